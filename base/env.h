@@ -1,0 +1,34 @@
+/* env.h - one of the two tables through which the core meets the world (the other is transport.h).
+ *
+ * Time, random numbers, the log and what happens on a broken invariant. The system's table is wh_env_system(); the
+ * simulator has its own, so the same object code runs in both. Files and worker threads join with the layers that need
+ * them.
+ */
+#ifndef WH_BASE_ENV_H
+#define WH_BASE_ENV_H
+
+#include <stdint.h>
+
+enum wh_log_level { WH_LOG_ERROR, WH_LOG_WARNING, WH_LOG_INFO, WH_LOG_DEBUG };
+
+struct wh_env {
+	void *ctx;
+	uint64_t (*now_ns)(void *ctx);                                          /* monotonic */
+	uint64_t (*random_u64)(void *ctx);
+	void (*log)(void *ctx, enum wh_log_level level, const char *line);      /* any thread; no newline at the end */
+	void (*fatal)(void *ctx, const char *what);                             /* a broken invariant; see check.h */
+};
+
+/* The real machine: CLOCK_MONOTONIC, getrandom, errors and warnings go to stderr; fatal aborts. */
+const struct wh_env *wh_env_system(void);
+
+static inline uint64_t wh_env_now(const struct wh_env *env)
+{
+	return env->now_ns(env->ctx);
+}
+
+#define WH_NS_PER_US UINT64_C(1000)
+#define WH_NS_PER_MS UINT64_C(1000000)
+#define WH_NS_PER_S UINT64_C(1000000000)
+
+#endif

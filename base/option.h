@@ -1,0 +1,58 @@
+/* option.h - the mechanism of options. What options there are, each module says in its own table.
+ *
+ * One table (key, kind, unit, default, range, meaning) makes the parser, `whorl config --describe`, the samples and
+ * the documentation. A table describes one section of an ini file and the C struct that its values go to.
+ */
+#ifndef WH_BASE_OPTION_H
+#define WH_BASE_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum wh_option_kind {
+	WH_OPTION_INTEGER, /* int64_t; decimal, with an optional k, m or g (x 1024 where unit is "bytes", else x 1000) */
+	WH_OPTION_SWITCH,  /* bool; on | off */
+	WH_OPTION_CHOICE,  /* int, the index into `choices` */
+	WH_OPTION_TEXT,    /* char[WH_OPTION_TEXT_BYTES]; checked by whoever reads it */
+};
+
+#define WH_OPTION_TEXT_BYTES 192
+
+struct wh_option {
+	const char *key;
+	enum wh_option_kind kind;
+	const char *unit;           /* "bytes", "ms", "" */
+	const char *fallback;       /* the default, as it would stand in a file */
+	int64_t least, most;        /* of an integer */
+	const char *const *choices; /* of a choice; NULL at the end */
+	const char *meaning;        /* one sentence */
+	size_t offset;              /* of the value in the struct */
+	bool sweep;                 /* may be a list `a, b, c`: one variant each */
+};
+
+struct wh_option_table {
+	const char *section; /* "group" */
+	bool named;          /* [section NAME], any number of them */
+	const char *meaning;
+	const struct wh_option *options;
+	size_t count;
+	size_t bytes; /* of the struct */
+};
+
+/* Parses one value (not a list) into the struct `out`. On a mistake nothing is stored, and err says what is wrong and
+ * what is expected ("is \"x\", expected on or off"). Returns WHORL_OK or WHORL_CONFIG. */
+WH_MUST_CHECK enum whorl_result wh_option_parse(const struct wh_option *option, const char *value, void *out,
+						struct wh_error *err);
+
+/* Writes what `option` expects: "on | off", "1 to 32768", "one of shm, sim". Returns buf. */
+const char *wh_option_expected(const struct wh_option *option, char *buf, size_t bytes);
+
+/* All fields of `out` get their defaults. */
+void wh_option_defaults(const struct wh_option_table *table, void *out);
+
+const struct wh_option *wh_option_find(const struct wh_option_table *table, const char *key);
+
+#endif

@@ -1,0 +1,308 @@
+/* whorl/whorl.h - totally ordered, atomic multicast and replication, embedded.
+ *
+ * A *group* is a set of nodes that agree on a sequence of messages. A *subgroup* is a set of members of the group with
+ * its own senders, window and message size; every member delivers the messages of a subgroup in the same order. The
+ * protocol is Derecho's atomic multicast with the optimisations of Spindle (Jha, Rosa, Birman, ICDCS 2022); sections
+ * of that paper are cited as "Spindle §".
+ *
+ * A program in one glance (examples/hello.c is whole):
+ *
+ *     whorl_config *config = whorl_config_new();
+ *     whorl_config_load_file(config, "group.ini");
+ *     whorl_node *node;
+ *     if (whorl_open(config, 0, NULL, &node) != WHORL_OK)
+ *             errx(1, "%s", whorl_config_error(config));
+ *     whorl_subgroup *orders = whorl_subgroup_find(node, "orders");
+ *     whorl_on_message(orders, deliver, NULL);
+ *     whorl_start(node);
+ *     whorl_ready(node, 5000);
+ *     whorl_send(orders, "hello", 5, 1000);
+ *     whorl_close(node, 1000);
+ *
+ * THREADS. Each node has one loop, which runs the protocol and every upcall. With `[engine] thread = dedicated` (the
+ * default) whorl_start makes a thread for it; with `thread = caller` your own thread runs it, by whorl_step. "Any
+ * thread" below means any thread of the process, several at once, without registration. Library threads block all
+ * signals, and the library installs no signal handlers and raises no SIGPIPE.
+ *
+ * WAITING. Only whorl_ready, whorl_claim_wait, whorl_send, whorl_wait and whorl_close wait, each with a time-out in
+ * milliseconds: 0 does not wait at all; a negative one is refused (WHORL_INVALID). From an upcall they never wait: a
+ * time-out other than 0 gives WHORL_WOULD_DEADLOCK at once.
+ *
+ * UPCALLS run on the loop, one at a time for a node. An upcall may claim, commit, abort and send with time-out 0. It
+ * must not be slow: while it runs the node neither receives nor acknowledges, and after `failure_timeout_ms` its peers
+ * take it for dead.
+ *
+ * ERRORS. Functions return a whorl_result (result.h). Expected results (WHORL_AGAIN, WHORL_TIMEOUT, WHORL_CLOSED...)
+ * carry no text; for others the object has one: whorl_config_error, whorl_error. Nothing here exits, prints or aborts
+ * because of what a peer, a file or the system does.
+ *
+ * FORK. A child of fork() inherits a node that it cannot use: every call gives WHORL_FORKED, except whorl_close, which
+ * frees the child's copy and does not disturb the parent. Open nodes after forking.
+ *
+ * OPTION AND RESULT STRUCTS begin with `size`, which the caller sets to sizeof of the struct it was compiled with: a
+ * newer library understands older programs.
+ */
+#ifndef WHORL_WHORL_H
+#define WHORL_WHORL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <whorl/result.h>
+
+#if defined(__GNUC__)
+#define WHORL_API __attribute__((visibility("default")))
+#define WHORL_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define WHORL_API
+#define WHORL_MUST_CHECK
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WHORL_VERSION_MAJOR 0
+#define WHORL_VERSION_MINOR 1
+#define WHORL_VERSION_PATCH 0
+
+/* The version of the library that is running, "0.1.0". */
+WHORL_API const char *whorl_version(void);
+
+/* "the time allowed ran out"; never NULL. */
+WHORL_API const char *whorl_result_text(enum whorl_result result);
+
+/* ---- configuration --------------------------------------------------------------------------------------------------
+ * The keys are described by `whorl config --describe` and in docs/configuration.md. A config is used by one thread at a
+ * time; nodes copy what they need, so it may be freed once they are open. */
+
+typedef struct whorl_config whorl_config;
+
+WHORL_API whorl_config *whorl_config_new(void); /* NULL when memory is out */
+WHORL_API void whorl_config_free(whorl_config *config); /* NULL is fine */
+
+/* Adds an ini file, or its text (`name` stands for the file's name in messages). All mistakes are collected.
+ * WHORL_OK; WHORL_CONFIG: whorl_config_error has one line `FILE:LINE: section.key: what is wrong` for each. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_config_load_file(whorl_config *config, const char *path);
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_config_load_text(whorl_config *config, const char *name,
+								    const char *text);
+
+/* "engine.thread=caller", "subgroup orders.window=200": wins over what was or will be loaded. WHORL_OK, WHORL_CONFIG. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_config_set(whorl_config *config, const char *assignment);
+
+/* A section of the file that belongs to the program and not to whorl; otherwise unknown sections are mistakes. Call it
+ * before loading. `section` is copied. */
+WHORL_API enum whorl_result whorl_config_ignore(whorl_config *config, const char *section);
+
+/* What is wrong, one line each; "" if nothing is. Also the reason why whorl_open failed. Valid until the next call with
+ * this config. */
+WHORL_API const char *whorl_config_error(const whorl_config *config);
+
+/* ---- nodes --------------------------------------------------------------------------------------------------------*/
+
+typedef struct whorl_node whorl_node;
+typedef struct whorl_subgroup whorl_subgroup;
+
+enum whorl_log_level { WHORL_LOG_ERROR, WHORL_LOG_WARNING, WHORL_LOG_INFO, WHORL_LOG_DEBUG };
+
+/* Gets each line of the library's log, without a newline. Any thread may call it; it must not call whorl. */
+typedef void whorl_log_fn(enum whorl_log_level level, const char *line, void *ctx);
+
+struct whorl_open_options {
+	size_t size;       /* sizeof(struct whorl_open_options) */
+	whorl_log_fn *log; /* from the very start; NULL: errors and warnings go to stderr */
+	void *log_ctx;
+};
+
+/* Makes node `id` (0 .. nodes-1) of the configured group: checks the configuration, estimates the memory and holds it
+ * against `[group] memory_max`, allocates, and begins to meet the other members. Waits for nobody. `options` may be
+ * NULL. Several nodes, also of one group, may be opened in one process.
+ * WHORL_OK; WHORL_CONFIG; WHORL_INVALID (id, options); WHORL_MEMORY; WHORL_SYSTEM; WHORL_REFUSED (the id is in use);
+ * WHORL_UNSUPPORTED (transport). On failure *out is NULL, nothing is left, and whorl_config_error says why. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_open(whorl_config *config, uint32_t id,
+							const struct whorl_open_options *options, whorl_node **out);
+
+/* Memory in bytes that whorl_open(config, id) would allocate: the row (its rings) and the private arrays. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *bytes);
+
+/* Replaces the log's sink; fn NULL: stderr. Any thread, also before whorl_start. */
+WHORL_API void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx);
+
+/* Starts the node: from here on upcalls happen. With thread = dedicated it makes the loop's thread, otherwise it only
+ * permits whorl_step. Set upcalls before. WHORL_OK, WHORL_SYSTEM, WHORL_INVALID (started already). */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_start(whorl_node *node);
+
+/* Waits until all members have met. Messages may be sent before; they leave when this is true. With thread = caller it
+ * runs the loop meanwhile. Any thread.
+ * WHORL_OK; WHORL_TIMEOUT; WHORL_REFUSED, WHORL_MEMBER_GONE (whorl_error says who and why); WHORL_WOULD_DEADLOCK. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int timeout_ms);
+
+/* Leaves the group and frees the node.
+ * timeout_ms > 0 drains: no new claims are taken; the loop goes on until every message that this node has committed has
+ * been delivered by all members, and this node has delivered what it counted as received, or until the time-out.
+ * timeout_ms == 0 abandons at once. In both cases the node is gone afterwards; other members see that it left.
+ * Claims that are still open stay valid memory: their commit or abort gives WHORL_CLOSED and frees it.
+ * No other call with this node may be under way or follow, except commit and abort of open claims.
+ * WHORL_OK; WHORL_TIMEOUT: something was abandoned; WHORL_MEMBER_GONE: likewise, because a member failed;
+ * WHORL_WOULD_DEADLOCK (from an upcall) and WHORL_INVALID (negative time-out): nothing was done, the node is still open. */
+WHORL_API enum whorl_result whorl_close(whorl_node *node, int timeout_ms);
+
+/* WHORL_OK while the node works, else why it does not: WHORL_MEMBER_GONE, WHORL_REFUSED, WHORL_FORKED. With `text`
+ * non-NULL also the words ("node 2 has died (its connection closed)"), at most `bytes` with the terminating zero. Any
+ * thread. */
+WHORL_API enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes);
+
+WHORL_API uint32_t whorl_node_id(const whorl_node *node);
+WHORL_API uint32_t whorl_node_count(const whorl_node *node); /* members of the group */
+
+/* ---- the loop, with thread = caller -----------------------------------------------------------------------------------
+ * One thread at a time. Spinning: call whorl_step again and again. In an epoll program: */
+/*
+ *     while (running) {
+ *             while (whorl_step(node) > 0)
+ *                     ;
+ *             if (whorl_arm(node) > 0)         // found work on the last look: not asleep
+ *                     continue;
+ *             epoll_wait(ep, events, n, -1);   // whorl_fd(node) is in it
+ *     }
+ */
+
+/* Evaluates every predicate once, runs the triggers of those that hold, upcalls included. Never blocks. Returns how
+ * much was done (0: nothing). With thread = dedicated, before whorl_start, from an upcall or in a forked child: 0. */
+WHORL_API size_t whorl_step(whorl_node *node);
+
+/* Arms the doorbell and takes a last look. 0: nothing to do, and whorl_fd becomes readable when there is; otherwise
+ * what the look has done, and the doorbell is not armed. */
+WHORL_API size_t whorl_arm(whorl_node *node);
+
+/* One descriptor for everything: messages, commits by other threads, heartbeats, members that fail. Readable means: call
+ * whorl_step. Add it to epoll (level-triggered); do not read or close it. */
+WHORL_API int whorl_fd(whorl_node *node);
+
+/* Arms, looks, and sleeps until there is something to do or the time-out. WHORL_OK, WHORL_TIMEOUT,
+ * WHORL_WOULD_DEADLOCK, WHORL_INVALID (not in caller mode), WHORL_FORKED. */
+WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
+
+/* ---- subgroups and delivery -----------------------------------------------------------------------------------------*/
+
+/* Owned by the node and valid until whorl_close. NULL if the configuration has no such subgroup, or this node is not a
+ * member of it. Any thread. */
+WHORL_API whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name);
+WHORL_API whorl_subgroup *whorl_subgroup_at(whorl_node *node, size_t index); /* those of this node; NULL behind the last */
+
+struct whorl_message {
+	const void *data;  /* in place in the sender's ring; 16-byte aligned; valid until the upcall returns */
+	size_t bytes;
+	uint32_t sender;   /* node id */
+	uint64_t index;    /* of this message among those its sender committed in this subgroup, from 0. Ordered mode: gap-free
+			      except for aborted claims, which take a number too */
+	uint64_t sequence; /* its place in the total order (ordered mode): round x senders + rank. Grows, with gaps where a
+			      sender had nothing to say. Unordered mode: equal to index */
+	whorl_subgroup *subgroup;
+};
+
+/* A message is delivered: every member has it (ordered mode; Spindle §II-A). The sender's memory is read in place: a
+ * sender that writes to a slot after committing it can make members differ, and nothing guards against that. */
+typedef void whorl_message_fn(const struct whorl_message *message, void *ctx);
+/* The same for all that can be delivered at once (Spindle §III-D); the array is valid until the upcall returns. */
+typedef void whorl_batch_fn(const struct whorl_message *messages, size_t count, void *ctx);
+
+/* One of the two per subgroup, before whorl_start: WHORL_INVALID afterwards. Without either, messages are ordered,
+ * acknowledged and dropped. */
+WHORL_API enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *fn, void *ctx);
+WHORL_API enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, void *ctx);
+
+/* ---- sending ----------------------------------------------------------------------------------------------------------
+ * claim, fill in place, commit or abort. Any number of threads at once, lock-free, and any number of claims out at once
+ * (up to the window), finished in any order. Messages leave in the order of their claims: an open claim holds back the
+ * later claims of this node in this subgroup (and nobody else's), so finish it soon. */
+
+struct whorl_claim {
+	void *data;      /* `bytes` long, 16-byte aligned, of unknown content; yours until commit or abort */
+	size_t bytes;    /* as asked for; commit may say less */
+	uint64_t number; /* the message's index */
+	void *stream;    /* private */
+	uint32_t slot;   /* private */
+};
+
+/* Takes the next slot. bytes: 0 .. message_bytes of the subgroup. Never blocks. Any thread, upcalls too.
+ * WHORL_OK; WHORL_AGAIN: the window is full, wait with whorl_claim_wait or whorl_window_fd; WHORL_NOT_SENDER;
+ * WHORL_INVALID: larger than message_bytes; WHORL_CLOSED; WHORL_MEMBER_GONE; WHORL_FORKED. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes,
+							 struct whorl_claim *out);
+
+/* The same, waiting for the window at most timeout_ms. With thread = caller it runs the loop meanwhile unless another
+ * thread does. Also WHORL_TIMEOUT, WHORL_WOULD_DEADLOCK. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int timeout_ms,
+							      struct whorl_claim *out);
+
+/* The message is final and may leave; `bytes` <= claim->bytes are sent. The data must not be touched afterwards. Never
+ * blocks. Each claim is finished exactly once, by any thread.
+ * WHORL_OK: it will be delivered in its place, unless the node or a member fails first; WHORL_INVALID: too many bytes,
+ * the claim is still open; WHORL_CLOSED: the node was closed, nothing is sent; WHORL_FORKED. */
+WHORL_API enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes);
+
+/* Gives the slot back: nothing is delivered for it. WHORL_OK, WHORL_CLOSED, WHORL_FORKED. */
+WHORL_API enum whorl_result whorl_abort(struct whorl_claim *claim);
+
+/* Claim, copy, commit. The results of whorl_claim_wait (timeout_ms 0: of whorl_claim) and whorl_commit. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t bytes,
+							int timeout_ms);
+
+/* Becomes readable when, after a WHORL_AGAIN, the window has room again. For poll and epoll; do not read or close it. -1
+ * where this node is not a sender. */
+WHORL_API int whorl_window_fd(whorl_subgroup *subgroup);
+
+/* ---- statistics -------------------------------------------------------------------------------------------------------
+ * Any thread, at any time, without disturbing the loop; each figure is exact, together they are of about one moment. */
+
+struct whorl_batch_stats {
+	uint64_t batches, events;
+	uint64_t histogram[20]; /* batches of 1, 2-3, 4-7, ... */
+};
+
+struct whorl_node_stats {
+	size_t size; /* sizeof(struct whorl_node_stats) */
+	uint64_t steps, idle_steps, yields, sleeps;
+	uint64_t pushes;             /* ranges pushed */
+	uint64_t writes;             /* pushes times peers: what Spindle counts as RDMA writes */
+	uint64_t bytes_pushed;       /* times peers */
+	uint64_t posts, post_ns;     /* calls of the transport, and the time they took (sampled) */
+	uint64_t heartbeats;         /* pushes among the above that were heartbeats */
+	uint64_t memory_bytes;       /* the estimate that was checked */
+};
+
+struct whorl_subgroup_stats {
+	size_t size; /* sizeof(struct whorl_subgroup_stats) */
+	uint64_t claimed, sent, aborted;   /* my messages: claimed, given a round, of these aborted */
+	uint64_t open_claim;               /* 1 + the index of the claim that the send predicate waits for; 0: none */
+	uint64_t delivered, delivered_bytes;
+	uint64_t nulls;                    /* rounds that I covered without a message (Spindle §III-B) */
+	uint64_t received_num, delivered_num; /* mine: first sequence number not received, not delivered */
+	uint64_t window_full;              /* claims that found the window full */
+	uint64_t window_wait_ns;           /* time that whorl_claim_wait and whorl_send waited, over all threads */
+	uint64_t upcall_longest_ns;        /* of a batch upcall; with message upcalls, of up to 16 in a row */
+	uint32_t slowest_member;           /* node id of the member whose delivered_num is least */
+	uint64_t slowest_behind;           /* by how many sequence numbers it trails this node's received_num */
+	struct whorl_batch_stats send, receive, deliver;
+};
+
+/* WHORL_OK, WHORL_INVALID (size 0). Fields beyond `size` are not written. */
+WHORL_API enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_node_stats *out);
+WHORL_API enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, struct whorl_subgroup_stats *out);
+
+struct whorl_subgroup_info {
+	size_t size;
+	const char *name; /* owned by the node */
+	uint32_t members, senders;
+	uint32_t window;        /* messages in flight per sender */
+	uint32_t message_bytes; /* largest message */
+	int sender;             /* my rank among the senders, -1: I am none */
+};
+WHORL_API enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct whorl_subgroup_info *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

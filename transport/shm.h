@@ -1,0 +1,15 @@
+/* shm.h - the transport for processes (and threads) of one host and one user.
+ *
+ * My row is a sealed memory file that peers map read-only, so the MMU enforces that a row has one writer. A word is
+ * pushed by a release store into the row; bytes are already where they belong. The doorbell is an eventfd. Peers meet
+ * over abstract Unix sockets named by user, group and node; the kernel vouches for the user at both ends. Nothing has
+ * a name in a file system, so nothing is left behind, however a process ends. See transport.h for the contract.
+ */
+#ifndef WH_TRANSPORT_SHM_H
+#define WH_TRANSPORT_SHM_H
+
+#include "transport/transport.h"
+
+wh_transport_create wh_shm_create; /* ctx is not used. WHORL_OK, WHORL_SYSTEM, WHORL_MEMORY, WHORL_REFUSED (the id is taken) */
+
+#endif

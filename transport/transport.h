@@ -1,0 +1,182 @@
+/* transport.h - the contract between the protocol and whatever moves bytes.
+ *
+ * A node exposes, per view, one *image*: the rows of all members. Row r is written by the member of rank r alone; what
+ * the others see of it is what that member has pushed. A row is the control columns (sst/), then the rings of the
+ * subgroups that its owner sends in (smc/). Where a range of a row lies follows from the view, by the same arithmetic
+ * on every node (sst/layout.h).
+ *
+ * T1  push        the bytes of a range of my row appear at their place in the images of the peers it is pushed to.
+ * T2  order       to one peer, the bytes of an earlier push are visible before any byte of a later one.
+ * T3  atomicity   an aligned 8-byte word never tears. Nothing else is promised within one push: its words may become
+ *                 visible in any order. A counter that guards data travels in a later push than the data.
+ * T4  no time travel   a push that leaves late carries no counter newer than the data pushed before it. Words that
+ *                 guard are therefore values, copied when posted (WH_PUSH_WORD); only bytes that are final until every
+ *                 peer has used them are read from the row, now or later (WH_PUSH_BYTES).
+ * T5  failure     a peer that is broken, stalled or gone is reported once, as an event; pushes to it are then dropped.
+ *                 post() never blocks, never retries for ever, and one peer's full queue never stalls the others.
+ * T6  doorbell    whoever pushed before wait() slept, and was not seen by the whole look that was taken after arm(),
+ *                 wakes it. A peer that is not armed costs no system call. Quiet pushes (heartbeats) never ring.
+ * T7  extras      capabilities, on regions of their own and never on rows: read, fetch-and-add, compare-and-swap, write
+ *                 with immediate, ascending placement. Asked for in `capabilities`, not assumed; no transport here
+ *                 offers one yet.
+ * T8  images      a push belongs to the image of one view: it lands there or nowhere. Images of successive views are
+ *                 disjoint memory.
+ * T9  freeze(p)   from now on nobody on this node sees what p writes to its columns, although p may be alive.
+ * T10 control     bounded messages between nodes of a group, in order, to nodes that need not be members of any image;
+ *                 a stream is a sequence of them, with WHORL_AGAIN as back-pressure. Never blocks the loop.
+ *
+ * Threads: all functions are the loop's (one thread at a time), except wake(), which any thread of the process may call.
+ * The conformance suite in tests/conformance/ states T1-T6 and T8-T10 once and runs on every transport.
+ */
+#ifndef WH_TRANSPORT_TRANSPORT_H
+#define WH_TRANSPORT_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/env.h"
+#include "base/error.h"
+
+struct wh_transport;
+struct wh_image;
+
+/* ---- pushes (T1-T4) -------------------------------------------------------------------------------------------- */
+
+enum wh_push_kind {
+	WH_PUSH_BYTES, /* the range of my row, read when it leaves: final until all who need it have used it */
+	WH_PUSH_WORD,  /* the aligned word at `offset` takes `value`, copied when posted */
+};
+
+struct wh_push {
+	enum wh_push_kind kind;
+	bool quiet;          /* does not ring (T6) */
+	uint32_t to_count;
+	const uint32_t *to;  /* ranks, me not among them; must live as long as the image */
+	uint64_t offset;     /* in my row; of a word: a multiple of 8 */
+	union {
+		uint64_t bytes;
+		uint64_t value;
+	};
+};
+
+/* ---- images (T8, T9) ------------------------------------------------------------------------------------------- */
+
+#define WH_ROW_ALIGN 4096 /* control columns and each ring start at a multiple of this */
+
+struct wh_row_part { /* a range of a peer's row that this node reads; offset and bytes are multiples of WH_ROW_ALIGN */
+	uint64_t offset, bytes;
+};
+
+struct wh_row_spec {
+	uint32_t node;                   /* node id of the member with this rank */
+	uint64_t bytes;                  /* of its whole row, a multiple of WH_ROW_ALIGN */
+	const struct wh_row_part *parts; /* what of it this node's image holds, the control columns first */
+	size_t part_count;
+};
+
+struct wh_image_spec { /* copied by image_open */
+	uint64_t view;          /* its number */
+	uint64_t layout_digest; /* of all that the arithmetic of rows depends on; peers must agree, or are refused */
+	uint32_t members, my_rank;
+	uint64_t control_bytes; /* a multiple of WH_ROW_ALIGN; the columns lie at the start of each row */
+	const struct wh_row_spec *rows; /* by rank */
+};
+
+/* The part of an image that the protocol reads directly. A transport embeds it as the first field of its own struct. */
+struct wh_image {
+	const struct wh_transport_ops *ops;
+	struct wh_transport *transport;
+	uint32_t members, my_rank;
+	uint64_t view;
+	/* My row. The loop and claim holders write ring slots here in place; column words change by post() alone, entries
+	 * of lists and arrays are stored here and pushed as bytes. All zero when the image opens. */
+	unsigned char *own;
+	/* By rank: where to read columns, and where to read ring bytes (row + offset). control[p] == row[p] until p is
+	 * frozen; then control[p] is a private copy that never changes again, and row[p] stays readable for the slots
+	 * that were taken in before. Both are NULL before the image is ready. [loop] */
+	const unsigned char **control;
+	const unsigned char **row;
+	bool ready; /* every member's row can be read, and every member can read mine */
+};
+
+/* ---- events (T5, T8, T10) -------------------------------------------------------------------------------------- */
+
+#define WH_CONTROL_MAX 4096 /* bytes in a control message */
+
+enum wh_transport_event_kind {
+	WH_EVENT_IMAGE_READY, /* `image` */
+	WH_EVENT_PEER_LEFT,   /* `node` left in order (leave()) */
+	WH_EVENT_PEER_DOWN,   /* `node` died or broke; `text` says how it was noticed. Once per node */
+	WH_EVENT_REFUSED,     /* a peer refused us, or we it, and the group cannot form; `text` says who and why */
+	WH_EVENT_CONTROL,     /* a message from `node`: `text` holds `bytes` bytes */
+};
+
+struct wh_transport_event {
+	enum wh_transport_event_kind kind;
+	uint32_t node;
+	struct wh_image *image;
+	size_t bytes;
+	char text[WH_CONTROL_MAX];
+};
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+struct wh_transport_config {
+	const struct wh_env *env;
+	const char *group; /* name; nodes of other groups are never met */
+	uint32_t node;     /* my id */
+	uint32_t nodes;    /* ids are 0 .. nodes-1 */
+	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
+};
+
+struct wh_transport_ops {
+	const char *name;
+	uint32_t capabilities; /* T7 */
+
+	/* Makes my row and starts to exchange rows with the other members; never waits for them. The image is ready when
+	 * WH_EVENT_IMAGE_READY comes; nothing may be posted before. Several images (views) may be open at once.
+	 * WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */
+	enum whorl_result (*image_open)(struct wh_transport *t, const struct wh_image_spec *spec, struct wh_image **out,
+					struct wh_error *err);
+	/* Nothing of this image is read or written by this node afterwards. */
+	void (*image_close)(struct wh_image *image);
+
+	/* Posts `count` pushes in order. Once per batch, not once per push, it looks whether a peer must be woken. */
+	void (*post)(struct wh_image *image, const struct wh_push *pushes, size_t count);
+
+	/* T9. Also drops all later pushes to that rank. */
+	void (*freeze)(struct wh_image *image, uint32_t rank);
+
+	/* Set-up, control messages, deaths of peers: whatever is not the fast path. Never blocks. The loop calls it every
+	 * few milliseconds, and after each wait. Returns how much it did. */
+	size_t (*service)(struct wh_transport *t);
+	/* Takes the oldest event. */
+	bool (*next_event)(struct wh_transport *t, struct wh_transport_event *out);
+
+	/* T6: arm, look at everything once more, then wait or disarm. wait returns after a ring, when service has
+	 * something to do, or at the time-out; it disarms. A ring is sticky: one that came before wait ends it at once. */
+	void (*arm)(struct wh_transport *t);
+	void (*disarm)(struct wh_transport *t);
+	void (*wait)(struct wh_transport *t, uint64_t timeout_ns);
+	void (*wake)(struct wh_transport *t); /* any thread: rings my own doorbell, armed or not */
+	int (*fd)(struct wh_transport *t);    /* readable when wait would return; -1 where there is no such thing */
+
+	/* T10. WHORL_OK; WHORL_AGAIN the queue to that node is full, or it is not connected yet; WHORL_MEMBER_GONE. */
+	enum whorl_result (*control_send)(struct wh_transport *t, uint32_t node, const void *bytes, size_t count);
+
+	/* Tells all peers that this node goes in order. */
+	void (*leave)(struct wh_transport *t);
+	/* Closes all images and frees everything. In a forked child (`forked`) it only lets go of memory and descriptors. */
+	void (*destroy)(struct wh_transport *t, bool forked);
+};
+
+struct wh_transport {
+	const struct wh_transport_ops *ops;
+};
+
+/* What group/ is given to make its transport; `ctx` is the world of the simulator, NULL elsewhere. */
+typedef enum whorl_result wh_transport_create(const struct wh_transport_config *config, void *ctx,
+					      struct wh_transport **out, struct wh_error *err);
+
+#endif
