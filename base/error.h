@@ -13,7 +13,7 @@
 
 #include <whorl/result.h>
 
-#define WH_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define WH_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #define WH_MUST_CHECK __attribute__((warn_unused_result))
 
 struct wh_error {
