@@ -1,0 +1,99 @@
+/* env.c - the environment of the real machine. */
+#include "base/env.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STDERR_PATIENCE_MS 20
+
+static uint64_t now_ns(void *ctx)
+{
+	struct timespec now;
+
+	(void)ctx;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * WH_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* For names and seeds, not for secrets: where getrandom is forbidden, a hash of the time has to do (the mixing function
+ * of splitmix64). */
+static uint64_t random_u64(void *ctx)
+{
+	uint64_t value;
+	ssize_t got;
+
+	do {
+		got = getrandom(&value, sizeof(value), 0);
+	} while (got < 0 && errno == EINTR);
+	if (got == (ssize_t)sizeof(value))
+		return value;
+	value = now_ns(ctx) ^ ((uint64_t)getpid() << 32);
+	value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return value ^ (value >> 31);
+}
+
+/* One write, so that lines of several threads and processes do not mix. Whoever reads standard error may be gone or
+ * stand still: that costs the line, never a SIGPIPE (which an application's thread would not expect) nor the loop's
+ * time. */
+static void write_line(const char *severity, const char *line)
+{
+	const struct iovec parts[] = {
+		{.iov_base = (void *)"whorl: ", .iov_len = strlen("whorl: ")},
+		{.iov_base = (void *)severity, .iov_len = strlen(severity)},
+		{.iov_base = (void *)line, .iov_len = strlen(line)},
+		{.iov_base = (void *)"\n", .iov_len = 1},
+	};
+	const struct timespec at_once = {0};
+	struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+	sigset_t pipe, before, pending;
+	int saved_errno = errno;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	if (poll(&out, 1, STDERR_PATIENCE_MS) != 1 || pthread_sigmask(SIG_BLOCK, &pipe, &before) != 0)
+		goto out_errno;
+	sigpending(&pending);
+	if (writev(STDERR_FILENO, parts, sizeof(parts) / sizeof(parts[0])) < 0 && errno == EPIPE &&
+	    !sigismember(&pending, SIGPIPE))
+		sigtimedwait(&pipe, NULL, &at_once); /* ours, and taken back */
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+out_errno:
+	errno = saved_errno;
+}
+
+static void log_line(void *ctx, enum wh_log_level level, const char *line)
+{
+	(void)ctx;
+	if (level == WH_LOG_ERROR)
+		write_line("error: ", line);
+	else if (level == WH_LOG_WARNING)
+		write_line("warning: ", line);
+}
+
+static void fatal(void *ctx, const char *what)
+{
+	(void)ctx;
+	write_line("fatal: ", what);
+	abort();
+}
+
+const struct wh_env *wh_env_system(void)
+{
+	static const struct wh_env system_env = {
+		.now_ns = now_ns,
+		.random_u64 = random_u64,
+		.log = log_line,
+		.fatal = fatal,
+	};
+
+	return &system_env;
+}

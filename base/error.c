@@ -1,0 +1,99 @@
+/* error.c - codes with text, in fixed buffers: reporting an error allocates nothing and cannot fail. */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Adds formatted text at `*used`; what does not fit is cut and ends in "...". */
+static void append(char *text, size_t bytes, size_t *used, const char *format, va_list args)
+{
+	int length = vsnprintf(text + *used, bytes - *used, format, args);
+
+	if (length < 0)
+		return;
+	if ((size_t)length < bytes - *used) {
+		*used += (size_t)length;
+		return;
+	}
+	memcpy(text + bytes - sizeof("..."), "...", sizeof("..."));
+	*used = bytes - 1;
+}
+
+static void append_literal(char *text, size_t bytes, size_t *used, const char *format, ...) WH_PRINTF(4, 5);
+
+static void append_literal(char *text, size_t bytes, size_t *used, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	append(text, bytes, used, format, args);
+	va_end(args);
+}
+
+/* The text is made aside, because the arguments may point into the old one. */
+enum whorl_result wh_error_set(struct wh_error *err, enum whorl_result code, const char *format, ...)
+{
+	char text[sizeof(err->text)] = "";
+	size_t used = 0;
+	va_list args;
+
+	if (err == NULL)
+		return code;
+	va_start(args, format);
+	append(text, sizeof(text), &used, format, args);
+	va_end(args);
+	err->code = code;
+	memcpy(err->text, text, used + 1);
+	return code;
+}
+
+enum whorl_result wh_error_system(struct wh_error *err, int number, const char *format, ...)
+{
+	char text[sizeof(err->text)] = "";
+	char reason[128];
+	size_t used = 0;
+	va_list args;
+
+	if (err == NULL)
+		return WHORL_SYSTEM;
+	va_start(args, format);
+	append(text, sizeof(text), &used, format, args);
+	va_end(args);
+	append_literal(text, sizeof(text), &used, ": %s", strerror_r(number, reason, sizeof(reason)));
+	err->code = WHORL_SYSTEM;
+	memcpy(err->text, text, used + 1);
+	return WHORL_SYSTEM;
+}
+
+enum whorl_result wh_error_prefix(struct wh_error *err, const char *format, ...)
+{
+	char text[sizeof(err->text)] = "";
+	size_t used = 0;
+	va_list args;
+
+	va_start(args, format);
+	append(text, sizeof(text), &used, format, args);
+	va_end(args);
+	append_literal(text, sizeof(text), &used, ": %s", err->text);
+	memcpy(err->text, text, used + 1);
+	return err->code;
+}
+
+void wh_error_clear(struct wh_error *err)
+{
+	err->code = WHORL_OK;
+	err->text[0] = '\0';
+}
+
+const char *wh_result_text(enum whorl_result result)
+{
+	switch (result) {
+#define RESULT_TEXT(name, value, text) \
+	case WHORL_##name:             \
+		return text;
+		WHORL_RESULTS(RESULT_TEXT)
+#undef RESULT_TEXT
+	}
+	return "unknown result";
+}
