@@ -50,9 +50,13 @@ WH_MUST_CHECK enum whorl_result wh_option_parse(const struct wh_option *option, 
 /* Writes what `option` expects: "on | off", "1 to 32768", "one of shm, sim". Returns buf. */
 const char *wh_option_expected(const struct wh_option *option, char *buf, size_t bytes);
 
-/* All fields of `out` get their defaults. */
+/* All fields of `out` get their defaults, the bytes between them are 0. */
 void wh_option_defaults(const struct wh_option_table *table, void *out);
 
+/* NULL if the table has no such key. */
 const struct wh_option *wh_option_find(const struct wh_option_table *table, const char *key);
+
+/* For tests: is the table itself right? Defaults parse, fields lie in the struct, keys are unique, no text is a list. */
+WH_MUST_CHECK enum whorl_result wh_option_table_check(const struct wh_option_table *table, struct wh_error *err);
 
 #endif
