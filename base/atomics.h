@@ -57,6 +57,11 @@ static inline uint64_t wh_fetch_or(wh_word *w, uint64_t bits)
 	return atomic_fetch_or_explicit(w, bits, memory_order_acq_rel);
 }
 
+static inline uint64_t wh_fetch_and(wh_word *w, uint64_t bits)
+{
+	return atomic_fetch_and_explicit(w, bits, memory_order_acq_rel);
+}
+
 static inline uint64_t wh_fetch_add(wh_word *w, uint64_t n)
 {
 	return atomic_fetch_add_explicit(w, n, memory_order_acq_rel);

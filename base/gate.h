@@ -1,0 +1,56 @@
+/* gate.h - the word that application threads look at when they touch a node.
+ *
+ * It tells whether the node is open, and whether its loop sleeps. It lies on a page that fork() wipes, so a child reads
+ * 0 and knows that the node is not its own. In normal work it is only read: its line stays shared by all cores.
+ *
+ * The doorbell between a committing thread and its own loop is asymmetric: the thread stores what it has to say, then
+ * looks at the gate with only the compiler held back; the loop sets WH_GATE_PARKED, makes a barrier on all threads of
+ * the process (wh_barrier_all_threads), looks once more, and only then sleeps. Where the kernel has no such barrier
+ * `heavy` is set and the thread pays with a full fence. tests/models/doorbell.c has all interleavings of both.
+ */
+#ifndef WH_BASE_GATE_H
+#define WH_BASE_GATE_H
+
+#include "base/atomics.h"
+#include "base/error.h"
+
+enum {
+	WH_GATE_OPEN = 1,   /* absent: this process is a fork */
+	WH_GATE_PARKED = 2, /* the loop sleeps, or is about to */
+	WH_GATE_CLOSED = 4, /* the loop has stopped for good */
+	WH_GATE_FAILED = 8, /* the group cannot go on; see the node's error */
+};
+
+struct wh_gate {
+	wh_word state; /* [loop and close write, anyone reads] WH_GATE_* */
+	bool heavy;    /* [const] */
+	void (*wake)(void *ctx); /* [const] rings the loop's doorbell; any thread */
+	void *ctx;
+};
+
+/* A gate on a page of its own. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_gate_create(struct wh_gate **out, void (*wake)(void *ctx), void *ctx,
+					       struct wh_error *err);
+void wh_gate_free(struct wh_gate *gate);
+
+static inline uint64_t wh_gate_state(const struct wh_gate *gate)
+{
+	return wh_load_acquire(&gate->state);
+}
+
+/* After a release store that the loop must not miss. */
+static inline void wh_gate_ring(struct wh_gate *gate)
+{
+	if (gate->heavy)
+		wh_fence_full();
+	else
+		wh_fence_compiler(); /* partner: wh_gate_park */
+	if (__builtin_expect((wh_load_relaxed(&gate->state) & WH_GATE_PARKED) != 0, 0))
+		gate->wake(gate->ctx);
+}
+
+/* Loop: before the last look. Costs a system call. */
+void wh_gate_park(struct wh_gate *gate);
+void wh_gate_unpark(struct wh_gate *gate);
+
+#endif
