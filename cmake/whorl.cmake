@@ -5,7 +5,7 @@
 add_library(whorl_flags INTERFACE)
 target_include_directories(whorl_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_compile_definitions(whorl_flags INTERFACE _GNU_SOURCE)
-target_compile_options(whorl_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
+target_compile_options(whorl_flags INTERFACE -Wall -Wextra -Wpedantic)
 if(WHORL_WERROR)
 	target_compile_options(whorl_flags INTERFACE -Werror)
 endif()
@@ -14,6 +14,25 @@ if(WHORL_SANITIZE)
 						     -fno-omit-frame-pointer)
 	target_link_options(whorl_flags INTERFACE -fsanitize=${WHORL_SANITIZE})
 endif()
+if(WHORL_SANITIZE STREQUAL "thread" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+	# gcc warns of each fence, which its ThreadSanitizer does not see; what leans on one says so where it stands.
+	target_compile_options(whorl_flags INTERFACE -Wno-tsan)
+endif()
+
+# The build fails on an #include that cmake/edges.cmake does not allow.
+file(GLOB_RECURSE headers_and_sources CONFIGURE_DEPENDS
+     LIST_DIRECTORIES false
+     base/*.[ch] conf/*.[ch] transport/*.[ch] sst/*.[ch] smc/*.[ch] predicates/*.[ch] membership/*.[ch] group/*.[ch]
+     tools/*.[ch] examples/*.[ch] include/*.h)
+set(stamp ${PROJECT_BINARY_DIR}/includes.stamp)
+add_custom_command(
+	OUTPUT ${stamp}
+	COMMAND ${CMAKE_COMMAND} -D ROOT=${PROJECT_SOURCE_DIR} -D STAMP=${stamp}
+		-P ${PROJECT_SOURCE_DIR}/cmake/includes.cmake
+	DEPENDS ${headers_and_sources} cmake/includes.cmake cmake/edges.cmake
+	WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+	COMMENT "Checking the includes" VERBATIM)
+add_custom_target(includes ALL DEPENDS ${stamp})
 
 # whorl_module(NAME n SOURCES file... [USES target...])
 #
@@ -25,7 +44,7 @@ function(whorl_module)
 		return()
 	endif()
 	add_library(wh_${arg_NAME} OBJECT ${arg_SOURCES})
-	target_link_libraries(wh_${arg_NAME} PUBLIC ${arg_USES} PRIVATE whorl_flags)
+	target_link_libraries(wh_${arg_NAME} PRIVATE whorl_flags ${arg_USES})
+	add_dependencies(wh_${arg_NAME} includes)
 	set_property(GLOBAL APPEND PROPERTY WHORL_MODULES wh_${arg_NAME})
-	set_property(GLOBAL APPEND PROPERTY WHORL_USES ${arg_USES})
 endfunction()

@@ -1,0 +1,32 @@
+# edges.cmake - which part of the source may include the headers of which. cmake/includes.cmake enforces it in each build.
+#
+# A part is a directory or the beginning of files' names: predicates/loop stands for predicates/loop.c, loop.h,
+# loop_int.h. Where two parts fit a file, the longer name counts. A part may include its own headers and those of the
+# parts behind the colon; it may name only parts that stand above it here, so the arrows cannot form a cycle. Headers
+# called *_int.h are private to their part.
+
+set(WHORL_EDGES
+	"include/whorl/result  :"
+	"include/whorl         : include/whorl/result"
+	"base                  : include/whorl/result"
+	"conf                  : include/whorl/result base"
+	"transport             : include/whorl/result base"
+	"sst                   : include/whorl/result base transport"
+	"predicates/loop       : include/whorl/result base transport sst"
+	"membership            : include/whorl/result base transport sst predicates/loop"
+	"smc                   : include/whorl/result base transport sst"
+	"predicates            : include/whorl/result base transport sst smc predicates/loop"
+	"group                 : include/whorl/result include/whorl base conf transport sst smc predicates predicates/loop membership"
+	"tools/limit           : include/whorl/result base"
+	"tools                 : include/whorl/result include/whorl base conf group tools/limit"
+	"examples              : include/whorl/result include/whorl"
+)
+
+# Headers from outside that only one part may include.
+set(WHORL_FOREIGN
+	"ini.h      : conf"
+	"jansson.h  : tools"
+	"urcu       : base"
+	"infiniband : transport"
+	"rdma       : transport"
+)

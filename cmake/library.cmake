@@ -1,0 +1,55 @@
+# library.cmake - what is made of the modules: the static and the shared library, and how they are installed.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(modules GLOBAL PROPERTY WHORL_MODULES)
+list(TRANSFORM modules REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+if(NOT objects)
+	message(FATAL_ERROR "there is no source")
+endif()
+
+add_library(whorl_static STATIC ${objects})
+add_library(whorl SHARED ${objects})
+add_library(whorl::whorl_static ALIAS whorl_static)
+add_library(whorl::whorl ALIAS whorl)
+foreach(library whorl_static whorl)
+	set_target_properties(${library} PROPERTIES OUTPUT_NAME whorl LINKER_LANGUAGE C)
+	target_include_directories(${library} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+							$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+	target_link_libraries(${library} PRIVATE PkgConfig::inih PkgConfig::urcu Threads::Threads)
+endforeach()
+set_target_properties(whorl PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+if(WHORL_SANITIZE)
+	target_link_options(whorl PRIVATE -fsanitize=${WHORL_SANITIZE})
+else()
+	target_link_options(whorl PRIVATE -Wl,--no-undefined)
+endif()
+
+# For the command and the tests: the archive with a view of its inside, which a stranger does not get.
+add_library(whorl_internal INTERFACE)
+target_link_libraries(whorl_internal INTERFACE whorl_static whorl_flags PkgConfig::urcu Threads::Threads)
+
+# ---- installation -----------------------------------------------------------------------------------------------------
+# Everything is relocatable: `cmake --install build --prefix X` needs no new configuration.
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/whorl)
+install(TARGETS whorl EXPORT whorlTargets)
+install(TARGETS whorl_static EXPORT whorlStaticTargets)
+install(DIRECTORY include/whorl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
+file(GLOB scenarios CONFIGURE_DEPENDS conf/*.ini)
+install(FILES ${scenarios} DESTINATION ${CMAKE_INSTALL_DATADIR}/whorl)
+
+install(EXPORT whorlTargets NAMESPACE whorl:: DESTINATION ${package_dir})
+install(EXPORT whorlStaticTargets NAMESPACE whorl:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/whorlConfig.cmake.in ${PROJECT_BINARY_DIR}/cmake/whorlConfig.cmake
+			      INSTALL_DESTINATION ${package_dir})
+# Below 1.0 each minor version may break what the last one promised.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/whorlConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/whorlConfig.cmake ${PROJECT_BINARY_DIR}/cmake/whorlConfigVersion.cmake
+	DESTINATION ${package_dir})
+
+file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
+configure_file(cmake/whorl.pc.in ${PROJECT_BINARY_DIR}/cmake/whorl.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/whorl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
