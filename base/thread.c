@@ -1,0 +1,58 @@
+/* thread.c - see thread.h. */
+#include "base/thread.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+
+static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+
+static int pin(pthread_attr_t *attr, int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu >= CPU_SETSIZE)
+		return EINVAL;
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	return pthread_attr_setaffinity_np(attr, sizeof(set), &set);
+}
+
+/* A thread inherits the mask of the one that creates it: so nothing can be delivered to it before it blocks. */
+static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+	sigset_t blocked, before;
+	int failed;
+
+	sigfillset(&blocked);
+	for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
+		sigdelset(&blocked, own_faults[i]);
+	pthread_sigmask(SIG_SETMASK, &blocked, &before);
+	failed = pthread_create(thread, attr, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return failed;
+}
+
+enum whorl_result wh_thread_create(pthread_t *thread, const char *name, int cpu, void *(*fn)(void *), void *arg,
+				   struct wh_error *err)
+{
+	char short_name[WH_THREAD_NAME_BYTES];
+	pthread_attr_t attr;
+	int failed = pthread_attr_init(&attr);
+
+	if (failed != 0)
+		return wh_error_system(err, failed, "thread \"%s\"", name);
+	if (cpu >= 0)
+		failed = pin(&attr, cpu);
+	if (failed == 0)
+		failed = create_masked(thread, &attr, fn, arg);
+	pthread_attr_destroy(&attr);
+	if (failed != 0 && cpu >= 0)
+		return wh_error_system(err, failed, "thread \"%s\" on CPU %d", name, cpu);
+	if (failed != 0)
+		return wh_error_system(err, failed, "thread \"%s\"", name);
+	snprintf(short_name, sizeof(short_name), "%s", name);
+	(void)pthread_setname_np(*thread, short_name); /* for people only, and the thread may have ended by now */
+	return WHORL_OK;
+}

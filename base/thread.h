@@ -1,0 +1,20 @@
+/* thread.h - how the library starts a thread. */
+#ifndef WH_BASE_THREAD_H
+#define WH_BASE_THREAD_H
+
+#include <pthread.h>
+
+#include "base/error.h"
+
+#define WH_THREAD_NAME_BYTES 16 /* the kernel's limit, with the NUL */
+
+/* Starts `fn(arg)` in a joinable thread. `name` is what ps and gdb show; what is beyond 15 bytes is cut. `cpu` pins the
+ * thread to that one CPU; -1 leaves it to the scheduler.
+ * The thread blocks all signals, so an application's handlers run in the application's threads; only those that the
+ * thread's own instructions raise (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS) are left, which nobody else could
+ * take and which crash reporters and sanitizers want to see.
+ * WHORL_OK; WHORL_SYSTEM: no thread, for example because there is no such CPU. */
+WH_MUST_CHECK enum whorl_result wh_thread_create(pthread_t *thread, const char *name, int cpu, void *(*fn)(void *),
+						 void *arg, struct wh_error *err);
+
+#endif
