@@ -1,0 +1,71 @@
+/* heartbeat.c - see heartbeat.h. */
+#include "membership/heartbeat.h"
+
+#include <stdlib.h>
+
+enum whorl_result wh_heartbeat_init(struct wh_heartbeat *heartbeat, struct wh_error *err)
+{
+	const struct wh_image *image = heartbeat->sst->image;
+
+	heartbeat->heard = calloc(image->members, sizeof(*heartbeat->heard));
+	heartbeat->peer_ranks = calloc(image->members, sizeof(*heartbeat->peer_ranks));
+	if (heartbeat->heard == NULL || heartbeat->peer_ranks == NULL) {
+		wh_heartbeat_close(heartbeat);
+		return wh_error_set(err, WHORL_MEMORY, "no memory for the heartbeats of %u members", image->members);
+	}
+	for (uint32_t rank = 0; rank < image->members; rank++)
+		if (rank != image->my_rank)
+			heartbeat->peer_ranks[heartbeat->peers.count++] = rank;
+	heartbeat->peers.ranks = heartbeat->peer_ranks;
+	return WHORL_OK;
+}
+
+void wh_heartbeat_close(struct wh_heartbeat *heartbeat)
+{
+	free(heartbeat->heard);
+	free(heartbeat->peer_ranks);
+	heartbeat->heard = NULL;
+	heartbeat->peer_ranks = NULL;
+}
+
+void wh_heartbeat_ignore(struct wh_heartbeat *heartbeat, uint32_t rank)
+{
+	heartbeat->heard[rank].ignored = true;
+}
+
+static void look(struct wh_heartbeat *heartbeat, uint64_t now, uint32_t rank, bool late)
+{
+	struct wh_heard *heard = &heartbeat->heard[rank];
+	uint64_t value = wh_sst_observe(heartbeat->sst, rank, heartbeat->column);
+
+	if (heard->ignored)
+		return;
+	if (late || value != heard->value) {
+		heard->value = value;
+		heard->when_ns = now;
+	} else if (now - heard->when_ns > heartbeat->timeout_ns) {
+		heard->ignored = true;
+		heartbeat->overdue(heartbeat->ctx, rank, now - heard->when_ns);
+	}
+}
+
+size_t wh_heartbeat_step(void *ctx)
+{
+	struct wh_heartbeat *heartbeat = ctx;
+	uint64_t now = heartbeat->loop->now_ns, quarter = heartbeat->timeout_ns / 4;
+	bool late = now - heartbeat->looked_ns > 2 * quarter; /* or this is the first look */
+
+	wh_loop_at(heartbeat->loop, heartbeat->next_push_ns);
+	if (now < heartbeat->next_push_ns)
+		return 0;
+	wh_sst_publish_quiet(heartbeat->sst, heartbeat->pushes, heartbeat->column,
+			     wh_sst_mine(heartbeat->sst, heartbeat->column) + 1, heartbeat->peers);
+	wh_pushes_post(heartbeat->pushes);
+	wh_count(&heartbeat->pushed, heartbeat->peers.count);
+	for (uint32_t i = 0; i < heartbeat->peers.count; i++)
+		look(heartbeat, now, heartbeat->peers.ranks[i], late);
+	heartbeat->looked_ns = now;
+	heartbeat->next_push_ns = now + quarter;
+	wh_loop_at(heartbeat->loop, heartbeat->next_push_ns);
+	return 0; /* not work: an idle loop with heartbeats is idle */
+}

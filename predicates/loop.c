@@ -1,0 +1,161 @@
+/* loop.c - see loop.h. */
+#include "predicates/loop.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/thread.h"
+
+/* Empty passes before the loop yields, and yields before it sleeps. On a machine with more loops than cores the yield
+ * must come after microseconds (docs/decisions/): eight passes are less than that. A yield beside busy threads takes
+ * their whole turn, so the number of yields is no measure of time; the clock is. */
+#define SPIN_PASSES 8
+#define YIELD_NS (100 * WH_NS_PER_US)
+#define SLEEP_MAX_NS WH_NS_PER_S
+
+void wh_loop_init(struct wh_loop *loop, struct wh_diag *diag, struct wh_transport *transport, struct wh_gate *gate,
+		  enum wh_idle idle)
+{
+	*loop = (struct wh_loop){
+		.diag = diag, .transport = transport, .gate = gate, .idle = idle, .next_ns = UINT64_MAX};
+	loop->now_ns = wh_env_now(diag->env);
+}
+
+void wh_loop_close(struct wh_loop *loop)
+{
+	free(loop->predicates);
+	loop->predicates = NULL;
+	loop->count = loop->capacity = 0;
+}
+
+enum whorl_result wh_loop_add(struct wh_loop *loop, wh_predicate *fn, void *ctx, struct wh_error *err)
+{
+	if (loop->count == loop->capacity) {
+		size_t capacity = loop->capacity ? 2 * loop->capacity : 8;
+		void *grown = realloc(loop->predicates, capacity * sizeof(*loop->predicates));
+
+		if (grown == NULL)
+			return wh_error_set(err, WHORL_MEMORY, "no memory for a predicate");
+		loop->predicates = grown;
+		loop->capacity = capacity;
+	}
+	loop->predicates[loop->count++] = (struct wh_predicate_entry){fn, ctx};
+	return WHORL_OK;
+}
+
+static size_t serve(struct wh_loop *loop)
+{
+	loop->serviced_ns = loop->now_ns;
+	return loop->transport->ops->service(loop->transport);
+}
+
+size_t wh_loop_step(struct wh_loop *loop)
+{
+	size_t work = 0;
+
+	loop->diag->step++;
+	if (loop->diag->step % WH_CLOCK_PASSES == 0)
+		loop->now_ns = wh_env_now(loop->diag->env);
+	loop->next_ns = UINT64_MAX;
+	for (size_t i = 0; i < loop->count; i++)
+		work += loop->predicates[i].fn(loop->predicates[i].ctx);
+	if (loop->now_ns - loop->serviced_ns >= WH_SERVICE_NS)
+		work += serve(loop);
+	wh_count(&loop->stats.steps, 1);
+	if (work == 0) {
+		wh_count(&loop->stats.idle_steps, 1);
+		loop->now_ns = wh_env_now(loop->diag->env);
+	}
+	return work;
+}
+
+size_t wh_loop_arm(struct wh_loop *loop)
+{
+	size_t work;
+
+	/* Both flags are up before the last look: whoever says something after it sees them and rings. */
+	loop->transport->ops->arm(loop->transport);
+	wh_gate_park(loop->gate);
+	work = serve(loop);
+	work += wh_loop_step(loop);
+	if (work > 0)
+		wh_loop_disarm(loop);
+	return work;
+}
+
+void wh_loop_disarm(struct wh_loop *loop)
+{
+	wh_gate_unpark(loop->gate);
+	loop->transport->ops->disarm(loop->transport);
+}
+
+void wh_loop_sleep(struct wh_loop *loop, uint64_t timeout_ns)
+{
+	uint64_t now = wh_env_now(loop->diag->env);
+	uint64_t until_next = loop->next_ns > now ? loop->next_ns - now : 0;
+
+	if (timeout_ns > until_next)
+		timeout_ns = until_next;
+	wh_count(&loop->stats.sleeps, 1);
+	loop->transport->ops->wait(loop->transport, timeout_ns < SLEEP_MAX_NS ? timeout_ns : SLEEP_MAX_NS);
+	wh_loop_disarm(loop);
+	loop->now_ns = wh_env_now(loop->diag->env);
+	serve(loop);
+}
+
+/* What a dedicated loop does between two passes. */
+struct idleness {
+	unsigned passes;   /* without work, in a row */
+	uint64_t since_ns; /* when the yields began */
+};
+
+static void idle(struct wh_loop *loop, struct idleness *idleness)
+{
+	idleness->passes++;
+	if (loop->idle == WH_IDLE_SPIN || idleness->passes < SPIN_PASSES) {
+		wh_cpu_relax();
+		return;
+	}
+	if (idleness->passes == SPIN_PASSES)
+		idleness->since_ns = loop->now_ns;
+	if (loop->idle == WH_IDLE_YIELD || loop->now_ns - idleness->since_ns < YIELD_NS) {
+		wh_count(&loop->stats.yields, 1);
+		sched_yield();
+		return;
+	}
+	if (wh_loop_arm(loop) == 0)
+		wh_loop_sleep(loop, SLEEP_MAX_NS);
+	idleness->passes = 0;
+}
+
+static void *run(void *ctx)
+{
+	struct wh_loop *loop = ctx;
+	struct idleness idleness = {0};
+
+	while (wh_load_acquire(&loop->stop) == 0) {
+		if (wh_loop_step(loop) > 0)
+			idleness.passes = 0;
+		else
+			idle(loop, &idleness);
+	}
+	return NULL;
+}
+
+enum whorl_result wh_loop_start(struct wh_loop *loop, const char *name, int cpu, struct wh_error *err)
+{
+	enum whorl_result result = wh_thread_create(&loop->thread, name, cpu, run, loop, err);
+
+	loop->running = result == WHORL_OK;
+	return result;
+}
+
+void wh_loop_stop(struct wh_loop *loop)
+{
+	if (!loop->running)
+		return;
+	wh_store_release(&loop->stop, 1);
+	loop->transport->ops->wake(loop->transport);
+	pthread_join(loop->thread, NULL);
+	loop->running = false;
+}

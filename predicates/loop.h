@@ -1,0 +1,84 @@
+/* loop.h - one thread decides: the loop that evaluates predicates (Spindle §II-D).
+ *
+ * A pass (wh_loop_step) calls every predicate once, in the order in which they were added, and returns how much work
+ * they did. A dedicated thread makes passes, or the caller does, or the simulator. A loop without work spins briefly,
+ * yields early, and then sleeps until its doorbell rings or the next time that a predicate has asked for.
+ *
+ * Threads: a pass is made by one thread at a time; stop and wake may be called by any.
+ */
+#ifndef WH_PREDICATES_LOOP_H
+#define WH_PREDICATES_LOOP_H
+
+#include <pthread.h>
+
+#include "base/check.h"
+#include "base/counter.h"
+#include "base/gate.h"
+#include "transport/transport.h"
+
+/* Evaluates one predicate and runs its trigger if it holds. Returns how many events it handled. Never blocks. */
+typedef size_t wh_predicate(void *ctx);
+
+enum wh_idle {
+	WH_IDLE_ADAPTIVE, /* spin a little, yield a little, sleep */
+	WH_IDLE_YIELD,    /* spin a little, then yield for ever */
+	WH_IDLE_SPIN,     /* only where each loop has a core of its own */
+};
+
+struct wh_loop_stats { /* [loop] */
+	wh_word steps, idle_steps, yields, sleeps;
+};
+
+struct wh_loop {
+	struct wh_diag *diag;
+	struct wh_transport *transport;
+	struct wh_gate *gate;
+	enum wh_idle idle;
+	struct wh_loop_stats stats;
+
+	struct wh_predicate_entry {
+		wh_predicate *fn;
+		void *ctx;
+	} *predicates; /* [const after start] */
+	size_t count, capacity;
+
+	uint64_t now_ns;         /* [loop] the clock, at most WH_CLOCK_PASSES busy passes old */
+	uint64_t next_ns;        /* [loop] the earliest time that a predicate asked for; see wh_loop_at */
+	uint64_t serviced_ns;    /* [loop] when the transport was last served */
+	wh_word stop;            /* [any] */
+	pthread_t thread;        /* of a dedicated loop */
+	bool running;            /* there is one */
+};
+
+#define WH_CLOCK_PASSES 16
+#define WH_SERVICE_NS (2 * WH_NS_PER_MS) /* how often the transport is served by a busy loop */
+
+/* `gate` and `transport` outlive the loop. */
+void wh_loop_init(struct wh_loop *loop, struct wh_diag *diag, struct wh_transport *transport, struct wh_gate *gate,
+		  enum wh_idle idle);
+void wh_loop_close(struct wh_loop *loop);
+
+/* Before the first pass. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_loop_add(struct wh_loop *loop, wh_predicate *fn, void *ctx, struct wh_error *err);
+
+/* A predicate, in its pass: "call me again by then even if nothing happens". */
+static inline void wh_loop_at(struct wh_loop *loop, uint64_t when_ns)
+{
+	if (when_ns < loop->next_ns)
+		loop->next_ns = when_ns;
+}
+
+size_t wh_loop_step(struct wh_loop *loop);
+
+/* Arms the doorbell and makes a pass: 0 means that nothing was there, and whatever comes rings. Otherwise disarmed. */
+size_t wh_loop_arm(struct wh_loop *loop);
+/* After wh_loop_arm gave 0: sleeps until a ring, the next time asked for, or `timeout_ns`. Disarms. */
+void wh_loop_sleep(struct wh_loop *loop, uint64_t timeout_ns);
+void wh_loop_disarm(struct wh_loop *loop);
+
+/* A thread of its own, named and pinned (cpu, or -1), with all signals blocked. WHORL_OK, WHORL_SYSTEM. */
+WH_MUST_CHECK enum whorl_result wh_loop_start(struct wh_loop *loop, const char *name, int cpu, struct wh_error *err);
+/* Ends it and waits for it; a pass that is under way is finished. Nothing if there is none. */
+void wh_loop_stop(struct wh_loop *loop);
+
+#endif

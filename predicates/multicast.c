@@ -1,0 +1,112 @@
+/* multicast.c - one subgroup's multicast: its state, and one pass over its predicates. See multicast.h. */
+#include "predicates/multicast_int.h"
+
+#include <stdlib.h>
+
+uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count)
+{
+	return sizeof(struct wh_multicast) + (uint64_t)member_count * sizeof(uint32_t) +
+	       (uint64_t)sender_count * sizeof(struct wh_sender);
+}
+
+enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh_multicast_config *config,
+				      struct wh_error *err)
+{
+	uint32_t my_rank = config->sst->image->my_rank;
+	struct wh_multicast *mc = calloc(1, sizeof(*mc));
+
+	if (mc == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a subgroup");
+	mc->config = *config;
+	mc->peer_ranks = calloc(config->member_count, sizeof(*mc->peer_ranks));
+	mc->senders = calloc(config->sender_count, sizeof(*mc->senders));
+	if (mc->peer_ranks == NULL || mc->senders == NULL) {
+		wh_multicast_free(mc);
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %u members", config->member_count);
+	}
+	for (uint32_t i = 0; i < config->member_count; i++)
+		if (config->members[i] != my_rank)
+			mc->peer_ranks[mc->peers.count++] = config->members[i];
+	mc->peers.ranks = mc->peer_ranks;
+	for (uint32_t s = 0; s < config->sender_count; s++) {
+		mc->senders[s].rank = config->senders[s];
+		mc->senders[s].slots = config->slots[s];
+	}
+	*out = mc;
+	return WHORL_OK;
+}
+
+void wh_multicast_free(struct wh_multicast *mc)
+{
+	if (mc == NULL)
+		return;
+	free(mc->peer_ranks);
+	free(mc->senders);
+	free(mc);
+}
+
+static size_t step_ordered(struct wh_multicast *mc)
+{
+	size_t work = wh_send(mc);
+	size_t taken = wh_receive(mc);
+
+	if (mc->config.switches.null_sends)
+		work += wh_null(mc);
+	wh_announce(mc);
+	if (work + taken > 0)
+		wh_acknowledge(mc, taken);
+	return work + taken + wh_deliver(mc);
+}
+
+static size_t step_unordered(struct wh_multicast *mc)
+{
+	size_t work = wh_send(mc);
+
+	wh_announce(mc);
+	work += wh_receive(mc);
+	return work + wh_deliver_unordered(mc);
+}
+
+size_t wh_multicast_step(void *ctx)
+{
+	struct wh_multicast *mc = ctx;
+
+	return mc->config.mode == WH_MODE_ORDERED ? step_ordered(mc) : step_unordered(mc);
+}
+
+bool wh_multicast_drained(const struct wh_multicast *mc)
+{
+	const struct wh_ring *ring = mc->config.ring;
+
+	if (ring != NULL && (ring->freed != ring->sent || wh_ring_claimed(ring) != ring->sent))
+		return false;
+	return mc->delivered_num == mc->received_num;
+}
+
+void wh_multicast_survey(struct wh_multicast *mc)
+{
+	const struct wh_multicast_config *c = &mc->config;
+	uint64_t least = mc->delivered_num, bytes_ready = 0;
+	uint32_t slowest = c->sst->image->my_rank, bytes;
+	bool aborted;
+
+	for (uint32_t i = 0; i < mc->peers.count && c->mode == WH_MODE_ORDERED; i++) {
+		uint64_t delivered = wh_sst_observe(c->sst, mc->peers.ranks[i], c->columns.delivered_num);
+
+		if (delivered < least) {
+			least = delivered;
+			slowest = mc->peers.ranks[i];
+		}
+	}
+	wh_store_relaxed(&mc->stats.slowest_rank, slowest);
+	wh_store_relaxed(&mc->stats.slowest_behind, mc->received_num - least);
+	if (c->ring != NULL && wh_ring_claimed(c->ring) > c->ring->sent &&
+	    !wh_ring_ready(c->ring, c->ring->sent, c->ring->sent_slot, &bytes, &aborted))
+		bytes_ready = c->ring->sent + 1;
+	wh_store_relaxed(&mc->stats.open_claim, bytes_ready);
+}
+
+const struct wh_multicast_stats *wh_multicast_stats(const struct wh_multicast *mc)
+{
+	return &mc->stats;
+}

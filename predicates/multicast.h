@@ -1,0 +1,90 @@
+/* multicast.h - the ordered multicast of one subgroup within a view, as four predicates (Spindle §II-D, §III).
+ *
+ *   send      the application has committed messages   gives them the next rounds, pushes their slots      send.c
+ *   receive   a sender's guard advanced                takes in all that is new, acknowledges it           receive.c
+ *   null      what was taken in shows that I owe rounds   covers them; no slot, no payload                 null.c
+ *   deliver   the least received_num advanced          upcalls in order, then acknowledges delivery        deliver.c
+ *
+ * A pass evaluates send, receive, null, deliver. Send and null give out rounds, and both leave in one push of the
+ * guard, after null; the acknowledgement of what was received counts my own rounds too, so it comes after that.
+ *
+ * Message k in the rounds of sender rank i has sequence number k x senders + i; delivery is in the order of that number
+ * (docs/protocol.md). Threads: the loop's. Memory: created at once; nothing allocates afterwards.
+ */
+#ifndef WH_PREDICATES_MULTICAST_H
+#define WH_PREDICATES_MULTICAST_H
+
+#include "smc/ring.h"
+#include "sst/columns.h"
+#include "sst/sst.h"
+
+enum wh_mode { WH_MODE_UNORDERED, WH_MODE_ORDERED };
+
+struct wh_switches { /* Spindle's optimisations; all off is the paper's baseline */
+	bool send_batching, receive_batching, delivery_batching, null_sends, deferred_push;
+};
+
+struct wh_delivery { /* one message, in place in its sender's ring */
+	const void *data;
+	uint64_t bytes;
+	uint64_t index;    /* claim number of its sender */
+	uint64_t sequence;
+	uint32_t sender;   /* sender rank in the subgroup */
+};
+
+/* Upcalls a run of messages, in order. */
+typedef void wh_deliver_fn(void *ctx, const struct wh_delivery *messages, size_t count);
+
+/* A member's shared memory holds what cannot be: it is broken, and nothing more is taken from it. */
+typedef void wh_broken_fn(void *ctx, uint32_t rank, const char *what);
+
+struct wh_multicast_config { /* copied; what it points to outlives the multicast */
+	struct wh_diag *diag;
+	struct wh_sst *sst;
+	struct wh_pushes *pushes;
+	struct wh_subgroup_columns columns;
+	uint32_t subgroup;               /* index, for events */
+	enum wh_mode mode;
+	struct wh_switches switches;
+	uint32_t window, message_bytes;
+	const uint32_t *members;         /* view ranks of the subgroup's members */
+	uint32_t member_count;
+	const uint32_t *senders;         /* view ranks of its senders, by sender rank; members as well */
+	uint32_t sender_count;
+	int me;                          /* my sender rank, -1: none */
+	const struct wh_slots *slots;    /* by sender rank: how its ring lies in its row */
+	struct wh_ring *ring;            /* mine, NULL if I am no sender */
+	wh_deliver_fn *deliver;
+	wh_broken_fn *broken;
+	void *ctx;
+};
+
+struct wh_multicast_stats { /* [loop writes, anyone reads] */
+	wh_word sent, aborted, nulls;
+	wh_word delivered, delivered_bytes;
+	wh_word received_num, delivered_num; /* copies of the columns, for readers */
+	wh_word open_claim;                  /* 1 + the claim that send waits for, 0: none */
+	wh_word upcall_longest_ns;
+	wh_word slowest_rank, slowest_behind;
+	struct wh_batch_counter send, receive, deliver;
+};
+
+struct wh_multicast;
+
+WH_MUST_CHECK enum whorl_result wh_multicast_create(struct wh_multicast **out,
+						    const struct wh_multicast_config *config, struct wh_error *err);
+void wh_multicast_free(struct wh_multicast *mc);
+uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count);
+
+/* One pass over the predicates: a wh_predicate. */
+size_t wh_multicast_step(void *mc);
+
+/* Everything that I committed has been delivered by all, and everything that I counted as received I have delivered. */
+bool wh_multicast_drained(const struct wh_multicast *mc);
+
+/* Finds the member that trails most; fills stats.slowest_*. Cheap, but not for every pass. */
+void wh_multicast_survey(struct wh_multicast *mc);
+
+const struct wh_multicast_stats *wh_multicast_stats(const struct wh_multicast *mc);
+
+#endif

@@ -1,0 +1,70 @@
+/* multicast_int.h - the state of one subgroup's multicast, shared by the four predicates and nobody else.
+ *
+ * All of it is the loop's. Invariants, with rounds and slots of sender s as taken in here:
+ *   I1  taken.announced <= taken.covered                    (a slot has a round)
+ *   I2  next <= taken.announced <= next + window            (the window test at s)
+ *   I3  delivered_num <= least received_num of all members  (stability before delivery)
+ *   I4  received_num == least over s of taken.covered(s) x senders + s
+ *   I5  covered (mine) <= 1 + the highest round that has a slot (nulls never run ahead)
+ */
+#ifndef WH_PREDICATES_MULTICAST_INT_H
+#define WH_PREDICATES_MULTICAST_INT_H
+
+#include "predicates/multicast.h"
+
+/* Messages upcalled at a time; also how many upcalls are timed together. */
+#define WH_UPCALL_RUN 64
+
+struct wh_sender { /* what this member has taken in from one sender */
+	uint64_t covered;   /* rounds */
+	uint64_t announced; /* slots */
+	uint64_t next;      /* slot to deliver next, <= announced */
+	uint32_t next_slot; /* next modulo window */
+	uint32_t rank;      /* [const] in the view */
+	struct wh_slots slots; /* [const] */
+};
+
+struct wh_multicast {
+	struct wh_multicast_config config; /* [const] */
+	struct wh_to peers;                /* [const] the other members */
+	uint32_t *peer_ranks;
+	bool broken; /* a member's memory made no sense: nothing is taken in any more */
+
+	/* send and null: my rounds */
+	uint64_t covered;   /* rounds given out */
+	uint64_t announced; /* slots among them; == ring->sent */
+	uint64_t guard;     /* as last published */
+	uint64_t least_delivered; /* the window: the least delivered_num that was last seen */
+
+	/* receive */
+	uint32_t turn; /* without receive batching: the sender to look at next */
+	uint64_t received_num;
+	struct wh_sender *senders; /* by sender rank, me included */
+
+	/* deliver: the next sequence number is round x senders + rank */
+	uint64_t delivered_num;
+	uint64_t round;
+	uint32_t rank;
+
+	uint32_t run; /* messages collected in `batch` */
+	uint64_t run_start_ns;
+	struct wh_delivery batch[WH_UPCALL_RUN];
+
+	struct wh_multicast_stats stats;
+};
+
+/* The predicates. Each returns how many events it handled, and has posted its pushes. */
+size_t wh_send(struct wh_multicast *mc);
+size_t wh_receive(struct wh_multicast *mc);
+size_t wh_null(struct wh_multicast *mc);
+size_t wh_deliver(struct wh_multicast *mc);
+size_t wh_deliver_unordered(struct wh_multicast *mc);
+
+/* The guard, if send or null gave out rounds: after the slots that it announces. */
+void wh_announce(struct wh_multicast *mc);
+/* received_num, if it advanced; without receive batching, for each of the rounds that receive has `taken`. */
+void wh_acknowledge(struct wh_multicast *mc, size_t taken);
+
+void wh_multicast_break(struct wh_multicast *mc, uint32_t rank, const char *what);
+
+#endif

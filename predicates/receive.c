@@ -1,0 +1,102 @@
+/* receive.c - the receive predicate: a sender's guard advanced (Spindle §II-D, §III-A).
+ *
+ * Takes in everything new from every sender. Nothing of a slot is read here: the guard says how many rounds are covered
+ * and how many slots are announced, and that is all that an acknowledgement needs. received_num is the least sequence
+ * number that is missing, own rounds counted as well, pushed once.
+ *
+ * Without receive batching one round of one sender is taken in for each firing, and each is acknowledged by a push.
+ */
+#include "predicates/multicast_int.h"
+
+void wh_multicast_break(struct wh_multicast *mc, uint32_t rank, const char *what)
+{
+	if (mc->broken)
+		return;
+	mc->broken = true;
+	wh_event(mc->config.diag, what, mc->config.subgroup, rank, 0);
+	mc->config.broken(mc->config.ctx, rank, what);
+}
+
+/* A guard comes from another process: it is held against the rules before it is believed. */
+static bool guard_holds(const struct wh_multicast *mc, const struct wh_sender *sender, uint64_t covered,
+			uint64_t announced)
+{
+	return covered >= sender->covered && announced - sender->announced <= covered - sender->covered &&
+	       announced - sender->next <= mc->config.window;
+}
+
+/* Takes in at most `most` rounds of one sender. Returns how many. */
+static uint64_t take_in(struct wh_multicast *mc, struct wh_sender *sender, uint64_t most)
+{
+	bool mine = mc->config.me >= 0 && sender == &mc->senders[mc->config.me];
+	/* Acquire, in observe: the slots that the guard announces. Partner: the push of the guard in wh_announce. */
+	uint64_t guard = mine ? wh_guard_make(mc->covered, mc->announced)
+			      : wh_sst_observe(mc->config.sst, sender->rank, mc->config.columns.guard);
+	uint64_t covered = wh_guard_covered(guard);
+	uint64_t announced = sender->announced + wh_guard_news(guard, sender->announced);
+
+	if (covered == sender->covered)
+		return 0;
+	if (!guard_holds(mc, sender, covered, announced)) {
+		wh_multicast_break(mc, sender->rank, "guard is out of its rules");
+		return 0;
+	}
+	if (covered - sender->covered > most) { /* one round: a slot if the next announced slot is of that round */
+		uint32_t ahead = (uint32_t)(sender->announced - sender->next);
+		uint32_t slot = (sender->next_slot + ahead) % mc->config.window;
+
+		covered = sender->covered + 1;
+		if (announced > sender->announced &&
+		    wh_slot_header_of(&sender->slots, mc->config.sst->image->row[sender->rank], slot)->round <
+			    covered)
+			announced = sender->announced + 1;
+		else
+			announced = sender->announced;
+	}
+	most = covered - sender->covered;
+	sender->covered = covered;
+	sender->announced = announced;
+	return most;
+}
+
+size_t wh_receive(struct wh_multicast *mc)
+{
+	bool batching = mc->config.switches.receive_batching;
+	uint32_t senders = mc->config.sender_count;
+	size_t rounds = 0;
+
+	if (mc->broken)
+		return 0;
+	for (uint32_t i = 0; i < senders && (batching || rounds == 0); i++) {
+		rounds += take_in(mc, &mc->senders[mc->turn], batching ? UINT64_MAX : 1);
+		mc->turn = mc->turn + 1 == senders ? 0 : mc->turn + 1;
+	}
+	if (rounds == 0)
+		return 0;
+	wh_event(mc->config.diag, "receive", mc->config.subgroup, rounds, mc->received_num);
+	wh_count_batch(&mc->stats.receive, rounds);
+	return rounds;
+}
+
+void wh_acknowledge(struct wh_multicast *mc, size_t taken)
+{
+	bool batching = mc->config.switches.receive_batching;
+	uint64_t senders = mc->config.sender_count, least = UINT64_MAX;
+
+	if (mc->config.me >= 0 && batching) { /* my own rounds of this pass, nulls too */
+		mc->senders[mc->config.me].covered = mc->covered;
+		mc->senders[mc->config.me].announced = mc->announced;
+	}
+	for (uint64_t s = 0; s < senders; s++) {
+		uint64_t first_missing = mc->senders[s].covered * senders + s;
+
+		if (first_missing < least)
+			least = first_missing;
+	}
+	if (batching ? least == mc->received_num : taken == 0)
+		return;
+	mc->received_num = least;
+	wh_store_relaxed(&mc->stats.received_num, least);
+	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.received_num, least, mc->peers);
+	wh_pushes_post(mc->config.pushes);
+}

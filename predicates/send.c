@@ -1,0 +1,122 @@
+/* send.c - the send predicate: the application has committed messages (Spindle §III-A).
+ *
+ * Gives the next rounds to the committed prefix of the ring and pushes its slots: one range, or two if the ring wraps.
+ * The guard that announces them travels in a later push (wh_announce, after null has added its rounds), as a value.
+ *
+ * The window: claim m may be made when every member, I too, has delivered message m - window of mine. Messages are
+ * counted, not rounds: nulls take no slots.
+ */
+#include "predicates/multicast_int.h"
+
+/* Counted over all members by what they have delivered, not received: a slot is read in place until the upcall that got
+ * it has returned. */
+static uint64_t least_delivered(const struct wh_multicast *mc)
+{
+	const struct wh_multicast_config *c = &mc->config;
+	bool ordered = c->mode == WH_MODE_ORDERED;
+	uint64_t least = ordered ? mc->delivered_num : mc->senders[c->me].next;
+
+	for (uint32_t i = 0; i < mc->peers.count; i++) {
+		uint32_t rank = mc->peers.ranks[i];
+		uint64_t delivered = ordered ? wh_sst_observe(c->sst, rank, c->columns.delivered_num)
+					     : wh_sst_observe_array(c->sst, rank, c->columns.delivered_of,
+								    (uint32_t)c->me);
+
+		if (delivered < least)
+			least = delivered;
+	}
+	return least;
+}
+
+static void free_slots(struct wh_multicast *mc)
+{
+	struct wh_ring *ring = mc->config.ring;
+	uint64_t least = least_delivered(mc), freed = ring->freed;
+
+	if (least == mc->least_delivered)
+		return;
+	mc->least_delivered = least;
+	if (mc->config.mode == WH_MODE_UNORDERED) {
+		if (least > ring->sent) {
+			wh_multicast_break(mc, mc->senders[mc->config.me].rank, "more delivered than I sent");
+			return;
+		}
+		ring->freed = least;
+	}
+	while (mc->config.mode == WH_MODE_ORDERED && ring->freed < ring->sent) {
+		const struct wh_slot_header *header = wh_slot_header(&ring->slots, ring->row, ring->freed_slot);
+
+		if (header->round * mc->config.sender_count + (uint32_t)mc->config.me >= least)
+			break;
+		ring->freed++;
+		ring->freed_slot = wh_slot_next(&ring->slots, ring->freed_slot);
+	}
+	if (ring->freed != freed)
+		wh_ring_publish_limit(ring);
+}
+
+/* Header and payload of `count` slots from `first` on, which do not wrap. */
+static void push_range(struct wh_multicast *mc, uint32_t first, uint32_t count)
+{
+	const struct wh_slots *slots = &mc->config.ring->slots;
+	struct wh_pushes *pushes = mc->config.pushes;
+
+	wh_push_bytes(pushes, slots->headers + (uint64_t)first * slots->header_stride,
+		      (uint64_t)count * slots->header_stride, mc->peers.ranks, mc->peers.count);
+	if (slots->apart)
+		wh_push_bytes(pushes, wh_slot_payload(slots, first), (uint64_t)count * slots->payload_stride,
+			      mc->peers.ranks, mc->peers.count);
+}
+
+static void push_slots(struct wh_multicast *mc, uint32_t first, uint32_t count)
+{
+	uint32_t window = mc->config.ring->slots.window;
+	uint32_t before_wrap = count < window - first ? count : window - first;
+
+	push_range(mc, first, before_wrap);
+	if (before_wrap < count)
+		push_range(mc, 0, count - before_wrap);
+	wh_pushes_post(mc->config.pushes);
+}
+
+size_t wh_send(struct wh_multicast *mc)
+{
+	struct wh_ring *ring = mc->config.ring;
+	uint32_t first, bytes, count = 0, most;
+	bool aborted;
+
+	if (ring == NULL)
+		return 0;
+	free_slots(mc);
+	first = ring->sent_slot;
+	most = mc->config.switches.send_batching ? ring->slots.window : 1;
+	while (count < most && wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted)) {
+		*wh_slot_header(&ring->slots, ring->row, ring->sent_slot) =
+			(struct wh_slot_header){.round = mc->covered++, .bytes = bytes, .aborted = aborted};
+		wh_count(&mc->stats.aborted, aborted);
+		ring->sent++;
+		ring->sent_slot = wh_slot_next(&ring->slots, ring->sent_slot);
+		count++;
+	}
+	if (count == 0)
+		return 0;
+	/* The ring's own test keeps slots from being overrun; here its result is held against the rule. */
+	WH_CHECK(mc->config.diag, ring->sent - ring->freed <= ring->slots.window);
+	mc->announced = ring->sent;
+	push_slots(mc, first, count);
+	wh_event(mc->config.diag, "send", mc->config.subgroup, mc->covered, mc->announced);
+	wh_count(&mc->stats.sent, count);
+	wh_count_batch(&mc->stats.send, count);
+	return count;
+}
+
+void wh_announce(struct wh_multicast *mc)
+{
+	uint64_t guard = wh_guard_make(mc->covered, mc->announced);
+
+	if (guard == mc->guard)
+		return;
+	mc->guard = guard;
+	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.guard, guard, mc->peers);
+	wh_pushes_post(mc->config.pushes);
+}
