@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# test_package.sh BUILD WORK - installs the build to a prefix, moves the prefix away, and uses what is there as a stranger
+# would: by find_package and by pkg-config, shared and static, from C and from C++.
+
+set -euo pipefail
+
+here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
+build=$1 work=$2
+cc=${CC:-cc}
+strict=(-Wall -Wextra -Wpedantic -Werror)
+
+die() { printf 'test_package: %s\n' "$*" >&2; exit 1; }
+expect() { [ "$2" = "$3" ] || die "$1: expected \"$3\", found \"$2\""; }
+
+# A C++ compiler, of whatever name.
+cxx=$(command -v c++ || command -v clang++) || die "there is no C++ compiler"
+
+rm -rf "$work"
+mkdir -p "$work"
+cmake --install "$build" --prefix "$work/installed" >"$work/install.log"
+prefix=$work/moved
+mv "$work/installed" "$prefix"
+
+version=$(sed -n 's/^#define WHORL_VERSION_[A-Z]* \([0-9]*\)$/\1/p' "$prefix/include/whorl/whorl.h" | paste -sd.)
+library=$(find "$prefix" -name libwhorl.so)
+archive=$(find "$prefix" -name libwhorl.a)
+libdir=$(dirname "$library")
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+
+# ---- what is in the libraries -------------------------------------------------------------------------------------------
+
+expect "soname" "$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" "libwhorl.so.${version%%.*}"
+sed -n 's/^WHORL_API .*[ *]\(whorl_[a-z_]*\)(.*/\1/p' "$prefix"/include/whorl/*.h | sort >"$work/declared"
+nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$work/exported"
+diff -u "$work/declared" "$work/exported" >&2 || die "the shared library exports other names than the headers declare"
+foreign=$(nm -g --defined-only "$archive" | awk 'NF == 3 && $3 !~ /^(whorl|wh)_/ { print $3 }')
+expect "names in the archive that are not whorl's" "$foreign" ""
+
+# ---- the command --------------------------------------------------------------------------------------------------------
+
+expect "whorl --version" "$("$prefix/bin/whorl" --version)" "whorl $version"
+[ -f "$prefix/share/whorl/quickstart.ini" ] || die "share/whorl/quickstart.ini is not installed"
+
+# ---- find_package -------------------------------------------------------------------------------------------------------
+
+cmake -S "$here/stranger" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+	-DCMAKE_CXX_COMPILER="$cxx" -DWANTED="$version" >"$work/cmake.log" 2>&1 || { cat "$work/cmake.log"; die "find_package"; }
+cmake --build "$work/stranger" >"$work/build.log" 2>&1 || { cat "$work/build.log"; die "a build with find_package"; }
+for program in c_shared c_static cxx_shared; do
+	expect "$program" "$("$work/stranger/$program")" "$version"
+done
+! ldd "$work/stranger/c_static" | grep -q libwhorl || die "whorl::whorl_static is shared"
+
+# ---- pkg-config ---------------------------------------------------------------------------------------------------------
+
+read -ra flags < <(pkg-config --cflags --libs whorl)
+"$cc" -std=c11 "${strict[@]}" "$here/stranger/stranger.c" -o "$work/shared" "${flags[@]}"
+expect "pkg-config, shared" "$(LD_LIBRARY_PATH=$libdir "$work/shared")" "$version"
+! readelf -d "$work/shared" | grep -Eq 'NEEDED.*(inih|urcu)' || die "a shared link names whorl's private libraries"
+
+read -ra flags < <(pkg-config --static --cflags --libs whorl)
+"$cc" -std=c11 "${strict[@]}" -static "$here/stranger/stranger.c" -o "$work/static" "${flags[@]}"
+expect "pkg-config, static" "$("$work/static")" "$version"
