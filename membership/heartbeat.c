@@ -55,9 +55,10 @@ size_t wh_heartbeat_step(void *ctx)
 	uint64_t now = heartbeat->loop->now_ns, quarter = heartbeat->timeout_ns / 4;
 	bool late = now - heartbeat->looked_ns > 2 * quarter; /* or this is the first look */
 
-	wh_loop_at(heartbeat->loop, heartbeat->next_push_ns);
-	if (now < heartbeat->next_push_ns)
+	if (now < heartbeat->next_push_ns) {
+		wh_loop_at(heartbeat->loop, heartbeat->next_push_ns);
 		return 0;
+	}
 	wh_sst_publish_quiet(heartbeat->sst, heartbeat->pushes, heartbeat->column,
 			     wh_sst_mine(heartbeat->sst, heartbeat->column) + 1, heartbeat->peers);
 	wh_pushes_post(heartbeat->pushes);

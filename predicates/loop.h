@@ -39,7 +39,7 @@ struct wh_loop {
 	struct wh_predicate_entry {
 		wh_predicate *fn;
 		void *ctx;
-	} *predicates; /* [const after start] */
+	} *predicates; /* [loop] */
 	size_t count, capacity;
 
 	uint64_t now_ns;         /* [loop] the clock, at most WH_CLOCK_PASSES busy passes old */
@@ -58,7 +58,7 @@ void wh_loop_init(struct wh_loop *loop, struct wh_diag *diag, struct wh_transpor
 		  enum wh_idle idle);
 void wh_loop_close(struct wh_loop *loop);
 
-/* Before the first pass. WHORL_OK, WHORL_MEMORY. */
+/* Before the first pass, or from a predicate: it takes part from then on. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_loop_add(struct wh_loop *loop, wh_predicate *fn, void *ctx, struct wh_error *err);
 
 /* A predicate, in its pass: "call me again by then even if nothing happens". */

@@ -73,21 +73,25 @@ void wh_ring_signal(struct wh_ring *ring)
 	(void)written; /* fails only when the eventfd is at its maximum, which is readable as well */
 }
 
-/* Asks to be told about room. True if there is some after all. */
-static bool starve(struct wh_ring *ring, uint64_t number)
+bool wh_ring_has_room(const struct wh_ring *ring)
+{
+	uint64_t word = wh_load_relaxed(&ring->claim);
+
+	return (word & CLAIM_CLOSED) != 0 || claim_number(word) < wh_load_relaxed(&ring->limit);
+}
+
+bool wh_ring_starve(struct wh_ring *ring)
 {
 	uint64_t count;
 	ssize_t drained = read(ring->window_fd, &count, sizeof(count));
 
 	(void)drained; /* nothing to drain is fine */
-	atomic_fetch_add_explicit(&ring->window_full, 1, memory_order_relaxed);
 	wh_store_relaxed(&ring->starved, 1);
 	/* My flag, then the limit; partner: the limit, then the flag, in wh_ring_publish_limit. One of us sees the other. */
 	wh_fence_full();
-	if (number >= wh_load_acquire(&ring->limit))
+	if (!wh_ring_has_room(ring))
 		return false;
-	/* I may have drained a signal that another thread waits for. */
-	wh_ring_signal(ring);
+	wh_ring_signal(ring); /* I may have drained a signal that another thread waits for */
 	return true;
 }
 
@@ -103,10 +107,8 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 			return WHORL_CLOSED;
 		/* Acquire: whoever read this slot's last message has finished with it. Partner: wh_ring_publish_limit. */
 		if (number >= wh_load_acquire(&ring->limit)) {
-			if (!starve(ring, number))
-				return WHORL_AGAIN;
-			word = wh_load_relaxed(&ring->claim);
-			continue;
+			atomic_fetch_add_explicit(&ring->window_full, 1, memory_order_relaxed);
+			return WHORL_AGAIN;
 		}
 		if (wh_compare_swap(&ring->claim, &word,
 				    (number + 1) << CLAIM_SLOT_BITS | wh_slot_next(&ring->slots, slot))) {
@@ -122,7 +124,7 @@ void wh_ring_publish_limit(struct wh_ring *ring)
 {
 	/* Release: partner wh_ring_claim. */
 	wh_store_release(&ring->limit, ring->freed + ring->slots.window);
-	wh_fence_full(); /* partner: starve() */
+	wh_fence_full(); /* partner: wh_ring_starve */
 	if (wh_load_relaxed(&ring->starved) != 0 && wh_exchange(&ring->starved, 0) != 0)
 		wh_ring_signal(ring);
 }

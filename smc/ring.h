@@ -37,7 +37,7 @@ struct wh_ring {
 	unsigned char *row;     /* [const] my row */
 	struct wh_slots slots;  /* [const] */
 	uint32_t message_bytes; /* [const] */
-	int window_fd;          /* [const] an eventfd: room after a WHORL_AGAIN */
+	int window_fd;          /* [const] an eventfd: there is room, after wh_ring_starve */
 	struct wh_ready *ready; /* [const pointer] */
 
 	/* closed << 63 | number << 16 | slot of the next claim. [application threads; the loop sets `closed`] */
@@ -45,8 +45,9 @@ struct wh_ring {
 
 	/* [loop writes, application threads read] claims below it may be made */
 	alignas(WH_CACHE_LINE) wh_word limit;
-	wh_word starved;     /* somebody found the window full and wants to be told. [both] */
-	wh_word window_full; /* statistics: claims that found it so. [application threads] */
+	wh_word starved;        /* somebody wants to be told when there is room. [both] */
+	wh_word window_full;    /* statistics: claims that found none. [application threads] */
+	wh_word window_wait_ns; /* statistics: time spent waiting for it. [application threads] */
 
 	/* [loop] */
 	alignas(WH_CACHE_LINE) uint64_t sent; /* claims that have a round */
@@ -66,8 +67,14 @@ uint64_t wh_ring_estimate(uint32_t window);
 
 /* ---- application threads; the caller holds an RCU read lock so that the ring stays ------------------------------- */
 
-/* WHORL_OK, WHORL_AGAIN, WHORL_CLOSED. After WHORL_AGAIN window_fd becomes readable when there is room. */
+/* WHORL_OK, WHORL_AGAIN (the window is full), WHORL_CLOSED. No system call. */
 WH_MUST_CHECK enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out);
+
+/* Would a claim find room? A hint, without a trace. True as well when the ring is closed. */
+bool wh_ring_has_room(const struct wh_ring *ring);
+
+/* Asks to be told about room. False: window_fd becomes readable when there is some. True: there is, do not wait. */
+bool wh_ring_starve(struct wh_ring *ring);
 
 /* The claim is final, or given back. Never fails. */
 static inline void wh_ring_finish(struct wh_ring *ring, uint64_t number, uint32_t slot, uint32_t bytes, bool aborted)

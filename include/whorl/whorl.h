@@ -226,7 +226,7 @@ struct whorl_claim {
 };
 
 /* Takes the next slot. bytes: 0 .. message_bytes of the subgroup. Never blocks. Any thread, upcalls too.
- * WHORL_OK; WHORL_AGAIN: the window is full, wait with whorl_claim_wait or whorl_window_fd; WHORL_NOT_SENDER;
+ * WHORL_OK; WHORL_AGAIN: the window is full, wait with whorl_claim_wait or whorl_window_arm; WHORL_NOT_SENDER;
  * WHORL_INVALID: larger than message_bytes; WHORL_CLOSED; WHORL_MEMBER_GONE; WHORL_FORKED. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes,
 							 struct whorl_claim *out);
@@ -249,9 +249,11 @@ WHORL_API enum whorl_result whorl_abort(struct whorl_claim *claim);
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t bytes,
 							int timeout_ms);
 
-/* Becomes readable when, after a WHORL_AGAIN, the window has room again. For poll and epoll; do not read or close it. -1
- * where this node is not a sender. */
+/* For programs that wait in poll or epoll: after a WHORL_AGAIN, whorl_window_arm; if that says WHORL_AGAIN too, the
+ * descriptor becomes readable when the window has room. It may be readable without; do not read or close it. fd: -1
+ * where this node is not a sender. arm: WHORL_OK (there is room, claim at once), WHORL_AGAIN, WHORL_NOT_SENDER. */
 WHORL_API int whorl_window_fd(whorl_subgroup *subgroup);
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_window_arm(whorl_subgroup *subgroup);
 
 /* ---- statistics -------------------------------------------------------------------------------------------------------
  * Any thread, at any time, without disturbing the loop; each figure is exact, together they are of about one moment. */
@@ -281,7 +283,7 @@ struct whorl_subgroup_stats {
 	uint64_t received_num, delivered_num; /* mine: first sequence number not received, not delivered */
 	uint64_t window_full;              /* claims that found the window full */
 	uint64_t window_wait_ns;           /* time that whorl_claim_wait and whorl_send waited, over all threads */
-	uint64_t upcall_longest_ns;        /* of a batch upcall; with message upcalls, of up to 16 in a row */
+	uint64_t upcall_longest_ns;        /* of a batch upcall; with message upcalls, of up to 64 in a row */
 	uint32_t slowest_member;           /* node id of the member whose delivered_num is least */
 	uint64_t slowest_behind;           /* by how many sequence numbers it trails this node's received_num */
 	struct whorl_batch_stats send, receive, deliver;

@@ -1,0 +1,272 @@
+/* config.c - the options of a group, and the public whorl_config. See config.h. */
+#include "group/config.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predicates/loop.h"
+#include "sst/columns.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const transports[] = {"shm", "tcp", "verbs", "sim", NULL};
+static const char *const modes[] = {"unordered", "ordered", "durable", NULL};
+static const char *const threads[] = {"dedicated", "caller", NULL};
+static const char *const idles[] = {"adaptive", "yield", "spin", NULL};
+static const char *const huge_pages[] = {"off", "try", "require", NULL};
+
+#define GROUP(field) offsetof(struct wh_group_options, field)
+static const struct wh_option group_options[] = {
+	{"name", WH_OPTION_TEXT, "", "whorl", 0, 0, NULL,
+	 "Nodes meet by this name; groups of other names are never met.", GROUP(name), false},
+	{"transport", WH_OPTION_CHOICE, "", "shm", 0, 0, transports,
+	 "What moves the bytes. This version has shm: processes of one host and one user.", GROUP(transport), true},
+	{"nodes", WH_OPTION_INTEGER, "", "2", 1, WH_NODES_MAX, NULL,
+	 "Members of the group; their ids are 0 to nodes-1.", GROUP(nodes), true},
+	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "1000", 10, 600000, NULL,
+	 "A member that is not heard for so long counts as failed; it must be longer than any upcall.",
+	 GROUP(failure_timeout_ms), true},
+	{"memory_max", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 40, NULL,
+	 "What one node may allocate; more is refused before anything is allocated.", GROUP(memory_max), false},
+};
+const struct wh_option_table wh_group_table = {
+	"group", false, "The group and how its nodes meet.", group_options, COUNT(group_options),
+	sizeof(struct wh_group_options)};
+
+#define SUBGROUP(field) offsetof(struct wh_subgroup_options, field)
+static const struct wh_option subgroup_options[] = {
+	{"members", WH_OPTION_TEXT, "", "all", 0, 0, NULL, "all, or node ids as in 0,1,2.", SUBGROUP(members), false},
+	{"senders", WH_OPTION_TEXT, "", "all", 0, 0, NULL,
+	 "Of the members: all, half (every second), one (the first), or node ids as in 0,2.", SUBGROUP(senders), false},
+	{"mode", WH_OPTION_CHOICE, "", "ordered", 0, 0, modes,
+	 "unordered: delivered on receipt, in each sender's order; ordered: atomic multicast.", SUBGROUP(mode), true},
+	{"window", WH_OPTION_INTEGER, "messages", "100", 1, WH_WINDOW_MAX, NULL,
+	 "Messages in flight per sender: slots of its ring.", SUBGROUP(window), true},
+	{"message_bytes", WH_OPTION_INTEGER, "bytes", "10240", 1, 1 << 30, NULL,
+	 "The largest message; each slot has that size.", SUBGROUP(message_bytes), true},
+};
+const struct wh_option_table wh_subgroup_table = {
+	"subgroup", true, "A subgroup: members that deliver the same messages, as many as wanted, overlapping as wanted.",
+	subgroup_options, COUNT(subgroup_options), sizeof(struct wh_subgroup_options)};
+
+#define ENGINE(field) offsetof(struct wh_engine_options, field)
+static const struct wh_option engine_options[] = {
+	{"thread", WH_OPTION_CHOICE, "", "dedicated", 0, 0, threads,
+	 "dedicated: a thread of its own runs the loop; caller: the program does.", ENGINE(thread), true},
+	{"idle", WH_OPTION_CHOICE, "", "adaptive", 0, 0, idles,
+	 "A loop without work: adaptive spins, yields, then sleeps; yield never sleeps; spin keeps its core.",
+	 ENGINE(idle), true},
+	{"send_batching", WH_OPTION_SWITCH, "", "on", 0, 0, NULL,
+	 "Send all committed messages at once, not one for each firing.", ENGINE(send_batching), true},
+	{"receive_batching", WH_OPTION_SWITCH, "", "on", 0, 0, NULL,
+	 "Take in all that arrived, with one acknowledgement, not one for each message.", ENGINE(receive_batching),
+	 true},
+	{"delivery_batching", WH_OPTION_SWITCH, "", "on", 0, 0, NULL,
+	 "Deliver all that is stable, with one acknowledgement, not one for each message.", ENGINE(delivery_batching),
+	 true},
+	{"null_sends", WH_OPTION_SWITCH, "", "on", 0, 0, NULL,
+	 "Cover rounds in which this node has nothing to send, so that nobody waits for it.", ENGINE(null_sends), true},
+	{"deferred_push", WH_OPTION_SWITCH, "", "on", 0, 0, NULL,
+	 "Post the pushes of a trigger together at its end, not one by one.", ENGINE(deferred_push), true},
+	{"cpus", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
+	 "Pins loops: none, auto (node i on processor i modulo their number), or processors as in 0,1.", ENGINE(cpus),
+	 false},
+	{"huge_pages", WH_OPTION_CHOICE, "", "off", 0, 0, huge_pages, "Rows on huge pages: off, try, or require.",
+	 ENGINE(huge_pages), true},
+};
+const struct wh_option_table wh_engine_table = {
+	"engine", false, "How the loop runs, and which of Spindle's optimisations are on.", engine_options,
+	COUNT(engine_options), sizeof(struct wh_engine_options)};
+
+/* ---- binding ------------------------------------------------------------------------------------------------------ */
+
+static bool cpus_hold(const char *text)
+{
+	if (strcmp(text, "none") == 0 || strcmp(text, "auto") == 0)
+		return true;
+	for (const char *at = text;; at++) {
+		if (!isdigit((unsigned char)*at))
+			return false;
+		while (isdigit((unsigned char)*at))
+			at++;
+		if (*at == '\0')
+			return true;
+		if (*at != ',')
+			return false;
+	}
+}
+
+int wh_node_config_cpu(const struct wh_node_config *config, uint32_t id)
+{
+	const char *text = config->engine.cpus, *at = text;
+	uint32_t count = 1, wanted;
+
+	if (strcmp(text, "none") == 0)
+		return -1;
+	if (strcmp(text, "auto") == 0)
+		return (int)(id % (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
+	for (const char *comma = text; (comma = strchr(comma, ',')) != NULL; comma++)
+		count++;
+	wanted = id % count;
+	while (wanted-- > 0)
+		at = strchr(at, ',') + 1;
+	return atoi(at);
+}
+
+static bool name_holds(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length >= 1 && length <= WH_NAME_BYTES - 1 &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length;
+}
+
+/* What only the whole configuration can show. */
+static void find_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
+{
+	uint32_t nodes = (uint32_t)config->group.nodes;
+	struct wh_error err;
+
+	if (!name_holds(config->group.name))
+		wh_conf_mistake(conf, "group", NULL, "name", "is \"%s\", expected 1 to %d of A-Z a-z 0-9 _ . -",
+				config->group.name, WH_NAME_BYTES - 1);
+	if (!cpus_hold(config->engine.cpus))
+		wh_conf_mistake(conf, "engine", NULL, "cpus",
+				"is \"%s\", expected none, auto, or processors as in 0,1", config->engine.cpus);
+	if (config->subgroup_count == 0)
+		wh_conf_mistake(conf, "group", NULL, NULL, "there is no subgroup, expected a section [subgroup NAME]");
+	for (uint32_t i = 0; i < config->subgroup_count; i++) {
+		const struct wh_node_subgroup *subgroup = &config->subgroups[i];
+		const struct wh_subgroup_options *options = &subgroup->options;
+
+		if (wh_view_check_list(nodes, NULL, options->members, &err) != WHORL_OK)
+			wh_conf_mistake(conf, "subgroup", subgroup->name, "members", "%s", err.text);
+		if (wh_view_check_list(nodes, options->members, options->senders, &err) != WHORL_OK)
+			wh_conf_mistake(conf, "subgroup", subgroup->name, "senders", "%s", err.text);
+		if (options->mode == 2)
+			wh_conf_mistake(conf, "subgroup", subgroup->name, "mode",
+					"is durable, which needs logs that this version does not have; "
+					"expected unordered or ordered");
+	}
+}
+
+enum whorl_result wh_node_config_bind(struct wh_node_config *out, struct wh_conf *conf, size_t variant)
+{
+	const char *name;
+
+	*out = (struct wh_node_config){.subgroup_count = 0};
+	while (wh_conf_instance(conf, "subgroup", out->subgroup_count) != NULL)
+		out->subgroup_count++;
+	out->subgroups = calloc(out->subgroup_count + 1, sizeof(*out->subgroups));
+	if (out->subgroups == NULL)
+		return WHORL_MEMORY;
+	wh_conf_bind(conf, variant, &wh_group_table, NULL, &out->group);
+	wh_conf_bind(conf, variant, &wh_engine_table, NULL, &out->engine);
+	for (uint32_t i = 0; (name = wh_conf_instance(conf, "subgroup", i)) != NULL; i++) {
+		strncpy(out->subgroups[i].name, name, WH_NAME_BYTES - 1);
+		wh_conf_bind(conf, variant, &wh_subgroup_table, name, &out->subgroups[i].options);
+	}
+	find_mistakes(out, conf);
+	if (wh_conf_check(conf) != WHORL_OK) {
+		wh_node_config_free(out);
+		return WHORL_CONFIG;
+	}
+	return WHORL_OK;
+}
+
+void wh_node_config_free(struct wh_node_config *config)
+{
+	free(config->subgroups);
+	config->subgroups = NULL;
+}
+
+/* ---- whorl_config --------------------------------------------------------------------------------------------------- */
+
+struct whorl_config {
+	struct wh_conf *conf;
+	bool borrowed;
+	size_t variant;
+	struct wh_error failure; /* of whorl_open */
+};
+
+static const struct wh_option_table *const tables[] = {&wh_group_table, &wh_subgroup_table, &wh_engine_table};
+
+whorl_config *whorl_config_new(void)
+{
+	struct whorl_config *config = calloc(1, sizeof(*config));
+
+	if (config == NULL)
+		return NULL;
+	config->conf = wh_conf_new(tables, COUNT(tables));
+	if (config->conf == NULL) {
+		free(config);
+		return NULL;
+	}
+	return config;
+}
+
+whorl_config *wh_config_borrow(struct wh_conf *conf, size_t variant)
+{
+	struct whorl_config *config = calloc(1, sizeof(*config));
+
+	if (config != NULL)
+		*config = (struct whorl_config){.conf = conf, .borrowed = true, .variant = variant};
+	return config;
+}
+
+void whorl_config_free(whorl_config *config)
+{
+	if (config == NULL)
+		return;
+	if (!config->borrowed)
+		wh_conf_free(config->conf);
+	free(config);
+}
+
+enum whorl_result whorl_config_load_file(whorl_config *config, const char *path)
+{
+	return wh_conf_load_file(config->conf, path);
+}
+
+enum whorl_result whorl_config_load_text(whorl_config *config, const char *name, const char *text)
+{
+	return wh_conf_load_text(config->conf, name, text);
+}
+
+enum whorl_result whorl_config_set(whorl_config *config, const char *assignment)
+{
+	return wh_conf_set(config->conf, assignment);
+}
+
+enum whorl_result whorl_config_ignore(whorl_config *config, const char *section)
+{
+	wh_conf_ignore(config->conf, section);
+	return WHORL_OK;
+}
+
+const char *whorl_config_error(const whorl_config *config)
+{
+	const char *mistakes = wh_conf_mistakes(config->conf);
+
+	return mistakes[0] != '\0' ? mistakes : config->failure.text;
+}
+
+struct wh_error *wh_config_failure(whorl_config *config)
+{
+	return &config->failure;
+}
+
+enum whorl_result wh_config_bind(whorl_config *config, struct wh_node_config *out)
+{
+	wh_error_clear(&config->failure);
+	if (wh_conf_check(config->conf) != WHORL_OK)
+		return WHORL_CONFIG;
+	if (!config->borrowed && wh_conf_variants(config->conf) > 1)
+		return wh_error_set(&config->failure, WHORL_CONFIG,
+				    "the configuration has values that are lists; a node needs one value for each");
+	if (wh_node_config_bind(out, config->conf, config->variant) == WHORL_MEMORY)
+		return wh_error_set(&config->failure, WHORL_MEMORY, "no memory for the configuration");
+	return wh_conf_check(config->conf);
+}

@@ -1,0 +1,67 @@
+/* config.h - what a configuration says about a group, as structs.
+ *
+ * The option tables of the sections [group], [subgroup NAME] and [engine]; the command adds its own. The public
+ * whorl_config is a conf loaded with these three.
+ */
+#ifndef WH_GROUP_CONFIG_H
+#define WH_GROUP_CONFIG_H
+
+#include <whorl/whorl.h>
+
+#include "base/option.h"
+#include "conf/conf.h"
+#include "membership/view.h"
+
+struct wh_group_options {
+	char name[WH_OPTION_TEXT_BYTES];
+	int transport; /* enum wh_transport_kind */
+	int64_t nodes;
+	int64_t failure_timeout_ms;
+	int64_t memory_max; /* bytes, of one node */
+};
+
+enum wh_transport_kind { WH_TRANSPORT_SHM, WH_TRANSPORT_TCP, WH_TRANSPORT_VERBS, WH_TRANSPORT_SIM };
+
+struct wh_subgroup_options {
+	char members[WH_OPTION_TEXT_BYTES], senders[WH_OPTION_TEXT_BYTES];
+	int mode; /* 0 unordered, 1 ordered, 2 durable */
+	int64_t window;
+	int64_t message_bytes;
+};
+
+struct wh_engine_options {
+	int thread; /* 0 dedicated, 1 caller */
+	int idle;   /* enum wh_idle */
+	bool send_batching, receive_batching, delivery_batching, null_sends, deferred_push;
+	char cpus[WH_OPTION_TEXT_BYTES]; /* none | auto | 0,1,... : node i's loop on the i-th, modulo their number */
+	int huge_pages;                  /* 0 off, 1 try, 2 require */
+};
+
+extern const struct wh_option_table wh_group_table, wh_subgroup_table, wh_engine_table;
+
+struct wh_node_config { /* one variant of a configuration, bound */
+	struct wh_group_options group;
+	struct wh_engine_options engine;
+	uint32_t subgroup_count;
+	struct wh_node_subgroup {
+		char name[WH_NAME_BYTES];
+		struct wh_subgroup_options options;
+	} *subgroups;
+};
+
+/* Binds and checks one variant of `conf`, which has been checked against the tables. Everything that only the whole
+ * can show (member lists, a missing subgroup) is noted as mistakes in the conf. WHORL_OK, WHORL_CONFIG, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_node_config_bind(struct wh_node_config *out, struct wh_conf *conf, size_t variant);
+void wh_node_config_free(struct wh_node_config *config);
+
+/* The processor for node `id`'s loop, -1: not pinned. */
+int wh_node_config_cpu(const struct wh_node_config *config, uint32_t id);
+
+/* A whorl_config over one variant of a conf that somebody else owns and has checked; whorl_config_free leaves the conf. */
+whorl_config *wh_config_borrow(struct wh_conf *conf, size_t variant);
+
+/* The bound form of a whorl_config: WHORL_OK, WHORL_CONFIG, WHORL_MEMORY; the text goes to the config. */
+WH_MUST_CHECK enum whorl_result wh_config_bind(whorl_config *config, struct wh_node_config *out);
+struct wh_error *wh_config_failure(whorl_config *config);
+
+#endif
