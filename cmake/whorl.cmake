@@ -5,7 +5,8 @@
 add_library(whorl_flags INTERFACE)
 target_include_directories(whorl_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_compile_definitions(whorl_flags INTERFACE _GNU_SOURCE)
-target_compile_options(whorl_flags INTERFACE -Wall -Wextra -Wpedantic)
+target_compile_options(whorl_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes
+					     -Wmissing-prototypes)
 if(WHORL_WERROR)
 	target_compile_options(whorl_flags INTERFACE -Werror)
 endif()

@@ -21,6 +21,7 @@ inside() {
 	shift
 	mount -t proc proc "$root/proc"
 	mount -t sysfs -o ro sysfs "$root/sys"
+	mount -t devpts devpts "$root/dev/pts"
 	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 	mount --bind "$cache/archives" "$root/var/cache/apt/archives"
 
