@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define QUOTE_MAX 60
+
 /* Adds formatted text at `*used`; what does not fit is cut and ends in "...". */
 static void append(char *text, size_t bytes, size_t *used, const char *format, va_list args)
 {
@@ -84,6 +86,19 @@ void wh_error_clear(struct wh_error *err)
 {
 	err->code = WHORL_OK;
 	err->text[0] = '\0';
+}
+
+int wh_error_quote(const char *text, size_t bytes, const char **ellipsis)
+{
+	size_t quoted = QUOTE_MAX;
+
+	*ellipsis = "";
+	if (bytes <= QUOTE_MAX)
+		return (int)bytes;
+	*ellipsis = "...";
+	while (quoted > 0 && ((unsigned char)text[quoted] & 0xc0) == 0x80)
+		quoted--;
+	return (int)quoted;
 }
 
 const char *wh_result_text(enum whorl_result result)

@@ -29,10 +29,14 @@ enum whorl_result wh_error_set(struct wh_error *err, enum whorl_result code, con
 /* The same, with ": " and the text of the errno value `number` behind it. */
 enum whorl_result wh_error_system(struct wh_error *err, int number, const char *format, ...) WH_PRINTF(3, 4);
 
-/* Puts "prefix: " before the text and returns the code. */
+/* Puts "prefix: " before the text and returns the code. `err` must not be NULL, or the code would be lost. */
 enum whorl_result wh_error_prefix(struct wh_error *err, const char *format, ...) WH_PRINTF(2, 3);
 
 void wh_error_clear(struct wh_error *err);
+
+/* How much of a text from outside a message repeats: all, or 60 bytes at most and "..." behind them, cut before a
+ * character of UTF-8. For "%.*s%s". */
+int wh_error_quote(const char *text, size_t bytes, const char **ellipsis);
 
 /* The text of a result, one of WHORL_RESULTS; "unknown result" for any other number. */
 const char *wh_result_text(enum whorl_result result);

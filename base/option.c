@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUOTE_MAX 60 /* bytes of a mistaken value that a message repeats */
-
 /* The factor of a suffix, 0 if there is no such suffix. */
 static int64_t suffix_factor(const char *suffix, bool bytes)
 {
@@ -99,23 +97,18 @@ const char *wh_option_expected(const struct wh_option *option, char *buf, size_t
 	return buf;
 }
 
-/* "is "x", expected y": a long value is cut, at the start of a character of UTF-8. */
+/* "is "x", expected y" */
 static enum whorl_result mistake(const struct wh_option *option, const char *value, struct wh_error *err)
 {
 	char expected[512];
-	size_t quoted = strlen(value);
-	bool cut = quoted > QUOTE_MAX;
+	const char *ellipsis;
+	int quoted = wh_error_quote(value, strlen(value), &ellipsis);
 
-	if (cut) {
-		quoted = QUOTE_MAX;
-		while (quoted > 0 && ((unsigned char)value[quoted] & 0xc0) == 0x80)
-			quoted--;
-	}
 	if (option->kind == WH_OPTION_SWITCH)
 		snprintf(expected, sizeof(expected), "on or off");
 	else
 		wh_option_expected(option, expected, sizeof(expected));
-	return wh_error_set(err, WHORL_CONFIG, "is \"%.*s%s\", expected %s%s", (int)quoted, value, cut ? "..." : "",
+	return wh_error_set(err, WHORL_CONFIG, "is \"%.*s%s\", expected %s%s", quoted, value, ellipsis,
 			    option->kind == WH_OPTION_INTEGER ? "a number from " : "", expected);
 }
 
