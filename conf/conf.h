@@ -1,9 +1,14 @@
 /* conf.h - the loader of ini files.
  *
- * Loading keeps every line as text with its file and line. Checking holds all of it against the option tables and
- * collects every mistake. Binding fills a struct. A value that is a list makes variants: the file is run once for each
- * combination (the last list varies fastest).
- * Mistakes read `FILE:LINE: section.key: what is wrong, what is expected`, one a line.
+ * What is loaded or set is held against the option tables at once, and every mistake is collected. Checking looks at the
+ * whole. Binding fills a struct. A value that is a list makes variants: the file is run once for each combination (the
+ * list that stands last varies fastest).
+ * Mistakes read `FILE:LINE: section.key: what is wrong, what is expected`, one a line, in the order of the files; those
+ * of wh_conf_set come last and read `--set: section.key: ...`.
+ *
+ * A file is UTF-8, of at most 1 MiB. A line is blank, a comment (after ';' or '#'), `[section]`, `[section NAME]` or
+ * `key = value`, each with blanks around it as one likes; behind a blank, ';' begins a comment too. A line `key = value`
+ * is at most 198 bytes long. NAME is 1 to 63 letters, digits, '_', '-' and '.'.
  */
 #ifndef WH_CONF_CONF_H
 #define WH_CONF_CONF_H
@@ -16,19 +21,21 @@ struct wh_conf;
 struct wh_conf *wh_conf_new(const struct wh_option_table *const *tables, size_t count);
 void wh_conf_free(struct wh_conf *conf);
 
-/* The sections of a table that another reader of the same file claims: not looked into. */
+/* The sections of a table that another reader of the same file claims: not looked into. To be called before loading. */
 void wh_conf_ignore(struct wh_conf *conf, const char *section);
 
-/* Each returns WHORL_OK, or WHORL_CONFIG with mistakes noted (also a file that cannot be read). Loading goes on after a
- * mistake, so that all are found; a key given twice in a section is one. */
+/* Each returns WHORL_OK, or WHORL_CONFIG if mistakes have been noted, in this call or before (also: a file that cannot be
+ * read). Loading goes on after a mistake, so that all are found; a key given twice in a section is one, and a section
+ * given twice. */
 enum whorl_result wh_conf_load_file(struct wh_conf *conf, const char *path);
 enum whorl_result wh_conf_load_text(struct wh_conf *conf, const char *name, const char *text);
 
 /* One "section.key=value" (the section of a named one is "subgroup orders", the last dot before '=' divides), which
- * wins over the file. A named section that does not exist yet is made. */
+ * wins over the file, loaded before or after; of two for one key the last wins. A named section that does not exist yet
+ * is made, behind those of the files. */
 enum whorl_result wh_conf_set(struct wh_conf *conf, const char *assignment);
 
-/* Holds everything against the tables. WHORL_OK if no mistake has been noted since wh_conf_new. */
+/* Counts the variants, which must not be more than 10,000. WHORL_OK if no mistake has been noted since wh_conf_new. */
 enum whorl_result wh_conf_check(struct wh_conf *conf);
 
 /* Notes a mistake that only the caller can see (a member list that names no node). Points at the line of the key if the
@@ -36,13 +43,16 @@ enum whorl_result wh_conf_check(struct wh_conf *conf);
 void wh_conf_mistake(struct wh_conf *conf, const char *section, const char *name, const char *key,
 		     const char *format, ...) WH_PRINTF(5, 6);
 
-/* All mistakes so far, one a line without a newline at the end; "" if none. Owned by the conf. */
+/* All mistakes so far (of more than 1000, the first), one a line without a newline at the end; "" if none; "memory is
+ * out" if that is why. Owned by the conf, and valid until it is called upon again. */
 const char *wh_conf_mistakes(const struct wh_conf *conf);
 
 size_t wh_conf_variants(const struct wh_conf *conf); /* 1 if no value is a list */
 
 /* The names of the sections [section NAME], in the file's order; NULL behind the last. */
 const char *wh_conf_instance(const struct wh_conf *conf, const char *section, size_t index);
+
+/* Is there a section of that name, in a file or set? name: NULL for a section without one. */
 bool wh_conf_has(const struct wh_conf *conf, const char *section, const char *name);
 
 /* Fills `out` (table->bytes) for one variant, defaults first. Only after a wh_conf_check that was WHORL_OK. */
