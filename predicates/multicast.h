@@ -32,6 +32,9 @@ struct wh_delivery { /* one message, in place in its sender's ring */
 	uint32_t sender;   /* sender rank in the subgroup */
 };
 
+/* Messages upcalled at a time, at most; also how many message upcalls are timed together. */
+#define WH_UPCALL_RUN 64
+
 /* Upcalls a run of messages, in order. */
 typedef void wh_deliver_fn(void *ctx, const struct wh_delivery *messages, size_t count);
 

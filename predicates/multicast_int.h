@@ -12,9 +12,6 @@
 
 #include "predicates/multicast.h"
 
-/* Messages upcalled at a time; also how many upcalls are timed together. */
-#define WH_UPCALL_RUN 64
-
 struct wh_sender { /* what this member has taken in from one sender */
 	uint64_t covered;   /* rounds */
 	uint64_t announced; /* slots */

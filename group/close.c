@@ -1,0 +1,109 @@
+/* close.c - draining and leaving. See whorl_close in whorl.h. */
+#include "group/node_int.h"
+
+#include "base/rcu.h"
+
+/* After a member is gone its share of what is outstanding will never come: so long without progress, and that is it. */
+#define GIVE_UP_MS 20
+
+static bool is_drained(whorl_node *node, bool *failed)
+{
+	bool drained;
+
+	pthread_mutex_lock(&node->lock);
+	drained = node->drained;
+	*failed = node->failure.code != WHORL_OK;
+	pthread_mutex_unlock(&node->lock);
+	return drained;
+}
+
+/* Waits a millisecond or until the loop says something; with thread = caller, by making passes. */
+static void wait_a_little(whorl_node *node)
+{
+	struct timespec deadline;
+
+	if (node->caller) {
+		if (whorl_step(node) == 0)
+			whorl_wait(node, 1);
+		return;
+	}
+	deadline = wh_deadline(1);
+	pthread_mutex_lock(&node->lock);
+	if (!node->drained)
+		pthread_cond_timedwait(&node->changed, &node->lock, &deadline);
+	pthread_mutex_unlock(&node->lock);
+}
+
+static enum whorl_result drain(whorl_node *node, int timeout_ms)
+{
+	uint64_t now = wh_monotonic_ns(), deadline = now + (uint64_t)timeout_ms * WH_NS_PER_MS, failed_at = 0;
+	bool failed;
+
+	wh_store_release(&node->wants_drain, 1);
+	wh_gate_ring(node->gate);
+	while (!is_drained(node, &failed)) {
+		now = wh_monotonic_ns();
+		if (failed && failed_at == 0)
+			failed_at = now;
+		if (failed && now - failed_at > GIVE_UP_MS * WH_NS_PER_MS)
+			return WHORL_MEMBER_GONE;
+		if (now >= deadline)
+			return WHORL_TIMEOUT;
+		wait_a_little(node);
+	}
+	return WHORL_OK;
+}
+
+static uint64_t open_claims(const whorl_node *node)
+{
+	uint64_t open = 0;
+
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (node->subgroups[i].ring != NULL)
+			open += wh_ring_open_claims(node->subgroups[i].ring);
+	return open;
+}
+
+static bool all_finished(const whorl_node *node)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		const struct wh_ring *ring = node->subgroups[i].ring;
+
+		if (ring != NULL && (ring->freed != ring->sent || ring->sent != wh_ring_claimed(ring)))
+			return false;
+	}
+	return true;
+}
+
+enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
+{
+	enum whorl_result result = WHORL_OK;
+	uint64_t open;
+
+	if (wh_node_state(node) == WHORL_FORKED) {
+		wh_node_free(node, true);
+		return WHORL_OK;
+	}
+	if (timeout_ms < 0)
+		return WHORL_INVALID;
+	if (wh_node_in_upcall(node))
+		return WHORL_WOULD_DEADLOCK;
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (node->subgroups[i].ring != NULL)
+			wh_ring_close(node->subgroups[i].ring);
+	if (timeout_ms > 0 && node->started)
+		result = drain(node, timeout_ms);
+	/* From here on a commit is refused; those under way are waited for, so the ones that were accepted are counted. */
+	wh_fetch_or(&node->gate->state, WH_GATE_CLOSED);
+	wh_rcu_synchronize();
+	wh_loop_stop(&node->loop);
+	wh_store_relaxed(&node->stepper, 0);
+	if (result == WHORL_OK && !all_finished(node))
+		result = WHORL_TIMEOUT;
+	node->transport->ops->leave(node->transport);
+	open = open_claims(node);
+	/* Claims that are still open keep the memory that their holders write to; the last one frees it (send.c). */
+	if (wh_fetch_add(&node->orphans, open) + open == 0)
+		wh_node_free(node, false);
+	return result;
+}

@@ -1,0 +1,24 @@
+/* node.h - opening a node in a world: the system's, or the simulator's.
+ *
+ * whorl_open is wh_node_open in the world of this machine. The simulator and the tests bring their own clock, dice and
+ * transport; everything above them is the same object code.
+ */
+#ifndef WH_GROUP_NODE_H
+#define WH_GROUP_NODE_H
+
+#include "group/config.h"
+#include "transport/transport.h"
+
+struct wh_world {
+	const struct wh_env *env;
+	wh_transport_create *create;
+	void *create_ctx;
+	bool headers_apart; /* smc/slots.h: true where pushing bytes costs nothing */
+};
+
+/* `config` is copied. The results of whorl_open. */
+WH_MUST_CHECK enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
+					     const struct wh_world *world, const struct whorl_open_options *options,
+					     whorl_node **out, struct wh_error *err);
+
+#endif

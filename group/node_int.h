@@ -1,0 +1,96 @@
+/* node_int.h - the state of a node, for the files of group/ (and for tests that look inside).
+ *
+ * Life: opened (allocated, meeting the others) -> started (the loop may run) -> ready (all have met; predicates of
+ * subgroups are evaluated) -> draining -> closed. Failed is a property, not a state: a failed node still has to be
+ * closed.
+ */
+#ifndef WH_GROUP_NODE_INT_H
+#define WH_GROUP_NODE_INT_H
+
+#include <pthread.h>
+
+#include "group/node.h"
+#include "group/rows.h"
+#include "membership/heartbeat.h"
+#include "membership/view.h"
+#include "predicates/loop.h"
+#include "predicates/multicast.h"
+
+struct whorl_subgroup {
+	whorl_node *node;                      /* [const] */
+	uint32_t index;                        /* [const] in the view */
+	const struct wh_view_subgroup *layout; /* [const] */
+	uint32_t message_bytes, window;        /* [const] */
+	struct wh_ring *ring;                  /* [const] NULL: not a sender */
+	struct wh_multicast *mc;               /* [const pointer] */
+	whorl_message_fn *on_message;          /* [const after start] */
+	whorl_batch_fn *on_batch;              /* [const after start] */
+	void *upcall_ctx;                      /* [const after start] */
+};
+
+struct whorl_node {
+	uint32_t id, rank;              /* [const] */
+	bool caller;                    /* [const] thread = caller */
+	struct wh_node_config config;   /* [const] */
+	struct wh_env env;              /* [const] the world's, with our log */
+	const struct wh_env *world_env; /* [const] */
+	uint64_t memory_bytes;          /* [const] the estimate */
+
+	struct wh_view *view;           /* [const] */
+	struct wh_rows *rows;           /* [const] */
+	struct wh_transport *transport;
+	struct wh_image *image;
+	struct wh_gate *gate;           /* its page is wiped in a fork */
+	struct wh_diag diag;            /* [loop] */
+	struct wh_loop loop;            /* [loop] */
+	struct wh_sst sst;              /* [loop] */
+	struct wh_push_stats push_stats;
+	struct wh_pushes pushes;        /* [loop] */
+	struct wh_heartbeat heartbeat;  /* [loop] */
+	struct whorl_subgroup *subgroups; /* [const] those that this node is in */
+	uint32_t subgroup_count;
+	struct whorl_message *messages; /* [loop] WH_UPCALL_RUN: what a batch upcall gets */
+	struct wh_transport_event *event; /* [loop] scratch: large */
+
+	wh_word stepper;  /* the thread that makes passes, 0: none. With thread = caller a try-lock for each pass */
+	uint64_t surveyed_ns; /* [loop] */
+	wh_word orphans;  /* after close: claims still open; the last one to be finished frees the node */
+	int fd;           /* epoll of the transport's descriptor and a heartbeat timer; -1 until asked for. [lock] */
+	int timer_fd;     /* [lock] */
+
+	/* Everything below is for threads that wait or ask. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* ready, failed or drained */
+	bool started, ready, drained, draining; /* [lock] */
+	wh_word wants_drain;    /* draining, for the loop */
+	struct wh_error failure; /* [lock] WHORL_OK: none */
+	whorl_log_fn *log;       /* [lock] */
+	void *log_ctx;           /* [lock] */
+};
+
+/* Is this thread the one that runs the loop now, that is, are we inside an upcall? */
+bool wh_node_in_upcall(const whorl_node *node);
+
+/* One pass by this thread if nobody else makes one now (thread = caller). False: somebody does. */
+bool wh_node_try_step(whorl_node *node, size_t *work);
+
+/* The group cannot go on. The first reason stays. Loop thread. */
+void wh_node_fail(whorl_node *node, enum whorl_result code, const char *format, ...) WH_PRINTF(3, 4);
+
+/* Upcalls a run of messages; ctx is the subgroup. */
+void wh_node_deliver(void *ctx, const struct wh_delivery *deliveries, size_t count);
+
+/* The first predicate of every node's loop: what the transport reports, ready, drained. */
+size_t wh_node_watch(void *node);
+
+/* WHORL_OK, or why nothing can be sent: forked, closed, failed. */
+enum whorl_result wh_node_state(const whorl_node *node);
+
+/* Frees all of a node; its loop has stopped. */
+void wh_node_free(whorl_node *node, bool forked);
+
+/* Milliseconds from now as a time of CLOCK_MONOTONIC. */
+struct timespec wh_deadline(int timeout_ms);
+uint64_t wh_monotonic_ns(void);
+
+#endif

@@ -1,0 +1,135 @@
+/* rows.c - see rows.h. */
+#include "group/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t align(uint64_t bytes)
+{
+	return (bytes + WH_ROW_ALIGN - 1) / WH_ROW_ALIGN * WH_ROW_ALIGN;
+}
+
+/* FNV-1a. */
+static uint64_t digest_bytes(uint64_t digest, const void *data, size_t bytes)
+{
+	const unsigned char *at = data;
+
+	for (size_t i = 0; i < bytes; i++)
+		digest = (digest ^ at[i]) * UINT64_C(0x100000001b3);
+	return digest;
+}
+
+static uint64_t digest_number(uint64_t digest, uint64_t number)
+{
+	return digest_bytes(digest, &number, sizeof(number));
+}
+
+static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const struct wh_node_config *config)
+{
+	rows->node.heartbeat = wh_layout_counter(&rows->layout);
+	for (uint32_t g = 0; g < view->subgroup_count; g++) {
+		struct wh_subgroup_columns *columns = &rows->subgroups[g].columns;
+		bool unordered = config->subgroups[g].options.mode == 0;
+
+		/* One line for a subgroup: a peer that looks at one of the three needs the others in the same pass. */
+		wh_layout_line(&rows->layout);
+		columns->guard = wh_layout_counter(&rows->layout);
+		columns->received_num = wh_layout_counter(&rows->layout);
+		columns->delivered_num = wh_layout_counter(&rows->layout);
+		columns->delivered_of =
+			wh_layout_array(&rows->layout, unordered ? view->subgroups[g].sender_count : 0);
+	}
+	rows->control_bytes = align(rows->layout.bytes);
+}
+
+/* One member's row: its length, and what of it `my_rank` sees. Returns the parts used. */
+static size_t lay_row(struct wh_rows *rows, const struct wh_view *view, const struct wh_node_config *config,
+		      uint32_t rank, uint32_t my_rank, bool apart, struct wh_row_part *parts)
+{
+	uint64_t offset = rows->control_bytes;
+	size_t count = 0;
+
+	parts[count++] = (struct wh_row_part){0, rows->control_bytes};
+	for (uint32_t g = 0; g < view->subgroup_count; g++) {
+		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
+		const struct wh_subgroup_options *options = &config->subgroups[g].options;
+		int sender = wh_rank_find(subgroup->senders, subgroup->sender_count, rank);
+		uint64_t bytes;
+
+		if (sender < 0)
+			continue;
+		bytes = align(wh_slots_lay(&rows->subgroups[g].slots[sender], offset, (uint32_t)options->window,
+					   (uint32_t)options->message_bytes, apart));
+		if (wh_rank_find(subgroup->members, subgroup->member_count, my_rank) >= 0)
+			parts[count++] = (struct wh_row_part){offset, bytes};
+		offset += bytes;
+	}
+	rows->specs[rank] = (struct wh_row_spec){
+		.node = view->ids[rank], .bytes = offset, .parts = parts, .part_count = count};
+	return count;
+}
+
+static uint64_t digest_layout(const struct wh_rows *rows, const struct wh_view *view,
+			      const struct wh_node_config *config, bool apart)
+{
+	uint64_t digest = digest_number(UINT64_C(0xcbf29ce484222325), view->members);
+
+	digest = digest_number(digest, rows->control_bytes);
+	digest = digest_number(digest, apart);
+	for (uint32_t g = 0; g < view->subgroup_count; g++) {
+		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
+		const struct wh_subgroup_options *options = &config->subgroups[g].options;
+
+		digest = digest_bytes(digest, subgroup->name, strlen(subgroup->name) + 1);
+		digest = digest_number(digest, (uint64_t)options->mode);
+		digest = digest_number(digest, (uint64_t)options->window);
+		digest = digest_number(digest, (uint64_t)options->message_bytes);
+		digest = digest_bytes(digest, subgroup->members, subgroup->member_count * sizeof(uint32_t));
+		digest = digest_number(digest, subgroup->member_count);
+		digest = digest_bytes(digest, subgroup->senders, subgroup->sender_count * sizeof(uint32_t));
+	}
+	return digest;
+}
+
+enum whorl_result wh_rows_create(struct wh_rows **out, const struct wh_view *view, const struct wh_node_config *config,
+				 uint32_t my_rank, bool apart, struct wh_error *err)
+{
+	struct wh_rows *rows = calloc(1, sizeof(*rows));
+	size_t part = 0;
+
+	if (rows == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a view's rows");
+	rows->subgroup_count = view->subgroup_count;
+	rows->specs = calloc(view->members, sizeof(*rows->specs));
+	rows->parts = calloc((size_t)view->members * (view->subgroup_count + 1), sizeof(*rows->parts));
+	rows->subgroups = calloc(view->subgroup_count, sizeof(*rows->subgroups));
+	if (rows->specs == NULL || rows->parts == NULL || rows->subgroups == NULL)
+		goto out_free;
+	for (uint32_t g = 0; g < view->subgroup_count; g++) {
+		rows->subgroups[g].slots = calloc(view->subgroups[g].sender_count, sizeof(struct wh_slots));
+		if (rows->subgroups[g].slots == NULL)
+			goto out_free;
+	}
+	lay_columns(rows, view, config);
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		part += lay_row(rows, view, config, rank, my_rank, apart, rows->parts + part);
+	rows->digest = digest_layout(rows, view, config, apart);
+	*out = rows;
+	return WHORL_OK;
+
+out_free:
+	wh_rows_free(rows);
+	return wh_error_set(err, WHORL_MEMORY, "no memory for the rows of %u members", view->members);
+}
+
+void wh_rows_free(struct wh_rows *rows)
+{
+	if (rows == NULL)
+		return;
+	for (uint32_t g = 0; rows->subgroups != NULL && g < rows->subgroup_count; g++)
+		free(rows->subgroups[g].slots);
+	free(rows->subgroups);
+	free(rows->parts);
+	free(rows->specs);
+	free(rows);
+}

@@ -1,0 +1,311 @@
+/* run.c - the loop of a node: start, ready, passes by a thread or by the caller, and the watch over its transport. */
+#include "group/node_int.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SURVEY_NS (10 * WH_NS_PER_MS)
+
+uint64_t wh_monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * WH_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+struct timespec wh_deadline(int timeout_ms)
+{
+	uint64_t at = wh_monotonic_ns() + (uint64_t)timeout_ms * WH_NS_PER_MS;
+
+	return (struct timespec){.tv_sec = (time_t)(at / WH_NS_PER_S), .tv_nsec = (long)(at % WH_NS_PER_S)};
+}
+
+static uint64_t this_thread(void)
+{
+	return (uint64_t)pthread_self();
+}
+
+bool wh_node_in_upcall(const whorl_node *node)
+{
+	return wh_load_relaxed(&node->stepper) == this_thread();
+}
+
+enum whorl_result wh_node_state(const whorl_node *node)
+{
+	uint64_t state = wh_gate_state(node->gate);
+
+	if ((state & ~(uint64_t)WH_GATE_PARKED) == WH_GATE_OPEN)
+		return WHORL_OK;
+	if ((state & WH_GATE_OPEN) == 0)
+		return WHORL_FORKED;
+	return state & WH_GATE_CLOSED ? WHORL_CLOSED : WHORL_MEMBER_GONE;
+}
+
+/* ---- the watch ------------------------------------------------------------------------------------------------------ */
+
+static void become_ready(whorl_node *node)
+{
+	struct wh_error err;
+	enum whorl_result result = wh_loop_add(&node->loop, wh_heartbeat_step, &node->heartbeat, &err);
+
+	for (uint32_t i = 0; result == WHORL_OK && i < node->subgroup_count; i++)
+		result = wh_loop_add(&node->loop, wh_multicast_step, node->subgroups[i].mc, &err);
+	if (result != WHORL_OK) {
+		wh_node_fail(node, result, "%s", err.text);
+		return;
+	}
+	pthread_mutex_lock(&node->lock);
+	node->ready = true;
+	pthread_cond_broadcast(&node->changed);
+	pthread_mutex_unlock(&node->lock);
+}
+
+static void member_gone(whorl_node *node, const struct wh_transport_event *event)
+{
+	for (uint32_t rank = 0; rank < node->view->members; rank++)
+		if (node->view->ids[rank] == event->node)
+			wh_heartbeat_ignore(&node->heartbeat, rank);
+	if (event->kind == WH_EVENT_PEER_LEFT)
+		wh_node_fail(node, WHORL_MEMBER_GONE, "node %u has left", event->node);
+	else
+		wh_node_fail(node, WHORL_MEMBER_GONE, "%s", event->text);
+}
+
+static void handle(whorl_node *node, const struct wh_transport_event *event)
+{
+	switch (event->kind) {
+	case WH_EVENT_IMAGE_READY:
+		become_ready(node);
+		break;
+	case WH_EVENT_PEER_LEFT:
+	case WH_EVENT_PEER_DOWN:
+		member_gone(node, event);
+		break;
+	case WH_EVENT_REFUSED:
+		wh_node_fail(node, WHORL_REFUSED, "%s", event->text);
+		break;
+	case WH_EVENT_CONTROL:
+		break; /* nobody sends any yet */
+	}
+}
+
+static void watch_drain(whorl_node *node)
+{
+	bool drained = true;
+
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		drained = drained && wh_multicast_drained(node->subgroups[i].mc);
+	if (!drained)
+		return;
+	wh_store_relaxed(&node->wants_drain, 0);
+	pthread_mutex_lock(&node->lock);
+	node->drained = true;
+	pthread_cond_broadcast(&node->changed);
+	pthread_mutex_unlock(&node->lock);
+}
+
+size_t wh_node_watch(void *ctx)
+{
+	whorl_node *node = ctx;
+	uint64_t now = node->loop.now_ns;
+	size_t work = 0;
+
+	if (!node->caller && wh_load_relaxed(&node->stepper) == 0)
+		wh_store_relaxed(&node->stepper, this_thread());
+	while (node->transport->ops->next_event(node->transport, node->event)) {
+		handle(node, node->event);
+		work++;
+	}
+	if (wh_load_relaxed(&node->wants_drain) != 0)
+		watch_drain(node);
+	if (now - node->surveyed_ns < SURVEY_NS)
+		return work;
+	node->surveyed_ns = now;
+	for (uint32_t i = 0; node->image->ready && i < node->subgroup_count; i++)
+		wh_multicast_survey(node->subgroups[i].mc);
+	return work;
+}
+
+/* ---- start, ready ----------------------------------------------------------------------------------------------------- */
+
+enum whorl_result whorl_start(whorl_node *node)
+{
+	enum whorl_result result = wh_node_state(node);
+	char name[16];
+
+	if (result == WHORL_FORKED)
+		return result;
+	pthread_mutex_lock(&node->lock);
+	result = node->started ? WHORL_INVALID : WHORL_OK;
+	node->started = true;
+	pthread_mutex_unlock(&node->lock);
+	if (result != WHORL_OK || node->caller)
+		return result;
+	snprintf(name, sizeof(name), "whorl-%u", node->id);
+	return wh_loop_start(&node->loop, name, wh_node_config_cpu(&node->config, node->id), &node->failure);
+}
+
+static enum whorl_result ready_state(whorl_node *node)
+{
+	enum whorl_result result;
+
+	pthread_mutex_lock(&node->lock);
+	result = node->failure.code != WHORL_OK ? node->failure.code : node->ready ? WHORL_OK : WHORL_TIMEOUT;
+	pthread_mutex_unlock(&node->lock);
+	return result;
+}
+
+static enum whorl_result ready_dedicated(whorl_node *node, int timeout_ms)
+{
+	struct timespec deadline = wh_deadline(timeout_ms);
+	int timed_out = 0;
+
+	pthread_mutex_lock(&node->lock);
+	while (!node->ready && node->failure.code == WHORL_OK && timed_out == 0)
+		timed_out = pthread_cond_timedwait(&node->changed, &node->lock, &deadline);
+	pthread_mutex_unlock(&node->lock);
+	return ready_state(node);
+}
+
+enum whorl_result whorl_ready(whorl_node *node, int timeout_ms)
+{
+	enum whorl_result result = wh_node_state(node);
+	uint64_t deadline;
+
+	if (timeout_ms < 0)
+		return WHORL_INVALID;
+	if (result == WHORL_FORKED)
+		return result;
+	if (timeout_ms > 0 && wh_node_in_upcall(node))
+		return WHORL_WOULD_DEADLOCK;
+	if (!node->caller)
+		return ready_dedicated(node, timeout_ms);
+	deadline = wh_monotonic_ns() + (uint64_t)timeout_ms * WH_NS_PER_MS;
+	while ((result = ready_state(node)) == WHORL_TIMEOUT && wh_monotonic_ns() < deadline)
+		if (whorl_step(node) == 0)
+			whorl_wait(node, 1);
+	return result;
+}
+
+/* ---- passes by the caller ----------------------------------------------------------------------------------------------- */
+
+/* The token: one thread makes passes at a time. */
+static bool take_token(whorl_node *node)
+{
+	uint64_t nobody = 0;
+
+	return wh_compare_swap(&node->stepper, &nobody, this_thread());
+}
+
+static void give_token(whorl_node *node)
+{
+	/* Release: all protocol state of this pass, for the thread that makes the next. Partner: take_token. */
+	wh_store_release(&node->stepper, 0);
+}
+
+static bool may_step(const whorl_node *node)
+{
+	uint64_t state = wh_gate_state(node->gate);
+
+	return node->caller && node->started && (state & WH_GATE_OPEN) != 0 && (state & WH_GATE_CLOSED) == 0;
+}
+
+bool wh_node_try_step(whorl_node *node, size_t *work)
+{
+	*work = 0;
+	if (!may_step(node) || !take_token(node))
+		return false;
+	*work = wh_loop_step(&node->loop);
+	give_token(node);
+	return true;
+}
+
+size_t whorl_step(whorl_node *node)
+{
+	size_t work;
+
+	return wh_node_try_step(node, &work) ? work : 0;
+}
+
+/* The timer of whorl_fd follows the next time that a predicate asked for. */
+static void set_timer(whorl_node *node)
+{
+	struct itimerspec when = {{0, 0}, {0, 0}};
+	uint64_t next = node->loop.next_ns;
+
+	if (node->timer_fd < 0 || next == UINT64_MAX)
+		return;
+	when.it_value.tv_sec = (time_t)(next / WH_NS_PER_S);
+	when.it_value.tv_nsec = (long)(next % WH_NS_PER_S) + (next == 0);
+	timerfd_settime(node->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+size_t whorl_arm(whorl_node *node)
+{
+	size_t work;
+
+	if (!may_step(node) || !take_token(node))
+		return 0;
+	work = wh_loop_arm(&node->loop);
+	if (work == 0)
+		set_timer(node);
+	give_token(node);
+	return work;
+}
+
+enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
+{
+	size_t work;
+
+	if (!node->caller || timeout_ms < 0)
+		return WHORL_INVALID;
+	if (wh_node_state(node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	if (wh_node_in_upcall(node))
+		return timeout_ms > 0 ? WHORL_WOULD_DEADLOCK : WHORL_TIMEOUT;
+	if (!may_step(node) || !take_token(node))
+		return WHORL_INVALID;
+	work = wh_loop_arm(&node->loop);
+	if (work == 0) {
+		wh_loop_sleep(&node->loop, (uint64_t)timeout_ms * WH_NS_PER_MS);
+		work = wh_loop_step(&node->loop);
+	}
+	give_token(node);
+	return work > 0 ? WHORL_OK : WHORL_TIMEOUT;
+}
+
+static int make_fd(whorl_node *node)
+{
+	struct epoll_event readable = {.events = EPOLLIN};
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	node->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (fd < 0 || node->timer_fd < 0 ||
+	    epoll_ctl(fd, EPOLL_CTL_ADD, node->transport->ops->fd(node->transport), &readable) != 0 ||
+	    epoll_ctl(fd, EPOLL_CTL_ADD, node->timer_fd, &readable) != 0) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int whorl_fd(whorl_node *node)
+{
+	int fd;
+
+	if (wh_node_state(node) == WHORL_FORKED)
+		return -1;
+	pthread_mutex_lock(&node->lock);
+	if (node->fd < 0)
+		node->fd = make_fd(node);
+	fd = node->fd;
+	pthread_mutex_unlock(&node->lock);
+	return fd;
+}

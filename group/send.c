@@ -1,0 +1,168 @@
+/* send.c - the application's threads: claim, commit, abort, send, and waiting for the window.
+ *
+ * No registration and no lock. The RCU read lock lets whorl_close wait until calls that are under way have returned;
+ * claims that stay open keep the node's memory instead (close.c).
+ */
+#include "group/node_int.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/rcu.h"
+
+/* A thread that finds the window full looks again, then yields, and sleeps only when nothing has come for a while: a
+ * sleeper costs the loop that wakes it microseconds. */
+#define LOOKS 64
+#define YIELD_NS (200 * WH_NS_PER_US)
+
+enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct whorl_claim *out)
+{
+	struct wh_claim claim;
+	enum whorl_result result;
+
+	wh_rcu_read_lock();
+	result = wh_node_state(subgroup->node);
+	if (result != WHORL_OK)
+		goto out_unlock;
+	result = WHORL_NOT_SENDER;
+	if (subgroup->ring == NULL)
+		goto out_unlock;
+	result = WHORL_INVALID;
+	if (bytes > subgroup->message_bytes)
+		goto out_unlock;
+	result = wh_ring_claim(subgroup->ring, &claim);
+	if (result == WHORL_OK)
+		*out = (struct whorl_claim){.data = claim.data,
+					    .bytes = bytes,
+					    .number = claim.number,
+					    .stream = subgroup,
+					    .slot = claim.slot};
+out_unlock:
+	wh_rcu_read_unlock();
+	return result;
+}
+
+/* An open claim of a closed node: the last of them frees it. */
+static enum whorl_result finish_orphan(whorl_node *node)
+{
+	if (wh_fetch_add(&node->orphans, UINT64_MAX) == 1)
+		wh_node_free(node, false);
+	return WHORL_CLOSED;
+}
+
+static enum whorl_result finish(struct whorl_claim *claim, size_t bytes, bool aborted)
+{
+	whorl_subgroup *subgroup = claim->stream;
+	uint64_t state;
+
+	wh_rcu_read_lock();
+	state = wh_gate_state(subgroup->node->gate);
+	if ((state & (WH_GATE_OPEN | WH_GATE_CLOSED)) == WH_GATE_OPEN)
+		wh_ring_finish(subgroup->ring, claim->number, claim->slot, (uint32_t)bytes, aborted);
+	wh_rcu_read_unlock();
+	if ((state & WH_GATE_OPEN) == 0)
+		return WHORL_FORKED;
+	if ((state & WH_GATE_CLOSED) != 0)
+		return finish_orphan(subgroup->node);
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes)
+{
+	if (bytes > claim->bytes)
+		return WHORL_INVALID;
+	return finish(claim, bytes, false);
+}
+
+enum whorl_result whorl_abort(struct whorl_claim *claim)
+{
+	return finish(claim, 0, true);
+}
+
+/* ---- waiting for the window --------------------------------------------------------------------------------------------- */
+
+/* True if it may be worth to claim again. */
+static bool look_for_room(whorl_subgroup *subgroup)
+{
+	uint64_t began = wh_monotonic_ns();
+
+	for (int i = 0; i < LOOKS; i++) {
+		if (wh_ring_has_room(subgroup->ring))
+			return true;
+		wh_cpu_relax();
+	}
+	do {
+		sched_yield();
+		if (wh_ring_has_room(subgroup->ring) || wh_node_state(subgroup->node) != WHORL_OK)
+			return true;
+	} while (wh_monotonic_ns() - began < YIELD_NS);
+	return false;
+}
+
+static void wait_for_room(whorl_subgroup *subgroup, uint64_t deadline)
+{
+	struct pollfd room = {.fd = subgroup->ring->window_fd, .events = POLLIN};
+	uint64_t now, left_ms;
+	size_t work;
+
+	if (subgroup->node->caller && wh_node_try_step(subgroup->node, &work)) {
+		if (work == 0 && !wh_ring_has_room(subgroup->ring))
+			whorl_wait(subgroup->node, 1);
+		return;
+	}
+	if (look_for_room(subgroup) || wh_ring_starve(subgroup->ring))
+		return;
+	now = wh_monotonic_ns();
+	left_ms = now < deadline ? (deadline - now + WH_NS_PER_MS - 1) / WH_NS_PER_MS : 0;
+	/* With thread = caller whoever runs the loop now may stop, and then it is my turn. */
+	if (subgroup->node->caller && left_ms > 1)
+		left_ms = 1;
+	poll(&room, 1, (int)left_ms);
+}
+
+enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int timeout_ms, struct whorl_claim *out)
+{
+	enum whorl_result result;
+	uint64_t began, deadline;
+
+	if (timeout_ms < 0)
+		return WHORL_INVALID;
+	if (timeout_ms > 0 && wh_node_in_upcall(subgroup->node))
+		return WHORL_WOULD_DEADLOCK;
+	result = whorl_claim(subgroup, bytes, out);
+	if (result != WHORL_AGAIN || timeout_ms == 0)
+		return result;
+	began = wh_monotonic_ns();
+	deadline = began + (uint64_t)timeout_ms * WH_NS_PER_MS;
+	do {
+		wait_for_room(subgroup, deadline);
+		result = whorl_claim(subgroup, bytes, out);
+	} while (result == WHORL_AGAIN && wh_monotonic_ns() < deadline);
+	atomic_fetch_add_explicit(&subgroup->ring->window_wait_ns, wh_monotonic_ns() - began, memory_order_relaxed);
+	return result == WHORL_AGAIN ? WHORL_TIMEOUT : result;
+}
+
+enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t bytes, int timeout_ms)
+{
+	struct whorl_claim claim;
+	enum whorl_result result = whorl_claim_wait(subgroup, bytes, timeout_ms, &claim);
+
+	if (result != WHORL_OK)
+		return result;
+	if (bytes > 0)
+		memcpy(claim.data, data, bytes);
+	return whorl_commit(&claim, bytes);
+}
+
+int whorl_window_fd(whorl_subgroup *subgroup)
+{
+	return subgroup->ring != NULL ? subgroup->ring->window_fd : -1;
+}
+
+enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
+{
+	if (subgroup->ring == NULL)
+		return WHORL_NOT_SENDER;
+	return wh_ring_starve(subgroup->ring) ? WHORL_OK : WHORL_AGAIN;
+}

@@ -1,0 +1,143 @@
+/* stats.c - what a node tells about itself. Every figure is a word with one writer, read while it is written. */
+#include "group/node_int.h"
+
+#include <string.h>
+
+#define VERSION_TEXT_OF(major, minor, patch) #major "." #minor "." #patch
+#define VERSION_TEXT(major, minor, patch) VERSION_TEXT_OF(major, minor, patch)
+
+const char *whorl_version(void)
+{
+	return VERSION_TEXT(WHORL_VERSION_MAJOR, WHORL_VERSION_MINOR, WHORL_VERSION_PATCH);
+}
+
+const char *whorl_result_text(enum whorl_result result)
+{
+	return wh_result_text(result);
+}
+
+enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes)
+{
+	whorl_node *locked = (whorl_node *)node;
+	enum whorl_result result;
+
+	if (wh_node_state(node) == WHORL_FORKED) {
+		if (text != NULL && bytes > 0) {
+			strncpy(text, wh_result_text(WHORL_FORKED), bytes - 1);
+			text[bytes - 1] = '\0';
+		}
+		return WHORL_FORKED;
+	}
+	pthread_mutex_lock(&locked->lock);
+	result = node->failure.code;
+	if (text != NULL && bytes > 0) {
+		strncpy(text, node->failure.text, bytes - 1);
+		text[bytes - 1] = '\0';
+	}
+	pthread_mutex_unlock(&locked->lock);
+	return result;
+}
+
+uint32_t whorl_node_id(const whorl_node *node)
+{
+	return node->id;
+}
+
+uint32_t whorl_node_count(const whorl_node *node)
+{
+	return node->view->members;
+}
+
+whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (strcmp(node->subgroups[i].layout->name, name) == 0)
+			return &node->subgroups[i];
+	return NULL;
+}
+
+whorl_subgroup *whorl_subgroup_at(whorl_node *node, size_t index)
+{
+	return index < node->subgroup_count ? &node->subgroups[index] : NULL;
+}
+
+static void copy_batch(struct whorl_batch_stats *out, const struct wh_batch_counter *counter)
+{
+	_Static_assert(sizeof(out->histogram) / sizeof(out->histogram[0]) == WH_BATCH_BUCKETS, "the public histogram");
+	out->batches = wh_load_relaxed(&counter->batches);
+	out->events = wh_load_relaxed(&counter->events);
+	for (int i = 0; i < WH_BATCH_BUCKETS; i++)
+		out->histogram[i] = wh_load_relaxed(&counter->bucket[i]);
+}
+
+/* Gives the caller as much of the struct as it knows. */
+static enum whorl_result give(void *out, size_t size, void *full, size_t full_size)
+{
+	if (size < sizeof(size_t))
+		return WHORL_INVALID;
+	memcpy((char *)out + sizeof(size_t), (char *)full + sizeof(size_t),
+	       (size < full_size ? size : full_size) - sizeof(size_t));
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_node_stats *out)
+{
+	const struct wh_loop_stats *loop = &node->loop.stats;
+	const struct wh_push_stats *push = &node->push_stats;
+	struct whorl_node_stats full = {
+		.steps = wh_load_relaxed(&loop->steps),
+		.idle_steps = wh_load_relaxed(&loop->idle_steps),
+		.yields = wh_load_relaxed(&loop->yields),
+		.sleeps = wh_load_relaxed(&loop->sleeps),
+		.pushes = wh_load_relaxed(&push->pushes),
+		.writes = wh_load_relaxed(&push->writes),
+		.bytes_pushed = wh_load_relaxed(&push->bytes),
+		.posts = wh_load_relaxed(&push->posts),
+		.post_ns = wh_load_relaxed(&push->post_ns),
+		.heartbeats = wh_load_relaxed(&node->heartbeat.pushed),
+		.memory_bytes = node->memory_bytes,
+	};
+
+	return give(out, out->size, &full, sizeof(full));
+}
+
+enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, struct whorl_subgroup_stats *out)
+{
+	const struct wh_multicast_stats *stats = wh_multicast_stats(subgroup->mc);
+	const struct wh_ring *ring = subgroup->ring;
+	struct whorl_subgroup_stats full = {
+		.claimed = ring != NULL ? wh_ring_claimed(ring) : 0,
+		.sent = wh_load_relaxed(&stats->sent),
+		.aborted = wh_load_relaxed(&stats->aborted),
+		.open_claim = wh_load_relaxed(&stats->open_claim),
+		.delivered = wh_load_relaxed(&stats->delivered),
+		.delivered_bytes = wh_load_relaxed(&stats->delivered_bytes),
+		.nulls = wh_load_relaxed(&stats->nulls),
+		.received_num = wh_load_relaxed(&stats->received_num),
+		.delivered_num = wh_load_relaxed(&stats->delivered_num),
+		.window_full = ring != NULL ? wh_load_relaxed(&ring->window_full) : 0,
+		.window_wait_ns = ring != NULL ? wh_load_relaxed(&ring->window_wait_ns) : 0,
+		.upcall_longest_ns = wh_load_relaxed(&stats->upcall_longest_ns),
+		.slowest_member = subgroup->node->view->ids[wh_load_relaxed(&stats->slowest_rank)],
+		.slowest_behind = wh_load_relaxed(&stats->slowest_behind),
+	};
+
+	copy_batch(&full.send, &stats->send);
+	copy_batch(&full.receive, &stats->receive);
+	copy_batch(&full.deliver, &stats->deliver);
+	return give(out, out->size, &full, sizeof(full));
+}
+
+enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct whorl_subgroup_info *out)
+{
+	struct whorl_subgroup_info full = {
+		.name = subgroup->layout->name,
+		.members = subgroup->layout->member_count,
+		.senders = subgroup->layout->sender_count,
+		.window = subgroup->window,
+		.message_bytes = subgroup->message_bytes,
+		.sender = wh_rank_find(subgroup->layout->senders, subgroup->layout->sender_count, subgroup->node->rank),
+	};
+
+	return give(out, out->size, &full, sizeof(full));
+}
