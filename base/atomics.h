@@ -19,6 +19,18 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "shared words live in memory of othe
 
 #define WH_CACHE_LINE 64
 
+/* 1 where ThreadSanitizer is at work: it sees nothing across two mappings of one memory. */
+#if defined(__SANITIZE_THREAD__)
+#define WH_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WH_TSAN 1
+#endif
+#endif
+#ifndef WH_TSAN
+#define WH_TSAN 0
+#endif
+
 /* The value alone: for one's own words, counters, and hints that are looked at again. */
 static inline uint64_t wh_load_relaxed(const wh_word *w)
 {
