@@ -42,7 +42,8 @@ void wh_diag_dump(struct wh_diag *diag)
 	uint64_t end = diag->events;
 	uint64_t kept = end < WH_EVENT_COUNT ? end : WH_EVENT_COUNT;
 
-	wh_log(diag, WH_LOG_ERROR, "step %" PRIu64 ", the last %" PRIu64 " of %" PRIu64 " events:", diag->step, kept, end);
+	wh_log(diag, WH_LOG_ERROR, "step %" PRIu64 ", the last %" PRIu64 " of %" PRIu64 " events:", diag->step, kept,
+	       end);
 	for (uint64_t i = end - kept; i < end; i++) {
 		const struct wh_event *event = &diag->ring[i & (WH_EVENT_COUNT - 1)];
 

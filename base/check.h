@@ -45,10 +45,10 @@ void wh_log(const struct wh_diag *diag, enum wh_log_level level, const char *for
 
 void wh_check_failed(struct wh_diag *diag, const char *file, int line, const char *condition);
 
-#define WH_CHECK(diag, condition)                                                                              \
-	do {                                                                                                   \
-		if (__builtin_expect(!(condition), 0))                                                         \
-			wh_check_failed((diag), __FILE__, __LINE__, #condition);                               \
+#define WH_CHECK(diag, condition)                                                                                      \
+	do {                                                                                                           \
+		if (__builtin_expect(!(condition), 0))                                                                 \
+			wh_check_failed((diag), __FILE__, __LINE__, #condition);                                       \
 	} while (0)
 
 /* For checks that cost: on in Debug and sanitizer builds. */

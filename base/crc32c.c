@@ -6,21 +6,21 @@
  */
 #include "base/crc32c.h"
 
-#define ENTRY(b, p0, p1, p2, p3, p4, p5, p6, p7)                                                               \
-	(((b) & 1 ? (p0) : 0) ^ ((b) & 2 ? (p1) : 0) ^ ((b) & 4 ? (p2) : 0) ^ ((b) & 8 ? (p3) : 0) ^           \
-	 ((b) & 16 ? (p4) : 0) ^ ((b) & 32 ? (p5) : 0) ^ ((b) & 64 ? (p6) : 0) ^ ((b) & 128 ? (p7) : 0))
-#define ENTRIES_4(b, ...)                                                                                      \
+#define ENTRY(b, p0, p1, p2, p3, p4, p5, p6, p7)                                                                       \
+	(((b)&1 ? (p0) : 0) ^ ((b)&2 ? (p1) : 0) ^ ((b)&4 ? (p2) : 0) ^ ((b)&8 ? (p3) : 0) ^ ((b)&16 ? (p4) : 0) ^     \
+	 ((b)&32 ? (p5) : 0) ^ ((b)&64 ? (p6) : 0) ^ ((b)&128 ? (p7) : 0))
+#define ENTRIES_4(b, ...)                                                                                              \
 	ENTRY(b, __VA_ARGS__), ENTRY((b) + 1, __VA_ARGS__), ENTRY((b) + 2, __VA_ARGS__), ENTRY((b) + 3, __VA_ARGS__)
-#define ENTRIES_16(b, ...)                                                                                     \
-	ENTRIES_4(b, __VA_ARGS__), ENTRIES_4((b) + 4, __VA_ARGS__), ENTRIES_4((b) + 8, __VA_ARGS__),           \
+#define ENTRIES_16(b, ...)                                                                                             \
+	ENTRIES_4(b, __VA_ARGS__), ENTRIES_4((b) + 4, __VA_ARGS__), ENTRIES_4((b) + 8, __VA_ARGS__),                   \
 		ENTRIES_4((b) + 12, __VA_ARGS__)
-#define ENTRIES_64(b, ...)                                                                                     \
-	ENTRIES_16(b, __VA_ARGS__), ENTRIES_16((b) + 16, __VA_ARGS__), ENTRIES_16((b) + 32, __VA_ARGS__),      \
+#define ENTRIES_64(b, ...)                                                                                             \
+	ENTRIES_16(b, __VA_ARGS__), ENTRIES_16((b) + 16, __VA_ARGS__), ENTRIES_16((b) + 32, __VA_ARGS__),              \
 		ENTRIES_16((b) + 48, __VA_ARGS__)
-#define TABLE(...)                                                                                             \
-	{                                                                                                      \
-		ENTRIES_64(0, __VA_ARGS__), ENTRIES_64(64, __VA_ARGS__), ENTRIES_64(128, __VA_ARGS__),         \
-			ENTRIES_64(192, __VA_ARGS__)                                                           \
+#define TABLE(...)                                                                                                     \
+	{                                                                                                              \
+		ENTRIES_64(0, __VA_ARGS__), ENTRIES_64(64, __VA_ARGS__), ENTRIES_64(128, __VA_ARGS__),                 \
+			ENTRIES_64(192, __VA_ARGS__)                                                                   \
 	}
 
 /* after[k][b]: what byte b becomes when k more bytes have followed it. */

@@ -13,10 +13,10 @@ enum wh_log_level { WH_LOG_ERROR, WH_LOG_WARNING, WH_LOG_INFO, WH_LOG_DEBUG };
 
 struct wh_env {
 	void *ctx;
-	uint64_t (*now_ns)(void *ctx);                                          /* monotonic */
+	uint64_t (*now_ns)(void *ctx); /* monotonic */
 	uint64_t (*random_u64)(void *ctx);
-	void (*log)(void *ctx, enum wh_log_level level, const char *line);      /* any thread; no newline at the end */
-	void (*fatal)(void *ctx, const char *what);                             /* a broken invariant; see check.h */
+	void (*log)(void *ctx, enum wh_log_level level, const char *line); /* any thread; no newline at the end */
+	void (*fatal)(void *ctx, const char *what);                        /* a broken invariant; see check.h */
 };
 
 /* The real machine: CLOCK_MONOTONIC, getrandom, errors and warnings go to stderr; fatal aborts. */

@@ -104,8 +104,8 @@ int wh_error_quote(const char *text, size_t bytes, const char **ellipsis)
 const char *wh_result_text(enum whorl_result result)
 {
 	switch (result) {
-#define RESULT_TEXT(name, value, text) \
-	case WHORL_##name:             \
+#define RESULT_TEXT(name, value, text)                                                                                 \
+	case WHORL_##name:                                                                                             \
 		return text;
 		WHORL_RESULTS(RESULT_TEXT)
 #undef RESULT_TEXT

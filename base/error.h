@@ -23,8 +23,7 @@ struct wh_error {
 
 /* Sets code and text, and returns the code: `return wh_error_set(err, WHORL_SYSTEM, "open %s", path);`.
  * `err` may be NULL: only the code counts then. A text that does not fit ends in "...". */
-enum whorl_result wh_error_set(struct wh_error *err, enum whorl_result code, const char *format, ...)
-	WH_PRINTF(3, 4);
+enum whorl_result wh_error_set(struct wh_error *err, enum whorl_result code, const char *format, ...) WH_PRINTF(3, 4);
 
 /* The same, with ": " and the text of the errno value `number` behind it. */
 enum whorl_result wh_error_system(struct wh_error *err, int number, const char *format, ...) WH_PRINTF(3, 4);

@@ -6,7 +6,7 @@ const char wh_rcu_left = 0;
 void wh_rcu_synchronize(void)
 {
 	urcu_bp_synchronize_rcu();
-#ifdef WH_RCU_TSAN
+#if WH_TSAN
 	__tsan_acquire((void *)&wh_rcu_left); /* partner: each wh_rcu_read_unlock */
 #endif
 }

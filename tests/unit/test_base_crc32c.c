@@ -1,0 +1,95 @@
+/* test_base_crc32c.c - CRC-32C: known answers, and the tables against the definition. */
+#include <string.h>
+
+#include "base/crc32c.h"
+#include "tests/harness.h"
+
+/* The examples of RFC 3720, B.4, and the customary one. */
+START_TEST(known_answers)
+{
+	unsigned char data[32];
+
+	ck_assert_uint_eq(wh_crc32c(0, "123456789", 9), 0xe3069283);
+	ck_assert_uint_eq(wh_crc32c(0, "", 0), 0);
+	memset(data, 0, sizeof(data));
+	ck_assert_uint_eq(wh_crc32c(0, data, sizeof(data)), 0x8a9136aa);
+	memset(data, 0xff, sizeof(data));
+	ck_assert_uint_eq(wh_crc32c(0, data, sizeof(data)), 0x62a8ab43);
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (unsigned char)i;
+	ck_assert_uint_eq(wh_crc32c(0, data, sizeof(data)), 0x46dd794e);
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (unsigned char)(31 - i);
+	ck_assert_uint_eq(wh_crc32c(0, data, sizeof(data)), 0x113fdb5c);
+}
+END_TEST
+
+/* The definition: division by the polynomial, bit by bit. */
+static uint32_t bit_by_bit(const unsigned char *data, size_t bytes)
+{
+	uint32_t crc = ~(uint32_t)0;
+
+	for (size_t i = 0; i < bytes; i++) {
+		crc ^= data[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = (crc >> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
+	}
+	return ~crc;
+}
+
+/* Every byte at every place of a step of eight reaches every entry of every table. */
+START_TEST(every_entry_of_every_table)
+{
+	unsigned char data[8];
+
+	for (int place = 0; place < 8; place++) {
+		for (int byte = 0; byte < 256; byte++) {
+			memset(data, 0x5a, sizeof(data));
+			data[place] = (unsigned char)byte;
+			ck_assert_uint_eq(wh_crc32c(0, data, 8), bit_by_bit(data, 8));
+		}
+	}
+}
+END_TEST
+
+/* All lengths, all alignments, in one go and in two. */
+START_TEST(pieces_make_the_whole)
+{
+	unsigned char data[80];
+	uint32_t state = 1;
+
+	for (size_t i = 0; i < sizeof(data); i++) {
+		state = state * 1664525 + 1013904223;
+		data[i] = (unsigned char)(state >> 24);
+	}
+	for (size_t start = 0; start < 8; start++) {
+		for (size_t bytes = 0; bytes <= 64; bytes++) {
+			uint32_t whole = bit_by_bit(data + start, bytes);
+
+			ck_assert_uint_eq(wh_crc32c(0, data + start, bytes), whole);
+			for (size_t first = 0; first <= bytes; first++) {
+				uint32_t crc = wh_crc32c(0, data + start, first);
+
+				ck_assert_uint_eq(wh_crc32c(crc, data + start + first, bytes - first), whole);
+			}
+		}
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *crc = suite_create("crc32c");
+	TCase *all = tcase_create("crc32c");
+
+	tcase_add_test(all, known_answers);
+	tcase_add_test(all, every_entry_of_every_table);
+	tcase_add_test(all, pieces_make_the_whole);
+	suite_add_tcase(crc, all);
+	return crc;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

@@ -1,0 +1,217 @@
+/* test_base_thread.c - how threads are started, and the barrier on all of them. */
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/atomics.h"
+#include "base/barrier.h"
+#include "base/thread.h"
+#include "tests/harness.h"
+
+struct seen {
+	sigset_t mask;
+	cpu_set_t cpus;
+};
+
+static void *look_around(void *arg)
+{
+	struct seen *seen = arg;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &seen->mask);
+	sched_getaffinity(0, sizeof(seen->cpus), &seen->cpus);
+	return arg;
+}
+
+static bool is_own_fault(int number)
+{
+	return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGTRAP ||
+	       number == SIGSYS;
+}
+
+START_TEST(thread_blocks_signals_and_the_creator_does_not)
+{
+	struct seen seen;
+	struct wh_error err;
+	pthread_t thread;
+	sigset_t before, after;
+	void *result;
+
+	sigemptyset(&before);
+	sigaddset(&before, SIGUSR2);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	ck_assert_int_eq(wh_thread_create(&thread, "looker", -1, look_around, &seen, &err), WHORL_OK);
+	pthread_sigmask(SIG_SETMASK, NULL, &after);
+	ck_assert_int_eq(pthread_join(thread, &result), 0);
+	ck_assert_ptr_eq(result, &seen);
+	for (int number = 1; number < 32; number++) { /* 32 and 33 are glibc's own */
+		ck_assert_int_eq(sigismember(&after, number), number == SIGUSR2);
+		if (number != SIGKILL && number != SIGSTOP)
+			ck_assert_int_eq(sigismember(&seen.mask, number), !is_own_fault(number));
+	}
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+		ck_assert_int_eq(sigismember(&seen.mask, number), 1);
+}
+END_TEST
+
+/* Waits until it is told to go, so that it can be looked at meanwhile. */
+static void *wait_for_go(void *arg)
+{
+	wh_word *go = arg;
+
+	while (wh_load_acquire(go) == 0)
+		sched_yield();
+	return NULL;
+}
+
+START_TEST(thread_has_its_name)
+{
+	static const char *const names[][2] = {
+		{"whorl-loop-3", "whorl-loop-3"},
+		{"fifteen-letters", "fifteen-letters"},
+		{"sixteen--letters", "sixteen--letter"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char name[64] = "";
+		struct wh_error err;
+		pthread_t thread;
+		wh_word go = 0;
+
+		ck_assert_int_eq(wh_thread_create(&thread, names[i][0], -1, wait_for_go, &go, &err), WHORL_OK);
+		ck_assert_int_eq(pthread_getname_np(thread, name, sizeof(name)), 0);
+		wh_store_release(&go, 1);
+		pthread_join(thread, NULL);
+		ck_assert_str_eq(name, names[i][1]);
+	}
+}
+END_TEST
+
+START_TEST(thread_is_pinned)
+{
+	cpu_set_t allowed;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		struct seen seen;
+		struct wh_error err;
+		pthread_t thread;
+
+		if (!CPU_ISSET((size_t)cpu, &allowed))
+			continue;
+		ck_assert_int_eq(wh_thread_create(&thread, "pinned", cpu, look_around, &seen, &err), WHORL_OK);
+		pthread_join(thread, NULL);
+		ck_assert_int_eq(CPU_COUNT(&seen.cpus), 1);
+		ck_assert(CPU_ISSET((size_t)cpu, &seen.cpus));
+	}
+}
+END_TEST
+
+START_TEST(no_such_cpu_is_said)
+{
+	struct wh_error err;
+	pthread_t thread;
+
+	ck_assert_int_eq(wh_thread_create(&thread, "lost", 1023, look_around, NULL, &err), WHORL_SYSTEM);
+	ck_assert_str_eq(err.text, "thread \"lost\" on CPU 1023: Invalid argument");
+	ck_assert_int_eq(wh_thread_create(&thread, "lost", 100000, look_around, NULL, &err), WHORL_SYSTEM);
+	ck_assert_str_eq(err.text, "thread \"lost\" on CPU 100000: Invalid argument");
+}
+END_TEST
+
+/* Two threads each store a word and load the other's. The light side holds back the compiler alone; the heavy side
+ * makes the barrier. Without it, or with the compiler's fence there too, both see nothing within some thousand rounds. */
+#define ROUNDS 20000
+
+/* Each on a line of its own: a load then hits while the store before it still waits for its line. */
+struct padded {
+	_Alignas(2 * WH_CACHE_LINE) wh_word word;
+};
+
+struct pair {
+	struct padded light, heavy;         /* [the side of that name] what it stores */
+	struct padded light_saw, heavy_saw; /* [the side of that name] what it loaded */
+	struct padded round, light_done;    /* [heavy side], [light side] */
+};
+
+static void wait_until(const wh_word *word, uint64_t value)
+{
+	for (unsigned spins = 0; wh_load_acquire(word) != value; spins++) {
+		if (spins < 100)
+			wh_cpu_relax();
+		else
+			sched_yield();
+	}
+}
+
+/* The two sides must meet within the time that a store takes to leave its core: every round tries another delay. */
+static void delay(uint64_t round)
+{
+	wh_word spins = round % 128;
+
+	while (wh_load_relaxed(&spins) > 0)
+		wh_store_relaxed(&spins, wh_load_relaxed(&spins) - 1);
+}
+
+static void *light_side(void *arg)
+{
+	struct pair *pair = arg;
+
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		wait_until(&pair->round.word, round);
+		wh_store_relaxed(&pair->light.word, round);
+		wh_fence_compiler();
+		wh_store_relaxed(&pair->light_saw.word, wh_load_relaxed(&pair->heavy.word));
+		wh_store_release(&pair->light_done.word, round);
+	}
+	return NULL;
+}
+
+START_TEST(one_side_of_the_barrier_sees_the_other)
+{
+	static struct pair pair;
+	struct wh_error err;
+	pthread_t thread;
+
+	if (!wh_barrier_register()) {
+		printf("this kernel has no membarrier: nothing to test\n");
+		return;
+	}
+	ck_assert(wh_barrier_register());
+	ck_assert_int_eq(wh_thread_create(&thread, "light", -1, light_side, &pair, &err), WHORL_OK);
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		bool passed;
+
+		wh_store_release(&pair.round.word, round);
+		delay(round);
+		wh_store_relaxed(&pair.heavy.word, round);
+		passed = wh_barrier_all_threads();
+		wh_store_relaxed(&pair.heavy_saw.word, wh_load_relaxed(&pair.light.word));
+		wait_until(&pair.light_done.word, round);
+		ck_assert(passed);
+		ck_assert(wh_load_relaxed(&pair.heavy_saw.word) == round ||
+			  wh_load_relaxed(&pair.light_saw.word) == round);
+	}
+	pthread_join(thread, NULL);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *threads = suite_create("thread");
+	TCase *create = tcase_create("create"), *barrier = tcase_create("barrier");
+
+	tcase_add_test(create, thread_blocks_signals_and_the_creator_does_not);
+	tcase_add_test(create, thread_has_its_name);
+	tcase_add_test(create, thread_is_pinned);
+	tcase_add_test(create, no_such_cpu_is_said);
+	tcase_set_timeout(barrier, 30);
+	tcase_add_test(barrier, one_side_of_the_barrier_sees_the_other);
+	suite_add_tcase(threads, create);
+	suite_add_tcase(threads, barrier);
+	return threads;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
