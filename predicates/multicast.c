@@ -83,15 +83,25 @@ bool wh_multicast_drained(const struct wh_multicast *mc)
 	return mc->delivered_num == mc->received_num;
 }
 
-void wh_multicast_survey(struct wh_multicast *mc)
+/* What a member has delivered: of everything, or in unordered mode of my own messages. */
+static uint64_t delivered_by(const struct wh_multicast *mc, uint32_t rank)
 {
 	const struct wh_multicast_config *c = &mc->config;
-	uint64_t least = mc->delivered_num, bytes_ready = 0;
-	uint32_t slowest = c->sst->image->my_rank, bytes;
-	bool aborted;
 
-	for (uint32_t i = 0; i < mc->peers.count && c->mode == WH_MODE_ORDERED; i++) {
-		uint64_t delivered = wh_sst_observe(c->sst, mc->peers.ranks[i], c->columns.delivered_num);
+	if (c->mode == WH_MODE_ORDERED)
+		return wh_sst_observe(c->sst, rank, c->columns.delivered_num);
+	return c->me >= 0 ? wh_sst_observe_array(c->sst, rank, c->columns.delivered_of, (uint32_t)c->me) : 0;
+}
+
+static void find_slowest(struct wh_multicast *mc)
+{
+	bool ordered = mc->config.mode == WH_MODE_ORDERED;
+	uint64_t mine = ordered ? mc->received_num : mc->announced;
+	uint64_t least = ordered ? mc->delivered_num : mc->announced;
+	uint32_t slowest = mc->config.sst->image->my_rank;
+
+	for (uint32_t i = 0; i < mc->peers.count; i++) {
+		uint64_t delivered = delivered_by(mc, mc->peers.ranks[i]);
 
 		if (delivered < least) {
 			least = delivered;
@@ -99,11 +109,21 @@ void wh_multicast_survey(struct wh_multicast *mc)
 		}
 	}
 	wh_store_relaxed(&mc->stats.slowest_rank, slowest);
-	wh_store_relaxed(&mc->stats.slowest_behind, mc->received_num - least);
-	if (c->ring != NULL && wh_ring_claimed(c->ring) > c->ring->sent &&
-	    !wh_ring_ready(c->ring, c->ring->sent, c->ring->sent_slot, &bytes, &aborted))
-		bytes_ready = c->ring->sent + 1;
-	wh_store_relaxed(&mc->stats.open_claim, bytes_ready);
+	wh_store_relaxed(&mc->stats.slowest_behind, mine - least);
+}
+
+void wh_multicast_survey(struct wh_multicast *mc)
+{
+	const struct wh_ring *ring = mc->config.ring;
+	uint64_t open_claim = 0;
+	uint32_t bytes;
+	bool aborted;
+
+	find_slowest(mc);
+	if (ring != NULL && wh_ring_claimed(ring) > ring->sent &&
+	    !wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted))
+		open_claim = ring->sent + 1;
+	wh_store_relaxed(&mc->stats.open_claim, open_claim);
 }
 
 const struct wh_multicast_stats *wh_multicast_stats(const struct wh_multicast *mc)
