@@ -180,12 +180,24 @@ static uint64_t drain_all(struct worker *w)
 	return messages;
 }
 
+/* Where the run could not be pinned it has failed already; here it does no harm. */
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
 /* One thread's life: fills, reads, or does both in turn, until it is told to stop. */
 static void work(struct worker *w, bool fills, bool reads)
 {
 	struct shared *shared = w->m->shared;
 	unsigned empty = 0;
 
+	if (reads && w->m->plan->cpus != NULL && w->m->plan->cpus[w->node] >= 0)
+		pin(w->m->plan->cpus[w->node]);
 	wh_fetch_add(&shared->ready, 1);
 	while (wh_phase_get(&shared->phase) == PHASE_START)
 		wh_phase_wait(&shared->phase, PHASE_START, 1000);

@@ -1,0 +1,374 @@
+/* bench.c - `whorl bench`: the command line, and one variant after the other.
+ *
+ * Around each run the limit is measured; the one between two runs counts for both.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/bench.h"
+
+#define LIMIT_MEASURE_MS 250 /* for each of three ways of publishing: with warm-up a limit takes one second */
+
+struct arguments {
+	const char *file, *json, *csv, *deliveries;
+	const char **sets; /* [set_count] */
+	size_t set_count;
+	bool quiet;
+};
+
+enum { KEY_SET = 's', KEY_QUIET = 'q', KEY_JSON = 256, KEY_CSV, KEY_DELIVERIES };
+
+static const struct argp_option options[] = {
+	{"set", KEY_SET, "SECTION.KEY=VALUE", 0, "Use this value instead of the file's; may be given again", 0},
+	{"json", KEY_JSON, "FILE", 0, "Write one JSON object per run and line; - is standard output", 0},
+	{"csv", KEY_CSV, "FILE", 0, "Write one row per run; - is standard output", 0},
+	{"deliveries", KEY_DELIVERIES, "DIR", 0,
+	 "One run of each variant, not timed, in which each node writes what it delivers to DIR/node-N.txt: subgroup, "
+	 "sender, index, bytes and CRC-32C of a message per line. With several variants: DIR/variant-V/node-N.txt",
+	 0},
+	{"quiet", KEY_QUIET, NULL, 0, "No progress line", 0},
+	{NULL, 0, NULL, 0, NULL, 0},
+};
+
+static const char doc[] =
+	"Run the group of an ini file, measure it, and prove that all its members have delivered the same.\v"
+	"The keys of the file are described by `whorl config --describe`. A value may be a list (bytes = 128, 10240): "
+	"each combination is one variant.\n"
+	"\n"
+	"Rates are application data delivered per second, the mean over the nodes. The limit is what the same machine "
+	"does around the same time without a protocol. Latency is the time from the claim of a message, before it is "
+	"filled, to the upcall at each node: the nodes run on one host, share its CLOCK_MONOTONIC, and pass the time of "
+	"the claim through a page of their own.\n"
+	"\n"
+	"Exit status: 0 good, 1 the run failed, 2 the command line or the file, 3 the machine lacks something, 130 "
+	"interrupted.";
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case KEY_SET:
+		arguments->sets[arguments->set_count++] = argument;
+		return 0;
+	case KEY_JSON:
+		arguments->json = argument;
+		return 0;
+	case KEY_CSV:
+		arguments->csv = argument;
+		return 0;
+	case KEY_DELIVERIES:
+		arguments->deliveries = argument;
+		return 0;
+	case KEY_QUIET:
+		arguments->quiet = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->file != NULL)
+			argp_error(state, "one file at a time, not also \"%s\"", argument);
+		arguments->file = argument;
+		return 0;
+	case ARGP_KEY_END:
+		if (arguments->file == NULL)
+			argp_error(state, "which FILE?");
+		if (arguments->json != NULL && arguments->csv != NULL && strcmp(arguments->json, arguments->csv) == 0)
+			argp_error(state, "--json and --csv cannot both be \"%s\"", arguments->json);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {options, parse, "FILE", doc, NULL, NULL, NULL};
+
+/* ---- before anything runs ---------------------------------------------------------------------------------------------*/
+
+/* Memory that the system could give now, in bytes; UINT64_MAX if it does not say. */
+static uint64_t available_memory(void)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	uint64_t kib, found = UINT64_MAX;
+	char line[256];
+
+	if (file == NULL)
+		return UINT64_MAX;
+	while (fgets(line, sizeof line, file) != NULL)
+		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+			found = kib * 1024;
+	fclose(file);
+	return found;
+}
+
+/* Run and limit do not need their memory at the same time. */
+static bool fits(const struct wh_bench_plan *plan, const struct wh_limit_plan *limit, const char *file)
+{
+	uint64_t available = available_memory(), needed = plan->memory, limit_bytes = wh_limit_memory(limit);
+
+	if (plan->options.limit && limit_bytes > needed)
+		needed = limit_bytes;
+	if (needed <= available)
+		return true;
+	wh_say("%s: %s%sall nodes together need %.2f GiB, and this machine has %.2f GiB available", file, plan->text,
+	       plan->text[0] != '\0' ? ": " : "", (double)needed / (1 << 30), (double)available / (1 << 30));
+	return false;
+}
+
+static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struct wh_limit_plan *limit)
+{
+	size_t count;
+	struct wh_limit_ring *rings = wh_bench_plan_rings(plan, &count);
+	int *cpus = calloc(plan->nodes, sizeof *cpus);
+
+	if (rings == NULL || cpus == NULL) {
+		free(rings);
+		free(cpus);
+		return WHORL_MEMORY;
+	}
+	for (uint32_t id = 0; id < plan->nodes; id++)
+		cpus[id] = wh_bench_is_caller(plan) ? -1 : wh_node_config_cpu(&plan->config, id);
+	*limit = (struct wh_limit_plan){
+		.nodes = plan->nodes,
+		.rings = rings,
+		.ring_count = count,
+		.processes = plan->options.processes,
+		.caller = wh_bench_is_caller(plan),
+		.spin = strcmp(wh_option_find(&wh_engine_table, "idle")->choices[plan->config.engine.idle], "spin") == 0,
+		.cpus = cpus,
+		.measure_ms = LIMIT_MEASURE_MS,
+	};
+	return WHORL_OK;
+}
+
+static void free_limit_plan(struct wh_limit_plan *limit)
+{
+	free((void *)limit->rings);
+	free((void *)limit->cpus);
+}
+
+/* Every variant is planned before the first runs, so that all mistakes come at once, and none after an hour. */
+enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file)
+{
+	bool good = wh_conf_check(conf) == WHORL_OK;
+
+	for (size_t variant = 0; variant < wh_conf_variants(conf); variant++) {
+		struct wh_bench_plan plan;
+		struct wh_limit_plan limit;
+		enum whorl_result result = wh_bench_plan_make(&plan, conf, variant);
+		bool enough;
+
+		if (result == WHORL_CONFIG || !good) {
+			if (result == WHORL_OK)
+				wh_bench_plan_free(&plan);
+			fprintf(stderr, "%s\n", wh_conf_mistakes(conf));
+			return WH_EXIT_USAGE;
+		}
+		if (result == WHORL_OK)
+			result = make_limit_plan(&plan, &limit);
+		if (result != WHORL_OK) {
+			wh_say("%s: %s", file, whorl_result_text(result));
+			return wh_exit_of(result);
+		}
+		enough = fits(&plan, &limit, file);
+		free_limit_plan(&limit);
+		wh_bench_plan_free(&plan);
+		if (!enough)
+			return WH_EXIT_MACHINE;
+	}
+	return WH_EXIT_GOOD;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------------*/
+
+struct bench {
+	const struct arguments *arguments;
+	struct wh_conf *conf;
+	struct wh_watch watch;
+	struct wh_bench_files *files;
+	FILE *table; /* where the table goes */
+	bool has_head;
+};
+
+static enum whorl_result measure_limit(struct bench *bench, const struct wh_limit_plan *plan,
+				       struct wh_limit_result *out)
+{
+	struct wh_error err = {0};
+	enum whorl_result result;
+
+	if (!bench->arguments->quiet)
+		wh_bench_progress_text("the limit of the machine");
+	result = wh_limit_measure(plan, &bench->watch, out, &err);
+	wh_bench_progress_text("");
+	if (result != WHORL_OK && result != WHORL_AGAIN)
+		wh_say("%s", err.text);
+	return result;
+}
+
+/* One run between two limits; `limit` is the one before, and becomes the one after. */
+static enum whorl_result run_once(struct bench *bench, const struct wh_bench_plan *plan,
+				  const struct wh_limit_plan *limit_plan, uint32_t number,
+				  struct wh_limit_result *limit, struct wh_bench_result *out)
+{
+	struct wh_bench_run run = {.plan = plan,
+				   .watch = &bench->watch,
+				   .number = number,
+				   .variants = wh_conf_variants(bench->conf),
+				   .quiet = bench->arguments->quiet};
+	struct wh_limit_result before = *limit;
+	enum whorl_result result = wh_bench_run_make(&run);
+
+	if (result == WHORL_OK && !wh_bench_result_make(out, &run))
+		result = WHORL_INVALID;
+	if (result == WHORL_OK && limit_plan != NULL)
+		result = measure_limit(bench, limit_plan, limit);
+	if (result == WHORL_OK && limit_plan != NULL)
+		wh_bench_result_limit(out, &before, limit);
+	if (result == WHORL_OK)
+		result = wh_bench_files_add(bench->files, bench->arguments->file, &run, out);
+	wh_bench_run_free(&run);
+	return result;
+}
+
+static void print_variant(struct bench *bench, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
+			  size_t count)
+{
+	if (!bench->has_head)
+		wh_bench_print_head(bench->table, bench->arguments->file, plan);
+	bench->has_head = true;
+	if (count > 0)
+		wh_bench_print_row(bench->table, plan, results, count);
+}
+
+static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_plan *plan)
+{
+	size_t runs = plan->deliveries != NULL ? 1 : (size_t)plan->options.runs, done = 0;
+	struct wh_bench_result *results = calloc(runs, sizeof *results);
+	struct wh_limit_plan limit_plan = {0};
+	struct wh_limit_result limit = {0};
+	bool limited = plan->options.limit && plan->deliveries == NULL;
+	enum whorl_result result = WHORL_MEMORY;
+
+	if (results == NULL)
+		goto out_free;
+	result = make_limit_plan(plan, &limit_plan);
+	if (result == WHORL_OK && limited)
+		result = measure_limit(bench, &limit_plan, &limit);
+	while (result == WHORL_OK && done < runs) {
+		result = run_once(bench, plan, limited ? &limit_plan : NULL, (uint32_t)done + 1, &limit,
+				  &results[done]);
+		done += result == WHORL_OK;
+	}
+	print_variant(bench, plan, results, done);
+	if (result == WHORL_AGAIN)
+		wh_say("interrupted in run %zu of %zu%s%s", done + 1, runs, plan->text[0] != '\0' ? " with " : "",
+		       plan->text);
+out_free:
+	free_limit_plan(&limit_plan);
+	free(results);
+	return result;
+}
+
+/* The directory of the variant's deliveries, made if it is not there. NULL: said why. */
+static const char *make_directory(const struct bench *bench, size_t variant, char *buf, size_t bytes)
+{
+	const char *top = bench->arguments->deliveries;
+	bool one = wh_conf_variants(bench->conf) == 1;
+	int length = one ? snprintf(buf, bytes, "%s", top) : snprintf(buf, bytes, "%s/variant-%zu", top, variant);
+
+	if (length >= (int)bytes)
+		errno = ENAMETOOLONG;
+	else if ((one || mkdir(top, 0777) == 0 || errno == EEXIST) && (mkdir(buf, 0777) == 0 || errno == EEXIST))
+		return buf;
+	wh_say("%s: %s", buf, strerror(errno));
+	return NULL;
+}
+
+/* Two commands at a time must not meet each other's nodes: the group's name gets the command's number. */
+static void set_own_name(struct wh_conf *conf)
+{
+	struct wh_group_options group;
+	char text[WH_OPTION_TEXT_BYTES + 32];
+
+	wh_conf_bind(conf, 0, &wh_group_table, NULL, &group);
+	snprintf(text, sizeof text, "group.name=%.*s.%d", WH_NAME_BYTES - 16, group.name, (int)getpid());
+	wh_conf_set(conf, text);
+}
+
+static enum wh_exit run_all(struct bench *bench)
+{
+	enum whorl_result result = WHORL_OK;
+	char directory[4096];
+
+	set_own_name(bench->conf);
+	for (size_t variant = 0; variant < wh_conf_variants(bench->conf) && result == WHORL_OK; variant++) {
+		struct wh_bench_plan plan;
+
+		result = wh_bench_plan_make(&plan, bench->conf, variant);
+		if (result != WHORL_OK) {
+			wh_say("%s: %s", bench->arguments->file, whorl_result_text(result));
+			break;
+		}
+		if (bench->arguments->deliveries != NULL) {
+			plan.deliveries = make_directory(bench, variant, directory, sizeof directory);
+			if (plan.deliveries == NULL)
+				result = WHORL_CONFIG;
+		}
+		if (result == WHORL_OK)
+			result = run_variant(bench, &plan);
+		wh_bench_plan_free(&plan);
+	}
+	return bench->watch.interrupted != 0 ? WH_EXIT_INTERRUPTED : wh_exit_of(result);
+}
+
+static bool is_stdout(const char *path)
+{
+	return path != NULL && strcmp(path, "-") == 0;
+}
+
+static enum wh_exit open_and_run(struct bench *bench)
+{
+	const struct arguments *arguments = bench->arguments;
+	struct wh_error err;
+	enum wh_exit status;
+
+	if (wh_bench_files_open(&bench->files, arguments->json, arguments->csv) != WHORL_OK)
+		return WH_EXIT_USAGE;
+	bench->table = is_stdout(arguments->json) || is_stdout(arguments->csv) ? stderr : stdout;
+	if (wh_watch_open(&bench->watch, &err) != WHORL_OK) {
+		wh_say("%s", err.text);
+		wh_bench_files_close(bench->files);
+		return WH_EXIT_MACHINE;
+	}
+	status = run_all(bench);
+	wh_watch_close(&bench->watch);
+	if (!wh_bench_files_close(bench->files) && status == WH_EXIT_GOOD)
+		status = WH_EXIT_FAILED;
+	return status;
+}
+
+int wh_bench_main(int argc, char **argv)
+{
+	struct arguments arguments = {.sets = calloc((size_t)argc + 1, sizeof *arguments.sets)};
+	struct bench bench = {.arguments = &arguments, .conf = wh_tools_conf()};
+	enum wh_exit status = WH_EXIT_MACHINE;
+
+	if (arguments.sets == NULL || bench.conf == NULL) {
+		wh_say("%s", whorl_result_text(WHORL_MEMORY));
+		goto out_free;
+	}
+	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	wh_conf_load_file(bench.conf, arguments.file); /* mistakes stay in the conf; wh_bench_check tells all of them */
+	for (size_t i = 0; i < arguments.set_count; i++)
+		wh_conf_set(bench.conf, arguments.sets[i]);
+	status = wh_bench_check(bench.conf, arguments.file);
+	if (status == WH_EXIT_GOOD)
+		status = open_and_run(&bench);
+out_free:
+	wh_conf_free(bench.conf);
+	free(arguments.sets);
+	return status;
+}

@@ -1,0 +1,400 @@
+/* bench_node.c - the life of one node of a benchmark: a process, or a thread of the command.
+ *
+ * Its main thread follows the phases that the parent sets (bench.h). With a dedicated loop it is also the first sending
+ * thread, and sleeps when it has nothing to send; with thread = caller it runs the loop as well.
+ */
+#include "tools/bench_node.h"
+
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define READY_MS 20000      /* for all nodes to meet */
+#define READY_SLICE_MS 100
+#define CLOSE_MS 1000       /* everything has been delivered everywhere by then */
+#define LOOK_MS 50          /* how often a sleeping main thread looks for errors, */
+#define LOOK_IDLE_MS 500    /* while idleness is measured, */
+#define LOOK_LAST_MS 1      /* and while one message is under way */
+
+/* With thread = caller, as the library's own loop does: empty passes before it yields, and for how long it does that
+ * before it sleeps. */
+#define SPIN_PASSES 8
+#define YIELD_NS (100 * WH_NS_PER_US)
+#define LOOK_PASSES 64 /* empty passes between two looks for errors */
+
+enum idle { IDLE_ADAPTIVE, IDLE_YIELD, IDLE_SPIN }; /* as `[engine] idle` lists them */
+
+/* What the node counted before the phase that is measured. */
+struct baseline {
+	struct whorl_node_stats node;
+	struct whorl_subgroup_stats *parts; /* [subgroups] */
+	uint64_t cpu_ns, now_ns;
+};
+
+struct idleness {
+	unsigned passes;   /* without work, in a row */
+	uint64_t since_ns; /* when the yields began */
+};
+
+void wh_bench_node_fail(struct wh_bench_node *node, const char *format, ...)
+{
+	struct wh_bench_node_page *page = node->page;
+	va_list args;
+
+	if (wh_exchange(&page->failing, 1) != 0)
+		return;
+	va_start(args, format);
+	vsnprintf(page->failure, sizeof page->failure, format, args);
+	va_end(args);
+	page->failure_ns = wh_bench_now();
+	wh_store_release(&page->failed, 1); /* partner: the parent */
+	wh_watch_ring(node->watch);
+}
+
+void wh_bench_node_reached(struct wh_bench_node *node, enum wh_bench_phase phase)
+{
+	wh_store_release(&node->page->reached, (uint64_t)phase + 1); /* partner: the parent */
+	wh_watch_ring(node->watch);
+}
+
+static bool has_failed(const struct wh_bench_node *node)
+{
+	return wh_load_relaxed(&node->page->failing) != 0;
+}
+
+/* True: the library says that the node cannot go on. */
+static bool look_for_errors(struct wh_bench_node *node)
+{
+	char text[256] = "";
+	enum whorl_result result = whorl_error(node->node, text, sizeof text);
+
+	if (result != WHORL_OK)
+		wh_bench_node_fail(node, "%s", text[0] != '\0' ? text : whorl_result_text(result));
+	return result != WHORL_OK;
+}
+
+/* ---- figures -------------------------------------------------------------------------------------------------------*/
+
+/* Of the node's process. Nodes that are threads share one: the first speaks for all. */
+static uint64_t cpu_ns(const struct wh_bench_node *node)
+{
+	struct rusage usage;
+
+	if (!node->plan->options.processes && node->id != 0)
+		return 0;
+	getrusage(RUSAGE_SELF, &usage);
+	return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * WH_NS_PER_S +
+	       ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * WH_NS_PER_US;
+}
+
+static void read_node(const struct wh_bench_node *node, struct whorl_node_stats *out)
+{
+	*out = (struct whorl_node_stats){.size = sizeof *out};
+	whorl_node_statistics(node->node, out);
+}
+
+static void read_part(const struct wh_bench_node *node, uint32_t g, struct whorl_subgroup_stats *out)
+{
+	whorl_subgroup *handle = whorl_subgroup_find(node->node, node->plan->subgroups[g].name);
+
+	*out = (struct whorl_subgroup_stats){.size = sizeof *out};
+	if (handle != NULL)
+		whorl_subgroup_statistics(handle, out);
+}
+
+static void take_baseline(const struct wh_bench_node *node, struct baseline *baseline)
+{
+	read_node(node, &baseline->node);
+	for (uint32_t g = 0; g < node->plan->subgroup_count; g++)
+		read_part(node, g, &baseline->parts[g]);
+	baseline->cpu_ns = cpu_ns(node);
+	baseline->now_ns = wh_bench_now();
+}
+
+static void subtract_node(struct whorl_node_stats *from, const struct whorl_node_stats *earlier)
+{
+	from->steps -= earlier->steps;
+	from->idle_steps -= earlier->idle_steps;
+	from->yields -= earlier->yields;
+	from->sleeps -= earlier->sleeps;
+	from->pushes -= earlier->pushes;
+	from->writes -= earlier->writes;
+	from->bytes_pushed -= earlier->bytes_pushed;
+	from->posts -= earlier->posts;
+	from->post_ns -= earlier->post_ns;
+	from->heartbeats -= earlier->heartbeats;
+}
+
+/* What is not a sum (frontiers, the slowest member) stays as it is now. */
+static void subtract_part(struct whorl_subgroup_stats *from, const struct whorl_subgroup_stats *earlier)
+{
+	struct whorl_batch_stats *batches[] = {&from->send, &from->receive, &from->deliver};
+	const struct whorl_batch_stats *before[] = {&earlier->send, &earlier->receive, &earlier->deliver};
+
+	from->claimed -= earlier->claimed;
+	from->sent -= earlier->sent;
+	from->aborted -= earlier->aborted;
+	from->delivered -= earlier->delivered;
+	from->delivered_bytes -= earlier->delivered_bytes;
+	from->nulls -= earlier->nulls;
+	from->window_full -= earlier->window_full;
+	from->window_wait_ns -= earlier->window_wait_ns;
+	for (size_t b = 0; b < 3; b++) {
+		batches[b]->batches -= before[b]->batches;
+		batches[b]->events -= before[b]->events;
+		for (size_t i = 0; i < sizeof before[b]->histogram / sizeof before[b]->histogram[0]; i++)
+			batches[b]->histogram[i] -= before[b]->histogram[i];
+	}
+}
+
+/* The figures of the run, and where it stands. */
+static void note_run(struct wh_bench_node *node, const struct baseline *baseline)
+{
+	struct wh_bench_node_page *page = node->page;
+
+	read_node(node, &page->stats);
+	subtract_node(&page->stats, &baseline->node);
+	for (uint32_t g = 0; g < node->plan->subgroup_count; g++) {
+		struct wh_bench_part *part = wh_bench_part(node->memory, node->plan, node->id, g);
+
+		read_part(node, g, &part->stats);
+		subtract_part(&part->stats, &baseline->parts[g]);
+	}
+	page->cpu_ns = cpu_ns(node) - baseline->cpu_ns;
+}
+
+static void note_idle(struct wh_bench_node *node, const struct baseline *baseline)
+{
+	struct wh_bench_node_page *page = node->page;
+
+	read_node(node, &page->idle_stats);
+	subtract_node(&page->idle_stats, &baseline->node);
+	page->idle_cpu_ns = cpu_ns(node) - baseline->cpu_ns;
+	page->idle_ns = wh_bench_now() - baseline->now_ns;
+}
+
+/* ---- following the phases ---------------------------------------------------------------------------------------------*/
+
+/* One pass of the loop and what comes between two. */
+static void pass_of_caller(struct wh_bench_node *node, enum wh_bench_phase phase, struct idleness *idleness)
+{
+	enum idle idle = (enum idle)node->plan->config.engine.idle;
+	size_t work = 0;
+
+	if (phase == BENCH_RUN && node->sender_count > 0)
+		work = wh_bench_send_some(&node->senders[0]);
+	work += whorl_step(node->node);
+	if (work > 0) {
+		idleness->passes = 0;
+		return;
+	}
+	if (++idleness->passes % LOOK_PASSES == 0 && look_for_errors(node))
+		return;
+	if (idle == IDLE_SPIN || idleness->passes < SPIN_PASSES) {
+		wh_cpu_relax();
+		return;
+	}
+	if (idleness->passes == SPIN_PASSES)
+		idleness->since_ns = wh_bench_now();
+	if (idle == IDLE_YIELD || phase == BENCH_OPEN || wh_bench_send_waits_for_time(node) ||
+	    wh_bench_now() - idleness->since_ns < YIELD_NS) {
+		sched_yield();
+		return;
+	}
+	whorl_wait(node->node, phase == BENCH_IDLE ? LOOK_IDLE_MS : phase == BENCH_LAST ? LOOK_LAST_MS : LOOK_MS);
+	look_for_errors(node);
+	idleness->passes = 0;
+}
+
+static void sleep_of_dedicated(struct wh_bench_node *node, enum wh_bench_phase phase)
+{
+	int timeout_ms = phase == BENCH_IDLE ? LOOK_IDLE_MS : phase == BENCH_LAST ? LOOK_LAST_MS : LOOK_MS;
+
+	wh_phase_wait(&node->shared->phase, phase, timeout_ms);
+	look_for_errors(node);
+}
+
+/* True: the message behind the idle time has been delivered here, or is none of ours. */
+static bool has_last(const struct wh_bench_node *node)
+{
+	const struct wh_bench_subgroup *subgroup = &node->plan->subgroups[0];
+	const struct wh_bench_part *part = wh_bench_part(node->memory, node->plan, node->id, 0);
+
+	return wh_rank_find(subgroup->members, subgroup->member_count, node->id) < 0 ||
+	       wh_load_acquire(&part->extra) > 0; /* partner: take_extra */
+}
+
+/* Until the phase is another one. A node that has failed waits for the parent to say stop: if it left at once, the
+ * others would hear that, and not why. */
+static enum wh_bench_phase follow(struct wh_bench_node *node, enum wh_bench_phase phase)
+{
+	struct idleness idleness = {0};
+	bool reached = false;
+
+	while (wh_phase_get(&node->shared->phase) == phase) {
+		if (has_failed(node)) {
+			wh_phase_wait(&node->shared->phase, phase, LOOK_IDLE_MS);
+			continue;
+		}
+		if (phase == BENCH_LAST && !reached && has_last(node)) {
+			reached = true;
+			wh_bench_node_reached(node, phase);
+		}
+		if (wh_bench_is_caller(node->plan))
+			pass_of_caller(node, phase, &idleness);
+		else
+			sleep_of_dedicated(node, phase);
+	}
+	return (enum wh_bench_phase)wh_phase_get(&node->shared->phase);
+}
+
+/* What is to be done once, when a phase begins. */
+static void enter(struct wh_bench_node *node, enum wh_bench_phase phase, struct baseline *baseline)
+{
+	switch (phase) {
+	case BENCH_OPEN:
+		take_baseline(node, baseline);
+		wh_bench_node_reached(node, phase);
+		break;
+	case BENCH_RUN:
+		take_baseline(node, baseline);
+		if (wh_load_relaxed(&node->page->parts_left) == 0 && wh_load_relaxed(&node->page->reached) <= BENCH_RUN)
+			wh_bench_node_reached(node, phase); /* a member of nothing */
+		if (node->sender_count > 0 && !wh_bench_is_caller(node->plan))
+			wh_bench_send_all(&node->senders[0]);
+		break;
+	case BENCH_IDLE:
+		note_run(node, baseline);
+		take_baseline(node, baseline);
+		wh_bench_node_reached(node, phase);
+		break;
+	case BENCH_LAST:
+		note_idle(node, baseline);
+		wh_bench_send_last(node);
+		break;
+	case BENCH_CLOSE:
+	case BENCH_STOP:
+		if (node->page->idle_ns == 0)
+			note_run(node, baseline);
+		break;
+	}
+}
+
+/* ---- opening and leaving -----------------------------------------------------------------------------------------------*/
+
+static void log_line(enum whorl_log_level level, const char *line, void *ctx)
+{
+	const struct wh_bench_node *node = ctx;
+
+	/* A member that goes when all are told to is no news. */
+	if (level <= WHORL_LOG_WARNING && wh_phase_get(&node->shared->phase) < BENCH_CLOSE)
+		wh_say("%s", line);
+}
+
+/* The nodes of one process share the conf, which is for one thread at a time. */
+static enum whorl_result open_node(struct wh_bench_node *node, struct wh_bench_run *run)
+{
+	struct whorl_open_options options = {.size = sizeof options, .log = log_line, .log_ctx = node};
+	enum whorl_result result = WHORL_MEMORY;
+	whorl_config *config;
+
+	pthread_mutex_lock(&run->conf_lock);
+	config = wh_config_borrow(node->plan->conf, node->plan->variant);
+	if (config != NULL)
+		result = whorl_open(config, node->id, &options, &node->node);
+	if (result != WHORL_OK)
+		wh_bench_node_fail(node, "open: %s", config != NULL && whorl_config_error(config)[0] != '\0'
+							     ? whorl_config_error(config)
+							     : whorl_result_text(result));
+	whorl_config_free(config);
+	pthread_mutex_unlock(&run->conf_lock);
+	return result;
+}
+
+static enum whorl_result meet(struct wh_bench_node *node)
+{
+	enum whorl_result result = WHORL_TIMEOUT;
+	char text[256] = "";
+
+	for (int ms = 0; ms < READY_MS && result == WHORL_TIMEOUT; ms += READY_SLICE_MS) {
+		if (wh_phase_get(&node->shared->phase) != BENCH_OPEN)
+			return WHORL_CLOSED;
+		result = whorl_ready(node->node, READY_SLICE_MS);
+	}
+	if (result == WHORL_TIMEOUT) {
+		wh_bench_node_fail(node, "the nodes have not met in %d s", READY_MS / 1000);
+	} else if (result != WHORL_OK) {
+		whorl_error(node->node, text, sizeof text);
+		wh_bench_node_fail(node, "%s", text[0] != '\0' ? text : whorl_result_text(result));
+	}
+	return result;
+}
+
+static enum whorl_result open_all(struct wh_bench_node *node, struct wh_bench_run *run)
+{
+	enum whorl_result result = open_node(node, run);
+
+	if (result == WHORL_OK)
+		result = wh_bench_deliver_open(node);
+	if (result == WHORL_OK)
+		result = wh_bench_send_open(node);
+	if (result != WHORL_OK)
+		return result;
+	result = whorl_start(node->node);
+	if (result != WHORL_OK) {
+		wh_bench_node_fail(node, "start: %s", whorl_result_text(result));
+		return result;
+	}
+	result = meet(node);
+	return result == WHORL_OK ? wh_bench_send_start(node) : result;
+}
+
+/* In a run by total messages may be left that nobody waits for, and without nulls they cannot even be delivered. */
+static int close_timeout(const struct wh_bench_node *node, enum wh_bench_phase phase)
+{
+	for (uint32_t g = 0; g < node->plan->subgroup_count; g++)
+		if (node->plan->subgroups[g].by_total)
+			return 0;
+	return phase == BENCH_CLOSE ? CLOSE_MS : 0;
+}
+
+int wh_bench_node(void *ctx, uint32_t id)
+{
+	struct wh_bench_run *run = ctx;
+	struct wh_bench_node node = {
+		.plan = run->plan,
+		.memory = &run->memory,
+		.watch = run->watch,
+		.shared = run->memory.shared,
+		.page = &run->memory.pages[id],
+		.id = id,
+	};
+	struct baseline baseline = {.parts = calloc(run->plan->subgroup_count, sizeof *baseline.parts)};
+	enum wh_bench_phase phase = BENCH_OPEN;
+	bool opened = false;
+
+	if (baseline.parts == NULL)
+		wh_bench_node_fail(&node, "no memory for %u subgroups", run->plan->subgroup_count);
+	else
+		opened = open_all(&node, run) == WHORL_OK;
+	if (opened)
+		for (; phase < BENCH_CLOSE; phase = follow(&node, phase))
+			enter(&node, phase, &baseline);
+	else
+		while ((phase = wh_phase_get(&node.shared->phase)) < BENCH_CLOSE)
+			wh_phase_wait(&node.shared->phase, phase, LOOK_IDLE_MS);
+	wh_bench_send_join(&node);
+	if (opened)
+		enter(&node, phase, &baseline);
+	if (node.node != NULL)
+		whorl_close(node.node, close_timeout(&node, phase));
+	wh_bench_deliver_close(&node);
+	wh_bench_send_close(&node);
+	free(baseline.parts);
+	wh_bench_node_reached(&node, BENCH_CLOSE);
+	return has_failed(&node) ? WH_EXIT_FAILED : WH_EXIT_GOOD;
+}

@@ -1,0 +1,96 @@
+/* bench_node.h - the inside of a node of a benchmark: bench_node.c, bench_send.c, bench_deliver.c. */
+#ifndef WH_TOOLS_BENCH_NODE_H
+#define WH_TOOLS_BENCH_NODE_H
+
+#include <pthread.h>
+
+#include "base/env.h"
+#include "tools/bench.h"
+
+struct wh_bench_node {
+	const struct wh_bench_plan *plan;
+	const struct wh_bench_memory *memory;
+	const struct wh_watch *watch;
+	struct wh_bench_shared *shared;
+	struct wh_bench_node_page *page;
+	uint32_t id;
+	whorl_node *node;
+	struct wh_bench_delivery *deliveries; /* [subgroups of the plan]; those of which it is a member are used */
+	struct wh_bench_sender *senders;      /* [plan->options.senders_per_node] if it sends, else none */
+	uint32_t sender_count, sender_threads; /* of sender_threads, threads have been started */
+};
+
+/* The first failure of a node counts; the parent is told. Any thread. */
+void wh_bench_node_fail(struct wh_bench_node *node, const char *format, ...) WH_PRINTF(2, 3);
+
+/* The node has done what `phase` asks for. */
+void wh_bench_node_reached(struct wh_bench_node *node, enum wh_bench_phase phase);
+
+static inline uint64_t wh_bench_now(void)
+{
+	return wh_env_now(wh_env_system());
+}
+
+/* ---- bench_deliver.c ----------------------------------------------------------------------------------------------*/
+
+/* One subgroup's deliveries, taken in on the loop. */
+struct wh_bench_delivery {
+	struct wh_bench_node *node;
+	const struct wh_bench_subgroup *subgroup;
+	struct wh_bench_part *part;
+	uint64_t counted, bytes, extra;
+	uint64_t digest; /* ordered: of all in their order */
+	uint64_t next_sequence; /* the least sequence number that may come next */
+	struct wh_bench_source {
+		uint64_t next;   /* the index that must come next */
+		uint64_t digest; /* unordered: of this sender's messages */
+		uint32_t rank;
+	} *sources; /* [nodes] by node id */
+	FILE *record; /* NULL: not wanted */
+};
+
+/* Upcalls for the subgroups of an open node that has not been started. WHORL_OK; otherwise the node has failed. */
+WH_MUST_CHECK enum whorl_result wh_bench_deliver_open(struct wh_bench_node *node);
+/* After the loop has ended. False: the record could not be written; the node has failed. */
+bool wh_bench_deliver_close(struct wh_bench_node *node);
+
+/* ---- bench_send.c --------------------------------------------------------------------------------------------------*/
+
+/* What one thread sends in one subgroup. */
+struct wh_bench_stream {
+	whorl_subgroup *handle;
+	const struct wh_bench_subgroup *subgroup;
+	const struct wh_bench_part *part; /* of this node */
+	uint32_t number;                  /* of the subgroup */
+	uint32_t rank;
+	uint64_t left;    /* messages; a stream that goes by_total counts nothing */
+	uint64_t due_ns;  /* not before; 0: at once */
+	bool delayed;
+};
+
+struct wh_bench_sender {
+	struct wh_bench_node *node;
+	struct wh_bench_stream *streams; /* [stream_count] */
+	uint32_t stream_count;
+	uint64_t wait_ns, wait_since_ns; /* for the window: so far; since when, 0: not now */
+	pthread_t thread;                /* of all but the first, which is the node's main thread */
+};
+
+WH_MUST_CHECK enum whorl_result wh_bench_send_open(struct wh_bench_node *node);
+/* The threads of all senders but the first; they wait for BENCH_RUN. */
+WH_MUST_CHECK enum whorl_result wh_bench_send_start(struct wh_bench_node *node);
+void wh_bench_send_join(struct wh_bench_node *node);
+void wh_bench_send_close(struct wh_bench_node *node);
+
+/* Dedicated mode: sends all there is to send, unless the phase changes. */
+void wh_bench_send_all(struct wh_bench_sender *sender);
+
+/* Caller mode: sends a burst, without waiting. Returns how many messages. */
+size_t wh_bench_send_some(struct wh_bench_sender *sender);
+/* Does a sender of this node wait for a time, and not only for deliveries? Then the loop must not sleep. */
+bool wh_bench_send_waits_for_time(const struct wh_bench_node *node);
+
+/* One message in the first subgroup, if this node is the last of its active senders. */
+void wh_bench_send_last(struct wh_bench_node *node);
+
+#endif

@@ -1,0 +1,185 @@
+/* bench_print.c - what `whorl bench` shows on the terminal: the progress line and the table. */
+#include <inttypes.h>
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "tools/bench.h"
+
+#define VARIANT_WIDTH 26
+
+const char *wh_bench_cpu_model(char *buf, size_t bytes)
+{
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	snprintf(buf, bytes, "unknown");
+	if (file == NULL)
+		return buf;
+	while (fgets(line, sizeof line, file) != NULL) {
+		char *value = strchr(line, ':');
+
+		if (strncmp(line, "model name", strlen("model name")) != 0 || value == NULL)
+			continue;
+		value += 1 + strspn(value + 1, " \t");
+		value[strcspn(value, "\n")] = '\0';
+		snprintf(buf, bytes, "%s", value);
+		break;
+	}
+	fclose(file);
+	return buf;
+}
+
+/* "1.23 M": a figure in three or four digits. Returns buf. */
+static const char *human(double value, char *buf, size_t bytes)
+{
+	static const char *const units[] = {"", " k", " M", " G", " T"};
+	size_t unit = 0;
+
+	while (value >= 999.5 && unit + 1 < sizeof units / sizeof units[0]) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(buf, bytes, "%.*f%s", value >= 100 || unit == 0 ? 0 : value >= 10 ? 1 : 2, value, units[unit]);
+	return buf;
+}
+
+/* ---- the progress line ---------------------------------------------------------------------------------------------*/
+
+void wh_bench_progress_text(const char *text)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K%s", text);
+}
+
+void wh_bench_progress(const struct wh_bench_run *run)
+{
+	const struct wh_bench_plan *plan = run->plan;
+	enum wh_bench_phase phase = (enum wh_bench_phase)wh_phase_get(&run->memory.shared->phase);
+	double counted = 0, expected = 0, seconds;
+	char line[256], where[64], rate[32];
+
+	if (run->quiet || !isatty(STDERR_FILENO))
+		return;
+	for (uint32_t g = 0; g < plan->subgroup_count; g++) {
+		const struct wh_bench_subgroup *subgroup = &plan->subgroups[g];
+
+		expected += (double)subgroup->expected * subgroup->member_count;
+		for (uint32_t m = 0; m < subgroup->member_count; m++)
+			counted += (double)wh_load_relaxed(
+				&wh_bench_part(&run->memory, plan, subgroup->members[m], g)->counted);
+	}
+	snprintf(where, sizeof where, "variant %zu of %zu, run %u of %" PRId64, plan->variant + 1, run->variants,
+		 run->number, plan->options.runs);
+	if (phase != BENCH_RUN) {
+		snprintf(line, sizeof line, "%s: %s", where, phase == BENCH_OPEN ? "the nodes meet" : "idle");
+	} else {
+		seconds = (double)(wh_env_now(wh_env_system()) - run->memory.shared->start_ns) / 1e9;
+		snprintf(line, sizeof line, "%s: %3.0f %%, %s messages/s, %.0f s left", where,
+			 100 * counted / expected, human(counted / plan->nodes / seconds, rate, sizeof rate),
+			 counted > 0 ? seconds * (expected - counted) / counted : 0.0);
+	}
+	wh_bench_progress_text(line);
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------------------*/
+
+void wh_bench_print_head(FILE *out, const char *file, const struct wh_bench_plan *plan)
+{
+	char model[128];
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	sched_getaffinity(0, sizeof set, &set);
+	fprintf(out, "whorl %s: %s on %d processors, %s\n\n", whorl_version(), file, CPU_COUNT(&set),
+		wh_bench_cpu_model(model, sizeof model));
+	if (plan->deliveries != NULL)
+		return;
+	fprintf(out, "%-*s %17s %16s %26s %8s %6s %8s %9s\n", VARIANT_WIDTH, "", "messages/s", "GB/s", "latency us",
+		"limit", "of the", "nulls /", "writes /");
+	fprintf(out, "%-*s %8s %8s %8s %7s %8s %8s %8s %8s %6s %8s %9s\n", VARIANT_WIDTH, "variant", "mean", "sd", "mean",
+		"sd", "p50", "p99", "p99.9", "GB/s", "limit", "message", "message");
+}
+
+struct spread {
+	double mean, deviation;
+};
+
+/* Mean and standard deviation of the double at `offset` in each result. */
+static struct spread spread_of(const struct wh_bench_result *results, size_t count, size_t offset)
+{
+	struct spread spread = {0};
+	double squares = 0;
+
+	for (size_t i = 0; i < count; i++)
+		spread.mean += *(const double *)((const char *)&results[i] + offset) / (double)count;
+	for (size_t i = 0; i < count; i++) {
+		double off = *(const double *)((const char *)&results[i] + offset) - spread.mean;
+
+		squares += off * off;
+	}
+	spread.deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+	return spread;
+}
+
+#define SPREAD(field) spread_of(results, count, offsetof(struct wh_bench_result, field))
+
+static void print_latency(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
+			  size_t count)
+{
+	const struct spread spreads[] = {SPREAD(latency_us[0]), SPREAD(latency_us[2]), SPREAD(latency_us[3])};
+
+	for (size_t i = 0; i < sizeof spreads / sizeof spreads[0]; i++) {
+		if (plan->options.latency_every == 0)
+			fprintf(out, " %8s", "-");
+		else
+			fprintf(out, " %8.*f", spreads[i].mean < 100 ? 1 : 0, spreads[i].mean);
+	}
+}
+
+static void print_idle(FILE *out, const struct wh_bench_result *result)
+{
+	fprintf(out,
+		"%*s idle for %.1f s: %.2f %% of a core for all nodes, %" PRIu64 " pushes and %" PRIu64
+		" heartbeats; the next message took %.1f us\n",
+		VARIANT_WIDTH, "", result->idle_seconds, 100 * result->idle_cpu_fraction, result->idle_pushes,
+		result->idle_heartbeats, result->idle_next_us);
+}
+
+void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
+			size_t count)
+{
+	struct spread messages = SPREAD(messages_per_s), bytes = SPREAD(bytes_per_s);
+	struct spread limit = SPREAD(limit_bytes_per_s), fraction = SPREAD(fraction_of_limit);
+	const char *name = plan->text[0] != '\0' ? plan->text : "-";
+	double delivered = 0, nulls = 0, writes = 0;
+	char mean[32], deviation[32];
+
+	for (size_t i = 0; i < count; i++) {
+		delivered += (double)results[i].delivered / plan->nodes;
+		nulls += (double)results[i].nulls;
+		writes += (double)results[i].writes;
+	}
+	if (plan->deliveries != NULL) {
+		fprintf(out, "%s: %.0f deliveries by each node, the same at all; %s\n", name, delivered,
+			plan->deliveries);
+		return;
+	}
+	fprintf(out, "%-*s", VARIANT_WIDTH, name);
+	if (strlen(name) > VARIANT_WIDTH)
+		fprintf(out, "\n%-*s", VARIANT_WIDTH, "");
+	fprintf(out, " %8s %8s %8.3f %7.3f", human(messages.mean, mean, sizeof mean),
+		human(messages.deviation, deviation, sizeof deviation), bytes.mean / 1e9, bytes.deviation / 1e9);
+	print_latency(out, plan, results, count);
+	if (plan->options.limit)
+		fprintf(out, " %8.3f %6.2f", limit.mean / 1e9, fraction.mean);
+	else
+		fprintf(out, " %8s %6s", "-", "-");
+	fprintf(out, " %8.3f %9.4f\n", nulls / delivered, writes / delivered);
+	if (plan->options.idle_seconds > 0)
+		for (size_t i = 0; i < count; i++)
+			print_idle(out, &results[i]);
+	fflush(out);
+}

@@ -1,0 +1,48 @@
+/* tools.c - see tools.h. */
+#include "tools/tools.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "group/config.h"
+#include "tools/bench.h"
+
+const struct wh_option_table *const wh_tools_tables[] = {&wh_group_table, &wh_subgroup_table, &wh_engine_table,
+							 &wh_bench_table};
+const size_t wh_tools_table_count = sizeof wh_tools_tables / sizeof wh_tools_tables[0];
+
+struct wh_conf *wh_tools_conf(void)
+{
+	return wh_conf_new(wh_tools_tables, wh_tools_table_count);
+}
+
+/* In one piece: nodes that are processes write to the same terminal. */
+void wh_say(const char *format, ...)
+{
+	char line[2048];
+	size_t used = (size_t)snprintf(line, sizeof line, "%swhorl: ", isatty(STDERR_FILENO) ? "\r\033[K" : "");
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line + used, sizeof line - used - 1, format, args);
+	va_end(args);
+	strcat(line, "\n");
+	if (write(STDERR_FILENO, line, strlen(line)) < 0)
+		return; /* there is nowhere to complain */
+}
+
+enum wh_exit wh_exit_of(enum whorl_result result)
+{
+	switch (result) {
+	case WHORL_OK:
+		return WH_EXIT_GOOD;
+	case WHORL_CONFIG:
+		return WH_EXIT_USAGE;
+	case WHORL_MEMORY:
+	case WHORL_UNSUPPORTED:
+		return WH_EXIT_MACHINE;
+	default:
+		return WH_EXIT_FAILED;
+	}
+}

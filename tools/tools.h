@@ -1,0 +1,35 @@
+/* tools.h - what the parts of the command share. */
+#ifndef WH_TOOLS_TOOLS_H
+#define WH_TOOLS_TOOLS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "conf/conf.h"
+
+/* The exit statuses of the command. */
+enum wh_exit {
+	WH_EXIT_GOOD = 0,
+	WH_EXIT_FAILED = 1,       /* the run failed */
+	WH_EXIT_USAGE = 2,        /* the command line, or a file */
+	WH_EXIT_MACHINE = 3,      /* the machine lacks something */
+	WH_EXIT_INTERRUPTED = 130
+};
+
+/* The commands: `whorl NAME ...`; argv[0] is "whorl NAME". */
+int wh_bench_main(int argc, char **argv);
+int wh_config_main(int argc, char **argv);
+
+/* A conf with the tables of every section that the command knows; NULL when memory is out. */
+struct wh_conf *wh_tools_conf(void);
+extern const struct wh_option_table *const wh_tools_tables[];
+extern const size_t wh_tools_table_count;
+
+/* One line on stderr with "whorl: " before it. A progress line that stands there makes room. */
+void wh_say(const char *format, ...) WH_PRINTF(1, 2);
+
+/* The status that a result leads to. */
+enum wh_exit wh_exit_of(enum whorl_result result);
+
+#endif
