@@ -43,7 +43,7 @@ static uint64_t random_u64(void *ctx)
 
 /* One write, so that lines of several threads and processes do not mix. Whoever reads standard error may be gone or
  * stand still: that costs the line, never a SIGPIPE (which an application's thread would not expect) nor the loop's
- * time. */
+ * time. Signals wait meanwhile, so that nothing is interrupted. */
 static void write_line(const char *severity, const char *line)
 {
 	const struct iovec parts[] = {
@@ -54,19 +54,19 @@ static void write_line(const char *severity, const char *line)
 	};
 	const struct timespec at_once = {0};
 	struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
-	sigset_t pipe, before, pending;
+	sigset_t all, before, pending, pipe;
 	int saved_errno = errno;
 
+	sigfillset(&all);
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
-	if (poll(&out, 1, STDERR_PATIENCE_MS) != 1 || pthread_sigmask(SIG_BLOCK, &pipe, &before) != 0)
-		goto out_errno;
+	pthread_sigmask(SIG_BLOCK, &all, &before);
 	sigpending(&pending);
-	if (writev(STDERR_FILENO, parts, sizeof(parts) / sizeof(parts[0])) < 0 && errno == EPIPE &&
+	if (poll(&out, 1, STDERR_PATIENCE_MS) == 1 &&
+	    writev(STDERR_FILENO, parts, sizeof(parts) / sizeof(parts[0])) < 0 && errno == EPIPE &&
 	    !sigismember(&pending, SIGPIPE))
 		sigtimedwait(&pipe, NULL, &at_once); /* ours, and taken back */
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-out_errno:
 	errno = saved_errno;
 }
 

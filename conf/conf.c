@@ -202,15 +202,10 @@ struct assignment {
 	size_t value_bytes;
 };
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* False if the text is nothing of the kind. The value points into the text. */
 static bool split_assignment(const char *text, struct assignment *out)
 {
-	const char *equals = strchr(text, '='), *dot, *end = equals;
+	const char *equals = strchr(text, '='), *dot, *key;
 	size_t key_bytes;
 
 	if (equals == NULL)
@@ -218,19 +213,16 @@ static bool split_assignment(const char *text, struct assignment *out)
 	dot = memrchr(text, '.', (size_t)(equals - text));
 	if (dot == NULL || !wh_lines_split_section(text, (size_t)(dot - text), out->word, out->name))
 		return false;
-	while (is_blank(end[-1])) /* at the latest it stops at the dot */
-		end--;
-	key_bytes = (size_t)(end - dot) - 1;
-	if (!wh_lines_is_key(dot + 1, key_bytes))
+	key = dot + 1;
+	key_bytes = (size_t)(equals - key);
+	wh_lines_trim(&key, &key_bytes);
+	if (!wh_lines_is_key(key, key_bytes))
 		return false;
-	memcpy(out->key, dot + 1, key_bytes);
+	memcpy(out->key, key, key_bytes);
 	out->key[key_bytes] = '\0';
 	out->value = equals + 1;
-	while (is_blank(*out->value))
-		out->value++;
 	out->value_bytes = strlen(out->value);
-	while (out->value_bytes > 0 && is_blank(out->value[out->value_bytes - 1]))
-		out->value_bytes--;
+	wh_lines_trim(&out->value, &out->value_bytes);
 	return true;
 }
 

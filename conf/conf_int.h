@@ -68,6 +68,9 @@ void wh_lines_parse(const char *text, size_t bytes, const struct wh_lines_sink *
 /* Reads a whole file of at most WH_CONF_FILE_MAX bytes into memory that the caller frees. */
 WH_MUST_CHECK enum whorl_result wh_lines_slurp(const char *path, char **text, size_t *bytes, struct wh_error *err);
 
+/* Without the blanks at both ends. */
+void wh_lines_trim(const char **text, size_t *bytes);
+
 /* Takes "word" or "word name" apart, each with blanks around it. False if it is neither. */
 bool wh_lines_split_section(const char *text, size_t bytes, char word[WH_CONF_NAME_BYTES],
 			    char name[WH_CONF_NAME_BYTES]);

@@ -60,7 +60,7 @@ static bool is_name(const char *text, size_t bytes)
 	return true;
 }
 
-static void trim(const char **text, size_t *bytes)
+void wh_lines_trim(const char **text, size_t *bytes)
 {
 	while (*bytes > 0 && is_blank((*text)[*bytes - 1]))
 		--*bytes;
@@ -81,7 +81,7 @@ bool wh_lines_split_section(const char *text, size_t bytes, char word[WH_CONF_NA
 {
 	size_t length = 0;
 
-	trim(&text, &bytes);
+	wh_lines_trim(&text, &bytes);
 	while (length < bytes && !is_blank(text[length]))
 		length++;
 	if (!wh_lines_is_key(text, length))
@@ -89,7 +89,7 @@ bool wh_lines_split_section(const char *text, size_t bytes, char word[WH_CONF_NA
 	copy_name(word, text, length);
 	text += length;
 	bytes -= length;
-	trim(&text, &bytes);
+	wh_lines_trim(&text, &bytes);
 	if (bytes > 0 && !is_name(text, bytes))
 		return false;
 	copy_name(name, text, bytes);
@@ -169,7 +169,7 @@ static void take_header(struct reader *reader, const char *text, size_t bytes)
 	if (bracket != NULL) {
 		rest = bracket + 1;
 		rest_bytes = bytes - (size_t)(rest - text);
-		trim(&rest, &rest_bytes);
+		wh_lines_trim(&rest, &rest_bytes);
 		if ((rest_bytes == 0 || *rest == ';' || *rest == '#') &&
 		    wh_lines_split_section(text + 1, (size_t)(bracket - text) - 1, word, name)) {
 			reader->wanted = sink->section(sink->ctx, reader->line, word, name);
@@ -188,7 +188,7 @@ static bool check_setting(const struct reader *reader, const char *text, size_t 
 	size_t key_bytes = equals != NULL ? (size_t)(equals - text) : 0;
 	int quoted;
 
-	trim(&key, &key_bytes);
+	wh_lines_trim(&key, &key_bytes);
 	if (!wh_lines_is_key(key, key_bytes)) {
 		quoted = wh_error_quote(text, bytes, &ellipsis);
 		mistake(reader, "\"%.*s%s\" is not understood, expected key = value", quoted, text, ellipsis);
@@ -230,7 +230,7 @@ static char *next_setting(char *line, int space, void *stream)
 		mistake(reader, "the line is not understood");
 	reader->fed = false;
 	while (take_line(reader, &text, &bytes)) {
-		trim(&text, &bytes);
+		wh_lines_trim(&text, &bytes);
 		if (bytes == 0 || (!reader->wanted && *text != '['))
 			continue;
 		if (!wh_lines_is_text(text, bytes, what)) {
@@ -269,8 +269,9 @@ void wh_lines_parse(const char *text, size_t bytes, const struct wh_lines_sink *
 
 	if (bytes >= 3 && memcmp(text, byte_order_mark, 3) == 0)
 		reader.next += 3;
-	if (ini_parse_stream(next_setting, &reader, found_setting, &reader) < 0)
-		mistake(&reader, "the file cannot be read further: memory is out");
+	ini_parse_stream(next_setting, &reader, found_setting, &reader);
+	if (reader.fed || reader.next != reader.end)
+		mistake(&reader, "the file is not understood from here on");
 }
 
 /* All bytes of fd. A pipe (`<(...)` of a shell) may take a while, but not for ever. */

@@ -175,24 +175,23 @@ static void mistake_unknown_key(struct wh_conf *conf, struct wh_place place, con
 /* Takes a list apart in place: what stands between commas, without the blanks around it, each with a NUL behind it. */
 static size_t split_list(char *text)
 {
-	char *out = text, *in = text;
-	size_t count = 0;
-	bool more = true;
+	const char *in = text;
+	char *out = text;
+	size_t count = 1;
 
-	while (more) {
-		char *end = in + strcspn(in, ","), *next = end + 1;
+	for (;; count++) {
+		const char *piece = in;
+		size_t bytes = strcspn(in, ",");
+		bool last = in[bytes] == '\0';
 
-		more = *end == ',';
-		in += strspn(in, " \t");
-		while (end > in && (end[-1] == ' ' || end[-1] == '\t'))
-			end--;
-		memmove(out, in, (size_t)(end - in));
-		out += end - in;
-		*out++ = '\0';
-		in = next;
-		count++;
+		in += bytes + 1;
+		wh_lines_trim(&piece, &bytes);
+		memmove(out, piece, bytes); /* to the left, never beyond the comma */
+		out[bytes] = '\0';
+		out += bytes + 1;
+		if (last)
+			return count;
 	}
-	return count;
 }
 
 /* Notes what is wrong with each piece of the value. */
