@@ -192,6 +192,8 @@ START_TEST(integers_out_of_range)
 	check_refused("any", "-9223372036854775809",
 		      "is \"-9223372036854775809\", expected a number from -9223372036854775808 to 9223372036854775807");
 	check_refused("bytes", "8589934592g", "is \"8589934592g\", expected a number from 0 to 9223372036854775807");
+	check_refused("bytes", "17179869184g", /* 0, if it wrapped */
+		      "is \"17179869184g\", expected a number from 0 to 9223372036854775807");
 	check_refused("offset", "-11", "is \"-11\", expected a number from -10 to 10000");
 }
 END_TEST
