@@ -155,6 +155,10 @@ enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file)
 {
 	bool good = wh_conf_check(conf) == WHORL_OK;
 
+	if (!good && !wh_conf_has(conf, "group", NULL) && wh_conf_instance(conf, "subgroup", 0) == NULL) {
+		fprintf(stderr, "%s\n", wh_conf_mistakes(conf)); /* there is no such file, or it is something else */
+		return WH_EXIT_USAGE;
+	}
 	for (size_t variant = 0; variant < wh_conf_variants(conf); variant++) {
 		struct wh_bench_plan plan;
 		struct wh_limit_plan limit;
@@ -217,7 +221,8 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 				   .watch = &bench->watch,
 				   .number = number,
 				   .variants = wh_conf_variants(bench->conf),
-				   .quiet = bench->arguments->quiet};
+				   .quiet = bench->arguments->quiet,
+				   .table = bench->table};
 	struct wh_limit_result before = *limit;
 	enum whorl_result result = wh_bench_run_make(&run);
 
@@ -236,11 +241,12 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 static void print_variant(struct bench *bench, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
 			  size_t count)
 {
+	if (count == 0)
+		return;
 	if (!bench->has_head)
 		wh_bench_print_head(bench->table, bench->arguments->file, plan);
 	bench->has_head = true;
-	if (count > 0)
-		wh_bench_print_row(bench->table, plan, results, count);
+	wh_bench_print_row(bench->table, plan, results, count);
 }
 
 static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_plan *plan)

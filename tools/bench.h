@@ -174,6 +174,7 @@ struct wh_bench_run {
 	uint32_t number;           /* from 1 */
 	size_t variants;           /* of the file; for the progress line */
 	bool quiet;                /* no progress line */
+	FILE *table;               /* for what an interrupted run has done */
 	pthread_mutex_t conf_lock; /* the conf is for one thread at a time, and nodes may be threads */
 };
 
@@ -236,6 +237,9 @@ bool wh_bench_files_close(struct wh_bench_files *files);
 /* The progress line, on stderr if that is a terminal; wh_say writes over it. A text of "" takes it away. */
 void wh_bench_progress(const struct wh_bench_run *run);
 void wh_bench_progress_text(const char *text);
+
+/* What a run that was interrupted had done by now. */
+void wh_bench_print_partial(FILE *out, const struct wh_bench_run *run);
 
 /* "AMD EPYC 9654", or "unknown". Returns buf. */
 const char *wh_bench_cpu_model(char *buf, size_t bytes);

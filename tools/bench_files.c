@@ -311,7 +311,7 @@ static void write_cell(FILE *out, const char *text, bool first)
 	fputc('"', out);
 }
 
-/* A list of plain values is one cell with blanks between them, any other list its JSON. */
+/* A list is one cell: its JSON. */
 static void write_value(FILE *out, const json_t *value, bool first)
 {
 	char number[64];

@@ -72,9 +72,10 @@ static bool look_for_errors(struct wh_bench_node *node)
 	char text[256] = "";
 	enum whorl_result result = whorl_error(node->node, text, sizeof text);
 
-	if (result != WHORL_OK)
-		wh_bench_node_fail(node, "%s", text[0] != '\0' ? text : whorl_result_text(result));
-	return result != WHORL_OK;
+	if (result == WHORL_OK || wh_bench_is_over(node))
+		return false;
+	wh_bench_node_fail(node, "%s", text[0] != '\0' ? text : whorl_result_text(result));
+	return true;
 }
 
 /* ---- figures -------------------------------------------------------------------------------------------------------*/
@@ -288,17 +289,16 @@ static void enter(struct wh_bench_node *node, enum wh_bench_phase phase, struct 
 
 static void log_line(enum whorl_log_level level, const char *line, void *ctx)
 {
-	const struct wh_bench_node *node = ctx;
-
-	/* A member that goes when all are told to is no news. */
-	if (level <= WHORL_LOG_WARNING && wh_phase_get(&node->shared->phase) < BENCH_CLOSE)
+	(void)ctx;
+	/* Why a node cannot go on it says as its failure; an error is whorl's own, with what it did before. */
+	if (level == WHORL_LOG_ERROR)
 		wh_say("%s", line);
 }
 
 /* The nodes of one process share the conf, which is for one thread at a time. */
 static enum whorl_result open_node(struct wh_bench_node *node, struct wh_bench_run *run)
 {
-	struct whorl_open_options options = {.size = sizeof options, .log = log_line, .log_ctx = node};
+	struct whorl_open_options options = {.size = sizeof options, .log = log_line};
 	enum whorl_result result = WHORL_MEMORY;
 	whorl_config *config;
 

@@ -26,6 +26,12 @@ void wh_bench_node_fail(struct wh_bench_node *node, const char *format, ...) WH_
 /* The node has done what `phase` asks for. */
 void wh_bench_node_reached(struct wh_bench_node *node, enum wh_bench_phase phase);
 
+/* Have all been told to leave? Then that others do is no failure. */
+static inline bool wh_bench_is_over(const struct wh_bench_node *node)
+{
+	return wh_phase_get(&node->shared->phase) >= BENCH_CLOSE;
+}
+
 static inline uint64_t wh_bench_now(void)
 {
 	return wh_env_now(wh_env_system());

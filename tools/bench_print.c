@@ -54,34 +54,67 @@ void wh_bench_progress_text(const char *text)
 		fprintf(stderr, "\r\033[K%s", text);
 }
 
-void wh_bench_progress(const struct wh_bench_run *run)
+struct progress {
+	double part, seconds;                /* of all deliveries; since the start */
+	double messages_per_s, bytes_per_s; /* so far, the mean over the nodes */
+};
+
+static struct progress progress_of(const struct wh_bench_run *run)
 {
 	const struct wh_bench_plan *plan = run->plan;
-	enum wh_bench_phase phase = (enum wh_bench_phase)wh_phase_get(&run->memory.shared->phase);
-	double counted = 0, expected = 0, seconds;
-	char line[256], where[64], rate[32];
+	double counted = 0, expected = 0, bytes = 0;
+	struct progress progress;
 
-	if (run->quiet || !isatty(STDERR_FILENO))
-		return;
 	for (uint32_t g = 0; g < plan->subgroup_count; g++) {
 		const struct wh_bench_subgroup *subgroup = &plan->subgroups[g];
 
 		expected += (double)subgroup->expected * subgroup->member_count;
-		for (uint32_t m = 0; m < subgroup->member_count; m++)
-			counted += (double)wh_load_relaxed(
-				&wh_bench_part(&run->memory, plan, subgroup->members[m], g)->counted);
+		for (uint32_t m = 0; m < subgroup->member_count; m++) {
+			const struct wh_bench_part *part = wh_bench_part(&run->memory, plan, subgroup->members[m], g);
+
+			counted += (double)wh_load_relaxed(&part->counted);
+			bytes += (double)wh_load_relaxed(&part->bytes);
+		}
 	}
-	snprintf(where, sizeof where, "variant %zu of %zu, run %u of %" PRId64, plan->variant + 1, run->variants,
-		 run->number, plan->options.runs);
+	progress.part = counted / expected;
+	progress.seconds = (double)(wh_env_now(wh_env_system()) - run->memory.shared->start_ns) / 1e9;
+	progress.messages_per_s = counted / plan->nodes / progress.seconds;
+	progress.bytes_per_s = bytes / plan->nodes / progress.seconds;
+	return progress;
+}
+
+void wh_bench_progress(const struct wh_bench_run *run)
+{
+	enum wh_bench_phase phase = (enum wh_bench_phase)wh_phase_get(&run->memory.shared->phase);
+	char line[256], where[96], rate[32];
+
+	if (run->quiet || !isatty(STDERR_FILENO))
+		return;
+	snprintf(where, sizeof where, "variant %zu of %zu, run %u of %" PRId64, run->plan->variant + 1, run->variants,
+		 run->number, run->plan->options.runs);
 	if (phase != BENCH_RUN) {
 		snprintf(line, sizeof line, "%s: %s", where, phase == BENCH_OPEN ? "the nodes meet" : "idle");
 	} else {
-		seconds = (double)(wh_env_now(wh_env_system()) - run->memory.shared->start_ns) / 1e9;
-		snprintf(line, sizeof line, "%s: %3.0f %%, %s messages/s, %.0f s left", where,
-			 100 * counted / expected, human(counted / plan->nodes / seconds, rate, sizeof rate),
-			 counted > 0 ? seconds * (expected - counted) / counted : 0.0);
+		struct progress progress = progress_of(run);
+
+		snprintf(line, sizeof line, "%s: %3.0f %%, %s messages/s, %.0f s left", where, 100 * progress.part,
+			 human(progress.messages_per_s, rate, sizeof rate),
+			 progress.part > 0 ? progress.seconds * (1 - progress.part) / progress.part : 0.0);
 	}
 	wh_bench_progress_text(line);
+}
+
+void wh_bench_print_partial(FILE *out, const struct wh_bench_run *run)
+{
+	struct progress progress = progress_of(run);
+	char rate[32];
+
+	if (run->memory.shared->start_ns == 0)
+		return;
+	fprintf(out, "run %u, until it was interrupted after %.2f s: %.0f %% of the deliveries, %s messages/s, "
+		     "%.3f GB/s\n",
+		run->number, progress.seconds, 100 * progress.part,
+		human(progress.messages_per_s, rate, sizeof rate), progress.bytes_per_s / 1e9);
 }
 
 /* ---- the table ---------------------------------------------------------------------------------------------------------*/

@@ -86,9 +86,9 @@ static void say_ended(const struct wh_bench_run *run, uint32_t id, int status)
 	if (WIFSIGNALED(status))
 		wh_say("node %u (pid %d) was killed by signal %d (%s)", id, (int)wh_crew_pid(&run->crew, id),
 		       WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else
-		wh_say("node %u (pid %d) ended with status %d in the middle of the run", id,
-		       (int)wh_crew_pid(&run->crew, id), WEXITSTATUS(status));
+	else if (!has_failed(run, id)) /* else it has said why itself */
+		wh_say("node %u (pid %d) has ended with status %d", id, (int)wh_crew_pid(&run->crew, id),
+		       WEXITSTATUS(status));
 }
 
 /* Says each failure once, with all nodes that have it. since_ns: when the cause was seen, 0: it is not known. */
@@ -302,6 +302,8 @@ enum whorl_result wh_bench_run_make(struct wh_bench_run *run)
 	}
 	verdict = go(run);
 	wh_bench_progress_text("");
+	if (verdict == INTERRUPTED)
+		wh_bench_print_partial(run->table, run);
 	wh_phase_set(&run->memory.shared->phase, verdict == GO_ON ? BENCH_CLOSE : BENCH_STOP);
 	good = close_crew(run, verdict == GO_ON);
 	if (verdict == STUCK)

@@ -46,6 +46,8 @@ static void fail_claim(struct wh_bench_sender *sender, const struct wh_bench_str
 {
 	char text[256] = "";
 
+	if (wh_bench_is_over(sender->node))
+		return;
 	whorl_error(sender->node->node, text, sizeof text);
 	wh_bench_node_fail(sender->node, "subgroup %s: claim: %s", stream->subgroup->name,
 			   text[0] != '\0' ? text : whorl_result_text(result));

@@ -185,6 +185,9 @@ static enum wh_exit check(const char *file)
 	}
 	wh_conf_load_file(conf, file);
 	status = wh_bench_check(conf, file);
+	if (status == WH_EXIT_GOOD)
+		printf("%s: no mistakes, %zu variant%s\n", file, wh_conf_variants(conf),
+		       wh_conf_variants(conf) > 1 ? "s" : "");
 	wh_conf_free(conf);
 	return status;
 }

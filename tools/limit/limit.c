@@ -272,7 +272,7 @@ static int run_node(void *ctx, uint32_t node)
 
 	if (!worker_open(&w)) {
 		number = ENOMEM;
-	} else if (w.m->plan->caller) {
+	} else if (w.m->plan->caller || w.write_count == 0) {
 		work(&w, true, true);
 	} else {
 		number = pthread_create(&filler, NULL, fill_thread, &w);
@@ -330,7 +330,7 @@ static enum whorl_result measure(struct measurement *m, struct wh_crew *crew, st
 {
 	static const uint32_t every[] = {1, 8, 64}; /* powers of two */
 	uint64_t t0, t1, messages0, messages1, bytes0, bytes1;
-	enum whorl_result result = WHORL_OK;
+	enum whorl_result result;
 
 	for (size_t e = 0; e < sizeof every / sizeof every[0]; e++) {
 		wh_store_relaxed(&m->shared->publish_every, every[e]);
@@ -353,6 +353,21 @@ static enum whorl_result measure(struct measurement *m, struct wh_crew *crew, st
 							 .publish_every = every[e]};
 	}
 	return WHORL_OK;
+}
+
+/* One for each node, and one more to fill where there is something to fill. */
+static uint32_t count_threads(const struct wh_limit_plan *plan)
+{
+	uint32_t count = plan->nodes;
+
+	for (uint32_t node = 0; node < plan->nodes && !plan->caller; node++) {
+		bool writes = false;
+
+		for (size_t r = 0; r < plan->ring_count; r++)
+			writes |= plan->rings[r].writer == node;
+		count += writes;
+	}
+	return count;
 }
 
 static enum whorl_result measurement_open(struct measurement *m, struct wh_error *err)
@@ -385,7 +400,7 @@ enum whorl_result wh_limit_measure(const struct wh_limit_plan *plan, struct wh_w
 	outcome = wh_crew_start(&crew, watch, plan->nodes, plan->processes, run_node, &m, err);
 	if (outcome != WHORL_OK)
 		goto out_close;
-	outcome = await(&m, &crew, READY_MS, plan->nodes * (plan->caller ? 1 : 2), err);
+	outcome = await(&m, &crew, READY_MS, count_threads(plan), err);
 	if (outcome == WHORL_OK)
 		outcome = measure(&m, &crew, result, err);
 	wh_phase_set(&m.shared->phase, PHASE_STOP);
