@@ -938,6 +938,8 @@ extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *old, size_t bytes);
 extern void __libc_free(void *old);
 
+#define FOR_LIBC __attribute__((visibility("default"))) /* strdup and asprintf are to find them */
+
 static long allocations, fail_at = -1, live;
 static bool fail_once;
 
@@ -951,7 +953,7 @@ static bool refused(void)
 	return fail_once ? number == fail_at : number >= fail_at;
 }
 
-void *malloc(size_t bytes)
+FOR_LIBC void *malloc(size_t bytes)
 {
 	void *new = refused() ? NULL : __libc_malloc(bytes);
 
@@ -959,7 +961,7 @@ void *malloc(size_t bytes)
 	return new;
 }
 
-void *calloc(size_t count, size_t bytes)
+FOR_LIBC void *calloc(size_t count, size_t bytes)
 {
 	void *new = refused() ? NULL : __libc_calloc(count, bytes);
 
@@ -967,7 +969,7 @@ void *calloc(size_t count, size_t bytes)
 	return new;
 }
 
-void *realloc(void *old, size_t bytes)
+FOR_LIBC void *realloc(void *old, size_t bytes)
 {
 	void *new = refused() ? NULL : __libc_realloc(old, bytes);
 
@@ -975,7 +977,7 @@ void *realloc(void *old, size_t bytes)
 	return new;
 }
 
-void free(void *old)
+FOR_LIBC void free(void *old)
 {
 	live -= old != NULL;
 	__libc_free(old);
