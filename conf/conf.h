@@ -40,8 +40,8 @@ enum whorl_result wh_conf_check(struct wh_conf *conf);
 
 /* Notes a mistake that only the caller can see (a member list that names no node). Points at the line of the key if the
  * file has it, at the section's line if it has that, at the file otherwise. name: of a named section, or NULL. */
-void wh_conf_mistake(struct wh_conf *conf, const char *section, const char *name, const char *key,
-		     const char *format, ...) WH_PRINTF(5, 6);
+void wh_conf_mistake(struct wh_conf *conf, const char *section, const char *name, const char *key, const char *format,
+		     ...) WH_PRINTF(5, 6);
 
 /* All mistakes so far (of more than 1000, the first), one a line without a newline at the end; "" if none; "memory is
  * out" if that is why. Owned by the conf, and valid until it is called upon again. */
