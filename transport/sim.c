@@ -1,0 +1,235 @@
+/* sim.c - the world of the simulator: events and time, environments, the digest. See sim.h. */
+#include "transport/sim_int.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FACTOR_MAX 64
+
+/* ---- events ------------------------------------------------------------------------------------------------------- */
+
+static bool earlier(const struct sim_event *a, const struct sim_event *b)
+{
+	return a->when_ns != b->when_ns ? a->when_ns < b->when_ns : a->number < b->number;
+}
+
+static bool grow(struct wh_sim *sim)
+{
+	size_t capacity = sim->event_capacity ? 2 * sim->event_capacity : 256;
+	struct sim_event *events = realloc(sim->events, capacity * sizeof(*events));
+
+	if (events == NULL)
+		return false;
+	sim->events = events;
+	sim->event_capacity = capacity;
+	return true;
+}
+
+void wh_sim_at(struct wh_sim *sim, uint64_t when_ns, wh_sim_fn *fn, void *ctx, uint64_t argument)
+{
+	struct sim_event event = {when_ns > sim->now_ns ? when_ns : sim->now_ns, sim->event_number++, fn, ctx,
+				  argument};
+	size_t at;
+
+	if (sim->event_count == sim->event_capacity && !grow(sim)) {
+		wh_sim_condemn(sim, 0, "no memory for an event");
+		return;
+	}
+	for (at = sim->event_count++; at > 0; at = (at - 1) / 2) {
+		if (!earlier(&event, &sim->events[(at - 1) / 2]))
+			break;
+		sim->events[at] = sim->events[(at - 1) / 2];
+	}
+	sim->events[at] = event;
+}
+
+static struct sim_event take_earliest(struct wh_sim *sim)
+{
+	struct sim_event *events = sim->events;
+	struct sim_event first = events[0], last = events[--sim->event_count];
+	size_t at = 0, below;
+
+	while ((below = 2 * at + 1) < sim->event_count) {
+		if (below + 1 < sim->event_count && earlier(&events[below + 1], &events[below]))
+			below++;
+		if (!earlier(&events[below], &last))
+			break;
+		events[at] = events[below];
+		at = below;
+	}
+	events[at] = last;
+	return first;
+}
+
+bool wh_sim_step(struct wh_sim *sim, uint64_t until_ns)
+{
+	struct sim_event event;
+
+	if (sim->event_count == 0 || sim->events[0].when_ns > until_ns) {
+		if (until_ns > sim->now_ns)
+			sim->now_ns = until_ns;
+		return false;
+	}
+	event = take_earliest(sim);
+	sim->now_ns = event.when_ns;
+	wh_sim_note(sim, event.when_ns);
+	wh_sim_note(sim, event.number);
+	event.fn(event.ctx, event.argument);
+	return true;
+}
+
+uint64_t wh_sim_now(const struct wh_sim *sim)
+{
+	return sim->now_ns;
+}
+
+uint64_t wh_sim_under_way(const struct wh_sim *sim)
+{
+	return sim->under_way;
+}
+
+uint64_t wh_sim_delay(struct sim_link *link)
+{
+	const struct wh_sim_options *options = &link->sim->options;
+
+	return link->factor * wh_dice_between(&link->sim->dice, options->latency_min_ns, options->latency_max_ns);
+}
+
+/* ---- environments --------------------------------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void *ctx)
+{
+	const struct sim_node *node = ctx;
+
+	return node->sim->now_ns + node->clock_offset_ns;
+}
+
+static uint64_t random_u64(void *ctx)
+{
+	struct sim_node *node = ctx;
+
+	return wh_dice_roll(&node->dice);
+}
+
+static void log_line(void *ctx, enum wh_log_level level, const char *line)
+{
+	const struct sim_node *node = ctx;
+
+	if (node->sim->options.log != NULL)
+		node->sim->options.log(node->sim->options.ctx, node->id, level, line);
+}
+
+static void fatal(void *ctx, const char *what)
+{
+	struct sim_node *node = ctx;
+
+	wh_sim_condemn(node->sim, node->id, "%s", what);
+}
+
+const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node)
+{
+	return &sim->nodes[node].env;
+}
+
+/* ---- the world -------------------------------------------------------------------------------------------------------- */
+
+void wh_sim_note(struct wh_sim *sim, uint64_t value)
+{
+	sim->digest = wh_mix(sim->digest ^ value) + UINT64_C(0x9e3779b97f4a7c15);
+}
+
+uint64_t wh_sim_digest(const struct wh_sim *sim)
+{
+	return sim->digest;
+}
+
+void wh_sim_condemn(struct wh_sim *sim, uint32_t node, const char *format, ...)
+{
+	va_list arguments;
+	int prefix;
+
+	if (sim->verdict[0] != '\0')
+		return;
+	prefix = snprintf(sim->verdict, sizeof(sim->verdict), "node %u: ", node);
+	va_start(arguments, format);
+	vsnprintf(sim->verdict + prefix, sizeof(sim->verdict) - (size_t)prefix, format, arguments);
+	va_end(arguments);
+}
+
+const char *wh_sim_verdict(const struct wh_sim *sim)
+{
+	return sim->verdict[0] != '\0' ? sim->verdict : NULL;
+}
+
+struct wh_sim_counts wh_sim_counts(const struct wh_sim *sim, uint32_t node)
+{
+	return sim->nodes[node].counts;
+}
+
+/* Most pairs are even; one in four is slower, by any factor. */
+static uint64_t factor_of_link(struct wh_sim *sim)
+{
+	if (!sim->options.uneven || !wh_dice_one_in(&sim->dice, 4))
+		return 1;
+	return wh_dice_between(&sim->dice, 2, FACTOR_MAX);
+}
+
+void wh_sim_node_init(struct sim_node *node, struct wh_sim *sim, uint32_t id, uint64_t seed)
+{
+	node->sim = sim;
+	node->id = id;
+	node->env = (struct wh_env){node, now_ns, random_u64, log_line, fatal};
+	node->dice = wh_dice_split(seed, id + 1);
+	node->clock_offset_ns = wh_dice_one_in(&node->dice, 4) ? 0 : wh_dice_below(&node->dice, UINT64_C(1) << 40);
+	node->inbox.tail = &node->inbox.head;
+	node->events.tail = &node->events.head;
+}
+
+enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *options, struct wh_error *err)
+{
+	uint32_t nodes = options->nodes;
+	struct wh_sim *sim;
+
+	*out = NULL;
+	if (nodes < 1 || options->pieces < 1 || options->pieces > WH_SIM_PIECES_MAX ||
+	    options->latency_min_ns > options->latency_max_ns)
+		return wh_error_set(err, WHORL_INVALID, "options of the simulator are out of their range");
+	sim = calloc(1, sizeof(*sim));
+	if (sim == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated world");
+	sim->options = *options;
+	sim->dice = wh_dice_split(options->seed, 0);
+	sim->nodes = calloc(nodes, sizeof(*sim->nodes));
+	sim->links = calloc((size_t)nodes * nodes, sizeof(*sim->links));
+	if (sim->nodes == NULL || sim->links == NULL) {
+		wh_sim_free(sim);
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %u simulated nodes", nodes);
+	}
+	for (uint32_t i = 0; i < nodes; i++)
+		wh_sim_node_init(&sim->nodes[i], sim, i, options->seed);
+	for (uint32_t i = 0; i < nodes * nodes; i++) {
+		struct sim_link *link = &sim->links[i];
+
+		*link = (struct sim_link){.sim = sim, .from = i / nodes, .to = i % nodes, .factor = factor_of_link(sim)};
+		link->tail = &link->head;
+	}
+	*out = sim;
+	return WHORL_OK;
+}
+
+void wh_sim_free(struct wh_sim *sim)
+{
+	if (sim == NULL)
+		return;
+	for (size_t i = 0; i < sim->event_count; i++)
+		wh_sim_drop_event(&sim->events[i]);
+	for (uint32_t i = 0; sim->links != NULL && i < sim->options.nodes * sim->options.nodes; i++)
+		while (sim->links[i].head != NULL)
+			wh_sim_drop_flight(&sim->links[i]);
+	free(sim->links);
+	free(sim->nodes);
+	free(sim->events);
+	free(sim);
+}

@@ -1,0 +1,171 @@
+/* sim_int.h - inside the simulator's transport.
+ *
+ *     sim.c       the world: events, time, environments, the digest, crashes
+ *     sim_node.c  endpoints: how they meet, their doorbells, events and control messages
+ *     sim_image.c images: rows and copies of rows, freeze
+ *     sim_wire.c  pushes on their way
+ */
+#ifndef WH_TRANSPORT_SIM_INT_H
+#define WH_TRANSPORT_SIM_INT_H
+
+#include "transport/dice.h"
+#include "transport/sim.h"
+
+struct sim_event {
+	uint64_t when_ns, number; /* of two at one time the lower number comes first */
+	wh_sim_fn *fn;
+	void *ctx;
+	uint64_t argument;
+};
+
+/* ---- pushes on their way: sim_wire.c ------------------------------------------------------------------------------ */
+
+struct sim_flight { /* a push to one peer */
+	struct sim_flight *next;
+	uint64_t view;
+	uint64_t offset, bytes;    /* in the row */
+	const unsigned char *live; /* the sender's row; NULL: `bytes` bytes are in `copy` */
+	uint64_t due_ns;           /* not before */
+	bool rings;                /* the last loud one of its batch */
+	uint32_t pieces, arrived;  /* pieces == 0: has not begun */
+	uint32_t last;             /* pieces that will ever arrive; the rest was cut off */
+	uint8_t order[WH_SIM_PIECES_MAX];
+	unsigned char copy[];
+};
+
+struct sim_link { /* from one node to another */
+	struct wh_sim *sim;
+	uint32_t from, to;
+	uint64_t factor; /* slower by this */
+
+	struct sim_flight *head, **tail;
+	struct sim_flight *last_loud; /* of the batch that is being posted */
+	bool scheduled;               /* an event will show the next piece */
+
+	bool met;                 /* `from` has met `to` */
+	bool gone;                /* `from` knows that `to` is gone, or has broken with it */
+	bool leaving;             /* `from` has left; `to` is told when all before it has arrived */
+	uint64_t controls;        /* messages that `to` has not taken yet */
+	uint64_t controls_flying; /* of them, those under way */
+	uint64_t control_due_ns;  /* messages arrive in order */
+};
+
+struct sim_image;
+
+void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
+/* My row will not be there any more: what is under way from it takes its bytes along. */
+void wh_sim_detach(struct sim_image *image);
+/* What is under way is cut off anywhere. */
+void wh_sim_cut(struct sim_link *link);
+void wh_sim_drop_flight(struct sim_link *link);
+
+/* ---- images: sim_image.c ------------------------------------------------------------------------------------------ */
+
+struct sim_row {
+	uint32_t node;
+	uint64_t bytes;
+	struct wh_row_part *parts;
+	size_t part_count;
+	unsigned char *copy;   /* of a peer's row: its parts are mapped, all else faults. Of mine: mine */
+	unsigned char *frozen; /* T9: its columns as they were */
+	bool asked, seen;      /* the exchange with that member has begun, is over */
+};
+
+struct sim_node;
+
+struct sim_image {
+	struct wh_image base;
+	struct sim_node *node;
+	struct sim_image *next;
+	uint64_t digest, control_bytes;
+	uint32_t unseen;
+	struct sim_row *rows; /* by rank */
+};
+
+enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
+				    struct wh_image **out, struct wh_error *err);
+void wh_sim_image_close(struct wh_image *base);
+void wh_sim_freeze(struct wh_image *base, uint32_t rank);
+
+/* NULL if that node has no such view open. */
+struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t view);
+/* Where bytes of `from`'s row go in this image; NULL if they belong to no part of it. */
+unsigned char *wh_sim_image_place(const struct sim_image *image, uint32_t from, uint64_t offset, uint64_t bytes);
+/* Begins the exchange of rows between these two, for the views that both have open. */
+void wh_sim_image_exchange(struct sim_node *one, struct sim_node *other);
+void wh_sim_image_become_ready(struct wh_image *base);
+
+/* ---- endpoints: sim_node.c ---------------------------------------------------------------------------------------- */
+
+struct sim_notice { /* what service() sees, then next_event() gives */
+	struct sim_notice *next;
+	struct wh_sim *sim; /* while it is under way */
+	enum wh_transport_event_kind kind;
+	uint32_t node;
+	struct wh_image *image;
+	size_t bytes;
+	char text[];
+};
+
+struct sim_queue {
+	struct sim_notice *head, **tail;
+};
+
+struct sim_node {
+	struct wh_transport base;
+	struct wh_sim *sim;
+	uint32_t id;
+	struct wh_env env;
+	struct wh_dice dice;
+	uint64_t clock_offset_ns;
+	char group[64];
+	uint32_t nodes;
+	bool created, dead, left; /* dead: crashed or destroyed */
+	bool armed, rung;
+	struct sim_image *images;
+	struct sim_queue inbox, events;
+	struct wh_sim_counts counts;
+};
+
+#define SIM_CONTROLS 16 /* messages to one peer that it has not taken, before WHORL_AGAIN */
+
+void wh_sim_node_init(struct sim_node *node, struct wh_sim *sim, uint32_t id, uint64_t seed);
+void wh_sim_ring(struct sim_node *node);
+/* At once, from `about`. */
+void wh_sim_notify(struct sim_node *node, enum wh_transport_event_kind kind, uint32_t about, struct wh_image *image,
+		   const char *text);
+void wh_sim_refuse_each_other(struct sim_node *one, struct sim_node *other, const char *why);
+/* Something from `from` to `to` has arrived: if `from` has left and that was the last, `to` gets to know. */
+void wh_sim_arrived(struct sim_link *link);
+/* Notices and events of this image are not seen any more; NULL: none at all. */
+void wh_sim_forget(struct sim_node *node, const struct wh_image *image);
+/* Frees what an event that never happens holds. */
+void wh_sim_drop_event(struct sim_event *event);
+
+/* ---- the world: sim.c ----------------------------------------------------------------------------------------------- */
+
+struct wh_sim {
+	struct wh_sim_options options;
+	struct wh_dice dice;
+	uint64_t now_ns, digest;
+	uint64_t under_way;
+	char verdict[512]; /* "": none */
+
+	struct sim_event *events; /* a heap: the earliest first */
+	size_t event_count, event_capacity;
+	uint64_t event_number;
+
+	struct sim_node *nodes; /* by id */
+	struct sim_link *links; /* from x nodes + to */
+};
+
+static inline struct sim_link *wh_sim_link(const struct wh_sim *sim, uint32_t from, uint32_t to)
+{
+	return &sim->links[(uint64_t)from * sim->options.nodes + to];
+}
+
+/* A delay on that link, from the dice. */
+uint64_t wh_sim_delay(struct sim_link *link);
+void wh_sim_condemn(struct wh_sim *sim, uint32_t node, const char *format, ...) WH_PRINTF(3, 4);
+
+#endif

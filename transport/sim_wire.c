@@ -1,0 +1,287 @@
+/* sim_wire.c - pushes on their way in the simulator: T1 to T4, and what a crash leaves of them. */
+#include "transport/sim_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomics.h"
+
+/* Between two pieces of a push mostly next to nothing passes, and sometimes enough for anything to happen. */
+#define GAP_NS 100
+#define LONG_GAP_IN 8
+
+static void schedule(struct sim_link *link);
+
+/* ---- arriving ------------------------------------------------------------------------------------------------------------ */
+
+void wh_sim_drop_flight(struct sim_link *link)
+{
+	struct sim_flight *flight = link->head;
+
+	link->head = flight->next;
+	if (link->head == NULL)
+		link->tail = &link->head;
+	link->sim->under_way--;
+	free(flight);
+}
+
+/* Which words make a piece, and in what order the pieces come. */
+static void tear(struct wh_sim *sim, struct sim_flight *flight)
+{
+	uint64_t words = (flight->offset % 8 + flight->bytes + 7) / 8;
+	uint64_t most = words < sim->options.pieces ? words : sim->options.pieces;
+
+	flight->pieces = most > 1 ? (uint32_t)wh_dice_between(&sim->dice, 1, most) : 1;
+	for (uint32_t i = 0; i < flight->pieces; i++) {
+		uint32_t j = (uint32_t)wh_dice_below(&sim->dice, i + 1);
+
+		flight->order[i] = flight->order[j];
+		flight->order[j] = (uint8_t)i;
+	}
+	if (flight->last > flight->pieces)
+		flight->last = flight->pieces;
+}
+
+/* The row's range of piece `i`: whole words, but for the ends. */
+static void bounds_of(const struct sim_flight *flight, uint32_t i, uint64_t *offset, uint64_t *bytes)
+{
+	uint64_t first_word = flight->offset / 8 * 8, words = (flight->offset - first_word + flight->bytes + 7) / 8;
+	uint64_t begin = first_word + words * i / flight->pieces * 8;
+	uint64_t end = first_word + words * (i + 1) / flight->pieces * 8;
+
+	if (begin < flight->offset)
+		begin = flight->offset;
+	if (end > flight->offset + flight->bytes)
+		end = flight->offset + flight->bytes;
+	*offset = begin;
+	*bytes = end - begin;
+}
+
+static void show_piece(struct sim_link *link, const struct sim_flight *flight, uint32_t i)
+{
+	struct sim_node *node = &link->sim->nodes[link->to];
+	struct sim_image *image = wh_sim_image_find(node, flight->view);
+	const unsigned char *from;
+	unsigned char *place;
+	uint64_t offset, bytes;
+
+	if (image == NULL || wh_sim_link(link->sim, link->to, link->from)->gone)
+		return;
+	bounds_of(flight, i, &offset, &bytes);
+	place = wh_sim_image_place(image, link->from, offset, bytes);
+	if (place == NULL) {
+		wh_sim_condemn(link->sim, link->from,
+			       "pushes %llu bytes at %llu, which are in no part of node %u's image",
+			       (unsigned long long)bytes, (unsigned long long)offset, link->to);
+		return;
+	}
+	from = flight->live != NULL ? flight->live + offset : flight->copy + (offset - flight->offset);
+	memcpy(place, from, bytes);
+	wh_sim_note(link->sim, (uint64_t)link->from << 32 | link->to);
+	wh_sim_note(link->sim, offset);
+	wh_sim_note(link->sim, from[0]);
+}
+
+static void finish(struct sim_link *link)
+{
+	struct sim_node *node = &link->sim->nodes[link->to];
+	bool rings = link->head->rings && link->head->arrived == link->head->pieces;
+
+	wh_sim_drop_flight(link);
+	if (rings && node->armed && !node->rung) {
+		link->sim->nodes[link->from].counts.rings++;
+		wh_sim_ring(node);
+	}
+	wh_sim_arrived(link);
+}
+
+/* One piece of the first push on this link. */
+static void arrive(void *ctx, uint64_t argument)
+{
+	struct sim_link *link = ctx;
+	struct sim_flight *flight = link->head;
+
+	(void)argument;
+	link->scheduled = false;
+	if (flight == NULL)
+		return;
+	if (flight->pieces == 0)
+		tear(link->sim, flight);
+	if (flight->arrived < flight->last)
+		show_piece(link, flight, flight->order[flight->arrived++]);
+	if (flight->arrived >= flight->last)
+		finish(link);
+	schedule(link);
+}
+
+static void schedule(struct sim_link *link)
+{
+	struct wh_sim *sim = link->sim;
+	uint64_t when = sim->now_ns;
+
+	if (link->head == NULL || link->scheduled)
+		return;
+	if (link->head->pieces == 0 && link->head->due_ns > when)
+		when = link->head->due_ns;
+	else if (wh_dice_one_in(&sim->dice, LONG_GAP_IN))
+		when += wh_sim_delay(link);
+	else
+		when += wh_dice_below(&sim->dice, GAP_NS);
+	link->scheduled = true;
+	wh_sim_at(sim, when, arrive, link, 0);
+}
+
+/* ---- posting ------------------------------------------------------------------------------------------------------------ */
+
+static struct sim_flight *new_flight(const struct sim_image *image, const struct wh_push *push)
+{
+	bool word = push->kind == WH_PUSH_WORD;
+	struct sim_flight *flight = calloc(1, sizeof(*flight) + (word ? sizeof(push->value) : 0));
+
+	if (flight == NULL) {
+		wh_sim_condemn(image->node->sim, image->node->id, "no memory for a push");
+		return NULL;
+	}
+	flight->view = image->base.view;
+	flight->offset = push->offset;
+	flight->last = UINT32_MAX;
+	if (word) {
+		flight->bytes = sizeof(push->value);
+		memcpy(flight->copy, &push->value, sizeof(push->value));
+	} else {
+		flight->bytes = push->bytes;
+		flight->live = image->base.own;
+	}
+	return flight;
+}
+
+static void send_to(struct sim_image *image, const struct wh_push *push, uint32_t rank)
+{
+	struct wh_sim *sim = image->node->sim;
+	struct sim_link *link = wh_sim_link(sim, image->node->id, image->rows[rank].node);
+	struct sim_flight *flight;
+
+	if (link->gone || image->rows[rank].frozen != NULL)
+		return;
+	flight = new_flight(image, push);
+	if (flight == NULL)
+		return;
+	flight->due_ns = sim->now_ns + wh_sim_delay(link);
+	*link->tail = flight;
+	link->tail = &flight->next;
+	if (!push->quiet)
+		link->last_loud = flight;
+	sim->under_way++;
+	schedule(link);
+}
+
+static bool push_holds(const struct sim_image *image, const struct wh_push *push)
+{
+	uint64_t row = image->rows[image->base.my_rank].bytes;
+	uint64_t bytes = push->kind == WH_PUSH_WORD ? sizeof(push->value) : push->bytes;
+
+	if (push->kind == WH_PUSH_WORD && push->offset % 8 != 0)
+		return false;
+	for (uint32_t i = 0; i < push->to_count; i++)
+		if (push->to[i] >= image->base.members || push->to[i] == image->base.my_rank)
+			return false;
+	return image->base.ready && bytes > 0 && bytes <= row && push->offset <= row - bytes;
+}
+
+static void post_one(struct sim_image *image, const struct wh_push *push)
+{
+	struct sim_node *node = image->node;
+
+	if (!push_holds(image, push)) {
+		wh_sim_condemn(node->sim, node->id, "push at %llu breaks the contract",
+			       (unsigned long long)push->offset);
+		return;
+	}
+	if (push->kind == WH_PUSH_WORD)
+		wh_store_release((wh_word *)(void *)(image->base.own + push->offset), push->value);
+	for (uint32_t i = 0; i < push->to_count; i++)
+		send_to(image, push, push->to[i]);
+	if (push->quiet)
+		node->counts.quiet++;
+	else
+		node->counts.loud++;
+}
+
+void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t count)
+{
+	struct sim_image *image = (struct sim_image *)base;
+	struct sim_node *node = image->node;
+
+	if (node->dead)
+		return;
+	for (size_t i = 0; i < count; i++)
+		post_one(image, &pushes[i]);
+	for (uint32_t to = 0; to < node->sim->options.nodes; to++) {
+		struct sim_link *link = wh_sim_link(node->sim, node->id, to);
+
+		if (link->last_loud != NULL)
+			link->last_loud->rings = true;
+		link->last_loud = NULL;
+	}
+	node->counts.posts++;
+	if (count > node->counts.batch_max)
+		node->counts.batch_max = count;
+}
+
+/* ---- the end of a row -------------------------------------------------------------------------------------------------- */
+
+static void detach_link(struct sim_link *link, const unsigned char *own)
+{
+	for (struct sim_flight **at = &link->head; *at != NULL; at = &(*at)->next) {
+		struct sim_flight *flight = *at, *grown;
+
+		if (flight->live != own)
+			continue;
+		grown = realloc(flight, sizeof(*flight) + flight->bytes);
+		if (grown == NULL) { /* arrives as what it was never meant to be: better not at all */
+			wh_sim_condemn(link->sim, link->from, "no memory for a push");
+			flight->last = 0;
+			flight->live = NULL;
+			continue;
+		}
+		memcpy(grown->copy, own + grown->offset, grown->bytes);
+		grown->live = NULL;
+		if (grown->next == NULL)
+			link->tail = &grown->next;
+		*at = grown;
+	}
+}
+
+void wh_sim_detach(struct sim_image *image)
+{
+	struct sim_node *node = image->node;
+
+	for (uint32_t to = 0; to < node->sim->options.nodes; to++)
+		detach_link(wh_sim_link(node->sim, node->id, to), image->base.own);
+}
+
+void wh_sim_cut(struct sim_link *link)
+{
+	struct wh_dice *dice = &link->sim->dice;
+	uint64_t count = 0, whole;
+	struct sim_flight **at = &link->head, *torn;
+
+	for (const struct sim_flight *flight = link->head; flight != NULL; flight = flight->next)
+		count++;
+	if (count == 0 || wh_dice_one_in(dice, 3)) /* nothing, or everything arrives */
+		return;
+	for (whole = wh_dice_below(dice, count); whole > 0; whole--)
+		at = &(*at)->next;
+	torn = *at;
+	torn->last = torn->arrived + (uint32_t)wh_dice_below(dice, WH_SIM_PIECES_MAX);
+	if (torn->pieces > 0 && torn->last > torn->pieces)
+		torn->last = torn->pieces;
+	link->tail = &torn->next;
+	while (torn->next != NULL) {
+		struct sim_flight *lost = torn->next;
+
+		torn->next = lost->next;
+		link->sim->under_way--;
+		free(lost);
+	}
+}
