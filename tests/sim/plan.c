@@ -1,0 +1,219 @@
+/* plan.c - see plan.h. */
+#include "tests/sim/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "smc/slots.h"
+#include "transport/dice.h"
+#include "transport/transport.h"
+
+void *plan_alloc(size_t count, size_t bytes)
+{
+	void *memory = calloc(count ? count : 1, bytes);
+
+	if (memory == NULL) {
+		fprintf(stderr, "no memory for a test\n");
+		exit(2);
+	}
+	return memory;
+}
+
+/* Small ones often, large ones sometimes: uniform in the number of bits. */
+static uint64_t skewed(struct wh_dice *dice, uint64_t least, uint64_t most)
+{
+	unsigned bits = 64u - (unsigned)__builtin_clzll(most - least + 1);
+	uint64_t span = UINT64_C(1) << wh_dice_below(dice, bits + 1);
+
+	if (span > most - least + 1)
+		span = most - least + 1;
+	return least + wh_dice_below(dice, span);
+}
+
+/* ---- who ---------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t draw_nodes(struct wh_dice *dice, uint32_t most)
+{
+	uint32_t nodes;
+
+	if (wh_dice_one_in(dice, 32))
+		return 1;
+	nodes = (uint32_t)(wh_dice_one_in(dice, 6) ? wh_dice_between(dice, 6, 16) : wh_dice_between(dice, 2, 5));
+	return nodes < most ? nodes : most;
+}
+
+/* A subset of `of`, never empty. */
+static uint64_t draw_subset(struct wh_dice *dice, uint64_t of)
+{
+	uint64_t subset = 0;
+
+	if (wh_dice_one_in(dice, 2))
+		return of;
+	while (subset == 0)
+		subset = wh_dice_roll(dice) & of;
+	return subset;
+}
+
+static void write_list(char *text, uint64_t set)
+{
+	size_t at = 0;
+
+	for (unsigned i = 0; i < 64; i++)
+		if (set >> i & 1)
+			at += (size_t)snprintf(text + at, WH_OPTION_TEXT_BYTES - at, "%s%u", at ? "," : "", i);
+}
+
+/* Every second of `set`, or the first alone: what the words "half" and "one" mean. */
+static uint64_t thin(uint64_t set, bool half)
+{
+	uint64_t thinned = 0;
+	unsigned seen = 0;
+
+	for (unsigned i = 0; i < 64; i++)
+		if (set >> i & 1 && seen++ % 2 == 0 && (half || seen == 1))
+			thinned |= UINT64_C(1) << i;
+	return thinned;
+}
+
+static void draw_members(struct wh_dice *dice, uint32_t nodes, struct plan_subgroup *out,
+			 struct wh_subgroup_options *options)
+{
+	uint64_t all = (UINT64_C(1) << nodes) - 1;
+
+	out->members = draw_subset(dice, all);
+	if (out->members == all)
+		snprintf(options->members, sizeof(options->members), "all");
+	else
+		write_list(options->members, out->members);
+	switch (wh_dice_below(dice, 6)) {
+	case 0:
+		out->senders = thin(out->members, false);
+		snprintf(options->senders, sizeof(options->senders), "one");
+		break;
+	case 1:
+		out->senders = thin(out->members, true);
+		snprintf(options->senders, sizeof(options->senders), "half");
+		break;
+	default:
+		out->senders = draw_subset(dice, out->members);
+		write_list(options->senders, out->senders);
+	}
+	out->member_count = (uint32_t)__builtin_popcountll(out->members);
+	out->sender_count = (uint32_t)__builtin_popcountll(out->senders);
+}
+
+/* ---- how much --------------------------------------------------------------------------------------------------------- */
+
+/* Of a subgroup, in all rows and all copies of them. */
+static uint64_t rows_bytes(const struct plan_subgroup *subgroup, const struct wh_subgroup_options *options)
+{
+	struct wh_slots slots;
+	uint64_t ring = wh_slots_lay(&slots, 0, (uint32_t)options->window, (uint32_t)options->message_bytes, true);
+
+	return (ring + WH_ROW_ALIGN) * subgroup->sender_count * subgroup->member_count;
+}
+
+static void draw_sizes(struct wh_dice *dice, const struct plan_limits *limits, uint32_t share,
+		       struct plan_subgroup *subgroup, struct wh_subgroup_options *options)
+{
+	uint64_t each = (uint64_t)subgroup->sender_count * subgroup->member_count;
+	uint64_t most = limits->deliveries / share / each, most_by_bytes;
+
+	options->window =
+		wh_dice_one_in(dice, 3) ? (int64_t)skewed(dice, 1, 1000) : (int64_t)wh_dice_between(dice, 1, 6);
+	options->message_bytes = (int64_t)skewed(dice, 1, 65536);
+	while (rows_bytes(subgroup, options) > limits->rows_bytes / share && options->message_bytes > 1)
+		options->message_bytes /= 2;
+	while (rows_bytes(subgroup, options) > limits->rows_bytes / share && options->window > 1)
+		options->window /= 2;
+	/* Enough to fill the ring more than once, if that may be. */
+	subgroup->messages = (uint32_t)wh_dice_between(dice, 1, 4 * (uint64_t)options->window + 8);
+	most_by_bytes = limits->data_bytes / share / each / (uint64_t)options->message_bytes;
+	if (most > most_by_bytes)
+		most = most_by_bytes;
+	if (subgroup->messages > most)
+		subgroup->messages = most > 0 ? (uint32_t)most : 1;
+}
+
+static void draw_subgroup(struct wh_dice *dice, const struct plan_limits *limits, struct plan *plan, uint32_t g)
+{
+	struct wh_node_subgroup *out = &plan->config.subgroups[g];
+	struct plan_subgroup *subgroup = &plan->subgroups[g];
+
+	snprintf(out->name, sizeof(out->name), "g%u", g);
+	draw_members(dice, (uint32_t)plan->config.group.nodes, subgroup, &out->options);
+	subgroup->ordered = !wh_dice_one_in(dice, 5);
+	subgroup->even = !plan->config.engine.null_sends && !wh_dice_one_in(dice, 4);
+	out->options.mode = subgroup->ordered;
+	draw_sizes(dice, limits, plan->config.subgroup_count, subgroup, &out->options);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------------------- */
+
+static void draw_engine(struct wh_dice *dice, struct wh_engine_options *engine)
+{
+	uint64_t on = wh_dice_roll(dice);
+
+	if (wh_dice_one_in(dice, 4))
+		on = wh_dice_one_in(dice, 3) ? 0 : UINT64_MAX; /* the paper's baseline, or all of its optimisations */
+	engine->thread = 1;
+	engine->idle = 0;
+	engine->send_batching = on & 1;
+	engine->receive_batching = on & 2;
+	engine->delivery_batching = on & 4;
+	engine->null_sends = on & 8 || wh_dice_one_in(dice, 2);
+	engine->deferred_push = on & 16;
+	snprintf(engine->cpus, sizeof(engine->cpus), "none");
+	engine->huge_pages = 0;
+}
+
+void plan_make(struct plan *plan, uint64_t seed, const struct plan_limits *limits)
+{
+	struct wh_dice dice = wh_dice_split(seed, 100);
+	struct wh_node_config *config = &plan->config;
+	uint32_t count = wh_dice_one_in(&dice, 2) ? 1 : (uint32_t)skewed(&dice, 2, 50);
+
+	*plan = (struct plan){.seed = seed, .headers_apart = wh_dice_one_in(&dice, 2)};
+	snprintf(config->group.name, sizeof(config->group.name), "random");
+	config->group.transport = WH_TRANSPORT_SIM;
+	config->group.nodes = draw_nodes(&dice, limits->nodes);
+	config->group.failure_timeout_ms = 600000;
+	config->group.memory_max = INT64_C(1) << 31;
+	draw_engine(&dice, &config->engine);
+	config->subgroup_count = count;
+	config->subgroups = plan_alloc(count, sizeof(*config->subgroups));
+	plan->subgroups = plan_alloc(count, sizeof(*plan->subgroups));
+	for (uint32_t g = 0; g < count; g++)
+		draw_subgroup(&dice, limits, plan, g);
+}
+
+void plan_free(struct plan *plan)
+{
+	free(plan->config.subgroups);
+	free(plan->subgroups);
+}
+
+bool plan_progresses(const struct plan *plan, uint32_t subgroup)
+{
+	const struct plan_subgroup *s = &plan->subgroups[subgroup];
+
+	return plan->config.engine.null_sends || !s->ordered || s->even || s->sender_count == 1;
+}
+
+void plan_print(const struct plan *plan, FILE *out)
+{
+	const struct wh_engine_options *engine = &plan->config.engine;
+
+	fprintf(out, "%d nodes, headers %s, send %d receive %d delivery %d nulls %d deferred %d, time-out %d ms\n",
+		(int)plan->config.group.nodes, plan->headers_apart ? "apart" : "with payloads", engine->send_batching,
+		engine->receive_batching, engine->delivery_batching, engine->null_sends, engine->deferred_push,
+		(int)plan->config.group.failure_timeout_ms);
+	for (uint32_t g = 0; g < plan->config.subgroup_count; g++) {
+		const struct wh_subgroup_options *options = &plan->config.subgroups[g].options;
+
+		fprintf(out, "  g%u: %s, members %s, senders %s, window %d, %d bytes, %u messages%s\n", g,
+			plan->subgroups[g].ordered ? "ordered" : "unordered", options->members, options->senders,
+			(int)options->window, (int)options->message_bytes, plan->subgroups[g].messages,
+			plan->subgroups[g].even ? " from each" : " at most");
+	}
+}
