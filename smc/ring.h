@@ -70,10 +70,11 @@ uint64_t wh_ring_estimate(uint32_t window);
 /* WHORL_OK, WHORL_AGAIN (the window is full), WHORL_CLOSED. No system call. */
 WH_MUST_CHECK enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out);
 
-/* Would a claim find room? A hint, without a trace. True as well when the ring is closed. */
+/* Is it worth to claim? A hint, without a trace. True when there is room, and when there will never be any: the ring is
+ * closed, or the group has failed. (A waiter that took in the signal of a failure would otherwise sleep.) */
 bool wh_ring_has_room(const struct wh_ring *ring);
 
-/* Asks to be told about room. False: window_fd becomes readable when there is some. True: there is, do not wait. */
+/* Asks to be told about room. False: window_fd becomes readable when there is some. True: do not wait, but claim. */
 bool wh_ring_starve(struct wh_ring *ring);
 
 /* The claim is final, or given back. Never fails. */
