@@ -62,7 +62,7 @@ size_t wh_heartbeat_step(void *ctx)
 	wh_sst_publish_quiet(heartbeat->sst, heartbeat->pushes, heartbeat->column,
 			     wh_sst_mine(heartbeat->sst, heartbeat->column) + 1, heartbeat->peers);
 	wh_pushes_post(heartbeat->pushes);
-	wh_count(&heartbeat->pushed, heartbeat->peers.count);
+	wh_count(&heartbeat->pushed, 1);
 	for (uint32_t i = 0; i < heartbeat->peers.count; i++)
 		look(heartbeat, now, heartbeat->peers.ranks[i], late);
 	heartbeat->looked_ns = now;
