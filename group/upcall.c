@@ -42,11 +42,17 @@ void wh_node_deliver(void *ctx, const struct wh_delivery *deliveries, size_t cou
 		upcall_batch(subgroup, deliveries, count);
 	else if (subgroup->on_message != NULL)
 		upcall_messages(subgroup, deliveries, count);
+	else
+		return;
+	/* Upcalls take what time they like, and the heartbeats go by this clock. */
+	subgroup->node->loop.now_ns = wh_env_now(&subgroup->node->env);
 }
 
 static enum whorl_result set_upcall(whorl_subgroup *subgroup, whorl_message_fn *on_message, whorl_batch_fn *on_batch,
 				    void *ctx)
 {
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
 	if (subgroup->node->started)
 		return WHORL_INVALID;
 	subgroup->on_message = on_message;

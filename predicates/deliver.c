@@ -7,6 +7,10 @@
  */
 #include "predicates/multicast_int.h"
 
+/* So long may a pass deliver, by the clock that is read after each run of upcalls: between passes the node hears others
+ * and is heard. Were it unbounded, upcalls that are a little slow and a window that is full would look like a death. */
+#define DELIVER_NS (10 * WH_NS_PER_MS)
+
 static uint64_t least_received(const struct wh_multicast *mc)
 {
 	uint64_t least = mc->received_num;
@@ -34,15 +38,24 @@ static void flush_run(struct wh_multicast *mc)
 	mc->run = 0;
 }
 
-/* Delivers the next slot of `sender`, which is announced. */
-static void take(struct wh_multicast *mc, struct wh_sender *sender, const struct wh_slot_header *header,
+/* The header of the next slot of `sender`. False if none is announced. */
+static bool next_header(const struct wh_multicast *mc, const struct wh_sender *sender, struct wh_slot_header *header)
+{
+	if (sender->next == sender->announced)
+		return false;
+	*header = wh_slot_read(&sender->slots, mc->config.sst->image->row[sender->rank], sender->next_slot);
+	return true;
+}
+
+/* Delivers the next slot of `sender`, which has this header. False: it makes no sense, and the sender is broken. */
+static bool take(struct wh_multicast *mc, struct wh_sender *sender, const struct wh_slot_header *header,
 		 uint32_t rank, uint64_t sequence)
 {
 	const unsigned char *row = mc->config.sst->image->row[sender->rank];
 
 	if (header->bytes > mc->config.message_bytes) {
 		wh_multicast_break(mc, sender->rank, "message is longer than a slot");
-		return;
+		return false;
 	}
 	if (!header->aborted) {
 		mc->batch[mc->run++] = (struct wh_delivery){
@@ -58,33 +71,29 @@ static void take(struct wh_multicast *mc, struct wh_sender *sender, const struct
 	sender->next_slot = wh_slot_next(&sender->slots, sender->next_slot);
 	if (mc->run == WH_UPCALL_RUN)
 		flush_run(mc);
+	return true;
 }
 
-/* The header of the next slot of `sender`, NULL if none is announced. */
-static const struct wh_slot_header *next_header(const struct wh_multicast *mc, const struct wh_sender *sender)
-{
-	if (sender->next == sender->announced)
-		return NULL;
-	return wh_slot_header_of(&sender->slots, mc->config.sst->image->row[sender->rank], sender->next_slot);
-}
-
-/* Delivers the sequence numbers below `limit`, or up to the first message. Returns how many messages. */
+/* Delivers the sequence numbers below `limit`; without delivery batching, up to the first message; and no longer than
+ * DELIVER_NS, which leaves the rest to the next pass. Returns how many messages. */
 static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 {
 	bool batching = mc->config.switches.delivery_batching;
+	uint64_t until_ns = mc->run_start_ns + DELIVER_NS;
 	size_t messages = 0;
 
-	while (mc->delivered_num < limit && !mc->broken && (batching || messages == 0)) {
+	while (mc->delivered_num < limit && (batching || messages == 0) && mc->run_start_ns < until_ns) {
 		struct wh_sender *sender = &mc->senders[mc->rank];
-		const struct wh_slot_header *header = next_header(mc, sender);
+		struct wh_slot_header header;
 
-		if (header != NULL && header->round <= mc->round) {
-			if (header->round < mc->round) {
+		if (next_header(mc, sender, &header) && header.round <= mc->round) {
+			if (header.round < mc->round) {
 				wh_multicast_break(mc, sender->rank, "slot has a round that is over");
 				break;
 			}
-			messages += !header->aborted;
-			take(mc, sender, header, mc->rank, mc->delivered_num);
+			if (!take(mc, sender, &header, mc->rank, mc->delivered_num))
+				break;
+			messages += !header.aborted;
 		}
 		mc->delivered_num++;
 		if (++mc->rank == mc->config.sender_count) {
@@ -131,14 +140,13 @@ size_t wh_deliver_unordered(struct wh_multicast *mc)
 		struct wh_sender *sender = &mc->senders[s];
 		bool mine = (int)s == mc->config.me;
 		struct wh_to to = {&sender->rank, mine ? 0 : 1};
-		const struct wh_slot_header *header;
-		uint64_t from = sender->next;
+		struct wh_slot_header header;
+		uint64_t from = sender->next, until_ns = mc->run_start_ns + DELIVER_NS;
 
-		while (!mc->broken && (header = next_header(mc, sender)) != NULL &&
-		       (mc->config.switches.delivery_batching || sender->next == from)) {
-			messages += !header->aborted;
-			take(mc, sender, header, s, sender->next);
-		}
+		while ((mc->config.switches.delivery_batching || sender->next == from) &&
+		       mc->run_start_ns < until_ns && next_header(mc, sender, &header) &&
+		       take(mc, sender, &header, s, sender->next))
+			messages += !header.aborted;
 		flush_run(mc);
 		if (sender->next == from)
 			continue;

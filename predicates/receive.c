@@ -47,8 +47,7 @@ static uint64_t take_in(struct wh_multicast *mc, struct wh_sender *sender, uint6
 
 		covered = sender->covered + 1;
 		if (announced > sender->announced &&
-		    wh_slot_header_of(&sender->slots, mc->config.sst->image->row[sender->rank], slot)->round <
-			    covered)
+		    wh_slot_read(&sender->slots, mc->config.sst->image->row[sender->rank], slot).round < covered)
 			announced = sender->announced + 1;
 		else
 			announced = sender->announced;

@@ -44,9 +44,9 @@ static void free_slots(struct wh_multicast *mc)
 		ring->freed = least;
 	}
 	while (mc->config.mode == WH_MODE_ORDERED && ring->freed < ring->sent) {
-		const struct wh_slot_header *header = wh_slot_header(&ring->slots, ring->row, ring->freed_slot);
+		struct wh_slot_header header = wh_slot_read(&ring->slots, ring->row, ring->freed_slot);
 
-		if (header->round * mc->config.sender_count + (uint32_t)mc->config.me >= least)
+		if (header.round * mc->config.sender_count + (uint32_t)mc->config.me >= least)
 			break;
 		ring->freed++;
 		ring->freed_slot = wh_slot_next(&ring->slots, ring->freed_slot);
@@ -91,8 +91,8 @@ size_t wh_send(struct wh_multicast *mc)
 	first = ring->sent_slot;
 	most = mc->config.switches.send_batching ? ring->slots.window : 1;
 	while (count < most && wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted)) {
-		*wh_slot_header(&ring->slots, ring->row, ring->sent_slot) =
-			(struct wh_slot_header){.round = mc->covered++, .bytes = bytes, .aborted = aborted};
+		wh_slot_write(&ring->slots, ring->row, ring->sent_slot,
+			      (struct wh_slot_header){.round = mc->covered++, .bytes = bytes, .aborted = aborted});
 		wh_count(&mc->stats.aborted, aborted);
 		ring->sent++;
 		ring->sent_slot = wh_slot_next(&ring->slots, ring->sent_slot);

@@ -14,7 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct wh_slot_header {
+#include "base/atomics.h"
+
+struct wh_slot_header { /* in a row: round, then aborted << 32 | bytes */
 	uint64_t round;   /* of the sender's rounds, the one that this slot is */
 	uint32_t bytes;   /* of the message */
 	uint32_t aborted; /* 1: a round and no message */
@@ -32,16 +34,24 @@ struct wh_slots { /* offsets in bytes from the start of the sender's row */
 /* Lays the slots out from `offset`, a multiple of 64. Returns the bytes taken. window >= 1. */
 uint64_t wh_slots_lay(struct wh_slots *slots, uint64_t offset, uint32_t window, uint32_t message_bytes, bool apart);
 
-static inline struct wh_slot_header *wh_slot_header(const struct wh_slots *slots, unsigned char *row, uint32_t slot)
+/* A header is written and read word by word, each word once: what a peer's memory held when it was checked is what is
+ * used, whatever the peer does to it meanwhile. The order between slots and their guard is the guard's matter. */
+static inline void wh_slot_write(const struct wh_slots *slots, unsigned char *row, uint32_t slot,
+				 struct wh_slot_header header)
 {
-	return (struct wh_slot_header *)(void *)(row + slots->headers + (uint64_t)slot * slots->header_stride);
+	wh_word *at = (wh_word *)(void *)(row + slots->headers + (uint64_t)slot * slots->header_stride);
+
+	wh_store_relaxed(&at[0], header.round);
+	wh_store_relaxed(&at[1], (uint64_t)header.aborted << 32 | header.bytes);
 }
 
-static inline const struct wh_slot_header *wh_slot_header_of(const struct wh_slots *slots, const unsigned char *row,
-							     uint32_t slot)
+static inline struct wh_slot_header wh_slot_read(const struct wh_slots *slots, const unsigned char *row, uint32_t slot)
 {
-	return (const struct wh_slot_header *)(const void *)(row + slots->headers +
-							     (uint64_t)slot * slots->header_stride);
+	const wh_word *at = (const wh_word *)(const void *)(row + slots->headers + (uint64_t)slot * slots->header_stride);
+	uint64_t second = wh_load_relaxed(&at[1]);
+
+	return (struct wh_slot_header){
+		.round = wh_load_relaxed(&at[0]), .bytes = (uint32_t)second, .aborted = (uint32_t)(second >> 32)};
 }
 
 static inline uint64_t wh_slot_payload(const struct wh_slots *slots, uint32_t slot)
