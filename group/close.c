@@ -3,8 +3,13 @@
 
 #include "base/rcu.h"
 
-/* After a member is gone its share of what is outstanding will never come: so long without progress, and that is it. */
+/* After a member is gone its share of what is outstanding will never come. Passes that find nothing to do for so long, and
+ * that is it; as long as there is work, as messages that are stable, it goes on. */
 #define GIVE_UP_MS 20
+
+struct seen { /* of the loop, at some time */
+	uint64_t when_ns, steps, busy;
+};
 
 static bool is_drained(whorl_node *node, bool *failed)
 {
@@ -34,20 +39,35 @@ static void wait_a_little(whorl_node *node)
 	pthread_mutex_unlock(&node->lock);
 }
 
+static struct seen look(const whorl_node *node)
+{
+	uint64_t idle = wh_load_relaxed(&node->loop.stats.idle_steps), steps = wh_load_relaxed(&node->loop.stats.steps);
+
+	return (struct seen){.when_ns = wh_monotonic_ns(), .steps = steps, .busy = steps - idle};
+}
+
+/* Nothing was done since then, though the loop has come round (or sleeps: it is not in an upcall). */
+static bool stands_still(const whorl_node *node, const struct seen *then, const struct seen *now)
+{
+	return now->when_ns - then->when_ns > GIVE_UP_MS * WH_NS_PER_MS && now->busy == then->busy &&
+	       (now->steps != then->steps || (wh_gate_state(node->gate) & WH_GATE_PARKED) != 0);
+}
+
 static enum whorl_result drain(whorl_node *node, int timeout_ms)
 {
-	uint64_t now = wh_monotonic_ns(), deadline = now + (uint64_t)timeout_ms * WH_NS_PER_MS, failed_at = 0;
+	struct seen now = look(node), then = now;
+	uint64_t deadline = now.when_ns + (uint64_t)timeout_ms * WH_NS_PER_MS;
 	bool failed;
 
 	wh_store_release(&node->wants_drain, 1);
 	wh_gate_ring(node->gate);
 	while (!is_drained(node, &failed)) {
-		now = wh_monotonic_ns();
-		if (failed && failed_at == 0)
-			failed_at = now;
-		if (failed && now - failed_at > GIVE_UP_MS * WH_NS_PER_MS)
+		now = look(node);
+		if (!failed || now.busy != then.busy)
+			then = now;
+		if (stands_still(node, &then, &now))
 			return WHORL_MEMBER_GONE;
-		if (now >= deadline)
+		if (now.when_ns >= deadline)
 			return WHORL_TIMEOUT;
 		wait_a_little(node);
 	}

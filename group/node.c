@@ -46,6 +46,8 @@ static void env_fatal(void *ctx, const char *what)
 
 void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx)
 {
+	if (wh_node_state(node) == WHORL_FORKED)
+		return; /* the lock may be held by a thread that only the parent has */
 	pthread_mutex_lock(&node->lock);
 	node->log = fn;
 	node->log_ctx = ctx;
@@ -54,7 +56,7 @@ void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx)
 
 /* ---- failure ---------------------------------------------------------------------------------------------------------- */
 
-void wh_node_fail(whorl_node *node, enum whorl_result code, const char *format, ...)
+void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)
 {
 	char text[sizeof(node->failure.text)];
 	bool first;
@@ -71,7 +73,7 @@ void wh_node_fail(whorl_node *node, enum whorl_result code, const char *format, 
 	pthread_mutex_unlock(&node->lock);
 	if (!first)
 		return;
-	wh_log(&node->diag, WH_LOG_WARNING, "%s", text);
+	wh_log(&node->diag, level, "%s", text);
 	wh_fetch_or(&node->gate->state, WH_GATE_FAILED);
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
 		if (node->subgroups[i].ring != NULL)
@@ -82,15 +84,15 @@ static void member_overdue(void *ctx, uint32_t rank, uint64_t silence_ns)
 {
 	whorl_node *node = ctx;
 
-	wh_node_fail(node, WHORL_MEMBER_GONE, "node %u has not been heard for %llu ms", node->view->ids[rank],
-		     (unsigned long long)(silence_ns / WH_NS_PER_MS));
+	wh_node_fail(node, WH_LOG_WARNING, WHORL_MEMBER_GONE, "node %u has not been heard for %llu ms",
+		     node->view->ids[rank], (unsigned long long)(silence_ns / WH_NS_PER_MS));
 }
 
 static void member_broken(void *ctx, uint32_t rank, const char *what)
 {
 	whorl_subgroup *subgroup = ctx;
 
-	wh_node_fail(subgroup->node, WHORL_MEMBER_GONE, "node %u is broken: in subgroup %s its %s",
+	wh_node_fail(subgroup->node, WH_LOG_WARNING, WHORL_MEMBER_GONE, "node %u is broken: in subgroup %s its %s",
 		     subgroup->node->view->ids[rank], subgroup->layout->name, what);
 }
 
@@ -398,9 +400,13 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
 	return result;
 }
 
-/* Also for a node that was opened only in part. */
+/* Also for a node that was opened only in part. The transport goes first: pushes of it point at what the others own. In
+ * a forked child the lock and the condition are not destroyed: threads that only the parent has may be inside, and the
+ * child would wait for them. */
 void wh_node_free(whorl_node *node, bool forked)
 {
+	if (node->transport != NULL)
+		node->transport->ops->destroy(node->transport, forked);
 	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_count; i++) {
 		wh_multicast_free(node->subgroups[i].mc);
 		wh_ring_free(node->subgroups[i].ring);
@@ -409,8 +415,6 @@ void wh_node_free(whorl_node *node, bool forked)
 	wh_heartbeat_close(&node->heartbeat);
 	wh_sst_close(&node->sst);
 	wh_loop_close(&node->loop);
-	if (node->transport != NULL)
-		node->transport->ops->destroy(node->transport, forked);
 	if (node->fd >= 0)
 		close(node->fd);
 	if (node->timer_fd >= 0)
@@ -421,7 +425,9 @@ void wh_node_free(whorl_node *node, bool forked)
 	wh_rows_free(node->rows);
 	wh_view_free(node->view);
 	wh_node_config_free(&node->config);
-	pthread_cond_destroy(&node->changed);
-	pthread_mutex_destroy(&node->lock);
+	if (!forked) {
+		pthread_cond_destroy(&node->changed);
+		pthread_mutex_destroy(&node->lock);
+	}
 	free(node);
 }

@@ -53,6 +53,7 @@ struct whorl_node {
 	struct wh_transport_event *event; /* [loop] scratch: large */
 
 	wh_word stepper;  /* the thread that makes passes, 0: none. With thread = caller a try-lock for each pass */
+	wh_word away;     /* with thread = caller: 1 from whorl_arm to the next whorl_step. [any] */
 	uint64_t surveyed_ns; /* [loop] */
 	wh_word orphans;  /* after close: claims still open; the last one to be finished frees the node */
 	int fd;           /* epoll of the transport's descriptor and a heartbeat timer; -1 until asked for. [lock] */
@@ -61,7 +62,7 @@ struct whorl_node {
 	/* Everything below is for threads that wait or ask. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* ready, failed or drained */
-	bool started, ready, drained, draining; /* [lock] */
+	bool started, ready, drained; /* [lock] */
 	wh_word wants_drain;    /* draining, for the loop */
 	struct wh_error failure; /* [lock] WHORL_OK: none */
 	whorl_log_fn *log;       /* [lock] */
@@ -74,8 +75,13 @@ bool wh_node_in_upcall(const whorl_node *node);
 /* One pass by this thread if nobody else makes one now (thread = caller). False: somebody does. */
 bool wh_node_try_step(whorl_node *node, size_t *work);
 
-/* The group cannot go on. The first reason stays. Loop thread. */
-void wh_node_fail(whorl_node *node, enum whorl_result code, const char *format, ...) WH_PRINTF(3, 4);
+/* After passes for one's own sake (whorl_ready, whorl_claim_wait; thread = caller): the doorbell that the program armed
+ * before it went to its epoll is not armed any more, so it is woken, and arms again. */
+void wh_node_hand_back(whorl_node *node);
+
+/* The group cannot go on. The first reason stays, and is logged at `level`. Loop thread, or before there is one. */
+void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)
+	WH_PRINTF(4, 5);
 
 /* Upcalls a run of messages; ctx is the subgroup. */
 void wh_node_deliver(void *ctx, const struct wh_delivery *deliveries, size_t count);

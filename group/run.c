@@ -1,8 +1,7 @@
 /* run.c - the loop of a node: start, ready, passes by a thread or by the caller, and the watch over its transport. */
 #include "group/node_int.h"
 
-#include <errno.h>
-#include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -57,7 +56,7 @@ static void become_ready(whorl_node *node)
 	for (uint32_t i = 0; result == WHORL_OK && i < node->subgroup_count; i++)
 		result = wh_loop_add(&node->loop, wh_multicast_step, node->subgroups[i].mc, &err);
 	if (result != WHORL_OK) {
-		wh_node_fail(node, result, "%s", err.text);
+		wh_node_fail(node, WH_LOG_ERROR, result, "%s", err.text);
 		return;
 	}
 	pthread_mutex_lock(&node->lock);
@@ -71,10 +70,10 @@ static void member_gone(whorl_node *node, const struct wh_transport_event *event
 	for (uint32_t rank = 0; rank < node->view->members; rank++)
 		if (node->view->ids[rank] == event->node)
 			wh_heartbeat_ignore(&node->heartbeat, rank);
-	if (event->kind == WH_EVENT_PEER_LEFT)
-		wh_node_fail(node, WHORL_MEMBER_GONE, "node %u has left", event->node);
+	if (event->kind == WH_EVENT_PEER_LEFT) /* in order: how every group ends */
+		wh_node_fail(node, WH_LOG_INFO, WHORL_MEMBER_GONE, "node %u has left", event->node);
 	else
-		wh_node_fail(node, WHORL_MEMBER_GONE, "%s", event->text);
+		wh_node_fail(node, WH_LOG_WARNING, WHORL_MEMBER_GONE, "%s", event->text);
 }
 
 static void handle(whorl_node *node, const struct wh_transport_event *event)
@@ -88,7 +87,7 @@ static void handle(whorl_node *node, const struct wh_transport_event *event)
 		member_gone(node, event);
 		break;
 	case WH_EVENT_REFUSED:
-		wh_node_fail(node, WHORL_REFUSED, "%s", event->text);
+		wh_node_fail(node, WH_LOG_WARNING, WHORL_REFUSED, "%s", event->text);
 		break;
 	case WH_EVENT_CONTROL:
 		break; /* nobody sends any yet */
@@ -136,11 +135,12 @@ size_t wh_node_watch(void *ctx)
 
 enum whorl_result whorl_start(whorl_node *node)
 {
-	enum whorl_result result = wh_node_state(node);
+	enum whorl_result result;
+	struct wh_error err;
 	char name[16];
 
-	if (result == WHORL_FORKED)
-		return result;
+	if (wh_node_state(node) == WHORL_FORKED)
+		return WHORL_FORKED;
 	pthread_mutex_lock(&node->lock);
 	result = node->started ? WHORL_INVALID : WHORL_OK;
 	node->started = true;
@@ -148,7 +148,10 @@ enum whorl_result whorl_start(whorl_node *node)
 	if (result != WHORL_OK || node->caller)
 		return result;
 	snprintf(name, sizeof(name), "whorl-%u", node->id);
-	return wh_loop_start(&node->loop, name, wh_node_config_cpu(&node->config, node->id), &node->failure);
+	result = wh_loop_start(&node->loop, name, wh_node_config_cpu(&node->config, node->id), &err);
+	if (result != WHORL_OK)
+		wh_node_fail(node, WH_LOG_ERROR, result, "%s", err.text); /* all that is left is to close it */
+	return result;
 }
 
 static enum whorl_result ready_state(whorl_node *node)
@@ -173,34 +176,49 @@ static enum whorl_result ready_dedicated(whorl_node *node, int timeout_ms)
 	return ready_state(node);
 }
 
+static enum whorl_result ready_caller(whorl_node *node, int timeout_ms)
+{
+	uint64_t deadline = wh_monotonic_ns() + (uint64_t)timeout_ms * WH_NS_PER_MS;
+	enum whorl_result result;
+	bool drove = false;
+	size_t work;
+
+	while ((result = ready_state(node)) == WHORL_TIMEOUT && wh_monotonic_ns() < deadline) {
+		if (!wh_node_try_step(node, &work)) {
+			sched_yield(); /* another thread runs the loop, or will start the node */
+			continue;
+		}
+		drove = true;
+		if (work == 0)
+			whorl_wait(node, 1);
+	}
+	if (drove)
+		wh_node_hand_back(node);
+	return result;
+}
+
 enum whorl_result whorl_ready(whorl_node *node, int timeout_ms)
 {
-	enum whorl_result result = wh_node_state(node);
-	uint64_t deadline;
-
+	if (wh_node_state(node) == WHORL_FORKED)
+		return WHORL_FORKED;
 	if (timeout_ms < 0)
 		return WHORL_INVALID;
-	if (result == WHORL_FORKED)
-		return result;
 	if (timeout_ms > 0 && wh_node_in_upcall(node))
 		return WHORL_WOULD_DEADLOCK;
-	if (!node->caller)
-		return ready_dedicated(node, timeout_ms);
-	deadline = wh_monotonic_ns() + (uint64_t)timeout_ms * WH_NS_PER_MS;
-	while ((result = ready_state(node)) == WHORL_TIMEOUT && wh_monotonic_ns() < deadline)
-		if (whorl_step(node) == 0)
-			whorl_wait(node, 1);
-	return result;
+	return node->caller ? ready_caller(node, timeout_ms) : ready_dedicated(node, timeout_ms);
 }
 
 /* ---- passes by the caller ----------------------------------------------------------------------------------------------- */
 
-/* The token: one thread makes passes at a time. */
+/* The token: one thread makes passes at a time. Partner: give_token. */
 static bool take_token(whorl_node *node)
 {
-	uint64_t nobody = 0;
+	uint64_t holder = 0;
 
-	return wh_compare_swap(&node->stepper, &nobody, this_thread());
+	while (!wh_compare_swap(&node->stepper, &holder, this_thread()))
+		if (holder != 0)
+			return false;
+	return true;
 }
 
 static void give_token(whorl_node *node)
@@ -221,15 +239,26 @@ bool wh_node_try_step(whorl_node *node, size_t *work)
 	*work = 0;
 	if (!may_step(node) || !take_token(node))
 		return false;
+	if (wh_gate_state(node->gate) & WH_GATE_PARKED)
+		wh_loop_sleep(&node->loop, 0); /* whorl_arm, and the wait was in the caller's epoll: the bell is taken in */
 	*work = wh_loop_step(&node->loop);
 	give_token(node);
 	return true;
+}
+
+void wh_node_hand_back(whorl_node *node)
+{
+	wh_fence_full(); /* the token, then `away`. Partner: whorl_arm */
+	if (wh_load_relaxed(&node->away) != 0)
+		node->transport->ops->wake(node->transport);
 }
 
 size_t whorl_step(whorl_node *node)
 {
 	size_t work;
 
+	if (wh_load_relaxed(&node->away) != 0)
+		wh_store_relaxed(&node->away, 0);
 	return wh_node_try_step(node, &work) ? work : 0;
 }
 
@@ -239,22 +268,31 @@ static void set_timer(whorl_node *node)
 	struct itimerspec when = {{0, 0}, {0, 0}};
 	uint64_t next = node->loop.next_ns;
 
-	if (node->timer_fd < 0 || next == UINT64_MAX)
+	if (next == UINT64_MAX)
 		return;
 	when.it_value.tv_sec = (time_t)(next / WH_NS_PER_S);
 	when.it_value.tv_nsec = (long)(next % WH_NS_PER_S) + (next == 0);
-	timerfd_settime(node->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+	pthread_mutex_lock(&node->lock);
+	if (node->timer_fd >= 0)
+		timerfd_settime(node->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+	pthread_mutex_unlock(&node->lock);
 }
 
 size_t whorl_arm(whorl_node *node)
 {
 	size_t work;
 
-	if (!may_step(node) || !take_token(node))
+	if (!may_step(node))
+		return 0;
+	wh_store_relaxed(&node->away, 1);
+	wh_fence_full(); /* `away`, then the token: whoever has it sees that it must wake us. Partner: wh_node_hand_back */
+	if (!take_token(node))
 		return 0;
 	work = wh_loop_arm(&node->loop);
 	if (work == 0)
 		set_timer(node);
+	else
+		wh_store_relaxed(&node->away, 0);
 	give_token(node);
 	return work;
 }
@@ -263,10 +301,10 @@ enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
 {
 	size_t work;
 
-	if (!node->caller || timeout_ms < 0)
-		return WHORL_INVALID;
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
+	if (!node->caller || timeout_ms < 0)
+		return WHORL_INVALID;
 	if (wh_node_in_upcall(node))
 		return timeout_ms > 0 ? WHORL_WOULD_DEADLOCK : WHORL_TIMEOUT;
 	if (!may_step(node) || !take_token(node))
@@ -286,14 +324,16 @@ static int make_fd(whorl_node *node)
 	int fd = epoll_create1(EPOLL_CLOEXEC);
 
 	node->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (fd < 0 || node->timer_fd < 0 ||
-	    epoll_ctl(fd, EPOLL_CTL_ADD, node->transport->ops->fd(node->transport), &readable) != 0 ||
-	    epoll_ctl(fd, EPOLL_CTL_ADD, node->timer_fd, &readable) != 0) {
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	return fd;
+	if (fd >= 0 && node->timer_fd >= 0 &&
+	    epoll_ctl(fd, EPOLL_CTL_ADD, node->transport->ops->fd(node->transport), &readable) == 0 &&
+	    epoll_ctl(fd, EPOLL_CTL_ADD, node->timer_fd, &readable) == 0)
+		return fd;
+	if (node->timer_fd >= 0)
+		close(node->timer_fd);
+	node->timer_fd = -1;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 int whorl_fd(whorl_node *node)

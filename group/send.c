@@ -21,6 +21,8 @@ enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct who
 	struct wh_claim claim;
 	enum whorl_result result;
 
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED; /* before the lock, which a child of fork() must not touch (base/rcu.h) */
 	wh_rcu_read_lock();
 	result = wh_node_state(subgroup->node);
 	if (result != WHORL_OK)
@@ -54,18 +56,16 @@ static enum whorl_result finish_orphan(whorl_node *node)
 static enum whorl_result finish(struct whorl_claim *claim, size_t bytes, bool aborted)
 {
 	whorl_subgroup *subgroup = claim->stream;
-	uint64_t state;
+	bool closed;
 
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
 	wh_rcu_read_lock();
-	state = wh_gate_state(subgroup->node->gate);
-	if ((state & (WH_GATE_OPEN | WH_GATE_CLOSED)) == WH_GATE_OPEN)
+	closed = (wh_gate_state(subgroup->node->gate) & WH_GATE_CLOSED) != 0;
+	if (!closed)
 		wh_ring_finish(subgroup->ring, claim->number, claim->slot, (uint32_t)bytes, aborted);
 	wh_rcu_read_unlock();
-	if ((state & WH_GATE_OPEN) == 0)
-		return WHORL_FORKED;
-	if ((state & WH_GATE_CLOSED) != 0)
-		return finish_orphan(subgroup->node);
-	return WHORL_OK;
+	return closed ? finish_orphan(subgroup->node) : WHORL_OK;
 }
 
 enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes)
@@ -94,13 +94,14 @@ static bool look_for_room(whorl_subgroup *subgroup)
 	}
 	do {
 		sched_yield();
-		if (wh_ring_has_room(subgroup->ring) || wh_node_state(subgroup->node) != WHORL_OK)
+		if (wh_ring_has_room(subgroup->ring))
 			return true;
 	} while (wh_monotonic_ns() - began < YIELD_NS);
 	return false;
 }
 
-static void wait_for_room(whorl_subgroup *subgroup, uint64_t deadline)
+/* True if this thread has made passes of the loop. */
+static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline)
 {
 	struct pollfd room = {.fd = subgroup->ring->window_fd, .events = POLLIN};
 	uint64_t now, left_ms;
@@ -109,22 +110,24 @@ static void wait_for_room(whorl_subgroup *subgroup, uint64_t deadline)
 	if (subgroup->node->caller && wh_node_try_step(subgroup->node, &work)) {
 		if (work == 0 && !wh_ring_has_room(subgroup->ring))
 			whorl_wait(subgroup->node, 1);
-		return;
+		return true;
 	}
 	if (look_for_room(subgroup) || wh_ring_starve(subgroup->ring))
-		return;
+		return false;
 	now = wh_monotonic_ns();
 	left_ms = now < deadline ? (deadline - now + WH_NS_PER_MS - 1) / WH_NS_PER_MS : 0;
 	/* With thread = caller whoever runs the loop now may stop, and then it is my turn. */
 	if (subgroup->node->caller && left_ms > 1)
 		left_ms = 1;
 	poll(&room, 1, (int)left_ms);
+	return false;
 }
 
 enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int timeout_ms, struct whorl_claim *out)
 {
 	enum whorl_result result;
 	uint64_t began, deadline;
+	bool drove = false;
 
 	if (timeout_ms < 0)
 		return WHORL_INVALID;
@@ -136,9 +139,11 @@ enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int t
 	began = wh_monotonic_ns();
 	deadline = began + (uint64_t)timeout_ms * WH_NS_PER_MS;
 	do {
-		wait_for_room(subgroup, deadline);
+		drove |= wait_for_room(subgroup, deadline);
 		result = whorl_claim(subgroup, bytes, out);
 	} while (result == WHORL_AGAIN && wh_monotonic_ns() < deadline);
+	if (drove)
+		wh_node_hand_back(subgroup->node);
 	atomic_fetch_add_explicit(&subgroup->ring->window_wait_ns, wh_monotonic_ns() - began, memory_order_relaxed);
 	return result == WHORL_AGAIN ? WHORL_TIMEOUT : result;
 }
@@ -157,11 +162,15 @@ enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t 
 
 int whorl_window_fd(whorl_subgroup *subgroup)
 {
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return -1;
 	return subgroup->ring != NULL ? subgroup->ring->window_fd : -1;
 }
 
 enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 {
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED; /* the descriptor is the parent's, too */
 	if (subgroup->ring == NULL)
 		return WHORL_NOT_SENDER;
 	return wh_ring_starve(subgroup->ring) ? WHORL_OK : WHORL_AGAIN;

@@ -98,6 +98,8 @@ enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_nod
 		.memory_bytes = node->memory_bytes,
 	};
 
+	if (wh_node_state(node) == WHORL_FORKED)
+		return WHORL_FORKED;
 	return give(out, out->size, &full, sizeof(full));
 }
 
@@ -122,6 +124,8 @@ enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, stru
 		.slowest_behind = wh_load_relaxed(&stats->slowest_behind),
 	};
 
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
 	copy_batch(&full.send, &stats->send);
 	copy_batch(&full.receive, &stats->receive);
 	copy_batch(&full.deliver, &stats->deliver);

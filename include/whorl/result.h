@@ -1,7 +1,7 @@
 /* whorl/result.h - what a call can answer.
  *
- * One list makes the constants, their texts (whorl_result_text) and the table in docs/api.md, so they cannot drift
- * apart. WHORL_OK is 0 and every other result is positive; a later version only appends.
+ * One list makes the constants and their texts (whorl_result_text), so they cannot drift apart. WHORL_OK is 0 and every
+ * other result is positive; a later version only appends.
  */
 #ifndef WHORL_RESULT_H
 #define WHORL_RESULT_H

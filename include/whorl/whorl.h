@@ -36,8 +36,9 @@
  * carry no text; for others the object has one: whorl_config_error, whorl_error. Nothing here exits, prints or aborts
  * because of what a peer, a file or the system does.
  *
- * FORK. A child of fork() inherits a node that it cannot use: every call gives WHORL_FORKED, except whorl_close, which
- * frees the child's copy and does not disturb the parent. Open nodes after forking.
+ * FORK. A child of fork() inherits a node that it cannot use: every call that does something gives WHORL_FORKED
+ * (whorl_step and whorl_arm 0, the descriptors -1), except whorl_close, which frees the child's copy, its open claims as
+ * well, and does not disturb the parent. Open nodes after forking.
  *
  * OPTION AND RESULT STRUCTS begin with `size`, which the caller sets to sizeof of the struct it was compiled with: a
  * newer library understands older programs.

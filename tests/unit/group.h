@@ -1,0 +1,218 @@
+/* group.h - what the tests of the public API share: groups of nodes in this process, and a record of what each delivers.
+ *
+ * Only the public header is used: these tests are strangers. Nothing sleeps to wait for something: await() looks again
+ * and again, and gives up after PATIENCE_MS.
+ */
+#ifndef WH_TESTS_UNIT_GROUP_H
+#define WH_TESTS_UNIT_GROUP_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <whorl/whorl.h>
+
+#include "tests/harness.h"
+
+#define PATIENCE_MS 20000
+#define NODES_MAX 8
+#define RECORD_MAX 20000
+
+static inline uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Evaluates `step` until `condition` holds. */
+#define await(condition, step)                                                                                 \
+	do {                                                                                                   \
+		uint64_t until_ms_ = now_ms() + PATIENCE_MS;                                                   \
+		while (!(condition)) {                                                                         \
+			step;                                                                                  \
+			ck_assert_msg(now_ms() < until_ms_, "this never came: %s", #condition);                \
+		}                                                                                              \
+	} while (0)
+
+#define ck_ok(call) ck_assert_int_eq((call), WHORL_OK)
+
+/* What one node delivered in one subgroup, written by its loop. */
+struct record {
+	atomic_ulong count; /* of entries that are complete */
+	atomic_ulong upcalls;
+	struct entry {
+		uint64_t index, sequence;
+		uint32_t sender;
+		uint32_t bytes;
+		uint64_t word; /* the first of the message */
+	} entries[RECORD_MAX];
+};
+
+static inline void record_one(struct record *record, const struct whorl_message *message)
+{
+	unsigned long at = atomic_load_explicit(&record->count, memory_order_relaxed);
+	struct entry entry = {.index = message->index,
+			      .sequence = message->sequence,
+			      .sender = message->sender,
+			      .bytes = (uint32_t)message->bytes};
+
+	memcpy(&entry.word, message->data, message->bytes < 8 ? message->bytes : 8);
+	if (at < RECORD_MAX)
+		record->entries[at] = entry;
+	atomic_store_explicit(&record->count, at + 1, memory_order_release);
+}
+
+static inline void record_message(const struct whorl_message *message, void *ctx)
+{
+	struct record *record = ctx;
+
+	atomic_fetch_add(&record->upcalls, 1);
+	record_one(record, message);
+}
+
+static inline void record_batch(const struct whorl_message *messages, size_t count, void *ctx)
+{
+	struct record *record = ctx;
+
+	atomic_fetch_add(&record->upcalls, 1);
+	for (size_t i = 0; i < count; i++)
+		record_one(record, &messages[i]);
+}
+
+static inline unsigned long recorded(const struct record *record)
+{
+	return atomic_load_explicit(&record->count, memory_order_acquire);
+}
+
+/* Everything that two members of a subgroup delivered is the same, in the same order. */
+static inline void records_agree(const struct record *a, const struct record *b)
+{
+	ck_assert_uint_eq(recorded(a), recorded(b));
+	ck_assert_uint_le(recorded(a), RECORD_MAX);
+	for (unsigned long i = 0; i < recorded(a); i++)
+		ck_assert_mem_eq(&a->entries[i], &b->entries[i], sizeof(a->entries[i]));
+}
+
+static inline bool all_recorded(struct record *const *records, unsigned count, unsigned long messages)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (recorded(records[i]) < messages)
+			return false;
+	return true;
+}
+
+struct cluster {
+	whorl_config *config;
+	unsigned count;
+	bool caller;
+	whorl_node *nodes[NODES_MAX]; /* NULL: not open */
+	struct record *records[NODES_MAX];
+};
+
+/* A name that no other test, and no other run of this one, has. */
+static inline const char *group_name(char *name, size_t bytes)
+{
+	static unsigned groups;
+
+	snprintf(name, bytes, "test-%d-%u", (int)getpid(), groups++);
+	return name;
+}
+
+/* The configuration of `count` nodes; `group` is lines for [group], `rest` the other sections. */
+static inline void cluster_configure(struct cluster *cluster, unsigned count, const char *group, const char *rest)
+{
+	char text[4096], name[64];
+
+	*cluster = (struct cluster){.config = whorl_config_new(), .count = count};
+	cluster->caller = strstr(rest, "thread = caller") != NULL;
+	snprintf(text, sizeof(text), "[group]\nname = %s\nnodes = %u\n%s\n%s", group_name(name, sizeof(name)), count, group,
+		 rest);
+	ck_assert_ptr_nonnull(cluster->config);
+	ck_assert_msg(whorl_config_load_text(cluster->config, "test", text) == WHORL_OK, "%s",
+		      whorl_config_error(cluster->config));
+}
+
+static inline void cluster_open_node(struct cluster *cluster, unsigned id)
+{
+	ck_assert_msg(whorl_open(cluster->config, id, NULL, &cluster->nodes[id]) == WHORL_OK, "%s",
+		      whorl_config_error(cluster->config));
+	cluster->records[id] = calloc(1, sizeof(struct record));
+	ck_assert_ptr_nonnull(cluster->records[id]);
+}
+
+static inline void cluster_open(struct cluster *cluster, unsigned count, const char *group, const char *rest)
+{
+	cluster_configure(cluster, count, group, rest);
+	for (unsigned id = 0; id < count; id++)
+		cluster_open_node(cluster, id);
+}
+
+static inline whorl_subgroup *subgroup_of(struct cluster *cluster, unsigned id, const char *name)
+{
+	whorl_subgroup *subgroup = whorl_subgroup_find(cluster->nodes[id], name);
+
+	ck_assert_ptr_nonnull(subgroup);
+	return subgroup;
+}
+
+/* Records what each member of the subgroup delivers. */
+static inline void cluster_record(struct cluster *cluster, const char *name)
+{
+	for (unsigned id = 0; id < cluster->count; id++) {
+		whorl_subgroup *subgroup = whorl_subgroup_find(cluster->nodes[id], name);
+
+		if (subgroup != NULL)
+			ck_ok(whorl_on_message(subgroup, record_message, cluster->records[id]));
+	}
+}
+
+/* With thread = caller: a pass at each node. */
+static inline void cluster_step(struct cluster *cluster)
+{
+	for (unsigned id = 0; id < cluster->count && cluster->caller; id++)
+		if (cluster->nodes[id] != NULL)
+			whorl_step(cluster->nodes[id]);
+	if (!cluster->caller)
+		sched_yield();
+}
+
+static inline bool cluster_is_ready(struct cluster *cluster)
+{
+	for (unsigned id = 0; id < cluster->count; id++)
+		if (cluster->nodes[id] != NULL && whorl_ready(cluster->nodes[id], 0) != WHORL_OK)
+			return false;
+	return true;
+}
+
+static inline void cluster_start(struct cluster *cluster)
+{
+	for (unsigned id = 0; id < cluster->count; id++)
+		ck_ok(whorl_start(cluster->nodes[id]));
+	await(cluster_is_ready(cluster), cluster_step(cluster));
+}
+
+/* Abandons what is still open. */
+static inline void cluster_free(struct cluster *cluster)
+{
+	for (unsigned id = 0; id < cluster->count; id++) {
+		if (cluster->nodes[id] != NULL)
+			whorl_close(cluster->nodes[id], 0);
+		free(cluster->records[id]);
+	}
+	whorl_config_free(cluster->config);
+}
+
+static inline struct whorl_subgroup_stats stats_of(whorl_subgroup *subgroup)
+{
+	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
+
+	ck_ok(whorl_subgroup_statistics(subgroup, &stats));
+	return stats;
+}
+
+#endif

@@ -1,0 +1,245 @@
+/* test_group_caller.c - thread = caller: the program runs the loop, alone or from an epoll of its own.
+ * Labels: threads
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+
+#include "tests/unit/group.h"
+
+#define CALLER "[engine]\nthread = caller\n"
+
+START_TEST(nothing_happens_without_steps)
+{
+	struct cluster c;
+
+	cluster_open(&c, 1, "", "[subgroup s]\n" CALLER);
+	cluster_record(&c, "s");
+	ck_assert_uint_eq(whorl_step(c.nodes[0]), 0); /* not started */
+	ck_assert_int_eq(whorl_wait(c.nodes[0], 0), WHORL_INVALID);
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0));
+	ck_ok(whorl_start(c.nodes[0]));
+	ck_assert_int_eq(whorl_start(c.nodes[0]), WHORL_INVALID);
+	ck_assert_uint_eq(recorded(c.records[0]), 0);
+	ck_ok(whorl_ready(c.nodes[0], PATIENCE_MS));
+	await(recorded(c.records[0]) == 1, whorl_step(c.nodes[0]));
+	cluster_free(&c);
+}
+END_TEST
+
+START_TEST(a_dedicated_node_takes_no_steps)
+{
+	struct cluster c;
+
+	cluster_open(&c, 1, "", "[subgroup s]\n");
+	ck_assert_uint_eq(whorl_step(c.nodes[0]), 0);
+	cluster_start(&c);
+	ck_assert_uint_eq(whorl_step(c.nodes[0]), 0);
+	ck_assert_uint_eq(whorl_arm(c.nodes[0]), 0);
+	ck_assert_int_eq(whorl_wait(c.nodes[0], 0), WHORL_INVALID);
+	cluster_free(&c);
+}
+END_TEST
+
+static void drive(struct cluster *c, unsigned long messages)
+{
+	while (!all_recorded(c->records, c->count, messages))
+		for (unsigned id = 0; id < c->count; id++)
+			whorl_step(c->nodes[id]);
+}
+
+/* One thread, two nodes, and a window of one. */
+START_TEST(one_thread_drives_two_nodes)
+{
+	struct cluster c;
+
+	cluster_open(&c, 2, "", "[subgroup s]\nwindow = 1\nmessage_bytes = 8\n" CALLER);
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	for (uint64_t i = 0; i < 200; i++) {
+		ck_ok(whorl_send(subgroup_of(&c, i % 2, "s"), &i, sizeof(i), 0));
+		drive(&c, i + 1);
+	}
+	records_agree(c.records[0], c.records[1]);
+	cluster_free(&c);
+}
+END_TEST
+
+/* ---- asleep in an epoll of one's own --------------------------------------------------------------------------------- */
+
+struct program { /* one node, in its epoll loop */
+	whorl_node *node;
+	atomic_bool stop;
+	atomic_ulong turns, events;
+	pthread_t thread;
+};
+
+static void *epoll_loop(void *ctx)
+{
+	struct program *program = ctx;
+	struct epoll_event event = {.events = EPOLLIN};
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	ck_assert_int_eq(epoll_ctl(epoll, EPOLL_CTL_ADD, whorl_fd(program->node), &event), 0);
+	while (!atomic_load(&program->stop)) {
+		while (whorl_step(program->node) > 0)
+			;
+		if (whorl_arm(program->node) > 0)
+			continue;
+		atomic_fetch_add(&program->turns, 1);
+		atomic_fetch_add(&program->events, (unsigned long)epoll_wait(epoll, &event, 1, PATIENCE_MS));
+	}
+	close(epoll);
+	return NULL;
+}
+
+static void program_start(struct program *program, whorl_node *node)
+{
+	*program = (struct program){.node = node};
+	ck_assert_int_eq(pthread_create(&program->thread, NULL, epoll_loop, program), 0);
+}
+
+static void program_stop(struct program *program, whorl_subgroup *subgroup)
+{
+	atomic_store(&program->stop, true);
+	ck_ok(whorl_send(subgroup, "stop", 4, PATIENCE_MS)); /* a commit wakes it */
+	pthread_join(program->thread, NULL);
+}
+
+/* Messages of the other node, commits of other threads and waits for the window all end the sleep; nothing to do, and
+ * nobody turns. The failure time-out is so long that no heartbeat would wake anybody by accident. */
+START_TEST(a_program_sleeps_in_its_own_epoll)
+{
+	struct program programs[2];
+	unsigned long turns;
+	struct cluster c;
+	uint64_t began;
+
+	cluster_open(&c, 2, "failure_timeout_ms = 600000\n", "[subgroup s]\nwindow = 3\nmessage_bytes = 8\n" CALLER);
+	cluster_record(&c, "s");
+	for (unsigned id = 0; id < 2; id++)
+		ck_ok(whorl_start(c.nodes[id]));
+	for (unsigned id = 0; id < 2; id++)
+		program_start(&programs[id], c.nodes[id]);
+	await(cluster_is_ready(&c), sched_yield());
+	began = now_ms();
+	for (uint64_t i = 0; i < 600; i++) /* this thread drives the loop now and then, when it waits for the window */
+		ck_ok(whorl_send(subgroup_of(&c, i % 3 == 0, "s"), &i, sizeof(i), PATIENCE_MS));
+	await(all_recorded(c.records, 2, 600), sched_yield());
+	ck_assert_uint_lt(now_ms() - began, PATIENCE_MS / 2);
+	records_agree(c.records[0], c.records[1]);
+
+	do { /* all is quiet, soon */
+		turns = programs[0].turns + programs[1].turns;
+		poll(NULL, 0, 50);
+	} while (programs[0].turns + programs[1].turns != turns && now_ms() - began < PATIENCE_MS);
+	poll(NULL, 0, 300);
+	ck_assert_uint_le(programs[0].turns + programs[1].turns - turns, 2);
+	for (unsigned id = 0; id < 2; id++)
+		program_stop(&programs[id], subgroup_of(&c, id, "s"));
+	cluster_free(&c);
+}
+END_TEST
+
+static bool is_asleep(struct program *program)
+{
+	return atomic_load(&program->turns) > atomic_load(&program->events);
+}
+
+/* A thread that waits for the window takes the loop from a program that sleeps with its doorbell armed. When it gives
+ * the loop back, the program must not be left asleep with the doorbell disarmed. */
+START_TEST(whoever_borrows_the_loop_gives_it_back)
+{
+	uint64_t began = now_ms();
+	struct program program;
+	struct cluster c;
+
+	cluster_open(&c, 2, "failure_timeout_ms = 600000\n", "[subgroup s]\nwindow = 3\nsenders = one\n" CALLER);
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	while (now_ms() - began < 200) /* what is left of the meeting, which would wake the program, too */
+		cluster_step(&c);
+	program_start(&program, c.nodes[0]);
+	for (int i = 0; i < 3; i++)
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0));
+	await(stats_of(subgroup_of(&c, 0, "s")).sent == 3 && is_asleep(&program), sched_yield());
+	ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 20), WHORL_TIMEOUT); /* node 1 does nothing */
+	await(is_asleep(&program), sched_yield());
+	await(all_recorded(c.records, 2, 3), whorl_step(c.nodes[1]));
+	atomic_store(&program.stop, true);
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, PATIENCE_MS));
+	pthread_join(program.thread, NULL);
+	cluster_free(&c);
+}
+END_TEST
+
+START_TEST(wait_sleeps_until_there_is_something)
+{
+	struct cluster c;
+	uint64_t began;
+
+	cluster_open(&c, 1, "failure_timeout_ms = 600000\n", "[subgroup s]\n" CALLER);
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	while (whorl_step(c.nodes[0]) > 0)
+		;
+	began = now_ms();
+	ck_assert_int_eq(whorl_wait(c.nodes[0], 50), WHORL_TIMEOUT);
+	ck_assert_uint_ge(now_ms() - began, 49);
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0));
+	ck_ok(whorl_wait(c.nodes[0], PATIENCE_MS));
+	ck_assert_int_eq(whorl_wait(c.nodes[0], -1), WHORL_INVALID);
+	cluster_free(&c);
+}
+END_TEST
+
+/* ---- a loop that nobody drives is driven by who waits ----------------------------------------------------------------- */
+
+static void *send_a_hundred(void *ctx)
+{
+	for (int i = 0; i < 100; i++)
+		ck_ok(whorl_send(ctx, "message", 7, PATIENCE_MS));
+	return NULL;
+}
+
+START_TEST(waiting_senders_drive_the_loop)
+{
+	pthread_t threads[3];
+	struct cluster c;
+
+	cluster_open(&c, 1, "", "[subgroup s]\nwindow = 2\n" CALLER);
+	cluster_record(&c, "s");
+	ck_ok(whorl_start(c.nodes[0]));
+	ck_ok(whorl_ready(c.nodes[0], PATIENCE_MS));
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, send_a_hundred, subgroup_of(&c, 0, "s"));
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	ck_ok(whorl_close(c.nodes[0], PATIENCE_MS));
+	c.nodes[0] = NULL;
+	ck_assert_uint_eq(recorded(c.records[0]), 300);
+	cluster_free(&c);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("group: thread = caller");
+	TCase *t = tcase_create("caller");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, nothing_happens_without_steps);
+	tcase_add_test(t, a_dedicated_node_takes_no_steps);
+	tcase_add_test(t, one_thread_drives_two_nodes);
+	tcase_add_test(t, a_program_sleeps_in_its_own_epoll);
+	tcase_add_test(t, whoever_borrows_the_loop_gives_it_back);
+	tcase_add_test(t, wait_sleeps_until_there_is_something);
+	tcase_add_test(t, waiting_senders_drive_the_loop);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
