@@ -162,7 +162,8 @@ enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file)
 	for (size_t variant = 0; variant < wh_conf_variants(conf); variant++) {
 		struct wh_bench_plan plan;
 		struct wh_limit_plan limit;
-		enum whorl_result result = wh_bench_plan_make(&plan, conf, variant);
+		struct wh_error err;
+		enum whorl_result result = wh_bench_plan_make(&plan, conf, variant, &err);
 		bool enough;
 
 		if (result == WHORL_CONFIG || !good) {
@@ -174,7 +175,7 @@ enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file)
 		if (result == WHORL_OK)
 			result = make_limit_plan(&plan, &limit);
 		if (result != WHORL_OK) {
-			wh_say("%s: %s", file, whorl_result_text(result));
+			wh_say("%s: %s", file, err.text);
 			return wh_exit_of(result);
 		}
 		enough = fits(&plan, &limit, file);
@@ -312,10 +313,11 @@ static enum wh_exit run_all(struct bench *bench)
 	set_own_name(bench->conf);
 	for (size_t variant = 0; variant < wh_conf_variants(bench->conf) && result == WHORL_OK; variant++) {
 		struct wh_bench_plan plan;
+		struct wh_error err;
 
-		result = wh_bench_plan_make(&plan, bench->conf, variant);
+		result = wh_bench_plan_make(&plan, bench->conf, variant, &err);
 		if (result != WHORL_OK) {
-			wh_say("%s: %s", bench->arguments->file, whorl_result_text(result));
+			wh_say("%s: %s", bench->arguments->file, err.text);
 			break;
 		}
 		if (bench->arguments->deliveries != NULL) {

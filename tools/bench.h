@@ -82,8 +82,9 @@ static inline bool wh_bench_is_caller(const struct wh_bench_plan *plan)
 }
 
 /* Notes mistakes in the conf, also where it has some already: then the plan is only looked for more of them.
- * WHORL_OK, WHORL_CONFIG, WHORL_MEMORY. */
-WH_MUST_CHECK enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf *conf, size_t variant);
+ * WHORL_OK; WHORL_CONFIG: the conf has the mistakes; WHORL_MEMORY, WHORL_UNSUPPORTED: err says more. */
+WH_MUST_CHECK enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf *conf, size_t variant,
+						   struct wh_error *err);
 void wh_bench_plan_free(struct wh_bench_plan *plan);
 
 /* The rings of the limit that moves the same bytes: an array to free, *count long; NULL when memory is out. */
@@ -94,7 +95,8 @@ struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size
 enum wh_bench_phase {
 	BENCH_OPEN,  /* open the node, meet the others */
 	BENCH_RUN,   /* send, and deliver what is expected: this is timed */
-	BENCH_IDLE,  /* say nothing for idle_seconds */
+	BENCH_CALM,  /* let the last acknowledgements pass, before */
+	BENCH_IDLE,  /* say nothing for idle_seconds: this is measured */
 	BENCH_LAST,  /* one sender sends one message more */
 	BENCH_CLOSE, /* leave */
 	BENCH_STOP,  /* leave at once: something failed, or the user wants it */

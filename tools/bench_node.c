@@ -268,8 +268,11 @@ static void enter(struct wh_bench_node *node, enum wh_bench_phase phase, struct 
 		if (node->sender_count > 0 && !wh_bench_is_caller(node->plan))
 			wh_bench_send_all(&node->senders[0]);
 		break;
-	case BENCH_IDLE:
+	case BENCH_CALM:
 		note_run(node, baseline);
+		wh_bench_node_reached(node, phase);
+		break;
+	case BENCH_IDLE:
 		take_baseline(node, baseline);
 		wh_bench_node_reached(node, phase);
 		break;

@@ -178,13 +178,13 @@ static void find_mistakes(const struct wh_bench_plan *plan)
 }
 
 /* What each node allocates, held against its maximum, and all of it together. */
-static enum whorl_result find_memory(struct wh_bench_plan *plan)
+static enum whorl_result find_memory(struct wh_bench_plan *plan, struct wh_error *err)
 {
 	whorl_config *config = wh_config_borrow(plan->conf, plan->variant);
 	enum whorl_result result = WHORL_OK;
 
 	if (config == NULL)
-		return WHORL_MEMORY;
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a configuration");
 	plan->memory = wh_bench_memory_bytes(plan);
 	for (uint32_t id = 0; id < plan->nodes && result == WHORL_OK; id++) {
 		uint64_t bytes = 0;
@@ -192,7 +192,7 @@ static enum whorl_result find_memory(struct wh_bench_plan *plan)
 		result = whorl_estimate(config, id, &bytes);
 		plan->memory += bytes;
 		if (result != WHORL_OK) {
-			wh_conf_mistake(plan->conf, "group", NULL, NULL, "%s", whorl_config_error(config));
+			wh_error_set(err, result, "%s", whorl_config_error(config));
 		} else if (bytes > (uint64_t)plan->config.group.memory_max) {
 			wh_conf_mistake(plan->conf, "group", NULL, "memory_max",
 					"is %" PRId64 ", but node %u needs %" PRIu64 " bytes%s%s; "
@@ -208,11 +208,13 @@ static enum whorl_result find_memory(struct wh_bench_plan *plan)
 
 /* ---- the plan ------------------------------------------------------------------------------------------------------*/
 
-enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf *conf, size_t variant)
+enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf *conf, size_t variant,
+				     struct wh_error *err)
 {
 	enum whorl_result result;
 
 	*plan = (struct wh_bench_plan){.conf = conf, .variant = variant};
+	wh_error_set(err, WHORL_MEMORY, "no memory for a plan");
 	if (mistaken(conf, "group.nodes")) /* every list of nodes would look wrong */
 		return WHORL_CONFIG;
 	wh_conf_variant_text(conf, variant, plan->text, sizeof plan->text);
@@ -229,7 +231,7 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 		goto out_free;
 	for (uint32_t g = 0; g < plan->subgroup_count; g++)
 		plan_subgroup(plan, g);
-	result = find_memory(plan);
+	result = find_memory(plan, err);
 	if (result == WHORL_OK)
 		return WHORL_OK;
 out_free:

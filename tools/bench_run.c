@@ -15,6 +15,7 @@
 
 #define LOOK_MS 100        /* between two looks at the nodes when nobody rings */
 #define OPEN_S 60          /* to open; the nodes give up earlier */
+#define CALM_MS 200        /* between the last message and the idle time */
 #define LEAVE_MS 3000      /* to leave by themselves */
 #define NOTICE_EXTRA_MS 500 /* beyond the failure time-out, for the others to notice that a node has died */
 
@@ -243,6 +244,10 @@ static enum verdict go(struct wh_bench_run *run)
 	wh_phase_set(&shared->phase, BENCH_RUN);
 	verdict = await(run, BENCH_RUN, 0);
 	if (verdict != GO_ON || idle_ms == 0)
+		return verdict;
+	wh_phase_set(&shared->phase, BENCH_CALM);
+	verdict = await(run, BENCH_CALM, CALM_MS);
+	if (verdict != GO_ON)
 		return verdict;
 	wh_phase_set(&shared->phase, BENCH_IDLE);
 	verdict = await(run, BENCH_IDLE, idle_ms);

@@ -1,0 +1,54 @@
+/* cli.h - running the command in a test. */
+#ifndef WH_TESTS_CLI_CLI_H
+#define WH_TESTS_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define CLI_TIMEOUT_MS 60000 /* until a command that does not end is killed; the test has failed then */
+
+/* A directory of the test's own. */
+struct cli_dir {
+	char path[256];
+};
+
+void cli_dir_make(struct cli_dir *dir);
+void cli_dir_remove(struct cli_dir *dir);
+/* DIR/name. The buffer is one of a few that take turns. */
+const char *cli_path(const struct cli_dir *dir, const char *name);
+/* Writes a file there and returns its path. */
+const char *cli_write(const struct cli_dir *dir, const char *name, const char *text);
+/* The whole text of a file, to be freed; NULL if there is no such file. */
+char *cli_read(const char *path);
+
+/* A command that runs or has run. `arguments` without the command's name, NULL at the end. */
+struct cli {
+	pid_t pid;
+	char out_path[300], err_path[300];
+	char *out, *err; /* all it wrote; after cli_wait */
+	int status;      /* exit status; 128 + the signal that killed it; -1: it did not end */
+};
+
+void cli_start(struct cli *cli, const struct cli_dir *dir, const char *const *arguments);
+void cli_wait(struct cli *cli);
+void cli_free(struct cli *cli);
+/* Both at once. */
+void cli_run(struct cli *cli, const struct cli_dir *dir, const char *const *arguments);
+#define CLI_RUN(cli, dir, ...) cli_run((cli), (dir), (const char *const[]){__VA_ARGS__, NULL})
+
+/* Waits until `holds` is true; fails the test after CLI_TIMEOUT_MS, or when the command has ended before. */
+void cli_await(struct cli *cli, bool (*holds)(void *ctx), void *ctx, const char *what);
+
+/* The command's children. Returns how many there are, at most `most` of them in `pids`. */
+size_t cli_children(const struct cli *cli, pid_t *pids, size_t most);
+/* Processes of the command's session, itself included, that are still there (zombies are not). */
+size_t cli_processes(const struct cli *cli);
+/* Unix sockets whose name has `name` in it. */
+size_t cli_sockets(const char *name);
+
+/* How many lines of `text` have all of the words in them. */
+size_t cli_lines_with(const char *text, const char *const *words);
+#define CLI_LINES_WITH(text, ...) cli_lines_with((text), (const char *const[]){__VA_ARGS__, NULL})
+
+#endif

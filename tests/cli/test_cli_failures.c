@@ -1,0 +1,338 @@
+/* test_cli_failures.c - nodes that die, stop or wait for ever, users who lose patience: what is said, the exit status,
+ * and that nothing is left behind. */
+#include <check.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tests/cli/cli.h"
+#include "tests/cli/results.h"
+#include "tests/harness.h"
+
+#define NODES 4
+
+static struct cli_dir dir;
+static struct cli cli;
+static char group[64]; /* the name of the group: what is left of it can be found */
+
+static void setup(void)
+{
+	cli_dir_make(&dir);
+	snprintf(group, sizeof group, "failures-%s", strrchr(dir.path, '-') + 1);
+}
+
+static bool is_alone(void *ctx)
+{
+	(void)ctx;
+	return cli_processes(&cli) == 0;
+}
+
+static void teardown(void)
+{
+	cli_free(&cli);
+	cli_dir_remove(&dir);
+}
+
+/* No process of the command, no socket of the group, and no memory file, which only a process could hold. */
+static void assert_nothing_left(void)
+{
+	ck_assert_uint_eq(cli_processes(&cli), 0);
+	ck_assert_uint_eq(cli_sockets(group), 0);
+}
+
+/* A run without end, of which node 0 records what it delivers: a record that grows shows that the run goes on. */
+static void start_endless(const char *const *more)
+{
+	static char text[1024];
+	const char *arguments[32] = {"bench", NULL, "--deliveries"};
+	size_t count = 3;
+
+	snprintf(text, sizeof text,
+		 "[group]\n"
+		 "name = %s\n"
+		 "nodes = %d\n"
+		 "failure_timeout_ms = 500\n"
+		 "[subgroup all]\n"
+		 "window = 10\n"
+		 "message_bytes = 10240\n"
+		 "[bench]\n"
+		 "messages = 1g\n"
+		 "bytes = 10240\n",
+		 group, NODES);
+	arguments[1] = cli_write(&dir, "endless.ini", text);
+	arguments[count++] = cli_path(&dir, "records");
+	while (*more != NULL)
+		arguments[count++] = *more++;
+	cli_start(&cli, &dir, arguments);
+}
+
+static bool is_recording(void *ctx)
+{
+	struct stat status;
+
+	(void)ctx;
+	return stat(cli_path(&dir, "records/node-0.txt"), &status) == 0 && status.st_size > 0;
+}
+
+static void await_middle(pid_t *pids)
+{
+	cli_await(&cli, is_recording, NULL, "a delivery");
+	if (pids != NULL)
+		ck_assert_uint_eq(cli_children(&cli, pids, NODES), NODES);
+}
+
+START_TEST(killed_node)
+{
+	pid_t pids[NODES];
+	char word[64];
+
+	start_endless((const char *const[]){NULL});
+	await_middle(pids);
+	ck_assert_int_eq(kill(pids[2], SIGKILL), 0);
+	cli_wait(&cli);
+	ck_assert_int_eq(cli.status, 1);
+	snprintf(word, sizeof word, "node 2 (pid %d) was killed by signal 9 (Killed)", (int)pids[2]);
+	ck_assert_msg(CLI_LINES_WITH(cli.err, word) == 1, "%s", cli.err);
+	ck_assert_msg(CLI_LINES_WITH(cli.err, "nodes 0, 1, 3", "node 2") == 1, "%s", cli.err); /* they noticed */
+	assert_nothing_left();
+}
+END_TEST
+
+START_TEST(several_killed_nodes)
+{
+	pid_t pids[NODES];
+
+	start_endless((const char *const[]){"--set", "engine.thread=caller", NULL});
+	await_middle(pids);
+	for (size_t i = 0; i < NODES; i++)
+		ck_assert_int_eq(kill(pids[i], SIGKILL), 0);
+	cli_wait(&cli);
+	ck_assert_int_eq(cli.status, 1);
+	ck_assert_msg(CLI_LINES_WITH(cli.err, "was killed by signal 9") == NODES, "%s", cli.err);
+	assert_nothing_left();
+}
+END_TEST
+
+/* A node that lives and does nothing is noticed by the others alone. */
+START_TEST(stopped_node)
+{
+	pid_t pids[NODES];
+
+	start_endless((const char *const[]){NULL});
+	await_middle(pids);
+	ck_assert_int_eq(kill(pids[1], SIGSTOP), 0);
+	cli_wait(&cli);
+	ck_assert_int_eq(cli.status, 1);
+	ck_assert_msg(CLI_LINES_WITH(cli.err, "node 1 has not been heard") >= 1, "%s", cli.err);
+	assert_nothing_left();
+}
+END_TEST
+
+static void interrupt(int signal_number, const char *const *more)
+{
+	start_endless(more);
+	await_middle(NULL);
+	ck_assert_int_eq(kill(cli.pid, signal_number), 0);
+	cli_wait(&cli);
+	ck_assert_msg(cli.status == 130, "status %d: %s", cli.status, cli.err);
+	ck_assert_msg(CLI_LINES_WITH(cli.out, "until it was interrupted", "messages/s") == 1, "%s", cli.out);
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "interrupted in run 1 of 1"), 1);
+	assert_nothing_left();
+	cli_free(&cli);
+}
+
+START_TEST(interrupted)
+{
+	interrupt(SIGINT, (const char *const[]){NULL});
+}
+END_TEST
+
+START_TEST(terminated)
+{
+	interrupt(SIGTERM, (const char *const[]){"--set", "engine.thread=caller", NULL});
+}
+END_TEST
+
+START_TEST(interrupted_threads)
+{
+	interrupt(SIGINT, (const char *const[]){"--set", "bench.processes=off", NULL});
+}
+END_TEST
+
+/* A terminal sends Ctrl-C to all processes at once. */
+START_TEST(interrupted_by_the_terminal)
+{
+	start_endless((const char *const[]){NULL});
+	await_middle(NULL);
+	ck_assert_int_eq(kill(-cli.pid, SIGINT), 0);
+	cli_wait(&cli);
+	ck_assert_int_eq(cli.status, 130);
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "killed"), 0);
+	assert_nothing_left();
+}
+END_TEST
+
+static bool has_a_line(void *path)
+{
+	char *text = cli_read(path);
+	bool has = text != NULL && strchr(text, '\n') != NULL;
+
+	free(text);
+	return has;
+}
+
+/* What the finished runs have measured is there. */
+START_TEST(interrupted_between_runs)
+{
+	const char *json = cli_path(&dir, "out.json");
+	char *text, path[512];
+	json_t *lines;
+
+	snprintf(path, sizeof path, "%s", json);
+	cli_start(&cli, &dir,
+		  (const char *const[]){"bench",
+					cli_write(&dir, "many.ini", "[group]\n[subgroup all]\nwindow = 10\n[bench]\n"
+								    "messages = 1000\nruns = 1000\nlimit = off\n"),
+					"--json", path, NULL});
+	cli_await(&cli, has_a_line, path, "a first run");
+	ck_assert_int_eq(kill(cli.pid, SIGINT), 0);
+	cli_wait(&cli);
+	ck_assert_int_eq(cli.status, 130);
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "interrupted in run", "of 1000"), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "latency"), 1); /* the table of these runs */
+	text = cli_read(path);
+	lines = results_parse(text); /* whole lines only */
+	ck_assert_uint_ge(json_array_size(lines), 1);
+	json_decref(lines);
+	free(text);
+	assert_nothing_left();
+}
+END_TEST
+
+static bool has_children(void *ctx)
+{
+	(void)ctx;
+	return cli_children(&cli, NULL, 0) > 0;
+}
+
+START_TEST(interrupted_in_the_limit)
+{
+	cli_start(&cli, &dir,
+		  (const char *const[]){"bench",
+					cli_write(&dir, "limit.ini", "[group]\nnodes = 2\n[subgroup all]\nwindow = 10\n"),
+					NULL});
+	cli_await(&cli, has_children, NULL, "a worker of the limit"); /* it is measured first */
+	ck_assert_int_eq(kill(cli.pid, SIGINT), 0);
+	cli_wait(&cli);
+	ck_assert_int_eq(cli.status, 130);
+	assert_nothing_left();
+}
+END_TEST
+
+/* Nobody can tell the nodes any more: the kernel does. */
+START_TEST(killed_command)
+{
+	int status_before;
+
+	start_endless((const char *const[]){NULL});
+	await_middle(NULL);
+	ck_assert_int_eq(kill(cli.pid, SIGKILL), 0);
+	cli_wait(&cli);
+	status_before = cli.status;
+	ck_assert_int_eq(status_before, 128 + SIGKILL);
+	for (int tries = 0; tries < 30000 && !is_alone(NULL); tries++)
+		sched_yield();
+	assert_nothing_left();
+}
+END_TEST
+
+/* All are declared senders, one sends, and nobody sends nulls: the paper's stall, without end. */
+START_TEST(stuck)
+{
+	static char text[512];
+
+	snprintf(text, sizeof text,
+		 "[group]\n"
+		 "name = %s\n"
+		 "nodes = 3\n"
+		 "[subgroup all]\n"
+		 "window = 10\n"
+		 "message_bytes = 100\n"
+		 "[engine]\n"
+		 "null_sends = off\n"
+		 "[bench]\n"
+		 "messages = 100\n"
+		 "bytes = 100\n"
+		 "active_senders = one\n"
+		 "limit = off\n"
+		 "give_up_s = 1\n",
+		 group);
+	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "stuck.ini", text));
+	ck_assert_int_eq(cli.status, 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "nothing has been delivered anywhere for 1 s"), 1);
+	for (int node = 0; node < 3; node++) {
+		char word[32];
+
+		snprintf(word, sizeof word, "node %d, all: ", node);
+		ck_assert_msg(CLI_LINES_WITH(cli.err, word, "slowest is node") == 1, "%s", cli.err);
+	}
+	assert_nothing_left();
+}
+END_TEST
+
+/* The same name at the same time: each command's nodes meet only each other. */
+START_TEST(two_commands_at_a_time)
+{
+	struct cli_dir other_dir;
+	struct cli other;
+	static char text[512];
+	const char *path;
+
+	snprintf(text, sizeof text,
+		 "[group]\nname = %s\nnodes = 2\n[subgroup all]\nwindow = 10\n[bench]\nmessages = 2000\nlimit = off\n",
+		 group);
+	path = cli_write(&dir, "same.ini", text);
+	cli_dir_make(&other_dir);
+	cli_start(&cli, &dir, (const char *const[]){"bench", path, NULL});
+	cli_start(&other, &other_dir, (const char *const[]){"bench", path, NULL});
+	cli_wait(&cli);
+	cli_wait(&other);
+	ck_assert_msg(cli.status == 0, "%s", cli.err);
+	ck_assert_msg(other.status == 0, "%s", other.err);
+	cli_free(&other);
+	cli_dir_remove(&other_dir);
+	assert_nothing_left();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("cli_failures");
+	TCase *tcase = tcase_create("failures");
+
+	tcase_set_timeout(tcase, 0); /* a command that hangs is killed by cli_wait */
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, killed_node);
+	tcase_add_test(tcase, several_killed_nodes);
+	tcase_add_test(tcase, stopped_node);
+	tcase_add_test(tcase, interrupted);
+	tcase_add_test(tcase, terminated);
+	tcase_add_test(tcase, interrupted_threads);
+	tcase_add_test(tcase, interrupted_by_the_terminal);
+	tcase_add_test(tcase, interrupted_between_runs);
+	tcase_add_test(tcase, interrupted_in_the_limit);
+	tcase_add_test(tcase, killed_command);
+	tcase_add_test(tcase, stuck);
+	tcase_add_test(tcase, two_commands_at_a_time);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
