@@ -51,8 +51,8 @@ static void free_image(struct sim_image *image)
 		free(row->parts);
 	}
 	free(image->rows);
-	free((void *)image->base.control);
-	free((void *)image->base.row);
+	free((void *)image->control);
+	free((void *)image->row);
 	free(image);
 }
 
@@ -61,9 +61,9 @@ static void free_image(struct sim_image *image)
 static enum whorl_result fill_image(struct sim_image *image, const struct wh_image_spec *spec, struct wh_error *err)
 {
 	image->rows = calloc(spec->members, sizeof(*image->rows));
-	image->base.control = calloc(spec->members, sizeof(*image->base.control));
-	image->base.row = calloc(spec->members, sizeof(*image->base.row));
-	if (image->rows == NULL || image->base.control == NULL || image->base.row == NULL)
+	image->control = calloc(spec->members, sizeof(*image->control));
+	image->row = calloc(spec->members, sizeof(*image->row));
+	if (image->rows == NULL || image->control == NULL || image->row == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated image");
 	for (uint32_t rank = 0; rank < spec->members; rank++) {
 		enum whorl_result result = copy_row(&image->rows[rank], &spec->rows[rank], rank == spec->my_rank, err);
@@ -93,7 +93,7 @@ enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct
 	image->node = node;
 	image->digest = spec->layout_digest;
 	image->control_bytes = spec->control_bytes;
-	image->unseen = spec->members - 1;
+	image->missing = 2 * (spec->members - 1);
 	result = fill_image(image, spec, err);
 	if (result != WHORL_OK) {
 		free_image(image);
@@ -101,7 +101,7 @@ enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct
 	}
 	image->next = node->images;
 	node->images = image;
-	if (image->unseen == 0)
+	if (image->missing == 0)
 		wh_sim_notify(node, WH_EVENT_IMAGE_READY, node->id, &image->base, "");
 	for (uint32_t rank = 0; rank < spec->members; rank++)
 		if (rank != spec->my_rank)
@@ -147,45 +147,57 @@ void wh_sim_image_become_ready(struct wh_image *base)
 	for (uint32_t rank = 0; rank < base->members; rank++) {
 		const struct sim_row *row = &image->rows[rank];
 
-		base->row[rank] = row->copy;
-		base->control[rank] = row->frozen != NULL ? row->frozen : row->copy;
+		image->row[rank] = row->copy;
+		image->control[rank] = row->frozen != NULL ? row->frozen : row->copy;
 	}
+	base->row = image->row;
+	base->control = image->control;
 	base->ready = true;
 }
 
-/* The row of `to` has come to `from`, and the other way round. */
-static void see_row(void *ctx, uint64_t view)
+static void come_closer(struct sim_image *image, bool *flag, uint32_t about)
 {
-	struct sim_link *link = ctx;
-	struct sim_image *image = wh_sim_image_find(&link->sim->nodes[link->from], view);
-	struct sim_row *row = image != NULL ? row_of(image, link->to) : NULL;
+	image->missing -= !*flag;
+	*flag = true;
+	if (image->missing == 0 && !image->announced)
+		wh_sim_notify(image->node, WH_EVENT_IMAGE_READY, about, &image->base, "");
+	image->announced = image->missing == 0;
+}
 
-	link->sim->under_way--;
-	if (row == NULL || row->seen || link->gone)
+void wh_sim_image_offered(struct sim_node *node, uint32_t about, uint64_t view)
+{
+	struct sim_image *image = wh_sim_image_find(node, view);
+	struct sim_row *row = image != NULL ? row_of(image, about) : NULL;
+
+	if (row == NULL)
 		return;
-	row->seen = true;
-	if (--image->unseen == 0)
-		wh_sim_notify(image->node, WH_EVENT_IMAGE_READY, link->from, &image->base, "");
+	come_closer(image, &row->seen, about);
+	wh_sim_send_row(wh_sim_link(node->sim, node->id, about), SIM_ROW_CONFIRMED, view);
+}
+
+void wh_sim_image_confirmed(struct sim_node *node, uint32_t about, uint64_t view)
+{
+	struct sim_image *image = wh_sim_image_find(node, view);
+	struct sim_row *row = image != NULL ? row_of(image, about) : NULL;
+
+	if (row != NULL)
+		come_closer(image, &row->confirmed, about);
 }
 
 static void exchange_view(struct sim_image *mine, struct sim_image *theirs)
 {
 	struct wh_sim *sim = mine->node->sim;
 	struct sim_row *their_row = row_of(mine, theirs->node->id), *my_row = row_of(theirs, mine->node->id);
-	struct sim_link *to, *from;
 
-	if (their_row == NULL || my_row == NULL || their_row->asked)
+	if (their_row == NULL || my_row == NULL || their_row->offered)
 		return;
-	their_row->asked = my_row->asked = true;
+	their_row->offered = my_row->offered = true;
 	if (mine->digest != theirs->digest) {
 		wh_sim_refuse_each_other(mine->node, theirs->node, "its layout is another");
 		return;
 	}
-	to = wh_sim_link(sim, mine->node->id, theirs->node->id);
-	from = wh_sim_link(sim, theirs->node->id, mine->node->id);
-	sim->under_way += 2;
-	wh_sim_at(sim, sim->now_ns + wh_sim_delay(to), see_row, to, mine->base.view);
-	wh_sim_at(sim, sim->now_ns + wh_sim_delay(from), see_row, from, mine->base.view);
+	wh_sim_send_row(wh_sim_link(sim, mine->node->id, theirs->node->id), SIM_ROW_OFFERED, mine->base.view);
+	wh_sim_send_row(wh_sim_link(sim, theirs->node->id, mine->node->id), SIM_ROW_OFFERED, mine->base.view);
 }
 
 void wh_sim_image_exchange(struct sim_node *one, struct sim_node *other)
@@ -234,6 +246,5 @@ void wh_sim_freeze(struct wh_image *base, uint32_t rank)
 		return;
 	}
 	memcpy(row->frozen, row->copy, image->control_bytes);
-	if (base->ready)
-		base->control[rank] = row->frozen;
+	image->control[rank] = row->frozen;
 }

@@ -68,7 +68,8 @@ struct sim_row {
 	size_t part_count;
 	unsigned char *copy;   /* of a peer's row: its parts are mapped, all else faults. Of mine: mine */
 	unsigned char *frozen; /* T9: its columns as they were */
-	bool asked, seen;      /* the exchange with that member has begun, is over */
+	bool offered;          /* each of us has sent its row to the other */
+	bool seen, confirmed;  /* its row is here; and it has said that mine is there */
 };
 
 struct sim_node;
@@ -78,8 +79,10 @@ struct sim_image {
 	struct sim_node *node;
 	struct sim_image *next;
 	uint64_t digest, control_bytes;
-	uint32_t unseen;
-	struct sim_row *rows; /* by rank */
+	uint32_t missing;                     /* rows that are not here, or not confirmed */
+	bool announced;                       /* that it is ready */
+	struct sim_row *rows;                 /* by rank */
+	const unsigned char **control, **row; /* of `base`, once it is ready */
 };
 
 enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
@@ -93,15 +96,24 @@ struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t view);
 unsigned char *wh_sim_image_place(const struct sim_image *image, uint32_t from, uint64_t offset, uint64_t bytes);
 /* Begins the exchange of rows between these two, for the views that both have open. */
 void wh_sim_image_exchange(struct sim_node *one, struct sim_node *other);
+/* service() sees the row of `about`, or that `about` has seen mine. */
+void wh_sim_image_offered(struct sim_node *node, uint32_t about, uint64_t view);
+void wh_sim_image_confirmed(struct sim_node *node, uint32_t about, uint64_t view);
 void wh_sim_image_become_ready(struct wh_image *base);
 
 /* ---- endpoints: sim_node.c ---------------------------------------------------------------------------------------- */
 
-struct sim_notice { /* what service() sees, then next_event() gives */
+enum sim_notice_kind { /* the first are those of enum wh_transport_event_kind */
+		       SIM_ROW_OFFERED = WH_EVENT_CONTROL + 1,
+		       SIM_ROW_CONFIRMED,
+};
+
+struct sim_notice { /* what service() sees; if it is an event, next_event() gives it then */
 	struct sim_notice *next;
 	struct wh_sim *sim; /* while it is under way */
-	enum wh_transport_event_kind kind;
-	uint32_t node;
+	int kind;
+	uint32_t node; /* that it is from, or about */
+	uint64_t view;
 	struct wh_image *image;
 	size_t bytes;
 	char text[];
@@ -127,7 +139,7 @@ struct sim_node {
 	struct wh_sim_counts counts;
 };
 
-#define SIM_CONTROLS 16 /* messages to one peer that it has not taken, before WHORL_AGAIN */
+#define SIM_CONTROLS 64 /* messages to one peer that it has not taken, before WHORL_AGAIN */
 
 void wh_sim_node_init(struct sim_node *node, struct wh_sim *sim, uint32_t id, uint64_t seed);
 void wh_sim_ring(struct sim_node *node);
@@ -137,6 +149,8 @@ void wh_sim_notify(struct sim_node *node, enum wh_transport_event_kind kind, uin
 void wh_sim_refuse_each_other(struct sim_node *one, struct sim_node *other, const char *why);
 /* Something from `from` to `to` has arrived: if `from` has left and that was the last, `to` gets to know. */
 void wh_sim_arrived(struct sim_link *link);
+/* Tells `to` that rows are exchanged, some time later. */
+void wh_sim_send_row(struct sim_link *link, enum sim_notice_kind kind, uint64_t view);
 /* Notices and events of this image are not seen any more; NULL: none at all. */
 void wh_sim_forget(struct sim_node *node, const struct wh_image *image);
 /* Frees what an event that never happens holds. */

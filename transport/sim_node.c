@@ -119,8 +119,8 @@ void wh_sim_forget(struct sim_node *node, const struct wh_image *image)
 	node->sim->under_way -= before - length(&node->inbox);
 }
 
-static struct sim_notice *new_notice(struct wh_sim *sim, enum wh_transport_event_kind kind, uint32_t about,
-				     struct wh_image *image, const void *text, size_t bytes)
+static struct sim_notice *new_notice(struct wh_sim *sim, int kind, uint32_t about, struct wh_image *image,
+				     const void *text, size_t bytes)
 {
 	struct sim_notice *notice = calloc(1, sizeof(*notice) + bytes + 1);
 
@@ -190,7 +190,7 @@ void wh_sim_notify(struct sim_node *node, enum wh_transport_event_kind kind, uin
 		receive_notice(node, notice);
 }
 
-static void send_notice(struct sim_link *link, uint64_t when_ns, enum wh_transport_event_kind kind, const void *text,
+static void send_notice(struct sim_link *link, uint64_t when_ns, int kind, uint64_t view, const void *text,
 			size_t bytes)
 {
 	struct sim_notice *notice = new_notice(link->sim, kind, link->from, NULL, text, bytes);
@@ -198,7 +198,31 @@ static void send_notice(struct sim_link *link, uint64_t when_ns, enum wh_transpo
 	if (notice == NULL)
 		return;
 	notice->sim = link->sim;
+	notice->view = view;
 	wh_sim_at(link->sim, when_ns, arrive, notice, link->to);
+}
+
+void wh_sim_send_row(struct sim_link *link, enum sim_notice_kind kind, uint64_t view)
+{
+	send_notice(link, link->sim->now_ns + wh_sim_delay(link), (int)kind, view, "", 0);
+}
+
+/* What service() sees. True: it is an event as well. */
+static bool see(struct sim_node *node, const struct sim_notice *notice)
+{
+	switch (notice->kind) {
+	case SIM_ROW_OFFERED:
+		wh_sim_image_offered(node, notice->node, notice->view);
+		return false;
+	case SIM_ROW_CONFIRMED:
+		wh_sim_image_confirmed(node, notice->node, notice->view);
+		return false;
+	case WH_EVENT_IMAGE_READY:
+		wh_sim_image_become_ready(notice->image);
+		return true;
+	default:
+		return true;
+	}
 }
 
 static size_t sim_service(struct wh_transport *transport)
@@ -208,9 +232,10 @@ static size_t sim_service(struct wh_transport *transport)
 	size_t count = 0;
 
 	while ((notice = take(&node->inbox)) != NULL) {
-		if (notice->kind == WH_EVENT_IMAGE_READY)
-			wh_sim_image_become_ready(notice->image);
-		append(&node->events, notice);
+		if (see(node, notice))
+			append(&node->events, notice);
+		else
+			free(notice);
 		node->sim->under_way--;
 		count++;
 	}
@@ -224,7 +249,7 @@ static bool sim_next_event(struct wh_transport *transport, struct wh_transport_e
 
 	if (notice == NULL)
 		return false;
-	out->kind = notice->kind;
+	out->kind = (enum wh_transport_event_kind)notice->kind;
 	out->node = notice->node;
 	out->image = notice->image;
 	out->bytes = notice->bytes;
@@ -242,10 +267,8 @@ static enum whorl_result sim_control_send(struct wh_transport *transport, uint32
 	struct sim_link *link;
 	uint64_t due;
 
-	if (count > WH_CONTROL_MAX || to >= sim->options.nodes || to == node->id) {
-		wh_sim_condemn(sim, node->id, "control message of %zu bytes to node %u", count, to);
-		return WHORL_MEMBER_GONE;
-	}
+	if (count > WH_CONTROL_MAX || to >= sim->options.nodes || to == node->id)
+		return WHORL_INVALID;
 	link = wh_sim_link(sim, node->id, to);
 	if (link->gone || node->dead)
 		return WHORL_MEMBER_GONE;
@@ -257,7 +280,7 @@ static enum whorl_result sim_control_send(struct wh_transport *transport, uint32
 	link->control_due_ns = due;
 	link->controls++;
 	link->controls_flying++;
-	send_notice(link, due, WH_EVENT_CONTROL, bytes, count);
+	send_notice(link, due, WH_EVENT_CONTROL, 0, bytes, count);
 	return WHORL_OK;
 }
 
@@ -301,7 +324,7 @@ void wh_sim_arrived(struct sim_link *link)
 	if (!link->leaving || link->head != NULL || link->controls_flying > 0)
 		return;
 	link->leaving = false;
-	send_notice(link, link->sim->now_ns + wh_sim_delay(link), WH_EVENT_PEER_LEFT, "", 0);
+	send_notice(link, link->sim->now_ns + wh_sim_delay(link), WH_EVENT_PEER_LEFT, 0, "", 0);
 }
 
 static void sim_leave(struct wh_transport *transport)
@@ -338,7 +361,7 @@ void wh_sim_crash(struct wh_sim *sim, uint32_t id)
 			continue;
 		wh_sim_cut(link);
 		if (wh_sim_link(sim, to, id)->met)
-			send_notice(link, sim->now_ns + wh_sim_delay(link), WH_EVENT_PEER_DOWN, text, (size_t)bytes);
+			send_notice(link, sim->now_ns + wh_sim_delay(link), WH_EVENT_PEER_DOWN, 0, text, (size_t)bytes);
 	}
 }
 
