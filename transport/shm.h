@@ -4,12 +4,19 @@
  * pushed by a release store into the row; bytes are already where they belong. The doorbell is an eventfd. Peers meet
  * over abstract Unix sockets named by user, group and node; the kernel vouches for the user at both ends. Nothing has
  * a name in a file system, so nothing is left behind, however a process ends. See transport.h for the contract.
+ *
+ * Bounds: a group's name has at most 63 bytes; the number of a view is used for one image only; of views that a peer has
+ * opened and this node has not, the four highest are remembered.
  */
 #ifndef WH_TRANSPORT_SHM_H
 #define WH_TRANSPORT_SHM_H
 
 #include "transport/transport.h"
 
-wh_transport_create wh_shm_create; /* ctx is not used. WHORL_OK, WHORL_SYSTEM, WHORL_MEMORY, WHORL_REFUSED (the id is taken) */
+/* ctx is not used. WHORL_OK, WHORL_SYSTEM, WHORL_MEMORY, WHORL_REFUSED (the id is taken), WHORL_INVALID (the name). */
+wh_transport_create wh_shm_create;
+
+/* How often this node has rung somebody's doorbell, at the price of a system call each. Any thread. */
+uint64_t wh_shm_rings(const struct wh_transport *transport);
 
 #endif

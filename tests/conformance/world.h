@@ -24,6 +24,10 @@ struct wh_world_ops {
 	 * thread that made it, and time passes in pass() and wait() alone. */
 	bool threads;
 
+	/* Ranges of a peer's row that are no part of the image can be read here all the same, and show what the peer wrote:
+	 * only where a sanitizer needs it so. Otherwise such a read faults, or finds zeros. */
+	bool whole_rows;
+
 	/* Endpoints with ids 0 .. nodes-1 of a new group, that have not met yet. What is left to chance follows from the
 	 * seed. NULL, with the reason on stderr, if it cannot be done. */
 	struct wh_world *(*make)(uint32_t nodes, uint64_t seed);

@@ -1,0 +1,197 @@
+/* suite.c - see suite.h; and main() of all conformance-NAME programs. */
+#include "tests/conformance/suite.h"
+
+#include <string.h>
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+struct group *group_make(uint32_t nodes, uint64_t seed)
+{
+	struct group *g = calloc(1, sizeof(*g));
+
+	ck_assert_ptr_nonnull(g);
+	g->nodes = nodes;
+	g->seed = seed;
+	g->world = wh_world.make(nodes, seed);
+	ck_assert_msg(g->world != NULL, "the world cannot be made");
+	for (uint32_t i = 0; i < nodes; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; k < nodes; k++)
+			if (k != i)
+				g->others[i][n++] = k;
+		g->at[i].transport = wh_world.endpoint(g->world, i);
+		g->at[i].controls_in_order = true;
+	}
+	return g;
+}
+
+void group_free(struct group *g)
+{
+	wh_world.free(g->world);
+	free(g);
+}
+
+void group_kill(struct group *g, uint32_t id)
+{
+	wh_world.kill(g->world, id);
+	g->at[id].transport = NULL;
+}
+
+void group_close(struct group *g, uint32_t id)
+{
+	wh_world.close(g->world, id);
+	g->at[id].transport = NULL;
+}
+
+enum whorl_result group_open_at(struct group *g, uint32_t id, uint64_t view, uint64_t layout_digest)
+{
+	struct wh_row_part parts[NODES_MAX][3];
+	struct wh_row_spec rows[NODES_MAX];
+	struct wh_image_spec spec = {
+		.view = view,
+		.layout_digest = layout_digest,
+		.members = g->nodes,
+		.my_rank = id,
+		.control_bytes = CONTROL_BYTES,
+		.rows = rows,
+	};
+	struct wh_error err;
+
+	for (uint32_t r = 0; r < g->nodes; r++) {
+		parts[r][0] = (struct wh_row_part){0, CONTROL_BYTES};
+		parts[r][1] = (struct wh_row_part){RING_0, RING_BYTES};
+		parts[r][2] = (struct wh_row_part){RING_1, RING_BYTES};
+		rows[r] = (struct wh_row_spec){
+			.node = r, .bytes = ROW_BYTES, .parts = parts[r], .part_count = id == r + 1 ? 3 : 2};
+	}
+	return g->at[id].transport->ops->image_open(g->at[id].transport, &spec, &g->at[id].image[view], &err);
+}
+
+void group_open(struct group *g, uint64_t view)
+{
+	for (uint32_t id = 0; id < g->nodes; id++)
+		ck_assert_int_eq(group_open_at(g, id, view, 1), WHORL_OK);
+	for (uint32_t id = 0; id < g->nodes; id++)
+		UNTIL(g, g->at[id].image[view]->ready);
+}
+
+void group_close_image(struct group *g, uint32_t id, uint64_t view)
+{
+	g->at[id].transport->ops->image_close(g->at[id].image[view]);
+	g->at[id].image[view] = NULL;
+}
+
+/* ---- time and events --------------------------------------------------------------------------------------------- */
+
+static void take_control(struct endpoint *e, const struct wh_transport_event *event)
+{
+	uint64_t number;
+
+	e->controls++;
+	e->control_bytes = event->bytes;
+	if (event->bytes < sizeof(number))
+		return;
+	memcpy(&number, event->text, sizeof(number));
+	e->controls_in_order = e->controls_in_order && number == e->next_control[event->node]++;
+}
+
+static void take_event(struct endpoint *e, const struct wh_transport_event *event)
+{
+	switch (event->kind) {
+	case WH_EVENT_IMAGE_READY:
+		ck_assert(event->image->ready);
+		e->ready++;
+		return;
+	case WH_EVENT_CONTROL:
+		take_control(e, event);
+		return;
+	case WH_EVENT_PEER_LEFT:
+		e->left++;
+		e->left_of[event->node]++;
+		break;
+	case WH_EVENT_PEER_DOWN:
+		e->down++;
+		e->down_of[event->node]++;
+		break;
+	case WH_EVENT_REFUSED:
+		e->refused++;
+		break;
+	}
+	snprintf(e->text, sizeof(e->text), "%.*s", (int)sizeof(e->text) - 1, event->text);
+}
+
+void group_pass(struct group *g)
+{
+	static struct wh_transport_event event; /* large */
+
+	for (uint32_t id = 0; id < g->nodes; id++) {
+		struct endpoint *e = &g->at[id];
+
+		if (e->transport == NULL || e->paused)
+			continue;
+		e->transport->ops->service(e->transport);
+		while (e->transport->ops->next_event(e->transport, &event))
+			take_event(e, &event);
+	}
+	wh_world.pass(g->world);
+}
+
+/* ---- pushing and looking ----------------------------------------------------------------------------------------- */
+
+struct wh_push push_word(const struct group *g, uint32_t from, uint64_t offset, uint64_t value)
+{
+	return (struct wh_push){
+		.kind = WH_PUSH_WORD, .to_count = g->nodes - 1, .to = g->others[from], .offset = offset, .value = value};
+}
+
+struct wh_push push_bytes(const struct group *g, uint32_t from, uint64_t offset, uint64_t bytes)
+{
+	return (struct wh_push){.kind = WH_PUSH_BYTES,
+				.to_count = g->nodes - 1,
+				.to = g->others[from],
+				.offset = offset,
+				.bytes = bytes};
+}
+
+void post(struct group *g, uint32_t from, uint64_t view, const struct wh_push *pushes, size_t count)
+{
+	struct wh_image *image = g->at[from].image[view];
+
+	image->ops->post(image, pushes, count);
+}
+
+void post_word(struct group *g, uint32_t from, uint64_t view, uint64_t offset, uint64_t value)
+{
+	struct wh_push push = push_word(g, from, offset, value);
+
+	post(g, from, view, &push, 1);
+}
+
+uint64_t column(const struct group *g, uint32_t at, uint64_t view, uint32_t of, uint64_t offset)
+{
+	const unsigned char *columns = g->at[at].image[view]->control[of];
+
+	return wh_load_acquire((const wh_word *)(const void *)(columns + offset));
+}
+
+/* splitmix64 */
+uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create(wh_world.name);
+
+	suite_add_tcase(suite, cases_push());
+	suite_add_tcase(suite, cases_peer());
+	suite_add_tcase(suite, cases_doorbell());
+	suite_add_tcase(suite, cases_image());
+	return test_main(suite);
+}

@@ -1,0 +1,89 @@
+/* suite.h - what the conformance cases share: a group of endpoints with images of one layout, and a log of events.
+ *
+ * Each row of the layout has two pages of columns and two rings. Ring 0 is read by everybody, ring 1 by nobody but the
+ * node with the next higher id.
+ */
+#ifndef WH_CONFORMANCE_SUITE_H
+#define WH_CONFORMANCE_SUITE_H
+
+#include "base/atomics.h"
+#include "tests/conformance/world.h"
+#include "tests/harness.h"
+
+#define NODES_MAX 4
+#define VIEWS_MAX 4 /* views 1 .. VIEWS_MAX */
+
+#define CONTROL_BYTES (2 * WH_ROW_ALIGN)
+#define RING_BYTES (4 * WH_ROW_ALIGN)
+#define RING_0 CONTROL_BYTES
+#define RING_1 (CONTROL_BYTES + RING_BYTES)
+#define ROW_BYTES (CONTROL_BYTES + 2 * RING_BYTES)
+
+/* Passes after which something that should happen will not happen any more. */
+#define PATIENCE 20000
+
+struct endpoint {                       /* what has been seen at one */
+	struct wh_transport *transport; /* NULL: it is gone */
+	struct wh_image *image[VIEWS_MAX + 1];
+	bool paused; /* nobody services it */
+	uint32_t ready, left, down, refused;
+	char text[256]; /* of the last LEFT, DOWN or REFUSED */
+	uint32_t down_of[NODES_MAX], left_of[NODES_MAX];
+	uint64_t controls;      /* control messages so far */
+	bool controls_in_order; /* each held the next number of its sender */
+	size_t control_bytes;   /* of the last */
+	uint64_t next_control[NODES_MAX];
+};
+
+struct group {
+	struct wh_world *world;
+	uint32_t nodes;
+	uint64_t seed;
+	uint32_t others[NODES_MAX][NODES_MAX - 1]; /* of node i: the ranks of all but i */
+	struct endpoint at[NODES_MAX];
+};
+
+struct group *group_make(uint32_t nodes, uint64_t seed);
+void group_free(struct group *g);
+void group_kill(struct group *g, uint32_t id);
+void group_close(struct group *g, uint32_t id);
+
+/* Ranks are node ids. */
+enum whorl_result group_open_at(struct group *g, uint32_t id, uint64_t view, uint64_t layout_digest);
+/* At all nodes, and waits until it is ready everywhere. */
+void group_open(struct group *g, uint64_t view);
+void group_close_image(struct group *g, uint32_t id, uint64_t view);
+
+/* Each endpoint is serviced once and its events are taken; then a pass. */
+void group_pass(struct group *g);
+
+/* The condition is not evaluated again once it was true. */
+#define UNTIL(g, condition)                                                                                            \
+	do {                                                                                                           \
+		bool is_so_ = (condition);                                                                             \
+		for (int passes_ = 0; passes_ < PATIENCE && !is_so_; passes_++) {                                      \
+			group_pass(g);                                                                                 \
+			is_so_ = (condition);                                                                          \
+		}                                                                                                      \
+		ck_assert_msg(is_so_, "never: %s", #condition);                                                        \
+	} while (0)
+
+/* ---- pushing and looking ----------------------------------------------------------------------------------------- */
+
+struct wh_push push_word(const struct group *g, uint32_t from, uint64_t offset, uint64_t value);
+struct wh_push push_bytes(const struct group *g, uint32_t from, uint64_t offset, uint64_t bytes);
+void post(struct group *g, uint32_t from, uint64_t view, const struct wh_push *pushes, size_t count);
+/* One word, to all others. */
+void post_word(struct group *g, uint32_t from, uint64_t view, uint64_t offset, uint64_t value);
+/* The word of the columns of `of`, as `at` sees it; acquired. */
+uint64_t column(const struct group *g, uint32_t at, uint64_t view, uint32_t of, uint64_t offset);
+
+uint64_t next_random(uint64_t *state);
+
+/* The cases. */
+TCase *cases_push(void);
+TCase *cases_peer(void);
+TCase *cases_doorbell(void);
+TCase *cases_image(void);
+
+#endif

@@ -1,0 +1,326 @@
+/* shm.c - the shared memory transport: its table, the doorbell, events, and service. shm_int.h says what is where. */
+#include "transport/shm.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/counter.h"
+#include "transport/shm_int.h"
+
+#define EPOLL_AT_ONCE 16
+#define WAIT_MAX_NS (3600 * WH_NS_PER_S)
+
+/* ---- the log and events ------------------------------------------------------------------------------------------ */
+
+static void log_text(const struct wh_shm *t, enum wh_log_level level, const char *suffix, const char *format,
+		     va_list args)
+{
+	char text[WH_SHM_REASON_BYTES], line[WH_SHM_REASON_BYTES + 128];
+
+	vsnprintf(text, sizeof(text), format, args);
+	snprintf(line, sizeof(line), "node %" PRIu32 ": shm: %s%s", t->node, text, suffix);
+	t->env->log(t->env->ctx, level, line);
+}
+
+void wh_shm_log(const struct wh_shm *t, enum wh_log_level level, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_text(t, level, "", format, args);
+	va_end(args);
+}
+
+void wh_shm_complain(struct wh_shm *t, const char *format, ...)
+{
+	char suffix[64] = "";
+	uint64_t n = ++t->complaints;
+	va_list args;
+
+	if ((n & (n - 1)) != 0)
+		return;
+	if (n > 1)
+		snprintf(suffix, sizeof(suffix), " (%" PRIu64 " like it so far)", n);
+	va_start(args, format);
+	log_text(t, WH_LOG_WARNING, suffix, format, args);
+	va_end(args);
+}
+
+bool wh_shm_events_full(const struct wh_shm *t)
+{
+	return t->events_in - t->events_out == WH_SHM_EVENTS;
+}
+
+void wh_shm_event(struct wh_shm *t, enum wh_transport_event_kind kind, uint32_t node, const void *text, size_t bytes)
+{
+	struct wh_transport_event *event = &t->events[t->events_in++ % WH_SHM_EVENTS];
+
+	event->kind = kind;
+	event->node = node;
+	event->image = NULL;
+	event->bytes = bytes;
+	memcpy(event->text, text, bytes);
+}
+
+void wh_shm_event_text(struct wh_shm *t, enum wh_transport_event_kind kind, uint32_t node, const char *format, ...)
+{
+	char text[WH_SHM_REASON_BYTES + 128];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	wh_shm_event(t, kind, node, text, strlen(text) + 1);
+	wh_shm_log(t, WH_LOG_INFO, "%s", text);
+}
+
+static bool next_event(struct wh_transport *transport, struct wh_transport_event *out)
+{
+	struct wh_shm *t = wh_shm_of(transport);
+
+	if (t->events_out != t->events_in) {
+		const struct wh_transport_event *event = &t->events[t->events_out++ % WH_SHM_EVENTS];
+
+		memcpy(out, event, offsetof(struct wh_transport_event, text) + event->bytes);
+		return true;
+	}
+	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
+		if (image->base.ready && !image->announced) {
+			image->announced = true;
+			out->kind = WH_EVENT_IMAGE_READY;
+			out->node = t->node;
+			out->image = &image->base;
+			out->bytes = 0;
+			return true;
+		}
+	return false;
+}
+
+/* ---- the doorbell ------------------------------------------------------------------------------------------------ *
+ * status->parked counts up at each arm and each disarm, and is odd in between. Pushers ring once for each odd number
+ * that they see, so a ring is neither lost nor repeated (tests/models/doorbell.c). The eventfd is cleared by wait alone,
+ * when it is no longer parked: whatever rang before has pushed before the look that must follow the next arm. */
+
+static void arm(struct wh_transport *transport)
+{
+	struct wh_shm *t = wh_shm_of(transport);
+
+	if ((t->parked & 1) == 1)
+		return;
+	wh_store_relaxed(&t->status->parked, ++t->parked);
+	wh_fence_full(); /* parked, then the look. Partner: the fence in wh_shm_post */
+}
+
+static void disarm(struct wh_transport *transport)
+{
+	struct wh_shm *t = wh_shm_of(transport);
+
+	if ((t->parked & 1) == 1)
+		wh_store_relaxed(&t->status->parked, ++t->parked);
+}
+
+static int wait_for_events(struct wh_shm *t, struct epoll_event *events, uint64_t timeout_ns)
+{
+	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / WH_NS_PER_S),
+				   .tv_nsec = (long)(timeout_ns % WH_NS_PER_S)};
+	int n;
+
+	if (!t->no_pwait2) {
+		n = epoll_pwait2(t->epoll, events, EPOLL_AT_ONCE, &timeout, NULL);
+		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
+			return n;
+		t->no_pwait2 = true; /* before Linux 5.11, or a filter that does not know it */
+	}
+	return epoll_wait(t->epoll, events, EPOLL_AT_ONCE, (int)((timeout_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS));
+}
+
+static void wait(struct wh_transport *transport, uint64_t timeout_ns)
+{
+	struct wh_shm *t = wh_shm_of(transport);
+	struct epoll_event events[EPOLL_AT_ONCE];
+	uint64_t rings;
+	int n;
+
+	n = wait_for_events(t, events, timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
+	disarm(transport);
+	for (int i = 0; i < n; i++)
+		if (events[i].data.u64 >> 32 == WH_SHM_DOORBELL)
+			(void)!read(t->doorbell, &rings, sizeof(rings));
+}
+
+static void wake(struct wh_transport *transport)
+{
+	const uint64_t one = 1;
+
+	(void)!write(wh_shm_of(transport)->doorbell, &one, sizeof(one)); /* a full counter is readable as well */
+}
+
+static int fd(struct wh_transport *transport)
+{
+	return wh_shm_of(transport)->epoll;
+}
+
+uint64_t wh_shm_rings(const struct wh_transport *transport)
+{
+	return wh_load_relaxed(&((const struct wh_shm *)transport)->rings);
+}
+
+/* ---- service ----------------------------------------------------------------------------------------------------- */
+
+bool wh_shm_watch(struct wh_shm *t, int operation, int fd, enum wh_shm_source source, uint32_t index)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)source << 32 | index};
+
+	return epoll_ctl(t->epoll, operation, fd, &event) == 0;
+}
+
+static size_t dispatch(struct wh_shm *t, const struct epoll_event *event)
+{
+	uint32_t index = (uint32_t)event->data.u64;
+
+	switch ((enum wh_shm_source)(event->data.u64 >> 32)) {
+	case WH_SHM_DOORBELL:
+		return 0;
+	case WH_SHM_TIMER:
+		wh_shm_meet_tick(t);
+		return 1;
+	case WH_SHM_LISTENER:
+		wh_shm_meet_accept(t);
+		return 1;
+	case WH_SHM_STRANGER:
+		wh_shm_meet_stranger(t, index);
+		return 1;
+	case WH_SHM_PEER:
+		wh_shm_peer_read(t, &t->peers[index]);
+		return 1;
+	}
+	return 0;
+}
+
+static size_t service(struct wh_transport *transport)
+{
+	struct wh_shm *t = wh_shm_of(transport);
+	struct epoll_event events[EPOLL_AT_ONCE];
+	size_t done = 0;
+	int n;
+
+	n = epoll_wait(t->epoll, events, EPOLL_AT_ONCE, 0);
+	for (int i = 0; i < n && !wh_shm_events_full(t); i++)
+		done += dispatch(t, &events[i]);
+	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
+		done += wh_shm_image_advance(t, image);
+	return done;
+}
+
+/* ---- create and destroy ------------------------------------------------------------------------------------------ */
+
+static void destroy(struct wh_transport *transport, bool forked)
+{
+	struct wh_shm *t = wh_shm_of(transport);
+	const int own[] = {t->timer, t->doorbell, t->epoll};
+
+	t->forked = forked;
+	while (t->images != NULL)
+		wh_shm_image_close(&t->images->base);
+	wh_shm_close_connections(t);
+	wh_shm_memory_free(&t->memory);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (own[i] >= 0)
+			close(own[i]);
+	free(t);
+}
+
+static enum whorl_result open_descriptors(struct wh_shm *t, struct wh_error *err)
+{
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (t->epoll < 0)
+		return wh_error_system(err, errno, "epoll_create1");
+	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (t->doorbell < 0)
+		return wh_error_system(err, errno, "eventfd");
+	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (t->timer < 0)
+		return wh_error_system(err, errno, "timerfd_create");
+	if (!wh_shm_watch(t, EPOLL_CTL_ADD, t->doorbell, WH_SHM_DOORBELL, 0) ||
+	    !wh_shm_watch(t, EPOLL_CTL_ADD, t->timer, WH_SHM_TIMER, 0))
+		return wh_error_system(err, errno, "epoll_ctl");
+	return WHORL_OK;
+}
+
+static const struct wh_transport_ops shm_ops = {
+	.name = "shm",
+	.image_open = wh_shm_image_open,
+	.image_close = wh_shm_image_close,
+	.post = wh_shm_post,
+	.freeze = wh_shm_freeze,
+	.service = service,
+	.next_event = next_event,
+	.arm = arm,
+	.disarm = disarm,
+	.wait = wait,
+	.wake = wake,
+	.fd = fd,
+	.control_send = wh_shm_control_send,
+	.leave = wh_shm_leave,
+	.destroy = destroy,
+};
+
+static void init(struct wh_shm *t, const struct wh_transport_config *config)
+{
+	t->base.ops = &shm_ops;
+	t->env = config->env;
+	memcpy(t->group, config->group, strlen(config->group) + 1);
+	t->node = config->node;
+	t->nodes = config->nodes;
+	t->user = geteuid();
+	t->huge_pages = (int)config->huge_pages;
+	t->epoll = t->doorbell = t->timer = t->listener = -1;
+	t->memory.fd = -1;
+	for (uint32_t i = 0; i < WH_SHM_STRANGERS; i++)
+		t->strangers[i].socket = -1;
+	for (uint32_t node = 0; node < t->nodes; node++)
+		t->peers[node] = (struct wh_shm_peer){
+			.node = node,
+			.state = node == t->node ? WH_SHM_SELF : WH_SHM_ABSENT,
+			.doorbell = -1,
+			.socket = -1,
+		};
+}
+
+enum whorl_result wh_shm_create(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
+				struct wh_error *err)
+{
+	enum whorl_result result;
+	struct wh_shm *t;
+
+	(void)ctx;
+	*out = NULL;
+	if (strlen(config->group) >= WH_SHM_GROUP_BYTES)
+		return wh_error_set(err, WHORL_INVALID, "the name of group %s has more than %d bytes", config->group,
+				    WH_SHM_GROUP_BYTES - 1);
+	t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->peers[0]));
+	if (t == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
+	init(t, config);
+	result = open_descriptors(t, err);
+	if (result == WHORL_OK)
+		result = wh_shm_memory_make(&t->memory, "whorl-status", WH_SHM_STATUS_BYTES, WH_HUGE_OFF, err);
+	if (result == WHORL_OK) {
+		t->status = (struct wh_shm_status *)(void *)t->memory.base;
+		result = wh_shm_meet_open(t, err);
+	}
+	if (result != WHORL_OK) {
+		destroy(&t->base, false);
+		return result;
+	}
+	*out = &t->base;
+	return WHORL_OK;
+}

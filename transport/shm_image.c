@@ -1,0 +1,310 @@
+/* shm_image.c - the image of a view: my row as a memory file of its own, the rows of the others as read-only maps.
+ *
+ * Each pair exchanges two messages: "here is my row" and "I have mapped yours". The image is ready when both have come
+ * from everybody: nobody can then miss what I push, nor I what they push.
+ *
+ * The bytes of a push are where they belong already, so posting is storing the words, in order and with release, and
+ * then looking whether somebody sleeps.
+ */
+#include "transport/shm_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/counter.h"
+
+#define SEND_AGAIN_NS (2 * WH_NS_PER_MS)
+
+/* ---- post and freeze --------------------------------------------------------------------------------------------- */
+
+/* After a full fence. An odd number that I have not rung for yet: it is going to sleep, and may have looked before my
+ * push. tests/models/doorbell.c */
+static void look_at(struct wh_shm *t, struct wh_shm_peer *peer)
+{
+	const uint64_t one = 1;
+	uint64_t parked;
+
+	if (peer->state != WH_SHM_MET)
+		return;
+	parked = wh_load_relaxed(&peer->status->parked); /* partner: arm() */
+	if (__builtin_expect((parked & 1) == 0 || parked == peer->rung, 1))
+		return;
+	peer->rung = parked;
+	wh_count(&t->rings, 1);
+	(void)!write(peer->doorbell, &one, sizeof(one)); /* a full counter is readable as well */
+}
+
+void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t count)
+{
+	struct wh_shm_image *image = (struct wh_shm_image *)base;
+	struct wh_shm *t = wh_shm_of(base->transport);
+	const uint32_t *looked_at = NULL;
+	bool rings = false;
+
+	for (size_t i = 0; i < count; i++) {
+		/* What was pushed before is seen before. Partner: the acquire load with which a peer reads the word. */
+		if (pushes[i].kind == WH_PUSH_WORD)
+			wh_store_release((wh_word *)(void *)(base->own + pushes[i].offset), pushes[i].value);
+		rings = rings || !pushes[i].quiet;
+	}
+	if (!rings)
+		return;
+	wh_fence_full(); /* the pushes, then the look. Partner: the fence in arm() */
+	for (size_t i = 0; i < count; i++) {
+		if (pushes[i].quiet || pushes[i].to == looked_at)
+			continue;
+		looked_at = pushes[i].to;
+		for (uint32_t k = 0; k < pushes[i].to_count; k++)
+			if (!image->rows[pushes[i].to[k]].frozen)
+				look_at(t, image->rows[pushes[i].to[k]].peer);
+	}
+}
+
+/* The copy ascends, and each load acquires: a guard that lies before what it guards is never newer than it. */
+void wh_shm_freeze(struct wh_image *base, uint32_t rank)
+{
+	struct wh_shm_image *image = (struct wh_shm_image *)base;
+	unsigned char *copy = image->frozen + rank * image->control_bytes;
+
+	if (rank == base->my_rank || image->rows[rank].frozen)
+		return;
+	image->rows[rank].frozen = true;
+	if (base->ready)
+		for (uint64_t at = 0; at < image->control_bytes; at += sizeof(wh_word)) {
+			const wh_word *from = (const wh_word *)(const void *)(image->row[rank] + at);
+
+			wh_store_relaxed((wh_word *)(void *)(copy + at), wh_load_acquire(from));
+		}
+	image->control[rank] = copy;
+}
+
+/* ---- becoming ready ---------------------------------------------------------------------------------------------- */
+
+static bool send_offer(struct wh_shm *t, struct wh_shm_image *image, struct wh_shm_peer *peer)
+{
+	struct wh_shm_offer offer = {
+		.head = wh_shm_head(WH_SHM_OFFER),
+		.view = image->base.view,
+		.layout_digest = image->layout_digest,
+		.members = image->base.members,
+		.rank = image->base.my_rank,
+		.row = wh_shm_memory_claim(&image->own, image->rows[image->base.my_rank].bytes, peer->pid == getpid()),
+	};
+
+	if (wh_shm_send(peer->socket, &offer, sizeof(offer), &image->own.fd, 1) == 0)
+		return true;
+	wh_shm_timer_start(t, SEND_AGAIN_NS);
+	return false;
+}
+
+static bool send_mapped(struct wh_shm *t, const struct wh_shm_image *image, const struct wh_shm_peer *peer)
+{
+	struct wh_shm_mapped mapped = {.head = wh_shm_head(WH_SHM_MAPPED), .view = image->base.view};
+
+	if (wh_shm_send(peer->socket, &mapped, sizeof(mapped), NULL, 0) == 0)
+		return true;
+	wh_shm_timer_start(t, SEND_AGAIN_NS);
+	return false;
+}
+
+/* Maps what the peer has offered. False: it did not fit, and has been refused. */
+static bool map_offered(struct wh_shm *t, const struct wh_shm_image *image, struct wh_shm_row *row,
+			const struct wh_shm_pending *pending)
+{
+	const struct wh_shm_offer *offer = &pending->offer;
+	struct wh_shm_peer *peer = row->peer;
+	struct wh_error err;
+
+	if (offer->layout_digest != image->layout_digest || offer->members != image->base.members ||
+	    offer->rank != (uint32_t)(row - image->rows) || offer->row.bytes != row->bytes) {
+		wh_shm_refuse(t, peer,
+			      "nodes %" PRIu32 " and %" PRIu32 " lay out view %" PRIu64
+			      " differently: their configurations are not the same",
+			      t->node, peer->node, offer->view);
+		return false;
+	}
+	if (wh_shm_view_map(&row->view, pending->fd, &offer->row, row->parts, row->part_count, peer->pid == getpid(),
+			    &err) == WHORL_OK)
+		return true;
+	wh_shm_refuse(t, peer, "row of node %" PRIu32 ": %s", peer->node, err.text);
+	return false;
+}
+
+static size_t map_row(struct wh_shm *t, const struct wh_shm_image *image, struct wh_shm_row *row)
+{
+	for (size_t i = 0; i < WH_SHM_PENDING; i++) {
+		struct wh_shm_pending *pending = &row->peer->pending[i];
+
+		if (!pending->there || pending->offer.view != image->base.view)
+			continue;
+		row->mapped = map_offered(t, image, row, pending);
+		if (pending->there) /* a refusal has closed it already */
+			close(pending->fd);
+		pending->there = false;
+		return 1;
+	}
+	return 0;
+}
+
+static size_t advance_row(struct wh_shm *t, struct wh_shm_image *image, struct wh_shm_row *row)
+{
+	size_t done = 0;
+
+	if (row->peer->state == WH_SHM_MET && !row->offered)
+		done += row->offered = send_offer(t, image, row->peer);
+	if (row->peer->state == WH_SHM_MET && !row->mapped && !wh_shm_events_full(t))
+		done += map_row(t, image, row);
+	if (row->peer->state == WH_SHM_MET && row->mapped && !row->told)
+		done += row->told = send_mapped(t, image, row->peer);
+	return done;
+}
+
+static void become_ready(struct wh_shm_image *image)
+{
+	for (uint32_t rank = 0; rank < image->base.members; rank++) {
+		image->row[rank] = rank == image->base.my_rank ? image->own.base : image->rows[rank].view.base;
+		if (!image->rows[rank].frozen)
+			image->control[rank] = image->row[rank];
+	}
+	image->base.row = image->row;
+	image->base.control = image->control;
+	image->base.ready = true;
+}
+
+size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image)
+{
+	bool ready = true, settled = true;
+	size_t done = 0;
+
+	if (image->settled)
+		return 0;
+	for (uint32_t rank = 0; rank < image->base.members; rank++) {
+		struct wh_shm_row *row = &image->rows[rank];
+
+		if (rank == image->base.my_rank)
+			continue;
+		done += advance_row(t, image, row);
+		ready = ready && row->mapped && row->confirmed;
+		settled = settled && row->offered && row->told;
+	}
+	if (ready && !image->base.ready) {
+		become_ready(image);
+		done++;
+	}
+	if (ready && settled) {
+		image->settled = true;
+		wh_shm_memory_let_go(&image->own);
+	}
+	return done;
+}
+
+void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t view)
+{
+	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
+		for (uint32_t rank = 0; image->base.view == view && rank < image->base.members; rank++)
+			if (image->rows[rank].peer == peer && image->rows[rank].offered)
+				image->rows[rank].confirmed = true;
+}
+
+/* ---- open and close ---------------------------------------------------------------------------------------------- */
+
+static bool allocate(struct wh_shm_image *image, const struct wh_image_spec *spec)
+{
+	size_t parts = 0;
+
+	for (uint32_t rank = 0; rank < spec->members; rank++)
+		parts += spec->rows[rank].part_count;
+	image->rows = calloc(spec->members, sizeof(*image->rows));
+	image->parts = calloc(parts + 1, sizeof(*image->parts));
+	image->frozen = calloc(spec->members, spec->control_bytes);
+	image->control = calloc(spec->members, sizeof(*image->control));
+	image->row = calloc(spec->members, sizeof(*image->row));
+	return image->rows != NULL && image->parts != NULL && image->frozen != NULL && image->control != NULL &&
+	       image->row != NULL;
+}
+
+static void copy_spec(struct wh_shm *t, struct wh_shm_image *image, const struct wh_image_spec *spec)
+{
+	struct wh_row_part *parts = image->parts;
+
+	for (uint32_t rank = 0; rank < spec->members; rank++) {
+		const struct wh_row_spec *from = &spec->rows[rank];
+
+		image->rows[rank] = (struct wh_shm_row){
+			.peer = &t->peers[from->node],
+			.node = from->node,
+			.bytes = from->bytes,
+			.parts = parts,
+			.part_count = from->part_count,
+		};
+		if (from->part_count > 0)
+			memcpy(parts, from->parts, from->part_count * sizeof(*parts));
+		parts += from->part_count;
+	}
+}
+
+/* What is half made is freed as well. */
+static void free_image(struct wh_shm_image *image)
+{
+	for (uint32_t rank = 0; image->rows != NULL && rank < image->base.members; rank++)
+		wh_shm_view_unmap(&image->rows[rank].view);
+	wh_shm_memory_free(&image->own);
+	free(image->row);
+	free(image->control);
+	free(image->frozen);
+	free(image->parts);
+	free(image->rows);
+	free(image);
+}
+
+enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
+				    struct wh_image **out, struct wh_error *err)
+{
+	struct wh_shm *t = wh_shm_of(transport);
+	struct wh_shm_image *image = calloc(1, sizeof(*image));
+	enum whorl_result result;
+
+	*out = NULL;
+	if (image == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for an image");
+	image->own.fd = -1;
+	image->base = (struct wh_image){
+		.ops = transport->ops,
+		.transport = transport,
+		.members = spec->members,
+		.my_rank = spec->my_rank,
+		.view = spec->view,
+	};
+	image->layout_digest = spec->layout_digest;
+	image->control_bytes = spec->control_bytes;
+	if (!allocate(image, spec)) {
+		free_image(image);
+		return wh_error_set(err, WHORL_MEMORY, "no memory for an image of %" PRIu32 " members", spec->members);
+	}
+	copy_spec(t, image, spec);
+	result = wh_shm_memory_make(&image->own, "whorl-row", spec->rows[spec->my_rank].bytes, t->huge_pages, err);
+	if (result != WHORL_OK) {
+		free_image(image);
+		return result;
+	}
+	image->base.own = image->own.base;
+	image->next = t->images;
+	t->images = image;
+	wh_shm_image_advance(t, image);
+	*out = &image->base;
+	return WHORL_OK;
+}
+
+void wh_shm_image_close(struct wh_image *base)
+{
+	struct wh_shm *t = wh_shm_of(base->transport);
+	struct wh_shm_image **link = &t->images;
+
+	while (*link != (struct wh_shm_image *)base)
+		link = &(*link)->next;
+	*link = (*link)->next;
+	free_image((struct wh_shm_image *)base);
+}

@@ -1,0 +1,225 @@
+/* shm_peer.c - what becomes of a connection: messages of the peer, its end, and my own leaving.
+ *
+ * A connection's end is how death is noticed: the kernel closes what a killed process had open.
+ */
+#include "transport/shm_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define PACKETS_AT_ONCE 8
+
+/* ---- the end of a connection ------------------------------------------------------------------------------------- */
+
+/* Out of epoll by name, and an end for the other side too: a forked child may hold the same socket, which would keep
+ * both alive. That child itself only closes. */
+void wh_shm_hang_up(struct wh_shm *t, int *socket)
+{
+	if (*socket < 0)
+		return;
+	if (!t->forked) {
+		(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, *socket, NULL);
+		(void)shutdown(*socket, SHUT_RDWR);
+	}
+	close(*socket);
+	*socket = -1;
+}
+
+/* What belongs to the connection goes; rows that are mapped stay, they belong to images. */
+void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_shm_peer_state state)
+{
+	peer->state = state;
+	wh_shm_hang_up(t, &peer->socket);
+	if (peer->doorbell >= 0)
+		close(peer->doorbell);
+	peer->doorbell = -1;
+	peer->status = NULL;
+	wh_shm_view_unmap(&peer->view);
+	for (size_t i = 0; i < WH_SHM_PENDING; i++) {
+		if (peer->pending[i].there)
+			close(peer->pending[i].fd);
+		peer->pending[i].there = false;
+	}
+}
+
+void wh_shm_refuse(struct wh_shm *t, struct wh_shm_peer *peer, const char *format, ...)
+{
+	char reason[WH_SHM_REASON_BYTES];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(reason, sizeof(reason), format, args);
+	va_end(args);
+	if (peer->socket >= 0)
+		wh_shm_send_refusal(peer->socket, reason);
+	wh_shm_event_text(t, WH_EVENT_REFUSED, peer->node, "refused node %" PRIu32 " (pid %d): %s", peer->node,
+			  (int)peer->pid, reason);
+	wh_shm_end_connection(t, peer, WH_SHM_GONE);
+}
+
+static void be_refused(struct wh_shm *t, struct wh_shm_peer *peer, const char *reason)
+{
+	wh_shm_event_text(t, WH_EVENT_REFUSED, peer->node, "refused by node %" PRIu32 " (pid %d): %s", peer->node,
+			  (int)peer->pid, reason);
+	wh_shm_end_connection(t, peer, WH_SHM_GONE);
+}
+
+static void lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)
+{
+	bool met = peer->state == WH_SHM_MET;
+	bool left = met && wh_load_acquire(&peer->status->left) == 1;
+
+	if (!met) { /* called, and not answered */
+		wh_shm_end_connection(t, peer, WH_SHM_ABSENT);
+		wh_shm_timer_start(t, t->retry_ns);
+		return;
+	}
+	wh_shm_end_connection(t, peer, WH_SHM_GONE);
+	if (t->left)
+		return; /* peers hang up because I did */
+	if (left)
+		wh_shm_event_text(t, WH_EVENT_PEER_LEFT, peer->node, "node %" PRIu32 " (pid %d) has left", peer->node,
+				  (int)peer->pid);
+	else
+		wh_shm_event_text(t, WH_EVENT_PEER_DOWN, peer->node, "node %" PRIu32 " (pid %d) %s", peer->node,
+				  (int)peer->pid, how);
+}
+
+/* ---- a peer speaks ----------------------------------------------------------------------------------------------- */
+
+/* Kept until my own image of that view is open and maps it (wh_shm_image_advance). */
+static void keep_offer(struct wh_shm_peer *peer, struct wh_shm_packet *packet)
+{
+	struct wh_shm_pending *place = &peer->pending[0];
+
+	for (size_t i = 0; i < WH_SHM_PENDING; i++) {
+		struct wh_shm_pending *p = &peer->pending[i];
+
+		if (!p->there) {
+			place = p;
+			break;
+		}
+		if (p->offer.view < place->offer.view)
+			place = p;
+	}
+	if (place->there)
+		close(place->fd);
+	*place = (struct wh_shm_pending){.there = true, .fd = packet->fds[0], .offer = packet->offer};
+	packet->fds[0] = -1;
+}
+
+/* What each kind of message means in the states in which a connection is open. */
+static void hear_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
+{
+	bool met = peer->state == WH_SHM_MET;
+
+	switch ((enum wh_shm_kind)packet->head.kind) {
+	case WH_SHM_REFUSED:
+		be_refused(t, peer, packet->refused.reason);
+		return;
+	case WH_SHM_HELLO:
+		if (met)
+			break;
+		if (wh_shm_welcome(t, peer, packet))
+			peer->state = WH_SHM_MET;
+		return;
+	case WH_SHM_OFFER:
+		if (!met)
+			break;
+		keep_offer(peer, packet);
+		return;
+	case WH_SHM_MAPPED:
+		if (!met)
+			break;
+		wh_shm_image_confirmed(t, peer, packet->mapped.view);
+		return;
+	case WH_SHM_CONTROL:
+		if (!met)
+			break;
+		wh_shm_event(t, WH_EVENT_CONTROL, peer->node, packet->control.bytes,
+			     packet->bytes - sizeof(packet->control.head));
+		return;
+	case WH_SHM_KINDS:
+		break;
+	}
+	lose(t, peer, "has broken the protocol: its message does not belong here");
+}
+
+void wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer)
+{
+	struct wh_shm_packet packet;
+
+	for (int n = 0; n < PACKETS_AT_ONCE && peer->socket >= 0 && !wh_shm_events_full(t); n++) {
+		switch (wh_shm_receive(peer->socket, &packet)) {
+		case WH_SHM_NOTHING:
+			return;
+		case WH_SHM_PACKET:
+			hear_peer(t, peer, &packet);
+			wh_shm_packet_close(&packet);
+			break;
+		case WH_SHM_HUNG_UP:
+			lose(t, peer, "has died, or closed its connection");
+			return;
+		case WH_SHM_GARBAGE:
+			lose(t, peer, "has broken the protocol, or sent descriptors that this process has no room for");
+			return;
+		}
+	}
+}
+
+/* ---- control messages and leaving -------------------------------------------------------------------------------- */
+
+enum whorl_result wh_shm_control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count)
+{
+	struct wh_shm *t = wh_shm_of(transport);
+	struct wh_shm_control control = {.head = wh_shm_head(WH_SHM_CONTROL)};
+	const struct wh_shm_peer *peer;
+	int error;
+
+	if (node >= t->nodes || node == t->node || count > WH_CONTROL_MAX)
+		return WHORL_INVALID;
+	peer = &t->peers[node];
+	if (peer->state == WH_SHM_GONE)
+		return WHORL_MEMBER_GONE;
+	if (peer->state != WH_SHM_MET)
+		return WHORL_AGAIN;
+	memcpy(control.bytes, bytes, count);
+	error = wh_shm_send(peer->socket, &control, sizeof(control.head) + count, NULL, 0);
+	if (error == 0)
+		return WHORL_OK;
+	return error == EPIPE || error == ECONNRESET ? WHORL_MEMBER_GONE : WHORL_AGAIN;
+}
+
+/* No message, which a full queue would not take: a word that whoever sees the connection end looks at. What was sent
+ * before is still received. */
+void wh_shm_leave(struct wh_transport *transport)
+{
+	struct wh_shm *t = wh_shm_of(transport);
+
+	t->left = true;
+	wh_store_release(&t->status->left, 1); /* before the end that peers see; partner: lose() */
+	wh_shm_hang_up(t, &t->listener);
+	for (uint32_t i = 0; i < WH_SHM_STRANGERS; i++)
+		wh_shm_hang_up(t, &t->strangers[i].socket);
+	for (uint32_t node = 0; node < t->nodes; node++) {
+		if (t->peers[node].state == WH_SHM_CALLED)
+			wh_shm_end_connection(t, &t->peers[node], WH_SHM_ABSENT);
+		if (t->peers[node].state == WH_SHM_MET)
+			(void)shutdown(t->peers[node].socket, SHUT_WR);
+	}
+}
+
+void wh_shm_close_connections(struct wh_shm *t)
+{
+	wh_shm_hang_up(t, &t->listener);
+	for (uint32_t i = 0; i < WH_SHM_STRANGERS; i++)
+		wh_shm_hang_up(t, &t->strangers[i].socket);
+	for (uint32_t node = 0; node < t->nodes; node++)
+		wh_shm_end_connection(t, &t->peers[node], WH_SHM_GONE);
+}
