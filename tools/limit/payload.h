@@ -1,8 +1,8 @@
 /* payload.h - what a benchmark writes into its messages, and how it reads them.
  *
  * The sender fills every byte and each receiver reads every byte, with these two functions; the limit (limit.h) uses
- * the same two, so that a run and its limit differ by the protocol alone. Both are plain loops over eight independent
- * lanes of 64-bit words, which compilers turn into vector instructions.
+ * the same two, so that a run and its limit differ by the protocol alone. Both are plain loops over 64-bit words, which
+ * compilers turn into vector instructions.
  */
 #ifndef WH_TOOLS_LIMIT_PAYLOAD_H
 #define WH_TOOLS_LIMIT_PAYLOAD_H
@@ -13,7 +13,7 @@
 /* An odd number with bits all over: spreads small numbers (2^64 divided by the golden ratio). */
 #define WH_PAYLOAD_SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
-/* Word k of the message becomes seed + k * WH_PAYLOAD_SPREAD; a last partial word is cut off. `data` is aligned to 8. */
+/* Word k of the message becomes seed + k; a last partial word is cut off. `data` is aligned to 8. */
 void wh_payload_fill(void *data, size_t bytes, uint64_t seed);
 
 /* A digest of all bytes and of their number: any change of a single word changes it. `data` is aligned to 8. It guards

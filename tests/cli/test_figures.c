@@ -1,0 +1,231 @@
+/* test_figures.c - what the figures of a benchmark rest on: the payload, the histogram, the crew, the limit. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/env.h"
+#include "tests/harness.h"
+#include "tools/histogram.h"
+#include "tools/limit/limit.h"
+#include "tools/limit/payload.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- payload ---------------------------------------------------------------------------------------------------------*/
+
+#define MOST 300
+
+static _Alignas(16) unsigned char message[MOST + 16];
+
+/* Exactly `bytes` bytes are written, whatever their number. */
+START_TEST(fill_writes_all_and_no_more)
+{
+	for (size_t bytes = 0; bytes <= MOST; bytes++) {
+		uint64_t word;
+
+		memset(message, 0xee, sizeof message);
+		wh_payload_fill(message, bytes, 77);
+		for (size_t i = 0; i + 8 <= bytes; i += 8) {
+			memcpy(&word, message + i, 8);
+			ck_assert_uint_eq(word, 77 + i / 8);
+		}
+		word = 77 + bytes / 8;
+		ck_assert_int_eq(memcmp(message + bytes / 8 * 8, &word, bytes % 8), 0);
+		for (size_t i = bytes; i < sizeof message; i++)
+			ck_assert_uint_eq(message[i], 0xee);
+	}
+}
+END_TEST
+
+/* Every single bit, the length, and the places of words count; what lies behind the message does not. */
+START_TEST(digest_reads_all_and_no_more)
+{
+	for (size_t bytes = 1; bytes <= MOST; bytes += bytes < 20 ? 1 : 17) {
+		uint64_t digest;
+
+		wh_payload_fill(message, bytes, 123);
+		digest = wh_payload_digest(message, bytes);
+		for (size_t bit = 0; bit < 8 * bytes; bit++) {
+			message[bit / 8] ^= (unsigned char)(1 << bit % 8);
+			ck_assert_uint_ne(wh_payload_digest(message, bytes), digest);
+			message[bit / 8] ^= (unsigned char)(1 << bit % 8);
+		}
+		message[bytes] ^= 1;
+		ck_assert_uint_eq(wh_payload_digest(message, bytes), digest);
+		ck_assert_uint_ne(wh_payload_digest(message, bytes - 1), digest);
+	}
+}
+END_TEST
+
+START_TEST(digest_sees_words_change_places)
+{
+	uint64_t words[32], digest, kept;
+
+	wh_payload_fill(words, sizeof words, 5);
+	digest = wh_payload_digest(words, sizeof words);
+	for (size_t a = 0; a < COUNT(words); a++)
+		for (size_t b = 0; b < a; b++) {
+			kept = words[a];
+			words[a] = words[b];
+			words[b] = kept;
+			ck_assert_uint_ne(wh_payload_digest(words, sizeof words), digest);
+			words[b] = words[a];
+			words[a] = kept;
+		}
+	ck_assert_uint_eq(wh_payload_digest(words, sizeof words), digest);
+}
+END_TEST
+
+START_TEST(zeros_of_other_lengths_differ)
+{
+	memset(message, 0, sizeof message);
+	for (size_t a = 0; a <= MOST; a++)
+		for (size_t b = 0; b < a; b++)
+			ck_assert_uint_ne(wh_payload_digest(message, a), wh_payload_digest(message, b));
+}
+END_TEST
+
+/* ---- histogram ---------------------------------------------------------------------------------------------------------*/
+
+START_TEST(histogram_error_is_bounded)
+{
+	for (uint64_t value = 0; value < UINT64_C(1) << (WH_HISTOGRAM_TOP - 1); value += 1 + value / 777) {
+		struct wh_histogram histogram = {0};
+		double found;
+
+		wh_histogram_add(&histogram, value);
+		wh_histogram_add(&histogram, UINT64_MAX); /* so that the median is not the greatest */
+		found = wh_histogram_quantile(&histogram, 0.5);
+		ck_assert_double_le(fabs(found - (double)value), 0.016 * (double)value);
+	}
+}
+END_TEST
+
+START_TEST(histogram_quantiles)
+{
+	struct wh_histogram a = {0}, b = {0};
+
+	ck_assert_double_eq(wh_histogram_quantile(&a, 0.5), 0);
+	for (uint64_t value = 1; value <= 1000; value++)
+		wh_histogram_add(value % 2 ? &a : &b, value);
+	wh_histogram_merge(&a, &b);
+	ck_assert_uint_eq(a.count, 1000);
+	ck_assert_double_eq_tol(wh_histogram_quantile(&a, 0.5), 500, 8);
+	ck_assert_double_eq_tol(wh_histogram_quantile(&a, 0.99), 990, 16);
+	ck_assert_double_eq(wh_histogram_quantile(&a, 1), 1000);
+}
+END_TEST
+
+/* ---- crew --------------------------------------------------------------------------------------------------------------*/
+
+struct crowd {
+	struct wh_phase phase;
+	wh_word said[4]; /* by each worker */
+};
+
+static int follow(void *ctx, uint32_t worker)
+{
+	struct crowd *crowd = ctx;
+
+	while (wh_phase_get(&crowd->phase) == 0)
+		wh_phase_wait(&crowd->phase, 0, 10000);
+	wh_store_release(&crowd->said[worker], 1);
+	return (int)worker;
+}
+
+/* Processes and threads alike: they share memory, follow the phase, and each end is told once. */
+START_TEST(crew_follows_and_ends)
+{
+	struct crowd *crowd = wh_shared_alloc(sizeof *crowd);
+	bool seen[4] = {false};
+	struct wh_watch watch;
+	struct wh_crew crew;
+	struct wh_error err;
+	uint32_t worker;
+	int status;
+
+	ck_assert_int_eq(wh_watch_open(&watch, &err), WHORL_OK);
+	ck_assert_int_eq(wh_crew_start(&crew, &watch, 4, _i == 0, follow, crowd, &err), WHORL_OK);
+	ck_assert(!wh_crew_reap(&crew, &worker, &status));
+	wh_phase_set(&crowd->phase, 1);
+	while (crew.running > 0) {
+		if (!wh_crew_reap(&crew, &worker, &status)) {
+			wh_watch_wait(&watch, 10000);
+			continue;
+		}
+		ck_assert(!seen[worker]);
+		seen[worker] = true;
+		ck_assert(WIFEXITED(status));
+		ck_assert_int_eq(WEXITSTATUS(status), (int)worker);
+		ck_assert_uint_eq(wh_load_acquire(&crowd->said[worker]), 1);
+	}
+	ck_assert(wh_crew_end(&crew, 0));
+	wh_watch_close(&watch);
+	wh_shared_free(crowd, sizeof *crowd);
+}
+END_TEST
+
+/* ---- limit -------------------------------------------------------------------------------------------------------------*/
+
+static const struct {
+	uint32_t nodes, window, bytes;
+	bool processes, caller;
+} limits[] = {
+	{2, 10, 1000, true, false}, {2, 10, 1000, true, true}, {3, 1, 0, true, false}, {2, 100, 1, false, false},
+	{3, 1000, 128, false, true}, {1, 1, 65536, true, true},
+};
+
+/* It moves bytes, in all the shapes of a run. */
+START_TEST(limit_moves_bytes)
+{
+	const uint32_t all[] = {0, 1, 2};
+	struct wh_limit_ring rings[3];
+	struct wh_limit_plan plan = {.nodes = limits[_i].nodes,
+				     .rings = rings,
+				     .ring_count = limits[_i].nodes,
+				     .processes = limits[_i].processes,
+				     .caller = limits[_i].caller,
+				     .measure_ms = 20};
+	struct wh_limit_result result;
+	struct wh_watch watch;
+	struct wh_error err;
+
+	for (uint32_t n = 0; n < plan.nodes; n++)
+		rings[n] = (struct wh_limit_ring){.writer = n,
+						  .readers = all,
+						  .reader_count = plan.nodes,
+						  .window = limits[_i].window,
+						  .bytes = limits[_i].bytes};
+	ck_assert_int_eq(wh_watch_open(&watch, &err), WHORL_OK);
+	ck_assert_int_eq(wh_limit_measure(&plan, &watch, &result, &err), WHORL_OK);
+	wh_watch_close(&watch);
+	ck_assert_double_gt(result.messages_per_s, 0);
+	ck_assert_double_eq_tol(result.bytes_per_s, result.messages_per_s * limits[_i].bytes,
+				result.messages_per_s * limits[_i].bytes * 1e-3 + 1e-9);
+	ck_assert(result.publish_every == 1 || result.publish_every == 8 || result.publish_every == 64);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("figures");
+	TCase *tcase = tcase_create("figures");
+
+	tcase_set_timeout(tcase, 0);
+	tcase_add_test(tcase, fill_writes_all_and_no_more);
+	tcase_add_test(tcase, digest_reads_all_and_no_more);
+	tcase_add_test(tcase, digest_sees_words_change_places);
+	tcase_add_test(tcase, zeros_of_other_lengths_differ);
+	tcase_add_test(tcase, histogram_error_is_bounded);
+	tcase_add_test(tcase, histogram_quantiles);
+	tcase_add_loop_test(tcase, crew_follows_and_ends, 0, 2);
+	tcase_add_loop_test(tcase, limit_moves_bytes, 0, COUNT(limits));
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
