@@ -32,11 +32,17 @@ static enum whorl_result copy_row(struct sim_row *row, const struct wh_row_spec 
 {
 	row->node = spec->node;
 	row->bytes = spec->bytes;
-	row->part_count = spec->part_count;
 	row->parts = calloc(spec->part_count + 1, sizeof(*row->parts));
 	if (row->parts == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated row");
-	memcpy(row->parts, spec->parts, spec->part_count * sizeof(*row->parts));
+	for (size_t i = 0; i < spec->part_count; i++) { /* a push may go across parts that are neighbours */
+		struct wh_row_part *last = &row->parts[row->part_count - (row->part_count > 0)];
+
+		if (row->part_count > 0 && spec->parts[i].offset == last->offset + last->bytes)
+			last->bytes += spec->parts[i].bytes;
+		else
+			row->parts[row->part_count++] = spec->parts[i];
+	}
 	return map_row(row, mine, err);
 }
 

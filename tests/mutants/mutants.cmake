@@ -1,0 +1,329 @@
+# mutants.cmake - mechanisms that are taken out of the library one at a time, to see a test fail for each.
+#
+# mutant(NAME name FILE file [COMPILE source...] REMOVES what TEXT [[...]] REPLACEMENT [[...]])
+#
+# TEXT, which is in FILE exactly once, becomes REPLACEMENT. What is compiled anew is FILE, or COMPILE if that is a header.
+# The text stands here as it stands there, tabs and all: whoever changes the one is led to the other by the build.
+
+# ---- the order of slots and guard (T2, T3, T4) ----
+
+mutant(NAME guard-first FILE predicates/send.c
+	REMOVES "slots before guard: the guard is posted first"
+	TEXT [[
+	mc->announced = ring->sent;
+	push_slots(mc, first, count);
+]]
+	REPLACEMENT [[
+	mc->announced = ring->sent;
+	wh_announce(mc);
+	push_slots(mc, first, count);
+]])
+
+mutant(NAME guard-live FILE predicates/send.c
+	REMOVES "the guard is copied when posted (T4): it is read from the row when it leaves"
+	TEXT [[
+	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.guard, guard, mc->peers);
+]]
+	REPLACEMENT [[
+	wh_store_release((wh_word *)(void *)(mc->config.sst->image->own + mc->config.columns.guard.offset), guard);
+	wh_push_bytes(mc->config.pushes, mc->config.columns.guard.offset, 8, mc->peers.ranks, mc->peers.count);
+]])
+
+mutant(NAME one-push FILE predicates/send.c
+	REMOVES "the guard travels in a later push than its slots (T3): one range holds both"
+	TEXT [[
+	push_range(mc, first, before_wrap);
+]]
+	REPLACEMENT [[
+	uint32_t guard_at = mc->config.columns.guard.offset;
+	uint64_t end = wh_slot_payload(&mc->config.ring->slots, first) +
+		       (uint64_t)before_wrap * mc->config.ring->slots.payload_stride;
+
+	if (mc->config.subgroup == 0) { /* its ring lies behind the columns */
+		mc->guard = wh_guard_make(mc->covered, mc->announced);
+		wh_store_release((wh_word *)(void *)(mc->config.sst->image->own + guard_at), mc->guard);
+		wh_push_bytes(mc->config.pushes, guard_at, end - guard_at, mc->peers.ranks, mc->peers.count);
+	} else {
+		push_range(mc, first, before_wrap);
+	}
+]])
+
+mutant(NAME wrap-forgotten FILE predicates/send.c
+	REMOVES "the second range of a batch that wraps"
+	TEXT [[
+	if (before_wrap < count)
+]]
+	REPLACEMENT [[
+	if (before_wrap > count)
+]])
+
+mutant(NAME announced-unchecked FILE predicates/deliver.c
+	REMOVES "only announced slots are read"
+	TEXT [[
+	if (sender->next == sender->announced)
+		return false;
+]]
+	REPLACEMENT "")
+
+# ---- the window ----
+
+mutant(NAME window-on-received FILE predicates/send.c
+	REMOVES "the window counts what is delivered: it counts what is received"
+	TEXT [[
+	uint64_t least = ordered ? mc->delivered_num : mc->senders[c->me].next;
+]]
+	REPLACEMENT [[
+	struct wh_counter_col received_num = c->columns.received_num;
+	uint64_t least = ordered ? mc->received_num : mc->senders[c->me].next;
+
+	for (uint32_t i = 0; ordered && i < mc->peers.count; i++)
+		if (wh_sst_observe(c->sst, mc->peers.ranks[i], received_num) < least)
+			least = wh_sst_observe(c->sst, mc->peers.ranks[i], received_num);
+	if (ordered)
+		return least;
+]])
+
+mutant(NAME window-plus-one FILE smc/ring.c
+	REMOVES "the window is not one more than it is"
+	TEXT [[
+	wh_store_release(&ring->limit, ring->freed + ring->slots.window);
+]]
+	REPLACEMENT [[
+	wh_store_release(&ring->limit, ring->freed + ring->slots.window + 1);
+]])
+
+mutant(NAME window-frees-one-early FILE predicates/send.c
+	REMOVES "a slot is free when all have delivered it: one is freed before"
+	TEXT [[
+		if (header.round * mc->config.sender_count + (uint32_t)mc->config.me >= least)
+]]
+	REPLACEMENT [[
+		if (header.round * mc->config.sender_count + (uint32_t)mc->config.me > least)
+]])
+
+mutant(NAME window-skips-one FILE predicates/send.c
+	REMOVES "all members count for the window: one is left out"
+	TEXT [[
+	for (uint32_t i = 0; i < mc->peers.count; i++) {
+		uint32_t rank = mc->peers.ranks[i];
+]]
+	REPLACEMENT [[
+	for (uint32_t i = 1; i < mc->peers.count; i++) {
+		uint32_t rank = mc->peers.ranks[i];
+]])
+
+mutant(NAME window-skips-me FILE predicates/send.c
+	REMOVES "all members count for the window: the sender itself is left out"
+	TEXT [[
+	uint64_t least = ordered ? mc->delivered_num : mc->senders[c->me].next;
+]]
+	REPLACEMENT [[
+	uint64_t least = mc->peers.count > 0 ? UINT64_MAX : ordered ? mc->delivered_num : mc->senders[c->me].next;
+]])
+
+mutant(NAME window-never-told FILE smc/ring.c
+	REMOVES "who waits for the window is told of room"
+	TEXT [[
+	if (wh_load_relaxed(&ring->starved) != 0 && wh_exchange(&ring->starved, 0) != 0)
+]]
+	REPLACEMENT [[
+	if (wh_load_relaxed(&ring->starved) > 1)
+]])
+
+# ---- rounds and nulls ----
+
+mutant(NAME null-swapped FILE predicates/null.c
+	REMOVES "who ranks above owes one round less: above and below are swapped"
+	TEXT [[
+		uint64_t target = j > me || covered == 0 ? covered : covered - 1;
+]]
+	REPLACEMENT [[
+		uint64_t target = j < me || covered == 0 ? covered : covered - 1;
+]])
+
+mutant(NAME null-too-far FILE predicates/null.c
+	REMOVES "nulls end where others have covered: they go one further"
+	TEXT [[
+		uint64_t target = j > me || covered == 0 ? covered : covered - 1;
+]]
+	REPLACEMENT [[
+		uint64_t target = j > me && covered > 0 ? covered + 1 : covered;
+]])
+
+mutant(NAME no-nulls FILE predicates/null.c
+	REMOVES "rounds that are owed are covered"
+	TEXT [[
+	if (mc->covered >= owed)
+		return 0;
+]]
+	REPLACEMENT [[
+	if (mc->covered >= owed || owed > 0)
+		return 0;
+]])
+
+mutant(NAME null-unannounced FILE predicates/multicast.c
+	REMOVES "the guard leaves after null: nulls are told with the next message only"
+	TEXT [[
+	size_t work = wh_send(mc);
+	size_t taken = wh_receive(mc);
+
+	if (mc->config.switches.null_sends)
+		work += wh_null(mc);
+	wh_announce(mc);
+]]
+	REPLACEMENT [[
+	size_t work = wh_send(mc);
+	size_t taken = wh_receive(mc);
+
+	if (work > 0)
+		wh_announce(mc);
+	if (mc->config.switches.null_sends)
+		work += wh_null(mc);
+]])
+
+mutant(NAME round-at-claim FILE predicates/send.c
+	REMOVES "the loop alone gives out rounds: a message has the round of its claim number"
+	TEXT [[
+			      (struct wh_slot_header){.round = mc->covered++, .bytes = bytes, .aborted = aborted});
+]]
+	REPLACEMENT [[
+			      (struct wh_slot_header){.round = ring->sent, .bytes = bytes, .aborted = aborted});
+		if (mc->covered <= ring->sent)
+			mc->covered = ring->sent + 1;
+]])
+
+mutant(NAME commit-order-ignored FILE smc/ring.h COMPILE predicates/send.c
+	REMOVES "only the finished prefix leaves: a slot that was finished once is taken as finished"
+	TEXT [[
+	if (mark >> 1 != number + 1)
+		return false;
+]]
+	REPLACEMENT [[
+	if (mark >> 1 == 0 || number >= wh_load_relaxed(&ring->claim) >> 16)
+		return false;
+]])
+
+mutant(NAME abort-leaves-hole FILE predicates/send.c
+	REMOVES "an abort is a slot with a round: it is counted, and has none"
+	TEXT [[
+		wh_slot_write(&ring->slots, ring->row, ring->sent_slot,
+			      (struct wh_slot_header){.round = mc->covered++, .bytes = bytes, .aborted = aborted});
+]]
+	REPLACEMENT [[
+		if (!aborted)
+			wh_slot_write(&ring->slots, ring->row, ring->sent_slot,
+				      (struct wh_slot_header){.round = mc->covered++, .bytes = bytes});
+]])
+
+# ---- receiving and delivering ----
+
+mutant(NAME received-ignores-one FILE predicates/receive.c
+	REMOVES "received_num is the least over all senders: the last is left out"
+	TEXT [[
+	for (uint64_t s = 0; s < senders; s++) {
+]]
+	REPLACEMENT [[
+	for (uint64_t s = 0; s + (senders > 1) < senders; s++) {
+]])
+
+mutant(NAME slot-taken-early FILE predicates/receive.c
+	REMOVES "without receive batching a slot is taken in with its round: it is taken in one round before"
+	TEXT [[
+		    wh_slot_read(&sender->slots, mc->config.sst->image->row[sender->rank], slot).round < covered)
+]]
+	REPLACEMENT [[
+		    wh_slot_read(&sender->slots, mc->config.sst->image->row[sender->rank], slot).round <= covered)
+]])
+
+mutant(NAME unstable FILE predicates/deliver.c
+	REMOVES "stability: what this member has received is delivered, whoever else has"
+	TEXT [[
+	for (uint32_t i = 0; i < mc->peers.count && least > mc->delivered_num; i++) {
+]]
+	REPLACEMENT [[
+	for (uint32_t i = 0; i < 0 * mc->peers.count; i++) {
+]])
+
+mutant(NAME unstable-by-one FILE predicates/deliver.c
+	REMOVES "stability asks all members: one is left out"
+	TEXT [[
+	for (uint32_t i = 0; i < mc->peers.count && least > mc->delivered_num; i++) {
+]]
+	REPLACEMENT [[
+	for (uint32_t i = 1; i < mc->peers.count && least > mc->delivered_num; i++) {
+]])
+
+mutant(NAME delivered-before-upcall FILE predicates/deliver.c
+	REMOVES "delivered_num is pushed after the upcalls have returned"
+	TEXT [[
+	messages = deliver_below(mc, limit);
+	flush_run(mc);
+]]
+	REPLACEMENT [[
+	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_num, limit, mc->peers);
+	wh_pushes_post(mc->config.pushes);
+	messages = deliver_below(mc, limit);
+	flush_run(mc);
+]])
+
+mutant(NAME delivered-untold FILE predicates/deliver.c
+	REMOVES "delivered_num is pushed"
+	TEXT [[
+	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_num, mc->delivered_num,
+		       mc->peers);
+]]
+	REPLACEMENT [[
+	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_num, mc->delivered_num,
+		       (struct wh_to){NULL, 0});
+]])
+
+mutant(NAME unordered-before-upcall FILE predicates/deliver.c
+	REMOVES "unordered: delivered_of is pushed after the upcalls have returned"
+	TEXT [[
+			messages += !header.aborted;
+		flush_run(mc);
+		if (sender->next == from)
+			continue;
+]]
+	REPLACEMENT [[
+			messages += !header.aborted;
+		if (sender->next != from)
+			wh_sst_publish_array(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_of, s,
+					     sender->next, to);
+		wh_pushes_post(mc->config.pushes);
+		flush_run(mc);
+		if (sender->next == from)
+			continue;
+]])
+
+# ---- the doorbell ----
+
+mutant(NAME no-last-look FILE predicates/loop.c
+	REMOVES "a look is taken between arming and sleeping"
+	TEXT [[
+	work = serve(loop);
+	work += wh_loop_step(loop);
+	if (work > 0)
+]]
+	REPLACEMENT [[
+	work = serve(loop);
+	if (work > 0)
+]])
+
+mutant(NAME commit-does-not-ring FILE base/gate.h COMPILE group/send.c
+	REMOVES "a commit rings the loop that sleeps"
+	TEXT [[
+		gate->wake(gate->ctx);
+]]
+	REPLACEMENT [[
+		(void)gate;
+]])
+
+mutant(NAME heartbeat-rings FILE membership/heartbeat.c
+	REMOVES "heartbeats do not ring"
+	TEXT [[
+	wh_sst_publish_quiet(heartbeat->sst,
+]]
+	REPLACEMENT [[
+	wh_sst_publish(heartbeat->sst,
+]])

@@ -1,0 +1,18 @@
+# mutate.cmake - makes one mutated copy of a source file:
+#     cmake -D IN=file -D OUT=file -D EDIT=directory -P mutate.cmake
+# EDIT holds the files `text` and `replacement`. Fails if the text is not in the file exactly once.
+
+file(READ ${IN} source)
+file(READ ${EDIT}/text text)
+file(READ ${EDIT}/replacement replacement)
+string(REGEX REPLACE "\n$" "" text "${text}") # so that it may end within a line
+string(REGEX REPLACE "\n$" "" replacement "${replacement}")
+string(FIND "${source}" "${text}" first)
+string(FIND "${source}" "${text}" last REVERSE)
+if(first EQUAL -1)
+	message(FATAL_ERROR "tests/mutants/mutants.cmake: ${IN} does not contain:\n${text}")
+elseif(NOT first EQUAL last)
+	message(FATAL_ERROR "tests/mutants/mutants.cmake: ${IN} contains more than once:\n${text}")
+endif()
+string(REPLACE "${text}" "${replacement}" source "${source}")
+file(WRITE ${OUT} "${source}")
