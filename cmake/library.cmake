@@ -22,6 +22,8 @@ endforeach()
 set_target_properties(whorl PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 if(WHORL_SANITIZE)
 	target_link_options(whorl PRIVATE -fsanitize=${WHORL_SANITIZE})
+else()
+	target_link_options(whorl PRIVATE -Wl,--no-undefined)
 endif()
 
 # For the command and the tests: the archive with a view of its inside, which a stranger does not get.
