@@ -5,9 +5,11 @@
 # parts behind the colon; it may name only parts that stand above it here, so the arrows cannot form a cycle. Headers
 # called *_int.h are private to their part.
 
+set(public "include/whorl/result include/whorl/message include/whorl")
 set(WHORL_EDGES
 	"include/whorl/result  :"
-	"include/whorl         : include/whorl/result"
+	"include/whorl/message :"
+	"include/whorl         : include/whorl/result include/whorl/message"
 	"base                  : include/whorl/result"
 	"conf                  : include/whorl/result base"
 	"transport             : include/whorl/result base"
@@ -15,11 +17,11 @@ set(WHORL_EDGES
 	"predicates/loop       : include/whorl/result base transport sst"
 	"membership            : include/whorl/result base transport sst predicates/loop"
 	"smc                   : include/whorl/result base transport sst"
-	"predicates            : include/whorl/result base transport sst smc predicates/loop"
-	"group                 : include/whorl/result include/whorl base conf transport sst smc predicates predicates/loop membership"
+	"predicates            : include/whorl/result include/whorl/message base transport sst smc predicates/loop"
+	"group                 : ${public} base conf transport sst smc predicates predicates/loop membership"
 	"tools/limit           : include/whorl/result base"
-	"tools                 : include/whorl/result include/whorl base conf group tools/limit"
-	"examples              : include/whorl/result include/whorl"
+	"tools                 : ${public} base conf group tools/limit"
+	"examples              : ${public}"
 )
 
 # Headers from outside that only one part may include.
