@@ -2,6 +2,7 @@
 #include "group/config.h"
 
 #include <ctype.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,10 +88,14 @@ static bool cpus_hold(const char *text)
 	if (strcmp(text, "none") == 0 || strcmp(text, "auto") == 0)
 		return true;
 	for (const char *at = text;; at++) {
+		int cpu = 0;
+
 		if (!isdigit((unsigned char)*at))
 			return false;
-		while (isdigit((unsigned char)*at))
-			at++;
+		for (; isdigit((unsigned char)*at) && cpu < CPU_SETSIZE; at++)
+			cpu = 10 * cpu + *at - '0';
+		if (cpu >= CPU_SETSIZE)
+			return false;
 		if (*at == '\0')
 			return true;
 		if (*at != ',')
@@ -134,7 +139,8 @@ static void find_mistakes(const struct wh_node_config *config, struct wh_conf *c
 				config->group.name, WH_NAME_BYTES - 1);
 	if (!cpus_hold(config->engine.cpus))
 		wh_conf_mistake(conf, "engine", NULL, "cpus",
-				"is \"%s\", expected none, auto, or processors as in 0,1", config->engine.cpus);
+				"is \"%s\", expected none, auto, or processors (0 to %d) as in 0,1", config->engine.cpus,
+				CPU_SETSIZE - 1);
 	if (config->subgroup_count == 0)
 		wh_conf_mistake(conf, "group", NULL, NULL, "there is no subgroup, expected a section [subgroup NAME]");
 	for (uint32_t i = 0; i < config->subgroup_count; i++) {

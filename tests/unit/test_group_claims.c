@@ -1,0 +1,293 @@
+/* test_group_claims.c - claim, fill in place, commit or abort: by many threads, in any order, and against the window.
+ * Labels: threads
+ */
+#include <poll.h>
+#include <pthread.h>
+
+#include "tests/unit/group.h"
+
+#define CALLER "[engine]\nthread = caller\n"
+
+/* ---- the window ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(a_full_window_says_again)
+{
+	struct whorl_claim claims[3], more;
+	struct cluster c;
+	whorl_subgroup *s;
+	uint64_t began;
+
+	cluster_open(&c, 1, "", "[subgroup s]\nwindow = 3\nmessage_bytes = 8\n" CALLER);
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	s = subgroup_of(&c, 0, "s");
+	for (unsigned i = 0; i < 3; i++) {
+		ck_ok(whorl_claim(s, 8, &claims[i]));
+		ck_assert_uint_eq(claims[i].number, i);
+		ck_assert_uint_eq(claims[i].bytes, 8);
+		memcpy(claims[i].data, &(uint64_t){i}, 8);
+	}
+	ck_assert_int_eq(whorl_claim(s, 8, &more), WHORL_AGAIN);
+	ck_assert_int_eq(whorl_claim_wait(s, 8, 0, &more), WHORL_AGAIN);
+	ck_assert_int_eq(whorl_claim_wait(s, 8, -1, &more), WHORL_INVALID);
+	began = now_ms();
+	ck_assert_int_eq(whorl_claim_wait(s, 8, 30, &more), WHORL_TIMEOUT);
+	ck_assert_uint_ge(now_ms() - began, 29);
+	ck_assert_int_eq(whorl_send(s, "x", 1, 1), WHORL_TIMEOUT);
+	ck_ok(whorl_commit(&claims[0], 8));
+	ck_ok(whorl_claim_wait(s, 8, PATIENCE_MS, &more)); /* it drives the loop */
+	ck_assert_uint_eq(more.number, 3);
+	ck_ok(whorl_commit(&claims[2], 8)); /* in any order */
+	ck_ok(whorl_commit(&claims[1], 8));
+	ck_ok(whorl_abort(&more));
+	await(recorded(c.records[0]) == 3, whorl_step(c.nodes[0]));
+	for (unsigned i = 0; i < 3; i++)
+		ck_assert_uint_eq(c.records[0]->entries[i].word, i);
+	ck_assert_uint_ge(stats_of(s).window_full, 3);
+	ck_assert_uint_ge(stats_of(s).window_wait_ns, 29000000);
+	cluster_free(&c);
+}
+END_TEST
+
+START_TEST(the_window_has_a_descriptor)
+{
+	struct whorl_claim claim;
+	struct cluster c;
+	struct pollfd fd;
+	whorl_subgroup *s;
+
+	cluster_open(&c, 2, "", "[subgroup s]\nwindow = 2\nmessage_bytes = 8\nsenders = one\n");
+	cluster_start(&c);
+	s = subgroup_of(&c, 0, "s");
+	ck_assert_int_eq(whorl_window_fd(subgroup_of(&c, 1, "s")), -1);
+	ck_assert_int_eq(whorl_window_arm(subgroup_of(&c, 1, "s")), WHORL_NOT_SENDER);
+	fd = (struct pollfd){.fd = whorl_window_fd(s), .events = POLLIN};
+	ck_ok(whorl_window_arm(s)); /* there is room */
+	for (uint64_t i = 0; i < 1000; i++) {
+		enum whorl_result result;
+
+		while ((result = whorl_claim(s, 8, &claim)) == WHORL_AGAIN)
+			if (whorl_window_arm(s) == WHORL_AGAIN)
+				ck_assert_int_eq(poll(&fd, 1, PATIENCE_MS), 1);
+		ck_ok(result);
+		memcpy(claim.data, &i, sizeof(i));
+		ck_ok(whorl_commit(&claim, sizeof(i)));
+	}
+	ck_ok(whorl_close(c.nodes[0], PATIENCE_MS));
+	c.nodes[0] = NULL;
+	cluster_free(&c);
+}
+END_TEST
+
+/* Several threads asleep for the same window: a signal for one is not lost to another. */
+static void *send_by_descriptor(void *ctx)
+{
+	whorl_subgroup *s = ctx;
+	struct pollfd fd = {.fd = whorl_window_fd(s), .events = POLLIN};
+
+	for (int i = 0; i < 500; i++)
+		while (whorl_send(s, "message", 7, 0) != WHORL_OK)
+			if (whorl_window_arm(s) == WHORL_AGAIN)
+				ck_assert_int_eq(poll(&fd, 1, PATIENCE_MS), 1);
+	return NULL;
+}
+
+START_TEST(many_threads_wait_for_one_window)
+{
+	pthread_t threads[4];
+	struct cluster c;
+
+	cluster_open(&c, 1, "", "[subgroup s]\nwindow = 1\n");
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, send_by_descriptor, subgroup_of(&c, 0, "s"));
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	await(recorded(c.records[0]) == 2000, sched_yield());
+	cluster_free(&c);
+}
+END_TEST
+
+/* ---- claims in the open ------------------------------------------------------------------------------------------------ */
+
+/* A claim that is not finished holds back what this node claims later, and nobody else; it can be seen; abort releases. */
+START_TEST(a_held_claim_stalls_only_its_sender)
+{
+	struct whorl_claim held;
+	struct cluster c;
+
+	cluster_open(&c, 3, "failure_timeout_ms = 100\n", "[subgroup s]\nmessage_bytes = 8\nwindow = 64\n");
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &(uint64_t){1}, 8, 0));
+	ck_ok(whorl_claim(subgroup_of(&c, 0, "s"), 8, &held));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &(uint64_t){3}, 8, 0));
+	for (uint64_t i = 0; i < 300; i++)
+		for (unsigned id = 1; id < 3; id++)
+			ck_ok(whorl_send(subgroup_of(&c, id, "s"), &i, 8, PATIENCE_MS));
+	await(all_recorded(c.records, 3, 601), sched_yield());
+	await(stats_of(subgroup_of(&c, 0, "s")).open_claim == 1 + held.number, sched_yield());
+	ck_assert_uint_eq(stats_of(subgroup_of(&c, 0, "s")).claimed, 3);
+	ck_assert_uint_eq(stats_of(subgroup_of(&c, 0, "s")).sent, 1);
+	ck_ok(_i == 0 ? whorl_abort(&held) : whorl_commit(&held, 0));
+	await(all_recorded(c.records, 3, _i == 0 ? 602 : 603), sched_yield());
+	await(stats_of(subgroup_of(&c, 0, "s")).open_claim == 0, sched_yield());
+	ck_assert_uint_eq(stats_of(subgroup_of(&c, 0, "s")).aborted, _i == 0);
+	records_agree(c.records[0], c.records[2]);
+	cluster_free(&c);
+}
+END_TEST
+
+START_TEST(aborted_claims_take_a_number_and_no_message)
+{
+	struct cluster c;
+
+	cluster_open(&c, 2, "", _i == 0 ? "[subgroup s]\nwindow = 2\nmessage_bytes = 8\n" CALLER
+				 : "[subgroup s]\nwindow = 2\nmessage_bytes = 8\nmode = unordered\n" CALLER);
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	for (uint64_t i = 0; i < 30; i++) {
+		struct whorl_claim claim;
+
+		ck_ok(whorl_claim_wait(subgroup_of(&c, 0, "s"), 8, 0, &claim));
+		memcpy(claim.data, &i, 8);
+		ck_ok(i % 3 == 1 ? whorl_abort(&claim) : whorl_commit(&claim, 8));
+		for (int pass = 0; pass < 10; pass++) /* everybody in turn, until the slot is free again */
+			cluster_step(&c);
+	}
+	ck_assert_uint_eq(recorded(c.records[1]), 20);
+	records_agree(c.records[0], c.records[1]);
+	for (unsigned i = 0; i < 20; i++)
+		ck_assert_uint_eq(c.records[1]->entries[i].index, i / 2 * 3 + i % 2 * 2);
+	cluster_free(&c);
+}
+END_TEST
+
+/* ---- what is refused ----------------------------------------------------------------------------------------------------- */
+
+START_TEST(sizes_and_senders_are_checked)
+{
+	struct whorl_claim claim;
+	struct cluster c;
+	whorl_subgroup *s;
+
+	cluster_open(&c, 2, "", "[subgroup s]\nmessage_bytes = 100\nsenders = 0\n" CALLER);
+	cluster_start(&c);
+	s = subgroup_of(&c, 0, "s");
+	ck_assert_int_eq(whorl_claim(s, 101, &claim), WHORL_INVALID);
+	ck_assert_int_eq(whorl_claim(s, SIZE_MAX, &claim), WHORL_INVALID);
+	ck_assert_int_eq(whorl_send(s, NULL, 101, 10), WHORL_INVALID);
+	ck_ok(whorl_claim(s, 50, &claim));
+	ck_assert_int_eq(whorl_commit(&claim, 51), WHORL_INVALID); /* still open */
+	ck_ok(whorl_commit(&claim, 50));
+	ck_assert_int_eq(whorl_claim(subgroup_of(&c, 1, "s"), 1, &claim), WHORL_NOT_SENDER);
+	ck_assert_int_eq(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 10), WHORL_NOT_SENDER);
+	cluster_free(&c);
+}
+END_TEST
+
+/* ---- many threads ---------------------------------------------------------------------------------------------------------- */
+
+struct filler {
+	whorl_subgroup *subgroup;
+	unsigned thread;
+};
+
+#define CLAIMS 1000u
+#define AT_ONCE 3
+
+static uint32_t mix(uint64_t number, unsigned at)
+{
+	return (uint32_t)((number + 1) * 2654435761u + at * 40503u);
+}
+
+/* Holds several claims at once, fills each with words that follow from its number, and finishes the last one first. Only
+ * the first may be waited for: who holds an old claim and waits for a new one may wait for himself. */
+static void *fill_in_place(void *ctx)
+{
+	struct filler *filler = ctx;
+	struct whorl_claim claims[AT_ONCE];
+
+	for (unsigned done = 0; done < CLAIMS;) {
+		unsigned held = 0;
+
+		ck_ok(whorl_claim_wait(filler->subgroup, 64, PATIENCE_MS, &claims[held++]));
+		while (held < AT_ONCE && done + held < CLAIMS &&
+		       whorl_claim(filler->subgroup, 64, &claims[held]) == WHORL_OK)
+			held++;
+		done += held;
+		for (unsigned k = 0; k < held; k++)
+			for (unsigned at = 0; at < 16; at++)
+				((uint32_t *)claims[k].data)[at] = mix(claims[k].number, at);
+		while (held-- > 0)
+			ck_ok(claims[held].number % 50 == 7 ? whorl_abort(&claims[held])
+							     : whorl_commit(&claims[held], 64));
+	}
+	return NULL;
+}
+
+static void check_words(const struct whorl_message *message, void *ctx)
+{
+	const uint32_t *words = message->data;
+
+	ck_assert_uint_eq(message->bytes, 64);
+	for (unsigned at = 0; at < 16; at++)
+		ck_assert_uint_eq(words[at], mix(message->index, at));
+	record_message(message, ctx);
+}
+
+START_TEST(many_threads_fill_slots_at_once)
+{
+	enum { THREADS = 4 };
+	struct filler fillers[2 * THREADS];
+	pthread_t threads[2 * THREADS];
+	uint64_t delivered;
+	struct cluster c;
+
+	cluster_open(&c, 2, "", "[subgroup s]\nmessage_bytes = 64\nwindow = 13\n"); /* fewer slots than could be claimed */
+	for (unsigned id = 0; id < 2; id++)
+		ck_ok(whorl_on_message(subgroup_of(&c, id, "s"), check_words, c.records[id]));
+	cluster_start(&c);
+	for (unsigned i = 0; i < 2 * THREADS; i++) {
+		fillers[i] = (struct filler){.subgroup = subgroup_of(&c, i % 2, "s"), .thread = i};
+		pthread_create(&threads[i], NULL, fill_in_place, &fillers[i]);
+	}
+	for (unsigned i = 0; i < 2 * THREADS; i++)
+		pthread_join(threads[i], NULL);
+	delivered = 2 * THREADS * CLAIMS;
+	for (unsigned id = 0; id < 2; id++) {
+		struct whorl_subgroup_stats stats;
+
+		await(stats_of(subgroup_of(&c, id, "s")).sent == THREADS * CLAIMS, sched_yield());
+		stats = stats_of(subgroup_of(&c, id, "s"));
+		ck_assert_uint_gt(stats.aborted, 0);
+		delivered -= stats.aborted;
+	}
+	await(all_recorded(c.records, 2, delivered), sched_yield());
+	records_agree(c.records[0], c.records[1]);
+	cluster_free(&c);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("group: claims");
+	TCase *t = tcase_create("claims");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, a_full_window_says_again);
+	tcase_add_test(t, the_window_has_a_descriptor);
+	tcase_add_test(t, many_threads_wait_for_one_window);
+	tcase_add_loop_test(t, a_held_claim_stalls_only_its_sender, 0, 2);
+	tcase_add_loop_test(t, aborted_claims_take_a_number_and_no_message, 0, 2);
+	tcase_add_test(t, sizes_and_senders_are_checked);
+	tcase_add_test(t, many_threads_fill_slots_at_once);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

@@ -1,0 +1,402 @@
+/* test_group_open.c - configurations, opening, refusals, the log, statistics: what a stranger meets first. */
+#include <stddef.h>
+#include <sys/wait.h>
+
+#include "tests/unit/group.h"
+
+static whorl_config *config_of(const char *text)
+{
+	whorl_config *config = whorl_config_new();
+
+	ck_assert_ptr_nonnull(config);
+	ck_assert_msg(whorl_config_load_text(config, "test.ini", text) == WHORL_OK, "%s", whorl_config_error(config));
+	return config;
+}
+
+static void expect_text(const char *text, const char *part)
+{
+	ck_assert_msg(strstr(text, part) != NULL, "\"%s\" is not in \"%s\"", part, text);
+}
+
+/* ---- versions and results ---------------------------------------------------------------------------------------------- */
+
+START_TEST(versions_and_results_have_texts)
+{
+	char version[32];
+
+	snprintf(version, sizeof(version), "%d.%d.%d", WHORL_VERSION_MAJOR, WHORL_VERSION_MINOR, WHORL_VERSION_PATCH);
+	ck_assert_str_eq(whorl_version(), version);
+	ck_assert_int_eq(WHORL_OK, 0);
+	ck_assert_str_eq(whorl_result_text(WHORL_TIMEOUT), "the time allowed ran out");
+	for (int result = 0; result <= WHORL_UNSUPPORTED; result++)
+		ck_assert_str_ne(whorl_result_text((enum whorl_result)result), "unknown result");
+	ck_assert_str_eq(whorl_result_text((enum whorl_result)1000), "unknown result");
+}
+END_TEST
+
+/* ---- configurations ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(all_mistakes_are_told_with_their_lines)
+{
+	whorl_config *config = whorl_config_new();
+	const char *text = "[group]\nnodes = many\ncolour = red\n[subgroup s]\nwindow = 0\nmembers = 0,7\n[garage]\n";
+	whorl_node *node;
+
+	ck_assert_str_eq(whorl_config_error(config), "");
+	ck_assert_int_eq(whorl_config_load_text(config, "x.ini", text), WHORL_CONFIG);
+	expect_text(whorl_config_error(config), "x.ini:2: group.nodes: ");
+	expect_text(whorl_config_error(config), "x.ini:3: group.colour: ");
+	expect_text(whorl_config_error(config), "x.ini:5: subgroup s.window: ");
+	expect_text(whorl_config_error(config), "x.ini:7: ");
+	ck_assert_int_eq(whorl_open(config, 0, NULL, &node), WHORL_CONFIG);
+	ck_assert_ptr_null(node);
+	whorl_config_free(config);
+	whorl_config_free(NULL);
+}
+END_TEST
+
+START_TEST(what_only_the_whole_shows_is_told_once)
+{
+	whorl_config *config = config_of("[group]\nname = a b\nnodes = 2\n[subgroup s]\nmembers = 0,2\nsenders = 1\n"
+					 "[subgroup t]\nmembers = 0\nsenders = 1\nmode = durable\n[engine]\ncpus = 1,x\n");
+	char first[4096];
+	whorl_node *node;
+
+	ck_assert_int_eq(whorl_open(config, 0, NULL, &node), WHORL_CONFIG);
+	snprintf(first, sizeof(first), "%s", whorl_config_error(config));
+	expect_text(first, "test.ini:2: group.name: is \"a b\"");
+	expect_text(first, "test.ini:5: subgroup s.members: names node 2");
+	expect_text(first, "test.ini:9: subgroup t.senders: names node 1, which is not a member");
+	expect_text(first, "test.ini:10: subgroup t.mode: ");
+	expect_text(first, "test.ini:12: engine.cpus: ");
+	ck_assert_int_eq(whorl_open(config, 1, NULL, &node), WHORL_CONFIG);
+	ck_assert_str_eq(whorl_config_error(config), first);
+	whorl_config_free(config);
+}
+END_TEST
+
+START_TEST(a_group_needs_a_subgroup)
+{
+	whorl_config *config = config_of("[group]\nnodes = 2\n");
+	whorl_node *node;
+
+	ck_assert_int_eq(whorl_open(config, 0, NULL, &node), WHORL_CONFIG);
+	expect_text(whorl_config_error(config), "there is no subgroup");
+	whorl_config_free(config);
+}
+END_TEST
+
+START_TEST(settings_win_over_the_file)
+{
+	struct whorl_subgroup_info info = {.size = sizeof(info)};
+	struct cluster c = {.config = whorl_config_new(), .count = 1};
+	char name[64], set[128];
+
+	ck_ok(whorl_config_ignore(c.config, "bench"));
+	ck_ok(whorl_config_set(c.config, "subgroup orders.window=17"));
+	ck_ok(whorl_config_load_text(c.config, "t", "[bench]\nfoo = bar\n[group]\nnodes = 1\n[subgroup orders]\nwindow = 3\n"));
+	snprintf(set, sizeof(set), "group.name=%s", group_name(name, sizeof(name)));
+	ck_ok(whorl_config_set(c.config, set));
+	ck_ok(whorl_config_set(c.config, "subgroup orders.message_bytes = 2k"));
+	cluster_open_node(&c, 0);
+	ck_ok(whorl_subgroup_describe(subgroup_of(&c, 0, "orders"), &info));
+	ck_assert_uint_eq(info.window, 17);
+	ck_assert_uint_eq(info.message_bytes, 2048);
+	ck_assert_str_eq(info.name, "orders");
+	ck_assert_uint_eq(info.members, 1);
+	ck_assert_uint_eq(info.senders, 1);
+	ck_assert_int_eq(info.sender, 0);
+	cluster_free(&c);
+}
+END_TEST
+
+START_TEST(a_sweep_is_not_for_one_node)
+{
+	whorl_config *config = config_of("[group]\nnodes = 1\n[subgroup s]\nwindow = 10, 20\n");
+	whorl_node *node;
+
+	ck_assert_int_eq(whorl_open(config, 0, NULL, &node), WHORL_CONFIG);
+	expect_text(whorl_config_error(config), "lists");
+	whorl_config_free(config);
+}
+END_TEST
+
+START_TEST(files_are_read)
+{
+	whorl_config *config = whorl_config_new();
+
+	ck_assert_int_eq(whorl_config_load_file(config, "/nowhere/at-all.ini"), WHORL_CONFIG);
+	expect_text(whorl_config_error(config), "/nowhere/at-all.ini");
+	whorl_config_free(config);
+}
+END_TEST
+
+/* ---- opening --------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(an_id_is_one_of_the_group)
+{
+	struct whorl_open_options options = {.size = 0};
+	struct cluster c;
+	uint64_t bytes;
+
+	cluster_configure(&c, 2, "", "[subgroup s]\n");
+	ck_assert_int_eq(whorl_open(c.config, 2, NULL, &c.nodes[0]), WHORL_INVALID);
+	expect_text(whorl_config_error(c.config), "there is no node 2, expected 0 to 1");
+	ck_assert_ptr_null(c.nodes[0]);
+	ck_assert_int_eq(whorl_estimate(c.config, 2, &bytes), WHORL_INVALID);
+	ck_assert_int_eq(whorl_open(c.config, 0, &options, &c.nodes[0]), WHORL_INVALID);
+	ck_assert_ptr_null(c.nodes[0]);
+	cluster_open_node(&c, 1);
+	ck_assert_uint_eq(whorl_node_id(c.nodes[1]), 1);
+	ck_assert_uint_eq(whorl_node_count(c.nodes[1]), 2);
+	cluster_free(&c);
+}
+END_TEST
+
+START_TEST(an_id_is_there_once)
+{
+	struct cluster c;
+	whorl_node *twin;
+
+	cluster_open(&c, 1, "", "[subgroup s]\n");
+	ck_assert_int_eq(whorl_open(c.config, 0, NULL, &twin), WHORL_REFUSED);
+	expect_text(whorl_config_error(c.config), "already running");
+	ck_assert_ptr_null(twin);
+	ck_ok(whorl_close(c.nodes[0], 0));
+	ck_ok(whorl_open(c.config, 0, NULL, &c.nodes[0])); /* and free again */
+	cluster_free(&c);
+}
+END_TEST
+
+START_TEST(memory_is_estimated_and_limited)
+{
+	struct whorl_node_stats stats = {.size = sizeof(stats)};
+	struct cluster c;
+	uint64_t bytes, more;
+
+	cluster_configure(&c, 2, "memory_max = 2m\n", "[subgroup s]\nwindow = 100\nmessage_bytes = 10240\n");
+	ck_ok(whorl_estimate(c.config, 0, &bytes));
+	ck_assert_uint_gt(bytes, 100 * 10240);
+	ck_assert_uint_lt(bytes, 100 * 10240 + 200000);
+	cluster_open_node(&c, 0);
+	ck_ok(whorl_node_statistics(c.nodes[0], &stats));
+	ck_assert_uint_eq(stats.memory_bytes, bytes);
+	ck_ok(whorl_close(c.nodes[0], 0));
+	ck_ok(whorl_config_set(c.config, "subgroup s.window=300"));
+	ck_assert_int_eq(whorl_open(c.config, 0, NULL, &c.nodes[0]), WHORL_MEMORY);
+	expect_text(whorl_config_error(c.config), "group.memory_max");
+	ck_assert_ptr_null(c.nodes[0]);
+	ck_ok(whorl_estimate(c.config, 0, &more)); /* too much is an answer as well */
+	ck_assert_uint_gt(more, 300 * 10240);
+	cluster_free(&c);
+}
+END_TEST
+
+START_TEST(transports_of_other_versions_are_refused)
+{
+	const char *transports[] = {"tcp", "verbs", "sim"};
+
+	for (int i = 0; i < 3; i++) {
+		whorl_config *config = config_of("[group]\nnodes = 1\n[subgroup s]\n");
+		char set[64];
+		whorl_node *node;
+
+		snprintf(set, sizeof(set), "group.transport=%s", transports[i]);
+		ck_ok(whorl_config_set(config, set));
+		ck_assert_int_eq(whorl_open(config, 0, NULL, &node), WHORL_UNSUPPORTED);
+		expect_text(whorl_config_error(config), "shm only");
+		whorl_config_free(config);
+	}
+}
+END_TEST
+
+START_TEST(a_processor_that_is_not_there)
+{
+	struct cluster c;
+	char text[256];
+
+	cluster_open(&c, 1, "", "[subgroup s]\n[engine]\ncpus = 1023\n");
+	ck_assert_int_eq(whorl_start(c.nodes[0]), WHORL_SYSTEM);
+	ck_assert_int_eq(whorl_error(c.nodes[0], text, sizeof(text)), WHORL_SYSTEM);
+	expect_text(text, "CPU 1023");
+	ck_assert_int_eq(whorl_start(c.nodes[0]), WHORL_INVALID);
+	ck_assert_int_eq(whorl_ready(c.nodes[0], 1000), WHORL_SYSTEM);
+	cluster_free(&c);
+	{
+		whorl_config *config = config_of("[group]\nnodes = 1\n[subgroup s]\n[engine]\ncpus = 4294967295\n");
+		whorl_node *node;
+
+		ck_assert_int_eq(whorl_open(config, 0, NULL, &node), WHORL_CONFIG);
+		expect_text(whorl_config_error(config), "engine.cpus: ");
+		whorl_config_free(config);
+	}
+}
+END_TEST
+
+/* Two nodes that do not mean the same group find out, both of them, and say it. */
+START_TEST(nodes_that_differ_refuse_each_other)
+{
+	struct cluster c;
+	char text[512];
+
+	cluster_configure(&c, 2, "", "[subgroup s]\nwindow = 10\n");
+	cluster_open_node(&c, 0);
+	ck_ok(whorl_config_set(c.config, "subgroup s.window=11"));
+	cluster_open_node(&c, 1);
+	for (unsigned id = 0; id < 2; id++)
+		ck_ok(whorl_start(c.nodes[id]));
+	for (unsigned id = 0; id < 2; id++) {
+		ck_assert_int_eq(whorl_ready(c.nodes[id], PATIENCE_MS), WHORL_REFUSED);
+		ck_assert_int_eq(whorl_error(c.nodes[id], text, sizeof(text)), WHORL_REFUSED);
+		expect_text(text, "configurations are not the same");
+		ck_assert_int_eq(whorl_send(subgroup_of(&c, id, "s"), "x", 1, 0), WHORL_MEMBER_GONE);
+	}
+	cluster_free(&c);
+}
+END_TEST
+
+/* ---- the log ------------------------------------------------------------------------------------------------------------------ */
+
+struct lines {
+	atomic_ulong count, warnings;
+	char last_warning[512];
+};
+
+static void keep_line(enum whorl_log_level level, const char *line, void *ctx)
+{
+	struct lines *lines = ctx;
+
+	ck_assert_ptr_null(strchr(line, '\n'));
+	if (level == WHORL_LOG_WARNING) {
+		snprintf(lines->last_warning, sizeof(lines->last_warning), "%s", line);
+		atomic_fetch_add(&lines->warnings, 1);
+	}
+	atomic_fetch_add(&lines->count, 1);
+}
+
+START_TEST(the_log_goes_where_it_is_sent)
+{
+	struct lines lines = {.count = 0}, later = {.count = 0};
+	struct whorl_open_options options = {.size = sizeof(options), .log = keep_line, .log_ctx = &lines};
+	struct cluster c;
+	pid_t child;
+
+	cluster_configure(&c, 2, "", "[subgroup s]\n");
+	child = fork();
+	if (child == 0) {
+		whorl_node *node;
+
+		_exit(whorl_open(c.config, 1, NULL, &node) != WHORL_OK || whorl_start(node) != WHORL_OK ||
+		      whorl_ready(node, PATIENCE_MS) != WHORL_OK); /* and dies without a word */
+	}
+	ck_ok(whorl_open(c.config, 0, &options, &c.nodes[0]));
+	whorl_set_log(c.nodes[0], keep_line, &later);
+	whorl_set_log(c.nodes[0], keep_line, &lines);
+	ck_ok(whorl_start(c.nodes[0]));
+	await(atomic_load(&lines.warnings) == 1, sched_yield());
+	expect_text(lines.last_warning, "node 0: node 1 (pid ");
+	ck_assert_uint_eq(later.count, 0);
+	waitpid(child, NULL, 0);
+	cluster_free(&c);
+}
+END_TEST
+
+/* ---- statistics ------------------------------------------------------------------------------------------------------------------ */
+
+/* A program compiled with a shorter struct gets what it knows, and nothing is written behind it. */
+START_TEST(statistics_have_the_size_that_is_asked_for)
+{
+	struct whorl_subgroup_info info = {.size = offsetof(struct whorl_subgroup_info, window)};
+	struct whorl_node_stats stats, whole = {.size = sizeof(whole)};
+	struct whorl_subgroup_stats subgroup_stats;
+	struct cluster c;
+
+	cluster_open(&c, 1, "", "[subgroup s]\n[engine]\nthread = caller\n");
+	cluster_start(&c);
+	memset(&stats, 0xee, sizeof(stats));
+	stats.size = offsetof(struct whorl_node_stats, idle_steps);
+	ck_ok(whorl_node_statistics(c.nodes[0], &stats));
+	ck_assert_uint_gt(stats.steps, 0);
+	ck_assert_uint_eq(stats.idle_steps, UINT64_C(0xeeeeeeeeeeeeeeee));
+	stats.size = 0;
+	ck_assert_int_eq(whorl_node_statistics(c.nodes[0], &stats), WHORL_INVALID);
+	memset(&subgroup_stats, 0xee, sizeof(subgroup_stats));
+	subgroup_stats.size = offsetof(struct whorl_subgroup_stats, sent);
+	ck_ok(whorl_subgroup_statistics(subgroup_of(&c, 0, "s"), &subgroup_stats));
+	ck_assert_uint_eq(subgroup_stats.claimed, 0);
+	ck_assert_uint_eq(subgroup_stats.sent, UINT64_C(0xeeeeeeeeeeeeeeee));
+	subgroup_stats.size = 0;
+	ck_assert_int_eq(whorl_subgroup_statistics(subgroup_of(&c, 0, "s"), &subgroup_stats), WHORL_INVALID);
+	info.window = 5;
+	ck_ok(whorl_subgroup_describe(subgroup_of(&c, 0, "s"), &info));
+	ck_assert_uint_eq(info.window, 5);
+	ck_ok(whorl_node_statistics(c.nodes[0], &whole));
+	ck_assert_uint_eq(whole.pushes, whole.heartbeats);
+	cluster_free(&c);
+}
+END_TEST
+
+START_TEST(statistics_count)
+{
+	struct whorl_subgroup_stats stats;
+	struct whorl_node_stats node_stats = {.size = sizeof(node_stats)};
+	struct cluster c;
+
+	cluster_open(&c, 2, "failure_timeout_ms = 600000\n", "[subgroup s]\nsenders = one\n[engine]\nthread = caller\n");
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	for (int i = 0; i < 3; i++)
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "four", 4, 0));
+	await(all_recorded(c.records, 2, 3), cluster_step(&c));
+	for (int i = 0; i < 10; i++)
+		cluster_step(&c);
+	stats = stats_of(subgroup_of(&c, 0, "s"));
+	ck_assert_uint_eq(stats.claimed, 3);
+	ck_assert_uint_eq(stats.sent, 3);
+	ck_assert_uint_eq(stats.aborted, 0);
+	ck_assert_uint_eq(stats.nulls, 0);
+	ck_assert_uint_eq(stats.delivered, 3);
+	ck_assert_uint_eq(stats.delivered_bytes, 12);
+	ck_assert_uint_eq(stats.received_num, 3);
+	ck_assert_uint_eq(stats.delivered_num, 3);
+	ck_assert_uint_eq(stats.send.events, 3);
+	ck_assert_uint_eq(stats.send.batches, 1); /* all three were there when the loop came by */
+	ck_assert_uint_eq(stats.send.histogram[1], 1);
+	ck_ok(whorl_node_statistics(c.nodes[0], &node_stats));
+	/* Headers, payloads, guard, received_num, delivered_num; each to one peer; and a heartbeat or two. */
+	ck_assert_uint_eq(node_stats.pushes, 5 + node_stats.heartbeats);
+	ck_assert_uint_eq(node_stats.writes, 5 + node_stats.heartbeats);
+	cluster_free(&c);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("group: open");
+	TCase *t = tcase_create("open");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, versions_and_results_have_texts);
+	tcase_add_test(t, all_mistakes_are_told_with_their_lines);
+	tcase_add_test(t, what_only_the_whole_shows_is_told_once);
+	tcase_add_test(t, a_group_needs_a_subgroup);
+	tcase_add_test(t, settings_win_over_the_file);
+	tcase_add_test(t, a_sweep_is_not_for_one_node);
+	tcase_add_test(t, files_are_read);
+	tcase_add_test(t, an_id_is_one_of_the_group);
+	tcase_add_test(t, an_id_is_there_once);
+	tcase_add_test(t, memory_is_estimated_and_limited);
+	tcase_add_test(t, transports_of_other_versions_are_refused);
+	tcase_add_test(t, a_processor_that_is_not_there);
+	tcase_add_test(t, nodes_that_differ_refuse_each_other);
+	tcase_add_test(t, the_log_goes_where_it_is_sent);
+	tcase_add_test(t, statistics_have_the_size_that_is_asked_for);
+	tcase_add_test(t, statistics_count);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
