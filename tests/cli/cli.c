@@ -156,10 +156,12 @@ void cli_await(struct cli *cli, bool (*holds)(void *ctx), void *ctx, const char 
 	siginfo_t info = {0};
 
 	while (!holds(ctx)) {
-		bool ended = waitid(P_PID, (id_t)cli->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+		bool ended = cli != NULL &&
+			     waitid(P_PID, (id_t)cli->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
 
 		if (ended || now_ms() > deadline) {
-			kill(-cli->pid, SIGKILL);
+			if (cli != NULL)
+				kill(-cli->pid, SIGKILL);
 			ck_abort_msg("%s did not come%s", what, ended ? ": the command has ended" : "");
 		}
 		pause_ms(2);

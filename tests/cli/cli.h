@@ -37,7 +37,7 @@ void cli_free(struct cli *cli);
 void cli_run(struct cli *cli, const struct cli_dir *dir, const char *const *arguments);
 #define CLI_RUN(cli, dir, ...) cli_run((cli), (dir), (const char *const[]){__VA_ARGS__, NULL})
 
-/* Waits until `holds` is true; fails the test after CLI_TIMEOUT_MS, or when the command has ended before. */
+/* Waits until `holds` is true; fails the test after CLI_TIMEOUT_MS, or when the command has ended before (NULL: it has). */
 void cli_await(struct cli *cli, bool (*holds)(void *ctx), void *ctx, const char *what);
 
 /* The command's children. Returns how many there are, at most `most` of them in `pids`. */
