@@ -5,7 +5,7 @@
 
 #include "tests/conformance/suite.h"
 
-#define LONG_NS (5 * WH_NS_PER_S)
+#define LONG_NS (10 * WH_NS_PER_S)
 #define SHORT_NS (30 * WH_NS_PER_MS)
 
 static void arm(const struct group *g, uint32_t id)
@@ -309,7 +309,7 @@ static void *sleeper_thread(void *ctx)
 			continue;
 		}
 		h->sleeps++;
-		if (!wh_world.wait(h->g->world, 1, LONG_NS)) {
+		if (!wh_world.wait(h->g->world, 1, LONG_NS) && look(h, seen)) { /* it was there, and nobody rang */
 			h->lost = true;
 			wh_store_relaxed(&h->stop, 1);
 			return NULL;

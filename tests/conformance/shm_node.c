@@ -1,0 +1,196 @@
+/* shm_node.c - see shm_node.h. */
+#include "tests/conformance/shm_node.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t test_now(void)
+{
+	return wh_env_now(wh_env_system());
+}
+
+char *new_group(char buf[40])
+{
+	const struct wh_env *env = wh_env_system();
+
+	snprintf(buf, 40, "test-%016llx", (unsigned long long)env->random_u64(env->ctx));
+	return buf;
+}
+
+/* ---- a node ------------------------------------------------------------------------------------------------------ */
+
+enum whorl_result node_try(struct node *n, const char *group, uint32_t id, uint32_t nodes, int huge_pages,
+			   struct wh_error *err)
+{
+	struct wh_transport_config config = {.env = wh_env_system(), .group = group, .node = id, .nodes = nodes};
+
+	*n = (struct node){.id = id, .nodes = nodes};
+	if (huge_pages == WH_HUGE_TRY)
+		config.huge_pages = WH_HUGE_TRY;
+	if (huge_pages == WH_HUGE_REQUIRE)
+		config.huge_pages = WH_HUGE_REQUIRE;
+	return wh_shm_create(&config, NULL, &n->transport, err);
+}
+
+void node_make(struct node *n, const char *group, uint32_t id, uint32_t nodes)
+{
+	struct wh_error err;
+
+	ck_assert_msg(node_try(n, group, id, nodes, WH_HUGE_OFF, &err) == WHORL_OK, "%s", err.text);
+}
+
+static enum whorl_result open_image(struct node *n, uint64_t row_bytes, struct wh_error *err)
+{
+	const struct wh_row_part parts[] = {{0, WH_ROW_ALIGN}, {WH_ROW_ALIGN, WH_ROW_ALIGN}};
+	struct wh_row_spec rows[16];
+	struct wh_image_spec spec = {.view = 1,
+				     .layout_digest = row_bytes,
+				     .members = n->nodes,
+				     .my_rank = n->id,
+				     .control_bytes = WH_ROW_ALIGN,
+				     .rows = rows};
+
+	for (uint32_t r = 0; r < n->nodes; r++)
+		rows[r] = (struct wh_row_spec){.node = r, .bytes = row_bytes, .parts = parts, .part_count = 2};
+	return n->transport->ops->image_open(n->transport, &spec, &n->image, err);
+}
+
+void node_open(struct node *n, uint64_t row_bytes)
+{
+	struct wh_error err;
+
+	ck_assert_msg(open_image(n, row_bytes, &err) == WHORL_OK, "%s", err.text);
+}
+
+void node_free(struct node *n)
+{
+	n->transport->ops->destroy(n->transport, false);
+	n->transport = NULL;
+}
+
+void node_pass(struct node *n)
+{
+	struct wh_transport_event event;
+
+	n->transport->ops->service(n->transport);
+	while (n->transport->ops->next_event(n->transport, &event)) {
+		n->left += event.kind == WH_EVENT_PEER_LEFT;
+		n->down += event.kind == WH_EVENT_PEER_DOWN;
+		n->refused += event.kind == WH_EVENT_REFUSED;
+		n->controls += event.kind == WH_EVENT_CONTROL;
+		if (event.kind != WH_EVENT_CONTROL && event.kind != WH_EVENT_IMAGE_READY)
+			snprintf(n->text, sizeof(n->text), "%.*s", (int)sizeof(n->text) - 1, event.text);
+	}
+	nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+void node_post_word(struct node *n, uint64_t offset, uint64_t value)
+{
+	uint32_t others[16], count = 0;
+	struct wh_push push = {.kind = WH_PUSH_WORD, .offset = offset, .value = value, .to = others};
+
+	for (uint32_t r = 0; r < n->nodes; r++)
+		if (r != n->id)
+			others[count++] = r;
+	push.to_count = count;
+	n->transport->ops->post(n->image, &push, 1);
+}
+
+uint64_t node_column(const struct node *n, uint32_t of, uint64_t offset)
+{
+	return wh_load_acquire((const wh_word *)(const void *)(n->image->control[of] + offset));
+}
+
+/* ---- a child ----------------------------------------------------------------------------------------------------- */
+
+pid_t spawn(int (*body)(const char *group), const char *group)
+{
+	pid_t pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		_exit(body(group));
+	return pid;
+}
+
+int reap(pid_t pid)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* ---- a hand-made peer -------------------------------------------------------------------------------------------- */
+
+void raw_name(const char *group, uint32_t node, struct sockaddr_un *name, socklen_t *bytes)
+{
+	int length;
+
+	memset(name, 0, sizeof(*name));
+	name->sun_family = AF_UNIX;
+	length = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "whorl/%u/%s/%u", (unsigned)geteuid(), group,
+			  (unsigned)node);
+	*bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+static int sealed_page(void)
+{
+	int fd = memfd_create("test-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(ftruncate(fd, WH_SHM_STATUS_BYTES), 0);
+	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
+	return fd;
+}
+
+void raw_connect(struct raw *r, const char *group, uint32_t node, uint32_t me, uint32_t nodes)
+{
+	struct sockaddr_un name;
+	socklen_t bytes;
+
+	raw_name(group, node, &name, &bytes);
+	r->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	ck_assert_int_ge(r->socket, 0);
+	ck_assert_int_eq(connect(r->socket, (const struct sockaddr *)&name, bytes), 0);
+	r->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r->page = sealed_page();
+	r->hello = (struct wh_shm_hello){.head = wh_shm_head(WH_SHM_HELLO),
+					 .node = me,
+					 .nodes = nodes,
+					 .status = {.bytes = WH_SHM_STATUS_BYTES, .page = 4096}};
+	snprintf(r->hello.group, sizeof(r->hello.group), "%s", group);
+}
+
+void raw_say_hello(struct raw *r)
+{
+	const int fds[] = {r->doorbell, r->page};
+
+	ck_assert_int_eq(wh_shm_send(r->socket, &r->hello, sizeof(r->hello), fds, 2), 0);
+}
+
+enum wh_shm_received raw_receive(struct raw *r, struct node *n)
+{
+	uint64_t deadline = test_now() + PATIENCE_NS;
+	enum wh_shm_received what = WH_SHM_NOTHING;
+
+	while (what == WH_SHM_NOTHING && test_now() < deadline) {
+		node_pass(n);
+		what = wh_shm_receive(r->socket, &r->got);
+	}
+	return what;
+}
+
+void raw_close(struct raw *r)
+{
+	close(r->socket);
+	close(r->doorbell);
+	close(r->page);
+}

@@ -1,0 +1,79 @@
+/* shm_node.h - for what is tested of the shared memory transport alone: one node, in this process or in a child of it,
+ * and a hand-made peer that speaks the protocol as it likes.
+ */
+#ifndef WH_CONFORMANCE_SHM_NODE_H
+#define WH_CONFORMANCE_SHM_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include "tests/harness.h"
+#include "transport/shm.h"
+#include "transport/shm_int.h"
+
+#define ROW_BYTES (4 * WH_ROW_ALIGN) /* one page of columns, a ring for everybody, a ring for nobody, one more */
+#define PATIENCE_NS (20 * WH_NS_PER_S)
+
+struct node {
+	struct wh_transport *transport;
+	struct wh_image *image;
+	uint32_t id, nodes;
+	uint32_t left, down, refused;
+	uint64_t controls;
+	char text[256]; /* of the last LEFT, DOWN or REFUSED */
+};
+
+/* A name for a group that nobody else has. Returns buf. */
+char *new_group(char buf[40]);
+
+enum whorl_result node_try(struct node *n, const char *group, uint32_t id, uint32_t nodes, int huge_pages,
+			   struct wh_error *err);
+void node_make(struct node *n, const char *group, uint32_t id, uint32_t nodes);
+void node_open(struct node *n, uint64_t row_bytes); /* the image of view 1 */
+void node_free(struct node *n);
+void node_pass(struct node *n); /* service, events, a moment */
+
+void node_post_word(struct node *n, uint64_t offset, uint64_t value); /* to all others */
+uint64_t node_column(const struct node *n, uint32_t of, uint64_t offset);
+
+/* Passes of `n` until it is so. */
+#define NODE_UNTIL(n, condition)                                                                                       \
+	do {                                                                                                           \
+		uint64_t deadline_ = test_now() + PATIENCE_NS;                                                         \
+		bool is_so_ = (condition);                                                                             \
+		while (!is_so_ && test_now() < deadline_) {                                                            \
+			node_pass(n);                                                                                  \
+			is_so_ = (condition);                                                                          \
+		}                                                                                                      \
+		ck_assert_msg(is_so_, "never: %s; last: %s", #condition, (n)->text);                                   \
+	} while (0)
+
+uint64_t test_now(void);
+
+/* ---- a child that is a node -------------------------------------------------------------------------------------- */
+
+/* Runs `body` in a child process, which ends with its return value. */
+pid_t spawn(int (*body)(const char *group), const char *group);
+/* The child's status. */
+int reap(pid_t pid);
+
+/* ---- a hand-made peer -------------------------------------------------------------------------------------------- */
+
+struct raw {
+	int socket, doorbell, page;
+	struct wh_shm_hello hello; /* that it will say, if nothing is changed in it */
+	struct wh_shm_packet got;  /* the last packet */
+};
+
+void raw_name(const char *group, uint32_t node, struct sockaddr_un *name, socklen_t *bytes);
+/* Connects to `node`, as node `me` of `nodes`. */
+void raw_connect(struct raw *r, const char *group, uint32_t node, uint32_t me, uint32_t nodes);
+void raw_say_hello(struct raw *r);
+/* Passes of `n` until a packet has come, or the connection has ended. */
+enum wh_shm_received raw_receive(struct raw *r, struct node *n);
+void raw_close(struct raw *r);
+
+#endif

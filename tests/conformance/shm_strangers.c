@@ -1,0 +1,431 @@
+/* shm_strangers.c - whoever else of this user connects: says nothing, says garbage, or belongs to another group. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/conformance/shm_node.h"
+
+/* A node that serves as a peer in this process. */
+static void meet_each_other(struct node *a, struct node *b)
+{
+	NODE_UNTIL(a, (node_pass(b), a->image->ready && b->image->ready));
+	ck_assert_uint_eq(a->refused + a->down + a->left + b->refused + b->down + b->left, 0);
+}
+
+static int count_fds(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* ---- silence and garbage ----------------------------------------------------------------------------------------- */
+
+/* More than there are places for, before and after; and the group forms. */
+START_TEST(silence_disturbs_nobody)
+{
+	struct raw silent[3 * WH_SHM_STRANGERS];
+	char group[40];
+	struct node n[2];
+
+	node_make(&n[0], new_group(group), 0, 2);
+	node_open(&n[0], ROW_BYTES);
+	for (size_t i = 0; i < 3 * WH_SHM_STRANGERS; i++) {
+		raw_connect(&silent[i], group, 0, 1, 2);
+		node_pass(&n[0]);
+	}
+	node_make(&n[1], group, 1, 2);
+	node_open(&n[1], ROW_BYTES);
+	meet_each_other(&n[0], &n[1]);
+	for (size_t i = 0; i < 3 * WH_SHM_STRANGERS; i++) { /* a second each, at most */
+		ck_assert_int_eq(raw_receive(&silent[i], &n[0]), WH_SHM_HUNG_UP);
+		raw_close(&silent[i]);
+	}
+	node_free(&n[0]);
+	node_free(&n[1]);
+}
+END_TEST
+
+/* What is sent after connecting, in place of a good hello. */
+static void misbehave(struct raw *r, int how)
+{
+	const int fds[] = {r->doorbell, r->page};
+	const int many[] = {r->doorbell, r->page, r->page, r->page, r->page, r->page};
+	unsigned char noise[6000];
+	uint64_t random = (uint64_t)how;
+	struct wh_shm_mapped mapped = {.head = wh_shm_head(WH_SHM_MAPPED)};
+	struct iovec place = {.iov_base = &r->hello, .iov_len = sizeof(r->hello)};
+	union {
+		struct cmsghdr align;
+		unsigned char bytes[CMSG_SPACE(sizeof(many))];
+	} control = {.bytes = {0}};
+	struct msghdr message = {
+		.msg_iov = &place, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+
+	for (size_t i = 0; i < sizeof(noise); i++) {
+		random = random * UINT64_C(6364136223846793005) + 1;
+		noise[i] = (unsigned char)(random >> 56);
+	}
+	switch (how) {
+	case 0: /* noise, with descriptors */
+		(void)wh_shm_send(r->socket, noise, 100, fds, 2);
+		return;
+	case 1: /* larger than any message */
+		(void)wh_shm_send(r->socket, noise, sizeof(noise), fds, 2);
+		return;
+	case 2: /* half a hello */
+		(void)wh_shm_send(r->socket, &r->hello, sizeof(r->hello) / 2, fds, 2);
+		return;
+	case 3: /* no descriptors */
+		(void)wh_shm_send(r->socket, &r->hello, sizeof(r->hello), NULL, 0);
+		return;
+	case 4: /* one is missing */
+		(void)wh_shm_send(r->socket, &r->hello, sizeof(r->hello), fds, 1);
+		return;
+	case 5: /* too many */
+		control.align = (struct cmsghdr){
+			.cmsg_len = CMSG_LEN(sizeof(many)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.align), many, sizeof(many));
+		(void)sendmsg(r->socket, &message, MSG_NOSIGNAL);
+		return;
+	case 6: /* something else than a hello first */
+		(void)wh_shm_send(r->socket, &mapped, sizeof(mapped), NULL, 0);
+		return;
+	case 7: /* an unknown kind */
+		r->hello.head.kind = 77;
+		(void)wh_shm_send(r->socket, &r->hello, sizeof(r->hello), fds, 2);
+		return;
+	case 8: /* a hello of a node that does not exist */
+		r->hello.node = 99;
+		raw_say_hello(r);
+		return;
+	case 9: /* of the very node that is called */
+		r->hello.node = 0;
+		raw_say_hello(r);
+		return;
+	case 10: /* an empty message */
+		(void)wh_shm_send(r->socket, noise, 0, NULL, 0);
+		return;
+	default: /* away again */
+		shutdown(r->socket, SHUT_RDWR);
+		return;
+	}
+}
+
+#define MISBEHAVIOURS 12
+
+START_TEST(garbage_disturbs_nobody)
+{
+	char group[40];
+	struct node n[2];
+	struct raw r;
+	int before;
+
+	node_make(&n[0], new_group(group), 0, 2);
+	node_open(&n[0], ROW_BYTES);
+	for (int k = 0; k < 50; k++) /* the first timer */
+		node_pass(&n[0]);
+	before = count_fds();
+	for (int again = 0; again < 3; again++) {
+		raw_connect(&r, group, 0, 1, 2);
+		misbehave(&r, _i);
+		for (int k = 0; k < 10; k++)
+			node_pass(&n[0]);
+		raw_close(&r);
+	}
+	for (int k = 0; k < 10; k++)
+		node_pass(&n[0]);
+	ck_assert_int_eq(count_fds(), before); /* descriptors that came along are closed */
+	ck_assert_uint_eq(n[0].refused + n[0].down + n[0].left, 0);
+	node_make(&n[1], group, 1, 2);
+	node_open(&n[1], ROW_BYTES);
+	meet_each_other(&n[0], &n[1]);
+	raw_connect(&r, group, 0, 1, 2); /* and once more, when all are there */
+	misbehave(&r, _i);
+	for (int k = 0; k < 10; k++)
+		node_pass(&n[0]);
+	ck_assert_uint_eq(n[0].refused + n[0].down + n[0].left, 0);
+	raw_close(&r);
+	node_free(&n[0]);
+	node_free(&n[1]);
+}
+END_TEST
+
+/* ---- a peer that has been let in and breaks the protocol --------------------------------------------------------- */
+
+static void send_offer(struct raw *r, uint64_t view, int fd)
+{
+	struct wh_shm_offer offer = {.head = wh_shm_head(WH_SHM_OFFER), .view = view, .layout_digest = ROW_BYTES};
+
+	offer.members = 2;
+	offer.rank = 1;
+	offer.row = (struct wh_shm_claim){.bytes = ROW_BYTES, .page = 4096};
+	ck_assert_int_eq(wh_shm_send(r->socket, &offer, sizeof(offer), &fd, 1), 0);
+}
+
+static void let_in(struct raw *r, struct node *n, char group[40])
+{
+	node_make(n, new_group(group), 0, 2);
+	raw_connect(r, group, 0, 1, 2);
+	raw_say_hello(r);
+	ck_assert_int_eq(raw_receive(r, n), WH_SHM_PACKET);
+	wh_shm_packet_close(&r->got);
+}
+
+START_TEST(garbage_of_a_peer_ends_it)
+{
+	char group[40];
+	struct node n;
+	struct raw r;
+
+	let_in(&r, &n, group);
+	if (_i == 0)
+		raw_say_hello(&r); /* a second time */
+	else
+		ck_assert_int_eq(wh_shm_send(r.socket, "garbage", 7, &r.page, 1), 0);
+	NODE_UNTIL(&n, n.down == 1);
+	ck_assert_msg(strstr(n.text, "broken the protocol") != NULL, "%s", n.text);
+	ck_assert_uint_eq(n.refused + n.left, 0);
+	raw_close(&r);
+	node_free(&n);
+}
+END_TEST
+
+/* Offers that are never taken up cost a bounded number of descriptors. */
+START_TEST(offers_are_bounded)
+{
+	char group[40];
+	struct node n;
+	struct raw r;
+	int before;
+
+	let_in(&r, &n, group);
+	before = count_fds();
+	for (uint64_t view = 2; view < 40; view++) {
+		send_offer(&r, view, r.page);
+		node_pass(&n);
+	}
+	for (int k = 0; k < 20; k++)
+		node_pass(&n);
+	ck_assert_int_eq(count_fds(), before + WH_SHM_PENDING);
+	raw_close(&r);
+	NODE_UNTIL(&n, n.down == 1);
+	ck_assert_int_eq(count_fds(), before - 5); /* the three of r, and the socket and doorbell of the peer */
+	node_free(&n);
+}
+END_TEST
+
+/* A row that is not sealed, or not as large as it should be, is not mapped. */
+START_TEST(a_row_that_could_vanish_is_refused)
+{
+	char group[40];
+	struct node n;
+	struct raw r;
+	int fd = memfd_create("test-row", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	let_in(&r, &n, group);
+	node_open(&n, ROW_BYTES);
+	ck_assert_int_eq(ftruncate(fd, _i == 0 ? ROW_BYTES : ROW_BYTES / 2), 0);
+	if (_i == 1)
+		ck_assert_int_eq(
+			fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
+	send_offer(&r, 1, _i == 2 ? r.doorbell : fd);
+	NODE_UNTIL(&n, n.refused == 1);
+	ck_assert_msg(strstr(n.text, "memory file") != NULL, "%s", n.text);
+	close(fd);
+	raw_close(&r);
+	node_free(&n);
+}
+END_TEST
+
+/* ---- refused on both sides --------------------------------------------------------------------------------------- */
+
+/* What the hand-made peer is told, and what the node says of it. */
+static void check_refusal(struct raw *r, struct node *n, const char *reason)
+{
+	enum wh_shm_received what;
+
+	do { /* it may have been let in before */
+		what = raw_receive(r, n);
+		ck_assert_int_eq(what, WH_SHM_PACKET);
+		wh_shm_packet_close(&r->got);
+	} while (r->got.head.kind != WH_SHM_REFUSED);
+	ck_assert_msg(strstr(r->got.refused.reason, reason) != NULL, "told: %s", r->got.refused.reason);
+	NODE_UNTIL(n, n->refused == 1);
+	ck_assert_msg(strstr(n->text, reason) != NULL && strstr(n->text, "refused node 1 (pid ") != NULL, "%s",
+		      n->text);
+	ck_assert_int_eq(raw_receive(r, n), WH_SHM_HUNG_UP);
+	ck_assert_uint_eq(n->down + n->left, 0);
+}
+
+START_TEST(a_hello_that_does_not_fit_is_refused)
+{
+	static const char *const reasons[] = {
+		"version 7 of the protocol", "a group of 3 nodes",          "of group other",
+		"no proper doorbell",        "memory file has 12288 bytes", "pages have 3"};
+	char group[40];
+	struct node n;
+	struct raw r;
+	int other[2];
+
+	node_make(&n, new_group(group), 0, 2);
+	raw_connect(&r, group, 0, 1, 2);
+	ck_assert_int_eq(pipe2(other, O_CLOEXEC), 0);
+	switch (_i) {
+	case 0:
+		r.hello.head.version = 7;
+		break;
+	case 1:
+		r.hello.nodes = 3;
+		break;
+	case 2:
+		snprintf(r.hello.group, sizeof(r.hello.group), "other");
+		break;
+	case 3:
+		ck_assert_int_ge(dup2(other[1], r.doorbell), 0); /* a write to it could block */
+		break;
+	case 4:
+		close(r.page);
+		r.page = memfd_create("test-page", MFD_CLOEXEC);
+		ck_assert_int_eq(ftruncate(r.page, 12288), 0);
+		break;
+	default:
+		r.hello.status.page = 3;
+		break;
+	}
+	raw_say_hello(&r);
+	check_refusal(&r, &n, reasons[_i]);
+	raw_close(&r);
+	close(other[0]);
+	close(other[1]);
+	node_free(&n);
+}
+END_TEST
+
+/* The first fields of a hello are the same in all versions, whatever follows. */
+START_TEST(a_longer_hello_of_another_version_is_told_so)
+{
+	struct {
+		struct wh_shm_hello hello;
+		unsigned char more[100];
+	} longer = {.more = {1}};
+	char group[40];
+	struct node n;
+	struct raw r;
+
+	node_make(&n, new_group(group), 0, 2);
+	raw_connect(&r, group, 0, 1, 2);
+	longer.hello = r.hello;
+	longer.hello.head.version = 2;
+	ck_assert_int_eq(wh_shm_send(r.socket, &longer, sizeof(longer), &r.page, 1), 0);
+	check_refusal(&r, &n, "version 2 of the protocol");
+	raw_close(&r);
+	node_free(&n);
+}
+END_TEST
+
+/* Nodes, this time, that disagree on how many they are. */
+START_TEST(nodes_of_different_counts_refuse_each_other)
+{
+	char group[40];
+	struct node a, b;
+
+	node_make(&a, new_group(group), 0, 2);
+	node_make(&b, group, 1, 3);
+	NODE_UNTIL(&a, (node_pass(&b), a.refused == 1 && b.refused == 1));
+	ck_assert_msg(strstr(a.text, "refused node 1") != NULL, "%s", a.text);
+	ck_assert_msg(strstr(b.text, "refused by node 0") != NULL, "%s", b.text);
+	ck_assert_msg(strstr(b.text, "node 1 is of a group of 3 nodes, node 0 of one of 2") != NULL, "%s", b.text);
+	node_free(&a);
+	node_free(&b);
+}
+END_TEST
+
+/* One whom the group does not need is told so; the group goes on. */
+START_TEST(a_node_too_many_is_refused_alone)
+{
+	char group[40];
+	struct node n[2], third;
+
+	new_group(group);
+	for (uint32_t id = 0; id < 2; id++) {
+		node_make(&n[id], group, id, 2);
+		node_open(&n[id], ROW_BYTES);
+	}
+	node_make(&third, group, 2, 3);
+	NODE_UNTIL(&third, (node_pass(&n[0]), node_pass(&n[1]), third.refused == 2));
+	meet_each_other(&n[0], &n[1]);
+	ck_assert_uint_eq(third.down, 0);
+	node_free(&third);
+	for (int k = 0; k < 20; k++) {
+		node_pass(&n[0]);
+		node_pass(&n[1]);
+	}
+	meet_each_other(&n[0], &n[1]);
+	node_free(&n[0]);
+	node_free(&n[1]);
+}
+END_TEST
+
+/* A second hello in the name of a peer that is here, or was, is turned away. */
+START_TEST(a_place_is_taken_once)
+{
+	char group[40], pid[40];
+	struct wh_error err;
+	struct node n[2], again;
+	struct raw r;
+
+	new_group(group);
+	snprintf(pid, sizeof(pid), "(pid %d)", (int)getpid());
+	for (uint32_t id = 0; id < 2; id++) {
+		node_make(&n[id], group, id, 2);
+		node_open(&n[id], ROW_BYTES);
+	}
+	meet_each_other(&n[0], &n[1]);
+	ck_assert_int_eq(node_try(&again, group, 1, 2, WH_HUGE_OFF, &err), WHORL_REFUSED);
+	ck_assert_msg(strstr(err.text, "node 1 of group test-") != NULL &&
+			      strstr(err.text, "is already running") != NULL && strstr(err.text, pid) != NULL,
+		      "%s", err.text);
+	raw_connect(&r, group, 0, 1, 2);
+	raw_say_hello(&r);
+	ck_assert_int_eq(raw_receive(&r, &n[0]), WH_SHM_PACKET);
+	ck_assert_int_eq((int)r.got.head.kind, WH_SHM_REFUSED);
+	ck_assert_msg(strstr(r.got.refused.reason, "is here already") != NULL, "%s", r.got.refused.reason);
+	raw_close(&r);
+	meet_each_other(&n[0], &n[1]);
+
+	node_free(&n[1]);
+	NODE_UNTIL(&n[0], n[0].down == 1);
+	node_make(&n[1], group, 1, 2);
+	NODE_UNTIL(&n[1], (node_pass(&n[0]), n[1].refused == 1));
+	ck_assert_msg(strstr(n[1].text, "is gone for good") != NULL, "%s", n[1].text);
+	ck_assert_uint_eq(n[0].down, 1);
+	ck_assert_uint_eq(n[0].refused, 0);
+	node_free(&n[0]);
+	node_free(&n[1]);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shm and strangers");
+	TCase *cases = tcase_create("strangers");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, silence_disturbs_nobody);
+	tcase_add_loop_test(cases, garbage_disturbs_nobody, 0, MISBEHAVIOURS);
+	tcase_add_loop_test(cases, garbage_of_a_peer_ends_it, 0, 2);
+	tcase_add_test(cases, offers_are_bounded);
+	tcase_add_loop_test(cases, a_row_that_could_vanish_is_refused, 0, 3);
+	tcase_add_loop_test(cases, a_hello_that_does_not_fit_is_refused, 0, 6);
+	tcase_add_test(cases, a_longer_hello_of_another_version_is_told_so);
+	tcase_add_test(cases, nodes_of_different_counts_refuse_each_other);
+	tcase_add_test(cases, a_node_too_many_is_refused_alone);
+	tcase_add_test(cases, a_place_is_taken_once);
+	suite_add_tcase(suite, cases);
+	return test_main(suite);
+}
