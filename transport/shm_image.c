@@ -41,7 +41,8 @@ void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 {
 	struct wh_shm_image *image = (struct wh_shm_image *)base;
 	struct wh_shm *t = wh_shm_of(base->transport);
-	const uint32_t *looked_at = NULL;
+	const uint32_t *looked_at = NULL; /* a batch goes mostly to the same peers: once is enough */
+	uint32_t looked_count = 0;
 	bool rings = false;
 
 	for (size_t i = 0; i < count; i++) {
@@ -54,9 +55,10 @@ void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 		return;
 	wh_fence_full(); /* the pushes, then the look. Partner: the fence in arm() */
 	for (size_t i = 0; i < count; i++) {
-		if (pushes[i].quiet || pushes[i].to == looked_at)
+		if (pushes[i].quiet || (pushes[i].to == looked_at && pushes[i].to_count <= looked_count))
 			continue;
 		looked_at = pushes[i].to;
+		looked_count = pushes[i].to_count;
 		for (uint32_t k = 0; k < pushes[i].to_count; k++)
 			if (!image->rows[pushes[i].to[k]].frozen)
 				look_at(t, image->rows[pushes[i].to[k]].peer);
