@@ -55,7 +55,7 @@ static void start_endless(const char *const *more)
 		 "[group]\n"
 		 "name = %s\n"
 		 "nodes = %d\n"
-		 "failure_timeout_ms = 500\n"
+		 "failure_timeout_ms = 20000\n" /* what is dead is seen at once; a slow machine is not */
 		 "[subgroup all]\n"
 		 "window = 10\n"
 		 "message_bytes = 10240\n"
@@ -122,7 +122,7 @@ START_TEST(stopped_node)
 {
 	pid_t pids[NODES];
 
-	start_endless((const char *const[]){NULL});
+	start_endless((const char *const[]){"--set", "group.failure_timeout_ms=1500", NULL});
 	await_middle(pids);
 	ck_assert_int_eq(kill(pids[1], SIGSTOP), 0);
 	cli_wait(&cli);
@@ -195,7 +195,7 @@ START_TEST(interrupted_between_runs)
 	snprintf(path, sizeof path, "%s", json);
 	cli_start(&cli, &dir,
 		  (const char *const[]){"bench",
-					cli_write(&dir, "many.ini", "[group]\n[subgroup all]\nwindow = 10\n[bench]\n"
+					cli_write(&dir, "many.ini", "[group]\nfailure_timeout_ms = 20000\n[subgroup all]\nwindow = 10\n[bench]\n"
 								    "messages = 1000\nruns = 1000\nlimit = off\n"),
 					"--json", path, NULL});
 	cli_await(&cli, has_a_line, path, "a first run");
@@ -288,7 +288,7 @@ START_TEST(two_commands_at_a_time)
 	const char *path;
 
 	snprintf(text, sizeof text,
-		 "[group]\nname = %s\nnodes = 2\n[subgroup all]\nwindow = 10\n[bench]\nmessages = 2000\nlimit = off\n",
+		 "[group]\nname = %s\nnodes = 2\nfailure_timeout_ms = 20000\n[subgroup all]\nwindow = 10\n[bench]\nmessages = 2000\nlimit = off\n",
 		 group);
 	path = cli_write(&dir, "same.ini", text);
 	cli_dir_make(&other_dir);

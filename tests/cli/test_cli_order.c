@@ -63,6 +63,7 @@ static struct records_subgroup everybody(uint32_t nodes, size_t bytes, uint64_t 
 
 static const char plain[] = "[group]\n"
 			    "nodes = 3\n"
+			    "failure_timeout_ms = 20000\n" /* a slow machine is no failure */
 			    "[subgroup all]\n"
 			    "window = 10\n"
 			    "message_bytes = 1000\n"
@@ -118,6 +119,7 @@ END_TEST
 
 static const char overlapping[] = "[group]\n"
 				  "nodes = 4\n"
+				  "failure_timeout_ms = 20000\n"
 				  "[subgroup left]\n"
 				  "members = 0,1,2\n"
 				  "senders = 0,2\n"

@@ -30,6 +30,7 @@ static void teardown(void)
 
 static const char small[] = "[group]\n"
 			    "nodes = 2\n"
+			    "failure_timeout_ms = 20000\n" /* a slow machine is no failure */
 			    "[subgroup all]\n"
 			    "window = 10\n"
 			    "message_bytes = 1000\n"
@@ -245,7 +246,7 @@ START_TEST(idle_group)
 	json_t *line;
 
 	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--json", "-", "--set", "bench.idle_seconds=1",
-		"--set", "bench.runs=1", "--set", "engine.thread=dedicated,caller");
+		"--set", "bench.runs=1", "--set", "group.failure_timeout_ms=2000", "--set", "engine.thread=dedicated,caller");
 	assert_good();
 	lines = results_parse(cli.out);
 	ck_assert_uint_eq(json_array_size(lines), 2);
