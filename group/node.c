@@ -69,12 +69,12 @@ void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result c
 	first = node->failure.code == WHORL_OK;
 	if (first)
 		wh_error_set(&node->failure, code, "%s", text);
+	wh_fetch_or(&node->gate->state, WH_GATE_FAILED); /* before anybody can know of it otherwise */
 	pthread_cond_broadcast(&node->changed);
 	pthread_mutex_unlock(&node->lock);
 	if (!first)
 		return;
 	wh_log(&node->diag, level, "%s", text);
-	wh_fetch_or(&node->gate->state, WH_GATE_FAILED);
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
 		if (node->subgroups[i].ring != NULL)
 			wh_ring_signal(node->subgroups[i].ring);
@@ -190,6 +190,11 @@ static enum whorl_result open_subgroup(whorl_node *node, whorl_subgroup *subgrou
 				     .layout = layout,
 				     .message_bytes = (uint32_t)options->message_bytes,
 				     .window = (uint32_t)options->window};
+	subgroup->sender_ids = calloc(layout->sender_count, sizeof(*subgroup->sender_ids));
+	if (subgroup->sender_ids == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %u senders", layout->sender_count);
+	for (uint32_t s = 0; s < layout->sender_count; s++)
+		subgroup->sender_ids[s] = node->view->ids[layout->senders[s]];
 	if (me >= 0) {
 		result = wh_ring_create(&subgroup->ring, node->gate, &node->diag, node->image->own, &rows->slots[me],
 					subgroup->message_bytes, err);
@@ -212,13 +217,15 @@ static enum whorl_result open_subgroup(whorl_node *node, whorl_subgroup *subgrou
 			.members = layout->members,
 			.member_count = layout->member_count,
 			.senders = layout->senders,
+			.sender_ids = subgroup->sender_ids,
 			.sender_count = layout->sender_count,
 			.me = me,
 			.slots = rows->slots,
 			.ring = subgroup->ring,
+			.now_ns = &node->loop.now_ns,
+			.handle = subgroup,
 			.deliver = wh_node_deliver,
 			.broken = member_broken,
-			.ctx = subgroup,
 		},
 		err);
 }
@@ -245,9 +252,8 @@ static enum whorl_result open_engine(whorl_node *node, struct wh_error *err)
 {
 	enum whorl_result result;
 
-	node->messages = calloc(WH_UPCALL_RUN, sizeof(*node->messages));
 	node->event = calloc(1, sizeof(*node->event));
-	if (node->messages == NULL || node->event == NULL)
+	if (node->event == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a node");
 	wh_loop_init(&node->loop, &node->diag, node->transport, node->gate, (enum wh_idle)node->config.engine.idle);
 	wh_pushes_init(&node->pushes, &node->env, &node->push_stats, node->config.engine.deferred_push);
@@ -410,6 +416,7 @@ void wh_node_free(whorl_node *node, bool forked)
 	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_count; i++) {
 		wh_multicast_free(node->subgroups[i].mc);
 		wh_ring_free(node->subgroups[i].ring);
+		free(node->subgroups[i].sender_ids);
 	}
 	free(node->subgroups);
 	wh_heartbeat_close(&node->heartbeat);
@@ -420,7 +427,6 @@ void wh_node_free(whorl_node *node, bool forked)
 	if (node->timer_fd >= 0)
 		close(node->timer_fd);
 	free(node->event);
-	free(node->messages);
 	wh_gate_free(node->gate);
 	wh_rows_free(node->rows);
 	wh_view_free(node->view);

@@ -21,6 +21,7 @@ struct whorl_subgroup {
 	uint32_t index;                        /* [const] in the view */
 	const struct wh_view_subgroup *layout; /* [const] */
 	uint32_t message_bytes, window;        /* [const] */
+	uint32_t *sender_ids;                  /* [const] node ids by sender rank */
 	struct wh_ring *ring;                  /* [const] NULL: not a sender */
 	struct wh_multicast *mc;               /* [const pointer] */
 	whorl_message_fn *on_message;          /* [const after start] */
@@ -49,7 +50,6 @@ struct whorl_node {
 	struct wh_heartbeat heartbeat;  /* [loop] */
 	struct whorl_subgroup *subgroups; /* [const] those that this node is in */
 	uint32_t subgroup_count;
-	struct whorl_message *messages; /* [loop] WH_UPCALL_RUN: what a batch upcall gets */
 	struct wh_transport_event *event; /* [loop] scratch: large */
 
 	wh_word stepper;  /* the thread that makes passes, 0: none. With thread = caller a try-lock for each pass */
@@ -84,7 +84,7 @@ void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result c
 	WH_PRINTF(4, 5);
 
 /* Upcalls a run of messages; ctx is the subgroup. */
-void wh_node_deliver(void *ctx, const struct wh_delivery *deliveries, size_t count);
+void wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count);
 
 /* The first predicate of every node's loop: what the transport reports, ready, drained. */
 size_t wh_node_watch(void *node);

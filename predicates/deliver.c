@@ -31,77 +31,101 @@ static void flush_run(struct wh_multicast *mc)
 
 	if (mc->run == 0)
 		return;
-	mc->config.deliver(mc->config.ctx, mc->batch, mc->run);
+	mc->config.deliver(mc->config.handle, mc->batch, mc->run);
 	now = wh_env_now(mc->config.diag->env);
 	wh_count_max(&mc->stats.upcall_longest_ns, now - mc->run_start_ns);
-	mc->run_start_ns = now;
+	mc->run_start_ns = *mc->config.now_ns = now;
 	mc->run = 0;
 }
 
-/* The header of the next slot of `sender`. False if none is announced. */
-static bool next_header(const struct wh_multicast *mc, const struct wh_sender *sender, struct wh_slot_header *header)
+static void count(struct wh_multicast *mc, size_t messages)
 {
-	if (sender->next == sender->announced)
-		return false;
-	*header = wh_slot_read(&sender->slots, mc->config.sst->image->row[sender->rank], sender->next_slot);
-	return true;
+	if (messages == 0)
+		return;
+	wh_count(&mc->stats.delivered, messages);
+	wh_count(&mc->stats.delivered_bytes, mc->run_bytes);
+	wh_count_batch(&mc->stats.deliver, messages);
+	mc->run_bytes = 0;
 }
 
-/* Delivers the next slot of `sender`, which has this header. False: it makes no sense, and the sender is broken. */
-static bool take(struct wh_multicast *mc, struct wh_sender *sender, const struct wh_slot_header *header,
-		 uint32_t rank, uint64_t sequence)
+/* Reads the header of the next slot of `sender`, once, if it is announced. */
+static void look_ahead(const struct wh_multicast *mc, struct wh_sender *sender)
+{
+	if (sender->next == sender->announced) {
+		sender->ahead.round = WH_NO_ROUND;
+		return;
+	}
+	sender->ahead = wh_slot_read(&sender->slots, mc->config.sst->image->row[sender->rank], sender->next_slot);
+}
+
+/* Takes the next slot of `sender`, whose header was looked at, as number `sequence`. Returns how many messages that is:
+ * 0, 1, or -1 when it makes no sense, and the sender is broken. */
+static inline int take(struct wh_multicast *mc, struct wh_sender *sender, uint64_t sequence)
 {
 	const unsigned char *row = mc->config.sst->image->row[sender->rank];
+	bool message = !sender->ahead.aborted;
 
-	if (header->bytes > mc->config.message_bytes) {
+	if (sender->ahead.bytes > mc->config.message_bytes) {
 		wh_multicast_break(mc, sender->rank, "message is longer than a slot");
-		return false;
+		return -1;
 	}
-	if (!header->aborted) {
-		mc->batch[mc->run++] = (struct wh_delivery){
+	if (message) {
+		mc->batch[mc->run++] = (struct whorl_message){
 			.data = row + wh_slot_payload(&sender->slots, sender->next_slot),
-			.bytes = header->bytes,
+			.bytes = sender->ahead.bytes,
+			.sender = sender->id,
 			.index = sender->next,
 			.sequence = sequence,
-			.sender = rank,
+			.subgroup = mc->config.handle,
 		};
-		wh_count(&mc->stats.delivered_bytes, header->bytes);
+		mc->run_bytes += sender->ahead.bytes;
 	}
 	sender->next++;
 	sender->next_slot = wh_slot_next(&sender->slots, sender->next_slot);
+	look_ahead(mc, sender);
 	if (mc->run == WH_UPCALL_RUN)
 		flush_run(mc);
-	return true;
+	return message;
 }
 
 /* Delivers the sequence numbers below `limit`; without delivery batching, up to the first message; and no longer than
  * DELIVER_NS, which leaves the rest to the next pass. Returns how many messages. */
 static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 {
-	bool batching = mc->config.switches.delivery_batching;
-	uint64_t until_ns = mc->run_start_ns + DELIVER_NS;
-	size_t messages = 0;
+	uint64_t until_ns = mc->run_start_ns + DELIVER_NS, sequence = mc->delivered_num, round = mc->round;
+	size_t messages = 0, most = mc->config.switches.delivery_batching ? SIZE_MAX : 1;
+	uint32_t rank = mc->rank;
 
-	while (mc->delivered_num < limit && (batching || messages == 0) && mc->run_start_ns < until_ns) {
-		struct wh_sender *sender = &mc->senders[mc->rank];
-		struct wh_slot_header header;
+	while (sequence < limit && messages < most && mc->run_start_ns < until_ns) {
+		struct wh_sender *sender = &mc->senders[rank];
 
-		if (next_header(mc, sender, &header) && header.round <= mc->round) {
-			if (header.round < mc->round) {
+		if (sender->ahead.round <= round) { /* else a null */
+			int taken = sender->ahead.round == round ? take(mc, sender, sequence) : -1;
+
+			if (taken < 0) {
 				wh_multicast_break(mc, sender->rank, "slot has a round that is over");
 				break;
 			}
-			if (!take(mc, sender, &header, mc->rank, mc->delivered_num))
-				break;
-			messages += !header.aborted;
+			messages += (size_t)taken;
 		}
-		mc->delivered_num++;
-		if (++mc->rank == mc->config.sender_count) {
-			mc->rank = 0;
-			mc->round++;
+		sequence++;
+		if (++rank == mc->config.sender_count) {
+			rank = 0;
+			round++;
 		}
 	}
+	mc->delivered_num = sequence;
+	mc->round = round;
+	mc->rank = rank;
 	return messages;
+}
+
+/* What has been announced since the last time. */
+static void look_at_senders(struct wh_multicast *mc)
+{
+	for (uint32_t s = 0; s < mc->config.sender_count; s++)
+		if (mc->senders[s].ahead.round == WH_NO_ROUND)
+			look_ahead(mc, &mc->senders[s]);
 }
 
 size_t wh_deliver(struct wh_multicast *mc)
@@ -115,6 +139,7 @@ size_t wh_deliver(struct wh_multicast *mc)
 	if (limit <= mc->delivered_num)
 		return 0;
 	mc->run_start_ns = wh_env_now(mc->config.diag->env);
+	look_at_senders(mc);
 	messages = deliver_below(mc, limit);
 	flush_run(mc);
 	WH_CHECK(mc->config.diag, mc->delivered_num <= mc->received_num);
@@ -123,11 +148,27 @@ size_t wh_deliver(struct wh_multicast *mc)
 		       mc->peers);
 	wh_pushes_post(mc->config.pushes);
 	wh_event(mc->config.diag, "deliver", mc->config.subgroup, mc->delivered_num, messages);
-	if (messages > 0) {
-		wh_count(&mc->stats.delivered, messages);
-		wh_count_batch(&mc->stats.deliver, messages);
-	}
+	count(mc, messages);
 	return mc->delivered_num - from;
+}
+
+/* Delivers what one sender has announced. Returns how many slots. */
+static uint64_t deliver_sender(struct wh_multicast *mc, struct wh_sender *sender, size_t *messages)
+{
+	uint64_t from = sender->next, until_ns;
+	uint64_t most = mc->config.switches.delivery_batching ? UINT64_MAX : 1;
+	int taken = 0;
+
+	if (sender->next == sender->announced)
+		return 0;
+	mc->run_start_ns = wh_env_now(mc->config.diag->env);
+	until_ns = mc->run_start_ns + DELIVER_NS;
+	look_ahead(mc, sender);
+	while (sender->ahead.round != WH_NO_ROUND && sender->next - from < most && mc->run_start_ns < until_ns &&
+	       (taken = take(mc, sender, sender->next)) >= 0)
+		*messages += (size_t)taken;
+	flush_run(mc);
+	return sender->next - from;
 }
 
 /* Unordered: what a sender has announced is delivered at once, and its count goes back to that sender alone. */
@@ -135,29 +176,18 @@ size_t wh_deliver_unordered(struct wh_multicast *mc)
 {
 	size_t slots = 0, messages = 0;
 
-	mc->run_start_ns = wh_env_now(mc->config.diag->env);
 	for (uint32_t s = 0; s < mc->config.sender_count && !mc->broken; s++) {
 		struct wh_sender *sender = &mc->senders[s];
-		bool mine = (int)s == mc->config.me;
-		struct wh_to to = {&sender->rank, mine ? 0 : 1};
-		struct wh_slot_header header;
-		uint64_t from = sender->next, until_ns = mc->run_start_ns + DELIVER_NS;
+		struct wh_to to = {&sender->rank, (int)s == mc->config.me ? 0 : 1};
+		uint64_t delivered = deliver_sender(mc, sender, &messages);
 
-		while ((mc->config.switches.delivery_batching || sender->next == from) &&
-		       mc->run_start_ns < until_ns && next_header(mc, sender, &header) &&
-		       take(mc, sender, &header, s, sender->next))
-			messages += !header.aborted;
-		flush_run(mc);
-		if (sender->next == from)
+		if (delivered == 0)
 			continue;
-		slots += sender->next - from;
+		slots += delivered;
 		wh_sst_publish_array(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_of, s,
 				     sender->next, to);
 	}
 	wh_pushes_post(mc->config.pushes);
-	if (messages > 0) {
-		wh_count(&mc->stats.delivered, messages);
-		wh_count_batch(&mc->stats.deliver, messages);
-	}
+	count(mc, messages);
 	return slots;
 }

@@ -30,6 +30,8 @@ enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh
 	mc->peers.ranks = mc->peer_ranks;
 	for (uint32_t s = 0; s < config->sender_count; s++) {
 		mc->senders[s].rank = config->senders[s];
+		mc->senders[s].id = config->sender_ids[s];
+		mc->senders[s].ahead.round = WH_NO_ROUND;
 		mc->senders[s].slots = config->slots[s];
 	}
 	*out = mc;

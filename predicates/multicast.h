@@ -14,6 +14,8 @@
 #ifndef WH_PREDICATES_MULTICAST_H
 #define WH_PREDICATES_MULTICAST_H
 
+#include <whorl/message.h>
+
 #include "smc/ring.h"
 #include "sst/columns.h"
 #include "sst/sst.h"
@@ -24,19 +26,11 @@ struct wh_switches { /* Spindle's optimisations; all off is the paper's baseline
 	bool send_batching, receive_batching, delivery_batching, null_sends, deferred_push;
 };
 
-struct wh_delivery { /* one message, in place in its sender's ring */
-	const void *data;
-	uint64_t bytes;
-	uint64_t index;    /* claim number of its sender */
-	uint64_t sequence;
-	uint32_t sender;   /* sender rank in the subgroup */
-};
-
 /* Messages upcalled at a time, at most; also how many message upcalls are timed together. */
 #define WH_UPCALL_RUN 64
 
 /* Upcalls a run of messages, in order. */
-typedef void wh_deliver_fn(void *ctx, const struct wh_delivery *messages, size_t count);
+typedef void wh_deliver_fn(void *ctx, const struct whorl_message *messages, size_t count);
 
 /* A member's shared memory holds what cannot be: it is broken, and nothing more is taken from it. */
 typedef void wh_broken_fn(void *ctx, uint32_t rank, const char *what);
@@ -53,13 +47,15 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 	const uint32_t *members;         /* view ranks of the subgroup's members */
 	uint32_t member_count;
 	const uint32_t *senders;         /* view ranks of its senders, by sender rank; members as well */
+	const uint32_t *sender_ids;      /* the node ids of the senders, by sender rank */
 	uint32_t sender_count;
 	int me;                          /* my sender rank, -1: none */
 	const struct wh_slots *slots;    /* by sender rank: how its ring lies in its row */
 	struct wh_ring *ring;            /* mine, NULL if I am no sender */
+	uint64_t *now_ns;                /* the loop's clock: moved on after upcalls, which take what time they like */
+	whorl_subgroup *handle;          /* what messages name as their subgroup; ctx of the two functions */
 	wh_deliver_fn *deliver;
 	wh_broken_fn *broken;
-	void *ctx;
 };
 
 struct wh_multicast_stats { /* [loop writes, anyone reads] */

@@ -12,12 +12,16 @@
 
 #include "predicates/multicast.h"
 
+#define WH_NO_ROUND UINT64_MAX
+
 struct wh_sender { /* what this member has taken in from one sender */
 	uint64_t covered;   /* rounds */
 	uint64_t announced; /* slots */
 	uint64_t next;      /* slot to deliver next, <= announced */
+	struct wh_slot_header ahead; /* its header; round WH_NO_ROUND: it is not announced, or was not looked at yet */
 	uint32_t next_slot; /* next modulo window */
 	uint32_t rank;      /* [const] in the view */
+	uint32_t id;        /* [const] node id */
 	struct wh_slots slots; /* [const] */
 };
 
@@ -45,7 +49,8 @@ struct wh_multicast {
 
 	uint32_t run; /* messages collected in `batch` */
 	uint64_t run_start_ns;
-	struct wh_delivery batch[WH_UPCALL_RUN];
+	uint64_t run_bytes; /* delivered since the statistics were last told */
+	struct whorl_message batch[WH_UPCALL_RUN];
 
 	struct wh_multicast_stats stats;
 };

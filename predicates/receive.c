@@ -14,7 +14,7 @@ void wh_multicast_break(struct wh_multicast *mc, uint32_t rank, const char *what
 		return;
 	mc->broken = true;
 	wh_event(mc->config.diag, what, mc->config.subgroup, rank, 0);
-	mc->config.broken(mc->config.ctx, rank, what);
+	mc->config.broken(mc->config.handle, rank, what);
 }
 
 /* A guard comes from another process: it is held against the rules before it is believed. */

@@ -22,7 +22,7 @@
  * THREADS. Each node has one loop, which runs the protocol and every upcall. With `[engine] thread = dedicated` (the
  * default) whorl_start makes a thread for it; with `thread = caller` your own thread runs it, by whorl_step. "Any
  * thread" below means any thread of the process, several at once, without registration. Library threads block all
- * signals, and the library installs no signal handlers and raises no SIGPIPE.
+ * signals but those of a fault of their own (SIGSEGV and the like), and the library installs no signal handlers and raises no SIGPIPE.
  *
  * WAITING. Only whorl_ready, whorl_claim_wait, whorl_send, whorl_wait and whorl_close wait, each with a time-out in
  * milliseconds: 0 does not wait at all; a negative one is refused (WHORL_INVALID). From an upcall they never wait: a
@@ -49,6 +49,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <whorl/message.h>
 #include <whorl/result.h>
 
 #if defined(__GNUC__)
@@ -101,8 +102,7 @@ WHORL_API const char *whorl_config_error(const whorl_config *config);
 
 /* ---- nodes --------------------------------------------------------------------------------------------------------*/
 
-typedef struct whorl_node whorl_node;
-typedef struct whorl_subgroup whorl_subgroup;
+typedef struct whorl_node whorl_node; /* whorl_subgroup: whorl/message.h */
 
 enum whorl_log_level { WHORL_LOG_ERROR, WHORL_LOG_WARNING, WHORL_LOG_INFO, WHORL_LOG_DEBUG };
 
@@ -191,16 +191,7 @@ WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
 WHORL_API whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name);
 WHORL_API whorl_subgroup *whorl_subgroup_at(whorl_node *node, size_t index); /* those of this node; NULL behind the last */
 
-struct whorl_message {
-	const void *data;  /* in place in the sender's ring; 16-byte aligned; valid until the upcall returns */
-	size_t bytes;
-	uint32_t sender;   /* node id */
-	uint64_t index;    /* of this message among those its sender committed in this subgroup, from 0. Ordered mode: gap-free
-			      except for aborted claims, which take a number too */
-	uint64_t sequence; /* its place in the total order (ordered mode): round x senders + rank. Grows, with gaps where a
-			      sender had nothing to say. Unordered mode: equal to index */
-	whorl_subgroup *subgroup;
-};
+/* struct whorl_message: whorl/message.h */
 
 /* A message is delivered: every member has it (ordered mode; Spindle §II-A). The sender's memory is read in place: a
  * sender that writes to a slot after committing it can make members differ, and nothing guards against that. */
@@ -216,7 +207,8 @@ WHORL_API enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch
 /* ---- sending ----------------------------------------------------------------------------------------------------------
  * claim, fill in place, commit or abort. Any number of threads at once, lock-free, and any number of claims out at once
  * (up to the window), finished in any order. Messages leave in the order of their claims: an open claim holds back the
- * later claims of this node in this subgroup (and nobody else's), so finish it soon. */
+ * later claims of this node in this subgroup (and nobody else's), so finish it soon, and do not wait for a claim while
+ * you hold another: its slot may be the one that everybody waits for. */
 
 struct whorl_claim {
 	void *data;      /* `bytes` long, 16-byte aligned, of unknown content; yours until commit or abort */
