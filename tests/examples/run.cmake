@@ -1,0 +1,18 @@
+# run.cmake - runs PROGRAM: it must end with 0 and print each of EXPECTED.
+
+foreach(try RANGE 20)
+	execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+	if(NOT errors MATCHES "is already running")
+		break()
+	endif()
+	execute_process(COMMAND ${CMAKE_COMMAND} -E sleep 0.2)
+endforeach()
+message("${output}${errors}")
+if(NOT result EQUAL 0)
+	message(FATAL_ERROR "exit status ${result}")
+endif()
+foreach(text IN LISTS EXPECTED)
+	if(NOT output MATCHES "${text}")
+		message(FATAL_ERROR "it did not print \"${text}\"")
+	endif()
+endforeach()
