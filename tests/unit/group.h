@@ -30,13 +30,13 @@ static inline uint64_t now_ms(void)
 }
 
 /* Evaluates `step` until `condition` holds. */
-#define await(condition, step)                                                                                 \
-	do {                                                                                                   \
-		uint64_t until_ms_ = now_ms() + PATIENCE_MS;                                                   \
-		while (!(condition)) {                                                                         \
-			step;                                                                                  \
-			ck_assert_msg(now_ms() < until_ms_, "this never came: %s", #condition);                \
-		}                                                                                              \
+#define await(condition, step)                                                                                         \
+	do {                                                                                                           \
+		uint64_t until_ms_ = now_ms() + PATIENCE_MS;                                                           \
+		while (!(condition)) {                                                                                 \
+			step;                                                                                          \
+			ck_assert_msg(now_ms() < until_ms_, "this never came: %s", #condition);                        \
+		}                                                                                                      \
 	} while (0)
 
 #define ck_ok(call) ck_assert_int_eq((call), WHORL_OK)
@@ -130,8 +130,8 @@ static inline void cluster_configure(struct cluster *cluster, unsigned count, co
 
 	*cluster = (struct cluster){.config = whorl_config_new(), .count = count};
 	cluster->caller = strstr(rest, "thread = caller") != NULL;
-	snprintf(text, sizeof(text), "[group]\nname = %s\nnodes = %u\n%s\n%s", group_name(name, sizeof(name)), count, group,
-		 rest);
+	snprintf(text, sizeof(text), "[group]\nname = %s\nnodes = %u\n%s\n%s", group_name(name, sizeof(name)), count,
+		 group, rest);
 	ck_assert_ptr_nonnull(cluster->config);
 	ck_assert_msg(whorl_config_load_text(cluster->config, "test", text) == WHORL_OK, "%s",
 		      whorl_config_error(cluster->config));

@@ -143,8 +143,9 @@ START_TEST(aborted_claims_take_a_number_and_no_message)
 {
 	struct cluster c;
 
-	cluster_open(&c, 2, "", _i == 0 ? "[subgroup s]\nwindow = 2\nmessage_bytes = 8\n" CALLER
-				 : "[subgroup s]\nwindow = 2\nmessage_bytes = 8\nmode = unordered\n" CALLER);
+	cluster_open(&c, 2, "",
+		     _i == 0 ? "[subgroup s]\nwindow = 2\nmessage_bytes = 8\n" CALLER
+			     : "[subgroup s]\nwindow = 2\nmessage_bytes = 8\nmode = unordered\n" CALLER);
 	cluster_record(&c, "s");
 	cluster_start(&c);
 	for (uint64_t i = 0; i < 30; i++) {
@@ -222,7 +223,7 @@ static void *fill_in_place(void *ctx)
 				((uint32_t *)claims[k].data)[at] = mix(claims[k].number, at);
 		while (held-- > 0)
 			ck_ok(claims[held].number % 50 == 7 ? whorl_abort(&claims[held])
-							     : whorl_commit(&claims[held], 64));
+							    : whorl_commit(&claims[held], 64));
 	}
 	return NULL;
 }
@@ -245,7 +246,8 @@ START_TEST(many_threads_fill_slots_at_once)
 	uint64_t delivered;
 	struct cluster c;
 
-	cluster_open(&c, 2, "", "[subgroup s]\nmessage_bytes = 64\nwindow = 13\n"); /* fewer slots than could be claimed */
+	cluster_open(&c, 2, "",
+		     "[subgroup s]\nmessage_bytes = 64\nwindow = 13\n"); /* fewer slots than could be claimed */
 	for (unsigned id = 0; id < 2; id++)
 		ck_ok(whorl_on_message(subgroup_of(&c, id, "s"), check_words, c.records[id]));
 	cluster_start(&c);

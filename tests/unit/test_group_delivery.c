@@ -102,13 +102,15 @@ static const struct shape shapes[] = {
 	{1, "[subgroup s]\nmessage_bytes = 8\nmode = unordered\n", false, false, 3000},
 	{4, "[subgroup s]\nmessage_bytes = 8\nmode = unordered\nwindow = 5\n", false, false, 1000},
 	{4, "[subgroup s]\nmessage_bytes = 8\nmode = unordered\nsenders = 1,3\n" CALLER, true, false, 1000},
-	{3, "[subgroup s]\nmessage_bytes = 8\n[engine]\nsend_batching = off\nreceive_batching = off\n"
-	    "delivery_batching = off\nnull_sends = off\ndeferred_push = off\n",
+	{3,
+	 "[subgroup s]\nmessage_bytes = 8\n[engine]\nsend_batching = off\nreceive_batching = off\n"
+	 "delivery_batching = off\nnull_sends = off\ndeferred_push = off\n",
 	 false, true, 300},
 	{3, "[subgroup s]\nmessage_bytes = 8\nwindow = 9\n[engine]\nreceive_batching = off\n", false, true, 300},
 	{3, "[subgroup s]\nmessage_bytes = 8\nwindow = 9\n[engine]\ndelivery_batching = off\n", false, true, 300},
-	{3, "[subgroup s]\nmessage_bytes = 8\nwindow = 9\nmode = unordered\n[engine]\nreceive_batching = off\n"
-	    "delivery_batching = off\nsend_batching = off\n",
+	{3,
+	 "[subgroup s]\nmessage_bytes = 8\nwindow = 9\nmode = unordered\n[engine]\nreceive_batching = off\n"
+	 "delivery_batching = off\nsend_batching = off\n",
 	 false, false, 300},
 	{2, "[subgroup s]\nmessage_bytes = 8\n[engine]\nidle = yield\n", false, true, 1000},
 	{2, "[subgroup s]\nmessage_bytes = 8\n[engine]\nidle = spin\n", false, true, 300},
@@ -127,8 +129,9 @@ START_TEST(silent_senders_hold_nobody_up)
 {
 	struct cluster c;
 
-	cluster_open(&c, 3, "", _i == 0 ? "[subgroup s]\nmessage_bytes = 8\n" CALLER
-				 : "[subgroup s]\nmessage_bytes = 8\n" CALLER "null_sends = off\n");
+	cluster_open(&c, 3, "",
+		     _i == 0 ? "[subgroup s]\nmessage_bytes = 8\n" CALLER
+			     : "[subgroup s]\nmessage_bytes = 8\n" CALLER "null_sends = off\n");
 	cluster_record(&c, "s");
 	cluster_start(&c);
 	for (uint64_t i = 0; i < 100; i++) {

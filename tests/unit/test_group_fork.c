@@ -8,10 +8,10 @@
 #include "tests/unit/group.h"
 
 /* In the child: 0, or the line of the first call that did not answer as it should. */
-#define EXPECT(call, result)                                                                                   \
-	do {                                                                                                   \
-		if ((call) != (result))                                                                        \
-			return __LINE__ % 250 + 1;                                                             \
+#define EXPECT(call, result)                                                                                           \
+	do {                                                                                                           \
+		if ((call) != (result))                                                                                \
+			return __LINE__ % 250 + 1;                                                                     \
 	} while (0)
 
 static int use_what_was_inherited(struct cluster *c, struct whorl_claim *open)
@@ -93,8 +93,8 @@ START_TEST(a_child_may_only_close)
 	struct whorl_claim open;
 	pthread_t sender, waiter;
 
-	cluster_open(&c, 2, "", caller ? "[subgroup s]\nwindow = 4\n[engine]\nthread = caller\n"
-				       : "[subgroup s]\nwindow = 4\n");
+	cluster_open(&c, 2, "",
+		     caller ? "[subgroup s]\nwindow = 4\n[engine]\nthread = caller\n" : "[subgroup s]\nwindow = 4\n");
 	cluster_record(&c, "s");
 	cluster_start(&c);
 	cluster_configure(&other, 3, "", "[subgroup t]\n"); /* never ready: the others do not come */

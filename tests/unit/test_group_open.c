@@ -57,8 +57,9 @@ END_TEST
 
 START_TEST(what_only_the_whole_shows_is_told_once)
 {
-	whorl_config *config = config_of("[group]\nname = a b\nnodes = 2\n[subgroup s]\nmembers = 0,2\nsenders = 1\n"
-					 "[subgroup t]\nmembers = 0\nsenders = 1\nmode = durable\n[engine]\ncpus = 1,x\n");
+	whorl_config *config =
+		config_of("[group]\nname = a b\nnodes = 2\n[subgroup s]\nmembers = 0,2\nsenders = 1\n"
+			  "[subgroup t]\nmembers = 0\nsenders = 1\nmode = durable\n[engine]\ncpus = 1,x\n");
 	char first[4096];
 	whorl_node *node;
 
@@ -94,7 +95,8 @@ START_TEST(settings_win_over_the_file)
 
 	ck_ok(whorl_config_ignore(c.config, "bench"));
 	ck_ok(whorl_config_set(c.config, "subgroup orders.window=17"));
-	ck_ok(whorl_config_load_text(c.config, "t", "[bench]\nfoo = bar\n[group]\nnodes = 1\n[subgroup orders]\nwindow = 3\n"));
+	ck_ok(whorl_config_load_text(c.config, "t",
+				     "[bench]\nfoo = bar\n[group]\nnodes = 1\n[subgroup orders]\nwindow = 3\n"));
 	snprintf(set, sizeof(set), "group.name=%s", group_name(name, sizeof(name)));
 	ck_ok(whorl_config_set(c.config, set));
 	ck_ok(whorl_config_set(c.config, "subgroup orders.message_bytes = 2k"));
@@ -342,7 +344,8 @@ START_TEST(statistics_count)
 	struct whorl_node_stats node_stats = {.size = sizeof(node_stats)};
 	struct cluster c;
 
-	cluster_open(&c, 2, "failure_timeout_ms = 600000\n", "[subgroup s]\nsenders = one\n[engine]\nthread = caller\n");
+	cluster_open(&c, 2, "failure_timeout_ms = 600000\n",
+		     "[subgroup s]\nsenders = one\n[engine]\nthread = caller\n");
 	cluster_record(&c, "s");
 	cluster_start(&c);
 	for (int i = 0; i < 3; i++)

@@ -19,7 +19,7 @@
 
 enum counted { ALLOCATIONS, FREES, MAPS, LOCKS, YIELDS, SLEEPS, WAKES, READS, OTHERS, COUNTED };
 
-static const char *const names[COUNTED] = {"allocations", "frees",  "mmap and munmap", "mutex locks", "yields",
+static const char *const names[COUNTED] = {"allocations", "frees",  "mmap and munmap", "mutex locks",       "yields",
 					   "polls",       "writes", "reads",           "other system calls"};
 static atomic_ulong counts[COUNTED];
 
@@ -65,10 +65,10 @@ void free(void *memory)
 }
 
 /* The next function of that name, behind ours. */
-#define REAL(type, name, ...)                                                                                  \
-	static type (*real)(__VA_ARGS__);                                                                      \
-	if (real == NULL)                                                                                      \
-		*(void **)&real = dlsym(RTLD_NEXT, name)
+#define REAL(type, name, ...)                                                                                          \
+	static type (*real)(__VA_ARGS__);                                                                              \
+	if (real == NULL)                                                                                              \
+	*(void **)&real = dlsym(RTLD_NEXT, name)
 
 void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {

@@ -65,7 +65,8 @@ START_TEST(calls_that_wait_are_refused)
 	ck_assert_int_eq(probe.wait_0, caller ? WHORL_TIMEOUT : WHORL_INVALID);
 	ck_assert_int_eq(probe.send_0, WHORL_OK);
 	ck_assert_uint_lt(probe.took_ms, 900);
-	await(recorded(c.records[0]) == 2, cluster_step(&c)); /* the node is open, and the message of the upcall arrives */
+	await(recorded(c.records[0]) == 2,
+	      cluster_step(&c)); /* the node is open, and the message of the upcall arrives */
 	ck_assert_uint_eq(c.records[0]->entries[1].word, 'y');
 	cluster_free(&c);
 }
