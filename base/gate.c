@@ -35,14 +35,14 @@ void wh_gate_free(struct wh_gate *gate)
 		munmap(gate, GATE_BYTES);
 }
 
-void wh_gate_park(struct wh_gate *gate)
+bool wh_gate_park(struct wh_gate *gate)
 {
 	wh_fetch_or(&gate->state, WH_GATE_PARKED);
 	/* The flag, then the last look. Partner: the store, then the load of the flag, in wh_gate_ring. */
-	if (gate->heavy)
-		wh_fence_full();
-	else
-		wh_barrier_all_threads();
+	if (!gate->heavy)
+		return wh_barrier_all_threads();
+	wh_fence_full();
+	return true;
 }
 
 void wh_gate_unpark(struct wh_gate *gate)

@@ -49,8 +49,9 @@ static inline void wh_gate_ring(struct wh_gate *gate)
 		gate->wake(gate->ctx);
 }
 
-/* Loop: before the last look. Costs a system call. */
-void wh_gate_park(struct wh_gate *gate);
+/* Loop: before the last look. Costs a system call. False: the barrier has been forbidden since it was registered, so a
+ * thread may not see that the loop is parked, which must not sleep for long. */
+bool wh_gate_park(struct wh_gate *gate);
 void wh_gate_unpark(struct wh_gate *gate);
 
 #endif

@@ -12,6 +12,7 @@
 #define SPIN_PASSES 8
 #define YIELD_NS (100 * WH_NS_PER_US)
 #define SLEEP_MAX_NS WH_NS_PER_S
+#define SLEEP_UNSURE_NS WH_NS_PER_MS /* where a doorbell may be missed, see wh_gate_park */
 
 void wh_loop_init(struct wh_loop *loop, struct wh_diag *diag, struct wh_transport *transport, struct wh_gate *gate,
 		  enum wh_idle idle)
@@ -75,7 +76,7 @@ size_t wh_loop_arm(struct wh_loop *loop)
 
 	/* Both flags are up before the last look: whoever says something after it sees them and rings. */
 	loop->transport->ops->arm(loop->transport);
-	wh_gate_park(loop->gate);
+	loop->sleep_max_ns = wh_gate_park(loop->gate) ? SLEEP_MAX_NS : SLEEP_UNSURE_NS;
 	work = serve(loop);
 	work += wh_loop_step(loop);
 	if (work > 0)
@@ -97,7 +98,7 @@ void wh_loop_sleep(struct wh_loop *loop, uint64_t timeout_ns)
 	if (timeout_ns > until_next)
 		timeout_ns = until_next;
 	wh_count(&loop->stats.sleeps, 1);
-	loop->transport->ops->wait(loop->transport, timeout_ns < SLEEP_MAX_NS ? timeout_ns : SLEEP_MAX_NS);
+	loop->transport->ops->wait(loop->transport, timeout_ns < loop->sleep_max_ns ? timeout_ns : loop->sleep_max_ns);
 	wh_loop_disarm(loop);
 	loop->now_ns = wh_env_now(loop->diag->env);
 	serve(loop);

@@ -44,6 +44,7 @@ struct wh_loop {
 
 	uint64_t now_ns;         /* [loop] the clock, at most WH_CLOCK_PASSES busy passes old */
 	uint64_t next_ns;        /* [loop] the earliest time that a predicate asked for; see wh_loop_at */
+	uint64_t sleep_max_ns;   /* [loop] set by each arm */
 	uint64_t serviced_ns;    /* [loop] when the transport was last served */
 	wh_word stop;            /* [any] */
 	pthread_t thread;        /* of a dedicated loop */
