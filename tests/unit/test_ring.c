@@ -1,0 +1,455 @@
+/* test_ring.c - rings of slots: claims from any thread, finished in any order, the window, closing, waiting for room. */
+#include "tests/unit/fake.h"
+
+#include <poll.h>
+#include <sched.h>
+
+#include "smc/ring.h"
+
+#define WINDOW 4
+#define BYTES 100
+
+struct bench {
+	struct fake_env env;
+	struct wh_gate *gate;
+	struct wh_slots slots;
+	unsigned char *row;
+	struct wh_ring *ring;
+	wh_word wakes;
+};
+
+static void wake(void *ctx)
+{
+	struct bench *b = ctx;
+
+	wh_fetch_add(&b->wakes, 1);
+}
+
+static struct bench *make(uint32_t window, uint32_t message_bytes, bool apart)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	struct wh_error err;
+	uint64_t bytes;
+
+	ck_assert_ptr_nonnull(b);
+	fake_env_init(&b->env);
+	bytes = wh_slots_lay(&b->slots, 64, window, message_bytes, apart);
+	b->row = aligned_alloc(64, (64 + bytes + 63) / 64 * 64);
+	ck_assert_ptr_nonnull(b->row);
+	ck_assert_int_eq(wh_gate_create(&b->gate, wake, b, &err), WHORL_OK);
+	ck_assert_int_eq(wh_ring_create(&b->ring, b->gate, &b->env.diag, b->row, &b->slots, message_bytes, &err),
+			 WHORL_OK);
+	return b;
+}
+
+static void discard(struct bench *b)
+{
+	ck_assert_int_eq(b->env.fatal, 0);
+	wh_ring_free(b->ring);
+	wh_gate_free(b->gate);
+	free(b->row);
+	free(b);
+}
+
+static struct wh_claim claim(struct bench *b)
+{
+	struct wh_claim out;
+
+	ck_assert_int_eq(wh_ring_claim(b->ring, &out), WHORL_OK);
+	return out;
+}
+
+/* What the loop does: takes the finished prefix; as if all had delivered it, if `frees`. Returns how many. */
+static uint64_t take(struct wh_ring *ring, bool frees)
+{
+	uint64_t before = ring->sent;
+	uint32_t bytes;
+	bool aborted;
+
+	while (wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted)) {
+		ring->sent++;
+		ring->sent_slot = wh_slot_next(&ring->slots, ring->sent_slot);
+	}
+	if (frees && ring->freed != ring->sent) {
+		ring->freed = ring->sent;
+		ring->freed_slot = ring->sent_slot;
+		wh_ring_publish_limit(ring);
+	}
+	return ring->sent - before;
+}
+
+static bool is_readable(const struct wh_ring *ring, int timeout_ms)
+{
+	struct pollfd room = {.fd = ring->window_fd, .events = POLLIN};
+
+	return poll(&room, 1, timeout_ms) == 1;
+}
+
+/* ---- slots -------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(slots_do_not_overlap)
+{
+	static const uint32_t sizes[] = {0, 1, 15, 16, 17, 100, 10240, 65536};
+
+	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+		for (int apart = 0; apart < 2; apart++) {
+			struct wh_slots slots;
+			uint64_t bytes = wh_slots_lay(&slots, 128, 7, sizes[k], apart), end = 128 + bytes;
+
+			for (uint32_t slot = 0; slot < 7; slot++) {
+				uint64_t header = slots.headers + (uint64_t)slot * slots.header_stride;
+				uint64_t payload = wh_slot_payload(&slots, slot);
+
+				ck_assert_uint_eq(header % 16, 0);
+				ck_assert_uint_eq(payload % 16, 0);
+				ck_assert_uint_ge(slots.payload_stride, sizes[k]);
+				ck_assert_uint_le(payload + sizes[k], end);
+				if (slot == 0)
+					ck_assert_uint_ge(header, 128);
+				if (!apart)
+					ck_assert_uint_eq(payload, header + 16);
+				else
+					ck_assert_uint_ge(payload, slots.headers + 7 * 16);
+				if (slot < 6)
+					ck_assert_uint_le(payload + sizes[k], wh_slot_payload(&slots, slot + 1));
+			}
+			ck_assert_uint_eq(wh_slot_next(&slots, 5), 6);
+			ck_assert_uint_eq(wh_slot_next(&slots, 6), 0);
+		}
+}
+END_TEST
+
+/* ---- claims ------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(claims_are_numbered_and_placed)
+{
+	struct bench *b = make(WINDOW, BYTES, _i);
+
+	for (uint64_t number = 0; number < 3 * WINDOW; number++) {
+		struct wh_claim c = claim(b);
+
+		ck_assert_uint_eq(c.number, number);
+		ck_assert_uint_eq(c.slot, number % WINDOW);
+		ck_assert_ptr_eq(c.data, b->row + wh_slot_payload(&b->slots, c.slot));
+		ck_assert_uint_eq((uintptr_t)c.data % 16, 0);
+		memset(c.data, 1, BYTES);
+		ck_assert_uint_eq(wh_ring_claimed(b->ring), number + 1);
+		wh_ring_finish(b->ring, c.number, c.slot, BYTES, false);
+		ck_assert_uint_eq(take(b->ring, true), 1);
+	}
+	discard(b);
+}
+END_TEST
+
+START_TEST(a_full_window_says_again)
+{
+	struct bench *b = make(WINDOW, BYTES, true);
+	struct wh_claim claims[WINDOW], more;
+
+	for (int i = 0; i < WINDOW; i++) {
+		ck_assert(wh_ring_has_room(b->ring));
+		claims[i] = claim(b);
+	}
+	ck_assert(!wh_ring_has_room(b->ring));
+	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_AGAIN);
+	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_AGAIN);
+	ck_assert_uint_eq(wh_load_relaxed(&b->ring->window_full), 2);
+	wh_ring_finish(b->ring, 0, claims[0].slot, 1, false);
+	take(b->ring, false);
+	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_AGAIN); /* sent is not delivered */
+	take(b->ring, true);
+	ck_assert_uint_eq(claim(b).number, WINDOW);
+	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_AGAIN);
+	discard(b);
+}
+END_TEST
+
+START_TEST(only_the_finished_prefix_leaves)
+{
+	struct bench *b = make(WINDOW, BYTES, true);
+	struct wh_claim c[WINDOW];
+	uint32_t bytes;
+	bool aborted;
+
+	for (int i = 0; i < WINDOW; i++)
+		c[i] = claim(b);
+	ck_assert_uint_eq(take(b->ring, false), 0);
+	wh_ring_finish(b->ring, 2, c[2].slot, 33, false);
+	wh_ring_finish(b->ring, 1, c[1].slot, 0, true);
+	ck_assert_uint_eq(take(b->ring, false), 0);
+	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 2);
+	wh_ring_finish(b->ring, 0, c[0].slot, BYTES, false);
+	ck_assert(wh_ring_ready(b->ring, 0, c[0].slot, &bytes, &aborted) && bytes == BYTES && !aborted);
+	ck_assert(wh_ring_ready(b->ring, 1, c[1].slot, &bytes, &aborted) && aborted);
+	ck_assert(wh_ring_ready(b->ring, 2, c[2].slot, &bytes, &aborted) && bytes == 33 && !aborted);
+	ck_assert_uint_eq(take(b->ring, false), 3);
+	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 1);
+	wh_ring_finish(b->ring, 3, c[3].slot, 1, false);
+	ck_assert_uint_eq(take(b->ring, true), 1);
+	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 0);
+	discard(b);
+}
+END_TEST
+
+/* What is left of a slot's last message does not make its next claim a finished one. */
+START_TEST(a_slot_forgets_its_last_message)
+{
+	struct bench *b = make(1, BYTES, true);
+
+	for (uint64_t number = 0; number < 5; number++) {
+		struct wh_claim c = claim(b);
+
+		ck_assert_uint_eq(take(b->ring, true), 0);
+		wh_ring_finish(b->ring, c.number, c.slot, 1, number % 2);
+		ck_assert_uint_eq(take(b->ring, true), 1);
+		ck_assert_uint_eq(take(b->ring, true), 0);
+	}
+	discard(b);
+}
+END_TEST
+
+START_TEST(the_largest_window)
+{
+	struct bench *b = make(32768, 1, true);
+
+	for (uint64_t number = 0; number < 3 * 32768; number++) {
+		struct wh_claim c = claim(b);
+
+		ck_assert_uint_eq(c.slot, number % 32768);
+		wh_ring_finish(b->ring, c.number, c.slot, 1, false);
+		if (number % 1000 == 0)
+			take(b->ring, true);
+	}
+	discard(b);
+}
+END_TEST
+
+/* ---- the gate ------------------------------------------------------------------------------------------------------------ */
+
+START_TEST(a_commit_rings_who_sleeps)
+{
+	struct bench *b = make(WINDOW, BYTES, true);
+	struct wh_claim one = claim(b), other = claim(b), third = claim(b);
+
+	wh_ring_finish(b->ring, one.number, one.slot, 1, false);
+	ck_assert_uint_eq(wh_load_relaxed(&b->wakes), 0);
+	wh_gate_park(b->gate);
+	wh_ring_finish(b->ring, other.number, other.slot, 1, true);
+	ck_assert_uint_eq(wh_load_relaxed(&b->wakes), 1);
+	wh_gate_unpark(b->gate);
+	wh_ring_finish(b->ring, third.number, third.slot, 1, false);
+	ck_assert_uint_eq(wh_load_relaxed(&b->wakes), 1);
+	discard(b);
+}
+END_TEST
+
+/* ---- closing ------------------------------------------------------------------------------------------------------------ */
+
+START_TEST(a_closed_ring_takes_no_claims)
+{
+	struct bench *b = make(WINDOW, BYTES, true);
+	struct wh_claim open = claim(b), more;
+
+	wh_ring_close(b->ring);
+	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_CLOSED);
+	ck_assert(wh_ring_has_room(b->ring)); /* nobody waits for what will not come */
+	ck_assert(wh_ring_starve(b->ring));
+	ck_assert(is_readable(b->ring, 0));
+	ck_assert_uint_eq(wh_ring_claimed(b->ring), 1);
+	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 1);
+	wh_ring_finish(b->ring, open.number, open.slot, 1, false); /* made before: may be finished */
+	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 0);
+	ck_assert_uint_eq(take(b->ring, true), 1);
+	wh_ring_close(b->ring);
+	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_CLOSED);
+	discard(b);
+}
+END_TEST
+
+START_TEST(a_full_ring_that_closes_says_closed)
+{
+	struct bench *b = make(1, BYTES, true);
+	struct wh_claim more;
+
+	claim(b);
+	ck_assert(!wh_ring_starve(b->ring));
+	ck_assert(!is_readable(b->ring, 0));
+	wh_ring_close(b->ring);
+	ck_assert(is_readable(b->ring, 0));
+	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_CLOSED);
+	discard(b);
+}
+END_TEST
+
+/* ---- waiting for room ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(room_is_told_to_who_asked)
+{
+	struct bench *b = make(1, BYTES, true);
+	struct wh_claim c = claim(b);
+
+	ck_assert(!wh_ring_starve(b->ring));
+	ck_assert(!is_readable(b->ring, 0));
+	wh_ring_finish(b->ring, c.number, c.slot, 1, false);
+	take(b->ring, false);
+	ck_assert(!is_readable(b->ring, 0));
+	take(b->ring, true);
+	ck_assert(is_readable(b->ring, 0));
+	ck_assert(is_readable(b->ring, 0)); /* until somebody asks anew */
+	ck_assert(wh_ring_starve(b->ring));
+	c = claim(b);
+	ck_assert(!wh_ring_starve(b->ring));
+	ck_assert(!is_readable(b->ring, 0));
+	discard(b);
+}
+END_TEST
+
+START_TEST(room_costs_nothing_when_nobody_asked)
+{
+	struct bench *b = make(1, BYTES, true);
+
+	for (int k = 0; k < 10; k++) {
+		struct wh_claim c = claim(b);
+
+		wh_ring_finish(b->ring, c.number, c.slot, 1, false);
+		take(b->ring, true);
+		ck_assert(!is_readable(b->ring, 0));
+	}
+	discard(b);
+}
+END_TEST
+
+/* ---- many threads --------------------------------------------------------------------------------------------------------- */
+
+#define THREADS 4
+#define EACH 5000
+#define WAIT_MS 20000
+
+struct crowd {
+	struct bench *bench;
+	wh_word claimed_by[THREADS * EACH]; /* 1 + the thread */
+	wh_word lost;                       /* waits that ended with nothing */
+};
+
+struct worker {
+	struct crowd *crowd;
+	uint64_t id;
+	pthread_t thread;
+};
+
+static bool claim_patiently(struct crowd *crowd, struct wh_claim *out)
+{
+	struct wh_ring *ring = crowd->bench->ring;
+
+	while (wh_ring_claim(ring, out) != WHORL_OK)
+		if (!wh_ring_starve(ring) && !is_readable(ring, WAIT_MS))
+			return false;
+	return true;
+}
+
+static void *work(void *ctx)
+{
+	struct worker *worker = ctx;
+	struct crowd *crowd = worker->crowd;
+	struct wh_claim c[3];
+
+	for (uint64_t k = 0; k < EACH;) {
+		uint64_t most = 1 + k % 3, count = 0;
+
+		while (count < most && k + count < EACH) {
+			if (count > 0 && wh_ring_claim(crowd->bench->ring, &c[count]) != WHORL_OK)
+				break; /* holding one, I do not wait for another */
+			if (count == 0 && !claim_patiently(crowd, &c[count])) {
+				wh_fetch_add(&crowd->lost, 1);
+				return NULL;
+			}
+			count++;
+		}
+		k += count;
+		for (; count > 0; count--) { /* backwards */
+			struct wh_claim *last = &c[count - 1];
+			uint64_t content[2] = {last->number, worker->id};
+
+			wh_fetch_add(&crowd->claimed_by[last->number], 1 + worker->id);
+			memcpy(last->data, content, sizeof(content));
+			wh_ring_finish(crowd->bench->ring, last->number, last->slot, (uint32_t)(last->number % BYTES),
+				       last->number % 7 == 0);
+		}
+	}
+	return NULL;
+}
+
+/* Every number is claimed once, leaves in order, and holds what its thread put there; nobody waits for ever. */
+START_TEST(threads_share_a_ring)
+{
+	struct crowd *crowd = calloc(1, sizeof(*crowd));
+	struct bench *b = make(_i, BYTES, true);
+	struct worker workers[THREADS];
+	struct wh_ring *ring = b->ring;
+
+	ck_assert_ptr_nonnull(crowd);
+	crowd->bench = b;
+	for (uint64_t i = 0; i < THREADS; i++) {
+		workers[i] = (struct worker){.crowd = crowd, .id = i};
+		ck_assert_int_eq(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+	}
+	while (ring->sent < THREADS * EACH && wh_load_relaxed(&crowd->lost) == 0) {
+		uint64_t content[2], number = ring->sent;
+		const unsigned char *data = b->row + wh_slot_payload(&b->slots, ring->sent_slot);
+		uint32_t bytes;
+		bool aborted;
+
+		if (!wh_ring_ready(ring, number, ring->sent_slot, &bytes, &aborted)) {
+			sched_yield();
+			continue;
+		}
+		memcpy(content, data, sizeof(content));
+		ck_assert_uint_eq(content[0], number);
+		ck_assert_uint_eq(wh_load_relaxed(&crowd->claimed_by[number]), 1 + content[1]);
+		ck_assert_uint_eq(bytes, number % BYTES);
+		ck_assert_int_eq(aborted, number % 7 == 0);
+		ring->sent++;
+		ring->sent_slot = wh_slot_next(&ring->slots, ring->sent_slot);
+		ck_assert_uint_le(wh_ring_claimed(ring), ring->freed + (uint64_t)_i);
+		if (number % 3 == 0 || !wh_ring_has_room(ring)) {
+			ring->freed = ring->sent;
+			wh_ring_publish_limit(ring);
+		}
+	}
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_join(workers[i].thread, NULL), 0);
+	ck_assert_uint_eq(wh_load_relaxed(&crowd->lost), 0);
+	ck_assert_uint_eq(wh_ring_claimed(ring), THREADS * EACH);
+	ck_assert_uint_eq(wh_ring_open_claims(ring), 0);
+	discard(b);
+	free(crowd);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("ring");
+	TCase *cases = tcase_create("ring"), *threads = tcase_create("threads");
+
+	tcase_add_test(cases, slots_do_not_overlap);
+	tcase_add_loop_test(cases, claims_are_numbered_and_placed, 0, 2);
+	tcase_add_test(cases, a_full_window_says_again);
+	tcase_add_test(cases, only_the_finished_prefix_leaves);
+	tcase_add_test(cases, a_slot_forgets_its_last_message);
+	tcase_add_test(cases, the_largest_window);
+	tcase_add_test(cases, a_commit_rings_who_sleeps);
+	tcase_add_test(cases, a_closed_ring_takes_no_claims);
+	tcase_add_test(cases, a_full_ring_that_closes_says_closed);
+	tcase_add_test(cases, room_is_told_to_who_asked);
+	tcase_add_test(cases, room_costs_nothing_when_nobody_asked);
+	suite_add_tcase(all, cases);
+	tcase_set_timeout(threads, 60);
+	tcase_add_loop_test(threads, threads_share_a_ring, 1, 6);
+	suite_add_tcase(all, threads);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
