@@ -35,7 +35,7 @@ void actor_linger(struct actor *actor)
 	uint64_t events = wh_dice_between(&play->dice, 1, LINGER_EVENTS);
 	uint64_t until = wh_sim_now(play->sim) + LINGER_NS;
 
-	if (play->depth == LINGER_DEPTH || play->closing)
+	if (play->depth == LINGER_DEPTH || play->closing || actor->leaving)
 		return;
 	check_settle(actor);
 	play->depth++;
@@ -143,11 +143,11 @@ static void turn(void *ctx, uint64_t number)
 
 	if (number != actor->turn || actor->state == ACTOR_GONE || play_failed(play))
 		return;
-	if (actor->state == ACTOR_UNOPENED) {
-		actor_open(actor);
+	wake_up(actor);
+	if (wh_sim_now(play->sim) < actor->stalled_until_ns) {
+		turn_at(actor, actor->stalled_until_ns);
 		return;
 	}
-	wake_up(actor);
 	pass(actor, actor->idle > 0 && wh_dice_one_in(&play->dice, 2));
 }
 
@@ -209,6 +209,6 @@ void actor_leave(struct actor *actor, int timeout_ms)
 	result = whorl_close(node, timeout_ms);
 	actor->node = NULL;
 	if (timeout_ms > 0 && result != WHORL_OK)
-		play_fail(actor->play, "close: node %u: all is delivered, and whorl_close says %s", actor->id,
+		play_fail(actor->play, "close: node %u: it drains, and whorl_close says %s", actor->id,
 			  whorl_result_text(result));
 }

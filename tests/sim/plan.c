@@ -167,22 +167,57 @@ static void draw_engine(struct wh_dice *dice, struct wh_engine_options *engine)
 	engine->huge_pages = 0;
 }
 
+static void set_group(struct plan *plan, uint32_t nodes, uint32_t subgroups)
+{
+	struct wh_node_config *config = &plan->config;
+
+	snprintf(config->group.name, sizeof(config->group.name), "random");
+	config->group.transport = WH_TRANSPORT_SIM;
+	config->group.nodes = nodes;
+	config->group.failure_timeout_ms = 600000;
+	config->group.memory_max = INT64_C(1) << 31;
+	config->subgroup_count = subgroups;
+	config->subgroups = plan_alloc(subgroups, sizeof(*config->subgroups));
+	plan->subgroups = plan_alloc(subgroups, sizeof(*plan->subgroups));
+}
+
+void plan_plain(struct plan *plan, uint64_t seed, uint32_t nodes, uint32_t window, uint32_t message_bytes,
+		uint32_t messages)
+{
+	*plan = (struct plan){.seed = seed};
+	set_group(plan, nodes, 1);
+	plan->config.engine = (struct wh_engine_options){.thread = 1,
+							 .cpus = "none",
+							 .send_batching = true,
+							 .receive_batching = true,
+							 .delivery_batching = true,
+							 .null_sends = true,
+							 .deferred_push = true};
+	plan->subgroups[0] = (struct plan_subgroup){.members = (UINT64_C(1) << nodes) - 1,
+						    .senders = (UINT64_C(1) << nodes) - 1,
+						    .member_count = nodes,
+						    .sender_count = nodes,
+						    .ordered = true,
+						    .even = true,
+						    .messages = messages};
+	plan->config.subgroups[0] = (struct wh_node_subgroup){
+		.name = "g0",
+		.options = {.members = "all",
+			    .senders = "all",
+			    .mode = 1,
+			    .window = window,
+			    .message_bytes = message_bytes},
+	};
+}
+
 void plan_make(struct plan *plan, uint64_t seed, const struct plan_limits *limits)
 {
 	struct wh_dice dice = wh_dice_split(seed, 100);
-	struct wh_node_config *config = &plan->config;
 	uint32_t count = wh_dice_one_in(&dice, 2) ? 1 : (uint32_t)skewed(&dice, 2, 50);
 
 	*plan = (struct plan){.seed = seed, .headers_apart = wh_dice_one_in(&dice, 2)};
-	snprintf(config->group.name, sizeof(config->group.name), "random");
-	config->group.transport = WH_TRANSPORT_SIM;
-	config->group.nodes = draw_nodes(&dice, limits->nodes);
-	config->group.failure_timeout_ms = 600000;
-	config->group.memory_max = INT64_C(1) << 31;
-	draw_engine(&dice, &config->engine);
-	config->subgroup_count = count;
-	config->subgroups = plan_alloc(count, sizeof(*config->subgroups));
-	plan->subgroups = plan_alloc(count, sizeof(*plan->subgroups));
+	set_group(plan, draw_nodes(&dice, limits->nodes), count);
+	draw_engine(&dice, &plan->config.engine);
 	for (uint32_t g = 0; g < count; g++)
 		draw_subgroup(&dice, limits, plan, g);
 }

@@ -36,6 +36,9 @@ struct plan {
 
 /* Never fails: exits when memory is out. */
 void plan_make(struct plan *plan, uint64_t seed, const struct plan_limits *limits);
+/* Nothing left to chance: one ordered subgroup "g0", all nodes are its senders and claim equally many, all switches on. */
+void plan_plain(struct plan *plan, uint64_t seed, uint32_t nodes, uint32_t window, uint32_t message_bytes,
+		uint32_t messages);
 void plan_free(struct plan *plan);
 void plan_print(const struct plan *plan, FILE *out);
 

@@ -109,9 +109,11 @@ static void draw_habits(struct play *play)
 	play->long_upcall_in = wh_dice_one_in(dice, 2) ? 0 : (uint32_t)wh_dice_between(dice, 2, 40);
 	play->reply_in = wh_dice_one_in(dice, 2) ? 0 : (uint32_t)wh_dice_between(dice, 1, 10);
 	play->crashed = -1;
-	play->crash_step = UINT64_MAX;
+	play->crash_step = play->leave_step = UINT64_MAX;
 	if (play->plan->config.group.nodes > 1 && wh_dice_one_in(dice, 8))
 		play->crash_step = wh_dice_below(dice, 4000);
+	else if (play->plan->config.engine.null_sends && wh_dice_one_in(dice, 8))
+		play->leave_step = wh_dice_below(dice, 4000);
 }
 
 struct play *play_new(const struct plan *plan, FILE *log)
@@ -175,6 +177,8 @@ bool play_work(struct play *play)
 	while (!play_failed(play)) {
 		if (play->steps >= play->crash_step && all_ready(play))
 			crash_somebody(play);
+		if (play->steps >= play->leave_step && all_ready(play))
+			break;
 		if (is_quiet(play) && play->crash_step == UINT64_MAX)
 			break;
 		if (is_quiet(play)) {
@@ -282,10 +286,29 @@ static void check_blame(struct play *play)
 	}
 }
 
+/* Somebody drains and leaves in the middle of everything. Nothing happens after that. */
+static void leave(struct play *play)
+{
+	struct actor *actor = &play->actors[wh_dice_below(&play->dice, (uint64_t)play->plan->config.group.nodes)];
+
+	for (uint32_t i = 0; i < actor->seat_count; i++)
+		if (actor->seats[i]->stream != NULL)
+			stream_stop(actor->seats[i]->stream);
+	actor->leaving = true;
+	actor_leave(actor, 10000);
+	play->closing = true;
+	if (!play_failed(play))
+		check_left(actor);
+}
+
 static void perform(struct play *play)
 {
 	if (!play_work(play))
 		return;
+	if (play->leave_step != UINT64_MAX) {
+		leave(play);
+		return;
+	}
 	if (play->crashed >= 0) {
 		check_blame(play);
 		check_held(play);
@@ -356,11 +379,15 @@ static bool all_progress(const struct play *play)
 static void close_all(struct play *play)
 {
 	uint32_t nodes = (uint32_t)play->plan->config.group.nodes, first = (uint32_t)wh_dice_below(&play->dice, nodes);
-	bool drains = !play_failed(play) && play->crashed < 0 && all_progress(play) && wh_dice_one_in(&play->dice, 2);
+	bool quiet = !play_failed(play) && !play->closing && play->crashed < 0 && all_progress(play);
+	bool drains = quiet && wh_dice_one_in(&play->dice, 2);
 
 	play->closing = true;
 	for (uint32_t i = 0; i < nodes; i++)
 		actor_leave(&play->actors[(first + i) % nodes], drains ? 10000 : 0);
+	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		for (uint32_t s = 0; s < play->circles[g].stream_count; s++)
+			stream_finish_late(&play->circles[g].streams[s]);
 }
 
 bool play_end(struct play *play, struct play_result *result, char *verdict, size_t verdict_bytes)

@@ -93,7 +93,9 @@ struct actor { /* a node */
 	uint64_t pace_ns;
 	uint32_t idle; /* passes without work, in a row */
 	bool in_pass;
-	struct seat **seats; /* by its own subgroup index */
+	bool leaving;              /* its passes are made by whorl_close */
+	uint64_t stalled_until_ns; /* it makes no pass before */
+	struct seat **seats;       /* by its own subgroup index */
 	uint32_t seat_count;
 };
 
@@ -109,7 +111,8 @@ struct play {
 	uint32_t reply_in;       /* one upcall in so many sends; 0: none does */
 	uint32_t depth;          /* upcalls that are taking their time */
 	uint64_t crash_step;     /* UINT64_MAX: nobody crashes */
-	int crashed;             /* -1: nobody */
+	uint64_t leave_step;     /* UINT64_MAX: nobody leaves while others work */
+	int crashed;             /* or stalled for so long that the others must notice; -1: nobody */
 	bool closing;
 	FILE *log;         /* NULL: nowhere */
 	char (*dump)[200]; /* where lines of the log go while a node's events are dumped, round and round */
@@ -126,7 +129,7 @@ bool play_all(const struct plan *plan, struct play_result *result, char *verdict
 
 /* A run that is to be written by hand: play_new, play_work, ..., play_end. */
 struct play *play_new(const struct plan *plan, FILE *log);
-/* Opens all nodes, and goes on until nothing happens any more. */
+/* Opens all nodes, and goes on until nothing happens any more, or it is time for somebody to leave. */
 bool play_work(struct play *play);
 bool play_goes_on(struct play *play, uint64_t for_ns); /* the same for some virtual time */
 /* Held claims are finished now. */
@@ -156,6 +159,9 @@ void stream_schedule(struct stream *stream);
 /* One claim, or the end of one. False: there is nothing to be done now. */
 bool stream_act(struct stream *stream);
 void stream_look(struct stream *stream); /* is there room for a starved one? */
+void stream_stop(struct stream *stream); /* finishes what is open, claims no more */
+/* After its node was closed: what is still open keeps the node's memory. */
+void stream_finish_late(struct stream *stream);
 void stream_free(struct stream *stream);
 
 /* ---- checkers.c -------------------------------------------------------------------------------------------------------- */
@@ -168,6 +174,8 @@ void check_upcall(struct seat *seat, const struct whorl_message *message);
 void check_payload(const struct seat *seat, const struct whorl_message *message);
 /* Nothing happens any more: is everything delivered that can be? */
 void check_quiet(struct play *play);
+/* All that the one who is about to leave has committed is delivered by all others. */
+void check_left(const struct actor *actor);
 /* What survivors count as received is theirs, whoever has crashed. */
 void check_held(struct play *play);
 

@@ -68,6 +68,18 @@ static void finish(struct stream *stream, uint64_t number)
 	play->useful_step = play->steps;
 }
 
+void stream_finish_late(struct stream *stream)
+{
+	while (stream->open_count > 0) {
+		struct whorl_claim *claim = &stream->messages[stream->open[--stream->open_count]].claim;
+		enum whorl_result result = stream->open_count % 2 ? whorl_commit(claim, 0) : whorl_abort(claim);
+
+		if (result != WHORL_CLOSED)
+			play_fail(play_of(stream), "close: node %u: a claim that was open is finished with %s",
+				  stream->seat->actor->id, whorl_result_text(result));
+	}
+}
+
 /* The place, among the open ones, of the claim to finish next; -1 if all that are open are held. */
 static int64_t choose(struct stream *stream)
 {
@@ -97,6 +109,14 @@ static bool finish_one(struct stream *stream)
 	memmove(&stream->open[at], &stream->open[at + 1], (stream->open_count - (uint64_t)at) * sizeof(*stream->open));
 	finish(stream, number);
 	return true;
+}
+
+void stream_stop(struct stream *stream)
+{
+	stream->held = UINT64_MAX;
+	stream->stopped = true;
+	while (finish_one(stream))
+		;
 }
 
 /* The window is full: the application may wait for the descriptor, or look again some time. */
