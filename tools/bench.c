@@ -138,6 +138,7 @@ static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struc
 		.processes = plan->options.processes,
 		.caller = wh_bench_is_caller(plan),
 		.spin = strcmp(wh_option_find(&wh_engine_table, "idle")->choices[plan->config.engine.idle], "spin") == 0,
+		.huge = plan->config.engine.huge_pages != 0, /* off, try, require */
 		.cpus = cpus,
 		.measure_ms = LIMIT_MEASURE_MS,
 	};
@@ -265,8 +266,8 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 	if (result == WHORL_OK && limited)
 		result = measure_limit(bench, &limit_plan, &limit);
 	while (result == WHORL_OK && done < runs) {
-		result = run_once(bench, plan, limited ? &limit_plan : NULL, (uint32_t)done + 1, &limit,
-				  &results[done]);
+		result =
+			run_once(bench, plan, limited ? &limit_plan : NULL, (uint32_t)done + 1, &limit, &results[done]);
 		done += result == WHORL_OK;
 	}
 	print_variant(bench, plan, results, done);

@@ -55,11 +55,11 @@ struct wh_bench_subgroup {
 	uint32_t delayed_count; /* the lowest so many of them with a delay */
 	uint32_t window;
 	bool ordered;
-	bool by_total;           /* senders go on until `expected` messages are delivered, whoever sent them */
-	uint64_t expected;       /* messages that each member delivers */
-	unsigned latency_shift;  /* every 2^latency_shift-th message of a sender is timed */
-	uint64_t stamp_mask;     /* stamps kept for a sender - 1 */
-	size_t stamps_offset;    /* of the first sender's, in words */
+	bool by_total;          /* senders go on until `expected` messages are delivered, whoever sent them */
+	uint64_t expected;      /* messages that each member delivers */
+	unsigned latency_shift; /* every 2^latency_shift-th message of a sender is timed */
+	uint64_t stamp_mask;    /* stamps kept for a sender - 1 */
+	size_t stamps_offset;   /* of the first sender's, in words */
 };
 
 struct wh_bench_plan {
@@ -97,6 +97,7 @@ enum wh_bench_phase {
 	BENCH_RUN,   /* send, and deliver what is expected: this is timed */
 	BENCH_CALM,  /* let the last acknowledgements pass, before */
 	BENCH_IDLE,  /* say nothing for idle_seconds: this is measured */
+	BENCH_NOTE,  /* note what that has cost */
 	BENCH_LAST,  /* one sender sends one message more */
 	BENCH_CLOSE, /* leave */
 	BENCH_STOP,  /* leave at once: something failed, or the user wants it */
@@ -115,22 +116,22 @@ struct wh_bench_part {
 
 struct wh_bench_node_page {
 	_Alignas(WH_CACHE_LINE) wh_word reached; /* [main, loop] 1 + the last phase whose work is done */
-	wh_word failing, failed;                 /* [any thread of the node] claimed by the first failure; text is there */
-	wh_word wait_ns;                         /* [senders] time that they waited for the window */
-	wh_word parts_left;                      /* [loop] subgroups whose messages are not all delivered */
-	char failure[512];                       /* guarded by `failed` */
-	uint64_t failure_ns;                     /* likewise */
-	struct whorl_node_stats stats;           /* [main, before BENCH_CLOSE is reached] of the run */
-	uint64_t cpu_ns;                         /* [main] of the node's process in the run */
-	struct whorl_node_stats idle_stats;      /* [main] of the idle phase */
-	uint64_t idle_cpu_ns, idle_ns;           /* [main] likewise */
-	struct wh_histogram latency;             /* [loop, before BENCH_RUN is reached] in nanoseconds */
+	wh_word failing, failed;            /* [any thread of the node] claimed by the first failure; text is there */
+	wh_word wait_ns;                    /* [senders] time that they waited for the window */
+	wh_word parts_left;                 /* [loop] subgroups whose messages are not all delivered */
+	char failure[512];                  /* guarded by `failed` */
+	uint64_t failure_ns;                /* likewise */
+	struct whorl_node_stats stats;      /* [main, before BENCH_CLOSE is reached] of the run */
+	uint64_t cpu_ns;                    /* [main] of the node's process in the run */
+	struct whorl_node_stats idle_stats; /* [main] of the idle phase */
+	uint64_t idle_cpu_ns, idle_ns;      /* [main] likewise */
+	struct wh_histogram latency;        /* [loop, before BENCH_RUN is reached] in nanoseconds */
 };
 
 struct wh_bench_shared {
 	struct wh_phase phase;
-	uint64_t start_ns;  /* [parent, before BENCH_RUN] */
-	wh_word last_ns;    /* [the sender of the last message] when it was claimed */
+	uint64_t start_ns; /* [parent, before BENCH_RUN] */
+	wh_word last_ns;   /* [the sender of the last message] when it was claimed */
 };
 
 struct wh_bench_memory {

@@ -24,12 +24,11 @@ static bool in_order(const struct wh_bench_delivery *d, const struct whorl_messa
 
 static void fail_order(struct wh_bench_delivery *d, const struct whorl_message *m)
 {
-	wh_bench_node_fail(d->node,
-			   "subgroup %s: message %" PRIu64 " of node %u with sequence number %" PRIu64
-			   " was delivered where message %" PRIu64 " and a sequence number from %" PRIu64
-			   " were expected",
-			   d->subgroup->name, m->index, m->sender, m->sequence, d->sources[m->sender].next,
-			   d->next_sequence);
+	wh_bench_node_fail(
+		d->node,
+		"subgroup %s: message %" PRIu64 " of node %u with sequence number %" PRIu64
+		" was delivered where message %" PRIu64 " and a sequence number from %" PRIu64 " were expected",
+		d->subgroup->name, m->index, m->sender, m->sequence, d->sources[m->sender].next, d->next_sequence);
 }
 
 static void record(const struct wh_bench_delivery *d, const struct whorl_message *m)

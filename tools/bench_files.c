@@ -120,19 +120,18 @@ static json_t *batch(const struct whorl_batch_stats *stats)
 
 	for (size_t i = 0; i < sizeof stats->histogram / sizeof stats->histogram[0]; i++)
 		json_array_append_new(histogram, integer(stats->histogram[i]));
-	return json_pack("{s:f,s:o}", "mean",
-			 stats->batches > 0 ? (double)stats->events / (double)stats->batches : 0.0, "histogram",
-			 histogram);
+	return json_pack("{s:f,s:o}", "mean", stats->batches > 0 ? (double)stats->events / (double)stats->batches : 0.0,
+			 "histogram", histogram);
 }
 
 static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
 {
 	if (!plan->options.limit || plan->deliveries != NULL)
 		return json_null();
-	return json_pack("{s:s,s:f,s:f,s:f,s:f,s:[ii]}", "name", "shm-rings", "bytes_per_s",
-			 result->limit_bytes_per_s, "messages_per_s", result->limit_messages_per_s, "before",
-			 result->before.bytes_per_s, "after", result->after.bytes_per_s, "publish_every",
-			 (int)result->before.publish_every, (int)result->after.publish_every);
+	return json_pack("{s:s,s:f,s:f,s:f,s:f,s:[ii]}", "name", "shm-rings", "bytes_per_s", result->limit_bytes_per_s,
+			 "messages_per_s", result->limit_messages_per_s, "before", result->before.bytes_per_s, "after",
+			 result->after.bytes_per_s, "publish_every", (int)result->before.publish_every,
+			 (int)result->after.publish_every);
 }
 
 static json_t *ids(const uint32_t *list, uint32_t count)
@@ -334,13 +333,11 @@ static void write_value(FILE *out, const json_t *value, bool first)
 /* The head (the keys) or the row (the values) of an object; `prefix` is the path to it. */
 static void write_row(FILE *out, json_t *object, const char *prefix, bool head, bool *first)
 {
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(object, key, value) {
+	for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
+		json_t *value = json_object_iter_value(at);
 		char path[128];
 
-		snprintf(path, sizeof path, "%s%s%s", prefix, prefix[0] != '\0' ? "." : "", key);
+		snprintf(path, sizeof path, "%s%s%s", prefix, prefix[0] != '\0' ? "." : "", json_object_iter_key(at));
 		if (json_is_object(value)) {
 			write_row(out, value, path, head, first);
 			continue;

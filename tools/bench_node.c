@@ -13,18 +13,20 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define READY_MS 20000      /* for all nodes to meet */
+#define READY_MS 20000 /* for all nodes to meet */
 #define READY_SLICE_MS 100
-#define CLOSE_MS 1000       /* everything has been delivered everywhere by then */
-#define LOOK_MS 50          /* how often a sleeping main thread looks for errors, */
-#define LOOK_IDLE_MS 500    /* while idleness is measured, */
-#define LOOK_LAST_MS 1      /* and while one message is under way */
+#define CLOSE_MS 1000    /* everything has been delivered everywhere by then */
+#define LOOK_MS 50       /* how often a sleeping main thread looks for errors, */
+#define LOOK_IDLE_MS 500 /* while idleness is measured, */
+#define LOOK_LAST_MS 1   /* and while one message is under way */
 
 /* With thread = caller, as the library's own loop does: empty passes before it yields, and for how long it does that
  * before it sleeps. */
 #define SPIN_PASSES 8
 #define YIELD_NS (100 * WH_NS_PER_US)
 #define LOOK_PASSES 64 /* empty passes between two looks for errors */
+
+#define REST_TRIES 100 /* to read the counters of a node at rest */
 
 enum idle { IDLE_ADAPTIVE, IDLE_YIELD, IDLE_SPIN }; /* as `[engine] idle` lists them */
 
@@ -96,6 +98,20 @@ static void read_node(const struct wh_bench_node *node, struct whorl_node_stats 
 {
 	*out = (struct whorl_node_stats){.size = sizeof *out};
 	whorl_node_statistics(node->node, out);
+}
+
+/* Of one moment: a heartbeat between two of its counters would look like another push. */
+static void read_node_at_rest(const struct wh_bench_node *node, struct whorl_node_stats *out)
+{
+	struct whorl_node_stats before;
+	int tries = 0;
+
+	read_node(node, out);
+	do {
+		before = *out;
+		sched_yield();
+		read_node(node, out);
+	} while ((out->pushes != before.pushes || out->heartbeats != before.heartbeats) && ++tries < REST_TRIES);
 }
 
 static void read_part(const struct wh_bench_node *node, uint32_t g, struct whorl_subgroup_stats *out)
@@ -172,7 +188,7 @@ static void note_idle(struct wh_bench_node *node, const struct baseline *baselin
 {
 	struct wh_bench_node_page *page = node->page;
 
-	read_node(node, &page->idle_stats);
+	read_node_at_rest(node, &page->idle_stats);
 	subtract_node(&page->idle_stats, &baseline->node);
 	page->idle_cpu_ns = cpu_ns(node) - baseline->cpu_ns;
 	page->idle_ns = wh_bench_now() - baseline->now_ns;
@@ -274,10 +290,14 @@ static void enter(struct wh_bench_node *node, enum wh_bench_phase phase, struct 
 		break;
 	case BENCH_IDLE:
 		take_baseline(node, baseline);
+		read_node_at_rest(node, &baseline->node);
+		wh_bench_node_reached(node, phase);
+		break;
+	case BENCH_NOTE:
+		note_idle(node, baseline);
 		wh_bench_node_reached(node, phase);
 		break;
 	case BENCH_LAST:
-		note_idle(node, baseline);
 		wh_bench_send_last(node);
 		break;
 	case BENCH_CLOSE:
@@ -310,9 +330,9 @@ static enum whorl_result open_node(struct wh_bench_node *node, struct wh_bench_r
 	if (config != NULL)
 		result = whorl_open(config, node->id, &options, &node->node);
 	if (result != WHORL_OK)
-		wh_bench_node_fail(node, "open: %s", config != NULL && whorl_config_error(config)[0] != '\0'
-							     ? whorl_config_error(config)
-							     : whorl_result_text(result));
+		wh_bench_node_fail(node, "open: %s",
+				   config != NULL && whorl_config_error(config)[0] != '\0' ? whorl_config_error(config)
+											   : whorl_result_text(result));
 	whorl_config_free(config);
 	pthread_mutex_unlock(&run->conf_lock);
 	return result;

@@ -15,8 +15,8 @@ struct wh_bench_node {
 	struct wh_bench_node_page *page;
 	uint32_t id;
 	whorl_node *node;
-	struct wh_bench_delivery *deliveries; /* [subgroups of the plan]; those of which it is a member are used */
-	struct wh_bench_sender *senders;      /* [plan->options.senders_per_node] if it sends, else none */
+	struct wh_bench_delivery *deliveries;  /* [subgroups of the plan]; those of which it is a member are used */
+	struct wh_bench_sender *senders;       /* [plan->options.senders_per_node] if it sends, else none */
 	uint32_t sender_count, sender_threads; /* of sender_threads, threads have been started */
 };
 
@@ -45,13 +45,13 @@ struct wh_bench_delivery {
 	const struct wh_bench_subgroup *subgroup;
 	struct wh_bench_part *part;
 	uint64_t counted, bytes, extra;
-	uint64_t digest; /* ordered: of all in their order */
+	uint64_t digest;        /* ordered: of all in their order */
 	uint64_t next_sequence; /* the least sequence number that may come next */
 	struct wh_bench_source {
 		uint64_t next;   /* the index that must come next */
 		uint64_t digest; /* unordered: of this sender's messages */
 		uint32_t rank;
-	} *sources; /* [nodes] by node id */
+	} * sources;  /* [nodes] by node id */
 	FILE *record; /* NULL: not wanted */
 };
 
@@ -69,8 +69,8 @@ struct wh_bench_stream {
 	const struct wh_bench_part *part; /* of this node */
 	uint32_t number;                  /* of the subgroup */
 	uint32_t rank;
-	uint64_t left;    /* messages; a stream that goes by_total counts nothing */
-	uint64_t due_ns;  /* not before; 0: at once */
+	uint64_t left;   /* messages; a stream that goes by_total counts nothing */
+	uint64_t due_ns; /* not before; 0: at once */
 	bool delayed;
 };
 

@@ -55,7 +55,7 @@ void wh_bench_progress_text(const char *text)
 }
 
 struct progress {
-	double part, seconds;                /* of all deliveries; since the start */
+	double part, seconds;               /* of all deliveries; since the start */
 	double messages_per_s, bytes_per_s; /* so far, the mean over the nodes */
 };
 
@@ -111,10 +111,11 @@ void wh_bench_print_partial(FILE *out, const struct wh_bench_run *run)
 
 	if (run->memory.shared->start_ns == 0)
 		return;
-	fprintf(out, "run %u, until it was interrupted after %.2f s: %.0f %% of the deliveries, %s messages/s, "
-		     "%.3f GB/s\n",
-		run->number, progress.seconds, 100 * progress.part,
-		human(progress.messages_per_s, rate, sizeof rate), progress.bytes_per_s / 1e9);
+	fprintf(out,
+		"run %u, until it was interrupted after %.2f s: %.0f %% of the deliveries, %s messages/s, "
+		"%.3f GB/s\n",
+		run->number, progress.seconds, 100 * progress.part, human(progress.messages_per_s, rate, sizeof rate),
+		progress.bytes_per_s / 1e9);
 }
 
 /* ---- the table ---------------------------------------------------------------------------------------------------------*/
@@ -132,8 +133,8 @@ void wh_bench_print_head(FILE *out, const char *file, const struct wh_bench_plan
 		return;
 	fprintf(out, "%-*s %17s %16s %26s %8s %6s %8s %9s\n", VARIANT_WIDTH, "", "messages/s", "GB/s", "latency us",
 		"limit", "of the", "nulls /", "writes /");
-	fprintf(out, "%-*s %8s %8s %8s %7s %8s %8s %8s %8s %6s %8s %9s\n", VARIANT_WIDTH, "variant", "mean", "sd", "mean",
-		"sd", "p50", "p99", "p99.9", "GB/s", "limit", "message", "message");
+	fprintf(out, "%-*s %8s %8s %8s %7s %8s %8s %8s %8s %6s %8s %9s\n", VARIANT_WIDTH, "variant", "mean", "sd",
+		"mean", "sd", "p50", "p99", "p99.9", "GB/s", "limit", "message", "message");
 }
 
 struct spread {

@@ -81,7 +81,8 @@ static uint32_t count_senders(const struct wh_bench_plan *plan)
 		for (uint32_t g = 0; g < plan->subgroup_count; g++) {
 			const struct wh_bench_subgroup *subgroup = &plan->subgroups[g];
 
-			sends |= wh_rank_find(subgroup->senders + subgroup->active_first, subgroup->active_count, id) >= 0;
+			sends |= wh_rank_find(subgroup->senders + subgroup->active_first, subgroup->active_count, id) >=
+				 0;
 		}
 		nodes += sends;
 	}

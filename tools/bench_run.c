@@ -13,10 +13,10 @@
 #include "base/env.h"
 #include "tools/bench.h"
 
-#define LOOK_MS 100        /* between two looks at the nodes when nobody rings */
-#define OPEN_S 60          /* to open; the nodes give up earlier */
-#define CALM_MS 200        /* between the last message and the idle time */
-#define LEAVE_MS 3000      /* to leave by themselves */
+#define LOOK_MS 100         /* between two looks at the nodes when nobody rings */
+#define OPEN_S 60           /* to open; the nodes give up earlier */
+#define CALM_MS 200         /* between the last message and the idle time */
+#define LEAVE_MS 3000       /* to leave by themselves */
 #define NOTICE_EXTRA_MS 500 /* beyond the failure time-out, for the others to notice that a node has died */
 
 static uint64_t now_ns(void)
@@ -56,7 +56,7 @@ static bool open_memory(struct wh_bench_memory *memory, const struct wh_bench_pl
 	char *base;
 
 	memory->bytes = wh_bench_memory_bytes(plan);
-	memory->memory = base = wh_shared_alloc(memory->bytes);
+	memory->memory = base = wh_shared_alloc(memory->bytes, false);
 	if (base == NULL)
 		return false;
 	memory->shared = (struct wh_bench_shared *)base;
@@ -235,7 +235,13 @@ static enum verdict await(struct wh_bench_run *run, enum wh_bench_phase phase, i
 static enum verdict go(struct wh_bench_run *run)
 {
 	struct wh_bench_shared *shared = run->memory.shared;
-	int64_t idle_ms = run->plan->options.idle_seconds * 1000;
+	const struct {
+		enum wh_bench_phase phase;
+		int64_t least_ms;
+	} idle[] = {{BENCH_CALM, CALM_MS},
+		    {BENCH_IDLE, run->plan->options.idle_seconds * 1000},
+		    {BENCH_NOTE, 0},
+		    {BENCH_LAST, 0}};
 	enum verdict verdict = await(run, BENCH_OPEN, 0);
 
 	if (verdict != GO_ON)
@@ -243,18 +249,13 @@ static enum verdict go(struct wh_bench_run *run)
 	shared->start_ns = now_ns();
 	wh_phase_set(&shared->phase, BENCH_RUN);
 	verdict = await(run, BENCH_RUN, 0);
-	if (verdict != GO_ON || idle_ms == 0)
+	if (run->plan->options.idle_seconds == 0)
 		return verdict;
-	wh_phase_set(&shared->phase, BENCH_CALM);
-	verdict = await(run, BENCH_CALM, CALM_MS);
-	if (verdict != GO_ON)
-		return verdict;
-	wh_phase_set(&shared->phase, BENCH_IDLE);
-	verdict = await(run, BENCH_IDLE, idle_ms);
-	if (verdict != GO_ON)
-		return verdict;
-	wh_phase_set(&shared->phase, BENCH_LAST);
-	return await(run, BENCH_LAST, 0);
+	for (size_t i = 0; verdict == GO_ON && i < sizeof idle / sizeof idle[0]; i++) {
+		wh_phase_set(&shared->phase, idle[i].phase);
+		verdict = await(run, idle[i].phase, idle[i].least_ms);
+	}
+	return verdict;
 }
 
 /* Waits for the nodes to leave. True: all did, as they should. */

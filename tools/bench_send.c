@@ -11,10 +11,10 @@
 
 #include "tools/limit/payload.h"
 
-#define SPINS 64           /* looks at a full window before the thread sleeps */
-#define SLEEP_MS 100       /* then it looks whether the run goes on */
-#define SLEEP_SHORT_MS 1   /* where another window may be the first to have room */
-#define BURST_PART 4       /* in caller mode: at most 1/4 of the window between two passes, as the limit does */
+#define LOOKS 4          /* at full windows, before the library's own patience */
+#define SLEEP_MS 100     /* then it looks whether the run goes on */
+#define SLEEP_SHORT_MS 1 /* where another window may be the first to have room */
+#define BURST_PART 4     /* in caller mode: at most 1/4 of the window between two passes, as the limit does */
 
 enum outcome { SENT, FULL, NOTHING, FAILED };
 
@@ -144,7 +144,7 @@ static inline struct turn take_turn(struct wh_bench_sender *sender)
 
 void wh_bench_send_all(struct wh_bench_sender *sender)
 {
-	unsigned spins = 0;
+	unsigned looks = 0;
 
 	while (is_running(sender)) {
 		struct turn turn = take_turn(sender);
@@ -152,18 +152,18 @@ void wh_bench_send_all(struct wh_bench_sender *sender)
 		if (turn.failed || turn.live == 0)
 			break;
 		if (turn.sent > 0) {
-			spins = 0;
+			looks = 0;
 			continue;
 		}
 		if (turn.full > 0 && sender->wait_since_ns == 0)
 			sender->wait_since_ns = wh_bench_now();
-		if (turn.full < turn.live || ++spins < SPINS) { /* a delayed stream waits busily, as the paper's do */
+		if (turn.full < turn.live || ++looks < LOOKS) { /* a delayed stream waits busily, as the paper's do */
 			wh_cpu_relax();
 			continue;
 		}
 		if (!send_waiting(sender, turn.full_one))
 			break;
-		spins = 0;
+		looks = 0;
 	}
 	end_wait(sender);
 }

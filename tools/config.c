@@ -57,8 +57,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {options, parse, NULL, "Describe the keys of an ini file, or check one.", NULL, NULL,
-				 NULL};
+static const struct argp argp = {options, parse, NULL, "Describe the keys of an ini file, or check one.",
+				 NULL,    NULL,  NULL};
 
 static const char *header_of(const struct wh_option_table *table, char *buf, size_t bytes)
 {

@@ -22,9 +22,8 @@ static inline void wh_histogram_add(struct wh_histogram *histogram, uint64_t val
 	const uint64_t limit = (UINT64_C(1) << WH_HISTOGRAM_TOP) - 1;
 	uint64_t at = value < limit ? value : limit;
 	/* how far to shift so that WH_HISTOGRAM_BITS + 1 bits are left */
-	unsigned shift = at >> (WH_HISTOGRAM_BITS + 1) == 0
-				 ? 0
-				 : 63u - WH_HISTOGRAM_BITS - (unsigned)__builtin_clzll(at);
+	unsigned shift =
+		at >> (WH_HISTOGRAM_BITS + 1) == 0 ? 0 : 63u - WH_HISTOGRAM_BITS - (unsigned)__builtin_clzll(at);
 
 	histogram->bucket[((uint64_t)shift << WH_HISTOGRAM_BITS) + (at >> shift)]++;
 	histogram->count++;

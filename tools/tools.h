@@ -11,9 +11,9 @@
 /* The exit statuses of the command. */
 enum wh_exit {
 	WH_EXIT_GOOD = 0,
-	WH_EXIT_FAILED = 1,       /* the run failed */
-	WH_EXIT_USAGE = 2,        /* the command line, or a file */
-	WH_EXIT_MACHINE = 3,      /* the machine lacks something */
+	WH_EXIT_FAILED = 1,  /* the run failed */
+	WH_EXIT_USAGE = 2,   /* the command line, or a file */
+	WH_EXIT_MACHINE = 3, /* the machine lacks something */
 	WH_EXIT_INTERRUPTED = 130
 };
 

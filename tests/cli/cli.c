@@ -156,8 +156,8 @@ void cli_await(struct cli *cli, bool (*holds)(void *ctx), void *ctx, const char 
 	siginfo_t info = {0};
 
 	while (!holds(ctx)) {
-		bool ended = cli != NULL &&
-			     waitid(P_PID, (id_t)cli->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+		bool ended = cli != NULL && waitid(P_PID, (id_t)cli->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+			     info.si_pid != 0;
 
 		if (ended || now_ms() > deadline) {
 			if (cli != NULL)

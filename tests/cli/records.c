@@ -44,8 +44,8 @@ static struct records read_records(const char *directory, uint32_t node, const s
 		records.list[records.count++] = record;
 	}
 	ck_assert_msg(fields == EOF, "%s has a line that is not understood", path);
-	ck_assert_msg(records.count == subgroup->total, "%s has %zu of %" PRIu64 " messages of %s", path,
-		      records.count, subgroup->total, subgroup->name);
+	ck_assert_msg(records.count == subgroup->total, "%s has %zu of %" PRIu64 " messages of %s", path, records.count,
+		      subgroup->total, subgroup->name);
 	fclose(file);
 	return records;
 }
@@ -96,8 +96,8 @@ static uint64_t digest_of(const struct records *records, const struct records_su
 
 		wh_payload_fill(message, subgroup->bytes, wh_payload_seed(subgroup->number, r->sender, r->index));
 		ck_assert_uint_eq(r->crc, wh_crc32c(0, message, subgroup->bytes));
-		value = wh_payload_digest(message, subgroup->bytes) +
-			(r->index << 16 | r->sender) * WH_PAYLOAD_SPREAD + subgroup->bytes;
+		value = wh_payload_digest(message, subgroup->bytes) + (r->index << 16 | r->sender) * WH_PAYLOAD_SPREAD +
+			subgroup->bytes;
 		all = wh_payload_mix(all, value);
 		each[r->sender] = wh_payload_mix(each[r->sender], value);
 	}

@@ -194,10 +194,12 @@ START_TEST(interrupted_between_runs)
 
 	snprintf(path, sizeof path, "%s", json);
 	cli_start(&cli, &dir,
-		  (const char *const[]){"bench",
-					cli_write(&dir, "many.ini", "[group]\nfailure_timeout_ms = 20000\n[subgroup all]\nwindow = 10\n[bench]\n"
-								    "messages = 1000\nruns = 1000\nlimit = off\n"),
-					"--json", path, NULL});
+		  (const char *const[]){
+			  "bench",
+			  cli_write(&dir, "many.ini",
+				    "[group]\nfailure_timeout_ms = 20000\n[subgroup all]\nwindow = 10\n[bench]\n"
+				    "messages = 1000\nruns = 1000\nlimit = off\n"),
+			  "--json", path, NULL});
 	cli_await(&cli, has_a_line, path, "a first run");
 	ck_assert_int_eq(kill(cli.pid, SIGINT), 0);
 	cli_wait(&cli);
@@ -222,9 +224,9 @@ static bool has_children(void *ctx)
 START_TEST(interrupted_in_the_limit)
 {
 	cli_start(&cli, &dir,
-		  (const char *const[]){"bench",
-					cli_write(&dir, "limit.ini", "[group]\nnodes = 2\n[subgroup all]\nwindow = 10\n"),
-					NULL});
+		  (const char *const[]){
+			  "bench", cli_write(&dir, "limit.ini", "[group]\nnodes = 2\n[subgroup all]\nwindow = 10\n"),
+			  NULL});
 	cli_await(&cli, has_children, NULL, "a worker of the limit"); /* it is measured first */
 	ck_assert_int_eq(kill(cli.pid, SIGINT), 0);
 	cli_wait(&cli);
@@ -287,9 +289,10 @@ START_TEST(two_commands_at_a_time)
 	static char text[512];
 	const char *path;
 
-	snprintf(text, sizeof text,
-		 "[group]\nname = %s\nnodes = 2\nfailure_timeout_ms = 20000\n[subgroup all]\nwindow = 10\n[bench]\nmessages = 2000\nlimit = off\n",
-		 group);
+	snprintf(
+		text, sizeof text,
+		"[group]\nname = %s\nnodes = 2\nfailure_timeout_ms = 20000\n[subgroup all]\nwindow = 10\n[bench]\nmessages = 2000\nlimit = off\n",
+		group);
 	path = cli_write(&dir, "same.ini", text);
 	cli_dir_make(&other_dir);
 	cli_start(&cli, &dir, (const char *const[]){"bench", path, NULL});

@@ -99,8 +99,8 @@ static const struct {
 
 START_TEST(way)
 {
-	const char *arguments[32] = {"bench", cli_write(&dir, "plain.ini", plain), "--json", "-", "--deliveries",
-				     cli_path(&dir, "records")};
+	const char *arguments[32] = {
+		"bench", cli_write(&dir, "plain.ini", plain), "--json", "-", "--deliveries", cli_path(&dir, "records")};
 	struct records_subgroup subgroup = everybody(ways[_i].nodes, ways[_i].bytes, 2000);
 	size_t count = 6;
 

@@ -123,8 +123,8 @@ START_TEST(figures_agree)
 	json_t *line;
 	double seconds, messages_per_s;
 
-	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--json", "-", "--set", "bench.limit=on", "--set",
-		"bench.runs=1", "--set", "bench.messages=20000");
+	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--json", "-", "--set", "bench.limit=on",
+		"--set", "bench.runs=1", "--set", "bench.messages=20000");
 	assert_good();
 	lines = results_parse(cli.out);
 	line = json_array_get(lines, 0);
@@ -135,9 +135,10 @@ START_TEST(figures_agree)
 	ck_assert_double_eq_tol(json_real_value(results_at(line, "bytes_per_s")), messages_per_s * 100,
 				messages_per_s / 1e3);
 	ck_assert_int_eq(json_integer_value(results_at(line, "delivered")), 2 * 2 * 20000);
-	ck_assert_double_eq_tol((json_real_value(results_at(line, "limit.before")) +
-				 json_real_value(results_at(line, "limit.after"))) / 2,
-				json_real_value(results_at(line, "limit.bytes_per_s")), 1);
+	ck_assert_double_eq_tol(
+		(json_real_value(results_at(line, "limit.before")) + json_real_value(results_at(line, "limit.after"))) /
+			2,
+		json_real_value(results_at(line, "limit.bytes_per_s")), 1);
 	ck_assert_double_eq_tol(json_real_value(results_at(line, "bytes_per_s")) /
 					json_real_value(results_at(line, "limit.bytes_per_s")),
 				json_real_value(results_at(line, "fraction_of_limit")), 1e-6);
@@ -245,8 +246,9 @@ START_TEST(idle_group)
 {
 	json_t *line;
 
-	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--json", "-", "--set", "bench.idle_seconds=1",
-		"--set", "bench.runs=1", "--set", "group.failure_timeout_ms=2000", "--set", "engine.thread=dedicated,caller");
+	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--json", "-", "--set",
+		"bench.idle_seconds=1", "--set", "bench.runs=1", "--set", "group.failure_timeout_ms=2000", "--set",
+		"engine.thread=dedicated,caller");
 	assert_good();
 	lines = results_parse(cli.out);
 	ck_assert_uint_eq(json_array_size(lines), 2);

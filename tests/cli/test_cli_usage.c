@@ -91,19 +91,20 @@ START_TEST(five_mistakes)
 	const char *path = cli_write(&dir, "five.ini",
 				     "[group]\n"
 				     "nodes = 4\n"
-				     "colour = red\n"        /* 3: no such key */
+				     "colour = red\n" /* 3: no such key */
 				     "[subgroup orders]\n"
-				     "members = 0,1,9\n"     /* 5: no such node */
-				     "window = 99999\n"      /* 6: out of its range */
+				     "members = 0,1,9\n" /* 5: no such node */
+				     "window = 99999\n"  /* 6: out of its range */
 				     "[engine]\n"
-				     "idle = lazy\n"         /* 8: no such choice */
+				     "idle = lazy\n" /* 8: no such choice */
 				     "[bench]\n"
-				     "bytes = 20480\n");     /* 10: more than message_bytes */
+				     "bytes = 20480\n"); /* 10: more than message_bytes */
 	static const char *const commands[] = {"bench", "config"};
 
 	for (size_t c = 0; c < COUNT(commands); c++) {
-		cli_run(&cli, &dir, c == 0 ? (const char *const[]){"bench", path, NULL}
-					   : (const char *const[]){"config", "--check", path, NULL});
+		cli_run(&cli, &dir,
+			c == 0 ? (const char *const[]){"bench", path, NULL}
+			       : (const char *const[]){"config", "--check", path, NULL});
 		ck_assert_int_eq(cli.status, 2);
 		ck_assert_str_eq(cli.out, "");
 		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "five.ini:3: group.colour: "), 1);
@@ -299,6 +300,18 @@ START_TEST(description_has_every_key)
 }
 END_TEST
 
+START_TEST(documentation_is_up_to_date)
+{
+	char *text = cli_read(WHORL_SOURCE "/docs/configuration.md");
+
+	CLI_RUN(&cli, &dir, "config", "--markdown");
+	ck_assert_int_eq(cli.status, 0);
+	ck_assert_ptr_nonnull(text);
+	ck_assert_msg(strcmp(text, cli.out) == 0, "run: build/whorl config --markdown > docs/configuration.md");
+	free(text);
+}
+END_TEST
+
 START_TEST(sample_has_no_mistakes)
 {
 	const char *path;
@@ -346,6 +359,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, too_little_memory);
 	tcase_add_test(tcase, transports_to_come);
 	tcase_add_test(tcase, description_has_every_key);
+	tcase_add_test(tcase, documentation_is_up_to_date);
 	tcase_add_test(tcase, sample_has_no_mistakes);
 	tcase_add_test(tcase, our_files_have_no_mistakes);
 	suite_add_tcase(suite, tcase);

@@ -137,7 +137,7 @@ static int follow(void *ctx, uint32_t worker)
 /* Processes and threads alike: they share memory, follow the phase, and each end is told once. */
 START_TEST(crew_follows_and_ends)
 {
-	struct crowd *crowd = wh_shared_alloc(sizeof *crowd);
+	struct crowd *crowd = wh_shared_alloc(sizeof *crowd, false);
 	bool seen[4] = {false};
 	struct wh_watch watch;
 	struct wh_crew crew;
@@ -172,8 +172,8 @@ static const struct {
 	uint32_t nodes, window, bytes;
 	bool processes, caller;
 } limits[] = {
-	{2, 10, 1000, true, false}, {2, 10, 1000, true, true}, {3, 1, 0, true, false}, {2, 100, 1, false, false},
-	{3, 1000, 128, false, true}, {1, 1, 65536, true, true},
+	{2, 10, 1000, true, false}, {2, 10, 1000, true, true},   {3, 1, 0, true, false},
+	{2, 100, 1, false, false},  {3, 1000, 128, false, true}, {1, 1, 65536, true, true},
 };
 
 /* It moves bytes, in all the shapes of a run. */
@@ -186,6 +186,7 @@ START_TEST(limit_moves_bytes)
 				     .ring_count = limits[_i].nodes,
 				     .processes = limits[_i].processes,
 				     .caller = limits[_i].caller,
+				     .huge = _i % 2 == 1,
 				     .measure_ms = 20};
 	struct wh_limit_result result;
 	struct wh_watch watch;

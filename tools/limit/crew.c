@@ -30,11 +30,20 @@ struct wh_worker {
 	wh_word ended;        /* [worker writes] a thread is about to end */
 };
 
-void *wh_shared_alloc(size_t bytes)
+void *wh_shared_alloc(size_t bytes, bool huge)
 {
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const int flags = MAP_SHARED | MAP_ANONYMOUS;
+	void *memory = MAP_FAILED;
 
-	return memory == MAP_FAILED ? NULL : memory;
+	if (huge)
+		memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_HUGETLB, -1, 0);
+	if (memory == MAP_FAILED)
+		memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+	if (huge)
+		madvise(memory, bytes, MADV_HUGEPAGE); /* a wish, where they are ordinary ones */
+	return memory;
 }
 
 void wh_shared_free(void *memory, size_t bytes)

@@ -18,9 +18,12 @@
 
 /* ---- memory that parent and crew share ---------------------------------------------------------------------------*/
 
-/* Zeroed; NULL when there is no more. Also for threads. */
-void *wh_shared_alloc(size_t bytes);
+/* Zeroed; NULL when there is no more. Also for threads. `huge`: on huge pages if there are any; `bytes` is a multiple of
+ * WH_HUGE_PAGE then. */
+void *wh_shared_alloc(size_t bytes, bool huge);
 void wh_shared_free(void *memory, size_t bytes);
+
+#define WH_HUGE_PAGE (UINT64_C(2) << 20)
 
 /* Where a run stands. One word in shared memory that the parent sets and the crew follows; it can be slept on. */
 struct wh_phase {

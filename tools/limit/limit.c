@@ -20,10 +20,10 @@
 #include "base/env.h"
 #include "tools/limit/payload.h"
 
-#define READY_MS 10000    /* to start the workers and touch the memory */
-#define WARM_MS 60        /* after each change, before the measurement */
-#define EMPTY_PASSES 8    /* before a thread yields */
-#define FILL_AT_ONCE 4    /* one thread that fills and reads fills at most 1/4 of the window at a time */
+#define READY_MS 10000 /* to start the workers and touch the memory */
+#define WARM_MS 60     /* after each change, before the measurement */
+#define EMPTY_PASSES 8 /* before a thread yields */
+#define FILL_AT_ONCE 4 /* one thread that fills and reads fills at most 1/4 of the window at a time */
 
 enum { PHASE_START, PHASE_RUN, PHASE_STOP };
 
@@ -40,8 +40,8 @@ struct node_lines {
 
 struct shared {
 	struct wh_phase phase;
-	wh_word publish_every;      /* [parent] */
-	wh_word ready;              /* [workers] threads that are ready */
+	wh_word publish_every; /* [parent] */
+	wh_word ready;         /* [workers] threads that are ready */
 	struct node_lines nodes[];
 };
 
@@ -83,7 +83,8 @@ static size_t slot_bytes(const struct wh_limit_ring *ring)
 
 static size_t ring_bytes(const struct wh_limit_ring *ring)
 {
-	return round_up((1 + ring->reader_count) * sizeof(struct line) + slot_bytes(ring) * ring->window, WH_CACHE_LINE);
+	return round_up((1 + ring->reader_count) * sizeof(struct line) + slot_bytes(ring) * ring->window,
+			WH_CACHE_LINE);
 }
 
 uint64_t wh_limit_memory(const struct wh_limit_plan *plan)
@@ -92,7 +93,7 @@ uint64_t wh_limit_memory(const struct wh_limit_plan *plan)
 
 	for (size_t r = 0; r < plan->ring_count; r++)
 		bytes += ring_bytes(&plan->rings[r]);
-	return bytes;
+	return plan->huge ? round_up(bytes, WH_HUGE_PAGE) : bytes;
 }
 
 /* ---- writing and reading -----------------------------------------------------------------------------------------*/
@@ -382,8 +383,9 @@ static enum whorl_result measurement_open(struct measurement *m, struct wh_error
 		m->ring_offset[r] = offset;
 		offset += ring_bytes(&m->plan->rings[r]);
 	}
-	m->shared = wh_shared_alloc(m->bytes);
-	return m->shared != NULL ? WHORL_OK : wh_error_set(err, WHORL_MEMORY, "limit: no memory for %zu bytes", m->bytes);
+	m->shared = wh_shared_alloc(m->bytes, m->plan->huge);
+	return m->shared != NULL ? WHORL_OK
+				 : wh_error_set(err, WHORL_MEMORY, "limit: no memory for %zu bytes", m->bytes);
 }
 
 enum whorl_result wh_limit_measure(const struct wh_limit_plan *plan, struct wh_watch *watch,

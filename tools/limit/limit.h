@@ -29,9 +29,10 @@ struct wh_limit_plan {
 	uint32_t nodes;
 	const struct wh_limit_ring *rings;
 	size_t ring_count;
-	bool processes; /* each node a process, else all are threads of this one */
-	bool caller;    /* one thread per node fills and reads in turn; else one fills and one reads */
-	bool spin;      /* never yield */
+	bool processes;  /* each node a process, else all are threads of this one */
+	bool caller;     /* one thread per node fills and reads in turn; else one fills and one reads */
+	bool spin;       /* never yield */
+	bool huge;       /* the rings on huge pages, if there are any */
 	const int *cpus; /* for each node the CPU that its reading thread is pinned to, -1: none; NULL: none for all */
 	uint32_t measure_ms; /* for each way of publishing */
 };
