@@ -208,6 +208,8 @@ void actor_leave(struct actor *actor, int timeout_ms)
 		return;
 	result = whorl_close(node, timeout_ms);
 	actor->node = NULL;
+	for (uint32_t i = 0; i < actor->seat_count; i++)
+		actor->seats[i]->subgroup = NULL;
 	if (timeout_ms > 0 && result != WHORL_OK)
 		play_fail(actor->play, "close: node %u: it drains, and whorl_close says %s", actor->id,
 			  whorl_result_text(result));
