@@ -29,8 +29,8 @@
  * time-out other than 0 gives WHORL_WOULD_DEADLOCK at once.
  *
  * UPCALLS run on the loop, one at a time for a node. An upcall may claim, commit, abort and send with time-out 0. It
- * must not be slow: while it runs the node neither receives nor acknowledges, and after `failure_timeout_ms` its peers
- * take it for dead.
+ * must not be slow: while it runs the node neither receives nor acknowledges. A batch upcall, and 64 message upcalls in a
+ * row, must be shorter than `failure_timeout_ms`, or the node's peers take it for dead.
  *
  * ERRORS. Functions return a whorl_result (result.h). Expected results (WHORL_AGAIN, WHORL_TIMEOUT, WHORL_CLOSED...)
  * carry no text; for others the object has one: whorl_config_error, whorl_error. Nothing here exits, prints or aborts

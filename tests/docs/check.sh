@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# check.sh ROOT COMMAND - what the documentation says is there is there: the README's program, links, files, names of the
+# code, and every key of the configuration. COMMAND is the `whorl` that was built.
+# shellcheck disable=SC2016 # backquotes are Markdown here
+
+set -euo pipefail
+
+cd "$1"
+command=$2
+pages=(README.md docs/*.md docs/decisions/*.md)
+failed=0
+
+complain() {
+	printf '%s\n' "$*"
+	failed=1
+}
+
+# ---- the README ---------------------------------------------------------------------------------------------------------
+
+[ "$(wc -l <README.md)" -le 100 ] || complain "README.md has more than 100 lines"
+awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md | diff -u examples/hello.c - ||
+	complain "the program in README.md is not examples/hello.c"
+
+# ---- links --------------------------------------------------------------------------------------------------------------
+
+for page in "${pages[@]}"; do
+	while read -r link; do
+		[ -e "$(dirname "$page")/$link" ] || complain "$page: there is no $link"
+	done < <(grep -o '](\([^)#]*\)' "$page" | sed 's/^](//' | grep -v '^[a-z]*:' | grep .)
+done
+for page in docs/*.md docs/decisions/*.md; do
+	grep -qE "[(/]$(basename "$page")\)" "${pages[@]}" || complain "no page leads to $page"
+done
+
+# ---- names of the code: `files`, `functions()`, whorl's own prefixes ------------------------------------------------------
+
+sources=(base conf transport sst smc predicates membership group tools examples include tests cmake)
+words=$(grep -rhoE '[A-Za-z_][A-Za-z_0-9]*' "${sources[@]}" run CMakeLists.txt | sort -u)
+for page in "${pages[@]}"; do
+	while read -r path; do
+		compgen -G "$path" >/dev/null || complain "$page: there is no file $path"
+	done < <(grep -oE '`[^`]+`' "$page" | tr -d '`' | grep -E "^($(IFS='|' && echo "${sources[*]}")|docs)/[A-Za-z0-9_./*-]+$" || true)
+	while read -r name; do
+		grep -qxF "$name" <<<"$words" || complain "$page: there is no $name in the code"
+	done < <(grep -oE '\b(wh|whorl|WH|WHORL)_[A-Za-z0-9_]*[A-Za-z0-9]\b|`[a-z_0-9]+\(\)`' "$page" | tr -d '`()' | sort -u || true)
+done
+
+# ---- the configuration --------------------------------------------------------------------------------------------------
+
+"$command" config --describe --markdown | diff -u docs/configuration.md - ||
+	complain "docs/configuration.md is not what \`whorl config --describe --markdown\` says: make it anew"
+
+exit $failed
