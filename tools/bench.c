@@ -214,10 +214,11 @@ static enum whorl_result measure_limit(struct bench *bench, const struct wh_limi
 	return result;
 }
 
-/* One run between two limits; `limit` is the one before, and becomes the one after. */
+/* One run between two limits; `limit` is the one before, and becomes the one after. *measured: there is a result, also
+ * if the limit after it was interrupted: then the one before counts for both. */
 static enum whorl_result run_once(struct bench *bench, const struct wh_bench_plan *plan,
 				  const struct wh_limit_plan *limit_plan, uint32_t number,
-				  struct wh_limit_result *limit, struct wh_bench_result *out)
+				  struct wh_limit_result *limit, struct wh_bench_result *out, bool *measured)
 {
 	struct wh_bench_run run = {.plan = plan,
 				   .watch = &bench->watch,
@@ -226,16 +227,23 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 				   .quiet = bench->arguments->quiet,
 				   .table = bench->table};
 	struct wh_limit_result before = *limit;
-	enum whorl_result result = wh_bench_run_make(&run);
+	enum whorl_result result = wh_bench_run_make(&run), added;
 
+	*measured = false;
 	if (result == WHORL_OK && !wh_bench_result_make(out, &run))
 		result = WHORL_INVALID;
-	if (result == WHORL_OK && limit_plan != NULL)
+	if (result != WHORL_OK)
+		goto out_free;
+	if (limit_plan != NULL)
 		result = measure_limit(bench, limit_plan, limit);
-	if (result == WHORL_OK && limit_plan != NULL)
-		wh_bench_result_limit(out, &before, limit);
-	if (result == WHORL_OK)
-		result = wh_bench_files_add(bench->files, bench->arguments->file, &run, out);
+	if (result == WHORL_OK || result == WHORL_AGAIN) {
+		if (limit_plan != NULL)
+			wh_bench_result_limit(out, &before, result == WHORL_OK ? limit : &before);
+		added = wh_bench_files_add(bench->files, bench->arguments->file, &run, out);
+		*measured = added == WHORL_OK;
+		result = added == WHORL_OK ? result : added;
+	}
+out_free:
 	wh_bench_run_free(&run);
 	return result;
 }
@@ -272,7 +280,7 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 	}
 	print_variant(bench, plan, results, done);
 	if (result == WHORL_AGAIN)
-		wh_say("interrupted in run %zu of %zu%s%s", done + 1, runs, plan->text[0] != '\0' ? " with " : "",
+		wh_say("interrupted after %zu of %zu runs%s%s", done, runs, plan->text[0] != '\0' ? " with " : "",
 		       plan->text);
 out_free:
 	free_limit_plan(&limit_plan);

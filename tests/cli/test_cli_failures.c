@@ -140,7 +140,7 @@ static void interrupt(int signal_number, const char *const *more)
 	cli_wait(&cli);
 	ck_assert_msg(cli.status == 130, "status %d: %s", cli.status, cli.err);
 	ck_assert_msg(CLI_LINES_WITH(cli.out, "until it was interrupted", "messages/s") == 1, "%s", cli.out);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "interrupted in run 1 of 1"), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "interrupted after 0 of 1 runs"), 1);
 	assert_nothing_left();
 	cli_free(&cli);
 }
@@ -204,7 +204,7 @@ START_TEST(interrupted_between_runs)
 	ck_assert_int_eq(kill(cli.pid, SIGINT), 0);
 	cli_wait(&cli);
 	ck_assert_int_eq(cli.status, 130);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "interrupted in run", "of 1000"), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "interrupted after", "of 1000 runs"), 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "latency"), 1); /* the table of these runs */
 	text = cli_read(path);
 	lines = results_parse(text); /* whole lines only */
