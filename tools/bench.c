@@ -274,9 +274,11 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 	if (result == WHORL_OK && limited)
 		result = measure_limit(bench, &limit_plan, &limit);
 	while (result == WHORL_OK && done < runs) {
-		result =
-			run_once(bench, plan, limited ? &limit_plan : NULL, (uint32_t)done + 1, &limit, &results[done]);
-		done += result == WHORL_OK;
+		bool measured;
+
+		result = run_once(bench, plan, limited ? &limit_plan : NULL, (uint32_t)done + 1, &limit, &results[done],
+				  &measured);
+		done += measured;
 	}
 	print_variant(bench, plan, results, done);
 	if (result == WHORL_AGAIN)
