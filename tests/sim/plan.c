@@ -143,7 +143,7 @@ static void draw_subgroup(struct wh_dice *dice, const struct plan_limits *limits
 	snprintf(out->name, sizeof(out->name), "g%u", g);
 	draw_members(dice, (uint32_t)plan->config.group.nodes, subgroup, &out->options);
 	subgroup->ordered = !wh_dice_one_in(dice, 5);
-	subgroup->even = !plan->config.engine.null_sends && !wh_dice_one_in(dice, 4);
+	subgroup->even = !plan->config.engine.null_sends && (!wh_dice_one_in(dice, 4) || limits->all_progress);
 	out->options.mode = subgroup->ordered;
 	draw_sizes(dice, limits, plan->config.subgroup_count, subgroup, &out->options);
 }

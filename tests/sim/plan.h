@@ -17,6 +17,7 @@ struct plan_limits {
 	uint64_t rows_bytes; /* of all rows and copies of rows */
 	uint64_t deliveries; /* messages times members, about */
 	uint64_t data_bytes; /* of all these deliveries */
+	bool all_progress;   /* nothing that may come to a stand by right */
 };
 
 struct plan_subgroup {

@@ -108,6 +108,7 @@ static void draw_habits(struct play *play)
 
 	play->long_upcall_in = wh_dice_one_in(dice, 2) ? 0 : (uint32_t)wh_dice_between(dice, 2, 40);
 	play->reply_in = wh_dice_one_in(dice, 2) ? 0 : (uint32_t)wh_dice_between(dice, 1, 10);
+	play->hasty = wh_dice_one_in(dice, 4);
 	play->crashed = -1;
 	play->crash_step = play->leave_step = UINT64_MAX;
 	if (play->plan->config.group.nodes > 1 && wh_dice_one_in(dice, 8))
@@ -145,6 +146,27 @@ struct play *play_new(const struct plan *plan, FILE *log)
 	return play;
 }
 
+static bool all_progress(const struct play *play)
+{
+	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		if (!plan_progresses(play->plan, g))
+			return false;
+	return true;
+}
+
+static bool all_delivered(const struct play *play)
+{
+	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		for (uint32_t s = 0; s < play->circles[g].stream_count; s++) {
+			const struct stream *stream = &play->circles[g].streams[s];
+
+			for (uint32_t i = 0; i < play->circles[g].seat_count; i++)
+				if (play->circles[g].seats[i].taken[s].done < stream->quota)
+					return false;
+		}
+	return true;
+}
+
 /* ---- until nothing happens any more -------------------------------------------------------------------------------------- */
 
 static bool all_ready(const struct play *play)
@@ -180,6 +202,8 @@ bool play_work(struct play *play)
 		if (play->steps >= play->leave_step && all_ready(play))
 			break;
 		if (is_quiet(play) && play->crash_step == UINT64_MAX)
+			break;
+		if (play->hasty && play->steps <= play->useful_step + 1 && all_ready(play) && all_delivered(play))
 			break;
 		if (is_quiet(play)) {
 			play->crash_step = 0;
@@ -301,9 +325,22 @@ static void leave(struct play *play)
 		check_left(actor);
 }
 
+static bool may_be_hasty(const struct play *play)
+{
+	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		for (uint32_t s = 0; s < play->circles[g].stream_count; s++)
+			if (play->circles[g].streams[s].held != UINT64_MAX)
+				return false;
+	return all_progress(play) && play->crash_step == UINT64_MAX && play->leave_step == UINT64_MAX;
+}
+
 static void perform(struct play *play)
 {
+	play->hasty = play->hasty && may_be_hasty(play);
 	if (!play_work(play))
+		return;
+	play->drains = all_progress(play) && (play->hasty || wh_dice_one_in(&play->dice, 2));
+	if (play->hasty)
 		return;
 	if (play->leave_step != UINT64_MAX) {
 		leave(play);
@@ -367,20 +404,12 @@ static void count(const struct play *play, struct play_result *result)
 		}
 }
 
-static bool all_progress(const struct play *play)
-{
-	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-		if (!plan_progresses(play->plan, g))
-			return false;
-	return true;
-}
-
 /* In order, and in any order. Where all is delivered a node has nothing to drain. */
 static void close_all(struct play *play)
 {
 	uint32_t nodes = (uint32_t)play->plan->config.group.nodes, first = (uint32_t)wh_dice_below(&play->dice, nodes);
-	bool quiet = !play_failed(play) && !play->closing && play->crashed < 0 && all_progress(play);
-	bool drains = quiet && wh_dice_one_in(&play->dice, 2);
+
+	bool drains = play->drains && !play_failed(play) && !play->closing && play->crashed < 0;
 
 	play->closing = true;
 	for (uint32_t i = 0; i < nodes; i++)

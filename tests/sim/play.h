@@ -113,6 +113,8 @@ struct play {
 	uint64_t crash_step;     /* UINT64_MAX: nobody crashes */
 	uint64_t leave_step;     /* UINT64_MAX: nobody leaves while others work */
 	int crashed;             /* or stalled for so long that the others must notice; -1: nobody */
+	bool hasty;              /* nodes close as soon as all is delivered, with acknowledgements still under way */
+	bool drains;             /* they drain */
 	bool closing;
 	FILE *log;         /* NULL: nowhere */
 	char (*dump)[200]; /* where lines of the log go while a node's events are dumped, round and round */
