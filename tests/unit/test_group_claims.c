@@ -117,7 +117,7 @@ START_TEST(a_held_claim_stalls_only_its_sender)
 	struct whorl_claim held;
 	struct cluster c;
 
-	cluster_open(&c, 3, "failure_timeout_ms = 100\n", "[subgroup s]\nmessage_bytes = 8\nwindow = 64\n");
+	cluster_open(&c, 3, "", "[subgroup s]\nmessage_bytes = 8\nwindow = 64\n");
 	cluster_record(&c, "s");
 	cluster_start(&c);
 	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &(uint64_t){1}, 8, 0));

@@ -276,7 +276,7 @@ static void lose_node_1(int signal, const char *expected)
 	char text[256];
 	pid_t child;
 
-	cluster_configure(&c, 2, "failure_timeout_ms = 300\n", "[subgroup s]\nwindow = 4\n");
+	cluster_configure(&c, 2, "failure_timeout_ms = 1500\n", "[subgroup s]\nwindow = 4\n");
 	child = fork();
 	if (child == 0)
 		be_node(&c, 1, false);
