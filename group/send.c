@@ -6,14 +6,13 @@
 #include "group/node_int.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <string.h>
 
+#include "base/patience.h"
 #include "base/rcu.h"
 
-/* A thread that finds the window full looks again, then yields, and sleeps only when nothing has come for a while: a
- * sleeper costs the loop that wakes it microseconds. */
-#define LOOKS 64
+/* A thread that finds the window full looks again and yields for so long (base/patience.h) before it sleeps: a sleeper
+ * costs the loop that wakes it microseconds. */
 #define YIELD_NS (200 * WH_NS_PER_US)
 
 enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct whorl_claim *out)
@@ -85,19 +84,12 @@ enum whorl_result whorl_abort(struct whorl_claim *claim)
 /* True if it may be worth to claim again. */
 static bool look_for_room(whorl_subgroup *subgroup)
 {
-	uint64_t began = wh_monotonic_ns();
+	struct wh_patience patience = {0};
 
-	for (int i = 0; i < LOOKS; i++) {
-		if (wh_ring_has_room(subgroup->ring))
-			return true;
-		wh_cpu_relax();
-	}
-	do {
-		sched_yield();
-		if (wh_ring_has_room(subgroup->ring))
-			return true;
-	} while (wh_monotonic_ns() - began < YIELD_NS);
-	return false;
+	while (!wh_ring_has_room(subgroup->ring))
+		if (!wh_patience_wait(&patience, wh_env_system(), YIELD_NS))
+			return false;
+	return true;
 }
 
 /* True if this thread has made passes of the loop. */

@@ -1,15 +1,12 @@
 /* loop.c - see loop.h. */
 #include "predicates/loop.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
+#include "base/patience.h"
 #include "base/thread.h"
 
-/* Empty passes before the loop yields, and yields before it sleeps. On a machine with more loops than cores the yield
- * must come after microseconds (docs/decisions/): eight passes are less than that. A yield beside busy threads takes
- * their whole turn, so the number of yields is no measure of time; the clock is. */
-#define SPIN_PASSES 8
+/* So long a loop yields before it sleeps (base/patience.h, docs/decisions/0007). */
 #define YIELD_NS (100 * WH_NS_PER_US)
 #define SLEEP_MAX_NS WH_NS_PER_S
 #define SLEEP_UNSURE_NS WH_NS_PER_MS /* where a doorbell may be missed, see wh_gate_park */
@@ -104,41 +101,31 @@ void wh_loop_sleep(struct wh_loop *loop, uint64_t timeout_ns)
 	serve(loop);
 }
 
-/* What a dedicated loop does between two passes. */
-struct idleness {
-	unsigned passes;   /* without work, in a row */
-	uint64_t since_ns; /* when the yields began */
-};
-
-static void idle(struct wh_loop *loop, struct idleness *idleness)
+/* What a dedicated loop does after a pass without work. */
+static void idle(struct wh_loop *loop, struct wh_patience *patience)
 {
-	idleness->passes++;
-	if (loop->idle == WH_IDLE_SPIN || idleness->passes < SPIN_PASSES) {
+	if (loop->idle == WH_IDLE_SPIN) {
 		wh_cpu_relax();
 		return;
 	}
-	if (idleness->passes == SPIN_PASSES)
-		idleness->since_ns = loop->now_ns;
-	if (loop->idle == WH_IDLE_YIELD || loop->now_ns - idleness->since_ns < YIELD_NS) {
-		wh_count(&loop->stats.yields, 1);
-		sched_yield();
+	if (wh_patience_wait(patience, loop->diag->env, YIELD_NS) || loop->idle == WH_IDLE_YIELD)
 		return;
-	}
 	if (wh_loop_arm(loop) == 0)
 		wh_loop_sleep(loop, SLEEP_MAX_NS);
-	idleness->passes = 0;
 }
 
 static void *run(void *ctx)
 {
 	struct wh_loop *loop = ctx;
-	struct idleness idleness = {0};
+	struct wh_patience patience = {0};
 
 	while (wh_load_acquire(&loop->stop) == 0) {
-		if (wh_loop_step(loop) > 0)
-			idleness.passes = 0;
-		else
-			idle(loop, &idleness);
+		if (wh_loop_step(loop) > 0) {
+			wh_patience_renew(&patience);
+		} else {
+			idle(loop, &patience);
+			wh_store_relaxed(&loop->stats.yields, patience.yields);
+		}
 	}
 	return NULL;
 }

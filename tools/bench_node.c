@@ -20,9 +20,7 @@
 #define LOOK_IDLE_MS 500 /* while idleness is measured, */
 #define LOOK_LAST_MS 1   /* and while one message is under way */
 
-/* With thread = caller, as the library's own loop does: empty passes before it yields, and for how long it does that
- * before it sleeps. */
-#define SPIN_PASSES 8
+/* With thread = caller, as the library's own loop does: for how long it yields before it sleeps. */
 #define YIELD_NS (100 * WH_NS_PER_US)
 #define LOOK_PASSES 64 /* empty passes between two looks for errors */
 
@@ -38,8 +36,8 @@ struct baseline {
 };
 
 struct idleness {
-	unsigned passes;   /* without work, in a row */
-	uint64_t since_ns; /* when the yields began */
+	unsigned passes; /* without work */
+	struct wh_patience patience;
 };
 
 void wh_bench_node_fail(struct wh_bench_node *node, const char *format, ...)
@@ -206,25 +204,20 @@ static void pass_of_caller(struct wh_bench_node *node, enum wh_bench_phase phase
 		work = wh_bench_send_some(&node->senders[0]);
 	work += whorl_step(node->node);
 	if (work > 0) {
-		idleness->passes = 0;
+		wh_patience_renew(&idleness->patience);
 		return;
 	}
 	if (++idleness->passes % LOOK_PASSES == 0 && look_for_errors(node))
 		return;
-	if (idle == IDLE_SPIN || idleness->passes < SPIN_PASSES) {
+	if (idle == IDLE_SPIN) {
 		wh_cpu_relax();
 		return;
 	}
-	if (idleness->passes == SPIN_PASSES)
-		idleness->since_ns = wh_bench_now();
-	if (idle == IDLE_YIELD || phase == BENCH_OPEN || wh_bench_send_waits_for_time(node) ||
-	    wh_bench_now() - idleness->since_ns < YIELD_NS) {
-		sched_yield();
+	if (wh_patience_wait(&idleness->patience, wh_env_system(), YIELD_NS) || idle == IDLE_YIELD ||
+	    phase == BENCH_OPEN || wh_bench_send_waits_for_time(node))
 		return;
-	}
 	whorl_wait(node->node, phase == BENCH_IDLE ? LOOK_IDLE_MS : phase == BENCH_LAST ? LOOK_LAST_MS : LOOK_MS);
 	look_for_errors(node);
-	idleness->passes = 0;
 }
 
 static void sleep_of_dedicated(struct wh_bench_node *node, enum wh_bench_phase phase)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/env.h"
+#include "base/patience.h"
 #include "tools/bench.h"
 
 struct wh_bench_node {

@@ -1,0 +1,34 @@
+/* patience.h - waiting by looking again and again: a pause, now and then a yield, and at last the advice to sleep.
+ *
+ * The first yield comes after a few looks, less than a microsecond: when there are more threads than cores, whoever polls
+ * longer holds up those that it waits for. A yield that comes back at once has found nobody else who wants the core; then
+ * more looks are taken before the next one, since it costs a system call. When a yield has let somebody run, the few
+ * looks are enough again. Yields are no measure of time (beside a busy thread one takes its whole turn), so the advice to
+ * sleep goes by the clock.
+ */
+#ifndef WH_BASE_PATIENCE_H
+#define WH_BASE_PATIENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/env.h"
+
+struct wh_patience { /* all zero at first */
+	uint32_t looks;    /* without success, since the last yield */
+	uint32_t enough;   /* looks before the next yield; 0: the fewest */
+	uint64_t since_ns; /* of the first yield without success; 0: none yet */
+	uint64_t yields;   /* of a lifetime */
+};
+
+/* A look was in vain: pauses or yields. False: that has gone on for `yield_ns`, so sleep, and begin anew after it. */
+bool wh_patience_wait(struct wh_patience *patience, const struct wh_env *env, uint64_t yield_ns);
+
+/* A look found something. */
+static inline void wh_patience_renew(struct wh_patience *patience)
+{
+	patience->looks = 0;
+	patience->since_ns = 0;
+}
+
+#endif
