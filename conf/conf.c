@@ -316,6 +316,16 @@ const char *wh_conf_instance(const struct wh_conf *conf, const char *section, si
 	return NULL;
 }
 
+bool wh_conf_given(const struct wh_conf *conf, const char *section, const char *name, const char *key)
+{
+	const struct wh_section *found = wh_conf_find_section(conf, section, name != NULL ? name : "");
+
+	for (size_t index = 0; found != NULL && index < found->table->count; index++)
+		if (strcmp(found->table->options[index].key, key) == 0)
+			return wh_conf_value(found, index) != NULL;
+	return false;
+}
+
 bool wh_conf_has(const struct wh_conf *conf, const char *section, const char *name)
 {
 	return wh_conf_find_section(conf, section, name != NULL ? name : "") != NULL;

@@ -55,6 +55,9 @@ const char *wh_conf_instance(const struct wh_conf *conf, const char *section, si
 /* Is there a section of that name, in a file or set? name: NULL for a section without one. */
 bool wh_conf_has(const struct wh_conf *conf, const char *section, const char *name);
 
+/* Does the file, or a wh_conf_set, say something about this key? If not, the default counts. name: as above, or NULL. */
+bool wh_conf_given(const struct wh_conf *conf, const char *section, const char *name, const char *key);
+
 /* Fills `out` (table->bytes) for one variant, defaults first. Only after a wh_conf_check that was WHORL_OK. */
 void wh_conf_bind(const struct wh_conf *conf, size_t variant, const struct wh_option_table *table, const char *name,
 		  void *out);

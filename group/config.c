@@ -182,6 +182,19 @@ enum whorl_result wh_node_config_bind(struct wh_node_config *out, struct wh_conf
 	return WHORL_OK;
 }
 
+enum whorl_result wh_node_config_copy(struct wh_node_config *out, const struct wh_node_config *from,
+				      struct wh_error *err)
+{
+	size_t bytes = (from->subgroup_count + 1) * sizeof(*from->subgroups);
+
+	*out = *from;
+	out->subgroups = malloc(bytes);
+	if (out->subgroups == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", from->subgroup_count);
+	memcpy(out->subgroups, from->subgroups, bytes - sizeof(*from->subgroups));
+	return WHORL_OK;
+}
+
 void wh_node_config_free(struct wh_node_config *config)
 {
 	free(config->subgroups);
@@ -192,9 +205,8 @@ void wh_node_config_free(struct wh_node_config *config)
 
 struct whorl_config {
 	struct wh_conf *conf;
-	bool borrowed;
-	size_t variant;
-	struct wh_error failure; /* of whorl_open */
+	const struct wh_node_config *bound; /* somebody else's, and so is the conf; NULL: the conf is our own */
+	struct wh_error failure;            /* of whorl_open */
 };
 
 static const struct wh_option_table *const tables[] = {&wh_group_table, &wh_subgroup_table, &wh_engine_table};
@@ -213,12 +225,12 @@ whorl_config *whorl_config_new(void)
 	return config;
 }
 
-whorl_config *wh_config_borrow(struct wh_conf *conf, size_t variant)
+whorl_config *wh_config_borrow(struct wh_conf *conf, const struct wh_node_config *bound)
 {
 	struct whorl_config *config = calloc(1, sizeof(*config));
 
 	if (config != NULL)
-		*config = (struct whorl_config){.conf = conf, .borrowed = true, .variant = variant};
+		*config = (struct whorl_config){.conf = conf, .bound = bound};
 	return config;
 }
 
@@ -226,7 +238,7 @@ void whorl_config_free(whorl_config *config)
 {
 	if (config == NULL)
 		return;
-	if (!config->borrowed)
+	if (config->bound == NULL)
 		wh_conf_free(config->conf);
 	free(config);
 }
@@ -264,15 +276,25 @@ struct wh_error *wh_config_failure(whorl_config *config)
 	return &config->failure;
 }
 
+static enum whorl_result bind_own(whorl_config *config, struct wh_node_config *out)
+{
+	enum whorl_result result;
+
+	if (wh_conf_check(config->conf) != WHORL_OK)
+		return WHORL_CONFIG;
+	if (wh_conf_variants(config->conf) > 1)
+		return wh_error_set(&config->failure, WHORL_CONFIG,
+				    "the configuration has values that are lists; a node needs one value for each");
+	result = wh_node_config_bind(out, config->conf, 0);
+	if (result == WHORL_MEMORY)
+		wh_error_set(&config->failure, result, "no memory for the configuration");
+	return result;
+}
+
 enum whorl_result wh_config_bind(whorl_config *config, struct wh_node_config *out)
 {
 	wh_error_clear(&config->failure);
-	if (wh_conf_check(config->conf) != WHORL_OK)
-		return WHORL_CONFIG;
-	if (!config->borrowed && wh_conf_variants(config->conf) > 1)
-		return wh_error_set(&config->failure, WHORL_CONFIG,
-				    "the configuration has values that are lists; a node needs one value for each");
-	if (wh_node_config_bind(out, config->conf, config->variant) == WHORL_MEMORY)
-		return wh_error_set(&config->failure, WHORL_MEMORY, "no memory for the configuration");
-	return wh_conf_check(config->conf);
+	if (config->bound == NULL)
+		return bind_own(config, out);
+	return wh_node_config_copy(out, config->bound, &config->failure);
 }

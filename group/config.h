@@ -52,13 +52,15 @@ struct wh_node_config { /* one variant of a configuration, bound */
 /* Binds and checks one variant of `conf`, which has been checked against the tables. Everything that only the whole
  * can show (member lists, a missing subgroup) is noted as mistakes in the conf. WHORL_OK, WHORL_CONFIG, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_node_config_bind(struct wh_node_config *out, struct wh_conf *conf, size_t variant);
+WH_MUST_CHECK enum whorl_result wh_node_config_copy(struct wh_node_config *out, const struct wh_node_config *from,
+						    struct wh_error *err);
 void wh_node_config_free(struct wh_node_config *config);
 
 /* The processor for node `id`'s loop, -1: not pinned. */
 int wh_node_config_cpu(const struct wh_node_config *config, uint32_t id);
 
-/* A whorl_config over one variant of a conf that somebody else owns and has checked; whorl_config_free leaves the conf. */
-whorl_config *wh_config_borrow(struct wh_conf *conf, size_t variant);
+/* A whorl_config that is `bound` already, from `conf`; both belong to somebody else and outlive it. */
+whorl_config *wh_config_borrow(struct wh_conf *conf, const struct wh_node_config *bound);
 
 /* The bound form of a whorl_config: WHORL_OK, WHORL_CONFIG, WHORL_MEMORY; the text goes to the config. */
 WH_MUST_CHECK enum whorl_result wh_config_bind(whorl_config *config, struct wh_node_config *out);

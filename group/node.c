@@ -276,18 +276,6 @@ static enum whorl_result open_engine(whorl_node *node, struct wh_error *err)
 	return wh_loop_add(&node->loop, wh_node_watch, node, err);
 }
 
-static enum whorl_result copy_config(whorl_node *node, const struct wh_node_config *config, struct wh_error *err)
-{
-	size_t bytes = config->subgroup_count * sizeof(*config->subgroups);
-
-	node->config = *config;
-	node->config.subgroups = malloc(bytes);
-	if (node->config.subgroups == NULL)
-		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", config->subgroup_count);
-	memcpy(node->config.subgroups, config->subgroups, bytes);
-	return WHORL_OK;
-}
-
 static whorl_node *new_node(uint32_t id, const struct wh_world *world, const struct whorl_open_options *options)
 {
 	whorl_node *node = aligned_alloc(WH_CACHE_LINE, (sizeof(*node) + WH_CACHE_LINE - 1) / WH_CACHE_LINE * WH_CACHE_LINE);
@@ -329,7 +317,7 @@ enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
 	if (node == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a node");
 	node->caller = config->engine.thread == 1;
-	result = copy_config(node, config, err);
+	result = wh_node_config_copy(&node->config, config, err);
 	if (result == WHORL_OK)
 		result = plan(node, config, world->headers_apart, err);
 	if (result == WHORL_OK)
@@ -393,7 +381,7 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
 		return wh_error_set(wh_config_failure(config), WHORL_INVALID, "there is no node %u", id);
 	}
 	node = new_node(id, &world, NULL);
-	result = node == NULL ? WHORL_MEMORY : copy_config(node, &bound, wh_config_failure(config));
+	result = node == NULL ? WHORL_MEMORY : wh_node_config_copy(&node->config, &bound, wh_config_failure(config));
 	if (result == WHORL_OK)
 		result = plan(node, &bound, world.headers_apart, wh_config_failure(config));
 	if (node != NULL) {

@@ -319,7 +319,7 @@ static enum whorl_result open_node(struct wh_bench_node *node, struct wh_bench_r
 	whorl_config *config;
 
 	pthread_mutex_lock(&run->conf_lock);
-	config = wh_config_borrow(node->plan->conf, node->plan->variant);
+	config = wh_config_borrow(node->plan->conf, &node->plan->config);
 	if (config != NULL)
 		result = whorl_open(config, node->id, &options, &node->node);
 	if (result != WHORL_OK)

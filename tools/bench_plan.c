@@ -18,7 +18,7 @@ static const struct wh_option bench_options[] = {
 	 "messages x senders are delivered, whoever sent them.",
 	 BENCH(messages), true},
 	{"bytes", WH_OPTION_INTEGER, "bytes", "10240", 0, 1 << 30, NULL,
-	 "Size of each message, at most the subgroup's message_bytes.", BENCH(bytes), true},
+	 "Size of each message, and of the slots of a subgroup that does not set message_bytes.", BENCH(bytes), true},
 	{"runs", WH_OPTION_INTEGER, "", "5", 1, 1000, NULL, "Runs of each variant.", BENCH(runs), false},
 	{"sender_delay_us", WH_OPTION_INTEGER, "us", "0", 0, 60000000, NULL,
 	 "A delayed sender waits busily for so long after each message; with thread = caller it runs the loop meanwhile.",
@@ -153,12 +153,24 @@ static void find_size_mistakes(const struct wh_bench_plan *plan)
 
 		wh_conf_bind(plan->conf, plan->variant, &wh_subgroup_table, name, &subgroup);
 		snprintf(path, sizeof path, "subgroup %s.message_bytes", name);
-		if (mistaken(plan->conf, path) || mistaken(plan->conf, "bench.bytes") ||
+		if (!wh_conf_given(plan->conf, "subgroup", name, "message_bytes") || mistaken(plan->conf, path) ||
+		    mistaken(plan->conf, "bench.bytes") ||
 		    plan->options.bytes <= subgroup.message_bytes)
 			continue;
 		wh_conf_mistake(plan->conf, "bench", NULL, "bytes",
 				"is %" PRId64 ", expected at most %" PRId64 ", the message_bytes of subgroup %s",
 				plan->options.bytes, subgroup.message_bytes, name);
+	}
+}
+
+/* Where a subgroup does not say how large its messages are, its slots fit those that are sent. */
+static void fit_slots(struct wh_bench_plan *plan)
+{
+	for (uint32_t g = 0; g < plan->config.subgroup_count; g++) {
+		struct wh_node_subgroup *subgroup = &plan->config.subgroups[g];
+
+		if (!wh_conf_given(plan->conf, "subgroup", subgroup->name, "message_bytes"))
+			subgroup->options.message_bytes = plan->options.bytes > 0 ? plan->options.bytes : 1;
 	}
 }
 
@@ -183,7 +195,7 @@ static void find_mistakes(const struct wh_bench_plan *plan)
 /* What each node allocates, held against its maximum, and all of it together. */
 static enum whorl_result find_memory(struct wh_bench_plan *plan, struct wh_error *err)
 {
-	whorl_config *config = wh_config_borrow(plan->conf, plan->variant);
+	whorl_config *config = wh_config_borrow(plan->conf, &plan->config);
 	enum whorl_result result = WHORL_OK;
 
 	if (config == NULL)
@@ -226,6 +238,7 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 	result = wh_node_config_bind(&plan->config, conf, variant);
 	if (result != WHORL_OK)
 		goto out_free;
+	fit_slots(plan);
 	plan->nodes = (uint32_t)plan->config.group.nodes;
 	plan->subgroup_count = plan->config.subgroup_count;
 	plan->subgroups = calloc(plan->subgroup_count, sizeof *plan->subgroups);
