@@ -47,16 +47,21 @@ static void record_slowly(const struct whorl_message *message, void *ctx)
  * holds is stable, and it delivers all of that when it is closed, however long its upcalls take. */
 START_TEST(close_delivers_what_is_stable_after_a_member_left)
 {
-	struct cluster c;
+	struct whorl_claim claims[100];
 	struct slow slow = {.go = false};
+	struct cluster c;
 
 	cluster_open(&c, 2, "", "[subgroup s]\nwindow = 100\nmessage_bytes = 8\nsenders = one\n");
 	slow.record = c.records[1];
 	ck_ok(whorl_on_message(subgroup_of(&c, 0, "s"), record_message, c.records[0]));
 	ck_ok(whorl_on_message(subgroup_of(&c, 1, "s"), record_slowly, &slow));
 	cluster_start(&c);
-	for (uint64_t i = 0; i < 100; i++)
-		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &i, sizeof(i), PATIENCE_MS));
+	for (uint64_t i = 0; i < 100; i++) {
+		ck_ok(whorl_claim(subgroup_of(&c, 0, "s"), sizeof(i), &claims[i]));
+		memcpy(claims[i].data, &i, sizeof(i));
+	}
+	for (unsigned i = 100; i-- > 0;) /* the last lets all go, in one batch: node 1 receives all or none */
+		ck_ok(whorl_commit(&claims[i], sizeof(uint64_t)));
 	await(recorded(c.records[0]) == 100, sched_yield());
 	ck_assert_int_eq(whorl_close(c.nodes[0], 0), WHORL_TIMEOUT); /* node 1 has not delivered them */
 	c.nodes[0] = NULL;
