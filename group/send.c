@@ -92,15 +92,17 @@ static bool look_for_room(whorl_subgroup *subgroup)
 	return true;
 }
 
-/* True if this thread has made passes of the loop. */
-static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline)
+/* True if this thread has made passes of the loop; then it is as patient as a loop of its own. */
+static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh_patience *patience)
 {
 	struct pollfd room = {.fd = subgroup->ring->window_fd, .events = POLLIN};
 	uint64_t now, left_ms;
 	size_t work;
 
 	if (subgroup->node->caller && wh_node_try_step(subgroup->node, &work)) {
-		if (work == 0 && !wh_ring_has_room(subgroup->ring))
+		if (work > 0)
+			wh_patience_renew(patience);
+		else if (!wh_ring_has_room(subgroup->ring) && !wh_patience_wait(patience, wh_env_system(), YIELD_NS))
 			whorl_wait(subgroup->node, 1);
 		return true;
 	}
@@ -119,6 +121,7 @@ enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int t
 {
 	enum whorl_result result;
 	uint64_t began, deadline;
+	struct wh_patience patience = {0};
 	bool drove = false;
 
 	if (timeout_ms < 0)
@@ -131,7 +134,7 @@ enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int t
 	began = wh_monotonic_ns();
 	deadline = began + (uint64_t)timeout_ms * WH_NS_PER_MS;
 	do {
-		drove |= wait_for_room(subgroup, deadline);
+		drove |= wait_for_room(subgroup, deadline, &patience);
 		result = whorl_claim(subgroup, bytes, out);
 	} while (result == WHORL_AGAIN && wh_monotonic_ns() < deadline);
 	if (drove)
