@@ -46,11 +46,12 @@ static struct seen look(const whorl_node *node)
 	return (struct seen){.when_ns = wh_monotonic_ns(), .steps = steps, .busy = steps - idle};
 }
 
-/* Nothing was done since then, though the loop has come round (or sleeps: it is not in an upcall). */
-static bool stands_still(const whorl_node *node, const struct seen *then, const struct seen *now)
+/* Nothing was done since then, though the loop has come round: a pass that was under way, one that finds what others have
+ * delivered, one that sees that all is drained. A loop that waits for a processor has not, however long it takes. */
+static bool stands_still(const struct seen *then, const struct seen *now)
 {
 	return now->when_ns - then->when_ns > GIVE_UP_MS * WH_NS_PER_MS && now->busy == then->busy &&
-	       (now->steps != then->steps || (wh_gate_state(node->gate) & WH_GATE_PARKED) != 0);
+	       now->steps >= then->steps + 3;
 }
 
 static enum whorl_result drain(whorl_node *node, int timeout_ms)
@@ -65,10 +66,12 @@ static enum whorl_result drain(whorl_node *node, int timeout_ms)
 		now = look(node);
 		if (!failed || now.busy != then.busy)
 			then = now;
-		if (stands_still(node, &then, &now))
+		if (stands_still(&then, &now))
 			return WHORL_MEMBER_GONE;
 		if (now.when_ns >= deadline)
 			return WHORL_TIMEOUT;
+		if (failed)
+			wh_gate_ring(node->gate); /* a loop that sleeps comes round */
 		wait_a_little(node);
 	}
 	return WHORL_OK;

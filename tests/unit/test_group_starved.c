@@ -1,0 +1,114 @@
+/* test_group_starved.c - a loop that does not get a processor when it should: late, and nothing worse.
+ *
+ * Labels: threads
+ */
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <whorl/whorl.h>
+
+#include "base/atomics.h"
+#include "group/node.h"
+#include "tests/harness.h"
+#include "transport/shm.h"
+
+#define LATE_MS 80 /* a loop that was rung gets its turn so much later */
+#define PATIENCE_MS 20000
+
+/* Shared memory as it is, but for wait. */
+static struct wh_transport_ops late_ops;
+static void (*real_wait)(struct wh_transport *transport, uint64_t timeout_ns);
+static wh_word asleep; /* in it, and not rung */
+
+static void late_wait(struct wh_transport *transport, uint64_t timeout_ns)
+{
+	wh_store_release(&asleep, 1);
+	real_wait(transport, timeout_ns);
+	wh_store_release(&asleep, 0);
+	poll(NULL, 0, LATE_MS);
+}
+
+static enum whorl_result create_late(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
+				     struct wh_error *err)
+{
+	enum whorl_result result = wh_shm_create(config, ctx, out, err);
+
+	if (result != WHORL_OK)
+		return result;
+	late_ops = *(*out)->ops;
+	real_wait = late_ops.wait;
+	late_ops.wait = late_wait;
+	(*out)->ops = &late_ops;
+	return WHORL_OK;
+}
+
+static whorl_node *open_node(uint32_t id, wh_transport_create *create)
+{
+	const struct wh_world world = {.env = wh_env_system(), .create = create, .headers_apart = true};
+	struct wh_node_subgroup subgroup = {
+		.name = "g",
+		.options = {.members = "all", .senders = "all", .mode = 1, .window = 4, .message_bytes = 8}};
+	struct wh_node_config config = {
+		.group = {.nodes = 2, .failure_timeout_ms = PATIENCE_MS, .memory_max = 1 << 30},
+		.engine = {.send_batching = true,
+			   .receive_batching = true,
+			   .delivery_batching = true,
+			   .null_sends = true,
+			   .deferred_push = true,
+			   .cpus = "none"},
+		.subgroup_count = 1,
+		.subgroups = &subgroup,
+	};
+	struct wh_error err;
+	whorl_node *node;
+
+	snprintf(config.group.name, sizeof(config.group.name), "starved-%d", (int)getpid());
+	ck_assert_msg(wh_node_open(&config, id, &world, NULL, &node, &err) == WHORL_OK, "%s", err.text);
+	ck_assert_int_eq(whorl_start(node), WHORL_OK);
+	return node;
+}
+
+static uint64_t delivered_by(whorl_node *node)
+{
+	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
+
+	ck_assert_int_eq(whorl_subgroup_statistics(whorl_subgroup_at(node, 0), &stats), WHORL_OK);
+	return stats.delivered;
+}
+
+/* Node 1 has left; node 0, whose loop sleeps, has nothing to drain. That its loop is slow to say so is no reason to give
+ * up on it. */
+START_TEST(a_late_loop_drains)
+{
+	whorl_node *late = open_node(0, create_late), *other = open_node(1, wh_shm_create);
+
+	ck_assert_int_eq(whorl_ready(late, PATIENCE_MS), WHORL_OK);
+	ck_assert_int_eq(whorl_ready(other, PATIENCE_MS), WHORL_OK);
+	ck_assert_int_eq(whorl_send(whorl_subgroup_at(late, 0), "12345678", 8, PATIENCE_MS), WHORL_OK);
+	while (delivered_by(late) < 1 || delivered_by(other) < 1)
+		sched_yield();
+	ck_assert_int_eq(whorl_close(other, PATIENCE_MS), WHORL_OK);
+	while (whorl_error(late, NULL, 0) == WHORL_OK || wh_load_acquire(&asleep) == 0)
+		sched_yield();
+	ck_assert_int_eq(whorl_error(late, NULL, 0), WHORL_MEMBER_GONE);
+	ck_assert_int_eq(whorl_close(late, PATIENCE_MS), WHORL_OK);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("group_starved");
+	TCase *cases = tcase_create("starved");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, a_late_loop_drains);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
