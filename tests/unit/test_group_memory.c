@@ -1,0 +1,143 @@
+/* test_group_memory.c - memory is out: at every allocation of opening a node, in turn.
+ * Labels: nosan
+ *
+ * The allocator is interposed. The n-th allocation is refused, for n from 1 until opening succeeds. Each time the call
+ * must say so, leave nothing behind (what was allocated is freed), and work the next time.
+ */
+#include <dirent.h>
+
+#include "tests/unit/group.h"
+
+static long refuse_at = -1; /* allocations until one is refused; below 0: never */
+static long live;           /* allocated and not freed */
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t n, size_t bytes);
+void *__libc_realloc(void *old, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+void __libc_free(void *memory);
+
+static void *count(void *memory)
+{
+	live += memory != NULL;
+	return memory;
+}
+
+static bool refused(void)
+{
+	return refuse_at >= 0 && refuse_at-- == 0;
+}
+
+void *malloc(size_t bytes)
+{
+	return refused() ? NULL : count(__libc_malloc(bytes));
+}
+
+void *calloc(size_t n, size_t bytes)
+{
+	return refused() ? NULL : count(__libc_calloc(n, bytes));
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+	return refused() ? NULL : count(__libc_memalign(alignment, bytes));
+}
+
+void *realloc(void *old, size_t bytes)
+{
+	if (refused())
+		return NULL;
+	return old == NULL ? count(__libc_malloc(bytes)) : __libc_realloc(old, bytes);
+}
+
+void free(void *memory)
+{
+	live -= memory != NULL;
+	__libc_free(memory);
+}
+
+/* Of this process. */
+static int descriptors(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (readdir(directory) != NULL)
+		count++;
+	closedir(directory);
+	return count;
+}
+
+START_TEST(opening_survives_every_refusal)
+{
+	long live_before, refusals = 0;
+	enum whorl_result result;
+	int descriptors_before;
+	struct cluster c;
+
+	cluster_configure(&c, 3, "",
+			  "[subgroup a]\n[subgroup b]\nmembers = 0,1\nmode = unordered\n[subgroup c]\nmembers = 1,2\n");
+	ck_ok(whorl_open(c.config, 0, NULL, &c.nodes[0])); /* whatever is allocated once and for all */
+	ck_ok(whorl_close(c.nodes[0], 0));
+	live_before = live;
+	descriptors_before = descriptors();
+	for (long at = 0;; at++) {
+		refuse_at = at;
+		result = whorl_open(c.config, 0, NULL, &c.nodes[0]);
+		refuse_at = -1;
+		if (result == WHORL_OK)
+			break;
+		refusals++;
+		ck_assert_int_eq(result, WHORL_MEMORY);
+		ck_assert_ptr_null(c.nodes[0]);
+		ck_assert_str_ne(whorl_config_error(c.config), "");
+		ck_assert_int_eq(live, live_before);
+		ck_assert_int_eq(descriptors(), descriptors_before);
+	}
+	ck_assert_int_gt(refusals, 15);
+	ck_ok(whorl_close(c.nodes[0], 0));
+	c.nodes[0] = NULL;
+	ck_assert_int_eq(live, live_before);
+	cluster_free(&c);
+}
+END_TEST
+
+START_TEST(a_configuration_survives_every_refusal)
+{
+	const char *text = "[group]\nnodes = 2\n[subgroup s]\nwindow = 7\n";
+	long live_before = live;
+	bool whole = false;
+
+	for (long at = 0; !whole; at++) {
+		whorl_config *config;
+
+		refuse_at = at;
+		config = whorl_config_new();
+		whole = config != NULL && whorl_config_load_text(config, "test", text) == WHORL_OK &&
+			whorl_config_set(config, "subgroup s.window=8") == WHORL_OK;
+		whole = whole && refuse_at >= 0; /* nothing was refused */
+		refuse_at = -1;
+		if (config != NULL && !whole)
+			ck_assert_str_ne(whorl_config_error(config), "");
+		whorl_config_free(config);
+		ck_assert_int_eq(live, live_before);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("group: memory");
+	TCase *t = tcase_create("memory");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, opening_survives_every_refusal);
+	tcase_add_test(t, a_configuration_survives_every_refusal);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
