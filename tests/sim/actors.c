@@ -6,7 +6,6 @@
 #include "group/node_int.h"
 
 #define LINGER_EVENTS 60
-#define LINGER_NS 1000000
 #define LINGER_DEPTH 3
 
 static void turn(void *ctx, uint64_t number);
@@ -33,7 +32,7 @@ void actor_linger(struct actor *actor)
 {
 	struct play *play = actor->play;
 	uint64_t events = wh_dice_between(&play->dice, 1, LINGER_EVENTS);
-	uint64_t until = wh_sim_now(play->sim) + LINGER_NS;
+	uint64_t until = wh_sim_now(play->sim) + play->linger_ns;
 
 	if (play->depth == LINGER_DEPTH || play->closing || actor->leaving)
 		return;

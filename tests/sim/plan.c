@@ -218,6 +218,8 @@ void plan_make(struct plan *plan, uint64_t seed, const struct plan_limits *limit
 	*plan = (struct plan){.seed = seed, .headers_apart = wh_dice_one_in(&dice, 2)};
 	set_group(plan, draw_nodes(&dice, limits->nodes), count);
 	draw_engine(&dice, &plan->config.engine);
+	if (wh_dice_one_in(&dice, 4))
+		plan->config.group.failure_timeout_ms = PLAN_SHORT_TIMEOUT_MS;
 	for (uint32_t g = 0; g < count; g++)
 		draw_subgroup(&dice, limits, plan, g);
 }

@@ -12,6 +12,9 @@
 
 #include "group/config.h"
 
+/* A failure time-out is this, so that heartbeats come in the middle of everything, or so long that none do. */
+#define PLAN_SHORT_TIMEOUT_MS 40
+
 struct plan_limits {
 	uint32_t nodes;      /* at most */
 	uint64_t rows_bytes; /* of all rows and copies of rows */

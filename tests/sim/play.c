@@ -126,14 +126,16 @@ struct play *play_new(const struct plan *plan, FILE *log)
 					 .log = log_line,
 					 .rung = rung,
 					 .ctx = play};
+	bool hurry = plan->config.group.failure_timeout_ms <= PLAN_SHORT_TIMEOUT_MS; /* heartbeats must not be late */
 	struct wh_error err;
 
 	play->plan = plan;
 	play->log = log;
+	play->linger_ns = hurry ? 10 * WH_NS_PER_US : WH_NS_PER_MS;
 	play->dice = wh_dice_split(plan->seed, 200);
-	options.latency_max_ns = latencies_ns[wh_dice_below(&play->dice, 3)];
+	options.latency_max_ns = latencies_ns[wh_dice_below(&play->dice, hurry ? 2 : 3)];
 	options.pieces = (uint32_t)wh_dice_between(&play->dice, 1, WH_SIM_PIECES_MAX / 2);
-	options.uneven = wh_dice_one_in(&play->dice, 2);
+	options.uneven = !hurry && wh_dice_one_in(&play->dice, 2);
 	if (wh_sim_new(&play->sim, &options, &err) != WHORL_OK) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(2);

@@ -108,6 +108,7 @@ struct play {
 	uint64_t steps, useful_step; /* events; of them the last that moved anything on */
 	uint32_t awake, busy_streams;
 	uint32_t long_upcall_in; /* one upcall in so many takes time; 0: none does */
+	uint64_t linger_ns;      /* at most so much */
 	uint32_t reply_in;       /* one upcall in so many sends; 0: none does */
 	uint32_t depth;          /* upcalls that are taking their time */
 	uint64_t crash_step;     /* UINT64_MAX: nobody crashes */
