@@ -18,7 +18,7 @@
 #define EPOLL_AT_ONCE 16
 #define WAIT_MAX_NS (3600 * WH_NS_PER_S)
 
-/* ---- the log and events ------------------------------------------------------------------------------------------ */
+/* ---- the log and events ------------------------------------------------------------------------------------------- */
 
 static void log_text(const struct wh_shm *t, enum wh_log_level level, const char *suffix, const char *format,
 		     va_list args)
@@ -104,7 +104,7 @@ static bool next_event(struct wh_transport *transport, struct wh_transport_event
 	return false;
 }
 
-/* ---- the doorbell ------------------------------------------------------------------------------------------------ *
+/* ---- the doorbell ------------------------------------------------------------------------------------------------- *
  * status->parked counts up at each arm and each disarm, and is odd in between. Pushers ring once for each odd number
  * that they see, so a ring is neither lost nor repeated (tests/models/doorbell.c). The eventfd is cleared by wait alone,
  * when it is no longer parked: whatever rang before has pushed before the look that must follow the next arm. */
@@ -173,7 +173,7 @@ uint64_t wh_shm_rings(const struct wh_transport *transport)
 	return wh_load_relaxed(&((const struct wh_shm *)transport)->rings);
 }
 
-/* ---- service ----------------------------------------------------------------------------------------------------- */
+/* ---- service ------------------------------------------------------------------------------------------------------ */
 
 bool wh_shm_watch(struct wh_shm *t, int operation, int fd, enum wh_shm_source source, uint32_t index)
 {
@@ -220,7 +220,7 @@ static size_t service(struct wh_transport *transport)
 	return done;
 }
 
-/* ---- create and destroy ------------------------------------------------------------------------------------------ */
+/* ---- create and destroy ------------------------------------------------------------------------------------------- */
 
 static void destroy(struct wh_transport *transport, bool forked)
 {

@@ -18,7 +18,7 @@
 
 #define SEND_AGAIN_NS (2 * WH_NS_PER_MS)
 
-/* ---- post and freeze --------------------------------------------------------------------------------------------- */
+/* ---- post and freeze ---------------------------------------------------------------------------------------------- */
 
 /* After a full fence. An odd number that I have not rung for yet: it is going to sleep, and may have looked before my
  * push. tests/models/doorbell.c */
@@ -83,7 +83,7 @@ void wh_shm_freeze(struct wh_image *base, uint32_t rank)
 	image->control[rank] = copy;
 }
 
-/* ---- becoming ready ---------------------------------------------------------------------------------------------- */
+/* ---- becoming ready ----------------------------------------------------------------------------------------------- */
 
 static bool send_offer(struct wh_shm *t, struct wh_shm_image *image, struct wh_shm_peer *peer)
 {
@@ -211,7 +211,7 @@ void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, ui
 				image->rows[rank].confirmed = true;
 }
 
-/* ---- open and close ---------------------------------------------------------------------------------------------- */
+/* ---- open and close ----------------------------------------------------------------------------------------------- */
 
 static bool allocate(struct wh_shm_image *image, const struct wh_image_spec *spec)
 {

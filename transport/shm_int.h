@@ -22,7 +22,7 @@
 
 struct wh_shm;
 
-/* ---- memory: shm_memory.c ---------------------------------------------------------------------------------------- */
+/* ---- memory: shm_memory.c ----------------------------------------------------------------------------------------- */
 
 /* A memory file of my own, mapped and present: touching it never fails. Writable here and nowhere else. */
 struct wh_shm_memory {
@@ -63,7 +63,7 @@ enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh
 				  struct wh_error *err);
 void wh_shm_view_unmap(struct wh_shm_view *v);
 
-/* ---- messages: shm_wire.c ---------------------------------------------------------------------------------------- */
+/* ---- messages: shm_wire.c ----------------------------------------------------------------------------------------- */
 
 #define WH_SHM_MAGIC UINT64_C(0x6d68732d6c726877) /* "whrl-shm" */
 #define WH_SHM_VERSION 1
@@ -141,7 +141,7 @@ void wh_shm_packet_close(struct wh_shm_packet *packet); /* the descriptors that 
 int wh_shm_send(int socket, const void *message, size_t bytes, const int *fds, size_t fd_count);
 void wh_shm_send_refusal(int socket, const char *reason);
 
-/* ---- meeting: shm_meet.c ----------------------------------------------------------------------------------------- */
+/* ---- meeting: shm_meet.c ------------------------------------------------------------------------------------------ */
 
 /* What a node shows to all others; they can only read it. */
 struct wh_shm_status {
@@ -199,7 +199,7 @@ void wh_shm_timer_start(struct wh_shm *t, uint64_t in_ns); /* unless it runs */
 /* The peer's hello has come: judged, and what came with it taken over. False: it has been refused. */
 bool wh_shm_welcome(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
 
-/* ---- connections: shm_peer.c ------------------------------------------------------------------------------------- */
+/* ---- connections: shm_peer.c -------------------------------------------------------------------------------------- */
 
 void wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer); /* its socket is readable */
 /* The peer is refused, and told why. */
@@ -211,7 +211,7 @@ void wh_shm_close_connections(struct wh_shm *t); /* all of them, and the listene
 void wh_shm_leave(struct wh_transport *transport);
 enum whorl_result wh_shm_control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count);
 
-/* ---- images: shm_image.c ----------------------------------------------------------------------------------------- */
+/* ---- images: shm_image.c ------------------------------------------------------------------------------------------ */
 
 struct wh_shm_row {
 	struct wh_shm_peer *peer;
@@ -251,7 +251,7 @@ size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image);
 /* It says that it has mapped my row of that view. */
 void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t view);
 
-/* ---- the transport: shm.c ---------------------------------------------------------------------------------------- */
+/* ---- the transport: shm.c ----------------------------------------------------------------------------------------- */
 
 /* What an epoll event is about: the kind in the upper half of its data, an index in the lower. */
 enum wh_shm_source { WH_SHM_DOORBELL, WH_SHM_TIMER, WH_SHM_LISTENER, WH_SHM_STRANGER, WH_SHM_PEER };

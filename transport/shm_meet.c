@@ -23,7 +23,7 @@
 #define RETRY_LAST_NS (50 * WH_NS_PER_MS)
 #define ACCEPTED_AT_ONCE 8
 
-/* ---- small things ------------------------------------------------------------------------------------------------ */
+/* ---- small things ------------------------------------------------------------------------------------------------- */
 
 void wh_shm_timer_start(struct wh_shm *t, uint64_t in_ns)
 {
@@ -54,7 +54,7 @@ static bool ask_kernel(int socket, struct ucred *who)
 	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, who, &bytes) == 0;
 }
 
-/* ---- hello ------------------------------------------------------------------------------------------------------- */
+/* ---- hello -------------------------------------------------------------------------------------------------------- */
 
 static bool send_hello(struct wh_shm *t, int socket, pid_t pid)
 {
@@ -126,7 +126,7 @@ bool wh_shm_welcome(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_pa
 	return true;
 }
 
-/* ---- the caller's side ------------------------------------------------------------------------------------------- */
+/* ---- the caller's side -------------------------------------------------------------------------------------------- */
 
 static void call(struct wh_shm *t, struct wh_shm_peer *peer)
 {
@@ -191,7 +191,7 @@ void wh_shm_meet_tick(struct wh_shm *t)
 	}
 }
 
-/* ---- the called side --------------------------------------------------------------------------------------------- */
+/* ---- the called side ---------------------------------------------------------------------------------------------- */
 
 static uint32_t place_for_stranger(struct wh_shm *t)
 {
@@ -304,7 +304,7 @@ void wh_shm_meet_stranger(struct wh_shm *t, uint32_t i)
 	}
 }
 
-/* ---- open ---------------------------------------------------------------------------------------------- */
+/* ---- open --------------------------------------------------------------------------------------------------------- */
 
 /* The name is taken: by whom? */
 static enum whorl_result name_taken(struct wh_shm *t, const struct sockaddr_un *name, socklen_t bytes,

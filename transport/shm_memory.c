@@ -33,7 +33,7 @@ static uint64_t round_up(uint64_t n, uint64_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-/* ---- one address for all nodes of a process (ThreadSanitizer) ---------------------------------------------------- */
+/* ---- one address for all nodes of a process (ThreadSanitizer) ----------------------------------------------------- */
 
 #if WH_TSAN
 
@@ -105,7 +105,7 @@ static bool share_end(struct wh_shm_share *share)
 
 #endif
 
-/* ---- mine -------------------------------------------------------------------------------------------------------- */
+/* ---- mine --------------------------------------------------------------------------------------------------------- */
 
 /* The kernel would rather kill somebody than refuse. UINT64_MAX if it does not say. */
 static uint64_t memory_available(void)
@@ -259,7 +259,7 @@ struct wh_shm_claim wh_shm_memory_claim(struct wh_shm_memory *m, uint64_t bytes,
 	};
 }
 
-/* ---- a peer's ---------------------------------------------------------------------------------------------------- */
+/* ---- a peer's ----------------------------------------------------------------------------------------------------- */
 
 static enum whorl_result check_file(int fd, const struct wh_shm_claim *claim, struct wh_error *err)
 {

@@ -15,7 +15,7 @@
 
 #define PACKETS_AT_ONCE 8
 
-/* ---- the end of a connection ------------------------------------------------------------------------------------- */
+/* ---- the end of a connection -------------------------------------------------------------------------------------- */
 
 /* Out of epoll by name, and an end for the other side too: a forked child may hold the same socket, which would keep
  * both alive. That child itself only closes. */
@@ -91,7 +91,7 @@ static void lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)
 				  (int)peer->pid, how);
 }
 
-/* ---- a peer speaks ----------------------------------------------------------------------------------------------- */
+/* ---- a peer speaks ------------------------------------------------------------------------------------------------ */
 
 /* Kept until my own image of that view is open and maps it (wh_shm_image_advance). */
 static void keep_offer(struct wh_shm_peer *peer, struct wh_shm_packet *packet)
@@ -173,7 +173,7 @@ void wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer)
 	}
 }
 
-/* ---- control messages and leaving -------------------------------------------------------------------------------- */
+/* ---- control messages and leaving --------------------------------------------------------------------------------- */
 
 enum whorl_result wh_shm_control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count)
 {

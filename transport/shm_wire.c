@@ -28,7 +28,7 @@ struct wh_shm_head wh_shm_head(enum wh_shm_kind kind)
 	return (struct wh_shm_head){.magic = WH_SHM_MAGIC, .version = WH_SHM_VERSION, .kind = (uint32_t)kind};
 }
 
-/* ---- receiving --------------------------------------------------------------------------------------------------- */
+/* ---- receiving ---------------------------------------------------------------------------------------------------- */
 
 /* Takes the descriptors out of the control data: those that fit into the packet, the others are closed. Returns how
  * many there were. */
@@ -124,7 +124,7 @@ void wh_shm_packet_close(struct wh_shm_packet *packet)
 	}
 }
 
-/* ---- sending ----------------------------------------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------------------------------------------------ */
 
 int wh_shm_send(int socket, const void *bytes, size_t count, const int *fds, size_t fd_count)
 {

@@ -88,6 +88,26 @@ START_TEST(t6_quiet_pushes_do_not_ring)
 }
 END_TEST
 
+/* In one batch with a loud push to another. */
+START_TEST(t6_quiet_among_loud)
+{
+	struct group *g = settled_group(3, test_seed(8));
+	const uint32_t one = 1, two = 2;
+	struct wh_push pushes[] = {push_word(g, 0, 64, 1), push_word(g, 0, 72, 1)};
+
+	pushes[0].quiet = true;
+	pushes[0].to = &one;
+	pushes[1].to = &two;
+	pushes[0].to_count = pushes[1].to_count = 1;
+	arm(g, 1);
+	arm(g, 2);
+	post(g, 0, 1, pushes, 2);
+	ck_assert(sleep_at(g, 2, LONG_NS));
+	ck_assert(!sleep_at(g, 1, SHORT_NS));
+	group_free(g);
+}
+END_TEST
+
 START_TEST(t6_who_is_awake_costs_nothing)
 {
 	struct group *g = settled_group(3, test_seed(4));
@@ -131,7 +151,7 @@ START_TEST(t6_the_descriptor_says_what_wait_would)
 }
 END_TEST
 
-/* ---- wake -------------------------------------------------------------------------------------------------------- */
+/* ---- wake --------------------------------------------------------------------------------------------------------- */
 
 START_TEST(t6_wake_is_sticky)
 {
@@ -176,7 +196,7 @@ START_TEST(t6_wake_from_another_thread)
 }
 END_TEST
 
-/* ---- no push is slept through ------------------------------------------------------------------------------------ */
+/* ---- no push is slept through ------------------------------------------------------------------------------------- */
 
 /* Pushes fall before arming, between arming and the look, and after the look. */
 START_TEST(t6_no_push_is_slept_through)
@@ -211,7 +231,7 @@ START_TEST(t6_no_push_is_slept_through)
 }
 END_TEST
 
-/* ---- the hammer -------------------------------------------------------------------------------------------------- */
+/* ---- the hammer --------------------------------------------------------------------------------------------------- */
 
 #define ROUNDS 20000
 #define PUSHED 64
@@ -348,6 +368,7 @@ TCase *cases_doorbell(void)
 	tcase_add_test(cases, t6_a_push_ends_the_wait);
 	tcase_add_test(cases, t6_only_the_addressed_wake);
 	tcase_add_test(cases, t6_quiet_pushes_do_not_ring);
+	tcase_add_test(cases, t6_quiet_among_loud);
 	tcase_add_test(cases, t6_the_descriptor_says_what_wait_would);
 	tcase_add_test(cases, t6_wake_is_sticky);
 	tcase_add_loop_test(cases, t6_no_push_is_slept_through, 0, 5);

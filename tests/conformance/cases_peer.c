@@ -3,7 +3,7 @@
 
 #include "tests/conformance/suite.h"
 
-/* ---- T5 ---------------------------------------------------------------------------------------------------------- */
+/* ---- T5 ----------------------------------------------------------------------------------------------------------- */
 
 START_TEST(t5_death_is_reported_once)
 {
@@ -92,7 +92,7 @@ START_TEST(t5_leaving_is_not_dying)
 }
 END_TEST
 
-/* ---- T10 --------------------------------------------------------------------------------------------------------- */
+/* ---- T10 ---------------------------------------------------------------------------------------------------------- */
 
 static enum whorl_result send_number(struct group *g, uint32_t from, uint32_t to, uint64_t number, size_t bytes)
 {
@@ -194,18 +194,47 @@ START_TEST(t10_a_full_queue_holds_up_no_image_of_others)
 }
 END_TEST
 
+/* A loop that takes no events for a while loses none. */
+START_TEST(t10_events_that_are_not_taken_wait)
+{
+	struct group *g = group_make(3, test_seed(10));
+	struct wh_transport *transport = g->at[1].transport;
+	uint64_t sent = 0;
+
+	meet(g);
+	g->at[1].paused = true;
+	for (int round = 0; round < 200; round++) {
+		for (int k = 0; k < 3; k++)
+			sent += send_number(g, 0, 1, sent + 1, 100) == WHORL_OK;
+		transport->ops->service(transport);
+		group_pass(g);
+	}
+	group_kill(g, 2); /* and this one is not lost behind them */
+	for (int round = 0; round < 100; round++) {
+		transport->ops->service(transport);
+		group_pass(g);
+	}
+	g->at[1].paused = false;
+	UNTIL(g, g->at[1].controls == 2 + sent && g->at[1].down_of[2] == 1);
+	ck_assert(g->at[1].controls_in_order);
+	group_free(g);
+}
+END_TEST
+
 START_TEST(t10_what_was_sent_before_leaving_arrives)
 {
 	struct group *g = group_make(2, test_seed(9));
 
 	meet(g);
+	ck_assert_int_eq(send_number(g, 0, 1, 1, 8), WHORL_OK); /* which it will not have read when it goes */
+	wh_world.pass(g->world);
 	for (uint64_t k = 1; k <= 20; k++)
 		ck_assert_int_eq(send_number(g, 1, 0, k, 8), WHORL_OK);
 	group_close(g, 1);
 	UNTIL(g, g->at[0].left == 1);
 	ck_assert_uint_eq(g->at[0].controls, 21);
 	ck_assert(g->at[0].controls_in_order);
-	ck_assert_int_eq(send_number(g, 0, 1, 1, 8), WHORL_MEMBER_GONE);
+	ck_assert_int_eq(send_number(g, 0, 1, 2, 8), WHORL_MEMBER_GONE);
 	group_free(g);
 }
 END_TEST
@@ -223,6 +252,7 @@ TCase *cases_peer(void)
 	tcase_add_test(cases, t10_messages_are_bounded);
 	tcase_add_test(cases, t10_a_full_queue_says_again);
 	tcase_add_test(cases, t10_a_full_queue_holds_up_no_image_of_others);
+	tcase_add_test(cases, t10_events_that_are_not_taken_wait);
 	tcase_add_test(cases, t10_what_was_sent_before_leaving_arrives);
 	return cases;
 }

@@ -6,7 +6,7 @@
 
 #include "tests/conformance/suite.h"
 
-/* ---- T1 ---------------------------------------------------------------------------------------------------------- */
+/* ---- T1 ----------------------------------------------------------------------------------------------------------- */
 
 START_TEST(t1_words_and_bytes_arrive)
 {
@@ -89,7 +89,7 @@ START_TEST(t1_rings_of_others_are_not_here)
 }
 END_TEST
 
-/* ---- T2, T3, T4: a torrent --------------------------------------------------------------------------------------- *
+/* ---- T2, T3, T4: a torrent ---------------------------------------------------------------------------------------- *
  * Node 0 writes numbered messages into a small ring and guards them with a count; the others check every byte that the
  * count tells them is there, and say how far they are. Two more words follow each other: SECOND is never ahead. */
 
@@ -289,7 +289,7 @@ START_TEST(t2_t3_t4_torrent_of_threads)
 }
 END_TEST
 
-/* ---- T4 ---------------------------------------------------------------------------------------------------------- */
+/* ---- T4 ----------------------------------------------------------------------------------------------------------- */
 
 /* Values that are posted one right after the other are all on their way as they were: a reader may miss some, but what it
  * sees of the guard says what it must find in the data. */

@@ -24,7 +24,7 @@ char *new_group(char buf[40])
 	return buf;
 }
 
-/* ---- a node ------------------------------------------------------------------------------------------------------ */
+/* ---- a node ------------------------------------------------------------------------------------------------------- */
 
 enum whorl_result node_try(struct node *n, const char *group, uint32_t id, uint32_t nodes, int huge_pages,
 			   struct wh_error *err)
@@ -48,7 +48,7 @@ void node_make(struct node *n, const char *group, uint32_t id, uint32_t nodes)
 
 static enum whorl_result open_image(struct node *n, uint64_t row_bytes, struct wh_error *err)
 {
-	const struct wh_row_part parts[] = {{0, WH_ROW_ALIGN}, {WH_ROW_ALIGN, WH_ROW_ALIGN}};
+	const struct wh_row_part parts[] = {{0, WH_ROW_ALIGN}, {RING_READ, WH_ROW_ALIGN}};
 	struct wh_row_spec rows[16];
 	struct wh_image_spec spec = {.view = 1,
 				     .layout_digest = row_bytes,
@@ -108,7 +108,7 @@ uint64_t node_column(const struct node *n, uint32_t of, uint64_t offset)
 	return wh_load_acquire((const wh_word *)(const void *)(n->image->control[of] + offset));
 }
 
-/* ---- a child ----------------------------------------------------------------------------------------------------- */
+/* ---- a child ------------------------------------------------------------------------------------------------------ */
 
 pid_t spawn(int (*body)(const char *group), const char *group)
 {
@@ -128,7 +128,7 @@ int reap(pid_t pid)
 	return status;
 }
 
-/* ---- a hand-made peer -------------------------------------------------------------------------------------------- */
+/* ---- a hand-made peer --------------------------------------------------------------------------------------------- */
 
 void raw_name(const char *group, uint32_t node, struct sockaddr_un *name, socklen_t *bytes)
 {
@@ -141,7 +141,7 @@ void raw_name(const char *group, uint32_t node, struct sockaddr_un *name, sockle
 	*bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-static int sealed_page(void)
+int raw_page(void)
 {
 	int fd = memfd_create("test-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
@@ -161,7 +161,7 @@ void raw_connect(struct raw *r, const char *group, uint32_t node, uint32_t me, u
 	ck_assert_int_ge(r->socket, 0);
 	ck_assert_int_eq(connect(r->socket, (const struct sockaddr *)&name, bytes), 0);
 	r->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r->page = sealed_page();
+	r->page = raw_page();
 	r->hello = (struct wh_shm_hello){.head = wh_shm_head(WH_SHM_HELLO),
 					 .node = me,
 					 .nodes = nodes,

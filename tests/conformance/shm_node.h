@@ -14,7 +14,10 @@
 #include "transport/shm.h"
 #include "transport/shm_int.h"
 
-#define ROW_BYTES (4 * WH_ROW_ALIGN) /* one page of columns, a ring for everybody, a ring for nobody, one more */
+/* A row has a page of columns, then a page that nobody maps, a ring that all map, and another page for nobody. */
+#define ROW_BYTES (4 * WH_ROW_ALIGN)
+#define RING_UNREAD WH_ROW_ALIGN
+#define RING_READ (2 * WH_ROW_ALIGN)
 #define PATIENCE_NS (20 * WH_NS_PER_S)
 
 struct node {
@@ -53,14 +56,14 @@ uint64_t node_column(const struct node *n, uint32_t of, uint64_t offset);
 
 uint64_t test_now(void);
 
-/* ---- a child that is a node -------------------------------------------------------------------------------------- */
+/* ---- a child that is a node --------------------------------------------------------------------------------------- */
 
 /* Runs `body` in a child process, which ends with its return value. */
 pid_t spawn(int (*body)(const char *group), const char *group);
 /* The child's status. */
 int reap(pid_t pid);
 
-/* ---- a hand-made peer -------------------------------------------------------------------------------------------- */
+/* ---- a hand-made peer --------------------------------------------------------------------------------------------- */
 
 struct raw {
 	int socket, doorbell, page;
@@ -68,6 +71,7 @@ struct raw {
 	struct wh_shm_packet got;  /* the last packet */
 };
 
+int raw_page(void); /* a status page as it should be */
 void raw_name(const char *group, uint32_t node, struct sockaddr_un *name, socklen_t *bytes);
 /* Connects to `node`, as node `me` of `nodes`. */
 void raw_connect(struct raw *r, const char *group, uint32_t node, uint32_t me, uint32_t nodes);

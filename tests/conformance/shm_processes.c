@@ -38,18 +38,18 @@ static void meet_node_1(struct node *n, const char *group)
 	NODE_UNTIL(n, n->image->ready && node_column(n, 1, 64) == 1);
 }
 
-/* ---- the MMU ----------------------------------------------------------------------------------------------------- */
+/* ---- the MMU ------------------------------------------------------------------------------------------------------ */
 
 /* Offsets in the row of node 0, and whether it is a write that must fault there. */
 static const struct stray {
 	uint64_t offset;
 	bool write;
 } strays[] = {
-	{64, true},                /* a column */
-	{WH_ROW_ALIGN, true},      /* a ring that is read here */
-	{2 * WH_ROW_ALIGN, true},  /* one that is not */
-	{2 * WH_ROW_ALIGN, false}, /* nor can it be read */
-	{ROW_BYTES - WH_ROW_ALIGN, false},
+	{64, true},                        /* a column */
+	{RING_READ, true},                 /* a ring that is read here */
+	{RING_UNREAD, true},               /* one that is not */
+	{RING_UNREAD, false},              /* nor can it be read */
+	{RING_READ + WH_ROW_ALIGN, false}, /* nor what lies behind the last part */
 };
 
 static int stray_child(const char *group, const struct stray *stray)
@@ -60,7 +60,7 @@ static int stray_child(const char *group, const struct stray *stray)
 	be_node_1(&n, group);
 	signal(SIGSEGV, SIG_DFL); /* a sanitizer would have it */
 	row = (volatile unsigned char *)(uintptr_t)n.image->row[0];
-	if (row[0] != 0 || row[WH_ROW_ALIGN] != 0)
+	if (row[0] != 0 || row[RING_READ] != 0)
 		return 1;
 	if (stray->write)
 		row[stray->offset] = 1;
@@ -129,7 +129,7 @@ START_TEST(what_a_peer_gets_cannot_be_written)
 }
 END_TEST
 
-/* ---- death, leaving, forks --------------------------------------------------------------------------------------- */
+/* ---- death, leaving, forks ---------------------------------------------------------------------------------------- */
 
 START_TEST(a_kill_is_noticed_at_once)
 {
@@ -187,6 +187,27 @@ START_TEST(leaving_between_processes)
 }
 END_TEST
 
+/* Who has left hears no more of the others, who hang up because of it. */
+START_TEST(leaving_is_silent)
+{
+	char group[40];
+	struct node n, peer;
+
+	node_make(&n, new_group(group), 0, 2);
+	node_make(&peer, group, 1, 2);
+	node_open(&n, ROW_BYTES);
+	node_open(&peer, ROW_BYTES);
+	NODE_UNTIL(&n, (node_pass(&peer), n.image->ready && peer.image->ready));
+	n.transport->ops->leave(n.transport);
+	NODE_UNTIL(&n, (node_pass(&peer), peer.left == 1));
+	for (int k = 0; k < 50; k++)
+		node_pass(&n);
+	ck_assert_uint_eq(n.left + n.down + n.refused, 0);
+	node_free(&n);
+	node_free(&peer);
+}
+END_TEST
+
 /* A fork lets go; that is nothing to the node nor to its peers. And when the node closes while its fork lives on, with
  * copies of all descriptors, the peers see it all the same. */
 START_TEST(a_fork_only_lets_go)
@@ -230,7 +251,7 @@ START_TEST(a_fork_only_lets_go)
 }
 END_TEST
 
-/* ---- nothing stays ----------------------------------------------------------------------------------------------- */
+/* ---- nothing stays ------------------------------------------------------------------------------------------------ */
 
 static int count_fds(void)
 {
@@ -257,6 +278,22 @@ static bool file_mentions(const char *path, const char *word)
 	return found;
 }
 
+/* A program that is started must not inherit a row, a doorbell or a name. */
+static void check_close_on_exec(void)
+{
+	for (int fd = 3; fd < 256; fd++) {
+		char path[40], what[100];
+		ssize_t bytes;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		bytes = readlink(path, what, sizeof(what) - 1);
+		what[bytes < 0 ? 0 : bytes] = '\0';
+		if (strncmp(what, "socket:", 7) == 0 || strncmp(what, "anon_inode:", 11) == 0 ||
+		    strncmp(what, "/memfd:", 7) == 0)
+			ck_assert_msg((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0, "%d: %s", fd, what);
+	}
+}
+
 START_TEST(nothing_is_left_behind)
 {
 	char group[40];
@@ -270,6 +307,7 @@ START_TEST(nothing_is_left_behind)
 	}
 	for (uint32_t id = 0; id < 3; id++)
 		NODE_UNTIL(&n[id], (node_pass(&n[0]), node_pass(&n[1]), node_pass(&n[2]), n[id].image->ready));
+	check_close_on_exec();
 	ck_assert(file_mentions("/proc/net/unix", group));
 	ck_assert(file_mentions("/proc/self/maps", "whorl-row"));
 	n[0].transport->ops->image_close(n[0].image);
@@ -319,7 +357,7 @@ START_TEST(nothing_is_left_of_a_failure)
 }
 END_TEST
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
 
 static enum whorl_result open_row(struct node *n, uint64_t bytes, struct wh_error *err)
 {
@@ -456,7 +494,7 @@ START_TEST(huge_pages)
 }
 END_TEST
 
-/* ---- what it costs ----------------------------------------------------------------------------------------------- */
+/* ---- what it costs ------------------------------------------------------------------------------------------------ */
 
 START_TEST(one_ring_for_one_parking)
 {
@@ -531,6 +569,7 @@ int main(void)
 	tcase_add_test(cases, what_a_peer_gets_cannot_be_written);
 	tcase_add_test(cases, a_kill_is_noticed_at_once);
 	tcase_add_test(cases, leaving_between_processes);
+	tcase_add_test(cases, leaving_is_silent);
 	tcase_add_test(cases, a_fork_only_lets_go);
 	tcase_add_test(cases, nothing_is_left_behind);
 	tcase_add_test(cases, nothing_is_left_of_the_killed);

@@ -23,7 +23,7 @@ static int count_fds(void)
 	return count;
 }
 
-/* ---- silence and garbage ----------------------------------------------------------------------------------------- */
+/* ---- silence and garbage ------------------------------------------------------------------------------------------ */
 
 /* More than there are places for, before and after; and the group forms. */
 START_TEST(silence_disturbs_nobody)
@@ -155,7 +155,7 @@ START_TEST(garbage_disturbs_nobody)
 }
 END_TEST
 
-/* ---- a peer that has been let in and breaks the protocol --------------------------------------------------------- */
+/* ---- a peer that has been let in and breaks the protocol ---------------------------------------------------------- */
 
 static void send_offer(struct raw *r, uint64_t view, int fd)
 {
@@ -242,7 +242,34 @@ START_TEST(a_row_that_could_vanish_is_refused)
 }
 END_TEST
 
-/* ---- refused on both sides --------------------------------------------------------------------------------------- */
+/* One thing is different each time, the file is as it says. */
+START_TEST(an_offer_that_does_not_fit_is_refused)
+{
+	struct wh_shm_offer offer = {.head = wh_shm_head(WH_SHM_OFFER),
+				     .view = 1,
+				     .layout_digest = ROW_BYTES + (_i == 0),
+				     .members = 2 + (_i == 1),
+				     .rank = 1 - (_i == 2),
+				     .row = {.bytes = ROW_BYTES * (1 + (_i == 3)), .page = 4096}};
+	char group[40];
+	struct node n;
+	struct raw r;
+	int fd = memfd_create("test-row", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	let_in(&r, &n, group);
+	node_open(&n, ROW_BYTES);
+	ck_assert_int_eq(ftruncate(fd, (off_t)offer.row.bytes), 0);
+	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
+	ck_assert_int_eq(wh_shm_send(r.socket, &offer, sizeof(offer), &fd, 1), 0);
+	NODE_UNTIL(&n, n.refused == 1);
+	ck_assert_msg(strstr(n.text, "lay out view 1 differently") != NULL, "%s", n.text);
+	close(fd);
+	raw_close(&r);
+	node_free(&n);
+}
+END_TEST
+
+/* ---- refused on both sides ---------------------------------------------------------------------------------------- */
 
 /* What the hand-made peer is told, and what the node says of it. */
 static void check_refusal(struct raw *r, struct node *n, const char *reason)
@@ -421,6 +448,7 @@ int main(void)
 	tcase_add_loop_test(cases, garbage_of_a_peer_ends_it, 0, 2);
 	tcase_add_test(cases, offers_are_bounded);
 	tcase_add_loop_test(cases, a_row_that_could_vanish_is_refused, 0, 3);
+	tcase_add_loop_test(cases, an_offer_that_does_not_fit_is_refused, 0, 4);
 	tcase_add_loop_test(cases, a_hello_that_does_not_fit_is_refused, 0, 6);
 	tcase_add_test(cases, a_longer_hello_of_another_version_is_told_so);
 	tcase_add_test(cases, nodes_of_different_counts_refuse_each_other);

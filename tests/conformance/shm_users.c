@@ -3,6 +3,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,9 +40,9 @@ static int intrude(const char *group)
 {
 	struct wh_shm_hello hello = {
 		.head = wh_shm_head(WH_SHM_HELLO), .node = 1, .nodes = 2, .status = {.bytes = 4096, .page = 4096}};
-	char byte;
+	int fds[2], s;
 	ssize_t got;
-	int s;
+	char byte;
 
 	if (!become_nobody())
 		return 1;
@@ -49,7 +50,9 @@ static int intrude(const char *group)
 	if (s < 0)
 		return 2;
 	snprintf(hello.group, sizeof(hello.group), "%s", group);
-	(void)wh_shm_send(s, &hello, sizeof(hello), NULL, 0);
+	fds[0] = eventfd(0, EFD_NONBLOCK);
+	fds[1] = raw_page();
+	(void)wh_shm_send(s, &hello, sizeof(hello), fds, 2);
 	do { /* what was sent and never read makes a reset of it */
 		got = recv(s, &byte, 1, 0);
 	} while (got < 0 && errno == EINTR);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- groups ------------------------------------------------------------------------------------------------------ */
+/* ---- groups ------------------------------------------------------------------------------------------------------- */
 
 struct group *group_make(uint32_t nodes, uint64_t seed)
 {
@@ -82,7 +82,7 @@ void group_close_image(struct group *g, uint32_t id, uint64_t view)
 	g->at[id].image[view] = NULL;
 }
 
-/* ---- time and events --------------------------------------------------------------------------------------------- */
+/* ---- time and events ---------------------------------------------------------------------------------------------- */
 
 static void take_control(struct endpoint *e, const struct wh_transport_event *event)
 {
@@ -137,7 +137,7 @@ void group_pass(struct group *g)
 	wh_world.pass(g->world);
 }
 
-/* ---- pushing and looking ----------------------------------------------------------------------------------------- */
+/* ---- pushing and looking ------------------------------------------------------------------------------------------ */
 
 struct wh_push push_word(const struct group *g, uint32_t from, uint64_t offset, uint64_t value)
 {

@@ -68,7 +68,7 @@ void group_pass(struct group *g);
 		ck_assert_msg(is_so_, "never: %s", #condition);                                                        \
 	} while (0)
 
-/* ---- pushing and looking ----------------------------------------------------------------------------------------- */
+/* ---- pushing and looking ------------------------------------------------------------------------------------------ */
 
 struct wh_push push_word(const struct group *g, uint32_t from, uint64_t offset, uint64_t value);
 struct wh_push push_bytes(const struct group *g, uint32_t from, uint64_t offset, uint64_t bytes);

@@ -20,7 +20,7 @@
 
 #include "machine.h"
 
-/* ---- the doorbell between processes: transport/shm.c ----------------------------------------------------------- */
+/* ---- the doorbell between processes: transport/shm.c -------------------------------------------------------------- */
 
 /* What is done otherwise than in the code; the first is the code. */
 enum doorbell_variant {
@@ -129,7 +129,7 @@ static void make_doorbell(struct model *m, int variant)
 	write_sleeper(&m->threads[2], (enum doorbell_variant)variant);
 }
 
-/* ---- application threads and the loop of one process: base/gate.h ---------------------------------------------- */
+/* ---- application threads and the loop of one process: base/gate.h ------------------------------------------------- */
 
 enum commit_variant {
 	COMMIT,
@@ -139,6 +139,8 @@ enum commit_variant {
 	BARRIER_BEFORE_PARKED,
 	BARRIER_AFTER_LOOK,
 	COMMITTER_LOOKS_FIRST,
+	PARKED_TAKEN_BY_STORE,
+	TAKER_DOES_NOT_RING,
 };
 
 #define COMMITS 2
@@ -148,7 +150,7 @@ static void write_committer(struct program *p, uint8_t word, enum commit_variant
 	enum { VALUE, SAW };
 
 	for (int k = 1; k <= COMMITS; k++) {
-		uint8_t awake;
+		uint8_t awake, taken = NONE;
 
 		emit(p, ADD, VALUE, 1);
 		if (variant == COMMITTER_LOOKS_FIRST)
@@ -159,7 +161,17 @@ static void write_committer(struct program *p, uint8_t word, enum commit_variant
 		if (variant != COMMITTER_LOOKS_FIRST)
 			emit(p, LOAD, SAW, PARKED);
 		awake = emit(p, IF_IS, SAW, 0);
-		emit(p, RING, NONE, 0);
+		emit(p, SET, SAW, 0); /* who takes the mark away rings */
+		if (variant == PARKED_TAKEN_BY_STORE) {
+			emit(p, STORE, PARKED, SAW);
+		} else {
+			emit(p, EXCHANGE, SAW, PARKED);
+			taken = emit(p, IF_IS, SAW, 0);
+		}
+		if (variant != TAKER_DOES_NOT_RING)
+			emit(p, RING, NONE, 0);
+		if (taken != NONE)
+			land(p, taken);
 		land(p, awake);
 	}
 	emit(p, END, 0, 0);
@@ -184,7 +196,7 @@ static void write_loop(struct program *p, enum commit_variant variant)
 	emit(p, STORE, PARKED, FLAG);
 	if (variant == LOOP_FENCE_ONLY || variant == COMMIT_HEAVY)
 		emit(p, FENCE, 0, 0);
-	else if (variant == COMMIT || variant == COMMITTER_LOOKS_FIRST)
+	else if (variant != NO_BARRIER && variant != BARRIER_BEFORE_PARKED && variant != BARRIER_AFTER_LOOK)
 		emit(p, BARRIER, 0, 0);
 	emit(p, LOAD, NEW_0, 0);
 	emit(p, LOAD, NEW_1, 1);
@@ -212,7 +224,7 @@ static void make_commit(struct model *m, int variant)
 	write_loop(&m->threads[2], (enum commit_variant)variant);
 }
 
-/* ---- a claimer that finds the window full ---------------------------------------------------------------------- */
+/* ---- a claimer that finds the window full ------------------------------------------------------------------------- */
 
 enum window_variant {
 	WINDOW,
@@ -301,7 +313,7 @@ static void make_window(struct model *m, int variant)
 	write_mover(&m->threads[1], (enum window_variant)variant);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------------- */
+/* ---- all of them -------------------------------------------------------------------------------------------------- */
 
 static const struct scenario {
 	const char *protocol;
@@ -329,6 +341,8 @@ static const struct scenario {
 	{"commit", make_commit, BARRIER_BEFORE_PARKED, "the barrier comes before parked", ASLEEP},
 	{"commit", make_commit, BARRIER_AFTER_LOOK, "the barrier comes after the last look", ASLEEP},
 	{"commit", make_commit, COMMITTER_LOOKS_FIRST, "the compiler moves the look before the commit", ASLEEP},
+	{"commit", make_commit, PARKED_TAKEN_BY_STORE, "parked is taken away by a store that lingers", ASLEEP},
+	{"commit", make_commit, TAKER_DOES_NOT_RING, "who takes parked away does not ring", ASLEEP},
 
 	{"window", make_window, WINDOW, "as built", NULL},
 	{"window", make_window, CLAIMER_NO_FENCE, "the claimer has no fence", ASLEEP},

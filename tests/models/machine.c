@@ -45,7 +45,7 @@ void emit_to(struct program *p, enum op op, uint8_t a, uint8_t b, uint8_t target
 	p->code[emit(p, op, a, b)].target = target;
 }
 
-/* ---- one step of one thread ------------------------------------------------------------------------------------ */
+/* ---- one step of one thread --------------------------------------------------------------------------------------- */
 
 enum outcome { BLOCKED, MOVED, RANG_AWAKE, RANG_TWICE };
 
@@ -210,7 +210,7 @@ static bool drain(struct state *s, struct thread *t, int n)
 	return true;
 }
 
-/* ---- all states ------------------------------------------------------------------------------------------------ */
+/* ---- all states --------------------------------------------------------------------------------------------------- */
 
 struct node {
 	struct state state;
