@@ -6,7 +6,9 @@
  * The doorbell between a committing thread and its own loop is asymmetric: the thread stores what it has to say, then
  * looks at the gate with only the compiler held back; the loop sets WH_GATE_PARKED, makes a barrier on all threads of
  * the process (wh_barrier_all_threads), looks once more, and only then sleeps. Where the kernel has no such barrier
- * `heavy` is set and the thread pays with a full fence. tests/models/doorbell.c has all interleavings of both.
+ * `heavy` is set and the thread pays with a full fence. Of those who find the loop parked the one that takes the bit away
+ * rings, so a parking costs one ring, however many commits come before the loop runs. tests/models/doorbell.c has all
+ * interleavings.
  */
 #ifndef WH_BASE_GATE_H
 #define WH_BASE_GATE_H
@@ -16,13 +18,13 @@
 
 enum {
 	WH_GATE_OPEN = 1,   /* absent: this process is a fork */
-	WH_GATE_PARKED = 2, /* the loop sleeps, or is about to */
+	WH_GATE_PARKED = 2, /* the loop sleeps, or is about to, and nobody has rung yet */
 	WH_GATE_CLOSED = 4, /* the loop has stopped for good */
 	WH_GATE_FAILED = 8, /* the group cannot go on; see the node's error */
 };
 
 struct wh_gate {
-	wh_word state; /* [loop and close write, anyone reads] WH_GATE_* */
+	wh_word state; /* [loop, close, and who rings write; anyone reads] WH_GATE_* */
 	bool heavy;    /* [const] */
 	void (*wake)(void *ctx); /* [const] rings the loop's doorbell; any thread */
 	void *ctx;
@@ -45,7 +47,8 @@ static inline void wh_gate_ring(struct wh_gate *gate)
 		wh_fence_full();
 	else
 		wh_fence_compiler(); /* partner: wh_gate_park */
-	if (__builtin_expect((wh_load_relaxed(&gate->state) & WH_GATE_PARKED) != 0, 0))
+	if (__builtin_expect((wh_load_relaxed(&gate->state) & WH_GATE_PARKED) != 0, 0) &&
+	    (wh_fetch_and(&gate->state, ~(uint64_t)WH_GATE_PARKED) & WH_GATE_PARKED) != 0)
 		gate->wake(gate->ctx);
 }
 

@@ -239,7 +239,7 @@ bool wh_node_try_step(whorl_node *node, size_t *work)
 	*work = 0;
 	if (!may_step(node) || !take_token(node))
 		return false;
-	if (wh_gate_state(node->gate) & WH_GATE_PARKED)
+	if (node->loop.armed)
 		wh_loop_sleep(&node->loop, 0); /* whorl_arm, and the wait was in the caller's epoll: the bell is taken in */
 	*work = wh_loop_step(&node->loop);
 	give_token(node);

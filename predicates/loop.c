@@ -76,6 +76,7 @@ size_t wh_loop_arm(struct wh_loop *loop)
 	loop->sleep_max_ns = wh_gate_park(loop->gate) ? SLEEP_MAX_NS : SLEEP_UNSURE_NS;
 	work = serve(loop);
 	work += wh_loop_step(loop);
+	loop->armed = true;
 	if (work > 0)
 		wh_loop_disarm(loop);
 	return work;
@@ -83,6 +84,7 @@ size_t wh_loop_arm(struct wh_loop *loop)
 
 void wh_loop_disarm(struct wh_loop *loop)
 {
+	loop->armed = false;
 	wh_gate_unpark(loop->gate);
 	loop->transport->ops->disarm(loop->transport);
 }

@@ -46,6 +46,7 @@ struct wh_loop {
 	uint64_t next_ns;        /* [loop] the earliest time that a predicate asked for; see wh_loop_at */
 	uint64_t sleep_max_ns;   /* [loop] set by each arm */
 	uint64_t serviced_ns;    /* [loop] when the transport was last served */
+	bool armed;              /* [loop] from an arm that found nothing to the next disarm */
 	wh_word stop;            /* [any] */
 	pthread_t thread;        /* of a dedicated loop */
 	bool running;            /* there is one */

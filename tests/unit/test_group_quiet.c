@@ -1,4 +1,4 @@
-/* test_group_quiet.c - under full load nothing is allocated; how many locks and system calls a message costs.
+/* test_group_quiet.c - under full load nothing is allocated; how many locks and system calls messages cost.
  * Labels: threads nosan
  *
  * What the library calls is interposed: the library is linked into this program, so the functions below are what it
@@ -221,6 +221,37 @@ START_TEST(full_load_allocates_nothing)
 }
 END_TEST
 
+/* A loop that sleeps is rung once, however much is committed before it runs; one that is awake not at all. */
+START_TEST(a_burst_rings_once)
+{
+	struct cluster c;
+	unsigned long before;
+
+	cluster_open(&c, 1, "", "[subgroup s]\nmessage_bytes = 8\n[engine]\nthread = caller\n");
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	for (int round = 0; round < 3; round++) {
+		while (whorl_step(c.nodes[0]) > 0 || whorl_arm(c.nodes[0]) > 0)
+			;
+		before = counts[WAKES];
+		for (int i = 0; i < 50; i++)
+			if (whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0) != WHORL_OK)
+				ck_abort_msg("a message could not be sent");
+		before = counts[WAKES] - before;
+		ck_assert_uint_eq(before, 1);
+		await(recorded(c.records[0]) == 100 * (unsigned long)round + 50, whorl_step(c.nodes[0]));
+		before = counts[WAKES];
+		for (int i = 0; i < 50; i++)
+			if (whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0) != WHORL_OK)
+				ck_abort_msg("a message could not be sent");
+		before = counts[WAKES] - before;
+		ck_assert_uint_eq(before, 0);
+		await(recorded(c.records[0]) == 100 * (unsigned long)round + 100, whorl_step(c.nodes[0]));
+	}
+	cluster_free(&c);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("group: quiet");
@@ -228,6 +259,7 @@ static Suite *suite(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, full_load_allocates_nothing);
+	tcase_add_test(t, a_burst_rings_once);
 	suite_add_tcase(s, t);
 	return s;
 }
