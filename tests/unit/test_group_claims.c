@@ -109,6 +109,41 @@ START_TEST(many_threads_wait_for_one_window)
 }
 END_TEST
 
+static void check_sequence(const struct whorl_message *messages, size_t count, void *ctx)
+{
+	atomic_ulong *delivered = ctx;
+
+	for (size_t i = 0; i < count; i++)
+		if (messages[i].index != *delivered || messages[i].sequence != *delivered ||
+		    *(const uint64_t *)messages[i].data != (*delivered)++)
+			ck_abort_msg("another message than number %lu", *delivered);
+}
+
+/* A guard tells how many slots are announced modulo 2^16; half of that can come at once. */
+START_TEST(the_largest_window_goes_round)
+{
+	enum { WINDOW = 32768, ROUNDS = 5 };
+	atomic_ulong delivered[2] = {0};
+	uint64_t number = 0;
+	struct cluster c;
+
+	cluster_open(&c, 2, "", "[subgroup s]\nmessage_bytes = 8\nwindow = 32768\nsenders = one\n" CALLER);
+	for (unsigned id = 0; id < 2; id++)
+		ck_ok(whorl_on_batch(subgroup_of(&c, id, "s"), check_sequence, &delivered[id]));
+	cluster_start(&c);
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		while (whorl_send(subgroup_of(&c, 0, "s"), &number, sizeof(number), 0) == WHORL_OK)
+			number++;
+		ck_assert_uint_eq(number, round * WINDOW);
+		await(delivered[0] == number && delivered[1] == number, cluster_step(&c));
+		for (int pass = 0; pass < 3; pass++)
+			cluster_step(&c);
+	}
+	ck_assert_uint_eq(stats_of(subgroup_of(&c, 0, "s")).send.batches, ROUNDS);
+	cluster_free(&c);
+}
+END_TEST
+
 /* ---- claims in the open ------------------------------------------------------------------------------------------------ */
 
 /* A claim that is not finished holds back what this node claims later, and nobody else; it can be seen; abort releases. */
@@ -281,6 +316,7 @@ static Suite *suite(void)
 	tcase_add_test(t, a_full_window_says_again);
 	tcase_add_test(t, the_window_has_a_descriptor);
 	tcase_add_test(t, many_threads_wait_for_one_window);
+	tcase_add_test(t, the_largest_window_goes_round);
 	tcase_add_loop_test(t, a_held_claim_stalls_only_its_sender, 0, 2);
 	tcase_add_loop_test(t, aborted_claims_take_a_number_and_no_message, 0, 2);
 	tcase_add_test(t, sizes_and_senders_are_checked);
