@@ -60,8 +60,10 @@ mutant(NAME wrap-forgotten FILE predicates/send.c
 mutant(NAME announced-unchecked FILE predicates/deliver.c
 	REMOVES "only announced slots are read"
 	TEXT [[
-	if (sender->next == sender->announced)
-		return false;
+	if (sender->next == sender->announced) {
+		sender->ahead.round = WH_NO_ROUND;
+		return;
+	}
 ]]
 	REPLACEMENT "")
 
@@ -280,20 +282,16 @@ mutant(NAME delivered-untold FILE predicates/deliver.c
 mutant(NAME unordered-before-upcall FILE predicates/deliver.c
 	REMOVES "unordered: delivered_of is pushed after the upcalls have returned"
 	TEXT [[
-			messages += !header.aborted;
-		flush_run(mc);
-		if (sender->next == from)
-			continue;
+	flush_run(mc);
+	return sender->next - from;
 ]]
 	REPLACEMENT [[
-			messages += !header.aborted;
-		if (sender->next != from)
-			wh_sst_publish_array(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_of, s,
-					     sender->next, to);
-		wh_pushes_post(mc->config.pushes);
-		flush_run(mc);
-		if (sender->next == from)
-			continue;
+	wh_sst_publish_array(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_of,
+			     (uint32_t)(sender - mc->senders), sender->next,
+			     (struct wh_to){&sender->rank, sender - mc->senders == mc->config.me ? 0 : 1});
+	wh_pushes_post(mc->config.pushes);
+	flush_run(mc);
+	return sender->next - from;
 ]])
 
 # ---- the doorbell ----
@@ -303,11 +301,9 @@ mutant(NAME no-last-look FILE predicates/loop.c
 	TEXT [[
 	work = serve(loop);
 	work += wh_loop_step(loop);
-	if (work > 0)
 ]]
 	REPLACEMENT [[
 	work = serve(loop);
-	if (work > 0)
 ]])
 
 mutant(NAME commit-does-not-ring FILE base/gate.h COMPILE group/send.c

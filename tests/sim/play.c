@@ -416,6 +416,8 @@ static void close_all(struct play *play)
 	play->closing = true;
 	for (uint32_t i = 0; i < nodes; i++)
 		actor_leave(&play->actors[(first + i) % nodes], drains ? 10000 : 0);
+	if (play_failed(play))
+		return; /* who knows what is still open */
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
 		for (uint32_t s = 0; s < play->circles[g].stream_count; s++)
 			stream_finish_late(&play->circles[g].streams[s]);
