@@ -48,6 +48,51 @@ START_TEST(the_same_seed_is_the_same_run)
 }
 END_TEST
 
+/* What sim-random says it tries, it tries. */
+START_TEST(plans_cover_the_ground)
+{
+	const struct plan_limits limits = {
+		.nodes = 16, .rows_bytes = 48 << 20, .deliveries = 4000, .data_bytes = 8 << 20};
+	uint32_t switches = 0, nodes = 0, senders = 0, subgroups = 0, overlaps = 0, kinds = 0;
+	int64_t window = 0, least_window = 1000, bytes = 0, least_bytes = 65536;
+
+	for (uint64_t seed = 1; seed <= 3000; seed++) {
+		const struct wh_engine_options *e;
+		struct plan plan;
+
+		plan_make(&plan, seed, &limits);
+		e = &plan.config.engine;
+		switches |= 1u << (e->send_batching | e->receive_batching << 1 | e->delivery_batching << 2 |
+				   e->null_sends << 3 | e->deferred_push << 4);
+		nodes |= 1u << (plan.config.group.nodes - 1);
+		subgroups = plan.config.subgroup_count > subgroups ? plan.config.subgroup_count : subgroups;
+		for (uint32_t g = 0; g < plan.config.subgroup_count; g++) {
+			const struct wh_subgroup_options *o = &plan.config.subgroups[g].options;
+
+			senders |= 1u << (plan.subgroups[g].sender_count - 1);
+			overlaps += g > 0 && (plan.subgroups[g].members & plan.subgroups[g - 1].members) != 0 &&
+				    plan.subgroups[g].members != plan.subgroups[g - 1].members;
+			kinds |= 1u << (plan.subgroups[g].ordered + 2 * plan.headers_apart);
+			window = o->window > window ? o->window : window;
+			least_window = o->window < least_window ? o->window : least_window;
+			bytes = o->message_bytes > bytes ? o->message_bytes : bytes;
+			least_bytes = o->message_bytes < least_bytes ? o->message_bytes : least_bytes;
+		}
+		plan_free(&plan);
+	}
+	ck_assert_uint_eq(switches, UINT32_MAX);
+	ck_assert_uint_eq(nodes, 0xffff);
+	ck_assert_uint_eq(senders, 0xffff);
+	ck_assert_uint_eq(kinds, 0xf);
+	ck_assert_uint_eq(subgroups, 50);
+	ck_assert_uint_gt(overlaps, 1000);
+	ck_assert_int_eq(least_window, 1);
+	ck_assert_int_eq(least_bytes, 1);
+	ck_assert_int_gt(window, 900);
+	ck_assert_int_gt(bytes, 60000);
+}
+END_TEST
+
 /* ---- failures ---------------------------------------------------------------------------------------------------------- */
 
 static struct play *idle_group(struct plan *plan, uint64_t seed, uint32_t nodes)
@@ -256,6 +301,7 @@ static Suite *suite(void)
 
 	tcase_set_timeout(cases, 100);
 	tcase_add_test(cases, the_same_seed_is_the_same_run);
+	tcase_add_test(cases, plans_cover_the_ground);
 	tcase_add_test(cases, a_stalled_node_is_named_in_time);
 	tcase_add_test(cases, a_late_node_accuses_nobody);
 	tcase_add_test(cases, nodes_that_were_all_late_accuse_nobody);
