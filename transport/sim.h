@@ -2,19 +2,20 @@
  *
  * A world is a network and the nodes on it, in one thread. It promises what transport.h promises and nothing beyond:
  *
- *   T1-T3  Each ordered pair of nodes has a queue of pushes. A push begins to appear when the one before it is whole; its
- *          words appear in pieces, one piece at a time, in any order, with time between them. Pairs know nothing of each
- *          other, and some may be many times slower.
+ *   T1-T3  Each ordered pair of nodes has a queue of pushes. A push begins to appear when the one before it is
+ *          whole; its words appear in pieces, one piece at a time, in any order, with time between them. Pairs know
+ *          nothing of each other, and some may be many times slower.
  *   T4     WH_PUSH_BYTES are read from the sender's row when the piece appears, as late as a network card may;
  *          WH_PUSH_WORD carries what it was given. My own row has a word at once.
  *   T5     A node that crashes is reported after a while; what it had under way is cut off anywhere.
- *   T6     A push rings when the last of its batch is whole, if the node is armed then. Nothing can block here: wait()
- *          lets the world's time pass, and whoever schedules nodes asks wh_sim_rung() instead.
+ *   T6     A push rings when the last of its batch is whole, if the node is armed then. Nothing can block here:
+ *          wait() lets the world's time pass, and whoever schedules nodes asks wh_sim_rung() instead.
  *   T8-T10 as they stand; control messages and notices are seen by service() only.
  *
- * Whatever happens is an event with a time; wh_sim_step() makes the next one happen. The world's user adds events of its
- * own (a node's pass, an application's turn). The same seed and the same calls give the same run, and wh_sim_digest()
- * tells whether two runs were the same. Time passes between events only; each node's clock has an offset of its own.
+ * Whatever happens is an event with a time; wh_sim_step() makes the next one happen. The world's user adds events
+ * of its own (a node's pass, an application's turn). The same seed and the same calls give the same run, and
+ * wh_sim_digest() tells whether two runs were the same. Time passes between events only; each node's clock has an
+ * offset of its own.
  */
 #ifndef WH_TRANSPORT_SIM_H
 #define WH_TRANSPORT_SIM_H
@@ -54,7 +55,8 @@ wh_transport_create
 typedef void wh_sim_fn(void *ctx, uint64_t argument);
 
 uint64_t wh_sim_now(const struct wh_sim *sim);
-/* Calls fn(ctx, argument) at that time, or now if it has passed; of events at one time the one added first comes first. */
+/* Calls fn(ctx, argument) at that time, or now if it has passed. Of two events at one time the one that was added
+ * first comes first. */
 void wh_sim_at(struct wh_sim *sim, uint64_t when_ns, wh_sim_fn *fn, void *ctx, uint64_t argument);
 /* Makes the next event happen, if it is due by `until_ns`. Otherwise it is `until_ns` now, and it returns false. */
 bool wh_sim_step(struct wh_sim *sim, uint64_t until_ns);
@@ -63,8 +65,8 @@ uint64_t wh_sim_under_way(const struct wh_sim *sim);
 
 /* ---- faults ---------------------------------------------------------------------------------------------------------- */
 
-/* The node ends without a word. What it had under way is cut off anywhere; peers hear of it later. Its endpoint still has
- * to be destroyed, and does nothing any more. */
+/* The node ends without a word. What it had under way is cut off anywhere; peers hear of it later. Its endpoint
+ * still has to be destroyed, and does nothing any more. */
 void wh_sim_crash(struct wh_sim *sim, uint32_t node);
 
 /* ---- what a scheduler and a test look at --------------------------------------------------------------------------- */
@@ -72,7 +74,7 @@ void wh_sim_crash(struct wh_sim *sim, uint32_t node);
 /* wait() of this node would end at once. */
 bool wh_sim_rung(const struct wh_sim *sim, uint32_t node);
 
-/* The first broken invariant, "node 3: FILE:LINE: check failed: ...", or breach of transport.h; NULL if there is none. */
+/* The first broken invariant, "node 3: FILE:LINE: check failed: ...", or breach of transport.h; NULL: none. */
 const char *wh_sim_verdict(const struct wh_sim *sim);
 
 /* Of everything that has happened, and of what the user adds. */

@@ -1,4 +1,5 @@
-/* sim_node.c - endpoints of the simulator: how they meet, their doorbells, events, control messages, and their end. */
+/* sim_node.c - endpoints of the simulator: how they meet, their doorbells, events, control messages, and
+ * their end. */
 #include "transport/sim_int.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* actors.c - the nodes of a run: when they make a pass, when they sleep, what happens in their upcalls. See play.h. */
+/* actors.c - the nodes of a run: when they make a pass, when they sleep, what happens in their upcalls. See
+ * play.h. */
 #include "tests/sim/play.h"
 
 #include <string.h>

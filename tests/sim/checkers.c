@@ -4,15 +4,16 @@
  *     fifo        of each sender every committed message, once, in the order of its claims; no aborted one
  *     payload     the bytes delivered are those committed, until the upcall returns
  *     stability   what is delivered has been received by every member
- *     held        what is counted as received lies whole and final in the member's own copy. Without it a wrong order of
- *                 slots and guard would hardly ever show: delivery waits for the sender's own received_num, which
- *                 travels behind its slots
- *     window      no more claims than the window beyond the least that a member has delivered; no slot used again before
+ *     held        what is counted as received lies whole and final in the member's own copy. Without it a wrong
+ *                 order of slots and guard would hardly ever show: delivery waits for the sender's own
+ *                 received_num, which travels behind its slots
+ *     window      no more claims than the window beyond the least that a member has delivered: so no slot is used
+ *                 again before that
  *     bound       nulls never go beyond the round after the highest that has a slot
  *     rounds      a slot has a round of its own, larger than those before, and only finished claims have slots
  *     counters    grow, stand in their relations (I1 to I5 of predicates/multicast_int.h), and are what was published
  *     switches    one thing at a time where batching is off
- *     progress    when nothing happens any more all is delivered; a held claim holds up its own sender's messages only
+ *     progress    when nothing happens any more all is delivered; a held claim holds up its own sender alone
  *
  * The truth is what the applications did (streams.c), and what senders' own rows say once their pass is over.
  */

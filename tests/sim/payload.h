@@ -1,5 +1,5 @@
-/* payload.h - what a message of a test holds: it follows from subgroup, sender, index and length, so that whoever gets it
- * knows what it must be.
+/* payload.h - what a message of a test holds: it follows from subgroup, sender, index and length, so that
+ * whoever gets it knows what it must be.
  */
 #ifndef WH_TESTS_SIM_PAYLOAD_H
 #define WH_TESTS_SIM_PAYLOAD_H

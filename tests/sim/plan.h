@@ -1,7 +1,8 @@
-/* plan.h - a random combination of everything that can be configured, drawn from a seed, for the tests that try them.
+/* plan.h - a random combination of everything that can be configured, drawn from a seed, for the tests that
+ * try them.
  *
- * 1 to 16 nodes, 1 to 16 senders, 1 B to 64 KB, windows of 1 to 1000, 1 to 50 subgroups that overlap anyhow, every
- * combination of the switches; and how long it takes, held within `struct plan_limits`.
+ * 1 to 16 nodes, 1 to 16 senders, 1 B to 64 KB, windows of 1 to 1000, 1 to 50 subgroups that overlap anyhow,
+ * every combination of the switches; and how long it takes, held within `struct plan_limits`.
  */
 #ifndef WH_TESTS_SIM_PLAN_H
 #define WH_TESTS_SIM_PLAN_H
@@ -40,7 +41,8 @@ struct plan {
 
 /* Never fails: exits when memory is out. */
 void plan_make(struct plan *plan, uint64_t seed, const struct plan_limits *limits);
-/* Nothing left to chance: one ordered subgroup "g0", all nodes are its senders and claim equally many, all switches on. */
+/* Nothing left to chance: one ordered subgroup "g0", all nodes are its senders and claim equally many, all
+ * switches on. */
 void plan_plain(struct plan *plan, uint64_t seed, uint32_t nodes, uint32_t window, uint32_t message_bytes,
 		uint32_t messages);
 void plan_free(struct plan *plan);

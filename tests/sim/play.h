@@ -127,7 +127,8 @@ struct play_result {
 	uint64_t digest, steps, deliveries, nulls, virtual_ns;
 };
 
-/* Plays a plan from its seed. False: something is broken; then `verdict` says what, and a report has gone to `log`. */
+/* Plays a plan from its seed. False: something is broken; then `verdict` says what, and a report has gone to
+ * `log`. */
 bool play_all(const struct plan *plan, struct play_result *result, char *verdict, size_t verdict_bytes, FILE *log);
 
 /* A run that is to be written by hand: play_new, play_work, ..., play_end. */

@@ -1,4 +1,5 @@
-/* sim_random.c - random combinations of everything in the simulator, one run for each seed: sim-random, see runner.h.
+/* sim_random.c - random combinations of everything in the simulator, one run for each seed: sim-random, see
+ * runner.h.
  *
  * Of a run that fails the event, the property and the last events of each node are printed as well.
  */

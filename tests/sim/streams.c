@@ -1,4 +1,5 @@
-/* streams.c - the applications of a run: they claim, fill in place, and commit or abort in any order. See play.h. */
+/* streams.c - the applications of a run: they claim, fill in place, and commit or abort in any order. See
+ * play.h. */
 #include "tests/sim/play.h"
 
 #include <poll.h>

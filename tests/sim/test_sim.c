@@ -1,5 +1,5 @@
-/* test_sim.c - runs in the simulator that are written by hand: repeatable, failures noticed and not invented, held claims,
- * long streams, silence.
+/* test_sim.c - runs in the simulator that are written by hand: repeatable, failures noticed and not invented,
+ * held claims, long streams, silence.
  */
 #include <string.h>
 
@@ -114,9 +114,10 @@ static enum whorl_result error_of(const struct play *play, uint32_t node, char *
 	return whorl_error(play->actors[node].node, text, bytes);
 }
 
-/* Node 2 makes no pass any more: every other says so, by name, when the time-out has passed since it was last heard. A
- * heartbeat is pushed, and looked for, every quarter of the time-out: in the worst case it is pushed just before the
- * stall and found a quarter later, and the look that finds it overdue is another quarter late. */
+/* Node 2 makes no pass any more: every other says so, by name, when the time-out has passed since it was last
+ * heard. A heartbeat is pushed, and looked for, every quarter of the time-out: in the worst case it is pushed
+ * just before the stall and found a quarter later, and the look that finds it overdue is another quarter
+ * late. */
 START_TEST(a_stalled_node_is_named_in_time)
 {
 	for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -204,8 +205,8 @@ END_TEST
 
 /* ---- streams ----------------------------------------------------------------------------------------------------------- */
 
-/* The first claim of node 1 is never finished: all that the others send is delivered, and nothing of node 1. Then it is,
- * and everything is. */
+/* The first claim of node 1 is never finished: all that the others send is delivered, and nothing of node 1.
+ * Then it is, and everything is. */
 START_TEST(a_held_claim_holds_up_its_own_sender)
 {
 	for (uint64_t seed = 1; seed <= 30; seed++) {

@@ -78,8 +78,8 @@ static uint64_t delivered_by(whorl_node *node)
 	return stats.delivered;
 }
 
-/* Node 1 has left; node 0, whose loop sleeps, has nothing to drain. That its loop is slow to say so is no reason to give
- * up on it. */
+/* Node 1 has left; node 0, whose loop sleeps, has nothing to drain. That its loop is slow to say so is no
+ * reason to give up on it. */
 START_TEST(a_late_loop_drains)
 {
 	whorl_node *late = open_node(0, create_late), *other = open_node(1, wh_shm_create);

@@ -1,4 +1,5 @@
-/* test_ring.c - rings of slots: claims from any thread, finished in any order, the window, closing, waiting for room. */
+/* test_ring.c - rings of slots: claims from any thread, finished in any order, the window, closing, waiting
+ * for room. */
 #include "tests/unit/fake.h"
 
 #include <poll.h>

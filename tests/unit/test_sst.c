@@ -1,4 +1,5 @@
-/* test_sst.c - layouts, what publishing pushes and in what order, observing, lists, guards, batches of pushes. */
+/* test_sst.c - layouts, what publishing pushes and in what order, observing, lists, guards, batches of
+ * pushes. */
 #include "tests/unit/fake.h"
 
 #include "sst/columns.h"
