@@ -4,9 +4,9 @@
  *     fifo        of each sender every committed message, once, in the order of its claims; no aborted one
  *     payload     the bytes delivered are those committed, until the upcall returns
  *     stability   what is delivered has been received by every member
- *     held        what is counted as received lies whole and final in the member's own copy. Without it a wrong
- *                 order of slots and guard would hardly ever show: delivery waits for the sender's own
- *                 received_num, which travels behind its slots
+ *     held        what is counted as received lies whole and final in the member's own copy. In ordered mode with
+ *                 receive batching a wrong order of slots and guard would not show without it: delivery waits for
+ *                 the sender's own received_num, which travels behind its slots
  *     window      no more claims than the window beyond the least that a member has delivered: so no slot is used
  *                 again before that
  *     bound       nulls never go beyond the round after the highest that has a slot
