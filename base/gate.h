@@ -24,8 +24,8 @@ enum {
 };
 
 struct wh_gate {
-	wh_word state; /* [loop, close, and who rings write; anyone reads] WH_GATE_* */
-	bool heavy;    /* [const] */
+	wh_word state;           /* [loop, close, and who rings write; anyone reads] WH_GATE_* */
+	bool heavy;              /* [const] */
 	void (*wake)(void *ctx); /* [const] rings the loop's doorbell; any thread */
 	void *ctx;
 };

@@ -37,36 +37,36 @@ struct whorl_node {
 	const struct wh_env *world_env; /* [const] */
 	uint64_t memory_bytes;          /* [const] the estimate */
 
-	struct wh_view *view;           /* [const] */
-	struct wh_rows *rows;           /* [const] */
+	struct wh_view *view; /* [const] */
+	struct wh_rows *rows; /* [const] */
 	struct wh_transport *transport;
 	struct wh_image *image;
-	struct wh_gate *gate;           /* its page is wiped in a fork */
-	struct wh_diag diag;            /* [loop] */
-	struct wh_loop loop;            /* [loop] */
-	struct wh_sst sst;              /* [loop] */
+	struct wh_gate *gate; /* its page is wiped in a fork */
+	struct wh_diag diag;  /* [loop] */
+	struct wh_loop loop;  /* [loop] */
+	struct wh_sst sst;    /* [loop] */
 	struct wh_push_stats push_stats;
-	struct wh_pushes pushes;        /* [loop] */
-	struct wh_heartbeat heartbeat;  /* [loop] */
+	struct wh_pushes pushes;          /* [loop] */
+	struct wh_heartbeat heartbeat;    /* [loop] */
 	struct whorl_subgroup *subgroups; /* [const] those that this node is in */
 	uint32_t subgroup_count;
 	struct wh_transport_event *event; /* [loop] scratch: large */
 
-	wh_word stepper;  /* the thread that makes passes, 0: none. With thread = caller a try-lock for each pass */
-	wh_word away;     /* with thread = caller: 1 from whorl_arm to the next whorl_step. [any] */
+	wh_word stepper;      /* the thread that makes passes, 0: none. With thread = caller a try-lock for each pass */
+	wh_word away;         /* with thread = caller: 1 from whorl_arm to the next whorl_step. [any] */
 	uint64_t surveyed_ns; /* [loop] */
-	wh_word orphans;  /* after close: claims still open; the last one to be finished frees the node */
-	int fd;           /* epoll of the transport's descriptor and a heartbeat timer; -1 until asked for. [lock] */
-	int timer_fd;     /* [lock] */
+	wh_word orphans;      /* after close: claims still open; the last one to be finished frees the node */
+	int fd;       /* epoll of the transport's descriptor and a heartbeat timer; -1 until asked for. [lock] */
+	int timer_fd; /* [lock] */
 
 	/* Everything below is for threads that wait or ask. */
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* ready, failed or drained */
+	pthread_cond_t changed;       /* ready, failed or drained */
 	bool started, ready, drained; /* [lock] */
-	wh_word wants_drain;    /* draining, for the loop */
-	struct wh_error failure; /* [lock] WHORL_OK: none */
-	whorl_log_fn *log;       /* [lock] */
-	void *log_ctx;           /* [lock] */
+	wh_word wants_drain;          /* draining, for the loop */
+	struct wh_error failure;      /* [lock] WHORL_OK: none */
+	whorl_log_fn *log;            /* [lock] */
+	void *log_ctx;                /* [lock] */
 };
 
 /* Is this thread the one that runs the loop now, that is, are we inside an upcall? */

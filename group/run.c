@@ -239,8 +239,8 @@ bool wh_node_try_step(whorl_node *node, size_t *work)
 	*work = 0;
 	if (!may_step(node) || !take_token(node))
 		return false;
-	if (node->loop.armed)
-		wh_loop_sleep(&node->loop, 0); /* whorl_arm, and the wait was in the caller's epoll: the bell is taken in */
+	if (node->loop.armed) /* by whorl_arm, and the program slept in its own epoll: now the bell is taken in */
+		wh_loop_sleep(&node->loop, 0);
 	*work = wh_loop_step(&node->loop);
 	give_token(node);
 	return true;

@@ -39,17 +39,17 @@ struct wh_loop {
 	struct wh_predicate_entry {
 		wh_predicate *fn;
 		void *ctx;
-	} *predicates; /* [loop] */
+	} * predicates; /* [loop] */
 	size_t count, capacity;
 
-	uint64_t now_ns;         /* [loop] the clock, at most WH_CLOCK_PASSES busy passes old */
-	uint64_t next_ns;        /* [loop] the earliest time that a predicate asked for; see wh_loop_at */
-	uint64_t sleep_max_ns;   /* [loop] set by each arm */
-	uint64_t serviced_ns;    /* [loop] when the transport was last served */
-	bool armed;              /* [loop] from an arm that found nothing to the next disarm */
-	wh_word stop;            /* [any] */
-	pthread_t thread;        /* of a dedicated loop */
-	bool running;            /* there is one */
+	uint64_t now_ns;       /* [loop] the clock, at most WH_CLOCK_PASSES busy passes old */
+	uint64_t next_ns;      /* [loop] the earliest time that a predicate asked for; see wh_loop_at */
+	uint64_t sleep_max_ns; /* [loop] set by each arm */
+	uint64_t serviced_ns;  /* [loop] when the transport was last served */
+	bool armed;            /* [loop] from an arm that found nothing to the next disarm */
+	wh_word stop;          /* [any] */
+	pthread_t thread;      /* of a dedicated loop */
+	bool running;          /* there is one */
 };
 
 #define WH_CLOCK_PASSES 16

@@ -20,7 +20,7 @@
 #include "base/gate.h"
 #include "smc/slots.h"
 
-struct wh_ready { /* one per slot, private to the process */
+struct wh_ready {       /* one per slot, private to the process */
 	wh_word mark;   /* [claim holder; loop reads] (m + 1) << 1 | aborted, once claim m is finished */
 	uint32_t bytes; /* [claim holder] written before the mark */
 };
@@ -53,13 +53,12 @@ struct wh_ring {
 	alignas(WH_CACHE_LINE) uint64_t sent; /* claims that have a round */
 	uint64_t freed;                       /* of these, delivered by all: their slots may be claimed again */
 	uint32_t sent_slot, freed_slot;       /* sent, freed modulo window */
-
 };
 
 /* Allocates. `row` holds slots laid out as `slots` says. WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, struct wh_diag *diag,
-					       unsigned char *row, const struct wh_slots *slots,
-					       uint32_t message_bytes, struct wh_error *err);
+					       unsigned char *row, const struct wh_slots *slots, uint32_t message_bytes,
+					       struct wh_error *err);
 void wh_ring_free(struct wh_ring *ring);
 
 /* What wh_ring_create allocates, in bytes. */

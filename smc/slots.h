@@ -16,7 +16,7 @@
 
 #include "base/atomics.h"
 
-struct wh_slot_header { /* in a row: round, then aborted << 32 | bytes */
+struct wh_slot_header {   /* in a row: round, then aborted << 32 | bytes */
 	uint64_t round;   /* of the sender's rounds, the one that this slot is */
 	uint32_t bytes;   /* of the message */
 	uint32_t aborted; /* 1: a round and no message */
@@ -47,7 +47,8 @@ static inline void wh_slot_write(const struct wh_slots *slots, unsigned char *ro
 
 static inline struct wh_slot_header wh_slot_read(const struct wh_slots *slots, const unsigned char *row, uint32_t slot)
 {
-	const wh_word *at = (const wh_word *)(const void *)(row + slots->headers + (uint64_t)slot * slots->header_stride);
+	const wh_word *at =
+		(const wh_word *)(const void *)(row + slots->headers + (uint64_t)slot * slots->header_stride);
 	uint64_t second = wh_load_relaxed(&at[1]);
 
 	return (struct wh_slot_header){
