@@ -99,6 +99,24 @@ static inline void wh_fence_compiler(void)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* For functions that do nothing but prefetch: gcc takes them for functions that do nothing, and drops their calls. */
+#define WH_HINT_INLINE __attribute__((always_inline)) static inline
+
+/* This line will soon be read, or written. (Asked for a write, gcc's builtin fetches for reading only without -mprfchw.) */
+WH_HINT_INLINE void wh_prefetch_read(const void *line)
+{
+	__builtin_prefetch(line);
+}
+
+WH_HINT_INLINE void wh_prefetch_write(const void *line)
+{
+#if defined(__x86_64__)
+	__asm__ __volatile__("prefetchw %0" : : "m"(*(const char *)line));
+#else
+	__builtin_prefetch(line, 1);
+#endif
+}
+
 static inline void wh_cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -35,10 +35,8 @@ bool wh_node_in_upcall(const whorl_node *node)
 	return wh_load_relaxed(&node->stepper) == this_thread();
 }
 
-enum whorl_result wh_node_state(const whorl_node *node)
+enum whorl_result wh_node_state_of(uint64_t state)
 {
-	uint64_t state = wh_gate_state(node->gate);
-
 	if ((state & ~(uint64_t)WH_GATE_PARKED) == WH_GATE_OPEN)
 		return WHORL_OK;
 	if ((state & WH_GATE_OPEN) == 0)

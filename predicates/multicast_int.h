@@ -22,6 +22,7 @@ struct wh_sender { /* what this member has taken in from one sender */
 	uint32_t next_slot; /* next modulo window */
 	uint32_t rank;      /* [const] in the view */
 	uint32_t id;        /* [const] node id */
+	const unsigned char *row; /* its row; set by each look_at_senders */
 	struct wh_slots slots; /* [const] */
 };
 

@@ -82,7 +82,7 @@ static void push_slots(struct wh_multicast *mc, uint32_t first, uint32_t count)
 size_t wh_send(struct wh_multicast *mc)
 {
 	struct wh_ring *ring = mc->config.ring;
-	uint32_t first, bytes, count = 0, most;
+	uint32_t first, bytes, count = 0, aborts = 0, most;
 	bool aborted;
 
 	if (ring == NULL)
@@ -93,7 +93,7 @@ size_t wh_send(struct wh_multicast *mc)
 	while (count < most && wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted)) {
 		wh_slot_write(&ring->slots, ring->row, ring->sent_slot,
 			      (struct wh_slot_header){.round = mc->covered++, .bytes = bytes, .aborted = aborted});
-		wh_count(&mc->stats.aborted, aborted);
+		aborts += aborted;
 		ring->sent++;
 		ring->sent_slot = wh_slot_next(&ring->slots, ring->sent_slot);
 		count++;
@@ -106,6 +106,7 @@ size_t wh_send(struct wh_multicast *mc)
 	push_slots(mc, first, count);
 	wh_event(mc->config.diag, "send", mc->config.subgroup, mc->covered, mc->announced);
 	wh_count(&mc->stats.sent, count);
+	wh_count(&mc->stats.aborted, aborts);
 	wh_count_batch(&mc->stats.send, count);
 	return count;
 }

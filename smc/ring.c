@@ -96,23 +96,38 @@ bool wh_ring_starve(struct wh_ring *ring)
 	return true;
 }
 
+/* The lines of a slot that will be claimed soon: the readers of its last message still hold copies of them, and a fill
+ * that has to take them back one by one holds up the next compare-and-swap. Only of slots that are free. */
+WH_HINT_INLINE void prefetch(const struct wh_ring *ring, uint32_t slot, uint64_t room)
+{
+	const unsigned char *payload;
+
+	if (room <= WH_SLOTS_AHEAD || ring->slots.payload_stride > WH_SLOT_SMALL)
+		return;
+	payload = ring->row + wh_slot_payload(&ring->slots, wh_slot_ahead(&ring->slots, slot));
+	wh_prefetch_write(payload);
+	wh_prefetch_write(payload + WH_CACHE_LINE);
+}
+
 enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 {
 	uint64_t word = wh_load_relaxed(&ring->claim);
 
 	for (;;) {
-		uint64_t number = claim_number(word);
+		uint64_t number = claim_number(word), limit;
 		uint32_t slot = (uint32_t)(word & ((1u << CLAIM_SLOT_BITS) - 1));
 
 		if (word & CLAIM_CLOSED)
 			return WHORL_CLOSED;
 		/* Acquire: whoever read this slot's last message has finished with it. Partner: wh_ring_publish_limit. */
-		if (number >= wh_load_acquire(&ring->limit)) {
+		limit = wh_load_acquire(&ring->limit);
+		if (number >= limit) {
 			atomic_fetch_add_explicit(&ring->window_full, 1, memory_order_relaxed);
 			return WHORL_AGAIN;
 		}
 		if (wh_compare_swap(&ring->claim, &word,
 				    (number + 1) << CLAIM_SLOT_BITS | wh_slot_next(&ring->slots, slot))) {
+			prefetch(ring, slot, limit - number);
 			out->number = number;
 			out->slot = slot;
 			out->data = ring->row + wh_slot_payload(&ring->slots, slot);

@@ -60,6 +60,15 @@ static inline uint64_t wh_slot_payload(const struct wh_slots *slots, uint32_t sl
 	return slots->payloads + (uint64_t)slot * slots->payload_stride;
 }
 
+/* Small slots are prefetched so many slots before they are read or written (docs/decisions/0013). */
+#define WH_SLOTS_AHEAD 8
+#define WH_SLOT_SMALL 256 /* bytes of payload */
+
+static inline uint32_t wh_slot_ahead(const struct wh_slots *slots, uint32_t slot)
+{
+	return slot + WH_SLOTS_AHEAD < slots->window ? slot + WH_SLOTS_AHEAD : slot + WH_SLOTS_AHEAD - slots->window;
+}
+
 /* The slot after `slot`. */
 static inline uint32_t wh_slot_next(const struct wh_slots *slots, uint32_t slot)
 {

@@ -12,7 +12,7 @@
 
 #include "tools/bench.h"
 
-#define LIMIT_MEASURE_MS 250 /* for each of three ways of publishing: with warm-up a limit takes one second */
+#define LIMIT_MEASURE_MS 250 /* for each of three or six ways: with warm-up a limit takes one second or two */
 
 struct arguments {
 	const char *file, *json, *csv, *deliveries;

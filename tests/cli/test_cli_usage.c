@@ -97,8 +97,10 @@ START_TEST(five_mistakes)
 				     "window = 99999\n"  /* 6: out of its range */
 				     "[engine]\n"
 				     "idle = lazy\n" /* 8: no such choice */
+				     "[subgroup small]\n"
+				     "message_bytes = 10k\n"
 				     "[bench]\n"
-				     "bytes = 20480\n"); /* 10: more than message_bytes */
+				     "bytes = 20480\n"); /* 12: more than message_bytes */
 	static const char *const commands[] = {"bench", "config"};
 
 	for (size_t c = 0; c < COUNT(commands); c++) {
@@ -111,7 +113,7 @@ START_TEST(five_mistakes)
 		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "five.ini:5: subgroup orders.members: "), 1);
 		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "five.ini:6: subgroup orders.window: "), 1);
 		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "five.ini:8: engine.idle: "), 1);
-		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "five.ini:10: bench.bytes: "), 1);
+		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "five.ini:12: bench.bytes: "), 1);
 		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, ""), 5);
 		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "expected"), 5);
 		cli_free(&cli);

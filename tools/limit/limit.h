@@ -40,6 +40,9 @@ struct wh_limit_plan {
 struct wh_limit_result {
 	double messages_per_s, bytes_per_s; /* read by a node, the mean over the nodes; of the best way of publishing */
 	uint32_t publish_every;             /* that way */
+	/* The same program with one trick of the library's, that a plain one does not have: it prefetches small messages
+	 * (docs/decisions/0013). 0 where none is small. */
+	double prefetched_bytes_per_s;
 };
 
 /* Memory that a measurement needs, in bytes. */
