@@ -144,6 +144,7 @@ static inline struct turn take_turn(struct wh_bench_sender *sender)
 
 void wh_bench_send_all(struct wh_bench_sender *sender)
 {
+	struct wh_patience patience = {0};
 	unsigned looks = 0;
 
 	while (is_running(sender)) {
@@ -157,7 +158,13 @@ void wh_bench_send_all(struct wh_bench_sender *sender)
 		}
 		if (turn.full > 0 && sender->wait_since_ns == 0)
 			sender->wait_since_ns = wh_bench_now();
-		if (turn.full < turn.live || ++looks < LOOKS) { /* a delayed stream waits busily, as the paper's do */
+		if (turn.full < turn.live) {
+			/* A delayed stream waits busily, as the paper's do, but it yields: the paper's nodes have cores to
+			 * spare, and here the delay of one would otherwise be that of every thread on its core. */
+			wh_patience_wait(&patience, wh_env_system(), UINT64_MAX);
+			continue;
+		}
+		if (++looks < LOOKS) {
 			wh_cpu_relax();
 			continue;
 		}
