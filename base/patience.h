@@ -14,7 +14,7 @@
 
 #include "base/env.h"
 
-struct wh_patience { /* all zero at first */
+struct wh_patience {       /* all zero at first */
 	uint32_t looks;    /* without success, since the last yield */
 	uint32_t enough;   /* looks before the next yield; 0: the fewest */
 	uint64_t since_ns; /* of the first yield without success; 0: none yet */

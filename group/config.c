@@ -32,9 +32,12 @@ static const struct wh_option group_options[] = {
 	{"memory_max", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 40, NULL,
 	 "What one node may allocate; more is refused before anything is allocated.", GROUP(memory_max), false},
 };
-const struct wh_option_table wh_group_table = {
-	"group", false, "The group and how its nodes meet.", group_options, COUNT(group_options),
-	sizeof(struct wh_group_options)};
+const struct wh_option_table wh_group_table = {"group",
+					       false,
+					       "The group and how its nodes meet.",
+					       group_options,
+					       COUNT(group_options),
+					       sizeof(struct wh_group_options)};
 
 #define SUBGROUP(field) offsetof(struct wh_subgroup_options, field)
 static const struct wh_option subgroup_options[] = {
@@ -49,8 +52,12 @@ static const struct wh_option subgroup_options[] = {
 	 "The largest message; each slot has that size.", SUBGROUP(message_bytes), true},
 };
 const struct wh_option_table wh_subgroup_table = {
-	"subgroup", true, "A subgroup: members that deliver the same messages, as many as wanted, overlapping as wanted.",
-	subgroup_options, COUNT(subgroup_options), sizeof(struct wh_subgroup_options)};
+	"subgroup",
+	true,
+	"A subgroup: members that deliver the same messages, as many as wanted, overlapping as wanted.",
+	subgroup_options,
+	COUNT(subgroup_options),
+	sizeof(struct wh_subgroup_options)};
 
 #define ENGINE(field) offsetof(struct wh_engine_options, field)
 static const struct wh_option engine_options[] = {
@@ -77,9 +84,12 @@ static const struct wh_option engine_options[] = {
 	{"huge_pages", WH_OPTION_CHOICE, "", "off", 0, 0, huge_pages, "Rows on huge pages: off, try, or require.",
 	 ENGINE(huge_pages), true},
 };
-const struct wh_option_table wh_engine_table = {
-	"engine", false, "How the loop runs, and which of Spindle's optimisations are on.", engine_options,
-	COUNT(engine_options), sizeof(struct wh_engine_options)};
+const struct wh_option_table wh_engine_table = {"engine",
+						false,
+						"How the loop runs, and which of Spindle's optimisations are on.",
+						engine_options,
+						COUNT(engine_options),
+						sizeof(struct wh_engine_options)};
 
 /* ---- binding ------------------------------------------------------------------------------------------------------ */
 
@@ -139,8 +149,8 @@ static void find_mistakes(const struct wh_node_config *config, struct wh_conf *c
 				config->group.name, WH_NAME_BYTES - 1);
 	if (!cpus_hold(config->engine.cpus))
 		wh_conf_mistake(conf, "engine", NULL, "cpus",
-				"is \"%s\", expected none, auto, or processors (0 to %d) as in 0,1", config->engine.cpus,
-				CPU_SETSIZE - 1);
+				"is \"%s\", expected none, auto, or processors (0 to %d) as in 0,1",
+				config->engine.cpus, CPU_SETSIZE - 1);
 	if (config->subgroup_count == 0)
 		wh_conf_mistake(conf, "group", NULL, NULL, "there is no subgroup, expected a section [subgroup NAME]");
 	for (uint32_t i = 0; i < config->subgroup_count; i++) {

@@ -46,7 +46,7 @@ struct wh_node_config { /* one variant of a configuration, bound */
 	struct wh_node_subgroup {
 		char name[WH_NAME_BYTES];
 		struct wh_subgroup_options options;
-	} *subgroups;
+	} * subgroups;
 };
 
 /* Binds and checks one variant of `conf`, which has been checked against the tables. Everything that only the whole

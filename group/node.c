@@ -175,8 +175,7 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 	return node->transport->ops->image_open(node->transport, &spec, &node->image, err);
 }
 
-static enum whorl_result open_subgroup(whorl_node *node, whorl_subgroup *subgroup, uint32_t index,
-				       struct wh_error *err)
+static enum whorl_result open_subgroup(whorl_node *node, whorl_subgroup *subgroup, uint32_t index, struct wh_error *err)
 {
 	const struct wh_view_subgroup *layout = &node->view->subgroups[index];
 	const struct wh_subgroup_options *options = &node->config.subgroups[index].options;
@@ -278,7 +277,8 @@ static enum whorl_result open_engine(whorl_node *node, struct wh_error *err)
 
 static whorl_node *new_node(uint32_t id, const struct wh_world *world, const struct whorl_open_options *options)
 {
-	whorl_node *node = aligned_alloc(WH_CACHE_LINE, (sizeof(*node) + WH_CACHE_LINE - 1) / WH_CACHE_LINE * WH_CACHE_LINE);
+	whorl_node *node =
+		aligned_alloc(WH_CACHE_LINE, (sizeof(*node) + WH_CACHE_LINE - 1) / WH_CACHE_LINE * WH_CACHE_LINE);
 	pthread_condattr_t attributes;
 
 	if (node == NULL)

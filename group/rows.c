@@ -36,8 +36,7 @@ static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const 
 		columns->guard = wh_layout_counter(&rows->layout);
 		columns->received_num = wh_layout_counter(&rows->layout);
 		columns->delivered_num = wh_layout_counter(&rows->layout);
-		columns->delivered_of =
-			wh_layout_array(&rows->layout, unordered ? view->subgroups[g].sender_count : 0);
+		columns->delivered_of = wh_layout_array(&rows->layout, unordered ? view->subgroups[g].sender_count : 0);
 	}
 	rows->control_bytes = align(rows->layout.bytes);
 }
@@ -64,8 +63,8 @@ static size_t lay_row(struct wh_rows *rows, const struct wh_view *view, const st
 			parts[count++] = (struct wh_row_part){offset, bytes};
 		offset += bytes;
 	}
-	rows->specs[rank] = (struct wh_row_spec){
-		.node = view->ids[rank], .bytes = offset, .parts = parts, .part_count = count};
+	rows->specs[rank] =
+		(struct wh_row_spec){.node = view->ids[rank], .bytes = offset, .parts = parts, .part_count = count};
 	return count;
 }
 

@@ -15,14 +15,14 @@
 struct wh_rows {
 	struct wh_layout layout;
 	struct wh_node_columns node;
-	struct wh_row_spec *specs;       /* by rank, as seen by my_rank */
-	struct wh_row_part *parts;       /* what the specs point into */
+	struct wh_row_spec *specs; /* by rank, as seen by my_rank */
+	struct wh_row_part *parts; /* what the specs point into */
 	uint64_t control_bytes;
-	uint64_t digest;                 /* of everything that the places depend on */
+	uint64_t digest; /* of everything that the places depend on */
 	struct wh_rows_subgroup {
 		struct wh_subgroup_columns columns;
-		struct wh_slots *slots;  /* by sender rank */
-	} *subgroups;
+		struct wh_slots *slots; /* by sender rank */
+	} * subgroups;
 	uint32_t subgroup_count;
 };
 

@@ -30,7 +30,7 @@ struct wh_heartbeat {
 	struct wh_heard {
 		uint64_t value, when_ns;
 		bool ignored; /* reported, or gone in order */
-	} *heard; /* by rank */
+	} * heard;            /* by rank */
 };
 
 /* The fields up to `ctx` are set by the caller. WHORL_OK, WHORL_MEMORY. */

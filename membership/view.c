@@ -64,7 +64,8 @@ static enum whorl_result parse_members(uint32_t nodes, const char *list, bool *c
 {
 	if (strcmp(list, "all") != 0) {
 		if (!isdigit((unsigned char)list[0]))
-			return wh_error_set(err, WHORL_CONFIG, "is \"%s\", expected all, or node ids as in 0,1,2", list);
+			return wh_error_set(err, WHORL_CONFIG, "is \"%s\", expected all, or node ids as in 0,1,2",
+					    list);
 		return parse_numbers(nodes, list, chosen, err);
 	}
 	for (uint32_t rank = 0; rank < nodes; rank++)
@@ -89,7 +90,8 @@ static enum whorl_result parse_senders(uint32_t nodes, const char *list, const b
 		return WHORL_OK;
 	}
 	if (!isdigit((unsigned char)list[0]))
-		return wh_error_set(err, WHORL_CONFIG, "is \"%s\", expected all, half, one, or node ids as in 0,2", list);
+		return wh_error_set(err, WHORL_CONFIG, "is \"%s\", expected all, half, one, or node ids as in 0,2",
+				    list);
 	result = parse_numbers(nodes, list, chosen, err);
 	for (uint32_t rank = 0; result == WHORL_OK && rank < nodes; rank++)
 		if (chosen[rank] && !members[rank])

@@ -40,20 +40,20 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 	struct wh_sst *sst;
 	struct wh_pushes *pushes;
 	struct wh_subgroup_columns columns;
-	uint32_t subgroup;               /* index, for events */
+	uint32_t subgroup; /* index, for events */
 	enum wh_mode mode;
 	struct wh_switches switches;
 	uint32_t window, message_bytes;
-	const uint32_t *members;         /* view ranks of the subgroup's members */
+	const uint32_t *members; /* view ranks of the subgroup's members */
 	uint32_t member_count;
-	const uint32_t *senders;         /* view ranks of its senders, by sender rank; members as well */
-	const uint32_t *sender_ids;      /* the node ids of the senders, by sender rank */
+	const uint32_t *senders;    /* view ranks of its senders, by sender rank; members as well */
+	const uint32_t *sender_ids; /* the node ids of the senders, by sender rank */
 	uint32_t sender_count;
-	int me;                          /* my sender rank, -1: none */
-	const struct wh_slots *slots;    /* by sender rank: how its ring lies in its row */
-	struct wh_ring *ring;            /* mine, NULL if I am no sender */
-	uint64_t *now_ns;                /* the loop's clock: moved on after upcalls, which take what time they like */
-	whorl_subgroup *handle;          /* what messages name as their subgroup; ctx of the two functions */
+	int me;                       /* my sender rank, -1: none */
+	const struct wh_slots *slots; /* by sender rank: how its ring lies in its row */
+	struct wh_ring *ring;         /* mine, NULL if I am no sender */
+	uint64_t *now_ns;             /* the loop's clock: moved on after upcalls, which take what time they like */
+	whorl_subgroup *handle;       /* what messages name as their subgroup; ctx of the two functions */
 	wh_deliver_fn *deliver;
 	wh_broken_fn *broken;
 };
@@ -70,8 +70,8 @@ struct wh_multicast_stats { /* [loop writes, anyone reads] */
 
 struct wh_multicast;
 
-WH_MUST_CHECK enum whorl_result wh_multicast_create(struct wh_multicast **out,
-						    const struct wh_multicast_config *config, struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh_multicast_config *config,
+						    struct wh_error *err);
 void wh_multicast_free(struct wh_multicast *mc);
 uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count);
 

@@ -14,16 +14,16 @@
 
 #define WH_NO_ROUND UINT64_MAX
 
-struct wh_sender { /* what this member has taken in from one sender */
-	uint64_t covered;   /* rounds */
-	uint64_t announced; /* slots */
-	uint64_t next;      /* slot to deliver next, <= announced */
+struct wh_sender {                   /* what this member has taken in from one sender */
+	uint64_t covered;            /* rounds */
+	uint64_t announced;          /* slots */
+	uint64_t next;               /* slot to deliver next, <= announced */
 	struct wh_slot_header ahead; /* its header; round WH_NO_ROUND: it is not announced, or was not looked at yet */
-	uint32_t next_slot; /* next modulo window */
-	uint32_t rank;      /* [const] in the view */
-	uint32_t id;        /* [const] node id */
-	const unsigned char *row; /* its row; set by each look_at_senders */
-	struct wh_slots slots; /* [const] */
+	uint32_t next_slot;          /* next modulo window */
+	uint32_t rank;               /* [const] in the view */
+	uint32_t id;                 /* [const] node id */
+	const unsigned char *row;    /* its row; set by each look_at_senders */
+	struct wh_slots slots;       /* [const] */
 };
 
 struct wh_multicast {
@@ -33,9 +33,9 @@ struct wh_multicast {
 	bool broken; /* a member's memory made no sense: nothing is taken in any more */
 
 	/* send and null: my rounds */
-	uint64_t covered;   /* rounds given out */
-	uint64_t announced; /* slots among them; == ring->sent */
-	uint64_t guard;     /* as last published */
+	uint64_t covered;         /* rounds given out */
+	uint64_t announced;       /* slots among them; == ring->sent */
+	uint64_t guard;           /* as last published */
 	uint64_t least_delivered; /* the window: the least delivered_num that was last seen */
 
 	/* receive */

@@ -18,9 +18,9 @@ static uint64_t least_delivered(const struct wh_multicast *mc)
 
 	for (uint32_t i = 0; i < mc->peers.count; i++) {
 		uint32_t rank = mc->peers.ranks[i];
-		uint64_t delivered = ordered ? wh_sst_observe(c->sst, rank, c->columns.delivered_num)
-					     : wh_sst_observe_array(c->sst, rank, c->columns.delivered_of,
-								    (uint32_t)c->me);
+		uint64_t delivered =
+			ordered ? wh_sst_observe(c->sst, rank, c->columns.delivered_num)
+				: wh_sst_observe_array(c->sst, rank, c->columns.delivered_of, (uint32_t)c->me);
 
 		if (delivered < least)
 			least = delivered;

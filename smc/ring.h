@@ -45,11 +45,11 @@ struct wh_ring {
 
 	/* [loop writes, application threads read] claims below it may be made */
 	alignas(WH_CACHE_LINE) wh_word limit;
-	wh_word starved;        /* somebody wants to be told when there is room. [both] */
+	wh_word starved; /* somebody wants to be told when there is room. [both] */
 
 	/* Statistics, off the line that claims look at: claimers that spin at a full window write here. */
 	alignas(WH_CACHE_LINE) wh_word window_full; /* statistics: claims that found none. [application threads] */
-	wh_word window_wait_ns; /* statistics: time spent waiting for it. [application threads] */
+	wh_word window_wait_ns;                     /* statistics: time spent waiting for it. [application threads] */
 
 	/* [loop] */
 	alignas(WH_CACHE_LINE) uint64_t sent; /* claims that have a round */

@@ -14,10 +14,18 @@
 
 /* Columns, one type for each kind, so that a counter cannot be read as a list. Offsets are in bytes from the row's
  * start and multiples of 8. Copied by value. */
-struct wh_counter_col { uint32_t offset; };                  /* grows */
-struct wh_flag_col    { uint32_t offset; };                  /* 0, later 1 */
-struct wh_array_col   { uint32_t offset, count; };           /* `count` counters, each of its own */
-struct wh_list_col    { uint32_t guard, entries, capacity; };/* appended; the guard counts what was ever appended */
+struct wh_counter_col { /* grows */
+	uint32_t offset;
+};
+struct wh_flag_col { /* 0, later 1 */
+	uint32_t offset;
+};
+struct wh_array_col { /* `count` counters, each of its own */
+	uint32_t offset, count;
+};
+struct wh_list_col { /* appended; the guard counts what was ever appended */
+	uint32_t guard, entries, capacity;
+};
 
 struct wh_layout {
 	uint32_t bytes; /* so far */

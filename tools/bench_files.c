@@ -128,10 +128,10 @@ static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_res
 {
 	if (!plan->options.limit || plan->deliveries != NULL)
 		return json_null();
-	return json_pack("{s:s,s:f,s:f,s:f,s:f,s:[ii],s:f}", "name", "shm-rings", "bytes_per_s", result->limit_bytes_per_s,
-			 "messages_per_s", result->limit_messages_per_s, "before", result->before.bytes_per_s, "after",
-			 result->after.bytes_per_s, "publish_every", (int)result->before.publish_every,
-			 (int)result->after.publish_every, "prefetched_bytes_per_s",
+	return json_pack("{s:s,s:f,s:f,s:f,s:f,s:[ii],s:f}", "name", "shm-rings", "bytes_per_s",
+			 result->limit_bytes_per_s, "messages_per_s", result->limit_messages_per_s, "before",
+			 result->before.bytes_per_s, "after", result->after.bytes_per_s, "publish_every",
+			 (int)result->before.publish_every, (int)result->after.publish_every, "prefetched_bytes_per_s",
 			 (result->before.prefetched_bytes_per_s + result->after.prefetched_bytes_per_s) / 2);
 }
 

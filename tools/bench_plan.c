@@ -154,8 +154,7 @@ static void find_size_mistakes(const struct wh_bench_plan *plan)
 		wh_conf_bind(plan->conf, plan->variant, &wh_subgroup_table, name, &subgroup);
 		snprintf(path, sizeof path, "subgroup %s.message_bytes", name);
 		if (!wh_conf_given(plan->conf, "subgroup", name, "message_bytes") || mistaken(plan->conf, path) ||
-		    mistaken(plan->conf, "bench.bytes") ||
-		    plan->options.bytes <= subgroup.message_bytes)
+		    mistaken(plan->conf, "bench.bytes") || plan->options.bytes <= subgroup.message_bytes)
 			continue;
 		wh_conf_mistake(plan->conf, "bench", NULL, "bytes",
 				"is %" PRId64 ", expected at most %" PRId64 ", the message_bytes of subgroup %s",

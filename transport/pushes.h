@@ -10,7 +10,7 @@
 
 #define WH_PUSHES_MAX 32
 
-struct wh_push_stats { /* written by the loop, read by anyone */
+struct wh_push_stats {   /* written by the loop, read by anyone */
 	wh_word pushes;  /* ranges pushed */
 	wh_word writes;  /* pushes times the peers of each: what the paper counts as RDMA writes */
 	wh_word bytes;   /* pushed, times peers */
@@ -33,7 +33,8 @@ void wh_pushes_init(struct wh_pushes *pushes, const struct wh_env *env, struct w
 
 void wh_push_bytes(struct wh_pushes *pushes, uint64_t offset, uint64_t bytes, const uint32_t *to, uint32_t to_count);
 void wh_push_word(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to, uint32_t to_count);
-void wh_push_word_quiet(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to, uint32_t to_count);
+void wh_push_word_quiet(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
+			uint32_t to_count);
 
 /* Posts what was collected: the end of a trigger. */
 void wh_pushes_post(struct wh_pushes *pushes);

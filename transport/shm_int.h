@@ -138,7 +138,7 @@ struct wh_shm_head wh_shm_head(enum wh_shm_kind kind);
 enum wh_shm_received wh_shm_receive(int socket, struct wh_shm_packet *packet);
 void wh_shm_packet_close(struct wh_shm_packet *packet); /* the descriptors that nobody has taken out of it */
 /* 0, or the errno value: EAGAIN when the queue is full. */
-int wh_shm_send(int socket, const void *message, size_t bytes, const int *fds, size_t fd_count);
+int wh_shm_send(int socket, const void *bytes, size_t count, const int *fds, size_t fd_count);
 void wh_shm_send_refusal(int socket, const char *reason);
 
 /* ---- meeting: shm_meet.c ------------------------------------------------------------------------------------------ */

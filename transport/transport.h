@@ -50,10 +50,10 @@ enum wh_push_kind {
 
 struct wh_push {
 	enum wh_push_kind kind;
-	bool quiet;          /* does not ring (T6) */
+	bool quiet; /* does not ring (T6) */
 	uint32_t to_count;
-	const uint32_t *to;  /* ranks, me not among them; must live as long as the image */
-	uint64_t offset;     /* in my row; of a word: a multiple of 8 */
+	const uint32_t *to; /* ranks, me not among them; must live as long as the image */
+	uint64_t offset;    /* in my row; of a word: a multiple of 8 */
 	union {
 		uint64_t bytes;
 		uint64_t value;
@@ -75,11 +75,11 @@ struct wh_row_spec {
 	size_t part_count;
 };
 
-struct wh_image_spec { /* copied by image_open */
+struct wh_image_spec {          /* copied by image_open */
 	uint64_t view;          /* its number */
 	uint64_t layout_digest; /* of all that the arithmetic of rows depends on; peers must agree, or are refused */
 	uint32_t members, my_rank;
-	uint64_t control_bytes; /* a multiple of WH_ROW_ALIGN; the columns lie at the start of each row */
+	uint64_t control_bytes;         /* a multiple of WH_ROW_ALIGN; the columns lie at the start of each row */
 	const struct wh_row_spec *rows; /* by rank */
 };
 

@@ -6,23 +6,23 @@
 #ifndef WHORL_RESULT_H
 #define WHORL_RESULT_H
 
-#define WHORL_RESULTS(X)                                                                                       \
-	/* Expected: part of normal work, no text is kept. */                                                  \
-	X(OK, 0, "done")                                                                                       \
-	X(AGAIN, 1, "not now: the window is full, or there is nothing yet")                                    \
-	X(TIMEOUT, 2, "the time allowed ran out")                                                              \
-	X(CLOSED, 3, "the node is closed or closing")                                                          \
-	X(NOT_FOUND, 4, "there is nothing of that name")                                                       \
-	X(NOT_SENDER, 5, "this node is not a sender of the subgroup")                                          \
-	X(WOULD_DEADLOCK, 6, "a call that waits was made from an upcall, which the loop itself runs")          \
-	X(FORKED, 7, "this process is a fork of the one that opened the node; here it may only be closed")     \
-	/* Operating: the object that was called keeps a text that says more. */                               \
-	X(INVALID, 8, "an argument is out of its range")                                                       \
-	X(CONFIG, 9, "the configuration has mistakes")                                                         \
-	X(MEMORY, 10, "more memory than there is, or than the configuration allows")                           \
-	X(SYSTEM, 11, "the operating system refused")                                                          \
-	X(REFUSED, 12, "a peer was refused, or refused us: other user, version, group or layout")              \
-	X(MEMBER_GONE, 13, "a member has died, left, or has not been heard for the failure time-out")          \
+#define WHORL_RESULTS(X)                                                                                               \
+	/* Expected: part of normal work, no text is kept. */                                                          \
+	X(OK, 0, "done")                                                                                               \
+	X(AGAIN, 1, "not now: the window is full, or there is nothing yet")                                            \
+	X(TIMEOUT, 2, "the time allowed ran out")                                                                      \
+	X(CLOSED, 3, "the node is closed or closing")                                                                  \
+	X(NOT_FOUND, 4, "there is nothing of that name")                                                               \
+	X(NOT_SENDER, 5, "this node is not a sender of the subgroup")                                                  \
+	X(WOULD_DEADLOCK, 6, "a call that waits was made from an upcall, which the loop itself runs")                  \
+	X(FORKED, 7, "this process is a fork of the one that opened the node; here it may only be closed")             \
+	/* Operating: the object that was called keeps a text that says more. */                                       \
+	X(INVALID, 8, "an argument is out of its range")                                                               \
+	X(CONFIG, 9, "the configuration has mistakes")                                                                 \
+	X(MEMORY, 10, "more memory than there is, or than the configuration allows")                                   \
+	X(SYSTEM, 11, "the operating system refused")                                                                  \
+	X(REFUSED, 12, "a peer was refused, or refused us: other user, version, group or layout")                      \
+	X(MEMBER_GONE, 13, "a member has died, left, or has not been heard for the failure time-out")                  \
 	X(UNSUPPORTED, 14, "this build or this machine cannot do that")
 
 enum whorl_result {

@@ -80,7 +80,7 @@ WHORL_API const char *whorl_result_text(enum whorl_result result);
 
 typedef struct whorl_config whorl_config;
 
-WHORL_API whorl_config *whorl_config_new(void); /* NULL when memory is out */
+WHORL_API whorl_config *whorl_config_new(void);         /* NULL when memory is out */
 WHORL_API void whorl_config_free(whorl_config *config); /* NULL is fine */
 
 /* Adds an ini file, or its text (`name` stands for the file's name in messages). All mistakes are collected.
@@ -189,7 +189,8 @@ WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
 /* Owned by the node and valid until whorl_close. NULL if the configuration has no such subgroup, or this node is not a
  * member of it. Any thread. */
 WHORL_API whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name);
-WHORL_API whorl_subgroup *whorl_subgroup_at(whorl_node *node, size_t index); /* those of this node; NULL behind the last */
+WHORL_API whorl_subgroup *whorl_subgroup_at(whorl_node *node,
+					    size_t index); /* those of this node; NULL behind the last */
 
 /* struct whorl_message: whorl/message.h */
 
@@ -259,26 +260,26 @@ struct whorl_batch_stats {
 struct whorl_node_stats {
 	size_t size; /* sizeof(struct whorl_node_stats) */
 	uint64_t steps, idle_steps, yields, sleeps;
-	uint64_t pushes;             /* ranges pushed */
-	uint64_t writes;             /* pushes times peers: what Spindle counts as RDMA writes */
-	uint64_t bytes_pushed;       /* times peers */
-	uint64_t posts, post_ns;     /* calls of the transport, and the time they took (sampled) */
-	uint64_t heartbeats;         /* pushes among the above that were heartbeats */
-	uint64_t memory_bytes;       /* the estimate that was checked */
+	uint64_t pushes;         /* ranges pushed */
+	uint64_t writes;         /* pushes times peers: what Spindle counts as RDMA writes */
+	uint64_t bytes_pushed;   /* times peers */
+	uint64_t posts, post_ns; /* calls of the transport, and the time they took (sampled) */
+	uint64_t heartbeats;     /* pushes among the above that were heartbeats */
+	uint64_t memory_bytes;   /* the estimate that was checked */
 };
 
 struct whorl_subgroup_stats {
-	size_t size; /* sizeof(struct whorl_subgroup_stats) */
-	uint64_t claimed, sent, aborted;   /* my messages: claimed, given a round, of these aborted */
-	uint64_t open_claim;               /* 1 + the index of the claim that the send predicate waits for; 0: none */
+	size_t size;                     /* sizeof(struct whorl_subgroup_stats) */
+	uint64_t claimed, sent, aborted; /* my messages: claimed, given a round, of these aborted */
+	uint64_t open_claim;             /* 1 + the index of the claim that the send predicate waits for; 0: none */
 	uint64_t delivered, delivered_bytes;
-	uint64_t nulls;                    /* rounds that I covered without a message (Spindle §III-B) */
+	uint64_t nulls;                       /* rounds that I covered without a message (Spindle §III-B) */
 	uint64_t received_num, delivered_num; /* mine: first sequence number not received, not delivered */
-	uint64_t window_full;              /* claims that found the window full */
-	uint64_t window_wait_ns;           /* time that whorl_claim_wait and whorl_send waited, over all threads */
-	uint64_t upcall_longest_ns;        /* of a batch upcall; with message upcalls, of up to 64 in a row */
-	uint32_t slowest_member;           /* node id of the member whose delivered_num is least */
-	uint64_t slowest_behind;           /* by how many sequence numbers it trails this node's received_num */
+	uint64_t window_full;                 /* claims that found the window full */
+	uint64_t window_wait_ns;              /* time that whorl_claim_wait and whorl_send waited, over all threads */
+	uint64_t upcall_longest_ns;           /* of a batch upcall; with message upcalls, of up to 64 in a row */
+	uint32_t slowest_member;              /* node id of the member whose delivered_num is least */
+	uint64_t slowest_behind;              /* by how many sequence numbers it trails this node's received_num */
 	struct whorl_batch_stats send, receive, deliver;
 };
 

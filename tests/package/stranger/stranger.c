@@ -11,7 +11,8 @@ int main(void)
 
 	if (config == NULL)
 		return 1;
-	if (whorl_config_load_text(config, "stranger", "[group]\nname = stranger\nnodes = 1\n[subgroup only]\n") != WHORL_OK ||
+	if (whorl_config_load_text(config, "stranger", "[group]\nname = stranger\nnodes = 1\n[subgroup only]\n") !=
+		    WHORL_OK ||
 	    whorl_open(config, 0, NULL, &node) != WHORL_OK) {
 		fprintf(stderr, "%s\n", whorl_config_error(config));
 		return 1;
