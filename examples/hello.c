@@ -6,10 +6,9 @@
 
 static sem_t delivered;
 
-static void deliver(const struct whorl_message *message, void *me)
+static void deliver(const struct whorl_message *m, void *me)
 {
-	printf("node %u delivers from node %u: %.*s\n", whorl_node_id(me), message->sender, (int)message->bytes,
-	       (const char *)message->data);
+	printf("node %u delivers from %u: %.*s\n", whorl_node_id(me), m->sender, (int)m->bytes, (const char *)m->data);
 	sem_post(&delivered);
 }
 
