@@ -276,6 +276,7 @@ static void be_node(struct cluster *c, unsigned id, int stop_after)
 static void lose_node_1(int signal, const char *expected)
 {
 	struct sender senders[2];
+	enum whorl_result closed;
 	struct cluster c;
 	pthread_t threads[2];
 	char text[256];
@@ -294,14 +295,17 @@ static void lose_node_1(int signal, const char *expected)
 	}
 	await(stats_of(senders[0].subgroup).delivered > 100, sched_yield());
 	kill(child, signal);
-	for (int i = 0; i < 2; i++) { /* the window is full by then: they were waiting for it */
+	for (int i = 0; i < 2; i++) {
 		pthread_join(threads[i], NULL);
 		ck_assert_int_eq(senders[i].result, WHORL_MEMBER_GONE);
 		ck_assert_uint_lt(senders[i].waited_ms, PATIENCE_MS);
 	}
 	ck_assert_int_eq(whorl_error(c.nodes[0], text, sizeof(text)), WHORL_MEMBER_GONE);
 	ck_assert_ptr_nonnull(strstr(text, expected));
-	ck_assert_int_eq(whorl_close(c.nodes[0], PATIENCE_MS), WHORL_MEMBER_GONE);
+	/* A member that is killed may have had all that was sent, if its end is noticed before more is; one that is
+	 * stopped does not, for the senders fill the window. */
+	closed = whorl_close(c.nodes[0], PATIENCE_MS);
+	ck_assert(closed == WHORL_MEMBER_GONE || (closed == WHORL_OK && signal == SIGKILL));
 	c.nodes[0] = NULL;
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
