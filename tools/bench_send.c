@@ -9,12 +9,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "tools/limit/limit.h"
 #include "tools/limit/payload.h"
 
 #define LOOKS 4          /* at full windows, before the library's own patience */
 #define SLEEP_MS 100     /* then it looks whether the run goes on */
 #define SLEEP_SHORT_MS 1 /* where another window may be the first to have room */
-#define BURST_PART 4     /* in caller mode: at most 1/4 of the window between two passes, as the limit does */
 
 enum outcome { SENT, FULL, NOTHING, FAILED };
 
@@ -190,7 +190,7 @@ static void *sender_thread(void *argument)
 
 static size_t send_burst(struct wh_bench_sender *sender, struct wh_bench_stream *stream)
 {
-	size_t most = (stream->subgroup->window + BURST_PART - 1) / BURST_PART, sent = 0;
+	size_t most = wh_limit_burst(stream->subgroup->window, (uint32_t)sender->node->plan->options.bytes), sent = 0;
 
 	while (sent < most && is_live(stream)) {
 		enum outcome outcome = send_one(sender, stream);

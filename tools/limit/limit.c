@@ -23,7 +23,6 @@
 #define READY_MS 10000 /* to start the workers and touch the memory */
 #define WARM_MS 60     /* after each change, before the measurement */
 #define EMPTY_PASSES 8 /* before a thread yields */
-#define FILL_AT_ONCE 4 /* one thread that fills and reads fills at most 1/4 of the window at a time */
 
 enum { PHASE_START, PHASE_RUN, PHASE_STOP };
 
@@ -195,7 +194,7 @@ static uint64_t fill_all(struct worker *w)
 
 	for (size_t r = 0; r < w->write_count; r++) {
 		uint32_t window = w->writes[r].window;
-		uint32_t most = w->m->plan->caller ? (window + FILL_AT_ONCE - 1) / FILL_AT_ONCE : window;
+		uint32_t most = w->m->plan->caller ? wh_limit_burst(window, w->writes[r].bytes) : window;
 
 		count += fill(&w->writes[r], most, publish_every, prefetches);
 	}

@@ -17,6 +17,15 @@
 
 #include "tools/limit/crew.h"
 
+/* Where one thread fills and reads in turn: how many messages it fills at a time. A quarter of the window, and no more
+ * than stay in the cache until they are read. The nodes of a benchmark do the same. */
+static inline uint32_t wh_limit_burst(uint32_t window, uint32_t bytes)
+{
+	uint32_t quarter = (window + 3) / 4, cached = 65536 / (bytes > 0 ? bytes : 1);
+
+	return cached == 0 ? 1 : quarter < cached ? quarter : cached;
+}
+
 struct wh_limit_ring {
 	uint32_t writer;
 	const uint32_t *readers; /* the members of the subgroup, the writer included; not owned */
