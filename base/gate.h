@@ -40,6 +40,12 @@ static inline uint64_t wh_gate_state(const struct wh_gate *gate)
 	return wh_load_acquire(&gate->state);
 }
 
+/* In normal work: neither closed nor failed, and no fork. Whether the loop sleeps does not matter. */
+static inline bool wh_gate_is_open(const struct wh_gate *gate)
+{
+	return (wh_gate_state(gate) & ~(uint64_t)WH_GATE_PARKED) == WH_GATE_OPEN;
+}
+
 /* After a release store that the loop must not miss. */
 static inline void wh_gate_ring(struct wh_gate *gate)
 {

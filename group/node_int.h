@@ -89,15 +89,13 @@ void wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t cou
 /* The first predicate of every node's loop: what the transport reports, ready, drained. */
 size_t wh_node_watch(void *node);
 
-/* What a gate's word means to a call. */
-enum whorl_result wh_node_state_of(uint64_t gate_state);
+/* Why the gate is not open: forked, closed, failed. Whoever found it so finds it so again: the bits only grow. */
+enum whorl_result wh_node_shut(const whorl_node *node);
 
-/* WHORL_OK, or why nothing can be sent: forked, closed, failed. */
+/* WHORL_OK, or why nothing can be sent. */
 static inline enum whorl_result wh_node_state(const whorl_node *node)
 {
-	uint64_t state = wh_gate_state(node->gate);
-
-	return (state & ~(uint64_t)WH_GATE_PARKED) == WH_GATE_OPEN ? WHORL_OK : wh_node_state_of(state);
+	return wh_gate_is_open(node->gate) ? WHORL_OK : wh_node_shut(node);
 }
 
 /* Frees all of a node; its loop has stopped. */

@@ -10,12 +10,10 @@
 
 #define SURVEY_NS (10 * WH_NS_PER_MS)
 
+/* Application threads wait in the machine's time, whatever clock the node's world has. */
 uint64_t wh_monotonic_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * WH_NS_PER_S + (uint64_t)now.tv_nsec;
+	return wh_env_now(wh_env_system());
 }
 
 struct timespec wh_deadline(int timeout_ms)
@@ -35,10 +33,10 @@ bool wh_node_in_upcall(const whorl_node *node)
 	return wh_load_relaxed(&node->stepper) == this_thread();
 }
 
-enum whorl_result wh_node_state_of(uint64_t state)
+enum whorl_result wh_node_shut(const whorl_node *node)
 {
-	if ((state & ~(uint64_t)WH_GATE_PARKED) == WH_GATE_OPEN)
-		return WHORL_OK;
+	uint64_t state = wh_gate_state(node->gate);
+
 	if ((state & WH_GATE_OPEN) == 0)
 		return WHORL_FORKED;
 	return state & WH_GATE_CLOSED ? WHORL_CLOSED : WHORL_MEMBER_GONE;

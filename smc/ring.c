@@ -78,7 +78,7 @@ bool wh_ring_has_room(const struct wh_ring *ring)
 	uint64_t word = wh_load_relaxed(&ring->claim);
 
 	return (word & CLAIM_CLOSED) != 0 || claim_number(word) < wh_load_relaxed(&ring->limit) ||
-	       (wh_gate_state(ring->gate) & ~(uint64_t)WH_GATE_PARKED) != WH_GATE_OPEN;
+	       !wh_gate_is_open(ring->gate);
 }
 
 bool wh_ring_starve(struct wh_ring *ring)
