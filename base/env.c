@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
+
 #define STDERR_PATIENCE_MS 20
 
 static uint64_t now_ns(void *ctx)
@@ -86,6 +88,37 @@ static void fatal(void *ctx, const char *what)
 	abort();
 }
 
+struct job {
+	void (*run)(void *argument);
+	void *argument;
+};
+
+static void *run_job(void *ctx)
+{
+	struct job job = *(struct job *)ctx;
+
+	free(ctx);
+	job.run(job.argument);
+	return NULL;
+}
+
+/* Jobs are rare (a view change has one): a thread each is simpler than threads that wait for them. */
+static void submit(void *ctx, void (*run)(void *argument), void *argument)
+{
+	struct job *job = malloc(sizeof(*job));
+	pthread_t thread;
+
+	(void)ctx;
+	if (job != NULL)
+		*job = (struct job){run, argument};
+	if (job != NULL && wh_thread_create(&thread, "whorl-job", -1, run_job, job, NULL) == WHORL_OK) {
+		(void)pthread_detach(thread);
+		return;
+	}
+	free(job);
+	run(argument);
+}
+
 const struct wh_env *wh_env_system(void)
 {
 	static const struct wh_env system_env = {
@@ -93,6 +126,7 @@ const struct wh_env *wh_env_system(void)
 		.random_u64 = random_u64,
 		.log = log_line,
 		.fatal = fatal,
+		.submit = submit,
 	};
 
 	return &system_env;

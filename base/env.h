@@ -1,7 +1,7 @@
 /* env.h - one of the two tables through which the core meets the world (the other is transport.h).
  *
- * Time, random numbers, the log and what happens on a broken invariant. The system's table is wh_env_system(); the
- * simulator has its own, so the same object code runs in both. Files and worker threads join with the layers that need
+ * Time, random numbers, the log, what happens on a broken invariant, and work that may block. The system's table is
+ * wh_env_system(); the simulator has its own, so the same object code runs in both. Files join with the layers that need
  * them.
  */
 #ifndef WH_BASE_ENV_H
@@ -17,6 +17,10 @@ struct wh_env {
 	uint64_t (*random_u64)(void *ctx);
 	void (*log)(void *ctx, enum wh_log_level level, const char *line); /* any thread; no newline at the end */
 	void (*fatal)(void *ctx, const char *what);                        /* a broken invariant; see check.h */
+	/* Runs job(argument) some time later off the caller's thread, where it may block: a thread of its own, or an event in
+	 * simulation. Where no thread can be had it runs at once. Jobs are not ordered. Whoever submits one waits for its end
+	 * before what it uses is freed. */
+	void (*submit)(void *ctx, void (*job)(void *argument), void *argument);
 };
 
 /* The real machine: CLOCK_MONOTONIC, getrandom, errors and warnings go to stderr; fatal aborts. */

@@ -44,6 +44,13 @@ static void env_fatal(void *ctx, const char *what)
 	node->world_env->fatal(node->world_env->ctx, what);
 }
 
+static void env_submit(void *ctx, void (*job)(void *argument), void *argument)
+{
+	const whorl_node *node = ctx;
+
+	node->world_env->submit(node->world_env->ctx, job, argument);
+}
+
 void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx)
 {
 	if (wh_node_state(node) == WHORL_FORKED)
@@ -131,8 +138,9 @@ static enum whorl_result plan(whorl_node *node, const struct wh_node_config *con
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", config->subgroup_count);
 	for (uint32_t g = 0; g < config->subgroup_count; g++)
 		texts[g] = (struct wh_subgroup_text){config->subgroups[g].name, config->subgroups[g].options.members,
-						     config->subgroups[g].options.senders};
-	result = wh_view_create(&node->view, (uint32_t)config->group.nodes, texts, config->subgroup_count, err);
+						     config->subgroups[g].options.senders, 1, 1};
+	result = wh_view_create(&node->view, (uint32_t)config->group.nodes,
+				&(struct wh_layout_config){texts, config->subgroup_count, NULL, NULL}, err);
 	free(texts);
 	if (result == WHORL_OK)
 		result = wh_rows_create(&node->rows, node->view, config, node->rank, apart, err);
@@ -158,7 +166,7 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 		.huge_pages = node->config.engine.huge_pages,
 	};
 	const struct wh_image_spec spec = {
-		.view = node->view->number,
+		.key = node->view->number,
 		.layout_digest = node->rows->digest,
 		.members = node->view->members,
 		.my_rank = node->rank,
@@ -287,7 +295,7 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 	node->id = node->rank = id;
 	node->fd = node->timer_fd = -1;
 	node->world_env = world->env;
-	node->env = (struct wh_env){node, env_now, env_random, log_line, env_fatal};
+	node->env = (struct wh_env){node, env_now, env_random, log_line, env_fatal, env_submit};
 	if (options != NULL && options->size >= sizeof(*options)) {
 		node->log = options->log;
 		node->log_ctx = options->log_ctx;

@@ -129,6 +129,7 @@ static enum whorl_result make_subgroup(struct wh_view_subgroup *subgroup, uint32
 	enum whorl_result result;
 
 	snprintf(subgroup->name, sizeof(subgroup->name), "%s", text->name);
+	subgroup->shards = 1;
 	result = parse_members(nodes, text->members, members, err);
 	if (result == WHORL_OK)
 		result = parse_senders(nodes, text->senders, members, senders, err);
@@ -141,9 +142,11 @@ static enum whorl_result make_subgroup(struct wh_view_subgroup *subgroup, uint32
 	return WHORL_OK;
 }
 
-enum whorl_result wh_view_create(struct wh_view **out, uint32_t nodes, const struct wh_subgroup_text *subgroups,
-				 uint32_t count, struct wh_error *err)
+enum whorl_result wh_view_create(struct wh_view **out, uint32_t nodes, const struct wh_layout_config *layout,
+				 struct wh_error *err)
 {
+	const struct wh_subgroup_text *subgroups = layout->subgroups;
+	uint32_t count = layout->count;
 	enum whorl_result result = WHORL_OK;
 	struct wh_view *view = calloc(1, sizeof(*view));
 

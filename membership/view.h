@@ -1,44 +1,82 @@
 /* view.h - who is in the group, and who is in which subgroup: immutable once made.
  *
- * A rank is a place in a view, 0 to members-1; a node id is for life. In a view the members of a subgroup stand in the
- * order of their ranks, and so do its senders; a sender's place among them is its sender rank, which the total order is
- * made of. Every node makes the same view from the same configuration.
+ * A rank is a place in a view, 0 to members-1; a node id is for life. Members stand in the order of their age: survivors
+ * keep their order from view to view, those who join come behind. In a view the members of a shard stand in the order of
+ * their ranks, and so do its senders; a sender's place among them is its sender rank, which the total order is made of.
+ *
+ * The layout says who is in which shard of which subgroup. It is computed anew for each view, from the view before and the
+ * configuration alone, so all nodes make the same (layout.c).
  */
 #ifndef WH_MEMBERSHIP_VIEW_H
 #define WH_MEMBERSHIP_VIEW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
 #define WH_NODES_MAX 256
 #define WH_NAME_BYTES 64
+#define WH_SHARDS_MAX 64 /* of one subgroup */
 
-struct wh_view_subgroup {
+enum wh_shard_state {
+	WH_SHARD_ACTIVE,
+	WH_SHARD_INACTIVE, /* fewer members than its minimum, or no sender: nothing is sent in it in this view */
+	WH_SHARD_LOST,     /* its last members have gone, and with them its state: for good */
+};
+
+struct wh_view_subgroup { /* one shard of a configured subgroup. Their number and order never change */
 	char name[WH_NAME_BYTES];
+	uint32_t configured;    /* index of the subgroup in the configuration */
+	uint32_t shard, shards; /* 0 of 1 where there is one only */
+	enum wh_shard_state state;
 	uint32_t member_count, sender_count;
 	uint32_t *members; /* ranks, ascending */
 	uint32_t *senders; /* ranks, ascending, members as well; index = sender rank */
 };
 
 struct wh_view {
-	uint64_t number;
+	uint64_t number; /* from 0; each follows the one before */
 	uint32_t members;
 	uint32_t *ids; /* node ids by rank */
+	uint32_t joined_count, left_count;
+	uint32_t *joined; /* node ids that were not in the view before; in the first view all of them */
+	uint32_t *left;   /* node ids that were in the view before and are not in this one */
 	uint32_t subgroup_count;
 	struct wh_view_subgroup *subgroups;
 };
 
+enum wh_role { WH_ROLE_NONE, WH_ROLE_MEMBER, WH_ROLE_SENDER }; /* a sender is a member */
+
+/* What node `id` is in that shard. A pure function of its arguments: every node asks it and must get the same. `view` has
+ * its members, joined and left; of its subgroups nothing yet. */
+typedef enum wh_role wh_layout_fn(const struct wh_view *view, const char *subgroup, uint32_t shard, uint32_t id,
+				  void *ctx);
+
 struct wh_subgroup_text { /* as a configuration says it */
 	const char *name;
-	const char *members; /* all | 0,1,2 */
-	const char *senders; /* all | half | one | 0,2: of the members; half: every second, rounded up; one: the first */
+	const char *members;  /* all | 0,1,2 (node ids; of these, those that are in the view) | function */
+	const char *senders;  /* all | half | one | 0,2: of the members; half: every second, rounded up; one: the first.
+				With members = function it says nothing */
+	uint32_t shards;      /* >= 1; several: the members are shared out among them */
+	uint32_t members_min; /* a shard with fewer is inactive; >= 1 */
 };
 
-/* The first view: ranks are ids. WHORL_OK, WHORL_MEMORY, WHORL_CONFIG (a list is wrong; text says what is expected). */
+struct wh_layout_config {
+	const struct wh_subgroup_text *subgroups;
+	uint32_t count;
+	wh_layout_fn *function; /* for members = function; NULL: there is none */
+	void *ctx;
+};
+
+/* The first view: nodes 0 to nodes-1, ranks are ids. WHORL_OK, WHORL_MEMORY, WHORL_CONFIG (a list is wrong, or function
+ * without one; text says what is expected). */
 WH_MUST_CHECK enum whorl_result wh_view_create(struct wh_view **out, uint32_t nodes,
-					       const struct wh_subgroup_text *subgroups, uint32_t count,
-					       struct wh_error *err);
+					       const struct wh_layout_config *layout, struct wh_error *err);
+
+/* The view after `before`: without the members whose `removed[rank]` is set; at least one stays. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_view_next(struct wh_view **out, const struct wh_view *before, const bool *removed,
+					     const struct wh_layout_config *layout, struct wh_error *err);
 void wh_view_free(struct wh_view *view);
 
 /* Checks one list alone, for messages that name the key. `members` NULL: it is itself a member list. */
@@ -47,5 +85,19 @@ WH_MUST_CHECK enum whorl_result wh_view_check_list(uint32_t nodes, const char *m
 
 /* The place of `rank` in ascending `ranks`, -1 if it is not there. */
 int wh_rank_find(const uint32_t *ranks, uint32_t count, uint32_t rank);
+
+/* The rank of node `id`, -1: it is not in the view. */
+int wh_view_rank(const struct wh_view *view, uint32_t id);
+
+/* ---- quorum: who may decide what follows a view --------------------------------------------------------------------
+ * More than half of its members, not counting those who left in order; or exactly half of them with the tie-breaker
+ * (protocol.md 2.8; docs/protocol.md). */
+
+struct wh_quorum {
+	uint32_t members; /* of the view, without those who left in order */
+	int tie_breaker;  /* a rank of the view, -1: none, or it is not a member */
+};
+
+bool wh_quorum_holds(const struct wh_quorum *quorum, uint32_t votes, bool tie_breaker_votes);
 
 #endif

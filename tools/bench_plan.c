@@ -126,8 +126,11 @@ static enum whorl_result make_view(struct wh_bench_plan *plan)
 	for (uint32_t g = 0; g < plan->config.subgroup_count; g++)
 		texts[g] = (struct wh_subgroup_text){.name = plan->config.subgroups[g].name,
 						     .members = plan->config.subgroups[g].options.members,
-						     .senders = plan->config.subgroups[g].options.senders};
-	result = wh_view_create(&plan->view, plan->nodes, texts, plan->config.subgroup_count, NULL);
+						     .senders = plan->config.subgroups[g].options.senders,
+						     .shards = 1,
+						     .members_min = 1};
+	result = wh_view_create(&plan->view, plan->nodes,
+				&(struct wh_layout_config){texts, plan->config.subgroup_count, NULL, NULL}, NULL);
 	free(texts);
 	return result;
 }

@@ -89,7 +89,7 @@ static bool send_offer(struct wh_shm *t, struct wh_shm_image *image, struct wh_s
 {
 	struct wh_shm_offer offer = {
 		.head = wh_shm_head(WH_SHM_OFFER),
-		.view = image->base.view,
+		.key = image->base.key,
 		.layout_digest = image->layout_digest,
 		.members = image->base.members,
 		.rank = image->base.my_rank,
@@ -104,7 +104,7 @@ static bool send_offer(struct wh_shm *t, struct wh_shm_image *image, struct wh_s
 
 static bool send_mapped(struct wh_shm *t, const struct wh_shm_image *image, const struct wh_shm_peer *peer)
 {
-	struct wh_shm_mapped mapped = {.head = wh_shm_head(WH_SHM_MAPPED), .view = image->base.view};
+	struct wh_shm_mapped mapped = {.head = wh_shm_head(WH_SHM_MAPPED), .key = image->base.key};
 
 	if (wh_shm_send(peer->socket, &mapped, sizeof(mapped), NULL, 0) == 0)
 		return true;
@@ -123,9 +123,9 @@ static bool map_offered(struct wh_shm *t, const struct wh_shm_image *image, stru
 	if (offer->layout_digest != image->layout_digest || offer->members != image->base.members ||
 	    offer->rank != (uint32_t)(row - image->rows) || offer->row.bytes != row->bytes) {
 		wh_shm_refuse(t, peer,
-			      "nodes %" PRIu32 " and %" PRIu32 " lay out view %" PRIu64
+			      "nodes %" PRIu32 " and %" PRIu32 " lay out image %" PRIx64
 			      " differently: their configurations are not the same",
-			      t->node, peer->node, offer->view);
+			      t->node, peer->node, offer->key);
 		return false;
 	}
 	if (wh_shm_view_map(&row->view, pending->fd, &offer->row, row->parts, row->part_count, peer->pid == getpid(),
@@ -140,7 +140,7 @@ static size_t map_row(struct wh_shm *t, const struct wh_shm_image *image, struct
 	for (size_t i = 0; i < WH_SHM_PENDING; i++) {
 		struct wh_shm_pending *pending = &row->peer->pending[i];
 
-		if (!pending->there || pending->offer.view != image->base.view)
+		if (!pending->there || pending->offer.key != image->base.key)
 			continue;
 		row->mapped = map_offered(t, image, row, pending);
 		if (pending->there) /* a refusal has closed it already */
@@ -203,10 +203,10 @@ size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image)
 	return done;
 }
 
-void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t view)
+void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t key)
 {
 	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
-		for (uint32_t rank = 0; image->base.view == view && rank < image->base.members; rank++)
+		for (uint32_t rank = 0; image->base.key == key && rank < image->base.members; rank++)
 			if (image->rows[rank].peer == peer && image->rows[rank].offered)
 				image->rows[rank].confirmed = true;
 }
@@ -278,7 +278,7 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 		.transport = transport,
 		.members = spec->members,
 		.my_rank = spec->my_rank,
-		.view = spec->view,
+		.key = spec->key,
 	};
 	image->layout_digest = spec->layout_digest;
 	image->control_bytes = spec->control_bytes;

@@ -95,14 +95,14 @@ struct wh_shm_hello {
 
 struct wh_shm_offer {
 	struct wh_shm_head head;
-	uint64_t view, layout_digest;
+	uint64_t key, layout_digest;
 	uint32_t members, rank;
 	struct wh_shm_claim row;
 };
 
 struct wh_shm_mapped {
 	struct wh_shm_head head;
-	uint64_t view;
+	uint64_t key;
 };
 
 struct wh_shm_control {
@@ -249,7 +249,7 @@ void wh_shm_freeze(struct wh_image *base, uint32_t rank);
 /* Sends and maps what can be. Returns how much that was. */
 size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image);
 /* It says that it has mapped my row of that view. */
-void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t view);
+void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t key);
 
 /* ---- the transport: shm.c ----------------------------------------------------------------------------------------- */
 

@@ -93,7 +93,7 @@ static void lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)
 
 /* ---- a peer speaks ------------------------------------------------------------------------------------------------ */
 
-/* Kept until my own image of that view is open and maps it (wh_shm_image_advance). */
+/* Kept until my own image of that key is open and maps it (wh_shm_image_advance). */
 static void keep_offer(struct wh_shm_peer *peer, struct wh_shm_packet *packet)
 {
 	struct wh_shm_pending *place = &peer->pending[0];
@@ -105,7 +105,7 @@ static void keep_offer(struct wh_shm_peer *peer, struct wh_shm_packet *packet)
 			place = p;
 			break;
 		}
-		if (p->offer.view < place->offer.view)
+		if (p->offer.key < place->offer.key)
 			place = p;
 	}
 	if (place->there)
@@ -137,7 +137,7 @@ static void hear_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_
 	case WH_SHM_MAPPED:
 		if (!met)
 			break;
-		wh_shm_image_confirmed(t, peer, packet->mapped.view);
+		wh_shm_image_confirmed(t, peer, packet->mapped.key);
 		return;
 	case WH_SHM_CONTROL:
 		if (!met)

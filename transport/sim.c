@@ -128,6 +128,34 @@ static void fatal(void *ctx, const char *what)
 	wh_sim_condemn(node->sim, node->id, "%s", what);
 }
 
+struct job {
+	void (*run)(void *argument);
+	void *argument;
+};
+
+static void run_job(void *ctx, uint64_t argument)
+{
+	struct job job = *(struct job *)ctx;
+
+	(void)argument;
+	free(ctx);
+	job.run(job.argument);
+}
+
+/* As if another thread had found the time for it. */
+static void submit(void *ctx, void (*run)(void *argument), void *argument)
+{
+	struct sim_node *node = ctx;
+	struct job *job = malloc(sizeof(*job));
+
+	if (job == NULL) {
+		wh_sim_condemn(node->sim, node->id, "no memory for a job");
+		return;
+	}
+	*job = (struct job){run, argument};
+	wh_sim_at(node->sim, node->sim->now_ns + wh_dice_below(&node->dice, WH_NS_PER_MS), run_job, job, 0);
+}
+
 const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node)
 {
 	return &sim->nodes[node].env;
@@ -180,7 +208,7 @@ void wh_sim_node_init(struct sim_node *node, struct wh_sim *sim, uint32_t id, ui
 {
 	node->sim = sim;
 	node->id = id;
-	node->env = (struct wh_env){node, now_ns, random_u64, log_line, fatal};
+	node->env = (struct wh_env){node, now_ns, random_u64, log_line, fatal, submit};
 	node->dice = wh_dice_split(seed, id + 1);
 	node->clock_offset_ns = wh_dice_one_in(&node->dice, 4) ? 0 : wh_dice_below(&node->dice, UINT64_C(1) << 40);
 	node->inbox.tail = &node->inbox.head;

@@ -95,7 +95,7 @@ enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct
 					.transport = transport,
 					.members = spec->members,
 					.my_rank = spec->my_rank,
-					.view = spec->view};
+					.key = spec->key};
 	image->node = node;
 	image->digest = spec->layout_digest;
 	image->control_bytes = spec->control_bytes;
@@ -128,10 +128,10 @@ void wh_sim_image_close(struct wh_image *base)
 	free_image(image);
 }
 
-struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t view)
+struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key)
 {
 	for (struct sim_image *image = node->images; image != NULL && !node->dead; image = image->next)
-		if (image->base.view == view)
+		if (image->base.key == key)
 			return image;
 	return NULL;
 }
@@ -170,20 +170,20 @@ static void come_closer(struct sim_image *image, bool *flag, uint32_t about)
 	image->announced = image->missing == 0;
 }
 
-void wh_sim_image_offered(struct sim_node *node, uint32_t about, uint64_t view)
+void wh_sim_image_offered(struct sim_node *node, uint32_t about, uint64_t key)
 {
-	struct sim_image *image = wh_sim_image_find(node, view);
+	struct sim_image *image = wh_sim_image_find(node, key);
 	struct sim_row *row = image != NULL ? row_of(image, about) : NULL;
 
 	if (row == NULL)
 		return;
 	come_closer(image, &row->seen, about);
-	wh_sim_send_row(wh_sim_link(node->sim, node->id, about), SIM_ROW_CONFIRMED, view);
+	wh_sim_send_row(wh_sim_link(node->sim, node->id, about), SIM_ROW_CONFIRMED, key);
 }
 
-void wh_sim_image_confirmed(struct sim_node *node, uint32_t about, uint64_t view)
+void wh_sim_image_confirmed(struct sim_node *node, uint32_t about, uint64_t key)
 {
-	struct sim_image *image = wh_sim_image_find(node, view);
+	struct sim_image *image = wh_sim_image_find(node, key);
 	struct sim_row *row = image != NULL ? row_of(image, about) : NULL;
 
 	if (row != NULL)
@@ -202,8 +202,8 @@ static void exchange_view(struct sim_image *mine, struct sim_image *theirs)
 		wh_sim_refuse_each_other(mine->node, theirs->node, "its layout is another");
 		return;
 	}
-	wh_sim_send_row(wh_sim_link(sim, mine->node->id, theirs->node->id), SIM_ROW_OFFERED, mine->base.view);
-	wh_sim_send_row(wh_sim_link(sim, theirs->node->id, mine->node->id), SIM_ROW_OFFERED, mine->base.view);
+	wh_sim_send_row(wh_sim_link(sim, mine->node->id, theirs->node->id), SIM_ROW_OFFERED, mine->base.key);
+	wh_sim_send_row(wh_sim_link(sim, theirs->node->id, mine->node->id), SIM_ROW_OFFERED, mine->base.key);
 }
 
 void wh_sim_image_exchange(struct sim_node *one, struct sim_node *other)
@@ -214,7 +214,7 @@ void wh_sim_image_exchange(struct sim_node *one, struct sim_node *other)
 	if (!to->met || !from->met || to->gone || from->gone)
 		return;
 	for (struct sim_image *mine = one->images; mine != NULL; mine = mine->next) {
-		struct sim_image *theirs = wh_sim_image_find(other, mine->base.view);
+		struct sim_image *theirs = wh_sim_image_find(other, mine->base.key);
 
 		if (theirs != NULL)
 			exchange_view(mine, theirs);

@@ -22,7 +22,7 @@ struct sim_event {
 
 struct sim_flight { /* a push to one peer */
 	struct sim_flight *next;
-	uint64_t view;
+	uint64_t key;
 	uint64_t offset, bytes;    /* in the row */
 	const unsigned char *live; /* the sender's row; NULL: `bytes` bytes are in `copy` */
 	uint64_t due_ns;           /* not before */
@@ -90,15 +90,15 @@ enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct
 void wh_sim_image_close(struct wh_image *base);
 void wh_sim_freeze(struct wh_image *base, uint32_t rank);
 
-/* NULL if that node has no such view open. */
-struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t view);
+/* NULL if that node has no such image open. */
+struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key);
 /* Where bytes of `from`'s row go in this image; NULL if they belong to no part of it. */
 unsigned char *wh_sim_image_place(const struct sim_image *image, uint32_t from, uint64_t offset, uint64_t bytes);
 /* Begins the exchange of rows between these two, for the views that both have open. */
 void wh_sim_image_exchange(struct sim_node *one, struct sim_node *other);
 /* service() sees the row of `about`, or that `about` has seen mine. */
-void wh_sim_image_offered(struct sim_node *node, uint32_t about, uint64_t view);
-void wh_sim_image_confirmed(struct sim_node *node, uint32_t about, uint64_t view);
+void wh_sim_image_offered(struct sim_node *node, uint32_t about, uint64_t key);
+void wh_sim_image_confirmed(struct sim_node *node, uint32_t about, uint64_t key);
 void wh_sim_image_become_ready(struct wh_image *base);
 
 /* ---- endpoints: sim_node.c ---------------------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ struct sim_notice { /* what service() sees; if it is an event, next_event() give
 	struct wh_sim *sim; /* while it is under way */
 	int kind;
 	uint32_t node; /* that it is from, or about */
-	uint64_t view;
+	uint64_t key;
 	struct wh_image *image;
 	size_t bytes;
 	char text[];
@@ -150,7 +150,7 @@ void wh_sim_refuse_each_other(struct sim_node *one, struct sim_node *other, cons
 /* Something from `from` to `to` has arrived: if `from` has left and that was the last, `to` gets to know. */
 void wh_sim_arrived(struct sim_link *link);
 /* Tells `to` that rows are exchanged, some time later. */
-void wh_sim_send_row(struct sim_link *link, enum sim_notice_kind kind, uint64_t view);
+void wh_sim_send_row(struct sim_link *link, enum sim_notice_kind kind, uint64_t key);
 /* Notices and events of this image are not seen any more; NULL: none at all. */
 void wh_sim_forget(struct sim_node *node, const struct wh_image *image);
 /* Frees what an event that never happens holds. */

@@ -191,21 +191,20 @@ void wh_sim_notify(struct sim_node *node, enum wh_transport_event_kind kind, uin
 		receive_notice(node, notice);
 }
 
-static void send_notice(struct sim_link *link, uint64_t when_ns, int kind, uint64_t view, const void *text,
-			size_t bytes)
+static void send_notice(struct sim_link *link, uint64_t when_ns, int kind, uint64_t key, const void *text, size_t bytes)
 {
 	struct sim_notice *notice = new_notice(link->sim, kind, link->from, NULL, text, bytes);
 
 	if (notice == NULL)
 		return;
 	notice->sim = link->sim;
-	notice->view = view;
+	notice->key = key;
 	wh_sim_at(link->sim, when_ns, arrive, notice, link->to);
 }
 
-void wh_sim_send_row(struct sim_link *link, enum sim_notice_kind kind, uint64_t view)
+void wh_sim_send_row(struct sim_link *link, enum sim_notice_kind kind, uint64_t key)
 {
-	send_notice(link, link->sim->now_ns + wh_sim_delay(link), (int)kind, view, "", 0);
+	send_notice(link, link->sim->now_ns + wh_sim_delay(link), (int)kind, key, "", 0);
 }
 
 /* What service() sees. True: it is an event as well. */
@@ -213,10 +212,10 @@ static bool see(struct sim_node *node, const struct sim_notice *notice)
 {
 	switch (notice->kind) {
 	case SIM_ROW_OFFERED:
-		wh_sim_image_offered(node, notice->node, notice->view);
+		wh_sim_image_offered(node, notice->node, notice->key);
 		return false;
 	case SIM_ROW_CONFIRMED:
-		wh_sim_image_confirmed(node, notice->node, notice->view);
+		wh_sim_image_confirmed(node, notice->node, notice->key);
 		return false;
 	case WH_EVENT_IMAGE_READY:
 		wh_sim_image_become_ready(notice->image);

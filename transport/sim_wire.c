@@ -60,7 +60,7 @@ static void bounds_of(const struct sim_flight *flight, uint32_t i, uint64_t *off
 static void show_piece(struct sim_link *link, const struct sim_flight *flight, uint32_t i)
 {
 	struct sim_node *node = &link->sim->nodes[link->to];
-	struct sim_image *image = wh_sim_image_find(node, flight->view);
+	struct sim_image *image = wh_sim_image_find(node, flight->key);
 	const unsigned char *from;
 	unsigned char *place;
 	uint64_t offset, bytes;
@@ -142,7 +142,7 @@ static struct sim_flight *new_flight(const struct sim_image *image, const struct
 		wh_sim_condemn(image->node->sim, image->node->id, "no memory for a push");
 		return NULL;
 	}
-	flight->view = image->base.view;
+	flight->key = image->base.key;
 	flight->offset = push->offset;
 	flight->last = UINT32_MAX;
 	if (word) {

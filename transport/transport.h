@@ -19,9 +19,11 @@
  * T7  extras      capabilities, on regions of their own and never on rows: read, fetch-and-add, compare-and-swap, write
  *                 with immediate, ascending placement. Asked for in `capabilities`, not assumed; no transport here
  *                 offers one yet.
- * T8  images      a push belongs to the image of one view: it lands there or nowhere. Images of successive views are
- *                 disjoint memory.
- * T9  freeze(p)   from now on nobody on this node sees what p writes to its columns, although p may be alive.
+ * T8  images      a push belongs to one image: it lands there or nowhere. An image has a key that its members agree on
+ *                 and that no other image of these nodes ever has; images of successive views are disjoint memory. A node
+ *                 may have several open: the one in use, older ones that others still read, a next one that may never be.
+ * T9  freeze(p)   from now on nobody on this node sees what p writes to its columns, although p may be alive. An image
+ *                 that is not ready yet does not wait for p any more; p's columns then read as zeros for ever.
  * T10 control     bounded messages between nodes of a group, in order, to nodes that need not be members of any image;
  *                 a stream is a sequence of them, with WHORL_AGAIN as back-pressure. Never blocks the loop.
  *
@@ -76,7 +78,7 @@ struct wh_row_spec {
 };
 
 struct wh_image_spec {          /* copied by image_open */
-	uint64_t view;          /* its number */
+	uint64_t key;           /* T8; later ones are greater */
 	uint64_t layout_digest; /* of all that the arithmetic of rows depends on; peers must agree, or are refused */
 	uint32_t members, my_rank;
 	uint64_t control_bytes;         /* a multiple of WH_ROW_ALIGN; the columns lie at the start of each row */
@@ -88,7 +90,7 @@ struct wh_image {
 	const struct wh_transport_ops *ops;
 	struct wh_transport *transport;
 	uint32_t members, my_rank;
-	uint64_t view;
+	uint64_t key;
 	/* My row. The loop and claim holders write ring slots here in place; column words change by post() alone, entries
 	 * of lists and arrays are stored here and pushed as bytes. All zero when the image opens. */
 	unsigned char *own;
@@ -97,7 +99,7 @@ struct wh_image {
 	 * that were taken in before. Both are NULL before the image is ready. [loop] */
 	const unsigned char **control;
 	const unsigned char **row;
-	bool ready; /* every member's row can be read, and every member can read mine */
+	bool ready; /* the row of every member that is not frozen can be read, and each of them can read mine */
 };
 
 /* ---- events (T5, T8, T10) -------------------------------------------------------------------------------------- */
@@ -139,13 +141,14 @@ struct wh_transport_ops {
 	 * WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */
 	enum whorl_result (*image_open)(struct wh_transport *t, const struct wh_image_spec *spec, struct wh_image **out,
 					struct wh_error *err);
-	/* Nothing of this image is read or written by this node afterwards. */
+	/* Nothing of this image is read or written by this node afterwards. Also for one that never became ready; others may
+	 * have it open still, and what this node has posted before goes on to them. */
 	void (*image_close)(struct wh_image *image);
 
 	/* Posts `count` pushes in order. Once per batch, not once per push, it looks whether a peer must be woken. */
 	void (*post)(struct wh_image *image, const struct wh_push *pushes, size_t count);
 
-	/* T9. Also drops all later pushes to that rank. */
+	/* T9. Also drops all later pushes to that rank; those posted before still go out. At any time after image_open. */
 	void (*freeze)(struct wh_image *image, uint32_t rank);
 
 	/* Set-up, control messages, deaths of peers: whatever is not the fast path. Never blocks. The loop calls it every

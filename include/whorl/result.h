@@ -23,7 +23,10 @@
 	X(SYSTEM, 11, "the operating system refused")                                                                  \
 	X(REFUSED, 12, "a peer was refused, or refused us: other user, version, group or layout")                      \
 	X(MEMBER_GONE, 13, "a member has died, left, or has not been heard for the failure time-out")                  \
-	X(UNSUPPORTED, 14, "this build or this machine cannot do that")
+	X(UNSUPPORTED, 14, "this build or this machine cannot do that")                                                \
+	X(NO_QUORUM, 15, "too few members are heard to go on: a strict majority of the view is needed")                \
+	X(REMOVED, 16, "the other members have removed this node from the group")                                      \
+	X(SHARD_LOST, 17, "no member of the shard has survived")
 
 enum whorl_result {
 #define WHORL_RESULT_CONSTANT(name, value, text) WHORL_##name = (value),

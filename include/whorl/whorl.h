@@ -28,6 +28,15 @@
  * milliseconds: 0 does not wait at all; a negative one is refused (WHORL_INVALID). From an upcall they never wait: a
  * time-out other than 0 gives WHORL_WOULD_DEADLOCK at once.
  *
+ * VIEWS. The members of a group at a time are a *view*. When a member dies, is cut off, stands still for
+ * `failure_timeout_ms` or leaves, the others agree on the next view (virtual synchrony: docs/protocol.md). All who go from
+ * one view to the next have delivered the same messages in it. What a surviving sender had committed and was not delivered
+ * is sent again in the next view, in order and exactly once; what a dead sender had committed and was not received by all
+ * survivors is gone for all. While a view changes, claims answer WHORL_AGAIN. A view may follow only with a strict majority
+ * of the one before (or exactly half of it with `[group] tie_breaker`): a minority waits, and its calls answer
+ * WHORL_NO_QUORUM until it hears a majority again. A node that the others have removed, rightly or not, gets WHORL_REMOVED,
+ * for good; it delivers nothing more.
+ *
  * UPCALLS run on the loop, one at a time for a node. An upcall may claim, commit, abort and send with time-out 0. It
  * must not be slow: while it runs the node neither receives nor acknowledges. A batch upcall, and 64 message upcalls in a
  * row, must be shorter than `failure_timeout_ms`, or the node's peers take it for dead.
@@ -109,10 +118,30 @@ enum whorl_log_level { WHORL_LOG_ERROR, WHORL_LOG_WARNING, WHORL_LOG_INFO, WHORL
 /* Gets each line of the library's log, without a newline. Any thread may call it; it must not call whorl. */
 typedef void whorl_log_fn(enum whorl_log_level level, const char *line, void *ctx);
 
+struct whorl_view {              /* who is in the group; belongs to the library */
+	uint64_t number;         /* 0 is the first; each follows the one before */
+	const uint32_t *members; /* node ids by rank: oldest members first */
+	const uint32_t *joined;  /* that were not in the view before; all of them in the first */
+	const uint32_t *left;    /* that were in the view before */
+	uint32_t member_count, joined_count, left_count;
+	uint32_t rank; /* mine */
+};
+
+enum whorl_role { WHORL_NO_MEMBER, WHORL_MEMBER, WHORL_SENDER }; /* a sender is a member as well */
+
+/* Says what node `id` is in one shard of a subgroup that has `members = function`; called for each view, each such
+ * subgroup, shard and member of the view (whose `rank` is 0 here). It must depend on its arguments alone: all nodes call it
+ * and must get the same. In one subgroup a node is in one shard at most (the first that takes it). Loop thread, and
+ * whorl_open. */
+typedef enum whorl_role whorl_layout_fn(const struct whorl_view *view, const char *subgroup, uint32_t shard,
+					uint32_t id, void *ctx);
+
 struct whorl_open_options {
 	size_t size;       /* sizeof(struct whorl_open_options) */
 	whorl_log_fn *log; /* from the very start; NULL: errors and warnings go to stderr */
 	void *log_ctx;
+	whorl_layout_fn *layout; /* NULL: no subgroup has members = function */
+	void *layout_ctx;
 };
 
 /* Makes node `id` (0 .. nodes-1) of the configured group: checks the configuration, estimates the memory and holds it
@@ -148,13 +177,30 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int t
  * WHORL_WOULD_DEADLOCK (from an upcall) and WHORL_INVALID (negative time-out): nothing was done, the node is still open. */
 WHORL_API enum whorl_result whorl_close(whorl_node *node, int timeout_ms);
 
-/* WHORL_OK while the node works, else why it does not: WHORL_MEMBER_GONE, WHORL_REFUSED, WHORL_FORKED. With `text`
+/* WHORL_OK while the node works, else why it does not: WHORL_MEMBER_GONE (a member failed before the first view),
+ * WHORL_REFUSED, WHORL_REMOVED, WHORL_FORKED, WHORL_MEMORY and WHORL_SYSTEM (a view could not be installed), all of them
+ * for good; WHORL_NO_QUORUM, as long as too few members are heard. With `text`
  * non-NULL also the words ("node 2 has died (its connection closed)"), at most `bytes` with the terminating zero. Any
  * thread. */
 WHORL_API enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes);
 
 WHORL_API uint32_t whorl_node_id(const whorl_node *node);
-WHORL_API uint32_t whorl_node_count(const whorl_node *node); /* members of the group */
+WHORL_API uint32_t whorl_node_count(const whorl_node *node); /* members of the current view */
+
+/* ---- views -----------------------------------------------------------------------------------------------------------*/
+
+/* A view begins: on the loop, between the last message of the view before and the first of this one; also for the first
+ * view. `view` and what it points to are valid until the upcall returns. */
+typedef void whorl_view_fn(const struct whorl_view *view, void *ctx);
+
+/* Before whorl_start: WHORL_INVALID afterwards. */
+WHORL_API enum whorl_result whorl_on_view(whorl_node *node, whorl_view_fn *fn, void *ctx);
+
+/* The current view: its number, and the ids of its members into `ids`, at most *count of them; *count becomes how many
+ * there are. `number`, `ids` may be NULL. Any thread, upcalls too. WHORL_OK; WHORL_AGAIN: there is none yet (whorl_ready);
+ * WHORL_FORKED. */
+WHORL_API enum whorl_result whorl_view_members(const whorl_node *node, uint64_t *number, uint32_t *ids,
+					       uint32_t *count);
 
 /* ---- the loop, with thread = caller -----------------------------------------------------------------------------------
  * One thread at a time. Spinning: call whorl_step again and again. In an epoll program: */
@@ -186,8 +232,9 @@ WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
 
 /* ---- subgroups and delivery -----------------------------------------------------------------------------------------*/
 
-/* Owned by the node and valid until whorl_close. NULL if the configuration has no such subgroup, or this node is not a
- * member of it. Any thread. */
+/* The node's place in a subgroup, through all views: owned by the node and valid until whorl_close. Of a subgroup with
+ * shards it is the shard that the node is in. NULL if the configuration has no such subgroup, or this node has never been
+ * a member of it and it has no `members = function`. Any thread. */
 WHORL_API whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name);
 WHORL_API whorl_subgroup *whorl_subgroup_at(whorl_node *node,
 					    size_t index); /* those of this node; NULL behind the last */
@@ -209,7 +256,11 @@ WHORL_API enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch
  * claim, fill in place, commit or abort. Any number of threads at once, lock-free, and any number of claims out at once
  * (up to the window), finished in any order. Messages leave in the order of their claims: an open claim holds back the
  * later claims of this node in this subgroup (and nobody else's), so finish it soon, and do not wait for a claim while
- * you hold another: its slot may be the one that everybody waits for. */
+ * you hold another: its slot may be the one that everybody waits for.
+ *
+ * A claim belongs to the sender's stream of messages and not to a view: it may be opened in one view and committed in any
+ * later one, and the message takes its place in the order of claims. A message that was committed may be delivered, or not,
+ * or (WHORL_REMOVED) it is in doubt: whorl_subgroup_statistics counts each kind. */
 
 struct whorl_claim {
 	void *data;      /* `bytes` long, 16-byte aligned, of unknown content; yours until commit or abort */
@@ -217,11 +268,13 @@ struct whorl_claim {
 	uint64_t number; /* the message's index */
 	void *stream;    /* private */
 	uint32_t slot;   /* private */
+	uint32_t home;   /* private: the view whose memory `data` is in */
 };
 
 /* Takes the next slot. bytes: 0 .. message_bytes of the subgroup. Never blocks. Any thread, upcalls too.
- * WHORL_OK; WHORL_AGAIN: the window is full, wait with whorl_claim_wait or whorl_window_arm; WHORL_NOT_SENDER;
- * WHORL_INVALID: larger than message_bytes; WHORL_CLOSED; WHORL_MEMBER_GONE; WHORL_FORKED. */
+ * WHORL_OK; WHORL_AGAIN: the window is full, the view is changing, or the shard has too few members: wait with
+ * whorl_claim_wait or whorl_window_arm; WHORL_NOT_SENDER (in this view); WHORL_INVALID: larger than message_bytes;
+ * WHORL_NO_QUORUM, WHORL_REMOVED, WHORL_CLOSED, WHORL_FORKED, and whatever else whorl_error says of the node. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes,
 							 struct whorl_claim *out);
 
@@ -232,11 +285,13 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim_wait(whorl_subgroup *su
 
 /* The message is final and may leave; `bytes` <= claim->bytes are sent. The data must not be touched afterwards. Never
  * blocks. Each claim is finished exactly once, by any thread.
- * WHORL_OK: it will be delivered in its place, unless the node or a member fails first; WHORL_INVALID: too many bytes,
- * the claim is still open; WHORL_CLOSED: the node was closed, nothing is sent; WHORL_FORKED. */
+ * WHORL_OK: it will be delivered in its place, unless this node fails or is removed first, whatever view is current then;
+ * WHORL_NO_QUORUM: the same, but not before a majority is heard again; WHORL_INVALID: too many bytes, the claim is still
+ * open. Of the following each says that the message is not sent, and will never be delivered: WHORL_NOT_SENDER: this node
+ * is not a sender of the subgroup any more; WHORL_REMOVED; WHORL_CLOSED: the node was closed; WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes);
 
-/* Gives the slot back: nothing is delivered for it. WHORL_OK, WHORL_CLOSED, WHORL_FORKED. */
+/* Gives the slot back: nothing is delivered for it. The results of whorl_commit; the claim is finished in any case. */
 WHORL_API enum whorl_result whorl_abort(struct whorl_claim *claim);
 
 /* Claim, copy, commit. The results of whorl_claim_wait (timeout_ms 0: of whorl_claim) and whorl_commit. */
@@ -257,6 +312,18 @@ struct whorl_batch_stats {
 	uint64_t histogram[20]; /* batches of 1, 2-3, 4-7, ... */
 };
 
+/* The stages of a change of view at one member (docs/protocol.md). */
+enum {
+	WHORL_STAGE_WEDGED,       /* nothing is sent or received in the old view any more */
+	WHORL_STAGE_PROPOSED,     /* the leader's proposal has come, or was made */
+	WHORL_STAGE_ACKNOWLEDGED, /* the memory of the next view is shared with all its members */
+	WHORL_STAGE_DECIDED,      /* the leader's decision, which members and which messages, has come and is echoed */
+	WHORL_STAGE_AGREED,       /* all members have echoed it */
+	WHORL_STAGE_INSTALLED,    /* the messages up to the cut are delivered, the new view has begun */
+	WHORL_STAGE_DELIVERED,    /* the first message of the new view */
+	WHORL_STAGES
+};
+
 struct whorl_node_stats {
 	size_t size; /* sizeof(struct whorl_node_stats) */
 	uint64_t steps, idle_steps, yields, sleeps;
@@ -266,11 +333,17 @@ struct whorl_node_stats {
 	uint64_t posts, post_ns; /* calls of the transport, and the time they took (sampled) */
 	uint64_t heartbeats;     /* pushes among the above that were heartbeats */
 	uint64_t memory_bytes;   /* the estimate that was checked */
+	uint64_t views;          /* installed, the first included */
+	/* Of the last change of view, when each stage was reached here, in ns from the first suspicion; 0: not yet. */
+	uint64_t change_ns[WHORL_STAGES];
 };
 
 struct whorl_subgroup_stats {
 	size_t size;                     /* sizeof(struct whorl_subgroup_stats) */
 	uint64_t claimed, sent, aborted; /* my messages: claimed, given a round, of these aborted */
+	uint64_t resent;                 /* of these, given a round again in a later view */
+	uint64_t dropped;                /* committed or claimed, and never to be delivered: I was no sender any more */
+	uint64_t in_doubt;               /* sent, and removed before I knew whether the others deliver them */
 	uint64_t open_claim;             /* 1 + the index of the claim that the send predicate waits for; 0: none */
 	uint64_t delivered, delivered_bytes;
 	uint64_t nulls;                       /* rounds that I covered without a message (Spindle §III-B) */
@@ -287,6 +360,13 @@ struct whorl_subgroup_stats {
 WHORL_API enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_node_stats *out);
 WHORL_API enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, struct whorl_subgroup_stats *out);
 
+enum whorl_shard_condition {
+	WHORL_SHARD_ACTIVE,
+	WHORL_SHARD_INACTIVE, /* fewer than `members_min` members, or no sender: claims answer WHORL_AGAIN */
+	WHORL_SHARD_GONE,     /* this node is not a member in this view */
+};
+
+/* Of the current view. */
 struct whorl_subgroup_info {
 	size_t size;
 	const char *name; /* owned by the node */
@@ -294,8 +374,15 @@ struct whorl_subgroup_info {
 	uint32_t window;        /* messages in flight per sender */
 	uint32_t message_bytes; /* largest message */
 	int sender;             /* my rank among the senders, -1: I am none */
+	uint32_t shard, shards; /* mine, of how many */
+	enum whorl_shard_condition condition;
 };
 WHORL_API enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct whorl_subgroup_info *out);
+
+/* How a shard fares that this node need not be in. WHORL_OK: it works; WHORL_AGAIN: too few members or no sender;
+ * WHORL_SHARD_LOST: its last members have gone and its state with them; it stays empty, since only the application knows
+ * what to put in its place; WHORL_NOT_FOUND. Any thread. */
+WHORL_API enum whorl_result whorl_shard_state(const whorl_node *node, const char *subgroup, uint32_t shard);
 
 #ifdef __cplusplus
 }

@@ -50,7 +50,7 @@ static enum whorl_result open_image(struct node *n, uint64_t row_bytes, struct w
 {
 	const struct wh_row_part parts[] = {{0, WH_ROW_ALIGN}, {RING_READ, WH_ROW_ALIGN}};
 	struct wh_row_spec rows[16];
-	struct wh_image_spec spec = {.view = 1,
+	struct wh_image_spec spec = {.key = 1,
 				     .layout_digest = row_bytes,
 				     .members = n->nodes,
 				     .my_rank = n->id,

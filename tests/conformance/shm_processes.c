@@ -365,7 +365,7 @@ static enum whorl_result open_row(struct node *n, uint64_t bytes, struct wh_erro
 	const struct wh_row_spec rows[] = {{.node = 0, .bytes = bytes, .parts = parts, .part_count = 1},
 					   {.node = 1, .bytes = bytes, .parts = parts, .part_count = 1}};
 	const struct wh_image_spec spec = {
-		.view = 1, .members = 2, .my_rank = n->id, .control_bytes = WH_ROW_ALIGN, .rows = rows};
+		.key = 1, .members = 2, .my_rank = n->id, .control_bytes = WH_ROW_ALIGN, .rows = rows};
 
 	return n->transport->ops->image_open(n->transport, &spec, &n->image, err);
 }

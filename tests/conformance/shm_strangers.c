@@ -159,7 +159,7 @@ END_TEST
 
 static void send_offer(struct raw *r, uint64_t view, int fd)
 {
-	struct wh_shm_offer offer = {.head = wh_shm_head(WH_SHM_OFFER), .view = view, .layout_digest = ROW_BYTES};
+	struct wh_shm_offer offer = {.head = wh_shm_head(WH_SHM_OFFER), .key = view, .layout_digest = ROW_BYTES};
 
 	offer.members = 2;
 	offer.rank = 1;
@@ -246,7 +246,7 @@ END_TEST
 START_TEST(an_offer_that_does_not_fit_is_refused)
 {
 	struct wh_shm_offer offer = {.head = wh_shm_head(WH_SHM_OFFER),
-				     .view = 1,
+				     .key = 1,
 				     .layout_digest = ROW_BYTES + (_i == 0),
 				     .members = 2 + (_i == 1),
 				     .rank = 1 - (_i == 2),

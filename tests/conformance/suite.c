@@ -49,7 +49,7 @@ enum whorl_result group_open_at(struct group *g, uint32_t id, uint64_t view, uin
 	struct wh_row_part parts[NODES_MAX][3];
 	struct wh_row_spec rows[NODES_MAX];
 	struct wh_image_spec spec = {
-		.view = view,
+		.key = view,
 		.layout_digest = layout_digest,
 		.members = g->nodes,
 		.my_rank = id,

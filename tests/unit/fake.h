@@ -41,6 +41,12 @@ static inline void fake_log(void *ctx, enum wh_log_level level, const char *line
 	(void)line;
 }
 
+static inline void fake_submit(void *ctx, void (*job)(void *argument), void *argument)
+{
+	(void)ctx;
+	job(argument);
+}
+
 static inline void fake_fatal(void *ctx, const char *what)
 {
 	struct fake_env *fake = ctx;
@@ -52,7 +58,7 @@ static inline void fake_fatal(void *ctx, const char *what)
 static inline void fake_env_init(struct fake_env *fake)
 {
 	*fake = (struct fake_env){.now_ns = 1000};
-	fake->env = (struct wh_env){fake, fake_now, fake_random, fake_log, fake_fatal};
+	fake->env = (struct wh_env){fake, fake_now, fake_random, fake_log, fake_fatal, fake_submit};
 	wh_diag_init(&fake->diag, &fake->env, 0);
 }
 

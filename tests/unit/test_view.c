@@ -6,11 +6,12 @@
 
 static struct wh_view *make(uint32_t nodes, const char *members, const char *senders)
 {
-	const struct wh_subgroup_text text = {"g", members, senders};
+	const struct wh_subgroup_text text = {"g", members, senders, 1, 1};
 	struct wh_view *view;
 	struct wh_error err;
 
-	ck_assert_msg(wh_view_create(&view, nodes, &text, 1, &err) == WHORL_OK, "%s", err.text);
+	ck_assert_msg(wh_view_create(&view, nodes, &(struct wh_layout_config){&text, 1, NULL, NULL}, &err) == WHORL_OK,
+		      "%s", err.text);
 	return view;
 }
 
@@ -80,11 +81,12 @@ static const struct {
 
 START_TEST(lists_that_do_not)
 {
-	const struct wh_subgroup_text text = {"g", bad[_i].members, bad[_i].senders};
+	const struct wh_subgroup_text text = {"g", bad[_i].members, bad[_i].senders, 1, 1};
 	struct wh_view *view = NULL;
 	struct wh_error err;
 
-	ck_assert_int_eq(wh_view_create(&view, 4, &text, 1, &err), WHORL_CONFIG);
+	ck_assert_int_eq(wh_view_create(&view, 4, &(struct wh_layout_config){&text, 1, NULL, NULL}, &err),
+			 WHORL_CONFIG);
 	ck_assert_ptr_null(view);
 	ck_assert_msg(strncmp(err.text, bad[_i].text, strlen(bad[_i].text)) == 0, "%s", err.text);
 }
@@ -112,9 +114,9 @@ START_TEST(many_subgroups)
 
 	for (int i = 0; i < 50; i++) {
 		snprintf(names[i], sizeof(names[i]), "g%d", i);
-		texts[i] = (struct wh_subgroup_text){names[i], i % 2 ? "all" : "1,2", i % 3 ? "all" : "one"};
+		texts[i] = (struct wh_subgroup_text){names[i], i % 2 ? "all" : "1,2", i % 3 ? "all" : "one", 1, 1};
 	}
-	ck_assert_int_eq(wh_view_create(&view, 3, texts, 50, &err), WHORL_OK);
+	ck_assert_int_eq(wh_view_create(&view, 3, &(struct wh_layout_config){texts, 50, NULL, NULL}, &err), WHORL_OK);
 	ck_assert_uint_eq(view->subgroup_count, 50);
 	for (int i = 0; i < 50; i++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[i];
@@ -124,7 +126,7 @@ START_TEST(many_subgroups)
 		ck_assert_uint_eq(subgroup->sender_count, i % 3 ? subgroup->member_count : 1);
 	}
 	wh_view_free(view);
-	ck_assert_int_eq(wh_view_create(&view, 3, NULL, 0, &err), WHORL_OK);
+	ck_assert_int_eq(wh_view_create(&view, 3, &(struct wh_layout_config){NULL, 0, NULL, NULL}, &err), WHORL_OK);
 	ck_assert_uint_eq(view->subgroup_count, 0);
 	wh_view_free(view);
 	wh_view_free(NULL);
@@ -133,11 +135,12 @@ END_TEST
 
 START_TEST(a_mistake_in_the_last_subgroup)
 {
-	const struct wh_subgroup_text texts[] = {{"fine", "all", "all"}, {"wrong", "0,1", "2"}};
+	const struct wh_subgroup_text texts[] = {{"fine", "all", "all", 1, 1}, {"wrong", "0,1", "2", 1, 1}};
 	struct wh_view *view = NULL;
 	struct wh_error err;
 
-	ck_assert_int_eq(wh_view_create(&view, 3, texts, 2, &err), WHORL_CONFIG);
+	ck_assert_int_eq(wh_view_create(&view, 3, &(struct wh_layout_config){texts, 2, NULL, NULL}, &err),
+			 WHORL_CONFIG);
 	ck_assert_str_eq(err.text, "subgroup wrong: names node 2, which is not a member");
 }
 END_TEST
