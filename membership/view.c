@@ -1,11 +1,9 @@
-/* view.c - see view.h. */
+/* view.c - the members of a view, and how one follows another. See view.h. */
 #include "membership/view.h"
 
-#include <ctype.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "membership/view_int.h"
 
 int wh_rank_find(const uint32_t *ranks, uint32_t count, uint32_t rank)
 {
@@ -15,170 +13,92 @@ int wh_rank_find(const uint32_t *ranks, uint32_t count, uint32_t rank)
 	return -1;
 }
 
-/* Reads one number of a list and moves past it and its comma. -1: there is none. */
-static long next_number(const char **at)
+int wh_view_rank(const struct wh_view *view, uint32_t id)
 {
-	char *end;
-	long number;
+	return wh_rank_find(view->ids, view->members, id);
+}
 
-	while (isspace((unsigned char)**at))
-		(*at)++;
-	if (!isdigit((unsigned char)**at))
-		return -1;
-	number = strtol(*at, &end, 10);
-	while (isspace((unsigned char)*end))
-		end++;
-	if (*end == ',') {
-		end++;
-		if (*end == '\0')
-			return -1;
-	} else if (*end != '\0') {
-		return -1;
+bool wh_quorum_holds(const struct wh_quorum *quorum, uint32_t votes, bool tie_breaker_votes)
+{
+	if (2 * votes == quorum->members)
+		return quorum->tie_breaker >= 0 && tie_breaker_votes;
+	return 2 * votes > quorum->members;
+}
+
+/* Fills joined and left. Survivors keep their order and joiners stand behind them, so one pass over both lists will do. */
+static void compare(struct wh_view *view, const struct wh_view *before)
+{
+	uint32_t survivors = 0;
+
+	for (uint32_t rank = 0; before != NULL && rank < before->members; rank++) {
+		if (survivors < view->members && view->ids[survivors] == before->ids[rank])
+			survivors++;
+		else
+			view->left[view->left_count++] = before->ids[rank];
 	}
-	*at = end;
-	return number;
+	for (uint32_t rank = survivors; rank < view->members; rank++)
+		view->joined[view->joined_count++] = view->ids[rank];
 }
 
-/* Sets chosen[rank] for each rank of "0,2,5". */
-static enum whorl_result parse_numbers(uint32_t nodes, const char *list, bool *chosen, struct wh_error *err)
+/* The view of the nodes `ids`: survivors of `before` in the order they had there, behind them those who join. */
+static enum whorl_result make_view(struct wh_view **out, const struct wh_view *before, const uint32_t *ids,
+				   uint32_t members, const struct wh_layout_config *layout, struct wh_error *err)
 {
-	const char *at = list;
-
-	do {
-		long number = next_number(&at);
-
-		if (number < 0)
-			return wh_error_set(err, WHORL_CONFIG, "is \"%s\", expected node ids with commas between them",
-					    list);
-		if (number >= (long)nodes)
-			return wh_error_set(err, WHORL_CONFIG, "names node %ld, expected ids from 0 to %u", number,
-					    nodes - 1);
-		if (chosen[number])
-			return wh_error_set(err, WHORL_CONFIG, "names node %ld twice", number);
-		chosen[number] = true;
-	} while (*at != '\0');
-	return WHORL_OK;
-}
-
-static enum whorl_result parse_members(uint32_t nodes, const char *list, bool *chosen, struct wh_error *err)
-{
-	if (strcmp(list, "all") != 0) {
-		if (!isdigit((unsigned char)list[0]))
-			return wh_error_set(err, WHORL_CONFIG, "is \"%s\", expected all, or node ids as in 0,1,2",
-					    list);
-		return parse_numbers(nodes, list, chosen, err);
-	}
-	for (uint32_t rank = 0; rank < nodes; rank++)
-		chosen[rank] = true;
-	return WHORL_OK;
-}
-
-static enum whorl_result parse_senders(uint32_t nodes, const char *list, const bool *members, bool *chosen,
-				       struct wh_error *err)
-{
-	enum whorl_result result;
-	bool half = strcmp(list, "half") == 0, one = strcmp(list, "one") == 0;
-	uint32_t seen = 0;
-
-	if (half || one || strcmp(list, "all") == 0) {
-		for (uint32_t rank = 0; rank < nodes; rank++) {
-			if (!members[rank])
-				continue;
-			chosen[rank] = one ? seen == 0 : !half || seen % 2 == 0;
-			seen++;
-		}
-		return WHORL_OK;
-	}
-	if (!isdigit((unsigned char)list[0]))
-		return wh_error_set(err, WHORL_CONFIG, "is \"%s\", expected all, half, one, or node ids as in 0,2",
-				    list);
-	result = parse_numbers(nodes, list, chosen, err);
-	for (uint32_t rank = 0; result == WHORL_OK && rank < nodes; rank++)
-		if (chosen[rank] && !members[rank])
-			return wh_error_set(err, WHORL_CONFIG, "names node %u, which is not a member", rank);
-	return result;
-}
-
-enum whorl_result wh_view_check_list(uint32_t nodes, const char *members, const char *list, struct wh_error *err)
-{
-	bool in[WH_NODES_MAX] = {false}, chosen[WH_NODES_MAX] = {false};
-
-	if (members == NULL)
-		return parse_members(nodes, list, in, err);
-	if (parse_members(nodes, members, in, NULL) != WHORL_OK)
-		return WHORL_OK; /* has its own message */
-	return parse_senders(nodes, list, in, chosen, err);
-}
-
-/* The ranks that are chosen, ascending. */
-static uint32_t *gather(const bool *chosen, uint32_t nodes, uint32_t *count)
-{
-	uint32_t *ranks = calloc(nodes, sizeof(*ranks));
-
-	*count = 0;
-	for (uint32_t rank = 0; ranks != NULL && rank < nodes; rank++)
-		if (chosen[rank])
-			ranks[(*count)++] = rank;
-	return ranks;
-}
-
-static enum whorl_result make_subgroup(struct wh_view_subgroup *subgroup, uint32_t nodes,
-				       const struct wh_subgroup_text *text, struct wh_error *err)
-{
-	bool members[WH_NODES_MAX] = {false}, senders[WH_NODES_MAX] = {false};
+	struct wh_view *view = calloc(1, sizeof(*view));
 	enum whorl_result result;
 
-	snprintf(subgroup->name, sizeof(subgroup->name), "%s", text->name);
-	subgroup->shards = 1;
-	result = parse_members(nodes, text->members, members, err);
-	if (result == WHORL_OK)
-		result = parse_senders(nodes, text->senders, members, senders, err);
-	if (result != WHORL_OK)
-		return wh_error_prefix(err, "subgroup %s", text->name);
-	subgroup->members = gather(members, nodes, &subgroup->member_count);
-	subgroup->senders = gather(senders, nodes, &subgroup->sender_count);
-	if (subgroup->members == NULL || subgroup->senders == NULL)
+	if (view == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
+	view->number = before != NULL ? before->number + 1 : 0;
+	view->members = members;
+	view->ids = calloc(members, sizeof(*view->ids));
+	view->joined = calloc(members, sizeof(*view->joined));
+	view->left = calloc(before != NULL ? before->members : 1, sizeof(*view->left));
+	if (view->ids == NULL || view->joined == NULL || view->left == NULL) {
+		result = wh_error_set(err, WHORL_MEMORY, "no memory for a view");
+		goto out_free;
+	}
+	for (uint32_t rank = 0; rank < members; rank++)
+		view->ids[rank] = ids[rank];
+	compare(view, before);
+	result = wh_layout_make(&view->subgroups, &view->subgroup_count, view, before, layout, err);
+	if (result != WHORL_OK)
+		goto out_free;
+	*out = view;
 	return WHORL_OK;
+out_free:
+	wh_view_free(view);
+	return result;
 }
 
 enum whorl_result wh_view_create(struct wh_view **out, uint32_t nodes, const struct wh_layout_config *layout,
 				 struct wh_error *err)
 {
-	const struct wh_subgroup_text *subgroups = layout->subgroups;
-	uint32_t count = layout->count;
-	enum whorl_result result = WHORL_OK;
-	struct wh_view *view = calloc(1, sizeof(*view));
+	uint32_t ids[WH_NODES_MAX];
 
-	if (view == NULL)
-		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
-	view->members = nodes;
-	view->subgroup_count = count;
-	view->ids = calloc(nodes, sizeof(*view->ids));
-	view->subgroups = calloc(count ? count : 1, sizeof(*view->subgroups));
-	if (view->ids == NULL || view->subgroups == NULL)
-		result = wh_error_set(err, WHORL_MEMORY, "no memory for a view");
-	for (uint32_t rank = 0; result == WHORL_OK && rank < nodes; rank++)
-		view->ids[rank] = rank;
-	for (uint32_t i = 0; result == WHORL_OK && i < count; i++)
-		result = make_subgroup(&view->subgroups[i], nodes, &subgroups[i], err);
-	if (result != WHORL_OK) {
-		wh_view_free(view);
-		return result;
-	}
-	*out = view;
-	return WHORL_OK;
+	for (uint32_t id = 0; id < nodes; id++)
+		ids[id] = id;
+	return make_view(out, NULL, ids, nodes, layout, err);
+}
+
+enum whorl_result wh_view_next(struct wh_view **out, const struct wh_view *before, const bool *removed,
+			       const struct wh_layout_config *layout, struct wh_error *err)
+{
+	uint32_t ids[WH_NODES_MAX], members = 0;
+
+	for (uint32_t rank = 0; rank < before->members; rank++)
+		if (!removed[rank])
+			ids[members++] = before->ids[rank];
+	return make_view(out, before, ids, members, layout, err);
 }
 
 void wh_view_free(struct wh_view *view)
 {
 	if (view == NULL)
 		return;
-	for (uint32_t i = 0; view->subgroups != NULL && i < view->subgroup_count; i++) {
-		free(view->subgroups[i].members);
-		free(view->subgroups[i].senders);
-	}
-	free(view->subgroups);
+	wh_layout_free(view->subgroups, view->subgroup_count);
+	free(view->left);
+	free(view->joined);
 	free(view->ids);
 	free(view);
 }

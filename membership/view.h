@@ -83,6 +83,10 @@ void wh_view_free(struct wh_view *view);
 WH_MUST_CHECK enum whorl_result wh_view_check_list(uint32_t nodes, const char *members, const char *list,
 						   struct wh_error *err);
 
+/* The same for the number of shards: at most one for each member. */
+WH_MUST_CHECK enum whorl_result wh_view_check_shards(uint32_t nodes, const char *members, uint32_t shards,
+						     struct wh_error *err);
+
 /* The place of `rank` in ascending `ranks`, -1 if it is not there. */
 int wh_rank_find(const uint32_t *ranks, uint32_t count, uint32_t rank);
 
