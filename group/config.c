@@ -2,6 +2,7 @@
 #include "group/config.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,9 @@ static const struct wh_option group_options[] = {
 	 GROUP(failure_timeout_ms), true},
 	{"memory_max", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 40, NULL,
 	 "What one node may allocate; more is refused before anything is allocated.", GROUP(memory_max), false},
+	{"tie_breaker", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
+	 "none, or the node id of the member with which exactly half of a view may go on without the others.",
+	 GROUP(tie_breaker), false},
 };
 const struct wh_option_table wh_group_table = {"group",
 					       false,
@@ -41,9 +45,17 @@ const struct wh_option_table wh_group_table = {"group",
 
 #define SUBGROUP(field) offsetof(struct wh_subgroup_options, field)
 static const struct wh_option subgroup_options[] = {
-	{"members", WH_OPTION_TEXT, "", "all", 0, 0, NULL, "all, or node ids as in 0,1,2.", SUBGROUP(members), false},
+	{"members", WH_OPTION_TEXT, "", "all", 0, 0, NULL,
+	 "all, node ids as in 0,1,2, or function: the program says for each view who is a member and who sends.",
+	 SUBGROUP(members), false},
 	{"senders", WH_OPTION_TEXT, "", "all", 0, 0, NULL,
-	 "Of the members: all, half (every second), one (the first), or node ids as in 0,2.", SUBGROUP(senders), false},
+	 "Of the members of each shard: all, half (every second), one (the first), or those of the node ids, as in 0,2.",
+	 SUBGROUP(senders), false},
+	{"shards", WH_OPTION_INTEGER, "", "1", 1, WH_SHARDS_MAX, NULL,
+	 "The members are shared out among so many shards, each with messages and an order of its own.",
+	 SUBGROUP(shards), true},
+	{"members_min", WH_OPTION_INTEGER, "members", "1", 1, WH_NODES_MAX, NULL,
+	 "A shard with fewer members is inactive: nothing is sent in it.", SUBGROUP(members_min), true},
 	{"mode", WH_OPTION_CHOICE, "", "ordered", 0, 0, modes,
 	 "unordered: delivered on receipt, in each sender's order; ordered: atomic multicast.", SUBGROUP(mode), true},
 	{"window", WH_OPTION_INTEGER, "messages", "100", 1, WH_WINDOW_MAX, NULL,
@@ -130,6 +142,32 @@ int wh_node_config_cpu(const struct wh_node_config *config, uint32_t id)
 	return atoi(at);
 }
 
+/* -1: the text is not the id of a node. */
+static int parse_id(const char *text, int64_t nodes)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return digits > 0 && digits <= 4 && text[digits] == '\0' && atoi(text) < nodes ? atoi(text) : -1;
+}
+
+int wh_node_config_tie_breaker(const struct wh_node_config *config)
+{
+	return parse_id(config->group.tie_breaker, config->group.nodes); /* of `none`: -1 */
+}
+
+void wh_node_config_layout(const struct wh_node_config *config, struct wh_subgroup_text *texts)
+{
+	for (uint32_t i = 0; i < config->subgroup_count; i++) {
+		const struct wh_node_subgroup *subgroup = &config->subgroups[i];
+
+		texts[i] = (struct wh_subgroup_text){.name = subgroup->name,
+						     .members = subgroup->options.members,
+						     .senders = subgroup->options.senders,
+						     .shards = (uint32_t)subgroup->options.shards,
+						     .members_min = (uint32_t)subgroup->options.members_min};
+	}
+}
+
 static bool name_holds(const char *name)
 {
 	size_t length = strlen(name);
@@ -139,33 +177,40 @@ static bool name_holds(const char *name)
 }
 
 /* What only the whole configuration can show. */
-static void find_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
+static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint32_t nodes, struct wh_conf *conf)
 {
-	uint32_t nodes = (uint32_t)config->group.nodes;
+	const struct wh_subgroup_options *options = &subgroup->options;
 	struct wh_error err;
 
+	if (wh_view_check_list(nodes, NULL, options->members, &err) != WHORL_OK)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "members", "%s", err.text);
+	if (wh_view_check_list(nodes, options->members, options->senders, &err) != WHORL_OK)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "senders", "%s", err.text);
+	if (wh_view_check_shards(nodes, options->members, (uint32_t)options->shards, &err) != WHORL_OK)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "shards", "%s", err.text);
+	if (options->mode == WH_SUBGROUP_DURABLE)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "mode",
+				"is durable, which needs logs that this version does not have; "
+				"expected unordered or ordered");
+}
+
+static void find_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
+{
 	if (!name_holds(config->group.name))
 		wh_conf_mistake(conf, "group", NULL, "name", "is \"%s\", expected 1 to %d of A-Z a-z 0-9 _ . -",
 				config->group.name, WH_NAME_BYTES - 1);
+	if (strcmp(config->group.tie_breaker, "none") != 0 && wh_node_config_tie_breaker(config) < 0)
+		wh_conf_mistake(conf, "group", NULL, "tie_breaker",
+				"is \"%s\", expected none, or a node id from 0 to %" PRId64, config->group.tie_breaker,
+				config->group.nodes - 1);
 	if (!cpus_hold(config->engine.cpus))
 		wh_conf_mistake(conf, "engine", NULL, "cpus",
 				"is \"%s\", expected none, auto, or processors (0 to %d) as in 0,1",
 				config->engine.cpus, CPU_SETSIZE - 1);
 	if (config->subgroup_count == 0)
 		wh_conf_mistake(conf, "group", NULL, NULL, "there is no subgroup, expected a section [subgroup NAME]");
-	for (uint32_t i = 0; i < config->subgroup_count; i++) {
-		const struct wh_node_subgroup *subgroup = &config->subgroups[i];
-		const struct wh_subgroup_options *options = &subgroup->options;
-
-		if (wh_view_check_list(nodes, NULL, options->members, &err) != WHORL_OK)
-			wh_conf_mistake(conf, "subgroup", subgroup->name, "members", "%s", err.text);
-		if (wh_view_check_list(nodes, options->members, options->senders, &err) != WHORL_OK)
-			wh_conf_mistake(conf, "subgroup", subgroup->name, "senders", "%s", err.text);
-		if (options->mode == 2)
-			wh_conf_mistake(conf, "subgroup", subgroup->name, "mode",
-					"is durable, which needs logs that this version does not have; "
-					"expected unordered or ordered");
-	}
+	for (uint32_t i = 0; i < config->subgroup_count; i++)
+		find_subgroup_mistakes(&config->subgroups[i], (uint32_t)config->group.nodes, conf);
 }
 
 enum whorl_result wh_node_config_bind(struct wh_node_config *out, struct wh_conf *conf, size_t variant)

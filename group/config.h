@@ -11,30 +11,37 @@
 #include "base/option.h"
 #include "conf/conf.h"
 #include "membership/view.h"
+#include "transport/transport.h"
 
 struct wh_group_options {
 	char name[WH_OPTION_TEXT_BYTES];
 	int transport; /* enum wh_transport_kind */
 	int64_t nodes;
 	int64_t failure_timeout_ms;
-	int64_t memory_max; /* bytes, of one node */
+	int64_t memory_max;                     /* bytes, of one node */
+	char tie_breaker[WH_OPTION_TEXT_BYTES]; /* none, or a node id: wh_node_config_tie_breaker */
 };
 
 enum wh_transport_kind { WH_TRANSPORT_SHM, WH_TRANSPORT_TCP, WH_TRANSPORT_VERBS, WH_TRANSPORT_SIM };
 
+enum wh_subgroup_mode { WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED, WH_SUBGROUP_DURABLE };
+
 struct wh_subgroup_options {
 	char members[WH_OPTION_TEXT_BYTES], senders[WH_OPTION_TEXT_BYTES];
-	int mode; /* 0 unordered, 1 ordered, 2 durable */
+	int64_t shards, members_min;
+	int mode; /* enum wh_subgroup_mode */
 	int64_t window;
 	int64_t message_bytes;
 };
 
+enum wh_thread_kind { WH_THREAD_DEDICATED, WH_THREAD_CALLER };
+
 struct wh_engine_options {
-	int thread; /* 0 dedicated, 1 caller */
+	int thread; /* enum wh_thread_kind */
 	int idle;   /* enum wh_idle */
 	bool send_batching, receive_batching, delivery_batching, null_sends, deferred_push;
 	char cpus[WH_OPTION_TEXT_BYTES]; /* none | auto | 0,1,... : node i's loop on the i-th, modulo their number */
-	int huge_pages;                  /* 0 off, 1 try, 2 require */
+	int huge_pages;                  /* WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE: of the transport */
 };
 
 extern const struct wh_option_table wh_group_table, wh_subgroup_table, wh_engine_table;
@@ -55,6 +62,12 @@ WH_MUST_CHECK enum whorl_result wh_node_config_bind(struct wh_node_config *out, 
 WH_MUST_CHECK enum whorl_result wh_node_config_copy(struct wh_node_config *out, const struct wh_node_config *from,
 						    struct wh_error *err);
 void wh_node_config_free(struct wh_node_config *config);
+
+/* The node id of the tie-breaker, -1: none. */
+int wh_node_config_tie_breaker(const struct wh_node_config *config);
+
+/* What it says about who is in which subgroup: subgroup_count texts, which point into `config`. */
+void wh_node_config_layout(const struct wh_node_config *config, struct wh_subgroup_text *texts);
 
 /* The processor for node `id`'s loop, -1: not pinned. */
 int wh_node_config_cpu(const struct wh_node_config *config, uint32_t id);

@@ -86,8 +86,8 @@ static unsigned latency_shift(const struct wh_bench_options *options)
 static void plan_subgroup(struct wh_bench_plan *plan, uint32_t g)
 {
 	const struct wh_bench_options *options = &plan->options;
-	const struct wh_subgroup_options *config = &plan->config.subgroups[g].options;
 	const struct wh_view_subgroup *view = &plan->view->subgroups[g];
+	const struct wh_subgroup_options *config = &plan->config.subgroups[view->configured].options;
 	uint32_t active = some_of(options->active_senders, view->sender_count);
 	uint64_t stamps = 2;
 	struct wh_bench_subgroup *out = &plan->subgroups[g];
@@ -102,7 +102,7 @@ static void plan_subgroup(struct wh_bench_plan *plan, uint32_t g)
 		.active_count = active,
 		.delayed_count = options->sender_delay_us > 0 ? some_of(options->delayed_senders, active) : 0,
 		.window = (uint32_t)config->window,
-		.ordered = config->mode == 1,
+		.ordered = config->mode == WH_SUBGROUP_ORDERED,
 		.expected = (uint64_t)options->messages * active,
 		.latency_shift = latency_shift(options),
 		.stamps_offset = plan->stamp_words,
@@ -123,12 +123,7 @@ static enum whorl_result make_view(struct wh_bench_plan *plan)
 
 	if (texts == NULL)
 		return WHORL_MEMORY;
-	for (uint32_t g = 0; g < plan->config.subgroup_count; g++)
-		texts[g] = (struct wh_subgroup_text){.name = plan->config.subgroups[g].name,
-						     .members = plan->config.subgroups[g].options.members,
-						     .senders = plan->config.subgroups[g].options.senders,
-						     .shards = 1,
-						     .members_min = 1};
+	wh_node_config_layout(&plan->config, texts);
 	result = wh_view_create(&plan->view, plan->nodes,
 				&(struct wh_layout_config){texts, plan->config.subgroup_count, NULL, NULL}, NULL);
 	free(texts);
@@ -165,6 +160,43 @@ static void find_size_mistakes(const struct wh_bench_plan *plan)
 	}
 }
 
+/* The nodes of a run are the command's own, and all of a subgroup's senders talk to all of its members. */
+static void find_layout_mistakes(const struct wh_bench_plan *plan)
+{
+	const char *name;
+
+	for (size_t g = 0; (name = wh_conf_instance(plan->conf, "subgroup", g)) != NULL; g++) {
+		struct wh_subgroup_options subgroup;
+
+		wh_conf_bind(plan->conf, plan->variant, &wh_subgroup_table, name, &subgroup);
+		if (strcmp(subgroup.members, "function") == 0)
+			wh_conf_mistake(plan->conf, "subgroup", name, "members",
+					"is function, which whorl bench has none of; expected all, or node ids");
+		if (subgroup.shards > 1)
+			wh_conf_mistake(plan->conf, "subgroup", name, "shards",
+					"is %" PRId64 ", but whorl bench has no shards; expected 1", subgroup.shards);
+	}
+}
+
+/* Where nothing may be sent there is nothing to measure. */
+static enum whorl_result find_inactive(const struct wh_bench_plan *plan)
+{
+	enum whorl_result result = WHORL_OK;
+
+	for (uint32_t g = 0; g < plan->subgroup_count; g++) {
+		const struct wh_view_subgroup *subgroup = &plan->view->subgroups[g];
+
+		if (subgroup->state == WH_SHARD_ACTIVE)
+			continue;
+		wh_conf_mistake(plan->conf, "subgroup", subgroup->name, "members_min",
+				"is %" PRId64 ", expected at most %" PRIu32 ", the number of members",
+				plan->config.subgroups[subgroup->configured].options.members_min,
+				subgroup->member_count);
+		result = WHORL_CONFIG;
+	}
+	return result;
+}
+
 /* Where a subgroup does not say how large its messages are, its slots fit those that are sent. */
 static void fit_slots(struct wh_bench_plan *plan)
 {
@@ -183,9 +215,10 @@ static void find_mistakes(const struct wh_bench_plan *plan)
 
 	wh_conf_bind(plan->conf, plan->variant, &wh_engine_table, NULL, &engine);
 	find_size_mistakes(plan);
+	find_layout_mistakes(plan);
 	if (options->active_senders == BENCH_NONE)
 		wh_conf_mistake(plan->conf, "bench", NULL, "active_senders", "is none, expected one of one, half, all");
-	if (options->senders_per_node > 1 && engine.thread == 1)
+	if (options->senders_per_node > 1 && engine.thread == WH_THREAD_CALLER)
 		wh_conf_mistake(plan->conf, "bench", NULL, "senders_per_node",
 				"is %" PRId64 ", expected 1 with engine.thread = caller: one thread does it all",
 				options->senders_per_node);
@@ -245,6 +278,8 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 	plan->subgroup_count = plan->config.subgroup_count;
 	plan->subgroups = calloc(plan->subgroup_count, sizeof *plan->subgroups);
 	result = plan->subgroups == NULL ? WHORL_MEMORY : make_view(plan);
+	if (result == WHORL_OK)
+		result = find_inactive(plan);
 	if (result != WHORL_OK)
 		goto out_free;
 	for (uint32_t g = 0; g < plan->subgroup_count; g++)
