@@ -1,4 +1,5 @@
-/* test_view.c - views from a configuration: lists of members and senders, ranks, mistakes. */
+/* test_view.c - views from a configuration: lists of members and senders, ranks, mistakes; views that follow; quorums.
+ * Shards are in test_layout.c. */
 #include <string.h>
 
 #include "membership/view.h"
@@ -156,6 +157,102 @@ START_TEST(ranks_are_found)
 }
 END_TEST
 
+/* ---- views that follow one another ---------------------------------------------------------------------------------- */
+
+START_TEST(the_first_view_has_all_join)
+{
+	struct wh_view *view = make(3, "all", "all");
+
+	ck_assert_uint_eq(view->number, 0);
+	assert_ranks(view->joined, view->joined_count, "0,1,2");
+	ck_assert_uint_eq(view->left_count, 0);
+	wh_view_free(view);
+}
+END_TEST
+
+START_TEST(survivors_keep_their_order)
+{
+	static const struct {
+		bool removed[6]; /* by rank of the view before */
+		const char *ids, *left;
+	} next[] = {
+		{{false, true, false, false, true}, "0,2,3,5", "1,4"},
+		{{true}, "2,3,5", "0"},
+		{{false}, "2,3,5", ""}, /* nobody: a view as good as any */
+		{{false, false, true}, "2,3", "5"},
+		{{true}, "3", "2"},
+	};
+	const struct wh_layout_config layout = {NULL, 0, NULL, NULL};
+	struct wh_view *view, *before;
+
+	ck_assert_int_eq(wh_view_create(&before, 6, &layout, NULL), WHORL_OK);
+	for (size_t i = 0; i < sizeof(next) / sizeof(next[0]); i++) {
+		ck_assert_int_eq(wh_view_next(&view, before, next[i].removed, &layout, NULL), WHORL_OK);
+		ck_assert_uint_eq(view->number, i + 1);
+		assert_ranks(view->ids, view->members, next[i].ids);
+		assert_ranks(view->left, view->left_count, next[i].left);
+		ck_assert_uint_eq(view->joined_count, 0);
+		for (uint32_t rank = 0; rank < view->members; rank++)
+			ck_assert_int_eq(wh_view_rank(view, view->ids[rank]), rank);
+		for (uint32_t i_left = 0; i_left < view->left_count; i_left++)
+			ck_assert_int_eq(wh_view_rank(view, view->left[i_left]), -1);
+		wh_view_free(before);
+		before = view;
+	}
+	wh_view_free(before);
+}
+END_TEST
+
+/* ---- quorums ------------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+	struct wh_quorum quorum;
+	uint32_t votes;
+	bool tie_breaker_votes, holds;
+} quorums[] = {
+	{{1, -1}, 0, false, false},     {{1, -1}, 1, false, true},
+	{{2, -1}, 1, false, false},     {{2, -1}, 2, false, true},
+	{{2, 0}, 1, true, true},        {{2, 0}, 1, false, false},
+	{{2, -1}, 1, true, false}, /* who votes for a tie-breaker that is none? */
+	{{3, -1}, 1, false, false},     {{3, -1}, 2, false, true},
+	{{3, 0}, 1, true, false}, /* half of three is two */
+	{{4, -1}, 2, false, false},     {{4, 3}, 2, true, true},
+	{{4, 3}, 2, false, false},      {{4, 3}, 1, true, false},
+	{{4, 3}, 3, false, true}, /* a majority needs nobody in particular */
+	{{5, -1}, 2, false, false},     {{5, -1}, 3, false, true},
+	{{256, -1}, 128, false, false}, {{256, -1}, 129, false, true},
+	{{256, 200}, 128, true, true},
+};
+
+START_TEST(a_quorum_holds_or_not)
+{
+	ck_assert(wh_quorum_holds(&quorums[_i].quorum, quorums[_i].votes, quorums[_i].tie_breaker_votes) ==
+		  quorums[_i].holds);
+}
+END_TEST
+
+/* The members of a view split in two in every way: both sides at once never have a quorum. */
+START_TEST(two_sides_never_both)
+{
+	for (uint32_t members = 1; members <= 8; members++) {
+		for (int tie_breaker = -1; tie_breaker < (int)members; tie_breaker++) {
+			const struct wh_quorum quorum = {members, tie_breaker};
+			uint32_t all = (1u << members) - 1;
+
+			for (uint32_t side = 0; side <= all; side++) {
+				bool votes = tie_breaker >= 0 && (side >> tie_breaker & 1);
+				uint32_t size = (uint32_t)__builtin_popcount(side);
+				bool one = wh_quorum_holds(&quorum, size, votes);
+				bool other = wh_quorum_holds(&quorum, members - size, tie_breaker >= 0 && !votes);
+
+				ck_assert(!(one && other));
+				ck_assert(one || other || (2 * size == members && tie_breaker < 0));
+			}
+		}
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("view");
@@ -167,6 +264,10 @@ static Suite *suite(void)
 	tcase_add_test(cases, many_subgroups);
 	tcase_add_test(cases, a_mistake_in_the_last_subgroup);
 	tcase_add_test(cases, ranks_are_found);
+	tcase_add_test(cases, the_first_view_has_all_join);
+	tcase_add_test(cases, survivors_keep_their_order);
+	tcase_add_loop_test(cases, a_quorum_holds_or_not, 0, sizeof(quorums) / sizeof(quorums[0]));
+	tcase_add_test(cases, two_sides_never_both);
 	suite_add_tcase(all, cases);
 	return all;
 }
