@@ -92,9 +92,7 @@ uint64_t wh_sim_under_way(const struct wh_sim *sim)
 
 uint64_t wh_sim_delay(struct sim_link *link)
 {
-	const struct wh_sim_options *options = &link->sim->options;
-
-	return link->factor * wh_dice_between(&link->sim->dice, options->latency_min_ns, options->latency_max_ns);
+	return wh_dice_between(&link->sim->dice, link->cost.latency_min_ns, link->cost.latency_max_ns);
 }
 
 /* ---- environments --------------------------------------------------------------------------------------------------- */
@@ -196,21 +194,62 @@ struct wh_sim_counts wh_sim_counts(const struct wh_sim *sim, uint32_t node)
 	return sim->nodes[node].counts;
 }
 
-/* Most pairs are even; one in four is slower, by any factor. */
-static uint64_t factor_of_link(struct wh_sim *sim)
+struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, uint32_t to)
 {
-	if (!sim->options.uneven || !wh_dice_one_in(&sim->dice, 4))
-		return 1;
-	return wh_dice_between(&sim->dice, 2, FACTOR_MAX);
+	const struct sim_link *link = wh_sim_link(sim, from, to);
+	struct wh_sim_traffic traffic = {
+		.messages = link->controls_flying, .cut_off = link->cut_off, .broken = link->broken, .gone = link->gone};
+
+	for (const struct sim_flight *flight = link->head; flight != NULL; flight = flight->next)
+		traffic.pushes++;
+	return traffic;
 }
 
-void wh_sim_node_init(struct sim_node *node, struct wh_sim *sim, uint32_t id, uint64_t seed)
+/* ---- costs ------------------------------------------------------------------------------------------------------------- */
+
+void wh_sim_link_set(struct wh_sim *sim, uint32_t from, uint32_t to, const struct wh_sim_link_cost *cost)
+{
+	struct sim_link *link = wh_sim_link(sim, from, to);
+
+	link->cost = *cost;
+	link->cost.latency_max_ns = wh_sim_later(cost->latency_min_ns, cost->latency_max_ns);
+}
+
+void wh_sim_node_set(struct wh_sim *sim, uint32_t node, const struct wh_sim_node_cost *cost)
+{
+	sim->nodes[node].cost = *cost;
+}
+
+uint64_t wh_sim_busy_until(const struct wh_sim *sim, uint32_t node)
+{
+	return sim->nodes[node].busy_until_ns;
+}
+
+/* Most pairs are even; one in four is slower, by any factor. */
+static void init_link(struct sim_link *link, struct wh_sim *sim, uint32_t from, uint32_t to)
+{
+	const struct wh_sim_options *options = &sim->options;
+	uint64_t factor = 1;
+
+	if (options->uneven && wh_dice_one_in(&sim->dice, 4))
+		factor = wh_dice_between(&sim->dice, 2, FACTOR_MAX);
+	*link = (struct sim_link){.sim = sim, .from = from, .to = to};
+	link->cost = (struct wh_sim_link_cost){factor * options->latency_min_ns, factor * options->latency_max_ns,
+					       (options->bytes_per_s + factor - 1) / factor};
+	link->tail = &link->head;
+	link->held.tail = &link->held.head;
+}
+
+/* ---- the beginning and the end of a world ------------------------------------------------------------------------------ */
+
+static void init_node(struct sim_node *node, struct wh_sim *sim, uint32_t id)
 {
 	node->sim = sim;
 	node->id = id;
 	node->env = (struct wh_env){node, now_ns, random_u64, log_line, fatal, submit};
-	node->dice = wh_dice_split(seed, id + 1);
+	node->dice = wh_dice_split(sim->options.seed, id + 1);
 	node->clock_offset_ns = wh_dice_one_in(&node->dice, 4) ? 0 : wh_dice_below(&node->dice, UINT64_C(1) << 40);
+	node->cost = sim->options.node_cost;
 	node->inbox.tail = &node->inbox.head;
 	node->events.tail = &node->events.head;
 }
@@ -236,13 +275,9 @@ enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *o
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u simulated nodes", nodes);
 	}
 	for (uint32_t i = 0; i < nodes; i++)
-		wh_sim_node_init(&sim->nodes[i], sim, i, options->seed);
-	for (uint32_t i = 0; i < nodes * nodes; i++) {
-		struct sim_link *link = &sim->links[i];
-
-		*link = (struct sim_link){.sim = sim, .from = i / nodes, .to = i % nodes, .factor = factor_of_link(sim)};
-		link->tail = &link->head;
-	}
+		init_node(&sim->nodes[i], sim, i);
+	for (uint32_t i = 0; i < nodes * nodes; i++)
+		init_link(&sim->links[i], sim, i / nodes, i % nodes);
 	*out = sim;
 	return WHORL_OK;
 }
@@ -253,9 +288,11 @@ void wh_sim_free(struct wh_sim *sim)
 		return;
 	for (size_t i = 0; i < sim->event_count; i++)
 		wh_sim_drop_event(&sim->events[i]);
-	for (uint32_t i = 0; sim->links != NULL && i < sim->options.nodes * sim->options.nodes; i++)
+	for (uint32_t i = 0; sim->links != NULL && i < sim->options.nodes * sim->options.nodes; i++) {
 		while (sim->links[i].head != NULL)
 			wh_sim_drop_flight(&sim->links[i]);
+		wh_sim_drop_held(&sim->links[i]);
+	}
 	free(sim->links);
 	free(sim->nodes);
 	free(sim->events);

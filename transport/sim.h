@@ -7,15 +7,23 @@
  *          nothing of each other, and some may be many times slower.
  *   T4     WH_PUSH_BYTES are read from the sender's row when the piece appears, as late as a network card may;
  *          WH_PUSH_WORD carries what it was given. My own row has a word at once.
- *   T5     A node that crashes is reported after a while; what it had under way is cut off anywhere.
- *   T6     A push rings when the last of its batch is whole, if the node is armed then. Nothing can block here:
- *          wait() lets the world's time pass, and whoever schedules nodes asks wh_sim_rung() instead.
- *   T8-T10 as they stand; control messages and notices are seen by service() only.
+ *   T5     A node that crashes is reported to each peer after a while; what it had under way is cut off anywhere.
+ *   T6     A push rings when the last of its batch is whole, if the node is armed then; the ring may be late, and is
+ *          never lost. Nothing can block here: wait() lets the world's time pass, and whoever schedules nodes asks
+ *          wh_sim_rung() instead.
+ *   T8     An image is ready when each of its members has seen the row of each other; a member that is gone, or was
+ *          cut off, is waited for until it is frozen.
+ *   T9     The row of a member that was frozen before the image was ready is NULL, whatever had come of it.
+ *   T10    as it stands; control messages and notices are seen by service() only. leave() is kept, whatever happens to
+ *          the leaver afterwards: all that it has posted arrives, and then the notice.
  *
  * Whatever happens is an event with a time; wh_sim_step() makes the next one happen. The world's user adds events
- * of its own (a node's pass, an application's turn). The same seed and the same calls give the same run, and
+ * of its own (a node's pass, an application's turn, a fault). The same seed and the same calls give the same run, and
  * wh_sim_digest() tells whether two runs were the same. Time passes between events only; each node's clock has an
  * offset of its own.
+ *
+ * What costs time: a push is posted (its node is busy), is put on the wire by the node's card, occupies the link, and
+ * arrives after the latency. All but the latency is nothing unless it is asked for.
  */
 #ifndef WH_TRANSPORT_SIM_H
 #define WH_TRANSPORT_SIM_H
@@ -26,16 +34,34 @@ struct wh_sim;
 
 #define WH_SIM_PIECES_MAX 16
 
+struct wh_sim_link_cost {                        /* from one node to another */
+	uint64_t latency_min_ns, latency_max_ns; /* of a push, a message, a notice */
+	uint64_t bytes_per_s;                    /* of pushes; 0: any number */
+};
+
+struct wh_sim_node_cost {
+	uint64_t post_ns;     /* the node is busy for so long with a call of post(), */
+	uint64_t push_ns;     /* and with each push to each peer */
+	uint64_t bytes_per_s; /* that its card sends to all peers together; 0: any number */
+};
+
 struct wh_sim_options {
 	uint32_t nodes;
 	uint64_t seed;
 	uint64_t latency_min_ns, latency_max_ns; /* of a push, a message, a notice */
+	uint64_t bytes_per_s;                    /* of pushes, per link; 0: any number */
+	struct wh_sim_node_cost node_cost;       /* of all nodes */
 	uint32_t pieces;                         /* that a push is torn into at most, 1 .. WH_SIM_PIECES_MAX */
 	bool uneven;                             /* some pairs are up to 64 times slower than that */
+	uint64_t ring_max_ns;                    /* a ring takes at most so long */
+	uint64_t notice_max_ns; /* a death is noticed at most so much later, at each peer at its own time */
 
 	/* Told as it happens; each may be NULL. */
 	void (*log)(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
 	void (*rung)(void *ctx, uint32_t node); /* its wait() would end now */
+	/* Before each push, of which `posted` went before, in this post() and in others. It may let this node crash: then
+	 * this push and those after it are not posted. */
+	void (*posting)(void *ctx, uint32_t node, uint64_t posted);
 	void *ctx;
 };
 
@@ -43,6 +69,10 @@ WH_MUST_CHECK enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_
 					   struct wh_error *err);
 /* All endpoints have been destroyed. */
 void wh_sim_free(struct wh_sim *sim);
+
+/* For what is posted from now on. */
+void wh_sim_link_set(struct wh_sim *sim, uint32_t from, uint32_t to, const struct wh_sim_link_cost *cost);
+void wh_sim_node_set(struct wh_sim *sim, uint32_t node, const struct wh_sim_node_cost *cost);
 
 /* The environment of a node: the world's clock, dice of its own, and a fatal() that only records the verdict. */
 const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node);
@@ -60,19 +90,43 @@ uint64_t wh_sim_now(const struct wh_sim *sim);
 void wh_sim_at(struct wh_sim *sim, uint64_t when_ns, wh_sim_fn *fn, void *ctx, uint64_t argument);
 /* Makes the next event happen, if it is due by `until_ns`. Otherwise it is `until_ns` now, and it returns false. */
 bool wh_sim_step(struct wh_sim *sim, uint64_t until_ns);
-/* Pushes, messages and notices that have not arrived, or not been seen by service(), and meetings to come. */
-uint64_t wh_sim_under_way(const struct wh_sim *sim);
+/* Until then posting keeps the node from its next pass; whoever schedules nodes sees to it. */
+uint64_t wh_sim_busy_until(const struct wh_sim *sim, uint32_t node);
 
-/* ---- faults ---------------------------------------------------------------------------------------------------------- */
+/* ---- faults --------------------------------------------------------------------------------------------------------
+ *
+ * They happen at once, may be called from events and hooks, and are in the digest. */
 
 /* The node ends without a word. What it had under way is cut off anywhere; peers hear of it later. Its endpoint
  * still has to be destroyed, and does nothing any more. */
 void wh_sim_crash(struct wh_sim *sim, uint32_t node);
+/* The same, and nobody is told: as of a machine that loses its power. */
+void wh_sim_vanish(struct wh_sim *sim, uint32_t node);
+
+/* Nothing comes through from `from` to `to`, until it is healed: no push, message or notice. All of it waits, and goes
+ * on then in its order, as on a connection that tries again. The way back is another link. */
+void wh_sim_cut_off(struct wh_sim *sim, uint32_t from, uint32_t to);
+void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to);
+
+/* The connection of these two ends for good, both ways: what is under way is cut off anywhere, what is sent later is
+ * dropped, and each is told, at its own time, that the other is down. */
+void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other);
 
 /* ---- what a scheduler and a test look at --------------------------------------------------------------------------- */
 
 /* wait() of this node would end at once. */
 bool wh_sim_rung(const struct wh_sim *sim, uint32_t node);
+
+/* Pushes, messages and notices that have not arrived, or not been seen by service(), rings that are late, and meetings
+ * to come; what a cut holds up is among them. */
+uint64_t wh_sim_under_way(const struct wh_sim *sim);
+
+struct wh_sim_traffic {            /* from one node to another */
+	uint64_t pushes, messages; /* that have not arrived; `messages` counts control messages */
+	bool cut_off, broken;
+	bool gone; /* the sender knows that the receiver is */
+};
+struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, uint32_t to);
 
 /* The first broken invariant, "node 3: FILE:LINE: check failed: ...", or breach of transport.h; NULL: none. */
 const char *wh_sim_verdict(const struct wh_sim *sim);
@@ -83,7 +137,7 @@ void wh_sim_note(struct wh_sim *sim, uint64_t value);
 
 struct wh_sim_counts {
 	uint64_t posts, batch_max; /* calls of post(), and the most pushes in one */
-	uint64_t loud, quiet;      /* pushes posted */
+	uint64_t loud, quiet;      /* pushes posted; together, what `posting` is told */
 	uint64_t rings;            /* of others' doorbells, that cost a wake */
 };
 struct wh_sim_counts wh_sim_counts(const struct wh_sim *sim, uint32_t node);

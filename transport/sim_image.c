@@ -81,6 +81,20 @@ static enum whorl_result fill_image(struct sim_image *image, const struct wh_ima
 	return WHORL_OK;
 }
 
+/* The rows of all who are not frozen are here, and mine is there: service() will see it. */
+static void look_whether_ready(struct sim_image *image)
+{
+	for (uint32_t rank = 0; rank < image->base.members; rank++) {
+		const struct sim_row *row = &image->rows[rank];
+
+		if (rank != image->base.my_rank && row->frozen == NULL && !(row->seen && row->confirmed))
+			return;
+	}
+	if (!image->announced)
+		wh_sim_notify(image->node, WH_EVENT_IMAGE_READY, image->node->id, &image->base, "");
+	image->announced = true;
+}
+
 enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
 				    struct wh_image **out, struct wh_error *err)
 {
@@ -99,7 +113,6 @@ enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct
 	image->node = node;
 	image->digest = spec->layout_digest;
 	image->control_bytes = spec->control_bytes;
-	image->missing = 2 * (spec->members - 1);
 	result = fill_image(image, spec, err);
 	if (result != WHORL_OK) {
 		free_image(image);
@@ -107,8 +120,7 @@ enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct
 	}
 	image->next = node->images;
 	node->images = image;
-	if (image->missing == 0)
-		wh_sim_notify(node, WH_EVENT_IMAGE_READY, node->id, &image->base, "");
+	look_whether_ready(image);
 	for (uint32_t rank = 0; rank < spec->members; rank++)
 		if (rank != spec->my_rank)
 			wh_sim_image_exchange(node, &node->sim->nodes[spec->rows[rank].node]);
@@ -153,7 +165,7 @@ void wh_sim_image_become_ready(struct wh_image *base)
 	for (uint32_t rank = 0; rank < base->members; rank++) {
 		const struct sim_row *row = &image->rows[rank];
 
-		image->row[rank] = row->copy;
+		image->row[rank] = row->frozen != NULL ? NULL : row->copy;
 		image->control[rank] = row->frozen != NULL ? row->frozen : row->copy;
 	}
 	base->row = image->row;
@@ -161,39 +173,42 @@ void wh_sim_image_become_ready(struct wh_image *base)
 	base->ready = true;
 }
 
-static void come_closer(struct sim_image *image, bool *flag, uint32_t about)
+/* The row of the image in which `about` is waited for; NULL: in none with this key. */
+static struct sim_row *awaited_row(struct sim_image *image, uint32_t about)
 {
-	image->missing -= !*flag;
-	*flag = true;
-	if (image->missing == 0 && !image->announced)
-		wh_sim_notify(image->node, WH_EVENT_IMAGE_READY, about, &image->base, "");
-	image->announced = image->missing == 0;
+	struct sim_row *row = image != NULL ? row_of(image, about) : NULL;
+
+	return row != NULL && row->frozen == NULL ? row : NULL;
 }
 
 void wh_sim_image_offered(struct sim_node *node, uint32_t about, uint64_t key)
 {
 	struct sim_image *image = wh_sim_image_find(node, key);
-	struct sim_row *row = image != NULL ? row_of(image, about) : NULL;
+	struct sim_row *row = awaited_row(image, about);
 
 	if (row == NULL)
 		return;
-	come_closer(image, &row->seen, about);
+	row->seen = true;
+	look_whether_ready(image);
 	wh_sim_send_row(wh_sim_link(node->sim, node->id, about), SIM_ROW_CONFIRMED, key);
 }
 
 void wh_sim_image_confirmed(struct sim_node *node, uint32_t about, uint64_t key)
 {
 	struct sim_image *image = wh_sim_image_find(node, key);
-	struct sim_row *row = image != NULL ? row_of(image, about) : NULL;
+	struct sim_row *row = awaited_row(image, about);
 
-	if (row != NULL)
-		come_closer(image, &row->confirmed, about);
+	if (row == NULL)
+		return;
+	row->confirmed = true;
+	look_whether_ready(image);
 }
 
 static void exchange_view(struct sim_image *mine, struct sim_image *theirs)
 {
 	struct wh_sim *sim = mine->node->sim;
-	struct sim_row *their_row = row_of(mine, theirs->node->id), *my_row = row_of(theirs, mine->node->id);
+	struct sim_row *their_row = awaited_row(mine, theirs->node->id);
+	struct sim_row *my_row = awaited_row(theirs, mine->node->id);
 
 	if (their_row == NULL || my_row == NULL || their_row->offered)
 		return;
@@ -211,7 +226,7 @@ void wh_sim_image_exchange(struct sim_node *one, struct sim_node *other)
 	const struct sim_link *to = wh_sim_link(one->sim, one->id, other->id);
 	const struct sim_link *from = wh_sim_link(one->sim, other->id, one->id);
 
-	if (!to->met || !from->met || to->gone || from->gone)
+	if (one->dead || !wh_sim_connected(to) || !wh_sim_connected(from))
 		return;
 	for (struct sim_image *mine = one->images; mine != NULL; mine = mine->next) {
 		struct sim_image *theirs = wh_sim_image_find(other, mine->base.key);
@@ -251,6 +266,11 @@ void wh_sim_freeze(struct wh_image *base, uint32_t rank)
 		wh_sim_condemn(image->node->sim, image->node->id, "no memory to freeze a member");
 		return;
 	}
-	memcpy(row->frozen, row->copy, image->control_bytes);
-	image->control[rank] = row->frozen;
+	if (base->ready) {
+		memcpy(row->frozen, row->copy, image->control_bytes);
+		image->control[rank] = row->frozen;
+	} else { /* whatever has come of it already */
+		memset(row->frozen, 0, image->control_bytes);
+		look_whether_ready(image);
+	}
 }

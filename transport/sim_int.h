@@ -1,9 +1,10 @@
 /* sim_int.h - inside the simulator's transport.
  *
- *     sim.c       the world: events, time, environments, the digest, crashes
+ *     sim.c       the world: events, time, environments, the digest
  *     sim_node.c  endpoints: how they meet, their doorbells, events and control messages
  *     sim_image.c images: rows and copies of rows, freeze
  *     sim_wire.c  pushes on their way
+ *     sim_fault.c crashes, cuts, broken connections
  */
 #ifndef WH_TRANSPORT_SIM_INT_H
 #define WH_TRANSPORT_SIM_INT_H
@@ -26,17 +27,22 @@ struct sim_flight { /* a push to one peer */
 	uint64_t offset, bytes;    /* in the row */
 	const unsigned char *live; /* the sender's row; NULL: `bytes` bytes are in `copy` */
 	uint64_t due_ns;           /* not before */
-	bool rings;                /* the last loud one of its batch */
+	bool loud, rings;          /* rings: the last loud one of its batch */
 	uint32_t pieces, arrived;  /* pieces == 0: has not begun */
 	uint32_t last;             /* pieces that will ever arrive; the rest was cut off */
 	uint8_t order[WH_SIM_PIECES_MAX];
 	unsigned char copy[];
 };
 
+struct sim_queue {
+	struct sim_notice *head, **tail;
+};
+
 struct sim_link { /* from one node to another */
 	struct wh_sim *sim;
 	uint32_t from, to;
-	uint64_t factor; /* slower by this */
+	struct wh_sim_link_cost cost;
+	uint64_t free_ns; /* from then on nothing occupies it */
 
 	struct sim_flight *head, **tail;
 	struct sim_flight *last_loud; /* of the batch that is being posted */
@@ -48,15 +54,32 @@ struct sim_link { /* from one node to another */
 	uint64_t controls;        /* messages that `to` has not taken yet */
 	uint64_t controls_flying; /* of them, those under way */
 	uint64_t control_due_ns;  /* messages arrive in order */
+
+	bool cut_off;          /* nothing comes through */
+	bool broken;           /* nor will it ever, in either direction */
+	struct sim_queue held; /* messages and notices that a cut holds up */
+	bool postponed;        /* and their meeting */
 };
 
+/* What `from` sends will come to `to`, as far as `from` knows. */
+static inline bool wh_sim_connected(const struct sim_link *link)
+{
+	return link->met && !link->gone && !link->broken;
+}
+
 struct sim_image;
+
+struct sim_node;
 
 void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
 /* My row will not be there any more: what is under way from it takes its bytes along. */
 void wh_sim_detach(struct sim_image *image);
+/* The batches that are being posted end here: their last loud pushes ring. */
+void wh_sim_end_batch(struct sim_node *node);
 /* What is under way is cut off anywhere. */
-void wh_sim_cut(struct sim_link *link);
+void wh_sim_truncate(struct sim_link *link);
+/* Goes on with what is under way. */
+void wh_sim_resume(struct sim_link *link);
 void wh_sim_drop_flight(struct sim_link *link);
 
 /* ---- images: sim_image.c ------------------------------------------------------------------------------------------ */
@@ -67,19 +90,16 @@ struct sim_row {
 	struct wh_row_part *parts;
 	size_t part_count;
 	unsigned char *copy;   /* of a peer's row: its parts are mapped, all else faults. Of mine: mine */
-	unsigned char *frozen; /* T9: its columns as they were */
+	unsigned char *frozen; /* T9: its columns as they were; zeros, if the image was not ready then */
 	bool offered;          /* each of us has sent its row to the other */
 	bool seen, confirmed;  /* its row is here; and it has said that mine is there */
 };
-
-struct sim_node;
 
 struct sim_image {
 	struct wh_image base;
 	struct sim_node *node;
 	struct sim_image *next;
 	uint64_t digest, control_bytes;
-	uint32_t missing;                     /* rows that are not here, or not confirmed */
 	bool announced;                       /* that it is ready */
 	struct sim_row *rows;                 /* by rank */
 	const unsigned char **control, **row; /* of `base`, once it is ready */
@@ -119,10 +139,6 @@ struct sim_notice { /* what service() sees; if it is an event, next_event() give
 	char text[];
 };
 
-struct sim_queue {
-	struct sim_notice *head, **tail;
-};
-
 struct sim_node {
 	struct wh_transport base;
 	struct wh_sim *sim;
@@ -134,6 +150,10 @@ struct sim_node {
 	uint32_t nodes;
 	bool created, dead, left; /* dead: crashed or destroyed */
 	bool armed, rung;
+	bool ringing; /* a ring is under way */
+	struct wh_sim_node_cost cost;
+	uint64_t busy_until_ns; /* with posting */
+	uint64_t card_free_ns;  /* from then on its card has nothing to send */
 	struct sim_image *images;
 	struct sim_queue inbox, events;
 	struct wh_sim_counts counts;
@@ -141,18 +161,26 @@ struct sim_node {
 
 #define SIM_CONTROLS 64 /* messages to one peer that it has not taken, before WHORL_AGAIN */
 
-void wh_sim_node_init(struct sim_node *node, struct wh_sim *sim, uint32_t id, uint64_t seed);
 void wh_sim_ring(struct sim_node *node);
 /* At once, from `about`. */
 void wh_sim_notify(struct sim_node *node, enum wh_transport_event_kind kind, uint32_t about, struct wh_image *image,
 		   const char *text);
+/* From one end of the link to the other, where it arrives at that time, or when the link is healed. `kind` is of
+ * enum wh_transport_event_kind or enum sim_notice_kind. */
+void wh_sim_send_notice(struct sim_link *link, uint64_t when_ns, int kind, uint64_t key, const void *text,
+			size_t bytes);
 void wh_sim_refuse_each_other(struct sim_node *one, struct sim_node *other, const char *why);
 /* Something from `from` to `to` has arrived: if `from` has left and that was the last, `to` gets to know. */
 void wh_sim_arrived(struct sim_link *link);
 /* Tells `to` that rows are exchanged, some time later. */
 void wh_sim_send_row(struct sim_link *link, enum sim_notice_kind kind, uint64_t key);
+/* Some time later they meet. */
+void wh_sim_meet(struct sim_link *link);
+/* The link has been healed: what is held comes through. */
+void wh_sim_release(struct sim_link *link);
 /* Notices and events of this image are not seen any more; NULL: none at all. */
 void wh_sim_forget(struct sim_node *node, const struct wh_image *image);
+void wh_sim_drop_held(struct sim_link *link);
 /* Frees what an event that never happens holds. */
 void wh_sim_drop_event(struct sim_event *event);
 
@@ -172,6 +200,11 @@ struct wh_sim {
 	struct sim_node *nodes; /* by id */
 	struct sim_link *links; /* from x nodes + to */
 };
+
+static inline uint64_t wh_sim_later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 static inline struct sim_link *wh_sim_link(const struct wh_sim *sim, uint32_t from, uint32_t to)
 {

@@ -1,5 +1,5 @@
-/* sim_node.c - endpoints of the simulator: how they meet, their doorbells, events, control messages, and
- * their end. */
+/* sim_node.c - endpoints of the simulator: how they meet, their doorbells, events, control messages, and how they
+ * leave. */
 #include "transport/sim_int.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ static struct sim_node *node_of(struct wh_transport *transport)
 
 /* ---- the doorbell ----------------------------------------------------------------------------------------------------- */
 
-void wh_sim_ring(struct sim_node *node)
+static void ring_now(struct sim_node *node)
 {
 	if (node->dead)
 		return;
@@ -22,9 +22,36 @@ void wh_sim_ring(struct sim_node *node)
 		node->sim->options.rung(node->sim->options.ctx, node->id);
 }
 
+static void ring_late(void *ctx, uint64_t argument)
+{
+	struct sim_node *node = ctx;
+
+	(void)argument;
+	node->ringing = false;
+	node->sim->under_way--;
+	ring_now(node);
+}
+
+/* Of rings that are under way one is enough: it comes after all that they are for. */
+void wh_sim_ring(struct sim_node *node)
+{
+	struct wh_sim *sim = node->sim;
+
+	if (sim->options.ring_max_ns == 0) {
+		ring_now(node);
+		return;
+	}
+	if (node->ringing || node->dead)
+		return;
+	node->ringing = true;
+	sim->under_way++;
+	wh_sim_at(sim, sim->now_ns + wh_dice_between(&sim->dice, 0, sim->options.ring_max_ns), ring_late, node, 0);
+}
+
+/* What waits for service ends a wait like a ring, once it has been rung for. */
 static bool is_rung(const struct sim_node *node)
 {
-	return node->rung || node->inbox.head != NULL;
+	return node->rung || (node->inbox.head != NULL && !node->ringing);
 }
 
 bool wh_sim_rung(const struct wh_sim *sim, uint32_t node)
@@ -138,42 +165,69 @@ static struct sim_notice *new_notice(struct wh_sim *sim, int kind, uint32_t abou
 	return notice;
 }
 
+static void drop_notice(struct wh_sim *sim, struct sim_notice *notice)
+{
+	sim->under_way--;
+	free(notice);
+}
+
+/* After the news that its sender is gone nothing is seen of it any more. */
 static void receive_notice(struct sim_node *node, struct sim_notice *notice)
 {
 	struct sim_link *back = wh_sim_link(node->sim, node->id, notice->node);
 
-	if (notice->kind == WH_EVENT_PEER_DOWN || notice->kind == WH_EVENT_PEER_LEFT ||
-	    notice->kind == WH_EVENT_REFUSED) {
-		if (back->gone) {
-			node->sim->under_way--;
-			free(notice);
-			return;
-		}
-		back->gone = true;
+	if (back->gone || node->dead) {
+		drop_notice(node->sim, notice);
+		return;
 	}
+	back->gone = notice->kind == WH_EVENT_PEER_DOWN || notice->kind == WH_EVENT_PEER_LEFT ||
+		     notice->kind == WH_EVENT_REFUSED;
 	append(&node->inbox, notice);
 	wh_sim_ring(node);
 }
 
-/* A notice or a message that was under way has arrived; `to` is the receiver's id. */
+static void deliver(struct sim_link *link, struct sim_notice *notice)
+{
+	bool control = notice->kind == WH_EVENT_CONTROL;
+
+	receive_notice(&link->sim->nodes[link->to], notice);
+	if (control) {
+		link->controls_flying--;
+		wh_sim_arrived(link);
+	}
+}
+
+/* A notice or a message that was under way has arrived, or has come as far as the cut; `to` is the receiver's id. */
 static void arrive(void *ctx, uint64_t to)
 {
 	struct sim_notice *notice = ctx;
-	struct wh_sim *sim = notice->sim;
-	struct sim_node *node = &sim->nodes[to];
-	struct sim_link *link = wh_sim_link(sim, notice->node, node->id);
-	bool control = notice->kind == WH_EVENT_CONTROL;
+	struct sim_link *link = wh_sim_link(notice->sim, notice->node, (uint32_t)to);
 
-	if (control)
-		link->controls_flying--;
-	if (node->dead) {
-		sim->under_way--;
-		free(notice);
-	} else {
-		receive_notice(node, notice);
-	}
-	if (control)
-		wh_sim_arrived(link);
+	if (link->cut_off || link->held.head != NULL)
+		append(&link->held, notice);
+	else
+		deliver(link, notice);
+}
+
+static void release(void *ctx, uint64_t argument)
+{
+	struct sim_link *link = ctx;
+
+	(void)argument;
+	while (!link->cut_off && link->held.head != NULL)
+		deliver(link, take(&link->held));
+}
+
+void wh_sim_release(struct sim_link *link)
+{
+	if (link->held.head != NULL)
+		wh_sim_at(link->sim, link->sim->now_ns + wh_sim_delay(link), release, link, 0);
+}
+
+void wh_sim_drop_held(struct sim_link *link)
+{
+	while (link->held.head != NULL)
+		drop_notice(link->sim, take(&link->held));
 }
 
 void wh_sim_drop_event(struct sim_event *event)
@@ -191,7 +245,7 @@ void wh_sim_notify(struct sim_node *node, enum wh_transport_event_kind kind, uin
 		receive_notice(node, notice);
 }
 
-static void send_notice(struct sim_link *link, uint64_t when_ns, int kind, uint64_t key, const void *text, size_t bytes)
+void wh_sim_send_notice(struct sim_link *link, uint64_t when_ns, int kind, uint64_t key, const void *text, size_t bytes)
 {
 	struct sim_notice *notice = new_notice(link->sim, kind, link->from, NULL, text, bytes);
 
@@ -204,7 +258,7 @@ static void send_notice(struct sim_link *link, uint64_t when_ns, int kind, uint6
 
 void wh_sim_send_row(struct sim_link *link, enum sim_notice_kind kind, uint64_t key)
 {
-	send_notice(link, link->sim->now_ns + wh_sim_delay(link), (int)kind, key, "", 0);
+	wh_sim_send_notice(link, link->sim->now_ns + wh_sim_delay(link), (int)kind, key, "", 0);
 }
 
 /* What service() sees. True: it is an event as well. */
@@ -272,19 +326,17 @@ static enum whorl_result sim_control_send(struct wh_transport *transport, uint32
 	link = wh_sim_link(sim, node->id, to);
 	if (link->gone || node->dead)
 		return WHORL_MEMBER_GONE;
-	if (!link->met || link->controls == SIM_CONTROLS)
+	if (!wh_sim_connected(link) || link->controls == SIM_CONTROLS)
 		return WHORL_AGAIN;
-	due = sim->now_ns + wh_sim_delay(link);
-	if (due < link->control_due_ns)
-		due = link->control_due_ns;
+	due = wh_sim_later(sim->now_ns + wh_sim_delay(link), link->control_due_ns);
 	link->control_due_ns = due;
 	link->controls++;
 	link->controls_flying++;
-	send_notice(link, due, WH_EVENT_CONTROL, 0, bytes, count);
+	wh_sim_send_notice(link, due, WH_EVENT_CONTROL, 0, bytes, count);
 	return WHORL_OK;
 }
 
-/* ---- meeting, leaving, dying --------------------------------------------------------------------------------------------- */
+/* ---- meeting and leaving --------------------------------------------------------------------------------------------- */
 
 static void refuse(struct sim_node *node, const struct sim_node *other, const char *why)
 {
@@ -300,13 +352,16 @@ void wh_sim_refuse_each_other(struct sim_node *one, struct sim_node *other, cons
 	refuse(other, one, why);
 }
 
-/* `from` meets `to`. */
+/* `from` meets `to`; it takes both ways. */
 static void meet(void *ctx, uint64_t argument)
 {
-	struct sim_link *link = ctx;
+	struct sim_link *link = ctx, *back = wh_sim_link(link->sim, link->to, link->from);
 	struct sim_node *node = &link->sim->nodes[link->from], *other = &link->sim->nodes[link->to];
 
 	(void)argument;
+	link->postponed = link->cut_off || back->cut_off;
+	if (link->postponed)
+		return;
 	link->sim->under_way--;
 	if (node->dead || other->dead || node->left || other->left || strcmp(node->group, other->group) != 0)
 		return;
@@ -315,16 +370,21 @@ static void meet(void *ctx, uint64_t argument)
 		refuse(node, other, "it counts the nodes otherwise");
 		return;
 	}
-	if (wh_sim_link(link->sim, link->to, link->from)->met)
+	if (back->met)
 		wh_sim_image_exchange(node, other);
+}
+
+void wh_sim_meet(struct sim_link *link)
+{
+	wh_sim_at(link->sim, link->sim->now_ns + wh_sim_delay(link), meet, link, 0);
 }
 
 void wh_sim_arrived(struct sim_link *link)
 {
-	if (!link->leaving || link->head != NULL || link->controls_flying > 0)
+	if (!link->leaving || link->head != NULL || link->controls_flying > 0 || link->broken)
 		return;
 	link->leaving = false;
-	send_notice(link, link->sim->now_ns + wh_sim_delay(link), WH_EVENT_PEER_LEFT, 0, "", 0);
+	wh_sim_send_notice(link, link->sim->now_ns + wh_sim_delay(link), WH_EVENT_PEER_LEFT, 0, "", 0);
 }
 
 static void sim_leave(struct wh_transport *transport)
@@ -341,27 +401,6 @@ static void sim_leave(struct wh_transport *transport)
 			link->leaving = true;
 			wh_sim_arrived(link);
 		}
-	}
-}
-
-void wh_sim_crash(struct wh_sim *sim, uint32_t id)
-{
-	struct sim_node *node = &sim->nodes[id];
-	char text[64];
-	int bytes = snprintf(text, sizeof(text), "node %u has died (it crashed)", id);
-
-	if (node->dead)
-		return;
-	node->dead = true;
-	wh_sim_forget(node, NULL);
-	for (uint32_t to = 0; to < sim->options.nodes; to++) {
-		struct sim_link *link = wh_sim_link(sim, id, to);
-
-		if (node->left)
-			continue;
-		wh_sim_cut(link);
-		if (wh_sim_link(sim, to, id)->met)
-			send_notice(link, sim->now_ns + wh_sim_delay(link), WH_EVENT_PEER_DOWN, 0, text, (size_t)bytes);
 	}
 }
 
@@ -415,8 +454,8 @@ enum whorl_result wh_sim_create(const struct wh_transport_config *config, void *
 		if (i == node->id || !sim->nodes[i].created)
 			continue;
 		sim->under_way += 2;
-		wh_sim_at(sim, sim->now_ns + wh_sim_delay(to), meet, to, 0);
-		wh_sim_at(sim, sim->now_ns + wh_sim_delay(from), meet, from, 0);
+		wh_sim_meet(to);
+		wh_sim_meet(from);
 	}
 	*out = &node->base;
 	return WHORL_OK;

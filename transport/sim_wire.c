@@ -1,4 +1,4 @@
-/* sim_wire.c - pushes on their way in the simulator: T1 to T4, and what a crash leaves of them. */
+/* sim_wire.c - pushes on their way in the simulator: what they cost, T1 to T4, and what a crash leaves of them. */
 #include "transport/sim_int.h"
 
 #include <stdlib.h>
@@ -9,8 +9,6 @@
 /* Between two pieces of a push mostly next to nothing passes, and sometimes enough for anything to happen. */
 #define GAP_NS 100
 #define LONG_GAP_IN 8
-
-static void schedule(struct sim_link *link);
 
 /* ---- arriving ------------------------------------------------------------------------------------------------------------ */
 
@@ -85,10 +83,10 @@ static void show_piece(struct sim_link *link, const struct sim_flight *flight, u
 static void finish(struct sim_link *link)
 {
 	struct sim_node *node = &link->sim->nodes[link->to];
-	bool rings = link->head->rings && link->head->arrived == link->head->pieces;
+	bool rings = link->head->rings;
 
 	wh_sim_drop_flight(link);
-	if (rings && node->armed && !node->rung) {
+	if (rings && node->armed && !node->rung && !node->ringing) {
 		link->sim->nodes[link->from].counts.rings++;
 		wh_sim_ring(node);
 	}
@@ -103,7 +101,7 @@ static void arrive(void *ctx, uint64_t argument)
 
 	(void)argument;
 	link->scheduled = false;
-	if (flight == NULL)
+	if (flight == NULL || link->cut_off)
 		return;
 	if (flight->pieces == 0)
 		tear(link->sim, flight);
@@ -111,15 +109,15 @@ static void arrive(void *ctx, uint64_t argument)
 		show_piece(link, flight, flight->order[flight->arrived++]);
 	if (flight->arrived >= flight->last)
 		finish(link);
-	schedule(link);
+	wh_sim_resume(link);
 }
 
-static void schedule(struct sim_link *link)
+void wh_sim_resume(struct sim_link *link)
 {
 	struct wh_sim *sim = link->sim;
 	uint64_t when = sim->now_ns;
 
-	if (link->head == NULL || link->scheduled)
+	if (link->head == NULL || link->scheduled || link->cut_off)
 		return;
 	if (link->head->pieces == 0 && link->head->due_ns > when)
 		when = link->head->due_ns;
@@ -129,6 +127,33 @@ static void schedule(struct sim_link *link)
 		when += wh_dice_below(&sim->dice, GAP_NS);
 	link->scheduled = true;
 	wh_sim_at(sim, when, arrive, link, 0);
+}
+
+/* ---- what it costs ----------------------------------------------------------------------------------------------------- */
+
+/* What is ready at `ready_ns` waits until the thing is free, then keeps it until the time that is returned. */
+static uint64_t occupy(uint64_t *free_ns, uint64_t ready_ns, uint64_t bytes, uint64_t bytes_per_s)
+{
+	if (bytes_per_s == 0)
+		return ready_ns;
+	*free_ns = wh_sim_later(*free_ns, ready_ns) + (bytes * WH_NS_PER_S + bytes_per_s - 1) / bytes_per_s;
+	return *free_ns;
+}
+
+static void be_busy(struct sim_node *node, uint64_t for_ns)
+{
+	node->busy_until_ns = wh_sim_later(node->busy_until_ns, node->sim->now_ns) + for_ns;
+}
+
+/* When a push of so many bytes, posted now, has arrived. */
+static uint64_t due_of(struct sim_node *node, struct sim_link *link, uint64_t bytes)
+{
+	uint64_t at;
+
+	be_busy(node, node->cost.push_ns);
+	at = occupy(&node->card_free_ns, node->busy_until_ns, bytes, node->cost.bytes_per_s);
+	at = occupy(&link->free_ns, at, bytes, link->cost.bytes_per_s);
+	return at + wh_sim_delay(link);
 }
 
 /* ---- posting ------------------------------------------------------------------------------------------------------------ */
@@ -145,6 +170,7 @@ static struct sim_flight *new_flight(const struct sim_image *image, const struct
 	flight->key = image->base.key;
 	flight->offset = push->offset;
 	flight->last = UINT32_MAX;
+	flight->loud = !push->quiet;
 	if (word) {
 		flight->bytes = sizeof(push->value);
 		memcpy(flight->copy, &push->value, sizeof(push->value));
@@ -161,18 +187,18 @@ static void send_to(struct sim_image *image, const struct wh_push *push, uint32_
 	struct sim_link *link = wh_sim_link(sim, image->node->id, image->rows[rank].node);
 	struct sim_flight *flight;
 
-	if (link->gone || image->rows[rank].frozen != NULL)
+	if (link->gone || link->broken || image->rows[rank].frozen != NULL)
 		return;
 	flight = new_flight(image, push);
 	if (flight == NULL)
 		return;
-	flight->due_ns = sim->now_ns + wh_sim_delay(link);
+	flight->due_ns = due_of(image->node, link, flight->bytes);
 	*link->tail = flight;
 	link->tail = &flight->next;
 	if (!push->quiet)
 		link->last_loud = flight;
 	sim->under_way++;
-	schedule(link);
+	wh_sim_resume(link);
 }
 
 static bool push_holds(const struct sim_image *image, const struct wh_push *push)
@@ -207,15 +233,18 @@ static void post_one(struct sim_image *image, const struct wh_push *push)
 		node->counts.loud++;
 }
 
-void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t count)
+/* False: the node has crashed before this push. */
+static bool may_post(const struct sim_node *node)
 {
-	struct sim_image *image = (struct sim_image *)base;
-	struct sim_node *node = image->node;
+	const struct wh_sim_options *options = &node->sim->options;
 
-	if (node->dead)
-		return;
-	for (size_t i = 0; i < count; i++)
-		post_one(image, &pushes[i]);
+	if (!node->dead && options->posting != NULL)
+		options->posting(options->ctx, node->id, node->counts.loud + node->counts.quiet);
+	return !node->dead;
+}
+
+void wh_sim_end_batch(struct sim_node *node)
+{
 	for (uint32_t to = 0; to < node->sim->options.nodes; to++) {
 		struct sim_link *link = wh_sim_link(node->sim, node->id, to);
 
@@ -223,6 +252,19 @@ void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 			link->last_loud->rings = true;
 		link->last_loud = NULL;
 	}
+}
+
+void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t count)
+{
+	struct sim_image *image = (struct sim_image *)base;
+	struct sim_node *node = image->node;
+
+	if (node->dead)
+		return;
+	be_busy(node, node->cost.post_ns);
+	for (size_t i = 0; i < count && may_post(node); i++)
+		post_one(image, &pushes[i]);
+	wh_sim_end_batch(node);
 	node->counts.posts++;
 	if (count > node->counts.batch_max)
 		node->counts.batch_max = count;
@@ -260,22 +302,26 @@ void wh_sim_detach(struct sim_image *image)
 		detach_link(wh_sim_link(node->sim, node->id, to), image->base.own);
 }
 
-void wh_sim_cut(struct sim_link *link)
+void wh_sim_truncate(struct sim_link *link)
 {
 	struct wh_dice *dice = &link->sim->dice;
 	uint64_t count = 0, whole;
 	struct sim_flight **at = &link->head, *torn;
+	bool owes_ring = false;
 
 	for (const struct sim_flight *flight = link->head; flight != NULL; flight = flight->next)
 		count++;
 	if (count == 0 || wh_dice_one_in(dice, 3)) /* nothing, or everything arrives */
 		return;
-	for (whole = wh_dice_below(dice, count); whole > 0; whole--)
+	for (whole = wh_dice_below(dice, count); whole > 0; whole--) {
+		owes_ring = (owes_ring || (*at)->loud) && !(*at)->rings;
 		at = &(*at)->next;
+	}
 	torn = *at;
 	torn->last = torn->arrived + (uint32_t)wh_dice_below(dice, WH_SIM_PIECES_MAX);
 	if (torn->pieces > 0 && torn->last > torn->pieces)
 		torn->last = torn->pieces;
+	torn->rings = torn->loud || owes_ring; /* the ring of its batch may be lost with the rest */
 	link->tail = &torn->next;
 	while (torn->next != NULL) {
 		struct sim_flight *lost = torn->next;

@@ -44,28 +44,39 @@ void group_close(struct group *g, uint32_t id)
 	g->at[id].transport = NULL;
 }
 
-enum whorl_result group_open_at(struct group *g, uint32_t id, uint64_t view, uint64_t layout_digest)
+enum whorl_result group_open_members(struct group *g, uint32_t id, uint64_t view, const struct members *members,
+				     uint64_t layout_digest)
 {
 	struct wh_row_part parts[NODES_MAX][3];
 	struct wh_row_spec rows[NODES_MAX];
 	struct wh_image_spec spec = {
-		.key = view,
+		.key = members->key,
 		.layout_digest = layout_digest,
-		.members = g->nodes,
-		.my_rank = id,
+		.members = members->count,
 		.control_bytes = CONTROL_BYTES,
 		.rows = rows,
 	};
 	struct wh_error err;
 
-	for (uint32_t r = 0; r < g->nodes; r++) {
+	for (uint32_t r = 0; r < members->count; r++) {
+		uint32_t node = members->ids[r];
+
+		if (node == id)
+			spec.my_rank = r;
 		parts[r][0] = (struct wh_row_part){0, CONTROL_BYTES};
 		parts[r][1] = (struct wh_row_part){RING_0, RING_BYTES};
 		parts[r][2] = (struct wh_row_part){RING_1, RING_BYTES};
 		rows[r] = (struct wh_row_spec){
-			.node = r, .bytes = ROW_BYTES, .parts = parts[r], .part_count = id == r + 1 ? 3 : 2};
+			.node = node, .bytes = ROW_BYTES, .parts = parts[r], .part_count = id == node + 1 ? 3 : 2};
 	}
 	return g->at[id].transport->ops->image_open(g->at[id].transport, &spec, &g->at[id].image[view], &err);
+}
+
+enum whorl_result group_open_at(struct group *g, uint32_t id, uint64_t view, uint64_t layout_digest)
+{
+	const struct members all = {view, g->nodes, {0, 1, 2, 3}};
+
+	return group_open_members(g, id, view, &all, layout_digest);
 }
 
 void group_open(struct group *g, uint64_t view)
@@ -193,5 +204,6 @@ int main(void)
 	suite_add_tcase(suite, cases_peer());
 	suite_add_tcase(suite, cases_doorbell());
 	suite_add_tcase(suite, cases_image());
+	suite_add_tcase(suite, cases_view());
 	return test_main(suite);
 }

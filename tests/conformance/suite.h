@@ -48,7 +48,14 @@ void group_free(struct group *g);
 void group_kill(struct group *g, uint32_t id);
 void group_close(struct group *g, uint32_t id);
 
-/* Ranks are node ids. */
+struct members { /* a view of some of the nodes: ranks are places in the list */
+	uint64_t key;
+	uint32_t count, ids[NODES_MAX];
+};
+/* `view` is only where the image is put. */
+enum whorl_result group_open_members(struct group *g, uint32_t id, uint64_t view, const struct members *members,
+				     uint64_t layout_digest);
+/* Ranks are node ids, and the key is the view. */
 enum whorl_result group_open_at(struct group *g, uint32_t id, uint64_t view, uint64_t layout_digest);
 /* At all nodes, and waits until it is ready everywhere. */
 void group_open(struct group *g, uint64_t view);
@@ -85,5 +92,6 @@ TCase *cases_push(void);
 TCase *cases_peer(void);
 TCase *cases_doorbell(void);
 TCase *cases_image(void);
+TCase *cases_view(void);
 
 #endif

@@ -39,10 +39,23 @@ static void log_line(void *ctx, uint32_t node, enum wh_log_level level, const ch
 		fprintf(stderr, "endpoint %u: %s\n", node, line);
 }
 
+/* Each of them half of the time. */
+static void draw_costs(struct wh_dice *dice, struct wh_sim_options *options)
+{
+	if (wh_dice_one_in(dice, 2))
+		options->ring_max_ns = LATENCY_MAX_NS;
+	if (wh_dice_one_in(dice, 2))
+		options->notice_max_ns = LATENCY_MAX_NS;
+	if (wh_dice_one_in(dice, 2))
+		options->bytes_per_s = WH_NS_PER_S; /* a byte in a nanosecond */
+	if (wh_dice_one_in(dice, 2))
+		options->node_cost = (struct wh_sim_node_cost){50, 100, 2 * WH_NS_PER_S};
+}
+
 static struct wh_world *make(uint32_t nodes, uint64_t seed)
 {
 	struct wh_dice dice = wh_dice_split(seed, 1);
-	const struct wh_sim_options options = {
+	struct wh_sim_options options = {
 		.nodes = nodes,
 		.seed = seed,
 		.latency_min_ns = 100,
@@ -55,6 +68,7 @@ static struct wh_world *make(uint32_t nodes, uint64_t seed)
 
 	if (world == NULL)
 		return NULL;
+	draw_costs(&dice, &options);
 	world->nodes = nodes;
 	world->endpoints = calloc(nodes, sizeof(*world->endpoints));
 	if (world->endpoints == NULL || wh_sim_new(&world->sim, &options, &err) != WHORL_OK)
