@@ -59,9 +59,9 @@ struct wh_sim_options {
 	/* Told as it happens; each may be NULL. */
 	void (*log)(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
 	void (*rung)(void *ctx, uint32_t node); /* its wait() would end now */
-	/* Before each push, of which `posted` went before, in this post() and in others. It may let this node crash: then
-	 * this push and those after it are not posted. */
-	void (*posting)(void *ctx, uint32_t node, uint64_t posted);
+	/* Before each push, into the image with that key. It may let this node crash: then this push and those after it are
+	 * not posted. */
+	void (*posting)(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push);
 	void *ctx;
 };
 
@@ -137,7 +137,7 @@ void wh_sim_note(struct wh_sim *sim, uint64_t value);
 
 struct wh_sim_counts {
 	uint64_t posts, batch_max; /* calls of post(), and the most pushes in one */
-	uint64_t loud, quiet;      /* pushes posted; together, what `posting` is told */
+	uint64_t loud, quiet;      /* pushes posted */
 	uint64_t rings;            /* of others' doorbells, that cost a wake */
 };
 struct wh_sim_counts wh_sim_counts(const struct wh_sim *sim, uint32_t node);

@@ -234,12 +234,13 @@ static void post_one(struct sim_image *image, const struct wh_push *push)
 }
 
 /* False: the node has crashed before this push. */
-static bool may_post(const struct sim_node *node)
+static bool may_post(const struct sim_image *image, const struct wh_push *push)
 {
+	const struct sim_node *node = image->node;
 	const struct wh_sim_options *options = &node->sim->options;
 
 	if (!node->dead && options->posting != NULL)
-		options->posting(options->ctx, node->id, node->counts.loud + node->counts.quiet);
+		options->posting(options->ctx, node->id, image->base.key, push);
 	return !node->dead;
 }
 
@@ -262,7 +263,7 @@ void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 	if (node->dead)
 		return;
 	be_busy(node, node->cost.post_ns);
-	for (size_t i = 0; i < count && may_post(node); i++)
+	for (size_t i = 0; i < count && may_post(image, &pushes[i]); i++)
 		post_one(image, &pushes[i]);
 	wh_sim_end_batch(node);
 	node->counts.posts++;
