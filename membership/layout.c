@@ -314,7 +314,7 @@ static enum whorl_result make_shard(struct wh_view_subgroup *out, const struct d
 	}
 	if (draft->lost[shard])
 		out->state = WH_SHARD_LOST;
-	else if (out->member_count < members_min || out->member_count == 0 || out->sender_count == 0)
+	else if (out->member_count < members_min || out->sender_count == 0)
 		out->state = WH_SHARD_INACTIVE;
 	else
 		out->state = WH_SHARD_ACTIVE;
