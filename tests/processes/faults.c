@@ -1,0 +1,312 @@
+/* faults.c - a group of processes on shared memory, and what befalls it.
+ *
+ *     faults --list                         the scenarios
+ *     faults SCENARIO|all [REPETITIONS]     WHORL_SEED=n makes other moments, payloads and threads of it
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/processes/cluster.h"
+#include "tests/processes/member.h"
+
+/* Of 5: nodes 0 to 3 send. */
+enum { LEADER = 0, SENDER = 2, RECEIVER = 4 };
+
+/* ---- nothing befalls it ----------------------------------------------------------------------------------------------- */
+
+static void nothing(struct cluster *c)
+{
+	cluster_warm_up(c);
+	cluster_end(c, true);
+}
+
+/* ---- death ---------------------------------------------------------------------------------------------------------- */
+
+static void kill_and_go_on(struct cluster *c, uint32_t victim)
+{
+	cluster_warm_up(c);
+	cluster_kill(c, victim);
+	cluster_recover(c);
+	cluster_end(c, true);
+}
+
+static void kill_leader(struct cluster *c)
+{
+	kill_and_go_on(c, LEADER);
+}
+
+static void kill_sender(struct cluster *c)
+{
+	kill_and_go_on(c, SENDER);
+}
+
+static void kill_receiver(struct cluster *c)
+{
+	kill_and_go_on(c, RECEIVER);
+}
+
+static void kill_two(struct cluster *c)
+{
+	cluster_warm_up(c);
+	cluster_kill(c, LEADER);
+	cluster_kill(c, SENDER);
+	cluster_recover(c);
+	cluster_end(c, true);
+}
+
+static bool somebody_is_in_view(const struct cluster *c, uint64_t view)
+{
+	for (uint32_t id = 0; id < c->options.nodes; id++)
+		if (c->board->state[id].view >= view)
+			return true;
+	return false;
+}
+
+/* The one who made the view dies when the first member has installed it. */
+static void kill_next_leader(struct cluster *c)
+{
+	cluster_warm_up(c);
+	cluster_kill(c, LEADER);
+	UNTIL(c, somebody_is_in_view(c, 1));
+	cluster_kill(c, LEADER + 1);
+	cluster_recover(c);
+	cluster_end(c, true);
+}
+
+/* Each view is a majority of the one before: 5, 4, 3, 2. */
+static void kill_one_by_one(struct cluster *c)
+{
+	cluster_warm_up(c);
+	for (uint32_t victim = 0; victim < 3; victim++) {
+		cluster_kill(c, victim);
+		cluster_recover(c);
+	}
+	cluster_end(c, true);
+}
+
+static void exit_without_close(struct cluster *c)
+{
+	cluster_warm_up(c);
+	cluster_exit(c, SENDER);
+	cluster_recover(c);
+	cluster_end(c, true);
+}
+
+/* A claim that is opened in one view and committed in the next. */
+static void kill_during_claim(struct cluster *c)
+{
+	cluster_warm_up(c);
+	cluster_order(c, SENDER, ORDER_HOLD);
+	UNTIL(c, c->board->state[SENDER].holding);
+	cluster_kill(c, LEADER);
+	UNTIL(c, somebody_is_in_view(c, 1));
+	cluster_order(c, SENDER, ORDER_RELEASE);
+	UNTIL(c, !c->board->state[SENDER].holding);
+	cluster_recover(c);
+	cluster_end(c, true);
+}
+
+/* ---- standing still ------------------------------------------------------------------------------------------------- */
+
+static void stop_and_go_on(struct cluster *c, uint32_t victim, void stop(struct cluster *c, uint32_t id))
+{
+	cluster_warm_up(c);
+	stop(c, victim);
+	cluster_recover(c);
+	cluster_continue(c, victim);
+	cluster_see_removed(c, victim);
+	cluster_recover(c);
+	cluster_end(c, true);
+}
+
+static void stop_leader(struct cluster *c)
+{
+	stop_and_go_on(c, LEADER, cluster_stop);
+}
+
+static void stop_sender(struct cluster *c)
+{
+	stop_and_go_on(c, SENDER, cluster_stop);
+}
+
+static void stop_reading(struct cluster *c)
+{
+	stop_and_go_on(c, RECEIVER, cluster_stop_reading);
+}
+
+static void stop_leader_reading(struct cluster *c)
+{
+	stop_and_go_on(c, LEADER, cluster_stop_reading);
+}
+
+/* With a claim open: its commit comes after the removal. */
+static void stop_during_claim(struct cluster *c)
+{
+	cluster_warm_up(c);
+	cluster_order(c, SENDER, ORDER_HOLD);
+	UNTIL(c, c->board->state[SENDER].holding);
+	cluster_stop(c, SENDER);
+	cluster_recover(c);
+	cluster_continue(c, SENDER);
+	cluster_see_removed(c, SENDER);
+	cluster_order(c, SENDER, ORDER_RELEASE);
+	UNTIL(c, !c->board->state[SENDER].holding);
+	cluster_end(c, true);
+}
+
+static bool nobody_delivers(struct cluster *c)
+{
+	uint32_t slot = board_slot(c->board, now_ns());
+	uint64_t sum = 0;
+
+	for (uint32_t id = 0; id < c->options.nodes && slot >= 2; id++)
+		sum += c->board->state[id].slot[slot - 1] + c->board->state[id].slot[slot - 2];
+	return sum == 0;
+}
+
+static bool is_in_first_view(const struct cluster *c, uint32_t id)
+{
+	const struct state *state = &c->board->state[id];
+
+	return state->view == 0 && state->error == WHORL_OK;
+}
+
+/* Shorter than the time-out: everybody waits, nobody is removed. */
+static void stop_shortly(struct cluster *c)
+{
+	cluster_warm_up(c);
+	cluster_stop(c, SENDER);
+	UNTIL(c, nobody_delivers(c));
+	cluster_continue(c, SENDER);
+	cluster_recover(c);
+	if (!cluster_all(c, is_in_first_view))
+		cluster_fail(c, "somebody was removed");
+	cluster_end(c, true);
+}
+
+/* Longer than the time-out, but most of them: the others must wait, and then all go on as if nothing had been. */
+static void stop_most(struct cluster *c)
+{
+	cluster_warm_up(c);
+	for (uint32_t id = 0; id < 3; id++)
+		cluster_stop(c, id);
+	cluster_see_no_quorum(c);
+	for (uint32_t id = 0; id < 3; id++)
+		cluster_continue(c, id);
+	cluster_recover(c);
+	UNTIL(c, cluster_all(c, is_in_first_view));
+	cluster_end(c, true);
+}
+
+/* ---- too few -------------------------------------------------------------------------------------------------------- */
+
+static void kill_most(struct cluster *c)
+{
+	cluster_warm_up(c);
+	for (uint32_t id = 0; id < 3; id++)
+		cluster_kill(c, id);
+	cluster_see_no_quorum(c);
+	cluster_end(c, false);
+}
+
+static void kill_one_of_two(struct cluster *c)
+{
+	cluster_warm_up(c);
+	cluster_kill(c, c->options.seed / 2 % 2);
+	cluster_see_no_quorum(c);
+	cluster_end(c, false);
+}
+
+static void tie_breaker_lives(struct cluster *c)
+{
+	kill_and_go_on(c, 1);
+}
+
+static void tie_breaker_dies(struct cluster *c)
+{
+	cluster_warm_up(c);
+	cluster_kill(c, 0);
+	cluster_see_no_quorum(c);
+	cluster_end(c, false);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------------ */
+
+/* Deaths are noticed at once, whatever the time-out; a long one keeps the busy out of suspicion. */
+#define LONG 20000
+#define SHORT 700
+
+static const struct scenario {
+	const char *name;
+	uint32_t nodes, timeout_ms;
+	void (*run)(struct cluster *c);
+	bool tie_breaker;
+	const char *thread;
+} scenarios[] = {
+	{"nothing", 5, LONG, nothing, false, NULL},
+	{"kill-leader", 5, LONG, kill_leader, false, NULL},
+	{"kill-sender", 5, LONG, kill_sender, false, NULL},
+	{"kill-receiver", 5, LONG, kill_receiver, false, NULL},
+	{"kill-two", 5, LONG, kill_two, false, NULL},
+	{"kill-next-leader", 5, LONG, kill_next_leader, false, NULL},
+	{"kill-one-by-one", 5, LONG, kill_one_by_one, false, NULL},
+	{"kill-among-callers", 5, LONG, kill_two, false, "caller"},
+	{"kill-among-dedicated", 5, LONG, kill_two, false, "dedicated"},
+	{"kill-during-claim", 5, LONG, kill_during_claim, false, NULL},
+	{"exit-without-close", 5, LONG, exit_without_close, false, NULL},
+	{"stop-leader", 5, SHORT, stop_leader, false, NULL},
+	{"stop-sender", 5, SHORT, stop_sender, false, NULL},
+	{"stop-reading", 5, SHORT, stop_reading, false, NULL},
+	{"stop-leader-reading", 5, SHORT, stop_leader_reading, false, NULL},
+	{"stop-during-claim", 5, SHORT, stop_during_claim, false, NULL},
+	{"stop-shortly", 5, LONG, stop_shortly, false, NULL},
+	{"stop-most", 5, SHORT, stop_most, false, NULL},
+	{"kill-most", 5, LONG, kill_most, false, NULL},
+	{"kill-one-of-two", 2, LONG, kill_one_of_two, false, NULL},
+	{"tie-breaker-lives", 2, LONG, tie_breaker_lives, true, NULL},
+	{"tie-breaker-dies", 2, LONG, tie_breaker_dies, true, NULL},
+};
+
+#define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
+
+static void play(const struct scenario *scenario, uint64_t seed)
+{
+	const struct cluster_options options = {.nodes = scenario->nodes,
+						.timeout_ms = scenario->timeout_ms,
+						.tie_breaker = scenario->tie_breaker,
+						.thread = scenario->thread,
+						.seed = seed};
+	uint64_t begin = now_ns();
+	struct cluster c;
+
+	printf("%s, seed %" PRIu64 ": ", scenario->name, seed);
+	fflush(stdout);
+	cluster_start(&c, &options);
+	scenario->run(&c);
+	printf("%.2f s\n", (double)(now_ns() - begin) / 1e9);
+}
+
+int main(int argc, char **argv)
+{
+	const char *text = getenv("WHORL_SEED"), *wanted = argc > 1 ? argv[1] : "";
+	uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : 1;
+	int repetitions = argc > 2 ? atoi(argv[2]) : 1;
+	bool found = false;
+
+	if (member_wanted(argc, argv))
+		return member_main(argv);
+	for (size_t i = 0; i < SCENARIOS; i++) {
+		if (strcmp(wanted, "--list") == 0)
+			found = puts(scenarios[i].name) >= 0;
+		if (strcmp(wanted, "all") != 0 && strcmp(wanted, scenarios[i].name) != 0)
+			continue;
+		found = true;
+		for (int n = 0; n < repetitions; n++)
+			play(&scenarios[i], seed + (uint64_t)n);
+	}
+	if (!found)
+		fprintf(stderr, "usage: faults --list | all | SCENARIO [REPETITIONS]\n");
+	return found ? EXIT_SUCCESS : 2;
+}

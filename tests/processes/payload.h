@@ -1,0 +1,81 @@
+/* payload.h - what is in a message, and whether it is sent at all, follows from who sends it: every byte can be checked by
+ * whoever reads it, and no list of what was sent is needed.
+ */
+#ifndef WH_PROCESSES_PAYLOAD_H
+#define WH_PROCESSES_PAYLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tests/processes/board.h"
+
+static inline uint64_t payload_mix(uint64_t x)
+{
+	x += UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+/* Everything of a message is drawn from this. */
+static inline uint64_t payload_key(const struct board *board, uint32_t group, uint32_t sender, uint64_t index)
+{
+	return payload_mix(payload_mix(board->seed ^ (uint64_t)group << 32 ^ sender) ^ index);
+}
+
+static inline bool payload_aborted(uint64_t key)
+{
+	return key % 61 == 0;
+}
+
+/* Most are short; the side group has short ones only. 0 bytes are a message too. */
+static inline size_t payload_bytes(uint64_t key, uint32_t group)
+{
+	size_t most = group == 0 && key >> 8 & 1 ? MESSAGE_MAX : 200;
+
+	return (size_t)(key >> 16) % (most + 1);
+}
+
+static inline uint64_t payload_word(uint64_t key, size_t at)
+{
+	return payload_mix(key ^ at);
+}
+
+static inline void payload_fill(uint64_t key, void *data, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += 8) {
+		uint64_t word = payload_word(key, at);
+
+		memcpy((unsigned char *)data + at, &word, bytes - at < 8 ? bytes - at : 8);
+	}
+}
+
+/* Are the bytes from `from` (a multiple of 8) to `to` as they should be? Mixes what it read into *digest. */
+static inline bool payload_read(uint64_t key, const void *data, size_t from, size_t to, uint64_t *digest)
+{
+	bool intact = true;
+
+	for (size_t at = from; at < to; at += 8) {
+		size_t bytes = to - at < 8 ? to - at : 8;
+		uint64_t word = payload_word(key, at), got = 0;
+
+		memcpy(&got, (const unsigned char *)data + at, bytes);
+		intact = intact && memcmp(&got, &word, bytes) == 0;
+		*digest = payload_mix(*digest ^ got);
+	}
+	return intact;
+}
+
+static inline uint64_t payload_digest(uint64_t key, size_t bytes)
+{
+	unsigned char data[MESSAGE_MAX];
+	uint64_t digest = 0;
+
+	payload_fill(key, data, bytes);
+	payload_read(key, data, 0, bytes, &digest);
+	return digest;
+}
+
+#endif
