@@ -17,10 +17,11 @@
 #include "base/error.h"
 
 enum {
-	WH_GATE_OPEN = 1,   /* absent: this process is a fork */
-	WH_GATE_PARKED = 2, /* the loop sleeps, or is about to, and nobody has rung yet */
-	WH_GATE_CLOSED = 4, /* the loop has stopped for good */
-	WH_GATE_FAILED = 8, /* the group cannot go on; see the node's error */
+	WH_GATE_OPEN = 1,      /* absent: this process is a fork */
+	WH_GATE_PARKED = 2,    /* the loop sleeps, or is about to, and nobody has rung yet */
+	WH_GATE_CLOSED = 4,    /* the loop has stopped for good */
+	WH_GATE_FAILED = 8,    /* the node cannot go on; see its error */
+	WH_GATE_MINORITY = 16, /* too few members are heard; for now */
 };
 
 struct wh_gate {
@@ -40,7 +41,7 @@ static inline uint64_t wh_gate_state(const struct wh_gate *gate)
 	return wh_load_acquire(&gate->state);
 }
 
-/* In normal work: neither closed nor failed, and no fork. Whether the loop sleeps does not matter. */
+/* In normal work: neither closed nor failed, not in a minority, and no fork. Whether the loop sleeps does not matter. */
 static inline bool wh_gate_is_open(const struct wh_gate *gate)
 {
 	return (wh_gate_state(gate) & ~(uint64_t)WH_GATE_PARKED) == WH_GATE_OPEN;

@@ -1,9 +1,10 @@
 /* close.c - draining and leaving. See whorl_close in whorl.h. */
-#include "group/node_int.h"
+#include <sched.h>
 
 #include "base/rcu.h"
+#include "group/node_int.h"
 
-/* After a member is gone its share of what is outstanding will never come. Passes that find nothing to do for so long, and
+/* After the node has failed what is outstanding will never come. Passes that find nothing to do for so long, and
  * that is it; as long as there is work, as messages that are stable, it goes on. */
 #define GIVE_UP_MS 20
 
@@ -11,13 +12,13 @@ struct seen { /* of the loop, at some time */
 	uint64_t when_ns, steps, busy;
 };
 
-static bool is_drained(whorl_node *node, bool *failed)
+static bool is_drained(whorl_node *node, enum whorl_result *failed)
 {
 	bool drained;
 
 	pthread_mutex_lock(&node->lock);
 	drained = node->drained;
-	*failed = node->failure.code != WHORL_OK;
+	*failed = node->failure.code != WHORL_OK ? node->failure.code : node->minority.code;
 	pthread_mutex_unlock(&node->lock);
 	return drained;
 }
@@ -58,19 +59,19 @@ static enum whorl_result drain(whorl_node *node, int timeout_ms)
 {
 	struct seen now = look(node), then = now;
 	uint64_t deadline = now.when_ns + (uint64_t)timeout_ms * WH_NS_PER_MS;
-	bool failed;
+	enum whorl_result failed;
 
 	wh_store_release(&node->wants_drain, 1);
 	wh_gate_ring(node->gate);
 	while (!is_drained(node, &failed)) {
 		now = look(node);
-		if (!failed || now.busy != then.busy)
+		if (failed == WHORL_OK || failed == WHORL_NO_QUORUM || now.busy != then.busy)
 			then = now;
 		if (stands_still(&then, &now))
-			return WHORL_MEMBER_GONE;
+			return failed;
 		if (now.when_ns >= deadline)
-			return WHORL_TIMEOUT;
-		if (failed)
+			return failed == WHORL_NO_QUORUM ? failed : WHORL_TIMEOUT;
+		if (failed != WHORL_OK)
 			wh_gate_ring(node->gate); /* a loop that sleeps comes round */
 		wait_a_little(node);
 	}
@@ -81,9 +82,14 @@ static uint64_t open_claims(const whorl_node *node)
 {
 	uint64_t open = 0;
 
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].ring != NULL)
-			open += wh_ring_open_claims(node->subgroups[i].ring);
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		struct wh_ring *ring = node->subgroups[i].ring;
+
+		if (ring == NULL)
+			continue;
+		wh_ring_count_dropped(ring);
+		open += wh_ring_open_claims(ring);
+	}
 	return open;
 }
 
@@ -92,10 +98,17 @@ static bool all_finished(const whorl_node *node)
 	for (uint32_t i = 0; i < node->subgroup_count; i++) {
 		const struct wh_ring *ring = node->subgroups[i].ring;
 
-		if (ring != NULL && (ring->freed != ring->sent || ring->sent != wh_ring_claimed(ring)))
+		if (ring != NULL && wh_ring_settled(ring) != wh_ring_claimed(ring))
 			return false;
 	}
 	return true;
+}
+
+/* Jobs wait for readers, who never wait for anything. */
+static void await_jobs(const whorl_node *node)
+{
+	while (wh_load_acquire(&node->jobs) > 0)
+		sched_yield();
 }
 
 enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
@@ -121,6 +134,7 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	wh_rcu_synchronize();
 	wh_loop_stop(&node->loop);
 	wh_store_relaxed(&node->stepper, 0);
+	await_jobs(node);
 	if (result == WHORL_OK && !all_finished(node))
 		result = WHORL_TIMEOUT;
 	node->transport->ops->leave(node->transport);

@@ -63,6 +63,14 @@ void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx)
 
 /* ---- failure ---------------------------------------------------------------------------------------------------------- */
 
+/* Whoever waits for the window looks again. */
+static void signal_rings(whorl_node *node)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (node->subgroups[i].ring != NULL)
+			wh_ring_signal(node->subgroups[i].ring);
+}
+
 void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)
 {
 	char text[sizeof(node->failure.text)];
@@ -82,25 +90,48 @@ void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result c
 	if (!first)
 		return;
 	wh_log(&node->diag, level, "%s", text);
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].ring != NULL)
-			wh_ring_signal(node->subgroups[i].ring);
+	signal_rings(node);
 }
 
-static void member_overdue(void *ctx, uint32_t rank, uint64_t silence_ns)
+void wh_node_lose_quorum(whorl_node *node)
 {
-	whorl_node *node = ctx;
+	const struct wh_epoch *epoch = node->epoch;
+	char ids[128] = "";
+	size_t at = 0;
 
-	wh_node_fail(node, WH_LOG_WARNING, WHORL_MEMBER_GONE, "node %u has not been heard for %llu ms",
-		     node->view->ids[rank], (unsigned long long)(silence_ns / WH_NS_PER_MS));
+	for (uint32_t rank = 0; rank < epoch->view->members && at < sizeof(ids) - 16; rank++)
+		if (rank != epoch->rank && !wh_heartbeat_hears(&epoch->heartbeat, rank))
+			at += (size_t)snprintf(ids + at, sizeof(ids) - at, "%s%u", at ? ", " : "",
+					       epoch->view->ids[rank]);
+	pthread_mutex_lock(&node->lock);
+	wh_error_set(&node->minority, WHORL_NO_QUORUM,
+		     "too few of the %u members of view %llu are heard to go on; missing: %s", epoch->view->members,
+		     (unsigned long long)epoch->view->number, ids);
+	wh_fetch_or(&node->gate->state, WH_GATE_MINORITY);
+	pthread_cond_broadcast(&node->changed);
+	pthread_mutex_unlock(&node->lock);
+	wh_log(&node->diag, WH_LOG_WARNING, "%s", node->minority.text);
+	signal_rings(node);
 }
 
-static void member_broken(void *ctx, uint32_t rank, const char *what)
+void wh_node_regain_quorum(whorl_node *node)
 {
-	whorl_subgroup *subgroup = ctx;
+	pthread_mutex_lock(&node->lock);
+	wh_error_clear(&node->minority);
+	wh_fetch_and(&node->gate->state, ~(uint64_t)WH_GATE_MINORITY);
+	pthread_mutex_unlock(&node->lock);
+	wh_log(&node->diag, WH_LOG_INFO, "a quorum is heard again");
+	signal_rings(node);
+}
 
-	wh_node_fail(subgroup->node, WH_LOG_WARNING, WHORL_MEMBER_GONE, "node %u is broken: in subgroup %s its %s",
-		     subgroup->node->view->ids[rank], subgroup->layout->name, what);
+/* ---- layouts ------------------------------------------------------------------------------------------------------- */
+
+static enum wh_role ask_layout(const struct wh_view *view, const char *subgroup, uint32_t shard, uint32_t id, void *ctx)
+{
+	const whorl_node *node = ctx;
+	struct whorl_view shown = wh_node_show_view(view, 0);
+
+	return (enum wh_role)node->layout(&shown, subgroup, shard, id, node->layout_ctx);
 }
 
 /* ---- open ---------------------------------------------------------------------------------------------------------------- */
@@ -112,47 +143,42 @@ static void wake(void *ctx)
 	node->transport->ops->wake(node->transport);
 }
 
-static uint64_t estimate(const whorl_node *node)
+struct wh_layout_config wh_node_layout(whorl_node *node)
 {
-	uint64_t bytes = sizeof(*node) + node->rows->specs[node->rank].bytes + node->rows->layout.bytes;
-
-	for (uint32_t g = 0; g < node->view->subgroup_count; g++) {
-		const struct wh_view_subgroup *layout = &node->view->subgroups[g];
-
-		if (wh_rank_find(layout->members, layout->member_count, node->rank) < 0)
-			continue;
-		bytes += wh_multicast_estimate(layout->member_count, layout->sender_count);
-		if (wh_rank_find(layout->senders, layout->sender_count, node->rank) >= 0)
-			bytes += wh_ring_estimate((uint32_t)node->config.subgroups[g].options.window);
-	}
-	return bytes;
+	return (struct wh_layout_config){.subgroups = node->texts,
+					 .count = node->config.subgroup_count,
+					 .function = node->layout != NULL ? ask_layout : NULL,
+					 .ctx = node};
 }
 
-/* The view, the rows, and what they will take: nothing large is allocated yet. */
-static enum whorl_result plan(whorl_node *node, const struct wh_node_config *config, bool apart, struct wh_error *err)
+static enum whorl_result make_first_view(whorl_node *node, struct wh_view **view, struct wh_error *err)
 {
-	struct wh_subgroup_text *texts = calloc(config->subgroup_count, sizeof(*texts));
-	enum whorl_result result;
+	struct wh_layout_config layout;
 
-	if (texts == NULL)
-		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", config->subgroup_count);
-	for (uint32_t g = 0; g < config->subgroup_count; g++)
-		texts[g] = (struct wh_subgroup_text){config->subgroups[g].name, config->subgroups[g].options.members,
-						     config->subgroups[g].options.senders, 1, 1};
-	result = wh_view_create(&node->view, (uint32_t)config->group.nodes,
-				&(struct wh_layout_config){texts, config->subgroup_count, NULL, NULL}, err);
-	free(texts);
+	node->texts = calloc(node->config.subgroup_count + 1, sizeof(*node->texts));
+	if (node->texts == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", node->config.subgroup_count);
+	wh_node_config_layout(&node->config, node->texts);
+	layout = wh_node_layout(node);
+	return wh_view_create(view, (uint32_t)node->config.group.nodes, &layout, err);
+}
+
+/* The first view and what it will take: nothing large is allocated yet. */
+static enum whorl_result plan(whorl_node *node, struct wh_view **view, struct wh_error *err)
+{
+	enum whorl_result result = make_first_view(node, view, err);
+
 	if (result == WHORL_OK)
-		result = wh_rows_create(&node->rows, node->view, config, node->rank, apart, err);
+		result = wh_epoch_estimate(node, *view, &node->memory_bytes, err);
 	if (result != WHORL_OK)
 		return result;
-	node->memory_bytes = estimate(node);
-	if (node->memory_bytes > (uint64_t)config->group.memory_max)
+	node->memory_bytes += sizeof(*node);
+	if (node->memory_bytes > (uint64_t)node->config.group.memory_max)
 		return wh_error_set(err, WHORL_MEMORY,
 				    "node %u needs %.1f MiB, and group.memory_max allows %.1f MiB; smaller windows or "
 				    "messages need less",
 				    node->id, (double)node->memory_bytes / (1 << 20),
-				    (double)config->group.memory_max / (1 << 20));
+				    (double)node->config.group.memory_max / (1 << 20));
 	return WHORL_OK;
 }
 
@@ -165,92 +191,38 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 		.nodes = (uint32_t)node->config.group.nodes,
 		.huge_pages = node->config.engine.huge_pages,
 	};
-	const struct wh_image_spec spec = {
-		.key = node->view->number,
-		.layout_digest = node->rows->digest,
-		.members = node->view->members,
-		.my_rank = node->rank,
-		.control_bytes = node->rows->control_bytes,
-		.rows = node->rows->specs,
-	};
 	enum whorl_result result = world->create(&config, world->create_ctx, &node->transport, err);
 
 	if (result != WHORL_OK)
 		return result;
-	result = wh_gate_create(&node->gate, wake, node, err);
-	if (result != WHORL_OK)
-		return result;
-	return node->transport->ops->image_open(node->transport, &spec, &node->image, err);
-}
-
-static enum whorl_result open_subgroup(whorl_node *node, whorl_subgroup *subgroup, uint32_t index, struct wh_error *err)
-{
-	const struct wh_view_subgroup *layout = &node->view->subgroups[index];
-	const struct wh_subgroup_options *options = &node->config.subgroups[index].options;
-	const struct wh_engine_options *engine = &node->config.engine;
-	int me = wh_rank_find(layout->senders, layout->sender_count, node->rank);
-	struct wh_rows_subgroup *rows = &node->rows->subgroups[index];
-	enum whorl_result result;
-
-	*subgroup = (whorl_subgroup){.node = node,
-				     .index = index,
-				     .layout = layout,
-				     .message_bytes = (uint32_t)options->message_bytes,
-				     .window = (uint32_t)options->window};
-	subgroup->sender_ids = calloc(layout->sender_count, sizeof(*subgroup->sender_ids));
-	if (subgroup->sender_ids == NULL)
-		return wh_error_set(err, WHORL_MEMORY, "no memory for %u senders", layout->sender_count);
-	for (uint32_t s = 0; s < layout->sender_count; s++)
-		subgroup->sender_ids[s] = node->view->ids[layout->senders[s]];
-	if (me >= 0) {
-		result = wh_ring_create(&subgroup->ring, node->gate, &node->diag, node->image->own, &rows->slots[me],
-					subgroup->message_bytes, err);
-		if (result != WHORL_OK)
-			return result;
-	}
-	return wh_multicast_create(
-		&subgroup->mc,
-		&(struct wh_multicast_config){
-			.diag = &node->diag,
-			.sst = &node->sst,
-			.pushes = &node->pushes,
-			.columns = rows->columns,
-			.subgroup = index,
-			.mode = options->mode == 0 ? WH_MODE_UNORDERED : WH_MODE_ORDERED,
-			.switches = {engine->send_batching, engine->receive_batching, engine->delivery_batching,
-				     engine->null_sends, engine->deferred_push},
-			.window = subgroup->window,
-			.message_bytes = subgroup->message_bytes,
-			.members = layout->members,
-			.member_count = layout->member_count,
-			.senders = layout->senders,
-			.sender_ids = subgroup->sender_ids,
-			.sender_count = layout->sender_count,
-			.me = me,
-			.slots = rows->slots,
-			.ring = subgroup->ring,
-			.now_ns = &node->loop.now_ns,
-			.handle = subgroup,
-			.deliver = wh_node_deliver,
-			.broken = member_broken,
-		},
-		err);
+	return wh_gate_create(&node->gate, wake, node, err);
 }
 
 static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 {
-	node->subgroups = calloc(node->view->subgroup_count, sizeof(*node->subgroups));
+	size_t bytes = (node->config.subgroup_count + 1) * sizeof(*node->subgroups);
+
+	node->subgroups = calloc(1, bytes);
 	if (node->subgroups == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
-	for (uint32_t g = 0; g < node->view->subgroup_count; g++) {
-		const struct wh_view_subgroup *layout = &node->view->subgroups[g];
-		enum whorl_result result;
+	node->subgroup_count = node->config.subgroup_count;
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		const struct wh_node_subgroup *configured = &node->config.subgroups[i];
+		whorl_subgroup *subgroup = &node->subgroups[i];
 
-		if (wh_rank_find(layout->members, layout->member_count, node->rank) < 0)
-			continue;
-		result = open_subgroup(node, &node->subgroups[node->subgroup_count++], g, err);
-		if (result != WHORL_OK)
-			return result;
+		subgroup->node = node;
+		subgroup->name = configured->name;
+		subgroup->configured = i;
+		subgroup->mode =
+			configured->options.mode == WH_SUBGROUP_UNORDERED ? WH_MODE_UNORDERED : WH_MODE_ORDERED;
+		subgroup->message_bytes = (uint32_t)configured->options.message_bytes;
+		subgroup->window = (uint32_t)configured->options.window;
+		subgroup->dynamic = strcmp(configured->options.members, "function") == 0;
+		subgroup->had = calloc((size_t)node->config.group.nodes, sizeof(*subgroup->had));
+		if (subgroup->had == NULL)
+			return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
+		for (int64_t id = 0; id < node->config.group.nodes; id++)
+			subgroup->had[id] = WH_UNKNOWN;
 	}
 	return WHORL_OK;
 }
@@ -263,24 +235,27 @@ static enum whorl_result open_engine(whorl_node *node, struct wh_error *err)
 	if (node->event == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a node");
 	wh_loop_init(&node->loop, &node->diag, node->transport, node->gate, (enum wh_idle)node->config.engine.idle);
-	wh_pushes_init(&node->pushes, &node->env, &node->push_stats, node->config.engine.deferred_push);
-	node->pushes.image = node->image;
-	result = wh_sst_init(&node->sst, &node->diag, node->image, &node->rows->layout, err);
+	result = wh_loop_add(&node->loop, wh_node_watch, node, err);
+	return result == WHORL_OK ? open_subgroups(node, err) : result;
+}
+
+/* The epoch of the first view: claims can be made, and leave when all have met. */
+static enum whorl_result open_epoch(whorl_node *node, struct wh_view *view, struct wh_error *err)
+{
+	enum whorl_result result = wh_epoch_create(&node->epoch, node, view, 0, err);
+
 	if (result != WHORL_OK)
 		return result;
-	node->heartbeat = (struct wh_heartbeat){
-		.loop = &node->loop,
-		.sst = &node->sst,
-		.pushes = &node->pushes,
-		.column = node->rows->node.heartbeat,
-		.timeout_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS,
-		.overdue = member_overdue,
-		.ctx = node,
-	};
-	result = wh_heartbeat_init(&node->heartbeat, err);
-	if (result != WHORL_OK)
-		return result;
-	return wh_loop_add(&node->loop, wh_node_watch, node, err);
+	for (uint32_t i = 0; i < node->epoch->seat_count; i++) {
+		struct wh_seat *seat = &node->epoch->seats[i];
+
+		wh_store_relaxed(&seat->subgroup->met, 1);
+		if (seat->mc == NULL || !seat->sends)
+			continue;
+		wh_ring_enter(seat->subgroup->ring, &seat->place, 0);
+		seat->placed = true;
+	}
+	return WHORL_OK;
 }
 
 static whorl_node *new_node(uint32_t id, const struct wh_world *world, const struct whorl_open_options *options)
@@ -292,13 +267,18 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 	if (node == NULL)
 		return NULL;
 	memset(node, 0, sizeof(*node));
-	node->id = node->rank = id;
+	node->id = id;
+	node->headers_apart = world->headers_apart;
 	node->fd = node->timer_fd = -1;
 	node->world_env = world->env;
 	node->env = (struct wh_env){node, env_now, env_random, log_line, env_fatal, env_submit};
-	if (options != NULL && options->size >= sizeof(*options)) {
+	if (options != NULL && options->size >= offsetof(struct whorl_open_options, layout)) {
 		node->log = options->log;
 		node->log_ctx = options->log_ctx;
+	}
+	if (options != NULL && options->size >= sizeof(*options)) {
+		node->layout = options->layout;
+		node->layout_ctx = options->layout_ctx;
 	}
 	pthread_mutex_init(&node->lock, NULL);
 	pthread_condattr_init(&attributes);
@@ -313,6 +293,7 @@ enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
 			       const struct whorl_open_options *options, whorl_node **out, struct wh_error *err)
 {
 	enum whorl_result result;
+	struct wh_view *view = NULL;
 	whorl_node *node;
 
 	*out = NULL;
@@ -324,16 +305,18 @@ enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
 	node = new_node(id, world, options);
 	if (node == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a node");
-	node->caller = config->engine.thread == 1;
+	node->caller = config->engine.thread == WH_THREAD_CALLER;
 	result = wh_node_config_copy(&node->config, config, err);
 	if (result == WHORL_OK)
-		result = plan(node, config, world->headers_apart, err);
+		result = plan(node, &view, err);
 	if (result == WHORL_OK)
 		result = open_transport(node, world, err);
 	if (result == WHORL_OK)
 		result = open_engine(node, err);
-	if (result == WHORL_OK)
-		result = open_subgroups(node, err);
+	if (result != WHORL_OK)
+		wh_view_free(view);
+	else
+		result = open_epoch(node, view, err);
 	if (result != WHORL_OK) {
 		wh_node_free(node, false);
 		return result;
@@ -378,6 +361,7 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
 	struct wh_node_config bound;
 	struct wh_world world;
 	enum whorl_result result;
+	struct wh_view *view = NULL;
 	whorl_node *node;
 
 	*bytes = 0;
@@ -391,7 +375,8 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
 	node = new_node(id, &world, NULL);
 	result = node == NULL ? WHORL_MEMORY : wh_node_config_copy(&node->config, &bound, wh_config_failure(config));
 	if (result == WHORL_OK)
-		result = plan(node, &bound, world.headers_apart, wh_config_failure(config));
+		result = plan(node, &view, wh_config_failure(config));
+	wh_view_free(view);
 	if (node != NULL) {
 		*bytes = node->memory_bytes;
 		if (*bytes > 0 && result == WHORL_MEMORY)
@@ -407,16 +392,22 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
  * child would wait for them. */
 void wh_node_free(whorl_node *node, bool forked)
 {
+	struct wh_epoch *epoch = node->epoch;
+
 	if (node->transport != NULL)
 		node->transport->ops->destroy(node->transport, forked);
+	while (epoch != NULL) {
+		struct wh_epoch *older = epoch->older;
+
+		wh_epoch_free(epoch, false);
+		epoch = older;
+	}
+	wh_epoch_free(node->proposed, false);
 	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_count; i++) {
-		wh_multicast_free(node->subgroups[i].mc);
 		wh_ring_free(node->subgroups[i].ring);
-		free(node->subgroups[i].sender_ids);
+		free(node->subgroups[i].had);
 	}
 	free(node->subgroups);
-	wh_heartbeat_close(&node->heartbeat);
-	wh_sst_close(&node->sst);
 	wh_loop_close(&node->loop);
 	if (node->fd >= 0)
 		close(node->fd);
@@ -424,8 +415,7 @@ void wh_node_free(whorl_node *node, bool forked)
 		close(node->timer_fd);
 	free(node->event);
 	wh_gate_free(node->gate);
-	wh_rows_free(node->rows);
-	wh_view_free(node->view);
+	free(node->texts);
 	wh_node_config_free(&node->config);
 	if (!forked) {
 		pthread_cond_destroy(&node->changed);

@@ -1,7 +1,7 @@
 /* node_int.h - the state of a node, for the files of group/ (and for tests that look inside).
  *
- * Life: opened (allocated, meeting the others) -> started (the loop may run) -> ready (all have met; predicates of
- * subgroups are evaluated) -> draining -> closed. Failed is a property, not a state: a failed node still has to be
+ * Life: opened (allocated, meeting the others) -> started (the loop may run) -> ready (all have met, the first view
+ * begins) -> draining -> closed. What hangs off a view is in its epoch (epoch.h); here is what lasts. Failed is a property, not a state: a failed node still has to be
  * closed.
  */
 #ifndef WH_GROUP_NODE_INT_H
@@ -9,48 +9,57 @@
 
 #include <pthread.h>
 
+#include "group/epoch.h"
 #include "group/node.h"
-#include "group/rows.h"
-#include "membership/heartbeat.h"
-#include "membership/view.h"
 #include "predicates/loop.h"
-#include "predicates/multicast.h"
 
-struct whorl_subgroup {
-	whorl_node *node;                      /* [const] */
-	uint32_t index;                        /* [const] in the view */
-	const struct wh_view_subgroup *layout; /* [const] */
-	uint32_t message_bytes, window;        /* [const] */
-	uint32_t *sender_ids;                  /* [const] node ids by sender rank */
-	struct wh_ring *ring;                  /* [const] NULL: not a sender */
-	struct wh_multicast *mc;               /* [const pointer] */
-	whorl_message_fn *on_message;          /* [const after start] */
-	whorl_batch_fn *on_batch;              /* [const after start] */
-	void *upcall_ctx;                      /* [const after start] */
+struct whorl_subgroup {                  /* one that is configured; through all views */
+	whorl_node *node;                /* [const] */
+	const char *name;                /* [const] */
+	uint32_t configured;             /* [const] index in the configuration */
+	enum wh_mode mode;               /* [const] */
+	uint32_t message_bytes, window;  /* [const] */
+	bool dynamic;                    /* [const] a layout function says who is in it */
+	wh_word met;                     /* 1: this node is or was a member. [loop] */
+	struct wh_ring *ring;            /* [loop writes once; RCU] NULL: never was a sender */
+	uint64_t *had;                   /* [loop] by node id: of its messages those delivered in views before */
+	struct wh_multicast_stats stats; /* [loop] */
+	wh_word dropped, in_doubt;       /* [loop] statistics */
+	whorl_message_fn *on_message;    /* [const after start] */
+	whorl_batch_fn *on_batch;        /* [const after start] */
+	void *upcall_ctx;                /* [const after start] */
 };
 
 struct whorl_node {
-	uint32_t id, rank;              /* [const] */
+	uint32_t id;                    /* [const] */
 	bool caller;                    /* [const] thread = caller */
+	bool headers_apart;             /* [const] */
 	struct wh_node_config config;   /* [const] */
+	struct wh_subgroup_text *texts; /* [const] who is in which subgroup */
+	whorl_layout_fn *layout;        /* [const] */
+	void *layout_ctx;
 	struct wh_env env;              /* [const] the world's, with our log */
 	const struct wh_env *world_env; /* [const] */
 	uint64_t memory_bytes;          /* [const] the estimate */
 
-	struct wh_view *view; /* [const] */
-	struct wh_rows *rows; /* [const] */
 	struct wh_transport *transport;
-	struct wh_image *image;
 	struct wh_gate *gate; /* its page is wiped in a fork */
 	struct wh_diag diag;  /* [loop] */
 	struct wh_loop loop;  /* [loop] */
-	struct wh_sst sst;    /* [loop] */
 	struct wh_push_stats push_stats;
-	struct wh_pushes pushes;          /* [loop] */
-	struct wh_heartbeat heartbeat;    /* [loop] */
-	struct whorl_subgroup *subgroups; /* [const] those that this node is in */
+	wh_word heartbeats;        /* [loop] statistics */
+	struct wh_epoch *epoch;    /* [loop writes; RCU] the current one, and `older` ones behind it */
+	struct wh_epoch *proposed; /* [loop] that of the view that may come; NULL: none */
+	whorl_subgroup *subgroups; /* [const] all that are configured */
 	uint32_t subgroup_count;
 	struct wh_transport_event *event; /* [loop] scratch: large */
+	whorl_view_fn *on_view;           /* [const after start] */
+	void *on_view_ctx;
+	wh_word views;                   /* [loop] installed */
+	wh_word change_ns[WHORL_STAGES]; /* [loop] of the last change */
+	uint64_t change_began_ns;        /* [loop] */
+	bool awaits_delivery;            /* [loop] the first of this view */
+	wh_word jobs;                    /* submitted, and not done. [any] */
 
 	wh_word stepper;      /* the thread that makes passes, 0: none. With thread = caller a try-lock for each pass */
 	wh_word away;         /* with thread = caller: 1 from whorl_arm to the next whorl_step. [any] */
@@ -64,7 +73,8 @@ struct whorl_node {
 	pthread_cond_t changed;       /* ready, failed or drained */
 	bool started, ready, drained; /* [lock] */
 	wh_word wants_drain;          /* draining, for the loop */
-	struct wh_error failure;      /* [lock] WHORL_OK: none */
+	struct wh_error failure;      /* [lock] WHORL_OK: none; for good */
+	struct wh_error minority;     /* [lock] WHORL_NO_QUORUM, and whom we do not hear; for now */
 	whorl_log_fn *log;            /* [lock] */
 	void *log_ctx;                /* [lock] */
 };
@@ -82,6 +92,17 @@ void wh_node_hand_back(whorl_node *node);
 /* The group cannot go on. The first reason stays, and is logged at `level`. Loop thread, or before there is one. */
 void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)
 	WH_PRINTF(4, 5);
+
+/* Too few members are heard, or enough again. Loop thread. */
+void wh_node_lose_quorum(whorl_node *node);
+void wh_node_regain_quorum(whorl_node *node);
+
+/* The layout of the next views, for wh_view_next. */
+struct wh_layout_config wh_node_layout(whorl_node *node);
+
+/* Tells the application of the current view (upcall.c). */
+void wh_node_tell_view(whorl_node *node);
+struct whorl_view wh_node_show_view(const struct wh_view *view, uint32_t rank);
 
 /* Upcalls a run of messages; ctx is the subgroup. */
 void wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count);

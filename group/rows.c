@@ -24,19 +24,44 @@ static uint64_t digest_number(uint64_t digest, uint64_t number)
 	return digest_bytes(digest, &number, sizeof(number));
 }
 
+static const struct wh_subgroup_options *options_of(const struct wh_view_subgroup *subgroup,
+						    const struct wh_node_config *config)
+{
+	return &config->subgroups[subgroup->configured].options;
+}
+
+/* What changes seldom stands in one line, which then stays in the caches of all: each pass looks at it. */
+static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *columns, const struct wh_view *view)
+{
+	columns->heartbeat = wh_layout_counter(layout);
+	columns->suspicions = wh_layout_counter(layout);
+	columns->wedged = wh_layout_flag(layout);
+	columns->proposed = wh_layout_counter(layout);
+	columns->acknowledged = wh_layout_counter(layout);
+	columns->agreed = wh_layout_counter(layout);
+	columns->installed = wh_layout_flag(layout);
+	wh_layout_line(layout);
+	columns->suspected = wh_layout_array(layout, view->members);
+	columns->left_out = wh_layout_array(layout, view->members);
+	columns->image = wh_layout_counter(layout);
+	columns->cut = wh_layout_array(layout, view->subgroup_count);
+}
+
 static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const struct wh_node_config *config)
 {
-	rows->node.heartbeat = wh_layout_counter(&rows->layout);
+	lay_node_columns(&rows->layout, &rows->node, view);
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
+		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
 		struct wh_subgroup_columns *columns = &rows->subgroups[g].columns;
-		bool unordered = config->subgroups[g].options.mode == 0;
+		bool unordered = options_of(subgroup, config)->mode == WH_SUBGROUP_UNORDERED;
 
-		/* One line for a subgroup: a peer that looks at one of the three needs the others in the same pass. */
+		/* One line for a subgroup: a peer that looks at one of these needs the others in the same pass. */
 		wh_layout_line(&rows->layout);
 		columns->guard = wh_layout_counter(&rows->layout);
 		columns->received_num = wh_layout_counter(&rows->layout);
 		columns->delivered_num = wh_layout_counter(&rows->layout);
-		columns->delivered_of = wh_layout_array(&rows->layout, unordered ? view->subgroups[g].sender_count : 0);
+		columns->first = wh_layout_counter(&rows->layout);
+		columns->delivered_of = wh_layout_array(&rows->layout, unordered ? subgroup->sender_count : 0);
 	}
 	rows->control_bytes = align(rows->layout.bytes);
 }
@@ -51,7 +76,7 @@ static size_t lay_row(struct wh_rows *rows, const struct wh_view *view, const st
 	parts[count++] = (struct wh_row_part){0, rows->control_bytes};
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
-		const struct wh_subgroup_options *options = &config->subgroups[g].options;
+		const struct wh_subgroup_options *options = options_of(subgroup, config);
 		int sender = wh_rank_find(subgroup->senders, subgroup->sender_count, rank);
 		uint64_t bytes;
 
@@ -71,15 +96,17 @@ static size_t lay_row(struct wh_rows *rows, const struct wh_view *view, const st
 static uint64_t digest_layout(const struct wh_rows *rows, const struct wh_view *view,
 			      const struct wh_node_config *config, bool apart)
 {
-	uint64_t digest = digest_number(UINT64_C(0xcbf29ce484222325), view->members);
+	uint64_t digest = digest_bytes(UINT64_C(0xcbf29ce484222325), view->ids, view->members * sizeof(*view->ids));
 
+	digest = digest_number(digest, view->number);
 	digest = digest_number(digest, rows->control_bytes);
 	digest = digest_number(digest, apart);
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
-		const struct wh_subgroup_options *options = &config->subgroups[g].options;
+		const struct wh_subgroup_options *options = options_of(subgroup, config);
 
 		digest = digest_bytes(digest, subgroup->name, strlen(subgroup->name) + 1);
+		digest = digest_number(digest, (uint64_t)subgroup->state << 32 | subgroup->shard);
 		digest = digest_number(digest, (uint64_t)options->mode);
 		digest = digest_number(digest, (uint64_t)options->window);
 		digest = digest_number(digest, (uint64_t)options->message_bytes);
@@ -101,11 +128,11 @@ enum whorl_result wh_rows_create(struct wh_rows **out, const struct wh_view *vie
 	rows->subgroup_count = view->subgroup_count;
 	rows->specs = calloc(view->members, sizeof(*rows->specs));
 	rows->parts = calloc((size_t)view->members * (view->subgroup_count + 1), sizeof(*rows->parts));
-	rows->subgroups = calloc(view->subgroup_count, sizeof(*rows->subgroups));
+	rows->subgroups = calloc(view->subgroup_count ? view->subgroup_count : 1, sizeof(*rows->subgroups));
 	if (rows->specs == NULL || rows->parts == NULL || rows->subgroups == NULL)
 		goto out_free;
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
-		rows->subgroups[g].slots = calloc(view->subgroups[g].sender_count, sizeof(struct wh_slots));
+		rows->subgroups[g].slots = calloc(view->subgroups[g].sender_count + 1, sizeof(struct wh_slots));
 		if (rows->subgroups[g].slots == NULL)
 			goto out_free;
 	}

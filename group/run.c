@@ -39,7 +39,10 @@ enum whorl_result wh_node_shut(const whorl_node *node)
 
 	if ((state & WH_GATE_OPEN) == 0)
 		return WHORL_FORKED;
-	return state & WH_GATE_CLOSED ? WHORL_CLOSED : WHORL_MEMBER_GONE;
+	if (state & WH_GATE_CLOSED)
+		return WHORL_CLOSED;
+	/* The failure was there before the bit, and never changes. */
+	return state & WH_GATE_FAILED ? node->failure.code : WHORL_NO_QUORUM;
 }
 
 /* ---- the watch ------------------------------------------------------------------------------------------------------ */
@@ -47,26 +50,31 @@ enum whorl_result wh_node_shut(const whorl_node *node)
 static void become_ready(whorl_node *node)
 {
 	struct wh_error err;
-	enum whorl_result result = wh_loop_add(&node->loop, wh_heartbeat_step, &node->heartbeat, &err);
+	enum whorl_result result = wh_loop_add(&node->loop, wh_epoch_step, node, &err);
 
-	for (uint32_t i = 0; result == WHORL_OK && i < node->subgroup_count; i++)
-		result = wh_loop_add(&node->loop, wh_multicast_step, node->subgroups[i].mc, &err);
 	if (result != WHORL_OK) {
 		wh_node_fail(node, WH_LOG_ERROR, result, "%s", err.text);
 		return;
 	}
+	wh_epoch_begin(node->epoch);
 	pthread_mutex_lock(&node->lock);
 	node->ready = true;
 	pthread_cond_broadcast(&node->changed);
 	pthread_mutex_unlock(&node->lock);
 }
 
+/* Before the first view all are needed; then the transport's word is a suspicion like others. */
 static void member_gone(whorl_node *node, const struct wh_transport_event *event)
 {
-	for (uint32_t rank = 0; rank < node->view->members; rank++)
-		if (node->view->ids[rank] == event->node)
-			wh_heartbeat_ignore(&node->heartbeat, rank);
-	if (event->kind == WH_EVENT_PEER_LEFT) /* in order: how every group ends */
+	bool left = event->kind == WH_EVENT_PEER_LEFT;
+	int rank = wh_view_rank(node->epoch->view, event->node);
+
+	if (node->ready && rank >= 0)
+		wh_change_suspect(&node->epoch->change, (uint32_t)rank, left ? WH_LEFT : WH_FAILED,
+				  left ? "it has left" : "its connection has ended");
+	if (node->ready)
+		return;
+	if (left)
 		wh_node_fail(node, WH_LOG_INFO, WHORL_MEMBER_GONE, "node %u has left", event->node);
 	else
 		wh_node_fail(node, WH_LOG_WARNING, WHORL_MEMBER_GONE, "%s", event->text);
@@ -76,27 +84,46 @@ static void handle(whorl_node *node, const struct wh_transport_event *event)
 {
 	switch (event->kind) {
 	case WH_EVENT_IMAGE_READY:
-		become_ready(node);
+		if (!node->ready && event->image == node->epoch->image)
+			become_ready(node);
 		break;
 	case WH_EVENT_PEER_LEFT:
 	case WH_EVENT_PEER_DOWN:
 		member_gone(node, event);
 		break;
 	case WH_EVENT_REFUSED:
-		wh_node_fail(node, WH_LOG_WARNING, WHORL_REFUSED, "%s", event->text);
+		if (node->ready)
+			member_gone(node, event);
+		else
+			wh_node_fail(node, WH_LOG_WARNING, WHORL_REFUSED, "%s", event->text);
 		break;
 	case WH_EVENT_CONTROL:
 		break; /* nobody sends any yet */
 	}
 }
 
+/* Everything of mine is delivered by all, and everything that I received is delivered here; whether the view changes just
+ * now is the others' matter then. */
+static bool is_drained(whorl_node *node)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		const whorl_subgroup *subgroup = &node->subgroups[i];
+		struct wh_seat *seat = wh_epoch_seat(node->epoch, subgroup);
+
+		if (seat != NULL && seat->mc != NULL) {
+			if (!wh_multicast_drained(seat->mc))
+				return false;
+		} else if (subgroup->ring != NULL &&
+			   wh_ring_settled(subgroup->ring) != wh_ring_claimed(subgroup->ring)) {
+			return false; /* it waits for a view in which the shard is active */
+		}
+	}
+	return true;
+}
+
 static void watch_drain(whorl_node *node)
 {
-	bool drained = true;
-
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		drained = drained && wh_multicast_drained(node->subgroups[i].mc);
-	if (!drained)
+	if (!is_drained(node))
 		return;
 	wh_store_relaxed(&node->wants_drain, 0);
 	pthread_mutex_lock(&node->lock);
@@ -122,8 +149,9 @@ size_t wh_node_watch(void *ctx)
 	if (now - node->surveyed_ns < SURVEY_NS)
 		return work;
 	node->surveyed_ns = now;
-	for (uint32_t i = 0; node->image->ready && i < node->subgroup_count; i++)
-		wh_multicast_survey(node->subgroups[i].mc);
+	for (uint32_t i = 0; node->epoch->image->ready && i < node->epoch->seat_count; i++)
+		if (node->epoch->seats[i].mc != NULL)
+			wh_multicast_survey(node->epoch->seats[i].mc);
 	return work;
 }
 

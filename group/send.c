@@ -18,6 +18,7 @@
 enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct whorl_claim *out)
 {
 	struct wh_claim claim;
+	struct wh_ring *ring;
 	enum whorl_result result;
 
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
@@ -27,18 +28,20 @@ enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct who
 	if (result != WHORL_OK)
 		goto out_unlock;
 	result = WHORL_NOT_SENDER;
-	if (subgroup->ring == NULL)
+	ring = wh_rcu_dereference(subgroup->ring);
+	if (ring == NULL)
 		goto out_unlock;
 	result = WHORL_INVALID;
 	if (bytes > subgroup->message_bytes)
 		goto out_unlock;
-	result = wh_ring_claim(subgroup->ring, &claim);
+	result = wh_ring_claim(ring, &claim);
 	if (result == WHORL_OK)
 		*out = (struct whorl_claim){.data = claim.data,
 					    .bytes = bytes,
 					    .number = claim.number,
 					    .stream = subgroup,
-					    .slot = claim.slot};
+					    .slot = claim.slot,
+					    .home = claim.home};
 out_unlock:
 	wh_rcu_read_unlock();
 	return result;
@@ -54,17 +57,21 @@ static enum whorl_result finish_orphan(whorl_node *node)
 
 static enum whorl_result finish(struct whorl_claim *claim, size_t bytes, bool aborted)
 {
+	const struct wh_claim own = {.number = claim->number, .slot = claim->slot, .home = claim->home};
 	whorl_subgroup *subgroup = claim->stream;
-	bool closed;
+	enum whorl_result result;
+	bool taken = false;
 
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	wh_rcu_read_lock();
-	closed = (wh_gate_state(subgroup->node->gate) & WH_GATE_CLOSED) != 0;
-	if (!closed)
-		wh_ring_finish(subgroup->ring, claim->number, claim->slot, (uint32_t)bytes, aborted);
+	result = wh_node_state(subgroup->node);
+	if (result != WHORL_CLOSED)
+		taken = wh_ring_finish(subgroup->ring, &own, (uint32_t)bytes, aborted);
 	wh_rcu_read_unlock();
-	return closed ? finish_orphan(subgroup->node) : WHORL_OK;
+	if (result == WHORL_CLOSED)
+		return finish_orphan(subgroup->node);
+	return result == WHORL_OK && !taken ? WHORL_NOT_SENDER : result;
 }
 
 enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes)

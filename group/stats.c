@@ -1,4 +1,5 @@
 /* stats.c - what a node tells about itself. Every figure is a word with one writer, read while it is written. */
+#include "base/rcu.h"
 #include "group/node_int.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@ const char *whorl_result_text(enum whorl_result result)
 enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes)
 {
 	whorl_node *locked = (whorl_node *)node;
+	const struct wh_error *error;
 	enum whorl_result result;
 
 	if (wh_node_state(node) == WHORL_FORKED) {
@@ -29,9 +31,10 @@ enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes)
 		return WHORL_FORKED;
 	}
 	pthread_mutex_lock(&locked->lock);
-	result = node->failure.code;
+	error = node->failure.code != WHORL_OK ? &node->failure : &node->minority;
+	result = error->code;
 	if (text != NULL && bytes > 0) {
-		strncpy(text, node->failure.text, bytes - 1);
+		strncpy(text, error->text, bytes - 1);
 		text[bytes - 1] = '\0';
 	}
 	pthread_mutex_unlock(&locked->lock);
@@ -45,20 +48,35 @@ uint32_t whorl_node_id(const whorl_node *node)
 
 uint32_t whorl_node_count(const whorl_node *node)
 {
-	return node->view->members;
+	uint32_t members;
+
+	if (wh_node_state(node) == WHORL_FORKED)
+		return 0;
+	wh_rcu_read_lock();
+	members = wh_rcu_dereference(node->epoch)->view->members;
+	wh_rcu_read_unlock();
+	return members;
+}
+
+static bool is_mine(const whorl_subgroup *subgroup)
+{
+	return subgroup->dynamic || wh_load_relaxed(&subgroup->met) != 0;
 }
 
 whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name)
 {
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (strcmp(node->subgroups[i].layout->name, name) == 0)
-			return &node->subgroups[i];
+		if (strcmp(node->subgroups[i].name, name) == 0)
+			return is_mine(&node->subgroups[i]) ? &node->subgroups[i] : NULL;
 	return NULL;
 }
 
 whorl_subgroup *whorl_subgroup_at(whorl_node *node, size_t index)
 {
-	return index < node->subgroup_count ? &node->subgroups[index] : NULL;
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (is_mine(&node->subgroups[i]) && index-- == 0)
+			return &node->subgroups[i];
+	return NULL;
 }
 
 static void copy_batch(struct whorl_batch_stats *out, const struct wh_batch_counter *counter)
@@ -94,23 +112,29 @@ enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_nod
 		.bytes_pushed = wh_load_relaxed(&push->bytes),
 		.posts = wh_load_relaxed(&push->posts),
 		.post_ns = wh_load_relaxed(&push->post_ns),
-		.heartbeats = wh_load_relaxed(&node->heartbeat.pushed),
+		.heartbeats = wh_load_relaxed(&node->heartbeats),
 		.memory_bytes = node->memory_bytes,
+		.views = wh_load_relaxed(&node->views),
 	};
 
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
+	for (int stage = 0; stage < WHORL_STAGES; stage++)
+		full.change_ns[stage] = wh_load_relaxed(&node->change_ns[stage]);
 	return give(out, out->size, &full, sizeof(full));
 }
 
 enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, struct whorl_subgroup_stats *out)
 {
-	const struct wh_multicast_stats *stats = wh_multicast_stats(subgroup->mc);
-	const struct wh_ring *ring = subgroup->ring;
+	const struct wh_multicast_stats *stats = &subgroup->stats;
+	const struct wh_ring *ring = wh_rcu_dereference(subgroup->ring);
 	struct whorl_subgroup_stats full = {
 		.claimed = ring != NULL ? wh_ring_claimed(ring) : 0,
 		.sent = wh_load_relaxed(&stats->sent),
 		.aborted = wh_load_relaxed(&stats->aborted),
+		.resent = wh_load_relaxed(&stats->resent),
+		.dropped = wh_load_relaxed(&subgroup->dropped),
+		.in_doubt = wh_load_relaxed(&subgroup->in_doubt),
 		.open_claim = wh_load_relaxed(&stats->open_claim),
 		.delivered = wh_load_relaxed(&stats->delivered),
 		.delivered_bytes = wh_load_relaxed(&stats->delivered_bytes),
@@ -120,7 +144,7 @@ enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, stru
 		.window_full = ring != NULL ? wh_load_relaxed(&ring->window_full) : 0,
 		.window_wait_ns = ring != NULL ? wh_load_relaxed(&ring->window_wait_ns) : 0,
 		.upcall_longest_ns = wh_load_relaxed(&stats->upcall_longest_ns),
-		.slowest_member = subgroup->node->view->ids[wh_load_relaxed(&stats->slowest_rank)],
+		.slowest_member = (uint32_t)wh_load_relaxed(&stats->slowest_id),
 		.slowest_behind = wh_load_relaxed(&stats->slowest_behind),
 	};
 
@@ -132,16 +156,56 @@ enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, stru
 	return give(out, out->size, &full, sizeof(full));
 }
 
+static void describe_seat(struct whorl_subgroup_info *info, const struct wh_epoch *epoch, const struct wh_seat *seat)
+{
+	const struct wh_view_subgroup *layout = seat->layout;
+
+	info->members = layout->member_count;
+	info->senders = layout->sender_count;
+	info->sender = wh_rank_find(layout->senders, layout->sender_count, epoch->rank);
+	info->shard = layout->shard;
+	info->shards = layout->shards;
+	info->condition = layout->state == WH_SHARD_ACTIVE ? WHORL_SHARD_ACTIVE : WHORL_SHARD_INACTIVE;
+}
+
 enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct whorl_subgroup_info *out)
 {
 	struct whorl_subgroup_info full = {
-		.name = subgroup->layout->name,
-		.members = subgroup->layout->member_count,
-		.senders = subgroup->layout->sender_count,
+		.name = subgroup->name,
 		.window = subgroup->window,
 		.message_bytes = subgroup->message_bytes,
-		.sender = wh_rank_find(subgroup->layout->senders, subgroup->layout->sender_count, subgroup->node->rank),
+		.sender = -1,
+		.shards = (uint32_t)subgroup->node->config.subgroups[subgroup->configured].options.shards,
+		.condition = WHORL_SHARD_GONE,
 	};
+	const struct wh_epoch *epoch;
+	const struct wh_seat *seat;
 
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	wh_rcu_read_lock();
+	epoch = wh_rcu_dereference(subgroup->node->epoch);
+	seat = wh_epoch_seat(epoch, subgroup);
+	if (seat != NULL)
+		describe_seat(&full, epoch, seat);
+	wh_rcu_read_unlock();
 	return give(out, out->size, &full, sizeof(full));
+}
+
+enum whorl_result whorl_shard_state(const whorl_node *node, const char *subgroup, uint32_t shard)
+{
+	static const enum whorl_result results[] = {
+		[WH_SHARD_ACTIVE] = WHORL_OK, [WH_SHARD_INACTIVE] = WHORL_AGAIN, [WH_SHARD_LOST] = WHORL_SHARD_LOST};
+	enum whorl_result result = WHORL_NOT_FOUND;
+	const struct wh_view *view;
+
+	if (wh_node_state(node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	wh_rcu_read_lock();
+	view = wh_rcu_dereference(node->epoch)->view;
+	for (uint32_t g = 0; g < view->subgroup_count; g++)
+		if (strcmp(view->subgroups[g].name, subgroup) == 0 && view->subgroups[g].shard == shard)
+			result = results[view->subgroups[g].state];
+	wh_rcu_read_unlock();
+	return result;
 }

@@ -28,9 +28,13 @@ void wh_heartbeat_close(struct wh_heartbeat *heartbeat)
 	heartbeat->peer_ranks = NULL;
 }
 
-void wh_heartbeat_ignore(struct wh_heartbeat *heartbeat, uint32_t rank)
+void wh_heartbeat_begin(struct wh_heartbeat *heartbeat, const bool *heard)
 {
-	heartbeat->heard[rank].ignored = true;
+	uint64_t now = heartbeat->loop->now_ns;
+
+	heartbeat->looked_ns = now;
+	for (uint32_t rank = 0; rank < heartbeat->sst->image->members; rank++)
+		heartbeat->heard[rank] = (struct wh_heard){.when_ns = now, .afresh = heard == NULL || heard[rank]};
 }
 
 static void look(struct wh_heartbeat *heartbeat, uint64_t now, uint32_t rank, bool late)
@@ -38,35 +42,40 @@ static void look(struct wh_heartbeat *heartbeat, uint64_t now, uint32_t rank, bo
 	struct wh_heard *heard = &heartbeat->heard[rank];
 	uint64_t value = wh_sst_observe(heartbeat->sst, rank, heartbeat->column);
 
-	if (heard->ignored)
-		return;
 	if (late || value != heard->value) {
-		heard->value = value;
-		heard->when_ns = now;
+		*heard = (struct wh_heard){.value = value, .when_ns = now, .afresh = !late};
 	} else if (now - heard->when_ns > heartbeat->timeout_ns) {
-		heard->ignored = true;
-		heartbeat->overdue(heartbeat->ctx, rank, now - heard->when_ns);
+		heard->overdue = true;
+		heard->afresh = false;
 	}
 }
 
-size_t wh_heartbeat_step(void *ctx)
+bool wh_heartbeat_beat(struct wh_heartbeat *heartbeat)
 {
-	struct wh_heartbeat *heartbeat = ctx;
-	uint64_t now = heartbeat->loop->now_ns, quarter = heartbeat->timeout_ns / 4;
-	bool late = now - heartbeat->looked_ns > 2 * quarter; /* or this is the first look */
+	uint64_t now = heartbeat->loop->now_ns;
 
 	if (now < heartbeat->next_push_ns) {
 		wh_loop_at(heartbeat->loop, heartbeat->next_push_ns);
-		return 0;
+		return false;
 	}
 	wh_sst_publish_quiet(heartbeat->sst, heartbeat->pushes, heartbeat->column,
 			     wh_sst_mine(heartbeat->sst, heartbeat->column) + 1, heartbeat->peers);
 	wh_pushes_post(heartbeat->pushes);
-	wh_count(&heartbeat->pushed, 1);
+	wh_count(heartbeat->pushed, 1);
+	heartbeat->next_push_ns = now + heartbeat->timeout_ns / 4;
+	wh_loop_at(heartbeat->loop, heartbeat->next_push_ns);
+	return true;
+}
+
+bool wh_heartbeat_step(struct wh_heartbeat *heartbeat)
+{
+	uint64_t now = heartbeat->loop->now_ns;
+	bool late = now - heartbeat->looked_ns > heartbeat->timeout_ns / 2;
+
+	if (!wh_heartbeat_beat(heartbeat))
+		return false;
 	for (uint32_t i = 0; i < heartbeat->peers.count; i++)
 		look(heartbeat, now, heartbeat->peers.ranks[i], late);
 	heartbeat->looked_ns = now;
-	heartbeat->next_push_ns = now + quarter;
-	wh_loop_at(heartbeat->loop, heartbeat->next_push_ns);
-	return 0; /* not work: an idle loop with heartbeats is idle */
+	return true;
 }

@@ -1,8 +1,10 @@
-/* heartbeat.h - I am here, and who is not.
+/* heartbeat.h - I am here, and whom I hear.
  *
  * The loop, and only the loop, pushes heartbeats, every quarter of the failure time-out: a helper thread would vouch for
  * a loop that is stuck. They never ring. A member is overdue only after a look made later than its deadline, and only
- * if this loop was not late itself; if it was (it had been stopped, or an upcall was long), all deadlines start again.
+ * if this loop was not late itself; if it was (it had been stopped, or an upcall was long), all deadlines start again,
+ * and nobody counts as heard before it is heard anew. Nothing here is final: an overdue member that is heard again is not
+ * overdue.
  */
 #ifndef WH_MEMBERSHIP_HEARTBEAT_H
 #define WH_MEMBERSHIP_HEARTBEAT_H
@@ -11,36 +13,45 @@
 #include "sst/columns.h"
 #include "sst/sst.h"
 
-/* The member of `rank` has not been heard for `silence_ns`. Once per member. */
-typedef void wh_overdue_fn(void *ctx, uint32_t rank, uint64_t silence_ns);
-
 struct wh_heartbeat {
 	struct wh_loop *loop;
 	struct wh_sst *sst;
 	struct wh_pushes *pushes;
 	struct wh_counter_col column;
 	uint64_t timeout_ns;
-	wh_overdue_fn *overdue;
-	void *ctx;
-	wh_word pushed; /* statistics */
+	wh_word *pushed; /* statistics */
 
 	struct wh_to peers;
 	uint32_t *peer_ranks;
 	uint64_t next_push_ns, looked_ns;
 	struct wh_heard {
-		uint64_t value, when_ns;
-		bool ignored; /* reported, or gone in order */
-	} * heard;            /* by rank */
+		uint64_t value, when_ns; /* when: heard last, or when its deadline started again */
+		bool afresh;             /* heard since the deadlines started, and not overdue */
+		bool overdue;
+	} * heard; /* by rank */
 };
 
-/* The fields up to `ctx` are set by the caller. WHORL_OK, WHORL_MEMORY. */
+/* The fields up to `pushed` are set by the caller. The members have just met, so all count as heard. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_heartbeat_init(struct wh_heartbeat *heartbeat, struct wh_error *err);
 void wh_heartbeat_close(struct wh_heartbeat *heartbeat);
 
-/* A wh_predicate. */
-size_t wh_heartbeat_step(void *heartbeat);
+/* The view begins: deadlines start now, and whoever was heard until now in the view before (`heard`, of as many entries
+ * as members; NULL: all) counts as heard. */
+void wh_heartbeat_begin(struct wh_heartbeat *heartbeat, const bool *heard);
 
-/* That member is known to be gone. */
-void wh_heartbeat_ignore(struct wh_heartbeat *heartbeat, uint32_t rank);
+/* Pushes a heartbeat if it is time. */
+bool wh_heartbeat_beat(struct wh_heartbeat *heartbeat);
+/* The same, and then looks at those of the others. True: it has looked. */
+bool wh_heartbeat_step(struct wh_heartbeat *heartbeat);
+
+static inline bool wh_heartbeat_hears(const struct wh_heartbeat *heartbeat, uint32_t rank)
+{
+	return heartbeat->heard[rank].afresh;
+}
+
+static inline bool wh_heartbeat_overdue(const struct wh_heartbeat *heartbeat, uint32_t rank)
+{
+	return heartbeat->heard[rank].overdue;
+}
 
 #endif

@@ -33,7 +33,7 @@ static void flush_run(struct wh_multicast *mc)
 		return;
 	mc->config.deliver(mc->config.handle, mc->batch, mc->run);
 	now = wh_env_now(mc->config.diag->env);
-	wh_count_max(&mc->stats.upcall_longest_ns, now - mc->run_start_ns);
+	wh_count_max(&mc->config.stats->upcall_longest_ns, now - mc->run_start_ns);
 	mc->run_start_ns = *mc->config.now_ns = now;
 	mc->run = 0;
 }
@@ -42,9 +42,9 @@ static void count(struct wh_multicast *mc, size_t messages)
 {
 	if (messages == 0)
 		return;
-	wh_count(&mc->stats.delivered, messages);
-	wh_count(&mc->stats.delivered_bytes, mc->run_bytes);
-	wh_count_batch(&mc->stats.deliver, messages);
+	wh_count(&mc->config.stats->delivered, messages);
+	wh_count(&mc->config.stats->delivered_bytes, mc->run_bytes);
+	wh_count_batch(&mc->config.stats->deliver, messages);
 	mc->run_bytes = 0;
 }
 
@@ -78,7 +78,7 @@ static inline void look_ahead(struct wh_sender *sender)
  * 0, 1, or -1 when it makes no sense, and the sender is broken. */
 static inline int take(struct wh_multicast *mc, struct wh_sender *sender, uint64_t sequence)
 {
-	bool message = !sender->ahead.aborted;
+	bool message = !sender->ahead.aborted && !(sender->next < sender->have && sender->have != WH_UNKNOWN);
 
 	if (sender->ahead.bytes > mc->config.message_bytes) {
 		wh_multicast_break(mc, sender->rank, "message is longer than a slot");
@@ -90,8 +90,9 @@ static inline int take(struct wh_multicast *mc, struct wh_sender *sender, uint64
 			.bytes = sender->ahead.bytes,
 			.sender = sender->id,
 			.index = sender->next,
+			.view = mc->config.view,
 			.sequence = sequence,
-			.subgroup = mc->config.handle,
+			.subgroup = mc->config.message_of,
 		};
 		mc->run_bytes += sender->ahead.bytes;
 	}
@@ -160,12 +161,28 @@ size_t wh_deliver(struct wh_multicast *mc)
 	messages = deliver_below(mc, limit);
 	flush_run(mc);
 	WH_CHECK(mc->config.diag, mc->delivered_num <= mc->received_num);
-	wh_store_relaxed(&mc->stats.delivered_num, mc->delivered_num);
+	wh_store_relaxed(&mc->config.stats->delivered_num, mc->delivered_num);
 	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_num, mc->delivered_num,
 		       mc->peers);
 	wh_pushes_post(mc->config.pushes);
 	wh_event(mc->config.diag, "deliver", mc->config.subgroup, mc->delivered_num, messages);
 	count(mc, messages);
+	return mc->delivered_num - from;
+}
+
+/* No counter is published: nobody looks at those of this view any more. */
+static size_t deliver_rest(struct wh_multicast *mc, uint64_t cut, bool *done)
+{
+	uint64_t from = mc->delivered_num;
+	size_t messages;
+
+	mc->run_start_ns = wh_env_now(mc->config.diag->env);
+	look_at_senders(mc);
+	messages = deliver_below(mc, cut);
+	flush_run(mc);
+	count(mc, messages);
+	WH_CHECK(mc->config.diag, mc->broken || mc->delivered_num <= mc->received_num);
+	*done = mc->delivered_num >= cut || mc->broken;
 	return mc->delivered_num - from;
 }
 
@@ -208,4 +225,23 @@ size_t wh_deliver_unordered(struct wh_multicast *mc)
 	wh_pushes_post(mc->config.pushes);
 	count(mc, messages);
 	return slots;
+}
+
+/* Unordered: what has been taken in, for the counts in my row said so. */
+static size_t deliver_taken_in(struct wh_multicast *mc, bool *done)
+{
+	size_t slots = 0, messages = 0;
+
+	*done = true;
+	for (uint32_t s = 0; s < mc->config.sender_count && !mc->broken; s++) {
+		slots += deliver_sender(mc, &mc->senders[s], &messages);
+		*done = *done && mc->senders[s].next == mc->senders[s].announced;
+	}
+	count(mc, messages);
+	return slots;
+}
+
+size_t wh_multicast_deliver_to(struct wh_multicast *mc, uint64_t cut, bool *done)
+{
+	return mc->config.mode == WH_MODE_ORDERED ? deliver_rest(mc, cut, done) : deliver_taken_in(mc, done);
 }

@@ -33,9 +33,67 @@ enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh
 		mc->senders[s].id = config->sender_ids[s];
 		mc->senders[s].ahead.round = WH_NO_ROUND;
 		mc->senders[s].slots = config->slots[s];
+		mc->senders[s].first = mc->senders[s].have = WH_UNKNOWN;
 	}
 	*out = mc;
 	return WHORL_OK;
+}
+
+void wh_multicast_begin(struct wh_multicast *mc, uint64_t first)
+{
+	int me = mc->config.me;
+
+	for (uint32_t s = 0; s < mc->config.sender_count; s++)
+		mc->senders[s].have = mc->config.had[mc->senders[s].id];
+	mc->runs = true;
+	if (me < 0)
+		return;
+	mc->announced = first;
+	mc->guard = wh_guard_make(0, first);
+	mc->senders[me].first = mc->senders[me].announced = mc->senders[me].next = first;
+	mc->senders[me].next_slot = (uint32_t)(first % mc->config.window);
+	mc->least_delivered = mc->config.mode == WH_MODE_ORDERED ? 0 : first;
+	if (first == 0)
+		return;
+	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.first, first, mc->peers);
+	wh_pushes_post(mc->config.pushes);
+}
+
+void wh_multicast_wedge(struct wh_multicast *mc)
+{
+	mc->runs = false;
+}
+
+/* Unordered: the least that a member which stays has delivered of mine. Its row says 0 before its first delivery in a view. */
+static uint64_t least_had(const struct wh_multicast *mc, const bool *leaves)
+{
+	const struct wh_multicast_config *c = &mc->config;
+	uint64_t first = mc->senders[c->me].first, least = mc->senders[c->me].next;
+
+	for (uint32_t i = 0; i < mc->peers.count; i++) {
+		uint64_t had =
+			wh_sst_observe_array(c->sst, mc->peers.ranks[i], c->columns.delivered_of, (uint32_t)c->me);
+
+		if (!leaves[mc->peers.ranks[i]] && had < least)
+			least = had > first ? had : first;
+	}
+	return least;
+}
+
+uint64_t wh_multicast_end(const struct wh_multicast *mc, const bool *leaves)
+{
+	const struct wh_multicast_config *c = &mc->config;
+
+	for (uint32_t s = 0; s < c->sender_count; s++) {
+		const struct wh_sender *sender = &mc->senders[s];
+		uint64_t *had = &c->had[sender->id];
+
+		if (sender->first != WH_UNKNOWN && (*had == WH_UNKNOWN || sender->next > *had))
+			*had = sender->next;
+	}
+	if (c->me < 0)
+		return 0;
+	return c->mode == WH_MODE_ORDERED ? mc->senders[c->me].next : least_had(mc, leaves);
 }
 
 void wh_multicast_free(struct wh_multicast *mc)
@@ -73,16 +131,25 @@ size_t wh_multicast_step(void *ctx)
 {
 	struct wh_multicast *mc = ctx;
 
+	if (!mc->runs)
+		return 0;
 	return mc->config.mode == WH_MODE_ORDERED ? step_ordered(mc) : step_unordered(mc);
 }
 
-bool wh_multicast_drained(const struct wh_multicast *mc)
+bool wh_multicast_drained(struct wh_multicast *mc)
 {
 	const struct wh_ring *ring = mc->config.ring;
 
+	if (ring != NULL && !mc->runs) /* wedged: what others have said before may not have been seen */
+		wh_free_slots(mc);
 	if (ring != NULL && (ring->freed != ring->sent || wh_ring_claimed(ring) != ring->sent))
 		return false;
 	return mc->delivered_num == mc->received_num;
+}
+
+uint64_t wh_multicast_undelivered(const struct wh_multicast *mc)
+{
+	return mc->announced - mc->senders[mc->config.me].next;
 }
 
 /* What a member has delivered: of everything, or in unordered mode of my own messages. */
@@ -110,8 +177,8 @@ static void find_slowest(struct wh_multicast *mc)
 			slowest = mc->peers.ranks[i];
 		}
 	}
-	wh_store_relaxed(&mc->stats.slowest_rank, slowest);
-	wh_store_relaxed(&mc->stats.slowest_behind, mine - least);
+	wh_store_relaxed(&mc->config.stats->slowest_id, mc->config.ids[slowest]);
+	wh_store_relaxed(&mc->config.stats->slowest_behind, mine - least);
 }
 
 void wh_multicast_survey(struct wh_multicast *mc)
@@ -125,10 +192,5 @@ void wh_multicast_survey(struct wh_multicast *mc)
 	if (ring != NULL && wh_ring_claimed(ring) > ring->sent &&
 	    !wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted))
 		open_claim = ring->sent + 1;
-	wh_store_relaxed(&mc->stats.open_claim, open_claim);
-}
-
-const struct wh_multicast_stats *wh_multicast_stats(const struct wh_multicast *mc)
-{
-	return &mc->stats;
+	wh_store_relaxed(&mc->config.stats->open_claim, open_claim);
 }

@@ -35,6 +35,18 @@ typedef void wh_deliver_fn(void *ctx, const struct whorl_message *messages, size
 /* A member's shared memory holds what cannot be: it is broken, and nothing more is taken from it. */
 typedef void wh_broken_fn(void *ctx, uint32_t rank, const char *what);
 
+struct wh_multicast_stats { /* of a subgroup, through all views. [loop writes, anyone reads] */
+	wh_word sent, resent, aborted, nulls;
+	wh_word delivered, delivered_bytes;
+	wh_word received_num, delivered_num; /* copies of the columns, for readers */
+	wh_word open_claim;                  /* 1 + the claim that send waits for, 0: none */
+	wh_word upcall_longest_ns;
+	wh_word slowest_id, slowest_behind;
+	struct wh_batch_counter send, receive, deliver;
+};
+
+#define WH_UNKNOWN UINT64_MAX
+
 struct wh_multicast_config { /* copied; what it points to outlives the multicast */
 	struct wh_diag *diag;
 	struct wh_sst *sst;
@@ -44,6 +56,8 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 	enum wh_mode mode;
 	struct wh_switches switches;
 	uint32_t window, message_bytes;
+	uint64_t view;           /* its number, for messages */
+	const uint32_t *ids;     /* node ids by view rank */
 	const uint32_t *members; /* view ranks of the subgroup's members */
 	uint32_t member_count;
 	const uint32_t *senders;    /* view ranks of its senders, by sender rank; members as well */
@@ -52,38 +66,47 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 	int me;                       /* my sender rank, -1: none */
 	const struct wh_slots *slots; /* by sender rank: how its ring lies in its row */
 	struct wh_ring *ring;         /* mine, NULL if I am no sender */
-	uint64_t *now_ns;             /* the loop's clock: moved on after upcalls, which take what time they like */
-	whorl_subgroup *handle;       /* what messages name as their subgroup; ctx of the two functions */
+	struct wh_place *place;       /* of my ring in this view */
+	uint64_t *had;                /* by node id: messages below were delivered in views before; WH_UNKNOWN */
+	struct wh_multicast_stats *stats;
+	uint64_t *now_ns;           /* the loop's clock: moved on after upcalls, which take what time they like */
+	whorl_subgroup *message_of; /* what messages name as their subgroup */
+	void *handle;               /* ctx of the two functions */
 	wh_deliver_fn *deliver;
 	wh_broken_fn *broken;
 };
 
-struct wh_multicast_stats { /* [loop writes, anyone reads] */
-	wh_word sent, aborted, nulls;
-	wh_word delivered, delivered_bytes;
-	wh_word received_num, delivered_num; /* copies of the columns, for readers */
-	wh_word open_claim;                  /* 1 + the claim that send waits for, 0: none */
-	wh_word upcall_longest_ns;
-	wh_word slowest_rank, slowest_behind;
-	struct wh_batch_counter send, receive, deliver;
-};
-
 struct wh_multicast;
 
+/* Nothing is sent or taken in before wh_multicast_begin. */
 WH_MUST_CHECK enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh_multicast_config *config,
 						    struct wh_error *err);
+/* The view begins: my messages from number `first` on are sent in it. */
+void wh_multicast_begin(struct wh_multicast *mc, uint64_t first);
 void wh_multicast_free(struct wh_multicast *mc);
 uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count);
 
 /* One pass over the predicates: a wh_predicate. */
 size_t wh_multicast_step(void *mc);
 
+/* ---- the end of a view (docs/decisions/0014) ---- */
+
+/* Deaf and dumb from now on: no counter of this view grows any more. */
+void wh_multicast_wedge(struct wh_multicast *mc);
+/* Delivers what is below the cut, for some milliseconds at a time. *done: all of it. Returns how much. The cut is no more
+ * than what I have received. In unordered mode what has been taken in is delivered. */
+size_t wh_multicast_deliver_to(struct wh_multicast *mc, uint64_t cut, bool *done);
+/* Then: `had` is what it is after this view. Returns the number of my first message that is to be sent again.
+ * `leaves[rank]`: that member is not in the next view. */
+uint64_t wh_multicast_end(const struct wh_multicast *mc, const bool *leaves);
+
 /* Everything that I committed has been delivered by all, and everything that I counted as received I have delivered. */
-bool wh_multicast_drained(const struct wh_multicast *mc);
+bool wh_multicast_drained(struct wh_multicast *mc);
+
+/* How many of my messages have been sent in this view and not been delivered here. */
+uint64_t wh_multicast_undelivered(const struct wh_multicast *mc);
 
 /* Finds the member that trails most; fills stats.slowest_*. Cheap, but not for every pass. */
 void wh_multicast_survey(struct wh_multicast *mc);
-
-const struct wh_multicast_stats *wh_multicast_stats(const struct wh_multicast *mc);
 
 #endif

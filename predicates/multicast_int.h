@@ -1,7 +1,7 @@
 /* multicast_int.h - the state of one subgroup's multicast, shared by the four predicates and nobody else.
  *
  * All of it is the loop's. Invariants, with rounds and slots of sender s as taken in here:
- *   I1  taken.announced <= taken.covered                    (a slot has a round)
+ *   I1  taken.announced - first <= taken.covered            (a slot has a round)
  *   I2  next <= taken.announced <= next + window            (the window test at s)
  *   I3  delivered_num <= least received_num of all members  (stability before delivery)
  *   I4  received_num == least over s of taken.covered(s) x senders + s
@@ -14,10 +14,12 @@
 
 #define WH_NO_ROUND UINT64_MAX
 
-struct wh_sender {                   /* what this member has taken in from one sender */
-	uint64_t covered;            /* rounds */
-	uint64_t announced;          /* slots */
-	uint64_t next;               /* slot to deliver next, <= announced */
+struct wh_sender {          /* what this member has taken in from one sender */
+	uint64_t covered;   /* rounds */
+	uint64_t announced; /* slots, as numbers of its messages */
+	uint64_t first;     /* its first message in this view; WH_UNKNOWN before anything of it was taken in */
+	uint64_t have;      /* its messages below were delivered in views before; WH_UNKNOWN: I was not there */
+	uint64_t next;      /* slot to deliver next, <= announced */
 	struct wh_slot_header ahead; /* its header; round WH_NO_ROUND: it is not announced, or was not looked at yet */
 	uint32_t next_slot;          /* next modulo window */
 	uint32_t rank;               /* [const] in the view */
@@ -31,10 +33,11 @@ struct wh_multicast {
 	struct wh_to peers;                /* [const] the other members */
 	uint32_t *peer_ranks;
 	bool broken; /* a member's memory made no sense: nothing is taken in any more */
+	bool runs;   /* the view has begun, and is not wedged */
 
 	/* send and null: my rounds */
 	uint64_t covered;         /* rounds given out */
-	uint64_t announced;       /* slots among them; == ring->sent */
+	uint64_t announced;       /* slots among them, as numbers of my messages; == ring->sent */
 	uint64_t guard;           /* as last published */
 	uint64_t least_delivered; /* the window: the least delivered_num that was last seen */
 
@@ -52,8 +55,6 @@ struct wh_multicast {
 	uint64_t run_start_ns;
 	uint64_t run_bytes; /* delivered since the statistics were last told */
 	struct whorl_message batch[WH_UPCALL_RUN];
-
-	struct wh_multicast_stats stats;
 };
 
 /* The predicates. Each returns how many events it handled, and has posted its pushes. */
@@ -62,6 +63,9 @@ size_t wh_receive(struct wh_multicast *mc);
 size_t wh_null(struct wh_multicast *mc);
 size_t wh_deliver(struct wh_multicast *mc);
 size_t wh_deliver_unordered(struct wh_multicast *mc);
+
+/* The slots of messages that all have delivered may be claimed again. */
+void wh_free_slots(struct wh_multicast *mc);
 
 /* The guard, if send or null gave out rounds: after the slots that it announces. */
 void wh_announce(struct wh_multicast *mc);

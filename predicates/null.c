@@ -33,7 +33,7 @@ size_t wh_null(struct wh_multicast *mc)
 		return 0;
 	nulls = owed - mc->covered;
 	mc->covered = owed;
-	wh_count(&mc->stats.nulls, nulls);
+	wh_count(&mc->config.stats->nulls, nulls);
 	wh_event(mc->config.diag, "null", mc->config.subgroup, mc->covered, nulls);
 	return nulls;
 }

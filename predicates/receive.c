@@ -17,6 +17,19 @@ void wh_multicast_break(struct wh_multicast *mc, uint32_t rank, const char *what
 	mc->config.broken(mc->config.handle, rank, what);
 }
 
+/* Where its messages begin in this view. What I have had of it in views before does not come again in ordered mode, where all
+ * have had the same; there may be a gap, of messages that it dropped while it was no sender. */
+static bool begin_sender(struct wh_multicast *mc, struct wh_sender *sender)
+{
+	uint64_t first = wh_sst_observe(mc->config.sst, sender->rank, mc->config.columns.first);
+
+	if (mc->config.mode == WH_MODE_ORDERED && sender->have != WH_UNKNOWN && first < sender->have)
+		return false;
+	sender->first = sender->announced = sender->next = first;
+	sender->next_slot = (uint32_t)(first % mc->config.window);
+	return true;
+}
+
 /* A guard comes from another process: it is held against the rules before it is believed. */
 static bool guard_holds(const struct wh_multicast *mc, const struct wh_sender *sender, uint64_t covered,
 			uint64_t announced)
@@ -32,11 +45,15 @@ static uint64_t take_in(struct wh_multicast *mc, struct wh_sender *sender, uint6
 	/* Acquire, in observe: the slots that the guard announces. Partner: the push of the guard in wh_announce. */
 	uint64_t guard = mine ? wh_guard_make(mc->covered, mc->announced)
 			      : wh_sst_observe(mc->config.sst, sender->rank, mc->config.columns.guard);
-	uint64_t covered = wh_guard_covered(guard);
-	uint64_t announced = sender->announced + wh_guard_news(guard, sender->announced);
+	uint64_t covered = wh_guard_covered(guard), announced;
 
 	if (covered == sender->covered)
 		return 0;
+	if (sender->first == WH_UNKNOWN && !begin_sender(mc, sender)) {
+		wh_multicast_break(mc, sender->rank, "messages begin before those that were delivered");
+		return 0;
+	}
+	announced = sender->announced + wh_guard_news(guard, sender->announced);
 	if (!guard_holds(mc, sender, covered, announced)) {
 		wh_multicast_break(mc, sender->rank, "guard is out of its rules");
 		return 0;
@@ -73,7 +90,7 @@ size_t wh_receive(struct wh_multicast *mc)
 	if (rounds == 0)
 		return 0;
 	wh_event(mc->config.diag, "receive", mc->config.subgroup, rounds, mc->received_num);
-	wh_count_batch(&mc->stats.receive, rounds);
+	wh_count_batch(&mc->config.stats->receive, rounds);
 	return rounds;
 }
 
@@ -95,7 +112,7 @@ void wh_acknowledge(struct wh_multicast *mc, size_t taken)
 	if (batching ? least == mc->received_num : taken == 0)
 		return;
 	mc->received_num = least;
-	wh_store_relaxed(&mc->stats.received_num, least);
+	wh_store_relaxed(&mc->config.stats->received_num, least);
 	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.received_num, least, mc->peers);
 	wh_pushes_post(mc->config.pushes);
 }

@@ -8,13 +8,15 @@
  */
 #include "predicates/multicast_int.h"
 
+#include <string.h>
+
 /* Counted over all members by what they have delivered, not received: a slot is read in place until the upcall that got
  * it has returned. */
 static uint64_t least_delivered(const struct wh_multicast *mc)
 {
 	const struct wh_multicast_config *c = &mc->config;
 	bool ordered = c->mode == WH_MODE_ORDERED;
-	uint64_t least = ordered ? mc->delivered_num : mc->senders[c->me].next;
+	uint64_t least = ordered ? mc->delivered_num : mc->senders[c->me].next, first = mc->senders[c->me].first;
 
 	for (uint32_t i = 0; i < mc->peers.count; i++) {
 		uint32_t rank = mc->peers.ranks[i];
@@ -25,12 +27,13 @@ static uint64_t least_delivered(const struct wh_multicast *mc)
 		if (delivered < least)
 			least = delivered;
 	}
-	return least;
+	return ordered || least > first ? least : first; /* before its first delivery in this view a row says 0 */
 }
 
-static void free_slots(struct wh_multicast *mc)
+void wh_free_slots(struct wh_multicast *mc)
 {
 	struct wh_ring *ring = mc->config.ring;
+	const struct wh_slots *slots = &mc->config.place->slots;
 	uint64_t least = least_delivered(mc), freed = ring->freed;
 
 	if (least == mc->least_delivered)
@@ -44,12 +47,12 @@ static void free_slots(struct wh_multicast *mc)
 		ring->freed = least;
 	}
 	while (mc->config.mode == WH_MODE_ORDERED && ring->freed < ring->sent) {
-		struct wh_slot_header header = wh_slot_read(&ring->slots, ring->row, ring->freed_slot);
+		struct wh_slot_header header = wh_slot_read(slots, mc->config.place->row, ring->freed_slot);
 
 		if (header.round * mc->config.sender_count + (uint32_t)mc->config.me >= least)
 			break;
 		ring->freed++;
-		ring->freed_slot = wh_slot_next(&ring->slots, ring->freed_slot);
+		ring->freed_slot = wh_slot_next(slots, ring->freed_slot);
 	}
 	if (ring->freed != freed)
 		wh_ring_publish_limit(ring);
@@ -58,7 +61,7 @@ static void free_slots(struct wh_multicast *mc)
 /* Header and payload of `count` slots from `first` on, which do not wrap. */
 static void push_range(struct wh_multicast *mc, uint32_t first, uint32_t count)
 {
-	const struct wh_slots *slots = &mc->config.ring->slots;
+	const struct wh_slots *slots = &mc->config.place->slots;
 	struct wh_pushes *pushes = mc->config.pushes;
 
 	wh_push_bytes(pushes, slots->headers + (uint64_t)first * slots->header_stride,
@@ -70,7 +73,7 @@ static void push_range(struct wh_multicast *mc, uint32_t first, uint32_t count)
 
 static void push_slots(struct wh_multicast *mc, uint32_t first, uint32_t count)
 {
-	uint32_t window = mc->config.ring->slots.window;
+	uint32_t window = mc->config.window;
 	uint32_t before_wrap = count < window - first ? count : window - first;
 
 	push_range(mc, first, before_wrap);
@@ -79,35 +82,60 @@ static void push_slots(struct wh_multicast *mc, uint32_t first, uint32_t count)
 	wh_pushes_post(mc->config.pushes);
 }
 
+/* A message that was finished in the memory of a view before. */
+static void bring_home(struct wh_multicast *mc, uint32_t slot, uint32_t bytes)
+{
+	const struct wh_place *place = mc->config.place;
+	const unsigned char *from = wh_ring_elsewhere(mc->config.ring, slot);
+
+	if (from != NULL)
+		memcpy(place->row + wh_slot_payload(&place->slots, slot), from, bytes);
+}
+
+static void count_sent(struct wh_multicast *mc, uint32_t count, uint32_t aborts)
+{
+	struct wh_ring *ring = mc->config.ring;
+	uint64_t again = ring->sent < ring->ever_sent           ? count
+			 : ring->sent - count < ring->ever_sent ? ring->ever_sent - (ring->sent - count)
+								: 0;
+
+	wh_count(&mc->config.stats->resent, again);
+	wh_count(&mc->config.stats->sent, count - again);
+	wh_count(&mc->config.stats->aborted, aborts);
+	if (ring->sent > ring->ever_sent)
+		ring->ever_sent = ring->sent;
+}
+
 size_t wh_send(struct wh_multicast *mc)
 {
 	struct wh_ring *ring = mc->config.ring;
+	const struct wh_place *place = mc->config.place;
 	uint32_t first, bytes, count = 0, aborts = 0, most;
 	bool aborted;
 
 	if (ring == NULL)
 		return 0;
-	free_slots(mc);
+	wh_free_slots(mc);
 	first = ring->sent_slot;
-	most = mc->config.switches.send_batching ? ring->slots.window : 1;
+	most = mc->config.switches.send_batching ? mc->config.window : 1;
 	while (count < most && wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted)) {
-		wh_slot_write(&ring->slots, ring->row, ring->sent_slot,
+		bring_home(mc, ring->sent_slot, bytes);
+		wh_slot_write(&place->slots, place->row, ring->sent_slot,
 			      (struct wh_slot_header){.round = mc->covered++, .bytes = bytes, .aborted = aborted});
 		aborts += aborted;
 		ring->sent++;
-		ring->sent_slot = wh_slot_next(&ring->slots, ring->sent_slot);
+		ring->sent_slot = wh_slot_next(&place->slots, ring->sent_slot);
 		count++;
 	}
 	if (count == 0)
 		return 0;
 	/* The ring's own test keeps slots from being overrun; here its result is held against the rule. */
-	WH_CHECK(mc->config.diag, ring->sent - ring->freed <= ring->slots.window);
+	WH_CHECK(mc->config.diag, ring->sent - ring->freed <= mc->config.window);
 	mc->announced = ring->sent;
 	push_slots(mc, first, count);
 	wh_event(mc->config.diag, "send", mc->config.subgroup, mc->covered, mc->announced);
-	wh_count(&mc->stats.sent, count);
-	wh_count(&mc->stats.aborted, aborts);
-	wh_count_batch(&mc->stats.send, count);
+	count_sent(mc, count, aborts);
+	wh_count_batch(&mc->config.stats->send, count);
 	return count;
 }
 

@@ -6,12 +6,17 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/rcu.h"
+
 #define CLAIM_SLOT_BITS 16
-#define CLAIM_CLOSED (UINT64_C(1) << 63)
+#define CLAIM_CLOSED (UINT64_C(1) << 63) /* for good */
+#define CLAIM_WEDGED (UINT64_C(1) << 62) /* until the next view */
+#define CLAIM_AWAY (UINT64_C(1) << 61)   /* I am no sender, until a view in which I am one again */
+#define CLAIM_BITS (CLAIM_CLOSED | CLAIM_WEDGED | CLAIM_AWAY)
 
 static uint64_t claim_number(uint64_t word)
 {
-	return (word & ~CLAIM_CLOSED) >> CLAIM_SLOT_BITS;
+	return (word & ~CLAIM_BITS) >> CLAIM_SLOT_BITS;
 }
 
 uint64_t wh_ring_estimate(uint32_t window)
@@ -19,8 +24,8 @@ uint64_t wh_ring_estimate(uint32_t window)
 	return sizeof(struct wh_ring) + (uint64_t)window * sizeof(struct wh_ready);
 }
 
-enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, struct wh_diag *diag, unsigned char *row,
-				 const struct wh_slots *slots, uint32_t message_bytes, struct wh_error *err)
+enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, struct wh_diag *diag, uint32_t window,
+				 uint32_t message_bytes, struct wh_error *err)
 {
 	struct wh_ring *ring = aligned_alloc(WH_CACHE_LINE, sizeof(*ring));
 
@@ -29,15 +34,15 @@ enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, str
 	*ring = (struct wh_ring){
 		.gate = gate,
 		.diag = diag,
-		.row = row,
-		.slots = *slots,
+		.window = window,
 		.message_bytes = message_bytes,
-		.limit = slots->window,
+		.claim = CLAIM_WEDGED | CLAIM_AWAY,
+		.limit = window,
 	};
-	ring->ready = calloc(slots->window, sizeof(*ring->ready));
+	ring->ready = calloc(window, sizeof(*ring->ready));
 	if (ring->ready == NULL) {
 		free(ring);
-		return wh_error_set(err, WHORL_MEMORY, "no memory for %u slots", slots->window);
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %u slots", window);
 	}
 	ring->window_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (ring->window_fd < 0) {
@@ -77,8 +82,9 @@ bool wh_ring_has_room(const struct wh_ring *ring)
 {
 	uint64_t word = wh_load_relaxed(&ring->claim);
 
-	return (word & CLAIM_CLOSED) != 0 || claim_number(word) < wh_load_relaxed(&ring->limit) ||
-	       !wh_gate_is_open(ring->gate);
+	if ((word & (CLAIM_CLOSED | CLAIM_AWAY)) != 0 || !wh_gate_is_open(ring->gate))
+		return true;
+	return (word & CLAIM_WEDGED) == 0 && claim_number(word) < wh_load_relaxed(&ring->limit);
 }
 
 bool wh_ring_starve(struct wh_ring *ring)
@@ -98,15 +104,21 @@ bool wh_ring_starve(struct wh_ring *ring)
 
 /* The lines of a slot that will be claimed soon: the readers of its last message still hold copies of them, and a fill
  * that has to take them back one by one holds up the next compare-and-swap. Only of slots that are free. */
-WH_HINT_INLINE void prefetch(const struct wh_ring *ring, uint32_t slot, uint64_t room)
+WH_HINT_INLINE void prefetch(const struct wh_place *place, uint32_t slot, uint64_t room)
 {
 	const unsigned char *payload;
 
-	if (room <= WH_SLOTS_AHEAD || ring->slots.payload_stride > WH_SLOT_SMALL)
+	if (room <= WH_SLOTS_AHEAD || place->slots.payload_stride > WH_SLOT_SMALL)
 		return;
-	payload = ring->row + wh_slot_payload(&ring->slots, wh_slot_ahead(&ring->slots, slot));
+	payload = place->row + wh_slot_payload(&place->slots, wh_slot_ahead(&place->slots, slot));
 	wh_prefetch_write(payload);
 	wh_prefetch_write(payload + WH_CACHE_LINE);
+}
+
+/* Why no claim can be made now. */
+static enum whorl_result refusal(uint64_t word)
+{
+	return word & CLAIM_CLOSED ? WHORL_CLOSED : word & CLAIM_AWAY ? WHORL_NOT_SENDER : WHORL_AGAIN;
 }
 
 enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
@@ -117,8 +129,8 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 		uint64_t number = claim_number(word), limit;
 		uint32_t slot = (uint32_t)(word & ((1u << CLAIM_SLOT_BITS) - 1));
 
-		if (word & CLAIM_CLOSED)
-			return WHORL_CLOSED;
+		if (__builtin_expect((word & CLAIM_BITS) != 0, 0))
+			return refusal(word);
 		/* Acquire: whoever read this slot's last message has finished with it. Partner: wh_ring_publish_limit. */
 		limit = wh_load_acquire(&ring->limit);
 		if (number >= limit) {
@@ -126,11 +138,15 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 			return WHORL_AGAIN;
 		}
 		if (wh_compare_swap(&ring->claim, &word,
-				    (number + 1) << CLAIM_SLOT_BITS | wh_slot_next(&ring->slots, slot))) {
-			prefetch(ring, slot, limit - number);
+				    (number + 1) << CLAIM_SLOT_BITS | (slot + 1 == ring->window ? 0 : slot + 1))) {
+			/* After the claim: the place of its view or of a later one, never an older. Partner: wh_ring_enter. */
+			const struct wh_place *place = wh_rcu_dereference(ring->place);
+
+			prefetch(place, slot, limit - number);
 			out->number = number;
 			out->slot = slot;
-			out->data = ring->row + wh_slot_payload(&ring->slots, slot);
+			out->home = place->home;
+			out->data = place->row + wh_slot_payload(&place->slots, slot);
 			return WHORL_OK;
 		}
 	}
@@ -139,7 +155,7 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 void wh_ring_publish_limit(struct wh_ring *ring)
 {
 	/* Release: partner wh_ring_claim. */
-	wh_store_release(&ring->limit, ring->freed + ring->slots.window);
+	wh_store_release(&ring->limit, ring->freed + ring->window);
 	wh_fence_full(); /* partner: wh_ring_starve */
 	if (wh_load_relaxed(&ring->starved) != 0 && wh_exchange(&ring->starved, 0) != 0)
 		wh_ring_signal(ring);
@@ -159,7 +175,81 @@ uint64_t wh_ring_open_claims(const struct wh_ring *ring)
 
 	for (uint64_t number = ring->sent; number < claimed; number++) {
 		open += !wh_ring_ready(ring, number, slot, &bytes, &aborted);
-		slot = wh_slot_next(&ring->slots, slot);
+		slot = slot + 1 == ring->window ? 0 : slot + 1;
 	}
-	return open;
+	return open + (ring->dropped_open - wh_load_acquire(&ring->late));
+}
+
+/* ---- from view to view ---------------------------------------------------------------------------------------------- */
+
+void wh_ring_wedge(struct wh_ring *ring)
+{
+	wh_fetch_or(&ring->claim, CLAIM_WEDGED);
+}
+
+void wh_ring_rest(struct wh_ring *ring, uint64_t first)
+{
+	uint64_t claimed = wh_ring_claimed(ring);
+
+	WH_CHECK(ring->diag, first <= claimed && claimed <= first + ring->window);
+	if (ring->place != NULL)
+		ring->place->end = claimed;
+	ring->sent = ring->freed = first;
+	ring->sent_slot = ring->freed_slot = (uint32_t)(first % ring->window);
+}
+
+void wh_ring_enter(struct wh_ring *ring, struct wh_place *place, uint64_t first)
+{
+	wh_ring_rest(ring, first);
+	place->older = ring->place;
+	wh_rcu_publish(ring->place, place);
+	wh_ring_publish_limit(ring);
+	/* Release: the place, before a claim can be made in this view. Partner: wh_ring_claim. */
+	wh_fetch_and(&ring->claim, ~(CLAIM_WEDGED | CLAIM_AWAY));
+	wh_ring_signal(ring);
+}
+
+uint64_t wh_ring_drop(struct wh_ring *ring, uint64_t first)
+{
+	uint64_t claimed = wh_ring_claimed(ring);
+
+	if (wh_load_relaxed(&ring->claim) & CLAIM_AWAY)
+		return 0;
+	wh_ring_rest(ring, first);
+	wh_store_release(&ring->dropped, claimed); /* partner: wh_ring_finish */
+	wh_fetch_or(&ring->claim, CLAIM_AWAY | CLAIM_WEDGED);
+	wh_ring_signal(ring);
+	return claimed - first;
+}
+
+void wh_ring_count_dropped(struct wh_ring *ring)
+{
+	uint32_t bytes;
+	bool aborted;
+
+	for (uint64_t end = wh_load_relaxed(&ring->dropped); ring->sent < end; ring->sent++) {
+		ring->dropped_open += !wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted);
+		ring->sent_slot = ring->sent_slot + 1 == ring->window ? 0 : ring->sent_slot + 1;
+	}
+	ring->freed = ring->sent;
+	ring->freed_slot = ring->sent_slot;
+}
+
+bool wh_ring_is_done_with(const struct wh_ring *ring, const struct wh_place *place)
+{
+	bool away = (wh_load_relaxed(&ring->claim) & CLAIM_AWAY) != 0;
+
+	if (!away && place == ring->place)
+		return false;
+	return ring->sent >= place->end && wh_load_acquire(&ring->late) == ring->dropped_open;
+}
+
+void wh_ring_forget(struct wh_ring *ring, struct wh_place *place)
+{
+	struct wh_place **at = &ring->place;
+
+	while (*at != NULL && *at != place)
+		at = &(*at)->older;
+	if (*at == place)
+		*at = place->older;
 }

@@ -8,8 +8,12 @@
  *   send      (loop) takes the ready prefix, writes headers, pushes; see predicates/send.c
  *   free      (loop) raises the limit when all members have delivered a slot's message
  *
+ * A ring is a sender's stream of messages through all views; where its slots lie is its *place*, another in each view
+ * (docs/decisions/0014). In a new view everything that was not delivered in the old one is sent again, from the same slot
+ * number in the new place: what is finished already is copied there when its turn comes.
+ *
  * Invariants: freed <= sent <= claimed <= limit == freed + window. A slot is written only between its claim and its
- * commit by its holder, and by the loop (header) between commit and push.
+ * commit by its holder, and by the loop (header, or copying) between commit and push.
  */
 #ifndef WH_SMC_RING_H
 #define WH_SMC_RING_H
@@ -23,24 +27,37 @@
 struct wh_ready {       /* one per slot, private to the process */
 	wh_word mark;   /* [claim holder; loop reads] (m + 1) << 1 | aborted, once claim m is finished */
 	uint32_t bytes; /* [claim holder] written before the mark */
+	uint32_t home;  /* [claim holder] written before the mark: of the place that holds the message */
+};
+
+struct wh_place {               /* where the slots of a ring lie in one view */
+	unsigned char *row;     /* [const] my row of that view */
+	struct wh_slots slots;  /* [const] */
+	uint32_t home;          /* [const] the view's number, its lower half: it tells places apart that are in use */
+	struct wh_place *older; /* [loop] of a view before, as long as it is needed */
+	uint64_t end;           /* [loop] an older place: all claims made in it are below */
 };
 
 struct wh_claim {
 	unsigned char *data;
 	uint64_t number;
-	uint32_t slot;
+	uint32_t slot, home;
 };
 
 struct wh_ring {
 	struct wh_gate *gate;   /* [const] */
 	struct wh_diag *diag;   /* [const] */
-	unsigned char *row;     /* [const] my row */
-	struct wh_slots slots;  /* [const] */
+	uint32_t window;        /* [const] */
 	uint32_t message_bytes; /* [const] */
 	int window_fd;          /* [const] an eventfd: there is room, after wh_ring_starve */
 	struct wh_ready *ready; /* [const pointer] */
+	struct wh_place *place; /* [loop writes; RCU] of the current view, or the last in which I was a sender */
+	wh_word dropped;        /* [loop writes] claims below it, if not sent, are nobody's: I was no sender any more */
+	wh_word late;           /* [claim holders] claims that were finished after they had been dropped */
+	uint64_t dropped_open;  /* [loop] claims that were open when they were dropped, over all */
 
-	/* closed << 63 | number << 16 | slot of the next claim. [application threads; the loop sets `closed`] */
+	/* closed << 63 | wedged << 62 | away << 61 | number << 16 | slot of the next claim. [application threads; the bits
+	 * are set by the loop and whorl_close, taken away by the loop] */
 	alignas(WH_CACHE_LINE) wh_word claim;
 
 	/* [loop writes, application threads read] claims below it may be made */
@@ -55,12 +72,12 @@ struct wh_ring {
 	alignas(WH_CACHE_LINE) uint64_t sent; /* claims that have a round */
 	uint64_t freed;                       /* of these, delivered by all: their slots may be claimed again */
 	uint32_t sent_slot, freed_slot;       /* sent, freed modulo window */
+	uint64_t ever_sent;                   /* the greatest that `sent` has been: beyond it nothing is sent again */
 };
 
-/* Allocates. `row` holds slots laid out as `slots` says. WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */
+/* Allocates. No claim can be made before the first wh_ring_enter. WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, struct wh_diag *diag,
-					       unsigned char *row, const struct wh_slots *slots, uint32_t message_bytes,
-					       struct wh_error *err);
+					       uint32_t window, uint32_t message_bytes, struct wh_error *err);
 void wh_ring_free(struct wh_ring *ring);
 
 /* What wh_ring_create allocates, in bytes. */
@@ -68,7 +85,8 @@ uint64_t wh_ring_estimate(uint32_t window);
 
 /* ---- application threads; the caller holds an RCU read lock so that the ring stays ------------------------------- */
 
-/* WHORL_OK, WHORL_AGAIN (the window is full), WHORL_CLOSED. No system call. */
+/* WHORL_OK, WHORL_AGAIN (the window is full, or the view changes), WHORL_NOT_SENDER (in this view), WHORL_CLOSED. No
+ * system call. */
 WH_MUST_CHECK enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out);
 
 /* Is it worth to claim? A hint, without a trace. True when there is room, and when there will never be any: the ring is
@@ -78,15 +96,23 @@ bool wh_ring_has_room(const struct wh_ring *ring);
 /* Asks to be told about room. False: window_fd becomes readable when there is some. True: do not wait, but claim. */
 bool wh_ring_starve(struct wh_ring *ring);
 
-/* The claim is final, or given back. Never fails. */
-static inline void wh_ring_finish(struct wh_ring *ring, uint64_t number, uint32_t slot, uint32_t bytes, bool aborted)
+/* The claim is final, or given back. False: it had been dropped. */
+static inline bool wh_ring_finish(struct wh_ring *ring, const struct wh_claim *claim, uint32_t bytes, bool aborted)
 {
-	struct wh_ready *ready = &ring->ready[slot];
+	struct wh_ready *ready = &ring->ready[claim->slot];
+	uint64_t number = claim->number;
 
+	/* Acquire, and in the RCU lock: who drops sees either the mark or, after a grace period, that it is missing. */
+	if (__builtin_expect(number < wh_load_acquire(&ring->dropped), 0)) {
+		wh_fetch_add(&ring->late, 1);
+		return false;
+	}
 	ready->bytes = bytes;
+	ready->home = claim->home;
 	/* Release: the payload and its length before the mark. Partner: wh_ring_ready. */
 	wh_store_release(&ready->mark, (number + 1) << 1 | aborted);
 	wh_gate_ring(ring->gate);
+	return true;
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------ */
@@ -105,6 +131,48 @@ static inline bool wh_ring_ready(const struct wh_ring *ring, uint64_t number, ui
 }
 
 uint64_t wh_ring_claimed(const struct wh_ring *ring);
+
+/* Where finished claim `number`, which has `slot`, lies, if that is not the current place; NULL: it is. */
+static inline const unsigned char *wh_ring_elsewhere(const struct wh_ring *ring, uint32_t slot)
+{
+	uint32_t home = ring->ready[slot].home;
+	const struct wh_place *place = ring->place;
+
+	if (__builtin_expect(home == place->home, 1))
+		return NULL;
+	while (place->home != home)
+		place = place->older;
+	return place->row + wh_slot_payload(&place->slots, slot);
+}
+
+/* What is below needs nothing more: delivered in an earlier view, or dropped. */
+static inline uint64_t wh_ring_settled(const struct wh_ring *ring)
+{
+	uint64_t dropped = wh_load_relaxed(&ring->dropped);
+
+	return ring->freed > dropped ? ring->freed : dropped;
+}
+
+/* No claims until the next wh_ring_enter: they get WHORL_AGAIN. */
+void wh_ring_wedge(struct wh_ring *ring);
+
+/* A view begins in which I send, from message `first` on: all before it are delivered, all that come after it are sent
+ * again. `place` lives until wh_ring_forget. */
+void wh_ring_enter(struct wh_ring *ring, struct wh_place *place, uint64_t first);
+
+/* A view begins in which nobody sends, for now: claims still get WHORL_AGAIN, and what is not delivered, from `first` on,
+ * waits where it is. */
+void wh_ring_rest(struct wh_ring *ring, uint64_t first);
+
+/* A view begins in which I do not send: claims get WHORL_NOT_SENDER, and what is not delivered, all from `first` on, never
+ * will be. Returns how many messages that are. What is open is counted after a grace period, by wh_ring_count_dropped. */
+uint64_t wh_ring_drop(struct wh_ring *ring, uint64_t first);
+void wh_ring_count_dropped(struct wh_ring *ring);
+
+/* Is nothing of that older place needed any more: no claim made in it is open, or finished and not sent? */
+bool wh_ring_is_done_with(const struct wh_ring *ring, const struct wh_place *place);
+/* It is taken out of the chain, and may be freed after a grace period. The current one as well, if I do not send. */
+void wh_ring_forget(struct wh_ring *ring, struct wh_place *place);
 
 /* Raises the limit by what `freed` has grown to, and tells those who wait. */
 void wh_ring_publish_limit(struct wh_ring *ring);

@@ -9,18 +9,42 @@
 
 #include "sst/layout.h"
 
-/* One per node. */
+/* One per node: what a change of view is made of (docs/decisions/0014). A word that guards others lies before them: whoever
+ * copies a row from its start on (freeze) gets nothing older than its guard says. */
 struct wh_node_columns {
 	/* Raised and pushed (quietly) every quarter of the failure time-out, whatever else is pushed. */
 	struct wh_counter_col heartbeat;
+	/* How many entries of `suspected` are not 0, or have grown: to be looked at again when it has grown. */
+	struct wh_counter_col suspicions;
+	/* The subgroups have stopped: my counters in them are final. Pushed after the last of them. */
+	struct wh_flag_col wedged;
+	/* As leader: the number of my last attempt at a next view, from 1. Guards `left_out`. */
+	struct wh_counter_col proposed;
+	/* The memory of this attempt's view is shared with all its members: (rank of its leader + 1) x 256 + attempt. */
+	struct wh_counter_col acknowledged;
+	/* Rank + 1 of the leader whose decision I have made or echoed, 0: none. Guards `image` and `cut`, which never change
+	 * once it is not 0. */
+	struct wh_counter_col agreed;
+	/* My last word in this view: I have delivered up to the cut, and go on in the next. */
+	struct wh_flag_col installed;
+
+	struct wh_array_col suspected; /* by rank: enum wh_suspected */
+	struct wh_array_col left_out;  /* by rank: number of my first attempt without that member, 0: it is in all */
+	struct wh_counter_col image;   /* of the decision: the key of the next view's image */
+	struct wh_array_col cut;       /* of the decision, by subgroup: its messages below are delivered in this view */
 };
+
+enum wh_suspected { WH_TRUSTED, WH_LEFT, WH_FAILED }; /* left: in order, its row is final and still read. Only grows */
 
 /* One set per subgroup. `received_num` and `delivered_num` of the ordered modes count sequence numbers,
  * round x senders + rank. Spindle §II-B, II-C, with the changes of docs/protocol.md. */
 struct wh_subgroup_columns {
-	/* Of a sender: rounds covered << 16 | slots announced mod 2^16. Both grow; announced <= covered. Pushed after the
-	 * slots that it announces (T2), as a value copied when posted (T4). */
+	/* Of a sender: rounds covered << 16 | slots announced mod 2^16, where slots are counted from the sender's first
+	 * message in its life. Both grow; announced - first <= covered. Pushed after the slots that it announces (T2), as a
+	 * value copied when posted (T4). */
 	struct wh_counter_col guard;
+	/* Of a sender: the number of its first message in this view. Pushed before the first guard. */
+	struct wh_counter_col first;
 	/* Ordered: all sequence numbers below have been taken in by this member. */
 	struct wh_counter_col received_num;
 	/* Ordered: the upcalls of all sequence numbers below have returned. delivered_num <= received_num. */

@@ -1,0 +1,325 @@
+/* epoch.c - making, stepping and freeing epochs. See epoch.h; install.c has the change from one to the next. */
+#include "group/epoch.h"
+
+#include <stdlib.h>
+
+#include "base/rcu.h"
+#include "group/node_int.h"
+
+struct wh_seat *wh_epoch_seat(const struct wh_epoch *epoch, const whorl_subgroup *subgroup)
+{
+	for (uint32_t i = 0; i < epoch->seat_count; i++)
+		if (epoch->seats[i].subgroup == subgroup)
+			return &epoch->seats[i];
+	return NULL;
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------- */
+
+static void member_broken(void *ctx, uint32_t rank, const char *what)
+{
+	struct wh_seat *seat = ctx;
+
+	wh_epoch_participant.broken(seat->subgroup->node->epoch, rank, what);
+}
+
+static void deliver(void *ctx, const struct whorl_message *messages, size_t count)
+{
+	struct wh_seat *seat = ctx;
+
+	wh_node_deliver(seat->subgroup, messages, count);
+}
+
+static enum whorl_result open_image(struct wh_epoch *epoch, struct wh_error *err)
+{
+	const struct wh_image_spec spec = {
+		.key = epoch->key,
+		.layout_digest = epoch->rows->digest,
+		.members = epoch->view->members,
+		.my_rank = epoch->rank,
+		.control_bytes = epoch->rows->control_bytes,
+		.rows = epoch->rows->specs,
+	};
+
+	return epoch->node->transport->ops->image_open(epoch->node->transport, &spec, &epoch->image, err);
+}
+
+static enum whorl_result open_ring(struct wh_epoch *epoch, struct wh_seat *seat, const struct wh_slots *slots,
+				   struct wh_error *err)
+{
+	whorl_subgroup *subgroup = seat->subgroup;
+	struct wh_ring *ring;
+	enum whorl_result result;
+
+	seat->place = (struct wh_place){
+		.row = epoch->image->own, .slots = *slots, .home = (uint32_t)epoch->view->number, .end = UINT64_MAX};
+	if (subgroup->ring != NULL)
+		return WHORL_OK;
+	result = wh_ring_create(&ring, epoch->node->gate, &epoch->node->diag, subgroup->window, subgroup->message_bytes,
+				err);
+	if (result == WHORL_OK)
+		wh_rcu_publish(subgroup->ring, ring);
+	return result;
+}
+
+static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_seat *seat, uint32_t index,
+					struct wh_error *err)
+{
+	const struct wh_view_subgroup *layout = seat->layout;
+	const struct wh_engine_options *engine = &epoch->node->config.engine;
+	struct wh_rows_subgroup *rows = &epoch->rows->subgroups[index];
+	whorl_subgroup *subgroup = seat->subgroup;
+
+	return wh_multicast_create(
+		&seat->mc,
+		&(struct wh_multicast_config){
+			.diag = &epoch->node->diag,
+			.sst = &epoch->sst,
+			.pushes = &epoch->pushes,
+			.columns = rows->columns,
+			.subgroup = index,
+			.mode = subgroup->mode,
+			.switches = {engine->send_batching, engine->receive_batching, engine->delivery_batching,
+				     engine->null_sends, engine->deferred_push},
+			.window = subgroup->window,
+			.message_bytes = subgroup->message_bytes,
+			.view = epoch->view->number,
+			.ids = epoch->view->ids,
+			.members = layout->members,
+			.member_count = layout->member_count,
+			.senders = layout->senders,
+			.sender_ids = seat->sender_ids,
+			.sender_count = layout->sender_count,
+			.me = wh_rank_find(layout->senders, layout->sender_count, epoch->rank),
+			.slots = rows->slots,
+			.ring = seat->sends ? subgroup->ring : NULL,
+			.place = &seat->place,
+			.had = subgroup->had,
+			.stats = &subgroup->stats,
+			.now_ns = &epoch->node->loop.now_ns,
+			.message_of = subgroup,
+			.handle = seat,
+			.deliver = deliver,
+			.broken = member_broken,
+		},
+		err);
+}
+
+static enum whorl_result open_seat(struct wh_epoch *epoch, struct wh_seat *seat, uint32_t index, struct wh_error *err)
+{
+	const struct wh_view_subgroup *layout = &epoch->view->subgroups[index];
+	int me = wh_rank_find(layout->senders, layout->sender_count, epoch->rank);
+	enum whorl_result result = WHORL_OK;
+
+	*seat = (struct wh_seat){
+		.subgroup = &epoch->node->subgroups[layout->configured], .layout = layout, .sends = me >= 0};
+	seat->sender_ids = calloc(layout->sender_count + 1, sizeof(*seat->sender_ids));
+	if (seat->sender_ids == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %u senders", layout->sender_count);
+	for (uint32_t s = 0; s < layout->sender_count; s++)
+		seat->sender_ids[s] = epoch->view->ids[layout->senders[s]];
+	if (seat->sends)
+		result = open_ring(epoch, seat, &epoch->rows->subgroups[index].slots[me], err);
+	if (result == WHORL_OK && layout->state == WH_SHARD_ACTIVE)
+		result = open_multicast(epoch, seat, index, err);
+	return result;
+}
+
+static enum whorl_result open_seats(struct wh_epoch *epoch, struct wh_error *err)
+{
+	const struct wh_view *view = epoch->view;
+
+	epoch->seats = calloc(view->subgroup_count + 1, sizeof(*epoch->seats));
+	epoch->cuts_from = calloc(view->subgroup_count + 1, sizeof(*epoch->cuts_from));
+	if (epoch->seats == NULL || epoch->cuts_from == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", view->subgroup_count);
+	for (uint32_t g = 0; g < view->subgroup_count; g++) {
+		const struct wh_view_subgroup *layout = &view->subgroups[g];
+		enum wh_mode mode = epoch->node->subgroups[layout->configured].mode;
+		enum whorl_result result;
+
+		if (layout->state == WH_SHARD_ACTIVE && mode == WH_MODE_ORDERED)
+			epoch->cuts_from[g] = (struct wh_cut_source){layout->members, layout->member_count,
+								     epoch->rows->subgroups[g].columns.received_num};
+		if (wh_rank_find(layout->members, layout->member_count, epoch->rank) < 0)
+			continue;
+		result = open_seat(epoch, &epoch->seats[epoch->seat_count++], g, err);
+		if (result != WHORL_OK)
+			return result;
+	}
+	return WHORL_OK;
+}
+
+static enum whorl_result open_membership(struct wh_epoch *epoch, struct wh_error *err)
+{
+	whorl_node *node = epoch->node;
+	int tie_breaker = wh_node_config_tie_breaker(&node->config);
+	enum whorl_result result;
+
+	epoch->heartbeat = (struct wh_heartbeat){
+		.loop = &node->loop,
+		.sst = &epoch->sst,
+		.pushes = &epoch->pushes,
+		.column = epoch->rows->node.heartbeat,
+		.timeout_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS,
+		.pushed = &node->heartbeats,
+	};
+	result = wh_heartbeat_init(&epoch->heartbeat, err);
+	if (result != WHORL_OK)
+		return result;
+	epoch->change = (struct wh_change){
+		.diag = &node->diag,
+		.loop = &node->loop,
+		.sst = &epoch->sst,
+		.pushes = &epoch->pushes,
+		.heartbeat = &epoch->heartbeat,
+		.view = epoch->view,
+		.columns = epoch->rows->node,
+		.tie_breaker = tie_breaker < 0 ? -1 : wh_view_rank(epoch->view, (uint32_t)tie_breaker),
+		.cuts_from = epoch->cuts_from,
+		.on = wh_epoch_participant,
+		.ctx = epoch,
+	};
+	return wh_change_init(&epoch->change, err);
+}
+
+enum whorl_result wh_epoch_create(struct wh_epoch **out, whorl_node *node, struct wh_view *view, uint64_t key,
+				  struct wh_error *err)
+{
+	struct wh_epoch *epoch = calloc(1, sizeof(*epoch));
+	enum whorl_result result;
+
+	if (epoch == NULL) {
+		wh_view_free(view);
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
+	}
+	epoch->node = node;
+	epoch->view = view;
+	epoch->key = key;
+	epoch->rank = (uint32_t)wh_view_rank(view, node->id);
+	result = wh_rows_create(&epoch->rows, view, &node->config, epoch->rank, node->headers_apart, err);
+	if (result == WHORL_OK)
+		result = open_image(epoch, err);
+	if (result == WHORL_OK)
+		result = wh_sst_init(&epoch->sst, &node->diag, epoch->image, &epoch->rows->layout, err);
+	wh_pushes_init(&epoch->pushes, &node->env, &node->push_stats, node->config.engine.deferred_push);
+	epoch->pushes.image = epoch->image;
+	if (result == WHORL_OK)
+		result = open_seats(epoch, err);
+	if (result == WHORL_OK)
+		result = open_membership(epoch, err);
+	if (result != WHORL_OK) {
+		wh_epoch_free(epoch, true);
+		return result;
+	}
+	*out = epoch;
+	return WHORL_OK;
+}
+
+/* The image first: pushes of it point at what the others own. */
+void wh_epoch_free(struct wh_epoch *epoch, bool close_image)
+{
+	if (epoch == NULL)
+		return;
+	if (close_image && epoch->image != NULL)
+		epoch->node->transport->ops->image_close(epoch->image);
+	for (uint32_t i = 0; i < epoch->seat_count; i++) {
+		wh_multicast_free(epoch->seats[i].mc);
+		free(epoch->seats[i].sender_ids);
+	}
+	free(epoch->seats);
+	free(epoch->cuts_from);
+	wh_change_close(&epoch->change);
+	wh_heartbeat_close(&epoch->heartbeat);
+	wh_sst_close(&epoch->sst);
+	wh_rows_free(epoch->rows);
+	wh_view_free(epoch->view);
+	free(epoch);
+}
+
+enum whorl_result wh_epoch_estimate(const whorl_node *node, const struct wh_view *view, uint64_t *bytes,
+				    struct wh_error *err)
+{
+	uint32_t rank = (uint32_t)wh_view_rank(view, node->id);
+	struct wh_rows *rows;
+	enum whorl_result result = wh_rows_create(&rows, view, &node->config, rank, node->headers_apart, err);
+
+	if (result != WHORL_OK)
+		return result;
+	*bytes = sizeof(struct wh_epoch) + rows->specs[rank].bytes + rows->layout.bytes;
+	for (uint32_t g = 0; g < view->subgroup_count; g++) {
+		const struct wh_view_subgroup *layout = &view->subgroups[g];
+
+		if (wh_rank_find(layout->members, layout->member_count, rank) < 0)
+			continue;
+		*bytes += wh_multicast_estimate(layout->member_count, layout->sender_count);
+		if (wh_rank_find(layout->senders, layout->sender_count, rank) >= 0)
+			*bytes += wh_ring_estimate((uint32_t)node->config.subgroups[layout->configured].options.window);
+	}
+	wh_rows_free(rows);
+	return WHORL_OK;
+}
+
+/* ---- the end of an epoch that is over ------------------------------------------------------------------------------- */
+
+/* Every member that went on has said its last word in it. */
+static bool all_have_gone_on(const struct wh_epoch *epoch, const struct wh_epoch *current)
+{
+	for (uint32_t rank = 0; rank < epoch->view->members; rank++) {
+		int now = wh_view_rank(current->view, epoch->view->ids[rank]);
+
+		if (rank == epoch->rank || now < 0 || !wh_change_trusts(&epoch->change, rank) ||
+		    !wh_change_trusts(&current->change, (uint32_t)now))
+			continue;
+		if (!wh_sst_observe_flag(&epoch->sst, rank, epoch->rows->node.installed))
+			return false;
+	}
+	return true;
+}
+
+static bool rings_are_done(const struct wh_epoch *epoch)
+{
+	for (uint32_t i = 0; i < epoch->seat_count; i++)
+		if (epoch->seats[i].placed &&
+		    !wh_ring_is_done_with(epoch->seats[i].subgroup->ring, &epoch->seats[i].place))
+			return false;
+	return true;
+}
+
+static size_t retire(struct wh_epoch **at, const struct wh_epoch *current)
+{
+	struct wh_epoch *epoch = *at;
+
+	if (wh_load_acquire(&epoch->grace) == 0 || !rings_are_done(epoch) || !all_have_gone_on(epoch, current))
+		return 0;
+	for (uint32_t i = 0; i < epoch->seat_count; i++)
+		if (epoch->seats[i].placed)
+			wh_ring_forget(epoch->seats[i].subgroup->ring, &epoch->seats[i].place);
+	*at = epoch->older;
+	wh_event(&epoch->node->diag, "close view", epoch->view->number, 0, 0);
+	wh_epoch_free(epoch, true);
+	return 1;
+}
+
+size_t wh_epoch_step(void *ctx)
+{
+	whorl_node *node = ctx;
+	struct wh_epoch *epoch = node->epoch;
+	size_t work;
+
+	if (__builtin_expect((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0, 0))
+		return 0;
+	work = wh_change_step(&epoch->change);
+	epoch = node->epoch; /* which may be the next */
+	for (uint32_t i = 0; i < epoch->seat_count; i++)
+		if (epoch->seats[i].mc != NULL)
+			work += wh_multicast_step(epoch->seats[i].mc);
+	for (struct wh_epoch **at = &epoch->older; *at != NULL;) {
+		size_t gone = retire(at, epoch);
+
+		work += gone;
+		if (gone == 0)
+			at = &(*at)->older;
+	}
+	return work;
+}

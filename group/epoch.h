@@ -1,0 +1,73 @@
+/* epoch.h - all that hangs off one view at one node: its memory, its part of the state table, its multicasts.
+ *
+ * An epoch is made when a view is proposed and begins when it is installed; meanwhile that of the view before is the
+ * current one. An epoch that is over stays until nobody needs its memory any more: until every member that went on has said
+ * so, no claim made in it is open or unsent, and no thread looks at it (a grace period of RCU, off the loop).
+ *
+ *     proposed ---- discarded: the leader has proposed another
+ *        |
+ *     current ----- over ---- freed
+ *
+ * Threads: the loop's, but for what application threads read of the current epoch inside an RCU lock: view, rank, seats.
+ */
+#ifndef WH_GROUP_EPOCH_H
+#define WH_GROUP_EPOCH_H
+
+#include "group/rows.h"
+#include "membership/change.h"
+#include "predicates/multicast.h"
+
+struct wh_seat {                               /* this node's place in one shard in this view */
+	whorl_subgroup *subgroup;              /* [const] */
+	const struct wh_view_subgroup *layout; /* [const] */
+	uint32_t *sender_ids;                  /* [const] node ids by sender rank */
+	struct wh_multicast *mc;               /* [const] NULL: the shard is not active */
+	struct wh_place place;                 /* of my ring, if I am a sender */
+	bool sends;                            /* [const] */
+	bool placed;                           /* [loop] the ring knows the place */
+};
+
+struct wh_epoch {
+	whorl_node *node;     /* [const] */
+	struct wh_view *view; /* [const] */
+	struct wh_rows *rows; /* [const] */
+	uint32_t rank;        /* [const] mine */
+	uint64_t key;         /* [const] of its image */
+	struct wh_image *image;
+	struct wh_sst sst;
+	struct wh_pushes pushes;
+	struct wh_heartbeat heartbeat;
+	struct wh_cut_source *cuts_from;
+	struct wh_change change;
+	struct wh_seat *seats; /* [const] those that this node has */
+	uint32_t seat_count;
+
+	struct wh_epoch *older; /* [loop] the one before, as long as it is needed */
+	wh_word grace;          /* 1: no thread looks at it any more. [a job writes] */
+	bool over, retiring;    /* [loop] */
+};
+
+/* The memory, and everything that can fail. `before`: of the view before, NULL for the first. The view becomes the
+ * epoch's, also on failure. WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */
+WH_MUST_CHECK enum whorl_result wh_epoch_create(struct wh_epoch **out, whorl_node *node, struct wh_view *view,
+						uint64_t key, struct wh_error *err);
+/* Nothing of it is used any more. With `image`, its image is closed, else that has happened. */
+void wh_epoch_free(struct wh_epoch *epoch, bool close_image);
+
+/* Bytes that wh_epoch_create would allocate, for the given view. */
+WH_MUST_CHECK enum whorl_result wh_epoch_estimate(const whorl_node *node, const struct wh_view *view, uint64_t *bytes,
+						  struct wh_error *err);
+
+/* The image is ready and the epoch the next: it becomes the node's current one. */
+void wh_epoch_begin(struct wh_epoch *epoch);
+
+/* One pass over the current epoch, and over those that are over. A wh_predicate of the node. */
+size_t wh_epoch_step(void *node);
+
+/* The participant of its change of view (install.c). */
+extern const struct wh_participant wh_epoch_participant;
+
+/* The seat of that subgroup, NULL: none in this view. */
+struct wh_seat *wh_epoch_seat(const struct wh_epoch *epoch, const whorl_subgroup *subgroup);
+
+#endif

@@ -1,0 +1,281 @@
+/* install.c - what the change of a view does to a node: the participant of membership/change.h.
+ *
+ * The application's threads see one view or the other: rings are closed to claims at the wedge, and opened again when the
+ * new view has been published (docs/decisions/0014).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/rcu.h"
+#include "group/node_int.h"
+
+/* ---- the old view stops --------------------------------------------------------------------------------------------- */
+
+static void wedge(void *ctx)
+{
+	struct wh_epoch *epoch = ctx;
+	whorl_node *node = epoch->node;
+
+	for (uint32_t i = 0; i < epoch->seat_count; i++) {
+		if (epoch->seats[i].mc != NULL)
+			wh_multicast_wedge(epoch->seats[i].mc);
+		if (epoch->seats[i].placed)
+			wh_ring_wedge(epoch->seats[i].subgroup->ring);
+	}
+	node->change_began_ns = epoch->change.began_ns;
+	for (int stage = 0; stage < WHORL_STAGES; stage++)
+		wh_store_relaxed(&node->change_ns[stage], 0);
+	node->awaits_delivery = false;
+}
+
+static size_t deliver(void *ctx, const uint64_t *cuts, bool *done)
+{
+	struct wh_epoch *epoch = ctx;
+	size_t work = 0;
+
+	/* Those who are done hear me in the next view already. */
+	wh_heartbeat_beat(&epoch->node->proposed->heartbeat);
+	*done = true;
+	for (uint32_t i = 0; i < epoch->seat_count && *done; i++)
+		if (epoch->seats[i].mc != NULL)
+			work += wh_multicast_deliver_to(epoch->seats[i].mc,
+							cuts[epoch->seats[i].layout - epoch->view->subgroups], done);
+	return work;
+}
+
+/* ---- the next view is prepared -------------------------------------------------------------------------------------- */
+
+static bool open(void *ctx, const bool *left_out, uint64_t key)
+{
+	struct wh_epoch *epoch = ctx;
+	whorl_node *node = epoch->node;
+	struct wh_layout_config layout = wh_node_layout(node);
+	struct wh_view *view;
+	struct wh_error err;
+	enum whorl_result result = wh_view_next(&view, epoch->view, left_out, &layout, &err);
+
+	if (result == WHORL_OK)
+		result = wh_epoch_create(&node->proposed, node, view, key, &err);
+	if (result != WHORL_OK)
+		wh_node_fail(node, WH_LOG_ERROR, result, "view %" PRIu64 " cannot be installed: %s",
+			     epoch->view->number + 1, err.text);
+	return result == WHORL_OK;
+}
+
+/* Nobody waits for a member that is suspected meanwhile. */
+static bool is_open(void *ctx, const uint64_t *suspected)
+{
+	const struct wh_epoch *epoch = ctx;
+	struct wh_epoch *proposed = epoch->node->proposed;
+	const struct wh_transport_ops *ops = epoch->node->transport->ops;
+
+	if (proposed->image->ready)
+		return true;
+	for (uint32_t rank = 0; rank < epoch->view->members; rank++) {
+		int there = suspected[rank] != WH_TRUSTED ? wh_view_rank(proposed->view, epoch->view->ids[rank]) : -1;
+
+		if (there >= 0)
+			ops->freeze(proposed->image, (uint32_t)there);
+	}
+	ops->service(epoch->node->transport);
+	return proposed->image->ready;
+}
+
+static void discard(void *ctx)
+{
+	struct wh_epoch *epoch = ctx;
+
+	wh_epoch_free(epoch->node->proposed, true);
+	epoch->node->proposed = NULL;
+}
+
+/* ---- the next view begins --------------------------------------------------------------------------------------------- */
+
+struct job { /* off the loop: waits until no application thread looks at what was current */
+	whorl_node *node;
+	struct wh_epoch *over;
+};
+
+static void pass_grace(void *argument)
+{
+	struct job job = *(struct job *)argument;
+
+	free(argument);
+	wh_rcu_synchronize();
+	wh_store_release(&job.over->grace, 1); /* partner: retire, in epoch.c */
+	wh_fetch_add(&job.node->jobs, UINT64_MAX);
+}
+
+static void await_grace(whorl_node *node, struct wh_epoch *over)
+{
+	struct job *job = malloc(sizeof(*job));
+
+	if (job == NULL) { /* rather wait here than never free it */
+		wh_rcu_synchronize();
+		wh_store_release(&over->grace, 1);
+		return;
+	}
+	*job = (struct job){node, over};
+	wh_fetch_add(&node->jobs, 1);
+	node->env.submit(node->env.ctx, pass_grace, job);
+}
+
+/* My ring in the new view, in which message `first` is the first that may have to be sent. */
+static void move_ring(struct wh_epoch *epoch, whorl_subgroup *subgroup, struct wh_seat *seat, uint64_t first)
+{
+	if (seat == NULL || (seat->mc != NULL && !seat->sends)) {
+		uint64_t dropped = wh_ring_drop(subgroup->ring, first);
+
+		wh_store_relaxed(&subgroup->dropped, wh_load_relaxed(&subgroup->dropped) + dropped);
+	} else if (seat->mc == NULL) {
+		wh_ring_rest(subgroup->ring, first);
+	} else {
+		wh_ring_enter(subgroup->ring, &seat->place, first);
+		seat->placed = true;
+	}
+	(void)epoch;
+}
+
+static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl_subgroup *subgroup)
+{
+	struct wh_seat *seat = wh_epoch_seat(epoch, subgroup), *old = wh_epoch_seat(before, subgroup);
+	uint64_t first = 0;
+
+	if (subgroup->ring != NULL)
+		first = wh_ring_settled(subgroup->ring);
+	if (old != NULL && old->mc != NULL) {
+		uint64_t end = wh_multicast_end(old->mc, before->change.left_out);
+
+		if (old->sends)
+			first = end;
+	}
+	if (old == NULL || seat == NULL || old->layout->shard != seat->layout->shard)
+		for (uint32_t id = 0; id < (uint32_t)epoch->node->config.group.nodes; id++)
+			subgroup->had[id] = WH_UNKNOWN;
+	if (subgroup->ring != NULL)
+		move_ring(epoch, subgroup, seat, first);
+	if (seat == NULL)
+		return;
+	wh_store_relaxed(&subgroup->met, 1);
+	if (seat->mc != NULL)
+		wh_multicast_begin(seat->mc, first);
+}
+
+static void inherit(struct wh_epoch *epoch, const struct wh_epoch *before)
+{
+	bool heard[WH_NODES_MAX];
+
+	for (uint32_t rank = 0; rank < epoch->view->members; rank++) {
+		uint32_t was = (uint32_t)wh_view_rank(before->view, epoch->view->ids[rank]);
+
+		heard[rank] = wh_heartbeat_hears(&before->heartbeat, was);
+		wh_change_inherit(&epoch->change, rank, &before->change, was);
+	}
+	wh_heartbeat_begin(&epoch->heartbeat, heard);
+}
+
+void wh_epoch_begin(struct wh_epoch *epoch)
+{
+	whorl_node *node = epoch->node;
+	struct wh_epoch *before = node->epoch;
+
+	if (before == epoch) { /* the first: its rings have been open to claims since it was opened */
+		wh_heartbeat_begin(&epoch->heartbeat, NULL);
+		for (uint32_t i = 0; i < epoch->seat_count; i++)
+			if (epoch->seats[i].mc != NULL)
+				wh_multicast_begin(epoch->seats[i].mc, 0);
+	} else {
+		inherit(epoch, before);
+		epoch->older = before;
+		before->over = true;
+		wh_rcu_publish(node->epoch, epoch);
+		for (uint32_t i = 0; i < node->subgroup_count; i++)
+			move_subgroup(epoch, before, &node->subgroups[i]);
+		await_grace(node, before);
+	}
+	wh_count(&node->views, 1);
+	wh_event(&node->diag, "view", epoch->view->number, epoch->view->members, 0);
+	wh_node_tell_view(node);
+}
+
+static void install(void *ctx)
+{
+	struct wh_epoch *epoch = ctx, *next = epoch->node->proposed;
+	whorl_node *node = epoch->node;
+
+	_Static_assert((int)WH_STAGES == (int)WHORL_STAGE_INSTALLED, "the stages of a change, then what comes after");
+	for (int stage = 0; stage < WH_STAGES; stage++)
+		wh_store_relaxed(&node->change_ns[stage], epoch->change.stage_ns[stage]);
+	node->proposed = NULL;
+	wh_epoch_begin(next);
+	wh_store_relaxed(&node->change_ns[WHORL_STAGE_INSTALLED], wh_env_now(&node->env) - node->change_began_ns);
+	node->awaits_delivery = true;
+}
+
+/* ---- what a node is told -------------------------------------------------------------------------------------------- */
+
+/* What was sent and not delivered here: whether the others deliver it is not known here any more. */
+static void count_doubts(struct wh_epoch *epoch)
+{
+	for (uint32_t i = 0; i < epoch->seat_count; i++) {
+		const struct wh_seat *seat = &epoch->seats[i];
+
+		if (seat->mc != NULL && seat->placed)
+			wh_store_relaxed(&seat->subgroup->in_doubt, wh_multicast_undelivered(seat->mc));
+	}
+}
+
+static void removed(void *ctx, uint32_t by)
+{
+	struct wh_epoch *epoch = ctx;
+
+	count_doubts(epoch);
+	wh_node_fail(epoch->node, WH_LOG_WARNING, WHORL_REMOVED,
+		     "the others have removed this node from view %" PRIu64 ": node %u says so", epoch->view->number,
+		     epoch->view->ids[by]);
+}
+
+static void tell_suspected(void *ctx, uint32_t rank, const char *why)
+{
+	struct wh_epoch *epoch = ctx;
+
+	wh_log(&epoch->node->diag, WH_LOG_INFO, "node %u is suspected in view %" PRIu64 ": %s", epoch->view->ids[rank],
+	       epoch->view->number, why);
+}
+
+static void quorum(void *ctx, bool heard)
+{
+	struct wh_epoch *epoch = ctx;
+
+	if (heard)
+		wh_node_regain_quorum(epoch->node);
+	else
+		wh_node_lose_quorum(epoch->node);
+}
+
+static void broken(void *ctx, uint32_t rank, const char *what)
+{
+	struct wh_epoch *epoch = ctx;
+
+	wh_log(&epoch->node->diag, WH_LOG_WARNING, "node %u is broken: its %s", epoch->view->ids[rank], what);
+	if (epoch->change.settled) /* and its messages are to be delivered here */
+		wh_node_fail(epoch->node, WH_LOG_WARNING, WHORL_MEMBER_GONE,
+			     "node %u is broken, and its messages cannot be delivered: its %s", epoch->view->ids[rank],
+			     what);
+	else if (rank != epoch->rank)
+		wh_change_suspect(&epoch->change, rank, WH_FAILED, what);
+}
+
+const struct wh_participant wh_epoch_participant = {
+	.wedge = wedge,
+	.open = open,
+	.is_open = is_open,
+	.discard = discard,
+	.deliver = deliver,
+	.install = install,
+	.removed = removed,
+	.quorum = quorum,
+	.suspected = tell_suspected,
+	.broken = broken,
+};

@@ -1,0 +1,460 @@
+/* change.c - the change of one view: see change.h, and docs/decisions/0014 for the protocol.
+ *
+ * One function for each step of the table there, in its order. Each looks at the rows and at what this member has said, and
+ * does its step if it is time; so it does not matter who fails when, or in what order things are seen.
+ */
+#include "membership/change_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Who holds up the others for so many failure time-outs, although it is heard, is suspected; its leader after twice that. */
+#define STANDING_TIMEOUTS 2
+
+enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err)
+{
+	uint32_t members = change->view->members, subgroups = change->view->subgroup_count;
+	struct wh_suspicion *s = &change->suspicion;
+
+	s->said = calloc(members, sizeof(*s->said));
+	s->seen = calloc(members, sizeof(*s->seen));
+	s->known = calloc(members, sizeof(*s->known));
+	s->parted = calloc(members, sizeof(*s->parted));
+	s->why = calloc(members, sizeof(*s->why));
+	change->left_out = calloc(members, sizeof(*change->left_out));
+	change->cuts = calloc(subgroups ? subgroups : 1, sizeof(*change->cuts));
+	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->parted == NULL || s->why == NULL ||
+	    change->left_out == NULL || change->cuts == NULL) {
+		wh_change_close(change);
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a view of %u members", members);
+	}
+	s->quorum = true;
+	return WHORL_OK;
+}
+
+void wh_change_close(struct wh_change *change)
+{
+	struct wh_suspicion *s = &change->suspicion;
+
+	free(s->said);
+	free(s->seen);
+	free(s->known);
+	free(s->parted);
+	free(s->why);
+	free(change->left_out);
+	free(change->cuts);
+	memset(s, 0, sizeof(*s));
+	change->left_out = NULL;
+	change->cuts = NULL;
+}
+
+/* ---- looking ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t members(const struct wh_change *change)
+{
+	return change->view->members;
+}
+
+static uint64_t row(const struct wh_change *change, uint32_t rank, struct wh_counter_col column)
+{
+	return rank == wh_change_me(change) ? wh_sst_mine(change->sst, column)
+					    : wh_sst_observe(change->sst, rank, column);
+}
+
+static uint64_t row_of(const struct wh_change *change, uint32_t rank, struct wh_array_col column, uint32_t index)
+{
+	return row(change, rank, (struct wh_counter_col){column.offset + 8 * index});
+}
+
+static bool flag(const struct wh_change *change, uint32_t rank, struct wh_flag_col column)
+{
+	return row(change, rank, (struct wh_counter_col){column.offset}) != 0;
+}
+
+/* The lowest rank that I do not suspect; me at the latest. */
+static uint32_t leader(const struct wh_change *change)
+{
+	uint32_t rank = 0;
+
+	while (!wh_change_trusts(change, rank))
+		rank++;
+	return rank;
+}
+
+/* Every member that I trust suspects all those before me. What one of these has said to anybody is then known: he has
+ * seen it before he suspected, and I see what he made of it. */
+static bool barrier(const struct wh_change *change)
+{
+	uint32_t me = wh_change_me(change);
+
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		for (uint32_t before = 0; wh_change_trusts(change, rank) && before < me; before++)
+			if (row_of(change, rank, change->columns.suspected, before) == WH_TRUSTED)
+				return false;
+	return true;
+}
+
+static void reach(struct wh_change *change, int stage)
+{
+	if (change->stage_ns[stage] == 0)
+		change->stage_ns[stage] = wh_env_now(change->diag->env) - change->began_ns;
+}
+
+/* ---- wedge -------------------------------------------------------------------------------------------------------- */
+
+static size_t wedge(struct wh_change *change)
+{
+	if (change->wedged)
+		return 0;
+	change->began_ns = wh_env_now(change->diag->env);
+	change->on.wedge(change->ctx);
+	change->wedged = true;
+	wh_sst_publish_flag(change->sst, change->pushes, change->columns.wedged, change->heartbeat->peers);
+	wh_pushes_post(change->pushes);
+	wh_event(change->diag, "wedge", change->view->number, 0, 0);
+	reach(change, WH_STAGE_WEDGED);
+	return 1;
+}
+
+/* ---- proposals ------------------------------------------------------------------------------------------------------ */
+
+static bool is_news(const struct wh_change *change)
+{
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (!wh_change_trusts(change, rank) &&
+		    row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
+			return true;
+	return false;
+}
+
+/* As leader: all whom I suspect are left out. */
+static size_t propose(struct wh_change *change)
+{
+	if (!is_news(change))
+		return 0;
+	change->attempt++;
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (!wh_change_trusts(change, rank) &&
+		    row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
+			wh_sst_publish_array(change->sst, change->pushes, change->columns.left_out, rank,
+					     change->attempt, change->heartbeat->peers);
+	wh_pushes_post(change->pushes);
+	wh_sst_publish(change->sst, change->pushes, change->columns.proposed, change->attempt,
+		       change->heartbeat->peers);
+	wh_pushes_post(change->pushes);
+	wh_event(change->diag, "propose", change->view->number, change->attempt, 0);
+	return 1;
+}
+
+static uint64_t ticket_of(uint32_t leader, uint64_t attempt)
+{
+	return (uint64_t)(leader + 1) << 8 | attempt;
+}
+
+/* Begins to open the memory of what the leader proposes. */
+static void follow(struct wh_change *change, uint32_t leader, uint64_t attempt)
+{
+	if (change->ticket != 0)
+		change->on.discard(change->ctx);
+	change->ticket = 0;
+	for (uint32_t rank = 0; rank < members(change); rank++) {
+		uint64_t first = row_of(change, leader, change->columns.left_out, rank);
+
+		change->left_out[rank] = first != 0 && first <= attempt;
+	}
+	if (change->left_out[wh_change_me(change)] || change->left_out[leader]) {
+		change->on.broken(change->ctx, leader, "proposal leaves out who takes part in it");
+		return;
+	}
+	reach(change, WH_STAGE_PROPOSED);
+	if (change->on.open(change->ctx, change->left_out, wh_image_key(change->view->number, leader, attempt)))
+		change->ticket = ticket_of(leader, attempt);
+}
+
+static size_t acknowledge(struct wh_change *change)
+{
+	uint32_t lead = leader(change);
+	uint64_t attempt = row(change, lead, change->columns.proposed);
+	uint64_t ticket = ticket_of(lead, attempt);
+
+	if (attempt == 0 || attempt > UINT8_MAX || ticket <= change->acknowledged)
+		return 0;
+	if (ticket != change->ticket)
+		follow(change, lead, attempt);
+	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said))
+		return 0;
+	change->acknowledged = ticket;
+	wh_sst_publish(change->sst, change->pushes, change->columns.acknowledged, ticket, change->heartbeat->peers);
+	wh_pushes_post(change->pushes);
+	wh_event(change->diag, "acknowledge", change->view->number, lead, attempt);
+	reach(change, WH_STAGE_ACKNOWLEDGED);
+	return 1;
+}
+
+/* ---- the decision ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t image_of(const struct wh_change *change)
+{
+	return wh_image_key(change->view->number, (uint32_t)(change->ticket >> 8) - 1, change->ticket & UINT8_MAX);
+}
+
+/* My row says the decision of rank `by`. Its values first, and only once; they never change. */
+static void agree(struct wh_change *change, uint32_t by)
+{
+	const struct wh_to to = change->heartbeat->peers;
+
+	if (change->agreed == 0) {
+		wh_sst_publish(change->sst, change->pushes, change->columns.image, image_of(change), to);
+		for (uint32_t g = 0; g < change->columns.cut.count; g++)
+			wh_sst_publish_array(change->sst, change->pushes, change->columns.cut, g, change->cuts[g], to);
+		wh_pushes_post(change->pushes);
+	}
+	change->agreed = (uint64_t)by + 1;
+	wh_sst_publish(change->sst, change->pushes, change->columns.agreed, change->agreed, to);
+	wh_pushes_post(change->pushes);
+	reach(change, WH_STAGE_DECIDED);
+}
+
+/* Takes the decision out of that row. False: I have one, and it is another; or it is about a view that I have no part in.
+ * Neither can be unless somebody breaks the rules. */
+static bool take_decision(struct wh_change *change, uint32_t from)
+{
+	bool same = change->ticket != 0 && row(change, from, change->columns.image) == image_of(change);
+
+	for (uint32_t g = 0; same && g < change->columns.cut.count; g++) {
+		uint64_t cut = row_of(change, from, change->columns.cut, g);
+
+		if (change->agreed == 0)
+			change->cuts[g] = cut;
+		same = change->cuts[g] == cut;
+	}
+	if (!same)
+		change->on.broken(change->ctx, from, "decision is not the one that was made");
+	return same;
+}
+
+static bool all_are_ready(const struct wh_change *change)
+{
+	uint64_t ticket = ticket_of(wh_change_me(change), change->attempt);
+
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (wh_change_trusts(change, rank) && (!flag(change, rank, change->columns.wedged) ||
+						       row(change, rank, change->columns.acknowledged) != ticket))
+			return false;
+	return wh_suspicion_trusted_quorum(change);
+}
+
+/* The least that a survivor of the shard has received: nobody can have delivered more, and all of them have it. */
+static uint64_t cut_of(const struct wh_change *change, const struct wh_cut_source *source)
+{
+	uint64_t cut = UINT64_MAX;
+
+	for (uint32_t i = 0; i < source->count; i++) {
+		uint64_t received = row(change, source->members[i], source->received_num);
+
+		if (wh_change_trusts(change, source->members[i]) && received < cut)
+			cut = received;
+	}
+	return cut == UINT64_MAX ? 0 : cut;
+}
+
+static size_t decide(struct wh_change *change)
+{
+	if (!all_are_ready(change))
+		return 0;
+	for (uint32_t g = 0; g < change->columns.cut.count; g++)
+		change->cuts[g] = cut_of(change, &change->cuts_from[g]);
+	wh_event(change->diag, "decide", change->view->number, change->attempt, 0);
+	agree(change, wh_change_me(change));
+	return 1;
+}
+
+/* The readable row with the decision of the highest rank, other than mine; -1: there is none. */
+static int decided_row(const struct wh_change *change)
+{
+	uint64_t highest = 0;
+	int best = -1;
+
+	for (uint32_t rank = 0; rank < members(change); rank++) {
+		uint64_t agreed = wh_change_reads(change, rank) ? row(change, rank, change->columns.agreed) : 0;
+
+		if (agreed > highest) {
+			highest = agreed;
+			best = (int)rank;
+		}
+	}
+	return best;
+}
+
+/* As leader. What may have been decided before me is decided again under my rank; only if there is nothing is it mine. */
+static size_t lead(struct wh_change *change)
+{
+	uint32_t me = wh_change_me(change);
+	int decided;
+
+	if (change->agreed == (uint64_t)me + 1 || !barrier(change))
+		return 0;
+	decided = decided_row(change);
+	if (decided < 0)
+		return propose(change) + acknowledge(change) + decide(change);
+	if (!take_decision(change, (uint32_t)decided))
+		return 0;
+	wh_event(change->diag, "adopt", change->view->number, (uint64_t)decided, 0);
+	agree(change, me);
+	return 1;
+}
+
+/* As follower. Between my look at what the leader suspects and its decision it may have suspected me: that is looked at
+ * again before I say yes. */
+static size_t echo(struct wh_change *change, uint32_t lead)
+{
+	uint64_t agreed = row(change, lead, change->columns.agreed);
+
+	if (agreed != (uint64_t)lead + 1 || agreed <= change->agreed || !wh_suspicion_agrees(change, lead) ||
+	    !take_decision(change, lead))
+		return 0;
+	wh_event(change->diag, "echo", change->view->number, lead, 0);
+	agree(change, lead);
+	return 1;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------------- */
+
+static bool says_the_same(const struct wh_change *change, uint32_t rank)
+{
+	if (row(change, rank, change->columns.agreed) != change->agreed ||
+	    row(change, rank, change->columns.image) != image_of(change))
+		return false;
+	for (uint32_t g = 0; g < change->columns.cut.count; g++)
+		if (row_of(change, rank, change->columns.cut, g) != change->cuts[g])
+			return false;
+	return true;
+}
+
+static bool all_say_the_same(const struct wh_change *change)
+{
+	if (change->agreed == 0)
+		return false;
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (wh_change_trusts(change, rank) && !says_the_same(change, rank))
+			return false;
+	return wh_suspicion_trusted_quorum(change);
+}
+
+/* Somebody has gone ahead: what it installed is what all install, and it will say nothing more here. Unless it has done so
+ * without me. */
+static size_t catch_up(struct wh_change *change)
+{
+	uint32_t me = wh_change_me(change);
+
+	for (uint32_t rank = 0; rank < members(change); rank++) {
+		if (rank == me || !wh_change_reads(change, rank) || !flag(change, rank, change->columns.installed) ||
+		    row_of(change, rank, change->columns.suspected, me) != WH_TRUSTED)
+			continue;
+		if (!take_decision(change, rank))
+			return 0;
+		wh_event(change->diag, "catch up", change->view->number, rank, 0);
+		if (change->agreed == 0)
+			agree(change, (uint32_t)row(change, rank, change->columns.agreed) - 1);
+		change->settled = true;
+		return 1;
+	}
+	return 0;
+}
+
+static size_t settle(struct wh_change *change)
+{
+	size_t work = 0;
+
+	if (all_say_the_same(change)) {
+		change->settled = true;
+		work = 1;
+	} else {
+		work = catch_up(change);
+	}
+	if (change->settled)
+		reach(change, WH_STAGE_AGREED);
+	return work;
+}
+
+static size_t finish(struct wh_change *change)
+{
+	bool done = false;
+	size_t work = change->on.deliver(change->ctx, change->cuts, &done);
+
+	if (!done)
+		return work + 1;
+	wh_sst_publish_flag(change->sst, change->pushes, change->columns.installed, change->heartbeat->peers);
+	wh_pushes_post(change->pushes);
+	wh_event(change->diag, "install", change->view->number + 1, 0, 0);
+	change->installed = true;
+	change->on.install(change->ctx);
+	return work + 1;
+}
+
+/* ---- who holds up the others ----------------------------------------------------------------------------------------- */
+
+/* Do I wait for something that `rank` should have said? */
+static bool lags(const struct wh_change *change, uint32_t rank, uint32_t lead)
+{
+	uint32_t me = wh_change_me(change);
+
+	if (change->agreed != 0)
+		return row(change, rank, change->columns.agreed) != change->agreed;
+	if (lead != me)
+		return rank == lead;
+	for (uint32_t before = 0; before < me; before++)
+		if (row_of(change, rank, change->columns.suspected, before) == WH_TRUSTED)
+			return true;
+	return !flag(change, rank, change->columns.wedged) ||
+	       row(change, rank, change->columns.acknowledged) != ticket_of(me, change->attempt);
+}
+
+/* A member that is heard and does not go along (its memory is out, its messages do not get through) would hold up all for
+ * ever. */
+static void watch(struct wh_change *change, size_t work)
+{
+	uint64_t now = change->loop->now_ns, patience = STANDING_TIMEOUTS * change->heartbeat->timeout_ns;
+	uint32_t lead = leader(change), me = wh_change_me(change);
+
+	bool late = now - change->watched_ns > change->heartbeat->timeout_ns / 2;
+
+	change->watched_ns = now;
+	if (work > 0 || late || !change->suspicion.quorum)
+		change->standing_ns = now;
+	if (now - change->standing_ns <= (lead == me ? patience : 2 * patience))
+		return;
+	change->standing_ns = now;
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (rank != me && wh_change_trusts(change, rank) && lags(change, rank, lead))
+			wh_change_suspect(change, rank, WH_FAILED, "it does not follow the change of view");
+}
+
+/* ---- one pass ---------------------------------------------------------------------------------------------------------- */
+
+size_t wh_change_step(struct wh_change *change)
+{
+	size_t work;
+	uint32_t lead_rank;
+
+	if (change->removed || change->installed)
+		return 0;
+	work = wh_suspicion_step(change);
+	if (change->removed || change->suspicion.count == 0)
+		return work;
+	work += wedge(change);
+	lead_rank = leader(change);
+	if (!change->settled) {
+		if (lead_rank == wh_change_me(change))
+			work += lead(change);
+		else if (change->agreed == 0)
+			work += acknowledge(change);
+		if (lead_rank != wh_change_me(change))
+			work += echo(change, lead_rank);
+		work += settle(change);
+	}
+	if (change->settled)
+		return work + finish(change);
+	watch(change, work);
+	return work;
+}

@@ -1,0 +1,121 @@
+/* change.h - from suspicion to the next view: the change of one view, at one member.
+ *
+ *     suspicion.c   who is suspected, and by whom: heartbeats, the transport, what other rows say; freeze; quorum
+ *     change.c      wedge, propose, acknowledge, decide, echo, deliver, install
+ *
+ * docs/decisions/0014 has the protocol, why it is safe, and what each word in a row means; sst/columns.h the words. All
+ * that is decided is decided from rows, anew in each pass: whoever fails at whatever step leaves behind a row that the others
+ * look at or do not, and roles follow from who is suspected. Derecho: papers' "view change" (Derecho, TOCS 2019, §4.3).
+ *
+ * What stops, delivers and begins anew is a participant's matter: this module knows the words in the rows, not the rings.
+ *
+ * Threads: the loop's. Memory: wh_change_init allocates; nothing allocates afterwards but through open().
+ */
+#ifndef WH_MEMBERSHIP_CHANGE_H
+#define WH_MEMBERSHIP_CHANGE_H
+
+#include "membership/heartbeat.h"
+#include "membership/view.h"
+
+/* What a change asks of those who take part in it; group/ fills it in. */
+struct wh_participant {
+	/* Nothing is sent or received in this view any more; the last counters have been pushed. */
+	void (*wedge)(void *ctx);
+	/* Begins to open the memory of the view without the members left out, by rank of this view. At most one is open; an
+	 * earlier one has been discarded. False: this node cannot go on, and has said why. */
+	bool (*open)(void *ctx, const bool *left_out, uint64_t key);
+	/* Is it open, with all its members but those that are suspected? */
+	bool (*is_open)(void *ctx, const uint64_t *suspected);
+	void (*discard)(void *ctx);
+	/* Delivers up to the cuts, by subgroup, for some while. *done: all of it. Returns how much was delivered. */
+	size_t (*deliver)(void *ctx, const uint64_t *cuts, bool *done);
+	/* The view that is open begins; this one is over. */
+	void (*install)(void *ctx);
+	/* The others go on without this node: `by` says so. */
+	void (*removed)(void *ctx, uint32_t by);
+	/* Too few are heard to suspect those who are not; and later, they are heard again. */
+	void (*quorum)(void *ctx, bool heard);
+	/* That member is suspected from now on; `why` is for people. */
+	void (*suspected)(void *ctx, uint32_t rank, const char *why);
+	/* The row of `rank` holds what no member can have said. */
+	void (*broken)(void *ctx, uint32_t rank, const char *what);
+};
+
+struct wh_cut_source {           /* of one subgroup of the view: what its cut is made of */
+	const uint32_t *members; /* ranks */
+	uint32_t count;          /* 0: it has no cut */
+	struct wh_counter_col received_num;
+};
+
+enum { WH_STAGE_WEDGED, WH_STAGE_PROPOSED, WH_STAGE_ACKNOWLEDGED, WH_STAGE_DECIDED, WH_STAGE_AGREED, WH_STAGES };
+
+struct wh_change { /* the fields up to `ctx` are set by the caller */
+	struct wh_diag *diag;
+	struct wh_loop *loop;
+	struct wh_sst *sst;
+	struct wh_pushes *pushes;
+	struct wh_heartbeat *heartbeat;
+	const struct wh_view *view;
+	struct wh_node_columns columns;
+	int tie_breaker;                       /* a rank, -1: none */
+	const struct wh_cut_source *cuts_from; /* by subgroup of the view */
+	struct wh_participant on;
+	void *ctx;
+
+	/* suspicion.c */
+	struct wh_suspicion {
+		uint64_t *said;   /* by rank: enum wh_suspected, as my row says it */
+		uint64_t *seen;   /* by rank: `suspicions` of that row that have been taken in */
+		uint64_t *known;  /* by rank: what others and the transport say; said when a quorum is heard */
+		bool *parted;     /* by rank: the transport says that it left: all it ever pushed is here */
+		const char **why; /* by rank */
+		uint64_t count;   /* how often something was said */
+		bool news;        /* something is known that is not said */
+		bool quorum;      /* as last told */
+	} suspicion;
+
+	/* change.c */
+	bool removed, wedged, installed;
+	uint64_t attempt;      /* as leader: the last */
+	bool *left_out;        /* by rank: of the proposal whose memory is open or opening */
+	uint64_t ticket;       /* of that proposal, as in `acknowledged`; 0: none */
+	uint64_t acknowledged; /* as my row says it */
+	uint64_t agreed;       /* as my row says it */
+	bool settled;          /* the decision is final */
+	uint64_t *cuts;        /* of the decision, by subgroup */
+	uint64_t standing_ns;  /* when something moved last */
+	uint64_t watched_ns;
+	uint64_t began_ns; /* the first suspicion; 0: none */
+	uint64_t stage_ns[WH_STAGES];
+};
+
+/* WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err);
+void wh_change_close(struct wh_change *change);
+
+/* One pass. Returns how much it did. */
+size_t wh_change_step(struct wh_change *change);
+
+/* Something says that this member is gone: what it is, at most, is said by `kind`. `why` is a literal. */
+void wh_change_suspect(struct wh_change *change, uint32_t rank, enum wh_suspected kind, const char *why);
+
+/* What was known of that member in the view before is known from the start. */
+void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_change *before, uint32_t before_rank);
+
+static inline bool wh_change_trusts(const struct wh_change *change, uint32_t rank)
+{
+	return change->suspicion.said[rank] == WH_TRUSTED;
+}
+
+static inline bool wh_change_is_steady(const struct wh_change *change)
+{
+	return change->suspicion.count == 0 && !change->removed;
+}
+
+/* The name of the image of attempt `attempt` of the leader with rank `rank` at the view after `number`. */
+static inline uint64_t wh_image_key(uint64_t number, uint32_t rank, uint64_t attempt)
+{
+	return (number + 1) << 16 | (uint64_t)rank << 8 | attempt;
+}
+
+#endif

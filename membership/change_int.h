@@ -1,0 +1,27 @@
+/* change_int.h - what suspicion.c and change.c share. */
+#ifndef WH_MEMBERSHIP_CHANGE_INT_H
+#define WH_MEMBERSHIP_CHANGE_INT_H
+
+#include "membership/change.h"
+
+/* Takes in heartbeats and what rows say; states what is new if a quorum is heard. Returns how much was new. */
+size_t wh_suspicion_step(struct wh_change *change);
+
+/* Takes in what the row of `rank` says of others, and of me. True: all it has said so far is in my row too. */
+bool wh_suspicion_agrees(struct wh_change *change, uint32_t rank);
+
+/* Do the members that I do not suspect make a quorum? */
+bool wh_suspicion_trusted_quorum(const struct wh_change *change);
+
+static inline uint32_t wh_change_me(const struct wh_change *change)
+{
+	return change->sst->image->my_rank;
+}
+
+/* Its row may be read: it is trusted, or it left in order and the row is final. */
+static inline bool wh_change_reads(const struct wh_change *change, uint32_t rank)
+{
+	return change->suspicion.said[rank] != WH_FAILED;
+}
+
+#endif

@@ -1,0 +1,210 @@
+/* suspicion.c - who is suspected, and who may say so (docs/decisions/0014; Derecho §4.3, without its rash ones).
+ *
+ * Three sources: heartbeats that are overdue, what the transport reports, and the rows of members that are not suspected
+ * themselves. What they say is *known* here; it is *said*, in my own row, only while I hear a quorum afresh without those
+ * it is said of. A member that was stopped for a while and wakes would otherwise suspect everybody, and by gossip end the
+ * group. Until then nothing is said, and the node tells its callers that there is no quorum. What heartbeats show is not
+ * remembered: who is heard again is not overdue. What is said is never taken back.
+ */
+#include "membership/change_int.h"
+
+static uint32_t members(const struct wh_change *change)
+{
+	return change->view->members;
+}
+
+/* What is to be said of this member now. */
+static uint64_t wanted(const struct wh_change *change, uint32_t rank)
+{
+	const struct wh_suspicion *s = &change->suspicion;
+	uint64_t known = s->known[rank] > s->said[rank] ? s->known[rank] : s->said[rank];
+
+	if (known == WH_TRUSTED && wh_heartbeat_overdue(change->heartbeat, rank))
+		return WH_FAILED;
+	return known;
+}
+
+/* Counts votes. Who left is not counted once the transport says so here: before that its last words may be missing. */
+struct poll {
+	struct wh_quorum quorum;
+	uint32_t votes;
+	bool tie;
+};
+
+static struct poll open_poll(const struct wh_change *change)
+{
+	return (struct poll){.quorum = {.members = members(change), .tie_breaker = change->tie_breaker}};
+}
+
+static void cast(struct poll *poll, const struct wh_change *change, uint32_t rank, uint64_t kind, bool votes)
+{
+	poll->votes += votes;
+	poll->tie = poll->tie || (votes && (int)rank == change->tie_breaker);
+	poll->quorum.members -= kind == WH_LEFT && change->suspicion.parted[rank];
+}
+
+bool wh_suspicion_trusted_quorum(const struct wh_change *change)
+{
+	struct poll poll = open_poll(change);
+
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		cast(&poll, change, rank, change->suspicion.said[rank], wh_change_trusts(change, rank));
+	return wh_quorum_holds(&poll.quorum, poll.votes, poll.tie);
+}
+
+/* Those that are heard and nothing is to be said of, me among them. */
+static bool hears_quorum(const struct wh_change *change)
+{
+	struct poll poll = open_poll(change);
+
+	for (uint32_t rank = 0; rank < members(change); rank++) {
+		uint64_t kind = wanted(change, rank);
+		bool heard = rank == wh_change_me(change) || wh_heartbeat_hears(change->heartbeat, rank);
+
+		cast(&poll, change, rank, kind, kind == WH_TRUSTED && heard);
+	}
+	return wh_quorum_holds(&poll.quorum, poll.votes, poll.tie);
+}
+
+/* The suspicion goes to all others, to the suspect too, and is the last push to it: then it is frozen. Nothing of its row is
+ * read in between. */
+static void say(struct wh_change *change, uint32_t rank, uint64_t kind)
+{
+	struct wh_suspicion *s = &change->suspicion;
+	const char *why = s->why[rank] != NULL ? s->why[rank]
+			  : wh_heartbeat_overdue(change->heartbeat, rank)
+				  ? "it has not been heard for the failure time-out"
+				  : "others suspect it";
+
+	s->said[rank] = kind;
+	s->count++;
+	wh_sst_publish_array(change->sst, change->pushes, change->columns.suspected, rank, kind,
+			     change->heartbeat->peers);
+	wh_sst_publish(change->sst, change->pushes, change->columns.suspicions, s->count, change->heartbeat->peers);
+	wh_pushes_post(change->pushes);
+	if (kind == WH_FAILED)
+		change->sst->image->ops->freeze(change->sst->image, rank);
+	wh_event(change->diag, "suspect", rank, kind, s->count);
+	change->on.suspected(change->ctx, rank, why);
+}
+
+static size_t say_wanted(struct wh_change *change)
+{
+	size_t news = 0;
+
+	for (uint32_t rank = 0; rank < members(change); rank++) {
+		uint64_t now = wanted(change, rank);
+
+		if (now == change->suspicion.said[rank])
+			continue;
+		say(change, rank, now);
+		news++;
+	}
+	return news;
+}
+
+static bool is_anything_wanted(const struct wh_change *change)
+{
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (wanted(change, rank) != change->suspicion.said[rank])
+			return true;
+	return false;
+}
+
+static void tell_quorum(struct wh_change *change, bool heard)
+{
+	if (change->suspicion.quorum == heard)
+		return;
+	change->suspicion.quorum = heard;
+	wh_event(change->diag, heard ? "quorum" : "no quorum", change->view->number, 0, 0);
+	change->on.quorum(change->ctx, heard);
+}
+
+void wh_change_suspect(struct wh_change *change, uint32_t rank, enum wh_suspected kind, const char *why)
+{
+	struct wh_suspicion *s = &change->suspicion;
+
+	s->news = true;
+	s->parted[rank] = s->parted[rank] || kind == WH_LEFT;
+	if ((uint64_t)kind <= s->known[rank])
+		return;
+	s->known[rank] = kind;
+	s->why[rank] = why;
+}
+
+void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_change *before, uint32_t before_rank)
+{
+	struct wh_suspicion *s = &change->suspicion;
+
+	s->known[rank] = before->suspicion.known[before_rank];
+	if (before->suspicion.said[before_rank] > s->known[rank])
+		s->known[rank] = before->suspicion.said[before_rank];
+	s->parted[rank] = before->suspicion.parted[before_rank];
+	s->why[rank] = before->suspicion.why[before_rank];
+	s->news = true;
+}
+
+/* Takes in what is new in a row. A word for each member, 0 to 2; more is nonsense and taken for 2. */
+static void hear(struct wh_change *change, uint32_t from, uint64_t suspicions)
+{
+	struct wh_suspicion *s = &change->suspicion;
+
+	s->seen[from] = suspicions;
+	s->news = true;
+	for (uint32_t rank = 0; rank < members(change); rank++) {
+		uint64_t kind = wh_sst_observe_array(change->sst, from, change->columns.suspected, rank);
+
+		if (kind != WH_TRUSTED && rank == wh_change_me(change)) {
+			change->removed = true;
+			wh_event(change->diag, "removed", from, kind, 0);
+			change->on.removed(change->ctx, from);
+			return;
+		}
+		if (kind > s->known[rank])
+			s->known[rank] = kind >= WH_FAILED ? WH_FAILED : WH_LEFT;
+	}
+}
+
+/* Rows of suspects are not read: of a member that left only what it has decided. */
+static void hear_all(struct wh_change *change)
+{
+	struct wh_suspicion *s = &change->suspicion;
+
+	for (uint32_t rank = 0; rank < members(change) && !change->removed; rank++) {
+		uint64_t suspicions;
+
+		if (s->said[rank] != WH_TRUSTED || rank == wh_change_me(change))
+			continue;
+		suspicions = wh_sst_observe(change->sst, rank, change->columns.suspicions);
+		if (suspicions != s->seen[rank])
+			hear(change, rank, suspicions);
+	}
+}
+
+bool wh_suspicion_agrees(struct wh_change *change, uint32_t rank)
+{
+	const struct wh_suspicion *s = &change->suspicion;
+
+	if (wh_sst_observe(change->sst, rank, change->columns.suspicions) != s->seen[rank])
+		return false;
+	for (uint32_t other = 0; other < members(change); other++)
+		if (wh_sst_observe_array(change->sst, rank, change->columns.suspected, other) > s->said[other])
+			return false;
+	return true;
+}
+
+size_t wh_suspicion_step(struct wh_change *change)
+{
+	struct wh_suspicion *s = &change->suspicion;
+	bool looked = wh_heartbeat_step(change->heartbeat), heard;
+
+	hear_all(change);
+	if (change->removed)
+		return 1;
+	if (!looked && !s->news)
+		return 0;
+	s->news = false; /* what cannot be said yet is looked at again after the next heartbeats */
+	heard = !is_anything_wanted(change) || hears_quorum(change);
+	tell_quorum(change, heard);
+	return heard ? say_wanted(change) : 0;
+}
