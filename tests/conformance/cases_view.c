@@ -212,7 +212,7 @@ END_TEST
 /* It dies while the image opens. */
 START_TEST(t8_death_of_a_member_that_is_waited_for)
 {
-	struct group *g = group_make(3, test_seed(20 + (uint64_t)_i));
+	struct group *g = group_make(3, test_seed(20) + (uint64_t)_i);
 
 	group_open(g, 1);
 	for (uint32_t id = 0; id < 3; id++)
