@@ -191,6 +191,7 @@ static size_t dispatch(struct wh_shm *t, const struct epoll_event *event)
 		return 0;
 	case WH_SHM_TIMER:
 		wh_shm_meet_tick(t);
+		wh_shm_spare_tick(t);
 		return 1;
 	case WH_SHM_LISTENER:
 		wh_shm_meet_accept(t);
@@ -228,9 +229,15 @@ static void destroy(struct wh_transport *transport, bool forked)
 	const int own[] = {t->timer, t->doorbell, t->epoll};
 
 	t->forked = forked;
-	while (t->images != NULL)
-		wh_shm_image_close(&t->images->base);
+	while (t->images != NULL) {
+		struct wh_shm_image *image = t->images;
+
+		t->images = image->next;
+		wh_shm_image_free(image);
+	}
 	wh_shm_close_connections(t);
+	if (t->jobs != NULL)
+		wh_shm_jobs_free(t->env, t->jobs);
 	wh_shm_memory_free(&t->memory);
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (own[i] >= 0)
@@ -282,6 +289,7 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config)
 	t->nodes = config->nodes;
 	t->user = geteuid();
 	t->huge_pages = (int)config->huge_pages;
+	t->jobs = wh_shm_jobs_new(t->huge_pages);
 	t->epoll = t->doorbell = t->timer = t->listener = -1;
 	t->memory.fd = -1;
 	for (uint32_t i = 0; i < WH_SHM_STRANGERS; i++)
@@ -298,6 +306,7 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config)
 enum whorl_result wh_shm_create(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
 				struct wh_error *err)
 {
+	const struct wh_shm_wish status = {.name = "whorl-status", .bytes = WH_SHM_STATUS_BYTES};
 	enum whorl_result result;
 	struct wh_shm *t;
 
@@ -311,8 +320,10 @@ enum whorl_result wh_shm_create(const struct wh_transport_config *config, void *
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
 	init(t, config);
 	result = open_descriptors(t, err);
+	if (result == WHORL_OK && t->jobs == NULL)
+		result = wh_error_set(err, WHORL_MEMORY, "no memory");
 	if (result == WHORL_OK)
-		result = wh_shm_memory_make(&t->memory, "whorl-status", WH_SHM_STATUS_BYTES, WH_HUGE_OFF, err);
+		result = wh_shm_memory_make(&t->memory, &status, err);
 	if (result == WHORL_OK) {
 		t->status = (struct wh_shm_status *)(void *)t->memory.base;
 		result = wh_shm_meet_open(t, err);

@@ -1,7 +1,9 @@
 /* shm_image.c - the image of a view: my row as a memory file of its own, the rows of the others as read-only maps.
  *
  * Each pair exchanges two messages: "here is my row" and "I have mapped yours". The image is ready when both have come
- * from everybody: nobody can then miss what I push, nor I what they push.
+ * from everybody that is not frozen: nobody can then miss what I push, nor I what they push. Images come and go while
+ * peers still have theirs open, or not yet: what they say of one that is not open here is kept or ignored
+ * (shm_peer.c), and one that is closed says nothing.
  *
  * The bytes of a push are where they belong already, so posting is storing the words, in order and with release, and
  * then looking whether somebody sleeps.
@@ -65,7 +67,12 @@ void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 	}
 }
 
-/* The copy ascends, and each load acquires: a guard that lies before what it guards is never newer than it. */
+/* Its writer may be at work meanwhile, so the copy can be a mixture of older and newer words. It ascends, and each load
+ * acquires: what is copied later was read later. So a word that lies before another and is pushed after it (a guard) is
+ * never newer in the copy than the other; one that lies behind could be. sst/columns.h is laid out accordingly.
+ *
+ * Where the image is not ready nothing has been read of it, and nothing will: the copy stays zero. It may have been the
+ * last that the image waited for, which service finds out. */
 void wh_shm_freeze(struct wh_image *base, uint32_t rank)
 {
 	struct wh_shm_image *image = (struct wh_shm_image *)base;
@@ -81,6 +88,8 @@ void wh_shm_freeze(struct wh_image *base, uint32_t rank)
 			wh_store_relaxed((wh_word *)(void *)(copy + at), wh_load_acquire(from));
 		}
 	image->control[rank] = copy;
+	if (!base->ready)
+		base->ops->wake(base->transport);
 }
 
 /* ---- becoming ready ----------------------------------------------------------------------------------------------- */
@@ -143,33 +152,47 @@ static size_t map_row(struct wh_shm *t, const struct wh_shm_image *image, struct
 		if (!pending->there || pending->offer.key != image->base.key)
 			continue;
 		row->mapped = map_offered(t, image, row, pending);
-		if (pending->there) /* a refusal has closed it already */
+		if (row->mapped) { /* else the refusal has dropped it */
 			close(pending->fd);
-		pending->there = false;
+			pending->there = false;
+		}
 		return 1;
 	}
 	return 0;
 }
 
+/* With one that is frozen nothing new is begun. But if it gave me its row before, it is told: what I have pushed goes
+ * out to it, and it sees nothing before it is ready. */
 static size_t advance_row(struct wh_shm *t, struct wh_shm_image *image, struct wh_shm_row *row)
 {
 	size_t done = 0;
 
-	if (row->peer->state == WH_SHM_MET && !row->offered)
+	if (row->peer->state == WH_SHM_MET && !row->frozen && !row->offered)
 		done += row->offered = send_offer(t, image, row->peer);
-	if (row->peer->state == WH_SHM_MET && !row->mapped && !wh_shm_events_full(t))
+	if (row->peer->state == WH_SHM_MET && !row->frozen && !row->mapped && !wh_shm_events_full(t))
 		done += map_row(t, image, row);
 	if (row->peer->state == WH_SHM_MET && row->mapped && !row->told)
 		done += row->told = send_mapped(t, image, row->peer);
 	return done;
 }
 
+static bool can_be_read(const struct wh_shm_row *row)
+{
+	return row->frozen || (row->mapped && row->confirmed);
+}
+
+static bool has_all(const struct wh_shm_row *row)
+{
+	return row->told || row->peer->state == WH_SHM_GONE || (row->frozen && !row->mapped);
+}
+
 static void become_ready(struct wh_shm_image *image)
 {
 	for (uint32_t rank = 0; rank < image->base.members; rank++) {
+		if (image->rows[rank].frozen)
+			continue;
 		image->row[rank] = rank == image->base.my_rank ? image->own.base : image->rows[rank].view.base;
-		if (!image->rows[rank].frozen)
-			image->control[rank] = image->row[rank];
+		image->control[rank] = image->row[rank];
 	}
 	image->base.row = image->row;
 	image->base.control = image->control;
@@ -189,14 +212,15 @@ size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image)
 		if (rank == image->base.my_rank)
 			continue;
 		done += advance_row(t, image, row);
-		ready = ready && row->mapped && row->confirmed;
-		settled = settled && row->offered && row->told;
+		ready = ready && can_be_read(row);
+		settled = settled && has_all(row);
 	}
 	if (ready && !image->base.ready) {
 		become_ready(image);
+		wh_shm_spare_later(t);
 		done++;
 	}
-	if (ready && settled) {
+	if (image->base.ready && settled) {
 		image->settled = true;
 		wh_shm_memory_let_go(&image->own);
 	}
@@ -248,8 +272,7 @@ static void copy_spec(struct wh_shm *t, struct wh_shm_image *image, const struct
 	}
 }
 
-/* What is half made is freed as well. */
-static void free_image(struct wh_shm_image *image)
+void wh_shm_image_free(struct wh_shm_image *image)
 {
 	for (uint32_t rank = 0; image->rows != NULL && rank < image->base.members; rank++)
 		wh_shm_view_unmap(&image->rows[rank].view);
@@ -266,8 +289,11 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 				    struct wh_image **out, struct wh_error *err)
 {
 	struct wh_shm *t = wh_shm_of(transport);
+	const struct wh_shm_wish wish = {
+		.name = "whorl-row", .bytes = spec->rows[spec->my_rank].bytes, .huge_pages = t->huge_pages};
 	struct wh_shm_image *image = calloc(1, sizeof(*image));
-	enum whorl_result result;
+	struct wh_shm_image **link = &t->images;
+	enum whorl_result result = WHORL_OK;
 
 	*out = NULL;
 	if (image == NULL)
@@ -283,30 +309,46 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 	image->layout_digest = spec->layout_digest;
 	image->control_bytes = spec->control_bytes;
 	if (!allocate(image, spec)) {
-		free_image(image);
+		wh_shm_image_free(image);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image of %" PRIu32 " members", spec->members);
 	}
 	copy_spec(t, image, spec);
-	result = wh_shm_memory_make(&image->own, "whorl-row", spec->rows[spec->my_rank].bytes, t->huge_pages, err);
+	if (!wh_shm_spare_take(t, wish.bytes, &image->own))
+		result = wh_shm_memory_make(&image->own, &wish, err);
 	if (result != WHORL_OK) {
-		free_image(image);
+		wh_shm_image_free(image);
 		return result;
 	}
 	image->base.own = image->own.base;
-	image->next = t->images;
-	t->images = image;
+	t->row_bytes = wish.bytes;
+	while (*link != NULL)
+		link = &(*link)->next;
+	*link = image;
 	wh_shm_image_advance(t, image);
 	*out = &image->base;
 	return WHORL_OK;
 }
 
+bool wh_shm_image_is_past(const struct wh_shm *t, uint64_t key)
+{
+	for (const struct wh_shm_image *image = t->images; image != NULL; image = image->next)
+		if (image->base.key == key)
+			return false;
+	return key <= t->past_key;
+}
+
 void wh_shm_image_close(struct wh_image *base)
 {
 	struct wh_shm *t = wh_shm_of(base->transport);
+	struct wh_shm_image *image = (struct wh_shm_image *)base;
 	struct wh_shm_image **link = &t->images;
 
-	while (*link != (struct wh_shm_image *)base)
+	while (*link != image)
 		link = &(*link)->next;
-	*link = (*link)->next;
-	free_image((struct wh_shm_image *)base);
+	*link = image->next;
+	if (t->past_key < base->key)
+		t->past_key = base->key;
+	wh_shm_forget_offers(t);
+	wh_shm_image_discard(t, image);
+	wh_shm_spare_later(t); /* it may have taken the spare, and never become ready */
 }

@@ -6,6 +6,7 @@
  *     shm_peer.c    what becomes of a connection: messages, its end, leaving
  *     shm_wire.c    messages on a socket, and what is believed of those that come
  *     shm_memory.c  sealed memory files
+ *     shm_jobs.c    what takes long and is done off the loop
  *
  * docs/decisions/0001-shm-rendezvous.md tells why it is done so. Everything here belongs to the loop, save what is
  * marked otherwise.
@@ -43,15 +44,24 @@ struct wh_shm_view {
 
 /* What a peer says about a memory file that it sends. */
 struct wh_shm_claim {
-	uint64_t bytes; /* that are used; the file is this, rounded up to pages */
+	uint64_t bytes; /* that are used; the file has as many or more, in whole pages */
 	uint64_t page;
 	uint64_t share; /* see WH_TSAN in shm_memory.c */
 };
 
-enum whorl_result wh_shm_memory_make(struct wh_shm_memory *m, const char *name, uint64_t bytes, int huge_pages,
-				     struct wh_error *err);
+struct wh_shm_wish {
+	const char *name; /* seen in /proc alone */
+	uint64_t bytes;
+	int huge_pages;
+	const wh_word *stop; /* NULL, or: it is given up once this is not 0 [any thread] */
+};
+
+/* WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM; on failure nothing is left. Any thread. */
+enum whorl_result wh_shm_memory_make(struct wh_shm_memory *m, const struct wh_shm_wish *wish, struct wh_error *err);
 void wh_shm_memory_let_go(struct wh_shm_memory *m); /* of the descriptor */
 void wh_shm_memory_free(struct wh_shm_memory *m);
+/* What the machine has left, as the kernel would rather kill somebody than refuse. UINT64_MAX if it does not say. */
+uint64_t wh_shm_memory_available(void);
 
 /* What I say about it to a peer, which is in my process or not. */
 struct wh_shm_claim wh_shm_memory_claim(struct wh_shm_memory *m, uint64_t bytes, bool same_process);
@@ -62,6 +72,35 @@ enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh
 				  const struct wh_row_part *parts, size_t part_count, bool same_process,
 				  struct wh_error *err);
 void wh_shm_view_unmap(struct wh_shm_view *v);
+/* For a claim that will not be mapped. */
+void wh_shm_claim_drop(const struct wh_shm_claim *claim, bool same_process);
+
+/* ---- off the loop: shm_jobs.c ------------------------------------------------------------------------------------- */
+
+enum wh_shm_spare_state { WH_SHM_SPARE_NONE, WH_SHM_SPARE_IN_WORK, WH_SHM_SPARE_MADE };
+
+/* What jobs work on. Counted, so that one that hangs does not hold up the end of its transport. */
+struct wh_shm_jobs {
+	wh_word users; /* the transport, and each job that has not ended */
+	wh_word stop;  /* 1: what is still being made is not wanted any more */
+	wh_word spare; /* enum wh_shm_spare_state. What follows is the job's while it is IN_WORK, else the loop's */
+	struct wh_shm_memory memory;
+	struct wh_shm_wish wish;
+	pid_t pid; /* whose threads the jobs are */
+};
+
+struct wh_shm_jobs *wh_shm_jobs_new(int huge_pages); /* NULL: no memory */
+/* Waits until the jobs have ended, for some seconds at most. In a forked child there are none. */
+void wh_shm_jobs_free(const struct wh_env *env, struct wh_shm_jobs *jobs);
+
+/* My next row is prepared once nothing has happened to images for a while. */
+void wh_shm_spare_later(struct wh_shm *t);
+void wh_shm_spare_tick(struct wh_shm *t); /* the timer has run out */
+/* False: there is none of that size. */
+bool wh_shm_spare_take(struct wh_shm *t, uint64_t bytes, struct wh_shm_memory *out);
+
+struct wh_shm_image;
+void wh_shm_image_discard(struct wh_shm *t, struct wh_shm_image *image); /* frees it; a large one off the loop */
 
 /* ---- messages: shm_wire.c ----------------------------------------------------------------------------------------- */
 
@@ -168,7 +207,7 @@ struct wh_shm_pending { /* an offer for a view that is not open here yet */
 	struct wh_shm_offer offer;
 };
 
-#define WH_SHM_PENDING 4 /* offers kept of one peer; beyond, the lowest view's is dropped */
+#define WH_SHM_PENDING 4 /* offers kept of one peer; beyond, the one of the lowest key is dropped */
 
 struct wh_shm_peer {
 	enum wh_shm_peer_state state;
@@ -195,7 +234,7 @@ enum whorl_result wh_shm_meet_open(struct wh_shm *t, struct wh_error *err);
 void wh_shm_meet_accept(struct wh_shm *t);                 /* the listener is readable */
 void wh_shm_meet_stranger(struct wh_shm *t, uint32_t i);   /* stranger i is readable */
 void wh_shm_meet_tick(struct wh_shm *t);                   /* the timer has run out */
-void wh_shm_timer_start(struct wh_shm *t, uint64_t in_ns); /* unless it runs */
+void wh_shm_timer_start(struct wh_shm *t, uint64_t in_ns); /* unless it runs out earlier */
 /* The peer's hello has come: judged, and what came with it taken over. False: it has been refused. */
 bool wh_shm_welcome(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
 
@@ -206,6 +245,8 @@ void wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer); /* its socket
 void wh_shm_refuse(struct wh_shm *t, struct wh_shm_peer *peer, const char *format, ...) WH_PRINTF(3, 4);
 void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_shm_peer_state state);
 void wh_shm_hang_up(struct wh_shm *t, int *socket);
+/* Offers of images that cannot be opened here any more are dropped. */
+void wh_shm_forget_offers(struct wh_shm *t);
 void wh_shm_close_connections(struct wh_shm *t); /* all of them, and the listener; nothing is told to anyone */
 
 void wh_shm_leave(struct wh_transport *transport);
@@ -234,6 +275,7 @@ struct wh_shm_image {
 	bool settled;   /* nothing is left to be sent or to be waited for */
 	uint64_t layout_digest, control_bytes;
 	struct wh_shm_memory own;
+	struct wh_shm_jobs *jobs;  /* of whoever frees it off the loop */
 	struct wh_shm_row *rows;   /* by rank */
 	struct wh_row_part *parts; /* of all rows */
 	unsigned char *frozen;     /* control columns of those that are frozen, by rank */
@@ -250,6 +292,10 @@ void wh_shm_freeze(struct wh_image *base, uint32_t rank);
 size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image);
 /* It says that it has mapped my row of that view. */
 void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t key);
+/* It is not open, and never will be: later images have greater keys. */
+bool wh_shm_image_is_past(const struct wh_shm *t, uint64_t key);
+/* All of it, also of one that is half made. Any thread. */
+void wh_shm_image_free(struct wh_shm_image *image);
 
 /* ---- the transport: shm.c ----------------------------------------------------------------------------------------- */
 
@@ -273,11 +319,16 @@ struct wh_shm {
 	bool no_pwait2;  /* this kernel has none */
 	wh_word rings;   /* [loop writes, anyone reads] */
 
-	bool left, forked, timer_runs, listener_rests;
+	bool left, forked, listener_rests;
+	uint64_t timer_ns;   /* when it runs out, 0: it does not run */
 	uint64_t retry_ns;   /* until the next calls */
 	uint64_t complaints; /* strangers turned away, calls that the system refused */
 	struct wh_shm_stranger strangers[WH_SHM_STRANGERS];
-	struct wh_shm_image *images;
+	struct wh_shm_image *images; /* in the order in which they were opened */
+	uint64_t past_key;           /* the greatest of an image that has been closed */
+	struct wh_shm_jobs *jobs;
+	uint64_t spare_due_ns; /* 0: no spare is wanted yet */
+	uint64_t row_bytes;    /* of my last image */
 
 	uint64_t events_in, events_out;
 	struct wh_transport_event events[WH_SHM_EVENTS];

@@ -29,9 +29,10 @@ void wh_shm_timer_start(struct wh_shm *t, uint64_t in_ns)
 {
 	struct itimerspec when = {.it_value.tv_sec = (time_t)(in_ns / WH_NS_PER_S),
 				  .it_value.tv_nsec = (long)(in_ns % WH_NS_PER_S)};
+	uint64_t at = wh_env_now(t->env) + in_ns;
 
-	if (!t->timer_runs)
-		t->timer_runs = timerfd_settime(t->timer, 0, &when, NULL) == 0;
+	if ((t->timer_ns == 0 || at < t->timer_ns) && timerfd_settime(t->timer, 0, &when, NULL) == 0)
+		t->timer_ns = at;
 }
 
 static socklen_t name_socket(const struct wh_shm *t, uint32_t node, struct sockaddr_un *name)
@@ -167,7 +168,7 @@ void wh_shm_meet_tick(struct wh_shm *t)
 	bool absent = false, strangers = false;
 	uint64_t now = wh_env_now(t->env), times;
 
-	t->timer_runs = false;
+	t->timer_ns = 0;
 	(void)!read(t->timer, &times, sizeof(times));
 	if (t->left)
 		return;

@@ -27,6 +27,7 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 #define SMALL_PAGE 4096
 #define HUGE_PAGE_MAX (UINT64_C(1) << 30)
+#define PRESENT_AT_ONCE (UINT64_C(2) << 20)
 
 static uint64_t round_up(uint64_t n, uint64_t unit)
 {
@@ -107,8 +108,7 @@ static bool share_end(struct wh_shm_share *share)
 
 /* ---- mine --------------------------------------------------------------------------------------------------------- */
 
-/* The kernel would rather kill somebody than refuse. UINT64_MAX if it does not say. */
-static uint64_t memory_available(void)
+uint64_t wh_shm_memory_available(void)
 {
 	char text[512];
 	const char *line;
@@ -137,12 +137,23 @@ static uint64_t file_size_limit(void)
 	return (uint64_t)limit.rlim_cur;
 }
 
-/* Gives the file its pages, all of them. 0 or an errno value. */
-static int make_present(const struct wh_shm_memory *m)
+/* Gives the file its pages, all of them. In pieces: other threads of the process cannot map anything meanwhile, and the
+ * job that makes a spare can be told to stop. 0 or an errno value. */
+static int make_present(const struct wh_shm_memory *m, const wh_word *stop)
 {
+	const uint64_t piece = m->page > PRESENT_AT_ONCE ? m->page : PRESENT_AT_ONCE;
+	uint64_t at = 0;
 	int error;
 
-	while (madvise(m->base, m->bytes, MADV_POPULATE_WRITE) != 0) {
+	while (at < m->bytes) {
+		uint64_t bytes = m->bytes - at < piece ? m->bytes - at : piece;
+
+		if (stop != NULL && wh_load_relaxed(stop) != 0)
+			return ECANCELED;
+		if (madvise(m->base + at, bytes, MADV_POPULATE_WRITE) == 0) {
+			at += bytes;
+			continue;
+		}
 		if (errno == EINTR || errno == EAGAIN)
 			continue;
 		if (errno != EINVAL)
@@ -156,18 +167,18 @@ static int make_present(const struct wh_shm_memory *m)
 }
 
 /* Makes it of huge pages or of ordinary ones. 0 or an errno value, and then nothing is left. */
-static int make_of(struct wh_shm_memory *m, const char *name, uint64_t bytes, bool huge, bool advise)
+static int make_of(struct wh_shm_memory *m, const struct wh_shm_wish *wish, bool huge, bool advise)
 {
 	struct stat st;
 	int error;
 
-	*m = (struct wh_shm_memory){.bytes = bytes, .page = SMALL_PAGE};
-	m->fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | (huge ? MFD_HUGETLB : 0u));
+	*m = (struct wh_shm_memory){.bytes = wish->bytes, .page = SMALL_PAGE, .fd = -1};
+	m->fd = memfd_create(wish->name, MFD_CLOEXEC | MFD_ALLOW_SEALING | (huge ? MFD_HUGETLB : 0u));
 	if (m->fd < 0)
 		return errno;
 	if (huge && fstat(m->fd, &st) == 0)
 		m->page = (uint64_t)st.st_blksize;
-	m->bytes = round_up(bytes, m->page);
+	m->bytes = round_up(wish->bytes, m->page);
 	if (ftruncate(m->fd, (off_t)m->bytes) != 0) {
 		error = errno;
 		goto out_fd;
@@ -179,7 +190,7 @@ static int make_of(struct wh_shm_memory *m, const char *name, uint64_t bytes, bo
 	}
 	if (advise)
 		(void)madvise(m->base, m->bytes, MADV_HUGEPAGE); /* a wish */
-	error = make_present(m);
+	error = make_present(m, wish->stop);
 	if (error == 0 && fcntl(m->fd, F_ADD_SEALS, SEALS) != 0)
 		error = errno;
 	if (error == 0)
@@ -204,35 +215,35 @@ static enum whorl_result no_memory(struct wh_error *err, int error, const struct
 	return WHORL_MEMORY;
 }
 
-enum whorl_result wh_shm_memory_make(struct wh_shm_memory *m, const char *name, uint64_t bytes, int huge_pages,
-				     struct wh_error *err)
+enum whorl_result wh_shm_memory_make(struct wh_shm_memory *m, const struct wh_shm_wish *wish, struct wh_error *err)
 {
+	const uint64_t bytes = wish->bytes;
 	uint64_t limit = file_size_limit();
 	uint64_t available;
 	int error;
 
 	if (bytes >= limit)
 		return wh_error_set(err, WHORL_MEMORY, "%s: %llu bytes wanted, but files may have %llu (ulimit -f)",
-				    name, (unsigned long long)bytes, (unsigned long long)limit);
-	if (huge_pages != WH_HUGE_OFF) {
-		error = make_of(m, name, bytes, true, false);
+				    wish->name, (unsigned long long)bytes, (unsigned long long)limit);
+	if (wish->huge_pages != WH_HUGE_OFF) {
+		error = make_of(m, wish, true, false);
 		if (error == 0)
 			goto made;
-		if (huge_pages == WH_HUGE_REQUIRE)
-			return no_memory(err, error, m, name);
+		if (wish->huge_pages == WH_HUGE_REQUIRE)
+			return no_memory(err, error, m, wish->name);
 	}
-	available = memory_available();
+	available = wh_shm_memory_available();
 	if (bytes > available)
-		return wh_error_set(err, WHORL_MEMORY, "%s: %llu bytes wanted, %llu are available", name,
+		return wh_error_set(err, WHORL_MEMORY, "%s: %llu bytes wanted, %llu are available", wish->name,
 				    (unsigned long long)bytes, (unsigned long long)available);
-	error = make_of(m, name, bytes, false, huge_pages == WH_HUGE_TRY);
+	error = make_of(m, wish, false, wish->huge_pages == WH_HUGE_TRY);
 	if (error != 0)
-		return no_memory(err, error, m, name);
+		return no_memory(err, error, m, wish->name);
 made:
 	if (share_begin(m))
 		return WHORL_OK;
 	wh_shm_memory_free(m);
-	return wh_error_set(err, WHORL_MEMORY, "%s: no memory", name);
+	return wh_error_set(err, WHORL_MEMORY, "%s: no memory", wish->name);
 }
 
 void wh_shm_memory_let_go(struct wh_shm_memory *m)
@@ -270,7 +281,7 @@ static enum whorl_result check_file(int fd, const struct wh_shm_claim *claim, st
 		return wh_error_set(err, WHORL_REFUSED, "its pages have %llu bytes", (unsigned long long)claim->page);
 	if (fstat(fd, &st) != 0)
 		return wh_error_system(err, errno, "fstat");
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != round_up(claim->bytes, claim->page))
+	if (!S_ISREG(st.st_mode) || claim->bytes > (uint64_t)st.st_size || (uint64_t)st.st_size % claim->page != 0)
 		return wh_error_set(err, WHORL_REFUSED, "its memory file has %lld bytes, not %llu",
 				    (long long)st.st_size, (unsigned long long)claim->bytes);
 	seals = fcntl(fd, F_GET_SEALS);
@@ -323,4 +334,12 @@ void wh_shm_view_unmap(struct wh_shm_view *v)
 	if (!share_end(v->share) && v->map != NULL)
 		munmap(v->map, v->map_bytes);
 	*v = (struct wh_shm_view){.base = NULL};
+}
+
+void wh_shm_claim_drop(const struct wh_shm_claim *claim, bool same_process)
+{
+	struct wh_shm_view v = {.base = NULL};
+
+	if (same_process && claim->share != 0 && share_take(&v, claim->share))
+		wh_shm_view_unmap(&v);
 }

@@ -31,6 +31,15 @@ void wh_shm_hang_up(struct wh_shm *t, int *socket)
 	*socket = -1;
 }
 
+static void drop_offer(const struct wh_shm_peer *peer, struct wh_shm_pending *pending)
+{
+	if (!pending->there)
+		return;
+	close(pending->fd);
+	wh_shm_claim_drop(&pending->offer.row, peer->pid == getpid());
+	pending->there = false;
+}
+
 /* What belongs to the connection goes; rows that are mapped stay, they belong to images. */
 void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_shm_peer_state state)
 {
@@ -41,11 +50,16 @@ void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_s
 	peer->doorbell = -1;
 	peer->status = NULL;
 	wh_shm_view_unmap(&peer->view);
-	for (size_t i = 0; i < WH_SHM_PENDING; i++) {
-		if (peer->pending[i].there)
-			close(peer->pending[i].fd);
-		peer->pending[i].there = false;
-	}
+	for (size_t i = 0; i < WH_SHM_PENDING; i++)
+		drop_offer(peer, &peer->pending[i]);
+}
+
+void wh_shm_forget_offers(struct wh_shm *t)
+{
+	for (uint32_t node = 0; node < t->nodes; node++)
+		for (size_t i = 0; i < WH_SHM_PENDING; i++)
+			if (wh_shm_image_is_past(t, t->peers[node].pending[i].offer.key))
+				drop_offer(&t->peers[node], &t->peers[node].pending[i]);
 }
 
 void wh_shm_refuse(struct wh_shm *t, struct wh_shm_peer *peer, const char *format, ...)
@@ -93,25 +107,23 @@ static void lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)
 
 /* ---- a peer speaks ------------------------------------------------------------------------------------------------ */
 
-/* Kept until my own image of that key is open and maps it (wh_shm_image_advance). */
-static void keep_offer(struct wh_shm_peer *peer, struct wh_shm_packet *packet)
+/* Kept until my own image of that key is open and maps it (wh_shm_image_advance). The peer may be ahead, or offer what
+ * will never be opened here: when there is no place left the lowest key goes, which may be the new one. */
+static void keep_offer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
 {
+	struct wh_shm_pending offered = {.there = true, .fd = packet->fds[0], .offer = packet->offer};
 	struct wh_shm_pending *place = &peer->pending[0];
 
-	for (size_t i = 0; i < WH_SHM_PENDING; i++) {
-		struct wh_shm_pending *p = &peer->pending[i];
-
-		if (!p->there) {
-			place = p;
-			break;
-		}
-		if (p->offer.key < place->offer.key)
-			place = p;
-	}
-	if (place->there)
-		close(place->fd);
-	*place = (struct wh_shm_pending){.there = true, .fd = packet->fds[0], .offer = packet->offer};
 	packet->fds[0] = -1;
+	for (size_t i = 1; i < WH_SHM_PENDING && place->there; i++)
+		if (!peer->pending[i].there || peer->pending[i].offer.key < place->offer.key)
+			place = &peer->pending[i];
+	if (wh_shm_image_is_past(t, offered.offer.key) || (place->there && place->offer.key > offered.offer.key)) {
+		drop_offer(peer, &offered);
+		return;
+	}
+	drop_offer(peer, place);
+	*place = offered;
 }
 
 /* What each kind of message means in the states in which a connection is open. */
@@ -132,7 +144,7 @@ static void hear_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_
 	case WH_SHM_OFFER:
 		if (!met)
 			break;
-		keep_offer(peer, packet);
+		keep_offer(t, peer, packet);
 		return;
 	case WH_SHM_MAPPED:
 		if (!met)

@@ -23,7 +23,9 @@
  *                 and that no other image of these nodes ever has; images of successive views are disjoint memory. A node
  *                 may have several open: the one in use, older ones that others still read, a next one that may never be.
  * T9  freeze(p)   from now on nobody on this node sees what p writes to its columns, although p may be alive. An image
- *                 that is not ready yet does not wait for p any more; p's columns then read as zeros for ever.
+ *                 that is not ready yet does not wait for p any more; p's columns then read as zeros for ever. What
+ *                 is kept of columns that p is writing at the time may mix older words and newer; of two words the one at
+ *                 the higher offset was read later, so a word that guards others must lie before them.
  * T10 control     bounded messages between nodes of a group, in order, to nodes that need not be members of any image;
  *                 a stream is a sequence of them, with WHORL_AGAIN as back-pressure. Never blocks the loop.
  *

@@ -1,6 +1,7 @@
 /* shm_node.c - see shm_node.h. */
 #include "tests/conformance/shm_node.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -11,9 +12,36 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MEMBERS_MAX 16
+
 uint64_t test_now(void)
 {
 	return wh_env_now(wh_env_system());
+}
+
+int count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	while (readdir(dir) != NULL)
+		count++;
+	closedir(dir);
+	return count;
+}
+
+int lines_with(const char *path, const char *word)
+{
+	char line[1024];
+	int count = 0;
+	FILE *file = fopen(path, "r");
+
+	ck_assert_ptr_nonnull(file);
+	while (fgets(line, sizeof(line), file) != NULL)
+		count += strstr(line, word) != NULL;
+	fclose(file);
+	return count;
 }
 
 char *new_group(char buf[40])
@@ -46,27 +74,30 @@ void node_make(struct node *n, const char *group, uint32_t id, uint32_t nodes)
 	ck_assert_msg(node_try(n, group, id, nodes, WH_HUGE_OFF, &err) == WHORL_OK, "%s", err.text);
 }
 
-static enum whorl_result open_image(struct node *n, uint64_t row_bytes, struct wh_error *err)
+struct wh_image *node_open_of(struct node *n, uint64_t key, uint32_t members, uint64_t row_bytes)
 {
 	const struct wh_row_part parts[] = {{0, WH_ROW_ALIGN}, {RING_READ, WH_ROW_ALIGN}};
-	struct wh_row_spec rows[16];
-	struct wh_image_spec spec = {.key = 1,
-				     .layout_digest = row_bytes,
-				     .members = n->nodes,
-				     .my_rank = n->id,
-				     .control_bytes = WH_ROW_ALIGN,
-				     .rows = rows};
+	struct wh_row_spec rows[MEMBERS_MAX];
+	struct wh_image_spec spec = {
+		.key = key, .layout_digest = row_bytes, .control_bytes = WH_ROW_ALIGN, .rows = rows};
+	struct wh_image *image;
+	struct wh_error err;
 
-	for (uint32_t r = 0; r < n->nodes; r++)
-		rows[r] = (struct wh_row_spec){.node = r, .bytes = row_bytes, .parts = parts, .part_count = 2};
-	return n->transport->ops->image_open(n->transport, &spec, &n->image, err);
+	for (uint32_t node = 0; node < MEMBERS_MAX; node++) {
+		if ((members & 1u << node) == 0)
+			continue;
+		if (node == n->id)
+			spec.my_rank = spec.members;
+		rows[spec.members++] =
+			(struct wh_row_spec){.node = node, .bytes = row_bytes, .parts = parts, .part_count = 2};
+	}
+	ck_assert_msg(n->transport->ops->image_open(n->transport, &spec, &image, &err) == WHORL_OK, "%s", err.text);
+	return image;
 }
 
 void node_open(struct node *n, uint64_t row_bytes)
 {
-	struct wh_error err;
-
-	ck_assert_msg(open_image(n, row_bytes, &err) == WHORL_OK, "%s", err.text);
+	n->image = node_open_of(n, 1, (1u << n->nodes) - 1, row_bytes);
 }
 
 void node_free(struct node *n)
@@ -91,21 +122,55 @@ void node_pass(struct node *n)
 	nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
-void node_post_word(struct node *n, uint64_t offset, uint64_t value)
+void image_close(struct wh_image *image)
 {
-	uint32_t others[16], count = 0;
+	image->ops->image_close(image);
+}
+
+void image_post_word(struct wh_image *image, uint64_t offset, uint64_t value)
+{
+	uint32_t others[MEMBERS_MAX], count = 0;
 	struct wh_push push = {.kind = WH_PUSH_WORD, .offset = offset, .value = value, .to = others};
 
-	for (uint32_t r = 0; r < n->nodes; r++)
-		if (r != n->id)
+	for (uint32_t r = 0; r < image->members; r++)
+		if (r != image->my_rank)
 			others[count++] = r;
 	push.to_count = count;
-	n->transport->ops->post(n->image, &push, 1);
+	image->ops->post(image, &push, 1);
+}
+
+uint64_t image_column(const struct wh_image *image, uint32_t rank, uint64_t offset)
+{
+	return wh_load_acquire((const wh_word *)(const void *)(image->control[rank] + offset));
+}
+
+void node_post_word(struct node *n, uint64_t offset, uint64_t value)
+{
+	image_post_word(n->image, offset, value);
 }
 
 uint64_t node_column(const struct node *n, uint32_t of, uint64_t offset)
 {
-	return wh_load_acquire((const wh_word *)(const void *)(n->image->control[of] + offset));
+	return image_column(n->image, of, offset);
+}
+
+int rows_mapped(void)
+{
+	return lines_with("/proc/self/maps", "whorl-row");
+}
+
+uint64_t spare_state(const struct node *n)
+{
+	return wh_load_acquire(&((struct wh_shm *)n->transport)->jobs->spare);
+}
+
+void nodes_make(struct node *nodes, uint32_t count)
+{
+	char group[40];
+
+	new_group(group);
+	for (uint32_t id = 0; id < count; id++)
+		node_make(&nodes[id], group, id, count);
 }
 
 /* ---- a child ------------------------------------------------------------------------------------------------------ */

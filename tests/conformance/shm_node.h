@@ -35,12 +35,18 @@ char *new_group(char buf[40]);
 enum whorl_result node_try(struct node *n, const char *group, uint32_t id, uint32_t nodes, int huge_pages,
 			   struct wh_error *err);
 void node_make(struct node *n, const char *group, uint32_t id, uint32_t nodes);
-void node_open(struct node *n, uint64_t row_bytes); /* the image of view 1 */
+void nodes_make(struct node *nodes, uint32_t count); /* all of a new group */
+void node_open(struct node *n, uint64_t row_bytes);  /* n->image: that of all nodes, with key 1 */
+/* The members are the nodes whose bits are set; their ranks are in the order of ids. */
+struct wh_image *node_open_of(struct node *n, uint64_t key, uint32_t members, uint64_t row_bytes);
 void node_free(struct node *n);
 void node_pass(struct node *n); /* service, events, a moment */
 
 void node_post_word(struct node *n, uint64_t offset, uint64_t value); /* to all others */
 uint64_t node_column(const struct node *n, uint32_t of, uint64_t offset);
+void image_close(struct wh_image *image);
+void image_post_word(struct wh_image *image, uint64_t offset, uint64_t value); /* to all other ranks */
+uint64_t image_column(const struct wh_image *image, uint32_t rank, uint64_t offset);
 
 /* Passes of `n` until it is so. */
 #define NODE_UNTIL(n, condition)                                                                                       \
@@ -54,7 +60,12 @@ uint64_t node_column(const struct node *n, uint32_t of, uint64_t offset);
 		ck_assert_msg(is_so_, "never: %s; last: %s", #condition, (n)->text);                                   \
 	} while (0)
 
+uint64_t spare_state(const struct node *n); /* enum wh_shm_spare_state */
+
 uint64_t test_now(void);
+int count_fds(void);
+int lines_with(const char *path, const char *word);
+int rows_mapped(void); /* how many maps of rows this process has */
 
 /* ---- a child that is a node --------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,4 @@
 /* shm_processes.c - shared memory between processes: what the MMU forbids, what the kernel tells, what is left behind. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -253,31 +252,6 @@ END_TEST
 
 /* ---- nothing stays ------------------------------------------------------------------------------------------------ */
 
-static int count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int count = 0;
-
-	ck_assert_ptr_nonnull(dir);
-	while (readdir(dir) != NULL)
-		count++;
-	closedir(dir);
-	return count;
-}
-
-static bool file_mentions(const char *path, const char *word)
-{
-	char line[1024];
-	bool found = false;
-	FILE *file = fopen(path, "r");
-
-	ck_assert_ptr_nonnull(file);
-	while (!found && fgets(line, sizeof(line), file) != NULL)
-		found = strstr(line, word) != NULL;
-	fclose(file);
-	return found;
-}
-
 /* A program that is started must not inherit a row, a doorbell or a name. */
 static void check_close_on_exec(void)
 {
@@ -308,14 +282,14 @@ START_TEST(nothing_is_left_behind)
 	for (uint32_t id = 0; id < 3; id++)
 		NODE_UNTIL(&n[id], (node_pass(&n[0]), node_pass(&n[1]), node_pass(&n[2]), n[id].image->ready));
 	check_close_on_exec();
-	ck_assert(file_mentions("/proc/net/unix", group));
-	ck_assert(file_mentions("/proc/self/maps", "whorl-row"));
+	ck_assert(lines_with("/proc/net/unix", group));
+	ck_assert(lines_with("/proc/self/maps", "whorl-row"));
 	n[0].transport->ops->image_close(n[0].image);
 	n[1].transport->ops->leave(n[1].transport);
 	for (uint32_t id = 0; id < 3; id++)
 		node_free(&n[id]);
-	ck_assert(!file_mentions("/proc/net/unix", group));
-	ck_assert(!file_mentions("/proc/self/maps", "whorl-"));
+	ck_assert(!lines_with("/proc/net/unix", group));
+	ck_assert(!lines_with("/proc/self/maps", "whorl-"));
 	ck_assert_int_eq(count_fds(), before);
 }
 END_TEST
@@ -332,8 +306,8 @@ START_TEST(nothing_is_left_of_the_killed)
 	reap(child);
 	NODE_UNTIL(&n, n.down == 1);
 	node_free(&n);
-	ck_assert(!file_mentions("/proc/net/unix", group));
-	ck_assert(!file_mentions("/proc/self/maps", "whorl-"));
+	ck_assert(!lines_with("/proc/net/unix", group));
+	ck_assert(!lines_with("/proc/self/maps", "whorl-"));
 	ck_assert_int_eq(count_fds(), before);
 }
 END_TEST

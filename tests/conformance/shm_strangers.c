@@ -14,15 +14,6 @@ static void meet_each_other(struct node *a, struct node *b)
 	ck_assert_uint_eq(a->refused + a->down + a->left + b->refused + b->down + b->left, 0);
 }
 
-static int count_fds(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 /* ---- silence and garbage ------------------------------------------------------------------------------------------ */
 
 /* More than there are places for, before and after; and the group forms. */
@@ -262,7 +253,7 @@ START_TEST(an_offer_that_does_not_fit_is_refused)
 	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
 	ck_assert_int_eq(wh_shm_send(r.socket, &offer, sizeof(offer), &fd, 1), 0);
 	NODE_UNTIL(&n, n.refused == 1);
-	ck_assert_msg(strstr(n.text, "lay out view 1 differently") != NULL, "%s", n.text);
+	ck_assert_msg(strstr(n.text, "lay out image 1 differently") != NULL, "%s", n.text);
 	close(fd);
 	raw_close(&r);
 	node_free(&n);
@@ -292,8 +283,8 @@ static void check_refusal(struct raw *r, struct node *n, const char *reason)
 START_TEST(a_hello_that_does_not_fit_is_refused)
 {
 	static const char *const reasons[] = {
-		"version 7 of the protocol", "a group of 3 nodes",          "of group other",
-		"no proper doorbell",        "memory file has 12288 bytes", "pages have 3"};
+		"version 7 of the protocol", "a group of 3 nodes",         "of group other",
+		"no proper doorbell",        "memory file has 2048 bytes", "pages have 3"};
 	char group[40];
 	struct node n;
 	struct raw r;
@@ -318,7 +309,7 @@ START_TEST(a_hello_that_does_not_fit_is_refused)
 	case 4:
 		close(r.page);
 		r.page = memfd_create("test-page", MFD_CLOEXEC);
-		ck_assert_int_eq(ftruncate(r.page, 12288), 0);
+		ck_assert_int_eq(ftruncate(r.page, 2048), 0);
 		break;
 	default:
 		r.hello.status.page = 3;

@@ -1,0 +1,126 @@
+/* shm_jobs.c - what the shared memory transport does off the loop: the spare row, and the end of large images. */
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/conformance/shm_node.h"
+
+#define LARGE_ROW (8u << 20)
+
+static const unsigned char *spare_base(struct node *n)
+{
+	NODE_UNTIL(n, spare_state(n) == WH_SHM_SPARE_MADE);
+	return ((struct wh_shm *)n->transport)->jobs->memory.base;
+}
+
+START_TEST(the_spare_is_the_next_row)
+{
+	struct wh_image *image[2];
+	struct node n[2];
+	const unsigned char *spare;
+
+	nodes_make(n, 2);
+	for (uint32_t id = 0; id < 2; id++)
+		node_open(&n[id], ROW_BYTES);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].image->ready && n[1].image->ready));
+	memset(n[0].image->own, 1, ROW_BYTES);
+	spare = spare_base(&n[0]);
+	for (uint32_t id = 0; id < 2; id++) /* smaller: it fits, and peers take it */
+		image[id] = node_open_of(&n[id], 2, 3, ROW_BYTES - WH_ROW_ALIGN);
+	ck_assert_ptr_eq(image[0]->own, spare);
+	for (uint64_t k = 0; k < ROW_BYTES; k++)
+		ck_assert_int_eq(spare[k], 0);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), image[0]->ready && image[1]->ready));
+	image_post_word(image[0], 64, 5);
+	ck_assert_uint_eq(image_column(image[1], 0, 64), 5);
+	spare = spare_base(&n[0]);
+	ck_assert_ptr_ne(spare, image[0]->own);
+	image_close(image[0]);
+	image[0] = node_open_of(&n[0], 3, 1, 2 * ROW_BYTES); /* larger: it does not */
+	ck_assert_ptr_ne(image[0]->own, spare);
+	NODE_UNTIL(&n[0], image[0]->ready && spare_state(&n[0]) == WH_SHM_SPARE_MADE &&
+				  ((struct wh_shm *)n[0].transport)->jobs->memory.bytes >= 2 * ROW_BYTES);
+	spare = spare_base(&n[0]);
+	image[0] = node_open_of(&n[0], 4, 1, 2 * ROW_BYTES);
+	ck_assert_ptr_eq(image[0]->own, spare);
+	node_free(&n[0]);
+	node_free(&n[1]);
+}
+END_TEST
+
+/* A transport that ends waits for its jobs, wherever they are, and leaves nothing. */
+START_TEST(jobs_end_with_the_transport)
+{
+	int before = count_fds();
+	struct node n[2];
+
+	nodes_make(n, 2);
+	for (uint32_t id = 0; id < 2; id++)
+		node_open(&n[id], LARGE_ROW);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].image->ready && n[1].image->ready));
+	if (_i % 2 == 0)
+		NODE_UNTIL(&n[0], spare_state(&n[0]) != WH_SHM_SPARE_NONE);
+	node_open_of(&n[0], 2, 1, LARGE_ROW);
+	image_close(n[0].image);
+	node_free(&n[0]);
+	node_free(&n[1]);
+	ck_assert_int_eq(rows_mapped(), 0);
+	ck_assert_int_eq(count_fds(), before);
+}
+END_TEST
+
+START_TEST(large_images_go_off_the_loop)
+{
+	struct node n;
+	int fds;
+
+	nodes_make(&n, 1);
+	node_open(&n, LARGE_ROW);
+	NODE_UNTIL(&n, n.image->ready && spare_state(&n) == WH_SHM_SPARE_MADE);
+	fds = count_fds();
+	for (uint64_t key = 2; key < 10; key++) {
+		struct wh_image *next = node_open_of(&n, key, 1, LARGE_ROW);
+
+		image_close(n.image);
+		n.image = next;
+	}
+	NODE_UNTIL(&n, spare_state(&n) == WH_SHM_SPARE_MADE && rows_mapped() == 2 && count_fds() == fds);
+	node_free(&n);
+}
+END_TEST
+
+/* A fork has none of the threads, and what they were at goes with it. */
+START_TEST(a_fork_does_not_wait_for_jobs)
+{
+	struct node n;
+	pid_t child;
+	int before = rows_mapped();
+
+	nodes_make(&n, 1);
+	node_open(&n, 8 * LARGE_ROW);
+	NODE_UNTIL(&n, spare_state(&n) != WH_SHM_SPARE_NONE && rows_mapped() == 2);
+	child = fork();
+	if (child == 0) {
+		uint64_t start = test_now();
+
+		n.transport->ops->destroy(n.transport, true);
+		_exit(test_now() - start < WH_NS_PER_S && rows_mapped() == before ? 0 : 1);
+	}
+	ck_assert_int_eq(reap(child), 0);
+	node_free(&n);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shm and its jobs");
+	TCase *cases = tcase_create("jobs");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, the_spare_is_the_next_row);
+	tcase_add_loop_test(cases, jobs_end_with_the_transport, 0, 10);
+	tcase_add_test(cases, large_images_go_off_the_loop);
+	tcase_add_test(cases, a_fork_does_not_wait_for_jobs);
+	suite_add_tcase(suite, cases);
+	return test_main(suite);
+}
