@@ -38,7 +38,7 @@ static void die(struct sim_node *node, bool silently)
 		struct sim_link *link = wh_sim_link(sim, node->id, to);
 
 		wh_sim_truncate(link);
-		if (!silently && !link->broken && wh_sim_link(sim, to, node->id)->met)
+		if (!silently && wh_sim_link(sim, to, node->id)->met)
 			wh_sim_send_notice(link, notice_time(link), WH_EVENT_PEER_DOWN, 0, text, (size_t)bytes);
 	}
 }

@@ -115,6 +115,29 @@ START_TEST(t9_frozen_before_ready_reads_as_zeros)
 }
 END_TEST
 
+/* It is ready and has pushed, when it is frozen by one who is not. */
+START_TEST(t9_frozen_with_words_that_came_early)
+{
+	struct group *g = group_make(3, test_seed(12));
+
+	open_at(g, 0, 2, &three);
+	open_at(g, 1, 2, &three);
+	freeze(g, 1, 2, 2);
+	UNTIL(g, g->at[1].ready == 1);
+	post_among(g, 1, 2, 64, 7);
+	pass_some(g);
+	ck_assert(!g->at[0].image[2]->ready);
+	freeze(g, 0, 2, 1);
+	freeze(g, 0, 2, 2);
+	UNTIL(g, g->at[0].ready == 1);
+	assert_zeros(g, 0, 2, 1);
+	post_among(g, 1, 2, 72, 8);
+	pass_some(g);
+	assert_zeros(g, 0, 2, 1);
+	group_free(g);
+}
+END_TEST
+
 START_TEST(t9_all_others_frozen)
 {
 	struct group *g = group_make(3, test_seed(3));
@@ -405,6 +428,7 @@ TCase *cases_view(void)
 	tcase_set_timeout(cases, 120);
 	tcase_add_test(cases, t9_the_frozen_are_not_waited_for);
 	tcase_add_loop_test(cases, t9_frozen_before_ready_reads_as_zeros, 0, 2);
+	tcase_add_test(cases, t9_frozen_with_words_that_came_early);
 	tcase_add_test(cases, t9_all_others_frozen);
 	tcase_add_test(cases, t9_a_freeze_belongs_to_one_image);
 	tcase_add_test(cases, t9_what_was_posted_before_the_freeze_arrives);

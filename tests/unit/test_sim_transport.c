@@ -422,6 +422,7 @@ START_TEST(a_broken_connection_ends_for_both)
 	run(lab, 2000);
 	wh_sim_break(lab->sim, 1, 0);
 	wh_sim_break(lab->sim, 0, 1); /* again */
+	post_word(lab, 0, 31);        /* it does not know yet */
 	run(lab, LONG_NS);
 	ck_assert_uint_eq(lab->down[0][1], 1);
 	ck_assert_uint_eq(lab->down[1][0], 1);
@@ -429,10 +430,11 @@ START_TEST(a_broken_connection_ends_for_both)
 	ck_assert(wh_sim_traffic(lab->sim, 0, 1).broken && wh_sim_traffic(lab->sim, 1, 0).broken);
 	ck_assert(wh_sim_traffic(lab->sim, 0, 1).gone && !wh_sim_traffic(lab->sim, 0, 2).gone);
 	seen = word(lab, 1, 0);
-	post_word(lab, 0, 31);
+	ck_assert_uint_le(seen, 30);
+	post_word(lab, 0, 32);
 	run(lab, LONG_NS);
 	ck_assert_uint_eq(word(lab, 1, 0), seen);
-	ck_assert_uint_eq(word(lab, 2, 0), 31);
+	ck_assert_uint_eq(word(lab, 2, 0), 32);
 	ck_assert_int_eq(send_number(lab, 0, 1, 1), WHORL_MEMBER_GONE);
 	for (uint32_t i = 0; i < NODES; i++)
 		next[i] = open_image(lab, i, 2);
@@ -445,6 +447,22 @@ START_TEST(a_broken_connection_ends_for_both)
 	run(lab, LONG_NS);
 	ck_assert_uint_eq(lab->down[1][0], 1); /* once is enough */
 	ck_assert_uint_eq(lab->down[2][0], 1);
+	end(lab);
+}
+END_TEST
+
+/* That it leaves does not come through either. */
+START_TEST(leaving_over_a_broken_connection)
+{
+	struct lab *lab = make(wild(test_seed(12)));
+
+	wh_sim_break(lab->sim, 0, 1);
+	leave_in_order(lab, 0);
+	run(lab, LONG_NS);
+	ck_assert_uint_eq(lab->left[1][0], 0);
+	ck_assert_uint_eq(lab->down[1][0], 1);
+	ck_assert_uint_eq(lab->left[2][0], 1);
+	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
 END_TEST
@@ -653,10 +671,39 @@ START_TEST(rings_are_late)
 	ck_assert_uint_gt(late, 40);
 	ck_assert_uint_eq(wh_sim_counts(lab->sim, 0).rings, 50);
 	lab->node[1]->ops->wake(lab->node[1]);
+	ck_assert(!wh_sim_rung(lab->sim, 1));
 	lab->node[1]->ops->wake(lab->node[1]);
 	run(lab, RING_NS);
 	ck_assert(wh_sim_rung(lab->sim, 1));
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
+	end(lab);
+}
+END_TEST
+
+START_TEST(rings_for_messages_are_late)
+{
+	struct wh_sim_options options = plain(test_seed(13));
+	uint64_t late = 0;
+	struct lab *lab;
+
+	options.ring_max_ns = RING_NS;
+	lab = make(options);
+	lab->node[1]->ops->wait(lab->node[1], 0);
+	for (uint64_t k = 1; k <= 50; k++) {
+		uint64_t start = wh_sim_now(lab->sim);
+
+		ck_assert_int_eq(send_number(lab, 0, 1, k), WHORL_OK);
+		while (wh_sim_traffic(lab->sim, 0, 1).messages > 0)
+			ck_assert(wh_sim_step(lab->sim, UINT64_MAX));
+		late += !wh_sim_rung(lab->sim, 1);
+		lab->node[1]->ops->wait(lab->node[1], LONG_NS);
+		ck_assert_uint_le(wh_sim_now(lab->sim), start + RING_NS);
+		ck_assert(wh_sim_rung(lab->sim, 1)); /* until it is seen to */
+		service_all(lab);
+		ck_assert(!wh_sim_rung(lab->sim, 1));
+		ck_assert_uint_eq(lab->messages[1], k);
+	}
+	ck_assert_uint_gt(late, 40);
 	end(lab);
 }
 END_TEST
@@ -793,12 +840,14 @@ int main(void)
 	tcase_add_test(cases, news_of_a_death_are_held_up);
 	tcase_add_test(cases, who_is_cut_off_meets_later);
 	tcase_add_loop_test(cases, a_broken_connection_ends_for_both, 0, 10);
+	tcase_add_test(cases, leaving_over_a_broken_connection);
 	tcase_add_loop_test(cases, a_silent_crash_is_told_to_nobody, 0, 2);
 	tcase_add_test(cases, each_notices_a_death_in_its_own_time);
 	tcase_add_loop_test(cases, a_crash_in_the_middle_of_a_post, 0, 14);
 	tcase_add_loop_test(cases, leaving_is_kept, 0, 2);
 	tcase_add_test(cases, the_dead_open_nothing);
 	tcase_add_test(cases, rings_are_late);
+	tcase_add_test(cases, rings_for_messages_are_late);
 	tcase_add_loop_test(cases, late_rings_are_never_lost, 0, 20);
 	tcase_add_loop_test(cases, the_words_of_the_dead_ring, 0, 2);
 	tcase_add_test(cases, the_same_seed_is_the_same_run);
