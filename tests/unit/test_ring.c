@@ -13,8 +13,7 @@
 struct bench {
 	struct fake_env env;
 	struct wh_gate *gate;
-	struct wh_slots slots;
-	unsigned char *row;
+	struct wh_place place; /* of the first view */
 	struct wh_ring *ring;
 	wh_word wakes;
 };
@@ -26,20 +25,35 @@ static void wake(void *ctx)
 	wh_fetch_add(&b->wakes, 1);
 }
 
-static struct bench *make(uint32_t window, uint32_t message_bytes, bool apart)
+static void place_make(struct wh_place *place, uint32_t view, uint32_t window, uint32_t message_bytes, bool apart)
+{
+	uint64_t bytes;
+
+	*place = (struct wh_place){.home = view, .end = UINT64_MAX};
+	bytes = wh_slots_lay(&place->slots, 64, window, message_bytes, apart);
+	place->row = aligned_alloc(64, (64 + bytes + 63) / 64 * 64);
+	ck_assert_ptr_nonnull(place->row);
+}
+
+/* A ring that was not in any view yet. */
+static struct bench *make_idle(uint32_t window, uint32_t message_bytes, bool apart)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 	struct wh_error err;
-	uint64_t bytes;
 
 	ck_assert_ptr_nonnull(b);
 	fake_env_init(&b->env);
-	bytes = wh_slots_lay(&b->slots, 64, window, message_bytes, apart);
-	b->row = aligned_alloc(64, (64 + bytes + 63) / 64 * 64);
-	ck_assert_ptr_nonnull(b->row);
+	place_make(&b->place, 0, window, message_bytes, apart);
 	ck_assert_int_eq(wh_gate_create(&b->gate, wake, b, &err), WHORL_OK);
-	ck_assert_int_eq(wh_ring_create(&b->ring, b->gate, &b->env.diag, b->row, &b->slots, message_bytes, &err),
-			 WHORL_OK);
+	ck_assert_int_eq(wh_ring_create(&b->ring, b->gate, &b->env.diag, window, message_bytes, &err), WHORL_OK);
+	return b;
+}
+
+static struct bench *make(uint32_t window, uint32_t message_bytes, bool apart)
+{
+	struct bench *b = make_idle(window, message_bytes, apart);
+
+	wh_ring_enter(b->ring, &b->place, 0);
 	return b;
 }
 
@@ -48,7 +62,7 @@ static void discard(struct bench *b)
 	ck_assert_int_eq(b->env.fatal, 0);
 	wh_ring_free(b->ring);
 	wh_gate_free(b->gate);
-	free(b->row);
+	free(b->place.row);
 	free(b);
 }
 
@@ -60,6 +74,11 @@ static struct wh_claim claim(struct bench *b)
 	return out;
 }
 
+static void finish(struct bench *b, const struct wh_claim *c, uint32_t bytes, bool aborted)
+{
+	ck_assert(wh_ring_finish(b->ring, c, bytes, aborted));
+}
+
 /* What the loop does: takes the finished prefix; as if all had delivered it, if `frees`. Returns how many. */
 static uint64_t take(struct wh_ring *ring, bool frees)
 {
@@ -69,7 +88,7 @@ static uint64_t take(struct wh_ring *ring, bool frees)
 
 	while (wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted)) {
 		ring->sent++;
-		ring->sent_slot = wh_slot_next(&ring->slots, ring->sent_slot);
+		ring->sent_slot = ring->sent_slot + 1 == ring->window ? 0 : ring->sent_slot + 1;
 	}
 	if (frees && ring->freed != ring->sent) {
 		ring->freed = ring->sent;
@@ -131,11 +150,11 @@ START_TEST(claims_are_numbered_and_placed)
 
 		ck_assert_uint_eq(c.number, number);
 		ck_assert_uint_eq(c.slot, number % WINDOW);
-		ck_assert_ptr_eq(c.data, b->row + wh_slot_payload(&b->slots, c.slot));
+		ck_assert_ptr_eq(c.data, b->place.row + wh_slot_payload(&b->place.slots, c.slot));
 		ck_assert_uint_eq((uintptr_t)c.data % 16, 0);
 		memset(c.data, 1, BYTES);
 		ck_assert_uint_eq(wh_ring_claimed(b->ring), number + 1);
-		wh_ring_finish(b->ring, c.number, c.slot, BYTES, false);
+		finish(b, &c, BYTES, false);
 		ck_assert_uint_eq(take(b->ring, true), 1);
 	}
 	discard(b);
@@ -155,7 +174,7 @@ START_TEST(a_full_window_says_again)
 	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_AGAIN);
 	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_AGAIN);
 	ck_assert_uint_eq(wh_load_relaxed(&b->ring->window_full), 2);
-	wh_ring_finish(b->ring, 0, claims[0].slot, 1, false);
+	finish(b, &claims[0], 1, false);
 	take(b->ring, false);
 	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_AGAIN); /* sent is not delivered */
 	take(b->ring, true);
@@ -175,17 +194,17 @@ START_TEST(only_the_finished_prefix_leaves)
 	for (int i = 0; i < WINDOW; i++)
 		c[i] = claim(b);
 	ck_assert_uint_eq(take(b->ring, false), 0);
-	wh_ring_finish(b->ring, 2, c[2].slot, 33, false);
-	wh_ring_finish(b->ring, 1, c[1].slot, 0, true);
+	finish(b, &c[2], 33, false);
+	finish(b, &c[1], 0, true);
 	ck_assert_uint_eq(take(b->ring, false), 0);
 	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 2);
-	wh_ring_finish(b->ring, 0, c[0].slot, BYTES, false);
+	finish(b, &c[0], BYTES, false);
 	ck_assert(wh_ring_ready(b->ring, 0, c[0].slot, &bytes, &aborted) && bytes == BYTES && !aborted);
 	ck_assert(wh_ring_ready(b->ring, 1, c[1].slot, &bytes, &aborted) && aborted);
 	ck_assert(wh_ring_ready(b->ring, 2, c[2].slot, &bytes, &aborted) && bytes == 33 && !aborted);
 	ck_assert_uint_eq(take(b->ring, false), 3);
 	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 1);
-	wh_ring_finish(b->ring, 3, c[3].slot, 1, false);
+	finish(b, &c[3], 1, false);
 	ck_assert_uint_eq(take(b->ring, true), 1);
 	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 0);
 	discard(b);
@@ -201,7 +220,7 @@ START_TEST(a_slot_forgets_its_last_message)
 		struct wh_claim c = claim(b);
 
 		ck_assert_uint_eq(take(b->ring, true), 0);
-		wh_ring_finish(b->ring, c.number, c.slot, 1, number % 2);
+		finish(b, &c, 1, number % 2);
 		ck_assert_uint_eq(take(b->ring, true), 1);
 		ck_assert_uint_eq(take(b->ring, true), 0);
 	}
@@ -217,7 +236,7 @@ START_TEST(the_largest_window)
 		struct wh_claim c = claim(b);
 
 		ck_assert_uint_eq(c.slot, number % 32768);
-		wh_ring_finish(b->ring, c.number, c.slot, 1, false);
+		finish(b, &c, 1, false);
 		if (number % 1000 == 0)
 			take(b->ring, true);
 	}
@@ -232,13 +251,13 @@ START_TEST(a_commit_rings_who_sleeps)
 	struct bench *b = make(WINDOW, BYTES, true);
 	struct wh_claim one = claim(b), other = claim(b), third = claim(b);
 
-	wh_ring_finish(b->ring, one.number, one.slot, 1, false);
+	finish(b, &one, 1, false);
 	ck_assert_uint_eq(wh_load_relaxed(&b->wakes), 0);
 	wh_gate_park(b->gate);
-	wh_ring_finish(b->ring, other.number, other.slot, 1, true);
+	finish(b, &other, 1, true);
 	ck_assert_uint_eq(wh_load_relaxed(&b->wakes), 1);
 	wh_gate_unpark(b->gate);
-	wh_ring_finish(b->ring, third.number, third.slot, 1, false);
+	finish(b, &third, 1, false);
 	ck_assert_uint_eq(wh_load_relaxed(&b->wakes), 1);
 	discard(b);
 }
@@ -258,7 +277,7 @@ START_TEST(a_closed_ring_takes_no_claims)
 	ck_assert(is_readable(b->ring, 0));
 	ck_assert_uint_eq(wh_ring_claimed(b->ring), 1);
 	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 1);
-	wh_ring_finish(b->ring, open.number, open.slot, 1, false); /* made before: may be finished */
+	finish(b, &open, 1, false); /* made before: may be finished */
 	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 0);
 	ck_assert_uint_eq(take(b->ring, true), 1);
 	wh_ring_close(b->ring);
@@ -291,7 +310,7 @@ START_TEST(room_is_told_to_who_asked)
 
 	ck_assert(!wh_ring_starve(b->ring));
 	ck_assert(!is_readable(b->ring, 0));
-	wh_ring_finish(b->ring, c.number, c.slot, 1, false);
+	finish(b, &c, 1, false);
 	take(b->ring, false);
 	ck_assert(!is_readable(b->ring, 0));
 	take(b->ring, true);
@@ -312,7 +331,7 @@ START_TEST(room_costs_nothing_when_nobody_asked)
 	for (int k = 0; k < 10; k++) {
 		struct wh_claim c = claim(b);
 
-		wh_ring_finish(b->ring, c.number, c.slot, 1, false);
+		finish(b, &c, 1, false);
 		take(b->ring, true);
 		ck_assert(!is_readable(b->ring, 0));
 	}
@@ -373,8 +392,8 @@ static void *work(void *ctx)
 
 			wh_fetch_add(&crowd->claimed_by[last->number], 1 + worker->id);
 			memcpy(last->data, content, sizeof(content));
-			wh_ring_finish(crowd->bench->ring, last->number, last->slot, (uint32_t)(last->number % BYTES),
-				       last->number % 7 == 0);
+			(void)wh_ring_finish(crowd->bench->ring, last, (uint32_t)(last->number % BYTES),
+					     last->number % 7 == 0);
 		}
 	}
 	return NULL;
@@ -396,7 +415,7 @@ START_TEST(threads_share_a_ring)
 	}
 	while (ring->sent < THREADS * EACH && wh_load_relaxed(&crowd->lost) == 0) {
 		uint64_t content[2], number = ring->sent;
-		const unsigned char *data = b->row + wh_slot_payload(&b->slots, ring->sent_slot);
+		const unsigned char *data = b->place.row + wh_slot_payload(&b->place.slots, ring->sent_slot);
 		uint32_t bytes;
 		bool aborted;
 
@@ -410,7 +429,7 @@ START_TEST(threads_share_a_ring)
 		ck_assert_uint_eq(bytes, number % BYTES);
 		ck_assert_int_eq(aborted, number % 7 == 0);
 		ring->sent++;
-		ring->sent_slot = wh_slot_next(&ring->slots, ring->sent_slot);
+		ring->sent_slot = ring->sent_slot + 1 == ring->window ? 0 : ring->sent_slot + 1;
 		ck_assert_uint_le(wh_ring_claimed(ring), ring->freed + (uint64_t)_i);
 		if (number % 3 == 0 || !wh_ring_has_room(ring)) {
 			ring->freed = ring->sent;
