@@ -1,0 +1,124 @@
+/* history_end.c - how nodes end, and what must be true when all is over. */
+#include "sim/history_int.h"
+
+#include <inttypes.h>
+
+static bool set_fate(struct wh_history *h, uint32_t node, enum fate fate)
+{
+	if (h->is_broken)
+		return false;
+	if (node >= h->nodes)
+		return wh_history_break(h, "gone: node %" PRIu32 " ends, and there is none", node);
+	if (h->node[node].fate == LIVES)
+		h->node[node].fate = fate;
+	return true;
+}
+
+bool wh_history_crashed(struct wh_history *h, uint32_t node)
+{
+	return set_fate(h, node, CRASHED);
+}
+
+bool wh_history_removed(struct wh_history *h, uint32_t node)
+{
+	return set_fate(h, node, REMOVED);
+}
+
+bool wh_history_leaving(struct wh_history *h, uint32_t node)
+{
+	if (!set_fate(h, node, LIVES))
+		return false;
+	h->node[node].leaves = true;
+	return true;
+}
+
+bool wh_history_left(struct wh_history *h, uint32_t node)
+{
+	return wh_history_leaving(h, node) && set_fate(h, node, LEFT);
+}
+
+/* ---- the end of all -------------------------------------------------------------------------------------------------- */
+
+static const struct view *last_view(const struct wh_history *h)
+{
+	const struct view *last = NULL;
+
+	for (uint64_t v = 0; v < h->view_count; v++)
+		if (last == NULL || h->views[v]->number > last->number)
+			last = h->views[v];
+	return last;
+}
+
+/* Survivors that have not left are in the last view, and nobody dead is. */
+static bool check_last_view(struct wh_history *h, const bool *survives)
+{
+	const struct view *last = last_view(h);
+	bool stays = false;
+
+	for (uint32_t n = 0; n < h->nodes; n++) {
+		const struct node *node = &h->node[n];
+
+		if (!survives[n])
+			continue;
+		if (node->fate == CRASHED || node->fate == REMOVED || node->view == NULL)
+			return wh_history_break(h, "progress: node %" PRIu32 " is to survive, and %s", n,
+						node->view == NULL      ? "has no view"
+						: node->fate == CRASHED ? "has crashed"
+									: "was removed");
+		if (node->fate != LEFT && node->view != last)
+			return wh_history_break(h,
+						"progress: node %" PRIu32 " ends in view %" PRIu64 ", node %" PRIu32
+						" has installed view %" PRIu64,
+						n, node->view->number, last->by, last->number);
+		stays |= node->fate != LEFT;
+	}
+	for (uint32_t rank = 0; stays && rank < last->count; rank++)
+		if (h->node[last->members[rank]].fate > LEFT)
+			return wh_history_break(
+				h, "progress: node %" PRIu32 " is dead or removed, and still in view %" PRIu64,
+				last->members[rank], last->number);
+	return true;
+}
+
+/* What the node lacks of a sender: what a survivor delivered, and what this sender could send if it survives. */
+static bool check_rest(struct wh_history *h, const struct subgroup *g, uint32_t node, uint32_t s, bool sends)
+{
+	const struct seat *seat = &g->seats[node];
+	const struct stream *stream = &g->streams[s];
+	const struct view *view = h->node[node].view;
+
+	sends &= g->seats[s].place.role == WH_HISTORY_SENDER && g->seats[s].unit == seat->unit && !seat->place.inactive;
+	for (uint64_t i = seat->next[s]; i < stream->count; i++) {
+		const struct message *message = &stream->messages[i];
+
+		if (message->state == UNKNOWN) /* an open claim, which holds back those behind it */
+			return true;
+		if (wh_history_may_miss(g, seat, stream, i) || (message->delivered && message->view > view->number))
+			continue;
+		if (g->ordered && message->delivered)
+			return wh_history_break(
+				h,
+				"nothing that a survivor lacks: node %" PRIu32 " ends without message %" PRIu64
+				" of node %" PRIu32 ", which node %" PRIu32 " delivered (%s)",
+				node, i, s, message->by, wh_history_at(g, message->unit, message->view).text);
+		if (sends)
+			return wh_history_break(h,
+						"progress: node %" PRIu32 " ends without message %" PRIu64
+						" of node %" PRIu32 ", which survives (%s)",
+						node, i, s, wh_history_at(g, seat->unit, view->number).text);
+	}
+	return true;
+}
+
+bool wh_history_end(struct wh_history *h, const bool *survives)
+{
+	if (h->is_broken || !check_last_view(h, survives))
+		return false;
+	for (uint32_t g = 0; g < h->subgroup_count; g++)
+		for (uint32_t n = 0; n < h->nodes; n++)
+			for (uint32_t s = 0; survives[n] && s < h->nodes; s++)
+				if (h->subgroups[g].seats[n].place.role != WH_HISTORY_OUT &&
+				    !check_rest(h, &h->subgroups[g], n, s, survives[s]))
+					return false;
+	return true;
+}

@@ -1,0 +1,38 @@
+/* history_file.h - what the application of a real process sees, line by line, and several such logs as one history.
+ *
+ *     V number rank 0,1,4 place...     a view upcall: members by rank; its own place in each subgroup, in their order:
+ *                                      - in none, m1 member of shard 1, s0 sender of shard 0; a ? behind it: inactive
+ *     C subgroup index digest          about to commit: written before whorl_commit
+ *     A subgroup index                 about to abort (written before), or the commit was refused
+ *     D subgroup view sender index sequence digest
+ *                                      a message upcall
+ *     R                                learnt that it was removed
+ *     L                                whorl_close is called
+ *     E                                it has returned
+ *
+ * Numbers are decimal, digests hexadecimal. Each line is written at once, so a process that is killed leaves whole lines
+ * and perhaps a piece of one at the end, which is ignored. Where commits were refused, the A stands before the next C of
+ * the subgroup.
+ */
+#ifndef WH_SIM_HISTORY_FILE_H
+#define WH_SIM_HISTORY_FILE_H
+
+#include <stdio.h>
+
+#include "sim/history.h"
+
+/* Any thread. False: it could not be written. */
+bool wh_history_log_view(FILE *log, const struct wh_history_view *view, uint32_t subgroups);
+bool wh_history_log_commit(FILE *log, uint32_t subgroup, uint64_t index, uint64_t digest);
+bool wh_history_log_abort(FILE *log, uint32_t subgroup, uint64_t index);
+bool wh_history_log_deliver(FILE *log, const struct wh_history_delivery *delivery);
+bool wh_history_log_removed(FILE *log);
+bool wh_history_log_leaving(FILE *log);
+bool wh_history_log_left(FILE *log);
+
+/* Tells the history what the logs say: logs[node], NULL where there is none. Each log in its own order; view by view, and a
+ * delivery once the claim is known. False: something is broken, which may be a log ("log: node 2, line 17: ..."). Whoever
+ * knows which nodes died tells that afterwards, and may then ask for progress. */
+bool wh_history_replay(struct wh_history *h, FILE *const logs[]);
+
+#endif
