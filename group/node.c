@@ -100,7 +100,8 @@ void wh_node_lose_quorum(whorl_node *node)
 	size_t at = 0;
 
 	for (uint32_t rank = 0; rank < epoch->view->members && at < sizeof(ids) - 16; rank++)
-		if (rank != epoch->rank && !wh_heartbeat_hears(&epoch->heartbeat, rank))
+		if (rank != epoch->rank && (!wh_heartbeat_hears(&epoch->heartbeat, rank) ||
+					    epoch->change.suspicion.known[rank] != WH_TRUSTED))
 			at += (size_t)snprintf(ids + at, sizeof(ids) - at, "%s%u", at ? ", " : "",
 					       epoch->view->ids[rank]);
 	pthread_mutex_lock(&node->lock);

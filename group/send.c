@@ -71,7 +71,7 @@ static enum whorl_result finish(struct whorl_claim *claim, size_t bytes, bool ab
 	wh_rcu_read_unlock();
 	if (result == WHORL_CLOSED)
 		return finish_orphan(subgroup->node);
-	return result == WHORL_OK && !taken ? WHORL_NOT_SENDER : result;
+	return (result == WHORL_OK || result == WHORL_NO_QUORUM) && !taken ? WHORL_NOT_SENDER : result;
 }
 
 enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes)

@@ -140,7 +140,8 @@ bool wh_multicast_drained(struct wh_multicast *mc)
 {
 	const struct wh_ring *ring = mc->config.ring;
 
-	if (ring != NULL && !mc->runs) /* wedged: what others have said before may not have been seen */
+	/* Wedged: what others have said before may not have been seen. Before the view begins there is nothing to see. */
+	if (ring != NULL && !mc->runs && mc->senders[mc->config.me].first != WH_UNKNOWN)
 		wh_free_slots(mc);
 	if (ring != NULL && (ring->freed != ring->sent || wh_ring_claimed(ring) != ring->sent))
 		return false;
