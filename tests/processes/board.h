@@ -16,12 +16,22 @@
 #include <whorl/whorl.h>
 
 #define MEMBERS_MAX 8
-#define GROUPS 2         /* subgroups: "main" and "side" */
+#define GROUPS 3
 #define RECORDS 4000000u /* a log's room; untouched pages cost nothing */
 #define SLOT_NS UINT64_C(100000000)
 #define SLOTS 1200u
 #define MESSAGE_MAX 2000u
+#define LINES 24u
 #define REFUSALS 8u /* a member without a membership ends the claims that it has, and makes no more */
+
+/* The subgroups. In a group of five they have these members and senders, a bit for each node id; else all are both. */
+struct group {
+	const char *name;
+	bool ordered;
+	uint32_t window, message_bytes;
+	uint64_t members, senders;
+};
+extern const struct group groups[GROUPS]; /* cluster.c; the first is where orders are obeyed */
 
 /* A log is views and messages in the order of the upcalls. */
 enum record_kind { RECORD_VIEW = 1, RECORD_MESSAGE };
@@ -46,7 +56,7 @@ enum order {
 	ORDER_NONE,
 	ORDER_STOP_READING, /* stop the process in an upcall, when half of the payload has been read; then NONE again */
 	ORDER_EXIT,         /* leave the process without closing, from an upcall */
-	ORDER_HOLD,         /* do not finish the next claim in "main" */
+	ORDER_HOLD,         /* do not finish the next claim in the first group */
 	ORDER_RELEASE,      /* finish it now; then NONE again */
 };
 
@@ -62,7 +72,7 @@ struct state {
 	_Atomic uint32_t error; /* what whorl_error says */
 	_Atomic uint32_t claim; /* what the last claim said */
 	_Atomic uint32_t close; /* what whorl_close said */
-	_Atomic bool holding;   /* a claim in "main" is open and stays so */
+	_Atomic bool holding;   /* a claim in the first group is open and stays so */
 	_Atomic uint64_t view, members;
 	_Atomic uint64_t view_ns;      /* when it began */
 	_Atomic uint64_t first_ns;     /* when its first message was delivered; 0: not yet */
@@ -78,6 +88,8 @@ struct state {
 	_Atomic bool complaining, complained;
 	char complaint[256]; /* the first thing that this member found wrong; final once `complained` */
 	char text[256];      /* of the last error; stored before `error` */
+	_Atomic uint32_t line_count;
+	char lines[LINES][160]; /* the last of the library's log; of several threads that log at once, as it may be */
 	_Atomic uint64_t records;
 	struct record log[RECORDS];
 };

@@ -19,7 +19,7 @@
 
 #define WARM_SLOTS 4
 
-static const char *const fates[] = {"lives", "killed", "exited", "stopped", "removed"};
+static const char *const fates[] = {"lives", "killed", "exited", "stopped", "removed", "doubtful"};
 static const char *const stages[] = {"beginning", "ready", "quiet", "closed"};
 
 /* ---- failing -------------------------------------------------------------------------------------------------------- */
@@ -40,6 +40,8 @@ static void print_member(const struct cluster *c, uint32_t id)
 			fprintf(stderr, " %llu", (unsigned long long)state->delivered[g][s]);
 		fprintf(stderr, "\n");
 	}
+	for (uint32_t n = state->line_count > LINES ? state->line_count - LINES : 0; n < state->line_count; n++)
+		fprintf(stderr, "    log: %s\n", state->lines[n % LINES]);
 	if (state->complained)
 		fprintf(stderr, "    complains: %s\n", state->complaint);
 }
@@ -68,6 +70,23 @@ static bool may_end(const struct cluster *c, uint32_t id)
 	return fate == FATE_KILLED || fate == FATE_EXITED || c->board->closing;
 }
 
+/* Who lives may lack a quorum for a while, and nothing else. */
+static bool is_lost(const struct cluster *c, uint32_t id)
+{
+	uint32_t error = c->board->state[id].error;
+
+	return error != WHORL_OK && error != WHORL_NO_QUORUM;
+}
+
+_Noreturn static void fail_ended(struct cluster *c, uint32_t id, const char *what)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	waitid(P_PID, (id_t)c->children[id].pid, &info, WEXITED | WNOHANG | WNOWAIT);
+	cluster_fail(c, "node %u has ended (%s %d), while waiting for: %s", id,
+		     info.si_code == CLD_EXITED ? "exit status" : "signal", info.si_status, what);
+}
+
 void cluster_pass(struct cluster *c, uint64_t deadline, const char *what)
 {
 	struct pollfd ends[MEMBERS_MAX];
@@ -79,7 +98,9 @@ void cluster_pass(struct cluster *c, uint64_t deadline, const char *what)
 		if (c->board->state[id].complained)
 			cluster_fail(c, "node %u complains", id);
 		if (ends[id].revents != 0)
-			cluster_fail(c, "node %u has ended, while waiting for: %s", id, what);
+			fail_ended(c, id, what);
+		if (c->children[id].fate == FATE_LIVES && is_lost(c, id))
+			cluster_fail(c, "node %u is lost, while waiting for: %s", id, what);
 	}
 	if (now_ns() > deadline)
 		cluster_fail(c, "too long: %s", what);
@@ -87,27 +108,51 @@ void cluster_pass(struct cluster *c, uint64_t deadline, const char *what)
 
 /* ---- starting ------------------------------------------------------------------------------------------------------- */
 
+const struct group groups[GROUPS] = {
+	{.name = "main", .ordered = true, .window = 32, .message_bytes = MESSAGE_MAX, .members = 0x1f, .senders = 0x0f},
+	{.name = "side", .ordered = true, .window = 8, .message_bytes = 200, .members = 0x0e, .senders = 0x0a},
+	{.name = "loose", .ordered = false, .window = 8, .message_bytes = 400, .members = 0x1d, .senders = 0x0c},
+};
+
 bool cluster_takes_part(const struct cluster *c, uint32_t group, uint32_t id)
 {
-	return group == 0 || c->options.nodes != 5 || (id >= 1 && id <= 3);
+	return c->options.nodes != 5 || (groups[group].members >> id & 1) != 0;
 }
 
 bool cluster_sends(const struct cluster *c, uint32_t group, uint32_t id)
 {
-	return c->options.nodes != 5 || (group == 0 ? id <= 3 : id == 1 || id == 3);
+	return c->options.nodes != 5 || (groups[group].senders >> id & 1) != 0;
+}
+
+static size_t write_list(const struct cluster *c, char *at, size_t room, const char *key, uint64_t ids)
+{
+	size_t length = (size_t)snprintf(at, room, "%s = ", key);
+	const char *separator = "";
+
+	if (c->options.nodes != 5)
+		return length + (size_t)snprintf(at + length, room - length, "all\n");
+	for (uint32_t id = 0; id < 5; id++)
+		if (ids >> id & 1) {
+			length += (size_t)snprintf(at + length, room - length, "%s%u", separator, id);
+			separator = ",";
+		}
+	return length + (size_t)snprintf(at + length, room - length, "\n");
 }
 
 static void write_config(struct cluster *c)
 {
 	const struct cluster_options *o = &c->options;
-	bool five = o->nodes == 5;
+	char *at = c->board->config, *end = at + sizeof(c->board->config);
 
-	snprintf(c->board->config, sizeof(c->board->config),
-		 "[group]\nname = %s\nnodes = %u\nfailure_timeout_ms = %u\n%s"
-		 "[subgroup main]\nmembers = all\nsenders = %s\nwindow = 32\nmessage_bytes = %u\n"
-		 "[subgroup side]\nmembers = %s\nsenders = %s\nwindow = 8\nmessage_bytes = 200\n",
-		 c->name, o->nodes, o->timeout_ms, o->tie_breaker ? "tie_breaker = 0\n" : "", five ? "0,1,2,3" : "all",
-		 MESSAGE_MAX, five ? "1,2,3" : "all", five ? "1,3" : "all");
+	at += snprintf(at, (size_t)(end - at), "[group]\nname = %s\nnodes = %u\nfailure_timeout_ms = %u\n%s", c->name,
+		       o->nodes, o->timeout_ms, o->tie_breaker ? "tie_breaker = 0\n" : "");
+	for (const struct group *group = groups; group < groups + GROUPS; group++) {
+		at += snprintf(at, (size_t)(end - at), "[subgroup %s]\nmode = %s\nwindow = %u\nmessage_bytes = %u\n",
+			       group->name, group->ordered ? "ordered" : "unordered", group->window,
+			       group->message_bytes);
+		at += write_list(c, at, (size_t)(end - at), "members", group->members);
+		at += write_list(c, at, (size_t)(end - at), "senders", group->senders);
+	}
 }
 
 static bool make_board(struct cluster *c)
@@ -327,15 +372,15 @@ void cluster_stop_reading(struct cluster *c, uint32_t id)
 	c->children[id].fate = FATE_STOPPED;
 }
 
-void cluster_continue(struct cluster *c, uint32_t id)
+void cluster_continue(struct cluster *c, uint32_t id, enum fate fate)
 {
-	c->children[id].fate = FATE_LIVES;
+	c->children[id].fate = fate;
 	kill(c->children[id].pid, SIGCONT);
 }
 
 /* ---- what must follow ----------------------------------------------------------------------------------------------- */
 
-static bool is_in_view(const struct cluster *c, uint32_t id)
+bool cluster_is_in_view(const struct cluster *c, uint32_t id)
 {
 	return c->board->state[id].members == cluster_living(c);
 }
@@ -361,7 +406,7 @@ static bool is_tidy(const struct cluster *c, uint32_t id)
 
 void cluster_recover(struct cluster *c)
 {
-	UNTIL(c, cluster_all(c, is_in_view));
+	UNTIL(c, cluster_all(c, cluster_is_in_view));
 	cluster_deliver(c, 500);
 	UNTIL(c, cluster_all(c, is_quick));
 	UNTIL(c, cluster_all(c, is_tidy));
@@ -381,7 +426,11 @@ static bool lacks_quorum(const struct cluster *c, uint32_t id)
 {
 	const struct state *state = &c->board->state[id];
 
-	return state->error == WHORL_NO_QUORUM && state->claim == WHORL_NO_QUORUM;
+	bool claims = false;
+
+	for (uint32_t g = 0; g < GROUPS; g++)
+		claims |= cluster_sends(c, g, id);
+	return state->error == WHORL_NO_QUORUM && (!claims || state->claim == WHORL_NO_QUORUM);
 }
 
 void cluster_see_no_quorum(struct cluster *c)

@@ -16,9 +16,10 @@
 enum fate {
 	FATE_LIVES,
 	FATE_KILLED,
-	FATE_EXITED,  /* without closing */
-	FATE_STOPPED, /* stands still */
-	FATE_REMOVED, /* ran on, and the others go on without it */
+	FATE_EXITED,   /* without closing */
+	FATE_STOPPED,  /* stands still */
+	FATE_REMOVED,  /* ran on, and the others go on without it */
+	FATE_DOUBTFUL, /* may live or be removed: both are right */
 };
 
 struct cluster_options {
@@ -61,10 +62,10 @@ void cluster_order(struct cluster *c, uint32_t id, enum order order);
 
 void cluster_kill(struct cluster *c, uint32_t id);
 void cluster_exit(struct cluster *c, uint32_t id);
-void cluster_stop(struct cluster *c, uint32_t id);         /* SIGSTOP; returns when it stands still */
-void cluster_stop_reading(struct cluster *c, uint32_t id); /* the same, in an upcall */
-void cluster_continue(struct cluster *c, uint32_t id);     /* SIGCONT; it lives */
-void cluster_see_removed(struct cluster *c, uint32_t id);  /* waits until it knows */
+void cluster_stop(struct cluster *c, uint32_t id);                     /* SIGSTOP; returns when it stands still */
+void cluster_stop_reading(struct cluster *c, uint32_t id);             /* the same, in an upcall */
+void cluster_continue(struct cluster *c, uint32_t id, enum fate fate); /* SIGCONT */
+void cluster_see_removed(struct cluster *c, uint32_t id);              /* waits until it knows */
 
 /* Waits until those who live are in a view that has nobody else, deliver in it, and are as quick as before. */
 void cluster_recover(struct cluster *c);
@@ -96,5 +97,6 @@ _Noreturn __attribute__((format(printf, 2, 3))) void cluster_fail(struct cluster
 /* Is it so of each that lives? */
 typedef bool cluster_is(const struct cluster *c, uint32_t id);
 bool cluster_all(const struct cluster *c, cluster_is *is);
+cluster_is cluster_is_in_view; /* of those who live, and nobody else */
 
 #endif

@@ -94,14 +94,16 @@ static void exit_without_close(struct cluster *c)
 	cluster_end(c, true);
 }
 
-/* A claim that is opened in one view and committed in the next. */
+/* A claim that is opened in one view and committed in the next, or the next but one. */
 static void kill_during_claim(struct cluster *c)
 {
 	cluster_warm_up(c);
 	cluster_order(c, SENDER, ORDER_HOLD);
 	UNTIL(c, c->board->state[SENDER].holding);
-	cluster_kill(c, LEADER);
-	UNTIL(c, somebody_is_in_view(c, 1));
+	for (uint32_t victim = 0; victim <= c->options.seed % 2; victim++) {
+		cluster_kill(c, victim);
+		UNTIL(c, cluster_all(c, cluster_is_in_view));
+	}
 	cluster_order(c, SENDER, ORDER_RELEASE);
 	UNTIL(c, !c->board->state[SENDER].holding);
 	cluster_recover(c);
@@ -115,7 +117,7 @@ static void stop_and_go_on(struct cluster *c, uint32_t victim, void stop(struct 
 	cluster_warm_up(c);
 	stop(c, victim);
 	cluster_recover(c);
-	cluster_continue(c, victim);
+	cluster_continue(c, victim, FATE_REMOVED);
 	cluster_see_removed(c, victim);
 	cluster_recover(c);
 	cluster_end(c, true);
@@ -149,7 +151,7 @@ static void stop_during_claim(struct cluster *c)
 	UNTIL(c, c->board->state[SENDER].holding);
 	cluster_stop(c, SENDER);
 	cluster_recover(c);
-	cluster_continue(c, SENDER);
+	cluster_continue(c, SENDER, FATE_REMOVED);
 	cluster_see_removed(c, SENDER);
 	cluster_order(c, SENDER, ORDER_RELEASE);
 	UNTIL(c, !c->board->state[SENDER].holding);
@@ -179,14 +181,14 @@ static void stop_shortly(struct cluster *c)
 	cluster_warm_up(c);
 	cluster_stop(c, SENDER);
 	UNTIL(c, nobody_delivers(c));
-	cluster_continue(c, SENDER);
+	cluster_continue(c, SENDER, FATE_LIVES);
 	cluster_recover(c);
 	if (!cluster_all(c, is_in_first_view))
 		cluster_fail(c, "somebody was removed");
 	cluster_end(c, true);
 }
 
-/* Longer than the time-out, but most of them: the others must wait, and then all go on as if nothing had been. */
+/* Longer than the time-out, but most of them: the others must wait. Of those who come back the last may be too late. */
 static void stop_most(struct cluster *c)
 {
 	cluster_warm_up(c);
@@ -194,7 +196,20 @@ static void stop_most(struct cluster *c)
 		cluster_stop(c, id);
 	cluster_see_no_quorum(c);
 	for (uint32_t id = 0; id < 3; id++)
-		cluster_continue(c, id);
+		cluster_continue(c, id, FATE_DOUBTFUL);
+	cluster_deliver(c, 500);
+	cluster_end(c, true);
+}
+
+/* Of two nobody can be too late. */
+static void stop_one_of_two(struct cluster *c)
+{
+	uint32_t victim = c->options.seed / 2 % 2;
+
+	cluster_warm_up(c);
+	cluster_stop(c, victim);
+	cluster_see_no_quorum(c);
+	cluster_continue(c, victim, FATE_LIVES);
 	cluster_recover(c);
 	UNTIL(c, cluster_all(c, is_in_first_view));
 	cluster_end(c, true);
@@ -263,6 +278,7 @@ static const struct scenario {
 	{"stop-during-claim", 5, SHORT, stop_during_claim, false, NULL},
 	{"stop-shortly", 5, LONG, stop_shortly, false, NULL},
 	{"stop-most", 5, SHORT, stop_most, false, NULL},
+	{"stop-one-of-two", 2, SHORT, stop_one_of_two, false, NULL},
 	{"kill-most", 5, LONG, kill_most, false, NULL},
 	{"kill-one-of-two", 2, LONG, kill_one_of_two, false, NULL},
 	{"tie-breaker-lives", 2, LONG, tie_breaker_lives, true, NULL},

@@ -77,15 +77,13 @@ static bool tell_message(struct story *story, uint32_t id, const struct record *
 
 static bool tell_end(struct story *story, uint32_t id)
 {
-	switch (story->c->children[id].fate) {
-	case FATE_KILLED:
-	case FATE_EXITED:
+	enum fate fate = story->c->children[id].fate;
+
+	if (fate == FATE_KILLED || fate == FATE_EXITED)
 		return wh_history_crashed(story->history, id);
-	case FATE_REMOVED:
+	if (story->c->board->state[id].error == WHORL_REMOVED)
 		return wh_history_removed(story->history, id);
-	default:
-		return wh_history_left(story->history, id);
-	}
+	return wh_history_left(story->history, id);
 }
 
 /* What the member has seen from its present place in the log to the end of that view. */
@@ -131,11 +129,12 @@ static bool tell(struct story *story)
 
 bool logs_agree(const struct cluster *c, char *text, size_t bytes)
 {
-	static const struct wh_history_subgroup subgroups[GROUPS] = {{.name = "main", .ordered = true},
-								     {.name = "side", .ordered = true}};
+	struct wh_history_subgroup subgroups[GROUPS];
 	struct story story = {.c = c};
 	const char *broken = "no memory for a history";
 
+	for (uint32_t g = 0; g < GROUPS; g++)
+		subgroups[g] = (struct wh_history_subgroup){.name = groups[g].name, .ordered = groups[g].ordered};
 	story.history = wh_history_new(&(struct wh_history_config){.nodes = c->options.nodes,
 								   .subgroups = subgroups,
 								   .subgroup_count = GROUPS,

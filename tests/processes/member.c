@@ -40,8 +40,6 @@ struct member {
 	struct stream streams[GROUPS];
 };
 
-static const char *const group_names[GROUPS] = {"main", "side"};
-
 __attribute__((format(printf, 2, 3))) static void complain(struct state *state, const char *format, ...)
 {
 	va_list args;
@@ -57,6 +55,14 @@ __attribute__((format(printf, 2, 3))) static void complain(struct state *state, 
 static bool take_order(struct member *me, uint32_t order)
 {
 	return atomic_compare_exchange_strong(&me->board->order[me->id], &order, ORDER_NONE);
+}
+
+static void keep_line(enum whorl_log_level level, const char *line, void *ctx)
+{
+	struct state *state = ctx;
+
+	if (level <= WHORL_LOG_INFO)
+		snprintf(state->lines[state->line_count++ % LINES], sizeof(state->lines[0]), "%s", line);
 }
 
 /* ---- upcalls ------------------------------------------------------------------------------------------------------ */
@@ -135,7 +141,7 @@ static void deliver(const struct whorl_message *message, void *ctx)
 	intact = intact && payload_read(key, message->data, half, message->bytes, &digest);
 	if (!intact)
 		complain(me->state, "%s: message %llu of node %u (%zu bytes) is not what was sent",
-			 group_names[stream->group], (unsigned long long)message->index, message->sender,
+			 groups[stream->group].name, (unsigned long long)message->index, message->sender,
 			 message->bytes);
 	record.digest = digest;
 	append(me->state, &record);
@@ -187,7 +193,8 @@ static void hold(struct stream *stream, const struct whorl_claim *claim)
 
 	stream->held = *claim;
 	stream->holding = true;
-	payload_fill(payload_key(me->board, stream->group, me->id, claim->number), claim->data, MESSAGE_MAX / 2);
+	payload_fill(payload_key(me->board, stream->group, me->id, claim->number), claim->data,
+		     groups[0].message_bytes / 2);
 	me->state->holding = true;
 }
 
@@ -203,8 +210,7 @@ static bool send_some(struct stream *stream)
 		me->state->holding = false;
 	}
 	for (int n = 0; n < BURST && !me->board->ending && !me->removed; n++) {
-		enum whorl_result result =
-			whorl_claim(stream->subgroup, stream->group == 0 ? MESSAGE_MAX : 200, &claim);
+		enum whorl_result result = whorl_claim(stream->subgroup, groups[stream->group].message_bytes, &claim);
 
 		me->state->claim = result;
 		if (result != WHORL_OK)
@@ -316,11 +322,11 @@ static bool open_node(struct member *me)
 {
 	struct whorl_subgroup_info info = {.size = sizeof(info)};
 	whorl_config *config = whorl_config_new();
-	char assignment[] = "engine.thread=caller";
+	struct whorl_open_options options = {.size = sizeof(options), .log = keep_line, .log_ctx = me->state};
 
-	if (config == NULL || (me->caller && whorl_config_set(config, assignment) != WHORL_OK) ||
+	if (config == NULL || (me->caller && whorl_config_set(config, "engine.thread=caller") != WHORL_OK) ||
 	    whorl_config_load_text(config, "board", me->board->config) != WHORL_OK ||
-	    whorl_open(config, me->id, NULL, &me->node) != WHORL_OK) {
+	    whorl_open(config, me->id, &options, &me->node) != WHORL_OK) {
 		complain(me->state, "open: %s", whorl_config_error(config));
 		whorl_config_free(config);
 		return false;
@@ -330,12 +336,12 @@ static bool open_node(struct member *me)
 		struct stream *stream = &me->streams[g];
 
 		*stream = (struct stream){.member = me, .group = g};
-		stream->subgroup = whorl_subgroup_find(me->node, group_names[g]);
+		stream->subgroup = whorl_subgroup_find(me->node, groups[g].name);
 		if (stream->subgroup == NULL)
 			continue;
 		whorl_subgroup_describe(stream->subgroup, &info);
 		stream->sender = info.sender >= 0;
-		if (g == 0)
+		if (g % 2 == 0)
 			whorl_on_message(stream->subgroup, deliver, stream);
 		else
 			whorl_on_batch(stream->subgroup, deliver_batch, stream);

@@ -30,11 +30,13 @@ static inline bool payload_aborted(uint64_t key)
 	return key % 61 == 0;
 }
 
-/* Most are short; the side group has short ones only. 0 bytes are a message too. */
+/* Half of them are short. 0 bytes are a message too. */
 static inline size_t payload_bytes(uint64_t key, uint32_t group)
 {
-	size_t most = group == 0 && key >> 8 & 1 ? MESSAGE_MAX : 200;
+	size_t most = groups[group].message_bytes;
 
+	if (key >> 8 & 1)
+		most /= 10;
 	return (size_t)(key >> 16) % (most + 1);
 }
 
