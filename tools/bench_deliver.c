@@ -15,8 +15,8 @@
 
 #define RECORD_BYTES (1024 * 1024) /* buffered of a record */
 
-/* A member delivers each sender's messages in order and without a gap, and an ordered subgroup's by ascending sequence:
- * nobody here aborts a claim. */
+/* A member delivers each sender's messages in order and without a gap, and an ordered subgroup's by ascending sequence
+ * within a view: nobody here aborts a claim. */
 static bool in_order(const struct wh_bench_delivery *d, const struct whorl_message *m)
 {
 	return m->index == d->sources[m->sender].next && (m->sequence >= d->next_sequence || !d->subgroup->ordered);
@@ -123,6 +123,12 @@ static void on_batch(const struct whorl_message *messages, size_t count, void *c
 	for (size_t i = 0; i < count; i++)
 		take(d, &messages[i]);
 	publish(d, before);
+}
+
+void wh_bench_deliver_view(struct wh_bench_node *node)
+{
+	for (uint32_t g = 0; g < node->plan->subgroup_count; g++)
+		node->deliveries[g].next_sequence = 0;
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------------*/

@@ -5,6 +5,7 @@
  */
 #include "tools/bench_node.h"
 
+#include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,6 +77,24 @@ static bool look_for_errors(struct wh_bench_node *node)
 		return false;
 	wh_bench_node_fail(node, "%s", text[0] != '\0' ? text : whorl_result_text(result));
 	return true;
+}
+
+/* A later view begins, on the loop: somebody has gone while all were needed. At the end, when all leave, that is as it should
+ * be. */
+static void on_view(const struct whorl_view *view, void *ctx)
+{
+	struct wh_bench_node *node = ctx;
+	char ids[128] = "";
+	size_t at = 0;
+
+	wh_bench_deliver_view(node);
+	if (view->number == 0 || wh_bench_is_over(node))
+		return;
+	for (uint32_t i = 0; i < view->left_count && at < sizeof ids; i++)
+		at += (size_t)snprintf(ids + at, sizeof ids - at, "%s%u", i > 0 ? ", " : "", view->left[i]);
+	wh_bench_node_fail(node, "view %" PRIu64 " is without node%s %s: dead, gone, or not heard for %" PRId64 " ms",
+			   view->number, view->left_count > 1 ? "s" : "", ids,
+			   node->plan->config.group.failure_timeout_ms);
 }
 
 /* ---- figures -------------------------------------------------------------------------------------------------------*/
@@ -238,8 +257,17 @@ static bool has_last(const struct wh_bench_node *node)
 	       wh_load_acquire(&part->extra) > 0; /* partner: take_extra */
 }
 
-/* Until the phase is another one. A node that has failed waits for the parent to say stop: if it left at once, the
- * others would hear that, and not why. */
+/* Until the parent says stop. If a node that has failed left at once, the others would hear that, and not why; and they may
+ * still need its loop to agree on what it has noticed already. */
+static void await_stop(struct wh_bench_node *node, enum wh_bench_phase phase)
+{
+	if (wh_bench_is_caller(node->plan))
+		whorl_wait(node->node, LOOK_MS);
+	else
+		wh_phase_wait(&node->shared->phase, phase, LOOK_IDLE_MS);
+}
+
+/* Until the phase is another one. */
 static enum wh_bench_phase follow(struct wh_bench_node *node, enum wh_bench_phase phase)
 {
 	struct idleness idleness = {0};
@@ -247,7 +275,7 @@ static enum wh_bench_phase follow(struct wh_bench_node *node, enum wh_bench_phas
 
 	while (wh_phase_get(&node->shared->phase) == phase) {
 		if (has_failed(node)) {
-			wh_phase_wait(&node->shared->phase, phase, LOOK_IDLE_MS);
+			await_stop(node, phase);
 			continue;
 		}
 		if (phase == BENCH_LAST && !reached && has_last(node)) {
@@ -360,6 +388,7 @@ static enum whorl_result open_all(struct wh_bench_node *node, struct wh_bench_ru
 		result = wh_bench_send_open(node);
 	if (result != WHORL_OK)
 		return result;
+	whorl_on_view(node->node, on_view, node); /* it has not been started: that is accepted */
 	result = whorl_start(node->node);
 	if (result != WHORL_OK) {
 		wh_bench_node_fail(node, "start: %s", whorl_result_text(result));

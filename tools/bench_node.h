@@ -47,7 +47,7 @@ struct wh_bench_delivery {
 	struct wh_bench_part *part;
 	uint64_t counted, bytes, extra;
 	uint64_t digest;        /* ordered: of all in their order */
-	uint64_t next_sequence; /* the least sequence number that may come next */
+	uint64_t next_sequence; /* the least sequence number that may come next in this view */
 	struct wh_bench_source {
 		uint64_t next;   /* the index that must come next */
 		uint64_t digest; /* unordered: of this sender's messages */
@@ -58,6 +58,8 @@ struct wh_bench_delivery {
 
 /* Upcalls for the subgroups of an open node that has not been started. WHORL_OK; otherwise the node has failed. */
 WH_MUST_CHECK enum whorl_result wh_bench_deliver_open(struct wh_bench_node *node);
+/* A view begins: sequence numbers begin anew. On the loop. */
+void wh_bench_deliver_view(struct wh_bench_node *node);
 /* After the loop has ended. False: the record could not be written; the node has failed. */
 bool wh_bench_deliver_close(struct wh_bench_node *node);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/cli/cli.h"
 #include "tests/cli/results.h"
@@ -78,27 +79,58 @@ static bool is_recording(void *ctx)
 	return stat(cli_path(&dir, "records/node-0.txt"), &status) == 0 && status.st_size > 0;
 }
 
-static void await_middle(pid_t *pids)
+/* In the middle of a run; *pids are its nodes. */
+static void await_middle(pid_t *pids, size_t nodes)
 {
 	cli_await(&cli, is_recording, NULL, "a delivery");
 	if (pids != NULL)
-		ck_assert_uint_eq(cli_children(&cli, pids, NODES), NODES);
+		ck_assert_uint_eq(cli_children(&cli, pids, NODES), nodes);
 }
 
-START_TEST(killed_node)
+static void assert_failed_by(const char *who, const char *what)
+{
+	ck_assert_msg(cli.status == 1, "status %d: %s", cli.status, cli.err);
+	ck_assert_msg(CLI_LINES_WITH(cli.err, who, what) == 1, "%s", cli.err);
+	assert_nothing_left();
+}
+
+static void kill_one(const char *const *more)
 {
 	pid_t pids[NODES];
 	char word[64];
 
-	start_endless((const char *const[]){NULL});
-	await_middle(pids);
+	start_endless(more);
+	await_middle(pids, NODES);
 	ck_assert_int_eq(kill(pids[2], SIGKILL), 0);
 	cli_wait(&cli);
-	ck_assert_int_eq(cli.status, 1);
 	snprintf(word, sizeof word, "node 2 (pid %d) was killed by signal 9 (Killed)", (int)pids[2]);
-	ck_assert_msg(CLI_LINES_WITH(cli.err, word) == 1, "%s", cli.err);
-	ck_assert_msg(CLI_LINES_WITH(cli.err, "nodes 0, 1, 3", "node 2") == 1, "%s", cli.err); /* they noticed */
-	assert_nothing_left();
+	assert_failed_by(word, "");
+	assert_failed_by("nodes 0, 1, 3", "view 1 is without node 2"); /* they would have gone on */
+}
+
+START_TEST(killed_node)
+{
+	kill_one((const char *const[]){NULL});
+}
+END_TEST
+
+START_TEST(killed_node_of_callers)
+{
+	kill_one((const char *const[]){"--set", "engine.thread=caller", NULL});
+}
+END_TEST
+
+/* Half of two is no majority: no view follows. */
+START_TEST(killed_node_of_two)
+{
+	pid_t pids[NODES];
+
+	start_endless((const char *const[]){"--set", "group.nodes=2", NULL});
+	await_middle(pids, 2);
+	ck_assert_int_eq(kill(pids[1], SIGKILL), 0);
+	cli_wait(&cli);
+	assert_failed_by("node 1 (pid", "was killed by signal 9");
+	assert_failed_by("node 0", "too few of the 2 members of view 0 are heard to go on; missing: 1");
 }
 END_TEST
 
@@ -107,7 +139,7 @@ START_TEST(several_killed_nodes)
 	pid_t pids[NODES];
 
 	start_endless((const char *const[]){"--set", "engine.thread=caller", NULL});
-	await_middle(pids);
+	await_middle(pids, NODES);
 	for (size_t i = 0; i < NODES; i++)
 		ck_assert_int_eq(kill(pids[i], SIGKILL), 0);
 	cli_wait(&cli);
@@ -118,24 +150,95 @@ START_TEST(several_killed_nodes)
 END_TEST
 
 /* A node that lives and does nothing is noticed by the others alone. */
-START_TEST(stopped_node)
+static void stop_one(const char *nodes, size_t count)
 {
 	pid_t pids[NODES];
 
-	start_endless((const char *const[]){"--set", "group.failure_timeout_ms=1500", NULL});
-	await_middle(pids);
+	start_endless((const char *const[]){"--set", "group.failure_timeout_ms=1500", "--set", nodes, NULL});
+	await_middle(pids, count);
 	ck_assert_int_eq(kill(pids[1], SIGSTOP), 0);
 	cli_wait(&cli);
-	ck_assert_int_eq(cli.status, 1);
-	ck_assert_msg(CLI_LINES_WITH(cli.err, "node 1 has not been heard") >= 1, "%s", cli.err);
+}
+
+START_TEST(stopped_node)
+{
+	stop_one("group.nodes=4", 4);
+	assert_failed_by("nodes 0, 2, 3", "view 1 is without node 1: dead, gone, or not heard for 1500 ms");
+}
+END_TEST
+
+START_TEST(stopped_node_of_two)
+{
+	stop_one("group.nodes=2", 2);
+	assert_failed_by("node 0", "too few of the 2 members of view 0 are heard to go on; missing: 1");
+}
+END_TEST
+
+static bool has_grown(void *ctx)
+{
+	struct stat status;
+
+	return stat(cli_path(&dir, "records/node-0.txt"), &status) == 0 && status.st_size > *(off_t *)ctx;
+}
+
+/* All of them stand still together, for longer than the time-out: nobody has failed. */
+START_TEST(stopped_threads)
+{
+	struct stat status;
+
+	start_endless(
+		(const char *const[]){"--set", "bench.processes=off", "--set", "group.failure_timeout_ms=1000", NULL});
+	await_middle(NULL, 0);
+	ck_assert_int_eq(kill(cli.pid, SIGSTOP), 0);
+	ck_assert_int_eq(usleep(1500 * 1000), 0);
+	ck_assert_int_eq(stat(cli_path(&dir, "records/node-0.txt"), &status), 0);
+	ck_assert_int_eq(kill(cli.pid, SIGCONT), 0);
+	cli_await(&cli, has_grown, &status.st_size, "deliveries after a stop");
+	ck_assert_int_eq(kill(cli.pid, SIGINT), 0);
+	cli_wait(&cli);
+	ck_assert_msg(cli.status == 130, "status %d: %s", cli.status, cli.err);
+	ck_assert_msg(CLI_LINES_WITH(cli.err, "node ") == 0, "%s", cli.err);
 	assert_nothing_left();
+}
+END_TEST
+
+/* At the end of a run views without those who have left may begin at the others: that is no failure. In a run by total
+ * messages are still under way then. */
+static void leave_in_order(const char *set)
+{
+	static char text[512];
+
+	snprintf(text, sizeof text,
+		 "[group]\nname = %s\nnodes = 6\nfailure_timeout_ms = 20000\n[subgroup all]\nwindow = 10\n[bench]\n"
+		 "messages = 200\nruns = 5\nlimit = off\nsender_delay_us = 10\ndelayed_senders = none, half\n",
+		 group);
+	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "leave.ini", text), "--set", set);
+	ck_assert_msg(cli.status == 0 && cli.err[0] == '\0', "status %d: %s", cli.status, cli.err);
+	assert_nothing_left();
+}
+
+START_TEST(leaving)
+{
+	leave_in_order("engine.thread=dedicated");
+}
+END_TEST
+
+START_TEST(leaving_callers)
+{
+	leave_in_order("engine.thread=caller");
+}
+END_TEST
+
+START_TEST(leaving_threads)
+{
+	leave_in_order("bench.processes=off");
 }
 END_TEST
 
 static void interrupt(int signal_number, const char *const *more)
 {
 	start_endless(more);
-	await_middle(NULL);
+	await_middle(NULL, 0);
 	ck_assert_int_eq(kill(cli.pid, signal_number), 0);
 	cli_wait(&cli);
 	ck_assert_msg(cli.status == 130, "status %d: %s", cli.status, cli.err);
@@ -167,7 +270,7 @@ END_TEST
 START_TEST(interrupted_by_the_terminal)
 {
 	start_endless((const char *const[]){NULL});
-	await_middle(NULL);
+	await_middle(NULL, 0);
 	ck_assert_int_eq(kill(-cli.pid, SIGINT), 0);
 	cli_wait(&cli);
 	ck_assert_int_eq(cli.status, 130);
@@ -239,7 +342,7 @@ END_TEST
 START_TEST(killed_command)
 {
 	start_endless((const char *const[]){NULL});
-	await_middle(NULL);
+	await_middle(NULL, 0);
 	ck_assert_int_eq(kill(cli.pid, SIGKILL), 0);
 	cli_wait(&cli);
 	ck_assert_int_eq(cli.status, 128 + SIGKILL);
@@ -315,8 +418,15 @@ static Suite *suite(void)
 	tcase_set_timeout(tcase, 0); /* a command that hangs is killed by cli_wait */
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, killed_node);
+	tcase_add_test(tcase, killed_node_of_callers);
+	tcase_add_test(tcase, killed_node_of_two);
 	tcase_add_test(tcase, several_killed_nodes);
 	tcase_add_test(tcase, stopped_node);
+	tcase_add_test(tcase, stopped_node_of_two);
+	tcase_add_test(tcase, stopped_threads);
+	tcase_add_test(tcase, leaving);
+	tcase_add_test(tcase, leaving_callers);
+	tcase_add_test(tcase, leaving_threads);
 	tcase_add_test(tcase, interrupted);
 	tcase_add_test(tcase, terminated);
 	tcase_add_test(tcase, interrupted_threads);
