@@ -69,6 +69,8 @@ static void member_gone(whorl_node *node, const struct wh_transport_event *event
 	bool left = event->kind == WH_EVENT_PEER_LEFT;
 	int rank = wh_view_rank(node->epoch->view, event->node);
 
+	if (node->ready && !left)
+		wh_log(&node->diag, WH_LOG_WARNING, "%s", event->text);
 	if (node->ready && rank >= 0)
 		wh_change_suspect(&node->epoch->change, (uint32_t)rank, left ? WH_LEFT : WH_FAILED,
 				  left ? "it has left" : "its connection has ended");
