@@ -22,6 +22,7 @@ static int use_what_was_inherited(struct cluster *c, struct whorl_claim *open)
 	struct whorl_subgroup_info info = {.size = sizeof(info)};
 	struct whorl_node_stats stats = {.size = sizeof(stats)};
 	struct whorl_claim claim;
+	uint32_t members = 1;
 	char text[128];
 
 	EXPECT(whorl_start(node), WHORL_FORKED);
@@ -44,7 +45,11 @@ static int use_what_was_inherited(struct cluster *c, struct whorl_claim *open)
 	EXPECT(whorl_window_arm(s), WHORL_FORKED);
 	EXPECT(whorl_node_statistics(node, &stats), WHORL_FORKED);
 	EXPECT(whorl_subgroup_statistics(s, &subgroup_stats), WHORL_FORKED);
-	EXPECT(whorl_subgroup_describe(s, &info), WHORL_OK); /* const: as good as ever */
+	EXPECT(whorl_subgroup_describe(s, &info), WHORL_FORKED);
+	EXPECT(whorl_shard_state(node, "s", 0), WHORL_FORKED);
+	EXPECT(whorl_on_view(node, NULL, NULL), WHORL_FORKED);
+	EXPECT(whorl_view_members(node, NULL, NULL, &members), WHORL_FORKED);
+	EXPECT(whorl_node_count(node), 0);
 	whorl_set_log(node, NULL, NULL);
 	EXPECT(whorl_close(node, 1000), WHORL_OK);
 	EXPECT(whorl_close(c->nodes[1], -1), WHORL_OK);
