@@ -11,8 +11,8 @@
  *   T6     A push rings when the last of its batch is whole, if the node is armed then; the ring may be late, and is
  *          never lost. Nothing can block here: wait() lets the world's time pass, and whoever schedules nodes asks
  *          wh_sim_rung() instead.
- *   T8     An image is ready when each of its members has seen the row of each other; a member that is gone, or was
- *          cut off, is waited for until it is frozen.
+ *   T8     An image is ready at a node when it has seen the rows of all others, and they have said that they have its
+ *          own. Who is gone is waited for until it is frozen; who is cut off, until then or until it is healed.
  *   T9     The row of a member that was frozen before the image was ready is NULL, whatever had come of it.
  *   T10    as it stands; control messages and notices are seen by service() only. leave() is kept, whatever happens to
  *          the leaver afterwards: all that it has posted arrives, and then the notice.
@@ -109,7 +109,7 @@ void wh_sim_cut_off(struct wh_sim *sim, uint32_t from, uint32_t to);
 void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to);
 
 /* The connection of these two ends for good, both ways: what is under way is cut off anywhere, what is sent later is
- * dropped, and each is told, at its own time, that the other is down. */
+ * dropped, and each, if they had met, is told at its own time that the other is down. */
 void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other);
 
 /* ---- what a scheduler and a test look at --------------------------------------------------------------------------- */
