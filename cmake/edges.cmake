@@ -3,7 +3,7 @@
 # A part is a directory or the beginning of files' names: predicates/loop stands for predicates/loop.c, loop.h,
 # loop_int.h. Where two parts fit a file, the longer name counts. A part may include its own headers and those of the
 # parts behind the colon; it may name only parts that stand above it here, so the arrows cannot form a cycle. Headers
-# called *_int.h are private to their part.
+# called *_int.h are private to their part; only sim looks into them from outside.
 
 set(public "include/whorl/result include/whorl/message include/whorl")
 set(WHORL_EDGES
@@ -19,10 +19,14 @@ set(WHORL_EDGES
 	"smc                   : include/whorl/result base transport sst"
 	"predicates            : include/whorl/result include/whorl/message base transport sst smc predicates/loop"
 	"group                 : ${public} base conf transport sst smc predicates predicates/loop membership"
+	"sim                   : ${public} base conf transport sst smc predicates predicates/loop membership group"
 	"tools/limit           : include/whorl/result base"
-	"tools                 : ${public} base conf group tools/limit"
+	"tools                 : ${public} base conf group sim tools/limit"
 	"examples              : ${public}"
 )
+
+# Parts that may include private headers of those behind the colon.
+set(WHORL_INSPECTORS sim)
 
 # Headers from outside that only one part may include.
 set(WHORL_FOREIGN

@@ -1,6 +1,4 @@
 /* close.c - draining and leaving. See whorl_close in whorl.h. */
-#include <sched.h>
-
 #include "base/rcu.h"
 #include "group/node_int.h"
 
@@ -104,11 +102,13 @@ static bool all_finished(const whorl_node *node)
 	return true;
 }
 
-/* Jobs wait for readers, who never wait for anything. */
-static void await_jobs(const whorl_node *node)
+/* Jobs wait for readers, who never wait for anything. In simulation they are events: they come while time passes. */
+static void await_jobs(whorl_node *node)
 {
-	while (wh_load_acquire(&node->jobs) > 0)
-		sched_yield();
+	while (wh_load_acquire(&node->jobs) > 0) {
+		node->transport->ops->service(node->transport);
+		node->transport->ops->wait(node->transport, WH_NS_PER_MS);
+	}
 }
 
 enum whorl_result whorl_close(whorl_node *node, int timeout_ms)

@@ -72,11 +72,11 @@ mutant(NAME announced-unchecked FILE predicates/deliver.c
 mutant(NAME window-on-received FILE predicates/send.c
 	REMOVES "the window counts what is delivered: it counts what is received"
 	TEXT [[
-	uint64_t least = ordered ? mc->delivered_num : mc->senders[c->me].next;
+	uint64_t least = ordered ? mc->delivered_num : mc->senders[c->me].next, first = mc->senders[c->me].first;
 ]]
 	REPLACEMENT [[
 	struct wh_counter_col received_num = c->columns.received_num;
-	uint64_t least = ordered ? mc->received_num : mc->senders[c->me].next;
+	uint64_t least = ordered ? mc->received_num : mc->senders[c->me].next, first = mc->senders[c->me].first;
 
 	for (uint32_t i = 0; ordered && i < mc->peers.count; i++)
 		if (wh_sst_observe(c->sst, mc->peers.ranks[i], received_num) < least)
@@ -88,10 +88,10 @@ mutant(NAME window-on-received FILE predicates/send.c
 mutant(NAME window-plus-one FILE smc/ring.c
 	REMOVES "the window is not one more than it is"
 	TEXT [[
-	wh_store_release(&ring->limit, ring->freed + ring->slots.window);
+	wh_store_release(&ring->limit, ring->freed + ring->window);
 ]]
 	REPLACEMENT [[
-	wh_store_release(&ring->limit, ring->freed + ring->slots.window + 1);
+	wh_store_release(&ring->limit, ring->freed + ring->window + 1);
 ]])
 
 mutant(NAME window-frees-one-early FILE predicates/send.c
@@ -117,10 +117,11 @@ mutant(NAME window-skips-one FILE predicates/send.c
 mutant(NAME window-skips-me FILE predicates/send.c
 	REMOVES "all members count for the window: the sender itself is left out"
 	TEXT [[
-	uint64_t least = ordered ? mc->delivered_num : mc->senders[c->me].next;
+	uint64_t least = ordered ? mc->delivered_num : mc->senders[c->me].next, first = mc->senders[c->me].first;
 ]]
 	REPLACEMENT [[
 	uint64_t least = mc->peers.count > 0 ? UINT64_MAX : ordered ? mc->delivered_num : mc->senders[c->me].next;
+	uint64_t first = mc->senders[c->me].first;
 ]])
 
 mutant(NAME window-never-told FILE smc/ring.c
@@ -208,12 +209,12 @@ mutant(NAME commit-order-ignored FILE smc/ring.h COMPILE predicates/send.c
 mutant(NAME abort-leaves-hole FILE predicates/send.c
 	REMOVES "an abort is a slot with a round: it is counted, and has none"
 	TEXT [[
-		wh_slot_write(&ring->slots, ring->row, ring->sent_slot,
+		wh_slot_write(&place->slots, place->row, ring->sent_slot,
 			      (struct wh_slot_header){.round = mc->covered++, .bytes = bytes, .aborted = aborted});
 ]]
 	REPLACEMENT [[
 		if (!aborted)
-			wh_slot_write(&ring->slots, ring->row, ring->sent_slot,
+			wh_slot_write(&place->slots, place->row, ring->sent_slot,
 				      (struct wh_slot_header){.round = mc->covered++, .bytes = bytes});
 ]])
 

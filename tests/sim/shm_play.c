@@ -14,7 +14,7 @@
 #include <whorl/whorl.h>
 
 #include "group/node.h"
-#include "tests/sim/payload.h"
+#include "sim/payload.h"
 #include "transport/dice.h"
 #include "transport/shm.h"
 
@@ -72,7 +72,7 @@ static void on_message(const struct whorl_message *message, void *ctx)
 	struct record *record = seat->record;
 	uint64_t at = wh_load_relaxed(&record->count);
 	int rank = place_of(seat->stage->plan->subgroups[seat->g].senders, message->sender);
-	const struct payload_id id = {seat->g, (uint32_t)rank, message->index, message->bytes};
+	const struct wh_payload_id id = {seat->g, (uint32_t)rank, message->index, message->bytes};
 
 	if (at == record->capacity) {
 		shm_fail(seat->stage, "fifo: node delivers more than was sent in g%u", seat->g);
@@ -82,7 +82,7 @@ static void on_message(const struct whorl_message *message, void *ctx)
 						   .sequence = message->sequence,
 						   .sender = (uint32_t)rank,
 						   .bytes = (uint32_t)message->bytes,
-						   .whole = payload_check(message->data, &id) == message->bytes};
+						   .whole = wh_payload_check(message->data, &id) == message->bytes};
 	wh_store_release(&record->count, at + 1);
 }
 
@@ -107,16 +107,16 @@ static bool take_ticket(struct stream *stream)
 static void finish(struct seat *seat, struct whorl_claim *claim, struct wh_dice *dice)
 {
 	struct sent *sent = &seat->stream->sent[claim->number];
-	const struct payload_id id = {seat->g, seat->rank, claim->number, wh_dice_below(dice, claim->bytes + 1)};
+	const struct wh_payload_id id = {seat->g, seat->rank, claim->number, wh_dice_below(dice, claim->bytes + 1)};
 	enum whorl_result result;
 
 	/* Not the last one: when all is delivered no abort is left for which somebody has to stay. */
 	*sent = (struct sent){.bytes = (uint32_t)id.bytes,
 			      .aborted = claim->number + 1 < seat->stream->quota && wh_dice_one_in(dice, 10)};
-	payload_scribble(claim->data, claim->bytes);
+	wh_payload_scribble(claim->data, claim->bytes);
 	if (wh_dice_one_in(dice, 50))
 		sched_yield();
-	payload_fill(claim->data, &id);
+	wh_payload_fill(claim->data, &id);
 	result = sent->aborted ? whorl_abort(claim) : whorl_commit(claim, id.bytes);
 	if (result != WHORL_OK)
 		shm_fail(seat->stage, "finish: claim %" PRIu64 " in g%u: %s", claim->number, seat->g,
@@ -209,9 +209,9 @@ static void *step_all(void *ctx)
 
 static void seat_node(struct node *node)
 {
-	const struct plan *plan = node->stage->plan;
+	const struct wh_plan *plan = node->stage->plan;
 
-	node->seats = plan_alloc(plan->config.subgroup_count, sizeof(*node->seats));
+	node->seats = wh_plan_alloc(plan->config.subgroup_count, sizeof(*node->seats));
 	for (uint32_t g = 0; g < plan->config.subgroup_count; g++) {
 		int member = place_of(plan->subgroups[g].members, node->id);
 		int sender = place_of(plan->subgroups[g].senders, node->id);
@@ -337,7 +337,7 @@ static void perform(struct stage *stage, uint32_t process)
 {
 	struct wh_dice dice = wh_dice_split(stage->plan->seed, 500 + process);
 	uint64_t deadline_ns = wh_env_now(wh_env_system()) + PATIENCE_MS * WH_NS_PER_MS;
-	struct node *nodes = plan_alloc(node_count(stage), sizeof(*nodes));
+	struct node *nodes = wh_plan_alloc(node_count(stage), sizeof(*nodes));
 	uint32_t count = 0;
 
 	for (uint32_t id = process; id < node_count(stage) && !shm_failed(stage); id += stage->processes) {

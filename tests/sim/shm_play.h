@@ -7,7 +7,7 @@
 #define WH_TESTS_SIM_SHM_PLAY_H
 
 #include "base/atomics.h"
-#include "tests/sim/plan.h"
+#include "sim/plan.h"
 
 #define PATIENCE_MS 60000
 
@@ -41,7 +41,7 @@ struct circle {                 /* one subgroup; shared */
 };
 
 struct stage { /* shared by all processes of a run */
-	const struct plan *plan;
+	const struct wh_plan *plan;
 	struct circle *circles;
 	uint32_t processes;
 	wh_word complete; /* nodes that have delivered everything */

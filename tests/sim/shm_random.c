@@ -28,7 +28,7 @@ static void check_fifo(struct stage *stage, uint32_t g, uint32_t member)
 	const struct circle *circle = &stage->circles[g];
 	const struct record *record = &circle->records[member];
 	uint32_t senders = stage->plan->subgroups[g].sender_count;
-	uint64_t *next = plan_alloc(senders, sizeof(*next));
+	uint64_t *next = wh_plan_alloc(senders, sizeof(*next));
 
 	for (uint64_t k = 0; k < record->count && !shm_failed(stage); k++) {
 		const struct delivery *d = &record->deliveries[k];
@@ -95,7 +95,7 @@ static void *share(struct stage *stage, size_t count, size_t bytes)
 
 static void make_circle(struct stage *stage, uint32_t g, struct wh_dice *dice)
 {
-	const struct plan_subgroup *subgroup = &stage->plan->subgroups[g];
+	const struct wh_plan_subgroup *subgroup = &stage->plan->subgroups[g];
 	struct circle *circle = &stage->circles[g];
 	uint64_t capacity = 0;
 
@@ -115,7 +115,7 @@ static void make_circle(struct stage *stage, uint32_t g, struct wh_dice *dice)
 	}
 }
 
-static struct stage *make_stage(const struct plan *plan, struct wh_dice *dice)
+static struct stage *make_stage(const struct wh_plan *plan, struct wh_dice *dice)
 {
 	const size_t bytes = 256 << 20;
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -141,25 +141,25 @@ static struct stage *make_stage(const struct plan *plan, struct wh_dice *dice)
 static bool run(uint64_t seed, bool verbose, char *verdict, size_t verdict_bytes)
 {
 #if WH_TSAN
-	const struct plan_limits limits = {
+	const struct wh_plan_limits limits = {
 		.nodes = 5, .rows_bytes = 8 << 20, .deliveries = 1500, .data_bytes = 1 << 20, .all_progress = true};
 #else
-	const struct plan_limits limits = {
+	const struct wh_plan_limits limits = {
 		.nodes = 16, .rows_bytes = 64 << 20, .deliveries = 20000, .data_bytes = 32 << 20, .all_progress = true};
 #endif
 	struct wh_dice dice = wh_dice_split(seed, 300);
 	struct stage *stage;
-	struct plan plan;
+	struct wh_plan plan;
 	bool good;
 
-	plan_make(&plan, seed, &limits);
+	wh_plan_make(&plan, seed, &limits);
 	plan.config.group.transport = WH_TRANSPORT_SHM;
 	plan.config.group.failure_timeout_ms = PATIENCE_MS;
 	snprintf(plan.config.group.name, sizeof(plan.config.group.name), "shm-random-%d-%" PRIu64, (int)getpid(), seed);
 	stage = make_stage(&plan, &dice);
 	if (verbose) {
 		printf("seed %" PRIu64 ", %u processes: ", seed, stage->processes);
-		plan_print(&plan, stdout);
+		wh_plan_print(&plan, stdout);
 		fflush(stdout);
 	}
 	shm_perform(stage);
@@ -169,10 +169,10 @@ static bool run(uint64_t seed, bool verbose, char *verdict, size_t verdict_bytes
 	if (!good) {
 		snprintf(verdict, verdict_bytes, "%s", stage->verdict);
 		printf("%u processes: ", stage->processes);
-		plan_print(&plan, stdout);
+		wh_plan_print(&plan, stdout);
 	}
 	munmap(stage->memory, stage->bytes);
-	plan_free(&plan);
+	wh_plan_free(&plan);
 	return good;
 }
 

@@ -1,5 +1,5 @@
 /* plan.c - see plan.h. */
-#include "tests/sim/plan.h"
+#include "sim/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 #include "transport/dice.h"
 #include "transport/transport.h"
 
-void *plan_alloc(size_t count, size_t bytes)
+void *wh_plan_alloc(size_t count, size_t bytes)
 {
 	void *memory = calloc(count ? count : 1, bytes);
 
 	if (memory == NULL) {
-		fprintf(stderr, "no memory for a test\n");
+		fprintf(stderr, "no memory for a run\n");
 		exit(2);
 	}
 	return memory;
@@ -32,14 +32,16 @@ static uint64_t skewed(struct wh_dice *dice, uint64_t least, uint64_t most)
 
 /* ---- who ---------------------------------------------------------------------------------------------------------------- */
 
-static uint32_t draw_nodes(struct wh_dice *dice, uint32_t most)
+static uint32_t draw_nodes(struct wh_dice *dice, const struct wh_plan_limits *limits)
 {
 	uint32_t nodes;
 
+	if (limits->nodes_min > 0)
+		return (uint32_t)wh_dice_between(dice, limits->nodes_min, limits->nodes);
 	if (wh_dice_one_in(dice, 32))
 		return 1;
 	nodes = (uint32_t)(wh_dice_one_in(dice, 6) ? wh_dice_between(dice, 6, 16) : wh_dice_between(dice, 2, 5));
-	return nodes < most ? nodes : most;
+	return nodes < limits->nodes ? nodes : limits->nodes;
 }
 
 /* A subset of `of`, never empty. */
@@ -75,7 +77,7 @@ static uint64_t thin(uint64_t set, bool half)
 	return thinned;
 }
 
-static void draw_members(struct wh_dice *dice, uint32_t nodes, struct plan_subgroup *out,
+static void draw_members(struct wh_dice *dice, uint32_t nodes, struct wh_plan_subgroup *out,
 			 struct wh_subgroup_options *options)
 {
 	uint64_t all = (UINT64_C(1) << nodes) - 1;
@@ -98,14 +100,25 @@ static void draw_members(struct wh_dice *dice, uint32_t nodes, struct plan_subgr
 		out->senders = draw_subset(dice, out->members);
 		write_list(options->senders, out->senders);
 	}
+	options->shards = options->members_min = 1;
 	out->member_count = (uint32_t)__builtin_popcountll(out->members);
 	out->sender_count = (uint32_t)__builtin_popcountll(out->senders);
+}
+
+/* Several shards, or a minimum that a few deaths go below. */
+static void draw_shards(struct wh_dice *dice, const struct wh_plan_subgroup *subgroup,
+			struct wh_subgroup_options *options)
+{
+	if (subgroup->member_count > 1 && wh_dice_one_in(dice, 4))
+		options->shards = (int64_t)wh_dice_between(dice, 2, subgroup->member_count < 3 ? 2 : 3);
+	if (wh_dice_one_in(dice, 4))
+		options->members_min = (int64_t)wh_dice_between(dice, 1, subgroup->member_count);
 }
 
 /* ---- how much --------------------------------------------------------------------------------------------------------- */
 
 /* Of a subgroup, in all rows and all copies of them. */
-static uint64_t rows_bytes(const struct plan_subgroup *subgroup, const struct wh_subgroup_options *options)
+static uint64_t rows_bytes(const struct wh_plan_subgroup *subgroup, const struct wh_subgroup_options *options)
 {
 	struct wh_slots slots;
 	uint64_t ring = wh_slots_lay(&slots, 0, (uint32_t)options->window, (uint32_t)options->message_bytes, true);
@@ -113,8 +126,8 @@ static uint64_t rows_bytes(const struct plan_subgroup *subgroup, const struct wh
 	return (ring + WH_ROW_ALIGN) * subgroup->sender_count * subgroup->member_count;
 }
 
-static void draw_sizes(struct wh_dice *dice, const struct plan_limits *limits, uint32_t share,
-		       struct plan_subgroup *subgroup, struct wh_subgroup_options *options)
+static void draw_sizes(struct wh_dice *dice, const struct wh_plan_limits *limits, uint32_t share,
+		       struct wh_plan_subgroup *subgroup, struct wh_subgroup_options *options)
 {
 	uint64_t each = (uint64_t)subgroup->sender_count * subgroup->member_count;
 	uint64_t most = limits->deliveries / share / each, most_by_bytes;
@@ -131,14 +144,17 @@ static void draw_sizes(struct wh_dice *dice, const struct plan_limits *limits, u
 	most_by_bytes = limits->data_bytes / share / each / (uint64_t)options->message_bytes;
 	if (most > most_by_bytes)
 		most = most_by_bytes;
+	if (limits->messages > 0 && most > limits->messages)
+		most = limits->messages;
 	if (subgroup->messages > most)
 		subgroup->messages = most > 0 ? (uint32_t)most : 1;
 }
 
-static void draw_subgroup(struct wh_dice *dice, const struct plan_limits *limits, struct plan *plan, uint32_t g)
+static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *plan, uint32_t g)
 {
+	struct wh_dice of_this = wh_dice_split(plan->seed, 110 + g), *dice = &of_this;
 	struct wh_node_subgroup *out = &plan->config.subgroups[g];
-	struct plan_subgroup *subgroup = &plan->subgroups[g];
+	struct wh_plan_subgroup *subgroup = &plan->subgroups[g];
 
 	snprintf(out->name, sizeof(out->name), "g%u", g);
 	draw_members(dice, (uint32_t)plan->config.group.nodes, subgroup, &out->options);
@@ -146,6 +162,8 @@ static void draw_subgroup(struct wh_dice *dice, const struct plan_limits *limits
 	subgroup->even = !plan->config.engine.null_sends && (!wh_dice_one_in(dice, 4) || limits->all_progress);
 	out->options.mode = subgroup->ordered;
 	draw_sizes(dice, limits, plan->config.subgroup_count, subgroup, &out->options);
+	if (limits->shards)
+		draw_shards(dice, subgroup, &out->options);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------------- */
@@ -167,7 +185,7 @@ static void draw_engine(struct wh_dice *dice, struct wh_engine_options *engine)
 	engine->huge_pages = 0;
 }
 
-static void set_group(struct plan *plan, uint32_t nodes, uint32_t subgroups)
+static void set_group(struct wh_plan *plan, uint32_t nodes, uint32_t subgroups)
 {
 	struct wh_node_config *config = &plan->config;
 
@@ -176,15 +194,16 @@ static void set_group(struct plan *plan, uint32_t nodes, uint32_t subgroups)
 	config->group.nodes = nodes;
 	config->group.failure_timeout_ms = 600000;
 	config->group.memory_max = INT64_C(1) << 31;
+	snprintf(config->group.tie_breaker, sizeof(config->group.tie_breaker), "none");
 	config->subgroup_count = subgroups;
-	config->subgroups = plan_alloc(subgroups, sizeof(*config->subgroups));
-	plan->subgroups = plan_alloc(subgroups, sizeof(*plan->subgroups));
+	config->subgroups = wh_plan_alloc(subgroups, sizeof(*config->subgroups));
+	plan->subgroups = wh_plan_alloc(subgroups, sizeof(*plan->subgroups));
 }
 
-void plan_plain(struct plan *plan, uint64_t seed, uint32_t nodes, uint32_t window, uint32_t message_bytes,
-		uint32_t messages)
+void wh_plan_plain(struct wh_plan *plan, uint64_t seed, uint32_t nodes, uint32_t window, uint32_t message_bytes,
+		   uint32_t messages)
 {
-	*plan = (struct plan){.seed = seed};
+	*plan = (struct wh_plan){.seed = seed};
 	set_group(plan, nodes, 1);
 	plan->config.engine = (struct wh_engine_options){.thread = 1,
 							 .cpus = "none",
@@ -193,64 +212,77 @@ void plan_plain(struct plan *plan, uint64_t seed, uint32_t nodes, uint32_t windo
 							 .delivery_batching = true,
 							 .null_sends = true,
 							 .deferred_push = true};
-	plan->subgroups[0] = (struct plan_subgroup){.members = (UINT64_C(1) << nodes) - 1,
-						    .senders = (UINT64_C(1) << nodes) - 1,
-						    .member_count = nodes,
-						    .sender_count = nodes,
-						    .ordered = true,
-						    .even = true,
-						    .messages = messages};
+	plan->subgroups[0] = (struct wh_plan_subgroup){.members = (UINT64_C(1) << nodes) - 1,
+						       .senders = (UINT64_C(1) << nodes) - 1,
+						       .member_count = nodes,
+						       .sender_count = nodes,
+						       .ordered = true,
+						       .even = true,
+						       .messages = messages};
 	plan->config.subgroups[0] = (struct wh_node_subgroup){
 		.name = "g0",
 		.options = {.members = "all",
 			    .senders = "all",
-			    .mode = 1,
+			    .shards = 1,
+			    .members_min = 1,
+			    .mode = WH_SUBGROUP_ORDERED,
 			    .window = window,
 			    .message_bytes = message_bytes},
 	};
 }
 
-void plan_make(struct plan *plan, uint64_t seed, const struct plan_limits *limits)
+void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limits *limits)
 {
-	struct wh_dice dice = wh_dice_split(seed, 100);
-	uint32_t count = wh_dice_one_in(&dice, 2) ? 1 : (uint32_t)skewed(&dice, 2, 50);
+	struct wh_dice dice = wh_dice_split(seed, 100), who = wh_dice_split(seed, 101),
+		       engine = wh_dice_split(seed, 102);
+	uint32_t most = limits->subgroups > 0 ? limits->subgroups : 50;
+	uint32_t count = most == 1 || wh_dice_one_in(&dice, 2) ? 1 : (uint32_t)skewed(&dice, 2, most);
 
-	*plan = (struct plan){.seed = seed, .headers_apart = wh_dice_one_in(&dice, 2)};
-	set_group(plan, draw_nodes(&dice, limits->nodes), count);
-	draw_engine(&dice, &plan->config.engine);
-	if (wh_dice_one_in(&dice, 4))
-		plan->config.group.failure_timeout_ms = PLAN_SHORT_TIMEOUT_MS;
+	*plan = (struct wh_plan){.seed = seed, .headers_apart = wh_dice_one_in(&dice, 2)};
+	set_group(plan, draw_nodes(&who, limits), count);
+	draw_engine(&engine, &plan->config.engine);
+	if (limits->failure_timeout_ms > 0)
+		plan->config.group.failure_timeout_ms = limits->failure_timeout_ms;
+	else if (wh_dice_one_in(&dice, 4))
+		plan->config.group.failure_timeout_ms = WH_PLAN_SHORT_TIMEOUT_MS;
+	if (limits->shards && wh_dice_one_in(&dice, 2))
+		snprintf(plan->config.group.tie_breaker, sizeof(plan->config.group.tie_breaker), "%u",
+			 (unsigned)wh_dice_below(&dice, (uint64_t)plan->config.group.nodes));
 	for (uint32_t g = 0; g < count; g++)
-		draw_subgroup(&dice, limits, plan, g);
+		draw_subgroup(limits, plan, g);
 }
 
-void plan_free(struct plan *plan)
+void wh_plan_free(struct wh_plan *plan)
 {
 	free(plan->config.subgroups);
 	free(plan->subgroups);
 }
 
-bool plan_progresses(const struct plan *plan, uint32_t subgroup)
+bool wh_plan_progresses(const struct wh_plan *plan, uint32_t subgroup)
 {
-	const struct plan_subgroup *s = &plan->subgroups[subgroup];
+	const struct wh_plan_subgroup *s = &plan->subgroups[subgroup];
 
 	return plan->config.engine.null_sends || !s->ordered || s->even || s->sender_count == 1;
 }
 
-void plan_print(const struct plan *plan, FILE *out)
+void wh_plan_print(const struct wh_plan *plan, FILE *out)
 {
 	const struct wh_engine_options *engine = &plan->config.engine;
 
-	fprintf(out, "%d nodes, headers %s, send %d receive %d delivery %d nulls %d deferred %d, time-out %d ms\n",
+	fprintf(out,
+		"%d nodes, headers %s, send %d receive %d delivery %d nulls %d deferred %d, time-out %d ms, tie-breaker %s\n",
 		(int)plan->config.group.nodes, plan->headers_apart ? "apart" : "with payloads", engine->send_batching,
 		engine->receive_batching, engine->delivery_batching, engine->null_sends, engine->deferred_push,
-		(int)plan->config.group.failure_timeout_ms);
+		(int)plan->config.group.failure_timeout_ms, plan->config.group.tie_breaker);
 	for (uint32_t g = 0; g < plan->config.subgroup_count; g++) {
 		const struct wh_subgroup_options *options = &plan->config.subgroups[g].options;
 
-		fprintf(out, "  g%u: %s, members %s, senders %s, window %d, %d bytes, %u messages%s\n", g,
-			plan->subgroups[g].ordered ? "ordered" : "unordered", options->members, options->senders,
-			(int)options->window, (int)options->message_bytes, plan->subgroups[g].messages,
+		fprintf(out,
+			"  g%u: %s, members %s, senders %s, %d shards of at least %d, window %d, %d bytes, "
+			"%u messages%s\n",
+			g, plan->subgroups[g].ordered ? "ordered" : "unordered", options->members, options->senders,
+			(int)options->shards, (int)options->members_min, (int)options->window,
+			(int)options->message_bytes, plan->subgroups[g].messages,
 			plan->subgroups[g].even ? " from each" : " at most");
 	}
 }

@@ -1,28 +1,28 @@
-/* payload.h - what a message of a test holds: it follows from subgroup, sender, index and length, so that
+/* payload.h - what a message of a run holds: it follows from subgroup, sender, index and length, so that
  * whoever gets it knows what it must be.
  */
-#ifndef WH_TESTS_SIM_PAYLOAD_H
-#define WH_TESTS_SIM_PAYLOAD_H
+#ifndef WH_SIM_PAYLOAD_H
+#define WH_SIM_PAYLOAD_H
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "transport/dice.h"
 
-struct payload_id {
-	uint32_t subgroup, sender; /* sender: its rank among the senders */
+struct wh_payload_id {
+	uint32_t subgroup, sender; /* sender: node id */
 	uint64_t index;
 	size_t bytes;
 };
 
-static inline uint64_t payload_seed(const struct payload_id *id)
+static inline uint64_t wh_payload_seed(const struct wh_payload_id *id)
 {
 	return wh_mix(wh_mix((uint64_t)id->subgroup << 32 | (id->sender + 1)) + id->index) ^ id->bytes;
 }
 
-static inline void payload_fill(unsigned char *data, const struct payload_id *id)
+static inline void wh_payload_fill(unsigned char *data, const struct wh_payload_id *id)
 {
-	struct wh_dice dice = {payload_seed(id)};
+	struct wh_dice dice = {wh_payload_seed(id)};
 	size_t at = 0;
 
 	for (; at + 8 <= id->bytes; at += 8) {
@@ -35,9 +35,9 @@ static inline void payload_fill(unsigned char *data, const struct payload_id *id
 }
 
 /* The first byte that is not what it must be; `bytes` if all are right. */
-static inline size_t payload_check(const unsigned char *data, const struct payload_id *id)
+static inline size_t wh_payload_check(const unsigned char *data, const struct wh_payload_id *id)
 {
-	struct wh_dice dice = {payload_seed(id)};
+	struct wh_dice dice = {wh_payload_seed(id)};
 	size_t at = 0;
 
 	for (; at + 8 <= id->bytes; at += 8) {
@@ -53,7 +53,7 @@ static inline size_t payload_check(const unsigned char *data, const struct paylo
 }
 
 /* What an application has in a slot while it makes up its mind: nobody may ever see it. */
-static inline void payload_scribble(unsigned char *data, size_t bytes)
+static inline void wh_payload_scribble(unsigned char *data, size_t bytes)
 {
 	memset(data, 0xd1, bytes);
 }

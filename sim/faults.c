@@ -1,0 +1,216 @@
+/* faults.c - what goes wrong, when its moment comes. See schedule.h, play_int.h. */
+#include "sim/play_int.h"
+
+#define AGAIN_NS WH_NS_PER_MS
+
+static const struct wh_fault *fault_at(const struct play *play, uint64_t i)
+{
+	return &play->schedule->faults[i];
+}
+
+/* ---- each kind -------------------------------------------------------------------------------------------------------------- */
+
+void wh_actor_crash(struct actor *actor, bool silently)
+{
+	struct play *play = actor->play;
+
+	if (!wh_actor_runs(actor))
+		return;
+	if (actor->state == ACTOR_AWAKE)
+		play->awake--;
+	actor->state = ACTOR_GONE;
+	actor->crashed = true;
+	if (!actor->in_pass)
+		wh_check_settle(actor);
+	if (silently)
+		wh_sim_vanish(play->sim, actor->id);
+	else
+		wh_sim_crash(play->sim, actor->id);
+	wh_history_crashed(play->history, actor->id);
+}
+
+static void stall(struct actor *actor, const struct wh_fault *fault)
+{
+	uint64_t for_ns = fault->for_us * WH_NS_PER_US, until_ns = wh_sim_now(actor->play->sim) + for_ns;
+
+	if (fault->moment == WH_MOMENT_UPCALL)
+		actor->stall_ns = for_ns;
+	else if (until_ns > actor->stalled_until_ns)
+		actor->stalled_until_ns = until_ns;
+}
+
+/* Each link from one set to the other. */
+static void each_link(struct play *play, const struct wh_fault *fault, bool ends,
+		      void (*act)(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault,
+				  bool ends))
+{
+	for (uint32_t from = 0; from < play->nodes; from++)
+		for (uint32_t to = 0; to < play->nodes; to++) {
+			if ((fault->from >> from & 1) == 0 || (fault->to >> to & 1) == 0)
+				continue;
+			act(play, from, to, fault, ends);
+			if (fault->both)
+				act(play, to, from, fault, ends);
+		}
+}
+
+/* A link may be cut more than once at a time. */
+static void cut(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault, bool ends)
+{
+	uint32_t *cuts = &play->cuts[from * play->nodes + to];
+
+	(void)fault;
+	if (ends && --*cuts == 0)
+		wh_sim_heal(play->sim, from, to);
+	else if (!ends && (*cuts)++ == 0)
+		wh_sim_cut_off(play->sim, from, to);
+}
+
+static void slow(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault, bool ends)
+{
+	uint32_t factor = ends ? 1 : fault->factor;
+
+	wh_sim_link_set(play->sim, from, to,
+			&(struct wh_sim_link_cost){.latency_min_ns = factor * play->latency_min_ns,
+						   .latency_max_ns = factor * play->latency_max_ns});
+}
+
+static void disconnect(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault, bool ends)
+{
+	(void)fault;
+	(void)ends;
+	wh_sim_break(play->sim, from, to);
+}
+
+/* False: not now, it is busy. */
+static bool leave(struct actor *actor)
+{
+	struct play *play = actor->play;
+
+	if (!wh_actor_runs(actor))
+		return true;
+	if (actor->in_pass || play->depth > 0 || wh_sim_now(play->sim) < actor->stalled_until_ns)
+		return false;
+	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		if (actor->places[g].subgroup != NULL)
+			wh_stream_stop(actor->places[g].stream);
+	wh_actor_leave(actor, 10000);
+	actor->left = true;
+	return true;
+}
+
+/* ---- when ------------------------------------------------------------------------------------------------------------------ */
+
+static void end(void *ctx, uint64_t i)
+{
+	struct play *play = ctx;
+	const struct wh_fault *fault = fault_at(play, i);
+
+	play->faults_due--;
+	play->restless_ns = wh_sim_now(play->sim);
+	if (fault->kind == WH_FAULT_CUT)
+		each_link(play, fault, true, cut);
+	else if (fault->kind == WH_FAULT_SLOW)
+		each_link(play, fault, true, slow);
+}
+
+static void begin(struct play *play, uint64_t i);
+
+static void begin_later(void *ctx, uint64_t i)
+{
+	struct play *play = ctx;
+
+	play->faults_due--;
+	begin(play, i);
+}
+
+static void at_time(struct play *play, uint64_t when_ns, wh_sim_fn *fn, uint64_t i)
+{
+	play->faults_due++;
+	wh_sim_at(play->sim, when_ns, fn, play, i);
+}
+
+static bool act(struct play *play, const struct wh_fault *fault)
+{
+	switch (fault->kind) {
+	case WH_FAULT_CRASH:
+		wh_actor_crash(&play->actors[fault->node], fault->silently);
+		return true;
+	case WH_FAULT_STALL:
+		stall(&play->actors[fault->node], fault);
+		return true;
+	case WH_FAULT_CUT:
+		each_link(play, fault, false, cut);
+		return true;
+	case WH_FAULT_SLOW:
+		each_link(play, fault, false, slow);
+		return true;
+	case WH_FAULT_BREAK:
+		each_link(play, fault, false, disconnect);
+		return true;
+	default:
+		return leave(&play->actors[fault->node]);
+	}
+}
+
+static void begin(struct play *play, uint64_t i)
+{
+	const struct wh_fault *fault = fault_at(play, i);
+	uint64_t now_ns = wh_sim_now(play->sim);
+
+	if (play->closing || wh_play_failed(play))
+		return;
+	play->touched |= wh_fault_touches(fault);
+	if (!act(play, fault)) {
+		at_time(play, now_ns + AGAIN_NS, begin_later, i);
+		return;
+	}
+	play->happened |= UINT64_C(1) << i;
+	play->useful_step = play->steps;
+	play->restless_ns = wh_sim_now(play->sim);
+	wh_sim_note(play->sim, i);
+	if (wh_fault_lasts(fault))
+		at_time(play, now_ns + fault->for_us * WH_NS_PER_US, end, i);
+}
+
+void wh_faults_arm(struct play *play)
+{
+	uint64_t now_ns = wh_sim_now(play->sim);
+
+	play->restless_ns = now_ns;
+	for (uint64_t i = 0; wh_play_has_faults(play) && i < play->schedule->count; i++)
+		if (fault_at(play, i)->moment == WH_MOMENT_TIME)
+			at_time(play, now_ns + fault_at(play, i)->at * WH_NS_PER_US, begin_later, i);
+}
+
+void wh_faults_moment(struct actor *actor, enum wh_moment moment)
+{
+	struct play *play = actor->play;
+
+	if (!play->met || play->calm || !wh_play_has_faults(play))
+		return;
+	actor->seen[moment]++;
+	for (uint64_t i = 0; i < play->schedule->count && !actor->crashed; i++) {
+		const struct wh_fault *fault = fault_at(play, i);
+
+		if (fault->moment == moment && fault->node == actor->id && !wh_fault_is_between(fault) &&
+		    fault->at == actor->seen[moment])
+			begin(play, i);
+	}
+}
+
+void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push)
+{
+	struct play *play = ctx;
+	struct actor *actor = &play->actors[node];
+	enum wh_moment step;
+
+	if (!play->met || push->quiet || actor->node == NULL || !wh_play_has_faults(play))
+		return;
+	step = wh_inspect_step(actor->node, key, push);
+	play->suspected = play->suspected || step == WH_MOMENT_SUSPECT;
+	if (step != WH_MOMENT_TIME)
+		wh_faults_moment(actor, step);
+	if (play->suspected && !actor->crashed)
+		wh_faults_moment(actor, WH_MOMENT_PUSH);
+}

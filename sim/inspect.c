@@ -1,0 +1,148 @@
+/* inspect.c - see inspect.h. */
+#include "sim/inspect.h"
+
+#include "group/node_int.h"
+#include "predicates/multicast_int.h"
+
+const struct wh_view *wh_inspect_view(const whorl_node *node)
+{
+	return wh_load_relaxed(&node->views) > 0 ? node->epoch->view : NULL;
+}
+
+bool wh_inspect_wedged(const whorl_node *node)
+{
+	return node->epoch->change.wedged;
+}
+
+uint64_t wh_inspect_suspects(const whorl_node *node)
+{
+	const struct wh_epoch *epoch = node->epoch;
+	uint64_t suspects = 0;
+
+	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
+		if (!wh_change_trusts(&epoch->change, rank))
+			suspects |= UINT64_C(1) << epoch->view->ids[rank];
+	return suspects;
+}
+
+uint64_t wh_inspect_next_ns(const whorl_node *node)
+{
+	return node->loop.next_ns;
+}
+
+uint64_t wh_inspect_jobs(const whorl_node *node)
+{
+	return wh_load_relaxed(&node->jobs);
+}
+
+void wh_inspect_wake(whorl_node *node)
+{
+	node->transport->ops->wake(node->transport);
+}
+
+void wh_inspect_dump(whorl_node *node)
+{
+	wh_diag_dump(&node->diag);
+}
+
+static const struct wh_epoch *epoch_of(const whorl_node *node, uint64_t key)
+{
+	const struct wh_epoch *epoch = node->epoch;
+
+	while (epoch != NULL && epoch->key != key)
+		epoch = epoch->older;
+	return epoch;
+}
+
+enum wh_moment wh_inspect_step(const whorl_node *node, uint64_t key, const struct wh_push *push)
+{
+	const struct wh_epoch *epoch = epoch_of(node, key);
+	const struct wh_node_columns *columns;
+
+	if (epoch == NULL || push->kind != WH_PUSH_WORD)
+		return WH_MOMENT_TIME;
+	columns = &epoch->rows->node;
+	if (push->offset == columns->suspicions.offset)
+		return WH_MOMENT_SUSPECT;
+	if (push->offset == columns->wedged.offset)
+		return WH_MOMENT_WEDGE;
+	if (push->offset == columns->proposed.offset)
+		return WH_MOMENT_PROPOSE;
+	if (push->offset == columns->acknowledged.offset)
+		return WH_MOMENT_ACKNOWLEDGE;
+	if (push->offset == columns->agreed.offset)
+		return push->value == (uint64_t)epoch->rank + 1 ? WH_MOMENT_DECIDE : WH_MOMENT_ECHO;
+	if (push->offset == columns->installed.offset)
+		return WH_MOMENT_INSTALL;
+	return WH_MOMENT_TIME;
+}
+
+/* ---- a member in a shard of its view ------------------------------------------------------------------------------------ */
+
+static const struct wh_multicast *multicast(const whorl_node *node, uint32_t shard)
+{
+	const struct wh_epoch *epoch = node->epoch;
+
+	for (uint32_t i = 0; i < epoch->seat_count; i++)
+		if (epoch->seats[i].layout == &epoch->view->subgroups[shard])
+			return epoch->seats[i].mc;
+	return NULL;
+}
+
+static uint64_t own_word(const whorl_node *node, uint32_t offset)
+{
+	return wh_load_relaxed((const wh_word *)(const void *)(node->epoch->image->own + offset));
+}
+
+bool wh_inspect_seat(const whorl_node *node, uint32_t shard, struct wh_inspect_seat *out)
+{
+	const struct wh_multicast *mc = wh_load_relaxed(&node->views) > 0 ? multicast(node, shard) : NULL;
+	const struct wh_subgroup_columns *columns;
+	const struct wh_ring *ring;
+
+	if (mc == NULL)
+		return false;
+	columns = &mc->config.columns;
+	ring = mc->config.ring;
+	*out = (struct wh_inspect_seat){.broken = mc->broken,
+					.me = mc->config.me,
+					.covered = mc->covered,
+					.announced = mc->announced,
+					.received_num = mc->received_num,
+					.delivered_num = mc->delivered_num,
+					.said = {own_word(node, columns->guard.offset),
+						 own_word(node, columns->received_num.offset),
+						 own_word(node, columns->delivered_num.offset)},
+					.window = mc->config.window};
+	if (ring != NULL) {
+		out->sent = ring->sent;
+		out->freed = ring->freed;
+		out->limit = wh_load_relaxed(&ring->limit);
+	}
+	return true;
+}
+
+struct wh_inspect_sender wh_inspect_sender(const whorl_node *node, uint32_t shard, uint32_t s)
+{
+	const struct wh_multicast *mc = multicast(node, shard);
+	const struct wh_sender *sender = &mc->senders[s];
+	bool ordered = mc->config.mode == WH_MODE_ORDERED;
+
+	return (struct wh_inspect_sender){
+		.covered = sender->covered,
+		.announced = sender->announced,
+		.next = sender->next,
+		.said_next = ordered ? sender->next : own_word(node, mc->config.columns.delivered_of.offset + 8 * s)};
+}
+
+struct wh_slot_header wh_inspect_slot(const whorl_node *node, uint32_t shard, uint32_t s, uint64_t number,
+				      const unsigned char **payload)
+{
+	const struct wh_multicast *mc = multicast(node, shard);
+	const struct wh_slots *slots = &mc->config.slots[s];
+	const unsigned char *row = node->epoch->image->row[mc->config.senders[s]];
+	uint32_t slot = (uint32_t)(number % slots->window);
+
+	*payload = row + wh_slot_payload(slots, slot);
+	return wh_slot_read(slots, row, slot);
+}

@@ -1,0 +1,64 @@
+/* inspect.h - what the simulator sees inside a node: the one place that knows how a node is made.
+ *
+ * Read only, between the passes of a node or in its upcalls. Message numbers are those of the sender's stream: they go on
+ * through all views. Rounds and sequence numbers begin anew in each.
+ */
+#ifndef WH_SIM_INSPECT_H
+#define WH_SIM_INSPECT_H
+
+#include <whorl/whorl.h>
+
+#include "membership/view.h"
+#include "sim/schedule.h"
+#include "smc/slots.h"
+#include "transport/transport.h"
+
+/* ---- a node ------------------------------------------------------------------------------------------------------------ */
+
+/* Its current view; NULL: it has not met the others yet. */
+const struct wh_view *wh_inspect_view(const whorl_node *node);
+/* Has it stopped in its view: it neither sends nor receives there any more? */
+bool wh_inspect_wedged(const whorl_node *node);
+/* Whom it suspects in its view: bit i is node i. */
+uint64_t wh_inspect_suspects(const whorl_node *node);
+/* When its loop wants to be called again, by its own clock. */
+uint64_t wh_inspect_next_ns(const whorl_node *node);
+/* Work that it has submitted and that is not done. */
+uint64_t wh_inspect_jobs(const whorl_node *node);
+void wh_inspect_wake(whorl_node *node);
+/* Its last events, to its log. */
+void wh_inspect_dump(whorl_node *node);
+/* Which step this push of it is; WH_MOMENT_TIME: none. */
+enum wh_moment wh_inspect_step(const whorl_node *node, uint64_t key, const struct wh_push *push);
+
+/* ---- a member in a shard of its view ------------------------------------------------------------------------------------ */
+
+struct wh_inspect_said { /* of a member, in its row, for all others to see */
+	uint64_t guard, received_num, delivered_num;
+};
+
+struct wh_inspect_seat {
+	bool broken;                          /* it has found another member's memory to make no sense */
+	int me;                               /* its sender rank, -1: none */
+	uint64_t covered, announced;          /* its own rounds; its messages below have one */
+	uint64_t received_num, delivered_num; /* ordered */
+	struct wh_inspect_said said;
+	uint64_t sent, freed, limit; /* of its ring, if it is a sender */
+	uint32_t window;
+};
+
+struct wh_inspect_sender { /* what a member has taken in of a sender */
+	uint64_t covered;  /* rounds */
+	uint64_t announced, next;
+	uint64_t said_next; /* unordered: what its row says of `next` */
+};
+
+/* False: it is no member of that shard (index in the view), or the shard does not work. */
+bool wh_inspect_seat(const whorl_node *node, uint32_t shard, struct wh_inspect_seat *out);
+/* By sender rank. */
+struct wh_inspect_sender wh_inspect_sender(const whorl_node *node, uint32_t shard, uint32_t s);
+/* The slot of message `number` of that sender in this node's own copy of the sender's row. */
+struct wh_slot_header wh_inspect_slot(const whorl_node *node, uint32_t shard, uint32_t s, uint64_t number,
+				      const unsigned char **payload);
+
+#endif

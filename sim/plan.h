@@ -1,0 +1,62 @@
+/* plan.h - what a run is to try, drawn from a seed: who is in the group, what each subgroup is, which optimisations are
+ * on. The simulator plays plans, and so do the tests on shared memory.
+ *
+ * 1 to 16 nodes, 1 to 16 senders, 1 B to 64 KB, windows of 1 to 1000, 1 to 50 subgroups that overlap anyhow, shards,
+ * every combination of the switches; and how long it takes, held within `struct wh_plan_limits`. Each part has dice of its
+ * own: a limit on one does not change the others.
+ */
+#ifndef WH_SIM_PLAN_H
+#define WH_SIM_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "group/config.h"
+
+/* A failure time-out is this, so that heartbeats come in the middle of everything, or so long that none do. */
+#define WH_PLAN_SHORT_TIMEOUT_MS 40
+
+struct wh_plan_limits {
+	uint32_t nodes_min, nodes;  /* nodes_min 0: mostly a few */
+	uint32_t subgroups;         /* at most; 0: 50 */
+	uint32_t messages;          /* that a sender claims, at most; 0: as many as the rest allows */
+	uint64_t rows_bytes;        /* of all rows and copies of rows */
+	uint64_t deliveries;        /* messages times members, about */
+	uint64_t data_bytes;        /* of all these deliveries */
+	int64_t failure_timeout_ms; /* 0: drawn */
+	bool all_progress;          /* nothing that may come to a stand by right */
+	bool shards; /* and minimum sizes, and a tie-breaker: for runs in which views follow one another */
+};
+
+struct wh_plan_subgroup {          /* in the first view, if it has one shard */
+	uint64_t members, senders; /* bit i: node i */
+	uint32_t member_count, sender_count;
+	bool ordered;
+	bool even;         /* its senders claim equally many, and all of these are finished */
+	uint32_t messages; /* that a sender claims, at most */
+};
+
+struct wh_plan {
+	uint64_t seed;
+	struct wh_node_config config;
+	struct wh_plan_subgroup *subgroups;
+	bool headers_apart;
+};
+
+/* Never fails: exits when memory is out. */
+void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limits *limits);
+/* Nothing left to chance: one ordered subgroup "g0", all nodes are its senders and claim equally many, all
+ * switches on. */
+void wh_plan_plain(struct wh_plan *plan, uint64_t seed, uint32_t nodes, uint32_t window, uint32_t message_bytes,
+		   uint32_t messages);
+void wh_plan_free(struct wh_plan *plan);
+void wh_plan_print(const struct wh_plan *plan, FILE *out);
+
+/* Must everything be delivered in the end? Without nulls only if all senders of the subgroup send equally. */
+bool wh_plan_progresses(const struct wh_plan *plan, uint32_t subgroup);
+
+/* calloc that does not fail. */
+void *wh_plan_alloc(size_t count, size_t bytes);
+
+#endif

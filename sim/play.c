@@ -1,0 +1,455 @@
+/* play.c - the phases of a run, and the report of a failed one. See play_int.h. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/play_int.h"
+
+/* So many events without anything that moves on are no progress: passes go on and on, or nulls chase nulls. */
+#define USELESS_STEPS 300000
+#define NOTHING_NS (UINT64_C(3600) * WH_NS_PER_S) /* nobody has anything to do for so long */
+#define SURVEY_NS (20 * WH_NS_PER_MS)             /* until statistics are fresh */
+#define RESTLESS_TIMEOUTS 4 /* after the last fault, before those that have not come are given up */
+
+#define DUMP_LINES 24 /* of each node, in a report */
+#define DUMP_BYTES 200
+
+static const uint64_t paces_ns[] = {100, 1000, 10000, 100000};
+static const uint64_t latencies_ns[] = {1000, 20000, 200000};
+
+void wh_play_fail(struct play *play, const char *format, ...)
+{
+	va_list arguments;
+
+	if (wh_play_failed(play))
+		return;
+	va_start(arguments, format);
+	vsnprintf(play->verdict, sizeof(play->verdict), format, arguments);
+	va_end(arguments);
+}
+
+bool wh_play_failed(const struct play *play)
+{
+	return play->verdict[0] != '\0';
+}
+
+/* ---- setting the stage --------------------------------------------------------------------------------------------------- */
+
+static void rung(void *ctx, uint32_t node)
+{
+	struct play *play = ctx;
+
+	wh_actor_rung(&play->actors[node]);
+}
+
+static void log_line(void *ctx, uint32_t node, enum wh_log_level level, const char *line)
+{
+	struct play *play = ctx;
+
+	(void)node;
+	(void)level;
+	if (play->dump != NULL)
+		snprintf(play->dump[play->dumped++ % DUMP_LINES], DUMP_BYTES, "%s", line);
+}
+
+static void open_actor(void *ctx, uint64_t argument)
+{
+	(void)argument;
+	wh_actor_open(ctx);
+}
+
+static void make_actor(struct play *play, uint32_t id)
+{
+	struct actor *actor = &play->actors[id];
+	uint32_t subgroups = play->plan->config.subgroup_count;
+
+	*actor = (struct actor){.play = play, .id = id, .dice = wh_dice_split(play->plan->seed, 300 + id)};
+	actor->pace_ns = paces_ns[wh_dice_below(&actor->dice, 4)];
+	actor->places = wh_plan_alloc(subgroups, sizeof(*actor->places));
+	for (uint32_t g = 0; g < subgroups; g++) {
+		struct place *place = &actor->places[g];
+
+		*place = (struct place){.actor = actor, .g = g};
+		place->next = wh_plan_alloc(play->nodes, sizeof(*place->next));
+		place->stream = wh_plan_alloc(1, sizeof(*place->stream));
+		wh_stream_init(place->stream, place);
+	}
+	wh_sim_at(play->sim, wh_dice_below(&actor->dice, 10 * actor->pace_ns), open_actor, actor, 0);
+}
+
+static void draw_habits(struct play *play)
+{
+	struct wh_dice *dice = &play->dice;
+
+	play->long_upcall_in = wh_dice_one_in(dice, 2) ? 0 : (uint32_t)wh_dice_between(dice, 2, 40);
+	play->reply_in = wh_dice_one_in(dice, 2) ? 0 : (uint32_t)wh_dice_between(dice, 1, 10);
+	play->hasty = wh_dice_one_in(dice, 4);
+}
+
+static void open_world(struct play *play)
+{
+	/* Heartbeats must not be late. */
+	bool hurry = play->plan->config.group.failure_timeout_ms <= 10 * WH_PLAN_SHORT_TIMEOUT_MS;
+	struct wh_sim_options options = {.nodes = play->nodes,
+					 .seed = play->plan->seed,
+					 .latency_min_ns = 100,
+					 .log = log_line,
+					 .rung = rung,
+					 .posting = wh_faults_posting,
+					 .ctx = play};
+	struct wh_error err;
+
+	play->linger_ns = hurry ? 10 * WH_NS_PER_US : WH_NS_PER_MS;
+	options.latency_max_ns = latencies_ns[wh_dice_below(&play->dice, hurry ? 2 : 3)];
+	options.pieces = (uint32_t)wh_dice_between(&play->dice, 1, WH_SIM_PIECES_MAX / 2);
+	options.uneven = !hurry && wh_dice_one_in(&play->dice, 2);
+	if (wh_play_has_faults(play)) {
+		options.ring_max_ns = wh_dice_one_in(&play->dice, 2) ? 0 : WH_NS_PER_MS;
+		options.notice_max_ns = wh_dice_one_in(&play->dice, 2) ? 0 : wh_play_timeout_ns(play);
+	}
+	play->latency_min_ns = options.latency_min_ns;
+	play->latency_max_ns = options.latency_max_ns;
+	if (wh_sim_new(&play->sim, &options, &err) != WHORL_OK) {
+		fprintf(stderr, "%s\n", err.text);
+		exit(2);
+	}
+}
+
+static void open_history(struct play *play)
+{
+	const struct wh_node_config *config = &play->plan->config;
+	struct wh_history_subgroup *subgroups = wh_plan_alloc(config->subgroup_count, sizeof(*subgroups));
+
+	for (uint32_t g = 0; g < config->subgroup_count; g++)
+		subgroups[g] = (struct wh_history_subgroup){.name = config->subgroups[g].name,
+							    .ordered = play->plan->subgroups[g].ordered,
+							    .shards = (uint32_t)config->subgroups[g].options.shards};
+	play->history = wh_history_new(&(struct wh_history_config){.nodes = play->nodes,
+								   .subgroups = subgroups,
+								   .subgroup_count = config->subgroup_count,
+								   .tie_breaker = wh_node_config_tie_breaker(config)});
+	free(subgroups);
+	if (play->history == NULL) {
+		fprintf(stderr, "no memory for a run\n");
+		exit(2);
+	}
+}
+
+struct play *wh_play_new(const struct wh_plan *plan, const struct wh_schedule *schedule, FILE *log)
+{
+	struct play *play = wh_plan_alloc(1, sizeof(*play));
+
+	play->plan = plan;
+	play->schedule = schedule;
+	play->log = log;
+	play->nodes = play->awake = (uint32_t)plan->config.group.nodes;
+	play->dice = wh_dice_split(plan->seed, 200);
+	play->cuts = wh_plan_alloc((size_t)play->nodes * play->nodes, sizeof(*play->cuts));
+	open_world(play);
+	open_history(play);
+	draw_habits(play);
+	play->actors = wh_plan_alloc(play->nodes, sizeof(*play->actors));
+	for (uint32_t i = 0; i < play->nodes; i++)
+		make_actor(play, i);
+	return play;
+}
+
+/* ---- going on ------------------------------------------------------------------------------------------------------------- */
+
+bool wh_play_step(struct play *play, uint64_t until_ns)
+{
+	if (wh_play_failed(play) || !wh_sim_step(play->sim, until_ns))
+		return false;
+	if (play->steps++ - play->useful_step > USELESS_STEPS)
+		wh_play_fail(play, "quiescence: no end, and nothing has moved on for %d events", USELESS_STEPS);
+	return !wh_play_failed(play);
+}
+
+bool wh_play_goes_on(struct play *play, uint64_t for_ns)
+{
+	uint64_t until = wh_sim_now(play->sim) + for_ns;
+
+	while (wh_play_step(play, until))
+		;
+	return !wh_play_failed(play);
+}
+
+bool wh_play_is_quiet(const struct play *play)
+{
+	return play->awake == 0 && play->busy_streams == 0 && wh_sim_under_way(play->sim) == 0;
+}
+
+static bool have_met(const struct play *play)
+{
+	for (uint32_t i = 0; i < play->nodes; i++)
+		if (play->actors[i].scene == NULL)
+			return false;
+	return true;
+}
+
+bool wh_play_meet(struct play *play)
+{
+	while (!have_met(play) && !wh_play_failed(play))
+		if (!wh_play_step(play, wh_sim_now(play->sim) + NOTHING_NS))
+			wh_play_fail(play, "open: the nodes never meet");
+	if (wh_play_failed(play))
+		return false;
+	play->met = true;
+	play->met_ns = wh_sim_now(play->sim);
+	wh_faults_arm(play);
+	return true;
+}
+
+static bool all_delivered(const struct play *play)
+{
+	for (uint32_t i = 0; i < play->scenes->circle_count; i++) {
+		const struct circle *circle = &play->scenes->circles[i];
+
+		for (uint32_t s = 0; s < circle->part_count; s++)
+			for (uint32_t k = 0; k < circle->seat_count; k++)
+				if (circle->seats[k].taken[s].done < circle->parts[s].stream->quota)
+					return false;
+	}
+	return true;
+}
+
+bool wh_play_work(struct play *play)
+{
+	while (!wh_play_failed(play) && !wh_play_is_quiet(play)) {
+		if (play->hasty && play->steps <= play->useful_step + 1 && play->scenes != NULL && all_delivered(play))
+			break;
+		if (!wh_play_step(play, wh_sim_now(play->sim) + NOTHING_NS))
+			wh_play_fail(play, "progress: nothing happens for an hour, and %u nodes are awake",
+				     play->awake);
+	}
+	return !wh_play_failed(play);
+}
+
+void wh_play_release(struct play *play)
+{
+	for (uint32_t i = 0; i < play->nodes; i++)
+		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
+			struct stream *stream = play->actors[i].places[g].stream;
+
+			stream->held = UINT64_MAX;
+			if (wh_actor_runs(&play->actors[i]) && stream->place->subgroup != NULL)
+				wh_stream_schedule(stream);
+		}
+}
+
+/* ---- a run without faults --------------------------------------------------------------------------------------------------- */
+
+/* A held claim shows in the statistics. */
+static void check_open_claim(const struct stream *stream)
+{
+	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
+	bool held = stream->held < stream->claimed;
+	enum whorl_result result = whorl_subgroup_statistics(stream->place->subgroup, &stats);
+
+	if (result != WHORL_OK || stats.open_claim != (held ? stream->held + 1 : 0))
+		wh_play_fail(stream->place->actor->play,
+			     "statistics: node %u, g%u: open_claim is %" PRIu64 ", claim %" PRId64 " is open",
+			     stream->place->actor->id, stream->place->g, stats.open_claim,
+			     held ? (int64_t)stream->held : -1);
+}
+
+static void check_open_claims(struct play *play)
+{
+	wh_play_goes_on(play, SURVEY_NS);
+	for (uint32_t i = 0; i < play->nodes; i++)
+		wh_inspect_wake(play->actors[i].node);
+	if (!wh_play_work(play))
+		return;
+	for (uint32_t i = 0; i < play->scenes->circle_count; i++) {
+		const struct circle *circle = &play->scenes->circles[i];
+
+		for (uint32_t s = 0; s < circle->part_count && wh_plan_progresses(play->plan, circle->g); s++)
+			check_open_claim(circle->parts[s].stream);
+	}
+}
+
+static bool nothing_is_held(const struct play *play)
+{
+	for (uint32_t i = 0; i < play->nodes; i++)
+		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+			if (play->actors[i].places[g].stream->held != UINT64_MAX)
+				return false;
+	return true;
+}
+
+static bool all_progress(const struct play *play)
+{
+	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		if (!wh_plan_progresses(play->plan, g))
+			return false;
+	return true;
+}
+
+static void perform(struct play *play)
+{
+	play->hasty = play->hasty && all_progress(play) && nothing_is_held(play);
+	play->survivors = UINT64_MAX;
+	if (!wh_play_meet(play) || !wh_play_work(play))
+		return;
+	play->drains = all_progress(play) && (play->hasty || wh_dice_one_in(&play->dice, 2));
+	if (play->hasty)
+		return;
+	wh_calm_check(play);
+	check_open_claims(play);
+	wh_play_release(play);
+	if (!wh_play_work(play))
+		return;
+	wh_calm_check(play);
+	wh_calm_check_silence(play);
+}
+
+/* ---- a run with faults ------------------------------------------------------------------------------------------------------- */
+
+static void perform_faults(struct play *play)
+{
+	play->hasty = false;
+	if (!wh_play_meet(play))
+		return;
+	while (play->faults_due > 0 ||
+	       wh_sim_now(play->sim) < play->restless_ns + RESTLESS_TIMEOUTS * wh_play_timeout_ns(play))
+		if (!wh_play_goes_on(play, wh_play_timeout_ns(play) / 4))
+			return;
+	play->calm = true;
+	wh_check_held(play);
+	wh_play_release(play);
+	if (wh_calm_settle(play) && play->survivors != 0)
+		wh_calm_check_silence(play);
+}
+
+/* ---- the end, and the report ------------------------------------------------------------------------------------------------ */
+
+static void dump_node(struct play *play, struct actor *actor)
+{
+	char(*lines)[DUMP_BYTES] = wh_plan_alloc(DUMP_LINES, DUMP_BYTES);
+	uint64_t first;
+
+	play->dump = lines;
+	play->dumped = 0;
+	wh_inspect_dump(actor->node);
+	play->dump = NULL;
+	first = play->dumped > DUMP_LINES ? play->dumped - DUMP_LINES : 0;
+	for (uint64_t i = first; i < play->dumped; i++)
+		fprintf(play->log, "  %s\n", lines[i % DUMP_LINES]);
+	free(lines);
+}
+
+static const char *state_of(const struct actor *actor)
+{
+	if (actor->crashed)
+		return "has crashed";
+	if (actor->left)
+		return "has left";
+	if (actor->removed)
+		return "knows that it was removed";
+	if (wh_sim_now(actor->play->sim) < actor->stalled_until_ns)
+		return "is stalled";
+	return actor->state == ACTOR_ASLEEP ? "sleeps" : "is awake";
+}
+
+static void report(struct play *play)
+{
+	uint64_t now_ns = wh_sim_now(play->sim);
+	char line[WH_FAULT_TEXT];
+
+	fprintf(play->log, "FAILED at step %" PRIu64 ", %.3f ms", play->steps, (double)now_ns / 1e6);
+	if (play->met)
+		fprintf(play->log, " (%.3f ms after all nodes had met)", (double)(now_ns - play->met_ns) / 1e6);
+	fprintf(play->log, ":\n  %s\n\nthe group: ", play->verdict);
+	wh_plan_print(play->plan, play->log);
+	for (uint64_t i = 0; wh_play_has_faults(play) && i < play->schedule->count; i++)
+		fprintf(play->log, "%s  %s%s\n", i == 0 ? "\nthe faults:\n" : "",
+			wh_fault_print(&play->schedule->faults[i], line),
+			(play->happened >> i & 1) != 0 ? "" : "   (has not come about)");
+	for (uint32_t i = 0; i < play->nodes; i++) {
+		struct actor *actor = &play->actors[i];
+
+		fprintf(play->log, "\nnode %u %s", i, state_of(actor));
+		if (actor->scene != NULL)
+			fprintf(play->log, ", in view %" PRIu64, actor->scene->number);
+		fprintf(play->log, actor->node != NULL ? "; its last events:\n" : "\n");
+		if (actor->node != NULL)
+			dump_node(play, actor);
+	}
+	fputc('\n', play->log);
+}
+
+static void count(const struct play *play, struct wh_play_result *result)
+{
+	*result = (struct wh_play_result){.digest = wh_sim_digest(play->sim),
+					  .steps = play->steps,
+					  .virtual_ns = wh_sim_now(play->sim),
+					  .happened = play->happened,
+					  .progressed = play->survivors != 0};
+	if (play->scenes != NULL)
+		result->views = play->scenes->number;
+	for (uint32_t i = 0; i < play->nodes; i++)
+		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
+			const struct place *place = &play->actors[i].places[g];
+			struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
+
+			result->deliveries += place->deliveries;
+			if (place->subgroup != NULL && whorl_subgroup_statistics(place->subgroup, &stats) == WHORL_OK)
+				result->nulls += stats.nulls;
+		}
+}
+
+/* In order, and in any order. Where all is delivered a node has nothing to drain. */
+static void close_all(struct play *play)
+{
+	uint32_t first = (uint32_t)wh_dice_below(&play->dice, play->nodes);
+	bool drains = play->drains && !wh_play_failed(play);
+
+	play->closing = true;
+	for (uint32_t i = 0; i < play->nodes; i++)
+		wh_actor_leave(&play->actors[(first + i) % play->nodes], drains ? 10000 : 0);
+	if (wh_play_failed(play))
+		return; /* who knows what is still open */
+	for (uint32_t i = 0; i < play->nodes; i++)
+		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+			wh_stream_finish_late(play->actors[i].places[g].stream);
+}
+
+bool wh_play_end(struct play *play, struct wh_play_result *result, char *verdict, size_t verdict_bytes)
+{
+	bool good;
+
+	if (wh_play_failed(play) && play->log != NULL)
+		report(play);
+	count(play, result);
+	close_all(play);
+	for (uint32_t i = 0; i < play->nodes; i++) {
+		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
+			wh_stream_free(play->actors[i].places[g].stream);
+			free(play->actors[i].places[g].stream);
+			free(play->actors[i].places[g].next);
+		}
+		free(play->actors[i].places);
+	}
+	wh_sim_free(play->sim);
+	wh_scenes_free(play);
+	wh_history_free(play->history);
+	free(play->actors);
+	free(play->cuts);
+	good = !wh_play_failed(play);
+	snprintf(verdict, verdict_bytes, "%s", play->verdict);
+	free(play);
+	return good;
+}
+
+bool wh_play_all(const struct wh_plan *plan, const struct wh_schedule *schedule, struct wh_play_result *result,
+		 char *verdict, size_t verdict_bytes, FILE *log)
+{
+	struct play *play = wh_play_new(plan, schedule, log);
+
+	if (wh_play_has_faults(play))
+		perform_faults(play);
+	else
+		perform(play);
+	return wh_play_end(play, result, verdict, verdict_bytes);
+}

@@ -1,0 +1,280 @@
+/* play_int.h - one run of real nodes in the simulated world, from a plan, a schedule of faults, and a seed.
+ *
+ *     play.c      the phases of a run: open, work, calm, silence, close
+ *     faults.c    what goes wrong, when its moment comes
+ *     actors.c    nodes: when they make a pass, sleep, wake; what happens inside of upcalls
+ *     streams.c   applications: claims, finished in any order, aborted, held
+ *     scenes.c    views, as nodes enter them
+ *     checkers.c  what must hold in a view after each pass, and at each upcall
+ *     calm.c      what must be so in the end
+ *     inspect.c   how all these look into a node
+ *     history.c   what must hold across views of all that applications see
+ *
+ * One thing happens at a time, chosen by virtual time: a node makes a pass, a piece of a push arrives, an application
+ * does something, a fault comes. Each of them has a pace of its own, from a wide range, so in each run some are slow. An
+ * upcall may take its time: other things happen before it returns.
+ *
+ * What all this is held against is the truth: what applications did (struct stream), and what senders' own rows say at the
+ * end of their passes (struct part).
+ */
+#ifndef WH_SIM_PLAY_INT_H
+#define WH_SIM_PLAY_INT_H
+
+#include <whorl/whorl.h>
+
+#include "sim/history.h"
+#include "sim/inspect.h"
+#include "sim/play.h"
+#include "transport/dice.h"
+#include "transport/sim.h"
+
+/* ---- applications -------------------------------------------------------------------------------------------------------- */
+
+enum message_state { MESSAGE_NONE, MESSAGE_OPEN, MESSAGE_COMMITTED, MESSAGE_ABORTED, MESSAGE_REFUSED };
+
+struct message { /* a claim, and what has become of it */
+	struct whorl_claim claim;
+	enum message_state state;
+	uint32_t bytes;
+};
+
+/* In what order a stream finishes what it has claimed. */
+enum manner { AT_ONCE, IN_ORDER, IN_ANY_ORDER, BACKWARDS };
+
+struct stream { /* all that one node sends in one subgroup, in all views */
+	struct place *place;
+	struct wh_dice dice;
+	struct message *messages; /* by number */
+	uint64_t quota, claimed;
+	uint64_t *open; /* numbers of open claims, in the order of their claims */
+	uint64_t open_count;
+	uint64_t held; /* this number is claimed and not finished; UINT64_MAX: none */
+	uint64_t pace_ns, burst, abort_in, bytes_max;
+	enum manner manner;
+	bool scheduled; /* it has a turn to come */
+	bool patient;   /* that turn is only to ask again, some time */
+	bool starved;   /* it waits for window_fd */
+	bool barred;    /* its node is no sender in this view */
+	bool stopped;   /* its node has ended */
+};
+
+struct place { /* one node in one subgroup, in all views */
+	struct actor *actor;
+	uint32_t g;               /* in the configuration */
+	whorl_subgroup *subgroup; /* NULL: not open, or it can never be a member */
+	struct stream *stream;
+	struct seat *seat; /* in the current view; NULL: none */
+	uint64_t *next; /* by node id: of the messages of that sender the first that was not delivered or passed over */
+	uint64_t deliveries;
+};
+
+enum actor_state { ACTOR_UNOPENED, ACTOR_AWAKE, ACTOR_ASLEEP, ACTOR_GONE };
+
+struct actor { /* a node */
+	struct play *play;
+	uint32_t id;
+	whorl_node *node; /* also after a crash, until the end */
+	struct wh_dice dice;
+	enum actor_state state;
+	uint64_t turn; /* the number of the turn that counts; others were overtaken */
+	uint64_t pace_ns;
+	uint32_t idle; /* passes without work, in a row */
+	bool in_pass;
+	bool leaving; /* its passes are made by whorl_close */
+	bool crashed, left, removed;
+	bool drained;                   /* and left nothing undelivered */
+	uint64_t stalled_until_ns;      /* it makes no pass before */
+	uint64_t stall_ns;              /* its next upcall takes so long */
+	uint64_t seen[WH_MOMENT_COUNT]; /* how often each of its moments has come */
+	struct scene *scene;            /* the view that it is in; NULL: none yet */
+	struct place *places;           /* by subgroup */
+};
+
+/* ---- views ---------------------------------------------------------------------------------------------------------------- */
+
+struct part { /* what one sender sends in one shard of one view: the truth */
+	struct stream *stream;
+	bool begun; /* it is in this view */
+	uint64_t first,
+		sent;     /* numbers of its messages: the first that it may send here; below `sent` they have a round */
+	uint64_t *rounds; /* of messages first, first + 1, ... */
+	uint64_t capacity;
+};
+
+struct taken { /* by a member, of a sender: what was so when it was last looked at */
+	uint64_t covered, announced;
+	uint64_t done; /* slots whose upcalls have returned */
+};
+
+struct seat { /* one member of one shard in one view */
+	struct actor *actor;
+	struct circle *circle;
+	struct place *place;
+	int me;              /* sender rank, -1: none */
+	bool entered;        /* it is in this view, or was */
+	bool gone;           /* it was: it is in a later one, or closed, or nobody knows what it did last */
+	struct taken *taken; /* by sender rank */
+	uint64_t covered, received_num, delivered_num;
+	uint64_t deliveries;
+	uint64_t next_sequence; /* all below have been delivered, or were nobody's */
+	uint64_t in_pass;       /* upcalls in this pass */
+	bool in_upcall;
+	uint32_t upcall_sender;
+	bool wedged;
+	struct wh_inspect_said last_said; /* when it was seen to be wedged */
+};
+
+struct circle { /* one shard in one view */
+	struct scene *scene;
+	uint32_t shard; /* index in the view */
+	uint32_t g;     /* the subgroup */
+	bool ordered;
+	bool active;
+	struct seat *seats; /* by place among the members */
+	uint32_t seat_count;
+	struct part *parts; /* by sender rank */
+	uint32_t part_count;
+	uint64_t rounds; /* 1 + the highest round with a slot, of any sender */
+	struct entry {
+		uint32_t s;
+		uint64_t index, sequence;
+	} * order; /* as the foremost member delivers it */
+	uint64_t order_count, order_capacity;
+};
+
+struct scene { /* a view, made when the first node enters it */
+	struct play *play;
+	struct scene *before;
+	uint64_t number;
+	uint64_t members;       /* bit i: node i */
+	struct circle *circles; /* by shard */
+	uint32_t circle_count;
+};
+
+/* ---- the run -------------------------------------------------------------------------------------------------------------- */
+
+struct play {
+	const struct wh_plan *plan;
+	const struct wh_schedule *schedule;
+	struct wh_sim *sim;
+	struct wh_history *history;
+	struct wh_dice dice;
+	uint32_t nodes;
+	struct actor *actors;        /* by id */
+	struct scene *scenes;        /* the newest */
+	uint64_t steps, useful_step; /* events; of them the last that moved anything on */
+	uint32_t awake, busy_streams;
+	uint32_t depth; /* upcalls that are taking their time */
+
+	uint32_t long_upcall_in; /* one upcall in so many takes time; 0: none does */
+	uint64_t linger_ns;      /* at most so much */
+	uint32_t reply_in;       /* one upcall in so many sends; 0: none does */
+	bool hasty;              /* nodes close as soon as all is delivered, with acknowledgements still under way */
+	bool drains;             /* they drain */
+
+	bool met;             /* all nodes have */
+	uint64_t met_ns;      /* when */
+	bool suspected;       /* anybody has suspected anybody */
+	uint32_t faults_due;  /* with a time, that have not come or are not over */
+	uint32_t *cuts;       /* from x nodes + to: by how many faults that link is cut */
+	uint64_t restless_ns; /* when a fault came or ended last */
+	uint64_t latency_min_ns, latency_max_ns;
+	bool calm;          /* no more will come */
+	uint64_t touched;   /* nodes that faults have touched */
+	uint64_t happened;  /* bit i: fault i of the schedule */
+	uint64_t survivors; /* bit i: node i; in the end. 0: nobody may go on */
+
+	bool closing;
+	FILE *log;         /* NULL: nowhere */
+	char (*dump)[200]; /* where lines of the log go while a node's events are dumped, round and round */
+	uint64_t dumped;
+	char verdict[512]; /* "": good */
+};
+
+static inline bool wh_play_has_faults(const struct play *play)
+{
+	return play->schedule != NULL && play->schedule->count > 0;
+}
+
+static inline uint64_t wh_play_timeout_ns(const struct play *play)
+{
+	return (uint64_t)play->plan->config.group.failure_timeout_ms * WH_NS_PER_MS;
+}
+
+/* One event, if there is one by then. */
+bool wh_play_step(struct play *play, uint64_t until_ns);
+/* All sleep, and nothing is under way. */
+bool wh_play_is_quiet(const struct play *play);
+
+/* ---- faults.c ---------------------------------------------------------------------------------------------------------- */
+
+/* All nodes have met: time counts from now. */
+void wh_faults_arm(struct play *play);
+/* This moment of this node has come, once more. */
+void wh_faults_moment(struct actor *actor, enum wh_moment moment);
+/* The hook of the world: this push is about to be posted. */
+void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push);
+void wh_actor_crash(struct actor *actor, bool silently);
+
+/* ---- actors.c ---------------------------------------------------------------------------------------------------------- */
+
+void wh_actor_open(struct actor *actor);
+void wh_actor_rung(struct actor *actor);
+void wh_actor_leave(struct actor *actor, int timeout_ms); /* closes it */
+/* It makes passes, and its application has turns. */
+static inline bool wh_actor_runs(const struct actor *actor)
+{
+	return actor->state == ACTOR_AWAKE || actor->state == ACTOR_ASLEEP;
+}
+
+/* ---- streams.c --------------------------------------------------------------------------------------------------------- */
+
+void wh_stream_init(struct stream *stream, struct place *place);
+void wh_stream_schedule(struct stream *stream);
+/* One claim, or the end of one. False: there is nothing to be done now. */
+bool wh_stream_act(struct stream *stream);
+void wh_stream_look(struct stream *stream);  /* is there room for a starved one? */
+void wh_stream_unbar(struct stream *stream); /* there is a new view */
+void wh_stream_stop(struct stream *stream);  /* finishes what is open, claims no more */
+/* After its node was closed: what is still open keeps the node's memory. */
+void wh_stream_finish_late(struct stream *stream);
+void wh_stream_free(struct stream *stream);
+/* How many of its messages are finished, up to the first that is open. */
+uint64_t wh_stream_finished(const struct stream *stream);
+/* Somebody's upcall gets this message: is it what was committed? */
+struct wh_payload_id wh_stream_payload(const struct stream *stream, uint64_t number);
+
+/* ---- scenes.c ---------------------------------------------------------------------------------------------------------- */
+
+/* The node is in a view that it was not in before. */
+void wh_scene_enter(struct actor *actor);
+/* Nobody will look at this node's passes any more. */
+void wh_scene_forsake(struct actor *actor);
+void wh_scenes_free(struct play *play);
+/* The rank of that node among the senders, -1. */
+int wh_circle_sender(const struct circle *circle, uint32_t node);
+struct seat *wh_circle_seat(const struct circle *circle, uint32_t node);
+
+/* ---- checkers.c -------------------------------------------------------------------------------------------------------- */
+
+void wh_check_pass(struct actor *actor);
+/* Takes in what is settled in the middle of a pass, but for what the seat that is in an upcall does. */
+void wh_check_settle(struct actor *actor);
+void wh_check_claim(const struct stream *stream, uint64_t number);
+void wh_check_upcall(struct place *place, const struct whorl_message *message);
+void wh_check_payload(const struct place *place, const struct whorl_message *message);
+/* What survivors count as received is theirs, whoever has crashed. */
+void wh_check_held(struct play *play);
+
+/* ---- calm.c ------------------------------------------------------------------------------------------------------------- */
+
+/* Faults have stopped: goes on until all is delivered that must be, or it is plain that nothing can be any more. */
+bool wh_calm_settle(struct play *play);
+/* Nothing happens any more: is everything delivered that can be? */
+void wh_calm_check(struct play *play);
+/* All that the one who has left in order committed is delivered by all others. */
+void wh_calm_check_left(const struct actor *actor);
+/* An idle group posts heartbeats, and nothing else. */
+void wh_calm_check_silence(struct play *play);
+
+#endif

@@ -1,0 +1,223 @@
+/* scenes.c - views as nodes enter them: who sits where, and what the truth about each sender begins with. See play_int.h. */
+#include <stdlib.h>
+
+#include "sim/play_int.h"
+
+/* ---- a view, when the first node enters it ------------------------------------------------------------------------------- */
+
+static void seat_members(struct circle *circle, const struct wh_view *view, const struct wh_view_subgroup *shard)
+{
+	struct play *play = circle->scene->play;
+
+	for (uint32_t i = 0; i < shard->member_count; i++) {
+		uint32_t rank = shard->members[i], id = view->ids[rank];
+		struct seat *seat = &circle->seats[i];
+
+		*seat = (struct seat){.actor = &play->actors[id],
+				      .circle = circle,
+				      .place = &play->actors[id].places[circle->g],
+				      .me = wh_rank_find(shard->senders, shard->sender_count, rank)};
+		seat->taken = wh_plan_alloc(shard->sender_count, sizeof(*seat->taken));
+	}
+	for (uint32_t s = 0; s < shard->sender_count; s++)
+		circle->parts[s].stream = play->actors[view->ids[shard->senders[s]]].places[circle->g].stream;
+}
+
+static void make_circle(struct scene *scene, uint32_t index, const struct wh_view *view)
+{
+	const struct wh_view_subgroup *shard = &view->subgroups[index];
+	struct circle *circle = &scene->circles[index];
+
+	*circle = (struct circle){.scene = scene,
+				  .shard = index,
+				  .g = shard->configured,
+				  .ordered = scene->play->plan->subgroups[shard->configured].ordered,
+				  .active = shard->state == WH_SHARD_ACTIVE,
+				  .seat_count = shard->member_count,
+				  .part_count = shard->sender_count};
+	circle->seats = wh_plan_alloc(shard->member_count, sizeof(*circle->seats));
+	circle->parts = wh_plan_alloc(shard->sender_count, sizeof(*circle->parts));
+	seat_members(circle, view, shard);
+}
+
+/* The first view is what the plan says. */
+static void check_first(const struct scene *scene)
+{
+	const struct wh_plan *plan = scene->play->plan;
+
+	for (uint32_t i = 0; i < scene->circle_count; i++) {
+		const struct circle *circle = &scene->circles[i];
+		const struct wh_plan_subgroup *subgroup = &plan->subgroups[circle->g];
+		uint64_t members = 0, senders = 0;
+
+		for (uint32_t k = 0; k < circle->seat_count; k++)
+			members |= UINT64_C(1) << circle->seats[k].actor->id;
+		for (uint32_t s = 0; s < circle->part_count; s++)
+			senders |= UINT64_C(1) << circle->parts[s].stream->place->actor->id;
+		if (plan->config.subgroups[circle->g].options.shards == 1 &&
+		    (members != subgroup->members || senders != subgroup->senders))
+			wh_play_fail(scene->play, "layout: g%u has members %llx and senders %llx in the first view",
+				     circle->g, (unsigned long long)members, (unsigned long long)senders);
+	}
+}
+
+static struct scene *find_scene(const struct play *play, uint64_t number)
+{
+	struct scene *scene = play->scenes;
+
+	while (scene != NULL && scene->number != number)
+		scene = scene->before;
+	return scene;
+}
+
+static struct scene *make_scene(struct play *play, const struct wh_view *view)
+{
+	struct scene *scene = wh_plan_alloc(1, sizeof(*scene));
+
+	*scene = (struct scene){
+		.play = play, .before = play->scenes, .number = view->number, .circle_count = view->subgroup_count};
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		scene->members |= UINT64_C(1) << view->ids[rank];
+	scene->circles = wh_plan_alloc(view->subgroup_count, sizeof(*scene->circles));
+	for (uint32_t i = 0; i < view->subgroup_count; i++)
+		make_circle(scene, i, view);
+	play->scenes = scene;
+	if (view->number == 0)
+		check_first(scene);
+	return scene;
+}
+
+/* ---- a node enters --------------------------------------------------------------------------------------------------------- */
+
+int wh_circle_sender(const struct circle *circle, uint32_t node)
+{
+	for (uint32_t s = 0; s < circle->part_count; s++)
+		if (circle->parts[s].stream->place->actor->id == node)
+			return (int)s;
+	return -1;
+}
+
+struct seat *wh_circle_seat(const struct circle *circle, uint32_t node)
+{
+	for (uint32_t i = 0; i < circle->seat_count; i++)
+		if (circle->seats[i].actor->id == node)
+			return &circle->seats[i];
+	return NULL;
+}
+
+void wh_scene_forsake(struct actor *actor)
+{
+	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
+		struct place *place = &actor->places[g];
+
+		if (place->seat != NULL)
+			place->seat->gone = true;
+		place->seat = NULL;
+	}
+}
+
+/* What it has taken in by now is nothing yet, but where each sender's messages begin. */
+static void sit_down(struct seat *seat)
+{
+	const struct circle *circle = seat->circle;
+	struct wh_inspect_seat now;
+
+	seat->place->seat = seat;
+	seat->entered = true;
+	if (!circle->active || !wh_inspect_seat(seat->actor->node, circle->shard, &now))
+		return;
+	for (uint32_t s = 0; s < circle->part_count; s++) {
+		struct wh_inspect_sender sender = wh_inspect_sender(seat->actor->node, circle->shard, s);
+
+		seat->taken[s] = (struct taken){.announced = sender.next, .done = sender.next};
+	}
+	if (seat->me >= 0) {
+		struct part *part = &circle->parts[seat->me];
+
+		part->begun = true;
+		part->first = part->sent = now.announced;
+	}
+}
+
+static void tell_history(struct actor *actor, const struct wh_view *view)
+{
+	struct play *play = actor->play;
+	uint32_t subgroups = play->plan->config.subgroup_count;
+	struct wh_history_place *places = wh_plan_alloc(subgroups, sizeof(*places));
+	uint32_t rank = (uint32_t)wh_view_rank(view, actor->id);
+
+	for (uint32_t i = 0; i < view->subgroup_count; i++) {
+		const struct wh_view_subgroup *shard = &view->subgroups[i];
+		struct wh_history_place *place = &places[shard->configured];
+
+		if (wh_rank_find(shard->members, shard->member_count, rank) < 0)
+			continue;
+		place->shard = shard->shard;
+		place->inactive = shard->state != WH_SHARD_ACTIVE;
+		place->role = wh_rank_find(shard->senders, shard->sender_count, rank) < 0 ? WH_HISTORY_MEMBER
+											  : WH_HISTORY_SENDER;
+	}
+	wh_history_view(play->history, actor->id,
+			&(struct wh_history_view){.number = view->number,
+						  .count = view->members,
+						  .rank = rank,
+						  .members = view->ids,
+						  .places = places});
+	free(places);
+}
+
+void wh_scene_enter(struct actor *actor)
+{
+	struct play *play = actor->play;
+	const struct wh_view *view = wh_inspect_view(actor->node);
+	struct scene *scene;
+
+	if (view == NULL || (actor->scene != NULL && actor->scene->number == view->number))
+		return;
+	wh_scene_forsake(actor);
+	tell_history(actor, view);
+	if (wh_history_broken(play->history) != NULL) {
+		wh_play_fail(play, "%s", wh_history_broken(play->history));
+		return;
+	}
+	scene = find_scene(play, view->number);
+	if (scene == NULL)
+		scene = make_scene(play, view);
+	actor->scene = scene;
+	for (uint32_t i = 0; i < scene->circle_count; i++) {
+		struct seat *seat = wh_circle_seat(&scene->circles[i], actor->id);
+
+		if (seat != NULL)
+			sit_down(seat);
+	}
+	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		wh_stream_unbar(actor->places[g].stream);
+	wh_sim_note(play->sim, view->number << 32 | actor->id);
+	play->useful_step = play->steps;
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------------------- */
+
+static void free_circle(struct circle *circle)
+{
+	for (uint32_t i = 0; i < circle->seat_count; i++)
+		free(circle->seats[i].taken);
+	for (uint32_t s = 0; s < circle->part_count; s++)
+		free(circle->parts[s].rounds);
+	free(circle->seats);
+	free(circle->parts);
+	free(circle->order);
+}
+
+void wh_scenes_free(struct play *play)
+{
+	while (play->scenes != NULL) {
+		struct scene *scene = play->scenes;
+
+		play->scenes = scene->before;
+		for (uint32_t i = 0; i < scene->circle_count; i++)
+			free_circle(&scene->circles[i]);
+		free(scene->circles);
+		free(scene);
+	}
+}

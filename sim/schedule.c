@@ -1,0 +1,302 @@
+/* schedule.c - faults as lines of text. See schedule.h. */
+#include "sim/schedule.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const fault_words[] = {
+#define FAULT_WORD(name, word) word,
+	WH_FAULT_KINDS(FAULT_WORD)
+#undef FAULT_WORD
+		NULL};
+
+static const char *const moment_words[] = {
+#define MOMENT_WORD(name, word) word,
+	WH_MOMENTS(MOMENT_WORD)
+#undef MOMENT_WORD
+		NULL};
+
+const char *wh_fault_word(enum wh_fault_kind kind)
+{
+	return fault_words[kind];
+}
+
+const char *wh_moment_word(enum wh_moment moment)
+{
+	return moment_words[moment];
+}
+
+uint64_t wh_fault_touches(const struct wh_fault *fault)
+{
+	if (wh_fault_is_between(fault))
+		return fault->from | fault->to;
+	return UINT64_C(1) << fault->node;
+}
+
+bool wh_fault_fits(const struct wh_fault *fault, uint32_t nodes)
+{
+	return nodes >= WH_FAULT_NODES_MAX || wh_fault_touches(fault) >> nodes == 0;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------------- */
+
+struct text {
+	char *at, *end;
+};
+
+static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct text *text, const char *format, ...)
+{
+	va_list arguments;
+	int bytes;
+
+	va_start(arguments, format);
+	bytes = vsnprintf(text->at, (size_t)(text->end - text->at), format, arguments);
+	va_end(arguments);
+	text->at += bytes < text->end - text->at ? bytes : text->end - text->at - 1;
+}
+
+static void add_set(struct text *text, uint64_t set)
+{
+	const char *comma = "";
+
+	for (unsigned i = 0; i < WH_FAULT_NODES_MAX; i++)
+		if (set >> i & 1) {
+			add(text, "%s%u", comma, i);
+			comma = ",";
+		}
+}
+
+/* Milliseconds, with as many decimals as it takes. */
+static void add_time(struct text *text, uint64_t us)
+{
+	unsigned rest = (unsigned)(us % 1000);
+
+	add(text, "%" PRIu64, us / 1000);
+	if (rest % 10 != 0)
+		add(text, ".%03u", rest);
+	else if (rest % 100 != 0)
+		add(text, ".%02u", rest / 10);
+	else if (rest != 0)
+		add(text, ".%u", rest / 100);
+	add(text, " ms");
+}
+
+/* The word between the two sets. */
+static const char *preposition(const struct wh_fault *fault)
+{
+	if (fault->kind == WH_FAULT_SLOW)
+		return "to";
+	if (fault->kind == WH_FAULT_BREAK)
+		return "with";
+	return fault->both ? "and" : "from";
+}
+
+static void add_links(struct text *text, const struct wh_fault *fault)
+{
+	add_set(text, fault->from);
+	add(text, " %s ", preposition(fault));
+	add_set(text, fault->to);
+	if (fault->kind == WH_FAULT_SLOW)
+		add(text, " by %u", fault->factor);
+}
+
+const char *wh_fault_print(const struct wh_fault *fault, char *buf)
+{
+	struct text text = {buf, buf + WH_FAULT_TEXT};
+
+	add(&text, "%s ", fault_words[fault->kind]);
+	if (wh_fault_is_between(fault))
+		add_links(&text, fault);
+	else
+		add(&text, "%u", fault->node);
+	if (fault->kind == WH_FAULT_CRASH && fault->silently)
+		add(&text, " silently");
+	if (wh_fault_lasts(fault)) {
+		add(&text, " for ");
+		add_time(&text, fault->for_us);
+	}
+	add(&text, " at ");
+	if (fault->moment == WH_MOMENT_TIME)
+		add_time(&text, fault->at);
+	else
+		add(&text, "%s %" PRIu64, moment_words[fault->moment], fault->at);
+	return buf;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------------- */
+
+struct reader {
+	const char *at;
+	const char *expected; /* what did not stand at `at`; NULL: nothing wrong so far */
+};
+
+static void blanks(struct reader *reader)
+{
+	while (*reader->at == ' ' || *reader->at == '\t')
+		reader->at++;
+}
+
+static bool miss(struct reader *reader, const char *expected)
+{
+	if (reader->expected == NULL)
+		reader->expected = expected;
+	return false;
+}
+
+/* Takes a word if it is the next. */
+static bool word(struct reader *reader, const char *word)
+{
+	size_t bytes = strlen(word);
+
+	blanks(reader);
+	if (strncmp(reader->at, word, bytes) != 0 || isalnum((unsigned char)reader->at[bytes]))
+		return false;
+	reader->at += bytes;
+	return true;
+}
+
+static bool expect(struct reader *reader, const char *which)
+{
+	return word(reader, which) || miss(reader, which);
+}
+
+/* Takes one of the words; -1: none of them is the next. */
+static int one_of(struct reader *reader, const char *const *words)
+{
+	for (int i = 0; words[i] != NULL; i++)
+		if (words[i][0] != '\0' && word(reader, words[i]))
+			return i;
+	return -1;
+}
+
+static bool number(struct reader *reader, uint64_t least, uint64_t most, uint64_t *out)
+{
+	uint64_t value = 0;
+
+	blanks(reader);
+	if (!isdigit((unsigned char)*reader->at))
+		return miss(reader, "a number");
+	for (; isdigit((unsigned char)*reader->at); reader->at++) {
+		value = 10 * value + (uint64_t)(*reader->at - '0');
+		if (value > most)
+			return miss(reader, "a smaller number");
+	}
+	if (value < least)
+		return miss(reader, "a larger number");
+	*out = value;
+	return true;
+}
+
+static bool set(struct reader *reader, uint64_t *out)
+{
+	uint64_t node;
+
+	*out = 0;
+	do {
+		if (!number(reader, 0, WH_FAULT_NODES_MAX - 1, &node))
+			return miss(reader, "nodes, as in 0,2");
+		*out |= UINT64_C(1) << node;
+	} while (*reader->at == ',' && reader->at++ != NULL);
+	return true;
+}
+
+#define TIME_MAX_MS 1000000
+
+/* "20 ms", "0.125 ms". */
+static bool duration(struct reader *reader, uint64_t *us)
+{
+	uint64_t unit = 100;
+
+	if (!number(reader, 0, TIME_MAX_MS, us))
+		return miss(reader, "a time, as in 20 ms");
+	*us *= 1000;
+	if (*reader->at == '.')
+		for (reader->at++; isdigit((unsigned char)*reader->at); reader->at++, unit /= 10)
+			*us += unit * (uint64_t)(*reader->at - '0');
+	return expect(reader, "ms");
+}
+
+static bool moment(struct reader *reader, struct wh_fault *fault)
+{
+	int which;
+
+	if (!expect(reader, "at"))
+		return false;
+	which = one_of(reader, moment_words);
+	if (which < 0) {
+		fault->moment = WH_MOMENT_TIME;
+		return duration(reader, &fault->at);
+	}
+	fault->moment = (enum wh_moment)which;
+	if (fault->kind != WH_FAULT_CRASH && fault->kind != WH_FAULT_STALL)
+		return miss(reader, "a time: only crashes and stalls come at a step");
+	return number(reader, 1, UINT32_MAX, &fault->at);
+}
+
+static bool links(struct reader *reader, struct wh_fault *fault)
+{
+	uint64_t factor = 1;
+
+	if (!set(reader, &fault->from))
+		return false;
+	fault->both = fault->kind == WH_FAULT_CUT && word(reader, "and");
+	if ((!fault->both && !expect(reader, preposition(fault))) || !set(reader, &fault->to))
+		return false;
+	if ((fault->from & fault->to) != 0)
+		return miss(reader, "two sets without a node in common");
+	if (fault->kind == WH_FAULT_SLOW && (!expect(reader, "by") || !number(reader, 1, 100000, &factor)))
+		return false;
+	fault->factor = (uint32_t)factor;
+	return true;
+}
+
+static bool subject(struct reader *reader, struct wh_fault *fault)
+{
+	uint64_t node;
+
+	if (wh_fault_is_between(fault))
+		return links(reader, fault);
+	if (!number(reader, 0, WH_FAULT_NODES_MAX - 1, &node))
+		return miss(reader, "a node");
+	fault->node = (uint32_t)node;
+	fault->silently = fault->kind == WH_FAULT_CRASH && word(reader, "silently");
+	return true;
+}
+
+static bool sentence(struct reader *reader, struct wh_fault *fault)
+{
+	int kind = one_of(reader, fault_words);
+
+	if (kind < 0)
+		return miss(reader, "crash, stall, cut, slow, break or leave");
+	fault->kind = (enum wh_fault_kind)kind;
+	if (!subject(reader, fault))
+		return false;
+	if (wh_fault_lasts(fault))
+		if (!expect(reader, "for") || !duration(reader, &fault->for_us))
+			return false;
+	if (!moment(reader, fault))
+		return false;
+	blanks(reader);
+	return *reader->at == '\0' || miss(reader, "the end");
+}
+
+bool wh_fault_parse(struct wh_fault *fault, const char *line, char *wrong, size_t wrong_bytes)
+{
+	struct reader reader = {.at = line};
+
+	*fault = (struct wh_fault){.kind = WH_FAULT_CRASH};
+	if (sentence(&reader, fault))
+		return true;
+	if (*reader.at == '\0')
+		snprintf(wrong, wrong_bytes, "is \"%s\", expected %s at its end", line, reader.expected);
+	else
+		snprintf(wrong, wrong_bytes, "is \"%s\", expected %s before \"%s\"", line, reader.expected, reader.at);
+	return false;
+}

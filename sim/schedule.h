@@ -1,0 +1,118 @@
+/* schedule.h - what goes wrong in a run: a short list of faults, each of them a line that reads like a sentence.
+ *
+ *     crash 2 at 30 ms                       the node ends; the transport tells the others, some time later
+ *     crash 2 silently at push 17            the others only find that they do not hear it any more
+ *     crash 0 at decide 1                    just before the push that would say so
+ *     stall 1 for 80 ms at 20 ms             it makes no pass, and its application does nothing
+ *     stall 1 for 80 ms at upcall 5          in the middle of an upcall
+ *     cut 0,1 from 2,3 for 90 ms at 20 ms    nothing that 0 and 1 send comes to 2 and 3
+ *     cut 0,1 and 2,3 for 90 ms at 20 ms     nor the other way
+ *     slow 0 to 3 by 16 for 50 ms at 10 ms   the link has 16 times the latency
+ *     break 0,1 with 3 at 30 ms              their connections end, and each side is told that the other is down
+ *     leave 3 at 40 ms                       it closes in order
+ *
+ * Times count from when all nodes have met. The moment of a fault of one node may also be the k-th thing of a kind that this
+ * node does: an upcall, or a step of a change of view, that is a push. "push 17" is its 17th push after anybody has suspected
+ * anybody; the other kinds are pushes of one column (enum wh_moment). What never comes about, as the third wedge of a node
+ * that sees one change, is withdrawn when the times of all other faults are over.
+ *
+ * The same line is what is printed, what --fault takes, and what an ini file says: wh_fault_parse(wh_fault_print(f)) is f.
+ */
+#ifndef WH_SIM_SCHEDULE_H
+#define WH_SIM_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WH_FAULTS_MAX 32
+#define WH_FAULT_TEXT 160 /* bytes of a line, with the zero */
+#define WH_FAULT_NODES_MAX 64
+
+#define WH_FAULT_KINDS(X)                                                                                              \
+	X(CRASH, "crash")                                                                                              \
+	X(STALL, "stall")                                                                                              \
+	X(CUT, "cut")                                                                                                  \
+	X(SLOW, "slow")                                                                                                \
+	X(BREAK, "break")                                                                                              \
+	X(LEAVE, "leave")
+
+enum wh_fault_kind {
+#define WH_FAULT_CONSTANT(name, word) WH_FAULT_##name,
+	WH_FAULT_KINDS(WH_FAULT_CONSTANT)
+#undef WH_FAULT_CONSTANT
+		WH_FAULT_KIND_COUNT
+};
+
+#define WH_MOMENTS(X)                                                                                                  \
+	X(TIME, "")                                                                                                    \
+	X(UPCALL, "upcall")           /* a message is being delivered to it */                                         \
+	X(PUSH, "push")               /* any push of it after the first suspicion of the run */                        \
+	X(SUSPECT, "suspect")         /* it says whom it suspects */                                                   \
+	X(WEDGE, "wedge")             /* it says that it has stopped */                                                \
+	X(PROPOSE, "propose")         /* it proposes a view */                                                         \
+	X(ACKNOWLEDGE, "acknowledge") /* it says that the memory of a proposed view is open */                         \
+	X(DECIDE, "decide")           /* it decides, or adopts a decision of a leader before it */                     \
+	X(ECHO, "echo")               /* it agrees to a decision of another */                                         \
+	X(INSTALL, "install")         /* its last word in a view */
+
+enum wh_moment {
+#define WH_MOMENT_CONSTANT(name, word) WH_MOMENT_##name,
+	WH_MOMENTS(WH_MOMENT_CONSTANT)
+#undef WH_MOMENT_CONSTANT
+		WH_MOMENT_COUNT
+};
+
+struct wh_fault {
+	enum wh_fault_kind kind;
+	uint32_t node;     /* crash, stall, leave */
+	bool silently;     /* crash */
+	bool both;         /* cut: both ways */
+	uint64_t from, to; /* cut, slow, break: bit i is node i */
+	uint32_t factor;   /* slow */
+	uint64_t for_us;   /* stall, cut, slow */
+	enum wh_moment moment;
+	uint64_t at; /* microseconds, or which one of its kind, from 1 */
+};
+
+struct wh_schedule {
+	struct wh_fault faults[WH_FAULTS_MAX];
+	uint32_t count;
+};
+
+/* It is between two sets of nodes, and not about one node. */
+static inline bool wh_fault_is_between(const struct wh_fault *fault)
+{
+	return fault->kind == WH_FAULT_CUT || fault->kind == WH_FAULT_SLOW || fault->kind == WH_FAULT_BREAK;
+}
+
+/* It lasts for a time, and then all is as it was. */
+static inline bool wh_fault_lasts(const struct wh_fault *fault)
+{
+	return fault->kind == WH_FAULT_STALL || fault->kind == WH_FAULT_CUT || fault->kind == WH_FAULT_SLOW;
+}
+
+/* False: `wrong` says what was expected. */
+bool wh_fault_parse(struct wh_fault *fault, const char *line, char *wrong, size_t wrong_bytes);
+/* The words of a kind; NULL behind the last. */
+const char *wh_fault_word(enum wh_fault_kind kind);
+const char *wh_moment_word(enum wh_moment moment);
+/* Returns buf, WH_FAULT_TEXT bytes. */
+const char *wh_fault_print(const struct wh_fault *fault, char *buf);
+/* Does it make sense among so many nodes? */
+bool wh_fault_fits(const struct wh_fault *fault, uint32_t nodes);
+/* All nodes that it touches: of them alone others may think that they have failed. */
+uint64_t wh_fault_touches(const struct wh_fault *fault);
+
+struct wh_schedule_limits {
+	uint32_t nodes;
+	uint32_t faults;  /* at most */
+	uint32_t kinds;   /* bit k: enum wh_fault_kind */
+	uint64_t span_us; /* the first faults come within this time */
+	uint64_t failure_timeout_us;
+};
+
+/* From the seed. Mostly a majority stays unharmed; sometimes none does. */
+void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
+
+#endif

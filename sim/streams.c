@@ -1,0 +1,308 @@
+/* streams.c - the applications of a run: they claim, fill in place, and commit or abort in any order, whatever view it is.
+ * See play_int.h. */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/payload.h"
+#include "sim/play_int.h"
+
+static const uint64_t paces_ns[] = {50, 1000, 10000, 100000};
+
+static struct play *play_of(const struct stream *stream)
+{
+	return stream->place->actor->play;
+}
+
+/* Where things go wrong messages are to be sent before, in the middle, and after. */
+static uint64_t draw_pace(struct stream *stream, const struct play *play)
+{
+	uint64_t span_ns = 6 * wh_play_timeout_ns(play);
+
+	if (!wh_play_has_faults(play) || wh_dice_one_in(&stream->dice, 4))
+		return paces_ns[wh_dice_below(&stream->dice, 4)];
+	return span_ns / (stream->quota + 1) + 1;
+}
+
+void wh_stream_init(struct stream *stream, struct place *place)
+{
+	struct play *play = place->actor->play;
+	const struct wh_plan_subgroup *subgroup = &play->plan->subgroups[place->g];
+	const struct wh_subgroup_options *options = &play->plan->config.subgroups[place->g].options;
+	struct wh_dice *dice = &stream->dice;
+
+	*stream = (struct stream){.place = place, .held = UINT64_MAX};
+	stream->dice = wh_dice_split(play->plan->seed, 1000 + 100 * (uint64_t)place->g + place->actor->id);
+	stream->quota = subgroup->even ? subgroup->messages : wh_dice_below(dice, subgroup->messages + 1);
+	stream->messages = wh_plan_alloc(stream->quota, sizeof(*stream->messages));
+	stream->open = wh_plan_alloc(stream->quota, sizeof(*stream->open));
+	stream->pace_ns = draw_pace(stream, play);
+	stream->burst = wh_dice_one_in(dice, 2) ? 1 : wh_dice_between(dice, 1, 2 * (uint64_t)options->window);
+	stream->abort_in = wh_dice_one_in(dice, 2) ? 0 : wh_dice_between(dice, 2, 16);
+	stream->bytes_max = (uint64_t)options->message_bytes;
+	stream->manner = (enum manner)wh_dice_below(dice, 4);
+	if (!subgroup->even && stream->quota > 0 && wh_dice_one_in(dice, 10))
+		stream->held = wh_dice_below(dice, stream->quota);
+}
+
+void wh_stream_free(struct stream *stream)
+{
+	free(stream->messages);
+	free(stream->open);
+}
+
+uint64_t wh_stream_finished(const struct stream *stream)
+{
+	uint64_t number = 0;
+
+	while (number < stream->claimed && stream->messages[number].state != MESSAGE_OPEN)
+		number++;
+	return number;
+}
+
+struct wh_payload_id wh_stream_payload(const struct stream *stream, uint64_t number)
+{
+	return (struct wh_payload_id){.subgroup = stream->place->g,
+				      .sender = stream->place->actor->id,
+				      .index = number,
+				      .bytes = stream->messages[number].bytes};
+}
+
+/* ---- what an application does ------------------------------------------------------------------------------------------ */
+
+/* The history is told before the library: what is committed may be delivered before the call returns. */
+static void tell(struct stream *stream, uint64_t number, bool abort)
+{
+	struct wh_payload_id id = wh_stream_payload(stream, number);
+	struct wh_history *history = play_of(stream)->history;
+
+	if (abort)
+		wh_history_abort(history, id.sender, id.subgroup, number);
+	else
+		wh_history_commit(history, id.sender, id.subgroup, number, wh_payload_seed(&id));
+}
+
+/* It says that the message will never be delivered, and may say so. */
+static bool is_refusal(const struct stream *stream, enum whorl_result result)
+{
+	const struct actor *actor = stream->place->actor;
+
+	switch (result) {
+	case WHORL_NOT_SENDER:
+		return stream->place->actor->scene != NULL && stream->place->actor->scene->number > 0;
+	case WHORL_REMOVED:
+		return wh_play_has_faults(actor->play);
+	case WHORL_CLOSED:
+		return actor->state == ACTOR_GONE || actor->leaving;
+	default:
+		return false;
+	}
+}
+
+static void finish(struct stream *stream, uint64_t number)
+{
+	struct play *play = play_of(stream);
+	struct message *message = &stream->messages[number];
+	bool abort = stream->abort_in > 0 && wh_dice_one_in(&stream->dice, stream->abort_in);
+	struct wh_payload_id id = wh_stream_payload(stream, number);
+	enum whorl_result result;
+
+	message->state = abort ? MESSAGE_ABORTED : MESSAGE_COMMITTED;
+	if (!abort)
+		wh_payload_fill(message->claim.data, &id);
+	if (!stream->place->actor->removed) /* it knows the answer */
+		tell(stream, number, abort);
+	result = abort ? whorl_abort(&message->claim) : whorl_commit(&message->claim, message->bytes);
+	if (is_refusal(stream, result)) {
+		message->state = MESSAGE_REFUSED;
+		if (!abort)
+			tell(stream, number, true);
+	} else if (result != WHORL_OK && (result != WHORL_NO_QUORUM || !wh_play_has_faults(play))) {
+		wh_play_fail(play, "finish: node %u, g%u: claim %llu was finished with %s", id.sender, id.subgroup,
+			     (unsigned long long)number, whorl_result_text(result));
+	}
+	play->useful_step = play->steps;
+}
+
+void wh_stream_finish_late(struct stream *stream)
+{
+	while (stream->open_count > 0) {
+		struct whorl_claim *claim = &stream->messages[stream->open[--stream->open_count]].claim;
+		enum whorl_result result = stream->open_count % 2 ? whorl_commit(claim, 0) : whorl_abort(claim);
+
+		if (result != WHORL_CLOSED)
+			wh_play_fail(play_of(stream), "close: node %u: a claim that was open is finished with %s",
+				     stream->place->actor->id, whorl_result_text(result));
+	}
+}
+
+/* The place, among the open ones, of the claim to finish next; -1 if all that are open are held. */
+static int64_t choose(struct stream *stream)
+{
+	uint64_t count = stream->open_count, at = 0;
+
+	if (count == 0 || (count == 1 && stream->open[0] == stream->held))
+		return -1;
+	if (stream->manner == IN_ANY_ORDER)
+		at = wh_dice_below(&stream->dice, count);
+	else if (stream->manner == BACKWARDS)
+		at = count - 1;
+	if (stream->open[at] == stream->held)
+		at = at > 0 ? at - 1 : 1;
+	return (int64_t)at;
+}
+
+static bool finish_one(struct stream *stream)
+{
+	int64_t at = choose(stream);
+	uint64_t number;
+
+	if (at < 0)
+		return false;
+	number = stream->open[at];
+	stream->open_count--;
+	memmove(&stream->open[at], &stream->open[at + 1], (stream->open_count - (uint64_t)at) * sizeof(*stream->open));
+	finish(stream, number);
+	return true;
+}
+
+void wh_stream_stop(struct stream *stream)
+{
+	stream->held = UINT64_MAX;
+	stream->stopped = true;
+	while (finish_one(stream))
+		;
+}
+
+/* The window is full, or the view changes: the application may wait for the descriptor, or look again some time. */
+static void suffer(struct stream *stream)
+{
+	enum whorl_result result;
+
+	if (stream->open_count > 0 && !wh_dice_one_in(&stream->dice, 3))
+		return;
+	result = whorl_window_arm(stream->place->subgroup);
+	if (result == WHORL_AGAIN)
+		stream->starved = true;
+	else if (result == WHORL_NOT_SENDER)
+		stream->barred = true;
+	else if (result != WHORL_OK && !wh_play_has_faults(play_of(stream)))
+		wh_play_fail(play_of(stream), "window: node %u: whorl_window_arm says %s", stream->place->actor->id,
+			     whorl_result_text(result));
+}
+
+/* Nothing can be claimed now. */
+static void refused(struct stream *stream, enum whorl_result result)
+{
+	struct play *play = play_of(stream);
+	bool faults = wh_play_has_faults(play);
+
+	if (result == WHORL_AGAIN)
+		suffer(stream);
+	else if (result == WHORL_NOT_SENDER)
+		stream->barred = true;
+	else if (result == WHORL_NO_QUORUM && faults)
+		stream->patient = true;
+	else if ((result == WHORL_REMOVED || result == WHORL_MEMBER_GONE) && faults)
+		stream->stopped = true;
+	else
+		wh_play_fail(play, "claim: node %u, g%u: whorl_claim says %s", stream->place->actor->id,
+			     stream->place->g, whorl_result_text(result));
+}
+
+static bool claim_one(struct stream *stream)
+{
+	uint64_t number = stream->claimed;
+	struct message *message = &stream->messages[number];
+	uint64_t bytes = wh_dice_one_in(&stream->dice, 8) ? 0 : wh_dice_between(&stream->dice, 0, stream->bytes_max);
+	enum whorl_result result = whorl_claim(stream->place->subgroup, bytes, &message->claim);
+
+	if (result != WHORL_OK) {
+		refused(stream, result);
+		return false;
+	}
+	stream->claimed++;
+	stream->open[stream->open_count++] = number;
+	message->state = MESSAGE_OPEN;
+	message->bytes = (uint32_t)bytes;
+	wh_check_claim(stream, number);
+	wh_payload_scribble(message->claim.data, bytes);
+	play_of(stream)->useful_step = play_of(stream)->steps;
+	return true;
+}
+
+static bool may_claim(const struct stream *stream)
+{
+	return stream->claimed < stream->quota && !stream->starved && !stream->stopped && !stream->barred &&
+	       !stream->patient;
+}
+
+bool wh_stream_act(struct stream *stream)
+{
+	bool claims = may_claim(stream);
+
+	if (stream->manner == AT_ONCE && choose(stream) >= 0)
+		claims = false;
+	if (claims && (choose(stream) < 0 || wh_dice_one_in(&stream->dice, 2)))
+		return claim_one(stream) || finish_one(stream);
+	return finish_one(stream);
+}
+
+/* ---- when ------------------------------------------------------------------------------------------------------------- */
+
+static void turn(void *ctx, uint64_t argument)
+{
+	struct stream *stream = ctx;
+	struct play *play = play_of(stream);
+	uint64_t stalled_until = stream->place->actor->stalled_until_ns;
+
+	(void)argument;
+	if (wh_sim_now(play->sim) < stalled_until && wh_actor_runs(stream->place->actor)) {
+		wh_sim_at(play->sim, stalled_until, turn, stream, 0);
+		return;
+	}
+	stream->scheduled = false;
+	play->busy_streams -= !stream->patient;
+	stream->patient = false;
+	if (!wh_actor_runs(stream->place->actor) || wh_play_failed(play) || play->closing)
+		return;
+	for (uint64_t i = 0; i < stream->burst && wh_stream_act(stream); i++)
+		;
+	wh_stream_schedule(stream);
+}
+
+void wh_stream_schedule(struct stream *stream)
+{
+	struct play *play = play_of(stream);
+	uint64_t pause =
+		stream->patient ? wh_play_timeout_ns(play) / 4 : wh_dice_below(&stream->dice, 2 * stream->pace_ns);
+	bool works = choose(stream) >= 0 || may_claim(stream);
+
+	if (stream->scheduled || (!works && !stream->patient))
+		return;
+	stream->scheduled = true;
+	stream->patient = !works;
+	play->busy_streams += works;
+	wh_sim_at(play->sim, wh_sim_now(play->sim) + pause, turn, stream, 0);
+}
+
+void wh_stream_look(struct stream *stream)
+{
+	struct pollfd room = {.events = POLLIN};
+
+	if (!stream->starved)
+		return;
+	room.fd = whorl_window_fd(stream->place->subgroup);
+	if (poll(&room, 1, 0) != 1)
+		return;
+	stream->starved = false;
+	wh_stream_schedule(stream);
+}
+
+void wh_stream_unbar(struct stream *stream)
+{
+	if (!stream->barred)
+		return;
+	stream->barred = false;
+	wh_stream_schedule(stream);
+}
