@@ -5,8 +5,13 @@
  * over abstract Unix sockets named by user, group and node; the kernel vouches for the user at both ends. Nothing has
  * a name in a file system, so nothing is left behind, however a process ends. See transport.h for the contract.
  *
- * Bounds: a group's name has at most 63 bytes; the number of a view is used for one image only; of views that a peer has
- * opened and this node has not, the four highest are remembered.
+ * Bounds: a group's name has at most 63 bytes; of images that a peer has opened and this node has not, the four of the
+ * greatest keys are remembered.
+ *
+ * Memory: besides the row of each image that is open a node keeps a spare for the next one, as large as its last row: twice
+ * the row in a view, three times for a while after a change. If the machine has less than twice the spare's size left,
+ * there is none, and image_open makes the row itself, which takes about half a millisecond per megabyte. A row goes when
+ * its owner and all who have been offered it have let go of it.
  */
 #ifndef WH_TRANSPORT_SHM_H
 #define WH_TRANSPORT_SHM_H

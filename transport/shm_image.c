@@ -88,8 +88,10 @@ void wh_shm_freeze(struct wh_image *base, uint32_t rank)
 			wh_store_relaxed((wh_word *)(void *)(copy + at), wh_load_acquire(from));
 		}
 	image->control[rank] = copy;
-	if (!base->ready)
-		base->ops->wake(base->transport);
+	if (base->ready)
+		return;
+	wh_shm_forget_offers(wh_shm_of(base->transport));
+	base->ops->wake(base->transport);
 }
 
 /* ---- becoming ready ----------------------------------------------------------------------------------------------- */
@@ -227,6 +229,19 @@ size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image)
 	return done;
 }
 
+bool wh_shm_image_wants(const struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t key)
+{
+	for (const struct wh_shm_image *image = t->images; image != NULL; image = image->next) {
+		if (image->base.key != key)
+			continue;
+		for (uint32_t rank = 0; rank < image->base.members; rank++)
+			if (image->rows[rank].peer == peer)
+				return !image->rows[rank].mapped && !image->rows[rank].frozen;
+		return false;
+	}
+	return key > t->past_key;
+}
+
 void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t key)
 {
 	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
@@ -327,14 +342,6 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 	wh_shm_image_advance(t, image);
 	*out = &image->base;
 	return WHORL_OK;
-}
-
-bool wh_shm_image_is_past(const struct wh_shm *t, uint64_t key)
-{
-	for (const struct wh_shm_image *image = t->images; image != NULL; image = image->next)
-		if (image->base.key == key)
-			return false;
-	return key <= t->past_key;
 }
 
 void wh_shm_image_close(struct wh_image *base)

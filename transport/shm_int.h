@@ -245,7 +245,7 @@ void wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer); /* its socket
 void wh_shm_refuse(struct wh_shm *t, struct wh_shm_peer *peer, const char *format, ...) WH_PRINTF(3, 4);
 void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_shm_peer_state state);
 void wh_shm_hang_up(struct wh_shm *t, int *socket);
-/* Offers of images that cannot be opened here any more are dropped. */
+/* Offers that no image wants any more are dropped. */
 void wh_shm_forget_offers(struct wh_shm *t);
 void wh_shm_close_connections(struct wh_shm *t); /* all of them, and the listener; nothing is told to anyone */
 
@@ -292,8 +292,9 @@ void wh_shm_freeze(struct wh_image *base, uint32_t rank);
 size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image);
 /* It says that it has mapped my row of that view. */
 void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t key);
-/* It is not open, and never will be: later images have greater keys. */
-bool wh_shm_image_is_past(const struct wh_shm *t, uint64_t key);
+/* The peer's row is still to be mapped: by an image that is open, or that may be opened yet, as later ones have greater
+ * keys than those that have been closed. */
+bool wh_shm_image_wants(const struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t key);
 /* All of it, also of one that is half made. Any thread. */
 void wh_shm_image_free(struct wh_shm_image *image);
 

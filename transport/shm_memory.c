@@ -27,7 +27,7 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 #define SMALL_PAGE 4096
 #define HUGE_PAGE_MAX (UINT64_C(1) << 30)
-#define PRESENT_AT_ONCE (UINT64_C(2) << 20)
+#define PRESENT_AT_ONCE (UINT64_C(256) << 10)
 
 static uint64_t round_up(uint64_t n, uint64_t unit)
 {
@@ -291,7 +291,10 @@ static enum whorl_result check_file(int fd, const struct wh_shm_claim *claim, st
 }
 
 /* The whole range of addresses is taken, so that an offset means the same in every view; then the parts are put into
- * it. A part of a file of huge pages is widened to such pages: more of the row can then be read than was asked for. */
+ * it. A part of a file of huge pages is widened to such pages: more of the row can then be read than was asked for.
+ *
+ * The first part, the columns, is read at once. The pages of the rings are present too, and enter this map when they are
+ * touched, several at a time: that costs less than to do it for all of them here, where the loop waits. */
 enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh_shm_claim *claim,
 				  const struct wh_row_part *parts, size_t part_count, bool same_process,
 				  struct wh_error *err)
@@ -318,8 +321,9 @@ enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh
 		uint64_t begin = parts[i].offset / page * page;
 		uint64_t end = round_up(parts[i].offset + parts[i].bytes, page);
 
-		if (end > begin && mmap(base + begin, end - begin, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
-					(off_t)begin) == MAP_FAILED) {
+		if (end > begin &&
+		    mmap(base + begin, end - begin, PROT_READ, MAP_SHARED | MAP_FIXED | (i == 0 ? MAP_POPULATE : 0), fd,
+			 (off_t)begin) == MAP_FAILED) {
 			wh_error_system(err, errno, "cannot map %llu bytes", (unsigned long long)(end - begin));
 			wh_shm_view_unmap(v);
 			return WHORL_SYSTEM;

@@ -56,10 +56,13 @@ void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_s
 
 void wh_shm_forget_offers(struct wh_shm *t)
 {
-	for (uint32_t node = 0; node < t->nodes; node++)
+	for (uint32_t node = 0; node < t->nodes; node++) {
+		struct wh_shm_peer *peer = &t->peers[node];
+
 		for (size_t i = 0; i < WH_SHM_PENDING; i++)
-			if (wh_shm_image_is_past(t, t->peers[node].pending[i].offer.key))
-				drop_offer(&t->peers[node], &t->peers[node].pending[i]);
+			if (!wh_shm_image_wants(t, peer, peer->pending[i].offer.key))
+				drop_offer(peer, &peer->pending[i]);
+	}
 }
 
 void wh_shm_refuse(struct wh_shm *t, struct wh_shm_peer *peer, const char *format, ...)
@@ -118,7 +121,7 @@ static void keep_offer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm
 	for (size_t i = 1; i < WH_SHM_PENDING && place->there; i++)
 		if (!peer->pending[i].there || peer->pending[i].offer.key < place->offer.key)
 			place = &peer->pending[i];
-	if (wh_shm_image_is_past(t, offered.offer.key) || (place->there && place->offer.key > offered.offer.key)) {
+	if (!wh_shm_image_wants(t, peer, offered.offer.key) || (place->there && place->offer.key > offered.offer.key)) {
 		drop_offer(peer, &offered);
 		return;
 	}

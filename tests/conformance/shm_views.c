@@ -112,6 +112,7 @@ START_TEST(the_dead_are_waited_for_until_frozen)
 		next = node_open_of(&n, 2, 3, ROW_BYTES);
 	for (int k = 0; k < A_WHILE; k++)
 		node_pass(&n);
+	NODE_UNTIL(&n, spare_state(&n) == WH_SHM_SPARE_MADE); /* there is no timer left that would end the wait */
 	ck_assert(!next->ready);
 	frozen = test_now();
 	freeze(next, 1);
@@ -409,11 +410,13 @@ START_TEST(words_on_closed_images_are_ignored)
 		node_pass(&n);
 	ck_assert_int_eq(count_fds(), fds + 3);
 	ck_assert(!open->ready);
-	raw_offer(&r, 6);
-	raw_mapped(&r, 6);
 	if (_i == 1)
 		freeze(open, 1);
+	raw_offer(&r, 6);
+	raw_mapped(&r, 6);
 	NODE_UNTIL(&n, open->ready);
+	NODE_UNTIL(&n,
+		   spare_state(&n) == WH_SHM_SPARE_MADE && count_fds() == fds + 3); /* and my row's for the spare's */
 	ck_assert_uint_eq(image_column(open, 1, 64), _i == 1 ? 0 : 'x');
 	ck_assert_uint_eq(n.down + n.left + n.refused, 0);
 	raw_close(&r);
