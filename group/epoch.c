@@ -301,6 +301,14 @@ static size_t retire(struct wh_epoch **at, const struct wh_epoch *current)
 	return 1;
 }
 
+/* Since the last view began a grace period has passed: whoever finished a claim that was dropped then has said so. */
+static void count_dropped(whorl_node *node)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (node->subgroups[i].ring != NULL)
+			wh_ring_count_dropped(node->subgroups[i].ring);
+}
+
 size_t wh_epoch_step(void *ctx)
 {
 	whorl_node *node = ctx;
@@ -314,6 +322,8 @@ size_t wh_epoch_step(void *ctx)
 	for (uint32_t i = 0; i < epoch->seat_count; i++)
 		if (epoch->seats[i].mc != NULL)
 			work += wh_multicast_step(epoch->seats[i].mc);
+	if (__builtin_expect(epoch->older != NULL, 0) && wh_load_acquire(&epoch->older->grace) != 0)
+		count_dropped(node);
 	for (struct wh_epoch **at = &epoch->older; *at != NULL;) {
 		size_t gone = retire(at, epoch);
 

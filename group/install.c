@@ -122,7 +122,7 @@ static void await_grace(whorl_node *node, struct wh_epoch *over)
 }
 
 /* My ring in the new view, in which message `first` is the first that may have to be sent. */
-static void move_ring(struct wh_epoch *epoch, whorl_subgroup *subgroup, struct wh_seat *seat, uint64_t first)
+static void move_ring(whorl_subgroup *subgroup, struct wh_seat *seat, uint64_t first)
 {
 	if (seat == NULL || (seat->mc != NULL && !seat->sends)) {
 		uint64_t dropped = wh_ring_drop(subgroup->ring, first);
@@ -134,7 +134,6 @@ static void move_ring(struct wh_epoch *epoch, whorl_subgroup *subgroup, struct w
 		wh_ring_enter(subgroup->ring, &seat->place, first);
 		seat->placed = true;
 	}
-	(void)epoch;
 }
 
 static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl_subgroup *subgroup)
@@ -154,7 +153,7 @@ static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl
 		for (uint32_t id = 0; id < (uint32_t)epoch->node->config.group.nodes; id++)
 			subgroup->had[id] = WH_UNKNOWN;
 	if (subgroup->ring != NULL)
-		move_ring(epoch, subgroup, seat, first);
+		move_ring(subgroup, seat, first);
 	if (seat == NULL)
 		return;
 	wh_store_relaxed(&subgroup->met, 1);
@@ -193,6 +192,8 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 		for (uint32_t i = 0; i < node->subgroup_count; i++)
 			move_subgroup(epoch, before, &node->subgroups[i]);
 		await_grace(node, before);
+		if (!before->change.suspicion.quorum) /* the new view begins as one that hears its members */
+			wh_node_regain_quorum(node);
 	}
 	wh_count(&node->views, 1);
 	wh_event(&node->diag, "view", epoch->view->number, epoch->view->members, 0);

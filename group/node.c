@@ -251,8 +251,12 @@ static enum whorl_result open_epoch(whorl_node *node, struct wh_view *view, stru
 		struct wh_seat *seat = &node->epoch->seats[i];
 
 		wh_store_relaxed(&seat->subgroup->met, 1);
-		if (seat->mc == NULL || !seat->sends)
+		if (!seat->sends)
 			continue;
+		if (seat->mc == NULL) {
+			wh_ring_rest(seat->subgroup->ring, 0);
+			continue;
+		}
 		wh_ring_enter(seat->subgroup->ring, &seat->place, 0);
 		seat->placed = true;
 	}

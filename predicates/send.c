@@ -88,8 +88,10 @@ static void bring_home(struct wh_multicast *mc, uint32_t slot, uint32_t bytes)
 	const struct wh_place *place = mc->config.place;
 	const unsigned char *from = wh_ring_elsewhere(mc->config.ring, slot);
 
-	if (from != NULL)
-		memcpy(place->row + wh_slot_payload(&place->slots, slot), from, bytes);
+	if (from == NULL)
+		return;
+	memcpy(place->row + wh_slot_payload(&place->slots, slot), from, bytes);
+	wh_ring_came_home(mc->config.ring, slot);
 }
 
 static void count_sent(struct wh_multicast *mc, uint32_t count, uint32_t aborts)

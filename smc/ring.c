@@ -187,20 +187,30 @@ void wh_ring_wedge(struct wh_ring *ring)
 	wh_fetch_or(&ring->claim, CLAIM_WEDGED);
 }
 
-void wh_ring_rest(struct wh_ring *ring, uint64_t first)
+static void begin_at(struct wh_ring *ring, uint64_t first)
 {
 	uint64_t claimed = wh_ring_claimed(ring);
 
 	WH_CHECK(ring->diag, first <= claimed && claimed <= first + ring->window);
+	if (ring->sent < wh_load_relaxed(&ring->dropped)) { /* views follow so quickly that nobody has counted yet */
+		wh_rcu_synchronize();
+		wh_ring_count_dropped(ring);
+	}
 	if (ring->place != NULL)
 		ring->place->end = claimed;
 	ring->sent = ring->freed = first;
 	ring->sent_slot = ring->freed_slot = (uint32_t)(first % ring->window);
 }
 
+void wh_ring_rest(struct wh_ring *ring, uint64_t first)
+{
+	begin_at(ring, first);
+	wh_fetch_and(&ring->claim, ~CLAIM_AWAY);
+}
+
 void wh_ring_enter(struct wh_ring *ring, struct wh_place *place, uint64_t first)
 {
-	wh_ring_rest(ring, first);
+	begin_at(ring, first);
 	place->older = ring->place;
 	wh_rcu_publish(ring->place, place);
 	wh_ring_publish_limit(ring);
@@ -215,7 +225,7 @@ uint64_t wh_ring_drop(struct wh_ring *ring, uint64_t first)
 
 	if (wh_load_relaxed(&ring->claim) & CLAIM_AWAY)
 		return 0;
-	wh_ring_rest(ring, first);
+	begin_at(ring, first);
 	wh_store_release(&ring->dropped, claimed); /* partner: wh_ring_finish */
 	wh_fetch_or(&ring->claim, CLAIM_AWAY | CLAIM_WEDGED);
 	wh_ring_signal(ring);
@@ -224,10 +234,13 @@ uint64_t wh_ring_drop(struct wh_ring *ring, uint64_t first)
 
 void wh_ring_count_dropped(struct wh_ring *ring)
 {
+	uint64_t end = wh_load_relaxed(&ring->dropped);
 	uint32_t bytes;
 	bool aborted;
 
-	for (uint64_t end = wh_load_relaxed(&ring->dropped); ring->sent < end; ring->sent++) {
+	if (ring->sent >= end)
+		return;
+	for (; ring->sent < end; ring->sent++) {
 		ring->dropped_open += !wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted);
 		ring->sent_slot = ring->sent_slot + 1 == ring->window ? 0 : ring->sent_slot + 1;
 	}

@@ -145,6 +145,12 @@ static inline const unsigned char *wh_ring_elsewhere(const struct wh_ring *ring,
 	return place->row + wh_slot_payload(&place->slots, slot);
 }
 
+/* It has been copied to the current place, and is of that from now on. */
+static inline void wh_ring_came_home(struct wh_ring *ring, uint32_t slot)
+{
+	ring->ready[slot].home = ring->place->home;
+}
+
 /* What is below needs nothing more: delivered in an earlier view, or dropped. */
 static inline uint64_t wh_ring_settled(const struct wh_ring *ring)
 {
