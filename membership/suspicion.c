@@ -165,7 +165,8 @@ static void hear(struct wh_change *change, uint32_t from, uint64_t suspicions)
 	}
 }
 
-/* Rows of suspects are not read: of a member that left only what it has decided. */
+/* Rows of suspects are not read (of a member that left only what it has decided), nor of those that are about to be: of two
+ * who cannot hear each other the others lose one, not both. */
 static void hear_all(struct wh_change *change)
 {
 	struct wh_suspicion *s = &change->suspicion;
@@ -173,7 +174,7 @@ static void hear_all(struct wh_change *change)
 	for (uint32_t rank = 0; rank < members(change) && !change->removed; rank++) {
 		uint64_t suspicions;
 
-		if (s->said[rank] != WH_TRUSTED || rank == wh_change_me(change))
+		if (s->said[rank] != WH_TRUSTED || s->known[rank] != WH_TRUSTED || rank == wh_change_me(change))
 			continue;
 		suspicions = wh_sst_observe(change->sst, rank, change->columns.suspicions);
 		if (suspicions != s->seen[rank])
