@@ -1,220 +1,12 @@
-/* test_sim_transport.c - what only the simulator's transport has: costs, cuts, crashes of several kinds, late rings. What
- * it shares with other transports is in tests/conformance/. */
-#include <string.h>
-
-#include "base/atomics.h"
-#include "tests/harness.h"
+/* test_sim_transport.c - what only the simulator's transport has: what things cost, late rings, the digest. Its faults are
+ * in test_sim_faults.c, what it shares with other transports in tests/conformance/. */
+#include "tests/unit/sim_lab.h"
 #include "transport/dice.h"
-#include "transport/sim.h"
 
-#define NODES 3
-#define WORD 64 /* the column that tests push */
-#define LONG_NS (10 * WH_NS_PER_S)
+/* An idle link takes up to so long before it shows what has come; and nothing else, where nothing costs anything. */
+#define GAP_NS 100
 
-struct lab {
-	struct wh_sim *sim;
-	struct wh_transport *node[NODES];
-	struct wh_image *image[NODES];
-	uint32_t down[NODES][NODES], left[NODES][NODES]; /* [at][of] */
-	uint64_t heard_ns[NODES];                        /* of the last such news */
-	uint64_t messages[NODES], bytes[NODES];
-	bool in_order;       /* messages of node 0 hold the numbers 1, 2, 3, ... */
-	uint64_t crash_push; /* node 0 crashes before this push; UINT64_MAX: never */
-	bool silently;
-	uint64_t hooked, hooked_value; /* calls of the hook; what it saw last */
-};
-
-static const uint32_t others[NODES][NODES - 1] = {{1, 2}, {0, 2}, {0, 1}};
-
-static void posting(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push)
-{
-	struct lab *lab = ctx;
-
-	if (node != 0)
-		return;
-	ck_assert_uint_eq(key, 1);
-	if (push->kind == WH_PUSH_WORD) {
-		ck_assert_uint_gt(push->value, lab->hooked_value);
-		lab->hooked_value = push->value;
-	}
-	if (lab->hooked++ != lab->crash_push)
-		return;
-	if (lab->silently)
-		wh_sim_vanish(lab->sim, node);
-	else
-		wh_sim_crash(lab->sim, node);
-}
-
-/* ---- a world, its nodes, an image of all ------------------------------------------------------------------------------- */
-
-static struct wh_sim_options plain(uint64_t seed)
-{
-	return (struct wh_sim_options){.nodes = NODES, .seed = seed, .pieces = 1};
-}
-
-static struct wh_sim_options wild(uint64_t seed)
-{
-	return (struct wh_sim_options){
-		.nodes = NODES, .seed = seed, .pieces = 5, .latency_min_ns = 10, .latency_max_ns = 5000, .uneven = true};
-}
-
-static void take_event(struct lab *lab, uint32_t at, const struct wh_transport_event *event)
-{
-	uint64_t number;
-
-	switch (event->kind) {
-	case WH_EVENT_PEER_DOWN:
-		lab->down[at][event->node]++;
-		lab->heard_ns[at] = wh_sim_now(lab->sim);
-		break;
-	case WH_EVENT_PEER_LEFT:
-		lab->left[at][event->node]++;
-		break;
-	case WH_EVENT_CONTROL:
-		memcpy(&number, event->text, sizeof(number));
-		lab->in_order = lab->in_order && number == ++lab->messages[at];
-		break;
-	case WH_EVENT_IMAGE_READY:
-	case WH_EVENT_REFUSED:
-		break;
-	}
-}
-
-static void service_all(struct lab *lab)
-{
-	static struct wh_transport_event event; /* large */
-
-	for (uint32_t i = 0; i < NODES; i++) {
-		if (lab->node[i] == NULL)
-			continue;
-		lab->node[i]->ops->service(lab->node[i]);
-		while (lab->node[i]->ops->next_event(lab->node[i], &event))
-			take_event(lab, i, &event);
-	}
-}
-
-static void run_until(struct lab *lab, uint64_t until_ns)
-{
-	do {
-		service_all(lab);
-	} while (wh_sim_step(lab->sim, until_ns));
-	service_all(lab);
-}
-
-static void run(struct lab *lab, uint64_t for_ns)
-{
-	run_until(lab, wh_sim_now(lab->sim) + for_ns);
-}
-
-static struct wh_image *open_image(struct lab *lab, uint32_t id, uint64_t key)
-{
-	const struct wh_row_part part = {0, 4 * WH_ROW_ALIGN};
-	struct wh_row_spec rows[NODES];
-	struct wh_image_spec spec = {
-		.key = key, .members = NODES, .my_rank = id, .control_bytes = WH_ROW_ALIGN, .rows = rows};
-	struct wh_image *image;
-	struct wh_error err;
-
-	for (uint32_t r = 0; r < NODES; r++)
-		rows[r] = (struct wh_row_spec){r, 4 * WH_ROW_ALIGN, &part, 1};
-	ck_assert_int_eq(lab->node[id]->ops->image_open(lab->node[id], &spec, &image, &err), WHORL_OK);
-	return image;
-}
-
-/* Nobody has met yet. */
-static struct lab *make_strangers(struct wh_sim_options options)
-{
-	struct lab *lab = calloc(1, sizeof(*lab));
-	struct wh_error err;
-
-	ck_assert_ptr_nonnull(lab);
-	lab->in_order = true;
-	lab->crash_push = UINT64_MAX;
-	options.posting = posting;
-	options.ctx = lab;
-	ck_assert_int_eq(wh_sim_new(&lab->sim, &options, &err), WHORL_OK);
-	for (uint32_t i = 0; i < NODES; i++) {
-		const struct wh_transport_config config = {
-			.env = wh_sim_env(lab->sim, i), .group = "lab", .node = i, .nodes = NODES};
-
-		ck_assert_int_eq(wh_sim_create(&config, lab->sim, &lab->node[i], &err), WHORL_OK);
-	}
-	return lab;
-}
-
-static struct lab *make(struct wh_sim_options options)
-{
-	struct lab *lab = make_strangers(options);
-
-	for (uint32_t i = 0; i < NODES; i++)
-		lab->image[i] = open_image(lab, i, 1);
-	run(lab, LONG_NS);
-	for (uint32_t i = 0; i < NODES; i++)
-		ck_assert(lab->image[i]->ready);
-	return lab;
-}
-
-static void leave_in_order(struct lab *lab, uint32_t id)
-{
-	lab->node[id]->ops->leave(lab->node[id]);
-	lab->node[id]->ops->destroy(lab->node[id], false);
-	lab->node[id] = NULL;
-}
-
-static void end(struct lab *lab)
-{
-	ck_assert_ptr_null(wh_sim_verdict(lab->sim));
-	ck_assert(lab->in_order);
-	for (uint32_t i = 0; i < NODES; i++)
-		if (lab->node[i] != NULL)
-			lab->node[i]->ops->destroy(lab->node[i], false);
-	wh_sim_free(lab->sim);
-	free(lab);
-}
-
-/* ---- pushes and messages ----------------------------------------------------------------------------------------------- */
-
-static struct wh_push push_word(uint32_t from, uint64_t value)
-{
-	return (struct wh_push){
-		.kind = WH_PUSH_WORD, .to_count = NODES - 1, .to = others[from], .offset = WORD, .value = value};
-}
-
-static void post(struct lab *lab, uint32_t from, const struct wh_push *pushes, size_t count)
-{
-	lab->image[from]->ops->post(lab->image[from], pushes, count);
-}
-
-static void post_word(struct lab *lab, uint32_t from, uint64_t value)
-{
-	const struct wh_push push = push_word(from, value);
-
-	post(lab, from, &push, 1);
-}
-
-/* A page, then a word that says so. */
-static void post_page(struct lab *lab, uint32_t from, uint64_t value)
-{
-	const struct wh_push pushes[] = {{.kind = WH_PUSH_BYTES,
-					  .to_count = NODES - 1,
-					  .to = others[from],
-					  .offset = WH_ROW_ALIGN,
-					  .bytes = WH_ROW_ALIGN},
-					 push_word(from, value)};
-
-	memset(lab->image[from]->own + WH_ROW_ALIGN, (int)value, WH_ROW_ALIGN);
-	post(lab, from, pushes, 2);
-}
-
-static uint64_t word(const struct lab *lab, uint32_t at, uint32_t of)
-{
-	return wh_load_acquire((const wh_word *)(const void *)(lab->image[at]->control[of] + WORD));
-}
-
-static enum whorl_result send_number(struct lab *lab, uint32_t from, uint32_t to, uint64_t number)
-{
-	return lab->node[from]->ops->control_send(lab->node[from], to, &number, sizeof(number));
-}
+/* ---- costs ------------------------------------------------------------------------------------------------------------- */
 
 /* The word changes at that time after `start_ns`, and not before. */
 static void assert_arrives(struct lab *lab, uint32_t at, uint32_t of, uint64_t value, uint64_t start_ns,
@@ -225,8 +17,6 @@ static void assert_arrives(struct lab *lab, uint32_t at, uint32_t of, uint64_t v
 	run_until(lab, start_ns + after_ns);
 	ck_assert_uint_eq(word(lab, at, of), value);
 }
-
-/* ---- costs ------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_link_has_a_latency)
 {
@@ -240,7 +30,7 @@ START_TEST(a_link_has_a_latency)
 	assert_arrives(lab, 2, 0, 1, start, 5000);
 	start = wh_sim_now(lab->sim);
 	post_word(lab, 1, 2);
-	run_until(lab, start + 100);
+	run_until(lab, start + GAP_NS);
 	ck_assert_uint_eq(word(lab, 0, 1), 2); /* the way back is another link */
 	end(lab);
 }
@@ -254,7 +44,7 @@ START_TEST(a_link_has_a_bandwidth)
 	wh_sim_link_set(lab->sim, 0, 1, &(struct wh_sim_link_cost){100, 100, WH_NS_PER_S});
 	post_page(lab, 0, 1);
 	post_page(lab, 0, 2);
-	run_until(lab, start + 1000);
+	run_until(lab, start + 2 * GAP_NS); /* two pushes */
 	ck_assert_uint_eq(word(lab, 2, 0), 2);
 	ck_assert_uint_eq(wh_sim_traffic(lab->sim, 0, 1).pushes, 4);
 	ck_assert_uint_eq(wh_sim_traffic(lab->sim, 0, 2).pushes, 0);
@@ -305,348 +95,6 @@ START_TEST(posting_takes_the_node_time)
 }
 END_TEST
 
-/* ---- cuts -------------------------------------------------------------------------------------------------------------- */
-
-START_TEST(a_cut_holds_up_one_way)
-{
-	struct lab *lab = make(wild(test_seed(10) + (uint64_t)_i));
-	uint64_t sent = 0;
-
-	for (uint64_t k = 1; k <= 40; k++) {
-		if (k == 10)
-			wh_sim_cut_off(lab->sim, 0, 1);
-		post_word(lab, 0, k);
-		post_word(lab, 1, k);
-		sent += send_number(lab, 0, 1, sent + 1) == WHORL_OK;
-		run(lab, 1000);
-	}
-	run(lab, LONG_NS);
-	ck_assert_uint_lt(word(lab, 1, 0), 40);
-	ck_assert_uint_eq(word(lab, 2, 0), 40);
-	ck_assert_uint_eq(word(lab, 0, 1), 40);
-	ck_assert_uint_lt(lab->messages[1], sent);
-	ck_assert(wh_sim_traffic(lab->sim, 0, 1).cut_off && !wh_sim_traffic(lab->sim, 1, 0).cut_off);
-	ck_assert_uint_gt(wh_sim_traffic(lab->sim, 0, 1).pushes, 0);
-	ck_assert_uint_eq(wh_sim_traffic(lab->sim, 0, 1).messages, sent - lab->messages[1]);
-	wh_sim_heal(lab->sim, 0, 1);
-	sent += send_number(lab, 0, 1, sent + 1) == WHORL_OK; /* after those that were held up */
-	for (uint64_t last = 0; last < 40; run(lab, 100)) {
-		ck_assert_uint_ge(word(lab, 1, 0), last);
-		last = word(lab, 1, 0);
-	}
-	run(lab, LONG_NS);
-	ck_assert_uint_eq(lab->messages[1], sent);
-	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
-	end(lab);
-}
-END_TEST
-
-/* Cut and healed at any time, as often as it likes: all comes, in order. */
-START_TEST(cuts_that_come_and_go)
-{
-	struct lab *lab = make(wild(test_seed(30) + (uint64_t)_i));
-	struct wh_dice dice = wh_dice_split((uint64_t)_i, 7);
-	uint64_t sent = 0, seen = 0;
-
-	for (uint64_t k = 1; k <= 200; k++) {
-		if (wh_dice_one_in(&dice, 3))
-			wh_sim_cut_off(lab->sim, 0, 1);
-		if (wh_dice_one_in(&dice, 3))
-			wh_sim_heal(lab->sim, 0, 1);
-		sent += send_number(lab, 0, 1, sent + 1) == WHORL_OK;
-		post_page(lab, 0, k);
-		run(lab, wh_dice_below(&dice, 3000));
-		ck_assert_uint_ge(word(lab, 1, 0), seen);
-		seen = word(lab, 1, 0);
-	}
-	leave_in_order(lab, 0);
-	run(lab, 1000);
-	wh_sim_heal(lab->sim, 0, 1);
-	run(lab, LONG_NS);
-	ck_assert_uint_eq(word(lab, 1, 0), 200);
-	ck_assert_uint_eq(lab->messages[1], sent);
-	ck_assert_uint_eq(lab->left[1][0], 1);
-	ck_assert_uint_eq(lab->image[1]->row[0][2 * WH_ROW_ALIGN - 1], 200);
-	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
-	end(lab);
-}
-END_TEST
-
-START_TEST(news_of_a_death_are_held_up)
-{
-	struct lab *lab = make(wild(test_seed(5)));
-
-	wh_sim_cut_off(lab->sim, 0, 1);
-	wh_sim_crash(lab->sim, 0);
-	run(lab, LONG_NS);
-	ck_assert_uint_eq(lab->down[1][0], 0);
-	ck_assert_uint_eq(lab->down[2][0], 1);
-	wh_sim_heal(lab->sim, 0, 1);
-	run(lab, LONG_NS);
-	ck_assert_uint_eq(lab->down[1][0], 1);
-	ck_assert_uint_eq(lab->down[2][0], 1);
-	end(lab);
-}
-END_TEST
-
-START_TEST(who_is_cut_off_meets_later)
-{
-	struct lab *lab = make_strangers(wild(test_seed(6)));
-
-	wh_sim_cut_off(lab->sim, 2, 0); /* one way is enough to keep them apart */
-	for (uint32_t i = 0; i < NODES; i++)
-		lab->image[i] = open_image(lab, i, 1);
-	run(lab, LONG_NS);
-	ck_assert(!lab->image[0]->ready && lab->image[1]->ready && !lab->image[2]->ready);
-	ck_assert_int_eq(send_number(lab, 0, 2, 1), WHORL_AGAIN);
-	ck_assert_uint_gt(wh_sim_under_way(lab->sim), 0);
-	wh_sim_heal(lab->sim, 2, 0);
-	run(lab, LONG_NS);
-	ck_assert(lab->image[0]->ready && lab->image[2]->ready);
-	ck_assert_int_eq(send_number(lab, 0, 2, 1), WHORL_OK);
-	run(lab, LONG_NS);
-	ck_assert_uint_eq(lab->messages[2], 1);
-	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
-	end(lab);
-}
-END_TEST
-
-START_TEST(a_broken_connection_ends_for_both)
-{
-	struct lab *lab = make(wild(test_seed(50) + (uint64_t)_i));
-	struct wh_image *next[NODES];
-	uint64_t seen;
-
-	for (uint64_t k = 1; k <= 30; k++)
-		post_word(lab, 0, k);
-	run(lab, 2000);
-	wh_sim_break(lab->sim, 1, 0);
-	wh_sim_break(lab->sim, 0, 1); /* again */
-	post_word(lab, 0, 31);        /* it does not know yet */
-	run(lab, LONG_NS);
-	ck_assert_uint_eq(lab->down[0][1], 1);
-	ck_assert_uint_eq(lab->down[1][0], 1);
-	ck_assert_uint_eq(lab->down[2][0] + lab->down[2][1], 0);
-	ck_assert(wh_sim_traffic(lab->sim, 0, 1).broken && wh_sim_traffic(lab->sim, 1, 0).broken);
-	ck_assert(wh_sim_traffic(lab->sim, 0, 1).gone && !wh_sim_traffic(lab->sim, 0, 2).gone);
-	seen = word(lab, 1, 0);
-	ck_assert_uint_le(seen, 30);
-	post_word(lab, 0, 32);
-	run(lab, LONG_NS);
-	ck_assert_uint_eq(word(lab, 1, 0), seen);
-	ck_assert_uint_eq(word(lab, 2, 0), 32);
-	ck_assert_int_eq(send_number(lab, 0, 1, 1), WHORL_MEMBER_GONE);
-	for (uint32_t i = 0; i < NODES; i++)
-		next[i] = open_image(lab, i, 2);
-	run(lab, LONG_NS);
-	ck_assert(!next[0]->ready && !next[1]->ready && next[2]->ready);
-	next[0]->ops->freeze(next[0], 1);
-	run(lab, LONG_NS);
-	ck_assert(next[0]->ready && !next[1]->ready);
-	wh_sim_crash(lab->sim, 0);
-	run(lab, LONG_NS);
-	ck_assert_uint_eq(lab->down[1][0], 1); /* once is enough */
-	ck_assert_uint_eq(lab->down[2][0], 1);
-	end(lab);
-}
-END_TEST
-
-/* That it leaves does not come through either. */
-START_TEST(leaving_over_a_broken_connection)
-{
-	struct wh_sim_options options = wild(test_seed(12) + (uint64_t)_i);
-	struct lab *lab;
-
-	options.notice_max_ns = WH_NS_PER_MS; /* there would be time for it */
-	lab = make(options);
-	wh_sim_break(lab->sim, 0, 1);
-	leave_in_order(lab, 0);
-	run(lab, LONG_NS);
-	ck_assert_uint_eq(lab->left[1][0], 0);
-	ck_assert_uint_eq(lab->down[1][0], 1);
-	ck_assert_uint_eq(lab->left[2][0], 1);
-	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
-	end(lab);
-}
-END_TEST
-
-/* ---- crashes ----------------------------------------------------------------------------------------------------------- */
-
-/* Pages and words of node 0, of which it has posted `count` when it ends. What arrives is a prefix of them. */
-static uint64_t assert_prefix(struct lab *lab, uint32_t at, uint64_t count)
-{
-	uint64_t seen = word(lab, at, 0);
-
-	ck_assert_uint_le(seen, count);
-	for (uint64_t k = 1; k <= seen; k++)
-		ck_assert_uint_eq(lab->image[at]->row[0][WH_ROW_ALIGN + k], k);
-	return seen;
-}
-
-static void post_numbered(struct lab *lab, uint64_t count)
-{
-	for (uint64_t k = 1; k <= count; k++) {
-		const struct wh_push pushes[] = {{.kind = WH_PUSH_BYTES,
-						  .to_count = NODES - 1,
-						  .to = others[0],
-						  .offset = WH_ROW_ALIGN + k,
-						  .bytes = 1},
-						 push_word(0, k)};
-
-		lab->image[0]->own[WH_ROW_ALIGN + k] = (unsigned char)k;
-		post(lab, 0, pushes, 2);
-	}
-}
-
-START_TEST(a_silent_crash_is_told_to_nobody)
-{
-	uint64_t none = 0, all = 0, some = 0, seed = test_seed((uint64_t)_i);
-
-	for (uint64_t k = 0; k < 200; k++) {
-		struct lab *lab = make(wild(200 * seed + k));
-
-		post_numbered(lab, 5);
-		run(lab, 100 * k);
-		if (_i == 0)
-			wh_sim_vanish(lab->sim, 0);
-		else
-			wh_sim_crash(lab->sim, 0);
-		post_numbered(lab, 10); /* which the dead do in vain */
-		run(lab, LONG_NS);
-		for (uint32_t at = 1; at < NODES; at++) {
-			uint64_t seen = assert_prefix(lab, at, 5);
-
-			ck_assert_uint_eq(lab->down[at][0], _i == 0 ? 0 : 1);
-			none += seen == 0;
-			all += seen == 5;
-			some += seen > 0 && seen < 5;
-		}
-		ck_assert_int_eq(send_number(lab, 1, 0, 1), _i == 0 ? WHORL_OK : WHORL_MEMBER_GONE);
-		run(lab, LONG_NS);
-		ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
-		end(lab);
-	}
-	ck_assert_uint_gt(none, 0);
-	ck_assert_uint_gt(some, 0);
-	ck_assert_uint_gt(all, 0);
-}
-END_TEST
-
-START_TEST(each_notices_a_death_in_its_own_time)
-{
-	struct wh_sim_options options = plain(test_seed(7));
-	struct lab *lab;
-	uint64_t start;
-
-	options.notice_max_ns = WH_NS_PER_MS;
-	lab = make(options);
-	start = wh_sim_now(lab->sim);
-	wh_sim_crash(lab->sim, 0);
-	run(lab, LONG_NS);
-	for (uint32_t at = 1; at < NODES; at++) {
-		ck_assert_uint_eq(lab->down[at][0], 1);
-		ck_assert_uint_le(lab->heard_ns[at], start + WH_NS_PER_MS);
-	}
-	ck_assert_uint_ne(lab->heard_ns[1], lab->heard_ns[2]);
-	end(lab);
-}
-END_TEST
-
-/* The hook lets it crash before push number _i, of two posts with six pushes each. */
-START_TEST(a_crash_in_the_middle_of_a_post)
-{
-	uint64_t seed = test_seed((uint64_t)_i);
-
-	for (uint64_t n = 0; n < 20; n++) {
-		struct lab *lab = make(wild(20 * seed + n));
-		uint64_t k = 0;
-
-		lab->crash_push = (uint64_t)_i;
-		lab->silently = n % 2 == 0;
-		for (int batch = 0; batch < 2; batch++) {
-			struct wh_push pushes[6];
-
-			for (int i = 0; i < 6; i++)
-				pushes[i] = push_word(0, ++k);
-			post(lab, 0, pushes, 6);
-		}
-		ck_assert_uint_eq(wh_sim_counts(lab->sim, 0).loud, _i < 12 ? _i : 12);
-		ck_assert_uint_eq(lab->hooked, _i < 12 ? _i + 1 : 12);
-		run(lab, LONG_NS);
-		for (uint32_t at = 1; at < NODES; at++) {
-			ck_assert_uint_le(word(lab, at, 0), _i);
-			ck_assert_uint_eq(lab->down[at][0], lab->silently || _i >= 12 ? 0 : 1);
-		}
-		ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
-		end(lab);
-	}
-}
-END_TEST
-
-/* Its last words come first, whatever happens to it then, and however late. */
-START_TEST(leaving_is_kept)
-{
-	uint64_t seed = test_seed((uint64_t)_i);
-
-	for (uint64_t n = 0; n < 50; n++) {
-		struct lab *lab = make(wild(50 * seed + n));
-
-		for (uint64_t k = 1; k <= 20; k++)
-			post_page(lab, 0, k);
-		ck_assert_int_eq(send_number(lab, 0, 1, 1), WHORL_OK);
-		if (n % 3 == 0)
-			wh_sim_cut_off(lab->sim, 0, 2);
-		lab->node[0]->ops->leave(lab->node[0]);
-		if (_i == 0)
-			wh_sim_crash(lab->sim, 0);
-		else
-			wh_sim_vanish(lab->sim, 0);
-		for (int k = 0; lab->left[1][0] == 0 && k < 100000; k++)
-			run(lab, 1000);
-		ck_assert_uint_eq(word(lab, 1, 0), 20);
-		ck_assert_uint_eq(lab->messages[1], 1);
-		ck_assert_uint_eq(wh_sim_traffic(lab->sim, 0, 1).pushes, 0);
-		if (n % 3 == 0) {
-			run(lab, LONG_NS);
-			ck_assert_uint_eq(lab->left[2][0], 0);
-			wh_sim_heal(lab->sim, 0, 2);
-		}
-		for (int k = 0; lab->left[2][0] == 0 && k < 100000; k++)
-			run(lab, 1000);
-		ck_assert_uint_eq(word(lab, 2, 0), 20);
-		run(lab, LONG_NS);
-		ck_assert_uint_eq(lab->down[1][0] + lab->down[2][0], 0);
-		ck_assert_uint_eq(lab->left[1][0] + lab->left[2][0], 2);
-		end(lab);
-	}
-}
-END_TEST
-
-/* A node that was killed in the middle of its pass goes on to its end, and nobody notices. */
-START_TEST(the_dead_open_nothing)
-{
-	struct lab *lab = make(wild(test_seed(8)));
-	struct wh_image *next[NODES];
-
-	next[1] = open_image(lab, 1, 2);
-	next[2] = open_image(lab, 2, 2);
-	wh_sim_vanish(lab->sim, 0);
-	next[0] = open_image(lab, 0, 2);
-	next[0]->ops->freeze(next[0], 1);
-	next[0]->ops->freeze(next[0], 2);
-	lab->node[0]->ops->wake(lab->node[0]);
-	run(lab, LONG_NS);
-	ck_assert(!next[0]->ready && !next[1]->ready && !next[2]->ready);
-	next[0]->ops->image_close(next[0]);
-	next[1]->ops->freeze(next[1], 0);
-	next[2]->ops->freeze(next[2], 0);
-	run(lab, LONG_NS);
-	ck_assert(next[1]->ready && next[2]->ready);
-	ck_assert_ptr_null(next[1]->row[0]);
-	end(lab);
-}
-END_TEST
-
 /* ---- rings ------------------------------------------------------------------------------------------------------------- */
 
 #define RING_NS (100 * WH_NS_PER_US)
@@ -669,7 +117,7 @@ START_TEST(rings_are_late)
 			ck_assert(wh_sim_step(lab->sim, UINT64_MAX));
 		late += !wh_sim_rung(lab->sim, 1);
 		lab->node[1]->ops->wait(lab->node[1], LONG_NS);
-		ck_assert_uint_le(wh_sim_now(lab->sim), start + RING_NS);
+		ck_assert_uint_le(wh_sim_now(lab->sim), start + RING_NS + GAP_NS);
 	}
 	ck_assert_uint_gt(late, 40);
 	ck_assert_uint_eq(wh_sim_counts(lab->sim, 0).rings, 50);
@@ -700,7 +148,7 @@ START_TEST(rings_for_messages_are_late)
 			ck_assert(wh_sim_step(lab->sim, UINT64_MAX));
 		late += !wh_sim_rung(lab->sim, 1);
 		lab->node[1]->ops->wait(lab->node[1], LONG_NS);
-		ck_assert_uint_le(wh_sim_now(lab->sim), start + RING_NS);
+		ck_assert_uint_le(wh_sim_now(lab->sim), start + RING_NS + GAP_NS);
 		ck_assert(wh_sim_rung(lab->sim, 1)); /* until it is seen to */
 		service_all(lab);
 		ck_assert(!wh_sim_rung(lab->sim, 1));
@@ -838,17 +286,6 @@ int main(void)
 	tcase_add_test(cases, a_link_has_a_bandwidth);
 	tcase_add_test(cases, a_card_sends_to_all);
 	tcase_add_test(cases, posting_takes_the_node_time);
-	tcase_add_loop_test(cases, a_cut_holds_up_one_way, 0, 10);
-	tcase_add_loop_test(cases, cuts_that_come_and_go, 0, 10);
-	tcase_add_test(cases, news_of_a_death_are_held_up);
-	tcase_add_test(cases, who_is_cut_off_meets_later);
-	tcase_add_loop_test(cases, a_broken_connection_ends_for_both, 0, 10);
-	tcase_add_loop_test(cases, leaving_over_a_broken_connection, 0, 5);
-	tcase_add_loop_test(cases, a_silent_crash_is_told_to_nobody, 0, 2);
-	tcase_add_test(cases, each_notices_a_death_in_its_own_time);
-	tcase_add_loop_test(cases, a_crash_in_the_middle_of_a_post, 0, 14);
-	tcase_add_loop_test(cases, leaving_is_kept, 0, 2);
-	tcase_add_test(cases, the_dead_open_nothing);
 	tcase_add_test(cases, rings_are_late);
 	tcase_add_test(cases, rings_for_messages_are_late);
 	tcase_add_loop_test(cases, late_rings_are_never_lost, 0, 20);
