@@ -1,0 +1,30 @@
+/* history.h - the group of the histories in tests: one subgroup of each kind. */
+#ifndef WH_TESTS_UNIT_HISTORY_H
+#define WH_TESTS_UNIT_HISTORY_H
+
+#include "sim/history.h"
+#include "tests/harness.h"
+#include "transport/dice.h"
+
+static const struct wh_history_subgroup subgroups[] = {{"orders", true, 1}, {"ticks", false, 1}, {"parts", true, 2}};
+
+static inline struct wh_history *make(uint32_t nodes, int tie_breaker, bool joins)
+{
+	struct wh_history *h = wh_history_new(&(struct wh_history_config){.nodes = nodes,
+									  .subgroups = subgroups,
+									  .subgroup_count = 3,
+									  .tie_breaker = tie_breaker,
+									  .joins = joins});
+
+	ck_assert_ptr_nonnull(h);
+	return h;
+}
+
+static inline uint64_t digest_of(uint32_t subgroup, uint32_t sender, uint64_t index)
+{
+	return wh_mix(subgroup * 1000003 + sender * 10007 + index);
+}
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+#endif
