@@ -147,7 +147,7 @@ static void end_pass(struct actor *actor)
 	if (wh_play_failed(actor->play))
 		return;
 	if (actor->crashed) {
-		wh_check_settle(actor); /* what it sent before */
+		wh_check_died(actor);
 		return;
 	}
 	wh_check_pass(actor);

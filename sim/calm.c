@@ -218,7 +218,7 @@ static bool history_ends(struct play *play, uint64_t survivors)
 	if (!play->plan->config.engine.null_sends)
 		return true;
 	for (uint32_t i = 0; i < play->nodes; i++)
-		survives[i] = (survivors >> i & 1) != 0 || (play->actors[i].left && play->actors[i].drained);
+		survives[i] = (survivors >> i & 1) != 0;
 	if (!wh_history_end(play->history, survives))
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
 	return !wh_play_failed(play);
@@ -258,7 +258,9 @@ bool wh_calm_settle(struct play *play)
 	if (before.survivors == 0)
 		return true; /* nobody may go on, and nobody has */
 	if (!lacks(play, &before, what, sizeof(what)))
-		snprintf(what, sizeof(what), "%u nodes never sleep", play->awake);
+		snprintf(what, sizeof(what),
+			 "%u nodes are awake, %u applications work, and %" PRIu64 " things are under way", play->awake,
+			 play->busy_streams, wh_sim_under_way(play->sim));
 	wh_play_fail(play, "progress: nothing has changed for %d failure time-outs, and %s", PATIENCE_TIMEOUTS, what);
 	return false;
 }

@@ -473,6 +473,17 @@ void wh_check_settle(struct actor *actor)
 	}
 }
 
+/* What it sent before is the truth for those who have it. The rest of its pass nobody was to see. */
+void wh_check_died(struct actor *actor)
+{
+	const struct wh_view *view = wh_inspect_view(actor->node);
+
+	if (actor->scene == NULL || view->number == actor->scene->number)
+		wh_check_settle(actor);
+	else
+		wh_scene_forsake(actor);
+}
+
 void wh_check_held(struct play *play)
 {
 	for (uint32_t i = 0; i < play->nodes; i++)

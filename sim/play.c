@@ -346,7 +346,7 @@ static const char *state_of(const struct actor *actor)
 	if (actor->left)
 		return "has left";
 	if (actor->removed)
-		return "knows that it was removed";
+		return actor->state == ACTOR_ASLEEP ? "was removed, and sleeps" : "was removed, and is awake";
 	if (wh_sim_now(actor->play->sim) < actor->stalled_until_ns)
 		return "is stalled";
 	return actor->state == ACTOR_ASLEEP ? "sleeps" : "is awake";

@@ -52,7 +52,8 @@ struct stream { /* all that one node sends in one subgroup, in all views */
 	uint64_t pace_ns, burst, abort_in, bytes_max;
 	enum manner manner;
 	bool scheduled; /* it has a turn to come */
-	bool patient;   /* that turn is only to ask again, some time */
+	bool busy;      /* in that turn it has something to do */
+	bool patient;   /* it has been told that there is no quorum, and asks again some time */
 	bool starved;   /* it waits for window_fd */
 	bool barred;    /* its node is no sender in this view */
 	bool stopped;   /* its node has ended */
@@ -260,6 +261,8 @@ struct seat *wh_circle_seat(const struct circle *circle, uint32_t node);
 void wh_check_pass(struct actor *actor);
 /* Takes in what is settled in the middle of a pass, but for what the seat that is in an upcall does. */
 void wh_check_settle(struct actor *actor);
+/* The pass in which it has crashed is over. */
+void wh_check_died(struct actor *actor);
 void wh_check_claim(const struct stream *stream, uint64_t number);
 void wh_check_upcall(struct place *place, const struct whorl_message *message);
 void wh_check_payload(const struct place *place, const struct whorl_message *message);

@@ -262,8 +262,8 @@ static void turn(void *ctx, uint64_t argument)
 		return;
 	}
 	stream->scheduled = false;
-	play->busy_streams -= !stream->patient;
-	stream->patient = false;
+	play->busy_streams -= stream->busy;
+	stream->patient = stream->busy = false;
 	if (!wh_actor_runs(stream->place->actor) || wh_play_failed(play) || play->closing)
 		return;
 	for (uint64_t i = 0; i < stream->burst && wh_stream_act(stream); i++)
@@ -281,7 +281,7 @@ void wh_stream_schedule(struct stream *stream)
 	if (stream->scheduled || (!works && !stream->patient))
 		return;
 	stream->scheduled = true;
-	stream->patient = !works;
+	stream->busy = works;
 	play->busy_streams += works;
 	wh_sim_at(play->sim, wh_sim_now(play->sim) + pause, turn, stream, 0);
 }
