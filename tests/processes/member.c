@@ -383,30 +383,34 @@ static int entries(const char *path)
 	return count;
 }
 
-static bool mapped(const char *word)
+/* The first line of the process's maps that has the word; "" if there is none. */
+static void find_mapping(const char *word, char *line, size_t bytes)
 {
-	char line[1024];
-	bool found = false;
 	FILE *maps = fopen("/proc/self/maps", "r");
+	bool found = false;
 
-	while (maps != NULL && !found && fgets(line, sizeof(line), maps) != NULL)
+	while (maps != NULL && !found && fgets(line, (int)bytes, maps) != NULL)
 		found = strstr(line, word) != NULL;
+	if (!found)
+		line[0] = '\0';
 	if (maps != NULL)
 		fclose(maps);
-	return found;
 }
 
 /* A thread that was joined may be listed for a moment yet. */
 static void check_remains(struct member *me, int descriptors, int threads)
 {
+	char line[200];
+
 	for (int n = 0; n < PATIENCE_MS && entries("/proc/self/task") != threads; n++)
 		poll(NULL, 0, 1);
 	if (entries("/proc/self/task") != threads)
 		complain(me->state, "%d threads are left behind", entries("/proc/self/task") - threads);
 	if (entries("/proc/self/fd") != descriptors)
 		complain(me->state, "%d descriptors are left behind", entries("/proc/self/fd") - descriptors);
-	if (mapped("whorl-"))
-		complain(me->state, "shared memory is left behind");
+	find_mapping("/memfd:whorl-", line, sizeof(line));
+	if (line[0] != '\0')
+		complain(me->state, "shared memory is left behind: %s", line);
 }
 
 bool member_wanted(int argc, char **argv)
