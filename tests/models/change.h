@@ -1,0 +1,159 @@
+/* change.h - the change of one view, as rows and messages: a model.
+ *
+ * Each member has a row. Whatever it publishes is a message that goes to each other member through a queue of that pair;
+ * there it changes that member's copy of the row. A member knows nothing but its own row and its copies, and one thing
+ * happens at a time: a message is taken in, or a member takes one of the protocol's steps, or something goes wrong.
+ *
+ * What a decision says is looked up in a table by the rank of who made it (afresh; a leader does that once at most), and
+ * so is what a proposal says: nobody reads either before the word that guards it.
+ *
+ * The rules are in change_rules.c, the explorer and the random runs in change_search.c, what is tried in change.c.
+ */
+#ifndef WH_MODELS_CHANGE_H
+#define WH_MODELS_CHANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MEMBERS 7  /* at most */
+#define ATTEMPTS 8 /* of one leader */
+#define LOG 40     /* messages of one member */
+
+typedef uint8_t members; /* a set of ranks */
+
+/* What a member may do otherwise than by the rules. */
+enum mutation {
+	NO_BARRIER = 1 << 0,
+	ECHO_IS_A_FLAG = 1 << 1,
+	NO_QUORUM_TO_INSTALL = 1 << 2,
+	NO_QUORUM_TO_DECIDE = 1 << 3,
+	LEFT_BY_HEARSAY = 1 << 4,      /* who left is known from others' rows */
+	LEFT_NOT_ADOPTED = 1 << 5,     /* a decision in the row of one who left is overlooked */
+	LEFT_NOT_HEARD = 1 << 6,       /* suspicions in the row of one who left are overlooked */
+	REMOVED_NOT_LOOKED = 1 << 7,   /* between seeing a decision and echoing it */
+	HEEDLESS_ACKNOWLEDGE = 1 << 8, /* before suspecting whom others suspect */
+	HEEDLESS_ECHO = 1 << 9,        /* the same */
+	HEEDLESS_ADOPT = 1 << 10,      /* the same */
+	HEEDLESS_INSTALL = 1 << 11,    /* the same */
+	NO_SHORT_CUT = 1 << 12,        /* `installed` means nothing */
+	SUSPECTS_ARE_READ = 1 << 13,   /* as is what they suspect */
+	DECIDED_UNACKNOWLEDGED = 1 << 14,
+	DECIDED_UNWEDGED = 1 << 15,
+	WEDGED_NOT_DEAF = 1 << 16,
+	FREEZE_LATE = 1 << 17,   /* after `suspected` */
+	ECHO_OF_LOWER = 1 << 18, /* an echo may be followed by one of a lower rank */
+	ALWAYS_AFRESH = 1 << 19, /* a new leader adopts nothing */
+	LOWEST_ADOPTED = 1 << 20,
+	RANKS_MAY_DIFFER = 1 << 21, /* echoes of the same decision by different leaders will do */
+	UNGATED = 1 << 22,          /* a member suspects although it hears no quorum */
+	HEEDLESS_PROPOSE = 1 << 23,
+	HEEDLESS_DECIDE = 1 << 24,
+	LEFT_NOT_INSTALLED = 1 << 25,     /* `installed` in the row of one who left is overlooked */
+	SILENT_SHORT_CUT = 1 << 26,       /* who takes the short cut does not copy the values */
+	LEFT_THOUGH_SUSPECTING = 1 << 27, /* who left in order has left, even if it suspected somebody */
+};
+#define HEEDLESS                                                                                                       \
+	(HEEDLESS_ACKNOWLEDGE | HEEDLESS_ECHO | HEEDLESS_ADOPT | HEEDLESS_INSTALL | HEEDLESS_PROPOSE | HEEDLESS_DECIDE)
+
+struct world {
+	uint8_t count;             /* of members */
+	int8_t tie_breaker;        /* a rank, -1: none */
+	uint8_t crashes;           /* at most */
+	members leavers;           /* who may leave in order */
+	members receivers;         /* whose received_num may move before the wedge */
+	members doubts[MEMBERS];   /* of whom each may think wrongly that it is dead */
+	uint8_t received[MEMBERS]; /* received_num in the beginning */
+	bool lives;                /* somebody must install if somebody suspects */
+	uint32_t mutations;
+};
+
+struct row {
+	uint8_t received;                         /* received_num */
+	members failed, left;                     /* suspected[] */
+	uint8_t attempt;                          /* proposed */
+	uint8_t acknowledged;                     /* (rank of the leader + 1) << 4 | attempt */
+	uint8_t agreed;                           /* rank of the leader + 1 */
+	uint8_t decider;                          /* whose decision that is, + 1: stands for the values */
+	bool wedged : 1, installed : 1, gone : 1; /* gone: PEER_LEFT, behind the last word */
+};
+
+enum what { RECEIVED, FAILED, LEFT, WEDGED, PROPOSED, ACKNOWLEDGED, AGREED, INSTALLED, GONE };
+
+struct message {
+	uint8_t what, a, b;
+};
+
+enum status { RUNNING, DONE /* installed */, DEAD, REMOVED, AWAY /* left */ };
+
+struct member {
+	struct row rows[MEMBERS]; /* its own, and its copies of the others' */
+	uint8_t seen[MEMBERS];    /* messages of each that it has taken in */
+	struct message log[LOG];  /* what it has published */
+	uint8_t published;
+	uint8_t status;    /* enum status */
+	members frozen;    /* whom it does not read any more */
+	uint8_t opened;    /* the proposal whose image it has open, as `acknowledged` */
+	uint8_t delivered; /* up to here, once it delivers no more in this view */
+	bool stopped;
+	members proposals[ATTEMPTS]; /* what it proposed, by attempt */
+	members decision_members;    /* what it decided */
+	uint8_t decision_cut, decision_image;
+};
+
+struct state {
+	struct member m[MEMBERS];
+	uint8_t crashed;
+	uint8_t installed; /* the decision that somebody has installed: its decider + 1 */
+};
+
+enum step_kind {
+	ARRIVE,  /* i takes in a message of p */
+	SUSPECT, /* i freezes p and says that it failed */
+	FREEZE,  /* with FREEZE_LATE: i freezes p */
+	MARK,    /* i says that p left */
+	OUT,     /* i learns that it was removed */
+	WEDGE,
+	PROPOSE,
+	ACKNOWLEDGE,
+	DECIDE,
+	ADOPT,
+	ECHO,
+	INSTALL,
+	RECEIVE, /* the rest may happen or not */
+	LEAVE,
+	CRASH,
+	STEP_KINDS
+};
+
+struct step {
+	uint8_t kind, i, p;
+};
+
+extern const char *const step_names[STEP_KINDS];
+
+void begin(const struct world *w, struct state *s);
+/* Can it be taken, if nothing goes wrong any more (`calm`)? */
+bool can(const struct world *w, const struct state *s, struct step step, bool calm);
+/* Takes it. NULL: all is well, else what is wrong. */
+const char *take(const struct world *w, struct state *s, struct step step);
+/* No step can be taken. NULL: it may end so. */
+const char *ended(const struct world *w, const struct state *s);
+/* All steps that can be taken; their number. */
+#define STEPS 512
+int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out);
+/* What tells states apart, in few bytes; their number. */
+#define KEY 1024
+int key_of(const struct world *w, const struct state *s, uint8_t *out);
+
+/* ---- search ---- */
+
+struct finding {
+	const char *wrong; /* NULL: nothing */
+	uint32_t looked;   /* states or runs */
+	bool all;
+};
+
+struct finding explore(const struct world *w, uint32_t limit, bool verbose);
+struct finding wander(const struct world *w, uint32_t runs, uint32_t seed, bool verbose);
+
+#endif

@@ -1,0 +1,622 @@
+/* change_rules.c - the steps of a member, and what must be true after each. See change.h. */
+#include "change.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const step_names[STEP_KINDS] = {
+	"takes in",   "suspects", "freezes",  "knows that has left",
+	"is removed", "wedges",   "proposes", "acknowledges",
+	"decides",    "adopts",   "echoes",   "installs",
+	"receives",   "leaves",   "crashes",
+};
+
+static members one(int rank)
+{
+	return (members)(1 << rank);
+}
+
+static bool in(members set, int rank)
+{
+	return set >> rank & 1;
+}
+
+static int size(members set)
+{
+	return __builtin_popcount(set);
+}
+
+static members everybody(const struct world *w)
+{
+	return (members)((1 << w->count) - 1);
+}
+
+/* ---- what a member knows ------------------------------------------------------------------------------------------- */
+
+static const struct row *row(const struct state *s, int i, int of)
+{
+	return &s->m[i].rows[of];
+}
+
+static members unsuspected(const struct world *w, const struct state *s, int i)
+{
+	return everybody(w) & (members) ~(s->m[i].frozen | row(s, i, i)->left);
+}
+
+/* Whose words it reads: those who left in order have said their last one, and it counts. */
+static members readable(const struct world *w, const struct state *s, int i)
+{
+	return everybody(w) & (members)~s->m[i].frozen;
+}
+
+static int leader(const struct world *w, const struct state *s, int i)
+{
+	return __builtin_ctz(unsuspected(w, s, i));
+}
+
+static bool quorum(const struct world *w, members votes, members left)
+{
+	int all = size(everybody(w) & (members)~left);
+
+	if (2 * size(votes) == all)
+		return w->tie_breaker >= 0 && in(votes, w->tie_breaker);
+	return 2 * size(votes) > all;
+}
+
+/* Whose suspicions it shares. */
+static members trusted(const struct world *w, const struct state *s, int i)
+{
+	if (w->mutations & SUSPECTS_ARE_READ)
+		return everybody(w);
+	return w->mutations & LEFT_NOT_HEARD ? unsuspected(w, s, i) : readable(w, s, i);
+}
+
+static members hearsay(const struct world *w, const struct state *s, int i)
+{
+	members set = 0;
+
+	for (int j = 0; j < w->count; j++)
+		if (j != i && in(trusted(w, s, i), j))
+			set |= row(s, i, j)->failed;
+	return set;
+}
+
+/* It suspects all whom those suspect that it trusts, and none of them suspects it. */
+static bool heedful(const struct world *w, const struct state *s, int i, uint32_t unless)
+{
+	members more = hearsay(w, s, i) & (members) ~(s->m[i].frozen | row(s, i, i)->left);
+
+	if (in(more, i) && !(w->mutations & unless & REMOVED_NOT_LOOKED))
+		return false;
+	return (more & (members)~one(i)) == 0 || (w->mutations & unless & HEEDLESS);
+}
+
+static bool barrier(const struct world *w, const struct state *s, int i)
+{
+	members lower = one(i) - 1;
+
+	if (w->mutations & NO_BARRIER)
+		return true;
+	for (int j = 0; j < w->count; j++)
+		if (in(unsuspected(w, s, i), j) && (lower & ~(row(s, i, j)->failed | row(s, i, j)->left)) != 0)
+			return false;
+	return true;
+}
+
+/* The member whose row has the decision to adopt, -1: there is none. */
+static int found(const struct world *w, const struct state *s, int i)
+{
+	members look = w->mutations & LEFT_NOT_ADOPTED ? unsuspected(w, s, i) : readable(w, s, i);
+	int best = -1;
+
+	if (w->mutations & ALWAYS_AFRESH)
+		return row(s, i, i)->agreed > 0 ? i : -1;
+	for (int j = 0; j < w->count; j++) {
+		if (!in(look, j) || row(s, i, j)->agreed == 0)
+			continue;
+		if (best < 0 || ((w->mutations & LOWEST_ADOPTED) ? row(s, i, j)->agreed < row(s, i, best)->agreed
+								 : row(s, i, j)->agreed > row(s, i, best)->agreed))
+			best = j;
+	}
+	return best;
+}
+
+/* Somebody has installed: who, or -1. */
+static int short_cut(const struct world *w, const struct state *s, int i)
+{
+	members look = w->mutations & LEFT_NOT_INSTALLED ? unsuspected(w, s, i) : readable(w, s, i);
+
+	if (w->mutations & NO_SHORT_CUT)
+		return -1;
+	for (int j = 0; j < w->count; j++)
+		if (in(look, j) && row(s, i, j)->installed && row(s, i, j)->agreed > 0)
+			return j;
+	return -1;
+}
+
+static bool all_equal(const struct world *w, const struct state *s, int i)
+{
+	const struct row *mine = row(s, i, i);
+
+	if (mine->agreed == 0)
+		return false;
+	for (int j = 0; j < w->count; j++) {
+		const struct row *r = row(s, i, j);
+
+		if (!in(unsuspected(w, s, i), j))
+			continue;
+		if (r->agreed == 0)
+			return false;
+		if (w->mutations & ECHO_IS_A_FLAG)
+			continue;
+		if (r->decider != mine->decider)
+			return false;
+		if (r->agreed != mine->agreed && !(w->mutations & RANKS_MAY_DIFFER))
+			return false;
+	}
+	return true;
+}
+
+/* ---- what a member does -------------------------------------------------------------------------------------------- */
+
+static void apply(struct row *r, struct message message)
+{
+	switch ((enum what)message.what) {
+	case RECEIVED:
+		r->received++;
+		break;
+	case FAILED:
+		r->failed |= one(message.a);
+		break;
+	case LEFT:
+		r->left |= one(message.a);
+		break;
+	case WEDGED:
+		r->wedged = true;
+		break;
+	case PROPOSED:
+		r->attempt = message.a;
+		break;
+	case ACKNOWLEDGED:
+		r->acknowledged = message.a;
+		break;
+	case AGREED:
+		r->agreed = message.a;
+		r->decider = message.b;
+		break;
+	case INSTALLED:
+		r->installed = true;
+		break;
+	default: /* GONE */
+		r->gone = true;
+		break;
+	}
+}
+
+static void publish(struct state *s, int i, enum what what, int a, int b)
+{
+	struct member *m = &s->m[i];
+	struct message message = {(uint8_t)what, (uint8_t)a, (uint8_t)b};
+
+	if (m->published == LOG)
+		abort();
+	m->log[m->published++] = message;
+	apply(&m->rows[i], message);
+}
+
+/* Up to where it may have delivered in the old view. */
+static uint8_t delivered(const struct world *w, const struct state *s, int i)
+{
+	uint8_t least = UINT8_MAX;
+
+	if (s->m[i].stopped)
+		return s->m[i].delivered;
+	for (int j = 0; j < w->count; j++)
+		if (row(s, i, j)->received < least)
+			least = row(s, i, j)->received;
+	return least;
+}
+
+static void stop(const struct world *w, struct state *s, int i)
+{
+	s->m[i].delivered = delivered(w, s, i);
+	s->m[i].stopped = true;
+}
+
+static bool same_decision(const struct state *s, uint8_t a, uint8_t b)
+{
+	const struct member *x = &s->m[a - 1], *y = &s->m[b - 1];
+
+	return x->decision_members == y->decision_members && x->decision_cut == y->decision_cut &&
+	       x->decision_image == y->decision_image;
+}
+
+static const char *agree(struct state *s, int i, int agreed, uint8_t decider)
+{
+	const struct row *mine = row(s, i, i);
+
+	if (mine->agreed > 0 && !same_decision(s, mine->decider, decider))
+		return "a row is to change the values that it has agreed to";
+	publish(s, i, AGREED, agreed, decider);
+	return NULL;
+}
+
+static void decide(const struct world *w, struct state *s, int i)
+{
+	struct member *m = &s->m[i];
+	uint8_t cut = UINT8_MAX;
+
+	for (int j = 0; j < w->count; j++)
+		if (in(unsuspected(w, s, i), j) && row(s, i, j)->received < cut)
+			cut = row(s, i, j)->received;
+	m->decision_members = m->proposals[row(s, i, i)->attempt];
+	m->decision_cut = cut;
+	m->decision_image = (uint8_t)((i + 1) << 4 | row(s, i, i)->attempt);
+	publish(s, i, AGREED, i + 1, i + 1);
+}
+
+static const char *install(const struct world *w, struct state *s, int i)
+{
+	int ahead = short_cut(w, s, i);
+	uint8_t decider = ahead >= 0 ? row(s, i, ahead)->decider : row(s, i, i)->decider;
+	const struct member *d = &s->m[decider - 1];
+
+	if (ahead >= 0 && row(s, i, i)->agreed > 0 && !same_decision(s, decider, row(s, i, i)->decider))
+		return "somebody who has agreed to one decision sees another installed";
+	if (s->installed > 0 && !same_decision(s, s->installed, decider))
+		return "two decisions are installed";
+	if (!in(d->decision_members, i))
+		return "somebody installs a view that it is not in";
+	if (ahead < 0 && !quorum(w, unsuspected(w, s, i), row(s, i, i)->left))
+		return "somebody installs without a quorum";
+	if (s->m[i].opened != d->decision_image)
+		return "somebody has not the memory of the view that it installs";
+	if (row(s, i, i)->received < d->decision_cut)
+		return "somebody has not received what it is to deliver";
+	s->installed = decider;
+	if (row(s, i, i)->agreed == 0 && !(w->mutations & SILENT_SHORT_CUT))
+		publish(s, i, AGREED, row(s, i, ahead)->agreed, decider);
+	publish(s, i, INSTALLED, 0, 0);
+	s->m[i].status = DONE;
+	stop(w, s, i);
+	return NULL;
+}
+
+const char *take(const struct world *w, struct state *s, struct step step)
+{
+	int i = step.i, p = step.p, lead, from;
+	struct member *m = &s->m[i];
+	const char *wrong = NULL;
+
+	switch ((enum step_kind)step.kind) {
+	case ARRIVE:
+		apply(&m->rows[p], s->m[p].log[m->seen[p]++]);
+		break;
+	case SUSPECT:
+		if (!(w->mutations & FREEZE_LATE))
+			m->frozen |= one(p);
+		publish(s, i, FAILED, p, 0);
+		break;
+	case FREEZE:
+		m->frozen |= one(p);
+		break;
+	case MARK:
+		publish(s, i, LEFT, p, 0);
+		break;
+	case OUT:
+		stop(w, s, i);
+		m->status = REMOVED;
+		break;
+	case WEDGE:
+		stop(w, s, i);
+		publish(s, i, WEDGED, 0, 0);
+		break;
+	case PROPOSE:
+		m->proposals[row(s, i, i)->attempt + 1] = unsuspected(w, s, i);
+		publish(s, i, PROPOSED, row(s, i, i)->attempt + 1, 0);
+		break;
+	case ACKNOWLEDGE:
+		lead = leader(w, s, i);
+		m->opened = (uint8_t)((lead + 1) << 4 | row(s, i, lead)->attempt);
+		publish(s, i, ACKNOWLEDGED, m->opened, 0);
+		break;
+	case DECIDE:
+		decide(w, s, i);
+		break;
+	case ADOPT:
+		from = found(w, s, i);
+		wrong = agree(s, i, i + 1, row(s, i, from)->decider);
+		break;
+	case ECHO:
+		lead = leader(w, s, i);
+		wrong = agree(s, i, lead + 1, row(s, i, lead)->decider);
+		break;
+	case INSTALL:
+		wrong = install(w, s, i);
+		break;
+	case RECEIVE:
+		publish(s, i, RECEIVED, 0, 0);
+		break;
+	case LEAVE:
+		stop(w, s, i);
+		publish(s, i, GONE, 0, 0);
+		m->status = AWAY;
+		break;
+	default: /* CRASH */
+		stop(w, s, i);
+		s->crashed++;
+		m->status = DEAD;
+		break;
+	}
+	for (int j = 0; j < w->count && wrong == NULL && s->installed > 0; j++)
+		if (delivered(w, s, j) > s->m[s->installed - 1].decision_cut)
+			wrong = "somebody has delivered what lies behind the cut";
+	return wrong;
+}
+
+/* ---- when it does it ----------------------------------------------------------------------------------------------- */
+
+static bool can_suspect(const struct world *w, const struct state *s, int i, int p, bool calm)
+{
+	members rest = unsuspected(w, s, i) & (members)~one(p), sure = hearsay(w, s, i);
+
+	if (p == i || in(row(s, i, i)->failed | row(s, i, i)->left, p))
+		return false;
+	if (!(w->mutations & UNGATED) && !quorum(w, rest, row(s, i, i)->left))
+		return false;
+	if (row(s, i, p)->gone && row(s, i, p)->failed != 0 && !(w->mutations & LEFT_THOUGH_SUSPECTING))
+		return true;
+	return in(sure, p) || s->m[p].status == DEAD || s->m[p].status == REMOVED || (!calm && in(w->doubts[i], p));
+}
+
+static bool can_mark(const struct world *w, const struct state *s, int i, int p)
+{
+	members rest = unsuspected(w, s, i) & (members)~one(p), left = row(s, i, i)->left | one(p);
+	bool known = row(s, i, p)->gone && (row(s, i, p)->failed == 0 || (w->mutations & LEFT_THOUGH_SUSPECTING));
+
+	if (p == i || in(row(s, i, i)->failed | row(s, i, i)->left, p))
+		return false;
+	for (int j = 0; j < w->count && (w->mutations & LEFT_BY_HEARSAY); j++)
+		known = known || (in(trusted(w, s, i), j) && in(row(s, i, j)->left, p));
+	return known && ((w->mutations & UNGATED) || quorum(w, rest, left));
+}
+
+static bool can_propose(const struct world *w, const struct state *s, int i)
+{
+	const struct row *mine = row(s, i, i);
+
+	return leader(w, s, i) == i && (mine->failed | mine->left) != 0 && barrier(w, s, i) && found(w, s, i) < 0 &&
+	       short_cut(w, s, i) < 0 && s->m[i].proposals[mine->attempt] != unsuspected(w, s, i) &&
+	       heedful(w, s, i, HEEDLESS_PROPOSE);
+}
+
+static bool can_acknowledge(const struct world *w, const struct state *s, int i)
+{
+	int lead = leader(w, s, i);
+	uint8_t attempt = row(s, i, lead)->attempt, word = (uint8_t)((lead + 1) << 4 | attempt);
+
+	return attempt > 0 && row(s, i, i)->acknowledged != word && row(s, i, i)->agreed == 0 &&
+	       in(s->m[lead].proposals[attempt], i) && heedful(w, s, i, HEEDLESS_ACKNOWLEDGE);
+}
+
+static bool can_decide(const struct world *w, const struct state *s, int i)
+{
+	const struct row *mine = row(s, i, i);
+	members all = unsuspected(w, s, i);
+	uint8_t word = (uint8_t)((i + 1) << 4 | mine->attempt);
+
+	if (leader(w, s, i) != i || mine->agreed > 0 || mine->attempt == 0 || short_cut(w, s, i) >= 0)
+		return false;
+	if (!(w->mutations & NO_QUORUM_TO_DECIDE) && !quorum(w, all, mine->left))
+		return false;
+	for (int j = 0; j < w->count; j++) {
+		if (!in(all, j))
+			continue;
+		if (!(w->mutations & DECIDED_UNWEDGED) && !row(s, i, j)->wedged)
+			return false;
+		if (!(w->mutations & DECIDED_UNACKNOWLEDGED) && row(s, i, j)->acknowledged != word)
+			return false;
+	}
+	return heedful(w, s, i, HEEDLESS_DECIDE);
+}
+
+static bool can_adopt(const struct world *w, const struct state *s, int i)
+{
+	return leader(w, s, i) == i && row(s, i, i)->agreed < i + 1 && barrier(w, s, i) && found(w, s, i) >= 0 &&
+	       heedful(w, s, i, HEEDLESS_ADOPT);
+}
+
+static bool can_echo(const struct world *w, const struct state *s, int i)
+{
+	int lead = leader(w, s, i);
+	const struct row *mine = row(s, i, i);
+	members look = w->mutations & ECHO_OF_LOWER ? unsuspected(w, s, i) : one(lead);
+
+	(void)look;
+	return lead != i && row(s, i, lead)->agreed == lead + 1 && mine->agreed < lead + 1 &&
+	       heedful(w, s, i, HEEDLESS_ECHO | REMOVED_NOT_LOOKED);
+}
+
+static bool can_install(const struct world *w, const struct state *s, int i)
+{
+	bool equal = all_equal(w, s, i) &&
+		     ((w->mutations & NO_QUORUM_TO_INSTALL) || quorum(w, unsuspected(w, s, i), row(s, i, i)->left));
+
+	return (equal || short_cut(w, s, i) >= 0) && heedful(w, s, i, HEEDLESS_INSTALL);
+}
+
+static bool can_be_out(const struct world *w, const struct state *s, int i)
+{
+	int lead = leader(w, s, i);
+	uint8_t attempt = row(s, i, lead)->attempt;
+
+	return in(hearsay(w, s, i), i) || (attempt > 0 && !in(s->m[lead].proposals[attempt], i));
+}
+
+static bool can_run(const struct world *w, const struct state *s, struct step step, bool calm)
+{
+	int i = step.i, p = step.p;
+	const struct member *m = &s->m[i];
+
+	switch ((enum step_kind)step.kind) {
+	case ARRIVE:
+		return p != i && m->seen[p] < s->m[p].published &&
+		       (!in(m->frozen, p) || (w->mutations & SUSPECTS_ARE_READ));
+	case SUSPECT:
+		return can_suspect(w, s, i, p, calm);
+	case FREEZE:
+		return in(row(s, i, i)->failed & (members)~m->frozen, p);
+	case MARK:
+		return can_mark(w, s, i, p);
+	case OUT:
+		return can_be_out(w, s, i);
+	case WEDGE:
+		return !row(s, i, i)->wedged && (row(s, i, i)->failed | row(s, i, i)->left) != 0;
+	case PROPOSE:
+		return can_propose(w, s, i);
+	case ACKNOWLEDGE:
+		return can_acknowledge(w, s, i);
+	case DECIDE:
+		return can_decide(w, s, i);
+	case ADOPT:
+		return can_adopt(w, s, i);
+	case ECHO:
+		return can_echo(w, s, i);
+	case INSTALL:
+		return can_install(w, s, i);
+	default: /* RECEIVE */
+		return !calm && in(w->receivers, i) && row(s, i, i)->received == w->received[i] &&
+		       (!row(s, i, i)->wedged || (w->mutations & WEDGED_NOT_DEAF));
+	}
+}
+
+bool can(const struct world *w, const struct state *s, struct step step, bool calm)
+{
+	const struct member *m = &s->m[step.i];
+	bool takes_two = step.kind <= MARK;
+
+	if (!takes_two && step.p > 0)
+		return false;
+	if (step.kind == CRASH)
+		return !calm && s->crashed < w->crashes && (m->status == RUNNING || m->status == DONE);
+	if (step.kind == LEAVE)
+		return !calm && in(w->leavers, step.i) && (m->status == RUNNING || m->status == DONE);
+	return m->status == RUNNING && can_run(w, s, step, calm);
+}
+
+int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out)
+{
+	int count = 0;
+
+	for (uint8_t kind = 0; kind < STEP_KINDS; kind++)
+		for (uint8_t i = 0; i < w->count; i++)
+			for (uint8_t p = 0; p < (kind <= MARK ? w->count : 1); p++)
+				if (can(w, s, (struct step){kind, i, p}, calm))
+					out[count++] = (struct step){kind, i, p};
+	return count;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------------- */
+
+/* All whom `i` does not suspect are there, none of them suspects another, and all know that they are a quorum. */
+static bool united(const struct world *w, const struct state *s, int i)
+{
+	members all = unsuspected(w, s, i);
+
+	for (int j = 0; j < w->count; j++) {
+		if (!in(all, j))
+			continue;
+		if (s->m[j].status != RUNNING && s->m[j].status != DONE)
+			return false;
+		if (((row(s, j, j)->failed | row(s, j, j)->left) & all) != 0 || !quorum(w, all, row(s, j, j)->left))
+			return false;
+	}
+	return true;
+}
+
+const char *ended(const struct world *w, const struct state *s)
+{
+	members done = 0, left = 0;
+	bool change = false;
+
+	for (int i = 0; i < w->count; i++) {
+		const struct row *mine = row(s, i, i);
+
+		if (s->m[i].status == RUNNING && (mine->failed | mine->left) != 0 && united(w, s, i))
+			return "a quorum without suspicions among its members does not go on";
+		change = change || (mine->failed | mine->left) != 0;
+		if (s->m[i].status == DONE)
+			done |= one(i);
+		if (s->m[i].status == AWAY)
+			left |= one(i);
+	}
+	if (w->lives && change && !quorum(w, done, left))
+		return "the group has ended";
+	return NULL;
+}
+
+void begin(const struct world *w, struct state *s)
+{
+	memset(s, 0, sizeof(*s));
+	for (int i = 0; i < w->count; i++)
+		for (int j = 0; j < w->count; j++)
+			s->m[i].rows[j].received = w->received[j];
+}
+
+/* ---- telling states apart ------------------------------------------------------------------------------------------ */
+
+static uint8_t *put_row(uint8_t *at, const struct row *r, bool received)
+{
+	*at++ = received ? r->received : 0;
+	*at++ = r->failed;
+	*at++ = r->left;
+	*at++ = r->attempt;
+	*at++ = r->acknowledged;
+	*at++ = (uint8_t)(r->agreed << 4 | r->decider);
+	*at++ = (uint8_t)(r->wedged | r->installed << 1 | r->gone << 2);
+	return at;
+}
+
+/* What nobody will look at any more is left out. */
+int key_of(const struct world *w, const struct state *s, uint8_t *out)
+{
+	uint8_t *at = out;
+
+	*at++ = s->crashed;
+	*at++ = s->installed;
+	for (int i = 0; i < w->count; i++) {
+		const struct member *m = &s->m[i];
+		members read = w->mutations & SUSPECTS_ARE_READ ? everybody(w) : readable(w, s, i);
+
+		*at++ = (uint8_t)(m->status << 1 | m->stopped);
+		*at++ = m->delivered;
+		*at++ = m->decision_members;
+		*at++ = m->decision_cut;
+		*at++ = m->decision_image;
+		for (int k = 1; k < ATTEMPTS && m->proposals[k] != 0; k++)
+			*at++ = m->proposals[k];
+		*at++ = 0;
+		if (m->status == RUNNING || m->status == DONE)
+			at = put_row(at, row(s, i, i), true);
+		if (m->status != RUNNING)
+			continue;
+		*at++ = m->opened;
+		*at++ = m->frozen;
+		for (int j = 0; j < w->count; j++) {
+			if (j == i)
+				continue;
+			if (!in(read, j)) {
+				*at++ = m->stopped ? 0 : row(s, i, j)->received;
+				continue;
+			}
+			at = put_row(at, row(s, i, j), !m->stopped || in(unsuspected(w, s, i), j));
+			for (int k = m->seen[j]; k < s->m[j].published; k++) {
+				*at++ = (uint8_t)(s->m[j].log[k].what + 1);
+				*at++ = s->m[j].log[k].a;
+				*at++ = s->m[j].log[k].b;
+			}
+			*at++ = 0;
+		}
+	}
+	return (int)(at - out);
+}
