@@ -127,6 +127,11 @@ void image_close(struct wh_image *image)
 	image->ops->image_close(image);
 }
 
+void image_freeze(struct wh_image *image, uint32_t rank)
+{
+	image->ops->freeze(image, rank);
+}
+
 void image_post_word(struct wh_image *image, uint64_t offset, uint64_t value)
 {
 	uint32_t others[MEMBERS_MAX], count = 0;
@@ -171,6 +176,12 @@ void nodes_make(struct node *nodes, uint32_t count)
 	new_group(group);
 	for (uint32_t id = 0; id < count; id++)
 		node_make(&nodes[id], group, id, count);
+}
+
+void nodes_pass(struct node *nodes, uint32_t count)
+{
+	for (uint32_t id = 0; id < count; id++)
+		node_pass(&nodes[id]);
 }
 
 /* ---- a child ------------------------------------------------------------------------------------------------------ */

@@ -41,10 +41,12 @@ void node_open(struct node *n, uint64_t row_bytes);  /* n->image: that of all no
 struct wh_image *node_open_of(struct node *n, uint64_t key, uint32_t members, uint64_t row_bytes);
 void node_free(struct node *n);
 void node_pass(struct node *n); /* service, events, a moment */
+void nodes_pass(struct node *nodes, uint32_t count);
 
 void node_post_word(struct node *n, uint64_t offset, uint64_t value); /* to all others */
 uint64_t node_column(const struct node *n, uint32_t of, uint64_t offset);
 void image_close(struct wh_image *image);
+void image_freeze(struct wh_image *image, uint32_t rank);
 void image_post_word(struct wh_image *image, uint64_t offset, uint64_t value); /* to all other ranks */
 uint64_t image_column(const struct wh_image *image, uint32_t rank, uint64_t offset);
 

@@ -1,28 +1,13 @@
 /* shm_views.c - images that follow one another in shared memory: members that never come, die, stop or are frozen,
  * candidates that are closed before they are ready, and what is left behind by all that.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/conformance/shm_node.h"
 
 #define A_WHILE 100 /* passes in which what should not happen does not */
-
-static void freeze(struct wh_image *image, uint32_t rank)
-{
-	image->ops->freeze(image, rank);
-}
-
-static void pass_all(struct node *nodes, uint32_t count)
-{
-	for (uint32_t id = 0; id < count; id++)
-		node_pass(&nodes[id]);
-}
 
 /* ---- members that do not come ------------------------------------------------------------------------------------- */
 
@@ -42,7 +27,7 @@ static int be_second_of_three(const char *group)
 	node_open(&n, ROW_BYTES);
 	for (int k = 0; k < 10; k++)
 		node_pass(&n);
-	freeze(n.image, 2);
+	image_freeze(n.image, 2);
 	NODE_UNTIL(&n, n.image->ready);
 	check_frozen_unseen(n.image, 2);
 	node_post_word(&n, 64, 1);
@@ -65,7 +50,7 @@ START_TEST(one_who_never_comes_is_not_waited_for)
 	for (int k = 0; k < A_WHILE; k++)
 		node_pass(&n);
 	ck_assert(!n.image->ready);
-	freeze(n.image, 2);
+	image_freeze(n.image, 2);
 	ck_assert(!n.image->ready);
 	NODE_UNTIL(&n, n.image->ready && node_column(&n, 1, 64) == 1);
 	check_frozen_unseen(n.image, 2);
@@ -115,7 +100,7 @@ START_TEST(the_dead_are_waited_for_until_frozen)
 	NODE_UNTIL(&n, spare_state(&n) == WH_SHM_SPARE_MADE); /* there is no timer left that would end the wait */
 	ck_assert(!next->ready);
 	frozen = test_now();
-	freeze(next, 1);
+	image_freeze(next, 1);
 	while (!next->ready && test_now() - frozen < PATIENCE_NS / 2) { /* the wait itself ends */
 		n.transport->ops->arm(n.transport);
 		n.transport->ops->wait(n.transport, PATIENCE_NS);
@@ -140,15 +125,15 @@ START_TEST(what_was_mapped_and_frozen_reads_as_zeros)
 	nodes_make(n, 3);
 	images[1] = node_open_of(&n[1], 1, 7, ROW_BYTES);
 	images[2] = node_open_of(&n[2], 1, 7, ROW_BYTES);
-	freeze(images[1], 0);
+	image_freeze(images[1], 0);
 	NODE_UNTIL(&n[1], (node_pass(&n[2]), images[1]->ready));
 	image_post_word(images[1], 64, 77);
 	images[0] = node_open_of(&n[0], 1, 7, ROW_BYTES);
 	for (int k = 0; k < A_WHILE; k++)
-		pass_all(n, 3);
+		nodes_pass(n, 3);
 	ck_assert(!images[0]->ready); /* who froze me does not take my row, so I cannot be ready with it */
-	freeze(images[0], 1);
-	NODE_UNTIL(&n[0], (pass_all(n, 3), images[0]->ready));
+	image_freeze(images[0], 1);
+	NODE_UNTIL(&n[0], (nodes_pass(n, 3), images[0]->ready));
 	check_frozen_unseen(images[0], 1);
 	ck_assert_uint_eq(image_column(images[1], 0, 64), 0);
 	for (uint32_t id = 0; id < 3; id++)
@@ -178,7 +163,7 @@ START_TEST(the_stopped_stay_and_the_frozen_are_not_heard)
 	}
 	ck_assert_uint_eq(n.down + n.left + n.refused, 0);
 	seen = node_column(&n, 1, 64);
-	freeze(n.image, 1);
+	image_freeze(n.image, 1);
 	kill(child, SIGCONT);
 	/* Its memory is its own, and mapped here: it goes on writing there. */
 	NODE_UNTIL(&n, wh_load_acquire((const wh_word *)(const void *)(n.image->row[1] + 64)) > seen + 10);
@@ -202,7 +187,7 @@ START_TEST(neither_the_frozen_nor_the_gone_are_rung)
 	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].image->ready && n[1].image->ready));
 	n[1].transport->ops->arm(n[1].transport);
 	if (_i == 0)
-		freeze(n[0].image, 1);
+		image_freeze(n[0].image, 1);
 	else
 		node_free(&n[1]);
 	NODE_UNTIL(&n[0], _i == 0 || n[0].down == 1);
@@ -315,149 +300,6 @@ START_TEST(candidates_in_turn_leave_nothing)
 }
 END_TEST
 
-/* One opens and closes; the other never does, and in the end opens what the first has open. */
-START_TEST(offers_that_are_never_taken_up)
-{
-	struct wh_image *image[2];
-	struct node n[2];
-	int fds, most = 0;
-
-	nodes_make(n, 2);
-	for (uint32_t id = 0; id < 2; id++)
-		node_open(&n[id], ROW_BYTES);
-	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].image->ready && n[1].image->ready));
-	NODE_UNTIL(&n[0], (node_pass(&n[1]),
-			   spare_state(&n[0]) == WH_SHM_SPARE_MADE && spare_state(&n[1]) == WH_SHM_SPARE_MADE));
-	fds = count_fds();
-	for (uint64_t key = 2; key < 2 + TURNS; key++) {
-		image[1] = node_open_of(&n[1], key, 3, ROW_BYTES);
-		for (int k = 0; k < 5; k++)
-			pass_all(n, 2);
-		ck_assert(!image[1]->ready);
-		image_close(image[1]);
-		most = count_fds() > most ? count_fds() : most;
-	}
-	ck_assert_int_le(most, fds + WH_SHM_PENDING);
-	image[1] = node_open_of(&n[1], 2 + TURNS, 3, ROW_BYTES);
-	for (int k = 0; k < 5; k++)
-		pass_all(n, 2);
-	image[0] = node_open_of(&n[0], 2 + TURNS, 3, ROW_BYTES);
-	NODE_UNTIL(&n[0], (node_pass(&n[1]), image[0]->ready && image[1]->ready));
-	image_close(image[0]); /* and with it the others' earlier offers */
-	image_close(image[1]);
-	NODE_UNTIL(&n[0], (node_pass(&n[1]), spare_state(&n[0]) == WH_SHM_SPARE_MADE &&
-						     spare_state(&n[1]) == WH_SHM_SPARE_MADE && count_fds() == fds));
-	ck_assert_uint_eq(n[0].down + n[0].refused + n[1].down + n[1].refused, 0);
-	node_free(&n[0]);
-	node_free(&n[1]);
-}
-END_TEST
-
-/* ---- a hand-made peer --------------------------------------------------------------------------------------------- */
-
-static void raw_offer(const struct raw *r, uint64_t key)
-{
-	const struct wh_shm_offer offer = {.head = wh_shm_head(WH_SHM_OFFER),
-					   .key = key,
-					   .layout_digest = ROW_BYTES,
-					   .members = 2,
-					   .rank = 1,
-					   .row = {.bytes = ROW_BYTES, .page = 4096}};
-
-	ck_assert_int_eq(wh_shm_send(r->socket, &offer, sizeof(offer), &r->page, 1), 0);
-}
-
-static void raw_mapped(const struct raw *r, uint64_t key)
-{
-	const struct wh_shm_mapped mapped = {.head = wh_shm_head(WH_SHM_MAPPED), .key = key};
-
-	ck_assert_int_eq(wh_shm_send(r->socket, &mapped, sizeof(mapped), NULL, 0), 0);
-}
-
-/* What a peer says of images that are closed, or were never opened, is nothing to the one that is. */
-START_TEST(words_on_closed_images_are_ignored)
-{
-	struct wh_image *closed, *open;
-	char group[40];
-	struct node n;
-	struct raw r;
-	int fds;
-
-	node_make(&n, new_group(group), 0, 2);
-	raw_connect(&r, group, 0, 1, 2);
-	raw_say_hello(&r);
-	close(r.page); /* from here on its row */
-	r.page = memfd_create("test-row", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	ck_assert_int_eq(ftruncate(r.page, ROW_BYTES), 0);
-	ck_assert_int_eq(pwrite(r.page, "x", 1, 64), 1);
-	ck_assert_int_eq(fcntl(r.page, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL),
-			 0);
-	closed = node_open_of(&n, 5, 3, ROW_BYTES);
-	open = node_open_of(&n, 6, 3, ROW_BYTES);
-	raw_offer(&r, 5);
-	for (int k = 0; k < 10; k++)
-		node_pass(&n);
-	image_close(closed);
-	fds = count_fds();
-	for (uint64_t key = 1; key <= 9; key++) { /* those above 6 may still be opened */
-		if (key == 6)
-			continue;
-		raw_mapped(&r, key);
-		raw_offer(&r, key);
-		node_pass(&n);
-	}
-	for (int k = 0; k < 10; k++)
-		node_pass(&n);
-	ck_assert_int_eq(count_fds(), fds + 3);
-	ck_assert(!open->ready);
-	if (_i == 1)
-		freeze(open, 1);
-	raw_offer(&r, 6);
-	raw_mapped(&r, 6);
-	NODE_UNTIL(&n, open->ready);
-	NODE_UNTIL(&n,
-		   spare_state(&n) == WH_SHM_SPARE_MADE && count_fds() == fds + 3); /* and my row's for the spare's */
-	ck_assert_uint_eq(image_column(open, 1, 64), _i == 1 ? 0 : 'x');
-	ck_assert_uint_eq(n.down + n.left + n.refused, 0);
-	raw_close(&r);
-	NODE_UNTIL(&n, n.down == 1);
-	node_free(&n);
-}
-END_TEST
-
-/* ---- events ------------------------------------------------------------------------------------------------------- */
-
-#define MANY 24
-
-/* More ends of peers, and messages before them, than there is room for; nobody takes an event meanwhile. */
-START_TEST(no_event_is_lost)
-{
-	struct node n[MANY];
-	uint64_t message = 0;
-
-	nodes_make(n, MANY);
-	for (uint32_t id = 1; id < MANY; id++)
-		NODE_UNTIL(&n[0], (node_pass(&n[id]), n[id].transport->ops->control_send(n[id].transport, 0, &message,
-											 sizeof(message)) == WHORL_OK));
-	for (int k = 0; k < 20; k++)
-		n[0].transport->ops->service(n[0].transport);
-	for (uint32_t id = 1; id < MANY; id++) {
-		if (id % 2 == 0)
-			n[id].transport->ops->leave(n[id].transport);
-		node_free(&n[id]);
-	}
-	for (int k = 0; k < 20; k++)
-		n[0].transport->ops->service(n[0].transport);
-	NODE_UNTIL(&n[0], n[0].down + n[0].left == MANY - 1);
-	ck_assert_uint_eq(n[0].left, (MANY - 1) / 2);
-	ck_assert_uint_eq(n[0].controls, MANY - 1);
-	for (int k = 0; k < A_WHILE; k++)
-		node_pass(&n[0]);
-	ck_assert_uint_eq(n[0].down + n[0].left, MANY - 1);
-	node_free(&n[0]);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("shm and views");
@@ -470,9 +312,6 @@ int main(void)
 	tcase_add_test(cases, the_stopped_stay_and_the_frozen_are_not_heard);
 	tcase_add_loop_test(cases, neither_the_frozen_nor_the_gone_are_rung, 0, 2);
 	tcase_add_test(cases, candidates_in_turn_leave_nothing);
-	tcase_add_test(cases, offers_that_are_never_taken_up);
-	tcase_add_loop_test(cases, words_on_closed_images_are_ignored, 0, 2);
-	tcase_add_test(cases, no_event_is_lost);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
 }

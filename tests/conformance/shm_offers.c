@@ -1,0 +1,231 @@
+/* shm_offers.c - offers of rows, and what else peers say of images: taken up late, never, or without sense; and events
+ * that nobody takes for a while.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/conformance/shm_node.h"
+
+#define A_WHILE 100 /* passes in which what should not happen does not */
+
+/* ---- never taken up ----------------------------------------------------------------------------------------------- */
+
+#define TURNS 20
+
+/* One opens and closes; the other never does, and in the end opens what the first has open. */
+START_TEST(offers_that_are_never_taken_up)
+{
+	struct wh_image *image[2];
+	struct node n[2];
+	int fds, most = 0;
+
+	nodes_make(n, 2);
+	for (uint32_t id = 0; id < 2; id++)
+		node_open(&n[id], ROW_BYTES);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].image->ready && n[1].image->ready));
+	NODE_UNTIL(&n[0], (node_pass(&n[1]),
+			   spare_state(&n[0]) == WH_SHM_SPARE_MADE && spare_state(&n[1]) == WH_SHM_SPARE_MADE));
+	fds = count_fds();
+	for (uint64_t key = 2; key < 2 + TURNS; key++) {
+		image[1] = node_open_of(&n[1], key, 3, ROW_BYTES);
+		for (int k = 0; k < 5; k++)
+			nodes_pass(n, 2);
+		ck_assert(!image[1]->ready);
+		image_close(image[1]);
+		most = count_fds() > most ? count_fds() : most;
+	}
+	ck_assert_int_le(most, fds + WH_SHM_PENDING);
+	image[1] = node_open_of(&n[1], 2 + TURNS, 3, ROW_BYTES);
+	for (int k = 0; k < 5; k++)
+		nodes_pass(n, 2);
+	image[0] = node_open_of(&n[0], 2 + TURNS, 3, ROW_BYTES);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), image[0]->ready && image[1]->ready));
+	image_close(image[0]); /* and with it the others' earlier offers */
+	image_close(image[1]);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), spare_state(&n[0]) == WH_SHM_SPARE_MADE &&
+						     spare_state(&n[1]) == WH_SHM_SPARE_MADE && count_fds() == fds));
+	ck_assert_uint_eq(n[0].down + n[0].refused + n[1].down + n[1].refused, 0);
+	node_free(&n[0]);
+	node_free(&n[1]);
+}
+END_TEST
+
+/* ---- a hand-made peer --------------------------------------------------------------------------------------------- */
+
+static void raw_offer(const struct raw *r, uint64_t key)
+{
+	const struct wh_shm_offer offer = {.head = wh_shm_head(WH_SHM_OFFER),
+					   .key = key,
+					   .layout_digest = ROW_BYTES,
+					   .members = 2,
+					   .rank = 1,
+					   .row = {.bytes = ROW_BYTES, .page = 4096}};
+
+	ck_assert_int_eq(wh_shm_send(r->socket, &offer, sizeof(offer), &r->page, 1), 0);
+}
+
+static void raw_mapped(const struct raw *r, uint64_t key)
+{
+	const struct wh_shm_mapped mapped = {.head = wh_shm_head(WH_SHM_MAPPED), .key = key};
+
+	ck_assert_int_eq(wh_shm_send(r->socket, &mapped, sizeof(mapped), NULL, 0), 0);
+}
+
+/* It is let in; `page` is its row from then on, which says 'x'. */
+static void raw_meet(struct raw *r, struct node *n)
+{
+	char group[40];
+
+	node_make(n, new_group(group), 0, 2);
+	raw_connect(r, group, 0, 1, 2);
+	raw_say_hello(r);
+	ck_assert_int_eq(raw_receive(r, n), WH_SHM_PACKET);
+	wh_shm_packet_close(&r->got);
+	close(r->page);
+	r->page = memfd_create("test-row", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ck_assert_int_eq(ftruncate(r->page, ROW_BYTES), 0);
+	ck_assert_int_eq(pwrite(r->page, "x", 1, 64), 1);
+	ck_assert_int_eq(fcntl(r->page, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL),
+			 0);
+}
+
+/* What a peer says of images that are closed, or were never opened, is nothing to the one that is. */
+START_TEST(words_on_closed_images_are_ignored)
+{
+	struct wh_image *closed, *open;
+	struct node n;
+	struct raw r;
+	int fds;
+
+	raw_meet(&r, &n);
+	closed = node_open_of(&n, 5, 3, ROW_BYTES);
+	open = node_open_of(&n, 6, 3, ROW_BYTES);
+	raw_offer(&r, 5);
+	for (int k = 0; k < 10; k++)
+		node_pass(&n);
+	image_close(closed);
+	fds = count_fds();
+	for (uint64_t key = 1; key <= 9; key++) { /* those above 6 may still be opened */
+		if (key == 6)
+			continue;
+		raw_mapped(&r, key);
+		raw_offer(&r, key);
+		node_pass(&n);
+	}
+	for (int k = 0; k < 10; k++)
+		node_pass(&n);
+	ck_assert_int_eq(count_fds(), fds + 3);
+	ck_assert(!open->ready);
+	if (_i == 1)
+		image_freeze(open, 1);
+	raw_offer(&r, 6);
+	raw_mapped(&r, 6);
+	NODE_UNTIL(&n, open->ready);
+	NODE_UNTIL(&n,
+		   spare_state(&n) == WH_SHM_SPARE_MADE && count_fds() == fds + 3); /* and my row's for the spare's */
+	ck_assert_uint_eq(image_column(open, 1, 64), _i == 1 ? 0 : 'x');
+	ck_assert_uint_eq(n.down + n.left + n.refused, 0);
+	raw_close(&r);
+	NODE_UNTIL(&n, n.down == 1);
+	node_free(&n);
+}
+END_TEST
+
+START_TEST(offers_of_the_greatest_keys_are_kept)
+{
+	struct wh_image *image;
+	struct node n;
+	struct raw r;
+
+	raw_meet(&r, &n);
+	for (uint64_t key = 9; key > 9 - WH_SHM_PENDING - 2; key--)
+		raw_offer(&r, key);
+	for (int k = 0; k < 10; k++)
+		node_pass(&n);
+	image = node_open_of(&n, 10 - WH_SHM_PENDING, 3, ROW_BYTES);
+	raw_mapped(&r, image->key);
+	NODE_UNTIL(&n, image->ready);
+	ck_assert_uint_eq(image_column(image, 1, 64), 'x');
+	raw_close(&r);
+	node_free(&n);
+}
+END_TEST
+
+/* It can be read, but did not take in the word that it may read too; then it is frozen. What was posted is for it. */
+START_TEST(what_was_posted_before_the_freeze_goes_out)
+{
+	enum wh_shm_received what;
+	char message[WH_CONTROL_MAX] = "";
+	struct wh_image *image;
+	struct node n;
+	struct raw r;
+
+	raw_meet(&r, &n);
+	image = node_open_of(&n, 1, 3, ROW_BYTES);
+	while (n.transport->ops->control_send(n.transport, 1, message, sizeof(message)) == WHORL_OK)
+		;
+	raw_offer(&r, 1);
+	raw_mapped(&r, 1);
+	NODE_UNTIL(&n, image->ready);
+	image_post_word(image, 64, 1);
+	image_freeze(image, 1);
+	ck_assert_uint_eq(image_column(image, 1, 64), 'x');
+	do {
+		what = raw_receive(&r, &n);
+		ck_assert_int_eq(what, WH_SHM_PACKET);
+		wh_shm_packet_close(&r.got);
+	} while (r.got.head.kind != WH_SHM_MAPPED);
+	raw_close(&r);
+	node_free(&n);
+}
+END_TEST
+
+/* ---- events ------------------------------------------------------------------------------------------------------- */
+
+#define MANY 24
+
+/* More ends of peers, and messages before them, than there is room for; nobody takes an event meanwhile. */
+START_TEST(no_event_is_lost)
+{
+	struct node n[MANY];
+	uint64_t message = 0;
+
+	nodes_make(n, MANY);
+	for (uint32_t id = 1; id < MANY; id++)
+		NODE_UNTIL(&n[0], (node_pass(&n[id]), n[id].transport->ops->control_send(n[id].transport, 0, &message,
+											 sizeof(message)) == WHORL_OK));
+	for (int k = 0; k < 20; k++)
+		n[0].transport->ops->service(n[0].transport);
+	for (uint32_t id = 1; id < MANY; id++) {
+		if (id % 2 == 0)
+			n[id].transport->ops->leave(n[id].transport);
+		node_free(&n[id]);
+	}
+	for (int k = 0; k < 20; k++)
+		n[0].transport->ops->service(n[0].transport);
+	NODE_UNTIL(&n[0], n[0].down + n[0].left == MANY - 1);
+	ck_assert_uint_eq(n[0].left, (MANY - 1) / 2);
+	ck_assert_uint_eq(n[0].controls, MANY - 1);
+	for (int k = 0; k < A_WHILE; k++)
+		node_pass(&n[0]);
+	ck_assert_uint_eq(n[0].down + n[0].left, MANY - 1);
+	node_free(&n[0]);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shm and offers");
+	TCase *cases = tcase_create("offers");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, offers_that_are_never_taken_up);
+	tcase_add_loop_test(cases, words_on_closed_images_are_ignored, 0, 2);
+	tcase_add_test(cases, offers_of_the_greatest_keys_are_kept);
+	tcase_add_test(cases, what_was_posted_before_the_freeze_goes_out);
+	tcase_add_test(cases, no_event_is_lost);
+	suite_add_tcase(suite, cases);
+	return test_main(suite);
+}
