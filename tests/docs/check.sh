@@ -32,9 +32,9 @@ for page in docs/*.md docs/decisions/*.md; do
 	grep -qE "[(/]$(basename "$page")\)" "${pages[@]}" || complain "no page leads to $page"
 done
 
-# ---- names of the code: `files`, `functions()`, whorl's own prefixes ------------------------------------------------------
+# ---- names of the code: `files`, `functions()`, whorl's own prefixes, `names_of_tests` -----------------------------------
 
-sources=(base conf transport sst smc predicates membership group tools examples include tests cmake)
+sources=(base conf transport sst smc predicates membership group sim tools examples include tests cmake)
 words=$(grep -rhoE '[A-Za-z_][A-Za-z_0-9]*' "${sources[@]}" run CMakeLists.txt | sort -u)
 for page in "${pages[@]}"; do
 	while read -r path; do
@@ -43,6 +43,13 @@ for page in "${pages[@]}"; do
 	while read -r name; do
 		grep -qxF "$name" <<<"$words" || complain "$page: there is no $name in the code"
 	done < <(grep -oE '\b(wh|whorl|WH|WHORL)_[A-Za-z0-9_]*[A-Za-z0-9]\b|`[a-z_0-9]+\(\)`' "$page" | tr -d '`()' | sort -u || true)
+	[[ $page == docs/decisions/* ]] && continue # they may name what was not taken
+	while read -r name; do
+		grep -qxF "$name" <<<"$words" || complain "$page: there is no $name in the code"
+	done < <(grep -oE '`[a-z0-9]+(_[a-z0-9]+){2,}`' "$page" | tr -d '`' | sort -u || true)
+	while read -r name; do
+		grep -qwF -- "${name#processes-}" tests/processes/CMakeLists.txt || complain "$page: there is no test $name"
+	done < <(grep -oE '`processes-[a-z-]+`' "$page" | tr -d '`' | sort -u || true)
 done
 
 # ---- the configuration --------------------------------------------------------------------------------------------------
