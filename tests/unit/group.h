@@ -110,7 +110,8 @@ struct cluster {
 	whorl_config *config;
 	unsigned count;
 	bool caller;
-	whorl_node *nodes[NODES_MAX]; /* NULL: not open */
+	const struct whorl_open_options *options; /* NULL: none */
+	whorl_node *nodes[NODES_MAX];             /* NULL: not open */
 	struct record *records[NODES_MAX];
 };
 
@@ -139,7 +140,7 @@ static inline void cluster_configure(struct cluster *cluster, unsigned count, co
 
 static inline void cluster_open_node(struct cluster *cluster, unsigned id)
 {
-	ck_assert_msg(whorl_open(cluster->config, id, NULL, &cluster->nodes[id]) == WHORL_OK, "%s",
+	ck_assert_msg(whorl_open(cluster->config, id, cluster->options, &cluster->nodes[id]) == WHORL_OK, "%s",
 		      whorl_config_error(cluster->config));
 	cluster->records[id] = calloc(1, sizeof(struct record));
 	ck_assert_ptr_nonnull(cluster->records[id]);
@@ -194,6 +195,39 @@ static inline void cluster_start(struct cluster *cluster)
 	for (unsigned id = 0; id < cluster->count; id++)
 		ck_ok(whorl_start(cluster->nodes[id]));
 	await(cluster_is_ready(cluster), cluster_step(cluster));
+}
+
+/* That node leaves without waiting for anything; the others see it in their next passes. */
+static inline void cluster_leave(struct cluster *cluster, unsigned id)
+{
+	whorl_close(cluster->nodes[id], 0);
+	cluster->nodes[id] = NULL;
+}
+
+static inline uint64_t view_of(whorl_node *node)
+{
+	uint64_t number;
+	uint32_t count = 0;
+
+	ck_ok(whorl_view_members(node, &number, NULL, &count));
+	return number;
+}
+
+static inline bool cluster_is_in_view(struct cluster *cluster, uint64_t number)
+{
+	for (unsigned id = 0; id < cluster->count; id++)
+		if (cluster->nodes[id] != NULL && view_of(cluster->nodes[id]) < number)
+			return false;
+	return true;
+}
+
+/* Those that are open go on to that view, and are not beyond it. */
+static inline void cluster_await_view(struct cluster *cluster, uint64_t number)
+{
+	await(cluster_is_in_view(cluster, number), cluster_step(cluster));
+	for (unsigned id = 0; id < cluster->count; id++)
+		if (cluster->nodes[id] != NULL)
+			ck_assert_uint_eq(view_of(cluster->nodes[id]), number);
 }
 
 /* Abandons what is still open. */
