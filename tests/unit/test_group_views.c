@@ -1,5 +1,6 @@
 /* test_group_views.c - views that follow one another, as the application sees them: upcalls, members, roles, shards; and
  * the end of those whom the others leave behind.
+ * Labels: threads
  */
 #include <poll.h>
 
@@ -13,7 +14,7 @@
 struct told {
 	whorl_node *node;
 	struct record *record;
-	unsigned count;
+	atomic_uint count;
 	struct seen {
 		uint64_t number, number_asked;
 		uint32_t members[NODES_MAX], joined[NODES_MAX], left[NODES_MAX];
@@ -26,10 +27,11 @@ struct told {
 static void see_view(const struct whorl_view *view, void *ctx)
 {
 	struct told *told = ctx;
-	struct seen *seen = &told->views[told->count];
+	unsigned at = atomic_load(&told->count);
+	struct seen *seen = &told->views[at];
 	whorl_subgroup *subgroup = whorl_subgroup_find(told->node, "s");
 
-	ck_assert_uint_lt(told->count, VIEWS_MAX);
+	ck_assert_uint_lt(at, VIEWS_MAX);
 	*seen = (struct seen){.number = view->number,
 			      .member_count = view->member_count,
 			      .joined_count = view->joined_count,
@@ -42,13 +44,15 @@ static void see_view(const struct whorl_view *view, void *ctx)
 	memcpy(seen->left, view->left, view->left_count * sizeof(uint32_t));
 	if (subgroup != NULL)
 		seen->sent = whorl_send(subgroup, &view->number, sizeof(view->number), 0);
-	told->count++;
+	atomic_store(&told->count, at + 1);
 }
 
 static void tell_views(struct cluster *c, struct told *told)
 {
 	for (unsigned id = 0; id < c->count; id++) {
-		told[id] = (struct told){.node = c->nodes[id], .record = c->records[id]};
+		told[id].node = c->nodes[id];
+		told[id].record = c->records[id];
+		atomic_init(&told[id].count, 0);
 		ck_ok(whorl_on_view(c->nodes[id], see_view, &told[id]));
 	}
 }
@@ -154,6 +158,7 @@ START_TEST(the_last_one_goes_on_alone)
 		ck_ok(whorl_send(subgroup_of(&c, id, "s"), "x", 1, PATIENCE_MS));
 		cluster_leave(&c, id);
 		cluster_await_view(&c, id + 1);
+		await(told[3].count == id + 2, sched_yield()); /* its upcall comes a little after */
 	}
 	ck_ok(whorl_send(subgroup_of(&c, 3, "s"), "last", 4, PATIENCE_MS));
 	ck_ok(whorl_close(c.nodes[3], PATIENCE_MS));
