@@ -46,7 +46,7 @@ for page in "${pages[@]}"; do
 	[[ $page == docs/decisions/* ]] && continue # they may name what was not taken
 	while read -r name; do
 		grep -qxF "$name" <<<"$words" || complain "$page: there is no $name in the code"
-	done < <(grep -oE '`[a-z0-9]+(_[a-z0-9]+){2,}`' "$page" | tr -d '`' | sort -u || true)
+	done < <(grep -oE '`[a-z0-9]+(_[a-z0-9]+){2,}`|\b[A-Z]{2,}(_[A-Z]+)+\b' "$page" | tr -d '`' | sort -u || true)
 	while read -r name; do
 		grep -qwF -- "${name#processes-}" tests/processes/CMakeLists.txt || complain "$page: there is no test $name"
 	done < <(grep -oE '`processes-[a-z-]+`' "$page" | tr -d '`' | sort -u || true)
