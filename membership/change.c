@@ -19,12 +19,11 @@ enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err)
 	s->said = calloc(members, sizeof(*s->said));
 	s->seen = calloc(members, sizeof(*s->seen));
 	s->known = calloc(members, sizeof(*s->known));
-	s->parted = calloc(members, sizeof(*s->parted));
 	s->why = calloc(members, sizeof(*s->why));
 	change->left_out = calloc(members, sizeof(*change->left_out));
 	change->cuts = calloc(subgroups ? subgroups : 1, sizeof(*change->cuts));
-	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->parted == NULL || s->why == NULL ||
-	    change->left_out == NULL || change->cuts == NULL) {
+	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->why == NULL || change->left_out == NULL ||
+	    change->cuts == NULL) {
 		wh_change_close(change);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view of %u members", members);
 	}
@@ -39,7 +38,6 @@ void wh_change_close(struct wh_change *change)
 	free(s->said);
 	free(s->seen);
 	free(s->known);
-	free(s->parted);
 	free(s->why);
 	free(change->left_out);
 	free(change->cuts);
@@ -181,7 +179,8 @@ static size_t acknowledge(struct wh_change *change)
 		return 0;
 	if (ticket != change->ticket)
 		follow(change, lead, attempt);
-	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said))
+	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
+	    !wh_suspicion_heeds(change))
 		return 0;
 	change->acknowledged = ticket;
 	wh_sst_publish(change->sst, change->pushes, change->columns.acknowledged, ticket, change->heartbeat->peers);
@@ -241,7 +240,7 @@ static bool all_are_ready(const struct wh_change *change)
 		if (wh_change_trusts(change, rank) && (!flag(change, rank, change->columns.wedged) ||
 						       row(change, rank, change->columns.acknowledged) != ticket))
 			return false;
-	return wh_suspicion_trusted_quorum(change);
+	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 }
 
 /* The least that a survivor of the shard has received: nobody can have delivered more, and all of them have it. */
@@ -297,7 +296,7 @@ static size_t lead(struct wh_change *change)
 	decided = decided_row(change);
 	if (decided < 0)
 		return propose(change) + acknowledge(change) + decide(change);
-	if (!take_decision(change, (uint32_t)decided))
+	if (!wh_suspicion_heeds(change) || !take_decision(change, (uint32_t)decided))
 		return 0;
 	wh_event(change->diag, "adopt", change->view->number, (uint64_t)decided, 0);
 	agree(change, me);
@@ -310,7 +309,7 @@ static size_t echo(struct wh_change *change, uint32_t lead)
 {
 	uint64_t agreed = row(change, lead, change->columns.agreed);
 
-	if (agreed != (uint64_t)lead + 1 || agreed <= change->agreed || !wh_suspicion_agrees(change, lead) ||
+	if (agreed != (uint64_t)lead + 1 || agreed <= change->agreed || !wh_suspicion_heeds(change) ||
 	    !take_decision(change, lead))
 		return 0;
 	wh_event(change->diag, "echo", change->view->number, lead, 0);
@@ -338,18 +337,15 @@ static bool all_say_the_same(const struct wh_change *change)
 	for (uint32_t rank = 0; rank < members(change); rank++)
 		if (wh_change_trusts(change, rank) && !says_the_same(change, rank))
 			return false;
-	return wh_suspicion_trusted_quorum(change);
+	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 }
 
-/* Somebody has gone ahead: what it installed is what all install, and it will say nothing more here. Unless it has done so
- * without me. */
+/* Somebody has gone ahead: what it installed is what all install, and it will say nothing more here. */
 static size_t catch_up(struct wh_change *change)
 {
-	uint32_t me = wh_change_me(change);
-
 	for (uint32_t rank = 0; rank < members(change); rank++) {
-		if (rank == me || !wh_change_reads(change, rank) || !flag(change, rank, change->columns.installed) ||
-		    row_of(change, rank, change->columns.suspected, me) != WH_TRUSTED)
+		if (rank == wh_change_me(change) || !wh_change_reads(change, rank) ||
+		    !flag(change, rank, change->columns.installed) || !wh_suspicion_heeds(change))
 			continue;
 		if (!take_decision(change, rank))
 			return 0;

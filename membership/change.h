@@ -67,7 +67,6 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 		uint64_t *said;   /* by rank: enum wh_suspected, as my row says it */
 		uint64_t *seen;   /* by rank: `suspicions` of that row that have been taken in */
 		uint64_t *known;  /* by rank: what others and the transport say; said when a quorum is heard */
-		bool *parted;     /* by rank: the transport says that it left: all it ever pushed is here */
 		const char **why; /* by rank */
 		uint64_t count;   /* how often something was said */
 		bool news;        /* something is known that is not said */

@@ -7,8 +7,9 @@
 /* Takes in heartbeats and what rows say; states what is new if a quorum is heard. Returns how much was new. */
 size_t wh_suspicion_step(struct wh_change *change);
 
-/* Takes in what the row of `rank` says of others, and of me. True: all it has said so far is in my row too. */
-bool wh_suspicion_agrees(struct wh_change *change, uint32_t rank);
+/* All that the members which I trust have said of others, and of me, is in my row. To be asked after what a step acts upon has
+ * been read: whoever goes along with a decision has then said of everybody what its maker says. */
+bool wh_suspicion_heeds(const struct wh_change *change);
 
 /* Do the members that I do not suspect make a quorum? */
 bool wh_suspicion_trusted_quorum(const struct wh_change *change);

@@ -24,7 +24,7 @@ static uint64_t wanted(const struct wh_change *change, uint32_t rank)
 	return known;
 }
 
-/* Counts votes. Who left is not counted once the transport says so here: before that its last words may be missing. */
+/* Counts votes. Who left is not counted. */
 struct poll {
 	struct wh_quorum quorum;
 	uint32_t votes;
@@ -40,7 +40,7 @@ static void cast(struct poll *poll, const struct wh_change *change, uint32_t ran
 {
 	poll->votes += votes;
 	poll->tie = poll->tie || (votes && (int)rank == change->tie_breaker);
-	poll->quorum.members -= kind == WH_LEFT && change->suspicion.parted[rank];
+	poll->quorum.members -= kind == WH_LEFT;
 }
 
 bool wh_suspicion_trusted_quorum(const struct wh_change *change)
@@ -120,14 +120,25 @@ static void tell_quorum(struct wh_change *change, bool heard)
 	change->on.quorum(change->ctx, heard);
 }
 
+/* Who leaves while its row says that somebody has failed counts as failed itself: its row is complete, so all see the same,
+ * and nobody has to heed the suspicions of one who is not there to be asked. */
+static bool has_suspects(const struct wh_change *change, uint32_t rank)
+{
+	for (uint32_t other = 0; other < members(change); other++)
+		if (wh_sst_observe_array(change->sst, rank, change->columns.suspected, other) >= WH_FAILED)
+			return true;
+	return false;
+}
+
 void wh_change_suspect(struct wh_change *change, uint32_t rank, enum wh_suspected kind, const char *why)
 {
 	struct wh_suspicion *s = &change->suspicion;
 
-	s->news = true;
-	s->parted[rank] = s->parted[rank] || kind == WH_LEFT;
+	if (kind == WH_LEFT && has_suspects(change, rank))
+		kind = WH_FAILED;
 	if ((uint64_t)kind <= s->known[rank])
 		return;
+	s->news = true;
 	s->known[rank] = kind;
 	s->why[rank] = why;
 }
@@ -139,12 +150,12 @@ void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_
 	s->known[rank] = before->suspicion.known[before_rank];
 	if (before->suspicion.said[before_rank] > s->known[rank])
 		s->known[rank] = before->suspicion.said[before_rank];
-	s->parted[rank] = before->suspicion.parted[before_rank];
 	s->why[rank] = before->suspicion.why[before_rank];
 	s->news = true;
 }
 
-/* Takes in what is new in a row. A word for each member, 0 to 2; more is nonsense and taken for 2. */
+/* Takes in what is new in a row. That somebody left everybody hears from the transport, behind that member's last words; others
+ * may know it before these have come here. */
 static void hear(struct wh_change *change, uint32_t from, uint64_t suspicions)
 {
 	struct wh_suspicion *s = &change->suspicion;
@@ -160,8 +171,8 @@ static void hear(struct wh_change *change, uint32_t from, uint64_t suspicions)
 			change->on.removed(change->ctx, from);
 			return;
 		}
-		if (kind > s->known[rank])
-			s->known[rank] = kind >= WH_FAILED ? WH_FAILED : WH_LEFT;
+		if (kind >= WH_FAILED)
+			s->known[rank] = WH_FAILED;
 	}
 }
 
@@ -182,14 +193,14 @@ static void hear_all(struct wh_change *change)
 	}
 }
 
-bool wh_suspicion_agrees(struct wh_change *change, uint32_t rank)
+bool wh_suspicion_heeds(const struct wh_change *change)
 {
 	const struct wh_suspicion *s = &change->suspicion;
 
-	if (wh_sst_observe(change->sst, rank, change->columns.suspicions) != s->seen[rank])
-		return false;
-	for (uint32_t other = 0; other < members(change); other++)
-		if (wh_sst_observe_array(change->sst, rank, change->columns.suspected, other) > s->said[other])
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (rank != wh_change_me(change) && s->said[rank] == WH_TRUSTED &&
+		    (s->known[rank] != WH_TRUSTED ||
+		     wh_sst_observe(change->sst, rank, change->columns.suspicions) != s->seen[rank]))
 			return false;
 	return true;
 }
