@@ -238,7 +238,8 @@ void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limi
 	uint32_t most = limits->subgroups > 0 ? limits->subgroups : 50;
 	uint32_t count = most == 1 || wh_dice_one_in(&dice, 2) ? 1 : (uint32_t)skewed(&dice, 2, most);
 
-	*plan = (struct wh_plan){.seed = seed, .headers_apart = wh_dice_one_in(&dice, 2)};
+	*plan = (struct wh_plan){
+		.seed = seed, .headers_apart = wh_dice_one_in(&dice, 2), .latency_max_ns = limits->latency_max_ns};
 	set_group(plan, draw_nodes(&who, limits), count);
 	draw_engine(&engine, &plan->config.engine);
 	if (limits->failure_timeout_ms > 0)

@@ -25,6 +25,7 @@ struct wh_plan_limits {
 	uint64_t deliveries;        /* messages times members, about */
 	uint64_t data_bytes;        /* of all these deliveries */
 	int64_t failure_timeout_ms; /* 0: drawn */
+	uint64_t latency_max_ns;    /* 0: drawn */
 	bool all_progress;          /* nothing that may come to a stand by right */
 	bool shards; /* and minimum sizes, and a tie-breaker: for runs in which views follow one another */
 };
@@ -42,6 +43,7 @@ struct wh_plan {
 	struct wh_node_config config;
 	struct wh_plan_subgroup *subgroups;
 	bool headers_apart;
+	uint64_t latency_max_ns; /* 0: drawn */
 };
 
 /* Never fails: exits when memory is out. */

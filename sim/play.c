@@ -102,6 +102,9 @@ static void open_world(struct play *play)
 
 	play->linger_ns = hurry ? 10 * WH_NS_PER_US : WH_NS_PER_MS;
 	options.latency_max_ns = latencies_ns[wh_dice_below(&play->dice, hurry ? 2 : 3)];
+	if (play->plan->latency_max_ns > 0)
+		options.latency_max_ns =
+			wh_dice_between(&play->dice, options.latency_min_ns, play->plan->latency_max_ns);
 	options.pieces = (uint32_t)wh_dice_between(&play->dice, 1, WH_SIM_PIECES_MAX / 2);
 	options.uneven = !hurry && wh_dice_one_in(&play->dice, 2);
 	if (wh_play_has_faults(play)) {

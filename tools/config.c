@@ -22,7 +22,7 @@ static const struct argp_option options[] = {
 	{"describe", KEY_DESCRIBE, NULL, 0, "Describe every section and key: default, range, unit, meaning", 0},
 	{"markdown", KEY_MARKDOWN, NULL, 0, "The same as Markdown", 0},
 	{"sample", KEY_SAMPLE, NULL, 0, "Print an ini file in which every key has its default", 0},
-	{"check", KEY_CHECK, "FILE", 0, "Tell all mistakes of a file, as `whorl bench` would", 0},
+	{"check", KEY_CHECK, "FILE", 0, "Tell all mistakes of a file, as `whorl bench` or `whorl sim` would", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -173,7 +173,7 @@ static void print_all(enum form form)
 	}
 }
 
-/* As `whorl bench` does before it runs. */
+/* As `whorl sim` does before it runs, if there is a section [sim], or `whorl bench`. */
 static enum wh_exit check(const char *file)
 {
 	struct wh_conf *conf = wh_tools_conf();
@@ -184,7 +184,7 @@ static enum wh_exit check(const char *file)
 		return WH_EXIT_MACHINE;
 	}
 	wh_conf_load_file(conf, file);
-	status = wh_bench_check(conf, file);
+	status = wh_conf_has(conf, "sim", NULL) ? wh_sim_check(conf) : wh_bench_check(conf, file);
 	if (status == WH_EXIT_GOOD)
 		printf("%s: no mistakes, %zu variant%s\n", file, wh_conf_variants(conf),
 		       wh_conf_variants(conf) > 1 ? "s" : "");

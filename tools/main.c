@@ -13,6 +13,7 @@ static const struct command {
 } commands[] = {
 	{"bench", wh_bench_main},
 	{"config", wh_config_main},
+	{"sim", wh_sim_main},
 };
 
 struct choice {
@@ -31,6 +32,7 @@ static const char doc[] = "Totally ordered, atomic multicast.\v"
 			  "Commands:\n"
 			  "  bench FILE     run the group of an ini file, measure it, check what it delivered\n"
 			  "  config         describe the keys of an ini file, or check one\n"
+			  "  sim FILE       run groups in virtual time, let things go wrong, check what must hold\n"
 			  "\n"
 			  "`whorl COMMAND --help` tells more.";
 

@@ -20,11 +20,15 @@ enum wh_exit {
 /* The commands: `whorl NAME ...`; argv[0] is "whorl NAME". */
 int wh_bench_main(int argc, char **argv);
 int wh_config_main(int argc, char **argv);
+int wh_sim_main(int argc, char **argv);
 
 /* A conf with the tables of every section that the command knows; NULL when memory is out. */
 struct wh_conf *wh_tools_conf(void);
 extern const struct wh_option_table *const wh_tools_tables[];
 extern const size_t wh_tools_table_count;
+
+/* What `whorl sim` would say of this conf before it runs: all mistakes, on stderr. */
+enum wh_exit wh_sim_check(struct wh_conf *conf);
 
 /* One line on stderr with "whorl: " before it. A progress line that stands there makes room. */
 void wh_say(const char *format, ...) WH_PRINTF(1, 2);

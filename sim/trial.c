@@ -1,0 +1,159 @@
+/* trial.c - see trial.h; shrink.c makes them smaller. */
+#include "sim/trial.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "transport/dice.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define APART_SECONDS 120 /* of processor time that a run takes at most */
+
+#define TRIAL(field) offsetof(struct wh_trial_options, field)
+static const struct wh_option trial_options[] = {
+	{"seed", WH_OPTION_INTEGER, "", "1", 0, INT64_MAX, NULL,
+	 "Of the first run; each run that follows has the next. The same seed is the same run.", TRIAL(seed), false},
+	{"runs", WH_OPTION_INTEGER, "", "1000", 1, INT64_C(1000000000), NULL, "How many, until one breaks a property.",
+	 TRIAL(runs), false},
+	{"nodes_min", WH_OPTION_INTEGER, "", "3", 1, 16, NULL, "The smallest group.", TRIAL(nodes_min), false},
+	{"nodes_max", WH_OPTION_INTEGER, "", "7", 1, 16, NULL, "The largest.", TRIAL(nodes_max), false},
+	{"subgroups_max", WH_OPTION_INTEGER, "", "4", 1, 50, NULL,
+	 "Subgroups, overlapping anyhow, at most; some have shards.", TRIAL(subgroups_max), false},
+	{"messages_max", WH_OPTION_INTEGER, "messages", "100", 1, 1000000, NULL,
+	 "What a sender sends in a subgroup at most.", TRIAL(messages_max), false},
+	{"deliveries_max", WH_OPTION_INTEGER, "messages", "1500", 1, 100000000, NULL, "Of all members together, about.",
+	 TRIAL(deliveries_max), false},
+	{"faults_max", WH_OPTION_INTEGER, "", "3", 0, WH_FAULTS_MAX, NULL,
+	 "Faults of a run, at most. 0: nothing goes wrong, and everything else is tried more widely.",
+	 TRIAL(faults_max), false},
+	{"fault_kinds", WH_OPTION_TEXT, "", "crash, stall, cut, slow, break, leave", 0, 0, NULL,
+	 "What may go wrong: any of these words.", TRIAL(fault_kinds), false},
+	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "40", 20, 10000, NULL,
+	 "Of the group; virtual time, as all times here.", TRIAL(failure_timeout_ms), false},
+	{"latency_max_us", WH_OPTION_INTEGER, "us", "20", 1, 2000, NULL,
+	 "Of a push, a message or a notice that no fault has slowed down.", TRIAL(latency_max_us), false},
+};
+const struct wh_option_table wh_trial_table = {
+	"sim",
+	false,
+	"What `whorl sim` tries: runs of real nodes in virtual time, each drawn from its "
+	"seed within these limits.",
+	trial_options,
+	COUNT(trial_options),
+	sizeof(struct wh_trial_options)};
+
+static const struct wh_option fault_options[] = {
+	{"is", WH_OPTION_TEXT, "", "crash 2 at 30 ms", 0, 0, NULL,
+	 "A sentence such as `stall 1 for 80 ms at wedge 1`, `cut 0,1 from 2 for 90 ms at 20 ms`; "
+	 "docs/simulator.md has all of them.",
+	 offsetof(struct wh_trial_fault, line), false},
+};
+const struct wh_option_table wh_trial_fault_table = {
+	"fault",
+	true,
+	"A fault of each run of `whorl sim`, instead of those drawn from the seed; as many as wanted.",
+	fault_options,
+	COUNT(fault_options),
+	sizeof(struct wh_trial_fault)};
+
+bool wh_trial_kinds(const char *words, uint32_t *kinds)
+{
+	*kinds = 0;
+	for (words += strspn(words, " ,"); *words != '\0'; words += strspn(words, " ,")) {
+		size_t bytes = strcspn(words, " ,");
+		int kind = 0;
+
+		while (kind < WH_FAULT_KIND_COUNT &&
+		       (strlen(wh_fault_word((enum wh_fault_kind)kind)) != bytes ||
+			strncmp(wh_fault_word((enum wh_fault_kind)kind), words, bytes) != 0))
+			kind++;
+		if (kind == WH_FAULT_KIND_COUNT)
+			return false;
+		*kinds |= 1u << kind;
+		words += bytes;
+	}
+	return true;
+}
+
+/* ---- one of them ----------------------------------------------------------------------------------------------------------- */
+
+void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *options, uint64_t seed,
+		   const struct wh_schedule *given)
+{
+	uint64_t timeout_us = (uint64_t)options->failure_timeout_ms * 1000;
+	const struct wh_plan_limits limits = {
+		.nodes_min = (uint32_t)options->nodes_min,
+		.nodes = (uint32_t)options->nodes_max,
+		.subgroups = (uint32_t)options->subgroups_max,
+		.messages = (uint32_t)options->messages_max,
+		.rows_bytes = 2 << 20,
+		.deliveries = (uint64_t)options->deliveries_max,
+		.data_bytes = 1 << 20,
+		.failure_timeout_ms = options->failure_timeout_ms,
+		.latency_max_ns = (uint64_t)options->latency_max_us * 1000,
+		.shards = true,
+	};
+
+	*trial = (struct wh_trial){.options = *options, .seed = seed};
+	wh_plan_make(&trial->plan, seed, &limits);
+	if (given != NULL) {
+		trial->schedule = *given;
+	} else {
+		struct wh_schedule_limits faults = {.nodes = (uint32_t)trial->plan.config.group.nodes,
+						    .faults = (uint32_t)options->faults_max,
+						    .span_us = 2 * timeout_us,
+						    .failure_timeout_us = timeout_us};
+
+		if (!wh_trial_kinds(options->fault_kinds, &faults.kinds))
+			faults.kinds = 0;
+		wh_schedule_draw(&trial->schedule, seed, &faults);
+	}
+}
+
+void wh_trial_free(struct wh_trial *trial)
+{
+	wh_plan_free(&trial->plan);
+}
+
+void wh_trial_play(const struct wh_trial *trial, FILE *log, struct wh_verdict *out)
+{
+	out->good = wh_play_all(&trial->plan, &trial->schedule, &out->result, out->text, sizeof(out->text), log);
+}
+
+void wh_trial_play_apart(const struct wh_trial *trial, FILE *log, struct wh_verdict *out)
+{
+	struct wh_verdict *shared =
+		mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status = 0;
+	pid_t child;
+
+	*out = (struct wh_verdict){.text = "apart: no process can be had"};
+	if (shared == MAP_FAILED)
+		return;
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		alarm(APART_SECONDS);
+		wh_trial_play(trial, log, shared);
+		fflush(NULL);
+		_exit(0);
+	}
+	if (child > 0 && waitpid(child, &status, 0) == child) {
+		*out = *shared;
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+			snprintf(out->text, sizeof(out->text), "end: there is none for %d s", APART_SECONDS);
+		else if (WIFSIGNALED(status))
+			snprintf(out->text, sizeof(out->text), "died: %s", strsignal(WTERMSIG(status)));
+		out->good = out->good && status == 0;
+	}
+	munmap(shared, sizeof(*shared));
+}
+
+uint64_t wh_trial_mix(uint64_t digest, const struct wh_verdict *verdict)
+{
+	return wh_mix(digest ^ verdict->result.digest) + UINT64_C(0x9e3779b97f4a7c15);
+}
