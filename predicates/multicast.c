@@ -150,7 +150,9 @@ bool wh_multicast_drained(struct wh_multicast *mc)
 
 uint64_t wh_multicast_undelivered(const struct wh_multicast *mc)
 {
-	return mc->announced - mc->senders[mc->config.me].next;
+	/* Unordered: that I have delivered my own says nothing of the others. */
+	return mc->announced -
+	       (mc->config.mode == WH_MODE_ORDERED ? mc->senders[mc->config.me].next : mc->config.ring->freed);
 }
 
 /* What a member has delivered: of everything, or in unordered mode of my own messages. */

@@ -103,7 +103,7 @@ uint64_t wh_multicast_end(const struct wh_multicast *mc, const bool *leaves);
 /* Everything that I committed has been delivered by all, and everything that I counted as received I have delivered. */
 bool wh_multicast_drained(struct wh_multicast *mc);
 
-/* How many of my messages have been sent in this view and not been delivered here. */
+/* How many of my messages have been sent in this view, and it is not known here that all deliver them. */
 uint64_t wh_multicast_undelivered(const struct wh_multicast *mc);
 
 /* Finds the member that trails most; fills stats.slowest_*. Cheap, but not for every pass. */

@@ -124,7 +124,7 @@ size_t wh_send(struct wh_multicast *mc)
 		bring_home(mc, ring->sent_slot, bytes);
 		wh_slot_write(&place->slots, place->row, ring->sent_slot,
 			      (struct wh_slot_header){.round = mc->covered++, .bytes = bytes, .aborted = aborted});
-		aborts += aborted;
+		aborts += aborted && ring->sent >= ring->ever_sent;
 		ring->sent++;
 		ring->sent_slot = wh_slot_next(&place->slots, ring->sent_slot);
 		count++;
