@@ -26,10 +26,19 @@ struct arguments {
 	size_t set_count;
 	const char *seed, *runs;
 	struct wh_schedule faults;
-	bool has_faults, quiet, verbose, no_shrink;
+	bool has_faults, quiet, verbose, no_shrink, keep_going;
 };
 
-enum { KEY_SET = 's', KEY_QUIET = 'q', KEY_VERBOSE = 'v', KEY_SEED = 256, KEY_RUNS, KEY_FAULT, KEY_NO_SHRINK };
+enum {
+	KEY_SET = 's',
+	KEY_QUIET = 'q',
+	KEY_VERBOSE = 'v',
+	KEY_SEED = 256,
+	KEY_RUNS,
+	KEY_FAULT,
+	KEY_NO_SHRINK,
+	KEY_KEEP_GOING
+};
 
 static const struct argp_option words[] = {
 	{"seed", KEY_SEED, "N", 0, "The seed of the first run; the same as --set sim.seed=N", 0},
@@ -38,6 +47,7 @@ static const struct argp_option words[] = {
 	 "This goes wrong in each run, instead of what the file says or the seed draws; may be given again", 0},
 	{"set", KEY_SET, "SECTION.KEY=VALUE", 0, "Use this value instead of the file's; may be given again", 0},
 	{"no-shrink", KEY_NO_SHRINK, NULL, 0, "Do not look for the least that fails", 0},
+	{"keep-going", KEY_KEEP_GOING, NULL, 0, "After a run that fails say so in a line, and go on", 0},
 	{"verbose", KEY_VERBOSE, NULL, 0, "A line for each run", 0},
 	{"quiet", KEY_QUIET, NULL, 0, "No progress line", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
@@ -79,6 +89,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_NO_SHRINK:
 		arguments->no_shrink = true;
+		return 0;
+	case KEY_KEEP_GOING:
+		arguments->keep_going = true;
 		return 0;
 	case KEY_VERBOSE:
 		arguments->verbose = true;
@@ -170,7 +183,7 @@ enum wh_exit wh_sim_check(struct wh_conf *conf)
 /* ---- seed after seed --------------------------------------------------------------------------------------------------------*/
 
 struct page { /* shared with the worker, which writes it */
-	wh_word seed, done;
+	wh_word seed, done, failed;
 	uint64_t digest, steps, faults, progressed;
 	struct wh_verdict verdict; /* of the last run */
 };
@@ -218,8 +231,13 @@ static void work(const struct campaign *campaign)
 		if (campaign->arguments->verbose)
 			print_run(&trial, &page->verdict);
 		wh_trial_free(&trial);
-		if (!page->verdict.good)
-			return;
+		if (!page->verdict.good) {
+			wh_fetch_add(&page->failed, 1);
+			if (!campaign->arguments->keep_going)
+				return;
+			printf("seed %" PRIu64 ": %s\n", seed, page->verdict.text);
+			fflush(stdout);
+		}
 		wh_store_release(&page->done, (uint64_t)i + 1);
 	}
 }
@@ -254,7 +272,7 @@ static bool run_all(struct campaign *campaign)
 	if (worker == 0) {
 		work(campaign);
 		fflush(NULL);
-		_exit(page->verdict.good ? 0 : 1);
+		_exit(wh_load_relaxed(&page->failed) > 0);
 	}
 	while (worker > 0 && waitpid(worker, &status, WNOHANG) == 0) {
 		show_progress(campaign);
@@ -299,7 +317,7 @@ static void print_again(const struct campaign *campaign, const struct wh_trial *
 
 	printf("whorl sim %s --seed %" PRIu64 " --runs 1", campaign->arguments->file, small->seed);
 	for (size_t i = 0; i < campaign->arguments->set_count; i++)
-		printf(" --set %s", campaign->arguments->sets[i]);
+		printf(" --set '%s'", campaign->arguments->sets[i]);
 	PRINT_LIMIT(nodes_min);
 	PRINT_LIMIT(nodes_max);
 	PRINT_LIMIT(subgroups_max);
@@ -338,7 +356,7 @@ static void explain(struct campaign *campaign, uint64_t seed)
 	}
 	printf("again:\n  whorl sim %s --seed %" PRIu64 " --runs 1", campaign->arguments->file, seed);
 	for (size_t i = 0; i < campaign->arguments->set_count; i++)
-		printf(" --set %s", campaign->arguments->sets[i]);
+		printf(" --set '%s'", campaign->arguments->sets[i]);
 	for (uint32_t i = 0; campaign->arguments->has_faults && i < campaign->given->count; i++)
 		printf(" --fault '%s'", wh_fault_print(&campaign->given->faults[i], line));
 	printf("\n  ");
@@ -352,9 +370,17 @@ static void print_sum(const struct campaign *campaign)
 	double seconds = seconds_since(campaign->began_ns);
 
 	printf("%" PRIu64 " runs from seed %" PRId64 " in %.1f s, %.0f runs/s: %" PRIu64 " steps, %" PRIu64
-	       " faults, %" PRIu64 " runs with a majority in the end\n",
+	       " faults, %" PRIu64 " runs with a majority in the end, %" PRIu64 " failed\n",
 	       wh_load_relaxed(&page->done), campaign->options->seed, seconds,
-	       (double)wh_load_relaxed(&page->done) / seconds, page->steps, page->faults, page->progressed);
+	       (double)wh_load_relaxed(&page->done) / seconds, page->steps, page->faults, page->progressed,
+	       wh_load_relaxed(&page->failed));
+}
+
+/* With --keep-going there is a line for each failed run, unless one has killed the worker. */
+static bool is_told(const struct campaign *campaign)
+{
+	return campaign->arguments->keep_going &&
+	       wh_load_relaxed(&campaign->page->done) == (uint64_t)campaign->options->runs;
 }
 
 static enum wh_exit run_campaign(struct campaign *campaign)
@@ -374,7 +400,7 @@ static enum wh_exit run_campaign(struct campaign *campaign)
 	campaign->began_ns = wh_env_now(wh_env_system());
 	if (!run_all(campaign)) {
 		status = campaign->watch.interrupted != 0 ? WH_EXIT_INTERRUPTED : WH_EXIT_FAILED;
-		if (status == WH_EXIT_FAILED)
+		if (status == WH_EXIT_FAILED && !is_told(campaign))
 			explain(campaign, wh_load_acquire(&campaign->page->seed));
 		if (campaign->watch.interrupted != 0)
 			status = WH_EXIT_INTERRUPTED;
