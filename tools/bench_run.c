@@ -149,21 +149,51 @@ static void say_stuck(const struct wh_bench_run *run)
 		}
 }
 
-/* A node has ended: says so, and what the others notice. */
-static void say_death(struct wh_bench_run *run, uint32_t id, int status)
+/* Says who has ended. Returns how many have. */
+static uint32_t reap(struct wh_bench_run *run)
+{
+	uint32_t worker, count = 0;
+	int status;
+
+	while (wh_crew_reap(&run->crew, &worker, &status)) {
+		say_ended(run, worker, status);
+		count++;
+	}
+	return count;
+}
+
+/* A node has ended, which has been said: what the others notice of it. */
+static void say_noticed(struct wh_bench_run *run)
 {
 	int64_t patience_ms = run->plan->config.group.failure_timeout_ms + NOTICE_EXTRA_MS;
 	uint64_t since = now_ns(), deadline = since + (uint64_t)patience_ms * WH_NS_PER_MS;
-	uint32_t worker;
 
-	say_ended(run, id, status);
 	while (now_ns() < deadline && run->watch->interrupted == 0 &&
 	       count_failed(run) + (run->plan->nodes - run->crew.running) < run->plan->nodes) {
 		wh_watch_wait(run->watch, 10);
-		while (wh_crew_reap(&run->crew, &worker, &status))
-			say_ended(run, worker, status);
+		reap(run);
 	}
 	say_failures(run, since);
+}
+
+/* A node has failed, and may have noticed sooner than we that another has ended. Else the others say what they have to say
+ * until nothing new has come for a while. */
+static void say_failed(struct wh_bench_run *run)
+{
+	uint32_t failed = 0;
+	uint64_t until = 0;
+
+	do {
+		if (reap(run) > 0) {
+			say_noticed(run);
+			return;
+		}
+		if (count_failed(run) > failed)
+			until = now_ns() + LOOK_MS * WH_NS_PER_MS;
+		failed = count_failed(run);
+		wh_watch_wait(run->watch, 10);
+	} while (now_ns() < until);
+	say_failures(run, 0);
 }
 
 /* ---- the watch ---------------------------------------------------------------------------------------------------------*/
@@ -206,12 +236,12 @@ static enum verdict await(struct wh_bench_run *run, enum wh_bench_phase phase, i
 		bool waited = now - began >= (uint64_t)least_ms * WH_NS_PER_MS;
 
 		if (wh_crew_reap(&run->crew, &worker, &status)) {
-			say_death(run, worker, status);
+			say_ended(run, worker, status);
+			say_noticed(run);
 			return BROKEN;
 		}
 		if (count_failed(run) > 0) {
-			wh_watch_wait(run->watch, LOOK_MS); /* others may have something to say as well */
-			say_failures(run, 0);
+			say_failed(run);
 			return BROKEN;
 		}
 		if (run->watch->interrupted != 0)

@@ -163,7 +163,7 @@ static void stop_one(const char *nodes, size_t count)
 START_TEST(stopped_node)
 {
 	stop_one("group.nodes=4", 4);
-	assert_failed_by("nodes 0, 2, 3", "view 1 is without node 1: dead, gone, or not heard for 1500 ms");
+	assert_failed_by("view 1 is without node 1: dead, gone, or not heard for 1500 ms", ""); /* all say it alike */
 }
 END_TEST
 
