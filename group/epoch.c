@@ -318,6 +318,8 @@ size_t wh_epoch_step(void *ctx)
 	if (__builtin_expect((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0, 0))
 		return 0;
 	work = wh_change_step(&epoch->change);
+	if (epoch->change.removed) /* just now: deaf from here on */
+		return work;
 	epoch = node->epoch; /* which may be the next */
 	for (uint32_t i = 0; i < epoch->seat_count; i++)
 		if (epoch->seats[i].mc != NULL)

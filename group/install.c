@@ -19,7 +19,7 @@ static void wedge(void *ctx)
 
 	for (uint32_t i = 0; i < epoch->seat_count; i++) {
 		if (epoch->seats[i].mc != NULL)
-			wh_multicast_wedge(epoch->seats[i].mc);
+			wh_multicast_wedge(epoch->seats[i].mc, epoch->heartbeat.peers);
 		if (epoch->seats[i].placed)
 			wh_ring_wedge(epoch->seats[i].subgroup->ring);
 	}
