@@ -309,19 +309,22 @@ static void perform(struct play *play)
 
 /* ---- a run with faults ------------------------------------------------------------------------------------------------------- */
 
-static void perform_faults(struct play *play)
+bool wh_play_finish(struct play *play)
 {
-	play->hasty = false;
-	if (!wh_play_meet(play))
-		return;
 	while (play->faults_due > 0 ||
 	       wh_sim_now(play->sim) < play->restless_ns + RESTLESS_TIMEOUTS * wh_play_timeout_ns(play))
 		if (!wh_play_goes_on(play, wh_play_timeout_ns(play) / 4))
-			return;
+			return false;
 	play->calm = true;
 	wh_check_held(play);
 	wh_play_release(play);
-	if (wh_calm_settle(play) && play->survivors != 0)
+	return wh_calm_settle(play);
+}
+
+static void perform_faults(struct play *play)
+{
+	play->hasty = false;
+	if (wh_play_meet(play) && wh_play_finish(play) && play->survivors != 0)
 		wh_calm_check_silence(play);
 }
 

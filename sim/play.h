@@ -30,6 +30,8 @@ bool wh_play_meet(struct play *play);
 /* Goes on until nothing happens any more, or it is time for the next phase. */
 bool wh_play_work(struct play *play);
 bool wh_play_goes_on(struct play *play, uint64_t for_ns); /* the same for some virtual time */
+/* Until all faults are over, and then until all is delivered that must be, or it is plain that nothing can be any more. */
+bool wh_play_finish(struct play *play);
 /* Held claims are finished now. */
 void wh_play_release(struct play *play);
 /* Closes all nodes, frees everything. False: something was broken. */

@@ -1,0 +1,295 @@
+/* test_timelines.c - changes of view, one after the other, with what is expected when: the failures that the protocol is
+ * made for, each told as a story. */
+#include "tests/sim/timeline.h"
+
+/* A death that is noticed takes no failure time-out: the transport tells, some time (at most a time-out) later. */
+#define NOTICED_MS TIMEOUT_MS
+/* Nobody hears it: the last heartbeat may be a quarter old, and the look that finds it overdue another quarter late. */
+#define UNHEARD_MS (TIMEOUT_MS + 2 * TIMEOUT_MS / 4)
+/* A change of view takes a few messages and passes, and a pass of a slow node some milliseconds. */
+#define CHANGE_MS 60
+
+/* ---- deaths ---------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_follower_dies)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 4, "crash 2 at 30 ms");
+		expect_view(t, 30 + NOTICED_MS + CHANGE_MS, 1, "0,1,3");
+		end(t);
+	}
+}
+END_TEST
+
+START_TEST(the_leader_dies)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 4, "crash 0 at 30 ms");
+		expect_view(t, 30 + NOTICED_MS + CHANGE_MS, 1, "1,2,3");
+		end(t);
+	}
+}
+END_TEST
+
+START_TEST(a_machine_loses_its_power)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 3, "crash 1 silently at 30 ms");
+		until(t, 30 + TIMEOUT_MS * 3 / 4);
+		ck_assert_uint_eq(t->play->actors[0].scene->number, 0);
+		expect_view(t, 30 + UNHEARD_MS + CHANGE_MS, 1, "0,2");
+		end(t);
+	}
+}
+END_TEST
+
+/* The first leader dies; who takes over dies just before it decides. */
+START_TEST(the_next_leader_dies_as_well)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 5, "crash 0 at 30 ms", "crash 1 at decide 1");
+		expect_view(t, 30 + 2 * (NOTICED_MS + CHANGE_MS), 1, "2,3,4");
+		end(t);
+	}
+}
+END_TEST
+
+/* It has decided, and its words may have come to some and not to others: the next leader makes the same decision, and it
+ * takes one view more to be rid of it. */
+START_TEST(the_leader_dies_with_its_decision_on_the_way)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 5, "crash 4 at 30 ms", "crash 0 at install 1");
+		expect_view(t, 30 + 2 * (NOTICED_MS + CHANGE_MS), 2, "1,2,3");
+		end(t);
+	}
+}
+END_TEST
+
+START_TEST(two_die_at_once)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 5, "crash 1 at 30 ms", "crash 3 at 30 ms");
+		until(t, 30 + 2 * (NOTICED_MS + CHANGE_MS));
+		ck_assert_uint_eq(t->play->actors[0].scene->members, set_of("0,2,4"));
+		end(t);
+	}
+}
+END_TEST
+
+/* ---- cuts ------------------------------------------------------------------------------------------------------------------ */
+
+/* The majority goes on; the minority waits, and when the cut is healed it learns that it was removed. */
+START_TEST(a_minority_is_cut_off)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 5, "cut 0,1 and 2,3,4 for 300 ms at 30 ms");
+		expect_view(t, 30 + UNHEARD_MS + CHANGE_MS, 1, "2,3,4");
+		expect_no_quorum(t, 300, "0,1");
+		expect_removed(t, 330 + CHANGE_MS, "0,1");
+		end(t);
+	}
+}
+END_TEST
+
+/* Nobody may go on without the others. When they hear each other again all do, or three of them: one that was the first to
+ * miss another, and heard a majority then, may have said so. */
+START_TEST(two_halves)
+{
+	FOREACH_SEED(t)
+	{
+		uint32_t removed = 0;
+
+		begin(t, 4, "cut 0,1 and 2,3 for 200 ms at 30 ms");
+		expect_no_quorum(t, 200, "0,1,2,3");
+		until(t, 230 + 10 * TIMEOUT_MS);
+		for (uint32_t node = 0; node < 4; node++) {
+			removed += is_removed(t, node);
+			if (!is_removed(t, node) && !is_fine(t, node))
+				say_no(t, "a node still complains");
+		}
+		ck_assert_uint_le(removed, 1);
+		end(t);
+	}
+}
+END_TEST
+
+/* Nobody hears node 0, which hears all: it is told. */
+START_TEST(nobody_hears_the_leader)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 4, "cut 0 from 1,2,3 for 300 ms at 30 ms");
+		expect_view(t, 30 + UNHEARD_MS + CHANGE_MS, 1, "1,2,3");
+		expect_removed(t, 30 + UNHEARD_MS + CHANGE_MS, "0");
+		end(t);
+	}
+}
+END_TEST
+
+/* Node 2 hears nobody, and all hear it: it may not suspect all others. */
+START_TEST(a_member_is_deaf)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 4, "cut 0,1,3 from 2 for 200 ms at 30 ms");
+		expect_no_quorum(t, 30 + UNHEARD_MS + CHANGE_MS, "2");
+		end(t);
+	}
+}
+END_TEST
+
+/* ---- who stands still ------------------------------------------------------------------------------------------------------- */
+
+/* It wakes in a world that has gone on without it, although nothing is wrong with it: it learns that, and is quiet. */
+START_TEST(a_member_that_was_stopped_returns)
+{
+	FOREACH_SEED(t)
+	{
+		uint64_t before;
+
+		begin(t, 4, "stall 2 for 200 ms at 30 ms");
+		expect_view(t, 30 + UNHEARD_MS + CHANGE_MS, 1, "0,1,3");
+		before = delivered(t, 2);
+		expect_removed(t, 230 + CHANGE_MS, "2");
+		ck_assert_uint_le(delivered(t, 2), delivered(t, 0));
+		ck_assert_uint_ge(delivered(t, 2), before);
+		end(t);
+	}
+}
+END_TEST
+
+START_TEST(a_short_stall_changes_nothing)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 4, "stall 0 for 20 ms at 30 ms", "stall 1 for 20 ms at 80 ms");
+		until(t, 150);
+		ck_assert_uint_eq(t->play->actors[3].scene->number, 0);
+		end(t);
+	}
+}
+END_TEST
+
+/* All stand still for longer than the time-out, as in a virtual machine that is saved: none accuses another. */
+START_TEST(all_stand_still)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 3, "stall 0 for 200 ms at 30 ms", "stall 1 for 205 ms at 30 ms",
+		      "stall 2 for 208 ms at 30 ms");
+		until(t, 400);
+		for (uint32_t node = 0; node < 3; node++)
+			ck_assert_uint_eq(t->play->actors[node].scene->number, 0);
+		end(t);
+	}
+}
+END_TEST
+
+/* ---- two nodes, and the last of many ---------------------------------------------------------------------------------------- */
+
+START_TEST(of_two_the_tie_breaker_goes_on)
+{
+	FOREACH_SEED(t)
+	{
+		begin_with(t, 2, "0", "crash 1 at 30 ms", NULL);
+		expect_view(t, 30 + NOTICED_MS + CHANGE_MS, 1, "0");
+		end(t);
+	}
+}
+END_TEST
+
+START_TEST(of_two_the_other_waits)
+{
+	FOREACH_SEED(t)
+	{
+		begin_with(t, 2, "0", "crash 0 at 30 ms", NULL);
+		expect_no_quorum(t, 30 + NOTICED_MS + CHANGE_MS, "1");
+		until(t, 500);
+		ck_assert_uint_eq(t->play->actors[1].scene->number, 0);
+		end(t);
+	}
+}
+END_TEST
+
+/* One after the other, down to the last two: with each view the majority is counted anew. */
+START_TEST(down_to_two)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 5, "crash 0 at 30 ms", "crash 1 at 200 ms", "crash 2 at 400 ms", "crash 3 at 600 ms");
+		expect_view(t, 200, 1, "1,2,3,4");
+		expect_view(t, 400, 2, "2,3,4");
+		expect_view(t, 600, 3, "3,4");
+		expect_no_quorum(t, 800, "4");
+		end(t);
+	}
+}
+END_TEST
+
+/* ---- order ------------------------------------------------------------------------------------------------------------------- */
+
+/* It has said all, and all of it is delivered: a view without it, and nobody was frightened. */
+START_TEST(a_member_leaves)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 4, "leave 1 at 30 ms");
+		expect_view(t, 200, 1, "0,2,3");
+		ck_assert(t->play->actors[1].drained);
+		end(t);
+	}
+}
+END_TEST
+
+START_TEST(one_after_the_other_leaves)
+{
+	FOREACH_SEED(t)
+	{
+		begin(t, 3, "leave 0 at 30 ms", "leave 1 at 250 ms");
+		expect_view(t, 250, 1, "1,2");
+		expect_view(t, 500, 2, "2");
+		end(t);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("timelines");
+	TCase *cases = tcase_create("timelines");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, a_follower_dies);
+	tcase_add_test(cases, the_leader_dies);
+	tcase_add_test(cases, a_machine_loses_its_power);
+	tcase_add_test(cases, the_next_leader_dies_as_well);
+	tcase_add_test(cases, the_leader_dies_with_its_decision_on_the_way);
+	tcase_add_test(cases, two_die_at_once);
+	tcase_add_test(cases, a_minority_is_cut_off);
+	tcase_add_test(cases, two_halves);
+	tcase_add_test(cases, nobody_hears_the_leader);
+	tcase_add_test(cases, a_member_is_deaf);
+	tcase_add_test(cases, a_member_that_was_stopped_returns);
+	tcase_add_test(cases, a_short_stall_changes_nothing);
+	tcase_add_test(cases, all_stand_still);
+	tcase_add_test(cases, of_two_the_tie_breaker_goes_on);
+	tcase_add_test(cases, of_two_the_other_waits);
+	tcase_add_test(cases, down_to_two);
+	tcase_add_test(cases, a_member_leaves);
+	tcase_add_test(cases, one_after_the_other_leaves);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

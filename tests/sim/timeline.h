@@ -1,0 +1,182 @@
+/* timeline.h - what timelines are written in: a group, what happens to it, and what is expected when.
+ *
+ *     FOREACH_SEED(t)
+ *     {
+ *             begin(t, 4, "crash 2 at 30 ms");
+ *             expect_view(t, 60, 1, "0,1,3");
+ *             end(t);
+ *     }
+ *
+ * All nodes send all the time to one ordered subgroup; times count from when they have met. Everything that sim/ checks after
+ * each step is checked here too, and `end` asks for progress and silence.
+ */
+#ifndef WH_TESTS_SIM_TIMELINE_H
+#define WH_TESTS_SIM_TIMELINE_H
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "sim/play_int.h"
+#include "tests/harness.h"
+
+#define TIMEOUT_MS 40
+#define SEEDS 12
+
+struct timeline {
+	uint64_t seed;
+	struct wh_plan plan;
+	struct wh_schedule schedule;
+	struct play *play;
+};
+
+#define FOREACH_SEED(t) for (struct timeline t[1] = {{.seed = 1}}; t->seed <= SEEDS; t->seed++)
+
+static inline void say_no(const struct timeline *t, const char *expected)
+{
+	char line[WH_FAULT_TEXT];
+
+	for (uint32_t i = 0; i < t->schedule.count; i++)
+		printf("  %s\n", wh_fault_print(&t->schedule.faults[i], line));
+	ck_abort_msg("seed %" PRIu64 ", %.3f ms: %s", t->seed,
+		     (double)(wh_sim_now(t->play->sim) - t->play->met_ns) / 1e6, expected);
+}
+
+/* NULL ends the faults. */
+static inline void begin_with(struct timeline *t, uint32_t nodes, const char *tie_breaker, ...)
+{
+	struct wh_plan *plan = &t->plan;
+	const char *line;
+	char wrong[256];
+	va_list lines;
+
+	t->schedule.count = 0;
+	va_start(lines, tie_breaker);
+	while ((line = va_arg(lines, const char *)) != NULL)
+		ck_assert_msg(wh_fault_parse(&t->schedule.faults[t->schedule.count++], line, wrong, sizeof(wrong)),
+			      "%s", wrong);
+	va_end(lines);
+	wh_plan_plain(plan, t->seed, nodes, 8, 100, 60);
+	plan->config.group.failure_timeout_ms = TIMEOUT_MS;
+	plan->latency_max_ns = 20 * WH_NS_PER_US;
+	snprintf(plan->config.group.tie_breaker, sizeof(plan->config.group.tie_breaker), "%s", tie_breaker);
+	t->play = wh_play_new(plan, &t->schedule, stdout);
+	wh_play_meet(t->play);
+}
+
+#define begin(t, nodes, ...) begin_with(t, nodes, "none", __VA_ARGS__, NULL)
+
+/* Goes on until `holds`, or this time; then it must hold. */
+static inline void by(struct timeline *t, uint64_t ms, bool (*holds)(const struct timeline *t, uint32_t node),
+		      uint64_t nodes, const char *expected)
+{
+	uint64_t until_ns = t->play->met_ns + ms * WH_NS_PER_MS;
+
+	for (uint32_t node = 0; node < t->play->nodes; node++)
+		while ((nodes >> node & 1) != 0 && !holds(t, node))
+			if (!wh_play_step(t->play, until_ns)) {
+				if (wh_play_failed(t->play))
+					say_no(t, t->play->verdict);
+				say_no(t, expected);
+			}
+}
+
+static inline void until(struct timeline *t, uint64_t ms)
+{
+	uint64_t until_ns = t->play->met_ns + ms * WH_NS_PER_MS;
+
+	while (wh_play_step(t->play, until_ns))
+		;
+	if (wh_play_failed(t->play))
+		say_no(t, t->play->verdict);
+}
+
+static inline uint64_t set_of(const char *list)
+{
+	uint64_t set = 0;
+
+	for (const char *at = list; at != NULL && *at != '\0'; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		set |= UINT64_C(1) << strtoul(at, NULL, 10);
+	return set;
+}
+
+/* By then all these nodes are in this view, which has these members. */
+static inline void expect_view(struct timeline *t, uint64_t ms, uint64_t number, const char *members)
+{
+	uint64_t set = set_of(members);
+	char expected[128];
+
+	snprintf(expected, sizeof(expected), "nodes %s are not in view %" PRIu64 " yet", members, number);
+	while (true) {
+		bool all = true;
+
+		for (uint32_t node = 0; node < t->play->nodes; node++) {
+			const struct scene *scene = t->play->actors[node].scene;
+
+			if ((set >> node & 1) != 0)
+				all = all && scene->number == number && scene->members == set;
+		}
+		if (all)
+			return;
+		if (!wh_play_step(t->play, t->play->met_ns + ms * WH_NS_PER_MS)) {
+			if (wh_play_failed(t->play))
+				say_no(t, t->play->verdict);
+			say_no(t, expected);
+		}
+	}
+}
+
+static inline enum whorl_result error_of(const struct timeline *t, uint32_t node)
+{
+	return whorl_error(t->play->actors[node].node, NULL, 0);
+}
+
+static inline bool is_removed(const struct timeline *t, uint32_t node)
+{
+	return error_of(t, node) == WHORL_REMOVED;
+}
+
+static inline bool has_no_quorum(const struct timeline *t, uint32_t node)
+{
+	return error_of(t, node) == WHORL_NO_QUORUM;
+}
+
+static inline bool is_fine(const struct timeline *t, uint32_t node)
+{
+	return error_of(t, node) == WHORL_OK;
+}
+
+static inline void expect_removed(struct timeline *t, uint64_t ms, const char *nodes)
+{
+	by(t, ms, is_removed, set_of(nodes), "a node that the others have removed does not know it");
+}
+
+static inline void expect_no_quorum(struct timeline *t, uint64_t ms, const char *nodes)
+{
+	by(t, ms, has_no_quorum, set_of(nodes), "a minority does not know that it is one");
+}
+
+static inline void expect_fine(struct timeline *t, uint64_t ms, const char *nodes)
+{
+	by(t, ms, is_fine, set_of(nodes), "a node still complains");
+}
+
+static inline uint64_t delivered(const struct timeline *t, uint32_t node)
+{
+	return t->play->actors[node].places[0].deliveries;
+}
+
+/* Faults are over: what is left goes on, delivers everything, and is silent. */
+static inline void end(struct timeline *t)
+{
+	struct wh_play_result result;
+	char verdict[512];
+	bool good;
+
+	if (!wh_play_failed(t->play) && wh_play_finish(t->play) && t->play->survivors != 0)
+		wh_calm_check_silence(t->play);
+	good = wh_play_end(t->play, &result, verdict, sizeof(verdict));
+	wh_plan_free(&t->plan);
+	ck_assert_msg(good, "seed %" PRIu64 ": %s", t->seed, verdict);
+}
+
+#endif
