@@ -190,6 +190,8 @@ void wh_faults_moment(struct actor *actor, enum wh_moment moment)
 	if (!play->met || play->calm || !wh_play_has_faults(play))
 		return;
 	actor->seen[moment]++;
+	if (play->watch != NULL)
+		play->watch(play->watch_ctx, actor, moment);
 	for (uint64_t i = 0; i < play->schedule->count && !actor->crashed; i++) {
 		const struct wh_fault *fault = fault_at(play, i);
 

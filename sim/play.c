@@ -328,6 +328,14 @@ static void perform_faults(struct play *play)
 		wh_calm_check_silence(play);
 }
 
+void wh_play_perform(struct play *play)
+{
+	if (wh_play_has_faults(play))
+		perform_faults(play);
+	else
+		perform(play);
+}
+
 /* ---- the end, and the report ------------------------------------------------------------------------------------------------ */
 
 static void dump_node(struct play *play, struct actor *actor)
@@ -453,9 +461,6 @@ bool wh_play_all(const struct wh_plan *plan, const struct wh_schedule *schedule,
 {
 	struct play *play = wh_play_new(plan, schedule, log);
 
-	if (wh_play_has_faults(play))
-		perform_faults(play);
-	else
-		perform(play);
+	wh_play_perform(play);
 	return wh_play_end(play, result, verdict, verdict_bytes);
 }

@@ -27,6 +27,8 @@ struct play;
 struct play *wh_play_new(const struct wh_plan *plan, const struct wh_schedule *schedule, FILE *log);
 /* Opens all nodes and goes on until all have met. */
 bool wh_play_meet(struct play *play);
+/* All that wh_play_all does between the beginning and the end. */
+void wh_play_perform(struct play *play);
 /* Goes on until nothing happens any more, or it is time for the next phase. */
 bool wh_play_work(struct play *play);
 bool wh_play_goes_on(struct play *play, uint64_t for_ns); /* the same for some virtual time */

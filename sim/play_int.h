@@ -185,6 +185,10 @@ struct play {
 	uint64_t happened;  /* bit i: fault i of the schedule */
 	uint64_t survivors; /* bit i: node i; in the end. 0: nobody may go on */
 
+	/* Told of each moment, before the faults of that moment come about. */
+	void (*watch)(void *ctx, const struct actor *actor, enum wh_moment moment);
+	void *watch_ctx;
+
 	bool closing;
 	FILE *log;         /* NULL: nowhere */
 	char (*dump)[200]; /* where lines of the log go while a node's events are dumped, round and round */
