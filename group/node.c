@@ -101,7 +101,7 @@ void wh_node_lose_quorum(whorl_node *node)
 
 	for (uint32_t rank = 0; rank < epoch->view->members && at < sizeof(ids) - 16; rank++)
 		if (rank != epoch->rank && (!wh_heartbeat_hears(&epoch->heartbeat, rank) ||
-					    epoch->change.suspicion.known[rank] != WH_TRUSTED))
+					    epoch->change.suspicion.wanted[rank] != WH_TRUSTED))
 			at += (size_t)snprintf(ids + at, sizeof(ids) - at, "%s%u", at ? ", " : "",
 					       epoch->view->ids[rank]);
 	pthread_mutex_lock(&node->lock);

@@ -19,11 +19,12 @@ enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err)
 	s->said = calloc(members, sizeof(*s->said));
 	s->seen = calloc(members, sizeof(*s->seen));
 	s->known = calloc(members, sizeof(*s->known));
+	s->wanted = calloc(members, sizeof(*s->wanted));
 	s->why = calloc(members, sizeof(*s->why));
 	change->left_out = calloc(members, sizeof(*change->left_out));
 	change->cuts = calloc(subgroups ? subgroups : 1, sizeof(*change->cuts));
-	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->why == NULL || change->left_out == NULL ||
-	    change->cuts == NULL) {
+	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->wanted == NULL || s->why == NULL ||
+	    change->left_out == NULL || change->cuts == NULL) {
 		wh_change_close(change);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view of %u members", members);
 	}
@@ -38,6 +39,7 @@ void wh_change_close(struct wh_change *change)
 	free(s->said);
 	free(s->seen);
 	free(s->known);
+	free(s->wanted);
 	free(s->why);
 	free(change->left_out);
 	free(change->cuts);

@@ -65,11 +65,13 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	/* suspicion.c */
 	struct wh_suspicion {
 		uint64_t *said;   /* by rank: enum wh_suspected, as my row says it */
-		uint64_t *seen;   /* by rank: `suspicions` of that row that have been taken in */
-		uint64_t *known;  /* by rank: what others and the transport say; said when a quorum is heard */
+		uint64_t *known;  /* by rank: what the transport says, and what was known in the view before */
+		uint64_t *wanted; /* by rank: what is to be said, when a quorum is heard; >= said */
+		uint64_t *seen;   /* by rank: `suspicions` of that row when `wanted` was found */
 		const char **why; /* by rank */
 		uint64_t count;   /* how often something was said */
-		bool news;        /* something is known that is not said */
+		bool news;        /* `wanted` is to be found anew */
+		bool unsaid;      /* something wanted is not said */
 		bool quorum;      /* as last told */
 	} suspicion;
 

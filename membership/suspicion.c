@@ -1,27 +1,18 @@
 /* suspicion.c - who is suspected, and who may say so (docs/decisions/0014; Derecho §4.3, without its rash ones).
  *
  * Three sources: heartbeats that are overdue, what the transport reports, and the rows of members that are not suspected
- * themselves. What they say is *known* here; it is *said*, in my own row, only while I hear a quorum afresh without those
+ * themselves. What they say is *wanted* here; it is *said*, in my own row, only while I hear a quorum afresh without those
  * it is said of. A member that was stopped for a while and wakes would otherwise suspect everybody, and by gossip end the
- * group. Until then nothing is said, and the node tells its callers that there is no quorum. What heartbeats show is not
- * remembered: who is heard again is not overdue. What is said is never taken back.
+ * group. Until then nothing is said, and the node tells its callers that there is no quorum. What heartbeats and rows show is
+ * not remembered: who is heard again is not overdue. What is said is never taken back.
  */
+#include <string.h>
+
 #include "membership/change_int.h"
 
 static uint32_t members(const struct wh_change *change)
 {
 	return change->view->members;
-}
-
-/* What is to be said of this member now. */
-static uint64_t wanted(const struct wh_change *change, uint32_t rank)
-{
-	const struct wh_suspicion *s = &change->suspicion;
-	uint64_t known = s->known[rank] > s->said[rank] ? s->known[rank] : s->said[rank];
-
-	if (known == WH_TRUSTED && wh_heartbeat_overdue(change->heartbeat, rank))
-		return WH_FAILED;
-	return known;
 }
 
 /* Counts votes. Who left is not counted. */
@@ -58,7 +49,7 @@ static bool hears_quorum(const struct wh_change *change)
 	struct poll poll = open_poll(change);
 
 	for (uint32_t rank = 0; rank < members(change); rank++) {
-		uint64_t kind = wanted(change, rank);
+		uint64_t kind = change->suspicion.wanted[rank];
 		bool heard = rank == wh_change_me(change) || wh_heartbeat_hears(change->heartbeat, rank);
 
 		cast(&poll, change, rank, kind, kind == WH_TRUSTED && heard);
@@ -90,25 +81,17 @@ static void say(struct wh_change *change, uint32_t rank, uint64_t kind)
 
 static size_t say_wanted(struct wh_change *change)
 {
+	struct wh_suspicion *s = &change->suspicion;
 	size_t news = 0;
 
 	for (uint32_t rank = 0; rank < members(change); rank++) {
-		uint64_t now = wanted(change, rank);
-
-		if (now == change->suspicion.said[rank])
+		if (s->wanted[rank] == s->said[rank])
 			continue;
-		say(change, rank, now);
+		say(change, rank, s->wanted[rank]);
 		news++;
 	}
+	s->unsaid = false;
 	return news;
-}
-
-static bool is_anything_wanted(const struct wh_change *change)
-{
-	for (uint32_t rank = 0; rank < members(change); rank++)
-		if (wanted(change, rank) != change->suspicion.said[rank])
-			return true;
-	return false;
 }
 
 static void tell_quorum(struct wh_change *change, bool heard)
@@ -154,14 +137,13 @@ void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_
 	s->news = true;
 }
 
-/* Takes in what is new in a row. That somebody left everybody hears from the transport, behind that member's last words; others
- * may know it before these have come here. */
-static void hear(struct wh_change *change, uint32_t from, uint64_t suspicions)
+/* What the row of `from` says of others, and of me. That somebody left everybody hears from the transport, behind that
+ * member's last words; others may know it before these have come here. */
+static void hear(struct wh_change *change, uint32_t from)
 {
 	struct wh_suspicion *s = &change->suspicion;
 
-	s->seen[from] = suspicions;
-	s->news = true;
+	s->seen[from] = wh_sst_observe(change->sst, from, change->columns.suspicions);
 	for (uint32_t rank = 0; rank < members(change); rank++) {
 		uint64_t kind = wh_sst_observe_array(change->sst, from, change->columns.suspected, rank);
 
@@ -172,37 +154,42 @@ static void hear(struct wh_change *change, uint32_t from, uint64_t suspicions)
 			return;
 		}
 		if (kind >= WH_FAILED)
-			s->known[rank] = WH_FAILED;
+			s->wanted[rank] = WH_FAILED;
 	}
 }
 
-/* Rows of suspects are not read (of a member that left only what it has decided), nor of those that are about to be: of two
- * who cannot hear each other the others lose one, not both. */
-static void hear_all(struct wh_change *change)
+/* What is to be said: what was said, what is known at first hand, who is overdue; then what the rows of all others say, from
+ * the lowest rank on. The row of one who is to be suspected himself is not read: of two who accuse each other one stays, and
+ * the word of one who accused somebody and then was cut off himself counts for nothing, unless it was said here before. */
+static void find_wanted(struct wh_change *change)
 {
 	struct wh_suspicion *s = &change->suspicion;
 
-	for (uint32_t rank = 0; rank < members(change) && !change->removed; rank++) {
-		uint64_t suspicions;
-
-		if (s->said[rank] != WH_TRUSTED || s->known[rank] != WH_TRUSTED || rank == wh_change_me(change))
-			continue;
-		suspicions = wh_sst_observe(change->sst, rank, change->columns.suspicions);
-		if (suspicions != s->seen[rank])
-			hear(change, rank, suspicions);
+	for (uint32_t rank = 0; rank < members(change); rank++) {
+		s->wanted[rank] = s->known[rank] > s->said[rank] ? s->known[rank] : s->said[rank];
+		if (s->wanted[rank] == WH_TRUSTED && wh_heartbeat_overdue(change->heartbeat, rank))
+			s->wanted[rank] = WH_FAILED;
 	}
+	for (uint32_t rank = 0; rank < members(change) && !change->removed; rank++)
+		if (s->wanted[rank] == WH_TRUSTED && rank != wh_change_me(change))
+			hear(change, rank);
+	s->unsaid = memcmp(s->wanted, s->said, members(change) * sizeof(*s->said)) != 0;
 }
 
-bool wh_suspicion_heeds(const struct wh_change *change)
+static bool is_news_in_rows(const struct wh_change *change)
 {
 	const struct wh_suspicion *s = &change->suspicion;
 
 	for (uint32_t rank = 0; rank < members(change); rank++)
-		if (rank != wh_change_me(change) && s->said[rank] == WH_TRUSTED &&
-		    (s->known[rank] != WH_TRUSTED ||
-		     wh_sst_observe(change->sst, rank, change->columns.suspicions) != s->seen[rank]))
-			return false;
-	return true;
+		if (s->said[rank] == WH_TRUSTED && rank != wh_change_me(change) &&
+		    wh_sst_observe(change->sst, rank, change->columns.suspicions) != s->seen[rank])
+			return true;
+	return false;
+}
+
+bool wh_suspicion_heeds(const struct wh_change *change)
+{
+	return !change->suspicion.unsaid && !is_news_in_rows(change);
 }
 
 size_t wh_suspicion_step(struct wh_change *change)
@@ -210,13 +197,13 @@ size_t wh_suspicion_step(struct wh_change *change)
 	struct wh_suspicion *s = &change->suspicion;
 	bool looked = wh_heartbeat_step(change->heartbeat), heard;
 
-	hear_all(change);
-	if (change->removed)
-		return 1;
-	if (!looked && !s->news)
+	if (!looked && !s->news && !is_news_in_rows(change))
 		return 0;
 	s->news = false; /* what cannot be said yet is looked at again after the next heartbeats */
-	heard = !is_anything_wanted(change) || hears_quorum(change);
+	find_wanted(change);
+	if (change->removed)
+		return 1;
+	heard = !s->unsaid || hears_quorum(change);
 	tell_quorum(change, heard);
 	return heard ? say_wanted(change) : 0;
 }
