@@ -1,0 +1,334 @@
+/* member.h - one member of a view of which the test plays all others: their rows are written by hand, time stands still
+ * unless moved, and what the change of view asks of its participant is noted as text.
+ */
+#ifndef WH_TESTS_UNIT_MEMBER_H
+#define WH_TESTS_UNIT_MEMBER_H
+
+#include <stdarg.h>
+
+#include "membership/change.h"
+#include "tests/unit/fake.h"
+
+#define MEMBERS_MAX 5
+#define GROUPS 2 /* of the second nobody is asked for a cut */
+#define TIMEOUT_NS WH_NS_PER_S
+
+struct member {
+	struct wh_image image; /* first: the transport's functions get it */
+	struct fake_env env;
+	struct wh_loop loop; /* its clock, and the time that is asked for */
+	struct wh_view view;
+	struct wh_layout layout;
+	struct wh_node_columns columns;
+	struct wh_counter_col received_num;
+	struct wh_cut_source cuts_from[GROUPS];
+	uint32_t everybody[MEMBERS_MAX];
+	struct wh_sst sst;
+	struct wh_pushes pushes;
+	struct wh_push_stats push_stats;
+	struct wh_heartbeat heartbeat;
+	wh_word beats;
+	struct wh_change change;
+
+	_Alignas(64) unsigned char rows[MEMBERS_MAX][FAKE_ROW], frozen[MEMBERS_MAX][FAKE_ROW];
+	const unsigned char *control[MEMBERS_MAX], *row[MEMBERS_MAX];
+	size_t posts;            /* calls of post */
+	uint32_t posted[128];    /* the offsets of words that were pushed, in order; heartbeats are not noted */
+	size_t posted_post[128]; /* and in which post */
+	size_t posted_count;
+	bool quiet; /* the last push was */
+
+	char told[2048];                     /* by the change, one word for each call, see below */
+	bool is_open;                        /* what it is answered */
+	unsigned rounds;                     /* of delivery until all is done */
+	void (*meanwhile)(struct member *m); /* called from is_open, once */
+};
+
+/* ---- the transport ------------------------------------------------------------------------------------------------------- */
+
+static inline void member_post(struct wh_image *image, const struct wh_push *pushes, size_t count)
+{
+	struct member *m = (struct member *)image;
+
+	m->posts++;
+	for (size_t i = 0; i < count; i++) {
+		wh_store_release((wh_word *)(void *)(image->own + pushes[i].offset), pushes[i].value);
+		m->quiet = pushes[i].quiet;
+		if (pushes[i].offset == m->columns.heartbeat.offset)
+			continue;
+		ck_assert_uint_lt(m->posted_count, 128);
+		m->posted_post[m->posted_count] = m->posts;
+		m->posted[m->posted_count++] = (uint32_t)pushes[i].offset;
+	}
+}
+
+static inline void member_freeze(struct wh_image *image, uint32_t rank)
+{
+	struct member *m = (struct member *)image;
+
+	memcpy(m->frozen[rank], m->rows[rank], FAKE_ROW);
+	m->control[rank] = m->frozen[rank];
+}
+
+static const struct wh_transport_ops member_ops = {.name = "by hand", .post = member_post, .freeze = member_freeze};
+
+static inline bool is_frozen(const struct member *m, uint32_t rank)
+{
+	return m->control[rank] != m->rows[rank];
+}
+
+/* ---- the participant ------------------------------------------------------------------------------------------------------ */
+
+static inline void WH_PRINTF(2, 3) tell(struct member *m, const char *format, ...)
+{
+	size_t at = strlen(m->told);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(m->told + at, sizeof(m->told) - at, format, arguments);
+	va_end(arguments);
+}
+
+static inline void on_wedge(void *ctx)
+{
+	tell(ctx, "wedge ");
+}
+
+/* Who is left out, and the key in hexadecimal. */
+static inline bool on_open(void *ctx, const bool *left_out, uint64_t key)
+{
+	struct member *m = ctx;
+
+	tell(m, "open-without");
+	for (uint32_t rank = 0; rank < m->view.members; rank++)
+		if (left_out[rank])
+			tell(m, "-%u", rank);
+	tell(m, "-as-%" PRIx64 " ", key);
+	return true;
+}
+
+static inline bool on_is_open(void *ctx, const uint64_t *suspected)
+{
+	struct member *m = ctx;
+	void (*meanwhile)(struct member *) = m->meanwhile;
+
+	ck_assert_ptr_eq(suspected, m->change.suspicion.said);
+	m->meanwhile = NULL;
+	if (meanwhile != NULL)
+		meanwhile(m);
+	return m->is_open;
+}
+
+static inline void on_discard(void *ctx)
+{
+	tell(ctx, "discard ");
+}
+
+static inline size_t on_deliver(void *ctx, const uint64_t *cuts, bool *done)
+{
+	struct member *m = ctx;
+
+	tell(m, "deliver-%" PRIu64 "-%" PRIu64 " ", cuts[0], cuts[1]);
+	*done = m->rounds == 0 || --m->rounds == 0;
+	return 1;
+}
+
+static inline void on_install(void *ctx)
+{
+	tell(ctx, "install ");
+}
+
+static inline void on_removed(void *ctx, uint32_t by)
+{
+	tell(ctx, "removed-by-%u ", by);
+}
+
+static inline void on_quorum(void *ctx, bool heard)
+{
+	tell(ctx, heard ? "quorum " : "no-quorum ");
+}
+
+static inline void on_suspected(void *ctx, uint32_t rank, const char *why)
+{
+	struct member *m = ctx;
+
+	ck_assert_str_ne(why, "");
+	/* It is said, and only then nothing more is read of it. */
+	ck_assert_uint_ne(*(uint64_t *)(void *)(m->image.own + m->columns.suspicions.offset), 0);
+	tell(m, "suspect-%u ", rank);
+}
+
+static inline void on_broken(void *ctx, uint32_t rank, const char *what)
+{
+	ck_assert_str_ne(what, "");
+	tell(ctx, "broken-%u ", rank);
+}
+
+/* What was told since the last time. */
+static inline void expect_told(struct member *m, const char *expected)
+{
+	ck_assert_str_eq(m->told, expected);
+	m->told[0] = '\0';
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------ */
+
+static inline void say(struct member *m, uint32_t rank, uint32_t offset, uint64_t value)
+{
+	ck_assert_uint_ne(rank, m->image.my_rank);
+	wh_store_release((wh_word *)(void *)(m->rows[rank] + offset), value);
+}
+
+static inline uint64_t said(const struct member *m, uint32_t rank, uint32_t offset)
+{
+	return wh_load_acquire((const wh_word *)(const void *)(m->rows[rank] + offset));
+}
+
+static inline uint64_t mine(const struct member *m, uint32_t offset)
+{
+	return said(m, m->image.my_rank, offset);
+}
+
+static inline void say_suspected(struct member *m, uint32_t from, uint32_t whom, uint64_t kind)
+{
+	say(m, from, m->columns.suspected.offset + 8 * whom, kind);
+	say(m, from, m->columns.suspicions.offset, said(m, from, m->columns.suspicions.offset) + 1);
+}
+
+static inline uint64_t my_suspicion(const struct member *m, uint32_t whom)
+{
+	return mine(m, m->columns.suspected.offset + 8 * whom);
+}
+
+/* When the words at these offsets were pushed, 0: never. */
+static inline size_t posted_when(const struct member *m, uint32_t offset)
+{
+	for (size_t i = m->posted_count; i-- > 0;)
+		if (m->posted[i] == offset)
+			return m->posted_post[i];
+	return 0;
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------------------ */
+
+static inline void pass_ns(struct member *m, uint64_t ns)
+{
+	m->env.now_ns += ns;
+	m->loop.now_ns += ns;
+}
+
+static inline void beat(struct member *m, uint32_t rank)
+{
+	say(m, rank, m->columns.heartbeat.offset, said(m, rank, m->columns.heartbeat.offset) + 1);
+}
+
+/* Time passes, in steps of a quarter of the time-out. Those in `heard` ("013") beat meanwhile. */
+static inline void live(struct member *m, unsigned quarters, const char *heard)
+{
+	for (unsigned i = 0; i < quarters; i++) {
+		for (const char *rank = heard; *rank != '\0'; rank++)
+			beat(m, (uint32_t)(*rank - '0'));
+		pass_ns(m, TIMEOUT_NS / 4);
+		wh_change_step(&m->change);
+	}
+}
+
+/* Passes until nothing is done. */
+static inline void settle(struct member *m)
+{
+	unsigned passes = 0;
+
+	while (wh_change_step(&m->change) > 0)
+		ck_assert_uint_lt(++passes, 100);
+}
+
+/* ---- making ----------------------------------------------------------------------------------------------------------------- */
+
+static inline void lay(struct member *m)
+{
+	m->columns.heartbeat = wh_layout_counter(&m->layout);
+	m->columns.suspicions = wh_layout_counter(&m->layout);
+	m->columns.wedged = wh_layout_flag(&m->layout);
+	m->columns.proposed = wh_layout_counter(&m->layout);
+	m->columns.acknowledged = wh_layout_counter(&m->layout);
+	m->columns.agreed = wh_layout_counter(&m->layout);
+	m->columns.installed = wh_layout_flag(&m->layout);
+	m->columns.suspected = wh_layout_array(&m->layout, m->view.members);
+	m->columns.left_out = wh_layout_array(&m->layout, m->view.members);
+	m->columns.image = wh_layout_counter(&m->layout);
+	m->columns.cut = wh_layout_array(&m->layout, GROUPS);
+	m->received_num = wh_layout_counter(&m->layout);
+}
+
+static inline struct member *member_make(uint32_t me, uint32_t members, int tie_breaker)
+{
+	struct member *m = aligned_alloc(64, (sizeof(*m) + 63) / 64 * 64);
+	struct wh_error err;
+
+	ck_assert_ptr_nonnull(m);
+	memset(m, 0, sizeof(*m));
+	fake_env_init(&m->env);
+	m->loop.now_ns = m->env.now_ns;
+	m->view = (struct wh_view){.number = 6, .members = members, .subgroup_count = GROUPS};
+	for (uint32_t rank = 0; rank < members; rank++) {
+		m->everybody[rank] = rank;
+		m->control[rank] = m->row[rank] = m->rows[rank];
+	}
+	lay(m);
+	m->image = (struct wh_image){.ops = &member_ops,
+				     .members = members,
+				     .my_rank = me,
+				     .own = m->rows[me],
+				     .control = m->control,
+				     .row = m->row,
+				     .ready = true};
+	m->cuts_from[0] = (struct wh_cut_source){m->everybody, members, m->received_num};
+	ck_assert_int_eq(wh_sst_init(&m->sst, &m->env.diag, &m->image, &m->layout, &err), WHORL_OK);
+	wh_pushes_init(&m->pushes, &m->env.env, &m->push_stats, true);
+	m->pushes.image = &m->image;
+	m->heartbeat = (struct wh_heartbeat){.loop = &m->loop,
+					     .sst = &m->sst,
+					     .pushes = &m->pushes,
+					     .column = m->columns.heartbeat,
+					     .timeout_ns = TIMEOUT_NS,
+					     .pushed = &m->beats};
+	ck_assert_int_eq(wh_heartbeat_init(&m->heartbeat, &err), WHORL_OK);
+	m->change = (struct wh_change){
+		.diag = &m->env.diag,
+		.loop = &m->loop,
+		.sst = &m->sst,
+		.pushes = &m->pushes,
+		.heartbeat = &m->heartbeat,
+		.view = &m->view,
+		.columns = m->columns,
+		.tie_breaker = tie_breaker,
+		.cuts_from = m->cuts_from,
+		.on = {.wedge = on_wedge,
+		       .open = on_open,
+		       .is_open = on_is_open,
+		       .discard = on_discard,
+		       .deliver = on_deliver,
+		       .install = on_install,
+		       .removed = on_removed,
+		       .quorum = on_quorum,
+		       .suspected = on_suspected,
+		       .broken = on_broken},
+		.ctx = m,
+	};
+	ck_assert_int_eq(wh_change_init(&m->change, &err), WHORL_OK);
+	wh_heartbeat_begin(&m->heartbeat, NULL);
+	m->is_open = true;
+	return m;
+}
+
+static inline void member_free(struct member *m)
+{
+	ck_assert_int_eq(m->env.fatal, 0);
+	ck_assert_uint_eq(m->pushes.count, 0); /* nothing was left unsaid */
+	wh_change_close(&m->change);
+	wh_heartbeat_close(&m->heartbeat);
+	wh_sst_close(&m->sst);
+	free(m);
+}
+
+#endif

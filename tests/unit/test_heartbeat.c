@@ -1,0 +1,180 @@
+/* test_heartbeat.c - I am here, and whom I hear: deadlines, and a loop that is late itself. */
+#include "tests/unit/member.h"
+
+#define QUARTER (TIMEOUT_NS / 4)
+
+/* Time passes and those in `heard` beat; without anything else of a change. Returns how often it has looked. */
+static unsigned pass(struct member *m, unsigned quarters, const char *heard)
+{
+	unsigned looks = 0;
+
+	for (unsigned i = 0; i < quarters; i++) {
+		for (const char *rank = heard; *rank != '\0'; rank++)
+			beat(m, (uint32_t)(*rank - '0'));
+		pass_ns(m, QUARTER);
+		looks += wh_heartbeat_step(&m->heartbeat);
+	}
+	return looks;
+}
+
+/* The ranks that are heard, and those that are overdue. */
+static void expect_heard(const struct member *m, const char *heard, const char *overdue)
+{
+	char text[MEMBERS_MAX + 1] = "", late[MEMBERS_MAX + 1] = "";
+	size_t h = 0, o = 0;
+
+	for (uint32_t rank = 0; rank < m->view.members; rank++) {
+		if (rank == m->image.my_rank)
+			continue;
+		if (wh_heartbeat_hears(&m->heartbeat, rank))
+			text[h++] = (char)('0' + rank);
+		if (wh_heartbeat_overdue(&m->heartbeat, rank))
+			late[o++] = (char)('0' + rank);
+	}
+	ck_assert_str_eq(text, heard);
+	ck_assert_str_eq(late, overdue);
+}
+
+START_TEST(it_beats_every_quarter_of_the_time_out)
+{
+	struct member *m = member_make(1, 3, -1);
+	uint64_t began;
+
+	ck_assert(wh_heartbeat_beat(&m->heartbeat)); /* at once */
+	ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset), 1);
+	ck_assert(m->quiet);
+	began = m->loop.now_ns;
+	for (uint64_t n = 2; n < 10; n++) {
+		m->loop.next_ns = UINT64_MAX;
+		pass_ns(m, QUARTER - 1);
+		ck_assert(!wh_heartbeat_beat(&m->heartbeat));
+		ck_assert_uint_eq(m->loop.next_ns, began + (n - 1) * QUARTER); /* "call me again by then" */
+		pass_ns(m, 1);
+		ck_assert(wh_heartbeat_beat(&m->heartbeat));
+		ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset), n);
+		ck_assert_uint_eq(wh_load_relaxed(&m->beats), n);
+		ck_assert(!wh_heartbeat_step(&m->heartbeat)); /* nor does it look more often */
+	}
+	member_free(m);
+}
+END_TEST
+
+START_TEST(who_is_silent_is_overdue_after_the_time_out)
+{
+	struct member *m = member_make(0, 4, -1);
+
+	expect_heard(m, "123", "");
+	ck_assert_uint_eq(pass(m, 4, "13"), 4);
+	expect_heard(m, "123", ""); /* just not */
+	pass(m, 1, "13");
+	expect_heard(m, "13", "2");
+	pass(m, 20, "13");
+	expect_heard(m, "13", "2");
+	member_free(m);
+}
+END_TEST
+
+START_TEST(who_is_heard_again_is_not_overdue)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	pass(m, 5, "1");
+	expect_heard(m, "1", "2");
+	pass(m, 1, "12");
+	expect_heard(m, "12", "");
+	pass(m, 4, "1"); /* a whole time-out again */
+	expect_heard(m, "12", "");
+	pass(m, 1, "1");
+	expect_heard(m, "1", "2");
+	member_free(m);
+}
+END_TEST
+
+/* A loop that was stopped itself blames nobody: all deadlines start again, and who is not heard anew is not heard. */
+START_TEST(a_late_loop_starts_the_deadlines_again)
+{
+	struct member *m = member_make(0, 4, -1);
+
+	pass(m, 5, "13");
+	expect_heard(m, "13", "2");
+	beat(m, 1); /* while it was stopped; that may be long ago */
+	pass_ns(m, 10 * TIMEOUT_NS);
+	ck_assert(wh_heartbeat_step(&m->heartbeat));
+	expect_heard(m, "", "");
+	pass(m, 1, "13");
+	expect_heard(m, "13", "");
+	pass(m, 3, "13");
+	expect_heard(m, "13", "");
+	pass(m, 1, "13");
+	expect_heard(m, "13", "2");
+	member_free(m);
+}
+END_TEST
+
+/* Half of the time-out is late, and no less. */
+START_TEST(how_late_is_late)
+{
+	struct member *m = member_make(0, 2, -1);
+
+	for (int i = 0; i < 8; i++) {
+		pass_ns(m, TIMEOUT_NS / 2);
+		wh_heartbeat_step(&m->heartbeat);
+	}
+	expect_heard(m, "", "1");
+	pass_ns(m, TIMEOUT_NS / 2 + 1);
+	wh_heartbeat_step(&m->heartbeat);
+	expect_heard(m, "", "");
+	member_free(m);
+}
+END_TEST
+
+START_TEST(a_view_begins_with_who_was_heard_before)
+{
+	const bool before[4] = {true, true, false, true};
+	struct member *m = member_make(0, 4, -1);
+
+	pass(m, 5, "1");
+	expect_heard(m, "1", "23");
+	wh_heartbeat_begin(&m->heartbeat, before);
+	expect_heard(m, "13", "");
+	pass(m, 4, "1");
+	expect_heard(m, "13", "");
+	pass(m, 1, "1");
+	expect_heard(m, "1", "23");
+	wh_heartbeat_begin(&m->heartbeat, NULL); /* they have just met */
+	expect_heard(m, "123", "");
+	member_free(m);
+}
+END_TEST
+
+START_TEST(a_member_alone)
+{
+	struct member *m = member_make(0, 1, -1);
+
+	ck_assert_uint_eq(pass(m, 10, ""), 10);
+	ck_assert_uint_eq(m->heartbeat.peers.count, 0);
+	ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset), 10);
+	member_free(m);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("heartbeat");
+	TCase *cases = tcase_create("heartbeat");
+
+	tcase_add_test(cases, it_beats_every_quarter_of_the_time_out);
+	tcase_add_test(cases, who_is_silent_is_overdue_after_the_time_out);
+	tcase_add_test(cases, who_is_heard_again_is_not_overdue);
+	tcase_add_test(cases, a_late_loop_starts_the_deadlines_again);
+	tcase_add_test(cases, how_late_is_late);
+	tcase_add_test(cases, a_view_begins_with_who_was_heard_before);
+	tcase_add_test(cases, a_member_alone);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

@@ -1,0 +1,345 @@
+/* test_suspicion.c - who suspects whom, when it is said, and when nothing is: one member, the others by hand. */
+#include "tests/unit/member.h"
+
+/* Nobody is suspected, nothing was said. */
+static void expect_nothing(struct member *m)
+{
+	expect_told(m, "");
+	ck_assert_uint_eq(m->posted_count, 0);
+	ck_assert_uint_eq(m->change.suspicion.count, 0);
+	ck_assert(wh_change_is_steady(&m->change));
+}
+
+START_TEST(silence_is_suspected_after_the_time_out)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	live(m, 4, "1");
+	expect_nothing(m);
+	live(m, 1, "1");
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_FAILED);
+	ck_assert_uint_eq(my_suspicion(m, 1), WH_TRUSTED);
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
+	ck_assert(!wh_change_trusts(&m->change, 2));
+	ck_assert(!wh_change_is_steady(&m->change));
+	ck_assert(is_frozen(m, 2));
+	ck_assert(!is_frozen(m, 1));
+	beat(m, 2); /* too late */
+	live(m, 4, "12");
+	ck_assert(!wh_change_trusts(&m->change, 2));
+	member_free(m);
+}
+END_TEST
+
+START_TEST(the_transport_says_who_is_gone)
+{
+	struct member *m = member_make(1, 3, -1);
+
+	wh_change_suspect(&m->change, 0, WH_FAILED, "its connection has ended");
+	expect_nothing(m);
+	wh_change_step(&m->change);
+	ck_assert_uint_eq(my_suspicion(m, 0), WH_FAILED);
+	ck_assert(is_frozen(m, 0));
+	ck_assert_ptr_nonnull(strstr(m->told, "suspect-0 wedge "));
+	/* The list before its count. */
+	ck_assert_uint_gt(posted_when(m, m->columns.suspicions.offset), 0);
+	ck_assert_uint_le(posted_when(m, m->columns.suspected.offset), posted_when(m, m->columns.suspicions.offset));
+	m->posted_count = 0;
+	wh_change_suspect(&m->change, 0, WH_FAILED, "again");
+	wh_change_suspect(&m->change, 0, WH_LEFT, "and again");
+	m->told[0] = '\0';
+	wh_change_step(&m->change);
+	ck_assert_ptr_null(strstr(m->told, "suspect"));
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
+	member_free(m);
+}
+END_TEST
+
+/* ---- quorum ----------------------------------------------------------------------------------------------------------------- */
+
+/* Of five only one is heard: I may be the one who is cut off. Nothing is said before a majority is there. */
+START_TEST(a_minority_suspects_nobody)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	live(m, 40, "1");
+	expect_told(m, "no-quorum ");
+	ck_assert_uint_eq(m->posted_count, 0);
+	live(m, 4, "1");
+	expect_nothing(m);
+	live(m, 1, "13");
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_FAILED);
+	ck_assert_uint_eq(my_suspicion(m, 3), WH_TRUSTED);
+	ck_assert_uint_eq(my_suspicion(m, 4), WH_FAILED);
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
+	ck_assert_ptr_eq(strstr(m->told, "quorum suspect-2 suspect-4 "), m->told);
+	member_free(m);
+}
+END_TEST
+
+/* All were only slow, or cut off for a while: whoever is heard again is not overdue, and nobody has said anything. */
+START_TEST(who_is_heard_again_is_not_suspected)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	live(m, 20, "");
+	expect_told(m, "no-quorum ");
+	live(m, 1, "0134");
+	expect_told(m, "quorum ");
+	live(m, 20, "0134");
+	expect_nothing(m);
+	member_free(m);
+}
+END_TEST
+
+/* What the transport has said is not forgotten. */
+START_TEST(what_is_known_is_said_later)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	live(m, 20, "");
+	expect_told(m, "no-quorum ");
+	wh_change_suspect(&m->change, 2, WH_FAILED, "its connection has ended");
+	live(m, 4, "");
+	expect_nothing(m);
+	live(m, 1, "12"); /* 2 beats as well: what is known counts */
+	ck_assert_uint_eq(my_suspicion(m, 1), WH_TRUSTED);
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_FAILED);
+	ck_assert_ptr_eq(strstr(m->told, "quorum suspect-2 "), m->told);
+	member_free(m);
+}
+END_TEST
+
+/* I was stopped for long. The others may be as well as ever: nobody is blamed, and nobody counts as heard before he is. */
+START_TEST(a_late_loop_suspects_nobody)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	live(m, 8, "1234");
+	pass_ns(m, 50 * TIMEOUT_NS);
+	wh_change_step(&m->change);
+	live(m, 3, "");
+	expect_nothing(m);
+	wh_change_suspect(&m->change, 4, WH_FAILED, "its connection has ended");
+	wh_change_step(&m->change);
+	expect_told(m, "no-quorum "); /* to say it of: 1 to 3 have not been heard since */
+	ck_assert_uint_eq(m->posted_count, 0);
+	live(m, 1, "12");
+	ck_assert_uint_eq(my_suspicion(m, 4), WH_FAILED);
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
+	member_free(m);
+}
+END_TEST
+
+START_TEST(exactly_half_needs_the_tie_breaker)
+{
+	static const struct {
+		uint32_t me, members;
+		int tie_breaker;
+		const char *heard;
+		bool says;
+	} cases[] = {{0, 2, -1, "", false}, {0, 2, 0, "", true},    {1, 2, 0, "", false},
+		     {1, 2, 1, "", true},   {0, 4, 1, "1", true},   {0, 4, 1, "2", false},
+		     {0, 4, 0, "3", true},  {0, 4, -1, "3", false}, {0, 4, 3, "12", true}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct member *m = member_make(cases[i].me, cases[i].members, cases[i].tie_breaker);
+
+		live(m, 5, cases[i].heard);
+		ck_assert_msg((m->change.suspicion.count > 0) == cases[i].says, "case %zu", i);
+		ck_assert_int_eq(strstr(m->told, "no-quorum ") == NULL, cases[i].says);
+		member_free(m);
+	}
+}
+END_TEST
+
+/* ---- what others say --------------------------------------------------------------------------------------------------------- */
+
+START_TEST(what_others_say_is_said_too)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	say(m, 1, m->columns.suspected.offset + 8 * 3, WH_FAILED);
+	wh_change_step(&m->change);
+	expect_nothing(m); /* it is not announced yet */
+	say(m, 1, m->columns.suspicions.offset, 1);
+	wh_change_step(&m->change);
+	ck_assert_uint_eq(my_suspicion(m, 3), WH_FAILED);
+	ck_assert(is_frozen(m, 3));
+	say_suspected(m, 2, 4, 77); /* more than there is */
+	wh_change_step(&m->change);
+	ck_assert_uint_eq(my_suspicion(m, 4), WH_FAILED);
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
+	member_free(m);
+}
+END_TEST
+
+/* A suspect may say what it likes, of me too, later or at the same time. */
+START_TEST(rows_of_suspects_are_not_read)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	wh_change_suspect(&m->change, 3, WH_FAILED, "its connection has ended");
+	say_suspected(m, 3, 0, WH_FAILED);
+	say_suspected(m, 3, 1, WH_FAILED);
+	wh_change_step(&m->change);
+	ck_assert_uint_eq(my_suspicion(m, 3), WH_FAILED);
+	say_suspected(m, 3, 2, WH_FAILED);
+	settle(m);
+	live(m, 8, "1234");
+	ck_assert_uint_eq(my_suspicion(m, 1), WH_TRUSTED);
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_TRUSTED);
+	ck_assert(!m->change.removed);
+	member_free(m);
+}
+END_TEST
+
+/* Others suspect me: nothing more is said, done or asked for, ever. */
+START_TEST(a_removed_member_is_silent)
+{
+	struct member *m = member_make(2, 3, -1);
+	size_t posts;
+
+	say_suspected(m, 1, 2, _i == 0 ? WH_FAILED : WH_LEFT);
+	say_suspected(m, 1, 0, WH_FAILED);
+	wh_change_suspect(&m->change, 0, WH_FAILED, "its connection has ended");
+	ck_assert_uint_gt(wh_change_step(&m->change), 0);
+	expect_told(m, "removed-by-1 ");
+	ck_assert(m->change.removed);
+	ck_assert(!wh_change_is_steady(&m->change));
+	ck_assert_uint_eq(m->posted_count, 0);
+	posts = m->posts;
+	live(m, 20, "01");
+	ck_assert_uint_eq(wh_change_step(&m->change), 0);
+	ck_assert_uint_eq(m->posts, posts); /* no heartbeat either */
+	expect_told(m, "");
+	member_free(m);
+}
+END_TEST
+
+/* ---- leaving in order ---------------------------------------------------------------------------------------------------- */
+
+/* Its row stays readable, and it is not counted: the last one goes on alone. */
+START_TEST(who_left_is_not_counted)
+{
+	struct member *m = member_make(3, 4, -1);
+
+	for (uint32_t rank = 0; rank < 3; rank++) {
+		wh_change_suspect(&m->change, rank, WH_LEFT, "it has left");
+		wh_change_step(&m->change);
+		ck_assert_uint_eq(my_suspicion(m, rank), WH_LEFT);
+		ck_assert(!is_frozen(m, rank));
+		ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), rank + 1);
+	}
+	ck_assert_ptr_null(strstr(m->told, "no-quorum"));
+	member_free(m);
+}
+END_TEST
+
+/* Everybody hears that from its transport, behind the last words; not from others. */
+START_TEST(that_somebody_left_is_not_taken_from_others)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	say_suspected(m, 1, 2, WH_LEFT);
+	settle(m);
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_TRUSTED);
+	expect_nothing(m);
+	wh_change_suspect(&m->change, 2, WH_LEFT, "it has left");
+	wh_change_step(&m->change);
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_LEFT);
+	member_free(m);
+}
+END_TEST
+
+/* Of who has left somebody else may have thought that it failed: then it has, and its row is read no more. */
+START_TEST(who_left_may_have_failed_for_others)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	wh_change_suspect(&m->change, 2, WH_LEFT, "it has left");
+	wh_change_step(&m->change);
+	say_suspected(m, 1, 2, WH_FAILED);
+	wh_change_step(&m->change);
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_FAILED);
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
+	ck_assert(is_frozen(m, 2));
+	member_free(m);
+}
+END_TEST
+
+/* Who suspects others and leaves cannot be asked about it: it has failed. */
+START_TEST(who_leaves_with_suspicions_has_failed)
+{
+	struct member *m = member_make(0, 4, -1);
+
+	say(m, 2, m->columns.suspected.offset + 8 * 1, _i == 0 ? WH_FAILED : WH_LEFT);
+	wh_change_suspect(&m->change, 2, WH_LEFT, "it has left");
+	wh_change_step(&m->change);
+	ck_assert_uint_eq(my_suspicion(m, 2), _i == 0 ? WH_FAILED : WH_LEFT);
+	ck_assert_int_eq(is_frozen(m, 2), _i == 0);
+	member_free(m);
+}
+END_TEST
+
+/* ---- from view to view ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(what_was_known_is_known_in_the_next_view)
+{
+	struct member *before = member_make(0, 5, -1), *m = member_make(0, 4, -1);
+
+	live(before, 5, "13");                                                        /* 2 and 4 are suspected, */
+	wh_change_suspect(&before->change, 3, WH_FAILED, "its connection has ended"); /* and 3 will be */
+	for (uint32_t rank = 0; rank < 4; rank++) /* 4 is left out, 2 and 3 not yet */
+		wh_change_inherit(&m->change, rank, &before->change, rank);
+	expect_nothing(m);
+	wh_heartbeat_begin(&m->heartbeat, NULL);
+	wh_change_step(&m->change);
+	expect_told(m, "no-quorum "); /* 0 and 1 of four */
+	member_free(m);
+	member_free(before);
+
+	before = member_make(0, 4, -1);
+	m = member_make(0, 3, -1);
+	wh_change_suspect(&before->change, 2, WH_LEFT, "it has left");
+	wh_change_suspect(&before->change, 3, WH_FAILED, "its connection has ended");
+	wh_change_step(&before->change);
+	for (uint32_t rank = 0; rank < 3; rank++)
+		wh_change_inherit(&m->change, rank, &before->change, rank);
+	wh_change_step(&m->change);
+	ck_assert_uint_eq(my_suspicion(m, 1), WH_TRUSTED);
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_LEFT);
+	ck_assert(!is_frozen(m, 2));
+	member_free(m);
+	member_free(before);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("suspicion");
+	TCase *cases = tcase_create("suspicion");
+
+	tcase_add_test(cases, silence_is_suspected_after_the_time_out);
+	tcase_add_test(cases, the_transport_says_who_is_gone);
+	tcase_add_test(cases, a_minority_suspects_nobody);
+	tcase_add_test(cases, who_is_heard_again_is_not_suspected);
+	tcase_add_test(cases, what_is_known_is_said_later);
+	tcase_add_test(cases, a_late_loop_suspects_nobody);
+	tcase_add_test(cases, exactly_half_needs_the_tie_breaker);
+	tcase_add_test(cases, what_others_say_is_said_too);
+	tcase_add_test(cases, rows_of_suspects_are_not_read);
+	tcase_add_loop_test(cases, a_removed_member_is_silent, 0, 2);
+	tcase_add_test(cases, who_left_is_not_counted);
+	tcase_add_test(cases, that_somebody_left_is_not_taken_from_others);
+	tcase_add_test(cases, who_left_may_have_failed_for_others);
+	tcase_add_loop_test(cases, who_leaves_with_suspicions_has_failed, 0, 2);
+	tcase_add_test(cases, what_was_known_is_known_in_the_next_view);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
