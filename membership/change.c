@@ -19,12 +19,13 @@ enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err)
 	s->said = calloc(members, sizeof(*s->said));
 	s->seen = calloc(members, sizeof(*s->seen));
 	s->known = calloc(members, sizeof(*s->known));
+	s->lags = calloc(members, sizeof(*s->lags));
 	s->wanted = calloc(members, sizeof(*s->wanted));
 	s->why = calloc(members, sizeof(*s->why));
 	change->left_out = calloc(members, sizeof(*change->left_out));
 	change->cuts = calloc(subgroups ? subgroups : 1, sizeof(*change->cuts));
-	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->wanted == NULL || s->why == NULL ||
-	    change->left_out == NULL || change->cuts == NULL) {
+	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->lags == NULL || s->wanted == NULL ||
+	    s->why == NULL || change->left_out == NULL || change->cuts == NULL) {
 		wh_change_close(change);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view of %u members", members);
 	}
@@ -39,6 +40,7 @@ void wh_change_close(struct wh_change *change)
 	free(s->said);
 	free(s->seen);
 	free(s->known);
+	free(s->lags);
 	free(s->wanted);
 	free(s->why);
 	free(change->left_out);
@@ -425,7 +427,7 @@ static void watch(struct wh_change *change, size_t work)
 	change->standing_ns = now;
 	for (uint32_t rank = 0; rank < members(change); rank++)
 		if (rank != me && wh_change_trusts(change, rank) && lags(change, rank, lead))
-			wh_change_suspect(change, rank, WH_FAILED, "it does not follow the change of view");
+			wh_suspicion_lags(change, rank);
 }
 
 /* ---- one pass ---------------------------------------------------------------------------------------------------------- */

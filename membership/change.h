@@ -66,13 +66,15 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	struct wh_suspicion {
 		uint64_t *said;   /* by rank: enum wh_suspected, as my row says it */
 		uint64_t *known;  /* by rank: what the transport says, and what was known in the view before */
+		bool *lags;       /* by rank: it holds up the change of view */
 		uint64_t *wanted; /* by rank: what is to be said, when a quorum is heard; >= said */
 		uint64_t *seen;   /* by rank: `suspicions` of that row when `wanted` was found */
 		const char **why; /* by rank */
 		uint64_t count;   /* how often something was said */
-		bool news;        /* `wanted` is to be found anew */
-		bool unsaid;      /* something wanted is not said */
-		bool quorum;      /* as last told */
+		bool any_lags;
+		bool news;   /* `wanted` is to be found anew */
+		bool unsaid; /* something wanted is not said */
+		bool quorum; /* as last told */
 	} suspicion;
 
 	/* change.c */

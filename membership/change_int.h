@@ -11,6 +11,10 @@ size_t wh_suspicion_step(struct wh_change *change);
  * been read: whoever goes along with a decision has then said of everybody what its maker says. */
 bool wh_suspicion_heeds(const struct wh_change *change);
 
+/* That member holds up the change. It is suspected if that leaves a quorum; otherwise it is forgotten: it may be held up itself
+ * by what nobody can help. */
+void wh_suspicion_lags(struct wh_change *change, uint32_t rank);
+
 /* Do the members that I do not suspect make a quorum? */
 bool wh_suspicion_trusted_quorum(const struct wh_change *change);
 

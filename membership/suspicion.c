@@ -126,6 +126,13 @@ void wh_change_suspect(struct wh_change *change, uint32_t rank, enum wh_suspecte
 	s->why[rank] = why;
 }
 
+void wh_suspicion_lags(struct wh_change *change, uint32_t rank)
+{
+	change->suspicion.lags[rank] = change->suspicion.any_lags = true;
+	change->suspicion.why[rank] = "it does not follow the change of view";
+	change->suspicion.news = true;
+}
+
 void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_change *before, uint32_t before_rank)
 {
 	struct wh_suspicion *s = &change->suspicion;
@@ -167,7 +174,7 @@ static void find_wanted(struct wh_change *change)
 
 	for (uint32_t rank = 0; rank < members(change); rank++) {
 		s->wanted[rank] = s->known[rank] > s->said[rank] ? s->known[rank] : s->said[rank];
-		if (s->wanted[rank] == WH_TRUSTED && wh_heartbeat_overdue(change->heartbeat, rank))
+		if (s->wanted[rank] == WH_TRUSTED && (s->lags[rank] || wh_heartbeat_overdue(change->heartbeat, rank)))
 			s->wanted[rank] = WH_FAILED;
 	}
 	for (uint32_t rank = 0; rank < members(change) && !change->removed; rank++)
@@ -192,6 +199,13 @@ bool wh_suspicion_heeds(const struct wh_change *change)
 	return !change->suspicion.unsaid && !is_news_in_rows(change);
 }
 
+/* Finds what is to be said. True: it may be. */
+static bool weigh(struct wh_change *change)
+{
+	find_wanted(change);
+	return change->removed || !change->suspicion.unsaid || hears_quorum(change);
+}
+
 size_t wh_suspicion_step(struct wh_change *change)
 {
 	struct wh_suspicion *s = &change->suspicion;
@@ -200,10 +214,14 @@ size_t wh_suspicion_step(struct wh_change *change)
 	if (!looked && !s->news && !is_news_in_rows(change))
 		return 0;
 	s->news = false; /* what cannot be said yet is looked at again after the next heartbeats */
-	find_wanted(change);
+	heard = weigh(change);
+	if (s->any_lags) { /* for once only */
+		memset(s->lags, 0, members(change) * sizeof(*s->lags));
+		s->any_lags = false;
+		heard = heard || weigh(change);
+	}
 	if (change->removed)
 		return 1;
-	heard = !s->unsaid || hears_quorum(change);
 	tell_quorum(change, heard);
 	return heard ? say_wanted(change) : 0;
 }
