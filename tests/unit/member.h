@@ -89,9 +89,14 @@ static inline void WH_PRINTF(2, 3) tell(struct member *m, const char *format, ..
 	va_end(arguments);
 }
 
+static inline uint64_t mine(const struct member *m, uint32_t offset);
+
 static inline void on_wedge(void *ctx)
 {
-	tell(ctx, "wedge ");
+	struct member *m = ctx;
+
+	ck_assert_uint_eq(mine(m, m->columns.wedged.offset), 0); /* it is said afterwards */
+	tell(m, "wedge ");
 }
 
 /* Who is left out, and the key in hexadecimal. */
@@ -135,7 +140,10 @@ static inline size_t on_deliver(void *ctx, const uint64_t *cuts, bool *done)
 
 static inline void on_install(void *ctx)
 {
-	tell(ctx, "install ");
+	struct member *m = ctx;
+
+	ck_assert_uint_eq(mine(m, m->columns.installed.offset), 1);
+	tell(m, "install ");
 }
 
 static inline void on_removed(void *ctx, uint32_t by)

@@ -1,0 +1,582 @@
+/* test_change.c - the steps of a change of view at one member, as leader, follower and successor; the others by hand.
+ *
+ * View 6 has five members, or as many as a test says. The key of the image that leader r proposes in attempt a is
+ * 7 << 16 | r << 8 | a, and its ticket (r + 1) << 8 | a.
+ */
+#include "tests/unit/member.h"
+
+#define TICKET(leader, attempt) ((uint64_t)((leader) + 1) << 8 | (attempt))
+
+static void die(struct member *m, uint32_t rank)
+{
+	wh_change_suspect(&m->change, rank, WH_FAILED, "its connection has ended");
+}
+
+static void leave(struct member *m, uint32_t rank)
+{
+	wh_change_suspect(&m->change, rank, WH_LEFT, "it has left");
+}
+
+static uint64_t cut_offset(const struct member *m, uint32_t group)
+{
+	return m->columns.cut.offset + 8 * group;
+}
+
+/* Those members have suspected `suspect`, wedged with so much received, and acknowledged. */
+static void acknowledge(struct member *m, const char *ranks, uint32_t suspect, uint64_t received, uint64_t ticket)
+{
+	for (; *ranks != '\0'; ranks++) {
+		uint32_t rank = (uint32_t)(*ranks - '0');
+
+		if (said(m, rank, m->columns.suspected.offset + 8 * suspect) == WH_TRUSTED)
+			say_suspected(m, rank, suspect, WH_FAILED);
+		say(m, rank, m->received_num.offset, received + rank);
+		say(m, rank, m->columns.wedged.offset, 1);
+		say(m, rank, m->columns.acknowledged.offset, ticket);
+	}
+}
+
+static void propose(struct member *m, uint32_t leader, uint64_t attempt, uint32_t without)
+{
+	if (said(m, leader, m->columns.suspected.offset + 8 * without) == WH_TRUSTED)
+		say_suspected(m, leader, without, WH_FAILED);
+	say(m, leader, m->columns.left_out.offset + 8 * without, attempt);
+	say(m, leader, m->columns.proposed.offset, attempt);
+}
+
+/* Their rows have that decision, as made by rank `by`. */
+static void decide(struct member *m, const char *ranks, uint64_t key, uint64_t cut, uint32_t by)
+{
+	for (; *ranks != '\0'; ranks++) {
+		uint32_t rank = (uint32_t)(*ranks - '0');
+
+		say(m, rank, m->columns.image.offset, key);
+		say(m, rank, (uint32_t)cut_offset(m, 0), cut);
+		say(m, rank, m->columns.agreed.offset, by + 1);
+	}
+}
+
+static void expect_my_decision(const struct member *m, uint64_t key, uint64_t cut, uint64_t agreed)
+{
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), agreed);
+	ck_assert_uint_eq(mine(m, m->columns.image.offset), key);
+	ck_assert_uint_eq(mine(m, (uint32_t)cut_offset(m, 0)), cut);
+	ck_assert_uint_eq(mine(m, (uint32_t)cut_offset(m, 1)), 0);
+}
+
+/* ---- as leader ---------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_leader_from_suspicion_to_installation)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	say(m, 4, m->received_num.offset, 3); /* less than anybody has, but it is not asked */
+	wh_sst_publish(&m->sst, &m->pushes, m->received_num, 120, m->heartbeat.peers);
+	wh_pushes_post(&m->pushes);
+	die(m, 4);
+	settle(m);
+	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	ck_assert_uint_eq(mine(m, m->columns.wedged.offset), 1);
+	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 1);
+	ck_assert_uint_eq(mine(m, m->columns.left_out.offset + 8 * 4), 1);
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 1));
+	ck_assert_uint_lt(posted_when(m, m->columns.left_out.offset + 8 * 4),
+			  posted_when(m, m->columns.proposed.offset));
+
+	acknowledge(m, "123", 4, 100, TICKET(0, 1));
+	settle(m);
+	expect_my_decision(m, 0x70001, 101, 1);
+	ck_assert_uint_lt(posted_when(m, m->columns.image.offset), posted_when(m, m->columns.agreed.offset));
+	ck_assert_uint_lt(posted_when(m, (uint32_t)cut_offset(m, 0)), posted_when(m, m->columns.agreed.offset));
+	expect_told(m, "");
+
+	m->rounds = 3;
+	decide(m, "123", 0x70001, 101, 0);
+	wh_change_step(&m->change);
+	expect_told(m, "deliver-101-0 ");
+	ck_assert_uint_eq(mine(m, m->columns.installed.offset), 0);
+	settle(m);
+	expect_told(m, "deliver-101-0 deliver-101-0 install ");
+	ck_assert_uint_eq(mine(m, m->columns.installed.offset), 1);
+	ck_assert_uint_eq(wh_change_step(&m->change), 0);
+	for (int stage = 1; stage < WH_STAGES; stage++)
+		ck_assert_uint_ge(m->change.stage_ns[stage], m->change.stage_ns[stage - 1]);
+	member_free(m);
+}
+END_TEST
+
+/* All that I trust have stopped, and acknowledged my last attempt: with anything missing there is no decision. */
+START_TEST(a_leader_waits_for_everybody)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "12", 4, 100, TICKET(0, 1));
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
+	say(m, 3, m->columns.acknowledged.offset, TICKET(0, 1));
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0); /* 3 has not stopped */
+	say(m, 3, m->columns.wedged.offset, 1);
+	say(m, 3, m->columns.acknowledged.offset, TICKET(0, 0));
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0); /* that was another attempt */
+	say(m, 3, m->columns.acknowledged.offset, TICKET(0, 1));
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 1);
+	decide(m, "12", 0x70001, 0, 0);
+	settle(m);
+	decide(m, "3", 0x70001, 1, 0); /* what it echoes is something else */
+	settle(m);
+	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	decide(m, "3", 0x70001, 0, 0);
+	settle(m);
+	expect_told(m, "deliver-0-0 install ");
+	member_free(m);
+}
+END_TEST
+
+START_TEST(the_memory_of_the_next_view_comes_first)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	m->is_open = false;
+	die(m, 1);
+	settle(m);
+	acknowledge(m, "2", 1, 10, TICKET(0, 1));
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), 0);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
+	m->is_open = true;
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 1));
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 1);
+	member_free(m);
+}
+END_TEST
+
+/* Somebody else fails meanwhile: a new attempt, and the acknowledgements of the last one are worth nothing. */
+START_TEST(another_failure_makes_another_attempt)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "12", 4, 100, TICKET(0, 1));
+	die(m, 3);
+	settle(m);
+	expect_told(m, "suspect-4 wedge open-without-4-as-70001 suspect-3 discard open-without-3-4-as-70002 ");
+	ck_assert_uint_eq(mine(m, m->columns.left_out.offset + 8 * 4), 1);
+	ck_assert_uint_eq(mine(m, m->columns.left_out.offset + 8 * 3), 2);
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 2));
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
+	acknowledge(m, "12", 3, 100, TICKET(0, 2));
+	settle(m);
+	expect_my_decision(m, 0x70002, 0, 1); /* I have received nothing */
+	decide(m, "12", 0x70002, 0, 0);
+	settle(m);
+	expect_told(m, "deliver-0-0 install ");
+	member_free(m);
+}
+END_TEST
+
+/* After the decision it stays in the next view, and is suspected there; its echo is not waited for. */
+START_TEST(who_fails_after_the_decision_goes_along)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "123", 4, 100, TICKET(0, 1));
+	settle(m);
+	decide(m, "12", 0x70001, 0, 0);
+	settle(m);
+	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	die(m, 3);
+	settle(m);
+	expect_told(m, "suspect-3 deliver-0-0 install ");
+	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 1);
+	expect_my_decision(m, 0x70001, 0, 1);
+	member_free(m);
+}
+END_TEST
+
+/* ---- as follower ---------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_follower_from_proposal_to_installation)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	propose(m, 0, 1, 4);
+	settle(m);
+	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 1));
+	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 0);
+	acknowledge(m, "13", 4, 100, TICKET(0, 1));
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0); /* that is the leader's business */
+	decide(m, "1", 0x70001, 60, 0);
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0); /* as well */
+	decide(m, "0", 0x70001, 60, 0);
+	settle(m);
+	expect_my_decision(m, 0x70001, 60, 1);
+	expect_told(m, "");
+	decide(m, "3", 0x70001, 60, 0);
+	settle(m);
+	expect_told(m, "deliver-60-0 install ");
+	member_free(m);
+}
+END_TEST
+
+START_TEST(a_follower_goes_from_attempt_to_attempt)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	m->is_open = false;
+	propose(m, 0, 1, 4);
+	settle(m);
+	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	say(m, 0, m->columns.left_out.offset + 8 * 3, 2); /* of the next attempt, which is not there yet */
+	settle(m);
+	expect_told(m, "");
+	propose(m, 0, 2, 3);
+	settle(m);
+	expect_told(m, "suspect-3 discard open-without-3-4-as-70002 ");
+	m->is_open = true;
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 2));
+	say(m, 0, m->columns.proposed.offset, 256); /* more than an attempt's number can be */
+	settle(m);
+	expect_told(m, "");
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 2));
+	member_free(m);
+}
+END_TEST
+
+/* Words of attempts may come in any order: what belongs to a later one is not taken for part of this. */
+START_TEST(words_of_the_next_attempt_come_early)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	say(m, 0, m->columns.left_out.offset + 8 * 3, 2);
+	propose(m, 0, 1, 4);
+	settle(m);
+	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	member_free(m);
+}
+END_TEST
+
+START_TEST(only_the_leader_is_followed)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	propose(m, 1, 1, 4); /* it may have thought that 0 has failed; I do not */
+	settle(m);
+	expect_told(m, "suspect-4 wedge ");
+	decide(m, "1", 0x70101, 9, 1);
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
+	expect_told(m, "");
+	propose(m, 0, 1, 4);
+	settle(m);
+	expect_told(m, "open-without-4-as-70001 ");
+	die(m, 0); /* now it is the leader */
+	settle(m);
+	expect_told(m, "suspect-0 discard open-without-4-as-70101 ");
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(1, 1));
+	member_free(m);
+}
+END_TEST
+
+/* A leader that proposes what cannot be, or decides what I have no part in. */
+START_TEST(a_broken_leader)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	propose(m, 0, 1, 4);
+	say(m, 0, m->columns.left_out.offset + 8 * (_i == 0 ? 0 : 2), _i < 2);
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), _i < 2 ? 0 : TICKET(0, 1));
+	if (_i >= 2) {
+		ck_assert_ptr_null(strstr(m->told, "broken"));
+		decide(m, "0", _i == 2 ? 0x70002 : 0x70001, 9, 0);
+		if (_i == 3) { /* it changes its mind */
+			settle(m);
+			expect_my_decision(m, 0x70001, 9, 1);
+			die(m, 0);
+			settle(m);
+			m->told[0] = '\0';
+			decide(m, "1", 0x70001, 10, 1);
+		}
+		settle(m);
+		ck_assert_uint_eq(mine(m, m->columns.agreed.offset), _i == 2 ? 0 : 1);
+		ck_assert_uint_eq(mine(m, (uint32_t)cut_offset(m, 0)), _i == 2 ? 0 : 9);
+	}
+	ck_assert_ptr_nonnull(strstr(m->told, _i == 3 ? "broken-1 " : "broken-0 "));
+	ck_assert_ptr_null(strstr(m->told, "deliver"));
+	member_free(m);
+}
+END_TEST
+
+/* ---- heed ------------------------------------------------------------------------------------------------------------------- */
+
+static void leader_suspects_me(struct member *m)
+{
+	say_suspected(m, 0, 2, WH_FAILED);
+}
+
+static void somebody_suspects_3(struct member *m)
+{
+	say_suspected(m, 1, 3, WH_FAILED);
+}
+
+/* What others have come to suspect is looked at once more before I acknowledge. */
+START_TEST(suspicions_are_heeded_before_an_acknowledgement)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	propose(m, 0, 1, 4);
+	m->meanwhile = _i == 0 ? leader_suspects_me : somebody_suspects_3;
+	wh_change_step(&m->change);
+	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), 0);
+	wh_change_step(&m->change);
+	if (_i == 0) {
+		expect_told(m, "removed-by-0 ");
+		ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), 0);
+	} else {
+		expect_told(m, "suspect-3 ");
+		ck_assert_uint_eq(my_suspicion(m, 3), WH_FAILED);
+		ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 1)); /* it will propose anew */
+	}
+	member_free(m);
+}
+END_TEST
+
+/* The leader decides without me; or I cannot say what its suspicions are, for I do not hear a majority. */
+START_TEST(suspicions_are_heeded_before_an_echo)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	propose(m, 0, 1, 4);
+	settle(m);
+	acknowledge(m, "13", 4, 100, TICKET(0, 1));
+	m->told[0] = '\0';
+	if (_i == 0) {
+		say_suspected(m, 0, 2, WH_FAILED);
+		decide(m, "013", 0x70001, 60, 0);
+		settle(m);
+		expect_told(m, "removed-by-0 ");
+	} else {
+		live(m, 5, ""); /* nobody is heard */
+		expect_told(m, "no-quorum ");
+		say_suspected(m, 0, 3, WH_FAILED);
+		decide(m, "01", 0x70001, 60, 0);
+		settle(m);
+		expect_told(m, "");
+		ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
+		live(m, 1, "013");
+		expect_told(m, "quorum suspect-3 deliver-60-0 install ");
+		ck_assert_uint_eq(my_suspicion(m, 3), WH_FAILED);
+	}
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), _i);
+	member_free(m);
+}
+END_TEST
+
+/* ---- as successor ------------------------------------------------------------------------------------------------------------ */
+
+/* The leader has failed. Until all say so, what it has said may still be on its way to somebody. */
+START_TEST(a_successor_waits_for_the_barrier)
+{
+	struct member *m = member_make(1, 5, -1);
+
+	die(m, 0);
+	settle(m);
+	say_suspected(m, 2, 0, WH_FAILED);
+	say_suspected(m, 3, 0, WH_LEFT); /* that is enough */
+	settle(m);
+	expect_told(m, "suspect-0 wedge ");
+	say_suspected(m, 4, 0, WH_FAILED);
+	settle(m);
+	expect_told(m, "open-without-0-as-70101 ");
+	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 1);
+	acknowledge(m, "234", 0, 50, TICKET(1, 1));
+	settle(m);
+	expect_my_decision(m, 0x70101, 0, 2);
+	decide(m, "234", 0x70101, 0, 1);
+	settle(m);
+	expect_told(m, "deliver-0-0 install ");
+	member_free(m);
+}
+END_TEST
+
+/* 4 left, 0 proposed a view without it, and may have decided it before it failed: 3 has its decision. What may be final is
+ * decided again, as it was, also if 3 has left since (_i = 1). If 3 has failed it is not read: what it says was not final. */
+START_TEST(a_successor_adopts_what_was_decided)
+{
+	struct member *m = member_make(1, 5, 1);
+
+	leave(m, 4);
+	for (uint32_t rank = 0; rank < 4; rank++)
+		if (rank != 1)
+			say_suspected(m, rank, 4, WH_LEFT);
+	propose(m, 0, 1, 4);
+	settle(m);
+	acknowledge(m, "23", 4, 100, TICKET(0, 1));
+	decide(m, "3", 0x70001, 77, 0);
+	die(m, 0);
+	if (_i == 0)
+		say_suspected(m, 3, 0, WH_FAILED);
+	else if (_i == 1)
+		leave(m, 3);
+	else
+		die(m, 3);
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0); /* 2 may hear from 0 yet */
+	say_suspected(m, 2, 0, WH_FAILED);
+	m->told[0] = '\0';
+	settle(m);
+	if (_i == 2) {
+		expect_told(m, "discard open-without-0-3-4-as-70101 ");
+		ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
+	} else {
+		expect_my_decision(m, 0x70001, 77, 2);
+		ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 0);
+		expect_told(m, "");
+		decide(m, _i == 0 ? "23" : "2", 0x70001, 77, 1);
+		settle(m);
+		expect_told(m, "deliver-77-0 install ");
+	}
+	member_free(m);
+}
+END_TEST
+
+/* Two leaders have failed, one after the other: of two rows that of the later one counts; they say the same. */
+START_TEST(a_follower_echoes_each_leader_in_turn)
+{
+	struct member *m = member_make(3, 5, 3);
+
+	propose(m, 0, 1, 4);
+	settle(m);
+	decide(m, "0", 0x70001, 42, 0);
+	settle(m);
+	expect_my_decision(m, 0x70001, 42, 1);
+	m->told[0] = '\0';
+	die(m, 0);
+	settle(m);
+	decide(m, "1", 0x70001, 42, 0); /* an echo is no decision of its own */
+	settle(m);
+	expect_my_decision(m, 0x70001, 42, 1);
+	decide(m, "1", 0x70001, 42, 1);
+	settle(m);
+	expect_my_decision(m, 0x70001, 42, 2);
+	expect_told(m, "suspect-0 ");
+	decide(m, "2", 0x70001, 42, 0);
+	settle(m);
+	expect_told(m, ""); /* 2 is not as far */
+	decide(m, "2", 0x70001, 42, 1);
+	settle(m);
+	expect_told(m, "deliver-42-0 install ");
+	member_free(m);
+}
+END_TEST
+
+/* Somebody has gone ahead: it has seen all echoes, and will say no more. */
+START_TEST(who_is_behind_catches_up)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	propose(m, 0, 1, 4);
+	settle(m);
+	m->told[0] = '\0';
+	decide(m, "3", 0x70001, 55, 0);
+	settle(m);
+	expect_told(m, "");
+	say(m, 3, m->columns.installed.offset, 1);
+	if (_i == 1)
+		leave(m, 3); /* and has left, in the next view or in this one */
+	settle(m);
+	expect_my_decision(m, 0x70001, 55, 1);
+	expect_told(m, _i == 1 ? "suspect-3 deliver-55-0 install " : "deliver-55-0 install ");
+	member_free(m);
+}
+END_TEST
+
+/* ---- who holds up the others ----------------------------------------------------------------------------------------------- */
+
+/* Two time-outs for who does not follow, and four for a leader that does not lead: so it is heard, and suspected. */
+START_TEST(who_does_not_follow_is_suspected)
+{
+	struct member *m = member_make((uint32_t)_i, 5, -1);
+	const char *others = _i == 0 ? "123" : "023";
+	unsigned patience = _i == 0 ? 8 : 16;
+
+	die(m, 4);
+	settle(m);
+	if (_i == 0)
+		acknowledge(m, "12", 4, 100, TICKET(0, 1));
+	live(m, 1, others); /* something has moved just now */
+	m->told[0] = '\0';
+	live(m, patience, others);
+	expect_told(m, "");
+	live(m, 2, others);
+	ck_assert_ptr_eq(strstr(m->told, _i == 0 ? "suspect-3 " : "suspect-0 "), m->told);
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
+	member_free(m);
+}
+END_TEST
+
+/* Not by one who was late himself. */
+START_TEST(a_late_loop_is_patient)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "12", 4, 100, TICKET(0, 1));
+	for (int i = 0; i < 20; i++) {
+		live(m, 4, "123");
+		pass_ns(m, TIMEOUT_NS);
+		wh_change_step(&m->change);
+	}
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
+	live(m, 10, "123");
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
+	member_free(m);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("change");
+	TCase *cases = tcase_create("change");
+
+	tcase_add_test(cases, a_leader_from_suspicion_to_installation);
+	tcase_add_test(cases, a_leader_waits_for_everybody);
+	tcase_add_test(cases, the_memory_of_the_next_view_comes_first);
+	tcase_add_test(cases, another_failure_makes_another_attempt);
+	tcase_add_test(cases, who_fails_after_the_decision_goes_along);
+	tcase_add_test(cases, a_follower_from_proposal_to_installation);
+	tcase_add_test(cases, a_follower_goes_from_attempt_to_attempt);
+	tcase_add_test(cases, words_of_the_next_attempt_come_early);
+	tcase_add_test(cases, only_the_leader_is_followed);
+	tcase_add_loop_test(cases, a_broken_leader, 0, 4);
+	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_acknowledgement, 0, 2);
+	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_echo, 0, 2);
+	tcase_add_test(cases, a_successor_waits_for_the_barrier);
+	tcase_add_loop_test(cases, a_successor_adopts_what_was_decided, 0, 3);
+	tcase_add_test(cases, a_follower_echoes_each_leader_in_turn);
+	tcase_add_loop_test(cases, who_is_behind_catches_up, 0, 2);
+	tcase_add_loop_test(cases, who_does_not_follow_is_suspected, 0, 2);
+	tcase_add_test(cases, a_late_loop_is_patient);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
