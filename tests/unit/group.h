@@ -182,6 +182,15 @@ static inline void cluster_step(struct cluster *cluster)
 		sched_yield();
 }
 
+/* With thread = caller: passes until nothing is under way any more. */
+static inline void cluster_hush(struct cluster *cluster)
+{
+	for (unsigned quiet = 0; quiet < 100; quiet++)
+		for (unsigned id = 0; id < cluster->count; id++)
+			if (cluster->nodes[id] != NULL && whorl_step(cluster->nodes[id]) > 0)
+				quiet = 0;
+}
+
 static inline bool cluster_is_ready(struct cluster *cluster)
 {
 	for (unsigned id = 0; id < cluster->count; id++)

@@ -529,6 +529,26 @@ START_TEST(who_does_not_follow_is_suspected)
 }
 END_TEST
 
+/* Without those who do not follow there would be no majority: they may be held up themselves, and it is forgotten. */
+START_TEST(nobody_is_suspected_if_all_lag)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "1", 4, 100, TICKET(0, 1));
+	live(m, 40, "123");
+	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
+	acknowledge(m, "23", 4, 100, TICKET(0, 1));
+	settle(m);
+	decide(m, "123", 0x70001, 0, 0);
+	settle(m);
+	expect_told(m, "deliver-0-0 install ");
+	member_free(m);
+}
+END_TEST
+
 /* Not by one who was late himself. */
 START_TEST(a_late_loop_is_patient)
 {
@@ -571,6 +591,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_follower_echoes_each_leader_in_turn);
 	tcase_add_loop_test(cases, who_is_behind_catches_up, 0, 2);
 	tcase_add_loop_test(cases, who_does_not_follow_is_suspected, 0, 2);
+	tcase_add_test(cases, nobody_is_suspected_if_all_lag);
 	tcase_add_test(cases, a_late_loop_is_patient);
 	suite_add_tcase(all, cases);
 	return all;

@@ -23,15 +23,6 @@ static void open_group(struct cluster *c, unsigned count, const char *group, con
 	cluster_start(c);
 }
 
-/* Nothing is under way any more. */
-static void hush(struct cluster *c)
-{
-	for (unsigned quiet = 0; quiet < 100; quiet++)
-		for (unsigned id = 0; id < c->count; id++)
-			if (c->nodes[id] != NULL && whorl_step(c->nodes[id]) > 0)
-				quiet = 0;
-}
-
 static struct whorl_claim claim_at(struct cluster *c, unsigned id)
 {
 	struct whorl_claim claim;
@@ -80,14 +71,14 @@ START_TEST(claims_take_their_place_in_any_view)
 	for (int i = 0; i < 6; i++)
 		claims[i] = claim_at(&c, 0);
 	ck_ok(whorl_commit(&claims[1], 8)); /* behind claim 0, which is open */
-	hush(&c);
+	cluster_hush(&c);
 	cluster_leave(&c, 3);
 	cluster_await_view(&c, 1);
 	claims[6] = claim_at(&c, 0);
 	ck_assert_uint_eq(claims[6].number, 6);
 	ck_ok(whorl_abort(&claims[3]));
 	ck_ok(whorl_commit(&claims[4], 8));
-	hush(&c);
+	cluster_hush(&c);
 	ck_assert_uint_eq(recorded(c.records[0]), 0);
 	ck_ok(whorl_commit(&claims[0], 8)); /* one view later */
 	await(all_recorded(c.records, 3, 2), cluster_step(&c));
@@ -95,11 +86,11 @@ START_TEST(claims_take_their_place_in_any_view)
 	cluster_await_view(&c, 2);
 	ck_ok(whorl_commit(&claims[6], 8));
 	ck_ok(whorl_abort(&claims[5]));
-	hush(&c);
+	cluster_hush(&c);
 	ck_assert_uint_eq(recorded(c.records[0]), 2);
 	ck_ok(whorl_commit(&claims[2], 8)); /* two views later */
 	await(all_recorded(c.records, 2, 5), cluster_step(&c));
-	hush(&c);
+	cluster_hush(&c);
 	expect_numbers(c.records[0], delivered, 5, 0);
 	expect_numbers(c.records[1], delivered, 5, 0);
 	stats = stats_of(subgroup_of(&c, 0, "s"));
@@ -126,7 +117,7 @@ START_TEST(an_open_claim_keeps_its_memory)
 	cluster_leave(&c, 2);
 	cluster_await_view(&c, 2);
 	expect_no_older_view(&c, 1);
-	hush(&c);
+	cluster_hush(&c);
 	ck_assert_ptr_nonnull(c.nodes[0]->epoch->older);
 	memset(claim.data, 1, 8);
 	ck_ok(whorl_commit(&claim, 8));
@@ -148,7 +139,7 @@ START_TEST(what_was_not_received_is_sent_again)
 	struct cluster c;
 
 	open_group(&c, 3, FAR, modes[_i]);
-	hush(&c);
+	cluster_hush(&c);
 	for (int i = 0; i < 3; i++)
 		claims[i] = claim_at(&c, 0);
 	cluster_leave(&c, 2);
@@ -163,7 +154,7 @@ START_TEST(what_was_not_received_is_sent_again)
 	cluster_await_view(&c, 1);
 	send_at(&c, 0);
 	await(all_recorded(c.records, 2, 3), cluster_step(&c));
-	hush(&c);
+	cluster_hush(&c);
 	expect_numbers(c.records[0], delivered, 3, 0);
 	expect_numbers(c.records[1], delivered, 3, 0);
 	stats = stats_of(subgroup_of(&c, 0, "s"));
@@ -182,7 +173,7 @@ START_TEST(who_left_does_not_hold_the_window)
 	struct cluster c;
 
 	open_group(&c, 3, FAR, modes[_i]);
-	hush(&c);
+	cluster_hush(&c);
 	for (int i = 0; i < 8; i++)
 		send_at(&c, 0);
 	for (int i = 0; i < 100; i++) {
@@ -193,7 +184,7 @@ START_TEST(who_left_does_not_hold_the_window)
 	cluster_leave(&c, 2);
 	cluster_await_view(&c, 1);
 	await(all_recorded(c.records, 2, 8), cluster_step(&c));
-	hush(&c);
+	cluster_hush(&c);
 	for (int i = 0; i < 8; i++)
 		send_at(&c, 0);
 	await(all_recorded(c.records, 2, 16), cluster_step(&c));
@@ -331,7 +322,7 @@ START_TEST(what_a_sender_had_is_dropped_when_it_is_none)
 	ck_assert_int_eq(whorl_send(s, word, 8, PATIENCE_MS), WHORL_NOT_SENDER);
 	ck_assert_int_eq(whorl_commit(&open[0], 8), WHORL_NOT_SENDER);
 	ck_assert_int_eq(whorl_abort(&open[2]), WHORL_NOT_SENDER);
-	hush(&c);
+	cluster_hush(&c);
 	stats = stats_of(s);
 	ck_assert_uint_eq(stats.claimed, 5);
 	ck_assert_uint_eq(stats.dropped, 4);
@@ -345,7 +336,7 @@ START_TEST(what_a_sender_had_is_dropped_when_it_is_none)
 	send_at(&c, 0);
 	await(all_recorded(c.records, 2, 2), cluster_step(&c));
 	ck_assert_int_eq(whorl_commit(&open[3], 8), WHORL_NOT_SENDER); /* it was dropped then, and stays so */
-	hush(&c);
+	cluster_hush(&c);
 	expect_numbers(c.records[0], delivered, 2, 0);
 	expect_numbers(c.records[1], delivered, 2, 0);
 	stats = stats_of(s);

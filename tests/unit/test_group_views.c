@@ -202,6 +202,7 @@ START_TEST(who_stands_still_is_removed)
 	tell_views(&c, told);
 	cluster_start(&c);
 	await(all_recorded(c.records, 3, 3), cluster_step(&c));
+	cluster_hush(&c);
 	await(others_have_gone_on(&c, stalled), step_others(&c, stalled));
 	ck_assert_int_eq(whorl_error(c.nodes[stalled], NULL, 0), WHORL_OK); /* it does not know yet */
 	ck_ok(whorl_send(subgroup_of(&c, other, "s"), "x", 1, 0));

@@ -159,10 +159,9 @@ START_TEST(what_others_say_is_said_too)
 {
 	struct member *m = member_make(0, 5, -1);
 
-	say(m, 1, m->columns.suspected.offset + 8 * 3, WH_FAILED);
 	wh_change_step(&m->change);
-	expect_nothing(m); /* it is not announced yet */
-	say(m, 1, m->columns.suspicions.offset, 1);
+	expect_nothing(m);
+	say_suspected(m, 1, 3, WH_FAILED);
 	wh_change_step(&m->change);
 	ck_assert_uint_eq(my_suspicion(m, 3), WH_FAILED);
 	ck_assert(is_frozen(m, 3));
