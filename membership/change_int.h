@@ -7,7 +7,7 @@
 /* Takes in heartbeats and what rows say; states what is new if a quorum is heard. Returns how much was new. */
 size_t wh_suspicion_step(struct wh_change *change);
 
-/* All that the members which I trust have said of others, and of me, is in my row. To be asked after what a step acts upon has
+/* All that the members which I trust have said of others is in my row, and none of them has said anything of me. To be asked after what a step acts upon has
  * been read: whoever goes along with a decision has then said of everybody what its maker says. */
 bool wh_suspicion_heeds(const struct wh_change *change);
 

@@ -196,7 +196,17 @@ static bool is_news_in_rows(const struct wh_change *change)
 
 bool wh_suspicion_heeds(const struct wh_change *change)
 {
-	return !change->suspicion.unsaid && !is_news_in_rows(change);
+	const uint64_t *said = change->suspicion.said;
+
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		for (uint32_t other = 0; said[rank] == WH_TRUSTED && other < members(change); other++) {
+			uint64_t kind = wh_sst_observe_array(change->sst, rank, change->columns.suspected, other);
+
+			if (kind >= WH_FAILED ? said[other] != WH_FAILED
+					      : kind != WH_TRUSTED && other == wh_change_me(change))
+				return false;
+		}
+	return true;
 }
 
 /* Finds what is to be said. True: it may be. */
