@@ -370,16 +370,38 @@ static void run_node(struct member *me)
 
 /* ---- what is left --------------------------------------------------------------------------------------------------- */
 
-static int entries(const char *path)
+static int descriptors(void)
 {
-	DIR *directory = opendir(path);
+	DIR *directory = opendir("/proc/self/fd");
 	int count = 0;
 
-	if (directory == NULL)
-		return -1;
-	while (readdir(directory) != NULL)
+	while (directory != NULL && readdir(directory) != NULL)
 		count++;
-	closedir(directory);
+	if (directory != NULL)
+		closedir(directory);
+	return count;
+}
+
+/* Those of the library, which have names; a sanitizer has threads too. */
+static int threads(void)
+{
+	DIR *directory = opendir("/proc/self/task");
+	const struct dirent *entry;
+	int count = 0;
+
+	while (directory != NULL && (entry = readdir(directory)) != NULL) {
+		char path[300], name[20] = "";
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		file = fopen(path, "r");
+		if (file == NULL) /* it has just ended */
+			continue;
+		count += fgets(name, sizeof(name), file) != NULL && strncmp(name, "whorl", 5) == 0;
+		fclose(file);
+	}
+	if (directory != NULL)
+		closedir(directory);
 	return count;
 }
 
@@ -397,17 +419,17 @@ static void find_mapping(const char *word, char *line, size_t bytes)
 		fclose(maps);
 }
 
-/* A thread that was joined may be listed for a moment yet. */
-static void check_remains(struct member *me, int descriptors, int threads)
+/* A thread that has ended may be listed for a moment yet. */
+static void check_remains(struct member *me, int before)
 {
 	char line[200];
 
-	for (int n = 0; n < PATIENCE_MS && entries("/proc/self/task") != threads; n++)
+	for (int n = 0; n < PATIENCE_MS && threads() > 0; n++)
 		poll(NULL, 0, 1);
-	if (entries("/proc/self/task") != threads)
-		complain(me->state, "%d threads are left behind", entries("/proc/self/task") - threads);
-	if (entries("/proc/self/fd") != descriptors)
-		complain(me->state, "%d descriptors are left behind", entries("/proc/self/fd") - descriptors);
+	if (threads() > 0)
+		complain(me->state, "%d threads are left behind", threads());
+	if (descriptors() != before)
+		complain(me->state, "%d descriptors are left behind", descriptors() - before);
 	find_mapping("/memfd:whorl-", line, sizeof(line));
 	if (line[0] != '\0')
 		complain(me->state, "shared memory is left behind: %s", line);
@@ -421,7 +443,7 @@ bool member_wanted(int argc, char **argv)
 int member_main(char **argv)
 {
 	struct member me = {.id = (uint32_t)atoi(argv[2])};
-	int descriptors = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+	int before = descriptors();
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	me.board = mmap(NULL, sizeof(*me.board), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[3]), 0);
@@ -431,7 +453,7 @@ int member_main(char **argv)
 	me.caller = me.board->caller[me.id];
 	if (open_node(&me)) {
 		run_node(&me);
-		check_remains(&me, descriptors, threads);
+		check_remains(&me, before);
 	}
 	me.state->stage = STAGE_CLOSED;
 	return me.state->complained ? 1 : 0;
