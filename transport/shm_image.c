@@ -88,10 +88,8 @@ void wh_shm_freeze(struct wh_image *base, uint32_t rank)
 			wh_store_relaxed((wh_word *)(void *)(copy + at), wh_load_acquire(from));
 		}
 	image->control[rank] = copy;
-	if (base->ready)
-		return;
-	wh_shm_forget_offers(wh_shm_of(base->transport));
-	base->ops->wake(base->transport);
+	if (!base->ready)
+		base->ops->wake(base->transport);
 }
 
 /* ---- becoming ready ----------------------------------------------------------------------------------------------- */

@@ -1,4 +1,7 @@
 /* shm_jobs.c - what the shared memory transport does off the loop: the spare row, and the end of large images. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,8 +51,88 @@ START_TEST(the_spare_is_the_next_row)
 }
 END_TEST
 
-/* A transport that ends waits for its jobs, wherever they are, and leaves nothing. */
+/* One that is closed before it is ready has taken the spare all the same. */
+START_TEST(another_spare_is_made_for_one_that_was_in_vain)
+{
+	struct node n[2];
+
+	nodes_make(n, 2);
+	for (uint32_t id = 0; id < 2; id++)
+		node_open(&n[id], ROW_BYTES);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].image->ready && n[1].image->ready));
+	NODE_UNTIL(&n[0], spare_state(&n[0]) == WH_SHM_SPARE_MADE);
+	image_close(node_open_of(&n[0], 2, 3, ROW_BYTES));
+	ck_assert_uint_eq(spare_state(&n[0]), WH_SHM_SPARE_NONE);
+	NODE_UNTIL(&n[0], spare_state(&n[0]) == WH_SHM_SPARE_MADE);
+	node_free(&n[0]);
+	node_free(&n[1]);
+}
+END_TEST
+
+/* Jobs that do not begin before the transport ends. */
+struct late {
+	struct wh_env env;
+	wh_word ends;
+};
+
+struct late_job {
+	const struct late *late;
+	void (*run)(void *argument);
+	void *argument;
+};
+
+static void *run_late(void *ctx)
+{
+	struct late_job job = *(struct late_job *)ctx;
+
+	free(ctx);
+	while (wh_load_acquire(&job.late->ends) == 0)
+		sched_yield();
+	job.run(job.argument);
+	return NULL;
+}
+
+static void submit_late(void *ctx, void (*run)(void *argument), void *argument)
+{
+	struct late_job *job = malloc(sizeof(*job));
+	pthread_t thread;
+
+	ck_assert_ptr_nonnull(job);
+	*job = (struct late_job){.late = ctx, .run = run, .argument = argument};
+	ck_assert_int_eq(pthread_create(&thread, NULL, run_late, job), 0);
+	pthread_detach(thread);
+}
+
+static struct late late; /* a job may end after the test */
+
+/* A transport that ends waits for its jobs, and leaves nothing. */
 START_TEST(jobs_end_with_the_transport)
+{
+	char group[40];
+	const struct wh_transport_config config = {.env = &late.env, .group = new_group(group), .node = 0, .nodes = 1};
+	int before = count_fds();
+	struct node n = {.nodes = 1};
+	struct wh_error err;
+
+	late.env = *wh_env_system();
+	late.env.ctx = &late;
+	late.env.submit = submit_late;
+	wh_store_release(&late.ends, 0);
+	ck_assert_int_eq(wh_shm_create(&config, NULL, &n.transport, &err), WHORL_OK);
+	node_open(&n, LARGE_ROW);
+	if (_i == 0) /* there is a spare to be made, or memory to be freed */
+		NODE_UNTIL(&n, spare_state(&n) == WH_SHM_SPARE_IN_WORK);
+	else
+		image_close(n.image);
+	wh_store_release(&late.ends, 1);
+	node_free(&n);
+	ck_assert_int_eq(rows_mapped(), 0);
+	ck_assert_int_eq(count_fds(), before);
+}
+END_TEST
+
+/* As it comes. */
+START_TEST(jobs_end_at_any_time)
 {
 	int before = count_fds();
 	struct node n[2];
@@ -118,7 +201,9 @@ int main(void)
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, the_spare_is_the_next_row);
-	tcase_add_loop_test(cases, jobs_end_with_the_transport, 0, 10);
+	tcase_add_test(cases, another_spare_is_made_for_one_that_was_in_vain);
+	tcase_add_loop_test(cases, jobs_end_with_the_transport, 0, 2);
+	tcase_add_loop_test(cases, jobs_end_at_any_time, 0, 6);
 	tcase_add_test(cases, large_images_go_off_the_loop);
 	tcase_add_test(cases, a_fork_does_not_wait_for_jobs);
 	suite_add_tcase(suite, cases);

@@ -220,7 +220,7 @@ START_TEST(a_row_that_could_vanish_is_refused)
 
 	let_in(&r, &n, group);
 	node_open(&n, ROW_BYTES);
-	ck_assert_int_eq(ftruncate(fd, _i == 0 ? ROW_BYTES : ROW_BYTES / 2), 0);
+	ck_assert_int_eq(ftruncate(fd, _i == 0 ? ROW_BYTES : ROW_BYTES - WH_ROW_ALIGN), 0);
 	if (_i == 1)
 		ck_assert_int_eq(
 			fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
