@@ -144,42 +144,88 @@ void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_
 	s->news = true;
 }
 
-/* What the row of `from` says of others, and of me. That somebody left everybody hears from the transport, behind that
- * member's last words; others may know it before these have come here. */
-static void hear(struct wh_change *change, uint32_t from)
+/* The others go on without me. */
+static void be_removed(struct wh_change *change)
 {
-	struct wh_suspicion *s = &change->suspicion;
+	uint32_t by = 0;
 
-	s->seen[from] = wh_sst_observe(change->sst, from, change->columns.suspicions);
-	for (uint32_t rank = 0; rank < members(change); rank++) {
-		uint64_t kind = wh_sst_observe_array(change->sst, from, change->columns.suspected, rank);
-
-		if (kind != WH_TRUSTED && rank == wh_change_me(change)) {
-			change->removed = true;
-			wh_event(change->diag, "removed", from, kind, 0);
-			change->on.removed(change->ctx, from);
-			return;
-		}
-		if (kind >= WH_FAILED)
-			s->wanted[rank] = WH_FAILED;
-	}
+	while (by == wh_change_me(change) || change->suspicion.wanted[by] != WH_TRUSTED ||
+	       wh_sst_observe_array(change->sst, by, change->columns.suspected, wh_change_me(change)) == WH_TRUSTED)
+		by++;
+	change->removed = true;
+	wh_event(change->diag, "removed", by, 0, 0);
+	change->on.removed(change->ctx, by);
 }
 
-/* What is to be said: what was said, what is known at first hand, who is overdue; then what the rows of all others say, from
- * the lowest rank on. The row of one who is to be suspected himself is not read: of two who accuse each other one stays, and
- * the word of one who accused somebody and then was cut off himself counts for nothing, unless it was said here before. */
+/* Is `from` to be asked, and does its row say that `of` has failed? Of me anything is an accusation; that somebody else left
+ * everybody hears from the transport, behind that member's last words: others may know it before these have come here. */
+static bool accuses(const struct wh_change *change, uint32_t from, uint32_t of)
+{
+	const uint64_t *wanted = change->suspicion.wanted;
+	uint64_t kind;
+
+	if (wanted[from] != WH_TRUSTED || wanted[of] != WH_TRUSTED || from == of || from == wh_change_me(change))
+		return false;
+	kind = wh_sst_observe_array(change->sst, from, change->columns.suspected, of);
+	return of == wh_change_me(change) ? kind != WH_TRUSTED : kind >= WH_FAILED;
+}
+
+/* Whom most accuse; of several the one who accuses most himself; of several the youngest. -1: nobody is accused. */
+static int most_accused(const struct wh_change *change)
+{
+	uint32_t most = 0;
+	int worst = -1;
+
+	for (uint32_t rank = 0; rank < members(change); rank++) {
+		uint32_t by = 0, of = 0, weight;
+
+		for (uint32_t other = 0; other < members(change); other++)
+			by += accuses(change, other, rank);
+		for (uint32_t other = 0; by > 0 && other < members(change); other++)
+			of += accuses(change, rank, other);
+		weight = by * (WH_NODES_MAX + 1) + of;
+		if (by > 0 && weight >= most) {
+			most = weight;
+			worst = (int)rank;
+		}
+	}
+	return worst;
+}
+
+static bool is_anybody_accusing(struct wh_change *change)
+{
+	struct wh_suspicion *s = &change->suspicion;
+	uint64_t accusers = 0;
+
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (s->wanted[rank] == WH_TRUSTED && rank != wh_change_me(change)) {
+			s->seen[rank] = wh_sst_observe(change->sst, rank, change->columns.suspicions);
+			accusers += s->seen[rank] != 0;
+		}
+	return accusers > 0;
+}
+
+/* What is to be said: what was said, what is known at first hand, who is overdue; then what the rows of all others say. One
+ * who is to be suspected is not asked: of two who accuse each other one stays, and the word of one who accused somebody
+ * and then was cut off himself counts for nothing, unless it was said here before. In the end nobody who is left accuses
+ * anybody who is left. */
 static void find_wanted(struct wh_change *change)
 {
 	struct wh_suspicion *s = &change->suspicion;
+	int worst;
 
 	for (uint32_t rank = 0; rank < members(change); rank++) {
 		s->wanted[rank] = s->known[rank] > s->said[rank] ? s->known[rank] : s->said[rank];
 		if (s->wanted[rank] == WH_TRUSTED && (s->lags[rank] || wh_heartbeat_overdue(change->heartbeat, rank)))
 			s->wanted[rank] = WH_FAILED;
 	}
-	for (uint32_t rank = 0; rank < members(change) && !change->removed; rank++)
-		if (s->wanted[rank] == WH_TRUSTED && rank != wh_change_me(change))
-			hear(change, rank);
+	while (is_anybody_accusing(change) && (worst = most_accused(change)) >= 0) {
+		if ((uint32_t)worst == wh_change_me(change)) {
+			be_removed(change);
+			return;
+		}
+		s->wanted[worst] = WH_FAILED;
+	}
 	s->unsaid = memcmp(s->wanted, s->said, members(change) * sizeof(*s->said)) != 0;
 }
 
