@@ -164,7 +164,7 @@ static bool accuses(const struct wh_change *change, uint32_t from, uint32_t of)
 	const uint64_t *wanted = change->suspicion.wanted;
 	uint64_t kind;
 
-	if (wanted[from] != WH_TRUSTED || wanted[of] != WH_TRUSTED || from == of || from == wh_change_me(change))
+	if (wanted[from] != WH_TRUSTED || wanted[of] == WH_FAILED || from == of || from == wh_change_me(change))
 		return false;
 	kind = wh_sst_observe_array(change->sst, from, change->columns.suspected, of);
 	return of == wh_change_me(change) ? kind != WH_TRUSTED : kind >= WH_FAILED;
