@@ -144,19 +144,6 @@ void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_
 	s->news = true;
 }
 
-/* The others go on without me. */
-static void be_removed(struct wh_change *change)
-{
-	uint32_t by = 0;
-
-	while (by == wh_change_me(change) || change->suspicion.wanted[by] != WH_TRUSTED ||
-	       wh_sst_observe_array(change->sst, by, change->columns.suspected, wh_change_me(change)) == WH_TRUSTED)
-		by++;
-	change->removed = true;
-	wh_event(change->diag, "removed", by, 0, 0);
-	change->on.removed(change->ctx, by);
-}
-
 /* Is `from` to be asked, and does its row say that `of` has failed? Of me anything is an accusation; that somebody else left
  * everybody hears from the transport, behind that member's last words: others may know it before these have come here. */
 static bool accuses(const struct wh_change *change, uint32_t from, uint32_t of)
@@ -168,6 +155,19 @@ static bool accuses(const struct wh_change *change, uint32_t from, uint32_t of)
 		return false;
 	kind = wh_sst_observe_array(change->sst, from, change->columns.suspected, of);
 	return of == wh_change_me(change) ? kind != WH_TRUSTED : kind >= WH_FAILED;
+}
+
+/* The others go on without me. */
+static void be_removed(struct wh_change *change)
+{
+	uint32_t me = wh_change_me(change), by = me;
+
+	for (uint32_t rank = 0; rank < members(change) && by == me; rank++)
+		if (accuses(change, rank, me))
+			by = rank;
+	change->removed = true;
+	wh_event(change->diag, "removed", by, 0, 0);
+	change->on.removed(change->ctx, by);
 }
 
 /* Whom most accuse; of several the one who accuses most himself; of several the youngest. -1: nobody is accused. */
