@@ -38,11 +38,17 @@ static void wait_a_little(whorl_node *node)
 	pthread_mutex_unlock(&node->lock);
 }
 
+/* With thread = caller it is these passes that let time go by in the node's world, which may have a clock of its own. */
+static uint64_t now_ns(const whorl_node *node)
+{
+	return node->caller ? wh_env_now(&node->env) : wh_monotonic_ns();
+}
+
 static struct seen look(const whorl_node *node)
 {
 	uint64_t idle = wh_load_relaxed(&node->loop.stats.idle_steps), steps = wh_load_relaxed(&node->loop.stats.steps);
 
-	return (struct seen){.when_ns = wh_monotonic_ns(), .steps = steps, .busy = steps - idle};
+	return (struct seen){.when_ns = now_ns(node), .steps = steps, .busy = steps - idle};
 }
 
 /* Nothing was done since then, though the loop has come round: a pass that was under way, one that finds what others have
