@@ -10,8 +10,13 @@
 
 static void turn(void *ctx, uint64_t number);
 
+/* Not while it is busy with what it has posted. */
 static void turn_at(struct actor *actor, uint64_t when_ns)
 {
+	uint64_t busy_until_ns = wh_sim_busy_until(actor->play->sim, actor->id);
+
+	if (when_ns < busy_until_ns)
+		when_ns = busy_until_ns;
 	wh_sim_at(actor->play->sim, when_ns, turn, actor, ++actor->turn);
 }
 
@@ -47,6 +52,9 @@ static void take_time(struct actor *actor)
 	uint64_t now_ns = wh_sim_now(play->sim), stall_ns = actor->stall_ns;
 
 	if (stall_ns > 0) {
+		for (uint32_t i = 0; i < play->nodes;
+		     i++) /* those inside of whose upcalls this one happens stand still as well */
+			play->touched |= (uint64_t)play->actors[i].in_pass << i;
 		actor->stall_ns = 0;
 		actor->stalled_until_ns = now_ns + stall_ns;
 		linger(actor, actor->stalled_until_ns, UINT64_MAX);
@@ -222,10 +230,12 @@ void wh_actor_open(struct actor *actor)
 				       .create = wh_sim_create,
 				       .create_ctx = play->sim,
 				       .headers_apart = play->plan->headers_apart};
+	const struct whorl_open_options options = {
+		.size = sizeof(options), .layout = wh_plan_layout, .layout_ctx = (void *)play->plan};
 	uint32_t subgroups = play->plan->config.subgroup_count;
 	struct wh_error err;
 
-	if (wh_node_open(&play->plan->config, actor->id, &world, NULL, &actor->node, &err) != WHORL_OK) {
+	if (wh_node_open(&play->plan->config, actor->id, &world, &options, &actor->node, &err) != WHORL_OK) {
 		wh_play_fail(play, "open: node %u: %s", actor->id, err.text);
 		return;
 	}

@@ -60,39 +60,67 @@ static void draw_time(struct draw *draw, struct wh_fault *fault, bool first)
 	draw->last_us = fault->at;
 }
 
-static void draw_moment(struct draw *draw, struct wh_fault *fault, bool first)
+/* A step of the change of view that the first fault causes, or any push in it. */
+static void draw_step(struct draw *draw, struct wh_fault *fault)
 {
-	if (wh_dice_one_in(&draw->dice, 10)) {
-		fault->moment = WH_MOMENT_UPCALL;
-		fault->at = wh_dice_between(&draw->dice, 1, 40);
-	} else if (first || wh_dice_one_in(&draw->dice, 3)) {
-		draw_time(draw, fault, first);
-	} else if (wh_dice_one_in(&draw->dice, 2)) {
+	if (wh_dice_one_in(&draw->dice, 3)) {
 		fault->moment = WH_MOMENT_PUSH;
 		fault->at = wh_dice_between(&draw->dice, 1, 24);
+		return;
+	}
+	fault->moment = (enum wh_moment)wh_dice_between(&draw->dice, WH_MOMENT_SUSPECT, WH_MOMENT_INSTALL);
+	fault->at = wh_dice_one_in(&draw->dice, 4) ? 2 : 1;
+}
+
+static void draw_moment(struct draw *draw, struct wh_fault *fault, bool first)
+{
+	if (wh_dice_one_in(&draw->dice, 12)) {
+		fault->moment = WH_MOMENT_UPCALL;
+		fault->at = wh_dice_between(&draw->dice, 1, 20);
+	} else if (first || wh_dice_one_in(&draw->dice, 3)) {
+		draw_time(draw, fault, first);
 	} else {
-		fault->moment = (enum wh_moment)wh_dice_between(&draw->dice, WH_MOMENT_SUSPECT, WH_MOMENT_INSTALL);
-		fault->at = wh_dice_one_in(&draw->dice, 3) ? 2 : 1;
+		draw_step(draw, fault);
 	}
 }
 
-static enum wh_fault_kind draw_kind(struct draw *draw)
+/* What comes behind the first is mostly what can come at a step. */
+static enum wh_fault_kind draw_kind(struct draw *draw, bool first)
 {
-	static const enum wh_fault_kind weights[] = {WH_FAULT_CRASH, WH_FAULT_CRASH, WH_FAULT_CRASH, WH_FAULT_CRASH,
-						     WH_FAULT_STALL, WH_FAULT_STALL, WH_FAULT_CUT,   WH_FAULT_CUT,
-						     WH_FAULT_SLOW,  WH_FAULT_BREAK, WH_FAULT_LEAVE};
+	static const enum wh_fault_kind weights[] = {
+		WH_FAULT_CRASH, WH_FAULT_CRASH, WH_FAULT_CRASH, WH_FAULT_CRASH, WH_FAULT_STALL, WH_FAULT_STALL,
+		WH_FAULT_CUT,   WH_FAULT_CUT,   WH_FAULT_SLOW,  WH_FAULT_BREAK, WH_FAULT_LEAVE,
+	};
+	uint32_t kinds = draw->limits->kinds, steps = kinds & (1u << WH_FAULT_CRASH | 1u << WH_FAULT_STALL);
 	enum wh_fault_kind kind;
 
+	if (!first && steps != 0 && wh_dice_one_in(&draw->dice, 2))
+		kinds = steps;
 	do
 		kind = weights[wh_dice_below(&draw->dice, sizeof(weights) / sizeof(weights[0]))];
-	while ((draw->limits->kinds >> kind & 1) == 0);
+	while ((kinds >> kind & 1) == 0);
 	return kind;
 }
 
-/* One more node goes for good: a majority is to be left in most runs. */
-static uint32_t victim(struct draw *draw)
+/* Who does this step? Leaders, those of the lowest ranks that are left, propose and decide; the others echo. */
+static uint32_t doer(struct draw *draw, enum wh_moment moment)
 {
-	uint32_t at = node(draw);
+	bool leads = moment == WH_MOMENT_PROPOSE || moment == WH_MOMENT_DECIDE;
+	uint32_t leader = 0;
+
+	while (leader + 1 < draw->limits->nodes && (draw->harmed >> leader & 1) != 0)
+		leader++;
+	if (leads && !wh_dice_one_in(&draw->dice, 4))
+		return leader;
+	if (moment == WH_MOMENT_ECHO && leader + 1 < draw->limits->nodes)
+		return (uint32_t)wh_dice_between(&draw->dice, leader + 1, draw->limits->nodes - 1);
+	return node(draw);
+}
+
+/* One more node goes for good: a majority is to be left in most runs. */
+static uint32_t victim(struct draw *draw, enum wh_moment moment)
+{
+	uint32_t at = doer(draw, moment);
 	uint32_t gone = (uint32_t)__builtin_popcountll(draw->harmed);
 
 	if (2 * (gone + 1) >= draw->limits->nodes && !wh_dice_one_in(&draw->dice, 4))
@@ -104,20 +132,20 @@ static uint32_t victim(struct draw *draw)
 
 static void draw_one(struct draw *draw, struct wh_fault *fault, bool first)
 {
-	*fault = (struct wh_fault){.kind = draw_kind(draw)};
+	*fault = (struct wh_fault){.kind = draw_kind(draw, first)};
 	switch (fault->kind) {
 	case WH_FAULT_CRASH:
-		fault->node = victim(draw);
-		fault->silently = wh_dice_one_in(&draw->dice, 2);
 		draw_moment(draw, fault, first);
+		fault->node = victim(draw, fault->moment);
+		fault->silently = wh_dice_one_in(&draw->dice, 2);
 		return;
 	case WH_FAULT_STALL:
-		fault->node = node(draw);
-		fault->for_us = duration(draw);
 		draw_moment(draw, fault, first);
+		fault->node = doer(draw, fault->moment);
+		fault->for_us = duration(draw);
 		return;
 	case WH_FAULT_LEAVE:
-		fault->node = victim(draw);
+		fault->node = victim(draw, WH_MOMENT_TIME);
 		break;
 	case WH_FAULT_CUT:
 	case WH_FAULT_BREAK:
@@ -147,7 +175,7 @@ void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct 
 	if (limits->kinds == 0 || most == 0 || limits->nodes < 2 || wh_dice_one_in(&draw.dice, 16))
 		return;
 	schedule->count = (uint32_t)wh_dice_between(&draw.dice, 1, most);
-	if (wh_dice_one_in(&draw.dice, 3))
+	if (wh_dice_one_in(&draw.dice, 4))
 		schedule->count = 1;
 	for (uint32_t i = 0; i < schedule->count; i++)
 		draw_one(&draw, &schedule->faults[i], i == 0);

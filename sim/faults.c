@@ -68,11 +68,11 @@ static void cut(struct play *play, uint32_t from, uint32_t to, const struct wh_f
 
 static void slow(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault, bool ends)
 {
-	uint32_t factor = ends ? 1 : fault->factor;
+	struct wh_sim_link_cost cost = play->link;
 
-	wh_sim_link_set(play->sim, from, to,
-			&(struct wh_sim_link_cost){.latency_min_ns = factor * play->latency_min_ns,
-						   .latency_max_ns = factor * play->latency_max_ns});
+	cost.latency_min_ns *= ends ? 1 : fault->factor;
+	cost.latency_max_ns *= ends ? 1 : fault->factor;
+	wh_sim_link_set(play->sim, from, to, &cost);
 }
 
 static void disconnect(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault, bool ends)

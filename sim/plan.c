@@ -115,6 +115,37 @@ static void draw_shards(struct wh_dice *dice, const struct wh_plan_subgroup *sub
 		options->members_min = (int64_t)wh_dice_between(dice, 1, subgroup->member_count);
 }
 
+/* Who is a member and who sends is another matter in each view. */
+static void draw_function(uint32_t nodes, struct wh_plan_subgroup *out, struct wh_subgroup_options *options)
+{
+	out->by_function = true;
+	out->members = out->senders = (UINT64_C(1) << nodes) - 1;
+	out->member_count = out->sender_count = nodes;
+	snprintf(options->members, sizeof(options->members), "function");
+	snprintf(options->senders, sizeof(options->senders), "all");
+}
+
+/* Nobody moves between shards; otherwise anything. */
+enum whorl_role wh_plan_layout(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
+			       void *ctx)
+{
+	const struct wh_plan *plan = ctx;
+	uint64_t g = strtoull(subgroup + 1, NULL, 10), shards = (uint64_t)plan->config.subgroups[g].options.shards;
+	uint64_t who = wh_mix(plan->seed ^ wh_mix(g << 32 | id));
+
+	if (who % shards != shard)
+		return WHORL_NO_MEMBER;
+	switch (wh_mix(who + view->number) % 8) {
+	case 0:
+		return WHORL_NO_MEMBER;
+	case 1:
+	case 2:
+		return WHORL_MEMBER;
+	default:
+		return WHORL_SENDER;
+	}
+}
+
 /* ---- how much --------------------------------------------------------------------------------------------------------- */
 
 /* Of a subgroup, in all rows and all copies of them. */
@@ -158,6 +189,8 @@ static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *p
 
 	snprintf(out->name, sizeof(out->name), "g%u", g);
 	draw_members(dice, (uint32_t)plan->config.group.nodes, subgroup, &out->options);
+	if (limits->shards && wh_dice_one_in(dice, 5))
+		draw_function((uint32_t)plan->config.group.nodes, subgroup, &out->options);
 	subgroup->ordered = !wh_dice_one_in(dice, 5);
 	subgroup->even = !plan->config.engine.null_sends && (!wh_dice_one_in(dice, 4) || limits->all_progress);
 	out->options.mode = subgroup->ordered;

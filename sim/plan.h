@@ -34,6 +34,7 @@ struct wh_plan_subgroup {          /* in the first view, if it has one shard */
 	uint64_t members, senders; /* bit i: node i */
 	uint32_t member_count, sender_count;
 	bool ordered;
+	bool by_function;  /* members = function: wh_plan_layout, which says something else in each view */
 	bool even;         /* its senders claim equally many, and all of these are finished */
 	uint32_t messages; /* that a sender claims, at most */
 };
@@ -54,6 +55,10 @@ void wh_plan_plain(struct wh_plan *plan, uint64_t seed, uint32_t nodes, uint32_t
 		   uint32_t messages);
 void wh_plan_free(struct wh_plan *plan);
 void wh_plan_print(const struct wh_plan *plan, FILE *out);
+
+/* A whorl_layout_fn; ctx is the plan. */
+enum whorl_role wh_plan_layout(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
+			       void *plan);
 
 /* Must everything be delivered in the end? Without nulls only if all senders of the subgroup send equally. */
 bool wh_plan_progresses(const struct wh_plan *plan, uint32_t subgroup);

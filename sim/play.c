@@ -87,6 +87,15 @@ static void draw_habits(struct play *play)
 	play->hasty = wh_dice_one_in(dice, 4);
 }
 
+/* Mostly posting and the wire take no time. */
+static void draw_costs(struct play *play, struct wh_sim_options *options)
+{
+	options->node_cost.post_ns = wh_dice_below(&play->dice, 2000);
+	options->node_cost.push_ns = wh_dice_below(&play->dice, 300);
+	options->node_cost.bytes_per_s = wh_dice_between(&play->dice, 100, 10000) * 1000000;
+	options->bytes_per_s = wh_dice_between(&play->dice, 100, 10000) * 1000000;
+}
+
 static void open_world(struct play *play)
 {
 	/* Heartbeats must not be late. */
@@ -111,8 +120,11 @@ static void open_world(struct play *play)
 		options.ring_max_ns = wh_dice_one_in(&play->dice, 2) ? 0 : WH_NS_PER_MS;
 		options.notice_max_ns = wh_dice_one_in(&play->dice, 2) ? 0 : wh_play_timeout_ns(play);
 	}
-	play->latency_min_ns = options.latency_min_ns;
-	play->latency_max_ns = options.latency_max_ns;
+	if (wh_dice_one_in(&play->dice, 4))
+		draw_costs(play, &options);
+	play->link = (struct wh_sim_link_cost){.latency_min_ns = options.latency_min_ns,
+					       .latency_max_ns = options.latency_max_ns,
+					       .bytes_per_s = options.bytes_per_s};
 	if (wh_sim_new(&play->sim, &options, &err) != WHORL_OK) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(2);

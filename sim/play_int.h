@@ -35,6 +35,7 @@ enum message_state { MESSAGE_NONE, MESSAGE_OPEN, MESSAGE_COMMITTED, MESSAGE_ABOR
 struct message { /* a claim, and what has become of it */
 	struct whorl_claim claim;
 	enum message_state state;
+	bool lapsed; /* it was open when its node ceased to be a sender */
 	uint32_t bytes;
 };
 
@@ -173,17 +174,17 @@ struct play {
 	bool hasty;              /* nodes close as soon as all is delivered, with acknowledgements still under way */
 	bool drains;             /* they drain */
 
-	bool met;             /* all nodes have */
-	uint64_t met_ns;      /* when */
-	bool suspected;       /* anybody has suspected anybody */
-	uint32_t faults_due;  /* with a time, that have not come or are not over */
-	uint32_t *cuts;       /* from x nodes + to: by how many faults that link is cut */
-	uint64_t restless_ns; /* when a fault came or ended last */
-	uint64_t latency_min_ns, latency_max_ns;
-	bool calm;          /* no more will come */
-	uint64_t touched;   /* nodes that faults have touched */
-	uint64_t happened;  /* bit i: fault i of the schedule */
-	uint64_t survivors; /* bit i: node i; in the end. 0: nobody may go on */
+	bool met;                     /* all nodes have */
+	uint64_t met_ns;              /* when */
+	bool suspected;               /* anybody has suspected anybody */
+	uint32_t faults_due;          /* with a time, that have not come or are not over */
+	uint32_t *cuts;               /* from x nodes + to: by how many faults that link is cut */
+	uint64_t restless_ns;         /* when a fault came or ended last */
+	struct wh_sim_link_cost link; /* of all links that no fault has slowed down */
+	bool calm;                    /* no more will come */
+	uint64_t touched;             /* nodes that faults have touched */
+	uint64_t happened;            /* bit i: fault i of the schedule */
+	uint64_t survivors;           /* bit i: node i; in the end. 0: nobody may go on */
 
 	/* Told of each moment, before the faults of that moment come about. */
 	void (*watch)(void *ctx, const struct actor *actor, enum wh_moment moment);
@@ -239,6 +240,7 @@ void wh_stream_schedule(struct stream *stream);
 /* One claim, or the end of one. False: there is nothing to be done now. */
 bool wh_stream_act(struct stream *stream);
 void wh_stream_look(struct stream *stream);  /* is there room for a starved one? */
+void wh_stream_lapse(struct stream *stream); /* its node is no sender any more: what is open never leaves */
 void wh_stream_unbar(struct stream *stream); /* there is a new view */
 void wh_stream_stop(struct stream *stream);  /* finishes what is open, claims no more */
 /* After its node was closed: what is still open keeps the node's memory. */

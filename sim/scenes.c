@@ -54,7 +54,7 @@ static void check_first(const struct scene *scene)
 			members |= UINT64_C(1) << circle->seats[k].actor->id;
 		for (uint32_t s = 0; s < circle->part_count; s++)
 			senders |= UINT64_C(1) << circle->parts[s].stream->place->actor->id;
-		if (plan->config.subgroups[circle->g].options.shards == 1 &&
+		if (plan->config.subgroups[circle->g].options.shards == 1 && !subgroup->by_function &&
 		    (members != subgroup->members || senders != subgroup->senders))
 			wh_play_fail(scene->play, "layout: g%u has members %llx and senders %llx in the first view",
 				     circle->g, (unsigned long long)members, (unsigned long long)senders);
@@ -166,6 +166,14 @@ static void tell_history(struct actor *actor, const struct wh_view *view)
 	free(places);
 }
 
+/* Who may not send, though others could, has lost what was not sent. */
+static void look_at_role(struct place *place)
+{
+	if (place->seat == NULL || (place->seat->circle->active && place->seat->me < 0))
+		wh_stream_lapse(place->stream);
+	wh_stream_unbar(place->stream);
+}
+
 void wh_scene_enter(struct actor *actor)
 {
 	struct play *play = actor->play;
@@ -191,7 +199,7 @@ void wh_scene_enter(struct actor *actor)
 			sit_down(seat);
 	}
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-		wh_stream_unbar(actor->places[g].stream);
+		look_at_role(&actor->places[g]);
 	wh_sim_note(play->sim, view->number << 32 | actor->id);
 	play->useful_step = play->steps;
 }

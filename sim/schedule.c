@@ -121,7 +121,7 @@ const char *wh_fault_print(const struct wh_fault *fault, char *buf)
 		add(&text, " for ");
 		add_time(&text, fault->for_us);
 	}
-	add(&text, " at ");
+	add(&text, fault->after ? " after " : " at ");
 	if (fault->moment == WH_MOMENT_TIME)
 		add_time(&text, fault->at);
 	else
@@ -226,9 +226,12 @@ static bool moment(struct reader *reader, struct wh_fault *fault)
 {
 	int which;
 
-	if (!expect(reader, "at"))
+	fault->after = word(reader, "after");
+	if (!fault->after && !expect(reader, "at"))
 		return false;
 	which = one_of(reader, moment_words);
+	if (which < 0 && fault->after)
+		return miss(reader, "a step: a time comes at, not after");
 	if (which < 0) {
 		fault->moment = WH_MOMENT_TIME;
 		return duration(reader, &fault->at);

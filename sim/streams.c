@@ -110,13 +110,16 @@ static void finish(struct stream *stream, uint64_t number)
 	message->state = abort ? MESSAGE_ABORTED : MESSAGE_COMMITTED;
 	if (!abort)
 		wh_payload_fill(message->claim.data, &id);
-	if (!stream->place->actor->removed) /* it knows the answer */
+	if (!stream->place->actor->removed && !message->lapsed) /* of these the answer is known */
 		tell(stream, number, abort);
 	result = abort ? whorl_abort(&message->claim) : whorl_commit(&message->claim, message->bytes);
 	if (is_refusal(stream, result)) {
 		message->state = MESSAGE_REFUSED;
-		if (!abort)
+		if (!abort && !message->lapsed)
 			tell(stream, number, true);
+	} else if (message->lapsed) {
+		wh_play_fail(play, "finish: node %u, g%u: claim %llu was dropped, and is finished with %s", id.sender,
+			     id.subgroup, (unsigned long long)number, whorl_result_text(result));
 	} else if (result != WHORL_OK && (result != WHORL_NO_QUORUM || !wh_play_has_faults(play))) {
 		wh_play_fail(play, "finish: node %u, g%u: claim %llu was finished with %s", id.sender, id.subgroup,
 			     (unsigned long long)number, whorl_result_text(result));
@@ -297,6 +300,17 @@ void wh_stream_look(struct stream *stream)
 		return;
 	stream->starved = false;
 	wh_stream_schedule(stream);
+}
+
+void wh_stream_lapse(struct stream *stream)
+{
+	for (uint64_t i = 0; i < stream->open_count; i++) {
+		struct message *message = &stream->messages[stream->open[i]];
+
+		if (!message->lapsed)
+			tell(stream, stream->open[i], true);
+		message->lapsed = true;
+	}
 }
 
 void wh_stream_unbar(struct stream *stream)
