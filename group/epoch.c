@@ -14,6 +14,10 @@ struct wh_seat *wh_epoch_seat(const struct wh_epoch *epoch, const whorl_subgroup
 	return NULL;
 }
 
+/* My row of this view, and that of the next, which is prepared in advance (transport/shm.h). For a while after a change there
+ * is that of the view before, too. */
+#define ROWS 2
+
 /* ---- making ------------------------------------------------------------------------------------------------------- */
 
 static void member_broken(void *ctx, uint32_t rank, const char *what)
@@ -246,7 +250,7 @@ enum whorl_result wh_epoch_estimate(const whorl_node *node, const struct wh_view
 
 	if (result != WHORL_OK)
 		return result;
-	*bytes = sizeof(struct wh_epoch) + rows->specs[rank].bytes + rows->layout.bytes;
+	*bytes = sizeof(struct wh_epoch) + ROWS * rows->specs[rank].bytes + rows->layout.bytes;
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *layout = &view->subgroups[g];
 

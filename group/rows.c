@@ -30,16 +30,17 @@ static const struct wh_subgroup_options *options_of(const struct wh_view_subgrou
 	return &config->subgroups[subgroup->configured].options;
 }
 
-/* What changes seldom stands in one line, which then stays in the caches of all: each pass looks at it. */
+/* What changes seldom stands in one line, which then stays in the caches of all: each pass looks at it. What is said last
+ * comes first (sst/columns.h). */
 static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *columns, const struct wh_view *view)
 {
 	columns->heartbeat = wh_layout_counter(layout);
-	columns->suspicions = wh_layout_counter(layout);
-	columns->wedged = wh_layout_flag(layout);
-	columns->proposed = wh_layout_counter(layout);
-	columns->acknowledged = wh_layout_counter(layout);
-	columns->agreed = wh_layout_counter(layout);
 	columns->installed = wh_layout_flag(layout);
+	columns->agreed = wh_layout_counter(layout);
+	columns->acknowledged = wh_layout_counter(layout);
+	columns->proposed = wh_layout_counter(layout);
+	columns->wedged = wh_layout_flag(layout);
+	columns->suspicions = wh_layout_counter(layout);
 	wh_layout_line(layout);
 	columns->suspected = wh_layout_array(layout, view->members);
 	columns->left_out = wh_layout_array(layout, view->members);

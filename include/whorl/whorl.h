@@ -152,7 +152,8 @@ struct whorl_open_options {
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_open(whorl_config *config, uint32_t id,
 							const struct whorl_open_options *options, whorl_node **out);
 
-/* Memory in bytes that whorl_open(config, id) would allocate: the row (its rings) and the private arrays. */
+/* Memory in bytes that the node would allocate: its row (the rings) twice, for this view and for the next, and the private
+ * arrays. For a while after a change the row of the view before is kept as well. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *bytes);
 
 /* Replaces the log's sink; fn NULL: stderr. Any thread, also before whorl_start. */
