@@ -247,7 +247,7 @@ START_TEST(a_follower_goes_from_attempt_to_attempt)
 	m->is_open = true;
 	settle(m);
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 2));
-	say(m, 0, m->columns.proposed.offset, 256); /* more than an attempt's number can be */
+	say(m, 0, m->columns.proposed.offset, 0x1001); /* more than an attempt's number can be */
 	settle(m);
 	expect_told(m, "");
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 2));
@@ -386,6 +386,36 @@ START_TEST(suspicions_are_heeded_before_an_echo)
 }
 END_TEST
 
+/* The same, for a leader: what those who acknowledge suspect is in its decision, and what those who echo suspect is said
+ * before it installs. */
+START_TEST(a_leader_heeds_suspicions)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	die(m, 4);
+	settle(m);
+	if (_i == 1) {
+		acknowledge(m, "123", 4, 100, TICKET(0, 1));
+		settle(m);
+	}
+	m->told[0] = '\0';
+	live(m, 5, "");
+	expect_told(m, "no-quorum ");
+	say_suspected(m, 1, 3, WH_FAILED);
+	if (_i == 0)
+		acknowledge(m, "123", 4, 100, TICKET(0, 1));
+	else
+		decide(m, "123", 0x70001, 0, 0);
+	settle(m);
+	expect_told(m, "");
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), _i);
+	live(m, 1, "12");
+	expect_told(m, _i == 0 ? "quorum suspect-3 discard open-without-3-4-as-70002 "
+			       : "quorum suspect-3 deliver-0-0 install ");
+	member_free(m);
+}
+END_TEST
+
 /* ---- as successor ------------------------------------------------------------------------------------------------------------ */
 
 /* The leader has failed. Until all say so, what it has said may still be on its way to somebody. */
@@ -480,6 +510,24 @@ START_TEST(a_follower_echoes_each_leader_in_turn)
 	decide(m, "2", 0x70001, 42, 1);
 	settle(m);
 	expect_told(m, "deliver-42-0 install ");
+	member_free(m);
+}
+END_TEST
+
+/* That the new leader has echoed the old one is no decision of its own: it may have to look for another one yet. */
+START_TEST(an_echo_is_not_echoed)
+{
+	struct member *m = member_make(3, 5, -1);
+
+	propose(m, 0, 1, 4);
+	settle(m);
+	decide(m, "1", 0x70001, 42, 0);
+	die(m, 0);
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
+	decide(m, "1", 0x70001, 42, 1);
+	settle(m);
+	expect_my_decision(m, 0x70001, 42, 2);
 	member_free(m);
 }
 END_TEST
@@ -586,9 +634,11 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_broken_leader, 0, 4);
 	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_acknowledgement, 0, 2);
 	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_echo, 0, 2);
+	tcase_add_loop_test(cases, a_leader_heeds_suspicions, 0, 2);
 	tcase_add_test(cases, a_successor_waits_for_the_barrier);
 	tcase_add_loop_test(cases, a_successor_adopts_what_was_decided, 0, 3);
 	tcase_add_test(cases, a_follower_echoes_each_leader_in_turn);
+	tcase_add_test(cases, an_echo_is_not_echoed);
 	tcase_add_loop_test(cases, who_is_behind_catches_up, 0, 2);
 	tcase_add_loop_test(cases, who_does_not_follow_is_suspected, 0, 2);
 	tcase_add_test(cases, nobody_is_suspected_if_all_lag);

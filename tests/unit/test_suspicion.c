@@ -193,6 +193,25 @@ START_TEST(rows_of_suspects_are_not_read)
 }
 END_TEST
 
+/* Of two who accuse each other one stays: he whom fewer accuse (_i: who else says something), else the older one. */
+START_TEST(accusations_against_each_other)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	say_suspected(m, 1, 3, WH_FAILED);
+	say_suspected(m, 3, 1, WH_FAILED);
+	if (_i == 1)
+		say_suspected(m, 2, 1, WH_FAILED);
+	wh_change_step(&m->change);
+	ck_assert_uint_eq(my_suspicion(m, 3), _i == 1 ? WH_TRUSTED : WH_FAILED);
+	ck_assert_uint_eq(my_suspicion(m, 1), _i == 1 ? WH_FAILED : WH_TRUSTED);
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
+	member_free(m);
+}
+END_TEST
+
 /* Others suspect me: nothing more is said, done or asked for, ever. */
 START_TEST(a_removed_member_is_silent)
 {
@@ -328,6 +347,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, exactly_half_needs_the_tie_breaker);
 	tcase_add_test(cases, what_others_say_is_said_too);
 	tcase_add_test(cases, rows_of_suspects_are_not_read);
+	tcase_add_loop_test(cases, accusations_against_each_other, 0, 2);
 	tcase_add_loop_test(cases, a_removed_member_is_silent, 0, 2);
 	tcase_add_test(cases, who_left_is_not_counted);
 	tcase_add_test(cases, that_somebody_left_is_not_taken_from_others);
