@@ -195,8 +195,12 @@ void wh_faults_moment(struct actor *actor, enum wh_moment moment)
 	for (uint64_t i = 0; i < play->schedule->count && !actor->crashed; i++) {
 		const struct wh_fault *fault = fault_at(play, i);
 
-		if (fault->moment == moment && fault->node == actor->id && !wh_fault_is_between(fault) &&
-		    fault->at == actor->seen[moment])
+		if (fault->moment != moment || fault->node != actor->id || wh_fault_is_between(fault) ||
+		    fault->at != actor->seen[moment])
+			continue;
+		if (fault->after) /* the pass is one event */
+			at_time(play, wh_sim_now(play->sim), begin_later, i);
+		else
 			begin(play, i);
 	}
 }

@@ -3,7 +3,7 @@
  *     crash 2 at 30 ms                       the node ends; the transport tells the others, some time later
  *     crash 2 silently at push 17            the others only find that they do not hear it any more
  *     crash 0 at decide 1                    just before the push that would say so
- *     crash 0 after decide 1                 when the pass with that push is over, and nothing has arrived of it
+ *     crash 0 after decide 1                 when the pass with that push is over: it is under way
  *     stall 1 for 80 ms at 20 ms             it makes no pass, and its application does nothing
  *     stall 1 for 80 ms at upcall 5          in the middle of an upcall
  *     cut 0,1 from 2,3 for 90 ms at 20 ms    nothing that 0 and 1 send comes to 2 and 3
