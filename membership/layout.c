@@ -156,6 +156,7 @@ struct draft { /* of one configured subgroup */
 	uint32_t shards;
 	int was[WH_NODES_MAX];     /* by rank: its shard in the view before */
 	int shard[WH_NODES_MAX];   /* by rank: its shard */
+	bool sent[WH_NODES_MAX];   /* by rank: it was a sender in the view before */
 	bool sender[WH_NODES_MAX]; /* by rank */
 	uint32_t size[WH_SHARDS_MAX];
 	bool lost[WH_SHARDS_MAX]; /* it had members, and none of them is found to be in it still */
@@ -166,6 +167,7 @@ static void draft_begin(struct draft *draft, const struct wh_view *before, const
 {
 	const struct wh_view *view = draft->view;
 	int was[WH_NODES_MAX];
+	bool sent[WH_NODES_MAX] = {false};
 	uint32_t survivors = 0;
 
 	for (uint32_t rank = 0; rank < WH_NODES_MAX; rank++)
@@ -174,10 +176,14 @@ static void draft_begin(struct draft *draft, const struct wh_view *before, const
 		draft->lost[shard] = shards[shard].state == WH_SHARD_LOST || shards[shard].member_count > 0;
 		for (uint32_t i = 0; i < shards[shard].member_count; i++)
 			was[shards[shard].members[i]] = (int)shard;
+		for (uint32_t i = 0; i < shards[shard].sender_count; i++)
+			sent[shards[shard].senders[i]] = true;
 	}
 	for (uint32_t rank = 0; before != NULL && rank < before->members && survivors < view->members; rank++)
-		if (view->ids[survivors] == before->ids[rank])
+		if (view->ids[survivors] == before->ids[rank]) {
+			draft->sent[survivors] = sent[rank];
 			draft->was[survivors++] = was[rank];
+		}
 }
 
 static void put(struct draft *draft, uint32_t rank, uint32_t shard)
@@ -231,6 +237,30 @@ static void carry_over(struct draft *draft, const bool *eligible)
 	}
 }
 
+/* half and one, in a later view: who sends goes on sending, or what it has committed would be lost; then as many others, the
+ * oldest first, as there should be. */
+static void keep_senders(struct draft *draft, enum sender_rule rule)
+{
+	uint32_t count[WH_SHARDS_MAX] = {0};
+
+	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
+		int shard = draft->shard[rank];
+
+		draft->sender[rank] = shard != NOWHERE && draft->was[rank] == shard && draft->sent[rank];
+		if (draft->sender[rank])
+			count[shard]++;
+	}
+	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
+		int shard = draft->shard[rank];
+
+		if (shard == NOWHERE || draft->sender[rank] ||
+		    count[shard] >= (rule == SENDERS_ONE ? 1 : (draft->size[shard] + 1) / 2))
+			continue;
+		draft->sender[rank] = true;
+		count[shard]++;
+	}
+}
+
 static void choose_senders(struct draft *draft, enum sender_rule rule, const bool *listed)
 {
 	uint32_t seen[WH_SHARDS_MAX] = {0};
@@ -264,7 +294,10 @@ static void draft_from_lists(struct draft *draft, const struct wh_subgroup_text 
 		share_out(draft, eligible);
 	else
 		carry_over(draft, eligible);
-	choose_senders(draft, sender_rule(text->senders), senders);
+	if (!first && (sender_rule(text->senders) == SENDERS_HALF || sender_rule(text->senders) == SENDERS_ONE))
+		keep_senders(draft, sender_rule(text->senders));
+	else
+		choose_senders(draft, sender_rule(text->senders), senders);
 }
 
 /* Shard by shard, so that whom a shard turns out to have lost may still go to one behind it. */

@@ -40,7 +40,8 @@ struct story {
 
 	/* What has happened, by subgroup, shard and node id. */
 	bool gone[NODES_MOST];
-	bool in[SUBGROUPS_MOST][SHARDS_MOST][NODES_MOST]; /* in the last view */
+	bool in[SUBGROUPS_MOST][SHARDS_MOST][NODES_MOST];   /* in the last view */
+	bool sent[SUBGROUPS_MOST][SHARDS_MOST][NODES_MOST]; /* in the last view */
 	bool lost[SUBGROUPS_MOST][SHARDS_MOST];
 };
 
@@ -166,6 +167,29 @@ static void check_first_shares(const struct wh_view_subgroup *shards)
 	}
 }
 
+/* All, or those of the list; or every second or the first, and of these whoever is left, and the oldest others up to that number. */
+static void check_senders(const struct story *story, uint32_t g, uint32_t s, const struct wh_view *view,
+			  const struct wh_view_subgroup *shard)
+{
+	const struct subgroup *subgroup = &story->subgroups[g];
+	enum senders_rule rule = subgroup->senders_rule;
+	uint32_t should = rule == SENDERS_ONE ? 1 : (shard->member_count + 1) / 2, kept = 0;
+
+	for (uint32_t i = 0; i < shard->member_count; i++)
+		kept += story->sent[g][s][view->ids[shard->members[i]]];
+	for (uint32_t i = 0; i < shard->member_count; i++) {
+		uint32_t id = view->ids[shard->members[i]];
+		const bool first[] = {true, i % 2 == 0, i == 0, subgroup->is_sender[id]};
+		bool expected = first[rule];
+
+		if (view->number > 0 && (rule == SENDERS_HALF || rule == SENDERS_ONE)) {
+			expected = story->sent[g][s][id] || kept < should;
+			kept += !story->sent[g][s][id] && expected;
+		}
+		must(sender_of(view, shard, id) == expected);
+	}
+}
+
 /* With lists nobody moves, and nobody comes. */
 static void check_listed(const struct story *story, uint32_t g, const struct wh_view *view,
 			 const struct wh_view_subgroup *shards)
@@ -185,16 +209,8 @@ static void check_listed(const struct story *story, uint32_t g, const struct wh_
 		}
 		must(in == (subgroup->is_member[id] && !story->gone[id]));
 	}
-	for (uint32_t s = 0; s < shards[0].shards; s++) {
-		const struct wh_view_subgroup *shard = &shards[s];
-
-		for (uint32_t i = 0; i < shard->member_count; i++) {
-			uint32_t id = view->ids[shard->members[i]];
-			const bool sends[] = {true, i % 2 == 0, i == 0, subgroup->is_sender[id]};
-
-			must(sender_of(view, shard, id) == sends[subgroup->senders_rule]);
-		}
-	}
+	for (uint32_t s = 0; s < shards[0].shards; s++)
+		check_senders(story, g, s, view, &shards[s]);
 }
 
 /* With a function a node is in the first shard that takes it and is not lost. */
@@ -272,8 +288,10 @@ static void check_view(struct story *story, const struct wh_view *view)
 			must(shards->configured == g);
 			must(shards->shard == s);
 			check_state(story, g, s, view, shards);
-			for (uint32_t id = 0; id < story->nodes; id++)
+			for (uint32_t id = 0; id < story->nodes; id++) {
 				story->in[g][s][id] = member_of(view, shards, id);
+				story->sent[g][s][id] = story->in[g][s][id] && sender_of(view, shards, id);
+			}
 		}
 	}
 	must(shards == view->subgroups + view->subgroup_count);
