@@ -7,8 +7,8 @@
  * leaves, is not heard). A run of it is traced: each push, of each node, from the first suspicion until all have installed
  * what comes of it, and the first pushes after that. A proposal, an acknowledgement, a decision and so on are pushes too. The
  * same seed and the same faults are the same run up to the moment of the next fault; so each push of the trace is a place
- * for a crash, just before it, and all of these are all crashes that can come into this change. Such a run is traced again,
- * and a second crash at each push behind the first gives each pair once, whichever of the two comes first.
+ * for a crash, just before it, and the end of each pass is one, with its pushes under way. Such a run is traced again, and a
+ * second crash at each of these places behind the first gives each pair once, whichever of the two comes first.
  *
  * What a crash cuts off of what is under way is drawn from the seed: another seed, other pieces.
  *
@@ -59,6 +59,7 @@ static const struct trigger {
 struct step { /* a push */
 	uint32_t node;
 	uint64_t push; /* its number, of this node */
+	uint64_t when_ns;
 	enum wh_moment what;
 };
 
@@ -112,8 +113,22 @@ static void watch(void *ctx, const struct actor *actor, enum wh_moment moment)
 	else
 		trace->after[actor->id]++;
 	if (wh_actor_runs(actor) && trace->after[actor->id] <= AFTER)
-		add_step(trace, &(struct step){actor->id, actor->seen[WH_MOMENT_PUSH], trace->next[actor->id]});
+		add_step(trace, &(struct step){.node = actor->id,
+					       .push = actor->seen[WH_MOMENT_PUSH],
+					       .when_ns = wh_sim_now(actor->play->sim),
+					       .what = trace->next[actor->id]});
 	trace->next[actor->id] = WH_MOMENT_PUSH;
+}
+
+/* The last push of its pass: what comes behind it comes later. */
+static bool ends_pass(const struct trace *trace, size_t at)
+{
+	const struct step *step = &trace->steps[at];
+
+	while (++at < trace->count && trace->steps[at].when_ns == step->when_ns)
+		if (trace->steps[at].node == step->node)
+			return false;
+	return true;
 }
 
 static void begin_trace(struct trace *trace)
@@ -260,8 +275,8 @@ static bool play_case(struct enumeration *e, struct trace *trace, size_t from, s
 
 static bool explore(struct enumeration *e, uint32_t crashes, size_t from);
 
-/* One more crash, noticed or silent, before that step. */
-static bool crash_at(struct enumeration *e, uint32_t crashes, size_t at, bool silently)
+/* One more crash, noticed or silent, before that step or after its pass. */
+static bool crash_at(struct enumeration *e, uint32_t crashes, size_t at, bool after, bool silently)
 {
 	const struct step *step = &e->traces[crashes].steps[at];
 	uint64_t *runs = &e->totals.runs[crashes + 1], before = *runs;
@@ -271,6 +286,7 @@ static bool crash_at(struct enumeration *e, uint32_t crashes, size_t at, bool si
 								    .node = step->node,
 								    .silently = silently,
 								    .moment = WH_MOMENT_PUSH,
+								    .after = after,
 								    .at = step->push};
 	good = explore(e, crashes + 1, at + 1);
 	e->totals.at[step->what] += *runs - before;
@@ -292,8 +308,8 @@ static bool explore(struct enumeration *e, uint32_t crashes, size_t from)
 	if (!good && !e->keep_going)
 		return false;
 	for (size_t at = from; good && crashes < e->crashes && at < trace->count; at++)
-		for (int silently = 0; silently < 2; silently++)
-			if (!crash_at(e, crashes, at, silently) && !e->keep_going)
+		for (int how = 0; how < (ends_pass(trace, at) ? 4 : 2); how++)
+			if (!crash_at(e, crashes, at, how >= 2, how % 2 != 0) && !e->keep_going)
 				return false;
 	return true;
 }
