@@ -31,7 +31,7 @@ struct group {
 	uint32_t window, message_bytes;
 	uint64_t members, senders;
 };
-extern const struct group groups[GROUPS]; /* cluster.c; the first is where orders are obeyed */
+extern const struct group groups[GROUPS]; /* groups.c; the first is where orders are obeyed */
 
 /* A log is views and messages in the order of the upcalls. */
 enum record_kind { RECORD_VIEW = 1, RECORD_MESSAGE };

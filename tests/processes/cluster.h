@@ -47,6 +47,7 @@ struct cluster {
 	uint32_t first_slot; /* in which all ran */
 	bool harmed;
 	uint64_t harmed_ns; /* the last fault */
+	double view_ms;     /* after it the last of those who live was in the view without its victims; 0: never */
 	struct child children[MEMBERS_MAX];
 };
 
@@ -77,6 +78,7 @@ void cluster_see_no_quorum(struct cluster *c);
 void cluster_end(struct cluster *c, bool whole);
 
 uint64_t cluster_living(const struct cluster *c);                              /* a bit for each node id */
+void cluster_write_config(const struct cluster *c);                            /* to the board */
 bool cluster_takes_part(const struct cluster *c, uint32_t group, uint32_t id); /* is it in that subgroup? */
 bool cluster_sends(const struct cluster *c, uint32_t group, uint32_t id);
 

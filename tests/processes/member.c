@@ -198,6 +198,18 @@ static void hold(struct stream *stream, const struct whorl_claim *claim)
 	me->state->holding = true;
 }
 
+/* The other groups keep to the pace of the first, which all are in. Else those who are in a small one may take all processor
+ * time for it: on few processors a smaller view, in which that is quicker, would make the first one slower. */
+static bool keeps_pace(const struct stream *stream)
+{
+	const struct state *state = stream->member->state;
+	uint64_t delivered = 0;
+
+	for (uint32_t sender = 0; sender < MEMBERS_MAX; sender++)
+		delivered += state->delivered[0][sender];
+	return stream->group == 0 || state->claimed[stream->group] <= delivered / 8 + BURST;
+}
+
 static bool send_some(struct stream *stream)
 {
 	struct member *me = stream->member;
@@ -209,7 +221,7 @@ static bool send_some(struct stream *stream)
 		stream->holding = false;
 		me->state->holding = false;
 	}
-	for (int n = 0; n < BURST && !me->board->ending && !me->removed; n++) {
+	for (int n = 0; n < BURST && !me->board->ending && !me->removed && keeps_pace(stream); n++) {
 		enum whorl_result result = whorl_claim(stream->subgroup, groups[stream->group].message_bytes, &claim);
 
 		me->state->claim = result;

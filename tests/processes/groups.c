@@ -1,0 +1,51 @@
+/* groups.c - the subgroups that a group of processes has, and what its configuration says of them. */
+#include <stdio.h>
+
+#include "tests/processes/cluster.h"
+
+const struct group groups[GROUPS] = {
+	{.name = "main", .ordered = true, .window = 32, .message_bytes = MESSAGE_MAX, .members = 0x1f, .senders = 0x0f},
+	{.name = "side", .ordered = true, .window = 8, .message_bytes = 200, .members = 0x0e, .senders = 0x0a},
+	{.name = "loose", .ordered = false, .window = 8, .message_bytes = 400, .members = 0x1d, .senders = 0x0c},
+};
+
+bool cluster_takes_part(const struct cluster *c, uint32_t group, uint32_t id)
+{
+	return c->options.nodes != 5 || (groups[group].members >> id & 1) != 0;
+}
+
+bool cluster_sends(const struct cluster *c, uint32_t group, uint32_t id)
+{
+	return c->options.nodes != 5 || (groups[group].senders >> id & 1) != 0;
+}
+
+static size_t write_list(const struct cluster *c, char *at, size_t room, const char *key, uint64_t ids)
+{
+	size_t length = (size_t)snprintf(at, room, "%s = ", key);
+	const char *separator = "";
+
+	if (c->options.nodes != 5)
+		return length + (size_t)snprintf(at + length, room - length, "all\n");
+	for (uint32_t id = 0; id < 5; id++)
+		if (ids >> id & 1) {
+			length += (size_t)snprintf(at + length, room - length, "%s%u", separator, id);
+			separator = ",";
+		}
+	return length + (size_t)snprintf(at + length, room - length, "\n");
+}
+
+void cluster_write_config(const struct cluster *c)
+{
+	const struct cluster_options *o = &c->options;
+	char *at = c->board->config, *end = at + sizeof(c->board->config);
+
+	at += snprintf(at, (size_t)(end - at), "[group]\nname = %s\nnodes = %u\nfailure_timeout_ms = %u\n%s", c->name,
+		       o->nodes, o->timeout_ms, o->tie_breaker ? "tie_breaker = 0\n" : "");
+	for (const struct group *group = groups; group < groups + GROUPS; group++) {
+		at += snprintf(at, (size_t)(end - at), "[subgroup %s]\nmode = %s\nwindow = %u\nmessage_bytes = %u\n",
+			       group->name, group->ordered ? "ordered" : "unordered", group->window,
+			       group->message_bytes);
+		at += write_list(c, at, (size_t)(end - at), "members", group->members);
+		at += write_list(c, at, (size_t)(end - at), "senders", group->senders);
+	}
+}
