@@ -12,6 +12,7 @@ struct shrink {
 	struct wh_verdict *verdict;
 	uint32_t attempts, kept;
 	bool goes_on;
+	wh_trial_play_fn *play;
 	bool (*tell)(void *ctx, uint32_t attempts);
 	void *ctx;
 };
@@ -42,7 +43,7 @@ static bool attempt(struct shrink *shrink, const struct wh_trial_options *option
 		return false;
 	wh_trial_make(&trial, options, shrink->best->seed, schedule);
 	if (fits(&trial)) {
-		wh_trial_play_apart(&trial, NULL, &verdict);
+		shrink->play(&trial, NULL, &verdict);
 		shrink->goes_on = shrink->tell(shrink->ctx, ++shrink->attempts);
 	}
 	if (verdict.good || !same_property(verdict.text, shrink->verdict->text)) {
@@ -144,10 +145,11 @@ static void drop_nodes(struct shrink *shrink)
 	}
 }
 
-uint32_t wh_trial_shrink(struct wh_trial *trial, struct wh_verdict *verdict, bool (*tell)(void *ctx, uint32_t attempts),
-			 void *ctx)
+uint32_t wh_trial_shrink(struct wh_trial *trial, struct wh_verdict *verdict, wh_trial_play_fn *play,
+			 bool (*tell)(void *ctx, uint32_t attempts), void *ctx)
 {
-	struct shrink shrink = {.best = trial, .verdict = verdict, .goes_on = true, .tell = tell, .ctx = ctx};
+	struct shrink shrink = {
+		.best = trial, .verdict = verdict, .goes_on = true, .play = play, .tell = tell, .ctx = ctx};
 
 	do {
 		shrink.kept = 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,6 +138,7 @@ void wh_trial_play_apart(const struct wh_trial *trial, FILE *log, struct wh_verd
 	fflush(NULL);
 	child = fork();
 	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		alarm(APART_SECONDS);
 		wh_trial_play(trial, log, shared);
 		fflush(NULL);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -270,6 +271,7 @@ static bool run_all(struct campaign *campaign)
 	fflush(NULL);
 	worker = fork();
 	if (worker == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		work(campaign);
 		fflush(NULL);
 		_exit(wh_load_relaxed(&page->failed) > 0);
@@ -344,7 +346,7 @@ static void explain(struct campaign *campaign, uint64_t seed)
 	if (verdict.good)
 		printf("A second run with this seed is good: they are not the same, which is a fault of the simulator.\n");
 	if (!verdict.good && !campaign->arguments->no_shrink) {
-		attempts = wh_trial_shrink(&trial, &verdict, tell_shrinking, campaign);
+		attempts = wh_trial_shrink(&trial, &verdict, wh_trial_play_apart, tell_shrinking, campaign);
 		wh_bench_progress_text("");
 		printf("the least that fails, found by %u attempts:\n  %s\n  %d nodes, %u subgroups, step %" PRIu64
 		       "\n",

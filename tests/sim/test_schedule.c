@@ -1,0 +1,251 @@
+/* test_schedule.c - faults as sentences, drawn schedules, and how a trial that fails becomes small. */
+#include <string.h>
+
+#include "sim/trial.h"
+#include "tests/harness.h"
+
+/* ---- sentences -------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(sentences_are_read_and_written)
+{
+	static const char *const sentences[] = {
+		"crash 2 at 30 ms",
+		"crash 2 silently at push 17",
+		"crash 0 at decide 1",
+		"crash 63 at install 4294967295",
+		"stall 1 for 80 ms at 20 ms",
+		"stall 1 for 0.001 ms at upcall 5",
+		"cut 0,1 from 2,3 for 90 ms at 20.5 ms",
+		"cut 0 and 2 for 90.25 ms at 0 ms",
+		"slow 0 to 1,2,3 by 16 for 50 ms at 10.125 ms",
+		"break 0,4 with 1 at 30 ms",
+		"leave 3 at 40 ms",
+	};
+
+	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++) {
+		char wrong[256], line[WH_FAULT_TEXT];
+		struct wh_fault fault;
+
+		ck_assert_msg(wh_fault_parse(&fault, sentences[i], wrong, sizeof(wrong)), "%s", wrong);
+		ck_assert_str_eq(wh_fault_print(&fault, line), sentences[i]);
+	}
+}
+END_TEST
+
+START_TEST(what_is_no_sentence_is_told)
+{
+	static const char *const cases[][2] = {
+		{"", "expected crash, stall, cut, slow, break or leave at its end"},
+		{"explode 2 at 30 ms", "expected crash, stall, cut, slow, break or leave before \"explode"},
+		{"crash at 30 ms", "expected a node before \"at 30 ms\""},
+		{"crash 64 at 30 ms", "expected a"},
+		{"crash 2", "expected at at its end"},
+		{"crash 2 at 30", "expected ms at its end"},
+		{"crash 2 at 30 s", "expected ms before \"s\""},
+		{"crash 2 at lunch 1", "expected a"},
+		{"crash 2 at push 0", "expected a larger number"},
+		{"crash 2 at 30 ms please", "expected the end before \"please\""},
+		{"stall 1 at 30 ms", "expected for before \"at 30 ms\""},
+		{"leave 1 at wedge 1", "only crashes and stalls"},
+		{"cut 0,1 from 1,2 for 1 ms at 1 ms", "without a node in common"},
+		{"cut 0 for 1 ms at 1 ms", "expected from before \"for"},
+		{"slow 0 to 1 for 1 ms at 1 ms", "expected by before"},
+		{"slow 0 to 1 by 0 for 1 ms at 1 ms", "expected a larger number"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wh_fault fault;
+		char wrong[512];
+
+		ck_assert_msg(!wh_fault_parse(&fault, cases[i][0], wrong, sizeof(wrong)), "%s is taken", cases[i][0]);
+		ck_assert_msg(strstr(wrong, cases[i][1]) != NULL, "%s", wrong);
+	}
+}
+END_TEST
+
+/* ---- schedules ---------------------------------------------------------------------------------------------------------------- */
+
+/* What is drawn is within the limits, reads back as what it is, and of everything there is something. */
+START_TEST(schedules_cover_the_ground)
+{
+	uint32_t kinds = 0, moments = 0, counts = 0, both = 0, silently = 0;
+
+	for (uint64_t seed = 1; seed <= 5000; seed++) {
+		const struct wh_schedule_limits limits = {.nodes = 3 + (uint32_t)(seed % 5),
+							  .faults = 4,
+							  .kinds = UINT32_MAX,
+							  .span_us = 80000,
+							  .failure_timeout_us = 40000};
+		struct wh_schedule schedule, again;
+
+		wh_schedule_draw(&schedule, seed, &limits);
+		wh_schedule_draw(&again, seed, &limits);
+		ck_assert_uint_eq(schedule.count, again.count);
+		ck_assert_uint_le(schedule.count, limits.faults);
+		counts |= 1u << schedule.count;
+		for (uint32_t i = 0; i < schedule.count; i++) {
+			const struct wh_fault *fault = &schedule.faults[i];
+			char line[WH_FAULT_TEXT], other[WH_FAULT_TEXT], wrong[256];
+			struct wh_fault read;
+
+			wh_fault_print(fault, line);
+			ck_assert_str_eq(line, wh_fault_print(&again.faults[i], other));
+			ck_assert_msg(wh_fault_parse(&read, line, wrong, sizeof(wrong)), "%s", wrong);
+			ck_assert_str_eq(line, wh_fault_print(&read, other));
+			ck_assert(wh_fault_fits(fault, limits.nodes));
+			kinds |= 1u << fault->kind;
+			moments |= 1u << fault->moment;
+			both |= 1u << (fault->kind == WH_FAULT_CUT && fault->both);
+			silently |= 1u << (fault->kind == WH_FAULT_CRASH && fault->silently);
+		}
+	}
+	ck_assert_uint_eq(kinds, (1u << WH_FAULT_KIND_COUNT) - 1);
+	ck_assert_uint_eq(moments, (1u << WH_MOMENT_COUNT) - 1);
+	ck_assert_uint_eq(counts, 0x1f);
+	ck_assert_uint_eq(both, 3);
+	ck_assert_uint_eq(silently, 3);
+}
+END_TEST
+
+START_TEST(only_what_is_asked_for_is_drawn)
+{
+	for (uint64_t seed = 1; seed <= 500; seed++) {
+		struct wh_schedule_limits limits = {.nodes = 5,
+						    .faults = 3,
+						    .kinds = 1u << WH_FAULT_STALL | 1u << WH_FAULT_LEAVE,
+						    .span_us = 80000,
+						    .failure_timeout_us = 40000};
+		struct wh_schedule schedule;
+
+		wh_schedule_draw(&schedule, seed, &limits);
+		for (uint32_t i = 0; i < schedule.count; i++)
+			ck_assert(schedule.faults[i].kind == WH_FAULT_STALL ||
+				  schedule.faults[i].kind == WH_FAULT_LEAVE);
+		limits.kinds = 0;
+		wh_schedule_draw(&schedule, seed, &limits);
+		ck_assert_uint_eq(schedule.count, 0);
+	}
+}
+END_TEST
+
+/* ---- shrinking ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct wh_trial_options wide = {.nodes_min = 3,
+					     .nodes_max = 7,
+					     .subgroups_max = 4,
+					     .messages_max = 100,
+					     .deliveries_max = 1500,
+					     .failure_timeout_ms = 40,
+					     .latency_max_us = 20};
+
+/* Fails if node 1 is stalled for 3 ms or more while there are 4 nodes at least; and in another way if somebody leaves. */
+static void play(const struct wh_trial *trial, FILE *log, struct wh_verdict *out)
+{
+	(void)log;
+	*out = (struct wh_verdict){.good = true};
+	for (uint32_t i = 0; i < trial->schedule.count; i++) {
+		const struct wh_fault *fault = &trial->schedule.faults[i];
+
+		if (fault->kind == WH_FAULT_STALL && fault->node == 1 && fault->for_us >= 3000 &&
+		    trial->plan.config.group.nodes >= 4)
+			*out = (struct wh_verdict){.text = "sleep: node 1 is late"};
+		else if (fault->kind == WH_FAULT_LEAVE && out->good)
+			*out = (struct wh_verdict){.text = "company: it is missed"};
+	}
+}
+
+static bool tell(void *ctx, uint32_t attempts)
+{
+	uint32_t *most = ctx;
+
+	return attempts < *most;
+}
+
+static void make_failing(struct wh_trial *trial, struct wh_verdict *verdict)
+{
+	static const char *const sentences[] = {"leave 2 at 10 ms", "stall 1 for 80 ms at 64 ms", "crash 0 at wedge 2"};
+	struct wh_trial_options options = wide;
+	struct wh_schedule schedule = {.count = 0};
+	char wrong[256];
+
+	options.nodes_min = options.nodes_max = 6;
+	for (size_t i = 0; i < 3; i++)
+		ck_assert(wh_fault_parse(&schedule.faults[schedule.count++], sentences[i], wrong, sizeof(wrong)));
+	wh_trial_make(trial, &options, 7, &schedule);
+	play(trial, NULL, verdict);
+	ck_assert_str_eq(verdict->text, "sleep: node 1 is late");
+}
+
+START_TEST(the_least_that_fails_is_found)
+{
+	uint32_t most = UINT32_MAX;
+	struct wh_verdict verdict;
+	struct wh_trial trial;
+	char line[WH_FAULT_TEXT];
+
+	make_failing(&trial, &verdict);
+	ck_assert_uint_lt(wh_trial_shrink(&trial, &verdict, play, tell, &most), 200);
+	ck_assert_str_eq(verdict.text, "sleep: node 1 is late");
+	ck_assert_uint_eq(trial.schedule.count, 1);
+	ck_assert_str_eq(wh_fault_print(&trial.schedule.faults[0], line), "stall 1 for 5 ms at 0 ms");
+	ck_assert_int_eq(trial.plan.config.group.nodes, 4);
+	ck_assert_int_eq(trial.options.messages_max, 1);
+	ck_assert_int_eq(trial.options.subgroups_max, 1);
+	wh_trial_free(&trial);
+}
+END_TEST
+
+START_TEST(shrinking_can_be_ended)
+{
+	uint32_t most = 2;
+	struct wh_verdict verdict;
+	struct wh_trial trial;
+
+	make_failing(&trial, &verdict);
+	ck_assert_uint_eq(wh_trial_shrink(&trial, &verdict, play, tell, &most), 2);
+	play(&trial, NULL, &verdict);
+	ck_assert_str_eq(verdict.text, "sleep: node 1 is late");
+	wh_trial_free(&trial);
+}
+END_TEST
+
+/* A trial that is played apart is the same as one that is played here. */
+START_TEST(apart_is_the_same)
+{
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct wh_trial_options options = wide;
+		struct wh_verdict here, apart;
+		struct wh_trial trial;
+
+		options.faults_max = 3;
+		snprintf(options.fault_kinds, sizeof(options.fault_kinds), "crash, stall");
+		wh_trial_make(&trial, &options, seed, NULL);
+		wh_trial_play(&trial, stdout, &here);
+		wh_trial_play_apart(&trial, stdout, &apart);
+		ck_assert_int_eq(here.good, apart.good);
+		ck_assert_mem_eq(&here.result, &apart.result, sizeof(here.result));
+		wh_trial_free(&trial);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("schedule");
+	TCase *cases = tcase_create("schedule");
+
+	tcase_add_test(cases, sentences_are_read_and_written);
+	tcase_add_test(cases, what_is_no_sentence_is_told);
+	tcase_add_test(cases, schedules_cover_the_ground);
+	tcase_add_test(cases, only_what_is_asked_for_is_drawn);
+	tcase_add_test(cases, the_least_that_fails_is_found);
+	tcase_add_test(cases, shrinking_can_be_ended);
+	tcase_add_test(cases, apart_is_the_same);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
