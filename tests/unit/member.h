@@ -250,6 +250,69 @@ static inline void settle(struct member *m)
 		ck_assert_uint_lt(++passes, 100);
 }
 
+/* ---- a change of view -------------------------------------------------------------------------------------------------------
+ * The key of the image that leader r proposes in attempt a is 7 << 16 | r << 8 | a. */
+
+#define TICKET(leader, attempt) ((uint64_t)((leader) + 1) << 8 | (attempt))
+
+static inline void die(struct member *m, uint32_t rank)
+{
+	wh_change_suspect(&m->change, rank, WH_FAILED, "its connection has ended");
+}
+
+static inline void leave(struct member *m, uint32_t rank)
+{
+	wh_change_suspect(&m->change, rank, WH_LEFT, "it has left");
+}
+
+static inline uint64_t cut_offset(const struct member *m, uint32_t group)
+{
+	return m->columns.cut.offset + 8 * group;
+}
+
+/* Those members have suspected `suspect`, wedged with so much received, and acknowledged. */
+static inline void acknowledge(struct member *m, const char *ranks, uint32_t suspect, uint64_t received,
+			       uint64_t ticket)
+{
+	for (; *ranks != '\0'; ranks++) {
+		uint32_t rank = (uint32_t)(*ranks - '0');
+
+		if (said(m, rank, m->columns.suspected.offset + 8 * suspect) == WH_TRUSTED)
+			say_suspected(m, rank, suspect, WH_FAILED);
+		say(m, rank, m->received_num.offset, received + rank);
+		say(m, rank, m->columns.wedged.offset, 1);
+		say(m, rank, m->columns.acknowledged.offset, ticket);
+	}
+}
+
+static inline void propose(struct member *m, uint32_t leader, uint64_t attempt, uint32_t without)
+{
+	if (said(m, leader, m->columns.suspected.offset + 8 * without) == WH_TRUSTED)
+		say_suspected(m, leader, without, WH_FAILED);
+	say(m, leader, m->columns.left_out.offset + 8 * without, attempt);
+	say(m, leader, m->columns.proposed.offset, attempt);
+}
+
+/* Their rows have that decision, as made by rank `by`. */
+static inline void decide(struct member *m, const char *ranks, uint64_t key, uint64_t cut, uint32_t by)
+{
+	for (; *ranks != '\0'; ranks++) {
+		uint32_t rank = (uint32_t)(*ranks - '0');
+
+		say(m, rank, m->columns.image.offset, key);
+		say(m, rank, (uint32_t)cut_offset(m, 0), cut);
+		say(m, rank, m->columns.agreed.offset, by + 1);
+	}
+}
+
+static inline void expect_my_decision(const struct member *m, uint64_t key, uint64_t cut, uint64_t agreed)
+{
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), agreed);
+	ck_assert_uint_eq(mine(m, m->columns.image.offset), key);
+	ck_assert_uint_eq(mine(m, (uint32_t)cut_offset(m, 0)), cut);
+	ck_assert_uint_eq(mine(m, (uint32_t)cut_offset(m, 1)), 0);
+}
+
 /* ---- making ----------------------------------------------------------------------------------------------------------------- */
 
 static inline void lay(struct member *m)

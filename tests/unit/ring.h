@@ -1,0 +1,120 @@
+/* ring.h - a ring on a bench: its place in its first view, and a test that plays the loop. */
+#ifndef WH_TESTS_UNIT_RING_H
+#define WH_TESTS_UNIT_RING_H
+
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "smc/ring.h"
+#include "tests/unit/fake.h"
+
+#define WINDOW 4
+#define BYTES 100
+
+struct bench {
+	struct fake_env env;
+	struct wh_gate *gate;
+	struct wh_place place; /* of the first view */
+	struct wh_ring *ring;
+	wh_word wakes;
+};
+
+static inline void wake(void *ctx)
+{
+	struct bench *b = ctx;
+
+	wh_fetch_add(&b->wakes, 1);
+}
+
+static inline void place_make(struct wh_place *place, uint32_t view, uint32_t window, uint32_t message_bytes,
+			      bool apart)
+{
+	uint64_t bytes;
+
+	*place = (struct wh_place){.home = view, .end = UINT64_MAX};
+	bytes = wh_slots_lay(&place->slots, 64, window, message_bytes, apart);
+	place->row = aligned_alloc(64, (64 + bytes + 63) / 64 * 64);
+	ck_assert_ptr_nonnull(place->row);
+}
+
+/* A ring that was not in any view yet. */
+static inline struct bench *make_idle(uint32_t window, uint32_t message_bytes, bool apart)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	struct wh_error err;
+
+	ck_assert_ptr_nonnull(b);
+	fake_env_init(&b->env);
+	place_make(&b->place, 0, window, message_bytes, apart);
+	ck_assert_int_eq(wh_gate_create(&b->gate, wake, b, &err), WHORL_OK);
+	ck_assert_int_eq(wh_ring_create(&b->ring, b->gate, &b->env.diag, window, message_bytes, &err), WHORL_OK);
+	return b;
+}
+
+/* Takes back what the ring has told those who wait. */
+static inline void hush(const struct wh_ring *ring)
+{
+	uint64_t count;
+
+	ck_assert_int_eq(read(ring->window_fd, &count, sizeof(count)), sizeof(count));
+}
+
+static inline struct bench *make(uint32_t window, uint32_t message_bytes, bool apart)
+{
+	struct bench *b = make_idle(window, message_bytes, apart);
+
+	wh_ring_enter(b->ring, &b->place, 0);
+	hush(b->ring);
+	return b;
+}
+
+static inline void discard(struct bench *b)
+{
+	ck_assert_int_eq(b->env.fatal, 0);
+	wh_ring_free(b->ring);
+	wh_gate_free(b->gate);
+	free(b->place.row);
+	free(b);
+}
+
+static inline struct wh_claim claim(struct bench *b)
+{
+	struct wh_claim out;
+
+	ck_assert_int_eq(wh_ring_claim(b->ring, &out), WHORL_OK);
+	return out;
+}
+
+static inline void finish(struct bench *b, const struct wh_claim *c, uint32_t bytes, bool aborted)
+{
+	ck_assert(wh_ring_finish(b->ring, c, bytes, aborted));
+}
+
+/* What the loop does: takes the finished prefix; as if all had delivered it, if `frees`. Returns how many. */
+static inline uint64_t take(struct wh_ring *ring, bool frees)
+{
+	uint64_t before = ring->sent;
+	uint32_t bytes;
+	bool aborted;
+
+	while (wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted)) {
+		ring->sent++;
+		ring->sent_slot = ring->sent_slot + 1 == ring->window ? 0 : ring->sent_slot + 1;
+	}
+	if (frees && ring->freed != ring->sent) {
+		ring->freed = ring->sent;
+		ring->freed_slot = ring->sent_slot;
+		wh_ring_publish_limit(ring);
+	}
+	return ring->sent - before;
+}
+
+static inline bool is_readable(const struct wh_ring *ring, int timeout_ms)
+{
+	struct pollfd room = {.fd = ring->window_fd, .events = POLLIN};
+
+	return poll(&room, 1, timeout_ms) == 1;
+}
+
+#endif

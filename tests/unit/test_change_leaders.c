@@ -1,0 +1,227 @@
+/* test_change_leaders.c - a change of view in which leaders fail, one after the other, or somebody holds up the rest; at one
+ * member, the others by hand.
+ */
+#include "tests/unit/member.h"
+
+/* ---- as successor ------------------------------------------------------------------------------------------------------------ */
+
+/* The leader has failed. Until all say so, what it has said may still be on its way to somebody. */
+START_TEST(a_successor_waits_for_the_barrier)
+{
+	struct member *m = member_make(1, 5, -1);
+
+	die(m, 0);
+	settle(m);
+	say_suspected(m, 2, 0, WH_FAILED);
+	say_suspected(m, 3, 0, WH_LEFT); /* that is enough */
+	settle(m);
+	expect_told(m, "suspect-0 wedge ");
+	say_suspected(m, 4, 0, WH_FAILED);
+	settle(m);
+	expect_told(m, "open-without-0-as-70101 ");
+	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 1);
+	acknowledge(m, "234", 0, 50, TICKET(1, 1));
+	settle(m);
+	expect_my_decision(m, 0x70101, 0, 2);
+	decide(m, "234", 0x70101, 0, 1);
+	settle(m);
+	expect_told(m, "deliver-0-0 install ");
+	member_free(m);
+}
+END_TEST
+
+/* 4 left, 0 proposed a view without it, and may have decided it before it failed: 3 has its decision. What may be final is
+ * decided again, as it was, also if 3 has left since (_i = 1). If 3 has failed it is not read: what it says was not final. */
+START_TEST(a_successor_adopts_what_was_decided)
+{
+	struct member *m = member_make(1, 5, 1);
+
+	leave(m, 4);
+	for (uint32_t rank = 0; rank < 4; rank++)
+		if (rank != 1)
+			say_suspected(m, rank, 4, WH_LEFT);
+	propose(m, 0, 1, 4);
+	settle(m);
+	acknowledge(m, "23", 4, 100, TICKET(0, 1));
+	decide(m, "3", 0x70001, 77, 0);
+	die(m, 0);
+	if (_i == 0)
+		say_suspected(m, 3, 0, WH_FAILED);
+	else if (_i == 1)
+		leave(m, 3);
+	else
+		die(m, 3);
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0); /* 2 may hear from 0 yet */
+	say_suspected(m, 2, 0, WH_FAILED);
+	m->told[0] = '\0';
+	settle(m);
+	if (_i == 2) {
+		expect_told(m, "discard open-without-0-3-4-as-70101 ");
+		ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
+	} else {
+		expect_my_decision(m, 0x70001, 77, 2);
+		ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 0);
+		expect_told(m, "");
+		decide(m, _i == 0 ? "23" : "2", 0x70001, 77, 1);
+		settle(m);
+		expect_told(m, "deliver-77-0 install ");
+	}
+	member_free(m);
+}
+END_TEST
+
+/* Two leaders have failed, one after the other: of two rows that of the later one counts; they say the same. */
+START_TEST(a_follower_echoes_each_leader_in_turn)
+{
+	struct member *m = member_make(3, 5, 3);
+
+	propose(m, 0, 1, 4);
+	settle(m);
+	decide(m, "0", 0x70001, 42, 0);
+	settle(m);
+	expect_my_decision(m, 0x70001, 42, 1);
+	m->told[0] = '\0';
+	die(m, 0);
+	settle(m);
+	decide(m, "1", 0x70001, 42, 0); /* an echo is no decision of its own */
+	settle(m);
+	expect_my_decision(m, 0x70001, 42, 1);
+	decide(m, "1", 0x70001, 42, 1);
+	settle(m);
+	expect_my_decision(m, 0x70001, 42, 2);
+	expect_told(m, "suspect-0 ");
+	decide(m, "2", 0x70001, 42, 0);
+	settle(m);
+	expect_told(m, ""); /* 2 is not as far */
+	decide(m, "2", 0x70001, 42, 1);
+	settle(m);
+	expect_told(m, "deliver-42-0 install ");
+	member_free(m);
+}
+END_TEST
+
+/* That the new leader has echoed the old one is no decision of its own: it may have to look for another one yet. */
+START_TEST(an_echo_is_not_echoed)
+{
+	struct member *m = member_make(3, 5, -1);
+
+	propose(m, 0, 1, 4);
+	settle(m);
+	decide(m, "1", 0x70001, 42, 0);
+	die(m, 0);
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
+	decide(m, "1", 0x70001, 42, 1);
+	settle(m);
+	expect_my_decision(m, 0x70001, 42, 2);
+	member_free(m);
+}
+END_TEST
+
+/* Somebody has gone ahead: it has seen all echoes, and will say no more. */
+START_TEST(who_is_behind_catches_up)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	propose(m, 0, 1, 4);
+	settle(m);
+	m->told[0] = '\0';
+	decide(m, "3", 0x70001, 55, 0);
+	settle(m);
+	expect_told(m, "");
+	say(m, 3, m->columns.installed.offset, 1);
+	if (_i == 1)
+		leave(m, 3); /* and has left, in the next view or in this one */
+	settle(m);
+	expect_my_decision(m, 0x70001, 55, 1);
+	expect_told(m, _i == 1 ? "suspect-3 deliver-55-0 install " : "deliver-55-0 install ");
+	member_free(m);
+}
+END_TEST
+
+/* ---- who holds up the others ----------------------------------------------------------------------------------------------- */
+
+/* Two time-outs for who does not follow, and four for a leader that does not lead: so it is heard, and suspected. */
+START_TEST(who_does_not_follow_is_suspected)
+{
+	struct member *m = member_make((uint32_t)_i, 5, -1);
+	const char *others = _i == 0 ? "123" : "023";
+	unsigned patience = _i == 0 ? 8 : 16;
+
+	die(m, 4);
+	settle(m);
+	if (_i == 0)
+		acknowledge(m, "12", 4, 100, TICKET(0, 1));
+	live(m, 1, others); /* something has moved just now */
+	m->told[0] = '\0';
+	live(m, patience, others);
+	expect_told(m, "");
+	live(m, 2, others);
+	ck_assert_ptr_eq(strstr(m->told, _i == 0 ? "suspect-3 " : "suspect-0 "), m->told);
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
+	member_free(m);
+}
+END_TEST
+
+/* Without those who do not follow there would be no majority: they may be held up themselves, and it is forgotten. */
+START_TEST(nobody_is_suspected_if_all_lag)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "1", 4, 100, TICKET(0, 1));
+	live(m, 40, "123");
+	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
+	acknowledge(m, "23", 4, 100, TICKET(0, 1));
+	settle(m);
+	decide(m, "123", 0x70001, 0, 0);
+	settle(m);
+	expect_told(m, "deliver-0-0 install ");
+	member_free(m);
+}
+END_TEST
+
+/* Not by one who was late himself. */
+START_TEST(a_late_loop_is_patient)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "12", 4, 100, TICKET(0, 1));
+	for (int i = 0; i < 20; i++) {
+		live(m, 4, "123");
+		pass_ns(m, TIMEOUT_NS);
+		wh_change_step(&m->change);
+	}
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
+	live(m, 10, "123");
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
+	member_free(m);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("change: leaders");
+	TCase *cases = tcase_create("leaders");
+
+	tcase_add_test(cases, a_successor_waits_for_the_barrier);
+	tcase_add_loop_test(cases, a_successor_adopts_what_was_decided, 0, 3);
+	tcase_add_test(cases, a_follower_echoes_each_leader_in_turn);
+	tcase_add_test(cases, an_echo_is_not_echoed);
+	tcase_add_loop_test(cases, who_is_behind_catches_up, 0, 2);
+	tcase_add_loop_test(cases, who_does_not_follow_is_suspected, 0, 2);
+	tcase_add_test(cases, nobody_is_suspected_if_all_lag);
+	tcase_add_test(cases, a_late_loop_is_patient);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
