@@ -49,9 +49,13 @@ static const struct trigger {
 	{"cut @ from * for 8 ms at 0.3 ms", 5, 2},
 	{"cut @ and * for 8 ms at 0.3 ms", 5, 2},
 	{"cut @ and + for 8 ms at 0.3 ms", 5, 1},
+	{"cut @ from + for 8 ms at 0.3 ms", 5, 1},
+	{"cut + from @ for 8 ms at 0.3 ms", 5, 1},
 	{"break @ with + at 0.3 ms", 5, 1},
 	{"crash @ at 0.3 ms; crash + at 0.3 ms", 5, 1},
 	{"crash @ silently at 0.3 ms; crash + silently at 0.3 ms", 5, 1},
+	{"crash @ at 0.3 ms; leave + at 0.3 ms", 6, 1},
+	{"leave @ at 0.3 ms; crash + silently at 0.3 ms", 6, 1},
 };
 
 /* ---- a trace ----------------------------------------------------------------------------------------------------------- */
