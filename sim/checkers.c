@@ -1,8 +1,5 @@
-/* checkers.c - what must hold of the multicast in a view, after each pass and at each upcall.
+/* checkers.c - what must hold of the multicast in a view after each pass; deliveries.c has what must hold at each upcall.
  *
- *     order       all members deliver the same sequence: what one has delivered is a prefix of what the foremost has
- *     fifo        of each sender every committed message, once, in the order of its claims; no aborted one
- *     payload     the bytes delivered are those committed, until the upcall returns
  *     stability   what is delivered has been received by every member, or by every one that is not suspected
  *     held        what is counted as received lies whole and final in the member's own copy. In ordered mode with
  *                 receive batching a wrong order of slots and guard would not show without it: delivery waits for
@@ -15,49 +12,29 @@
  *     wedged      who is wedged says nothing more in that view
  *     switches    one thing at a time where batching is off
  *     failure     no node complains of what nobody did to it
- *
- * What applications see across views is history.c's matter.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/check_int.h"
 #include "sim/payload.h"
-#include "sim/play_int.h"
 #include "sst/columns.h"
-
-#define FAIL(seat, property, format, ...)                                                                              \
-	wh_play_fail((seat)->actor->play, property ": node %u, g%u, view %" PRIu64 ": " format, (seat)->actor->id,     \
-		     (seat)->circle->g, (seat)->circle->scene->number, __VA_ARGS__)
-
-/* A failed check returns: one breach is enough, and it may lead to any number of others. */
-#define REQUIRE(seat, condition, property, ...)                                                                        \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			FAIL(seat, property, __VA_ARGS__);                                                             \
-			return;                                                                                        \
-		}                                                                                                      \
-	} while (0)
 
 static const struct wh_engine_options *engine_of(const struct seat *seat)
 {
 	return &seat->actor->play->plan->config.engine;
 }
 
-static bool has_failed(const struct seat *seat)
-{
-	return wh_play_failed(seat->actor->play);
-}
-
 /* Its state there. False: it is not there any more, or not yet. */
-static bool look(const struct seat *seat, struct wh_inspect_seat *out)
+bool wh_check_look(const struct seat *seat, struct wh_inspect_seat *out)
 {
 	return seat->entered && !seat->gone && seat->circle->active && seat->actor->node != NULL &&
 	       wh_inspect_seat(seat->actor->node, seat->circle->shard, out);
 }
 
 /* Of a sender that is not in this view yet nobody can know where its messages begin. */
-static struct wh_inspect_sender look_at_sender(const struct seat *seat, uint32_t s)
+struct wh_inspect_sender wh_check_sender(const struct seat *seat, uint32_t s)
 {
 	struct wh_inspect_sender sender = wh_inspect_sender(seat->actor->node, seat->circle->shard, s);
 	const struct part *part = &seat->circle->parts[s];
@@ -69,14 +46,9 @@ static struct wh_inspect_sender look_at_sender(const struct seat *seat, uint32_t
 
 /* ---- senders ----------------------------------------------------------------------------------------------------------- */
 
-static struct seat *seat_of_part(const struct circle *circle, uint32_t s)
+struct seat *wh_check_seat_of(const struct circle *circle, uint32_t s)
 {
 	return wh_circle_seat(circle, circle->parts[s].stream->place->actor->id);
-}
-
-static uint64_t round_of(const struct part *part, uint64_t number)
-{
-	return part->rounds[number - part->first];
 }
 
 static void note_round(struct part *part, uint64_t round)
@@ -154,11 +126,11 @@ static void check_sent(struct seat *seat, const struct wh_inspect_seat *now)
 }
 
 /* The same for a sender whose pass nobody sees the end of: it leaves, or is in an upcall in the middle of it. */
-static void catch_up(struct seat *seat)
+void wh_check_catch_up(struct seat *seat)
 {
 	struct wh_inspect_seat now;
 
-	if (seat != NULL && seat->me >= 0 && look(seat, &now))
+	if (seat != NULL && seat->me >= 0 && wh_check_look(seat, &now))
 		check_sent(seat, &now);
 }
 
@@ -176,7 +148,7 @@ static uint64_t least_done(const struct circle *circle, uint32_t s)
 		if (seat->gone)
 			continue;
 		if (seat->actor->leaving && seat->actor->node != NULL && seat->entered) /* nobody looks at its passes */
-			done = look_at_sender(seat, s).next;
+			done = wh_check_sender(seat, s).next;
 		if (done < part->first)
 			done = part->first;
 		if (done < least)
@@ -227,7 +199,7 @@ static uint64_t covered_by(const struct seat *sender)
 {
 	struct wh_inspect_seat now;
 
-	if (look(sender, &now))
+	if (wh_check_look(sender, &now))
 		return now.covered;
 	return sender->gone ? UINT64_MAX : 0; /* gone: its last pass may have covered more than we saw */
 }
@@ -235,10 +207,10 @@ static uint64_t covered_by(const struct seat *sender)
 /* What this member has taken in of one sender. */
 static void check_taken(struct seat *seat, uint32_t s, const struct wh_inspect_seat *now)
 {
-	struct wh_inspect_sender sender = look_at_sender(seat, s);
+	struct wh_inspect_sender sender = wh_check_sender(seat, s);
 	struct part *part = &seat->circle->parts[s];
 	struct taken *taken = &seat->taken[s];
-	struct seat *from = seat_of_part(seat->circle, s);
+	struct seat *from = wh_check_seat_of(seat->circle, s);
 
 	if (sender.covered == taken->covered && sender.next == taken->done && sender.announced == taken->announced)
 		return;
@@ -248,7 +220,7 @@ static void check_taken(struct seat *seat, uint32_t s, const struct wh_inspect_s
 		return;
 	}
 	if (from->actor->leaving)
-		catch_up(from);
+		wh_check_catch_up(from);
 	REQUIRE(seat,
 		sender.covered >= taken->covered && sender.announced >= taken->announced && sender.next >= taken->done,
 		"counters", "what is taken in of sender %u shrinks", s);
@@ -277,7 +249,7 @@ static void check_receive_switch(const struct seat *seat)
 	if (engine_of(seat)->receive_batching)
 		return;
 	for (uint32_t s = 0; s < seat->circle->part_count; s++)
-		rounds += look_at_sender(seat, s).covered - seat->taken[s].covered;
+		rounds += wh_check_sender(seat, s).covered - seat->taken[s].covered;
 	REQUIRE(seat, rounds <= 1, "switches", "takes in %" PRIu64 " rounds in a pass without receive batching",
 		rounds);
 }
@@ -307,7 +279,7 @@ static void check_published(const struct seat *seat, const struct wh_inspect_sea
 		return;
 	}
 	for (uint32_t s = 0; s < seat->circle->part_count; s++) {
-		struct wh_inspect_sender sender = look_at_sender(seat, s);
+		struct wh_inspect_sender sender = wh_check_sender(seat, s);
 
 		REQUIRE(seat, sender.said_next == sender.next, "counters",
 			"it has delivered %" PRIu64 " of sender %u and does not say so", sender.next, s);
@@ -326,7 +298,7 @@ static void check_stable(const struct seat *seat, const struct wh_inspect_seat *
 
 		if (other->gone || (suspects >> other->actor->id & 1) != 0)
 			continue;
-		look(other, &there);
+		wh_check_look(other, &there);
 		REQUIRE(seat, now->delivered_num <= there.received_num, "stability",
 			"has delivered %" PRIu64 ", node %u has received %" PRIu64, now->delivered_num,
 			other->actor->id, there.received_num);
@@ -345,7 +317,7 @@ static void check_ordered(const struct seat *seat, const struct wh_inspect_seat 
 		"covers %" PRIu64 " rounds, %" PRIu64 " with slots; the highest of all with a slot is %" PRIu64,
 		now->covered, slots, circle->rounds - 1);
 	for (uint32_t s = 0; s < circle->part_count; s++) {
-		uint64_t missing = look_at_sender(seat, s).covered * circle->part_count + s;
+		uint64_t missing = wh_check_sender(seat, s).covered * circle->part_count + s;
 
 		if (missing < least)
 			least = missing;
@@ -370,7 +342,7 @@ static void check_seat(struct seat *seat)
 {
 	struct wh_inspect_seat now;
 
-	if (!look(seat, &now))
+	if (!wh_check_look(seat, &now))
 		return;
 	REQUIRE(seat, !now.broken, "rounds", "finds a member %s", "broken");
 	REQUIRE(seat,
@@ -464,12 +436,12 @@ void wh_check_settle(struct actor *actor)
 		struct seat *seat = actor->places[g].seat;
 		struct wh_inspect_seat now;
 
-		if (seat == NULL || !look(seat, &now))
+		if (seat == NULL || !wh_check_look(seat, &now))
 			continue;
-		catch_up(seat);
+		wh_check_catch_up(seat);
 		for (uint32_t s = 0; s < seat->circle->part_count; s++)
 			if (!seat->in_upcall || (!seat->circle->ordered && s != seat->upcall_sender))
-				seat->taken[s].done = look_at_sender(seat, s).next;
+				seat->taken[s].done = wh_check_sender(seat, s).next;
 	}
 }
 
@@ -491,160 +463,13 @@ void wh_check_held(struct play *play)
 			struct seat *seat = play->actors[i].places[g].seat;
 			struct wh_inspect_seat now;
 
-			if (!wh_actor_runs(&play->actors[i]) || seat == NULL || !look(seat, &now))
+			if (!wh_actor_runs(&play->actors[i]) || seat == NULL || !wh_check_look(seat, &now))
 				continue;
 			for (uint32_t s = 0; s < seat->circle->part_count && !wh_play_failed(play); s++) {
-				struct wh_inspect_sender sender = look_at_sender(seat, s);
+				struct wh_inspect_sender sender = wh_check_sender(seat, s);
 
 				if (seat->circle->parts[s].begun)
 					check_held_from(seat, s, sender.next, sender.announced);
 			}
 		}
-}
-
-/* ---- upcalls ----------------------------------------------------------------------------------------------------------- */
-
-static struct stream *sender_of(const struct place *place, const struct whorl_message *message)
-{
-	return message->sender < place->actor->play->nodes
-		       ? place->actor->play->actors[message->sender].places[place->g].stream
-		       : NULL;
-}
-
-void wh_check_payload(const struct place *place, const struct whorl_message *message)
-{
-	const struct stream *stream = sender_of(place, message);
-	struct wh_payload_id id;
-	size_t good;
-
-	if (stream == NULL || message->index >= stream->claimed || wh_play_failed(place->actor->play))
-		return;
-	id = wh_stream_payload(stream, message->index);
-	good = wh_payload_check(message->data, &id);
-	if (good != id.bytes)
-		wh_play_fail(place->actor->play,
-			     "payload: node %u, g%u: message %" PRIu64
-			     " of node %u: byte %zu of %zu is not what was committed",
-			     place->actor->id, place->g, message->index, message->sender, good, id.bytes);
-}
-
-static void check_message(struct seat *seat, const struct whorl_message *message, uint32_t s)
-{
-	const struct part *part = &seat->circle->parts[s];
-	const struct message *truth = &part->stream->messages[message->index];
-
-	REQUIRE(seat, message->index < part->stream->claimed && truth->state == MESSAGE_COMMITTED, "fifo",
-		"of node %u delivers message %" PRIu64 ", which is not committed", message->sender, message->index);
-	REQUIRE(seat, message->index >= seat->place->next[message->sender], "fifo",
-		"of node %u delivers message %" PRIu64 ", expected %" PRIu64, message->sender, message->index,
-		seat->place->next[message->sender]);
-	REQUIRE(seat, message->bytes == truth->bytes, "payload",
-		"message %" PRIu64 " of node %u has %zu bytes, expected %u", message->index, message->sender,
-		message->bytes, truth->bytes);
-	REQUIRE(seat, (uintptr_t)message->data % 16 == 0, "payload", "message %" PRIu64 " of node %u is not aligned",
-		message->index, message->sender);
-	seat->place->next[message->sender] = message->index + 1;
-}
-
-static void extend_order(struct circle *circle, struct entry entry)
-{
-	if (circle->order_count == circle->order_capacity) {
-		circle->order_capacity = circle->order_capacity ? 2 * circle->order_capacity : 64;
-		circle->order = realloc(circle->order, circle->order_capacity * sizeof(*circle->order));
-		if (circle->order == NULL)
-			abort();
-	}
-	circle->order[circle->order_count++] = entry;
-}
-
-static void check_order(struct seat *seat, const struct whorl_message *message, uint32_t s)
-{
-	struct circle *circle = seat->circle;
-	const struct part *part = &circle->parts[s];
-	const struct entry entry = {s, message->index, message->sequence}, *first;
-	struct wh_inspect_seat now;
-
-	REQUIRE(seat,
-		message->index >= part->first && message->index < part->sent &&
-			message->sequence == round_of(part, message->index) * circle->part_count + s,
-		"order", "message %" PRIu64 " of node %u is delivered as number %" PRIu64, message->index,
-		message->sender, message->sequence);
-	REQUIRE(seat, message->sequence >= seat->next_sequence, "order",
-		"number %" PRIu64 " comes after number %" PRIu64, message->sequence, seat->next_sequence - 1);
-	REQUIRE(seat, !look(seat, &now) || now.said.delivered_num <= message->sequence, "window",
-		"tells others that it has delivered number %" PRIu64 " before its upcall has returned",
-		message->sequence);
-	seat->next_sequence = message->sequence + 1;
-	if (seat->deliveries == circle->order_count)
-		extend_order(circle, entry);
-	first = &circle->order[seat->deliveries];
-	REQUIRE(seat, first->s == s && first->index == message->index && first->sequence == message->sequence, "order",
-		"delivers message %" PRIu64 " of sender %u, where others have message %" PRIu64 " of sender %u",
-		message->index, s, first->index, first->s);
-}
-
-static void tell_history(const struct place *place, const struct whorl_message *message)
-{
-	struct play *play = place->actor->play;
-	struct wh_payload_id id = {
-		.subgroup = place->g, .sender = message->sender, .index = message->index, .bytes = message->bytes};
-
-	if (!wh_history_deliver(play->history, place->actor->id,
-				&(struct wh_history_delivery){.subgroup = place->g,
-							      .sender = message->sender,
-							      .view = message->view,
-							      .index = message->index,
-							      .sequence = message->sequence,
-							      .digest = wh_payload_seed(&id)}))
-		wh_play_fail(play, "%s", wh_history_broken(play->history));
-}
-
-static void check_in_view(struct seat *seat, const struct whorl_message *message)
-{
-	struct circle *circle = seat->circle;
-	int s = wh_circle_sender(circle, message->sender);
-
-	REQUIRE(seat, s >= 0 && message->subgroup == seat->place->subgroup, "order", "node %u is no sender",
-		message->sender);
-	REQUIRE(seat, message->view == circle->scene->number, "order",
-		"message %" PRIu64 " of node %u is delivered in view %" PRIu64, message->index, message->sender,
-		message->view);
-	seat->upcall_sender = (uint32_t)s;
-	/* It is me, and this is the pass in which I send it; nulls may make that possible. Or it leaves. */
-	catch_up(seat_of_part(circle, (uint32_t)s));
-	check_message(seat, message, (uint32_t)s);
-	if (has_failed(seat))
-		return;
-	wh_check_payload(seat->place, message);
-	if (circle->ordered)
-		check_order(seat, message, (uint32_t)s);
-	else
-		REQUIRE(seat, message->sequence == message->index, "order", "message %" PRIu64 " has number %" PRIu64,
-			message->index, message->sequence);
-	seat->deliveries++;
-	seat->in_pass++;
-}
-
-void wh_check_upcall(struct place *place, const struct whorl_message *message)
-{
-	struct play *play = place->actor->play;
-
-	wh_scene_enter(place->actor);
-	if (place->seat == NULL) {
-		wh_play_fail(play, "order: node %u, g%u: message %" PRIu64 " of node %u comes outside of any view",
-			     place->actor->id, place->g, message->index, message->sender);
-		return;
-	}
-	if (place->actor->removed) {
-		wh_play_fail(play, "removed: node %u delivers on, although it knows that it was removed",
-			     place->actor->id);
-		return;
-	}
-	check_in_view(place->seat, message);
-	if (!wh_play_failed(play))
-		tell_history(place, message);
-	place->deliveries++;
-	play->useful_step = play->steps;
-	wh_sim_note(play->sim, (uint64_t)place->actor->id << 32 | message->sender);
-	wh_sim_note(play->sim, message->index);
 }

@@ -96,6 +96,8 @@ static bool leave(struct actor *actor)
 			wh_stream_stop(actor->places[g].stream);
 	wh_actor_leave(actor, 10000);
 	actor->left = true;
+	if (actor->drained && !wh_play_failed(play))
+		wh_calm_check_left(actor);
 	return true;
 }
 

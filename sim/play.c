@@ -1,4 +1,4 @@
-/* play.c - the phases of a run, and the report of a failed one. See play_int.h. */
+/* play.c - the phases of a run. See play_int.h. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,9 +11,6 @@
 #define NOTHING_NS (UINT64_C(3600) * WH_NS_PER_S) /* nobody has anything to do for so long */
 #define SURVEY_NS (20 * WH_NS_PER_MS)             /* until statistics are fresh */
 #define RESTLESS_TIMEOUTS 4 /* after the last fault, before those that have not come are given up */
-
-#define DUMP_LINES 24 /* of each node, in a report */
-#define DUMP_BYTES 200
 
 static const uint64_t paces_ns[] = {100, 1000, 10000, 100000};
 static const uint64_t latencies_ns[] = {1000, 20000, 200000};
@@ -41,16 +38,6 @@ static void rung(void *ctx, uint32_t node)
 	struct play *play = ctx;
 
 	wh_actor_rung(&play->actors[node]);
-}
-
-static void log_line(void *ctx, uint32_t node, enum wh_log_level level, const char *line)
-{
-	struct play *play = ctx;
-
-	(void)node;
-	(void)level;
-	if (play->dump != NULL)
-		snprintf(play->dump[play->dumped++ % DUMP_LINES], DUMP_BYTES, "%s", line);
 }
 
 static void open_actor(void *ctx, uint64_t argument)
@@ -103,7 +90,7 @@ static void open_world(struct play *play)
 	struct wh_sim_options options = {.nodes = play->nodes,
 					 .seed = play->plan->seed,
 					 .latency_min_ns = 100,
-					 .log = log_line,
+					 .log = wh_report_line,
 					 .rung = rung,
 					 .posting = wh_faults_posting,
 					 .ctx = play};
@@ -348,62 +335,7 @@ void wh_play_perform(struct play *play)
 		perform(play);
 }
 
-/* ---- the end, and the report ------------------------------------------------------------------------------------------------ */
-
-static void dump_node(struct play *play, struct actor *actor)
-{
-	char(*lines)[DUMP_BYTES] = wh_plan_alloc(DUMP_LINES, DUMP_BYTES);
-	uint64_t first;
-
-	play->dump = lines;
-	play->dumped = 0;
-	wh_inspect_dump(actor->node);
-	play->dump = NULL;
-	first = play->dumped > DUMP_LINES ? play->dumped - DUMP_LINES : 0;
-	for (uint64_t i = first; i < play->dumped; i++)
-		fprintf(play->log, "  %s\n", lines[i % DUMP_LINES]);
-	free(lines);
-}
-
-static const char *state_of(const struct actor *actor)
-{
-	if (actor->crashed)
-		return "has crashed";
-	if (actor->left)
-		return "has left";
-	if (actor->removed)
-		return actor->state == ACTOR_ASLEEP ? "was removed, and sleeps" : "was removed, and is awake";
-	if (wh_sim_now(actor->play->sim) < actor->stalled_until_ns)
-		return "is stalled";
-	return actor->state == ACTOR_ASLEEP ? "sleeps" : "is awake";
-}
-
-static void report(struct play *play)
-{
-	uint64_t now_ns = wh_sim_now(play->sim);
-	char line[WH_FAULT_TEXT];
-
-	fprintf(play->log, "FAILED at step %" PRIu64 ", %.3f ms", play->steps, (double)now_ns / 1e6);
-	if (play->met)
-		fprintf(play->log, " (%.3f ms after all nodes had met)", (double)(now_ns - play->met_ns) / 1e6);
-	fprintf(play->log, ":\n  %s\n\nthe group: ", play->verdict);
-	wh_plan_print(play->plan, play->log);
-	for (uint64_t i = 0; wh_play_has_faults(play) && i < play->schedule->count; i++)
-		fprintf(play->log, "%s  %s%s\n", i == 0 ? "\nthe faults:\n" : "",
-			wh_fault_print(&play->schedule->faults[i], line),
-			(play->happened >> i & 1) != 0 ? "" : "   (has not come about)");
-	for (uint32_t i = 0; i < play->nodes; i++) {
-		struct actor *actor = &play->actors[i];
-
-		fprintf(play->log, "\nnode %u %s", i, state_of(actor));
-		if (actor->scene != NULL)
-			fprintf(play->log, ", in view %" PRIu64, actor->scene->number);
-		fprintf(play->log, actor->node != NULL ? "; its last events:\n" : "\n");
-		if (actor->node != NULL)
-			dump_node(play, actor);
-	}
-	fputc('\n', play->log);
-}
+/* ---- the end ------------------------------------------------------------------------------------------------ */
 
 static void count(const struct play *play, struct wh_play_result *result)
 {
@@ -446,7 +378,7 @@ bool wh_play_end(struct play *play, struct wh_play_result *result, char *verdict
 	bool good;
 
 	if (wh_play_failed(play) && play->log != NULL)
-		report(play);
+		wh_report(play);
 	count(play, result);
 	close_all(play);
 	for (uint32_t i = 0; i < play->nodes; i++) {

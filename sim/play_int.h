@@ -5,8 +5,9 @@
  *     actors.c    nodes: when they make a pass, sleep, wake; what happens inside of upcalls
  *     streams.c   applications: claims, finished in any order, aborted, held
  *     scenes.c    views, as nodes enter them
- *     checkers.c  what must hold in a view after each pass, and at each upcall
+ *     checkers.c  what must hold in a view after each pass; deliveries.c: at each upcall
  *     calm.c      what must be so in the end
+ *     report.c    what is told of a run that has failed
  *     inspect.c   how all these look into a node
  *     history.c   what must hold across views of all that applications see
  *
@@ -262,7 +263,7 @@ void wh_scenes_free(struct play *play);
 int wh_circle_sender(const struct circle *circle, uint32_t node);
 struct seat *wh_circle_seat(const struct circle *circle, uint32_t node);
 
-/* ---- checkers.c -------------------------------------------------------------------------------------------------------- */
+/* ---- checkers.c, deliveries.c -------------------------------------------------------------------------------------------------------- */
 
 void wh_check_pass(struct actor *actor);
 /* Takes in what is settled in the middle of a pass, but for what the seat that is in an upcall does. */
@@ -274,6 +275,12 @@ void wh_check_upcall(struct place *place, const struct whorl_message *message);
 void wh_check_payload(const struct place *place, const struct whorl_message *message);
 /* What survivors count as received is theirs, whoever has crashed. */
 void wh_check_held(struct play *play);
+
+/* ---- report.c ----------------------------------------------------------------------------------------------------------- */
+
+void wh_report(struct play *play);
+/* Where the nodes' logs go: nowhere, but for the events that a report asks for. */
+void wh_report_line(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
 
 /* ---- calm.c ------------------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,40 @@
+/* check_int.h - what checkers.c and deliveries.c share. */
+#ifndef WH_SIM_CHECK_INT_H
+#define WH_SIM_CHECK_INT_H
+
+#include <inttypes.h>
+
+#include "sim/play_int.h"
+
+#define FAIL(seat, property, format, ...)                                                                              \
+	wh_play_fail((seat)->actor->play, property ": node %u, g%u, view %" PRIu64 ": " format, (seat)->actor->id,     \
+		     (seat)->circle->g, (seat)->circle->scene->number, __VA_ARGS__)
+
+/* A failed check returns: one breach is enough, and it may lead to any number of others. */
+#define REQUIRE(seat, condition, property, ...)                                                                        \
+	do {                                                                                                           \
+		if (!(condition)) {                                                                                    \
+			FAIL(seat, property, __VA_ARGS__);                                                             \
+			return;                                                                                        \
+		}                                                                                                      \
+	} while (0)
+
+/* Its state there. False: it is not there any more, or not yet. */
+bool wh_check_look(const struct seat *seat, struct wh_inspect_seat *out);
+/* What it has taken in of a sender. */
+struct wh_inspect_sender wh_check_sender(const struct seat *seat, uint32_t s);
+struct seat *wh_check_seat_of(const struct circle *circle, uint32_t s);
+/* Takes in what a sender has sent whose pass nobody sees the end of: it leaves, or is in an upcall in the middle of it. */
+void wh_check_catch_up(struct seat *seat);
+
+static inline bool has_failed(const struct seat *seat)
+{
+	return wh_play_failed(seat->actor->play);
+}
+
+static inline uint64_t round_of(const struct part *part, uint64_t number)
+{
+	return part->rounds[number - part->first];
+}
+
+#endif
