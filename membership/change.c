@@ -218,18 +218,28 @@ static void agree(struct wh_change *change, uint32_t by)
 	reach(change, WH_STAGE_DECIDED);
 }
 
-/* Takes the decision out of that row. False: I have one, and it is another; or it is about a view that I have no part in.
- * Neither can be unless somebody breaks the rules. */
+/* Nobody decides that I deliver what I have not received. */
+static bool is_within_reach(const struct wh_change *change, uint32_t subgroup, uint64_t cut)
+{
+	const struct wh_cut_source *source = &change->cuts_from[subgroup];
+	uint32_t me = wh_change_me(change);
+
+	return wh_rank_find(source->members, source->count, me) < 0 || cut <= row(change, me, source->received_num);
+}
+
+/* Takes the decision out of that row. False: I have one, and it is another; or it is about a view whose memory I have not
+ * acknowledged, or about messages that I have not received. None can be unless somebody breaks the rules. */
 static bool take_decision(struct wh_change *change, uint32_t from)
 {
-	bool same = change->ticket != 0 && row(change, from, change->columns.image) == image_of(change);
+	bool same = change->ticket != 0 && change->ticket == change->acknowledged &&
+		    row(change, from, change->columns.image) == image_of(change);
 
 	for (uint32_t g = 0; same && g < change->columns.cut.count; g++) {
 		uint64_t cut = row_of(change, from, change->columns.cut, g);
 
 		if (change->agreed == 0)
 			change->cuts[g] = cut;
-		same = change->cuts[g] == cut;
+		same = change->cuts[g] == cut && is_within_reach(change, g, cut);
 	}
 	if (!same)
 		change->on.broken(change->ctx, from, "decision is not the one that was made");

@@ -293,6 +293,13 @@ static inline void propose(struct member *m, uint32_t leader, uint64_t attempt, 
 	say(m, leader, m->columns.proposed.offset, attempt);
 }
 
+/* All below this I have received. */
+static inline void receive(struct member *m, uint64_t below)
+{
+	wh_sst_publish(&m->sst, &m->pushes, m->received_num, below, m->heartbeat.peers);
+	wh_pushes_post(&m->pushes);
+}
+
 /* Their rows have that decision, as made by rank `by`. */
 static inline void decide(struct member *m, const char *ranks, uint64_t key, uint64_t cut, uint32_t by)
 {

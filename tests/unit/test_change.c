@@ -10,8 +10,7 @@ START_TEST(a_leader_from_suspicion_to_installation)
 	struct member *m = member_make(0, 5, -1);
 
 	say(m, 4, m->received_num.offset, 3); /* less than anybody has, but it is not asked */
-	wh_sst_publish(&m->sst, &m->pushes, m->received_num, 120, m->heartbeat.peers);
-	wh_pushes_post(&m->pushes);
+	receive(m, 120);
 	die(m, 4);
 	settle(m);
 	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
@@ -147,6 +146,7 @@ START_TEST(a_follower_from_proposal_to_installation)
 {
 	struct member *m = member_make(2, 5, -1);
 
+	receive(m, 100);
 	propose(m, 0, 1, 4);
 	settle(m);
 	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
@@ -211,6 +211,7 @@ START_TEST(only_the_leader_is_followed)
 {
 	struct member *m = member_make(2, 5, -1);
 
+	receive(m, 100);
 	propose(m, 1, 1, 4); /* it may have thought that 0 has failed; I do not */
 	settle(m);
 	expect_told(m, "suspect-4 wedge ");
@@ -234,6 +235,7 @@ START_TEST(a_broken_leader)
 {
 	struct member *m = member_make(2, 5, -1);
 
+	receive(m, 100);
 	propose(m, 0, 1, 4);
 	say(m, 0, m->columns.left_out.offset + 8 * (_i == 0 ? 0 : 2), _i < 2);
 	settle(m);
@@ -255,6 +257,29 @@ START_TEST(a_broken_leader)
 	}
 	ck_assert_ptr_nonnull(strstr(m->told, _i == 3 ? "broken-1 " : "broken-0 "));
 	ck_assert_ptr_null(strstr(m->told, "deliver"));
+	member_free(m);
+}
+END_TEST
+
+/* A decision is taken only about a view whose memory is open and acknowledged here, and about messages that are here. One
+ * who has installed it is believed as little as the leader. */
+START_TEST(a_decision_that_was_not_made)
+{
+	bool unopened = _i % 2 == 0, installed = _i >= 2;
+	struct member *m = member_make(2, 5, -1);
+
+	receive(m, 50);
+	m->is_open = !unopened;
+	propose(m, 0, 1, 4);
+	settle(m);
+	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	decide(m, "013", 0x70001, unopened ? 50 : 51, 0);
+	if (installed)
+		say(m, 0, m->columns.installed.offset, 1);
+	wh_change_step(&m->change);
+	ck_assert_ptr_eq(strstr(m->told, "broken-0 "), m->told);
+	ck_assert_ptr_null(strstr(m->told, "deliver"));
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
 	member_free(m);
 }
 END_TEST
@@ -299,6 +324,7 @@ START_TEST(suspicions_are_heeded_before_an_echo)
 {
 	struct member *m = member_make(2, 5, -1);
 
+	receive(m, 100);
 	propose(m, 0, 1, 4);
 	settle(m);
 	acknowledge(m, "13", 4, 100, TICKET(0, 1));
@@ -370,6 +396,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, words_of_the_next_attempt_come_early);
 	tcase_add_test(cases, only_the_leader_is_followed);
 	tcase_add_loop_test(cases, a_broken_leader, 0, 4);
+	tcase_add_loop_test(cases, a_decision_that_was_not_made, 0, 4);
 	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_acknowledgement, 0, 2);
 	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_echo, 0, 2);
 	tcase_add_loop_test(cases, a_leader_heeds_suspicions, 0, 2);

@@ -36,6 +36,7 @@ START_TEST(a_successor_adopts_what_was_decided)
 {
 	struct member *m = member_make(1, 5, 1);
 
+	receive(m, 100);
 	leave(m, 4);
 	for (uint32_t rank = 0; rank < 4; rank++)
 		if (rank != 1)
@@ -76,6 +77,7 @@ START_TEST(a_follower_echoes_each_leader_in_turn)
 {
 	struct member *m = member_make(3, 5, 3);
 
+	receive(m, 100);
 	propose(m, 0, 1, 4);
 	settle(m);
 	decide(m, "0", 0x70001, 42, 0);
@@ -106,6 +108,7 @@ START_TEST(an_echo_is_not_echoed)
 {
 	struct member *m = member_make(3, 5, -1);
 
+	receive(m, 100);
 	propose(m, 0, 1, 4);
 	settle(m);
 	decide(m, "1", 0x70001, 42, 0);
@@ -124,6 +127,7 @@ START_TEST(who_is_behind_catches_up)
 {
 	struct member *m = member_make(2, 5, -1);
 
+	receive(m, 100);
 	propose(m, 0, 1, 4);
 	settle(m);
 	m->told[0] = '\0';
