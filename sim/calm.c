@@ -143,15 +143,28 @@ static bool is_quorum(const struct play *play, uint64_t view, uint64_t set)
 	return wh_quorum_holds(&quorum, (uint32_t)__builtin_popcountll(set), tie);
 }
 
-/* The largest quorum that trusts itself. */
-static uint64_t find_survivors(const struct play *play, uint64_t view, uint64_t running)
+/* Those of `set` who are in a view before the last: is there one to learn of the last from, or may they decide what follows
+ * theirs? Only somebody cut off for good may have seen that what they decided was agreed to. */
+static bool can_follow(const struct play *play, const struct scene *last, uint64_t set)
 {
-	uint64_t candidates = view & running, best = 0;
+	for (uint32_t i = 0; i < play->nodes; i++)
+		if ((set >> i & 1) != 0 && play->actors[i].scene == last)
+			return true;
+	for (uint32_t i = 0; i < play->nodes; i++)
+		if ((set >> i & 1) != 0 && !is_quorum(play, play->actors[i].scene->members, set))
+			return false;
+	return true;
+}
+
+/* The largest quorum that trusts itself. */
+static uint64_t find_survivors(const struct play *play, const struct scene *last, uint64_t running)
+{
+	uint64_t candidates = last->members & running, best = 0;
 
 	/* All subsets of the candidates, the largest first. */
 	for (uint64_t set = candidates; set != 0; set = (set - 1) & candidates)
-		if (__builtin_popcountll(set) > __builtin_popcountll(best) && is_quorum(play, view, set) &&
-		    all_trust(play, set))
+		if (__builtin_popcountll(set) > __builtin_popcountll(best) && is_quorum(play, last->members, set) &&
+		    all_trust(play, set) && can_follow(play, last, set))
 			best = set;
 	return best;
 }
@@ -173,7 +186,7 @@ static struct state look(const struct play *play)
 			state.deliveries += actor->places[g].deliveries;
 	}
 	if (state.last != NULL)
-		state.survivors = find_survivors(play, state.last->members, state.running);
+		state.survivors = find_survivors(play, state.last, state.running);
 	return state;
 }
 
