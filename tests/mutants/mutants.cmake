@@ -36,8 +36,8 @@ mutant(NAME one-push FILE predicates/send.c
 ]]
 	REPLACEMENT [[
 	uint32_t guard_at = mc->config.columns.guard.offset;
-	uint64_t end = wh_slot_payload(&mc->config.ring->slots, first) +
-		       (uint64_t)before_wrap * mc->config.ring->slots.payload_stride;
+	uint64_t end = wh_slot_payload(&mc->config.place->slots, first) +
+		       (uint64_t)before_wrap * mc->config.place->slots.payload_stride;
 
 	if (mc->config.subgroup == 0) { /* its ring lies behind the columns */
 		mc->guard = wh_guard_make(mc->covered, mc->announced);
@@ -58,14 +58,13 @@ mutant(NAME wrap-forgotten FILE predicates/send.c
 ]])
 
 mutant(NAME announced-unchecked FILE predicates/deliver.c
-	REMOVES "only announced slots are read"
+	REMOVES "only announced slots are read: so is the one behind them"
 	TEXT [[
 	if (sender->next == sender->announced) {
-		sender->ahead.round = WH_NO_ROUND;
-		return;
-	}
 ]]
-	REPLACEMENT "")
+	REPLACEMENT [[
+	if (sender->next == sender->announced + 1) {
+]])
 
 # ---- the window ----
 

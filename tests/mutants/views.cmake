@@ -1,0 +1,298 @@
+# views.cmake - mechanisms of the change of views that are taken out one at a time. See mutants.cmake; KIND views: the simulator with
+# faults, as `whorl sim` runs it with views.ini and WORDS.
+
+# ---- suspicion (docs/decisions/0014: suspect, heed) ----
+
+mutant(NAME minority-suspects KIND views FILE membership/suspicion.c
+	REMOVES "a suspicion is said only while a quorum is heard"
+	TEXT [[
+	return heard ? say_wanted(change) : 0;
+]]
+	REPLACEMENT [[
+	return say_wanted(change);
+]])
+
+mutant(NAME any-quorum KIND views FILE membership/suspicion.c
+	REMOVES "a quorum is a majority: any will do, to suspect, to decide and to settle"
+	TEXT [[
+static struct poll open_poll(const struct wh_change *change)
+{
+]]
+	REPLACEMENT [[
+#define wh_quorum_holds(quorum, votes, tie) ((void)(quorum), (void)(tie), (votes) > 0)
+static struct poll open_poll(const struct wh_change *change)
+{
+]])
+
+mutant(NAME half-quorum KIND views FILE membership/suspicion.c
+	REMOVES "a quorum is more than half: half will do"
+	TEXT [[
+static struct poll open_poll(const struct wh_change *change)
+{
+]]
+	REPLACEMENT [[
+#define wh_quorum_holds(quorum, votes, tie) (2 * (votes) >= (quorum)->members || (tie))
+static struct poll open_poll(const struct wh_change *change)
+{
+]])
+
+mutant(NAME overdue-for-good KIND views FILE membership/heartbeat.c
+	REMOVES "who is heard again is not overdue"
+	TEXT [[
+		*heard = (struct wh_heard){.value = value, .when_ns = now, .afresh = !late};
+]]
+	REPLACEMENT [[
+		*heard = (struct wh_heard){
+			.value = value, .when_ns = now, .overdue = heard->overdue, .afresh = !late};
+]])
+
+# ---- wedge ----
+
+mutant(NAME never-wedged KIND views FILE predicates/multicast.c
+	REMOVES "a wedged member stops: it sends, receives and delivers on"
+	TEXT [[
+	mc->runs = false;
+	if (mc->config.mode != WH_MODE_ORDERED)
+]]
+	REPLACEMENT [[
+	if (mc->config.mode != WH_MODE_ORDERED)
+]])
+
+mutant(NAME wedged-not-deaf KIND views FILE predicates/multicast.c
+	REMOVES "wedged means deaf: it receives, and says so"
+	TEXT [[
+	if (!mc->runs)
+		return 0;
+	return mc->config.mode
+]]
+	REPLACEMENT [[
+	if (!mc->runs && mc->config.mode == WH_MODE_ORDERED) {
+		size_t taken = wh_receive(mc);
+
+		if (taken > 0)
+			wh_acknowledge(mc, taken);
+		return taken;
+	}
+	if (!mc->runs)
+		return 0;
+	return mc->config.mode
+]])
+
+mutant(NAME claims-open KIND views FILE smc/ring.c
+	REMOVES "no claims between the wedge and the next view"
+	TEXT [[
+	wh_fetch_or(&ring->claim, CLAIM_WEDGED);
+]]
+	REPLACEMENT [[
+	(void)ring;
+]])
+
+# ---- proposals ----
+
+mutant(NAME proposed-before-list KIND views FILE membership/change.c
+	REMOVES "whom an attempt leaves out is pushed before its number"
+	TEXT [[
+	change->attempt++;
+	for (uint32_t rank
+]]
+	REPLACEMENT [[
+	change->attempt++;
+	wh_sst_publish(change->sst, change->pushes, change->columns.proposed, change->attempt,
+		       change->heartbeat->peers);
+	wh_pushes_post(change->pushes);
+	for (uint32_t rank
+]])
+
+mutant(NAME one-image-key KIND views FILE membership/change.h COMPILE membership/change.c
+	REMOVES "each attempt has an image of its own: they share a key"
+	TEXT [[
+	return (number + 1) << 16 | (uint64_t)rank << 8 | attempt;
+]]
+	REPLACEMENT [[
+	(void)rank;
+	(void)attempt;
+	return (number + 1) << 16;
+]])
+
+mutant(NAME acknowledged-unopened KIND views FILE membership/change.c
+	REMOVES "a proposal is acknowledged when the memory of its view is open"
+	TEXT [[
+	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
+]]
+	REPLACEMENT [[
+	if (ticket != change->ticket ||
+]])
+
+# ---- the decision ----
+
+mutant(NAME decided-unacknowledged KIND views FILE membership/change.c
+	REMOVES "a decision waits until all have acknowledged the proposal"
+	TEXT [[
+(!flag(change, rank, change->columns.wedged) ||
+						       row(change, rank, change->columns.acknowledged) != ticket))
+]]
+	REPLACEMENT [[
+(!flag(change, rank, change->columns.wedged)))
+]])
+
+mutant(NAME cut-of-leader KIND views FILE membership/change.c
+	REMOVES "the cut is what all have received: it is what the leader has"
+	TEXT [[
+		uint64_t received = row(change, source->members[i], source->received_num);
+]]
+	REPLACEMENT [[
+		uint64_t received = row(change, wh_change_me(change), source->received_num);
+]])
+
+mutant(NAME cut-skips-one KIND views FILE membership/change.c
+	REMOVES "the cut is what all have received: one is not asked"
+	TEXT [[
+	for (uint32_t i = 0; i < source->count; i++) {
+		uint64_t received
+]]
+	REPLACEMENT [[
+	for (uint32_t i = source->count > 1; i < source->count; i++) {
+		uint64_t received
+]])
+
+mutant(NAME cut-asks-suspects KIND views FILE membership/change.c
+	REMOVES "suspects are not asked for the cut"
+	TEXT [[
+		if (wh_change_trusts(change, source->members[i]) && received < cut)
+]]
+	REPLACEMENT [[
+		if (received < cut)
+]])
+
+mutant(NAME agreed-before-values KIND views FILE membership/change.c
+	REMOVES "the values of a decision are pushed before `agreed`"
+	TEXT [[
+		wh_sst_publish(change->sst, change->pushes, change->columns.image, image_of(change), to);
+		for (uint32_t g = 0; g < change->columns.cut.count; g++)
+]]
+	REPLACEMENT [[
+		wh_sst_publish(change->sst, change->pushes, change->columns.image, image_of(change), to);
+		wh_sst_publish(change->sst, change->pushes, change->columns.agreed, (uint64_t)by + 1, to);
+		for (uint32_t g = 0; g < change->columns.cut.count; g++)
+]])
+
+# ---- the echo ----
+
+# ---- delivery to the cut, and the next view ----
+
+mutant(NAME delivers-beyond-cut KIND views FILE predicates/deliver.c
+	REMOVES "nothing behind the cut is delivered: all is that was received"
+	TEXT [[
+	messages = deliver_below(mc, cut);
+]]
+	REPLACEMENT [[
+	messages = deliver_below(mc, mc->received_num);
+]])
+
+mutant(NAME installs-undelivered KIND views FILE membership/change.c
+	REMOVES "the next view begins when all below the cut is delivered"
+	TEXT [[
+	if (!done)
+		return work + 1;
+	wh_sst_publish_flag
+]]
+	REPLACEMENT [[
+	wh_sst_publish_flag
+]])
+
+mutant(NAME nothing-sent-again KIND views FILE group/install.c
+	REMOVES "what was sent and not delivered is sent again"
+	TEXT [[
+		if (old->sends)
+			first = end;
+]]
+	REPLACEMENT [[
+		(void)end;
+		if (old->sends)
+			first = subgroup->ring->sent;
+]])
+
+mutant(NAME all-sent-again KIND views FILE predicates/multicast.c
+	REMOVES "what was delivered is not sent again"
+	TEXT [[
+	return c->mode == WH_MODE_ORDERED ? mc->senders[c->me].next : least_had(mc, leaves);
+]]
+	REPLACEMENT [[
+	return c->mode == WH_MODE_ORDERED ? mc->senders[c->me].first : least_had(mc, leaves);
+]])
+
+mutant(NAME first-untold KIND views FILE predicates/multicast.c
+	REMOVES "receivers are told where a sender's messages begin"
+	TEXT [[
+	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.first, first, mc->peers);
+]]
+	REPLACEMENT [[
+	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.first, first, (struct wh_to){NULL, 0});
+]])
+
+mutant(NAME not-copied KIND views FILE predicates/send.c
+	REMOVES "a message that lies in the memory of the view before is copied"
+	TEXT [[
+	memcpy(place->row + wh_slot_payload(&place->slots, slot), from, bytes);
+]]
+	REPLACEMENT [[
+	(void)place, (void)bytes;
+]])
+
+mutant(NAME home-forgotten KIND views FILE predicates/send.c
+	REMOVES "a message that was copied is of the view that it was copied to"
+	TEXT [[
+	wh_ring_came_home(mc->config.ring, slot);
+]]
+	REPLACEMENT "")
+
+mutant(NAME home-is-here KIND views FILE smc/ring.h COMPILE group/send.c
+	REMOVES "a message lies in the memory of the view in which it was claimed"
+	TEXT [[
+	ready->home = claim->home;
+]]
+	REPLACEMENT [[
+	ready->home = ring->place->home;
+]])
+
+mutant(NAME places-forgotten KIND views FILE group/epoch.c
+	REMOVES "a view's memory stays while claims made in it are open, or finished and not sent"
+	TEXT [[
+	if (wh_load_acquire(&epoch->grace) == 0 || !rings_are_done(epoch) ||
+]]
+	REPLACEMENT [[
+	(void)rings_are_done;
+	if (wh_load_acquire(&epoch->grace) == 0 ||
+]])
+
+# ---- unordered mode ----
+
+mutant(NAME duplicates KIND views FILE predicates/deliver.c
+	REMOVES "unordered: what was delivered in a view before is passed over"
+	TEXT [[
+	bool message = !sender->ahead.aborted && !(sender->next < sender->have && sender->have != WH_UNKNOWN);
+]]
+	REPLACEMENT [[
+	bool message = !sender->ahead.aborted;
+]])
+
+mutant(NAME least-had-ignored KIND views FILE predicates/multicast.c
+	REMOVES "unordered: what some lack is sent again"
+	TEXT [[
+	return c->mode == WH_MODE_ORDERED ? mc->senders[c->me].next : least_had(mc, leaves);
+]]
+	REPLACEMENT [[
+	(void)least_had;
+	(void)leaves;
+	return mc->senders[c->me].next;
+]])
+
+# ---- the end of a node ----
+
+mutant(NAME removed-hears-on KIND views FILE group/epoch.c
+	REMOVES "who learns that it was removed is deaf at once"
+	TEXT [[
+	if (epoch->change.removed) /* just now: deaf from here on */
+		return work;
+]]
+	REPLACEMENT "")
