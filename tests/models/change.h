@@ -46,14 +46,16 @@ enum mutation {
 	LOWEST_ADOPTED = 1 << 20,
 	RANKS_MAY_DIFFER = 1 << 21, /* echoes of the same decision by different leaders will do */
 	UNGATED = 1 << 22,          /* a member suspects although it hears no quorum */
-	HEEDLESS_PROPOSE = 1 << 23,
+	HEEDLESS_OPEN = 1 << 23,
 	HEEDLESS_DECIDE = 1 << 24,
 	LEFT_NOT_INSTALLED = 1 << 25,     /* `installed` in the row of one who left is overlooked */
 	SILENT_SHORT_CUT = 1 << 26,       /* who takes the short cut does not copy the values */
 	LEFT_THOUGH_SUSPECTING = 1 << 27, /* who left in order has left, even if it suspected somebody */
+	INSTALLED_SUSPECTED = 1 << 28,    /* who has installed is suspected in the view that it left behind */
+	LEFT_MADE_FAILED = 1 << 29,       /* who left has failed if others say so */
 };
 #define HEEDLESS                                                                                                       \
-	(HEEDLESS_ACKNOWLEDGE | HEEDLESS_ECHO | HEEDLESS_ADOPT | HEEDLESS_INSTALL | HEEDLESS_PROPOSE | HEEDLESS_DECIDE)
+	(HEEDLESS_OPEN | HEEDLESS_ACKNOWLEDGE | HEEDLESS_ECHO | HEEDLESS_ADOPT | HEEDLESS_INSTALL | HEEDLESS_DECIDE)
 
 struct world {
 	uint8_t count;             /* of members */
@@ -64,6 +66,7 @@ struct world {
 	members doubts[MEMBERS];   /* of whom each may think wrongly that it is dead */
 	uint8_t received[MEMBERS]; /* received_num in the beginning */
 	bool lives;                /* somebody must install if somebody suspects */
+	bool follows;              /* whoever reads that somebody has installed must */
 	uint32_t mutations;
 };
 
@@ -92,7 +95,7 @@ struct member {
 	uint8_t published;
 	uint8_t status;    /* enum status */
 	members frozen;    /* whom it does not read any more */
-	uint8_t opened;    /* the proposal whose image it has open, as `acknowledged` */
+	uint8_t opened;    /* the proposal whose image it opens or has open, as `acknowledged` */
 	uint8_t delivered; /* up to here, once it delivers no more in this view */
 	bool stopped;
 	members proposals[ATTEMPTS]; /* what it proposed, by attempt */
@@ -114,6 +117,7 @@ enum step_kind {
 	OUT,     /* i learns that it was removed */
 	WEDGE,
 	PROPOSE,
+	OPEN,
 	ACKNOWLEDGE,
 	DECIDE,
 	ADOPT,
@@ -153,7 +157,11 @@ struct finding {
 	bool all;
 };
 
+#define RUN 2000 /* steps of a run at most */
+
 struct finding explore(const struct world *w, uint32_t limit, bool verbose);
 struct finding wander(const struct world *w, uint32_t runs, uint32_t seed, bool verbose);
+/* Those of the steps that can be taken, in their order, then on to a calm end. NULL: all is well. */
+const char *replay(const struct world *w, const struct step *steps, int count, bool verbose);
 
 #endif

@@ -5,10 +5,10 @@
 #include <string.h>
 
 const char *const step_names[STEP_KINDS] = {
-	"takes in",   "suspects", "freezes",  "knows that has left",
-	"is removed", "wedges",   "proposes", "acknowledges",
-	"decides",    "adopts",   "echoes",   "installs",
-	"receives",   "leaves",   "crashes",
+	"takes in",     "suspects", "freezes",  "knows that has left",
+	"is removed",   "wedges",   "proposes", "opens what is proposed",
+	"acknowledges", "decides",  "adopts",   "echoes",
+	"installs",     "receives", "leaves",   "crashes",
 };
 
 static members one(int rank)
@@ -81,11 +81,33 @@ static members hearsay(const struct world *w, const struct state *s, int i)
 	return set;
 }
 
-/* It suspects all whom those suspect that it trusts, and none of them suspects it. */
+/* It has read all of p's words, which name nobody. */
+static bool left_in_order(const struct world *w, const struct state *s, int i, int p)
+{
+	return row(s, i, p)->gone && (row(s, i, p)->failed == 0 || (w->mutations & LEFT_THOUGH_SUSPECTING));
+}
+
+/* Whatever others say, it does not say that p failed: p has installed, and whatever happened to it later is of the next view;
+ * or p left in order. */
+static bool spares(const struct world *w, const struct state *s, int i, int p)
+{
+	return (row(s, i, p)->installed && !(w->mutations & INSTALLED_SUSPECTED)) ||
+	       ((left_in_order(w, s, i, p) || in(row(s, i, i)->left, p)) && !(w->mutations & LEFT_MADE_FAILED));
+}
+
+/* It suspects all whom those suspect that it trusts, and none of them suspects it; and it has said who left. */
 static bool heedful(const struct world *w, const struct state *s, int i, uint32_t unless)
 {
-	members more = hearsay(w, s, i) & (members) ~(s->m[i].frozen | row(s, i, i)->left);
+	members more = hearsay(w, s, i) & (members)~s->m[i].frozen;
 
+	for (int p = 0; p < w->count; p++) {
+		const struct row *r = row(s, i, p);
+
+		if (spares(w, s, i, p))
+			more &= (members)~one(p);
+		if (in(unsuspected(w, s, i), p) && r->gone && (!r->installed || (w->mutations & INSTALLED_SUSPECTED)))
+			more |= one(p);
+	}
 	if (in(more, i) && !(w->mutations & unless & REMOVED_NOT_LOOKED))
 		return false;
 	return (more & (members)~one(i)) == 0 || (w->mutations & unless & HEEDLESS);
@@ -237,6 +259,8 @@ static const char *agree(struct state *s, int i, int agreed, uint8_t decider)
 
 	if (mine->agreed > 0 && !same_decision(s, mine->decider, decider))
 		return "a row is to change the values that it has agreed to";
+	if (s->m[i].opened != s->m[decider - 1].decision_image)
+		return "somebody is to agree to a view whose memory it has not";
 	publish(s, i, AGREED, agreed, decider);
 	return NULL;
 }
@@ -315,9 +339,11 @@ const char *take(const struct world *w, struct state *s, struct step step)
 		m->proposals[row(s, i, i)->attempt + 1] = unsuspected(w, s, i);
 		publish(s, i, PROPOSED, row(s, i, i)->attempt + 1, 0);
 		break;
-	case ACKNOWLEDGE:
+	case OPEN:
 		lead = leader(w, s, i);
 		m->opened = (uint8_t)((lead + 1) << 4 | row(s, i, lead)->attempt);
+		break;
+	case ACKNOWLEDGE:
 		publish(s, i, ACKNOWLEDGED, m->opened, 0);
 		break;
 	case DECIDE:
@@ -358,27 +384,32 @@ const char *take(const struct world *w, struct state *s, struct step step)
 
 static bool can_suspect(const struct world *w, const struct state *s, int i, int p, bool calm)
 {
-	members rest = unsuspected(w, s, i) & (members)~one(p), sure = hearsay(w, s, i);
+	const struct row *mine = row(s, i, i);
+	members rest = unsuspected(w, s, i) & (members)~one(p);
 
-	if (p == i || in(row(s, i, i)->failed | row(s, i, i)->left, p))
+	if (p == i || in(mine->failed, p) || spares(w, s, i, p))
 		return false;
-	if (!(w->mutations & UNGATED) && !quorum(w, rest, row(s, i, i)->left))
+	if (!(w->mutations & UNGATED) && !quorum(w, rest, mine->left & (members)~one(p)))
 		return false;
-	if (row(s, i, p)->gone && row(s, i, p)->failed != 0 && !(w->mutations & LEFT_THOUGH_SUSPECTING))
+	if (in(hearsay(w, s, i), p))
 		return true;
-	return in(sure, p) || s->m[p].status == DEAD || s->m[p].status == REMOVED || (!calm && in(w->doubts[i], p));
+	if (row(s, i, p)->gone)
+		return !left_in_order(w, s, i, p);
+	return s->m[p].status == DEAD || s->m[p].status == REMOVED || (!calm && in(w->doubts[i], p));
 }
 
 static bool can_mark(const struct world *w, const struct state *s, int i, int p)
 {
-	members rest = unsuspected(w, s, i) & (members)~one(p), left = row(s, i, i)->left | one(p);
-	bool known = row(s, i, p)->gone && (row(s, i, p)->failed == 0 || (w->mutations & LEFT_THOUGH_SUSPECTING));
+	const struct row *mine = row(s, i, i);
+	bool known = left_in_order(w, s, i, p);
 
-	if (p == i || in(row(s, i, i)->failed | row(s, i, i)->left, p))
+	if (p == i || in(mine->failed | mine->left, p) ||
+	    (row(s, i, p)->installed && !(w->mutations & INSTALLED_SUSPECTED)))
 		return false;
 	for (int j = 0; j < w->count && (w->mutations & LEFT_BY_HEARSAY); j++)
 		known = known || (in(trusted(w, s, i), j) && in(row(s, i, j)->left, p));
-	return known && ((w->mutations & UNGATED) || quorum(w, rest, left));
+	return known &&
+	       ((w->mutations & UNGATED) || quorum(w, unsuspected(w, s, i) & (members)~one(p), mine->left | one(p)));
 }
 
 static bool can_propose(const struct world *w, const struct state *s, int i)
@@ -386,17 +417,33 @@ static bool can_propose(const struct world *w, const struct state *s, int i)
 	const struct row *mine = row(s, i, i);
 
 	return leader(w, s, i) == i && (mine->failed | mine->left) != 0 && barrier(w, s, i) && found(w, s, i) < 0 &&
-	       short_cut(w, s, i) < 0 && s->m[i].proposals[mine->attempt] != unsuspected(w, s, i) &&
-	       heedful(w, s, i, HEEDLESS_PROPOSE);
+	       short_cut(w, s, i) < 0 && s->m[i].proposals[mine->attempt] != unsuspected(w, s, i);
 }
 
-static bool can_acknowledge(const struct world *w, const struct state *s, int i)
+/* What its leader proposes, if it has not acknowledged that yet; else 0. */
+static uint8_t proposal(const struct world *w, const struct state *s, int i)
 {
 	int lead = leader(w, s, i);
 	uint8_t attempt = row(s, i, lead)->attempt, word = (uint8_t)((lead + 1) << 4 | attempt);
 
-	return attempt > 0 && row(s, i, i)->acknowledged != word && row(s, i, i)->agreed == 0 &&
-	       in(s->m[lead].proposals[attempt], i) && heedful(w, s, i, HEEDLESS_ACKNOWLEDGE);
+	if (attempt == 0 || row(s, i, i)->agreed > 0 || word <= row(s, i, i)->acknowledged ||
+	    (lead == i && found(w, s, i) >= 0))
+		return 0;
+	return word;
+}
+
+static bool can_open(const struct world *w, const struct state *s, int i)
+{
+	uint8_t word = proposal(w, s, i);
+
+	return word > 0 && s->m[i].opened != word && heedful(w, s, i, HEEDLESS_OPEN);
+}
+
+static bool can_acknowledge(const struct world *w, const struct state *s, int i)
+{
+	uint8_t word = proposal(w, s, i);
+
+	return word > 0 && s->m[i].opened == word && heedful(w, s, i, HEEDLESS_ACKNOWLEDGE);
 }
 
 static bool can_decide(const struct world *w, const struct state *s, int i)
@@ -405,7 +452,7 @@ static bool can_decide(const struct world *w, const struct state *s, int i)
 	members all = unsuspected(w, s, i);
 	uint8_t word = (uint8_t)((i + 1) << 4 | mine->attempt);
 
-	if (leader(w, s, i) != i || mine->agreed > 0 || mine->attempt == 0 || short_cut(w, s, i) >= 0)
+	if (leader(w, s, i) != i || mine->attempt == 0 || !barrier(w, s, i) || found(w, s, i) >= 0)
 		return false;
 	if (!(w->mutations & NO_QUORUM_TO_DECIDE) && !quorum(w, all, mine->left))
 		return false;
@@ -430,11 +477,10 @@ static bool can_echo(const struct world *w, const struct state *s, int i)
 {
 	int lead = leader(w, s, i);
 	const struct row *mine = row(s, i, i);
-	members look = w->mutations & ECHO_OF_LOWER ? unsuspected(w, s, i) : one(lead);
 
-	(void)look;
-	return lead != i && row(s, i, lead)->agreed == lead + 1 && mine->agreed < lead + 1 &&
-	       heedful(w, s, i, HEEDLESS_ECHO | REMOVED_NOT_LOOKED);
+	if ((w->mutations & ECHO_OF_LOWER) ? mine->agreed == lead + 1 : mine->agreed >= lead + 1)
+		return false;
+	return lead != i && row(s, i, lead)->agreed == lead + 1 && heedful(w, s, i, HEEDLESS_ECHO | REMOVED_NOT_LOOKED);
 }
 
 static bool can_install(const struct world *w, const struct state *s, int i)
@@ -474,6 +520,8 @@ static bool can_run(const struct world *w, const struct state *s, struct step st
 		return !row(s, i, i)->wedged && (row(s, i, i)->failed | row(s, i, i)->left) != 0;
 	case PROPOSE:
 		return can_propose(w, s, i);
+	case OPEN:
+		return can_open(w, s, i);
 	case ACKNOWLEDGE:
 		return can_acknowledge(w, s, i);
 	case DECIDE:
@@ -545,6 +593,9 @@ const char *ended(const struct world *w, const struct state *s)
 		if (s->m[i].status == RUNNING && (mine->failed | mine->left) != 0 && united(w, s, i))
 			return "a quorum without suspicions among its members does not go on";
 		change = change || (mine->failed | mine->left) != 0;
+		for (int j = 0; j < w->count && w->follows && s->m[i].status == RUNNING; j++)
+			if (row(s, i, j)->installed && row(s, i, j)->gone)
+				return "somebody who could have followed does not";
 		if (s->m[i].status == DONE)
 			done |= one(i);
 		if (s->m[i].status == AWAY)

@@ -146,8 +146,6 @@ struct finding explore(const struct world *w, uint32_t limit, bool verbose)
 
 /* ---- random runs --------------------------------------------------------------------------------------------------- */
 
-#define RUN 600 /* steps at most */
-
 struct dice {
 	uint64_t state;
 };
@@ -215,7 +213,7 @@ static const char *run(const struct world *w, uint64_t seed, struct step *taken,
 }
 
 /* The steps that can still be taken of those, and then, if nothing is wrong, to the end. */
-static const char *replay(const struct world *w, const struct step *steps, int count, bool to_the_end, bool print)
+static const char *play(const struct world *w, const struct step *steps, int count, bool to_the_end, bool print)
 {
 	struct state s;
 	struct step more[STEPS];
@@ -239,9 +237,14 @@ static const char *replay(const struct world *w, const struct step *steps, int c
 	return wrong != NULL ? wrong : ended(w, &s);
 }
 
+const char *replay(const struct world *w, const struct step *steps, int count, bool verbose)
+{
+	return play(w, steps, count, true, verbose);
+}
+
 static void print_shrunk(const struct world *w, struct step *steps, int count, const char *wrong)
 {
-	bool to_the_end = replay(w, steps, count, false, false) == NULL;
+	bool to_the_end = play(w, steps, count, false, false) == NULL;
 	bool smaller = true;
 
 	while (smaller) {
@@ -251,13 +254,13 @@ static void print_shrunk(const struct world *w, struct step *steps, int count, c
 
 			memcpy(fewer, steps, (size_t)n * sizeof(*steps));
 			memcpy(fewer + n, steps + n + 1, (size_t)(count - n - 1) * sizeof(*steps));
-			if (replay(w, fewer, count - 1, to_the_end, false) != wrong)
+			if (play(w, fewer, count - 1, to_the_end, false) != wrong)
 				continue;
 			memcpy(steps, fewer, (size_t)--count * sizeof(*steps));
 			smaller = true;
 		}
 	}
-	replay(w, steps, count, to_the_end, true);
+	play(w, steps, count, to_the_end, true);
 }
 
 struct finding wander(const struct world *w, uint32_t runs, uint32_t seed, bool verbose)
