@@ -32,6 +32,12 @@ static inline bool has_failed(const struct seat *seat)
 	return wh_play_failed(seat->actor->play);
 }
 
+/* A node that has closed took what it sent last with it: of that only the others know. */
+static inline bool has_closed(const struct seat *seat)
+{
+	return seat->actor->node == NULL;
+}
+
 static inline uint64_t round_of(const struct part *part, uint64_t number)
 {
 	return part->rounds[number - part->first];

@@ -190,7 +190,7 @@ void wh_check_claim(const struct stream *stream, uint64_t number)
 
 static void check_held_from(const struct seat *seat, uint32_t s, uint64_t from, uint64_t to)
 {
-	for (; from < to && !has_failed(seat); from++)
+	for (; from < to && from < seat->circle->parts[s].sent && !has_failed(seat); from++)
 		check_slot(seat, s, from, "in its own copy");
 }
 
@@ -204,12 +204,30 @@ static uint64_t covered_by(const struct seat *sender)
 	return sender->gone ? UINT64_MAX : 0; /* gone: its last pass may have covered more than we saw */
 }
 
+/* What is counted as received has been sent: rounds, and the messages that are in them. */
+static void check_given(const struct seat *seat, uint32_t s, const struct wh_inspect_sender *sender)
+{
+	const struct part *part = &seat->circle->parts[s];
+	uint64_t covered = covered_by(wh_check_seat_of(seat->circle, s));
+
+	REQUIRE(seat, sender->covered <= covered && sender->announced <= part->sent, "held",
+		"of sender %u counts %" PRIu64 " rounds and messages up to %" PRIu64
+		" as received, it has given out %" PRIu64 " and %" PRIu64,
+		s, sender->covered, sender->announced, covered, part->sent);
+	REQUIRE(seat, sender->announced == part->sent || round_of(part, sender->announced) >= sender->covered, "held",
+		"counts round %" PRIu64 " of sender %u as received, and not its message %" PRIu64,
+		round_of(part, sender->announced), s, sender->announced);
+	REQUIRE(seat, sender->announced == part->first || round_of(part, sender->announced - 1) < sender->covered,
+		"held", "counts message %" PRIu64 " of sender %u as received, and not its round", sender->announced - 1,
+		s);
+}
+
 /* What this member has taken in of one sender. */
 static void check_taken(struct seat *seat, uint32_t s, const struct wh_inspect_seat *now)
 {
 	struct wh_inspect_sender sender = wh_check_sender(seat, s);
 	struct part *part = &seat->circle->parts[s];
-	struct taken *taken = &seat->taken[s];
+	struct taken *taken = &seat->taken[s], before = *taken;
 	struct seat *from = wh_check_seat_of(seat->circle, s);
 
 	if (sender.covered == taken->covered && sender.next == taken->done && sender.announced == taken->announced)
@@ -219,8 +237,6 @@ static void check_taken(struct seat *seat, uint32_t s, const struct wh_inspect_s
 			sender.covered, s);
 		return;
 	}
-	if (from->actor->leaving)
-		wh_check_catch_up(from);
 	REQUIRE(seat,
 		sender.covered >= taken->covered && sender.announced >= taken->announced && sender.next >= taken->done,
 		"counters", "what is taken in of sender %u shrinks", s);
@@ -229,17 +245,13 @@ static void check_taken(struct seat *seat, uint32_t s, const struct wh_inspect_s
 			sender.announced <= sender.next + now->window,
 		"counters", "of sender %u: next %" PRIu64 ", announced %" PRIu64 ", covered %" PRIu64 ", window %u", s,
 		sender.next, sender.announced, sender.covered, now->window);
-	REQUIRE(seat, sender.covered <= covered_by(from) && sender.announced <= part->sent, "held",
-		"of sender %u counts %" PRIu64 " rounds and messages up to %" PRIu64
-		" as received, it has given out %" PRIu64 " and %" PRIu64,
-		s, sender.covered, sender.announced, covered_by(from), part->sent);
-	REQUIRE(seat, sender.announced == part->sent || round_of(part, sender.announced) >= sender.covered, "held",
-		"counts round %" PRIu64 " of sender %u as received, and not its message %" PRIu64,
-		round_of(part, sender.announced), s, sender.announced);
-	REQUIRE(seat, sender.announced == part->first || round_of(part, sender.announced - 1) < sender.covered, "held",
-		"counts message %" PRIu64 " of sender %u as received, and not its round", sender.announced - 1, s);
-	check_held_from(seat, s, taken->announced > sender.next ? taken->announced : sender.next, sender.announced);
 	*taken = (struct taken){sender.covered, sender.announced, sender.next};
+	if (from->actor->leaving)
+		wh_check_catch_up(from);
+	if (has_closed(from) && sender.announced > part->sent)
+		return;
+	check_given(seat, s, &sender);
+	check_held_from(seat, s, before.announced > sender.next ? before.announced : sender.next, sender.announced);
 }
 
 static void check_receive_switch(const struct seat *seat)
