@@ -282,7 +282,7 @@ bool wh_calm_settle(struct play *play)
 
 void wh_calm_check_silence(struct play *play)
 {
-	struct wh_sim_counts before[WH_FAULT_NODES_MAX];
+	struct wh_sim_counts before[WH_FAULT_NODES_MAX] = {{0}};
 
 	for (uint32_t i = 0; i < play->nodes; i++)
 		before[i] = wh_sim_counts(play->sim, i);

@@ -193,7 +193,7 @@ START_TEST(of_two_the_tie_breaker_goes_on)
 {
 	FOREACH_SEED(t)
 	{
-		begin_with(t, 2, "0", "crash 1 at 30 ms", NULL);
+		begin_with(t, 2, "0", "crash 1 at 30 ms");
 		expect_view(t, 30 + NOTICED_MS + CHANGE_MS, 1, "0");
 		end(t);
 	}
@@ -204,7 +204,7 @@ START_TEST(of_two_the_other_waits)
 {
 	FOREACH_SEED(t)
 	{
-		begin_with(t, 2, "0", "crash 0 at 30 ms", NULL);
+		begin_with(t, 2, "0", "crash 0 at 30 ms");
 		expect_no_quorum(t, 30 + NOTICED_MS + CHANGE_MS, "1");
 		until(t, 500);
 		ck_assert_uint_eq(t->play->actors[1].scene->number, 0);

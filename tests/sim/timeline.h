@@ -13,7 +13,6 @@
 #ifndef WH_TESTS_SIM_TIMELINE_H
 #define WH_TESTS_SIM_TIMELINE_H
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "sim/play_int.h"
@@ -42,19 +41,15 @@ static inline void say_no(const struct timeline *t, const char *expected)
 }
 
 /* NULL ends the faults. */
-static inline void begin_with(struct timeline *t, uint32_t nodes, const char *tie_breaker, ...)
+static inline void begin_faults(struct timeline *t, uint32_t nodes, const char *tie_breaker, const char *const *lines)
 {
 	struct wh_plan *plan = &t->plan;
-	const char *line;
 	char wrong[256];
-	va_list lines;
 
-	t->schedule.count = 0;
-	va_start(lines, tie_breaker);
-	while ((line = va_arg(lines, const char *)) != NULL)
-		ck_assert_msg(wh_fault_parse(&t->schedule.faults[t->schedule.count++], line, wrong, sizeof(wrong)),
+	for (t->schedule.count = 0; lines[t->schedule.count] != NULL; t->schedule.count++)
+		ck_assert_msg(wh_fault_parse(&t->schedule.faults[t->schedule.count], lines[t->schedule.count], wrong,
+					     sizeof(wrong)),
 			      "%s", wrong);
-	va_end(lines);
 	wh_plan_plain(plan, t->seed, nodes, 8, 100, 60);
 	plan->config.group.failure_timeout_ms = TIMEOUT_MS;
 	plan->latency_max_ns = 20 * WH_NS_PER_US;
@@ -63,7 +58,9 @@ static inline void begin_with(struct timeline *t, uint32_t nodes, const char *ti
 	wh_play_meet(t->play);
 }
 
-#define begin(t, nodes, ...) begin_with(t, nodes, "none", __VA_ARGS__, NULL)
+#define begin_with(t, nodes, tie_breaker, ...)                                                                         \
+	begin_faults(t, nodes, tie_breaker, (const char *const[]){__VA_ARGS__, NULL})
+#define begin(t, nodes, ...) begin_with(t, nodes, "none", __VA_ARGS__)
 
 /* Goes on until `holds`, or this time; then it must hold. */
 static inline void by(struct timeline *t, uint64_t ms, bool (*holds)(const struct timeline *t, uint32_t node),
