@@ -83,16 +83,21 @@ static uint32_t leader(const struct wh_change *change)
 	return rank;
 }
 
+static bool breaks_barrier(const struct wh_change *change, uint32_t rank)
+{
+	for (uint32_t before = 0; before < wh_change_me(change); before++)
+		if (row_of(change, rank, change->columns.suspected, before) == WH_TRUSTED)
+			return true;
+	return false;
+}
+
 /* Every member that I trust suspects all those before me. What one of these has said to anybody is then known: he has
  * seen it before he suspected, and I see what he made of it. */
 static bool barrier(const struct wh_change *change)
 {
-	uint32_t me = wh_change_me(change);
-
 	for (uint32_t rank = 0; rank < members(change); rank++)
-		for (uint32_t before = 0; wh_change_trusts(change, rank) && before < me; before++)
-			if (row_of(change, rank, change->columns.suspected, before) == WH_TRUSTED)
-				return false;
+		if (wh_change_trusts(change, rank) && breaks_barrier(change, rank))
+			return false;
 	return true;
 }
 
@@ -181,7 +186,8 @@ static size_t acknowledge(struct wh_change *change)
 
 	if (attempt == 0 || attempt > UINT8_MAX || ticket <= change->acknowledged)
 		return 0;
-	if (ticket != change->ticket)
+	/* A proposal of one whom somebody has dropped meanwhile must not cost the memory of what may have been decided. */
+	if (ticket != change->ticket && wh_suspicion_heeds(change))
 		follow(change, lead, attempt);
 	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
 	    !wh_suspicion_heeds(change))
@@ -282,7 +288,7 @@ static size_t decide(struct wh_change *change)
 	return 1;
 }
 
-/* The readable row with the decision of the highest rank, other than mine; -1: there is none. */
+/* The readable row with the decision of the highest rank, mine too; -1: there is none. */
 static int decided_row(const struct wh_change *change)
 {
 	uint64_t highest = 0;
@@ -409,13 +415,12 @@ static bool lags(const struct wh_change *change, uint32_t rank, uint32_t lead)
 {
 	uint32_t me = wh_change_me(change);
 
-	if (change->agreed != 0)
+	if (change->agreed == (uint64_t)lead + 1)
 		return row(change, rank, change->columns.agreed) != change->agreed;
 	if (lead != me)
 		return rank == lead;
-	for (uint32_t before = 0; before < me; before++)
-		if (row_of(change, rank, change->columns.suspected, before) == WH_TRUSTED)
-			return true;
+	if (!barrier(change))
+		return breaks_barrier(change, rank);
 	return !flag(change, rank, change->columns.wedged) ||
 	       row(change, rank, change->columns.acknowledged) != ticket_of(me, change->attempt);
 }
@@ -426,7 +431,6 @@ static void watch(struct wh_change *change, size_t work)
 {
 	uint64_t now = change->loop->now_ns, patience = STANDING_TIMEOUTS * change->heartbeat->timeout_ns;
 	uint32_t lead = leader(change), me = wh_change_me(change);
-
 	bool late = now - change->watched_ns > change->heartbeat->timeout_ns / 2;
 
 	change->watched_ns = now;

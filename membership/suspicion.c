@@ -140,6 +140,8 @@ void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_
 	s->known[rank] = before->suspicion.known[before_rank];
 	if (before->suspicion.said[before_rank] > s->known[rank])
 		s->known[rank] = before->suspicion.said[before_rank];
+	if (s->known[rank] == WH_LEFT && has_suspects(change, rank))
+		s->known[rank] = WH_FAILED;
 	s->why[rank] = before->suspicion.why[before_rank];
 	s->news = true;
 }
@@ -151,7 +153,7 @@ static bool accuses(const struct wh_change *change, uint32_t from, uint32_t of)
 	const uint64_t *wanted = change->suspicion.wanted;
 	uint64_t kind;
 
-	if (wanted[from] != WH_TRUSTED || wanted[of] == WH_FAILED || from == of || from == wh_change_me(change))
+	if (wanted[from] != WH_TRUSTED || wanted[of] != WH_TRUSTED || from == of || from == wh_change_me(change))
 		return false;
 	kind = wh_sst_observe_array(change->sst, from, change->columns.suspected, of);
 	return of == wh_change_me(change) ? kind != WH_TRUSTED : kind >= WH_FAILED;
@@ -205,6 +207,21 @@ static bool is_anybody_accusing(struct wh_change *change)
 	return accusers > 0;
 }
 
+/* Who has gone ahead will say nothing more in this view, and what becomes of him is the next one's matter. */
+static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t rank)
+{
+	const struct wh_suspicion *s = &change->suspicion;
+
+	if (s->said[rank] == WH_TRUSTED && rank != wh_change_me(change) &&
+	    wh_sst_observe_flag(change->sst, rank, change->columns.installed))
+		return WH_TRUSTED;
+	if (s->known[rank] > s->said[rank])
+		return s->known[rank];
+	if (s->said[rank] == WH_TRUSTED && (s->lags[rank] || wh_heartbeat_overdue(change->heartbeat, rank)))
+		return WH_FAILED;
+	return s->said[rank];
+}
+
 /* What is to be said: what was said, what is known at first hand, who is overdue; then what the rows of all others say. One
  * who is to be suspected is not asked: of two who accuse each other one stays, and the word of one who accused somebody
  * and then was cut off himself counts for nothing, unless it was said here before. In the end nobody who is left accuses
@@ -214,11 +231,8 @@ static void find_wanted(struct wh_change *change)
 	struct wh_suspicion *s = &change->suspicion;
 	int worst;
 
-	for (uint32_t rank = 0; rank < members(change); rank++) {
-		s->wanted[rank] = s->known[rank] > s->said[rank] ? s->known[rank] : s->said[rank];
-		if (s->wanted[rank] == WH_TRUSTED && (s->lags[rank] || wh_heartbeat_overdue(change->heartbeat, rank)))
-			s->wanted[rank] = WH_FAILED;
-	}
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		s->wanted[rank] = wanted_at_first_hand(change, rank);
 	while (is_anybody_accusing(change) && (worst = most_accused(change)) >= 0) {
 		if ((uint32_t)worst == wh_change_me(change)) {
 			be_removed(change);
@@ -248,8 +262,8 @@ bool wh_suspicion_heeds(const struct wh_change *change)
 		for (uint32_t other = 0; said[rank] == WH_TRUSTED && other < members(change); other++) {
 			uint64_t kind = wh_sst_observe_array(change->sst, rank, change->columns.suspected, other);
 
-			if (kind >= WH_FAILED ? said[other] != WH_FAILED
-					      : kind != WH_TRUSTED && other == wh_change_me(change))
+			if (other == wh_change_me(change) ? kind != WH_TRUSTED
+							  : kind >= WH_FAILED && said[other] == WH_TRUSTED)
 				return false;
 		}
 	return true;
