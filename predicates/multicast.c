@@ -46,6 +46,8 @@ void wh_multicast_begin(struct wh_multicast *mc, uint64_t first)
 	for (uint32_t s = 0; s < mc->config.sender_count; s++)
 		mc->senders[s].have = mc->config.had[mc->senders[s].id];
 	mc->runs = true;
+	wh_store_relaxed(&mc->config.stats->received_num, 0);
+	wh_store_relaxed(&mc->config.stats->delivered_num, 0);
 	if (me < 0)
 		return;
 	mc->announced = first;
@@ -68,18 +70,19 @@ void wh_multicast_wedge(struct wh_multicast *mc, struct wh_to everyone)
 	wh_pushes_post(mc->config.pushes);
 }
 
-/* Unordered: the least that a member which stays has delivered of mine. Its row says 0 before its first delivery in a view. */
+/* Unordered: the least that a member which stays has delivered of mine. Its row says 0 before its first delivery in a view;
+ * but what is free all have had. */
 static uint64_t least_had(const struct wh_multicast *mc, const bool *leaves)
 {
 	const struct wh_multicast_config *c = &mc->config;
-	uint64_t first = mc->senders[c->me].first, least = mc->senders[c->me].next;
+	uint64_t freed = c->ring->freed, least = mc->senders[c->me].next;
 
 	for (uint32_t i = 0; i < mc->peers.count; i++) {
 		uint64_t had =
 			wh_sst_observe_array(c->sst, mc->peers.ranks[i], c->columns.delivered_of, (uint32_t)c->me);
 
 		if (!leaves[mc->peers.ranks[i]] && had < least)
-			least = had > first ? had : first;
+			least = had > freed ? had : freed;
 	}
 	return least;
 }
