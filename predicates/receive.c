@@ -17,24 +17,37 @@ void wh_multicast_break(struct wh_multicast *mc, uint32_t rank, const char *what
 	mc->config.broken(mc->config.handle, rank, what);
 }
 
+#define FIRST_MAX (UINT64_C(1) << 48) /* no sender has so many messages */
+
 /* Where its messages begin in this view. What I have had of it in views before does not come again in ordered mode, where all
  * have had the same; there may be a gap, of messages that it dropped while it was no sender. */
 static bool begin_sender(struct wh_multicast *mc, struct wh_sender *sender)
 {
 	uint64_t first = wh_sst_observe(mc->config.sst, sender->rank, mc->config.columns.first);
 
-	if (mc->config.mode == WH_MODE_ORDERED && sender->have != WH_UNKNOWN && first < sender->have)
+	if (first > FIRST_MAX ||
+	    (mc->config.mode == WH_MODE_ORDERED && sender->have != WH_UNKNOWN && first < sender->have))
 		return false;
 	sender->first = sender->announced = sender->next = first;
 	sender->next_slot = (uint32_t)(first % mc->config.window);
 	return true;
 }
 
+/* So many rounds can be covered: each has a slot of somebody (null.c), and a slot is in its sender's window until I have
+ * delivered it. In unordered mode nobody covers a round without a slot. */
+static uint64_t covered_most(const struct wh_multicast *mc, const struct wh_sender *sender, uint64_t announced)
+{
+	if (mc->config.mode == WH_MODE_UNORDERED)
+		return sender->covered + (announced - sender->announced);
+	return mc->round + (uint64_t)mc->config.sender_count * mc->config.window + 1;
+}
+
 /* A guard comes from another process: it is held against the rules before it is believed. */
 static bool guard_holds(const struct wh_multicast *mc, const struct wh_sender *sender, uint64_t covered,
 			uint64_t announced)
 {
-	return covered >= sender->covered && announced - sender->announced <= covered - sender->covered &&
+	return covered >= sender->covered && covered <= covered_most(mc, sender, announced) &&
+	       announced - sender->announced <= covered - sender->covered &&
 	       announced - sender->next <= mc->config.window;
 }
 
@@ -50,7 +63,7 @@ static uint64_t take_in(struct wh_multicast *mc, struct wh_sender *sender, uint6
 	if (covered == sender->covered)
 		return 0;
 	if (sender->first == WH_UNKNOWN && !begin_sender(mc, sender)) {
-		wh_multicast_break(mc, sender->rank, "messages begin before those that were delivered");
+		wh_multicast_break(mc, sender->rank, "messages begin where they cannot");
 		return 0;
 	}
 	announced = sender->announced + wh_guard_news(guard, sender->announced);
