@@ -259,7 +259,8 @@ static void broken(void *ctx, uint32_t rank, const char *what)
 {
 	struct wh_epoch *epoch = ctx;
 
-	wh_log(&epoch->node->diag, WH_LOG_WARNING, "node %u is broken: its %s", epoch->view->ids[rank], what);
+	if (epoch->change.suspicion.known[rank] != WH_FAILED) /* once, also if that cannot be said now */
+		wh_log(&epoch->node->diag, WH_LOG_WARNING, "node %u is broken: its %s", epoch->view->ids[rank], what);
 	if (epoch->change.settled) /* and its messages are to be delivered here */
 		wh_node_fail(epoch->node, WH_LOG_WARNING, WHORL_MEMBER_GONE,
 			     "node %u is broken, and its messages cannot be delivered: its %s", epoch->view->ids[rank],
