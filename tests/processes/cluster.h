@@ -35,7 +35,7 @@ struct child {
 	int pidfd;
 	enum fate fate;
 	/* Before the first fault: */
-	uint32_t pace; /* messages delivered in a tenth of a second, the median */
+	uint32_t pace; /* messages delivered in a tenth of a second, the lower quartile */
 	int descriptors, mappings;
 };
 
