@@ -191,10 +191,12 @@ static struct play *new_play(const struct wh_plan *plan, const struct wh_schedul
 	return play;
 }
 
-/* More than half remain of those who do not leave, whatever becomes of those to whom something happens. */
+/* More than half remain of those who do not leave, whatever becomes of those to whom something happens. Who leaves while it
+ * suspects somebody counts as failed: so it may be if there is another fault before. */
 static bool must_progress(const struct wh_schedule *schedule, uint32_t nodes)
 {
 	uint64_t gone = 0, lost = 0;
+	bool troubled = false; /* the trigger is not a leave alone */
 	uint32_t left;
 
 	for (uint32_t i = 0; i < schedule->count; i++) {
@@ -206,6 +208,11 @@ static bool must_progress(const struct wh_schedule *schedule, uint32_t nodes)
 			lost |= fault->from | (fault->to & (fault->to - 1) ? 0 : fault->to);
 		else
 			lost |= UINT64_C(1) << fault->node;
+		troubled = troubled || (fault->kind != WH_FAULT_LEAVE && fault->moment == WH_MOMENT_TIME);
+	}
+	if (troubled) {
+		lost |= gone;
+		gone = 0;
 	}
 	left = nodes - (uint32_t)__builtin_popcountll(gone);
 	return 2 * (left - (uint32_t)__builtin_popcountll(lost & ~gone)) > left;
