@@ -288,16 +288,17 @@ size_t whorl_step(whorl_node *node)
 	return wh_node_try_step(node, &work) ? work : 0;
 }
 
-/* The timer of whorl_fd follows the next time that a predicate asked for. */
+/* The timer of whorl_fd follows the next time that a predicate asked for. If none has, it is stopped: it may have gone off,
+ * and would be readable for ever. */
 static void set_timer(whorl_node *node)
 {
 	struct itimerspec when = {{0, 0}, {0, 0}};
 	uint64_t next = node->loop.next_ns;
 
-	if (next == UINT64_MAX)
-		return;
-	when.it_value.tv_sec = (time_t)(next / WH_NS_PER_S);
-	when.it_value.tv_nsec = (long)(next % WH_NS_PER_S) + (next == 0);
+	if (next != UINT64_MAX) {
+		when.it_value.tv_sec = (time_t)(next / WH_NS_PER_S);
+		when.it_value.tv_nsec = (long)(next % WH_NS_PER_S) + (next == 0);
+	}
 	pthread_mutex_lock(&node->lock);
 	if (node->timer_fd >= 0)
 		timerfd_settime(node->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
@@ -344,15 +345,18 @@ enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
 	return work > 0 ? WHORL_OK : WHORL_TIMEOUT;
 }
 
+/* The loop may be armed already, for a time that nobody has told the timer: so it goes off once. */
 static int make_fd(whorl_node *node)
 {
+	const struct itimerspec now = {.it_value = {.tv_nsec = 1}};
 	struct epoll_event readable = {.events = EPOLLIN};
 	int fd = epoll_create1(EPOLL_CLOEXEC);
 
 	node->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (fd >= 0 && node->timer_fd >= 0 &&
 	    epoll_ctl(fd, EPOLL_CTL_ADD, node->transport->ops->fd(node->transport), &readable) == 0 &&
-	    epoll_ctl(fd, EPOLL_CTL_ADD, node->timer_fd, &readable) == 0)
+	    epoll_ctl(fd, EPOLL_CTL_ADD, node->timer_fd, &readable) == 0 &&
+	    timerfd_settime(node->timer_fd, 0, &now, NULL) == 0)
 		return fd;
 	if (node->timer_fd >= 0)
 		close(node->timer_fd);

@@ -173,6 +173,50 @@ START_TEST(whoever_borrows_the_loop_gives_it_back)
 }
 END_TEST
 
+static bool is_readable(int fd, int timeout_ms)
+{
+	struct pollfd readable = {.fd = fd, .events = POLLIN};
+
+	return poll(&readable, 1, timeout_ms) == 1;
+}
+
+/* Its timer has gone off, and nobody will set it any more. */
+START_TEST(a_node_that_has_failed_sleeps)
+{
+	struct cluster c;
+	int fd;
+
+	cluster_open(&c, 3, "failure_timeout_ms = 50\n", "[subgroup s]\n" CALLER);
+	cluster_start(&c);
+	fd = whorl_fd(c.nodes[1]);
+	await(whorl_arm(c.nodes[1]) == 0, cluster_step(&c));
+	await(view_of(c.nodes[0]) == 1 && view_of(c.nodes[2]) == 1, {
+		whorl_step(c.nodes[0]);
+		whorl_step(c.nodes[2]);
+	});
+	ck_assert(is_readable(fd, PATIENCE_MS));
+	await(whorl_error(c.nodes[1], NULL, 0) == WHORL_REMOVED, whorl_step(c.nodes[1]));
+	await(whorl_arm(c.nodes[1]) == 0 && !is_readable(fd, 0), whorl_step(c.nodes[1]));
+	cluster_free(&c);
+}
+END_TEST
+
+/* Somebody asks for the descriptor of a loop that is armed: heartbeats are due all the same. */
+START_TEST(a_descriptor_that_comes_late)
+{
+	uint64_t began = now_ms();
+	struct cluster c;
+
+	cluster_open(&c, 1, "failure_timeout_ms = 100\n", "[subgroup s]\n" CALLER);
+	cluster_start(&c);
+	while (now_ms() - began < 200) /* what is left of the meeting would be readable, too */
+		cluster_step(&c);
+	await(whorl_arm(c.nodes[0]) == 0, );
+	ck_assert(is_readable(whorl_fd(c.nodes[0]), PATIENCE_MS));
+	cluster_free(&c);
+}
+END_TEST
+
 START_TEST(wait_sleeps_until_there_is_something)
 {
 	struct cluster c;
@@ -232,6 +276,8 @@ static Suite *suite(void)
 	tcase_add_test(t, one_thread_drives_two_nodes);
 	tcase_add_test(t, a_program_sleeps_in_its_own_epoll);
 	tcase_add_test(t, whoever_borrows_the_loop_gives_it_back);
+	tcase_add_test(t, a_node_that_has_failed_sleeps);
+	tcase_add_test(t, a_descriptor_that_comes_late);
 	tcase_add_test(t, wait_sleeps_until_there_is_something);
 	tcase_add_test(t, waiting_senders_drive_the_loop);
 	suite_add_tcase(s, t);
