@@ -281,3 +281,21 @@ void wh_actor_leave(struct actor *actor, int timeout_ms)
 		wh_play_fail(play, "close: node %u: it drains, and whorl_close says %s", actor->id,
 			     whorl_result_text(result));
 }
+
+bool wh_actor_depart(struct actor *actor)
+{
+	struct play *play = actor->play;
+
+	if (!wh_actor_runs(actor))
+		return true;
+	if (actor->in_pass || play->depth > 0 || wh_sim_now(play->sim) < actor->stalled_until_ns)
+		return false;
+	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		if (actor->places[g].subgroup != NULL)
+			wh_stream_stop(actor->places[g].stream);
+	wh_actor_leave(actor, 10000);
+	actor->left = true;
+	if (actor->drained && !wh_play_failed(play))
+		wh_calm_check_left(actor);
+	return true;
+}

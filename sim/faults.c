@@ -82,25 +82,6 @@ static void disconnect(struct play *play, uint32_t from, uint32_t to, const stru
 	wh_sim_break(play->sim, from, to);
 }
 
-/* False: not now, it is busy. */
-static bool leave(struct actor *actor)
-{
-	struct play *play = actor->play;
-
-	if (!wh_actor_runs(actor))
-		return true;
-	if (actor->in_pass || play->depth > 0 || wh_sim_now(play->sim) < actor->stalled_until_ns)
-		return false;
-	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-		if (actor->places[g].subgroup != NULL)
-			wh_stream_stop(actor->places[g].stream);
-	wh_actor_leave(actor, 10000);
-	actor->left = true;
-	if (actor->drained && !wh_play_failed(play))
-		wh_calm_check_left(actor);
-	return true;
-}
-
 /* ---- when ------------------------------------------------------------------------------------------------------------------ */
 
 static void end(void *ctx, uint64_t i)
@@ -151,7 +132,7 @@ static bool act(struct play *play, const struct wh_fault *fault)
 		each_link(play, fault, false, disconnect);
 		return true;
 	default:
-		return leave(&play->actors[fault->node]);
+		return wh_actor_depart(&play->actors[fault->node]);
 	}
 }
 

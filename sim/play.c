@@ -320,11 +320,44 @@ bool wh_play_finish(struct play *play)
 	return wh_calm_settle(play);
 }
 
+/* In each view to come all that is committed can be delivered. */
+static bool can_drain(const struct play *play)
+{
+	for (uint32_t i = 0; i < play->scenes->circle_count; i++) {
+		const struct circle *circle = &play->scenes->circles[i];
+
+		if (!circle->active || play->plan->subgroups[circle->g].by_function ||
+		    play->plan->config.subgroups[circle->g].options.members_min > 1)
+			return false;
+	}
+	return play->plan->config.engine.null_sends;
+}
+
+/* How every group ends: one after the other goes, and has nothing left to drain. */
+static void leave_all(struct play *play)
+{
+	for (uint32_t i = 0; i < play->nodes && !wh_play_failed(play); i++) {
+		struct actor *actor = &play->actors[i];
+
+		if ((play->survivors >> i & 1) == 0)
+			continue;
+		while (!wh_actor_depart(actor) && wh_play_goes_on(play, WH_NS_PER_MS))
+			;
+		if (!actor->drained)
+			wh_play_fail(play,
+				     "close: node %u leaves a group in which all is delivered, and has not drained", i);
+		wh_play_goes_on(play, wh_dice_below(&play->dice, wh_play_timeout_ns(play)));
+	}
+}
+
 static void perform_faults(struct play *play)
 {
 	play->hasty = false;
-	if (wh_play_meet(play) && wh_play_finish(play) && play->survivors != 0)
-		wh_calm_check_silence(play);
+	if (!wh_play_meet(play) || !wh_play_finish(play) || play->survivors == 0)
+		return;
+	wh_calm_check_silence(play);
+	if (can_drain(play) && wh_dice_one_in(&play->dice, 3))
+		leave_all(play);
 }
 
 void wh_play_perform(struct play *play)

@@ -97,9 +97,9 @@ struct actor { /* a node */
 
 struct part { /* what one sender sends in one shard of one view: the truth */
 	struct stream *stream;
-	bool begun; /* it is in this view */
-	uint64_t first,
-		sent;     /* numbers of its messages: the first that it may send here; below `sent` they have a round */
+	bool begun;       /* it is in this view */
+	uint64_t first;   /* number of the first message that it may send here */
+	uint64_t sent;    /* its messages below have a round */
 	uint64_t *rounds; /* of messages first, first + 1, ... */
 	uint64_t capacity;
 };
@@ -228,6 +228,8 @@ void wh_actor_crash(struct actor *actor, bool silently);
 void wh_actor_open(struct actor *actor);
 void wh_actor_rung(struct actor *actor);
 void wh_actor_leave(struct actor *actor, int timeout_ms); /* closes it */
+/* Its application finishes what it has begun, and closes it in order. False: not now, it is busy. */
+bool wh_actor_depart(struct actor *actor);
 /* It makes passes, and its application has turns. */
 static inline bool wh_actor_runs(const struct actor *actor)
 {
@@ -249,7 +251,7 @@ void wh_stream_finish_late(struct stream *stream);
 void wh_stream_free(struct stream *stream);
 /* How many of its messages are finished, up to the first that is open. */
 uint64_t wh_stream_finished(const struct stream *stream);
-/* Somebody's upcall gets this message: is it what was committed? */
+/* What that message holds. */
 struct wh_payload_id wh_stream_payload(const struct stream *stream, uint64_t number);
 
 /* ---- scenes.c ---------------------------------------------------------------------------------------------------------- */
@@ -263,7 +265,7 @@ void wh_scenes_free(struct play *play);
 int wh_circle_sender(const struct circle *circle, uint32_t node);
 struct seat *wh_circle_seat(const struct circle *circle, uint32_t node);
 
-/* ---- checkers.c, deliveries.c -------------------------------------------------------------------------------------------------------- */
+/* ---- checkers.c, deliveries.c ------------------------------------------------------------------------------------------- */
 
 void wh_check_pass(struct actor *actor);
 /* Takes in what is settled in the middle of a pass, but for what the seat that is in an upcall does. */
