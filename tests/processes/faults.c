@@ -1,7 +1,9 @@
 /* faults.c - a group of processes on shared memory, and what befalls it.
  *
- *     faults --list                         the scenarios
- *     faults SCENARIO|all [REPETITIONS]     WHORL_SEED=n makes other moments, payloads and threads of it
+ *     processes-faults --list                         the scenarios
+ *     processes-faults SCENARIO|all [REPETITIONS]
+ *
+ * WHORL_SEED=n makes other moments, payloads and threads of it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -327,6 +329,6 @@ int main(int argc, char **argv)
 			play(&scenarios[i], seed + (uint64_t)n);
 	}
 	if (!found)
-		fprintf(stderr, "usage: faults --list | all | SCENARIO [REPETITIONS]\n");
+		fprintf(stderr, "usage: processes-faults --list | all | SCENARIO [REPETITIONS]\n");
 	return found ? EXIT_SUCCESS : 2;
 }
