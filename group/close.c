@@ -117,6 +117,17 @@ static void await_jobs(whorl_node *node)
 	}
 }
 
+/* The loop may be making one: in that nobody has claimed anything yet. */
+static void close_rings(whorl_node *node)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		struct wh_ring *ring = wh_rcu_dereference(node->subgroups[i].ring);
+
+		if (ring != NULL)
+			wh_ring_close(ring);
+	}
+}
+
 enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 {
 	enum whorl_result result = WHORL_OK;
@@ -130,10 +141,8 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 		return WHORL_INVALID;
 	if (wh_node_in_upcall(node))
 		return WHORL_WOULD_DEADLOCK;
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].ring != NULL)
-			wh_ring_close(node->subgroups[i].ring);
-	if (timeout_ms > 0 && node->started)
+	close_rings(node);
+	if (timeout_ms > 0 && wh_load_relaxed(&node->started) != 0)
 		result = drain(node, timeout_ms);
 	/* From here on a commit is refused; those under way are waited for, so the ones that were accepted are counted. */
 	wh_fetch_or(&node->gate->state, WH_GATE_CLOSED);

@@ -44,7 +44,6 @@ struct wh_epoch {
 
 	struct wh_epoch *older; /* [loop] the one before, as long as it is needed */
 	wh_word grace;          /* 1: no thread looks at it any more. [a job writes] */
-	bool over, retiring;    /* [loop] */
 };
 
 /* The memory, and everything that can fail. `before`: of the view before, NULL for the first. The view becomes the

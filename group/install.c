@@ -84,10 +84,10 @@ static bool is_open(void *ctx, const uint64_t *suspected)
 
 static void discard(void *ctx)
 {
-	struct wh_epoch *epoch = ctx;
+	struct wh_epoch *epoch = ctx, *proposed = epoch->node->proposed;
 
-	wh_epoch_free(epoch->node->proposed, true);
-	epoch->node->proposed = NULL;
+	epoch->node->proposed = NULL; /* first: a fork may come in between, and its child frees what it finds */
+	wh_epoch_free(proposed, true);
 }
 
 /* ---- the next view begins --------------------------------------------------------------------------------------------- */
@@ -187,7 +187,6 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	} else {
 		inherit(epoch, before);
 		epoch->older = before;
-		before->over = true;
 		wh_rcu_publish(node->epoch, epoch);
 		for (uint32_t i = 0; i < node->subgroup_count; i++)
 			move_subgroup(epoch, before, &node->subgroups[i]);

@@ -70,13 +70,14 @@ struct whorl_node {
 
 	/* Everything below is for threads that wait or ask. */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;       /* ready, failed or drained */
-	bool started, ready, drained; /* [lock] */
-	wh_word wants_drain;          /* draining, for the loop */
-	struct wh_error failure;      /* [lock] WHORL_OK: none; for good */
-	struct wh_error minority;     /* [lock] WHORL_NO_QUORUM, and whom we do not hear; for now */
-	whorl_log_fn *log;            /* [lock] */
-	void *log_ctx;                /* [lock] */
+	pthread_cond_t changed;   /* ready, failed or drained */
+	bool ready, drained;      /* [lock] */
+	wh_word started;          /* 1: upcalls and the like are final. [whorl_start; anyone reads] */
+	wh_word wants_drain;      /* draining, for the loop */
+	struct wh_error failure;  /* [lock] WHORL_OK: none; for good */
+	struct wh_error minority; /* [lock] WHORL_NO_QUORUM, and whom we do not hear; for now */
+	whorl_log_fn *log;        /* [lock] */
+	void *log_ctx;            /* [lock] */
 };
 
 /* Is this thread the one that runs the loop now, that is, are we inside an upcall? */
@@ -110,7 +111,7 @@ void wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t cou
 /* The first predicate of every node's loop: what the transport reports, ready, drained. */
 size_t wh_node_watch(void *node);
 
-/* Why the gate is not open: forked, closed, failed. Whoever found it so finds it so again: the bits only grow. */
+/* Why the gate is not open: forked, closed, failed; or that it was not, for want of a quorum, which may come back. */
 enum whorl_result wh_node_shut(const whorl_node *node);
 
 /* WHORL_OK, or why nothing can be sent. */

@@ -167,10 +167,8 @@ enum whorl_result whorl_start(whorl_node *node)
 
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	pthread_mutex_lock(&node->lock);
-	result = node->started ? WHORL_INVALID : WHORL_OK;
-	node->started = true;
-	pthread_mutex_unlock(&node->lock);
+	/* Release: the upcalls that were set before, for whoever makes passes. Partner: may_step. */
+	result = wh_exchange(&node->started, 1) != 0 ? WHORL_INVALID : WHORL_OK;
 	if (result != WHORL_OK || node->caller)
 		return result;
 	snprintf(name, sizeof(name), "whorl-%u", node->id);
@@ -257,7 +255,8 @@ static bool may_step(const whorl_node *node)
 {
 	uint64_t state = wh_gate_state(node->gate);
 
-	return node->caller && node->started && (state & WH_GATE_OPEN) != 0 && (state & WH_GATE_CLOSED) == 0;
+	return node->caller && wh_load_acquire(&node->started) != 0 && (state & WH_GATE_OPEN) != 0 &&
+	       (state & WH_GATE_CLOSED) == 0;
 }
 
 bool wh_node_try_step(whorl_node *node, size_t *work)

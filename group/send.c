@@ -164,16 +164,22 @@ enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t 
 
 int whorl_window_fd(whorl_subgroup *subgroup)
 {
+	const struct wh_ring *ring;
+
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return -1;
-	return subgroup->ring != NULL ? subgroup->ring->window_fd : -1;
+	ring = wh_rcu_dereference(subgroup->ring);
+	return ring != NULL ? ring->window_fd : -1;
 }
 
 enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 {
+	struct wh_ring *ring;
+
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED; /* the descriptor is the parent's, too */
-	if (subgroup->ring == NULL)
+	ring = wh_rcu_dereference(subgroup->ring);
+	if (ring == NULL)
 		return WHORL_NOT_SENDER;
-	return wh_ring_starve(subgroup->ring) ? WHORL_OK : WHORL_AGAIN;
+	return wh_ring_starve(ring) ? WHORL_OK : WHORL_AGAIN;
 }

@@ -26,7 +26,7 @@ static enum whorl_result set_upcall(whorl_subgroup *subgroup, whorl_message_fn *
 {
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (subgroup->node->started)
+	if (wh_load_relaxed(&subgroup->node->started) != 0)
 		return WHORL_INVALID;
 	subgroup->on_message = on_message;
 	subgroup->on_batch = on_batch;
@@ -70,7 +70,7 @@ enum whorl_result whorl_on_view(whorl_node *node, whorl_view_fn *fn, void *ctx)
 {
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (node->started)
+	if (wh_load_relaxed(&node->started) != 0)
 		return WHORL_INVALID;
 	node->on_view = fn;
 	node->on_view_ctx = ctx;
