@@ -43,6 +43,12 @@ bool wh_suspicion_trusted_quorum(const struct wh_change *change)
 	return wh_quorum_holds(&poll.quorum, poll.votes, poll.tie);
 }
 
+/* It will say nothing more in this view, its heartbeats are in the next. */
+static bool has_gone_ahead(const struct wh_change *change, uint32_t rank)
+{
+	return rank != wh_change_me(change) && wh_sst_observe_flag(change->sst, rank, change->columns.installed);
+}
+
 /* Those that are heard and nothing is to be said of, me among them. */
 static bool hears_quorum(const struct wh_change *change)
 {
@@ -50,7 +56,8 @@ static bool hears_quorum(const struct wh_change *change)
 
 	for (uint32_t rank = 0; rank < members(change); rank++) {
 		uint64_t kind = change->suspicion.wanted[rank];
-		bool heard = rank == wh_change_me(change) || wh_heartbeat_hears(change->heartbeat, rank);
+		bool heard = rank == wh_change_me(change) || wh_heartbeat_hears(change->heartbeat, rank) ||
+			     has_gone_ahead(change, rank);
 
 		cast(&poll, change, rank, kind, kind == WH_TRUSTED && heard);
 	}
@@ -207,13 +214,12 @@ static bool is_anybody_accusing(struct wh_change *change)
 	return accusers > 0;
 }
 
-/* Who has gone ahead will say nothing more in this view, and what becomes of him is the next one's matter. */
+/* What becomes of one who has gone ahead is the next view's matter. */
 static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t rank)
 {
 	const struct wh_suspicion *s = &change->suspicion;
 
-	if (s->said[rank] == WH_TRUSTED && rank != wh_change_me(change) &&
-	    wh_sst_observe_flag(change->sst, rank, change->columns.installed))
+	if (s->said[rank] == WH_TRUSTED && has_gone_ahead(change, rank))
 		return WH_TRUSTED;
 	if (s->known[rank] > s->said[rank])
 		return s->known[rank];
