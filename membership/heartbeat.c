@@ -37,6 +37,16 @@ void wh_heartbeat_begin(struct wh_heartbeat *heartbeat, const bool *heard)
 		heartbeat->heard[rank] = (struct wh_heard){.when_ns = now, .afresh = heard == NULL || heard[rank]};
 }
 
+void wh_heartbeat_forgive(struct wh_heartbeat *heartbeat)
+{
+	for (uint32_t rank = 0; rank < heartbeat->sst->image->members; rank++) {
+		struct wh_heard *heard = &heartbeat->heard[rank];
+
+		if (heard->overdue)
+			*heard = (struct wh_heard){.value = heard->value, .when_ns = heartbeat->loop->now_ns};
+	}
+}
+
 static void look(struct wh_heartbeat *heartbeat, uint64_t now, uint32_t rank, bool late)
 {
 	struct wh_heard *heard = &heartbeat->heard[rank];

@@ -39,6 +39,9 @@ void wh_heartbeat_close(struct wh_heartbeat *heartbeat);
  * as members; NULL: all) counts as heard. */
 void wh_heartbeat_begin(struct wh_heartbeat *heartbeat, const bool *heard);
 
+/* Whoever is overdue has the whole time-out again. */
+void wh_heartbeat_forgive(struct wh_heartbeat *heartbeat);
+
 /* Pushes a heartbeat if it is time. */
 bool wh_heartbeat_beat(struct wh_heartbeat *heartbeat);
 /* The same, and then looks at those of the others. True: it has looked. */

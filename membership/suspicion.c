@@ -296,6 +296,11 @@ size_t wh_suspicion_step(struct wh_change *change)
 		s->any_lags = false;
 		heard = heard || weigh(change);
 	}
+	if (heard && !s->quorum && !change->removed) {
+		/* Of many who were cut off or stood still the first comes back: the others may be just behind. */
+		wh_heartbeat_forgive(change->heartbeat);
+		heard = weigh(change);
+	}
 	if (change->removed)
 		return 1;
 	tell_quorum(change, heard);

@@ -67,12 +67,15 @@ START_TEST(a_minority_suspects_nobody)
 	ck_assert_uint_eq(m->posted_count, 0);
 	live(m, 4, "1");
 	expect_nothing(m);
-	live(m, 1, "13");
+	live(m, 1, "13"); /* others may be just behind: they have the whole time-out again */
+	expect_told(m, "quorum ");
+	live(m, 3, "13");
+	expect_nothing(m);
+	live(m, 3, "13");
 	ck_assert_uint_eq(my_suspicion(m, 2), WH_FAILED);
 	ck_assert_uint_eq(my_suspicion(m, 3), WH_TRUSTED);
 	ck_assert_uint_eq(my_suspicion(m, 4), WH_FAILED);
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
-	ck_assert_ptr_eq(strstr(m->told, "quorum suspect-2 suspect-4 "), m->told);
 	member_free(m);
 }
 END_TEST
