@@ -153,7 +153,9 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_open(whorl_config *config, ui
 							const struct whorl_open_options *options, whorl_node **out);
 
 /* Memory in bytes that the node would allocate: its row (the rings) twice, for this view and for the next, and the private
- * arrays. For a while after a change the row of the view before is kept as well. */
+ * arrays. For a while after a change the row of the view before is kept as well. WHORL_OK, also if it is more than
+ * `[group] memory_max`; WHORL_CONFIG (`members = function` too: there is none here); WHORL_INVALID (id); WHORL_MEMORY;
+ * WHORL_UNSUPPORTED. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *bytes);
 
 /* Replaces the log's sink; fn NULL: stderr. Any thread, also before whorl_start. */
@@ -165,7 +167,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_start(whorl_node *node);
 
 /* Waits until all members have met. Messages may be sent before; they leave when this is true. With thread = caller it
  * runs the loop meanwhile. Any thread.
- * WHORL_OK; WHORL_TIMEOUT; WHORL_REFUSED, WHORL_MEMBER_GONE (whorl_error says who and why); WHORL_WOULD_DEADLOCK. */
+ * WHORL_OK; WHORL_TIMEOUT; WHORL_REFUSED, WHORL_MEMBER_GONE (whorl_error says who and why), and whatever else it says of the
+ * node for good; WHORL_WOULD_DEADLOCK. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int timeout_ms);
 
 /* Leaves the group and frees the node.
@@ -174,15 +177,16 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int t
  * timeout_ms == 0 abandons at once. In both cases the node is gone afterwards; other members see that it left.
  * Claims that are still open stay valid memory: their commit or abort gives WHORL_CLOSED and frees it.
  * No other call with this node may be under way or follow, except commit and abort of open claims.
- * WHORL_OK; WHORL_TIMEOUT: something was abandoned; WHORL_MEMBER_GONE: likewise, because a member failed;
+ * WHORL_OK (always, in a forked child); WHORL_TIMEOUT: something was abandoned; what whorl_error says of the node
+ * (WHORL_NO_QUORUM, WHORL_REMOVED, WHORL_MEMBER_GONE...): likewise, because of that;
  * WHORL_WOULD_DEADLOCK (from an upcall) and WHORL_INVALID (negative time-out): nothing was done, the node is still open. */
 WHORL_API enum whorl_result whorl_close(whorl_node *node, int timeout_ms);
 
-/* WHORL_OK while the node works, else why it does not: WHORL_MEMBER_GONE (a member failed before the first view),
- * WHORL_REFUSED, WHORL_REMOVED, WHORL_FORKED, WHORL_MEMORY and WHORL_SYSTEM (a view could not be installed), all of them
- * for good; WHORL_NO_QUORUM, as long as too few members are heard. With `text`
- * non-NULL also the words ("node 2 has died (its connection closed)"), at most `bytes` with the terminating zero. Any
- * thread. */
+/* WHORL_OK while the node works, else why it does not: WHORL_MEMBER_GONE (a member failed before the first view, or broke
+ * the rules so that what is to be delivered cannot be), WHORL_REFUSED, WHORL_REMOVED, WHORL_FORKED, WHORL_MEMORY and
+ * WHORL_SYSTEM (a view could not be installed), all of them for good; WHORL_NO_QUORUM, as long as too few members are heard.
+ * With `text` non-NULL also the words ("node 2 has died (its connection closed)"), at most `bytes` with the terminating
+ * zero. Any thread. */
 WHORL_API enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes);
 
 WHORL_API uint32_t whorl_node_id(const whorl_node *node);
@@ -228,7 +232,7 @@ WHORL_API size_t whorl_arm(whorl_node *node);
 WHORL_API int whorl_fd(whorl_node *node);
 
 /* Arms, looks, and sleeps until there is something to do or the time-out. WHORL_OK, WHORL_TIMEOUT,
- * WHORL_WOULD_DEADLOCK, WHORL_INVALID (not in caller mode), WHORL_FORKED. */
+ * WHORL_WOULD_DEADLOCK, WHORL_INVALID (not in caller mode, not started, or another thread makes a pass), WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
 
 /* ---- subgroups and delivery -----------------------------------------------------------------------------------------*/
@@ -289,7 +293,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim_wait(whorl_subgroup *su
  * WHORL_OK: it will be delivered in its place, unless this node fails or is removed first, whatever view is current then;
  * WHORL_NO_QUORUM: the same, but not before a majority is heard again; WHORL_INVALID: too many bytes, the claim is still
  * open. Of the following each says that the message is not sent, and will never be delivered: WHORL_NOT_SENDER: this node
- * is not a sender of the subgroup any more; WHORL_REMOVED; WHORL_CLOSED: the node was closed; WHORL_FORKED. */
+ * is not a sender of the subgroup any more; WHORL_REMOVED, and whatever else whorl_error says of the node for good;
+ * WHORL_CLOSED: the node was closed; WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes);
 
 /* Gives the slot back: nothing is delivered for it. The results of whorl_commit; the claim is finished in any case. */
@@ -348,7 +353,7 @@ struct whorl_subgroup_stats {
 	uint64_t open_claim;             /* 1 + the index of the claim that the send predicate waits for; 0: none */
 	uint64_t delivered, delivered_bytes;
 	uint64_t nulls;                       /* rounds that I covered without a message (Spindle §III-B) */
-	uint64_t received_num, delivered_num; /* mine: first sequence number not received, not delivered */
+	uint64_t received_num, delivered_num; /* mine: first sequence number of this view not received, not delivered */
 	uint64_t window_full;                 /* claims that found the window full */
 	uint64_t window_wait_ns;              /* time that whorl_claim_wait and whorl_send waited, over all threads */
 	uint64_t upcall_longest_ns;           /* of a batch upcall; with message upcalls, of up to 64 in a row */
