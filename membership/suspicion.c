@@ -296,13 +296,16 @@ size_t wh_suspicion_step(struct wh_change *change)
 		s->any_lags = false;
 		heard = heard || weigh(change);
 	}
-	if (heard && !s->quorum && !change->removed) {
-		/* Of many who were cut off or stood still the first comes back: the others may be just behind. */
+	if (heard && !s->quorum && !s->forgave && !change->removed) {
+		/* Of many who were cut off or stood still the first comes back: the others may be just behind. Only once, for
+		 * without those who are overdue it may be that a quorum is heard, and with them, and what they say, none. */
 		wh_heartbeat_forgive(change->heartbeat);
+		s->forgave = true;
 		heard = weigh(change);
 	}
 	if (change->removed)
 		return 1;
+	s->forgave = s->forgave && !heard;
 	tell_quorum(change, heard);
 	return heard ? say_wanted(change) : 0;
 }
