@@ -18,6 +18,8 @@ struct wh_seat *wh_epoch_seat(const struct wh_epoch *epoch, const whorl_subgroup
  * is that of the view before, too. */
 #define ROWS 2
 
+#define DELIVER_NS (10 * WH_NS_PER_MS) /* so long may a pass deliver, if the failure time-out is not very short */
+
 /* ---- making ------------------------------------------------------------------------------------------------------- */
 
 static void member_broken(void *ctx, uint32_t rank, const char *what)
@@ -66,6 +68,16 @@ static enum whorl_result open_ring(struct wh_epoch *epoch, struct wh_seat *seat,
 	return result;
 }
 
+/* Between passes a node hears others and is heard: were they unbounded, upcalls that are a little slow and a window that is
+ * full would look like a death. All subgroups together have this time. */
+static uint64_t deliver_ns(const whorl_node *node)
+{
+	uint64_t timeout_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS;
+	uint64_t pass_ns = timeout_ns / 8 < DELIVER_NS ? timeout_ns / 8 : DELIVER_NS;
+
+	return pass_ns / node->subgroup_count;
+}
+
 static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_seat *seat, uint32_t index,
 					struct wh_error *err)
 {
@@ -100,6 +112,7 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_seat *
 			.place = &seat->place,
 			.had = subgroup->had,
 			.stats = &subgroup->stats,
+			.deliver_ns = deliver_ns(epoch->node),
 			.now_ns = &epoch->node->loop.now_ns,
 			.message_of = subgroup,
 			.handle = seat,

@@ -7,10 +7,6 @@
  */
 #include "predicates/multicast_int.h"
 
-/* So long may a pass deliver, by the clock that is read after each run of upcalls: between passes the node hears others
- * and is heard. Were it unbounded, upcalls that are a little slow and a window that is full would look like a death. */
-#define DELIVER_NS (10 * WH_NS_PER_MS)
-
 static uint64_t least_received(const struct wh_multicast *mc)
 {
 	uint64_t least = mc->received_num;
@@ -104,11 +100,11 @@ static inline int take(struct wh_multicast *mc, struct wh_sender *sender, uint64
 	return message;
 }
 
-/* Delivers the sequence numbers below `limit`; without delivery batching, up to the first message; and no longer than
- * DELIVER_NS, which leaves the rest to the next pass. Returns how many messages. */
+/* Delivers the sequence numbers below `limit`; without delivery batching, up to the first message; and no longer than a
+ * pass may, which leaves the rest to the next pass. Returns how many messages. */
 static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 {
-	uint64_t until_ns = mc->run_start_ns + DELIVER_NS, sequence = mc->delivered_num, round = mc->round;
+	uint64_t until_ns = mc->run_start_ns + mc->config.deliver_ns, sequence = mc->delivered_num, round = mc->round;
 	size_t messages = 0, most = mc->config.switches.delivery_batching ? SIZE_MAX : 1;
 	uint32_t rank = mc->rank;
 
@@ -188,36 +184,45 @@ static size_t deliver_rest(struct wh_multicast *mc, uint64_t cut, bool *done)
 	return mc->delivered_num - from;
 }
 
-/* Delivers what one sender has announced. Returns how many slots. */
-static uint64_t deliver_sender(struct wh_multicast *mc, struct wh_sender *sender, size_t *messages)
+/* Delivers what one sender has announced, if the pass has time left: until then, which is 0 as long as there was nothing.
+ * Returns how many slots. */
+static uint64_t deliver_sender(struct wh_multicast *mc, struct wh_sender *sender, uint64_t *until_ns, size_t *messages)
 {
-	uint64_t from = sender->next, until_ns;
+	uint64_t from = sender->next;
 	uint64_t most = mc->config.switches.delivery_batching ? UINT64_MAX : 1;
 	int taken = 0;
 
 	if (sender->next == sender->announced)
 		return 0;
-	mc->run_start_ns = wh_env_now(mc->config.diag->env);
-	until_ns = mc->run_start_ns + DELIVER_NS;
+	if (*until_ns == 0) {
+		mc->run_start_ns = wh_env_now(mc->config.diag->env);
+		*until_ns = mc->run_start_ns + mc->config.deliver_ns;
+	}
 	sender->row = mc->config.sst->image->row[sender->rank];
 	look_ahead(sender);
-	while (sender->ahead.round != WH_NO_ROUND && sender->next - from < most && mc->run_start_ns < until_ns &&
+	while (sender->ahead.round != WH_NO_ROUND && sender->next - from < most && mc->run_start_ns < *until_ns &&
 	       (taken = take(mc, sender, sender->next)) >= 0)
 		*messages += (size_t)taken;
 	flush_run(mc);
 	return sender->next - from;
 }
 
-/* Unordered: what a sender has announced is delivered at once, and its count goes back to that sender alone. */
+/* Unordered: what a sender has announced is delivered at once, and its count goes back to that sender alone. If the time is
+ * up before all had their turn, the next pass goes on there. */
 size_t wh_deliver_unordered(struct wh_multicast *mc)
 {
+	uint64_t until_ns = 0;
 	size_t slots = 0, messages = 0;
 
-	for (uint32_t s = 0; s < mc->config.sender_count && !mc->broken; s++) {
+	for (uint32_t i = 0; i < mc->config.sender_count && !mc->broken; i++) {
+		uint32_t s = mc->rank;
 		struct wh_sender *sender = &mc->senders[s];
 		struct wh_to to = {&sender->rank, (int)s == mc->config.me ? 0 : 1};
-		uint64_t delivered = deliver_sender(mc, sender, &messages);
+		uint64_t delivered = deliver_sender(mc, sender, &until_ns, &messages);
 
+		if (until_ns != 0 && delivered == 0 && mc->run_start_ns >= until_ns)
+			break;
+		mc->rank = s + 1 == mc->config.sender_count ? 0 : s + 1;
 		if (delivered == 0)
 			continue;
 		slots += delivered;
@@ -232,11 +237,12 @@ size_t wh_deliver_unordered(struct wh_multicast *mc)
 /* Unordered: what has been taken in, for the counts in my row said so. */
 static size_t deliver_taken_in(struct wh_multicast *mc, bool *done)
 {
+	uint64_t until_ns = 0;
 	size_t slots = 0, messages = 0;
 
 	*done = true;
 	for (uint32_t s = 0; s < mc->config.sender_count && !mc->broken; s++) {
-		slots += deliver_sender(mc, &mc->senders[s], &messages);
+		slots += deliver_sender(mc, &mc->senders[s], &until_ns, &messages);
 		*done = *done && mc->senders[s].next == mc->senders[s].announced;
 	}
 	count(mc, messages);

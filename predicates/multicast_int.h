@@ -49,7 +49,7 @@ struct wh_multicast {
 	/* deliver: the next sequence number is round x senders + rank */
 	uint64_t delivered_num;
 	uint64_t round;
-	uint32_t rank;
+	uint32_t rank; /* unordered: the sender whose turn it is */
 
 	uint32_t run; /* messages collected in `batch` */
 	uint64_t run_start_ns;

@@ -236,6 +236,52 @@ START_TEST(wait_sleeps_until_there_is_something)
 }
 END_TEST
 
+/* ---- slow upcalls ------------------------------------------------------------------------------------------------------- */
+
+#define SLOW_NS 20000
+#define BACKLOG 900
+
+static void be_slow(const struct whorl_message *message, void *ctx)
+{
+	struct timespec now, began;
+
+	(void)message;
+	++*(unsigned *)ctx;
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - began.tv_sec) * 1000000000L + now.tv_nsec - began.tv_nsec < SLOW_NS);
+}
+
+/* All subgroups, and in unordered mode (_i == 1) all senders, share the time that a pass has for delivery: here an eighth of
+ * 40 ms, and a run of messages each. */
+START_TEST(a_pass_is_short)
+{
+	static const char *const rests[] = {
+		"[subgroup a]\nwindow = 1000\nmessage_bytes = 8\n[subgroup b]\nwindow = 1000\nmessage_bytes = 8\n" CALLER,
+		"[subgroup a]\nwindow = 1000\nmessage_bytes = 8\nmode = unordered\n" CALLER};
+	const char *const names[] = {"a", "b"};
+	unsigned delivered = 0, most = 0;
+	struct cluster c;
+
+	cluster_open(&c, 2, "failure_timeout_ms = 40\n", rests[_i]);
+	for (unsigned i = 0; i < 2 && whorl_subgroup_find(c.nodes[0], names[i]) != NULL; i++)
+		ck_ok(whorl_on_message(subgroup_of(&c, 0, names[i]), be_slow, &delivered));
+	cluster_start(&c);
+	for (unsigned i = 0; i < 2 * BACKLOG; i++) /* two subgroups, or two senders of one */
+		ck_ok(whorl_send(subgroup_of(&c, _i == 0 ? 0 : i % 2, names[_i == 0 ? i % 2 : 0]), "x", 1, 0));
+	while (delivered < 2 * BACKLOG) {
+		unsigned before = delivered;
+
+		cluster_step(&c);
+		ck_ok(whorl_error(c.nodes[0], NULL, 0));
+		most = delivered - before > most ? delivered - before : most;
+	}
+	ck_assert_uint_le(most, 40000000 / 8 / SLOW_NS + 2 * 64);
+	cluster_free(&c);
+}
+END_TEST
+
 /* ---- a loop that nobody drives is driven by who waits ----------------------------------------------------------------- */
 
 static void *send_a_hundred(void *ctx)
@@ -279,6 +325,7 @@ static Suite *suite(void)
 	tcase_add_test(t, a_node_that_has_failed_sleeps);
 	tcase_add_test(t, a_descriptor_that_comes_late);
 	tcase_add_test(t, wait_sleeps_until_there_is_something);
+	tcase_add_loop_test(t, a_pass_is_short, 0, 2);
 	tcase_add_test(t, waiting_senders_drive_the_loop);
 	suite_add_tcase(s, t);
 	return s;
