@@ -10,6 +10,7 @@
  *     rounds      a slot has a round of its own, larger than those before, and only finished claims have slots
  *     counters    grow, stand in their relations (I1 to I5 of predicates/multicast_int.h), and are what was published
  *     wedged      who is wedged says nothing more in that view
+ *     freeze      nothing that a suspect writes is seen any more
  *     switches    one thing at a time where batching is off
  *     failure     no node complains of what nobody did to it
  */
@@ -421,6 +422,9 @@ static void check_node(struct actor *actor)
 	if (!play->plan->config.engine.deferred_push && counts.batch_max > 1)
 		wh_play_fail(play, "switches: node %u posts %llu pushes at once without deferred pushes", actor->id,
 			     (unsigned long long)counts.batch_max);
+	if (wh_inspect_unfrozen(actor->node) != 0)
+		wh_play_fail(play, "freeze: node %u would see what a suspect writes: nodes %llx", actor->id,
+			     (unsigned long long)wh_inspect_unfrozen(actor->node));
 	check_error(actor);
 }
 

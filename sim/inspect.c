@@ -25,6 +25,19 @@ uint64_t wh_inspect_suspects(const whorl_node *node)
 	return suspects;
 }
 
+uint64_t wh_inspect_unfrozen(const whorl_node *node)
+{
+	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_image *image = epoch->image;
+	uint64_t unfrozen = 0;
+
+	for (uint32_t rank = 0; image->ready && rank < epoch->view->members; rank++)
+		if (epoch->change.suspicion.said[rank] == WH_FAILED && image->row[rank] != NULL &&
+		    image->control[rank] == image->row[rank])
+			unfrozen |= UINT64_C(1) << epoch->view->ids[rank];
+	return unfrozen;
+}
+
 uint64_t wh_inspect_next_ns(const whorl_node *node)
 {
 	return node->loop.next_ns;

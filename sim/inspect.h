@@ -21,6 +21,8 @@ const struct wh_view *wh_inspect_view(const whorl_node *node);
 bool wh_inspect_wedged(const whorl_node *node);
 /* Whom it suspects in its view: bit i is node i. */
 uint64_t wh_inspect_suspects(const whorl_node *node);
+/* Of them those whose rows it would still see change, although they have failed for it (T9). */
+uint64_t wh_inspect_unfrozen(const whorl_node *node);
 /* When its loop wants to be called again, by its own clock. */
 uint64_t wh_inspect_next_ns(const whorl_node *node);
 /* Work that it has submitted and that is not done. */
