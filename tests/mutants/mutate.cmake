@@ -1,18 +1,24 @@
 # mutate.cmake - makes one mutated copy of a source file:
 #     cmake -D IN=file -D OUT=file -D EDIT=directory -P mutate.cmake
-# EDIT holds the files `text` and `replacement`. Fails if the text is not in the file exactly once.
+# EDIT holds the files `text` and `replacement`, and perhaps `text_2` and `replacement_2`. Fails if a text is not in the file
+# exactly once.
 
 file(READ ${IN} source)
-file(READ ${EDIT}/text text)
-file(READ ${EDIT}/replacement replacement)
-string(REGEX REPLACE "\n$" "" text "${text}") # so that it may end within a line
-string(REGEX REPLACE "\n$" "" replacement "${replacement}")
-string(FIND "${source}" "${text}" first)
-string(FIND "${source}" "${text}" last REVERSE)
-if(first EQUAL -1)
-	message(FATAL_ERROR "a mutant in tests/mutants: ${IN} does not contain:\n${text}")
-elseif(NOT first EQUAL last)
-	message(FATAL_ERROR "a mutant in tests/mutants: ${IN} contains more than once:\n${text}")
-endif()
-string(REPLACE "${text}" "${replacement}" source "${source}")
+foreach(edit "" _2)
+	file(READ ${EDIT}/text${edit} text)
+	file(READ ${EDIT}/replacement${edit} replacement)
+	string(REGEX REPLACE "\n$" "" text "${text}") # so that it may end within a line
+	string(REGEX REPLACE "\n$" "" replacement "${replacement}")
+	if(text STREQUAL "")
+		continue() # there is only one
+	endif()
+	string(FIND "${source}" "${text}" first)
+	string(FIND "${source}" "${text}" last REVERSE)
+	if(first EQUAL -1)
+		message(FATAL_ERROR "a mutant in tests/mutants: ${IN} does not contain:\n${text}")
+	elseif(NOT first EQUAL last)
+		message(FATAL_ERROR "a mutant in tests/mutants: ${IN} contains more than once:\n${text}")
+	endif()
+	string(REPLACE "${text}" "${replacement}" source "${source}")
+endforeach()
 file(WRITE ${OUT} "${source}")

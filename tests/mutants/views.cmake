@@ -1,7 +1,54 @@
-# views.cmake - mechanisms of the change of views that are taken out one at a time. See mutants.cmake; KIND views: the simulator with
-# faults, as `whorl sim` runs it with views.ini and WORDS.
+# views.cmake - mechanisms of the change of views that are taken out one at a time. See mutants.cmake. KIND views: groups with
+# faults, as `whorl sim` runs them with views.ini and WORDS. KIND timelines: tests/sim/test_timelines.c.
 
 # ---- suspicion (docs/decisions/0014: suspect, heed) ----
+
+mutant(NAME no-freeze KIND views FILE membership/suspicion.c
+	REMOVES "a suspect is frozen"
+	TEXT [[
+	if (kind == WH_FAILED)
+		change->sst->image->ops->freeze(change->sst->image, rank);
+]]
+	REPLACEMENT "")
+
+mutant(NAME suspect-untold KIND timelines FILE membership/suspicion.c
+	REMOVES "a suspicion is pushed to the suspect too: it is frozen before"
+	TEXT [[
+	wh_sst_publish_array(change->sst, change->pushes, change->columns.suspected, rank, kind,
+			     change->heartbeat->peers);
+]]
+	REPLACEMENT [[
+	if (kind == WH_FAILED)
+		change->sst->image->ops->freeze(change->sst->image, rank);
+	wh_sst_publish_array(change->sst, change->pushes, change->columns.suspected, rank, kind,
+			     change->heartbeat->peers);
+]])
+
+mutant(NAME suspects-heard KIND views FILE membership/suspicion.c
+	WORDS --set sim.nodes_min=4 --fault "cut 0,1 and 2,3 for 200 ms at 10 ms"
+	REMOVES "what a suspect says of others is not heard"
+	TEXT [[
+	if (wanted[from] != WH_TRUSTED || wanted[of]
+]]
+	REPLACEMENT [[
+	if (wanted[of]
+]])
+
+mutant(NAME removal-unseen KIND timelines FILE membership/suspicion.c
+	REMOVES "who is suspected by a member that it trusts is removed, and knows it"
+	TEXT [[
+	return of == wh_change_me(change) ? kind != WH_TRUSTED : kind >= WH_FAILED;
+]]
+	REPLACEMENT [[
+	return of != wh_change_me(change) && kind >= WH_FAILED;
+]])
+
+mutant(NAME inheritance-lost KIND timelines FILE group/install.c
+	REMOVES "who was suspected in the view before is suspected from the start"
+	TEXT [[
+		wh_change_inherit(&epoch->change, rank, &before->change, was);
+]]
+	REPLACEMENT "")
 
 mutant(NAME minority-suspects KIND views FILE membership/suspicion.c
 	REMOVES "a suspicion is said only while a quorum is heard"
@@ -46,7 +93,34 @@ mutant(NAME overdue-for-good KIND views FILE membership/heartbeat.c
 			.value = value, .when_ns = now, .overdue = heard->overdue, .afresh = !late};
 ]])
 
+mutant(NAME late-blames-others KIND timelines FILE membership/heartbeat.c
+	REMOVES "who was late itself, or heard no quorum, gives the others the whole time-out again"
+	TEXT [[
+	if (late || value != heard->value) {
+]]
+	REPLACEMENT [[
+	if (value != heard->value) {
+]]
+	TEXT_2 [[
+		if (heard->overdue)
+]]
+	REPLACEMENT_2 [[
+		if (heard->overdue && heard->when_ns == 0)
+]])
+
 # ---- wedge ----
+
+mutant(NAME counters-to-shard KIND views FILE predicates/multicast.c
+	WORDS --set sim.nodes_min=4 --set sim.subgroups_max=4 --fault "crash 3 at 10 ms"
+	      --fault "slow 1,2 to 0 by 50 for 200 ms at 1 ms"
+	REMOVES "what shards have received is told to a leader that is not in them"
+	TEXT [[
+	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.received_num, mc->received_num, everyone);
+]]
+	REPLACEMENT [[
+	(void)everyone;
+	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.received_num, mc->received_num, mc->peers);
+]])
 
 mutant(NAME never-wedged KIND views FILE predicates/multicast.c
 	REMOVES "a wedged member stops: it sends, receives and delivers on"
@@ -125,6 +199,23 @@ mutant(NAME acknowledged-unopened KIND views FILE membership/change.c
 
 # ---- the decision ----
 
+mutant(NAME decided-unwedged KIND views FILE membership/change.c
+	REMOVES "wedge before the cut: members stop when they see the decision"
+	TEXT [[
+(!flag(change, rank, change->columns.wedged) ||
+						       row(change, rank, change->columns.acknowledged) != ticket))
+]]
+	REPLACEMENT [[
+(row(change, rank, change->columns.acknowledged) != ticket))
+]]
+	TEXT_2 [[
+	work += wedge(change);
+]]
+	REPLACEMENT_2 [[
+	if (change->agreed != 0)
+		work += wedge(change);
+]])
+
 mutant(NAME decided-unacknowledged KIND views FILE membership/change.c
 	REMOVES "a decision waits until all have acknowledged the proposal"
 	TEXT [[
@@ -132,7 +223,7 @@ mutant(NAME decided-unacknowledged KIND views FILE membership/change.c
 						       row(change, rank, change->columns.acknowledged) != ticket))
 ]]
 	REPLACEMENT [[
-(!flag(change, rank, change->columns.wedged)))
+(ticket == 0 || !flag(change, rank, change->columns.wedged)))
 ]])
 
 mutant(NAME cut-of-leader KIND views FILE membership/change.c
@@ -176,7 +267,51 @@ mutant(NAME agreed-before-values KIND views FILE membership/change.c
 		for (uint32_t g = 0; g < change->columns.cut.count; g++)
 ]])
 
-# ---- the echo ----
+# ---- takeover, echo ----
+
+mutant(NAME no-barrier KIND views FILE membership/change.c
+	WORDS --set sim.nodes_min=4 --fault "crash 3 at 10 ms" --fault "crash 0 after decide 1"
+	REMOVES "who takes over waits until all suspect those before it"
+	TEXT [[
+	if (change->agreed == (uint64_t)me + 1 || !barrier(change))
+]]
+	REPLACEMENT [[
+	(void)barrier;
+	if (change->agreed == (uint64_t)me + 1)
+]])
+
+mutant(NAME no-adopting KIND views FILE membership/change.c
+	WORDS --set sim.nodes_min=4 --fault "crash 3 at 10 ms" --fault "crash 0 after decide 1"
+	REMOVES "who takes over adopts a decision that it finds: only if it has agreed to it itself"
+	TEXT [[
+	if (decided < 0)
+		return propose
+]]
+	REPLACEMENT [[
+	if (change->agreed == 0)
+		return propose
+]])
+
+mutant(NAME echo-unasked KIND views FILE membership/change.c
+	WORDS --set sim.nodes_min=4 --fault "crash 3 at 10 ms" --fault "crash 0 after decide 1"
+	REMOVES "a decision is final when all have echoed it: the leader's word will do"
+	TEXT [[
+		if (wh_change_trusts(change, rank) && !says_the_same(change, rank))
+]]
+	REPLACEMENT [[
+		if (wh_change_trusts(change, rank) && rank == leader(change) && !says_the_same(change, rank))
+]])
+
+mutant(NAME no-catching-up KIND views FILE membership/change.c
+	WORDS --set sim.nodes_min=5 --set sim.nodes_max=7 --fault "crash 3 at 10 ms"
+	      --fault "crash 2 after acknowledge 1" --fault "crash 0 after decide 1"
+	REMOVES "what somebody has installed is final"
+	TEXT [[
+		work = catch_up(change);
+]]
+	REPLACEMENT [[
+		(void)catch_up;
+]])
 
 # ---- delivery to the cut, and the next view ----
 
@@ -290,6 +425,7 @@ mutant(NAME least-had-ignored KIND views FILE predicates/multicast.c
 # ---- the end of a node ----
 
 mutant(NAME removed-hears-on KIND views FILE group/epoch.c
+	WORDS --set sim.fault_kinds=stall,cut --set sim.subgroups_max=4 --set sim.faults_max=2
 	REMOVES "who learns that it was removed is deaf at once"
 	TEXT [[
 	if (epoch->change.removed) /* just now: deaf from here on */
