@@ -142,7 +142,7 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	if (wh_node_in_upcall(node))
 		return WHORL_WOULD_DEADLOCK;
 	close_rings(node);
-	if (timeout_ms > 0 && wh_load_relaxed(&node->started) != 0)
+	if (timeout_ms > 0 && wh_load_relaxed(&node->started) != 0 && (node->caller || node->loop.running))
 		result = drain(node, timeout_ms);
 	/* From here on a commit is refused; those under way are waited for, so the ones that were accepted are counted. */
 	wh_fetch_or(&node->gate->state, WH_GATE_CLOSED);

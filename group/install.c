@@ -149,9 +149,6 @@ static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl
 		if (old->sends)
 			first = end;
 	}
-	if (old == NULL || seat == NULL || old->layout->shard != seat->layout->shard)
-		for (uint32_t id = 0; id < (uint32_t)epoch->node->config.group.nodes; id++)
-			subgroup->had[id] = WH_UNKNOWN;
 	if (subgroup->ring != NULL)
 		move_ring(subgroup, seat, first);
 	if (seat == NULL)

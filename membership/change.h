@@ -72,9 +72,10 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 		const char **why; /* by rank */
 		uint64_t count;   /* how often something was said */
 		bool any_lags;
-		bool news;    /* `wanted` is to be found anew */
-		bool unsaid;  /* something wanted is not said */
-		bool quorum;  /* as last told */
+		bool minds_deaf; /* who says that he hears no quorum is to be suspected */
+		bool news;       /* `wanted` is to be found anew */
+		bool unsaid;     /* something wanted is not said */
+		bool quorum;     /* as last told */
 		bool forgave; /* those who were overdue have had the whole time-out again, since a quorum was missing */
 	} suspicion;
 

@@ -44,6 +44,8 @@ void wh_heartbeat_forgive(struct wh_heartbeat *heartbeat)
 
 		if (heard->overdue)
 			*heard = (struct wh_heard){.value = heard->value, .when_ns = heartbeat->loop->now_ns};
+		if (heard->deaf_ns != 0)
+			heard->deaf_ns = heartbeat->loop->now_ns;
 	}
 }
 
@@ -53,7 +55,9 @@ static void look(struct wh_heartbeat *heartbeat, uint64_t now, uint32_t rank, bo
 	uint64_t value = wh_sst_observe(heartbeat->sst, rank, heartbeat->column);
 
 	if (late || value != heard->value) {
-		*heard = (struct wh_heard){.value = value, .when_ns = now, .afresh = !late};
+		uint64_t deaf_ns = (value & 1) == 0 ? 0 : heard->deaf_ns != 0 && !late ? heard->deaf_ns : now;
+
+		*heard = (struct wh_heard){.value = value, .when_ns = now, .afresh = !late, .deaf_ns = deaf_ns};
 	} else if (now - heard->when_ns > heartbeat->timeout_ns) {
 		heard->overdue = true;
 		heard->afresh = false;
@@ -62,14 +66,14 @@ static void look(struct wh_heartbeat *heartbeat, uint64_t now, uint32_t rank, bo
 
 bool wh_heartbeat_beat(struct wh_heartbeat *heartbeat)
 {
-	uint64_t now = heartbeat->loop->now_ns;
+	uint64_t now = heartbeat->loop->now_ns, last = wh_sst_mine(heartbeat->sst, heartbeat->column);
 
 	if (now < heartbeat->next_push_ns) {
 		wh_loop_at(heartbeat->loop, heartbeat->next_push_ns);
 		return false;
 	}
 	wh_sst_publish_quiet(heartbeat->sst, heartbeat->pushes, heartbeat->column,
-			     wh_sst_mine(heartbeat->sst, heartbeat->column) + 1, heartbeat->peers);
+			     ((last >> 1) + 1) << 1 | heartbeat->deaf, heartbeat->peers);
 	wh_pushes_post(heartbeat->pushes);
 	wh_count(heartbeat->pushed, 1);
 	heartbeat->next_push_ns = now + heartbeat->timeout_ns / 4;

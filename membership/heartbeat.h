@@ -5,6 +5,9 @@
  * if this loop was not late itself; if it was (it had been stopped, or an upcall was long), all deadlines start again,
  * and nobody counts as heard before it is heard anew. Nothing here is final: an overdue member that is heard again is not
  * overdue.
+ *
+ * A heartbeat also says whether its sender hears a quorum itself. One that does not, though it is heard, receives nothing and
+ * would hold up all others for ever.
  */
 #ifndef WH_MEMBERSHIP_HEARTBEAT_H
 #define WH_MEMBERSHIP_HEARTBEAT_H
@@ -24,11 +27,13 @@ struct wh_heartbeat {
 	struct wh_to peers;
 	uint32_t *peer_ranks;
 	uint64_t next_push_ns, looked_ns;
+	bool deaf; /* I hear no quorum */
 	struct wh_heard {
 		uint64_t value, when_ns; /* when: heard last, or when its deadline started again */
 		bool afresh;             /* heard since the deadlines started, and not overdue */
 		bool overdue;
-	} * heard; /* by rank */
+		uint64_t deaf_ns; /* since when its heartbeats say that it hears no quorum; 0: they do not */
+	} * heard;                /* by rank */
 };
 
 /* The fields up to `pushed` are set by the caller. The members have just met, so all count as heard. WHORL_OK, WHORL_MEMORY. */
@@ -55,6 +60,14 @@ static inline bool wh_heartbeat_hears(const struct wh_heartbeat *heartbeat, uint
 static inline bool wh_heartbeat_overdue(const struct wh_heartbeat *heartbeat, uint32_t rank)
 {
 	return heartbeat->heard[rank].overdue;
+}
+
+/* It has said for the whole time-out that it hears no quorum. */
+static inline bool wh_heartbeat_is_deaf(const struct wh_heartbeat *heartbeat, uint32_t rank)
+{
+	uint64_t since = heartbeat->heard[rank].deaf_ns;
+
+	return since != 0 && heartbeat->looked_ns > since + heartbeat->timeout_ns;
 }
 
 #endif

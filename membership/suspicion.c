@@ -72,7 +72,8 @@ static void say(struct wh_change *change, uint32_t rank, uint64_t kind)
 	const char *why = s->why[rank] != NULL ? s->why[rank]
 			  : wh_heartbeat_overdue(change->heartbeat, rank)
 				  ? "it has not been heard for the failure time-out"
-				  : "others suspect it";
+			  : wh_heartbeat_is_deaf(change->heartbeat, rank) ? "it hears nobody"
+									  : "others suspect it";
 
 	s->said[rank] = kind;
 	s->count++;
@@ -86,18 +87,28 @@ static void say(struct wh_change *change, uint32_t rank, uint64_t kind)
 	change->on.suspected(change->ctx, rank, why);
 }
 
-static size_t say_wanted(struct wh_change *change)
+/* Somebody said so who has gone ahead since: a quorum stood behind it. */
+static bool is_backed(const struct wh_change *change, uint32_t rank)
+{
+	for (uint32_t from = 0; from < members(change); from++)
+		if (wh_change_trusts(change, from) && has_gone_ahead(change, from) &&
+		    wh_sst_observe_array(change->sst, from, change->columns.suspected, rank) >= WH_FAILED)
+			return true;
+	return false;
+}
+
+/* Without a quorum only what is backed. */
+static size_t say_wanted(struct wh_change *change, bool heard)
 {
 	struct wh_suspicion *s = &change->suspicion;
 	size_t news = 0;
 
 	for (uint32_t rank = 0; rank < members(change); rank++) {
-		if (s->wanted[rank] == s->said[rank])
+		if (s->wanted[rank] == s->said[rank] || !(heard || is_backed(change, rank)))
 			continue;
 		say(change, rank, s->wanted[rank]);
 		news++;
 	}
-	s->unsaid = false;
 	return news;
 }
 
@@ -106,6 +117,7 @@ static void tell_quorum(struct wh_change *change, bool heard)
 	if (change->suspicion.quorum == heard)
 		return;
 	change->suspicion.quorum = heard;
+	change->heartbeat->deaf = !heard;
 	wh_event(change->diag, heard ? "quorum" : "no quorum", change->view->number, 0, 0);
 	change->on.quorum(change->ctx, heard);
 }
@@ -179,10 +191,11 @@ static void be_removed(struct wh_change *change)
 	change->on.removed(change->ctx, by);
 }
 
-/* Whom most accuse; of several the one who accuses most himself; of several the youngest. -1: nobody is accused. */
-static int most_accused(const struct wh_change *change)
+/* Whom most accuse; of several the one who accuses most himself; of several the youngest. Or, with `least`, the other way round.
+ * -1: nobody is accused. */
+static int choose_accused(const struct wh_change *change, bool least)
 {
-	uint32_t most = 0;
+	uint32_t chosen = 0;
 	int worst = -1;
 
 	for (uint32_t rank = 0; rank < members(change); rank++) {
@@ -193,8 +206,8 @@ static int most_accused(const struct wh_change *change)
 		for (uint32_t other = 0; by > 0 && other < members(change); other++)
 			of += accuses(change, rank, other);
 		weight = by * (WH_NODES_MAX + 1) + of;
-		if (by > 0 && weight >= most) {
-			most = weight;
+		if (by > 0 && (worst < 0 || (least ? weight < chosen : weight >= chosen))) {
+			chosen = weight;
 			worst = (int)rank;
 		}
 	}
@@ -223,7 +236,8 @@ static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t ra
 		return WH_TRUSTED;
 	if (s->known[rank] > s->said[rank])
 		return s->known[rank];
-	if (s->said[rank] == WH_TRUSTED && (s->lags[rank] || wh_heartbeat_overdue(change->heartbeat, rank)))
+	if (s->said[rank] == WH_TRUSTED && (s->lags[rank] || wh_heartbeat_overdue(change->heartbeat, rank) ||
+					    (s->minds_deaf && wh_heartbeat_is_deaf(change->heartbeat, rank))))
 		return WH_FAILED;
 	return s->said[rank];
 }
@@ -232,14 +246,14 @@ static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t ra
  * who is to be suspected is not asked: of two who accuse each other one stays, and the word of one who accused somebody
  * and then was cut off himself counts for nothing, unless it was said here before. In the end nobody who is left accuses
  * anybody who is left. */
-static void find_wanted(struct wh_change *change)
+static void find_wanted(struct wh_change *change, bool least)
 {
 	struct wh_suspicion *s = &change->suspicion;
 	int worst;
 
 	for (uint32_t rank = 0; rank < members(change); rank++)
 		s->wanted[rank] = wanted_at_first_hand(change, rank);
-	while (is_anybody_accusing(change) && (worst = most_accused(change)) >= 0) {
+	while (is_anybody_accusing(change) && (worst = choose_accused(change, least)) >= 0) {
 		if ((uint32_t)worst == wh_change_me(change)) {
 			be_removed(change);
 			return;
@@ -275,11 +289,21 @@ bool wh_suspicion_heeds(const struct wh_change *change)
 	return true;
 }
 
-/* Finds what is to be said. True: it may be. */
+static bool finds_a_way(struct wh_change *change, bool least)
+{
+	find_wanted(change, least);
+	return change->removed || !change->suspicion.unsaid || hears_quorum(change);
+}
+
+/* Finds what is to be said. True: it may be. Of those who accuse each other those go without whom a quorum is left; and who is
+ * deaf goes if he is not needed for one: when all are, it was the network, and they will hear each other. */
 static bool weigh(struct wh_change *change)
 {
-	find_wanted(change);
-	return change->removed || !change->suspicion.unsaid || hears_quorum(change);
+	change->suspicion.minds_deaf = true;
+	if (finds_a_way(change, false) || finds_a_way(change, true))
+		return true;
+	change->suspicion.minds_deaf = false;
+	return finds_a_way(change, false) || finds_a_way(change, true);
 }
 
 size_t wh_suspicion_step(struct wh_change *change)
@@ -307,5 +331,5 @@ size_t wh_suspicion_step(struct wh_change *change)
 		return 1;
 	s->forgave = s->forgave && !heard;
 	tell_quorum(change, heard);
-	return heard ? say_wanted(change) : 0;
+	return s->unsaid ? say_wanted(change, heard) : 0;
 }

@@ -12,7 +12,8 @@
 /* One per node: what a change of view is made of (docs/decisions/0014). A word that guards others lies before them: whoever
  * copies a row from its start on (freeze) gets nothing older than its guard says. */
 struct wh_node_columns {
-	/* Raised and pushed (quietly) every quarter of the failure time-out, whatever else is pushed. */
+	/* Raised and pushed (quietly) every quarter of the failure time-out, whatever else is pushed. Odd: its owner hears no
+	 * quorum. */
 	struct wh_counter_col heartbeat;
 	/* How many entries of `suspected` are not 0, or have grown: to be looked at again when it has grown. */
 	struct wh_counter_col suspicions;

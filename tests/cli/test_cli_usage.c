@@ -259,8 +259,8 @@ START_TEST(too_little_memory)
 	ck_assert_int_eq(cli.status, 2);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "group.memory_max: ", "needs"), 1);
 	cli_free(&cli);
-	CLI_RUN(&cli, &dir, "bench", path, "--set", "subgroup all.message_bytes=1g", "--set",
-		"subgroup all.window=1000", "--set", "group.memory_max=1024g");
+	CLI_RUN(&cli, &dir, "bench", path, "--set", "subgroup all.message_bytes=1g", "--set", "subgroup all.window=400",
+		"--set", "group.memory_max=1024g");
 	ck_assert_int_eq(cli.status, 3);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "GiB", "available"), 1);
 	ck_assert_str_eq(cli.out, "");

@@ -53,10 +53,10 @@ mutant(NAME inheritance-lost KIND timelines FILE group/install.c
 mutant(NAME minority-suspects KIND views FILE membership/suspicion.c
 	REMOVES "a suspicion is said only while a quorum is heard"
 	TEXT [[
-	return heard ? say_wanted(change) : 0;
+	return s->unsaid ? say_wanted(change, heard) : 0;
 ]]
 	REPLACEMENT [[
-	return say_wanted(change);
+	return s->unsaid ? say_wanted(change, true) : 0;
 ]])
 
 mutant(NAME any-quorum KIND views FILE membership/suspicion.c
@@ -86,11 +86,14 @@ static struct poll open_poll(const struct wh_change *change)
 mutant(NAME overdue-for-good KIND views FILE membership/heartbeat.c
 	REMOVES "who is heard again is not overdue"
 	TEXT [[
-		*heard = (struct wh_heard){.value = value, .when_ns = now, .afresh = !late};
+		*heard = (struct wh_heard){.value = value, .when_ns = now, .afresh = !late, .deaf_ns = deaf_ns};
 ]]
 	REPLACEMENT [[
-		*heard = (struct wh_heard){
-			.value = value, .when_ns = now, .overdue = heard->overdue, .afresh = !late};
+		*heard = (struct wh_heard){.value = value,
+					   .when_ns = now,
+					   .afresh = !late,
+					   .overdue = heard->overdue,
+					   .deaf_ns = deaf_ns};
 ]])
 
 mutant(NAME late-blames-others KIND timelines FILE membership/heartbeat.c

@@ -25,7 +25,7 @@ enum members_rule { MEMBERS_ALL, MEMBERS_LIST, MEMBERS_FUNCTION };
 enum senders_rule { SENDERS_ALL, SENDERS_HALF, SENDERS_ONE, SENDERS_LIST };
 
 struct subgroup { /* as drawn */
-	char name[8], members[LIST_BYTES], senders[LIST_BYTES];
+	char name[16], members[LIST_BYTES], senders[LIST_BYTES];
 	enum members_rule members_rule;
 	enum senders_rule senders_rule;
 	bool is_member[NODES_MOST], is_sender[NODES_MOST]; /* of the lists, by id */
@@ -247,7 +247,7 @@ static bool has_heir(const struct story *story, uint32_t g, uint32_t s, const st
 
 static bool had_members(const struct story *story, uint32_t g, uint32_t s)
 {
-	return memchr(story->in[g][s], true, sizeof(story->in[g][s])) != NULL;
+	return memchr(story->in[g][s], 1, sizeof(story->in[g][s])) != NULL;
 }
 
 static void check_state(struct story *story, uint32_t g, uint32_t s, const struct wh_view *view,

@@ -80,6 +80,40 @@ START_TEST(a_minority_suspects_nobody)
 }
 END_TEST
 
+/* It is heard, and says that it hears nobody: nothing will come of it, and all would wait for it. Unless it is needed. */
+START_TEST(a_deaf_member_is_suspected)
+{
+	struct member *m = member_make(0, _i == 0 ? 3 : 2, -1);
+
+	for (int quarter = 0; quarter < 12; quarter++) {
+		beat_deaf(m, 1);
+		live(m, 1, _i == 0 ? "2" : "");
+		if (quarter < 4)
+			ck_assert_uint_eq(my_suspicion(m, 1), WH_TRUSTED);
+	}
+	ck_assert_uint_eq(my_suspicion(m, 1), _i == 0 ? WH_FAILED : WH_TRUSTED);
+	ck_assert_ptr_null(strstr(m->told, "no-quorum"));
+	member_free(m);
+}
+END_TEST
+
+/* It told so while it could not hear us, and then it can. */
+START_TEST(who_hears_again_is_not_deaf)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	for (int quarter = 0; quarter < 24; quarter++) {
+		if (quarter % 4 == 3)
+			beat(m, 1);
+		else
+			beat_deaf(m, 1);
+		live(m, 1, "2");
+	}
+	expect_nothing(m);
+	member_free(m);
+}
+END_TEST
+
 /* All were only slow, or cut off for a while: whoever is heard again is not overdue, and nobody has said anything. */
 START_TEST(who_is_heard_again_is_not_suspected)
 {
@@ -343,6 +377,8 @@ static Suite *suite(void)
 	tcase_add_test(cases, silence_is_suspected_after_the_time_out);
 	tcase_add_test(cases, the_transport_says_who_is_gone);
 	tcase_add_test(cases, a_minority_suspects_nobody);
+	tcase_add_loop_test(cases, a_deaf_member_is_suspected, 0, 2);
+	tcase_add_test(cases, who_hears_again_is_not_deaf);
 	tcase_add_test(cases, who_is_heard_again_is_not_suspected);
 	tcase_add_test(cases, what_is_known_is_said_later);
 	tcase_add_test(cases, a_late_loop_suspects_nobody);
