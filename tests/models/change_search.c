@@ -173,7 +173,7 @@ static int pick(uint64_t seed, struct dice *dice, const struct step *steps, int 
 
 	for (int n = 0; n < count; n++)
 		sum += weight_of(seed, steps[n]);
-	at = roll(dice) % sum;
+	at = sum > 0 ? roll(dice) % sum : 0;
 	for (int n = 0; n < count; n++) {
 		uint32_t weight = weight_of(seed, steps[n]);
 

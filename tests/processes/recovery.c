@@ -144,8 +144,8 @@ static void print_table(struct figures *f)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: whorl-recovery [-n NODES (3 to %u)] [-r REPETITIONS] [-v VICTIM] [-t dedicated|caller]\n",
-		MEMBERS_MAX);
+		"usage: whorl-recovery [-n NODES (3 to %d)] [-r REPETITIONS] [-v VICTIM] [-t dedicated|caller]\n",
+		(int)MEMBERS_MAX);
 	return 2;
 }
 
