@@ -519,7 +519,7 @@ START_TEST(threads_send_through_many_views)
 			sched_yield();
 		if (wh_dice_one_in(&caravan->dice, 3))
 			deliver_some(caravan);
-		if (wh_dice_one_in(&caravan->dice, 8) && caravan->view + 1 < MOVES_MAX)
+		if (wh_dice_one_in(&caravan->dice, 8) && caravan->view + 2 < MOVES_MAX)
 			move(caravan, _i == 1);
 		if (wh_dice_one_in(&caravan->dice, 32))
 			forget_some(caravan);
