@@ -74,7 +74,7 @@ static inline void look_ahead(struct wh_sender *sender)
  * 0, 1, or -1 when it makes no sense, and the sender is broken. */
 static inline int take(struct wh_multicast *mc, struct wh_sender *sender, uint64_t sequence)
 {
-	bool message = !sender->ahead.aborted && !(sender->next < sender->have && sender->have != WH_UNKNOWN);
+	bool message = !sender->ahead.aborted && sender->next >= sender->have;
 
 	if (sender->ahead.bytes > mc->config.message_bytes) {
 		wh_multicast_break(mc, sender->rank, "message is longer than a slot");

@@ -33,7 +33,7 @@ enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh
 		mc->senders[s].id = config->sender_ids[s];
 		mc->senders[s].ahead.round = WH_NO_ROUND;
 		mc->senders[s].slots = config->slots[s];
-		mc->senders[s].first = mc->senders[s].have = WH_UNKNOWN;
+		mc->senders[s].first = WH_UNKNOWN;
 	}
 	*out = mc;
 	return WHORL_OK;
@@ -44,7 +44,8 @@ void wh_multicast_begin(struct wh_multicast *mc, uint64_t first)
 	int me = mc->config.me;
 
 	for (uint32_t s = 0; s < mc->config.sender_count; s++)
-		mc->senders[s].have = mc->config.had[mc->senders[s].id];
+		if (mc->config.had[mc->senders[s].id] != WH_UNKNOWN)
+			mc->senders[s].have = mc->config.had[mc->senders[s].id];
 	mc->runs = true;
 	wh_store_relaxed(&mc->config.stats->received_num, 0);
 	wh_store_relaxed(&mc->config.stats->delivered_num, 0);

@@ -14,18 +14,18 @@
 
 #define WH_NO_ROUND UINT64_MAX
 
-struct wh_sender {          /* what this member has taken in from one sender */
-	uint64_t covered;   /* rounds */
-	uint64_t announced; /* slots, as numbers of its messages */
-	uint64_t first;     /* its first message in this view; WH_UNKNOWN before anything of it was taken in */
-	uint64_t have;      /* its messages below were delivered in views before; WH_UNKNOWN: I was not there */
-	uint64_t next;      /* slot to deliver next, <= announced */
+struct wh_sender {                   /* what this member has taken in from one sender */
+	uint64_t covered;            /* rounds */
+	uint64_t announced;          /* slots, as numbers of its messages */
+	uint64_t have;               /* its messages below were delivered here in views before */
+	uint64_t next;               /* slot to deliver next, <= announced */
 	struct wh_slot_header ahead; /* its header; round WH_NO_ROUND: it is not announced, or was not looked at yet */
 	uint32_t next_slot;          /* next modulo window */
 	uint32_t rank;               /* [const] in the view */
 	uint32_t id;                 /* [const] node id */
 	const unsigned char *row;    /* its row; set by each look_at_senders */
 	struct wh_slots slots;       /* [const] */
+	uint64_t first;              /* its first message in this view; WH_UNKNOWN before anything of it was taken in */
 };
 
 struct wh_multicast {

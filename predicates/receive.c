@@ -25,8 +25,7 @@ static bool begin_sender(struct wh_multicast *mc, struct wh_sender *sender)
 {
 	uint64_t first = wh_sst_observe(mc->config.sst, sender->rank, mc->config.columns.first);
 
-	if (first > FIRST_MAX ||
-	    (mc->config.mode == WH_MODE_ORDERED && sender->have != WH_UNKNOWN && first < sender->have))
+	if (first > FIRST_MAX || (mc->config.mode == WH_MODE_ORDERED && first < sender->have))
 		return false;
 	sender->first = sender->announced = sender->next = first;
 	sender->next_slot = (uint32_t)(first % mc->config.window);

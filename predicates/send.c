@@ -78,15 +78,14 @@ static void push_slots(struct wh_multicast *mc, uint32_t first, uint32_t count)
 }
 
 /* A message that was finished in the memory of a view before. */
-static void bring_home(struct wh_multicast *mc, uint32_t slot, uint32_t bytes)
+static inline void bring_home(struct wh_ring *ring, const struct wh_place *place, uint32_t slot, uint32_t bytes)
 {
-	const struct wh_place *place = mc->config.place;
-	const unsigned char *from = wh_ring_elsewhere(mc->config.ring, slot);
+	const unsigned char *from = wh_ring_elsewhere(ring, place, slot);
 
 	if (from == NULL)
 		return;
 	memcpy(place->row + wh_slot_payload(&place->slots, slot), from, bytes);
-	wh_ring_came_home(mc->config.ring, slot);
+	wh_ring_came_home(ring, slot);
 }
 
 static void count_sent(struct wh_multicast *mc, uint32_t count, uint32_t aborts)
@@ -116,7 +115,7 @@ size_t wh_send(struct wh_multicast *mc)
 	first = ring->sent_slot;
 	most = mc->config.switches.send_batching ? mc->config.window : 1;
 	while (count < most && wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted)) {
-		bring_home(mc, ring->sent_slot, bytes);
+		bring_home(ring, place, ring->sent_slot, bytes);
 		wh_slot_write(&place->slots, place->row, ring->sent_slot,
 			      (struct wh_slot_header){.round = mc->covered++, .bytes = bytes, .aborted = aborted});
 		aborts += aborted && ring->sent >= ring->ever_sent;

@@ -132,11 +132,11 @@ static inline bool wh_ring_ready(const struct wh_ring *ring, uint64_t number, ui
 
 uint64_t wh_ring_claimed(const struct wh_ring *ring);
 
-/* Where finished claim `number`, which has `slot`, lies, if that is not the current place; NULL: it is. */
-static inline const unsigned char *wh_ring_elsewhere(const struct wh_ring *ring, uint32_t slot)
+/* Where the finished claim that has `slot` lies, if that is not the current place, which is `place`; NULL: it is. */
+static inline const unsigned char *wh_ring_elsewhere(const struct wh_ring *ring, const struct wh_place *place,
+						     uint32_t slot)
 {
 	uint32_t home = ring->ready[slot].home;
-	const struct wh_place *place = ring->place;
 
 	if (__builtin_expect(home == place->home, 1))
 		return NULL;

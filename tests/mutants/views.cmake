@@ -380,7 +380,7 @@ mutant(NAME not-copied KIND views FILE predicates/send.c
 mutant(NAME home-forgotten KIND views FILE predicates/send.c
 	REMOVES "a message that was copied is of the view that it was copied to"
 	TEXT [[
-	wh_ring_came_home(mc->config.ring, slot);
+	wh_ring_came_home(ring, slot);
 ]]
 	REPLACEMENT "")
 
@@ -408,7 +408,7 @@ mutant(NAME places-forgotten KIND views FILE group/epoch.c
 mutant(NAME duplicates KIND views FILE predicates/deliver.c
 	REMOVES "unordered: what was delivered in a view before is passed over"
 	TEXT [[
-	bool message = !sender->ahead.aborted && !(sender->next < sender->have && sender->have != WH_UNKNOWN);
+	bool message = !sender->ahead.aborted && sender->next >= sender->have;
 ]]
 	REPLACEMENT [[
 	bool message = !sender->ahead.aborted;
@@ -428,7 +428,7 @@ mutant(NAME least-had-ignored KIND views FILE predicates/multicast.c
 # ---- the end of a node ----
 
 mutant(NAME removed-hears-on KIND views FILE group/epoch.c
-	WORDS --set sim.fault_kinds=stall,cut --set sim.subgroups_max=4 --set sim.faults_max=2
+	WORDS --set sim.fault_kinds=stall --set sim.subgroups_max=2 --set sim.faults_max=3
 	REMOVES "who learns that it was removed is deaf at once"
 	TEXT [[
 	if (epoch->change.removed) /* just now: deaf from here on */

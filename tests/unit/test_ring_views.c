@@ -50,7 +50,7 @@ static void stream_discard(struct stream *s)
 static void lies_in(const struct stream *s, uint64_t number, const struct wh_place *place)
 {
 	uint32_t bytes, slot = (uint32_t)(number % WINDOW);
-	const unsigned char *data = wh_ring_elsewhere(s->ring, slot);
+	const unsigned char *data = wh_ring_elsewhere(s->ring, s->ring->place, slot);
 	uint64_t word;
 	bool aborted;
 
@@ -174,7 +174,8 @@ START_TEST(a_message_that_was_brought_home_is_found_there)
 	wh_ring_wedge(s.ring);
 	wh_ring_enter(s.ring, &s.next, 1);
 	for (uint32_t slot = 1; slot < WINDOW; slot++) {
-		memcpy(s.next.row + wh_slot_payload(&s.next.slots, slot), wh_ring_elsewhere(s.ring, slot), 8);
+		memcpy(s.next.row + wh_slot_payload(&s.next.slots, slot),
+		       wh_ring_elsewhere(s.ring, s.ring->place, slot), 8);
 		wh_ring_came_home(s.ring, slot);
 	}
 	ck_assert_uint_eq(take(s.ring, false), 3);
@@ -418,7 +419,7 @@ static void send_one(struct caravan *caravan)
 {
 	struct wh_ring *ring = caravan->bench->ring;
 	unsigned char *home = ring->place->row + wh_slot_payload(&ring->place->slots, ring->sent_slot);
-	const unsigned char *elsewhere = wh_ring_elsewhere(ring, ring->sent_slot);
+	const unsigned char *elsewhere = wh_ring_elsewhere(ring, ring->place, ring->sent_slot);
 
 	if (elsewhere != NULL) {
 		memcpy(home, elsewhere, WORDS * 8);
