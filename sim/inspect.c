@@ -139,13 +139,15 @@ struct wh_inspect_sender wh_inspect_sender(const whorl_node *node, uint32_t shar
 {
 	const struct wh_multicast *mc = multicast(node, shard);
 	const struct wh_sender *sender = &mc->senders[s];
-	bool ordered = mc->config.mode == WH_MODE_ORDERED;
+	uint64_t said = sender->next;
 
+	if (mc->config.mode == WH_MODE_UNORDERED) {
+		said = own_word(node, mc->config.columns.delivered_of.offset + 8 * s);
+		if (said == 0 && sender->first != WH_UNKNOWN) /* before the first delivery in a view 0 means the first */
+			said = sender->first;
+	}
 	return (struct wh_inspect_sender){
-		.covered = sender->covered,
-		.announced = sender->announced,
-		.next = sender->next,
-		.said_next = ordered ? sender->next : own_word(node, mc->config.columns.delivered_of.offset + 8 * s)};
+		.covered = sender->covered, .announced = sender->announced, .next = sender->next, .said_next = said};
 }
 
 struct wh_slot_header wh_inspect_slot(const whorl_node *node, uint32_t shard, uint32_t s, uint64_t number,
