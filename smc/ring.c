@@ -254,6 +254,8 @@ bool wh_ring_is_done_with(const struct wh_ring *ring, const struct wh_place *pla
 
 	if (!away && place == ring->place)
 		return false;
+	if (ring->sent < wh_load_relaxed(&ring->dropped)) /* `late` is ahead of `dropped_open` */
+		return false;
 	return ring->sent >= place->end && wh_load_acquire(&ring->late) == ring->dropped_open;
 }
 

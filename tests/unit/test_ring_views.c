@@ -274,6 +274,31 @@ START_TEST(a_dropped_ring_refuses_what_comes_late)
 }
 END_TEST
 
+/* Dropped twice: a claim of the second time that is finished before anybody has counted is not taken for the one of the first
+ * time, whose memory must stay. */
+START_TEST(an_open_claim_of_an_earlier_drop_keeps_its_memory)
+{
+	struct stream s = stream_make();
+	struct wh_claim out;
+
+	wh_ring_wedge(s.ring);
+	ck_assert_uint_eq(wh_ring_drop(s.ring, 1), 3);
+	wh_ring_count_dropped(s.ring); /* 3 is open */
+	wh_ring_enter(s.ring, &s.next, 4);
+	out = claim(s.bench);
+	wh_ring_wedge(s.ring);
+	ck_assert_uint_eq(wh_ring_drop(s.ring, 4), 1);
+	ck_assert(!wh_ring_finish(s.ring, &out, 14, false));
+	ck_assert(!wh_ring_is_done_with(s.ring, &s.bench->place));
+	wh_ring_count_dropped(s.ring);
+	ck_assert(!wh_ring_is_done_with(s.ring, &s.bench->place));
+	ck_assert(!wh_ring_finish(s.ring, &s.claims[3], 13, false));
+	ck_assert(wh_ring_is_done_with(s.ring, &s.bench->place));
+	ck_assert(wh_ring_is_done_with(s.ring, &s.next));
+	stream_discard(&s);
+}
+END_TEST
+
 /* A sender again. What was dropped stays dropped, though it is finished only now, and though nobody has counted it before
  * (_i). */
 START_TEST(a_dropped_ring_sends_again)
@@ -562,6 +587,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_place_is_forgotten_when_nothing_of_it_is_left);
 	tcase_add_test(cases, a_ring_at_rest_keeps_its_messages);
 	tcase_add_loop_test(cases, a_dropped_ring_refuses_what_comes_late, 0, 2);
+	tcase_add_test(cases, an_open_claim_of_an_earlier_drop_keeps_its_memory);
 	tcase_add_loop_test(cases, a_dropped_ring_sends_again, 0, 2);
 	tcase_add_test(cases, nothing_dropped_nothing_counted);
 	suite_add_tcase(all, cases);
