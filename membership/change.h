@@ -74,7 +74,6 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 		bool any_lags;
 		bool minds_deaf; /* who says that he hears no quorum is to be suspected */
 		bool news;       /* `wanted` is to be found anew */
-		bool unsaid;     /* something wanted is not said */
 		bool quorum;     /* as last told */
 		bool forgave; /* those who were overdue have had the whole time-out again, since a quorum was missing */
 	} suspicion;
@@ -110,11 +109,6 @@ void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_
 static inline bool wh_change_trusts(const struct wh_change *change, uint32_t rank)
 {
 	return change->suspicion.said[rank] == WH_TRUSTED;
-}
-
-static inline bool wh_change_is_steady(const struct wh_change *change)
-{
-	return change->suspicion.count == 0 && !change->removed;
 }
 
 /* The name of the image of attempt `attempt` of the leader with rank `rank` at the view after `number`. */

@@ -214,17 +214,18 @@ static int choose_accused(const struct wh_change *change, bool least)
 	return worst;
 }
 
-static bool is_anybody_accusing(struct wh_change *change)
+/* Notes how far the rows that are asked have been looked at. True: one of them says something. */
+static bool look_at_rows(struct wh_change *change)
 {
 	struct wh_suspicion *s = &change->suspicion;
-	uint64_t accusers = 0;
+	bool says = false;
 
 	for (uint32_t rank = 0; rank < members(change); rank++)
 		if (s->wanted[rank] == WH_TRUSTED && rank != wh_change_me(change)) {
 			s->seen[rank] = wh_sst_observe(change->sst, rank, change->columns.suspicions);
-			accusers += s->seen[rank] != 0;
+			says = says || s->seen[rank] != 0;
 		}
-	return accusers > 0;
+	return says;
 }
 
 /* What becomes of one who has gone ahead is the next view's matter. */
@@ -245,22 +246,22 @@ static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t ra
 /* What is to be said: what was said, what is known at first hand, who is overdue; then what the rows of all others say. One
  * who is to be suspected is not asked: of two who accuse each other one stays, and the word of one who accused somebody
  * and then was cut off himself counts for nothing, unless it was said here before. In the end nobody who is left accuses
- * anybody who is left. */
-static void find_wanted(struct wh_change *change, bool least)
+ * anybody who is left. True: some of it has not been said. */
+static bool find_wanted(struct wh_change *change, bool least)
 {
 	struct wh_suspicion *s = &change->suspicion;
 	int worst;
 
 	for (uint32_t rank = 0; rank < members(change); rank++)
 		s->wanted[rank] = wanted_at_first_hand(change, rank);
-	while (is_anybody_accusing(change) && (worst = choose_accused(change, least)) >= 0) {
+	while (look_at_rows(change) && (worst = choose_accused(change, least)) >= 0) {
 		if ((uint32_t)worst == wh_change_me(change)) {
 			be_removed(change);
-			return;
+			return false;
 		}
 		s->wanted[worst] = WH_FAILED;
 	}
-	s->unsaid = memcmp(s->wanted, s->said, members(change) * sizeof(*s->said)) != 0;
+	return memcmp(s->wanted, s->said, members(change) * sizeof(*s->said)) != 0;
 }
 
 static bool is_news_in_rows(const struct wh_change *change)
@@ -291,8 +292,7 @@ bool wh_suspicion_heeds(const struct wh_change *change)
 
 static bool finds_a_way(struct wh_change *change, bool least)
 {
-	find_wanted(change, least);
-	return change->removed || !change->suspicion.unsaid || hears_quorum(change);
+	return !find_wanted(change, least) || hears_quorum(change);
 }
 
 /* Finds what is to be said. True: it may be. Of those who accuse each other those go without whom a quorum is left; and who is
@@ -331,5 +331,5 @@ size_t wh_suspicion_step(struct wh_change *change)
 		return 1;
 	s->forgave = s->forgave && !heard;
 	tell_quorum(change, heard);
-	return s->unsaid ? say_wanted(change, heard) : 0;
+	return say_wanted(change, heard);
 }

@@ -53,10 +53,10 @@ mutant(NAME inheritance-lost KIND timelines FILE group/install.c
 mutant(NAME minority-suspects KIND views FILE membership/suspicion.c
 	REMOVES "a suspicion is said only while a quorum is heard"
 	TEXT [[
-	return s->unsaid ? say_wanted(change, heard) : 0;
+	return say_wanted(change, heard);
 ]]
 	REPLACEMENT [[
-	return s->unsaid ? say_wanted(change, true) : 0;
+	return say_wanted(change, true);
 ]])
 
 mutant(NAME any-quorum KIND views FILE membership/suspicion.c
