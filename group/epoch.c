@@ -36,10 +36,10 @@ static void deliver(void *ctx, const struct whorl_message *messages, size_t coun
 	wh_node_deliver(seat->subgroup, messages, count);
 }
 
-static enum whorl_result open_image(struct wh_epoch *epoch, struct wh_error *err)
+static enum whorl_result open_image(struct wh_epoch *epoch, uint64_t key, struct wh_error *err)
 {
 	const struct wh_image_spec spec = {
-		.key = epoch->key,
+		.key = key,
 		.layout_digest = epoch->rows->digest,
 		.members = epoch->view->members,
 		.my_rank = epoch->rank,
@@ -212,11 +212,10 @@ enum whorl_result wh_epoch_create(struct wh_epoch **out, whorl_node *node, struc
 	}
 	epoch->node = node;
 	epoch->view = view;
-	epoch->key = key;
 	epoch->rank = (uint32_t)wh_view_rank(view, node->id);
 	result = wh_rows_create(&epoch->rows, view, &node->config, epoch->rank, node->headers_apart, err);
 	if (result == WHORL_OK)
-		result = open_image(epoch, err);
+		result = open_image(epoch, key, err);
 	if (result == WHORL_OK)
 		result = wh_sst_init(&epoch->sst, &node->diag, epoch->image, &epoch->rows->layout, err);
 	wh_pushes_init(&epoch->pushes, &node->env, &node->push_stats, node->config.engine.deferred_push);

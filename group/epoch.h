@@ -32,7 +32,6 @@ struct wh_epoch {
 	struct wh_view *view; /* [const] */
 	struct wh_rows *rows; /* [const] */
 	uint32_t rank;        /* [const] mine */
-	uint64_t key;         /* [const] of its image */
 	struct wh_image *image;
 	struct wh_sst sst;
 	struct wh_pushes pushes;
@@ -46,11 +45,11 @@ struct wh_epoch {
 	wh_word grace;          /* 1: no thread looks at it any more. [a job writes] */
 };
 
-/* The memory, and everything that can fail. `before`: of the view before, NULL for the first. The view becomes the
- * epoch's, also on failure. WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */
+/* The memory, and everything that can fail. `key` names its image. The view becomes the epoch's, also on failure. WHORL_OK,
+ * WHORL_MEMORY, WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_epoch_create(struct wh_epoch **out, whorl_node *node, struct wh_view *view,
 						uint64_t key, struct wh_error *err);
-/* Nothing of it is used any more. With `image`, its image is closed, else that has happened. */
+/* Nothing of it is used any more. Without `close_image` the transport has closed the image already. */
 void wh_epoch_free(struct wh_epoch *epoch, bool close_image);
 
 /* Bytes that wh_epoch_create would allocate, for the given view. */

@@ -62,7 +62,7 @@ static const struct wh_epoch *epoch_of(const whorl_node *node, uint64_t key)
 {
 	const struct wh_epoch *epoch = node->epoch;
 
-	while (epoch != NULL && epoch->key != key)
+	while (epoch != NULL && epoch->image->key != key)
 		epoch = epoch->older;
 	return epoch;
 }
