@@ -138,7 +138,7 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 			return WHORL_AGAIN;
 		}
 		if (wh_compare_swap(&ring->claim, &word,
-				    (number + 1) << CLAIM_SLOT_BITS | (slot + 1 == ring->window ? 0 : slot + 1))) {
+				    (number + 1) << CLAIM_SLOT_BITS | wh_slot_after(slot, ring->window))) {
 			/* After the claim: the place of its view or of a later one, never an older. Partner: wh_ring_enter. */
 			const struct wh_place *place = wh_rcu_dereference(ring->place);
 
@@ -175,7 +175,7 @@ uint64_t wh_ring_open_claims(const struct wh_ring *ring)
 
 	for (uint64_t number = ring->sent; number < claimed; number++) {
 		open += !wh_ring_ready(ring, number, slot, &bytes, &aborted);
-		slot = slot + 1 == ring->window ? 0 : slot + 1;
+		slot = wh_slot_after(slot, ring->window);
 	}
 	return open + (ring->dropped_open - wh_load_acquire(&ring->late));
 }
@@ -242,7 +242,7 @@ void wh_ring_count_dropped(struct wh_ring *ring)
 		return;
 	for (; ring->sent < end; ring->sent++) {
 		ring->dropped_open += !wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted);
-		ring->sent_slot = ring->sent_slot + 1 == ring->window ? 0 : ring->sent_slot + 1;
+		ring->sent_slot = wh_slot_after(ring->sent_slot, ring->window);
 	}
 	ring->freed = ring->sent;
 	ring->freed_slot = ring->sent_slot;

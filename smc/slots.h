@@ -69,10 +69,15 @@ static inline uint32_t wh_slot_ahead(const struct wh_slots *slots, uint32_t slot
 	return slot + WH_SLOTS_AHEAD < slots->window ? slot + WH_SLOTS_AHEAD : slot + WH_SLOTS_AHEAD - slots->window;
 }
 
-/* The slot after `slot`. */
+/* The slot after `slot` in a ring of `window`. */
+static inline uint32_t wh_slot_after(uint32_t slot, uint32_t window)
+{
+	return slot + 1 == window ? 0 : slot + 1;
+}
+
 static inline uint32_t wh_slot_next(const struct wh_slots *slots, uint32_t slot)
 {
-	return slot + 1 == slots->window ? 0 : slot + 1;
+	return wh_slot_after(slot, slots->window);
 }
 
 #endif
