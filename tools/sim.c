@@ -309,15 +309,17 @@ static bool tell_shrinking(void *ctx, uint32_t attempts)
 }
 
 #define PRINT_LIMIT(key)                                                                                               \
-	if (small->options.key != options->key)                                                                        \
-	printf(" --set sim.%s=%" PRId64, #key, small->options.key)
+	if (limits->key != options->key)                                                                               \
+	printf(" --set sim.%s=%" PRId64, #key, limits->key)
 
-static void print_again(const struct campaign *campaign, const struct wh_trial *small)
+/* The command line of one run: with these limits, and these faults unless they are NULL. */
+static void print_again(const struct campaign *campaign, uint64_t seed, const struct wh_trial_options *limits,
+			const struct wh_schedule *faults)
 {
 	const struct wh_trial_options *options = campaign->options;
 	char line[WH_FAULT_TEXT];
 
-	printf("whorl sim %s --seed %" PRIu64 " --runs 1", campaign->arguments->file, small->seed);
+	printf("  whorl sim %s --seed %" PRIu64 " --runs 1", campaign->arguments->file, seed);
 	for (size_t i = 0; i < campaign->arguments->set_count; i++)
 		printf(" --set '%s'", campaign->arguments->sets[i]);
 	PRINT_LIMIT(nodes_min);
@@ -325,10 +327,10 @@ static void print_again(const struct campaign *campaign, const struct wh_trial *
 	PRINT_LIMIT(subgroups_max);
 	PRINT_LIMIT(messages_max);
 	PRINT_LIMIT(deliveries_max);
-	if (small->schedule.count == 0)
+	if (faults != NULL && faults->count == 0)
 		printf(" --set sim.faults_max=0");
-	for (uint32_t i = 0; i < small->schedule.count; i++)
-		printf(" --fault '%s'", wh_fault_print(&small->schedule.faults[i], line));
+	for (uint32_t i = 0; faults != NULL && i < faults->count; i++)
+		printf(" --fault '%s'", wh_fault_print(&faults->faults[i], line));
 	printf("\n");
 }
 
@@ -356,13 +358,9 @@ static void explain(struct campaign *campaign, uint64_t seed)
 			printf("  %s\n", wh_fault_print(&trial.schedule.faults[i], line));
 		printf("\n");
 	}
-	printf("again:\n  whorl sim %s --seed %" PRIu64 " --runs 1", campaign->arguments->file, seed);
-	for (size_t i = 0; i < campaign->arguments->set_count; i++)
-		printf(" --set '%s'", campaign->arguments->sets[i]);
-	for (uint32_t i = 0; campaign->arguments->has_faults && i < campaign->given->count; i++)
-		printf(" --fault '%s'", wh_fault_print(&campaign->given->faults[i], line));
-	printf("\n  ");
-	print_again(campaign, &trial);
+	printf("again:\n");
+	print_again(campaign, seed, campaign->options, campaign->arguments->has_faults ? campaign->given : NULL);
+	print_again(campaign, trial.seed, &trial.options, &trial.schedule);
 	wh_trial_free(&trial);
 }
 
