@@ -17,4 +17,10 @@
 WH_MUST_CHECK enum whorl_result wh_thread_create(pthread_t *thread, const char *name, int cpu, void *(*fn)(void *),
 						 void *arg, struct wh_error *err);
 
+/* The calling thread, one of the library's own, stands back for the rest of its life: for work that takes long beside loops that
+ * may not wait. Beside one busy thread on the same processor it gets about a tenth, and it does not interrupt others when it wakes.
+ * It may run wherever the process's first thread may: who made it may be bound to one CPU, and a real-time thread, and it would
+ * inherit both. Where that is refused it goes on as it is. */
+void wh_thread_stand_back(void);
+
 #endif

@@ -26,9 +26,12 @@ int main(void)
 		whorl_subgroup *talk = whorl_subgroup_find(nodes[i], "talk");
 
 		whorl_on_message(talk, deliver, nodes[i]);
-		if (whorl_start(nodes[i]) != WHORL_OK || whorl_send(talk, "hello", 5, 1000) != WHORL_OK)
+		if (whorl_start(nodes[i]) != WHORL_OK)
 			return 1;
 	}
+	for (int i = 0; i < 2; i++) /* waits until both have met, and are a group */
+		if (whorl_send(whorl_subgroup_find(nodes[i], "talk"), "hello", 5, 1000) != WHORL_OK)
+			return 1;
 	for (int i = 0; i < 4; i++) /* two messages at each of two nodes */
 		sem_wait(&delivered);
 	whorl_close(nodes[0], 1000);

@@ -121,7 +121,7 @@ static void await_jobs(whorl_node *node)
 static void close_rings(whorl_node *node)
 {
 	for (uint32_t i = 0; i < node->subgroup_count; i++) {
-		struct wh_ring *ring = wh_rcu_dereference(node->subgroups[i].ring);
+		struct wh_ring *ring = node->subgroups[i].ring;
 
 		if (ring != NULL)
 			wh_ring_close(ring);
@@ -148,11 +148,12 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	wh_fetch_or(&node->gate->state, WH_GATE_CLOSED);
 	wh_rcu_synchronize();
 	wh_loop_stop(&node->loop);
+	wh_node_stop_states(node); /* the program's snapshots are released before this returns */
 	wh_store_relaxed(&node->stepper, 0);
-	await_jobs(node);
 	if (result == WHORL_OK && !all_finished(node))
 		result = WHORL_TIMEOUT;
-	node->transport->ops->leave(node->transport);
+	node->transport->ops->leave(node->transport); /* before the program's functions are waited for */
+	await_jobs(node);
 	open = open_claims(node);
 	/* Claims that are still open keep the memory that their holders write to; the last one frees it (send.c). */
 	if (wh_fetch_add(&node->orphans, open) + open == 0)

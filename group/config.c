@@ -14,6 +14,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const transports[] = {"shm", "tcp", "verbs", "sim", NULL};
+static const char *const starts[] = {"auto", "join", NULL};
 static const char *const modes[] = {"unordered", "ordered", "durable", NULL};
 static const char *const threads[] = {"dedicated", "caller", NULL};
 static const char *const idles[] = {"adaptive", "yield", "spin", NULL};
@@ -26,12 +27,32 @@ static const struct wh_option group_options[] = {
 	{"transport", WH_OPTION_CHOICE, "", "shm", 0, 0, transports,
 	 "What moves the bytes. This version has shm: processes of one host and one user.", GROUP(transport), true},
 	{"nodes", WH_OPTION_INTEGER, "", "2", 1, WH_NODES_MAX, NULL,
-	 "Members of the group; their ids are 0 to nodes-1.", GROUP(nodes), true},
+	 "Nodes that form the group, all of them or more than half; their ids are 0 to nodes-1.", GROUP(nodes), true},
+	{"nodes_max", WH_OPTION_INTEGER, "", "0", 0, WH_NODES_MAX, NULL,
+	 "Nodes that there may ever be: those with ids from nodes to nodes_max-1 join; 0: as many as nodes.",
+	 GROUP(nodes_max), false},
+	{"founder", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
+	 "none, or the id of the node that forms the group, alone; all others join it.", GROUP(founder), false},
+	{"start", WH_OPTION_CHOICE, "", "auto", 0, 0, starts,
+	 "auto: joins a group that is running, else forms one; join: never forms one, for nodes that are restarted.",
+	 GROUP(start), false},
+	{"start_timeout_ms", WH_OPTION_INTEGER, "ms", "1000", 10, 600000, NULL,
+	 "When a group is formed all its nodes are waited for so long, then more than half of them will do.",
+	 GROUP(start_timeout_ms), false},
+	{"backlog_max", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 40, NULL,
+	 "What a newcomer may keep back of one subgroup until it has the state, beside memory_max; beyond that it leaves.",
+	 GROUP(backlog_max), false},
+	{"state_share", WH_OPTION_INTEGER, "%", "50", 1, 100, NULL,
+	 "How much of its time a member works when it gives its state to a newcomer; it pauses in between, so that the group "
+	 "keeps its processors.",
+	 GROUP(state_share), false},
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "1000", 10, 600000, NULL,
 	 "A member that is not heard for so long counts as failed; it must be longer than any upcall.",
 	 GROUP(failure_timeout_ms), true},
 	{"memory_max", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 40, NULL,
-	 "What one node may allocate; more is refused before anything is allocated.", GROUP(memory_max), false},
+	 "What a node's rows and arrays may take; more is refused before anything is allocated. What is kept back for each "
+	 "subgroup (backlog_max), and 256k for each state under way, come on top.",
+	 GROUP(memory_max), false},
 	{"tie_breaker", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
 	 "none, or the node id of the member with which exactly half of a view may go on without the others.",
 	 GROUP(tie_breaker), false},
@@ -150,10 +171,76 @@ static int parse_id(const char *text, int64_t nodes)
 	return digits > 0 && digits <= 4 && text[digits] == '\0' && atoi(text) < nodes ? atoi(text) : -1;
 }
 
+uint32_t wh_node_config_nodes_max(const struct wh_node_config *config)
+{
+	return (uint32_t)(config->group.nodes_max > 0 ? config->group.nodes_max : config->group.nodes);
+}
+
 int wh_node_config_tie_breaker(const struct wh_node_config *config)
 {
-	return parse_id(config->group.tie_breaker, config->group.nodes); /* of `none`: -1 */
+	return parse_id(config->group.tie_breaker, wh_node_config_nodes_max(config)); /* of `none`: -1 */
 }
+
+int wh_node_config_founder(const struct wh_node_config *config)
+{
+	return parse_id(config->group.founder, wh_node_config_nodes_max(config));
+}
+
+/* ---- digests: FNV-1a of numbers and texts, each with its end ---------------------------------------------------------- */
+
+#define DIGEST_BEGIN UINT64_C(0xcbf29ce484222325)
+
+static uint64_t digest_byte(uint64_t digest, unsigned char byte)
+{
+	return (digest ^ byte) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t digest_number(uint64_t digest, int64_t number)
+{
+	for (int i = 0; i < 8; i++)
+		digest = digest_byte(digest, (unsigned char)((uint64_t)number >> 8 * i));
+	return digest;
+}
+
+/* Blanks in lists say nothing. */
+static uint64_t digest_text(uint64_t digest, const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (!isspace((unsigned char)*text))
+			digest = digest_byte(digest, (unsigned char)*text);
+	return digest_byte(digest, '\0');
+}
+
+uint64_t wh_node_config_group_digest(const struct wh_node_config *config)
+{
+	uint64_t digest = digest_number(DIGEST_BEGIN, config->group.nodes);
+
+	digest = digest_number(digest, wh_node_config_nodes_max(config));
+	digest = digest_number(digest, wh_node_config_founder(config));
+	digest = digest_number(digest, wh_node_config_tie_breaker(config));
+	return digest_number(digest, config->group.failure_timeout_ms);
+}
+
+uint64_t wh_node_config_subgroups_digest(const struct wh_node_config *config, bool apart)
+{
+	uint64_t digest = digest_number(DIGEST_BEGIN, apart);
+
+	for (uint32_t i = 0; i < config->subgroup_count; i++) {
+		const struct wh_subgroup_options *options = &config->subgroups[i].options;
+
+		digest = digest_text(digest, config->subgroups[i].name);
+		digest = digest_text(digest, options->members);
+		digest = digest_text(digest, options->senders);
+		digest = digest_number(digest, options->shards);
+		digest = digest_number(digest, options->members_min);
+		digest = digest_number(digest, options->mode);
+		digest = digest_number(digest, options->window);
+		digest = digest_number(digest, options->message_bytes);
+	}
+	return digest;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------------- */
 
 void wh_node_config_layout(const struct wh_node_config *config, struct wh_subgroup_text *texts)
 {
@@ -194,15 +281,27 @@ static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint
 				"expected unordered or ordered");
 }
 
+static void find_id_mistake(const char *key, const char *text, uint32_t nodes_max, struct wh_conf *conf)
+{
+	if (strcmp(text, "none") != 0 && parse_id(text, nodes_max) < 0)
+		wh_conf_mistake(conf, "group", NULL, key, "is \"%s\", expected none, or a node id from 0 to %u", text,
+				nodes_max - 1);
+}
+
 static void find_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
 {
+	uint32_t nodes = (uint32_t)config->group.nodes, nodes_max = wh_node_config_nodes_max(config);
+
 	if (!name_holds(config->group.name))
 		wh_conf_mistake(conf, "group", NULL, "name", "is \"%s\", expected 1 to %d of A-Z a-z 0-9 _ . -",
 				config->group.name, WH_NAME_BYTES - 1);
-	if (strcmp(config->group.tie_breaker, "none") != 0 && wh_node_config_tie_breaker(config) < 0)
-		wh_conf_mistake(conf, "group", NULL, "tie_breaker",
-				"is \"%s\", expected none, or a node id from 0 to %" PRId64, config->group.tie_breaker,
-				config->group.nodes - 1);
+	if (nodes_max < nodes) {
+		wh_conf_mistake(conf, "group", NULL, "nodes_max", "is %u, expected 0, or %u (nodes) to %d", nodes_max,
+				nodes, WH_NODES_MAX);
+		nodes_max = nodes;
+	}
+	find_id_mistake("founder", config->group.founder, nodes_max, conf);
+	find_id_mistake("tie_breaker", config->group.tie_breaker, nodes_max, conf);
 	if (!cpus_hold(config->engine.cpus))
 		wh_conf_mistake(conf, "engine", NULL, "cpus",
 				"is \"%s\", expected none, auto, or processors (0 to %d) as in 0,1",
@@ -210,7 +309,7 @@ static void find_mistakes(const struct wh_node_config *config, struct wh_conf *c
 	if (config->subgroup_count == 0)
 		wh_conf_mistake(conf, "group", NULL, NULL, "there is no subgroup, expected a section [subgroup NAME]");
 	for (uint32_t i = 0; i < config->subgroup_count; i++)
-		find_subgroup_mistakes(&config->subgroups[i], (uint32_t)config->group.nodes, conf);
+		find_subgroup_mistakes(&config->subgroups[i], nodes_max, conf);
 }
 
 enum whorl_result wh_node_config_bind(struct wh_node_config *out, struct wh_conf *conf, size_t variant)

@@ -50,24 +50,6 @@ static enum whorl_result open_image(struct wh_epoch *epoch, uint64_t key, struct
 	return epoch->node->transport->ops->image_open(epoch->node->transport, &spec, &epoch->image, err);
 }
 
-static enum whorl_result open_ring(struct wh_epoch *epoch, struct wh_seat *seat, const struct wh_slots *slots,
-				   struct wh_error *err)
-{
-	whorl_subgroup *subgroup = seat->subgroup;
-	struct wh_ring *ring;
-	enum whorl_result result;
-
-	seat->place = (struct wh_place){
-		.row = epoch->image->own, .slots = *slots, .home = (uint32_t)epoch->view->number, .end = UINT64_MAX};
-	if (subgroup->ring != NULL)
-		return WHORL_OK;
-	result = wh_ring_create(&ring, epoch->node->gate, &epoch->node->diag, subgroup->window, subgroup->message_bytes,
-				err);
-	if (result == WHORL_OK)
-		wh_rcu_publish(subgroup->ring, ring);
-	return result;
-}
-
 /* Between passes a node hears others and is heard: were they unbounded, upcalls that are a little slow and a window that is
  * full would look like a death. All subgroups together have this time. */
 static uint64_t deliver_ns(const whorl_node *node)
@@ -136,7 +118,10 @@ static enum whorl_result open_seat(struct wh_epoch *epoch, struct wh_seat *seat,
 	for (uint32_t s = 0; s < layout->sender_count; s++)
 		seat->sender_ids[s] = epoch->view->ids[layout->senders[s]];
 	if (seat->sends)
-		result = open_ring(epoch, seat, &epoch->rows->subgroups[index].slots[me], err);
+		seat->place = (struct wh_place){.row = epoch->image->own,
+						.slots = epoch->rows->subgroups[index].slots[me],
+						.home = (uint32_t)epoch->view->number,
+						.end = UINT64_MAX};
 	if (result == WHORL_OK && layout->state == WH_SHARD_ACTIVE)
 		result = open_multicast(epoch, seat, index, err);
 	return result;
@@ -192,6 +177,7 @@ static enum whorl_result open_membership(struct wh_epoch *epoch, struct wh_error
 		.heartbeat = &epoch->heartbeat,
 		.view = epoch->view,
 		.columns = epoch->rows->node,
+		.nodes = node->lobby.nodes,
 		.tie_breaker = tie_breaker < 0 ? -1 : wh_view_rank(epoch->view, (uint32_t)tie_breaker),
 		.cuts_from = epoch->cuts_from,
 		.on = wh_epoch_participant,
@@ -269,8 +255,6 @@ enum whorl_result wh_epoch_estimate(const whorl_node *node, const struct wh_view
 		if (wh_rank_find(layout->members, layout->member_count, rank) < 0)
 			continue;
 		*bytes += wh_multicast_estimate(layout->member_count, layout->sender_count);
-		if (wh_rank_find(layout->senders, layout->sender_count, rank) >= 0)
-			*bytes += wh_ring_estimate((uint32_t)node->config.subgroups[layout->configured].options.window);
 	}
 	wh_rows_free(rows);
 	return WHORL_OK;
@@ -282,7 +266,7 @@ enum whorl_result wh_epoch_estimate(const whorl_node *node, const struct wh_view
 static bool all_have_gone_on(const struct wh_epoch *epoch, const struct wh_epoch *current)
 {
 	for (uint32_t rank = 0; rank < epoch->view->members; rank++) {
-		int now = wh_view_rank(current->view, epoch->view->ids[rank]);
+		int now = wh_view_rank_of(current->view, epoch->view->ids[rank], epoch->view->incarnations[rank]);
 
 		if (rank == epoch->rank || now < 0 || !wh_change_trusts(&epoch->change, rank) ||
 		    !wh_change_trusts(&current->change, (uint32_t)now))
@@ -299,6 +283,50 @@ static bool rings_are_done(const struct wh_epoch *epoch)
 		if (epoch->seats[i].placed &&
 		    !wh_ring_is_done_with(epoch->seats[i].subgroup->ring, &epoch->seats[i].place))
 			return false;
+	return true;
+}
+
+bool wh_epoch_is_beaten(const struct wh_epoch *epoch)
+{
+	const struct wh_view *view = epoch->view;
+
+	for (uint32_t rank = 0; rank < view->members; rank++) {
+		enum wh_beat beat = rank == epoch->rank ? WH_BEAT_NONE : wh_heartbeat_of(&epoch->heartbeat, rank);
+
+		if (beat == WH_BEAT_BEGUN ||
+		    (beat == WH_BEAT_THERE && wh_rank_find(view->joined, view->joined_count, view->ids[rank]) < 0))
+			return true;
+	}
+	return false;
+}
+
+bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
+{
+	const struct wh_seat *seat = wh_epoch_seat(epoch, subgroup);
+	struct wh_ring *ring = subgroup->ring;
+	uint32_t index;
+	bool resting, said;
+
+	if (seat == NULL && ring != NULL)
+		wh_ring_hold(ring, rests);
+	if (seat == NULL)
+		wh_node_returned(subgroup);
+	if (seat == NULL || epoch->change.wedged)
+		return true; /* in the next view */
+	index = (uint32_t)(seat->layout - epoch->view->subgroups);
+	said = wh_sst_mine(&epoch->sst, wh_array_at(epoch->change.columns.wish, index)) != 0;
+	resting = wh_rank_find(seat->layout->resting, seat->layout->resting_count, epoch->rank) >= 0;
+	/* What was said in this view may be in a proposal already: who has taken it back waits for the next. */
+	if (ring != NULL && !said)
+		wh_ring_hold(ring, rests);
+	if (!said && !resting)
+		wh_node_returned(subgroup);
+	/* Nobody claims any more: what has been claimed is delivered first. */
+	if (rests && ring != NULL &&
+	    (seat->mc != NULL ? !wh_multicast_drained(seat->mc) : wh_ring_settled(ring) != wh_ring_claimed(ring)))
+		return false;
+	if ((rests != resting || said) && wh_change_wish(&epoch->change, index, rests))
+		wh_node_ask_leader(epoch->node);
 	return true;
 }
 

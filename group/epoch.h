@@ -56,8 +56,17 @@ void wh_epoch_free(struct wh_epoch *epoch, bool close_image);
 WH_MUST_CHECK enum whorl_result wh_epoch_estimate(const whorl_node *node, const struct wh_view *view, uint64_t *bytes,
 						  struct wh_error *err);
 
-/* The image is ready and the epoch the next: it becomes the node's current one. */
+/* The image is ready and the epoch the next, or this node's first: it becomes its current one. */
 void wh_epoch_begin(struct wh_epoch *epoch);
+
+/* Who was there when this view was prepared may be gone, or have dropped it: it is suspected. */
+void wh_epoch_suspect_lost(struct wh_epoch *epoch);
+
+/* Somebody beats in it who has begun it, or is not new in it and so has settled the view before. */
+bool wh_epoch_is_beaten(const struct wh_epoch *epoch);
+
+/* This node rests in that subgroup, or sends again: said when it can be. False: not yet. */
+bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests);
 
 /* One pass over the current epoch, and over those that are over. A wh_predicate of the node. */
 size_t wh_epoch_step(void *node);

@@ -29,6 +29,13 @@ static void wedge(void *ctx)
 	node->awaits_delivery = false;
 }
 
+static bool has_begun(void *ctx)
+{
+	const struct wh_epoch *epoch = ctx;
+
+	return wh_epoch_is_beaten(epoch->node->proposed);
+}
+
 static size_t deliver(void *ctx, const uint64_t *cuts, bool *done)
 {
 	struct wh_epoch *epoch = ctx;
@@ -46,20 +53,22 @@ static size_t deliver(void *ctx, const uint64_t *cuts, bool *done)
 
 /* ---- the next view is prepared -------------------------------------------------------------------------------------- */
 
-static bool open(void *ctx, const bool *left_out, uint64_t key)
+static bool open(void *ctx, const struct wh_next *next, uint64_t key)
 {
 	struct wh_epoch *epoch = ctx;
 	whorl_node *node = epoch->node;
-	struct wh_layout_config layout = wh_node_layout(node);
 	struct wh_view *view;
 	struct wh_error err;
-	enum whorl_result result = wh_view_next(&view, epoch->view, left_out, &layout, &err);
+	enum whorl_result result = wh_view_next(&view, epoch->view, next, &node->layout_config, &err);
 
 	if (result == WHORL_OK)
 		result = wh_epoch_create(&node->proposed, node, view, key, &err);
-	if (result != WHORL_OK)
+	if (result != WHORL_OK && epoch->change.wedged)
 		wh_node_fail(node, WH_LOG_ERROR, result, "view %" PRIu64 " cannot be installed: %s",
 			     epoch->view->number + 1, err.text);
+	else if (result != WHORL_OK) /* nobody has to come in */
+		wh_log(&node->diag, WH_LOG_WARNING, "view %" PRIu64 " cannot be prepared here: %s",
+		       epoch->view->number + 1, err.text);
 	return result == WHORL_OK;
 }
 
@@ -84,10 +93,39 @@ static bool is_open(void *ctx, const uint64_t *suspected)
 
 static void discard(void *ctx)
 {
-	struct wh_epoch *epoch = ctx, *proposed = epoch->node->proposed;
+	struct wh_epoch *epoch = ctx;
 
-	epoch->node->proposed = NULL; /* first: a fork may come in between, and its child frees what it finds */
-	wh_epoch_free(proposed, true);
+	wh_node_entrant.discard(epoch->node);
+}
+
+/* ---- who comes in ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t newcomers(void *ctx, struct wh_newcomer *out, uint32_t max)
+{
+	struct wh_epoch *epoch = ctx;
+
+	return wh_admission_newcomers(&epoch->node->admission, out, max);
+}
+
+static void invite(void *ctx, uint64_t key, uint32_t count)
+{
+	struct wh_epoch *epoch = ctx;
+	whorl_node *node = epoch->node;
+
+	bool blames = epoch->change.suspicion.count == 0; /* else it was a member that held it up */
+
+	if (wh_admission_invite(&node->admission, count > 0 ? node->proposed->view : NULL, key, blames) != WHORL_OK)
+		wh_log(&node->diag, WH_LOG_WARNING, "no memory to invite %u nodes", count);
+}
+
+static enum wh_arrival arrival(void *ctx, uint64_t key, const struct wh_newcomer *newcomer)
+{
+	const struct wh_epoch *epoch = ctx;
+	const struct wh_guest *guest = &epoch->node->lobby.guests[newcomer->id];
+
+	if (guest->incarnation != newcomer->incarnation || guest->differs != NULL)
+		return WH_ARRIVAL_GONE;
+	return guest->there == key ? WH_ARRIVAL_THERE : WH_ARRIVAL_COMING;
 }
 
 /* ---- the next view begins --------------------------------------------------------------------------------------------- */
@@ -138,7 +176,8 @@ static void move_ring(whorl_subgroup *subgroup, struct wh_seat *seat, uint64_t f
 
 static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl_subgroup *subgroup)
 {
-	struct wh_seat *seat = wh_epoch_seat(epoch, subgroup), *old = wh_epoch_seat(before, subgroup);
+	struct wh_seat *seat = wh_epoch_seat(epoch, subgroup);
+	struct wh_seat *old = before != NULL ? wh_epoch_seat(before, subgroup) : NULL;
 	uint64_t first = 0;
 
 	if (subgroup->ring != NULL)
@@ -148,13 +187,17 @@ static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl
 
 		if (old->sends)
 			first = end;
+		for (uint32_t s = 0; s < old->layout->sender_count; s++)
+			subgroup->certain[old->sender_ids[s]] |= wh_multicast_hears(old->mc, s);
+	}
+	/* Another life, or the first: its messages begin at 0, and none has been delivered here. */
+	for (uint32_t i = 0; i < epoch->view->joined_count; i++) {
+		subgroup->had[epoch->view->joined[i]] = 0;
+		subgroup->certain[epoch->view->joined[i]] = seat != NULL;
 	}
 	if (subgroup->ring != NULL)
 		move_ring(subgroup, seat, first);
-	if (seat == NULL)
-		return;
-	wh_store_relaxed(&subgroup->met, 1);
-	if (seat->mc != NULL)
+	if (seat != NULL && seat->mc != NULL)
 		wh_multicast_begin(seat->mc, first);
 }
 
@@ -163,12 +206,23 @@ static void inherit(struct wh_epoch *epoch, const struct wh_epoch *before)
 	bool heard[WH_NODES_MAX];
 
 	for (uint32_t rank = 0; rank < epoch->view->members; rank++) {
-		uint32_t was = (uint32_t)wh_view_rank(before->view, epoch->view->ids[rank]);
+		int was = wh_view_rank_of(before->view, epoch->view->ids[rank], epoch->view->incarnations[rank]);
 
-		heard[rank] = wh_heartbeat_hears(&before->heartbeat, was);
-		wh_change_inherit(&epoch->change, rank, &before->change, was);
+		heard[rank] = was < 0 || wh_heartbeat_hears(&before->heartbeat, (uint32_t)was);
+		if (was >= 0)
+			wh_change_inherit(&epoch->change, rank, &before->change, (uint32_t)was);
 	}
 	wh_heartbeat_begin(&epoch->heartbeat, heard);
+}
+
+void wh_epoch_suspect_lost(struct wh_epoch *epoch)
+{
+	const struct wh_view *view = epoch->view;
+
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		if (rank != epoch->rank && epoch->change.suspicion.known[rank] == WH_TRUSTED &&
+		    wh_lobby_lost(&epoch->node->lobby, view->ids[rank], view->incarnations[rank], epoch->image->key))
+			wh_change_suspect(&epoch->change, rank, WH_FAILED, "it is gone, or has dropped this view");
 }
 
 void wh_epoch_begin(struct wh_epoch *epoch)
@@ -176,24 +230,32 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	whorl_node *node = epoch->node;
 	struct wh_epoch *before = node->epoch;
 
-	if (before == epoch) { /* the first: its rings have been open to claims since it was opened */
-		wh_heartbeat_begin(&epoch->heartbeat, NULL);
-		for (uint32_t i = 0; i < epoch->seat_count; i++)
-			if (epoch->seats[i].mc != NULL)
-				wh_multicast_begin(epoch->seats[i].mc, 0);
-	} else {
+	if (before != NULL)
 		inherit(epoch, before);
-		epoch->older = before;
-		wh_rcu_publish(node->epoch, epoch);
-		for (uint32_t i = 0; i < node->subgroup_count; i++)
-			move_subgroup(epoch, before, &node->subgroups[i]);
+	else
+		wh_heartbeat_begin(&epoch->heartbeat, NULL);
+	wh_epoch_suspect_lost(epoch);
+	epoch->older = before;
+	wh_rcu_publish(node->epoch, epoch);
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		move_subgroup(epoch, before, &node->subgroups[i]);
+	wh_node_transfer(node, epoch);
+	if (before != NULL) {
 		await_grace(node, before);
 		if (!before->change.suspicion.quorum) /* the new view begins as one that hears its members */
 			wh_node_regain_quorum(node);
 	}
+	node->admission.patience_ns = epoch->heartbeat.timeout_ns;
+	wh_admission_settle(&node->admission, epoch->view);
+	wh_node_stand(node);
+	node->rests_settled = false;
 	wh_count(&node->views, 1);
 	wh_event(&node->diag, "view", epoch->view->number, epoch->view->members, 0);
+	if (before == NULL)
+		wh_node_reach(node, WHORL_ENTRY_BEGUN);
 	wh_node_tell_view(node);
+	wh_node_give(epoch);
+	wh_node_settle(node);
 }
 
 static void install(void *ctx)
@@ -270,6 +332,10 @@ const struct wh_participant wh_epoch_participant = {
 	.open = open,
 	.is_open = is_open,
 	.discard = discard,
+	.newcomers = newcomers,
+	.invite = invite,
+	.arrival = arrival,
+	.has_begun = has_begun,
 	.deliver = deliver,
 	.install = install,
 	.removed = removed,

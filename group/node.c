@@ -1,6 +1,7 @@
 /* node.c - a node from open to free. See node_int.h for its life, whorl.h for the contract. */
 #include "group/node_int.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,33 +145,61 @@ static void wake(void *ctx)
 	node->transport->ops->wake(node->transport);
 }
 
-struct wh_layout_config wh_node_layout(whorl_node *node)
+static enum whorl_result open_layout(whorl_node *node, struct wh_error *err)
 {
-	return (struct wh_layout_config){.subgroups = node->texts,
-					 .count = node->config.subgroup_count,
-					 .function = node->layout != NULL ? ask_layout : NULL,
-					 .ctx = node};
-}
-
-static enum whorl_result make_first_view(whorl_node *node, struct wh_view **view, struct wh_error *err)
-{
-	struct wh_layout_config layout;
-
 	node->texts = calloc(node->config.subgroup_count + 1, sizeof(*node->texts));
 	if (node->texts == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", node->config.subgroup_count);
 	wh_node_config_layout(&node->config, node->texts);
-	layout = wh_node_layout(node);
-	return wh_view_create(view, (uint32_t)node->config.group.nodes, &layout, err);
+	node->layout_config = (struct wh_layout_config){.subgroups = node->texts,
+							.count = node->config.subgroup_count,
+							.function = node->layout != NULL ? ask_layout : NULL,
+							.ctx = node};
+	return WHORL_OK;
 }
 
-/* The first view and what it will take: nothing large is allocated yet. */
-static enum whorl_result plan(whorl_node *node, struct wh_view **view, struct wh_error *err)
+/* The view of all who are configured, and me. */
+static enum whorl_result imagine_view(whorl_node *node, struct wh_view **view, struct wh_error *err)
 {
-	enum whorl_result result = make_first_view(node, view, err);
+	struct wh_newcomer all[WH_NODES_MAX];
+	uint32_t count = 0;
+
+	for (uint32_t id = 0; id < (uint32_t)node->config.group.nodes; id++)
+		all[count++] = (struct wh_newcomer){id, 1};
+	if (node->id >= count)
+		all[count++] = (struct wh_newcomer){node->id, 1};
+	return wh_view_create(view, all, count, count, &node->layout_config, err);
+}
+
+/* Its lists name it, or nobody can say before there is a view. */
+static bool may_be_in(const struct wh_subgroup_text *text, uint32_t id)
+{
+	char number[16];
+	size_t digits;
+
+	if (!isdigit((unsigned char)text->members[0]))
+		return true;
+	digits = (size_t)snprintf(number, sizeof(number), "%u", id);
+	for (const char *at = text->members; (at = strstr(at, number)) != NULL; at++)
+		if ((at == text->members || !isdigit((unsigned char)at[-1])) && !isdigit((unsigned char)at[digits]))
+			return true;
+	return false;
+}
+
+/* What a view will take: nothing large is allocated yet. */
+static enum whorl_result plan(whorl_node *node, struct wh_error *err)
+{
+	struct wh_view *view = NULL;
+	enum whorl_result result = open_layout(node, err);
 
 	if (result == WHORL_OK)
-		result = wh_epoch_estimate(node, *view, &node->memory_bytes, err);
+		result = imagine_view(node, &view, err);
+	if (result == WHORL_OK)
+		result = wh_epoch_estimate(node, view, &node->memory_bytes, err);
+	wh_view_free(view);
+	for (uint32_t i = 0; result == WHORL_OK && i < node->config.subgroup_count; i++)
+		if (may_be_in(&node->texts[i], node->id))
+			node->memory_bytes += wh_ring_estimate((uint32_t)node->config.subgroups[i].options.window);
 	if (result != WHORL_OK)
 		return result;
 	node->memory_bytes += sizeof(*node);
@@ -183,13 +212,28 @@ static enum whorl_result plan(whorl_node *node, struct wh_view **view, struct wh
 	return WHORL_OK;
 }
 
+/* Nothing else keeps a founder from founding a second group: who holds a name and says nothing is waited for until he is ended. */
+#define FOUNDER_PATIENCE_NS (24 * 3600 * WH_NS_PER_S)
+
+/* A member may be in an upcall for nearly as long as the failure time-out, and say nothing. */
+static uint64_t patience_ns(const struct wh_node_config *config, uint32_t id)
+{
+	int64_t start = config->group.start_timeout_ms, failure = config->group.failure_timeout_ms;
+
+	if (wh_node_config_founder(config) == (int)id && config->group.start == WH_START_AUTO)
+		return FOUNDER_PATIENCE_NS;
+	return (uint64_t)(start > failure ? start : failure) * WH_NS_PER_MS;
+}
+
 static enum whorl_result open_transport(whorl_node *node, const struct wh_world *world, struct wh_error *err)
 {
 	const struct wh_transport_config config = {
 		.env = &node->env,
 		.group = node->config.group.name,
 		.node = node->id,
-		.nodes = (uint32_t)node->config.group.nodes,
+		.nodes = wh_node_config_nodes_max(&node->config),
+		.incarnation = node->incarnation,
+		.patience_ns = patience_ns(&node->config, node->id),
 		.huge_pages = node->config.engine.huge_pages,
 	};
 	enum whorl_result result = world->create(&config, world->create_ctx, &node->transport, err);
@@ -202,6 +246,8 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 {
 	size_t bytes = (node->config.subgroup_count + 1) * sizeof(*node->subgroups);
+	uint32_t nodes = wh_node_config_nodes_max(&node->config);
+	enum whorl_result result;
 
 	node->subgroups = calloc(1, bytes);
 	if (node->subgroups == NULL)
@@ -218,11 +264,17 @@ static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 			configured->options.mode == WH_SUBGROUP_UNORDERED ? WH_MODE_UNORDERED : WH_MODE_ORDERED;
 		subgroup->message_bytes = (uint32_t)configured->options.message_bytes;
 		subgroup->window = (uint32_t)configured->options.window;
-		subgroup->dynamic = strcmp(configured->options.members, "function") == 0;
-		subgroup->had = calloc((size_t)node->config.group.nodes, sizeof(*subgroup->had));
-		if (subgroup->had == NULL)
+		subgroup->mine = may_be_in(&node->texts[i], node->id);
+		result = subgroup->mine ? wh_ring_create(&subgroup->ring, node->gate, &node->diag, subgroup->window,
+							 subgroup->message_bytes, err)
+					: WHORL_OK;
+		if (result != WHORL_OK)
+			return result;
+		subgroup->had = calloc(nodes, sizeof(*subgroup->had));
+		subgroup->certain = calloc(nodes, sizeof(*subgroup->certain));
+		if (subgroup->had == NULL || subgroup->certain == NULL)
 			return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
-		for (int64_t id = 0; id < node->config.group.nodes; id++)
+		for (uint32_t id = 0; id < nodes; id++)
 			subgroup->had[id] = WH_UNKNOWN;
 	}
 	return WHORL_OK;
@@ -240,27 +292,36 @@ static enum whorl_result open_engine(whorl_node *node, struct wh_error *err)
 	return result == WHORL_OK ? open_subgroups(node, err) : result;
 }
 
-/* The epoch of the first view: claims can be made, and leave when all have met. */
-static enum whorl_result open_epoch(whorl_node *node, struct wh_view *view, struct wh_error *err)
+/* Who else is there, and the way to them. */
+static enum whorl_result open_entry(whorl_node *node, struct wh_error *err)
 {
-	enum whorl_result result = wh_epoch_create(&node->epoch, node, view, 0, err);
+	const struct wh_node_config *config = &node->config;
 
-	if (result != WHORL_OK)
-		return result;
-	for (uint32_t i = 0; i < node->epoch->seat_count; i++) {
-		struct wh_seat *seat = &node->epoch->seats[i];
-
-		wh_store_relaxed(&seat->subgroup->met, 1);
-		if (!seat->sends)
-			continue;
-		if (seat->mc == NULL) {
-			wh_ring_rest(seat->subgroup->ring, 0);
-			continue;
-		}
-		wh_ring_enter(seat->subgroup->ring, &seat->place, 0);
-		seat->placed = true;
-	}
-	return WHORL_OK;
+	node->lobby = (struct wh_lobby){
+		.diag = &node->diag,
+		.loop = &node->loop,
+		.transport = node->transport,
+		.id = node->id,
+		.nodes = wh_node_config_nodes_max(config),
+		.incarnation = node->incarnation,
+		.group_digest = wh_node_config_group_digest(config),
+		.subgroups_digest = wh_node_config_subgroups_digest(config, node->headers_apart),
+	};
+	node->admission = (struct wh_admission){.lobby = &node->lobby,
+						.patience_ns = (uint64_t)config->group.start_timeout_ms * WH_NS_PER_MS};
+	node->entry = (struct wh_entry){
+		.lobby = &node->lobby,
+		.admission = &node->admission,
+		.layout = &node->layout_config,
+		.configured = (uint32_t)config->group.nodes,
+		.founder = wh_node_config_founder(config),
+		.may_form = config->group.start == WH_START_AUTO,
+		.start_timeout_ns = (uint64_t)config->group.start_timeout_ms * WH_NS_PER_MS,
+		.patience_ns = patience_ns(config, node->id),
+		.on = wh_node_entrant,
+		.ctx = node,
+	};
+	return wh_lobby_init(&node->lobby, err);
 }
 
 static whorl_node *new_node(uint32_t id, const struct wh_world *world, const struct whorl_open_options *options)
@@ -291,6 +352,7 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 	pthread_cond_init(&node->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	wh_diag_init(&node->diag, &node->env, id);
+	node->incarnation = world->env->random_u64(world->env->ctx) | 1;
 	return node;
 }
 
@@ -298,13 +360,12 @@ enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
 			       const struct whorl_open_options *options, whorl_node **out, struct wh_error *err)
 {
 	enum whorl_result result;
-	struct wh_view *view = NULL;
 	whorl_node *node;
 
 	*out = NULL;
-	if (id >= (uint64_t)config->group.nodes)
-		return wh_error_set(err, WHORL_INVALID, "there is no node %u, expected 0 to %lld", id,
-				    (long long)config->group.nodes - 1);
+	if (id >= wh_node_config_nodes_max(config))
+		return wh_error_set(err, WHORL_INVALID, "there is no node %u, expected 0 to %u", id,
+				    wh_node_config_nodes_max(config) - 1);
 	if (options != NULL && options->size < sizeof(size_t))
 		return wh_error_set(err, WHORL_INVALID, "whorl_open_options.size is not set");
 	node = new_node(id, world, options);
@@ -313,15 +374,13 @@ enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
 	node->caller = config->engine.thread == WH_THREAD_CALLER;
 	result = wh_node_config_copy(&node->config, config, err);
 	if (result == WHORL_OK)
-		result = plan(node, &view, err);
+		result = plan(node, err);
 	if (result == WHORL_OK)
 		result = open_transport(node, world, err);
 	if (result == WHORL_OK)
 		result = open_engine(node, err);
-	if (result != WHORL_OK)
-		wh_view_free(view);
-	else
-		result = open_epoch(node, view, err);
+	if (result == WHORL_OK)
+		result = open_entry(node, err);
 	if (result != WHORL_OK) {
 		wh_node_free(node, false);
 		return result;
@@ -366,22 +425,20 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
 	struct wh_node_config bound;
 	struct wh_world world;
 	enum whorl_result result;
-	struct wh_view *view = NULL;
 	whorl_node *node;
 
 	*bytes = 0;
 	result = open_here(config, &bound, &world);
 	if (result != WHORL_OK)
 		return result;
-	if (id >= (uint64_t)bound.group.nodes) {
+	if (id >= wh_node_config_nodes_max(&bound)) {
 		wh_node_config_free(&bound);
 		return wh_error_set(wh_config_failure(config), WHORL_INVALID, "there is no node %u", id);
 	}
 	node = new_node(id, &world, NULL);
 	result = node == NULL ? WHORL_MEMORY : wh_node_config_copy(&node->config, &bound, wh_config_failure(config));
 	if (result == WHORL_OK)
-		result = plan(node, &view, wh_config_failure(config));
-	wh_view_free(view);
+		result = plan(node, wh_config_failure(config));
 	if (node != NULL) {
 		*bytes = node->memory_bytes;
 		if (*bytes > 0 && result == WHORL_MEMORY)
@@ -410,9 +467,14 @@ void wh_node_free(whorl_node *node, bool forked)
 	wh_epoch_free(node->proposed, false);
 	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_count; i++) {
 		wh_ring_free(node->subgroups[i].ring);
+		wh_state_free(node->subgroups[i].state, forked);
 		free(node->subgroups[i].had);
+		free(node->subgroups[i].certain);
 	}
 	free(node->subgroups);
+	wh_entry_close(&node->entry);
+	wh_admission_close(&node->admission);
+	wh_lobby_close(&node->lobby);
 	wh_loop_close(&node->loop);
 	if (node->fd >= 0)
 		close(node->fd);

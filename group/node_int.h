@@ -1,8 +1,8 @@
 /* node_int.h - the state of a node, for the files of group/ (and for tests that look inside).
  *
- * Life: opened (allocated, meeting the others) -> started (the loop may run) -> ready (all have met, the first view
- * begins) -> draining -> closed. What hangs off a view is in its epoch (epoch.h); here is what lasts. Failed is a property, not a state: a failed node still has to be
- * closed.
+ * Life: opened (meeting others) -> started (the loop may run) -> member (its first view has begun) -> ready (it has the state of
+ * its subgroups) -> draining -> closed. What hangs off a view is in its epoch (epoch.h); here is what lasts. Failed is a
+ * property, not a state: a failed node still has to be closed.
  */
 #ifndef WH_GROUP_NODE_INT_H
 #define WH_GROUP_NODE_INT_H
@@ -11,18 +11,26 @@
 
 #include "group/epoch.h"
 #include "group/node.h"
+#include "group/state.h"
+#include "membership/entry.h"
 #include "predicates/loop.h"
 
-struct whorl_subgroup {                  /* one that is configured; through all views */
-	whorl_node *node;                /* [const] */
-	const char *name;                /* [const] */
-	uint32_t configured;             /* [const] index in the configuration */
-	enum wh_mode mode;               /* [const] */
-	uint32_t message_bytes, window;  /* [const] */
-	bool dynamic;                    /* [const] a layout function says who is in it */
-	wh_word met;                     /* 1: this node is or was a member. [loop] */
-	struct wh_ring *ring;            /* [loop writes once; RCU] NULL: never was a sender */
-	uint64_t *had;                   /* [loop] by node id: of its messages those delivered in views before */
+enum wh_rests { WH_RESTS_UNASKED, WH_RESTS, WH_SENDS_AGAIN };
+
+struct whorl_subgroup {                 /* one that is configured; through all views */
+	whorl_node *node;               /* [const] */
+	const char *name;               /* [const] */
+	uint32_t configured;            /* [const] index in the configuration */
+	enum wh_mode mode;              /* [const] */
+	uint32_t message_bytes, window; /* [const] */
+	bool mine;                      /* [const] this node may be a member */
+	wh_word rests;                  /* enum wh_rests: what was asked of it last. [any] */
+	wh_word returns;                /* 1: it is to send again, and may not yet: claims get WHORL_AGAIN. [any] */
+	wh_word asks; /* node id << 2 | rests << 1 | 1: to be asked to rest; 0: nobody. [any sets, loop clears] */
+	struct wh_state *state; /* [const after start] NULL: the program has given no functions */
+	struct wh_ring *ring;   /* [const] NULL: it is not `mine` */
+	uint64_t *had; /* [loop] by node id: of the messages of its present life those delivered in views before */
+	bool *certain; /* [loop] by node id: and no more of them are in what this node was given when it entered the shard */
 	struct wh_multicast_stats stats; /* [loop] */
 	wh_word dropped, in_doubt;       /* [loop] statistics */
 	whorl_message_fn *on_message;    /* [const after start] */
@@ -32,23 +40,28 @@ struct whorl_subgroup {                  /* one that is configured; through all 
 
 struct whorl_node {
 	uint32_t id;                    /* [const] */
+	uint64_t incarnation;           /* [const] */
 	bool caller;                    /* [const] thread = caller */
 	bool headers_apart;             /* [const] */
 	struct wh_node_config config;   /* [const] */
 	struct wh_subgroup_text *texts; /* [const] who is in which subgroup */
 	whorl_layout_fn *layout;        /* [const] */
 	void *layout_ctx;
-	struct wh_env env;              /* [const] the world's, with our log */
-	const struct wh_env *world_env; /* [const] */
-	uint64_t memory_bytes;          /* [const] the estimate */
+	struct wh_layout_config layout_config; /* [const] */
+	struct wh_env env;                     /* [const] the world's, with our log */
+	const struct wh_env *world_env;        /* [const] */
+	uint64_t memory_bytes;                 /* [const] the estimate */
 
 	struct wh_transport *transport;
-	struct wh_gate *gate; /* its page is wiped in a fork */
-	struct wh_diag diag;  /* [loop] */
-	struct wh_loop loop;  /* [loop] */
+	struct wh_gate *gate;          /* its page is wiped in a fork */
+	struct wh_diag diag;           /* [loop] */
+	struct wh_loop loop;           /* [loop] */
+	struct wh_lobby lobby;         /* [loop] */
+	struct wh_admission admission; /* [loop] */
+	struct wh_entry entry;         /* [loop] */
 	struct wh_push_stats push_stats;
-	wh_word heartbeats;        /* [loop] statistics */
-	struct wh_epoch *epoch;    /* [loop writes; RCU] the current one, and `older` ones behind it */
+	wh_word heartbeats;     /* [loop] statistics */
+	struct wh_epoch *epoch; /* [loop writes; RCU] the current one, and `older` ones behind it; NULL: no member yet */
 	struct wh_epoch *proposed; /* [loop] that of the view that may come; NULL: none */
 	whorl_subgroup *subgroups; /* [const] all that are configured */
 	uint32_t subgroup_count;
@@ -57,6 +70,12 @@ struct whorl_node {
 	void *on_view_ctx;
 	wh_word views;                   /* [loop] installed */
 	wh_word change_ns[WHORL_STAGES]; /* [loop] of the last change */
+	wh_word entry_ns[WHORL_ENTRIES]; /* [loop] */
+	uint64_t started_ns;             /* [loop] the first pass; 0: there was none */
+	wh_word rest_asked;              /* 1: somebody is to rest, or to be asked to. [any sets, loop clears] */
+	bool rests_settled;              /* [loop] nothing of that is to be done in this view */
+	uint64_t explained_ns;           /* [loop] */
+	uint64_t nonsense;               /* [loop] control messages that were none */
 	uint64_t change_began_ns;        /* [loop] */
 	bool awaits_delivery;            /* [loop] the first of this view */
 	wh_word jobs;                    /* submitted, and not done. [any] */
@@ -72,6 +91,7 @@ struct whorl_node {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;   /* ready, failed or drained */
 	bool ready, drained;      /* [lock] */
+	char progress[256];       /* [lock] on its way into the group */
 	wh_word started;          /* 1: upcalls and the like are final. [whorl_start; anyone reads] */
 	wh_word wants_drain;      /* draining, for the loop */
 	struct wh_error failure;  /* [lock] WHORL_OK: none; for good */
@@ -98,15 +118,44 @@ void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result c
 void wh_node_lose_quorum(whorl_node *node);
 void wh_node_regain_quorum(whorl_node *node);
 
-/* The layout of the next views, for wh_view_next. */
-struct wh_layout_config wh_node_layout(whorl_node *node);
+/* enter.c: the participant of entry, and what is heard from others. */
+extern const struct wh_entrant wh_node_entrant;
+/* A control message, a stream, a question. */
+void wh_node_hear(whorl_node *node, const struct wh_transport_event *event);
+/* What comes into the group, and goes: one pass. */
+size_t wh_node_enter(whorl_node *node);
+/* Tells those who are not in my view what I am. */
+void wh_node_stand(whorl_node *node);
+/* Whether it sends again is settled: whoever waits for that claims. */
+void wh_node_returned(whorl_subgroup *subgroup);
+/* Asks the leader of my view to look who wants what. */
+void wh_node_ask_leader(whorl_node *node);
+/* This node has reached that stage of its way in. */
+void wh_node_reach(whorl_node *node, int entry);
+/* All that it was to restore is restored: it is ready, unless it was. */
+void wh_node_settle(whorl_node *node);
+
+/* transfer.c: the state of subgroups. */
+WH_MUST_CHECK enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whorl_state *functions,
+						   struct wh_error *err);
+/* A view has begun: if this node has entered a shard in it, it awaits its state. */
+void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch);
+/* Its upcall has returned: others that have entered are given theirs. */
+void wh_node_give(const struct wh_epoch *epoch);
+/* Is some of it not restored yet? */
+bool wh_node_restores(const whorl_node *node);
+size_t wh_node_state_step(whorl_node *node);
+void wh_node_state_gone(whorl_node *node, uint32_t id);
+/* Nobody gives or takes any more. */
+void wh_node_stop_states(whorl_node *node);
 
 /* Tells the application of the current view (upcall.c). */
 void wh_node_tell_view(whorl_node *node);
 struct whorl_view wh_node_show_view(const struct wh_view *view, uint32_t rank);
 
-/* Upcalls a run of messages; ctx is the subgroup. */
+/* Upcalls a run of messages, or keeps them back; ctx is the subgroup. */
 void wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count);
+void wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *messages, size_t count);
 
 /* The first predicate of every node's loop: what the transport reports, ready, drained. */
 size_t wh_node_watch(void *node);

@@ -46,6 +46,8 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 	columns->left_out = wh_layout_array(layout, view->members);
 	columns->image = wh_layout_counter(layout);
 	columns->cut = wh_layout_array(layout, view->subgroup_count);
+	columns->wish = wh_layout_array(layout, view->subgroup_count);
+	columns->proposal = wh_layout_list(layout, 2 * wh_proposal_words(view));
 }
 
 static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const struct wh_node_config *config)
@@ -89,8 +91,11 @@ static size_t lay_row(struct wh_rows *rows, const struct wh_view *view, const st
 			parts[count++] = (struct wh_row_part){offset, bytes};
 		offset += bytes;
 	}
-	rows->specs[rank] =
-		(struct wh_row_spec){.node = view->ids[rank], .bytes = offset, .parts = parts, .part_count = count};
+	rows->specs[rank] = (struct wh_row_spec){.node = view->ids[rank],
+						 .incarnation = view->incarnations[rank],
+						 .bytes = offset,
+						 .parts = parts,
+						 .part_count = count};
 	return count;
 }
 
@@ -99,6 +104,7 @@ static uint64_t digest_layout(const struct wh_rows *rows, const struct wh_view *
 {
 	uint64_t digest = digest_bytes(UINT64_C(0xcbf29ce484222325), view->ids, view->members * sizeof(*view->ids));
 
+	digest = digest_bytes(digest, view->incarnations, view->members * sizeof(*view->incarnations));
 	digest = digest_number(digest, view->number);
 	digest = digest_number(digest, rows->control_bytes);
 	digest = digest_number(digest, apart);

@@ -47,60 +47,54 @@ enum whorl_result wh_node_shut(const whorl_node *node)
 
 /* ---- the watch ------------------------------------------------------------------------------------------------------ */
 
-static void become_ready(whorl_node *node)
-{
-	struct wh_error err;
-	enum whorl_result result = wh_loop_add(&node->loop, wh_epoch_step, node, &err);
-
-	if (result != WHORL_OK) {
-		wh_node_fail(node, WH_LOG_ERROR, result, "%s", err.text);
-		return;
-	}
-	wh_epoch_begin(node->epoch);
-	pthread_mutex_lock(&node->lock);
-	node->ready = true;
-	pthread_cond_broadcast(&node->changed);
-	pthread_mutex_unlock(&node->lock);
-}
-
-/* Before the first view all are needed; then the transport's word is a suspicion like others. */
-static void member_gone(whorl_node *node, const struct wh_transport_event *event)
+/* The end of one who was met: a suspicion like others if it is a member. */
+static void lose(whorl_node *node, const struct wh_transport_event *event)
 {
 	bool left = event->kind == WH_EVENT_PEER_LEFT;
-	int rank = wh_view_rank(node->epoch->view, event->node);
+	int rank = -1;
 
-	if (node->ready && !left)
+	if (event->incarnation == 0 || node->lobby.guests[event->node].incarnation != event->incarnation)
+		return; /* it had not been met */
+	wh_lobby_gone(&node->lobby, event->node);
+	if (node->epoch != NULL)
+		rank = wh_view_rank_of(node->epoch->view, event->node, event->incarnation);
+	if (rank >= 0 && !left)
 		wh_log(&node->diag, WH_LOG_WARNING, "%s", event->text);
-	if (node->ready && rank >= 0)
+	if (rank >= 0)
 		wh_change_suspect(&node->epoch->change, (uint32_t)rank, left ? WH_LEFT : WH_FAILED,
 				  left ? "it has left" : "its connection has ended");
-	if (node->ready)
-		return;
-	if (left)
-		wh_node_fail(node, WH_LOG_INFO, WHORL_MEMBER_GONE, "node %u has left", event->node);
-	else
-		wh_node_fail(node, WH_LOG_WARNING, WHORL_MEMBER_GONE, "%s", event->text);
+	wh_node_state_gone(node, event->node);
+}
+
+/* One of whom we are told that it does not go with us: it is not a member, or will not be for long. */
+static void part(whorl_node *node, const struct wh_transport_event *event)
+{
+	lose(node, event);
+	if (node->epoch == NULL)
+		wh_entry_refused(&node->entry, event->node, event->text);
 }
 
 static void handle(whorl_node *node, const struct wh_transport_event *event)
 {
 	switch (event->kind) {
 	case WH_EVENT_IMAGE_READY:
-		if (!node->ready && event->image == node->epoch->image)
-			become_ready(node);
+		break; /* looked at where it is waited for */
+	case WH_EVENT_PEER_MET:
+		wh_node_reach(node, WHORL_ENTRY_MET);
+		wh_lobby_met(&node->lobby, event->node, event->incarnation);
 		break;
 	case WH_EVENT_PEER_LEFT:
 	case WH_EVENT_PEER_DOWN:
-		member_gone(node, event);
+		lose(node, event);
 		break;
 	case WH_EVENT_REFUSED:
-		if (node->ready)
-			member_gone(node, event);
-		else
-			wh_node_fail(node, WH_LOG_WARNING, WHORL_REFUSED, "%s", event->text);
+		part(node, event);
 		break;
 	case WH_EVENT_CONTROL:
-		break; /* nobody sends any yet */
+	case WH_EVENT_STREAM:
+	case WH_EVENT_ASKED:
+		wh_node_hear(node, event);
+		break;
 	}
 }
 
@@ -108,7 +102,7 @@ static void handle(whorl_node *node, const struct wh_transport_event *event)
  * now is the others' matter then. */
 static bool is_drained(whorl_node *node)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+	for (uint32_t i = 0; node->epoch != NULL && i < node->subgroup_count; i++) {
 		const whorl_subgroup *subgroup = &node->subgroups[i];
 		struct wh_seat *seat = wh_epoch_seat(node->epoch, subgroup);
 
@@ -134,6 +128,34 @@ static void watch_drain(whorl_node *node)
 	pthread_mutex_unlock(&node->lock);
 }
 
+/* Who wants to rest says so in his row when all that he has claimed is delivered; who sends again, at once. What is not settled is
+ * looked at again soon, and all in each new view. */
+static void watch_rests(whorl_node *node)
+{
+	/* Acquire: what was asked. Partner: whorl_rest and whorl_ask_to_rest. */
+	bool asked = wh_load_acquire(&node->rest_asked) != 0 && wh_exchange(&node->rest_asked, 0) != 0;
+	bool settled = true;
+
+	if (node->epoch == NULL || (!asked && node->rests_settled) || (wh_gate_state(node->gate) & WH_GATE_FAILED) != 0)
+		return;
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		whorl_subgroup *subgroup = &node->subgroups[i];
+		uint64_t rests = wh_load_relaxed(&subgroup->rests), asks = wh_load_relaxed(&subgroup->asks);
+		const struct wh_wire rest = {
+			.kind = WH_WIRE_REST, .subgroup = subgroup->configured, .flag = (asks & 2) != 0};
+
+		if (rests != WH_RESTS_UNASKED)
+			settled &= wh_epoch_rest(node->epoch, subgroup, rests == WH_RESTS);
+		if (asks != 0 && wh_lobby_send(&node->lobby, (uint32_t)(asks >> 2), &rest))
+			wh_store_release(&subgroup->asks, 0);
+		else
+			settled &= asks == 0;
+	}
+	node->rests_settled = settled;
+	if (!settled)
+		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
+}
+
 size_t wh_node_watch(void *ctx)
 {
 	whorl_node *node = ctx;
@@ -142,16 +164,21 @@ size_t wh_node_watch(void *ctx)
 
 	if (!node->caller && wh_load_relaxed(&node->stepper) == 0)
 		wh_store_relaxed(&node->stepper, this_thread());
+	if (node->started_ns == 0)
+		node->started_ns = now;
 	while (node->transport->ops->next_event(node->transport, node->event)) {
 		handle(node, node->event);
 		work++;
 	}
+	work += wh_node_enter(node);
+	watch_rests(node);
 	if (wh_load_relaxed(&node->wants_drain) != 0)
 		watch_drain(node);
 	if (now - node->surveyed_ns < SURVEY_NS)
 		return work;
 	node->surveyed_ns = now;
-	for (uint32_t i = 0; node->epoch->image->ready && i < node->epoch->seat_count; i++)
+	wh_node_stand(node);
+	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->seat_count; i++)
 		if (node->epoch->seats[i].mc != NULL)
 			wh_multicast_survey(node->epoch->seats[i].mc);
 	return work;

@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/patience.h"
 #include "base/rcu.h"
@@ -18,7 +19,6 @@
 enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct whorl_claim *out)
 {
 	struct wh_claim claim;
-	struct wh_ring *ring;
 	enum whorl_result result;
 
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
@@ -28,13 +28,14 @@ enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct who
 	if (result != WHORL_OK)
 		goto out_unlock;
 	result = WHORL_NOT_SENDER;
-	ring = wh_rcu_dereference(subgroup->ring);
-	if (ring == NULL)
+	if (subgroup->ring == NULL)
 		goto out_unlock;
 	result = WHORL_INVALID;
 	if (bytes > subgroup->message_bytes)
 		goto out_unlock;
-	result = wh_ring_claim(ring, &claim);
+	result = wh_ring_claim(subgroup->ring, &claim);
+	if (__builtin_expect(result == WHORL_NOT_SENDER && wh_load_relaxed(&subgroup->returns) != 0, 0))
+		result = WHORL_AGAIN;
 	if (result == WHORL_OK)
 		*out = (struct whorl_claim){.data = claim.data,
 					    .bytes = bytes,
@@ -88,6 +89,21 @@ enum whorl_result whorl_abort(struct whorl_claim *claim)
 
 /* ---- waiting for the window --------------------------------------------------------------------------------------------- */
 
+/* It rests, and is to send again: the window says nothing. False: it may not rest any more, or the descriptor will tell. */
+static bool is_to_return(whorl_subgroup *subgroup)
+{
+	uint64_t count;
+
+	if (wh_load_relaxed(&subgroup->returns) == 0)
+		return false;
+	(void)!read(subgroup->ring->window_fd, &count, sizeof(count)); /* nothing to drain is fine */
+	wh_fence_full(); /* the descriptor, then the word. Partner: wh_node_returned */
+	if (wh_load_relaxed(&subgroup->returns) != 0)
+		return true;
+	wh_ring_signal(subgroup->ring); /* I may have drained what another thread waits for */
+	return false;
+}
+
 /* True if it may be worth to claim again. */
 static bool look_for_room(whorl_subgroup *subgroup)
 {
@@ -109,11 +125,12 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh
 	if (subgroup->node->caller && wh_node_try_step(subgroup->node, &work)) {
 		if (work > 0)
 			wh_patience_renew(patience);
-		else if (!wh_ring_has_room(subgroup->ring) && !wh_patience_wait(patience, wh_env_system(), YIELD_NS))
+		else if ((is_to_return(subgroup) || !wh_ring_has_room(subgroup->ring)) &&
+			 !wh_patience_wait(patience, wh_env_system(), YIELD_NS))
 			whorl_wait(subgroup->node, 1);
 		return true;
 	}
-	if (look_for_room(subgroup) || wh_ring_starve(subgroup->ring))
+	if (!is_to_return(subgroup) && (look_for_room(subgroup) || wh_ring_starve(subgroup->ring)))
 		return false;
 	now = wh_monotonic_ns();
 	left_ms = now < deadline ? (deadline - now + WH_NS_PER_MS - 1) / WH_NS_PER_MS : 0;
@@ -164,22 +181,82 @@ enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t 
 
 int whorl_window_fd(whorl_subgroup *subgroup)
 {
-	const struct wh_ring *ring;
-
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return -1;
-	ring = wh_rcu_dereference(subgroup->ring);
-	return ring != NULL ? ring->window_fd : -1;
+	return subgroup->ring != NULL && !wh_ring_is_away(subgroup->ring) ? subgroup->ring->window_fd : -1;
 }
 
 enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 {
-	struct wh_ring *ring;
-
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED; /* the descriptor is the parent's, too */
-	ring = wh_rcu_dereference(subgroup->ring);
-	if (ring == NULL)
+	if (subgroup->ring == NULL)
 		return WHORL_NOT_SENDER;
-	return wh_ring_starve(ring) ? WHORL_OK : WHORL_AGAIN;
+	if (is_to_return(subgroup))
+		return WHORL_AGAIN;
+	if (wh_ring_is_away(subgroup->ring))
+		return WHORL_NOT_SENDER;
+	return wh_ring_starve(subgroup->ring) ? WHORL_OK : WHORL_AGAIN;
+}
+
+/* ---- resting -------------------------------------------------------------------------------------------------------------- */
+
+enum whorl_result whorl_rest(whorl_subgroup *subgroup, bool rests)
+{
+	enum whorl_result result = wh_node_state(subgroup->node);
+
+	if (result == WHORL_FORKED)
+		return result;
+	wh_rcu_read_lock();
+	result = wh_node_state(subgroup->node);
+	if (result == WHORL_OK || result == WHORL_NO_QUORUM) {
+		pthread_mutex_lock(&subgroup->node->lock); /* of two who say otherwise the later one */
+		if (rests || wh_load_relaxed(&subgroup->rests) == WH_RESTS)
+			wh_store_relaxed(&subgroup->returns, !rests);
+		wh_store_relaxed(&subgroup->rests, rests ? WH_RESTS : WH_SENDS_AGAIN);
+		pthread_mutex_unlock(&subgroup->node->lock);
+		if (subgroup->ring != NULL && rests) /* the loop takes it back when it may */
+			wh_ring_hold(subgroup->ring, true);
+		/* Release: what is asked, and that the ring is held. Partner: watch_rests, in run.c. */
+		wh_store_release(&subgroup->node->rest_asked, 1);
+		wh_gate_ring(subgroup->node->gate);
+		result = WHORL_OK;
+	}
+	wh_rcu_read_unlock();
+	return result;
+}
+
+void wh_node_returned(whorl_subgroup *subgroup)
+{
+	if (wh_load_relaxed(&subgroup->returns) == 0 || wh_load_relaxed(&subgroup->rests) == WH_RESTS)
+		return;
+	wh_store_relaxed(&subgroup->returns, 0);
+	wh_fence_full(); /* the word, then the descriptor. Partner: is_to_return */
+	if (subgroup->ring != NULL)
+		wh_ring_signal(subgroup->ring);
+}
+
+enum whorl_result whorl_ask_to_rest(whorl_subgroup *subgroup, uint32_t id, bool rests)
+{
+	whorl_node *node = subgroup->node;
+	enum whorl_result result = wh_node_state(node);
+	const struct wh_epoch *epoch;
+	uint64_t none = 0;
+
+	if (result != WHORL_OK)
+		return result;
+	if (id == node->id)
+		return whorl_rest(subgroup, rests);
+	wh_rcu_read_lock();
+	epoch = wh_rcu_dereference(node->epoch);
+	result = epoch != NULL && wh_view_rank(epoch->view, id) >= 0 ? WHORL_OK : WHORL_NOT_FOUND;
+	wh_rcu_read_unlock();
+	/* One at a time: the loop says it. */
+	if (result == WHORL_OK && !wh_compare_swap(&subgroup->asks, &none, (uint64_t)id << 2 | rests << 1 | 1))
+		result = WHORL_AGAIN;
+	if (result == WHORL_OK) {
+		wh_store_release(&node->rest_asked, 1);
+		wh_gate_ring(node->gate);
+	}
+	return result;
 }

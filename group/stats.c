@@ -48,33 +48,30 @@ uint32_t whorl_node_id(const whorl_node *node)
 
 uint32_t whorl_node_count(const whorl_node *node)
 {
+	const struct wh_epoch *epoch;
 	uint32_t members;
 
 	if (wh_node_state(node) == WHORL_FORKED)
 		return 0;
 	wh_rcu_read_lock();
-	members = wh_rcu_dereference(node->epoch)->view->members;
+	epoch = wh_rcu_dereference(node->epoch);
+	members = epoch != NULL ? epoch->view->members : 0;
 	wh_rcu_read_unlock();
 	return members;
-}
-
-static bool is_mine(const whorl_subgroup *subgroup)
-{
-	return subgroup->dynamic || wh_load_relaxed(&subgroup->met) != 0;
 }
 
 whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name)
 {
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
 		if (strcmp(node->subgroups[i].name, name) == 0)
-			return is_mine(&node->subgroups[i]) ? &node->subgroups[i] : NULL;
+			return node->subgroups[i].mine ? &node->subgroups[i] : NULL;
 	return NULL;
 }
 
 whorl_subgroup *whorl_subgroup_at(whorl_node *node, size_t index)
 {
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (is_mine(&node->subgroups[i]) && index-- == 0)
+		if (node->subgroups[i].mine && index-- == 0)
 			return &node->subgroups[i];
 	return NULL;
 }
@@ -98,6 +95,22 @@ static enum whorl_result give(void *out, size_t size, void *full, size_t full_si
 	return WHORL_OK;
 }
 
+static void add_states(struct whorl_node_stats *out, const whorl_node *node)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		const struct wh_state_stats *stats;
+
+		if (node->subgroups[i].state == NULL)
+			continue;
+		stats = wh_state_statistics(node->subgroups[i].state);
+		out->state_given += wh_load_relaxed(&stats->given);
+		out->state_taken += wh_load_relaxed(&stats->taken);
+		out->state_kept += wh_load_relaxed(&stats->kept);
+		out->gives += wh_load_relaxed(&stats->gives);
+		out->takes += wh_load_relaxed(&stats->takes);
+	}
+}
+
 enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_node_stats *out)
 {
 	const struct wh_loop_stats *loop = &node->loop.stats;
@@ -119,6 +132,9 @@ enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_nod
 
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
+	for (int entry = 0; entry < WHORL_ENTRIES; entry++)
+		full.entry_ns[entry] = wh_load_relaxed(&node->entry_ns[entry]);
+	add_states(&full, node);
 	for (int stage = 0; stage < WHORL_STAGES; stage++)
 		full.change_ns[stage] = wh_load_relaxed(&node->change_ns[stage]);
 	return give(out, out->size, &full, sizeof(full));
@@ -127,7 +143,7 @@ enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_nod
 enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, struct whorl_subgroup_stats *out)
 {
 	const struct wh_multicast_stats *stats = &subgroup->stats;
-	const struct wh_ring *ring = wh_rcu_dereference(subgroup->ring);
+	const struct wh_ring *ring = subgroup->ring;
 	struct whorl_subgroup_stats full = {
 		.claimed = ring != NULL ? wh_ring_claimed(ring) : 0,
 		.sent = wh_load_relaxed(&stats->sent),
@@ -185,7 +201,7 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 		return WHORL_FORKED;
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(subgroup->node->epoch);
-	seat = wh_epoch_seat(epoch, subgroup);
+	seat = epoch != NULL ? wh_epoch_seat(epoch, subgroup) : NULL;
 	if (seat != NULL)
 		describe_seat(&full, epoch, seat);
 	wh_rcu_read_unlock();
@@ -197,13 +213,15 @@ enum whorl_result whorl_shard_state(const whorl_node *node, const char *subgroup
 	static const enum whorl_result results[] = {
 		[WH_SHARD_ACTIVE] = WHORL_OK, [WH_SHARD_INACTIVE] = WHORL_AGAIN, [WH_SHARD_LOST] = WHORL_SHARD_LOST};
 	enum whorl_result result = WHORL_NOT_FOUND;
+	const struct wh_epoch *epoch;
 	const struct wh_view *view;
 
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	wh_rcu_read_lock();
-	view = wh_rcu_dereference(node->epoch)->view;
-	for (uint32_t g = 0; g < view->subgroup_count; g++)
+	epoch = wh_rcu_dereference(node->epoch);
+	view = epoch != NULL ? epoch->view : NULL;
+	for (uint32_t g = 0; view != NULL && g < view->subgroup_count; g++)
 		if (strcmp(view->subgroups[g].name, subgroup) == 0 && view->subgroups[g].shard == shard)
 			result = results[view->subgroups[g].state];
 	wh_rcu_read_unlock();

@@ -14,6 +14,14 @@ void wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t cou
 		wh_store_relaxed(&node->change_ns[WHORL_STAGE_DELIVERED],
 				 wh_env_now(&node->env) - node->change_began_ns);
 	}
+	if (__builtin_expect(subgroup->state != NULL && wh_state_keeps(subgroup->state), 0))
+		wh_state_keep(subgroup->state, messages, count);
+	else
+		wh_node_upcall(subgroup, messages, count);
+}
+
+void wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *messages, size_t count)
+{
 	if (subgroup->on_batch != NULL)
 		subgroup->on_batch(messages, count, subgroup->upcall_ctx);
 	else if (subgroup->on_message != NULL)
@@ -37,6 +45,19 @@ static enum whorl_result set_upcall(whorl_subgroup *subgroup, whorl_message_fn *
 enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *fn, void *ctx)
 {
 	return set_upcall(subgroup, fn, NULL, ctx);
+}
+
+enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struct whorl_state *functions)
+{
+	struct wh_error err;
+
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	if (wh_load_relaxed(&subgroup->node->started) != 0 || functions->size < sizeof(*functions) ||
+	    functions->snapshot == NULL || functions->read == NULL || functions->release == NULL ||
+	    functions->restore == NULL)
+		return WHORL_INVALID;
+	return wh_node_open_state(subgroup, functions, &err);
 }
 
 enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, void *ctx)
@@ -79,14 +100,18 @@ enum whorl_result whorl_on_view(whorl_node *node, whorl_view_fn *fn, void *ctx)
 
 enum whorl_result whorl_view_members(const whorl_node *node, uint64_t *number, uint32_t *ids, uint32_t *count)
 {
+	const struct wh_epoch *epoch;
 	const struct wh_view *view;
 
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (wh_load_acquire(&node->views) == 0)
-		return WHORL_AGAIN;
 	wh_rcu_read_lock();
-	view = wh_rcu_dereference(node->epoch)->view;
+	epoch = wh_rcu_dereference(node->epoch);
+	if (epoch == NULL) {
+		wh_rcu_read_unlock();
+		return WHORL_AGAIN;
+	}
+	view = epoch->view;
 	if (number != NULL)
 		*number = view->number;
 	if (ids != NULL)

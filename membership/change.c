@@ -23,13 +23,18 @@ enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err)
 	s->wanted = calloc(members, sizeof(*s->wanted));
 	s->why = calloc(members, sizeof(*s->why));
 	change->left_out = calloc(members, sizeof(*change->left_out));
+	change->rests = calloc(subgroups * wh_rest_words(change->view) + 1, sizeof(*change->rests));
+	change->record = calloc(wh_proposal_words(change->view), sizeof(*change->record));
 	change->cuts = calloc(subgroups ? subgroups : 1, sizeof(*change->cuts));
 	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->lags == NULL || s->wanted == NULL ||
-	    s->why == NULL || change->left_out == NULL || change->cuts == NULL) {
+	    s->why == NULL || change->left_out == NULL || change->rests == NULL || change->record == NULL ||
+	    change->cuts == NULL) {
 		wh_change_close(change);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view of %u members", members);
 	}
 	s->quorum = true;
+	change->told = wh_ticket(wh_change_me(change), 0);
+	change->wanted = true;
 	return WHORL_OK;
 }
 
@@ -44,9 +49,12 @@ void wh_change_close(struct wh_change *change)
 	free(s->wanted);
 	free(s->why);
 	free(change->left_out);
+	free(change->rests);
+	free(change->record);
 	free(change->cuts);
 	memset(s, 0, sizeof(*s));
 	change->left_out = NULL;
+	change->rests = change->record = NULL;
 	change->cuts = NULL;
 }
 
@@ -57,36 +65,10 @@ static uint32_t members(const struct wh_change *change)
 	return change->view->members;
 }
 
-static uint64_t row(const struct wh_change *change, uint32_t rank, struct wh_counter_col column)
-{
-	return rank == wh_change_me(change) ? wh_sst_mine(change->sst, column)
-					    : wh_sst_observe(change->sst, rank, column);
-}
-
-static uint64_t row_of(const struct wh_change *change, uint32_t rank, struct wh_array_col column, uint32_t index)
-{
-	return row(change, rank, (struct wh_counter_col){column.offset + 8 * index});
-}
-
-static bool flag(const struct wh_change *change, uint32_t rank, struct wh_flag_col column)
-{
-	return row(change, rank, (struct wh_counter_col){column.offset}) != 0;
-}
-
-/* The lowest rank that I do not suspect; me at the latest. */
-static uint32_t leader(const struct wh_change *change)
-{
-	uint32_t rank = 0;
-
-	while (!wh_change_trusts(change, rank))
-		rank++;
-	return rank;
-}
-
 static bool breaks_barrier(const struct wh_change *change, uint32_t rank)
 {
 	for (uint32_t before = 0; before < wh_change_me(change); before++)
-		if (row_of(change, rank, change->columns.suspected, before) == WH_TRUSTED)
+		if (wh_row_of(change, rank, change->columns.suspected, before) == WH_TRUSTED)
 			return true;
 	return false;
 }
@@ -101,111 +83,37 @@ static bool barrier(const struct wh_change *change)
 	return true;
 }
 
-static void reach(struct wh_change *change, int stage)
-{
-	if (change->stage_ns[stage] == 0)
-		change->stage_ns[stage] = wh_env_now(change->diag->env) - change->began_ns;
-}
-
 /* ---- wedge -------------------------------------------------------------------------------------------------------- */
 
 static size_t wedge(struct wh_change *change)
 {
 	if (change->wedged)
 		return 0;
-	change->began_ns = wh_env_now(change->diag->env);
+	change->began_ns = change->standing_ns = wh_env_now(change->diag->env);
 	change->on.wedge(change->ctx);
 	change->wedged = true;
 	wh_sst_publish_flag(change->sst, change->pushes, change->columns.wedged, change->heartbeat->peers);
 	wh_pushes_post(change->pushes);
 	wh_event(change->diag, "wedge", change->view->number, 0, 0);
-	reach(change, WH_STAGE_WEDGED);
+	wh_change_reach(change, WH_STAGE_WEDGED);
+	if (change->ticket != 0) /* prepared while the view went on */
+		wh_change_reach(change, WH_STAGE_PROPOSED);
+	if (change->ticket != 0 && change->ticket == change->acknowledged)
+		wh_change_reach(change, WH_STAGE_ACKNOWLEDGED);
 	return 1;
 }
 
-/* ---- proposals ------------------------------------------------------------------------------------------------------ */
-
-static bool is_news(const struct wh_change *change)
+/* Nobody is suspected: the leader stops when the next view is prepared, and the others because he has. */
+static bool is_time_to_stop(const struct wh_change *change)
 {
-	for (uint32_t rank = 0; rank < members(change); rank++)
-		if (!wh_change_trusts(change, rank) &&
-		    row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
-			return true;
-	return false;
-}
+	uint32_t lead = wh_change_leader(change);
 
-/* As leader: all whom I suspect are left out. */
-static size_t propose(struct wh_change *change)
-{
-	if (!is_news(change))
-		return 0;
-	change->attempt++;
-	for (uint32_t rank = 0; rank < members(change); rank++)
-		if (!wh_change_trusts(change, rank) &&
-		    row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
-			wh_sst_publish_array(change->sst, change->pushes, change->columns.left_out, rank,
-					     change->attempt, change->heartbeat->peers);
-	wh_pushes_post(change->pushes);
-	wh_sst_publish(change->sst, change->pushes, change->columns.proposed, change->attempt,
-		       change->heartbeat->peers);
-	wh_pushes_post(change->pushes);
-	wh_event(change->diag, "propose", change->view->number, change->attempt, 0);
-	return 1;
-}
-
-static uint64_t ticket_of(uint32_t leader, uint64_t attempt)
-{
-	return (uint64_t)(leader + 1) << 8 | attempt;
-}
-
-/* Begins to open the memory of what the leader proposes. */
-static void follow(struct wh_change *change, uint32_t leader, uint64_t attempt)
-{
-	if (change->ticket != 0)
-		change->on.discard(change->ctx);
-	change->ticket = 0;
-	for (uint32_t rank = 0; rank < members(change); rank++) {
-		uint64_t first = row_of(change, leader, change->columns.left_out, rank);
-
-		change->left_out[rank] = first != 0 && first <= attempt;
-	}
-	if (change->left_out[wh_change_me(change)] || change->left_out[leader]) {
-		change->on.broken(change->ctx, leader, "proposal leaves out who takes part in it");
-		return;
-	}
-	reach(change, WH_STAGE_PROPOSED);
-	if (change->on.open(change->ctx, change->left_out, wh_image_key(change->view->number, leader, attempt)))
-		change->ticket = ticket_of(leader, attempt);
-}
-
-static size_t acknowledge(struct wh_change *change)
-{
-	uint32_t lead = leader(change);
-	uint64_t attempt = row(change, lead, change->columns.proposed);
-	uint64_t ticket = ticket_of(lead, attempt);
-
-	if (attempt == 0 || attempt > UINT8_MAX || ticket <= change->acknowledged)
-		return 0;
-	/* A proposal of one whom somebody has dropped meanwhile must not cost the memory of what may have been decided. */
-	if (ticket != change->ticket && wh_suspicion_heeds(change))
-		follow(change, lead, attempt);
-	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
-	    !wh_suspicion_heeds(change))
-		return 0;
-	change->acknowledged = ticket;
-	wh_sst_publish(change->sst, change->pushes, change->columns.acknowledged, ticket, change->heartbeat->peers);
-	wh_pushes_post(change->pushes);
-	wh_event(change->diag, "acknowledge", change->view->number, lead, attempt);
-	reach(change, WH_STAGE_ACKNOWLEDGED);
-	return 1;
+	if (lead != wh_change_me(change))
+		return wh_row_flag(change, lead, change->columns.wedged);
+	return wh_prepared(change);
 }
 
 /* ---- the decision ----------------------------------------------------------------------------------------------------- */
-
-static uint64_t image_of(const struct wh_change *change)
-{
-	return wh_image_key(change->view->number, (uint32_t)(change->ticket >> 8) - 1, change->ticket & UINT8_MAX);
-}
 
 /* My row says the decision of rank `by`. Its values first, and only once; they never change. */
 static void agree(struct wh_change *change, uint32_t by)
@@ -213,7 +121,7 @@ static void agree(struct wh_change *change, uint32_t by)
 	const struct wh_to to = change->heartbeat->peers;
 
 	if (change->agreed == 0) {
-		wh_sst_publish(change->sst, change->pushes, change->columns.image, image_of(change), to);
+		wh_sst_publish(change->sst, change->pushes, change->columns.image, wh_ticket_image(change), to);
 		for (uint32_t g = 0; g < change->columns.cut.count; g++)
 			wh_sst_publish_array(change->sst, change->pushes, change->columns.cut, g, change->cuts[g], to);
 		wh_pushes_post(change->pushes);
@@ -221,7 +129,7 @@ static void agree(struct wh_change *change, uint32_t by)
 	change->agreed = (uint64_t)by + 1;
 	wh_sst_publish(change->sst, change->pushes, change->columns.agreed, change->agreed, to);
 	wh_pushes_post(change->pushes);
-	reach(change, WH_STAGE_DECIDED);
+	wh_change_reach(change, WH_STAGE_DECIDED);
 }
 
 /* Nobody decides that I deliver what I have not received. */
@@ -230,7 +138,7 @@ static bool is_within_reach(const struct wh_change *change, uint32_t subgroup, u
 	const struct wh_cut_source *source = &change->cuts_from[subgroup];
 	uint32_t me = wh_change_me(change);
 
-	return wh_rank_find(source->members, source->count, me) < 0 || cut <= row(change, me, source->received_num);
+	return wh_rank_find(source->members, source->count, me) < 0 || cut <= wh_row(change, me, source->received_num);
 }
 
 /* Takes the decision out of that row. False: I have one, and it is another; or it is about a view whose memory I have not
@@ -238,10 +146,10 @@ static bool is_within_reach(const struct wh_change *change, uint32_t subgroup, u
 static bool take_decision(struct wh_change *change, uint32_t from)
 {
 	bool same = change->ticket != 0 && change->ticket == change->acknowledged &&
-		    row(change, from, change->columns.image) == image_of(change);
+		    wh_row(change, from, change->columns.image) == wh_ticket_image(change);
 
 	for (uint32_t g = 0; same && g < change->columns.cut.count; g++) {
-		uint64_t cut = row_of(change, from, change->columns.cut, g);
+		uint64_t cut = wh_row_of(change, from, change->columns.cut, g);
 
 		if (change->agreed == 0)
 			change->cuts[g] = cut;
@@ -254,11 +162,11 @@ static bool take_decision(struct wh_change *change, uint32_t from)
 
 static bool all_are_ready(const struct wh_change *change)
 {
-	uint64_t ticket = ticket_of(wh_change_me(change), change->attempt);
+	uint64_t ticket = wh_ticket(wh_change_me(change), change->attempt);
 
 	for (uint32_t rank = 0; rank < members(change); rank++)
-		if (wh_change_trusts(change, rank) && (!flag(change, rank, change->columns.wedged) ||
-						       row(change, rank, change->columns.acknowledged) != ticket))
+		if (wh_change_trusts(change, rank) && (!wh_row_flag(change, rank, change->columns.wedged) ||
+						       wh_row(change, rank, change->columns.acknowledged) != ticket))
 			return false;
 	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 }
@@ -269,7 +177,7 @@ static uint64_t cut_of(const struct wh_change *change, const struct wh_cut_sourc
 	uint64_t cut = UINT64_MAX;
 
 	for (uint32_t i = 0; i < source->count; i++) {
-		uint64_t received = row(change, source->members[i], source->received_num);
+		uint64_t received = wh_row(change, source->members[i], source->received_num);
 
 		if (wh_change_trusts(change, source->members[i]) && received < cut)
 			cut = received;
@@ -295,7 +203,7 @@ static int decided_row(const struct wh_change *change)
 	int best = -1;
 
 	for (uint32_t rank = 0; rank < members(change); rank++) {
-		uint64_t agreed = wh_change_reads(change, rank) ? row(change, rank, change->columns.agreed) : 0;
+		uint64_t agreed = wh_change_reads(change, rank) ? wh_row(change, rank, change->columns.agreed) : 0;
 
 		if (agreed > highest) {
 			highest = agreed;
@@ -303,6 +211,14 @@ static int decided_row(const struct wh_change *change)
 		}
 	}
 	return best;
+}
+
+static size_t propose_and_decide(struct wh_change *change)
+{
+	size_t work = wh_propose_without(change);
+
+	work += wh_acknowledge_proposal(change);
+	return work + decide(change);
 }
 
 /* As leader. What may have been decided before me is decided again under my rank; only if there is nothing is it mine. */
@@ -315,7 +231,7 @@ static size_t lead(struct wh_change *change)
 		return 0;
 	decided = decided_row(change);
 	if (decided < 0)
-		return propose(change) + acknowledge(change) + decide(change);
+		return propose_and_decide(change);
 	if (!wh_suspicion_heeds(change) || !take_decision(change, (uint32_t)decided))
 		return 0;
 	wh_event(change->diag, "adopt", change->view->number, (uint64_t)decided, 0);
@@ -327,7 +243,7 @@ static size_t lead(struct wh_change *change)
  * again before I say yes. */
 static size_t echo(struct wh_change *change, uint32_t lead)
 {
-	uint64_t agreed = row(change, lead, change->columns.agreed);
+	uint64_t agreed = wh_row(change, lead, change->columns.agreed);
 
 	if (agreed != (uint64_t)lead + 1 || agreed <= change->agreed || !wh_suspicion_heeds(change) ||
 	    !take_decision(change, lead))
@@ -341,11 +257,11 @@ static size_t echo(struct wh_change *change, uint32_t lead)
 
 static bool says_the_same(const struct wh_change *change, uint32_t rank)
 {
-	if (row(change, rank, change->columns.agreed) != change->agreed ||
-	    row(change, rank, change->columns.image) != image_of(change))
+	if (wh_row(change, rank, change->columns.agreed) != change->agreed ||
+	    wh_row(change, rank, change->columns.image) != wh_ticket_image(change))
 		return false;
 	for (uint32_t g = 0; g < change->columns.cut.count; g++)
-		if (row_of(change, rank, change->columns.cut, g) != change->cuts[g])
+		if (wh_row_of(change, rank, change->columns.cut, g) != change->cuts[g])
 			return false;
 	return true;
 }
@@ -360,18 +276,25 @@ static bool all_say_the_same(const struct wh_change *change)
 	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 }
 
+/* Whoever went ahead may be gone, and have been the quorum; but those who came in with it show that it did. The name of an
+ * image stands for one decision, and mine is of that image. */
+static bool others_are_there(const struct wh_change *change)
+{
+	return change->agreed != 0 && change->on.has_begun(change->ctx) && wh_suspicion_heeds(change);
+}
+
 /* Somebody has gone ahead: what it installed is what all install, and it will say nothing more here. */
 static size_t catch_up(struct wh_change *change)
 {
 	for (uint32_t rank = 0; rank < members(change); rank++) {
 		if (rank == wh_change_me(change) || !wh_change_reads(change, rank) ||
-		    !flag(change, rank, change->columns.installed) || !wh_suspicion_heeds(change))
+		    !wh_row_flag(change, rank, change->columns.installed) || !wh_suspicion_heeds(change))
 			continue;
 		if (!take_decision(change, rank))
 			return 0;
 		wh_event(change->diag, "catch up", change->view->number, rank, 0);
 		if (change->agreed == 0)
-			agree(change, (uint32_t)row(change, rank, change->columns.agreed) - 1);
+			agree(change, (uint32_t)wh_row(change, rank, change->columns.agreed) - 1);
 		change->settled = true;
 		return 1;
 	}
@@ -382,14 +305,14 @@ static size_t settle(struct wh_change *change)
 {
 	size_t work = 0;
 
-	if (all_say_the_same(change)) {
+	if (all_say_the_same(change) || others_are_there(change)) {
 		change->settled = true;
 		work = 1;
 	} else {
 		work = catch_up(change);
 	}
 	if (change->settled)
-		reach(change, WH_STAGE_AGREED);
+		wh_change_reach(change, WH_STAGE_AGREED);
 	return work;
 }
 
@@ -416,13 +339,13 @@ static bool lags(const struct wh_change *change, uint32_t rank, uint32_t lead)
 	uint32_t me = wh_change_me(change);
 
 	if (change->agreed == (uint64_t)lead + 1)
-		return row(change, rank, change->columns.agreed) != change->agreed;
+		return wh_row(change, rank, change->columns.agreed) != change->agreed;
 	if (lead != me)
 		return rank == lead;
 	if (!barrier(change))
 		return breaks_barrier(change, rank);
-	return !flag(change, rank, change->columns.wedged) ||
-	       row(change, rank, change->columns.acknowledged) != ticket_of(me, change->attempt);
+	return !wh_row_flag(change, rank, change->columns.wedged) ||
+	       wh_row(change, rank, change->columns.acknowledged) != wh_ticket(me, change->attempt);
 }
 
 /* A member that is heard and does not go along (its memory is out, its messages do not get through) would hold up all for
@@ -430,7 +353,7 @@ static bool lags(const struct wh_change *change, uint32_t rank, uint32_t lead)
 static void watch(struct wh_change *change, size_t work)
 {
 	uint64_t now = change->loop->now_ns, patience = STANDING_TIMEOUTS * change->heartbeat->timeout_ns;
-	uint32_t lead = leader(change), me = wh_change_me(change);
+	uint32_t lead = wh_change_leader(change), me = wh_change_me(change);
 	bool late = now - change->watched_ns > change->heartbeat->timeout_ns / 2;
 
 	change->watched_ns = now;
@@ -444,6 +367,16 @@ static void watch(struct wh_change *change, size_t work)
 			wh_suspicion_lags(change, rank);
 }
 
+uint32_t wh_change_leader_of(const struct wh_change *change)
+{
+	return wh_change_leader(change);
+}
+
+bool wh_change_leads(const struct wh_change *change)
+{
+	return wh_change_leader(change) == wh_change_me(change);
+}
+
 /* ---- one pass ---------------------------------------------------------------------------------------------------------- */
 
 size_t wh_change_step(struct wh_change *change)
@@ -454,15 +387,22 @@ size_t wh_change_step(struct wh_change *change)
 	if (change->removed || change->installed)
 		return 0;
 	work = wh_suspicion_step(change);
-	if (change->removed || change->suspicion.count == 0)
+	if (change->removed)
 		return work;
+	if (change->suspicion.count == 0 && !change->wedged) {
+		size_t prepared = wh_prepare(change);
+
+		if (!is_time_to_stop(change))
+			return work + prepared;
+		work += prepared;
+	}
 	work += wedge(change);
-	lead_rank = leader(change);
+	lead_rank = wh_change_leader(change);
 	if (!change->settled) {
 		if (lead_rank == wh_change_me(change))
 			work += lead(change);
 		else if (change->agreed == 0)
-			work += acknowledge(change);
+			work += wh_acknowledge_proposal(change);
 		if (lead_rank != wh_change_me(change))
 			work += echo(change, lead_rank);
 		work += settle(change);

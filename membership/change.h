@@ -1,9 +1,10 @@
-/* change.h - from suspicion to the next view: the change of one view, at one member.
+/* change.h - from suspicion, or a newcomer, to the next view: the change of one view, at one member.
  *
  *     suspicion.c   who is suspected, and by whom: heartbeats, the transport, what other rows say; freeze; quorum
- *     change.c      wedge, propose, acknowledge, decide, echo, deliver, install
+ *     propose.c     propose, acknowledge; newcomers and resting senders, which are prepared before anybody stops
+ *     change.c      wedge, decide, echo, deliver, install
  *
- * docs/decisions/0014 has the protocol, why it is safe, and what each word in a row means; sst/columns.h the words. All
+ * docs/decisions/0014 and 0016 have the protocol, why it is safe, and what each word in a row means; sst/columns.h the words. All
  * that is decided is decided from rows, anew in each pass: whoever fails at whatever step leaves behind a row that the others
  * look at or do not, and roles follow from who is suspected. Derecho: papers' "view change" (Derecho, TOCS 2019, §4.3).
  *
@@ -17,16 +18,27 @@
 #include "membership/heartbeat.h"
 #include "membership/view.h"
 
+enum wh_arrival { WH_ARRIVAL_COMING, WH_ARRIVAL_THERE, WH_ARRIVAL_GONE };
+
 /* What a change asks of those who take part in it; group/ fills it in. */
 struct wh_participant {
 	/* Nothing is sent or received in this view any more; the last counters have been pushed. */
 	void (*wedge)(void *ctx);
-	/* Begins to open the memory of the view without the members left out, by rank of this view. At most one is open; an
-	 * earlier one has been discarded. False: this node cannot go on, and has said why. */
-	bool (*open)(void *ctx, const bool *left_out, uint64_t key);
+	/* Begins to open the memory of the next view. At most one is open; an earlier one has been discarded. False: that cannot be
+	 * done, and, once it has stopped, this node cannot go on. */
+	bool (*open)(void *ctx, const struct wh_next *next, uint64_t key);
 	/* Is it open, with all its members but those that are suspected? */
 	bool (*is_open)(void *ctx, const uint64_t *suspected);
 	void (*discard)(void *ctx);
+	/* As leader. Who wants to come in, at most `max`; returns how many. */
+	uint32_t (*newcomers)(void *ctx, struct wh_newcomer *out, uint32_t max);
+	/* As leader: the `count` who are new in the view that is open are invited into it, by `key`. Whoever was invited
+	 * and is not among them is told that he is not any more; 0: nobody is. */
+	void (*invite)(void *ctx, uint64_t key, uint32_t count);
+	/* As leader: is that newcomer there, with the memory of `key`? */
+	enum wh_arrival (*arrival)(void *ctx, uint64_t key, const struct wh_newcomer *newcomer);
+	/* Does somebody beat in the next view, which is open here? Then it is final, and not only for him. */
+	bool (*has_begun)(void *ctx);
 	/* Delivers up to the cuts, by subgroup, for some while. *done: all of it. Returns how much was delivered. */
 	size_t (*deliver)(void *ctx, const uint64_t *cuts, bool *done);
 	/* The view that is open begins; this one is over. */
@@ -57,6 +69,7 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	struct wh_heartbeat *heartbeat;
 	const struct wh_view *view;
 	struct wh_node_columns columns;
+	uint32_t nodes;                        /* ids of nodes are below */
 	int tie_breaker;                       /* a rank, -1: none */
 	const struct wh_cut_source *cuts_from; /* by subgroup of the view */
 	struct wh_participant on;
@@ -80,8 +93,18 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 
 	/* change.c */
 	bool removed, wedged, installed;
-	uint64_t attempt;      /* as leader: the last */
-	bool *left_out;        /* by rank: of the proposal whose memory is open or opening */
+	bool wanted;      /* somebody may want to come in, or a wish may be unmet: to be looked at, if I lead. [loop] */
+	uint64_t attempt; /* as leader: the last */
+	uint64_t attempted_ns;   /* as leader: when */
+	uint64_t rests_until_ns; /* as leader: nothing is prepared before: it could not be done here */
+	uint64_t heeded;         /* the ticket of the last proposal that was followed, or given up */
+	bool one_by_one;         /* as leader: an attempt was given up: some of those who come may never reach all */
+	uint64_t told;           /* as leader: the ticket of the last of which newcomers have been told */
+	bool *left_out;          /* by rank: of the proposal whose memory is open or opening; so are the next three */
+	struct wh_newcomer coming[WH_NEWCOMERS_MAX];
+	uint32_t coming_count;
+	uint64_t *rests;       /* as in wh_next */
+	uint64_t *record;      /* of a proposal: scratch */
 	uint64_t ticket;       /* of that proposal, as in `acknowledged`; 0: none */
 	uint64_t acknowledged; /* as my row says it */
 	uint64_t agreed;       /* as my row says it */
@@ -111,10 +134,21 @@ static inline bool wh_change_trusts(const struct wh_change *change, uint32_t ran
 	return change->suspicion.said[rank] == WH_TRUSTED;
 }
 
-/* The name of the image of attempt `attempt` of the leader with rank `rank` at the view after `number`. */
+/* Do I lead this view, as far as I know? */
+bool wh_change_leads(const struct wh_change *change);
+/* The rank of whom I take for the leader. */
+uint32_t wh_change_leader_of(const struct wh_change *change);
+
+/* Says in my row that I rest in that subgroup of the view, or send again. True: that is new. The leader looks at wishes with its
+ * heartbeats, and when it is asked. */
+bool wh_change_wish(struct wh_change *change, uint32_t subgroup, bool rests);
+
+/* The name of the image of attempt `attempt` of the leader with rank `rank` at the view after `number`. Those of first views are
+ * below all others (entry.h). */
+#define WH_ATTEMPTS_MAX UINT16_MAX
 static inline uint64_t wh_image_key(uint64_t number, uint32_t rank, uint64_t attempt)
 {
-	return (number + 1) << 16 | (uint64_t)rank << 8 | attempt;
+	return (number + 1) << 24 | (uint64_t)rank << 16 | attempt;
 }
 
 #endif

@@ -37,6 +37,24 @@ void wh_heartbeat_begin(struct wh_heartbeat *heartbeat, const bool *heard)
 		heartbeat->heard[rank] = (struct wh_heard){.when_ns = now, .afresh = heard == NULL || heard[rank]};
 }
 
+#define ARRIVED 2 /* the first that is not 0; then it grows */
+
+void wh_heartbeat_arrive(struct wh_heartbeat *heartbeat)
+{
+	if (wh_sst_mine(heartbeat->sst, heartbeat->column) != 0)
+		return;
+	wh_sst_publish(heartbeat->sst, heartbeat->pushes, heartbeat->column, ARRIVED, heartbeat->peers);
+	wh_pushes_post(heartbeat->pushes);
+	wh_count(heartbeat->pushed, 1);
+}
+
+enum wh_beat wh_heartbeat_of(const struct wh_heartbeat *heartbeat, uint32_t rank)
+{
+	uint64_t value = wh_sst_observe(heartbeat->sst, rank, heartbeat->column);
+
+	return value == 0 ? WH_BEAT_NONE : value <= ARRIVED + 1 ? WH_BEAT_THERE : WH_BEAT_BEGUN;
+}
+
 void wh_heartbeat_forgive(struct wh_heartbeat *heartbeat)
 {
 	for (uint32_t rank = 0; rank < heartbeat->sst->image->members; rank++) {

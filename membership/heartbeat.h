@@ -47,6 +47,14 @@ void wh_heartbeat_begin(struct wh_heartbeat *heartbeat, const bool *heard);
 /* Whoever is overdue has the whole time-out again. */
 void wh_heartbeat_forgive(struct wh_heartbeat *heartbeat);
 
+/* In a view that has not begun here: says that its memory is open here. Once. */
+void wh_heartbeat_arrive(struct wh_heartbeat *heartbeat);
+
+enum wh_beat { WH_BEAT_NONE, WH_BEAT_THERE, WH_BEAT_BEGUN };
+/* What that member's row says: nothing; that it is there, or that somebody who is in the view before has beaten once; that
+ * it has begun the view. */
+enum wh_beat wh_heartbeat_of(const struct wh_heartbeat *heartbeat, uint32_t rank);
+
 /* Pushes a heartbeat if it is time. */
 bool wh_heartbeat_beat(struct wh_heartbeat *heartbeat);
 /* The same, and then looks at those of the others. True: it has looked. */

@@ -2,7 +2,7 @@
  *
  * For each configured subgroup a draft says where each rank goes, and becomes one wh_view_subgroup for each shard. A shard
  * is its members' state: who was in a shard stays there, and a shard that nobody stays in is lost for good, because a shard
- * made anew under its name would have forgotten what was acknowledged.
+ * made anew under its name would have forgotten what was acknowledged. Who is in no shard goes where one is needed most.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -132,16 +132,16 @@ enum whorl_result wh_view_check_shards(uint32_t nodes, const char *members, uint
 	return WHORL_OK;
 }
 
-/* What only the first view can be wrong in. */
-static enum whorl_result check(const struct wh_subgroup_text *text, uint32_t nodes,
-			       const struct wh_layout_config *layout, struct wh_error *err)
+/* What only the first view can be wrong in. Which ids there may ever be was the configuration's matter. */
+static enum whorl_result check(const struct wh_subgroup_text *text, const struct wh_layout_config *layout,
+			       struct wh_error *err)
 {
-	enum whorl_result result = wh_view_check_list(nodes, NULL, text->members, err);
+	enum whorl_result result = wh_view_check_list(WH_NODES_MAX, NULL, text->members, err);
 
 	if (result == WHORL_OK)
-		result = wh_view_check_list(nodes, text->members, text->senders, err);
+		result = wh_view_check_list(WH_NODES_MAX, text->members, text->senders, err);
 	if (result == WHORL_OK)
-		result = wh_view_check_shards(nodes, text->members, text->shards, err);
+		result = wh_view_check_shards(WH_NODES_MAX, text->members, text->shards, err);
 	if (result == WHORL_OK && is_function(text->members) && layout->function == NULL)
 		result = wh_error_set(err, WHORL_CONFIG, "members = function, and the program gives none");
 	return result;
@@ -149,114 +149,153 @@ static enum whorl_result check(const struct wh_subgroup_text *text, uint32_t nod
 
 /* ---- drafts --------------------------------------------------------------------------------------------------------- */
 
-#define NOWHERE (-1)
+struct source {                              /* all that a layout depends on */
+	const struct wh_view *view, *before; /* `before` NULL: the first view */
+	const uint64_t *rests;
+	const struct wh_layout_config *layout;
+};
 
 struct draft { /* of one configured subgroup */
 	const struct wh_view *view;
-	uint32_t shards;
-	int was[WH_NODES_MAX];     /* by rank: its shard in the view before */
-	int shard[WH_NODES_MAX];   /* by rank: its shard */
-	bool sent[WH_NODES_MAX];   /* by rank: it was a sender in the view before */
-	bool sender[WH_NODES_MAX]; /* by rank */
+	uint32_t shards, members_min;
+	int was[WH_NODES_MAX];       /* by rank: its shard in the view before */
+	bool sent[WH_NODES_MAX];     /* by rank: it was a sender in the view before */
+	bool declared[WH_NODES_MAX]; /* by rank: it does not want to send */
+	struct wh_places places;
 	uint32_t size[WH_SHARDS_MAX];
 	bool lost[WH_SHARDS_MAX]; /* it had members, and none of them is found to be in it still */
 };
 
-/* Everybody nowhere, and where he was in `before`, whose shards of this subgroup these are. NULL: the first view. */
-static void draft_begin(struct draft *draft, const struct wh_view *before, const struct wh_view_subgroup *shards)
+/* What those of one shard of the view before were, by their ranks there; `at`: its index in that view. */
+static void look_back(const struct source *source, uint32_t at, int *was, bool *sent, bool *declared)
 {
-	const struct wh_view *view = draft->view;
+	const struct wh_view_subgroup *shard = &source->before->subgroups[at];
+	const uint64_t *rests = source->rests;
+
+	if (rests != NULL)
+		rests += (size_t)at * wh_rest_words(source->before);
+	for (uint32_t i = 0; i < shard->member_count; i++) {
+		uint32_t rank = shard->members[i];
+
+		was[rank] = (int)shard->shard;
+		declared[rank] = rests != NULL && (rests[rank / 64] >> rank % 64 & 1);
+	}
+	for (uint32_t i = 0; i < shard->sender_count; i++)
+		sent[shard->senders[i]] = true;
+	for (uint32_t i = 0; rests == NULL && i < shard->resting_count; i++)
+		declared[shard->resting[i]] = true;
+}
+
+/* Everybody nowhere, and what he was in the view before, whose shards of this subgroup begin at index `at`. */
+static void draft_begin(struct draft *draft, const struct source *source, uint32_t at)
+{
+	const struct wh_view *view = source->view, *before = source->before;
+	bool sent[WH_NODES_MAX] = {false}, declared[WH_NODES_MAX] = {false};
 	int was[WH_NODES_MAX];
-	bool sent[WH_NODES_MAX] = {false};
 	uint32_t survivors = 0;
 
 	for (uint32_t rank = 0; rank < WH_NODES_MAX; rank++)
-		was[rank] = draft->was[rank] = draft->shard[rank] = NOWHERE;
-	for (uint32_t shard = 0; before != NULL && shard < draft->shards; shard++) {
-		draft->lost[shard] = shards[shard].state == WH_SHARD_LOST || shards[shard].member_count > 0;
-		for (uint32_t i = 0; i < shards[shard].member_count; i++)
-			was[shards[shard].members[i]] = (int)shard;
-		for (uint32_t i = 0; i < shards[shard].sender_count; i++)
-			sent[shards[shard].senders[i]] = true;
+		was[rank] = draft->was[rank] = draft->places.shard[rank] = WH_NOWHERE;
+	if (before == NULL)
+		return;
+	for (uint32_t shard = 0; shard < draft->shards; shard++) {
+		const struct wh_view_subgroup *it = &before->subgroups[at + shard];
+
+		draft->lost[shard] = it->state == WH_SHARD_LOST || it->member_count > 0;
+		look_back(source, at + shard, was, sent, declared);
 	}
-	for (uint32_t rank = 0; before != NULL && rank < before->members && survivors < view->members; rank++)
-		if (view->ids[survivors] == before->ids[rank]) {
-			draft->sent[survivors] = sent[rank];
-			draft->was[survivors++] = was[rank];
-		}
+	for (uint32_t rank = 0; rank < before->members && survivors < view->members - view->joined_count; rank++) {
+		if (view->ids[survivors] != before->ids[rank])
+			continue;
+		draft->sent[survivors] = sent[rank];
+		draft->declared[survivors] = declared[rank];
+		draft->was[survivors++] = was[rank];
+	}
 }
 
 static void put(struct draft *draft, uint32_t rank, uint32_t shard)
 {
-	draft->shard[rank] = (int)shard;
+	draft->places.shard[rank] = (int)shard;
 	draft->size[shard]++;
 	if (draft->was[rank] == (int)shard)
 		draft->lost[shard] = false;
 }
 
-/* The first view: contiguous blocks of equal sizes, the first ones larger by one where they cannot be equal. */
-static void share_out(struct draft *draft, const bool *eligible)
+/* Is one more needed rather by a shard of this size than by one of the other? Below the minimum the one that lacks fewest comes
+ * first, so that a shard works as soon as can be; above it the one that has fewest. */
+static bool needier(uint32_t size, uint32_t other, uint32_t members_min)
 {
-	uint32_t left = 0, shard = 0, room;
+	bool lacks = size < members_min;
 
-	for (uint32_t rank = 0; rank < draft->view->members; rank++)
-		left += eligible[rank];
-	room = (left + draft->shards - 1) / draft->shards;
-	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
-		if (!eligible[rank])
-			continue;
-		put(draft, rank, shard);
-		left--;
-		if (--room == 0 && ++shard < draft->shards)
-			room = (left + draft->shards - shard - 1) / (draft->shards - shard);
-	}
+	if (lacks != (other < members_min))
+		return lacks;
+	return lacks ? size > other : size < other;
 }
 
-/* The smallest shard that is not lost, NOWHERE if all are. */
-static int smallest(const struct draft *draft)
+/* The neediest shard that is not lost, if shards have these sizes, the first of equals. WH_NOWHERE: all are lost. */
+static int neediest(const struct draft *draft, const uint32_t *size)
 {
-	int found = NOWHERE;
+	int found = WH_NOWHERE;
 
 	for (uint32_t shard = 0; shard < draft->shards; shard++)
-		if (!draft->lost[shard] && (found == NOWHERE || draft->size[shard] < draft->size[found]))
+		if (!draft->lost[shard] &&
+		    (found == WH_NOWHERE || needier(size[shard], size[found], draft->members_min)))
 			found = (int)shard;
 	return found;
 }
 
-/* A later view: everybody stays where he was; who is nowhere goes where fewest are. */
+/* The first view: as many for each shard as if they came one by one, but those who have followed each other stay together. */
+static void share_out(struct draft *draft, const bool *eligible)
+{
+	uint32_t room[WH_SHARDS_MAX] = {0}, shard = 0;
+
+	for (uint32_t rank = 0; rank < draft->view->members; rank++)
+		if (eligible[rank])
+			room[neediest(draft, room)]++;
+	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
+		if (!eligible[rank])
+			continue;
+		while (draft->size[shard] == room[shard])
+			shard++;
+		put(draft, rank, shard);
+	}
+}
+
+/* A later view: everybody stays where he was; who is nowhere, the oldest first, goes where one is needed. */
 static void carry_over(struct draft *draft, const bool *eligible)
 {
 	for (uint32_t rank = 0; rank < draft->view->members; rank++)
-		if (draft->was[rank] != NOWHERE)
+		if (draft->was[rank] != WH_NOWHERE)
 			put(draft, rank, (uint32_t)draft->was[rank]);
 	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
-		int shard = smallest(draft);
+		int shard = neediest(draft, draft->size);
 
-		if (eligible[rank] && draft->shard[rank] == NOWHERE && shard != NOWHERE)
+		if (eligible[rank] && draft->places.shard[rank] == WH_NOWHERE && shard != WH_NOWHERE)
 			put(draft, rank, (uint32_t)shard);
 	}
 }
 
 /* half and one, in a later view: who sends goes on sending, or what it has committed would be lost; then as many others, the
- * oldest first, as there should be. */
+ * oldest first, as there should be. Who rests is not counted on. */
 static void keep_senders(struct draft *draft, enum sender_rule rule)
 {
+	const int *where = draft->places.shard;
+	bool *sender = draft->places.sender;
 	uint32_t count[WH_SHARDS_MAX] = {0};
 
 	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
-		int shard = draft->shard[rank];
-
-		draft->sender[rank] = shard != NOWHERE && draft->was[rank] == shard && draft->sent[rank];
-		if (draft->sender[rank])
-			count[shard]++;
+		sender[rank] = where[rank] != WH_NOWHERE && draft->was[rank] == where[rank] && draft->sent[rank] &&
+			       !draft->declared[rank];
+		if (sender[rank])
+			count[where[rank]]++;
 	}
 	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
-		int shard = draft->shard[rank];
+		int shard = where[rank];
 
-		if (shard == NOWHERE || draft->sender[rank] ||
+		if (shard == WH_NOWHERE || sender[rank] || draft->declared[rank] ||
 		    count[shard] >= (rule == SENDERS_ONE ? 1 : (draft->size[shard] + 1) / 2))
 			continue;
-		draft->sender[rank] = true;
+		sender[rank] = true;
 		count[shard]++;
 	}
 }
@@ -268,12 +307,12 @@ static void choose_senders(struct draft *draft, enum sender_rule rule, const boo
 	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
 		uint32_t place, id = draft->view->ids[rank];
 
-		if (draft->shard[rank] == NOWHERE)
+		if (draft->places.shard[rank] == WH_NOWHERE)
 			continue;
-		place = seen[draft->shard[rank]]++;
-		draft->sender[rank] = rule == SENDERS_ALL || (rule == SENDERS_HALF && place % 2 == 0) ||
-				      (rule == SENDERS_ONE && place == 0) ||
-				      (rule == SENDERS_LISTED && id < WH_NODES_MAX && listed[id]);
+		place = seen[draft->places.shard[rank]]++;
+		draft->places.sender[rank] = rule == SENDERS_ALL || (rule == SENDERS_HALF && place % 2 == 0) ||
+					     (rule == SENDERS_ONE && place == 0) ||
+					     (rule == SENDERS_LISTED && id < WH_NODES_MAX && listed[id]);
 	}
 }
 
@@ -304,104 +343,132 @@ static void draft_from_lists(struct draft *draft, const struct wh_subgroup_text 
 static void draft_from_function(struct draft *draft, const char *name, const struct wh_layout_config *layout)
 {
 	const struct wh_view *view = draft->view;
+	int *where = draft->places.shard;
 
 	for (uint32_t shard = 0; shard < draft->shards; shard++) {
 		for (uint32_t rank = 0; rank < view->members; rank++) {
 			enum wh_role role;
 
-			if (draft->shard[rank] != NOWHERE)
+			if (where[rank] != WH_NOWHERE)
 				continue;
 			role = layout->function(view, name, shard, view->ids[rank], layout->ctx);
 			if (role != WH_ROLE_NONE)
 				put(draft, rank, shard);
-			draft->sender[rank] = role == WH_ROLE_SENDER;
+			draft->places.sender[rank] = role == WH_ROLE_SENDER;
 		}
 		if (!draft->lost[shard])
 			continue;
 		draft->size[shard] = 0;
 		for (uint32_t rank = 0; rank < view->members; rank++)
-			if (draft->shard[rank] == (int)shard)
-				draft->shard[rank] = NOWHERE;
+			if (where[rank] == (int)shard)
+				where[rank] = WH_NOWHERE;
+	}
+}
+
+/* What follows from where everybody is. Whoever rests is no sender, whatever made him one. */
+static void draft_end(struct draft *draft)
+{
+	struct wh_places *places = &draft->places;
+
+	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
+		bool in = places->shard[rank] != WH_NOWHERE;
+
+		places->entered[rank] = in && draft->was[rank] != places->shard[rank];
+		places->resting[rank] = in && draft->declared[rank];
+		places->sender[rank] = in && places->sender[rank] && !draft->declared[rank];
 	}
 }
 
 /* ---- shards --------------------------------------------------------------------------------------------------------- */
 
-static enum whorl_result make_shard(struct wh_view_subgroup *out, const struct draft *draft, uint32_t shard,
-				    uint32_t members_min, struct wh_error *err)
+bool wh_shard_fill(struct wh_view_subgroup *out, const struct wh_places *places, uint32_t members, uint32_t members_min,
+		   bool lost)
 {
-	uint32_t most = draft->size[shard] > 0 ? draft->size[shard] : 1;
+	uint32_t size = 0, room;
 
-	out->shard = shard;
-	out->shards = draft->shards;
-	out->members = calloc(most, sizeof(*out->members));
-	out->senders = calloc(most, sizeof(*out->senders));
-	if (out->members == NULL || out->senders == NULL)
-		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
-	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
-		if (draft->shard[rank] != (int)shard)
+	for (uint32_t rank = 0; rank < members; rank++)
+		size += places->shard[rank] == (int)out->shard;
+	room = size > 0 ? size : 1;
+	out->members = calloc(room, sizeof(*out->members));
+	out->senders = calloc(room, sizeof(*out->senders));
+	out->entered = calloc(room, sizeof(*out->entered));
+	out->resting = calloc(room, sizeof(*out->resting));
+	if (out->members == NULL || out->senders == NULL || out->entered == NULL || out->resting == NULL)
+		return false;
+	for (uint32_t rank = 0; rank < members; rank++) {
+		if (places->shard[rank] != (int)out->shard)
 			continue;
 		out->members[out->member_count++] = rank;
-		if (draft->sender[rank])
+		if (places->sender[rank])
 			out->senders[out->sender_count++] = rank;
+		if (places->entered[rank])
+			out->entered[out->entered_count++] = rank;
+		if (places->resting[rank])
+			out->resting[out->resting_count++] = rank;
 	}
-	if (draft->lost[shard])
+	if (lost)
 		out->state = WH_SHARD_LOST;
-	else if (out->member_count < members_min || out->sender_count == 0)
+	else if (size < members_min || out->sender_count == 0)
 		out->state = WH_SHARD_INACTIVE;
 	else
 		out->state = WH_SHARD_ACTIVE;
-	return WHORL_OK;
+	return true;
 }
 
-static enum whorl_result make_subgroup(struct wh_view_subgroup *out, const struct wh_view *view,
-				       const struct wh_view *before, const struct wh_view_subgroup *was,
-				       uint32_t configured, const struct wh_layout_config *layout, struct wh_error *err)
+void wh_shard_name(struct wh_view_subgroup *out, const struct wh_subgroup_text *text, uint32_t configured,
+		   uint32_t shard)
 {
-	const struct wh_subgroup_text *text = &layout->subgroups[configured];
-	struct draft draft = {.view = view, .shards = text->shards};
-	enum whorl_result result = WHORL_OK;
+	snprintf(out->name, sizeof(out->name), "%s", text->name);
+	out->configured = configured;
+	out->shard = shard;
+	out->shards = text->shards;
+}
 
-	draft_begin(&draft, before, was);
+/* `at`: the index of its first shard, in this view and in the one before. */
+static bool make_subgroup(struct wh_view_subgroup *out, const struct source *source, uint32_t configured, uint32_t at)
+{
+	const struct wh_subgroup_text *text = &source->layout->subgroups[configured];
+	struct draft draft = {.view = source->view, .shards = text->shards, .members_min = text->members_min};
+
+	draft_begin(&draft, source, at);
 	if (is_function(text->members))
-		draft_from_function(&draft, text->name, layout);
+		draft_from_function(&draft, text->name, source->layout);
 	else
-		draft_from_lists(&draft, text, before == NULL);
-	for (uint32_t shard = 0; result == WHORL_OK && shard < text->shards; shard++) {
-		snprintf(out[shard].name, sizeof(out[shard].name), "%s", text->name);
-		out[shard].configured = configured;
-		result = make_shard(&out[shard], &draft, shard, text->members_min, err);
+		draft_from_lists(&draft, text, source->before == NULL);
+	draft_end(&draft);
+	for (uint32_t shard = 0; shard < text->shards; shard++) {
+		wh_shard_name(&out[shard], text, configured, shard);
+		if (!wh_shard_fill(&out[shard], &draft.places, source->view->members, text->members_min,
+				   draft.lost[shard]))
+			return false;
 	}
-	return result;
+	return true;
 }
 
 enum whorl_result wh_layout_make(struct wh_view_subgroup **out, uint32_t *out_count, const struct wh_view *view,
-				 const struct wh_view *before, const struct wh_layout_config *layout,
-				 struct wh_error *err)
+				 const struct wh_view *before, const uint64_t *rests,
+				 const struct wh_layout_config *layout, struct wh_error *err)
 {
-	enum whorl_result result = WHORL_OK;
+	const struct source source = {view, before, rests, layout};
 	struct wh_view_subgroup *subgroups;
 	uint32_t count = 0, at = 0;
 
 	for (uint32_t i = 0; i < layout->count; i++) {
 		const struct wh_subgroup_text *text = &layout->subgroups[i];
 
-		if (before == NULL && check(text, view->members, layout, err) != WHORL_OK)
+		if (before == NULL && check(text, layout, err) != WHORL_OK)
 			return err != NULL ? wh_error_prefix(err, "subgroup %s", text->name) : WHORL_CONFIG;
 		count += text->shards;
 	}
 	subgroups = calloc(count ? count : 1, sizeof(*subgroups));
 	if (subgroups == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
-	for (uint32_t i = 0; result == WHORL_OK && i < layout->count; i++) {
-		const struct wh_view_subgroup *was = before != NULL ? &before->subgroups[at] : NULL;
-
-		result = make_subgroup(&subgroups[at], view, before, was, i, layout, err);
+	for (uint32_t i = 0; i < layout->count; i++) {
+		if (!make_subgroup(&subgroups[at], &source, i, at)) {
+			wh_layout_free(subgroups, count);
+			return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
+		}
 		at += layout->subgroups[i].shards;
-	}
-	if (result != WHORL_OK) {
-		wh_layout_free(subgroups, count);
-		return result;
 	}
 	*out = subgroups;
 	*out_count = count;
@@ -413,6 +480,8 @@ void wh_layout_free(struct wh_view_subgroup *subgroups, uint32_t count)
 	for (uint32_t i = 0; subgroups != NULL && i < count; i++) {
 		free(subgroups[i].members);
 		free(subgroups[i].senders);
+		free(subgroups[i].entered);
+		free(subgroups[i].resting);
 	}
 	free(subgroups);
 }

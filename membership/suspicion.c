@@ -24,7 +24,7 @@ struct poll {
 
 static struct poll open_poll(const struct wh_change *change)
 {
-	return (struct poll){.quorum = {.members = members(change), .tie_breaker = change->tie_breaker}};
+	return (struct poll){.quorum = {.members = change->view->voters, .tie_breaker = change->tie_breaker}};
 }
 
 static void cast(struct poll *poll, const struct wh_change *change, uint32_t rank, uint64_t kind, bool votes)
@@ -311,6 +311,7 @@ size_t wh_suspicion_step(struct wh_change *change)
 	struct wh_suspicion *s = &change->suspicion;
 	bool looked = wh_heartbeat_step(change->heartbeat), heard;
 
+	change->wanted = change->wanted || looked; /* wishes lie in rows: they are looked for now and then */
 	if (!looked && !s->news && !is_news_in_rows(change))
 		return 0;
 	s->news = false; /* what cannot be said yet is looked at again after the next heartbeats */

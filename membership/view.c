@@ -2,6 +2,7 @@
 #include "membership/view.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "membership/view_int.h"
 
@@ -18,6 +19,42 @@ int wh_view_rank(const struct wh_view *view, uint32_t id)
 	return wh_rank_find(view->ids, view->members, id);
 }
 
+int wh_view_rank_of(const struct wh_view *view, uint32_t id, uint64_t incarnation)
+{
+	int rank = wh_view_rank(view, id);
+
+	return rank >= 0 && view->incarnations[rank] == incarnation ? rank : -1;
+}
+
+static bool same(const uint32_t *one, uint32_t one_count, const uint32_t *other, uint32_t other_count)
+{
+	return one_count == other_count && (one_count == 0 || memcmp(one, other, one_count * sizeof(*one)) == 0);
+}
+
+static bool same_shard(const struct wh_view_subgroup *one, const struct wh_view_subgroup *other)
+{
+	return strcmp(one->name, other->name) == 0 && one->configured == other->configured &&
+	       one->shard == other->shard && one->shards == other->shards && one->state == other->state &&
+	       same(one->members, one->member_count, other->members, other->member_count) &&
+	       same(one->senders, one->sender_count, other->senders, other->sender_count) &&
+	       same(one->entered, one->entered_count, other->entered, other->entered_count) &&
+	       same(one->resting, one->resting_count, other->resting, other->resting_count);
+}
+
+bool wh_view_equals(const struct wh_view *one, const struct wh_view *other)
+{
+	if (one->number != other->number || one->voters != other->voters ||
+	    one->subgroup_count != other->subgroup_count || !same(one->ids, one->members, other->ids, other->members) ||
+	    memcmp(one->incarnations, other->incarnations, one->members * sizeof(*one->incarnations)) != 0 ||
+	    !same(one->joined, one->joined_count, other->joined, other->joined_count) ||
+	    !same(one->left, one->left_count, other->left, other->left_count))
+		return false;
+	for (uint32_t g = 0; g < one->subgroup_count; g++)
+		if (!same_shard(&one->subgroups[g], &other->subgroups[g]))
+			return false;
+	return true;
+}
+
 bool wh_quorum_holds(const struct wh_quorum *quorum, uint32_t votes, bool tie_breaker_votes)
 {
 	if (2 * votes == quorum->members)
@@ -25,71 +62,97 @@ bool wh_quorum_holds(const struct wh_quorum *quorum, uint32_t votes, bool tie_br
 	return 2 * votes > quorum->members;
 }
 
-/* Fills joined and left. Survivors keep their order and joiners stand behind them, so one pass over both lists will do. */
-static void compare(struct wh_view *view, const struct wh_view *before)
+struct wh_view *wh_view_new(uint32_t members, uint32_t left)
 {
-	uint32_t survivors = 0;
+	struct wh_view *view = calloc(1, sizeof(*view));
 
-	for (uint32_t rank = 0; before != NULL && rank < before->members; rank++) {
-		if (survivors < view->members && view->ids[survivors] == before->ids[rank])
-			survivors++;
+	if (view == NULL)
+		return NULL;
+	view->ids = calloc(members, sizeof(*view->ids));
+	view->incarnations = calloc(members, sizeof(*view->incarnations));
+	view->joined = calloc(members, sizeof(*view->joined));
+	view->left = calloc(left > 0 ? left : 1, sizeof(*view->left));
+	if (view->ids == NULL || view->incarnations == NULL || view->joined == NULL || view->left == NULL) {
+		wh_view_free(view);
+		return NULL;
+	}
+	return view;
+}
+
+static void add_member(struct wh_view *view, uint32_t id, uint64_t incarnation)
+{
+	view->ids[view->members] = id;
+	view->incarnations[view->members++] = incarnation;
+}
+
+/* Survivors keep their order. */
+static void add_survivors(struct wh_view *view, const struct wh_view *before, const bool *removed)
+{
+	for (uint32_t rank = 0; rank < before->members; rank++) {
+		if (removed == NULL || !removed[rank])
+			add_member(view, before->ids[rank], before->incarnations[rank]);
 		else
 			view->left[view->left_count++] = before->ids[rank];
+	}
+}
+
+/* Newcomers stand behind them in the order of their ids, whichever the order they are given in: each is put behind those with
+ * lesser ones. */
+static void add_newcomers(struct wh_view *view, const struct wh_newcomer *newcomers, uint32_t count)
+{
+	uint32_t survivors = view->members;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t rank = view->members;
+
+		add_member(view, newcomers[i].id, newcomers[i].incarnation);
+		for (; rank > survivors && view->ids[rank - 1] > newcomers[i].id; rank--) {
+			view->ids[rank] = view->ids[rank - 1];
+			view->incarnations[rank] = view->incarnations[rank - 1];
+		}
+		view->ids[rank] = newcomers[i].id;
+		view->incarnations[rank] = newcomers[i].incarnation;
 	}
 	for (uint32_t rank = survivors; rank < view->members; rank++)
 		view->joined[view->joined_count++] = view->ids[rank];
 }
 
-/* The view of the nodes `ids`: survivors of `before` in the order they had there, behind them those who join. */
-static enum whorl_result make_view(struct wh_view **out, const struct wh_view *before, const uint32_t *ids,
-				   uint32_t members, const struct wh_layout_config *layout, struct wh_error *err)
+enum whorl_result wh_view_create(struct wh_view **out, const struct wh_newcomer *newcomers, uint32_t count,
+				 uint32_t voters, const struct wh_layout_config *layout, struct wh_error *err)
 {
-	struct wh_view *view = calloc(1, sizeof(*view));
+	struct wh_view *view = wh_view_new(count, 0);
 	enum whorl_result result;
 
 	if (view == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
-	view->number = before != NULL ? before->number + 1 : 0;
-	view->members = members;
-	view->ids = calloc(members, sizeof(*view->ids));
-	view->joined = calloc(members, sizeof(*view->joined));
-	view->left = calloc(before != NULL ? before->members : 1, sizeof(*view->left));
-	if (view->ids == NULL || view->joined == NULL || view->left == NULL) {
-		result = wh_error_set(err, WHORL_MEMORY, "no memory for a view");
-		goto out_free;
-	}
-	for (uint32_t rank = 0; rank < members; rank++)
-		view->ids[rank] = ids[rank];
-	compare(view, before);
-	result = wh_layout_make(&view->subgroups, &view->subgroup_count, view, before, layout, err);
+	add_newcomers(view, newcomers, count);
+	view->voters = voters;
+	result = wh_layout_make(&view->subgroups, &view->subgroup_count, view, NULL, NULL, layout, err);
 	if (result != WHORL_OK)
-		goto out_free;
-	*out = view;
-	return WHORL_OK;
-out_free:
-	wh_view_free(view);
+		wh_view_free(view);
+	else
+		*out = view;
 	return result;
 }
 
-enum whorl_result wh_view_create(struct wh_view **out, uint32_t nodes, const struct wh_layout_config *layout,
-				 struct wh_error *err)
-{
-	uint32_t ids[WH_NODES_MAX];
-
-	for (uint32_t id = 0; id < nodes; id++)
-		ids[id] = id;
-	return make_view(out, NULL, ids, nodes, layout, err);
-}
-
-enum whorl_result wh_view_next(struct wh_view **out, const struct wh_view *before, const bool *removed,
+enum whorl_result wh_view_next(struct wh_view **out, const struct wh_view *before, const struct wh_next *next,
 			       const struct wh_layout_config *layout, struct wh_error *err)
 {
-	uint32_t ids[WH_NODES_MAX], members = 0;
+	struct wh_view *view = wh_view_new(before->members + next->newcomer_count, before->members);
+	enum whorl_result result;
 
-	for (uint32_t rank = 0; rank < before->members; rank++)
-		if (!removed[rank])
-			ids[members++] = before->ids[rank];
-	return make_view(out, before, ids, members, layout, err);
+	if (view == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
+	view->number = before->number + 1;
+	add_survivors(view, before, next->removed);
+	add_newcomers(view, next->newcomers, next->newcomer_count);
+	view->voters = view->members;
+	result = wh_layout_make(&view->subgroups, &view->subgroup_count, view, before, next->rests, layout, err);
+	if (result != WHORL_OK)
+		wh_view_free(view);
+	else
+		*out = view;
+	return result;
 }
 
 void wh_view_free(struct wh_view *view)
@@ -99,6 +162,7 @@ void wh_view_free(struct wh_view *view)
 	wh_layout_free(view->subgroups, view->subgroup_count);
 	free(view->left);
 	free(view->joined);
+	free(view->incarnations);
 	free(view->ids);
 	free(view);
 }

@@ -4,8 +4,8 @@
  * keep their order from view to view, those who join come behind. In a view the members of a shard stand in the order of
  * their ranks, and so do its senders; a sender's place among them is its sender rank, which the total order is made of.
  *
- * The layout says who is in which shard of which subgroup. It is computed anew for each view, from the view before and the
- * configuration alone, so all nodes make the same (layout.c).
+ * The layout says who is in which shard of which subgroup. It is computed anew for each view, from the view before, who goes, comes
+ * and rests, and the configuration alone, so all members make the same (layout.c). Newcomers are sent it (wire.h).
  */
 #ifndef WH_MEMBERSHIP_VIEW_H
 #define WH_MEMBERSHIP_VIEW_H
@@ -30,15 +30,20 @@ struct wh_view_subgroup { /* one shard of a configured subgroup. Their number an
 	uint32_t configured;    /* index of the subgroup in the configuration */
 	uint32_t shard, shards; /* 0 of 1 where there is one only */
 	enum wh_shard_state state;
-	uint32_t member_count, sender_count;
+	uint32_t member_count, sender_count, entered_count, resting_count;
 	uint32_t *members; /* ranks, ascending */
 	uint32_t *senders; /* ranks, ascending, members as well; index = sender rank */
+	uint32_t *entered; /* ranks, ascending, of the members that were not in this shard in the view before; in the first
+			    * view all: they have nothing of its state */
+	uint32_t *resting; /* ranks, ascending, of the members that have declared that they do not send (0016) */
 };
 
 struct wh_view {
 	uint64_t number; /* from 0; each follows the one before */
 	uint32_t members;
-	uint32_t *ids; /* node ids by rank */
+	uint32_t *ids;          /* node ids by rank */
+	uint64_t *incarnations; /* by rank */
+	uint32_t voters; /* of whom a quorum of this view is taken: its members, or (in the first view) all who are configured */
 	uint32_t joined_count, left_count;
 	uint32_t *joined; /* node ids that were not in the view before; in the first view all of them */
 	uint32_t *left;   /* node ids that were in the view before and are not in this one */
@@ -69,17 +74,51 @@ struct wh_layout_config {
 	void *ctx;
 };
 
-/* The first view: nodes 0 to nodes-1, ranks are ids. WHORL_OK, WHORL_MEMORY, WHORL_CONFIG (a list is wrong, or function
- * without one; text says what is expected). */
-WH_MUST_CHECK enum whorl_result wh_view_create(struct wh_view **out, uint32_t nodes,
-					       const struct wh_layout_config *layout, struct wh_error *err);
+struct wh_newcomer { /* who comes into a view */
+	uint32_t id;
+	uint64_t incarnation;
+};
 
-/* The view after `before`: without the members whose `removed[rank]` is set; at least one stays. WHORL_OK, WHORL_MEMORY. */
-WH_MUST_CHECK enum whorl_result wh_view_next(struct wh_view **out, const struct wh_view *before, const bool *removed,
-					     const struct wh_layout_config *layout, struct wh_error *err);
+/* What the next view is made of. */
+struct wh_next {
+	const bool *removed;                 /* by rank of the view before: it is left out. NULL: nobody */
+	const struct wh_newcomer *newcomers; /* in no order; ids are distinct, and those of no survivor */
+	uint32_t newcomer_count;
+	/* By subgroup of the view before, wh_rest_words(before) words each: bit r % 64 of word r / 64 is set: the member of rank r
+	 * rests. NULL: those who rest in the view before go on resting. */
+	const uint64_t *rests;
+};
+
+/* Keys of images of first views lie below this, and those of all others not (wh_image_key in change.h). */
+#define WH_FIRST_KEYS (UINT64_C(1) << 24)
+
+#define WH_NEWCOMERS_MAX 16 /* into one view */
+
+static inline uint32_t wh_rest_words(const struct wh_view *view)
+{
+	return (view->members + 63) / 64;
+}
+
+/* How many words a proposal of the view after this one has in a row (sst/columns.h, `proposal`). */
+static inline uint32_t wh_proposal_words(const struct wh_view *view)
+{
+	return 2 * WH_NEWCOMERS_MAX + 1 + view->subgroup_count * wh_rest_words(view);
+}
+
+/* The first view: of `count` newcomers, whose ranks follow their ids; a quorum is taken of `voters` nodes, at least `count`.
+ * WHORL_OK, WHORL_MEMORY, WHORL_CONFIG (a list is wrong, or function without one; text says what is expected). */
+WH_MUST_CHECK enum whorl_result wh_view_create(struct wh_view **out, const struct wh_newcomer *newcomers,
+					       uint32_t count, uint32_t voters, const struct wh_layout_config *layout,
+					       struct wh_error *err);
+
+/* The view after `before`; at least one survivor stays. Newcomers stand behind the survivors, by their ids. WHORL_OK,
+ * WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_view_next(struct wh_view **out, const struct wh_view *before,
+					     const struct wh_next *next, const struct wh_layout_config *layout,
+					     struct wh_error *err);
 void wh_view_free(struct wh_view *view);
 
-/* Checks one list alone, for messages that name the key. `members` NULL: it is itself a member list. */
+/* Checks one list alone, for messages that name the key. `nodes`: ids are below; `members` NULL: it is itself a member list. */
 WH_MUST_CHECK enum whorl_result wh_view_check_list(uint32_t nodes, const char *members, const char *list,
 						   struct wh_error *err);
 
@@ -92,13 +131,18 @@ int wh_rank_find(const uint32_t *ranks, uint32_t count, uint32_t rank);
 
 /* The rank of node `id`, -1: it is not in the view. */
 int wh_view_rank(const struct wh_view *view, uint32_t id);
+/* The same, if it is that incarnation. */
+int wh_view_rank_of(const struct wh_view *view, uint32_t id, uint64_t incarnation);
+
+/* The members' incarnations and ids, the layout and all else: are they the same? For checks. */
+bool wh_view_equals(const struct wh_view *one, const struct wh_view *other);
 
 /* ---- quorum: who may decide what follows a view --------------------------------------------------------------------
  * More than half of its members, not counting those who left in order; or exactly half of them with the tie-breaker
  * (protocol.md 2.8; docs/protocol.md). */
 
 struct wh_quorum {
-	uint32_t members; /* of the view, without those who left in order */
+	uint32_t members; /* `voters` of the view, without those who left in order */
 	int tie_breaker;  /* a rank of the view, -1: none, or it is not a member */
 };
 

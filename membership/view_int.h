@@ -1,14 +1,32 @@
-/* view_int.h - what view.c wants of layout.c. */
+/* view_int.h - what the files that make views want of each other: view.c and wire.c of layout.c. */
 #ifndef WH_MEMBERSHIP_VIEW_INT_H
 #define WH_MEMBERSHIP_VIEW_INT_H
 
 #include "membership/view.h"
 
-/* All shards of all subgroups of `view`, which has its members, joined and left. `before` NULL: it is the first view, whose
- * ids are its ranks, and the lists are checked. WHORL_OK, WHORL_MEMORY, WHORL_CONFIG; on failure there is nothing. */
+#define WH_NOWHERE (-1)
+
+struct wh_places { /* of the members of a view in one configured subgroup, by rank; whoever is nowhere is nothing else */
+	int shard[WH_NODES_MAX]; /* WH_NOWHERE: in none */
+	bool sender[WH_NODES_MAX], entered[WH_NODES_MAX], resting[WH_NODES_MAX];
+};
+
+/* A view of nobody, with room for so many; `left` is the room for those who left. NULL: no memory. */
+struct wh_view *wh_view_new(uint32_t members, uint32_t left);
+
+/* One shard, all of it but what it is called: whose places are in it, and its state. */
+WH_MUST_CHECK bool wh_shard_fill(struct wh_view_subgroup *out, const struct wh_places *places, uint32_t members,
+				 uint32_t members_min, bool lost);
+/* What it is called. */
+void wh_shard_name(struct wh_view_subgroup *out, const struct wh_subgroup_text *text, uint32_t configured,
+		   uint32_t shard);
+
+/* All shards of all subgroups of `view`, which has its members, joined and left. `before` NULL: it is the first view, and the
+ * lists are checked. `rests`: see wh_next. WHORL_OK, WHORL_MEMORY, WHORL_CONFIG; on failure there is nothing. */
 WH_MUST_CHECK enum whorl_result wh_layout_make(struct wh_view_subgroup **out, uint32_t *out_count,
 					       const struct wh_view *view, const struct wh_view *before,
-					       const struct wh_layout_config *layout, struct wh_error *err);
+					       const uint64_t *rests, const struct wh_layout_config *layout,
+					       struct wh_error *err);
 void wh_layout_free(struct wh_view_subgroup *subgroups, uint32_t count); /* NULL is fine */
 
 #endif

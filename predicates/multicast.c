@@ -104,6 +104,21 @@ uint64_t wh_multicast_end(const struct wh_multicast *mc, const bool *leaves)
 	return c->mode == WH_MODE_ORDERED ? mc->senders[c->me].next : least_had(mc, leaves);
 }
 
+uint64_t wh_multicast_next(const struct wh_multicast *mc, uint32_t rank)
+{
+	const struct wh_sender *sender = &mc->senders[rank];
+	uint64_t had = mc->config.had[sender->id];
+
+	if (sender->first == WH_UNKNOWN)
+		return had;
+	return had != WH_UNKNOWN && had > sender->next ? had : sender->next;
+}
+
+bool wh_multicast_hears(const struct wh_multicast *mc, uint32_t rank)
+{
+	return mc->senders[rank].first != WH_UNKNOWN;
+}
+
 void wh_multicast_free(struct wh_multicast *mc)
 {
 	if (mc == NULL)

@@ -102,6 +102,12 @@ size_t wh_multicast_deliver_to(struct wh_multicast *mc, uint64_t cut, bool *done
  * `leaves[rank]`: that member is not in the next view. */
 uint64_t wh_multicast_end(const struct wh_multicast *mc, const bool *leaves);
 
+/* The number of the first message of that sender (by rank) that has not been upcalled here; WH_UNKNOWN: nothing is known of it. Not
+ * inside an upcall. */
+uint64_t wh_multicast_next(const struct wh_multicast *mc, uint32_t sender);
+/* It has said in this view where it goes on. */
+bool wh_multicast_hears(const struct wh_multicast *mc, uint32_t sender);
+
 /* Everything that I committed has been delivered by all, and everything that I counted as received I have delivered. */
 bool wh_multicast_drained(struct wh_multicast *mc);
 

@@ -1,5 +1,7 @@
 /* actors.c - the nodes of a run: when they make a pass, when they sleep, what happens in their upcalls. See
  * play_int.h. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "group/node.h"
@@ -52,8 +54,8 @@ static void take_time(struct actor *actor)
 	uint64_t now_ns = wh_sim_now(play->sim), stall_ns = actor->stall_ns;
 
 	if (stall_ns > 0) {
-		for (uint32_t i = 0; i < play->nodes;
-		     i++) /* those inside of whose upcalls this one happens stand still as well */
+		for (uint32_t i = 0; i < play->lives;
+		     i++) /* those inside of whose upcalls this one happens stand still too */
 			play->touched |= (uint64_t)play->actors[i].in_pass << i;
 		actor->stall_ns = 0;
 		actor->stalled_until_ns = now_ns + stall_ns;
@@ -68,7 +70,7 @@ static bool upcall(struct place *place, const struct whorl_message *message)
 {
 	struct actor *actor = place->actor;
 	struct play *play = actor->play;
-	struct seat *seat = place->seat;
+	struct seat *seat = place->behind ? NULL : place->seat; /* what was kept back is settled already */
 
 	if (wh_play_failed(play) || actor->crashed)
 		return false;
@@ -141,17 +143,41 @@ void wh_actor_rung(struct actor *actor)
 	turn_soon(actor);
 }
 
+/* The steps of coming in that it has done by now. */
+static void look_at_entry(struct actor *actor)
+{
+	static const enum wh_moment moments[WHORL_ENTRIES] = {
+		[WHORL_ENTRY_MET] = WH_MOMENT_MET,           [WHORL_ENTRY_INVITED] = WH_MOMENT_INVITED,
+		[WHORL_ENTRY_THERE] = WH_MOMENT_THERE,       [WHORL_ENTRY_BEGUN] = WH_MOMENT_BEGUN,
+		[WHORL_ENTRY_RESTORED] = WH_MOMENT_RESTORED,
+	};
+	struct whorl_node_stats stats = {.size = sizeof(stats)};
+
+	if (actor->reached == (1u << WHORL_ENTRIES) - 1 || actor->node == NULL ||
+	    whorl_node_statistics(actor->node, &stats) != WHORL_OK)
+		return;
+	for (uint32_t stage = 0; stage < WHORL_ENTRIES && !actor->crashed; stage++) {
+		if ((actor->reached >> stage & 1) != 0 || stats.entry_ns[stage] == 0)
+			continue;
+		actor->reached |= 1u << stage;
+		actor->play->useful_step = actor->play->steps;
+		wh_faults_moment(actor, moments[stage]);
+	}
+}
+
 static void begin_pass(struct actor *actor)
 {
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++)
 		if (actor->places[g].seat != NULL)
 			actor->places[g].seat->in_pass = 0;
 	actor->in_pass = true;
+	actor->play->passes++;
 }
 
 static void end_pass(struct actor *actor)
 {
 	actor->in_pass = false;
+	actor->play->passes--;
 	if (wh_play_failed(actor->play))
 		return;
 	if (actor->crashed) {
@@ -160,8 +186,11 @@ static void end_pass(struct actor *actor)
 	}
 	wh_check_pass(actor);
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++)
-		if (actor->places[g].subgroup != NULL)
+		if (actor->places[g].subgroup != NULL) {
+			wh_place_look(&actor->places[g]);
 			wh_stream_look(actor->places[g].stream);
+		}
+	look_at_entry(actor);
 }
 
 /* One pass: an ordinary one, or the last look before sleep. */
@@ -196,6 +225,52 @@ static void turn(void *ctx, uint64_t number)
 	pass(actor, actor->idle > 0 && wh_dice_one_in(&actor->dice, 2));
 }
 
+/* ---- lives ---------------------------------------------------------------------------------------------------------------- */
+
+static const uint64_t paces_ns[] = {100, 1000, 10000, 100000};
+
+static void begin_life(struct actor *actor, uint32_t id)
+{
+	struct play *play = actor->play;
+	uint32_t lives = 1;
+
+	for (uint32_t i = 0; i < actor->life; i++)
+		lives += play->actors[i].id == id;
+	snprintf(actor->name, sizeof(actor->name), "node %u", id);
+	if (lives > 1)
+		snprintf(actor->name, sizeof(actor->name), "node %u (life %u)", id, lives);
+}
+
+void wh_actor_init(struct actor *actor, struct play *play, uint32_t life, uint32_t id)
+{
+	uint32_t subgroups = play->plan->config.subgroup_count;
+
+	*actor = (struct actor){
+		.play = play, .id = id, .life = life, .dice = wh_dice_split(play->plan->seed, 300 + life)};
+	begin_life(actor, id);
+	actor->pace_ns = paces_ns[wh_dice_below(&actor->dice, 4)];
+	actor->places = wh_plan_alloc(subgroups, sizeof(*actor->places));
+	for (uint32_t g = 0; g < subgroups; g++) {
+		struct place *place = &actor->places[g];
+
+		*place = (struct place){.actor = actor, .g = g};
+		place->next = wh_plan_alloc(play->lives_max, sizeof(*place->next));
+		place->stream = wh_plan_alloc(1, sizeof(*place->stream));
+		wh_stream_init(place->stream, place);
+	}
+}
+
+void wh_actor_free(struct actor *actor)
+{
+	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
+		wh_stream_free(actor->places[g].stream);
+		free(actor->places[g].stream);
+		free(actor->places[g].next);
+		free(actor->places[g].coming);
+	}
+	free(actor->places);
+}
+
 /* ---- the beginning and the end -------------------------------------------------------------------------------------------- */
 
 static void take_place(struct place *place)
@@ -210,22 +285,24 @@ static void take_place(struct place *place)
 	result = batches ? whorl_on_batch(place->subgroup, on_batch, place)
 			 : whorl_on_message(place->subgroup, on_message, place);
 	if (result != WHORL_OK)
-		wh_play_fail(actor->play, "open: node %u: its upcall is refused: %s", actor->id,
+		wh_play_fail(actor->play, "open: %s: its upcall is refused: %s", actor->name,
 			     whorl_result_text(result));
+	if (wh_play_has_states(actor->play))
+		wh_state_of_place(place);
 }
 
 static void on_view(const struct whorl_view *view, void *ctx)
 {
 	struct actor *actor = ctx;
 
-	(void)view;
 	if (!actor->crashed)
-		wh_scene_enter(actor);
+		wh_scene_enter(actor, view);
 }
 
 void wh_actor_open(struct actor *actor)
 {
 	struct play *play = actor->play;
+	struct wh_node_config config = play->plan->config; /* is copied */
 	const struct wh_world world = {.env = wh_sim_env(play->sim, actor->id),
 				       .create = wh_sim_create,
 				       .create_ctx = play->sim,
@@ -235,21 +312,86 @@ void wh_actor_open(struct actor *actor)
 	uint32_t subgroups = play->plan->config.subgroup_count;
 	struct wh_error err;
 
-	if (wh_node_open(&play->plan->config, actor->id, &world, &options, &actor->node, &err) != WHORL_OK) {
-		wh_play_fail(play, "open: node %u: %s", actor->id, err.text);
+	config.group.start = actor->joins ? WH_START_JOIN : WH_START_AUTO;
+	if (wh_node_open(&config, actor->id, &world, &options, &actor->node, &err) != WHORL_OK) {
+		wh_play_fail(play, "open: %s: %s", actor->name, err.text);
 		return;
 	}
+	actor->incarnation = wh_inspect_incarnation(actor->node);
+	play->at[actor->id] = actor;
+	play->unopened -= actor->state == ACTOR_UNOPENED;
+	play->awake += actor->state == ACTOR_ABSENT;
 	actor->state = ACTOR_AWAKE;
+	wh_faults_born(actor);
 	for (uint32_t g = 0; g < subgroups; g++)
 		take_place(&actor->places[g]);
 	if (whorl_on_view(actor->node, on_view, actor) != WHORL_OK)
-		wh_play_fail(play, "open: node %u: its view upcall is refused", actor->id);
+		wh_play_fail(play, "open: %s: its view upcall is refused", actor->name);
 	if (whorl_start(actor->node) != WHORL_OK)
-		wh_play_fail(play, "open: node %u does not start", actor->id);
+		wh_play_fail(play, "open: %s does not start", actor->name);
 	for (uint32_t g = 0; g < subgroups; g++)
 		if (actor->places[g].subgroup != NULL)
 			wh_stream_schedule(actor->places[g].stream);
 	turn_soon(actor);
+}
+
+/* Something is on the stack: itself, or somebody else who would stand still while it closes. */
+static bool is_busy(const struct actor *actor)
+{
+	return actor->play->passes > 0 || actor->play->depth > 0 || (actor->leaving && actor->node != NULL);
+}
+
+/* Who comes back may form a group like those of the beginning, if nothing can keep it from seeing that there is one (0016), and it
+ * looks around for longer than an end may go unnoticed. */
+static bool may_form(const struct play *play)
+{
+	const struct wh_group_options *group = &play->plan->config.group;
+	const uint32_t blinds = 1u << WH_FAULT_STALL | 1u << WH_FAULT_CUT | 1u << WH_FAULT_SLOW | 1u << WH_FAULT_BREAK;
+
+	return play->plan->restarts_form && group->start_timeout_ms >= 2 * group->failure_timeout_ms &&
+	       (wh_schedule_kinds(play->schedule) & blinds) == 0;
+}
+
+bool wh_actor_return(struct play *play, uint32_t id)
+{
+	struct actor *last = play->at[id], *actor = &play->actors[id];
+
+	if (last != NULL && is_busy(last))
+		return false;
+	if (last != NULL || actor->state != ACTOR_ABSENT) {
+		if (last == NULL || play->lives == play->lives_max)
+			return true;
+		wh_actor_crash(last, false);
+		actor = &play->actors[play->lives++];
+		wh_actor_init(actor, play, (uint32_t)(actor - play->actors), id);
+		wh_history_born(play->history, actor->life, id);
+		actor->joins = !may_form(play);
+	}
+	wh_actor_open(actor);
+	return true;
+}
+
+void wh_actor_rest(struct actor *actor, bool rests)
+{
+	struct play *play = actor->play;
+
+	actor->rests += rests ? 1 : UINT32_MAX;
+	if (!wh_actor_runs(actor) || actor->rests > (rests ? 1 : 0))
+		return;
+	wh_tell(actor, TOLD_REST, 0, rests, 0, 0);
+	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
+		struct place *place = &actor->places[g];
+		enum whorl_result result;
+
+		if (place->subgroup == NULL)
+			continue;
+		result = whorl_rest(place->subgroup, rests);
+		if (result != WHORL_OK && result != whorl_error(actor->node, NULL, 0))
+			wh_play_fail(play, "rest: %s, g%u: whorl_rest says %s", actor->name, g,
+				     whorl_result_text(result));
+		if (!rests)
+			wh_stream_unbar(place->stream);
+	}
 }
 
 void wh_actor_leave(struct actor *actor, int timeout_ms)
@@ -267,19 +409,43 @@ void wh_actor_leave(struct actor *actor, int timeout_ms)
 	while (wh_inspect_jobs(node) > 0 && timeout_ms == 0 && wh_sim_step(play->sim, UINT64_MAX))
 		;
 	actor->leaving = true;
-	if (!actor->crashed && !actor->removed)
-		wh_history_leaving(play->history, actor->id);
+	if (!actor->crashed)
+		wh_history_leaving(play->history, actor->life);
 	result = whorl_close(node, timeout_ms);
 	if (!actor->crashed && !actor->removed)
-		wh_history_left(play->history, actor->id);
+		wh_history_left(play->history, actor->life);
 	actor->drained = timeout_ms > 0 && result == WHORL_OK;
 	wh_scene_forsake(actor);
 	actor->node = NULL;
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
 		actor->places[g].subgroup = NULL;
 	if (timeout_ms > 0 && result != WHORL_OK && !wh_play_has_faults(play))
-		wh_play_fail(play, "close: node %u: it drains, and whorl_close says %s", actor->id,
+		wh_play_fail(play, "close: %s: it drains, and whorl_close says %s", actor->name,
 			     whorl_result_text(result));
+}
+
+static void leave_now(void *ctx, uint64_t argument)
+{
+	struct actor *actor = ctx;
+
+	(void)argument;
+	if (!wh_actor_runs(actor) || actor->play->closing)
+		return;
+	if (is_busy(actor))
+		wh_actor_leave_soon(actor);
+	else
+		wh_actor_leave(actor, 0);
+	actor->left = !wh_actor_runs(actor);
+	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count && actor->left; g++)
+		wh_stream_finish_late(actor->places[g].stream); /* as long as one is open, the node is not gone */
+}
+
+void wh_actor_leave_soon(struct actor *actor)
+{
+	struct play *play = actor->play;
+
+	wh_sim_at(play->sim, wh_sim_now(play->sim) + wh_dice_below(&actor->dice, 10 * WH_NS_PER_MS), leave_now, actor,
+		  0);
 }
 
 bool wh_actor_depart(struct actor *actor)
@@ -288,7 +454,7 @@ bool wh_actor_depart(struct actor *actor)
 
 	if (!wh_actor_runs(actor))
 		return true;
-	if (actor->in_pass || play->depth > 0 || wh_sim_now(play->sim) < actor->stalled_until_ns)
+	if (is_busy(actor) || wh_sim_now(play->sim) < actor->stalled_until_ns)
 		return false;
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
 		if (actor->places[g].subgroup != NULL)

@@ -2,20 +2,28 @@
  *
  *     progress    once faults have stopped, a strict majority of the last view that is connected and runs, and of which
  *                 nobody suspects another, goes on: in a bounded time it has a view without the dead, all that it has
- *                 committed is delivered by all of it, and a node that it has removed knows that
+ *                 committed is delivered by all of it, and a node that it has removed knows that. All who want to come
+ *                 in are in, and have the state of their subgroups; who does not rest any more may send. If there is no
+ *                 view, a majority of the configured nodes that is connected has formed the first
  *     silence     an idle group posts heartbeats, and nothing else
  *     close       who has left in order has left nothing undelivered
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "group/state.h"
 #include "sim/payload.h"
 #include "sim/play_int.h"
 
 #define PATIENCE_TIMEOUTS 20 /* so long nothing may change before something is amiss */
 #define SLICES 3             /* looks per failure time-out */
+/* Who could coordinate a first view and is silent is passed over, and whoever does not come into it is waited for: start
+ * time-outs. */
+#define FORM_TIMEOUTS 12
+/* Somebody who does not give a state that he was asked for is not asked again; and over slow links one takes its time. */
+#define RESTORE_TIMEOUTS (60 * WH_STATE_PATIENCE)
 
-/* ---- delivered? -------------------------------------------------------------------------------------------------------------- */
+/* ---- delivered? -------------------------------------------------------------------------------------------------- */
 
 /* How many of its messages must have been delivered by now: those before its first open claim. */
 static bool stream_is_done(const struct stream *stream)
@@ -34,6 +42,16 @@ static bool must_progress(const struct play *play, const struct circle *circle)
 	return !wh_play_has_faults(play) && wh_plan_progresses(play->plan, circle->g);
 }
 
+/* Its state? */
+static bool state_lacks(const struct seat *seat, char *what, size_t bytes)
+{
+	if (!seat->place->awaits)
+		return false;
+	snprintf(what, bytes, "%s, g%u, view %" PRIu64 ": has not restored its state", seat->actor->name,
+		 seat->circle->g, seat->circle->scene->number);
+	return true;
+}
+
 /* What is not as it must be, in words; false: nothing. */
 static bool seat_lacks(const struct seat *seat, char *what, size_t bytes)
 {
@@ -48,15 +66,15 @@ static bool seat_lacks(const struct seat *seat, char *what, size_t bytes)
 		if (done == expected)
 			continue;
 		snprintf(what, bytes,
-			 "node %u, g%u, view %" PRIu64 ": is done with %" PRIu64
-			 " messages of node %u, expected %" PRIu64,
-			 seat->actor->id, circle->g, circle->scene->number, done, stream->place->actor->id, expected);
+			 "%s, g%u, view %" PRIu64 ": is done with %" PRIu64 " messages of %s, expected %" PRIu64,
+			 seat->actor->name, circle->g, circle->scene->number, done, stream->place->actor->name,
+			 expected);
 		return true;
 	}
 	if (!circle->ordered || seat->deliveries == circle->order_count)
 		return false;
-	snprintf(what, bytes, "node %u, g%u, view %" PRIu64 ": has delivered %" PRIu64 " of %" PRIu64 " messages",
-		 seat->actor->id, circle->g, circle->scene->number, seat->deliveries, circle->order_count);
+	snprintf(what, bytes, "%s, g%u, view %" PRIu64 ": has delivered %" PRIu64 " of %" PRIu64 " messages",
+		 seat->actor->name, circle->g, circle->scene->number, seat->deliveries, circle->order_count);
 	return true;
 }
 
@@ -69,9 +87,8 @@ static bool stream_lacks(const struct part *part, char *what, size_t bytes)
 	if (stream_is_done(stream) && part->sent == finished)
 		return false;
 	snprintf(what, bytes,
-		 "node %u, g%u: has claimed %" PRIu64 " of %" PRIu64 " messages%s, finished %" PRIu64
-		 ", and sent %" PRIu64,
-		 stream->place->actor->id, stream->place->g, stream->claimed, stream->quota,
+		 "%s, g%u: has claimed %" PRIu64 " of %" PRIu64 " messages%s, finished %" PRIu64 ", and sent %" PRIu64,
+		 stream->place->actor->name, stream->place->g, stream->claimed, stream->quota,
 		 stream->starved ? " (and waits for the window)" : "", finished, part->sent);
 	return true;
 }
@@ -81,14 +98,18 @@ static bool scene_lacks(const struct scene *scene, uint64_t survivors, char *wha
 	for (uint32_t i = 0; i < scene->circle_count; i++) {
 		const struct circle *circle = &scene->circles[i];
 
+		for (uint32_t k = 0; k < circle->seat_count; k++)
+			if ((survivors >> circle->seats[k].actor->life & 1) != 0 &&
+			    state_lacks(&circle->seats[k], what, bytes))
+				return true;
 		if (!must_progress(scene->play, circle))
 			continue;
 		for (uint32_t s = 0; s < circle->part_count; s++)
-			if ((survivors >> circle->parts[s].stream->place->actor->id & 1) != 0 &&
+			if ((survivors >> circle->parts[s].stream->place->actor->life & 1) != 0 &&
 			    stream_lacks(&circle->parts[s], what, bytes))
 				return true;
 		for (uint32_t k = 0; k < circle->seat_count; k++)
-			if ((survivors >> circle->seats[k].actor->id & 1) != 0 &&
+			if ((survivors >> circle->seats[k].actor->life & 1) != 0 &&
 			    seat_lacks(&circle->seats[k], what, bytes))
 				return true;
 	}
@@ -103,77 +124,135 @@ void wh_calm_check(struct play *play)
 		wh_play_fail(play, "progress: %s", what);
 }
 
-/* ---- who must go on? ------------------------------------------------------------------------------------------------------- */
+/* ---- who must go on? --------------------------------------------------------------------------------------------- */
 
 struct state {                    /* of a run whose faults are over */
 	const struct scene *last; /* the last view that anybody who runs is in */
-	uint64_t running;         /* nodes that run, and do not know that they were removed */
+	uint64_t running;         /* lives that have not failed for good */
 	uint64_t survivors;       /* of these a majority of the last view that trust each other; 0: there is none */
 	uint64_t suspicions;      /* of all of them, mixed */
 	uint64_t deliveries;
+	bool restoring; /* somebody is */
 };
 
-static bool trust(const struct play *play, uint32_t a, uint32_t b)
+/* What a node knows of another, and may not say without a quorum, is heard of when nobody was ever cut off. */
+static uint64_t distrusts(const struct actor *actor)
 {
-	struct wh_sim_traffic there = wh_sim_traffic(play->sim, a, b), back = wh_sim_traffic(play->sim, b, a);
-
-	return !there.broken && !back.broken && (wh_inspect_suspects(play->actors[a].node) >> b & 1) == 0 &&
-	       (wh_inspect_suspects(play->actors[b].node) >> a & 1) == 0;
+	return wh_play_was_cut(actor->play) ? wh_inspect_distrusts(actor->node) : wh_inspect_suspects(actor->node);
 }
 
-static bool all_trust(const struct play *play, uint64_t set)
+/* They are connected, and neither suspects the other. */
+static bool trust(const struct play *play, const struct actor *a, const struct actor *b)
 {
-	for (uint32_t a = 0; a < play->nodes; a++)
-		for (uint32_t b = a + 1; b < play->nodes; b++)
-			if ((set >> a & 1) != 0 && (set >> b & 1) != 0 && !trust(play, a, b))
-				return false;
+	struct wh_sim_traffic there = wh_sim_traffic(play->sim, a->id, b->id),
+			      back = wh_sim_traffic(play->sim, b->id, a->id);
+
+	return !there.broken && !back.broken && (distrusts(a) >> b->id & 1) == 0 && (distrusts(b) >> a->id & 1) == 0;
+}
+
+/* By life of `set`: who of it trusts that one. */
+static void find_trust(const struct play *play, uint64_t set, uint64_t *trusts)
+{
+	for (uint32_t a = 0; a < play->lives; a++) {
+		trusts[a] = UINT64_C(1) << a;
+		for (uint32_t b = 0; b < play->lives && (set >> a & 1) != 0; b++)
+			if (b != a && (set >> b & 1) != 0 && trust(play, &play->actors[a], &play->actors[b]))
+				trusts[a] |= UINT64_C(1) << b;
+	}
+}
+
+static bool all_trust(const struct play *play, const uint64_t *trusts, uint64_t set)
+{
+	for (uint32_t a = 0; a < play->lives; a++)
+		if ((set >> a & 1) != 0 && (set & ~trusts[a]) != 0)
+			return false;
 	return true;
 }
 
-/* Of the last view: without those who left in order. */
-static bool is_quorum(const struct play *play, uint64_t view, uint64_t set)
+/* Of that view, with those who left in order. */
+static bool is_quorum(const struct play *play, const struct scene *scene, uint64_t set)
 {
 	int tie_breaker = wh_node_config_tie_breaker(&play->plan->config);
-	struct wh_quorum quorum = {.members = (uint32_t)__builtin_popcountll(view), .tie_breaker = -1};
-	bool tie;
+	struct wh_quorum quorum = {.members = scene->voters, .tie_breaker = -1};
+	bool tie = false;
 
-	if (tie_breaker >= 0 && (view >> tie_breaker & 1) != 0)
+	if (tie_breaker >= 0 && (scene->ids >> tie_breaker & 1) != 0)
 		quorum.tie_breaker = tie_breaker;
-	tie = quorum.tie_breaker >= 0 && (set >> tie_breaker & 1) != 0;
-	return wh_quorum_holds(&quorum, (uint32_t)__builtin_popcountll(set), tie);
+	for (uint32_t i = 0; i < play->lives && quorum.tie_breaker >= 0; i++)
+		tie |= (set >> i & 1) != 0 && play->actors[i].id == (uint32_t)tie_breaker;
+	return wh_quorum_holds(&quorum, (uint32_t)__builtin_popcountll(set & scene->members), tie);
 }
 
-/* Those of `set` who are in a view before the last: is there one to learn of the last from, or may they decide what follows
+/* Those of `set` who are in a view before the last: is there one of them to learn of the last from, or may they decide what follows
  * theirs? Only somebody cut off for good may have seen that what they decided was agreed to. */
 static bool can_follow(const struct play *play, const struct scene *last, uint64_t set)
 {
-	for (uint32_t i = 0; i < play->nodes; i++)
-		if ((set >> i & 1) != 0 && play->actors[i].scene == last)
+	bool can = true;
+
+	for (uint32_t i = 0; i < play->lives; i++) {
+		const struct scene *scene = play->actors[i].scene;
+
+		if ((set >> i & 1) == 0)
+			continue;
+		if (scene == last && (last->before == NULL || (last->before->members >> i & 1) != 0))
 			return true;
-	for (uint32_t i = 0; i < play->nodes; i++)
-		if ((set >> i & 1) != 0 && !is_quorum(play, play->actors[i].scene->members, set))
-			return false;
-	return true;
+		if (scene != last && (scene == NULL || !is_quorum(play, scene, set)))
+			can = false;
+	}
+	return can;
+}
+
+/* Who has promised to go on in a first view keeps that for some start time-outs: one that is cut off for longer, just then,
+ * may never see that another has begun it. And nobody keeps it when so many have ended that no majority is left. */
+static uint64_t find_dropped(const struct play *play, const struct scene *last, uint64_t candidates)
+{
+	bool majority = 2 * (uint32_t)__builtin_popcountll(candidates) > last->voters;
+	uint64_t dropped = 0;
+
+	for (uint32_t i = 0; i < play->lives && (wh_play_was_cut(play) || !majority); i++)
+		if ((candidates >> i & 1) != 0 && wh_inspect_dropped(play->actors[i].node, last->key))
+			dropped |= UINT64_C(1) << i;
+	return dropped;
 }
 
 /* The largest quorum that trusts itself. */
 static uint64_t find_survivors(const struct play *play, const struct scene *last, uint64_t running)
 {
-	uint64_t candidates = last->members & running, best = 0;
+	uint64_t candidates = last->members & running, best = 0, trusts[64];
 
+	candidates &= ~find_dropped(play, last, candidates);
+	find_trust(play, candidates, trusts);
 	/* All subsets of the candidates, the largest first. */
 	for (uint64_t set = candidates; set != 0; set = (set - 1) & candidates)
-		if (__builtin_popcountll(set) > __builtin_popcountll(best) && is_quorum(play, last->members, set) &&
-		    all_trust(play, set) && can_follow(play, last, set))
+		if (__builtin_popcountll(set) > __builtin_popcountll(best) && is_quorum(play, last, set) &&
+		    all_trust(play, trusts, set) && can_follow(play, last, set))
 			best = set;
 	return best;
+}
+
+/* There is no view: those who must form the first one, if they are enough, and all connected. */
+static uint64_t find_formers(const struct play *play, uint64_t running)
+{
+	int founder = wh_node_config_founder(&play->plan->config);
+	uint64_t set = 0, trusts[64];
+
+	for (uint32_t i = 0; i < play->lives; i++)
+		if ((running >> i & 1) != 0 && play->actors[i].id < play->plan->config.group.nodes &&
+		    !play->actors[i].joins && (founder < 0 || play->actors[i].id == (uint32_t)founder))
+			set |= UINT64_C(1) << i;
+	if (founder >= 0 && play->vanished_ns != 0)
+		return 0; /* it waits for whoever has been met and does not say what he is */
+	find_trust(play, set, trusts);
+	if (!all_trust(play, trusts, set))
+		return 0;
+	return founder >= 0 || 2 * __builtin_popcountll(set) > play->plan->config.group.nodes ? set : 0;
 }
 
 static struct state look(const struct play *play)
 {
 	struct state state = {.last = NULL};
 
-	for (uint32_t i = 0; i < play->nodes; i++) {
+	for (uint32_t i = 0; i < play->lives; i++) {
 		const struct actor *actor = &play->actors[i];
 
 		if (!wh_actor_runs(actor) || actor->removed)
@@ -182,55 +261,87 @@ static struct state look(const struct play *play)
 		state.suspicions = wh_mix(state.suspicions ^ wh_inspect_suspects(actor->node)) + i;
 		if (actor->scene != NULL && (state.last == NULL || actor->scene->number > state.last->number))
 			state.last = actor->scene;
-		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
 			state.deliveries += actor->places[g].deliveries;
+			state.restoring |= actor->places[g].awaits;
+		}
 	}
 	if (state.last != NULL)
 		state.survivors = find_survivors(play, state.last, state.running);
+	else if (play->scenes == NULL)
+		state.survivors = find_formers(play, state.running);
 	return state;
 }
 
 static bool is_same(const struct state *a, const struct state *b)
 {
 	return a->last == b->last && a->running == b->running && a->survivors == b->survivors &&
-	       a->suspicions == b->suspicions && a->deliveries == b->deliveries;
+	       a->suspicions == b->suspicions && a->deliveries == b->deliveries && a->restoring == b->restoring;
+}
+
+/* One that survives. */
+static bool survivor_lacks(const struct actor *actor, const struct scene *last, char *what, size_t bytes)
+{
+	if (last != NULL && actor->scene == last && !wh_inspect_wedged(actor->node))
+		return false;
+	if (actor->scene == NULL)
+		snprintf(what, bytes, "%s is in no view yet", actor->name);
+	else
+		snprintf(what, bytes, "%s is %s view %" PRIu64 ", the last is %" PRIu64, actor->name,
+			 wh_inspect_wedged(actor->node) ? "wedged in" : "in", actor->scene->number, last->number);
+	return true;
+}
+
+/* Somebody whom it needs to come in cannot reach it. */
+static bool is_apart(const struct actor *actor)
+{
+	return (actor->play->broken >> actor->life & 1) != 0;
+}
+
+/* One that is not in the last view, or is not wanted there. */
+static bool other_lacks(const struct actor *actor, const struct state *state, char *what, size_t bytes)
+{
+	bool runs = (state->running >> actor->life & 1) != 0;
+	char text[160];
+
+	if ((state->last->members >> actor->life & 1) != 0) {
+		snprintf(what, bytes, "%s is in the last view, %" PRIu64 ", and %s", actor->name, state->last->number,
+			 runs ? "suspected" : "dead");
+		return true;
+	}
+	if (!runs || whorl_error(actor->node, text, sizeof(text)) != WHORL_OK)
+		return false;
+	if (actor->scene == NULL && is_apart(actor))
+		return false;
+	snprintf(what, bytes, "%s is not in the last view, and %s", actor->name,
+		 actor->scene == NULL ? "has not been let in" : "does not know it");
+	return true;
 }
 
 /* What is not as it must be where there are survivors. */
 static bool lacks(const struct play *play, const struct state *state, char *what, size_t bytes)
 {
-	for (uint32_t i = 0; i < play->nodes; i++) {
+	for (uint32_t i = 0; i < play->lives; i++) {
 		const struct actor *actor = &play->actors[i];
-		char text[160];
 
-		if ((state->survivors >> i & 1) != 0) {
-			if (actor->scene == state->last && !wh_inspect_wedged(actor->node))
-				continue;
-			snprintf(what, bytes, "node %u is %s view %" PRIu64 ", the last is %" PRIu64, i,
-				 wh_inspect_wedged(actor->node) ? "wedged in" : "in", actor->scene->number,
-				 state->last->number);
+		if ((state->survivors >> i & 1) != 0 ? survivor_lacks(actor, state->last, what, bytes)
+						     : state->last != NULL && other_lacks(actor, state, what, bytes))
 			return true;
-		}
-		if ((state->last->members >> i & 1) != 0) {
-			snprintf(what, bytes, "node %u is in the last view, %" PRIu64 ", and %s", i,
-				 state->last->number, (state->running >> i & 1) != 0 ? "suspected" : "dead");
-			return true;
-		}
-		if ((state->running >> i & 1) != 0 && whorl_error(actor->node, text, sizeof(text)) == WHORL_OK) {
-			snprintf(what, bytes, "node %u is not in the last view, and does not know it", i);
-			return true;
-		}
+	}
+	if (state->last->rests) {
+		snprintf(what, bytes, "somebody rests in view %" PRIu64 ", who does not want to", state->last->number);
+		return true;
 	}
 	return scene_lacks(state->last, state->survivors, what, bytes);
 }
 
 static bool history_ends(struct play *play, uint64_t survivors)
 {
-	bool survives[WH_FAULT_NODES_MAX] = {false};
+	bool survives[64] = {false};
 
 	if (!play->plan->config.engine.null_sends)
 		return true;
-	for (uint32_t i = 0; i < play->nodes; i++)
+	for (uint32_t i = 0; i < play->lives; i++)
 		survives[i] = (survivors >> i & 1) != 0;
 	if (!wh_history_end(play->history, survives))
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
@@ -247,10 +358,40 @@ static bool go_on(struct play *play)
 	return !wh_play_failed(play);
 }
 
+/* Perhaps of states that come early, or are not wanted any more. */
+static bool streams_are_open(const struct play *play)
+{
+	return wh_play_has_states(play) && wh_sim_under_way(play->sim) > 0;
+}
+
+/* So long nothing may change. */
+static uint64_t patience_ns(const struct play *play, const struct state *state)
+{
+	uint64_t timeout_ns = wh_play_timeout_ns(play), ns = PATIENCE_TIMEOUTS * timeout_ns;
+
+	if (state->last == NULL)
+		ns += FORM_TIMEOUTS * (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
+	if (state->restoring || streams_are_open(play))
+		ns += RESTORE_TIMEOUTS * timeout_ns;
+	return ns;
+}
+
+/* Those who are kept out for good give up. */
+static void dismiss(struct play *play, const struct state *state)
+{
+	if ((state->running & ~state->survivors) == 0)
+		return;
+	for (uint32_t i = 0; i < play->lives; i++)
+		if (((state->running & ~state->survivors) >> i & 1) != 0)
+			wh_actor_crash(&play->actors[i], false);
+	wh_play_goes_on(play, 2 * wh_play_timeout_ns(play));
+}
+
 bool wh_calm_settle(struct play *play)
 {
-	uint64_t timeout_ns = wh_play_timeout_ns(play), since_ns = wh_sim_now(play->sim);
+	uint64_t since_ns = wh_sim_now(play->sim);
 	struct state before = look(play);
+	bool dismissed = false;
 	char what[256] = "";
 
 	for (;;) {
@@ -261,12 +402,20 @@ bool wh_calm_settle(struct play *play)
 		before = now;
 		if (now.survivors != 0 && wh_play_is_quiet(play) && !lacks(play, &now, what, sizeof(what))) {
 			play->survivors = now.survivors;
-			return history_ends(play, now.survivors);
+			dismiss(play, &now);
+			return !wh_play_failed(play) && history_ends(play, now.survivors);
 		}
-		if (wh_sim_now(play->sim) - since_ns > PATIENCE_TIMEOUTS * timeout_ns)
-			break;
+		if (wh_sim_now(play->sim) - since_ns > patience_ns(play, &now)) {
+			if (dismissed || now.survivors == 0 || lacks(play, &now, what, sizeof(what)))
+				break;
+			dismiss(play, &now); /* one who is alone may give his state for ever to one who has vanished */
+			dismissed = true;
+			since_ns = wh_sim_now(play->sim);
+		}
 		if (!go_on(play))
 			return false;
+		if (play->extinct)
+			return true;
 	}
 	if (before.survivors == 0)
 		return true; /* nobody may go on, and nobody has */
@@ -278,7 +427,7 @@ bool wh_calm_settle(struct play *play)
 	return false;
 }
 
-/* ---- silence, close ----------------------------------------------------------------------------------------------------------- */
+/* ---- silence, close ---------------------------------------------------------------------------------------------- */
 
 void wh_calm_check_silence(struct play *play)
 {
@@ -291,7 +440,7 @@ void wh_calm_check_silence(struct play *play)
 		struct wh_sim_counts after = wh_sim_counts(play->sim, i);
 		uint64_t quiet = after.quiet - before[i].quiet;
 
-		if ((play->survivors >> i & 1) == 0)
+		if (play->at[i] == NULL || (play->survivors >> play->at[i]->life & 1) == 0)
 			continue;
 		if (after.loud != before[i].loud || quiet < 2 || quiet > 4)
 			wh_play_fail(
@@ -302,7 +451,18 @@ void wh_calm_check_silence(struct play *play)
 	}
 }
 
-/* Who is still in the view before has all of it, and will deliver it. */
+/* Must that one have all of its messages? Who is still in the view before has them, and will deliver them. */
+static bool expects_all_of(const struct actor *left, const struct place *place)
+{
+	const struct actor *actor = place->actor;
+	const struct play *play = actor->play;
+
+	return actor != left && place->seat != NULL && wh_actor_runs(actor) && !place->awaits && !place->behind &&
+	       wh_circle_sender(place->seat->circle, left->id) >= 0 && (play->touched >> actor->life & 1) == 0 &&
+	       left->scene != NULL && actor->scene->number >= left->scene->number &&
+	       (actor->scene->members >> left->life & 1) != 0;
+}
+
 void wh_calm_check_left(const struct actor *actor)
 {
 	struct play *play = actor->play;
@@ -313,17 +473,14 @@ void wh_calm_check_left(const struct actor *actor)
 
 		while (count > 0 && stream->messages[count - 1].state != MESSAGE_COMMITTED)
 			count--;
-		for (uint32_t i = 0; i < play->nodes && !play->plan->subgroups[g].by_function; i++) {
+		for (uint32_t i = 0; i < play->lives && !play->plan->subgroups[g].by_function; i++) {
 			const struct place *place = &play->actors[i].places[g];
-			bool expects = place->seat != NULL && wh_circle_sender(place->seat->circle, actor->id) >= 0 &&
-				       i != actor->id && (play->touched >> i & 1) == 0 &&
-				       play->actors[i].scene->number >= actor->scene->number;
 
-			if (expects && place->next[actor->id] < count)
+			if (expects_all_of(actor, place) && place->next[actor->life] < count)
 				wh_play_fail(play,
-					     "close: node %u, g%u: has delivered %" PRIu64 " of the %" PRIu64
-					     " messages of node %u, which has drained and left",
-					     i, g, place->next[actor->id], count, actor->id);
+					     "close: %s, g%u: has delivered %" PRIu64 " of the %" PRIu64
+					     " messages of %s, which has drained and left",
+					     place->actor->name, g, place->next[actor->life], count, actor->name);
 		}
 	}
 }

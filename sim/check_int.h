@@ -7,7 +7,7 @@
 #include "sim/play_int.h"
 
 #define FAIL(seat, property, format, ...)                                                                              \
-	wh_play_fail((seat)->actor->play, property ": node %u, g%u, view %" PRIu64 ": " format, (seat)->actor->id,     \
+	wh_play_fail((seat)->actor->play, property ": %s, g%u, view %" PRIu64 ": " format, (seat)->actor->name,        \
 		     (seat)->circle->g, (seat)->circle->scene->number, __VA_ARGS__)
 
 /* A failed check returns: one breach is enough, and it may lead to any number of others. */
@@ -32,10 +32,11 @@ static inline bool has_failed(const struct seat *seat)
 	return wh_play_failed(seat->actor->play);
 }
 
-/* A node that has closed took what it sent last with it: of that only the others know. */
+/* A node that has closed took what it sent last with it, and so has one that closes and has gone on to another view: of that only
+ * the others know. */
 static inline bool has_closed(const struct seat *seat)
 {
-	return seat->actor->node == NULL;
+	return seat->actor->node == NULL || (seat->actor->leaving && seat->gone);
 }
 
 static inline uint64_t round_of(const struct part *part, uint64_t number)

@@ -10,9 +10,7 @@
  *     rounds      a slot has a round of its own, larger than those before, and only finished claims have slots
  *     counters    grow, stand in their relations (I1 to I5 of predicates/multicast_int.h), and are what was published
  *     wedged      who is wedged says nothing more in that view
- *     freeze      nothing that a suspect writes is seen any more
  *     switches    one thing at a time where batching is off
- *     failure     no node complains of what nobody did to it
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,7 +47,7 @@ struct wh_inspect_sender wh_check_sender(const struct seat *seat, uint32_t s)
 
 struct seat *wh_check_seat_of(const struct circle *circle, uint32_t s)
 {
-	return wh_circle_seat(circle, circle->parts[s].stream->place->actor->id);
+	return wh_circle_seat(circle, circle->parts[s].stream->place->actor);
 }
 
 static void note_round(struct part *part, uint64_t round)
@@ -178,13 +176,13 @@ void wh_check_claim(const struct stream *stream, uint64_t number)
 	if (seat != NULL && seat->me >= 0)
 		least = least_done(seat->circle, (uint32_t)seat->me);
 	if (stream->messages[number].claim.number != number)
-		wh_play_fail(actor->play, "window: node %u, g%u: claim %" PRIu64 " says that it is %" PRIu64, actor->id,
+		wh_play_fail(actor->play, "window: %s, g%u: claim %" PRIu64 " says that it is %" PRIu64, actor->name,
 			     stream->place->g, number, stream->messages[number].claim.number);
 	else if (number >= least + window)
 		wh_play_fail(actor->play,
-			     "window: node %u, g%u: claim %" PRIu64
+			     "window: %s, g%u: claim %" PRIu64
 			     " is made, window %u, and a member has delivered no more than %" PRIu64,
-			     actor->id, stream->place->g, number, window, least);
+			     actor->name, stream->place->g, number, window, least);
 }
 
 /* ---- members ----------------------------------------------------------------------------------------------------------- */
@@ -388,54 +386,14 @@ static void check_seat(struct seat *seat)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------------- */
 
-/* A node may complain of what faults have done to it. Who is removed was touched by one, or by somebody who was. */
-static void check_error(struct actor *actor)
-{
-	struct play *play = actor->play;
-	char text[256];
-	enum whorl_result error = whorl_error(actor->node, text, sizeof(text));
-
-	if (error == WHORL_OK)
-		return;
-	if (error == WHORL_REMOVED && (play->touched >> actor->id & 1) != 0) {
-		if (!actor->removed)
-			wh_history_removed(play->history, actor->id);
-		actor->removed = true;
-		return;
-	}
-	if (play->touched != 0 && error == WHORL_NO_QUORUM)
-		return;
-	if (play->touched != 0 && error == WHORL_MEMBER_GONE)
-		return;
-	wh_play_fail(play, "failure: node %u: %s (%s)", actor->id, text, whorl_result_text(error));
-}
-
-static void check_node(struct actor *actor)
-{
-	struct play *play = actor->play;
-	struct wh_sim_counts counts = wh_sim_counts(play->sim, actor->id);
-
-	if (wh_sim_verdict(play->sim) != NULL)
-		wh_play_fail(play, "%s", wh_sim_verdict(play->sim));
-	if (wh_history_broken(play->history) != NULL)
-		wh_play_fail(play, "%s", wh_history_broken(play->history));
-	if (!play->plan->config.engine.deferred_push && counts.batch_max > 1)
-		wh_play_fail(play, "switches: node %u posts %llu pushes at once without deferred pushes", actor->id,
-			     (unsigned long long)counts.batch_max);
-	if (wh_inspect_unfrozen(actor->node) != 0)
-		wh_play_fail(play, "freeze: node %u would see what a suspect writes: nodes %llx", actor->id,
-			     (unsigned long long)wh_inspect_unfrozen(actor->node));
-	check_error(actor);
-}
-
 void wh_check_pass(struct actor *actor)
 {
 	struct play *play = actor->play;
 
-	if (play->closing)
+	if (play->closing || play->extinct)
 		return;
-	wh_scene_enter(actor);
-	check_node(actor);
+	wh_scene_enter(actor, NULL);
+	wh_check_node(actor);
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count && !wh_play_failed(play); g++)
 		if (actor->places[g].seat != NULL && !actor->removed)
 			check_seat(actor->places[g].seat);
@@ -466,7 +424,7 @@ void wh_check_died(struct actor *actor)
 {
 	const struct wh_view *view = wh_inspect_view(actor->node);
 
-	if (actor->scene == NULL || view->number == actor->scene->number)
+	if (actor->scene == NULL || (view != NULL && view->number == actor->scene->number))
 		wh_check_settle(actor);
 	else
 		wh_scene_forsake(actor);
@@ -474,7 +432,7 @@ void wh_check_died(struct actor *actor)
 
 void wh_check_held(struct play *play)
 {
-	for (uint32_t i = 0; i < play->nodes; i++)
+	for (uint32_t i = 0; i < play->lives; i++)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
 			struct seat *seat = play->actors[i].places[g].seat;
 			struct wh_inspect_seat now;

@@ -13,11 +13,16 @@
 #include "sim/check_int.h"
 #include "sim/payload.h"
 
+/* The stream of whichever life its sender is in that view. */
 static struct stream *sender_of(const struct place *place, const struct whorl_message *message)
 {
-	return message->sender < place->actor->play->nodes
-		       ? place->actor->play->actors[message->sender].places[place->g].stream
-		       : NULL;
+	const struct seat *seat = place->seat;
+	int s;
+
+	if (seat == NULL || seat->circle->scene->number != message->view)
+		seat = wh_scene_seat(place, message->view);
+	s = seat != NULL ? wh_circle_sender(seat->circle, message->sender) : -1;
+	return s >= 0 ? seat->circle->parts[s].stream : NULL;
 }
 
 void wh_check_payload(const struct place *place, const struct whorl_message *message)
@@ -32,16 +37,16 @@ void wh_check_payload(const struct place *place, const struct whorl_message *mes
 	good = wh_payload_check(message->data, &id);
 	if (good != id.bytes)
 		wh_play_fail(place->actor->play,
-			     "payload: node %u, g%u: message %" PRIu64
+			     "payload: %s, g%u: message %" PRIu64
 			     " of node %u: byte %zu of %zu is not what was committed",
-			     place->actor->id, place->g, message->index, message->sender, good, id.bytes);
+			     place->actor->name, place->g, message->index, message->sender, good, id.bytes);
 }
 
 static void check_message(struct seat *seat, const struct whorl_message *message, uint32_t s)
 {
 	const struct stream *stream = seat->circle->parts[s].stream;
 	const struct message *truth = message->index < stream->claimed ? &stream->messages[message->index] : NULL;
-	uint64_t *next = &seat->place->next[message->sender];
+	uint64_t *next = &seat->place->next[seat->circle->parts[s].stream->place->actor->life];
 
 	REQUIRE(seat, truth != NULL && truth->state == MESSAGE_COMMITTED, "fifo",
 		"of node %u delivers message %" PRIu64 ", which is not committed", message->sender, message->index);
@@ -81,8 +86,8 @@ static void check_order(struct seat *seat, const struct whorl_message *message, 
 		message->sender, message->sequence);
 	REQUIRE(seat, message->sequence >= seat->next_sequence, "order",
 		"number %" PRIu64 " comes after number %" PRIu64, message->sequence, seat->next_sequence - 1);
-	REQUIRE(seat, !wh_check_look(seat, &now) || now.said.delivered_num <= message->sequence, "window",
-		"tells others that it has delivered number %" PRIu64 " before its upcall has returned",
+	REQUIRE(seat, seat->place->behind || !wh_check_look(seat, &now) || now.said.delivered_num <= message->sequence,
+		"window", "tells others that it has delivered number %" PRIu64 " before its upcall has returned",
 		message->sequence);
 	seat->next_sequence = message->sequence + 1;
 	if (seat->deliveries == circle->order_count)
@@ -93,13 +98,13 @@ static void check_order(struct seat *seat, const struct whorl_message *message, 
 		message->index, s, first->index, first->s);
 }
 
-static void tell_history(const struct place *place, const struct whorl_message *message)
+static void tell_history(struct place *place, const struct whorl_message *message)
 {
 	struct play *play = place->actor->play;
-	struct wh_payload_id id = {
-		.subgroup = place->g, .sender = message->sender, .index = message->index, .bytes = message->bytes};
+	struct wh_payload_id id = wh_stream_payload(sender_of(place, message), message->index);
 
-	if (!wh_history_deliver(play->history, place->actor->id,
+	wh_place_add(place, wh_payload_seed(&id));
+	if (!wh_history_deliver(play->history, place->actor->life,
 				&(struct wh_history_delivery){.subgroup = place->g,
 							      .sender = message->sender,
 							      .view = message->view,
@@ -132,25 +137,30 @@ static void check_in_view(struct seat *seat, const struct whorl_message *message
 		REQUIRE(seat, message->sequence == message->index, "order", "message %" PRIu64 " has number %" PRIu64,
 			message->index, message->sequence);
 	seat->deliveries++;
-	seat->in_pass++;
+	seat->in_pass += !seat->place->behind;
 }
 
 void wh_check_upcall(struct place *place, const struct whorl_message *message)
 {
 	struct play *play = place->actor->play;
 
-	wh_scene_enter(place->actor);
-	if (place->seat == NULL) {
-		wh_play_fail(play, "order: node %u, g%u: message %" PRIu64 " of node %u comes outside of any view",
-			     place->actor->id, place->g, message->index, message->sender);
+	struct seat *seat;
+
+	wh_tell(place->actor, TOLD_DELIVER, place->g, message->index, message->sender, message->view);
+	wh_scene_enter(place->actor, NULL);
+	seat = place->behind ? wh_scene_seat(place, message->view) : place->seat;
+	if (seat == NULL || place->seat == NULL) {
+		wh_play_fail(play, "order: %s, g%u: message %" PRIu64 " of node %u comes outside of any view",
+			     place->actor->name, place->g, message->index, message->sender);
 		return;
 	}
-	if (place->actor->removed) {
-		wh_play_fail(play, "removed: node %u delivers on, although it knows that it was removed",
-			     place->actor->id);
+	if (place->actor->removed || place->awaits) {
+		wh_play_fail(play, "%s: %s, g%u: delivers message %" PRIu64 " of node %u, and %s",
+			     place->awaits ? "state" : "removed", place->actor->name, place->g, message->index,
+			     message->sender, place->awaits ? "has no state yet" : "knows that it was removed");
 		return;
 	}
-	check_in_view(place->seat, message);
+	check_in_view(seat, message);
 	if (!wh_play_failed(play))
 		tell_history(place, message);
 	place->deliveries++;

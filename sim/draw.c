@@ -1,10 +1,12 @@
-/* draw.c - schedules from a seed. See schedule.h.
+/* draw.c - schedules from a seed: what goes wrong. draw_joins.c: who comes, and comes back. See schedule.h.
  *
  * Faults that meet are what breaks protocols: the later ones of a schedule come close behind the first, at steps of the
  * change of view that it causes, or a failure time-out later.
  */
 #include "sim/schedule.h"
 #include "transport/dice.h"
+
+#define HARMS ((1u << WH_FAULT_JOIN) - 1) /* the kinds that break something */
 
 struct draw {
 	struct wh_dice dice;
@@ -15,13 +17,13 @@ struct draw {
 
 static uint32_t node(struct draw *draw)
 {
-	return (uint32_t)wh_dice_below(&draw->dice, draw->limits->nodes);
+	return (uint32_t)wh_dice_below(&draw->dice, draw->limits->ids);
 }
 
 /* Neither empty nor all. */
 static uint64_t part(struct draw *draw)
 {
-	uint64_t all = (UINT64_C(1) << draw->limits->nodes) - 1, set = 0;
+	uint64_t all = (UINT64_C(1) << draw->limits->ids) - 1, set = 0;
 
 	if (wh_dice_one_in(&draw->dice, 2))
 		return UINT64_C(1) << node(draw);
@@ -125,7 +127,7 @@ static uint32_t victim(struct draw *draw, enum wh_moment moment)
 
 	if (2 * (gone + 1) >= draw->limits->nodes && !wh_dice_one_in(&draw->dice, 4))
 		while (draw->harmed != 0 && (draw->harmed >> at & 1) == 0)
-			at = (at + 1) % draw->limits->nodes;
+			at = (at + 1) % draw->limits->ids;
 	draw->harmed |= UINT64_C(1) << at;
 	return at;
 }
@@ -150,7 +152,7 @@ static void draw_one(struct draw *draw, struct wh_fault *fault, bool first)
 	case WH_FAULT_CUT:
 	case WH_FAULT_BREAK:
 		fault->from = part(draw);
-		fault->to = ((UINT64_C(1) << draw->limits->nodes) - 1) & ~fault->from;
+		fault->to = ((UINT64_C(1) << draw->limits->ids) - 1) & ~fault->from;
 		if (wh_dice_one_in(&draw->dice, 3))
 			fault->to &= ~fault->to + 1; /* one of them alone */
 		fault->both = fault->kind == WH_FAULT_CUT && wh_dice_one_in(&draw->dice, 2);
@@ -158,7 +160,7 @@ static void draw_one(struct draw *draw, struct wh_fault *fault, bool first)
 		break;
 	default:
 		fault->from = UINT64_C(1) << node(draw);
-		fault->to = ((UINT64_C(1) << draw->limits->nodes) - 1) & ~fault->from;
+		fault->to = ((UINT64_C(1) << draw->limits->ids) - 1) & ~fault->from;
 		fault->factor = (uint32_t)wh_dice_between(&draw->dice, 2, 100);
 		fault->for_us = duration(draw);
 		break;
@@ -172,11 +174,14 @@ void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct 
 	uint32_t most = limits->faults < WH_FAULTS_MAX ? limits->faults : WH_FAULTS_MAX;
 
 	schedule->count = 0;
-	if (limits->kinds == 0 || most == 0 || limits->nodes < 2 || wh_dice_one_in(&draw.dice, 16))
+	if (most == 0)
 		return;
-	schedule->count = (uint32_t)wh_dice_between(&draw.dice, 1, most);
-	if (wh_dice_one_in(&draw.dice, 4))
-		schedule->count = 1;
-	for (uint32_t i = 0; i < schedule->count; i++)
-		draw_one(&draw, &schedule->faults[i], i == 0);
+	if ((limits->kinds & HARMS) != 0 && limits->nodes > 1 && !wh_dice_one_in(&draw.dice, 16)) {
+		schedule->count = (uint32_t)wh_dice_between(&draw.dice, 1, most);
+		if (wh_dice_one_in(&draw.dice, 4))
+			schedule->count = 1;
+		for (uint32_t i = 0; i < schedule->count; i++)
+			draw_one(&draw, &schedule->faults[i], i == 0);
+	}
+	wh_schedule_draw_joins(schedule, seed, limits);
 }

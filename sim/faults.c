@@ -20,13 +20,16 @@ void wh_actor_crash(struct actor *actor, bool silently)
 		play->awake--;
 	actor->state = ACTOR_GONE;
 	actor->crashed = true;
+	play->touched |= UINT64_C(1) << actor->life;
 	if (!actor->in_pass)
 		wh_check_settle(actor);
+	if (silently)
+		play->vanished_ns = wh_sim_now(play->sim);
 	if (silently)
 		wh_sim_vanish(play->sim, actor->id);
 	else
 		wh_sim_crash(play->sim, actor->id);
-	wh_history_crashed(play->history, actor->id);
+	wh_history_crashed(play->history, actor->life);
 }
 
 static void stall(struct actor *actor, const struct wh_fault *fault)
@@ -82,6 +85,38 @@ static void disconnect(struct play *play, uint32_t from, uint32_t to, const stru
 	wh_sim_break(play->sim, from, to);
 }
 
+/* ---- whom it touches -------------------------------------------------------------------------------------------------------- */
+
+/* Whoever has a link that is cut or slow. */
+static void harm_links(struct play *play, const struct wh_fault *fault, int by)
+{
+	if (fault->kind != WH_FAULT_CUT && fault->kind != WH_FAULT_SLOW)
+		return;
+	for (uint32_t id = 0; id < play->nodes; id++)
+		if ((wh_fault_touches(fault) >> id & 1) != 0)
+			play->links_harmed[id] += (uint32_t)by;
+}
+
+/* Those lives that are there now. */
+static void touch(struct play *play, const struct wh_fault *fault)
+{
+	for (uint32_t id = 0; id < play->nodes; id++) {
+		if ((wh_fault_touches(fault) >> id & 1) == 0 || play->at[id] == NULL)
+			continue;
+		if (wh_fault_harms(fault))
+			play->touched |= UINT64_C(1) << play->at[id]->life;
+		if (fault->kind == WH_FAULT_BREAK)
+			play->broken |= UINT64_C(1) << play->at[id]->life;
+	}
+	harm_links(play, fault, 1);
+}
+
+void wh_faults_born(struct actor *actor)
+{
+	if (actor->play->links_harmed[actor->id] > 0)
+		actor->play->touched |= UINT64_C(1) << actor->life;
+}
+
 /* ---- when ------------------------------------------------------------------------------------------------------------------ */
 
 static void end(void *ctx, uint64_t i)
@@ -91,10 +126,13 @@ static void end(void *ctx, uint64_t i)
 
 	play->faults_due--;
 	play->restless_ns = wh_sim_now(play->sim);
+	harm_links(play, fault, -1);
 	if (fault->kind == WH_FAULT_CUT)
 		each_link(play, fault, true, cut);
 	else if (fault->kind == WH_FAULT_SLOW)
 		each_link(play, fault, true, slow);
+	else if (fault->kind == WH_FAULT_REST && play->subjects[i] != NULL)
+		wh_actor_rest(play->subjects[i], false);
 }
 
 static void begin(struct play *play, uint64_t i);
@@ -113,14 +151,25 @@ static void at_time(struct play *play, uint64_t when_ns, wh_sim_fn *fn, uint64_t
 	wh_sim_at(play->sim, when_ns, fn, play, i);
 }
 
-static bool act(struct play *play, const struct wh_fault *fault)
+/* False: not now. What is about a node that is not there comes about for nobody. */
+static bool act(struct play *play, const struct wh_fault *fault, uint64_t i)
 {
+	struct actor *actor = wh_fault_is_between(fault) || fault->node >= play->nodes ? NULL : play->at[fault->node];
+
+	if (fault->kind == WH_FAULT_JOIN || fault->kind == WH_FAULT_RETURN)
+		return fault->node >= play->nodes || wh_actor_return(play, fault->node);
+	if (!wh_fault_is_between(fault) && actor == NULL)
+		return true;
+	play->subjects[i] = actor;
 	switch (fault->kind) {
 	case WH_FAULT_CRASH:
-		wh_actor_crash(&play->actors[fault->node], fault->silently);
+		wh_actor_crash(actor, fault->silently);
 		return true;
 	case WH_FAULT_STALL:
-		stall(&play->actors[fault->node], fault);
+		stall(actor, fault);
+		return true;
+	case WH_FAULT_REST:
+		wh_actor_rest(actor, true);
 		return true;
 	case WH_FAULT_CUT:
 		each_link(play, fault, false, cut);
@@ -132,7 +181,7 @@ static bool act(struct play *play, const struct wh_fault *fault)
 		each_link(play, fault, false, disconnect);
 		return true;
 	default:
-		return wh_actor_depart(&play->actors[fault->node]);
+		return wh_actor_depart(actor);
 	}
 }
 
@@ -143,8 +192,8 @@ static void begin(struct play *play, uint64_t i)
 
 	if (play->closing || wh_play_failed(play))
 		return;
-	play->touched |= wh_fault_touches(fault);
-	if (!act(play, fault)) {
+	touch(play, fault);
+	if (!act(play, fault, i)) {
 		at_time(play, now_ns + AGAIN_NS, begin_later, i);
 		return;
 	}
@@ -161,7 +210,7 @@ void wh_faults_arm(struct play *play)
 	uint64_t now_ns = wh_sim_now(play->sim);
 
 	play->restless_ns = now_ns;
-	for (uint64_t i = 0; wh_play_has_faults(play) && i < play->schedule->count; i++)
+	for (uint64_t i = 0; play->schedule != NULL && i < play->schedule->count; i++)
 		if (fault_at(play, i)->moment == WH_MOMENT_TIME)
 			at_time(play, now_ns + fault_at(play, i)->at * WH_NS_PER_US, begin_later, i);
 }
@@ -170,16 +219,16 @@ void wh_faults_moment(struct actor *actor, enum wh_moment moment)
 {
 	struct play *play = actor->play;
 
-	if (!play->met || play->calm || !wh_play_has_faults(play))
+	if (!play->met || play->calm || play->schedule == NULL || play->schedule->count == 0)
 		return;
-	actor->seen[moment]++;
+	play->seen[actor->id][moment]++;
 	if (play->watch != NULL)
 		play->watch(play->watch_ctx, actor, moment);
 	for (uint64_t i = 0; i < play->schedule->count && !actor->crashed; i++) {
 		const struct wh_fault *fault = fault_at(play, i);
 
 		if (fault->moment != moment || fault->node != actor->id || wh_fault_is_between(fault) ||
-		    fault->at != actor->seen[moment])
+		    fault->at != play->seen[actor->id][moment])
 			continue;
 		if (fault->after) /* the pass is one event */
 			at_time(play, wh_sim_now(play->sim), begin_later, i);
@@ -191,13 +240,13 @@ void wh_faults_moment(struct actor *actor, enum wh_moment moment)
 void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push)
 {
 	struct play *play = ctx;
-	struct actor *actor = &play->actors[node];
+	struct actor *actor = play->at[node];
 	enum wh_moment step;
 
-	if (!play->met || push->quiet || actor->node == NULL || !wh_play_has_faults(play))
+	if (!play->met || push->quiet || actor == NULL || actor->node == NULL || !wh_play_has_faults(play))
 		return;
 	step = wh_inspect_step(actor->node, key, push);
-	play->suspected = play->suspected || step == WH_MOMENT_SUSPECT;
+	play->suspected = play->suspected || step == WH_MOMENT_SUSPECT || step == WH_MOMENT_PROPOSE;
 	if (step != WH_MOMENT_TIME)
 		wh_faults_moment(actor, step);
 	if (play->suspected && !actor->crashed)

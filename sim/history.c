@@ -27,6 +27,17 @@ bool wh_history_memory_out(struct wh_history *h)
 	return wh_history_break(h, "memory: the history does not fit");
 }
 
+struct wh_history_who wh_history_who(const struct wh_history *h, uint32_t life)
+{
+	const struct life *of = life < h->life_count && h->lives[life].id != NOBODY ? &h->lives[life] : NULL;
+	struct wh_history_who who;
+
+	snprintf(who.text, sizeof(who.text), "node %" PRIu32, of != NULL ? of->id : life);
+	if (of != NULL && of->which > 1)
+		snprintf(who.text, sizeof(who.text), "node %" PRIu32 " (life %" PRIu32 ")", of->id, of->which);
+	return who;
+}
+
 bool wh_history_lives(struct wh_history *h, uint32_t node, const char *does)
 {
 	static const char *const how[] = {
@@ -34,11 +45,34 @@ bool wh_history_lives(struct wh_history *h, uint32_t node, const char *does)
 
 	if (h->is_broken)
 		return false;
-	if (node >= h->nodes)
+	if (node >= h->life_count || h->lives[node].id == NOBODY)
 		return wh_history_break(h, "gone: node %" PRIu32 " %s, and there is none", node, does);
-	if (h->node[node].fate >= LEFT)
-		return wh_history_break(h, "gone: node %" PRIu32 " %s after it %s", node, does,
-					how[h->node[node].fate]);
+	if (h->lives[node].fate >= LEFT)
+		return wh_history_break(h, "gone: %s %s after it %s", wh_history_who(h, node).text, does,
+					how[h->lives[node].fate]);
+	return true;
+}
+
+bool wh_history_born(struct wh_history *h, uint32_t life, uint32_t id)
+{
+	struct life *born;
+
+	if (h->is_broken)
+		return false;
+	if (life >= h->life_count || id >= h->nodes || h->lives[life].id != NOBODY)
+		return wh_history_break(h, "gone: life %" PRIu32 " of node %" PRIu32 " cannot begin", life, id);
+	born = &h->lives[life];
+	*born = (struct life){.id = id, .which = 1, .first = UINT64_MAX};
+	for (uint32_t n = 0; n < h->life_count; n++)
+		born->which += n != life && h->lives[n].id == id;
+	return true;
+}
+
+bool wh_history_begins(struct wh_history *h, uint32_t life, uint64_t view)
+{
+	if (!wh_history_lives(h, life, "begins"))
+		return false;
+	h->lives[life].first = view;
 	return true;
 }
 
@@ -73,17 +107,35 @@ void *wh_history_grown(void *array, uint64_t need, uint64_t *capacity, size_t by
 static bool make_subgroup(struct wh_history *h, struct subgroup *g, const struct wh_history_subgroup *config)
 {
 	g->ordered = config->ordered;
+	g->stateful = config->stateful;
 	g->shards = config->shards > 1 ? config->shards : 1;
 	g->unit = h->units;
 	h->units += g->shards;
 	g->name = strdup(config->name);
-	g->streams = calloc(h->nodes, sizeof(*g->streams));
-	g->seats = calloc(h->nodes, sizeof(*g->seats));
-	g->next = calloc((size_t)h->nodes * h->nodes, sizeof(*g->next));
-	if (g->name == NULL || g->streams == NULL || g->seats == NULL || g->next == NULL)
+	g->streams = calloc(h->life_count, sizeof(*g->streams));
+	g->seats = calloc(h->life_count, sizeof(*g->seats));
+	g->next = calloc((size_t)h->life_count * h->life_count, sizeof(*g->next));
+	g->since = calloc(g->shards, sizeof(*g->since));
+	if (g->name == NULL || g->streams == NULL || g->seats == NULL || g->next == NULL || g->since == NULL)
 		return false;
-	for (uint32_t n = 0; n < h->nodes; n++)
-		g->seats[n].next = g->next + (size_t)n * h->nodes;
+	for (uint32_t n = 0; n < h->life_count; n++)
+		g->seats[n].next = g->next + (size_t)n * h->life_count;
+	for (uint32_t s = 0; s < g->shards; s++)
+		g->since[s] = UINT64_MAX;
+	return true;
+}
+
+static bool make_lives(struct wh_history *h, const struct wh_history_config *config)
+{
+	h->life_count = config->lives > 0 ? config->lives : config->nodes;
+	h->lives = calloc(h->life_count, sizeof(*h->lives));
+	if (h->lives == NULL)
+		return false;
+	for (uint32_t n = 0; n < h->life_count; n++)
+		h->lives[n].id = NOBODY;
+	for (uint32_t n = 0; n < h->life_count; n++)
+		if (config->ids != NULL || n < config->nodes)
+			wh_history_born(h, n, config->ids != NULL ? config->ids[n] : n);
 	return true;
 }
 
@@ -96,9 +148,11 @@ struct wh_history *wh_history_new(const struct wh_history_config *config)
 	h->nodes = config->nodes;
 	h->tie_breaker = config->tie_breaker < (int64_t)config->nodes ? config->tie_breaker : -1;
 	h->joins = config->joins;
-	h->node = calloc(config->nodes, sizeof(*h->node));
+	h->configured = config->configured > 0 ? config->configured : config->nodes;
+	h->founded = config->founded;
+	h->founder = config->founder;
 	h->subgroups = calloc(config->subgroup_count, sizeof(*h->subgroups));
-	if (h->node == NULL || h->subgroups == NULL)
+	if (!make_lives(h, config) || h->subgroups == NULL)
 		goto fail;
 	h->subgroup_count = config->subgroup_count;
 	for (uint32_t g = 0; g < config->subgroup_count; g++)
@@ -110,10 +164,11 @@ fail:
 	return NULL;
 }
 
-static void free_subgroup(struct subgroup *g, uint32_t nodes)
+static void free_subgroup(struct subgroup *g, uint32_t lives)
 {
-	for (uint32_t n = 0; g->streams != NULL && n < nodes; n++)
+	for (uint32_t n = 0; g->streams != NULL && n < lives; n++)
 		free(g->streams[n].messages);
+	free(g->since);
 	free(g->streams);
 	free(g->seats);
 	free(g->next);
@@ -126,11 +181,14 @@ void wh_history_free(struct wh_history *h)
 		return;
 	for (uint64_t v = 0; v < h->view_count; v++)
 		wh_history_free_view(h->views[v], h->units);
+	for (uint64_t s = 0; s < h->state_count; s++)
+		free(h->states[s].next);
 	for (uint32_t g = 0; g < h->subgroup_count; g++)
-		free_subgroup(&h->subgroups[g], h->nodes);
+		free_subgroup(&h->subgroups[g], h->life_count);
+	free(h->states);
 	free(h->views);
 	free(h->subgroups);
-	free(h->node);
+	free(h->lives);
 	free(h);
 }
 
@@ -152,7 +210,7 @@ static struct message *claim_of(struct wh_history *h, uint32_t node, uint32_t su
 	struct stream *stream;
 	struct message *messages;
 
-	if (node >= h->nodes || subgroup >= h->subgroup_count) {
+	if (node >= h->life_count || subgroup >= h->subgroup_count) {
 		wh_history_break(
 			h, "committed: node %" PRIu32 " finishes a claim in subgroup %" PRIu32 ", one of which is not",
 			node, subgroup);
@@ -160,9 +218,8 @@ static struct message *claim_of(struct wh_history *h, uint32_t node, uint32_t su
 	}
 	stream = &h->subgroups[subgroup].streams[node];
 	if (index >= stream->count + CLAIMS_APART_MAX) {
-		wh_history_break(h,
-				 "committed: node %" PRIu32 " finishes claim %" PRIu64 " (%s), far beyond its others",
-				 node, index, h->subgroups[subgroup].name);
+		wh_history_break(h, "committed: %s finishes claim %" PRIu64 " (%s), far beyond its others",
+				 wh_history_who(h, node).text, index, h->subgroups[subgroup].name);
 		return NULL;
 	}
 	messages = wh_history_grown(stream->messages, index + 1, &stream->capacity, sizeof(*messages));
@@ -193,9 +250,9 @@ bool wh_history_commit(struct wh_history *h, uint32_t node, uint32_t subgroup, u
 	if (message == NULL)
 		return false;
 	if (message->state != UNKNOWN)
-		return wh_history_break(
-			h, "committed: node %" PRIu32 " commits claim %" PRIu64 " (%s), which it has %s", node, index,
-			h->subgroups[subgroup].name, message->state == COMMITTED ? "committed" : "aborted");
+		return wh_history_break(h, "committed: %s commits claim %" PRIu64 " (%s), which it has %s",
+					wh_history_who(h, node).text, index, h->subgroups[subgroup].name,
+					message->state == COMMITTED ? "committed" : "aborted");
 	message->digest = digest;
 	finish(&h->subgroups[subgroup].streams[node], message, COMMITTED);
 	return true;
@@ -212,18 +269,20 @@ bool wh_history_abort(struct wh_history *h, uint32_t node, uint32_t subgroup, ui
 		return false;
 	if (message->delivered)
 		return wh_history_break(h,
-					"committed: message %" PRIu64 " of node %" PRIu32
-					" is aborted or refused, and node %" PRIu32 " has delivered it (%s)",
-					index, node, message->by,
+					"committed: message %" PRIu64 " of %s is aborted or refused, and %s has "
+					"delivered it (%s)",
+					index, wh_history_who(h, node).text, wh_history_who(h, message->by).text,
 					wh_history_at(&h->subgroups[subgroup], message->unit, message->view).text);
 	finish(&h->subgroups[subgroup].streams[node], message, ABORTED);
 	return true;
 }
 
-bool wh_history_knows(const struct wh_history *h, uint32_t subgroup, uint32_t sender, uint64_t index)
+bool wh_history_knows(const struct wh_history *h, uint32_t subgroup, uint64_t view, uint32_t sender, uint64_t index)
 {
-	return subgroup < h->subgroup_count && sender < h->nodes &&
-	       index < h->subgroups[subgroup].streams[sender].known;
+	const struct view *in = wh_history_find_view(h, view);
+	uint32_t life = in != NULL ? wh_history_sender_in(h, in, sender) : NOBODY;
+
+	return subgroup < h->subgroup_count && life != NOBODY && index < h->subgroups[subgroup].streams[life].known;
 }
 
 /* ---- deliveries ------------------------------------------------------------------------------------------------------ */
@@ -243,9 +302,9 @@ static bool refuse(struct wh_history *h, uint32_t node, const struct wh_history_
 	va_end(arguments);
 	if (g->ordered)
 		snprintf(place, sizeof(place), ", place %" PRIu64, seat->position);
-	return wh_history_break(h, "%s: node %" PRIu32 " delivers message %" PRIu64 " of node %" PRIu32 "%s (%s%s)",
-				property, node, d->index, d->sender, why, wh_history_at(g, seat->unit, d->view).text,
-				place);
+	return wh_history_break(h, "%s: %s delivers message %" PRIu64 " of node %" PRIu32 "%s (%s%s)", property,
+				wh_history_who(h, node).text, d->index, d->sender, why,
+				wh_history_at(g, seat->unit, d->view).text, place);
 }
 
 bool wh_history_may_miss(const struct subgroup *g, const struct seat *seat, const struct stream *stream, uint64_t index)
@@ -259,40 +318,57 @@ bool wh_history_may_miss(const struct subgroup *g, const struct seat *seat, cons
 	return index < stream->lapsed && !(g->ordered && message->delivered);
 }
 
-/* Is the node where the delivery says it is, and the sender too? */
-static bool check_place(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d)
+/* May the node deliver anything, and what belongs to that view? */
+static bool check_view_of(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d)
 {
-	const struct view *view = h->node[node].view;
+	const struct seat *seat = &h->subgroups[d->subgroup].seats[node];
+	const struct view *view = h->lives[node].view;
+
+	if (view == NULL)
+		return refuse(h, node, d, "its view", " and is in no view");
+	if (seat->awaits)
+		return refuse(h, node, d, "state", " and has no state yet");
+	if (seat->behind ? d->view > view->number || d->view < seat->joined : d->view != view->number)
+		return refuse(h, node, d, "its view", " and is in view %" PRIu64, view->number);
+	if (seat->place.role == WH_HISTORY_OUT || (seat->place.inactive && d->view == view->number))
+		return refuse(h, node, d, "its view", " and is in no active shard");
+	return true;
+}
+
+/* Is the node where the delivery says it is, and the sender too? Which life of it that is. */
+static bool check_place(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d, uint32_t *from)
+{
+	const struct view *view;
 	const struct seat *seat, *sender;
 
 	if (d->subgroup >= h->subgroup_count || d->sender >= h->nodes)
 		return wh_history_break(h,
-					"its view: node %" PRIu32 " delivers a message of node %" PRIu32
-					" in subgroup %" PRIu32 ", one of which there is not",
-					node, d->sender, d->subgroup);
-	seat = &h->subgroups[d->subgroup].seats[node];
-	sender = &h->subgroups[d->subgroup].seats[d->sender];
-	if (view == NULL)
-		return refuse(h, node, d, "its view", " and is in no view");
-	if (view->number != d->view)
-		return refuse(h, node, d, "its view", " and is in view %" PRIu64, view->number);
-	if (seat->place.role == WH_HISTORY_OUT || seat->place.inactive)
-		return refuse(h, node, d, "its view", " and is in no active shard");
-	if (!view->has[d->sender])
+					"its view: %s delivers a message of node %" PRIu32 " in subgroup %" PRIu32
+					", one of which there is not",
+					wh_history_who(h, node).text, d->sender, d->subgroup);
+	if (!check_view_of(h, node, d))
+		return false;
+	view = wh_history_find_view(h, d->view);
+	if (view == NULL || view->place[d->sender] == 0)
 		return refuse(h, node, d, "its view", ", which is not in the view");
-	if (h->node[d->sender].view == view && (sender->place.role != WH_HISTORY_SENDER || sender->unit != seat->unit))
+	*from = wh_history_sender_in(h, view, d->sender);
+	if (*from == NOBODY)
+		return refuse(h, node, d, "its view", ", which has not begun that view");
+	seat = &h->subgroups[d->subgroup].seats[node];
+	sender = &h->subgroups[d->subgroup].seats[*from];
+	if (h->lives[*from].view == view && (sender->place.role != WH_HISTORY_SENDER || sender->unit != seat->unit))
 		return refuse(h, node, d, "its view", ", which is no sender there");
 	return true;
 }
 
 /* Is it the next of its sender, and what that has committed? */
-static bool check_stream(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d)
+static bool check_stream(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d, uint32_t from)
 {
 	const struct subgroup *g = &h->subgroups[d->subgroup];
 	const struct seat *seat = &g->seats[node];
-	const struct stream *stream = &g->streams[d->sender];
+	const struct stream *stream = &g->streams[from];
 	const struct message *message = d->index < stream->count ? &stream->messages[d->index] : NULL;
-	uint64_t expected = seat->next[d->sender];
+	uint64_t expected = seat->next[from];
 
 	if (message == NULL || message->state == UNKNOWN)
 		return refuse(h, node, d, "committed", ", which is not committed");
@@ -311,18 +387,20 @@ static bool check_stream(struct wh_history *h, uint32_t node, const struct wh_hi
 }
 
 /* The delivery is the first at its place. */
-static bool extend_order(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d, struct order *order)
+static bool extend_order(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d, uint32_t from,
+			 struct order *order)
 {
 	const struct subgroup *g = &h->subgroups[d->subgroup];
-	const struct message *message = &g->streams[d->sender].messages[d->index];
+	const struct message *message = &g->streams[from].messages[d->index];
 	struct entry *entries;
 
 	if (message->delivered && (message->view != d->view || message->unit != g->seats[node].unit))
-		return refuse(h, node, d, "same set", ", which node %" PRIu32 " delivered in %s", message->by,
+		return refuse(h, node, d, "same set", ", which %s delivered in %s", wh_history_who(h, message->by).text,
 			      wh_history_at(g, message->unit, message->view).text);
 	if (order->closed)
 		return refuse(h, node, d, "nothing that a survivor lacks",
-			      ", without which node %" PRIu32 " has gone on to the next view", order->closed_by);
+			      ", without which %s has gone on to the next view",
+			      wh_history_who(h, order->closed_by).text);
 	if (order->count > 0 && d->sequence <= order->entries[order->count - 1].sequence)
 		return refuse(h, node, d, "same order", " with sequence %" PRIu64 " behind sequence %" PRIu64,
 			      d->sequence, order->entries[order->count - 1].sequence);
@@ -331,26 +409,31 @@ static bool extend_order(struct wh_history *h, uint32_t node, const struct wh_hi
 		return wh_history_memory_out(h);
 	order->entries = entries;
 	entries[order->count++] =
-		(struct entry){.index = d->index, .sequence = d->sequence, .sender = d->sender, .by = node};
+		(struct entry){.index = d->index, .sequence = d->sequence, .sender = from, .by = node};
 	return true;
 }
 
-static bool check_order(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d)
+static bool check_order(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d, uint32_t from)
 {
-	const struct seat *seat = &h->subgroups[d->subgroup].seats[node];
-	struct order *order = &h->node[node].view->orders[seat->unit];
+	struct subgroup *g = &h->subgroups[d->subgroup];
+	const struct seat *seat = &g->seats[node];
+	struct order *order;
 	const struct entry *entry;
 
+	if (seat->behind && seat->at->number > d->view)
+		return refuse(h, node, d, "no duplicate", ", and has what comes after that view");
+	if (seat->behind && !wh_history_move_on(h, node, g, d->view))
+		return false;
+	order = &seat->at->orders[seat->unit];
 	if (seat->position == order->count)
-		return extend_order(h, node, d, order);
+		return extend_order(h, node, d, from, order);
 	entry = &order->entries[seat->position];
-	if (entry->sender != d->sender || entry->index != d->index)
-		return refuse(h, node, d, "same order",
-			      " where node %" PRIu32 " delivered message %" PRIu64 " of node %" PRIu32, entry->by,
-			      entry->index, entry->sender);
+	if (entry->sender != from || entry->index != d->index)
+		return refuse(h, node, d, "same order", " where %s delivered message %" PRIu64 " of %s",
+			      wh_history_who(h, entry->by).text, entry->index, wh_history_who(h, entry->sender).text);
 	if (entry->sequence != d->sequence)
-		return refuse(h, node, d, "same order", " with sequence %" PRIu64 ", node %" PRIu32 " with %" PRIu64,
-			      d->sequence, entry->by, entry->sequence);
+		return refuse(h, node, d, "same order", " with sequence %" PRIu64 ", %s with %" PRIu64, d->sequence,
+			      wh_history_who(h, entry->by).text, entry->sequence);
 	return true;
 }
 
@@ -359,23 +442,25 @@ bool wh_history_deliver(struct wh_history *h, uint32_t node, const struct wh_his
 	struct subgroup *g;
 	struct seat *seat;
 	struct message *message;
+	uint32_t from = NOBODY;
 
-	if (!wh_history_lives(h, node, "delivers") || !check_place(h, node, d) || !check_stream(h, node, d))
+	if (!wh_history_lives(h, node, "delivers") || !check_place(h, node, d, &from) ||
+	    !check_stream(h, node, d, from))
 		return false;
 	g = &h->subgroups[d->subgroup];
 	seat = &g->seats[node];
-	if (g->ordered && !check_order(h, node, d))
+	if (g->ordered && !check_order(h, node, d, from))
 		return false;
 	if (!g->ordered && d->sequence != d->index)
 		return refuse(h, node, d, "same order", " with sequence %" PRIu64 ", expected its index", d->sequence);
-	message = &g->streams[d->sender].messages[d->index];
+	message = &g->streams[from].messages[d->index];
 	if (!message->delivered) {
 		message->delivered = true;
 		message->view = d->view;
 		message->unit = seat->unit;
 		message->by = node;
 	}
-	seat->next[d->sender] = d->index + 1;
+	seat->next[from] = d->index + 1;
 	seat->position++;
 	h->deliveries++;
 	return true;

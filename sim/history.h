@@ -1,8 +1,10 @@
 /* history.h - what the applications of a group have seen, and whether they may have seen it.
  *
- * A history is told what each node's application does and sees: claims it commits or aborts, views, deliveries, its end.
- * It knows nothing of nodes, time or the protocol, so it judges simulated nodes and the logs of real processes alike
- * (history_file.h). After each event it checks what can be checked by then:
+ * A history is told what each node's application does and sees: claims it commits or aborts, views, deliveries, states that it
+ * gives and restores, its end. It knows nothing of nodes, time or the protocol, so it judges simulated nodes and the logs of
+ * real processes alike (history_file.h). A node that ends may come back: each time that it is opened is a *life* of it, and
+ * whoever does or sees something is a life. Applications know node ids alone; which life a member of a view is follows from who
+ * says that it begins with that view. After each event the history checks what can be checked by then:
  *
  *     same order    of a shard in a view all members deliver one sequence: what one has delivered is a prefix of what the
  *                   foremost has; sequence numbers grow
@@ -17,9 +19,15 @@
  *                   what anybody delivers in a view, also one that is dead or removed by then, is delivered in it by all
  *                   who go on from it
  *     same views    a view has the same members for all, itself among them; numbers are consecutive at each; members
- *                   keep their order, who join come behind
+ *                   keep their order, who join come behind; who has come and who is gone is said rightly
  *     majority      a view has more than half of the one before, not counting who left in order; or half, with the
- *                   tie-breaker
+ *                   tie-breaker. The first has more than half of the configured nodes, and so has the one after it; or it is
+ *                   the founder alone
+ *     newcomers     a view takes in no more than all but one of those in the one before, or one
+ *     incarnation   an id is one life in a view, and the same in the next; another comes in only after a view without it
+ *     state         who comes into a shard begins with a state that a member of it has given, which is what the sequence of the
+ *                   shard makes up to some place; it delivers nothing before, and then what is behind that place. All who give
+ *                   one at the same place give the same
  *     its view      a delivery is in the node's view, at a member, of a message of a member that may send
  *     gone          who has crashed, left or learnt that it was removed sees nothing more
  *     progress      at the end, where it may be asked for: survivors are in the last view, no dead member is, and
@@ -45,10 +53,16 @@ struct wh_history_subgroup {
 	const char *name; /* copied */
 	bool ordered;
 	uint32_t shards; /* 0 and 1: it has none */
+	bool stateful;   /* who comes in later restores a state first */
 };
 
 struct wh_history_config {
-	uint32_t nodes; /* ids are 0 to nodes-1 */
+	uint32_t nodes;      /* ids are 0 to nodes-1 */
+	uint32_t lives;      /* at most; 0: each node has one */
+	const uint32_t *ids; /* of lives, as far as they are known. NULL: life n is of node n; others are born later */
+	uint32_t configured; /* nodes that the first view is a majority of; 0: all */
+	bool founded;        /* no: it is node `founder` alone */
+	uint32_t founder;
 	const struct wh_history_subgroup *subgroups;
 	uint32_t subgroup_count;
 	int tie_breaker; /* a node, -1: none */
@@ -63,6 +77,13 @@ void wh_history_free(struct wh_history *h);                                     
 /* What is broken, "same order: node 2 delivers message 7 of node 0 where node 1 delivered message 4 of node 3 (orders,
  * view 2, place 31)"; NULL: nothing. Also "memory: ..." when that is out. */
 const char *wh_history_broken(const struct wh_history *h);
+
+/* ---- lives. Everywhere below `node` is a life: where each node has one, its id ---------------------------------------- */
+
+/* That life is of node `id`. */
+bool wh_history_born(struct wh_history *h, uint32_t life, uint32_t id);
+/* The first view that this life is in, if that is known before it says so: others may then speak of it first. */
+bool wh_history_begins(struct wh_history *h, uint32_t life, uint64_t view);
 
 /* ---- events: true, or something is broken ---------------------------------------------------------------------------- */
 
@@ -86,9 +107,11 @@ struct wh_history_view {
 	uint32_t count, rank;                  /* its own */
 	const uint32_t *members;               /* node ids by rank */
 	const struct wh_history_place *places; /* by subgroup */
+	const uint32_t *joined, *left;         /* node ids, in any order; NULL: it does not say */
+	uint32_t joined_count, left_count;
 };
 
-/* The node installs a view: it has delivered what it delivers in the one before. */
+/* The node installs a view: it has delivered what it delivers in the one before, if it is not behind. */
 bool wh_history_view(struct wh_history *h, uint32_t node, const struct wh_history_view *view);
 
 struct wh_history_delivery {
@@ -96,7 +119,15 @@ struct wh_history_delivery {
 	uint64_t view, index, sequence, digest;
 };
 
+/* In its view; or, as long as a newcomer is behind, in an earlier one. */
 bool wh_history_deliver(struct wh_history *h, uint32_t node, const struct wh_history_delivery *delivery);
+
+/* It fixes its state, to give it to a newcomer. The digest is of all that has been delivered, and nothing else. */
+bool wh_history_gave(struct wh_history *h, uint32_t node, uint32_t subgroup, uint64_t digest);
+/* The newcomer has a state with that digest: from here on it delivers, and is behind. */
+bool wh_history_restored(struct wh_history *h, uint32_t node, uint32_t subgroup, uint64_t digest);
+/* It is not behind any more: it has delivered what the others have who go on from the views before its own. */
+bool wh_history_caught_up(struct wh_history *h, uint32_t node, uint32_t subgroup);
 
 /* How a node ends. One that is leaving still delivers, but others need not count it from here on; one that was removed may
  * still have commits refused. */
@@ -111,8 +142,11 @@ bool wh_history_end(struct wh_history *h, const bool *survives);
 
 /* ---- questions ------------------------------------------------------------------------------------------------------- */
 
-/* Are all claims of that sender up to `index` committed or aborted, as far as has been told? */
-bool wh_history_knows(const struct wh_history *h, uint32_t subgroup, uint32_t sender, uint64_t index);
+/* Are all claims of that sender, a node id in that view, up to `index` committed or aborted, as far as has been told? */
+bool wh_history_knows(const struct wh_history *h, uint32_t subgroup, uint64_t view, uint32_t sender, uint64_t index);
+
+/* Has such a state been given, in any shard? */
+bool wh_history_knows_state(const struct wh_history *h, uint32_t subgroup, uint64_t digest);
 
 /* Number of the view that the node is in; false: none yet. */
 bool wh_history_view_of(const struct wh_history *h, uint32_t node, uint64_t *number);

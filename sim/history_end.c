@@ -7,10 +7,10 @@ static bool set_fate(struct wh_history *h, uint32_t node, enum fate fate)
 {
 	if (h->is_broken)
 		return false;
-	if (node >= h->nodes)
+	if (node >= h->life_count || h->lives[node].id == NOBODY)
 		return wh_history_break(h, "gone: node %" PRIu32 " ends, and there is none", node);
-	if (h->node[node].fate == LIVES)
-		h->node[node].fate = fate;
+	if (h->lives[node].fate == LIVES)
+		h->lives[node].fate = fate;
 	return true;
 }
 
@@ -28,7 +28,7 @@ bool wh_history_leaving(struct wh_history *h, uint32_t node)
 {
 	if (!set_fate(h, node, LIVES))
 		return false;
-	h->node[node].leaves = true;
+	h->lives[node].leaves = true;
 	return true;
 }
 
@@ -55,28 +55,30 @@ static bool check_last_view(struct wh_history *h, const bool *survives)
 	const struct view *last = last_view(h);
 	bool stays = false;
 
-	for (uint32_t n = 0; n < h->nodes; n++) {
-		const struct node *node = &h->node[n];
+	for (uint32_t n = 0; n < h->life_count; n++) {
+		const struct life *node = &h->lives[n];
 
 		if (!survives[n])
 			continue;
 		if (node->fate == CRASHED || node->fate == REMOVED || node->view == NULL)
-			return wh_history_break(h, "progress: node %" PRIu32 " is to survive, and %s", n,
+			return wh_history_break(h, "progress: %s is to survive, and %s", wh_history_who(h, n).text,
 						node->view == NULL      ? "has no view"
 						: node->fate == CRASHED ? "has crashed"
 									: "was removed");
 		if (node->fate != LEFT && node->view != last)
 			return wh_history_break(h,
-						"progress: node %" PRIu32 " ends in view %" PRIu64 ", node %" PRIu32
-						" has installed view %" PRIu64,
-						n, node->view->number, last->by, last->number);
+						"progress: %s ends in view %" PRIu64 ", %s has installed view %" PRIu64,
+						wh_history_who(h, n).text, node->view->number,
+						wh_history_who(h, last->by).text, last->number);
 		stays |= node->fate != LEFT;
 	}
-	for (uint32_t rank = 0; stays && rank < last->count; rank++)
-		if (h->node[last->members[rank]].fate > LEFT)
-			return wh_history_break(
-				h, "progress: node %" PRIu32 " is dead or removed, and still in view %" PRIu64,
-				last->members[rank], last->number);
+	for (uint32_t rank = 0; stays && rank < last->count; rank++) {
+		uint32_t life = wh_history_sender_in(h, last, last->members[rank]);
+
+		if (life != NOBODY && h->lives[life].fate > LEFT)
+			return wh_history_break(h, "progress: %s is dead or removed, and still in view %" PRIu64,
+						wh_history_who(h, life).text, last->number);
+	}
 	return true;
 }
 
@@ -85,7 +87,7 @@ static bool check_rest(struct wh_history *h, const struct subgroup *g, uint32_t 
 {
 	const struct seat *seat = &g->seats[node];
 	const struct stream *stream = &g->streams[s];
-	const struct view *view = h->node[node].view;
+	const struct view *view = h->lives[node].view;
 
 	sends &= g->seats[s].place.role == WH_HISTORY_SENDER && g->seats[s].unit == seat->unit && !seat->place.inactive;
 	for (uint64_t i = seat->next[s]; i < stream->count; i++) {
@@ -96,16 +98,17 @@ static bool check_rest(struct wh_history *h, const struct subgroup *g, uint32_t 
 		if (wh_history_may_miss(g, seat, stream, i) || (message->delivered && message->view > view->number))
 			continue;
 		if (g->ordered && message->delivered)
-			return wh_history_break(
-				h,
-				"nothing that a survivor lacks: node %" PRIu32 " ends without message %" PRIu64
-				" of node %" PRIu32 ", which node %" PRIu32 " delivered (%s)",
-				node, i, s, message->by, wh_history_at(g, message->unit, message->view).text);
-		if (sends)
 			return wh_history_break(h,
-						"progress: node %" PRIu32 " ends without message %" PRIu64
-						" of node %" PRIu32 ", which survives (%s)",
-						node, i, s, wh_history_at(g, seat->unit, view->number).text);
+						"nothing that a survivor lacks: %s ends without message %" PRIu64
+						" of %s, which %s delivered (%s)",
+						wh_history_who(h, node).text, i, wh_history_who(h, s).text,
+						wh_history_who(h, message->by).text,
+						wh_history_at(g, message->unit, message->view).text);
+		if (sends)
+			return wh_history_break(
+				h, "progress: %s ends without message %" PRIu64 " of %s, which survives (%s)",
+				wh_history_who(h, node).text, i, wh_history_who(h, s).text,
+				wh_history_at(g, seat->unit, view->number).text);
 	}
 	return true;
 }
@@ -115,10 +118,17 @@ bool wh_history_end(struct wh_history *h, const bool *survives)
 	if (h->is_broken || !check_last_view(h, survives))
 		return false;
 	for (uint32_t g = 0; g < h->subgroup_count; g++)
-		for (uint32_t n = 0; n < h->nodes; n++)
-			for (uint32_t s = 0; survives[n] && s < h->nodes; s++)
-				if (h->subgroups[g].seats[n].place.role != WH_HISTORY_OUT &&
-				    !check_rest(h, &h->subgroups[g], n, s, survives[s]))
+		for (uint32_t n = 0; n < h->life_count; n++) {
+			const struct seat *seat = &h->subgroups[g].seats[n];
+
+			if (!survives[n] || seat->place.role == WH_HISTORY_OUT)
+				continue;
+			if (seat->awaits)
+				return wh_history_break(h, "progress: %s ends without the state of %s",
+							wh_history_who(h, n).text, h->subgroups[g].name);
+			for (uint32_t s = 0; s < h->life_count; s++)
+				if (!check_rest(h, &h->subgroups[g], n, s, survives[s]))
 					return false;
+		}
 	return true;
 }

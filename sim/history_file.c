@@ -57,6 +57,16 @@ bool wh_history_log_deliver(FILE *log, const struct wh_history_delivery *d)
 				    d->subgroup, d->view, d->sender, d->index, d->sequence, d->digest));
 }
 
+bool wh_history_log_gave(FILE *log, uint32_t subgroup, uint64_t digest)
+{
+	return flushed(log, fprintf(log, "G %" PRIu32 " %" PRIx64 "\n", subgroup, digest));
+}
+
+bool wh_history_log_restored(FILE *log, uint32_t subgroup, uint64_t digest)
+{
+	return flushed(log, fprintf(log, "T %" PRIu32 " %" PRIx64 "\n", subgroup, digest));
+}
+
 bool wh_history_log_removed(FILE *log)
 {
 	return flushed(log, fprintf(log, "R\n"));
@@ -183,6 +193,10 @@ static bool parse(const struct wh_history *h, struct reader *r)
 	case 'D':
 		good = take_numbers(r, &at, 6, true) && r->numbers[0] < h->subgroup_count && r->numbers[2] < h->nodes;
 		break;
+	case 'G':
+	case 'T':
+		good = take_numbers(r, &at, 2, true) && r->numbers[0] < h->subgroup_count;
+		break;
 	case 'R':
 	case 'L':
 	case 'E':
@@ -242,6 +256,10 @@ static bool tell(struct wh_history *h, struct reader *r)
 		return wh_history_abort(h, r->node, (uint32_t)r->numbers[0], r->numbers[1]);
 	case 'D':
 		return wh_history_deliver(h, r->node, &delivery);
+	case 'G':
+		return wh_history_gave(h, r->node, (uint32_t)r->numbers[0], r->numbers[1]);
+	case 'T':
+		return wh_history_restored(h, r->node, (uint32_t)r->numbers[0], r->numbers[1]);
 	case 'R':
 		return wh_history_removed(h, r->node);
 	case 'L':
@@ -253,7 +271,10 @@ static bool tell(struct wh_history *h, struct reader *r)
 
 static bool waits(const struct wh_history *h, const struct reader *r)
 {
-	return r->kind == 'D' && !wh_history_knows(h, (uint32_t)r->numbers[0], (uint32_t)r->numbers[2], r->numbers[3]);
+	if (r->kind == 'T')
+		return !wh_history_knows_state(h, (uint32_t)r->numbers[0], r->numbers[1]);
+	return r->kind == 'D' &&
+	       !wh_history_knows(h, (uint32_t)r->numbers[0], r->numbers[1], (uint32_t)r->numbers[2], r->numbers[3]);
 }
 
 /* Tells all that can be told of this log up to view `number`. Returns how many events that were. */
@@ -267,8 +288,18 @@ static uint64_t advance(struct wh_history *h, struct reader *r, uint64_t number)
 	return told;
 }
 
+/* Is there a log that goes on with another view? What is restored may be given there. */
+static bool goes_on(const struct wh_history *h, const struct reader *readers)
+{
+	for (uint32_t n = 0; n < h->life_count; n++)
+		if (readers[n].kind == 'V')
+			return true;
+	return false;
+}
+
 /* All logs, view by view: what is done in a view before the next is installed. A delivery waits until its sender's log has
- * come to the claim; if all wait, that is never, and the history says so. */
+ * come to the claim; if all wait, that is never, and the history says so. A newcomer that has its state only in a later view waits
+ * as long as the others go on. */
 static bool merge(struct wh_history *h, struct reader *readers)
 {
 	uint64_t number = 0, told, next;
@@ -276,12 +307,12 @@ static bool merge(struct wh_history *h, struct reader *readers)
 	do {
 		do {
 			told = 0;
-			for (uint32_t n = 0; n < h->nodes && !h->is_broken; n++)
+			for (uint32_t n = 0; n < h->life_count && !h->is_broken; n++)
 				told += advance(h, &readers[n], number);
 		} while (told > 0 && !h->is_broken);
 		next = UINT64_MAX;
-		for (uint32_t n = 0; n < h->nodes && !h->is_broken; n++) {
-			if (readers[n].kind == 'D')
+		for (uint32_t n = 0; n < h->life_count && !h->is_broken; n++) {
+			if (readers[n].kind == 'D' || (readers[n].kind == 'T' && !goes_on(h, readers)))
 				return tell(h, &readers[n]);
 			if (readers[n].kind == 'V' && readers[n].view.number < next)
 				next = readers[n].view.number;
@@ -293,10 +324,10 @@ static bool merge(struct wh_history *h, struct reader *readers)
 
 bool wh_history_replay(struct wh_history *h, FILE *const logs[])
 {
-	struct reader *readers = calloc(h->nodes, sizeof(*readers));
+	struct reader *readers = calloc(h->life_count, sizeof(*readers));
 	bool made = readers != NULL, good;
 
-	for (uint32_t n = 0; made && n < h->nodes; n++) {
+	for (uint32_t n = 0; made && n < h->life_count; n++) {
 		struct reader *r = &readers[n];
 
 		r->node = n;
@@ -307,7 +338,7 @@ bool wh_history_replay(struct wh_history *h, FILE *const logs[])
 		made = r->members != NULL && r->places != NULL;
 	}
 	good = made ? merge(h, readers) : wh_history_memory_out(h);
-	for (uint32_t n = 0; readers != NULL && n < h->nodes; n++) {
+	for (uint32_t n = 0; readers != NULL && n < h->life_count; n++) {
 		free(readers[n].line);
 		free(readers[n].members);
 		free(readers[n].places);

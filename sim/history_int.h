@@ -6,6 +6,10 @@
  * lacks", without comparing anything twice.
  *
  * Of each sender in each subgroup there is one *stream*: its claims by index. A member holds the index that it expects.
+ *
+ * A state is a place in all this: an order, a place in it, and the index expected of each sender. A newcomer takes over those of
+ * whoever gave it. While it is behind it goes through the orders of the views since then, and must be at the end of each before
+ * it begins the next.
  */
 #ifndef WH_SIM_HISTORY_INT_H
 #define WH_SIM_HISTORY_INT_H
@@ -35,7 +39,7 @@ struct stream {
 
 struct entry {
 	uint64_t index, sequence;
-	uint32_t sender, by;
+	uint32_t sender, by; /* lives */
 };
 
 struct order {
@@ -45,25 +49,41 @@ struct order {
 	uint32_t closed_by;
 };
 
+struct state { /* that was given */
+	uint32_t unit, by;
+	uint64_t digest, position;
+	struct view *at;
+	uint64_t *next;
+};
+
 struct view {
 	uint64_t number;
-	uint32_t count, by; /* by: who installed it first */
-	uint32_t *members;
-	bool *has;            /* by node */
+	uint32_t count, by;   /* by: who installed it first */
+	uint32_t *members;    /* node ids by rank */
+	uint32_t *place;      /* by node id: 1 + its rank, 0: it is no member */
+	uint32_t *lives;      /* by rank; NOBODY: not known */
 	struct order *orders; /* by unit */
 };
+
+#define NOBODY UINT32_MAX
 
 struct seat { /* of one node in one subgroup */
 	struct wh_history_place place;
 	uint32_t unit;
 	uint64_t joined;   /* the view since which it has been in its shard */
-	uint64_t position; /* in the order of its view */
+	bool awaits;       /* a state: it delivers nothing */
+	bool behind;       /* it has one, and `at` may be a view before its own */
+	struct view *at;   /* the one in whose order it is */
+	uint64_t position; /* there */
 	uint64_t *next;    /* by sender: the index that it expects */
 };
 
 enum fate { LIVES, LEFT, REMOVED, CRASHED };
 
-struct node {
+struct life {
+	uint32_t id;    /* NOBODY: not born yet */
+	uint32_t which; /* of its node, from 1 */
+	uint64_t first; /* view; UINT64_MAX: not known */
 	enum fate fate;
 	bool leaves;       /* or has left: the others need not count it */
 	struct view *view; /* NULL: none yet */
@@ -71,19 +91,22 @@ struct node {
 
 struct subgroup {
 	char *name;
-	bool ordered;
+	bool ordered, stateful;
 	uint32_t shards, unit;  /* unit: its first shard's number among all shards of all subgroups */
-	struct stream *streams; /* by node, as are the seats */
+	struct stream *streams; /* by life, as are the seats */
 	struct seat *seats;
-	uint64_t *next; /* the memory of all seats' */
+	uint64_t *next;  /* the memory of all seats' */
+	uint64_t *since; /* by shard: the first view in which it has a member */
 };
 
 struct wh_history {
-	uint32_t nodes, subgroup_count, units;
+	uint32_t nodes, life_count, configured, founder, subgroup_count, units;
 	int tie_breaker;
-	bool joins, is_broken;
-	struct node *node;
+	bool joins, founded, is_broken;
+	struct life *lives;
 	struct subgroup *subgroups;
+	struct state *states;
+	uint64_t state_count, state_capacity;
 	struct view **views;
 	uint64_t view_count, view_capacity;
 	uint64_t deliveries;
@@ -94,8 +117,15 @@ struct wh_history {
 WH_PRINTF(2, 3) bool wh_history_break(struct wh_history *h, const char *format, ...);
 bool wh_history_memory_out(struct wh_history *h);
 
-/* May this node still do what it does? */
-bool wh_history_lives(struct wh_history *h, uint32_t node, const char *does);
+/* May this life still do what it does? */
+bool wh_history_lives(struct wh_history *h, uint32_t life, const char *does);
+
+struct wh_history_who {
+	char text[40];
+};
+
+/* "node 3", or "node 3 (life 2)" */
+struct wh_history_who wh_history_who(const struct wh_history *h, uint32_t life);
 
 struct wh_history_at {
 	char text[96];
@@ -114,6 +144,14 @@ bool wh_history_may_miss(const struct subgroup *g, const struct seat *seat, cons
 
 /* history_views.c */
 struct view *wh_history_find_view(const struct wh_history *h, uint64_t number);
+/* Which life node `id` is in that view; NOBODY: it is no member, or that is not known yet. */
+uint32_t wh_history_life_in(const struct wh_history *h, const struct view *view, uint32_t id);
+/* The same for a member that is known to be there if its node has lived once only. */
+uint32_t wh_history_sender_in(const struct wh_history *h, const struct view *view, uint32_t id);
+/* The life goes on from the order that it is in: it has delivered all of it. */
+bool wh_history_leave_order(struct wh_history *h, uint32_t life, const struct subgroup *g);
+/* history_state.c: whoever is behind goes on to the order of a later view. */
+bool wh_history_move_on(struct wh_history *h, uint32_t life, struct subgroup *g, uint64_t view);
 void wh_history_free_view(struct view *view, uint32_t units);
 
 #endif

@@ -19,9 +19,62 @@ void wh_history_free_view(struct view *view, uint32_t units)
 	for (uint32_t u = 0; view->orders != NULL && u < units; u++)
 		free(view->orders[u].entries);
 	free(view->orders);
-	free(view->has);
+	free(view->lives);
+	free(view->place);
 	free(view->members);
 	free(view);
+}
+
+/* ---- who is who ------------------------------------------------------------------------------------------------------ */
+
+/* The life of that node that begins with this view; NOBODY: none is known to. */
+static uint32_t who_begins(const struct wh_history *h, uint32_t id, uint64_t number)
+{
+	for (uint32_t life = 0; life < h->life_count; life++)
+		if (h->lives[life].id == id && h->lives[life].first == number)
+			return life;
+	return NOBODY;
+}
+
+uint32_t wh_history_life_in(const struct wh_history *h, const struct view *view, uint32_t id)
+{
+	const struct view *before;
+	uint32_t *life;
+
+	if (view->place[id] == 0)
+		return NOBODY;
+	life = &view->lives[view->place[id] - 1];
+	if (*life != NOBODY)
+		return *life;
+	before = view->number > 0 ? wh_history_find_view(h, view->number - 1) : NULL;
+	if (before != NULL && before->place[id] > 0)
+		*life = wh_history_life_in(h, before, id);
+	else
+		*life = who_begins(h, id, view->number);
+	return *life;
+}
+
+uint32_t wh_history_sender_in(const struct wh_history *h, const struct view *view, uint32_t id)
+{
+	uint32_t life = id < h->nodes ? wh_history_life_in(h, view, id) : NOBODY, only = NOBODY;
+
+	if (life != NOBODY || id >= h->nodes)
+		return life;
+	for (uint32_t n = 0; n < h->life_count; n++)
+		if (h->lives[n].id == id) {
+			if (only != NOBODY)
+				return NOBODY;
+			only = n;
+		}
+	return only;
+}
+
+/* Has node `id` in that view left in order? */
+static bool has_left(const struct wh_history *h, const struct view *view, uint32_t id)
+{
+	uint32_t life = wh_history_sender_in(h, view, id);
+
+	return life != NOBODY && h->lives[life].leaves;
 }
 
 /* ---- which views may follow one another ------------------------------------------------------------------------------ */
@@ -34,7 +87,7 @@ static bool check_ages(struct wh_history *h, const struct view *before, const st
 	for (uint32_t rank = 0; rank < view->count; rank++) {
 		uint32_t member = view->members[rank];
 
-		if (!before->has[member]) {
+		if (before->place[member] == 0) {
 			if (!h->joins)
 				return wh_history_break(h,
 							"same views: view %" PRIu64 " has node %" PRIu32
@@ -62,25 +115,48 @@ static bool is_majority(uint32_t votes, uint32_t all, bool tie_breaker)
 
 static bool breaks_ties(const struct wh_history *h, const struct view *before, const struct view *view)
 {
-	return h->tie_breaker >= 0 && before->has[h->tie_breaker] && view->has[h->tie_breaker];
+	return h->tie_breaker >= 0 && before->place[h->tie_breaker] > 0 && view->place[h->tie_breaker] > 0;
+}
+
+/* Of whom a quorum of that view is taken. */
+static uint32_t voters(const struct wh_history *h, const struct view *view)
+{
+	return view->number == 0 && !h->founded && view->count < h->configured ? h->configured : view->count;
 }
 
 static bool check_chain(struct wh_history *h, const struct view *before, const struct view *view)
 {
-	uint32_t stay = 0, all = 0;
+	uint32_t stay = 0, all = voters(h, before), most = before->count > 2 ? before->count - 1 : 1;
 
 	for (uint32_t rank = 0; rank < before->count; rank++) {
 		uint32_t member = before->members[rank];
 
-		stay += view->has[member];
-		all += view->has[member] || !h->node[member].leaves;
+		stay += view->place[member] > 0;
+		all -= view->place[member] == 0 && has_left(h, before, member);
 	}
 	if (!is_majority(stay, all, breaks_ties(h, before, view)))
 		return wh_history_break(h,
-					"majority: view %" PRIu64 ", which node %" PRIu32 " installs, has %" PRIu32
-					" of the %" PRIu32 " members of view %" PRIu64 " that have not left",
-					view->number, view->by, stay, all, before->number);
+					"majority: view %" PRIu64 ", which %s installs, has %" PRIu32 " of the %" PRIu32
+					" members of view %" PRIu64 " that have not left",
+					view->number, wh_history_who(h, view->by).text, stay, all, before->number);
+	if (view->count - stay > most)
+		return wh_history_break(h,
+					"newcomers: view %" PRIu64 ", which %s installs, takes in %" PRIu32
+					" at once, and view %" PRIu64 " has %" PRIu32,
+					view->number, wh_history_who(h, view->by).text, view->count - stay,
+					before->number, before->count);
 	return check_ages(h, before, view);
+}
+
+static bool check_first(struct wh_history *h, const struct view *view)
+{
+	if (h->founded && (view->count != 1 || view->members[0] != h->founder))
+		return wh_history_break(h, "majority: view 0 of %s has %" PRIu32 " members, expected node %" PRIu32,
+					wh_history_who(h, view->by).text, view->count, h->founder);
+	if (!h->founded && !is_majority(view->count, h->configured, breaks_ties(h, view, view)))
+		return wh_history_break(h, "majority: view 0 of %s has %" PRIu32 " of %" PRIu32 " nodes",
+					wh_history_who(h, view->by).text, view->count, h->configured);
+	return true;
 }
 
 static bool check_neighbours(struct wh_history *h, const struct view *view)
@@ -88,9 +164,8 @@ static bool check_neighbours(struct wh_history *h, const struct view *view)
 	const struct view *before = view->number > 0 ? wh_history_find_view(h, view->number - 1) : NULL;
 	const struct view *after = wh_history_find_view(h, view->number + 1);
 
-	if (view->number == 0 && !is_majority(view->count, h->nodes, breaks_ties(h, view, view)))
-		return wh_history_break(h, "majority: view 0 of node %" PRIu32 " has %" PRIu32 " of %" PRIu32 " nodes",
-					view->by, view->count, h->nodes);
+	if (view->number == 0 && !check_first(h, view))
+		return false;
 	return (before == NULL || check_chain(h, before, view)) && (after == NULL || check_chain(h, view, after));
 }
 
@@ -101,12 +176,13 @@ static bool set_members(struct wh_history *h, struct view *view, const uint32_t 
 	for (uint32_t rank = 0; rank < view->count; rank++) {
 		uint32_t member = members[rank];
 
-		if (member >= h->nodes || view->has[member])
-			return wh_history_break(
-				h, "same views: view %" PRIu64 " of node %" PRIu32 " names node %" PRIu32 "%s",
-				view->number, view->by, member, member < h->nodes ? " twice" : ", and there is none");
+		if (member >= h->nodes || view->place[member] > 0)
+			return wh_history_break(h, "same views: view %" PRIu64 " of %s names node %" PRIu32 "%s",
+						view->number, wh_history_who(h, view->by).text, member,
+						member < h->nodes ? " twice" : ", and there is none");
 		view->members[rank] = member;
-		view->has[member] = true;
+		view->place[member] = rank + 1;
+		view->lives[rank] = NOBODY;
 	}
 	return true;
 }
@@ -126,9 +202,10 @@ static struct view *new_view(struct wh_history *h, uint32_t node, const struct w
 	view->by = node;
 	view->count = told->count;
 	view->members = calloc(told->count, sizeof(*view->members));
-	view->has = calloc(h->nodes, sizeof(*view->has));
+	view->place = calloc(h->nodes, sizeof(*view->place));
+	view->lives = calloc(told->count, sizeof(*view->lives));
 	view->orders = calloc(h->units, sizeof(*view->orders));
-	if (view->members != NULL && view->has != NULL && view->orders != NULL) {
+	if (view->members != NULL && view->place != NULL && view->lives != NULL && view->orders != NULL) {
 		h->views[h->view_count++] = view;
 		return view;
 	}
@@ -150,15 +227,76 @@ static struct view *first_told(struct wh_history *h, uint32_t node, const struct
 
 static bool check_number(struct wh_history *h, uint32_t node, uint64_t number)
 {
-	const struct view *last = h->node[node].view;
+	struct life *life = &h->lives[node];
 	const struct view *before = number > 0 ? wh_history_find_view(h, number - 1) : NULL;
 
-	if (last != NULL && number != last->number + 1)
-		return wh_history_break(h, "same views: node %" PRIu32 " installs view %" PRIu64 " after view %" PRIu64,
-					node, number, last->number);
-	if (last == NULL && number > 0 && (!h->joins || (before != NULL && before->has[node])))
-		return wh_history_break(h, "same views: node %" PRIu32 " begins with view %" PRIu64, node, number);
+	if (life->view != NULL && number != life->view->number + 1)
+		return wh_history_break(h, "same views: %s installs view %" PRIu64 " after view %" PRIu64,
+					wh_history_who(h, node).text, number, life->view->number);
+	if (life->view == NULL && number > 0 && (!h->joins || (before != NULL && before->place[life->id] > 0)))
+		return wh_history_break(h, "same views: %s begins with view %" PRIu64, wh_history_who(h, node).text,
+					number);
 	return true;
+}
+
+/* Who installs it is the life that is in it. */
+static bool check_life(struct wh_history *h, uint32_t node, const struct view *view)
+{
+	struct life *life = &h->lives[node];
+	uint32_t in;
+
+	if (life->view == NULL)
+		life->first = view->number;
+	in = wh_history_life_in(h, view, life->id);
+	if (in != node)
+		return wh_history_break(h, "incarnation: %s installs view %" PRIu64 ", in which %s is",
+					wh_history_who(h, node).text, view->number, wh_history_who(h, in).text);
+	return true;
+}
+
+static bool is_among(const uint32_t *ids, uint32_t count, uint32_t id)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+/* One direction: all of `ids` are in `in` and not in `out`, and there are as many as there should be. */
+static bool check_list(struct wh_history *h, uint32_t node, uint64_t number, const char *what, const uint32_t *ids,
+		       uint32_t count, const struct view *in, const struct view *out)
+{
+	uint32_t expected = 0;
+
+	for (uint32_t rank = 0; in != NULL && rank < in->count; rank++) {
+		uint32_t id = in->members[rank];
+
+		if (out != NULL && out->place[id] > 0)
+			continue;
+		expected++;
+		if (!is_among(ids, count, id))
+			return wh_history_break(
+				h, "same views: view %" PRIu64 " of %s does not say that node %" PRIu32 " has %s",
+				number, wh_history_who(h, node).text, id, what);
+	}
+	if (count != expected)
+		return wh_history_break(
+			h, "same views: view %" PRIu64 " of %s says that %" PRIu32 " nodes have %s, expected %" PRIu32,
+			number, wh_history_who(h, node).text, count, what, expected);
+	return true;
+}
+
+static bool check_lists(struct wh_history *h, uint32_t node, const struct wh_history_view *told,
+			const struct view *view)
+{
+	const struct view *before = told->number > 0 ? wh_history_find_view(h, told->number - 1) : NULL;
+
+	if (told->number > 0 && before == NULL)
+		return true;
+	return (told->joined == NULL ||
+		check_list(h, node, told->number, "joined", told->joined, told->joined_count, view, before)) &&
+	       (told->left == NULL ||
+		check_list(h, node, told->number, "left", told->left, told->left_count, before, view));
 }
 
 static struct view *check_view(struct wh_history *h, uint32_t node, const struct wh_history_view *told)
@@ -167,20 +305,17 @@ static struct view *check_view(struct wh_history *h, uint32_t node, const struct
 
 	if (!check_number(h, node, told->number))
 		return NULL;
-	if (told->rank >= told->count || told->members[told->rank] != node) {
+	if (told->rank >= told->count || told->members[told->rank] != h->lives[node].id) {
 		wh_history_break(h,
-				 "same views: node %" PRIu32 " installs view %" PRIu64
-				 ", in which it is not at its rank, %" PRIu32,
-				 node, told->number, told->rank);
+				 "same views: %s installs view %" PRIu64 ", in which it is not at its rank, %" PRIu32,
+				 wh_history_who(h, node).text, told->number, told->rank);
 		return NULL;
 	}
 	if (view == NULL)
 		return first_told(h, node, told);
 	if (view->count != told->count || memcmp(view->members, told->members, told->count * sizeof(uint32_t)) != 0) {
-		wh_history_break(h,
-				 "same views: view %" PRIu64 " of node %" PRIu32
-				 " has other members than that of node %" PRIu32,
-				 told->number, node, view->by);
+		wh_history_break(h, "same views: view %" PRIu64 " of %s has other members than that of %s",
+				 told->number, wh_history_who(h, node).text, wh_history_who(h, view->by).text);
 		return NULL;
 	}
 	return view;
@@ -188,22 +323,22 @@ static struct view *check_view(struct wh_history *h, uint32_t node, const struct
 
 /* ---- from one view to the next --------------------------------------------------------------------------------------- */
 
-/* The node goes on: it has delivered all that its shard delivers in its view. */
-static bool leave_order(struct wh_history *h, uint32_t node, const struct subgroup *g)
+bool wh_history_leave_order(struct wh_history *h, uint32_t node, const struct subgroup *g)
 {
 	const struct seat *seat = &g->seats[node];
-	const struct view *view = h->node[node].view;
+	const struct view *view = seat->at;
 	struct order *order = &view->orders[seat->unit];
 
 	if (seat->position < order->count) {
 		const struct entry *lacks = &order->entries[seat->position];
 
-		return wh_history_break(
-			h,
-			"%s: node %" PRIu32 " goes on from view %" PRIu64 " without message %" PRIu64
-			" of node %" PRIu32 ", which node %" PRIu32 " delivered there (%s, place %" PRIu64 ")",
-			order->closed ? "same set" : "nothing that a survivor lacks", node, view->number, lacks->index,
-			lacks->sender, lacks->by, wh_history_at(g, seat->unit, view->number).text, seat->position);
+		return wh_history_break(h,
+					"%s: %s goes on from view %" PRIu64 " without message %" PRIu64
+					" of %s, which %s delivered there (%s, place %" PRIu64 ")",
+					order->closed ? "same set" : "nothing that a survivor lacks",
+					wh_history_who(h, node).text, view->number, lacks->index,
+					wh_history_who(h, lacks->sender).text, wh_history_who(h, lacks->by).text,
+					wh_history_at(g, seat->unit, view->number).text, seat->position);
 	}
 	if (!order->closed) {
 		order->closed = true;
@@ -212,7 +347,15 @@ static bool leave_order(struct wh_history *h, uint32_t node, const struct subgro
 	return true;
 }
 
-static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, uint64_t number,
+/* Does somebody have a state that whoever comes in now needs? */
+static bool has_state(struct subgroup *g, uint32_t shard, uint64_t number)
+{
+	if (number < g->since[shard])
+		g->since[shard] = number;
+	return g->stateful && g->since[shard] < number;
+}
+
+static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, struct view *view,
 		       const struct wh_history_place *place)
 {
 	struct seat *seat = &g->seats[node];
@@ -221,17 +364,25 @@ static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, 
 	bool stays = was_in && place->role != WH_HISTORY_OUT && place->shard == seat->place.shard;
 
 	if (place->shard >= g->shards)
-		return wh_history_break(h, "its view: node %" PRIu32 " is in shard %" PRIu32 " of %" PRIu32 " (%s)",
-					node, place->shard, g->shards, g->name);
-	if (was_in && g->ordered && !leave_order(h, node, g))
+		return wh_history_break(h, "its view: %s is in shard %" PRIu32 " of %" PRIu32 " (%s)",
+					wh_history_who(h, node).text, place->shard, g->shards, g->name);
+	if (was_in && g->ordered && !seat->awaits && !seat->behind && !wh_history_leave_order(h, node, g))
 		return false;
-	if (seat->place.role == WH_HISTORY_SENDER && (!stays || place->role != WH_HISTORY_SENDER))
+	/* What was claimed stays as long as the shard is inactive, and goes with the first view in which others may send. */
+	if ((seat->place.role == WH_HISTORY_SENDER && (!stays || place->role != WH_HISTORY_SENDER)) ||
+	    (place->role != WH_HISTORY_SENDER && !place->inactive))
 		stream->lapsed = stream->count;
-	if (!stays)
-		seat->joined = number;
+	if (!stays) {
+		seat->joined = view->number;
+		seat->behind = false;
+		seat->awaits = place->role != WH_HISTORY_OUT && has_state(g, place->shard, view->number);
+	}
 	seat->place = *place;
 	seat->unit = g->unit + place->shard;
-	seat->position = 0;
+	if (!seat->behind) {
+		seat->at = view;
+		seat->position = 0;
+	}
 	return true;
 }
 
@@ -242,18 +393,18 @@ bool wh_history_view(struct wh_history *h, uint32_t node, const struct wh_histor
 	if (!wh_history_lives(h, node, "installs a view"))
 		return false;
 	view = check_view(h, node, told);
-	if (view == NULL)
+	if (view == NULL || !check_life(h, node, view) || !check_lists(h, node, told, view))
 		return false;
 	for (uint32_t g = 0; g < h->subgroup_count; g++)
-		if (!take_place(h, node, &h->subgroups[g], told->number, &told->places[g]))
+		if (!take_place(h, node, &h->subgroups[g], view, &told->places[g]))
 			return false;
-	h->node[node].view = view;
+	h->lives[node].view = view;
 	return true;
 }
 
 bool wh_history_view_of(const struct wh_history *h, uint32_t node, uint64_t *number)
 {
-	const struct view *view = node < h->nodes ? h->node[node].view : NULL;
+	const struct view *view = node < h->life_count ? h->lives[node].view : NULL;
 
 	if (view != NULL)
 		*number = view->number;

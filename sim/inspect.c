@@ -9,9 +9,40 @@ const struct wh_view *wh_inspect_view(const whorl_node *node)
 	return wh_load_relaxed(&node->views) > 0 ? node->epoch->view : NULL;
 }
 
+uint64_t wh_inspect_key(const whorl_node *node)
+{
+	return node->epoch->image->key;
+}
+
+uint64_t wh_inspect_incarnation(const whorl_node *node)
+{
+	return node->incarnation;
+}
+
+bool wh_inspect_dropped(const whorl_node *node, uint64_t key)
+{
+	return wh_is_first_view(key) && node->epoch == NULL && node->entry.floor >= key;
+}
+
+bool wh_inspect_keeps(const whorl_node *node, uint32_t g)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (node->subgroups[i].configured == g && node->subgroups[i].state != NULL)
+			return wh_state_keeps(node->subgroups[i].state);
+	return false;
+}
+
+bool wh_inspect_rests(const struct wh_view *view, uint32_t shard, uint32_t id)
+{
+	const struct wh_view_subgroup *subgroup = &view->subgroups[shard];
+	int rank = wh_view_rank(view, id);
+
+	return rank >= 0 && wh_rank_find(subgroup->resting, subgroup->resting_count, (uint32_t)rank) >= 0;
+}
+
 bool wh_inspect_wedged(const whorl_node *node)
 {
-	return node->epoch->change.wedged;
+	return node->epoch != NULL && node->epoch->change.wedged;
 }
 
 uint64_t wh_inspect_suspects(const whorl_node *node)
@@ -19,19 +50,30 @@ uint64_t wh_inspect_suspects(const whorl_node *node)
 	const struct wh_epoch *epoch = node->epoch;
 	uint64_t suspects = 0;
 
-	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
+	for (uint32_t rank = 0; epoch != NULL && rank < epoch->view->members; rank++)
 		if (!wh_change_trusts(&epoch->change, rank))
 			suspects |= UINT64_C(1) << epoch->view->ids[rank];
 	return suspects;
 }
 
+uint64_t wh_inspect_distrusts(const whorl_node *node)
+{
+	const struct wh_epoch *epoch = node->epoch;
+	uint64_t distrusts = wh_inspect_suspects(node);
+
+	for (uint32_t rank = 0; epoch != NULL && rank < epoch->view->members; rank++)
+		if (epoch->change.suspicion.known[rank] != WH_TRUSTED)
+			distrusts |= UINT64_C(1) << epoch->view->ids[rank];
+	return distrusts;
+}
+
 uint64_t wh_inspect_unfrozen(const whorl_node *node)
 {
 	const struct wh_epoch *epoch = node->epoch;
-	const struct wh_image *image = epoch->image;
+	const struct wh_image *image = epoch != NULL ? epoch->image : NULL;
 	uint64_t unfrozen = 0;
 
-	for (uint32_t rank = 0; image->ready && rank < epoch->view->members; rank++)
+	for (uint32_t rank = 0; image != NULL && image->ready && rank < epoch->view->members; rank++)
 		if (epoch->change.suspicion.said[rank] == WH_FAILED && image->row[rank] != NULL &&
 		    image->control[rank] == image->row[rank])
 			unfrozen |= UINT64_C(1) << epoch->view->ids[rank];

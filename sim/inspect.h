@@ -15,13 +15,24 @@
 
 /* ---- a node ------------------------------------------------------------------------------------------------------------ */
 
-/* Its current view; NULL: it has not met the others yet. */
+/* Its current view; NULL: it is in none. */
 const struct wh_view *wh_inspect_view(const whorl_node *node);
+/* The key of its image, and of the node itself. */
+uint64_t wh_inspect_key(const whorl_node *node);
+uint64_t wh_inspect_incarnation(const whorl_node *node);
+/* Has it no part in the first view of that key any more? */
+bool wh_inspect_dropped(const whorl_node *node, uint64_t key);
+/* Does it keep back what is delivered in that subgroup of the configuration? */
+bool wh_inspect_keeps(const whorl_node *node, uint32_t g);
+/* Does that node rest in that shard (index in the view)? */
+bool wh_inspect_rests(const struct wh_view *view, uint32_t shard, uint32_t id);
 /* Has it stopped in its view: it neither sends nor receives there any more? */
 bool wh_inspect_wedged(const whorl_node *node);
 /* Whom it suspects in its view: bit i is node i. */
 uint64_t wh_inspect_suspects(const whorl_node *node);
-/* Of them those whose rows it would still see change, although they have failed for it (T9). */
+/* And those whom it would suspect if it heard a quorum. */
+uint64_t wh_inspect_distrusts(const whorl_node *node);
+/* Of whom it suspects those whose rows it would still see change, although they have failed for it (T9). */
 uint64_t wh_inspect_unfrozen(const whorl_node *node);
 /* When its loop wants to be called again, by its own clock. */
 uint64_t wh_inspect_next_ns(const whorl_node *node);

@@ -10,7 +10,7 @@
 #include "transport/dice.h"
 
 struct wh_payload_id {
-	uint32_t subgroup, sender; /* sender: node id */
+	uint32_t subgroup, sender; /* sender: whoever counts its messages, a node or one of its lives */
 	uint64_t index;
 	size_t bytes;
 };

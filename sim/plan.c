@@ -1,6 +1,7 @@
 /* plan.c - see plan.h. */
 #include "sim/plan.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,44 @@ static void draw_members(struct wh_dice *dice, uint32_t nodes, struct wh_plan_su
 	out->sender_count = (uint32_t)__builtin_popcountll(out->senders);
 }
 
+/* ---- how a group begins ------------------------------------------------------------------------------------------------- */
+
+static uint32_t draw_ids(struct wh_dice *dice, const struct wh_plan_limits *limits, uint32_t nodes)
+{
+	uint32_t ids = nodes, most = WH_PLAN_IDS_MAX;
+
+	if (!limits->joins)
+		return nodes;
+	if (wh_dice_one_in(dice, 20))
+		ids += (uint32_t)wh_dice_between(dice, 4, 8);
+	else if (!wh_dice_one_in(dice, 3))
+		ids += (uint32_t)wh_dice_between(dice, 1, 3);
+	if (ids < limits->ids)
+		ids = limits->ids;
+	return ids < most ? ids : most;
+}
+
+static void draw_beginning(struct wh_plan *plan, const struct wh_plan_limits *limits)
+{
+	struct wh_dice of_this = wh_dice_split(plan->seed, 103), *dice = &of_this;
+	struct wh_group_options *group = &plan->config.group;
+	uint64_t timeout_ns = (uint64_t)group->failure_timeout_ms * WH_NS_PER_MS;
+
+	group->nodes_max = draw_ids(dice, limits, (uint32_t)group->nodes);
+	if (!limits->joins)
+		return;
+	if (wh_dice_one_in(dice, 5))
+		snprintf(group->founder, sizeof(group->founder), "%u",
+			 (unsigned)wh_dice_below(dice, (uint64_t)group->nodes));
+	group->start_timeout_ms = (int64_t)wh_dice_between(dice, 10, wh_dice_one_in(dice, 2) ? 30 : 200);
+	plan->spread_ns = wh_dice_one_in(dice, 2) ? 0 : wh_dice_below(dice, 4 * timeout_ns);
+	plan->early = wh_dice_one_in(dice, 4);
+	plan->restarts_form = wh_dice_one_in(dice, 3);
+	plan->state_bytes = wh_dice_one_in(dice, 3) ? wh_dice_between(dice, 1, 50000) : 1;
+	if (wh_dice_one_in(dice, 24))
+		group->backlog_max = (int64_t)wh_dice_between(dice, 100, 5000);
+}
+
 /* Several shards, or a minimum that a few deaths go below. */
 static void draw_shards(struct wh_dice *dice, const struct wh_plan_subgroup *subgroup,
 			struct wh_subgroup_options *options)
@@ -135,15 +174,9 @@ enum whorl_role wh_plan_layout(const struct whorl_view *view, const char *subgro
 
 	if (who % shards != shard)
 		return WHORL_NO_MEMBER;
-	switch (wh_mix(who + view->number) % 8) {
-	case 0:
+	if (wh_mix(who + view->number / 4) % 8 == 0) /* for long enough that others have come to have its state */
 		return WHORL_NO_MEMBER;
-	case 1:
-	case 2:
-		return WHORL_MEMBER;
-	default:
-		return WHORL_SENDER;
-	}
+	return wh_mix(who + view->number) % 4 == 0 ? WHORL_MEMBER : WHORL_SENDER;
 }
 
 /* ---- how much --------------------------------------------------------------------------------------------------------- */
@@ -188,9 +221,9 @@ static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *p
 	struct wh_plan_subgroup *subgroup = &plan->subgroups[g];
 
 	snprintf(out->name, sizeof(out->name), "g%u", g);
-	draw_members(dice, (uint32_t)plan->config.group.nodes, subgroup, &out->options);
+	draw_members(dice, wh_node_config_nodes_max(&plan->config), subgroup, &out->options);
 	if (limits->shards && wh_dice_one_in(dice, 5))
-		draw_function((uint32_t)plan->config.group.nodes, subgroup, &out->options);
+		draw_function(wh_node_config_nodes_max(&plan->config), subgroup, &out->options);
 	subgroup->ordered = !wh_dice_one_in(dice, 5);
 	subgroup->even = !plan->config.engine.null_sends && (!wh_dice_one_in(dice, 4) || limits->all_progress);
 	out->options.mode = subgroup->ordered;
@@ -224,8 +257,11 @@ static void set_group(struct wh_plan *plan, uint32_t nodes, uint32_t subgroups)
 
 	snprintf(config->group.name, sizeof(config->group.name), "random");
 	config->group.transport = WH_TRANSPORT_SIM;
-	config->group.nodes = nodes;
+	config->group.nodes = config->group.nodes_max = nodes;
 	config->group.failure_timeout_ms = 600000;
+	config->group.start_timeout_ms = 1000;
+	config->group.backlog_max = INT64_C(1) << 30;
+	snprintf(config->group.founder, sizeof(config->group.founder), "none");
 	config->group.memory_max = INT64_C(1) << 31;
 	snprintf(config->group.tie_breaker, sizeof(config->group.tie_breaker), "none");
 	config->subgroup_count = subgroups;
@@ -282,6 +318,7 @@ void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limi
 	if (limits->shards && wh_dice_one_in(&dice, 2))
 		snprintf(plan->config.group.tie_breaker, sizeof(plan->config.group.tie_breaker), "%u",
 			 (unsigned)wh_dice_below(&dice, (uint64_t)plan->config.group.nodes));
+	draw_beginning(plan, limits);
 	for (uint32_t g = 0; g < count; g++)
 		draw_subgroup(limits, plan, g);
 }
@@ -303,10 +340,19 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 {
 	const struct wh_engine_options *engine = &plan->config.engine;
 
+	if (wh_node_config_nodes_max(&plan->config) > plan->config.group.nodes || plan->state_bytes > 0)
+		fprintf(out,
+			"founder %s, start time-out %d ms, opened within %.3f ms, %stime counts from then%s, states up to %d "
+			"bytes, backlog %" PRId64 "\n",
+			plan->config.group.founder, (int)plan->config.group.start_timeout_ms,
+			(double)plan->spread_ns / 1e6, plan->early ? "" : "not before all have met, ",
+			plan->restarts_form ? ", who returns may form a group" : "", (int)plan->state_bytes,
+			plan->config.group.backlog_max);
 	fprintf(out,
-		"%d nodes, headers %s, send %d receive %d delivery %d nulls %d deferred %d, time-out %d ms, tie-breaker %s\n",
-		(int)plan->config.group.nodes, plan->headers_apart ? "apart" : "with payloads", engine->send_batching,
-		engine->receive_batching, engine->delivery_batching, engine->null_sends, engine->deferred_push,
+		"%d nodes of %u, headers %s, send %d receive %d delivery %d nulls %d deferred %d, time-out %d ms, tie-breaker %s\n",
+		(int)plan->config.group.nodes, wh_node_config_nodes_max(&plan->config),
+		plan->headers_apart ? "apart" : "with payloads", engine->send_batching, engine->receive_batching,
+		engine->delivery_batching, engine->null_sends, engine->deferred_push,
 		(int)plan->config.group.failure_timeout_ms, plan->config.group.tie_breaker);
 	for (uint32_t g = 0; g < plan->config.subgroup_count; g++) {
 		const struct wh_subgroup_options *options = &plan->config.subgroups[g].options;

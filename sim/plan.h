@@ -14,6 +14,8 @@
 
 #include "group/config.h"
 
+#define WH_PLAN_IDS_MAX 16 /* of nodes, together with those that join */
+
 /* A failure time-out is this, so that heartbeats come in the middle of everything, or so long that none do. */
 #define WH_PLAN_SHORT_TIMEOUT_MS 40
 
@@ -27,10 +29,12 @@ struct wh_plan_limits {
 	int64_t failure_timeout_ms; /* 0: drawn */
 	uint64_t latency_max_ns;    /* 0: drawn */
 	bool all_progress;          /* nothing that may come to a stand by right */
-	bool shards; /* and minimum sizes, and a tie-breaker: for runs in which views follow one another */
+	bool shards;  /* and minimum sizes, and a tie-breaker: for runs in which views follow one another */
+	bool joins;   /* nodes that are not configured, a founder; groups begin in any way, and newcomers need states */
+	uint32_t ids; /* there are at least so many */
 };
 
-struct wh_plan_subgroup {          /* in the first view, if it has one shard */
+struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it has one shard */
 	uint64_t members, senders; /* bit i: node i */
 	uint32_t member_count, sender_count;
 	bool ordered;
@@ -45,6 +49,12 @@ struct wh_plan {
 	struct wh_plan_subgroup *subgroups;
 	bool headers_apart;
 	uint64_t latency_max_ns; /* 0: drawn */
+
+	/* Of groups that grow. */
+	uint64_t spread_ns;   /* the nodes of the beginning are opened within this time; 0: at once */
+	bool early;           /* faults count from when all of them have been opened, not from when they have met */
+	bool restarts_form;   /* who comes back may form a group anew, like those of the beginning */
+	uint64_t state_bytes; /* of a state, at most; 0: there are no states */
 };
 
 /* Never fails: exits when memory is out. */

@@ -10,9 +10,10 @@
 #define USELESS_STEPS 300000
 #define NOTHING_NS (UINT64_C(3600) * WH_NS_PER_S) /* nobody has anything to do for so long */
 #define SURVEY_NS (20 * WH_NS_PER_MS)             /* until statistics are fresh */
+#define LIVES_MAX 64                              /* bits in a set */
+#define FORGETTING_NS (700 * WH_NS_PER_MS)
 #define RESTLESS_TIMEOUTS 4 /* after the last fault, before those that have not come are given up */
 
-static const uint64_t paces_ns[] = {100, 1000, 10000, 100000};
 static const uint64_t latencies_ns[] = {1000, 20000, 200000};
 
 void wh_play_fail(struct play *play, const char *format, ...)
@@ -37,7 +38,8 @@ static void rung(void *ctx, uint32_t node)
 {
 	struct play *play = ctx;
 
-	wh_actor_rung(&play->actors[node]);
+	if (play->at[node] != NULL)
+		wh_actor_rung(play->at[node]);
 }
 
 static void open_actor(void *ctx, uint64_t argument)
@@ -46,23 +48,26 @@ static void open_actor(void *ctx, uint64_t argument)
 	wh_actor_open(ctx);
 }
 
-static void make_actor(struct play *play, uint32_t id)
+/* Those of the beginning, one after the other; the others are absent. */
+static void make_actors(struct play *play)
 {
-	struct actor *actor = &play->actors[id];
-	uint32_t subgroups = play->plan->config.subgroup_count;
+	uint64_t absent = wh_schedule_absent(play->schedule);
 
-	*actor = (struct actor){.play = play, .id = id, .dice = wh_dice_split(play->plan->seed, 300 + id)};
-	actor->pace_ns = paces_ns[wh_dice_below(&actor->dice, 4)];
-	actor->places = wh_plan_alloc(subgroups, sizeof(*actor->places));
-	for (uint32_t g = 0; g < subgroups; g++) {
-		struct place *place = &actor->places[g];
+	for (uint32_t id = 0; id < play->nodes; id++) {
+		struct actor *actor = &play->actors[id];
+		bool begins = id < play->plan->config.group.nodes && (absent >> id & 1) == 0;
 
-		*place = (struct place){.actor = actor, .g = g};
-		place->next = wh_plan_alloc(play->nodes, sizeof(*place->next));
-		place->stream = wh_plan_alloc(1, sizeof(*place->stream));
-		wh_stream_init(place->stream, place);
+		wh_actor_init(actor, play, id, id);
+		if (!begins)
+			continue;
+		actor->state = ACTOR_UNOPENED;
+		play->awake++;
+		play->unopened++;
+		wh_sim_at(play->sim,
+			  wh_dice_below(&actor->dice, 10 * actor->pace_ns) +
+				  wh_dice_below(&actor->dice, play->plan->spread_ns + 1),
+			  open_actor, actor, 0);
 	}
-	wh_sim_at(play->sim, wh_dice_below(&actor->dice, 10 * actor->pace_ns), open_actor, actor, 0);
 }
 
 static void draw_habits(struct play *play)
@@ -126,11 +131,17 @@ static void open_history(struct play *play)
 	for (uint32_t g = 0; g < config->subgroup_count; g++)
 		subgroups[g] = (struct wh_history_subgroup){.name = config->subgroups[g].name,
 							    .ordered = play->plan->subgroups[g].ordered,
-							    .shards = (uint32_t)config->subgroups[g].options.shards};
+							    .shards = (uint32_t)config->subgroups[g].options.shards,
+							    .stateful = wh_play_has_states(play)};
 	play->history = wh_history_new(&(struct wh_history_config){.nodes = play->nodes,
+								   .lives = play->lives_max,
+								   .configured = (uint32_t)config->group.nodes,
+								   .founded = wh_node_config_founder(config) >= 0,
+								   .founder = (uint32_t)wh_node_config_founder(config),
 								   .subgroups = subgroups,
 								   .subgroup_count = config->subgroup_count,
-								   .tie_breaker = wh_node_config_tie_breaker(config)});
+								   .tie_breaker = wh_node_config_tie_breaker(config),
+								   .joins = true});
 	free(subgroups);
 	if (play->history == NULL) {
 		fprintf(stderr, "no memory for a run\n");
@@ -145,15 +156,25 @@ struct play *wh_play_new(const struct wh_plan *plan, const struct wh_schedule *s
 	play->plan = plan;
 	play->schedule = schedule;
 	play->log = log;
-	play->nodes = play->awake = (uint32_t)plan->config.group.nodes;
+	play->nodes = play->lives = wh_node_config_nodes_max(&plan->config);
+	play->lives_max = play->nodes;
+	for (uint32_t i = 0; schedule != NULL && i < schedule->count; i++)
+		play->lives_max +=
+			schedule->faults[i].kind == WH_FAULT_RETURN || schedule->faults[i].kind == WH_FAULT_JOIN;
+	if (play->lives_max > LIVES_MAX)
+		play->lives_max = LIVES_MAX;
 	play->dice = wh_dice_split(plan->seed, 200);
 	play->cuts = wh_plan_alloc((size_t)play->nodes * play->nodes, sizeof(*play->cuts));
+	play->links_harmed = wh_plan_alloc(play->nodes, sizeof(*play->links_harmed));
+	play->seen = wh_plan_alloc(play->nodes, sizeof(*play->seen));
+	play->at = wh_plan_alloc(play->nodes, sizeof(struct actor *));
+	play->told = wh_plan_alloc(TOLD, sizeof(*play->told));
+	play->subjects = wh_plan_alloc(WH_FAULTS_MAX, sizeof(struct actor *));
+	play->actors = wh_plan_alloc(play->lives_max, sizeof(*play->actors));
 	open_world(play);
 	open_history(play);
 	draw_habits(play);
-	play->actors = wh_plan_alloc(play->nodes, sizeof(*play->actors));
-	for (uint32_t i = 0; i < play->nodes; i++)
-		make_actor(play, i);
+	make_actors(play);
 	return play;
 }
 
@@ -161,7 +182,7 @@ struct play *wh_play_new(const struct wh_plan *plan, const struct wh_schedule *s
 
 bool wh_play_step(struct play *play, uint64_t until_ns)
 {
-	if (wh_play_failed(play) || !wh_sim_step(play->sim, until_ns))
+	if (wh_play_failed(play) || play->extinct || !wh_sim_step(play->sim, until_ns))
 		return false;
 	if (play->steps++ - play->useful_step > USELESS_STEPS)
 		wh_play_fail(play, "quiescence: no end, and nothing has moved on for %d events", USELESS_STEPS);
@@ -182,17 +203,18 @@ bool wh_play_is_quiet(const struct play *play)
 	return play->awake == 0 && play->busy_streams == 0 && wh_sim_under_way(play->sim) == 0;
 }
 
+/* All of the beginning are there, and members. */
 static bool have_met(const struct play *play)
 {
-	for (uint32_t i = 0; i < play->nodes; i++)
-		if (play->actors[i].scene == NULL)
+	for (uint32_t i = 0; i < play->nodes && !play->plan->early; i++)
+		if (play->at[i] != NULL && play->at[i]->scene == NULL)
 			return false;
-	return true;
+	return play->unopened == 0;
 }
 
 bool wh_play_meet(struct play *play)
 {
-	while (!have_met(play) && !wh_play_failed(play))
+	while (!have_met(play) && !wh_play_failed(play) && !play->extinct)
 		if (!wh_play_step(play, wh_sim_now(play->sim) + NOTHING_NS))
 			wh_play_fail(play, "open: the nodes never meet");
 	if (wh_play_failed(play))
@@ -230,7 +252,7 @@ bool wh_play_work(struct play *play)
 
 void wh_play_release(struct play *play)
 {
-	for (uint32_t i = 0; i < play->nodes; i++)
+	for (uint32_t i = 0; i < play->lives; i++)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
 			struct stream *stream = play->actors[i].places[g].stream;
 
@@ -251,16 +273,17 @@ static void check_open_claim(const struct stream *stream)
 
 	if (result != WHORL_OK || stats.open_claim != (held ? stream->held + 1 : 0))
 		wh_play_fail(stream->place->actor->play,
-			     "statistics: node %u, g%u: open_claim is %" PRIu64 ", claim %" PRId64 " is open",
-			     stream->place->actor->id, stream->place->g, stats.open_claim,
+			     "statistics: %s, g%u: open_claim is %" PRIu64 ", claim %" PRId64 " is open",
+			     stream->place->actor->name, stream->place->g, stats.open_claim,
 			     held ? (int64_t)stream->held : -1);
 }
 
 static void check_open_claims(struct play *play)
 {
 	wh_play_goes_on(play, SURVEY_NS);
-	for (uint32_t i = 0; i < play->nodes; i++)
-		wh_inspect_wake(play->actors[i].node);
+	for (uint32_t i = 0; i < play->lives; i++)
+		if (play->actors[i].node != NULL)
+			wh_inspect_wake(play->actors[i].node);
 	if (!wh_play_work(play))
 		return;
 	for (uint32_t i = 0; i < play->scenes->circle_count; i++) {
@@ -312,9 +335,12 @@ bool wh_play_finish(struct play *play)
 {
 	while (play->faults_due > 0 ||
 	       wh_sim_now(play->sim) < play->restless_ns + RESTLESS_TIMEOUTS * wh_play_timeout_ns(play))
-		if (!wh_play_goes_on(play, wh_play_timeout_ns(play) / 4))
-			return false;
+		if (!wh_play_goes_on(play, wh_play_timeout_ns(play) / 4) || play->extinct)
+			return !wh_play_failed(play);
 	play->calm = true;
+	for (uint32_t i = 0; i < play->lives; i++)
+		if (wh_actor_runs(&play->actors[i]) && play->actors[i].removed)
+			wh_actor_leave_soon(&play->actors[i]);
 	wh_check_held(play);
 	wh_play_release(play);
 	return wh_calm_settle(play);
@@ -336,7 +362,7 @@ static bool can_drain(const struct play *play)
 /* How every group ends: one after the other goes, and has nothing left to drain. */
 static void leave_all(struct play *play)
 {
-	for (uint32_t i = 0; i < play->nodes && !wh_play_failed(play); i++) {
+	for (uint32_t i = 0; i < play->lives && !wh_play_failed(play); i++) {
 		struct actor *actor = &play->actors[i];
 
 		if ((play->survivors >> i & 1) == 0)
@@ -344,10 +370,19 @@ static void leave_all(struct play *play)
 		while (!wh_actor_depart(actor) && wh_play_goes_on(play, WH_NS_PER_MS))
 			;
 		if (!actor->drained)
-			wh_play_fail(play,
-				     "close: node %u leaves a group in which all is delivered, and has not drained", i);
+			wh_play_fail(play, "close: %s leaves a group in which all is delivered, and has not drained",
+				     actor->name);
 		wh_play_goes_on(play, wh_dice_below(&play->dice, wh_play_timeout_ns(play)));
 	}
+}
+
+/* Whoever has vanished before it was let in is thought to want to come in, for a while. */
+static void forget_vanished(struct play *play)
+{
+	uint64_t until_ns = play->vanished_ns > 0 ? play->vanished_ns + FORGETTING_NS : 0;
+
+	if (wh_sim_now(play->sim) < until_ns)
+		wh_play_goes_on(play, until_ns - wh_sim_now(play->sim));
 }
 
 static void perform_faults(struct play *play)
@@ -355,6 +390,7 @@ static void perform_faults(struct play *play)
 	play->hasty = false;
 	if (!wh_play_meet(play) || !wh_play_finish(play) || play->survivors == 0)
 		return;
+	forget_vanished(play);
 	wh_calm_check_silence(play);
 	if (can_drain(play) && wh_dice_one_in(&play->dice, 3))
 		leave_all(play);
@@ -379,7 +415,7 @@ static void count(const struct play *play, struct wh_play_result *result)
 					  .progressed = play->survivors != 0};
 	if (play->scenes != NULL)
 		result->views = play->scenes->number;
-	for (uint32_t i = 0; i < play->nodes; i++)
+	for (uint32_t i = 0; i < play->lives; i++)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
 			const struct place *place = &play->actors[i].places[g];
 			struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
@@ -393,15 +429,15 @@ static void count(const struct play *play, struct wh_play_result *result)
 /* In order, and in any order. Where all is delivered a node has nothing to drain. */
 static void close_all(struct play *play)
 {
-	uint32_t first = (uint32_t)wh_dice_below(&play->dice, play->nodes);
+	uint32_t first = (uint32_t)wh_dice_below(&play->dice, play->lives);
 	bool drains = play->drains && !wh_play_failed(play);
 
 	play->closing = true;
-	for (uint32_t i = 0; i < play->nodes; i++)
-		wh_actor_leave(&play->actors[(first + i) % play->nodes], drains ? 10000 : 0);
+	for (uint32_t i = 0; i < play->lives; i++)
+		wh_actor_leave(&play->actors[(first + i) % play->lives], drains ? 10000 : 0);
 	if (wh_play_failed(play))
 		return; /* who knows what is still open */
-	for (uint32_t i = 0; i < play->nodes; i++)
+	for (uint32_t i = 0; i < play->lives; i++)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
 			wh_stream_finish_late(play->actors[i].places[g].stream);
 }
@@ -414,18 +450,17 @@ bool wh_play_end(struct play *play, struct wh_play_result *result, char *verdict
 		wh_report(play);
 	count(play, result);
 	close_all(play);
-	for (uint32_t i = 0; i < play->nodes; i++) {
-		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
-			wh_stream_free(play->actors[i].places[g].stream);
-			free(play->actors[i].places[g].stream);
-			free(play->actors[i].places[g].next);
-		}
-		free(play->actors[i].places);
-	}
+	for (uint32_t i = 0; i < play->lives; i++)
+		wh_actor_free(&play->actors[i]);
 	wh_sim_free(play->sim);
 	wh_scenes_free(play);
 	wh_history_free(play->history);
 	free(play->actors);
+	free(play->told);
+	free(play->subjects);
+	free(play->at);
+	free(play->seen);
+	free(play->links_harmed);
 	free(play->cuts);
 	good = !wh_play_failed(play);
 	snprintf(verdict, verdict_bytes, "%s", play->verdict);

@@ -4,8 +4,9 @@
  *     faults.c    what goes wrong, when its moment comes
  *     actors.c    nodes: when they make a pass, sleep, wake; what happens inside of upcalls
  *     streams.c   applications: claims, finished in any order, aborted, held
+ *     states.c    the states of applications, given to those who come
  *     scenes.c    views, as nodes enter them
- *     checkers.c  what must hold in a view after each pass; deliveries.c: at each upcall
+ *     checkers.c  what must hold in a view after each pass; deliveries.c: at each upcall; failures.c: of a node
  *     calm.c      what must be so in the end
  *     report.c    what is told of a run that has failed
  *     inspect.c   how all these look into a node
@@ -14,6 +15,9 @@
  * One thing happens at a time, chosen by virtual time: a node makes a pass, a piece of a push arrives, an application
  * does something, a fault comes. Each of them has a pace of its own, from a wide range, so in each run some are slow. An
  * upcall may take its time: other things happen before it returns.
+ *
+ * A node may end and come back. Each time that it is opened is a *life* of it, with everything of its own: a struct actor.
+ * Sets are of lives, bit i for life i, unless they are said to be of nodes; the first life of node i is life i.
  *
  * What all this is held against is the truth: what applications did (struct stream), and what senders' own rows say at the
  * end of their passes (struct part).
@@ -48,7 +52,8 @@ struct stream { /* all that one node sends in one subgroup, in all views */
 	struct wh_dice dice;
 	struct message *messages; /* by number */
 	uint64_t quota, claimed;
-	uint64_t *open; /* numbers of open claims, in the order of their claims */
+	uint64_t lapsed; /* of those below some were dropped: its node was no sender for a while */
+	uint64_t *open;  /* numbers of open claims, in the order of their claims */
 	uint64_t open_count;
 	uint64_t held; /* this number is claimed and not finished; UINT64_MAX: none */
 	uint64_t pace_ns, burst, abort_in, bytes_max;
@@ -67,15 +72,27 @@ struct place { /* one node in one subgroup, in all views */
 	whorl_subgroup *subgroup; /* NULL: not open, or it can never be a member */
 	struct stream *stream;
 	struct seat *seat; /* in the current view; NULL: none */
-	uint64_t *next; /* by node id: of the messages of that sender the first that was not delivered or passed over */
+	bool was_sender;   /* in it */
+	uint64_t *next;    /* by life: of the messages of that sender the first that was not delivered or passed over */
 	uint64_t deliveries;
+
+	uint64_t state; /* its application's: the digest of all that it has delivered, or taken over with a state */
+	bool awaits;    /* it needs a state, and has none */
+	bool behind;    /* it has one, and may be upcalled messages of views before its own */
+	unsigned char *coming; /* of the state that is being restored */
+	size_t coming_bytes, coming_room;
 };
 
-enum actor_state { ACTOR_UNOPENED, ACTOR_AWAKE, ACTOR_ASLEEP, ACTOR_GONE };
+enum actor_state { ACTOR_ABSENT, ACTOR_UNOPENED, ACTOR_AWAKE, ACTOR_ASLEEP, ACTOR_GONE };
 
-struct actor { /* a node */
+struct actor { /* one life of a node */
 	struct play *play;
-	uint32_t id;
+	uint32_t id, life; /* life: its number among all, and its bit in sets */
+	char name[32];     /* "node 3", "node 3 (life 2)" */
+	uint64_t incarnation;
+	bool joins;       /* it never forms a group */
+	uint32_t reached; /* bit k: stage k of coming in */
+	uint32_t rests;   /* by how many faults it rests */
 	whorl_node *node; /* also after a crash, until the end */
 	struct wh_dice dice;
 	enum actor_state state;
@@ -84,13 +101,13 @@ struct actor { /* a node */
 	uint32_t idle; /* passes without work, in a row */
 	bool in_pass;
 	bool leaving; /* its passes are made by whorl_close */
-	bool crashed, left, removed;
-	bool drained;                   /* and left nothing undelivered */
-	uint64_t stalled_until_ns;      /* it makes no pass before */
-	uint64_t stall_ns;              /* its next upcall takes so long */
-	uint64_t seen[WH_MOMENT_COUNT]; /* how often each of its moments has come */
-	struct scene *scene;            /* the view that it is in; NULL: none yet */
-	struct place *places;           /* by subgroup */
+	bool crashed, left;
+	bool removed;              /* or failed for good in another way: it does nothing any more */
+	bool drained;              /* and left nothing undelivered */
+	uint64_t stalled_until_ns; /* it makes no pass before */
+	uint64_t stall_ns;         /* its next upcall takes so long */
+	struct scene *scene;       /* the view that it is in; NULL: none yet */
+	struct place *places;      /* by subgroup */
 };
 
 /* ---- views ---------------------------------------------------------------------------------------------------------------- */
@@ -149,10 +166,35 @@ struct scene { /* a view, made when the first node enters it */
 	struct play *play;
 	struct scene *before;
 	uint64_t number;
-	uint64_t members;       /* bit i: node i */
+	uint64_t key;           /* of its image */
+	uint64_t members, ids;  /* lives, and nodes */
+	uint32_t voters;        /* of whom a quorum is taken */
+	bool rests;             /* somebody rests in it */
 	struct circle *circles; /* by shard */
 	uint32_t circle_count;
 };
+
+/* What an application did or saw, for reports. */
+enum told_kind {
+	TOLD_VIEW,
+	TOLD_COMMIT,
+	TOLD_REFUSED,
+	TOLD_DELIVER,
+	TOLD_GIVE,
+	TOLD_RESTORE,
+	TOLD_CAUGHT_UP,
+	TOLD_REST
+};
+
+struct told {
+	uint64_t when_ns;
+	const struct actor *actor;
+	enum told_kind kind;
+	uint32_t g;
+	uint64_t a, b, c; /* as the kind has it: report.c */
+};
+
+#define TOLD 512 /* the last of them are kept */
 
 /* ---- the run -------------------------------------------------------------------------------------------------------------- */
 
@@ -162,12 +204,16 @@ struct play {
 	struct wh_sim *sim;
 	struct wh_history *history;
 	struct wh_dice dice;
-	uint32_t nodes;
-	struct actor *actors;        /* by id */
+	uint32_t nodes;              /* ids are below */
+	uint32_t lives, lives_max;   /* that there are, and will be at most */
+	struct actor *actors;        /* by life */
+	struct actor **at;           /* by node id: its newest life */
 	struct scene *scenes;        /* the newest */
+	bool extinct;                /* all of the group are gone, and others have formed one of that name */
 	uint64_t steps, useful_step; /* events; of them the last that moved anything on */
 	uint32_t awake, busy_streams;
-	uint32_t depth; /* upcalls that are taking their time */
+	uint32_t depth;  /* upcalls that are taking their time */
+	uint32_t passes; /* that are being made: one may sleep for no time, and others happen meanwhile */
 
 	uint32_t long_upcall_in; /* one upcall in so many takes time; 0: none does */
 	uint64_t linger_ns;      /* at most so much */
@@ -175,32 +221,56 @@ struct play {
 	bool hasty;              /* nodes close as soon as all is delivered, with acknowledgements still under way */
 	bool drains;             /* they drain */
 
-	bool met;                     /* all nodes have */
-	uint64_t met_ns;              /* when */
-	bool suspected;               /* anybody has suspected anybody */
-	uint32_t faults_due;          /* with a time, that have not come or are not over */
-	uint32_t *cuts;               /* from x nodes + to: by how many faults that link is cut */
-	uint64_t restless_ns;         /* when a fault came or ended last */
-	struct wh_sim_link_cost link; /* of all links that no fault has slowed down */
-	bool calm;                    /* no more will come */
-	uint64_t touched;             /* nodes that faults have touched */
-	uint64_t happened;            /* bit i: fault i of the schedule */
-	uint64_t survivors;           /* bit i: node i; in the end. 0: nobody may go on */
+	bool met;                          /* all nodes have, or need not: times count from `met_ns` */
+	uint64_t met_ns;                   /* when */
+	uint32_t unopened;                 /* of those that are there at the beginning */
+	bool suspected;                    /* anybody has suspected anybody, or proposed a view */
+	uint32_t faults_due;               /* with a time, that have not come or are not over */
+	struct actor **subjects;           /* by fault: whom it has come about for */
+	uint64_t (*seen)[WH_MOMENT_COUNT]; /* by node id: how often each of its moments has come */
+	uint32_t *cuts;                    /* from x nodes + to: by how many faults that link is cut */
+	uint32_t *links_harmed;            /* by node id: by how many faults any link of it is cut or slow */
+	uint64_t restless_ns;              /* when a fault came or ended last */
+	uint64_t vanished_ns;              /* when somebody ended last of whom nobody is told */
+	struct wh_sim_link_cost link;      /* of all links that no fault has slowed down */
+	bool calm;                         /* no more will come */
+	uint64_t touched;                  /* lives that faults have touched */
+	uint64_t broken;                   /* lives with a connection that has ended for good */
+	uint64_t happened;                 /* bit i: fault i of the schedule */
+	uint64_t survivors;                /* lives; in the end. 0: nobody may go on */
 
 	/* Told of each moment, before the faults of that moment come about. */
 	void (*watch)(void *ctx, const struct actor *actor, enum wh_moment moment);
 	void *watch_ctx;
 
 	bool closing;
+	struct told *told; /* round and round */
+	uint64_t told_count;
 	FILE *log;         /* NULL: nowhere */
 	char (*dump)[200]; /* where lines of the log go while a node's events are dumped, round and round */
 	uint64_t dumped;
 	char verdict[512]; /* "": good */
 };
 
+/* States are given to those who come. */
+static inline bool wh_play_has_states(const struct play *play)
+{
+	return play->plan->state_bytes > 0;
+}
+
+/* Somebody was cut off from somebody for a while. */
+static inline bool wh_play_was_cut(const struct play *play)
+{
+	for (uint32_t i = 0; play->schedule != NULL && i < play->schedule->count; i++)
+		if ((play->happened >> i & 1) != 0 && play->schedule->faults[i].kind == WH_FAULT_CUT)
+			return true;
+	return false;
+}
+
+/* Things go wrong, or the group grows. */
 static inline bool wh_play_has_faults(const struct play *play)
 {
-	return play->schedule != NULL && play->schedule->count > 0;
+	return (play->schedule != NULL && play->schedule->count > 0) || wh_play_has_states(play);
 }
 
 static inline uint64_t wh_play_timeout_ns(const struct play *play)
@@ -222,12 +292,20 @@ void wh_faults_moment(struct actor *actor, enum wh_moment moment);
 /* The hook of the world: this push is about to be posted. */
 void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push);
 void wh_actor_crash(struct actor *actor, bool silently);
+/* A node has been opened: what is wrong with its links is wrong with this life too. */
+void wh_faults_born(struct actor *actor);
 
 /* ---- actors.c ---------------------------------------------------------------------------------------------------------- */
 
+void wh_actor_init(struct actor *actor, struct play *play, uint32_t life, uint32_t id);
 void wh_actor_open(struct actor *actor);
+/* Another life of that node, or its first. False: not now. */
+bool wh_actor_return(struct play *play, uint32_t id);
+void wh_actor_rest(struct actor *actor, bool rests);
+void wh_actor_free(struct actor *actor);
 void wh_actor_rung(struct actor *actor);
 void wh_actor_leave(struct actor *actor, int timeout_ms); /* closes it */
+void wh_actor_leave_soon(struct actor *actor);
 /* Its application finishes what it has begun, and closes it in order. False: not now, it is busy. */
 bool wh_actor_depart(struct actor *actor);
 /* It makes passes, and its application has turns. */
@@ -254,20 +332,34 @@ uint64_t wh_stream_finished(const struct stream *stream);
 /* What that message holds. */
 struct wh_payload_id wh_stream_payload(const struct stream *stream, uint64_t number);
 
+/* ---- states.c ---------------------------------------------------------------------------------------------------------- */
+
+/* The subgroup is open: gives it the functions for its state. */
+void wh_state_of_place(struct place *place);
+/* It has entered the shard in this view, in which somebody has a state, or nobody. */
+void wh_place_begin(struct place *place, bool needs_state);
+/* A message has been delivered. */
+void wh_place_add(struct place *place, uint64_t payload);
+/* The pass is over: is it behind still? */
+void wh_place_look(struct place *place);
+
 /* ---- scenes.c ---------------------------------------------------------------------------------------------------------- */
 
-/* The node is in a view that it was not in before. */
-void wh_scene_enter(struct actor *actor);
+/* The node is in a view that it was not in before; its application has been shown that, or NULL. */
+void wh_scene_enter(struct actor *actor, const struct whorl_view *shown);
 /* Nobody will look at this node's passes any more. */
 void wh_scene_forsake(struct actor *actor);
 void wh_scenes_free(struct play *play);
-/* The rank of that node among the senders, -1. */
+/* The rank of that node, an id, among the senders, -1. */
 int wh_circle_sender(const struct circle *circle, uint32_t node);
-struct seat *wh_circle_seat(const struct circle *circle, uint32_t node);
+struct seat *wh_circle_seat(const struct circle *circle, const struct actor *actor);
+/* The seat that the place has in that view; NULL: none. */
+struct seat *wh_scene_seat(const struct place *place, uint64_t view);
 
 /* ---- checkers.c, deliveries.c ------------------------------------------------------------------------------------------- */
 
 void wh_check_pass(struct actor *actor);
+void wh_check_node(struct actor *actor); /* failures.c */
 /* Takes in what is settled in the middle of a pass, but for what the seat that is in an upcall does. */
 void wh_check_settle(struct actor *actor);
 /* The pass in which it has crashed is over. */
@@ -281,6 +373,7 @@ void wh_check_held(struct play *play);
 /* ---- report.c ----------------------------------------------------------------------------------------------------------- */
 
 void wh_report(struct play *play);
+void wh_tell(const struct actor *actor, enum told_kind kind, uint32_t g, uint64_t a, uint64_t b, uint64_t c);
 /* Where the nodes' logs go: nowhere, but for the events that a report asks for. */
 void wh_report_line(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
 

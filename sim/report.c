@@ -32,14 +32,58 @@ static void dump_node(struct play *play, struct actor *actor)
 	free(lines);
 }
 
+void wh_tell(const struct actor *actor, enum told_kind kind, uint32_t g, uint64_t a, uint64_t b, uint64_t c)
+{
+	struct play *play = actor->play;
+
+	play->told[play->told_count++ % TOLD] = (struct told){wh_sim_now(play->sim), actor, kind, g, a, b, c};
+}
+
+static void print_told(FILE *log, const struct told *told)
+{
+	static const char *const roles[] = {"out", "member", "sender"};
+
+	fprintf(log, "  %10.3f ms  %s", (double)told->when_ns / 1e6, told->actor->name);
+	if (told->kind == TOLD_VIEW)
+		fprintf(log, ": view %" PRIu64 ", g%u: %s in shard %" PRIu64 "\n", told->a, told->g, roles[told->b],
+			told->c);
+	else if (told->kind == TOLD_COMMIT)
+		fprintf(log, ", g%u: %s message %" PRIu64 "\n", told->g, told->b ? "aborts" : "commits", told->a);
+	else if (told->kind == TOLD_REFUSED)
+		fprintf(log, ", g%u: message %" PRIu64 " is refused\n", told->g, told->a);
+	else if (told->kind == TOLD_DELIVER)
+		fprintf(log, ", g%u: delivers message %" PRIu64 " of node %" PRIu64 " in view %" PRIu64 "\n", told->g,
+			told->a, told->b, told->c);
+	else if (told->kind == TOLD_REST)
+		fprintf(log, ": %s\n", told->a ? "rests" : "does not rest any more");
+	else
+		fprintf(log, ", g%u: %s state %016" PRIx64 ", view %" PRIu64 ", message %" PRIu64 " there\n", told->g,
+			told->kind == TOLD_GIVE      ? "gives"
+			: told->kind == TOLD_RESTORE ? "restores"
+						     : "has caught up since",
+			told->a, told->b, told->c);
+}
+
+/* What the applications saw last. */
+static void dump_story(const struct play *play)
+{
+	uint64_t first = play->told_count > TOLD ? play->told_count - TOLD : 0;
+
+	fprintf(play->log, "\nthe last %d things that applications did or saw:\n", TOLD);
+	for (; first < play->told_count; first++)
+		print_told(play->log, &play->told[first % TOLD]);
+}
+
 static const char *state_of(const struct actor *actor)
 {
 	if (actor->crashed)
 		return "has crashed";
+	if (actor->state == ACTOR_ABSENT)
+		return "is absent";
 	if (actor->left)
 		return "has left";
 	if (actor->removed)
-		return actor->state == ACTOR_ASLEEP ? "was removed, and sleeps" : "was removed, and is awake";
+		return actor->state == ACTOR_ASLEEP ? "has failed, and sleeps" : "has failed, and is awake";
 	if (wh_sim_now(actor->play->sim) < actor->stalled_until_ns)
 		return "is stalled";
 	return actor->state == ACTOR_ASLEEP ? "sleeps" : "is awake";
@@ -52,22 +96,27 @@ void wh_report(struct play *play)
 
 	fprintf(play->log, "FAILED at step %" PRIu64 ", %.3f ms", play->steps, (double)now_ns / 1e6);
 	if (play->met)
-		fprintf(play->log, " (%.3f ms after all nodes had met)", (double)(now_ns - play->met_ns) / 1e6);
+		fprintf(play->log, " (%.3f ms after the beginning)", (double)(now_ns - play->met_ns) / 1e6);
 	fprintf(play->log, ":\n  %s\n\nthe group: ", play->verdict);
 	wh_plan_print(play->plan, play->log);
-	for (uint64_t i = 0; wh_play_has_faults(play) && i < play->schedule->count; i++)
+	for (uint64_t i = 0; play->schedule != NULL && i < play->schedule->count; i++)
 		fprintf(play->log, "%s  %s%s\n", i == 0 ? "\nthe faults:\n" : "",
 			wh_fault_print(&play->schedule->faults[i], line),
 			(play->happened >> i & 1) != 0 ? "" : "   (has not come about)");
-	for (uint32_t i = 0; i < play->nodes; i++) {
+	for (uint32_t i = 0; i < play->lives; i++) {
 		struct actor *actor = &play->actors[i];
+		char progress[256] = "";
 
-		fprintf(play->log, "\nnode %u %s", i, state_of(actor));
+		fprintf(play->log, "\n%s %s", actor->name, state_of(actor));
 		if (actor->scene != NULL)
 			fprintf(play->log, ", in view %" PRIu64, actor->scene->number);
+		if (wh_actor_runs(actor) && actor->node != NULL)
+			whorl_progress(actor->node, progress, sizeof(progress));
+		fprintf(play->log, "%s%s", progress[0] != '\0' ? ": " : "", progress);
 		fprintf(play->log, actor->node != NULL ? "; its last events:\n" : "\n");
 		if (actor->node != NULL)
 			dump_node(play, actor);
 	}
+	dump_story(play);
 	fputc('\n', play->log);
 }

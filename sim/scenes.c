@@ -5,22 +5,34 @@
 
 /* ---- a view, when the first node enters it ------------------------------------------------------------------------------- */
 
+/* NULL: there is no such life, and the run has failed. */
+static struct actor *find_life(struct play *play, const struct wh_view *view, uint32_t rank)
+{
+	for (uint32_t i = 0; i < play->lives; i++)
+		if (play->actors[i].id == view->ids[rank] && play->actors[i].incarnation == view->incarnations[rank])
+			return &play->actors[i];
+	wh_play_fail(play, "incarnation: view %llu has node %u in a life that it never had",
+		     (unsigned long long)view->number, view->ids[rank]);
+	return NULL;
+}
+
 static void seat_members(struct circle *circle, const struct wh_view *view, const struct wh_view_subgroup *shard)
 {
 	struct play *play = circle->scene->play;
 
 	for (uint32_t i = 0; i < shard->member_count; i++) {
-		uint32_t rank = shard->members[i], id = view->ids[rank];
+		uint32_t rank = shard->members[i];
+		struct actor *actor = find_life(play, view, rank);
 		struct seat *seat = &circle->seats[i];
 
-		*seat = (struct seat){.actor = &play->actors[id],
+		*seat = (struct seat){.actor = actor,
 				      .circle = circle,
-				      .place = &play->actors[id].places[circle->g],
+				      .place = &actor->places[circle->g],
 				      .me = wh_rank_find(shard->senders, shard->sender_count, rank)};
 		seat->taken = wh_plan_alloc(shard->sender_count, sizeof(*seat->taken));
 	}
 	for (uint32_t s = 0; s < shard->sender_count; s++)
-		circle->parts[s].stream = play->actors[view->ids[shard->senders[s]]].places[circle->g].stream;
+		circle->parts[s].stream = find_life(play, view, shard->senders[s])->places[circle->g].stream;
 }
 
 static void make_circle(struct scene *scene, uint32_t index, const struct wh_view *view)
@@ -40,11 +52,13 @@ static void make_circle(struct scene *scene, uint32_t index, const struct wh_vie
 	seat_members(circle, view, shard);
 }
 
-/* The first view is what the plan says. */
+/* A view of all nodes is what the plan says, if nothing was there before it. */
 static void check_first(const struct scene *scene)
 {
 	const struct wh_plan *plan = scene->play->plan;
 
+	if (scene->ids != (UINT64_C(1) << scene->play->nodes) - 1)
+		return;
 	for (uint32_t i = 0; i < scene->circle_count; i++) {
 		const struct circle *circle = &scene->circles[i];
 		const struct wh_plan_subgroup *subgroup = &plan->subgroups[circle->g];
@@ -70,14 +84,28 @@ static struct scene *find_scene(const struct play *play, uint64_t number)
 	return scene;
 }
 
-static struct scene *make_scene(struct play *play, const struct wh_view *view)
+static struct scene *make_scene(struct play *play, const struct wh_view *view, uint64_t key)
 {
 	struct scene *scene = wh_plan_alloc(1, sizeof(*scene));
 
-	*scene = (struct scene){
-		.play = play, .before = play->scenes, .number = view->number, .circle_count = view->subgroup_count};
-	for (uint32_t rank = 0; rank < view->members; rank++)
-		scene->members |= UINT64_C(1) << view->ids[rank];
+	*scene = (struct scene){.play = play,
+				.before = play->scenes,
+				.number = view->number,
+				.key = key,
+				.voters = view->voters,
+				.circle_count = view->subgroup_count};
+	for (uint32_t rank = 0; rank < view->members; rank++) {
+		const struct actor *actor = find_life(play, view, rank);
+
+		if (actor == NULL) {
+			free(scene);
+			return NULL;
+		}
+		scene->members |= UINT64_C(1) << actor->life;
+		scene->ids |= UINT64_C(1) << actor->id;
+	}
+	for (uint32_t i = 0; i < view->subgroup_count; i++)
+		scene->rests |= view->subgroups[i].resting_count > 0;
 	scene->circles = wh_plan_alloc(view->subgroup_count, sizeof(*scene->circles));
 	for (uint32_t i = 0; i < view->subgroup_count; i++)
 		make_circle(scene, i, view);
@@ -97,11 +125,26 @@ int wh_circle_sender(const struct circle *circle, uint32_t node)
 	return -1;
 }
 
-struct seat *wh_circle_seat(const struct circle *circle, uint32_t node)
+struct seat *wh_circle_seat(const struct circle *circle, const struct actor *actor)
 {
 	for (uint32_t i = 0; i < circle->seat_count; i++)
-		if (circle->seats[i].actor->id == node)
+		if (circle->seats[i].actor == actor)
 			return &circle->seats[i];
+	return NULL;
+}
+
+struct seat *wh_scene_seat(const struct place *place, uint64_t view)
+{
+	const struct scene *scene = find_scene(place->actor->play, view);
+
+	for (uint32_t i = 0; scene != NULL && i < scene->circle_count; i++) {
+		struct seat *seat = NULL;
+
+		if (scene->circles[i].g == place->g)
+			seat = wh_circle_seat(&scene->circles[i], place->actor);
+		if (seat != NULL)
+			return seat;
+	}
 	return NULL;
 }
 
@@ -139,7 +182,8 @@ static void sit_down(struct seat *seat)
 	}
 }
 
-static void tell_history(struct actor *actor, const struct wh_view *view)
+/* `shown`: the view as the application was told of it; NULL: it was not yet. */
+static void tell_history(struct actor *actor, const struct wh_view *view, const struct whorl_view *shown)
 {
 	struct play *play = actor->play;
 	uint32_t subgroups = play->plan->config.subgroup_count;
@@ -156,50 +200,126 @@ static void tell_history(struct actor *actor, const struct wh_view *view)
 		place->inactive = shard->state != WH_SHARD_ACTIVE;
 		place->role = wh_rank_find(shard->senders, shard->sender_count, rank) < 0 ? WH_HISTORY_MEMBER
 											  : WH_HISTORY_SENDER;
+		wh_tell(actor, TOLD_VIEW, shard->configured, view->number, place->role, place->shard);
 	}
-	wh_history_view(play->history, actor->id,
+	wh_history_view(play->history, actor->life,
 			&(struct wh_history_view){.number = view->number,
 						  .count = view->members,
 						  .rank = rank,
 						  .members = view->ids,
-						  .places = places});
+						  .places = places,
+						  .joined = shown != NULL ? shown->joined : NULL,
+						  .joined_count = shown != NULL ? shown->joined_count : 0,
+						  .left = shown != NULL ? shown->left : NULL,
+						  .left_count = shown != NULL ? shown->left_count : 0});
 	free(places);
 }
 
-/* Who may not send, though others could, has lost what was not sent. */
-static void look_at_role(struct place *place)
+/* Who rests has sent all that it had claimed before. */
+static void check_rest(struct place *place)
 {
-	if (place->seat == NULL || (place->seat->circle->active && place->seat->me < 0))
+	const struct stream *stream = place->stream;
+	uint64_t committed = stream->claimed;
+
+	for (uint64_t i = 0; i < stream->open_count; i++)
+		if (!stream->messages[stream->open[i]].lapsed)
+			wh_play_fail(place->actor->play, "rest: %s, g%u: it is no sender, with claim %llu open",
+				     place->actor->name, place->g, (unsigned long long)stream->open[i]);
+	while (committed > stream->lapsed && stream->messages[committed - 1].state != MESSAGE_COMMITTED)
+		committed--;
+	if (committed > stream->lapsed && place->next[place->actor->life] < committed && !place->behind &&
+	    !place->awaits)
+		wh_play_fail(place->actor->play, "rest: %s, g%u: it is no sender, and message %llu is not delivered",
+			     place->actor->name, place->g, (unsigned long long)committed - 1);
+}
+
+/* Who may not send, though others could, has lost what was not sent. */
+static void look_at_role(struct place *place, const struct wh_view *view)
+{
+	const struct seat *seat = place->seat;
+
+	if (seat == NULL || (seat->circle->active && seat->me < 0)) {
+		if (seat != NULL && place->was_sender && wh_inspect_rests(view, seat->circle->shard, place->actor->id))
+			check_rest(place);
 		wh_stream_lapse(place->stream);
+	}
+	place->was_sender = seat != NULL && seat->me >= 0;
 	wh_stream_unbar(place->stream);
 }
 
-void wh_scene_enter(struct actor *actor)
+/* All that it has in this view. */
+static void take_seats(struct actor *actor, struct scene *scene, const struct wh_view *view)
+{
+	uint32_t rank = (uint32_t)wh_view_rank(view, actor->id);
+
+	for (uint32_t i = 0; i < scene->circle_count; i++) {
+		const struct wh_view_subgroup *shard = &view->subgroups[i];
+		struct seat *seat = wh_circle_seat(&scene->circles[i], actor);
+
+		if (seat == NULL)
+			continue;
+		sit_down(seat);
+		if (wh_rank_find(shard->entered, shard->entered_count, rank) >= 0)
+			wh_place_begin(seat->place, shard->entered_count < shard->member_count);
+	}
+}
+
+/* Somebody has begun a first view, and was then cut off until the others gave it up: he has no quorum there, and never will. */
+static bool is_abandoned(const struct play *play, const struct scene *scene)
+{
+	uint32_t in_it = 0;
+
+	for (uint32_t i = 0; i < play->lives; i++)
+		in_it += wh_actor_runs(&play->actors[i]) && play->actors[i].scene == scene;
+	return scene->number == 0 && wh_play_was_cut(play) && 2 * in_it <= scene->voters;
+}
+
+/* A group whose members are all gone may be formed anew: that is another, and the end of this run. */
+static bool is_another_group(struct play *play, const struct scene *scene, const struct wh_view *view, uint64_t key)
+{
+	uint64_t members = 0;
+
+	for (uint32_t rank = 0; rank < view->members; rank++) {
+		const struct actor *actor = find_life(play, view, rank);
+
+		members |= actor != NULL ? UINT64_C(1) << actor->life : 0;
+	}
+	if (scene->key == key && scene->members == members)
+		return false;
+	for (uint32_t i = 0; i < play->lives && !is_abandoned(play, scene); i++) {
+		const struct actor *actor = &play->actors[i];
+
+		if (wh_actor_runs(actor) && !actor->removed && actor->scene != NULL)
+			wh_play_fail(play, "one line: there are two views %llu, and %s is in the first of them",
+				     (unsigned long long)scene->number, actor->name);
+	}
+	play->extinct = true;
+	return true;
+}
+
+void wh_scene_enter(struct actor *actor, const struct whorl_view *shown)
 {
 	struct play *play = actor->play;
 	const struct wh_view *view = wh_inspect_view(actor->node);
 	struct scene *scene;
 
-	if (view == NULL || (actor->scene != NULL && actor->scene->number == view->number))
+	if (view == NULL || play->extinct || (actor->scene != NULL && actor->scene->number == view->number))
+		return;
+	scene = find_scene(play, view->number);
+	if (scene != NULL && is_another_group(play, scene, view, wh_inspect_key(actor->node)))
 		return;
 	wh_scene_forsake(actor);
-	tell_history(actor, view);
-	if (wh_history_broken(play->history) != NULL) {
+	tell_history(actor, view, shown);
+	if (wh_history_broken(play->history) != NULL)
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
+	else if (scene == NULL)
+		scene = make_scene(play, view, wh_inspect_key(actor->node));
+	if (wh_play_failed(play))
 		return;
-	}
-	scene = find_scene(play, view->number);
-	if (scene == NULL)
-		scene = make_scene(play, view);
 	actor->scene = scene;
-	for (uint32_t i = 0; i < scene->circle_count; i++) {
-		struct seat *seat = wh_circle_seat(&scene->circles[i], actor->id);
-
-		if (seat != NULL)
-			sit_down(seat);
-	}
+	take_seats(actor, scene, view);
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-		look_at_role(&actor->places[g]);
+		look_at_role(&actor->places[g], view);
 	wh_sim_note(play->sim, view->number << 32 | actor->id);
 	play->useful_step = play->steps;
 }

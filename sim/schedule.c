@@ -37,6 +37,25 @@ uint64_t wh_fault_touches(const struct wh_fault *fault)
 	return UINT64_C(1) << fault->node;
 }
 
+uint32_t wh_schedule_kinds(const struct wh_schedule *schedule)
+{
+	uint32_t kinds = 0;
+
+	for (uint32_t i = 0; schedule != NULL && i < schedule->count; i++)
+		kinds |= 1u << schedule->faults[i].kind;
+	return kinds;
+}
+
+uint64_t wh_schedule_absent(const struct wh_schedule *schedule)
+{
+	uint64_t absent = 0;
+
+	for (uint32_t i = 0; schedule != NULL && i < schedule->count; i++)
+		if (schedule->faults[i].kind == WH_FAULT_JOIN)
+			absent |= wh_fault_touches(&schedule->faults[i]);
+	return absent;
+}
+
 bool wh_fault_fits(const struct wh_fault *fault, uint32_t nodes)
 {
 	return nodes >= WH_FAULT_NODES_MAX || wh_fault_touches(fault) >> nodes == 0;
@@ -277,7 +296,7 @@ static bool sentence(struct reader *reader, struct wh_fault *fault)
 	int kind = one_of(reader, fault_words);
 
 	if (kind < 0)
-		return miss(reader, "crash, stall, cut, slow, break or leave");
+		return miss(reader, "crash, stall, cut, slow, break, leave, join, return or rest");
 	fault->kind = (enum wh_fault_kind)kind;
 	if (!subject(reader, fault))
 		return false;

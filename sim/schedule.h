@@ -12,10 +12,17 @@
  *     break 0,1 with 3 at 30 ms              their connections end, and each side is told that the other is down
  *     leave 3 at 40 ms                       it closes in order
  *
- * Times count from when all nodes have met. The moment of a fault of one node may also be the k-th thing of a kind that this
- * node does: an upcall, or a step of a change of view, that is a push. "push 17" is its 17th push after anybody has suspected
- * anybody; the other kinds are pushes of one column (enum wh_moment). What never comes about, as the third wedge of a node
- * that sees one change, is withdrawn when the times of all other faults are over.
+ * and of what is no fault, but changes who is there:
+ *
+ *     join 5 at 12 ms                        it is not there at the beginning: it is opened then
+ *     return 2 at 80 ms                      it is opened again: another life of it. If it still runs it is killed first
+ *     rest 1 for 60 ms at 20 ms              it declares that it does not send, and takes that back
+ *
+ * Times count from when all nodes that are there at the beginning have met, or have been opened, as the plan says. The moment of
+ * a fault of one node may also be the k-th thing of a kind that this node does, in all its lives: an upcall, a step of coming in,
+ * or a step of a change of view, that is a push. "push 17" is its 17th push after anybody has suspected anybody or proposed a
+ * view; the other kinds are pushes of one column (enum wh_moment). What never comes about, as the third wedge of a node that sees
+ * one change, is withdrawn when the times of all other faults are over.
  *
  * The same line is what is printed, what --fault takes, and what an ini file says: wh_fault_parse(wh_fault_print(f)) is f.
  */
@@ -36,7 +43,10 @@
 	X(CUT, "cut")                                                                                                  \
 	X(SLOW, "slow")                                                                                                \
 	X(BREAK, "break")                                                                                              \
-	X(LEAVE, "leave")
+	X(LEAVE, "leave")                                                                                              \
+	X(JOIN, "join")                                                                                                \
+	X(RETURN, "return")                                                                                            \
+	X(REST, "rest")
 
 enum wh_fault_kind {
 #define WH_FAULT_CONSTANT(name, word) WH_FAULT_##name,
@@ -48,14 +58,21 @@ enum wh_fault_kind {
 #define WH_MOMENTS(X)                                                                                                  \
 	X(TIME, "")                                                                                                    \
 	X(UPCALL, "upcall")           /* a message is being delivered to it */                                         \
-	X(PUSH, "push")               /* any push of it after the first suspicion of the run */                        \
+	X(PUSH, "push")               /* any push of it after the first suspicion or proposal of the run */            \
 	X(SUSPECT, "suspect")         /* it says whom it suspects */                                                   \
 	X(WEDGE, "wedge")             /* it says that it has stopped */                                                \
 	X(PROPOSE, "propose")         /* it proposes a view */                                                         \
 	X(ACKNOWLEDGE, "acknowledge") /* it says that the memory of a proposed view is open */                         \
 	X(DECIDE, "decide")           /* it decides, or adopts a decision of a leader before it */                     \
 	X(ECHO, "echo")               /* it agrees to a decision of another */                                         \
-	X(INSTALL, "install")         /* its last word in a view */
+	X(INSTALL, "install")         /* its last word in a view */                                                    \
+	X(MET, "met")                 /* a pass is over in which it has met the first other node, */                   \
+	X(INVITED, "invited")         /* has been invited into a view, */                                              \
+	X(THERE, "there")             /* has said that it is ready, */                                                 \
+	X(BEGUN, "begun")             /* has become a member, */                                                       \
+	X(RESTORED, "restored")       /* has the state of all its subgroups */                                         \
+	X(RESTORE, "restore")         /* it begins to restore a state */                                               \
+	X(GIVE, "give")               /* it fixes a state to give it */
 
 enum wh_moment {
 #define WH_MOMENT_CONSTANT(name, word) WH_MOMENT_##name,
@@ -66,12 +83,12 @@ enum wh_moment {
 
 struct wh_fault {
 	enum wh_fault_kind kind;
-	uint32_t node;     /* crash, stall, leave */
+	uint32_t node;     /* what is about one node */
 	bool silently;     /* crash */
 	bool both;         /* cut: both ways */
 	uint64_t from, to; /* cut, slow, break: bit i is node i */
 	uint32_t factor;   /* slow */
-	uint64_t for_us;   /* stall, cut, slow */
+	uint64_t for_us;   /* what lasts */
 	enum wh_moment moment;
 	bool after;  /* not at a time: when the pass in which the moment has come is over */
 	uint64_t at; /* microseconds, or which one of its kind, from 1 */
@@ -91,7 +108,14 @@ static inline bool wh_fault_is_between(const struct wh_fault *fault)
 /* It lasts for a time, and then all is as it was. */
 static inline bool wh_fault_lasts(const struct wh_fault *fault)
 {
-	return fault->kind == WH_FAULT_STALL || fault->kind == WH_FAULT_CUT || fault->kind == WH_FAULT_SLOW;
+	return fault->kind == WH_FAULT_STALL || fault->kind == WH_FAULT_CUT || fault->kind == WH_FAULT_SLOW ||
+	       fault->kind == WH_FAULT_REST;
+}
+
+/* Others may think that those whom it touches have failed. */
+static inline bool wh_fault_harms(const struct wh_fault *fault)
+{
+	return fault->kind < WH_FAULT_JOIN;
 }
 
 /* False: `wrong` says what was expected. */
@@ -103,12 +127,18 @@ const char *wh_moment_word(enum wh_moment moment);
 const char *wh_fault_print(const struct wh_fault *fault, char *buf);
 /* Does it make sense among so many nodes? */
 bool wh_fault_fits(const struct wh_fault *fault, uint32_t nodes);
-/* All nodes that it touches: of them alone others may think that they have failed. */
+/* All nodes that it names. */
 uint64_t wh_fault_touches(const struct wh_fault *fault);
+/* Bit k: there is one of enum wh_fault_kind. NULL: there is none. */
+uint32_t wh_schedule_kinds(const struct wh_schedule *schedule);
+/* Those that are not there at the beginning. */
+uint64_t wh_schedule_absent(const struct wh_schedule *schedule);
 
 struct wh_schedule_limits {
-	uint32_t nodes;
-	uint32_t faults;  /* at most */
+	uint32_t nodes;   /* that are configured */
+	uint32_t ids;     /* of nodes are below: the others join */
+	int founder;      /* -1: a majority of the configured nodes forms the group */
+	uint32_t faults;  /* at most, but for what follows from them, as returns */
 	uint32_t kinds;   /* bit k: enum wh_fault_kind */
 	uint64_t span_us; /* the first faults come within this time */
 	uint64_t failure_timeout_us;
@@ -116,5 +146,7 @@ struct wh_schedule_limits {
 
 /* From the seed. Mostly a majority stays unharmed; sometimes none does. */
 void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
+/* Its second half: who is not there at the beginning, who comes back, who rests; and what goes wrong with those who come. */
+void wh_schedule_draw_joins(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
 
 #endif

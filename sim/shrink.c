@@ -28,7 +28,7 @@ static bool same_property(const char *a, const char *b)
 static bool fits(const struct wh_trial *trial)
 {
 	for (uint32_t i = 0; i < trial->schedule.count; i++)
-		if (!wh_fault_fits(&trial->schedule.faults[i], (uint32_t)trial->plan.config.group.nodes))
+		if (!wh_fault_fits(&trial->schedule.faults[i], wh_node_config_nodes_max(&trial->plan.config)))
 			return false;
 	return true;
 }

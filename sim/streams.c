@@ -32,7 +32,7 @@ void wh_stream_init(struct stream *stream, struct place *place)
 	struct wh_dice *dice = &stream->dice;
 
 	*stream = (struct stream){.place = place, .held = UINT64_MAX};
-	stream->dice = wh_dice_split(play->plan->seed, 1000 + 100 * (uint64_t)place->g + place->actor->id);
+	stream->dice = wh_dice_split(play->plan->seed, 1000 + 100 * (uint64_t)place->g + place->actor->life);
 	stream->quota = subgroup->even ? subgroup->messages : wh_dice_below(dice, subgroup->messages + 1);
 	stream->messages = wh_plan_alloc(stream->quota, sizeof(*stream->messages));
 	stream->open = wh_plan_alloc(stream->quota, sizeof(*stream->open));
@@ -63,7 +63,7 @@ uint64_t wh_stream_finished(const struct stream *stream)
 struct wh_payload_id wh_stream_payload(const struct stream *stream, uint64_t number)
 {
 	return (struct wh_payload_id){.subgroup = stream->place->g,
-				      .sender = stream->place->actor->id,
+				      .sender = stream->place->actor->life,
 				      .index = number,
 				      .bytes = stream->messages[number].bytes};
 }
@@ -76,6 +76,7 @@ static void tell(struct stream *stream, uint64_t number, bool abort)
 	struct wh_payload_id id = wh_stream_payload(stream, number);
 	struct wh_history *history = play_of(stream)->history;
 
+	wh_tell(stream->place->actor, TOLD_COMMIT, id.subgroup, number, abort, 0);
 	if (abort)
 		wh_history_abort(history, id.sender, id.subgroup, number);
 	else
@@ -91,6 +92,8 @@ static bool is_refusal(const struct stream *stream, enum whorl_result result)
 	case WHORL_NOT_SENDER:
 		return stream->place->actor->scene != NULL && stream->place->actor->scene->number > 0;
 	case WHORL_REMOVED:
+	case WHORL_MEMORY:
+	case WHORL_SHARD_LOST:
 		return wh_play_has_faults(actor->play);
 	case WHORL_CLOSED:
 		return actor->state == ACTOR_GONE || actor->leaving;
@@ -115,14 +118,16 @@ static void finish(struct stream *stream, uint64_t number)
 	result = abort ? whorl_abort(&message->claim) : whorl_commit(&message->claim, message->bytes);
 	if (is_refusal(stream, result)) {
 		message->state = MESSAGE_REFUSED;
+		wh_tell(stream->place->actor, TOLD_REFUSED, id.subgroup, number, 0, 0);
 		if (!abort && !message->lapsed)
 			tell(stream, number, true);
 	} else if (message->lapsed) {
-		wh_play_fail(play, "finish: node %u, g%u: claim %llu was dropped, and is finished with %s", id.sender,
-			     id.subgroup, (unsigned long long)number, whorl_result_text(result));
+		wh_play_fail(play, "finish: %s, g%u: claim %llu was dropped, and is finished with %s",
+			     stream->place->actor->name, id.subgroup, (unsigned long long)number,
+			     whorl_result_text(result));
 	} else if (result != WHORL_OK && (result != WHORL_NO_QUORUM || !wh_play_has_faults(play))) {
-		wh_play_fail(play, "finish: node %u, g%u: claim %llu was finished with %s", id.sender, id.subgroup,
-			     (unsigned long long)number, whorl_result_text(result));
+		wh_play_fail(play, "finish: %s, g%u: claim %llu was finished with %s", stream->place->actor->name,
+			     id.subgroup, (unsigned long long)number, whorl_result_text(result));
 	}
 	play->useful_step = play->steps;
 }
@@ -134,8 +139,8 @@ void wh_stream_finish_late(struct stream *stream)
 		enum whorl_result result = stream->open_count % 2 ? whorl_commit(claim, 0) : whorl_abort(claim);
 
 		if (result != WHORL_CLOSED)
-			wh_play_fail(play_of(stream), "close: node %u: a claim that was open is finished with %s",
-				     stream->place->actor->id, whorl_result_text(result));
+			wh_play_fail(play_of(stream), "close: %s: a claim that was open is finished with %s",
+				     stream->place->actor->name, whorl_result_text(result));
 	}
 }
 
@@ -190,7 +195,7 @@ static void suffer(struct stream *stream)
 	else if (result == WHORL_NOT_SENDER)
 		stream->barred = true;
 	else if (result != WHORL_OK && !wh_play_has_faults(play_of(stream)))
-		wh_play_fail(play_of(stream), "window: node %u: whorl_window_arm says %s", stream->place->actor->id,
+		wh_play_fail(play_of(stream), "window: %s: whorl_window_arm says %s", stream->place->actor->name,
 			     whorl_result_text(result));
 }
 
@@ -200,17 +205,19 @@ static void refused(struct stream *stream, enum whorl_result result)
 	struct play *play = play_of(stream);
 	bool faults = wh_play_has_faults(play);
 
-	if (result == WHORL_AGAIN)
-		suffer(stream);
-	else if (result == WHORL_NOT_SENDER)
+	if (result == WHORL_NOT_SENDER || stream->place->actor->scene == NULL)
 		stream->barred = true;
+	else if (result == WHORL_AGAIN)
+		suffer(stream);
 	else if (result == WHORL_NO_QUORUM && faults)
 		stream->patient = true;
-	else if ((result == WHORL_REMOVED || result == WHORL_MEMBER_GONE) && faults)
+	else if ((result == WHORL_REMOVED || result == WHORL_MEMBER_GONE || result == WHORL_MEMORY ||
+		  result == WHORL_SHARD_LOST) &&
+		 faults)
 		stream->stopped = true;
 	else
-		wh_play_fail(play, "claim: node %u, g%u: whorl_claim says %s", stream->place->actor->id,
-			     stream->place->g, whorl_result_text(result));
+		wh_play_fail(play, "claim: %s, g%u: whorl_claim says %s", stream->place->actor->name, stream->place->g,
+			     whorl_result_text(result));
 }
 
 static bool claim_one(struct stream *stream)
@@ -304,6 +311,7 @@ void wh_stream_look(struct stream *stream)
 
 void wh_stream_lapse(struct stream *stream)
 {
+	stream->lapsed = stream->claimed;
 	for (uint64_t i = 0; i < stream->open_count; i++) {
 		struct message *message = &stream->messages[stream->open[i]];
 

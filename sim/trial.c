@@ -13,6 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define APART_SECONDS 120 /* of processor time that a run takes at most */
+#define COMING (1u << WH_FAULT_JOIN | 1u << WH_FAULT_RETURN)
 
 #define TRIAL(field) offsetof(struct wh_trial_options, field)
 static const struct wh_option trial_options[] = {
@@ -31,8 +32,8 @@ static const struct wh_option trial_options[] = {
 	{"faults_max", WH_OPTION_INTEGER, "", "3", 0, WH_FAULTS_MAX, NULL,
 	 "Faults of a run, at most. 0: nothing goes wrong, and everything else is tried more widely.",
 	 TRIAL(faults_max), false},
-	{"fault_kinds", WH_OPTION_TEXT, "", "crash, stall, cut, slow, break, leave", 0, 0, NULL,
-	 "What may go wrong: any of these words.", TRIAL(fault_kinds), false},
+	{"fault_kinds", WH_OPTION_TEXT, "", "crash, stall, cut, slow, break, leave, join, return, rest", 0, 0, NULL,
+	 "What may go wrong, and who may come and rest: any of these words.", TRIAL(fault_kinds), false},
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "40", 20, 10000, NULL,
 	 "Of the group; virtual time, as all times here.", TRIAL(failure_timeout_ms), false},
 	{"latency_max_us", WH_OPTION_INTEGER, "us", "20", 1, 2000, NULL,
@@ -86,7 +87,8 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 		   const struct wh_schedule *given)
 {
 	uint64_t timeout_us = (uint64_t)options->failure_timeout_ms * 1000;
-	const struct wh_plan_limits limits = {
+	uint32_t kinds = 0;
+	struct wh_plan_limits limits = {
 		.nodes_min = (uint32_t)options->nodes_min,
 		.nodes = (uint32_t)options->nodes_max,
 		.subgroups = (uint32_t)options->subgroups_max,
@@ -100,17 +102,22 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	};
 
 	*trial = (struct wh_trial){.options = *options, .seed = seed};
+	if (!wh_trial_kinds(options->fault_kinds, &kinds))
+		kinds = 0;
+	limits.joins = (kinds & COMING) != 0 || (wh_schedule_kinds(given) & COMING) != 0;
+	limits.ids = 64 - (uint32_t)__builtin_clzll(wh_schedule_absent(given) | 1);
 	wh_plan_make(&trial->plan, seed, &limits);
 	if (given != NULL) {
 		trial->schedule = *given;
 	} else {
-		struct wh_schedule_limits faults = {.nodes = (uint32_t)trial->plan.config.group.nodes,
-						    .faults = (uint32_t)options->faults_max,
-						    .span_us = 2 * timeout_us,
-						    .failure_timeout_us = timeout_us};
+		const struct wh_schedule_limits faults = {.nodes = (uint32_t)trial->plan.config.group.nodes,
+							  .ids = wh_node_config_nodes_max(&trial->plan.config),
+							  .founder = wh_node_config_founder(&trial->plan.config),
+							  .faults = (uint32_t)options->faults_max,
+							  .kinds = kinds,
+							  .span_us = 2 * timeout_us,
+							  .failure_timeout_us = timeout_us};
 
-		if (!wh_trial_kinds(options->fault_kinds, &faults.kinds))
-			faults.kinds = 0;
 		wh_schedule_draw(&trial->schedule, seed, &faults);
 	}
 }

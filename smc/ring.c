@@ -8,11 +8,12 @@
 
 #include "base/rcu.h"
 
-#define CLAIM_SLOT_BITS 16
+#define CLAIM_SLOT_BITS 15               /* WH_WINDOW_MAX slots */
 #define CLAIM_CLOSED (UINT64_C(1) << 63) /* for good */
 #define CLAIM_WEDGED (UINT64_C(1) << 62) /* until the next view */
 #define CLAIM_AWAY (UINT64_C(1) << 61)   /* I am no sender, until a view in which I am one again */
-#define CLAIM_BITS (CLAIM_CLOSED | CLAIM_WEDGED | CLAIM_AWAY)
+#define CLAIM_HELD (UINT64_C(1) << 60)   /* I do not want to send */
+#define CLAIM_BITS (CLAIM_CLOSED | CLAIM_WEDGED | CLAIM_AWAY | CLAIM_HELD)
 
 static uint64_t claim_number(uint64_t word)
 {
@@ -36,7 +37,7 @@ enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, str
 		.diag = diag,
 		.window = window,
 		.message_bytes = message_bytes,
-		.claim = CLAIM_WEDGED | CLAIM_AWAY,
+		.claim = CLAIM_WEDGED,
 		.limit = window,
 	};
 	ring->ready = calloc(window, sizeof(*ring->ready));
@@ -82,7 +83,7 @@ bool wh_ring_has_room(const struct wh_ring *ring)
 {
 	uint64_t word = wh_load_relaxed(&ring->claim);
 
-	if ((word & (CLAIM_CLOSED | CLAIM_AWAY)) != 0 || !wh_gate_is_open(ring->gate))
+	if ((word & (CLAIM_CLOSED | CLAIM_AWAY | CLAIM_HELD)) != 0 || !wh_gate_is_open(ring->gate))
 		return true;
 	return (word & CLAIM_WEDGED) == 0 && claim_number(word) < wh_load_relaxed(&ring->limit);
 }
@@ -118,7 +119,7 @@ WH_HINT_INLINE void prefetch(const struct wh_place *place, uint32_t slot, uint64
 /* Why no claim can be made now. */
 static enum whorl_result refusal(uint64_t word)
 {
-	return word & CLAIM_CLOSED ? WHORL_CLOSED : word & CLAIM_AWAY ? WHORL_NOT_SENDER : WHORL_AGAIN;
+	return word & CLAIM_CLOSED ? WHORL_CLOSED : word & (CLAIM_AWAY | CLAIM_HELD) ? WHORL_NOT_SENDER : WHORL_AGAIN;
 }
 
 enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
@@ -178,6 +179,19 @@ uint64_t wh_ring_open_claims(const struct wh_ring *ring)
 		slot = wh_slot_after(slot, ring->window);
 	}
 	return open + (ring->dropped_open - wh_load_acquire(&ring->late));
+}
+
+bool wh_ring_is_away(const struct wh_ring *ring)
+{
+	return (wh_load_relaxed(&ring->claim) & CLAIM_AWAY) != 0;
+}
+
+void wh_ring_hold(struct wh_ring *ring, bool held)
+{
+	uint64_t before = held ? wh_fetch_or(&ring->claim, CLAIM_HELD) : wh_fetch_and(&ring->claim, ~CLAIM_HELD);
+
+	if (((before & CLAIM_HELD) != 0) != held)
+		wh_ring_signal(ring);
 }
 
 /* ---- from view to view ---------------------------------------------------------------------------------------------- */

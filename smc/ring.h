@@ -56,8 +56,8 @@ struct wh_ring {
 	wh_word late;           /* [claim holders] claims that were finished after they had been dropped */
 	uint64_t dropped_open;  /* [loop] claims that were open when they were dropped, over all */
 
-	/* closed << 63 | wedged << 62 | away << 61 | number << 16 | slot of the next claim. [application threads; the bits
-	 * are set by the loop and whorl_close, taken away by the loop] */
+	/* closed << 63 | wedged << 62 | away << 61 | held << 60 | number << 15 | slot of the next claim. [application threads; the
+	 * bits are set by the loop and whorl_close, taken away by the loop] */
 	alignas(WH_CACHE_LINE) wh_word claim;
 
 	/* [loop writes, application threads read] claims below it may be made */
@@ -75,7 +75,8 @@ struct wh_ring {
 	uint64_t ever_sent;                   /* the greatest that `sent` has been: beyond it nothing is sent again */
 };
 
-/* Allocates. No claim can be made before the first wh_ring_enter. WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */
+/* Allocates. No claim can be made before the first wh_ring_enter: until it is known whether I send they get WHORL_AGAIN. WHORL_OK,
+ * WHORL_MEMORY, WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, struct wh_diag *diag,
 					       uint32_t window, uint32_t message_bytes, struct wh_error *err);
 void wh_ring_free(struct wh_ring *ring);
@@ -158,6 +159,12 @@ static inline uint64_t wh_ring_settled(const struct wh_ring *ring)
 
 	return ring->freed > dropped ? ring->freed : dropped;
 }
+
+/* It is known that I do not send in this view. Any thread. */
+bool wh_ring_is_away(const struct wh_ring *ring);
+
+/* No claims, whatever the view, until it is taken back: they get WHORL_NOT_SENDER. Any thread. */
+void wh_ring_hold(struct wh_ring *ring, bool held);
 
 /* No claims until the next wh_ring_enter: they get WHORL_AGAIN. */
 void wh_ring_wedge(struct wh_ring *ring);

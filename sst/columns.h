@@ -19,9 +19,9 @@ struct wh_node_columns {
 	struct wh_counter_col suspicions;
 	/* The subgroups have stopped: my counters in them are final. Pushed after the last of them. */
 	struct wh_flag_col wedged;
-	/* As leader: the number of my last attempt at a next view, from 1. Guards `left_out`. */
+	/* As leader: the number of my last attempt at a next view, from 1. Guards `left_out` and `proposal`. */
 	struct wh_counter_col proposed;
-	/* The memory of this attempt's view is shared with all its members: (rank of its leader + 1) x 256 + attempt. */
+	/* The memory of this attempt's view is shared with all its members: (rank of its leader + 1) << 16 | attempt. */
 	struct wh_counter_col acknowledged;
 	/* Rank + 1 of the leader whose decision I have made or echoed, 0: none. Guards `image` and `cut`, which never change
 	 * once it is not 0. */
@@ -33,6 +33,12 @@ struct wh_node_columns {
 	struct wh_array_col left_out;  /* by rank: number of my first attempt without that member, 0: it is in all */
 	struct wh_counter_col image;   /* of the decision: the key of the next view's image */
 	struct wh_array_col cut;       /* of the decision, by subgroup: its messages below are delivered in this view */
+	/* By subgroup: what I wish there: 0 nothing new, odd: I rest, even: I send again. Grows. */
+	struct wh_array_col wish;
+	/* As leader: a record for each attempt, all of one length: who comes in (two words each: node id + 1, incarnation; 0:
+	 * nobody), then 1 if a view follows even if nothing changes, then who rests (bits by rank, by subgroup). Attempt k has the
+	 * k-th; there is room for two, so that of k is final until `proposed` says k+1. */
+	struct wh_list_col proposal;
 };
 
 enum wh_suspected { WH_TRUSTED, WH_LEFT, WH_FAILED }; /* left: in order, its row is final and still read. Only grows */

@@ -23,6 +23,10 @@ struct wh_flag_col { /* 0, later 1 */
 struct wh_array_col { /* `count` counters, each of its own */
 	uint32_t offset, count;
 };
+static inline struct wh_counter_col wh_array_at(struct wh_array_col array, uint32_t index)
+{
+	return (struct wh_counter_col){array.offset + index * 8};
+}
 struct wh_list_col { /* appended; the guard counts what was ever appended */
 	uint32_t guard, entries, capacity;
 };

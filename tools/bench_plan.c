@@ -119,12 +119,15 @@ static void plan_subgroup(struct wh_bench_plan *plan, uint32_t g)
 static enum whorl_result make_view(struct wh_bench_plan *plan)
 {
 	struct wh_subgroup_text *texts = calloc(plan->config.subgroup_count + 1, sizeof *texts);
+	struct wh_newcomer nodes[WH_NODES_MAX];
 	enum whorl_result result;
 
 	if (texts == NULL)
 		return WHORL_MEMORY;
+	for (uint32_t id = 0; id < plan->nodes; id++)
+		nodes[id] = (struct wh_newcomer){.id = id};
 	wh_node_config_layout(&plan->config, texts);
-	result = wh_view_create(&plan->view, plan->nodes,
+	result = wh_view_create(&plan->view, nodes, plan->nodes, plan->nodes,
 				&(struct wh_layout_config){texts, plan->config.subgroup_count, NULL, NULL}, NULL);
 	free(texts);
 	return result;

@@ -58,7 +58,7 @@ static const char doc[] =
 	"Run groups of real nodes in virtual time, let things go wrong, and check after each step what must hold.\v"
 	"The keys of the file are described by `whorl config --describe`: [sim], and [fault NAME] for faults of one's own. "
 	"docs/simulator.md says what is simulated, what is checked, and what a FAULT is: `crash 2 at 30 ms`, "
-	"`stall 1 for 80 ms at wedge 1`, `cut 0,1 from 2 for 90 ms at 20 ms`.\n"
+	"`stall 1 for 80 ms at wedge 1`, `cut 0,1 from 2 for 90 ms at 20 ms`, `join 5 at 12 ms`.\n"
 	"\n"
 	"The last line on standard output is `trace DIGEST`: of everything that has happened, equal for equal seeds.\n"
 	"\n"
@@ -135,12 +135,14 @@ static void read_faults(struct wh_conf *conf, uint32_t nodes, struct wh_schedule
 		}
 		if (!wh_fault_parse(fault, text.line, wrong, sizeof wrong))
 			wh_conf_mistake(conf, "fault", name, "is", "%s", wrong);
-		else if (!wh_fault_fits(fault, nodes))
+		else if (!wh_fault_fits(fault, fault->kind == WH_FAULT_JOIN ? WH_PLAN_IDS_MAX : nodes))
 			wh_conf_mistake(conf, "fault", name, "is",
-					"names a node that the smallest group (sim.nodes_min = %u) does not have",
-					nodes);
+					"names a node that the smallest group (sim.nodes_min) does not have, and that "
+					"has not joined it");
 		else
 			schedule->count++;
+		if (fault->kind == WH_FAULT_JOIN && fault->node >= nodes) /* those below may be named, too */
+			nodes = fault->node + 1;
 	}
 }
 
@@ -154,7 +156,9 @@ static void find_mistakes(struct wh_conf *conf, const struct wh_trial_options *t
 				trial->nodes_min, trial->nodes_max);
 	if (!wh_trial_kinds(trial->fault_kinds, &kinds))
 		wh_conf_mistake(conf, "sim", NULL, "fault_kinds",
-				"is \"%s\", expected any of crash, stall, cut, slow, break, leave", trial->fault_kinds);
+				"is \"%s\", expected any of crash, stall, cut, slow, break, leave, join, "
+				"return, rest",
+				trial->fault_kinds);
 	read_faults(conf, (uint32_t)trial->nodes_min, schedule);
 }
 

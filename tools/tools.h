@@ -20,7 +20,9 @@ enum wh_exit {
 /* The commands: `whorl NAME ...`; argv[0] is "whorl NAME". */
 int wh_bench_main(int argc, char **argv);
 int wh_config_main(int argc, char **argv);
+int wh_node_main(int argc, char **argv);
 int wh_sim_main(int argc, char **argv);
+int wh_status_main(int argc, char **argv);
 
 /* A conf with the tables of every section that the command knows; NULL when memory is out. */
 struct wh_conf *wh_tools_conf(void);

@@ -56,21 +56,26 @@ void wh_shm_complain(struct wh_shm *t, const char *format, ...)
 
 bool wh_shm_events_full(const struct wh_shm *t)
 {
-	return t->events_in - t->events_out == WH_SHM_EVENTS;
+	return t->events_in - t->events_out > WH_SHM_EVENTS - WH_SHM_EVENTS_AT_ONCE;
 }
 
-void wh_shm_event(struct wh_shm *t, enum wh_transport_event_kind kind, uint32_t node, const void *text, size_t bytes)
+struct wh_transport_event *wh_shm_event(struct wh_shm *t, enum wh_transport_event_kind kind, uint32_t node,
+					uint64_t incarnation, const void *text, size_t bytes)
 {
 	struct wh_transport_event *event = &t->events[t->events_in++ % WH_SHM_EVENTS];
 
 	event->kind = kind;
 	event->node = node;
-	event->image = NULL;
+	event->incarnation = incarnation;
+	event->visitor = 0;
+	event->tag = 0;
 	event->bytes = bytes;
 	memcpy(event->text, text, bytes);
+	return event;
 }
 
-void wh_shm_event_text(struct wh_shm *t, enum wh_transport_event_kind kind, uint32_t node, const char *format, ...)
+void wh_shm_event_text(struct wh_shm *t, enum wh_transport_event_kind kind, const struct wh_shm_peer *peer,
+		       uint64_t incarnation, const char *format, ...)
 {
 	char text[WH_SHM_REASON_BYTES + 128];
 	va_list args;
@@ -78,7 +83,7 @@ void wh_shm_event_text(struct wh_shm *t, enum wh_transport_event_kind kind, uint
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	wh_shm_event(t, kind, node, text, strlen(text) + 1);
+	wh_shm_event(t, kind, peer->node, incarnation, text, strlen(text) + 1);
 	wh_shm_log(t, WH_LOG_INFO, "%s", text);
 }
 
@@ -97,7 +102,9 @@ static bool next_event(struct wh_transport *transport, struct wh_transport_event
 			image->announced = true;
 			out->kind = WH_EVENT_IMAGE_READY;
 			out->node = t->node;
+			out->incarnation = t->incarnation;
 			out->image = &image->base;
+			out->tag = 0;
 			out->bytes = 0;
 			return true;
 		}
@@ -163,6 +170,11 @@ static void wake(struct wh_transport *transport)
 	(void)!write(wh_shm_of(transport)->doorbell, &one, sizeof(one)); /* a full counter is readable as well */
 }
 
+static bool prepares(struct wh_transport *transport)
+{
+	return wh_shm_spare_comes(wh_shm_of(transport));
+}
+
 static int fd(struct wh_transport *transport)
 {
 	return wh_shm_of(transport)->epoll;
@@ -200,7 +212,7 @@ static size_t dispatch(struct wh_shm *t, const struct epoll_event *event)
 		wh_shm_meet_stranger(t, index);
 		return 1;
 	case WH_SHM_PEER:
-		wh_shm_peer_read(t, &t->peers[index]);
+		(void)wh_shm_peer_read(t, &t->peers[index]);
 		return 1;
 	}
 	return 0;
@@ -218,10 +230,23 @@ static size_t service(struct wh_transport *transport)
 		done += dispatch(t, &events[i]);
 	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
 		done += wh_shm_image_advance(t, image);
+	if (t->searching)
+		wh_shm_search(t);
 	return done;
 }
 
 /* ---- create and destroy ------------------------------------------------------------------------------------------- */
+
+/* Streams that nobody has taken. */
+static void drop_events(struct wh_shm *t)
+{
+	for (; t->events_out != t->events_in; t->events_out++) {
+		const struct wh_transport_event *event = &t->events[t->events_out % WH_SHM_EVENTS];
+
+		if (event->kind == WH_EVENT_STREAM)
+			event->stream->ops->close(event->stream);
+	}
+}
 
 static void destroy(struct wh_transport *transport, bool forked)
 {
@@ -229,6 +254,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 	const int own[] = {t->timer, t->doorbell, t->epoll};
 
 	t->forked = forked;
+	drop_events(t);
 	while (t->images != NULL) {
 		struct wh_shm_image *image = t->images;
 
@@ -265,6 +291,7 @@ static enum whorl_result open_descriptors(struct wh_shm *t, struct wh_error *err
 static const struct wh_transport_ops shm_ops = {
 	.name = "shm",
 	.image_open = wh_shm_image_open,
+	.prepares = prepares,
 	.image_close = wh_shm_image_close,
 	.post = wh_shm_post,
 	.freeze = wh_shm_freeze,
@@ -276,6 +303,9 @@ static const struct wh_transport_ops shm_ops = {
 	.wake = wake,
 	.fd = fd,
 	.control_send = wh_shm_control_send,
+	.stream_open = wh_shm_stream_open,
+	.searching = wh_shm_searching,
+	.answer = wh_shm_answer,
 	.leave = wh_shm_leave,
 	.destroy = destroy,
 };
@@ -287,6 +317,8 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config)
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;
+	t->patience_ns = config->patience_ns;
+	t->incarnation = config->incarnation;
 	t->user = geteuid();
 	t->huge_pages = (int)config->huge_pages;
 	t->jobs = wh_shm_jobs_new(t->huge_pages);
@@ -315,6 +347,8 @@ enum whorl_result wh_shm_create(const struct wh_transport_config *config, void *
 	if (strlen(config->group) >= WH_SHM_GROUP_BYTES)
 		return wh_error_set(err, WHORL_INVALID, "the name of group %s has more than %d bytes", config->group,
 				    WH_SHM_GROUP_BYTES - 1);
+	if (config->incarnation == 0)
+		return wh_error_set(err, WHORL_INVALID, "node %" PRIu32 " has no incarnation", config->node);
 	t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->peers[0]));
 	if (t == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);

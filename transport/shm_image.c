@@ -22,14 +22,21 @@
 
 /* ---- post and freeze ---------------------------------------------------------------------------------------------- */
 
+/* The row's peer is there, and is who the row belongs to: not one who has come after it. */
+static bool is_here(const struct wh_shm_row *row)
+{
+	return row->peer->state == WH_SHM_MET && row->peer->incarnation == row->incarnation;
+}
+
 /* After a full fence. An odd number that I have not rung for yet: it is going to sleep, and may have looked before my
  * push. tests/models/doorbell.c */
-static void look_at(struct wh_shm *t, struct wh_shm_peer *peer)
+static void look_at(struct wh_shm *t, const struct wh_shm_row *row)
 {
+	struct wh_shm_peer *peer = row->peer;
 	const uint64_t one = 1;
 	uint64_t parked;
 
-	if (peer->state != WH_SHM_MET)
+	if (row->frozen || !is_here(row))
 		return;
 	parked = wh_load_relaxed(&peer->status->parked); /* partner: arm() */
 	if (__builtin_expect((parked & 1) == 0 || parked == peer->rung, 1))
@@ -55,15 +62,16 @@ void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 	}
 	if (!rings)
 		return;
-	wh_fence_full(); /* the pushes, then the look. Partner: the fence in arm() */
+	/* The pushes, then the look. Partner: the fence in arm(). And: what is stored in a row after a post is not seen before what
+	 * it posted (T2), which membership/propose.c leans on when it writes over a record. */
+	wh_fence_full();
 	for (size_t i = 0; i < count; i++) {
 		if (pushes[i].quiet || (pushes[i].to == looked_at && pushes[i].to_count <= looked_count))
 			continue;
 		looked_at = pushes[i].to;
 		looked_count = pushes[i].to_count;
 		for (uint32_t k = 0; k < pushes[i].to_count; k++)
-			if (!image->rows[pushes[i].to[k]].frozen)
-				look_at(t, image->rows[pushes[i].to[k]].peer);
+			look_at(t, &image->rows[pushes[i].to[k]]);
 	}
 }
 
@@ -152,6 +160,8 @@ static size_t map_row(struct wh_shm *t, const struct wh_shm_image *image, struct
 		if (!pending->there || pending->offer.key != image->base.key)
 			continue;
 		row->mapped = map_offered(t, image, row, pending);
+		/* Mine may have come before the peer had this image open, and after it had closed one of a greater key. */
+		row->offers_again = row->offered && !row->confirmed;
 		if (row->mapped) { /* else the refusal has dropped it */
 			close(pending->fd);
 			pending->there = false;
@@ -167,11 +177,14 @@ static size_t advance_row(struct wh_shm *t, struct wh_shm_image *image, struct w
 {
 	size_t done = 0;
 
-	if (row->peer->state == WH_SHM_MET && !row->frozen && !row->offered)
-		done += row->offered = send_offer(t, image, row->peer);
-	if (row->peer->state == WH_SHM_MET && !row->frozen && !row->mapped && !wh_shm_events_full(t))
+	if (is_here(row) && !row->frozen && (!row->offered || row->offers_again) && send_offer(t, image, row->peer)) {
+		row->offered = true;
+		row->offers_again = false;
+		done++;
+	}
+	if (is_here(row) && !row->frozen && !row->mapped && !wh_shm_events_full(t))
 		done += map_row(t, image, row);
-	if (row->peer->state == WH_SHM_MET && row->mapped && !row->told)
+	if (is_here(row) && row->mapped && !row->told)
 		done += row->told = send_mapped(t, image, row->peer);
 	return done;
 }
@@ -181,9 +194,10 @@ static bool can_be_read(const struct wh_shm_row *row)
 	return row->frozen || (row->mapped && row->confirmed);
 }
 
+/* Of those who can be read. Whoever was here and is not any more never comes again. */
 static bool has_all(const struct wh_shm_row *row)
 {
-	return row->told || row->peer->state == WH_SHM_GONE || (row->frozen && !row->mapped);
+	return row->told || !is_here(row) || (row->frozen && !row->mapped);
 }
 
 static void become_ready(struct wh_shm_image *image)
@@ -233,7 +247,7 @@ bool wh_shm_image_wants(const struct wh_shm *t, const struct wh_shm_peer *peer, 
 		if (image->base.key != key)
 			continue;
 		for (uint32_t rank = 0; rank < image->base.members; rank++)
-			if (image->rows[rank].peer == peer)
+			if (image->rows[rank].peer == peer && is_here(&image->rows[rank]))
 				return !image->rows[rank].mapped && !image->rows[rank].frozen;
 		return false;
 	}
@@ -244,7 +258,7 @@ void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, ui
 {
 	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
 		for (uint32_t rank = 0; image->base.key == key && rank < image->base.members; rank++)
-			if (image->rows[rank].peer == peer && image->rows[rank].offered)
+			if (image->rows[rank].peer == peer && is_here(&image->rows[rank]) && image->rows[rank].offered)
 				image->rows[rank].confirmed = true;
 }
 
@@ -274,7 +288,7 @@ static void copy_spec(struct wh_shm *t, struct wh_shm_image *image, const struct
 
 		image->rows[rank] = (struct wh_shm_row){
 			.peer = &t->peers[from->node],
-			.node = from->node,
+			.incarnation = from->incarnation,
 			.bytes = from->bytes,
 			.parts = parts,
 			.part_count = from->part_count,

@@ -4,7 +4,9 @@
  *     shm_image.c   images: offering my row, mapping those of the others, post and freeze
  *     shm_meet.c    how peers find each other
  *     shm_peer.c    what becomes of a connection: messages, its end, leaving
- *     shm_wire.c    messages on a socket, and what is believed of those that come
+ *     shm_stream.c  streams between peers
+ *     shm_visit.c   questions of those who are no nodes
+ *     shm_wire.c    messages on a socket, what is believed of those that come, and the names of sockets
  *     shm_memory.c  sealed memory files
  *     shm_jobs.c    what takes long and is done off the loop
  *
@@ -15,7 +17,9 @@
 #define WH_TRANSPORT_SHM_INT_H
 
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include "base/atomics.h"
 #include "transport/shm.h"
@@ -96,7 +100,8 @@ void wh_shm_jobs_free(const struct wh_env *env, struct wh_shm_jobs *jobs);
 /* My next row is prepared once nothing has happened to images for a while. */
 void wh_shm_spare_later(struct wh_shm *t);
 void wh_shm_spare_tick(struct wh_shm *t); /* the timer has run out */
-/* False: there is none of that size. */
+bool wh_shm_spare_comes(const struct wh_shm *t);
+/* False: there is none of about that size. */
 bool wh_shm_spare_take(struct wh_shm *t, uint64_t bytes, struct wh_shm_memory *out);
 
 struct wh_shm_image;
@@ -105,7 +110,7 @@ void wh_shm_image_discard(struct wh_shm *t, struct wh_shm_image *image); /* free
 /* ---- messages: shm_wire.c ----------------------------------------------------------------------------------------- */
 
 #define WH_SHM_MAGIC UINT64_C(0x6d68732d6c726877) /* "whrl-shm" */
-#define WH_SHM_VERSION 1
+#define WH_SHM_VERSION 2
 #define WH_SHM_GROUP_BYTES 64 /* of a group's name, with the zero: what fits into the name of a socket */
 #define WH_SHM_REASON_BYTES 512
 
@@ -115,6 +120,10 @@ enum wh_shm_kind {
 	WH_SHM_MAPPED,    /* I have mapped your row of that view */
 	WH_SHM_CONTROL,
 	WH_SHM_REFUSED, /* the last message: why I close */
+	WH_SHM_STREAM,  /* a stream to you; with its other end */
+	WH_SHM_ASK,     /* a visitor's question; nothing but the answer follows */
+	WH_SHM_ANSWER,
+	WH_SHM_TAKEN, /* I have taken your hello, which answered mine: we have met */
 	WH_SHM_KINDS
 };
 
@@ -124,10 +133,12 @@ struct wh_shm_head {
 	uint32_t kind;
 };
 
-/* All versions begin a hello with head, node and nodes, and have the same WH_SHM_REFUSED. */
+/* All versions from 2 on begin a hello with head, node, nodes and incarnation, have the same WH_SHM_REFUSED, and begin a
+ * WH_SHM_ASK with head. */
 struct wh_shm_hello {
 	struct wh_shm_head head;
 	uint32_t node, nodes;
+	uint64_t incarnation;
 	struct wh_shm_claim status;
 	char group[WH_SHM_GROUP_BYTES];
 };
@@ -144,14 +155,20 @@ struct wh_shm_mapped {
 	uint64_t key;
 };
 
-struct wh_shm_control {
+struct wh_shm_control { /* WH_SHM_ASK as well */
 	struct wh_shm_head head;
 	unsigned char bytes[WH_CONTROL_MAX];
 };
 
 struct wh_shm_refused {
 	struct wh_shm_head head;
+	uint64_t incarnation; /* of who refuses */
 	char reason[WH_SHM_REASON_BYTES];
+};
+
+struct wh_shm_opened {
+	struct wh_shm_head head;
+	uint64_t tag;
 };
 
 #define WH_SHM_FDS 2 /* at most, with a message */
@@ -164,6 +181,7 @@ struct wh_shm_packet {
 		struct wh_shm_mapped mapped;
 		struct wh_shm_control control;
 		struct wh_shm_refused refused;
+		struct wh_shm_opened opened;
 	};
 	size_t bytes;
 	int fds[WH_SHM_FDS]; /* -1: none */
@@ -173,12 +191,18 @@ enum wh_shm_received { WH_SHM_NOTHING, WH_SHM_PACKET, WH_SHM_HUNG_UP, WH_SHM_GAR
 
 struct wh_shm_head wh_shm_head(enum wh_shm_kind kind);
 /* Takes the next packet. What comes as WH_SHM_PACKET has the size and the descriptors of its kind, and its text ends; of
- * a hello of another version only head, node and nodes may be looked at. Nothing of any other is kept. */
+ * a hello of another version only what all versions have may be looked at, and so of a question. Nothing of any other
+ * message is kept. */
 enum wh_shm_received wh_shm_receive(int socket, struct wh_shm_packet *packet);
 void wh_shm_packet_close(struct wh_shm_packet *packet); /* the descriptors that nobody has taken out of it */
 /* 0, or the errno value: EAGAIN when the queue is full. */
 int wh_shm_send(int socket, const void *bytes, size_t count, const int *fds, size_t fd_count);
-void wh_shm_send_refusal(int socket, const char *reason);
+/* Text that has come from outside: it ends, and can be printed. */
+void wh_shm_tame(char *text, size_t bytes);
+void wh_shm_send_refusal(int socket, uint64_t incarnation, const char *reason);
+/* The name of the socket of a node; returns its size. */
+socklen_t wh_shm_name(struct sockaddr_un *name, uid_t user, const char *group, uint32_t node);
+bool wh_shm_who(int socket, struct ucred *who); /* is at the other end, as the kernel has it */
 
 /* ---- meeting: shm_meet.c ------------------------------------------------------------------------------------------ */
 
@@ -191,15 +215,20 @@ struct wh_shm_status {
 
 #define WH_SHM_STATUS_BYTES 4096
 
-/* Of each pair the node with the higher id calls the other.
+/* Whoever comes calls all others once: those who are there answer, those who are not will call when they come. Of two
+ * calls that cross, that of the higher id counts, and the other is hung up.
  *
- *     ABSENT -> CALLED   I have connected to it and sent my hello (I am the higher)
- *     CALLED -> ABSENT   it hung up without an answer: it will be called again
- *     CALLED -> MET      its hello has come
- *     ABSENT -> MET      it has called, its hello was good, mine is sent (I am the lower)
- *     any    -> GONE     it left, died, broke the protocol, or one refused the other: for good
+ *     ABSENT   -> CALLED     I have connected to it and sent my hello
+ *     CALLED   -> MET        its hello has come, and I have said so
+ *     any      -> ANSWERED   it has called, its hello was good, mine is sent
+ *     ANSWERED -> MET        it has taken mine
+ *     CALLED, ANSWERED -> ABSENT   it hung up: it will be called again
+ *     MET      -> ABSENT     it left, died, or broke the protocol
+ *     any      -> SHUNNED    one has refused the other: it is not called any more, but may call as another incarnation
+ *
+ * An incarnation is met once: what has ended or been refused is not met again, whoever calls.
  */
-enum wh_shm_peer_state { WH_SHM_SELF, WH_SHM_ABSENT, WH_SHM_CALLED, WH_SHM_MET, WH_SHM_GONE };
+enum wh_shm_peer_state { WH_SHM_SELF, WH_SHM_ABSENT, WH_SHM_CALLED, WH_SHM_ANSWERED, WH_SHM_MET, WH_SHM_SHUNNED };
 
 struct wh_shm_pending { /* an offer for a view that is not open here yet */
 	bool there;
@@ -211,23 +240,29 @@ struct wh_shm_pending { /* an offer for a view that is not open here yet */
 
 struct wh_shm_peer {
 	enum wh_shm_peer_state state;
-	int doorbell;                       /* WH_SHM_MET: its eventfd */
-	const struct wh_shm_status *status; /* WH_SHM_MET: its page */
+	int doorbell;                       /* its eventfd, since its hello was good; else -1 */
+	const struct wh_shm_status *status; /* its page; else NULL */
 	uint64_t rung;                      /* the parking that I have rung for */
+	uint64_t incarnation;               /* since its hello was good; else 0 */
+	uint64_t ended;                     /* the last one that was met, or refused, and is no more; 0: none */
 	uint32_t node;
 	int socket;
-	pid_t pid; /* as the kernel has it */
+	pid_t pid;           /* as the kernel has it */
+	bool sought;         /* it has been met, or refused, or was not there when it was called */
+	uint64_t call_at_ns; /* WH_SHM_ABSENT: when it is to be called */
+	uint64_t call_in_ns; /* how long that was put off the last time; 0: not at all */
 	struct wh_shm_view view;
 	struct wh_shm_pending pending[WH_SHM_PENDING];
 };
 
-struct wh_shm_stranger { /* has connected to me, and not said its hello yet */
+struct wh_shm_stranger { /* has connected to me, and said nothing yet, or has asked a question */
 	int socket;      /* -1: this place is free */
 	pid_t pid;
+	uint64_t visitor; /* the number of its question; 0: it has not asked */
 	uint64_t deadline_ns;
 };
 
-#define WH_SHM_STRANGERS 8
+#define WH_SHM_STRANGERS 16
 #define WH_SHM_STRANGER_NS WH_NS_PER_S
 
 enum whorl_result wh_shm_meet_open(struct wh_shm *t, struct wh_error *err);
@@ -235,14 +270,24 @@ void wh_shm_meet_accept(struct wh_shm *t);                 /* the listener is re
 void wh_shm_meet_stranger(struct wh_shm *t, uint32_t i);   /* stranger i is readable */
 void wh_shm_meet_tick(struct wh_shm *t);                   /* the timer has run out */
 void wh_shm_timer_start(struct wh_shm *t, uint64_t in_ns); /* unless it runs out earlier */
-/* The peer's hello has come: judged, and what came with it taken over. False: it has been refused. */
-bool wh_shm_welcome(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
+/* To be called again: soon, as it has not answered, and later each time; or seldom, as it is not there. */
+void wh_shm_call_soon(struct wh_shm *t, struct wh_shm_peer *peer);
+void wh_shm_call_seldom(struct wh_shm *t, struct wh_shm_peer *peer);
+/* The hello with which it answers my call has come. */
+void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
+void wh_shm_meet(struct wh_shm *t, struct wh_shm_peer *peer); /* both hellos have been taken */
+void wh_shm_search(struct wh_shm *t);                         /* is it at an end? */
+bool wh_shm_searching(struct wh_transport *transport);
 
 /* ---- connections: shm_peer.c -------------------------------------------------------------------------------------- */
 
-void wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer); /* its socket is readable */
+/* Its socket is readable. True: all that it has sent has been taken in. */
+bool wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer);
 /* The peer is refused, and told why. */
 void wh_shm_refuse(struct wh_shm *t, struct wh_shm_peer *peer, const char *format, ...) WH_PRINTF(3, 4);
+/* The peer has ended: how is said in the event, unless it has left. Or it has not answered my call. */
+void wh_shm_lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how);
+/* What belongs to the connection goes, and the incarnation that was met has ended. */
 void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_shm_peer_state state);
 void wh_shm_hang_up(struct wh_shm *t, int *socket);
 /* Offers that no image wants any more are dropped. */
@@ -252,19 +297,33 @@ void wh_shm_close_connections(struct wh_shm *t); /* all of them, and the listene
 void wh_shm_leave(struct wh_transport *transport);
 enum whorl_result wh_shm_control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count);
 
+/* ---- streams: shm_stream.c ---------------------------------------------------------------------------------------- */
+
+enum whorl_result wh_shm_stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
+				     struct wh_stream **out);
+/* A peer has opened one: it becomes an event. False: what it has sent is no end of a stream. */
+bool wh_shm_stream_take(struct wh_shm *t, const struct wh_shm_peer *peer, struct wh_shm_packet *packet);
+
+/* ---- visitors: shm_visit.c ---------------------------------------------------------------------------------------- */
+
+/* A stranger has asked. */
+void wh_shm_hear_question(struct wh_shm *t, struct wh_shm_stranger *stranger, const struct wh_shm_packet *packet);
+void wh_shm_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count);
+
 /* ---- images: shm_image.c ------------------------------------------------------------------------------------------ */
 
 struct wh_shm_row {
-	struct wh_shm_peer *peer;
-	uint32_t node;
+	struct wh_shm_peer *peer; /* of its node; it may be another incarnation than the row's, or none */
+	uint64_t incarnation;
 	uint64_t bytes;
 	struct wh_row_part *parts;
 	size_t part_count;
 	struct wh_shm_view view;
-	bool offered;   /* it has been sent my row */
-	bool mapped;    /* I have mapped its row */
-	bool told;      /* and told it so */
-	bool confirmed; /* it has told me that it mapped mine */
+	bool offered;      /* it has been sent my row */
+	bool offers_again; /* it is to be sent again: the peer may have dropped it */
+	bool mapped;       /* I have mapped its row */
+	bool told;         /* and told it so */
+	bool confirmed;    /* it has told me that it mapped mine */
 	bool frozen;
 };
 
@@ -303,13 +362,15 @@ void wh_shm_image_free(struct wh_shm_image *image);
 /* What an epoll event is about: the kind in the upper half of its data, an index in the lower. */
 enum wh_shm_source { WH_SHM_DOORBELL, WH_SHM_TIMER, WH_SHM_LISTENER, WH_SHM_STRANGER, WH_SHM_PEER };
 
-#define WH_SHM_EVENTS 16 /* a power of two */
+#define WH_SHM_EVENTS 16        /* a power of two */
+#define WH_SHM_EVENTS_AT_ONCE 3 /* at most so many come of what is taken in at once */
 
 struct wh_shm {
 	struct wh_transport base;
 	const struct wh_env *env;
 	char group[WH_SHM_GROUP_BYTES];
 	uint32_t node, nodes;
+	uint64_t incarnation;
 	uid_t user;
 	int huge_pages;
 
@@ -321,9 +382,13 @@ struct wh_shm {
 	wh_word rings;   /* [loop writes, anyone reads] */
 
 	bool left, forked, listener_rests;
-	uint64_t timer_ns;   /* when it runs out, 0: it does not run */
-	uint64_t retry_ns;   /* until the next calls */
-	uint64_t complaints; /* strangers turned away, calls that the system refused */
+	uint64_t timer_ns; /* when it runs out, 0: it does not run */
+	bool searching;
+	uint64_t patience_ns;     /* [const] */
+	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
+	uint64_t searched_ns;     /* when wh_shm_search looked */
+	uint64_t complaints;      /* strangers turned away, calls that the system refused */
+	uint64_t visitors;        /* questions so far */
 	struct wh_shm_stranger strangers[WH_SHM_STRANGERS];
 	struct wh_shm_image *images; /* in the order in which they were opened */
 	uint64_t past_key;           /* the greatest of an image that has been closed */
@@ -343,11 +408,12 @@ static inline struct wh_shm *wh_shm_of(struct wh_transport *transport)
 }
 
 bool wh_shm_watch(struct wh_shm *t, int operation, int fd, enum wh_shm_source source, uint32_t index);
-/* Whatever may make an event is taken in only while there is room for one: nothing is lost, senders wait instead. */
+/* Whatever may make events is taken in only while there is room for them: nothing is lost, senders wait instead. */
 bool wh_shm_events_full(const struct wh_shm *t);
-void wh_shm_event(struct wh_shm *t, enum wh_transport_event_kind kind, uint32_t node, const void *text, size_t bytes);
-void wh_shm_event_text(struct wh_shm *t, enum wh_transport_event_kind kind, uint32_t node, const char *format, ...)
-	WH_PRINTF(4, 5);
+struct wh_transport_event *wh_shm_event(struct wh_shm *t, enum wh_transport_event_kind kind, uint32_t node,
+					uint64_t incarnation, const void *text, size_t bytes);
+void wh_shm_event_text(struct wh_shm *t, enum wh_transport_event_kind kind, const struct wh_shm_peer *peer,
+		       uint64_t incarnation, const char *format, ...) WH_PRINTF(5, 6);
 void wh_shm_log(const struct wh_shm *t, enum wh_log_level level, const char *format, ...) WH_PRINTF(3, 4);
 /* For what may happen again and again by somebody else's doing: the 1st, 2nd, 4th, 8th time ... is logged. */
 void wh_shm_complain(struct wh_shm *t, const char *format, ...) WH_PRINTF(2, 3);

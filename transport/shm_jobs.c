@@ -3,7 +3,8 @@
  * A view's row is a new memory file, never one that was used before: somebody who has been removed may still read that.
  * To give a file of many megabytes its pages takes milliseconds, which the loop does not have when views change; so the
  * row of the next view is prepared while nothing happens. It is as large as the last. If the next view needs more, or
- * comes before it is made, image_open makes one itself, and takes the time.
+ * comes before it is made, image_open makes one itself, and takes the time. A view with more members has a little larger columns,
+ * so a large spare has a little more than the last row: a newcomer costs no new one.
  */
 #include "transport/shm_int.h"
 
@@ -12,6 +13,9 @@
 #include <unistd.h>
 
 #define SPARE_AFTER_NS (20 * WH_NS_PER_MS)   /* images are left alone: the change of views is over, or makes a pause */
+#define LARGE (UINT64_C(1) << 20)            /* bytes of a row: to make so many takes the loop too long */
+#define WAITED_FOR (UINT64_C(16) << 20)      /* bytes of a row: to make so many takes longer than the pause above */
+#define SLACK (UINT64_C(64) << 10)           /* bytes that a large spare has more */
 #define DISCARD_OFF_LOOP (UINT64_C(1) << 20) /* bytes; a thread is cheaper than to unmap so many */
 #define JOBS_END_NS (5 * WH_NS_PER_S)
 #define JOBS_POLL_NS (100 * WH_NS_PER_US)
@@ -62,8 +66,8 @@ static void submit(const struct wh_shm *t, void (*job)(void *argument), void *ar
 
 /* ---- the spare ---------------------------------------------------------------------------------------------------- */
 
-/* Without it views change all the same: so it takes no more than half of what the machine has left. One that has become
- * too small goes. */
+/* Without it views change all the same: so it takes no more than half of what the machine has left. One that does not
+ * fit any more goes. */
 static void make_spare(void *argument)
 {
 	struct wh_shm_jobs *jobs = argument;
@@ -83,9 +87,16 @@ void wh_shm_spare_later(struct wh_shm *t)
 	wh_shm_timer_start(t, SPARE_AFTER_NS);
 }
 
+/* Large enough, and not much larger: what a row has too much is memory that nobody uses. */
+static bool fits(const struct wh_shm_memory *memory, uint64_t bytes)
+{
+	return memory->bytes >= bytes && memory->bytes - bytes <= bytes / 4 + SLACK;
+}
+
 void wh_shm_spare_tick(struct wh_shm *t)
 {
 	uint64_t now = wh_env_now(t->env), state;
+	uint64_t wanted = t->row_bytes + (t->row_bytes < LARGE ? 0 : SLACK);
 
 	if (t->spare_due_ns == 0)
 		return;
@@ -96,18 +107,25 @@ void wh_shm_spare_tick(struct wh_shm *t)
 	t->spare_due_ns = 0;
 	state = wh_load_acquire(&t->jobs->spare);
 	if (t->images == NULL || t->left || state == WH_SHM_SPARE_IN_WORK ||
-	    (state == WH_SHM_SPARE_MADE && t->jobs->memory.bytes >= t->row_bytes))
+	    (state == WH_SHM_SPARE_MADE && fits(&t->jobs->memory, wanted)))
 		return;
 	wh_store_relaxed(&t->jobs->spare, WH_SHM_SPARE_IN_WORK);
-	t->jobs->wish.bytes = t->row_bytes;
+	t->jobs->wish.bytes = wanted;
 	submit(t, make_spare, t->jobs);
+}
+
+/* A small row is made present sooner than it is waited for. */
+bool wh_shm_spare_comes(const struct wh_shm *t)
+{
+	return t->row_bytes >= WAITED_FOR && !t->left &&
+	       (t->spare_due_ns != 0 || wh_load_relaxed(&t->jobs->spare) == WH_SHM_SPARE_IN_WORK);
 }
 
 bool wh_shm_spare_take(struct wh_shm *t, uint64_t bytes, struct wh_shm_memory *out)
 {
 	struct wh_shm_jobs *jobs = t->jobs;
 
-	if (wh_load_acquire(&jobs->spare) != WH_SHM_SPARE_MADE || jobs->memory.bytes < bytes)
+	if (wh_load_acquire(&jobs->spare) != WH_SHM_SPARE_MADE || !fits(&jobs->memory, bytes))
 		return false;
 	*out = jobs->memory;
 	jobs->memory = (struct wh_shm_memory){.fd = -1};

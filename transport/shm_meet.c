@@ -1,65 +1,39 @@
 /* shm_meet.c - how the nodes of a group find each other.
  *
  * Each node listens on an abstract Unix socket named by user, group and id, so an id can be had once, and the name goes
- * with its process. Who connects is asked of the kernel (SO_PEERCRED) before a byte of his is read; another user's
- * process is turned away. Who is let in but does not say a good hello within a second costs one of a few places for that
- * second and no more: if all are taken the oldest goes, and calls again if it was a peer.
+ * with its process. Whoever comes listens first and then calls all others, each once: of two nodes at least the one that
+ * comes later reaches the other. So nobody has to ask again and again whether somebody has come.
+ *
+ * Who connects is asked of the kernel (SO_PEERCRED) before a byte of his is read; another user's process is turned away.
+ * Who is let in but does not say a good hello within a second costs one of a few places for that second and no more: if
+ * all are taken the oldest goes, and calls again if it was a peer.
  */
 #include "transport/shm_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#define RETRY_FIRST_NS (2 * WH_NS_PER_MS)
-#define RETRY_LAST_NS (50 * WH_NS_PER_MS)
+#define CALL_SOON_NS                                                                                                   \
+	(2 * WH_NS_PER_MS) /* who has hung up without a word, or has a full queue; then twice as long ... */
+#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* ... up to this; and who is not there, lest it could not call me */
+#define CALL_TOGETHER_NS WH_NS_PER_MS    /* calls that are due so soon wait for no timer of their own */
+#define LATE_NS (WH_NS_PER_S / 2)        /* who searches and has not looked for so long begins anew */
+#define CALLS_AT_ONCE 16                 /* of those who were not there before: each takes about a microsecond */
+#define LISTENER_RESTS_NS (50 * WH_NS_PER_MS)
 #define ACCEPTED_AT_ONCE 8
-
-/* ---- small things ------------------------------------------------------------------------------------------------- */
-
-void wh_shm_timer_start(struct wh_shm *t, uint64_t in_ns)
-{
-	struct itimerspec when = {.it_value.tv_sec = (time_t)(in_ns / WH_NS_PER_S),
-				  .it_value.tv_nsec = (long)(in_ns % WH_NS_PER_S)};
-	uint64_t at = wh_env_now(t->env) + in_ns;
-
-	if ((t->timer_ns == 0 || at < t->timer_ns) && timerfd_settime(t->timer, 0, &when, NULL) == 0)
-		t->timer_ns = at;
-}
-
-static socklen_t name_socket(const struct wh_shm *t, uint32_t node, struct sockaddr_un *name)
-{
-	int length;
-
-	memset(name, 0, sizeof(*name));
-	name->sun_family = AF_UNIX;
-	length = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "whorl/%" PRIu64 "/%s/%" PRIu32,
-			  (uint64_t)t->user, t->group, node);
-	_Static_assert(WH_SHM_GROUP_BYTES + sizeof("whorl/4294967295//4294967295") <= sizeof(name->sun_path) - 1,
-		       "every name fits");
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-}
-
-static bool ask_kernel(int socket, struct ucred *who)
-{
-	socklen_t bytes = sizeof(*who);
-
-	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, who, &bytes) == 0;
-}
 
 /* ---- hello -------------------------------------------------------------------------------------------------------- */
 
 static bool send_hello(struct wh_shm *t, int socket, pid_t pid)
 {
-	struct wh_shm_hello hello = {.head = wh_shm_head(WH_SHM_HELLO), .node = t->node, .nodes = t->nodes};
+	struct wh_shm_hello hello = {
+		.head = wh_shm_head(WH_SHM_HELLO), .node = t->node, .nodes = t->nodes, .incarnation = t->incarnation};
 	int fds[] = {t->doorbell, t->memory.fd};
 
 	hello.status = wh_shm_memory_claim(&t->memory, WH_SHM_STATUS_BYTES, pid == getpid());
@@ -94,14 +68,15 @@ static bool is_doorbell(int fd)
 	return flags >= 0 && (flags & O_NONBLOCK) != 0 && (flags & O_ACCMODE) == O_RDWR;
 }
 
-/* The peer's hello has come; its doorbell and its page are taken over. False: it has been refused. */
-bool wh_shm_welcome(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
+/* The peer's hello is judged; its doorbell and its page are taken over. False: it has been refused. */
+static bool welcome(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
 {
 	const struct wh_row_part whole = {.offset = 0, .bytes = WH_SHM_STATUS_BYTES};
 	const struct wh_shm_hello *hello = &packet->hello;
 	char reason[WH_SHM_REASON_BYTES];
 	struct wh_error err;
 
+	peer->incarnation = hello->incarnation;
 	if (is_foreign(t, hello, reason)) {
 		wh_shm_refuse(t, peer, "%s", reason);
 		return false;
@@ -127,45 +102,127 @@ bool wh_shm_welcome(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_pa
 	return true;
 }
 
+void wh_shm_meet(struct wh_shm *t, struct wh_shm_peer *peer)
+{
+	peer->state = WH_SHM_MET;
+	peer->sought = true;
+	peer->call_in_ns = 0;
+	wh_shm_event_text(t, WH_EVENT_PEER_MET, peer, peer->incarnation, "node %" PRIu32 " (pid %d) is here",
+			  peer->node, (int)peer->pid);
+}
+
+/* ---- time --------------------------------------------------------------------------------------------------------- */
+
+void wh_shm_timer_start(struct wh_shm *t, uint64_t in_ns)
+{
+	struct itimerspec when = {.it_value.tv_sec = (time_t)(in_ns / WH_NS_PER_S),
+				  .it_value.tv_nsec = (long)(in_ns % WH_NS_PER_S)};
+	uint64_t at = wh_env_now(t->env) + in_ns;
+
+	if ((t->timer_ns == 0 || at < t->timer_ns) && timerfd_settime(t->timer, 0, &when, NULL) == 0)
+		t->timer_ns = at;
+}
+
+static void call_in(struct wh_shm *t, struct wh_shm_peer *peer, uint64_t in_ns)
+{
+	peer->call_in_ns = in_ns;
+	peer->call_at_ns = wh_env_now(t->env) + in_ns;
+	wh_shm_timer_start(t, in_ns);
+}
+
+void wh_shm_call_soon(struct wh_shm *t, struct wh_shm_peer *peer)
+{
+	uint64_t in_ns = peer->call_in_ns == 0 ? CALL_SOON_NS : 2 * peer->call_in_ns;
+
+	call_in(t, peer, in_ns < CALL_SELDOM_NS ? in_ns : CALL_SELDOM_NS);
+}
+
+void wh_shm_call_seldom(struct wh_shm *t, struct wh_shm_peer *peer)
+{
+	peer->sought = true;
+	call_in(t, peer, CALL_SELDOM_NS);
+	peer->call_in_ns = 0;
+}
+
 /* ---- the caller's side -------------------------------------------------------------------------------------------- */
 
-static void call(struct wh_shm *t, struct wh_shm_peer *peer)
+/* Through `*unused`, a socket that is not connected, or -1. */
+static void call(struct wh_shm *t, struct wh_shm_peer *peer, int *unused)
 {
 	struct sockaddr_un name;
-	socklen_t name_bytes = name_socket(t, peer->node, &name);
-	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	socklen_t name_bytes = wh_shm_name(&name, t->user, t->group, peer->node);
 	struct ucred who;
+	int s;
 
-	if (s < 0) {
-		wh_shm_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
-		return;
-	}
-	if (connect(s, (const struct sockaddr *)&name, name_bytes) != 0 || !ask_kernel(s, &who)) {
-		if (errno != ECONNREFUSED && errno != EAGAIN) /* not there yet; its queue is full */
+	if (*unused < 0)
+		*unused = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	s = *unused;
+	if (s < 0 || connect(s, (const struct sockaddr *)&name, name_bytes) != 0) {
+		if (s >= 0 && errno == ECONNREFUSED) {
+			wh_shm_call_seldom(t, peer);
+			return;
+		}
+		if (s < 0 || errno != EAGAIN) /* its queue is full */
 			wh_shm_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
-		close(s);
+		wh_shm_call_soon(t, peer);
 		return;
 	}
-	peer->pid = who.pid;
-	if (who.uid != t->user) {
+	*unused = -1;
+	if (!wh_shm_who(s, &who) || !wh_shm_watch(t, EPOLL_CTL_ADD, s, WH_SHM_PEER, peer->node)) {
 		close(s);
-		wh_shm_event_text(t, WH_EVENT_REFUSED, peer->node,
-				  "the place of node %" PRIu32 " of group %s is held by pid %d of user %" PRIu64,
-				  peer->node, t->group, (int)who.pid, (uint64_t)who.uid);
-		peer->state = WH_SHM_GONE;
-		return;
-	}
-	if (!send_hello(t, s, who.pid) || !wh_shm_watch(t, EPOLL_CTL_ADD, s, WH_SHM_PEER, peer->node)) {
-		close(s);
+		wh_shm_call_soon(t, peer);
 		return;
 	}
 	peer->socket = s;
+	peer->pid = who.pid;
+	if (who.uid != t->user) {
+		wh_shm_event_text(t, WH_EVENT_REFUSED, peer, 0,
+				  "the place of node %" PRIu32 " of group %s is held by pid %d of user %" PRIu64,
+				  peer->node, t->group, (int)who.pid, (uint64_t)who.uid);
+		wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
+		return;
+	}
 	peer->state = WH_SHM_CALLED;
+	if (!send_hello(t, s, who.pid))
+		wh_shm_lose(t, peer, "has hung up");
+}
+
+/* All whom I have not looked for yet, and a few of the others: there may be many that never come. The next few follow soon. */
+static void call_absent(struct wh_shm *t, uint64_t now)
+{
+	uint64_t next = UINT64_MAX, soon = now + CALL_SOON_NS;
+	uint32_t again = 0;
+	int unused = -1;
+
+	for (uint32_t node = 0; node < t->nodes; node++) {
+		struct wh_shm_peer *peer = &t->peers[node];
+
+		if (peer->state == WH_SHM_ABSENT && peer->call_at_ns <= now + CALL_TOGETHER_NS &&
+		    !wh_shm_events_full(t) && !(peer->sought && again++ >= CALLS_AT_ONCE))
+			call(t, peer, &unused);
+		if (peer->state == WH_SHM_ABSENT && peer->call_at_ns < next)
+			next = peer->call_at_ns;
+	}
+	if (unused >= 0)
+		close(unused);
+	if (next != UINT64_MAX)
+		wh_shm_timer_start(t, (next > soon ? next : soon) - now);
+}
+
+static void hang_up_late(struct wh_shm *t, uint64_t now)
+{
+	for (uint32_t i = 0; i < WH_SHM_STRANGERS; i++) {
+		struct wh_shm_stranger *stranger = &t->strangers[i];
+
+		if (stranger->socket >= 0 && stranger->deadline_ns <= now)
+			wh_shm_hang_up(t, &stranger->socket);
+		if (stranger->socket >= 0)
+			wh_shm_timer_start(t, stranger->deadline_ns - now);
+	}
 }
 
 void wh_shm_meet_tick(struct wh_shm *t)
 {
-	bool absent = false, strangers = false;
 	uint64_t now = wh_env_now(t->env), times;
 
 	t->timer_ns = 0;
@@ -174,22 +231,59 @@ void wh_shm_meet_tick(struct wh_shm *t)
 		return;
 	if (t->listener_rests)
 		t->listener_rests = !wh_shm_watch(t, EPOLL_CTL_MOD, t->listener, WH_SHM_LISTENER, 0);
-	for (uint32_t i = 0; i < WH_SHM_STRANGERS; i++) {
-		if (t->strangers[i].socket >= 0 && t->strangers[i].deadline_ns <= now)
-			wh_shm_hang_up(t, &t->strangers[i].socket);
-		strangers = strangers || t->strangers[i].socket >= 0;
+	if (t->listener_rests)
+		wh_shm_timer_start(t, LISTENER_RESTS_NS);
+	hang_up_late(t, now);
+	call_absent(t, now);
+	if (t->search_until_ns == 0)
+		t->search_until_ns = now + t->patience_ns;
+}
+
+void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
+{
+	const struct wh_shm_head taken = wh_shm_head(WH_SHM_TAKEN);
+
+	if (packet->hello.incarnation == peer->ended) { /* it is there yet, but has nothing to say to me any more */
+		wh_shm_claim_drop(&packet->hello.status, peer->pid == getpid());
+		wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
+		return;
 	}
-	for (uint32_t node = 0; node < t->node; node++) {
-		if (t->peers[node].state == WH_SHM_ABSENT && !wh_shm_events_full(t))
-			call(t, &t->peers[node]);
-		absent = absent || t->peers[node].state == WH_SHM_ABSENT;
-	}
-	if (absent) {
-		wh_shm_timer_start(t, t->retry_ns);
-		t->retry_ns = 2 * t->retry_ns < RETRY_LAST_NS ? 2 * t->retry_ns : RETRY_LAST_NS;
-	} else if (strangers || t->listener_rests) {
-		wh_shm_timer_start(t, RETRY_LAST_NS);
-	}
+	if (!welcome(t, peer, packet))
+		return;
+	if (wh_shm_send(peer->socket, &taken, sizeof(taken), NULL, 0) == 0)
+		wh_shm_meet(t, peer);
+	else
+		wh_shm_lose(t, peer, "has hung up");
+}
+
+static bool all_are_sought(const struct wh_shm *t)
+{
+	for (uint32_t node = 0; node < t->nodes; node++)
+		if (node != t->node && !t->peers[node].sought)
+			return false;
+	return true;
+}
+
+/* After each look at what has come. A call that was hung up is made once more before it counts: two may have crossed, or who
+ * was there has gone and another has come. */
+void wh_shm_search(struct wh_shm *t)
+{
+	uint64_t now = wh_env_now(t->env);
+	bool late = now - t->searched_ns > LATE_NS;
+
+	t->searched_ns = now;
+	if (t->search_until_ns == 0) /* nobody has been called yet */
+		return;
+	if (late)
+		t->search_until_ns = now + t->patience_ns;
+	t->searching = !all_are_sought(t) && now < t->search_until_ns;
+}
+
+bool wh_shm_searching(struct wh_transport *transport)
+{
+	const struct wh_shm *t = wh_shm_of(transport);
+
+	return t->searching && !t->left;
 }
 
 /* ---- the called side ---------------------------------------------------------------------------------------------- */
@@ -221,10 +315,10 @@ void wh_shm_meet_accept(struct wh_shm *t)
 			wh_shm_complain(t, "cannot accept a connection: %s", strerror(errno));
 			t->listener_rests =
 				epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->listener, &(struct epoll_event){0}) == 0;
-			wh_shm_timer_start(t, RETRY_LAST_NS);
+			wh_shm_timer_start(t, LISTENER_RESTS_NS);
 			return;
 		}
-		if (!ask_kernel(s, &who) || who.uid != t->user) {
+		if (!wh_shm_who(s, &who) || who.uid != t->user) {
 			close(s);
 			wh_shm_complain(t, "turned away a process of user %" PRIu64, (uint64_t)who.uid);
 			continue;
@@ -236,49 +330,102 @@ void wh_shm_meet_accept(struct wh_shm *t)
 		}
 		t->strangers[i] = (struct wh_shm_stranger){
 			.socket = s, .pid = who.pid, .deadline_ns = wh_env_now(t->env) + WH_SHM_STRANGER_NS};
-		wh_shm_timer_start(t, RETRY_LAST_NS);
+		wh_shm_timer_start(t, WH_SHM_STRANGER_NS);
 		wh_shm_meet_stranger(t, i); /* a peer has said its hello already */
 	}
 }
 
 /* One who does not belong here, and without whom the group can form: told why, and forgotten. */
-static void turn_away(struct wh_shm *t, struct wh_shm_stranger *stranger, const char *reason)
+static void turn_away(struct wh_shm *t, const struct wh_shm_stranger *stranger, const char *reason)
 {
-	wh_shm_send_refusal(stranger->socket, reason);
-	wh_shm_hang_up(t, &stranger->socket);
+	wh_shm_send_refusal(stranger->socket, t->incarnation, reason);
 	wh_shm_complain(t, "turned away pid %d: %s", (int)stranger->pid, reason);
 }
 
-/* A stranger has said hello. If it is a peer that we wait for, the connection becomes the peer's. */
+/* The process that listens where that node should; -1: not known. */
+static pid_t holder_of(const struct wh_shm *t, uint32_t node)
+{
+	struct sockaddr_un name;
+	socklen_t bytes = wh_shm_name(&name, t->user, t->group, node);
+	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct ucred who = {.pid = -1};
+
+	if (s < 0)
+		return -1;
+	if (connect(s, (const struct sockaddr *)&name, bytes) != 0 || !wh_shm_who(s, &who))
+		who.pid = -1;
+	close(s);
+	return who.pid;
+}
+
+enum verdict { COME, NOT_NOW /* it calls again */, NEVER };
+
+/* Another incarnation has called while one is here. If it has got the name, then that one's process is dead, or it has left,
+ * and I have not noticed yet. What it has sent comes first. */
+static enum verdict make_way(struct wh_shm *t, struct wh_shm_peer *peer, pid_t pid)
+{
+	pid_t holder = holder_of(t, peer->node);
+
+	if (holder != pid)
+		return holder == -1 ? NOT_NOW : NEVER;
+	if (!wh_shm_peer_read(t, peer))
+		return NOT_NOW;
+	if (peer->state == WH_SHM_MET)
+		wh_shm_lose(t, peer, "has died: another process has its place");
+	return COME;
+}
+
+static enum verdict judge(struct wh_shm *t, const struct wh_shm_stranger *stranger, const struct wh_shm_hello *hello,
+			  char reason[WH_SHM_REASON_BYTES])
+{
+	struct wh_shm_peer *peer = &t->peers[hello->node < t->nodes ? hello->node : t->node];
+	enum verdict verdict = COME;
+
+	if (peer->state == WH_SHM_SELF) {
+		if (!is_foreign(t, hello, reason))
+			snprintf(reason, WH_SHM_REASON_BYTES,
+				 "node %" PRIu32 " has nothing to call node %" PRIu32 " for", hello->node, t->node);
+		return NEVER;
+	}
+	if (hello->incarnation == peer->ended) {
+		snprintf(reason, WH_SHM_REASON_BYTES, "node %" PRIu32 " (pid %d) is gone for good", hello->node,
+			 (int)stranger->pid);
+		return NEVER;
+	}
+	if (peer->state == WH_SHM_CALLED && t->node > peer->node)
+		return NOT_NOW; /* our calls have crossed */
+	if (peer->state == WH_SHM_MET && peer->incarnation == hello->incarnation)
+		return NOT_NOW; /* they had, and this is what is left of its call */
+	if (peer->state == WH_SHM_MET)
+		verdict = make_way(t, peer, stranger->pid);
+	if (verdict == NEVER)
+		snprintf(reason, WH_SHM_REASON_BYTES, "node %" PRIu32 " (pid %d) is here already", peer->node,
+			 (int)peer->pid);
+	return verdict;
+}
+
+/* A stranger has said hello. If it is a peer, the connection becomes the peer's. */
 static void hear_hello(struct wh_shm *t, struct wh_shm_stranger *stranger, struct wh_shm_packet *packet)
 {
-	const struct wh_shm_hello *hello = &packet->hello;
-	bool is_higher = hello->node > t->node && hello->node < t->nodes;
-	struct wh_shm_peer *peer = &t->peers[is_higher ? hello->node : t->node];
 	char reason[WH_SHM_REASON_BYTES];
+	enum verdict verdict = judge(t, stranger, &packet->hello, reason);
+	struct wh_shm_peer *peer;
 
-	if (peer->state != WH_SHM_ABSENT) {
-		if (is_foreign(t, hello, reason))
-			;
-		else if (!is_higher)
-			snprintf(reason, sizeof(reason), "node %" PRIu32 " has nothing to call node %" PRIu32 " for",
-				 hello->node, t->node);
-		else
-			snprintf(reason, sizeof(reason), "node %" PRIu32 " (pid %d) %s", peer->node, (int)peer->pid,
-				 peer->state == WH_SHM_MET ? "is here already" : "is gone for good");
-		turn_away(t, stranger, reason);
+	if (verdict != COME) {
+		wh_shm_claim_drop(&packet->hello.status, stranger->pid == getpid());
+		if (verdict == NEVER)
+			turn_away(t, stranger, reason);
+		wh_shm_hang_up(t, &stranger->socket);
 		return;
 	}
+	peer = &t->peers[packet->hello.node];
+	wh_shm_end_connection(t, peer, WH_SHM_ANSWERED); /* of what was under way */
 	peer->socket = stranger->socket;
 	peer->pid = stranger->pid;
 	stranger->socket = -1;
-	if (!wh_shm_welcome(t, peer, packet))
-		return;
-	if (wh_shm_watch(t, EPOLL_CTL_MOD, peer->socket, WH_SHM_PEER, peer->node) &&
-	    send_hello(t, peer->socket, peer->pid))
-		peer->state = WH_SHM_MET;
-	else
-		wh_shm_end_connection(t, peer, WH_SHM_ABSENT); /* it has hung up: it will call again */
+	if (welcome(t, peer, packet) && !(wh_shm_watch(t, EPOLL_CTL_MOD, peer->socket, WH_SHM_PEER, peer->node) &&
+					  send_hello(t, peer->socket, peer->pid)))
+		wh_shm_lose(t, peer, "has hung up");
 }
 
 void wh_shm_meet_stranger(struct wh_shm *t, uint32_t i)
@@ -292,8 +439,10 @@ void wh_shm_meet_stranger(struct wh_shm *t, uint32_t i)
 	case WH_SHM_NOTHING:
 		return;
 	case WH_SHM_PACKET:
-		if (packet.head.kind == WH_SHM_HELLO)
+		if (packet.head.kind == WH_SHM_HELLO && stranger->visitor == 0)
 			hear_hello(t, stranger, &packet);
+		else if (packet.head.kind == WH_SHM_ASK && stranger->visitor == 0)
+			wh_shm_hear_question(t, stranger, &packet);
 		else
 			wh_shm_hang_up(t, &stranger->socket);
 		wh_shm_packet_close(&packet);
@@ -315,7 +464,7 @@ static enum whorl_result name_taken(struct wh_shm *t, const struct sockaddr_un *
 	bool known;
 	struct ucred who;
 
-	known = s >= 0 && connect(s, (const struct sockaddr *)name, bytes) == 0 && ask_kernel(s, &who);
+	known = s >= 0 && connect(s, (const struct sockaddr *)name, bytes) == 0 && wh_shm_who(s, &who);
 	if (s >= 0)
 		close(s);
 	if (!known)
@@ -332,7 +481,7 @@ static enum whorl_result name_taken(struct wh_shm *t, const struct sockaddr_un *
 enum whorl_result wh_shm_meet_open(struct wh_shm *t, struct wh_error *err)
 {
 	struct sockaddr_un name;
-	socklen_t bytes = name_socket(t, t->node, &name);
+	socklen_t bytes = wh_shm_name(&name, t->user, t->group, t->node);
 
 	t->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (t->listener < 0)
@@ -343,7 +492,7 @@ enum whorl_result wh_shm_meet_open(struct wh_shm *t, struct wh_error *err)
 		return wh_error_system(err, errno, "listen");
 	if (!wh_shm_watch(t, EPOLL_CTL_ADD, t->listener, WH_SHM_LISTENER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
-	t->retry_ns = RETRY_FIRST_NS;
+	t->searching = true;
 	wh_shm_timer_start(t, 1);
 	return WHORL_OK;
 }

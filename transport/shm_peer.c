@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define PACKETS_AT_ONCE 8
@@ -40,10 +39,14 @@ static void drop_offer(const struct wh_shm_peer *peer, struct wh_shm_pending *pe
 	pending->there = false;
 }
 
-/* What belongs to the connection goes; rows that are mapped stay, they belong to images. */
+/* Rows that are mapped stay, they belong to images. */
 void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_shm_peer_state state)
 {
+	if (peer->state == WH_SHM_MET || state == WH_SHM_SHUNNED)
+		peer->ended = peer->incarnation != 0 ? peer->incarnation : peer->ended;
+	peer->incarnation = 0;
 	peer->state = state;
+	peer->sought = peer->sought || state == WH_SHM_SHUNNED;
 	wh_shm_hang_up(t, &peer->socket);
 	if (peer->doorbell >= 0)
 		close(peer->doorbell);
@@ -60,7 +63,7 @@ void wh_shm_forget_offers(struct wh_shm *t)
 		struct wh_shm_peer *peer = &t->peers[node];
 
 		for (size_t i = 0; i < WH_SHM_PENDING; i++)
-			if (!wh_shm_image_wants(t, peer, peer->pending[i].offer.key))
+			if (peer->pending[i].there && !wh_shm_image_wants(t, peer, peer->pending[i].offer.key))
 				drop_offer(peer, &peer->pending[i]);
 	}
 }
@@ -74,41 +77,63 @@ void wh_shm_refuse(struct wh_shm *t, struct wh_shm_peer *peer, const char *forma
 	vsnprintf(reason, sizeof(reason), format, args);
 	va_end(args);
 	if (peer->socket >= 0)
-		wh_shm_send_refusal(peer->socket, reason);
-	wh_shm_event_text(t, WH_EVENT_REFUSED, peer->node, "refused node %" PRIu32 " (pid %d): %s", peer->node,
-			  (int)peer->pid, reason);
-	wh_shm_end_connection(t, peer, WH_SHM_GONE);
+		wh_shm_send_refusal(peer->socket, t->incarnation, reason);
+	wh_shm_event_text(t, WH_EVENT_REFUSED, peer, peer->incarnation, "refused node %" PRIu32 " (pid %d): %s",
+			  peer->node, (int)peer->pid, reason);
+	wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
 }
 
-static void be_refused(struct wh_shm *t, struct wh_shm_peer *peer, const char *reason)
+/* It says so again if it is called again, or when our calls have crossed. */
+static void be_refused(struct wh_shm *t, struct wh_shm_peer *peer, const struct wh_shm_refused *refused)
 {
-	wh_shm_event_text(t, WH_EVENT_REFUSED, peer->node, "refused by node %" PRIu32 " (pid %d): %s", peer->node,
-			  (int)peer->pid, reason);
-	wh_shm_end_connection(t, peer, WH_SHM_GONE);
+	if (peer->state != WH_SHM_MET)
+		peer->incarnation = refused->incarnation;
+	if (peer->incarnation == 0 || peer->incarnation != peer->ended)
+		wh_shm_event_text(t, WH_EVENT_REFUSED, peer, peer->incarnation,
+				  "refused by node %" PRIu32 " (pid %d): %s", peer->node, (int)peer->pid,
+				  refused->reason);
+	wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
 }
 
-static void lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)
+void wh_shm_lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)
 {
 	bool met = peer->state == WH_SHM_MET;
 	bool left = met && wh_load_acquire(&peer->status->left) == 1;
+	uint64_t incarnation = peer->incarnation;
 
-	if (!met) { /* called, and not answered */
-		wh_shm_end_connection(t, peer, WH_SHM_ABSENT);
-		wh_shm_timer_start(t, t->retry_ns);
-		return;
-	}
-	wh_shm_end_connection(t, peer, WH_SHM_GONE);
+	wh_shm_end_connection(t, peer, WH_SHM_ABSENT);
 	if (t->left)
 		return; /* peers hang up because I did */
+	if (!met) {     /* called, and not answered */
+		wh_shm_call_soon(t, peer);
+		return;
+	}
+	wh_shm_call_seldom(t, peer);
 	if (left)
-		wh_shm_event_text(t, WH_EVENT_PEER_LEFT, peer->node, "node %" PRIu32 " (pid %d) has left", peer->node,
-				  (int)peer->pid);
+		wh_shm_event_text(t, WH_EVENT_PEER_LEFT, peer, incarnation, "node %" PRIu32 " (pid %d) has left",
+				  peer->node, (int)peer->pid);
 	else
-		wh_shm_event_text(t, WH_EVENT_PEER_DOWN, peer->node, "node %" PRIu32 " (pid %d) %s", peer->node,
+		wh_shm_event_text(t, WH_EVENT_PEER_DOWN, peer, incarnation, "node %" PRIu32 " (pid %d) %s", peer->node,
 				  (int)peer->pid, how);
 }
 
 /* ---- a peer speaks ------------------------------------------------------------------------------------------------ */
+
+static bool is_open(const struct wh_shm *t, uint64_t key)
+{
+	for (const struct wh_shm_image *image = t->images; image != NULL; image = image->next)
+		if (image->base.key == key)
+			return true;
+	return false;
+}
+
+/* What is about to be mapped, then the greater key, which is likelier to be wanted yet. */
+static bool outranks(const struct wh_shm *t, const struct wh_shm_pending *a, const struct wh_shm_pending *b)
+{
+	bool opened = is_open(t, a->offer.key);
+
+	return opened != is_open(t, b->offer.key) ? opened : a->offer.key > b->offer.key;
+}
 
 /* Kept until my own image of that key is open and maps it (wh_shm_image_advance). The peer may be ahead, or offer what
  * will never be opened here: when there is no place left the lowest key goes, which may be the new one. */
@@ -119,9 +144,12 @@ static void keep_offer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm
 
 	packet->fds[0] = -1;
 	for (size_t i = 1; i < WH_SHM_PENDING && place->there; i++)
-		if (!peer->pending[i].there || peer->pending[i].offer.key < place->offer.key)
+		if (!peer->pending[i].there || outranks(t, place, &peer->pending[i]))
 			place = &peer->pending[i];
-	if (!wh_shm_image_wants(t, peer, offered.offer.key) || (place->there && place->offer.key > offered.offer.key)) {
+	for (size_t i = 0; i < WH_SHM_PENDING; i++) /* it may be made twice */
+		if (peer->pending[i].there && peer->pending[i].offer.key == offered.offer.key)
+			place = &peer->pending[i];
+	if (!wh_shm_image_wants(t, peer, offered.offer.key) || (place->there && outranks(t, place, &offered))) {
 		drop_offer(peer, &offered);
 		return;
 	}
@@ -136,13 +164,17 @@ static void hear_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_
 
 	switch ((enum wh_shm_kind)packet->head.kind) {
 	case WH_SHM_REFUSED:
-		be_refused(t, peer, packet->refused.reason);
+		be_refused(t, peer, &packet->refused);
 		return;
 	case WH_SHM_HELLO:
-		if (met)
+		if (peer->state != WH_SHM_CALLED)
 			break;
-		if (wh_shm_welcome(t, peer, packet))
-			peer->state = WH_SHM_MET;
+		wh_shm_hear_answer(t, peer, packet);
+		return;
+	case WH_SHM_TAKEN:
+		if (peer->state != WH_SHM_ANSWERED)
+			break;
+		wh_shm_meet(t, peer);
 		return;
 	case WH_SHM_OFFER:
 		if (!met)
@@ -157,35 +189,43 @@ static void hear_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_
 	case WH_SHM_CONTROL:
 		if (!met)
 			break;
-		wh_shm_event(t, WH_EVENT_CONTROL, peer->node, packet->control.bytes,
+		wh_shm_event(t, WH_EVENT_CONTROL, peer->node, peer->incarnation, packet->control.bytes,
 			     packet->bytes - sizeof(packet->control.head));
 		return;
+	case WH_SHM_STREAM:
+		if (!met || !wh_shm_stream_take(t, peer, packet))
+			break;
+		return;
+	case WH_SHM_ASK:
+	case WH_SHM_ANSWER:
 	case WH_SHM_KINDS:
 		break;
 	}
-	lose(t, peer, "has broken the protocol: its message does not belong here");
+	wh_shm_lose(t, peer, "has broken the protocol: its message does not belong here");
 }
 
-void wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer)
+bool wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer)
 {
 	struct wh_shm_packet packet;
 
 	for (int n = 0; n < PACKETS_AT_ONCE && peer->socket >= 0 && !wh_shm_events_full(t); n++) {
 		switch (wh_shm_receive(peer->socket, &packet)) {
 		case WH_SHM_NOTHING:
-			return;
+			return true;
 		case WH_SHM_PACKET:
 			hear_peer(t, peer, &packet);
 			wh_shm_packet_close(&packet);
 			break;
 		case WH_SHM_HUNG_UP:
-			lose(t, peer, "has died, or closed its connection");
-			return;
+			wh_shm_lose(t, peer, "has died, or closed its connection");
+			return true;
 		case WH_SHM_GARBAGE:
-			lose(t, peer, "has broken the protocol, or sent descriptors that this process has no room for");
-			return;
+			wh_shm_lose(t, peer,
+				    "has broken the protocol, or sent descriptors that this process has no room for");
+			return true;
 		}
 	}
+	return peer->socket < 0;
 }
 
 /* ---- control messages and leaving --------------------------------------------------------------------------------- */
@@ -200,10 +240,8 @@ enum whorl_result wh_shm_control_send(struct wh_transport *transport, uint32_t n
 	if (node >= t->nodes || node == t->node || count > WH_CONTROL_MAX)
 		return WHORL_INVALID;
 	peer = &t->peers[node];
-	if (peer->state == WH_SHM_GONE)
-		return WHORL_MEMBER_GONE;
 	if (peer->state != WH_SHM_MET)
-		return WHORL_AGAIN;
+		return WHORL_MEMBER_GONE;
 	memcpy(control.bytes, bytes, count);
 	error = wh_shm_send(peer->socket, &control, sizeof(control.head) + count, NULL, 0);
 	if (error == 0)
@@ -223,7 +261,7 @@ void wh_shm_leave(struct wh_transport *transport)
 	for (uint32_t i = 0; i < WH_SHM_STRANGERS; i++)
 		wh_shm_hang_up(t, &t->strangers[i].socket);
 	for (uint32_t node = 0; node < t->nodes; node++) {
-		if (t->peers[node].state == WH_SHM_CALLED)
+		if (t->peers[node].state == WH_SHM_CALLED || t->peers[node].state == WH_SHM_ANSWERED)
 			wh_shm_end_connection(t, &t->peers[node], WH_SHM_ABSENT);
 		if (t->peers[node].state == WH_SHM_MET)
 			(void)shutdown(t->peers[node].socket, SHUT_WR);
@@ -236,5 +274,5 @@ void wh_shm_close_connections(struct wh_shm *t)
 	for (uint32_t i = 0; i < WH_SHM_STRANGERS; i++)
 		wh_shm_hang_up(t, &t->strangers[i].socket);
 	for (uint32_t node = 0; node < t->nodes; node++)
-		wh_shm_end_connection(t, &t->peers[node], WH_SHM_GONE);
+		wh_shm_end_connection(t, &t->peers[node], WH_SHM_ABSENT);
 }

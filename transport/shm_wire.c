@@ -6,8 +6,9 @@
 #include "transport/shm_int.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define FDS_TAKEN 8 /* room for more than belongs there: the kernel closes what does not fit, and says so */
@@ -17,10 +18,14 @@ static const struct {
 	uint16_t fds;
 } kinds[WH_SHM_KINDS] = {
 	[WH_SHM_HELLO] = {sizeof(struct wh_shm_hello), sizeof(struct wh_shm_hello), 2},
+	[WH_SHM_TAKEN] = {sizeof(struct wh_shm_head), sizeof(struct wh_shm_head), 0},
 	[WH_SHM_OFFER] = {sizeof(struct wh_shm_offer), sizeof(struct wh_shm_offer), 1},
 	[WH_SHM_MAPPED] = {sizeof(struct wh_shm_mapped), sizeof(struct wh_shm_mapped), 0},
 	[WH_SHM_CONTROL] = {sizeof(struct wh_shm_head), sizeof(struct wh_shm_control), 0},
 	[WH_SHM_REFUSED] = {sizeof(struct wh_shm_refused), sizeof(struct wh_shm_refused), 0},
+	[WH_SHM_STREAM] = {sizeof(struct wh_shm_opened), sizeof(struct wh_shm_opened), 1},
+	[WH_SHM_ASK] = {sizeof(struct wh_shm_head), sizeof(struct wh_shm_control), 0},
+	[WH_SHM_ANSWER] = {1, 0, 0}, /* goes to those who are no nodes, and comes from none */
 };
 
 struct wh_shm_head wh_shm_head(enum wh_shm_kind kind)
@@ -54,8 +59,7 @@ static size_t take_fds(struct msghdr *message, struct wh_shm_packet *packet)
 	return count;
 }
 
-/* It goes to the log of whoever reads it. */
-static void tame(char *text, size_t bytes)
+void wh_shm_tame(char *text, size_t bytes)
 {
 	text[bytes - 1] = '\0';
 	for (; *text != '\0'; text++)
@@ -63,7 +67,8 @@ static void tame(char *text, size_t bytes)
 			*text = '?';
 }
 
-/* A hello of another version is let through for its first fields: its sender is to be told why it is refused. */
+/* A hello or a question of another version is let through for its first fields: its sender is to be told why it is
+ * refused. */
 static bool is_sound(struct wh_shm_packet *packet, size_t fds, bool cut)
 {
 	const struct wh_shm_head *head = &packet->head;
@@ -72,16 +77,20 @@ static bool is_sound(struct wh_shm_packet *packet, size_t fds, bool cut)
 		return false;
 	if (head->kind == WH_SHM_HELLO && head->version != WH_SHM_VERSION)
 		return packet->bytes >= offsetof(struct wh_shm_hello, status);
+	if (head->kind == WH_SHM_ASK && head->version != WH_SHM_VERSION)
+		return true;
 	if (cut || head->kind == 0 || head->kind >= WH_SHM_KINDS ||
 	    (head->version != WH_SHM_VERSION && head->kind != WH_SHM_REFUSED))
 		return false;
 	if (packet->bytes < kinds[head->kind].least || packet->bytes > kinds[head->kind].most ||
 	    fds != kinds[head->kind].fds)
 		return false;
+	if (head->kind == WH_SHM_HELLO && packet->hello.incarnation == 0)
+		return false;
 	if (head->kind == WH_SHM_HELLO)
-		tame(packet->hello.group, sizeof(packet->hello.group));
+		wh_shm_tame(packet->hello.group, sizeof(packet->hello.group));
 	if (head->kind == WH_SHM_REFUSED)
-		tame(packet->refused.reason, sizeof(packet->refused.reason));
+		wh_shm_tame(packet->refused.reason, sizeof(packet->refused.reason));
 	return true;
 }
 
@@ -155,10 +164,32 @@ int wh_shm_send(int socket, const void *bytes, size_t count, const int *fds, siz
 	return errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS ? EAGAIN : errno;
 }
 
-void wh_shm_send_refusal(int socket, const char *reason)
+void wh_shm_send_refusal(int socket, uint64_t incarnation, const char *reason)
 {
-	struct wh_shm_refused refused = {.head = wh_shm_head(WH_SHM_REFUSED)};
+	struct wh_shm_refused refused = {.head = wh_shm_head(WH_SHM_REFUSED), .incarnation = incarnation};
 
 	memcpy(refused.reason, reason, strnlen(reason, sizeof(refused.reason) - 1));
 	(void)wh_shm_send(socket, &refused, sizeof(refused), NULL, 0); /* if it does not get there: it sees the end */
+}
+
+/* ---- who is where ------------------------------------------------------------------------------------------------- */
+
+socklen_t wh_shm_name(struct sockaddr_un *name, uid_t user, const char *group, uint32_t node)
+{
+	int length;
+
+	memset(name, 0, sizeof(*name));
+	name->sun_family = AF_UNIX;
+	length = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "whorl/%" PRIu64 "/%s/%" PRIu32,
+			  (uint64_t)user, group, node);
+	_Static_assert(WH_SHM_GROUP_BYTES + sizeof("whorl/4294967295//4294967295") <= sizeof(name->sun_path) - 1,
+		       "every name fits");
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+bool wh_shm_who(int socket, struct ucred *who)
+{
+	socklen_t bytes = sizeof(*who);
+
+	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, who, &bytes) == 0;
 }

@@ -92,38 +92,38 @@ uint64_t wh_sim_under_way(const struct wh_sim *sim)
 
 uint64_t wh_sim_delay(struct sim_link *link)
 {
-	return wh_dice_between(&link->sim->dice, link->cost.latency_min_ns, link->cost.latency_max_ns);
+	return wh_dice_between(&link->sim->dice, link->wire->cost.latency_min_ns, link->wire->cost.latency_max_ns);
 }
 
 /* ---- environments --------------------------------------------------------------------------------------------------- */
 
 static uint64_t now_ns(void *ctx)
 {
-	const struct sim_node *node = ctx;
+	const struct sim_host *host = ctx;
 
-	return node->sim->now_ns + node->clock_offset_ns;
+	return host->sim->now_ns + host->clock_offset_ns;
 }
 
 static uint64_t random_u64(void *ctx)
 {
-	struct sim_node *node = ctx;
+	struct sim_host *host = ctx;
 
-	return wh_dice_roll(&node->dice);
+	return wh_dice_roll(&host->dice);
 }
 
 static void log_line(void *ctx, enum wh_log_level level, const char *line)
 {
-	const struct sim_node *node = ctx;
+	const struct sim_host *host = ctx;
 
-	if (node->sim->options.log != NULL)
-		node->sim->options.log(node->sim->options.ctx, node->id, level, line);
+	if (host->sim->options.log != NULL)
+		host->sim->options.log(host->sim->options.ctx, host->id, level, line);
 }
 
 static void fatal(void *ctx, const char *what)
 {
-	struct sim_node *node = ctx;
+	struct sim_host *host = ctx;
 
-	wh_sim_condemn(node->sim, node->id, "%s", what);
+	wh_sim_condemn(host->sim, host->id, "%s", what);
 }
 
 struct job {
@@ -143,20 +143,20 @@ static void run_job(void *ctx, uint64_t argument)
 /* As if another thread had found the time for it. */
 static void submit(void *ctx, void (*run)(void *argument), void *argument)
 {
-	struct sim_node *node = ctx;
+	struct sim_host *host = ctx;
 	struct job *job = malloc(sizeof(*job));
 
 	if (job == NULL) {
-		wh_sim_condemn(node->sim, node->id, "no memory for a job");
+		wh_sim_condemn(host->sim, host->id, "no memory for a job");
 		return;
 	}
 	*job = (struct job){run, argument};
-	wh_sim_at(node->sim, node->sim->now_ns + wh_dice_below(&node->dice, WH_NS_PER_MS), run_job, job, 0);
+	wh_sim_at(host->sim, host->sim->now_ns + wh_dice_below(&host->dice, WH_NS_PER_MS), run_job, job, 0);
 }
 
 const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node)
 {
-	return &sim->nodes[node].env;
+	return &sim->hosts[node].env;
 }
 
 /* ---- the world -------------------------------------------------------------------------------------------------------- */
@@ -191,17 +191,30 @@ const char *wh_sim_verdict(const struct wh_sim *sim)
 
 struct wh_sim_counts wh_sim_counts(const struct wh_sim *sim, uint32_t node)
 {
-	return sim->nodes[node].counts;
+	return sim->hosts[node].counts;
+}
+
+static bool is_between_the_living(const struct sim_link *link)
+{
+	return link->from == link->from->host->life && link->to == link->to->host->life;
 }
 
 struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, uint32_t to)
 {
-	const struct sim_link *link = wh_sim_link(sim, from, to);
-	struct wh_sim_traffic traffic = {
-		.messages = link->controls_flying, .cut_off = link->cut_off, .broken = link->broken, .gone = link->gone};
+	const struct sim_wire *wire = wh_sim_wire(sim, from, to);
+	struct wh_sim_traffic traffic = {.cut_off = wire->cut_off};
 
-	for (const struct sim_flight *flight = link->head; flight != NULL; flight = flight->next)
-		traffic.pushes++;
+	for (const struct sim_link *link = wire->links; link != NULL; link = link->older) {
+		for (const struct sim_flight *flight = link->head; flight != NULL; flight = flight->next)
+			traffic.pushes++;
+		traffic.messages += link->controls_flying;
+		traffic.streams += wh_sim_streams_count(link);
+		if (!is_between_the_living(link))
+			continue;
+		traffic.broken = link->broken;
+		traffic.met = link->met;
+		traffic.gone = link->over;
+	}
 	return traffic;
 }
 
@@ -209,49 +222,44 @@ struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, ui
 
 void wh_sim_link_set(struct wh_sim *sim, uint32_t from, uint32_t to, const struct wh_sim_link_cost *cost)
 {
-	struct sim_link *link = wh_sim_link(sim, from, to);
+	struct sim_wire *wire = wh_sim_wire(sim, from, to);
 
-	link->cost = *cost;
-	link->cost.latency_max_ns = wh_sim_later(cost->latency_min_ns, cost->latency_max_ns);
+	wire->cost = *cost;
+	wire->cost.latency_max_ns = wh_sim_later(cost->latency_min_ns, cost->latency_max_ns);
 }
 
 void wh_sim_node_set(struct wh_sim *sim, uint32_t node, const struct wh_sim_node_cost *cost)
 {
-	sim->nodes[node].cost = *cost;
+	sim->hosts[node].cost = *cost;
 }
 
 uint64_t wh_sim_busy_until(const struct wh_sim *sim, uint32_t node)
 {
-	return sim->nodes[node].busy_until_ns;
+	return sim->hosts[node].busy_until_ns;
 }
 
 /* Most pairs are even; one in four is slower, by any factor. */
-static void init_link(struct sim_link *link, struct wh_sim *sim, uint32_t from, uint32_t to)
+static void init_wire(struct sim_wire *wire, struct wh_sim *sim)
 {
 	const struct wh_sim_options *options = &sim->options;
 	uint64_t factor = 1;
 
 	if (options->uneven && wh_dice_one_in(&sim->dice, 4))
 		factor = wh_dice_between(&sim->dice, 2, FACTOR_MAX);
-	*link = (struct sim_link){.sim = sim, .from = from, .to = to};
-	link->cost = (struct wh_sim_link_cost){factor * options->latency_min_ns, factor * options->latency_max_ns,
+	wire->cost = (struct wh_sim_link_cost){factor * options->latency_min_ns, factor * options->latency_max_ns,
 					       (options->bytes_per_s + factor - 1) / factor};
-	link->tail = &link->head;
-	link->held.tail = &link->held.head;
 }
 
 /* ---- the beginning and the end of a world ------------------------------------------------------------------------------ */
 
-static void init_node(struct sim_node *node, struct wh_sim *sim, uint32_t id)
+static void init_host(struct sim_host *host, struct wh_sim *sim, uint32_t id)
 {
-	node->sim = sim;
-	node->id = id;
-	node->env = (struct wh_env){node, now_ns, random_u64, log_line, fatal, submit};
-	node->dice = wh_dice_split(sim->options.seed, id + 1);
-	node->clock_offset_ns = wh_dice_one_in(&node->dice, 4) ? 0 : wh_dice_below(&node->dice, UINT64_C(1) << 40);
-	node->cost = sim->options.node_cost;
-	node->inbox.tail = &node->inbox.head;
-	node->events.tail = &node->events.head;
+	host->sim = sim;
+	host->id = id;
+	host->env = (struct wh_env){host, now_ns, random_u64, log_line, fatal, submit};
+	host->dice = wh_dice_split(sim->options.seed, id + 1);
+	host->clock_offset_ns = wh_dice_one_in(&host->dice, 4) ? 0 : wh_dice_below(&host->dice, UINT64_C(1) << 40);
+	host->cost = sim->options.node_cost;
 }
 
 enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *options, struct wh_error *err)
@@ -268,18 +276,51 @@ enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *o
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated world");
 	sim->options = *options;
 	sim->dice = wh_dice_split(options->seed, 0);
-	sim->nodes = calloc(nodes, sizeof(*sim->nodes));
-	sim->links = calloc((size_t)nodes * nodes, sizeof(*sim->links));
-	if (sim->nodes == NULL || sim->links == NULL) {
+	sim->hosts = calloc(nodes, sizeof(*sim->hosts));
+	sim->wires = calloc((size_t)nodes * nodes, sizeof(*sim->wires));
+	if (sim->hosts == NULL || sim->wires == NULL) {
 		wh_sim_free(sim);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u simulated nodes", nodes);
 	}
 	for (uint32_t i = 0; i < nodes; i++)
-		init_node(&sim->nodes[i], sim, i);
+		init_host(&sim->hosts[i], sim, i);
 	for (uint32_t i = 0; i < nodes * nodes; i++)
-		init_link(&sim->links[i], sim, i / nodes, i % nodes);
+		init_wire(&sim->wires[i], sim);
 	*out = sim;
 	return WHORL_OK;
+}
+
+static void free_links(struct sim_wire *wire)
+{
+	while (wire->links != NULL) {
+		struct sim_link *link = wire->links;
+
+		wire->links = link->older;
+		while (link->head != NULL)
+			wh_sim_drop_flight(link);
+		wh_sim_drop_held(link);
+		wh_sim_streams_free(link);
+		free(link);
+	}
+}
+
+static void free_host(struct sim_host *host)
+{
+	while (host->life != NULL) {
+		struct sim_node *node = host->life;
+
+		host->life = node->former;
+		wh_sim_free_node(node);
+	}
+}
+
+/* What an event that never happens holds. */
+static void drop_event(const struct sim_event *event)
+{
+	if (event->fn == run_job)
+		free(event->ctx);
+	else
+		wh_sim_drop_arrival(event);
 }
 
 void wh_sim_free(struct wh_sim *sim)
@@ -287,14 +328,13 @@ void wh_sim_free(struct wh_sim *sim)
 	if (sim == NULL)
 		return;
 	for (size_t i = 0; i < sim->event_count; i++)
-		wh_sim_drop_event(&sim->events[i]);
-	for (uint32_t i = 0; sim->links != NULL && i < sim->options.nodes * sim->options.nodes; i++) {
-		while (sim->links[i].head != NULL)
-			wh_sim_drop_flight(&sim->links[i]);
-		wh_sim_drop_held(&sim->links[i]);
-	}
-	free(sim->links);
-	free(sim->nodes);
+		drop_event(&sim->events[i]);
+	for (uint32_t i = 0; sim->wires != NULL && i < sim->options.nodes * sim->options.nodes; i++)
+		free_links(&sim->wires[i]);
+	for (uint32_t i = 0; sim->hosts != NULL && i < sim->options.nodes; i++)
+		free_host(&sim->hosts[i]);
+	free(sim->wires);
+	free(sim->hosts);
 	free(sim->events);
 	free(sim);
 }

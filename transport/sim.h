@@ -14,8 +14,20 @@
  *   T8     An image is ready at a node when it has seen the rows of all others, and they have said that they have its
  *          own. Who is gone is waited for until it is frozen; who is cut off, until then or until it is healed.
  *   T9     The row of a member that was frozen before the image was ready is NULL, whatever had come of it.
- *   T10    as it stands; control messages and notices are seen by service() only. leave() is kept, whatever happens to
- *          the leaver afterwards: all that it has posted arrives, and then the notice.
+ *   T10    Two lives meet some time after both are there, each at its own time, and after the other has looked (service());
+ *          what one sends to another that has not met it yet waits until it has. All of it is seen by service() only. leave() is
+ *          kept, whatever happens to the leaver afterwards: all that it has posted, sent and written arrives, and then the notice.
+ *          A message or a stream goes to the life that the sender's user knows of: whose meeting it has taken from
+ *          next_event(), and whose end has not come to its node. So nothing is ever meant for one life and sent to another.
+ *          A stream holds a few bytes, another number of them each time; read and write give and take what they like of
+ *          what they could, and wait() never waits. When its writer's node has left, all that was written can be read;
+ *          when it is down, what had arrived, or nothing any more.
+ *   T11    wh_sim_ask() is a visitor.
+ *
+ * A node may end and come back: wh_sim_create() makes a new life of an id whose last one has crashed, vanished or been
+ * destroyed. What was under way from or to the old life never reaches the new one. At each peer the end of the old
+ * comes before the meeting of the new: it is waited for, or, if the old has crashed, hastened. Who vanished is told of
+ * then, and not before: another has taken its place. Clocks, dice and costs are an id's and go on.
  *
  * Whatever happens is an event with a time; wh_sim_step() makes the next one happen. The world's user adds events
  * of its own (a node's pass, an application's turn, a fault). The same seed and the same calls give the same run, and
@@ -46,7 +58,7 @@ struct wh_sim_node_cost {
 };
 
 struct wh_sim_options {
-	uint32_t nodes;
+	uint32_t nodes; /* ids are 0 .. nodes-1; any of them may be there, or come, or not */
 	uint64_t seed;
 	uint64_t latency_min_ns, latency_max_ns; /* of a push, a message, a notice */
 	uint64_t bytes_per_s;                    /* of pushes, per link; 0: any number */
@@ -67,7 +79,7 @@ struct wh_sim_options {
 
 WH_MUST_CHECK enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *options,
 					   struct wh_error *err);
-/* All endpoints have been destroyed. */
+/* All endpoints have been destroyed. Streams may be open still: there is nobody at their other ends any more. */
 void wh_sim_free(struct wh_sim *sim);
 
 /* For what is posted from now on. */
@@ -78,7 +90,8 @@ void wh_sim_node_set(struct wh_sim *sim, uint32_t node, const struct wh_sim_node
 const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node);
 
 wh_transport_create
-	wh_sim_create; /* ctx: the world. WHORL_OK, WHORL_INVALID (no such node), WHORL_REFUSED (id is taken) */
+	wh_sim_create; /* ctx: the world. At any time. WHORL_OK, WHORL_MEMORY, WHORL_INVALID (no such node, no incarnation),
+			* WHORL_REFUSED (the id is taken, or has had that incarnation) */
 
 /* ---- time ---------------------------------------------------------------------------------------------------------- */
 
@@ -93,23 +106,32 @@ bool wh_sim_step(struct wh_sim *sim, uint64_t until_ns);
 /* Until then posting keeps the node from its next pass; whoever schedules nodes sees to it. */
 uint64_t wh_sim_busy_until(const struct wh_sim *sim, uint32_t node);
 
+/* ---- visitors (T11) ------------------------------------------------------------------------------------------------ */
+
+typedef void wh_sim_answer_fn(void *ctx, const void *bytes, size_t count);
+
+/* A visitor asks a node; fn(ctx, ...) is called with its answer, from within answer(), if there will be one. False: nobody is
+ * there, or the question is longer than WH_CONTROL_MAX. */
+bool wh_sim_ask(struct wh_sim *sim, uint32_t node, const void *question, size_t bytes, wh_sim_answer_fn *fn, void *ctx);
+
 /* ---- faults --------------------------------------------------------------------------------------------------------
  *
  * They happen at once, may be called from events and hooks, and are in the digest. */
 
-/* The node ends without a word. What it had under way is cut off anywhere; peers hear of it later. Its endpoint
+/* The node's life ends without a word. What it had under way is cut off anywhere; peers hear of it later. Its endpoint
  * still has to be destroyed, and does nothing any more. */
 void wh_sim_crash(struct wh_sim *sim, uint32_t node);
-/* The same, and nobody is told: as of a machine that loses its power. */
+/* The same, and nobody is told, until it comes back: as of a machine that loses its power. */
 void wh_sim_vanish(struct wh_sim *sim, uint32_t node);
 
-/* Nothing comes through from `from` to `to`, until it is healed: no push, message or notice. All of it waits, and goes
- * on then in its order, as on a connection that tries again. The way back is another link. */
+/* Nothing comes through from `from` to `to`, until it is healed: no push, message, byte or notice, of no life, and they do not
+ * meet. All of it waits, and goes on then in its order, as on a connection that tries again. The way back is another
+ * link. */
 void wh_sim_cut_off(struct wh_sim *sim, uint32_t from, uint32_t to);
 void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to);
 
-/* The connection of these two ends for good, both ways: what is under way is cut off anywhere, what is sent later is
- * dropped, and each, if they had met, is told at its own time that the other is down. */
+/* The connection of these two lives ends for good, both ways: what is under way is cut off anywhere, what is sent later is
+ * dropped, and each, if it had met the other, is told at its own time that that is down. Those who come after them meet. */
 void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other);
 
 /* ---- what a scheduler and a test look at --------------------------------------------------------------------------- */
@@ -117,13 +139,16 @@ void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other);
 /* wait() of this node would end at once. */
 bool wh_sim_rung(const struct wh_sim *sim, uint32_t node);
 
-/* Pushes, messages and notices that have not arrived, or not been seen by service(), rings that are late, and meetings
- * to come; what a cut holds up is among them. */
+/* Pushes, messages and notices that have not arrived, or not been seen by service(), rings that are late, meetings to
+ * come, and ends of streams that the living have not closed; what a cut holds up is among them. */
 uint64_t wh_sim_under_way(const struct wh_sim *sim);
 
 struct wh_sim_traffic {            /* from one node to another */
 	uint64_t pushes, messages; /* that have not arrived; `messages` counts control messages */
-	bool cut_off, broken;
+	uint64_t streams;          /* that the sender has opened, and that are not closed at both ends */
+	bool cut_off;
+	/* Of the lives that are there now. */
+	bool met, broken;
 	bool gone; /* the sender knows that the receiver is */
 };
 struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, uint32_t to);

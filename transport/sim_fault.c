@@ -11,8 +11,7 @@ static void note(struct wh_sim *sim, enum fault fault, uint32_t one, uint32_t ot
 	wh_sim_note(sim, (uint64_t)one << 32 | other);
 }
 
-/* When the end of a connection is noticed at the far end of this link. */
-static uint64_t notice_time(struct sim_link *link)
+uint64_t wh_sim_notice_time(struct sim_link *link)
 {
 	struct wh_sim *sim = link->sim;
 	uint64_t late = sim->options.notice_max_ns;
@@ -22,11 +21,28 @@ static uint64_t notice_time(struct sim_link *link)
 
 /* ---- crashes ----------------------------------------------------------------------------------------------------------- */
 
-static void die(struct sim_node *node, bool silently)
+/* The end of the sender, at the other end of its link. */
+static void end_at(struct sim_link *link, bool silently)
 {
-	struct wh_sim *sim = node->sim;
+	const struct sim_node *node = link->from;
 	char text[64];
 	int bytes = snprintf(text, sizeof(text), "node %u has died (it crashed)", node->id);
+
+	wh_sim_answer_knock(link->back);
+	wh_sim_streams_orphan(link, true);
+	wh_sim_streams_orphan(link->back, false);
+	if (node->left)
+		return;
+	wh_sim_truncate(link);
+	if (silently || !link->back->met || link->back->over)
+		return;
+	link->back->ending = true;
+	wh_sim_send_notice(link, wh_sim_notice_time(link), WH_EVENT_PEER_DOWN, 0, text, (size_t)bytes);
+}
+
+void wh_sim_die(struct sim_node *node, bool silently)
+{
+	struct wh_sim *sim = node->sim;
 
 	if (node->dead)
 		return;
@@ -34,23 +50,21 @@ static void die(struct sim_node *node, bool silently)
 	wh_sim_end_batch(node);
 	node->dead = true;
 	wh_sim_forget(node, NULL);
-	for (uint32_t to = 0; to < sim->options.nodes && !node->left; to++) {
-		struct sim_link *link = wh_sim_link(sim, node->id, to);
-
-		wh_sim_truncate(link);
-		if (!silently && wh_sim_link(sim, to, node->id)->met)
-			wh_sim_send_notice(link, notice_time(link), WH_EVENT_PEER_DOWN, 0, text, (size_t)bytes);
-	}
+	for (uint32_t to = 0; to < sim->options.nodes; to++)
+		for (struct sim_link *link = node->links[to]; link != NULL; link = wh_sim_former(link))
+			end_at(link, silently);
 }
 
 void wh_sim_crash(struct wh_sim *sim, uint32_t node)
 {
-	die(&sim->nodes[node], false);
+	if (sim->hosts[node].life != NULL)
+		wh_sim_die(sim->hosts[node].life, false);
 }
 
 void wh_sim_vanish(struct wh_sim *sim, uint32_t node)
 {
-	die(&sim->nodes[node], true);
+	if (sim->hosts[node].life != NULL)
+		wh_sim_die(sim->hosts[node].life, true);
 }
 
 /* ---- cuts -------------------------------------------------------------------------------------------------------------- */
@@ -58,28 +72,21 @@ void wh_sim_vanish(struct wh_sim *sim, uint32_t node)
 void wh_sim_cut_off(struct wh_sim *sim, uint32_t from, uint32_t to)
 {
 	note(sim, FAULT_CUT_OFF, from, to);
-	wh_sim_link(sim, from, to)->cut_off = true;
-}
-
-static void meet_after_all(struct sim_link *link)
-{
-	if (!link->postponed)
-		return;
-	link->postponed = false;
-	wh_sim_meet(link);
+	wh_sim_wire(sim, from, to)->cut_off = true;
 }
 
 void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to)
 {
-	struct sim_link *link = wh_sim_link(sim, from, to), *back = wh_sim_link(sim, to, from);
+	struct sim_wire *wire = wh_sim_wire(sim, from, to);
 
 	note(sim, FAULT_HEAL, from, to);
-	link->cut_off = false;
-	wh_sim_resume(link);
-	wh_sim_release(link);
-	if (!back->cut_off) {
-		meet_after_all(link);
-		meet_after_all(back);
+	wire->cut_off = false;
+	for (struct sim_link *link = wire->links; link != NULL; link = link->older) {
+		wh_sim_resume(link);
+		wh_sim_release(link);
+		wh_sim_streams_resume(link);
+		wh_sim_meet_after_all(link);
+		wh_sim_meet_after_all(link->back);
 	}
 }
 
@@ -93,8 +100,8 @@ static void find_out(void *ctx, uint64_t argument)
 
 	(void)argument;
 	link->sim->under_way--;
-	snprintf(text, sizeof(text), "node %u is down (the connection broke)", link->from);
-	wh_sim_notify(&link->sim->nodes[link->to], WH_EVENT_PEER_DOWN, link->from, NULL, text);
+	snprintf(text, sizeof(text), "node %u is down (the connection broke)", link->from->id);
+	wh_sim_tell(link, WH_EVENT_PEER_DOWN, text);
 }
 
 static void break_link(struct sim_link *link)
@@ -103,21 +110,24 @@ static void break_link(struct sim_link *link)
 
 	link->broken = true;
 	wh_sim_truncate(link);
-	if (!wh_sim_link(sim, link->to, link->from)->met)
+	wh_sim_streams_tear(link);
+	if (!link->back->met || link->back->over)
 		return;
+	link->back->ending = true;
 	sim->under_way++;
-	wh_sim_at(sim, notice_time(link), find_out, link, 0);
+	wh_sim_at(sim, wh_sim_notice_time(link), find_out, link, 0);
 }
 
 void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other)
 {
-	struct sim_link *link = wh_sim_link(sim, one, other), *back = wh_sim_link(sim, other, one);
+	struct sim_node *node = sim->hosts[one].life;
+	struct sim_link *link = node != NULL ? node->links[other] : NULL;
 
-	if (link->broken)
+	if (link == NULL || link->broken)
 		return;
 	note(sim, FAULT_BREAK, one, other);
-	wh_sim_end_batch(&sim->nodes[one]);
-	wh_sim_end_batch(&sim->nodes[other]);
+	wh_sim_end_batch(link->from);
+	wh_sim_end_batch(link->to);
 	break_link(link);
-	break_link(back);
+	break_link(link->back);
 }

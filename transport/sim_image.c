@@ -31,6 +31,7 @@ static enum whorl_result map_row(struct sim_row *row, bool mine, struct wh_error
 static enum whorl_result copy_row(struct sim_row *row, const struct wh_row_spec *spec, bool mine, struct wh_error *err)
 {
 	row->node = spec->node;
+	row->incarnation = spec->incarnation;
 	row->bytes = spec->bytes;
 	row->parts = calloc(spec->part_count + 1, sizeof(*row->parts));
 	if (row->parts == NULL)
@@ -91,8 +92,20 @@ static void look_whether_ready(struct sim_image *image)
 			return;
 	}
 	if (!image->announced)
-		wh_sim_notify(image->node, WH_EVENT_IMAGE_READY, image->node->id, &image->base, "");
+		wh_sim_notify(image->node, WH_EVENT_IMAGE_READY, 0, &image->base, "", 0);
 	image->announced = true;
+}
+
+static void exchange_with_all(struct sim_image *image)
+{
+	const struct sim_node *node = image->node;
+
+	for (uint32_t rank = 0; rank < image->base.members; rank++) {
+		uint32_t id = image->rows[rank].node;
+
+		if (rank != image->base.my_rank && node->links[id] != NULL)
+			wh_sim_image_exchange(node->links[id]);
+	}
 }
 
 enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
@@ -118,12 +131,12 @@ enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct
 		free_image(image);
 		return result;
 	}
+	if (spec->rows[spec->my_rank].incarnation != node->incarnation)
+		wh_sim_condemn(node->sim, node->id, "opens an image as somebody else");
 	image->next = node->images;
 	node->images = image;
 	look_whether_ready(image);
-	for (uint32_t rank = 0; rank < spec->members; rank++)
-		if (rank != spec->my_rank)
-			wh_sim_image_exchange(node, &node->sim->nodes[spec->rows[rank].node]);
+	exchange_with_all(image);
 	*out = &image->base;
 	return WHORL_OK;
 }
@@ -150,11 +163,14 @@ struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key)
 
 /* ---- the exchange of rows ----------------------------------------------------------------------------------------------- */
 
-static struct sim_row *row_of(const struct sim_image *image, uint32_t node)
+static struct sim_row *row_of(const struct sim_image *image, const struct sim_node *owner)
 {
-	for (uint32_t rank = 0; rank < image->base.members; rank++)
-		if (image->rows[rank].node == node)
-			return &image->rows[rank];
+	for (uint32_t rank = 0; rank < image->base.members; rank++) {
+		struct sim_row *row = &image->rows[rank];
+
+		if (row->node == owner->id)
+			return row->incarnation == owner->incarnation ? row : NULL;
+	}
 	return NULL;
 }
 
@@ -174,14 +190,14 @@ void wh_sim_image_become_ready(struct wh_image *base)
 }
 
 /* The row of the image in which `about` is waited for; NULL: in none with this key. */
-static struct sim_row *awaited_row(struct sim_image *image, uint32_t about)
+static struct sim_row *awaited_row(struct sim_image *image, const struct sim_node *about)
 {
 	struct sim_row *row = image != NULL ? row_of(image, about) : NULL;
 
 	return row != NULL && row->frozen == NULL ? row : NULL;
 }
 
-void wh_sim_image_offered(struct sim_node *node, uint32_t about, uint64_t key)
+void wh_sim_image_offered(struct sim_node *node, const struct sim_node *about, uint64_t key)
 {
 	struct sim_image *image = wh_sim_image_find(node, key);
 	struct sim_row *row = awaited_row(image, about);
@@ -190,10 +206,10 @@ void wh_sim_image_offered(struct sim_node *node, uint32_t about, uint64_t key)
 		return;
 	row->seen = true;
 	look_whether_ready(image);
-	wh_sim_send_row(wh_sim_link(node->sim, node->id, about), SIM_ROW_CONFIRMED, key);
+	wh_sim_send_row(row->link, SIM_ROW_CONFIRMED, key);
 }
 
-void wh_sim_image_confirmed(struct sim_node *node, uint32_t about, uint64_t key)
+void wh_sim_image_confirmed(struct sim_node *node, const struct sim_node *about, uint64_t key)
 {
 	struct sim_image *image = wh_sim_image_find(node, key);
 	struct sim_row *row = awaited_row(image, about);
@@ -204,41 +220,39 @@ void wh_sim_image_confirmed(struct sim_node *node, uint32_t about, uint64_t key)
 	look_whether_ready(image);
 }
 
-static void exchange_view(struct sim_image *mine, struct sim_image *theirs)
+static void exchange_rows(struct sim_link *link, struct sim_image *mine, struct sim_image *theirs)
 {
-	struct wh_sim *sim = mine->node->sim;
-	struct sim_row *their_row = awaited_row(mine, theirs->node->id);
-	struct sim_row *my_row = awaited_row(theirs, mine->node->id);
+	struct sim_row *their_row = awaited_row(mine, link->to), *my_row = awaited_row(theirs, link->from);
 
-	if (their_row == NULL || my_row == NULL || their_row->offered)
+	if (their_row == NULL || my_row == NULL || their_row->link != NULL)
 		return;
-	their_row->offered = my_row->offered = true;
+	their_row->link = link;
+	my_row->link = link->back;
 	if (mine->digest != theirs->digest) {
-		wh_sim_refuse_each_other(mine->node, theirs->node, "its layout is another");
+		wh_sim_refuse(link, "its layout is another");
+		wh_sim_refuse(link->back, "its layout is another");
 		return;
 	}
-	wh_sim_send_row(wh_sim_link(sim, mine->node->id, theirs->node->id), SIM_ROW_OFFERED, mine->base.key);
-	wh_sim_send_row(wh_sim_link(sim, theirs->node->id, mine->node->id), SIM_ROW_OFFERED, mine->base.key);
+	wh_sim_send_row(link, SIM_ROW_OFFERED, mine->base.key);
+	wh_sim_send_row(link->back, SIM_ROW_OFFERED, mine->base.key);
 }
 
-void wh_sim_image_exchange(struct sim_node *one, struct sim_node *other)
+void wh_sim_image_exchange(struct sim_link *link)
 {
-	const struct sim_link *to = wh_sim_link(one->sim, one->id, other->id);
-	const struct sim_link *from = wh_sim_link(one->sim, other->id, one->id);
-
-	if (one->dead || !wh_sim_connected(to) || !wh_sim_connected(from))
+	if (link->from->dead || !wh_sim_connected(link) || !wh_sim_connected(link->back))
 		return;
-	for (struct sim_image *mine = one->images; mine != NULL; mine = mine->next) {
-		struct sim_image *theirs = wh_sim_image_find(other, mine->base.key);
+	for (struct sim_image *mine = link->from->images; mine != NULL; mine = mine->next) {
+		struct sim_image *theirs = wh_sim_image_find(link->to, mine->base.key);
 
 		if (theirs != NULL)
-			exchange_view(mine, theirs);
+			exchange_rows(link, mine, theirs);
 	}
 }
 
 /* ---- what arrivals and freeze need ---------------------------------------------------------------------------------------- */
 
-unsigned char *wh_sim_image_place(const struct sim_image *image, uint32_t from, uint64_t offset, uint64_t bytes)
+unsigned char *wh_sim_image_place(const struct sim_image *image, const struct sim_node *from, uint64_t offset,
+				  uint64_t bytes)
 {
 	const struct sim_row *row = row_of(image, from);
 

@@ -57,37 +57,36 @@ static void bounds_of(const struct sim_flight *flight, uint32_t i, uint64_t *off
 
 static void show_piece(struct sim_link *link, const struct sim_flight *flight, uint32_t i)
 {
-	struct sim_node *node = &link->sim->nodes[link->to];
-	struct sim_image *image = wh_sim_image_find(node, flight->key);
+	struct sim_image *image = wh_sim_image_find(link->to, flight->key);
 	const unsigned char *from;
 	unsigned char *place;
 	uint64_t offset, bytes;
 
-	if (image == NULL || wh_sim_link(link->sim, link->to, link->from)->gone)
+	if (image == NULL || link->back->over)
 		return;
 	bounds_of(flight, i, &offset, &bytes);
 	place = wh_sim_image_place(image, link->from, offset, bytes);
 	if (place == NULL) {
-		wh_sim_condemn(link->sim, link->from,
+		wh_sim_condemn(link->sim, link->from->id,
 			       "pushes %llu bytes at %llu, which are in no part of node %u's image",
-			       (unsigned long long)bytes, (unsigned long long)offset, link->to);
+			       (unsigned long long)bytes, (unsigned long long)offset, link->to->id);
 		return;
 	}
 	from = flight->live != NULL ? flight->live + offset : flight->copy + (offset - flight->offset);
 	memcpy(place, from, bytes);
-	wh_sim_note(link->sim, (uint64_t)link->from << 32 | link->to);
+	wh_sim_note(link->sim, (uint64_t)link->from->id << 32 | link->to->id);
 	wh_sim_note(link->sim, offset);
 	wh_sim_note(link->sim, from[0]);
 }
 
 static void finish(struct sim_link *link)
 {
-	struct sim_node *node = &link->sim->nodes[link->to];
+	struct sim_node *node = link->to;
 	bool rings = link->head->rings;
 
 	wh_sim_drop_flight(link);
 	if (rings && node->armed && !node->rung && !node->ringing) {
-		link->sim->nodes[link->from].counts.rings++;
+		link->from->host->counts.rings++;
 		wh_sim_ring(node);
 	}
 	wh_sim_arrived(link);
@@ -101,7 +100,7 @@ static void arrive(void *ctx, uint64_t argument)
 
 	(void)argument;
 	link->scheduled = false;
-	if (flight == NULL || link->cut_off)
+	if (flight == NULL || link->wire->cut_off)
 		return;
 	if (flight->pieces == 0)
 		tear(link->sim, flight);
@@ -117,7 +116,7 @@ void wh_sim_resume(struct sim_link *link)
 	struct wh_sim *sim = link->sim;
 	uint64_t when = sim->now_ns;
 
-	if (link->head == NULL || link->scheduled || link->cut_off)
+	if (link->head == NULL || link->scheduled || link->wire->cut_off)
 		return;
 	if (link->head->pieces == 0 && link->head->due_ns > when)
 		when = link->head->due_ns;
@@ -140,19 +139,21 @@ static uint64_t occupy(uint64_t *free_ns, uint64_t ready_ns, uint64_t bytes, uin
 	return *free_ns;
 }
 
-static void be_busy(struct sim_node *node, uint64_t for_ns)
+static void be_busy(struct sim_host *host, uint64_t for_ns)
 {
-	node->busy_until_ns = wh_sim_later(node->busy_until_ns, node->sim->now_ns) + for_ns;
+	host->busy_until_ns = wh_sim_later(host->busy_until_ns, host->sim->now_ns) + for_ns;
 }
 
 /* When a push of so many bytes, posted now, has arrived. */
-static uint64_t due_of(struct sim_node *node, struct sim_link *link, uint64_t bytes)
+static uint64_t due_of(struct sim_link *link, uint64_t bytes)
 {
+	struct sim_host *host = link->from->host;
+	struct sim_wire *wire = link->wire;
 	uint64_t at;
 
-	be_busy(node, node->cost.push_ns);
-	at = occupy(&node->card_free_ns, node->busy_until_ns, bytes, node->cost.bytes_per_s);
-	at = occupy(&link->free_ns, at, bytes, link->cost.bytes_per_s);
+	be_busy(host, host->cost.push_ns);
+	at = occupy(&host->card_free_ns, host->busy_until_ns, bytes, host->cost.bytes_per_s);
+	at = occupy(&wire->free_ns, at, bytes, wire->cost.bytes_per_s);
 	return at + wh_sim_delay(link);
 }
 
@@ -181,23 +182,33 @@ static struct sim_flight *new_flight(const struct sim_image *image, const struct
 	return flight;
 }
 
+/* The last of its batch to that peer, so far. */
+static void note_loud(struct sim_link *link, struct sim_flight *flight)
+{
+	if (link->last_loud == NULL) {
+		link->next_loud = link->from->loud;
+		link->from->loud = link;
+	}
+	link->last_loud = flight;
+}
+
 static void send_to(struct sim_image *image, const struct wh_push *push, uint32_t rank)
 {
-	struct wh_sim *sim = image->node->sim;
-	struct sim_link *link = wh_sim_link(sim, image->node->id, image->rows[rank].node);
+	const struct sim_row *row = &image->rows[rank];
+	struct sim_link *link = row->link;
 	struct sim_flight *flight;
 
-	if (link->gone || link->broken || image->rows[rank].frozen != NULL)
+	if (row->frozen != NULL || link->over || link->broken)
 		return;
 	flight = new_flight(image, push);
 	if (flight == NULL)
 		return;
-	flight->due_ns = due_of(image->node, link, flight->bytes);
+	flight->due_ns = due_of(link, flight->bytes);
 	*link->tail = flight;
 	link->tail = &flight->next;
 	if (!push->quiet)
-		link->last_loud = flight;
-	sim->under_way++;
+		note_loud(link, flight);
+	link->sim->under_way++;
 	wh_sim_resume(link);
 }
 
@@ -228,9 +239,9 @@ static void post_one(struct sim_image *image, const struct wh_push *push)
 	for (uint32_t i = 0; i < push->to_count; i++)
 		send_to(image, push, push->to[i]);
 	if (push->quiet)
-		node->counts.quiet++;
+		node->host->counts.quiet++;
 	else
-		node->counts.loud++;
+		node->host->counts.loud++;
 }
 
 /* False: the node has crashed before this push. */
@@ -246,12 +257,9 @@ static bool may_post(const struct sim_image *image, const struct wh_push *push)
 
 void wh_sim_end_batch(struct sim_node *node)
 {
-	for (uint32_t to = 0; to < node->sim->options.nodes; to++) {
-		struct sim_link *link = wh_sim_link(node->sim, node->id, to);
-
-		if (link->last_loud != NULL)
-			link->last_loud->rings = true;
-		link->last_loud = NULL;
+	for (; node->loud != NULL; node->loud = node->loud->next_loud) {
+		node->loud->last_loud->rings = true;
+		node->loud->last_loud = NULL;
 	}
 }
 
@@ -262,13 +270,13 @@ void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 
 	if (node->dead)
 		return;
-	be_busy(node, node->cost.post_ns);
+	be_busy(node->host, node->host->cost.post_ns);
 	for (size_t i = 0; i < count && may_post(image, &pushes[i]); i++)
 		post_one(image, &pushes[i]);
 	wh_sim_end_batch(node);
-	node->counts.posts++;
-	if (count > node->counts.batch_max)
-		node->counts.batch_max = count;
+	node->host->counts.posts++;
+	if (count > node->host->counts.batch_max)
+		node->host->counts.batch_max = count;
 }
 
 /* ---- the end of a row -------------------------------------------------------------------------------------------------- */
@@ -282,7 +290,7 @@ static void detach_link(struct sim_link *link, const unsigned char *own)
 			continue;
 		grown = realloc(flight, sizeof(*flight) + flight->bytes);
 		if (grown == NULL) { /* arrives as what it was never meant to be: better not at all */
-			wh_sim_condemn(link->sim, link->from, "no memory for a push");
+			wh_sim_condemn(link->sim, link->from->id, "no memory for a push");
 			flight->last = 0;
 			flight->live = NULL;
 			continue;
@@ -300,7 +308,8 @@ void wh_sim_detach(struct sim_image *image)
 	struct sim_node *node = image->node;
 
 	for (uint32_t to = 0; to < node->sim->options.nodes; to++)
-		detach_link(wh_sim_link(node->sim, node->id, to), image->base.own);
+		for (struct sim_link *link = node->links[to]; link != NULL; link = wh_sim_former(link))
+			detach_link(link, image->base.own);
 }
 
 void wh_sim_truncate(struct sim_link *link)

@@ -26,11 +26,14 @@
  *                 that is not ready yet does not wait for p any more; p's columns then read as zeros for ever. What
  *                 is kept of columns that p is writing at the time may mix older words and newer; of two words the one at
  *                 the higher offset was read later, so a word that guards others must lie before them.
- * T10 control     bounded messages between nodes of a group, in order, to nodes that need not be members of any image;
- *                 a stream is a sequence of them, with WHORL_AGAIN as back-pressure. Never blocks the loop.
+ * T10 control     nodes of a group meet, whether they are in an image or not, as soon as both are there, and again when one
+ *                 of them has ended and a new one has taken its place (another incarnation). Who has met may send bounded
+ *                 messages, in order, with WHORL_AGAIN as back-pressure, and streams of any length. Never blocks the loop.
+ * T11 visitors    somebody who is no node may ask a node a question, and gets one answer.
  *
- * Threads: all functions are the loop's (one thread at a time), except wake(), which any thread of the process may call.
- * The conformance suite in tests/conformance/ states T1-T6 and T8-T10 once and runs on every transport.
+ * Threads: all functions are the loop's (one thread at a time), except wake(), which any thread of the process may call, and
+ * the functions of a stream, which belongs to one thread at a time, whichever.
+ * The conformance suite in tests/conformance/ states T1-T6 and T8-T11 once and runs on every transport.
  */
 #ifndef WH_TRANSPORT_TRANSPORT_H
 #define WH_TRANSPORT_TRANSPORT_H
@@ -74,13 +77,14 @@ struct wh_row_part { /* a range of a peer's row that this node reads; offset and
 
 struct wh_row_spec {
 	uint32_t node;                   /* node id of the member with this rank */
+	uint64_t incarnation;            /* and which: no other has a part in this image, ever */
 	uint64_t bytes;                  /* of its whole row, a multiple of WH_ROW_ALIGN */
 	const struct wh_row_part *parts; /* what of it this node's image holds, the control columns first */
 	size_t part_count;
 };
 
 struct wh_image_spec {          /* copied by image_open */
-	uint64_t key;           /* T8; later ones are greater */
+	uint64_t key;           /* T8 */
 	uint64_t layout_digest; /* of all that the arithmetic of rows depends on; peers must agree, or are refused */
 	uint32_t members, my_rank;
 	uint64_t control_bytes;         /* a multiple of WH_ROW_ALIGN; the columns lie at the start of each row */
@@ -106,31 +110,68 @@ struct wh_image {
 
 /* ---- events (T5, T8, T10) -------------------------------------------------------------------------------------- */
 
-#define WH_CONTROL_MAX 4096 /* bytes in a control message */
+#define WH_CONTROL_MAX 4096 /* bytes in a control message, and in a question */
 
 enum wh_transport_event_kind {
 	WH_EVENT_IMAGE_READY, /* `image` */
-	WH_EVENT_PEER_LEFT,   /* `node` left in order (leave()) */
-	WH_EVENT_PEER_DOWN,   /* `node` died or broke; `text` says how it was noticed. Once per node */
-	WH_EVENT_REFUSED,     /* a peer refused us, or we it, and the group cannot form; `text` says who and why */
-	WH_EVENT_CONTROL,     /* a message from `node`: `text` holds `bytes` bytes */
+	WH_EVENT_PEER_MET, /* `node` is there, as `incarnation`: control messages can be sent to it. Before all else of it */
+	WH_EVENT_PEER_LEFT, /* `node`, which was met, left in order (leave()) */
+	WH_EVENT_PEER_DOWN, /* `node`, which was met, died or broke; `text` says how it was noticed */
+	WH_EVENT_REFUSED, /* `node` and this one do not go together (version, group, layout of an image, whose process it
+			       * is): one has refused the other; `text` says who and why. If it had been met that is its
+			       * end: no other event follows */
+	WH_EVENT_CONTROL, /* a message from `node`: `text` holds `bytes` bytes */
+	WH_EVENT_STREAM,  /* `node` has opened `stream`, with `tag`; it belongs to whoever takes this event */
+	WH_EVENT_ASKED,   /* a visitor asks: `text` holds `bytes` bytes. `visitor` is for answer() */
 };
 
+/* Of PEER_MET, PEER_LEFT, PEER_DOWN and REFUSED those of one incarnation come in this order: met, then at most one of the
+ * others. The end of one comes before the meeting of the next. */
 struct wh_transport_event {
 	enum wh_transport_event_kind kind;
 	uint32_t node;
-	struct wh_image *image;
+	uint64_t incarnation; /* of `node`; 0: not known (REFUSED before it was met) */
+	union {
+		struct wh_image *image;
+		struct wh_stream *stream;
+		uint64_t visitor;
+	};
+	uint64_t tag;
 	size_t bytes;
 	char text[WH_CONTROL_MAX];
 };
+
+/* ---- streams (T10) --------------------------------------------------------------------------------------------- */
+
+/* One end of a stream of bytes from the node that opened it to the one that took it. None of these blocks, but wait(). */
+struct wh_stream {
+	const struct wh_stream_ops *ops;
+};
+
+struct wh_stream_ops {
+	/* How many bytes were taken, >= 1; 0: none now; -1: the other end is closed, or its node is gone: for good. */
+	ptrdiff_t (*write)(struct wh_stream *stream, const void *bytes, size_t count);
+	/* How many bytes have come, >= 1; 0: none yet; -1: there will be none any more: all that was written has been read and the
+	 * other end is closed, or its node is gone (what had been written may then be lost). */
+	ptrdiff_t (*read)(struct wh_stream *stream, void *bytes, size_t count);
+	/* Blocks until write (or read) would not return 0, or the time-out; it may return early. False: here nothing can
+	 * block (simulation): come again later. */
+	bool (*wait)(struct wh_stream *stream, bool to_write, uint64_t timeout_ns);
+	/* What has been written is still read by the other end. Frees the stream; it may outlive its transport. */
+	void (*close)(struct wh_stream *stream);
+};
+
+#define WH_ANSWER_MAX 65536 /* bytes in an answer to a visitor */
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 struct wh_transport_config {
 	const struct wh_env *env;
-	const char *group; /* name; nodes of other groups are never met */
-	uint32_t node;     /* my id */
-	uint32_t nodes;    /* ids are 0 .. nodes-1 */
+	const char *group;    /* name; nodes of other groups are never met */
+	uint32_t node;        /* my id */
+	uint32_t nodes;       /* ids are 0 .. nodes-1; who has another number of them is refused */
+	uint64_t incarnation; /* mine: a random number, not 0 */
+	uint64_t patience_ns; /* who is there and does not answer for so long counts as not there: searching() */
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
 };
 
@@ -143,6 +184,9 @@ struct wh_transport_ops {
 	 * WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */
 	enum whorl_result (*image_open)(struct wh_transport *t, const struct wh_image_spec *spec, struct wh_image **out,
 					struct wh_error *err);
+	/* For a while true: memory is being made ready off the loop that the next image_open would take long to make on it. Who is
+	 * not pressed waits. NULL: never. */
+	bool (*prepares)(struct wh_transport *t);
 	/* Nothing of this image is read or written by this node afterwards. Also for one that never became ready; others may
 	 * have it open still, and what this node has posted before goes on to them. */
 	void (*image_close)(struct wh_image *image);
@@ -167,8 +211,15 @@ struct wh_transport_ops {
 	void (*wake)(struct wh_transport *t); /* any thread: rings my own doorbell, armed or not */
 	int (*fd)(struct wh_transport *t);    /* readable when wait would return; -1 where there is no such thing */
 
-	/* T10. WHORL_OK; WHORL_AGAIN the queue to that node is full, or it is not connected yet; WHORL_MEMBER_GONE. */
+	/* T10. WHORL_OK; WHORL_AGAIN the queue to that node is full; WHORL_MEMBER_GONE: it has not been met, or is gone. */
 	enum whorl_result (*control_send)(struct wh_transport *t, uint32_t node, const void *bytes, size_t count);
+	/* Opens a stream to a node that has been met. WHORL_OK, WHORL_AGAIN, WHORL_MEMBER_GONE, WHORL_SYSTEM, WHORL_MEMORY. */
+	enum whorl_result (*stream_open)(struct wh_transport *t, uint32_t node, uint64_t tag, struct wh_stream **out);
+	/* True until every other node of the group that is there has been met, or has refused, as far as can be known by now: who
+	 * then has not been met is not there, or comes later. It becomes false within `patience_ns`, whatever others do. */
+	bool (*searching)(struct wh_transport *t);
+	/* T11. The answer to a question, at most WH_ANSWER_MAX bytes. One who has gone meanwhile does not get it. */
+	void (*answer)(struct wh_transport *t, uint64_t visitor, const void *bytes, size_t count);
 
 	/* Tells all peers that this node goes in order. */
 	void (*leave)(struct wh_transport *t);

@@ -22,7 +22,8 @@
  * THREADS. Each node has one loop, which runs the protocol and every upcall. With `[engine] thread = dedicated` (the
  * default) whorl_start makes a thread for it; with `thread = caller` your own thread runs it, by whorl_step. "Any
  * thread" below means any thread of the process, several at once, without registration. Library threads block all
- * signals but those of a fault of their own (SIGSEGV and the like), and the library installs no signal handlers and raises no SIGPIPE.
+ * signals but those of a fault of their own (SIGSEGV and the like), and the library installs no signal handlers and
+ * raises no SIGPIPE.
  *
  * WAITING. Only whorl_ready, whorl_claim_wait, whorl_send, whorl_wait and whorl_close wait, each with a time-out in
  * milliseconds: 0 does not wait at all; a negative one is refused (WHORL_INVALID). From an upcall they never wait: a
@@ -36,6 +37,13 @@
  * of the one before (or exactly half of it with `[group] tie_breaker`): a minority waits, and its calls answer
  * WHORL_NO_QUORUM until it hears a majority again. A node that the others have removed, rightly or not, gets WHORL_REMOVED,
  * for good; it delivers nothing more.
+ *
+ * COMING IN. A node that is started joins the group of its name, or forms one with others if there is none (whorl_open). It is a
+ * member when a view begins with it, and ready when it has the state of its subgroups (whorl_ready, whorl_on_state): as if it had
+ * been upcalled for every message. A view that only takes nodes in is prepared while the one before goes on, and nobody waits for
+ * who comes. A node that has ended may be opened again, under its id: that is another *life*, and a view lies between the two in
+ * which the id is no member. The indexes of its messages begin at 0 again; of what the life before had sent, and never saw
+ * delivered, only the members know whether it was.
  *
  * UPCALLS run on the loop, one at a time for a node. An upcall may claim, commit, abort and send with time-out 0. It
  * must not be slow: while it runs the node neither receives nor acknowledges. A batch upcall, and 64 message upcalls in a
@@ -55,6 +63,7 @@
 #ifndef WHORL_WHORL_H
 #define WHORL_WHORL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -122,7 +131,7 @@ struct whorl_view {              /* who is in the group; belongs to the library 
 	uint64_t number;         /* 0 is the first; each follows the one before */
 	const uint32_t *members; /* node ids by rank: oldest members first */
 	const uint32_t *joined;  /* that were not in the view before; all of them in the first */
-	const uint32_t *left;    /* that were in the view before */
+	const uint32_t *left;    /* that were in the view before, and are not in this one */
 	uint32_t member_count, joined_count, left_count;
 	uint32_t rank; /* mine */
 };
@@ -144,18 +153,21 @@ struct whorl_open_options {
 	void *layout_ctx;
 };
 
-/* Makes node `id` (0 .. nodes-1) of the configured group: checks the configuration, estimates the memory and holds it
- * against `[group] memory_max`, allocates, and begins to meet the other members. Waits for nobody. `options` may be
- * NULL. Several nodes, also of one group, may be opened in one process.
+/* Makes node `id` (0 .. nodes_max-1) of the configured group: checks the configuration, estimates the memory and holds it
+ * against `[group] memory_max`, and begins to meet the others. Waits for nobody. `options` may be NULL. Several nodes, also of
+ * one group, may be opened in one process.
+ * If a group of that name is running the node will join it. If not, it will form one: with all the nodes that are configured, or
+ * after `start_timeout_ms` with more than half of them; or as its founder, alone (docs/operations.md).
  * WHORL_OK; WHORL_CONFIG; WHORL_INVALID (id, options); WHORL_MEMORY; WHORL_SYSTEM; WHORL_REFUSED (the id is in use);
  * WHORL_UNSUPPORTED (transport). On failure *out is NULL, nothing is left, and whorl_config_error says why. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_open(whorl_config *config, uint32_t id,
 							const struct whorl_open_options *options, whorl_node **out);
 
 /* Memory in bytes that the node would allocate: its row (the rings) twice, for this view and for the next, and the private
- * arrays. For a while after a change the row of the view before is kept as well. WHORL_OK, also if it is more than
- * `[group] memory_max`; WHORL_CONFIG (`members = function` too: there is none here); WHORL_INVALID (id); WHORL_MEMORY;
- * WHORL_UNSUPPORTED. */
+ * arrays. Not in it, nor in `[group] memory_max`: the row of the view before, which is kept for a while after a change; 256 KiB
+ * for each state that is given or taken, while it is; and what a newcomer keeps back until it has the state, up to
+ * `[group] backlog_max` for each subgroup. WHORL_OK, also if it is more than memory_max; WHORL_CONFIG (`members = function` too:
+ * there is none here); WHORL_INVALID (id); WHORL_MEMORY; WHORL_UNSUPPORTED. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *bytes);
 
 /* Replaces the log's sink; fn NULL: stderr. Any thread, also before whorl_start. */
@@ -165,16 +177,17 @@ WHORL_API void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx);
  * permits whorl_step. Set upcalls before. WHORL_OK, WHORL_SYSTEM, WHORL_INVALID (started already). */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_start(whorl_node *node);
 
-/* Waits until all members have met. Messages may be sent before; they leave when this is true. With thread = caller it
- * runs the loop meanwhile. Any thread.
- * WHORL_OK; WHORL_TIMEOUT; WHORL_REFUSED, WHORL_MEMBER_GONE (whorl_error says who and why), and whatever else it says of the
- * node for good; WHORL_WOULD_DEADLOCK. */
+/* Waits until the node is a member: a first view has been formed with it, or it has joined, and has restored the state of its
+ * subgroups (whorl_on_state). Before, claims answer WHORL_AGAIN. With thread = caller it runs the loop meanwhile. Any thread.
+ * WHORL_OK; WHORL_TIMEOUT (whorl_progress says what it waits for); WHORL_REFUSED (whorl_error says by whom and why), and whatever
+ * else it says of the node for good; WHORL_WOULD_DEADLOCK. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int timeout_ms);
 
 /* Leaves the group and frees the node.
  * timeout_ms > 0 drains: no new claims are taken; the loop goes on until every message that this node has committed has
  * been delivered by all members, and this node has delivered what it counted as received, or until the time-out.
- * timeout_ms == 0 abandons at once. In both cases the node is gone afterwards; other members see that it left.
+ * timeout_ms == 0 abandons at once. In both cases the node is gone afterwards; other members see that it left. What a newcomer
+ * has kept back, because its state was not restored yet, is dropped: it counts as delivered (whorl_on_state).
  * Claims that are still open stay valid memory: their commit or abort gives WHORL_CLOSED and frees it.
  * No other call with this node may be under way or follow, except commit and abort of open claims.
  * WHORL_OK (always, in a forked child); WHORL_TIMEOUT: something was abandoned; what whorl_error says of the node
@@ -182,15 +195,21 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int t
  * WHORL_WOULD_DEADLOCK (from an upcall) and WHORL_INVALID (negative time-out): nothing was done, the node is still open. */
 WHORL_API enum whorl_result whorl_close(whorl_node *node, int timeout_ms);
 
-/* WHORL_OK while the node works, else why it does not: WHORL_MEMBER_GONE (a member failed before the first view, or broke
- * the rules so that what is to be delivered cannot be), WHORL_REFUSED, WHORL_REMOVED, WHORL_FORKED, WHORL_MEMORY and
- * WHORL_SYSTEM (a view could not be installed), all of them for good; WHORL_NO_QUORUM, as long as too few members are heard.
+/* How far the node is on its way into the group, in words for people: "forms a group of 3 nodes; missing: 0 2", "asks node 0, the
+ * leader of view 4, to be let in", "restores orders: 312 MB from node 0" (docs/operations.md has all). At most `bytes` with the
+ * terminating zero. Any thread. */
+WHORL_API void whorl_progress(const whorl_node *node, char *text, size_t bytes);
+
+/* WHORL_OK while the node works, else why it does not: WHORL_MEMBER_GONE (a member broke the rules so that what is to be
+ * delivered cannot be), WHORL_REFUSED (by the group, or its configuration differs), WHORL_REMOVED, WHORL_FORKED, WHORL_MEMORY and
+ * WHORL_SYSTEM (a view could not be installed; what is kept back outgrew `backlog_max`), WHORL_SHARD_LOST (all who could have
+ * given it the state of its shard are gone), all of them for good; WHORL_NO_QUORUM, as long as too few members are heard.
  * With `text` non-NULL also the words ("node 2 has died (its connection closed)"), at most `bytes` with the terminating
  * zero. Any thread. */
 WHORL_API enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes);
 
 WHORL_API uint32_t whorl_node_id(const whorl_node *node);
-WHORL_API uint32_t whorl_node_count(const whorl_node *node); /* members of the current view */
+WHORL_API uint32_t whorl_node_count(const whorl_node *node); /* members of the current view; 0: there is none yet */
 
 /* ---- views -----------------------------------------------------------------------------------------------------------*/
 
@@ -238,8 +257,8 @@ WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
 /* ---- subgroups and delivery -----------------------------------------------------------------------------------------*/
 
 /* The node's place in a subgroup, through all views: owned by the node and valid until whorl_close. Of a subgroup with
- * shards it is the shard that the node is in. NULL if the configuration has no such subgroup, or this node has never been
- * a member of it and it has no `members = function`. Any thread. */
+ * shards it is the shard that the node is in. NULL if the configuration has no such subgroup, or its `members` are a list without
+ * this node. Any thread. */
 WHORL_API whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name);
 WHORL_API whorl_subgroup *whorl_subgroup_at(whorl_node *node,
 					    size_t index); /* those of this node; NULL behind the last */
@@ -256,6 +275,52 @@ typedef void whorl_batch_fn(const struct whorl_message *messages, size_t count, 
  * acknowledged and dropped. */
 WHORL_API enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *fn, void *ctx);
 WHORL_API enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, void *ctx);
+
+/* ---- state ------------------------------------------------------------------------------------------------------------
+ * What the messages of a subgroup have made is the program's; a node that joins needs it as it was at one point of their order.
+ * One of those who have it gives a snapshot, as a stream of bytes of any length, and all go on meanwhile: the newcomer receives
+ * and keeps back what is delivered until it has restored the state, and then is upcalled for what comes behind it. The snapshot for
+ * a newcomer is taken after the view upcall of the view that it comes with, so what the giver's program does there is in it.
+ *
+ * What is kept back is acknowledged, and counts as delivered at once: for the windows of its senders, for their draining in
+ * whorl_close. So a newcomer that ends before it is ready has acknowledged messages that its program never saw.
+ *
+ * View upcalls are not kept back. A program whose state depends on who is there compares it with whorl_view_members when it has
+ * been restored, as members may have come and gone meanwhile; message.view tells messages of views before the last upcall.
+ * docs/decisions/0016; Derecho (TOCS 2019) §4.3 stops the group instead. */
+
+enum whorl_restore_step {
+	WHORL_RESTORE_BEGIN, /* empty. Comes again if another must be asked: throw away what you have */
+	WHORL_RESTORE_BYTES, /* the next of them */
+	WHORL_RESTORE_END    /* that was all */
+};
+
+/* `read` and `restore` are called on threads of the library's own, beside the loop, which goes on with its upcalls: of views, of
+ * other subgroups, and at a giver of messages of this one. Several snapshots are read at once, each by one thread at a time; of one
+ * subgroup there is one restore at a time, and those of several run side by side. So what they share, and what `ctx` points to,
+ * needs locks of the program. (Where no thread can be had they run on the loop, which waits for them.) */
+struct whorl_state {
+	size_t size; /* sizeof(struct whorl_state) */
+	/* On the loop, between two messages, and of a new view after its upcall: fixes the state as it is now, and returns a
+	 * handle, or NULL if that cannot be done: another member is asked then. Nothing is delivered here meanwhile, so it must
+	 * be quick: a copy of what is small, a version of what is persistent, copy on write. Several may be out at once. */
+	void *(*snapshot)(void *ctx);
+	/* Writes up to `count` bytes (>= 4096) that come next. Returns how many, 0 at the end, -1 on failure. It may block, but
+	 * not for a minute (or ten failure time-outs if that is more): then the newcomer asks another, and begins anew. */
+	ptrdiff_t (*read)(void *snapshot, void *bytes, size_t count, void *ctx);
+	/* The snapshot is not needed any more, whether it was read to its end or not. On a thread that reads, on the loop of a
+	 * node that has failed, or in whorl_close. Each is released once. */
+	void (*release)(void *snapshot, void *ctx);
+	/* At the newcomer; no message of the subgroup is upcalled before it has returned true for WHORL_RESTORE_END. False: it
+	 * cannot be restored; the node fails, with WHORL_SYSTEM. It may block. */
+	bool (*restore)(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx);
+	void *ctx;
+};
+
+/* A call of `read` or `restore` cannot be interrupted: whorl_close waits until it has returned, and then there is no other.
+ * The functions are copied. All members should set them, or none: a newcomer without begins with nothing. Before whorl_start:
+ * WHORL_INVALID afterwards, or if one is missing; WHORL_MEMORY. */
+WHORL_API enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struct whorl_state *functions);
 
 /* ---- sending ----------------------------------------------------------------------------------------------------------
  * claim, fill in place, commit or abort. Any number of threads at once, lock-free, and any number of claims out at once
@@ -277,8 +342,8 @@ struct whorl_claim {
 };
 
 /* Takes the next slot. bytes: 0 .. message_bytes of the subgroup. Never blocks. Any thread, upcalls too.
- * WHORL_OK; WHORL_AGAIN: the window is full, the view is changing, or the shard has too few members: wait with
- * whorl_claim_wait or whorl_window_arm; WHORL_NOT_SENDER (in this view); WHORL_INVALID: larger than message_bytes;
+ * WHORL_OK; WHORL_AGAIN: the window is full, the view is changing, there is none yet, or the shard has too few members: wait
+ * with whorl_claim_wait or whorl_window_arm; WHORL_NOT_SENDER (in this view); WHORL_INVALID: larger than message_bytes;
  * WHORL_NO_QUORUM, WHORL_REMOVED, WHORL_CLOSED, WHORL_FORKED, and whatever else whorl_error says of the node. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes,
 							 struct whorl_claim *out);
@@ -304,9 +369,21 @@ WHORL_API enum whorl_result whorl_abort(struct whorl_claim *claim);
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t bytes,
 							int timeout_ms);
 
+/* Declares that this node sends nothing in the subgroup until further notice, or takes it back (Spindle §III-B): with the next
+ * view, which this brings about, nobody waits for its rounds any more, and others may be chosen in its place (`senders` half, one).
+ * Claims get WHORL_NOT_SENDER at once; what was claimed before is delivered first. Whoever comes back gets WHORL_AGAIN until it is
+ * settled whether it sends again; whorl_claim_wait waits for that. Never blocks. Any thread. WHORL_OK: it will be so, unless the
+ * layout says otherwise; before the first view too; WHORL_CLOSED, and whatever else whorl_error says of the node for good. */
+WHORL_API enum whorl_result whorl_rest(whorl_subgroup *subgroup, bool rests);
+/* Asks node `id` to do that, as if its program had called whorl_rest. WHORL_OK: it is asked, once; WHORL_NOT_FOUND: it is not in
+ * the current view, or there is none yet; WHORL_AGAIN: too much is under way to it; WHORL_CLOSED, and whatever else whorl_error
+ * says of the node. Any thread. */
+WHORL_API enum whorl_result whorl_ask_to_rest(whorl_subgroup *subgroup, uint32_t id, bool rests);
+
 /* For programs that wait in poll or epoll: after a WHORL_AGAIN, whorl_window_arm; if that says WHORL_AGAIN too, the
  * descriptor becomes readable when the window has room. It may be readable without; do not read or close it. fd: -1
- * where this node is not a sender. arm: WHORL_OK (there is room, claim at once), WHORL_AGAIN, WHORL_NOT_SENDER. */
+ * where this node is not a sender; before the first view, which decides that, there is one. arm: WHORL_OK (there is room, or
+ * never will be: claim at once, which says why), WHORL_AGAIN (before the first view, too), WHORL_NOT_SENDER, WHORL_FORKED. */
 WHORL_API int whorl_window_fd(whorl_subgroup *subgroup);
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_window_arm(whorl_subgroup *subgroup);
 
@@ -330,6 +407,16 @@ enum {
 	WHORL_STAGES
 };
 
+/* The stages of a node's way into a group (docs/decisions/0016). */
+enum {
+	WHORL_ENTRY_MET,      /* the first other node, or that there is none */
+	WHORL_ENTRY_INVITED,  /* into a view */
+	WHORL_ENTRY_THERE,    /* its memory is shared with all its members */
+	WHORL_ENTRY_BEGUN,    /* it has begun: this node is a member */
+	WHORL_ENTRY_RESTORED, /* it has the state of all its subgroups */
+	WHORL_ENTRIES
+};
+
 struct whorl_node_stats {
 	size_t size; /* sizeof(struct whorl_node_stats) */
 	uint64_t steps, idle_steps, yields, sleeps;
@@ -340,8 +427,14 @@ struct whorl_node_stats {
 	uint64_t heartbeats;     /* pushes among the above that were heartbeats */
 	uint64_t memory_bytes;   /* the estimate that was checked */
 	uint64_t views;          /* installed, the first included */
-	/* Of the last change of view, when each stage was reached here, in ns from the first suspicion; 0: not yet. */
+	/* Of the last change of view, when each stage was reached here, in ns from the first suspicion, or, if nobody was
+	 * suspected, from the wedge; 0: not yet. */
 	uint64_t change_ns[WHORL_STAGES];
+	/* When this node reached each stage of coming in, in ns from whorl_start; 0: not yet. */
+	uint64_t entry_ns[WHORL_ENTRIES];
+	/* Of state, in bytes, through all transfers: given to others; restored here; kept back now until it is restored. */
+	uint64_t state_given, state_taken, state_kept;
+	uint64_t gives, takes; /* transfers under way now */
 };
 
 struct whorl_subgroup_stats {
@@ -369,10 +462,10 @@ WHORL_API enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subg
 enum whorl_shard_condition {
 	WHORL_SHARD_ACTIVE,
 	WHORL_SHARD_INACTIVE, /* fewer than `members_min` members, or no sender: claims answer WHORL_AGAIN */
-	WHORL_SHARD_GONE,     /* this node is not a member in this view */
+	WHORL_SHARD_GONE,     /* this node is not a member in this view, or there is none yet */
 };
 
-/* Of the current view. */
+/* Of the current view. Where this node is not a member, or before its first view: no members, no senders, `sender` -1. */
 struct whorl_subgroup_info {
 	size_t size;
 	const char *name; /* owned by the node */
@@ -383,11 +476,12 @@ struct whorl_subgroup_info {
 	uint32_t shard, shards; /* mine, of how many */
 	enum whorl_shard_condition condition;
 };
+/* WHORL_OK, WHORL_INVALID (size 0), WHORL_FORKED. Any thread. */
 WHORL_API enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct whorl_subgroup_info *out);
 
 /* How a shard fares that this node need not be in. WHORL_OK: it works; WHORL_AGAIN: too few members or no sender;
  * WHORL_SHARD_LOST: its last members have gone and its state with them; it stays empty, since only the application knows
- * what to put in its place; WHORL_NOT_FOUND. Any thread. */
+ * what to put in its place; WHORL_NOT_FOUND: no such shard, or there is no view yet. Any thread. */
 WHORL_API enum whorl_result whorl_shard_state(const whorl_node *node, const char *subgroup, uint32_t shard);
 
 #ifdef __cplusplus

@@ -322,6 +322,40 @@ START_TEST(t8_a_candidate_that_one_has_closed)
 }
 END_TEST
 
+/* Whoever was invited into a group that is no more has closed greater keys than those of the next one, and others have offered him
+ * more of them, or the lower one before he opens it: none of that is in the way. */
+START_TEST(t8_a_lower_key_than_one_before)
+{
+	const struct members greater = {KEY(9, 0, 1), 2, {0, 1}};
+	struct members other = {KEY(9, 1, 0), 2, {0, 1}};
+	struct group *g = group_make(3, test_seed(12));
+	uint32_t first = _i % 2; /* of the two opens the lower one first */
+
+	open_at(g, 0, 3, &greater);
+	if (_i / 2 == 1)
+		open_at(g, 1, 3, &greater);
+	pass_some(g);
+	if (_i / 2 != 2) /* else it stays open, in vain */
+		group_close_image(g, 0, 3);
+	for (int k = 0; k < 10 && _i / 2 == 3; k++) { /* offers without number that are not taken up */
+		other.key++;
+		open_at(g, 1, 4, &other);
+		pass_some(g);
+		group_close_image(g, 1, 4);
+	}
+	open_at(g, first, 2, &both);
+	pass_some(g);
+	open_at(g, 1 - first, 2, &both);
+	UNTIL(g, g->at[0].image[2]->ready && g->at[1].image[2]->ready);
+	post_among(g, 0, 2, 64, 1);
+	post_among(g, 1, 2, 64, 2);
+	UNTIL(g, column(g, 1, 2, 0, 64) == 1 && column(g, 0, 2, 1, 64) == 2);
+	for (uint32_t id = 0; id < 3; id++)
+		ck_assert_uint_eq(g->at[id].down + g->at[id].left + g->at[id].refused, 0);
+	group_free(g);
+}
+END_TEST
+
 /* One closes it when it is ready everywhere. */
 START_TEST(t8_closed_by_one_and_used_by_others)
 {
@@ -436,6 +470,7 @@ TCase *cases_view(void)
 	tcase_add_loop_test(cases, t8_death_of_a_member_that_is_waited_for, 0, 6);
 	tcase_add_test(cases, t8_candidates_in_turn);
 	tcase_add_loop_test(cases, t8_a_candidate_that_one_has_closed, 0, 2);
+	tcase_add_loop_test(cases, t8_a_lower_key_than_one_before, 0, 8);
 	tcase_add_test(cases, t8_closed_by_one_and_used_by_others);
 	tcase_add_test(cases, t8_keys_keep_pushes_apart);
 	tcase_add_test(cases, t8_many_attempts);

@@ -51,6 +51,55 @@ START_TEST(the_spare_is_the_next_row)
 }
 END_TEST
 
+/* The next view has more members, and so a little larger columns; or one has many fewer, and the spare is much too large. */
+START_TEST(a_large_spare_has_some_room)
+{
+	const uint64_t more = 16 * WH_ROW_ALIGN;
+	struct wh_image *image[2];
+	struct node n[2];
+	const unsigned char *spare;
+
+	nodes_make(n, 2);
+	for (uint32_t id = 0; id < 2; id++)
+		node_open(&n[id], LARGE_ROW);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].image->ready && n[1].image->ready));
+	spare = spare_base(&n[0]);
+	for (uint32_t id = 0; id < 2; id++)
+		image[id] = node_open_of(&n[id], 2, 3, LARGE_ROW + more);
+	ck_assert_ptr_eq(image[0]->own, spare);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), image[0]->ready && image[1]->ready));
+	spare = spare_base(&n[0]);
+	image_close(image[0]);
+	image[0] = node_open_of(&n[0], 3, 1, LARGE_ROW / 2);
+	ck_assert_ptr_ne(image[0]->own, spare);
+	NODE_UNTIL(&n[0], spare_state(&n[0]) == WH_SHM_SPARE_MADE &&
+				  ((struct wh_shm *)n[0].transport)->jobs->memory.bytes < LARGE_ROW);
+	node_free(&n[0]);
+	node_free(&n[1]);
+}
+END_TEST
+
+/* Who is not pressed waits for one that takes long to make, and for no other. */
+START_TEST(a_large_spare_is_worth_a_wait)
+{
+	char group[40];
+	struct node n;
+
+	node_make(&n, new_group(group), 0, 1);
+	ck_assert(!n.transport->ops->prepares(n.transport));
+	n.image = node_open_of(&n, 1, 1, LARGE_ROW);
+	NODE_UNTIL(&n, n.image->ready);
+	ck_assert(!n.transport->ops->prepares(n.transport));
+	n.image = node_open_of(&n, 2, 1, 2 * LARGE_ROW);
+	NODE_UNTIL(&n, n.image->ready);
+	ck_assert(n.transport->ops->prepares(n.transport));
+	NODE_UNTIL(&n, !n.transport->ops->prepares(n.transport));
+	ck_assert_uint_eq(spare_state(&n), WH_SHM_SPARE_MADE);
+	ck_assert_uint_ge(((struct wh_shm *)n.transport)->jobs->memory.bytes, 2 * LARGE_ROW);
+	node_free(&n);
+}
+END_TEST
+
 /* One that is closed before it is ready has taken the spare all the same. */
 START_TEST(another_spare_is_made_for_one_that_was_in_vain)
 {
@@ -109,7 +158,12 @@ static struct late late; /* a job may end after the test */
 START_TEST(jobs_end_with_the_transport)
 {
 	char group[40];
-	const struct wh_transport_config config = {.env = &late.env, .group = new_group(group), .node = 0, .nodes = 1};
+	const struct wh_transport_config config = {.env = &late.env,
+						   .group = new_group(group),
+						   .node = 0,
+						   .nodes = 1,
+						   .incarnation = INCARNATION(0),
+						   .patience_ns = WH_NS_PER_S};
 	int before = count_fds();
 	struct node n = {.nodes = 1};
 	struct wh_error err;
@@ -201,6 +255,8 @@ int main(void)
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, the_spare_is_the_next_row);
+	tcase_add_test(cases, a_large_spare_has_some_room);
+	tcase_add_test(cases, a_large_spare_is_worth_a_wait);
 	tcase_add_test(cases, another_spare_is_made_for_one_that_was_in_vain);
 	tcase_add_loop_test(cases, jobs_end_with_the_transport, 0, 2);
 	tcase_add_loop_test(cases, jobs_end_at_any_time, 0, 6);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -17,6 +18,14 @@
 uint64_t test_now(void)
 {
 	return wh_env_now(wh_env_system());
+}
+
+uint64_t test_cpu(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * WH_NS_PER_S + (uint64_t)used.tv_nsec;
 }
 
 int count_fds(void)
@@ -44,6 +53,18 @@ int lines_with(const char *path, const char *word)
 	return count;
 }
 
+void allow_fds(int more)
+{
+	struct rlimit limit;
+	int next = dup(STDOUT_FILENO);
+
+	ck_assert_int_ge(next, 0);
+	close(next);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = (rlim_t)(next + more);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 char *new_group(char buf[40])
 {
 	const struct wh_env *env = wh_env_system();
@@ -54,10 +75,15 @@ char *new_group(char buf[40])
 
 /* ---- a node ------------------------------------------------------------------------------------------------------- */
 
-enum whorl_result node_try(struct node *n, const char *group, uint32_t id, uint32_t nodes, int huge_pages,
-			   struct wh_error *err)
+static enum whorl_result try_as(struct node *n, const char *group, uint32_t id, uint32_t nodes, uint64_t incarnation,
+				int huge_pages, struct wh_error *err)
 {
-	struct wh_transport_config config = {.env = wh_env_system(), .group = group, .node = id, .nodes = nodes};
+	struct wh_transport_config config = {.env = wh_env_system(),
+					     .group = group,
+					     .node = id,
+					     .nodes = nodes,
+					     .incarnation = incarnation,
+					     .patience_ns = WH_NS_PER_S};
 
 	*n = (struct node){.id = id, .nodes = nodes};
 	if (huge_pages == WH_HUGE_TRY)
@@ -65,6 +91,19 @@ enum whorl_result node_try(struct node *n, const char *group, uint32_t id, uint3
 	if (huge_pages == WH_HUGE_REQUIRE)
 		config.huge_pages = WH_HUGE_REQUIRE;
 	return wh_shm_create(&config, NULL, &n->transport, err);
+}
+
+enum whorl_result node_try(struct node *n, const char *group, uint32_t id, uint32_t nodes, int huge_pages,
+			   struct wh_error *err)
+{
+	return try_as(n, group, id, nodes, INCARNATION(id), huge_pages, err);
+}
+
+void node_make_again(struct node *n, const char *group, uint32_t id, uint32_t nodes, uint64_t incarnation)
+{
+	struct wh_error err;
+
+	ck_assert_msg(try_as(n, group, id, nodes, incarnation, WH_HUGE_OFF, &err) == WHORL_OK, "%s", err.text);
 }
 
 void node_make(struct node *n, const char *group, uint32_t id, uint32_t nodes)
@@ -88,8 +127,11 @@ struct wh_image *node_open_of(struct node *n, uint64_t key, uint32_t members, ui
 			continue;
 		if (node == n->id)
 			spec.my_rank = spec.members;
-		rows[spec.members++] =
-			(struct wh_row_spec){.node = node, .bytes = row_bytes, .parts = parts, .part_count = 2};
+		rows[spec.members++] = (struct wh_row_spec){.node = node,
+							    .incarnation = INCARNATION(node),
+							    .bytes = row_bytes,
+							    .parts = parts,
+							    .part_count = 2};
 	}
 	ck_assert_msg(n->transport->ops->image_open(n->transport, &spec, &image, &err) == WHORL_OK, "%s", err.text);
 	return image;
@@ -106,19 +148,46 @@ void node_free(struct node *n)
 	n->transport = NULL;
 }
 
+static void take_event(struct node *n, const struct wh_transport_event *event)
+{
+	switch (event->kind) {
+	case WH_EVENT_IMAGE_READY:
+		return;
+	case WH_EVENT_CONTROL:
+		n->controls++;
+		return;
+	case WH_EVENT_PEER_MET:
+		n->met++;
+		n->last_met = event->incarnation;
+		return;
+	case WH_EVENT_STREAM:
+		n->stream = event->stream;
+		n->tag = event->tag;
+		return;
+	case WH_EVENT_ASKED:
+		n->visitor = event->visitor;
+		snprintf(n->text, sizeof(n->text), "%.*s", (int)event->bytes, event->text);
+		return;
+	case WH_EVENT_PEER_LEFT:
+		n->left++;
+		break;
+	case WH_EVENT_PEER_DOWN:
+		n->down++;
+		break;
+	case WH_EVENT_REFUSED:
+		n->refused++;
+		break;
+	}
+	snprintf(n->text, sizeof(n->text), "%.*s", (int)sizeof(n->text) - 1, event->text);
+}
+
 void node_pass(struct node *n)
 {
 	struct wh_transport_event event;
 
 	n->transport->ops->service(n->transport);
-	while (n->transport->ops->next_event(n->transport, &event)) {
-		n->left += event.kind == WH_EVENT_PEER_LEFT;
-		n->down += event.kind == WH_EVENT_PEER_DOWN;
-		n->refused += event.kind == WH_EVENT_REFUSED;
-		n->controls += event.kind == WH_EVENT_CONTROL;
-		if (event.kind != WH_EVENT_CONTROL && event.kind != WH_EVENT_IMAGE_READY)
-			snprintf(n->text, sizeof(n->text), "%.*s", (int)sizeof(n->text) - 1, event.text);
-	}
+	while (n->transport->ops->next_event(n->transport, &event))
+		take_event(n, &event);
 	nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
@@ -241,15 +310,30 @@ void raw_connect(struct raw *r, const char *group, uint32_t node, uint32_t me, u
 	r->hello = (struct wh_shm_hello){.head = wh_shm_head(WH_SHM_HELLO),
 					 .node = me,
 					 .nodes = nodes,
+					 .incarnation = INCARNATION(me),
 					 .status = {.bytes = WH_SHM_STATUS_BYTES, .page = 4096}};
 	snprintf(r->hello.group, sizeof(r->hello.group), "%s", group);
 }
 
 void raw_say_hello(struct raw *r)
 {
+	const struct wh_shm_head taken = wh_shm_head(WH_SHM_TAKEN);
 	const int fds[] = {r->doorbell, r->page};
 
 	ck_assert_int_eq(wh_shm_send(r->socket, &r->hello, sizeof(r->hello), fds, 2), 0);
+	(void)wh_shm_send(r->socket, &taken, sizeof(taken), NULL, 0); /* it may have been refused by now */
+}
+
+void raw_be_met(struct raw *r, struct node *n, const char *group, uint32_t me)
+{
+	uint32_t met = n->met;
+
+	raw_connect(r, group, n->id, me, n->nodes);
+	raw_say_hello(r);
+	ck_assert_int_eq(raw_receive(r, n), WH_SHM_PACKET);
+	ck_assert_int_eq((int)r->got.head.kind, WH_SHM_HELLO);
+	wh_shm_packet_close(&r->got);
+	NODE_UNTIL(n, n->met == met + 1);
 }
 
 enum wh_shm_received raw_receive(struct raw *r, struct node *n)

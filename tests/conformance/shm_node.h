@@ -24,10 +24,16 @@ struct node {
 	struct wh_transport *transport;
 	struct wh_image *image;
 	uint32_t id, nodes;
-	uint32_t left, down, refused;
+	uint32_t met, left, down, refused;
 	uint64_t controls;
-	char text[256]; /* of the last LEFT, DOWN or REFUSED */
+	uint64_t last_met;        /* which incarnation */
+	struct wh_stream *stream; /* the last that came */
+	uint64_t tag, visitor;    /* of the last STREAM, and of the last ASKED */
+	char text[256];           /* of the last LEFT, DOWN, REFUSED or ASKED */
 };
+
+/* Of a node that is nothing else. */
+#define INCARNATION(id) ((uint64_t)(id) + 1)
 
 /* A name for a group that nobody else has. Returns buf. */
 char *new_group(char buf[40]);
@@ -35,6 +41,7 @@ char *new_group(char buf[40]);
 enum whorl_result node_try(struct node *n, const char *group, uint32_t id, uint32_t nodes, int huge_pages,
 			   struct wh_error *err);
 void node_make(struct node *n, const char *group, uint32_t id, uint32_t nodes);
+void node_make_again(struct node *n, const char *group, uint32_t id, uint32_t nodes, uint64_t incarnation);
 void nodes_make(struct node *nodes, uint32_t count); /* all of a new group */
 void node_open(struct node *n, uint64_t row_bytes);  /* n->image: that of all nodes, with key 1 */
 /* The members are the nodes whose bits are set; their ranks are in the order of ids. */
@@ -65,8 +72,11 @@ uint64_t image_column(const struct wh_image *image, uint32_t rank, uint64_t offs
 uint64_t spare_state(const struct node *n); /* enum wh_shm_spare_state */
 
 uint64_t test_now(void);
+uint64_t test_cpu(void); /* nanoseconds of processor that this process has used */
 int count_fds(void);
 int lines_with(const char *path, const char *word);
+/* From now on so many more descriptors, and none beyond; there must be no gaps between those that are open. */
+void allow_fds(int more);
 int rows_mapped(void); /* how many maps of rows this process has */
 
 /* ---- a child that is a node --------------------------------------------------------------------------------------- */
@@ -88,7 +98,9 @@ int raw_page(void); /* a status page as it should be */
 void raw_name(const char *group, uint32_t node, struct sockaddr_un *name, socklen_t *bytes);
 /* Connects to `node`, as node `me` of `nodes`. */
 void raw_connect(struct raw *r, const char *group, uint32_t node, uint32_t me, uint32_t nodes);
-void raw_say_hello(struct raw *r);
+void raw_say_hello(struct raw *r); /* and that the answer has been taken, in advance */
+/* It is let in, as node `me`. */
+void raw_be_met(struct raw *r, struct node *n, const char *group, uint32_t me);
 /* Passes of `n` until a packet has come, or the connection has ended. */
 enum wh_shm_received raw_receive(struct raw *r, struct node *n);
 void raw_close(struct raw *r);

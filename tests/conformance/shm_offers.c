@@ -79,10 +79,7 @@ static void raw_meet(struct raw *r, struct node *n)
 	char group[40];
 
 	node_make(n, new_group(group), 0, 2);
-	raw_connect(r, group, 0, 1, 2);
-	raw_say_hello(r);
-	ck_assert_int_eq(raw_receive(r, n), WH_SHM_PACKET);
-	wh_shm_packet_close(&r->got);
+	raw_be_met(r, n, group, 1);
 	close(r->page);
 	r->page = memfd_create("test-row", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	ck_assert_int_eq(ftruncate(r->page, ROW_BYTES), 0);

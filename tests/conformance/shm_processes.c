@@ -336,8 +336,7 @@ END_TEST
 static enum whorl_result open_row(struct node *n, uint64_t bytes, struct wh_error *err)
 {
 	const struct wh_row_part parts[] = {{0, WH_ROW_ALIGN}};
-	const struct wh_row_spec rows[] = {{.node = 0, .bytes = bytes, .parts = parts, .part_count = 1},
-					   {.node = 1, .bytes = bytes, .parts = parts, .part_count = 1}};
+	const struct wh_row_spec rows[] = {{0, INCARNATION(0), bytes, parts, 1}, {1, INCARNATION(1), bytes, parts, 1}};
 	const struct wh_image_spec spec = {
 		.key = 1, .members = 2, .my_rank = n->id, .control_bytes = WH_ROW_ALIGN, .rows = rows};
 
@@ -364,19 +363,6 @@ START_TEST(too_much_memory_is_an_error)
 	node_free(&n);
 }
 END_TEST
-
-/* So many more descriptors and none beyond; there are no gaps between those that are open. */
-static void allow_fds(int more)
-{
-	struct rlimit limit;
-	int next = dup(STDOUT_FILENO);
-
-	ck_assert_int_ge(next, 0);
-	close(next);
-	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	limit.rlim_cur = (rlim_t)(next + more);
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-}
 
 /* With one descriptor more each time, until it works. */
 START_TEST(too_few_descriptors_is_an_error)

@@ -31,7 +31,7 @@ static int socket_of_node(const char *group, uint32_t node, bool listens)
 			    (size_t)snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "whorl/%d/%s/%u", ROOT,
 					     group, (unsigned)node));
 	if (listens)
-		return bind(s, (const struct sockaddr *)&name, bytes) == 0 && listen(s, 1) == 0 ? s : -1;
+		return bind(s, (const struct sockaddr *)&name, bytes) == 0 && listen(s, 10) == 0 ? s : -1;
 	return connect(s, (const struct sockaddr *)&name, bytes) == 0 ? s : -1;
 }
 
@@ -94,11 +94,67 @@ static int squat(const char *group)
 		pause();
 }
 
+/* Asks a question by hand, as root's name is not what wh_shm_ask would take, and must get nothing but the end. */
+static int pry(const char *group)
+{
+	const struct wh_shm_head ask = wh_shm_head(WH_SHM_ASK);
+	ssize_t got;
+	char byte;
+	int s;
+
+	if (!become_nobody())
+		return 1;
+	s = socket_of_node(group, 0, false);
+	if (s < 0)
+		return 2;
+	(void)wh_shm_send(s, &ask, sizeof(ask), NULL, 0);
+	do { /* what was sent and never read makes a reset of it */
+		got = recv(s, &byte, 1, 0);
+	} while (got < 0 && errno == EINTR);
+	return got == 0 || (got < 0 && errno == ECONNRESET) ? 0 : 3;
+}
+
+START_TEST(another_user_is_not_answered)
+{
+	char group[40];
+	struct node n;
+	pid_t child;
+	int status = 0;
+
+	node_make(&n, new_group(group), 0, 2);
+	child = spawn(pry, group);
+	NODE_UNTIL(&n, waitpid(child, &status, WNOHANG) == child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_uint_eq(n.visitor, 0);
+	node_free(&n);
+}
+END_TEST
+
+START_TEST(another_user_is_not_asked)
+{
+	static unsigned char answer[WH_ANSWER_MAX];
+	char group[40], who[60];
+	struct wh_error err;
+	size_t bytes;
+	pid_t child = spawn(squat, new_group(group));
+	enum whorl_result result;
+
+	snprintf(who, sizeof(who), "is held by pid %d of user %d", (int)child, NOBODY);
+	do { /* until it has the name */
+		result = wh_shm_ask(group, 0, "?", 1, PATIENCE_NS, answer, &bytes, &err);
+	} while (result == WHORL_NOT_FOUND && waitpid(child, NULL, WNOHANG) == 0);
+	ck_assert_int_eq(result, WHORL_REFUSED);
+	ck_assert_msg(strstr(err.text, who) != NULL, "%s", err.text);
+	kill(child, SIGKILL);
+	reap(child);
+}
+END_TEST
+
 START_TEST(a_place_held_by_another_user)
 {
 	char group[40], who[60];
 	struct wh_error err;
-	struct node n;
+	struct node n, zero;
 	pid_t child = spawn(squat, new_group(group));
 
 	snprintf(who, sizeof(who), "is held by pid %d of user %d", (int)child, NOBODY);
@@ -109,9 +165,14 @@ START_TEST(a_place_held_by_another_user)
 	node_free(&n);
 	ck_assert_int_eq(node_try(&n, group, 0, 2, WH_HUGE_OFF, &err), WHORL_REFUSED);
 	ck_assert_msg(strstr(err.text, who) != NULL, "%s", err.text);
+	node_make(&n, group, 1, 2); /* it waits, and the place becomes free */
+	NODE_UNTIL(&n, n.refused == 1);
 	kill(child, SIGKILL);
 	reap(child);
-	node_make(&n, group, 0, 2);
+	node_make(&zero, group, 0, 2);
+	NODE_UNTIL(&n, (node_pass(&zero), n.met == 1 && zero.met == 1));
+	ck_assert_uint_eq(n.refused, 1);
+	node_free(&zero);
 	node_free(&n);
 }
 END_TEST
@@ -164,6 +225,8 @@ int main(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, another_user_gets_nothing);
 	tcase_add_test(cases, a_place_held_by_another_user);
+	tcase_add_test(cases, another_user_is_not_answered);
+	tcase_add_test(cases, another_user_is_not_asked);
 	tcase_add_test(cases, users_do_not_share_groups);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);

@@ -26,8 +26,19 @@ struct group *group_make(uint32_t nodes, uint64_t seed)
 	return g;
 }
 
+/* They end with the process that has them, which in most worlds is nothing but the endpoint. */
+static void close_streams(struct endpoint *e)
+{
+	for (uint32_t i = 0; i < e->stream_count; i++)
+		if (e->streams[i].stream != NULL)
+			e->streams[i].stream->ops->close(e->streams[i].stream);
+	e->stream_count = 0;
+}
+
 void group_free(struct group *g)
 {
+	for (uint32_t id = 0; id < g->nodes; id++)
+		close_streams(&g->at[id]);
 	wh_world.free(g->world);
 	free(g);
 }
@@ -35,13 +46,21 @@ void group_free(struct group *g)
 void group_kill(struct group *g, uint32_t id)
 {
 	wh_world.kill(g->world, id);
+	close_streams(&g->at[id]);
 	g->at[id].transport = NULL;
 }
 
 void group_close(struct group *g, uint32_t id)
 {
 	wh_world.close(g->world, id);
+	close_streams(&g->at[id]);
 	g->at[id].transport = NULL;
+}
+
+void group_restart(struct group *g, uint32_t id)
+{
+	ck_assert(wh_world.restart(g->world, id));
+	g->at[id] = (struct endpoint){.transport = wh_world.endpoint(g->world, id), .controls_in_order = true};
 }
 
 enum whorl_result group_open_members(struct group *g, uint32_t id, uint64_t view, const struct members *members,
@@ -67,7 +86,11 @@ enum whorl_result group_open_members(struct group *g, uint32_t id, uint64_t view
 		parts[r][1] = (struct wh_row_part){RING_0, RING_BYTES};
 		parts[r][2] = (struct wh_row_part){RING_1, RING_BYTES};
 		rows[r] = (struct wh_row_spec){
-			.node = node, .bytes = ROW_BYTES, .parts = parts[r], .part_count = id == node + 1 ? 3 : 2};
+			.node = node,
+			.incarnation = g->meant[node] != 0 ? g->meant[node] : wh_world.incarnation(g->world, node),
+			.bytes = ROW_BYTES,
+			.parts = parts[r],
+			.part_count = id == node + 1 ? 3 : 2};
 	}
 	return g->at[id].transport->ops->image_open(g->at[id].transport, &spec, &g->at[id].image[view], &err);
 }
@@ -107,6 +130,45 @@ static void take_control(struct endpoint *e, const struct wh_transport_event *ev
 	e->controls_in_order = e->controls_in_order && number == e->next_control[event->node]++;
 }
 
+static void take_stream(struct endpoint *e, const struct wh_transport_event *event)
+{
+	ck_assert_uint_lt(e->stream_count, STREAMS_MAX);
+	e->streams[e->stream_count++] = (struct taken_stream){event->stream, event->node, event->tag};
+}
+
+static void take_question(struct endpoint *e, const struct wh_transport_event *event)
+{
+	e->asked++;
+	e->visitor = event->visitor;
+	e->question_bytes = event->bytes;
+	memcpy(e->question, event->text, event->bytes);
+}
+
+static void take_meeting(struct endpoint *e, const struct wh_transport_event *event)
+{
+	ck_assert_uint_eq(e->here[event->node], 0); /* the end of one comes before the meeting of the next */
+	ck_assert_uint_ne(event->incarnation, e->ended[event->node]);
+	ck_assert_uint_ne(event->incarnation, 0);
+	e->here[event->node] = event->incarnation;
+	e->met++;
+	e->met_of[event->node]++;
+}
+
+/* The end of one that may not have been met, if it is a refusal. */
+static void take_end(struct endpoint *e, const struct wh_transport_event *event)
+{
+	if (event->kind != WH_EVENT_REFUSED || e->here[event->node] != 0)
+		ck_assert_uint_eq(event->incarnation, e->here[event->node]);
+	e->ended[event->node] = event->incarnation;
+	e->here[event->node] = 0;
+	e->left += event->kind == WH_EVENT_PEER_LEFT;
+	e->left_of[event->node] += event->kind == WH_EVENT_PEER_LEFT;
+	e->down += event->kind == WH_EVENT_PEER_DOWN;
+	e->down_of[event->node] += event->kind == WH_EVENT_PEER_DOWN;
+	e->refused += event->kind == WH_EVENT_REFUSED;
+	snprintf(e->text, sizeof(e->text), "%.*s", (int)sizeof(e->text) - 1, event->text);
+}
+
 static void take_event(struct endpoint *e, const struct wh_transport_event *event)
 {
 	switch (event->kind) {
@@ -115,21 +177,25 @@ static void take_event(struct endpoint *e, const struct wh_transport_event *even
 		e->ready++;
 		return;
 	case WH_EVENT_CONTROL:
+		ck_assert_uint_eq(event->incarnation, e->here[event->node]);
 		take_control(e, event);
 		return;
+	case WH_EVENT_STREAM:
+		ck_assert_uint_eq(event->incarnation, e->here[event->node]);
+		take_stream(e, event);
+		return;
+	case WH_EVENT_ASKED:
+		take_question(e, event);
+		return;
+	case WH_EVENT_PEER_MET:
+		take_meeting(e, event);
+		return;
 	case WH_EVENT_PEER_LEFT:
-		e->left++;
-		e->left_of[event->node]++;
-		break;
 	case WH_EVENT_PEER_DOWN:
-		e->down++;
-		e->down_of[event->node]++;
-		break;
 	case WH_EVENT_REFUSED:
-		e->refused++;
-		break;
+		take_end(e, event);
+		return;
 	}
-	snprintf(e->text, sizeof(e->text), "%.*s", (int)sizeof(e->text) - 1, event->text);
 }
 
 void group_pass(struct group *g)
@@ -205,5 +271,8 @@ int main(void)
 	suite_add_tcase(suite, cases_doorbell());
 	suite_add_tcase(suite, cases_image());
 	suite_add_tcase(suite, cases_view());
+	suite_add_tcase(suite, cases_return());
+	suite_add_tcase(suite, cases_stream());
+	suite_add_tcase(suite, cases_visit());
 	return test_main(suite);
 }

@@ -12,6 +12,7 @@
 
 #define NODES_MAX 4
 #define VIEWS_MAX 4 /* views 1 .. VIEWS_MAX */
+#define STREAMS_MAX 64
 
 #define CONTROL_BYTES (2 * WH_ROW_ALIGN)
 #define RING_BYTES (4 * WH_ROW_ALIGN)
@@ -26,13 +27,24 @@ struct endpoint {                       /* what has been seen at one */
 	struct wh_transport *transport; /* NULL: it is gone */
 	struct wh_image *image[VIEWS_MAX + 1];
 	bool paused; /* nobody services it */
-	uint32_t ready, left, down, refused;
+	uint32_t ready, met, left, down, refused;
 	char text[256]; /* of the last LEFT, DOWN or REFUSED */
-	uint32_t down_of[NODES_MAX], left_of[NODES_MAX];
-	uint64_t controls;      /* control messages so far */
-	bool controls_in_order; /* each held the next number of its sender */
-	size_t control_bytes;   /* of the last */
+	uint32_t met_of[NODES_MAX], down_of[NODES_MAX], left_of[NODES_MAX];
+	uint64_t here[NODES_MAX];  /* which incarnation has been met, and has not ended; 0: none */
+	uint64_t ended[NODES_MAX]; /* the last that has */
+	uint64_t controls;         /* control messages so far */
+	bool controls_in_order;    /* each held the next number of its sender */
+	size_t control_bytes;      /* of the last */
 	uint64_t next_control[NODES_MAX];
+	struct taken_stream {
+		struct wh_stream *stream; /* NULL: the case has closed it */
+		uint32_t node;
+		uint64_t tag;
+	} streams[STREAMS_MAX]; /* that others have opened */
+	uint32_t stream_count, asked;
+	uint64_t visitor; /* of the last question */
+	unsigned char question[WH_CONTROL_MAX];
+	size_t question_bytes;
 };
 
 struct group {
@@ -40,6 +52,7 @@ struct group {
 	uint32_t nodes;
 	uint64_t seed;
 	uint32_t others[NODES_MAX][NODES_MAX - 1]; /* of node i: the ranks of all but i */
+	uint64_t meant[NODES_MAX]; /* the incarnations in images that are opened; 0: those that are there */
 	struct endpoint at[NODES_MAX];
 };
 
@@ -47,6 +60,7 @@ struct group *group_make(uint32_t nodes, uint64_t seed);
 void group_free(struct group *g);
 void group_kill(struct group *g, uint32_t id);
 void group_close(struct group *g, uint32_t id);
+void group_restart(struct group *g, uint32_t id); /* as another incarnation, that has seen nothing */
 
 struct members { /* a view of some of the nodes: ranks are places in the list */
 	uint64_t key;
@@ -61,7 +75,8 @@ enum whorl_result group_open_at(struct group *g, uint32_t id, uint64_t view, uin
 void group_open(struct group *g, uint64_t view);
 void group_close_image(struct group *g, uint32_t id, uint64_t view);
 
-/* Each endpoint is serviced once and its events are taken; then a pass. */
+/* Each endpoint is serviced once and its events are taken; then a pass. Of all events it is checked that they are of an
+ * incarnation that has been met and has not ended, and that none is met twice, nor beside another. */
 void group_pass(struct group *g);
 
 /* The condition is not evaluated again once it was true. */
@@ -93,5 +108,8 @@ TCase *cases_peer(void);
 TCase *cases_doorbell(void);
 TCase *cases_image(void);
 TCase *cases_view(void);
+TCase *cases_return(void);
+TCase *cases_stream(void);
+TCase *cases_visit(void);
 
 #endif

@@ -36,11 +36,16 @@ struct wh_world_ops {
 
 	/* NULL after kill() or close(). */
 	struct wh_transport *(*endpoint)(struct wh_world *world, uint32_t id);
+	/* Which incarnation of `id` that is, or was. */
+	uint64_t (*incarnation)(struct wh_world *world, uint32_t id);
 
 	/* The endpoint ends without a word, as a process does that gets SIGKILL. Its images are gone with it. */
 	void (*kill)(struct wh_world *world, uint32_t id);
 	/* leave(), then destroy(). Its images are gone with it. */
 	void (*close)(struct wh_world *world, uint32_t id);
+	/* After kill() or close(): the node is started again, as another incarnation. False, with the reason on stderr, if it
+	 * cannot be done. */
+	bool (*restart)(struct wh_world *world, uint32_t id);
 
 	/* Some time passes: enough that a bounded number of passes (with service of all endpoints between them) brings
 	 * whatever is under way to its end. */
@@ -50,6 +55,12 @@ struct wh_world_ops {
 	 * In a world without threads other endpoints stand still meanwhile, what is under way arrives. Where `threads` is
 	 * set any thread may call it, for different endpoints at once. */
 	bool (*wait)(struct wh_world *world, uint32_t id, uint64_t timeout_ns);
+
+	/* A visitor asks endpoint `id`, which need not be there. Returns the visit's number. NULL: there are no visitors. */
+	uint32_t (*ask)(struct wh_world *world, uint32_t id, const void *question, size_t bytes);
+	/* What has come of it: WHORL_AGAIN nothing yet, WHORL_OK the answer, at most WH_ANSWER_MAX bytes; else why there is none.
+	 * Not asked for again after that. */
+	enum whorl_result (*answered)(struct wh_world *world, uint32_t visit, void *answer, size_t *bytes);
 
 	/* How many times pushes of `id` have rung a doorbell, that is, have cost a wake. NULL where arrival itself wakes. */
 	uint64_t (*rings)(struct wh_world *world, uint32_t id);

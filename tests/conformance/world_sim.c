@@ -3,17 +3,32 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "transport/dice.h"
 #include "transport/sim.h"
 
 #define LATENCY_MAX_NS 20000
 #define PASS_NS (100 * LATENCY_MAX_NS)
+#define VISITS_MAX 64
+
+struct visit {
+	uint32_t id;
+	enum whorl_result result;
+	size_t bytes;
+	unsigned char answer[WH_ANSWER_MAX];
+};
 
 struct wh_world {
 	uint32_t nodes;
 	struct wh_sim *sim;
-	struct wh_transport **endpoints;
+	struct wh_dice dice;
+	struct {
+		struct wh_transport *transport;
+		uint64_t incarnation;
+	} * endpoints;
+	struct visit *visits[VISITS_MAX];
+	uint32_t visit_count;
 };
 
 static void free_world(struct wh_world *world)
@@ -25,9 +40,11 @@ static void free_world(struct wh_world *world)
 		abort();
 	}
 	for (uint32_t id = 0; world->endpoints != NULL && id < world->nodes; id++)
-		if (world->endpoints[id] != NULL)
-			world->endpoints[id]->ops->destroy(world->endpoints[id], false);
+		if (world->endpoints[id].transport != NULL)
+			world->endpoints[id].transport->ops->destroy(world->endpoints[id].transport, false);
 	wh_sim_free(world->sim);
+	for (uint32_t i = 0; i < world->visit_count; i++)
+		free(world->visits[i]);
 	free(world->endpoints);
 	free(world);
 }
@@ -52,6 +69,23 @@ static void draw_costs(struct wh_dice *dice, struct wh_sim_options *options)
 		options->node_cost = (struct wh_sim_node_cost){50, 100, 2 * WH_NS_PER_S};
 }
 
+static bool start(struct wh_world *world, uint32_t id)
+{
+	const struct wh_transport_config config = {.env = wh_sim_env(world->sim, id),
+						   .group = "conformance",
+						   .node = id,
+						   .nodes = world->nodes,
+						   .incarnation = wh_dice_roll(&world->dice) | 1};
+	struct wh_error err;
+
+	if (wh_sim_create(&config, world->sim, &world->endpoints[id].transport, &err) == WHORL_OK) {
+		world->endpoints[id].incarnation = config.incarnation;
+		return true;
+	}
+	fprintf(stderr, "%s\n", err.text);
+	return false;
+}
+
 static struct wh_world *make(uint32_t nodes, uint64_t seed)
 {
 	struct wh_dice dice = wh_dice_split(seed, 1);
@@ -71,36 +105,42 @@ static struct wh_world *make(uint32_t nodes, uint64_t seed)
 	draw_costs(&dice, &options);
 	world->nodes = nodes;
 	world->endpoints = calloc(nodes, sizeof(*world->endpoints));
-	if (world->endpoints == NULL || wh_sim_new(&world->sim, &options, &err) != WHORL_OK)
+	if (world->endpoints == NULL || wh_sim_new(&world->sim, &options, &err) != WHORL_OK) {
+		fprintf(stderr, "%s\n", err.text);
 		goto out_free;
-	for (uint32_t id = 0; id < nodes; id++) {
-		const struct wh_transport_config config = {
-			.env = wh_sim_env(world->sim, id), .group = "conformance", .node = id, .nodes = nodes};
-
-		if (wh_sim_create(&config, world->sim, &world->endpoints[id], &err) != WHORL_OK)
-			goto out_free;
 	}
+	world->dice = wh_dice_split(seed, 2);
+	for (uint32_t id = 0; id < nodes; id++)
+		if (!start(world, id))
+			goto out_free;
 	return world;
 
 out_free:
-	fprintf(stderr, "%s\n", err.text);
 	free_world(world);
 	return NULL;
 }
 
 static struct wh_transport *endpoint(struct wh_world *world, uint32_t id)
 {
-	return world->endpoints[id];
+	return world->endpoints[id].transport;
+}
+
+static uint64_t incarnation(struct wh_world *world, uint32_t id)
+{
+	return world->endpoints[id].incarnation;
 }
 
 static void end(struct wh_world *world, uint32_t id, bool in_order)
 {
-	struct wh_transport *transport = world->endpoints[id];
+	struct wh_transport *transport = world->endpoints[id].transport;
 
-	world->endpoints[id] = NULL;
+	world->endpoints[id].transport = NULL;
 	if (in_order)
 		transport->ops->leave(transport);
 	transport->ops->destroy(transport, false);
+	for (uint32_t i = 0; i < world->visit_count; i++)
+		if (world->visits[i]->id == id && world->visits[i]->result == WHORL_AGAIN)
+			world->visits[i]->result = WHORL_NOT_FOUND;
 }
 
 static void kill_endpoint(struct wh_world *world, uint32_t id)
@@ -124,10 +164,44 @@ static void pass(struct wh_world *world)
 static bool wait_endpoint(struct wh_world *world, uint32_t id, uint64_t timeout_ns)
 {
 	uint64_t until = wh_sim_now(world->sim) + timeout_ns;
-	struct wh_transport *transport = world->endpoints[id];
+	struct wh_transport *transport = world->endpoints[id].transport;
 
 	transport->ops->wait(transport, timeout_ns);
 	return wh_sim_now(world->sim) < until;
+}
+
+static void hear(void *ctx, const void *bytes, size_t count)
+{
+	struct visit *visit = ctx;
+
+	memcpy(visit->answer, bytes, count);
+	visit->bytes = count;
+	visit->result = WHORL_OK;
+}
+
+static uint32_t ask(struct wh_world *world, uint32_t id, const void *question, size_t bytes)
+{
+	struct visit *visit = calloc(1, sizeof(*visit));
+
+	if (visit == NULL || world->visit_count == VISITS_MAX)
+		abort();
+	visit->id = id;
+	visit->result = WHORL_AGAIN;
+	if (!wh_sim_ask(world->sim, id, question, bytes, hear, visit))
+		visit->result = WHORL_NOT_FOUND;
+	world->visits[world->visit_count] = visit;
+	return world->visit_count++;
+}
+
+static enum whorl_result answered(struct wh_world *world, uint32_t number, void *answer, size_t *bytes)
+{
+	const struct visit *visit = world->visits[number];
+
+	if (visit->result == WHORL_OK) {
+		memcpy(answer, visit->answer, visit->bytes);
+		*bytes = visit->bytes;
+	}
+	return visit->result;
 }
 
 const struct wh_world_ops wh_world = {
@@ -136,9 +210,13 @@ const struct wh_world_ops wh_world = {
 	.make = make,
 	.free = free_world,
 	.endpoint = endpoint,
+	.incarnation = incarnation,
 	.kill = kill_endpoint,
 	.close = close_endpoint,
+	.restart = start,
 	.pass = pass,
 	.wait = wait_endpoint,
+	.ask = ask,
+	.answered = answered,
 	.rings = NULL, /* what arrives wakes by itself */
 };

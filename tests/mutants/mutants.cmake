@@ -1,9 +1,11 @@
 # mutants.cmake - mechanisms that are taken out of the library one at a time, to see a test fail for each.
 #
-# mutant(NAME name FILE file [COMPILE source...] REMOVES what TEXT [[...]] REPLACEMENT [[...]])
+# mutant(NAME name [KIND kind] FILE file [COMPILE source...] [SEED first] [WORDS word...] REMOVES what
+#        TEXT [[...]] REPLACEMENT [[...]] [TEXT_2 [[...]] REPLACEMENT_2 [[...]]])
 #
 # TEXT, which is in FILE exactly once, becomes REPLACEMENT. What is compiled anew is FILE, or COMPILE if that is a header.
-# The text stands here as it stands there, tabs and all: whoever changes the one is led to the other by the build.
+# KIND, what it does: views, groups with faults as `whorl sim` runs them with views.ini and WORDS; the name of a test, that test; if
+# it is not given, sim-random. The text stands here as it stands there, tabs and all: whoever changes the one is led to the other by the build.
 
 # ---- the order of slots and guard (T2, T3, T4) ----
 

@@ -1,5 +1,4 @@
-# views.cmake - mechanisms of the change of views that are taken out one at a time. See mutants.cmake. KIND views: groups with
-# faults, as `whorl sim` runs them with views.ini and WORDS. KIND timelines: tests/sim/test_timelines.c.
+# views.cmake - mechanisms of the change of views that are taken out one at a time. See mutants.cmake.
 
 # ---- suspicion (docs/decisions/0014: suspect, heed) ----
 
@@ -11,7 +10,7 @@ mutant(NAME no-freeze KIND views FILE membership/suspicion.c
 ]]
 	REPLACEMENT "")
 
-mutant(NAME suspect-untold KIND timelines FILE membership/suspicion.c
+mutant(NAME suspect-untold KIND test_timelines FILE membership/suspicion.c
 	REMOVES "a suspicion is pushed to the suspect too: it is frozen before"
 	TEXT [[
 	wh_sst_publish_array(change->sst, change->pushes, change->columns.suspected, rank, kind,
@@ -34,7 +33,7 @@ mutant(NAME suspects-heard KIND views FILE membership/suspicion.c
 	if (wanted[of]
 ]])
 
-mutant(NAME removal-unseen KIND timelines FILE membership/suspicion.c
+mutant(NAME removal-unseen KIND test_timelines FILE membership/suspicion.c
 	REMOVES "who is suspected by a member that it trusts is removed, and knows it"
 	TEXT [[
 	return of == wh_change_me(change) ? kind != WH_TRUSTED : kind >= WH_FAILED;
@@ -42,13 +41,6 @@ mutant(NAME removal-unseen KIND timelines FILE membership/suspicion.c
 	REPLACEMENT [[
 	return of != wh_change_me(change) && kind >= WH_FAILED;
 ]])
-
-mutant(NAME inheritance-lost KIND timelines FILE group/install.c
-	REMOVES "who was suspected in the view before is suspected from the start"
-	TEXT [[
-		wh_change_inherit(&epoch->change, rank, &before->change, was);
-]]
-	REPLACEMENT "")
 
 mutant(NAME minority-suspects KIND views FILE membership/suspicion.c
 	REMOVES "a suspicion is said only while a quorum is heard"
@@ -96,7 +88,7 @@ mutant(NAME overdue-for-good KIND views FILE membership/heartbeat.c
 					   .deaf_ns = deaf_ns};
 ]])
 
-mutant(NAME late-blames-others KIND timelines FILE membership/heartbeat.c
+mutant(NAME late-blames-others KIND test_timelines FILE membership/heartbeat.c
 	REMOVES "who was late itself, or heard no quorum, gives the others the whole time-out again"
 	TEXT [[
 	if (late || value != heard->value) {
@@ -114,6 +106,7 @@ mutant(NAME late-blames-others KIND timelines FILE membership/heartbeat.c
 # ---- wedge ----
 
 mutant(NAME counters-to-shard KIND views FILE predicates/multicast.c
+	SEED 1001
 	WORDS --set sim.nodes_min=4 --set sim.subgroups_max=4 --fault "crash 3 at 10 ms"
 	      --fault "slow 1,2 to 0 by 50 for 200 ms at 1 ms"
 	REMOVES "what shards have received is told to a leader that is not in them"
@@ -166,32 +159,31 @@ mutant(NAME claims-open KIND views FILE smc/ring.c
 
 # ---- proposals ----
 
-mutant(NAME proposed-before-list KIND views FILE membership/change.c
+mutant(NAME proposed-before-list KIND views FILE membership/propose.c
 	REMOVES "whom an attempt leaves out is pushed before its number"
 	TEXT [[
 	change->attempt++;
-	for (uint32_t rank
+	change->attempted_ns
 ]]
 	REPLACEMENT [[
 	change->attempt++;
-	wh_sst_publish(change->sst, change->pushes, change->columns.proposed, change->attempt,
-		       change->heartbeat->peers);
+	wh_sst_publish(change->sst, change->pushes, change->columns.proposed, change->attempt, to);
 	wh_pushes_post(change->pushes);
-	for (uint32_t rank
+	change->attempted_ns
 ]])
 
-mutant(NAME one-image-key KIND views FILE membership/change.h COMPILE membership/change.c
+mutant(NAME one-image-key KIND views FILE membership/change.h COMPILE membership/change.c membership/propose.c
 	REMOVES "each attempt has an image of its own: they share a key"
 	TEXT [[
-	return (number + 1) << 16 | (uint64_t)rank << 8 | attempt;
+	return (number + 1) << 24 | (uint64_t)rank << 16 | attempt;
 ]]
 	REPLACEMENT [[
 	(void)rank;
 	(void)attempt;
-	return (number + 1) << 16;
+	return (number + 1) << 24;
 ]])
 
-mutant(NAME acknowledged-unopened KIND views FILE membership/change.c
+mutant(NAME acknowledged-unopened KIND views FILE membership/propose.c
 	REMOVES "a proposal is acknowledged when the memory of its view is open"
 	TEXT [[
 	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
@@ -205,11 +197,11 @@ mutant(NAME acknowledged-unopened KIND views FILE membership/change.c
 mutant(NAME decided-unwedged KIND views FILE membership/change.c
 	REMOVES "wedge before the cut: members stop when they see the decision"
 	TEXT [[
-(!flag(change, rank, change->columns.wedged) ||
-						       row(change, rank, change->columns.acknowledged) != ticket))
+(!wh_row_flag(change, rank, change->columns.wedged) ||
+						       wh_row(change, rank, change->columns.acknowledged) != ticket))
 ]]
 	REPLACEMENT [[
-(row(change, rank, change->columns.acknowledged) != ticket))
+(wh_row(change, rank, change->columns.acknowledged) != ticket))
 ]]
 	TEXT_2 [[
 	work += wedge(change);
@@ -222,20 +214,20 @@ mutant(NAME decided-unwedged KIND views FILE membership/change.c
 mutant(NAME decided-unacknowledged KIND views FILE membership/change.c
 	REMOVES "a decision waits until all have acknowledged the proposal"
 	TEXT [[
-(!flag(change, rank, change->columns.wedged) ||
-						       row(change, rank, change->columns.acknowledged) != ticket))
+(!wh_row_flag(change, rank, change->columns.wedged) ||
+						       wh_row(change, rank, change->columns.acknowledged) != ticket))
 ]]
 	REPLACEMENT [[
-(ticket == 0 || !flag(change, rank, change->columns.wedged)))
+(ticket == 0 || !wh_row_flag(change, rank, change->columns.wedged)))
 ]])
 
 mutant(NAME cut-of-leader KIND views FILE membership/change.c
 	REMOVES "the cut is what all have received: it is what the leader has"
 	TEXT [[
-		uint64_t received = row(change, source->members[i], source->received_num);
+		uint64_t received = wh_row(change, source->members[i], source->received_num);
 ]]
 	REPLACEMENT [[
-		uint64_t received = row(change, wh_change_me(change), source->received_num);
+		uint64_t received = wh_row(change, wh_change_me(change), source->received_num);
 ]])
 
 mutant(NAME cut-skips-one KIND views FILE membership/change.c
@@ -261,11 +253,11 @@ mutant(NAME cut-asks-suspects KIND views FILE membership/change.c
 mutant(NAME agreed-before-values KIND views FILE membership/change.c
 	REMOVES "the values of a decision are pushed before `agreed`"
 	TEXT [[
-		wh_sst_publish(change->sst, change->pushes, change->columns.image, image_of(change), to);
+		wh_sst_publish(change->sst, change->pushes, change->columns.image, wh_ticket_image(change), to);
 		for (uint32_t g = 0; g < change->columns.cut.count; g++)
 ]]
 	REPLACEMENT [[
-		wh_sst_publish(change->sst, change->pushes, change->columns.image, image_of(change), to);
+		wh_sst_publish(change->sst, change->pushes, change->columns.image, wh_ticket_image(change), to);
 		wh_sst_publish(change->sst, change->pushes, change->columns.agreed, (uint64_t)by + 1, to);
 		for (uint32_t g = 0; g < change->columns.cut.count; g++)
 ]])
@@ -288,11 +280,11 @@ mutant(NAME no-adopting KIND views FILE membership/change.c
 	REMOVES "who takes over adopts a decision that it finds: only if it has agreed to it itself"
 	TEXT [[
 	if (decided < 0)
-		return propose
+		return propose_and_decide(change);
 ]]
 	REPLACEMENT [[
 	if (change->agreed == 0)
-		return propose
+		return propose_and_decide(change);
 ]])
 
 mutant(NAME echo-unasked KIND views FILE membership/change.c
@@ -302,12 +294,10 @@ mutant(NAME echo-unasked KIND views FILE membership/change.c
 		if (wh_change_trusts(change, rank) && !says_the_same(change, rank))
 ]]
 	REPLACEMENT [[
-		if (wh_change_trusts(change, rank) && rank == leader(change) && !says_the_same(change, rank))
+		if (wh_change_trusts(change, rank) && rank == wh_change_leader(change) && !says_the_same(change, rank))
 ]])
 
-mutant(NAME no-catching-up KIND views FILE membership/change.c
-	WORDS --set sim.nodes_min=5 --set sim.nodes_max=7 --fault "crash 3 at 10 ms"
-	      --fault "crash 2 after acknowledge 1" --fault "crash 0 after decide 1"
+mutant(NAME no-catching-up KIND test_change_leaders FILE membership/change.c
 	REMOVES "what somebody has installed is final"
 	TEXT [[
 		work = catch_up(change);
@@ -428,6 +418,7 @@ mutant(NAME least-had-ignored KIND views FILE predicates/multicast.c
 # ---- the end of a node ----
 
 mutant(NAME removed-hears-on KIND views FILE group/epoch.c
+	SEED 690
 	WORDS --set sim.fault_kinds=stall --set sim.subgroups_max=2 --set sim.faults_max=3
 	REMOVES "who learns that it was removed is deaf at once"
 	TEXT [[

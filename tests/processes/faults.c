@@ -1,17 +1,5 @@
-/* faults.c - a group of processes on shared memory, and what befalls it.
- *
- *     processes-faults --list                         the scenarios
- *     processes-faults SCENARIO|all [REPETITIONS]
- *
- * WHORL_SEED=n makes other moments, payloads and threads of it.
- */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "tests/processes/cluster.h"
-#include "tests/processes/member.h"
+/* faults.c - a group of processes on shared memory, and what befalls it. */
+#include "tests/processes/scenarios.h"
 
 /* Of 5: nodes 0 to 3 send. */
 enum { LEADER = 0, SENDER = 2, RECEIVER = 4 };
@@ -258,77 +246,39 @@ static void tie_breaker_dies(struct cluster *c)
 #define LONG 120000
 #define SHORT 700
 
-static const struct scenario {
-	const char *name;
-	uint32_t nodes, timeout_ms;
-	void (*run)(struct cluster *c);
-	bool tie_breaker;
-	const char *thread;
-} scenarios[] = {
-	{"nothing", 5, LONG, nothing, false, NULL},
-	{"kill-leader", 5, LONG, kill_leader, false, NULL},
-	{"kill-sender", 5, LONG, kill_sender, false, NULL},
-	{"kill-receiver", 5, LONG, kill_receiver, false, NULL},
-	{"kill-two", 5, LONG, kill_two, false, NULL},
-	{"kill-next-leader", 5, LONG, kill_next_leader, false, NULL},
-	{"kill-one-by-one", 5, LONG, kill_one_by_one, false, NULL},
-	{"kill-among-callers", 5, LONG, kill_two, false, "caller"},
-	{"kill-among-dedicated", 5, LONG, kill_two, false, "dedicated"},
-	{"kill-during-claim", 5, LONG, kill_during_claim, false, NULL},
-	{"exit-without-close", 5, LONG, exit_without_close, false, NULL},
-	{"stop-leader", 5, SHORT, stop_leader, false, NULL},
-	{"stop-sender", 5, SHORT, stop_sender, false, NULL},
-	{"stop-reading", 5, SHORT, stop_reading, false, NULL},
-	{"stop-leader-reading", 5, SHORT, stop_leader_reading, false, NULL},
-	{"stop-during-claim", 5, SHORT, stop_during_claim, false, NULL},
-	{"stop-shortly", 5, LONG, stop_shortly, false, NULL},
-	{"stop-most", 5, SHORT, stop_most, false, NULL},
-	{"stop-one-of-two", 2, SHORT, stop_one_of_two, false, NULL},
-	{"kill-most", 5, LONG, kill_most, false, NULL},
-	{"kill-one-of-two", 2, LONG, kill_one_of_two, false, NULL},
-	{"tie-breaker-lives", 2, LONG, tie_breaker_lives, true, NULL},
-	{"tie-breaker-dies", 2, LONG, tie_breaker_dies, true, NULL},
+static const struct scenario scenarios[] = {
+	{.name = "nothing", .run = nothing, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "kill-leader", .run = kill_leader, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "kill-sender", .run = kill_sender, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "kill-receiver", .run = kill_receiver, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "kill-two", .run = kill_two, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "kill-next-leader", .run = kill_next_leader, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "kill-one-by-one", .run = kill_one_by_one, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "kill-among-callers", .run = kill_two, .options = {.nodes = 5, .timeout_ms = LONG, .thread = "caller"}},
+	{.name = "kill-among-dedicated",
+	 .run = kill_two,
+	 .options = {.nodes = 5, .timeout_ms = LONG, .thread = "dedicated"}},
+	{.name = "kill-during-claim", .run = kill_during_claim, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "exit-without-close", .run = exit_without_close, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "stop-leader", .run = stop_leader, .options = {.nodes = 5, .timeout_ms = SHORT}},
+	{.name = "stop-sender", .run = stop_sender, .options = {.nodes = 5, .timeout_ms = SHORT}},
+	{.name = "stop-reading", .run = stop_reading, .options = {.nodes = 5, .timeout_ms = SHORT}},
+	{.name = "stop-leader-reading", .run = stop_leader_reading, .options = {.nodes = 5, .timeout_ms = SHORT}},
+	{.name = "stop-during-claim", .run = stop_during_claim, .options = {.nodes = 5, .timeout_ms = SHORT}},
+	{.name = "stop-shortly", .run = stop_shortly, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "stop-most", .run = stop_most, .options = {.nodes = 5, .timeout_ms = SHORT}},
+	{.name = "stop-one-of-two", .run = stop_one_of_two, .options = {.nodes = 2, .timeout_ms = SHORT}},
+	{.name = "kill-most", .run = kill_most, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "kill-one-of-two", .run = kill_one_of_two, .options = {.nodes = 2, .timeout_ms = LONG}},
+	{.name = "tie-breaker-lives",
+	 .run = tie_breaker_lives,
+	 .options = {.nodes = 2, .timeout_ms = LONG, .tie_breaker = true}},
+	{.name = "tie-breaker-dies",
+	 .run = tie_breaker_dies,
+	 .options = {.nodes = 2, .timeout_ms = LONG, .tie_breaker = true}},
 };
-
-#define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
-
-static void play(const struct scenario *scenario, uint64_t seed)
-{
-	const struct cluster_options options = {.nodes = scenario->nodes,
-						.timeout_ms = scenario->timeout_ms,
-						.tie_breaker = scenario->tie_breaker,
-						.thread = scenario->thread,
-						.seed = seed};
-	uint64_t begin = now_ns();
-	struct cluster c;
-
-	printf("%s, seed %" PRIu64 ": ", scenario->name, seed);
-	fflush(stdout);
-	cluster_start(&c, &options);
-	scenario->run(&c);
-	printf("%.2f s", (double)(now_ns() - begin) / 1e9);
-	printf(c.view_ms > 0 ? ", a new view after %.1f ms\n" : "\n", c.view_ms);
-}
 
 int main(int argc, char **argv)
 {
-	const char *text = getenv("WHORL_SEED"), *wanted = argc > 1 ? argv[1] : "";
-	uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : 1;
-	int repetitions = argc > 2 ? atoi(argv[2]) : 1;
-	bool found = false;
-
-	if (member_wanted(argc, argv))
-		return member_main(argv);
-	for (size_t i = 0; i < SCENARIOS; i++) {
-		if (strcmp(wanted, "--list") == 0)
-			found = puts(scenarios[i].name) >= 0;
-		if (strcmp(wanted, "all") != 0 && strcmp(wanted, scenarios[i].name) != 0)
-			continue;
-		found = true;
-		for (int n = 0; n < repetitions; n++)
-			play(&scenarios[i], seed + (uint64_t)n);
-	}
-	if (!found)
-		fprintf(stderr, "usage: processes-faults --list | all | SCENARIO [REPETITIONS]\n");
-	return found ? EXIT_SUCCESS : 2;
+	return scenarios_main(argc, argv, scenarios, sizeof(scenarios) / sizeof(scenarios[0]));
 }

@@ -9,14 +9,20 @@ const struct group groups[GROUPS] = {
 	{.name = "loose", .ordered = false, .window = 8, .message_bytes = 400, .members = 0x1d, .senders = 0x0c},
 };
 
+/* The lists above count for a group of five that stays as it is. */
+static bool has_lists(const struct cluster *c)
+{
+	return c->options.nodes == 5 && c->options.nodes_max == 0;
+}
+
 bool cluster_takes_part(const struct cluster *c, uint32_t group, uint32_t id)
 {
-	return c->options.nodes != 5 || (groups[group].members >> id & 1) != 0;
+	return !has_lists(c) || (groups[group].members >> id & 1) != 0;
 }
 
 bool cluster_sends(const struct cluster *c, uint32_t group, uint32_t id)
 {
-	return c->options.nodes != 5 || (groups[group].senders >> id & 1) != 0;
+	return !has_lists(c) || (groups[group].senders >> id & 1) != 0;
 }
 
 static size_t write_list(const struct cluster *c, char *at, size_t room, const char *key, uint64_t ids)
@@ -24,7 +30,7 @@ static size_t write_list(const struct cluster *c, char *at, size_t room, const c
 	size_t length = (size_t)snprintf(at, room, "%s = ", key);
 	const char *separator = "";
 
-	if (c->options.nodes != 5)
+	if (!has_lists(c))
 		return length + (size_t)snprintf(at + length, room - length, "all\n");
 	for (uint32_t id = 0; id < 5; id++)
 		if (ids >> id & 1) {
@@ -34,17 +40,39 @@ static size_t write_list(const struct cluster *c, char *at, size_t room, const c
 	return length + (size_t)snprintf(at + length, room - length, "\n");
 }
 
-void cluster_write_config(const struct cluster *c)
+static size_t write_group(const struct cluster *c, char *at, size_t room)
 {
 	const struct cluster_options *o = &c->options;
+	size_t length = (size_t)snprintf(at, room, "[group]\nname = %s\nnodes = %u\nfailure_timeout_ms = %u\n", c->name,
+					 o->nodes, o->timeout_ms);
+
+	if (o->tie_breaker)
+		length += (size_t)snprintf(at + length, room - length, "tie_breaker = 0\n");
+	if (o->founder)
+		length += (size_t)snprintf(at + length, room - length, "founder = 0\n");
+	if (o->nodes_max > 0)
+		length += (size_t)snprintf(at + length, room - length, "nodes_max = %u\n", o->nodes_max);
+	if (o->start_timeout_ms > 0)
+		length += (size_t)snprintf(at + length, room - length, "start_timeout_ms = %u\n", o->start_timeout_ms);
+	if (o->state_share > 0)
+		length += (size_t)snprintf(at + length, room - length, "state_share = %u\n", o->state_share);
+	if (o->backlog_bytes > 0)
+		length += (size_t)snprintf(at + length, room - length, "backlog_max = %llu\nmemory_max = 64g\n",
+					   (unsigned long long)o->backlog_bytes);
+	return length;
+}
+
+void cluster_write_config(const struct cluster *c)
+{
 	char *at = c->board->config, *end = at + sizeof(c->board->config);
 
-	at += snprintf(at, (size_t)(end - at), "[group]\nname = %s\nnodes = %u\nfailure_timeout_ms = %u\n%s", c->name,
-		       o->nodes, o->timeout_ms, o->tie_breaker ? "tie_breaker = 0\n" : "");
+	at += write_group(c, at, (size_t)(end - at));
 	for (const struct group *group = groups; group < groups + GROUPS; group++) {
 		at += snprintf(at, (size_t)(end - at), "[subgroup %s]\nmode = %s\nwindow = %u\nmessage_bytes = %u\n",
 			       group->name, group->ordered ? "ordered" : "unordered", group->window,
 			       group->message_bytes);
+		if (group == groups && c->options.shards > 1)
+			at += snprintf(at, (size_t)(end - at), "shards = %u\n", c->options.shards);
 		at += write_list(c, at, (size_t)(end - at), "members", group->members);
 		at += write_list(c, at, (size_t)(end - at), "senders", group->senders);
 	}

@@ -5,7 +5,6 @@
  */
 #include "tests/processes/member.h"
 
-#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,31 +15,16 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "tests/processes/board.h"
+#include "tests/processes/member_int.h"
 #include "tests/processes/payload.h"
 
 #define PATIENCE_MS 30000
 #define NAP_MS 2
+#define READY_MS 20
 #define BURST 16 /* claims in a row */
+#define LOOK_NS UINT64_C(1000000)
 
-struct stream {
-	struct member *member;
-	uint32_t group;
-	whorl_subgroup *subgroup; /* NULL: this node is not in it */
-	bool sender, holding;
-	struct whorl_claim held;
-};
-
-struct member {
-	struct board *board;
-	struct state *state;
-	uint32_t id;
-	bool caller, removed;
-	whorl_node *node;
-	struct stream streams[GROUPS];
-};
-
-__attribute__((format(printf, 2, 3))) static void complain(struct state *state, const char *format, ...)
+void member_complain(struct state *state, const char *format, ...)
 {
 	va_list args;
 
@@ -52,106 +36,12 @@ __attribute__((format(printf, 2, 3))) static void complain(struct state *state, 
 	state->complained = true;
 }
 
-static bool take_order(struct member *me, uint32_t order)
-{
-	return atomic_compare_exchange_strong(&me->board->order[me->id], &order, ORDER_NONE);
-}
-
 static void keep_line(enum whorl_log_level level, const char *line, void *ctx)
 {
 	struct state *state = ctx;
 
 	if (level <= WHORL_LOG_INFO)
 		snprintf(state->lines[state->line_count++ % LINES], sizeof(state->lines[0]), "%s", line);
-}
-
-/* ---- upcalls ------------------------------------------------------------------------------------------------------ */
-
-static void append(struct state *state, const struct record *record)
-{
-	uint64_t at = state->records;
-
-	if (at == RECORDS) {
-		complain(state, "the log is full");
-		return;
-	}
-	state->log[at] = *record;
-	atomic_store_explicit(&state->records, at + 1, memory_order_release);
-}
-
-static uint64_t bits(const uint32_t *ids, uint32_t count)
-{
-	uint64_t all = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		all |= UINT64_C(1) << ids[i];
-	return all;
-}
-
-static void begin_view(const struct whorl_view *view, void *ctx)
-{
-	struct member *me = ctx;
-	struct record record = {.kind = RECORD_VIEW,
-				.sender = (uint16_t)view->rank,
-				.view = view->number,
-				.members = bits(view->members, view->member_count),
-				.joined = bits(view->joined, view->joined_count),
-				.left = bits(view->left, view->left_count)};
-
-	append(me->state, &record);
-	me->state->view_ns = now_ns();
-	me->state->first_ns = 0;
-	me->state->view = view->number;
-	me->state->members = record.members;
-}
-
-static void count(struct member *me, const struct stream *stream, uint32_t sender)
-{
-	struct state *state = me->state;
-	uint64_t now = now_ns();
-
-	if (state->first_ns == 0)
-		state->first_ns = now;
-	state->slot[board_slot(me->board, now)]++;
-	state->delivered[stream->group][sender]++;
-	state->total++;
-}
-
-/* Reads the payload in place, in two halves: between them the whole process may stand still. */
-static void deliver(const struct whorl_message *message, void *ctx)
-{
-	struct stream *stream = ctx;
-	struct member *me = stream->member;
-	uint64_t key = payload_key(me->board, stream->group, message->sender, message->index), digest = 0;
-	size_t half = message->bytes / 16 * 8;
-	bool intact = message->bytes == payload_bytes(key, stream->group) && !payload_aborted(key);
-	struct record record = {.kind = RECORD_MESSAGE,
-				.group = (uint8_t)stream->group,
-				.sender = (uint16_t)message->sender,
-				.bytes = (uint32_t)message->bytes,
-				.view = message->view,
-				.index = message->index,
-				.sequence = message->sequence};
-
-	intact = intact && payload_read(key, message->data, 0, half, &digest);
-	if (half > 0 && take_order(me, ORDER_STOP_READING))
-		raise(SIGSTOP);
-	if (take_order(me, ORDER_EXIT))
-		_exit(0);
-	intact = intact && payload_read(key, message->data, half, message->bytes, &digest);
-	if (!intact)
-		complain(me->state, "%s: message %llu of node %u (%zu bytes) is not what was sent",
-			 groups[stream->group].name, (unsigned long long)message->index, message->sender,
-			 message->bytes);
-	record.digest = digest;
-	append(me->state, &record);
-	count(me, stream, message->sender);
-}
-
-static void deliver_batch(const struct whorl_message *messages, size_t count, void *ctx)
-{
-	for (size_t i = 0; i < count; i++)
-		deliver(&messages[i], ctx);
 }
 
 /* ---- sending ------------------------------------------------------------------------------------------------------ */
@@ -162,8 +52,8 @@ static void note_refusal(const struct stream *stream, const struct whorl_claim *
 	uint32_t at = state->refusals;
 
 	if (result != WHORL_REMOVED || at == REFUSALS) {
-		complain(state, "claim %llu was finished: %s", (unsigned long long)claim->number,
-			 whorl_result_text(result));
+		member_complain(state, "claim %llu was finished: %s", (unsigned long long)claim->number,
+				whorl_result_text(result));
 		return;
 	}
 	state->refused[at] = (struct refusal){.group = stream->group, .index = claim->number};
@@ -173,7 +63,7 @@ static void note_refusal(const struct stream *stream, const struct whorl_claim *
 static void finish(struct stream *stream, struct whorl_claim *claim)
 {
 	struct member *me = stream->member;
-	uint64_t key = payload_key(me->board, stream->group, me->id, claim->number);
+	uint64_t key = payload_key(me->board, stream->group, me->life, claim->number);
 	size_t bytes = payload_bytes(key, stream->group);
 	enum whorl_result result;
 
@@ -193,7 +83,7 @@ static void hold(struct stream *stream, const struct whorl_claim *claim)
 
 	stream->held = *claim;
 	stream->holding = true;
-	payload_fill(payload_key(me->board, stream->group, me->id, claim->number), claim->data,
+	payload_fill(payload_key(me->board, stream->group, me->life, claim->number), claim->data,
 		     groups[0].message_bytes / 2);
 	me->state->holding = true;
 }
@@ -203,11 +93,25 @@ static void hold(struct stream *stream, const struct whorl_claim *claim)
 static bool keeps_pace(const struct stream *stream)
 {
 	const struct state *state = stream->member->state;
-	uint64_t delivered = 0;
 
-	for (uint32_t sender = 0; sender < MEMBERS_MAX; sender++)
-		delivered += state->delivered[0][sender];
-	return stream->group == 0 || state->claimed[stream->group] <= delivered / 8 + BURST;
+	return stream->group == 0 || state->claimed[stream->group] <= state->in_state[0] / 8 + BURST;
+}
+
+/* Of those that are told to rest or to send, and to tell others. */
+static void rest_or_send(const struct stream *stream)
+{
+	const struct member *me = stream->member;
+	uint32_t order = me->state->order;
+	enum whorl_result result;
+
+	if (order < ORDER_REST || order > ORDER_ASK_TO_SEND || !member_take_order(me, order))
+		return;
+	if (order == ORDER_REST || order == ORDER_SEND)
+		result = whorl_rest(stream->subgroup, order == ORDER_REST);
+	else
+		result = whorl_ask_to_rest(stream->subgroup, me->id + 1, order == ORDER_ASK_TO_REST);
+	if (result != WHORL_OK && result != WHORL_REMOVED && result != WHORL_NO_QUORUM)
+		member_complain(me->state, "to rest, or not: %s", whorl_result_text(result));
 }
 
 static bool send_some(struct stream *stream)
@@ -216,11 +120,13 @@ static bool send_some(struct stream *stream)
 	struct whorl_claim claim;
 	bool worked = false;
 
-	if (stream->holding && take_order(me, ORDER_RELEASE)) {
+	if (stream->holding && member_take_order(me, ORDER_RELEASE)) {
 		finish(stream, &stream->held);
 		stream->holding = false;
 		me->state->holding = false;
 	}
+	if (stream->group == 0)
+		rest_or_send(stream);
 	for (int n = 0; n < BURST && !me->board->ending && !me->removed && keeps_pace(stream); n++) {
 		enum whorl_result result = whorl_claim(stream->subgroup, groups[stream->group].message_bytes, &claim);
 
@@ -228,7 +134,7 @@ static bool send_some(struct stream *stream)
 		if (result != WHORL_OK)
 			break;
 		me->state->claimed[stream->group] = claim.number + 1;
-		if (stream->group == 0 && !stream->holding && take_order(me, ORDER_HOLD))
+		if (stream->group == 0 && !stream->holding && member_take_order(me, ORDER_HOLD))
 			hold(stream, &claim);
 		else
 			finish(stream, &claim);
@@ -256,16 +162,35 @@ static void check_removed(struct member *me)
 		results[2] = whorl_send(subgroup, "late", 4, PATIENCE_MS);
 		for (int i = 0; i < 3; i++)
 			if (results[i] != WHORL_REMOVED)
-				complain(me->state, "call %d after the removal: %s", i, whorl_result_text(results[i]));
+				member_complain(me->state, "call %d after the removal: %s", i,
+						whorl_result_text(results[i]));
 	}
 	if (whorl_ready(me->node, PATIENCE_MS) == WHORL_TIMEOUT ||
 	    now_ns() - begin > PATIENCE_MS / 2 * UINT64_C(1000000))
-		complain(me->state, "calls wait although the node was removed");
+		member_complain(me->state, "calls wait although the node was removed");
+}
+
+static void look_at_statistics(struct member *me, uint64_t now)
+{
+	struct whorl_node_stats stats = {.size = sizeof(stats)};
+	struct state *state = me->state;
+	uint64_t view = state->view;
+
+	if (now < me->looked_ns + LOOK_NS)
+		return;
+	me->looked_ns = now;
+	whorl_node_statistics(me->node, &stats);
+	if (stats.state_kept > state->kept)
+		state->kept = stats.state_kept;
+	if (view > 0 && state->stages_known != view && state->first_ns != 0 &&
+	    stats.change_ns[WHORL_STAGE_DELIVERED] != 0 && state->view == view) {
+		memcpy(state->change_ns, stats.change_ns, sizeof(state->change_ns));
+		state->stages_known = view;
+	}
 }
 
 static void look(struct member *me)
 {
-	struct whorl_node_stats stats = {.size = sizeof(stats)};
 	struct state *state = me->state;
 	char text[sizeof(state->text)] = "";
 	enum whorl_result error = whorl_error(me->node, text, sizeof(text));
@@ -278,15 +203,7 @@ static void look(struct member *me)
 		me->removed = true;
 		check_removed(me);
 	}
-	if (state->view > 0 && state->stages_known != state->view && state->first_ns != 0) {
-		uint64_t view = state->view;
-
-		whorl_node_statistics(me->node, &stats);
-		if (stats.change_ns[WHORL_STAGE_DELIVERED] != 0 && stats.views == view + 1) {
-			memcpy(state->change_ns, stats.change_ns, sizeof(state->change_ns));
-			state->stages_known = view;
-		}
-	}
+	look_at_statistics(me, now_ns());
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------- */
@@ -295,11 +212,11 @@ static void idle(struct member *me)
 {
 	struct pollfd windows[GROUPS];
 
-	if (me->caller) {
+	if (me->state->caller) {
 		enum whorl_result result = whorl_wait(me->node, NAP_MS);
 
 		if (result != WHORL_OK && result != WHORL_TIMEOUT)
-			complain(me->state, "whorl_wait: %s", whorl_result_text(result));
+			member_complain(me->state, "whorl_wait: %s", whorl_result_text(result));
 		return;
 	}
 	for (uint32_t g = 0; g < GROUPS; g++) {
@@ -310,141 +227,124 @@ static void idle(struct member *me)
 	poll(windows, GROUPS, NAP_MS);
 }
 
+static bool is_to_close(struct member *me)
+{
+	me->leaving |= member_take_order(me, ORDER_CLOSE);
+	return me->leaving || me->board->closing;
+}
+
+/* Between bursts it naps, as long as the parent wants. */
+static bool send_in_all(struct member *me)
+{
+	uint32_t nap_us = me->board->nap_us;
+	bool worked = false;
+
+	if (nap_us > 0 && now_ns() < me->sends_ns)
+		return false;
+	for (uint32_t g = 0; g < GROUPS; g++)
+		if (me->streams[g].sender)
+			worked |= send_some(&me->streams[g]);
+	me->sends_ns = now_ns() + nap_us * UINT64_C(1000);
+	return worked;
+}
+
 static void live(struct member *me)
 {
-	while (!me->board->closing) {
-		bool worked = false, holding = false;
+	while (!is_to_close(me)) {
+		bool worked = send_in_all(me), holding = false;
 
-		for (uint32_t g = 0; g < GROUPS; g++) {
-			if (me->streams[g].sender)
-				worked |= send_some(&me->streams[g]);
+		for (uint32_t g = 0; g < GROUPS; g++)
 			holding |= me->streams[g].holding;
-		}
-		if (me->caller)
+		if (me->state->caller)
 			worked |= whorl_step(me->node) > 0;
 		look(me);
-		if (me->board->ending && !holding)
+		if (me->board->ending && !holding && me->state->stage == STAGE_READY)
 			me->state->stage = STAGE_QUIET;
 		if (!worked)
 			idle(me);
 	}
 }
 
+static bool configure(const struct member *me, whorl_config *config)
+{
+	const struct state *state = me->state;
+
+	return (!state->caller || whorl_config_set(config, "engine.thread=caller") == WHORL_OK) &&
+	       (state->quirk[0] == '\0' || whorl_config_set(config, state->quirk) == WHORL_OK) &&
+	       whorl_config_load_text(config, "board", me->board->config) == WHORL_OK;
+}
+
+/* What the parent makes of that is its own matter. */
+static void note_error(struct state *state, enum whorl_result result, const char *text)
+{
+	snprintf(state->text, sizeof(state->text), "%s", text);
+	state->error = result;
+}
+
 static bool open_node(struct member *me)
 {
-	struct whorl_subgroup_info info = {.size = sizeof(info)};
 	whorl_config *config = whorl_config_new();
 	struct whorl_open_options options = {.size = sizeof(options), .log = keep_line, .log_ctx = me->state};
+	enum whorl_result result = WHORL_CONFIG;
 
-	if (config == NULL || (me->caller && whorl_config_set(config, "engine.thread=caller") != WHORL_OK) ||
-	    whorl_config_load_text(config, "board", me->board->config) != WHORL_OK ||
-	    whorl_open(config, me->id, &options, &me->node) != WHORL_OK) {
-		complain(me->state, "open: %s", whorl_config_error(config));
-		whorl_config_free(config);
-		return false;
-	}
+	if (config != NULL && configure(me, config))
+		result = whorl_open(config, me->id, &options, &me->node);
+	if (result != WHORL_OK)
+		note_error(me->state, result, config != NULL ? whorl_config_error(config) : "no memory");
 	whorl_config_free(config);
+	return result == WHORL_OK;
+}
+
+static void begin_to_send(struct member *me)
+{
+	struct whorl_subgroup_info info = {.size = sizeof(info)};
+	struct whorl_node_stats stats = {.size = sizeof(stats)};
+	struct state *state = me->state;
+
 	for (uint32_t g = 0; g < GROUPS; g++) {
 		struct stream *stream = &me->streams[g];
 
-		*stream = (struct stream){.member = me, .group = g};
-		stream->subgroup = whorl_subgroup_find(me->node, groups[g].name);
-		if (stream->subgroup == NULL)
-			continue;
-		whorl_subgroup_describe(stream->subgroup, &info);
-		stream->sender = info.sender >= 0;
-		if (g % 2 == 0)
-			whorl_on_message(stream->subgroup, deliver, stream);
-		else
-			whorl_on_batch(stream->subgroup, deliver_batch, stream);
+		if (stream->subgroup != NULL && whorl_subgroup_describe(stream->subgroup, &info) == WHORL_OK)
+			stream->sender = info.sender >= 0;
 	}
-	whorl_on_view(me->node, begin_view, me);
-	return true;
+	whorl_node_statistics(me->node, &stats);
+	memcpy(state->entry_ns, stats.entry_ns, sizeof(state->entry_ns));
+	state->ready_ns = now_ns();
+	state->stage = STAGE_READY;
+}
+
+/* Until it is a member and has its states, or never will be. */
+static enum whorl_result come_in(struct member *me)
+{
+	enum whorl_result result;
+
+	do {
+		result = whorl_ready(me->node, READY_MS);
+		whorl_progress(me->node, me->state->progress, sizeof(me->state->progress));
+		look(me);
+	} while (result == WHORL_TIMEOUT && !is_to_close(me));
+	return result;
 }
 
 static void run_node(struct member *me)
 {
-	enum whorl_result result = whorl_start(me->node);
+	struct state *state = me->state;
+	enum whorl_result result;
 
+	state->stage = STAGE_OPEN;
+	state->start_ns = now_ns();
+	result = whorl_start(me->node);
 	if (result == WHORL_OK)
-		result = whorl_ready(me->node, PATIENCE_MS);
-	if (result == WHORL_OK) {
-		me->state->stage = STAGE_READY;
-		live(me);
-	} else {
-		complain(me->state, "ready: %s", whorl_result_text(result));
-	}
-	me->state->close = whorl_close(me->node, me->board->close_ms);
+		result = come_in(me);
+	if (result == WHORL_OK)
+		begin_to_send(me);
+	else if (result != WHORL_TIMEOUT && state->error == WHORL_OK)
+		member_complain(state, "ready: %s, and whorl_error says nothing", whorl_result_text(result));
+	live(me);
+	state->close = whorl_close(me->node, state->close_ms);
 	for (uint32_t g = 0; g < GROUPS; g++)
 		if (me->streams[g].holding && whorl_abort(&me->streams[g].held) != WHORL_CLOSED)
-			complain(me->state, "a claim was open when the node closed, and its end does not say so");
-}
-
-/* ---- what is left --------------------------------------------------------------------------------------------------- */
-
-static int descriptors(void)
-{
-	DIR *directory = opendir("/proc/self/fd");
-	int count = 0;
-
-	while (directory != NULL && readdir(directory) != NULL)
-		count++;
-	if (directory != NULL)
-		closedir(directory);
-	return count;
-}
-
-/* Those of the library, which have names; a sanitizer has threads too. */
-static int threads(void)
-{
-	DIR *directory = opendir("/proc/self/task");
-	const struct dirent *entry;
-	int count = 0;
-
-	while (directory != NULL && (entry = readdir(directory)) != NULL) {
-		char path[300], name[20] = "";
-		FILE *file;
-
-		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
-		file = fopen(path, "r");
-		if (file == NULL) /* it has just ended */
-			continue;
-		count += fgets(name, sizeof(name), file) != NULL && strncmp(name, "whorl", 5) == 0;
-		fclose(file);
-	}
-	if (directory != NULL)
-		closedir(directory);
-	return count;
-}
-
-/* The first line of the process's maps that has the word; "" if there is none. */
-static void find_mapping(const char *word, char *line, size_t bytes)
-{
-	FILE *maps = fopen("/proc/self/maps", "r");
-	bool found = false;
-
-	while (maps != NULL && !found && fgets(line, (int)bytes, maps) != NULL)
-		found = strstr(line, word) != NULL;
-	if (!found)
-		line[0] = '\0';
-	if (maps != NULL)
-		fclose(maps);
-}
-
-/* A thread that has ended may be listed for a moment yet. */
-static void check_remains(struct member *me, int before)
-{
-	char line[200];
-
-	for (int n = 0; n < PATIENCE_MS && threads() > 0; n++)
-		poll(NULL, 0, 1);
-	if (threads() > 0)
-		complain(me->state, "%d threads are left behind", threads());
-	if (descriptors() != before)
-		complain(me->state, "%d descriptors are left behind", descriptors() - before);
-	find_mapping("/memfd:whorl-", line, sizeof(line));
-	if (line[0] != '\0')
-		complain(me->state, "shared memory is left behind: %s", line);
+			member_complain(state, "a claim was open when the node closed, and its end does not say so");
 }
 
 bool member_wanted(int argc, char **argv)
@@ -454,18 +354,20 @@ bool member_wanted(int argc, char **argv)
 
 int member_main(char **argv)
 {
-	struct member me = {.id = (uint32_t)atoi(argv[2])};
-	int before = descriptors();
+	struct member me = {.life = (uint32_t)atoi(argv[2])};
+	int before = remains_descriptors();
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	me.board = mmap(NULL, sizeof(*me.board), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[3]), 0);
-	if (me.board == MAP_FAILED || me.id >= MEMBERS_MAX || getppid() != me.board->parent)
+	me.board = mmap(NULL, sizeof(*me.board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, atoi(argv[3]), 0);
+	if (me.board == MAP_FAILED || me.life >= LIVES_MAX || getppid() != me.board->parent)
 		return 2;
-	me.state = &me.board->state[me.id];
-	me.caller = me.board->caller[me.id];
+	me.state = &me.board->state[me.life];
+	me.id = me.state->id;
 	if (open_node(&me)) {
+		upcalls_set(&me);
 		run_node(&me);
-		check_remains(&me, before);
+		states_end(&me);
+		remains_check(&me, before);
 	}
 	me.state->stage = STAGE_CLOSED;
 	return me.state->complained ? 1 : 0;

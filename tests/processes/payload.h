@@ -20,9 +20,9 @@ static inline uint64_t payload_mix(uint64_t x)
 }
 
 /* Everything of a message is drawn from this. */
-static inline uint64_t payload_key(const struct board *board, uint32_t group, uint32_t sender, uint64_t index)
+static inline uint64_t payload_key(const struct board *board, uint32_t group, uint32_t life, uint64_t index)
 {
-	return payload_mix(payload_mix(board->seed ^ (uint64_t)group << 32 ^ sender) ^ index);
+	return payload_mix(payload_mix(board->seed ^ (uint64_t)group << 32 ^ life) ^ index);
 }
 
 static inline bool payload_aborted(uint64_t key)
@@ -77,6 +77,49 @@ static inline uint64_t payload_digest(uint64_t key, size_t bytes)
 
 	payload_fill(key, data, bytes);
 	payload_read(key, data, 0, bytes, &digest);
+	return digest;
+}
+
+/* What a message with that length and beginning could be, if that life has sent it. */
+static inline bool payload_fits(uint64_t key, uint32_t group, const void *data, size_t bytes)
+{
+	uint64_t digest = 0;
+
+	return bytes == payload_bytes(key, group) && !payload_aborted(key) &&
+	       payload_read(key, data, 0, bytes < 8 ? bytes : 8, &digest);
+}
+
+/* ---- states --------------------------------------------------------------------------------------------------------- */
+
+#define IMPRINT_CHECK 0x1a9b3c2du
+
+static inline size_t imprint_bytes(const struct imprint *imprint)
+{
+	return offsetof(struct imprint, sent) + imprint->lives * sizeof(imprint->sent[0]);
+}
+
+/* The message becomes part of the state. */
+static inline void imprint_take(struct imprint *imprint, uint32_t life, uint64_t index, uint64_t digest)
+{
+	struct sent *sent = &imprint->sent[life];
+	uint64_t word = payload_mix(digest ^ payload_mix(index << 10 ^ life));
+
+	if (life >= imprint->lives)
+		imprint->lives = life + 1;
+	imprint->count++;
+	if (groups[imprint->group].ordered)
+		imprint->chain = payload_mix(imprint->chain ^ word);
+	sent->next = index + 1;
+	sent->count++;
+	sent->chain = payload_mix(sent->chain ^ word);
+}
+
+static inline uint64_t imprint_digest(const struct imprint *imprint)
+{
+	uint64_t digest = payload_mix(imprint->shard ^ imprint->chain);
+
+	for (uint32_t life = 0; !groups[imprint->group].ordered && life < imprint->lives; life++)
+		digest ^= payload_mix(imprint->sent[life].chain ^ payload_mix(life)) * (imprint->sent[life].count > 0);
 	return digest;
 }
 

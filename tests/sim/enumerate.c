@@ -108,7 +108,7 @@ static void watch(void *ctx, const struct actor *actor, enum wh_moment moment)
 	struct trace *trace = ctx;
 
 	if (moment != WH_MOMENT_PUSH) {
-		if (moment != WH_MOMENT_UPCALL)
+		if (moment != WH_MOMENT_UPCALL && moment <= WH_MOMENT_INSTALL)
 			trace->next[actor->id] = moment;
 		return;
 	}
@@ -118,7 +118,7 @@ static void watch(void *ctx, const struct actor *actor, enum wh_moment moment)
 		trace->after[actor->id]++;
 	if (wh_actor_runs(actor) && trace->after[actor->id] <= AFTER)
 		add_step(trace, &(struct step){.node = actor->id,
-					       .push = actor->seen[WH_MOMENT_PUSH],
+					       .push = actor->play->seen[actor->id][WH_MOMENT_PUSH],
 					       .when_ns = wh_sim_now(actor->play->sim),
 					       .what = trace->next[actor->id]});
 	trace->next[actor->id] = WH_MOMENT_PUSH;
@@ -400,7 +400,7 @@ static void print_totals(const struct totals *totals, double seconds)
 {
 	uint64_t runs = totals->runs[0] + totals->runs[1] + totals->runs[2];
 
-	for (enum wh_moment what = WH_MOMENT_PUSH; what < WH_MOMENT_COUNT; what++)
+	for (enum wh_moment what = WH_MOMENT_PUSH; what <= WH_MOMENT_INSTALL; what++)
 		printf("%-12s %" PRIu64 "\n", what == WH_MOMENT_PUSH ? "other pushes" : wh_moment_word(what),
 		       totals->at[what]);
 	printf("%" PRIu64 " runs: %" PRIu64 " triggers, %" PRIu64 " with a crash, %" PRIu64 " with two; %" PRIu64

@@ -1,5 +1,5 @@
-/* sim_faults.c - what `whorl sim` tries unless it is told otherwise, one run for each seed: sim-faults, see runner.h. The same seeds
- * are the same runs: `whorl sim conf/sim.ini --seed N --runs 1` says more of one that fails, and shrinks it.
+/* sim_faults.c - what `whorl sim` tries unless it is told otherwise, one run for each seed: sim-faults, see runner.h. The same
+ * seeds are the same runs: `whorl sim conf/sim.ini --seed N --runs 1` says more of one that fails, and shrinks it.
  */
 #include <inttypes.h>
 

@@ -20,6 +20,13 @@ START_TEST(sentences_are_read_and_written)
 		"slow 0 to 1,2,3 by 16 for 50 ms at 10.125 ms",
 		"break 0,4 with 1 at 30 ms",
 		"leave 3 at 40 ms",
+		"join 5 at 12 ms",
+		"return 2 at 80.5 ms",
+		"rest 1 for 60 ms at 20 ms",
+		"crash 5 silently after invited 1",
+		"stall 0 for 50 ms at give 2",
+		"crash 5 at restore 1",
+		"crash 5 at restored 1",
 	};
 
 	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++) {
@@ -35,8 +42,8 @@ END_TEST
 START_TEST(what_is_no_sentence_is_told)
 {
 	static const char *const cases[][2] = {
-		{"", "expected crash, stall, cut, slow, break or leave at its end"},
-		{"explode 2 at 30 ms", "expected crash, stall, cut, slow, break or leave before \"explode"},
+		{"", "expected crash, stall, cut, slow, break, leave, join, return or rest at its end"},
+		{"explode 2 at 30 ms", "expected crash, stall, cut, slow, break, leave, join, return or rest before"},
 		{"crash at 30 ms", "expected a node before \"at 30 ms\""},
 		{"crash 64 at 30 ms", "expected a"},
 		{"crash 2", "expected at at its end"},
@@ -46,6 +53,8 @@ START_TEST(what_is_no_sentence_is_told)
 		{"crash 2 at push 0", "expected a larger number"},
 		{"crash 2 at 30 ms please", "expected the end before \"please\""},
 		{"stall 1 at 30 ms", "expected for before \"at 30 ms\""},
+		{"rest 1 at 30 ms", "expected for before \"at 30 ms\""},
+		{"join 1 at there 1", "only crashes and stalls"},
 		{"leave 1 at wedge 1", "only crashes and stalls"},
 		{"cut 0,1 from 1,2 for 1 ms at 1 ms", "without a node in common"},
 		{"cut 0 for 1 ms at 1 ms", "expected from before \"for"},
@@ -63,15 +72,18 @@ START_TEST(what_is_no_sentence_is_told)
 }
 END_TEST
 
-/* ---- schedules ---------------------------------------------------------------------------------------------------------------- */
+/* ---- schedules --------------------------------------------------------------------------------------------------- */
 
 /* What is drawn is within the limits, reads back as what it is, and of everything there is something. */
 START_TEST(schedules_cover_the_ground)
 {
 	uint32_t kinds = 0, moments = 0, counts = 0, both = 0, silently = 0;
+	bool absent = false;
 
 	for (uint64_t seed = 1; seed <= 5000; seed++) {
 		const struct wh_schedule_limits limits = {.nodes = 3 + (uint32_t)(seed % 5),
+							  .ids = 3 + (uint32_t)(seed % 5 + seed % 3),
+							  .founder = (int)(seed % 4) - 1,
 							  .faults = 4,
 							  .kinds = UINT32_MAX,
 							  .span_us = 80000,
@@ -81,8 +93,15 @@ START_TEST(schedules_cover_the_ground)
 		wh_schedule_draw(&schedule, seed, &limits);
 		wh_schedule_draw(&again, seed, &limits);
 		ck_assert_uint_eq(schedule.count, again.count);
-		ck_assert_uint_le(schedule.count, limits.faults);
-		counts |= 1u << schedule.count;
+		counts |= 1u << (schedule.count < 20 ? schedule.count : 20);
+		absent |= wh_schedule_absent(&schedule) != 0;
+		if (limits.founder >= 0)
+			ck_assert_uint_eq(wh_schedule_absent(&schedule) >> limits.founder & 1, 0);
+		else
+			ck_assert_int_gt(
+				2 * ((int)limits.nodes - __builtin_popcountll(wh_schedule_absent(&schedule) &
+									      ((UINT64_C(1) << limits.nodes) - 1))),
+				(int)limits.nodes);
 		for (uint32_t i = 0; i < schedule.count; i++) {
 			const struct wh_fault *fault = &schedule.faults[i];
 			char line[WH_FAULT_TEXT], other[WH_FAULT_TEXT], wrong[256];
@@ -92,7 +111,7 @@ START_TEST(schedules_cover_the_ground)
 			ck_assert_str_eq(line, wh_fault_print(&again.faults[i], other));
 			ck_assert_msg(wh_fault_parse(&read, line, wrong, sizeof(wrong)), "%s", wrong);
 			ck_assert_str_eq(line, wh_fault_print(&read, other));
-			ck_assert(wh_fault_fits(fault, limits.nodes));
+			ck_assert(wh_fault_fits(fault, limits.ids));
 			kinds |= 1u << fault->kind;
 			moments |= 1u << fault->moment;
 			both |= 1u << (fault->kind == WH_FAULT_CUT && fault->both);
@@ -101,7 +120,8 @@ START_TEST(schedules_cover_the_ground)
 	}
 	ck_assert_uint_eq(kinds, (1u << WH_FAULT_KIND_COUNT) - 1);
 	ck_assert_uint_eq(moments, (1u << WH_MOMENT_COUNT) - 1);
-	ck_assert_uint_eq(counts, 0x1f);
+	ck_assert_uint_eq(counts & 0xfff, 0xfff);
+	ck_assert(absent);
 	ck_assert_uint_eq(both, 3);
 	ck_assert_uint_eq(silently, 3);
 }
@@ -111,6 +131,8 @@ START_TEST(only_what_is_asked_for_is_drawn)
 {
 	for (uint64_t seed = 1; seed <= 500; seed++) {
 		struct wh_schedule_limits limits = {.nodes = 5,
+						    .ids = 7,
+						    .founder = -1,
 						    .faults = 3,
 						    .kinds = 1u << WH_FAULT_STALL | 1u << WH_FAULT_LEAVE,
 						    .span_us = 80000,
@@ -128,7 +150,7 @@ START_TEST(only_what_is_asked_for_is_drawn)
 }
 END_TEST
 
-/* ---- shrinking ---------------------------------------------------------------------------------------------------------------- */
+/* ---- shrinking --------------------------------------------------------------------------------------------------- */
 
 static const struct wh_trial_options wide = {.nodes_min = 3,
 					     .nodes_max = 7,

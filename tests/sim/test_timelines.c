@@ -84,7 +84,7 @@ START_TEST(who_is_dead_in_a_new_view_is_known)
 		while (t->play->actors[1].scene->number == 0)
 			ck_assert(wh_play_step(t->play, t->play->met_ns + 1000 * WH_NS_PER_MS));
 		began_ns = wh_sim_now(t->play->sim);
-		if (t->play->actors[1].scene->members == set_of("0,1,2,3")) {
+		if (t->play->actors[1].scene->ids == set_of("0,1,2,3")) {
 			while (t->play->actors[1].scene->number == 1)
 				ck_assert(wh_play_step(t->play, t->play->met_ns + 1000 * WH_NS_PER_MS));
 			ck_assert_uint_lt(wh_sim_now(t->play->sim) - began_ns, TIMEOUT_MS * WH_NS_PER_MS / 2);
@@ -102,7 +102,7 @@ START_TEST(two_die_at_once)
 	{
 		begin(t, 5, "crash 1 at 30 ms", "crash 3 at 30 ms");
 		until(t, 30 + 2 * (NOTICED_MS + CHANGE_MS));
-		ck_assert_uint_eq(t->play->actors[0].scene->members, set_of("0,2,4"));
+		ck_assert_uint_eq(t->play->actors[0].scene->ids, set_of("0,2,4"));
 		end(t);
 	}
 }

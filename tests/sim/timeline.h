@@ -8,7 +8,8 @@
  *     }
  *
  * All nodes send all the time to one ordered subgroup; times count from when they have met. Everything that sim/ checks after
- * each step is checked here too, and `end` asks for progress and silence.
+ * each step is checked here too, and `end` asks for progress and silence. Nodes are meant as they are now, in their newest
+ * lives.
  */
 #ifndef WH_TESTS_SIM_TIMELINE_H
 #define WH_TESTS_SIM_TIMELINE_H
@@ -36,12 +37,23 @@ static inline void say_no(const struct timeline *t, const char *expected)
 
 	for (uint32_t i = 0; i < t->schedule.count; i++)
 		printf("  %s\n", wh_fault_print(&t->schedule.faults[i], line));
+	wh_report(t->play);
+	fflush(stdout);
 	ck_abort_msg("seed %" PRIu64 ", %.3f ms: %s", t->seed,
 		     (double)(wh_sim_now(t->play->sim) - t->play->met_ns) / 1e6, expected);
 }
 
+struct group {
+	uint32_t nodes, ids;     /* ids 0: nobody joins */
+	const char *tie_breaker; /* NULL: none */
+	const char *founder;     /* NULL: none */
+	uint32_t start_timeout_ms, messages;
+	uint64_t spread_ns;
+	bool early; /* times count from when the nodes of the beginning have been opened */
+};
+
 /* NULL ends the faults. */
-static inline void begin_faults(struct timeline *t, uint32_t nodes, const char *tie_breaker, const char *const *lines)
+static inline void begin_faults(struct timeline *t, const struct group *group, const char *const *lines)
 {
 	struct wh_plan *plan = &t->plan;
 	char wrong[256];
@@ -50,17 +62,29 @@ static inline void begin_faults(struct timeline *t, uint32_t nodes, const char *
 		ck_assert_msg(wh_fault_parse(&t->schedule.faults[t->schedule.count], lines[t->schedule.count], wrong,
 					     sizeof(wrong)),
 			      "%s", wrong);
-	wh_plan_plain(plan, t->seed, nodes, 8, 100, 60);
+	wh_plan_plain(plan, t->seed, group->ids > 0 ? group->ids : group->nodes, 8, 100, group->messages);
+	plan->config.group.nodes = group->nodes;
 	plan->config.group.failure_timeout_ms = TIMEOUT_MS;
+	plan->config.group.start_timeout_ms = group->start_timeout_ms > 0 ? group->start_timeout_ms : 1000;
 	plan->latency_max_ns = 20 * WH_NS_PER_US;
-	snprintf(plan->config.group.tie_breaker, sizeof(plan->config.group.tie_breaker), "%s", tie_breaker);
+	plan->spread_ns = group->spread_ns;
+	plan->early = group->early;
+	plan->state_bytes = group->ids > 0 ? 500 : 0;
+	snprintf(plan->config.group.tie_breaker, sizeof(plan->config.group.tie_breaker), "%s",
+		 group->tie_breaker != NULL ? group->tie_breaker : "none");
+	snprintf(plan->config.group.founder, sizeof(plan->config.group.founder), "%s",
+		 group->founder != NULL ? group->founder : "none");
 	t->play = wh_play_new(plan, &t->schedule, stdout);
 	wh_play_meet(t->play);
 }
 
-#define begin_with(t, nodes, tie_breaker, ...)                                                                         \
-	begin_faults(t, nodes, tie_breaker, (const char *const[]){__VA_ARGS__, NULL})
-#define begin(t, nodes, ...) begin_with(t, nodes, "none", __VA_ARGS__)
+#define begin_group(t, group, ...) begin_faults(t, group, (const char *const[]){__VA_ARGS__, NULL})
+#define begin_with(t, count, word, ...)                                                                                \
+	begin_group(t, (&(struct group){.nodes = count, .tie_breaker = word, .messages = 60}), __VA_ARGS__)
+#define begin(t, count, ...) begin_with(t, count, "none", __VA_ARGS__)
+/* So many are configured, ids up to `most`-1 may join. */
+#define begin_growing(t, count, most, ...)                                                                             \
+	begin_group(t, (&(struct group){.nodes = count, .ids = most, .messages = 60}), __VA_ARGS__)
 
 /* Goes on until `holds`, or this time; then it must hold. */
 static inline void by(struct timeline *t, uint64_t ms, bool (*holds)(const struct timeline *t, uint32_t node),
@@ -96,21 +120,29 @@ static inline uint64_t set_of(const char *list)
 	return set;
 }
 
+static inline const struct scene *scene_of(const struct timeline *t, uint32_t node)
+{
+	return t->play->at[node] != NULL ? t->play->at[node]->scene : NULL;
+}
+
+#define ANY UINT64_MAX
+
 /* By then all these nodes are in this view, which has these members. */
 static inline void expect_view(struct timeline *t, uint64_t ms, uint64_t number, const char *members)
 {
 	uint64_t set = set_of(members);
 	char expected[128];
 
-	snprintf(expected, sizeof(expected), "nodes %s are not in view %" PRIu64 " yet", members, number);
+	snprintf(expected, sizeof(expected), "nodes %s are not in view %" PRId64 " yet", members, (int64_t)number);
 	while (true) {
 		bool all = true;
 
 		for (uint32_t node = 0; node < t->play->nodes; node++) {
-			const struct scene *scene = t->play->actors[node].scene;
+			const struct scene *scene = scene_of(t, node);
 
 			if ((set >> node & 1) != 0)
-				all = all && scene->number == number && scene->members == set;
+				all = all && scene != NULL && scene->ids == set &&
+				      (number == ANY || scene->number == number);
 		}
 		if (all)
 			return;
@@ -124,7 +156,7 @@ static inline void expect_view(struct timeline *t, uint64_t ms, uint64_t number,
 
 static inline enum whorl_result error_of(const struct timeline *t, uint32_t node)
 {
-	return whorl_error(t->play->actors[node].node, NULL, 0);
+	return whorl_error(t->play->at[node]->node, NULL, 0);
 }
 
 static inline bool is_removed(const struct timeline *t, uint32_t node)
@@ -159,7 +191,53 @@ static inline void expect_fine(struct timeline *t, uint64_t ms, const char *node
 
 static inline uint64_t delivered(const struct timeline *t, uint32_t node)
 {
-	return t->play->actors[node].places[0].deliveries;
+	return t->play->at[node]->places[0].deliveries;
+}
+
+static inline bool has_state(const struct timeline *t, uint32_t node)
+{
+	return scene_of(t, node) != NULL && !t->play->at[node]->places[0].awaits;
+}
+
+static inline void expect_state(struct timeline *t, uint64_t ms, const char *nodes)
+{
+	by(t, ms, has_state, set_of(nodes), "a newcomer has no state yet");
+}
+
+/* Somebody of the first view has committed what it has not delivered. */
+static inline bool waits_for_messages(const struct timeline *t, uint32_t node)
+{
+	const struct place *place = &t->play->at[node]->places[0];
+
+	for (uint32_t i = 0; i < t->play->nodes; i++) {
+		const struct stream *stream = t->play->actors[i].places[0].stream;
+		uint64_t committed = wh_stream_finished(stream);
+
+		while (committed > 0 && stream->messages[committed - 1].state != MESSAGE_COMMITTED)
+			committed--;
+		if (place->next[i] < committed)
+			return true;
+	}
+	return false;
+}
+
+/* Until then this node never waits so long for the next message. */
+static inline void expect_flow(struct timeline *t, uint64_t ms, uint32_t node, uint64_t longest_ms)
+{
+	uint64_t until_ns = t->play->met_ns + ms * WH_NS_PER_MS, last_ns = wh_sim_now(t->play->sim);
+	uint64_t count = delivered(t, node);
+
+	while (wh_play_step(t->play, until_ns)) {
+		uint64_t now_ns = wh_sim_now(t->play->sim);
+
+		if (delivered(t, node) > count || !waits_for_messages(t, node))
+			last_ns = now_ns;
+		count = delivered(t, node);
+		if (now_ns > last_ns + longest_ms * WH_NS_PER_MS)
+			say_no(t, "messages stand still");
+	}
+	if (wh_play_failed(t->play))
+		say_no(t, t->play->verdict);
 }
 
 /* Faults are over: what is left goes on, delivers everything, and is silent. */

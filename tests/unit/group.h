@@ -120,7 +120,7 @@ static inline const char *group_name(char *name, size_t bytes)
 {
 	static unsigned groups;
 
-	snprintf(name, bytes, "test-%d-%u", (int)getpid(), groups++);
+	snprintf(name, bytes, "test-%d-%u-%u", (int)getpid(), groups++, (unsigned)now_ms());
 	return name;
 }
 

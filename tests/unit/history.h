@@ -6,18 +6,26 @@
 #include "tests/harness.h"
 #include "transport/dice.h"
 
-static const struct wh_history_subgroup subgroups[] = {{"orders", true, 1}, {"ticks", false, 1}, {"parts", true, 2}};
+static const struct wh_history_subgroup subgroups[] = {
+	{"orders", true, 1, false}, {"ticks", false, 1, false}, {"parts", true, 2, false}};
+static const struct wh_history_subgroup stateful[] = {
+	{"orders", true, 1, true}, {"ticks", false, 1, true}, {"parts", true, 2, true}};
 
-static inline struct wh_history *make(uint32_t nodes, int tie_breaker, bool joins)
+static inline struct wh_history *make_of(const struct wh_history_config *config)
 {
-	struct wh_history *h = wh_history_new(&(struct wh_history_config){.nodes = nodes,
-									  .subgroups = subgroups,
-									  .subgroup_count = 3,
-									  .tie_breaker = tie_breaker,
-									  .joins = joins});
+	struct wh_history *h = wh_history_new(config);
 
 	ck_assert_ptr_nonnull(h);
 	return h;
+}
+
+static inline struct wh_history *make(uint32_t nodes, int tie_breaker, bool joins)
+{
+	return make_of(&(struct wh_history_config){.nodes = nodes,
+						   .subgroups = subgroups,
+						   .subgroup_count = 3,
+						   .tie_breaker = tie_breaker,
+						   .joins = joins});
 }
 
 static inline uint64_t digest_of(uint32_t subgroup, uint32_t sender, uint64_t index)

@@ -18,6 +18,8 @@ struct member {
 	struct fake_env env;
 	struct wh_loop loop; /* its clock, and the time that is asked for */
 	struct wh_view view;
+	struct wh_view_subgroup subgroups[GROUPS];
+	uint32_t resting[16];
 	struct wh_layout layout;
 	struct wh_node_columns columns;
 	struct wh_counter_col received_num;
@@ -38,10 +40,17 @@ struct member {
 	size_t posted_count;
 	bool quiet; /* the last push was */
 
+	bool others_begin;               /* somebody beats in the next view */
+	struct wh_newcomer newcomers[4]; /* who wants to come in */
+	uint32_t newcomer_count;
+	enum wh_arrival arrivals[32];        /* by id */
 	char told[2048];                     /* by the change, one word for each call, see below */
 	bool is_open;                        /* what it is answered */
 	unsigned rounds;                     /* of delivery until all is done */
-	void (*meanwhile)(struct member *m); /* called from is_open, once */
+	bool cannot_open;                    /* memory is out */
+	struct wh_transport transport;       /* has nothing but its name, */
+	bool prepares;                       /* and what it answers */
+	void (*meanwhile)(struct member *m); /* called from is_open or discard, once */
 };
 
 /* ---- the transport ------------------------------------------------------------------------------------------------------- */
@@ -52,7 +61,8 @@ static inline void member_post(struct wh_image *image, const struct wh_push *pus
 
 	m->posts++;
 	for (size_t i = 0; i < count; i++) {
-		wh_store_release((wh_word *)(void *)(image->own + pushes[i].offset), pushes[i].value);
+		if (pushes[i].kind == WH_PUSH_WORD) /* bytes are in the row already */
+			wh_store_release((wh_word *)(void *)(image->own + pushes[i].offset), pushes[i].value);
 		m->quiet = pushes[i].quiet;
 		if (pushes[i].offset == m->columns.heartbeat.offset)
 			continue;
@@ -70,7 +80,17 @@ static inline void member_freeze(struct wh_image *image, uint32_t rank)
 	m->control[rank] = m->frozen[rank];
 }
 
-static const struct wh_transport_ops member_ops = {.name = "by hand", .post = member_post, .freeze = member_freeze};
+static inline bool member_prepares(struct wh_transport *transport)
+{
+	return ((struct member *)(void *)((char *)transport - offsetof(struct member, transport)))->prepares;
+}
+
+static const struct wh_transport_ops member_ops = {
+	.name = "by hand",
+	.post = member_post,
+	.freeze = member_freeze,
+	.prepares = member_prepares,
+};
 
 static inline bool is_frozen(const struct member *m, uint32_t rank)
 {
@@ -99,34 +119,80 @@ static inline void on_wedge(void *ctx)
 	tell(m, "wedge ");
 }
 
-/* Who is left out, and the key in hexadecimal. */
-static inline bool on_open(void *ctx, const bool *left_out, uint64_t key)
+/* Who is left out, who comes in, who rests (subgroup and rank), and the key in hexadecimal. */
+static inline bool on_open(void *ctx, const struct wh_next *next, uint64_t key)
 {
 	struct member *m = ctx;
 
 	tell(m, "open-without");
 	for (uint32_t rank = 0; rank < m->view.members; rank++)
-		if (left_out[rank])
+		if (next->removed[rank])
 			tell(m, "-%u", rank);
+	for (uint32_t i = 0; i < next->newcomer_count; i++)
+		tell(m, "-with-%u.%" PRIu64, next->newcomers[i].id, next->newcomers[i].incarnation);
+	for (uint32_t g = 0; g < GROUPS; g++)
+		for (uint32_t rank = 0; rank < m->view.members; rank++)
+			if (next->rests[g] >> rank & 1)
+				tell(m, "-rests-%u.%u", g, rank);
 	tell(m, "-as-%" PRIx64 " ", key);
-	return true;
+	return !m->cannot_open;
+}
+
+static inline void run_meanwhile(struct member *m)
+{
+	void (*meanwhile)(struct member *) = m->meanwhile;
+
+	m->meanwhile = NULL;
+	if (meanwhile != NULL)
+		meanwhile(m);
 }
 
 static inline bool on_is_open(void *ctx, const uint64_t *suspected)
 {
 	struct member *m = ctx;
-	void (*meanwhile)(struct member *) = m->meanwhile;
 
 	ck_assert_ptr_eq(suspected, m->change.suspicion.said);
-	m->meanwhile = NULL;
-	if (meanwhile != NULL)
-		meanwhile(m);
+	run_meanwhile(m);
 	return m->is_open;
 }
 
 static inline void on_discard(void *ctx)
 {
 	tell(ctx, "discard ");
+	run_meanwhile(ctx);
+}
+
+static inline bool on_has_begun(void *ctx)
+{
+	struct member *m = ctx;
+
+	return m->others_begin;
+}
+
+static inline uint32_t on_newcomers(void *ctx, struct wh_newcomer *out, uint32_t max)
+{
+	struct member *m = ctx;
+	uint32_t count = 0;
+
+	for (; count < m->newcomer_count && count < max; count++)
+		out[count] = m->newcomers[count];
+	return count;
+}
+
+static inline void on_invite(void *ctx, uint64_t key, uint32_t count)
+{
+	if (key != 0)
+		tell(ctx, "invite-%u-as-%" PRIx64 " ", count, key);
+	else
+		tell(ctx, "recall ");
+}
+
+static inline enum wh_arrival on_arrival(void *ctx, uint64_t key, const struct wh_newcomer *newcomer)
+{
+	struct member *m = ctx;
+
+	(void)key;
+	return m->arrivals[newcomer->id];
 }
 
 static inline size_t on_deliver(void *ctx, const uint64_t *cuts, bool *done)
@@ -259,7 +325,7 @@ static inline void settle(struct member *m)
 /* ---- a change of view -------------------------------------------------------------------------------------------------------
  * The key of the image that leader r proposes in attempt a is 7 << 16 | r << 8 | a. */
 
-#define TICKET(leader, attempt) ((uint64_t)((leader) + 1) << 8 | (attempt))
+#define TICKET(leader, attempt) (((uint64_t)(leader) + 1) << 16 | (attempt))
 
 static inline void die(struct member *m, uint32_t rank)
 {
@@ -341,6 +407,8 @@ static inline void lay(struct member *m)
 	m->columns.left_out = wh_layout_array(&m->layout, m->view.members);
 	m->columns.image = wh_layout_counter(&m->layout);
 	m->columns.cut = wh_layout_array(&m->layout, GROUPS);
+	m->columns.wish = wh_layout_array(&m->layout, GROUPS);
+	m->columns.proposal = wh_layout_list(&m->layout, 2 * wh_proposal_words(&m->view));
 	m->received_num = wh_layout_counter(&m->layout);
 }
 
@@ -353,13 +421,22 @@ static inline struct member *member_make(uint32_t me, uint32_t members, int tie_
 	memset(m, 0, sizeof(*m));
 	fake_env_init(&m->env);
 	m->loop.now_ns = m->env.now_ns;
-	m->view = (struct wh_view){.number = 6, .members = members, .subgroup_count = GROUPS};
+	m->view = (struct wh_view){.number = 6,
+				   .members = members,
+				   .voters = members,
+				   .ids = m->everybody,
+				   .subgroup_count = GROUPS,
+				   .subgroups = m->subgroups};
+	for (uint32_t g = 0; g < GROUPS; g++)
+		m->subgroups[g] = (struct wh_view_subgroup){
+			.members = m->everybody, .member_count = members, .resting = m->resting};
 	for (uint32_t rank = 0; rank < members; rank++) {
 		m->everybody[rank] = rank;
 		m->control[rank] = m->row[rank] = m->rows[rank];
 	}
 	lay(m);
 	m->image = (struct wh_image){.ops = &member_ops,
+				     .transport = &m->transport,
 				     .members = members,
 				     .my_rank = me,
 				     .own = m->rows[me],
@@ -385,12 +462,17 @@ static inline struct member *member_make(uint32_t me, uint32_t members, int tie_
 		.heartbeat = &m->heartbeat,
 		.view = &m->view,
 		.columns = m->columns,
+		.nodes = 32,
 		.tie_breaker = tie_breaker,
 		.cuts_from = m->cuts_from,
 		.on = {.wedge = on_wedge,
 		       .open = on_open,
 		       .is_open = on_is_open,
 		       .discard = on_discard,
+		       .has_begun = on_has_begun,
+		       .newcomers = on_newcomers,
+		       .invite = on_invite,
+		       .arrival = on_arrival,
 		       .deliver = on_deliver,
 		       .install = on_install,
 		       .removed = on_removed,

@@ -12,14 +12,21 @@
 
 #define NODES 3
 #define WORD 64                    /* the column that tests push */
+#define SLOW_NS WH_NS_PER_MS       /* of a slow link, where others take no time */
 #define LONG_NS (10 * WH_NS_PER_S) /* until nothing is under way any more */
 
 struct lab {
 	struct wh_sim *sim;
 	struct wh_transport *node[NODES];
 	struct wh_image *image[NODES];
-	uint32_t down[NODES][NODES], left[NODES][NODES]; /* [at][of] */
-	uint64_t heard_ns[NODES];                        /* of the last such news */
+	uint64_t incarnation[NODES];
+	/* [at][of] */
+	uint64_t met[NODES][NODES];  /* as this incarnation; 0: not, or it is over */
+	uint64_t over[NODES][NODES]; /* of the last that is over */
+	uint32_t meetings[NODES][NODES], down[NODES][NODES], left[NODES][NODES], refused[NODES][NODES];
+	struct wh_stream *stream[NODES]; /* that has come last */
+	uint64_t tag[NODES];
+	uint64_t heard_ns[NODES]; /* of the last such news */
 	uint64_t messages[NODES], bytes[NODES];
 	bool in_order;       /* messages of node 0 hold the numbers 1, 2, 3, ... */
 	uint64_t crash_push; /* node 0 crashes before this push; UINT64_MAX: never */
@@ -61,11 +68,42 @@ static inline struct wh_sim_options wild(uint64_t seed)
 		.nodes = NODES, .seed = seed, .pieces = 5, .latency_min_ns = 10, .latency_max_ns = 5000, .uneven = true};
 }
 
-static inline void take_event(struct lab *lab, uint32_t at, const struct wh_transport_event *event)
+/* Of one incarnation: it is met, before all else; then it ends, once. Incarnations grow here. */
+static inline void check_order(struct lab *lab, uint32_t at, const struct wh_transport_event *event)
+{
+	uint64_t *met = &lab->met[at][event->node], *over = &lab->over[at][event->node];
+
+	if (event->kind == WH_EVENT_PEER_MET) {
+		ck_assert_uint_eq(*met, 0);
+		ck_assert_uint_gt(event->incarnation, *over);
+		*met = event->incarnation;
+		return;
+	}
+	if (event->kind != WH_EVENT_REFUSED)
+		ck_assert_uint_eq(*met, event->incarnation);
+	if (event->kind == WH_EVENT_CONTROL || event->kind == WH_EVENT_STREAM)
+		return;
+	ck_assert_uint_gt(event->incarnation, *over);
+	*over = event->incarnation;
+	*met = 0;
+}
+
+static inline void take_message(struct lab *lab, uint32_t at, const struct wh_transport_event *event)
 {
 	uint64_t number;
 
+	memcpy(&number, event->text, sizeof(number));
+	lab->in_order = lab->in_order && number == ++lab->messages[at];
+}
+
+static inline void take_event(struct lab *lab, uint32_t at, const struct wh_transport_event *event)
+{
+	if (event->kind != WH_EVENT_IMAGE_READY && event->kind != WH_EVENT_ASKED)
+		check_order(lab, at, event);
 	switch (event->kind) {
+	case WH_EVENT_PEER_MET:
+		lab->meetings[at][event->node]++;
+		break;
 	case WH_EVENT_PEER_DOWN:
 		lab->down[at][event->node]++;
 		lab->heard_ns[at] = wh_sim_now(lab->sim);
@@ -73,12 +111,18 @@ static inline void take_event(struct lab *lab, uint32_t at, const struct wh_tran
 	case WH_EVENT_PEER_LEFT:
 		lab->left[at][event->node]++;
 		break;
+	case WH_EVENT_REFUSED:
+		lab->refused[at][event->node]++;
+		break;
 	case WH_EVENT_CONTROL:
-		memcpy(&number, event->text, sizeof(number));
-		lab->in_order = lab->in_order && number == ++lab->messages[at];
+		take_message(lab, at, event);
+		break;
+	case WH_EVENT_STREAM:
+		lab->stream[at] = event->stream;
+		lab->tag[at] = event->tag;
 		break;
 	case WH_EVENT_IMAGE_READY:
-	case WH_EVENT_REFUSED:
+	case WH_EVENT_ASKED:
 		break;
 	}
 }
@@ -119,13 +163,29 @@ static inline struct wh_image *open_image(struct lab *lab, uint32_t id, uint64_t
 	struct wh_error err;
 
 	for (uint32_t r = 0; r < NODES; r++)
-		rows[r] = (struct wh_row_spec){r, 4 * WH_ROW_ALIGN, &part, 1};
+		rows[r] = (struct wh_row_spec){r, lab->incarnation[r], 4 * WH_ROW_ALIGN, &part, 1};
 	ck_assert_int_eq(lab->node[id]->ops->image_open(lab->node[id], &spec, &image, &err), WHORL_OK);
 	return image;
 }
 
-/* Nobody has met yet. */
-static inline struct lab *make_strangers(struct wh_sim_options options)
+/* A new life of this id, which has none now. */
+static inline void begin_life(struct lab *lab, uint32_t id)
+{
+	const struct wh_transport_config config = {.env = wh_sim_env(lab->sim, id),
+						   .group = "lab",
+						   .node = id,
+						   .nodes = NODES,
+						   .incarnation = ++lab->incarnation[id]};
+	struct wh_error err;
+
+	lab->image[id] = NULL;
+	lab->messages[id] = 0;
+	memset(lab->met[id], 0, sizeof(lab->met[id]));
+	memset(lab->over[id], 0, sizeof(lab->over[id]));
+	ck_assert_int_eq(wh_sim_create(&config, lab->sim, &lab->node[id], &err), WHORL_OK);
+}
+
+static inline struct lab *make_empty(struct wh_sim_options options)
 {
 	struct lab *lab = calloc(1, sizeof(*lab));
 	struct wh_error err;
@@ -136,12 +196,18 @@ static inline struct lab *make_strangers(struct wh_sim_options options)
 	options.posting = posting;
 	options.ctx = lab;
 	ck_assert_int_eq(wh_sim_new(&lab->sim, &options, &err), WHORL_OK);
-	for (uint32_t i = 0; i < NODES; i++) {
-		const struct wh_transport_config config = {
-			.env = wh_sim_env(lab->sim, i), .group = "lab", .node = i, .nodes = NODES};
+	for (uint32_t i = 0; i < NODES; i++)
+		lab->incarnation[i] = 100 * (i + 1);
+	return lab;
+}
 
-		ck_assert_int_eq(wh_sim_create(&config, lab->sim, &lab->node[i], &err), WHORL_OK);
-	}
+/* Nobody has met yet. */
+static inline struct lab *make_strangers(struct wh_sim_options options)
+{
+	struct lab *lab = make_empty(options);
+
+	for (uint32_t i = 0; i < NODES; i++)
+		begin_life(lab, i);
 	return lab;
 }
 
@@ -157,11 +223,16 @@ static inline struct lab *make(struct wh_sim_options options)
 	return lab;
 }
 
+static inline void destroy(struct lab *lab, uint32_t id)
+{
+	lab->node[id]->ops->destroy(lab->node[id], false);
+	lab->node[id] = NULL;
+}
+
 static inline void leave_in_order(struct lab *lab, uint32_t id)
 {
 	lab->node[id]->ops->leave(lab->node[id]);
-	lab->node[id]->ops->destroy(lab->node[id], false);
-	lab->node[id] = NULL;
+	destroy(lab, id);
 }
 
 static inline void end(struct lab *lab)
@@ -170,9 +241,58 @@ static inline void end(struct lab *lab)
 	ck_assert(lab->in_order);
 	for (uint32_t i = 0; i < NODES; i++)
 		if (lab->node[i] != NULL)
-			lab->node[i]->ops->destroy(lab->node[i], false);
+			destroy(lab, i);
 	wh_sim_free(lab->sim);
 	free(lab);
+}
+
+/* ---- lives ------------------------------------------------------------------------------------------------------------ */
+
+static inline void slow(struct lab *lab, uint32_t from, uint32_t to)
+{
+	wh_sim_link_set(lab->sim, from, to, &(struct wh_sim_link_cost){SLOW_NS, SLOW_NS, 0});
+}
+
+static inline bool have_met(const struct lab *lab, uint32_t at, uint32_t of)
+{
+	return lab->met[at][of] == lab->incarnation[of];
+}
+
+static inline void assert_all_met(const struct lab *lab)
+{
+	for (uint32_t at = 0; at < NODES; at++)
+		for (uint32_t of = 0; of < NODES; of++)
+			ck_assert(at == of || have_met(lab, at, of));
+}
+
+enum manner { CRASHES, VANISHES, LEAVES, MANNERS };
+
+static inline void end_life(struct lab *lab, uint32_t id, enum manner manner)
+{
+	if (manner == CRASHES)
+		wh_sim_crash(lab->sim, id);
+	else if (manner == VANISHES)
+		wh_sim_vanish(lab->sim, id);
+	else
+		lab->node[id]->ops->leave(lab->node[id]);
+	destroy(lab, id);
+}
+
+static inline void assert_ends(const struct lab *lab, uint32_t at, uint32_t of, uint32_t down, uint32_t left)
+{
+	ck_assert_uint_eq(lab->down[at][of], down);
+	ck_assert_uint_eq(lab->left[at][of], left);
+	ck_assert_uint_eq(lab->refused[at][of], 0);
+}
+
+/* A millisecond, in which nobody is told of anything. */
+static inline void look_without_taking(struct lab *lab)
+{
+	uint64_t until = wh_sim_now(lab->sim) + WH_NS_PER_MS;
+
+	while (wh_sim_step(lab->sim, until))
+		for (uint32_t i = 0; i < NODES; i++)
+			lab->node[i]->ops->service(lab->node[i]);
 }
 
 /* ---- pushes and messages ----------------------------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/atomics.h"
 #include "base/barrier.h"
@@ -106,6 +108,45 @@ START_TEST(thread_is_pinned)
 }
 END_TEST
 
+struct modest {
+	cpu_set_t cpus;
+	int nice, policy;
+};
+
+static void *stand_back(void *arg)
+{
+	struct modest *modest = arg;
+
+	wh_thread_stand_back();
+	sched_getaffinity(0, sizeof(modest->cpus), &modest->cpus);
+	modest->nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+	modest->policy = sched_getscheduler(0);
+	return NULL;
+}
+
+/* Alone: neither the one who made it, nor the process. */
+START_TEST(who_stands_back_leaves_its_place_to_others)
+{
+	int nice = getpriority(PRIO_PROCESS, (id_t)gettid()), policy = sched_getscheduler(0);
+	struct modest modest;
+	struct wh_error err;
+	pthread_t thread;
+	cpu_set_t allowed;
+	int cpu = 0;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	while (!CPU_ISSET((size_t)cpu, &allowed))
+		cpu++;
+	ck_assert_int_eq(wh_thread_create(&thread, "modest", cpu, stand_back, &modest, &err), WHORL_OK);
+	pthread_join(thread, NULL);
+	ck_assert(CPU_EQUAL(&modest.cpus, &allowed));
+	ck_assert_int_eq(modest.nice, nice + 10 < 19 ? nice + 10 : 19);
+	ck_assert_int_eq(modest.policy, SCHED_BATCH);
+	ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)gettid()), nice);
+	ck_assert_int_eq(sched_getscheduler(0), policy);
+}
+END_TEST
+
 START_TEST(no_such_cpu_is_said)
 {
 	struct wh_error err;
@@ -203,6 +244,7 @@ static Suite *suite(void)
 	tcase_add_test(create, thread_blocks_signals_and_the_creator_does_not);
 	tcase_add_test(create, thread_has_its_name);
 	tcase_add_test(create, thread_is_pinned);
+	tcase_add_test(create, who_stands_back_leaves_its_place_to_others);
 	tcase_add_test(create, no_such_cpu_is_said);
 	tcase_set_timeout(barrier, 30);
 	tcase_add_test(barrier, one_side_of_the_barrier_sees_the_other);

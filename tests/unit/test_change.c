@@ -13,7 +13,7 @@ START_TEST(a_leader_from_suspicion_to_installation)
 	receive(m, 120);
 	die(m, 4);
 	settle(m);
-	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
 	ck_assert_uint_eq(mine(m, m->columns.wedged.offset), 1);
 	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 1);
 	ck_assert_uint_eq(mine(m, m->columns.left_out.offset + 8 * 4), 1);
@@ -23,13 +23,13 @@ START_TEST(a_leader_from_suspicion_to_installation)
 
 	acknowledge(m, "123", 4, 100, TICKET(0, 1));
 	settle(m);
-	expect_my_decision(m, 0x70001, 101, 1);
+	expect_my_decision(m, 0x7000001, 101, 1);
 	ck_assert_uint_lt(posted_when(m, m->columns.image.offset), posted_when(m, m->columns.agreed.offset));
 	ck_assert_uint_lt(posted_when(m, (uint32_t)cut_offset(m, 0)), posted_when(m, m->columns.agreed.offset));
 	expect_told(m, "");
 
 	m->rounds = 3;
-	decide(m, "123", 0x70001, 101, 0);
+	decide(m, "123", 0x7000001, 101, 0);
 	wh_change_step(&m->change);
 	expect_told(m, "deliver-101-0 ");
 	ck_assert_uint_eq(mine(m, m->columns.installed.offset), 0);
@@ -63,12 +63,12 @@ START_TEST(a_leader_waits_for_everybody)
 	say(m, 3, m->columns.acknowledged.offset, TICKET(0, 1));
 	settle(m);
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 1);
-	decide(m, "12", 0x70001, 0, 0);
+	decide(m, "12", 0x7000001, 0, 0);
 	settle(m);
-	decide(m, "3", 0x70001, 1, 0); /* what it echoes is something else */
+	decide(m, "3", 0x7000001, 1, 0); /* what it echoes is something else */
 	settle(m);
-	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
-	decide(m, "3", 0x70001, 0, 0);
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
+	decide(m, "3", 0x7000001, 0, 0);
 	settle(m);
 	expect_told(m, "deliver-0-0 install ");
 	member_free(m);
@@ -104,15 +104,15 @@ START_TEST(another_failure_makes_another_attempt)
 	acknowledge(m, "12", 4, 100, TICKET(0, 1));
 	die(m, 3);
 	settle(m);
-	expect_told(m, "suspect-4 wedge open-without-4-as-70001 suspect-3 discard open-without-3-4-as-70002 ");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 suspect-3 discard open-without-3-4-as-7000002 ");
 	ck_assert_uint_eq(mine(m, m->columns.left_out.offset + 8 * 4), 1);
 	ck_assert_uint_eq(mine(m, m->columns.left_out.offset + 8 * 3), 2);
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 2));
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
 	acknowledge(m, "12", 3, 100, TICKET(0, 2));
 	settle(m);
-	expect_my_decision(m, 0x70002, 0, 1); /* I have received nothing */
-	decide(m, "12", 0x70002, 0, 0);
+	expect_my_decision(m, 0x7000002, 0, 1); /* I have received nothing */
+	decide(m, "12", 0x7000002, 0, 0);
 	settle(m);
 	expect_told(m, "deliver-0-0 install ");
 	member_free(m);
@@ -128,14 +128,14 @@ START_TEST(who_fails_after_the_decision_goes_along)
 	settle(m);
 	acknowledge(m, "123", 4, 100, TICKET(0, 1));
 	settle(m);
-	decide(m, "12", 0x70001, 0, 0);
+	decide(m, "12", 0x7000001, 0, 0);
 	settle(m);
-	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
 	die(m, 3);
 	settle(m);
 	expect_told(m, "suspect-3 deliver-0-0 install ");
 	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 1);
-	expect_my_decision(m, 0x70001, 0, 1);
+	expect_my_decision(m, 0x7000001, 0, 1);
 	member_free(m);
 }
 END_TEST
@@ -149,20 +149,20 @@ START_TEST(a_follower_from_proposal_to_installation)
 	receive(m, 100);
 	propose(m, 0, 1, 4);
 	settle(m);
-	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 1));
 	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 0);
 	acknowledge(m, "13", 4, 100, TICKET(0, 1));
 	settle(m);
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0); /* that is the leader's business */
-	decide(m, "1", 0x70001, 60, 0);
+	decide(m, "1", 0x7000001, 60, 0);
 	settle(m);
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0); /* as well */
-	decide(m, "0", 0x70001, 60, 0);
+	decide(m, "0", 0x7000001, 60, 0);
 	settle(m);
-	expect_my_decision(m, 0x70001, 60, 1);
+	expect_my_decision(m, 0x7000001, 60, 1);
 	expect_told(m, "");
-	decide(m, "3", 0x70001, 60, 0);
+	decide(m, "3", 0x7000001, 60, 0);
 	settle(m);
 	expect_told(m, "deliver-60-0 install ");
 	member_free(m);
@@ -176,17 +176,17 @@ START_TEST(a_follower_goes_from_attempt_to_attempt)
 	m->is_open = false;
 	propose(m, 0, 1, 4);
 	settle(m);
-	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
 	say(m, 0, m->columns.left_out.offset + 8 * 3, 2); /* of the next attempt, which is not there yet */
 	settle(m);
 	expect_told(m, "");
 	propose(m, 0, 2, 3);
 	settle(m);
-	expect_told(m, "suspect-3 discard open-without-3-4-as-70002 ");
+	expect_told(m, "suspect-3 discard open-without-3-4-as-7000002 ");
 	m->is_open = true;
 	settle(m);
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 2));
-	say(m, 0, m->columns.proposed.offset, 0x1001); /* more than an attempt's number can be */
+	say(m, 0, m->columns.proposed.offset, 0x10001); /* more than an attempt's number can be */
 	settle(m);
 	expect_told(m, "");
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 2));
@@ -202,7 +202,7 @@ START_TEST(words_of_the_next_attempt_come_early)
 	say(m, 0, m->columns.left_out.offset + 8 * 3, 2);
 	propose(m, 0, 1, 4);
 	settle(m);
-	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
 	member_free(m);
 }
 END_TEST
@@ -215,16 +215,16 @@ START_TEST(only_the_leader_is_followed)
 	propose(m, 1, 1, 4); /* it may have thought that 0 has failed; I do not */
 	settle(m);
 	expect_told(m, "suspect-4 wedge ");
-	decide(m, "1", 0x70101, 9, 1);
+	decide(m, "1", 0x7010001, 9, 1);
 	settle(m);
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
 	expect_told(m, "");
 	propose(m, 0, 1, 4);
 	settle(m);
-	expect_told(m, "open-without-4-as-70001 ");
+	expect_told(m, "open-without-4-as-7000001 ");
 	die(m, 0); /* now it is the leader */
 	settle(m);
-	expect_told(m, "suspect-0 discard open-without-4-as-70101 ");
+	expect_told(m, "suspect-0 discard open-without-4-as-7010001 ");
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(1, 1));
 	member_free(m);
 }
@@ -242,14 +242,14 @@ START_TEST(a_broken_leader)
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), _i < 2 ? 0 : TICKET(0, 1));
 	if (_i >= 2) {
 		ck_assert_ptr_null(strstr(m->told, "broken"));
-		decide(m, "0", _i == 2 ? 0x70002 : 0x70001, 9, 0);
+		decide(m, "0", _i == 2 ? 0x7000002 : 0x7000001, 9, 0);
 		if (_i == 3) { /* it changes its mind */
 			settle(m);
-			expect_my_decision(m, 0x70001, 9, 1);
+			expect_my_decision(m, 0x7000001, 9, 1);
 			die(m, 0);
 			settle(m);
 			m->told[0] = '\0';
-			decide(m, "1", 0x70001, 10, 1);
+			decide(m, "1", 0x7000001, 10, 1);
 		}
 		settle(m);
 		ck_assert_uint_eq(mine(m, m->columns.agreed.offset), _i == 2 ? 0 : 1);
@@ -272,8 +272,8 @@ START_TEST(a_decision_that_was_not_made)
 	m->is_open = !unopened;
 	propose(m, 0, 1, 4);
 	settle(m);
-	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
-	decide(m, "013", 0x70001, unopened ? 50 : 51, 0);
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
+	decide(m, "013", 0x7000001, unopened ? 50 : 51, 0);
 	if (installed)
 		say(m, 0, m->columns.installed.offset, 1);
 	wh_change_step(&m->change);
@@ -304,7 +304,7 @@ START_TEST(suspicions_are_heeded_before_an_acknowledgement)
 	propose(m, 0, 1, 4);
 	m->meanwhile = _i == 0 ? leader_suspects_me : somebody_suspects_3;
 	wh_change_step(&m->change);
-	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), 0);
 	wh_change_step(&m->change);
 	if (_i == 0) {
@@ -331,14 +331,14 @@ START_TEST(suspicions_are_heeded_before_an_echo)
 	m->told[0] = '\0';
 	if (_i == 0) {
 		say_suspected(m, 0, 2, WH_FAILED);
-		decide(m, "013", 0x70001, 60, 0);
+		decide(m, "013", 0x7000001, 60, 0);
 		settle(m);
 		expect_told(m, "removed-by-0 ");
 	} else {
 		live(m, 5, ""); /* nobody is heard */
 		expect_told(m, "no-quorum ");
 		say_suspected(m, 0, 3, WH_FAILED);
-		decide(m, "01", 0x70001, 60, 0);
+		decide(m, "01", 0x7000001, 60, 0);
 		settle(m);
 		expect_told(m, "");
 		ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
@@ -370,12 +370,12 @@ START_TEST(a_leader_heeds_suspicions)
 	if (_i == 0)
 		acknowledge(m, "123", 4, 100, TICKET(0, 1));
 	else
-		decide(m, "123", 0x70001, 0, 0);
+		decide(m, "123", 0x7000001, 0, 0);
 	settle(m);
 	expect_told(m, "");
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), _i);
 	live(m, 1, "12");
-	expect_told(m, _i == 0 ? "quorum suspect-3 discard open-without-3-4-as-70002 "
+	expect_told(m, _i == 0 ? "quorum suspect-3 discard open-without-3-4-as-7000002 "
 			       : "quorum suspect-3 deliver-0-0 install ");
 	member_free(m);
 }

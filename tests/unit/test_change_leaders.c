@@ -18,12 +18,12 @@ START_TEST(a_successor_waits_for_the_barrier)
 	expect_told(m, "suspect-0 wedge ");
 	say_suspected(m, 4, 0, WH_FAILED);
 	settle(m);
-	expect_told(m, "open-without-0-as-70101 ");
+	expect_told(m, "open-without-0-as-7010001 ");
 	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 1);
 	acknowledge(m, "234", 0, 50, TICKET(1, 1));
 	settle(m);
-	expect_my_decision(m, 0x70101, 0, 2);
-	decide(m, "234", 0x70101, 0, 1);
+	expect_my_decision(m, 0x7010001, 0, 2);
+	decide(m, "234", 0x7010001, 0, 1);
 	settle(m);
 	expect_told(m, "deliver-0-0 install ");
 	member_free(m);
@@ -44,7 +44,7 @@ START_TEST(a_successor_adopts_what_was_decided)
 	propose(m, 0, 1, 4);
 	settle(m);
 	acknowledge(m, "23", 4, 100, TICKET(0, 1));
-	decide(m, "3", 0x70001, 77, 0);
+	decide(m, "3", 0x7000001, 77, 0);
 	die(m, 0);
 	if (_i == 0)
 		say_suspected(m, 3, 0, WH_FAILED);
@@ -58,13 +58,13 @@ START_TEST(a_successor_adopts_what_was_decided)
 	m->told[0] = '\0';
 	settle(m);
 	if (_i == 2) {
-		expect_told(m, "discard open-without-0-3-4-as-70101 ");
+		expect_told(m, "discard open-without-0-3-4-as-7010001 ");
 		ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
 	} else {
-		expect_my_decision(m, 0x70001, 77, 2);
+		expect_my_decision(m, 0x7000001, 77, 2);
 		ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 0);
 		expect_told(m, "");
-		decide(m, _i == 0 ? "23" : "2", 0x70001, 77, 1);
+		decide(m, _i == 0 ? "23" : "2", 0x7000001, 77, 1);
 		settle(m);
 		expect_told(m, "deliver-77-0 install ");
 	}
@@ -80,23 +80,23 @@ START_TEST(a_follower_echoes_each_leader_in_turn)
 	receive(m, 100);
 	propose(m, 0, 1, 4);
 	settle(m);
-	decide(m, "0", 0x70001, 42, 0);
+	decide(m, "0", 0x7000001, 42, 0);
 	settle(m);
-	expect_my_decision(m, 0x70001, 42, 1);
+	expect_my_decision(m, 0x7000001, 42, 1);
 	m->told[0] = '\0';
 	die(m, 0);
 	settle(m);
-	decide(m, "1", 0x70001, 42, 0); /* an echo is no decision of its own */
+	decide(m, "1", 0x7000001, 42, 0); /* an echo is no decision of its own */
 	settle(m);
-	expect_my_decision(m, 0x70001, 42, 1);
-	decide(m, "1", 0x70001, 42, 1);
+	expect_my_decision(m, 0x7000001, 42, 1);
+	decide(m, "1", 0x7000001, 42, 1);
 	settle(m);
-	expect_my_decision(m, 0x70001, 42, 2);
+	expect_my_decision(m, 0x7000001, 42, 2);
 	expect_told(m, "suspect-0 ");
-	decide(m, "2", 0x70001, 42, 0);
+	decide(m, "2", 0x7000001, 42, 0);
 	settle(m);
 	expect_told(m, ""); /* 2 is not as far */
-	decide(m, "2", 0x70001, 42, 1);
+	decide(m, "2", 0x7000001, 42, 1);
 	settle(m);
 	expect_told(m, "deliver-42-0 install ");
 	member_free(m);
@@ -111,13 +111,13 @@ START_TEST(an_echo_is_not_echoed)
 	receive(m, 100);
 	propose(m, 0, 1, 4);
 	settle(m);
-	decide(m, "1", 0x70001, 42, 0);
+	decide(m, "1", 0x7000001, 42, 0);
 	die(m, 0);
 	settle(m);
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
-	decide(m, "1", 0x70001, 42, 1);
+	decide(m, "1", 0x7000001, 42, 1);
 	settle(m);
-	expect_my_decision(m, 0x70001, 42, 2);
+	expect_my_decision(m, 0x7000001, 42, 2);
 	member_free(m);
 }
 END_TEST
@@ -131,14 +131,14 @@ START_TEST(who_is_behind_catches_up)
 	propose(m, 0, 1, 4);
 	settle(m);
 	m->told[0] = '\0';
-	decide(m, "3", 0x70001, 55, 0);
+	decide(m, "3", 0x7000001, 55, 0);
 	settle(m);
 	expect_told(m, "");
 	say(m, 3, m->columns.installed.offset, 1);
 	if (_i == 1)
 		leave(m, 3); /* and has left: that is the next view's matter */
 	settle(m);
-	expect_my_decision(m, 0x70001, 55, 1);
+	expect_my_decision(m, 0x7000001, 55, 1);
 	expect_told(m, "deliver-55-0 install ");
 	member_free(m);
 }
@@ -177,11 +177,11 @@ START_TEST(nobody_is_suspected_if_all_lag)
 	settle(m);
 	acknowledge(m, "1", 4, 100, TICKET(0, 1));
 	live(m, 40, "123");
-	expect_told(m, "suspect-4 wedge open-without-4-as-70001 ");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
 	acknowledge(m, "23", 4, 100, TICKET(0, 1));
 	settle(m);
-	decide(m, "123", 0x70001, 0, 0);
+	decide(m, "123", 0x7000001, 0, 0);
 	settle(m);
 	expect_told(m, "deliver-0-0 install ");
 	member_free(m);

@@ -6,6 +6,7 @@
 
 #include "conf/conf.h"
 #include "tests/harness.h"
+#include "tests/sanitizer.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -921,15 +922,9 @@ END_TEST
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------*/
 
-/* The allocator of glibc with a hook: the allocation number fail_at is refused, and those behind it or not. Sanitizers
- * bring an allocator of their own. */
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* The allocator of glibc with a hook: the allocation number fail_at is refused, and those behind it or not. */
+#if defined(__GLIBC__) && !WITH_SANITIZER
 #define CAN_FAIL 1
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#undef CAN_FAIL
-#endif
-#endif
 #endif
 
 #ifdef CAN_FAIL

@@ -109,16 +109,14 @@ START_TEST(close_of_a_node_that_never_met_anybody)
 	struct cluster c;
 
 	cluster_configure(&c, 2, "", "[subgroup s]\n");
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round < 2; round++) { /* started, and not even that */
 		free(c.records[0]);
 		cluster_open_node(&c, 0);
-		if (round == 1)
-			ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0));
-		if (round < 2)
+		if (round == 0)
 			ck_ok(whorl_start(c.nodes[0]));
+		ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0), WHORL_AGAIN);
 		ck_assert_int_eq(whorl_ready(c.nodes[0], 0), WHORL_TIMEOUT);
-		/* Nothing was committed: nothing to wait for. One message: it cannot be delivered. Not even started. */
-		ck_assert_int_eq(whorl_close(c.nodes[0], 50), round == 1 ? WHORL_TIMEOUT : WHORL_OK);
+		ck_ok(whorl_close(c.nodes[0], 50)); /* nothing was committed: nothing to wait for */
 		c.nodes[0] = NULL;
 	}
 	cluster_free(&c);
@@ -202,6 +200,7 @@ START_TEST(commits_race_with_close)
 
 		cluster_open(&c, 1, "", "[subgroup s]\nwindow = 4\nmessage_bytes = 8\n");
 		ck_ok(whorl_start(c.nodes[0]));
+		ck_ok(whorl_ready(c.nodes[0], PATIENCE_MS));
 		pthread_barrier_init(&barrier, NULL, THREADS + 1);
 		for (int i = 0; i < THREADS; i++) {
 			holders[i] = (struct holder){.barrier = &barrier, .closed = &closed, .accepted = &accepted};

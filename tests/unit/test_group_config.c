@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "group/config.h"
+#include "membership/wire.h"
 #include "tests/harness.h"
 
 static const struct wh_option_table *const tables[] = {&wh_group_table, &wh_subgroup_table, &wh_engine_table};
@@ -39,6 +40,11 @@ START_TEST(defaults)
 
 	bind("[subgroup s]\n", &config);
 	ck_assert_int_eq(wh_node_config_tie_breaker(&config), -1);
+	ck_assert_int_eq(wh_node_config_founder(&config), -1);
+	ck_assert_uint_eq(wh_node_config_nodes_max(&config), 2);
+	ck_assert_int_eq(config.group.start, WH_START_AUTO);
+	ck_assert_int_eq(config.group.start_timeout_ms, 1000);
+	ck_assert_int_eq(config.group.backlog_max, 1 << 30);
 	ck_assert_str_eq(config.subgroups[0].options.members, "all");
 	ck_assert_str_eq(config.subgroups[0].options.senders, "all");
 	ck_assert_int_eq(config.subgroups[0].options.shards, 1);
@@ -54,45 +60,73 @@ END_TEST
 START_TEST(choices_have_names)
 {
 	static const struct {
-		const char *mode, *thread, *huge_pages;
-		int mode_is, thread_is, huge_pages_is;
+		const char *mode, *thread, *huge_pages, *start;
+		int mode_is, thread_is, huge_pages_is, start_is;
 	} choices[] = {
-		{"unordered", "dedicated", "off", WH_SUBGROUP_UNORDERED, WH_THREAD_DEDICATED, WH_HUGE_OFF},
-		{"ordered", "caller", "try", WH_SUBGROUP_ORDERED, WH_THREAD_CALLER, WH_HUGE_TRY},
-		{"ordered", "caller", "require", WH_SUBGROUP_ORDERED, WH_THREAD_CALLER, WH_HUGE_REQUIRE},
+		{"unordered", "dedicated", "off", "auto", WH_SUBGROUP_UNORDERED, WH_THREAD_DEDICATED, WH_HUGE_OFF,
+		 WH_START_AUTO},
+		{"ordered", "caller", "try", "join", WH_SUBGROUP_ORDERED, WH_THREAD_CALLER, WH_HUGE_TRY, WH_START_JOIN},
+		{"ordered", "caller", "require", "join", WH_SUBGROUP_ORDERED, WH_THREAD_CALLER, WH_HUGE_REQUIRE,
+		 WH_START_JOIN},
 	};
 
 	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
 		struct wh_node_config config;
 		char text[256];
 
-		snprintf(text, sizeof(text), "[subgroup s]\nmode = %s\n[engine]\nthread = %s\nhuge_pages = %s\n",
-			 choices[i].mode, choices[i].thread, choices[i].huge_pages);
+		snprintf(text, sizeof(text),
+			 "[group]\nstart = %s\n[subgroup s]\nmode = %s\n[engine]\nthread = %s\nhuge_pages = %s\n",
+			 choices[i].start, choices[i].mode, choices[i].thread, choices[i].huge_pages);
 		bind(text, &config);
 		ck_assert_int_eq(config.subgroups[0].options.mode, choices[i].mode_is);
 		ck_assert_int_eq(config.engine.thread, choices[i].thread_is);
 		ck_assert_int_eq(config.engine.huge_pages, choices[i].huge_pages_is);
+		ck_assert_int_eq(config.group.start, choices[i].start_is);
 		wh_node_config_free(&config);
 	}
 }
 END_TEST
 
-START_TEST(a_tie_breaker_is_a_node)
+START_TEST(some_are_named_by_their_ids)
 {
 	static const struct {
 		const char *text;
-		int id;
-	} good[] = {{"none", -1}, {"0", 0}, {"3", 3}, {"03", 3}};
+		int nodes_max, id;
+	} good[] = {{"none", 4, -1}, {"0", 4, 0}, {"3", 4, 3}, {"03", 4, 3}, {"4", 5, 4}, {"255", 256, 255}};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		struct wh_node_config config;
 		char text[128];
 
-		snprintf(text, sizeof(text), "[group]\nnodes = 4\ntie_breaker = %s\n[subgroup s]\n", good[i].text);
+		snprintf(text, sizeof(text), "[group]\nnodes = 4\nnodes_max=%d\ntie_breaker = %s\n[subgroup s]\n",
+			 good[i].nodes_max, good[i].text);
 		bind(text, &config);
 		ck_assert_int_eq(wh_node_config_tie_breaker(&config), good[i].id);
+		ck_assert_int_eq(wh_node_config_founder(&config), -1);
+		wh_node_config_free(&config);
+		snprintf(text, sizeof(text), "[group]\nnodes = 4\nnodes_max=%d\nfounder = %s\n[subgroup s]\n",
+			 good[i].nodes_max, good[i].text);
+		bind(text, &config);
+		ck_assert_int_eq(wh_node_config_founder(&config), good[i].id);
+		ck_assert_int_eq(wh_node_config_tie_breaker(&config), -1);
 		wh_node_config_free(&config);
 	}
+}
+END_TEST
+
+/* As many as are configured, or more: lists and shards may be of those who are not there yet. */
+START_TEST(there_may_be_more_nodes_than_configured)
+{
+	struct wh_node_config config;
+
+	bind("[group]\nnodes = 3\nnodes_max = 3\n[subgroup s]\nshards = 3\n", &config);
+	ck_assert_uint_eq(wh_node_config_nodes_max(&config), 3);
+	wh_node_config_free(&config);
+	bind("[group]\nnodes = 1\nnodes_max = 256\n[subgroup s]\nmembers = 2,255\nsenders = 255\n"
+	     "[subgroup t]\nshards = 64\n",
+	     &config);
+	ck_assert_uint_eq(wh_node_config_nodes_max(&config), 256);
+	wh_node_config_free(&config);
 }
 END_TEST
 
@@ -119,6 +153,59 @@ START_TEST(a_layout_is_handed_on)
 END_TEST
 
 static const struct {
+	const char *text;
+	int group, subgroups; /* those with the same number have the same digest */
+} agreed[] = {
+	{"[group]\nnodes = 4\n[subgroup s]\n", 0, 0},
+	/* Said or not, each node's own, or written otherwise. */
+	{"[group]\nnodes = 4\nnodes_max = 4\nfounder = none\nfailure_timeout_ms = 1000\n[subgroup s]\nwindow = 100\n",
+	 0, 0},
+	{"[group]\nnodes = 4\nname = n\nstart = join\nstart_timeout_ms = 50\nbacklog_max = 1m\nstate_share = 9\n"
+	 "memory_max = 2g\n"
+	 "[subgroup s]\nmessage_bytes = 10k\n[engine]\nnull_sends = off\n",
+	 0, 0},
+	{"[group]\nnodes = 5\n[subgroup s]\n", 1, 0},
+	{"[group]\nnodes = 4\nnodes_max = 5\n[subgroup s]\n", 2, 0},
+	{"[group]\nnodes = 4\nfounder = 0\n[subgroup s]\n", 3, 0},
+	{"[group]\nnodes = 4\ntie_breaker = 0\n[subgroup s]\n", 4, 0},
+	{"[group]\nnodes = 4\nfailure_timeout_ms = 1001\n[subgroup s]\n", 5, 0},
+	{"[group]\nnodes = 4\nfounder = 1\n[subgroup s]\n", 6, 0},
+	{"[group]\nnodes = 4\n[subgroup t]\n", 0, 7},
+	{"[group]\nnodes = 4\n[subgroup s]\nmembers = 0,1\n", 0, 8},
+	{"[group]\nnodes = 4\n[subgroup s]\nmembers = 0 , 1\n", 0, 8},
+	{"[group]\nnodes = 4\n[subgroup s]\nsenders = 0,1\n", 0, 9},
+	{"[group]\nnodes = 4\n[subgroup s]\nshards = 2\n", 0, 10},
+	{"[group]\nnodes = 4\n[subgroup s]\nmembers_min = 2\n", 0, 11},
+	{"[group]\nnodes = 4\n[subgroup s]\nmode = unordered\n", 0, 12},
+	{"[group]\nnodes = 4\n[subgroup s]\nwindow = 99\n", 0, 13},
+	{"[group]\nnodes = 4\n[subgroup s]\nmessage_bytes = 1\n", 0, 14},
+	{"[group]\nnodes = 4\n[subgroup s]\n[subgroup t]\n", 0, 15},
+	{"[group]\nnodes = 4\n[subgroup t]\n[subgroup s]\n", 0, 16},
+};
+
+START_TEST(digests_tell_what_must_agree)
+{
+	enum { MANY = sizeof(agreed) / sizeof(agreed[0]) };
+	uint64_t group[MANY], subgroups[MANY];
+
+	for (size_t i = 0; i < MANY; i++) {
+		struct wh_node_config config;
+
+		bind(agreed[i].text, &config);
+		group[i] = wh_node_config_group_digest(&config);
+		subgroups[i] = wh_node_config_subgroups_digest(&config, false);
+		ck_assert_uint_ne(subgroups[i], wh_node_config_subgroups_digest(&config, true));
+		wh_node_config_free(&config);
+		for (size_t j = 0; j <= i; j++) {
+			ck_assert_msg((group[i] == group[j]) == (agreed[i].group == agreed[j].group), "%zu %zu", i, j);
+			ck_assert_msg((subgroups[i] == subgroups[j]) == (agreed[i].subgroups == agreed[j].subgroups),
+				      "%zu %zu", i, j);
+		}
+	}
+}
+END_TEST
+
+static const struct {
 	const char *group, *subgroup, *mistake;
 } bad[] = {
 	{"tie_breaker = 4", "", "x.ini:3: group.tie_breaker: is \"4\", expected none, or a node id from 0 to 3"},
@@ -127,6 +214,15 @@ static const struct {
 	{"tie_breaker = 99999999999", "",
 	 "x.ini:3: group.tie_breaker: is \"99999999999\", expected none, or a node id from 0 to 3"},
 	{"tie_breaker = one", "", "x.ini:3: group.tie_breaker: is \"one\", expected none, or a node id from 0 to 3"},
+	{"founder = 4", "", "x.ini:3: group.founder: is \"4\", expected none, or a node id from 0 to 3"},
+	{"founder =", "", "x.ini:3: group.founder: is \"\", expected none, or a node id from 0 to 3"},
+	{"nodes_max = 3", "", "x.ini:3: group.nodes_max: is 3, expected 0, or 4 (nodes) to 256"},
+	{"nodes_max = 5\nfounder = 5", "", "x.ini:4: group.founder: is \"5\", expected none, or a node id from 0 to 4"},
+	{"nodes_max = 5", "members = 5", "x.ini:5: subgroup s.members: names node 5, expected ids from 0 to 4"},
+	{"nodes_max = 5", "members = 1,4\nsenders = 2",
+	 "x.ini:6: subgroup s.senders: names node 2, which is not a member"},
+	{"nodes_max = 5", "shards = 6",
+	 "x.ini:5: subgroup s.shards: asks for 6 shards, expected at most 5, one for each member"},
 	{"", "shards = 5", "x.ini:5: subgroup s.shards: asks for 5 shards, expected at most 4, one for each member"},
 	{"", "members = 0,1\nshards = 3",
 	 "x.ini:6: subgroup s.shards: asks for 3 shards, expected at most 2, one for each member"},
@@ -151,17 +247,51 @@ END_TEST
 
 START_TEST(ranges)
 {
-	static const char *const keys[] = {"shards = 0", "shards = 65", "members_min = 0", "members_min = 257"};
+	static const struct {
+		const char *section, *key, *expected;
+	} odd[] = {
+		{"subgroup s", "shards = 0", "expected a number from 1 to 64"},
+		{"subgroup s", "shards = 65", "expected a number from 1 to 64"},
+		{"subgroup s", "members_min = 0", "expected a number from 1 to 256"},
+		{"subgroup s", "members_min = 257", "expected a number from 1 to 256"},
+		{"group", "nodes_max = -1", "expected a number from 0 to 256"},
+		{"group", "nodes_max = 257", "expected a number from 0 to 256"},
+		{"group", "start_timeout_ms = 9", "expected a number from 10 to 600000"},
+		{"group", "start_timeout_ms = 600001", "expected a number from 10 to 600000"},
+		{"group", "backlog_max = 1k", "expected a number from "},
+		{"group", "start = form", "expected one of auto, join"},
+	};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		struct wh_conf *conf = wh_conf_new(tables, TABLES);
 		char text[128];
 
-		snprintf(text, sizeof(text), "[subgroup s]\n%s\n", keys[i]);
+		snprintf(text, sizeof(text), "[%s]\n%s\n", odd[i].section, odd[i].key);
 		ck_assert_int_eq(wh_conf_load_text(conf, "x.ini", text), WHORL_CONFIG);
-		ck_assert_ptr_nonnull(strstr(wh_conf_mistakes(conf), "expected a number from 1 to "));
+		ck_assert_msg(strstr(wh_conf_mistakes(conf), odd[i].expected) != NULL, "%s", wh_conf_mistakes(conf));
 		wh_conf_free(conf);
 	}
+}
+END_TEST
+
+START_TEST(there_are_not_too_many_subgroups)
+{
+	size_t bytes = 32 * (WH_SUBGROUPS_MAX + 1), length = 0;
+	char *text = malloc(bytes);
+	struct wh_conf *conf;
+
+	/* What fits in a view (membership/wire.h) is held by what conf takes. */
+	ck_assert_ptr_nonnull(text);
+	for (uint32_t i = 0; i <= WH_SUBGROUPS_MAX; i++)
+		length += (size_t)snprintf(text + length, bytes - length, "[subgroup s%u]\n", i);
+	conf = wh_conf_new(tables, TABLES);
+	ck_assert_ptr_nonnull(conf);
+	ck_assert_int_eq(wh_conf_load_text(conf, "x.ini", text), WHORL_CONFIG);
+	ck_assert_msg(strstr(wh_conf_mistakes(conf), "there are more sections than can be, expected at most 4096") !=
+			      NULL,
+		      "%s", wh_conf_mistakes(conf));
+	wh_conf_free(conf);
+	free(text);
 }
 END_TEST
 
@@ -173,10 +303,13 @@ static Suite *suite(void)
 	tcase_add_test(cases, tables_are_right);
 	tcase_add_test(cases, defaults);
 	tcase_add_test(cases, choices_have_names);
-	tcase_add_test(cases, a_tie_breaker_is_a_node);
+	tcase_add_test(cases, some_are_named_by_their_ids);
+	tcase_add_test(cases, there_may_be_more_nodes_than_configured);
+	tcase_add_test(cases, digests_tell_what_must_agree);
 	tcase_add_test(cases, a_layout_is_handed_on);
 	tcase_add_loop_test(cases, mistakes_of_the_whole, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(cases, ranges);
+	tcase_add_test(cases, there_are_not_too_many_subgroups);
 	suite_add_tcase(all, cases);
 	return all;
 }

@@ -1,6 +1,7 @@
 /* test_group_open.c - configurations, opening, refusals, the log, statistics: what a stranger meets first. */
 #include <stddef.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/unit/group.h"
 
@@ -105,6 +106,10 @@ START_TEST(settings_win_over_the_file)
 	ck_assert_uint_eq(info.window, 17);
 	ck_assert_uint_eq(info.message_bytes, 2048);
 	ck_assert_str_eq(info.name, "orders");
+	ck_assert_int_eq(info.condition, WHORL_SHARD_GONE); /* there is no view yet */
+	ck_ok(whorl_start(c.nodes[0]));
+	ck_ok(whorl_ready(c.nodes[0], PATIENCE_MS));
+	ck_ok(whorl_subgroup_describe(subgroup_of(&c, 0, "orders"), &info));
 	ck_assert_uint_eq(info.members, 1);
 	ck_assert_uint_eq(info.senders, 1);
 	ck_assert_int_eq(info.sender, 0);
@@ -150,7 +155,7 @@ START_TEST(an_id_is_one_of_the_group)
 	ck_assert_ptr_null(c.nodes[0]);
 	cluster_open_node(&c, 1);
 	ck_assert_uint_eq(whorl_node_id(c.nodes[1]), 1);
-	ck_assert_uint_eq(whorl_node_count(c.nodes[1]), 2);
+	ck_assert_uint_eq(whorl_node_count(c.nodes[1]), 0); /* there is no view yet */
 	cluster_free(&c);
 }
 END_TEST
@@ -250,14 +255,14 @@ START_TEST(nodes_that_differ_refuse_each_other)
 	for (unsigned id = 0; id < 2; id++) {
 		ck_assert_int_eq(whorl_ready(c.nodes[id], PATIENCE_MS), WHORL_REFUSED);
 		ck_assert_int_eq(whorl_error(c.nodes[id], text, sizeof(text)), WHORL_REFUSED);
-		expect_text(text, "configurations are not the same");
+		expect_text(text, "the [subgroup] sections differ");
 		ck_assert_int_eq(whorl_send(subgroup_of(&c, id, "s"), "x", 1, 0), WHORL_REFUSED);
 	}
 	cluster_free(&c);
 }
 END_TEST
 
-/* ---- the log ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the log ----------------------------------------------------------------------------------------------------- */
 
 struct lines {
 	atomic_ulong count, warnings;
@@ -282,20 +287,27 @@ START_TEST(the_log_goes_where_it_is_sent)
 	struct lines lines = {.count = 0}, later = {.count = 0};
 	struct whorl_open_options options = {.size = sizeof(options), .log = keep_line, .log_ctx = &lines};
 	struct cluster c;
+	int living[2];
 	pid_t child;
 
 	cluster_configure(&c, 2, "", "[subgroup s]\n");
+	ck_assert_int_eq(pipe(living), 0);
 	child = fork();
 	if (child == 0) {
 		whorl_node *node;
+		char byte;
 
+		close(living[1]);
 		_exit(whorl_open(c.config, 1, NULL, &node) != WHORL_OK || whorl_start(node) != WHORL_OK ||
-		      whorl_ready(node, PATIENCE_MS) != WHORL_OK); /* and dies without a word */
+		      read(living[0], &byte, 1) != 0); /* and dies without a word */
 	}
+	close(living[0]);
 	ck_ok(whorl_open(c.config, 0, &options, &c.nodes[0]));
 	whorl_set_log(c.nodes[0], keep_line, &later);
 	whorl_set_log(c.nodes[0], keep_line, &lines);
 	ck_ok(whorl_start(c.nodes[0]));
+	ck_ok(whorl_ready(c.nodes[0], PATIENCE_MS));
+	close(living[1]);
 	await(atomic_load(&lines.warnings) > 0, sched_yield());
 	expect_text(lines.first_warning, "node 0: node 1 (pid ");
 	ck_assert_uint_eq(later.count, 0);
@@ -304,7 +316,7 @@ START_TEST(the_log_goes_where_it_is_sent)
 }
 END_TEST
 
-/* ---- statistics ------------------------------------------------------------------------------------------------------------------ */
+/* ---- statistics -------------------------------------------------------------------------------------------------- */
 
 /* A program compiled with a shorter struct gets what it knows, and nothing is written behind it. */
 START_TEST(statistics_have_the_size_that_is_asked_for)

@@ -10,8 +10,12 @@
  *     0C3 0C3,1  node 0 commits claim 3 in subgroup 0 (orders), 1; 0A3 aborts
  *     2D0.3@7,1  node 2 delivers message 3 of node 0, sequence 7, subgroup 1, in its view; v5 behind: in view 5; ! with a
  *                wrong digest
+ *     1G7,1 3T7,1 3K,1
+ *                node 1 gives a state with digest 7, of subgroup 1; node 3 restores it; it has caught up
  *     2X 2R 2L 2E crashes, is told that it is removed, is leaving, has left
  *     end:01     the end, 0 and 1 survive
+ *
+ * Nodes are lives; where they have several, lives 5 and 7 are of node 1, life 6 of node 2.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -21,6 +25,9 @@
 #include "tests/unit/history.h"
 
 #define NODES 5
+#define LIVES 8
+
+static const uint32_t ids[LIVES] = {0, 1, 2, 3, 4, 1, 2, 1};
 
 /* ---- scripts --------------------------------------------------------------------------------------------------------- */
 
@@ -52,19 +59,20 @@ static bool install(struct wh_history *h, int node, const char *token)
 	bool good = true;
 
 	for (at++; isdigit((unsigned char)*at); at++) {
-		if (*at - '0' == node)
+		if (node >= 0 && *at - '0' == (int)ids[node % LIVES])
 			rank = count;
 		members[count++] = (uint32_t)(*at - '0');
 	}
 	for (uint32_t g = 0; g < 3; g++)
 		places[g] = place_of((*at == ':' ? at + 1 : "ss0")[g]);
-	for (uint32_t i = 0; i < count; i++)
-		if (node < 0)
-			good &= wh_history_view(h, members[i],
-						&(struct wh_history_view){number, count, i, members, places});
-	return node < 0 ? good
-			: wh_history_view(h, (uint32_t)node,
-					  &(struct wh_history_view){number, count, rank, members, places});
+	struct wh_history_view view = {
+		.number = number, .count = count, .rank = rank, .members = members, .places = places};
+
+	if (node >= 0)
+		return wh_history_view(h, (uint32_t)node, &view);
+	for (view.rank = 0; view.rank < count; view.rank++)
+		good &= wh_history_view(h, members[view.rank], &view);
+	return good;
 }
 
 /* "D0.3@7,1v5!" */
@@ -88,7 +96,7 @@ static bool deliver(struct wh_history *h, uint32_t node, const char *token)
 
 static bool end(struct wh_history *h, const char *survivors)
 {
-	bool survives[NODES] = {false};
+	bool survives[LIVES] = {false};
 
 	for (; *survivors != '\0'; survivors++)
 		survives[*survivors - '0'] = true;
@@ -112,11 +120,17 @@ static bool act(struct wh_history *h, const char *token)
 	case 'V':
 		return install(h, (int)node, token + 1);
 	case 'C':
-		return wh_history_commit(h, node, subgroup, index, digest_of(subgroup, node, index));
+		return wh_history_commit(h, node, subgroup, index, digest_of(subgroup, ids[node % LIVES], index));
 	case 'A':
 		return wh_history_abort(h, node, subgroup, index);
 	case 'D':
 		return deliver(h, node, token + 1);
+	case 'G':
+		return wh_history_gave(h, node, subgroup, index);
+	case 'T':
+		return wh_history_restored(h, node, subgroup, index);
+	case 'K':
+		return wh_history_caught_up(h, node, subgroup);
 	case 'X':
 		return wh_history_crashed(h, node);
 	case 'R':
@@ -132,9 +146,8 @@ static bool act(struct wh_history *h, const char *token)
 }
 
 /* Plays a script. The last event breaks the history with these words; NULL: nothing breaks it. */
-static void play(const char *script, const char *words, int tie_breaker, bool joins)
+static void play_with(struct wh_history *h, const char *script, const char *words)
 {
-	struct wh_history *h = make(NODES, tie_breaker, joins);
 	char text[512], *rest = text, *token;
 
 	snprintf(text, sizeof(text), "%s", script);
@@ -153,6 +166,11 @@ static void play(const char *script, const char *words, int tie_breaker, bool jo
 		ck_assert_str_eq(wh_history_broken(h), words);
 	}
 	wh_history_free(h);
+}
+
+static void play(const char *script, const char *words, int tie_breaker, bool joins)
+{
+	play_with(make(NODES, tie_breaker, joins), script, words);
 }
 
 #define ALL "V0:01234 "
@@ -334,12 +352,14 @@ END_TEST
 /* A tie-breaker, and nodes that join. */
 START_TEST(other_configurations)
 {
+	play(ALL "V1:0123 0V2:01",
+	     "majority: view 2, which node 0 installs, has 2 of the 4 members of view 1 that have not left", 2, false);
+	play(ALL "V1:0123 V2:02", NULL, 2, false);
+	play(ALL "V1:0123 V2:012 V3:01", NULL, 2, false);
+	play(ALL "V1:0123 0V2:014",
+	     "majority: view 2, which node 0 installs, has 2 of the 4 members of view 1 that have not left", 4, true);
 	play("V0:0123 0V1:01",
-	     "majority: view 1, which node 0 installs, has 2 of the 4 members of view 0 that have not left", 2, false);
-	play("V0:0123 V1:02", NULL, 2, false);
-	play("V0:0123 V1:012 V2:01", NULL, 2, false);
-	play("V0:0123 0V1:014",
-	     "majority: view 1, which node 0 installs, has 2 of the 4 members of view 0 that have not left", 4, true);
+	     "majority: view 1, which node 0 installs, has 2 of the 5 members of view 0 that have not left", 2, false);
 	play("V0:012 0C0 0D0.0@0 1D0.0@0 2D0.0@0 V1:0123 0C1 0D0.1@0 1D0.1@0 2D0.1@0 3D0.1@0 end:0123", NULL, -1, true);
 	play("V0:012 V1:0132", "same views: view 1 does not keep the order of view 0: node 2", -1, true);
 	play("3V1:0132 0V0:0123", "same views: view 1 does not keep the order of view 0: node 2", -1, true);
@@ -355,11 +375,119 @@ START_TEST(a_wrong_rank)
 	static const struct wh_history_place places[3];
 	struct wh_history *h = make(NODES, -1, false);
 
-	ck_assert(!wh_history_view(h, 3, &(struct wh_history_view){0, 3, 3, members, places}));
+	ck_assert(!wh_history_view(
+		h, 3, &(struct wh_history_view){.count = 3, .rank = 3, .members = members, .places = places}));
 	wh_history_free(h);
 	h = make(NODES, -1, false);
-	ck_assert(!wh_history_view(h, 3, &(struct wh_history_view){0, 4, 2, members, places}));
+	ck_assert(!wh_history_view(
+		h, 3, &(struct wh_history_view){.count = 4, .rank = 2, .members = members, .places = places}));
 	ck_assert_str_eq(wh_history_broken(h), "same views: node 3 installs view 0, in which it is not at its rank, 2");
+	wh_history_free(h);
+}
+END_TEST
+
+/* ---- lives and states ------------------------------------------------------------------------------------------------- */
+
+#define THREE "V0:012 "
+#define WITH_3 "0V1:0123 1V1:0123 2V1:0123 3V1:0123 "
+/* All deliver message 0 of node 0, then node 3 comes in with the state that node 1 gives. */
+#define JOINED THREE "0C0 0D0.0@0 1D0.0@0 2D0.0@0 1G7 1G8,1 1G9,2 " WITH_3 "3T7 3T8,1 3T9,2 "
+
+static const struct {
+	const char *script, *words;
+} lives[] = {
+	{JOINED "0C1 0D0.1@0 1D0.1@0 2D0.1@0 3D0.1@0 3K 3K,1 3K,2 end:0123", NULL},
+	/* it has its state in the view after, in which more has been delivered, and is behind */
+	{THREE "1G8,1 1G9,2 " WITH_3
+	       "0C0 0D0.0@0 1D0.0@0 2D0.0@0 1G7 0C1 0D0.1@1 1D0.1@1 2D0.1@1 V2:0123 3T7 3D0.1@1v1 3K "
+	       "3T8,1 3T9,2 3K,1 3K,2 0C2 0D0.2@0 1D0.2@0 2D0.2@0 3D0.2@0 end:0123",
+	 NULL},
+	/* crashed and back, as another, whose messages are counted anew */
+	{THREE
+	 "1C0 0D1.0@1 1D1.0@1 2D1.0@1 1X 0V1:02 2V1:02 0G7 2G8,1 0G9,2 0V2:021 2V2:021 5V2:021 5T7 5T8,1 5T9,2 5C0 "
+	 "0D1.0@2 2D1.0@2 5D1.0@2 5K 5K,1 5K,2 end:025",
+	 NULL},
+	{JOINED "3D0.0@0v0", "its view: node 3 delivers message 0 of node 0 and is in view 1 (orders, view 0, place 1)"},
+	{THREE WITH_3 "0C0 0D0.0@0 3D0.0@0",
+	 "state: node 3 delivers message 0 of node 0 and has no state yet (orders, view 1, place 0)"},
+	{THREE WITH_3 "3T7", "state: node 3 restores what no member of its shard has given (orders, view 1)"},
+	{THREE "1G7 2T7", "state: node 2 restores a state, and needs none (orders, view 0)"},
+	{THREE WITH_3 "3G7", "state: node 3 gives a state, and has none (orders, view 1)"},
+	{THREE "3G7", "state: node 3 gives a state in subgroup 0, and is in no shard of it"},
+	{THREE "0G7 1G8", "state: node 1 has another state than node 0 had at the same place (orders, view 0, place 0)"},
+	{THREE WITH_3 "0C0 0D0.0@0 0G7 1D0.0@0 3T7 3D0.0@0",
+	 "no duplicate: node 3 delivers message 0 of node 0 again, or behind message 0 (orders, view 1, place 1)"},
+	{THREE WITH_3 "0G7 0C0 0C1 0D0.0@0 0D0.1@1 3T7 3D0.1@1",
+	 "no gap: node 3 delivers message 1 of node 0 without message 0 (orders, view 1, place 0)"},
+	{THREE WITH_3 "0G7 0C0 0D0.0@0 1D0.0@0 2D0.0@0 0V2:0123 3V2:0123 3T7 3K",
+	 "same set: node 3 goes on from view 1 without message 0 of node 0, which node 0 delivered there"
+	 " (orders, view 1, place 0)"},
+	{JOINED "0K", "state: node 0 has caught up, and was not behind (orders)"},
+	{THREE WITH_3 "end:0123", "progress: node 3 ends without the state of orders"},
+	{THREE "1X 5V1:012", "same views: node 1 (life 2) begins with view 1"},
+	{THREE "1X 5V0:012", "incarnation: node 1 (life 2) installs view 0, in which node 1 is"},
+	{THREE "1X 0V1:02 0V2:021 5V2:021 7V2:021",
+	 "incarnation: node 1 (life 3) installs view 2, in which node 1 (life 2) is"},
+	{THREE "1C0 1X 0V1:02 2V1:02 0V2:021 2V2:021 5V2:021 0D1.0@0",
+	 "committed: node 0 delivers message 0 of node 1, which is not committed (orders, view 2, place 0)"},
+	{THREE "1X 0V1:02 0V2:021 0D1.0@0",
+	 "its view: node 0 delivers message 0 of node 1, which has not begun that view (orders, view 2, place 0)"},
+	{"V0:01 0V1:0134", "newcomers: view 1, which node 0 installs, takes in 2 at once, and view 0 has 2"},
+};
+
+START_TEST(lives_and_states)
+{
+	play_with(make_of(&(struct wh_history_config){.nodes = NODES,
+						      .lives = LIVES,
+						      .ids = ids,
+						      .configured = 3,
+						      .subgroups = stateful,
+						      .subgroup_count = 3,
+						      .tie_breaker = -1,
+						      .joins = true}),
+		  lives[_i].script, lives[_i].words);
+}
+END_TEST
+
+/* The founder is alone in the first view; lives are born as they come; what a view says of who has come is looked at. */
+START_TEST(a_founder)
+{
+	static const uint32_t members[] = {2, 0}, joined[] = {0};
+	static const struct wh_history_place places[3];
+	struct wh_history_config config = {.nodes = 3,
+					   .lives = 5,
+					   .founded = true,
+					   .founder = 2,
+					   .subgroups = stateful,
+					   .subgroup_count = 3,
+					   .tie_breaker = -1,
+					   .joins = true};
+	struct wh_history_view view = {.number = 1,
+				       .count = 2,
+				       .rank = 1,
+				       .members = members,
+				       .places = places,
+				       .joined = joined,
+				       .joined_count = 1};
+	struct wh_history *h;
+
+	play_with(make_of(&config), "0V0:012", "majority: view 0 of node 0 has 3 members, expected node 2");
+	h = make_of(&config);
+	ck_assert(wh_history_view(
+		h, 2,
+		&(struct wh_history_view){
+			.count = 1, .members = members, .places = places, .joined = members, .joined_count = 1}));
+	ck_assert(wh_history_crashed(h, 0));
+	ck_assert(wh_history_born(h, 3, 0));
+	ck_assert(wh_history_view(h, 3, &view));
+	ck_assert(!wh_history_born(h, 3, 1));
+	ck_assert_str_eq(wh_history_broken(h), "gone: life 3 of node 1 cannot begin");
+	wh_history_free(h);
+	h = make_of(&config);
+	ck_assert(wh_history_view(h, 2, &(struct wh_history_view){.count = 1, .members = members, .places = places}));
+	view.joined = members;
+	ck_assert(!wh_history_view(h, 0, &view));
+	ck_assert_str_eq(wh_history_broken(h), "same views: view 1 of node 0 does not say that node 0 has joined");
 	wh_history_free(h);
 }
 END_TEST
@@ -373,6 +501,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(scripts, what_does_not, 0, COUNT(whole));
 	tcase_add_test(scripts, other_configurations);
 	tcase_add_test(scripts, a_wrong_rank);
+	tcase_add_loop_test(scripts, lives_and_states, 0, COUNT(lives));
+	tcase_add_test(scripts, a_founder);
 	suite_add_tcase(s, scripts);
 	return s;
 }

@@ -85,12 +85,40 @@ START_TEST(views_come_in_their_order)
 		"V 0 1 1,2,3 s0 - -\nD 0 0 3 0 2 d0\nD 0 0 1 0 3 b0\nV 1 1 1,2,0 s0 - -\nD 0 1 1 1 0 b1\n",
 		"V 0 2 1,2,3 s0 - -\nC 0 0 d0\nD 0 0 3",
 	};
-	struct wh_history *h = make(4, -1, true);
+	struct wh_history *h = make(4, 1, true);
 
 	ck_assert_msg(replay(h, logs, 4), "%s", wh_history_broken(h));
 	ck_assert_uint_eq(wh_history_deliveries(h), 7);
 	ck_assert(wh_history_crashed(h, 3));
 	ck_assert(wh_history_end(h, (bool[]){true, true, true, false}));
+	wh_history_free(h);
+}
+END_TEST
+
+/* Node 1 is killed and comes back, with the state that node 2 gives in the view after, which is read later: it waits for that. Two
+ * logs are of two lives of one node. */
+START_TEST(a_node_has_two_lives)
+{
+	static const uint32_t ids[] = {0, 1, 2, 1};
+	static const char *const logs[] = {
+		"V 0 0 0,1,2 s0 - -\nC 0 0 a0\nD 0 0 0 0 0 a0\nV 1 0 0,2 s0 - -\nV 2 0 0,2,1 s0 - -\nC 0 1 a1\nD 0 2 0 1 0 a1\n",
+		"V 0 1 0,1,2 s0 - -\nC 0 0 b0\n",
+		"V 0 2 0,1,2 s0 - -\nD 0 0 0 0 0 a0\nV 1 1 0,2 s0 - -\nV 2 1 0,2,1 s0 - -\nG 0 77\nD 0 2 0 1 0 a1\n",
+		"V 2 2 0,2,1 s0 - -\nT 0 77\nC 0 0 c0\nD 0 2 0 1 0 a1\n",
+	};
+	struct wh_history *h = make_of(&(struct wh_history_config){.nodes = 3,
+								   .lives = 4,
+								   .ids = ids,
+								   .subgroups = stateful,
+								   .subgroup_count = 3,
+								   .tie_breaker = -1,
+								   .joins = true});
+
+	ck_assert_msg(replay(h, logs, 4), "%s", wh_history_broken(h));
+	ck_assert_uint_eq(wh_history_deliveries(h), 5);
+	ck_assert(!wh_history_end(h, (bool[]){true, false, true, true}));
+	ck_assert_str_eq(wh_history_broken(h),
+			 "progress: node 0 ends without message 0 of node 1 (life 2), which survives (orders, view 2)");
 	wh_history_free(h);
 }
 END_TEST
@@ -102,6 +130,7 @@ static Suite *suite(void)
 
 	tcase_add_loop_test(logs, logs_are_read, 0, COUNT(texts));
 	tcase_add_test(logs, views_come_in_their_order);
+	tcase_add_test(logs, a_node_has_two_lives);
 	suite_add_tcase(s, logs);
 	return s;
 }

@@ -282,8 +282,11 @@ static bool tell(struct wh_history *h, const struct world *w, const struct event
 			for (uint32_t g = 0; g < GROUPS; g++)
 				places[g] = place_at(g, rank);
 			return wh_history_view(h, event->node,
-					       &(struct wh_history_view){event->number, w->counts[event->number], rank,
-									 w->members[event->number], places});
+					       &(struct wh_history_view){.number = event->number,
+									 .count = w->counts[event->number],
+									 .rank = rank,
+									 .members = w->members[event->number],
+									 .places = places});
 		}
 		return false;
 	case 'C':
@@ -434,8 +437,10 @@ static void log_event(FILE *log, const struct world *w, const struct event *even
 	bool good = true;
 
 	if (event->kind == 'V') {
-		struct wh_history_view view = {event->number, w->counts[event->number], 0, w->members[event->number],
-					       places};
+		struct wh_history_view view = {.number = event->number,
+					       .count = w->counts[event->number],
+					       .members = w->members[event->number],
+					       .places = places};
 
 		while (view.members[view.rank] != event->node)
 			view.rank++;

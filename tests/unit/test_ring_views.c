@@ -65,14 +65,14 @@ static void lies_in(const struct stream *s, uint64_t number, const struct wh_pla
 	ck_assert_uint_eq(word, 100 + number);
 }
 
-/* Before its first view, as in those in which it is no sender's. */
+/* Before its first view claims wait; in those in which it is no sender's they do not. */
 START_TEST(a_ring_without_a_view_takes_no_claims)
 {
 	struct bench *b = make_idle(WINDOW, BYTES, true);
 	struct wh_claim out;
 
-	ck_assert_int_eq(wh_ring_claim(b->ring, &out), WHORL_NOT_SENDER);
-	ck_assert(wh_ring_has_room(b->ring)); /* nobody waits */
+	ck_assert_int_eq(wh_ring_claim(b->ring, &out), WHORL_AGAIN); /* nobody knows yet */
+	ck_assert(!wh_ring_has_room(b->ring));
 	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 0);
 	ck_assert_uint_eq(wh_ring_drop(b->ring, 0), 0);
 	ck_assert_int_eq(wh_ring_claim(b->ring, &out), WHORL_NOT_SENDER);

@@ -95,7 +95,7 @@ START_TEST(who_is_cut_off_meets_later)
 		lab->image[i] = open_image(lab, i, 1);
 	run(lab, LONG_NS);
 	ck_assert(!lab->image[0]->ready && lab->image[1]->ready && !lab->image[2]->ready);
-	ck_assert_int_eq(send_number(lab, 0, 2, 1), WHORL_AGAIN);
+	ck_assert_int_eq(send_number(lab, 0, 2, 1), WHORL_MEMBER_GONE);
 	ck_assert_uint_gt(wh_sim_under_way(lab->sim), 0);
 	wh_sim_heal(lab->sim, 2, 0);
 	run(lab, LONG_NS);
@@ -145,6 +145,49 @@ START_TEST(a_broken_connection_ends_for_both)
 	ck_assert_uint_eq(lab->down[1][0], 1); /* once is enough */
 	ck_assert_uint_eq(lab->down[2][0], 1);
 	end(lab);
+}
+END_TEST
+
+/* What is pushed before anybody has noticed does not come either. */
+START_TEST(pushes_over_a_broken_connection)
+{
+	struct wh_sim_options options = plain(test_seed(13));
+	struct lab *lab;
+
+	options.notice_max_ns = WH_NS_PER_S;
+	lab = make(options);
+	wh_sim_break(lab->sim, 0, 1);
+	post_word(lab, 0, 1);
+	ck_assert_uint_eq(wh_sim_traffic(lab->sim, 0, 1).pushes, 0);
+	run(lab, WH_NS_PER_US);
+	ck_assert_uint_eq(lab->down[1][0] + lab->down[0][1], 0);
+	ck_assert_uint_eq(word(lab, 1, 0), 0);
+	ck_assert_uint_eq(word(lab, 2, 0), 1);
+	end(lab);
+}
+END_TEST
+
+/* Of the words that are under way none is seen behind the news; to who is known to be gone none are sent. */
+START_TEST(nothing_comes_behind_the_news)
+{
+	uint64_t missed = 0, seed = test_seed(14);
+
+	for (uint64_t n = 0; n < 30; n++) {
+		struct lab *lab = make(plain(30 * seed + n));
+
+		wh_sim_link_set(lab->sim, 0, 1, &(struct wh_sim_link_cost){WH_NS_PER_MS, WH_NS_PER_MS, 0});
+		post_word(lab, 0, 1);
+		wh_sim_link_set(lab->sim, 0, 1, &(struct wh_sim_link_cost){0, 0, 0});
+		wh_sim_crash(lab->sim, 0);
+		missed += wh_sim_traffic(lab->sim, 0, 1).pushes;
+		run(lab, LONG_NS);
+		ck_assert_uint_eq(lab->down[1][0], 1);
+		ck_assert_uint_eq(word(lab, 1, 0), 0);
+		post_word(lab, 1, 1);
+		ck_assert_uint_eq(wh_sim_traffic(lab->sim, 1, 0).pushes, 0);
+		end(lab);
+	}
+	ck_assert_uint_gt(missed, 5);
 }
 END_TEST
 
@@ -354,6 +397,8 @@ int main(void)
 	tcase_add_test(cases, news_of_a_death_are_held_up);
 	tcase_add_test(cases, who_is_cut_off_meets_later);
 	tcase_add_loop_test(cases, a_broken_connection_ends_for_both, 0, 10);
+	tcase_add_test(cases, pushes_over_a_broken_connection);
+	tcase_add_test(cases, nothing_comes_behind_the_news);
 	tcase_add_loop_test(cases, leaving_over_a_broken_connection, 0, 5);
 	tcase_add_loop_test(cases, a_silent_crash_is_told_to_nobody, 0, 2);
 	tcase_add_test(cases, each_notices_a_death_in_its_own_time);

@@ -1,5 +1,6 @@
 /* test_sim_transport.c - what only the simulator's transport has: what things cost, late rings, the digest. Its faults are
- * in test_sim_faults.c, what it shares with other transports in tests/conformance/. */
+ * in test_sim_faults.c, its lives in test_sim_lives.c, its streams in test_sim_streams.c, what it shares with other
+ * transports in tests/conformance/. */
 #include "tests/unit/sim_lab.h"
 #include "transport/dice.h"
 

@@ -1,9 +1,11 @@
-/* test_view.c - views from a configuration: lists of members and senders, ranks, mistakes; views that follow; quorums.
+/* test_view.c - views from a configuration: lists of members and senders, ranks, mistakes; views that follow, and who comes and
+ * goes; quorums.
  * Shards are in test_layout.c. */
 #include <string.h>
 
 #include "membership/view.h"
 #include "tests/harness.h"
+#include "tests/unit/newcomers.h"
 
 static struct wh_view *make(uint32_t nodes, const char *members, const char *senders)
 {
@@ -11,7 +13,7 @@ static struct wh_view *make(uint32_t nodes, const char *members, const char *sen
 	struct wh_view *view;
 	struct wh_error err;
 
-	ck_assert_msg(wh_view_create(&view, nodes, &(struct wh_layout_config){&text, 1, NULL, NULL}, &err) == WHORL_OK,
+	ck_assert_msg(view_of_all(&view, nodes, &(struct wh_layout_config){&text, 1, NULL, NULL}, &err) == WHORL_OK,
 		      "%s", err.text);
 	return view;
 }
@@ -63,7 +65,7 @@ END_TEST
 static const struct {
 	const char *members, *senders, *text;
 } bad[] = {
-	{"4", "all", "subgroup g: names node 4, expected ids from 0 to 3"},
+	{"256", "all", "subgroup g: names node 256, expected ids from 0 to 255"},
 	{"1,1", "all", "subgroup g: names node 1 twice"},
 	{"", "all", "subgroup g: is \"\", expected all, function, or node ids as in 0,1,2"},
 	{"most", "all", "subgroup g: is \"most\", expected all, function, or node ids as in 0,1,2"},
@@ -77,7 +79,7 @@ static const struct {
 	{"0,1", "2", "subgroup g: names node 2, which is not a member"},
 	{"all", "none", "subgroup g: is \"none\", expected all, half, one, or node ids as in 0,2"},
 	{"all", "", "subgroup g: is \"\", expected all, half, one, or node ids as in 0,2"},
-	{"all", "7", "subgroup g: names node 7, expected ids from 0 to 3"},
+	{"all", "300", "subgroup g: names node 300, expected ids from 0 to 255"},
 };
 
 START_TEST(lists_that_do_not)
@@ -86,8 +88,7 @@ START_TEST(lists_that_do_not)
 	struct wh_view *view = NULL;
 	struct wh_error err;
 
-	ck_assert_int_eq(wh_view_create(&view, 4, &(struct wh_layout_config){&text, 1, NULL, NULL}, &err),
-			 WHORL_CONFIG);
+	ck_assert_int_eq(view_of_all(&view, 4, &(struct wh_layout_config){&text, 1, NULL, NULL}, &err), WHORL_CONFIG);
 	ck_assert_ptr_null(view);
 	ck_assert_msg(strncmp(err.text, bad[_i].text, strlen(bad[_i].text)) == 0, "%s", err.text);
 }
@@ -100,6 +101,7 @@ START_TEST(one_list_is_checked_alone)
 
 	ck_assert_int_eq(wh_view_check_list(4, NULL, "0,9", &err), WHORL_CONFIG);
 	ck_assert_str_eq(err.text, "names node 9, expected ids from 0 to 3");
+	ck_assert_int_eq(wh_view_check_list(10, NULL, "0,9", &err), WHORL_OK);
 	ck_assert_int_eq(wh_view_check_list(4, "0,9", "0", &err), WHORL_OK); /* the members are wrong: said elsewhere */
 	ck_assert_int_eq(wh_view_check_list(4, "0,1", "3", &err), WHORL_CONFIG);
 	ck_assert_str_eq(err.text, "names node 3, which is not a member");
@@ -117,7 +119,7 @@ START_TEST(many_subgroups)
 		snprintf(names[i], sizeof(names[i]), "g%d", i);
 		texts[i] = (struct wh_subgroup_text){names[i], i % 2 ? "all" : "1,2", i % 3 ? "all" : "one", 1, 1};
 	}
-	ck_assert_int_eq(wh_view_create(&view, 3, &(struct wh_layout_config){texts, 50, NULL, NULL}, &err), WHORL_OK);
+	ck_assert_int_eq(view_of_all(&view, 3, &(struct wh_layout_config){texts, 50, NULL, NULL}, &err), WHORL_OK);
 	ck_assert_uint_eq(view->subgroup_count, 50);
 	for (int i = 0; i < 50; i++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[i];
@@ -127,7 +129,7 @@ START_TEST(many_subgroups)
 		ck_assert_uint_eq(subgroup->sender_count, i % 3 ? subgroup->member_count : 1);
 	}
 	wh_view_free(view);
-	ck_assert_int_eq(wh_view_create(&view, 3, &(struct wh_layout_config){NULL, 0, NULL, NULL}, &err), WHORL_OK);
+	ck_assert_int_eq(view_of_all(&view, 3, &(struct wh_layout_config){NULL, 0, NULL, NULL}, &err), WHORL_OK);
 	ck_assert_uint_eq(view->subgroup_count, 0);
 	wh_view_free(view);
 	wh_view_free(NULL);
@@ -140,8 +142,7 @@ START_TEST(a_mistake_in_the_last_subgroup)
 	struct wh_view *view = NULL;
 	struct wh_error err;
 
-	ck_assert_int_eq(wh_view_create(&view, 3, &(struct wh_layout_config){texts, 2, NULL, NULL}, &err),
-			 WHORL_CONFIG);
+	ck_assert_int_eq(view_of_all(&view, 3, &(struct wh_layout_config){texts, 2, NULL, NULL}, &err), WHORL_CONFIG);
 	ck_assert_str_eq(err.text, "subgroup wrong: names node 2, which is not a member");
 }
 END_TEST
@@ -170,36 +171,154 @@ START_TEST(the_first_view_has_all_join)
 }
 END_TEST
 
+/* Of any configured nodes, in whatever order they were met. */
+START_TEST(the_first_view_may_be_of_some)
+{
+	const struct wh_subgroup_text text = {"g", "0,3,5,200", "all", 1, 1};
+	const struct wh_layout_config layout = {&text, 1, NULL, NULL};
+	struct wh_newcomer newcomers[WH_NODES_MAX];
+	uint32_t count = newcomers_of("5,1,200,0", newcomers);
+	struct wh_view *view;
+
+	ck_assert_int_eq(wh_view_create(&view, newcomers, count, 7, &layout, NULL), WHORL_OK);
+	assert_ranks(view->ids, view->members, "0,1,5,200");
+	assert_ranks(view->joined, view->joined_count, "0,1,5,200");
+	ck_assert_uint_eq(view->voters, 7);
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		ck_assert_uint_eq(view->incarnations[rank], incarnation_of(view->ids[rank], 0));
+	assert_ranks(view->subgroups[0].members, view->subgroups[0].member_count, "0,2,3");
+	assert_ranks(view->subgroups[0].entered, view->subgroups[0].entered_count, "0,2,3");
+	ck_assert_uint_eq(view->subgroups[0].resting_count, 0);
+	wh_view_free(view);
+}
+END_TEST
+
 START_TEST(survivors_keep_their_order)
 {
 	static const struct {
-		bool removed[6]; /* by rank of the view before */
-		const char *ids, *left;
+		bool removed[7]; /* by rank of the view before */
+		const char *newcomers, *ids, *joined, *left;
 	} next[] = {
-		{{false, true, false, false, true}, "0,2,3,5", "1,4"},
-		{{true}, "2,3,5", "0"},
-		{{false}, "2,3,5", ""}, /* nobody: a view as good as any */
-		{{false, false, true}, "2,3", "5"},
-		{{true}, "3", "2"},
+		{{false, true, false, false, true}, "", "0,2,3,5", "", "1,4"},
+		{{true}, "", "2,3,5", "", "0"},
+		{{false}, "", "2,3,5", "", ""}, /* nobody: a view as good as any */
+		{{false}, "4,0,1", "2,3,5,0,1,4", "0,1,4", ""},
+		{{false, true, false, true}, "9,7", "2,5,1,4,7,9", "7,9", "3,0"},
+		{{true, true, true, true, true}, "0", "9,0", "0", "2,5,1,4,7"},
+		{{true}, "", "0", "", "9"},
 	};
 	const struct wh_layout_config layout = {NULL, 0, NULL, NULL};
+	struct wh_newcomer newcomers[WH_NODES_MAX];
 	struct wh_view *view, *before;
 
-	ck_assert_int_eq(wh_view_create(&before, 6, &layout, NULL), WHORL_OK);
+	ck_assert_int_eq(view_of_all(&before, 6, &layout, NULL), WHORL_OK);
 	for (size_t i = 0; i < sizeof(next) / sizeof(next[0]); i++) {
-		ck_assert_int_eq(wh_view_next(&view, before, next[i].removed, &layout, NULL), WHORL_OK);
+		const uint32_t count = newcomers_of(next[i].newcomers, newcomers);
+		const struct wh_next what = {next[i].removed, newcomers, count, NULL};
+
+		ck_assert_int_eq(wh_view_next(&view, before, &what, &layout, NULL), WHORL_OK);
 		ck_assert_uint_eq(view->number, i + 1);
+		ck_assert_uint_eq(view->voters, view->members);
 		assert_ranks(view->ids, view->members, next[i].ids);
 		assert_ranks(view->left, view->left_count, next[i].left);
-		ck_assert_uint_eq(view->joined_count, 0);
-		for (uint32_t rank = 0; rank < view->members; rank++)
+		assert_ranks(view->joined, view->joined_count, next[i].joined);
+		for (uint32_t rank = 0; rank < view->members; rank++) {
+			uint64_t incarnation = incarnation_of(view->ids[rank], 0);
+
+			ck_assert_uint_eq(view->incarnations[rank], incarnation);
 			ck_assert_int_eq(wh_view_rank(view, view->ids[rank]), rank);
+			ck_assert_int_eq(wh_view_rank_of(view, view->ids[rank], incarnation), rank);
+			ck_assert_int_eq(wh_view_rank_of(view, view->ids[rank], incarnation + 1), -1);
+		}
 		for (uint32_t i_left = 0; i_left < view->left_count; i_left++)
 			ck_assert_int_eq(wh_view_rank(view, view->left[i_left]), -1);
 		wh_view_free(before);
 		before = view;
 	}
 	wh_view_free(before);
+}
+END_TEST
+
+/* Removed by nobody, followed by nobody: NULL says so. */
+START_TEST(what_is_not_given_is_nothing)
+{
+	const struct wh_layout_config layout = {NULL, 0, NULL, NULL};
+	struct wh_view *view, *before;
+
+	ck_assert_int_eq(view_of_all(&before, 3, &layout, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_next(&view, before, &(struct wh_next){.removed = NULL}, &layout, NULL), WHORL_OK);
+	assert_ranks(view->ids, view->members, "0,1,2");
+	ck_assert_uint_eq(view->joined_count + view->left_count, 0);
+	wh_view_free(before);
+	wh_view_free(view);
+}
+END_TEST
+
+/* ---- the same views ----------------------------------------------------------------------------------------------------- */
+
+static struct wh_view *make_rich(void)
+{
+	const struct wh_subgroup_text texts[] = {{"g", "all", "all", 2, 1}, {"h", "0,1,3", "half", 1, 1}};
+	const struct wh_layout_config layout = {texts, 2, NULL, NULL};
+	const bool removed[4] = {false, false, true, false};
+	const uint64_t rests[3] = {1, 0, 0};
+	struct wh_newcomer newcomers[WH_NODES_MAX];
+	const struct wh_next next = {removed, newcomers, newcomers_of("7", newcomers), rests};
+	struct wh_view *before, *view;
+
+	ck_assert_int_eq(view_of_all(&before, 4, &layout, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_next(&view, before, &next, &layout, NULL), WHORL_OK);
+	wh_view_free(before);
+	return view;
+}
+
+START_TEST(every_difference_counts)
+{
+	struct wh_view *one = make_rich(), *other = make_rich();
+	struct wh_view_subgroup *shard = &other->subgroups[0];
+	uint32_t *const numbers[] = {
+		&other->members,
+		&other->ids[1],
+		&other->voters,
+		&other->joined_count,
+		&other->joined[0],
+		&other->left_count,
+		&other->left[0],
+		&other->subgroup_count,
+		&shard->configured,
+		&shard->shard,
+		&shard->shards,
+		&shard->member_count,
+		&shard->members[1],
+		&shard->sender_count,
+		&shard->senders[0],
+		&shard->resting_count,
+		&shard->resting[0],
+		&other->subgroups[1].entered_count,
+		&other->subgroups[1].sender_count,
+	};
+
+	ck_assert(wh_view_equals(one, other));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		--*numbers[i];
+		ck_assert_msg(!wh_view_equals(one, other), "%zu", i);
+		++*numbers[i];
+	}
+	other->number++;
+	ck_assert(!wh_view_equals(one, other));
+	other->number--;
+	other->incarnations[2]++;
+	ck_assert(!wh_view_equals(one, other));
+	other->incarnations[2]--;
+	shard->name[0] = 'x';
+	ck_assert(!wh_view_equals(one, other));
+	shard->name[0] = 'g';
+	shard->state = WH_SHARD_LOST;
+	ck_assert(!wh_view_equals(one, other));
+	shard->state = WH_SHARD_ACTIVE;
+	ck_assert(wh_view_equals(one, other));
+	wh_view_free(one);
+	wh_view_free(other);
 }
 END_TEST
 
@@ -265,7 +384,10 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_mistake_in_the_last_subgroup);
 	tcase_add_test(cases, ranks_are_found);
 	tcase_add_test(cases, the_first_view_has_all_join);
+	tcase_add_test(cases, the_first_view_may_be_of_some);
 	tcase_add_test(cases, survivors_keep_their_order);
+	tcase_add_test(cases, what_is_not_given_is_nothing);
+	tcase_add_test(cases, every_difference_counts);
 	tcase_add_loop_test(cases, a_quorum_holds_or_not, 0, sizeof(quorums) / sizeof(quorums[0]));
 	tcase_add_test(cases, two_sides_never_both);
 	suite_add_tcase(all, cases);

@@ -1,0 +1,337 @@
+/* enter.c - what others who are not in my view have to do with me: my own way into a view, who comes to it, what they say.
+ *
+ * The participant of membership/entry.h; the other half of that of membership/change.h is in install.c.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "group/node_int.h"
+#include "group/status.h"
+
+/* ---- a first view, or an invitation ------------------------------------------------------------------------------ */
+
+void wh_node_reach(whorl_node *node, int entry)
+{
+	if (wh_load_relaxed(&node->entry_ns[entry]) == 0)
+		wh_store_relaxed(&node->entry_ns[entry], wh_env_now(&node->env) - node->started_ns + 1);
+}
+
+static bool open(void *ctx, struct wh_view *view, uint64_t key)
+{
+	whorl_node *node = ctx;
+	struct wh_error err;
+	uint64_t number = view->number;
+	enum whorl_result result = wh_epoch_create(&node->proposed, node, view, key, &err);
+
+	if (result != WHORL_OK)
+		wh_node_fail(node, WH_LOG_ERROR, result, "view %" PRIu64 " cannot be entered: %s", number, err.text);
+	else
+		wh_node_reach(node, WHORL_ENTRY_INVITED);
+	return result == WHORL_OK;
+}
+
+static bool is_open(void *ctx)
+{
+	whorl_node *node = ctx;
+	struct wh_epoch *proposed = node->proposed;
+
+	for (uint32_t rank = 0; rank < proposed->view->members; rank++)
+		if (wh_entry_misses(&node->entry, rank))
+			node->transport->ops->freeze(proposed->image, rank);
+	if (!proposed->image->ready)
+		node->transport->ops->service(node->transport);
+	if (!proposed->image->ready)
+		return false;
+	wh_node_reach(node, WHORL_ENTRY_THERE);
+	wh_heartbeat_arrive(&proposed->heartbeat);
+	return true;
+}
+
+/* Somebody has begun it: it beats more than once, or it is not new and beats at all. In a first view, also: all are there,
+ * or lost, or late; and those that are there are a majority. */
+static bool has_begun(void *ctx, bool late)
+{
+	const whorl_node *node = ctx;
+	const struct wh_epoch *proposed = node->proposed;
+	const struct wh_view *view = proposed->view;
+	uint32_t there = 1, awaited = 0;
+
+	if (wh_epoch_is_beaten(proposed))
+		return true;
+	for (uint32_t rank = 0; rank < view->members; rank++) {
+		enum wh_beat beat = wh_heartbeat_of(&proposed->heartbeat, rank);
+
+		if (rank == proposed->rank ||
+		    wh_lobby_lost(&node->lobby, view->ids[rank], view->incarnations[rank], proposed->image->key))
+			continue;
+		there += beat == WH_BEAT_THERE;
+		awaited += beat == WH_BEAT_NONE;
+	}
+	return view->number == 0 && (awaited == 0 || late) && 2 * there > view->voters;
+}
+
+static void discard(void *ctx)
+{
+	whorl_node *node = ctx;
+	struct wh_epoch *proposed = node->proposed;
+
+	node->proposed = NULL; /* first: a fork may come in between, and its child frees what it finds */
+	wh_epoch_free(proposed, true);
+}
+
+static void begin(void *ctx)
+{
+	whorl_node *node = ctx;
+	struct wh_epoch *next = node->proposed;
+	struct wh_error err;
+	enum whorl_result result = wh_loop_add(&node->loop, wh_epoch_step, node, &err);
+
+	if (result != WHORL_OK) {
+		wh_node_fail(node, WH_LOG_ERROR, result, "%s", err.text);
+		return;
+	}
+	node->proposed = NULL;
+	wh_epoch_begin(next);
+}
+
+static void refused(void *ctx, const char *why)
+{
+	whorl_node *node = ctx;
+
+	wh_node_fail(node, WH_LOG_WARNING, WHORL_REFUSED, "%s", why);
+}
+
+const struct wh_entrant wh_node_entrant = {
+	.open = open,
+	.is_open = is_open,
+	.has_begun = has_begun,
+	.discard = discard,
+	.begin = begin,
+	.refused = refused,
+};
+
+void wh_node_settle(whorl_node *node)
+{
+	if (node->epoch == NULL || wh_node_restores(node))
+		return;
+	wh_node_reach(node, WHORL_ENTRY_RESTORED);
+	pthread_mutex_lock(&node->lock);
+	node->ready = true;
+	pthread_cond_broadcast(&node->changed);
+	pthread_mutex_unlock(&node->lock);
+}
+
+/* ---- what I am --------------------------------------------------------------------------------------------------- */
+
+void wh_node_stand(whorl_node *node)
+{
+	const struct wh_epoch *epoch = node->epoch;
+	struct wh_wire intro = {.standing = WH_SEEKING};
+
+	if (epoch == NULL)
+		return; /* entry says it */
+	if ((wh_gate_state(node->gate) & WH_GATE_FAILED) == 0)
+		intro = (struct wh_wire){.standing = WH_MEMBER_OF,
+					 .flag = epoch->change.suspicion.quorum,
+					 .view = epoch->view->number,
+					 .leader = epoch->view->ids[wh_change_leader_of(&epoch->change)],
+					 .key = epoch->image->key};
+	wh_lobby_stand(&node->lobby, &intro, epoch->view);
+}
+
+/* As one who comes in does: if it is lost, the leader looks with its next heartbeat. */
+void wh_node_ask_leader(whorl_node *node)
+{
+	const struct wh_epoch *epoch = node->epoch;
+	uint32_t leader = wh_change_leader_of(&epoch->change);
+	const struct wh_wire join = {.kind = WH_WIRE_JOIN,
+				     .incarnation = node->incarnation,
+				     .group_digest = node->lobby.group_digest,
+				     .subgroups_digest = node->lobby.subgroups_digest};
+
+	if (leader != epoch->rank)
+		(void)wh_lobby_send(&node->lobby, epoch->view->ids[leader], &join);
+}
+
+/* ---- what others say --------------------------------------------------------------------------------------------- */
+
+static whorl_subgroup *subgroup_at(whorl_node *node, uint64_t configured)
+{
+	return configured < node->subgroup_count ? &node->subgroups[configured] : NULL;
+}
+
+static bool is_with_me(const whorl_node *node, uint32_t id)
+{
+	return node->epoch != NULL && wh_view_rank_of(node->epoch->view, id, node->lobby.guests[id].incarnation) >= 0;
+}
+
+static void hear_state(whorl_node *node, uint32_t from, const struct wh_wire *message)
+{
+	whorl_subgroup *subgroup = subgroup_at(node, message->subgroup);
+
+	if (subgroup == NULL)
+		return;
+	if (message->kind == WH_WIRE_REST)
+		(void)whorl_rest(subgroup, message->flag);
+	else if (message->kind == WH_WIRE_STATE_WANTED && !is_with_me(node, from))
+		return; /* it is ahead, or behind: it asks again */
+	else if (subgroup->state != NULL && message->kind == WH_WIRE_STATE_WANTED)
+		wh_state_give(subgroup->state, from);
+	else if (subgroup->state != NULL)
+		wh_state_declined(subgroup->state, from);
+	else if (message->kind == WH_WIRE_STATE_WANTED)
+		(void)wh_lobby_send(&node->lobby, from,
+				    &(struct wh_wire){.kind = WH_WIRE_NO_STATE, .subgroup = message->subgroup});
+}
+
+/* False: no node says that. */
+static bool hear(whorl_node *node, uint32_t from, const struct wh_wire *message)
+{
+	struct wh_epoch *epoch = node->epoch;
+
+	switch (message->kind) {
+	case WH_WIRE_INTRO:
+		wh_lobby_hear(&node->lobby, from, message);
+		return true;
+	case WH_WIRE_JOIN:
+	case WH_WIRE_THERE:
+		if (wh_admission_hear(&node->admission, from, message, epoch != NULL && wh_change_leads(&epoch->change)))
+			epoch->change.wanted = true;
+		return true;
+	case WH_WIRE_VIEW:
+	case WH_WIRE_WITHDRAWN:
+		if (epoch == NULL)
+			return wh_entry_hear(&node->entry, from, message);
+		wh_lobby_dropped(&node->lobby, from, message);
+		wh_epoch_suspect_lost(epoch);
+		return true;
+	case WH_WIRE_STATE_WANTED:
+	case WH_WIRE_NO_STATE:
+	case WH_WIRE_REST:
+		hear_state(node, from, message);
+		return true;
+	case WH_WIRE_KINDS:
+		break;
+	}
+	return false;
+}
+
+static void hear_control(whorl_node *node, const struct wh_transport_event *event)
+{
+	struct wh_wire message;
+
+	node->lobby.guests[event->node].heard_ns = node->loop.now_ns;
+	if (wh_wire_decode(&message, event->text, event->bytes) && hear(node, event->node, &message))
+		return;
+	if (node->nonsense++ == 0)
+		wh_log(&node->diag, WH_LOG_WARNING, "node %u says what no node can say, and is not heard", event->node);
+}
+
+static void take_stream(whorl_node *node, const struct wh_transport_event *event)
+{
+	whorl_subgroup *subgroup = subgroup_at(node, event->tag);
+
+	if (subgroup != NULL && subgroup->state != NULL)
+		wh_state_stream(subgroup->state, event->node, event->stream);
+	else
+		event->stream->ops->close(event->stream);
+}
+
+void wh_node_hear(whorl_node *node, const struct wh_transport_event *event)
+{
+	switch (event->kind) {
+	case WH_EVENT_CONTROL:
+		hear_control(node, event);
+		break;
+	case WH_EVENT_STREAM:
+		take_stream(node, event);
+		break;
+	case WH_EVENT_ASKED:
+		wh_status_answer(node, event->text, event->bytes, event->visitor);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- one pass ---------------------------------------------------------------------------------------------------- */
+
+static void explain(whorl_node *node)
+{
+	char text[sizeof(node->progress)];
+
+	wh_entry_explain(&node->entry, text, sizeof(text));
+	pthread_mutex_lock(&node->lock);
+	memcpy(node->progress, text, sizeof(text));
+	pthread_mutex_unlock(&node->lock);
+}
+
+static size_t seek(whorl_node *node)
+{
+	size_t work;
+
+	if (node->entry.began_ns == 0)
+		wh_entry_begin(&node->entry);
+	work = wh_entry_step(&node->entry);
+	if (node->loop.now_ns - node->explained_ns >= WH_NS_PER_MS) {
+		node->explained_ns = node->loop.now_ns;
+		explain(node);
+	}
+	return work;
+}
+
+size_t wh_node_enter(whorl_node *node)
+{
+	size_t work = 0;
+
+	if (__builtin_expect(node->epoch == NULL, 0)) {
+		if ((wh_gate_state(node->gate) & (WH_GATE_FAILED | WH_GATE_CLOSED)) != 0)
+			wh_entry_give_up(&node->entry);
+		else
+			work += seek(node);
+	}
+	if (__builtin_expect((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0, 0))
+		wh_node_stop_states(node); /* nobody waits for what a failed node gives */
+	/* What rows show is looked at before anybody is told what I am: docs/decisions/0016. */
+	work += wh_admission_step(&node->admission);
+	work += wh_lobby_step(&node->lobby);
+	return work + wh_node_state_step(node);
+}
+
+static void explain_restore(const whorl_node *node, char *text, size_t bytes)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		const whorl_subgroup *subgroup = &node->subgroups[i];
+		const struct wh_state_stats *stats =
+			subgroup->state != NULL ? wh_state_statistics(subgroup->state) : NULL;
+
+		if (stats == NULL || wh_load_relaxed(&stats->takes) == 0)
+			continue;
+		snprintf(text, bytes, "restores %s: %.0f MB from node %" PRIu64, subgroup->name,
+			 (double)wh_load_relaxed(&stats->taken) / 1e6, wh_load_relaxed(&stats->from));
+		return;
+	}
+	snprintf(text, bytes, "waits for somebody to give it the state of its subgroups");
+}
+
+void whorl_progress(const whorl_node *node, char *text, size_t bytes)
+{
+	whorl_node *locked = (whorl_node *)node;
+
+	if (bytes == 0)
+		return;
+	if (wh_node_state(node) == WHORL_FORKED) {
+		snprintf(text, bytes, "%s", wh_result_text(WHORL_FORKED));
+		return;
+	}
+	pthread_mutex_lock(&locked->lock);
+	if (locked->failure.code == WHORL_OK && !locked->ready && wh_load_acquire(&node->views) > 0)
+		explain_restore(node, text, bytes);
+	else
+		snprintf(text, bytes, "%s",
+			 locked->failure.code != WHORL_OK ? locked->failure.text
+			 : locked->ready                  ? "is a member"
+							  : locked->progress);
+	pthread_mutex_unlock(&locked->lock);
+}

@@ -1,0 +1,227 @@
+/* status.c - a node looks at itself for a visitor; see status.h. Everything is read between two passes of the loop, so it is of one
+ * moment. */
+#include "group/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "group/node_int.h"
+
+/* ---- the node ---------------------------------------------------------------------------------------------------------------- */
+
+static enum whorl_standing standing_of(whorl_node *node)
+{
+	uint64_t gate = wh_gate_state(node->gate);
+
+	if ((gate & WH_GATE_FAILED) != 0)
+		return WHORL_HAS_FAILED;
+	if (node->epoch == NULL && node->entry.state != WH_ENTRY_SEEKING)
+		return WHORL_IS_INVITED;
+	if (node->epoch == NULL)
+		return node->lobby.intro.standing == WH_FORMING ? WHORL_IS_FORMING : WHORL_IS_SEEKING;
+	return wh_load_relaxed(&node->wants_drain) != 0 ? WHORL_IS_LEAVING : WHORL_IS_MEMBER;
+}
+
+static void show_node(struct whorl_status *status, whorl_node *node)
+{
+	snprintf(status->version, sizeof(status->version), "%s", whorl_version());
+	memcpy(status->group, node->config.group.name, sizeof(status->group) - 1); /* no longer: it has been checked */
+	status->id = node->id;
+	status->pid = (uint32_t)getpid();
+	status->incarnation = node->incarnation;
+	status->standing = standing_of(node);
+	status->result = whorl_error(node, status->error, sizeof(status->error));
+	whorl_progress(node, status->progress, sizeof(status->progress));
+	pthread_mutex_lock(&node->lock);
+	status->ready = node->ready;
+	pthread_mutex_unlock(&node->lock);
+	status->failure_timeout_ms = (uint32_t)node->config.group.failure_timeout_ms;
+	status->leader = status->tie_breaker = WHORL_NOBODY;
+	status->stats.size = sizeof(status->stats);
+	whorl_node_statistics(node, &status->stats);
+}
+
+/* ---- its view ---------------------------------------------------------------------------------------------------------------- */
+
+static enum whorl_change_step change_of(const struct wh_change *change)
+{
+	if (change->settled)
+		return WHORL_CHANGE_SETTLED;
+	if (change->agreed != 0)
+		return WHORL_CHANGE_DECIDED;
+	if (change->wedged)
+		return change->ticket != 0 && change->acknowledged == change->ticket ? WHORL_CHANGE_ACKNOWLEDGED
+										     : WHORL_CHANGE_WEDGED;
+	if (change->suspicion.count > 0)
+		return WHORL_CHANGE_SUSPECTING;
+	return change->ticket != 0 ? WHORL_CHANGE_PREPARING : WHORL_CHANGE_NONE;
+}
+
+static uint64_t ms_since(uint64_t then_ns, uint64_t now_ns)
+{
+	return then_ns < now_ns ? (now_ns - then_ns) / WH_NS_PER_MS : 0;
+}
+
+static void show_member(struct whorl_status_member *member, const struct wh_epoch *epoch, uint32_t rank,
+			uint64_t now_ns)
+{
+	const struct wh_heard *heard = &epoch->heartbeat.heard[rank];
+
+	member->id = epoch->view->ids[rank];
+	member->incarnation = epoch->view->incarnations[rank];
+	member->suspicion = (enum whorl_suspicion)epoch->change.suspicion.said[rank]; /* wh_suspected: the same three */
+	if (rank == epoch->rank)
+		return;
+	member->heard_ms = ms_since(heard->when_ns, now_ns);
+	member->overdue = heard->overdue;
+}
+
+static void show_view(struct whorl_status *status, const struct wh_epoch *epoch, uint64_t now_ns)
+{
+	const struct wh_change *change = &epoch->change;
+	const struct wh_view *view = epoch->view;
+
+	status->view = view->number;
+	status->voters = view->voters;
+	status->leader = view->ids[wh_change_leader_of(change)];
+	if (change->tie_breaker >= 0)
+		status->tie_breaker = view->ids[change->tie_breaker];
+	status->quorum = change->suspicion.quorum;
+	status->change = change_of(change);
+	if (status->change != WHORL_CHANGE_NONE)
+		status->change_ms = ms_since(change->began_ns != 0 ? change->began_ns : change->standing_ns, now_ns);
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		show_member(&status->members[rank], epoch, rank, now_ns);
+}
+
+/* ---- its shards -------------------------------------------------------------------------------------------------------------- */
+
+/* The counters of a member as they have come here. */
+static void show_place(struct whorl_status_place *place, const struct wh_epoch *epoch, uint32_t g, uint32_t rank,
+		       bool ordered)
+{
+	const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
+	const struct wh_subgroup_columns *columns = &epoch->rows->subgroups[g].columns;
+
+	place->id = epoch->view->ids[rank];
+	place->sends = wh_rank_find(layout->senders, layout->sender_count, rank) >= 0;
+	place->rests = wh_rank_find(layout->resting, layout->resting_count, rank) >= 0;
+	if (ordered) {
+		/* Delivered first: it is not more than what is received. */
+		place->delivered_num = wh_sst_observe(&epoch->sst, rank, columns->delivered_num);
+		place->received_num = wh_sst_observe(&epoch->sst, rank, columns->received_num);
+		return;
+	}
+	for (uint32_t s = 0; s < layout->sender_count; s++)
+		place->delivered_num += wh_sst_observe_array(&epoch->sst, rank, columns->delivered_of, s);
+	place->received_num = place->delivered_num;
+}
+
+static void show_seat(struct whorl_status_shard *shard, const struct wh_epoch *epoch, uint32_t g,
+		      const whorl_subgroup *subgroup)
+{
+	const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
+
+	shard->condition = layout->state == WH_SHARD_ACTIVE ? WHORL_SHARD_ACTIVE : WHORL_SHARD_INACTIVE;
+	shard->stats.size = sizeof(shard->stats);
+	whorl_subgroup_statistics(subgroup, &shard->stats);
+	for (uint32_t i = 0; i < shard->place_count; i++)
+		show_place(&shard->places[i], epoch, g, layout->members[i], shard->ordered);
+}
+
+static bool is_seated(const struct wh_epoch *epoch, const struct wh_view_subgroup *layout)
+{
+	return wh_rank_find(layout->members, layout->member_count, epoch->rank) >= 0;
+}
+
+static void show_shard(struct whorl_status_shard *shard, whorl_node *node, uint32_t g)
+{
+	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
+	const whorl_subgroup *subgroup = &node->subgroups[layout->configured];
+
+	memcpy(shard->name, layout->name, sizeof(shard->name));
+	shard->shard = layout->shard;
+	shard->shards = layout->shards;
+	shard->ordered = subgroup->mode == WH_MODE_ORDERED;
+	shard->lost = layout->state == WH_SHARD_LOST;
+	shard->condition = WHORL_SHARD_GONE;
+	shard->members = layout->member_count;
+	shard->senders = layout->sender_count;
+	shard->resting = layout->resting_count;
+	shard->window = subgroup->window;
+	shard->message_bytes = subgroup->message_bytes;
+	if (is_seated(epoch, layout))
+		show_seat(shard, epoch, g, subgroup);
+}
+
+/* ---- memory, then all of it -------------------------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(((struct whorl_status_shard *)0)->name) == WH_NAME_BYTES, "names have room");
+_Static_assert((int)WHORL_HAS_LEFT == WH_LEFT && (int)WHORL_IS_FAILED == WH_FAILED, "the public names of suspicions");
+
+static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
+{
+	const struct wh_view *view = epoch->view;
+
+	status->members = calloc(view->members, sizeof(*status->members));
+	status->shards = calloc(view->subgroup_count, sizeof(*status->shards));
+	if (status->members == NULL || status->shards == NULL)
+		return false;
+	status->member_count = view->members;
+	status->shard_count = view->subgroup_count;
+	for (uint32_t g = 0; g < view->subgroup_count; g++) {
+		const struct wh_view_subgroup *layout = &view->subgroups[g];
+
+		if (!is_seated(epoch, layout))
+			continue;
+		status->shards[g].places = calloc(layout->member_count, sizeof(*status->shards[g].places));
+		if (status->shards[g].places == NULL)
+			return false;
+		status->shards[g].place_count = layout->member_count;
+	}
+	return true;
+}
+
+enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out)
+{
+	struct whorl_status *status = calloc(1, sizeof(*status));
+	const struct wh_epoch *epoch = node->epoch;
+
+	*out = NULL;
+	if (status == NULL || (epoch != NULL && !make_room(status, epoch))) {
+		whorl_status_free(status);
+		return WHORL_MEMORY;
+	}
+	show_node(status, node);
+	if (epoch != NULL)
+		show_view(status, epoch, wh_env_now(&node->env));
+	for (uint32_t g = 0; g < status->shard_count; g++)
+		show_shard(&status->shards[g], node, g);
+	*out = status;
+	return WHORL_OK;
+}
+
+static void answer_in_full(whorl_node *node, uint64_t visitor)
+{
+	unsigned char *bytes = malloc(WH_ANSWER_MAX);
+	struct whorl_status *status = NULL;
+
+	if (bytes != NULL && wh_status_make(node, &status) == WHORL_OK)
+		node->transport->ops->answer(node->transport, visitor, bytes,
+					     wh_status_encode(bytes, WH_ANSWER_MAX, status));
+	whorl_status_free(status);
+	free(bytes);
+}
+
+void wh_status_answer(whorl_node *node, const void *question, size_t bytes, uint64_t visitor)
+{
+	unsigned char shrug[WH_STATUS_QUESTION_BYTES];
+
+	if (wh_status_is_question(question, bytes))
+		answer_in_full(node, visitor);
+	else
+		node->transport->ops->answer(node->transport, visitor, shrug, wh_status_shrug(shrug));
+}

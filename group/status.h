@@ -1,0 +1,38 @@
+/* status.h - what a node says of itself to a visitor (transport.h, T11), as a struct and as bytes.
+ *
+ *     the visitor   wh_status_question -> the transport -> wh_status_decode            whorl_status_get (status_ask.c)
+ *     the node      WH_EVENT_ASKED -> wh_status_answer: wh_status_make, wh_status_encode -> answer()       status.c
+ *
+ * The bytes are little-endian, begin with a version, and are checked in full before anything of them is believed: they come from
+ * another process (status_wire.c).
+ */
+#ifndef WH_GROUP_STATUS_H
+#define WH_GROUP_STATUS_H
+
+#include <whorl/status.h>
+
+#include "base/error.h"
+
+#define WH_STATUS_VERSION 1
+#define WH_STATUS_QUESTION_BYTES 8
+
+/* Answers a question that has come to the node; whatever it does not understand is told so. On the loop, between two passes. It
+ * allocates, for a moment, in proportion to the members and shards of the view; without memory there is no answer. */
+void wh_status_answer(whorl_node *node, const void *question, size_t bytes, uint64_t visitor);
+
+/* The node as it is now. On the loop. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out);
+
+/* Returns the length, at most `bytes`. Shards that have no room are left off, and counted as that. */
+size_t wh_status_encode(unsigned char *out, size_t bytes, const struct whorl_status *status);
+/* WHORL_OK, WHORL_MEMORY, WHORL_REFUSED (text says what is wrong). */
+WH_MUST_CHECK enum whorl_result wh_status_decode(struct whorl_status **out, const void *bytes, size_t count,
+						 struct wh_error *err);
+
+size_t wh_status_question(unsigned char out[WH_STATUS_QUESTION_BYTES]);
+/* Is it one that this version answers? */
+bool wh_status_is_question(const void *bytes, size_t count);
+/* What is said to those that it does not: its version. */
+size_t wh_status_shrug(unsigned char out[WH_STATUS_QUESTION_BYTES]);
+
+#endif

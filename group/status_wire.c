@@ -1,0 +1,411 @@
+/* status_wire.c - a status as bytes. One function for each struct says what follows what, and both writes and reads it, so that the
+ * two cannot drift apart. */
+#include "group/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "membership/view.h"
+
+#define MAGIC UINT32_C(0x746f6c77)
+
+struct walk { /* over bytes; what is walked is written there, or read from there */
+	unsigned char *at;
+	const unsigned char *end;
+	bool writes;
+	const char *wrong; /* NULL: nothing so far. Then nothing moves any more, and all that is read is 0 */
+};
+
+static void go_wrong(struct walk *walk, const char *why)
+{
+	if (walk->wrong == NULL)
+		walk->wrong = why;
+}
+
+static void number(struct walk *walk, uint64_t *value, size_t bytes)
+{
+	if (walk->wrong == NULL && (size_t)(walk->end - walk->at) < bytes)
+		go_wrong(walk, "it is cut off");
+	if (!walk->writes)
+		*value = 0;
+	if (walk->wrong != NULL)
+		return;
+	for (size_t i = 0; i < bytes; i++) {
+		if (walk->writes)
+			walk->at[i] = (unsigned char)(*value >> 8 * i);
+		else
+			*value |= (uint64_t)walk->at[i] << 8 * i;
+	}
+	walk->at += bytes;
+}
+
+static void word(struct walk *walk, uint64_t *value)
+{
+	number(walk, value, 8);
+}
+
+static void half(struct walk *walk, uint32_t *value)
+{
+	uint64_t wide = *value;
+
+	number(walk, &wide, 4);
+	*value = (uint32_t)wide;
+}
+
+/* A small number, at most `most`. */
+static void small(struct walk *walk, uint32_t *value, uint32_t most)
+{
+	uint64_t wide = *value;
+
+	number(walk, &wide, 2);
+	if (wide > most) {
+		go_wrong(walk, "a number is out of its range");
+		wide = 0;
+	}
+	*value = (uint32_t)wide;
+}
+
+static void flag(struct walk *walk, bool *value)
+{
+	uint32_t wide = *value;
+
+	small(walk, &wide, 1);
+	*value = wide != 0;
+}
+
+#define SMALL_ENUM(walk, type, value, most)                                                                            \
+	do {                                                                                                           \
+		uint32_t wide_ = (uint32_t)(value);                                                                    \
+		small(walk, &wide_, most);                                                                             \
+		(value) = (enum type)wide_;                                                                            \
+	} while (0)
+
+/* `bytes` with the zero. It may end up on a terminal: of what controls one nothing is taken over. */
+static void text(struct walk *walk, char *value, size_t bytes)
+{
+	uint32_t length = walk->writes ? (uint32_t)strnlen(value, bytes - 1) : 0;
+
+	small(walk, &length, (uint32_t)bytes - 1);
+	if ((size_t)(walk->end - walk->at) < length)
+		go_wrong(walk, "it is cut off");
+	if (walk->wrong != NULL)
+		length = 0;
+	if (walk->writes) {
+		memcpy(walk->at, value, length);
+	} else {
+		memcpy(value, walk->at, length);
+		value[length] = '\0';
+		for (uint32_t i = 0; i < length; i++)
+			if ((unsigned char)value[i] < ' ' || value[i] == 127)
+				value[i] = '?';
+	}
+	walk->at += length;
+}
+
+/* ---- what follows what --------------------------------------------------------------------------------------------------- */
+
+static void walk_head(struct walk *walk, uint32_t *version)
+{
+	uint32_t magic = MAGIC;
+
+	half(walk, &magic);
+	if (magic != MAGIC)
+		go_wrong(walk, "it is none");
+	half(walk, version);
+}
+
+static void walk_node_stats(struct walk *walk, struct whorl_node_stats *stats)
+{
+	uint64_t *const words[] = {
+		&stats->steps,       &stats->idle_steps,  &stats->yields,       &stats->sleeps,
+		&stats->pushes,      &stats->writes,      &stats->bytes_pushed, &stats->posts,
+		&stats->post_ns,     &stats->heartbeats,  &stats->memory_bytes, &stats->views,
+		&stats->state_given, &stats->state_taken, &stats->state_kept,   &stats->gives,
+		&stats->takes,
+	};
+
+	stats->size = sizeof *stats;
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		word(walk, words[i]);
+	for (int stage = 0; stage < WHORL_STAGES; stage++)
+		word(walk, &stats->change_ns[stage]);
+	for (int stage = 0; stage < WHORL_ENTRIES; stage++)
+		word(walk, &stats->entry_ns[stage]);
+}
+
+static void walk_batch(struct walk *walk, struct whorl_batch_stats *batch)
+{
+	word(walk, &batch->batches);
+	word(walk, &batch->events);
+	for (size_t i = 0; i < sizeof batch->histogram / sizeof batch->histogram[0]; i++)
+		word(walk, &batch->histogram[i]);
+}
+
+static void walk_subgroup_stats(struct walk *walk, struct whorl_subgroup_stats *stats)
+{
+	uint64_t *const words[] = {
+		&stats->claimed,         &stats->sent,           &stats->aborted,           &stats->resent,
+		&stats->dropped,         &stats->in_doubt,       &stats->open_claim,        &stats->delivered,
+		&stats->delivered_bytes, &stats->nulls,          &stats->received_num,      &stats->delivered_num,
+		&stats->window_full,     &stats->window_wait_ns, &stats->upcall_longest_ns, &stats->slowest_behind,
+	};
+
+	stats->size = sizeof *stats;
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		word(walk, words[i]);
+	half(walk, &stats->slowest_member);
+	walk_batch(walk, &stats->send);
+	walk_batch(walk, &stats->receive);
+	walk_batch(walk, &stats->deliver);
+}
+
+static void walk_member(struct walk *walk, struct whorl_status_member *member)
+{
+	small(walk, &member->id, WH_NODES_MAX - 1);
+	word(walk, &member->incarnation);
+	word(walk, &member->heard_ms);
+	SMALL_ENUM(walk, whorl_suspicion, member->suspicion, WHORL_IS_FAILED);
+	flag(walk, &member->overdue);
+}
+
+static void walk_place(struct walk *walk, struct whorl_status_place *place)
+{
+	small(walk, &place->id, WH_NODES_MAX - 1);
+	flag(walk, &place->sends);
+	flag(walk, &place->rests);
+	word(walk, &place->received_num);
+	word(walk, &place->delivered_num);
+}
+
+static void walk_shard(struct walk *walk, struct whorl_status_shard *shard)
+{
+	text(walk, shard->name, sizeof shard->name);
+	small(walk, &shard->shard, WH_SHARDS_MAX - 1);
+	small(walk, &shard->shards, WH_SHARDS_MAX);
+	flag(walk, &shard->ordered);
+	flag(walk, &shard->lost);
+	SMALL_ENUM(walk, whorl_shard_condition, shard->condition, WHORL_SHARD_GONE);
+	small(walk, &shard->members, WH_NODES_MAX);
+	small(walk, &shard->senders, WH_NODES_MAX);
+	small(walk, &shard->resting, WH_NODES_MAX);
+	half(walk, &shard->window);
+	half(walk, &shard->message_bytes);
+	small(walk, &shard->place_count, WH_NODES_MAX);
+	shard->stats.size = sizeof shard->stats;
+	if (shard->condition != WHORL_SHARD_GONE)
+		walk_subgroup_stats(walk, &shard->stats);
+}
+
+/* All but what is behind pointers. */
+static void walk_status(struct walk *walk, struct whorl_status *status)
+{
+	uint32_t version = WH_STATUS_VERSION;
+
+	walk_head(walk, &version);
+	if (version != WH_STATUS_VERSION)
+		go_wrong(walk, "it is of another version");
+	text(walk, status->version, sizeof status->version);
+	text(walk, status->group, sizeof status->group);
+	small(walk, &status->id, WH_NODES_MAX - 1);
+	half(walk, &status->pid);
+	word(walk, &status->incarnation);
+	SMALL_ENUM(walk, whorl_standing, status->standing, WHORL_HAS_FAILED);
+	SMALL_ENUM(walk, whorl_result, status->result, UINT8_MAX); /* a later one has no text, and that is all */
+	text(walk, status->error, sizeof status->error);
+	text(walk, status->progress, sizeof status->progress);
+	flag(walk, &status->ready);
+	half(walk, &status->failure_timeout_ms);
+	word(walk, &status->view);
+	small(walk, &status->voters, WH_NODES_MAX);
+	half(walk, &status->leader);
+	half(walk, &status->tie_breaker);
+	flag(walk, &status->quorum);
+	SMALL_ENUM(walk, whorl_change_step, status->change, WHORL_CHANGE_SETTLED);
+	word(walk, &status->change_ms);
+	small(walk, &status->member_count, WH_NODES_MAX);
+	walk_node_stats(walk, &status->stats);
+	half(walk, &status->shard_count);
+	half(walk, &status->shards_left_off);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------------------*/
+
+/* False: it has no room, and nothing of it is written. */
+static bool write_shard(struct walk *walk, const struct whorl_status_shard *shard)
+{
+	struct walk behind = *walk;
+	struct whorl_status_shard copy = *shard;
+
+	walk_shard(&behind, &copy);
+	for (uint32_t i = 0; i < shard->place_count; i++) {
+		struct whorl_status_place place = shard->places[i];
+
+		walk_place(&behind, &place);
+	}
+	if (behind.wrong != NULL)
+		return false;
+	*walk = behind;
+	return true;
+}
+
+size_t wh_status_encode(unsigned char *out, size_t bytes, const struct whorl_status *status)
+{
+	struct walk walk = {.at = out, .end = out + bytes, .writes = true}, again = walk;
+	struct whorl_status copy = *status;
+
+	walk_status(&walk, &copy);
+	for (uint32_t i = 0; i < status->member_count; i++) {
+		struct whorl_status_member member = status->members[i];
+
+		walk_member(&walk, &member);
+	}
+	if (walk.wrong != NULL)
+		return 0;
+	copy.shard_count = 0;
+	for (uint32_t i = 0; i < status->shard_count; i++)
+		copy.shard_count += write_shard(&walk, &status->shards[i]);
+	copy.shards_left_off += status->shard_count - copy.shard_count;
+	walk_status(&again, &copy); /* now that this is known; its length does not depend on it */
+	return (size_t)(walk.at - out);
+}
+
+static size_t write_head(unsigned char out[WH_STATUS_QUESTION_BYTES])
+{
+	struct walk walk = {.at = out, .end = out + WH_STATUS_QUESTION_BYTES, .writes = true};
+	uint32_t version = WH_STATUS_VERSION;
+
+	walk_head(&walk, &version);
+	return (size_t)(walk.at - out);
+}
+
+size_t wh_status_question(unsigned char out[WH_STATUS_QUESTION_BYTES])
+{
+	return write_head(out);
+}
+
+size_t wh_status_shrug(unsigned char out[WH_STATUS_QUESTION_BYTES])
+{
+	return write_head(out);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------------------*/
+
+static struct walk read_from(const void *bytes, size_t count)
+{
+	unsigned char *at = (unsigned char *)(uintptr_t)bytes; /* reading, a walk writes nothing there */
+
+	return (struct walk){.at = at, .end = at + count};
+}
+
+bool wh_status_is_question(const void *bytes, size_t count)
+{
+	struct walk walk = read_from(bytes, count);
+	uint32_t version = 0;
+
+	walk_head(&walk, &version);
+	return walk.wrong == NULL && walk.at == walk.end && version == WH_STATUS_VERSION;
+}
+
+/* An array of what there are `count` of. No more than bytes follow, so a great number cannot ask for much. */
+static void *array(struct walk *walk, uint32_t count, size_t each, bool *enough)
+{
+	void *memory = NULL;
+
+	if (walk->wrong == NULL && count > (size_t)(walk->end - walk->at))
+		go_wrong(walk, "it is cut off");
+	if (walk->wrong == NULL && count > 0) {
+		memory = calloc(count, each);
+		*enough = *enough && memory != NULL;
+	}
+	return memory;
+}
+
+static bool is_member(const struct whorl_status *status, uint32_t id)
+{
+	for (uint32_t i = 0; i < status->member_count; i++)
+		if (status->members[i].id == id)
+			return true;
+	return false;
+}
+
+static void read_members(struct walk *walk, struct whorl_status *status, bool *enough)
+{
+	uint32_t count = status->member_count;
+
+	status->member_count = 0;
+	status->members = array(walk, count, sizeof *status->members, enough);
+	for (uint32_t i = 0; status->members != NULL && i < count; i++) {
+		walk_member(walk, &status->members[i]);
+		if (is_member(status, status->members[i].id))
+			go_wrong(walk, "a member is there twice");
+		status->member_count++;
+	}
+}
+
+static void read_shard(struct walk *walk, const struct whorl_status *status, struct whorl_status_shard *shard,
+		       bool *enough)
+{
+	uint32_t count;
+
+	walk_shard(walk, shard);
+	count = shard->place_count;
+	shard->place_count = 0;
+	if (count != (shard->condition == WHORL_SHARD_GONE ? 0 : shard->members))
+		go_wrong(walk, "the members of a shard are not as many as it says");
+	shard->places = array(walk, count, sizeof *shard->places, enough);
+	for (uint32_t i = 0; shard->places != NULL && i < count; i++) {
+		walk_place(walk, &shard->places[i]);
+		if (!is_member(status, shard->places[i].id))
+			go_wrong(walk, "somebody is in a shard and not in the view");
+		shard->place_count++;
+	}
+}
+
+static void read_status(struct walk *walk, struct whorl_status *status, bool *enough)
+{
+	uint32_t count;
+
+	walk_status(walk, status);
+	count = status->shard_count;
+	status->shard_count = 0;
+	read_members(walk, status, enough);
+	if (status->member_count > 0 && status->leader != WHORL_NOBODY && !is_member(status, status->leader))
+		go_wrong(walk, "its leader is no member");
+	if (*enough)
+		status->shards = array(walk, count, sizeof *status->shards, enough);
+	for (uint32_t i = 0; status->shards != NULL && i < count && *enough && walk->wrong == NULL; i++) {
+		read_shard(walk, status, &status->shards[i], enough);
+		status->shard_count++; /* what it has of memory is freed in any case */
+	}
+	if (walk->at != walk->end)
+		go_wrong(walk, "something stands behind it");
+}
+
+enum whorl_result wh_status_decode(struct whorl_status **out, const void *bytes, size_t count, struct wh_error *err)
+{
+	struct whorl_status *status = calloc(1, sizeof *status);
+	struct walk walk = read_from(bytes, count);
+	bool enough = status != NULL;
+
+	*out = NULL;
+	if (enough)
+		read_status(&walk, status, &enough);
+	if (enough && walk.wrong == NULL) {
+		*out = status;
+		return WHORL_OK;
+	}
+	whorl_status_free(status);
+	return enough ? wh_error_set(err, WHORL_REFUSED, "its answer is not understood: %s", walk.wrong)
+		      : wh_error_set(err, WHORL_MEMORY, "no memory for an answer");
+}
+
+void whorl_status_free(struct whorl_status *status)
+{
+	if (status == NULL)
+		return;
+	for (uint32_t i = 0; i < status->shard_count; i++)
+		free(status->shards[i].places);
+	free(status->shards);
+	free(status->members);
+	free(status);
+}

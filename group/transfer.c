@@ -1,0 +1,291 @@
+/* transfer.c - where the states of a node's subgroups meet views: who gives to whom, and from where (docs/decisions/0016).
+ *
+ * state.h does the rest.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "group/node_int.h"
+
+#define UPCALL_NS (2 * WH_NS_PER_MS)
+#define GIVES_MAX 8 /* at once, of one node */
+
+/* ---- hooks ----------------------------------------------------------------------------------------------------------- */
+
+/* Who does not send now may do so again in a later view. Unordered, he begins with what some of those who were there then
+ * had not delivered, wherever they are now. */
+static void add_former_senders(const whorl_subgroup *subgroup, const struct wh_seat *seat, struct wh_position *out)
+{
+	const struct wh_view *view = subgroup->node->epoch->view;
+
+	for (uint32_t i = 0; i < seat->layout->member_count; i++) {
+		uint32_t rank = seat->layout->members[i], id = view->ids[rank];
+
+		if (subgroup->had[id] != WH_UNKNOWN && subgroup->certain[id] &&
+		    wh_rank_find(seat->layout->senders, seat->layout->sender_count, rank) < 0)
+			out->of[out->count++] = (struct wh_position_of){.id = id, .next = subgroup->had[id]};
+	}
+}
+
+static bool position(void *ctx, struct wh_position *out, uint64_t *view, uint32_t *shard)
+{
+	whorl_subgroup *subgroup = ctx;
+	const struct wh_epoch *epoch = subgroup->node->epoch;
+	const struct wh_seat *seat = epoch != NULL ? wh_epoch_seat(epoch, subgroup) : NULL;
+
+	if (seat == NULL)
+		return false;
+	*view = epoch->view->number;
+	*shard = seat->layout->shard;
+	out->count = 0;
+	for (uint32_t s = 0; s < seat->layout->sender_count; s++) {
+		uint32_t id = seat->sender_ids[s];
+		uint64_t next = seat->mc != NULL ? wh_multicast_next(seat->mc, s) : subgroup->had[id];
+
+		if (next != WH_UNKNOWN &&
+		    (subgroup->certain[id] || (seat->mc != NULL && wh_multicast_hears(seat->mc, s))))
+			out->of[out->count++] = (struct wh_position_of){.id = id, .next = next};
+	}
+	if (subgroup->mode != WH_MODE_ORDERED)
+		add_former_senders(subgroup, seat, out);
+	return true;
+}
+
+static bool has_entered(const struct wh_view_subgroup *layout, uint32_t rank)
+{
+	return wh_rank_find(layout->entered, layout->entered_count, rank) >= 0;
+}
+
+/* Those who have been there longer first: they are likelier to have it. */
+static uint32_t givers(void *ctx, uint32_t *ids, uint32_t max)
+{
+	whorl_subgroup *subgroup = ctx;
+	const struct wh_epoch *epoch = subgroup->node->epoch;
+	const struct wh_seat *seat = wh_epoch_seat(epoch, subgroup);
+	uint32_t count = 0;
+
+	for (int entered = 0; seat != NULL && entered <= 1; entered++)
+		for (uint32_t i = 0; i < seat->layout->member_count && count < max; i++) {
+			uint32_t rank = seat->layout->members[i];
+
+			if (rank != epoch->rank && has_entered(seat->layout, rank) == (entered == 1) &&
+			    epoch->change.suspicion.known[rank] == WH_TRUSTED)
+				ids[count++] = epoch->view->ids[rank];
+		}
+	return count;
+}
+
+static bool say(whorl_subgroup *subgroup, uint32_t node, enum wh_wire_kind kind)
+{
+	const struct wh_wire message = {.kind = kind, .subgroup = subgroup->configured};
+
+	return wh_lobby_send(&subgroup->node->lobby, node, &message);
+}
+
+static bool may_give(void *ctx, uint32_t to)
+{
+	const whorl_subgroup *subgroup = ctx;
+	const whorl_node *node = subgroup->node;
+	const struct wh_epoch *epoch = node->epoch;
+	uint64_t gives = 0;
+
+	if (epoch == NULL || wh_view_rank_of(epoch->view, to, node->lobby.guests[to].incarnation) < 0)
+		return false;
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (node->subgroups[i].state != NULL)
+			gives += wh_load_relaxed(&wh_state_statistics(node->subgroups[i].state)->gives);
+	return gives < GIVES_MAX;
+}
+
+static bool ask(void *ctx, uint32_t node)
+{
+	return say(ctx, node, WH_WIRE_STATE_WANTED);
+}
+
+static bool decline(void *ctx, uint32_t node)
+{
+	return say(ctx, node, WH_WIRE_NO_STATE);
+}
+
+static void upcall(void *ctx, const struct whorl_message *messages, size_t count)
+{
+	wh_node_upcall(ctx, messages, count);
+}
+
+static void restored(void *ctx)
+{
+	whorl_subgroup *subgroup = ctx;
+
+	wh_event(&subgroup->node->diag, "restored", subgroup->configured, 0, 0);
+	wh_node_settle(subgroup->node);
+}
+
+static void failed(void *ctx, enum whorl_result code, const char *why)
+{
+	whorl_subgroup *subgroup = ctx;
+
+	wh_node_fail(subgroup->node, WH_LOG_WARNING, code, "the state of %s: %s", subgroup->name, why);
+}
+
+static void job_begins(void *ctx)
+{
+	whorl_subgroup *subgroup = ctx;
+
+	wh_fetch_add(&subgroup->node->jobs, 1);
+}
+
+static void job_ends(void *ctx)
+{
+	whorl_subgroup *subgroup = ctx;
+
+	wh_fetch_add(&subgroup->node->jobs, UINT64_MAX); /* the last that it does. Partner: await_jobs, in close.c */
+}
+
+static void log_text(void *ctx, enum wh_log_level level, const char *text)
+{
+	whorl_subgroup *subgroup = ctx;
+
+	wh_log(&subgroup->node->diag, level, "%s", text);
+}
+
+enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whorl_state *functions,
+				     struct wh_error *err)
+{
+	whorl_node *node = subgroup->node;
+	const struct wh_state_hooks hooks = {
+		.env = &node->env,
+		.transport = node->transport,
+		.backlog_max = (uint64_t)node->config.group.backlog_max,
+		.share = (uint32_t)node->config.group.state_share,
+		.subgroup = subgroup->configured,
+		.ordered = subgroup->mode == WH_MODE_ORDERED,
+		.name = subgroup->name,
+		.now_ns = &node->loop.now_ns,
+		.timeout_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS,
+		.upcall_ns = UPCALL_NS,
+		.ctx = subgroup,
+		.position = position,
+		.givers = givers,
+		.may_give = may_give,
+		.ask = ask,
+		.decline = decline,
+		.upcall = upcall,
+		.restored = restored,
+		.failed = failed,
+		.job_begins = job_begins,
+		.job_ends = job_ends,
+		.log = log_text,
+	};
+	struct wh_state *before = subgroup->state;
+	enum whorl_result result = wh_state_create(&subgroup->state, functions, &hooks, err);
+
+	if (result == WHORL_OK)
+		wh_state_free(before, false);
+	return result;
+}
+
+/* ---- views ---------------------------------------------------------------------------------------------------------------- */
+
+/* The lowest rank that was in the shard before; -1: nobody was, and it begins with nothing. */
+static int giver_of(const struct wh_view_subgroup *layout)
+{
+	for (uint32_t i = 0; i < layout->member_count; i++)
+		if (!has_entered(layout, layout->members[i]))
+			return (int)layout->members[i];
+	return -1;
+}
+
+/* What was delivered to this node before it came in says nothing of what is in the state, but of lives that begin now. */
+static void forget_others(whorl_subgroup *subgroup, const struct wh_view *view)
+{
+	memset(subgroup->certain, 0, wh_node_config_nodes_max(&subgroup->node->config) * sizeof(*subgroup->certain));
+	for (uint32_t i = 0; i < view->joined_count; i++)
+		subgroup->certain[view->joined[i]] = true;
+}
+
+static void transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoch, const struct wh_view_subgroup *layout)
+{
+	struct wh_state *state = subgroup->state;
+	int giver = giver_of(layout);
+
+	if (giver < 0) { /* nobody has anything */
+		if (has_entered(layout, epoch->rank))
+			wh_state_leave(state);
+		return;
+	}
+	if (!has_entered(layout, epoch->rank))
+		return;
+	forget_others(subgroup, epoch->view);
+	wh_state_await(state, epoch->view->ids[giver], epoch->view->number, layout->shard);
+}
+
+/* After the view upcall, in which the program may have changed its state. */
+void wh_node_give(const struct wh_epoch *epoch)
+{
+	for (uint32_t i = 0; i < epoch->seat_count; i++) {
+		const struct wh_view_subgroup *layout = epoch->seats[i].layout;
+		struct wh_state *state = epoch->seats[i].subgroup->state;
+
+		if (state == NULL || giver_of(layout) != (int)epoch->rank)
+			continue;
+		for (uint32_t k = 0; k < layout->entered_count; k++)
+			wh_state_give(state, epoch->view->ids[layout->entered[k]]);
+	}
+}
+
+void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		whorl_subgroup *subgroup = &node->subgroups[i];
+		const struct wh_seat *seat = wh_epoch_seat(epoch, subgroup);
+
+		if (subgroup->state == NULL)
+			continue;
+		wh_state_begin_view(subgroup->state, epoch->view->number, epoch->view->joined,
+				    epoch->view->joined_count);
+		for (uint32_t k = 0; k < epoch->view->left_count; k++)
+			wh_state_removed(subgroup->state, epoch->view->left[k]);
+		if (seat == NULL)
+			wh_state_leave(subgroup->state);
+		else
+			transfer(subgroup, epoch, seat->layout);
+	}
+}
+
+bool wh_node_restores(const whorl_node *node)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (node->subgroups[i].state != NULL && wh_state_restores(node->subgroups[i].state))
+			return true;
+	return false;
+}
+
+size_t wh_node_state_step(whorl_node *node)
+{
+	size_t work = 0;
+
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		struct wh_state *state = node->subgroups[i].state;
+
+		if (state == NULL)
+			continue;
+		work += wh_state_step(state);
+		if (wh_state_is_busy(state))
+			wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
+	}
+	return work;
+}
+
+void wh_node_stop_states(whorl_node *node)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (node->subgroups[i].state != NULL)
+			wh_state_stop(node->subgroups[i].state);
+}
+
+void wh_node_state_gone(whorl_node *node, uint32_t id)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (node->subgroups[i].state != NULL)
+			wh_state_gone(node->subgroups[i].state, id);
+}

@@ -1,0 +1,119 @@
+/* whorl/status.h - what a running node says of itself to a program that asks: who is in the group, how far each member is, who
+ * lags.
+ *
+ * Whoever asks need be no member and open nothing: `whorl status` is such a program. On shm it runs on the same host, as the same
+ * user. A node answers on its loop, between two passes: a node that is not started, has been stopped, or is in a long upcall, does
+ * not answer in time. Asking costs a node some microseconds, and the group nothing.
+ *
+ *     struct whorl_status *status;
+ *     char why[256];
+ *     if (whorl_status_get("orders", 0, 1000, &status, why, sizeof why) != WHORL_OK)
+ *             errx(1, "%s", why);
+ *     printf("node %u is in view %llu\n", status->id, (unsigned long long)status->view);
+ *     whorl_status_free(status);
+ */
+#ifndef WHORL_STATUS_H
+#define WHORL_STATUS_H
+
+#include <whorl/whorl.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WHORL_NOBODY UINT32_MAX /* where a node id would stand */
+
+enum whorl_standing {
+	WHORL_IS_SEEKING, /* looks for others, or asks to be let in */
+	WHORL_IS_FORMING, /* has met no group, and waits for others to form one with */
+	WHORL_IS_INVITED, /* a view is to begin with it */
+	WHORL_IS_MEMBER,
+	WHORL_IS_LEAVING, /* whorl_close waits for what is under way */
+	WHORL_HAS_FAILED  /* for good: `result` says why: removed, refused... */
+};
+
+/* Where a change of view stands at a node. */
+enum whorl_change_step {
+	WHORL_CHANGE_NONE,         /* there is none */
+	WHORL_CHANGE_SUSPECTING,   /* somebody is suspected */
+	WHORL_CHANGE_PREPARING,    /* a next view is proposed, and the view goes on */
+	WHORL_CHANGE_WEDGED,       /* the view has stopped */
+	WHORL_CHANGE_ACKNOWLEDGED, /* ... and the memory of the next one is there */
+	WHORL_CHANGE_DECIDED,      /* what is delivered in this view is decided */
+	WHORL_CHANGE_SETTLED,      /* ... for good, and is being delivered */
+};
+
+enum whorl_suspicion { WHORL_IS_TRUSTED, WHORL_HAS_LEFT, WHORL_IS_FAILED };
+
+struct whorl_status_member { /* of the node's view, by rank */
+	uint32_t id;
+	uint64_t incarnation;
+	uint64_t heard_ms; /* since its last heartbeat here, or since the view began; of the node itself 0 */
+	enum whorl_suspicion suspicion; /* what the node says of it */
+	bool overdue;                   /* not heard for the failure time-out, though not suspected (yet) */
+};
+
+struct whorl_status_place { /* of a member of a shard; its counters as they have come to the node that answers */
+	uint32_t id;
+	bool sends, rests;
+	/* Ordered mode: the first sequence numbers of this view that it has not received, not delivered. Unordered: messages of
+	 * this view that it has delivered, both. */
+	uint64_t received_num, delivered_num;
+};
+
+struct whorl_status_shard {
+	char name[64]; /* of the subgroup */
+	uint32_t shard, shards;
+	bool ordered;
+	bool lost;                            /* WHORL_SHARD_LOST */
+	enum whorl_shard_condition condition; /* WHORL_SHARD_GONE: the node is not in it; nothing but counts follows */
+	uint32_t members, senders, resting;
+	uint32_t window, message_bytes;
+	struct whorl_subgroup_stats stats; /* of the node */
+	uint32_t place_count;              /* 0 where the node is not in it, otherwise `members` */
+	struct whorl_status_place *places;
+};
+
+struct whorl_status {
+	char version[16]; /* of its library */
+	char group[64];
+	uint32_t id, pid;
+	uint64_t incarnation;
+	enum whorl_standing standing;
+	enum whorl_result result; /* of whorl_error */
+	char error[512];          /* its words */
+	char progress[256];       /* of whorl_progress */
+	bool ready;               /* whorl_ready would say so: it has the state of its subgroups as well */
+	uint32_t failure_timeout_ms;
+
+	/* Of its view. member_count 0: it has none, and nothing of this is known. */
+	uint64_t view;
+	uint32_t voters; /* of whom a quorum is taken */
+	uint32_t leader; /* node ids, WHORL_NOBODY: none */
+	uint32_t tie_breaker;
+	bool quorum; /* it hears one */
+	enum whorl_change_step change;
+	uint64_t change_ms; /* so long it has been under way */
+	uint32_t member_count;
+	struct whorl_status_member *members;
+
+	struct whorl_node_stats stats;
+	uint32_t shard_count;
+	struct whorl_status_shard *shards; /* in the order of the configuration */
+	uint32_t shards_left_off;          /* that had no room in the answer */
+};
+
+/* Asks node `id` of the group of that name. `text` may be NULL; otherwise it gets the words for what is not WHORL_OK, at most
+ * `bytes` with the terminating zero. Any thread; waits at most `timeout_ms`.
+ * WHORL_OK: *out is to be freed by whorl_status_free; WHORL_NOT_FOUND: no such node is running; WHORL_TIMEOUT: it is there, and has
+ * not answered; WHORL_REFUSED: it is another user's, of another version, or its answer makes no sense; WHORL_INVALID: the name, the
+ * id, a negative time-out; WHORL_MEMORY; WHORL_SYSTEM. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_ms,
+							      struct whorl_status **out, char *text, size_t bytes);
+WHORL_API void whorl_status_free(struct whorl_status *status); /* NULL is fine */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

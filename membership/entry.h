@@ -1,0 +1,82 @@
+/* entry.h - the way of a node into a view: a first one, or a later one of a group that runs (docs/decisions/0016).
+ *
+ *     SEEKING -- invited --> INVITED -- its image is ready --> THERE -- the view has begun --> IN
+ *        ^                      |                                |
+ *        +------ the invitation is void -------------------------+
+ *
+ * What an invitation asks for (memory, a view's beginning) is a participant's matter: this module knows who says what.
+ *
+ * Threads: the loop's.
+ */
+#ifndef WH_MEMBERSHIP_ENTRY_H
+#define WH_MEMBERSHIP_ENTRY_H
+
+#include "membership/lobby.h"
+
+enum wh_entry_state { WH_ENTRY_SEEKING, WH_ENTRY_INVITED, WH_ENTRY_THERE, WH_ENTRY_IN };
+
+struct wh_entrant { /* what entry asks of the node; group/ fills it in */
+	/* Begins to open the memory of `view`, in which this node is new. `view` becomes the entrant's, who may not need
+	 * it: also on failure. False: this node cannot go on, and has said why. */
+	bool (*open)(void *ctx, struct wh_view *view, uint64_t key);
+	/* Is it open, but for members that nobody waits for (wh_entry_misses)? Then it also says so in it. */
+	bool (*is_open)(void *ctx);
+	/* Has it begun, as far as rows tell? `late`: who is not there now is not waited for any more. */
+	bool (*has_begun)(void *ctx, bool late);
+	void (*discard)(void *ctx);
+	/* The view that is open has begun: this node is a member. */
+	void (*begin)(void *ctx);
+	/* The group will not have this node, or it cannot form one: for good. */
+	void (*refused)(void *ctx, const char *why);
+};
+
+struct wh_entry { /* the fields up to `ctx` are set by the caller */
+	struct wh_lobby *lobby;
+	struct wh_admission *admission; /* as coordinator of a first view */
+	const struct wh_layout_config *layout;
+	uint32_t configured;       /* nodes with ids below may form a first view */
+	int founder;               /* the one that forms it alone, -1: none */
+	bool may_form;             /* false: this node only joins */
+	uint64_t start_timeout_ns; /* so long all configured nodes are waited for */
+	uint64_t patience_ns; /* who is there and says nothing for so long is not waited for: a member may be busy */
+	struct wh_entrant on;
+	void *ctx;
+
+	enum wh_entry_state state;
+	uint64_t began_ns; /* seeking */
+	uint32_t asked;    /* whom it asked last to be let in, */
+	uint64_t asked_ns; /* and when */
+	uint64_t floor;    /* keys of first views are greater */
+	/* The invitation that is followed. */
+	uint64_t key;
+	uint32_t by; /* node id of whoever sent it */
+	uint64_t invited_ns, there_ns;
+	bool said_open, said_there;
+	uint64_t could_ns;          /* since when a first view could have been formed; 0: it cannot */
+	bool passes_over;           /* I coordinate though somebody lower is forming, and is silent */
+	const struct wh_view *view; /* the entrant's */
+	struct wh_view_parts parts;
+	char refusal[512]; /* what the transport said last of one who does not go with us; "": nothing */
+};
+
+void wh_entry_begin(struct wh_entry *entry);
+void wh_entry_close(struct wh_entry *entry);
+
+/* A VIEW or WITHDRAWN. False: it is not what a node can say: it is broken. */
+bool wh_entry_hear(struct wh_entry *entry, uint32_t node, const struct wh_wire *message);
+
+/* The transport has refused that node, or it us: they cannot go together. */
+void wh_entry_refused(struct wh_entry *entry, uint32_t node, const char *why);
+
+size_t wh_entry_step(struct wh_entry *entry);
+/* This node will not come in: the others are told, once. */
+void wh_entry_give_up(struct wh_entry *entry);
+
+/* Nobody waits for that member of the view that it is invited into: it is lost; or, in a first view, all had a start time-out to
+ * meet it, and it was never met. */
+bool wh_entry_misses(const struct wh_entry *entry, uint32_t rank);
+
+/* What it waits for, for people. */
+void wh_entry_explain(const struct wh_entry *entry, char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,388 @@
+/* propose.c - what the next view is to be: see change.h; docs/decisions/0014 (propose, acknowledge), 0016 (who comes in,
+ * who rests).
+ *
+ * A proposal commits nobody to anything but to opening memory. When somebody has failed all have stopped, and it is a view without
+ * him, and nothing else. When nobody has, it takes in newcomers and changes who sends, and is prepared while the view goes on:
+ * nobody stops before all have opened its memory and all who come are there, and if that does not come to pass, another proposal
+ * takes its place, or one that changes nothing, by which it is given up.
+ */
+#include <string.h>
+
+#include "membership/change_int.h"
+
+/* So many attempts of a view are left to failures, of which there are no more than members. */
+#define ATTEMPTS_KEPT 1024
+
+/* Whoever comes has one failure time-out to be there, and a member that follows none of this so many. */
+#define PREPARE_TIMEOUTS 2
+
+static uint32_t members(const struct wh_change *change)
+{
+	return change->view->members;
+}
+
+/* ---- records --------------------------------------------------------------------------------------------------------- */
+
+/* A view follows even if nothing changes. */
+static uint64_t *renews_in(uint64_t *record)
+{
+	return record + 2 * WH_NEWCOMERS_MAX;
+}
+
+static uint64_t *rests_in(uint64_t *record)
+{
+	return record + 2 * WH_NEWCOMERS_MAX + 1;
+}
+
+static bool rests_in_view(const struct wh_view_subgroup *subgroup, uint32_t rank)
+{
+	return wh_rank_find(subgroup->resting, subgroup->resting_count, rank) >= 0;
+}
+
+/* Who is to rest in the next view: those who do, but for what members wish. True: that is another set. */
+static bool find_rests(const struct wh_change *change, uint64_t *rests, bool with_wishes)
+{
+	uint32_t words = wh_rest_words(change->view);
+	bool differs = false;
+
+	memset(rests, 0, change->view->subgroup_count * words * sizeof(*rests));
+	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {
+		const struct wh_view_subgroup *subgroup = &change->view->subgroups[g];
+
+		for (uint32_t i = 0; i < subgroup->member_count; i++) {
+			uint32_t rank = subgroup->members[i];
+			uint64_t wish = with_wishes ? wh_row_of(change, rank, change->columns.wish, g) : 0;
+			bool rested = rests_in_view(subgroup, rank), rest = wish == 0 ? rested : wish % 2 == 1;
+
+			differs = differs || rest != rested;
+			if (rest)
+				rests[g * words + rank / 64] |= UINT64_C(1) << rank % 64;
+		}
+	}
+	return differs;
+}
+
+/* Reads what the leader says of that attempt. False: it has said more since, and this may be written over. */
+static bool read_record(struct wh_change *change, uint32_t leader, uint64_t attempt)
+{
+	const struct wh_list_col list = change->columns.proposal;
+	uint64_t words = wh_proposal_words(change->view), from = (attempt - 1) * words;
+
+	for (uint32_t i = 0; i < words; i++) {
+		uint32_t offset = list.entries + (uint32_t)((from + i) % list.capacity) * 8;
+
+		change->record[i] = wh_row(change, leader, (struct wh_counter_col){offset});
+	}
+	return wh_row(change, leader, change->columns.proposed) == attempt;
+}
+
+/* NULL, or what is wrong with those whom the record names. */
+static const char *take_newcomers(struct wh_change *change)
+{
+	change->coming_count = 0;
+	for (uint32_t i = 0; i < WH_NEWCOMERS_MAX && change->record[2 * i] != 0; i++) {
+		struct wh_newcomer newcomer = {.id = (uint32_t)(change->record[2 * i] - 1),
+					       .incarnation = change->record[2 * i + 1]};
+
+		if (change->record[2 * i] > change->nodes || newcomer.incarnation == 0)
+			return "proposal takes in a node that cannot be";
+		if (wh_view_rank(change->view, newcomer.id) >= 0)
+			return "proposal takes in who is a member";
+		for (uint32_t k = 0; k < i; k++)
+			if (change->coming[k].id == newcomer.id)
+				return "proposal takes in a node twice";
+		change->coming[change->coming_count++] = newcomer;
+	}
+	return NULL;
+}
+
+static const char *take_left_out(struct wh_change *change, uint32_t leader, uint64_t attempt)
+{
+	for (uint32_t rank = 0; rank < members(change); rank++) {
+		uint64_t first = wh_row_of(change, leader, change->columns.left_out, rank);
+
+		change->left_out[rank] = first != 0 && first <= attempt;
+	}
+	return change->left_out[wh_change_me(change)] || change->left_out[leader]
+		       ? "proposal leaves out who takes part in it"
+		       : NULL;
+}
+
+static bool changes_something(const struct wh_change *change)
+{
+	uint32_t words = wh_rest_words(change->view);
+
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (change->left_out[rank])
+			return true;
+	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {
+		const struct wh_view_subgroup *subgroup = &change->view->subgroups[g];
+
+		for (uint32_t i = 0; i < subgroup->member_count; i++) {
+			uint32_t rank = subgroup->members[i];
+			bool rests = change->rests[g * words + rank / 64] >> rank % 64 & 1;
+
+			if (rests != rests_in_view(subgroup, rank))
+				return true;
+		}
+	}
+	return change->coming_count > 0 || *renews_in(change->record) != 0;
+}
+
+/* A first view whose quorum is taken of nodes that are not in it is followed at once by one of the same members. And
+ * whoever wished to rest in this view and has taken it back may not send before a view in which that is settled: it may be
+ * in a proposal already. And a view whose attempts come to an end is followed by one that has all of them again. */
+static bool needs_renewal(const struct wh_change *change)
+{
+	if (change->view->voters > members(change) || change->attempt >= WH_ATTEMPTS_MAX - ATTEMPTS_KEPT)
+		return true;
+	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {
+		const struct wh_view_subgroup *subgroup = &change->view->subgroups[g];
+
+		for (uint32_t i = 0; i < subgroup->member_count; i++)
+			if (wh_row_of(change, subgroup->members[i], change->columns.wish, g) > 1)
+				return true;
+	}
+	return false;
+}
+
+/* ---- as leader: proposing ------------------------------------------------------------------------------------------------ */
+
+/* Publishes the next attempt: whom I suspect is left out, `newcomers` come in, the record says who rests. What it guards first. */
+static void publish(struct wh_change *change, const struct wh_newcomer *newcomers, uint32_t count, bool renews)
+{
+	struct wh_to to = change->heartbeat->peers;
+	uint64_t words = wh_proposal_words(change->view), before = change->attempt * words;
+	enum whorl_result result;
+
+	change->attempt++;
+	change->attempted_ns = change->loop->now_ns;
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (!wh_change_trusts(change, rank) &&
+		    wh_row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
+			wh_sst_publish_array(change->sst, change->pushes, change->columns.left_out, rank,
+					     change->attempt, to);
+	memset(change->record, 0, 2 * WH_NEWCOMERS_MAX * sizeof(*change->record));
+	*renews_in(change->record) = renews;
+	for (uint32_t i = 0; i < count; i++) {
+		change->record[2 * i] = (uint64_t)newcomers[i].id + 1;
+		change->record[2 * i + 1] = newcomers[i].incarnation;
+	}
+	result = wh_sst_append(change->sst, change->pushes, change->columns.proposal, change->record, (uint32_t)words,
+			       before < words ? 0 : before - words, to);
+	WH_CHECK(change->diag, result == WHORL_OK);
+	wh_pushes_post(change->pushes);
+	wh_sst_publish(change->sst, change->pushes, change->columns.proposed, change->attempt, to);
+	wh_pushes_post(change->pushes);
+	wh_event(change->diag, "propose", change->view->number, change->attempt, count);
+}
+
+static bool is_news(const struct wh_change *change)
+{
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (!wh_change_trusts(change, rank) &&
+		    wh_row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
+			return true;
+	return false;
+}
+
+/* All whom I suspect are left out, and nobody comes in: who fails is not made to wait for who comes. */
+size_t wh_propose_without(struct wh_change *change)
+{
+	if (!is_news(change) || change->attempt == WH_ATTEMPTS_MAX)
+		return 0;
+	(void)find_rests(change, rests_in(change->record), false);
+	if (change->coming_count > 0)
+		change->on.invite(change->ctx, 0, 0);
+	publish(change, NULL, 0, false);
+	return 1;
+}
+
+/* ---- acknowledging --------------------------------------------------------------------------------------------------------- */
+
+/* Begins to open the memory of what the leader proposes. */
+static void follow(struct wh_change *change, uint32_t leader, uint64_t attempt)
+{
+	uint32_t rest_words = change->view->subgroup_count * wh_rest_words(change->view);
+	struct wh_next next;
+	const char *wrong;
+
+	if (change->ticket != 0)
+		change->on.discard(change->ctx);
+	change->ticket = 0;
+	if (!read_record(change, leader, attempt))
+		return; /* the next attempt is there: that one, then */
+	change->heeded = wh_ticket(leader, attempt);
+	memcpy(change->rests, rests_in(change->record), rest_words * sizeof(*change->rests));
+	wrong = take_left_out(change, leader, attempt);
+	if (wrong == NULL)
+		wrong = take_newcomers(change);
+	if (wrong != NULL) {
+		change->on.broken(change->ctx, leader, wrong);
+		return;
+	}
+	if (!changes_something(change)) /* it is given up */
+		return;
+	wh_change_reach(change, WH_STAGE_PROPOSED);
+	next = (struct wh_next){.removed = change->left_out,
+				.newcomers = change->coming,
+				.newcomer_count = change->coming_count,
+				.rests = change->rests};
+	if (change->on.open(change->ctx, &next, wh_image_key(change->view->number, leader, attempt)))
+		change->ticket = change->heeded;
+}
+
+size_t wh_acknowledge_proposal(struct wh_change *change)
+{
+	uint32_t lead = wh_change_leader(change);
+	uint64_t attempt = wh_row(change, lead, change->columns.proposed);
+	uint64_t ticket = wh_ticket(lead, attempt);
+
+	if (attempt == 0 || attempt > WH_ATTEMPTS_MAX || ticket <= change->acknowledged)
+		return 0;
+	/* A proposal of one whom somebody has dropped meanwhile must not cost the memory of what may have been decided. */
+	if (ticket != change->ticket && ticket != change->heeded && wh_suspicion_heeds(change))
+		follow(change, lead, attempt);
+	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
+	    !wh_suspicion_heeds(change))
+		return 0;
+	change->acknowledged = ticket;
+	wh_sst_publish(change->sst, change->pushes, change->columns.acknowledged, ticket, change->heartbeat->peers);
+	wh_pushes_post(change->pushes);
+	wh_event(change->diag, "acknowledge", change->view->number, lead, attempt);
+	wh_change_reach(change, WH_STAGE_ACKNOWLEDGED);
+	return 1;
+}
+
+/* ---- preparing, while the view goes on -------------------------------------------------------------------------------------- */
+
+static bool all_have_opened(const struct wh_change *change)
+{
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (wh_change_trusts(change, rank) &&
+		    wh_row(change, rank, change->columns.acknowledged) != change->ticket)
+			return false;
+	return true;
+}
+
+bool wh_prepared(const struct wh_change *change)
+{
+	if (change->ticket != wh_ticket(wh_change_me(change), change->attempt) || !all_have_opened(change))
+		return false; /* the last attempt, not one that it has replaced just now */
+	for (uint32_t i = 0; i < change->coming_count; i++)
+		if (change->on.arrival(change->ctx, wh_ticket_image(change), &change->coming[i]) != WH_ARRIVAL_THERE)
+			return false;
+	return change->suspicion.quorum && wh_suspicion_heeds(change);
+}
+
+/* The others make memory ready when I do: a view may be followed by the next at once, and nobody is to stand still for that. */
+static bool is_memory_ready(struct wh_change *change)
+{
+	const struct wh_image *image = change->sst->image;
+
+	if (image->ops->prepares == NULL || !image->ops->prepares(image->transport))
+		return true;
+	wh_loop_at(change->loop, change->loop->now_ns + WH_NS_PER_MS);
+	return false;
+}
+
+/* Who wants in, and whose wishes are not met? They are looked for when somebody has come to me, and with my heartbeats. */
+static size_t begin(struct wh_change *change)
+{
+	struct wh_newcomer newcomers[WH_NEWCOMERS_MAX];
+	uint32_t most = members(change) > 1 && !change->one_by_one ? members(change) - 1 : 1, count;
+	bool wishes = find_rests(change, rests_in(change->record), true), renews = needs_renewal(change);
+
+	change->wanted = false; /* again with the next heartbeats */
+	if (change->loop->now_ns < change->rests_until_ns || !change->suspicion.quorum || !wh_suspicion_heeds(change) ||
+	    change->attempt >= WH_ATTEMPTS_MAX - ATTEMPTS_KEPT / 2)
+		return 0;
+	if (change->one_by_one && (wishes || renews)) /* members do not wait for who may never come */
+		most = 0;
+	count = change->on.newcomers(change->ctx, newcomers, most < WH_NEWCOMERS_MAX ? most : WH_NEWCOMERS_MAX);
+	if (!wishes && count == 0 && !renews)
+		return 0;
+	publish(change, newcomers, count, renews);
+	return 1;
+}
+
+/* Leaves out those who do not come, or gives it all up. */
+static size_t look_after(struct wh_change *change)
+{
+	uint64_t waited = change->loop->now_ns - change->attempted_ns, patience = change->heartbeat->timeout_ns;
+	struct wh_newcomer still[WH_NEWCOMERS_MAX];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < change->coming_count; i++) {
+		enum wh_arrival arrival = change->on.arrival(change->ctx, wh_ticket_image(change), &change->coming[i]);
+
+		if (arrival == WH_ARRIVAL_THERE || (arrival == WH_ARRIVAL_COMING && waited <= patience))
+			still[count++] = change->coming[i];
+	}
+	if (waited > PREPARE_TIMEOUTS * patience) {
+		(void)find_rests(change, rests_in(change->record), false);
+		publish(change, NULL, 0, false);
+		change->one_by_one = true;
+		return 1;
+	}
+	if (count == change->coming_count)
+		return 0;
+	(void)find_rests(change, rests_in(change->record), true);
+	publish(change, still, count, needs_renewal(change));
+	return 1;
+}
+
+/* Opens it myself; tells who is invited, and who is not any more. */
+static size_t tell(struct wh_change *change)
+{
+	uint64_t ticket = wh_ticket(wh_change_me(change), change->attempt);
+	size_t work = wh_acknowledge_proposal(change);
+
+	if (change->heeded != ticket)
+		return work;
+	change->told = ticket;
+	if (change->ticket != 0) {
+		change->on.invite(change->ctx, wh_ticket_image(change), change->coming_count);
+		return work + 1;
+	}
+	change->on.invite(change->ctx, 0, 0);
+	if (changes_something(change)) { /* it cannot be opened here: the others need not keep it open */
+		change->rests_until_ns = change->loop->now_ns + change->heartbeat->timeout_ns;
+		(void)find_rests(change, rests_in(change->record), false);
+		publish(change, NULL, 0, false);
+	}
+	return work + 1;
+}
+
+static size_t prepare_as_leader(struct wh_change *change)
+{
+	size_t work = wh_acknowledge_proposal(change);
+
+	return work + look_after(change);
+}
+
+size_t wh_prepare(struct wh_change *change)
+{
+	uint32_t lead = wh_change_leader(change);
+
+	if (lead != wh_change_me(change))
+		return wh_row(change, lead, change->columns.proposed) != 0 ? wh_acknowledge_proposal(change) : 0;
+	if (change->told != wh_ticket(lead, change->attempt)) /* of the last attempt: also that it is given up */
+		return tell(change);
+	if (change->ticket != 0)
+		return prepare_as_leader(change);
+	return change->wanted && is_memory_ready(change) ? begin(change) : 0;
+}
+
+bool wh_change_wish(struct wh_change *change, uint32_t subgroup, bool rests)
+{
+	uint64_t said = wh_row_of(change, wh_change_me(change), change->columns.wish, subgroup);
+
+	if ((said % 2 == 1) == rests && said != 0)
+		return false;
+	wh_sst_publish_array(change->sst, change->pushes, change->columns.wish, subgroup,
+			     said + (said % 2 == rests ? 2 : 1), change->heartbeat->peers);
+	wh_pushes_post(change->pushes);
+	change->wanted = true;
+	return true;
+}

@@ -1,0 +1,412 @@
+/* test_cli_status.c - `whorl status`: what it sees of groups that form, lose members, wait; and its exit status. */
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/cli/nodes.h"
+#include "tests/cli/results.h"
+#include "tests/harness.h"
+
+static struct nodes nodes;
+static struct cli status;
+
+static void setup(void)
+{
+	nodes_open(&nodes, "failure_timeout_ms = 5000",
+		   "[subgroup pair]\nmembers = 1,2\nsenders = one\nmode = unordered\n");
+}
+
+static void teardown(void)
+{
+	cli_free(&status);
+	nodes_close(&nodes);
+}
+
+static void start_three(void)
+{
+	for (int id = 0; id < 3; id++)
+		NODES_START(&nodes, id, "--rate", "100");
+	for (int id = 0; id < 3; id++)
+		nodes_await(&nodes, id, "ready after");
+}
+
+static void ask(const char *const *more)
+{
+	const char *all[16] = {"status", nodes.name};
+	size_t count = 2;
+
+	while (*more != NULL)
+		all[count++] = *more++;
+	cli_free(&status);
+	cli_run(&status, &nodes.dir, all);
+}
+#define ASK(...) ask((const char *const[]){__VA_ARGS__, NULL})
+
+static size_t shows(const char *words)
+{
+	return CLI_LINES_WITH(status.out, words);
+}
+
+/* Asks again and again until it ends like that and shows this. */
+struct expected {
+	int exit;
+	const char *words;
+};
+
+static bool is_seen(void *ctx)
+{
+	const struct expected *expected = ctx;
+
+	ASK(NULL);
+	return status.status == expected->exit && shows(expected->words) > 0;
+}
+
+static void await_status(int exit_status, const char *words)
+{
+	struct expected expected = {exit_status, words};
+
+	cli_await(NULL, is_seen, &expected, words);
+}
+
+/* ---- what there is ----------------------------------------------------------------------------------------------- */
+
+START_TEST(nobody)
+{
+	ASK(NULL);
+	ck_assert_int_eq(status.status, 3);
+	ck_assert_str_eq(status.out, "");
+	ck_assert_uint_eq(CLI_LINES_WITH(status.err, "no node of", nodes.name), 1);
+	ASK("--node", "3");
+	ck_assert_int_eq(status.status, 3);
+	ck_assert_uint_eq(CLI_LINES_WITH(status.err, "no node 3 of", nodes.name), 1);
+	ASK("--json");
+	ck_assert_int_eq(status.status, 3);
+	ck_assert_str_eq(status.out, "");
+}
+END_TEST
+
+START_TEST(a_group_in_order)
+{
+	start_three();
+	await_status(0, "view 0, members 0 1 2, leader 0, a quorum is 2");
+	ck_assert_uint_eq(shows("wrong:"), 0);
+	ck_assert_uint_eq(shows("  member  "), 3);
+	ck_assert_uint_eq(shows("orders: ordered, window 20, messages up to 1024 bytes"), 1);
+	ck_assert_uint_eq(shows("pair: unordered"), 1);
+	ck_assert_uint_eq(shows("as node 1 sees it"), 1); /* the leader is not in it */
+	ck_assert_str_eq(status.err, "");
+	cli_free(&status);
+	CLI_RUN(&status, &nodes.dir, "status", nodes.ini); /* the name from the file */
+	ck_assert_int_eq(status.status, 0);
+	ck_assert_uint_eq(shows("members 0 1 2"), 1);
+}
+END_TEST
+
+START_TEST(one_node)
+{
+	start_three();
+	ASK("--node", "1");
+	ck_assert_int_eq(status.status, 0);
+	ck_assert_uint_eq(shows("incarnation"), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "came in: met ", " ms"), 1);
+	ck_assert_uint_eq(shows("last change of view: -"), 1); /* there was none */
+	ck_assert_uint_eq(shows("loop:"), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "   1  member"), 1);
+	ASK("--node", "1", "--json");
+	ck_assert_uint_eq(shows(""), 1);
+}
+END_TEST
+
+/* ---- what happens ------------------------------------------------------------------------------------------------ */
+
+START_TEST(one_is_killed_and_comes_back)
+{
+	start_three();
+	ck_assert_int_eq(nodes_end(&nodes, 0, SIGKILL), 128 + SIGKILL);
+	await_status(0, "members 1 2, leader 1, a quorum is 2");
+	ASK("--node", "1");
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "last change of view:", "installed ", " ms"), 1);
+	NODES_START(&nodes, 0, "--rate", "100");
+	await_status(0, "members 1 2 0, leader 1, a quorum is 2");
+	nodes_await(&nodes, 0, "ready after");
+	ck_assert_int_eq(nodes_end(&nodes, 0, SIGTERM), 0);
+	await_status(0, "members 1 2, leader 1");
+}
+END_TEST
+
+START_TEST(one_stands_still)
+{
+	start_three();
+	nodes_signal(&nodes, 2, SIGSTOP);
+	await_status(1, "   2  silent"); /* it stops soon, not at once */
+	ASK("--timeout", "200");
+	ck_assert_int_eq(status.status, 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "   2  silent"), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: node 2 is there and does not answer"), 1);
+	ck_assert_uint_eq(shows("members 0 1 2"), 1);
+	ASK("--timeout", "200", "--json");
+	ck_assert_int_eq(status.status, 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "\"node\":2,\"answer\":\"silent\""), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(status.err, "node 2 is there"), 1);
+	nodes_signal(&nodes, 2, SIGCONT);
+	await_status(0, "members 0 1 2");
+}
+END_TEST
+
+START_TEST(a_minority)
+{
+	start_three();
+	nodes_signal(&nodes, 0, SIGKILL);
+	nodes_signal(&nodes, 1, SIGKILL);
+	await_status(1, "wrong: node 2 hears no quorum");
+	await_status(1, "   0  gone"); /* the killed die soon, not at once */
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: node 0 is a member of view 0, and is not running"), 1);
+	ck_assert_uint_eq(shows("which is not heard"), 1);
+}
+END_TEST
+
+START_TEST(no_view)
+{
+	NODES_START(&nodes, 1, "--run", "none");
+	await_status(1, "   1  forming");
+	ck_assert_uint_eq(shows("wrong: there is no view: nobody is a member"), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "   1  forming", "missing: 0 2"), 1);
+	ASK("--json");
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "\"standing\":\"forming\"", "\"view\":null"), 1);
+}
+END_TEST
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+/* Every key that docs/operations.md lists, of one node. */
+START_TEST(json)
+{
+	static const char *const keys[] = {"time_ms",
+					   "group",
+					   "node",
+					   "answer",
+					   "text",
+					   "version",
+					   "pid",
+					   "incarnation",
+					   "standing",
+					   "ready",
+					   "progress",
+					   "error",
+					   "failure_timeout_ms",
+					   "view.number",
+					   "view.members.2.node",
+					   "view.members.2.incarnation",
+					   "view.members.2.heard_ms",
+					   "view.members.2.suspicion",
+					   "view.members.2.overdue",
+					   "view.leader",
+					   "view.tie_breaker",
+					   "view.voters",
+					   "view.quorum",
+					   "view.change",
+					   "view.change_ms",
+					   "shards.1.subgroup",
+					   "shards.1.shard",
+					   "shards.1.shards",
+					   "shards.1.mode",
+					   "shards.1.member",
+					   "shards.1.active",
+					   "shards.1.lost",
+					   "shards.1.members",
+					   "shards.1.senders",
+					   "shards.1.resting",
+					   "shards.1.window",
+					   "shards.1.message_bytes",
+					   "shards.1.places",
+					   "shards.0.places.1.node",
+					   "shards.0.places.1.sends",
+					   "shards.0.places.1.rests",
+					   "shards.0.places.1.received_num",
+					   "shards.0.places.1.delivered_num",
+					   "shards.0.stats.claimed",
+					   "shards.0.stats.sent",
+					   "shards.0.stats.aborted",
+					   "shards.0.stats.resent",
+					   "shards.0.stats.dropped",
+					   "shards.0.stats.in_doubt",
+					   "shards.0.stats.open_claim",
+					   "shards.0.stats.delivered",
+					   "shards.0.stats.delivered_bytes",
+					   "shards.0.stats.nulls",
+					   "shards.0.stats.received_num",
+					   "shards.0.stats.delivered_num",
+					   "shards.0.stats.window_full",
+					   "shards.0.stats.window_wait_ns",
+					   "shards.0.stats.upcall_longest_ns",
+					   "shards.0.stats.slowest_member",
+					   "shards.0.stats.slowest_behind",
+					   "shards.0.stats.send.batches",
+					   "shards.0.stats.receive.events",
+					   "shards.0.stats.deliver.mean",
+					   "shards_left_off",
+					   "stats.steps",
+					   "stats.idle_steps",
+					   "stats.yields",
+					   "stats.sleeps",
+					   "stats.pushes",
+					   "stats.writes",
+					   "stats.bytes_pushed",
+					   "stats.posts",
+					   "stats.post_ns",
+					   "stats.heartbeats",
+					   "stats.memory_bytes",
+					   "stats.views",
+					   "stats.state_given",
+					   "stats.state_taken",
+					   "stats.state_kept",
+					   "stats.gives",
+					   "stats.takes",
+					   "stats.change_ns.wedged",
+					   "stats.change_ns.delivered",
+					   "stats.entry_ns.met",
+					   "stats.entry_ns.restored"};
+	json_t *answers, *answer;
+
+	start_three();
+	ASK("--json");
+	ck_assert_int_eq(status.status, 0);
+	answers = results_parse(status.out);
+	ck_assert_uint_eq(json_array_size(answers), 3);
+	answer = json_array_get(answers, 0);
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		results_at(answer, keys[i]);
+	for (size_t id = 0; id < 3; id++) {
+		answer = json_array_get(answers, id);
+		ck_assert_int_eq(json_integer_value(results_at(answer, "node")), (json_int_t)id);
+		ck_assert_str_eq(json_string_value(results_at(answer, "group")), nodes.name);
+		ck_assert_str_eq(json_string_value(results_at(answer, "answer")), "ok");
+		ck_assert_int_eq(json_integer_value(results_at(answer, "pid")), nodes.of[id].cli.pid);
+		ck_assert_int_eq(json_integer_value(results_at(answer, "view.leader")), 0);
+		ck_assert(json_is_null(results_at(answer, "view.tie_breaker")));
+		ck_assert_int_eq(json_boolean_value(results_at(answer, "shards.1.member")), id > 0);
+		ck_assert_uint_eq(json_array_size(results_at(answer, "shards.1.places")), id > 0 ? 2 : 0);
+		/* Of its own incarnation all say the same. */
+		ck_assert_str_eq(json_string_value(results_at(answer, "view.members.1.incarnation")),
+				 json_string_value(results_at(json_array_get(answers, 1), "incarnation")));
+	}
+	json_decref(answers);
+}
+END_TEST
+
+/* ---- again and again --------------------------------------------------------------------------------------------- */
+
+struct rounds {
+	struct cli *cli;
+	const char *words;
+	size_t count;
+};
+
+static bool have_come(void *ctx)
+{
+	const struct rounds *rounds = ctx;
+	char *text = cli_read(rounds->cli->out_path);
+	bool enough = text != NULL && CLI_LINES_WITH(text, rounds->words) >= rounds->count;
+
+	free(text);
+	return enough;
+}
+
+START_TEST(watched)
+{
+	struct rounds rounds = {&status, "members 0 1 2", 3};
+	unsigned long rate = 0;
+	const char *line = NULL;
+
+	start_three();
+	cli_start(&status, &nodes.dir, (const char *const[]){"status", nodes.name, "--watch=0.2", NULL});
+	cli_await(&status, have_come, &rounds, "three rounds");
+	kill(status.pid, SIGINT);
+	cli_wait(&status);
+	ck_assert_int_eq(status.status, 130);
+	/* Of the last whole round: of three senders' messages node 0 delivers about 300 a second. */
+	for (const char *at = status.out; (at = strstr(at, "   0  yes")) != NULL; at++)
+		line = at;
+	ck_assert_ptr_nonnull(line);
+	ck_assert_int_eq(sscanf(line, "%*u yes %*u %*u %lu", &rate), 1);
+	ck_assert_uint_gt(rate, 30);
+	ck_assert_uint_lt(rate, 3000);
+}
+END_TEST
+
+START_TEST(watched_as_json)
+{
+	struct rounds rounds = {&status, "\"node\":1", 3};
+	json_t *answers;
+
+	start_three();
+	cli_start(&status, &nodes.dir, (const char *const[]){"status", nodes.name, "--watch=0.2", "--json", NULL});
+	cli_await(&status, have_come, &rounds, "three rounds");
+	kill(status.pid, SIGTERM);
+	cli_wait(&status);
+	ck_assert_int_eq(status.status, 130);
+	answers = results_parse(status.out);
+	ck_assert_uint_eq(json_array_size(answers) % 3, 0);
+	json_decref(answers);
+}
+END_TEST
+
+START_TEST(usage)
+{
+	static const char *const wrong[][5] = {
+		{"status"},
+		{"status", "a", "b"},
+		{"status", "a", "--node=256"},
+		{"status", "a", "--node=x"},
+		{"status", "a", "--watch=0"},
+		{"status", "a", "--timeout=0"},
+		{"status", "a", "--nonsense"},
+	};
+	static const char *const files[] = {"/nowhere/a.ini", "a b", "bad.ini"};
+
+	cli_write(&nodes.dir, "bad.ini", "[group]\nnodes = none\n");
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		cli_run(&status, &nodes.dir, wrong[i]);
+		ck_assert_int_eq(status.status, 2);
+		ck_assert_str_eq(status.out, "");
+		ck_assert_uint_ge(CLI_LINES_WITH(status.err, "--help"), 1);
+		cli_free(&status);
+	}
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+		CLI_RUN(&status, &nodes.dir, "status", i == 2 ? cli_path(&nodes.dir, files[i]) : files[i]);
+		ck_assert_int_eq(status.status, 2);
+		ck_assert_str_eq(status.out, "");
+		ck_assert_uint_eq(CLI_LINES_WITH(status.err, files[i]), 1);
+		cli_free(&status);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("cli_status");
+	TCase *tcase = tcase_create("status");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_set_timeout(tcase, 25);
+	tcase_add_test(tcase, nobody);
+	tcase_add_test(tcase, a_group_in_order);
+	tcase_add_test(tcase, one_node);
+	tcase_add_test(tcase, one_is_killed_and_comes_back);
+	tcase_add_test(tcase, one_stands_still);
+	tcase_add_test(tcase, a_minority);
+	tcase_add_test(tcase, no_view);
+	tcase_add_test(tcase, json);
+	tcase_add_test(tcase, watched);
+	tcase_add_test(tcase, watched_as_json);
+	tcase_add_test(tcase, usage);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

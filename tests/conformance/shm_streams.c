@@ -1,0 +1,296 @@
+/* shm_streams.c - streams in shared memory: between processes, through forks, and what a peer sends that is none. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/conformance/shm_node.h"
+
+#define TAG 7
+#define CHUNK (1u << 18)
+
+static void meet(struct node *n)
+{
+	nodes_make(n, 2);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].met == 1 && n[1].met == 1));
+}
+
+/* Of n[0], with its other end at n[1]. */
+static struct wh_stream *open_stream(struct node *n)
+{
+	struct wh_stream *stream;
+
+	ck_assert_int_eq(n[0].transport->ops->stream_open(n[0].transport, 1, TAG, &stream), WHORL_OK);
+	NODE_UNTIL(&n[1], n[1].stream != NULL);
+	ck_assert_uint_eq(n[1].tag, TAG);
+	return stream;
+}
+
+static ptrdiff_t read_once(struct wh_stream *stream, void *bytes, size_t count)
+{
+	stream->ops->wait(stream, false, PATIENCE_NS);
+	return stream->ops->read(stream, bytes, count);
+}
+
+/* ---- between processes -------------------------------------------------------------------------------------------- */
+
+#define MUCH (UINT64_C(256) << 20)
+
+static int write_much(const char *group)
+{
+	static unsigned char bytes[CHUNK];
+	struct wh_stream *stream;
+	struct node n;
+
+	node_make(&n, group, 1, 2);
+	NODE_UNTIL(&n, n.met == 1);
+	if (n.transport->ops->stream_open(n.transport, 0, TAG, &stream) != WHORL_OK)
+		return 1;
+	for (uint64_t at = 0; at < MUCH;) {
+		ptrdiff_t done;
+
+		memset(bytes, (int)(at / CHUNK), CHUNK);
+		done = stream->ops->write(stream, bytes + at % CHUNK, CHUNK - at % CHUNK);
+		if (done < 0)
+			return 2;
+		if (done == 0)
+			stream->ops->wait(stream, true, PATIENCE_NS);
+		at += (uint64_t)done;
+	}
+	node_free(&n); /* and with it the process: what it has written is read */
+	return 0;
+}
+
+START_TEST(much_goes_through_a_stream)
+{
+	static unsigned char bytes[CHUNK];
+	uint64_t at = 0, used;
+	char group[40];
+	struct node n;
+	pid_t child = spawn(write_much, new_group(group));
+	ptrdiff_t done;
+
+	node_make(&n, group, 0, 2);
+	NODE_UNTIL(&n, n.stream != NULL);
+	used = test_cpu();
+	while ((done = read_once(n.stream, bytes, CHUNK)) >= 0) {
+		for (ptrdiff_t i = 0; i < done; i += 512)
+			ck_assert_uint_eq(bytes[i], (unsigned char)((at + (uint64_t)i) / CHUNK));
+		at += (uint64_t)done;
+	}
+	ck_assert_uint_eq(at, MUCH);
+	if (!WH_TSAN)
+		ck_assert_uint_lt(test_cpu() - used, WH_NS_PER_S); /* a tenth of it, on any machine of today */
+	ck_assert_int_eq(reap(child), 0);
+	n.stream->ops->close(n.stream);
+	node_free(&n);
+}
+END_TEST
+
+static int read_for_ever(const char *group)
+{
+	static unsigned char bytes[CHUNK];
+	struct node n;
+
+	node_make(&n, group, 1, 2);
+	NODE_UNTIL(&n, n.stream != NULL);
+	for (;;)
+		(void)read_once(n.stream, bytes, CHUNK);
+}
+
+static int write_for_ever(const char *group)
+{
+	struct wh_stream *stream;
+	struct node n;
+
+	node_make(&n, group, 1, 2);
+	NODE_UNTIL(&n, n.met == 1);
+	if (n.transport->ops->stream_open(n.transport, 0, TAG, &stream) != WHORL_OK)
+		return 1;
+	for (;;)
+		if (stream->ops->write(stream, "x", 1) == 0)
+			stream->ops->wait(stream, true, PATIENCE_NS);
+}
+
+/* A kill ends the wait of the other side, and is no signal to it. */
+START_TEST(death_ends_a_stream)
+{
+	static unsigned char bytes[CHUNK];
+	char group[40];
+	struct wh_stream *stream;
+	struct node n;
+	ptrdiff_t done;
+	pid_t child = spawn(_i == 0 ? read_for_ever : write_for_ever, new_group(group));
+
+	node_make(&n, group, 0, 2);
+	NODE_UNTIL(&n, n.met == 1);
+	if (_i == 0) {
+		ck_assert_int_eq(n.transport->ops->stream_open(n.transport, 1, TAG, &stream), WHORL_OK);
+	} else {
+		NODE_UNTIL(&n, n.stream != NULL);
+		stream = n.stream;
+	}
+	for (uint64_t k = 0; true; k++) {
+		done = _i == 0 ? stream->ops->write(stream, bytes, CHUNK) : stream->ops->read(stream, bytes, 100);
+		if (done < 0)
+			break;
+		if (done == 0)
+			stream->ops->wait(stream, _i == 0, PATIENCE_NS);
+		if (k == 50)
+			kill(child, SIGKILL);
+	}
+	reap(child);
+	stream->ops->close(stream);
+	node_free(&n);
+}
+END_TEST
+
+/* ---- forks, and what is left behind ------------------------------------------------------------------------------- */
+
+/* A fork has copies of both ends. What it does with them is nothing to the stream, and does not keep it alive. */
+START_TEST(a_fork_has_no_part_in_a_stream)
+{
+	struct wh_stream *stream;
+	char bytes[10];
+	struct node n[2];
+	pid_t child;
+
+	meet(n);
+	stream = open_stream(n);
+	child = fork();
+	if (child == 0) {
+		stream->ops->close(stream);
+		n[1].stream->ops->close(n[1].stream);
+		n[0].transport->ops->destroy(n[0].transport, true);
+		n[1].transport->ops->destroy(n[1].transport, true);
+		_exit(0);
+	}
+	ck_assert_int_eq(reap(child), 0);
+	ck_assert_int_eq(stream->ops->write(stream, "hello", 5), 5);
+	ck_assert_int_eq(read_once(n[1].stream, bytes, sizeof(bytes)), 5);
+	child = fork();
+	if (child == 0)
+		for (;;)
+			pause();
+	if (_i == 0) {
+		stream->ops->close(stream);
+		ck_assert_int_eq(read_once(n[1].stream, bytes, sizeof(bytes)), -1);
+		n[1].stream->ops->close(n[1].stream);
+	} else {
+		n[1].stream->ops->close(n[1].stream);
+		ck_assert_int_eq(stream->ops->write(stream, "hello", 5), -1);
+		stream->ops->close(stream);
+	}
+	kill(child, SIGKILL);
+	reap(child);
+	node_free(&n[0]);
+	node_free(&n[1]);
+}
+END_TEST
+
+/* Open, taken or not, closed or not at the other side: what a program that it starts would inherit, and what stays. */
+START_TEST(streams_leave_no_descriptors)
+{
+	struct wh_stream *streams[4];
+	int before = count_fds();
+	struct node n[2];
+
+	meet(n);
+	for (int k = 0; k < 4; k++)
+		ck_assert_int_eq(n[0].transport->ops->stream_open(n[0].transport, 1, TAG, &streams[k]), WHORL_OK);
+	for (int fd = 3; fd < 256; fd++)
+		if (fcntl(fd, F_GETFD) >= 0 && (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0)
+			ck_assert((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+	if (_i == 1)
+		for (int k = 0; k < 10; k++) /* they have become events, which nobody takes */
+			n[1].transport->ops->service(n[1].transport);
+	node_free(&n[1]);
+	for (int k = 0; k < 4; k++) {
+		ck_assert_int_eq(streams[k]->ops->write(streams[k], "x", 1), -1);
+		streams[k]->ops->close(streams[k]);
+	}
+	node_free(&n[0]);
+	ck_assert_int_eq(count_fds(), before);
+}
+END_TEST
+
+/* ---- what is no stream -------------------------------------------------------------------------------------------- */
+
+static void send_end(const struct raw *r, int fd)
+{
+	const struct wh_shm_opened opened = {.head = wh_shm_head(WH_SHM_STREAM), .tag = TAG};
+
+	ck_assert_int_eq(wh_shm_send(r->socket, &opened, sizeof(opened), &fd, fd >= 0 ? 1 : 0), 0);
+}
+
+/* A file, which always has something to say; a socket of another kind; none at all. */
+START_TEST(what_is_no_stream_ends_its_sender)
+{
+	char group[40];
+	struct node n;
+	struct raw r;
+	int fds[2];
+
+	node_make(&n, new_group(group), 0, 2);
+	raw_be_met(&r, &n, group, 1);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds), 0);
+	if (_i == 0)
+		send_end(&r, r.page);
+	else if (_i == 1)
+		send_end(&r, fds[0]);
+	else
+		send_end(&r, -1);
+	NODE_UNTIL(&n, n.down == 1);
+	ck_assert_msg(strstr(n.text, "broken the protocol") != NULL, "%s", n.text);
+	ck_assert_ptr_null(n.stream);
+	close(fds[0]);
+	close(fds[1]);
+	raw_close(&r);
+	node_free(&n);
+}
+END_TEST
+
+/* The other end can do with the socket what it likes: reading does not block, and nothing is a signal. */
+START_TEST(a_stream_that_is_made_to_block)
+{
+	char group[40], byte;
+	struct node n;
+	struct raw r;
+	int fds[2];
+
+	node_make(&n, new_group(group), 0, 2);
+	raw_be_met(&r, &n, group, 1);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	send_end(&r, fds[0]);
+	NODE_UNTIL(&n, n.stream != NULL);
+	close(fds[0]);
+	ck_assert_int_eq(n.stream->ops->read(n.stream, &byte, 1), 0);
+	ck_assert_int_eq(write(fds[1], "x", 1), 1);
+	ck_assert_int_eq(n.stream->ops->read(n.stream, &byte, 1), 1);
+	close(fds[1]);
+	ck_assert_int_eq(n.stream->ops->write(n.stream, "x", 1), -1);
+	ck_assert_int_eq(n.stream->ops->read(n.stream, &byte, 1), -1);
+	n.stream->ops->close(n.stream);
+	raw_close(&r);
+	NODE_UNTIL(&n, n.down == 1);
+	node_free(&n);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shm and streams");
+	TCase *cases = tcase_create("streams");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, much_goes_through_a_stream);
+	tcase_add_loop_test(cases, death_ends_a_stream, 0, 2);
+	tcase_add_loop_test(cases, a_fork_has_no_part_in_a_stream, 0, 2);
+	tcase_add_loop_test(cases, streams_leave_no_descriptors, 0, 2);
+	tcase_add_loop_test(cases, what_is_no_stream_ends_its_sender, 0, 3);
+	tcase_add_test(cases, a_stream_that_is_made_to_block);
+	suite_add_tcase(suite, cases);
+	return test_main(suite);
+}

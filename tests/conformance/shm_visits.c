@@ -1,0 +1,299 @@
+/* shm_visits.c - visitors of a node in shared memory who misbehave, come in crowds, or go too early. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/conformance/shm_node.h"
+
+#define A_WHILE 100 /* passes in which what should not happen does not */
+
+static void raw_ask(const struct raw *r, uint32_t version, size_t bytes, int fd)
+{
+	struct wh_shm_control ask = {.head = wh_shm_head(WH_SHM_ASK), .bytes = "who are you?"};
+
+	ask.head.version = version;
+	(void)wh_shm_send(r->socket, &ask, sizeof(ask.head) + bytes, &fd, fd >= 0 ? 1 : 0);
+}
+
+static void give(const struct node *n, uint64_t visitor, const void *bytes, size_t count)
+{
+	n->transport->ops->answer(n->transport, visitor, bytes, count);
+}
+
+/* ---- a visitor's thread ------------------------------------------------------------------------------------------- */
+
+struct visit {
+	char group[40];
+	uint32_t node;
+	uint64_t timeout_ns;
+	unsigned char answer[WH_ANSWER_MAX];
+	size_t bytes;
+	enum whorl_result result;
+	struct wh_error err;
+	wh_word ended;
+};
+
+static void *visit_thread(void *ctx)
+{
+	struct visit *v = ctx;
+
+	v->result = wh_shm_ask(v->group, v->node, "?", 1, v->timeout_ns, v->answer, &v->bytes, &v->err);
+	wh_store_release(&v->ended, 1); /* what it has found, then that it has. Partner: has_ended() */
+	return NULL;
+}
+
+static pthread_t visit(struct visit *v, const char *group, uint64_t timeout_ns)
+{
+	pthread_t thread;
+
+	v->timeout_ns = timeout_ns;
+	wh_store_relaxed(&v->ended, 0);
+	memcpy(v->group, group, sizeof(v->group));
+	ck_assert_int_eq(pthread_create(&thread, NULL, visit_thread, v), 0);
+	return thread;
+}
+
+static bool has_ended(const struct visit *v)
+{
+	return wh_load_acquire(&v->ended) == 1;
+}
+
+static struct visit a_visit; /* large */
+
+/* ---- good ones ---------------------------------------------------------------------------------------------------- */
+
+/* More than there is room for, one after the other and at once; each comes back until it has its answer. */
+#define CROWD (3 * WH_SHM_STRANGERS)
+
+START_TEST(a_crowd_is_answered)
+{
+	struct visit *visits = calloc(CROWD, sizeof(*visits));
+	pthread_t threads[CROWD];
+	uint32_t ended = 0;
+	uint64_t last = 0;
+	char group[40];
+	struct node n;
+
+	ck_assert_ptr_nonnull(visits);
+	node_make(&n, new_group(group), 0, 2);
+	for (int k = 0; k < CROWD; k++)
+		threads[k] = visit(&visits[k], group, PATIENCE_NS);
+	for (uint64_t start = test_now(); ended < CROWD && test_now() - start < PATIENCE_NS;) {
+		node_pass(&n);
+		while (last < n.visitor) /* they are counted */
+			give(&n, ++last, &last, sizeof(last));
+		ended = 0;
+		for (int k = 0; k < CROWD; k++)
+			ended += has_ended(&visits[k]);
+	}
+	for (int k = 0; k < CROWD; k++) {
+		pthread_join(threads[k], NULL);
+		ck_assert_msg(visits[k].result == WHORL_OK, "%d: %s", k, visits[k].err.text);
+		ck_assert_uint_eq(visits[k].bytes, sizeof(uint64_t));
+	}
+	free(visits);
+	node_free(&n);
+}
+END_TEST
+
+/* There is somebody, who does not answer; or nobody. */
+START_TEST(a_visitor_waits_as_long_as_it_likes)
+{
+	uint64_t start = test_now();
+	pthread_t thread;
+	char group[40];
+	struct node n;
+
+	node_make(&n, new_group(group), 0, 2);
+	if (_i == 0) /* not even serviced */
+		ck_assert_int_eq(
+			wh_shm_ask(group, 0, "?", 1, 100 * WH_NS_PER_MS, a_visit.answer, &a_visit.bytes, &a_visit.err),
+			WHORL_TIMEOUT);
+	if (_i == 1) { /* longer than its place is kept: it asks again */
+		thread = visit(&a_visit, group, 5 * WH_SHM_STRANGER_NS / 2);
+		NODE_UNTIL(&n, has_ended(&a_visit));
+		pthread_join(thread, NULL);
+		ck_assert_int_eq(a_visit.result, WHORL_TIMEOUT);
+		ck_assert_uint_ge(n.visitor, 2);
+		ck_assert_uint_le(n.visitor, 4);
+	}
+	ck_assert_uint_ge(test_now() - start, 100 * WH_NS_PER_MS);
+	start = test_now();
+	ck_assert_int_eq(wh_shm_ask(group, 1, "?", 1, PATIENCE_NS, a_visit.answer, &a_visit.bytes, &a_visit.err),
+			 WHORL_NOT_FOUND);
+	ck_assert_uint_lt(test_now() - start, WH_NS_PER_S);
+	ck_assert_int_eq(wh_shm_ask("a-name-that-is-much-longer-than-anything-that-fits-into-an-address", 1, "?", 1,
+				    PATIENCE_NS, a_visit.answer, &a_visit.bytes, &a_visit.err),
+			 WHORL_INVALID);
+	node_free(&n);
+}
+END_TEST
+
+START_TEST(an_answer_that_is_too_large_is_none)
+{
+	static unsigned char large[WH_ANSWER_MAX + 1];
+	pthread_t thread;
+	char group[40];
+	struct node n;
+
+	node_make(&n, new_group(group), 0, 2);
+	thread = visit(&a_visit, group, PATIENCE_NS);
+	NODE_UNTIL(&n, n.visitor == 1);
+	give(&n, 1, large, sizeof(large));
+	for (int k = 0; k < A_WHILE; k++)
+		node_pass(&n);
+	ck_assert(!has_ended(&a_visit));
+	give(&n, 1, large, WH_ANSWER_MAX);
+	NODE_UNTIL(&n, has_ended(&a_visit));
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(a_visit.result, WHORL_OK);
+	ck_assert_uint_eq(a_visit.bytes, WH_ANSWER_MAX);
+	node_free(&n);
+}
+END_TEST
+
+/* ---- bad ones ----------------------------------------------------------------------------------------------------- */
+
+/* What a visitor may do wrong: none is answered, or counted as a peer, and each loses its place. */
+START_TEST(a_visitor_that_misbehaves_is_hung_up)
+{
+	char group[40];
+	struct node n;
+	struct raw r;
+	int before;
+
+	node_make(&n, new_group(group), 0, 2);
+	node_pass(&n);
+	before = count_fds();
+	raw_connect(&r, group, 0, 1, 2);
+	switch (_i) {
+	case 0: /* sends a descriptor along */
+		raw_ask(&r, WH_SHM_VERSION, 3, r.page);
+		break;
+	case 1: /* asks twice */
+		raw_ask(&r, WH_SHM_VERSION, 3, -1);
+		raw_ask(&r, WH_SHM_VERSION, 3, -1);
+		break;
+	case 2: /* becomes a node */
+		raw_ask(&r, WH_SHM_VERSION, 3, -1);
+		raw_say_hello(&r);
+		break;
+	default: /* goes */
+		raw_ask(&r, WH_SHM_VERSION, 3, -1);
+		ck_assert_int_eq(shutdown(r.socket, SHUT_RDWR), 0);
+		break;
+	}
+	ck_assert_int_eq(raw_receive(&r, &n), WH_SHM_HUNG_UP);
+	raw_close(&r);
+	give(&n, 1, "you", 3);
+	for (int k = 0; k < A_WHILE; k++)
+		node_pass(&n);
+	ck_assert_uint_eq(n.visitor, _i == 0 ? 0 : 1);
+	ck_assert_uint_eq(n.met + n.down + n.refused, 0);
+	ck_assert_int_eq(count_fds(), before);
+	node_free(&n);
+}
+END_TEST
+
+/* A peer that has been met is no visitor. */
+START_TEST(a_node_does_not_ask)
+{
+	char group[40];
+	struct node n;
+	struct raw r;
+
+	node_make(&n, new_group(group), 0, 2);
+	raw_be_met(&r, &n, group, 1);
+	raw_ask(&r, WH_SHM_VERSION, 3, -1);
+	NODE_UNTIL(&n, n.down == 1);
+	ck_assert_uint_eq(n.visitor, 0);
+	raw_close(&r);
+	node_free(&n);
+}
+END_TEST
+
+START_TEST(a_question_of_another_version_is_refused)
+{
+	char group[40];
+	struct node n;
+	struct raw r;
+
+	node_make(&n, new_group(group), 0, 2);
+	raw_connect(&r, group, 0, 1, 2);
+	raw_ask(&r, 9, 3, -1);
+	ck_assert_int_eq(raw_receive(&r, &n), WH_SHM_PACKET);
+	ck_assert_int_eq((int)r.got.head.kind, WH_SHM_REFUSED);
+	ck_assert_msg(strstr(r.got.refused.reason, "version 9") != NULL, "%s", r.got.refused.reason);
+	ck_assert_int_eq(raw_receive(&r, &n), WH_SHM_HUNG_UP);
+	ck_assert_uint_eq(n.visitor, 0);
+	raw_close(&r);
+	node_free(&n);
+}
+END_TEST
+
+/* A process that has the name of a node and answers what it likes. */
+START_TEST(what_is_no_answer_is_an_error)
+{
+	static const struct {
+		enum whorl_result result;
+		const char *text;
+	} expected[] = {{WHORL_SYSTEM, "nonsense"},
+			{WHORL_REFUSED, "refused by node 0 of group test-"},
+			{WHORL_SYSTEM, "no answer"},
+			{WHORL_SYSTEM, "no answer"},
+			{WHORL_TIMEOUT, "does not answer"}};
+	struct wh_shm_refused refused = {.head = wh_shm_head(WH_SHM_REFUSED)};
+	static struct {
+		struct wh_shm_head head;
+		unsigned char bytes[WH_ANSWER_MAX + 1];
+	} answer;
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), s;
+	const int buffer = 1 << 18;
+	struct sockaddr_un name;
+	pthread_t thread;
+	socklen_t bytes;
+	char group[40];
+
+	raw_name(new_group(group), 0, &name, &bytes);
+	ck_assert_int_eq(bind(listener, (const struct sockaddr *)&name, bytes), 0);
+	ck_assert_int_eq(listen(listener, 10), 0);
+	thread = visit(&a_visit, group, _i == 4 ? 50 * WH_NS_PER_MS : PATIENCE_NS);
+	s = accept(listener, NULL, NULL);
+	ck_assert_int_ge(s, 0);
+	(void)setsockopt(s, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+	memset(refused.reason, 'x', sizeof(refused.reason)); /* does not end */
+	answer.head = wh_shm_head(_i == 2 ? WH_SHM_MAPPED : WH_SHM_ANSWER);
+	if (_i == 0)
+		ck_assert_int_eq(wh_shm_send(s, "garbage", 7, NULL, 0), 0);
+	else if (_i == 1)
+		ck_assert_int_eq(wh_shm_send(s, &refused, sizeof(refused), NULL, 0), 0);
+	else if (_i == 2)
+		ck_assert_int_eq(wh_shm_send(s, &answer, sizeof(answer.head) + 1, NULL, 0), 0);
+	else if (_i == 3)
+		ck_assert_int_eq(wh_shm_send(s, &answer, sizeof(answer.head) + WH_ANSWER_MAX + 1, NULL, 0), 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(a_visit.result, expected[_i].result);
+	ck_assert_msg(strstr(a_visit.err.text, expected[_i].text) != NULL, "%s", a_visit.err.text);
+	close(s);
+	close(listener);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shm and visits");
+	TCase *cases = tcase_create("visits");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, a_crowd_is_answered);
+	tcase_add_loop_test(cases, a_visitor_waits_as_long_as_it_likes, 0, 2);
+	tcase_add_test(cases, an_answer_that_is_too_large_is_none);
+	tcase_add_loop_test(cases, a_visitor_that_misbehaves_is_hung_up, 0, 4);
+	tcase_add_test(cases, a_node_does_not_ask);
+	tcase_add_test(cases, a_question_of_another_version_is_refused);
+	tcase_add_loop_test(cases, what_is_no_answer_is_an_error, 0, 5);
+	suite_add_tcase(suite, cases);
+	return test_main(suite);
+}

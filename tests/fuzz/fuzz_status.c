@@ -1,0 +1,76 @@
+/* fuzz_status.c - any bytes as the status of a node: nothing may break, and what is accepted can be written again, and read as the
+ * same.
+ *
+ *     cmake -S . -B build/fuzz -DCMAKE_C_COMPILER=clang -DWHORL_FUZZ=ON && cmake --build build/fuzz --target fuzz_status
+ *     build/fuzz/tests/fuzz/fuzz_status -max_total_time=600 -max_len=4096 CORPUS_DIRECTORY
+ *
+ * An answer is long before it is one. So the input is changes to a small one that is right: a place (two bytes), and what stands
+ * there. If the first byte is odd the input is the answer itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "group/status.h"
+
+#define REQUIRE(condition)                                                                                             \
+	do {                                                                                                           \
+		if (!(condition))                                                                                      \
+			abort();                                                                                       \
+	} while (0)
+
+#define BYTES 65536
+
+static size_t write_example(unsigned char *out)
+{
+	struct whorl_status_member members[] = {{.id = 1}, {.id = 2}};
+	struct whorl_status_place places[] = {{.id = 1}, {.id = 2}};
+	struct whorl_status_shard shards[] = {
+		{.name = "a", .shards = 1, .members = 2, .place_count = 2, .places = places},
+		{.name = "b", .shards = 1, .condition = WHORL_SHARD_GONE}};
+	const struct whorl_status status = {.group = "g",
+					    .leader = 1,
+					    .tie_breaker = WHORL_NOBODY,
+					    .member_count = 2,
+					    .members = members,
+					    .shard_count = 2,
+					    .shards = shards};
+
+	return wh_status_encode(out, BYTES, &status);
+}
+
+static void check(const unsigned char *bytes, size_t count)
+{
+	static unsigned char one[2 * BYTES], other[2 * BYTES];
+	struct whorl_status *status, *again;
+	struct wh_error err;
+	size_t length;
+
+	if (wh_status_decode(&status, bytes, count, &err) != WHORL_OK) {
+		REQUIRE(status == NULL && err.text[0] != '\0');
+		return;
+	}
+	/* It may be shorter: texts have lost what controls terminals, and what was behind a zero. */
+	length = wh_status_encode(one, sizeof one, status);
+	REQUIRE(length > 0 && length <= count);
+	REQUIRE(wh_status_decode(&again, one, length, &err) == WHORL_OK);
+	REQUIRE(wh_status_encode(other, sizeof other, again) == length && memcmp(one, other, length) == 0);
+	whorl_status_free(status);
+	whorl_status_free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static unsigned char bytes[BYTES];
+	size_t count;
+
+	if (size > 0 && (data[0] & 1) != 0) {
+		check(data + 1, size - 1);
+		return 0;
+	}
+	count = write_example(bytes);
+	for (size_t i = 1; i + 2 < size; i += 3)
+		bytes[((size_t)data[i] << 8 | data[i + 1]) % count] = data[i + 2];
+	check(bytes, count);
+	return 0;
+}

@@ -1,0 +1,326 @@
+/* join.h - views that follow each other, with nodes that come in, and the first one: a model of docs/decisions/0016.
+ *
+ * An *actor* is one incarnation of a node: who returns is another actor with the same id. Actors have images, rows in them, and
+ * a queue of control messages to each other. Whatever is published in a row is a message to each other member of the image, in
+ * order for each pair; control messages are in order for each pair, too, but the two are not ordered with each other. Who dies
+ * takes along what has not arrived: its end may be heard before its last words.
+ *
+ * One thing happens at a time: a message is taken in, an actor takes one of the protocol's steps, or something goes wrong.
+ * Time-outs may come at any time; in the end, when nothing goes wrong any more, only where nothing else happens.
+ *
+ * What a proposal or a decision says is looked up in the image of the view that it was made in, by the rank of who made it: nobody
+ * reads either before the word that guards it.
+ *
+ * The decision (0014) is in join_change.c, who comes in and the first view in join_entry.c, rows and the network in join_rules.c,
+ * what must be true in join_checks.c, the search in join_search.c, what is tried in join.c.
+ */
+#ifndef WH_MODELS_JOIN_H
+#define WH_MODELS_JOIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ACTORS 12
+#define MEMBERS 6   /* of a view, at most */
+#define ATTEMPTS 14 /* of one leader in a view; number 0 is none */
+#define RESERVE 3   /* of these, for those who fail */
+#define IMAGES 24
+#define LOG 60   /* messages of one member in an image */
+#define QUEUE 24 /* control messages on their way */
+
+typedef uint16_t actors; /* a set */
+typedef uint8_t ranks;   /* a set */
+
+/* What may be done otherwise than by the rules. */
+enum mutation {
+	ENTER_UNBIDDEN,          /* a newcomer enters when its image is ready */
+	ENTER_BY_NEWCOMER,       /* ... when anybody beats in it, newcomers that have not entered too */
+	WEDGE_BEFORE_THERE,      /* the leader does not wait for those who come */
+	WEDGE_BEFORE_ACK,        /* ... for the members */
+	NEWCOMERS_WITH_SUSPECTS, /* a leader that suspects somebody takes others in */
+	LOWER_KEY,               /* an invitation with a lower key is followed */
+	DROP_WITH_LEADER,        /* an invitation is void when its leader is gone */
+	VOTERS_ARE_MEMBERS,      /* of view 0, too */
+	OLD_AND_NEW,             /* an id is taken in while it is in the view */
+	INTRO_NUMBER_IGNORED,    /* any member of another image makes an invitation void */
+	NEVER_VOID,              /* what members say of their view does not end an invitation */
+	BEGUN_ALONE,             /* view 0: who sees that somebody has begun does not begin */
+	SILENT_DROP,             /* view 0: who drops an image does not say so */
+	PROMISE_BROKEN,          /* view 0: who is there drops when somebody in it is lost */
+	REINVITED_WHEN_THERE,    /* view 0: who is there follows another invitation of its coordinator */
+	BEGUN_WITHOUT_MAJORITY,  /* view 0: begins with whoever is there */
+	COORDINATORS_STAY,       /* who meets a lower one goes on with its own */
+	FORM_RASHLY,             /* before all who are there have been met and have said what they are */
+	DROP_UNLOOKED,           /* who hears that others are gone does not look at their rows once more */
+	NO_RESERVE,              /* of attempts, for failures */
+	NEVER_LEFT_OUT,          /* who does not come is waited for */
+	GONE_BY_ID,              /* an incarnation is not told from another */
+	TOO_MANY,                /* come in at once */
+	NO_BEAT,                 /* who has settled does not beat in the next view before it is there */
+	BEAT_EARLY,              /* members beat in the next view as soon as it is open */
+	SILENT_WITHDRAWAL,       /* who is left out is not told */
+	FORM_BESIDE,             /* who knows a member forms a group all the same */
+	TELL_UNLOOKED,           /* who meets somebody says what it is before it looks at its rows */
+	LAST_DROP_COUNTS,        /* view 0: of what others drop only the last is remembered */
+	SEEKERS_ARE_MEMBERS,     /* who says that it is in no view may still be in that of an invitation */
+	THERE_NOT_KEYED,         /* whatever image somebody is there with */
+	WITHDRAWN_NOT_KEYED,
+	HEEDLESS_WEDGE,        /* before it has heard whom others suspect */
+	DROP_WITH_COORDINATOR, /* view 0: who is invited drops when the coordinator is gone */
+	HASTY_DROP,            /* who says that it is in no view is taken at its word at once */
+	NEVER_RENEWED,         /* a view 0 of some is not followed by one of the same */
+	UNTOLD,                /* view 0: who has dropped it is not told who is in it */
+	BEATEN_UNHEARD,        /* who has agreed does not look whether the next view has begun */
+	MUTATIONS
+};
+#define M(mutation) (UINT64_C(1) << (mutation))
+
+enum how { GROUP /* there is one already */, MAJORITY, FOUNDER };
+
+struct world {
+	uint8_t ids;                                                /* of nodes */
+	uint8_t configured;                                         /* ids below */
+	uint8_t first;                                              /* GROUP: the members are the ids below */
+	uint8_t how;                                                /* enum how */
+	int8_t tie_breaker;                                         /* an id, -1: none */
+	uint8_t crashes, returns, cuts, leaves, timeouts, mistakes; /* at most */
+	uint8_t mortal, leavers;                                    /* sets of ids: who may crash, who may leave */
+	uint8_t doubters, doubted; /* sets of ids: each of those may think each of these dead, by mistake */
+	uint8_t absent;            /* set of ids: not there in the beginning; they come as who returns does */
+	bool acquainted;           /* all have met already */
+	bool traffic;              /* each member has a message in each view */
+	bool keeps;                /* nobody may drop what has been decided with it */
+	uint64_t mutations;
+};
+
+struct row {
+	uint8_t beat;                             /* 1: there, 2: it has begun */
+	uint8_t received;                         /* received_num */
+	ranks failed, left;                       /* suspected[] */
+	uint8_t attempt;                          /* proposed */
+	uint8_t acknowledged;                     /* (rank of the leader + 1) << 4 | attempt */
+	uint8_t agreed;                           /* rank of the leader + 1 */
+	uint8_t decider;                          /* whose decision that is, + 1: stands for the values */
+	bool wedged : 1, installed : 1, gone : 1; /* gone: PEER_LEFT, behind the last word */
+};
+
+enum what { BEAT, RECEIVED, FAILED, LEFT, WEDGED, PROPOSED, ACKNOWLEDGED, AGREED, INSTALLED, GONE };
+
+struct message { /* a push */
+	uint8_t what, a, b;
+};
+
+enum kind { INTRO, JOIN, VIEW, WITHDRAWN, THERE };
+enum standing { UNKNOWN, SEEKS, FORMS, BELONGS };
+
+struct control { /* a control message */
+	uint8_t kind;
+	int8_t a, b; /* INTRO: standing, image; others: image */
+};
+
+struct image {
+	uint8_t number, attempt;
+	int8_t base;     /* the image of the view before, -1: first views */
+	int8_t proposer; /* a rank there; of first views the actor that coordinates */
+	uint8_t count;
+	uint8_t member[MEMBERS]; /* actors by rank */
+	ranks fresh;             /* who comes in */
+	uint8_t voters;
+	actors opened, there, begun;         /* who ever has, was, has */
+	ranks ahead;                         /* who has installed the next */
+	bool delivered;                      /* somebody has delivered the message of this view */
+	int8_t next;                         /* the image of the view after it, -1: none is final */
+	uint8_t cut;                         /* with it */
+	int8_t proposals[MEMBERS][ATTEMPTS]; /* images; NOTHING: a withdrawal */
+	int8_t decided[MEMBERS];
+	uint8_t decided_cut[MEMBERS];
+	uint8_t published[MEMBERS];
+	struct message log[MEMBERS][LOG];
+};
+
+#define NOTHING (-1)
+#define NONE (-1)
+
+enum status { UNBORN, SEEKING, FORMING, INVITED, AT_HAND /* there */, MEMBER, ALIVE = MEMBER, DEAD, REMOVED, AWAY };
+
+struct actor {
+	uint8_t status;
+	actors met, gone;       /* whom it has met; whose end it has heard */
+	actors wants;           /* who has asked to come in */
+	int8_t there[ACTORS];   /* the image that each says it is there with */
+	int8_t dropped[ACTORS]; /* each has said that it has no part in the first views up to that image */
+	bool passes;            /* it coordinates although somebody lower forms, who is silent */
+	int8_t floor;           /* nor has it itself */
+	uint8_t says[ACTORS];   /* enum standing, as last introduced */
+	int8_t of[ACTORS];      /* and the image, of a member */
+	int8_t at[2];           /* images: the view's, and the next one's or that of its invitation */
+	bool ready;             /* at[1] is */
+	bool settled, stopped;
+	uint8_t opened; /* the proposal that it follows, as `acknowledged` */
+	uint8_t delivered;
+	struct row rows[2][MEMBERS]; /* its own, and its copies of the others' */
+	uint8_t seen[2][MEMBERS];
+	ranks frozen[2], known[2]; /* whom it does not read any more; who is to be suspected */
+};
+
+struct state {
+	struct actor a[ACTORS];
+	struct control queue[ACTORS][ACTORS][QUEUE]; /* [from][to] */
+	uint8_t queued[ACTORS][ACTORS];
+	actors cut[ACTORS];
+	uint8_t crashed, returned, cuts, left, late, mistaken;
+	uint8_t images;
+	bool full; /* what is modelled is exhausted: nothing follows from the run */
+	const char *wrong;
+	struct image image[IMAGES];
+};
+
+enum step_kind {
+	MEET,      /* i meets p */
+	HEAR,      /* i takes in a control message of p */
+	SEE,       /* i takes in a push of the member p of its view */
+	SEE_NEXT,  /* ... of the image at[1] */
+	END,       /* i hears that p has ended */
+	ASK,       /* i asks p to be let in */
+	SUSPECT,   /* i freezes the rank p and says that it failed */
+	MARK,      /* i says that the rank p left */
+	LEAVE_OUT, /* i proposes a view without the actor p, who comes */
+	OUT,       /* i learns that it was removed */
+	FORM,
+	COORDINATE,
+	VOID,     /* i drops its invitation */
+	PREPARED, /* the image at[1] is ready */
+	ENTER,
+	TAKE_IN, /* i proposes a view with those who want to come in */
+	WEDGE,
+	PROPOSE,
+	OPEN,
+	ACKNOWLEDGE,
+	DECIDE,
+	ADOPT,
+	ECHO,
+	SETTLE,
+	INSTALL,
+	RECEIVE, /* the rest may happen or not */
+	LEAVE,
+	CRASH,
+	RETURN,
+	CUT, /* i and p cannot reach each other any more */
+	STEP_KINDS
+};
+
+struct step {
+	uint8_t kind, i, p;
+};
+
+/* When a step may be taken. */
+enum mood {
+	ANY,
+	CALM, /* nothing goes wrong any more, and no time-outs */
+	LATE, /* the same, and time-outs */
+};
+
+extern const char *const step_names[STEP_KINDS];
+extern const bool takes_two[STEP_KINDS];
+
+void begin(const struct world *w, struct state *s);
+bool can(const struct world *w, const struct state *s, struct step step, enum mood mood);
+/* NULL: all is well, else what is wrong. */
+const char *take(const struct world *w, struct state *s, struct step step);
+/* Nothing can happen any more. NULL: it may end so. */
+const char *ended(const struct world *w, const struct state *s);
+#define STEPS 1024
+int steps_from(const struct world *w, const struct state *s, enum mood mood, struct step *out);
+#define KEY 8192
+int key_of(const struct world *w, const struct state *s, uint8_t *out);
+void copy(struct state *to, const struct state *from);
+
+/* ---- what actors know (join_rules.c) ---- */
+
+static inline bool in(unsigned set, int of)
+{
+	return set >> of & 1;
+}
+
+static inline int size(unsigned set)
+{
+	return __builtin_popcount(set);
+}
+
+static inline bool does(const struct world *w, enum mutation mutation)
+{
+	return (w->mutations & M(mutation)) != 0;
+}
+
+static inline bool alive(const struct state *s, int i)
+{
+	return s->a[i].status != UNBORN && s->a[i].status <= ALIVE;
+}
+
+static inline int id_of(const struct world *w, int i)
+{
+	return i % w->ids;
+}
+
+static inline bool reaches(const struct state *s, int i, int p)
+{
+	return in(s->a[i].met & (actors)~s->a[i].gone, p);
+}
+
+static inline const struct image *image_at(const struct state *s, int i, int slot)
+{
+	return &s->image[s->a[i].at[slot]];
+}
+
+int rank_of(const struct image *image, int actor);
+/* Which is the later image? */
+bool is_later(const struct state *s, int image, int than);
+void publish(struct state *s, int i, int slot, enum what what, int a, int b);
+void send(struct state *s, int i, int p, enum kind kind, int a, int b);
+void tell(const struct world *w, struct state *s, int i, int p);
+void tell_all(const struct world *w, struct state *s, int i);
+int new_image(struct state *s);
+void close_image(struct state *s, int i);
+void open_image(struct state *s, int i, int image);
+
+/* ---- join_checks.c ---- */
+
+/* That image is one of a view now. NULL: all is well. */
+const char *use(const struct world *w, const struct state *s, int image);
+const char *look_at_deliveries(const struct world *w, struct state *s);
+
+/* ---- join_change.c ---- */
+
+int leader(const struct state *s, int i);
+ranks unsuspected(const struct state *s, int i);
+bool heedful(const struct world *w, const struct state *s, int i);
+bool quorum(const struct world *w, const struct image *image, ranks votes, ranks left);
+void stop(struct state *s, int i);
+uint8_t delivered(const struct state *s, int i);
+/* As leader: proposes the next view without those whom it suspects, with these; or (renews) even if nobody comes or goes. */
+void propose(const struct world *w, struct state *s, int i, actors newcomers, bool renews);
+bool can_change(const struct world *w, const struct state *s, struct step step, enum mood mood);
+const char *take_change(const struct world *w, struct state *s, struct step step);
+bool united(const struct world *w, const struct state *s, int i);
+
+/* ---- join_entry.c ---- */
+
+bool can_enter(const struct world *w, const struct state *s, struct step step, enum mood mood);
+const char *take_entry(const struct world *w, struct state *s, struct step step);
+void hear(const struct world *w, struct state *s, int i, int p, struct control message);
+
+/* ---- search ---- */
+
+struct finding {
+	const char *wrong; /* NULL: nothing */
+	uint32_t looked;   /* states or runs */
+	bool all;
+};
+
+#define RUN 4000 /* steps of a run at most */
+
+struct finding explore(const struct world *w, uint32_t limit, bool verbose);
+struct finding wander(const struct world *w, uint32_t runs, uint32_t seed, bool verbose);
+const char *replay(const struct world *w, const struct step *steps, int count, bool verbose);
+
+#endif

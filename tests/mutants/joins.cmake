@@ -1,0 +1,312 @@
+# joins.cmake - mechanisms by which members take nodes in and change who sends (docs/decisions/0016), taken out one at a time. See
+# mutants.cmake and views.cmake.
+
+# ---- what a proposal is ----
+
+mutant(NAME record-unguarded KIND test_prepare FILE membership/propose.c
+	REMOVES "whoever has read a record looks at `proposed` again"
+	TEXT [[
+	return wh_row(change, leader, change->columns.proposed) == attempt;
+]]
+	REPLACEMENT [[
+	return true;
+]])
+
+mutant(NAME newcomers-stay KIND views FILE membership/propose.c
+	REMOVES "once somebody has failed nobody is taken in: those of the last attempt are"
+	TEXT [[
+	if (change->coming_count > 0)
+		change->on.invite(change->ctx, 0, 0);
+	publish(change, NULL, 0, false);
+]]
+	REPLACEMENT [[
+	publish(change, change->coming, change->coming_count, false);
+	change->on.invite(change->ctx, wh_image_key(change->view->number, wh_change_me(change), change->attempt),
+			  change->coming_count);
+]])
+
+mutant(NAME wishes-with-failures KIND test_prepare FILE membership/propose.c
+	REMOVES "once somebody has failed nobody's wish to rest is met"
+	TEXT [[
+	(void)find_rests(change, rests_in(change->record), false);
+	if (change->coming_count > 0)
+]]
+	REPLACEMENT [[
+	(void)find_rests(change, rests_in(change->record), true);
+	if (change->coming_count > 0)
+]])
+
+mutant(NAME all-at-once KIND views FILE membership/propose.c
+	REMOVES "newcomers are fewer than members"
+	TEXT [[
+	uint32_t most = members(change) > 1 && !change->one_by_one ? members(change) - 1 : 1, count;
+]]
+	REPLACEMENT [[
+	uint32_t most = change->one_by_one ? 1 : WH_NEWCOMERS_MAX, count;
+]])
+
+mutant(NAME nothing-installed KIND test_prepare FILE membership/propose.c
+	REMOVES "an attempt that changes nothing gives up the one before"
+	TEXT [[
+	if (!changes_something(change)) /* it is given up */
+		return;
+]]
+	REPLACEMENT [[
+	(void)changes_something;
+]])
+
+mutant(NAME renewal-is-nothing KIND views FILE membership/propose.c
+	REMOVES "a view that is to follow does, though nothing changes"
+	TEXT [[
+	return change->coming_count > 0 || *renews_in(change->record) != 0;
+]]
+	REPLACEMENT [[
+	return change->coming_count > 0;
+]])
+
+mutant(NAME no-renewal KIND test_prepare_rests FILE membership/propose.c
+	REMOVES "a first view whose quorum is taken of others is followed at once"
+	TEXT [[
+	if (change->view->voters > members(change) ||
+]]
+	REPLACEMENT [[
+	if (
+]])
+
+mutant(NAME taken-back-for-ever KIND views FILE membership/propose.c
+	SEED 5 WORDS --set sim.nodes_min=4 --set sim.nodes_max=4 --set sim.subgroups_max=1
+	      --set sim.messages_max=20 --set sim.deliveries_max=300 --set sim.latency_max_us=20
+	      --fault "rest 2 for 1.126 ms at 21.067 ms"
+	REMOVES "who has taken back a wish sends again with the next view, which follows"
+	TEXT [[
+			if (wh_row_of(change, subgroup->members[i], change->columns.wish, g) > 1)
+				return true;
+]]
+	REPLACEMENT [[
+			(void)subgroup;
+]])
+
+mutant(NAME rests-as-seen KIND views FILE membership/propose.c
+	REMOVES "the proposal says who rests: everybody takes the wishes that it sees"
+	TEXT [[
+	memcpy(change->rests, rests_in(change->record), rest_words * sizeof(*change->rests));
+]]
+	REPLACEMENT [[
+	(void)rest_words;
+	(void)find_rests(change, change->rests, true);
+]])
+
+mutant(NAME rests-forgotten KIND test_prepare_rests FILE membership/propose.c
+	REMOVES "who rests goes on resting"
+	TEXT [[
+rest = wish == 0 ? rested : wish % 2 == 1;
+]]
+	REPLACEMENT [[
+rest = wish % 2 == 1;
+]])
+
+# ---- preparing ----
+
+mutant(NAME wedges-unopened KIND views FILE membership/propose.c
+	REMOVES "nobody stops before all members have opened the memory of the next view"
+	TEXT [[
+	if (change->ticket != wh_ticket(wh_change_me(change), change->attempt) || !all_have_opened(change))
+		return false;
+]]
+	REPLACEMENT [[
+	(void)all_have_opened;
+	if (change->ticket != wh_ticket(wh_change_me(change), change->attempt))
+		return false;
+]])
+
+mutant(NAME together-again KIND views FILE membership/propose.c
+	REMOVES "after an attempt that left somebody out newcomers come one by one"
+	TEXT [[
+	uint32_t most = members(change) > 1 && !change->one_by_one ? members(change) - 1 : 1, count;
+]]
+	REPLACEMENT [[
+	uint32_t most = members(change) > 1 ? members(change) - 1 : 1, count;
+]])
+
+mutant(NAME wedges-alone KIND test_prepare FILE membership/propose.c
+	REMOVES "nobody stops before all who come are there"
+	TEXT [[
+		if (change->on.arrival(change->ctx, wh_ticket_image(change), &change->coming[i]) != WH_ARRIVAL_THERE)
+			return false;
+]]
+	REPLACEMENT [[
+		continue;
+]])
+
+mutant(NAME wedges-replaced KIND test_prepare FILE membership/propose.c
+	REMOVES "the leader stops for its last attempt, not for one that it has replaced"
+	TEXT [[
+	if (change->ticket != wh_ticket(wh_change_me(change), change->attempt) || !all_have_opened(change))
+		return false;
+]]
+	REPLACEMENT [[
+	if (change->ticket == 0 || !all_have_opened(change))
+		return false;
+]])
+
+mutant(NAME wedges-unheard KIND test_prepare FILE membership/propose.c
+	REMOVES "nobody stops for newcomers without a quorum"
+	TEXT [[
+	return change->suspicion.quorum && wh_suspicion_heeds(change);
+]]
+	REPLACEMENT [[
+	return true;
+]])
+
+mutant(NAME begins-unheard KIND test_prepare FILE membership/propose.c
+	REMOVES "nobody is taken in without a quorum"
+	TEXT [[
+	if (change->loop->now_ns < change->rests_until_ns || !change->suspicion.quorum || !wh_suspicion_heeds(change) ||
+]]
+	REPLACEMENT [[
+	if (change->loop->now_ns < change->rests_until_ns ||
+]])
+
+mutant(NAME awaits-for-ever KIND test_prepare FILE membership/propose.c
+	REMOVES "who does not come is left out"
+	TEXT [[
+		if (arrival == WH_ARRIVAL_THERE || (arrival == WH_ARRIVAL_COMING && waited <= patience))
+]]
+	REPLACEMENT [[
+		if (arrival == WH_ARRIVAL_THERE || arrival == WH_ARRIVAL_COMING)
+]])
+
+mutant(NAME prepares-for-ever KIND views FILE membership/propose.c
+	REMOVES "an attempt that does not come about is given up"
+	TEXT [[
+	if (waited > PREPARE_TIMEOUTS * patience) {
+]]
+	REPLACEMENT [[
+	if (waited > 1000 * PREPARE_TIMEOUTS * patience) {
+]])
+
+mutant(NAME withdrawn-untold KIND views FILE membership/propose.c
+	REMOVES "newcomers are told when an attempt is given up"
+	TEXT [[
+	change->on.invite(change->ctx, 0, 0);
+	if (changes
+]]
+	REPLACEMENT [[
+	if (changes
+]])
+
+mutant(NAME wedges-at-proposal KIND views FILE membership/change.c
+	REMOVES "the view goes on while the next is prepared: all stop when they see a proposal"
+	TEXT [[
+		return wh_row_flag(change, lead, change->columns.wedged);
+	return wh_prepared(change);
+]]
+	REPLACEMENT [[
+		return change->ticket != 0;
+	return wh_prepared(change);
+]])
+
+# ---- who comes in ----
+
+mutant(NAME asks-remembered KIND test_admission FILE membership/admission.c
+	REMOVES "who asks no more does not want to come in"
+	TEXT [[
+	return guest->wanted_ns != 0 && lobby->loop->now_ns - guest->wanted_ns < WANTS_NS;
+]]
+	REPLACEMENT [[
+	(void)lobby;
+	return guest->wanted_ns != 0;
+]])
+
+mutant(NAME twice-a-member KIND test_admission FILE membership/admission.c
+	REMOVES "an id is taken in again only after a view without it"
+	TEXT [[
+		    wh_view_rank(lobby->view, node) >= 0 || lobby->loop->now_ns < guest->not_before_ns)
+]]
+	REPLACEMENT [[
+		    wh_view_rank_of(lobby->view, node, guest->incarnation) >= 0 ||
+		    lobby->loop->now_ns < guest->not_before_ns)
+]])
+
+mutant(NAME asked-again-at-once KIND test_admission FILE membership/admission.c
+	REMOVES "who did not come is not waited for again at once"
+	TEXT [[
+		    wh_view_rank(lobby->view, node) >= 0 || lobby->loop->now_ns < guest->not_before_ns)
+]]
+	REPLACEMENT [[
+		    wh_view_rank(lobby->view, node) >= 0)
+]])
+
+mutant(NAME all-are-late KIND test_admission FILE membership/admission.c
+	REMOVES "only who holds up the others has to wait"
+	TEXT [[
+	return guest->opened != guest->invited || (all_opened && guest->there != guest->invited);
+]]
+	REPLACEMENT [[
+	(void)guest;
+	(void)all_opened;
+	return true;
+]])
+
+mutant(NAME none-are-late KIND views FILE membership/admission.c
+	REMOVES "who holds up the others has to wait"
+	TEXT [[
+	return guest->opened != guest->invited || (all_opened && guest->there != guest->invited);
+]]
+	REPLACEMENT [[
+	(void)guest;
+	(void)all_opened;
+	return false;
+]])
+
+mutant(NAME late-if-unopened KIND test_admission FILE membership/admission.c
+	REMOVES "of those who cannot meet not all are invited again at once"
+	TEXT [[
+	return guest->opened != guest->invited || (all_opened && guest->there != guest->invited);
+]]
+	REPLACEMENT [[
+	(void)all_opened;
+	return guest->opened != guest->invited;
+]])
+
+mutant(NAME recall-forgotten KIND test_admission FILE membership/admission.c
+	REMOVES "who was invited and is not any more is told"
+	TEXT [[
+	guest->recalls = true;
+	guest->recalled = guest->invited;
+	guest->invited = 0;
+]]
+	REPLACEMENT [[
+	guest->invited = 0;
+]])
+
+mutant(NAME leader-unnamed KIND test_admission FILE membership/admission.c
+	REMOVES "who is asked to let somebody in and does not lead says who does"
+	TEXT [[
+		guest->told = 0; /* who leads */
+		admission->lobby->outstanding = true;
+]]
+	REPLACEMENT "")
+
+mutant(NAME settled-unrecalled KIND test_admission FILE membership/admission.c
+	REMOVES "when a view begins, who was invited and is not in it is told"
+	TEXT [[
+		else if (guest->invited != 0)
+			recall(admission, guest, false, true);
+		guest->invited = 0;
+]]
+	REPLACEMENT [[
+		guest->invited = 0;
+]])
+
+mutant(NAME invited-as-another KIND test_admission FILE membership/admission.c
+	REMOVES "an invitation is for an incarnation"
+	TEXT [[
+		bool invited = view != NULL && guest->incarnation != 0 &&
+			       wh_rank_find(view->joined, view->joined_count, node) >= 0 &&
+			       wh_view_rank_of(view, node, guest->incarnation) >= 0;
+]]
+	REPLACEMENT [[
+		bool invited = view != NULL && guest->incarnation != 0 &&
+			       wh_rank_find(view->joined, view->joined_count, node) >= 0;
+]])

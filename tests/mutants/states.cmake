@@ -1,0 +1,456 @@
+# states.cmake - mechanisms by which states come to newcomers, numbers to another life, and members to rest (docs/decisions/0016), taken
+# out one at a time. See mutants.cmake and views.cmake.
+
+# ---- who gives, from where ----
+
+mutant(NAME enters-stateless KIND views FILE group/transfer.c
+	REMOVES "who enters a shard awaits its state"
+	TEXT [[
+	forget_others(subgroup, epoch->view);
+	wh_state_await(state, epoch->view->ids[giver], epoch->view->number, layout->shard);
+]]
+	REPLACEMENT [[
+	forget_others(subgroup, epoch->view);
+	(void)state;
+]])
+
+mutant(NAME newcomer-gives KIND views FILE group/transfer.c
+	SEED 1741 WORDS --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=2
+	      --set sim.messages_max=20 --set sim.deliveries_max=300 --set sim.latency_max_us=1000
+	      --set sim.fault_kinds=join,slow,stall --set sim.faults_max=4
+	REMOVES "who gives has not entered the shard in this view"
+	TEXT [[
+		if (!has_entered(layout, layout->members[i]))
+			return (int)layout->members[i];
+]]
+	REPLACEMENT [[
+		if (!has_entered(layout, layout->members[i]))
+			return (int)layout->members[layout->member_count - 1];
+]])
+
+mutant(NAME snapshot-early KIND views FILE group/transfer.c
+	REMOVES "the position says the first message that is not in the state: one before"
+	TEXT [[
+		uint64_t next = seat->mc != NULL ? wh_multicast_next(seat->mc, s) : subgroup->had[id];
+]]
+	REPLACEMENT [[
+		uint64_t next = seat->mc != NULL ? wh_multicast_next(seat->mc, s) : subgroup->had[id];
+
+		if (next != WH_UNKNOWN && next > 0)
+			next--;
+]])
+
+mutant(NAME snapshot-late KIND views FILE group/transfer.c
+	REMOVES "the position says the first message that is not in the state: one behind"
+	TEXT [[
+		uint64_t next = seat->mc != NULL ? wh_multicast_next(seat->mc, s) : subgroup->had[id];
+]]
+	REPLACEMENT [[
+		uint64_t next = seat->mc != NULL ? wh_multicast_next(seat->mc, s) : subgroup->had[id];
+
+		if (next != WH_UNKNOWN)
+			next++;
+]])
+
+mutant(NAME position-of-others KIND views FILE predicates/multicast.c
+	SEED 50800 WORDS --set sim.nodes_min=3 --set sim.nodes_max=5 --set sim.subgroups_max=1
+	      --set sim.messages_max=100 --set sim.deliveries_max=500 --set sim.latency_max_us=500
+	      --set sim.fault_kinds=join,crash,leave,stall --set sim.faults_max=8
+	REMOVES "the position of a sender that has said nothing in this view is that of the view before"
+	TEXT [[
+	if (sender->first == WH_UNKNOWN)
+		return had;
+	return had
+]]
+	REPLACEMENT [[
+	if (sender->first == WH_UNKNOWN)
+		return 0;
+	return had
+]])
+
+mutant(NAME old-members-give KIND views FILE group/transfer.c
+	SEED 6 WORDS --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=1
+	      --set sim.messages_max=20 --set sim.deliveries_max=300 --set sim.latency_max_us=1000
+	      --fault "join 3 at 19.793 ms" --fault "join 4 at 19.793 ms"
+	      --fault "break 0,4 with 2 at 42.759 ms" --fault "crash 1 after give 1"
+	      --fault "rest 4 for 0.037 ms at 18.818 ms"
+	      --fault "slow 4 to 2 by 20 for 279.472 ms at 20.332 ms"
+	REMOVES "who has entered a shard too is asked for its state in the end"
+	TEXT [[
+	for (int entered = 0; seat != NULL && entered <= 1; entered++)
+]]
+	REPLACEMENT [[
+	for (int entered = 0; seat != NULL && entered < 1; entered++)
+]])
+
+mutant(NAME removed-giver-awaited KIND views FILE group/transfer.c
+	REMOVES "a giver that is not in the view any more is replaced"
+	TEXT [[
+			wh_state_removed(subgroup->state, epoch->view->left[k]);
+]]
+	REPLACEMENT [[
+			continue;
+]])
+
+mutant(NAME gone-giver-awaited KIND test_state_asked FILE group/state_await.c
+	REMOVES "a giver that is gone is replaced"
+	TEXT [[
+	/* What it has written may be there, or come: a stream says itself when it is at its end. */
+	give_up(state, node);
+]]
+	REPLACEMENT "")
+
+mutant(NAME gone-not-forsaken KIND views FILE group/state_await.c
+	REMOVES "nothing more is given to one who is gone"
+	TEXT [[
+	wh_state_forsake(state, node);
+]]
+	REPLACEMENT "")
+
+mutant(NAME cut-off-for-good KIND test_state_await FILE group/state_await.c
+	REMOVES "a stream that was cut off is asked for again"
+	TEXT [[
+	give_up(state, errand->node);
+}
+
+/* A take
+]]
+	REPLACEMENT [[
+}
+
+/* A take
+]])
+
+mutant(NAME asks-nobody KIND views FILE group/state_await.c
+	REMOVES "who is to give and does not is not the only one who is asked"
+	TEXT [[
+	if (now_ns(state) >= state->asked_until_ns) {
+]]
+	REPLACEMENT [[
+	if (now_ns(state) >= state->asked_until_ns && state->asks) {
+]])
+
+mutant(NAME one-round KIND test_state_asked FILE group/state_await.c
+	REMOVES "all are asked once more before a state is given up"
+	TEXT [[
+	if (++state->round == WH_STATE_ROUNDS) {
+]]
+	REPLACEMENT [[
+	if (++state->round > 0) {
+]])
+
+mutant(NAME slow-has-nothing KIND test_state_asked FILE group/state_await.c
+	REMOVES "who is slow to give is asked again"
+	TEXT [[
+	state->somebody_is_silent |= errand->end == WH_ERRAND_SILENT; /* and has it */
+]]
+	REPLACEMENT "")
+
+mutant(NAME hopeless KIND views FILE group/state_await.c
+	REMOVES "when nobody has a state any more it is lost"
+	TEXT [[
+	if (++state->round == WH_STATE_ROUNDS) {
+]]
+	REPLACEMENT [[
+	if (++state->round == 1000000) {
+]])
+
+mutant(NAME gives-nothing KIND views FILE group/state_give.c
+	REMOVES "who awaits a state itself gives none"
+	TEXT [[
+	if (state->phase == WH_STATE_HAS && state->hooks.may_give(state->hooks.ctx, node))
+		give_now(state, node);
+	else
+]]
+	REPLACEMENT [[
+	if (state->hooks.may_give(state->hooks.ctx, node))
+		give_now(state, node);
+	else
+]])
+
+mutant(NAME undeclined KIND views FILE group/state_give.c
+	SEED 9 WORDS --set sim.nodes_min=2 --set sim.nodes_max=2 --set sim.subgroups_max=1
+	      --set sim.messages_max=50 --set sim.deliveries_max=300 --set sim.latency_max_us=200
+	      --fault "join 2 at 9.761 ms" --fault "join 3 at 9.761 ms" --fault "join 4 at 9.761 ms"
+	      --fault "crash 0 after upcall 1" --fault "cut 1 from 0,2,3,4 for 0.071 ms at 9.761 ms"
+	REMOVES "who has no state says so"
+	TEXT [[
+if (due == WH_ANSWER_DECLINE || (due == WH_ANSWER_GIVE && !wh_state_has_hope(state)))
+]]
+	REPLACEMENT [[
+if (due == WH_ANSWER_DECLINE)
+]])
+
+mutant(NAME stale-taken KIND test_state_await FILE group/state_wire.c
+	REMOVES "a state of a view before that in which somebody came is not taken"
+	TEXT [[
+	if (view < header->view) {
+]]
+	REPLACEMENT [[
+	if (view + 1000 < header->view) {
+]])
+
+mutant(NAME begun-once KIND views FILE group/state_take.c
+	REMOVES "a restore that begins anew says so"
+	TEXT [[
+			restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
+]]
+	REPLACEMENT [[
+			if (take->errand.state->filters)
+				restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
+]])
+
+mutant(NAME cut-off-is-all KIND views FILE group/state_take.c
+	REMOVES "a stream that ends without its end was cut off"
+	TEXT [[
+	if (got < 0) {
+		cut(take, "it ended too early");
+		return false;
+	}
+]]
+	REPLACEMENT [[
+	if (got < 0) {
+		restore(take, WHORL_RESTORE_END, NULL, 0);
+		return false;
+	}
+]])
+
+mutant(NAME state-outlives-shard KIND views FILE group/transfer.c
+	REMOVES "who leaves a shard forgets what it had restored of it"
+	TEXT [[
+			wh_state_leave(subgroup->state);
+]]
+	REPLACEMENT [[
+			continue;
+]])
+
+mutant(NAME unrestored-begins KIND test_state_await FILE group/state_await.c
+	REMOVES "what is restored when a shard is entered anew is of no use"
+	TEXT [[
+	forget_take(state);
+	forget_state(state);
+	memset(state->tried
+]]
+	REPLACEMENT [[
+	memset(state->tried
+]])
+
+# ---- what is kept back ----
+
+mutant(NAME upcalls-unrestored KIND views FILE group/state_keep.c
+	REMOVES "what is delivered before the state is restored is kept back"
+	TEXT [[
+	append(state, messages, count);
+	if (state->phase
+]]
+	REPLACEMENT [[
+	if (state->phase == WH_STATE_AWAITS) {
+		upcall(state, messages, count);
+		return;
+	}
+	append(state, messages, count);
+	if (state->phase
+]])
+
+mutant(NAME overtakes-backlog KIND test_state_keep FILE group/state_keep.c
+	REMOVES "what is delivered while it catches up comes behind what is kept back"
+	TEXT [[
+	append(state, messages, count);
+	if (state->phase
+]]
+	REPLACEMENT [[
+	if (state->phase == WH_STATE_CATCHES_UP) {
+		upcall(state, messages, count);
+		return;
+	}
+	append(state, messages, count);
+	if (state->phase
+]])
+
+mutant(NAME newest-first KIND views FILE group/backlog.c
+	REMOVES "what is kept back is upcalled in its order"
+	TEXT [[
+	for (size_t offset = block->begin; count < most && offset < block->end; count++) {
+		out[count] = record_at(block, offset)->message;
+		offset += record_bytes(&out[count]);
+	}
+	return count;
+]]
+	REPLACEMENT [[
+	for (size_t offset = block->begin; count < most && offset < block->end; count++) {
+		out[count] = record_at(block, offset)->message;
+		offset += record_bytes(&out[count]);
+	}
+	for (size_t i = 0; i < count / 2; i++) {
+		struct whorl_message swapped = out[i];
+
+		out[i] = out[count - 1 - i];
+		out[count - 1 - i] = swapped;
+	}
+	return count;
+]])
+
+mutant(NAME backlog-uncopied KIND views FILE group/backlog.c
+	REMOVES "what is kept back is copied"
+	TEXT [[
+	record->message.data = record + 1;
+]]
+	REPLACEMENT "")
+
+mutant(NAME position-ignored KIND views FILE group/state_keep.c
+	REMOVES "what is in the state is not upcalled again"
+	TEXT [[
+		if (!is_in_state(state, &messages[i]))
+			continue;
+		if (i > begin)
+]]
+	REPLACEMENT [[
+		if (state->phase != WH_STATE_FAILED || !is_in_state(state, &messages[i]))
+			continue;
+		if (i > begin)
+]])
+
+mutant(NAME filter-ends-early KIND test_state_await FILE group/state_keep.c
+	REMOVES "the position may be ahead of what was kept back"
+	TEXT [[
+	state->phase = WH_STATE_HAS;
+	state->keeps = state->filters;
+	state->hooks.restored
+]]
+	REPLACEMENT [[
+	state->phase = WH_STATE_HAS;
+	state->keeps = state->filters = false;
+	state->hooks.restored
+]])
+
+mutant(NAME filter-for-ever KIND test_state_keep FILE group/state_keep.c
+	REMOVES "what comes is looked at until all have come up to the position"
+	TEXT [[
+	if (state->behind_count == 0 || (state->hooks.ordered && message->view > state->floor_view))
+		state->filters = false;
+]]
+	REPLACEMENT [[
+	(void)message;
+]])
+
+mutant(NAME position-viewless KIND test_state_keep FILE group/state_keep.c
+	REMOVES "the position is in a view: what was delivered before that is in the state"
+	TEXT [[
+	if (state->hooks.ordered && message->view != state->floor_view)
+		return is_older;
+]]
+	REPLACEMENT "")
+
+mutant(NAME life-ignored KIND views FILE group/state_keep.c
+	REMOVES "unordered: numbers tell what is in a state within one life of a sender"
+	TEXT [[
+	if (life != 0)
+		return life < 0;
+	return
+]]
+	REPLACEMENT [[
+	(void)life;
+	return
+]])
+
+mutant(NAME unnamed-upcalled KIND test_state_keep FILE group/state_keep.c
+	REMOVES "unordered: what senders had sent that the position does not name is in the state"
+	TEXT [[
+	return (is_older && !state->floor_has[message->sender]) || message->index < state->floor[message->sender];
+]]
+	REPLACEMENT [[
+	(void)is_older;
+	return message->index < state->floor[message->sender];
+]])
+
+mutant(NAME lives-unnoted KIND views FILE group/state_keep.c
+	REMOVES "it is known in which view a sender's life began"
+	TEXT [=[
+		began[0] = view;
+		state->declined_early
+]=]
+	REPLACEMENT [=[
+		began[0] = view * 0;
+		state->declined_early
+]=])
+
+mutant(NAME gives-as-delivered KIND test_state_await FILE group/state_give.c
+	REMOVES "what was restored and not delivered here is in the state that is given on"
+	TEXT [[
+	wh_state_raise_position(state, &header.position, &header.view);
+]]
+	REPLACEMENT "")
+
+mutant(NAME raised-as-later KIND test_state_keep FILE group/state_keep.c
+	REMOVES "what was restored of a later view is given on as of that view"
+	TEXT [[
+	if (is_later)
+		return;
+	*view = state->floor_view;
+]]
+	REPLACEMENT [[
+	if (is_later)
+		return;
+]])
+
+mutant(NAME had-on-from-earlier-life KIND views FILE group/install.c
+	REMOVES "what was had of a sender is of one life"
+	TEXT [=[
+		subgroup->had[epoch->view->joined[i]] = 0;
+		subgroup->certain[epoch->view->joined[i]] = seat != NULL;
+]=]
+	REPLACEMENT [[
+		continue;
+]])
+
+# ---- who rests ----
+
+mutant(NAME claims-in-between KIND views FILE group/epoch.c
+	SEED 2 WORDS --set sim.nodes_min=4 --set sim.nodes_max=4 --set sim.subgroups_max=2
+	      --set sim.messages_max=2 --set sim.deliveries_max=300 --set sim.latency_max_us=1000
+	      --fault "rest 1 for 11.365 ms at 1.696 ms" --fault "crash 2 after propose 1"
+	REMOVES "who has taken back that it rests claims when it is a sender again"
+	TEXT [[
+	if (ring != NULL && !said)
+		wh_ring_hold(ring, rests);
+]]
+	REPLACEMENT [[
+	if (ring != NULL)
+		wh_ring_hold(ring, rests);
+]])
+
+mutant(NAME rests-for-good KIND test_prepare_rests FILE membership/propose.c
+	REMOVES "who wishes to send again does"
+	TEXT [[
+			     said + (said % 2 == rests ? 2 : 1), change->heartbeat->peers);
+]]
+	REPLACEMENT [[
+			     said + (said % 2 == rests ? 2 : 2), change->heartbeat->peers);
+]])
+
+mutant(NAME resting-sends KIND test_group_rests FILE membership/layout.c
+	REMOVES "who rests is no sender"
+	TEXT [[
+		places->sender[rank] = in && places->sender[rank] && !draft->declared[rank];
+]]
+	REPLACEMENT [[
+		places->sender[rank] = in && places->sender[rank];
+]])
+
+mutant(NAME idle-drops KIND views FILE group/install.c
+	REMOVES "what was claimed in a shard that is inactive now stays until it is active"
+	TEXT [[
+		wh_ring_rest(subgroup->ring, first);
+]]
+	REPLACEMENT [[
+		(void)wh_ring_drop(subgroup->ring, first);
+]])
+
+# ---- memory of views ----
+
+mutant(NAME wishes-in-old-view KIND views FILE group/install.c
+	REMOVES "what is wished is said again in each view"
+	TEXT [[
+	node->rests_settled = false;
+]]
+	REPLACEMENT "")

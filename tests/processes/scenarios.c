@@ -1,0 +1,50 @@
+/* scenarios.c - see scenarios.h. */
+#include "tests/processes/scenarios.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/processes/member.h"
+
+static void play(const struct scenario *scenario, uint64_t seed)
+{
+	struct cluster_options options = scenario->options;
+	static struct cluster c; /* large */
+	uint64_t begin = now_ns();
+
+	options.seed = seed;
+	printf("%s, seed %" PRIu64 ": ", scenario->name, seed);
+	fflush(stdout);
+	if (scenario->starts_itself)
+		cluster_make(&c, &options);
+	else
+		cluster_start(&c, &options);
+	scenario->run(&c);
+	printf("%.2f s", (double)(now_ns() - begin) / 1e9);
+	printf(c.view_ms > 0 ? ", a new view after %.1f ms\n" : "\n", c.view_ms);
+}
+
+int scenarios_main(int argc, char **argv, const struct scenario *scenarios, size_t count)
+{
+	const char *text = getenv("WHORL_SEED"), *wanted = argc > 1 ? argv[1] : "";
+	uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : 1;
+	int repetitions = argc > 2 ? atoi(argv[2]) : 1;
+	bool found = false;
+
+	if (member_wanted(argc, argv))
+		return member_main(argv);
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(wanted, "--list") == 0)
+			found = puts(scenarios[i].name) >= 0;
+		if (strcmp(wanted, "all") != 0 && strcmp(wanted, scenarios[i].name) != 0)
+			continue;
+		found = true;
+		for (int n = 0; n < repetitions; n++)
+			play(&scenarios[i], seed + (uint64_t)n);
+	}
+	if (!found)
+		fprintf(stderr, "usage: %s --list | all | SCENARIO [REPETITIONS]\n", argv[0]);
+	return found ? EXIT_SUCCESS : 2;
+}

@@ -1,0 +1,25 @@
+/* scenarios.h - programs that are lists of scenarios:
+ *
+ *     PROGRAM --list                         their names
+ *     PROGRAM SCENARIO|all [REPETITIONS]
+ *
+ * WHORL_SEED=n makes other moments, payloads and threads of it; each repetition has the next one. If logs do not agree they are
+ * written to the file that WHORL_LOGS names.
+ */
+#ifndef WH_PROCESSES_SCENARIOS_H
+#define WH_PROCESSES_SCENARIOS_H
+
+#include <stddef.h>
+
+#include "tests/processes/cluster.h"
+
+struct scenario {
+	const char *name;
+	void (*run)(struct cluster *c); /* from a group that has begun to cluster_end */
+	struct cluster_options options;
+	bool starts_itself; /* nobody is started before */
+};
+
+int scenarios_main(int argc, char **argv, const struct scenario *scenarios, size_t count);
+
+#endif

@@ -1,0 +1,385 @@
+/* transfer.c - what a newcomer costs a busy group when it must be given a large state.
+ *
+ *     whorl-transfer [-n NODES] [-r REPETITIONS] [--bytes SIZE] [--nap MICROSECONDS] [--share PERCENT] [--json FILE]
+ *                    [--plot FILE.svg]
+ *
+ * Each repetition starts a group of its own on shared memory, in which all send as fast as they can, or 16 messages in each
+ * subgroup and then nothing for so long (--nap), lets it run for two seconds, starts the newcomer, waits until that has
+ * restored the state, and lets all run for two seconds more. How many messages the members have delivered is looked at
+ * every two milliseconds; the longest time between two deliveries is measured by each member itself. The newcomer verifies
+ * every byte, and the logs are compared.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/processes/cluster.h"
+#include "tests/processes/member.h"
+
+#define MS UINT64_C(1000000)
+#define SAMPLE_NS (2 * MS)
+#define PHASE_NS (2000 * MS)
+#define BIN_S 0.02 /* of the timeline */
+#define REPETITIONS_MAX 1000
+
+enum { BEFORE, DURING, AFTER, PHASES };
+static const char *const phases[PHASES] = {"before", "during", "after"};
+
+struct sample {
+	double s;           /* since the newcomer was started */
+	double messages;    /* that each member has delivered, in the mean */
+	double taken, kept; /* bytes: restored; kept back at most */
+};
+
+struct timeline {
+	struct sample *samples;
+	size_t count, room;
+	double ready_s;
+};
+
+/* What a repetition is, in numbers. */
+enum {
+	RATE_BEFORE, /* messages/s at each member */
+	RATE_DURING,
+	RATE_AFTER,
+	LOSS, /* of the rate, while it lasts */
+	GAP_BEFORE,
+	GAP_DURING,
+	GAP_AFTER,
+	ENTRY,    /* s from the fork until it is ready */
+	TRANSFER, /* s from the first byte to the last */
+	SPEED,    /* MB/s */
+	BACKLOG,  /* MB */
+	FIGURES
+};
+
+static const char *const names[FIGURES] = {
+	[RATE_BEFORE] = "messages_per_s_before",
+	[RATE_DURING] = "messages_per_s_during",
+	[RATE_AFTER] = "messages_per_s_after",
+	[LOSS] = "loss",
+	[GAP_BEFORE] = "longest_gap_ms_before",
+	[GAP_DURING] = "longest_gap_ms_during",
+	[GAP_AFTER] = "longest_gap_ms_after",
+	[ENTRY] = "entry_s",
+	[TRANSFER] = "transfer_s",
+	[SPEED] = "transfer_mb_per_s",
+	[BACKLOG] = "backlog_mb",
+};
+
+static double figures[FIGURES][REPETITIONS_MAX];
+
+/* ---- a repetition --------------------------------------------------------------------------------------------------- */
+
+static void look(struct cluster *c, uint32_t members, uint64_t begin, struct timeline *line)
+{
+	const struct state *newcomer = &c->board->state[members];
+	struct sample sample = {.s = ((double)now_ns() - (double)begin) / 1e9,
+				.taken = (double)newcomer->taken,
+				.kept = (double)newcomer->kept};
+
+	for (uint32_t id = 0; id < members; id++)
+		sample.messages += (double)c->board->state[id].total / members;
+	if (line->count == line->room) {
+		size_t room = 2 * line->room + 4096;
+		struct sample *samples = realloc(line->samples, room * sizeof(*samples));
+
+		if (samples == NULL)
+			cluster_fail(c, "no memory for the timeline");
+		line->samples = samples;
+		line->room = room;
+	}
+	line->samples[line->count++] = sample;
+}
+
+/* Looks until it is enough, or (ns == 0) until the newcomer is ready. Returns the longest gap. */
+static double watch(struct cluster *c, uint32_t members, uint64_t begin, uint64_t ns, struct timeline *line)
+{
+	uint64_t from = now_ns(), next = from;
+
+	cluster_watch_gaps(c);
+	while (ns > 0 ? now_ns() < from + ns : !cluster_is_ready(c, members)) {
+		cluster_pass(c, from + ns + 10 * PATIENCE_NS, "the state is restored");
+		cluster_at(next, SAMPLE_NS);
+		next += SAMPLE_NS;
+		look(c, members, begin, line);
+	}
+	return cluster_longest_gap_ms(c);
+}
+
+static double rate(const struct timeline *line, double from, double to)
+{
+	const struct sample *first = NULL, *last = NULL;
+
+	for (size_t i = 0; i < line->count; i++) {
+		const struct sample *sample = &line->samples[i];
+
+		if (first == NULL && sample->s >= from)
+			first = sample;
+		if (sample->s <= to)
+			last = sample;
+	}
+	return first != NULL && last != NULL && last->s > first->s
+		       ? (last->messages - first->messages) / (last->s - first->s)
+		       : 0;
+}
+
+/* From when the first byte is restored until the last is. */
+static double transfer(const struct timeline *line, double bytes)
+{
+	double begin = -1;
+
+	for (size_t i = 0; i < line->count; i++) {
+		if (begin < 0 && line->samples[i].taken > 0)
+			begin = line->samples[i].s;
+		if (line->samples[i].taken >= bytes)
+			return line->samples[i].s - begin;
+	}
+	return line->ready_s - begin;
+}
+
+static void repeat(const struct cluster_options *options, uint32_t nap_us, unsigned n, struct timeline *line)
+{
+	static struct cluster c; /* large */
+	const struct state *newcomer;
+	double bytes = (double)options->body_bytes, seconds;
+	uint64_t begin;
+
+	line->count = 0;
+	cluster_make(&c, options);
+	c.board->nap_us = nap_us;
+	for (uint32_t id = 0; id < options->nodes; id++)
+		cluster_add(&c, id, NULL);
+	UNTIL(&c, cluster_all(&c, cluster_is_ready));
+	c.first_slot = board_slot(c.board, now_ns()) + 1;
+	cluster_warm_up(&c);
+	begin = now_ns() + PHASE_NS;
+	figures[GAP_BEFORE][n] = watch(&c, options->nodes, begin, PHASE_NS, line);
+	begin = now_ns();
+	newcomer = &c.board->state[cluster_add(&c, options->nodes, NULL)];
+	figures[GAP_DURING][n] = watch(&c, options->nodes, begin, 0, line);
+	line->ready_s = ((double)newcomer->ready_ns - (double)begin) / 1e9;
+	figures[GAP_AFTER][n] = watch(&c, options->nodes, begin, PHASE_NS, line);
+	figures[RATE_BEFORE][n] = rate(line, -1e9, 0);
+	figures[RATE_DURING][n] = rate(line, 0, line->ready_s);
+	figures[RATE_AFTER][n] = rate(line, line->ready_s, 1e9);
+	figures[LOSS][n] = 1 - figures[RATE_DURING][n] / figures[RATE_BEFORE][n];
+	figures[ENTRY][n] = line->ready_s;
+	figures[TRANSFER][n] = seconds = transfer(line, bytes);
+	figures[SPEED][n] = seconds > 0 ? bytes / seconds / 1e6 : 0;
+	figures[BACKLOG][n] = (double)newcomer->kept / 1e6;
+	cluster_end(&c, true);
+}
+
+/* ---- what comes of it ----------------------------------------------------------------------------------------------- */
+
+static int compare(const void *one, const void *other)
+{
+	double a = *(const double *)one, b = *(const double *)other;
+
+	return a < b ? -1 : a > b;
+}
+
+static double median(const double *values, unsigned count)
+{
+	double sorted[REPETITIONS_MAX];
+
+	memcpy(sorted, values, count * sizeof(sorted[0]));
+	qsort(sorted, count, sizeof(sorted[0]), compare);
+	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+static double most(const double *values, unsigned count)
+{
+	double greatest = values[0];
+
+	for (unsigned n = 1; n < count; n++)
+		greatest = values[n] > greatest ? values[n] : greatest;
+	return greatest;
+}
+
+static void print(unsigned repetitions)
+{
+	printf("%-10s %16s %16s %16s\n", "", "messages/s", "longest gap, ms", "worst gap, ms");
+	for (int phase = 0; phase < PHASES; phase++)
+		printf("%-10s %16.0f %16.1f %16.1f\n", phases[phase], median(figures[RATE_BEFORE + phase], repetitions),
+		       median(figures[GAP_BEFORE + phase], repetitions),
+		       most(figures[GAP_BEFORE + phase], repetitions));
+	printf("\nloss while it lasts %.1f %% (at worst %.1f %%); in %.2f s; transfer %.2f s, %.0f MB/s; backlog %.1f MB\n",
+	       100 * median(figures[LOSS], repetitions), 100 * most(figures[LOSS], repetitions),
+	       median(figures[ENTRY], repetitions), median(figures[TRANSFER], repetitions),
+	       median(figures[SPEED], repetitions), median(figures[BACKLOG], repetitions));
+}
+
+/* A line for each bin of the timeline: when it begins, messages/s in it, MB restored and kept back by its end. */
+static void print_bins(const struct timeline *line, FILE *out, bool json)
+{
+	const struct sample *from = &line->samples[0];
+
+	for (size_t i = 1; i < line->count; i++) {
+		const struct sample *sample = &line->samples[i];
+
+		if (sample->s < from->s + BIN_S)
+			continue;
+		if (json && from != line->samples)
+			fprintf(out, ",\n");
+		fprintf(out, json ? "  [%.4f, %.0f, %.3f, %.3f]" : "%.4f %.0f %.3f %.3f\n", from->s,
+			(sample->messages - from->messages) / (sample->s - from->s), sample->taken / 1e6,
+			sample->kept / 1e6);
+		from = sample;
+	}
+}
+
+static bool write_json(const char *path, const struct cluster_options *options, uint32_t nap_us, unsigned repetitions,
+		       const struct timeline *line)
+{
+	FILE *out = fopen(path, "w");
+	bool written;
+
+	if (out == NULL) {
+		perror(path);
+		return false;
+	}
+	fprintf(out,
+		"{\"version\": \"%s\", \"nodes\": %u, \"bytes\": %llu, \"nap_us\": %u, \"share\": %u, "
+		"\"repetitions\": %u,\n\"median\": {",
+		whorl_version(), options->nodes, (unsigned long long)options->body_bytes, nap_us, options->state_share,
+		repetitions);
+	for (int f = 0; f < FIGURES; f++)
+		fprintf(out, "%s\"%s\": %.4f", f > 0 ? ", " : "", names[f], median(figures[f], repetitions));
+	fprintf(out, "},\n\"each\": {");
+	for (int f = 0; f < FIGURES; f++) {
+		fprintf(out, "%s\"%s\": [", f > 0 ? ",\n  " : "\n  ", names[f]);
+		for (unsigned n = 0; n < repetitions; n++)
+			fprintf(out, "%s%.4f", n > 0 ? ", " : "", figures[f][n]);
+		fprintf(out, "]");
+	}
+	fprintf(out, "},\n\"ready_s\": %.4f,\n\"timeline\": [\n", line->ready_s);
+	print_bins(line, out, true);
+	fprintf(out, "],\n\"timeline_columns\": [\"s\", \"messages_per_s\", \"restored_mb\", \"kept_mb\"]}\n");
+	written = ferror(out) == 0;
+	return fclose(out) == 0 && written;
+}
+
+static bool has_gnuplot(void)
+{
+	FILE *answer = popen("gnuplot --version 2>/dev/null", "r");
+	char line[80];
+	bool has = answer != NULL && fgets(line, sizeof(line), answer) != NULL;
+
+	if (answer != NULL)
+		pclose(answer);
+	return has;
+}
+
+/* The timeline of the last repetition. */
+static bool plot(const char *path, const struct cluster_options *options, const struct timeline *line)
+{
+	FILE *out;
+
+	if (!has_gnuplot()) {
+		printf("no plot: gnuplot is not installed\n");
+		return true;
+	}
+	out = popen("gnuplot", "w");
+	if (out == NULL)
+		return false;
+	fprintf(out,
+		"set terminal svg size 900,420 background rgb 'white'\nset output '%s'\n"
+		"set title '%u members; a newcomer is given %.0f MB'\n"
+		"set xlabel 'seconds since the newcomer was started'\nset ylabel 'messages/s at each member'\n"
+		"set y2label 'MB restored, kept back'\nset y2tics\nset ytics nomirror\nset yrange [0:*]\nset y2range [0:*]\n"
+		"set key outside bottom center horizontal\nset grid\n"
+		"set arrow from first 0, graph 0 to first 0, graph 1 nohead dt 2\n"
+		"set arrow from first %.4f, graph 0 to first %.4f, graph 1 nohead dt 2\n$line << END\n",
+		path, options->nodes, (double)options->body_bytes / 1e6, line->ready_s, line->ready_s);
+	print_bins(line, out, false);
+	fprintf(out, "END\nplot $line using 1:2 with lines title 'messages/s', "
+		     "$line using 1:3 axes x1y2 with lines title 'restored', "
+		     "$line using 1:4 axes x1y2 with lines title 'kept back, at most'\n");
+	return pclose(out) == 0;
+}
+
+/* ---- the command line ----------------------------------------------------------------------------------------------- */
+
+static int usage(void)
+{
+	fprintf(stderr,
+		"usage: whorl-transfer [-n NODES (2 to %d)] [-r REPETITIONS] [--bytes SIZE] [--nap MICROSECONDS]\n"
+		"                      [--share PERCENT] [--json FILE] [--plot FILE.svg]\n",
+		MEMBERS_MAX - 1);
+	return 2;
+}
+
+/* "64m"; 0: it is no size. */
+static uint64_t parse_size(const char *text)
+{
+	static const char units[] = "kmg";
+	char *end;
+	unsigned long long value = strtoull(text, &end, 10);
+	const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
+
+	if (unit != NULL) {
+		value <<= 10 * (unit - units + 1);
+		end++;
+	}
+	return *end == '\0' && value <= UINT64_C(1) << 40 ? value : 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"bytes", required_argument, NULL, 'b'}, {"nap", required_argument, NULL, 'N'},
+		{"share", required_argument, NULL, 's'}, {"json", required_argument, NULL, 'j'},
+		{"plot", required_argument, NULL, 'p'},  {NULL, 0, NULL, 0},
+	};
+	struct cluster_options options = {.nodes = 4,
+					  .timeout_ms = 20000,
+					  .thread = "dedicated",
+					  .body_bytes = UINT64_C(1) << 30,
+					  .body_groups = 1,
+					  .backlog_bytes = UINT64_C(8) << 30};
+	struct timeline line = {.count = 0};
+	const char *json = NULL, *svg = NULL;
+	unsigned repetitions = 3;
+	uint32_t nap_us = 0;
+	bool good = true;
+	int option;
+
+	if (member_wanted(argc, argv))
+		return member_main(argv);
+	while ((option = getopt_long(argc, argv, "n:r:", longs, NULL)) != -1) {
+		if (option == 'n')
+			options.nodes = (uint32_t)atoi(optarg);
+		else if (option == 'r')
+			repetitions = (unsigned)atoi(optarg);
+		else if (option == 'b')
+			options.body_bytes = parse_size(optarg);
+		else if (option == 'N')
+			nap_us = (uint32_t)atoi(optarg);
+		else if (option == 's')
+			options.state_share = (unsigned)atoi(optarg);
+		else if (option == 'j')
+			json = optarg;
+		else if (option == 'p')
+			svg = optarg;
+		else
+			return usage();
+	}
+	if (optind != argc || options.nodes < 2 || options.nodes >= MEMBERS_MAX || repetitions < 1 ||
+	    repetitions > REPETITIONS_MAX || options.body_bytes < 8)
+		return usage();
+	options.nodes_max = options.nodes + 1;
+	for (unsigned n = 0; n < repetitions; n++) {
+		options.seed = n + 1;
+		repeat(&options, nap_us, n, &line);
+	}
+	printf("%u members, a newcomer is given %.0f MB, %u times; medians\n\n", options.nodes,
+	       (double)options.body_bytes / 1e6, repetitions);
+	print(repetitions);
+	good = (json == NULL || write_json(json, &options, nap_us, repetitions, &line)) &&
+	       (svg == NULL || plot(svg, &options, &line));
+	free(line.samples);
+	return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,382 @@
+/* lobby_lab.h - one node among others whom the test plays: what it says to them, and what its way into a view asks of it, is
+ * noted as text, a word for each, in order. Time stands still unless moved; queues are full when the test says so.
+ *
+ *     1:seeking-0 1:forming-0 1:member-7-of-0      an intro to node 1: the key, or the view and its leader
+ *     1:join 1:view-100-at-0 1:withdrawn-100       keys in hexadecimal
+ *     1:open-100 1:there-100
+ *     open-0,1,2-as-100 row discard begin refused  of the entrant; row: is_open has said yes for the first time
+ */
+#ifndef WH_TESTS_UNIT_LOBBY_LAB_H
+#define WH_TESTS_UNIT_LOBBY_LAB_H
+
+#include <stdarg.h>
+
+#include "membership/entry_int.h"
+#include "tests/unit/fake.h"
+#include "tests/unit/newcomers.h"
+
+#define LAB_NODES 6
+#define LAB_SUBGROUPS 2000
+#define START_NS (20 * WH_NS_PER_MS)
+#define PATIENCE_NS (50 * WH_NS_PER_MS)
+#define GROUP_DIGEST 77
+#define SUBGROUPS_DIGEST 88
+
+struct lab {
+	struct wh_transport transport; /* first: its functions get it */
+	struct fake_env env;
+	struct wh_loop loop;
+	struct wh_lobby lobby;
+	struct wh_admission admission;
+	struct wh_entry entry;
+	struct wh_subgroup_text texts[LAB_SUBGROUPS];
+	struct wh_layout_config layout;
+
+	bool searching;
+	uint32_t room[LAB_NODES];              /* so many messages the queue to that node takes yet */
+	struct wh_view_parts parts[LAB_NODES]; /* of the invitation that it was sent */
+	bool whole[LAB_NODES];
+	char told[4096];
+	int warnings;
+
+	bool can_open, is_open, has_begun; /* what entry is answered */
+	bool late;                         /* what it said when it asked last whether the view has begun */
+	bool rowed;
+	struct wh_view *opened;
+	char why[512]; /* it was refused */
+};
+
+static inline void WH_PRINTF(2, 3) note(struct lab *lab, const char *format, ...)
+{
+	size_t at = strlen(lab->told);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(lab->told + at, sizeof(lab->told) - at, format, arguments);
+	va_end(arguments);
+}
+
+/* What was noted since the last time. */
+static inline void expect(struct lab *lab, const char *expected)
+{
+	ck_assert_str_eq(lab->told, expected);
+	lab->told[0] = '\0';
+}
+
+static inline void forget(struct lab *lab)
+{
+	lab->told[0] = '\0';
+}
+
+/* ---- the transport ----------------------------------------------------------------------------------------------- */
+
+static inline void note_intro(struct lab *lab, uint32_t node, const struct wh_wire *message)
+{
+	if (message->standing == WH_MEMBER_OF)
+		note(lab, "%u:member-%" PRIu64 "-of-%u ", node, message->view, message->leader);
+	else
+		note(lab, "%u:%s-%" PRIx64 " ", node, message->standing == WH_FORMING ? "forming" : "seeking",
+		     message->key);
+}
+
+static inline enum whorl_result lab_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count)
+{
+	struct lab *lab = (struct lab *)transport;
+	struct wh_wire message;
+
+	ck_assert_uint_lt(node, LAB_NODES);
+	ck_assert(wh_wire_decode(&message, bytes, count));
+	if (lab->lobby.guests[node].incarnation == 0)
+		return WHORL_MEMBER_GONE;
+	if (lab->room[node] == 0)
+		return WHORL_AGAIN;
+	lab->room[node]--;
+	if (message.kind == WH_WIRE_INTRO || message.kind == WH_WIRE_JOIN) {
+		ck_assert_uint_eq(message.incarnation, lab->lobby.incarnation);
+		ck_assert_uint_eq(message.group_digest, GROUP_DIGEST);
+		ck_assert_uint_eq(message.subgroups_digest, SUBGROUPS_DIGEST);
+	}
+	if (message.kind == WH_WIRE_INTRO)
+		note_intro(lab, node, &message);
+	else if (message.kind == WH_WIRE_JOIN)
+		note(lab, "%u:join ", node);
+	else if (message.kind == WH_WIRE_WITHDRAWN)
+		note(lab, "%u:withdrawn-%" PRIx64 " ", node, message.key);
+	else if (message.kind == WH_WIRE_THERE)
+		note(lab, "%u:%s-%" PRIx64 " ", node, message.flag ? "there" : "open", message.key);
+	else
+		ck_assert_int_eq(message.kind, WH_WIRE_VIEW);
+	if (message.kind == WH_WIRE_VIEW) {
+		note(lab, "%u:view-%" PRIx64 "-at-%u ", node, message.key, message.offset);
+		lab->whole[node] = wh_view_parts_take(&lab->parts[node], &message) == WHORL_OK;
+	}
+	return WHORL_OK;
+}
+
+static inline bool lab_searching(struct wh_transport *transport)
+{
+	return ((struct lab *)transport)->searching;
+}
+
+static const struct wh_transport_ops lab_ops = {.name = "by hand", .control_send = lab_send, .searching = lab_searching};
+
+/* The environment's, whose context is `env` in the lab. */
+static inline void lab_log(void *ctx, enum wh_log_level level, const char *line)
+{
+	struct lab *lab = (struct lab *)(void *)((char *)ctx - offsetof(struct lab, env));
+
+	(void)line;
+	lab->warnings += level <= WH_LOG_WARNING;
+}
+
+/* ---- the entrant ------------------------------------------------------------------------------------------------- */
+
+static inline bool lab_open(void *ctx, struct wh_view *view, uint64_t key)
+{
+	struct lab *lab = ctx;
+
+	ck_assert_ptr_null(lab->opened); /* what was open has been discarded */
+	note(lab, "open-");
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		note(lab, rank == 0 ? "%u" : ",%u", view->ids[rank]);
+	note(lab, "-as-%" PRIx64 " ", key);
+	lab->rowed = false;
+	if (lab->can_open)
+		lab->opened = view;
+	else
+		wh_view_free(view);
+	return lab->can_open;
+}
+
+static inline bool lab_is_open(void *ctx)
+{
+	struct lab *lab = ctx;
+
+	ck_assert_ptr_nonnull(lab->opened);
+	if (lab->is_open && !lab->rowed)
+		note(lab, "row ");
+	lab->rowed = lab->rowed || lab->is_open;
+	return lab->is_open;
+}
+
+static inline bool lab_has_begun(void *ctx, bool late)
+{
+	struct lab *lab = ctx;
+
+	ck_assert(lab->rowed);
+	lab->late = late;
+	return lab->has_begun;
+}
+
+static inline void lab_discard(void *ctx)
+{
+	struct lab *lab = ctx;
+
+	note(lab, "discard ");
+	wh_view_free(lab->opened);
+	lab->opened = NULL;
+}
+
+static inline void lab_begin(void *ctx)
+{
+	note(ctx, "begin ");
+}
+
+static inline void lab_refused(void *ctx, const char *why)
+{
+	struct lab *lab = ctx;
+
+	note(lab, "refused ");
+	snprintf(lab->why, sizeof(lab->why), "%s", why);
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+/* Node `me` of a group whose configured nodes are 0 to configured-1, and which has no founder. */
+static inline struct lab *lab_make(uint32_t me, uint32_t configured)
+{
+	struct lab *lab = calloc(1, sizeof(*lab));
+	struct wh_error err;
+
+	ck_assert_ptr_nonnull(lab);
+	fake_env_init(&lab->env);
+	lab->env.env.log = lab_log;
+	lab->transport.ops = &lab_ops;
+	lab->loop = (struct wh_loop){.now_ns = WH_NS_PER_S, .next_ns = UINT64_MAX};
+	for (uint32_t i = 0; i < LAB_SUBGROUPS; i++)
+		lab->texts[i] = (struct wh_subgroup_text){"main", "all", "all", 1, 1};
+	lab->layout = (struct wh_layout_config){.subgroups = lab->texts, .count = 1};
+	lab->lobby = (struct wh_lobby){.diag = &lab->env.diag,
+				       .loop = &lab->loop,
+				       .transport = &lab->transport,
+				       .id = me,
+				       .nodes = LAB_NODES,
+				       .incarnation = incarnation_of(me, 0),
+				       .group_digest = GROUP_DIGEST,
+				       .subgroups_digest = SUBGROUPS_DIGEST};
+	ck_assert_int_eq(wh_lobby_init(&lab->lobby, &err), WHORL_OK);
+	lab->admission = (struct wh_admission){.lobby = &lab->lobby, .patience_ns = PATIENCE_NS};
+	lab->entry = (struct wh_entry){
+		.lobby = &lab->lobby,
+		.admission = &lab->admission,
+		.layout = &lab->layout,
+		.configured = configured,
+		.founder = -1,
+		.may_form = true,
+		.start_timeout_ns = START_NS,
+		.patience_ns = PATIENCE_NS,
+		.on = {lab_open, lab_is_open, lab_has_begun, lab_discard, lab_begin, lab_refused},
+		.ctx = lab,
+	};
+	for (uint32_t node = 0; node < LAB_NODES; node++)
+		lab->room[node] = UINT32_MAX;
+	lab->can_open = true;
+	return lab;
+}
+
+static inline void lab_free(struct lab *lab)
+{
+	ck_assert_int_eq(lab->env.fatal, 0);
+	for (uint32_t node = 0; node < LAB_NODES; node++)
+		wh_view_parts_free(&lab->parts[node]);
+	wh_view_free(lab->opened);
+	wh_entry_close(&lab->entry);
+	wh_admission_close(&lab->admission);
+	wh_lobby_close(&lab->lobby);
+	free(lab);
+}
+
+/* ---- time, and others -------------------------------------------------------------------------------------------- */
+
+static inline void pass_ns(struct lab *lab, uint64_t ns)
+{
+	lab->loop.now_ns += ns;
+}
+
+/* In their first lives. */
+static inline void meet(struct lab *lab, const char *nodes)
+{
+	for (; *nodes != '\0'; nodes++)
+		wh_lobby_met(&lab->lobby, (uint32_t)(*nodes - '0'), incarnation_of((uint32_t)(*nodes - '0'), 0));
+}
+
+static inline struct wh_wire message_of(struct lab *lab, uint32_t node, enum wh_wire_kind kind)
+{
+	lab->lobby.guests[node].heard_ns = lab->loop.now_ns;
+	return (struct wh_wire){.kind = kind,
+				.incarnation = lab->lobby.guests[node].incarnation,
+				.group_digest = GROUP_DIGEST,
+				.subgroups_digest = SUBGROUPS_DIGEST};
+}
+
+/* They say that they seek, or form, and accept keys beyond that one. */
+static inline void say_they(struct lab *lab, const char *nodes, enum wh_standing standing, uint64_t key)
+{
+	for (; *nodes != '\0'; nodes++) {
+		struct wh_wire intro = message_of(lab, (uint32_t)(*nodes - '0'), WH_WIRE_INTRO);
+
+		intro.standing = standing;
+		intro.key = key;
+		wh_lobby_hear(&lab->lobby, (uint32_t)(*nodes - '0'), &intro);
+	}
+}
+
+static inline void say_member(struct lab *lab, uint32_t node, uint64_t view, uint32_t leader, uint64_t key)
+{
+	struct wh_wire intro = message_of(lab, node, WH_WIRE_INTRO);
+
+	intro.standing = WH_MEMBER_OF;
+	intro.flag = true;
+	intro.view = view;
+	intro.leader = leader;
+	intro.key = key;
+	wh_lobby_hear(&lab->lobby, node, &intro);
+}
+
+/* One pass, as group/enter.c makes it. */
+static inline size_t step(struct lab *lab)
+{
+	size_t work = 0;
+
+	lab->loop.next_ns = UINT64_MAX;
+	if (lab->entry.began_ns != 0)
+		work += wh_entry_step(&lab->entry);
+	work += wh_admission_step(&lab->admission);
+	return work + wh_lobby_step(&lab->lobby);
+}
+
+/* ---- views ------------------------------------------------------------------------------------------------------- */
+
+/* View 0 of those nodes ("0,2,5"). */
+static inline struct wh_view *first_view(const struct lab *lab, const char *ids, uint32_t voters)
+{
+	struct wh_newcomer newcomers[WH_NODES_MAX];
+	uint32_t count = newcomers_of(ids, newcomers);
+	struct wh_error err;
+	struct wh_view *view;
+
+	ck_assert_int_eq(wh_view_create(&view, newcomers, count, voters, &lab->layout, &err), WHORL_OK);
+	return view;
+}
+
+/* The view after it: without the members of those ranks ("02"), and with those nodes ("3,4"). */
+static inline struct wh_view *next_view(const struct lab *lab, const struct wh_view *before, const char *without,
+					const char *with)
+{
+	struct wh_newcomer newcomers[WH_NODES_MAX];
+	bool removed[LAB_NODES] = {false};
+	struct wh_next next = {.removed = removed, .newcomers = newcomers};
+	struct wh_error err;
+	struct wh_view *view;
+
+	for (; *without != '\0'; without++)
+		removed[*without - '0'] = true;
+	next.newcomer_count = newcomers_of(with, newcomers);
+	ck_assert_int_eq(wh_view_next(&view, before, &next, &lab->layout, &err), WHORL_OK);
+	return view;
+}
+
+/* ---- what invites and withdraws ---------------------------------------------------------------------------------- */
+
+/* Sends it, in as many pieces as it takes, and frees it. False: it is not what a node can say. */
+static inline bool invite_by(struct lab *lab, uint32_t node, struct wh_view *view, uint64_t key)
+{
+	struct wh_wire message = message_of(lab, node, WH_WIRE_VIEW);
+	unsigned char *bytes;
+	bool believed = true;
+	size_t count;
+
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	wh_view_free(view);
+	message.key = key;
+	message.total = (uint32_t)count;
+	for (size_t at = 0; believed && at < count; at += message.bytes) {
+		message.offset = (uint32_t)at;
+		message.bytes = (uint32_t)(count - at < WH_WIRE_PIECE_BYTES ? count - at : WH_WIRE_PIECE_BYTES);
+		message.piece = bytes + at;
+		believed = wh_entry_hear(&lab->entry, node, &message);
+	}
+	free(bytes);
+	return believed;
+}
+
+static inline void withdraw(struct lab *lab, uint32_t node, uint64_t key)
+{
+	struct wh_wire message = message_of(lab, node, WH_WIRE_WITHDRAWN);
+
+	message.key = key;
+	ck_assert(wh_entry_hear(&lab->entry, node, &message));
+}
+
+/* Node `me` of three that are configured, which has begun to seek; nobody else has been met. */
+static inline struct lab *lab_of_three(uint32_t me)
+{
+	struct lab *lab = lab_make(me, 3);
+
+	lab->searching = true;
+	wh_entry_begin(&lab->entry);
+	step(lab);
+	return lab;
+}
+
+#endif

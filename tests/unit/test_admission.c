@@ -1,0 +1,553 @@
+/* test_admission.c - at a member that leads: who asks to come in, is invited and is there, who is told that he is
+ * not, and who has to wait. What is proposed, and when, is propose.c's matter (test_prepare.c).
+ */
+#include "tests/unit/lobby_lab.h"
+
+#define KEY UINT64_C(0x1000001)
+#define WANTS_NS (500 * WH_NS_PER_MS)
+#define NEW_LIFE_WAITS_NS (2 * WH_NS_PER_S)
+#define RANDOM 4 /* fake_random */
+
+/* Node 1 in view 0 of 0 and 1; nodes 2 to 5 have been met, and seek. */
+static struct lab *lab_of_member(void)
+{
+	struct lab *lab = lab_make(1, 3);
+	struct wh_wire member = {.standing = WH_MEMBER_OF, .leader = 1};
+
+	wh_lobby_stand(&lab->lobby, &member, first_view(lab, "0,1", 2));
+	meet(lab, "02345");
+	say_they(lab, "2345", WH_SEEKING, 0);
+	step(lab);
+	forget(lab);
+	return lab;
+}
+
+static void lab_end(struct lab *lab)
+{
+	wh_view_free((struct wh_view *)lab->lobby.view);
+	lab_free(lab);
+}
+
+static bool say_join(struct lab *lab, uint32_t node, bool leads)
+{
+	struct wh_wire join = message_of(lab, node, WH_WIRE_JOIN);
+
+	return wh_admission_hear(&lab->admission, node, &join, leads);
+}
+
+static void say_join_all(struct lab *lab, const char *nodes)
+{
+	for (; *nodes != '\0'; nodes++)
+		ck_assert(say_join(lab, (uint32_t)(*nodes - '0'), true));
+}
+
+static void say_open(struct lab *lab, uint32_t node, uint64_t key, bool ready)
+{
+	struct wh_wire there = message_of(lab, node, WH_WIRE_THERE);
+
+	there.key = key;
+	there.flag = ready;
+	ck_assert(!wh_admission_hear(&lab->admission, node, &there, true));
+}
+
+/* Who may come in, in the order in which they are found. */
+static void expect_newcomers(struct lab *lab, uint32_t max, const char *ids)
+{
+	struct wh_newcomer found[LAB_NODES];
+	uint32_t count = wh_admission_newcomers(&lab->admission, found, max);
+	char text[LAB_NODES + 1] = "";
+
+	for (uint32_t i = 0; i < count; i++) {
+		text[i] = (char)('0' + found[i].id);
+		ck_assert_uint_eq(found[i].incarnation, lab->lobby.guests[found[i].id].incarnation);
+	}
+	ck_assert_str_eq(text, ids);
+}
+
+static void invite(struct lab *lab, const struct wh_view *view, uint64_t key, bool blames)
+{
+	ck_assert_int_eq(wh_admission_invite(&lab->admission, view, key, blames), WHORL_OK);
+}
+
+/* ---- who asks ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(who_asks_may_come_in)
+{
+	struct lab *lab = lab_of_member();
+
+	expect_newcomers(lab, 5, "");
+	say_join_all(lab, "34");
+	expect_newcomers(lab, 5, "34");
+	expect_newcomers(lab, 5, "34"); /* they are not forgotten by being looked for */
+	lab_end(lab);
+}
+END_TEST
+
+/* What asks says what it is: its intro may be on its way. But not if it is configured otherwise, nor for another
+ * life. */
+START_TEST(who_asks_before_it_is_introduced)
+{
+	struct lab *lab = lab_of_member();
+	struct wh_wire join;
+
+	wh_lobby_gone(&lab->lobby, 3);
+	wh_lobby_met(&lab->lobby, 3, incarnation_of(3, 1));
+	join = message_of(lab, 3, WH_WIRE_JOIN);
+	join.incarnation += _i == 1;
+	join.group_digest += _i == 2;
+	join.subgroups_digest += _i == 3;
+	ck_assert_int_eq(wh_admission_hear(&lab->admission, 3, &join, true), _i != 1);
+	expect_newcomers(lab, 5, _i == 0 ? "3" : "");
+	ck_assert_int_eq(lab->lobby.guests[3].differs != NULL, _i >= 2);
+	lab_end(lab);
+}
+END_TEST
+
+/* It says that it has wishes; when it is left out later, it has not asked for anything. Another life of its id may
+ * ask then. */
+START_TEST(a_member_that_asks_is_no_newcomer)
+{
+	struct lab *lab = lab_of_member();
+	const struct wh_view *view = lab->lobby.view;
+	struct wh_view *without = next_view(lab, view, "0", "");
+
+	ck_assert(say_join(lab, 0, true));
+	expect_newcomers(lab, 5, "");
+	lab->lobby.view = without;
+	expect_newcomers(lab, 5, "");
+	lab->lobby.view = view;
+	wh_lobby_gone(&lab->lobby, 0);
+	wh_lobby_met(&lab->lobby, 0, incarnation_of(0, 1));
+	ck_assert(say_join(lab, 0, true));
+	expect_newcomers(lab, 5, ""); /* an id is not twice in a view, nor changes its life from one to the next */
+	lab->lobby.view = without;
+	expect_newcomers(lab, 5, "0");
+	lab->lobby.view = view;
+	wh_view_free(without);
+	lab_end(lab);
+}
+END_TEST
+
+START_TEST(who_does_not_lead_says_who_does)
+{
+	struct lab *lab = lab_of_member();
+
+	ck_assert(!say_join(lab, 3, false));
+	step(lab);
+	expect(lab, "3:member-0-of-1 ");
+	expect_newcomers(lab, 5, "");
+	ck_assert(!say_join(lab, 3, false));
+	step(lab);
+	expect(lab, "3:member-0-of-1 ");
+	lab_end(lab);
+}
+END_TEST
+
+START_TEST(who_asks_no_more_is_forgotten)
+{
+	struct lab *lab = lab_of_member();
+
+	say_join_all(lab, "3");
+	pass_ns(lab, WANTS_NS - 1);
+	say_join_all(lab, "4");
+	expect_newcomers(lab, 5, "34");
+	pass_ns(lab, 1);
+	expect_newcomers(lab, 5, "4");
+	say_join_all(lab, "3");
+	wh_lobby_gone(&lab->lobby, 4);
+	expect_newcomers(lab, 5, "3");
+	lab_end(lab);
+}
+END_TEST
+
+START_TEST(they_come_in_turn)
+{
+	struct lab *lab = lab_of_member();
+
+	say_join_all(lab, "2345");
+	expect_newcomers(lab, 2, "23");
+	expect_newcomers(lab, 1, "4");
+	expect_newcomers(lab, 3, "523");
+	expect_newcomers(lab, 5, "4523");
+	lab_end(lab);
+}
+END_TEST
+
+/* ---- who is invited ---------------------------------------------------------------------------------------------- */
+
+START_TEST(newcomers_are_sent_the_view)
+{
+	struct lab *lab = lab_of_member();
+	struct wh_view *view = next_view(lab, lab->lobby.view, "", "3,4"), *read;
+	struct wh_error err;
+
+	invite(lab, view, KEY, true);
+	ck_assert_uint_eq(step(lab), 2);
+	expect(lab, "3:view-1000001-at-0 4:view-1000001-at-0 ");
+	ck_assert_uint_eq(step(lab), 0);
+	ck_assert(lab->whole[3]);
+	ck_assert_int_eq(wh_view_decode(&read, lab->parts[3].bytes, lab->parts[3].total, &lab->layout, LAB_NODES, &err),
+			 WHORL_OK);
+	ck_assert(wh_view_equals(read, view));
+	wh_view_free(read);
+	wh_view_free(view);
+	lab_end(lab);
+}
+END_TEST
+
+/* Nor is another life of that id, or who has gone. */
+START_TEST(only_that_life_is_invited)
+{
+	struct lab *lab = lab_of_member();
+	struct wh_view *view = next_view(lab, lab->lobby.view, "", "3,4");
+
+	wh_lobby_gone(&lab->lobby, 3);
+	if (_i == 1)
+		wh_lobby_met(&lab->lobby, 3, incarnation_of(3, 1));
+	invite(lab, view, KEY, true);
+	wh_admission_step(&lab->admission);
+	expect(lab, "4:view-1000001-at-0 ");
+	ck_assert_uint_eq(lab->lobby.guests[3].invited, 0);
+	wh_view_free(view);
+	lab_end(lab);
+}
+END_TEST
+
+/* A long view, of which the queue takes a piece now and then. */
+START_TEST(pieces_go_on_where_they_stopped)
+{
+	struct lab *lab = lab_of_member();
+	struct wh_view *view, *read;
+	struct wh_error err;
+
+	lab->layout.count = LAB_SUBGROUPS;
+	wh_view_free((struct wh_view *)lab->lobby.view);
+	lab->lobby.view = first_view(lab, "0,1", 2);
+	view = next_view(lab, lab->lobby.view, "", "3,4");
+	lab->room[3] = 1;
+	invite(lab, view, KEY, true);
+	ck_assert_uint_eq(step(lab), 2);
+	expect(lab, "3:view-1000001-at-0 4:view-1000001-at-0 4:view-1000001-at-4032 4:view-1000001-at-8064 "
+		    "4:view-1000001-at-12096 4:view-1000001-at-16128 ");
+	ck_assert_uint_eq(lab->loop.next_ns, lab->loop.now_ns + WH_NS_PER_MS);
+	ck_assert_uint_eq(step(lab), 0);
+	lab->room[3] = 2;
+	ck_assert_uint_eq(step(lab), 1);
+	expect(lab, "3:view-1000001-at-4032 3:view-1000001-at-8064 ");
+	ck_assert(!lab->whole[3]);
+	lab->room[3] = 9;
+	step(lab);
+	expect(lab, "3:view-1000001-at-12096 3:view-1000001-at-16128 ");
+	ck_assert(lab->whole[3]);
+	ck_assert_int_eq(wh_view_decode(&read, lab->parts[3].bytes, lab->parts[3].total, &lab->layout, LAB_NODES, &err),
+			 WHORL_OK);
+	ck_assert(wh_view_equals(read, view));
+	ck_assert_uint_eq(step(lab), 0);
+	wh_view_free(read);
+	wh_view_free(view);
+	lab_end(lab);
+}
+END_TEST
+
+/* Another invitation while pieces of the first are outstanding: it begins at its beginning. */
+START_TEST(the_next_invitation_begins_anew)
+{
+	struct lab *lab = lab_of_member();
+	struct wh_view *view;
+
+	lab->layout.count = LAB_SUBGROUPS / 2;
+	wh_view_free((struct wh_view *)lab->lobby.view);
+	lab->lobby.view = first_view(lab, "0,1", 2);
+	view = next_view(lab, lab->lobby.view, "", "3");
+	lab->room[3] = 1;
+	invite(lab, view, KEY, true);
+	step(lab);
+	expect(lab, "3:view-1000001-at-0 ");
+	invite(lab, view, KEY + 1, true);
+	lab->room[3] = 9;
+	step(lab);
+	expect(lab, "3:view-1000002-at-0 3:view-1000002-at-4032 ");
+	ck_assert(lab->whole[3]);
+	wh_view_free(view);
+	lab_end(lab);
+}
+END_TEST
+
+/* ---- who is not any more ----------------------------------------------------------------------------------------- */
+
+START_TEST(who_is_recalled_is_told)
+{
+	struct lab *lab = lab_of_member();
+	struct wh_view *both = next_view(lab, lab->lobby.view, "", "3,4"),
+		       *one = next_view(lab, lab->lobby.view, "", "4");
+
+	invite(lab, both, KEY, true);
+	step(lab);
+	forget(lab);
+	lab->room[3] = 0;
+	invite(lab, one, KEY + 1, true);
+	step(lab);
+	expect(lab, "4:view-1000002-at-0 ");
+	ck_assert_uint_eq(lab->loop.next_ns, lab->loop.now_ns + WH_NS_PER_MS);
+	step(lab);
+	expect(lab, "");
+	lab->room[3] = 9;
+	step(lab);
+	expect(lab, "3:withdrawn-1000001 ");
+	invite(lab, NULL, 0, true);
+	ck_assert_uint_eq(step(lab), 1);
+	expect(lab, "4:withdrawn-1000002 ");
+	ck_assert_uint_eq(step(lab), 0);
+	ck_assert_uint_eq(lab->lobby.guests[3].invited + lab->lobby.guests[4].invited + lab->admission.key, 0);
+	wh_view_free(both);
+	wh_view_free(one);
+	lab_end(lab);
+}
+END_TEST
+
+/* Of two invitations the later one counts: the withdrawal of the first needs not be said any more. */
+START_TEST(who_is_invited_again_is_not_told)
+{
+	struct lab *lab = lab_of_member();
+	struct wh_view *view = next_view(lab, lab->lobby.view, "", "3");
+
+	invite(lab, view, KEY, true);
+	step(lab);
+	forget(lab);
+	invite(lab, NULL, 0, false);
+	invite(lab, view, KEY + 1, true);
+	step(lab);
+	expect(lab, "3:view-1000002-at-0 ");
+	wh_view_free(view);
+	lab_end(lab);
+}
+END_TEST
+
+/* ---- who did not come -------------------------------------------------------------------------------------------- */
+
+/* Who has not opened its image held up all others; it must ask again, and wait. Who has, and was not ready yet, was
+ * held up. */
+START_TEST(who_did_not_open_waits)
+{
+	struct lab *lab = lab_of_member();
+	struct wh_view *view = next_view(lab, lab->lobby.view, "", "2,3,4");
+
+	say_join_all(lab, "2345");
+	invite(lab, view, KEY, true);
+	say_open(lab, 2, KEY, true);
+	say_open(lab, 3, KEY, false);
+	say_open(lab, 4, KEY - 1, true); /* that was another */
+	invite(lab, NULL, 0, true);
+	expect_newcomers(lab, 5, "235");
+	pass_ns(lab, PATIENCE_NS + RANDOM);
+	expect_newcomers(lab, 5, "235"); /* it has not asked again */
+	say_join_all(lab, "4");
+	lab->admission.turn = 0;
+	expect_newcomers(lab, 5, "2345");
+	wh_view_free(view);
+	lab_end(lab);
+}
+END_TEST
+
+START_TEST(if_all_have_opened_who_is_not_there_waits)
+{
+	struct lab *lab = lab_of_member();
+	struct wh_view *view = next_view(lab, lab->lobby.view, "", "2,3");
+
+	say_join_all(lab, "23");
+	invite(lab, view, KEY, true);
+	say_open(lab, 2, KEY, true);
+	say_open(lab, 3, KEY, false);
+	say_open(lab, 3, KEY - 1, true); /* late, of another: it is not there in this one */
+	say_open(lab, 3, KEY, false);
+	invite(lab, NULL, 0, true);
+	say_join_all(lab, "23");
+	expect_newcomers(lab, 5, "2");
+	wh_view_free(view);
+	lab_end(lab);
+}
+END_TEST
+
+/* It is invited again, with the next attempt: it has its time anew. */
+START_TEST(who_is_still_invited_is_not_late)
+{
+	struct lab *lab = lab_of_member();
+	struct wh_view *both = next_view(lab, lab->lobby.view, "", "2,3"),
+		       *one = next_view(lab, lab->lobby.view, "", "3");
+
+	say_join_all(lab, "23");
+	invite(lab, both, KEY, true);
+	invite(lab, one, KEY + 1, true);
+	expect_newcomers(lab, 5, "3");
+	ck_assert_uint_eq(lab->lobby.guests[3].failures, 0);
+	wh_view_free(both);
+	wh_view_free(one);
+	lab_end(lab);
+}
+END_TEST
+
+/* A member failed meanwhile: it is nobody's fault who was to come. */
+START_TEST(who_was_held_up_does_not_wait)
+{
+	struct lab *lab = lab_of_member();
+	struct wh_view *view = next_view(lab, lab->lobby.view, "", "2,3");
+
+	say_join_all(lab, "23");
+	invite(lab, view, KEY, false);
+	say_open(lab, 2, KEY, false);
+	invite(lab, NULL, 0, false);
+	expect_newcomers(lab, 5, "23");
+	wh_view_free(view);
+	lab_end(lab);
+}
+END_TEST
+
+static void fail_to_come(struct lab *lab, const struct wh_view *view)
+{
+	say_join_all(lab, "3");
+	expect_newcomers(lab, 5, "3");
+	invite(lab, view, KEY, true);
+	invite(lab, NULL, 0, true);
+}
+
+/* Longer each time, up to a limit; even if it is another life each time, which does not wait so long. */
+START_TEST(who_does_not_come_waits_longer_each_time)
+{
+	struct lab *lab = lab_of_member();
+
+	for (unsigned failure = 0; failure < 9; failure++) {
+		uint64_t wait = (PATIENCE_NS << (failure < 6 ? failure : 6)) + RANDOM;
+		struct wh_newcomer newcomer = {3, lab->lobby.guests[3].incarnation};
+		struct wh_next next = {.newcomers = &newcomer, .newcomer_count = 1};
+		struct wh_error err;
+		struct wh_view *view;
+
+		ck_assert_int_eq(wh_view_next(&view, lab->lobby.view, &next, &lab->layout, &err), WHORL_OK);
+		fail_to_come(lab, view);
+		wh_view_free(view);
+		if (_i == 1) {
+			wh_lobby_gone(&lab->lobby, 3);
+			wh_lobby_met(&lab->lobby, 3, incarnation_of(3, failure + 1));
+			wait = wait < NEW_LIFE_WAITS_NS ? wait : NEW_LIFE_WAITS_NS;
+		}
+		pass_ns(lab, wait - 1);
+		say_join_all(lab, "3");
+		expect_newcomers(lab, 5, "");
+		pass_ns(lab, 1);
+		expect_newcomers(lab, 5, "3");
+	}
+	lab_end(lab);
+}
+END_TEST
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+/* The view has begun with 3. It was late often enough, and is forgiven; 4 is told that it was left out, and may ask
+ * at once. */
+START_TEST(a_view_that_has_begun_settles)
+{
+	struct lab *lab = lab_of_member();
+	const struct wh_view *before = lab->lobby.view;
+	struct wh_view *both = next_view(lab, before, "", "3,4"), *one = next_view(lab, before, "", "3");
+
+	fail_to_come(lab, one);
+	invite(lab, both, KEY, true);
+	step(lab);
+	forget(lab);
+	say_join_all(lab, "34");
+	wh_admission_settle(&lab->admission, one);
+	lab->lobby.view = one;
+	step(lab);
+	expect(lab, "4:withdrawn-1000001 ");
+	expect_newcomers(lab, 5, "4");
+	ck_assert_uint_eq(lab->lobby.guests[3].failures, 0);
+	ck_assert_uint_eq(lab->lobby.guests[3].not_before_ns, 0);
+	lab->lobby.view = before; /* it would be in this one's way if it still wanted */
+	expect_newcomers(lab, 5, "4");
+	ck_assert_uint_eq(lab->admission.key, 0);
+	ck_assert_ptr_null(lab->admission.bytes);
+	invite(lab, NULL, 0, true);
+	step(lab);
+	expect(lab, ""); /* nor is a member told that it is not invited any more */
+	wh_view_free(both);
+	wh_view_free(one);
+	lab_end(lab);
+}
+END_TEST
+
+/* All in a first view hear that I have no part in it any more, also those whom I did not invite; but no other life of
+ * them. */
+START_TEST(who_drops_a_first_view_says_so)
+{
+	struct lab *lab = lab_make(0, 4);
+	struct wh_view *view = first_view(lab, "0,1,2,3", 4);
+
+	meet(lab, "1234");
+	wh_lobby_gone(&lab->lobby, 2);
+	wh_lobby_met(&lab->lobby, 2, incarnation_of(2, 1));
+	lab->room[3] = 0;
+	wh_admission_renounce(&lab->admission, view, 0x101);
+	step(lab);
+	expect(lab, "1:withdrawn-101 ");
+	lab->room[3] = 1;
+	step(lab);
+	expect(lab, "3:withdrawn-101 ");
+	ck_assert_uint_eq(step(lab), 0);
+	wh_view_free(view);
+	lab_free(lab);
+}
+END_TEST
+
+/* As its coordinator: who has not come to it waits. */
+START_TEST(a_coordinator_that_drops_it_blames)
+{
+	struct lab *lab = lab_make(0, 4);
+	struct wh_view *view = first_view(lab, "0,1,2,3", 4);
+
+	meet(lab, "123");
+	invite(lab, view, 0x100, true);
+	say_open(lab, 1, 0x100, true);
+	say_open(lab, 2, 0x100, false);
+	wh_admission_renounce(&lab->admission, view, 0x100);
+	ck_assert_uint_eq(lab->lobby.guests[1].not_before_ns, 0);
+	ck_assert_uint_eq(lab->lobby.guests[2].not_before_ns, 0);
+	ck_assert_uint_eq(lab->lobby.guests[3].not_before_ns, lab->loop.now_ns + PATIENCE_NS + RANDOM);
+	ck_assert_uint_eq(lab->lobby.guests[1].invited + lab->lobby.guests[3].invited, 0);
+	wh_view_free(view);
+	lab_free(lab);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("admission");
+	TCase *cases = tcase_create("admission");
+
+	tcase_add_test(cases, who_asks_may_come_in);
+	tcase_add_loop_test(cases, who_asks_before_it_is_introduced, 0, 4);
+	tcase_add_test(cases, a_member_that_asks_is_no_newcomer);
+	tcase_add_test(cases, who_does_not_lead_says_who_does);
+	tcase_add_test(cases, who_asks_no_more_is_forgotten);
+	tcase_add_test(cases, they_come_in_turn);
+	tcase_add_test(cases, newcomers_are_sent_the_view);
+	tcase_add_loop_test(cases, only_that_life_is_invited, 0, 2);
+	tcase_add_test(cases, pieces_go_on_where_they_stopped);
+	tcase_add_test(cases, the_next_invitation_begins_anew);
+	tcase_add_test(cases, who_is_recalled_is_told);
+	tcase_add_test(cases, who_is_invited_again_is_not_told);
+	tcase_add_test(cases, who_did_not_open_waits);
+	tcase_add_test(cases, if_all_have_opened_who_is_not_there_waits);
+	tcase_add_test(cases, who_is_still_invited_is_not_late);
+	tcase_add_test(cases, who_was_held_up_does_not_wait);
+	tcase_add_loop_test(cases, who_does_not_come_waits_longer_each_time, 0, 2);
+	tcase_add_test(cases, a_view_that_has_begun_settles);
+	tcase_add_test(cases, who_drops_a_first_view_says_so);
+	tcase_add_test(cases, a_coordinator_that_drops_it_blames);
+	suite_add_tcase(suite, cases);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

@@ -1,0 +1,372 @@
+/* test_first_view.c - the first view of a group, at one who follows a coordinator: what it accepts, promises, drops
+ * and begins. See test_form.c for those who invite.
+ */
+#include "tests/unit/lobby_lab.h"
+
+/* Node 1 of three, which are all forming. */
+static struct lab *lab_of_forming(void)
+{
+	struct lab *lab = lab_make(1, 3);
+
+	wh_entry_begin(&lab->entry);
+	meet(lab, "02");
+	say_they(lab, "02", WH_FORMING, 0);
+	step(lab);
+	expect(lab, "0:forming-0 2:forming-0 ");
+	return lab;
+}
+
+static bool invite_all_by(struct lab *lab, uint32_t node, uint64_t key)
+{
+	return invite_by(lab, node, first_view(lab, "0,1,2", 3), key);
+}
+
+/* It follows node 0; its image is ready, or it is not. */
+static struct lab *lab_of_follower(bool there)
+{
+	struct lab *lab = lab_of_forming();
+
+	ck_assert(invite_all_by(lab, 0, 0x100));
+	lab->is_open = there;
+	step(lab);
+	ck_assert_int_eq(lab->entry.state, there ? WH_ENTRY_THERE : WH_ENTRY_INVITED);
+	forget(lab);
+	return lab;
+}
+
+START_TEST(a_follower_goes_along)
+{
+	struct lab *lab = lab_of_forming();
+
+	ck_assert(invite_all_by(lab, 0, 0x100));
+	step(lab);
+	expect(lab, "open-0,1,2-as-100 0:open-100 ");
+	lab->is_open = true;
+	step(lab);
+	expect(lab, "row 0:there-100 ");
+	ck_assert(!lab->late);
+	pass_ns(lab, START_NS - 1);
+	step(lab);
+	ck_assert(!lab->late);
+	pass_ns(lab, 1);
+	step(lab);
+	ck_assert(lab->late); /* who is not there now is not waited for */
+	lab->has_begun = true;
+	step(lab);
+	expect(lab, "begin ");
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- what is accepted -------------------------------------------------------------------------------------------- */
+
+/* Only by one who is forming: who looks around still may meet a member, who only joins forms nothing, nor does who
+ * has met a member. */
+START_TEST(only_who_forms_accepts)
+{
+	struct lab *lab = lab_make(1, 3);
+
+	lab->searching = _i == 0;
+	lab->entry.may_form = _i != 1;
+	lab->entry.founder = _i == 2 ? 0 : -1;
+	lab->entry.configured = _i == 3 ? 1 : 3;
+	wh_entry_begin(&lab->entry);
+	meet(lab, _i == 5 ? "02345" : "02");
+	say_they(lab, "02", WH_FORMING, 0);
+	if (_i == 4)
+		say_member(lab, 0, 0, 0, 0x300);
+	if (_i == 5)
+		say_they(lab, "345", WH_SEEKING, 0);
+	ck_assert(invite_all_by(lab, 0, 0x100));
+	expect(lab, _i == 5 ? "open-0,1,2-as-100 " : "");
+	lab_free(lab);
+}
+END_TEST
+
+/* Whoever coordinates: the lowest may have been passed over, and follow. */
+START_TEST(the_lowest_follows)
+{
+	struct lab *lab = lab_make(0, 3);
+
+	wh_entry_begin(&lab->entry);
+	meet(lab, "12");
+	say_they(lab, "1", WH_FORMING, 0);
+	say_they(lab, "2", WH_SEEKING, 0);
+	step(lab);
+	forget(lab);
+	ck_assert(invite_all_by(lab, 1, 0x101));
+	expect(lab, "open-0,1,2-as-101 ");
+	step(lab);
+	expect(lab, "1:open-101 ");
+	lab_free(lab);
+}
+END_TEST
+
+/* Of the same coordinator the last, until I am there. Of another none, as long as this one is followed. (Who invites has dropped
+ * all before: one of them may, of three.) */
+START_TEST(one_coordinator_is_followed)
+{
+	bool there = _i == 1;
+	struct lab *lab = lab_of_follower(there);
+
+	if (!there)
+		ck_assert(invite_all_by(lab, 2, 0x502));
+	ck_assert(invite_all_by(lab, 0, 0x100));
+	ck_assert(invite_by(lab, 0, first_view(lab, "0,1", 3), 0xff));
+	step(lab);
+	expect(lab, "");
+	lab->is_open = false;
+	ck_assert(invite_by(lab, 0, first_view(lab, "0,1", 3), 0x200));
+	expect(lab, there ? "" : "discard open-0,1-as-200 ");
+	lab->is_open = there;
+	step(lab); /* all in the first are told that I have no part in it */
+	expect(lab, there ? "" : "0:open-200 0:withdrawn-100 2:withdrawn-100 0:forming-200 2:forming-200 ");
+	lab_free(lab);
+}
+END_TEST
+
+/* What I have dropped I never accept again, nor anything before it, whoever sends it. */
+START_TEST(keys_only_grow)
+{
+	struct lab *lab = lab_of_follower(false);
+
+	withdraw(lab, 0, 0x100);
+	expect(lab, "discard ");
+	ck_assert(invite_all_by(lab, 0, 0x100));
+	ck_assert(invite_all_by(lab, 2, 0x2));
+	expect(lab, "");
+	ck_assert(invite_all_by(lab, 2, 0x102));
+	expect(lab, "open-0,1,2-as-102 ");
+	lab_free(lab);
+}
+END_TEST
+
+/* A member of a group that runs invites me: that is what I came for, whatever I have promised to those who form. */
+START_TEST(a_later_view_replaces_a_first_one)
+{
+	struct lab *lab = lab_of_follower(_i == 1);
+	struct wh_view *zero = first_view(lab, "3,4", 2), *one = next_view(lab, zero, "", "1");
+
+	meet(lab, "3");
+	say_they(lab, "3", WH_SEEKING, 0);
+	lab->is_open = false;
+	ck_assert(invite_by(lab, 3, one, 0x1000001));
+	expect(lab, "discard open-3,4,1-as-1000001 ");
+	step(lab);
+	ck_assert_ptr_nonnull(strstr(lab->told, "0:withdrawn-100 2:withdrawn-100 "));
+	wh_view_free(zero);
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- what is dropped --------------------------------------------------------------------------------------------- */
+
+/* By its coordinator, and only until I am there: others may count on me then. All are told that I have dropped it. */
+START_TEST(a_first_view_is_withdrawn)
+{
+	bool there = _i == 1;
+	struct lab *lab = lab_of_follower(there);
+
+	if (!there) { /* it has no part in it any more; two of three are left */
+		withdraw(lab, 2, 0x100);
+		ck_assert(wh_lobby_lost(&lab->lobby, 2, incarnation_of(2, 0), 0x100));
+	}
+	withdraw(lab, 0, 0xff); /* another */
+	step(lab);
+	expect(lab, "");
+	withdraw(lab, 0, 0x100);
+	expect(lab, there ? "" : "discard ");
+	step(lab);
+	expect(lab, there ? "" : "0:withdrawn-100 2:withdrawn-100 0:forming-100 2:forming-100 ");
+	ck_assert_int_eq(lab->entry.state, there ? WH_ENTRY_THERE : WH_ENTRY_SEEKING);
+	lab_free(lab);
+}
+END_TEST
+
+/* Gone, even if another life of it has come, or it has said that it has dropped it: is there a majority without them? */
+START_TEST(a_majority_is_lost)
+{
+	struct lab *lab = lab_of_follower(_i % 2 == 1);
+
+	wh_lobby_gone(&lab->lobby, 0); /* the coordinator: somebody may have begun it */
+	step(lab);
+	expect(lab, "");
+	if (_i / 2 < 2)
+		wh_lobby_gone(&lab->lobby, 2);
+	else
+		withdraw(lab, 2, 0x100);
+	if (_i / 2 == 1)
+		wh_lobby_met(&lab->lobby, 2, incarnation_of(2, 1));
+	step(lab);
+	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
+	ck_assert_int_eq(lab->entry.state, WH_ENTRY_SEEKING);
+	ck_assert_uint_eq(lab->entry.floor, 0x100);
+	lab_free(lab);
+}
+END_TEST
+
+/* More than half of the configured nodes, and not of the view's members alone. */
+START_TEST(a_majority_is_of_those_who_are_configured)
+{
+	uint32_t configured = _i == 0 ? 5 : 4;
+	struct lab *lab = lab_make(1, configured);
+
+	wh_entry_begin(&lab->entry);
+	meet(lab, "02");
+	say_they(lab, "02", WH_FORMING, 0);
+	ck_assert(invite_by(lab, 0, first_view(lab, "0,1,2", configured), 0x100));
+	lab->is_open = true;
+	step(lab);
+	forget(lab);
+	wh_lobby_gone(&lab->lobby, 2);
+	step(lab);
+	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
+	lab_free(lab);
+}
+END_TEST
+
+/* The greatest key of first views; keys of others are no business of theirs. */
+START_TEST(what_somebody_has_dropped)
+{
+	struct lab *lab = lab_of_forming();
+	uint64_t life = incarnation_of(2, 0);
+
+	withdraw(lab, 2, 0x200);
+	withdraw(lab, 2, 0x100);
+	ck_assert(wh_lobby_lost(&lab->lobby, 2, life, 0x200));
+	withdraw(lab, 2, 0x2000001);
+	ck_assert(!wh_lobby_lost(&lab->lobby, 2, life, 0x300));
+	lab_free(lab);
+}
+END_TEST
+
+/* The coordinator says when it is over; one that is silent is not waited for for ever, one that is lost no longer than it would
+ * wait. */
+START_TEST(not_all_come)
+{
+	struct lab *lab = lab_of_follower(false);
+
+	pass_ns(lab, 3 * START_NS - 1);
+	step(lab);
+	expect(lab, "");
+	ck_assert_uint_le(lab->loop.next_ns, lab->entry.invited_ns + 3 * START_NS);
+	pass_ns(lab, 1);
+	step(lab);
+	expect(lab, "discard open-0,1,2-as-201 0:view-201-at-0 2:view-201-at-0 0:forming-100 2:forming-100 ");
+	lab_free(lab);
+}
+END_TEST
+
+/* One whom the coordinator has met, and I have not, may have ended before: I do not wait for him as long as for the coordinator. */
+START_TEST(who_is_never_met_is_missed)
+{
+	struct lab *lab = lab_of_three(1);
+
+	lab->searching = false;
+	meet(lab, "0");
+	say_they(lab, "0", WH_FORMING, 0);
+	ck_assert(invite_by(lab, 0, first_view(lab, "0,1,2", 3), 0x100));
+	ck_assert(!wh_entry_misses(&lab->entry, 2));
+	pass_ns(lab, START_NS);
+	step(lab);
+	ck_assert(wh_entry_misses(&lab->entry, 2));
+	ck_assert(!wh_entry_misses(&lab->entry, 0));
+	ck_assert(!wh_entry_misses(&lab->entry, 1));
+	meet(lab, "2");
+	ck_assert(!wh_entry_misses(&lab->entry, 2));
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(not_all_come_and_the_coordinator_is_lost)
+{
+	struct lab *lab = lab_of_follower(false);
+
+	wh_lobby_gone(&lab->lobby, 0);
+	pass_ns(lab, START_NS - 1);
+	step(lab);
+	ck_assert_ptr_null(strstr(lab->told, "discard"));
+	ck_assert_uint_le(lab->loop.next_ns, lab->entry.invited_ns + START_NS);
+	pass_ns(lab, 1);
+	step(lab);
+	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
+	lab_free(lab);
+}
+END_TEST
+
+/* Whoever is there waits for others much longer: one who has begun it has seen a majority after one time-out. */
+START_TEST(nobody_comes)
+{
+	struct lab *lab = lab_of_follower(true);
+
+	pass_ns(lab, 4 * START_NS - 1);
+	step(lab);
+	expect(lab, "");
+	ck_assert(lab->late);
+	pass_ns(lab, 1);
+	step(lab);
+	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
+	lab_free(lab);
+}
+END_TEST
+
+/* A group runs: this view never was. But if rows say that it has begun, it has. */
+START_TEST(a_member_is_met)
+{
+	struct lab *lab = lab_of_follower(_i >= 1);
+
+	meet(lab, "3");
+	say_member(lab, 3, 0, 3, 0x100); /* of mine */
+	step(lab);
+	ck_assert_ptr_null(strstr(lab->told, "discard"));
+	forget(lab);
+	say_member(lab, 3, 0, 3, 0x203);
+	lab->has_begun = _i == 2;
+	step(lab);
+	ck_assert_int_eq(lab->entry.state, _i == 2 ? WH_ENTRY_IN : WH_ENTRY_SEEKING);
+	ck_assert_ptr_eq(strstr(lab->told, _i == 2 ? "begin " : "discard "), lab->told);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(who_gives_up_drops_it)
+{
+	struct lab *lab = lab_of_follower(_i == 1);
+
+	wh_entry_give_up(&lab->entry);
+	wh_admission_step(&lab->admission);
+	wh_lobby_step(&lab->lobby);
+	ck_assert_ptr_eq(strstr(lab->told, "discard 0:withdrawn-100 2:withdrawn-100 0:seeking-"), lab->told);
+	lab_free(lab);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("first_view");
+	TCase *cases = tcase_create("first_view");
+
+	tcase_add_test(cases, a_follower_goes_along);
+	tcase_add_loop_test(cases, only_who_forms_accepts, 0, 6);
+	tcase_add_test(cases, the_lowest_follows);
+	tcase_add_loop_test(cases, one_coordinator_is_followed, 0, 2);
+	tcase_add_test(cases, keys_only_grow);
+	tcase_add_loop_test(cases, a_later_view_replaces_a_first_one, 0, 2);
+	tcase_add_loop_test(cases, a_first_view_is_withdrawn, 0, 2);
+	tcase_add_loop_test(cases, a_majority_is_lost, 0, 6);
+	tcase_add_loop_test(cases, a_majority_is_of_those_who_are_configured, 0, 2);
+	tcase_add_test(cases, what_somebody_has_dropped);
+	tcase_add_test(cases, not_all_come);
+	tcase_add_test(cases, not_all_come_and_the_coordinator_is_lost);
+	tcase_add_test(cases, who_is_never_met_is_missed);
+	tcase_add_test(cases, nobody_comes);
+	tcase_add_loop_test(cases, a_member_is_met, 0, 3);
+	tcase_add_loop_test(cases, who_gives_up_drops_it, 0, 2);
+	suite_add_tcase(suite, cases);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

@@ -1,0 +1,436 @@
+/* test_form.c - the first view of a group, at whoever founds or coordinates it. See test_form_silent.c for
+ * coordinators that say nothing, and test_first_view.c for what those do who follow.
+ */
+#include "tests/unit/lobby_lab.h"
+
+static void say_there(struct lab *lab, uint32_t node, uint64_t key)
+{
+	struct wh_wire there = message_of(lab, node, WH_WIRE_THERE);
+
+	there.key = key;
+	there.flag = true;
+	(void)wh_admission_hear(&lab->admission, node, &there, false);
+}
+
+/* ---- looking around ---------------------------------------------------------------------------------------------- */
+
+/* It is not known yet who is there; or what somebody is who is there; or what I am is not known. */
+START_TEST(nobody_forms_before_having_looked_around)
+{
+	struct lab *lab = lab_of_three(0);
+
+	meet(lab, "12");
+	step(lab);
+	expect(lab, "1:seeking-0 2:seeking-0 ");
+	say_they(lab, "12", WH_FORMING, 0);
+	step(lab);
+	expect(lab, ""); /* somebody else may be there, and a member */
+	ck_assert_uint_le(lab->loop.next_ns, lab->loop.now_ns + WH_NS_PER_MS);
+	meet(lab, "4");
+	lab->searching = false;
+	step(lab);
+	expect(lab, "4:seeking-0 "); /* what is this one? */
+	say_they(lab, "4", WH_SEEKING, 0);
+	step(lab);
+	ck_assert_ptr_eq(strstr(lab->told, "open-0,1,2-as-100 "), lab->told);
+	lab_free(lab);
+}
+END_TEST
+
+/* Who says nothing is not waited for for ever. But as long as the transport knows that somebody is there who has not
+ * been met, it is. */
+START_TEST(who_is_silent_is_waited_for_for_a_while)
+{
+	struct lab *lab = lab_of_three(0);
+
+	meet(lab, "124");
+	say_they(lab, "12", WH_FORMING, 0);
+	lab->searching = _i == 1;
+	step(lab);
+	forget(lab);
+	pass_ns(lab, PATIENCE_NS - 1);
+	step(lab);
+	expect(lab, "");
+	pass_ns(lab, 1);
+	say_they(lab, "12", WH_FORMING, 0);
+	step(lab);
+	ck_assert_int_eq(strstr(lab->told, "open-0,1,2-as-100 ") != NULL, _i == 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* Who meets a member forms nothing, nor does who only joins, or has an id that is not configured. */
+START_TEST(who_forms_nothing)
+{
+	struct lab *lab = lab_make(_i == 2 ? 3 : 1, 3);
+
+	lab->entry.may_form = _i != 1;
+	wh_entry_begin(&lab->entry);
+	meet(lab, _i == 2 ? "0124" : "0234");
+	say_they(lab, _i == 2 ? "0124" : "0234", WH_FORMING, 0);
+	say_they(lab, "0", WH_SEEKING, 0); /* of the others I would be the lowest */
+	if (_i == 0)
+		say_member(lab, 0, 0, 0, 0x300);
+	for (unsigned passes = 0; passes < 5; passes++) {
+		step(lab);
+		pass_ns(lab, START_NS);
+	}
+	ck_assert_ptr_null(strstr(lab->told, "open"));
+	ck_assert_ptr_null(strstr(lab->told, "forming"));
+	ck_assert_int_eq(strstr(lab->told, "0:join ") != NULL, _i == 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- a founder --------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_founder_is_alone)
+{
+	uint32_t me = _i == 0 ? 4 : 0; /* it need not be among the first */
+	struct lab *lab = lab_make(me, 3);
+
+	lab->entry.founder = (int)me;
+	lab->searching = true;
+	wh_entry_begin(&lab->entry);
+	pass_ns(lab, 10 * PATIENCE_NS); /* as long as somebody is there whom it has not met, he may be a member */
+	step(lab);
+	expect(lab, "");
+	lab->searching = false;
+	meet(lab, "1");
+	say_they(lab, "1", WH_SEEKING, 0);
+	step(lab);
+	expect(lab, _i == 0 ? "open-4-as-104 1:seeking-0 " : "open-0-as-100 1:seeking-0 ");
+	ck_assert_uint_eq(lab->opened->voters, 1);
+	say_they(lab, "1", WH_FORMING, 0); /* which is nothing to a founder, whatever its id */
+	step(lab);
+	lab->is_open = lab->has_begun = true;
+	step(lab);
+	expect(lab, "row begin ");
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(others_wait_for_the_founder)
+{
+	struct lab *lab = lab_make(0, 3);
+
+	lab->entry.founder = 2;
+	wh_entry_begin(&lab->entry);
+	meet(lab, "12");
+	say_they(lab, "12", WH_SEEKING, 0);
+	step(lab);
+	pass_ns(lab, 10 * PATIENCE_NS);
+	step(lab);
+	expect(lab, "1:seeking-0 2:seeking-0 ");
+	say_member(lab, 2, 0, 2, 0x102);
+	step(lab);
+	expect(lab, "2:join ");
+	lab_free(lab);
+}
+END_TEST
+
+/* A founder that meets a member joins. */
+START_TEST(a_founder_that_comes_back)
+{
+	struct lab *lab = lab_make(2, 3);
+
+	lab->entry.founder = 2;
+	lab->searching = true;
+	wh_entry_begin(&lab->entry);
+	meet(lab, "0");
+	say_member(lab, 0, 3, 0, 0x3000001);
+	lab->searching = false;
+	step(lab);
+	expect(lab, "0:join 0:seeking-0 ");
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- who is invited, and when ------------------------------------------------------------------------------------ */
+
+START_TEST(all_at_once_without_waiting)
+{
+	struct lab *lab = lab_of_three(0);
+
+	lab->searching = false;
+	meet(lab, "124");
+	say_they(lab, "1", WH_FORMING, 0);
+	say_they(lab, "24", WH_SEEKING, 0); /* 2 has not looked around yet */
+	step(lab);
+	expect(lab, "1:forming-0 2:forming-0 4:forming-0 ");
+	ck_assert_uint_le(lab->loop.next_ns, lab->entry.began_ns + START_NS);
+	say_they(lab, "2", WH_FORMING, 0);
+	step(lab);
+	expect(lab, "open-0,1,2-as-100 1:view-100-at-0 2:view-100-at-0 ");
+	ck_assert_uint_eq(lab->opened->number, 0);
+	ck_assert_uint_eq(lab->opened->voters, 3);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(a_majority_after_the_time_out)
+{
+	struct lab *lab = lab_make(0, 4);
+
+	wh_entry_begin(&lab->entry);
+	meet(lab, "12");
+	say_they(lab, "1", WH_FORMING, 0);
+	say_they(lab, "2", _i == 0 ? WH_FORMING : WH_SEEKING, 0);
+	step(lab);
+	forget(lab);
+	pass_ns(lab, START_NS - 1);
+	step(lab);
+	expect(lab, "");
+	pass_ns(lab, 1);
+	step(lab);
+	expect(lab, _i == 0 ? "open-0,1,2-as-100 1:view-100-at-0 2:view-100-at-0 " : ""); /* two of four are none */
+	ck_assert_uint_gt(lab->loop.next_ns, lab->loop.now_ns);
+	if (_i == 0)
+		ck_assert_uint_eq(lab->opened->voters, 4);
+	lab_free(lab);
+}
+END_TEST
+
+/* One who is configured otherwise is not counted; when half of them are, there can be no group. */
+START_TEST(who_differs_is_not_counted)
+{
+	struct lab *lab = lab_make(0, _i == 2 ? 4 : 3);
+
+	wh_entry_begin(&lab->entry);
+	meet(lab, "123");
+	say_they(lab, "23", WH_FORMING, 0);
+	for (uint32_t node = 1; node <= (_i == 0 ? 1 : 2); node++) {
+		struct wh_wire intro = message_of(lab, node, WH_WIRE_INTRO);
+
+		intro.standing = WH_FORMING;
+		intro.subgroups_digest++;
+		wh_lobby_hear(&lab->lobby, node, &intro);
+	}
+	pass_ns(lab, START_NS);
+	step(lab);
+	if (_i == 0) {
+		ck_assert_ptr_eq(strstr(lab->told, "open-0,2-as-100 "), lab->told);
+		ck_assert_ptr_null(strstr(lab->told, "1:view"));
+	} else {
+		ck_assert_ptr_eq(strstr(lab->told, "refused "), lab->told);
+		ck_assert_str_eq(lab->why, _i == 1 ? "those that go with this node are no majority of 3: of node 2 the "
+						     "[subgroup] sections differ from those here"
+						   : "those that go with this node are no majority of 4: of node 2 the "
+						     "[subgroup] sections differ from those here");
+	}
+	lab_free(lab);
+}
+END_TEST
+
+/* They are there, and do not even meet me: they do not count either, and their reason is said. */
+START_TEST(the_transport_refuses_too_many)
+{
+	struct lab *lab = lab_of_three(0);
+
+	lab->searching = false;
+	wh_entry_refused(&lab->entry, 1, "node 1 has another version");
+	step(lab);
+	expect(lab, "");
+	wh_entry_refused(&lab->entry, 2, "node 2 has another version");
+	step(lab);
+	expect(lab, "refused ");
+	ck_assert_ptr_nonnull(strstr(lab->why, "no majority of 3"));
+	ck_assert_ptr_nonnull(strstr(lab->why, "from those here: node 2 has another version"));
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(a_layout_that_cannot_be)
+{
+	struct lab *lab = lab_of_three(0);
+
+	lab->texts[0].senders = "7";
+	lab->texts[0].members = "0,x";
+	lab->searching = false;
+	meet(lab, "12");
+	say_they(lab, "12", WH_FORMING, 0);
+	step(lab);
+	ck_assert_ptr_eq(strstr(lab->told, "refused "), lab->told);
+	ck_assert_str_ne(lab->why, "");
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- who coordinates --------------------------------------------------------------------------------------------- */
+
+/* The lowest of those who are forming: not one who seeks. */
+START_TEST(the_lowest_coordinates)
+{
+	struct lab *lab = lab_of_three(1);
+
+	lab->searching = false;
+	meet(lab, "02");
+	say_they(lab, "0", _i == 0 ? WH_FORMING : WH_SEEKING, 0);
+	say_they(lab, "2", WH_FORMING, 0);
+	pass_ns(lab, START_NS);
+	step(lab);
+	ck_assert_int_eq(strstr(lab->told, "open-1,2-as-101 ") != NULL, _i == 1);
+	ck_assert_int_eq(strstr(lab->told, "open") != NULL, _i == 1);
+	lab_free(lab);
+}
+END_TEST
+
+/* I have invited, and a lower one comes: those whom I have invited are told, and may follow that one. Not if I am
+ * there already. */
+START_TEST(a_lower_one_comes)
+{
+	struct lab *lab = lab_of_three(1);
+
+	lab->searching = false;
+	lab->is_open = _i == 1;
+	meet(lab, "2");
+	say_they(lab, "2", WH_FORMING, 0);
+	pass_ns(lab, START_NS);
+	step(lab);
+	step(lab);
+	ck_assert_int_eq(lab->entry.state, _i == 1 ? WH_ENTRY_THERE : WH_ENTRY_INVITED);
+	forget(lab);
+	meet(lab, "0");
+	say_they(lab, "0", WH_FORMING, 0);
+	step(lab);
+	if (_i == 0)
+		ck_assert_ptr_eq(strstr(lab->told, "discard 2:withdrawn-101 "), lab->told);
+	else
+		expect(lab, "0:forming-101 ");
+	ck_assert_int_eq(lab->entry.state, _i == 1 ? WH_ENTRY_THERE : WH_ENTRY_SEEKING);
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- again ------------------------------------------------------------------------------------------------------- */
+
+/* Not all come: the view is dropped after a start time-out, and the next is without who did not open his image, as
+ * long as the rest is a majority. He comes in again after a while. The key is another, beyond all that those who come
+ * accept. */
+START_TEST(who_does_not_come_is_left_out)
+{
+	struct lab *lab = lab_of_three(0);
+
+	lab->searching = false;
+	meet(lab, "12");
+	say_they(lab, "12", WH_FORMING, 0);
+	step(lab);
+	forget(lab);
+	say_there(lab, 1, 0x100);
+	pass_ns(lab, START_NS - 1);
+	step(lab);
+	expect(lab, "");
+	pass_ns(lab, 1);
+	step(lab); /* it is dropped; the next key is beyond mine */
+	expect(lab, "discard open-0,1-as-200 1:view-200-at-0 2:withdrawn-100 1:forming-100 2:forming-100 ");
+	ck_assert_uint_eq(lab->opened->voters, 3);
+	say_there(lab, 1, 0x200);
+	say_they(lab, "1", WH_FORMING, 0x4203); /* another has used that one up with it */
+	pass_ns(lab, PATIENCE_NS + START_NS);
+	say_they(lab, "2", WH_FORMING, 0x300);
+	step(lab);
+	ck_assert_ptr_eq(strstr(lab->told, "discard open-0,1,2-as-4300 "), lab->told);
+	lab_free(lab);
+}
+END_TEST
+
+/* What is floor to one who is configured otherwise, or is no configured node, is nothing to us. */
+START_TEST(keys_of_others_do_not_count)
+{
+	struct lab *lab = lab_of_three(0);
+	struct wh_wire intro;
+
+	lab->searching = false;
+	meet(lab, "1245");
+	say_they(lab, "12", WH_FORMING, 0x302);
+	say_they(lab, "4", WH_FORMING, 0x90000);
+	intro = message_of(lab, 5, WH_WIRE_INTRO);
+	intro.group_digest++;
+	intro.key = 0x80000;
+	wh_lobby_hear(&lab->lobby, 5, &intro);
+	step(lab);
+	ck_assert_ptr_eq(strstr(lab->told, "open-0,1,2-as-400 "), lab->told);
+	lab_free(lab);
+}
+END_TEST
+
+/* There are only so many keys of first views. */
+START_TEST(keys_come_to_an_end)
+{
+	struct lab *lab = lab_of_three(0);
+
+	lab->searching = false;
+	meet(lab, "12");
+	say_they(lab, "1", WH_FORMING, 0);
+	say_they(lab, "2", WH_FORMING, WH_FIRST_KEYS - 0x100 - (_i == 0 ? 1 : 0));
+	step(lab);
+	ck_assert_ptr_eq(strstr(lab->told, _i == 0 ? "open-0,1,2-as-ffff00 " : "refused "), lab->told);
+	lab_free(lab);
+}
+END_TEST
+
+static void expect_words(const struct lab *lab, const char *words)
+{
+	char text[256];
+
+	wh_entry_explain(&lab->entry, text, sizeof(text));
+	ck_assert_str_eq(text, words);
+}
+
+START_TEST(what_is_missing_is_named)
+{
+	struct lab *lab = lab_make(0, 5);
+	char text[40];
+
+	wh_entry_begin(&lab->entry);
+	meet(lab, "13");
+	say_they(lab, "13", WH_FORMING, 0);
+	expect_words(lab, "forms a group of 5 nodes; missing: 2 4");
+	wh_entry_explain(&lab->entry, text, sizeof(text)); /* what there is room for */
+	ck_assert_ptr_eq(strstr(text, "forms a group of 5 nodes; missing:"), text);
+	lab->entry.may_form = false;
+	expect_words(lab, "waits for a group that it can join");
+	lab->entry.may_form = true;
+	lab->entry.configured = 0;
+	expect_words(lab, "waits for a group that it can join");
+	lab->entry.configured = 5;
+	lab->entry.founder = 3;
+	expect_words(lab, "waits for node 3, the founder of the group");
+	lab_free(lab);
+	lab = lab_make(2, 5);
+	lab->entry.founder = 0;
+	expect_words(lab, "waits for node 0, the founder of the group");
+	lab_free(lab);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("form");
+	TCase *cases = tcase_create("form");
+
+	tcase_add_test(cases, nobody_forms_before_having_looked_around);
+	tcase_add_loop_test(cases, who_is_silent_is_waited_for_for_a_while, 0, 2);
+	tcase_add_loop_test(cases, who_forms_nothing, 0, 3);
+	tcase_add_loop_test(cases, a_founder_is_alone, 0, 2);
+	tcase_add_test(cases, others_wait_for_the_founder);
+	tcase_add_test(cases, a_founder_that_comes_back);
+	tcase_add_test(cases, all_at_once_without_waiting);
+	tcase_add_loop_test(cases, a_majority_after_the_time_out, 0, 2);
+	tcase_add_loop_test(cases, who_differs_is_not_counted, 0, 3);
+	tcase_add_test(cases, the_transport_refuses_too_many);
+	tcase_add_test(cases, a_layout_that_cannot_be);
+	tcase_add_loop_test(cases, the_lowest_coordinates, 0, 2);
+	tcase_add_loop_test(cases, a_lower_one_comes, 0, 2);
+	tcase_add_test(cases, who_does_not_come_is_left_out);
+	tcase_add_test(cases, keys_of_others_do_not_count);
+	tcase_add_loop_test(cases, keys_come_to_an_end, 0, 2);
+	tcase_add_test(cases, what_is_missing_is_named);
+	suite_add_tcase(suite, cases);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

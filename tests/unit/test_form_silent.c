@@ -1,0 +1,115 @@
+/* test_form_silent.c - the first view of a group, when whoever should coordinate it says nothing: others do, in its
+ * place.
+ */
+#include "tests/unit/lobby_lab.h"
+
+/* A view could be formed, and the one who should says nothing: after three start time-outs it is passed over. If it
+ * is heard then, it is its turn again. */
+START_TEST(a_silent_coordinator_is_passed_over)
+{
+	struct lab *lab = lab_of_three(1);
+
+	lab->searching = false;
+	meet(lab, "02");
+	say_they(lab, "02", WH_FORMING, 0);
+	step(lab);
+	forget(lab);
+	pass_ns(lab, 3 * START_NS - 1);
+	step(lab);
+	expect(lab, "");
+	pass_ns(lab, 1);
+	step(lab);
+	expect(lab, "open-0,1,2-as-101 0:view-101-at-0 2:view-101-at-0 ");
+	pass_ns(lab, 1);
+	step(lab);
+	expect(lab, "");
+	say_they(lab, "2", WH_FORMING, 0);
+	step(lab);
+	expect(lab, "");
+	say_they(lab, "0", WH_FORMING, 0);
+	step(lab);
+	ck_assert_ptr_eq(strstr(lab->told, "discard 0:withdrawn-101 2:withdrawn-101 "), lab->told);
+	step(lab);
+	forget(lab);
+	pass_ns(lab, 3 * START_NS - 1);
+	step(lab);
+	expect(lab, "");
+	lab_free(lab);
+}
+END_TEST
+
+/* The time that somebody is waited for counts from when a view could be formed, without a break; and anew when one of
+ * his has come to nothing. */
+START_TEST(a_coordinator_has_its_time_anew)
+{
+	struct lab *lab = lab_of_three(1);
+
+	lab->searching = false;
+	meet(lab, "02");
+	say_they(lab, "02", WH_FORMING, 0);
+	step(lab);
+	pass_ns(lab, 2 * START_NS);
+	if (_i == 0) {
+		wh_lobby_gone(&lab->lobby, 2);
+		wh_lobby_gone(&lab->lobby, 0);
+		step(lab);
+		meet(lab, "02");
+		say_they(lab, "02", WH_FORMING, 0);
+	} else {
+		ck_assert(invite_by(lab, 0, first_view(lab, "0,1,2", 3), 0x100));
+		step(lab);
+		withdraw(lab, 0, 0x100);
+	}
+	step(lab);
+	forget(lab);
+	pass_ns(lab, 3 * START_NS - 1);
+	step(lab);
+	ck_assert_ptr_null(strstr(lab->told, "open"));
+	pass_ns(lab, 1);
+	step(lab);
+	ck_assert_ptr_nonnull(strstr(lab->told, "open-0,1,2-as-"));
+	lab_free(lab);
+}
+END_TEST
+
+/* One who is lower and was passed over as well follows me: I do not drop what it follows. */
+START_TEST(a_lower_one_follows)
+{
+	struct lab *lab = lab_of_three(2);
+	struct wh_wire opened;
+
+	lab->searching = false;
+	meet(lab, "01");
+	say_they(lab, "01", WH_FORMING, 0);
+	step(lab);
+	forget(lab);
+	while (lab->entry.state == WH_ENTRY_SEEKING) {
+		pass_ns(lab, START_NS);
+		step(lab);
+	}
+	expect(lab, "open-0,1,2-as-102 0:view-102-at-0 1:view-102-at-0 ");
+	opened = message_of(lab, 1, WH_WIRE_THERE);
+	opened.key = lab->entry.key;
+	(void)wh_admission_hear(&lab->admission, 1, &opened, false);
+	step(lab);
+	expect(lab, "");
+	lab_free(lab);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("form: silent");
+	TCase *cases = tcase_create("form: silent");
+
+	tcase_add_test(cases, a_silent_coordinator_is_passed_over);
+	tcase_add_loop_test(cases, a_coordinator_has_its_time_anew, 0, 2);
+	tcase_add_test(cases, a_lower_one_follows);
+	suite_add_tcase(suite, cases);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

@@ -1,0 +1,138 @@
+/* test_group_rests.c - a sender rests, or takes that back: what it has claimed, and what it has said by then. One thread
+ * makes all passes, so that each step is seen.
+ * Labels: threads
+ */
+#include "tests/unit/group.h"
+
+static void open_three(struct cluster *c, const char *lines)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "[subgroup s]\n%s[engine]\nthread = caller\n", lines);
+	cluster_open(c, 3, "failure_timeout_ms = 600000\n", text);
+	cluster_record(c, "s");
+	cluster_start(c);
+}
+
+static enum whorl_result send_one(struct cluster *c, unsigned id)
+{
+	return whorl_send(subgroup_of(c, id, "s"), "x", 1, 0);
+}
+
+static bool is_sender(struct cluster *c, unsigned id)
+{
+	struct whorl_subgroup_info info = {.size = sizeof(info)};
+
+	ck_ok(whorl_subgroup_describe(subgroup_of(c, id, "s"), &info));
+	return info.sender >= 0;
+}
+
+/* Nothing can be claimed any more; what has been is delivered first, however long that takes. Then it is a sender no more. */
+START_TEST(what_has_been_claimed_is_delivered_first)
+{
+	unsigned id = _i % 2; /* the leader, or another */
+	struct whorl_claim claim;
+	struct cluster c;
+
+	open_three(&c, _i < 2 ? "" : "mode = unordered\n");
+	ck_ok(whorl_claim(subgroup_of(&c, id, "s"), 1, &claim));
+	ck_ok(whorl_rest(subgroup_of(&c, id, "s"), true));
+	cluster_hush(&c);
+	ck_assert_int_eq(send_one(&c, id), WHORL_NOT_SENDER);
+	ck_assert(is_sender(&c, id));
+	ck_assert(cluster_is_in_view(&c, 0) && !cluster_is_in_view(&c, 1));
+	memset(claim.data, 'x', 1);
+	ck_ok(whorl_commit(&claim, 1));
+	cluster_await_view(&c, 1);
+	ck_assert(!is_sender(&c, id));
+	ck_assert(is_sender(&c, 2));
+	ck_assert_int_eq(send_one(&c, id), WHORL_NOT_SENDER);
+	ck_ok(send_one(&c, 2));
+	await(all_recorded(c.records, 3, 2), cluster_step(&c));
+	ck_assert_uint_eq(stats_of(subgroup_of(&c, id, "s")).dropped, 0);
+	cluster_free(&c);
+}
+END_TEST
+
+/* Nobody has heard of it yet: it is as if nothing had been. */
+START_TEST(a_rest_that_was_not_said)
+{
+	struct cluster c;
+
+	open_three(&c, "");
+	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), true));
+	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), false));
+	cluster_hush(&c);
+	ck_ok(send_one(&c, 1));
+	await(all_recorded(c.records, 3, 1), cluster_step(&c));
+	ck_assert(!cluster_is_in_view(&c, 1));
+	cluster_free(&c);
+}
+END_TEST
+
+/* It has been said, and may be in a proposal: nothing can be claimed before the next view, which follows in any case. */
+START_TEST(a_rest_that_was_said)
+{
+	unsigned id = (unsigned)_i;
+	struct cluster c;
+
+	open_three(&c, "");
+	ck_ok(whorl_rest(subgroup_of(&c, id, "s"), true));
+	whorl_step(c.nodes[id]);
+	ck_assert_int_eq(send_one(&c, id), WHORL_NOT_SENDER);
+	ck_ok(whorl_rest(subgroup_of(&c, id, "s"), false));
+	whorl_step(c.nodes[id]);
+	ck_assert_int_ne(send_one(&c, id), WHORL_OK);
+	await(cluster_is_in_view(&c, 1), cluster_step(&c));
+	if (id != 0) /* the leader has made no pass in between */
+		ck_assert(is_sender(&c, id));
+	await(is_sender(&c, id), cluster_step(&c)); /* at the latest in the view after one in which it rests */
+	ck_ok(whorl_send(subgroup_of(&c, id, "s"), "x", 1, PATIENCE_MS));
+	await(all_recorded(c.records, 3, 1), cluster_step(&c));
+	ck_assert_uint_eq(stats_of(subgroup_of(&c, id, "s")).dropped, 0);
+	cluster_free(&c);
+}
+END_TEST
+
+/* It goes on resting in the views that follow, and comes back when it says so. */
+START_TEST(who_rests_goes_on_resting)
+{
+	struct cluster c;
+
+	open_three(&c, "");
+	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), true));
+	cluster_await_view(&c, 1);
+	ck_assert(!is_sender(&c, 1));
+	cluster_leave(&c, 2);
+	cluster_await_view(&c, 2);
+	ck_assert(!is_sender(&c, 1));
+	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), true)); /* that is nothing new */
+	cluster_hush(&c);
+	ck_assert(!cluster_is_in_view(&c, 3));
+	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), false));
+	cluster_await_view(&c, 3);
+	ck_assert(is_sender(&c, 1));
+	ck_ok(send_one(&c, 1));
+	await(all_recorded(c.records, 2, 1), cluster_step(&c));
+	cluster_free(&c);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("group: rests");
+	TCase *cases = tcase_create("rests");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_loop_test(cases, what_has_been_claimed_is_delivered_first, 0, 4);
+	tcase_add_test(cases, a_rest_that_was_not_said);
+	tcase_add_loop_test(cases, a_rest_that_was_said, 0, 2);
+	tcase_add_test(cases, who_rests_goes_on_resting);
+	suite_add_tcase(suite, cases);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

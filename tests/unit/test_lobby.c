@@ -1,0 +1,340 @@
+/* test_lobby.c - who has been met, what they say that they are, and what they are told. */
+#include "tests/unit/lobby_lab.h"
+
+static const struct wh_wire seeking = {.standing = WH_SEEKING};
+
+/* ---- intros ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(everybody_is_told_once)
+{
+	struct lab *lab = lab_make(0, 3);
+	struct wh_wire forming = {.standing = WH_FORMING, .key = 0x100};
+
+	meet(lab, "1");
+	ck_assert_uint_eq(step(lab), 0); /* there is nothing to be told */
+	meet(lab, "2");
+	wh_lobby_stand(&lab->lobby, &seeking, NULL);
+	ck_assert_uint_eq(step(lab), 2);
+	expect(lab, "1:seeking-0 2:seeking-0 ");
+	wh_lobby_stand(&lab->lobby, &seeking, NULL); /* the same */
+	ck_assert_uint_eq(step(lab), 0);
+	meet(lab, "3");
+	ck_assert_uint_eq(step(lab), 1);
+	expect(lab, "3:seeking-0 ");
+	wh_lobby_stand(&lab->lobby, &forming, NULL);
+	step(lab);
+	expect(lab, "1:forming-100 2:forming-100 3:forming-100 ");
+	step(lab);
+	expect(lab, "");
+	lab_free(lab);
+}
+END_TEST
+
+/* Whatever of it changes is told. */
+START_TEST(each_change_is_told)
+{
+	struct wh_wire intro = {.standing = WH_MEMBER_OF, .view = 3, .leader = 1, .key = 0x300};
+	struct lab *lab = lab_make(0, 3);
+
+	meet(lab, "5");
+	wh_lobby_stand(&lab->lobby, &intro, NULL);
+	step(lab);
+	expect(lab, "5:member-3-of-1 ");
+	intro.standing = _i == 0 ? WH_FORMING : WH_MEMBER_OF;
+	intro.flag = _i == 1;
+	intro.view += _i == 2;
+	intro.leader += _i == 3;
+	intro.key += _i == 4;
+	wh_lobby_stand(&lab->lobby, &intro, NULL);
+	step(lab);
+	ck_assert_str_ne(lab->told, "");
+	lab_free(lab);
+}
+END_TEST
+
+/* Who is in a view with me sees what I am in my row. Another life of its id is not in it. */
+START_TEST(members_of_my_view_are_not_told)
+{
+	struct lab *lab = lab_make(0, 3);
+	struct wh_view *view = first_view(lab, "0,1,2", 3);
+	struct wh_view *next = next_view(lab, view, "2", "");
+	struct wh_wire member = {.standing = WH_MEMBER_OF, .leader = 0, .key = 0x100};
+
+	meet(lab, "123");
+	wh_lobby_stand(&lab->lobby, &member, view);
+	step(lab);
+	expect(lab, "3:member-0-of-0 ");
+	wh_lobby_gone(&lab->lobby, 1);
+	wh_lobby_met(&lab->lobby, 1, incarnation_of(1, 1));
+	step(lab);
+	expect(lab, "1:member-0-of-0 ");
+	member.view = 1;
+	wh_lobby_stand(&lab->lobby, &member, next); /* 2 is out */
+	step(lab);
+	expect(lab, "1:member-1-of-0 2:member-1-of-0 3:member-1-of-0 ");
+	wh_lobby_stand(&lab->lobby, &member,
+		       view); /* the same words, and another view: 2 is in it, and 1 has been told otherwise */
+	step(lab);
+	expect(lab, "1:member-1-of-0 3:member-1-of-0 ");
+	wh_view_free(view);
+	wh_view_free(next);
+	lab_free(lab);
+}
+END_TEST
+
+/* Wherever they stand in it. */
+START_TEST(the_first_of_my_view_is_not_told)
+{
+	struct lab *lab = lab_make(2, 3);
+	struct wh_view *view = first_view(lab, "0,1,2", 3);
+	struct wh_wire member = {.standing = WH_MEMBER_OF, .leader = 0, .key = 0x100};
+
+	meet(lab, "013");
+	wh_lobby_stand(&lab->lobby, &member, view);
+	step(lab);
+	expect(lab, "3:member-0-of-0 ");
+	wh_view_free(view);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(who_cannot_be_told_is_told_later)
+{
+	struct lab *lab = lab_make(0, 3);
+	struct wh_wire forming = {.standing = WH_FORMING};
+
+	meet(lab, "123");
+	lab->room[1] = lab->room[3] = 0;
+	wh_lobby_stand(&lab->lobby, &seeking, NULL);
+	ck_assert_uint_eq(step(lab), 1);
+	expect(lab, "2:seeking-0 ");
+	ck_assert_uint_eq(lab->loop.next_ns, lab->loop.now_ns + WH_NS_PER_MS);
+	ck_assert_uint_eq(step(lab), 0);
+	lab->room[3] = 1;
+	step(lab);
+	expect(lab, "3:seeking-0 ");
+	lab->room[1] = lab->room[3] = 2;
+	wh_lobby_stand(&lab->lobby, &forming, NULL); /* of what 1 has missed it hears the last */
+	step(lab);
+	expect(lab, "1:forming-0 2:forming-0 3:forming-0 ");
+	ck_assert_uint_eq(step(lab), 0);
+	ck_assert_uint_eq(lab->loop.next_ns, UINT64_MAX);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(who_is_gone_is_told_nothing)
+{
+	struct lab *lab = lab_make(0, 3);
+
+	meet(lab, "12");
+	wh_lobby_gone(&lab->lobby, 1);
+	wh_lobby_stand(&lab->lobby, &seeking, NULL);
+	ck_assert_uint_eq(step(lab), 1);
+	expect(lab, "2:seeking-0 ");
+	ck_assert(wh_lobby_send(&lab->lobby, 1, &(struct wh_wire){.kind = WH_WIRE_WITHDRAWN, .key = 1}));
+	expect(lab, ""); /* and it counts as sent: nobody tries for ever */
+	wh_lobby_met(&lab->lobby, 1, incarnation_of(1, 1));
+	step(lab);
+	expect(lab, "1:seeking-0 ");
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- who they are ------------------------------------------------------------------------------------------------ */
+
+START_TEST(what_they_say_is_noted)
+{
+	struct lab *lab = lab_make(0, 3);
+	const struct wh_guest *guest = &lab->lobby.guests[2];
+
+	meet(lab, "2");
+	ck_assert(!guest->introduced);
+	say_member(lab, 2, 9, 4, 0xa000001);
+	ck_assert(guest->introduced && guest->quorum);
+	ck_assert_ptr_null(guest->differs);
+	ck_assert_int_eq(guest->standing, WH_MEMBER_OF);
+	ck_assert_uint_eq(guest->view, 9);
+	ck_assert_uint_eq(guest->leader, 4);
+	ck_assert_uint_eq(guest->key, 0xa000001);
+	say_they(lab, "2", WH_FORMING, 0x300);
+	ck_assert_int_eq(guest->standing, WH_FORMING);
+	ck_assert_uint_eq(guest->key, 0x300);
+	ck_assert(!guest->quorum);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(differences_are_named)
+{
+	static const char *const named[] = {NULL, "[group] section differs", "[subgroup] sections differ",
+					    "[group] and [subgroup] sections differ"};
+	struct lab *lab = lab_make(0, 3);
+	struct wh_wire intro;
+
+	meet(lab, "1");
+	intro = message_of(lab, 1, WH_WIRE_INTRO);
+	intro.group_digest += _i & 1;
+	intro.subgroups_digest += _i >> 1;
+	wh_lobby_hear(&lab->lobby, 1, &intro);
+	wh_lobby_hear(&lab->lobby, 1, &intro);
+	ck_assert_pstr_eq(lab->lobby.guests[1].differs, named[_i]);
+	ck_assert_int_eq(lab->warnings, _i != 0); /* once */
+	say_they(lab, "1", WH_SEEKING, 0);
+	ck_assert_ptr_null(lab->lobby.guests[1].differs);
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- lives ------------------------------------------------------------------------------------------------------- */
+
+static bool is_lost(const struct lab *lab, uint32_t node, uint32_t life)
+{
+	return wh_lobby_lost(&lab->lobby, node, incarnation_of(node, life), UINT64_C(0x2000001));
+}
+
+static bool is_here(const struct lab *lab, uint32_t node, uint32_t life)
+{
+	return wh_lobby_has(&lab->lobby, node, incarnation_of(node, life));
+}
+
+START_TEST(a_life_ends_once)
+{
+	struct lab *lab = lab_make(0, 3);
+
+	ck_assert(!is_lost(lab, 1, 0) && !is_here(lab, 1, 0)); /* it may still come */
+	meet(lab, "1");
+	ck_assert(!is_lost(lab, 1, 0) && is_here(lab, 1, 0));
+	ck_assert(!is_lost(lab, 1, 1) && !is_here(lab, 1, 1)); /* so may that one, whichever is the later */
+	wh_lobby_gone(&lab->lobby, 1);
+	ck_assert(is_lost(lab, 1, 0) && !is_here(lab, 1, 0));
+	ck_assert(!is_lost(lab, 1, 1));
+	for (uint32_t life = 1; life < WH_LIVES_KEPT; life++) { /* what is known of it is not forgotten soon */
+		wh_lobby_met(&lab->lobby, 1, incarnation_of(1, life));
+		ck_assert(is_lost(lab, 1, 0) && !is_lost(lab, 1, life) && is_here(lab, 1, life));
+		wh_lobby_gone(&lab->lobby, 1);
+		ck_assert(is_lost(lab, 1, 0) && is_lost(lab, 1, life) && !is_lost(lab, 1, life + 1));
+	}
+	ck_assert(!is_lost(lab, 0, 0) && is_here(lab, 0, 0)); /* me */
+	ck_assert(!is_here(lab, 0, 1));
+	lab_free(lab);
+}
+END_TEST
+
+static void drop(struct lab *lab, enum wh_wire_kind kind, uint64_t key)
+{
+	wh_lobby_dropped(&lab->lobby, 1, &(struct wh_wire){.kind = kind, .key = key});
+}
+
+/* Who has said that it has no part in a first view is lost to it, and to those before; not to later ones, and to no
+ * other view. */
+START_TEST(who_has_dropped_a_first_view_is_lost_to_it)
+{
+	struct lab *lab = lab_make(0, 3);
+	uint64_t life = incarnation_of(1, 0);
+
+	meet(lab, "1");
+	drop(lab, WH_WIRE_WITHDRAWN, 0x200);
+	drop(lab, WH_WIRE_WITHDRAWN, 0x100);
+	ck_assert(wh_lobby_lost(&lab->lobby, 1, life, 0x100));
+	ck_assert(wh_lobby_lost(&lab->lobby, 1, life, 0x200));
+	ck_assert(!wh_lobby_lost(&lab->lobby, 1, life, 0x300));
+	drop(lab, WH_WIRE_WITHDRAWN, WH_FIRST_KEYS);
+	ck_assert(!wh_lobby_lost(&lab->lobby, 1, life, WH_FIRST_KEYS));
+	ck_assert(!wh_lobby_lost(&lab->lobby, 1, life, 0x300));
+	drop(lab, WH_WIRE_VIEW, 0x400); /* who invites has dropped all before, and that may be all that is said */
+	ck_assert(wh_lobby_lost(&lab->lobby, 1, life, 0x300));
+	ck_assert(!wh_lobby_lost(&lab->lobby, 1, life, 0x400));
+	lab_free(lab);
+}
+END_TEST
+
+/* What it wanted, said and was told ends with a life; how often it was waited for in vain does not, but a new one
+ * does not wait for long. */
+START_TEST(what_outlives_a_life)
+{
+	struct lab *lab = lab_make(0, 3);
+	struct wh_guest *guest = &lab->lobby.guests[1];
+	uint64_t most = lab->loop.now_ns + 2 * WH_NS_PER_S;
+
+	meet(lab, "1");
+	say_they(lab, "1", WH_FORMING, 0x400);
+	guest->failures = 3;
+	guest->not_before_ns = _i == 0 ? most - 1 : 2 * most;
+	guest->told = guest->wanted_ns = guest->opened = guest->there = guest->dropped = 5;
+	guest->recalls = true;
+	wh_lobby_gone(&lab->lobby, 1);
+	for (int again = 0; again < 2; again++) {
+		ck_assert(!guest->introduced && !guest->recalls);
+		ck_assert_uint_eq(guest->told + guest->wanted_ns + guest->invited + guest->opened + guest->there, 0);
+		ck_assert_uint_eq(guest->dropped + guest->key, 0);
+		ck_assert_uint_eq(guest->failures, 3);
+		ck_assert_uint_eq(guest->not_before_ns, _i == 0 ? most - 1 : most);
+		wh_lobby_met(&lab->lobby, 1, incarnation_of(1, 1));
+	}
+	lab_free(lab);
+}
+END_TEST
+
+/* What was noted of it while nobody was there (it was refused before it was met) is not said of who comes. */
+START_TEST(a_new_life_begins_anew)
+{
+	struct lab *lab = lab_make(0, 3);
+	struct wh_guest *guest = &lab->lobby.guests[1];
+
+	wh_entry_refused(&lab->entry, 1, "node 1 has another version");
+	ck_assert(guest->introduced);
+	ck_assert_ptr_nonnull(guest->differs);
+	meet(lab, "1");
+	ck_assert(!guest->introduced);
+	ck_assert_ptr_null(guest->differs);
+	lab_free(lab);
+}
+END_TEST
+
+/* It was waited for in vain, too: a little longer each time. */
+START_TEST(who_dies_invited_waits)
+{
+	struct lab *lab = lab_make(0, 3);
+	struct wh_guest *guest = &lab->lobby.guests[1];
+
+	for (uint32_t life = 0; life < 9; life++) {
+		uint64_t wait = 10 * WH_NS_PER_MS << (life < 6 ? life : 6);
+
+		wh_lobby_met(&lab->lobby, 1, incarnation_of(1, life));
+		guest->invited = 0x100 + life;
+		pass_ns(lab, 3 * WH_NS_PER_S);
+		wh_lobby_gone(&lab->lobby, 1);
+		ck_assert_uint_eq(guest->not_before_ns, lab->loop.now_ns + wait);
+		ck_assert_uint_eq(guest->failures, life < 6 ? life + 1 : 6);
+	}
+	lab_free(lab);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("lobby");
+	TCase *cases = tcase_create("lobby");
+
+	tcase_add_test(cases, everybody_is_told_once);
+	tcase_add_loop_test(cases, each_change_is_told, 0, 5);
+	tcase_add_test(cases, members_of_my_view_are_not_told);
+	tcase_add_test(cases, the_first_of_my_view_is_not_told);
+	tcase_add_test(cases, who_cannot_be_told_is_told_later);
+	tcase_add_test(cases, who_is_gone_is_told_nothing);
+	tcase_add_test(cases, what_they_say_is_noted);
+	tcase_add_loop_test(cases, differences_are_named, 0, 4);
+	tcase_add_test(cases, a_life_ends_once);
+	tcase_add_test(cases, who_has_dropped_a_first_view_is_lost_to_it);
+	tcase_add_loop_test(cases, what_outlives_a_life, 0, 2);
+	tcase_add_test(cases, a_new_life_begins_anew);
+	tcase_add_test(cases, who_dies_invited_waits);
+	suite_add_tcase(suite, cases);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

@@ -1,0 +1,282 @@
+/* test_prepare_rests.c - who rests in the next view, and views that follow although nothing changes: at the member
+ * that leads, the others by hand. test_prepare.c has newcomers.
+ */
+#include "tests/unit/preparing.h"
+
+static void say_wish(struct member *m, uint32_t rank, uint32_t subgroup, uint64_t wish)
+{
+	say(m, rank, m->columns.wish.offset + 8 * subgroup, wish);
+}
+
+static uint64_t my_wish(const struct member *m, uint32_t subgroup)
+{
+	return mine(m, m->columns.wish.offset + 8 * subgroup);
+}
+
+/* In subgroup 0 that member rests in this view already. */
+static void let_rest(struct member *m, uint32_t rank)
+{
+	m->resting[m->subgroups[0].resting_count++] = rank;
+}
+
+/* ---- wishes ------------------------------------------------------------------------------------------------------ */
+
+/* They are looked for with heartbeats: nobody has said that there is one. */
+START_TEST(a_wish_to_rest_is_met)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	settle(m);
+	expect_told(m, "");
+	say_wish(m, 1, 0, 1);
+	settle(m);
+	expect_told(m, "");
+	live(m, 2, "12");
+	settle(m);
+	expect_told(m, "open-without-rests-0.1-as-7000001 invite-0-as-7000001 ");
+	ck_assert(!is_renewal(m, 1));
+	say_acknowledged(m, "12", TICKET(0, 1));
+	settle(m);
+	expect_told(m, "wedge ");
+	member_free(m);
+}
+END_TEST
+
+/* Of all, in each subgroup; newcomers come with them. Who rests goes on resting. */
+START_TEST(wishes_are_met_together)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	let_rest(m, 2);
+	say_wish(m, 1, 0, 1);
+	say_wish(m, 1, 1, 1);
+	ck_assert(wh_change_wish(&m->change, 1, true));
+	want(m, "8");
+	settle(m);
+	expect_told(m,
+		    "open-without-with-8.80-rests-0.1-rests-0.2-rests-1.0-rests-1.1-as-7000001 invite-1-as-7000001 ");
+	member_free(m);
+}
+END_TEST
+
+/* Who wishes what is so already, or is no member there, changes nothing. */
+START_TEST(wishes_that_change_nothing)
+{
+	static const uint32_t others[] = {0, 2};
+	struct member *m = member_make(0, 3, -1);
+
+	if (_i == 0) {
+		let_rest(m, 1);
+		say_wish(m, 1, 0, 1);
+	} else {
+		m->subgroups[0].members = (uint32_t *)others;
+		m->subgroups[0].member_count = 2;
+		say_wish(m, 1, 0, _i == 1 ? 1 : 2);
+	}
+	live(m, 8, "12");
+	expect_told(m, "");
+	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 0);
+	member_free(m);
+}
+END_TEST
+
+/* Somebody rests and sends again from the next view on; or has taken back a wish that nobody met: it may be in a
+ * proposal, so a view follows in any case. */
+START_TEST(a_wish_that_is_taken_back)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	if (_i == 0)
+		let_rest(m, 1);
+	say_wish(m, 1, 0, 2);
+	live(m, 2, "12");
+	settle(m);
+	expect_told(m, "open-without-as-7000001 invite-0-as-7000001 ");
+	ck_assert(is_renewal(m, 1));
+	member_free(m);
+}
+END_TEST
+
+/* The attempt after one that left somebody out meets the wishes that there are by then. */
+START_TEST(wishes_in_the_next_attempt)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	say_wish(m, 1, 0, _i);
+	want(m, "8");
+	settle(m);
+	expect_told(m, _i == 0 ? "open-without-with-8.80-as-7000001 invite-1-as-7000001 "
+			       : "open-without-with-8.80-rests-0.1-as-7000001 invite-1-as-7000001 ");
+	say_wish(m, 1, 0, (uint64_t)_i + 1);
+	m->arrivals[8] = WH_ARRIVAL_GONE;
+	settle(m);
+	expect_told(m, _i == 0 ? "discard open-without-rests-0.1-as-7000002 invite-0-as-7000002 "
+			       : "discard open-without-as-7000002 invite-0-as-7000002 ");
+	member_free(m);
+}
+END_TEST
+
+/* One that is given up meets none, whatever the last did; and who rests goes on resting. */
+START_TEST(what_is_given_up_meets_no_wishes)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	let_rest(m, 2);
+	say_wish(m, 1, 0, 1);
+	m->cannot_open = _i == 1;
+	want(m, "8");
+	m->arrivals[8] = WH_ARRIVAL_THERE;
+	settle(m);
+	expect_told(m, _i == 1 ? "open-without-with-8.80-rests-0.1-rests-0.2-as-7000001 recall recall "
+			       : "open-without-with-8.80-rests-0.1-rests-0.2-as-7000001 invite-1-as-7000001 ");
+	if (_i == 0) {
+		live(m, 8, "12");
+		say_wish(m, 1, 0, 0); /* so that nothing follows */
+		m->newcomer_count = 0;
+		live(m, 1, "12");
+		settle(m);
+		expect_told(m, "discard recall ");
+	}
+	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 2);
+	ck_assert_uint_eq(mine(m, record_word(m, 2, 2 * WH_NEWCOMERS_MAX + 1)), 1 << 2);
+	member_free(m);
+}
+END_TEST
+
+/* Somebody wants in who can never come: it must not keep members from what they wish. Without a wish he is tried again. */
+START_TEST(wishes_are_met_alone_after_what_is_given_up)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	say_wish(m, 1, 0, (uint64_t)_i);
+	want(m, "8");
+	m->arrivals[8] = WH_ARRIVAL_THERE;
+	settle(m);
+	m->told[0] = '\0';
+	live(m, 9, "12");
+	settle(m);
+	expect_told(m, _i == 1 ? "discard recall open-without-rests-0.1-as-7000003 invite-0-as-7000003 "
+			       : "discard recall open-without-with-8.80-as-7000003 invite-1-as-7000003 ");
+	member_free(m);
+}
+END_TEST
+
+/* Who rests goes on resting when somebody fails; who wishes to waits. */
+START_TEST(a_failure_meets_no_wishes)
+{
+	struct member *m = member_make(0, 4, -1);
+
+	let_rest(m, 2);
+	say_wish(m, 1, 0, 1);
+	say_wish(m, 2, 0, 2);
+	die(m, 3);
+	settle(m);
+	expect_told(m, "suspect-3 wedge open-without-3-rests-0.2-as-7000001 ");
+	member_free(m);
+}
+END_TEST
+
+/* Odd: rests; even: sends. Nothing is said twice. */
+START_TEST(what_a_member_wishes)
+{
+	struct member *m = member_make(1, 3, -1);
+
+	m->change.wanted = false;
+	ck_assert_uint_eq(my_wish(m, 1), 0);
+	ck_assert(wh_change_wish(&m->change, 1, true));
+	ck_assert_uint_eq(my_wish(m, 1), 1);
+	ck_assert(m->change.wanted);
+	ck_assert(!wh_change_wish(&m->change, 1, true));
+	ck_assert_uint_eq(my_wish(m, 1), 1);
+	ck_assert(wh_change_wish(&m->change, 1, false));
+	ck_assert_uint_eq(my_wish(m, 1), 2);
+	ck_assert(!wh_change_wish(&m->change, 1, false));
+	ck_assert(wh_change_wish(&m->change, 1, true));
+	ck_assert_uint_eq(my_wish(m, 1), 3);
+	ck_assert_uint_eq(my_wish(m, 0), 0);
+	ck_assert(wh_change_wish(&m->change, 0, false)); /* who rests since an earlier view */
+	ck_assert_uint_eq(my_wish(m, 0), 2);
+	member_free(m);
+}
+END_TEST
+
+/* ---- renewals ---------------------------------------------------------------------------------------------------- */
+
+/* A first view whose quorum is taken of more than its members is followed by one of its own. */
+START_TEST(a_first_view_of_few_is_renewed)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	m->view.voters = 4;
+	settle(m);
+	expect_told(m, "open-without-as-7000001 invite-0-as-7000001 ");
+	ck_assert(is_renewal(m, 1));
+	say_acknowledged(m, "12", TICKET(0, 1));
+	settle(m);
+	expect_told(m, "wedge ");
+	member_free(m);
+}
+END_TEST
+
+/* So many attempts have come to nothing. */
+static void use_up(struct member *m, uint64_t attempts)
+{
+	uint64_t words = attempts * wh_proposal_words(&m->view);
+
+	m->change.attempt = attempts;
+	m->change.told = wh_ticket(0, attempts);
+	m->sst.mine[m->columns.proposal.guard / 8] = words;
+	m->sst.mine[m->columns.proposed.offset / 8] = attempts;
+}
+
+/* Before they run out a view follows that has all of them again. If even that does not come to pass, the last are
+ * kept for failures. */
+START_TEST(attempts_are_kept_for_failures)
+{
+	static const uint64_t used[] = {WH_ATTEMPTS_MAX - 1025, WH_ATTEMPTS_MAX - 1024, WH_ATTEMPTS_MAX - 512,
+					WH_ATTEMPTS_MAX};
+	struct member *m = member_make(0, 3, -1);
+
+	use_up(m, used[_i]);
+	settle(m);
+	if (_i != 1)
+		expect_told(m, "");
+	else
+		expect_told(m, "open-without-as-700fc00 invite-0-as-700fc00 ");
+	ck_assert_int_eq(mine(m, m->columns.proposed.offset) == used[1] + 1 && is_renewal(m, used[1] + 1), _i == 1);
+	if (_i >= 2) {
+		want(m, "8");
+		settle(m);
+		expect_told(m, "");
+		die(m, 2);
+		settle(m);
+		expect_told(m, _i == 2 ? "suspect-2 wedge open-without-2-as-700fe00 " : "suspect-2 wedge ");
+	}
+	member_free(m);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("prepare: rests");
+	TCase *cases = tcase_create("prepare: rests");
+
+	tcase_add_test(cases, a_wish_to_rest_is_met);
+	tcase_add_test(cases, wishes_are_met_together);
+	tcase_add_loop_test(cases, wishes_that_change_nothing, 0, 3);
+	tcase_add_loop_test(cases, a_wish_that_is_taken_back, 0, 2);
+	tcase_add_loop_test(cases, wishes_in_the_next_attempt, 0, 2);
+	tcase_add_loop_test(cases, what_is_given_up_meets_no_wishes, 0, 2);
+	tcase_add_loop_test(cases, wishes_are_met_alone_after_what_is_given_up, 0, 2);
+	tcase_add_test(cases, a_failure_meets_no_wishes);
+	tcase_add_test(cases, what_a_member_wishes);
+	tcase_add_test(cases, a_first_view_of_few_is_renewed);
+	tcase_add_loop_test(cases, attempts_are_kept_for_failures, 0, 4);
+	suite_add_tcase(suite, cases);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

@@ -1,0 +1,278 @@
+/* test_state_asked.c - the newcomer: whom it asks for a state, and when it gives up. */
+#include "tests/unit/state_newcomer.h"
+
+START_TEST(who_is_expected_has_its_time_and_is_asked_first)
+{
+	struct lab *lab = lab_create(LAB_AT_ONCE);
+	struct party *party = newcomer(lab);
+
+	wait_ns(lab, LAB_PATIENCE_NS - 20 * WH_NS_PER_MS);
+	ck_assert_uint_eq(party->asked_count, 0);
+	wait_ns(lab, 30 * WH_NS_PER_MS);
+	check_asked(party, 1, 1);
+	wait_ns(lab, LAB_PATIENCE_NS - 20 * WH_NS_PER_MS);
+	check_asked(party, 1, 1);
+	wait_ns(lab, 30 * WH_NS_PER_MS);
+	check_asked(party, 2, 2);
+	wh_state_declined(party->state, 1); /* that was not asked now */
+	lab_steps(lab, 3);
+	check_asked(party, 2, 2);
+	wh_state_declined(party->state, 2);
+	lab_steps(lab, 3);
+	check_asked(party, 3, 3);
+	ck_assert_int_eq(party->failed, 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* Its view begins before that of the newcomer; so does its end. */
+START_TEST(who_says_no_early_is_not_waited_for)
+{
+	static const uint32_t back[] = {1};
+	struct lab *lab = lab_create(LAB_AT_ONCE);
+	struct party *party = &lab->parties[0];
+
+	if (_i == 0)
+		wh_state_declined(party->state, 1);
+	else
+		wh_state_gone(party->state, 1);
+	if (_i == 2) /* another life of it */
+		wh_state_begin_view(party->state, VIEW - 1, back, 1);
+	newcomer(lab);
+	lab_steps(lab, 2);
+	if (_i == 2)
+		ck_assert_uint_eq(party->asked_count, 0);
+	else
+		check_asked(party, 1, 2);
+	wh_state_leave(party->state); /* that was for once */
+	wh_state_await(party->state, 1, VIEW + 2, SHARD);
+	lab_steps(lab, 2);
+	ck_assert_uint_eq(party->asked_count, _i < 2);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(who_is_gone_is_not_waited_for)
+{
+	struct lab *lab = lab_create(LAB_AT_ONCE);
+	struct party *party = newcomer(lab);
+
+	wh_state_gone(party->state, 1);
+	party->givers[0] = 2;
+	party->givers[1] = 3;
+	party->giver_count = 2;
+	lab_steps(lab, 2);
+	check_asked(party, 1, 2);
+	wh_state_gone(party->state, 2);
+	lab_steps(lab, 2);
+	check_asked(party, 2, 3);
+	lab_free(lab);
+}
+END_TEST
+
+/* Who is removed may be there, and not be able to go on: it is not waited for. */
+START_TEST(who_is_removed_gives_no_more)
+{
+	struct lab *lab = lab_create(kinds[_i]);
+	struct party *party = newcomer(lab);
+	struct pipe *pipe = lab_open(party, 1, party);
+
+	pipe_put(pipe, 0, 30);
+	lab_steps(lab, 3);
+	wh_state_removed(party->state, 2); /* another */
+	lab_steps(lab, 3);
+	ck_assert(!pipe->in_closed);
+	wh_state_removed(party->state, 1);
+	lab_steps(lab, 4);
+	ck_assert(pipe->in_closed);
+	check_asked(party, 1, 2);
+	pipe_end(pipe);
+	lab_free(lab);
+}
+END_TEST
+
+/* What it has written may still come. */
+START_TEST(who_is_gone_may_have_written_all)
+{
+	struct lab *lab = lab_create(kinds[_i]);
+	struct party *party = newcomer(lab);
+	struct pipe *pipe = lab_open(party, 1, party);
+
+	lab_steps(lab, 2);
+	wh_state_gone(party->state, 1);
+	lab_steps(lab, 2);
+	pipe_put(pipe, 0, 30);
+	pipe_put(pipe, 0, 0);
+	lab_steps(lab, 4);
+	ck_assert_int_eq(party->restored, 1);
+	ck_assert_uint_eq(party->asked_count, 0);
+	pipe_end(pipe);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(a_question_that_cannot_be_sent_is_sent_later)
+{
+	struct lab *lab = lab_create(LAB_AT_ONCE);
+	struct party *party = newcomer(lab);
+
+	party->cannot_ask = true;
+	wh_state_declined(party->state, 1);
+	lab_steps(lab, 5);
+	ck_assert_uint_eq(party->asked_count, 0);
+	party->cannot_ask = false;
+	lab_steps(lab, 5);
+	check_asked(party, 1, 2);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(when_nobody_has_it_the_shard_is_lost)
+{
+	struct lab *lab = lab_create(LAB_AT_ONCE);
+	struct party *party = newcomer(lab);
+
+	for (uint32_t i = 0; i < 3; i++) { /* 1 was expected, and is not asked in this round */
+		wh_state_declined(party->state, i + 1);
+		lab_step(lab);
+	}
+	lab_steps(lab, 10);
+	check_asked(party, 2, 3); /* not at once again */
+	party->giver_count = 2;   /* meanwhile 3 is gone */
+	ck_assert_int_eq(party->failed, 0);
+	wait_ns(lab, 300 * WH_NS_PER_MS);
+	for (uint32_t i = 0; i < 2; i++) {
+		check_asked(party, 3 + i, i + 1);
+		ck_assert_int_eq(party->failed, 0);
+		wh_state_declined(party->state, i + 1);
+		lab_step(lab);
+	}
+	ck_assert_int_eq(party->failed, 1);
+	ck_assert_int_eq(party->failed_code, WHORL_SHARD_LOST);
+	ck_assert_str_eq(party->failed_text, "nobody who has it is left");
+	party_message(party, 1, 1);
+	wait_ns(lab, 5 * WH_NS_PER_S);
+	ck_assert_uint_eq(party->asked_count, 4);
+	ck_assert_int_eq(party->failed, 1);
+	ck_assert_uint_eq(party->upcalled_count, 0);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(when_there_is_nobody_the_shard_is_lost)
+{
+	struct lab *lab = lab_create(LAB_AT_ONCE);
+	struct party *party = newcomer(lab);
+
+	party->giver_count = 0;
+	wh_state_gone(party->state, 1);
+	wait_ns(lab, WH_NS_PER_S);
+	ck_assert_int_eq(party->failed, 1);
+	ck_assert_int_eq(party->failed_code, WHORL_SHARD_LOST);
+	ck_assert_uint_eq(party->asked_count, 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* Those who are cut off are asked until they answer, or leave the view. */
+START_TEST(nobody_answers)
+{
+	struct lab *lab = lab_create(LAB_AT_ONCE);
+	struct party *party = newcomer(lab);
+
+	wait_ns(lab, 7 * LAB_PATIENCE_NS);
+	ck_assert_uint_eq(party->asked_count, 6);
+	for (uint32_t i = 0; i < 6; i++)
+		ck_assert_uint_eq(party->asked[i], 1 + i % 3);
+	wait_ns(lab, 4 * LAB_PATIENCE_NS);
+	ck_assert_int_eq(party->failed, 0); /* whoever is silent may have it */
+	lab_free(lab);
+}
+END_TEST
+
+/* A stream of one that was given up on is as good as any. */
+START_TEST(late_is_better_than_never)
+{
+	struct lab *lab = lab_create(kinds[_i]);
+	struct party *party = newcomer(lab);
+	struct pipe *pipe;
+
+	wh_state_declined(party->state, 1);
+	lab_steps(lab, 2);
+	check_asked(party, 1, 2);
+	pipe = lab_open(party, 1, party);
+	pipe_put(pipe, 0, 7);
+	pipe_put(pipe, 0, 0);
+	lab_steps(lab, 4);
+	ck_assert_int_eq(party->restored, 1);
+	pipe_end(pipe);
+	lab_free(lab);
+}
+END_TEST
+
+/* However often a program that has it is too slow, it is not lost. */
+START_TEST(who_stalls_is_asked_again)
+{
+	struct lab *lab = lab_create(kinds[_i]);
+	struct party *party = newcomer(lab);
+	struct pipe *pipe;
+
+	party->giver_count = 1;
+	for (size_t i = 0; i < 4; i++) {
+		pipe = lab_open(party, 1, party);
+		pipe_put(pipe, 0, 1);
+		wait_ns(lab, LAB_STALL_NS + WH_NS_PER_S);
+		ck_assert(pipe->in_closed);
+		pipe_end(pipe);
+		check_asked(party, i + 1, 1);
+	}
+	ck_assert_int_eq(party->failed, 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* A long failure time-out is a long patience. */
+START_TEST(slow_groups_are_patient)
+{
+	struct lab *lab = lab_create(kinds[_i]);
+	struct party *party = &lab->parties[0];
+	struct pipe *pipe;
+
+	party->hooks.timeout_ns = LAB_STALL_NS;
+	party_anew(party);
+	newcomer(lab);
+	pipe = lab_open(party, 1, party);
+	wait_ns(lab, (WH_STATE_STALL - 1) * LAB_STALL_NS);
+	ck_assert(!pipe->in_closed);
+	wait_ns(lab, 2 * LAB_STALL_NS);
+	ck_assert(pipe->in_closed);
+	pipe_end(pipe);
+	lab_free(lab);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("state_asked");
+	TCase *all = tcase_create("all");
+
+	tcase_add_test(all, who_is_expected_has_its_time_and_is_asked_first);
+	tcase_add_loop_test(all, who_says_no_early_is_not_waited_for, 0, 3);
+	tcase_add_test(all, who_is_gone_is_not_waited_for);
+	tcase_add_loop_test(all, who_is_removed_gives_no_more, 0, 2);
+	tcase_add_loop_test(all, who_is_gone_may_have_written_all, 0, 2);
+	tcase_add_test(all, a_question_that_cannot_be_sent_is_sent_later);
+	tcase_add_test(all, when_nobody_has_it_the_shard_is_lost);
+	tcase_add_test(all, when_there_is_nobody_the_shard_is_lost);
+	tcase_add_test(all, nobody_answers);
+	tcase_add_loop_test(all, late_is_better_than_never, 0, 2);
+	tcase_add_loop_test(all, who_stalls_is_asked_again, 0, 2);
+	tcase_add_loop_test(all, slow_groups_are_patient, 0, 2);
+	suite_add_tcase(s, all);
+	return s;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

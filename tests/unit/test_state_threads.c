@@ -1,0 +1,257 @@
+/* test_state_threads.c - givers and newcomers whose jobs have threads of their own.
+ * Labels: threads
+ */
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "group/state_int.h"
+#include "tests/unit/state_lab.h"
+
+#define VIEW 7
+#define GIVER 1
+
+static struct party *awaits(struct lab *lab, uint32_t id)
+{
+	struct party *party = &lab->parties[id];
+
+	party->view = VIEW;
+	party->givers[0] = GIVER;
+	party->giver_count = 1;
+	wh_state_await(party->state, GIVER, VIEW, 0);
+	return party;
+}
+
+/* Messages of sender 9 are delivered at all parties, in turn with passes, while the state is given, once at `from` and once
+ * more later. */
+START_TEST(a_state_goes_over_while_messages_are_delivered)
+{
+	struct lab *lab = lab_create(LAB_THREADS);
+	struct party *giver = &lab->parties[GIVER], *one = awaits(lab, 0), *other = awaits(lab, 2);
+	uint64_t index = 50;
+
+	giver->view = VIEW;
+	giver->program.bytes = 3 << 20;
+	giver->program.chunk = 100001;
+	lab->capacity = 40000;
+	party_sends(giver, 9, 55);
+	wh_state_give(giver->state, 0);
+	giver->position.of[0].next = 65;
+	while (one->restored == 0 || other->restored == 0) {
+		if (index == 65)
+			wh_state_give(giver->state, 2);
+		if (index < LAB_LOG) {
+			party_message(one, 9, index);
+			party_message(other, 9, index++);
+		}
+		lab_step(lab);
+		sched_yield();
+	}
+	for (; index < 200; index++) {
+		party_message(one, 9, index);
+		party_message(other, 9, index);
+	}
+	check_restored(&one->program, 3 << 20);
+	check_restored(&other->program, 3 << 20);
+	ck_assert_uint_eq(one->upcalled_count, index - 55);
+	ck_assert_uint_eq(other->upcalled_count, index - 65);
+	for (uint64_t i = 55; i < index; i++) {
+		check_upcalled(one, i - 55, 9, i);
+		if (i >= 65)
+			check_upcalled(other, i - 65, 9, i);
+	}
+	LAB_UNTIL(lab, word_of(&wh_state_statistics(giver->state)->gives) == 0);
+	ck_assert_uint_eq(word_of(&wh_state_statistics(giver->state)->given), 6 << 20);
+	ck_assert_uint_eq(word_of(&giver->program.released), 2);
+	lab_free(lab);
+}
+END_TEST
+
+static void take_a_millisecond(struct program *program)
+{
+	uint64_t until_ns = wh_env_now(wh_env_system()) + WH_NS_PER_MS;
+
+	(void)program;
+	while (wh_env_now(wh_env_system()) < until_ns)
+		;
+}
+
+/* Of whoever gives so much of its time goes into it, and no more; what it takes longer on a busy machine does not matter. */
+START_TEST(a_giver_pauses)
+{
+	const uint64_t pieces = 20, pause_ns = 9 * WH_NS_PER_MS;
+	struct lab *lab = lab_create(LAB_THREADS);
+	struct party *giver = &lab->parties[GIVER], *newcomer = awaits(lab, 0);
+	uint64_t began_ns = wh_env_now(wh_env_system());
+
+	giver->state->hooks.share = 10;
+	giver->view = VIEW;
+	giver->program.bytes = pieces * 100;
+	giver->program.chunk = 100;
+	giver->program.on_read = take_a_millisecond;
+	wh_state_give(giver->state, 0);
+	LAB_UNTIL(lab, newcomer->restored == 1);
+	ck_assert_uint_ge(wh_env_now(wh_env_system()) - began_ns, (pieces - 2) * pause_ns);
+	check_restored(&newcomer->program, pieces * 100);
+	lab_free(lab);
+}
+END_TEST
+
+/* Neither end can go on: both stop at once. */
+START_TEST(stop_ends_jobs_that_wait)
+{
+	struct lab *lab = lab_create(LAB_THREADS);
+	struct party *giver = &lab->parties[GIVER], *party = awaits(lab, 0);
+	struct pipe *pipe = lab_open(party, 2, party);
+	uint64_t began;
+
+	giver->view = VIEW;
+	giver->program.bytes = 1 << 20;
+	lab->capacity = 1000;
+	LAB_UNTIL(lab, word_of(&party->program.begins) == 1);
+	wh_state_give(giver->state, 3);
+	while (!pipe_is_full(lab->pipes[0])) /* it is not handed over to anybody */
+		sched_yield();
+	began = lab_now(lab);
+	wh_state_stop(giver->state);
+	wh_state_stop(party->state);
+	while (wh_load_acquire(&giver->jobs) + wh_load_acquire(&party->jobs) > 0)
+		sched_yield();
+	ck_assert_uint_lt(lab_now(lab) - began, WH_NS_PER_S); /* 20 ms, and what a busy machine adds */
+	ck_assert_uint_eq(word_of(&giver->program.released), 1);
+	pipe_end(pipe);
+	lab_free(lab);
+}
+END_TEST
+
+static void wait_for_go(struct program *program, enum whorl_restore_step step)
+{
+	const wh_word *go = program->ctx;
+
+	if (step == WHORL_RESTORE_BYTES)
+		while (wh_load_acquire(go) == 0)
+			sched_yield();
+}
+
+/* A restore that cannot be interrupted: the next one begins when it is over. Meanwhile this node has left and come again. */
+START_TEST(one_restore_at_a_time)
+{
+	struct lab *lab = lab_create(LAB_THREADS);
+	struct party *party = awaits(lab, 0);
+	struct pipe *first = lab_open(party, GIVER, party), *second;
+	wh_word go = 0;
+
+	party->program.ctx = &go;
+	party->program.on_restore = wait_for_go;
+	pipe_put(first, 0, 10);
+	pipe_put(first, 0, 0);
+	LAB_UNTIL(lab, word_of(&party->program.restoring) == 1 && word_of(&party->program.begins) == 1);
+	wh_state_leave(party->state);
+	party->view++;
+	wh_state_await(party->state, GIVER, VIEW + 1, 0);
+	second = lab_open(party, GIVER, party);
+	pipe_put(second, 0, 20);
+	pipe_put(second, 0, 0);
+	lab_steps(lab, 100);
+	ck_assert_uint_eq(word_of(&party->program.begins), 1);
+	ck_assert_int_eq(party->restored, 0);
+	wh_store_release(&go, 1);
+	LAB_UNTIL(lab, party->restored == 1);
+	ck_assert_uint_eq(word_of(&party->program.begins), 2);
+	check_restored(&party->program, 20);
+	pipe_end(first);
+	pipe_end(second);
+	lab_free(lab);
+}
+END_TEST
+
+struct seen {
+	int nice, policy;
+};
+
+static void look_around(struct program *program)
+{
+	struct seen *seen = program->ctx;
+
+	seen->nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+	seen->policy = sched_getscheduler(0);
+}
+
+static void look_around_too(struct program *program, enum whorl_restore_step step)
+{
+	(void)step;
+	look_around(program);
+}
+
+/* Jobs take little of what loops need, if they have a thread of their own; and else leave the loop's alone. */
+START_TEST(jobs_stand_back)
+{
+	struct lab *lab = lab_create(_i == 0 ? LAB_THREADS : LAB_AT_ONCE);
+	struct party *giver = &lab->parties[GIVER], *party = awaits(lab, 0);
+	struct seen given, taken;
+	int nice = getpriority(PRIO_PROCESS, (id_t)gettid()),
+	    expected = _i == 0 ? (nice + 10 < 19 ? nice + 10 : 19) : nice;
+
+	giver->view = VIEW;
+	giver->program.bytes = 1;
+	giver->program.on_read = look_around;
+	giver->program.ctx = &given;
+	party->program.on_restore = look_around_too;
+	party->program.ctx = &taken;
+	wh_state_give(giver->state, 0);
+	LAB_UNTIL(lab, party->restored == 1);
+	ck_assert_int_eq(given.nice, expected);
+	ck_assert_int_eq(taken.nice, expected);
+	ck_assert_int_eq(given.policy, _i == 0 ? SCHED_BATCH : sched_getscheduler(0));
+	ck_assert_int_eq(taken.policy, given.policy);
+	ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)gettid()), nice);
+	lab_free(lab);
+}
+END_TEST
+
+/* Newcomers that go, and givers that stop, at any moment of a transfer. */
+START_TEST(it_may_end_at_any_moment)
+{
+	for (int moment = 0; moment < 60; moment++) {
+		struct lab *lab = lab_create(LAB_THREADS);
+		struct party *giver = &lab->parties[GIVER], *party = awaits(lab, 0);
+
+		giver->view = VIEW;
+		giver->program.bytes = 100000;
+		giver->program.chunk = 5000;
+		lab->capacity = 5000;
+		wh_state_give(giver->state, 0);
+		wh_state_give(giver->state, 0);
+		lab_steps(lab, moment);
+		if (moment % 3 == 0)
+			wh_state_stop(giver->state);
+		else if (moment % 3 == 1)
+			wh_state_leave(party->state);
+		else
+			wh_state_gone(giver->state, 0);
+		lab_steps(lab, moment % 7);
+		lab_free(lab);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("state_threads");
+	TCase *all = tcase_create("all");
+
+	tcase_set_timeout(all, 20);
+	tcase_add_test(all, a_state_goes_over_while_messages_are_delivered);
+	tcase_add_test(all, a_giver_pauses);
+	tcase_add_test(all, stop_ends_jobs_that_wait);
+	tcase_add_test(all, one_restore_at_a_time);
+	tcase_add_loop_test(all, jobs_stand_back, 0, 2);
+	tcase_add_test(all, it_may_end_at_any_moment);
+	suite_add_tcase(s, all);
+	return s;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

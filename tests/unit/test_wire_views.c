@@ -1,0 +1,357 @@
+/* test_wire_views.c - views as bytes: what is written is read, and nothing else is believed. For views drawn at random see
+ * test_layout_random.c.
+ */
+#include <string.h>
+
+#include "membership/wire.h"
+#include "tests/harness.h"
+#include "tests/unit/newcomers.h"
+#include "tests/unit/seeds.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#define NODES_MAX 24 /* of these views */
+
+static const struct wh_subgroup_text texts[] = {
+	{"g", "all", "all", 3, 2}, {"h", "0,2,4,6,8", "half", 1, 1}, {"i", "all", "one", 2, 1}};
+static const struct wh_layout_config layout = {texts, COUNT(texts), NULL, NULL};
+
+static struct wh_view *follow(struct wh_view *before, uint64_t removed, const char *newcomers, const uint64_t *rests)
+{
+	struct wh_newcomer who[WH_NODES_MAX];
+	struct wh_next next = {NULL, who, newcomers_of(newcomers, who), rests};
+	bool out[WH_NODES_MAX];
+	struct wh_view *view;
+
+	for (uint32_t rank = 0; rank < WH_NODES_MAX; rank++)
+		out[rank] = rank < 64 && (removed >> rank & 1);
+	next.removed = out;
+	ck_assert_int_eq(wh_view_next(&view, before, &next, &layout, NULL), WHORL_OK);
+	wh_view_free(before);
+	return view;
+}
+
+/* 0: the first, of some; then one with newcomers and some who rest; with shards lost; of one member. */
+static struct wh_view *make_view(int which)
+{
+	static const uint64_t rests[6] = {1, 0, 2, 4, 0, 5};
+	struct wh_newcomer who[WH_NODES_MAX];
+	struct wh_view *view;
+
+	ck_assert_int_eq(wh_view_create(&view, who, newcomers_of("1,2,4,0,6,7,8", who), 9, &layout, NULL), WHORL_OK);
+	if (which >= 1)
+		view = follow(view, 0x10, "23,3,5", rests);
+	if (which >= 2)
+		view = follow(view, 0x3c, "9", NULL);
+	if (which >= 3)
+		view = follow(view, 0x0fe, "", NULL);
+	return view;
+}
+#define VIEWS 4
+
+static enum whorl_result decode_view(struct wh_view **out, const unsigned char *bytes, size_t count,
+				     struct wh_error *err)
+{
+	unsigned char *copy = malloc(count > 0 ? count : 1);
+	enum whorl_result result;
+
+	ck_assert_ptr_nonnull(copy);
+	memcpy(copy, bytes, count);
+	*out = NULL;
+	result = wh_view_decode(out, copy, count, &layout, NODES_MAX, err);
+	ck_assert((result == WHORL_OK) == (*out != NULL));
+	free(copy);
+	return result;
+}
+
+START_TEST(views_are_read_as_written)
+{
+	struct wh_view *view = make_view(_i), *read;
+	unsigned char *bytes;
+	struct wh_error err;
+	size_t count;
+
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	ck_assert_msg(decode_view(&read, bytes, count, &err) == WHORL_OK, "%s", err.text);
+	ck_assert(wh_view_equals(view, read));
+	keep_seed('v', _i, bytes, count);
+	wh_view_free(read);
+	wh_view_free(view);
+	free(bytes);
+}
+END_TEST
+
+START_TEST(a_view_is_these_bytes)
+{
+	static const struct wh_subgroup_text two[] = {{"a", "all", "all", 1, 1}, {"b", "3,4", "3", 2, 1}};
+	static const unsigned char expected[] = {
+		'W', 'H', 'V', 1, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 1, 0, 2, 0, 3, 0, 0, 0, /* head */
+		3,   0,   0,   0, 1, 2, 0, 0, 0, 0, 0, 0,                                     /* node 3 */
+		4,   0,   0,   0, 8, 0, 0, 0, 0, 0, 0, 1,                                     /* node 4, new */
+		0,   0,   0,   0,                                                             /* node 0 has left */
+		0,   1,   4,   1, 3,    /* a: 3 rests, 4 entered and sends */
+		0,   1,   1,   1, 2, 2, /* b: 3 sends; 4 entered */
+	};
+	const struct wh_newcomer first[] = {{3, 0x201}, {0, 7}}, second = {4, (UINT64_C(1) << 56) + 8};
+	const struct wh_layout_config config = {two, 2, NULL, NULL};
+	const bool removed[] = {true, false};
+	const uint64_t rests[] = {2, 0, 0};
+	struct wh_view *before, *view;
+	unsigned char *bytes;
+	size_t count;
+
+	ck_assert_int_eq(wh_view_create(&before, first, 2, 3, &config, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_next(&view, before, &(struct wh_next){removed, &second, 1, rests}, &config, NULL),
+			 WHORL_OK);
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	ck_assert_uint_eq(count, sizeof(expected));
+	ck_assert_mem_eq(bytes, expected, sizeof(expected));
+	wh_view_free(before);
+	wh_view_free(view);
+	free(bytes);
+}
+END_TEST
+
+/* The most that there can be, and the least. */
+START_TEST(views_of_all_sizes)
+{
+	static const struct wh_subgroup_text many = {"many", "all", "half", WH_SHARDS_MAX, 3};
+	const struct wh_layout_config large = {&many, 1, NULL, NULL}, none = {NULL, 0, NULL, NULL};
+	const uint32_t sizes[] = {1, 2, 255, 256};
+	struct wh_view *view, *read;
+	unsigned char *bytes;
+	size_t count;
+
+	for (size_t i = 0; i < 2 * COUNT(sizes); i++) {
+		const struct wh_layout_config *config = i % 2 ? &large : &none;
+
+		ck_assert_int_eq(view_of_all(&view, sizes[i / 2], config, NULL), WHORL_OK);
+		ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+		ck_assert_int_eq(wh_view_decode(&read, bytes, count, config, WH_NODES_MAX, NULL), WHORL_OK);
+		ck_assert(wh_view_equals(view, read));
+		wh_view_free(read);
+		ck_assert_int_eq(wh_view_decode(&read, bytes, count, config, sizes[i / 2], NULL), WHORL_OK);
+		wh_view_free(read);
+		if (sizes[i / 2] > 1)
+			ck_assert_int_eq(wh_view_decode(&read, bytes, count, config, sizes[i / 2] - 1, NULL),
+					 WHORL_INVALID);
+		wh_view_free(view);
+		free(bytes);
+	}
+}
+END_TEST
+
+START_TEST(views_end_where_they_should)
+{
+	struct wh_view *view = make_view(_i), *read;
+	unsigned char *bytes, *longer;
+	size_t count;
+
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	for (size_t cut = 0; cut < count; cut++)
+		ck_assert_int_eq(decode_view(&read, bytes, cut, NULL), WHORL_INVALID);
+	longer = realloc(bytes, count + 1);
+	ck_assert_ptr_nonnull(longer);
+	longer[count] = 0;
+	ck_assert_int_eq(decode_view(&read, longer, count + 1, NULL), WHORL_INVALID);
+	wh_view_free(view);
+	free(longer);
+}
+END_TEST
+
+/* It decodes or not, and if it does it encodes to the same bytes. (Check takes its time for each assertion that holds.) */
+static bool is_view(const unsigned char *bytes, size_t count, const struct wh_view *expected, bool same)
+{
+	struct wh_view *read;
+	unsigned char *again;
+	size_t length;
+
+	if (wh_view_decode(&read, bytes, count, &layout, NODES_MAX, NULL) != WHORL_OK)
+		return false;
+	if (wh_view_equals(expected, read) != same)
+		ck_abort_msg("a byte makes no difference");
+	if (wh_view_encode(&again, &length, read) != WHORL_OK || length != count || memcmp(again, bytes, count) != 0)
+		ck_abort_msg("it is written in another way");
+	free(again);
+	wh_view_free(read);
+	return true;
+}
+
+/* As with messages; of each byte the small values and those that differ in one bit. */
+START_TEST(views_are_written_in_one_way)
+{
+	struct wh_view *view = make_view(_i);
+	unsigned char *bytes;
+	size_t count, others = 0;
+
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	for (size_t at = 0; at < count; at++) {
+		unsigned char was = bytes[at];
+
+		for (unsigned i = 0; i < 24; i++) {
+			bytes[at] = (unsigned char)(i < 16 ? i : was ^ 1u << (i - 16));
+			others += is_view(bytes, count, view, bytes[at] == was);
+		}
+		bytes[at] = was;
+	}
+	ck_assert_uint_gt(others, count);
+	wh_view_free(view);
+	free(bytes);
+}
+END_TEST
+
+/* A view is made with care and then made wrong. */
+enum { HEAD = 24, MEMBER = 12 };
+static const struct {
+	const char *text;
+	int view;
+	size_t at, bytes;
+	uint64_t value;
+} wrong_views[] = {
+	{"it does not begin like a view of at most 24 nodes", 0, 2, 1, 'v'},
+	{"it does not begin like a view of at most 24 nodes", 0, 3, 1, WH_WIRE_VERSION + 1},
+	{"it does not begin like a view of at most 24 nodes", 0, 4, 8, 1},  /* a later one has survivors */
+	{"it does not begin like a view of at most 24 nodes", 1, 4, 8, 0},  /* and the first none */
+	{"it does not begin like a view of at most 24 nodes", 0, 12, 2, 0}, /* nobody */
+	{"it does not begin like a view of at most 24 nodes", 0, 12, 2, 25},
+	{"it does not begin like a view of at most 24 nodes", 0, 14, 2, 6}, /* somebody in the first is not new */
+	{"it does not begin like a view of at most 24 nodes", 1, 14, 2, 10},
+	{"it does not begin like a view of at most 24 nodes", 0, 16, 2, 1},  /* somebody has left before the first */
+	{"it does not begin like a view of at most 24 nodes", 1, 16, 2, 16}, /* more ids than there are */
+	{"it does not begin like a view of at most 24 nodes", 0, 18, 2, 6},  /* fewer have a vote than are in it */
+	{"it does not begin like a view of at most 24 nodes", 0, 18, 2, 25},
+	{"it does not begin like a view of at most 24 nodes", 1, 18, 2, 10},
+	{"a view has 5 shards, expected 6", 0, 20, 4, 5},
+	{"a view has 4294967295 shards, expected 6", 0, 20, 4, UINT32_MAX},
+	{"a view has 156 bytes, expected 174", 0, 12, 8, UINT64_C(0x0009000000080008)},
+	{"the members of a view are out of order", 0, HEAD, 4, 24},
+	{"the members of a view are out of order", 0, HEAD, 4, 1},               /* twice */
+	{"the members of a view are out of order", 0, HEAD + 4, 8, 0},           /* no incarnation */
+	{"the members of a view are out of order", 0, HEAD, 4, 23},              /* newcomers by their ids */
+	{"the members of a view are out of order", 1, HEAD + 9 * MEMBER, 4, 4},  /* 6 has left: it was 4 */
+	{"the members of a view are out of order", 1, HEAD + 9 * MEMBER, 4, 23}, /* it has come */
+	{"the members of a view are out of order", 1, HEAD + 9 * MEMBER, 4, 24},
+};
+
+START_TEST(wrong_views_are_none)
+{
+	struct wh_view *view = make_view(wrong_views[_i].view), *read;
+	unsigned char *bytes;
+	struct wh_error err;
+	size_t count;
+
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	for (size_t i = 0; i < wrong_views[_i].bytes; i++)
+		bytes[wrong_views[_i].at + i] = (unsigned char)(wrong_views[_i].value >> 8 * i);
+	ck_assert_int_eq(decode_view(&read, bytes, count, &err), WHORL_INVALID);
+	ck_assert_str_eq(err.text, wrong_views[_i].text);
+	wh_view_free(view);
+	free(bytes);
+}
+END_TEST
+
+/* What stands in it of a subgroup, made wrong in each way. Of the view with newcomers: shards g0 g1 g2, h, i0 i1. */
+static const struct {
+	const char *what, *subgroup;
+	int shard; /* of which the state; -1: a place */
+	int rank;
+	uint8_t in, is; /* of the shard; or where, and what */
+} wrong_subgroups[] = {
+	{"a state that there is not", "g", 0, 0, 3, 0},
+	{"it works, and is said not to", "g", 0, 0, WH_SHARD_INACTIVE, 0},
+	{"it has members, and is said to be lost", "g", 0, 0, WH_SHARD_LOST, 0},
+	{"a shard that there is not", "g", -1, 0, 4, 1},
+	{"a shard that there is not", "h", -1, 0, 2, 1},
+	{"in none, and a sender", "h", -1, 1, 0, 1},
+	{"in none, and has entered", "h", -1, 1, 0, 2},
+	{"in none, and rests", "h", -1, 1, 0, 4},
+	{"it rests and sends", "g", -1, 1, 1, 5},
+	{"more than there is to be", "g", -1, 1, 1, 8},
+	{"a newcomer that has not entered", "g", -1, 8, 1, 1},
+	{"a newcomer that rests", "g", -1, 8, 1, 6},
+};
+
+static size_t subgroup_at(const struct wh_view *view, const char *name)
+{
+	size_t at = HEAD + MEMBER * view->members + 4 * view->left_count;
+
+	for (size_t i = 0; strcmp(texts[i].name, name) != 0; i++)
+		at += texts[i].shards + 2 * view->members;
+	return at;
+}
+
+START_TEST(wrong_subgroups_are_none)
+{
+	struct wh_view *view = make_view(1), *read;
+	const char *subgroup = wrong_subgroups[_i].subgroup;
+	size_t count, at = subgroup_at(view, subgroup);
+	unsigned char *bytes;
+	struct wh_error err;
+	char text[80];
+
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	if (wrong_subgroups[_i].shard >= 0) {
+		bytes[at + (size_t)wrong_subgroups[_i].shard] = wrong_subgroups[_i].in;
+	} else {
+		at += (subgroup[0] == 'g' ? 3 : 1) + 2 * (size_t)wrong_subgroups[_i].rank;
+		bytes[at] = wrong_subgroups[_i].in;
+		bytes[at + 1] = wrong_subgroups[_i].is;
+	}
+	ck_assert_msg(decode_view(&read, bytes, count, &err) == WHORL_INVALID, "%s", wrong_subgroups[_i].what);
+	snprintf(text, sizeof(text), "subgroup %s of a view is out of order", subgroup);
+	ck_assert_str_eq(err.text, text);
+	wh_view_free(view);
+	free(bytes);
+}
+END_TEST
+
+/* A shard that is lost has nobody, and there is none in the first view; one that nobody was in yet may say either, later. */
+START_TEST(lost_shards)
+{
+	static const struct wh_subgroup_text one = {"g", "9", "all", 1, 1};
+	const struct wh_layout_config config = {&one, 1, NULL, NULL};
+	struct wh_view *before, *view, *read;
+	unsigned char *bytes;
+	size_t count;
+
+	ck_assert_int_eq(view_of_all(&before, 2, &config, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, before), WHORL_OK);
+	ck_assert_uint_eq(bytes[count - 5], WH_SHARD_INACTIVE);
+	bytes[count - 5] = WH_SHARD_LOST;
+	ck_assert_int_eq(wh_view_decode(&read, bytes, count, &config, 2, NULL), WHORL_INVALID);
+	free(bytes);
+	ck_assert_int_eq(wh_view_next(&view, before, &(struct wh_next){.removed = NULL}, &config, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	bytes[count - 5] = WH_SHARD_LOST;
+	ck_assert_int_eq(wh_view_decode(&read, bytes, count, &config, 2, NULL), WHORL_OK);
+	ck_assert_int_eq(read->subgroups[0].state, WH_SHARD_LOST);
+	wh_view_free(read);
+	bytes[count - 5] = WH_SHARD_ACTIVE;
+	ck_assert_int_eq(wh_view_decode(&read, bytes, count, &config, 2, NULL), WHORL_INVALID);
+	wh_view_free(before);
+	wh_view_free(view);
+	free(bytes);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("wire_views");
+	TCase *cases = tcase_create("wire_views");
+
+	tcase_add_loop_test(cases, views_are_read_as_written, 0, VIEWS);
+	tcase_add_test(cases, a_view_is_these_bytes);
+	tcase_add_test(cases, views_of_all_sizes);
+	tcase_add_loop_test(cases, views_end_where_they_should, 0, VIEWS);
+	tcase_add_loop_test(cases, views_are_written_in_one_way, 0, VIEWS);
+	tcase_add_loop_test(cases, wrong_views_are_none, 0, COUNT(wrong_views));
+	tcase_add_loop_test(cases, wrong_subgroups_are_none, 0, COUNT(wrong_subgroups));
+	tcase_add_test(cases, lost_shards);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

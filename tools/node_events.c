@@ -1,0 +1,112 @@
+/* node_events.c - what a member tells: a line for each event, in words or as a JSON object. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/node.h"
+
+void wh_member_tell(struct wh_member *member, json_t *object, const char *format, ...)
+{
+	char text[WH_LINE_BYTES], *dump;
+	va_list args;
+
+	if (member->options->json) {
+		dump = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
+		if (dump != NULL)
+			wh_lines_add(&member->lines, false, dump);
+		free(dump);
+		json_decref(object);
+		return;
+	}
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	wh_lines_add(&member->lines, false, text);
+}
+
+static json_t *array_of(const uint32_t *ids, uint32_t count)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(array, json_integer(ids[i]));
+	return array;
+}
+
+/* " | joined 3 4"; "" if there is none. */
+static size_t list(char *text, size_t room, const char *what, const uint32_t *ids, uint32_t count)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < count && used < room; i++)
+		used += (size_t)snprintf(text + used, room - used, "%s %u", i == 0 ? what : "", ids[i]);
+	return used < room ? used : room - 1;
+}
+
+void wh_member_tell_view(struct wh_member *member, const struct whorl_view *view)
+{
+	char text[WH_LINE_BYTES] = "";
+	size_t used = 0;
+
+	if (member->options->json) {
+		wh_member_tell(member,
+			       json_pack("{s:s, s:i, s:I, s:o, s:o, s:o, s:i}", "event", "view", "node",
+					 (int)member->options->id, "view", (json_int_t)view->number, "members",
+					 array_of(view->members, view->member_count), "joined",
+					 array_of(view->joined, view->joined_count), "left",
+					 array_of(view->left, view->left_count), "rank", (int)view->rank),
+			       "%s", "");
+		return;
+	}
+	used += list(text + used, sizeof text - used, "", view->members, view->member_count);
+	used += list(text + used, sizeof text - used, " | joined", view->joined, view->joined_count);
+	list(text + used, sizeof text - used, " | left", view->left, view->left_count);
+	wh_member_tell(member, NULL, "view %" PRIu64 ": members%s", view->number, text);
+}
+
+const char *wh_member_advice(enum whorl_result result)
+{
+	switch (result) {
+	case WHORL_NO_QUORUM:
+		return "no quorum: it waits until it hears a majority of the view again, and delivers nothing meanwhile";
+	case WHORL_REMOVED:
+		return "the others go on without it; started again it joins them as a new incarnation";
+	case WHORL_REFUSED:
+		return "hold its file, its version and its user against those of the group";
+	case WHORL_SHARD_LOST:
+		return "nobody is left who has the state; only the program knows what to put in its place";
+	case WHORL_MEMORY:
+		return "[group] memory_max bounds what a node takes, backlog_max what it keeps back while it restores";
+	case WHORL_MEMBER_GONE:
+		return "what is to be delivered cannot be: end this node, and start it again";
+	default:
+		return "";
+	}
+}
+
+static const char *scaled(double value, double step, const char *const *units, size_t count, char *buf, size_t room)
+{
+	size_t unit = 0;
+
+	while (value >= 999.5 && unit + 1 < count) {
+		value /= step;
+		unit++;
+	}
+	snprintf(buf, room, "%.*f%s", unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2, value, units[unit]);
+	return buf;
+}
+
+const char *wh_member_size(uint64_t bytes, char *buf, size_t room)
+{
+	static const char *const units[] = {" B", " kB", " MB", " GB", " TB"};
+
+	return scaled((double)bytes, 1000, units, sizeof units / sizeof units[0], buf, room);
+}
+
+const char *wh_member_figure(double value, char *buf, size_t room)
+{
+	static const char *const units[] = {"", " k", " M", " G"};
+
+	return scaled(value, 1000, units, sizeof units / sizeof units[0], buf, room);
+}

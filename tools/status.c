@@ -1,0 +1,256 @@
+/* status.c - `whorl status`: who is in a group, how far each member is, and what is wrong. */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "group/config.h"
+#include "tools/limit/crew.h"
+#include "tools/status.h"
+
+struct arguments {
+	const char *name;
+	int node; /* -1: all */
+	int watch_ms, timeout_ms;
+	bool watches, json;
+};
+
+enum { KEY_NODE = 'n', KEY_WATCH = 'w', KEY_JSON = 256, KEY_TIMEOUT };
+
+static const struct argp_option options[] = {
+	{"node", KEY_NODE, "ID", 0, "Ask this node alone", 0},
+	{"watch", KEY_WATCH, "SECONDS", OPTION_ARG_OPTIONAL, "Again and again, once a second or as often as is said", 0},
+	{"json", KEY_JSON, NULL, 0, "One JSON object per node and line", 0},
+	{"timeout", KEY_TIMEOUT, "MS", 0, "Wait so long for an answer (1000)", 0},
+	{NULL, 0, NULL, 0, NULL, 0},
+};
+
+static const char doc[] =
+	"Ask the nodes of a group on this host who is a member, how far each is, and who lags.\v"
+	"NAME is the name of a group, or an ini file that has it. First comes the view, as its leader sees it, then a line "
+	"for each node, then for each subgroup a line for each member: what it has sent and delivered since it was "
+	"started, per second with --watch; up to which sequence number it has received and delivered in this view, as it "
+	"has come to the leader; and how far its deliveries are behind the member that has received most. "
+	"docs/operations.md reads one line by line, and lists the keys of --json.\n"
+	"\n"
+	"What is wrong follows behind \"wrong:\" (with --json on standard error).\n"
+	"\n"
+	"Exit status: 0 all members of the view answer and hear a quorum, 1 something is wrong, 2 the command line or the "
+	"file, 3 no such group, or node, is running, 130 interrupted.";
+
+/* A number in [least, most]; complains otherwise. */
+static double number(struct argp_state *state, const char *option, const char *text, double least, double most)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end != '\0' || !(value >= least && value <= most))
+		argp_error(state, "%s is \"%s\", expected a number from %g to %g", option, text, least, most);
+	return value;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case KEY_NODE:
+		arguments->node = (int)number(state, "--node", argument, 0, WH_NODES_MAX - 1);
+		return 0;
+	case KEY_WATCH:
+		arguments->watches = true;
+		if (argument != NULL)
+			arguments->watch_ms = (int)(1000 * number(state, "--watch", argument, 0.1, 86400));
+		return 0;
+	case KEY_JSON:
+		arguments->json = true;
+		return 0;
+	case KEY_TIMEOUT:
+		arguments->timeout_ms = (int)number(state, "--timeout", argument, 1, 600000);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->name != NULL)
+			argp_error(state, "one group at a time, not also \"%s\"", argument);
+		arguments->name = argument;
+		return 0;
+	case ARGP_KEY_END:
+		if (arguments->name == NULL)
+			argp_error(state, "which NAME?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {options, parse, "NAME", doc, NULL, NULL, NULL};
+
+static bool can_be_name(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length > 0 && length < WH_NAME_BYTES &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length;
+}
+
+/* The name of the group that the file describes. False: said why not. */
+static bool read_name(const char *path, char name[WH_NAME_BYTES])
+{
+	struct wh_conf *conf = wh_tools_conf();
+	struct wh_group_options group;
+	bool good = false;
+
+	if (conf == NULL) {
+		wh_say("%s", whorl_result_text(WHORL_MEMORY));
+		return false;
+	}
+	wh_conf_load_file(conf, path);
+	if (wh_conf_check(conf) == WHORL_OK) {
+		wh_conf_bind(conf, 0, &wh_group_table, NULL, &group);
+		good = can_be_name(group.name);
+		memcpy(name, group.name, WH_NAME_BYTES);
+		if (!good)
+			wh_say("%s: \"%s\" cannot be the name of a group", path, group.name);
+	} else {
+		fprintf(stderr, "%s\n", wh_conf_mistakes(conf));
+	}
+	wh_conf_free(conf);
+	return good;
+}
+
+/* What is a file is one; what cannot be a name must have been meant as one. */
+static bool find_name(const char *argument, char name[WH_NAME_BYTES])
+{
+	if (access(argument, F_OK) == 0 || !can_be_name(argument))
+		return read_name(argument, name);
+	strcpy(name, argument);
+	return true;
+}
+
+/* ---- once, and again ------------------------------------------------------------------------------------------------------- */
+
+static void say_wrong(void *ctx, const char *line)
+{
+	FILE *out = ctx;
+
+	if (out != NULL)
+		fprintf(out, "wrong: %s\n", line);
+	else
+		wh_say("%s", line);
+}
+
+static enum wh_exit show(const struct arguments *arguments, FILE *out, const struct wh_report *report,
+			 const struct wh_report *before)
+{
+	uint32_t wrong;
+
+	if (wh_report_is_empty(report)) {
+		if (arguments->node >= 0)
+			wh_say("no node %d of a group \"%s\" is running here", arguments->node, report->group);
+		else
+			wh_say("no node of a group \"%s\" is running here", report->group);
+		return WH_EXIT_MACHINE;
+	}
+	if (arguments->json)
+		wh_report_print_json(out, report);
+	else
+		wh_report_print(out, report, before);
+	if (!arguments->json)
+		fputs("\n", out);
+	wrong = wh_report_judge(report, say_wrong, arguments->json ? NULL : out);
+	return wrong > 0 ? WH_EXIT_FAILED : WH_EXIT_GOOD;
+}
+
+/* Over what stands there, in one piece: nothing flickers. What has no room is not shown. */
+static void redraw(const char *text)
+{
+	struct winsize size = {.ws_row = 24};
+	unsigned lines = 1;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0)
+		size.ws_row = 24;
+	fputs("\033[H", stdout);
+	for (; *text != '\0' && lines < size.ws_row; text++) {
+		if (*text == '\n') {
+			fputs("\033[K", stdout);
+			lines++;
+		}
+		fputc(*text, stdout);
+	}
+	fputs("\033[J", stdout);
+}
+
+static enum wh_exit show_in_place(const struct arguments *arguments, const struct wh_report *report,
+				  const struct wh_report *before)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *page = open_memstream(&text, &bytes);
+	enum wh_exit status = WH_EXIT_MACHINE;
+
+	if (page == NULL) {
+		wh_say("%s", strerror(errno));
+		return status;
+	}
+	status = show(arguments, page, report, before);
+	if (fclose(page) == 0 && bytes > 0)
+		redraw(text);
+	free(text);
+	return status;
+}
+
+static enum wh_exit watch(const struct arguments *arguments, const char *group, struct wh_report reports[2])
+{
+	bool terminal = isatty(STDOUT_FILENO) && !arguments->json;
+	struct wh_watch watch;
+	struct wh_error err;
+	enum wh_exit status = WH_EXIT_GOOD;
+	unsigned turn = 0;
+
+	if (wh_watch_open(&watch, &err) != WHORL_OK) {
+		wh_say("%s", err.text);
+		return WH_EXIT_MACHINE;
+	}
+	if (terminal)
+		fputs("\033[2J", stdout);
+	while (watch.interrupted == 0 && ferror(stdout) == 0) {
+		struct wh_report *now = &reports[turn % 2], *before = turn > 0 ? &reports[(turn + 1) % 2] : NULL;
+
+		wh_report_free(now);
+		wh_report_make(now, group, arguments->node, arguments->timeout_ms);
+		status = terminal ? show_in_place(arguments, now, before) : show(arguments, stdout, now, before);
+		fflush(stdout);
+		turn++;
+		wh_watch_wait(&watch, arguments->watch_ms);
+	}
+	wh_watch_close(&watch);
+	return watch.interrupted != 0 ? WH_EXIT_INTERRUPTED : status;
+}
+
+int wh_status_main(int argc, char **argv)
+{
+	struct arguments arguments = {.node = -1, .watch_ms = 1000, .timeout_ms = 1000};
+	struct wh_report *reports;
+	enum wh_exit status;
+	char group[WH_NAME_BYTES];
+
+	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	if (!find_name(arguments.name, group))
+		return WH_EXIT_USAGE;
+	reports = calloc(2, sizeof *reports);
+	if (reports == NULL) {
+		wh_say("%s", whorl_result_text(WHORL_MEMORY));
+		return WH_EXIT_MACHINE;
+	}
+	if (arguments.watches) {
+		status = watch(&arguments, group, reports);
+	} else {
+		wh_report_make(&reports[0], group, arguments.node, arguments.timeout_ms);
+		status = show(&arguments, stdout, &reports[0], NULL);
+	}
+	wh_report_free(&reports[0]);
+	wh_report_free(&reports[1]);
+	free(reports);
+	return fflush(stdout) == 0 || status != WH_EXIT_GOOD ? status : WH_EXIT_FAILED;
+}

@@ -1,0 +1,53 @@
+/* status.h - what the files of `whorl status` share.
+ *
+ * A *report* is what the nodes of a group said of themselves at about one moment (status_ask.c). It is shown to people
+ * (status_print.c) or to programs (status_json.c).
+ */
+#ifndef WH_TOOLS_STATUS_H
+#define WH_TOOLS_STATUS_H
+
+#include <whorl/status.h>
+
+#include "base/error.h"
+#include "group/config.h"
+#include "tools/tools.h"
+
+struct wh_report {
+	char group[WH_NAME_BYTES];
+	int only; /* the one that was asked; -1: all */
+	uint64_t at_ns;
+	struct wh_report_node {
+		enum whorl_result result; /* WHORL_NOT_FOUND: nobody is there */
+		char text[256];
+		struct whorl_status *status; /* with WHORL_OK, else NULL */
+	} nodes[WH_NODES_MAX];
+	/* The one whose view counts: the leader of the latest that anybody is in, or the first member of it that has answered.
+	 * NULL: nobody is a member. */
+	const struct whorl_status *speaker;
+};
+
+/* Asks node `only`, or (-1) whoever there is, all at the same time, and waits at most timeout_ms. */
+void wh_report_make(struct wh_report *report, const char *group, int only, int timeout_ms);
+void wh_report_free(struct wh_report *report);
+
+/* Does anybody answer, or not answer? */
+bool wh_report_is_empty(const struct wh_report *report);
+
+/* Tells everything that is not as it should be, a line each. Returns how many there are. */
+typedef void wh_report_say_fn(void *ctx, const char *line);
+uint32_t wh_report_judge(const struct wh_report *report, wh_report_say_fn *say, void *ctx);
+
+/* "seeking", "member", "removed". */
+const char *wh_report_standing(const struct whorl_status *status);
+const char *wh_report_change(enum whorl_change_step step);
+/* The member of the status's view; NULL: it is none. */
+const struct whorl_status_member *wh_report_member(const struct whorl_status *status, uint32_t id);
+/* The shard that the node is in, NULL: none. */
+const struct whorl_status_shard *wh_report_shard(const struct whorl_status *status, const char *name, uint32_t shard);
+
+/* For people. `before`: an earlier one, for rates; NULL: none. Of a node that was asked alone it shows more. */
+void wh_report_print(FILE *out, const struct wh_report *report, const struct wh_report *before);
+/* One object for each node, a line each. */
+void wh_report_print_json(FILE *out, const struct wh_report *report);
+
+#endif

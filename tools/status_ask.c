@@ -1,0 +1,249 @@
+/* status_ask.c - asks the nodes of a group, and finds out what is wrong with it. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomics.h"
+#include "base/env.h"
+#include "base/thread.h"
+#include "tools/status.h"
+
+#define ASKERS 32 /* who do not answer are waited for side by side */
+
+struct round {
+	struct wh_report *report;
+	int timeout_ms;
+	wh_word next; /* id to ask */
+};
+
+static void *ask(void *ctx)
+{
+	struct round *round = ctx;
+	uint64_t id;
+
+	while ((id = wh_fetch_add(&round->next, 1)) < WH_NODES_MAX) {
+		struct wh_report_node *node = &round->report->nodes[id];
+
+		node->result = whorl_status_get(round->report->group, (uint32_t)id, round->timeout_ms, &node->status,
+						node->text, sizeof node->text);
+	}
+	return NULL;
+}
+
+/* A view that is further; the leader's own word before another's. */
+static bool speaks_rather(const struct whorl_status *one, const struct whorl_status *than)
+{
+	if (than == NULL || one->view != than->view)
+		return than == NULL || one->view > than->view;
+	return one->id == one->leader && than->id != than->leader;
+}
+
+static void choose_speaker(struct wh_report *report)
+{
+	report->speaker = NULL;
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++) {
+		const struct whorl_status *status = report->nodes[id].status;
+
+		if (status != NULL && status->member_count > 0 && status->standing != WHORL_HAS_FAILED &&
+		    speaks_rather(status, report->speaker))
+			report->speaker = status;
+	}
+}
+
+void wh_report_make(struct wh_report *report, const char *group, int only, int timeout_ms)
+{
+	struct round round = {.report = report, .timeout_ms = timeout_ms};
+	pthread_t threads[ASKERS];
+	uint32_t count = 0;
+
+	*report = (struct wh_report){.only = only, .at_ns = wh_env_now(wh_env_system())};
+	snprintf(report->group, sizeof report->group, "%s", group);
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
+		report->nodes[id].result = WHORL_NOT_FOUND;
+	if (only >= 0) {
+		struct wh_report_node *node = &report->nodes[only];
+
+		node->result = whorl_status_get(group, (uint32_t)only, timeout_ms, &node->status, node->text,
+						sizeof node->text);
+	} else {
+		while (count < ASKERS && wh_thread_create(&threads[count], "asker", -1, ask, &round, NULL) == WHORL_OK)
+			count++;
+		ask(&round);
+		while (count > 0)
+			pthread_join(threads[--count], NULL);
+	}
+	choose_speaker(report);
+}
+
+void wh_report_free(struct wh_report *report)
+{
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++) {
+		whorl_status_free(report->nodes[id].status);
+		report->nodes[id].status = NULL;
+	}
+}
+
+bool wh_report_is_empty(const struct wh_report *report)
+{
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
+		if (report->nodes[id].result != WHORL_NOT_FOUND)
+			return false;
+	return true;
+}
+
+const char *wh_report_standing(const struct whorl_status *status)
+{
+	static const char *const words[] = {"seeking", "forming", "invited", "member", "leaving", "failed"};
+
+	if (status->standing == WHORL_HAS_FAILED && status->result == WHORL_REMOVED)
+		return "removed";
+	if (status->standing == WHORL_HAS_FAILED && status->result == WHORL_REFUSED)
+		return "refused";
+	if (status->standing == WHORL_IS_MEMBER && !status->ready)
+		return "restoring";
+	return words[status->standing];
+}
+
+const char *wh_report_change(enum whorl_change_step step)
+{
+	static const char *const words[] = {"none",         "suspecting", "preparing", "wedged",
+					    "acknowledged", "decided",    "settled"};
+
+	return words[step];
+}
+
+const struct whorl_status_member *wh_report_member(const struct whorl_status *status, uint32_t id)
+{
+	for (uint32_t i = 0; i < status->member_count; i++)
+		if (status->members[i].id == id)
+			return &status->members[i];
+	return NULL;
+}
+
+const struct whorl_status_shard *wh_report_shard(const struct whorl_status *status, const char *name, uint32_t shard)
+{
+	for (uint32_t i = 0; i < status->shard_count; i++)
+		if (status->shards[i].condition != WHORL_SHARD_GONE && status->shards[i].shard == shard &&
+		    strcmp(status->shards[i].name, name) == 0)
+			return &status->shards[i];
+	return NULL;
+}
+
+/* ---- what is wrong ------------------------------------------------------------------------------------------------------- */
+
+struct judge {
+	const struct wh_report *report;
+	wh_report_say_fn *say;
+	void *ctx;
+	uint32_t count;
+};
+
+static void complain(struct judge *judge, const char *format, ...) WH_PRINTF(2, 3);
+static void complain(struct judge *judge, const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	judge->say(judge->ctx, line);
+	judge->count++;
+}
+
+/* Does everybody know the same members in the view of that number? */
+static bool is_same_view(const struct whorl_status *one, const struct whorl_status *other)
+{
+	bool same = one->view == other->view && one->member_count == other->member_count;
+
+	for (uint32_t i = 0; same && i < one->member_count; i++)
+		same = one->members[i].id == other->members[i].id &&
+		       one->members[i].incarnation == other->members[i].incarnation;
+	return same;
+}
+
+static void judge_answer(struct judge *judge, const struct whorl_status *status)
+{
+	const struct whorl_status *speaker = judge->report->speaker;
+
+	if (status->standing == WHORL_HAS_FAILED) {
+		complain(judge, "node %u has failed: %s", status->id,
+			 status->error[0] != '\0' ? status->error : whorl_result_text(status->result));
+		return;
+	}
+	if (status->member_count == 0)
+		return;
+	if (status->result == WHORL_NO_QUORUM || !status->quorum)
+		complain(judge, "node %u hears no quorum%s%s", status->id, status->error[0] != '\0' ? ": " : "",
+			 status->error);
+	if (status->view != speaker->view)
+		complain(judge, "node %u is in view %" PRIu64 ", node %u in view %" PRIu64, status->id, status->view,
+			 speaker->id, speaker->view);
+	else if (!is_same_view(status, speaker))
+		complain(judge, "nodes %u and %u are in different views of the same number, %" PRIu64, status->id,
+			 speaker->id, status->view);
+}
+
+/* A member of the view that does not speak as one. */
+static void judge_member(struct judge *judge, const struct whorl_status_member *member)
+{
+	const struct whorl_status *speaker = judge->report->speaker;
+	const struct wh_report_node *node = &judge->report->nodes[member->id];
+
+	if (node->result == WHORL_NOT_FOUND && judge->report->only < 0)
+		complain(judge, "node %u is a member of view %" PRIu64 ", and is not running", member->id,
+			 speaker->view);
+	else if (node->status != NULL && node->status->incarnation != member->incarnation)
+		complain(judge, "node %u has been started anew, and view %" PRIu64 " has the one before", member->id,
+			 speaker->view);
+	if (member->suspicion == WHORL_HAS_LEFT)
+		complain(judge, "node %u leaves: the next view will be without it", member->id);
+	else if (member->suspicion == WHORL_IS_FAILED)
+		complain(judge, "node %u suspects node %u: the next view will be without it", speaker->id, member->id);
+	else if (member->overdue)
+		complain(judge, "node %u has not heard node %u for %" PRIu64 " ms", speaker->id, member->id,
+			 member->heard_ms);
+}
+
+static void judge_shard(struct judge *judge, const struct whorl_status_shard *shard)
+{
+	char which[96];
+
+	snprintf(which, sizeof which, "%s", shard->name);
+	if (shard->shards > 1)
+		snprintf(which, sizeof which, "shard %u of %s", shard->shard, shard->name);
+	if (shard->lost)
+		complain(judge, "%s is lost: no member has survived, and its state is gone", which);
+	else if (shard->senders == 0)
+		complain(judge, "%s has no sender: it waits", which);
+	else if (shard->condition == WHORL_SHARD_INACTIVE)
+		complain(judge, "%s has too few members (%u): it waits", which, shard->members);
+}
+
+uint32_t wh_report_judge(const struct wh_report *report, wh_report_say_fn *say, void *ctx)
+{
+	struct judge judge = {.report = report, .say = say, .ctx = ctx};
+	const struct whorl_status *speaker = report->speaker;
+
+	if (speaker == NULL)
+		complain(&judge, "there is no view: nobody is a member");
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++) {
+		const struct wh_report_node *node = &report->nodes[id];
+
+		if (node->status != NULL)
+			judge_answer(&judge, node->status);
+		else if (node->result == WHORL_TIMEOUT)
+			complain(&judge,
+				 "node %u is there and does not answer: it is stopped, not started, or in a long upcall",
+				 id);
+		else if (node->result != WHORL_NOT_FOUND)
+			complain(&judge, "node %u: %s", id, node->text);
+	}
+	for (uint32_t i = 0; speaker != NULL && i < speaker->member_count; i++)
+		judge_member(&judge, &speaker->members[i]);
+	for (uint32_t i = 0; speaker != NULL && i < speaker->shard_count; i++)
+		judge_shard(&judge, &speaker->shards[i]);
+	return judge.count;
+}

@@ -1,0 +1,240 @@
+/* status_json.c - a report for programs: one JSON object for each node, a line each.
+ *
+ * The keys are a stable interface (docs/operations.md): a later version only adds some. What is not known is null. Incarnations are
+ * strings of 16 hexadecimal digits: they do not fit into the numbers that many readers of JSON have.
+ */
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/status.h"
+
+/* jansson's functions take a value over, and refuse one that is NULL: when memory is out a key is missing, or all. */
+static void set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+static void set_count(json_t *object, const char *key, uint64_t value)
+{
+	set(object, key, json_integer((json_int_t)value));
+}
+
+static void set_text(json_t *object, const char *key, const char *value)
+{
+	set(object, key, json_string(value)); /* NULL, if it is not UTF-8: then the key is missing */
+}
+
+static void set_node(json_t *object, const char *key, uint32_t id)
+{
+	set(object, key, id == WHORL_NOBODY ? json_null() : json_integer(id));
+}
+
+static void set_incarnation(json_t *object, uint64_t incarnation)
+{
+	char text[24];
+
+	snprintf(text, sizeof text, "%016" PRIx64, incarnation);
+	set_text(object, "incarnation", text);
+}
+
+#define COUNTS(object, ...)                                                                                            \
+	do {                                                                                                           \
+		const struct {                                                                                         \
+			const char *key;                                                                               \
+			uint64_t value;                                                                                \
+		} counts_[] = {__VA_ARGS__};                                                                           \
+		for (size_t c_ = 0; c_ < sizeof counts_ / sizeof counts_[0]; c_++)                                     \
+			set_count(object, counts_[c_].key, counts_[c_].value);                                         \
+	} while (0)
+#define COUNT(from, field)                                                                                             \
+	{                                                                                                              \
+#field, (from)->field                                                                                  \
+	}
+
+static json_t *times_of(const uint64_t *ns, const char *const *names, size_t count)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < count; i++)
+		set(object, names[i], ns[i] != 0 ? json_integer((json_int_t)ns[i]) : json_null());
+	return object;
+}
+
+static json_t *node_stats(const struct whorl_node_stats *s)
+{
+	static const char *const stages[WHORL_STAGES] = {"wedged", "proposed",  "acknowledged", "decided",
+							 "agreed", "installed", "delivered"};
+	static const char *const entries[WHORL_ENTRIES] = {"met", "invited", "there", "begun", "restored"};
+	json_t *object = json_object();
+
+	COUNTS(object, COUNT(s, steps), COUNT(s, idle_steps), COUNT(s, yields), COUNT(s, sleeps), COUNT(s, pushes),
+	       COUNT(s, writes), COUNT(s, bytes_pushed), COUNT(s, posts), COUNT(s, post_ns), COUNT(s, heartbeats),
+	       COUNT(s, memory_bytes), COUNT(s, views), COUNT(s, state_given), COUNT(s, state_taken),
+	       COUNT(s, state_kept), COUNT(s, gives), COUNT(s, takes));
+	set(object, "change_ns", times_of(s->change_ns, stages, WHORL_STAGES));
+	set(object, "entry_ns", times_of(s->entry_ns, entries, WHORL_ENTRIES));
+	return object;
+}
+
+static json_t *batch_of(const struct whorl_batch_stats *s)
+{
+	json_t *object = json_object();
+
+	COUNTS(object, COUNT(s, batches), COUNT(s, events));
+	set(object, "mean", s->batches > 0 ? json_real((double)s->events / (double)s->batches) : json_null());
+	return object;
+}
+
+static json_t *subgroup_stats(const struct whorl_subgroup_stats *s)
+{
+	json_t *object = json_object();
+
+	COUNTS(object, COUNT(s, claimed), COUNT(s, sent), COUNT(s, aborted), COUNT(s, resent), COUNT(s, dropped),
+	       COUNT(s, in_doubt), COUNT(s, delivered), COUNT(s, delivered_bytes), COUNT(s, nulls),
+	       COUNT(s, received_num), COUNT(s, delivered_num), COUNT(s, window_full), COUNT(s, window_wait_ns),
+	       COUNT(s, upcall_longest_ns), COUNT(s, slowest_member), COUNT(s, slowest_behind));
+	set(object, "open_claim", s->open_claim != 0 ? json_integer((json_int_t)s->open_claim - 1) : json_null());
+	set(object, "send", batch_of(&s->send));
+	set(object, "receive", batch_of(&s->receive));
+	set(object, "deliver", batch_of(&s->deliver));
+	return object;
+}
+
+static json_t *places_of(const struct whorl_status_shard *shard)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < shard->place_count; i++) {
+		const struct whorl_status_place *place = &shard->places[i];
+		json_t *object = json_object();
+
+		set_node(object, "node", place->id);
+		set(object, "sends", json_boolean(place->sends));
+		set(object, "rests", json_boolean(place->rests));
+		set_count(object, "received_num", place->received_num);
+		set_count(object, "delivered_num", place->delivered_num);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *shards_of(const struct whorl_status *status)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < status->shard_count; i++) {
+		const struct whorl_status_shard *s = &status->shards[i];
+		bool mine = s->condition != WHORL_SHARD_GONE;
+		json_t *object = json_object();
+
+		set_text(object, "subgroup", s->name);
+		set_text(object, "mode", s->ordered ? "ordered" : "unordered");
+		set(object, "member", json_boolean(mine));
+		set(object, "active", mine ? json_boolean(s->condition == WHORL_SHARD_ACTIVE) : json_null());
+		set(object, "lost", json_boolean(s->lost));
+		COUNTS(object, COUNT(s, shard), COUNT(s, shards), COUNT(s, members), COUNT(s, senders),
+		       COUNT(s, resting), COUNT(s, window), COUNT(s, message_bytes));
+		set(object, "stats", mine ? subgroup_stats(&s->stats) : json_null());
+		set(object, "places", places_of(s));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *members_of(const struct whorl_status *status)
+{
+	static const char *const suspicions[] = {"trusted", "left", "failed"};
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < status->member_count; i++) {
+		const struct whorl_status_member *member = &status->members[i];
+		json_t *object = json_object();
+
+		set_node(object, "node", member->id);
+		set_incarnation(object, member->incarnation);
+		set_count(object, "heard_ms", member->heard_ms);
+		set_text(object, "suspicion", suspicions[member->suspicion]);
+		set(object, "overdue", json_boolean(member->overdue));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *view_of(const struct whorl_status *status)
+{
+	json_t *object;
+
+	if (status->member_count == 0)
+		return json_null();
+	object = json_object();
+	set_count(object, "number", status->view);
+	set(object, "members", members_of(status));
+	set_node(object, "leader", status->leader);
+	set_node(object, "tie_breaker", status->tie_breaker);
+	set_count(object, "voters", status->voters);
+	set(object, "quorum", json_boolean(status->quorum));
+	set_text(object, "change", wh_report_change(status->change));
+	set_count(object, "change_ms", status->change_ms);
+	return object;
+}
+
+static void set_status(json_t *object, const struct whorl_status *status)
+{
+	set_text(object, "version", status->version);
+	set_count(object, "pid", status->pid);
+	set_incarnation(object, status->incarnation);
+	set_text(object, "standing", wh_report_standing(status));
+	set(object, "ready", json_boolean(status->ready));
+	set_text(object, "progress", status->progress);
+	set_text(object, "error", status->error);
+	set_count(object, "failure_timeout_ms", status->failure_timeout_ms);
+	set(object, "view", view_of(status));
+	set(object, "shards", shards_of(status));
+	set_count(object, "shards_left_off", status->shards_left_off);
+	set(object, "stats", node_stats(&status->stats));
+}
+
+/* "ok", "silent", "gone", "unclear". */
+static const char *answer_text(enum whorl_result result)
+{
+	return result == WHORL_OK          ? "ok"
+	       : result == WHORL_TIMEOUT   ? "silent"
+	       : result == WHORL_NOT_FOUND ? "gone"
+					   : "unclear";
+}
+
+static uint64_t wall_clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void wh_report_print_json(FILE *out, const struct wh_report *report)
+{
+	uint64_t now = wall_clock_ms();
+
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++) {
+		const struct wh_report_node *node = &report->nodes[id];
+		bool member = report->speaker != NULL && wh_report_member(report->speaker, id) != NULL;
+		json_t *object;
+
+		if (node->result == WHORL_NOT_FOUND && (!member || report->only >= 0))
+			continue;
+		object = json_object();
+		set_count(object, "time_ms", now);
+		set_text(object, "group", report->group);
+		set_node(object, "node", id);
+		set_text(object, "answer", answer_text(node->result));
+		set_text(object, "text", node->text);
+		if (node->status != NULL)
+			set_status(object, node->status);
+		json_dumpf(object, out, JSON_COMPACT);
+		fputc('\n', out);
+		json_decref(object);
+	}
+	fflush(out);
+}

@@ -1,0 +1,305 @@
+/* status_print.c - a report for people: who is there, then for each shard how far its members are. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/status.h"
+
+/* ---- the group ------------------------------------------------------------------------------------------------------------- */
+
+static void print_view(FILE *out, const struct wh_report *report)
+{
+	const struct whorl_status *speaker = report->speaker;
+
+	if (speaker == NULL) {
+		fprintf(out, "group %s: no view\n", report->group);
+		return;
+	}
+	fprintf(out, "group %s: view %" PRIu64 ", members", report->group, speaker->view);
+	for (uint32_t i = 0; i < speaker->member_count; i++)
+		fprintf(out, " %u", speaker->members[i].id);
+	if (speaker->leader != WHORL_NOBODY)
+		fprintf(out, ", leader %u", speaker->leader);
+	fprintf(out, ", a quorum is %u", speaker->voters / 2 + 1);
+	if (speaker->tie_breaker != WHORL_NOBODY && speaker->voters % 2 == 0)
+		fprintf(out, " or %u with node %u", speaker->voters / 2, speaker->tie_breaker);
+	fprintf(out, "%s\n", speaker->quorum ? "" : ", which is not heard");
+	if (speaker->change != WHORL_CHANGE_NONE)
+		fprintf(out, "the view is changing, for %" PRIu64 " ms: %s\n", speaker->change_ms,
+			wh_report_change(speaker->change));
+}
+
+/* ---- the nodes ------------------------------------------------------------------------------------------------------------- */
+
+/* "312.0 MB": bytes in few digits. Returns buf. */
+static const char *size_text(uint64_t bytes, char *buf, size_t room)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	while (value >= 999.5 && unit + 1 < sizeof units / sizeof units[0]) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(buf, room, "%.*f %s", unit == 0 || value >= 100 ? 0 : 1, value, units[unit]);
+	return buf;
+}
+
+/* How long ago, at most, one of the others has heard this member: "12 ms"; "-" if none of them says. Returns buf. */
+static const char *heard_text(const struct wh_report *report, uint32_t id, char *buf, size_t room)
+{
+	uint64_t longest = 0;
+	bool said = false;
+
+	for (uint32_t other = 0; other < WH_NODES_MAX; other++) {
+		const struct whorl_status *status = report->nodes[other].status;
+		const struct whorl_status_member *member = status != NULL ? wh_report_member(status, id) : NULL;
+
+		if (other == id || member == NULL || status->view != report->speaker->view)
+			continue;
+		said = true;
+		if (member->heard_ms > longest)
+			longest = member->heard_ms;
+	}
+	snprintf(buf, room, "-");
+	if (said)
+		snprintf(buf, room, "%" PRIu64 " ms", longest);
+	return buf;
+}
+
+/* What is under way at a node, or what it waits for. */
+static void print_remark(FILE *out, const struct whorl_status *status)
+{
+	const struct whorl_node_stats *stats = &status->stats;
+	char size[32];
+
+	if (status->standing == WHORL_HAS_FAILED)
+		fprintf(out, "  %s", status->error);
+	else if (status->standing != WHORL_IS_MEMBER || !status->ready)
+		fprintf(out, "  %s", status->progress);
+	if (stats->takes > 0)
+		fprintf(out, "  takes state: %s so far", size_text(stats->state_taken, size, sizeof size));
+	if (stats->gives > 0)
+		fprintf(out, "  gives state: %s so far", size_text(stats->state_given, size, sizeof size));
+	if (stats->state_kept > 0)
+		fprintf(out, "  keeps back %s", size_text(stats->state_kept, size, sizeof size));
+}
+
+static void print_node(FILE *out, const struct wh_report *report, uint32_t id)
+{
+	const struct wh_report_node *node = &report->nodes[id];
+	const struct whorl_status *status = node->status;
+	bool member = report->speaker != NULL && wh_report_member(report->speaker, id) != NULL;
+	char heard[32] = "-", size[32], view[24] = "-";
+
+	if (!member && node->result == WHORL_NOT_FOUND)
+		return;
+	if (member)
+		heard_text(report, id, heard, sizeof heard);
+	if (status == NULL) {
+		fprintf(out, "%4u  %-10s %8s %8s %10s %9s\n", id,
+			node->result == WHORL_TIMEOUT     ? "silent"
+			: node->result != WHORL_NOT_FOUND ? "unclear"
+			: report->only >= 0               ? "-"
+							  : "gone",
+			"-", "-", heard, "-");
+		return;
+	}
+	if (status->member_count > 0)
+		snprintf(view, sizeof view, "%" PRIu64, status->view);
+	fprintf(out, "%4u  %-10s %8s %8u %10s %9s", id, wh_report_standing(status), view, status->pid, heard,
+		size_text(status->stats.memory_bytes, size, sizeof size));
+	print_remark(out, status);
+	fputc('\n', out);
+}
+
+/* ---- the shards ------------------------------------------------------------------------------------------------------------ */
+
+/* Of all that are in the shard the first that answers, the speaker before others: its counters are of one moment, and can be held
+ * against each other. */
+static const struct whorl_status_shard *observe(const struct wh_report *report, const struct whorl_status_shard *shard,
+						uint32_t *observer)
+{
+	const struct whorl_status_shard *seen = wh_report_shard(report->speaker, shard->name, shard->shard);
+
+	*observer = report->speaker->id;
+	for (uint32_t id = 0; seen == NULL && id < WH_NODES_MAX; id++) {
+		const struct whorl_status *status = report->nodes[id].status;
+
+		if (status == NULL || status->view != report->speaker->view || status->member_count == 0)
+			continue;
+		seen = wh_report_shard(status, shard->name, shard->shard);
+		*observer = id;
+	}
+	return seen;
+}
+
+struct frontier { /* of a shard */
+	uint64_t received, least_received, delivered, least_delivered;
+};
+
+static struct frontier find_frontier(const struct whorl_status_shard *seen)
+{
+	struct frontier frontier = {.least_received = UINT64_MAX, .least_delivered = UINT64_MAX};
+
+	for (uint32_t i = 0; i < seen->place_count; i++) {
+		const struct whorl_status_place *place = &seen->places[i];
+
+		if (place->received_num > frontier.received)
+			frontier.received = place->received_num;
+		if (place->received_num < frontier.least_received)
+			frontier.least_received = place->received_num;
+		if (place->delivered_num > frontier.delivered)
+			frontier.delivered = place->delivered_num;
+		if (place->delivered_num < frontier.least_delivered)
+			frontier.least_delivered = place->delivered_num;
+	}
+	return frontier;
+}
+
+/* Deliveries per second since the report before: "-" if there was none, or it was another incarnation. Returns buf. */
+static const char *rate_text(const struct wh_report *report, const struct wh_report *before,
+			     const struct whorl_status *status, const struct whorl_status_shard *own, char *buf,
+			     size_t room)
+{
+	const struct whorl_status *earlier = before != NULL ? before->nodes[status->id].status : NULL;
+	const struct whorl_status_shard *shard;
+
+	snprintf(buf, room, "-");
+	if (earlier == NULL || earlier->incarnation != status->incarnation || report->at_ns == before->at_ns)
+		return buf;
+	shard = wh_report_shard(earlier, own->name, own->shard);
+	if (shard != NULL && own->stats.delivered >= shard->stats.delivered)
+		snprintf(buf, room, "%.0f",
+			 (double)(own->stats.delivered - shard->stats.delivered) * 1e9 /
+				 (double)(report->at_ns - before->at_ns));
+	return buf;
+}
+
+static void print_place(FILE *out, const struct wh_report *report, const struct wh_report *before,
+			const struct whorl_status_shard *seen, const struct whorl_status_place *place,
+			const struct frontier *frontier)
+{
+	const struct whorl_status *status = report->nodes[place->id].status;
+	const struct whorl_status_shard *own = status != NULL ? wh_report_shard(status, seen->name, seen->shard) : NULL;
+	uint64_t behind = frontier->received > place->delivered_num ? frontier->received - place->delivered_num : 0;
+	char sent[24] = "-", delivered[24] = "-", rate[24] = "-";
+
+	if (own != NULL) {
+		snprintf(sent, sizeof sent, "%" PRIu64, own->stats.sent);
+		snprintf(delivered, sizeof delivered, "%" PRIu64, own->stats.delivered);
+		rate_text(report, before, status, own, rate, sizeof rate);
+	}
+	fprintf(out, "%4u  %-5s %12s %12s %10s %12" PRIu64 " %12" PRIu64 " %8" PRIu64, place->id,
+		place->rests   ? "rests"
+		: place->sends ? "yes"
+			       : "no",
+		sent, delivered, rate, place->received_num, place->delivered_num, behind);
+	if (frontier->received > place->received_num && place->received_num == frontier->least_received)
+		fprintf(out, "  all wait for it to receive");
+	else if (frontier->delivered > place->delivered_num && place->delivered_num == frontier->least_delivered)
+		fprintf(out, "  the slowest");
+	if (own != NULL && own->stats.open_claim != 0)
+		fprintf(out, "  claim %" PRIu64 " is open", own->stats.open_claim - 1);
+	fputc('\n', out);
+}
+
+static void print_shard(FILE *out, const struct wh_report *report, const struct wh_report *before,
+			const struct whorl_status_shard *shard)
+{
+	uint32_t observer;
+	const struct whorl_status_shard *seen = observe(report, shard, &observer);
+	struct frontier frontier;
+
+	fprintf(out, "\n%s", shard->name);
+	if (shard->shards > 1)
+		fprintf(out, ", shard %u of %u", shard->shard, shard->shards);
+	fprintf(out, ": %s, window %u, messages up to %u bytes", shard->ordered ? "ordered" : "unordered",
+		shard->window, shard->message_bytes);
+	if (seen == NULL) {
+		fprintf(out, "; %s\n", shard->lost ? "lost" : "nobody in it answers");
+		return;
+	}
+	fprintf(out, "%s\n%4s  %-5s %12s %12s %10s %12s %12s %8s\n",
+		seen->condition == WHORL_SHARD_INACTIVE ? "; it waits" : "", "node", "sends", "sent", "delivered",
+		"per s", "received to", "delivered to", "behind");
+	frontier = find_frontier(seen);
+	for (uint32_t i = 0; i < seen->place_count; i++)
+		print_place(out, report, before, seen, &seen->places[i], &frontier);
+	if (observer != report->speaker->id)
+		fprintf(out, "      as node %u sees it\n", observer);
+}
+
+/* ---- more of one node ------------------------------------------------------------------------------------------------------ */
+
+static void print_times(FILE *out, const char *what, const uint64_t *ns, const char *const *names, size_t count)
+{
+	bool any = false;
+
+	fprintf(out, "%s", what);
+	for (size_t i = 0; i < count; i++) {
+		if (ns[i] == 0)
+			continue;
+		fprintf(out, "%s %s %.3f", any ? "," : "", names[i], (double)ns[i] / 1e6);
+		any = true;
+	}
+	fputs(any ? " ms\n" : " -\n", out);
+}
+
+static double mean_of(const struct whorl_batch_stats *batch)
+{
+	return batch->batches > 0 ? (double)batch->events / (double)batch->batches : 0;
+}
+
+static void print_own_shard(FILE *out, const struct whorl_status_shard *shard)
+{
+	const struct whorl_subgroup_stats *s = &shard->stats;
+
+	fprintf(out,
+		"%s: claimed %" PRIu64 ", sent %" PRIu64 " (again %" PRIu64 "), aborted %" PRIu64 ", dropped %" PRIu64
+		", in doubt %" PRIu64 ", nulls %" PRIu64 "; delivered %" PRIu64 ", %" PRIu64 " bytes\n",
+		shard->name, s->claimed, s->sent, s->resent, s->aborted, s->dropped, s->in_doubt, s->nulls,
+		s->delivered, s->delivered_bytes);
+	fprintf(out,
+		"%s: the window was full %" PRIu64
+		" times, waited for %.3f s; longest upcall %.3f ms; a batch sends %.1f, "
+		"receives %.1f, delivers %.1f\n",
+		shard->name, s->window_full, (double)s->window_wait_ns / 1e9, (double)s->upcall_longest_ns / 1e6,
+		mean_of(&s->send), mean_of(&s->receive), mean_of(&s->deliver));
+}
+
+static void print_more(FILE *out, const struct whorl_status *status)
+{
+	static const char *const stages[WHORL_STAGES] = {"wedged", "proposed",  "acknowledged",  "decided",
+							 "agreed", "installed", "first delivery"};
+	static const char *const entries[WHORL_ENTRIES] = {"met", "invited", "there", "begun", "restored"};
+	const struct whorl_node_stats *s = &status->stats;
+
+	fprintf(out, "\nwhorl %s, incarnation %016" PRIx64 ", failure time-out %u ms, views %" PRIu64 "\n",
+		status->version, status->incarnation, status->failure_timeout_ms, s->views);
+	print_times(out, "came in:", s->entry_ns, entries, WHORL_ENTRIES);
+	print_times(out, "last change of view:", s->change_ns, stages, WHORL_STAGES);
+	fprintf(out,
+		"loop: %" PRIu64 " passes, %" PRIu64 " without work, %" PRIu64 " yields, %" PRIu64 " sleeps; %" PRIu64
+		" pushes, %" PRIu64 " writes, %" PRIu64 " bytes, %" PRIu64 " heartbeats\n",
+		s->steps, s->idle_steps, s->yields, s->sleeps, s->pushes, s->writes, s->bytes_pushed, s->heartbeats);
+	fprintf(out, "state: given %" PRIu64 " bytes, taken %" PRIu64 ", kept back %" PRIu64 "\n", s->state_given,
+		s->state_taken, s->state_kept);
+	for (uint32_t i = 0; i < status->shard_count; i++)
+		if (status->shards[i].condition != WHORL_SHARD_GONE)
+			print_own_shard(out, &status->shards[i]);
+}
+
+void wh_report_print(FILE *out, const struct wh_report *report, const struct wh_report *before)
+{
+	print_view(out, report);
+	fprintf(out, "%4s  %-10s %8s %8s %10s %9s\n", "node", "is", "view", "pid", "heard", "memory");
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
+		print_node(out, report, id);
+	for (uint32_t i = 0; report->speaker != NULL && i < report->speaker->shard_count; i++)
+		print_shard(out, report, before, &report->speaker->shards[i]);
+	if (report->speaker != NULL && report->speaker->shards_left_off > 0)
+		fprintf(out, "\n%u more shards have no room in an answer\n", report->speaker->shards_left_off);
+	if (report->only >= 0 && report->nodes[report->only].status != NULL)
+		print_more(out, report->nodes[report->only].status);
+}
