@@ -156,7 +156,8 @@ void wh_suspicion_lags(struct wh_change *change, uint32_t rank)
 void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_change *before, uint32_t before_rank)
 {
 	const struct wh_suspicion *was = &before->suspicion;
-	uint64_t kind = was->known[before_rank] > was->said[before_rank] ? was->known[before_rank] : was->said[before_rank];
+	uint64_t kind =
+		was->known[before_rank] > was->said[before_rank] ? was->known[before_rank] : was->said[before_rank];
 
 	/* Whom it accused before it left is the matter of the view that this was in: of those who left after a change the
 	 * others may hear when they are still in it. But whom my row said to have failed may be frozen in both. */
