@@ -14,8 +14,8 @@
  *
  * docs/wire.md has the bytes, docs/security.md what is promised and what is not.
  *
- * Threads: an end is one thread's at a time. A wh_secure_ground, the key and the TLS context are not changed once made, and may
- * be used by channels of several threads.
+ * Threads: an end is one thread's at a time. The key and the TLS context are not changed once made: channels of
+ * several threads may have the same.
  * The bytes that come are validated, never asserted. What is held for a peer that has proven nothing is bounded: a message of at
  * most 204 bytes, and with TLS WH_SECURE_UNPROVEN_MAX bytes in all beside OpenSSL's own state.
  */
@@ -48,7 +48,7 @@ struct wh_secure_tls;
  * user who runs this or root, and nobody else may read or write it. Blocks as files do. WHORL_OK, WHORL_CONFIG (the file is not
  * as it should be: the text names it and says how), WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_secure_key_load(const char *path, struct wh_secure_key **out, struct wh_error *err);
-void wh_secure_key_free(struct wh_secure_key *key); /* and wipes it; NULL is fine */
+void wh_secure_key_free(struct wh_secure_key *key); /* the last of its channels wipes it; NULL is fine */
 
 struct wh_secure_files {         /* all PEM */
 	const char *certificate; /* mine, then those between it and the authority's, if any */
@@ -61,14 +61,14 @@ struct wh_secure_files {         /* all PEM */
  * WHORL_OK, WHORL_CONFIG, WHORL_MEMORY, WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_secure_tls_load(const struct wh_secure_files *files, const char *group,
 						   uint32_t node, struct wh_secure_tls **out, struct wh_error *err);
-void wh_secure_tls_free(struct wh_secure_tls *tls); /* after its channels; NULL is fine */
+void wh_secure_tls_free(struct wh_secure_tls *tls); /* its channels go on; NULL is fine */
 
 /* ---- channels -------------------------------------------------------------------------------------------------------- */
 
-/* What all channels of a node have in common. It outlives them. */
+/* What all channels of a node have in common: copied by each, which may outlive it, and the key and the TLS context. */
 struct wh_secure_ground {
-	const struct wh_secure_key *key; /* NULL: none */
-	const struct wh_secure_tls *tls; /* NULL: none */
+	struct wh_secure_key *key; /* NULL: none */
+	struct wh_secure_tls *tls; /* NULL: none */
 	const char *group;
 	uint16_t version;     /* of all that goes over the connection: both ends must have the same */
 	uint32_t node;        /* my id, or WH_SECURE_VISITOR: such a one only calls */

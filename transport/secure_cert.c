@@ -174,6 +174,7 @@ enum whorl_result wh_secure_tls_load(const struct wh_secure_files *files, const 
 	if (tls == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "tls: no memory");
 	ERR_clear_error();
+	wh_store_relaxed(&tls->holders, 1);
 	tls->ctx = SSL_CTX_new(TLS_method());
 	tls->pipe = wh_secure_pipe_new();
 	if (tls->ctx == NULL || tls->pipe == NULL || !set_rules(tls->ctx))
@@ -187,9 +188,18 @@ enum whorl_result wh_secure_tls_load(const struct wh_secure_files *files, const 
 	return result;
 }
 
+/* Whoever holds it gives it to others, so nobody frees it meanwhile; acquire and release are for the last one, who must see all
+ * that the others have done with it before it frees it (wh_fetch_add has both). */
+struct wh_secure_tls *wh_secure_tls_hold(struct wh_secure_tls *tls)
+{
+	if (tls != NULL)
+		(void)wh_fetch_add(&tls->holders, 1);
+	return tls;
+}
+
 void wh_secure_tls_free(struct wh_secure_tls *tls)
 {
-	if (tls == NULL)
+	if (tls == NULL || wh_fetch_add(&tls->holders, (uint64_t)-1) > 1)
 		return;
 	SSL_CTX_free(tls->ctx);
 	BIO_meth_free(tls->pipe);

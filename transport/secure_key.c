@@ -98,6 +98,7 @@ void wh_secure_wipe(void *bytes, size_t count)
 /* ---- the key ----------------------------------------------------------------------------------------------------------- */
 
 struct wh_secure_key {
+	wh_word holders; /* as in struct wh_secure_tls */
 	unsigned char *bytes;
 	size_t count;
 };
@@ -112,6 +113,7 @@ enum whorl_result wh_secure_key_load(const char *path, struct wh_secure_key **ou
 		return wh_error_set(err, WHORL_MEMORY, "key_file: no memory");
 	result = wh_secure_file_read("key_file", path, WH_SECURE_KEY_LEAST, WH_SECURE_KEY_MOST, &key->bytes,
 				     &key->count, err);
+	wh_store_relaxed(&key->holders, 1);
 	if (result != WHORL_OK)
 		free(key);
 	else
@@ -119,9 +121,16 @@ enum whorl_result wh_secure_key_load(const char *path, struct wh_secure_key **ou
 	return result;
 }
 
+struct wh_secure_key *wh_secure_key_hold(struct wh_secure_key *key)
+{
+	if (key != NULL)
+		(void)wh_fetch_add(&key->holders, 1);
+	return key;
+}
+
 void wh_secure_key_free(struct wh_secure_key *key)
 {
-	if (key == NULL)
+	if (key == NULL || wh_fetch_add(&key->holders, (uint64_t)-1) > 1)
 		return;
 	wh_secure_wipe(key->bytes, key->count);
 	free(key);

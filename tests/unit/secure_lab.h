@@ -43,7 +43,7 @@ static inline void lab_write(const struct lab *lab, const char *name, const void
 	ck_assert_int_eq(fclose(file), 0);
 }
 
-static inline const struct wh_secure_key *lab_key(const struct lab *lab, const char *text)
+static inline struct wh_secure_key *lab_key(const struct lab *lab, const char *text)
 {
 	struct wh_secure_key *key;
 	struct wh_error err;
@@ -87,8 +87,8 @@ static inline void lab_end(struct lab *lab)
 
 	lab_hang_up(lab);
 	for (int i = 0; i < 2; i++) {
-		wh_secure_key_free((struct wh_secure_key *)(uintptr_t)lab->ground[i].key);
-		wh_secure_tls_free((struct wh_secure_tls *)(uintptr_t)lab->ground[i].tls);
+		wh_secure_key_free(lab->ground[i].key);
+		wh_secure_tls_free(lab->ground[i].tls);
 	}
 	snprintf(command, sizeof(command), "rm -r %s", lab->directory);
 	ck_assert_int_eq(system(command), 0);

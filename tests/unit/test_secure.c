@@ -164,7 +164,7 @@ END_TEST
 
 START_TEST(another_key)
 {
-	wh_secure_key_free((struct wh_secure_key *)(uintptr_t)lab.ground[CALLER].key);
+	wh_secure_key_free(lab.ground[CALLER].key);
 	lab.ground[CALLER].key = lab_key(&lab, "sixteen bytes of a kez");
 	expect_refusal(&lab, "node 2 refuses: node 1 and node 2 have different cluster keys (key_file)",
 		       "node 1 and node 2 have different cluster keys (key_file)");

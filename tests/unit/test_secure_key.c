@@ -110,7 +110,7 @@ START_TEST(each_byte_counts)
 		lab.ground[CALLER].key = lab_key(&lab, others[i]);
 		lab_meet(&lab);
 		expect_both(&lab, WH_SECURE_REFUSED);
-		wh_secure_key_free((struct wh_secure_key *)(uintptr_t)lab.ground[CALLER].key);
+		wh_secure_key_free(lab.ground[CALLER].key);
 	}
 	lab.ground[CALLER].key = lab_key(&lab, "0123456789abcdef");
 	lab_meet(&lab);

@@ -30,7 +30,7 @@ static void equip(int end, const struct authority *signer, const struct certific
 	struct paths paths;
 	struct wh_error err;
 
-	wh_secure_tls_free((struct wh_secure_tls *)(uintptr_t)lab.ground[end].tls);
+	wh_secure_tls_free(lab.ground[end].tls);
 	write_files(signer, wish, &paths);
 	ck_assert_msg(wh_secure_tls_load(&paths.files, lab.ground[end].group, node, &tls, &err) == WHORL_OK, "%s",
 		      err.text);
@@ -126,6 +126,25 @@ START_TEST(application_bytes_cannot_be_read)
 }
 END_TEST
 
+START_TEST(a_channel_outlives_what_it_was_made_of)
+{
+	char group[] = "g";
+
+	give_keys("sixteen bytes of a key", "sixteen bytes of a key");
+	lab.ground[ANSWERER].group = group;
+	lab_connect(&lab);
+	for (int i = 0; i < 2; i++) {
+		wh_secure_key_free(lab.ground[i].key);
+		wh_secure_tls_free(lab.ground[i].tls);
+		lab.ground[i] = (struct wh_secure_ground){.group = NULL};
+	}
+	group[0] = 'h';
+	lab_run(&lab);
+	expect_both(&lab, WH_SECURE_PROVEN);
+	talk(CALLER, 20000);
+}
+END_TEST
+
 START_TEST(what_waits_to_be_sent_is_bounded)
 {
 	static unsigned char bytes[WH_SECURE_PENDING_MAX];
@@ -203,7 +222,7 @@ END_TEST
 
 START_TEST(one_with_tls_one_without)
 {
-	const struct wh_secure_tls *tls = lab.ground[ANSWERER].tls;
+	struct wh_secure_tls *tls = lab.ground[ANSWERER].tls;
 
 	lab.ground[ANSWERER].tls = NULL;
 	expect_refusal(&lab, "node 2 has tls = off, node 1 has tls = on",
@@ -501,6 +520,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(good, begin, end);
 	tcase_add_test(good, certificates_prove_who_it_is);
 	tcase_add_test(good, application_bytes_cannot_be_read);
+	tcase_add_test(good, a_channel_outlives_what_it_was_made_of);
 	tcase_add_test(good, what_waits_to_be_sent_is_bounded);
 	tcase_add_test(good, the_key_is_changed_in_time);
 	tcase_add_test(good, a_byte_changed_on_its_way_ends_it);
