@@ -48,6 +48,7 @@ struct wh_secure_tls;
  * user who runs this or root, and nobody else may read or write it. Blocks as files do. WHORL_OK, WHORL_CONFIG (the file is not
  * as it should be: the text names it and says how), WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_secure_key_load(const char *path, struct wh_secure_key **out, struct wh_error *err);
+struct wh_secure_key *wh_secure_key_hold(struct wh_secure_key *key); /* then it is freed once more; NULL is fine */
 void wh_secure_key_free(struct wh_secure_key *key); /* the last of its channels wipes it; NULL is fine */
 
 struct wh_secure_files {         /* all PEM */
@@ -61,6 +62,7 @@ struct wh_secure_files {         /* all PEM */
  * WHORL_OK, WHORL_CONFIG, WHORL_MEMORY, WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_secure_tls_load(const struct wh_secure_files *files, const char *group,
 						   uint32_t node, struct wh_secure_tls **out, struct wh_error *err);
+struct wh_secure_tls *wh_secure_tls_hold(struct wh_secure_tls *tls);
 void wh_secure_tls_free(struct wh_secure_tls *tls); /* its channels go on; NULL is fine */
 
 /* ---- channels -------------------------------------------------------------------------------------------------------- */

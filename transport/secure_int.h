@@ -37,7 +37,6 @@ static inline size_t wh_secure_bytes_count(const struct wh_secure_bytes *b)
  * WHORL_CONFIG, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_secure_file_read(const char *what, const char *path, size_t least, size_t most,
 						    unsigned char **out, size_t *count, struct wh_error *err);
-struct wh_secure_key *wh_secure_key_hold(struct wh_secure_key *key); /* one wh_secure_key_free more; NULL is fine */
 void wh_secure_wipe(void *bytes, size_t count);                      /* overwrites and frees */
 
 #define WH_SECURE_NONCE_BYTES 32
@@ -64,7 +63,6 @@ struct wh_secure_tls {
 	BIO_METHOD *pipe; /* from and to the buffers of a channel */
 };
 
-struct wh_secure_tls *wh_secure_tls_hold(struct wh_secure_tls *tls); /* one wh_secure_tls_free more; NULL is fine */
 BIO_METHOD *wh_secure_pipe_new(void);                                /* NULL: no memory; BIO_meth_free */
 
 /* Is it for that node of that group (WH_SECURE_VISITOR: for anyone in it)? */
