@@ -92,7 +92,8 @@ enum wh_secure_state {
 
 struct wh_secure; /* one end of one connection */
 
-/* The end that has accepted, or that has called node `to` (of which it knows no more). WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM (no
+/* The end that has accepted, or that has called node `to` (of which it knows no more; WH_SECURE_VISITOR: whichever it is, in open
+ * mode alone). WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM (no
  * random numbers). */
 WH_MUST_CHECK enum whorl_result wh_secure_accept(const struct wh_secure_ground *ground, struct wh_secure **out,
 						 struct wh_error *err);

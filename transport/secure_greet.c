@@ -65,7 +65,7 @@ const char *wh_secure_name(uint32_t node, char out[WH_SECURE_NAME_BYTES])
 const char *wh_secure_other(const struct wh_secure *s, char out[WH_SECURE_NAME_BYTES])
 {
 	if (s->caller)
-		return wh_secure_name(s->to, out);
+		return s->to == WH_SECURE_VISITOR ? "the node" : wh_secure_name(s->to, out);
 	return s->claimed ? wh_secure_name(s->peer.node, out) : "the caller";
 }
 
