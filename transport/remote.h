@@ -26,7 +26,7 @@
  *                 with operations outstanding, these take effect up to any point, within a write too, and immediates may be lost.
  * R6  progress    service() and next() make it, at the initiator and at the target: a target that never calls either may
  *                 complete nothing (elsewhere it needs neither). A completion, an immediate, a grant that comes ends a wait() as
- *                 a ring does; next() belongs to the look after arm(). Other operations do not wake their target.
+ *                 a ring does; next() belongs to the look after arm(). Other operations need not wake their target.
  *
  * Access: only nodes of the group that have been met, of the same user where that is a matter (shm), and only who has been
  * granted it. A grant holds for that incarnation until the region is closed; it cannot be taken back from one alone, and
