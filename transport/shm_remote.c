@@ -407,6 +407,7 @@ static enum whorl_result grant_myself(struct wh_shm *t, const struct wh_shm_regi
 		me->mail = new_mail();
 	if (lane == NULL || me->mail == NULL)
 		return WHORL_MEMORY;
+	wh_shm_memory_let_go(&me->mail->memory);
 	lane->box = me->mail->box;
 	own = wh_remote_grant_add(&lane->base, region->base.name, region->base.bytes, t->incarnation);
 	if (own == NULL)

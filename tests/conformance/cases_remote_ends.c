@@ -395,7 +395,7 @@ START_TEST(t7_an_immediate_wakes_a_sleeper)
 	uint64_t data = 0;
 
 	settle(r);
-	for (uint32_t k = 1; k <= 20; k++) {
+	for (uint32_t k = 1; k <= 10; k++) {
 		data = k;
 		me->ops->arm(me);
 		remote_take(r, 0);
@@ -404,7 +404,8 @@ START_TEST(t7_an_immediate_wakes_a_sleeper)
 		ck_assert(wh_world.wait(r->g->world, 0, LONG_NS));
 		UNTIL_TAKEN(r, r->at[0].immediate_count == k && remote_is_done(r, 1 + k % 2, 0));
 		ck_assert_uint_eq(wh_load_acquire(&r->region->words[8]), k);
-		settle(r);
+		while (wh_world.wait(r->g->world, 0, SHORT_NS)) /* a ring that is left over */
+			group_pass(r->g);
 	}
 	me->ops->arm(me);
 	ck_assert(!wh_world.wait(r->g->world, 0, SHORT_NS));
