@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # guest-init.sh - the first program of the virtual machine, run by busybox in the initramfs: loads the modules, and puts
 # together the file system: that of the host, read-only, under a layer in memory. guest-start.sh goes on in it.
-# shellcheck shell=dash
+# shellcheck shell=dash disable=SC1091,SC2154 # `environment` is from softroce.sh
 
 /bin/busybox --install -s /bin
 export PATH=/bin

@@ -1,6 +1,7 @@
 #!/bin/bash
 # guest-start.sh - process 1 of the virtual machine once it has its files: sets up the RDMA devices, runs the command, and
 # ends the machine with its status. The tools are the host's own; busybox for what a small host lacks.
+# shellcheck disable=SC1091,SC2154 # `environment` of softroce.sh gives: directory, nodes, writable
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LC_ALL=C.UTF-8
 files=/run/softroce

@@ -185,7 +185,7 @@ accelerate() {
 	if [ $emulate = no ] && [ -r /dev/kvm ] && [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
 		accelerator=(-accel kvm -cpu host)
 	else
-		accelerator=(-accel tcg,thread=multi -cpu 'max,erms=off,fsrm=off')
+		accelerator=(-accel 'tcg,thread=multi' -cpu 'max,erms=off,fsrm=off')
 	fi
 }
 
@@ -210,13 +210,13 @@ boot() {
 	accelerate
 	say "booting ($cpus processors, $memory MiB, ${accelerator[1]%%,*})"
 
-	machine=(-M pc,usb=off,vmport=off "${accelerator[@]}" -smp "$cpus" -m "$memory" -nodefaults -no-user-config -display none
+	machine=(-M 'pc,usb=off,vmport=off' "${accelerator[@]}" -smp "$cpus" -m "$memory" -nodefaults -no-user-config -display none
 		-no-reboot -kernel "$cache/kernel" -initrd "$run/initramfs"
 		-append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no5lvl random.trust_cpu=on"
-		-serial "file:$kernel_log" -device isa-debug-exit,iobase=0x501,iosize=1 -device virtio-serial-pci
-		-chardev stdio,id=output,signal=on -device virtserialport,chardev=output,name=output
-		-chardev "file,id=status,path=$run/status" -device virtserialport,chardev=status,name=status
-		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap)
+		-serial "file:$kernel_log" -device 'isa-debug-exit,iobase=0x501,iosize=1' -device virtio-serial-pci
+		-chardev 'stdio,id=output,signal=on' -device 'virtserialport,chardev=output,name=output'
+		-chardev "file,id=status,path=$run/status" -device 'virtserialport,chardev=status,name=status'
+		-virtfs 'local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap')
 	[ -z "$writable" ] || machine+=(-virtfs "local,path=$writable,mount_tag=writable,security_model=none,multidevs=remap")
 	# An input that never ends: at its end QEMU closes the port, and what the guest writes would block.
 	mkfifo "$run/input"
