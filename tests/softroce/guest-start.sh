@@ -33,14 +33,15 @@ leave() {
 	finish "$1"
 }
 
-# One device: what it sends to an address of its own it delivers itself.
+# One device: what it sends to an address of its own it delivers itself. (One `ip` for all: starting a program is slow here.)
 set_up_one() {
 	local i
 
-	ip link add wire type dummy && ip link set wire mtu $mtu up || return
-	for i in {1..16}; do
-		ip address add "10.9.0.$i/24" dev wire || return
-	done
+	ip -batch - <<-END || return
+		link add wire type dummy
+		link set wire mtu $mtu up
+		$(for i in {1..16}; do echo "address add 10.9.0.$i/24 dev wire"; done)
+	END
 	rdma link add rxe0 type rxe netdev wire
 }
 
@@ -53,37 +54,51 @@ set_knobs() {
 	done
 }
 
-# One device per node, each on a wire of its own to a bridge, all in one network namespace, since rxe serves no other. The
-# kernel would deliver what one of its addresses sends to another without any wire: the rules below ask the table of the
-# wire first, by the address or the wire that a packet leaves from, and the local table last.
-set_up_wire() {
-	local i=$1
+# One device per node, each on a wire of its own to a bridge, all in one network namespace, since rxe serves no other.
+make_wires() {
+	local i
 
-	ip link add "n$i" type veth peer name "b$i" && ip link set "b$i" mtu $mtu master bridge up &&
-		ip link set "n$i" mtu $mtu || return
-	set_knobs "n$i" accept_local=1 rp_filter=0 arp_ignore=1 arp_announce=2 || return
-	ip address add "10.9.0.$i/24" dev "n$i" && ip link set "n$i" up || return
-	ip route add 10.9.0.0/24 dev "n$i" src "10.9.0.$i" table $((100 + i)) || return
-	ip rule add pref $((1000 + i)) oif "n$i" lookup $((100 + i)) || return
-	ip rule add pref $((2000 + i)) from "10.9.0.$i" to "10.9.0.$i" lookup local || return
-	ip rule add pref $((3000 + i)) from "10.9.0.$i" iif lo lookup $((100 + i)) || return
-	rdma link add "rxe$i" type rxe netdev "n$i"
+	echo "link add bridge type bridge"
+	echo "link set bridge mtu $mtu up"
+	for ((i = 1; i <= nodes; i++)); do
+		echo "link add n$i type veth peer name b$i"
+		echo "link set b$i mtu $mtu master bridge up"
+		echo "link set n$i mtu $mtu"
+	done
+}
+
+# The kernel would deliver what one of its addresses sends to another without any wire: these rules ask the table of the
+# wire first, by the address or the wire that a packet leaves from, and the local table last. Neighbours are written down:
+# asking for them over such wires fails now and then.
+make_routes() {
+	local i j
+
+	echo "rule add pref 4000 lookup local"
+	echo "rule del pref 0"
+	for ((i = 1; i <= nodes; i++)); do
+		echo "address add 10.9.0.$i/24 dev n$i"
+		echo "link set n$i up"
+		echo "route add 10.9.0.0/24 dev n$i src 10.9.0.$i table $((100 + i))"
+		echo "rule add pref $((1000 + i)) oif n$i lookup $((100 + i))"
+		echo "rule add pref $((2000 + i)) from 10.9.0.$i to 10.9.0.$i lookup local"
+		echo "rule add pref $((3000 + i)) from 10.9.0.$i iif lo lookup $((100 + i))"
+		for ((j = 1; j <= nodes; j++)); do
+			[ $i -eq $j ] || echo "neighbour replace 10.9.0.$j lladdr $(<"/sys/class/net/n$j/address") dev n$i nud permanent"
+		done
+	done
 }
 
 set_up_wires() {
-	local i j
+	local i
 
-	ip link add bridge type bridge && ip link set bridge mtu $mtu up || return
-	ip rule add pref 4000 lookup local && ip rule del pref 0 || return
+	ip -batch - <<<"$(make_wires)" || return
 	set_knobs all rp_filter=0 arp_ignore=1 || return # or the bridge would answer for all addresses
 	for ((i = 1; i <= nodes; i++)); do
-		set_up_wire $i || return
+		set_knobs "n$i" accept_local=1 rp_filter=0 arp_ignore=1 arp_announce=2 || return
 	done
-	for ((i = 1; i <= nodes; i++)); do # neighbours never change, and asking for them here fails now and then
-		for ((j = 1; j <= nodes; j++)); do
-			[ $i -eq $j ] || ip neighbour replace "10.9.0.$j" lladdr "$(<"/sys/class/net/n$j/address")" dev "n$i" \
-				nud permanent || return
-		done
+	ip -batch - <<<"$(make_routes)" || return
+	for ((i = 1; i <= nodes; i++)); do
+		rdma link add "rxe$i" type rxe netdev "n$i" || return
 	done
 }
 
