@@ -144,12 +144,14 @@ static void set_writes(json_t *object, const struct wh_bench_result *result)
 
 static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
 {
+	static const char *const names[] = {
+		[WH_LIMIT_SHM] = "shm-rings", [WH_LIMIT_TCP] = "tcp-sockets", [WH_LIMIT_VERBS] = "verbs-writes"};
 	bool tcp = wh_bench_limit_kind(plan) == WH_LIMIT_TCP;
 	json_t *object;
 
 	if (!plan->options.limit || plan->deliveries != NULL)
 		return json_null();
-	object = json_pack("{s:s,s:f,s:f,s:f,s:f}", "name", tcp ? "tcp-sockets" : "shm-rings", "bytes_per_s",
+	object = json_pack("{s:s,s:f,s:f,s:f,s:f}", "name", names[wh_bench_limit_kind(plan)], "bytes_per_s",
 			   result->limit_bytes_per_s, "messages_per_s", result->limit_messages_per_s, "before",
 			   result->before.rate.bytes_per_s, "after", result->after.rate.bytes_per_s);
 	if (tcp) {

@@ -305,7 +305,14 @@ void wh_bench_plan_free(struct wh_bench_plan *plan)
 
 enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan)
 {
-	return plan->config.group.transport == WH_TRANSPORT_TCP ? WH_LIMIT_TCP : WH_LIMIT_SHM;
+	switch (plan->config.group.transport) {
+	case WH_TRANSPORT_TCP:
+		return WH_LIMIT_TCP;
+	case WH_TRANSPORT_VERBS:
+		return WH_LIMIT_VERBS;
+	default:
+		return WH_LIMIT_SHM;
+	}
 }
 
 struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size_t *count)

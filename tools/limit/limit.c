@@ -125,18 +125,29 @@ enum whorl_result wh_limit_close(struct wh_limit_run *run, enum whorl_result res
 
 uint64_t wh_limit_memory(const struct wh_limit_plan *plan)
 {
-	return plan->kind == WH_LIMIT_TCP ? wh_limit_sockets_memory(plan) : wh_limit_rings_memory(plan);
+	static uint64_t (*const memory[])(const struct wh_limit_plan *) = {
+		[WH_LIMIT_SHM] = wh_limit_rings_memory,
+		[WH_LIMIT_TCP] = wh_limit_sockets_memory,
+		[WH_LIMIT_VERBS] = wh_limit_verbs_memory,
+	};
+
+	return memory[plan->kind](plan);
 }
 
 enum whorl_result wh_limit_measure(const struct wh_limit_plan *plan, struct wh_watch *watch,
 				   struct wh_limit_result *result, struct wh_error *err)
 {
+	static enum whorl_result (*const programs[])(const struct wh_limit_plan *, struct wh_watch *,
+						     struct wh_limit_result *, struct wh_error *) = {
+		[WH_LIMIT_SHM] = wh_limit_rings,
+		[WH_LIMIT_TCP] = wh_limit_sockets,
+		[WH_LIMIT_VERBS] = wh_limit_verbs,
+	};
 	enum whorl_result outcome;
 
 	*result = (struct wh_limit_result){0};
-	outcome = plan->kind == WH_LIMIT_TCP ? wh_limit_sockets(plan, watch, result, err)
-					     : wh_limit_rings(plan, watch, result, err);
-	if (outcome == WHORL_OK && plan->nodes > 1)
+	outcome = programs[plan->kind](plan, watch, result, err);
+	if (outcome == WHORL_OK && plan->nodes > 1 && plan->kind != WH_LIMIT_VERBS)
 		outcome = wh_limit_trips(plan, watch, result, err);
 	return outcome;
 }

@@ -12,7 +12,11 @@
  * a time (best_write). A reader reads all that is there into a row of the same size. When nothing can be done, a thread
  * sleeps until a socket is ready (with `spin` it does not).
  *
- * On both also what a message takes from one node to another and back, alone: where both look all the time, and where
+ * On verbs: each node has memory of its own, and one thread. A writer fills a ring of the same window and writes, every 1, 8
+ * or 64 messages, what is new to each reader, and behind it how far it has filled: one chain of one-sided writes with one
+ * doorbell, few of which report themselves. A reader reads what is there, and writes to the writer how far it has read.
+ *
+ * On shm and tcp also what a message takes from one node to another and back, alone: where both look all the time, and where
  * both sleep until it is there.
  *
  * A figure of whorl stands beside this one, measured just before and just after it (docs/benchmark.md).
@@ -43,7 +47,7 @@ struct wh_limit_ring {
 	uint32_t bytes;  /* of each message; on tcp the same in all rings */
 };
 
-enum wh_limit_kind { WH_LIMIT_SHM, WH_LIMIT_TCP };
+enum wh_limit_kind { WH_LIMIT_SHM, WH_LIMIT_TCP, WH_LIMIT_VERBS };
 
 struct wh_limit_plan {
 	enum wh_limit_kind kind;
@@ -55,7 +59,8 @@ struct wh_limit_plan {
 	bool spin;       /* never yield */
 	bool huge;       /* the rings on huge pages, if there are any */
 	const int *cpus; /* for each node the CPU that its reading thread is pinned to, -1: none; NULL: none for all */
-	uint32_t measure_ms; /* for each way of publishing, or of writing; trips get a fifth of it */
+	const char *const *addresses; /* verbs: of each node, its device has it; NULL: whichever the devices have */
+	uint32_t measure_ms;          /* for each way of publishing, or of writing; trips get a fifth of it */
 };
 
 struct wh_limit_rate {
@@ -65,15 +70,16 @@ struct wh_limit_rate {
 enum wh_limit_trip { WH_LIMIT_POLLING, WH_LIMIT_SLEEPING };
 
 struct wh_limit_result {
-	struct wh_limit_rate rate; /* shm: of the best way of publishing; tcp: per message */
-	/* shm */
+	struct wh_limit_rate rate; /* shm, verbs: of the best way of publishing; tcp: per message */
+	/* shm, verbs */
 	uint32_t publish_every; /* that way */
+	/* shm */
 	/* The same program with one trick of the library's, that a plain one does not have: it prefetches small messages
 	 * (docs/decisions/0013). 0 where none is small. */
 	double prefetched_bytes_per_s;
 	/* tcp */
 	struct wh_limit_rate best_write;
-	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node. */
+	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node, or verbs. */
 	double round_trip_us[2];
 };
 

@@ -3,6 +3,7 @@
  *     limit.c      the measurement: which program, how long, and what it says
  *     rings.c      shm: single-writer rings
  *     sockets.c    tcp: one connection for each pair of nodes
+ *     verbs.c      verbs: one-sided writes; verbs_link.c: the queue pairs for them
  *     trips.c      there and back between two nodes
  *     meet.c       how the nodes of sockets.c and trips.c connect
  *
@@ -98,10 +99,13 @@ WH_MUST_CHECK enum whorl_result wh_limit_rings(const struct wh_limit_plan *plan,
 					       struct wh_limit_result *result, struct wh_error *err);
 WH_MUST_CHECK enum whorl_result wh_limit_sockets(const struct wh_limit_plan *plan, struct wh_watch *watch,
 						 struct wh_limit_result *result, struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_limit_verbs(const struct wh_limit_plan *plan, struct wh_watch *watch,
+					       struct wh_limit_result *result, struct wh_error *err);
 WH_MUST_CHECK enum whorl_result wh_limit_trips(const struct wh_limit_plan *plan, struct wh_watch *watch,
 					       struct wh_limit_result *result, struct wh_error *err);
 
 uint64_t wh_limit_rings_memory(const struct wh_limit_plan *plan);
 uint64_t wh_limit_sockets_memory(const struct wh_limit_plan *plan);
+uint64_t wh_limit_verbs_memory(const struct wh_limit_plan *plan);
 
 #endif
