@@ -234,6 +234,30 @@ START_TEST(limit_of_tcp)
 END_TEST
 
 /* On tcp the rings of a node share its connections, and not all of them are for everybody. */
+/* tests/softroce/ measures it where there is a device; without one it is said what is missing. */
+START_TEST(limit_of_verbs_needs_a_device)
+{
+	uint32_t members[] = {0, 1};
+	struct wh_limit_ring ring = {0, members, 2, 10, 1000};
+	struct wh_limit_plan plan = {.kind = WH_LIMIT_VERBS,
+				     .nodes = 2,
+				     .rings = &ring,
+				     .ring_count = 1,
+				     .processes = true,
+				     .measure_ms = 20};
+	struct wh_limit_result result;
+	struct wh_watch watch;
+	struct wh_error err;
+
+	ck_assert_int_eq(wh_watch_open(&watch, &err), WHORL_OK);
+	if (wh_limit_measure(&plan, &watch, &result, &err) == WHORL_OK)
+		ck_assert_double_gt(result.rate.bytes_per_s, 0);
+	else
+		ck_assert_str_eq(err.text, "limit: this machine has no RDMA device");
+	wh_watch_close(&watch);
+}
+END_TEST
+
 START_TEST(limit_of_subgroups_that_overlap)
 {
 	const uint32_t all[] = {0, 1, 2}, first[] = {0, 1}, last[] = {1, 2};
@@ -272,6 +296,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(tcase, crew_follows_and_ends, 0, 2);
 	tcase_add_loop_test(tcase, limit_of_shm, 0, COUNT(limits));
 	tcase_add_loop_test(tcase, limit_of_tcp, 0, COUNT(limits));
+	tcase_add_test(tcase, limit_of_verbs_needs_a_device);
 	tcase_add_loop_test(tcase, limit_of_subgroups_that_overlap, 0, 2);
 	suite_add_tcase(suite, tcase);
 	return suite;

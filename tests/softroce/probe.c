@@ -92,10 +92,10 @@ static bool check_rounds(struct memory *memory)
 static bool serve(const char *address, int listening)
 {
 	struct rdma_cm_id *listener = endpoint(address, NULL), *id;
-	struct memory *memory = calloc(1, sizeof *memory);
+	struct memory memory = {0};
 	struct ibv_mr *region;
 
-	if (listener == NULL || memory == NULL)
+	if (listener == NULL)
 		return false;
 	if (rdma_listen(listener, 1) != 0)
 		return complain("rdma_listen");
@@ -103,12 +103,12 @@ static bool serve(const char *address, int listening)
 		return complain("write");
 	if (rdma_get_request(listener, &id) != 0)
 		return complain("rdma_get_request");
-	region = ibv_reg_mr(id->pd, memory, sizeof *memory,
+	region = ibv_reg_mr(id->pd, &memory, sizeof memory,
 			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	if (region == NULL)
 		return complain("ibv_reg_mr");
 
-	struct place place = {(uintptr_t)memory, region->rkey};
+	struct place place = {(uintptr_t)&memory, region->rkey};
 	struct rdma_conn_param how = {.private_data = &place,
 				      .private_data_len = sizeof place,
 				      .responder_resources = 1,
@@ -117,7 +117,7 @@ static bool serve(const char *address, int listening)
 
 	if (rdma_accept(id, &how) != 0)
 		return complain("rdma_accept");
-	return check_rounds(memory);
+	return check_rounds(&memory);
 }
 
 /* ---- the one that writes ---------------------------------------------------------------------------------------------*/
@@ -179,13 +179,13 @@ static bool write_rounds(const char *from, const char *to)
 	struct rdma_conn_param how = {
 		.responder_resources = 1, .initiator_depth = 1, .retry_count = 6, .rnr_retry_count = 6};
 	struct rdma_cm_id *id = endpoint(from, to);
-	struct memory *memory = calloc(1, sizeof *memory);
+	struct memory memory = {0};
 	struct ibv_mr *mine;
 	struct place place;
 
-	if (id == NULL || memory == NULL)
+	if (id == NULL)
 		return false;
-	mine = ibv_reg_mr(id->pd, memory, sizeof *memory, IBV_ACCESS_LOCAL_WRITE);
+	mine = ibv_reg_mr(id->pd, &memory, sizeof memory, IBV_ACCESS_LOCAL_WRITE);
 	if (mine == NULL)
 		return complain("ibv_reg_mr");
 	if (rdma_connect(id, &how) != 0)
@@ -199,7 +199,7 @@ static bool write_rounds(const char *from, const char *to)
 	if (!write_round(id, mine, &place, ROUNDS)) /* the target ends when it sees this one */
 		return false;
 	printf("probe: %s: %s wrote %d times %zu bytes and a guard to %s, and all came in order\n",
-	       id->verbs->device->name, from, ROUNDS, sizeof memory->payload, to);
+	       id->verbs->device->name, from, ROUNDS, sizeof memory.payload, to);
 	return true;
 }
 
