@@ -198,13 +198,13 @@ remove_remains() {
 }
 
 boot() {
-	local run=$cache/run.$$ accelerator=() machine status=0
+	local run=$cache/run.$$ accelerator=() machine qemu='' status=0
 
 	remove_remains
 	mkdir "$run"
 	# shellcheck disable=SC2064 # this directory
 	trap "rm -rf '$run'" EXIT
-	trap 'exit 130' INT TERM HUP
+	trap '[ -z "$qemu" ] || kill $qemu; exit 130' INT TERM HUP
 	[ -n "$kernel_log" ] || kernel_log=$run/kernel.log
 	{ cat "$cache/initramfs" && describe_run "$run/files" "$@"; } >"$run/initramfs"
 	accelerate
@@ -221,7 +221,12 @@ boot() {
 	# An input that never ends: at its end QEMU closes the port, and what the guest writes would block.
 	mkfifo "$run/input"
 	exec 8<>"$run/input"
-	timeout --foreground --kill-after 5 "$seconds" setpriv --pdeathsig KILL qemu-system-x86_64 "${machine[@]}" <&8 || status=$?
+	# In the background, so that a signal to this script ends the machine at once; should the script be killed, the kernel
+	# ends first `timeout`, then the machine.
+	setpriv --pdeathsig KILL timeout --foreground --kill-after 5 "$seconds" setpriv --pdeathsig KILL \
+		qemu-system-x86_64 "${machine[@]}" <&8 2> >(grep -v 'terminating on signal' >&2) &
+	qemu=$!
+	wait $qemu || status=$?
 	[ ! -s "$run/status" ] || exit "$(cat "$run/status")"
 	[ $status -ne 124 ] || die 124 "the time of $seconds s is up"
 	tail -n 20 "$kernel_log" >&2
