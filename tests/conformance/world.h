@@ -24,7 +24,7 @@ struct wh_world_ops {
 	 * thread that made it, and time passes in pass() and wait() alone. */
 	bool threads;
 
-	/* It runs in an emulated machine: what is done many times is done a twentieth as often. */
+	/* It runs in an emulated machine: what is done many times is done less often (suite.h). */
 	bool slow;
 
 	/* Ranges of a peer's row that are no part of the image can be read here all the same, and show what the peer wrote:
