@@ -122,5 +122,7 @@ TCase *cases_view(void);
 TCase *cases_return(void);
 TCase *cases_stream(void);
 TCase *cases_visit(void);
+TCase *cases_remote(void);
+TCase *cases_remote_ends(void);
 
 #endif
