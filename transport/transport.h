@@ -170,6 +170,7 @@ struct wh_transport_config {
 	const char *group;    /* name; nodes of other groups are never met */
 	uint32_t node;        /* my id */
 	uint32_t nodes;       /* ids are 0 .. nodes-1; who has another number of them is refused */
+	const char *const *addresses; /* by node id, "host:port"; NULL: where nodes need none */
 	uint64_t incarnation; /* mine: a random number, not 0 */
 	uint64_t patience_ns; /* who is there and does not answer for so long counts as not there: searching() */
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
