@@ -358,10 +358,11 @@ static void welcome(struct wh_verbs *t, struct wh_verbs_peer *peer, struct rdma_
 	peer->link->deadline_ns = peer->link->begun_ns + ANSWER_MAX_NS;
 	wh_verbs_timer_start(t, ANSWER_MAX_NS);
 	if (!wh_verbs_link_prepare(t, peer->link)) {
-		wh_verbs_complain(t, "cannot answer node %" PRIu32 ": %s", peer->node, peer->link->how);
+		if (errno != EINVAL) /* it has given up meanwhile */
+			wh_verbs_complain(t, "cannot answer node %" PRIu32 ": %s", peer->node, peer->link->how);
 		give_up(t, peer, true);
 	} else if (rdma_accept(id, &given) != 0) {
-		give_up(t, peer, true); /* it has given up meanwhile */
+		give_up(t, peer, true);
 	}
 }
 

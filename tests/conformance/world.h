@@ -1,6 +1,6 @@
 /* world.h - what a transport shows of itself to be put through the conformance cases.
  *
- * cases*.c state T1-T6 and T8-T10 once, against transport.h alone. For each transport there is a world_NAME.c that
+ * cases*.c state T1-T11 once, against transport.h alone. For each transport there is a world_NAME.c that
  * defines `wh_world`; it is linked with the cases to the program conformance-NAME. A world makes n endpoints of one
  * group, lets time pass, kills endpoints, and knows how to sleep: that is all in which transports differ here.
  *
@@ -24,8 +24,10 @@ struct wh_world_ops {
 	 * thread that made it, and time passes in pass() and wait() alone. */
 	bool threads;
 
-	/* It runs in an emulated machine: what is done many times is done a twentieth as often. */
+	/* It runs in an emulated machine: what is done many times is done less often (suite.h). */
 	bool slow;
+
+	bool regions; /* it has T7 */
 
 	/* Ranges of a peer's row that are no part of the image can be read here all the same, and show what the peer wrote:
 	 * only where a sanitizer needs it so. Otherwise such a read faults, or finds zeros. */
