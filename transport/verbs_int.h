@@ -2,6 +2,7 @@
  *
  *     verbs.c         the table: doorbell, events, service, create and destroy
  *     verbs_device.c  the device: completions, and memory that is registered with it
+ *     verbs_address.c where nodes are that are given no address
  *     verbs_meet.c    how peers find each other: librdmacm
  *     verbs_link.c    a connection: its buffers, credits, and completions
  *     verbs_peer.c    what a peer says, its end, leaving

@@ -52,11 +52,13 @@ static bool is_foreign(const struct wh_verbs *t, const struct wh_verbs_hello *he
 		       char reason[WH_VERBS_REFUSAL_BYTES])
 {
 	if (hello->version != WH_VERBS_VERSION)
-		snprintf(reason, WH_VERBS_REFUSAL_BYTES, "node %" PRIu32 " speaks version %" PRIu32 ", node %" PRIu32
-			 " version %d", hello->node, hello->version, t->node, WH_VERBS_VERSION);
+		snprintf(reason, WH_VERBS_REFUSAL_BYTES,
+			 "node %" PRIu32 " speaks version %" PRIu32 ", node %" PRIu32 " version %d", hello->node,
+			 hello->version, t->node, WH_VERBS_VERSION);
 	else if (hello->group != wh_verbs_group_digest(t->group))
-		snprintf(reason, WH_VERBS_REFUSAL_BYTES, "node %" PRIu32 " is not of group %.30s, as node %" PRIu32 " is",
-			 hello->node, t->group, t->node);
+		snprintf(reason, WH_VERBS_REFUSAL_BYTES,
+			 "node %" PRIu32 " is not of group %.30s, as node %" PRIu32 " is", hello->node, t->group,
+			 t->node);
 	else if (hello->nodes != t->nodes)
 		snprintf(reason, WH_VERBS_REFUSAL_BYTES,
 			 "node %" PRIu32 " is of a group of %" PRIu32 " nodes, node %" PRIu32 " of one of %" PRIu32,
@@ -537,10 +539,11 @@ static enum whorl_result listen_at(struct wh_verbs *t, const char *address, stru
 
 	t->cm = rdma_create_event_channel();
 	if (t->cm == NULL)
-		return wh_error_set(err, WHORL_SYSTEM,
-				    "no RDMA device on this host: %s (/dev/infiniband/rdma_cm). group.transport = verbs needs "
-				    "one, in hardware or Soft-RoCE; ./run softroce tries it in a virtual machine",
-				    strerror(errno));
+		return wh_error_set(
+			err, WHORL_SYSTEM,
+			"no RDMA device on this host: %s (/dev/infiniband/rdma_cm). group.transport = verbs needs "
+			"one, in hardware or Soft-RoCE; ./run softroce tries it in a virtual machine",
+			strerror(errno));
 	if (fcntl(t->cm->fd, F_SETFL, O_NONBLOCK) != 0 || fcntl(t->cm->fd, F_SETFD, FD_CLOEXEC) != 0)
 		return wh_error_system(err, errno, "fcntl");
 	if (rdma_create_id(t->cm, &t->listener, NULL, RDMA_PS_TCP) != 0)
@@ -552,18 +555,24 @@ static enum whorl_result listen_at(struct wh_verbs *t, const char *address, stru
 	return WHORL_OK;
 }
 
-enum whorl_result wh_verbs_meet_open(struct wh_verbs *t, const struct wh_transport_config *config,
-				     struct wh_error *err)
+enum whorl_result wh_verbs_meet_open(struct wh_verbs *t, const struct wh_transport_config *config, struct wh_error *err)
 {
-	const char *address = config->addresses != NULL ? config->addresses[t->node] : NULL;
+	const char *address = NULL;
+	char mine[WH_VERBS_ADDRESS_BYTES];
 	enum whorl_result result = WHORL_OK;
-	socklen_t bytes;
 
 	for (uint32_t node = 0; node < t->nodes && result == WHORL_OK; node++) {
-		if (config->addresses == NULL || config->addresses[node] == NULL)
-			return wh_error_set(err, WHORL_INVALID, "node %" PRIu32 " has no address, which verbs needs",
-					    node);
-		result = wh_verbs_find_address(config->addresses[node], &t->peers[node].address, &bytes, err);
+		const char *given = config->addresses != NULL ? config->addresses[node] : NULL;
+		char text[WH_VERBS_ADDRESS_BYTES];
+		socklen_t bytes;
+
+		if (given == NULL)
+			result = wh_verbs_address_default(config->group, node, text, err);
+		if (result == WHORL_OK)
+			result = wh_verbs_find_address(given != NULL ? given : text, &t->peers[node].address, &bytes,
+						       err);
+		if (node == t->node && result == WHORL_OK)
+			address = given != NULL ? given : strcpy(mine, text);
 	}
 	if (result == WHORL_OK)
 		result = listen_at(t, address, err);
