@@ -132,6 +132,7 @@ static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struc
 	for (uint32_t id = 0; id < plan->nodes; id++)
 		cpus[id] = wh_bench_is_caller(plan) ? -1 : wh_node_config_cpu(&plan->config, id);
 	*limit = (struct wh_limit_plan){
+		.kind = wh_bench_limit_kind(plan),
 		.nodes = plan->nodes,
 		.rings = rings,
 		.ring_count = count,

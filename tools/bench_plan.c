@@ -303,6 +303,18 @@ void wh_bench_plan_free(struct wh_bench_plan *plan)
 	*plan = (struct wh_bench_plan){0};
 }
 
+enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan)
+{
+	switch (plan->config.group.transport) {
+	case WH_TRANSPORT_TCP:
+		return WH_LIMIT_TCP;
+	case WH_TRANSPORT_VERBS:
+		return WH_LIMIT_VERBS;
+	default:
+		return WH_LIMIT_SHM;
+	}
+}
+
 struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size_t *count)
 {
 	struct wh_limit_ring *rings;

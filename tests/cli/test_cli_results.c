@@ -84,6 +84,8 @@ static const struct {
 	{"limit.messages_per_s", JSON_REAL},
 	{"limit.before", JSON_REAL},
 	{"limit.after", JSON_REAL},
+	{"limit.round_trip_us.polling", JSON_REAL},
+	{"limit.round_trip_us.sleeping", JSON_REAL},
 	{"fraction_of_limit", JSON_REAL},
 	{"subgroups.0.name", JSON_STRING},
 	{"subgroups.0.messages_per_s", JSON_REAL},

@@ -24,6 +24,9 @@ struct wh_world_ops {
 	 * thread that made it, and time passes in pass() and wait() alone. */
 	bool threads;
 
+	/* It runs in an emulated machine: what is done many times is done less often (suite.h). */
+	bool slow;
+
 	bool regions; /* it has T7 */
 
 	/* Ranges of a peer's row that are no part of the image can be read here all the same, and show what the peer wrote:
