@@ -8,6 +8,7 @@
 set -euo pipefail
 
 failure_timeout_ms=500
+command=     # the caller sets it: the `whorl` that was built
 slack_ms=1500 # for a busy machine: to notice, to agree, and for this script to see it
 
 # ---- the network --------------------------------------------------------------------------------------------------------
