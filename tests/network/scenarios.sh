@@ -74,7 +74,7 @@ cable-and-back) # who was removed meanwhile is told so, ends, and comes in again
 	await_view 0,1 0 1
 	ip rule del iif h2 priority 10 blackhole
 	wait "${pid[2]}" && fail "host 2 ended well"
-	start 2
+	start 2 --set group.start=join # it must not form a group of its own
 	within 10000 "host 2 is back" in_view 2 '(0,1,2|[0-9,]*)'
 	await_progress 0 1 2
 	end 0 1 2
@@ -95,7 +95,7 @@ half-open) # the host is back at once and knows nothing: what the others have to
 	form 0 1 2
 	vanish 2
 	plug_in 2
-	start 2
+	start 2 --set group.start=join # it must not form a group of its own
 	within 10000 "host 2 is back" in_view 2 '[0-9,]*2[0-9,]*'
 	await_progress 0 1 2
 	end 0 1 2
