@@ -35,6 +35,7 @@ struct wh_bench_options {
 	int64_t sender_delay_us;
 	int delayed_senders, active_senders; /* enum wh_bench_some; active ones are not none */
 	int64_t senders_per_node;
+	bool sender_sleeps;
 	bool processes, limit;
 	int upcall; /* enum wh_bench_upcall */
 	int64_t latency_every;
