@@ -2,8 +2,8 @@
  *
  *     peers-collect BOARD SYSTEM NODES SENDERS BYTES GAP_US DURATION_MS ORDER
  *
- * makes the board, prints "board" on stderr's behalf by creating it whole (the nodes may start when the file is there), waits for
- * the nodes, lets them begin, and waits until all have all messages. ORDER says what the system promises: `total`, or `fifo`.
+ * makes the board (the nodes may start when the file is there), waits for them, lets them begin, and waits until all have all
+ * messages. ORDER says what the system promises: `total`, or `fifo`.
  * Exit status 0: the figures are good; 1: a node failed or hung, or a promise was broken; 2: usage.
  */
 #include <fcntl.h>
@@ -73,7 +73,8 @@ static bool same(const struct peers_board *board, bool *order)
 
 	*order = true;
 	for (uint32_t n = 1; n < board->plan.nodes; n++) {
-		streams &= memcmp(board->pages[n].streams, board->pages[0].streams, sizeof(board->pages[0].streams)) == 0;
+		streams &=
+			memcmp(board->pages[n].streams, board->pages[0].streams, sizeof(board->pages[0].streams)) == 0;
 		streams &= board->pages[n].delivered == board->pages[0].delivered;
 		*order &= board->pages[n].order == board->pages[0].order;
 	}
@@ -92,21 +93,24 @@ static void print_latency(const char *name, const struct wh_histogram *latency)
 static void print(const struct question *question, const struct peers_board *board, bool order)
 {
 	static struct wh_histogram remote, own;
-	uint64_t start_ns = atomic_load(&board->start_ns), done_ns = 0;
+	uint64_t start_ns = atomic_load(&board->start_ns), done_ns = 0, cpu_ns = 0;
 	double seconds, messages_per_s;
 
 	for (uint32_t n = 0; n < board->plan.nodes; n++) {
 		wh_histogram_merge(&remote, &board->pages[n].remote);
 		wh_histogram_merge(&own, &board->pages[n].own);
+		cpu_ns += board->pages[n].cpu_ns;
 		if (board->pages[n].done_ns > done_ns)
 			done_ns = board->pages[n].done_ns;
 	}
 	seconds = (double)(done_ns - start_ns) / 1e9;
 	messages_per_s = (double)board->pages[0].delivered / seconds;
-	printf("{\"system\":\"%s\",\"nodes\":%" PRIu32 ",\"senders\":%" PRIu32 ",\"bytes\":%" PRIu32 ",\"gap_us\":%" PRIu32,
+	printf("{\"system\":\"%s\",\"nodes\":%" PRIu32 ",\"senders\":%" PRIu32 ",\"bytes\":%" PRIu32
+	       ",\"gap_us\":%" PRIu32,
 	       question->system, board->plan.nodes, board->plan.senders, board->plan.bytes, board->plan.gap_us);
-	printf(",\"seconds\":%.3f,\"messages_per_s\":%.1f,\"bytes_per_s\":%.0f,\"same_order\":%s", seconds, messages_per_s,
-	       messages_per_s * board->plan.bytes, order ? "true" : "false");
+	printf(",\"seconds\":%.3f,\"messages_per_s\":%.1f,\"bytes_per_s\":%.0f,\"cores\":%.2f", seconds, messages_per_s,
+	       messages_per_s * board->plan.bytes, (double)cpu_ns / 1e9 / seconds);
+	printf(",\"same_order\":%s", order ? "true" : "false");
 	print_latency("latency_us", &remote);
 	print_latency("own_latency_us", &own);
 	printf("}\n");

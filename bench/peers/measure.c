@@ -18,12 +18,29 @@
 #define TIMED_EVERY 16 /* of a stream: a look at the clock takes as long as a small message may */
 #define WARM_UP_US 20000
 
+static uint64_t time_of(clockid_t clock)
+{
+	struct timespec now = {0};
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 uint64_t peers_now(void)
 {
-	struct timespec now;
+	return time_of(CLOCK_MONOTONIC);
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+static uint64_t cpu_now(const struct peers_node *node)
+{
+	return time_of(CLOCK_PROCESS_CPUTIME_ID) + (node->has_helper ? time_of(node->helper) : 0);
+}
+
+void peers_count(struct peers_node *node, pid_t pid)
+{
+	if (clock_getcpuclockid(pid, &node->helper) != 0)
+		peers_fail("process %ld has no clock", (long)pid);
+	node->has_helper = true;
 }
 
 void peers_fail(const char *format, ...)
@@ -41,8 +58,8 @@ void peers_fail(const char *format, ...)
 void peers_open_as(struct peers_node *node, const char *path, uint32_t id)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
-	void *memory = fd < 0 ? MAP_FAILED
-			      : mmap(NULL, sizeof(struct peers_board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *memory =
+		fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(struct peers_board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (memory == MAP_FAILED)
 		peers_fail("%s: %s", path, strerror(errno));
@@ -79,6 +96,7 @@ void peers_ready(struct peers_node *node, void (*step)(void *ctx), void *ctx)
 			step(ctx);
 		nap();
 	}
+	node->cpu_before_ns = cpu_now(node);
 	node->end_ns = start_ns + (uint64_t)node->plan.duration_ms * 1000000;
 	if (node->plan.gap_us != 0)
 		node->due_ns = peers_now() + (uint64_t)WARM_UP_US * 1000;
@@ -110,7 +128,8 @@ bool peers_is_due(const struct peers_node *node)
 
 void peers_pace(const struct peers_node *node)
 {
-	struct timespec due = {.tv_sec = (time_t)(node->due_ns / 1000000000), .tv_nsec = (long)(node->due_ns % 1000000000)};
+	struct timespec due = {.tv_sec = (time_t)(node->due_ns / 1000000000),
+			       .tv_nsec = (long)(node->due_ns % 1000000000)};
 
 	if (node->due_ns != 0)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
@@ -129,8 +148,7 @@ void peers_fill(struct peers_node *node, void *data)
 	}
 	if (node->due_ns != 0)
 		node->due_ns = now + (uint64_t)node->plan.gap_us * 1000;
-	wh_payload_fill(header + 1, node->plan.bytes - sizeof(*header),
-			wh_payload_seed(0, node->id, node->sent));
+	wh_payload_fill(header + 1, node->plan.bytes - sizeof(*header), wh_payload_seed(0, node->id, node->sent));
 	node->sent++;
 }
 
@@ -142,6 +160,7 @@ static void complete(struct peers_node *node)
 		delivered += node->next[s];
 	node->page->delivered = delivered;
 	node->page->done_ns = peers_now();
+	node->page->cpu_ns = cpu_now(node) - node->cpu_before_ns;
 	atomic_store(&node->page->done, 1);
 }
 

@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "tools/histogram.h"
 
@@ -45,6 +47,7 @@ struct peers_plan {
 struct peers_page {
 	_Alignas(64) _Atomic uint32_t ready, done; /* done: all is delivered here */
 	uint64_t delivered, done_ns;               /* valid when done, as is all below */
+	uint64_t cpu_ns;                           /* of all that works for the node, from the start until it is done */
 	uint64_t order;                            /* digest of all messages in the order of delivery */
 	uint64_t streams[PEERS_NODES_MAX];         /* digest of each sender's messages */
 	struct wh_histogram remote, own;           /* latency of others' messages, and of the node's own, in ns */
@@ -65,7 +68,9 @@ struct peers_node {
 	/* the sending thread's */
 	uint32_t sent;
 	bool sent_last;
-	uint64_t end_ns, due_ns;
+	uint64_t end_ns, due_ns, cpu_before_ns;
+	clockid_t helper; /* the CPU clock of a process that works for this one; valid if has_helper */
+	bool has_helper;
 	/* the receiving thread's */
 	uint32_t next[PEERS_NODES_MAX];
 	uint32_t lasts;
@@ -82,6 +87,9 @@ void peers_open(struct peers_node *node, int argc, char *argv[]);
 
 /* For a program that learns its id late (MPI): the same. */
 void peers_open_as(struct peers_node *node, const char *path, uint32_t id);
+
+/* The processor time of process `pid` counts as this node's. Before peers_ready. */
+void peers_count(struct peers_node *node, pid_t pid);
 
 /* This node can send, and be reached by all. Waits until all are so far; `step`, unless NULL, is called meanwhile, about
  * every 0.1 ms, for systems that want to be driven. */

@@ -36,6 +36,7 @@ down() {
 	local space
 
 	for space in $(ip netns list | sed -n "s/^\($net-[0-9]*\).*/\1/p"); do
+		ip link delete "$space" 2>/dev/null || true # at once, and not some time after its namespace
 		ip netns delete "$space"
 	done
 	ip link delete "$net" 2>/dev/null || true

@@ -1,8 +1,8 @@
 /* peer_corosync.c - corosync's closed process groups (CPG) beside the others.
  *
- *     peer-corosync BOARD ID
+ *     peer-corosync BOARD ID PIDFILE
  *
- * Each node is a client of the corosync daemon of its network namespace, which speaks to the other daemons. The order is agreed:
+ * Each node is a client of the corosync daemon of its network namespace (PIDFILE has its number), which speaks to the other daemons. The order is agreed:
  * the same at all. One thread sends and dispatches in turn, for that is faster here than two: the daemon says "try again" when
  * its queue is full, and what it has to deliver is then taken from it.
  */
@@ -10,6 +10,7 @@
 #include <corosync/cpg.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,7 +19,8 @@
 
 #define GROUP "peers"
 #define BURST 64
-#define WINDOW_BYTES (512 * 1024) /* of a node's own messages in flight: more do not make it faster, but wait in its queues */
+#define WINDOW_BYTES                                                                                                   \
+	(512 * 1024) /* of a node's own messages in flight: more do not make it faster, but wait in its queues */
 #define WINDOW_LEAST 16
 #define RETRY_NS 200000
 #define PATIENCE_NS 1000000000
@@ -139,6 +141,17 @@ static void rest(struct corosync *c, int fd)
 	ppoll(&wait, 1, &timeout, NULL);
 }
 
+static void count_daemon(struct corosync *c, const char *path)
+{
+	FILE *file = path != NULL ? fopen(path, "re") : NULL;
+	long pid;
+
+	if (file == NULL || fscanf(file, "%ld", &pid) != 1)
+		peers_fail("which daemon?");
+	fclose(file);
+	peers_count(&c->node, (pid_t)pid);
+}
+
 int main(int argc, char *argv[])
 {
 	static struct corosync c;
@@ -147,6 +160,7 @@ int main(int argc, char *argv[])
 	peers_open(&c.node, argc, argv);
 	c.window = WINDOW_BYTES / c.node.plan.bytes > WINDOW_LEAST ? WINDOW_BYTES / c.node.plan.bytes : WINDOW_LEAST;
 	join(&c);
+	count_daemon(&c, argv[3]); /* NULL if there is none */
 	if (cpg_fd_get(c.handle, &fd) != CS_OK)
 		peers_fail("no descriptor");
 	peers_ready(&c.node, step, &c);

@@ -16,7 +16,6 @@
 #include <peers_message.h>
 
 #define TAKE_MAX 256
-#define READER_SAMPLES 4000 /* that wait for the program; more are refused, and sent again */
 #define PATIENCE DDS_SECS(30)
 
 struct cyclone {
@@ -56,7 +55,6 @@ static void open_entities(struct cyclone *c)
 	dds_write_set_batch(c->node.plan.gap_us == 0); /* of what there is, so only now */
 	topic = made(dds_create_topic(c->participant, type_of(c->node.plan.bytes), "peers", qos, NULL), "topic");
 	c->writer = made(dds_create_writer(c->participant, topic, qos, NULL), "writer");
-	dds_qset_resource_limits(qos, READER_SAMPLES, DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED);
 	c->reader = made(dds_create_reader(c->participant, topic, qos, NULL), "reader");
 	dds_delete_qos(qos);
 	dds_set_status_mask(c->reader, DDS_DATA_AVAILABLE_STATUS);

@@ -168,10 +168,12 @@ start_corosync() {
 		mkdir -p "$directory"
 		corosync_conf "$directory" >"$directory/conf"
 		timeout 100 "$here/net.sh" in $n sh -c \
-			"mount -t tmpfs tmpfs /run && exec corosync -f -c '$directory/conf'" >>"$work/log" 2>&1 &
+			"mount -t tmpfs tmpfs /run && echo \$\$ >'$directory/pid' && exec corosync -f -c '$directory/conf'" >>"$work/log" 2>&1 &
 		daemons+=($!)
 	done
-	everywhere "$programs/peer-corosync"
+	for ((n = 0; n < nodes; n++)); do
+		at $n "$programs/peer-corosync" "$work/board" $n "$work/corosync-$n/pid"
+	done
 }
 
 start_cyclone() {
@@ -255,8 +257,8 @@ run_once() {
 	fi
 	line=$(<"$work/line")
 	printf '{"round":%d,"work":"%s",%s\n' "$round" "$4" "${line#\{}" >>"$out/results.json"
-	jq -r '"   \(.system) \(.bytes) B \(.work): \(.messages_per_s | round)/s, p50 \(.latency_us.p50) us"' "$work/line" \
-		--arg w "$4" 2>/dev/null >&2 || true
+	jq -r --arg work "$4" '"   \(.system), \(.bytes) bytes, \($work): \(.messages_per_s | round)/s, p50 \(.latency_us.p50) us"' \
+		"$work/line" >&2
 }
 
 # The order of the systems turns from round to round, lest one always has the same neighbour.

@@ -20,8 +20,8 @@ def ratio($all; $of; figure):
 . as $all
 | (map(.system) | unique) as $names
 | (["whorl", "whorl-fifo", "corosync", "mpi", "mpi-each", "zeromq", "cyclone", "whorl-shm"] | map(select(. as $n | $names | index($n)))) as $systems
-| "| bytes | system | messages/s (least-most) | MB/s | p50 | p99 | whorl's rate over it | low load: p50 (least-most) | p99 | its p50 over whorl's |",
-  "|---|---|---|---|---|---|---|---|---|---|",
+| "| bytes | system | messages/s (least-most) | MB/s | p50 | p99 | whorl's rate over it | low load: p50 (least-most) | p99 | cores | its p50 over whorl's |",
+  "|---|---|---|---|---|---|---|---|---|---|---|",
   ((map(.bytes) | unique)[] as $bytes | $systems[] as $system
   | ($all | map(select(.system == $system and .bytes == $bytes))) as $runs
   | ($runs | map(select(.work == "stream"))) as $stream | ($runs | map(select(.work == "low"))) as $low
@@ -31,5 +31,5 @@ def ratio($all; $of; figure):
   + "| \($stream | map(.latency_us.p50) | median | time) | \($stream | map(.latency_us.p99) | median | time) "
   + "| \(ratio($all; $stream; .messages_per_s)) "
   + "| \($low | map(.latency_us.p50) | median | time)\($low | map(.latency_us.p50) | spread(time)) "
-  + "| \($low | map(.latency_us.p99) | median | time) "
+  + "| \($low | map(.latency_us.p99) | median | time) | \($low | map(.cores) | median | short) "
   + "| \(ratio($all; $low; 1 / .latency_us.p50)) |")
