@@ -78,10 +78,14 @@ static void step(void *c)
 
 static void join(struct corosync *c)
 {
-	cpg_model_v1_data_t model = {.model = CPG_MODEL_V1, .cpg_deliver_fn = deliver, .cpg_confchg_fn = change};
+	cpg_model_v1_data_t model;
 	struct cpg_name group = {.length = sizeof(GROUP) - 1, .value = GROUP};
 	cs_error_t error;
 
+	memset(&model, 0, sizeof(model));
+	model.model = CPG_MODEL_V1;
+	model.cpg_deliver_fn = deliver;
+	model.cpg_confchg_fn = change;
 	/* The daemon may still be on its way; alarm() ends it if it does not come. */
 	while (cpg_model_initialize(&c->handle, CPG_MODEL_V1, (cpg_model_data_t *)&model, c) != CS_OK)
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
@@ -143,12 +147,16 @@ static void rest(struct corosync *c, int fd)
 
 static void count_daemon(struct corosync *c, const char *path)
 {
-	FILE *file = path != NULL ? fopen(path, "re") : NULL;
-	long pid;
+	FILE *file = fopen(path, "re");
+	long pid = 0;
 
-	if (file == NULL || fscanf(file, "%ld", &pid) != 1)
-		peers_fail("which daemon?");
-	fclose(file);
+	if (file != NULL) {
+		if (fscanf(file, "%ld", &pid) != 1)
+			pid = 0;
+		fclose(file);
+	}
+	if (pid == 0)
+		peers_fail("%s: which daemon?", path);
 	peers_count(&c->node, (pid_t)pid);
 }
 
@@ -160,7 +168,9 @@ int main(int argc, char *argv[])
 	peers_open(&c.node, argc, argv);
 	c.window = WINDOW_BYTES / c.node.plan.bytes > WINDOW_LEAST ? WINDOW_BYTES / c.node.plan.bytes : WINDOW_LEAST;
 	join(&c);
-	count_daemon(&c, argv[3]); /* NULL if there is none */
+	if (argc < 4)
+		peers_fail("which daemon?");
+	count_daemon(&c, argv[3]);
 	if (cpg_fd_get(c.handle, &fd) != CS_OK)
 		peers_fail("no descriptor");
 	peers_ready(&c.node, step, &c);
