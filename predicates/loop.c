@@ -49,8 +49,11 @@ static size_t serve(struct wh_loop *loop)
 
 size_t wh_loop_step(struct wh_loop *loop)
 {
+	const struct wh_transport_ops *ops = loop->transport->ops;
 	size_t work = 0;
 
+	if (ops->take != NULL)
+		work += ops->take(loop->transport);
 	loop->diag->step++;
 	if (loop->diag->step % WH_CLOCK_PASSES == 0)
 		loop->now_ns = wh_env_now(loop->diag->env);
@@ -59,6 +62,8 @@ size_t wh_loop_step(struct wh_loop *loop)
 		work += loop->predicates[i].fn(loop->predicates[i].ctx);
 	if (loop->now_ns - loop->serviced_ns >= WH_SERVICE_NS)
 		work += serve(loop);
+	if (ops->flush != NULL)
+		ops->flush(loop->transport);
 	wh_count(&loop->stats.steps, 1);
 	if (work == 0) {
 		wh_count(&loop->stats.idle_steps, 1);

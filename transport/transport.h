@@ -171,6 +171,8 @@ struct wh_transport_config {
 	uint32_t node;        /* my id */
 	uint32_t nodes;       /* ids are 0 .. nodes-1; who has another number of them is refused */
 	uint64_t incarnation; /* mine: a random number, not 0 */
+	/* "host:port" of each node, by id; NULL, or one that is NULL: the transport's own choice. For those of networks. */
+	const char *const *addresses;
 	uint64_t patience_ns; /* who is there and does not answer for so long counts as not there: searching() */
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
 };
@@ -196,6 +198,12 @@ struct wh_transport_ops {
 
 	/* T9. Also drops all later pushes to that rank; those posted before still go out. At any time after image_open. */
 	void (*freeze)(struct wh_image *image, uint32_t rank);
+
+	/* Around each pass of a loop: takes in pushes that have come, and returns how much of that is loud; and what is posted
+	 * from then on may wait until flush, which sends it together. Without a pass it leaves when it is posted. NULL, both: pushes
+	 * land by themselves. */
+	size_t (*take)(struct wh_transport *t);
+	void (*flush)(struct wh_transport *t);
 
 	/* Set-up, control messages, deaths of peers: whatever is not the fast path. Never blocks. The loop calls it every
 	 * few milliseconds, and after each wait. Returns how much it did. */

@@ -1,0 +1,176 @@
+/* tcp_channel.c - a connection; see tcp_int.h. Whatever is between the frames and the network has its place here. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transport/tcp_int.h"
+
+#define SILENT_MS 5000 /* a host that has vanished: what was sent is not acknowledged, or nothing was sent */
+
+/* A wish each: without them the heartbeat notices, a little later. */
+static void tune(int fd)
+{
+	const int on = 1, idle_s = 1, interval_s = 1, probes = 4;
+	const unsigned silent_ms = SILENT_MS;
+	struct wh_tcp_address here = {.bytes = sizeof(here.at)};
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silent_ms, sizeof(silent_ms));
+	/* On the loopback interface there is nothing to probe for, and BBR, where it is the default, paces itself there. */
+	if (getsockname(fd, (struct sockaddr *)&here.at, &here.bytes) == 0 && wh_tcp_address_is_loopback(&here))
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+}
+
+int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_address *to)
+{
+	int error = 0;
+
+	*channel = WH_TCP_NO_CHANNEL;
+	channel->called = true;
+	channel->fd = socket(to->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (channel->fd < 0)
+		return errno;
+	if (connect(channel->fd, (const struct sockaddr *)&to->at, to->bytes) != 0 && errno != EINPROGRESS)
+		error = errno;
+	if (error != 0) {
+		close(channel->fd);
+		channel->fd = -1;
+	}
+	return error;
+}
+
+/* A call from a port of one's own choice to that very port is answered by the caller itself. */
+static bool is_own_echo(int fd)
+{
+	struct wh_tcp_address here = {.bytes = sizeof(here.at)}, there = {.bytes = sizeof(there.at)};
+
+	return getsockname(fd, (struct sockaddr *)&here.at, &here.bytes) == 0 &&
+	       getpeername(fd, (struct sockaddr *)&there.at, &there.bytes) == 0 && wh_tcp_address_same(&here, &there);
+}
+
+enum wh_tcp_io wh_tcp_channel_connected(struct wh_tcp_channel *channel)
+{
+	struct sockaddr_storage there;
+	socklen_t bytes = sizeof(int), there_bytes = sizeof(there);
+	int error = 0;
+
+	if (getsockopt(channel->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 && error != 0) {
+		errno = error;
+		return WH_TCP_BROKEN;
+	}
+	if (getpeername(channel->fd, (struct sockaddr *)&there, &there_bytes) != 0)
+		return errno == ENOTCONN ? WH_TCP_LATER : WH_TCP_BROKEN;
+	if (is_own_echo(channel->fd)) {
+		errno = ECONNREFUSED;
+		return WH_TCP_BROKEN;
+	}
+	tune(channel->fd);
+	return WH_TCP_DONE;
+}
+
+void wh_tcp_channel_accept(struct wh_tcp_channel *channel, int fd)
+{
+	*channel = WH_TCP_NO_CHANNEL;
+	channel->fd = fd;
+	tune(fd);
+}
+
+enum wh_tcp_io wh_tcp_channel_shake(struct wh_tcp_channel *channel, bool *writes)
+{
+	(void)channel;
+	*writes = false;
+	return WH_TCP_DONE; /* there are no keys: nothing is asked, and nothing shown */
+}
+
+static enum wh_tcp_io result_of(ssize_t n, size_t *done)
+{
+	if (n > 0) {
+		*done = (size_t)n;
+		return WH_TCP_DONE;
+	}
+	if (n == 0)
+		return WH_TCP_ENDED;
+	return errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ENOMEM ? WH_TCP_LATER : WH_TCP_BROKEN;
+}
+
+enum wh_tcp_io wh_tcp_channel_write(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+				    size_t *done)
+{
+	const struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
+	ssize_t n;
+
+	do {
+		n = sendmsg(channel->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return result_of(n, done);
+}
+
+enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+				   size_t *done)
+{
+	struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
+	ssize_t n;
+
+	do {
+		n = recvmsg(channel->fd, &message, MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	return result_of(n, done);
+}
+
+void wh_tcp_channel_finish(struct wh_tcp_channel *channel)
+{
+	(void)shutdown(channel->fd, SHUT_WR);
+}
+
+/* An end for the other side by name: a forked child may hold the same socket, which would keep it alive. That child itself only
+ * closes. What has come and was not read is read away first: the kernel would answer a close with a reset, which may overtake
+ * what was written last. */
+void wh_tcp_channel_close(struct wh_tcp_channel *channel, bool forked)
+{
+	char waste[4096];
+
+	if (channel->fd < 0)
+		return;
+	if (!forked) {
+		(void)shutdown(channel->fd, SHUT_WR);
+		for (int n = 0; n < 256 && recv(channel->fd, waste, sizeof(waste), MSG_DONTWAIT) > 0; n++)
+			;
+		(void)shutdown(channel->fd, SHUT_RDWR);
+	}
+	close(channel->fd);
+	channel->fd = -1;
+}
+
+const char *wh_tcp_channel_whence(const struct wh_tcp_channel *channel, char *text, size_t bytes)
+{
+	struct sockaddr_storage there;
+	socklen_t there_bytes = sizeof(there);
+	char host[INET6_ADDRSTRLEN] = "?";
+
+	if (getpeername(channel->fd, (struct sockaddr *)&there, &there_bytes) != 0) {
+		snprintf(text, bytes, "somebody");
+	} else if (there.ss_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&there;
+
+		(void)inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+		snprintf(text, bytes, "[%s]:%u", host, ntohs(in6->sin6_port));
+	} else {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)&there;
+
+		(void)inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+		snprintf(text, bytes, "%s:%u", host, ntohs(in->sin_port));
+	}
+	return text;
+}
+
+bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node)
+{
+	return channel->proven < 0 || (uint64_t)channel->proven == node;
+}

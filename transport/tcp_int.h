@@ -1,0 +1,422 @@
+/* tcp_int.h - inside the tcp transport.
+ *
+ *     tcp.c          the table: doorbell, events, service, create and destroy
+ *     tcp_frame.c    frames as bytes (tcp_frame.h; docs/wire.md)
+ *     tcp_address.c  addresses as text, and what they mean
+ *     tcp_channel.c  a connection: the one place that reads and writes sockets, and where keys and TLS have their place
+ *     tcp_queue.c    pushes that have not left yet
+ *     tcp_out.c      what leaves: frames of a batch in one gathered write
+ *     tcp_in.c       what comes: received into its place in the image
+ *     tcp_meet.c     how peers find each other: the caller's side, and time
+ *     tcp_door.c     the called side: strangers, of whom some become peers
+ *     tcp_peer.c     what becomes of a connection between nodes: messages, its end, leaving
+ *     tcp_image.c    images: whose rows have a place here, post and freeze
+ *     tcp_stream.c   streams, a connection each
+ *     tcp_visit.c    questions of those who are no nodes
+ *
+ * docs/decisions/0017-tcp.md tells why it is done so. Everything here belongs to the loop, save what is marked
+ * otherwise.
+ */
+#ifndef WH_TRANSPORT_TCP_INT_H
+#define WH_TRANSPORT_TCP_INT_H
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/atomics.h"
+#include "transport/tcp.h"
+#include "transport/tcp_frame.h"
+#include "transport/transport.h"
+
+struct wh_tcp;
+struct wh_tcp_image;
+struct wh_tcp_peer;
+
+/* ---- addresses: tcp_address.c ------------------------------------------------------------------------------------- */
+
+#define WH_TCP_HOST_BYTES 160
+
+struct wh_tcp_address {
+	struct sockaddr_storage at;
+	socklen_t bytes; /* 0: not known (yet) */
+};
+
+/* "host:port", "[host]:port"; the host goes to `host`. WHORL_OK, WHORL_INVALID. */
+enum whorl_result wh_tcp_address_split(const char *text, char host[WH_TCP_HOST_BYTES], char port[8],
+				       struct wh_error *err);
+/* Looks the name up, which may block. WHORL_OK, WHORL_INVALID, WHORL_NOT_FOUND. */
+enum whorl_result wh_tcp_address_find(const char *text, struct wh_tcp_address *out, struct wh_error *err);
+bool wh_tcp_address_is_loopback(const struct wh_tcp_address *address);
+bool wh_tcp_address_same(const struct wh_tcp_address *a, const struct wh_tcp_address *b);
+
+/* ---- connections: tcp_channel.c ----------------------------------------------------------------------------------- */
+
+/* A connection from its first byte on. Before the first frame both sides may have to show who they are (a cluster key, a
+ * certificate): that is wh_tcp_channel_shake, and what they have shown is `proven`. */
+struct wh_tcp_channel {
+	int fd;         /* -1: none */
+	bool called;    /* by me */
+	int64_t proven; /* the node that keys or TLS have shown the other end to be; -1: any, nothing was asked */
+};
+
+enum wh_tcp_io { WH_TCP_DONE, WH_TCP_LATER, WH_TCP_ENDED /* closed in order */, WH_TCP_BROKEN };
+
+#define WH_TCP_NO_CHANNEL ((struct wh_tcp_channel){.fd = -1, .proven = -1})
+
+/* Begins to connect. 0: it has begun, and the channel is writable when that has come to an end; or an errno value. */
+int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_address *to);
+/* WH_TCP_LATER: not yet. WH_TCP_BROKEN: errno says why. */
+enum wh_tcp_io wh_tcp_channel_connected(struct wh_tcp_channel *channel);
+/* Somebody has called; the descriptor becomes the channel's. */
+void wh_tcp_channel_accept(struct wh_tcp_channel *channel, int fd);
+/* What comes before the first frame. WH_TCP_LATER: `*writes` says whether it waits to write. */
+enum wh_tcp_io wh_tcp_channel_shake(struct wh_tcp_channel *channel, bool *writes);
+/* Each reads or writes as much as goes. With WH_TCP_DONE *done is how much, >= 1. Any thread, one at a time. */
+enum wh_tcp_io wh_tcp_channel_write(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+				    size_t *done);
+enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+				   size_t *done);
+void wh_tcp_channel_finish(struct wh_tcp_channel *channel); /* nothing more will be written */
+/* `forked`: the other side is not told. */
+void wh_tcp_channel_close(struct wh_tcp_channel *channel, bool forked);
+/* The other end's address as text. */
+const char *wh_tcp_channel_whence(const struct wh_tcp_channel *channel, char *text, size_t bytes);
+/* Whether who says that it is `node` may be believed. */
+bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node);
+
+/* ---- pushes that have not left: tcp_queue.c ------------------------------------------------------------------------ */
+
+#define WH_TCP_QUEUE_MAX 65536      /* ranges, and words, that wait for one peer: beyond, it is stalled for good */
+#define WH_TCP_RANGE_MAX (1u << 18) /* bytes of one range; larger ones are cut */
+
+struct wh_tcp_range {
+	struct wh_tcp_image *image;
+	struct wh_tcp_span span;
+};
+
+struct wh_tcp_value {
+	struct wh_tcp_image *image;
+	struct wh_tcp_word word;
+};
+
+/* First ranges, then words, in the order in which they were posted. That a range is ahead of words that were posted before
+ * it does no harm: its bytes are final, and nobody looks at them before the guard that was posted later (on shared memory
+ * bytes are there at once). A word never overtakes a range or a word that was posted before it. */
+struct wh_tcp_queue {
+	struct wh_tcp_range *ranges;
+	struct wh_tcp_value *words;
+	uint32_t range_count, range_room, range_at; /* those before `at` have left */
+	uint32_t word_count, word_room, word_at;
+	uint32_t fixed; /* ranges before this one are on their way, and do not grow any more */
+	bool loud;      /* one of them ends a sleep */
+};
+
+/* False: the queue is full, or there is no memory: the peer is given up. */
+WH_MUST_CHECK bool wh_tcp_queue_range(struct wh_tcp_queue *queue, struct wh_tcp_image *image, uint64_t offset,
+				      uint64_t bytes);
+WH_MUST_CHECK bool wh_tcp_queue_word(struct wh_tcp_queue *queue, struct wh_tcp_image *image, uint64_t offset,
+				     uint64_t value);
+bool wh_tcp_queue_empty(const struct wh_tcp_queue *queue);
+/* The next frame: how many ranges and words it has, all of one image, at most `ranges`, WH_TCP_WORDS_MAX, and about `bytes`
+ * bytes. Words come only with the last of the ranges. */
+void wh_tcp_queue_next(const struct wh_tcp_queue *queue, uint64_t bytes, uint32_t *ranges, uint32_t *words);
+/* So many have left. */
+void wh_tcp_queue_left(struct wh_tcp_queue *queue, uint32_t ranges, uint32_t words);
+/* Images that have been closed are let go of. */
+void wh_tcp_queue_drop(struct wh_tcp_queue *queue);
+void wh_tcp_queue_free(struct wh_tcp_queue *queue);
+
+/* ---- what leaves: tcp_out.c ---------------------------------------------------------------------------------------- */
+
+#define WH_TCP_MESSAGES_BYTES (64u << 10) /* control messages that wait for one peer */
+#define WH_TCP_RESERVE_BYTES (8u << 10)   /* beyond that, for messages of the transport itself */
+#define WH_TCP_FRAME_BYTES (1u << 20)     /* of ranges in one frame, about */
+
+struct wh_tcp_out {
+	unsigned char *messages; /* frames that are no pushes, encoded */
+	uint32_t messages_count, messages_at;
+	struct wh_tcp_queue queue;
+	/* The write that is under way. */
+	unsigned char *table;
+	struct iovec parts[WH_TCP_RANGES_MAX + 2];
+	size_t part_count, part_at; /* 0 of 0: none */
+	uint32_t messages_in, ranges_in;
+	bool blocked; /* the socket is full */
+	bool leaving; /* behind all else it is to be told that I go */
+	bool dead;    /* it cannot be written to any more; what it has sent may still be read */
+};
+
+struct wh_tcp_link;
+/* A whole frame. False: there is no room; `reserve`: for one of the transport's own. */
+bool wh_tcp_out_message(struct wh_tcp_link *link, const unsigned char *frame, size_t bytes, bool reserve);
+/* Writes until all has left, or the socket is full. */
+void wh_tcp_out_flush(struct wh_tcp *t, struct wh_tcp_link *link);
+bool wh_tcp_out_empty(const struct wh_tcp_out *out);
+
+/* ---- what comes: tcp_in.c ------------------------------------------------------------------------------------------ */
+
+#define WH_TCP_IN_BYTES (64u << 10)
+
+struct wh_tcp_in {
+	unsigned char *bytes; /* read and not yet looked at: [at, count) */
+	uint32_t at, count;
+	/* The push that is under way. */
+	bool pushing, loud;
+	struct wh_tcp_image *image; /* NULL: it goes nowhere */
+	unsigned char *row;         /* the peer's, in it */
+	struct wh_tcp_span spans[WH_TCP_RANGES_MAX];
+	struct wh_tcp_word words[WH_TCP_WORDS_MAX];
+	uint32_t span_count, span_at, word_count;
+	uint32_t span_done; /* bytes of the span at span_at */
+	uint64_t left;      /* bytes that are still to come */
+	bool large;         /* the last one was: the next is likely to be */
+	bool held;          /* a whole frame waits for room for its event */
+};
+
+/* Takes in what has come. Returns how much of that somebody may wait for. */
+size_t wh_tcp_in_take(struct wh_tcp *t, struct wh_tcp_peer *peer);
+/* Nothing of this image is written any more by this peer; NULL: of any. */
+void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image);
+
+/* ---- meeting: tcp_meet.c and tcp_door.c ---------------------------------------------------------------------------- */
+
+/* Whoever comes calls all others: those who are there answer, those who are not will call when they come, and are called
+ * again now and then, lest they cannot call me. Of two calls that cross, that of the higher id counts, and the other is hung
+ * up.
+ *
+ *     ABSENT   -> CALLED     I have begun to connect to it; my hello is sent
+ *     CALLED   -> MET        its hello has come, and I have said so
+ *     any      -> ANSWERED   it has called, its hello was good, mine is sent
+ *     ANSWERED -> MET        it has taken mine
+ *     CALLED, ANSWERED -> ABSENT   it hung up, or took too long: it will be called again
+ *     MET      -> ABSENT     it left, died, or broke the protocol
+ *     any      -> SHUNNED    one has refused the other: it is not called any more, but may call as another incarnation
+ *
+ * An incarnation is met once: what has ended or been refused is not met again, whoever calls.
+ */
+enum wh_tcp_peer_state { WH_TCP_SELF, WH_TCP_ABSENT, WH_TCP_CALLED, WH_TCP_ANSWERED, WH_TCP_MET, WH_TCP_SHUNNED };
+
+enum wh_tcp_stage { WH_TCP_CONNECTING, WH_TCP_SHAKING, WH_TCP_OPEN };
+
+struct wh_tcp_link { /* a connection between two nodes */
+	struct wh_tcp_channel channel;
+	enum wh_tcp_stage stage;
+	uint32_t node;
+	bool dirty;         /* something waits to be flushed */
+	bool watches_write; /* in epoll */
+	bool left;          /* the other side has said that it goes */
+	struct wh_tcp_in in;
+	struct wh_tcp_out out;
+};
+
+#define WH_TCP_OFFERS 8 /* kept of one peer; beyond, the one of the lowest key is dropped */
+
+struct wh_tcp_peer {
+	enum wh_tcp_peer_state state;
+	uint32_t node;
+	struct wh_tcp_link *link;
+	uint64_t incarnation; /* since its hello was good; else 0 */
+	uint64_t ended;       /* the last one that was met, or refused, and is no more; 0: none */
+	bool sought;          /* it has been met, or refused, or was not there when it was called */
+	uint64_t call_at_ns;  /* ABSENT: when it is to be called; CALLED, ANSWERED: when it is given up */
+	uint64_t call_in_ns;  /* how long that was put off the last time; 0: not at all */
+	uint64_t pinged_ns;   /* another has come in its place: is it still there? 0: not asked */
+	uint64_t ponged_ns;   /* when it last said so */
+	const char *doomed;   /* it will be given up at the next service: why */
+	const char *name;     /* its address as text */
+	struct wh_tcp_address address;
+	struct wh_tcp_offer offers[WH_TCP_OFFERS]; /* of images that are not open here yet; members 0: none */
+};
+
+struct wh_tcp_stranger { /* has connected to me, and said nothing yet, or has asked a question */
+	struct wh_tcp_channel channel;
+	bool shaken, held; /* held: what it has said is kept until it can be acted on */
+	uint64_t visitor;  /* the number of its question; 0: it has not asked */
+	uint64_t since_ns;
+	uint32_t count;
+	unsigned char bytes[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
+};
+
+#define WH_TCP_STRANGERS 32
+#define WH_TCP_STRANGER_NS WH_NS_PER_S
+#define WH_TCP_CALL_NS WH_NS_PER_S /* so long a call may take, from its beginning until both have met */
+
+enum whorl_result wh_tcp_meet_open(struct wh_tcp *t, struct wh_error *err);
+void wh_tcp_meet_tick(struct wh_tcp *t);                   /* the timer has run out */
+void wh_tcp_timer_start(struct wh_tcp *t, uint64_t in_ns); /* unless it runs out earlier */
+void wh_tcp_call_soon(struct wh_tcp *t, struct wh_tcp_peer *peer);
+void wh_tcp_call_seldom(struct wh_tcp *t, struct wh_tcp_peer *peer);
+/* Its connection is readable, or writable, for the first time; true: frames may be read. */
+bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer);
+/* The hello with which it answers my call. */
+void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_hello *hello);
+bool wh_tcp_say_hello(struct wh_tcp *t, struct wh_tcp_peer *peer);
+/* True, and why, if its sender cannot be of our group as we know it. */
+bool wh_tcp_is_foreign(const struct wh_tcp *t, const struct wh_tcp_hello *hello, char reason[WH_TCP_REASON_BYTES]);
+void wh_tcp_meet(struct wh_tcp *t, struct wh_tcp_peer *peer);
+void wh_tcp_search(struct wh_tcp *t); /* is it at an end? */
+bool wh_tcp_searching(struct wh_transport *transport);
+
+void wh_tcp_door_accept(struct wh_tcp *t);             /* the listener is readable */
+size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i); /* stranger i is readable */
+void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now); /* late ones are hung up, held ones are looked at again */
+void wh_tcp_door_close(struct wh_tcp *t);
+void wh_tcp_stranger_drop(struct wh_tcp *t, struct wh_tcp_stranger *stranger);
+
+/* ---- peers: tcp_peer.c --------------------------------------------------------------------------------------------- */
+
+struct wh_tcp_link *wh_tcp_link_new(const struct wh_tcp_channel *channel, uint32_t node); /* NULL: no memory */
+/* A frame of its, that is no push, is whole. */
+void wh_tcp_hear(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head, const unsigned char *body);
+void wh_tcp_refuse(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *format, ...) WH_PRINTF(3, 4);
+/* The peer has ended: how is said in the event, unless it has left. Or it has not answered my call. */
+void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how);
+/* What belongs to the connection goes, and the incarnation that was met has ended. */
+void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_tcp_peer_state state);
+void wh_tcp_hang_up(struct wh_tcp *t, struct wh_tcp_channel *channel);
+void wh_tcp_forget_offers(struct wh_tcp *t);
+void wh_tcp_close_connections(struct wh_tcp *t);
+void wh_tcp_leave(struct wh_transport *transport);
+enum whorl_result wh_tcp_control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count);
+
+/* ---- streams: tcp_stream.c ----------------------------------------------------------------------------------------- */
+
+struct wh_tcp_stream;
+
+enum whorl_result wh_tcp_stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
+				     struct wh_stream **out);
+/* One of mine that is being connected goes on. */
+void wh_tcp_stream_advance(struct wh_tcp *t, uint32_t i);
+/* A stranger opens one. True: it has been seen to; false: later. */
+bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_opening *opening);
+void wh_tcp_stream_tick(struct wh_tcp *t, uint64_t now);
+void wh_tcp_stream_close_all(struct wh_tcp *t); /* those that are not connected yet */
+
+/* ---- visitors: tcp_visit.c ----------------------------------------------------------------------------------------- */
+
+void wh_tcp_hear_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head);
+void wh_tcp_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count);
+
+/* ---- images: tcp_image.c ------------------------------------------------------------------------------------------- */
+
+struct wh_tcp_row {
+	struct wh_tcp_peer *peer; /* of its node; it may be another incarnation than the row's, or none */
+	uint64_t incarnation;
+	uint64_t bytes;
+	struct wh_row_part *parts; /* ascending, those that touch as one */
+	size_t part_count;
+	unsigned char *base; /* its place here; NULL: none yet */
+	bool offered;        /* it has been told that I have this image open */
+	bool offers_again;   /* it is to be told again: it may have dropped that */
+	bool mapped;         /* it has told me the same, and its row has a place here */
+	bool told;           /* and it knows */
+	bool confirmed;      /* mine has a place there */
+	bool frozen;
+};
+
+struct wh_tcp_image {
+	struct wh_image base;
+	struct wh_tcp_image *next;
+	bool announced; /* the event that it is ready has been taken */
+	bool settled;   /* nothing is left to be sent or to be waited for */
+	bool closed;    /* kept for what is still to leave */
+	uint32_t holds; /* ranges in queues */
+	uint64_t layout_digest, control_bytes, own_bytes;
+	struct wh_tcp_row *rows; /* by rank */
+	struct wh_row_part *parts;
+	unsigned char *zeros; /* the columns of those that were frozen before it was ready */
+	const unsigned char **control, **row;
+};
+
+enum whorl_result wh_tcp_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
+				    struct wh_image **out, struct wh_error *err);
+void wh_tcp_image_close(struct wh_image *base);
+void wh_tcp_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
+void wh_tcp_freeze(struct wh_image *base, uint32_t rank);
+
+size_t wh_tcp_image_advance(struct wh_tcp *t, struct wh_tcp_image *image);
+/* It has a place for my row of that image. */
+void wh_tcp_image_confirmed(struct wh_tcp *t, const struct wh_tcp_peer *peer, uint64_t key);
+bool wh_tcp_image_wants(const struct wh_tcp *t, const struct wh_tcp_peer *peer, uint64_t key);
+bool wh_tcp_image_is_open(const struct wh_tcp *t, uint64_t key);
+/* Where what the peer pushes to that image goes; NULL: nowhere. *image is then NULL too. */
+const struct wh_tcp_row *wh_tcp_image_row(const struct wh_tcp *t, const struct wh_tcp_peer *peer, uint64_t key,
+					  struct wh_tcp_image **image);
+/* All of the span is part of the row here. */
+bool wh_tcp_row_holds(const struct wh_tcp_row *row, uint64_t offset, uint64_t bytes);
+void wh_tcp_image_hold(struct wh_tcp_image *image);
+void wh_tcp_image_let_go(struct wh_tcp_image *image);
+void wh_tcp_image_free(struct wh_tcp_image *image);
+
+/* ---- the transport: tcp.c ------------------------------------------------------------------------------------------ */
+
+/* What an epoll event is about: the kind in the upper half of its data, an index in the lower. */
+enum wh_tcp_source {
+	WH_TCP_DOORBELL,
+	WH_TCP_TIMER,
+	WH_TCP_LISTENER,
+	WH_TCP_FROM_STRANGER,
+	WH_TCP_FROM_PEER,
+	WH_TCP_TO_STREAM
+};
+
+#define WH_TCP_EVENTS 16        /* a power of two */
+#define WH_TCP_EVENTS_AT_ONCE 3 /* at most so many come of what is taken in at once */
+#define WH_TCP_STREAMS 16       /* that are being connected */
+
+struct wh_tcp {
+	struct wh_transport base;
+	const struct wh_env *env;
+	char group[WH_TCP_GROUP_BYTES];
+	uint32_t node, nodes;
+	uint64_t incarnation;
+	int huge_pages;
+
+	int epoll, doorbell, timer, listener; /* doorbell: [any thread writes it] */
+	bool no_pwait2;                       /* this kernel has none */
+
+	bool left, forked, listener_rests;
+	bool gathers;      /* pushes are collected until flush() */
+	uint64_t timer_ns; /* when it runs out, 0: it does not run */
+	bool searching;
+	uint64_t patience_ns;     /* [const] */
+	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
+	uint64_t searched_ns;     /* when wh_tcp_search looked */
+	uint64_t complaints;      /* strangers turned away, calls that the system refused */
+	uint64_t visitors;        /* questions so far */
+	uint32_t dirty_count;     /* links that are dirty */
+	uint32_t held_count;      /* links, at most, with a frame that is held */
+	struct wh_tcp_stranger *strangers;
+	struct wh_tcp_stream *streams[WH_TCP_STREAMS];
+	struct wh_tcp_image *images; /* in the order in which they were opened */
+	uint64_t past_key;           /* the greatest of an image that has been closed */
+
+	char *names; /* of the peers' addresses */
+	uint64_t events_in, events_out;
+	struct wh_transport_event events[WH_TCP_EVENTS];
+
+	struct wh_tcp_peer peers[]; /* by node id */
+};
+
+static inline struct wh_tcp *wh_tcp_of(struct wh_transport *transport)
+{
+	return (struct wh_tcp *)transport;
+}
+
+bool wh_tcp_watch(struct wh_tcp *t, int operation, int fd, uint32_t events, enum wh_tcp_source source, uint32_t index);
+/* Whatever may make events is taken in only while there is room for them: nothing is lost, senders wait instead. */
+bool wh_tcp_events_full(const struct wh_tcp *t);
+struct wh_transport_event *wh_tcp_event(struct wh_tcp *t, enum wh_transport_event_kind kind, uint32_t node,
+					uint64_t incarnation, const void *text, size_t bytes);
+void wh_tcp_event_text(struct wh_tcp *t, enum wh_transport_event_kind kind, const struct wh_tcp_peer *peer,
+		       uint64_t incarnation, const char *format, ...) WH_PRINTF(5, 6);
+void wh_tcp_log(const struct wh_tcp *t, enum wh_log_level level, const char *format, ...) WH_PRINTF(3, 4);
+/* For what may happen again and again by somebody else's doing: the 1st, 2nd, 4th, 8th time ... is logged. */
+void wh_tcp_complain(struct wh_tcp *t, const char *format, ...) WH_PRINTF(2, 3);
+/* It has something to flush: at once, or when the pass ends. */
+void wh_tcp_dirty(struct wh_tcp *t, struct wh_tcp_link *link);
+void wh_tcp_flush(struct wh_tcp *t); /* all that are */
+
+#endif

@@ -1,0 +1,301 @@
+/* tcp_meet.c - how the nodes of a group find each other: the caller's side, and time. tcp_door.c is the called side.
+ *
+ * Whoever comes listens first and then calls all others: of two nodes at least the one that comes later reaches the other at
+ * once. Who does not answer is called again: soon, and later each time, if it may just be starting or ending, or is out of
+ * reach; seldom if nobody listens there, for it will call me when it comes. Names that are not known yet are looked up again
+ * off the loop.
+ */
+#include "transport/tcp_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define CALL_SOON_NS                                                                                                   \
+	(2 * WH_NS_PER_MS)            /* who has hung up without a word, or cannot be reached; then twice as long ... */
+#define CALL_SELDOM_NS WH_NS_PER_S    /* ... up to this; and who is not there */
+#define CALL_TOGETHER_NS WH_NS_PER_MS /* calls that are due so soon wait for no timer of their own */
+#define LATE_NS (WH_NS_PER_S / 2)     /* who searches and has not looked for so long begins anew */
+#define CALLS_AT_ONCE 16              /* of those who were not there before */
+#define LISTENER_RESTS_NS (50 * WH_NS_PER_MS)
+
+/* ---- hello -------------------------------------------------------------------------------------------------------- */
+
+bool wh_tcp_say_hello(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	struct wh_tcp_hello hello = {
+		.version = WH_TCP_VERSION, .node = t->node, .nodes = t->nodes, .incarnation = t->incarnation};
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_HELLO_BYTES];
+
+	memcpy(hello.group, t->group, sizeof(hello.group));
+	return wh_tcp_out_message(peer->link, frame, wh_tcp_put_hello(frame, &hello), true);
+}
+
+bool wh_tcp_is_foreign(const struct wh_tcp *t, const struct wh_tcp_hello *hello, char reason[WH_TCP_REASON_BYTES])
+{
+	if (hello->version != WH_TCP_VERSION)
+		snprintf(reason, WH_TCP_REASON_BYTES,
+			 "node %" PRIu32 " speaks version %" PRIu32 " of the protocol, node %" PRIu32 " version %d",
+			 hello->node, hello->version, t->node, WH_TCP_VERSION);
+	else if (strcmp(hello->group, t->group) != 0)
+		snprintf(reason, WH_TCP_REASON_BYTES, "node %" PRIu32 " is of group %s, node %" PRIu32 " of group %s",
+			 hello->node, hello->group, t->node, t->group);
+	else if (hello->nodes != t->nodes)
+		snprintf(reason, WH_TCP_REASON_BYTES,
+			 "node %" PRIu32 " is of a group of %" PRIu32 " nodes, node %" PRIu32 " of one of %" PRIu32,
+			 hello->node, hello->nodes, t->node, t->nodes);
+	else
+		return false;
+	return true;
+}
+
+void wh_tcp_meet(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	char whence[64];
+
+	peer->state = WH_TCP_MET;
+	peer->sought = true;
+	peer->call_in_ns = 0;
+	peer->pinged_ns = peer->ponged_ns = 0;
+	wh_tcp_event_text(t, WH_EVENT_PEER_MET, peer, peer->incarnation, "node %" PRIu32 " (%s) is here", peer->node,
+			  wh_tcp_channel_whence(&peer->link->channel, whence, sizeof(whence)));
+}
+
+void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_hello *hello)
+{
+	unsigned char frame[WH_TCP_HEAD_BYTES];
+	char reason[WH_TCP_REASON_BYTES];
+
+	if (hello->incarnation == peer->ended) { /* it is there yet, but has nothing to say to me any more */
+		wh_tcp_end_connection(t, peer, WH_TCP_SHUNNED);
+		return;
+	}
+	peer->incarnation = hello->incarnation;
+	if (wh_tcp_is_foreign(t, hello, reason)) {
+		wh_tcp_refuse(t, peer, "%s", reason);
+	} else if (hello->node != peer->node) {
+		wh_tcp_refuse(t, peer, "node %" PRIu32 " answers at %s, where node %" PRIu32 " should", hello->node,
+			      peer->name, peer->node);
+	} else if (!wh_tcp_channel_may_be(&peer->link->channel, hello->node)) {
+		wh_tcp_refuse(t, peer, "who answers as node %" PRIu32 " has shown to be node %" PRId64, hello->node,
+			      peer->link->channel.proven);
+	} else if (wh_tcp_out_message(peer->link, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0), true)) {
+		wh_tcp_dirty(t, peer->link);
+		wh_tcp_meet(t, peer);
+	}
+}
+
+/* ---- time --------------------------------------------------------------------------------------------------------- */
+
+void wh_tcp_timer_start(struct wh_tcp *t, uint64_t in_ns)
+{
+	struct itimerspec when = {.it_value.tv_sec = (time_t)(in_ns / WH_NS_PER_S),
+				  .it_value.tv_nsec = (long)(in_ns % WH_NS_PER_S) + (in_ns == 0)};
+	uint64_t at = wh_env_now(t->env) + in_ns;
+
+	if ((t->timer_ns == 0 || at < t->timer_ns) && timerfd_settime(t->timer, 0, &when, NULL) == 0)
+		t->timer_ns = at;
+}
+
+static void call_in(struct wh_tcp *t, struct wh_tcp_peer *peer, uint64_t in_ns)
+{
+	peer->call_in_ns = in_ns;
+	peer->call_at_ns = wh_env_now(t->env) + in_ns;
+	wh_tcp_timer_start(t, in_ns);
+}
+
+void wh_tcp_call_soon(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	uint64_t in_ns = peer->call_in_ns == 0 ? CALL_SOON_NS : 2 * peer->call_in_ns;
+
+	call_in(t, peer, in_ns < CALL_SELDOM_NS ? in_ns : CALL_SELDOM_NS);
+}
+
+void wh_tcp_call_seldom(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	peer->sought = true;
+	call_in(t, peer, CALL_SELDOM_NS);
+	peer->call_in_ns = 0;
+}
+
+/* ---- calling ------------------------------------------------------------------------------------------------------ */
+
+/* Somebody may be there, or nobody is. */
+static void not_reached(struct wh_tcp *t, struct wh_tcp_peer *peer, int error)
+{
+	if (error == ECONNREFUSED) {
+		wh_tcp_call_seldom(t, peer);
+		return;
+	}
+	wh_tcp_complain(t, "cannot call node %" PRIu32 " at %s: %s", peer->node, peer->name, strerror(error));
+	wh_tcp_call_soon(t, peer);
+}
+
+static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	struct wh_tcp_channel channel;
+	int error;
+
+	if (peer->address.bytes == 0) {
+		wh_tcp_call_seldom(t, peer);
+		return;
+	}
+	error = wh_tcp_channel_call(&channel, &peer->address);
+	if (error != 0) {
+		not_reached(t, peer, error);
+		return;
+	}
+	peer->link = wh_tcp_link_new(&channel, peer->node);
+	if (peer->link == NULL ||
+	    !wh_tcp_watch(t, EPOLL_CTL_ADD, channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_FROM_PEER, peer->node)) {
+		if (peer->link == NULL)
+			wh_tcp_channel_close(&channel, false);
+		wh_tcp_end_connection(t, peer, WH_TCP_ABSENT);
+		wh_tcp_call_soon(t, peer);
+		return;
+	}
+	peer->state = WH_TCP_CALLED;
+	peer->link->watches_write = true;
+	peer->call_at_ns = wh_env_now(t->env) + WH_TCP_CALL_NS;
+	wh_tcp_timer_start(t, WH_TCP_CALL_NS);
+	(void)wh_tcp_say_hello(t, peer); /* leaves when it is connected; there is room */
+}
+
+bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	struct wh_tcp_link *link = peer->link;
+	bool writes = false;
+
+	if (link->stage == WH_TCP_CONNECTING) {
+		enum wh_tcp_io io = wh_tcp_channel_connected(&link->channel);
+		int error = errno;
+
+		if (io == WH_TCP_LATER)
+			return false;
+		if (io != WH_TCP_DONE) {
+			wh_tcp_end_connection(t, peer, WH_TCP_ABSENT);
+			not_reached(t, peer, error);
+			return false;
+		}
+		link->stage = WH_TCP_SHAKING;
+	}
+	if (link->stage == WH_TCP_SHAKING) {
+		enum wh_tcp_io io = wh_tcp_channel_shake(&link->channel, &writes);
+
+		if (io == WH_TCP_LATER) {
+			link->watches_write = writes;
+			(void)wh_tcp_watch(t, EPOLL_CTL_MOD, link->channel.fd, EPOLLIN | (writes ? EPOLLOUT : 0),
+					   WH_TCP_FROM_PEER, peer->node);
+			return false;
+		}
+		if (io != WH_TCP_DONE) {
+			wh_tcp_lose(t, peer, "has hung up");
+			return false;
+		}
+		link->stage = WH_TCP_OPEN;
+	}
+	return true;
+}
+
+/* All whom I have not looked for yet, and a few of the others: there may be many that never come. The next few follow soon. */
+static void call_absent(struct wh_tcp *t, uint64_t now)
+{
+	uint64_t next = UINT64_MAX, soon = now + CALL_SOON_NS;
+	uint32_t again = 0;
+
+	for (uint32_t node = 0; node < t->nodes; node++) {
+		struct wh_tcp_peer *peer = &t->peers[node];
+		bool called = peer->state == WH_TCP_CALLED || peer->state == WH_TCP_ANSWERED;
+
+		if (called && peer->call_at_ns <= now) /* it takes too long */
+			wh_tcp_lose(t, peer, "does not answer");
+		else if (peer->state == WH_TCP_ABSENT && peer->call_at_ns <= now + CALL_TOGETHER_NS &&
+			 !wh_tcp_events_full(t) && !(peer->sought && again++ >= CALLS_AT_ONCE))
+			call(t, peer);
+		if ((peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_CALLED || peer->state == WH_TCP_ANSWERED) &&
+		    peer->call_at_ns < next)
+			next = peer->call_at_ns;
+	}
+	if (next != UINT64_MAX)
+		wh_tcp_timer_start(t, (next > soon ? next : soon) - now);
+}
+
+void wh_tcp_meet_tick(struct wh_tcp *t)
+{
+	uint64_t now = wh_env_now(t->env), times;
+
+	t->timer_ns = 0;
+	(void)!read(t->timer, &times, sizeof(times));
+	if (t->left)
+		return;
+	if (t->listener_rests)
+		t->listener_rests = !wh_tcp_watch(t, EPOLL_CTL_MOD, t->listener, EPOLLIN, WH_TCP_LISTENER, 0);
+	if (t->listener_rests)
+		wh_tcp_timer_start(t, LISTENER_RESTS_NS);
+	wh_tcp_door_tick(t, now);
+	wh_tcp_stream_tick(t, now);
+	call_absent(t, now);
+	if (t->search_until_ns == 0)
+		t->search_until_ns = now + t->patience_ns;
+}
+
+/* ---- searching ---------------------------------------------------------------------------------------------------- */
+
+static bool all_are_sought(const struct wh_tcp *t)
+{
+	for (uint32_t node = 0; node < t->nodes; node++)
+		if (node != t->node && !t->peers[node].sought)
+			return false;
+	return true;
+}
+
+/* After each look at what has come. */
+void wh_tcp_search(struct wh_tcp *t)
+{
+	uint64_t now = wh_env_now(t->env);
+	bool late = now - t->searched_ns > LATE_NS;
+
+	t->searched_ns = now;
+	if (t->search_until_ns == 0) /* nobody has been called yet */
+		return;
+	if (late)
+		t->search_until_ns = now + t->patience_ns;
+	t->searching = !all_are_sought(t) && now < t->search_until_ns;
+}
+
+bool wh_tcp_searching(struct wh_transport *transport)
+{
+	const struct wh_tcp *t = wh_tcp_of(transport);
+
+	return t->searching && !t->left;
+}
+
+/* ---- open --------------------------------------------------------------------------------------------------------- */
+
+enum whorl_result wh_tcp_meet_open(struct wh_tcp *t, struct wh_error *err)
+{
+	const struct wh_tcp_peer *me = &t->peers[t->node];
+	const int on = 1;
+
+	t->listener = socket(me->address.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (t->listener < 0)
+		return wh_error_system(err, errno, "socket");
+	(void)setsockopt(t->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)); /* after a life that ended just now */
+	if (bind(t->listener, (const struct sockaddr *)&me->address.at, me->address.bytes) != 0 ||
+	    listen(t->listener, SOMAXCONN) != 0) {
+		if (errno == EADDRINUSE)
+			return wh_error_set(err, WHORL_REFUSED,
+					    "node %" PRIu32 " of group %s is already running, or something else at %s",
+					    t->node, t->group, me->name);
+		return wh_error_system(err, errno, "listen at %s, the address of node %" PRIu32, me->name, t->node);
+	}
+	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, t->listener, EPOLLIN, WH_TCP_LISTENER, 0))
+		return wh_error_system(err, errno, "epoll_ctl");
+	t->searching = true;
+	wh_tcp_timer_start(t, 1);
+	return WHORL_OK;
+}
