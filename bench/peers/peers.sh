@@ -17,6 +17,7 @@ usage() {
 	  --systems "A B"     of: whorl whorl-fifo corosync cyclone zeromq mpi mpi-each whorl-shm
 	  --sizes "N N"       of messages, in bytes: of 128 1024 10240
 	  --out DIR           for results.json and table.md (build/peers)
+	  --add               to the rounds that results.json has
 	  --publish           puts the table into docs/peers.md
 	END
 }
@@ -28,12 +29,15 @@ systems='whorl whorl-fifo corosync cyclone zeromq mpi mpi-each'
 sizes='128 1024 10240'
 gap_us=1000
 publish=no
+add=no
 build=$1
 out=$build/peers
 shift
 while [ $# -gt 0 ]; do
 	case $1 in
+	--help) usage; exit ;;
 	--publish) publish=yes ;;
+	--add) add=yes ;;
 	--rounds | --seconds | --systems | --sizes | --out)
 		[ $# -gt 1 ] || { usage >&2; exit 2; }
 		declare "${1#--}=$2"
@@ -97,6 +101,7 @@ whorl_ini() {
 	name = peers
 	nodes = $nodes
 	transport = tcp
+	${3:+key_file = $3}
 	[subgroup peers]
 	message_bytes = $1
 	window = $((131072 / $1 > 32 ? 131072 / $1 : 32))
@@ -107,12 +112,12 @@ whorl_ini() {
 }
 
 start_whorl() {
-	whorl_ini "$1" tcp >"$work/whorl.ini"
+	whorl_ini "$1" tcp "$work/key" >"$work/whorl.ini"
 	everywhere "$programs/peer-whorl" "$work/whorl.ini" engine.thread=caller
 }
 
 start_whorl-fifo() {
-	whorl_ini "$1" tcp >"$work/whorl.ini"
+	whorl_ini "$1" tcp "$work/key" >"$work/whorl.ini"
 	everywhere "$programs/peer-whorl" "$work/whorl.ini" engine.thread=caller "subgroup peers.mode=unordered"
 }
 
@@ -271,10 +276,11 @@ turned() {
 }
 
 rounds_of_all() {
-	local round bytes system what
+	local round bytes system what before
 
-	for ((round = 1; round <= rounds; round++)); do
-		say "round $round of $rounds"
+	before=$(jq -s 'map(.round) | max // 0' "$out/results.json")
+	for ((round = before + 1; round <= before + rounds; round++)); do
+		say "round $round of $((before + rounds))"
 		for bytes in $sizes; do
 			for system in $(turned "$round"); do
 				for what in stream low; do
@@ -301,7 +307,9 @@ publish_table() {
 
 failures=0
 mkdir -p "$out"
-: >"$out/results.json"
+[ $add = yes ] || : >"$out/results.json"
+touch "$out/results.json"
+(umask 077 && head -c 32 /dev/urandom >"$work/key")
 "$here/net.sh" up $nodes
 rounds_of_all
 jq -r -s -f "$here/table.jq" "$out/results.json" | tee "$out/table.md"
