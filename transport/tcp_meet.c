@@ -131,7 +131,8 @@ static void not_reached(struct wh_tcp *t, struct wh_tcp_peer *peer, int error)
 		wh_tcp_call_seldom(t, peer);
 		return;
 	}
-	wh_tcp_complain(t, "cannot call node %" PRIu32 " at %s: %s", peer->node, peer->name, strerror(error));
+	if (error != ECONNRESET) /* it was just ending */
+		wh_tcp_complain(t, "cannot call node %" PRIu32 " at %s: %s", peer->node, peer->name, strerror(error));
 	wh_tcp_call_soon(t, peer);
 }
 

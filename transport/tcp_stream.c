@@ -62,9 +62,12 @@ static ptrdiff_t write_some(struct wh_stream *base, const void *bytes, size_t co
 	enum state state = state_of(stream);
 	size_t done = 0;
 
+	enum wh_tcp_io io;
+
 	if (count == 0 || state == BEGINS)
 		return 0;
-	return state == FAILED ? -1 : result_of(wh_tcp_channel_write(&stream->channel, &part, 1, &done), done);
+	io = state == FLOWS ? wh_tcp_channel_write(&stream->channel, &part, 1, &done) : WH_TCP_BROKEN;
+	return result_of(io, done);
 }
 
 static ptrdiff_t read_some(struct wh_stream *base, void *bytes, size_t count)
@@ -74,9 +77,12 @@ static ptrdiff_t read_some(struct wh_stream *base, void *bytes, size_t count)
 	enum state state = state_of(stream);
 	size_t done = 0;
 
+	enum wh_tcp_io io;
+
 	if (count == 0 || state == BEGINS)
 		return 0;
-	return state == FAILED ? -1 : result_of(wh_tcp_channel_read(&stream->channel, &part, 1, &done), done);
+	io = state == FLOWS ? wh_tcp_channel_read(&stream->channel, &part, 1, &done) : WH_TCP_BROKEN;
+	return result_of(io, done);
 }
 
 /* False: it still begins. */

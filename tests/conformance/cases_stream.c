@@ -79,11 +79,12 @@ static ptrdiff_t write_some(struct flow *flow, size_t count)
 static ptrdiff_t read_some(struct flow *flow, size_t count)
 {
 	unsigned char bytes[CHUNK];
-	ptrdiff_t done = flow->reader->ops->read(flow->reader, bytes, count);
+	ptrdiff_t done = flow->reader->ops->read(flow->reader, bytes, count), good = 0;
 
 	ck_assert_int_le(done, (ptrdiff_t)count);
-	for (ptrdiff_t i = 0; i < done; i++)
-		ck_assert_uint_eq(bytes[i], byte_at(flow->seed, flow->read + (uint64_t)i));
+	while (good < done && bytes[good] == byte_at(flow->seed, flow->read + (uint64_t)good))
+		good++;
+	ck_assert_int_ge(good, done); /* once: each assertion is a system call */
 	if (done > 0)
 		flow->read += (uint64_t)done;
 	return done;
