@@ -4,12 +4,14 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "predicates/loop.h"
 #include "sst/columns.h"
+#include "transport/tcp.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -25,7 +27,7 @@ static const struct wh_option group_options[] = {
 	{"name", WH_OPTION_TEXT, "", "whorl", 0, 0, NULL,
 	 "Nodes meet by this name; groups of other names are never met.", GROUP(name), false},
 	{"transport", WH_OPTION_CHOICE, "", "shm", 0, 0, transports,
-	 "What moves the bytes. This version has shm: processes of one host and one user.", GROUP(transport), true},
+	 "What moves the bytes. This version has shm: processes of one host and one user; and tcp: nodes on any network.", GROUP(transport), true},
 	{"nodes", WH_OPTION_INTEGER, "", "2", 1, WH_NODES_MAX, NULL,
 	 "Nodes that form the group, all of them or more than half; their ids are 0 to nodes-1.", GROUP(nodes), true},
 	{"nodes_max", WH_OPTION_INTEGER, "", "0", 0, WH_NODES_MAX, NULL,
@@ -123,6 +125,20 @@ const struct wh_option_table wh_engine_table = {"engine",
 						engine_options,
 						COUNT(engine_options),
 						sizeof(struct wh_engine_options)};
+
+#define NODE(field) offsetof(struct wh_address_options, field)
+static const struct wh_option address_options[] = {
+	{"address", WH_OPTION_TEXT, "", "", 0, 0, NULL,
+	 "host:port or [address]:port where the node is called. Without any, nodes are on this host's loopback interface, at "
+	 "addresses that follow from the user and the group's name.",
+	 NODE(address), false},
+};
+const struct wh_option_table wh_address_table = {"node",
+						 true,
+						 "Where a node is, by its id, for transports of networks: all nodes or none.",
+						 address_options,
+						 COUNT(address_options),
+						 sizeof(struct wh_address_options)};
 
 /* ---- binding ------------------------------------------------------------------------------------------------------ */
 
@@ -281,6 +297,50 @@ static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint
 				"expected unordered or ordered");
 }
 
+/* By id. False: no memory. */
+static bool bind_addresses(struct wh_node_config *config, struct wh_conf *conf, size_t variant)
+{
+	uint32_t nodes = wh_node_config_nodes_max(config);
+	const char *name;
+
+	if (wh_conf_instance(conf, "node", 0) == NULL)
+		return true;
+	config->addresses = calloc(nodes, sizeof(*config->addresses));
+	for (size_t i = 0; config->addresses != NULL && (name = wh_conf_instance(conf, "node", i)) != NULL; i++) {
+		int id = parse_id(name, nodes);
+
+		if (id < 0)
+			wh_conf_mistake(conf, "node", name, NULL, "is no node of this group, expected an id from 0 to %u",
+					nodes - 1);
+		else
+			wh_conf_bind(conf, variant, &wh_address_table, name, &config->addresses[id]);
+	}
+	return config->addresses != NULL;
+}
+
+static void find_address_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
+{
+	uint32_t nodes = wh_node_config_nodes_max(config);
+	struct wh_error err;
+	char name[16];
+
+	for (uint32_t id = 0; config->addresses != NULL && id < nodes; id++) {
+		const char *address = config->addresses[id].address;
+
+		snprintf(name, sizeof(name), "%u", id);
+		if (!wh_conf_has(conf, "node", name))
+			wh_conf_mistake(conf, "group", NULL, NULL,
+					"there is no address of node %u, expected a section [node %u], as others have one",
+					id, id);
+		else if (wh_tcp_address_check(address, &err) != WHORL_OK)
+			wh_conf_mistake(conf, "node", name, "address", "%s", err.text);
+		for (uint32_t other = 0; address[0] != '\0' && other < id; other++)
+			if (strcmp(address, config->addresses[other].address) == 0)
+				wh_conf_mistake(conf, "node", name, "address", "is \"%s\", which node %u has", address,
+						other);
+	}
+}
+
 static void find_id_mistake(const char *key, const char *text, uint32_t nodes_max, struct wh_conf *conf)
 {
 	if (strcmp(text, "none") != 0 && parse_id(text, nodes_max) < 0)
@@ -306,6 +366,7 @@ static void find_mistakes(const struct wh_node_config *config, struct wh_conf *c
 		wh_conf_mistake(conf, "engine", NULL, "cpus",
 				"is \"%s\", expected none, auto, or processors (0 to %d) as in 0,1",
 				config->engine.cpus, CPU_SETSIZE - 1);
+	find_address_mistakes(config, conf);
 	if (config->subgroup_count == 0)
 		wh_conf_mistake(conf, "group", NULL, NULL, "there is no subgroup, expected a section [subgroup NAME]");
 	for (uint32_t i = 0; i < config->subgroup_count; i++)
@@ -328,6 +389,10 @@ enum whorl_result wh_node_config_bind(struct wh_node_config *out, struct wh_conf
 		strncpy(out->subgroups[i].name, name, WH_NAME_BYTES - 1);
 		wh_conf_bind(conf, variant, &wh_subgroup_table, name, &out->subgroups[i].options);
 	}
+	if (!bind_addresses(out, conf, variant)) {
+		wh_node_config_free(out);
+		return WHORL_MEMORY;
+	}
 	find_mistakes(out, conf);
 	if (wh_conf_check(conf) != WHORL_OK) {
 		wh_node_config_free(out);
@@ -342,9 +407,20 @@ enum whorl_result wh_node_config_copy(struct wh_node_config *out, const struct w
 	size_t bytes = (from->subgroup_count + 1) * sizeof(*from->subgroups);
 
 	*out = *from;
+	out->addresses = NULL;
 	out->subgroups = malloc(bytes);
 	if (out->subgroups == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", from->subgroup_count);
+	if (from->addresses != NULL) {
+		size_t address_bytes = wh_node_config_nodes_max(from) * sizeof(*from->addresses);
+
+		out->addresses = malloc(address_bytes);
+		if (out->addresses == NULL) {
+			wh_node_config_free(out);
+			return wh_error_set(err, WHORL_MEMORY, "no memory for addresses");
+		}
+		memcpy(out->addresses, from->addresses, address_bytes);
+	}
 	memcpy(out->subgroups, from->subgroups, bytes - sizeof(*from->subgroups));
 	return WHORL_OK;
 }
@@ -352,7 +428,9 @@ enum whorl_result wh_node_config_copy(struct wh_node_config *out, const struct w
 void wh_node_config_free(struct wh_node_config *config)
 {
 	free(config->subgroups);
+	free(config->addresses);
 	config->subgroups = NULL;
+	config->addresses = NULL;
 }
 
 /* ---- whorl_config --------------------------------------------------------------------------------------------------- */
@@ -363,7 +441,8 @@ struct whorl_config {
 	struct wh_error failure;            /* of whorl_open */
 };
 
-static const struct wh_option_table *const tables[] = {&wh_group_table, &wh_subgroup_table, &wh_engine_table};
+static const struct wh_option_table *const tables[] = {&wh_group_table, &wh_subgroup_table, &wh_engine_table,
+						       &wh_address_table};
 
 whorl_config *whorl_config_new(void)
 {

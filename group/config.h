@@ -1,7 +1,7 @@
 /* config.h - what a configuration says about a group, as structs.
  *
- * The option tables of the sections [group], [subgroup NAME] and [engine]; the command adds its own. The public
- * whorl_config is a conf loaded with these three.
+ * The option tables of the sections [group], [subgroup NAME], [engine] and [node N]; the command adds its own. The public
+ * whorl_config is a conf loaded with these.
  */
 #ifndef WH_GROUP_CONFIG_H
 #define WH_GROUP_CONFIG_H
@@ -52,7 +52,11 @@ struct wh_engine_options {
 	int huge_pages;                  /* WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE: of the transport */
 };
 
-extern const struct wh_option_table wh_group_table, wh_subgroup_table, wh_engine_table;
+struct wh_address_options { /* of [node N] */
+	char address[WH_OPTION_TEXT_BYTES];
+};
+
+extern const struct wh_option_table wh_group_table, wh_subgroup_table, wh_engine_table, wh_address_table;
 
 struct wh_node_config { /* one variant of a configuration, bound */
 	struct wh_group_options group;
@@ -62,6 +66,7 @@ struct wh_node_config { /* one variant of a configuration, bound */
 		char name[WH_NAME_BYTES];
 		struct wh_subgroup_options options;
 	} * subgroups;
+	struct wh_address_options *addresses; /* by id, as many as wh_node_config_nodes_max; NULL: none are given */
 };
 
 /* Binds and checks one variant of `conf`, which has been checked against the tables. Everything that only the whole

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "transport/shm.h"
+#include "transport/tcp.h"
 
 /* ---- log ---------------------------------------------------------------------------------------------------------- */
 
@@ -227,17 +228,22 @@ static uint64_t patience_ns(const struct wh_node_config *config, uint32_t id)
 
 static enum whorl_result open_transport(whorl_node *node, const struct wh_world *world, struct wh_error *err)
 {
+	const char *addresses[WH_NODES_MAX] = {NULL};
 	const struct wh_transport_config config = {
 		.env = &node->env,
 		.group = node->config.group.name,
 		.node = node->id,
 		.nodes = wh_node_config_nodes_max(&node->config),
+		.addresses = addresses,
 		.incarnation = node->incarnation,
 		.patience_ns = patience_ns(&node->config, node->id),
 		.huge_pages = node->config.engine.huge_pages,
 	};
-	enum whorl_result result = world->create(&config, world->create_ctx, &node->transport, err);
+	enum whorl_result result;
 
+	for (uint32_t id = 0; node->config.addresses != NULL && id < config.nodes; id++)
+		addresses[id] = node->config.addresses[id].address;
+	result = world->create(&config, world->create_ctx, &node->transport, err);
 	if (result != WHORL_OK)
 		return result;
 	return wh_gate_create(&node->gate, wake, node, err);
@@ -396,11 +402,13 @@ static enum whorl_result open_here(whorl_config *config, struct wh_node_config *
 	if (result != WHORL_OK)
 		return result;
 	*world = (struct wh_world){.env = wh_env_system(), .create = wh_shm_create, .headers_apart = true};
-	if (bound->group.transport == WH_TRANSPORT_SHM)
+	if (bound->group.transport == WH_TRANSPORT_TCP)
+		world->create = wh_tcp_create;
+	if (bound->group.transport == WH_TRANSPORT_SHM || bound->group.transport == WH_TRANSPORT_TCP)
 		return WHORL_OK;
 	wh_node_config_free(bound);
 	return wh_error_set(wh_config_failure(config), WHORL_UNSUPPORTED,
-			    "group.transport: this version has shm only%s",
+			    "group.transport: this version has shm and tcp%s",
 			    bound->group.transport == WH_TRANSPORT_SIM ? "; sim is for the tests" : "");
 }
 

@@ -7,6 +7,7 @@
 
 #include "membership/view.h"
 #include "transport/shm.h"
+#include "transport/tcp.h"
 
 static enum whorl_result check(const char *group, uint32_t id, int timeout_ms, struct wh_error *err)
 {
@@ -20,22 +21,41 @@ static enum whorl_result check(const char *group, uint32_t id, int timeout_ms, s
 	return WHORL_OK;
 }
 
-/* Whoever answers for somebody else is not believed. */
-static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, struct whorl_status **out,
-			     struct wh_error *err)
+/* By tcp at `address`; NULL: on shared memory. */
+static enum whorl_result ask_by(const char *address, const char *group, uint32_t id, int timeout_ms,
+				struct whorl_status **out, struct wh_error *err)
 {
+	uint64_t timeout_ns = (uint64_t)timeout_ms * WH_NS_PER_MS;
 	unsigned char question[WH_STATUS_QUESTION_BYTES];
 	unsigned char *answer = malloc(WH_ANSWER_MAX);
-	size_t bytes = WH_ANSWER_MAX;
+	size_t count = wh_status_question(question), bytes = WH_ANSWER_MAX;
 	enum whorl_result result;
 
 	if (answer == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an answer");
-	result = wh_shm_ask(group, id, question, wh_status_question(question), (uint64_t)timeout_ms * WH_NS_PER_MS,
-			    answer, &bytes, err);
-	if (result != WHORL_OK)
-		goto out_free;
-	result = wh_status_decode(out, answer, bytes, err);
+	if (address != NULL)
+		result = wh_tcp_ask(address, question, count, timeout_ns, answer, &bytes, err);
+	else
+		result = wh_shm_ask(group, id, question, count, timeout_ns, answer, &bytes, err);
+	if (result == WHORL_OK)
+		result = wh_status_decode(out, answer, bytes, err);
+	free(answer);
+	return result;
+}
+
+/* On shared memory, then where the group is on tcp if it has no addresses. Whoever answers for somebody else is not believed. */
+static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, struct whorl_status **out,
+			     struct wh_error *err)
+{
+	char address[WH_TCP_ADDRESS_BYTES];
+	enum whorl_result result = ask_by(NULL, group, id, timeout_ms, out, err);
+
+	if (result == WHORL_NOT_FOUND) {
+		wh_tcp_address_default(group, id, address);
+		result = ask_by(address, group, id, timeout_ms, out, err);
+		if (result == WHORL_NOT_FOUND)
+			wh_error_set(err, result, "node %u of group %s is not running", id, group);
+	}
 	if (result == WHORL_OK && (strcmp((*out)->group, group) != 0 || (*out)->id != id)) {
 		result = wh_error_set(err, WHORL_REFUSED, "it answers as node %u of %s", (*out)->id, (*out)->group);
 		whorl_status_free(*out);
@@ -43,9 +63,37 @@ static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, str
 	}
 	if (result == WHORL_REFUSED)
 		wh_error_prefix(err, "node %u of %s", id, group);
-out_free:
-	free(answer);
 	return result;
+}
+
+static enum whorl_result tell(enum whorl_result result, const struct wh_error *err, char *text, size_t bytes)
+{
+	if (text != NULL && bytes > 0)
+		snprintf(text, bytes, "%s",
+			 result == WHORL_OK     ? ""
+			 : err->text[0] != '\0' ? err->text
+						: wh_result_text(result));
+	return result;
+}
+
+enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struct whorl_status **out, char *text,
+				      size_t bytes)
+{
+	struct wh_error err = {0};
+	enum whorl_result result;
+
+	*out = NULL;
+	if (address == NULL)
+		result = wh_error_set(&err, WHORL_INVALID, "no address");
+	else if (timeout_ms < 0)
+		result = wh_error_set(&err, WHORL_INVALID, "a time-out of %d ms", timeout_ms);
+	else
+		result = wh_tcp_address_check(address, &err);
+	if (result != WHORL_OK)
+		wh_error_prefix(&err, "address");
+	else
+		result = ask_by(address, NULL, 0, timeout_ms, out, &err);
+	return tell(result, &err, text, bytes);
 }
 
 enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_ms, struct whorl_status **out,
@@ -57,10 +105,5 @@ enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_m
 	*out = NULL;
 	if (result == WHORL_OK)
 		result = ask(group, id, timeout_ms, out, &err);
-	if (text != NULL && bytes > 0)
-		snprintf(text, bytes, "%s",
-			 result == WHORL_OK    ? ""
-			 : err.text[0] != '\0' ? err.text
-					       : wh_result_text(result));
-	return result;
+	return tell(result, &err, text, bytes);
 }

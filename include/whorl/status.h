@@ -2,7 +2,7 @@
  * lags.
  *
  * Whoever asks need be no member and open nothing: `whorl status` is such a program. On shm it runs on the same host, as the same
- * user. A node answers on its loop, between two passes: a node that is not started, has been stopped, or is in a long upcall, does
+ * user; on tcp it runs where it can reach the node. A node answers on its loop, between two passes: a node that is not started, has been stopped, or is in a long upcall, does
  * not answer in time. Asking costs a node some microseconds, and the group nothing.
  *
  *     struct whorl_status *status;
@@ -110,6 +110,10 @@ struct whorl_status {
  * id, a negative time-out; WHORL_MEMORY; WHORL_SYSTEM. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_ms,
 							      struct whorl_status **out, char *text, size_t bytes);
+/* Asks whatever node of whatever group is at `address` on the network: host:port or [address]:port. As above; WHORL_NOT_FOUND:
+ * nobody listens there, or the name is not known. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get_at(const char *address, int timeout_ms,
+								 struct whorl_status **out, char *text, size_t bytes);
 WHORL_API void whorl_status_free(struct whorl_status *status); /* NULL is fine */
 
 #ifdef __cplusplus
