@@ -6,7 +6,6 @@
  * sleeps when there is nothing to do; with thread = dedicated one that sends, and the library's.
  */
 #include <poll.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,7 +16,6 @@
 #define START_MS 20000
 #define SEND_MS 10000
 #define BURST 256
-#define LOOKS 8 /* at nothing, before it sleeps */
 
 struct peer {
 	struct peers_node node;
@@ -99,24 +97,27 @@ static void step(void *ctx)
 
 /* ---- thread = caller ---------------------------------------------------------------------------------------------------*/
 
-/* Sleeps until the loop has work or the next message is due. */
+/* Sleeps until the loop has work, the window has room again, or the next message is due. */
 static void rest(struct peer *p)
 {
-	struct pollfd wait = {.fd = whorl_fd(p->whorl), .events = POLLIN};
+	struct pollfd wait[] = {{.fd = whorl_fd(p->whorl), .events = POLLIN},
+				{.fd = whorl_window_fd(p->subgroup), .events = POLLIN}};
 	uint64_t ns = peers_until_due(&p->node);
 	struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+	bool is_full = ns == 0 && peers_sends(&p->node);
 
-	if (ns == 0 && p->node.plan.gap_us != 0 && peers_sends(&p->node))
+	if (is_full && whorl_window_arm(p->subgroup) == WHORL_OK)
 		return;
 	if (ns == 0)
 		timeout.tv_sec = 1;
 	if (whorl_arm(p->whorl) == 0)
-		ppoll(&wait, 1, &timeout, NULL);
+		ppoll(wait, is_full ? 2 : 1, &timeout, NULL);
 }
 
+/* It neither spins nor yields before it sleeps: three nodes share two processors. */
 static void run_loop(struct peer *p)
 {
-	unsigned looks = 0;
+	enum whorl_result result;
 
 	while (!peers_complete(&p->node)) {
 		size_t work = 0;
@@ -124,13 +125,12 @@ static void run_loop(struct peer *p)
 		while (work < BURST && peers_sends(&p->node) && peers_is_due(&p->node) && send_one(p, 0))
 			work++;
 		work += whorl_step(p->whorl);
-		looks = work > 0 ? 0 : looks + 1;
-		if (looks > LOOKS)
-			rest(p);
-		else if (looks > 0)
-			sched_yield();
-		if (looks > LOOKS && whorl_error(p->whorl, NULL, 0) != WHORL_OK)
-			fail(p, "run", whorl_error(p->whorl, NULL, 0));
+		if (work > 0)
+			continue;
+		rest(p);
+		result = whorl_error(p->whorl, NULL, 0);
+		if (result != WHORL_OK)
+			fail(p, "run", result);
 	}
 }
 
