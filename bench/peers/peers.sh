@@ -104,7 +104,7 @@ whorl_ini() {
 	${3:+key_file = $3}
 	[subgroup peers]
 	message_bytes = $1
-	window = $((131072 / $1 > 32 ? 131072 / $1 : 32))
+	window = $((524288 / $1))
 	END
 	[ "$2" = shm ] || for ((n = 0; n < nodes; n++)); do
 		printf '[node %d]\naddress = 127.77.23.%d:23100\n' $n $((n + 1))
