@@ -36,4 +36,5 @@ set(WHORL_FOREIGN
 	"urcu       : base"
 	"infiniband : transport"
 	"rdma       : transport"
+	"openssl    : transport"
 )

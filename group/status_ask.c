@@ -21,9 +21,9 @@ static enum whorl_result check(const char *group, uint32_t id, int timeout_ms, s
 	return WHORL_OK;
 }
 
-/* By tcp at `address`; NULL: on shared memory. */
-static enum whorl_result ask_by(const char *address, const char *group, uint32_t id, int timeout_ms,
-				struct whorl_status **out, struct wh_error *err)
+/* By tcp if there is an address, else on shared memory. */
+static enum whorl_result ask_by(const struct wh_tcp_asked *asked, int timeout_ms, struct whorl_status **out,
+				struct wh_error *err)
 {
 	uint64_t timeout_ns = (uint64_t)timeout_ms * WH_NS_PER_MS;
 	unsigned char question[WH_STATUS_QUESTION_BYTES];
@@ -33,10 +33,10 @@ static enum whorl_result ask_by(const char *address, const char *group, uint32_t
 
 	if (answer == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an answer");
-	if (address != NULL)
-		result = wh_tcp_ask(address, question, count, timeout_ns, answer, &bytes, err);
+	if (asked->address != NULL)
+		result = wh_tcp_ask(asked, question, count, timeout_ns, answer, &bytes, err);
 	else
-		result = wh_shm_ask(group, id, question, count, timeout_ns, answer, &bytes, err);
+		result = wh_shm_ask(asked->group, asked->node, question, count, timeout_ns, answer, &bytes, err);
 	if (result == WHORL_OK)
 		result = wh_status_decode(out, answer, bytes, err);
 	free(answer);
@@ -48,11 +48,13 @@ static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, str
 			     struct wh_error *err)
 {
 	char address[WH_TCP_ADDRESS_BYTES];
-	enum whorl_result result = ask_by(NULL, group, id, timeout_ms, out, err);
+	struct wh_tcp_asked asked = {.group = group, .node = id};
+	enum whorl_result result = ask_by(&asked, timeout_ms, out, err);
 
 	if (result == WHORL_NOT_FOUND) {
 		wh_tcp_address_default(group, id, address);
-		result = ask_by(address, group, id, timeout_ms, out, err);
+		asked.address = address;
+		result = ask_by(&asked, timeout_ms, out, err);
 		if (result == WHORL_NOT_FOUND)
 			wh_error_set(err, result, "node %u of group %s is not running", id, group);
 	}
@@ -79,6 +81,7 @@ static enum whorl_result tell(enum whorl_result result, const struct wh_error *e
 enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struct whorl_status **out, char *text,
 				      size_t bytes)
 {
+	const struct wh_tcp_asked asked = {.address = address, .group = "", .node = WH_SECURE_VISITOR};
 	struct wh_error err = {0};
 	enum whorl_result result;
 
@@ -92,7 +95,7 @@ enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struc
 	if (result != WHORL_OK)
 		wh_error_prefix(&err, "address");
 	else
-		result = ask_by(address, NULL, 0, timeout_ms, out, &err);
+		result = ask_by(&asked, timeout_ms, out, &err);
 	return tell(result, &err, text, bytes);
 }
 

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define FINISH_MS 5000 /* so long what is sealed already may take to leave after its owner has closed it */
+#define FINISH_STEP_MS 100
 #define BEGIN_NS (2 * WH_NS_PER_S) /* so long it may take to connect */
 
 enum state { BEGINS, FLOWS, FAILED };
@@ -113,6 +115,8 @@ static bool wait_for(struct wh_stream *base, bool to_write, uint64_t timeout_ns)
 		(void)wait_for_beginning(stream, timeout_ns);
 		return true;
 	case FLOWS:
+		if (!to_write && stream->channel.wraps && !stream->channel.drained)
+			return true; /* there may be bytes that the socket does not tell of */
 		poll.fd = stream->channel.fd;
 		(void)ppoll(&poll, 1, &timeout, NULL);
 		return true;
@@ -130,6 +134,17 @@ static void free_stream(struct wh_tcp_stream *stream)
 	free(stream);
 }
 
+/* What was sealed and did not fit the socket: off the thread of whoever closed it, which is not to block. */
+static void finish(void *argument)
+{
+	struct wh_tcp_stream *stream = argument;
+	struct pollfd poll_out = {.fd = stream->channel.fd, .events = POLLOUT};
+
+	for (int n = 0; n < FINISH_MS / FINISH_STEP_MS && wh_tcp_channel_flush(&stream->channel) == WH_TCP_LATER; n++)
+		(void)poll(&poll_out, 1, FINISH_STEP_MS);
+	free_stream(stream);
+}
+
 /* One that still begins is freed by the loop, when it has begun: who takes it finds that it is at its end. */
 static void close_end(struct wh_stream *base)
 {
@@ -140,7 +155,11 @@ static void close_end(struct wh_stream *base)
 	stream->closed = true;
 	begins = stream->state == BEGINS;
 	pthread_mutex_unlock(&stream->lock);
-	if (!begins)
+	if (begins)
+		return;
+	if (stream->pid == getpid() && wh_tcp_channel_flush(&stream->channel) == WH_TCP_LATER)
+		wh_env_system()->submit(wh_env_system()->ctx, finish, stream);
+	else
 		free_stream(stream);
 }
 
@@ -264,7 +283,7 @@ static enum whorl_result open_in(struct wh_tcp *t, uint32_t i, const struct wh_t
 		return WHORL_MEMORY;
 	stream->greeting_bytes = (uint32_t)wh_tcp_put_opening(stream->greeting, &opening);
 	stream->deadline_ns = wh_env_now(t->env) + BEGIN_NS;
-	if (wh_tcp_channel_call(&stream->channel, &peer->address) != 0 ||
+	if (wh_tcp_channel_call(&stream->channel, &peer->address, &t->ground, peer->node) != 0 ||
 	    !wh_tcp_watch(t, EPOLL_CTL_ADD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i)) {
 		free_stream(stream);
 		return WHORL_SYSTEM;
@@ -301,11 +320,13 @@ enum whorl_result wh_tcp_stream_open(struct wh_transport *transport, uint32_t no
 bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_opening *opening)
 {
 	struct wh_tcp_peer *peer = &t->peers[opening->node < t->nodes ? opening->node : t->node];
+	char reason[WH_SECURE_REASON_BYTES];
 	struct wh_transport_event *event;
 	struct wh_tcp_stream *stream;
 
 	if (opening->version != WH_TCP_VERSION || opening->to != t->incarnation || peer->state == WH_TCP_SELF ||
-	    opening->incarnation == peer->ended || !wh_tcp_channel_may_be(&stranger->channel, opening->node)) {
+	    opening->incarnation == peer->ended ||
+	    !wh_tcp_channel_may_be(&stranger->channel, opening->node, opening->incarnation, reason)) {
 		wh_tcp_stranger_drop(t, stranger);
 		return true;
 	}
