@@ -24,8 +24,9 @@ struct wh_world_ops {
 	 * thread that made it, and time passes in pass() and wait() alone. */
 	bool threads;
 
-	/* It runs in an emulated machine: what is done many times is done less often (suite.h). */
-	bool slow;
+	/* What is done very often on shared memory is done so many times less often here (suite.h): a push costs system calls, or the
+	 * machine is an emulated one. 0: it is not. */
+	uint64_t share;
 
 	bool regions; /* it has T7 */
 
