@@ -10,15 +10,16 @@ struct seen { /* of the loop, at some time */
 	uint64_t when_ns, steps, busy;
 };
 
-static bool is_drained(whorl_node *node, enum whorl_result *failed)
+static bool may_leave(whorl_node *node, bool *drained, enum whorl_result *failed)
 {
-	bool drained;
+	bool may;
 
 	pthread_mutex_lock(&node->lock);
-	drained = node->drained;
+	may = node->may_leave;
+	*drained = node->drained;
 	*failed = node->failure.code != WHORL_OK ? node->failure.code : node->minority.code;
 	pthread_mutex_unlock(&node->lock);
-	return drained;
+	return may;
 }
 
 /* Waits a millisecond or until the loop says something; with thread = caller, by making passes. */
@@ -33,7 +34,7 @@ static void wait_a_little(whorl_node *node)
 	}
 	deadline = wh_deadline(1);
 	pthread_mutex_lock(&node->lock);
-	if (!node->drained)
+	if (!node->may_leave)
 		pthread_cond_timedwait(&node->changed, &node->lock, &deadline);
 	pthread_mutex_unlock(&node->lock);
 }
@@ -64,17 +65,18 @@ static enum whorl_result drain(whorl_node *node, int timeout_ms)
 	struct seen now = look(node), then = now;
 	uint64_t deadline = now.when_ns + (uint64_t)timeout_ms * WH_NS_PER_MS;
 	enum whorl_result failed;
+	bool drained;
 
 	wh_store_release(&node->wants_drain, 1);
 	wh_gate_ring(node->gate);
-	while (!is_drained(node, &failed)) {
+	while (!may_leave(node, &drained, &failed)) {
 		now = look(node);
 		if (failed == WHORL_OK || failed == WHORL_NO_QUORUM || now.busy != then.busy)
 			then = now;
 		if (stands_still(&then, &now))
 			return failed;
 		if (now.when_ns >= deadline)
-			return failed == WHORL_NO_QUORUM ? failed : WHORL_TIMEOUT;
+			return drained ? WHORL_OK : failed == WHORL_NO_QUORUM ? failed : WHORL_TIMEOUT;
 		if (failed != WHORL_OK)
 			wh_gate_ring(node->gate); /* a loop that sleeps comes round */
 		wait_a_little(node);

@@ -286,18 +286,37 @@ static bool rings_are_done(const struct wh_epoch *epoch)
 	return true;
 }
 
-bool wh_epoch_is_beaten(const struct wh_epoch *epoch)
+/* It beats more than once, or it is not new and beats at all. */
+static bool has_begun(const struct wh_epoch *epoch, uint32_t rank)
 {
 	const struct wh_view *view = epoch->view;
+	enum wh_beat beat = wh_heartbeat_of(&epoch->heartbeat, rank);
 
-	for (uint32_t rank = 0; rank < view->members; rank++) {
-		enum wh_beat beat = rank == epoch->rank ? WH_BEAT_NONE : wh_heartbeat_of(&epoch->heartbeat, rank);
+	return beat == WH_BEAT_BEGUN ||
+	       (beat == WH_BEAT_THERE && wh_rank_find(view->joined, view->joined_count, view->ids[rank]) < 0);
+}
 
-		if (beat == WH_BEAT_BEGUN ||
-		    (beat == WH_BEAT_THERE && wh_rank_find(view->joined, view->joined_count, view->ids[rank]) < 0))
+bool wh_epoch_is_beaten(const struct wh_epoch *epoch)
+{
+	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
+		if (rank != epoch->rank && has_begun(epoch, rank))
 			return true;
-	}
 	return false;
+}
+
+bool wh_epoch_may_leave(const struct wh_epoch *epoch)
+{
+	const struct wh_change *change = &epoch->change;
+
+	if (!change->suspicion.quorum)
+		return true;
+	if (epoch->view->voters > epoch->view->members)
+		return false;
+	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
+		if (change->suspicion.said[rank] == WH_FAILED ||
+		    (change->suspicion.said[rank] == WH_TRUSTED && rank != epoch->rank && !has_begun(epoch, rank)))
+			return false;
+	return true;
 }
 
 bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
@@ -359,7 +378,7 @@ size_t wh_epoch_step(void *ctx)
 	struct wh_epoch *epoch = node->epoch;
 	size_t work;
 
-	if (__builtin_expect((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0, 0))
+	if (__builtin_expect((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0 || node->may_leave, 0))
 		return 0;
 	work = wh_change_step(&epoch->change);
 	if (epoch->change.removed) /* just now: deaf from here on */

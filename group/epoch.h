@@ -62,6 +62,11 @@ void wh_epoch_begin(struct wh_epoch *epoch);
 /* Who was there when this view was prepared may be gone, or have dropped it: it is suspected. */
 void wh_epoch_suspect_lost(struct wh_epoch *epoch);
 
+/* The others can go on without me as without one who has left in order: nobody whom my row accuses is in the view any more;
+ * all have begun it, so that none learns that I have left before it can read my row; and its quorum is one of its members, not
+ * of all who are configured. Without a quorum there is nothing to wait for. */
+bool wh_epoch_may_leave(const struct wh_epoch *epoch);
+
 /* Somebody beats in it who has begun it, or is not new in it and so has settled the view before. */
 bool wh_epoch_is_beaten(const struct wh_epoch *epoch);
 

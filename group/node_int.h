@@ -89,11 +89,14 @@ struct whorl_node {
 
 	/* Everything below is for threads that wait or ask. */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;   /* ready, failed or drained */
-	bool ready, drained;      /* [lock] */
-	char progress[256];       /* [lock] on its way into the group */
-	wh_word started;          /* 1: upcalls and the like are final. [whorl_start; anyone reads] */
-	wh_word wants_drain;      /* draining, for the loop */
+	pthread_cond_t changed; /* ready, failed, drained, may_leave */
+	bool ready;             /* [lock] */
+	bool drained,
+		may_leave;   /* [lock; the loop reads without] what whorl_close waits for: all its messages, then a view
+				   * that it can leave in order */
+	char progress[256];  /* [lock] on its way into the group */
+	wh_word started;     /* 1: upcalls and the like are final. [whorl_start; anyone reads] */
+	wh_word wants_drain; /* draining, for the loop */
 	struct wh_error failure;  /* [lock] WHORL_OK: none; for good */
 	struct wh_error minority; /* [lock] WHORL_NO_QUORUM, and whom we do not hear; for now */
 	whorl_log_fn *log;        /* [lock] */

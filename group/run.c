@@ -98,8 +98,7 @@ static void handle(whorl_node *node, const struct wh_transport_event *event)
 	}
 }
 
-/* Everything of mine is delivered by all, and everything that I received is delivered here; whether the view changes just
- * now is the others' matter then. */
+/* Everything of mine is delivered by all, and everything that I received is delivered here. */
 static bool is_drained(whorl_node *node)
 {
 	for (uint32_t i = 0; node->epoch != NULL && i < node->subgroup_count; i++) {
@@ -117,13 +116,25 @@ static bool is_drained(whorl_node *node)
 	return true;
 }
 
+/* The others can go on as without one who has left in order. Who has promised to go on in a view begins it first, if it ever does. */
+static bool may_leave_now(const whorl_node *node)
+{
+	if ((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0)
+		return true;
+	return node->epoch != NULL ? wh_epoch_may_leave(node->epoch) : node->entry.state != WH_ENTRY_THERE;
+}
+
+/* From the pass in which it may leave a node says nothing more: what its row says then is what the others read. */
 static void watch_drain(whorl_node *node)
 {
-	if (!is_drained(node))
+	bool drained = is_drained(node), may_leave = drained && may_leave_now(node);
+
+	if (drained == node->drained && !may_leave)
 		return;
-	wh_store_relaxed(&node->wants_drain, 0);
+	wh_store_relaxed(&node->wants_drain, !may_leave);
 	pthread_mutex_lock(&node->lock);
-	node->drained = true;
+	node->drained = drained;
+	node->may_leave = may_leave;
 	pthread_cond_broadcast(&node->changed);
 	pthread_mutex_unlock(&node->lock);
 }
@@ -166,6 +177,8 @@ size_t wh_node_watch(void *ctx)
 		wh_store_relaxed(&node->stepper, this_thread());
 	if (node->started_ns == 0)
 		node->started_ns = now;
+	if (node->may_leave)
+		return 0;
 	while (node->transport->ops->next_event(node->transport, node->event)) {
 		handle(node, node->event);
 		work++;

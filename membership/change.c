@@ -19,6 +19,7 @@ enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err)
 	s->said = calloc(members, sizeof(*s->said));
 	s->seen = calloc(members, sizeof(*s->seen));
 	s->known = calloc(members, sizeof(*s->known));
+	s->left = calloc(members, sizeof(*s->left));
 	s->lags = calloc(members, sizeof(*s->lags));
 	s->wanted = calloc(members, sizeof(*s->wanted));
 	s->why = calloc(members, sizeof(*s->why));
@@ -26,9 +27,9 @@ enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err)
 	change->rests = calloc(subgroups * wh_rest_words(change->view) + 1, sizeof(*change->rests));
 	change->record = calloc(wh_proposal_words(change->view), sizeof(*change->record));
 	change->cuts = calloc(subgroups ? subgroups : 1, sizeof(*change->cuts));
-	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->lags == NULL || s->wanted == NULL ||
-	    s->why == NULL || change->left_out == NULL || change->rests == NULL || change->record == NULL ||
-	    change->cuts == NULL) {
+	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->left == NULL || s->lags == NULL ||
+	    s->wanted == NULL || s->why == NULL || change->left_out == NULL || change->rests == NULL ||
+	    change->record == NULL || change->cuts == NULL) {
 		wh_change_close(change);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view of %u members", members);
 	}
@@ -45,6 +46,7 @@ void wh_change_close(struct wh_change *change)
 	free(s->said);
 	free(s->seen);
 	free(s->known);
+	free(s->left);
 	free(s->lags);
 	free(s->wanted);
 	free(s->why);

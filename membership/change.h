@@ -79,6 +79,7 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	struct wh_suspicion {
 		uint64_t *said;   /* by rank: enum wh_suspected, as my row says it */
 		uint64_t *known;  /* by rank: what the transport says, and what was known in the view before */
+		bool *left;       /* by rank: the transport says that it left in order, in this view or before */
 		bool *lags;       /* by rank: it holds up the change of view */
 		uint64_t *wanted; /* by rank: what is to be said, when a quorum is heard; >= said */
 		uint64_t *seen;   /* by rank: `suspicions` of that row when `wanted` was found */

@@ -136,6 +136,7 @@ void wh_change_suspect(struct wh_change *change, uint32_t rank, enum wh_suspecte
 {
 	struct wh_suspicion *s = &change->suspicion;
 
+	s->left[rank] = s->left[rank] || kind == WH_LEFT;
 	if (kind == WH_LEFT && has_suspects(change, rank))
 		kind = WH_FAILED;
 	if ((uint64_t)kind <= s->known[rank])
@@ -154,15 +155,16 @@ void wh_suspicion_lags(struct wh_change *change, uint32_t rank)
 
 void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_change *before, uint32_t before_rank)
 {
-	struct wh_suspicion *s = &change->suspicion;
+	const struct wh_suspicion *was = &before->suspicion;
+	uint64_t kind =
+		was->known[before_rank] > was->said[before_rank] ? was->known[before_rank] : was->said[before_rank];
 
-	s->known[rank] = before->suspicion.known[before_rank];
-	if (before->suspicion.said[before_rank] > s->known[rank])
-		s->known[rank] = before->suspicion.said[before_rank];
-	if (s->known[rank] == WH_LEFT && has_suspects(change, rank))
-		s->known[rank] = WH_FAILED;
-	s->why[rank] = before->suspicion.why[before_rank];
-	s->news = true;
+	/* Whom it accused before it left is the matter of the view that this was in: of those who left after a change the
+	 * others may hear when they are still in it. But whom my row said to have failed may be frozen in both. */
+	if (was->left[before_rank] && was->said[before_rank] != WH_FAILED)
+		kind = WH_LEFT;
+	if (kind != WH_TRUSTED)
+		wh_change_suspect(change, rank, (enum wh_suspected)kind, was->why[before_rank]);
 }
 
 /* Is `from` to be asked, and does its row say that `of` has failed? Of me anything is an accusation; that somebody else left

@@ -185,7 +185,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int t
 
 /* Leaves the group and frees the node.
  * timeout_ms > 0 drains: no new claims are taken; the loop goes on until every message that this node has committed has
- * been delivered by all members, and this node has delivered what it counted as received, or until the time-out.
+ * been delivered by all members, and this node has delivered what it counted as received; then, if the view is just changing,
+ * until it has changed and all have begun it: who leaves before counts as failed for their quorum. Or until the time-out.
  * timeout_ms == 0 abandons at once. In both cases the node is gone afterwards; other members see that it left. What a newcomer
  * has kept back, because its state was not restored yet, is dropped: it counts as delivered (whorl_on_state).
  * Claims that are still open stay valid memory: their commit or abort gives WHORL_CLOSED and frees it.

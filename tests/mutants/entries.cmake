@@ -125,10 +125,10 @@ mutant(NAME dropped-unlooked KIND test_entry FILE membership/entry.c
 mutant(NAME enters-with-newcomers KIND views FILE group/epoch.c
 	REMOVES "a view has begun when a member that is not new beats, or one who has begun it"
 	TEXT [[
-		    (beat == WH_BEAT_THERE && wh_rank_find(view->joined, view->joined_count, view->ids[rank]) < 0))
+	       (beat == WH_BEAT_THERE && wh_rank_find(view->joined, view->joined_count, view->ids[rank]) < 0);
 ]]
 	REPLACEMENT [[
-		    (beat == WH_BEAT_THERE && view->number > 0))
+	       (beat == WH_BEAT_THERE && view->number > 0);
 ]])
 
 mutant(NAME enters-unasked KIND views FILE group/enter.c

@@ -10,6 +10,31 @@ mutant(NAME no-freeze KIND views FILE membership/suspicion.c
 ]]
 	REPLACEMENT "")
 
+mutant(NAME leaver-failed-for-good KIND test_suspicion FILE membership/suspicion.c
+	REMOVES "whom a leaver accused is the matter of the view that this was in"
+	TEXT [[
+	if (was->left[before_rank] && was->said[before_rank] != WH_FAILED)
+		kind = WH_LEFT;
+]]
+	REPLACEMENT "")
+
+mutant(NAME leaver-frozen-and-trusted KIND test_suspicion FILE membership/suspicion.c
+	REMOVES "whom my row said to have failed has not left in the next view"
+	TEXT [[
+	if (was->left[before_rank] && was->said[before_rank] != WH_FAILED)
+]]
+	REPLACEMENT [[
+	if (was->left[before_rank])
+]])
+
+mutant(NAME leaves-bare-majority KIND test_group_joins FILE group/epoch.c
+	REMOVES "who leaves a first view waits until its quorum is one of its members"
+	TEXT [[
+	if (epoch->view->voters > epoch->view->members)
+		return false;
+]]
+	REPLACEMENT "")
+
 mutant(NAME suspect-untold KIND test_timelines FILE membership/suspicion.c
 	REMOVES "a suspicion is pushed to the suspect too: it is frozen before"
 	TEXT [[

@@ -153,6 +153,26 @@ START_TEST(a_majority_begins_without_the_rest)
 }
 END_TEST
 
+/* Two of three would be no quorum of five: it stays until the quorum is the view's own. */
+START_TEST(who_leaves_a_bare_majority_lets_it_go_on)
+{
+	struct cluster c;
+
+	cluster_configure(&c, 5, FAR "start_timeout_ms = 50\n", "[subgroup s]\n");
+	for (unsigned id = 1; id < 3; id++)
+		enter(&c, id, NULL);
+	ck_ok(whorl_config_set(c.config, "engine.thread=caller"));
+	enter(&c, 0, NULL); /* which leads */
+	await(whorl_ready(c.nodes[1], 0) == WHORL_OK, whorl_step(c.nodes[0]));
+	ck_ok(whorl_close(c.nodes[0], PATIENCE_MS));
+	c.nodes[0] = NULL;
+	await(whorl_node_count(c.nodes[1]) == 2 || whorl_error(c.nodes[1], NULL, 0) != WHORL_OK, sched_yield());
+	ck_ok(whorl_error(c.nodes[1], NULL, 0));
+	send_some(&c, 1, 1);
+	cluster_free(&c);
+}
+END_TEST
+
 START_TEST(half_is_no_majority)
 {
 	struct cluster c;
@@ -395,6 +415,7 @@ static Suite *suite(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, a_majority_begins_without_the_rest);
+	tcase_add_test(t, who_leaves_a_bare_majority_lets_it_go_on);
 	tcase_add_test(t, half_is_no_majority);
 	tcase_add_test(t, a_founder_begins_alone);
 	tcase_add_test(t, who_only_joins_forms_nothing);

@@ -374,6 +374,38 @@ START_TEST(what_was_known_is_known_in_the_next_view)
 }
 END_TEST
 
+/* Two have gone ahead and leave in the next view; here they are heard of in this one, in which they have suspected somebody. That
+ * is over: in the next view two of two are a quorum. Unless they suspect somebody there, or were suspected here. */
+START_TEST(who_has_gone_ahead_and_left_has_left)
+{
+	struct member *before = member_make(0, 5, -1), *m = member_make(0, 4, -1);
+
+	wh_change_suspect(&before->change, 4, WH_FAILED, "its connection has ended");
+	for (uint32_t rank = _i == 2 ? 3 : 2; rank < 4; rank++) {
+		say(before, rank, before->columns.suspected.offset + 8 * 4, WH_FAILED);
+		if (_i != 2)
+			say(before, rank, before->columns.installed.offset, 1);
+		wh_change_suspect(&before->change, rank, WH_LEFT, "it has left");
+	}
+	wh_change_step(&before->change);
+	if (_i == 1)
+		say(m, 3, m->columns.suspected.offset + 8 * 1, WH_FAILED);
+	for (uint32_t rank = 0; rank < 4; rank++)
+		wh_change_inherit(&m->change, rank, &before->change, rank);
+	wh_heartbeat_begin(&m->heartbeat, NULL);
+	wh_change_step(&m->change);
+	ck_assert_uint_eq(my_suspicion(m, 1), WH_TRUSTED);
+	if (_i == 0) {
+		ck_assert_uint_eq(my_suspicion(m, 2), WH_LEFT);
+		ck_assert_uint_eq(my_suspicion(m, 3), WH_LEFT);
+	} else {
+		ck_assert_uint_ne(my_suspicion(m, 3), WH_LEFT);
+	}
+	member_free(m);
+	member_free(before);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("suspicion");
@@ -397,6 +429,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, who_left_has_not_failed_for_others);
 	tcase_add_loop_test(cases, who_leaves_with_suspicions_has_failed, 0, 2);
 	tcase_add_test(cases, what_was_known_is_known_in_the_next_view);
+	tcase_add_loop_test(cases, who_has_gone_ahead_and_left_has_left, 0, 3);
 	suite_add_tcase(all, cases);
 	return all;
 }
