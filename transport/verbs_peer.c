@@ -22,6 +22,7 @@ void wh_verbs_end_connection(struct wh_verbs *t, struct wh_verbs_peer *peer, enu
 	peer->rival = 0;
 	peer->state = state;
 	peer->sought = peer->sought || state == WH_VERBS_SHUNNED;
+	wh_verbs_lane_end(peer);
 	if (peer->link != NULL) {
 		wh_verbs_streams_end(t, peer->link);
 		wh_verbs_link_release(t, peer->link);
@@ -166,6 +167,12 @@ static bool hear(struct wh_verbs *t, struct wh_verbs_peer *peer, union wh_verbs_
 	case WH_VERBS_STREAM_TAKEN:
 	case WH_VERBS_STREAM_SHUT:
 		return wh_verbs_stream_hear(t, peer, &message->stream);
+	case WH_VERBS_LANE:
+	case WH_VERBS_GRANT:
+	case WH_VERBS_WITHDRAWN:
+	case WH_VERBS_RELEASED:
+	case WH_VERBS_IMMEDIATES:
+		return wh_verbs_remote_hear(t, peer, &message->region);
 	case WH_VERBS_REFUSED:
 	case WH_VERBS_KINDS:
 		break;
