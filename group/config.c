@@ -134,12 +134,13 @@ static const struct wh_option address_options[] = {
 	 "addresses that follow from the user and the group's name.",
 	 NODE(address), false},
 };
-const struct wh_option_table wh_address_table = {"node",
-						 true,
-						 "Where a node is, by its id, for transports of networks: all nodes or none.",
-						 address_options,
-						 COUNT(address_options),
-						 sizeof(struct wh_address_options)};
+const struct wh_option_table wh_address_table = {
+	"node",
+	true,
+	"Where a node is, by its id, for transports of networks: all nodes or none.",
+	address_options,
+	COUNT(address_options),
+	sizeof(struct wh_address_options)};
 
 /* ---- binding ------------------------------------------------------------------------------------------------------ */
 
@@ -311,8 +312,8 @@ static bool bind_addresses(struct wh_node_config *config, struct wh_conf *conf, 
 		int id = parse_id(name, nodes);
 
 		if (id < 0)
-			wh_conf_mistake(conf, "node", name, NULL, "is no node of this group, expected an id from 0 to %u",
-					nodes - 1);
+			wh_conf_mistake(conf, "node", name, NULL,
+					"is no node of this group, expected an id from 0 to %u", nodes - 1);
 		else
 			wh_conf_bind(conf, variant, &wh_address_table, name, &config->addresses[id]);
 	}
@@ -330,9 +331,10 @@ static void find_address_mistakes(const struct wh_node_config *config, struct wh
 
 		snprintf(name, sizeof(name), "%u", id);
 		if (!wh_conf_has(conf, "node", name))
-			wh_conf_mistake(conf, "group", NULL, NULL,
-					"there is no address of node %u, expected a section [node %u], as others have one",
-					id, id);
+			wh_conf_mistake(
+				conf, "group", NULL, NULL,
+				"there is no address of node %u, expected a section [node %u], as others have one", id,
+				id);
 		else if (wh_tcp_address_check(address, &err) != WHORL_OK)
 			wh_conf_mistake(conf, "node", name, "address", "%s", err.text);
 		for (uint32_t other = 0; address[0] != '\0' && other < id; other++)

@@ -20,8 +20,8 @@
 #include "transport/verbs_int.h"
 
 #define AGAIN_NS (2 * WH_NS_PER_MS)
-#define DRAIN_NS (2 * WH_NS_PER_S)      /* what is posted from an image that is closed has so long */
-#define FAILED_NS (300 * WH_NS_PER_MS)  /* a peer whose writes fail has so long to say that it does not want them */
+#define DRAIN_NS (2 * WH_NS_PER_S)     /* what is posted from an image that is closed has so long */
+#define FAILED_NS (300 * WH_NS_PER_MS) /* a peer whose writes fail has so long to say that it does not want them */
 
 bool wh_verbs_row_is_here(const struct wh_verbs_row *row)
 {
@@ -223,8 +223,7 @@ static bool take_places(struct wh_verbs_out *out, const struct wh_verbs_offer *o
 	if (out->places == NULL)
 		return false;
 	for (uint32_t i = 0; i < offer->part_count; i++) {
-		out->places[i] =
-			(struct wh_verbs_place){offer->parts[i].offset, offer->parts[i].bytes, address};
+		out->places[i] = (struct wh_verbs_place){offer->parts[i].offset, offer->parts[i].bytes, address};
 		address += offer->parts[i].bytes;
 	}
 	out->place_count = offer->part_count;

@@ -96,11 +96,11 @@ enum wh_verbs_kind {
 	WH_VERBS_STREAM_END,   /* of the writer: that was all */
 	WH_VERBS_STREAM_TAKEN, /* of the reader: so many bytes have been read */
 	WH_VERBS_STREAM_SHUT,  /* of the reader: no more */
-	WH_VERBS_LANE,      /* my queue pair for operations on regions */
-	WH_VERBS_GRANT,     /* a region that you may use */
-	WH_VERBS_WITHDRAWN, /* no more */
-	WH_VERBS_RELEASED,  /* I have nothing under way on it */
-	WH_VERBS_IMMEDIATES, /* so many of yours have been taken */
+	WH_VERBS_LANE,         /* my queue pair for operations on regions */
+	WH_VERBS_GRANT,        /* a region that you may use */
+	WH_VERBS_WITHDRAWN,    /* no more */
+	WH_VERBS_RELEASED,     /* I have nothing under way on it */
+	WH_VERBS_IMMEDIATES,   /* so many of yours have been taken */
 	WH_VERBS_KINDS
 };
 
@@ -198,7 +198,13 @@ void wh_verbs_tame(char *text, size_t bytes);
 #define WH_VERBS_RNR_TIMER 12  /* 0.64 ms */
 
 /* What a completion in `in` is of: the upper 16 bits of its request's name; those below name a buffer and a link, or a lane. */
-enum wh_verbs_done { WH_VERBS_DONE_RING, WH_VERBS_DONE_HEARD, WH_VERBS_DONE_SENT, WH_VERBS_DONE_OPERATION, WH_VERBS_DONE_IMMEDIATE };
+enum wh_verbs_done {
+	WH_VERBS_DONE_RING,
+	WH_VERBS_DONE_HEARD,
+	WH_VERBS_DONE_SENT,
+	WH_VERBS_DONE_OPERATION,
+	WH_VERBS_DONE_IMMEDIATE
+};
 
 struct wh_verbs_device {
 	struct ibv_context *context; /* librdmacm's */
@@ -233,7 +239,12 @@ void wh_verbs_memory_free(struct wh_verbs_memory *memory);
 #define WH_VERBS_BUFFERS 40
 
 /* How many buffers of the peer must be left when such a message has gone. The last are for what gives buffers back. */
-enum wh_verbs_reserve { WH_VERBS_FOR_USERS = 10, WH_VERBS_FOR_IMAGES = 4, WH_VERBS_FOR_LAST = 2, WH_VERBS_FOR_CREDIT = 0 };
+enum wh_verbs_reserve {
+	WH_VERBS_FOR_USERS = 10,
+	WH_VERBS_FOR_IMAGES = 4,
+	WH_VERBS_FOR_LAST = 2,
+	WH_VERBS_FOR_CREDIT = 0
+};
 
 struct wh_verbs_link {
 	struct wh_verbs_link *next;
@@ -450,7 +461,8 @@ bool wh_verbs_row_is_here(const struct wh_verbs_row *row);
 enum whorl_result wh_verbs_stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
 				       struct wh_stream **out);
 /* False: the message breaks the protocol. */
-bool wh_verbs_stream_hear(struct wh_verbs *t, struct wh_verbs_peer *peer, const struct wh_verbs_stream_message *message);
+bool wh_verbs_stream_hear(struct wh_verbs *t, struct wh_verbs_peer *peer,
+			  const struct wh_verbs_stream_message *message);
 size_t wh_verbs_streams_advance(struct wh_verbs *t);
 /* Those of that link have ended; NULL: all have. */
 void wh_verbs_streams_end(struct wh_verbs *t, const struct wh_verbs_link *link);
@@ -460,7 +472,8 @@ bool wh_verbs_streams_are_sent(struct wh_verbs *t); /* all that was written befo
 
 extern const struct wh_remote_ops wh_verbs_remote_ops;
 /* False: the message breaks the protocol. */
-bool wh_verbs_remote_hear(struct wh_verbs *t, struct wh_verbs_peer *peer, const struct wh_verbs_region_message *message);
+bool wh_verbs_remote_hear(struct wh_verbs *t, struct wh_verbs_peer *peer,
+			  const struct wh_verbs_region_message *message);
 size_t wh_verbs_remote_advance(struct wh_verbs *t);
 void wh_verbs_remote_free(struct wh_verbs *t, bool forked); /* my regions */
 /* An operation is done, or an immediate has come. */
@@ -510,7 +523,7 @@ enum wh_verbs_source {
 	WH_VERBS_STRANGER
 };
 
-#define WH_VERBS_EVENTS 32       /* a power of two */
+#define WH_VERBS_EVENTS 32        /* a power of two */
 #define WH_VERBS_EVENTS_AT_ONCE 8 /* at most so many come of what is taken in at once */
 
 struct wh_verbs {
@@ -535,8 +548,8 @@ struct wh_verbs {
 	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
 	uint64_t searched_ns;
 	uint64_t complaints;
-	uint64_t visitors; /* questions so far */
-	uint32_t serials;  /* links so far */
+	uint64_t visitors;                /* questions so far */
+	uint32_t serials;                 /* links so far */
 	wh_word writes, doorbells, rings; /* [loop writes, anyone reads] */
 	uint32_t posts;
 	struct wh_verbs_link *links;

@@ -172,8 +172,8 @@ static void tell_pair(struct wh_verbs *t, struct wh_verbs_peer *peer)
 		.head.kind = WH_VERBS_LANE, .qp = peer->lane->qp->qp_num, .psn = peer->lane->psn};
 
 	if (!peer->lane->told)
-		peer->lane->told = wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_IMAGES, &message.head,
-						      sizeof(message), NULL, 0);
+		peer->lane->told =
+			wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_IMAGES, &message.head, sizeof(message), NULL, 0);
 }
 
 bool wh_verbs_lane_is_open(struct wh_verbs *t, struct wh_verbs_peer *peer)
@@ -236,9 +236,8 @@ void wh_verbs_lane_complete(struct wh_verbs *t, const struct ibv_wc *done)
 	peer = &t->peers[node];
 	lane = peer->lane;
 	t->rung = true;
-	if (done->status != IBV_WC_SUCCESS ||
-	    (done->wr_id >> 48 == WH_VERBS_DONE_IMMEDIATE &&
-	     lane->immediates_in - lane->immediates_out == WH_REMOTE_IMMEDIATES)) {
+	if (done->status != IBV_WC_SUCCESS || (done->wr_id >> 48 == WH_VERBS_DONE_IMMEDIATE &&
+					       lane->immediates_in - lane->immediates_out == WH_REMOTE_IMMEDIATES)) {
 		if (peer->link != NULL)
 			peer->link->ended = true; /* a broken lane is a broken peer */
 		return;
@@ -282,8 +281,7 @@ static size_t advance_lane(struct wh_verbs *t, struct wh_verbs_peer *peer)
 
 	if (lane->qp != NULL)
 		tell_pair(t, peer);
-	if (lane->immediates_told != lane->immediates_out &&
-	    say(t, peer, WH_VERBS_IMMEDIATES, lane->immediates_out)) {
+	if (lane->immediates_told != lane->immediates_out && say(t, peer, WH_VERBS_IMMEDIATES, lane->immediates_out)) {
 		lane->immediates_told = lane->immediates_out;
 		done++;
 	}

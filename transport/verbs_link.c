@@ -55,9 +55,8 @@ struct wh_verbs_link *wh_verbs_link_new(struct wh_verbs *t, struct wh_verbs_peer
 
 static void give_buffer(struct wh_verbs_link *link, uint32_t buffer)
 {
-	struct ibv_sge piece = {.addr = (uintptr_t)buffer_in(link, buffer),
-				.length = WH_VERBS_MESSAGE_MAX,
-				.lkey = link->mr->lkey};
+	struct ibv_sge piece = {
+		.addr = (uintptr_t)buffer_in(link, buffer), .length = WH_VERBS_MESSAGE_MAX, .lkey = link->mr->lkey};
 	struct ibv_recv_wr request = {
 		.wr_id = name_request(link, WH_VERBS_DONE_HEARD, buffer), .sg_list = &piece, .num_sge = 1};
 	struct ibv_recv_wr *bad;
@@ -240,7 +239,8 @@ static void complete(struct wh_verbs *t, const struct ibv_wc *done)
 	t->rung = t->rung || kind == WH_VERBS_DONE_HEARD;
 	if (done->status != IBV_WC_SUCCESS) {
 		if (!link->ended && link->how[0] == '\0')
-			snprintf(link->how, sizeof(link->how), "cannot be reached: %s", ibv_wc_status_str(done->status));
+			snprintf(link->how, sizeof(link->how), "cannot be reached: %s",
+				 ibv_wc_status_str(done->status));
 		link->ended = true;
 		t->rung = true;
 		return;

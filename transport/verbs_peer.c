@@ -240,9 +240,8 @@ enum whorl_result wh_verbs_control_send(struct wh_transport *transport, uint32_t
 	peer = &t->peers[node];
 	if (peer->state != WH_VERBS_MET || t->left)
 		return WHORL_MEMBER_GONE;
-	return wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_USERS, &head, sizeof(head), bytes, count)
-		       ? WHORL_OK
-		       : WHORL_AGAIN;
+	return wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_USERS, &head, sizeof(head), bytes, count) ? WHORL_OK
+													: WHORL_AGAIN;
 }
 
 /* For the last message there is always a place. */

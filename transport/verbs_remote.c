@@ -60,8 +60,8 @@ static void describe(struct ibv_send_wr *request, struct ibv_sge *piece, const s
 	case WH_REMOTE_FETCH_ADD:
 	case WH_REMOTE_COMPARE_SWAP:
 		piece->length = sizeof(uint64_t);
-		request->opcode = op->kind == WH_REMOTE_FETCH_ADD ? IBV_WR_ATOMIC_FETCH_AND_ADD
-								  : IBV_WR_ATOMIC_CMP_AND_SWP;
+		request->opcode =
+			op->kind == WH_REMOTE_FETCH_ADD ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_ATOMIC_CMP_AND_SWP;
 		request->wr.atomic.remote_addr = address;
 		request->wr.atomic.rkey = place->rkey;
 		request->wr.atomic.compare_add = op->kind == WH_REMOTE_FETCH_ADD ? op->add : op->expected;
@@ -75,8 +75,7 @@ static bool give_to_device(struct wh_verbs_lane *lane, const struct wh_remote_op
 			   const struct wh_verbs_region_place *place)
 {
 	unsigned char *slot = wh_verbs_lane_slot(lane, lane->base.posted);
-	struct ibv_sge piece = {
-		.addr = (uintptr_t)slot, .length = (uint32_t)op->bytes, .lkey = lane->mr->lkey};
+	struct ibv_sge piece = {.addr = (uintptr_t)slot, .length = (uint32_t)op->bytes, .lkey = lane->mr->lkey};
 	struct ibv_send_wr request = {.wr_id = wh_verbs_lane_request(lane, false),
 				      .sg_list = &piece,
 				      .num_sge = 1,
@@ -145,7 +144,8 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 	for (uint32_t k = 0; k < t->nodes; k++) {
 		struct wh_verbs_lane *lane = t->peers[(t->next_lane + k) % t->nodes].lane;
 
-		if (lane != NULL && (wh_remote_lane_next(&lane->base, out) || wh_verbs_lane_next_immediate(t, lane, out))) {
+		if (lane != NULL &&
+		    (wh_remote_lane_next(&lane->base, out) || wh_verbs_lane_next_immediate(t, lane, out))) {
 			t->next_lane = (t->next_lane + k + 1) % t->nodes;
 			return true;
 		}
