@@ -285,6 +285,8 @@ static size_t service(struct wh_transport *transport)
 		done += wh_verbs_image_advance(t, image);
 	(void)wh_verbs_images_reap(t);
 	done += wh_verbs_streams_advance(t);
+	if (t->lanes > 0)
+		done += wh_verbs_remote_advance(t);
 	done += wh_verbs_links_advance(t);
 	if (t->searching)
 		wh_verbs_search(t);
@@ -350,6 +352,8 @@ static void close_all(struct wh_verbs *t)
 		t->images = image->next;
 		wh_verbs_image_free(t, image, false);
 	}
+	wh_verbs_remote_free(t, false);
+	wh_verbs_lanes_free(t, false);
 	wh_verbs_device_close(&t->device, false);
 	if (t->cm != NULL)
 		rdma_destroy_event_channel(t->cm);
@@ -373,6 +377,8 @@ static void let_go(struct wh_verbs *t)
 		wh_verbs_memory_free(&link->memory);
 		free(link);
 	}
+	wh_verbs_remote_free(t, true);
+	wh_verbs_lanes_free(t, true);
 	if (t->device.channel != NULL)
 		close(t->device.channel->fd);
 	if (t->cm != NULL)
@@ -447,6 +453,7 @@ static const struct wh_transport_ops verbs_ops = {
 	.answer = wh_verbs_answer,
 	.leave = wh_verbs_leave,
 	.destroy = destroy,
+	.remote = &wh_verbs_remote_ops,
 };
 
 static void init(struct wh_verbs *t, const struct wh_transport_config *config)

@@ -20,12 +20,8 @@
 #include "transport/verbs_int.h"
 
 #define AGAIN_NS (2 * WH_NS_PER_MS)
-#define DRAIN_NS (2 * WH_NS_PER_S)      /* what is posted from an image that is closed has so long */
-#define FAILED_NS (300 * WH_NS_PER_MS)  /* a peer whose writes fail has so long to say that it does not want them */
-#define TIMEOUT 14                      /* 4.096 us * 2^14: 67 ms; a lost peer is noticed after half a second. See 0018 */
-#define RETRIES 6                       /* 7 would be for ever on Soft-RoCE */
-#define RNR_RETRIES 7                   /* for ever: it is there, and its loop does not look */
-#define RNR_TIMER 12                    /* 0.64 ms */
+#define DRAIN_NS (2 * WH_NS_PER_S)     /* what is posted from an image that is closed has so long */
+#define FAILED_NS (300 * WH_NS_PER_MS) /* a peer whose writes fail has so long to say that it does not want them */
 
 bool wh_verbs_row_is_here(const struct wh_verbs_row *row)
 {
@@ -140,16 +136,16 @@ static bool connect_pair(const struct wh_verbs_row *row, struct ibv_qp *pair, ui
 	path.dest_qp_num = to;
 	path.rq_psn = to_psn;
 	path.max_dest_rd_atomic = 0;
-	path.min_rnr_timer = RNR_TIMER;
+	path.min_rnr_timer = WH_VERBS_RNR_TIMER;
 	if (ibv_modify_qp(pair, &path,
 			  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 				  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0)
 		return false;
 	if (pair == row->in)
 		return true;
-	ready.timeout = TIMEOUT;
-	ready.retry_cnt = RETRIES;
-	ready.rnr_retry = RNR_RETRIES;
+	ready.timeout = WH_VERBS_TIMEOUT;
+	ready.retry_cnt = WH_VERBS_RETRIES;
+	ready.rnr_retry = WH_VERBS_RNR_RETRIES;
 	ready.sq_psn = row->out_psn;
 	return ibv_modify_qp(pair, &ready,
 			     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
@@ -227,8 +223,7 @@ static bool take_places(struct wh_verbs_out *out, const struct wh_verbs_offer *o
 	if (out->places == NULL)
 		return false;
 	for (uint32_t i = 0; i < offer->part_count; i++) {
-		out->places[i] =
-			(struct wh_verbs_place){offer->parts[i].offset, offer->parts[i].bytes, address};
+		out->places[i] = (struct wh_verbs_place){offer->parts[i].offset, offer->parts[i].bytes, address};
 		address += offer->parts[i].bytes;
 	}
 	out->place_count = offer->part_count;

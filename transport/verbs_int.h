@@ -9,6 +9,8 @@
  *     verbs_image.c   images: offering the place of rows, and becoming ready
  *     verbs_out.c     pushes: their queue to one peer, chains of writes, and how they end
  *     verbs_stream.c  streams between peers
+ *     verbs_remote.c  regions: one-sided operations
+ *     verbs_lane.c    the queue pair that they go through
  *     verbs_visit.c   questions of those who are no nodes
  *     verbs_wire.c    what is believed of messages
  *     verbs_count.h   outstanding requests, counted
@@ -40,6 +42,8 @@ struct wh_verbs_peer;
 struct wh_verbs_link;
 struct wh_verbs_image;
 struct wh_verbs_stream;
+struct wh_verbs_lane;
+struct wh_verbs_region;
 
 /* ---- messages: verbs_wire.c --------------------------------------------------------------------------------------- *
  * All numbers are in the byte order of the host. Rows are as well, so hosts of different byte orders cannot be of one
@@ -92,6 +96,11 @@ enum wh_verbs_kind {
 	WH_VERBS_STREAM_END,   /* of the writer: that was all */
 	WH_VERBS_STREAM_TAKEN, /* of the reader: so many bytes have been read */
 	WH_VERBS_STREAM_SHUT,  /* of the reader: no more */
+	WH_VERBS_LANE,         /* my queue pair for operations on regions */
+	WH_VERBS_GRANT,        /* a region that you may use */
+	WH_VERBS_WITHDRAWN,    /* no more */
+	WH_VERBS_RELEASED,     /* I have nothing under way on it */
+	WH_VERBS_IMMEDIATES,   /* so many of yours have been taken */
 	WH_VERBS_KINDS
 };
 
@@ -144,6 +153,13 @@ struct wh_verbs_stream_message { /* all of STREAM_* */
 	unsigned char bytes[];
 };
 
+struct wh_verbs_region_message { /* LANE, GRANT, WITHDRAWN, RELEASED, IMMEDIATES: what a kind does not need is 0 */
+	struct wh_verbs_head head;
+	uint64_t name; /* IMMEDIATES: their count */
+	uint64_t bytes, address;
+	uint32_t rkey, qp, psn, reserved;
+};
+
 #define WH_VERBS_CHUNK (WH_VERBS_MESSAGE_MAX - sizeof(struct wh_verbs_stream_message))
 
 union wh_verbs_message {
@@ -153,6 +169,7 @@ union wh_verbs_message {
 	struct wh_verbs_control control;
 	struct wh_verbs_refused refused;
 	struct wh_verbs_stream_message stream;
+	struct wh_verbs_region_message region;
 	unsigned char room[WH_VERBS_MESSAGE_MAX];
 };
 
@@ -175,11 +192,26 @@ void wh_verbs_tame(char *text, size_t bytes);
 #define WH_VERBS_RINGS 2048 /* immediates that may have come and not been looked at: whoever rings more waits */
 #define WH_VERBS_INLINE 64
 
+#define WH_VERBS_TIMEOUT 14    /* 4.096 us * 2^14: 67 ms; a lost peer is noticed after half a second. See 0018 */
+#define WH_VERBS_RETRIES 6     /* 7 would be for ever on Soft-RoCE */
+#define WH_VERBS_RNR_RETRIES 7 /* for ever: it is there, and its loop does not look */
+#define WH_VERBS_RNR_TIMER 12  /* 0.64 ms */
+
+/* What a completion in `in` is of: the upper 16 bits of its request's name; those below name a buffer and a link, or a lane. */
+enum wh_verbs_done {
+	WH_VERBS_DONE_RING,
+	WH_VERBS_DONE_HEARD,
+	WH_VERBS_DONE_SENT,
+	WH_VERBS_DONE_OPERATION,
+	WH_VERBS_DONE_IMMEDIATE
+};
+
 struct wh_verbs_device {
 	struct ibv_context *context; /* librdmacm's */
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *in;   /* whatever comes, and messages that have gone; wakes by `channel` */
+	uint8_t fetches;     /* reads and atomic operations of a queue pair at a time */
 	struct ibv_srq *srq; /* of all queue pairs that take writes: requests for immediates, without memory */
 };
 
@@ -207,7 +239,12 @@ void wh_verbs_memory_free(struct wh_verbs_memory *memory);
 #define WH_VERBS_BUFFERS 40
 
 /* How many buffers of the peer must be left when such a message has gone. The last are for what gives buffers back. */
-enum wh_verbs_reserve { WH_VERBS_FOR_USERS = 10, WH_VERBS_FOR_IMAGES = 4, WH_VERBS_FOR_LAST = 2, WH_VERBS_FOR_CREDIT = 0 };
+enum wh_verbs_reserve {
+	WH_VERBS_FOR_USERS = 10,
+	WH_VERBS_FOR_IMAGES = 4,
+	WH_VERBS_FOR_LAST = 2,
+	WH_VERBS_FOR_CREDIT = 0
+};
 
 struct wh_verbs_link {
 	struct wh_verbs_link *next;
@@ -282,6 +319,7 @@ struct wh_verbs_peer {
 	uint64_t incarnation; /* since it is known; else 0 */
 	uint64_t ended;       /* the last one that was met, or refused, and is no more; 0: none */
 	struct wh_verbs_link *link;
+	struct wh_verbs_lane *lane; /* NULL: no regions yet, either way */
 	struct sockaddr_storage address;
 	bool sought;         /* it has been met, or refused, or was not there when it was called */
 	uint64_t call_at_ns; /* WH_VERBS_ABSENT: when it is to be called */
@@ -423,11 +461,25 @@ bool wh_verbs_row_is_here(const struct wh_verbs_row *row);
 enum whorl_result wh_verbs_stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
 				       struct wh_stream **out);
 /* False: the message breaks the protocol. */
-bool wh_verbs_stream_hear(struct wh_verbs *t, struct wh_verbs_peer *peer, const struct wh_verbs_stream_message *message);
+bool wh_verbs_stream_hear(struct wh_verbs *t, struct wh_verbs_peer *peer,
+			  const struct wh_verbs_stream_message *message);
 size_t wh_verbs_streams_advance(struct wh_verbs *t);
 /* Those of that link have ended; NULL: all have. */
 void wh_verbs_streams_end(struct wh_verbs *t, const struct wh_verbs_link *link);
 bool wh_verbs_streams_are_sent(struct wh_verbs *t); /* all that was written before streams were closed */
+
+/* ---- regions: verbs_remote.c, verbs_lane.c ------------------------------------------------------------------------ */
+
+extern const struct wh_remote_ops wh_verbs_remote_ops;
+/* False: the message breaks the protocol. */
+bool wh_verbs_remote_hear(struct wh_verbs *t, struct wh_verbs_peer *peer,
+			  const struct wh_verbs_region_message *message);
+size_t wh_verbs_remote_advance(struct wh_verbs *t);
+void wh_verbs_remote_free(struct wh_verbs *t, bool forked); /* my regions */
+/* An operation is done, or an immediate has come. */
+void wh_verbs_lane_complete(struct wh_verbs *t, const struct ibv_wc *done);
+void wh_verbs_lane_end(struct wh_verbs_peer *peer); /* the peer has ended */
+void wh_verbs_lanes_free(struct wh_verbs *t, bool forked);
 
 /* ---- visitors: verbs_visit.c -------------------------------------------------------------------------------------- */
 
@@ -471,7 +523,7 @@ enum wh_verbs_source {
 	WH_VERBS_STRANGER
 };
 
-#define WH_VERBS_EVENTS 32       /* a power of two */
+#define WH_VERBS_EVENTS 32        /* a power of two */
 #define WH_VERBS_EVENTS_AT_ONCE 8 /* at most so many come of what is taken in at once */
 
 struct wh_verbs {
@@ -496,14 +548,16 @@ struct wh_verbs {
 	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
 	uint64_t searched_ns;
 	uint64_t complaints;
-	uint64_t visitors; /* questions so far */
-	uint32_t serials;  /* links so far */
+	uint64_t visitors;                /* questions so far */
+	uint32_t serials;                 /* links so far */
 	wh_word writes, doorbells, rings; /* [loop writes, anyone reads] */
 	uint32_t posts;
 	struct wh_verbs_link *links;
 	struct wh_verbs_image *images; /* in the order in which they were opened; those that are closed as well */
 	uint64_t past_key;             /* the greatest of an image that has been closed */
 	struct wh_verbs_stream *streams;
+	struct wh_verbs_region *regions; /* mine; those that are closed until nobody uses them */
+	uint32_t lanes, next_lane;
 	struct wh_verbs_stranger strangers[WH_VERBS_STRANGERS];
 
 	uint64_t events_in, events_out;

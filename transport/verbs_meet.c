@@ -31,9 +31,6 @@
 #define BACKLOG 64
 #define EVENTS_AT_ONCE 16
 #define RIVAL_NS (WH_NS_PER_S / 4) /* who is here has so long to turn out to be dead when another calls in its name */
-#define TIMEOUT 14                 /* as for writes: verbs_image.c */
-#define RETRIES 6
-#define RNR_RETRIES 7
 
 /* ---- hello -------------------------------------------------------------------------------------------------------- */
 
@@ -153,9 +150,9 @@ static void connect_link(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	struct wh_verbs_hello hello = my_hello(t);
 	struct rdma_conn_param wanted = {.private_data = &hello,
 					 .private_data_len = sizeof(hello),
-					 .retry_count = RETRIES,
-					 .rnr_retry_count = RNR_RETRIES};
-	uint8_t timeout = TIMEOUT;
+					 .retry_count = WH_VERBS_RETRIES,
+					 .rnr_retry_count = WH_VERBS_RNR_RETRIES};
+	uint8_t timeout = WH_VERBS_TIMEOUT;
 
 	if (!wh_verbs_link_prepare(t, peer->link)) {
 		wh_verbs_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, peer->link->how);
@@ -352,8 +349,8 @@ static void welcome(struct wh_verbs *t, struct wh_verbs_peer *peer, struct rdma_
 	struct wh_verbs_hello hello = my_hello(t);
 	struct rdma_conn_param given = {.private_data = &hello,
 					.private_data_len = sizeof(hello),
-					.retry_count = RETRIES,
-					.rnr_retry_count = RNR_RETRIES};
+					.retry_count = WH_VERBS_RETRIES,
+					.rnr_retry_count = WH_VERBS_RNR_RETRIES};
 
 	id->context = peer->link;
 	peer->link->id = id;
