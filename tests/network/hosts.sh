@@ -64,6 +64,7 @@ remove_address() { ip -n "h$1" addr del "10.22.$1.2/24" dev eth0; }
 vanish() {
 	ip link del "h$1"
 	kill -KILL "${pid[$1]}"
+	wait "${pid[$1]}" 2>/dev/null || true
 }
 
 # slow_down HOST RATE: what goes to it
