@@ -15,8 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FINISH_MS 5000 /* so long what is sealed already may take to leave after its owner has closed it */
-#define FINISH_STEP_MS 100
 #define BEGIN_NS (2 * WH_NS_PER_S) /* so long it may take to connect */
 
 enum state { BEGINS, FLOWS, FAILED };
@@ -134,17 +132,6 @@ static void free_stream(struct wh_tcp_stream *stream)
 	free(stream);
 }
 
-/* What was sealed and did not fit the socket: off the thread of whoever closed it, which is not to block. */
-static void finish(void *argument)
-{
-	struct wh_tcp_stream *stream = argument;
-	struct pollfd poll_out = {.fd = stream->channel.fd, .events = POLLOUT};
-
-	for (int n = 0; n < FINISH_MS / FINISH_STEP_MS && wh_tcp_channel_flush(&stream->channel) == WH_TCP_LATER; n++)
-		(void)poll(&poll_out, 1, FINISH_STEP_MS);
-	free_stream(stream);
-}
-
 /* One that still begins is freed by the loop, when it has begun: who takes it finds that it is at its end. */
 static void close_end(struct wh_stream *base)
 {
@@ -155,11 +142,7 @@ static void close_end(struct wh_stream *base)
 	stream->closed = true;
 	begins = stream->state == BEGINS;
 	pthread_mutex_unlock(&stream->lock);
-	if (begins)
-		return;
-	if (stream->pid == getpid() && wh_tcp_channel_flush(&stream->channel) == WH_TCP_LATER)
-		wh_env_system()->submit(wh_env_system()->ctx, finish, stream);
-	else
+	if (!begins)
 		free_stream(stream);
 }
 
