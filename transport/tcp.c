@@ -474,6 +474,7 @@ static const struct wh_transport_ops tcp_ops = {
 	.name = "tcp",
 	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
 	.remote = &wh_tcp_remote_ops,
+	.gap_bytes = 512, /* an entry of the table, and one of two vectors; to be copied twice */
 	.image_open = wh_tcp_image_open,
 	.image_close = wh_tcp_image_close,
 	.post = wh_tcp_post,
