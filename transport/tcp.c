@@ -408,6 +408,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 			close(own[i]);
 	wh_secure_key_free(t->ground.key);
 	wh_secure_tls_free(t->ground.tls);
+	wh_tcp_names_free(t->lookups);
 	free(t->strangers);
 	free(t->names);
 	free(t);
@@ -460,7 +461,8 @@ static enum whorl_result find_addresses(struct wh_tcp *t, const char *const *add
 
 	t->names = calloc(t->nodes, WH_TCP_ADDRESS_BYTES);
 	t->strangers = calloc(WH_TCP_STRANGERS, sizeof(*t->strangers));
-	if (t->names == NULL || t->strangers == NULL)
+	t->lookups = wh_tcp_names_new();
+	if (t->names == NULL || t->strangers == NULL || t->lookups == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " addresses", t->nodes);
 	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++)
 		t->strangers[i].channel = WH_TCP_NO_CHANNEL;
