@@ -174,6 +174,7 @@ const struct wh_world_ops wh_world = {
 	.name = "tcp",
 	.threads = true,
 	.regions = true,
+	.dear = true,
 	.make = make,
 	.free = free_world,
 	.endpoint = endpoint,
