@@ -9,8 +9,8 @@
 #include "sim/trial.h"
 #include "tools/bench.h"
 
-const struct wh_option_table *const wh_tools_tables[] = {&wh_group_table, &wh_subgroup_table, &wh_engine_table,
-							 &wh_address_table, &wh_bench_table, &wh_trial_table,
+const struct wh_option_table *const wh_tools_tables[] = {&wh_group_table,      &wh_subgroup_table, &wh_engine_table,
+							 &wh_address_table,    &wh_bench_table,    &wh_trial_table,
 							 &wh_trial_fault_table};
 const size_t wh_tools_table_count = sizeof wh_tools_tables / sizeof wh_tools_tables[0];
 

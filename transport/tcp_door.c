@@ -143,6 +143,8 @@ static enum verdict judge(struct wh_tcp *t, const struct wh_tcp_channel *channel
 		return NOT_NOW; /* our calls have crossed */
 	if (peer->state == WH_TCP_MET && peer->incarnation == hello->incarnation)
 		return NOT_NOW; /* they had, and this is what is left of its call */
+	if (peer->caller == hello->incarnation && hello->call <= peer->call)
+		return NOT_NOW; /* an older call, which it has given up: its hello was long on its way */
 	if (peer->state == WH_TCP_MET && wh_tcp_is_foreign(t, hello, reason))
 		return NEVER; /* it does not even come in the other's place */
 	if (peer->state == WH_TCP_MET)
@@ -186,13 +188,12 @@ static void let_in(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const str
 	stranger->channel = WH_TCP_NO_CHANNEL;
 	wh_tcp_stranger_drop(t, stranger);
 	peer->link->stage = WH_TCP_OPEN;
-	peer->incarnation = hello->incarnation;
+	peer->incarnation = peer->caller = hello->incarnation;
+	peer->call = hello->call;
 	if (wh_tcp_is_foreign(t, hello, reason)) {
 		wh_tcp_refuse(t, peer, "%s", reason);
 		return;
 	}
-	peer->call_at_ns = wh_env_now(t->env) + WH_TCP_CALL_NS;
-	wh_tcp_timer_start(t, WH_TCP_CALL_NS);
 	if (!wh_tcp_watch(t, EPOLL_CTL_MOD, peer->link->channel.fd, EPOLLIN, WH_TCP_FROM_PEER, peer->node) ||
 	    !wh_tcp_say_hello(t, peer)) {
 		wh_tcp_lose(t, peer, "has hung up");
@@ -317,17 +318,24 @@ size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i)
 	return 1;
 }
 
+static bool is_late(const struct wh_tcp_stranger *stranger, uint64_t now)
+{
+	return now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+}
+
 void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now)
 {
 	bool full = wh_tcp_events_full(t); /* then it is not its fault that it has not been heard */
 
 	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++) {
 		struct wh_tcp_stranger *stranger = &t->strangers[i];
-		uint64_t age = now - stranger->since_ns;
 
-		if (stranger->channel.fd >= 0 && age >= WH_TCP_STRANGER_NS && !full)
+		if (stranger->channel.fd >= 0 && is_late(stranger, now) && !full)
+			(void)wh_tcp_door_hear(t, i); /* it may be I who was long away */
+		if (stranger->channel.fd >= 0 && is_late(stranger, now) && !full)
 			wh_tcp_stranger_drop(t, stranger);
 		if (stranger->channel.fd >= 0)
-			wh_tcp_timer_start(t, age < WH_TCP_STRANGER_NS ? WH_TCP_STRANGER_NS - age : WH_NS_PER_MS);
+			wh_tcp_timer_start(t, is_late(stranger, now) ? WH_NS_PER_MS
+								     : stranger->since_ns + WH_TCP_STRANGER_NS - now);
 	}
 }

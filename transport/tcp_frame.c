@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define NUMBER_AT 12 /* in a head */
+
 /* ---- numbers ------------------------------------------------------------------------------------------------------ */
 
 static void put(unsigned char *bytes, uint64_t value, unsigned count)
@@ -30,7 +32,7 @@ void wh_tcp_head_put(unsigned char bytes[WH_TCP_HEAD_BYTES], const struct wh_tcp
 	put(bytes + 4, head->words, 2);
 	put(bytes + 6, 0, 2);
 	put(bytes + 8, head->bytes, 4);
-	put(bytes + 12, head->number, 8);
+	put(bytes + NUMBER_AT, head->number, 8);
 }
 
 static bool body_fits(const struct wh_tcp_head *head)
@@ -74,7 +76,7 @@ bool wh_tcp_head_take(struct wh_tcp_head *head, const unsigned char bytes[WH_TCP
 		.ranges = (uint16_t)take(bytes + 2, 2),
 		.words = (uint16_t)take(bytes + 4, 2),
 		.bytes = (uint32_t)take(bytes + 8, 4),
-		.number = take(bytes + 12, 8),
+		.number = take(bytes + NUMBER_AT, 8),
 	};
 	return body_fits(head);
 }
@@ -161,6 +163,7 @@ size_t wh_tcp_put_hello(unsigned char *bytes, const struct wh_tcp_hello *hello)
 {
 	unsigned char *at = begin_first(bytes, WH_TCP_HELLO, hello->version, WH_TCP_HELLO_BYTES);
 
+	put(bytes + NUMBER_AT, hello->call, 8);
 	put(at, hello->node, 4);
 	put(at + 4, hello->nodes, 4);
 	put(at + 8, hello->incarnation, 8);
@@ -170,7 +173,7 @@ size_t wh_tcp_put_hello(unsigned char *bytes, const struct wh_tcp_hello *hello)
 
 bool wh_tcp_take_hello(struct wh_tcp_hello *hello, const struct wh_tcp_head *head, const unsigned char *body)
 {
-	*hello = (struct wh_tcp_hello){.group = ""};
+	*hello = (struct wh_tcp_hello){.call = head->number};
 	if (!take_first(&hello->version, body))
 		return false;
 	body += WH_TCP_FIRST_BYTES;

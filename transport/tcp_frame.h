@@ -95,6 +95,7 @@ bool wh_tcp_table_take(const struct wh_tcp_head *head, const unsigned char *tabl
 struct wh_tcp_hello {
 	uint32_t version, node, nodes;
 	uint64_t incarnation;
+	uint64_t call; /* of a caller: the number of its call, greater each time; in the head */
 	char group[WH_TCP_GROUP_BYTES];
 };
 

@@ -190,7 +190,8 @@ void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image);
  *     CALLED   -> MET        its hello has come, and I have said so
  *     any      -> ANSWERED   it has called, its hello was good, mine is sent
  *     ANSWERED -> MET        it has taken mine
- *     CALLED, ANSWERED -> ABSENT   it hung up, or took too long: it will be called again
+ *     CALLED   -> ABSENT     it hung up, or took too long: it will be called again
+ *     ANSWERED -> ABSENT     it hung up. I do not: it may have met me already, and an incarnation is met once
  *     MET      -> ABSENT     it left, died, or broke the protocol
  *     any      -> SHUNNED    one has refused the other: it is not called any more, but may call as another incarnation
  *
@@ -218,9 +219,11 @@ struct wh_tcp_peer {
 	uint32_t node;
 	struct wh_tcp_link *link;
 	uint64_t incarnation; /* since its hello was good; else 0 */
+	uint64_t call;        /* the number of its call that was answered last, ... */
+	uint64_t caller;      /* ... and of which incarnation */
 	uint64_t ended;       /* the last one that was met, or refused, and is no more; 0: none */
 	bool sought;          /* it has been met, or refused, or was not there when it was called */
-	uint64_t call_at_ns;  /* ABSENT: when it is to be called; CALLED, ANSWERED: when it is given up */
+	uint64_t call_at_ns;  /* ABSENT: when it is to be called; CALLED: when that is given up */
 	uint64_t call_in_ns;  /* how long that was put off the last time; 0: not at all */
 	uint64_t pinged_ns;   /* another has come in its place: is it still there? 0: not asked */
 	uint64_t ponged_ns;   /* when it last said so */
@@ -241,7 +244,7 @@ struct wh_tcp_stranger { /* has connected to me, and said nothing yet, or has as
 
 #define WH_TCP_STRANGERS 32
 #define WH_TCP_STRANGER_NS WH_NS_PER_S
-#define WH_TCP_CALL_NS WH_NS_PER_S /* so long a call may take, from its beginning until both have met */
+#define WH_TCP_CALL_NS WH_NS_PER_S /* so long I wait for the answer to a call */
 
 enum whorl_result wh_tcp_meet_open(struct wh_tcp *t, struct wh_error *err);
 void wh_tcp_meet_tick(struct wh_tcp *t);                   /* the timer has run out */
@@ -386,6 +389,7 @@ struct wh_tcp {
 	uint64_t searched_ns;     /* when wh_tcp_search looked */
 	uint64_t complaints;      /* strangers turned away, calls that the system refused */
 	uint64_t visitors;        /* questions so far */
+	uint64_t calls;           /* so far */
 	uint32_t dirty_count;     /* links that are dirty */
 	uint32_t held_count;      /* links, at most, with a frame that is held */
 	struct wh_tcp_stranger *strangers;

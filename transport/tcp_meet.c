@@ -31,6 +31,8 @@ bool wh_tcp_say_hello(struct wh_tcp *t, struct wh_tcp_peer *peer)
 		.version = WH_TCP_VERSION, .node = t->node, .nodes = t->nodes, .incarnation = t->incarnation};
 	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_HELLO_BYTES];
 
+	if (peer->link->channel.called)
+		hello.call = ++t->calls;
 	memcpy(hello.group, t->group, sizeof(hello.group));
 	return wh_tcp_out_message(peer->link, frame, wh_tcp_put_hello(frame, &hello), true);
 }
@@ -210,15 +212,16 @@ static void call_absent(struct wh_tcp *t, uint64_t now)
 
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_tcp_peer *peer = &t->peers[node];
-		bool called = peer->state == WH_TCP_CALLED || peer->state == WH_TCP_ANSWERED;
+		bool late = peer->state == WH_TCP_CALLED && peer->call_at_ns <= now;
 
-		if (called && peer->call_at_ns <= now) /* it takes too long */
+		if (late && peer->link->stage == WH_TCP_OPEN && !wh_tcp_events_full(t))
+			(void)wh_tcp_in_take(t, peer); /* it may be I who was long away */
+		if (late && peer->state == WH_TCP_CALLED)
 			wh_tcp_lose(t, peer, "does not answer");
 		else if (peer->state == WH_TCP_ABSENT && peer->call_at_ns <= now + CALL_TOGETHER_NS &&
 			 !wh_tcp_events_full(t) && !(peer->sought && again++ >= CALLS_AT_ONCE))
 			call(t, peer);
-		if ((peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_CALLED || peer->state == WH_TCP_ANSWERED) &&
-		    peer->call_at_ns < next)
+		if ((peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_CALLED) && peer->call_at_ns < next)
 			next = peer->call_at_ns;
 	}
 	if (next != UINT64_MAX)

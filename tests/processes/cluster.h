@@ -36,6 +36,7 @@ struct cluster_options {
 	uint64_t body_bytes, backlog_bytes; /* of states; 0: none, and whatever is the default */
 	unsigned state_share;               /* 0: the default */
 	uint32_t body_groups;               /* whose states have it, a bit for each */
+	const char *transport;              /* NULL: shm */
 	const char *thread;                 /* dedicated | caller; NULL: every second member is a caller, by `seed` */
 	uint64_t seed;
 };

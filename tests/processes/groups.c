@@ -43,8 +43,9 @@ static size_t write_list(const struct cluster *c, char *at, size_t room, const c
 static size_t write_group(const struct cluster *c, char *at, size_t room)
 {
 	const struct cluster_options *o = &c->options;
-	size_t length = (size_t)snprintf(at, room, "[group]\nname = %s\nnodes = %u\nfailure_timeout_ms = %u\n", c->name,
-					 o->nodes, o->timeout_ms);
+	size_t length =
+		(size_t)snprintf(at, room, "[group]\nname = %s\ntransport = %s\nnodes = %u\nfailure_timeout_ms = %u\n",
+				 c->name, o->transport != NULL ? o->transport : "shm", o->nodes, o->timeout_ms);
 
 	if (o->tie_breaker)
 		length += (size_t)snprintf(at + length, room - length, "tie_breaker = 0\n");

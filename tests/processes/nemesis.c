@@ -17,6 +17,7 @@
 
 #include "tests/processes/cluster.h"
 #include "tests/processes/member.h"
+#include "tests/processes/scenarios.h"
 #include "tests/sanitizer.h"
 
 #define MS UINT64_C(1000000)
@@ -389,13 +390,14 @@ static void check_memory(struct nemesis *n)
 			     n->spared, n->memory / 1024, now / 1024);
 }
 
-static void play(struct nemesis *n, uint64_t seed, uint64_t ns, bool spares)
+static void play(struct nemesis *n, const char *transport, uint64_t seed, uint64_t ns, bool spares)
 {
 	const struct cluster_options options = {.nodes = NODES,
 						.nodes_max = MEMBERS_MAX,
 						.timeout_ms = TIMEOUT_MS,
 						.body_bytes = 2 << 20,
 						.body_groups = 3,
+						.transport = transport,
 						.seed = seed};
 
 	*n = (struct nemesis){.spared = NOBODY};
@@ -428,7 +430,7 @@ static void play(struct nemesis *n, uint64_t seed, uint64_t ns, bool spares)
 
 int main(int argc, char **argv)
 {
-	const char *text = getenv("WHORL_SEED");
+	const char *text = getenv("WHORL_SEED"), *transport = scenarios_transport(&argc, &argv);
 	uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : 1;
 	static struct nemesis n; /* large */
 	int seconds = argc > 1 ? atoi(argv[1]) : 30;
@@ -436,10 +438,10 @@ int main(int argc, char **argv)
 	if (member_wanted(argc, argv))
 		return member_main(argv);
 	if (argc > 2 || seconds < 1) {
-		fprintf(stderr, "usage: processes-nemesis [SECONDS]\n");
+		fprintf(stderr, "usage: processes-nemesis [--transport NAME] [SECONDS]\n");
 		return 2;
 	}
 	for (int spares = 0; spares < 2; spares++)
-		play(&n, seed + (uint64_t)spares, (uint64_t)seconds * 500 * MS, spares);
+		play(&n, transport, seed + (uint64_t)spares, (uint64_t)seconds * 500 * MS, spares);
 	return EXIT_SUCCESS;
 }

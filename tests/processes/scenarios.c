@@ -8,13 +8,20 @@
 
 #include "tests/processes/member.h"
 
-static void play(const struct scenario *scenario, uint64_t seed)
+/* Verbs are tested on emulated processors (tests/softroce/): who is merely slow there must not be taken for dead. */
+#define SLOWER 6
+#define PATIENT_MS 20000
+
+static void play(const struct scenario *scenario, const char *transport, uint64_t seed)
 {
 	struct cluster_options options = scenario->options;
 	static struct cluster c; /* large */
 	uint64_t begin = now_ns();
 
 	options.seed = seed;
+	options.transport = transport;
+	if (transport != NULL && strcmp(transport, "verbs") == 0 && options.timeout_ms < PATIENT_MS)
+		options.timeout_ms *= SLOWER;
 	printf("%s, seed %" PRIu64 ": ", scenario->name, seed);
 	fflush(stdout);
 	if (scenario->starts_itself)
@@ -26,9 +33,23 @@ static void play(const struct scenario *scenario, uint64_t seed)
 	printf(c.view_ms > 0 ? ", a new view after %.1f ms\n" : "\n", c.view_ms);
 }
 
+const char *scenarios_transport(int *argc, char ***argv)
+{
+	const char *transport = NULL;
+
+	if (*argc > 2 && strcmp((*argv)[1], "--transport") == 0) {
+		transport = (*argv)[2];
+		(*argv)[2] = (*argv)[0];
+		*argv += 2;
+		*argc -= 2;
+	}
+	return transport;
+}
+
 int scenarios_main(int argc, char **argv, const struct scenario *scenarios, size_t count)
 {
-	const char *text = getenv("WHORL_SEED"), *wanted = argc > 1 ? argv[1] : "";
+	const char *text = getenv("WHORL_SEED"), *transport = scenarios_transport(&argc, &argv);
+	const char *wanted = argc > 1 ? argv[1] : "";
 	uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : 1;
 	int repetitions = argc > 2 ? atoi(argv[2]) : 1;
 	bool found = false;
@@ -42,9 +63,9 @@ int scenarios_main(int argc, char **argv, const struct scenario *scenarios, size
 			continue;
 		found = true;
 		for (int n = 0; n < repetitions; n++)
-			play(&scenarios[i], seed + (uint64_t)n);
+			play(&scenarios[i], transport, seed + (uint64_t)n);
 	}
 	if (!found)
-		fprintf(stderr, "usage: %s --list | all | SCENARIO [REPETITIONS]\n", argv[0]);
+		fprintf(stderr, "usage: %s [--transport NAME] --list | all | SCENARIO [REPETITIONS]\n", argv[0]);
 	return found ? EXIT_SUCCESS : 2;
 }

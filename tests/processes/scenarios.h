@@ -1,7 +1,7 @@
 /* scenarios.h - programs that are lists of scenarios:
  *
  *     PROGRAM --list                         their names
- *     PROGRAM SCENARIO|all [REPETITIONS]
+ *     PROGRAM [--transport NAME] SCENARIO|all [REPETITIONS]
  *
  * WHORL_SEED=n makes other moments, payloads and threads of it; each repetition has the next one. If logs do not agree they are
  * written to the file that WHORL_LOGS names.
@@ -19,6 +19,9 @@ struct scenario {
 	struct cluster_options options;
 	bool starts_itself; /* nobody is started before */
 };
+
+/* The transport that comes first of the arguments, which is then no more one of them; NULL: none. */
+const char *scenarios_transport(int *argc, char ***argv);
 
 int scenarios_main(int argc, char **argv, const struct scenario *scenarios, size_t count);
 
