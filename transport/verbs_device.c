@@ -24,7 +24,7 @@ static enum whorl_result open_queues(struct wh_verbs_device *device, const struc
 				     uint32_t nodes, struct wh_error *err)
 {
 	struct ibv_srq_init_attr srq = {.attr = {.max_wr = WH_VERBS_RINGS, .max_sge = 1}};
-	uint64_t completions = WH_VERBS_RINGS + 4 * WH_VERBS_BUFFERS * (uint64_t)(nodes + 8);
+	uint64_t completions = WH_VERBS_RINGS + 6 * WH_VERBS_BUFFERS * (uint64_t)(nodes + 8);
 
 	if (completions > (uint64_t)limits->max_cqe)
 		completions = (uint64_t)limits->max_cqe;
@@ -54,6 +54,9 @@ enum whorl_result wh_verbs_device_open(struct wh_verbs_device *device, struct ib
 	error = ibv_query_device(context, &limits);
 	if (error != 0)
 		return wh_error_system(err, error, "RDMA device %s", ibv_get_device_name(context->device));
+	device->fetches = (uint8_t)(limits.max_qp_rd_atom < 16 ? limits.max_qp_rd_atom : 16);
+	if (limits.max_qp_init_rd_atom < device->fetches)
+		device->fetches = (uint8_t)limits.max_qp_init_rd_atom;
 	device->pd = ibv_alloc_pd(context);
 	if (device->pd == NULL)
 		return wh_error_system(err, errno, "RDMA device %s: no protection domain",

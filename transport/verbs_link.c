@@ -19,9 +19,7 @@
 #define LINGER_NS (200 * WH_NS_PER_MS)
 #define OWED_MAX (WH_VERBS_BUFFERS / 4) /* buffers given back that the peer has not been told of */
 
-enum request_kind { RING, HEARD, SENT };
-
-static uint64_t name_request(const struct wh_verbs_link *link, enum request_kind kind, uint32_t buffer)
+static uint64_t name_request(const struct wh_verbs_link *link, enum wh_verbs_done kind, uint32_t buffer)
 {
 	return (uint64_t)kind << 48 | (uint64_t)buffer << 32 | link->serial;
 }
@@ -57,11 +55,10 @@ struct wh_verbs_link *wh_verbs_link_new(struct wh_verbs *t, struct wh_verbs_peer
 
 static void give_buffer(struct wh_verbs_link *link, uint32_t buffer)
 {
-	struct ibv_sge piece = {.addr = (uintptr_t)buffer_in(link, buffer),
-				.length = WH_VERBS_MESSAGE_MAX,
-				.lkey = link->mr->lkey};
+	struct ibv_sge piece = {
+		.addr = (uintptr_t)buffer_in(link, buffer), .length = WH_VERBS_MESSAGE_MAX, .lkey = link->mr->lkey};
 	struct ibv_recv_wr request = {
-		.wr_id = name_request(link, HEARD, buffer), .sg_list = &piece, .num_sge = 1};
+		.wr_id = name_request(link, WH_VERBS_DONE_HEARD, buffer), .sg_list = &piece, .num_sge = 1};
 	struct ibv_recv_wr *bad;
 
 	(void)ibv_post_recv(link->id->qp, &request, &bad); /* there is room: as many as buffers */
@@ -167,7 +164,7 @@ bool wh_verbs_link_send(struct wh_verbs *t, struct wh_verbs_link *link, enum wh_
 	if (count > 0)
 		memcpy(buffer_out(link, slot) + head_bytes, bytes, count);
 	piece.addr = (uintptr_t)buffer_out(link, slot);
-	request.wr_id = name_request(link, SENT, slot);
+	request.wr_id = name_request(link, WH_VERBS_DONE_SENT, slot);
 	if (ibv_post_send(link->id->qp, &request, &bad) != 0) {
 		link->slots_free++;
 		link->ended = true;
@@ -221,29 +218,34 @@ static void note_message(struct wh_verbs_link *link, uint32_t buffer, uint32_t b
 
 static void complete(struct wh_verbs *t, const struct ibv_wc *done)
 {
-	enum request_kind kind = (enum request_kind)(done->wr_id >> 48 & 0xffff);
+	enum wh_verbs_done kind = (enum wh_verbs_done)(done->wr_id >> 48 & 0xffff);
 	uint32_t buffer = (uint32_t)(done->wr_id >> 32 & 0xffff);
 	struct wh_verbs_link *link;
 
-	if (kind == RING) {
+	if (kind == WH_VERBS_DONE_RING) {
 		wh_verbs_device_take_ring(&t->device);
 		t->rung = true;
+		return;
+	}
+	if (kind == WH_VERBS_DONE_OPERATION || kind == WH_VERBS_DONE_IMMEDIATE) {
+		wh_verbs_lane_complete(t, done);
 		return;
 	}
 	link = find(t, (uint32_t)done->wr_id);
 	if (link == NULL || buffer >= WH_VERBS_BUFFERS) /* it was there when this was posted */
 		return;
-	if (kind == SENT)
+	if (kind == WH_VERBS_DONE_SENT)
 		link->slots[link->slots_free++] = (uint16_t)buffer;
-	t->rung = t->rung || kind == HEARD;
+	t->rung = t->rung || kind == WH_VERBS_DONE_HEARD;
 	if (done->status != IBV_WC_SUCCESS) {
 		if (!link->ended && link->how[0] == '\0')
-			snprintf(link->how, sizeof(link->how), "cannot be reached: %s", ibv_wc_status_str(done->status));
+			snprintf(link->how, sizeof(link->how), "cannot be reached: %s",
+				 ibv_wc_status_str(done->status));
 		link->ended = true;
 		t->rung = true;
 		return;
 	}
-	if (kind == HEARD)
+	if (kind == WH_VERBS_DONE_HEARD)
 		note_message(link, buffer, done->byte_len);
 }
 

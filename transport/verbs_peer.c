@@ -22,6 +22,7 @@ void wh_verbs_end_connection(struct wh_verbs *t, struct wh_verbs_peer *peer, enu
 	peer->rival = 0;
 	peer->state = state;
 	peer->sought = peer->sought || state == WH_VERBS_SHUNNED;
+	wh_verbs_lane_end(peer);
 	if (peer->link != NULL) {
 		wh_verbs_streams_end(t, peer->link);
 		wh_verbs_link_release(t, peer->link);
@@ -166,6 +167,12 @@ static bool hear(struct wh_verbs *t, struct wh_verbs_peer *peer, union wh_verbs_
 	case WH_VERBS_STREAM_TAKEN:
 	case WH_VERBS_STREAM_SHUT:
 		return wh_verbs_stream_hear(t, peer, &message->stream);
+	case WH_VERBS_LANE:
+	case WH_VERBS_GRANT:
+	case WH_VERBS_WITHDRAWN:
+	case WH_VERBS_RELEASED:
+	case WH_VERBS_IMMEDIATES:
+		return wh_verbs_remote_hear(t, peer, &message->region);
 	case WH_VERBS_REFUSED:
 	case WH_VERBS_KINDS:
 		break;
@@ -233,9 +240,8 @@ enum whorl_result wh_verbs_control_send(struct wh_transport *transport, uint32_t
 	peer = &t->peers[node];
 	if (peer->state != WH_VERBS_MET || t->left)
 		return WHORL_MEMBER_GONE;
-	return wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_USERS, &head, sizeof(head), bytes, count)
-		       ? WHORL_OK
-		       : WHORL_AGAIN;
+	return wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_USERS, &head, sizeof(head), bytes, count) ? WHORL_OK
+													: WHORL_AGAIN;
 }
 
 /* For the last message there is always a place. */

@@ -31,9 +31,9 @@ struct wh_verbs_stream {
 	uint32_t link;   /* the serial number of its link */
 	uint32_t number; /* an opener's, so with `writes` it is one of that link's */
 	uint32_t node;
-	uint64_t told;      /* of a reader: what the writer knows to be read */
-	uint64_t taken;     /* of a writer: what the reader has read, as far as is known */
-	bool ends;          /* of a reader: no more will come */
+	uint64_t told;  /* of a reader: what the writer knows to be read */
+	uint64_t taken; /* of a writer: what the reader has read, as far as is known */
+	bool ends;      /* of a reader: no more will come */
 
 	unsigned char buffer[BUFFER_BYTES]; /* byte k is at k mod BUFFER_BYTES */
 };
@@ -283,8 +283,7 @@ static bool tell(struct wh_verbs_stream *s, const struct wh_verbs_stream_message
 
 bool wh_verbs_stream_hear(struct wh_verbs *t, struct wh_verbs_peer *peer, const struct wh_verbs_stream_message *message)
 {
-	bool to_writer =
-		message->head.kind == WH_VERBS_STREAM_TAKEN || message->head.kind == WH_VERBS_STREAM_SHUT;
+	bool to_writer = message->head.kind == WH_VERBS_STREAM_TAKEN || message->head.kind == WH_VERBS_STREAM_SHUT;
 	struct wh_verbs_stream *s = t->streams;
 	bool good;
 

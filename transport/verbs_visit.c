@@ -72,8 +72,8 @@ void wh_verbs_visit_accept(struct wh_verbs *t)
 	if (s < 0)
 		return;
 	i = place_for_stranger(t);
-	t->strangers[i] = (struct wh_verbs_stranger){.socket = s,
-						     .deadline_ns = wh_env_now(t->env) + WH_VERBS_STRANGER_NS};
+	t->strangers[i] =
+		(struct wh_verbs_stranger){.socket = s, .deadline_ns = wh_env_now(t->env) + WH_VERBS_STRANGER_NS};
 	wh_verbs_timer_start(t, WH_VERBS_STRANGER_NS);
 	if (!wh_verbs_watch(t, s, WH_VERBS_STRANGER, i, EPOLLIN))
 		hang_up(&t->strangers[i]);
@@ -109,7 +109,8 @@ static void hear_more(struct wh_verbs *t, struct wh_verbs_stranger *stranger)
 				return;
 			}
 		}
-		n = recv(stranger->socket, (unsigned char *)&stranger->question + stranger->got, whole - stranger->got, 0);
+		n = recv(stranger->socket, (unsigned char *)&stranger->question + stranger->got, whole - stranger->got,
+			 0);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {
@@ -273,8 +274,8 @@ static enum whorl_result ask_once(int s, const struct sockaddr_storage *to, sock
 enum whorl_result wh_verbs_ask(const char *address, const void *question, size_t bytes, uint64_t timeout_ns,
 			       void *answer, size_t *answer_bytes, struct wh_error *err)
 {
-	const struct question q = {address, question, bytes, wh_env_now(wh_env_system()) + timeout_ns, answer,
-				   answer_bytes};
+	const struct question q = {address, question,    bytes, wh_env_now(wh_env_system()) + timeout_ns,
+				   answer,  answer_bytes};
 	struct sockaddr_storage to;
 	socklen_t to_bytes;
 	int again_ms = AGAIN_MS;

@@ -1,7 +1,7 @@
 /* verbs_wire.c - what is believed of what a peer sends: nothing that does not have the size of its kind. */
-#include <string.h>
+#include "transport/verbs_wire.h"
 
-#include "transport/verbs_int.h"
+#include <string.h>
 
 static const struct {
 	uint32_t least, most; /* bytes */
@@ -18,6 +18,11 @@ static const struct {
 	[WH_VERBS_STREAM_END] = {sizeof(struct wh_verbs_stream_message), sizeof(struct wh_verbs_stream_message)},
 	[WH_VERBS_STREAM_TAKEN] = {sizeof(struct wh_verbs_stream_message), sizeof(struct wh_verbs_stream_message)},
 	[WH_VERBS_STREAM_SHUT] = {sizeof(struct wh_verbs_stream_message), sizeof(struct wh_verbs_stream_message)},
+	[WH_VERBS_LANE] = {sizeof(struct wh_verbs_region_message), sizeof(struct wh_verbs_region_message)},
+	[WH_VERBS_GRANT] = {sizeof(struct wh_verbs_region_message), sizeof(struct wh_verbs_region_message)},
+	[WH_VERBS_WITHDRAWN] = {sizeof(struct wh_verbs_region_message), sizeof(struct wh_verbs_region_message)},
+	[WH_VERBS_RELEASED] = {sizeof(struct wh_verbs_region_message), sizeof(struct wh_verbs_region_message)},
+	[WH_VERBS_IMMEDIATES] = {sizeof(struct wh_verbs_region_message), sizeof(struct wh_verbs_region_message)},
 };
 
 void wh_verbs_tame(char *text, size_t bytes)

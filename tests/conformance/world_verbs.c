@@ -180,6 +180,7 @@ const struct wh_world_ops wh_world = {
 	.name = "verbs",
 	.threads = true,
 	.slow = true,
+	.regions = true,
 	.make = make,
 	.free = free_world,
 	.endpoint = endpoint,
