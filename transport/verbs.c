@@ -15,7 +15,6 @@
 #include "transport/verbs_int.h"
 
 #define EPOLL_AT_ONCE 16
-#define WAIT_MAX_NS (3600 * WH_NS_PER_S)
 #define LINGER_NS (300 * WH_NS_PER_MS) /* what is under way at the end has so long to arrive */
 
 /* ---- the log and events ------------------------------------------------------------------------------------------- */
@@ -112,107 +111,6 @@ static bool next_event(struct wh_transport *transport, struct wh_transport_event
 	return false;
 }
 
-/* ---- the doorbell ------------------------------------------------------------------------------------------------- *
- * arm() asks the device to tell when the next completion comes, and then takes those that are there: whatever was pushed
- * for them is seen by the look that follows. What comes after that makes the completion channel readable. A ring that
- * service() takes while armed is remembered, as the look may have been before it. */
-
-/* Notices that have come. */
-static void drain_channel(struct wh_verbs *t)
-{
-	struct ibv_cq *queue;
-	void *context;
-
-	while (t->notified && ibv_get_cq_event(t->device.channel, &queue, &context) == 0) {
-		ibv_ack_cq_events(queue, 1);
-		t->notified = false;
-	}
-}
-
-static bool something_is_heard(struct wh_verbs *t)
-{
-	size_t bytes;
-
-	for (struct wh_verbs_link *link = t->links; link != NULL; link = link->next)
-		if (link->peer != NULL && (link->ended || wh_verbs_link_peek(link, &bytes) != NULL))
-			return true;
-	return false;
-}
-
-static bool writes_wait(const struct wh_verbs *t)
-{
-	for (const struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-		for (uint32_t rank = 0; rank < image->base.members; rank++)
-			if (image->rows[rank].out.queue_in != image->rows[rank].out.queue_out)
-				return true;
-	return false;
-}
-
-static void wake(struct wh_transport *transport)
-{
-	const uint64_t one = 1;
-
-	(void)!write(wh_verbs_of(transport)->doorbell, &one, sizeof(one)); /* a full counter is readable as well */
-}
-
-static void arm(struct wh_transport *transport)
-{
-	struct wh_verbs *t = wh_verbs_of(transport);
-
-	if (t->armed)
-		return;
-	t->armed = true;
-	drain_channel(t);
-	if (!t->notified && ibv_req_notify_cq(t->device.in, 0) == 0)
-		t->notified = true;
-	(void)wh_verbs_poll_in(t);
-	t->rung = false;
-	if (something_is_heard(t) && !wh_verbs_events_full(t))
-		wake(transport);
-	if (writes_wait(t))
-		wh_verbs_timer_start(t, WH_NS_PER_MS);
-}
-
-static void disarm(struct wh_transport *transport)
-{
-	wh_verbs_of(transport)->armed = false;
-}
-
-static int wait_for_events(struct wh_verbs *t, struct epoll_event *events, uint64_t timeout_ns)
-{
-	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / WH_NS_PER_S),
-				   .tv_nsec = (long)(timeout_ns % WH_NS_PER_S)};
-	int n;
-
-	if (!t->no_pwait2) {
-		n = epoll_pwait2(t->epoll, events, EPOLL_AT_ONCE, &timeout, NULL);
-		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
-			return n;
-		t->no_pwait2 = true; /* before Linux 5.11, or a filter that does not know it */
-	}
-	return epoll_wait(t->epoll, events, EPOLL_AT_ONCE, (int)((timeout_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS));
-}
-
-static void wait(struct wh_transport *transport, uint64_t timeout_ns)
-{
-	struct wh_verbs *t = wh_verbs_of(transport);
-	struct epoll_event events[EPOLL_AT_ONCE];
-	uint64_t rings;
-	int n;
-
-	if (t->rung)
-		timeout_ns = 0;
-	n = wait_for_events(t, events, timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
-	disarm(transport);
-	t->rung = false;
-	for (int i = 0; i < n; i++) {
-		if (events[i].data.u64 >> 32 == WH_VERBS_DOORBELL)
-			(void)!read(t->doorbell, &rings, sizeof(rings));
-		if (events[i].data.u64 >> 32 == WH_VERBS_COMPLETION)
-			drain_channel(t);
-	}
-}
-
 static int fd(struct wh_transport *transport)
 {
 	return wh_verbs_of(transport)->epoll;
@@ -253,7 +151,7 @@ static size_t dispatch(struct wh_verbs *t, const struct epoll_event *event)
 	case WH_VERBS_COMPLETION:
 		if (t->armed) /* it is to end wait() */
 			return 0;
-		drain_channel(t);
+		wh_verbs_drain_channel(t);
 		return 0;
 	case WH_VERBS_LISTENER:
 		wh_verbs_visit_accept(t);
@@ -278,7 +176,7 @@ static size_t service(struct wh_transport *transport)
 		done += dispatch(t, &events[i]);
 	done += wh_verbs_poll_in(t);
 	if (t->rung && t->armed)
-		wake(transport);
+		wh_verbs_wake(transport);
 	t->rung = false;
 	done += wh_verbs_peers_advance(t);
 	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
@@ -442,10 +340,10 @@ static const struct wh_transport_ops verbs_ops = {
 	.freeze = wh_verbs_freeze,
 	.service = service,
 	.next_event = next_event,
-	.arm = arm,
-	.disarm = disarm,
-	.wait = wait,
-	.wake = wake,
+	.arm = wh_verbs_arm,
+	.disarm = wh_verbs_disarm,
+	.wait = wh_verbs_wait,
+	.wake = wh_verbs_wake,
 	.fd = fd,
 	.control_send = wh_verbs_control_send,
 	.stream_open = wh_verbs_stream_open,

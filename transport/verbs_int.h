@@ -1,18 +1,21 @@
 /* verbs_int.h - inside the RDMA transport.
  *
- *     verbs.c         the table: doorbell, events, service, create and destroy
+ *     verbs.c         the table: events, service, create and destroy
+ *     verbs_door.c    the doorbell
  *     verbs_device.c  the device: completions, and memory that is registered with it
- *     verbs_address.c where nodes are that are given no address
+ *     verbs_address.c addresses as text, and those of nodes that are given none
  *     verbs_meet.c    how peers find each other: librdmacm
+ *     verbs_answer.c  who calls me, and what comes of it
  *     verbs_link.c    a connection: its buffers, credits, and completions
  *     verbs_peer.c    what a peer says, its end, leaving
- *     verbs_image.c   images: offering the place of rows, and becoming ready
+ *     verbs_image.c   images: their memory, post and freeze
+ *     verbs_rows.c    becoming ready: places of rows, queue pairs
  *     verbs_out.c     pushes: their queue to one peer, chains of writes, and how they end
  *     verbs_stream.c  streams between peers
  *     verbs_remote.c  regions: one-sided operations
  *     verbs_lane.c    the queue pair that they go through
  *     verbs_visit.c   questions of those who are no nodes
- *     verbs_wire.c    what is believed of messages
+ *     verbs_wire.h    messages, and what is believed of them
  *     verbs_count.h   outstanding requests, counted
  *
  * Why nothing here asks for relaxed ordering (IBV_ACCESS_RELAXED_ORDERING): all memory that a peer writes is polled. Words guard
@@ -36,6 +39,7 @@
 #include "transport/transport.h"
 #include "transport/verbs.h"
 #include "transport/verbs_count.h"
+#include "transport/verbs_wire.h"
 
 struct wh_verbs;
 struct wh_verbs_peer;
@@ -44,148 +48,6 @@ struct wh_verbs_image;
 struct wh_verbs_stream;
 struct wh_verbs_lane;
 struct wh_verbs_region;
-
-/* ---- messages: verbs_wire.c --------------------------------------------------------------------------------------- *
- * All numbers are in the byte order of the host. Rows are as well, so hosts of different byte orders cannot be of one
- * group: the magic number of one is none to the other. */
-
-#define WH_VERBS_MAGIC UINT64_C(0x6272762d6c726877) /* "whrl-vrb" */
-#define WH_VERBS_VERSION 1
-#define WH_VERBS_GROUP_BYTES 64
-
-/* What both sides of a connection say first, in the private data of librdmacm, which has room for 56 bytes. All versions
- * begin with magic, version, node, incarnation. */
-struct wh_verbs_hello {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t node;
-	uint64_t incarnation;
-	uint64_t group; /* digest of its name */
-	uint32_t nodes;
-	uint32_t reserved;
-};
-
-enum wh_verbs_verdict {
-	WH_VERBS_COME,
-	WH_VERBS_NOT_NOW, /* it calls again */
-	WH_VERBS_NEVER,
-};
-
-#define WH_VERBS_REFUSAL_BYTES 96
-
-struct wh_verbs_refusal { /* the private data of a rejection, which has room for 148 bytes */
-	struct wh_verbs_hello hello;
-	uint32_t verdict; /* NOT_NOW or NEVER */
-	char reason[WH_VERBS_REFUSAL_BYTES];
-	uint32_t reserved;
-};
-
-_Static_assert(sizeof(struct wh_verbs_hello) <= 56, "what a connection request can carry");
-_Static_assert(sizeof(struct wh_verbs_refusal) <= 148, "what a rejection can carry");
-
-enum wh_verbs_kind {
-	WH_VERBS_CREDIT = 1, /* says nothing but what every head says */
-	WH_VERBS_OFFER,      /* where your row lies in my image */
-	WH_VERBS_MAPPED,     /* I can take your writes to that image */
-	WH_VERBS_SHUT,       /* I take no more of your writes to that image */
-	WH_VERBS_CONTROL,
-	WH_VERBS_REFUSED, /* the last message: why I close */
-	WH_VERBS_GOODBYE, /* the last message: I leave in order */
-	WH_VERBS_STREAM_OPEN,
-	WH_VERBS_STREAM_DATA,
-	WH_VERBS_STREAM_END,   /* of the writer: that was all */
-	WH_VERBS_STREAM_TAKEN, /* of the reader: so many bytes have been read */
-	WH_VERBS_STREAM_SHUT,  /* of the reader: no more */
-	WH_VERBS_LANE,         /* my queue pair for operations on regions */
-	WH_VERBS_GRANT,        /* a region that you may use */
-	WH_VERBS_WITHDRAWN,    /* no more */
-	WH_VERBS_RELEASED,     /* I have nothing under way on it */
-	WH_VERBS_IMMEDIATES,   /* so many of yours have been taken */
-	WH_VERBS_KINDS
-};
-
-struct wh_verbs_head {
-	uint32_t kind;
-	uint32_t bytes; /* of the whole message */
-	uint32_t freed; /* buffers of the sender's that it has used and given back since the beginning, modulo 2^32 */
-	uint32_t reserved;
-};
-
-#define WH_VERBS_REASON_BYTES 512
-#define WH_VERBS_MESSAGE_MAX (WH_CONTROL_MAX + 64)
-
-struct wh_verbs_offer {
-	struct wh_verbs_head head;
-	uint64_t key, layout_digest;
-	uint64_t row_bytes; /* of the whole row of who offers */
-	uint64_t base;      /* address of the parts of your row in my memory, one after the other */
-	uint32_t rkey;
-	uint32_t members, rank;
-	uint32_t in_qp;   /* takes your writes */
-	uint32_t out_qp;  /* brings mine */
-	uint32_t out_psn; /* its first number */
-	uint32_t part_count, reserved;
-	struct wh_row_part parts[]; /* of your row, ascending, none next to another */
-};
-
-#define WH_VERBS_PARTS_MAX ((WH_VERBS_MESSAGE_MAX - sizeof(struct wh_verbs_offer)) / sizeof(struct wh_row_part))
-
-struct wh_verbs_about { /* MAPPED, SHUT */
-	struct wh_verbs_head head;
-	uint64_t key;
-};
-
-struct wh_verbs_control {
-	struct wh_verbs_head head;
-	unsigned char bytes[WH_CONTROL_MAX];
-};
-
-struct wh_verbs_refused {
-	struct wh_verbs_head head;
-	char reason[WH_VERBS_REASON_BYTES];
-};
-
-struct wh_verbs_stream_message { /* all of STREAM_* */
-	struct wh_verbs_head head;
-	uint32_t stream;   /* a number of the opener's */
-	uint32_t reserved; /* so that bytes are aligned */
-	uint64_t number;   /* OPEN: the tag; TAKEN: bytes read in all */
-	unsigned char bytes[];
-};
-
-struct wh_verbs_region_message { /* LANE, GRANT, WITHDRAWN, RELEASED, IMMEDIATES: what a kind does not need is 0 */
-	struct wh_verbs_head head;
-	uint64_t name; /* IMMEDIATES: their count */
-	uint64_t bytes, address;
-	uint32_t rkey, qp, psn, reserved;
-};
-
-#define WH_VERBS_CHUNK (WH_VERBS_MESSAGE_MAX - sizeof(struct wh_verbs_stream_message))
-
-union wh_verbs_message {
-	struct wh_verbs_head head;
-	struct wh_verbs_offer offer;
-	struct wh_verbs_about about;
-	struct wh_verbs_control control;
-	struct wh_verbs_refused refused;
-	struct wh_verbs_stream_message stream;
-	struct wh_verbs_region_message region;
-	unsigned char room[WH_VERBS_MESSAGE_MAX];
-};
-
-_Static_assert(sizeof(union wh_verbs_message) == WH_VERBS_MESSAGE_MAX, "a message fits into a buffer");
-
-/* Of `bytes` bytes that have come. True: it has the size of its kind, and its text ends and can be printed; what it says of
- * places and streams is still to be checked. The message is changed where text is tamed. */
-bool wh_verbs_message_is_sound(union wh_verbs_message *message, size_t bytes);
-/* The parts of an offer lie within a row of `row_bytes`, in ascending order. */
-bool wh_verbs_parts_are_sound(const struct wh_verbs_offer *offer, uint64_t row_bytes);
-/* Of private data. */
-bool wh_verbs_read_hello(const void *bytes, size_t count, struct wh_verbs_hello *out);
-bool wh_verbs_read_refusal(const void *bytes, size_t count, struct wh_verbs_refusal *out);
-uint64_t wh_verbs_group_digest(const char *group);
-/* Text that has come from outside: it ends, and can be printed. */
-void wh_verbs_tame(char *text, size_t bytes);
 
 /* ---- the device: verbs_device.c ----------------------------------------------------------------------------------- */
 
@@ -341,6 +203,14 @@ void wh_verbs_timer_start(struct wh_verbs *t, uint64_t in_ns); /* unless it runs
 void wh_verbs_call_soon(struct wh_verbs *t, struct wh_verbs_peer *peer);
 void wh_verbs_call_seldom(struct wh_verbs *t, struct wh_verbs_peer *peer);
 void wh_verbs_meet(struct wh_verbs *t, struct wh_verbs_peer *peer);
+/* Nothing comes of the call that is under way, mine or its own. */
+void wh_verbs_give_up(struct wh_verbs *t, struct wh_verbs_peer *peer, bool is_there);
+struct wh_verbs_hello wh_verbs_my_hello(const struct wh_verbs *t);
+/* True, and why, if its sender cannot be of our group as we know it. */
+bool wh_verbs_is_foreign(const struct wh_verbs *t, const struct wh_verbs_hello *hello,
+			 char reason[WH_VERBS_REFUSAL_BYTES]);
+/* A request to connect, with its private data. The id is taken over. */
+void wh_verbs_hear_call(struct wh_verbs *t, struct rdma_cm_id *id, const void *bytes, size_t count);
 void wh_verbs_search(struct wh_verbs *t);
 bool wh_verbs_searching(struct wh_transport *transport);
 
@@ -511,6 +381,14 @@ void wh_verbs_visit_hear(struct wh_verbs *t, uint32_t i);
 void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now);
 void wh_verbs_visit_close(struct wh_verbs *t);
 void wh_verbs_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count);
+
+/* ---- the doorbell: verbs_door.c ----------------------------------------------------------------------------------- */
+
+void wh_verbs_arm(struct wh_transport *transport);
+void wh_verbs_disarm(struct wh_transport *transport);
+void wh_verbs_wait(struct wh_transport *transport, uint64_t timeout_ns);
+void wh_verbs_wake(struct wh_transport *transport); /* any thread */
+void wh_verbs_drain_channel(struct wh_verbs *t);    /* of notices that have come */
 
 /* ---- the transport: verbs.c --------------------------------------------------------------------------------------- */
 

@@ -24,46 +24,10 @@
 #define CALL_TOGETHER_NS WH_NS_PER_MS    /* calls that are due so soon wait for no timer of their own */
 #define CALLS_AT_ONCE 16                 /* of those who were not there before */
 #define CALL_MAX_NS (5 * WH_NS_PER_S)    /* a call that leads nowhere */
-#define CALL_COUNTS_NS (WH_NS_PER_S / 2) /* of two calls that cross one that is older than this does not count */
-#define ANSWER_MAX_NS (2 * WH_NS_PER_S)  /* who has been answered and is not heard of */
 #define RESOLVE_MS 1000
 #define LATE_NS (WH_NS_PER_S / 2) /* who searches and has not looked for so long begins anew */
 #define BACKLOG 64
 #define EVENTS_AT_ONCE 16
-#define RIVAL_NS (WH_NS_PER_S / 4) /* who is here has so long to turn out to be dead when another calls in its name */
-
-/* ---- hello -------------------------------------------------------------------------------------------------------- */
-
-static struct wh_verbs_hello my_hello(const struct wh_verbs *t)
-{
-	return (struct wh_verbs_hello){.magic = WH_VERBS_MAGIC,
-				       .version = WH_VERBS_VERSION,
-				       .node = t->node,
-				       .incarnation = t->incarnation,
-				       .group = wh_verbs_group_digest(t->group),
-				       .nodes = t->nodes};
-}
-
-/* True, and why, if its sender cannot be of our group as we know it. */
-static bool is_foreign(const struct wh_verbs *t, const struct wh_verbs_hello *hello,
-		       char reason[WH_VERBS_REFUSAL_BYTES])
-{
-	if (hello->version != WH_VERBS_VERSION)
-		snprintf(reason, WH_VERBS_REFUSAL_BYTES,
-			 "node %" PRIu32 " speaks version %" PRIu32 ", node %" PRIu32 " version %d", hello->node,
-			 hello->version, t->node, WH_VERBS_VERSION);
-	else if (hello->group != wh_verbs_group_digest(t->group))
-		snprintf(reason, WH_VERBS_REFUSAL_BYTES,
-			 "node %" PRIu32 " is not of group %.30s, as node %" PRIu32 " is", hello->node, t->group,
-			 t->node);
-	else if (hello->nodes != t->nodes)
-		snprintf(reason, WH_VERBS_REFUSAL_BYTES,
-			 "node %" PRIu32 " is of a group of %" PRIu32 " nodes, node %" PRIu32 " of one of %" PRIu32,
-			 hello->node, hello->nodes, t->node, t->nodes);
-	else
-		return false;
-	return true;
-}
 
 void wh_verbs_meet(struct wh_verbs *t, struct wh_verbs_peer *peer)
 {
@@ -109,8 +73,7 @@ void wh_verbs_call_seldom(struct wh_verbs *t, struct wh_verbs_peer *peer)
 
 /* ---- the caller's side -------------------------------------------------------------------------------------------- */
 
-/* Nothing comes of my call. */
-static void give_up(struct wh_verbs *t, struct wh_verbs_peer *peer, bool is_there)
+void wh_verbs_give_up(struct wh_verbs *t, struct wh_verbs_peer *peer, bool is_there)
 {
 	peer->link->ended = true;
 	wh_verbs_end_connection(t, peer, WH_VERBS_ABSENT);
@@ -141,13 +104,13 @@ static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	if (rdma_create_id(t->cm, &link->id, link, RDMA_PS_TCP) != 0 ||
 	    rdma_resolve_addr(link->id, (struct sockaddr *)&from, (struct sockaddr *)&peer->address, RESOLVE_MS) != 0) {
 		wh_verbs_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
-		give_up(t, peer, false);
+		wh_verbs_give_up(t, peer, false);
 	}
 }
 
 static void connect_link(struct wh_verbs *t, struct wh_verbs_peer *peer)
 {
-	struct wh_verbs_hello hello = my_hello(t);
+	struct wh_verbs_hello hello = wh_verbs_my_hello(t);
 	struct rdma_conn_param wanted = {.private_data = &hello,
 					 .private_data_len = sizeof(hello),
 					 .retry_count = WH_VERBS_RETRIES,
@@ -156,14 +119,14 @@ static void connect_link(struct wh_verbs *t, struct wh_verbs_peer *peer)
 
 	if (!wh_verbs_link_prepare(t, peer->link)) {
 		wh_verbs_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, peer->link->how);
-		give_up(t, peer, true);
+		wh_verbs_give_up(t, peer, true);
 		return;
 	}
 	(void)rdma_set_option(peer->link->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
 	if (rdma_connect(peer->link->id, &wanted) == 0)
 		return;
 	wh_verbs_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
-	give_up(t, peer, true);
+	wh_verbs_give_up(t, peer, true);
 }
 
 /* It has accepted. */
@@ -174,7 +137,7 @@ static void hear_answer(struct wh_verbs *t, struct wh_verbs_peer *peer, const vo
 
 	if (!wh_verbs_read_hello(bytes, count, &hello)) {
 		wh_verbs_complain(t, "what answers where node %" PRIu32 " should is no node", peer->node);
-		give_up(t, peer, false);
+		wh_verbs_give_up(t, peer, false);
 		return;
 	}
 	if (hello.incarnation == peer->ended) { /* it is there yet, but has nothing to say to me any more */
@@ -182,7 +145,7 @@ static void hear_answer(struct wh_verbs *t, struct wh_verbs_peer *peer, const vo
 		return;
 	}
 	peer->incarnation = hello.incarnation;
-	if (is_foreign(t, &hello, reason))
+	if (wh_verbs_is_foreign(t, &hello, reason))
 		wh_verbs_refuse(t, peer, "%s", reason);
 	else if (hello.node != peer->node)
 		wh_verbs_refuse(t, peer, "node %" PRIu32 " answers where node %" PRIu32 " should", hello.node,
@@ -196,14 +159,14 @@ static void hear_refusal(struct wh_verbs *t, struct wh_verbs_peer *peer, const v
 	struct wh_verbs_refusal refusal;
 
 	if (!wh_verbs_read_refusal(bytes, count, &refusal)) { /* nobody listens there */
-		give_up(t, peer, false);
+		wh_verbs_give_up(t, peer, false);
 		return;
 	}
 	peer->link->ended = true;
 	if (refusal.verdict == WH_VERBS_NEVER)
 		wh_verbs_be_refused(t, peer, refusal.hello.incarnation, refusal.reason);
 	else
-		give_up(t, peer, true);
+		wh_verbs_give_up(t, peer, true);
 }
 
 /* All whom I have not looked for yet, and a few of the others: there may be many that never come. */
@@ -234,7 +197,7 @@ static void drop_late(struct wh_verbs *t, uint64_t now)
 		if (peer->state != WH_VERBS_CALLED && peer->state != WH_VERBS_ANSWERED)
 			continue;
 		if (peer->link->deadline_ns <= now)
-			give_up(t, peer, peer->state == WH_VERBS_ANSWERED);
+			wh_verbs_give_up(t, peer, peer->state == WH_VERBS_ANSWERED);
 		else
 			wh_verbs_timer_start(t, peer->link->deadline_ns - now);
 	}
@@ -283,116 +246,6 @@ bool wh_verbs_searching(struct wh_transport *transport)
 	return t->searching && !t->left;
 }
 
-/* ---- the called side ---------------------------------------------------------------------------------------------- */
-
-/* Another incarnation has called while one is here. If that one is dead I am about to hear it: a message goes to it, and is
- * not acknowledged. If nothing is heard it is alive, and the other is refused. */
-static enum wh_verbs_verdict make_way(struct wh_verbs *t, struct wh_verbs_peer *peer,
-				      const struct wh_verbs_hello *hello)
-{
-	struct wh_verbs_head credit = {.kind = WH_VERBS_CREDIT};
-	uint64_t now = wh_env_now(t->env);
-
-	if (peer->rival != hello->incarnation) {
-		peer->rival = hello->incarnation;
-		peer->rival_ns = now;
-		(void)wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_CREDIT, &credit, sizeof(credit), NULL, 0);
-		return WH_VERBS_NOT_NOW;
-	}
-	return now - peer->rival_ns < RIVAL_NS || !wh_verbs_link_is_idle(peer->link) || peer->link->ended
-		       ? WH_VERBS_NOT_NOW
-		       : WH_VERBS_NEVER;
-}
-
-static enum wh_verbs_verdict judge(struct wh_verbs *t, const struct wh_verbs_hello *hello,
-				   char reason[WH_VERBS_REFUSAL_BYTES])
-{
-	struct wh_verbs_peer *peer = &t->peers[hello->node < t->nodes ? hello->node : t->node];
-	enum wh_verbs_verdict verdict = WH_VERBS_COME;
-
-	if (is_foreign(t, hello, reason))
-		return WH_VERBS_NEVER;
-	if (peer->state == WH_VERBS_SELF) {
-		snprintf(reason, WH_VERBS_REFUSAL_BYTES, "node %" PRIu32 " has nothing to call node %" PRIu32 " for",
-			 hello->node, t->node);
-		return WH_VERBS_NEVER;
-	}
-	if (hello->incarnation == peer->ended) {
-		snprintf(reason, WH_VERBS_REFUSAL_BYTES, "node %" PRIu32 " is gone for good", hello->node);
-		return WH_VERBS_NEVER;
-	}
-	if (peer->state == WH_VERBS_CALLED && t->node > peer->node &&
-	    wh_env_now(t->env) - peer->link->begun_ns < CALL_COUNTS_NS)
-		return WH_VERBS_NOT_NOW; /* our calls have crossed */
-	if (peer->state == WH_VERBS_MET && peer->incarnation == hello->incarnation)
-		return WH_VERBS_NOT_NOW; /* they had, and this is what is left of its call */
-	if (peer->state == WH_VERBS_MET)
-		verdict = make_way(t, peer, hello);
-	if (verdict == WH_VERBS_NEVER)
-		snprintf(reason, WH_VERBS_REFUSAL_BYTES, "node %" PRIu32 " is here already", peer->node);
-	return verdict;
-}
-
-static void turn_away(struct wh_verbs *t, struct rdma_cm_id *id, enum wh_verbs_verdict verdict, const char *reason)
-{
-	struct wh_verbs_refusal refusal = {.hello = my_hello(t), .verdict = (uint32_t)verdict};
-
-	snprintf(refusal.reason, sizeof(refusal.reason), "%s", reason);
-	(void)rdma_reject(id, &refusal, sizeof(refusal));
-	rdma_destroy_id(id);
-	if (verdict == WH_VERBS_NEVER)
-		wh_verbs_complain(t, "turned away: %s", reason);
-}
-
-static void welcome(struct wh_verbs *t, struct wh_verbs_peer *peer, struct rdma_cm_id *id)
-{
-	struct wh_verbs_hello hello = my_hello(t);
-	struct rdma_conn_param given = {.private_data = &hello,
-					.private_data_len = sizeof(hello),
-					.retry_count = WH_VERBS_RETRIES,
-					.rnr_retry_count = WH_VERBS_RNR_RETRIES};
-
-	id->context = peer->link;
-	peer->link->id = id;
-	peer->link->deadline_ns = peer->link->begun_ns + ANSWER_MAX_NS;
-	wh_verbs_timer_start(t, ANSWER_MAX_NS);
-	if (!wh_verbs_link_prepare(t, peer->link)) {
-		if (errno != EINVAL) /* it has given up meanwhile */
-			wh_verbs_complain(t, "cannot answer node %" PRIu32 ": %s", peer->node, peer->link->how);
-		give_up(t, peer, true);
-	} else if (rdma_accept(id, &given) != 0) {
-		give_up(t, peer, true);
-	}
-}
-
-static void hear_call(struct wh_verbs *t, struct rdma_cm_id *id, const void *bytes, size_t count)
-{
-	char reason[WH_VERBS_REFUSAL_BYTES] = "this is no node";
-	enum wh_verbs_verdict verdict = WH_VERBS_NEVER;
-	struct wh_verbs_hello hello;
-	struct wh_verbs_peer *peer;
-
-	if (wh_verbs_read_hello(bytes, count, &hello))
-		verdict = t->left ? WH_VERBS_NOT_NOW : judge(t, &hello, reason);
-	if (verdict != WH_VERBS_COME) {
-		turn_away(t, id, verdict, verdict == WH_VERBS_NEVER ? reason : "");
-		return;
-	}
-	peer = &t->peers[hello.node];
-	if (peer->link != NULL)
-		peer->link->ended = true;
-	wh_verbs_end_connection(t, peer, WH_VERBS_ANSWERED); /* of what was under way */
-	peer->link = wh_verbs_link_new(t, peer, false);
-	if (peer->link == NULL) {
-		peer->state = WH_VERBS_ABSENT;
-		wh_verbs_call_soon(t, peer);
-		turn_away(t, id, WH_VERBS_NOT_NOW, "");
-		return;
-	}
-	peer->incarnation = hello.incarnation;
-	welcome(t, peer, id);
-}
-
 /* ---- what librdmacm says ------------------------------------------------------------------------------------------ */
 
 struct news {
@@ -411,9 +264,9 @@ static void end_link(struct wh_verbs *t, struct wh_verbs_link *link, const struc
 		if (news->kind == RDMA_CM_EVENT_REJECTED)
 			hear_refusal(t, peer, news->data, news->bytes);
 		else
-			give_up(t, peer, false);
+			wh_verbs_give_up(t, peer, false);
 	} else if (peer != NULL && peer->state == WH_VERBS_ANSWERED && news->kind != RDMA_CM_EVENT_DISCONNECTED) {
-		give_up(t, peer, true);
+		wh_verbs_give_up(t, peer, true);
 	} else {
 		link->ended = true; /* it is heard out first: verbs_peer.c */
 	}
@@ -426,7 +279,7 @@ static void advance_link(struct wh_verbs *t, struct wh_verbs_link *link, const s
 	switch (news->kind) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		if (peer != NULL && rdma_resolve_route(link->id, RESOLVE_MS) != 0)
-			give_up(t, peer, false);
+			wh_verbs_give_up(t, peer, false);
 		return;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		if (peer != NULL)
@@ -480,7 +333,7 @@ size_t wh_verbs_meet_events(struct wh_verbs *t)
 	while (done < EVENTS_AT_ONCE && !wh_verbs_events_full(t) && take_news(t, &news)) {
 		done++;
 		if (news.kind == RDMA_CM_EVENT_CONNECT_REQUEST)
-			hear_call(t, news.id, news.data, news.bytes);
+			wh_verbs_hear_call(t, news.id, news.data, news.bytes);
 		else if (news.id != t->listener && news.id->context != NULL)
 			advance_link(t, news.id->context, &news);
 		else if (news.kind == RDMA_CM_EVENT_DEVICE_REMOVAL)
@@ -490,33 +343,6 @@ size_t wh_verbs_meet_events(struct wh_verbs *t)
 }
 
 /* ---- open --------------------------------------------------------------------------------------------------------- */
-
-enum whorl_result wh_verbs_find_address(const char *text, struct sockaddr_storage *out, socklen_t *bytes,
-					struct wh_error *err)
-{
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-	const char *colon = strrchr(text, ':');
-	struct addrinfo *found = NULL;
-	char host[256] = "";
-	size_t length;
-	int error;
-
-	if (colon == NULL || colon == text || (size_t)(colon - text) >= sizeof(host))
-		return wh_error_set(err, WHORL_INVALID, "address \"%s\": expected host:port or [address]:port", text);
-	length = (size_t)(colon - text);
-	if (text[0] == '[' && text[length - 1] == ']')
-		memcpy(host, text + 1, length - 2);
-	else
-		memcpy(host, text, length);
-	error = getaddrinfo(host, colon + 1, &hints, &found);
-	if (error != 0 || found == NULL)
-		return wh_error_set(err, WHORL_INVALID, "address %s: %s", text, gai_strerror(error));
-	memset(out, 0, sizeof(*out));
-	memcpy(out, found->ai_addr, found->ai_addrlen);
-	*bytes = found->ai_addrlen;
-	freeaddrinfo(found);
-	return WHORL_OK;
-}
 
 static enum whorl_result explain_bind(const char *address, int error, struct wh_error *err)
 {

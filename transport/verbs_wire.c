@@ -1,7 +1,7 @@
 /* verbs_wire.c - what is believed of what a peer sends: nothing that does not have the size of its kind. */
-#include <string.h>
+#include "transport/verbs_wire.h"
 
-#include "transport/verbs_int.h"
+#include <string.h>
 
 static const struct {
 	uint32_t least, most; /* bytes */

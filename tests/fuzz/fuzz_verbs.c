@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/verbs_int.h"
+#include "transport/verbs_wire.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
