@@ -405,10 +405,10 @@ void wh_actor_leave(struct actor *actor, int timeout_ms)
 	actor->state = ACTOR_GONE;
 	if (node == NULL)
 		return;
+	actor->leaving = true; /* from here on nobody takes its place before it is gone: events come meanwhile */
 	/* What a dead node has submitted is done by threads that died with it; here they come to an end first. */
 	while (wh_inspect_jobs(node) > 0 && timeout_ms == 0 && wh_sim_step(play->sim, UINT64_MAX))
 		;
-	actor->leaving = true;
 	if (!actor->crashed)
 		wh_history_leaving(play->history, actor->life);
 	result = whorl_close(node, timeout_ms);

@@ -19,14 +19,16 @@ struct wh_remote_grant *wh_remote_grant_add(struct wh_remote_lane *lane, uint64_
 					    uint64_t incarnation)
 {
 	struct wh_remote_grant *place = NULL;
+	uint32_t usable = 0;
 
-	for (uint32_t i = 0; i < WH_REMOTE_REGIONS; i++) {
+	for (uint32_t i = 0; i < WH_REMOTE_GRANTS; i++) {
+		usable += is_usable(&lane->grants[i]);
 		if (lane->grants[i].state == WH_GRANT_NONE)
 			place = place == NULL ? &lane->grants[i] : place;
 		else if (lane->grants[i].name == name)
 			return NULL;
 	}
-	if (place == NULL || !is_size(bytes))
+	if (place == NULL || usable == WH_REMOTE_REGIONS || !is_size(bytes))
 		return NULL;
 	*place = (struct wh_remote_grant){WH_GRANT_NEW, name, bytes, incarnation};
 	lane->news++;
@@ -35,7 +37,7 @@ struct wh_remote_grant *wh_remote_grant_add(struct wh_remote_lane *lane, uint64_
 
 struct wh_remote_grant *wh_remote_grant_find(struct wh_remote_lane *lane, uint64_t name)
 {
-	for (uint32_t i = 0; i < WH_REMOTE_REGIONS; i++)
+	for (uint32_t i = 0; i < WH_REMOTE_GRANTS; i++)
 		if (is_usable(&lane->grants[i]) && lane->grants[i].name == name)
 			return &lane->grants[i];
 	return NULL;
@@ -120,7 +122,7 @@ void wh_remote_complete(struct wh_remote_lane *lane, enum whorl_result result, u
 
 static bool next_grant(struct wh_remote_lane *lane, enum wh_remote_grant_state state, struct wh_remote_event *out)
 {
-	for (uint32_t i = 0; i < WH_REMOTE_REGIONS && lane->news > 0; i++) {
+	for (uint32_t i = 0; i < WH_REMOTE_GRANTS && lane->news > 0; i++) {
 		struct wh_remote_grant *grant = &lane->grants[i];
 
 		if (grant->state != state)
@@ -143,10 +145,8 @@ bool wh_remote_lane_next(struct wh_remote_lane *lane, struct wh_remote_event *ou
 {
 	const struct wh_remote_posted *posted = &lane->list[lane->taken % WH_REMOTE_OUTSTANDING];
 
-	if (next_grant(lane, WH_GRANT_NEW, out))
-		return true;
-	if (lane->taken == lane->completed)
-		return next_grant(lane, WH_GRANT_WITHDRAWN, out);
+	if (lane->taken == lane->completed) /* WH_REMOTE_GRANTS leans on this order */
+		return next_grant(lane, WH_GRANT_WITHDRAWN, out) || next_grant(lane, WH_GRANT_NEW, out);
 	lane->taken++;
 	*out = (struct wh_remote_event){
 		.kind = WH_REMOTE_DONE,

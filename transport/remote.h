@@ -24,9 +24,10 @@
  *                 further word, and what was posted to it is completed, with WHORL_MEMBER_GONE if it is not known to have
  *                 taken effect. Another incarnation has to be granted anew, and to grant anew. Of who ends, or leaves,
  *                 with operations outstanding, these take effect up to any point, within a write too, and immediates may be lost.
- * R6  progress    service() and next() make it, at the initiator and at the target: a target that never calls either may
- *                 complete nothing (elsewhere it needs neither). A completion, an immediate, a grant that comes ends a wait() as
- *                 a ring does; next() belongs to the look after arm(). Other operations need not wake their target.
+ * R6  progress    What takes in pushes makes it, and what waits, at the initiator and at the target: take(), service(), wait(),
+ *                 on some transports next() too. A target that calls none of them may complete nothing. A completion, an
+ *                 immediate, a grant that comes ends a wait() as a ring does; next() belongs to the look after arm(). Other
+ *                 operations need not wake their target.
  *
  * Access: only nodes of the group that have been met, of the same user where that is a matter (shm), and only who has been
  * granted it. A grant holds for that incarnation until the region is closed; it cannot be taken back from one alone, and
@@ -122,7 +123,8 @@ struct wh_remote_ops {
 	enum whorl_result (*region_open)(struct wh_transport *t, uint64_t name, uint64_t bytes, struct wh_region **out,
 					 struct wh_error *err);
 	/* To a node that has been met, which gets WH_REMOTE_GRANTED some time later; once is enough. WHORL_OK;
-	 * WHORL_INVALID: no such node, or it is my own; WHORL_MEMBER_GONE: it has not been met, or is gone; WHORL_MEMORY. */
+	 * WHORL_INVALID: no such node, or it is my own; WHORL_MEMBER_GONE: it has not been met, or is gone; WHORL_AGAIN: too
+	 * much waits to be told to it; WHORL_MEMORY. */
 	enum whorl_result (*grant)(struct wh_region *region, uint32_t node);
 	/* Nobody here touches its words any more. What others have under way on it ends with WHORL_OK, or with
 	 * WHORL_NOT_FOUND; they get WH_REMOTE_WITHDRAWN. Before none of them can reach its memory that is used for nothing
@@ -135,7 +137,8 @@ struct wh_remote_ops {
 	 * it has not granted such a region, or has withdrawn it; WHORL_INVALID: no such node or kind, or offset and bytes are
 	 * no multiples of 8, out of range or out of the region; WHORL_MEMORY. */
 	enum whorl_result (*post)(struct wh_transport *t, const struct wh_remote_op *ops, size_t count, size_t *posted);
-	/* Takes the next event. Those about one node come in their order, between nodes there is none. */
+	/* Takes the next event. Completions of one target come in order (R1), immediates of one initiator too, and the end of a
+	 * region before a later grant. Otherwise there is no order. */
 	bool (*next)(struct wh_transport *t, struct wh_remote_event *out);
 };
 

@@ -10,6 +10,10 @@
 
 #include "transport/remote.h"
 
+/* An owner has granted at most WH_REMOTE_REGIONS that it has not withdrawn; and no grant is told before all withdrawals have
+ * been, so there are at most as many that were told and whose end was not. */
+#define WH_REMOTE_GRANTS (2 * WH_REMOTE_REGIONS)
+
 enum wh_remote_grant_state {
 	WH_GRANT_NONE,      /* this place is free */
 	WH_GRANT_NEW,       /* its event has not been taken */
@@ -31,9 +35,9 @@ struct wh_remote_posted {
 };
 
 struct wh_remote_lane {
-	uint32_t node;                                    /* the target */
-	uint32_t news;                                    /* grants that are new or withdrawn */
-	struct wh_remote_grant grants[WH_REMOTE_REGIONS]; /* the transport keeps what it needs by the same index */
+	uint32_t node;                                   /* the target */
+	uint32_t news;                                   /* grants that are new or withdrawn */
+	struct wh_remote_grant grants[WH_REMOTE_GRANTS]; /* the transport keeps what it needs by the same index */
 	/* Operations so far: taken <= completed <= posted <= taken + WH_REMOTE_OUTSTANDING. The k-th is at k mod that. */
 	uint64_t posted, completed, taken;
 	struct wh_remote_posted list[WH_REMOTE_OUTSTANDING];
@@ -41,8 +45,8 @@ struct wh_remote_lane {
 
 /* ---- grants ------------------------------------------------------------------------------------------------------- */
 
-/* NULL: the size is no region's, the name is there, or there are WH_REMOTE_REGIONS. If that came from a peer it has broken
- * the protocol. */
+/* NULL: the size is no region's, the name is there, or WH_REMOTE_REGIONS have not been withdrawn. If that came from a peer
+ * it has broken the protocol. */
 struct wh_remote_grant *wh_remote_grant_add(struct wh_remote_lane *lane, uint64_t name, uint64_t bytes,
 					    uint64_t incarnation);
 /* One that has not been withdrawn; NULL: none. */

@@ -42,8 +42,8 @@ struct wh_shm_lane { /* the initiator's side; it stays when the peer ends, for w
 	struct wh_shm_view mailbox;
 	struct mailbox *box; /* NULL: the peer has not sent it yet */
 	uint64_t sent;
-	struct wh_shm_view memory[WH_REMOTE_REGIONS]; /* by grant */
-	wh_word *words[WH_REMOTE_REGIONS];
+	struct wh_shm_view memory[WH_REMOTE_GRANTS]; /* by grant */
+	wh_word *words[WH_REMOTE_GRANTS];
 };
 
 struct grantee {
@@ -264,7 +264,7 @@ void wh_shm_remote_end(struct wh_shm_peer *peer)
 	struct wh_shm_lane *lane = peer->lane;
 
 	if (lane != NULL) {
-		for (size_t i = 0; i < WH_REMOTE_REGIONS; i++)
+		for (size_t i = 0; i < WH_REMOTE_GRANTS; i++)
 			forget_grant(lane, i);
 		wh_shm_view_unmap(&lane->mailbox);
 		lane->box = NULL;

@@ -241,6 +241,8 @@ static void complete(struct sim_lane *lane, const struct sim_request *request)
 {
 	if (request->op.kind == WH_REMOTE_READ && request->result == WHORL_OK)
 		memcpy(request->into, request->words, request->op.bytes);
+	if (request->op.kind == WH_REMOTE_WRITE_IMMEDIATE && request->result != WHORL_OK)
+		lane->immediates--; /* it was not given */
 	wh_remote_complete(&lane->base, request->result, request->value);
 	ring_if_armed(lane->from);
 }

@@ -126,7 +126,9 @@ static void flush_link(struct wh_tcp *t, struct wh_tcp_link *link)
 {
 	if (link->stage != WH_TCP_OPEN || link->out.blocked)
 		return;
-	wh_tcp_out_flush(t, link);
+	do {
+		wh_tcp_out_flush(t, link);
+	} while (!link->out.blocked && wh_tcp_remote_refill(&t->peers[link->node]));
 	if (link->out.blocked == link->watches_write)
 		return;
 	link->watches_write = link->out.blocked;
@@ -393,6 +395,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 	drop_events(t);
 	wh_tcp_stream_close_all(t);
 	wh_tcp_close_connections(t);
+	wh_tcp_remote_free(t);
 	while (t->images != NULL) {
 		struct wh_tcp_image *image = t->images;
 
@@ -464,6 +467,8 @@ static enum whorl_result find_addresses(struct wh_tcp *t, const char *const *add
 
 static const struct wh_transport_ops tcp_ops = {
 	.name = "tcp",
+	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
+	.remote = &wh_tcp_remote_ops,
 	.image_open = wh_tcp_image_open,
 	.image_close = wh_tcp_image_close,
 	.post = wh_tcp_post,

@@ -13,6 +13,7 @@
  *     tcp_image.c    images: whose rows have a place here, post and freeze
  *     tcp_stream.c   streams, a connection each
  *     tcp_visit.c    questions of those who are no nodes
+ *     tcp_remote.c   regions: what others ask is done by this loop
  *
  * docs/decisions/0017-tcp.md tells why it is done so. Everything here belongs to the loop, save what is marked
  * otherwise.
@@ -231,6 +232,7 @@ struct wh_tcp_peer {
 	const char *name;     /* its address as text */
 	struct wh_tcp_address address;
 	struct wh_tcp_offer offers[WH_TCP_OFFERS]; /* of images that are not open here yet; members 0: none */
+	struct wh_tcp_remote *remote;              /* regions, mine for it and its for me; NULL: nothing so far */
 };
 
 struct wh_tcp_stranger { /* has connected to me, and said nothing yet, or has asked a question */
@@ -301,6 +303,19 @@ void wh_tcp_stream_close_all(struct wh_tcp *t); /* those that are not connected 
 
 void wh_tcp_hear_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head);
 void wh_tcp_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count);
+
+/* ---- regions: tcp_remote.c ------------------------------------------------------------------------------------------ */
+
+extern const struct wh_remote_ops wh_tcp_remote_ops;
+
+/* What a peer that has been met says of regions, its own or mine. False: it has no place there. */
+bool wh_tcp_remote_hear(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
+			const unsigned char *body);
+/* Moves what waits for room to where it leaves from. False: there was nothing, or there is no room. */
+bool wh_tcp_remote_refill(struct wh_tcp_peer *peer);
+/* The connection has ended, and with it what was granted over it, either way. */
+void wh_tcp_remote_end(struct wh_tcp_peer *peer);
+void wh_tcp_remote_free(struct wh_tcp *t);
 
 /* ---- images: tcp_image.c ------------------------------------------------------------------------------------------- */
 
@@ -396,6 +411,9 @@ struct wh_tcp {
 	struct wh_tcp_stream *streams[WH_TCP_STREAMS];
 	struct wh_tcp_image *images; /* in the order in which they were opened */
 	uint64_t past_key;           /* the greatest of an image that has been closed */
+
+	struct wh_tcp_region *regions;
+	uint32_t next_lane; /* whose events of regions are looked at first */
 
 	char *names; /* of the peers' addresses */
 	uint64_t events_in, events_out;

@@ -376,6 +376,62 @@ START_TEST(t7_a_region_is_closed)
 }
 END_TEST
 
+/* Immediates to a region that is closed meanwhile are given or not; but none counts for ever as not taken. */
+START_TEST(t7_immediates_to_a_closed_region)
+{
+	struct remote *r = remote_make(2, test_seed(45 + (uint64_t)_i));
+	struct wh_region *other = remote_open(r, 0, REGION + 1, 8);
+	struct wh_remote_op op = remote_tell(0, NULL, 0, 1);
+	enum whorl_result result;
+
+	remote_grant(r, other, 0, 1);
+	for (int k = 0; k < WH_REMOTE_IMMEDIATES; k++)
+		ck_assert_int_eq(remote_post(r, 1, op), WHORL_OK);
+	for (int k = 0; k < _i; k++)
+		group_pass(r->g);
+	r->region->ops->region_close(r->region);
+	UNTIL_TAKEN(r, remote_is_done(r, 1, 0) && r->at[1].withdrawn == 1);
+	for (int k = 0; k < 20; k++)
+		group_pass(r->g);
+	remote_take_all(r);
+	ck_assert_uint_eq(r->at[0].immediate_count, r->at[1].to[0].results[WHORL_OK]);
+	op.region = REGION + 1;
+	for (int k = 0; k < 2 * WH_REMOTE_IMMEDIATES; k++) {
+		UNTIL_TAKEN(r, (result = remote_post(r, 1, op)) != WHORL_AGAIN);
+		ck_assert_int_eq(result, WHORL_OK);
+	}
+	UNTIL_TAKEN(r, remote_is_done(r, 1, 0));
+	remote_free(r);
+}
+END_TEST
+
+/* Who takes no events meanwhile is not overrun, and hears in the end of what is left. */
+START_TEST(t7_regions_come_and_go)
+{
+	struct remote *r = remote_make(2, test_seed(48));
+	struct wh_region *region = NULL;
+	uint64_t name = 1000;
+
+	r->at[1].idle = true;
+	for (int round = 0; round < 3 * WH_REMOTE_REGIONS; round++) {
+		if (region != NULL)
+			region->ops->region_close(region);
+		region = NULL;
+		UNTIL(r->g, ops_of(r, 0)->region_open(r->g->at[0].transport, ++name, 64, &region, NULL) == WHORL_OK);
+		UNTIL(r->g, region->ops->grant(region, 1) == WHORL_OK);
+		if (round % 8 == 0)
+			group_pass(r->g);
+		if (round % 32 == 0)
+			remote_take(r, 1);
+	}
+	ck_assert_uint_eq(r->g->at[0].down + r->g->at[1].down + r->g->at[0].refused + r->g->at[1].refused, 0);
+	r->at[1].idle = false;
+	UNTIL_TAKEN(r, r->at[1].grant.region == name && r->at[1].withdrawn == r->at[1].granted - 2);
+	ck_assert_uint_eq(remote_do(r, 1, remote_add(0, 1)), 0); /* the first has been there all the time */
+	remote_free(r);
+}
+END_TEST
+
 /* ---- sleep (R6) --------------------------------------------------------------------------------------------------- */
 
 /* What has been going on is over, so nothing else ends a wait. */
@@ -440,7 +496,7 @@ START_TEST(t7_a_completion_wakes_a_sleeper)
 
 	settle(r);
 	ck_assert_int_eq(pthread_create(&target, NULL, serve_thread, &served), 0);
-	for (uint64_t k = 0; k < 200; k++) {
+	for (uint64_t k = 0; k < (wh_world.slow ? 20 : 200); k++) {
 		ck_assert_int_eq(remote_post(r, 1, remote_add(0, 1)), WHORL_OK);
 		while (remote_take(r, 1) && !remote_is_done(r, 1, 0)) {
 			me->ops->arm(me);
@@ -458,7 +514,7 @@ START_TEST(t7_a_completion_wakes_a_sleeper)
 }
 END_TEST
 
-#define ROUNDS 2000
+#define ROUNDS times(2000)
 
 /* One tells, and waits until the other has told back; both sleep. */
 struct player {
@@ -563,6 +619,8 @@ TCase *cases_remote_ends(void)
 	tcase_add_test(cases, t7_the_end_of_one_is_of_no_account_to_another);
 	tcase_add_test(cases, t7_another_incarnation_is_granted_anew);
 	tcase_add_loop_test(cases, t7_a_region_is_closed, 0, 3);
+	tcase_add_loop_test(cases, t7_immediates_to_a_closed_region, 0, 3);
+	tcase_add_test(cases, t7_regions_come_and_go);
 	tcase_add_test(cases, t7_an_immediate_wakes_a_sleeper);
 	if (wh_world.threads) {
 		tcase_add_test(cases, t7_a_completion_wakes_a_sleeper);

@@ -86,6 +86,42 @@ START_TEST(grants_are_bounded)
 }
 END_TEST
 
+/* Whoever takes some events and leaves others has room for all that an owner may grant; and hears of each end. */
+START_TEST(there_is_room_for_all_that_may_be_granted)
+{
+	uint64_t granted = 0, withdrawn = 0, random = 1, name = 0, told = 0;
+	uint64_t open[WH_REMOTE_REGIONS], count = 0;
+
+	for (int round = 0; round < 20000; round++) {
+		struct wh_remote_event event;
+
+		random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+		if (random >> 62 == 0 && wh_remote_lane_next(&lane, &event)) {
+			told += event.kind == WH_REMOTE_GRANTED;
+			withdrawn += event.kind == WH_REMOTE_WITHDRAWN;
+			ck_assert_uint_le(withdrawn, told);
+		} else if (random >> 62 == 1 && count > 0) {
+			uint64_t i = (random >> 32) % count;
+
+			wh_remote_grant_withdraw(&lane, wh_remote_grant_find(&lane, open[i]));
+			open[i] = open[--count];
+		} else if (count < WH_REMOTE_REGIONS) {
+			ck_assert_ptr_nonnull(wh_remote_grant_add(&lane, ++name, 8, LIFE));
+			open[count++] = name;
+			granted++;
+		}
+	}
+	while (count > 0)
+		wh_remote_grant_withdraw(&lane, wh_remote_grant_find(&lane, open[--count]));
+	while (!is_empty())
+		withdrawn++;
+	ck_assert_uint_gt(told, WH_REMOTE_REGIONS);
+	ck_assert_uint_lt(told, granted);
+	ck_assert_uint_eq(withdrawn, told);
+	ck_assert_uint_eq(lane.news, 0);
+}
+END_TEST
+
 /* ---- the account -------------------------------------------------------------------------------------------------- */
 
 static enum whorl_result post(uint64_t cookie)
@@ -240,6 +276,7 @@ int main(void)
 	tcase_add_test(cases, a_grant_is_told_once);
 	tcase_add_test(cases, a_grant_that_nobody_heard_of_goes_in_silence);
 	tcase_add_test(cases, grants_are_bounded);
+	tcase_add_test(cases, there_is_room_for_all_that_may_be_granted);
 	tcase_add_test(cases, so_many_are_outstanding);
 	tcase_add_test(cases, the_end_completes_all_once);
 	tcase_add_test(cases, what_is_sound);

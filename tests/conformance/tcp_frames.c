@@ -1,0 +1,203 @@
+/* tcp_frames.c - pushes as frames: whatever piece of the stream has come, no reader sees half of anything, and what does not belong
+ * here ends the connection and nothing else. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomics.h"
+#include "tests/conformance/tcp_raw.h"
+
+#define KEY 9
+#define RING CONTROL_BYTES
+
+struct pushed { /* a push of two ranges and two words, as bytes */
+	unsigned char bytes[WH_TCP_HEAD_BYTES + 2 * WH_TCP_RANGE_BYTES + 2 * WH_TCP_WORD_BYTES + 300];
+	size_t count;
+};
+
+static size_t put_push(unsigned char *bytes, uint64_t key, const struct wh_tcp_span *spans, uint16_t span_count,
+		       const struct wh_tcp_word *words, uint16_t word_count, unsigned char fill)
+{
+	struct wh_tcp_head head = {.kind = WH_TCP_PUSH,
+				   .flags = WH_TCP_LOUD,
+				   .ranges = span_count,
+				   .words = word_count,
+				   .bytes = (uint32_t)wh_tcp_table_bytes(span_count, word_count),
+				   .number = key};
+	unsigned char *at = bytes + WH_TCP_HEAD_BYTES;
+
+	for (uint16_t i = 0; i < span_count; i++, at += WH_TCP_RANGE_BYTES) {
+		wh_tcp_span_put(at, &spans[i]);
+		head.bytes += spans[i].bytes;
+	}
+	for (uint16_t i = 0; i < word_count; i++, at += WH_TCP_WORD_BYTES)
+		wh_tcp_word_put(at, &words[i]);
+	wh_tcp_head_put(bytes, &head);
+	memset(at, fill, head.bytes - wh_tcp_table_bytes(span_count, word_count));
+	return WH_TCP_HEAD_BYTES + head.bytes;
+}
+
+static struct pushed make_push(uint64_t key, uint64_t number)
+{
+	const struct wh_tcp_span spans[] = {{RING, 200}, {RING + 1000, 100}};
+	const struct wh_tcp_word words[] = {{64, number}, {4096, number}};
+	struct pushed push;
+
+	push.count = put_push(push.bytes, key, spans, 2, words, 2, (unsigned char)number);
+	return push;
+}
+
+static uint64_t word_at(const struct raw *raw, uint64_t offset)
+{
+	return wh_load_acquire((const wh_word *)(const void *)(raw->image->control[1] + offset));
+}
+
+static bool holds(const struct raw *raw, uint64_t number)
+{
+	const unsigned char *row = raw->image->row[1];
+
+	for (size_t i = 0; i < 200; i++)
+		if (row[RING + i] != (unsigned char)number || row[RING + 1000 + i % 100] != (unsigned char)number)
+			return false;
+	return row[RING + 200] == 0 && row[RING + 1100] == 0;
+}
+
+/* Cut at each byte: the words come with the last, and then all is there. */
+START_TEST(a_push_in_two_pieces)
+{
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	uint64_t number = 0;
+
+	raw_open(raw, s, KEY);
+	for (size_t cut = 1; cut < make_push(KEY, 1).count; cut++) {
+		struct pushed push = make_push(KEY, ++number);
+
+		raw_send(s, push.bytes, cut);
+		raw_pass(raw);
+		ck_assert_uint_eq(word_at(raw, 64), number - 1);
+		ck_assert_uint_eq(word_at(raw, 4096), number - 1);
+		raw_send(s, push.bytes + cut, push.count - cut);
+		RAW_UNTIL(raw, word_at(raw, 4096) == number);
+		ck_assert_uint_eq(word_at(raw, 64), number);
+		ck_assert(holds(raw, number));
+	}
+	ck_assert_uint_eq(raw->down, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* In the middle of a push, wherever that is, the row is frozen, or the image closes, or both: what follows it is understood. */
+START_TEST(a_push_that_is_not_wanted_any_more)
+{
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_CONTROL_MAX];
+	uint64_t key = KEY;
+
+	for (size_t cut = 1; cut < make_push(KEY, 1).count; cut += 7, key++) {
+		struct pushed push = make_push(key, 3);
+		uint32_t controls = raw->controls;
+
+		raw_open(raw, s, key);
+		raw_send(s, push.bytes, cut);
+		raw_pass(raw);
+		if (_i != 1)
+			raw->image->ops->freeze(raw->image, 1);
+		if (_i != 0)
+			raw->image->ops->image_close(raw->image);
+		raw_send(s, push.bytes + cut, push.count - cut);
+		raw_send(s, frame, wh_tcp_put_control(frame, "x", 1));
+		RAW_UNTIL(raw, raw->controls == controls + 1);
+		if (_i != 0)
+			continue;
+		ck_assert_uint_eq(word_at(raw, 64), 0);
+		ck_assert_uint_eq(word_at(raw, 4096), 0);
+		raw->image->ops->image_close(raw->image);
+	}
+	ck_assert_uint_eq(raw->down, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+static const struct {
+	struct wh_tcp_span span;
+	struct wh_tcp_word word;
+} strays[] = {
+	{{ROW_BYTES - 50, 100}, {64, 1}},           /* across the end of the row */
+	{{RING + WH_ROW_ALIGN - 50, 100}, {64, 1}}, /* into a part that is not read here */
+	{{UINT64_MAX - 99, 100}, {64, 1}},
+	{{0, 0}, {64, 1}}, /* far away; nothing at all */
+	{{RING, 100}, {68, 1}},
+	{{RING, 100}, {ROW_BYTES, 1}} /* a word that is none; behind the row */
+};
+
+START_TEST(a_push_to_elsewhere)
+{
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	struct pushed push;
+
+	raw_open(raw, s, KEY);
+	push.count = put_push(push.bytes, KEY, &strays[_i].span, 1, &strays[_i].word, 1, 1);
+	raw_send(s, push.bytes, push.count);
+	RAW_UNTIL(raw, raw->down == 1);
+	ck_assert_ptr_nonnull(strstr(raw->text, "broken the protocol"));
+	ck_assert_uint_eq(word_at(raw, 64), 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* What the head says of its body is not so. */
+START_TEST(a_head_that_lies)
+{
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	struct pushed push = make_push(KEY, 1);
+
+	raw_open(raw, s, KEY);
+	push.bytes[_i] ^= _i == 8 ? 1 : 0x40; /* the kind, how many ranges, how many words, how long */
+	raw_send(s, push.bytes, push.count);
+	RAW_UNTIL(raw, raw->down == 1);
+	ck_assert_uint_eq(word_at(raw, 64), 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* Nobody pushes before he has met me. */
+START_TEST(a_push_of_a_stranger)
+{
+	struct raw *raw = raw_make();
+	struct pushed push = make_push(KEY, 1);
+	unsigned char body[WH_TCP_BODY_MAX];
+	struct wh_tcp_head head;
+	int s = raw_call(raw);
+
+	raw_send(s, push.bytes, push.count);
+	ck_assert(!raw_receive(raw, s, &head, body));
+	ck_assert_uint_eq(raw->met + raw->down, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+static const int lies[] = {0, 3, 5, 8}; /* bytes of a head */
+
+int main(void)
+{
+	Suite *suite = suite_create("tcp-frames");
+	TCase *cases = tcase_create("frames");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, a_push_in_two_pieces);
+	tcase_add_loop_test(cases, a_push_that_is_not_wanted_any_more, 0, 3);
+	tcase_add_loop_test(cases, a_push_to_elsewhere, 0, sizeof(strays) / sizeof(strays[0]));
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
+		tcase_add_loop_test(cases, a_head_that_lies, lies[i], lies[i] + 1);
+	tcase_add_test(cases, a_push_of_a_stranger);
+	suite_add_tcase(suite, cases);
+	return test_main(suite);
+}

@@ -1,0 +1,180 @@
+/* tcp_raw.c - see tcp_raw.h. */
+#include "tests/conformance/tcp_raw.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "transport/tcp_int.h"
+
+struct raw *raw_make(void)
+{
+	struct raw *raw = calloc(1, sizeof(*raw));
+	struct wh_transport_config config = {
+		.env = wh_env_system(), .nodes = RAW_NODES, .incarnation = 1000, .patience_ns = WH_NS_PER_S};
+	struct wh_error err;
+
+	ck_assert_ptr_nonnull(raw);
+	snprintf(raw->group, sizeof(raw->group), "raw-%016llx",
+		 (unsigned long long)config.env->random_u64(config.env->ctx));
+	wh_tcp_address_default(raw->group, 0, raw->address);
+	config.group = raw->group;
+	ck_assert_msg(wh_tcp_create(&config, NULL, &raw->node, &err) == WHORL_OK, "%s", err.text);
+	return raw;
+}
+
+void raw_free(struct raw *raw)
+{
+	raw->node->ops->destroy(raw->node, false);
+	free(raw);
+}
+
+static void take_event(struct raw *raw, const struct wh_transport_event *event)
+{
+	raw->met += event->kind == WH_EVENT_PEER_MET;
+	raw->left += event->kind == WH_EVENT_PEER_LEFT;
+	raw->down += event->kind == WH_EVENT_PEER_DOWN;
+	raw->refused += event->kind == WH_EVENT_REFUSED;
+	raw->ready += event->kind == WH_EVENT_IMAGE_READY;
+	raw->controls += event->kind == WH_EVENT_CONTROL;
+	if (event->kind == WH_EVENT_PEER_LEFT || event->kind == WH_EVENT_PEER_DOWN || event->kind == WH_EVENT_REFUSED)
+		snprintf(raw->text, sizeof(raw->text), "%.*s", (int)sizeof(raw->text) - 1, event->text);
+	if (event->kind == WH_EVENT_STREAM)
+		event->stream->ops->close(event->stream);
+}
+
+static void service(struct raw *raw)
+{
+	static struct wh_transport_event event; /* large */
+
+	raw->node->ops->service(raw->node);
+	while (raw->node->ops->next_event(raw->node, &event))
+		take_event(raw, &event);
+}
+
+void raw_pass(struct raw *raw)
+{
+	service(raw);
+	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------------- */
+
+int raw_call(struct raw *raw)
+{
+	struct wh_tcp_address address;
+	struct wh_error err;
+	int s;
+
+	ck_assert_int_eq(wh_tcp_address_find(raw->address, &address, &err), WHORL_OK);
+	s = socket(address.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_ge(s, 0);
+	ck_assert_int_eq(connect(s, (const struct sockaddr *)&address.at, address.bytes), 0);
+	return s;
+}
+
+void raw_send(int s, const void *bytes, size_t count)
+{
+	ck_assert_int_eq(send(s, bytes, count, MSG_NOSIGNAL), (ssize_t)count);
+}
+
+/* False: it has closed. */
+static bool read_all(struct raw *raw, int s, unsigned char *bytes, size_t count)
+{
+	for (int passes = 0; count > 0; passes++) {
+		ssize_t n = recv(s, bytes, count, MSG_DONTWAIT);
+
+		ck_assert_msg(passes < RAW_PATIENCE, "the node says nothing");
+		if (n == 0 || (n < 0 && errno == ECONNRESET))
+			return false;
+		if (n < 0) {
+			raw_pass(raw);
+			continue;
+		}
+		bytes += n;
+		count -= (size_t)n;
+	}
+	return true;
+}
+
+bool raw_receive(struct raw *raw, int s, struct wh_tcp_head *head, unsigned char body[WH_TCP_BODY_MAX])
+{
+	unsigned char bytes[WH_TCP_HEAD_BYTES];
+
+	if (!read_all(raw, s, bytes, sizeof(bytes)))
+		return false;
+	ck_assert(wh_tcp_head_take(head, bytes));
+	ck_assert_uint_le(head->bytes, WH_TCP_BODY_MAX);
+	return read_all(raw, s, body, head->bytes);
+}
+
+void raw_expect(struct raw *raw, int s, enum wh_tcp_kind kind, unsigned char body[WH_TCP_BODY_MAX])
+{
+	struct wh_tcp_head head;
+
+	ck_assert_msg(raw_receive(raw, s, &head, body), "the node has hung up");
+	ck_assert_int_eq((int)head.kind, (int)kind);
+}
+
+/* ---- meeting ------------------------------------------------------------------------------------------------------ */
+
+struct wh_tcp_hello raw_hello(const struct raw *raw)
+{
+	struct wh_tcp_hello hello = {.version = WH_TCP_VERSION,
+				     .node = RAW_ME,
+				     .nodes = RAW_NODES,
+				     .incarnation = RAW_INCARNATION,
+				     .call = 1};
+
+	memcpy(hello.group, raw->group, sizeof(raw->group));
+	return hello;
+}
+
+void raw_say_hello(int s, const struct wh_tcp_hello *hello)
+{
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_HELLO_BYTES];
+
+	raw_send(s, frame, wh_tcp_put_hello(frame, hello));
+}
+
+int raw_meet(struct raw *raw, uint64_t incarnation)
+{
+	struct wh_tcp_hello hello = raw_hello(raw);
+	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
+	uint32_t met = raw->met;
+	int s = raw_call(raw);
+
+	hello.incarnation = incarnation;
+	raw_say_hello(s, &hello);
+	raw_expect(raw, s, WH_TCP_HELLO, body);
+	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+	RAW_UNTIL(raw, raw->met == met + 1);
+	return s;
+}
+
+void raw_open(struct raw *raw, int s, uint64_t key)
+{
+	const struct wh_row_part parts[] = {{0, CONTROL_BYTES}, {CONTROL_BYTES, WH_ROW_ALIGN}};
+	const struct wh_row_spec rows[] = {{0, 1000, ROW_BYTES, parts, 2},
+					   {RAW_ME, RAW_INCARNATION, ROW_BYTES, parts, 2}};
+	const struct wh_image_spec spec = {
+		.key = key, .layout_digest = 5, .members = 2, .control_bytes = CONTROL_BYTES, .rows = rows};
+	const struct wh_tcp_offer offer = {
+		.key = key, .layout_digest = 5, .members = 2, .rank = 1, .row_bytes = ROW_BYTES};
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_OFFER_BYTES], body[WH_TCP_BODY_MAX];
+	uint32_t ready = raw->ready;
+	struct wh_tcp_head head;
+	struct wh_error err;
+
+	ck_assert_int_eq(raw->node->ops->image_open(raw->node, &spec, &raw->image, &err), WHORL_OK);
+	raw_send(s, frame, wh_tcp_put_offer(frame, &offer));
+	do { /* it offers its own once or twice, and the last one's too */
+		ck_assert(raw_receive(raw, s, &head, body));
+		ck_assert(head.kind == WH_TCP_OFFER || head.kind == WH_TCP_MAPPED);
+	} while (head.kind != WH_TCP_MAPPED || head.number != key);
+	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_MAPPED, key));
+	RAW_UNTIL(raw, raw->ready == ready + 1);
+}

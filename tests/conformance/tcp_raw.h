@@ -1,0 +1,55 @@
+/* tcp_raw.h - a node, and somebody who speaks to it frame by frame, or worse, through sockets of his own. */
+#ifndef WH_CONFORMANCE_TCP_RAW_H
+#define WH_CONFORMANCE_TCP_RAW_H
+
+#include "tests/harness.h"
+#include "transport/tcp.h"
+#include "transport/tcp_frame.h"
+
+#define RAW_NODES 3 /* node 0 is real; node 1 is played by the test */
+#define RAW_ME 1
+#define RAW_INCARNATION 77
+
+#define CONTROL_BYTES (2 * WH_ROW_ALIGN)
+#define ROW_BYTES (4 * WH_ROW_ALIGN)
+
+struct raw {
+	char group[40], address[WH_TCP_ADDRESS_BYTES];
+	struct wh_transport *node;
+	struct wh_image *image;
+	uint32_t met, left, down, refused, ready, controls;
+	char text[256]; /* of the last LEFT, DOWN or REFUSED */
+};
+
+struct raw *raw_make(void);
+void raw_free(struct raw *raw);
+
+/* The node is serviced, its events are counted, and a moment passes. */
+void raw_pass(struct raw *raw);
+
+#define RAW_PATIENCE 20000
+#define RAW_UNTIL(raw, condition)                                                                                      \
+	do {                                                                                                           \
+		bool is_so_ = (condition);                                                                             \
+		for (int passes_ = 0; passes_ < RAW_PATIENCE && !is_so_; passes_++) {                                  \
+			raw_pass(raw);                                                                                 \
+			is_so_ = (condition);                                                                          \
+		}                                                                                                      \
+		ck_assert_msg(is_so_, "never: %s", #condition);                                                        \
+	} while (0)
+
+int raw_call(struct raw *raw); /* a socket that is connected to the node */
+void raw_send(int s, const void *bytes, size_t count);
+/* Reads the next frame of the node, which is serviced meanwhile. False: it has closed. */
+bool raw_receive(struct raw *raw, int s, struct wh_tcp_head *head, unsigned char body[WH_TCP_BODY_MAX]);
+/* The next frame is of that kind. */
+void raw_expect(struct raw *raw, int s, enum wh_tcp_kind kind, unsigned char body[WH_TCP_BODY_MAX]);
+
+struct wh_tcp_hello raw_hello(const struct raw *raw);
+void raw_say_hello(int s, const struct wh_tcp_hello *hello);
+/* Meets the node; returns the socket. */
+int raw_meet(struct raw *raw, uint64_t incarnation);
+/* Opens the image of that key at the node, as rank 0 of two, and takes part in it as rank 1 until it is ready. */
+void raw_open(struct raw *raw, int s, uint64_t key);
+
+#endif

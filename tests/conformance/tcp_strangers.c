@@ -1,0 +1,277 @@
+/* tcp_strangers.c - who else connects: those who say nothing, nonsense, or half of something; those who belong elsewhere; and those
+ * who come in another's place. None of them disturbs those who are here. */
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/conformance/tcp_raw.h"
+#include "transport/tcp_int.h"
+
+#define MANY (2 * WH_TCP_STRANGERS)
+
+static uint64_t now_ns(void)
+{
+	return wh_env_now(wh_env_system());
+}
+
+/* Nothing, a part of a hello, or nonsense: a place for a second, or less. */
+START_TEST(a_place_for_a_second)
+{
+	struct raw *raw = raw_make();
+	struct wh_tcp_hello hello = raw_hello(raw);
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_HELLO_BYTES], body[WH_TCP_BODY_MAX];
+	size_t bytes = wh_tcp_put_hello(frame, &hello), said[] = {0, 1, WH_TCP_HEAD_BYTES, bytes - 1, bytes};
+	uint64_t begin = now_ns();
+	struct wh_tcp_head head;
+	int s = raw_call(raw);
+
+	if (_i == 4)
+		memset(frame, 0xa5, bytes); /* nonsense */
+	raw_send(s, frame, said[_i]);
+	ck_assert(!raw_receive(raw, s, &head, body));
+	ck_assert_uint_lt(now_ns() - begin, 5 * WH_NS_PER_S);
+	ck_assert_uint_eq(raw->met + raw->refused + raw->down, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* More of them than there are places, again and again: a member comes in all the same. */
+START_TEST(a_crowd_keeps_nobody_out)
+{
+	struct raw *raw = raw_make();
+	int crowd[MANY], s;
+	uint64_t begin;
+
+	for (int i = 0; i < MANY; i++)
+		crowd[i] = raw_call(raw);
+	for (int k = 0; k < 20; k++)
+		raw_pass(raw);
+	begin = now_ns();
+	s = raw_meet(raw, RAW_INCARNATION);
+	ck_assert_uint_lt(now_ns() - begin, 10 * WH_NS_PER_S);
+	ck_assert_uint_eq(raw->down + raw->refused, 0);
+	for (int i = 0; i < MANY; i++)
+		close(crowd[i]);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* ---- those who belong elsewhere -------------------------------------------------------------------------------------- */
+
+static void expect_refusal(struct raw *raw, int s, const char *why)
+{
+	unsigned char body[WH_TCP_BODY_MAX];
+	struct wh_tcp_refused refused;
+	struct wh_tcp_head head;
+
+	ck_assert(raw_receive(raw, s, &head, body));
+	ck_assert_int_eq((int)head.kind, WH_TCP_REFUSED);
+	ck_assert(wh_tcp_take_refused(&refused, &head, body));
+	ck_assert_msg(strstr(refused.reason, why) != NULL, "\"%s\" does not say \"%s\"", refused.reason, why);
+	ck_assert(!raw_receive(raw, s, &head, body));
+}
+
+START_TEST(the_foreign_are_told_why)
+{
+	static const char *const whys[] = {"version 9", "of a group of 5 nodes", "of group other"};
+	struct raw *raw = raw_make();
+	struct wh_tcp_hello hello = raw_hello(raw);
+	int s = raw_call(raw);
+
+	if (_i == 0)
+		hello.version = 9;
+	else if (_i == 1)
+		hello.nodes = 5;
+	else
+		snprintf(hello.group, sizeof(hello.group), "other");
+	raw_say_hello(s, &hello);
+	expect_refusal(raw, s, whys[_i]);
+	ck_assert_uint_eq(raw->refused, 1);
+	ck_assert_msg(strstr(raw->text, whys[_i]) != NULL, "%s", raw->text);
+	close(s);
+	s = raw_meet(raw, RAW_INCARNATION + 1); /* another life, as it should be */
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* ---- in another's place ------------------------------------------------------------------------------------------------ */
+
+/* The connection has shown to be another's than the hello says: nothing is done in that node's name. */
+START_TEST(who_is_proven_to_be_another)
+{
+	struct raw *raw = raw_make();
+	struct wh_tcp *t = wh_tcp_of(raw->node);
+	struct wh_tcp_hello hello = raw_hello(raw);
+	int s = raw_call(raw);
+
+	RAW_UNTIL(raw, t->strangers[0].channel.fd >= 0);
+	t->strangers[0].channel.proven = 2; /* as keys or TLS would have it */
+	raw_say_hello(s, &hello);
+	expect_refusal(raw, s, "has shown to be node 2");
+	ck_assert_uint_eq(raw->met + raw->refused, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* A second one comes with the id of one who is here: that one is asked whether it lives, and stays; the second is told. */
+START_TEST(a_second_of_the_same_id)
+{
+	struct raw *raw = raw_make();
+	int first = raw_meet(raw, RAW_INCARNATION), second;
+	struct wh_tcp_hello hello = raw_hello(raw);
+	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
+	struct wh_tcp_head head;
+
+	hello.incarnation = RAW_INCARNATION + 1;
+	second = raw_call(raw);
+	raw_say_hello(second, &hello);
+	ck_assert(!raw_receive(raw, second, &head, body)); /* not now */
+	close(second);
+	raw_expect(raw, first, WH_TCP_PING, body);
+	raw_send(first, frame, wh_tcp_put_plain(frame, WH_TCP_PONG, 0));
+	RAW_UNTIL(raw, wh_tcp_of(raw->node)->peers[RAW_ME].ponged_ns != 0);
+	hello.call++;
+	second = raw_call(raw);
+	raw_say_hello(second, &hello);
+	expect_refusal(raw, second, "node 1 is here already");
+	close(second);
+	raw_send(first, frame, wh_tcp_put_plain(frame, WH_TCP_LEAVE, 0));
+	RAW_UNTIL(raw, raw->left == 1);
+	ck_assert_uint_eq(raw->down + raw->refused, 0);
+	close(first);
+	raw_free(raw);
+}
+END_TEST
+
+/* The first has died, which its connection says when it is looked at. */
+START_TEST(the_next_life_of_a_node)
+{
+	struct raw *raw = raw_make();
+	int first = raw_meet(raw, RAW_INCARNATION), second;
+
+	close(first);
+	second = raw_meet(raw, RAW_INCARNATION + 1);
+	ck_assert_uint_eq(raw->down, 1);
+	ck_assert_uint_eq(raw->met, 2);
+	close(second);
+	raw_free(raw);
+}
+END_TEST
+
+/* A call that was given up and comes late does not take the place of the one that was made after it. */
+START_TEST(an_older_call_comes_later)
+{
+	struct raw *raw = raw_make();
+	struct wh_tcp_hello hello = raw_hello(raw);
+	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
+	struct wh_tcp_head head;
+	int older = raw_call(raw), newer = raw_call(raw);
+
+	hello.call = 2;
+	raw_say_hello(newer, &hello);
+	raw_expect(raw, newer, WH_TCP_HELLO, body);
+	hello.call = 1;
+	raw_say_hello(older, &hello);
+	ck_assert(!raw_receive(raw, older, &head, body));
+	raw_send(newer, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+	RAW_UNTIL(raw, raw->met == 1);
+	close(older);
+	close(newer);
+	raw_free(raw);
+}
+END_TEST
+
+/* Who has been answered, and says nothing for long, has perhaps met me: it is not for me to hang up. */
+START_TEST(an_answered_call_is_not_given_up)
+{
+	struct raw *raw = raw_make();
+	struct wh_tcp_hello hello = raw_hello(raw);
+	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
+	int s = raw_call(raw);
+	uint64_t begin = now_ns();
+
+	raw_say_hello(s, &hello);
+	raw_expect(raw, s, WH_TCP_HELLO, body);
+	RAW_UNTIL(raw, now_ns() - begin > 5 * WH_TCP_CALL_NS / 2);
+	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+	RAW_UNTIL(raw, raw->met == 1);
+	ck_assert_uint_eq(raw->down + raw->refused, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* ---- addresses -------------------------------------------------------------------------------------------------------- */
+
+static enum whorl_result create_at(const char *address, struct wh_error *err)
+{
+	const char *addresses[] = {address, NULL};
+	const struct wh_transport_config config = {.env = wh_env_system(),
+						   .group = "addresses",
+						   .nodes = 2,
+						   .incarnation = 1,
+						   .patience_ns = 1,
+						   .addresses = addresses};
+	struct wh_transport *transport;
+	enum whorl_result result = wh_tcp_create(&config, NULL, &transport, err);
+
+	if (result == WHORL_OK)
+		transport->ops->destroy(transport, false);
+	return result;
+}
+
+/* Without a key nobody listens where others than this host's own could call. */
+START_TEST(only_loopback_without_a_key)
+{
+	static const char *const open[] = {"0.0.0.0:21999", "[::]:21999", "192.0.2.1:21999"};
+	struct wh_error err;
+
+	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+		ck_assert_int_eq(create_at(open[i], &err), WHORL_INVALID);
+		ck_assert_ptr_nonnull(strstr(err.text, "cluster key"));
+	}
+	ck_assert_int_eq(create_at("127.0.0.1:21998", &err), WHORL_OK);
+	ck_assert_int_eq(create_at("localhost:21998", &err), WHORL_OK);
+}
+END_TEST
+
+START_TEST(addresses_as_text)
+{
+	static const char *const good[] = {"a:1", "host.example.org:65535", "10.0.0.1:80", "[::1]:80",
+					   "[fe80::1%eth0]:7"};
+	static const char *const bad[] = {"",     "a",      ":1",    "a:",     "a:0",       "a:65536", "a:1x", "[::1]",
+					  "[]:1", "[::1:1", "a b:1", "::1]:1", "[::1]80:1", "a:-1",    "a:+1", "a/b:1"};
+	struct wh_error err;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		ck_assert_msg(wh_tcp_address_check(good[i], &err) == WHORL_OK, "%s", err.text);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ck_assert_msg(wh_tcp_address_check(bad[i], &err) == WHORL_INVALID, "%s is good", bad[i]);
+		ck_assert_ptr_nonnull(strstr(err.text, "expected"));
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("tcp-strangers");
+	TCase *cases = tcase_create("strangers");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_loop_test(cases, a_place_for_a_second, 0, 5);
+	tcase_add_test(cases, a_crowd_keeps_nobody_out);
+	tcase_add_loop_test(cases, the_foreign_are_told_why, 0, 3);
+	tcase_add_test(cases, who_is_proven_to_be_another);
+	tcase_add_test(cases, a_second_of_the_same_id);
+	tcase_add_test(cases, the_next_life_of_a_node);
+	tcase_add_test(cases, an_older_call_comes_later);
+	tcase_add_test(cases, an_answered_call_is_not_given_up);
+	tcase_add_test(cases, only_loopback_without_a_key);
+	tcase_add_test(cases, addresses_as_text);
+	suite_add_tcase(suite, cases);
+	return test_main(suite);
+}

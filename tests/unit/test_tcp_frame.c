@@ -1,0 +1,143 @@
+/* test_tcp_frame.c - frames as bytes: what is put is taken again, and nothing else is believed. */
+#include <string.h>
+
+#include "tests/harness.h"
+#include "transport/tcp_frame.h"
+
+static unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
+
+/* The head of what was put, which is as long as it says. */
+static struct wh_tcp_head head_of(size_t bytes)
+{
+	struct wh_tcp_head head;
+
+	ck_assert(wh_tcp_head_take(&head, frame));
+	ck_assert_uint_eq(bytes, WH_TCP_HEAD_BYTES + head.bytes);
+	return head;
+}
+
+static const unsigned char *body(void)
+{
+	return frame + WH_TCP_HEAD_BYTES;
+}
+
+/* The bytes on the wire are what docs/wire.md says, on whatever host. */
+START_TEST(numbers_are_little_endian)
+{
+	static const unsigned char expected[] = {6, 1, 2, 1, 4, 3, 0, 0, 0x84, 0x41, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1};
+	const struct wh_tcp_head head = {.kind = WH_TCP_PUSH,
+					 .flags = WH_TCP_LOUD,
+					 .ranges = 0x0102,
+					 .words = 0x0304,
+					 .bytes = 0x4184,
+					 .number = UINT64_C(0x0102030405060708)};
+	unsigned char bytes[WH_TCP_WORD_BYTES];
+
+	wh_tcp_head_put(frame, &head);
+	ck_assert_mem_eq(frame, expected, sizeof(expected));
+	wh_tcp_word_put(bytes, &(struct wh_tcp_word){0x10, 0x0203});
+	ck_assert_mem_eq(bytes, "\x10\0\0\0\0\0\0\0\x03\x02\0\0\0\0\0", sizeof(bytes));
+	wh_tcp_span_put(bytes, &(struct wh_tcp_span){0x10, 0x0203});
+	ck_assert_mem_eq(bytes, "\x10\0\0\0\0\0\0\0\x03\x02\0", WH_TCP_RANGE_BYTES);
+}
+END_TEST
+
+START_TEST(what_is_put_is_taken)
+{
+	struct wh_tcp_hello hello = {WH_TCP_VERSION, 3, 7, UINT64_MAX - 1, 12, "a group"}, hello_again;
+	struct wh_tcp_opening opening = {WH_TCP_VERSION, 3, 4, 5, UINT64_MAX}, opening_again;
+	struct wh_tcp_offer offer = {UINT64_C(1) << 63, 9, 5, 4, 1 << 20}, offer_again;
+	struct wh_tcp_refused refused = {77, "because"}, refused_again;
+	struct wh_tcp_head head;
+	uint32_t version;
+
+	head = head_of(wh_tcp_put_hello(frame, &hello));
+	ck_assert(wh_tcp_take_hello(&hello_again, &head, body()));
+	ck_assert(hello_again.node == 3 && hello_again.nodes == 7 && hello_again.incarnation == UINT64_MAX - 1 &&
+		  hello_again.call == 12);
+	ck_assert_str_eq(hello_again.group, "a group");
+	head = head_of(wh_tcp_put_opening(frame, &opening));
+	ck_assert(wh_tcp_take_opening(&opening_again, &head, body()));
+	ck_assert_mem_eq(&opening, &opening_again, sizeof(opening));
+	head = head_of(wh_tcp_put_offer(frame, &offer));
+	ck_assert(wh_tcp_take_offer(&offer_again, &head, body()));
+	ck_assert_mem_eq(&offer, &offer_again, sizeof(offer));
+	head = head_of(wh_tcp_put_refused(frame, &refused));
+	ck_assert(wh_tcp_take_refused(&refused_again, &head, body()));
+	ck_assert_uint_eq(refused_again.incarnation, 77);
+	ck_assert_str_eq(refused_again.reason, "because");
+	head = head_of(wh_tcp_put_control(frame, "message", 7));
+	ck_assert_int_eq((int)head.kind, WH_TCP_CONTROL);
+	ck_assert_mem_eq(body(), "message", 7);
+	head = head_of(wh_tcp_put_question(frame, "question", 8));
+	ck_assert(wh_tcp_take_question(&version, &head, body()));
+	ck_assert_uint_eq(version, WH_TCP_VERSION);
+	ck_assert_mem_eq(body() + WH_TCP_FIRST_BYTES, "question", 8);
+}
+END_TEST
+
+/* Of every kind, every length of body: those that cannot be are refused before anybody waits for so many bytes. */
+START_TEST(bodies_have_the_size_of_their_kind)
+{
+	for (int kind = 0; kind < 256; kind++)
+		for (uint32_t bytes = 0; bytes < 70000; bytes += bytes < 600 ? 1 : 997) {
+			struct wh_tcp_head head = {.kind = (enum wh_tcp_kind)kind, .bytes = bytes}, again;
+
+			wh_tcp_head_put(frame, &head);
+			if (!wh_tcp_head_take(&again, frame))
+				continue;
+			ck_assert(kind >= WH_TCP_HELLO && kind < WH_TCP_KINDS);
+			ck_assert(kind == WH_TCP_PUSH || kind == WH_TCP_ANSWER || bytes <= WH_TCP_BODY_MAX);
+		}
+}
+END_TEST
+
+START_TEST(other_versions_show_who_they_are)
+{
+	struct wh_tcp_hello hello = {WH_TCP_VERSION + 1, 3, 7, 5, 1, "g"}, again;
+	struct wh_tcp_head head;
+
+	(void)wh_tcp_put_hello(frame, &hello);
+	frame[8] = WH_TCP_FIRST_BYTES + 16; /* its hello ends where all versions agree */
+	ck_assert(wh_tcp_head_take(&head, frame));
+	ck_assert(wh_tcp_take_hello(&again, &head, body()));
+	ck_assert(again.version == WH_TCP_VERSION + 1 && again.node == 3 && again.nodes == 7 && again.incarnation == 5);
+	hello.version = WH_TCP_VERSION;
+	(void)wh_tcp_put_hello(frame, &hello);
+	frame[8]--; /* mine does not */
+	ck_assert(wh_tcp_head_take(&head, frame));
+	ck_assert(!wh_tcp_take_hello(&again, &head, body()));
+	(void)wh_tcp_put_hello(frame, &hello);
+	frame[WH_TCP_HEAD_BYTES] ^= 1; /* it is no hello of whorl */
+	ck_assert(wh_tcp_head_take(&head, frame));
+	ck_assert(!wh_tcp_take_hello(&again, &head, body()));
+}
+END_TEST
+
+START_TEST(texts_from_outside_end_and_are_tame)
+{
+	struct wh_tcp_hello hello = {WH_TCP_VERSION, 1, 2, 3, 4, ""}, again;
+	struct wh_tcp_head head;
+
+	memset(hello.group, 'g', sizeof(hello.group));
+	hello.group[5] = '\033';
+	head = head_of(wh_tcp_put_hello(frame, &hello));
+	ck_assert(wh_tcp_take_hello(&again, &head, body()));
+	ck_assert_uint_eq(strlen(again.group), WH_TCP_GROUP_BYTES - 1);
+	ck_assert_int_eq(again.group[5], '?');
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("tcp_frame");
+	TCase *cases = tcase_create("frames");
+
+	tcase_add_test(cases, numbers_are_little_endian);
+	tcase_add_test(cases, what_is_put_is_taken);
+	tcase_add_test(cases, bodies_have_the_size_of_their_kind);
+	tcase_add_test(cases, other_versions_show_who_they_are);
+	tcase_add_test(cases, texts_from_outside_end_and_are_tame);
+	suite_add_tcase(suite, cases);
+	return test_main(suite);
+}

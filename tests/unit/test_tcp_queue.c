@@ -1,0 +1,181 @@
+/* test_tcp_queue.c - pushes that wait: what may be joined is joined, and nothing that the order (T2, T4) forbids. */
+#include <string.h>
+
+#include "tests/harness.h"
+#include "transport/tcp_int.h"
+
+static struct wh_tcp_image one, other;
+static struct wh_tcp_queue q;
+
+static void setup(void)
+{
+	q = (struct wh_tcp_queue){.ranges = NULL};
+	one.holds = other.holds = 0;
+}
+
+static void teardown(void)
+{
+	wh_tcp_queue_free(&q);
+	ck_assert_uint_eq(one.holds + other.holds, 0); /* images are let go of */
+}
+
+static void range(struct wh_tcp_image *image, uint64_t offset, uint64_t bytes)
+{
+	ck_assert(wh_tcp_queue_range(&q, image, offset, bytes));
+}
+
+static void word(struct wh_tcp_image *image, uint64_t offset, uint64_t value)
+{
+	ck_assert(wh_tcp_queue_word(&q, image, offset, value));
+}
+
+static void expect_next(uint32_t ranges, uint32_t words)
+{
+	uint32_t r, w;
+
+	wh_tcp_queue_next(&q, WH_TCP_FRAME_BYTES, &r, &w);
+	ck_assert_uint_eq(r, ranges);
+	ck_assert_uint_eq(w, words);
+	wh_tcp_queue_left(&q, r, w);
+}
+
+START_TEST(ranges_that_touch_are_one)
+{
+	range(&one, 1000, 100);
+	range(&one, 5000, 50); /* another ring */
+	word(&one, 0, 1);
+	range(&one, 1100, 100);
+	range(&one, 5050, 50);
+	range(&one, 1150, 20); /* it is there already */
+	ck_assert_uint_eq(q.range_count, 2);
+	ck_assert_uint_eq(q.ranges[0].span.offset, 1000);
+	ck_assert_uint_eq(q.ranges[0].span.bytes, 200);
+	ck_assert_uint_eq(q.ranges[1].span.bytes, 100);
+	range(&other, 1200, 10);
+	range(&one, 1300, 10);
+	ck_assert_uint_eq(q.range_count, 4);
+}
+END_TEST
+
+/* What is on its way does not grow: its length has been said. */
+START_TEST(a_range_that_leaves_does_not_grow)
+{
+	range(&one, 1000, 100);
+	q.fixed = 1;
+	range(&one, 1100, 100);
+	ck_assert_uint_eq(q.range_count, 2);
+	ck_assert_uint_eq(q.ranges[0].span.bytes, 100);
+}
+END_TEST
+
+START_TEST(long_ranges_are_cut)
+{
+	range(&one, 0, 3 * (uint64_t)WH_TCP_RANGE_MAX + 5);
+	ck_assert_uint_eq(q.range_count, 4);
+	ck_assert_uint_eq(q.ranges[3].span.bytes, 5);
+	ck_assert_uint_eq(q.ranges[3].span.offset, 3 * (uint64_t)WH_TCP_RANGE_MAX);
+}
+END_TEST
+
+/* An older value is left out only if no other word lies between it and the newer one. */
+START_TEST(words_keep_their_order)
+{
+	word(&one, 8, 1);
+	word(&one, 8, 2);
+	word(&one, 16, 1);
+	word(&one, 8, 3);
+	word(&other, 8, 4);
+	ck_assert_uint_eq(q.word_count, 4);
+	ck_assert_uint_eq(q.words[0].word.value, 2);
+	ck_assert_uint_eq(q.words[2].word.value, 3);
+	expect_next(0, 3); /* of one image */
+	word(&other, 8, 5);
+	expect_next(0, 1);
+	ck_assert(wh_tcp_queue_empty(&q));
+}
+END_TEST
+
+/* A word never leaves before the ranges that were posted before it. */
+START_TEST(words_come_with_the_last_ranges)
+{
+	for (uint64_t i = 0; i < WH_TCP_RANGES_MAX + 10; i++)
+		range(&one, 100 * i, 50);
+	word(&one, 8, 1);
+	expect_next(WH_TCP_RANGES_MAX, 0);
+	expect_next(10, 1);
+	range(&one, 0, 10);
+	range(&other, 0, 10);
+	word(&one, 8, 2);
+	expect_next(1, 0);
+	expect_next(1, 0);
+	expect_next(0, 1);
+	expect_next(0, 0);
+}
+END_TEST
+
+START_TEST(frames_are_bounded)
+{
+	for (uint64_t i = 0; i < 6; i++)
+		range(&one, 2 * i * WH_TCP_RANGE_MAX, WH_TCP_RANGE_MAX);
+	expect_next(4, 0);
+	for (uint64_t i = 0; i < WH_TCP_WORDS_MAX + 1; i++)
+		word(&one, 8 * (i % 2), i);
+	expect_next(2, WH_TCP_WORDS_MAX);
+	expect_next(0, 1);
+}
+END_TEST
+
+/* The bound is one for what waits, and not for what has ever been posted. */
+START_TEST(the_queue_is_bounded)
+{
+	uint64_t n = 0;
+
+	for (int round = 0; round < 3; round++) {
+		for (uint64_t i = 0; i < WH_TCP_QUEUE_MAX / 2; i++, n++)
+			word(&one, 8 * (n % 2), n);
+		while (!wh_tcp_queue_empty(&q))
+			expect_next(0, q.word_count - q.word_at < WH_TCP_WORDS_MAX ? q.word_count - q.word_at
+										   : WH_TCP_WORDS_MAX);
+	}
+	for (n = 0; wh_tcp_queue_word(&q, &one, 8 * (n % 2), n); n++)
+		ck_assert_uint_lt(n, WH_TCP_QUEUE_MAX);
+	ck_assert_uint_eq(n, WH_TCP_QUEUE_MAX);
+	for (n = 0; wh_tcp_queue_range(&q, &one, 100 * n, 50); n++)
+		ck_assert_uint_lt(n, WH_TCP_QUEUE_MAX);
+	ck_assert_uint_eq(n, WH_TCP_QUEUE_MAX);
+}
+END_TEST
+
+/* Half of it has left, over and over: the rest moves up, in order. */
+START_TEST(the_rest_moves_up)
+{
+	uint64_t in = 0, out = 0;
+
+	for (int round = 0; round < 200; round++) {
+		for (int i = 0; i < 50; i++, in++)
+			word(&one, 8 * (in % 2), in);
+		for (int i = 0; i < 40; i++, out++) {
+			ck_assert_uint_eq(q.words[q.word_at].word.value, out);
+			wh_tcp_queue_left(&q, 0, 1);
+		}
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("tcp_queue");
+	TCase *cases = tcase_create("queue");
+
+	tcase_add_checked_fixture(cases, setup, teardown);
+	tcase_add_test(cases, ranges_that_touch_are_one);
+	tcase_add_test(cases, a_range_that_leaves_does_not_grow);
+	tcase_add_test(cases, long_ranges_are_cut);
+	tcase_add_test(cases, words_keep_their_order);
+	tcase_add_test(cases, words_come_with_the_last_ranges);
+	tcase_add_test(cases, frames_are_bounded);
+	tcase_add_test(cases, the_queue_is_bounded);
+	tcase_add_test(cases, the_rest_moves_up);
+	suite_add_tcase(suite, cases);
+	return test_main(suite);
+}
