@@ -105,7 +105,7 @@ uint64_t next_random(uint64_t *state);
 /* How often something is done that is to be done `n` times, and a case that differs by its seed alone. */
 static inline uint64_t times(uint64_t n)
 {
-	return wh_world.slow ? n / 20 + 1 : n;
+	return wh_world.slow ? n / 20 + 1 : wh_world.dear ? n / 10 : n;
 }
 
 static inline int seeds(int n)
