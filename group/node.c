@@ -413,7 +413,7 @@ static enum whorl_result open_here(whorl_config *config, struct wh_node_config *
 	if (bound->group.transport == WH_TRANSPORT_TCP)
 		*world = (struct wh_world){.env = wh_env_system(), .create = wh_tcp_create};
 	if (bound->group.transport == WH_TRANSPORT_VERBS)
-		world->create = wh_verbs_create;
+		*world = (struct wh_world){.env = wh_env_system(), .create = wh_verbs_create};
 	if (bound->group.transport != WH_TRANSPORT_SIM)
 		return WHORL_OK;
 	wh_node_config_free(bound);

@@ -334,6 +334,7 @@ static enum whorl_result open_descriptors(struct wh_verbs *t, struct wh_error *e
 
 static const struct wh_transport_ops verbs_ops = {
 	.name = "verbs",
+	.gap_bytes = 1024, /* a request more */
 	.image_open = wh_verbs_image_open,
 	.image_close = wh_verbs_image_close,
 	.post = wh_verbs_post,

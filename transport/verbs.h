@@ -3,7 +3,7 @@
  * librdmacm finds the peers and makes one connection to each, for messages and streams. Each image has, for each pair and
  * each direction, a queue pair of its own: a push is a one-sided write by it, straight into the image of the peer, who takes
  * no part in that. A batch of pushes is one chain of linked requests, posted with one doorbell; its last write carries
- * an immediate if it rings. See transport.h for the contract, docs/decisions/0018-verbs.md for the reasons.
+ * an immediate if it rings. See transport.h for the contract, docs/decisions/0019-verbs.md for the reasons.
  *
  * Whoever reaches the address of a node on the RDMA network can speak to it: nobody is asked for a key. Such a network is
  * for the machines of one owner, as those that carry storage are.
