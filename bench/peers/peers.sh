@@ -107,17 +107,17 @@ whorl_ini() {
 	window = $((524288 / $1))
 	END
 	[ "$2" = shm ] || for ((n = 0; n < nodes; n++)); do
-		printf '[node %d]\naddress = 127.77.23.%d:23100\n' $n $((n + 1))
+		printf '[node %d]\naddress = %s:23100\n' $n "$(address $n)"
 	done
 }
 
 start_whorl() {
-	whorl_ini "$1" tcp "" >"$work/whorl.ini"
+	whorl_ini "$1" tcp "$work/key" >"$work/whorl.ini"
 	everywhere "$programs/peer-whorl" "$work/whorl.ini" engine.thread=caller
 }
 
 start_whorl-fifo() {
-	whorl_ini "$1" tcp "" >"$work/whorl.ini"
+	whorl_ini "$1" tcp "$work/key" >"$work/whorl.ini"
 	everywhere "$programs/peer-whorl" "$work/whorl.ini" engine.thread=caller "subgroup peers.mode=unordered"
 }
 
