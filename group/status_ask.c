@@ -43,7 +43,23 @@ static enum whorl_result ask_by(const struct wh_tcp_asked *asked, int timeout_ms
 	return result;
 }
 
-/* On shared memory, then where the group is on tcp if it has no addresses. Whoever answers for somebody else is not believed. */
+/* Whoever answers for somebody else is not believed. */
+static enum whorl_result believe(enum whorl_result result, const char *group, uint32_t id, struct whorl_status **out,
+				 struct wh_error *err)
+{
+	if (result == WHORL_NOT_FOUND)
+		wh_error_set(err, result, "node %u of group %s is not running", id, group);
+	if (result == WHORL_OK && (strcmp((*out)->group, group) != 0 || (*out)->id != id)) {
+		result = wh_error_set(err, WHORL_REFUSED, "it answers as node %u of %s", (*out)->id, (*out)->group);
+		whorl_status_free(*out);
+		*out = NULL;
+	}
+	if (result == WHORL_REFUSED)
+		wh_error_prefix(err, "node %u of %s", id, group);
+	return result;
+}
+
+/* On shared memory, then where the group is on tcp if it has no addresses. */
 static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, struct whorl_status **out,
 			     struct wh_error *err)
 {
@@ -55,17 +71,39 @@ static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, str
 		wh_tcp_address_default(group, id, address);
 		asked.address = address;
 		result = ask_by(&asked, timeout_ms, out, err);
-		if (result == WHORL_NOT_FOUND)
-			wh_error_set(err, result, "node %u of group %s is not running", id, group);
 	}
-	if (result == WHORL_OK && (strcmp((*out)->group, group) != 0 || (*out)->id != id)) {
-		result = wh_error_set(err, WHORL_REFUSED, "it answers as node %u of %s", (*out)->id, (*out)->group);
-		whorl_status_free(*out);
-		*out = NULL;
+	return believe(result, group, id, out, err);
+}
+
+enum whorl_result wh_inquiry_open(struct wh_inquiry *out, const struct wh_node_config *config, struct wh_error *err)
+{
+	out->config = config;
+	return wh_secret_load(&config->group, WH_SECURE_VISITOR, wh_node_config_nodes_max(config), &out->secret, err);
+}
+
+void wh_inquiry_close(struct wh_inquiry *inquiry)
+{
+	wh_secret_free(&inquiry->secret);
+}
+
+enum whorl_result wh_inquiry_ask(const struct wh_inquiry *inquiry, uint32_t id, int timeout_ms,
+				 struct whorl_status **out, struct wh_error *err)
+{
+	const struct wh_node_config *config = inquiry->config;
+	char address[WH_TCP_ADDRESS_BYTES];
+	struct wh_tcp_asked asked = {
+		.group = config->group.name, .node = id, .key = inquiry->secret.key, .tls = inquiry->secret.tls};
+
+	*out = NULL;
+	if (id >= wh_node_config_nodes_max(config))
+		return wh_error_set(err, WHORL_NOT_FOUND, "group %s has no node %u", asked.group, id);
+	if (config->group.transport == WH_TRANSPORT_TCP) {
+		wh_tcp_address_default(asked.group, id, address);
+		asked.address = config->addresses != NULL && config->addresses[id].address[0] != '\0'
+					? config->addresses[id].address
+					: address;
 	}
-	if (result == WHORL_REFUSED)
-		wh_error_prefix(err, "node %u of %s", id, group);
-	return result;
+	return believe(ask_by(&asked, timeout_ms, out, err), asked.group, id, out, err);
 }
 
 static enum whorl_result tell(enum whorl_result result, const struct wh_error *err, char *text, size_t bytes)
@@ -108,5 +146,28 @@ enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_m
 	*out = NULL;
 	if (result == WHORL_OK)
 		result = ask(group, id, timeout_ms, out, &err);
+	return tell(result, &err, text, bytes);
+}
+
+enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout_ms, struct whorl_status **out,
+				  char *text, size_t bytes)
+{
+	struct wh_node_config bound;
+	struct wh_inquiry inquiry;
+	struct wh_error err = {0};
+	enum whorl_result result;
+
+	*out = NULL;
+	if (timeout_ms < 0)
+		return tell(wh_error_set(&err, WHORL_INVALID, "a time-out of %d ms", timeout_ms), &err, text, bytes);
+	result = wh_config_bind(config, &bound);
+	if (result != WHORL_OK)
+		return tell(wh_error_set(&err, result, "%s", whorl_config_error(config)), &err, text, bytes);
+	result = wh_inquiry_open(&inquiry, &bound, &err);
+	if (result == WHORL_OK) {
+		result = wh_inquiry_ask(&inquiry, id, timeout_ms, out, &err);
+		wh_inquiry_close(&inquiry);
+	}
+	wh_node_config_free(&bound);
 	return tell(result, &err, text, bytes);
 }

@@ -36,6 +36,7 @@ int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_addr
 	int error = 0;
 
 	*channel = WH_TCP_NO_CHANNEL;
+	channel->called = true;
 	channel->fd = socket(to->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (channel->fd < 0)
 		return errno;

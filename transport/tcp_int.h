@@ -58,6 +58,7 @@ bool wh_tcp_address_same(const struct wh_tcp_address *a, const struct wh_tcp_add
  * wh_tcp_channel_shake. */
 struct wh_tcp_channel {
 	int fd;                   /* -1: none */
+	bool called;              /* by me */
 	bool wraps;               /* there is TLS */
 	bool drained;             /* with TLS: nothing that has been received can be opened: the socket tells of more */
 	bool looks;               /* with TLS: what has been received is opened, and no more received */
