@@ -229,6 +229,18 @@ stop_daemons() {
 	daemons=()
 }
 
+# Waits for the collector; a node that fails before ends the run.
+finished() {
+	local collector=$1 pid='' status=0
+
+	while [ "$pid" != "$collector" ]; do
+		status=0
+		wait -n -p pid "${children[@]}" || status=$?
+		[ $status -eq 0 ] || break
+	done
+	return $status
+}
+
 # run_once ROUND SYSTEM BYTES stream|low: appends a line to results.json. Fails if the run did.
 run_once() {
 	local round=$1 system=$2 bytes=$3 senders=$nodes gap=0 collector child line='' status=0
@@ -244,7 +256,7 @@ run_once() {
 		sleep 0.01
 	done
 	"start_$system" "$bytes" $gap
-	wait "$collector" || status=$?
+	finished "$collector" || status=$?
 	if [ $status -ne 0 ]; then
 		for child in "${children[@]}"; do
 			kill "$child" 2>/dev/null || true
