@@ -469,6 +469,7 @@ static enum whorl_result find_addresses(struct wh_tcp *t, const char *const *add
 
 static const struct wh_transport_ops tcp_ops = {
 	.name = "tcp",
+	.gap_bytes = 512, /* an entry of the table, and one of two vectors; to be copied twice */
 	.image_open = wh_tcp_image_open,
 	.image_close = wh_tcp_image_close,
 	.post = wh_tcp_post,

@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 
 #define FED_AT_ONCE (32u << 10)    /* bytes received at once where they are to be opened: on the stack */
 #define SEALED_AT_ONCE (64u << 10) /* then they are sent */
+#define CAREFULLY_AT_ONCE (8u << 10)
+#define CAREFUL_BUFFER (256 << 10) /* the kernel grants what it allows, and counts more than the bytes against it */
 #define SILENT_MS 5000 /* a host that has vanished: what was sent is not acknowledged, or nothing was sent */
 
 /* A wish each: without them the heartbeat notices, a little later. */
@@ -203,24 +206,45 @@ bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node, 
 
 /* ---- bytes --------------------------------------------------------------------------------------------------------- */
 
-/* Until the socket is full: then what is sealed already waits, and no more is taken. */
+void wh_tcp_channel_take_care(struct wh_tcp_channel *channel)
+{
+	const int bytes = CAREFUL_BUFFER;
+
+	(void)setsockopt(channel->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	channel->careful = true;
+}
+
+/* A socket is writable while a third of its buffer is free, which is more than a careful one seals at once. */
+static bool has_room(const struct wh_tcp_channel *channel)
+{
+	struct pollfd room = {.fd = channel->fd, .events = POLLOUT};
+
+	return !channel->careful || poll(&room, 1, 0) > 0; /* or broken: the next call says so */
+}
+
+/* Some of it, and sends that. WH_TCP_LATER: the socket is full; what is sealed already waits. */
+static enum wh_tcp_io seal_some(struct wh_tcp_channel *channel, const void *bytes, size_t count, size_t *done)
+{
+	size_t most = channel->careful ? CAREFULLY_AT_ONCE : SEALED_AT_ONCE;
+	ptrdiff_t sealed;
+
+	if (!has_room(channel))
+		return WH_TCP_LATER;
+	sealed = wh_secure_seal(channel->secure, bytes, count < most ? count : most);
+	if (sealed < 0)
+		return WH_TCP_BROKEN;
+	*done += (size_t)sealed;
+	return wh_tcp_channel_flush(channel);
+}
+
 static enum wh_tcp_io seal_parts(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count, size_t *done)
 {
 	enum wh_tcp_io io = wh_tcp_channel_flush(channel);
-	size_t at = 0;
 
 	*done = 0;
-	for (size_t i = 0; i < count && io == WH_TCP_DONE; at = 0, i++)
-		while (at < parts[i].iov_len && io == WH_TCP_DONE) {
-			size_t rest = parts[i].iov_len - at, some = rest < SEALED_AT_ONCE ? rest : SEALED_AT_ONCE;
-			ptrdiff_t sealed = wh_secure_seal(channel->secure, (const char *)parts[i].iov_base + at, some);
-
-			if (sealed < 0)
-				return WH_TCP_BROKEN;
-			at += (size_t)sealed;
-			*done += (size_t)sealed;
-			io = wh_tcp_channel_flush(channel);
-		}
+	for (size_t i = 0; i < count && io == WH_TCP_DONE; i++)
+		for (size_t at = 0, before = *done; at < parts[i].iov_len && io == WH_TCP_DONE; at = *done - before)
+			io = seal_some(channel, (const char *)parts[i].iov_base + at, parts[i].iov_len - at, done);
 	return *done > 0 && io == WH_TCP_LATER ? WH_TCP_DONE : io;
 }
 

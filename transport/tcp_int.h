@@ -61,6 +61,7 @@ struct wh_tcp_channel {
 	bool called;              /* by me */
 	bool wraps;               /* there is TLS */
 	bool drained;             /* with TLS: nothing that has been received can be opened: the socket tells of more */
+	bool careful;             /* with TLS: seals only what the socket has room for */
 	bool looks;               /* with TLS: what has been received is opened, and no more received */
 	struct wh_secure *secure; /* who the other end has proven to be */
 };
@@ -87,6 +88,8 @@ enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct 
 				   size_t *done);
 /* With TLS bytes may be sealed and not sent yet: they leave with the next write, or with this. WH_TCP_DONE: there are none. */
 enum wh_tcp_io wh_tcp_channel_flush(struct wh_tcp_channel *channel);
+/* From now on nothing that has been taken waits for a later call: for those who may not make one. */
+void wh_tcp_channel_take_care(struct wh_tcp_channel *channel);
 bool wh_tcp_channel_unsent(const struct wh_tcp_channel *channel);
 /* "" where nobody has refused anybody. Valid until the channel is closed. */
 const char *wh_tcp_channel_reason(const struct wh_tcp_channel *channel);

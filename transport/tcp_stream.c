@@ -15,9 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FINISH_MS 5000 /* so long what is sealed already may take to leave after its owner has closed it */
-#define FINISH_STEP_MS 100
-#define BEGIN_NS (2 * WH_NS_PER_S) /* so long it may take to connect */
+#define EARLY_BYTES 4096
+#define BEGIN_NS (5 * WH_NS_PER_S) /* so long it may take to connect, and to prove who is at the ends */
 
 enum state { BEGINS, FLOWS, FAILED };
 
@@ -33,6 +32,9 @@ struct wh_tcp_stream {
 	uint64_t deadline_ns;
 	uint32_t greeting_bytes, greeted; /* [loop] */
 	unsigned char greeting[WH_TCP_HEAD_BYTES + WH_TCP_STREAM_BYTES];
+	/* [lock] What its owner has written while it began, which takes as long as the other node takes to show who it is. */
+	uint32_t early_bytes, early_sent;
+	unsigned char early[EARLY_BYTES];
 };
 
 static struct wh_tcp_stream *of(struct wh_stream *base)
@@ -57,17 +59,37 @@ static ptrdiff_t result_of(enum wh_tcp_io io, size_t done)
 	return io == WH_TCP_DONE ? (ptrdiff_t)done : io == WH_TCP_LATER ? 0 : -1;
 }
 
+/* While it begins: the loop sends it, when it has begun. */
+static enum state write_early(struct wh_tcp_stream *stream, const void *bytes, size_t count, size_t *done)
+{
+	size_t room;
+	enum state state;
+
+	pthread_mutex_lock(&stream->lock);
+	state = stream->state;
+	if (state == BEGINS) {
+		room = EARLY_BYTES - stream->early_bytes;
+		*done = count < room ? count : room;
+		memcpy(stream->early + stream->early_bytes, bytes, *done);
+		stream->early_bytes += (uint32_t)*done;
+	}
+	pthread_mutex_unlock(&stream->lock);
+	return state;
+}
+
 static ptrdiff_t write_some(struct wh_stream *base, const void *bytes, size_t count)
 {
 	const struct iovec part = {(void *)(uintptr_t)bytes, count};
 	struct wh_tcp_stream *stream = of(base);
-	enum state state = state_of(stream);
 	size_t done = 0;
-
+	enum state state;
 	enum wh_tcp_io io;
 
-	if (count == 0 || state == BEGINS)
+	if (count == 0)
 		return 0;
+	state = write_early(stream, bytes, count, &done);
+	if (state == BEGINS)
+		return (ptrdiff_t)done;
 	io = state == FLOWS ? wh_tcp_channel_write(&stream->channel, &part, 1, &done) : WH_TCP_BROKEN;
 	return result_of(io, done);
 }
@@ -134,17 +156,6 @@ static void free_stream(struct wh_tcp_stream *stream)
 	free(stream);
 }
 
-/* What was sealed and did not fit the socket: off the thread of whoever closed it, which is not to block. */
-static void finish(void *argument)
-{
-	struct wh_tcp_stream *stream = argument;
-	struct pollfd poll_out = {.fd = stream->channel.fd, .events = POLLOUT};
-
-	for (int n = 0; n < FINISH_MS / FINISH_STEP_MS && wh_tcp_channel_flush(&stream->channel) == WH_TCP_LATER; n++)
-		(void)poll(&poll_out, 1, FINISH_STEP_MS);
-	free_stream(stream);
-}
-
 /* One that still begins is freed by the loop, when it has begun: who takes it finds that it is at its end. */
 static void close_end(struct wh_stream *base)
 {
@@ -155,11 +166,7 @@ static void close_end(struct wh_stream *base)
 	stream->closed = true;
 	begins = stream->state == BEGINS;
 	pthread_mutex_unlock(&stream->lock);
-	if (begins)
-		return;
-	if (stream->pid == getpid() && wh_tcp_channel_flush(&stream->channel) == WH_TCP_LATER)
-		wh_env_system()->submit(wh_env_system()->ctx, finish, stream);
-	else
+	if (!begins)
 		free_stream(stream);
 }
 
@@ -192,19 +199,44 @@ static struct wh_tcp_stream *new_stream(enum state state)
 	return stream;
 }
 
-/* From now on it is its owner's, or nobody's. */
+/* [lock] */
+static enum wh_tcp_io say_early(struct wh_tcp_stream *stream)
+{
+	while (stream->early_sent < stream->early_bytes) {
+		const struct iovec part = {stream->early + stream->early_sent,
+					   stream->early_bytes - stream->early_sent};
+		size_t done = 0;
+		enum wh_tcp_io io = wh_tcp_channel_write(&stream->channel, &part, 1, &done);
+
+		if (io != WH_TCP_DONE)
+			return io;
+		stream->early_sent += (uint32_t)done;
+	}
+	return wh_tcp_channel_flush(&stream->channel);
+}
+
+/* From now on it is its owner's, or nobody's; unless it FLOWS, and what has been written already does not fit the socket. */
 static void end_beginning(struct wh_tcp *t, uint32_t i, enum state state)
 {
 	struct wh_tcp_stream *stream = t->streams[i];
+	enum wh_tcp_io io = WH_TCP_DONE;
 	bool closed;
 
-	t->streams[i] = NULL;
-	if (!t->forked)
-		(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, stream->channel.fd, NULL);
-	if (t->forked) /* a thread of the parent's may have the lock */
+	if (t->forked) { /* a thread of the parent's may have the lock */
+		t->streams[i] = NULL;
 		return;
+	}
 	pthread_mutex_lock(&stream->lock);
-	stream->state = state;
+	if (state == FLOWS)
+		io = say_early(stream);
+	if (io == WH_TCP_LATER) {
+		pthread_mutex_unlock(&stream->lock);
+		(void)wh_tcp_watch(t, EPOLL_CTL_MOD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i);
+		return;
+	}
+	t->streams[i] = NULL;
+	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, stream->channel.fd, NULL);
+	stream->state = io == WH_TCP_DONE ? state : FAILED;
 	closed = stream->closed;
 	pthread_cond_broadcast(&stream->changed);
 	pthread_mutex_unlock(&stream->lock);
@@ -288,6 +320,8 @@ static enum whorl_result open_in(struct wh_tcp *t, uint32_t i, const struct wh_t
 		free_stream(stream);
 		return WHORL_SYSTEM;
 	}
+	if (t->ground.tls != NULL)
+		wh_tcp_channel_take_care(&stream->channel);
 	t->streams[i] = stream;
 	wh_tcp_timer_start(t, BEGIN_NS);
 	return WHORL_OK;

@@ -28,6 +28,9 @@ struct wh_world_ops {
 	 * only where a sanitizer needs it so. Otherwise such a read faults, or finds zeros. */
 	bool whole_rows;
 
+	/* Each push, and each look, costs system calls: what is repeated very often is repeated less often. */
+	bool dear;
+
 	/* Endpoints with ids 0 .. nodes-1 of a new group, that have not met yet. What is left to chance follows from the
 	 * seed. NULL, with the reason on stderr, if it cannot be done. */
 	struct wh_world *(*make)(uint32_t nodes, uint64_t seed);

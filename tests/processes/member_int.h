@@ -29,8 +29,12 @@ struct member {
 	uint64_t looked_ns, sends_ns; /* when it looked at its statistics; when it may send again */
 	whorl_node *node;
 	struct stream streams[GROUPS];
-	uint32_t last_life[MEMBERS_MAX]; /* by node id: who sent its last message */
-	const unsigned char *body;       /* of states */
+	struct sender {
+		bool known;
+		uint32_t life;
+		uint64_t view;
+	} senders[MEMBERS_MAX];    /* by node id: which life sends in that view */
+	const unsigned char *body; /* of states */
 };
 
 __attribute__((format(printf, 2, 3))) void member_complain(struct state *state, const char *format, ...);

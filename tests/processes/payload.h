@@ -80,15 +80,6 @@ static inline uint64_t payload_digest(uint64_t key, size_t bytes)
 	return digest;
 }
 
-/* What a message with that length and beginning could be, if that life has sent it. */
-static inline bool payload_fits(uint64_t key, uint32_t group, const void *data, size_t bytes)
-{
-	uint64_t digest = 0;
-
-	return bytes == payload_bytes(key, group) && !payload_aborted(key) &&
-	       payload_read(key, data, 0, bytes < 8 ? bytes : 8, &digest);
-}
-
 /* ---- states --------------------------------------------------------------------------------------------------------- */
 
 #define IMPRINT_CHECK 0x1a9b3c2du

@@ -92,21 +92,22 @@ static void count(const struct member *me, const struct stream *stream, uint32_t
 	state->total++;
 }
 
-/* The life that has sent the message: the one that sent the last, or one that has come later. */
-static uint32_t find_life(struct member *me, const struct stream *stream, const struct whorl_message *message)
+/* The life that has sent the message: of those of that node the last one whose first view is not later than the message's. It has
+ * logged that view before it sent anything. What is in the message would not tell: some have no bytes. */
+static uint32_t find_life(struct member *me, const struct whorl_message *message)
 {
-	uint32_t guess = me->last_life[message->sender];
+	struct sender *sender = &me->senders[message->sender];
 
-	for (uint32_t life = guess; life < me->board->lives; life++) {
-		uint64_t key = payload_key(me->board, stream->group, life, message->index);
+	if (sender->known && sender->view == message->view)
+		return sender->life;
+	for (uint32_t life = 0; life < me->board->lives; life++) {
+		struct state *state = &me->board->state[life];
 
-		if (me->board->state[life].id == message->sender &&
-		    payload_fits(key, stream->group, message->data, message->bytes)) {
-			me->last_life[message->sender] = life;
-			return life;
-		}
+		if (state->id == message->sender && atomic_load_explicit(&state->records, memory_order_acquire) > 0 &&
+		    board_record(me->board, state, 0)->view <= message->view)
+			*sender = (struct sender){true, life, message->view};
 	}
-	return guess;
+	return sender->life;
 }
 
 /* Reads the payload in place, in two halves: between them the whole process may stand still. */
@@ -114,7 +115,7 @@ static void deliver(const struct whorl_message *message, void *ctx)
 {
 	struct stream *stream = ctx;
 	struct member *me = stream->member;
-	uint32_t life = find_life(me, stream, message);
+	uint32_t life = find_life(me, message);
 	uint64_t key = payload_key(me->board, stream->group, life, message->index), digest = 0;
 	size_t half = message->bytes / 16 * 8;
 	bool intact = message->bytes == payload_bytes(key, stream->group) && !payload_aborted(key);
