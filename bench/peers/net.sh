@@ -19,11 +19,11 @@ up() {
 
 	down
 	ip link add "$net" type bridge
-	ip link set "$net" mtu $mtu up
+	ip link set "$net" mtu "$mtu" up
 	ip address add $prefix.254/24 dev "$net" # where mpirun is
 	for ((n = 0; n < nodes; n++)); do
 		ip netns add "$net-$n"
-		ip link add "$net-$n" mtu $mtu type veth peer name eth0 mtu $mtu netns "$net-$n"
+		ip link add "$net-$n" mtu "$mtu" type veth peer name eth0 mtu "$mtu" netns "$net-$n"
 		ip link set "$net-$n" master "$net" up
 		ip -n "$net-$n" link set lo up
 		ip -n "$net-$n" address add "$prefix.$((n + 1))/24" dev eth0
