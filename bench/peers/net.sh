@@ -19,27 +19,16 @@ up() {
 
 	down
 	ip link add "$net" type bridge
-	ip link set "$net" mtu $mtu up
+	ip link set "$net" mtu "$mtu" up
 	ip address add $prefix.254/24 dev "$net" # where mpirun is
 	for ((n = 0; n < nodes; n++)); do
 		ip netns add "$net-$n"
-		ip link add "$net-$n" mtu $mtu type veth peer name eth0 mtu $mtu netns "$net-$n"
+		ip link add "$net-$n" mtu "$mtu" type veth peer name eth0 mtu "$mtu" netns "$net-$n"
 		ip link set "$net-$n" master "$net" up
 		ip -n "$net-$n" link set lo up
 		ip -n "$net-$n" address add "$prefix.$((n + 1))/24" dev eth0
 		ip -n "$net-$n" link set eth0 up
-		loopback_too "$n"
 	done
-}
-
-# Gives the node a loopback address that the others can reach, for what takes no other.
-loopback_too() {
-	local n=$1
-
-	ip netns exec "$net-$n" sysctl -qw net.ipv4.conf.all.route_localnet=1 net.ipv4.conf.eth0.route_localnet=1
-	ip -n "$net-$n" address delete 127.0.0.1/8 dev lo
-	ip -n "$net-$n" address add 127.0.0.1/32 dev lo
-	ip -n "$net-$n" address add "127.77.23.$((n + 1))/24" dev eth0
 }
 
 # Also after one that was interrupted; what is not there is no mistake.

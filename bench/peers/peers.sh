@@ -17,7 +17,8 @@ usage() {
 	  --systems "A B"     of: whorl whorl-fifo corosync cyclone zeromq mpi mpi-each whorl-shm
 	  --sizes "N N"       of messages, in bytes: of 128 1024 10240
 	  --out DIR           for results.json and table.md (build/peers)
-	  --add               to the rounds that results.json has
+	  --calm S            waits before each run until nothing else is busy, at most so many seconds (0)
+  --add               to the rounds that results.json has
 	  --publish           puts the table into docs/peers.md
 	END
 }
@@ -25,6 +26,7 @@ usage() {
 nodes=3
 rounds=5
 seconds=1.5
+calm=0
 systems='whorl whorl-fifo corosync cyclone zeromq mpi mpi-each'
 sizes='128 1024 10240'
 gap_us=1000
@@ -38,7 +40,7 @@ while [ $# -gt 0 ]; do
 	--help) usage; exit ;;
 	--publish) publish=yes ;;
 	--add) add=yes ;;
-	--rounds | --seconds | --systems | --sizes | --out)
+	--rounds | --seconds | --calm | --systems | --sizes | --out)
 		[ $# -gt 1 ] || { usage >&2; exit 2; }
 		declare "${1#--}=$2"
 		shift
@@ -107,17 +109,17 @@ whorl_ini() {
 	window = $((524288 / $1))
 	END
 	[ "$2" = shm ] || for ((n = 0; n < nodes; n++)); do
-		printf '[node %d]\naddress = 127.77.23.%d:23100\n' $n $((n + 1))
+		printf '[node %d]\naddress = %s:23100\n' $n "$(address $n)"
 	done
 }
 
 start_whorl() {
-	whorl_ini "$1" tcp "" >"$work/whorl.ini"
+	whorl_ini "$1" tcp "$work/key" >"$work/whorl.ini"
 	everywhere "$programs/peer-whorl" "$work/whorl.ini" engine.thread=caller
 }
 
 start_whorl-fifo() {
-	whorl_ini "$1" tcp "" >"$work/whorl.ini"
+	whorl_ini "$1" tcp "$work/key" >"$work/whorl.ini"
 	everywhere "$programs/peer-whorl" "$work/whorl.ini" engine.thread=caller "subgroup peers.mode=unordered"
 }
 
@@ -229,13 +231,49 @@ stop_daemons() {
 	daemons=()
 }
 
+jiffies() { awk '/^cpu / { all = 0; for (i = 2; i <= 9; i++) all += $i; print all, all - $5 - $6; exit }' /proc/stat; }
+
+# The share of the processors that is in use, by others than us: between two runs.
+busy() {
+	local all used all_before used_before
+
+	read -r all_before used_before < <(jiffies)
+	sleep 0.2
+	read -r all used < <(jiffies)
+	awk "BEGIN { printf \"%.2f\", ($used - $used_before) / ($all - $all_before) }"
+}
+
+# Waits for calm, and says how busy the machine is.
+await_calm() {
+	local end=$((SECONDS + calm)) now
+
+	now=$(busy)
+	while [ "$SECONDS" -lt "$end" ] && awk "BEGIN { exit $now < 0.2 }"; do
+		now=$(busy)
+	done
+	echo "$now"
+}
+
+# Waits for the collector; a node that fails before ends the run.
+finished() {
+	local collector=$1 pid='' status=0
+
+	while [ "$pid" != "$collector" ]; do
+		status=0
+		wait -n -p pid "${children[@]}" || status=$?
+		[ $status -eq 0 ] || break
+	done
+	return $status
+}
+
 # run_once ROUND SYSTEM BYTES stream|low: appends a line to results.json. Fails if the run did.
 run_once() {
-	local round=$1 system=$2 bytes=$3 senders=$nodes gap=0 collector child line='' status=0
+	local round=$1 system=$2 bytes=$3 senders=$nodes gap=0 collector child line='' status=0 others
 	[ "$4" = stream ] || senders=1 gap=$gap_us
 
 	rm -f "$work/board"
 	: >"$work/log"
+	others=$(await_calm)
 	"$programs/peers-collect" "$work/board" "$system" $nodes $senders "$bytes" $gap \
 		"$(awk "BEGIN { print int($seconds * 1000) }")" "$(order_of "$system")" >"$work/line" 2>>"$work/log" &
 	collector=$!
@@ -244,7 +282,7 @@ run_once() {
 		sleep 0.01
 	done
 	"start_$system" "$bytes" $gap
-	wait "$collector" || status=$?
+	finished "$collector" || status=$?
 	if [ $status -ne 0 ]; then
 		for child in "${children[@]}"; do
 			kill "$child" 2>/dev/null || true
@@ -261,7 +299,7 @@ run_once() {
 		return 1
 	fi
 	line=$(<"$work/line")
-	printf '{"round":%d,"work":"%s",%s\n' "$round" "$4" "${line#\{}" >>"$out/results.json"
+	printf '{"round":%d,"work":"%s","busy_before":%s,%s\n' "$round" "$4" "$others" "${line#\{}" >>"$out/results.json"
 	jq -r --arg work "$4" '"   \(.system), \(.bytes) bytes, \($work): \(.messages_per_s | round)/s, p50 \(.latency_us.p50) us"' \
 		"$work/line" >&2
 }

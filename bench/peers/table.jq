@@ -32,4 +32,6 @@ def ratio($all; $of; figure):
   + "| \(ratio($all; $stream; .messages_per_s)) "
   + "| \($low | map(.latency_us.p50) | median | time)\($low | map(.latency_us.p50) | spread(time)) "
   + "| \($low | map(.latency_us.p99) | median | time) | \($low | map(.cores) | median | short) "
-  + "| \(ratio($all; $low; 1 / .latency_us.p50)) |")
+  + "| \(ratio($all; $low; 1 / .latency_us.p50)) |"),
+  "",
+  "\(map(.round) | unique | length) rounds. Before a run other programs kept the processors busy to \($all | map(.busy_before // empty) | if length == 0 then "an unknown part" else "\(median * 100 | round) % (median; \(min * 100 | round)-\(max * 100 | round))" end)."
