@@ -64,25 +64,19 @@ static bool read_number(const char *text, int *out)
 	return true;
 }
 
-/* The rank among commands that were started together, as many as there are nodes; -1: this one was started alone. */
+/* The rank among commands that were started together, as many as there are nodes; -1: this one was started alone, or among others. */
 static int rank_of_launcher(uint32_t nodes)
 {
-	static const struct {
-		const char *rank, *size;
-	} launchers[] = {{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-			 {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-			 {"PMI_RANK", "PMI_SIZE"}};
+	static const char *const sizes[] = {"SLURM_STEP_NUM_TASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
 
-	for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
-		const char *rank = getenv(launchers[i].rank), *size = getenv(launchers[i].size);
-		int number, count = (int)nodes;
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		const char *size = getenv(sizes[i]);
+		int number;
 
-		if (rank == NULL || !read_number(rank, &number) || (size != NULL && !read_number(size, &count)))
-			continue;
-		if (count == (int)nodes && number < count)
-			return number;
+		if (size != NULL && (!read_number(size, &number) || number != (int)nodes))
+			return -1;
 	}
-	return -1;
+	return wh_tools_rank(nodes);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -173,6 +167,7 @@ static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struc
 	for (uint32_t id = 0; id < plan->nodes; id++)
 		cpus[id] = wh_bench_is_caller(plan) ? -1 : wh_node_config_cpu(&plan->config, id);
 	*limit = (struct wh_limit_plan){
+		.kind = wh_bench_limit_kind(plan),
 		.nodes = plan->nodes,
 		.rings = rings,
 		.ring_count = count,

@@ -35,6 +35,7 @@ struct wh_bench_options {
 	int64_t sender_delay_us;
 	int delayed_senders, active_senders; /* enum wh_bench_some; active ones are not none */
 	int64_t senders_per_node;
+	bool sender_sleeps;
 	bool processes, limit;
 	int upcall; /* enum wh_bench_upcall */
 	int64_t latency_every;
@@ -100,6 +101,9 @@ static inline bool wh_bench_is_whole(const struct wh_bench_plan *plan)
 {
 	return plan->here_count == plan->nodes;
 }
+
+/* The program that is the limit of the plan's transport. */
+enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan);
 
 /* The rings of the limit that moves the same bytes: an array to free, *count long; NULL when memory is out. */
 struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size_t *count);
@@ -221,6 +225,9 @@ struct wh_bench_result {
 	struct wh_limit_result before, after;
 	double limit_bytes_per_s, limit_messages_per_s; /* the means; 0: not measured */
 	double fraction_of_limit;
+	double best_write_bytes_per_s, best_write_messages_per_s; /* tcp: likewise */
+	double fraction_of_best_write;
+	double round_trip_us[2];                /* of each enum wh_limit_trip: the lesser of before and after */
 	double idle_seconds, idle_cpu_fraction; /* of one core, all nodes together */
 	uint64_t idle_pushes, idle_heartbeats, idle_sleeps;
 	double idle_next_us; /* from the claim to the last delivery */

@@ -124,15 +124,49 @@ static json_t *batch(const struct whorl_batch_stats *stats)
 			 "histogram", histogram);
 }
 
+static json_t *rate(double bytes_per_s, double messages_per_s, const struct wh_limit_rate *before,
+		    const struct wh_limit_rate *after, double fraction)
+{
+	return json_pack("{s:f,s:f,s:f,s:f,s:f}", "bytes_per_s", bytes_per_s, "messages_per_s", messages_per_s,
+			 "before", before->bytes_per_s, "after", after->bytes_per_s, "fraction", fraction);
+}
+
+/* The limit of tcp has two figures: the common keys are those of the first. */
+static void set_writes(json_t *object, const struct wh_bench_result *result)
+{
+	set(object, "per_message",
+	    rate(result->limit_bytes_per_s, result->limit_messages_per_s, &result->before.rate, &result->after.rate,
+		 result->fraction_of_limit));
+	set(object, "best_write",
+	    rate(result->best_write_bytes_per_s, result->best_write_messages_per_s, &result->before.best_write,
+		 &result->after.best_write, result->fraction_of_best_write));
+}
+
 static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
 {
+	static const char *const names[] = {
+		[WH_LIMIT_SHM] = "shm-rings", [WH_LIMIT_TCP] = "tcp-sockets", [WH_LIMIT_VERBS] = "verbs-writes"};
+	bool tcp = wh_bench_limit_kind(plan) == WH_LIMIT_TCP;
+	json_t *object;
+
 	if (!plan->options.limit || plan->deliveries != NULL)
 		return json_null();
-	return json_pack("{s:s,s:f,s:f,s:f,s:f,s:[ii],s:f}", "name", "shm-rings", "bytes_per_s",
-			 result->limit_bytes_per_s, "messages_per_s", result->limit_messages_per_s, "before",
-			 result->before.bytes_per_s, "after", result->after.bytes_per_s, "publish_every",
-			 (int)result->before.publish_every, (int)result->after.publish_every, "prefetched_bytes_per_s",
-			 (result->before.prefetched_bytes_per_s + result->after.prefetched_bytes_per_s) / 2);
+	object = json_pack("{s:s,s:f,s:f,s:f,s:f}", "name", names[wh_bench_limit_kind(plan)], "bytes_per_s",
+			   result->limit_bytes_per_s, "messages_per_s", result->limit_messages_per_s, "before",
+			   result->before.rate.bytes_per_s, "after", result->after.rate.bytes_per_s);
+	if (tcp) {
+		set_writes(object, result);
+	} else {
+		set(object, "publish_every",
+		    json_pack("[ii]", (int)result->before.publish_every, (int)result->after.publish_every));
+		set(object, "prefetched_bytes_per_s",
+		    json_real((result->before.prefetched_bytes_per_s + result->after.prefetched_bytes_per_s) / 2));
+	}
+	set(object, "round_trip_us",
+	    result->round_trip_us[0] > 0 ? json_pack("{s:f,s:f}", "polling", result->round_trip_us[WH_LIMIT_POLLING],
+						     "sleeping", result->round_trip_us[WH_LIMIT_SLEEPING])
+					 : json_null());
+	return object;
 }
 
 static json_t *ids(const uint32_t *list, uint32_t count)

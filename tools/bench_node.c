@@ -220,6 +220,7 @@ static void pass_of_caller(struct wh_bench_node *node, enum wh_bench_phase phase
 {
 	enum idle idle = (enum idle)node->plan->config.engine.idle;
 	size_t work = 0;
+	int sleep_ms;
 
 	if (phase == BENCH_RUN && node->sender_count > 0)
 		work = wh_bench_send_some(&node->senders[0]);
@@ -235,9 +236,13 @@ static void pass_of_caller(struct wh_bench_node *node, enum wh_bench_phase phase
 		return;
 	}
 	if (wh_patience_wait(&idleness->patience, wh_env_system(), YIELD_NS) || idle == IDLE_YIELD ||
-	    phase == BENCH_OPEN || wh_bench_send_waits_for_time(node))
+	    phase == BENCH_OPEN)
 		return;
-	whorl_wait(node->node, phase == BENCH_IDLE ? LOOK_IDLE_MS : phase == BENCH_LAST ? LOOK_LAST_MS : LOOK_MS);
+	sleep_ms = phase == BENCH_IDLE ? LOOK_IDLE_MS : phase == BENCH_LAST ? LOOK_LAST_MS : LOOK_MS;
+	sleep_ms = wh_bench_send_may_sleep(node, sleep_ms);
+	if (sleep_ms == 0)
+		return;
+	whorl_wait(node->node, sleep_ms);
 	look_for_errors(node);
 }
 

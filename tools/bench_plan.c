@@ -23,6 +23,9 @@ static const struct wh_option bench_options[] = {
 	{"sender_delay_us", WH_OPTION_INTEGER, "us", "0", 0, 60000000, NULL,
 	 "A delayed sender waits busily for so long after each message; with thread = caller it runs the loop meanwhile.",
 	 BENCH(sender_delay_us), true},
+	{"sender_sleeps", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
+	 "on: a delayed sender sleeps for its delay, and leaves its processor to others, as for the latency at low load.",
+	 BENCH(sender_sleeps), false},
 	{"delayed_senders", WH_OPTION_CHOICE, "", "none", 0, 0, some,
 	 "How many of those that send are delayed: the ones of the lowest ranks, which all others' messages wait for.",
 	 BENCH(delayed_senders), true},
@@ -310,6 +313,18 @@ void wh_bench_plan_free(struct wh_bench_plan *plan)
 	wh_view_free(plan->view);
 	wh_node_config_free(&plan->config);
 	*plan = (struct wh_bench_plan){0};
+}
+
+enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan)
+{
+	switch (plan->config.group.transport) {
+	case WH_TRANSPORT_TCP:
+		return WH_LIMIT_TCP;
+	case WH_TRANSPORT_VERBS:
+		return WH_LIMIT_VERBS;
+	default:
+		return WH_LIMIT_SHM;
+	}
 }
 
 struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size_t *count)

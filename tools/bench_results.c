@@ -152,17 +152,31 @@ bool wh_bench_result_make(struct wh_bench_result *result, const struct wh_bench_
 	return true;
 }
 
+/* Messages without bytes have a limit as well. */
+static double fraction(const struct wh_bench_result *result, double bytes_per_s, double messages_per_s)
+{
+	double run = bytes_per_s > 0 ? result->bytes_per_s : result->messages_per_s;
+	double limit = bytes_per_s > 0 ? bytes_per_s : messages_per_s;
+
+	return limit > 0 ? run / limit : 0;
+}
+
 void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit_result *before,
 			   const struct wh_limit_result *after)
 {
-	double run, limit;
-
 	result->before = *before;
 	result->after = *after;
-	result->limit_bytes_per_s = (before->bytes_per_s + after->bytes_per_s) / 2;
-	result->limit_messages_per_s = (before->messages_per_s + after->messages_per_s) / 2;
-	/* Messages without bytes have a limit as well. */
-	run = result->limit_bytes_per_s > 0 ? result->bytes_per_s : result->messages_per_s;
-	limit = result->limit_bytes_per_s > 0 ? result->limit_bytes_per_s : result->limit_messages_per_s;
-	result->fraction_of_limit = limit > 0 ? run / limit : 0;
+	result->limit_bytes_per_s = (before->rate.bytes_per_s + after->rate.bytes_per_s) / 2;
+	result->limit_messages_per_s = (before->rate.messages_per_s + after->rate.messages_per_s) / 2;
+	result->fraction_of_limit = fraction(result, result->limit_bytes_per_s, result->limit_messages_per_s);
+	result->best_write_bytes_per_s = (before->best_write.bytes_per_s + after->best_write.bytes_per_s) / 2;
+	result->best_write_messages_per_s = (before->best_write.messages_per_s + after->best_write.messages_per_s) / 2;
+	result->fraction_of_best_write =
+		fraction(result, result->best_write_bytes_per_s, result->best_write_messages_per_s);
+	for (size_t trip = 0; trip < 2; trip++) {
+		double one = before->round_trip_us[trip], other = after->round_trip_us[trip];
+
+		/* Other programs can only make it longer. */
+		result->round_trip_us[trip] = one < other ? one : other;
+	}
 }
