@@ -68,18 +68,18 @@ static struct progress progress_of(const struct wh_bench_run *run)
 	for (uint32_t g = 0; g < plan->subgroup_count; g++) {
 		const struct wh_bench_subgroup *subgroup = &plan->subgroups[g];
 
-		expected += (double)subgroup->expected * subgroup->member_count;
 		for (uint32_t m = 0; m < subgroup->member_count; m++) {
 			const struct wh_bench_part *part = wh_bench_part(&run->memory, plan, subgroup->members[m], g);
 
+			expected += wh_bench_is_here(plan, subgroup->members[m]) ? (double)subgroup->expected : 0;
 			counted += (double)wh_load_relaxed(&part->counted);
 			bytes += (double)wh_load_relaxed(&part->bytes);
 		}
 	}
-	progress.part = counted / expected;
+	progress.part = expected > 0 ? counted / expected : 1;
 	progress.seconds = (double)(wh_env_now(wh_env_system()) - run->memory.shared->start_ns) / 1e9;
-	progress.messages_per_s = counted / plan->nodes / progress.seconds;
-	progress.bytes_per_s = bytes / plan->nodes / progress.seconds;
+	progress.messages_per_s = counted / plan->here_count / progress.seconds;
+	progress.bytes_per_s = bytes / plan->here_count / progress.seconds;
 	return progress;
 }
 
@@ -224,7 +224,7 @@ void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struc
 	char mean[32], deviation[32];
 
 	for (size_t i = 0; i < count; i++) {
-		delivered += (double)results[i].delivered / plan->nodes;
+		delivered += (double)results[i].delivered / plan->here_count;
 		nulls += (double)results[i].nulls;
 		writes += (double)results[i].writes;
 	}
