@@ -403,7 +403,7 @@ static enum whorl_result open_here(whorl_config *config, struct wh_node_config *
 		return result;
 	*world = (struct wh_world){.env = wh_env_system(), .create = wh_shm_create, .headers_apart = true};
 	if (bound->group.transport == WH_TRANSPORT_TCP)
-		world->create = wh_tcp_create;
+		*world = (struct wh_world){.env = wh_env_system(), .create = wh_tcp_create};
 	if (bound->group.transport == WH_TRANSPORT_SHM || bound->group.transport == WH_TRANSPORT_TCP)
 		return WHORL_OK;
 	wh_node_config_free(bound);

@@ -53,12 +53,49 @@ void wh_free_slots(struct wh_multicast *mc)
 		wh_ring_publish_limit(ring);
 }
 
+/* Where what is used of a slot, header and payload, begins and ends. */
+static uint64_t used_from(const struct wh_slots *slots, uint32_t slot)
+{
+	return slots->headers + (uint64_t)slot * slots->header_stride;
+}
+
+static uint64_t used_to(const struct wh_multicast *mc, uint32_t slot)
+{
+	const struct wh_place *place = mc->config.place;
+
+	return wh_slot_payload(&place->slots, slot) + wh_slot_read(&place->slots, place->row, slot).bytes;
+}
+
+/* Where bytes cost something: what is used of each slot, as one range as far as that is cheaper. */
+static void push_used(struct wh_multicast *mc, uint32_t first, uint32_t count)
+{
+	const struct wh_slots *slots = &mc->config.place->slots;
+	struct wh_pushes *pushes = mc->config.pushes;
+	uint64_t begin = used_from(slots, first), end = used_to(mc, first);
+
+	for (uint32_t slot = first + 1; slot < first + count; slot++) {
+		uint64_t next = used_from(slots, slot);
+
+		if (next - end > pushes->image->ops->gap_bytes) {
+			wh_push_bytes(pushes, begin, end - begin, mc->peers.ranks, mc->peers.count);
+			begin = next;
+		}
+		end = used_to(mc, slot);
+	}
+	if (end > begin)
+		wh_push_bytes(pushes, begin, end - begin, mc->peers.ranks, mc->peers.count);
+}
+
 /* Header and payload of `count` slots from `first` on, which do not wrap. */
 static void push_range(struct wh_multicast *mc, uint32_t first, uint32_t count)
 {
 	const struct wh_slots *slots = &mc->config.place->slots;
 	struct wh_pushes *pushes = mc->config.pushes;
 
+	if (pushes->image->ops->gap_bytes > 0 && !slots->apart) {
+		push_used(mc, first, count);
+		return;
+	}
 	wh_push_bytes(pushes, slots->headers + (uint64_t)first * slots->header_stride,
 		      (uint64_t)count * slots->header_stride, mc->peers.ranks, mc->peers.count);
 	if (slots->apart)

@@ -405,6 +405,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (own[i] >= 0)
 			close(own[i]);
+	wh_tcp_names_free(t->lookups);
 	free(t->strangers);
 	free(t->names);
 	free(t);
@@ -455,7 +456,8 @@ static enum whorl_result find_addresses(struct wh_tcp *t, const char *const *add
 
 	t->names = calloc(t->nodes, WH_TCP_ADDRESS_BYTES);
 	t->strangers = calloc(WH_TCP_STRANGERS, sizeof(*t->strangers));
-	if (t->names == NULL || t->strangers == NULL)
+	t->lookups = wh_tcp_names_new();
+	if (t->names == NULL || t->strangers == NULL || t->lookups == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " addresses", t->nodes);
 	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++)
 		t->strangers[i].channel = WH_TCP_NO_CHANNEL;
@@ -469,6 +471,7 @@ static const struct wh_transport_ops tcp_ops = {
 	.name = "tcp",
 	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
 	.remote = &wh_tcp_remote_ops,
+	.gap_bytes = 512, /* an entry of the table, and one of two vectors; to be copied twice */
 	.image_open = wh_tcp_image_open,
 	.image_close = wh_tcp_image_close,
 	.post = wh_tcp_post,

@@ -8,6 +8,8 @@
  * control messages; who lets more pile up is stalled, and given up. A stream is a connection of its own, bounded by the
  * system's buffers. 32 strangers at a time are let in, for a second each.
  *
+ * Names that are not known yet, or whose node cannot be reached, are looked up again off the loop.
+ *
  * Who may come in: without a cluster key nodes have loopback addresses, others are refused at create.
  *
  * Memory: my row, and a place for the row of each peer (of which only the parts that this node reads are ever touched), for

@@ -181,6 +181,7 @@ struct wh_transport_ops {
 	const char *name;
 	uint32_t capabilities;              /* T7: of enum wh_remote_capability */
 	const struct wh_remote_ops *remote; /* T7: NULL: none of it */
+	uint32_t gap_bytes; /* so many bytes cost as much as one range more in a push; 0: bytes cost nothing */
 
 	/* Makes my row and starts to exchange rows with the other members; never waits for them. The image is ready when
 	 * WH_EVENT_IMAGE_READY comes; nothing may be posted before. Several images (views) may be open at once.

@@ -2,6 +2,7 @@
 #include "tests/conformance/tcp_raw.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -66,6 +67,7 @@ void raw_pass(struct raw *raw)
 int raw_call(struct raw *raw)
 {
 	struct wh_tcp_address address;
+	const int on = 1;
 	struct wh_error err;
 	int s;
 
@@ -73,6 +75,8 @@ int raw_call(struct raw *raw)
 	s = socket(address.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	ck_assert_int_ge(s, 0);
 	ck_assert_int_eq(connect(s, (const struct sockaddr *)&address.at, address.bytes), 0);
+	ck_assert_int_eq(setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)),
+			 0); /* frames are small, and in a hurry */
 	return s;
 }
 
