@@ -22,18 +22,19 @@ set(WHORL_EDGES
 	"sim                   : ${public} base conf transport sst smc predicates predicates/loop membership group"
 	"tools/limit           : include/whorl/result base"
 	"tools                 : ${public} base conf group sim tools/limit"
+	"bench/peers           : ${public} tools tools/limit"
 	"examples              : ${public}"
 )
 
 # Parts that may include private headers of those behind the colon.
 set(WHORL_INSPECTORS sim)
 
-# Headers from outside that only one part may include.
+# Headers from outside that only the parts behind the colon may include.
 set(WHORL_FOREIGN
 	"ini.h      : conf"
 	"jansson.h  : tools"
 	"urcu       : base"
-	"infiniband : transport"
+	"infiniband : transport tools/limit"
 	"rdma       : transport"
 	"openssl    : transport"
 )

@@ -8,6 +8,8 @@
  * control messages; who lets more pile up is stalled, and given up. A stream is a connection of its own, bounded by the
  * system's buffers. 32 strangers at a time are let in, for a second each.
  *
+ * Names that are not known yet, or whose node cannot be reached, are looked up again off the loop.
+ *
  * Who may come in: transport/secure.h. Without a cluster key or TLS nodes have loopback addresses; others are refused at
  * create.
  *
