@@ -395,6 +395,11 @@ static enum wh_exit run_all(struct bench *bench)
 		struct wh_error err;
 
 		result = wh_bench_plan_make(&plan, bench->conf, variant, &err);
+		if (result == WHORL_OK) {
+			result = wh_bench_plan_can_run(&plan, &err);
+			if (result != WHORL_OK)
+				wh_bench_plan_free(&plan);
+		}
 		if (result != WHORL_OK) {
 			wh_say("%s: %s", bench->arguments->file, err.text);
 			break;

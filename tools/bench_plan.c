@@ -264,7 +264,7 @@ static enum whorl_result find_memory(struct wh_bench_plan *plan, struct wh_error
 
 /* ---- the plan ------------------------------------------------------------------------------------------------------*/
 
-static enum whorl_result find_device(const struct wh_bench_plan *plan, struct wh_error *err)
+enum whorl_result wh_bench_plan_can_run(const struct wh_bench_plan *plan, struct wh_error *err)
 {
 	if (plan->config.group.transport != WH_TRANSPORT_VERBS || wh_limit_has_devices())
 		return WHORL_OK;
@@ -300,9 +300,7 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 		goto out_free;
 	for (uint32_t g = 0; g < plan->subgroup_count; g++)
 		plan_subgroup(plan, g);
-	result = find_device(plan, err);
-	if (result == WHORL_OK)
-		result = find_memory(plan, err);
+	result = find_memory(plan, err);
 	if (result == WHORL_OK)
 		return WHORL_OK;
 out_free:
