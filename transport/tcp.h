@@ -38,7 +38,7 @@ void wh_tcp_address_default(const char *group, uint32_t node, char address[WH_TC
 
 struct wh_tcp_asked { /* whom a visitor asks */
 	const char *address, *group;
-	uint32_t node; /* WH_SECURE_VISITOR: whichever is there; not with key or TLS */
+	uint32_t node;             /* WH_SECURE_VISITOR: whichever is there; not with key or TLS */
 	struct wh_secure_key *key; /* both as that node has them; NULL: none */
 	struct wh_secure_tls *tls;
 };
