@@ -22,6 +22,7 @@ set(WHORL_EDGES
 	"sim                   : ${public} base conf transport sst smc predicates predicates/loop membership group"
 	"tools/limit           : include/whorl/result base"
 	"tools                 : ${public} base conf group sim tools/limit"
+	"bench/peers           : ${public} tools tools/limit"
 	"examples              : ${public}"
 )
 
@@ -35,4 +36,5 @@ set(WHORL_FOREIGN
 	"urcu       : base"
 	"infiniband : transport tools/limit"
 	"rdma       : transport"
+	"openssl    : transport"
 )

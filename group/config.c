@@ -59,6 +59,19 @@ static const struct wh_option group_options[] = {
 	{"tie_breaker", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
 	 "none, or the node id of the member with which exactly half of a view may go on without the others.",
 	 GROUP(tie_breaker), false},
+	{"key_file", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
+	 "tcp: none, or the file of the cluster key, the same bytes for all nodes (16 to 4096; chmod 600): who does not have "
+	 "them is not let in. Without a key or TLS only loopback addresses are allowed.",
+	 GROUP(key_file), false},
+	{"tls", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
+	 "tcp: everything is encrypted, and nodes show certificates (docs/security.md).", GROUP(tls), true},
+	{"tls_certificate_file", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
+	 "PEM: this node's certificate, for the name URI:whorl://GROUP/ID. In this path and the next {node} stands for the id.",
+	 GROUP(tls_certificate_file), false},
+	{"tls_key_file", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
+	 "PEM: the private key of that certificate, without a pass phrase; chmod 600.", GROUP(tls_key_file), false},
+	{"tls_authority_file", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
+	 "PEM: the certificates of who may have signed those of the nodes.", GROUP(tls_authority_file), false},
 };
 const struct wh_option_table wh_group_table = {"group",
 					       false,
@@ -351,6 +364,19 @@ static void find_id_mistake(const char *key, const char *text, uint32_t nodes_ma
 				nodes_max - 1);
 }
 
+static void find_tls_mistakes(const struct wh_group_options *group, struct wh_conf *conf)
+{
+	const struct {
+		const char *key, *value;
+	} files[] = {{"tls_certificate_file", group->tls_certificate_file},
+		     {"tls_key_file", group->tls_key_file},
+		     {"tls_authority_file", group->tls_authority_file}};
+
+	for (size_t i = 0; i < COUNT(files); i++)
+		if (group->tls && strcmp(files[i].value, "none") == 0)
+			wh_conf_mistake(conf, "group", NULL, files[i].key, "is none, expected a file, as tls is on");
+}
+
 static void find_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
 {
 	uint32_t nodes = (uint32_t)config->group.nodes, nodes_max = wh_node_config_nodes_max(config);
@@ -365,6 +391,7 @@ static void find_mistakes(const struct wh_node_config *config, struct wh_conf *c
 	}
 	find_id_mistake("founder", config->group.founder, nodes_max, conf);
 	find_id_mistake("tie_breaker", config->group.tie_breaker, nodes_max, conf);
+	find_tls_mistakes(&config->group, conf);
 	if (!cpus_hold(config->engine.cpus))
 		wh_conf_mistake(conf, "engine", NULL, "cpus",
 				"is \"%s\", expected none, auto, or processors (0 to %d) as in 0,1",

@@ -26,6 +26,10 @@ struct wh_group_options {
 	int64_t failure_timeout_ms;
 	int64_t memory_max;                     /* bytes, of the rows and arrays of one node */
 	char tie_breaker[WH_OPTION_TEXT_BYTES]; /* none, or a node id: wh_node_config_tie_breaker */
+	/* none, or paths: group/secret.h */
+	char key_file[WH_OPTION_TEXT_BYTES], tls_certificate_file[WH_OPTION_TEXT_BYTES];
+	char tls_key_file[WH_OPTION_TEXT_BYTES], tls_authority_file[WH_OPTION_TEXT_BYTES];
+	bool tls;
 };
 
 enum wh_start { WH_START_AUTO, WH_START_JOIN }; /* join: never forms a first view */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "group/secret.h"
 #include "transport/shm.h"
 #include "transport/tcp.h"
 #include "transport/verbs.h"
@@ -230,7 +231,7 @@ static uint64_t patience_ns(const struct wh_node_config *config, uint32_t id)
 static enum whorl_result open_transport(whorl_node *node, const struct wh_world *world, struct wh_error *err)
 {
 	const char *addresses[WH_NODES_MAX] = {NULL};
-	const struct wh_transport_config config = {
+	struct wh_transport_config config = {
 		.env = &node->env,
 		.group = node->config.group.name,
 		.node = node->id,
@@ -240,11 +241,17 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 		.patience_ns = patience_ns(&node->config, node->id),
 		.huge_pages = node->config.engine.huge_pages,
 	};
-	enum whorl_result result;
+	struct wh_secret secret;
+	enum whorl_result result = wh_secret_load(&node->config.group, node->id, config.nodes, &secret, err);
 
+	if (result != WHORL_OK)
+		return result;
+	config.key = secret.key;
+	config.tls = secret.tls;
 	for (uint32_t id = 0; node->config.addresses != NULL && id < config.nodes; id++)
 		addresses[id] = node->config.addresses[id].address;
 	result = world->create(&config, world->create_ctx, &node->transport, err);
+	wh_secret_free(&secret); /* the transport holds what it needs */
 	if (result != WHORL_OK)
 		return result;
 	return wh_gate_create(&node->gate, wake, node, err);

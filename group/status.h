@@ -12,6 +12,8 @@
 #include <whorl/status.h>
 
 #include "base/error.h"
+#include "group/config.h"
+#include "group/secret.h"
 
 #define WH_STATUS_VERSION 1
 #define WH_STATUS_QUESTION_BYTES 8
@@ -28,6 +30,20 @@ size_t wh_status_encode(unsigned char *out, size_t bytes, const struct whorl_sta
 /* WHORL_OK, WHORL_MEMORY, WHORL_REFUSED (text says what is wrong). */
 WH_MUST_CHECK enum whorl_result wh_status_decode(struct whorl_status **out, const void *bytes, size_t count,
 						 struct wh_error *err);
+
+/* Whom to ask, and with what: made of a configuration once, for any number of questions, from any threads. */
+struct wh_inquiry {
+	const struct wh_node_config *config; /* somebody else's, who keeps it meanwhile */
+	struct wh_secret secret;
+};
+
+/* Reads the files that the configuration names. The results of wh_secret_load. */
+WH_MUST_CHECK enum whorl_result wh_inquiry_open(struct wh_inquiry *out, const struct wh_node_config *config,
+						struct wh_error *err);
+void wh_inquiry_close(struct wh_inquiry *inquiry);
+/* The results of whorl_status_get. */
+WH_MUST_CHECK enum whorl_result wh_inquiry_ask(const struct wh_inquiry *inquiry, uint32_t id, int timeout_ms,
+					       struct whorl_status **out, struct wh_error *err);
 
 size_t wh_status_question(unsigned char out[WH_STATUS_QUESTION_BYTES]);
 /* Is it one that this version answers? */

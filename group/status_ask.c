@@ -21,9 +21,9 @@ static enum whorl_result check(const char *group, uint32_t id, int timeout_ms, s
 	return WHORL_OK;
 }
 
-/* By tcp at `address`; NULL: on shared memory. */
-static enum whorl_result ask_by(const char *address, const char *group, uint32_t id, int timeout_ms,
-				struct whorl_status **out, struct wh_error *err)
+/* By tcp if there is an address, else on shared memory. */
+static enum whorl_result ask_by(const struct wh_tcp_asked *asked, int timeout_ms, struct whorl_status **out,
+				struct wh_error *err)
 {
 	uint64_t timeout_ns = (uint64_t)timeout_ms * WH_NS_PER_MS;
 	unsigned char question[WH_STATUS_QUESTION_BYTES];
@@ -33,29 +33,22 @@ static enum whorl_result ask_by(const char *address, const char *group, uint32_t
 
 	if (answer == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an answer");
-	if (address != NULL)
-		result = wh_tcp_ask(address, question, count, timeout_ns, answer, &bytes, err);
+	if (asked->address != NULL)
+		result = wh_tcp_ask(asked, question, count, timeout_ns, answer, &bytes, err);
 	else
-		result = wh_shm_ask(group, id, question, count, timeout_ns, answer, &bytes, err);
+		result = wh_shm_ask(asked->group, asked->node, question, count, timeout_ns, answer, &bytes, err);
 	if (result == WHORL_OK)
 		result = wh_status_decode(out, answer, bytes, err);
 	free(answer);
 	return result;
 }
 
-/* On shared memory, then where the group is on tcp if it has no addresses. Whoever answers for somebody else is not believed. */
-static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, struct whorl_status **out,
-			     struct wh_error *err)
+/* Whoever answers for somebody else is not believed. */
+static enum whorl_result believe(enum whorl_result result, const char *group, uint32_t id, struct whorl_status **out,
+				 struct wh_error *err)
 {
-	char address[WH_TCP_ADDRESS_BYTES];
-	enum whorl_result result = ask_by(NULL, group, id, timeout_ms, out, err);
-
-	if (result == WHORL_NOT_FOUND) {
-		wh_tcp_address_default(group, id, address);
-		result = ask_by(address, group, id, timeout_ms, out, err);
-		if (result == WHORL_NOT_FOUND)
-			wh_error_set(err, result, "node %u of group %s is not running", id, group);
-	}
+	if (result == WHORL_NOT_FOUND)
+		wh_error_set(err, result, "node %u of group %s is not running", id, group);
 	if (result == WHORL_OK && (strcmp((*out)->group, group) != 0 || (*out)->id != id)) {
 		result = wh_error_set(err, WHORL_REFUSED, "it answers as node %u of %s", (*out)->id, (*out)->group);
 		whorl_status_free(*out);
@@ -64,6 +57,53 @@ static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, str
 	if (result == WHORL_REFUSED)
 		wh_error_prefix(err, "node %u of %s", id, group);
 	return result;
+}
+
+/* On shared memory, then where the group is on tcp if it has no addresses. */
+static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, struct whorl_status **out,
+			     struct wh_error *err)
+{
+	char address[WH_TCP_ADDRESS_BYTES];
+	struct wh_tcp_asked asked = {.group = group, .node = id};
+	enum whorl_result result = ask_by(&asked, timeout_ms, out, err);
+
+	if (result == WHORL_NOT_FOUND) {
+		wh_tcp_address_default(group, id, address);
+		asked.address = address;
+		result = ask_by(&asked, timeout_ms, out, err);
+	}
+	return believe(result, group, id, out, err);
+}
+
+enum whorl_result wh_inquiry_open(struct wh_inquiry *out, const struct wh_node_config *config, struct wh_error *err)
+{
+	out->config = config;
+	return wh_secret_load(&config->group, WH_SECURE_VISITOR, wh_node_config_nodes_max(config), &out->secret, err);
+}
+
+void wh_inquiry_close(struct wh_inquiry *inquiry)
+{
+	wh_secret_free(&inquiry->secret);
+}
+
+enum whorl_result wh_inquiry_ask(const struct wh_inquiry *inquiry, uint32_t id, int timeout_ms,
+				 struct whorl_status **out, struct wh_error *err)
+{
+	const struct wh_node_config *config = inquiry->config;
+	char address[WH_TCP_ADDRESS_BYTES];
+	struct wh_tcp_asked asked = {
+		.group = config->group.name, .node = id, .key = inquiry->secret.key, .tls = inquiry->secret.tls};
+
+	*out = NULL;
+	if (id >= wh_node_config_nodes_max(config))
+		return wh_error_set(err, WHORL_NOT_FOUND, "group %s has no node %u", asked.group, id);
+	if (config->group.transport == WH_TRANSPORT_TCP) {
+		wh_tcp_address_default(asked.group, id, address);
+		asked.address = config->addresses != NULL && config->addresses[id].address[0] != '\0'
+					? config->addresses[id].address
+					: address;
+	}
+	return believe(ask_by(&asked, timeout_ms, out, err), asked.group, id, out, err);
 }
 
 static enum whorl_result tell(enum whorl_result result, const struct wh_error *err, char *text, size_t bytes)
@@ -79,6 +119,7 @@ static enum whorl_result tell(enum whorl_result result, const struct wh_error *e
 enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struct whorl_status **out, char *text,
 				      size_t bytes)
 {
+	const struct wh_tcp_asked asked = {.address = address, .group = "", .node = WH_SECURE_VISITOR};
 	struct wh_error err = {0};
 	enum whorl_result result;
 
@@ -92,7 +133,7 @@ enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struc
 	if (result != WHORL_OK)
 		wh_error_prefix(&err, "address");
 	else
-		result = ask_by(address, NULL, 0, timeout_ms, out, &err);
+		result = ask_by(&asked, timeout_ms, out, &err);
 	return tell(result, &err, text, bytes);
 }
 
@@ -105,5 +146,28 @@ enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_m
 	*out = NULL;
 	if (result == WHORL_OK)
 		result = ask(group, id, timeout_ms, out, &err);
+	return tell(result, &err, text, bytes);
+}
+
+enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout_ms, struct whorl_status **out,
+				  char *text, size_t bytes)
+{
+	struct wh_node_config bound;
+	struct wh_inquiry inquiry;
+	struct wh_error err = {0};
+	enum whorl_result result;
+
+	*out = NULL;
+	if (timeout_ms < 0)
+		return tell(wh_error_set(&err, WHORL_INVALID, "a time-out of %d ms", timeout_ms), &err, text, bytes);
+	result = wh_config_bind(config, &bound);
+	if (result != WHORL_OK)
+		return tell(wh_error_set(&err, result, "%s", whorl_config_error(config)), &err, text, bytes);
+	result = wh_inquiry_open(&inquiry, &bound, &err);
+	if (result == WHORL_OK) {
+		result = wh_inquiry_ask(&inquiry, id, timeout_ms, out, &err);
+		wh_inquiry_close(&inquiry);
+	}
+	wh_node_config_free(&bound);
 	return tell(result, &err, text, bytes);
 }

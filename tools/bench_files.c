@@ -183,26 +183,30 @@ static json_t *subgroup(const struct wh_bench_run *run, uint32_t g, double secon
 	const struct wh_bench_subgroup *subgroup = &run->plan->subgroups[g];
 	uint64_t messages = 0, bytes = 0, nulls = 0;
 	json_t *digests = json_array(), *object;
+	uint32_t here = 0;
 
 	for (uint32_t m = 0; m < subgroup->member_count; m++) {
 		const struct wh_bench_part *part = wh_bench_part(&run->memory, run->plan, subgroup->members[m], g);
+		bool is_here = wh_bench_is_here(run->plan, subgroup->members[m]);
 
 		messages += wh_load_relaxed(&part->counted);
 		bytes += wh_load_relaxed(&part->bytes);
 		nulls += part->stats.nulls;
-		json_array_append_new(digests, digest(wh_load_relaxed(&part->digest)));
+		here += is_here;
+		json_array_append_new(digests, is_here ? digest(wh_load_relaxed(&part->digest)) : json_null());
 	}
+	here += here == 0; /* nobody has delivered anything */
 	object = json_pack("{s:s,s:s,s:o,s:i,s:i,s:o}", "name", subgroup->name, "mode",
 			   subgroup->ordered ? "ordered" : "unordered", "members",
 			   ids(subgroup->members, subgroup->member_count), "senders", (int)subgroup->sender_count,
 			   "window", (int)subgroup->window, "order_digest", digests);
-	set(object, "messages_per_s", figure(run->plan, (double)messages / subgroup->member_count / seconds));
-	set(object, "bytes_per_s", figure(run->plan, (double)bytes / subgroup->member_count / seconds));
+	set(object, "messages_per_s", figure(run->plan, (double)messages / here / seconds));
+	set(object, "bytes_per_s", figure(run->plan, (double)bytes / here / seconds));
 	set(object, "nulls", integer(nulls));
 	return object;
 }
 
-/* One for each node, over the subgroups that it is a member of; null for a member of none. */
+/* One for each node, over the subgroups that it is a member of; null for a member of none, and for one that is not here. */
 static json_t *order_digest(const struct wh_bench_run *run)
 {
 	const struct wh_bench_plan *plan = run->plan;
@@ -215,7 +219,8 @@ static json_t *order_digest(const struct wh_bench_run *run)
 		for (uint32_t g = 0; g < plan->subgroup_count; g++) {
 			const struct wh_bench_subgroup *subgroup = &plan->subgroups[g];
 
-			if (wh_rank_find(subgroup->members, subgroup->member_count, id) < 0)
+			if (!wh_bench_is_here(plan, id) ||
+			    wh_rank_find(subgroup->members, subgroup->member_count, id) < 0)
 				continue;
 			sum = sum * 31 + wh_load_relaxed(&wh_bench_part(&run->memory, plan, id, g)->digest);
 			count++;

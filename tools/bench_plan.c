@@ -23,6 +23,9 @@ static const struct wh_option bench_options[] = {
 	{"sender_delay_us", WH_OPTION_INTEGER, "us", "0", 0, 60000000, NULL,
 	 "A delayed sender waits busily for so long after each message; with thread = caller it runs the loop meanwhile.",
 	 BENCH(sender_delay_us), true},
+	{"sender_sleeps", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
+	 "on: a delayed sender sleeps for its delay, and leaves its processor to others, as for the latency at low load.",
+	 BENCH(sender_sleeps), false},
 	{"delayed_senders", WH_OPTION_CHOICE, "", "none", 0, 0, some,
 	 "How many of those that send are delayed: the ones of the lowest ranks, which all others' messages wait for.",
 	 BENCH(delayed_senders), true},
@@ -277,7 +280,7 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 	if (result != WHORL_OK)
 		goto out_free;
 	fit_slots(plan);
-	plan->nodes = (uint32_t)plan->config.group.nodes;
+	plan->nodes = plan->here_count = (uint32_t)plan->config.group.nodes;
 	plan->subgroup_count = plan->config.subgroup_count;
 	plan->subgroups = calloc(plan->subgroup_count, sizeof *plan->subgroups);
 	result = plan->subgroups == NULL ? WHORL_MEMORY : make_view(plan);
@@ -293,6 +296,15 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 out_free:
 	wh_bench_plan_free(plan);
 	return result;
+}
+
+void wh_bench_plan_one(struct wh_bench_plan *plan, uint32_t id)
+{
+	plan->here_first = id;
+	plan->here_count = 1;
+	plan->options.runs = 1;
+	plan->options.limit = false;
+	plan->options.latency_every = 0;
 }
 
 void wh_bench_plan_free(struct wh_bench_plan *plan)

@@ -68,18 +68,18 @@ static struct progress progress_of(const struct wh_bench_run *run)
 	for (uint32_t g = 0; g < plan->subgroup_count; g++) {
 		const struct wh_bench_subgroup *subgroup = &plan->subgroups[g];
 
-		expected += (double)subgroup->expected * subgroup->member_count;
 		for (uint32_t m = 0; m < subgroup->member_count; m++) {
 			const struct wh_bench_part *part = wh_bench_part(&run->memory, plan, subgroup->members[m], g);
 
+			expected += wh_bench_is_here(plan, subgroup->members[m]) ? (double)subgroup->expected : 0;
 			counted += (double)wh_load_relaxed(&part->counted);
 			bytes += (double)wh_load_relaxed(&part->bytes);
 		}
 	}
-	progress.part = counted / expected;
+	progress.part = expected > 0 ? counted / expected : 1;
 	progress.seconds = (double)(wh_env_now(wh_env_system()) - run->memory.shared->start_ns) / 1e9;
-	progress.messages_per_s = counted / plan->nodes / progress.seconds;
-	progress.bytes_per_s = bytes / plan->nodes / progress.seconds;
+	progress.messages_per_s = counted / plan->here_count / progress.seconds;
+	progress.bytes_per_s = bytes / plan->here_count / progress.seconds;
 	return progress;
 }
 
@@ -208,7 +208,8 @@ static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const
 	if (polling <= 0 || sleeping <= 0)
 		return;
 	fprintf(out, "%-*s a bare round trip: %.1f us polling, %.1f us sleeping", VARIANT_WIDTH, "", polling, sleeping);
-	if (plan->options.latency_every > 0)
+	/* Where messages queue, latency says little of the transport. */
+	if (plan->options.latency_every > 0 && plan->subgroups[0].delayed_count == plan->subgroups[0].active_count)
 		fprintf(out, "; p50 is %.1f and %.1f of them", p50 / polling, p50 / sleeping);
 	fprintf(out, "\n");
 }
@@ -223,7 +224,7 @@ void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struc
 	char mean[32], deviation[32];
 
 	for (size_t i = 0; i < count; i++) {
-		delivered += (double)results[i].delivered / plan->nodes;
+		delivered += (double)results[i].delivered / plan->here_count;
 		nulls += (double)results[i].nulls;
 		writes += (double)results[i].writes;
 	}

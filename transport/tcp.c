@@ -176,7 +176,7 @@ static size_t from_peer(struct wh_tcp *t, struct wh_tcp_peer *peer, uint32_t eve
 	if (peer->link->stage != WH_TCP_OPEN) {
 		if (wh_tcp_events_full(t) || !wh_tcp_link_open(t, peer))
 			return 1;
-		events |= EPOLLOUT;
+		events |= EPOLLOUT | EPOLLIN; /* with TLS something may have come with the end of the handshake */
 	}
 	if ((events & EPOLLOUT) != 0) {
 		peer->link->out.blocked = false;
@@ -362,7 +362,8 @@ static struct wh_tcp_link *unsaid(struct wh_tcp *t)
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_tcp_link *link = t->peers[node].link;
 
-		if (link != NULL && !link->out.dead && !wh_tcp_out_empty(&link->out))
+		if (link != NULL && !link->out.dead &&
+		    (!wh_tcp_out_empty(&link->out) || wh_tcp_channel_unsent(&link->channel)))
 			return link;
 	}
 	return NULL;
@@ -405,6 +406,8 @@ static void destroy(struct wh_transport *transport, bool forked)
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (own[i] >= 0)
 			close(own[i]);
+	wh_secure_key_free(t->ground.key);
+	wh_secure_tls_free(t->ground.tls);
 	wh_tcp_names_free(t->lookups);
 	free(t->strangers);
 	free(t->names);
@@ -440,10 +443,12 @@ static enum whorl_result find_address(struct wh_tcp *t, struct wh_tcp_peer *peer
 		wh_tcp_address_default(t->group, peer->node, name);
 	peer->name = name;
 	result = wh_tcp_address_find(name, &peer->address, err);
-	if (result == WHORL_OK && !wh_tcp_address_is_loopback(&peer->address))
+	if (result == WHORL_OK && !wh_tcp_address_is_loopback(&peer->address) && t->ground.key == NULL &&
+	    t->ground.tls == NULL)
 		return wh_error_set(err, WHORL_INVALID,
-				    "node %" PRIu32 " is at %s: without a cluster key only addresses of this host's "
-				    "loopback interface are allowed, as anybody could come in",
+				    "node %" PRIu32
+				    " is at %s: without a cluster key (key_file) or TLS only addresses of "
+				    "this host's loopback interface are allowed, as anybody could come in",
 				    peer->node, name);
 	if (result == WHORL_NOT_FOUND && peer->node != t->node)
 		result = WHORL_OK;
@@ -503,6 +508,12 @@ static void init(struct wh_tcp *t, const struct wh_transport_config *config)
 	t->patience_ns = config->patience_ns;
 	t->incarnation = config->incarnation;
 	t->huge_pages = (int)config->huge_pages;
+	t->ground = (struct wh_secure_ground){.key = wh_secure_key_hold(config->key),
+					      .tls = wh_secure_tls_hold(config->tls),
+					      .group = t->group,
+					      .version = WH_TCP_VERSION,
+					      .node = t->node,
+					      .incarnation = t->incarnation};
 	t->epoll = t->doorbell = t->timer = t->listener = -1;
 	for (uint32_t node = 0; node < t->nodes; node++)
 		t->peers[node] = (struct wh_tcp_peer){

@@ -10,7 +10,8 @@
  *
  * Names that are not known yet, or whose node cannot be reached, are looked up again off the loop.
  *
- * Who may come in: without a cluster key nodes have loopback addresses, others are refused at create.
+ * Who may come in: transport/secure.h. Without a cluster key or TLS nodes have loopback addresses; others are refused at
+ * create.
  *
  * Memory: my row, and a place for the row of each peer (of which only the parts that this node reads are ever touched), for
  * each image that is open; 160 KB for each peer that is there.
@@ -18,6 +19,7 @@
 #ifndef WH_TRANSPORT_TCP_H
 #define WH_TRANSPORT_TCP_H
 
+#include "transport/secure.h"
 #include "transport/transport.h"
 
 /* ctx is not used; config->addresses is. Names are looked up, which may block. WHORL_OK, WHORL_SYSTEM, WHORL_MEMORY,
@@ -34,10 +36,18 @@ WH_MUST_CHECK enum whorl_result wh_tcp_address_check(const char *address, struct
  * follows from the user and the group's name. */
 void wh_tcp_address_default(const char *group, uint32_t node, char address[WH_TCP_ADDRESS_BYTES]);
 
-/* Asks the node at `address` a question (T11), and waits for its answer, at most WH_ANSWER_MAX bytes. Any thread; no transport
+struct wh_tcp_asked { /* whom a visitor asks */
+	const char *address, *group;
+	uint32_t node;             /* WH_SECURE_VISITOR: whichever is there; not with key or TLS */
+	struct wh_secure_key *key; /* both as that node has them; NULL: none */
+	struct wh_secure_tls *tls;
+};
+
+/* Asks a node a question (T11), and waits for its answer, at most WH_ANSWER_MAX bytes. Any thread; no transport
  * is needed. WHORL_OK; WHORL_NOT_FOUND (nobody is there, or the name is not known); WHORL_TIMEOUT; WHORL_REFUSED (its
- * version is another); WHORL_INVALID (the address, or the question is too long); WHORL_SYSTEM. */
-WH_MUST_CHECK enum whorl_result wh_tcp_ask(const char *address, const void *question, size_t bytes, uint64_t timeout_ns,
-					   void *answer, size_t *answer_bytes, struct wh_error *err);
+ * version is another, or one of the two has not proven who it is); WHORL_INVALID (the address, or the question is too long); WHORL_SYSTEM. */
+WH_MUST_CHECK enum whorl_result wh_tcp_ask(const struct wh_tcp_asked *asked, const void *question, size_t bytes,
+					   uint64_t timeout_ns, void *answer, size_t *answer_bytes,
+					   struct wh_error *err);
 
 #endif

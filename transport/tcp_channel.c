@@ -2,12 +2,17 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "transport/tcp_int.h"
 
+#define FED_AT_ONCE (32u << 10)    /* bytes received at once where they are to be opened: on the stack */
+#define SEALED_AT_ONCE (64u << 10) /* then they are sent */
+#define CAREFULLY_AT_ONCE (8u << 10)
+#define CAREFUL_BUFFER (256 << 10) /* the kernel grants what it allows, and counts more than the bytes against it */
 #define SILENT_MS 5000 /* a host that has vanished: what was sent is not acknowledged, or nothing was sent */
 
 /* A wish each: without them the heartbeat notices, a little later. */
@@ -28,7 +33,8 @@ static void tune(int fd)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
 
-int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_address *to)
+int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_address *to,
+			const struct wh_secure_ground *ground, uint32_t node)
 {
 	int error = 0;
 
@@ -39,6 +45,8 @@ int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_addr
 		return errno;
 	if (connect(channel->fd, (const struct sockaddr *)&to->at, to->bytes) != 0 && errno != EINPROGRESS)
 		error = errno;
+	if (error == 0 && wh_secure_call(ground, node, &channel->secure, NULL) != WHORL_OK)
+		error = ENOMEM;
 	if (error != 0) {
 		close(channel->fd);
 		channel->fd = -1;
@@ -75,18 +83,16 @@ enum wh_tcp_io wh_tcp_channel_connected(struct wh_tcp_channel *channel)
 	return WH_TCP_DONE;
 }
 
-void wh_tcp_channel_accept(struct wh_tcp_channel *channel, int fd)
+bool wh_tcp_channel_accept(struct wh_tcp_channel *channel, int fd, const struct wh_secure_ground *ground)
 {
 	*channel = WH_TCP_NO_CHANNEL;
+	if (wh_secure_accept(ground, &channel->secure, NULL) != WHORL_OK) {
+		close(fd);
+		return false;
+	}
 	channel->fd = fd;
 	tune(fd);
-}
-
-enum wh_tcp_io wh_tcp_channel_shake(struct wh_tcp_channel *channel, bool *writes)
-{
-	(void)channel;
-	*writes = false;
-	return WH_TCP_DONE; /* there are no keys: nothing is asked, and nothing shown */
+	return true;
 }
 
 static enum wh_tcp_io result_of(ssize_t n, size_t *done)
@@ -100,8 +106,7 @@ static enum wh_tcp_io result_of(ssize_t n, size_t *done)
 	return errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ENOMEM ? WH_TCP_LATER : WH_TCP_BROKEN;
 }
 
-enum wh_tcp_io wh_tcp_channel_write(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
-				    size_t *done)
+static enum wh_tcp_io send_parts(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count, size_t *done)
 {
 	const struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
 	ssize_t n;
@@ -112,8 +117,8 @@ enum wh_tcp_io wh_tcp_channel_write(struct wh_tcp_channel *channel, const struct
 	return result_of(n, done);
 }
 
-enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
-				   size_t *done)
+static enum wh_tcp_io receive_parts(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+				    size_t *done)
 {
 	struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
 	ssize_t n;
@@ -123,6 +128,163 @@ enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct 
 	} while (n < 0 && errno == EINTR);
 	return result_of(n, done);
 }
+
+/* ---- who the other end is ------------------------------------------------------------------------------------------ */
+
+/* Bytes from the socket to the machine that proves and opens. */
+static enum wh_tcp_io feed(struct wh_tcp_channel *channel)
+{
+	unsigned char bytes[FED_AT_ONCE];
+	size_t wants = wh_secure_wants(channel->secure), done = 0;
+	const struct iovec part = {bytes, wants < sizeof(bytes) ? wants : sizeof(bytes)};
+	enum wh_tcp_io io = wants > 0 ? receive_parts(channel, &part, 1, &done) : WH_TCP_LATER;
+
+	if (io == WH_TCP_DONE)
+		(void)wh_secure_feed(channel->secure, bytes, done); /* all of it: that is what it wants */
+	return io;
+}
+
+enum wh_tcp_io wh_tcp_channel_flush(struct wh_tcp_channel *channel)
+{
+	enum wh_tcp_io io = WH_TCP_DONE;
+	struct iovec part;
+	size_t done;
+
+	while (io == WH_TCP_DONE) {
+		part.iov_base = (void *)(uintptr_t)wh_secure_pending(channel->secure, &part.iov_len);
+		if (part.iov_len == 0)
+			return WH_TCP_DONE;
+		io = send_parts(channel, &part, 1, &done);
+		if (io == WH_TCP_DONE)
+			wh_secure_sent(channel->secure, done);
+	}
+	return io;
+}
+
+bool wh_tcp_channel_unsent(const struct wh_tcp_channel *channel)
+{
+	size_t count = 0;
+
+	if (channel->secure != NULL)
+		(void)wh_secure_pending(channel->secure, &count);
+	return count > 0;
+}
+
+enum wh_tcp_io wh_tcp_channel_shake(struct wh_tcp_channel *channel, bool *writes)
+{
+	enum wh_tcp_io io;
+
+	*writes = false;
+	for (;;) {
+		io = wh_tcp_channel_flush(channel);
+		if (wh_secure_state(channel->secure) ==
+		    WH_SECURE_REFUSED) /* what it has said of that has left, or does not */
+			return WH_TCP_BROKEN;
+		*writes = io == WH_TCP_LATER;
+		if (io != WH_TCP_DONE)
+			return io;
+		if (wh_secure_state(channel->secure) == WH_SECURE_PROVEN)
+			break;
+		io = feed(channel);
+		if (io != WH_TCP_DONE)
+			return io;
+	}
+	channel->wraps = wh_secure_wraps(channel->secure);
+	return WH_TCP_DONE;
+}
+
+const char *wh_tcp_channel_reason(const struct wh_tcp_channel *channel)
+{
+	return channel->secure != NULL ? wh_secure_reason(channel->secure) : "";
+}
+
+bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node, uint64_t incarnation,
+			   char reason[WH_SECURE_REASON_BYTES])
+{
+	return wh_secure_admits(channel->secure, node, incarnation, reason);
+}
+
+/* ---- bytes --------------------------------------------------------------------------------------------------------- */
+
+void wh_tcp_channel_take_care(struct wh_tcp_channel *channel)
+{
+	const int bytes = CAREFUL_BUFFER;
+
+	(void)setsockopt(channel->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	channel->careful = true;
+}
+
+/* A socket is writable while a third of its buffer is free, which is more than a careful one seals at once. */
+static bool has_room(const struct wh_tcp_channel *channel)
+{
+	struct pollfd room = {.fd = channel->fd, .events = POLLOUT};
+
+	return !channel->careful || poll(&room, 1, 0) > 0; /* or broken: the next call says so */
+}
+
+/* Some of it, and sends that. WH_TCP_LATER: the socket is full; what is sealed already waits. */
+static enum wh_tcp_io seal_some(struct wh_tcp_channel *channel, const void *bytes, size_t count, size_t *done)
+{
+	size_t most = channel->careful ? CAREFULLY_AT_ONCE : SEALED_AT_ONCE;
+	ptrdiff_t sealed;
+
+	if (!has_room(channel))
+		return WH_TCP_LATER;
+	sealed = wh_secure_seal(channel->secure, bytes, count < most ? count : most);
+	if (sealed < 0)
+		return WH_TCP_BROKEN;
+	*done += (size_t)sealed;
+	return wh_tcp_channel_flush(channel);
+}
+
+static enum wh_tcp_io seal_parts(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count, size_t *done)
+{
+	enum wh_tcp_io io = wh_tcp_channel_flush(channel);
+
+	*done = 0;
+	for (size_t i = 0; i < count && io == WH_TCP_DONE; i++)
+		for (size_t at = 0, before = *done; at < parts[i].iov_len && io == WH_TCP_DONE; at = *done - before)
+			io = seal_some(channel, (const char *)parts[i].iov_base + at, parts[i].iov_len - at, done);
+	return *done > 0 && io == WH_TCP_LATER ? WH_TCP_DONE : io;
+}
+
+static enum wh_tcp_io open_parts(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count, size_t *done)
+{
+	size_t at = 0;
+
+	*done = 0;
+	channel->drained = false;
+	for (size_t i = 0; i < count; at = 0, i++)
+		while (at < parts[i].iov_len) {
+			ptrdiff_t opened =
+				wh_secure_open(channel->secure, (char *)parts[i].iov_base + at, parts[i].iov_len - at);
+			enum wh_tcp_io io = opened < 0 ? WH_TCP_BROKEN : WH_TCP_DONE;
+
+			if (opened == 0)
+				io = channel->looks ? WH_TCP_LATER : feed(channel);
+			if (io != WH_TCP_DONE) { /* what has been opened counts; the next time it is the same */
+				channel->drained = true;
+				return *done > 0 ? WH_TCP_DONE : io;
+			}
+			at += (size_t)opened;
+			*done += (size_t)opened;
+		}
+	return WH_TCP_DONE;
+}
+
+enum wh_tcp_io wh_tcp_channel_write(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+				    size_t *done)
+{
+	return channel->wraps ? seal_parts(channel, parts, count, done) : send_parts(channel, parts, count, done);
+}
+
+enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+				   size_t *done)
+{
+	return channel->wraps ? open_parts(channel, parts, count, done) : receive_parts(channel, parts, count, done);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------------- */
 
 void wh_tcp_channel_finish(struct wh_tcp_channel *channel)
 {
@@ -145,6 +307,8 @@ void wh_tcp_channel_close(struct wh_tcp_channel *channel, bool forked)
 		(void)shutdown(channel->fd, SHUT_RDWR);
 	}
 	close(channel->fd);
+	wh_secure_free(channel->secure);
+	channel->secure = NULL;
 	channel->fd = -1;
 }
 
@@ -168,9 +332,4 @@ const char *wh_tcp_channel_whence(const struct wh_tcp_channel *channel, char *te
 		snprintf(text, bytes, "%s:%u", host, ntohs(in->sin_port));
 	}
 	return text;
-}
-
-bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node)
-{
-	return channel->proven < 0 || (uint64_t)channel->proven == node;
 }

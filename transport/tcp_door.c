@@ -76,7 +76,8 @@ void wh_tcp_door_accept(struct wh_tcp *t)
 		}
 		if (s < 0)
 			return;
-		wh_tcp_channel_accept(&stranger->channel, s);
+		if (!wh_tcp_channel_accept(&stranger->channel, s, &t->ground))
+			return;
 		stranger->since_ns = wh_env_now(t->env);
 		stranger->visitor = stranger->count = 0;
 		stranger->held = stranger->shaken = false;
@@ -123,11 +124,9 @@ static enum verdict judge(struct wh_tcp *t, const struct wh_tcp_channel *channel
 	enum verdict verdict = COME;
 	char whence[64];
 
-	if (!wh_tcp_channel_may_be(channel, hello->node)) { /* before anything is done in that node's name */
-		snprintf(reason, WH_TCP_REASON_BYTES, "who calls as node %" PRIu32 " has shown to be node %" PRId64,
-			 hello->node, channel->proven);
-		return NEVER;
-	}
+	_Static_assert(WH_TCP_REASON_BYTES >= WH_SECURE_REASON_BYTES, "it fits");
+	if (!wh_tcp_channel_may_be(channel, hello->node, hello->incarnation, reason))
+		return NEVER; /* before anything is done in that node's name */
 	if (peer->state == WH_TCP_SELF) {
 		if (!wh_tcp_is_foreign(t, hello, reason))
 			snprintf(reason, WH_TCP_REASON_BYTES,
@@ -271,6 +270,7 @@ static bool read_some(struct wh_tcp *t, struct wh_tcp_stranger *stranger, uint32
 
 static bool shake(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
 {
+	char whence[64];
 	bool writes;
 
 	if (stranger->shaken)
@@ -289,6 +289,10 @@ static bool shake(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
 	case WH_TCP_BROKEN:
 		break;
 	}
+	if (wh_tcp_channel_reason(&stranger->channel)[0] != '\0')
+		wh_tcp_complain(t, "turned away %s: %s",
+				wh_tcp_channel_whence(&stranger->channel, whence, sizeof(whence)),
+				wh_tcp_channel_reason(&stranger->channel));
 	wh_tcp_stranger_drop(t, stranger);
 	return false;
 }

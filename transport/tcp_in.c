@@ -226,6 +226,22 @@ static bool read_some(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	return false;
 }
 
+/* With TLS: what has been taken off the socket, and waits to be opened: nothing would tell of it any more. */
+static size_t look(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	bool more = peer->link->channel.wraps;
+	size_t work = 0;
+
+	peer->link->channel.looks = true;
+	while (more) {
+		more = read_some(t, peer);
+		more = peer->link != NULL && digest(t, peer, &work) && more;
+	}
+	if (peer->link != NULL)
+		peer->link->channel.looks = false;
+	return work;
+}
+
 size_t wh_tcp_in_take(struct wh_tcp *t, struct wh_tcp_peer *peer)
 {
 	enum wh_tcp_peer_state state = peer->state;
@@ -237,7 +253,9 @@ size_t wh_tcp_in_take(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	for (int n = 0; n < READS_AT_ONCE && more && peer->link != NULL; n++) {
 		more = read_some(t, peer);
 		if (peer->link == NULL || !digest(t, peer, &work))
-			break;
+			return work + (peer->state != state);
 	}
+	if (more && peer->link != NULL)
+		work += look(t, peer);
 	return work + (peer->state != state);
 }

@@ -28,6 +28,7 @@
 #include <sys/uio.h>
 
 #include "base/atomics.h"
+#include "transport/secure.h"
 #include "transport/tcp.h"
 #include "transport/tcp_frame.h"
 #include "transport/transport.h"
@@ -66,38 +67,53 @@ void wh_tcp_names_tick(struct wh_tcp *t); /* what has been found is used */
 
 /* ---- connections: tcp_channel.c ----------------------------------------------------------------------------------- */
 
-/* A connection from its first byte on. Before the first frame both sides may have to show who they are (a cluster key, a
- * certificate): that is wh_tcp_channel_shake, and what they have shown is `proven`. */
+/* A connection from its first byte on. Before the first frame both sides show who they are (transport/secure.h): that is
+ * wh_tcp_channel_shake. */
 struct wh_tcp_channel {
-	int fd;         /* -1: none */
-	bool called;    /* by me */
-	int64_t proven; /* the node that keys or TLS have shown the other end to be; -1: any, nothing was asked */
+	int fd;                   /* -1: none */
+	bool called;              /* by me */
+	bool wraps;               /* there is TLS */
+	bool drained;             /* with TLS: nothing that has been received can be opened: the socket tells of more */
+	bool careful;             /* with TLS: seals only what the socket has room for */
+	bool looks;               /* with TLS: what has been received is opened, and no more received */
+	struct wh_secure *secure; /* who the other end has proven to be */
 };
 
+/* WH_TCP_BROKEN: also by changed bytes: wh_tcp_channel_reason. */
 enum wh_tcp_io { WH_TCP_DONE, WH_TCP_LATER, WH_TCP_ENDED /* closed in order */, WH_TCP_BROKEN };
 
-#define WH_TCP_NO_CHANNEL ((struct wh_tcp_channel){.fd = -1, .proven = -1})
+#define WH_TCP_NO_CHANNEL ((struct wh_tcp_channel){.fd = -1})
 
-/* Begins to connect. 0: it has begun, and the channel is writable when that has come to an end; or an errno value. */
-int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_address *to);
+/* Begins to connect to `node`. 0: it has begun, and the channel is writable when that has come to an end; or an errno value. */
+int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_address *to,
+			const struct wh_secure_ground *ground, uint32_t node);
 /* WH_TCP_LATER: not yet. WH_TCP_BROKEN: errno says why. */
 enum wh_tcp_io wh_tcp_channel_connected(struct wh_tcp_channel *channel);
-/* Somebody has called; the descriptor becomes the channel's. */
-void wh_tcp_channel_accept(struct wh_tcp_channel *channel, int fd);
-/* What comes before the first frame. WH_TCP_LATER: `*writes` says whether it waits to write. */
+/* Somebody has called; the descriptor becomes the channel's. False: no memory; it is closed. */
+bool wh_tcp_channel_accept(struct wh_tcp_channel *channel, int fd, const struct wh_secure_ground *ground);
+/* What comes before the first frame. WH_TCP_LATER: `*writes` says whether it waits to write. WH_TCP_BROKEN: if there is a reason
+ * (wh_tcp_channel_reason) one of the two has refused the other. */
 enum wh_tcp_io wh_tcp_channel_shake(struct wh_tcp_channel *channel, bool *writes);
 /* Each reads or writes as much as goes. With WH_TCP_DONE *done is how much, >= 1. Any thread, one at a time. */
 enum wh_tcp_io wh_tcp_channel_write(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
 				    size_t *done);
 enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
 				   size_t *done);
+/* With TLS bytes may be sealed and not sent yet: they leave with the next write, or with this. WH_TCP_DONE: there are none. */
+enum wh_tcp_io wh_tcp_channel_flush(struct wh_tcp_channel *channel);
+/* From now on nothing that has been taken waits for a later call: for those who may not make one. */
+void wh_tcp_channel_take_care(struct wh_tcp_channel *channel);
+bool wh_tcp_channel_unsent(const struct wh_tcp_channel *channel);
+/* "" where nobody has refused anybody. Valid until the channel is closed. */
+const char *wh_tcp_channel_reason(const struct wh_tcp_channel *channel);
 void wh_tcp_channel_finish(struct wh_tcp_channel *channel); /* nothing more will be written */
 /* `forked`: the other side is not told. */
 void wh_tcp_channel_close(struct wh_tcp_channel *channel, bool forked);
 /* The other end's address as text. */
 const char *wh_tcp_channel_whence(const struct wh_tcp_channel *channel, char *text, size_t bytes);
-/* Whether who says that it is `node` may be believed. */
-bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node);
+/* Whether who says that it is that one may be believed; if not, why. */
+bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node, uint64_t incarnation,
+			   char reason[WH_SECURE_REASON_BYTES]);
 
 /* ---- pushes that have not left: tcp_queue.c ------------------------------------------------------------------------ */
 
@@ -235,6 +251,7 @@ struct wh_tcp_peer {
 	uint64_t call;         /* the number of its call that was answered last, ... */
 	uint64_t caller;       /* ... and of which incarnation */
 	uint64_t ended;        /* the last one that was met, or refused, and is no more; 0: none */
+	bool unproven_told;    /* that it was refused, or has refused, before anything was proven */
 	bool sought;           /* it has been met, or refused, or was not there when it was called */
 	uint64_t call_at_ns;   /* ABSENT: when it is to be called; CALLED: when that is given up */
 	uint64_t call_in_ns;   /* how long that was put off the last time; 0: not at all */
@@ -404,6 +421,7 @@ struct wh_tcp {
 	uint32_t node, nodes;
 	uint64_t incarnation;
 	int huge_pages;
+	struct wh_secure_ground ground; /* [const] key and tls are held */
 
 	int epoll, doorbell, timer, listener; /* doorbell: [any thread writes it] */
 	bool no_pwait2;                       /* this kernel has none */

@@ -61,6 +61,7 @@ void wh_tcp_meet(struct wh_tcp *t, struct wh_tcp_peer *peer)
 
 	peer->state = WH_TCP_MET;
 	peer->sought = true;
+	peer->unproven_told = false;
 	peer->call_in_ns = 0;
 	peer->pinged_ns = peer->ponged_ns = 0;
 	wh_tcp_event_text(t, WH_EVENT_PEER_MET, peer, peer->incarnation, "node %" PRIu32 " (%s) is here", peer->node,
@@ -82,9 +83,8 @@ void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct
 	} else if (hello->node != peer->node) {
 		wh_tcp_refuse(t, peer, "node %" PRIu32 " answers at %s, where node %" PRIu32 " should", hello->node,
 			      peer->name, peer->node);
-	} else if (!wh_tcp_channel_may_be(&peer->link->channel, hello->node)) {
-		wh_tcp_refuse(t, peer, "who answers as node %" PRIu32 " has shown to be node %" PRId64, hello->node,
-			      peer->link->channel.proven);
+	} else if (!wh_tcp_channel_may_be(&peer->link->channel, hello->node, hello->incarnation, reason)) {
+		wh_tcp_refuse(t, peer, "%s", reason);
 	} else if (wh_tcp_out_message(peer->link, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0), true)) {
 		wh_tcp_dirty(t, peer->link);
 		wh_tcp_meet(t, peer);
@@ -149,7 +149,7 @@ static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
 		wh_tcp_call_seldom(t, peer);
 		return;
 	}
-	error = wh_tcp_channel_call(&channel, &peer->address);
+	error = wh_tcp_channel_call(&channel, &peer->address, &t->ground, peer->node);
 	if (error != 0) {
 		not_reached(t, peer, error);
 		return;
@@ -168,6 +168,25 @@ static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	peer->call_at_ns = wh_env_now(t->env) + WH_TCP_CALL_NS;
 	wh_tcp_timer_start(t, WH_TCP_CALL_NS);
 	(void)wh_tcp_say_hello(t, peer); /* leaves when it is connected; there is room */
+}
+
+/* It has hung up, or one has refused the other before anything was proven. Nothing says that this was the peer, and not somebody in
+ * its place or on the way: so it is called again, seldom, and not taken for met and gone. */
+static void not_proven(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	char reason[WH_SECURE_REASON_BYTES];
+
+	snprintf(reason, sizeof(reason), "%s", wh_tcp_channel_reason(&peer->link->channel));
+	if (reason[0] == '\0') {
+		wh_tcp_lose(t, peer, "has hung up");
+		return;
+	}
+	wh_tcp_end_connection(t, peer, WH_TCP_ABSENT);
+	wh_tcp_call_seldom(t, peer);
+	if (!peer->unproven_told)
+		wh_tcp_event_text(t, WH_EVENT_REFUSED, peer, 0, "node %" PRIu32 " (%s) cannot be met: %s", peer->node,
+				  peer->name, reason);
+	peer->unproven_told = true;
 }
 
 bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
@@ -198,7 +217,7 @@ bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
 			return false;
 		}
 		if (io != WH_TCP_DONE) {
-			wh_tcp_lose(t, peer, "has hung up");
+			not_proven(t, peer);
 			return false;
 		}
 		link->stage = WH_TCP_OPEN;

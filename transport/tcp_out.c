@@ -124,6 +124,7 @@ void wh_tcp_out_flush(struct wh_tcp *t, struct wh_tcp_link *link)
 		give_up(out);
 		return;
 	}
+	io = wh_tcp_channel_flush(&link->channel);
 	while (io == WH_TCP_DONE && (out->part_count > 0 || begin(out))) {
 		io = wh_tcp_channel_write(&link->channel, out->parts + out->part_at, out->part_count - out->part_at,
 					  &done);
@@ -133,7 +134,7 @@ void wh_tcp_out_flush(struct wh_tcp *t, struct wh_tcp_link *link)
 		if (out->part_at == out->part_count)
 			finish(out);
 	}
-	out->blocked = io == WH_TCP_LATER;
+	out->blocked = io == WH_TCP_LATER || wh_tcp_channel_unsent(&link->channel);
 	if (io == WH_TCP_BROKEN || io == WH_TCP_ENDED)
 		give_up(out);
 }

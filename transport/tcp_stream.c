@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BEGIN_NS (2 * WH_NS_PER_S) /* so long it may take to connect */
+#define EARLY_BYTES 4096
+#define BEGIN_NS (5 * WH_NS_PER_S) /* so long it may take to connect, and to prove who is at the ends */
 
 enum state { BEGINS, FLOWS, FAILED };
 
@@ -31,6 +32,9 @@ struct wh_tcp_stream {
 	uint64_t deadline_ns;
 	uint32_t greeting_bytes, greeted; /* [loop] */
 	unsigned char greeting[WH_TCP_HEAD_BYTES + WH_TCP_STREAM_BYTES];
+	/* [lock] What its owner has written while it began, which takes as long as the other node takes to show who it is. */
+	uint32_t early_bytes, early_sent;
+	unsigned char early[EARLY_BYTES];
 };
 
 static struct wh_tcp_stream *of(struct wh_stream *base)
@@ -55,17 +59,37 @@ static ptrdiff_t result_of(enum wh_tcp_io io, size_t done)
 	return io == WH_TCP_DONE ? (ptrdiff_t)done : io == WH_TCP_LATER ? 0 : -1;
 }
 
+/* While it begins: the loop sends it, when it has begun. */
+static enum state write_early(struct wh_tcp_stream *stream, const void *bytes, size_t count, size_t *done)
+{
+	size_t room;
+	enum state state;
+
+	pthread_mutex_lock(&stream->lock);
+	state = stream->state;
+	if (state == BEGINS) {
+		room = EARLY_BYTES - stream->early_bytes;
+		*done = count < room ? count : room;
+		memcpy(stream->early + stream->early_bytes, bytes, *done);
+		stream->early_bytes += (uint32_t)*done;
+	}
+	pthread_mutex_unlock(&stream->lock);
+	return state;
+}
+
 static ptrdiff_t write_some(struct wh_stream *base, const void *bytes, size_t count)
 {
 	const struct iovec part = {(void *)(uintptr_t)bytes, count};
 	struct wh_tcp_stream *stream = of(base);
-	enum state state = state_of(stream);
 	size_t done = 0;
-
+	enum state state;
 	enum wh_tcp_io io;
 
-	if (count == 0 || state == BEGINS)
+	if (count == 0)
 		return 0;
+	state = write_early(stream, bytes, count, &done);
+	if (state == BEGINS)
+		return (ptrdiff_t)done;
 	io = state == FLOWS ? wh_tcp_channel_write(&stream->channel, &part, 1, &done) : WH_TCP_BROKEN;
 	return result_of(io, done);
 }
@@ -113,6 +137,8 @@ static bool wait_for(struct wh_stream *base, bool to_write, uint64_t timeout_ns)
 		(void)wait_for_beginning(stream, timeout_ns);
 		return true;
 	case FLOWS:
+		if (!to_write && stream->channel.wraps && !stream->channel.drained)
+			return true; /* there may be bytes that the socket does not tell of */
 		poll.fd = stream->channel.fd;
 		(void)ppoll(&poll, 1, &timeout, NULL);
 		return true;
@@ -173,19 +199,44 @@ static struct wh_tcp_stream *new_stream(enum state state)
 	return stream;
 }
 
-/* From now on it is its owner's, or nobody's. */
+/* [lock] */
+static enum wh_tcp_io say_early(struct wh_tcp_stream *stream)
+{
+	while (stream->early_sent < stream->early_bytes) {
+		const struct iovec part = {stream->early + stream->early_sent,
+					   stream->early_bytes - stream->early_sent};
+		size_t done = 0;
+		enum wh_tcp_io io = wh_tcp_channel_write(&stream->channel, &part, 1, &done);
+
+		if (io != WH_TCP_DONE)
+			return io;
+		stream->early_sent += (uint32_t)done;
+	}
+	return wh_tcp_channel_flush(&stream->channel);
+}
+
+/* From now on it is its owner's, or nobody's; unless it FLOWS, and what has been written already does not fit the socket. */
 static void end_beginning(struct wh_tcp *t, uint32_t i, enum state state)
 {
 	struct wh_tcp_stream *stream = t->streams[i];
+	enum wh_tcp_io io = WH_TCP_DONE;
 	bool closed;
 
-	t->streams[i] = NULL;
-	if (!t->forked)
-		(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, stream->channel.fd, NULL);
-	if (t->forked) /* a thread of the parent's may have the lock */
+	if (t->forked) { /* a thread of the parent's may have the lock */
+		t->streams[i] = NULL;
 		return;
+	}
 	pthread_mutex_lock(&stream->lock);
-	stream->state = state;
+	if (state == FLOWS)
+		io = say_early(stream);
+	if (io == WH_TCP_LATER) {
+		pthread_mutex_unlock(&stream->lock);
+		(void)wh_tcp_watch(t, EPOLL_CTL_MOD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i);
+		return;
+	}
+	t->streams[i] = NULL;
+	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, stream->channel.fd, NULL);
+	stream->state = io == WH_TCP_DONE ? state : FAILED;
 	closed = stream->closed;
 	pthread_cond_broadcast(&stream->changed);
 	pthread_mutex_unlock(&stream->lock);
@@ -264,11 +315,13 @@ static enum whorl_result open_in(struct wh_tcp *t, uint32_t i, const struct wh_t
 		return WHORL_MEMORY;
 	stream->greeting_bytes = (uint32_t)wh_tcp_put_opening(stream->greeting, &opening);
 	stream->deadline_ns = wh_env_now(t->env) + BEGIN_NS;
-	if (wh_tcp_channel_call(&stream->channel, &peer->address) != 0 ||
+	if (wh_tcp_channel_call(&stream->channel, &peer->address, &t->ground, peer->node) != 0 ||
 	    !wh_tcp_watch(t, EPOLL_CTL_ADD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i)) {
 		free_stream(stream);
 		return WHORL_SYSTEM;
 	}
+	if (t->ground.tls != NULL)
+		wh_tcp_channel_take_care(&stream->channel);
 	t->streams[i] = stream;
 	wh_tcp_timer_start(t, BEGIN_NS);
 	return WHORL_OK;
@@ -301,11 +354,13 @@ enum whorl_result wh_tcp_stream_open(struct wh_transport *transport, uint32_t no
 bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_opening *opening)
 {
 	struct wh_tcp_peer *peer = &t->peers[opening->node < t->nodes ? opening->node : t->node];
+	char reason[WH_SECURE_REASON_BYTES];
 	struct wh_transport_event *event;
 	struct wh_tcp_stream *stream;
 
 	if (opening->version != WH_TCP_VERSION || opening->to != t->incarnation || peer->state == WH_TCP_SELF ||
-	    opening->incarnation == peer->ended || !wh_tcp_channel_may_be(&stranger->channel, opening->node)) {
+	    opening->incarnation == peer->ended ||
+	    !wh_tcp_channel_may_be(&stranger->channel, opening->node, opening->incarnation, reason)) {
 		wh_tcp_stranger_drop(t, stranger);
 		return true;
 	}

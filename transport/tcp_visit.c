@@ -82,6 +82,8 @@ void wh_tcp_answer(struct wh_transport *transport, uint64_t visitor, const void 
 
 struct question {
 	const char *address;
+	uint32_t node;
+	struct wh_secure_ground ground;
 	struct wh_tcp_address at;
 	const void *bytes;
 	size_t count;
@@ -153,7 +155,7 @@ static enum whorl_result hear_answer(struct wh_tcp_channel *channel, const struc
 
 static enum whorl_result connect_to(struct wh_tcp_channel *channel, const struct question *q, struct wh_error *err)
 {
-	int error = wh_tcp_channel_call(channel, &q->at);
+	int error = wh_tcp_channel_call(channel, &q->at, &q->ground, q->node);
 	enum wh_tcp_io io = WH_TCP_LATER;
 	bool writes;
 
@@ -170,9 +172,9 @@ static enum whorl_result connect_to(struct wh_tcp_channel *channel, const struct
 	while ((io = wh_tcp_channel_shake(channel, &writes)) == WH_TCP_LATER)
 		if (!wait_for(channel, q, writes))
 			return WHORL_AGAIN;
-	if (io != WH_TCP_DONE)
-		return WHORL_AGAIN;
-	return WHORL_OK;
+	if (io != WH_TCP_DONE && wh_tcp_channel_reason(channel)[0] != '\0')
+		return wh_error_set(err, WHORL_REFUSED, "%s", wh_tcp_channel_reason(channel));
+	return io == WH_TCP_DONE ? WHORL_OK : WHORL_AGAIN;
 }
 
 /* WHORL_AGAIN: it can be tried once more. */
@@ -190,10 +192,16 @@ static enum whorl_result ask_once(const struct question *q, struct wh_error *err
 	return result;
 }
 
-enum whorl_result wh_tcp_ask(const char *address, const void *question, size_t bytes, uint64_t timeout_ns, void *answer,
-			     size_t *answer_bytes, struct wh_error *err)
+enum whorl_result wh_tcp_ask(const struct wh_tcp_asked *asked, const void *question, size_t bytes, uint64_t timeout_ns,
+			     void *answer, size_t *answer_bytes, struct wh_error *err)
 {
-	struct question q = {.address = address,
+	struct question q = {.address = asked->address,
+			     .node = asked->node,
+			     .ground = {.key = asked->key,
+					.tls = asked->tls,
+					.group = asked->group,
+					.version = WH_TCP_VERSION,
+					.node = WH_SECURE_VISITOR},
 			     .bytes = question,
 			     .count = bytes,
 			     .deadline_ns = wh_env_now(wh_env_system()) + timeout_ns,
@@ -204,7 +212,7 @@ enum whorl_result wh_tcp_ask(const char *address, const void *question, size_t b
 
 	if (bytes > WH_CONTROL_MAX)
 		return wh_error_set(err, WHORL_INVALID, "a question of %zu bytes is too long", bytes);
-	result = wh_tcp_address_find(address, &q.at, err);
+	result = wh_tcp_address_find(asked->address, &q.at, err);
 	if (result != WHORL_OK)
 		return result;
 	do { /* it has hung up: to make room, for want of descriptors, or it is about to end */
@@ -214,6 +222,6 @@ enum whorl_result wh_tcp_ask(const char *address, const void *question, size_t b
 		again_ms = 2 * again_ms < AGAIN_MS_MAX ? 2 * again_ms : AGAIN_MS_MAX;
 	} while (result == WHORL_AGAIN && time_left(&q) > 0);
 	if (result == WHORL_AGAIN)
-		return wh_error_set(err, WHORL_TIMEOUT, "the node at %s does not answer", address);
+		return wh_error_set(err, WHORL_TIMEOUT, "the node at %s does not answer", asked->address);
 	return result;
 }

@@ -46,6 +46,8 @@
 
 struct wh_transport;
 struct wh_image;
+struct wh_secure_key;
+struct wh_secure_tls;
 struct wh_remote_ops;
 
 /* ---- pushes (T1-T4) -------------------------------------------------------------------------------------------- */
@@ -173,6 +175,10 @@ struct wh_transport_config {
 	uint64_t incarnation; /* mine: a random number, not 0 */
 	/* "host:port" of each node, by id; NULL, or one that is NULL: the transport's own choice. For those of networks. */
 	const char *const *addresses;
+	/* For those of networks: who is let in (transport/secure.h). NULL, both: anybody on this host. Held by the transport as long as it
+	 * needs them. */
+	struct wh_secure_key *key;
+	struct wh_secure_tls *tls;
 	uint64_t patience_ns; /* who is there and does not answer for so long counts as not there: searching() */
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
 };

@@ -3,7 +3,7 @@
  * librdmacm finds the peers and makes one connection to each, for messages and streams. Each image has, for each pair and
  * each direction, a queue pair of its own: a push is a one-sided write by it, straight into the image of the peer, who takes
  * no part in that. A batch of pushes is one chain of linked requests, posted with one doorbell; its last write carries
- * an immediate if it rings. See transport.h for the contract, docs/decisions/0018-verbs.md for the reasons.
+ * an immediate if it rings. See transport.h for the contract, docs/decisions/0019-verbs.md for the reasons.
  *
  * Whoever reaches the address of a node on the RDMA network can speak to it: nobody is asked for a key. Such a network is
  * for the machines of one owner, as those that carry storage are.
@@ -23,15 +23,15 @@
 #define WH_VERBS_DEPTH 256
 #define WH_VERBS_QUEUE_MAX 65536
 
-/* `addresses` of the configuration says where each node is (NULL: wh_verbs_address_default); mine belongs to an RDMA device. ctx is not used. WHORL_OK,
- * WHORL_SYSTEM (no RDMA device, or not at this address), WHORL_MEMORY, WHORL_REFUSED (the address is taken), WHORL_INVALID (the
+/* `addresses` of the configuration says where each node is (NULL: wh_verbs_address_default); mine belongs to an RDMA device. ctx
+ * is not used. WHORL_OK, WHORL_UNSUPPORTED (no RDMA device, or not at this address), WHORL_SYSTEM, WHORL_MEMORY, WHORL_REFUSED (the address is taken), WHORL_INVALID (the
  * name, an address, or huge pages that are required). */
 wh_transport_create wh_verbs_create;
 
 #define WH_VERBS_ADDRESS_BYTES 64
 
 /* Where a node of a group without addresses is: the nodes are dealt out over the IPv4 addresses that the RDMA devices of this
- * host have, at a port that follows from the group's name and the node. WHORL_OK; WHORL_SYSTEM: there are none. */
+ * host have, at a port that follows from the group's name and the node. WHORL_OK; WHORL_UNSUPPORTED: there are none. */
 WH_MUST_CHECK enum whorl_result wh_verbs_address_default(const char *group, uint32_t node,
 							 char address[WH_VERBS_ADDRESS_BYTES], struct wh_error *err);
 

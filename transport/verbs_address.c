@@ -84,9 +84,10 @@ enum whorl_result wh_verbs_address_default(const char *group, uint32_t node, cha
 		count = node - skip;
 		skip = count > 0 ? node % count : 0;
 		if (count == 0 || !take_of_all(&skip, host))
-			return wh_error_set(err, WHORL_SYSTEM,
-					    "verbs: this host has no RDMA device with an IPv4 address, and the "
-					    "configuration gives no addresses");
+			return wh_error_set(err, WHORL_UNSUPPORTED,
+					    "group.transport = verbs: this host has no RDMA device with an IPv4 "
+					    "address, in hardware or Soft-RoCE (`rdma link` lists them); ./run softroce "
+					    "tries it in a virtual machine");
 	}
 	for (; *group != '\0'; group++)
 		hash = wh_mix(hash ^ (unsigned char)*group);

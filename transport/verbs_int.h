@@ -23,7 +23,7 @@
  * of a queue pair in order, and the bus keeps the order of its writes to memory, unless registration allows it not to;
  * then a guard could be seen before its bytes. For the same reason a queue pair carries all of a pair's pushes to an image.
  *
- * docs/decisions/0018-verbs.md tells why it is done so. Everything here belongs to the loop, save what is marked otherwise.
+ * docs/decisions/0019-verbs.md tells why it is done so. Everything here belongs to the loop, save what is marked otherwise.
  */
 #ifndef WH_TRANSPORT_VERBS_INT_H
 #define WH_TRANSPORT_VERBS_INT_H
@@ -54,7 +54,7 @@ struct wh_verbs_region;
 #define WH_VERBS_RINGS 2048 /* immediates that may have come and not been looked at: whoever rings more waits */
 #define WH_VERBS_INLINE 64
 
-#define WH_VERBS_TIMEOUT 14    /* 4.096 us * 2^14: 67 ms; a lost peer is noticed after half a second. See 0018 */
+#define WH_VERBS_TIMEOUT 14    /* 4.096 us * 2^14: 67 ms; a lost peer is noticed after half a second. See 0019 */
 #define WH_VERBS_RETRIES 6     /* 7 would be for ever on Soft-RoCE */
 #define WH_VERBS_RNR_RETRIES 7 /* for ever: it is there, and its loop does not look */
 #define WH_VERBS_RNR_TIMER 12  /* 0.64 ms */

@@ -349,7 +349,7 @@ static enum whorl_result explain_bind(const char *address, int error, struct wh_
 	if (error == EADDRINUSE)
 		return wh_error_set(err, WHORL_REFUSED, "address %s is taken: is this node running already?", address);
 	if (error == ENODEV || error == EADDRNOTAVAIL)
-		return wh_error_set(err, WHORL_SYSTEM,
+		return wh_error_set(err, WHORL_UNSUPPORTED,
 				    "address %s belongs to no RDMA device of this host (`rdma link` lists them); "
 				    "./run softroce shows how to have one",
 				    address);
@@ -363,7 +363,7 @@ static enum whorl_result listen_at(struct wh_verbs *t, const char *address, stru
 	t->cm = rdma_create_event_channel();
 	if (t->cm == NULL)
 		return wh_error_set(
-			err, WHORL_SYSTEM,
+			err, WHORL_UNSUPPORTED,
 			"no RDMA device on this host: %s (/dev/infiniband/rdma_cm). group.transport = verbs needs "
 			"one, in hardware or Soft-RoCE; ./run softroce tries it in a virtual machine",
 			strerror(errno));

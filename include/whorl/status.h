@@ -111,9 +111,13 @@ struct whorl_status {
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_ms,
 							      struct whorl_status **out, char *text, size_t bytes);
 /* Asks whatever node of whatever group is at `address` on the network: host:port or [address]:port. As above; WHORL_NOT_FOUND:
- * nobody listens there, or the name is not known. */
+ * nobody listens there, or the name is not known. One that has a cluster key or TLS refuses. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get_at(const char *address, int timeout_ms,
 								 struct whorl_status **out, char *text, size_t bytes);
+/* Asks node `id` of the group that the configuration describes: on its transport, at its address, with its cluster key and
+ * certificates (docs/security.md). As above; also WHORL_CONFIG: the configuration, or a file that it names, is not as it should be. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout_ms,
+							     struct whorl_status **out, char *text, size_t bytes);
 WHORL_API void whorl_status_free(struct whorl_status *status); /* NULL is fine */
 
 #ifdef __cplusplus

@@ -253,7 +253,7 @@ START_TEST(limit_of_verbs_needs_a_device)
 	if (wh_limit_measure(&plan, &watch, &result, &err) == WHORL_OK)
 		ck_assert_double_gt(result.rate.bytes_per_s, 0);
 	else
-		ck_assert_str_eq(err.text, "limit: this machine has no RDMA device");
+		ck_assert_ptr_nonnull(strstr(err.text, "no RDMA device"));
 	wh_watch_close(&watch);
 }
 END_TEST

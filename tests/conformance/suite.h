@@ -105,12 +105,12 @@ uint64_t next_random(uint64_t *state);
 /* How often something is done that is to be done `n` times, and a case that differs by its seed alone. */
 static inline uint64_t times(uint64_t n)
 {
-	return wh_world.slow ? n / 20 + 1 : wh_world.dear ? n / 10 : n;
+	return wh_world.share > 1 ? n / wh_world.share + 1 : n;
 }
 
 static inline int seeds(int n)
 {
-	return wh_world.slow ? 1 : n;
+	return wh_world.share > 8 ? 1 : n;
 }
 
 /* The cases. */

@@ -11,7 +11,22 @@
 
 #include "transport/tcp_int.h"
 
-struct raw *raw_make(void)
+struct wh_secure_key *raw_key(const char *text)
+{
+	char path[] = "/tmp/whorl-raw-XXXXXX";
+	struct wh_secure_key *key;
+	struct wh_error err;
+	int fd = mkstemp(path);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	ck_assert_msg(wh_secure_key_load(path, &key, &err) == WHORL_OK, "%s", err.text);
+	unlink(path);
+	return key;
+}
+
+static struct raw *make(struct wh_secure_key *key)
 {
 	struct raw *raw = calloc(1, sizeof(*raw));
 	struct wh_transport_config config = {
@@ -23,13 +38,25 @@ struct raw *raw_make(void)
 		 (unsigned long long)config.env->random_u64(config.env->ctx));
 	wh_tcp_address_default(raw->group, 0, raw->address);
 	config.group = raw->group;
+	config.key = raw->key = key;
 	ck_assert_msg(wh_tcp_create(&config, NULL, &raw->node, &err) == WHORL_OK, "%s", err.text);
 	return raw;
+}
+
+struct raw *raw_make(void)
+{
+	return make(NULL);
+}
+
+struct raw *raw_make_with_key(void)
+{
+	return make(raw_key("sixteen bytes of a key"));
 }
 
 void raw_free(struct raw *raw)
 {
 	raw->node->ops->destroy(raw->node, false);
+	wh_secure_key_free(raw->key);
 	free(raw);
 }
 
@@ -43,6 +70,7 @@ static void take_event(struct raw *raw, const struct wh_transport_event *event)
 	raw->controls += event->kind == WH_EVENT_CONTROL;
 	if (event->kind == WH_EVENT_PEER_LEFT || event->kind == WH_EVENT_PEER_DOWN || event->kind == WH_EVENT_REFUSED)
 		snprintf(raw->text, sizeof(raw->text), "%.*s", (int)sizeof(raw->text) - 1, event->text);
+	raw->streams += event->kind == WH_EVENT_STREAM;
 	if (event->kind == WH_EVENT_STREAM)
 		event->stream->ops->close(event->stream);
 }
@@ -64,7 +92,7 @@ void raw_pass(struct raw *raw)
 
 /* ---- frames ------------------------------------------------------------------------------------------------------- */
 
-int raw_call(struct raw *raw)
+int raw_connect(struct raw *raw)
 {
 	struct wh_tcp_address address;
 	const int on = 1;
@@ -77,6 +105,45 @@ int raw_call(struct raw *raw)
 	ck_assert_int_eq(connect(s, (const struct sockaddr *)&address.at, address.bytes), 0);
 	ck_assert_int_eq(setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)),
 			 0); /* frames are small, and in a hurry */
+	return s;
+}
+
+static bool read_all(struct raw *raw, int s, unsigned char *bytes, size_t count);
+
+void raw_prove(struct raw *raw, int s, struct wh_secure_peer who)
+{
+	const struct wh_secure_ground ground = {.key = raw->key,
+						.group = raw->group,
+						.version = WH_TCP_VERSION,
+						.node = who.node,
+						.incarnation = who.incarnation};
+	unsigned char bytes[256];
+	struct wh_secure *secure;
+	struct wh_error err;
+	size_t count;
+
+	ck_assert_int_eq(wh_secure_call(&ground, 0, &secure, &err), WHORL_OK);
+	while (wh_secure_state(secure) == WH_SECURE_GOING_ON) {
+		const void *pending = wh_secure_pending(secure, &count);
+
+		if (count > 0)
+			raw_send(s, pending, count);
+		wh_secure_sent(secure, count);
+		count = wh_secure_wants(secure);
+		ck_assert_uint_le(count, sizeof(bytes));
+		ck_assert_msg(read_all(raw, s, bytes, count), "the node has hung up");
+		wh_secure_feed(secure, bytes, count);
+	}
+	ck_assert_msg(wh_secure_state(secure) == WH_SECURE_PROVEN, "%s", wh_secure_reason(secure));
+	wh_secure_free(secure);
+}
+
+int raw_call(struct raw *raw)
+{
+	const struct wh_secure_peer me = {.node = RAW_ME, .incarnation = RAW_INCARNATION};
+	int s = raw_connect(raw);
+
+	raw_prove(raw, s, me);
 	return s;
 }
 
@@ -149,8 +216,10 @@ int raw_meet(struct raw *raw, uint64_t incarnation)
 	struct wh_tcp_hello hello = raw_hello(raw);
 	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
 	uint32_t met = raw->met;
-	int s = raw_call(raw);
+	const struct wh_secure_peer who = {.node = RAW_ME, .incarnation = incarnation};
+	int s = raw_connect(raw);
 
+	raw_prove(raw, s, who);
 	hello.incarnation = incarnation;
 	raw_say_hello(s, &hello);
 	raw_expect(raw, s, WH_TCP_HELLO, body);

@@ -15,13 +15,16 @@
 
 struct raw {
 	char group[40], address[WH_TCP_ADDRESS_BYTES];
+	struct wh_secure_key *key; /* NULL: none */
 	struct wh_transport *node;
 	struct wh_image *image;
-	uint32_t met, left, down, refused, ready, controls;
+	uint32_t met, left, down, refused, ready, controls, streams;
 	char text[256]; /* of the last LEFT, DOWN or REFUSED */
 };
 
 struct raw *raw_make(void);
+struct raw *raw_make_with_key(void);
+struct wh_secure_key *raw_key(const char *text); /* at least 16 bytes; to be freed */
 void raw_free(struct raw *raw);
 
 /* The node is serviced, its events are counted, and a moment passes. */
@@ -38,7 +41,10 @@ void raw_pass(struct raw *raw);
 		ck_assert_msg(is_so_, "never: %s", #condition);                                                        \
 	} while (0)
 
-int raw_call(struct raw *raw); /* a socket that is connected to the node */
+int raw_connect(struct raw *raw); /* a socket that is connected to the node, on which nothing has been said */
+/* Proves to the node, with the key that it has itself, to be `who`, as far as there is anything to prove. */
+void raw_prove(struct raw *raw, int s, struct wh_secure_peer who);
+int raw_call(struct raw *raw); /* both, as RAW_ME */
 void raw_send(int s, const void *bytes, size_t count);
 /* Reads the next frame of the node, which is serviced meanwhile. False: it has closed. */
 bool raw_receive(struct raw *raw, int s, struct wh_tcp_head *head, unsigned char body[WH_TCP_BODY_MAX]);

@@ -24,17 +24,15 @@ struct wh_world_ops {
 	 * thread that made it, and time passes in pass() and wait() alone. */
 	bool threads;
 
-	/* It runs in an emulated machine: what is done many times is done less often (suite.h). */
-	bool slow;
+	/* What is done very often on shared memory is done so many times less often here (suite.h): a push costs system calls, or the
+	 * machine is an emulated one. 0: it is not. */
+	uint64_t share;
 
 	bool regions; /* it has T7 */
 
 	/* Ranges of a peer's row that are no part of the image can be read here all the same, and show what the peer wrote:
 	 * only where a sanitizer needs it so. Otherwise such a read faults, or finds zeros. */
 	bool whole_rows;
-
-	/* Each push, and each look, costs system calls: what is repeated very often is repeated less often. */
-	bool dear;
 
 	/* Endpoints with ids 0 .. nodes-1 of a new group, that have not met yet. What is left to chance follows from the
 	 * seed. NULL, with the reason on stderr, if it cannot be done. */

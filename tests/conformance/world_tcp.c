@@ -9,13 +9,19 @@
 #include "base/atomics.h"
 #include "base/env.h"
 #include "tests/conformance/world.h"
+#include "tests/unit/certificates.h"
 #include "transport/tcp.h"
 
 #define VISITS_MAX 64
+#ifndef WITH_KEY /* of the programs conformance-tcp-key, -tls and -both */
+#define WITH_KEY false
+#define WITH_TLS false
+#endif
 
 struct visit { /* a thread that asks */
 	pthread_t thread;
 	char address[WH_TCP_ADDRESS_BYTES];
+	struct wh_tcp_asked asked;
 	unsigned char question[WH_CONTROL_MAX], answer[WH_ANSWER_MAX];
 	size_t question_bytes, answer_bytes;
 	enum whorl_result result;
@@ -25,9 +31,11 @@ struct visit { /* a thread that asks */
 struct wh_world {
 	char group[40];
 	uint32_t nodes, visit_count;
+	struct wh_secure_key *key; /* NULL but in conformance-tcp-key and -both */
 	struct visit *visits[VISITS_MAX];
 	struct node {
 		struct wh_transport *transport;
+		struct wh_secure_tls *tls; /* NULL but in conformance-tcp-tls and -both */
 		uint64_t incarnation;
 	} endpoints[];
 };
@@ -42,7 +50,44 @@ static void free_world(struct wh_world *world)
 			pthread_join(world->visits[i]->thread, NULL);
 			free(world->visits[i]);
 		}
+	for (uint32_t id = 0; id < world->nodes; id++)
+		wh_secure_tls_free(world->endpoints[id].tls);
+	wh_secure_key_free(world->key);
 	free(world);
+}
+
+/* What the nodes prove to each other: the program's variants. */
+static void arm_nodes(struct wh_world *world)
+{
+	char directory[] = "/tmp/whorl-conformance-XXXXXX", paths[4][64], names[96];
+	static const char *const endings[] = {"authority", "certificate", "private", "key"};
+	const struct wh_secure_files files = {.authority = paths[0], .certificate = paths[1], .key = paths[2]};
+	const struct certificate_wish wish = {.names = names, .from_s = -60, .until_s = 3600};
+	struct authority authority;
+	FILE *file;
+
+	CERTIFICATE_MUST(mkdtemp(directory) != NULL);
+	for (int i = 0; i < 4; i++)
+		snprintf(paths[i], sizeof(paths[i]), "%s/%s", directory, endings[i]);
+	if (WITH_KEY) {
+		file = fopen(paths[3], "w");
+		CERTIFICATE_MUST(file != NULL && fputs(world->group, file) >= 0 && fchmod(fileno(file), 0600) == 0 &&
+				 fclose(file) == 0);
+		CERTIFICATE_MUST(wh_secure_key_load(paths[3], &world->key, NULL) == WHORL_OK);
+	}
+	if (WITH_TLS)
+		authority_make(&authority, "authority", paths[0]);
+	for (uint32_t id = 0; WITH_TLS && id < world->nodes; id++) {
+		snprintf(names, sizeof(names), "URI:whorl://%s/%u", world->group, id);
+		certificate_make(&authority, &wish, paths[1], paths[2]);
+		CERTIFICATE_MUST(wh_secure_tls_load(&files, world->group, id, &world->endpoints[id].tls, NULL) ==
+				 WHORL_OK);
+	}
+	if (WITH_TLS)
+		authority_free(&authority);
+	for (int i = 0; i < 4; i++)
+		(void)unlink(paths[i]);
+	CERTIFICATE_MUST(rmdir(directory) == 0);
 }
 
 static bool start(struct wh_world *world, uint32_t id)
@@ -53,6 +98,8 @@ static bool start(struct wh_world *world, uint32_t id)
 						   .node = id,
 						   .nodes = world->nodes,
 						   .incarnation = node->incarnation + 1000 + id,
+						   .key = world->key,
+						   .tls = node->tls,
 						   .patience_ns = WH_NS_PER_S};
 	struct wh_error err;
 
@@ -74,6 +121,7 @@ static struct wh_world *make(uint32_t nodes, uint64_t seed)
 	world->nodes = nodes;
 	snprintf(world->group, sizeof(world->group), "conformance-%016llx",
 		 (unsigned long long)(env->random_u64(env->ctx) ^ seed));
+	arm_nodes(world);
 	for (uint32_t id = 0; id < nodes; id++)
 		if (!start(world, id)) {
 			free_world(world);
@@ -131,7 +179,7 @@ static void *visit_thread(void *ctx)
 	struct visit *visit = ctx;
 	struct wh_error err;
 
-	visit->result = wh_tcp_ask(visit->address, visit->question, visit->question_bytes, 5 * WH_NS_PER_S,
+	visit->result = wh_tcp_ask(&visit->asked, visit->question, visit->question_bytes, 5 * WH_NS_PER_S,
 				   visit->answer, &visit->answer_bytes, &err);
 	wh_store_release(&visit->ended, 1); /* what it has found, then that it has. Partner: answered() */
 	return NULL;
@@ -144,6 +192,11 @@ static uint32_t ask(struct wh_world *world, uint32_t id, const void *question, s
 	if (visit == NULL || world->visit_count == VISITS_MAX || bytes > sizeof(visit->question))
 		abort();
 	wh_tcp_address_default(world->group, id, visit->address);
+	visit->asked = (struct wh_tcp_asked){.address = visit->address,
+					     .group = world->group,
+					     .node = id,
+					     .key = world->key,
+					     .tls = world->endpoints[id].tls};
 	memcpy(visit->question, question, bytes);
 	visit->question_bytes = bytes;
 	if (pthread_create(&visit->thread, NULL, visit_thread, visit) != 0)
@@ -173,8 +226,8 @@ static enum whorl_result answered(struct wh_world *world, uint32_t number, void 
 const struct wh_world_ops wh_world = {
 	.name = "tcp",
 	.threads = true,
+	.share = 8,
 	.regions = true,
-	.dear = true,
 	.make = make,
 	.free = free_world,
 	.endpoint = endpoint,

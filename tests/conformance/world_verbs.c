@@ -179,7 +179,7 @@ static enum whorl_result answered(struct wh_world *world, uint32_t number, void 
 const struct wh_world_ops wh_world = {
 	.name = "verbs",
 	.threads = true,
-	.slow = true,
+	.share = 20,
 	.regions = true,
 	.make = make,
 	.free = free_world,

@@ -212,7 +212,7 @@ boot() {
 
 	machine=(-M 'pc,usb=off,vmport=off' "${accelerator[@]}" -smp "$cpus" -m "$memory" -nodefaults -no-user-config -display none
 		-no-reboot -kernel "$cache/kernel" -initrd "$run/initramfs"
-		-append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no5lvl random.trust_cpu=on"
+		-append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no5lvl random.trust_cpu=on no_timer_check"
 		-serial "file:$kernel_log" -device 'isa-debug-exit,iobase=0x501,iosize=1' -device virtio-serial-pci
 		-chardev 'stdio,id=output,signal=on' -device 'virtserialport,chardev=output,name=output'
 		-chardev "file,id=status,path=$run/status" -device 'virtserialport,chardev=status,name=status'

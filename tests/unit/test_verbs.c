@@ -224,7 +224,7 @@ START_TEST(who_has_no_device_is_told_so)
 	struct wh_transport *transport;
 	struct wh_error err;
 
-	ck_assert_int_eq(wh_verbs_create(&config, NULL, &transport, &err), WHORL_SYSTEM);
+	ck_assert_int_eq(wh_verbs_create(&config, NULL, &transport, &err), WHORL_UNSUPPORTED);
 	ck_assert_ptr_null(transport);
 	ck_assert_msg(strstr(err.text, "RDMA device") != NULL && strstr(err.text, "./run softroce") != NULL, "%s",
 		      err.text);
@@ -232,8 +232,13 @@ START_TEST(who_has_no_device_is_told_so)
 	ck_assert_int_eq(wh_verbs_create(&config, NULL, &transport, &err), WHORL_INVALID);
 	ck_assert_msg(strstr(err.text, "nowhere") != NULL, "%s", err.text);
 	config.addresses = NULL;
-	ck_assert_int_eq(wh_verbs_create(&config, NULL, &transport, &err), WHORL_INVALID);
-	ck_assert_msg(strstr(err.text, "address") != NULL, "%s", err.text);
+	if (wh_verbs_create(&config, NULL, &transport, &err) == WHORL_OK) { /* there is one, and it has an address */
+		transport->ops->destroy(transport, false);
+		return;
+	}
+	ck_assert_int_eq(err.code, WHORL_UNSUPPORTED);
+	ck_assert_msg(strstr(err.text, "RDMA device") != NULL && strstr(err.text, "./run softroce") != NULL, "%s",
+		      err.text);
 }
 END_TEST
 

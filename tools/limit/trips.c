@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ struct trips {
 	struct wh_limit_run run;
 	struct wh_limit_meeting meeting; /* tcp */
 	enum wh_limit_kind kind;
-	bool sleeps, spin;
+	bool sleeps;
 	uint32_t bytes;
 	size_t slot, wire; /* a message in memory, and what is sent of it */
 	struct area *area;
@@ -54,7 +55,8 @@ struct end {
 	int socket;         /* tcp */
 	char *out, *in;     /* where the message is filled, and where the other's comes */
 	uint64_t sent, got; /* messages */
-	int number;         /* the errno value of what went wrong */
+	bool yields;
+	int number; /* the errno value of what went wrong */
 };
 
 static bool goes_on(const struct end *end)
@@ -95,7 +97,7 @@ static bool receive_in_memory(struct end *end)
 		if (end->trips->sleeps) {
 			if (poll(&bell, 1, SLEEP_MS) > 0 && read(bell.fd, &rings, sizeof rings) < 0 && errno != EAGAIN)
 				end->number = errno;
-		} else if (end->trips->spin || ++empty < WH_LIMIT_EMPTY_PASSES) {
+		} else if (!end->yields || ++empty < WH_LIMIT_EMPTY_PASSES) {
 			wh_cpu_relax();
 		} else {
 			sched_yield();
@@ -121,7 +123,7 @@ static bool receive_from_socket(struct end *end)
 			end->number = bytes == 0 ? ECONNRESET : errno;
 		if (!goes_on(end))
 			return false;
-		if (!trips->sleeps && !trips->spin && ++empty >= WH_LIMIT_EMPTY_PASSES)
+		if (end->yields && ++empty >= WH_LIMIT_EMPTY_PASSES)
 			sched_yield();
 	}
 	return true;
@@ -157,10 +159,29 @@ static void answer(struct end *end)
 		send_message(end);
 }
 
+/* Two that poll get a processor each, and need not yield. False: there is only one. */
+static bool pin(uint32_t node)
+{
+	cpu_set_t allowed, one;
+	uint32_t left = node;
+
+	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2)
+		return false;
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed) || left-- > 0)
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		return pthread_setaffinity_np(pthread_self(), sizeof one, &one) == 0;
+	}
+	return false;
+}
+
 static void run_end(struct end *end)
 {
 	struct timeval patience = {.tv_usec = SLEEP_MS * 1000};
 
+	end->yields = !end->trips->sleeps && !pin(end->node);
 	if (end->socket >= 0) {
 		setsockopt(end->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 		memset(end->in, 0, end->trips->slot);
@@ -276,7 +297,6 @@ enum whorl_result wh_limit_trips(const struct wh_limit_plan *plan, struct wh_wat
 	for (int way = WH_LIMIT_POLLING; way <= WH_LIMIT_SLEEPING && result == WHORL_OK; way++) {
 		struct trips trips = {.kind = plan->kind,
 				      .sleeps = way == WH_LIMIT_SLEEPING,
-				      .spin = plan->spin,
 				      .bytes = plan->rings[0].bytes,
 				      .slot = slot,
 				      .wire = wh_limit_slot(plan->rings[0].bytes),

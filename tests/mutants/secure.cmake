@@ -1,0 +1,56 @@
+# secure.cmake - what keeps strangers out (transport/secure.h), taken out one at a time. See mutants.cmake.
+
+mutant(NAME proof-unread KIND test_secure FILE transport/secure_greet.c
+	REMOVES "a proof is compared with what it should be"
+	TEXT [[
+	if (CRYPTO_memcmp(proof, body, sizeof(proof)) != 0) {
+]]
+	REPLACEMENT [[
+	if (CRYPTO_memcmp(proof, body, 0) != 0) {
+]])
+
+mutant(NAME labels-alike KIND test_secure FILE transport/secure_key.c
+	REMOVES "the two directions have labels of their own: words that are sent back are no proof"
+	TEXT [[
+	memcpy(text, labels[caller], LABEL_BYTES);
+]]
+	REPLACEMENT [[
+	memcpy(text, labels[0 * caller], LABEL_BYTES);
+]])
+
+mutant(NAME nonce-stale KIND test_secure FILE transport/secure_greet.c
+	REMOVES "each greeting has a fresh nonce: what was recorded is no proof"
+	TEXT [[
+	memcpy(out + AT_NONCE, s->nonce, WH_SECURE_NONCE_BYTES);
+]]
+	REPLACEMENT [[
+	memset(out + AT_NONCE, 7, WH_SECURE_NONCE_BYTES);
+]])
+
+mutant(NAME hello-unbound KIND test_secure FILE transport/secure.c
+	REMOVES "a hello says the same of its sender as was proven"
+	TEXT [[
+	if (s->state == WH_SECURE_PROVEN && node == s->peer.node && incarnation == s->peer.incarnation)
+]]
+	REPLACEMENT [[
+	if (s->state == WH_SECURE_PROVEN || node == s->peer.node || incarnation == s->peer.incarnation)
+]])
+
+mutant(NAME certificate-unbound KIND test_secure_tls FILE transport/secure_cert.c
+	REMOVES "a certificate is for one node"
+	TEXT [[
+	return find_uri(certificate, is_whole, uri, NULL, 0);
+]]
+	REPLACEMENT [[
+	return find_uri(certificate, is_in, SCHEME, NULL, 0) || find_uri(certificate, is_whole, uri, NULL, 0);
+]])
+
+mutant(NAME channel-unbound KIND test_secure_tls FILE transport/secure_tls.c
+	REMOVES "the key is proven for one TLS connection: nobody in the middle can pass the proof on"
+	TEXT [[
+	return SSL_export_keying_material(t->ssl, out, 32, EXPORT_LABEL, strlen(EXPORT_LABEL), NULL, 0, 0) == 1;
+]]
+	REPLACEMENT [[
+	memset(out, (int)strlen(EXPORT_LABEL), 32);
+	return t->ssl != NULL;
+]])

@@ -1,0 +1,139 @@
+/* test_secure_key.c - the file of the cluster key: which are taken, and what is said of the others. */
+#include <fcntl.h>
+
+#include "tests/unit/secure_lab.h"
+
+static struct lab lab;
+static char bytes[WH_SECURE_KEY_MOST + 1];
+
+static void begin(void)
+{
+	lab_begin(&lab);
+	memset(bytes, 'k', sizeof(bytes));
+}
+
+static void end(void)
+{
+	lab_end(&lab);
+}
+
+/* Loads it; the text must say `why`, after its name. NULL: it must be taken. */
+static void expect(const char *path, const char *why)
+{
+	struct wh_secure_key *key;
+	struct wh_error err;
+	enum whorl_result result = wh_secure_key_load(path, &key, &err);
+	char text[512];
+
+	if (why == NULL) {
+		ck_assert_msg(result == WHORL_OK, "%s", err.text);
+		wh_secure_key_free(key);
+		return;
+	}
+	snprintf(text, sizeof(text), "key_file: %s%s", path, why);
+	ck_assert_int_eq(result, WHORL_CONFIG);
+	ck_assert_str_eq(err.text, text);
+	ck_assert_ptr_null(key);
+}
+
+START_TEST(sizes)
+{
+	char path[128];
+
+	lab_write(&lab, "k", bytes, 15, 0600, path);
+	expect(path, " has 15 bytes, expected 16 to 4096");
+	lab_write(&lab, "k", bytes, 16, 0600, path);
+	expect(path, NULL);
+	lab_write(&lab, "k", bytes, 4096, 0600, path);
+	expect(path, NULL);
+	lab_write(&lab, "k", bytes, 4097, 0600, path);
+	expect(path, " has 4097 bytes, expected 16 to 4096");
+	lab_write(&lab, "k", bytes, 0, 0600, path);
+	expect(path, " has 0 bytes, expected 16 to 4096");
+}
+END_TEST
+
+START_TEST(permissions)
+{
+	static const mode_t bad[] = {0640, 0620, 0610, 0604, 0602, 0601, 0666, 0777};
+	char path[128];
+
+	lab_write(&lab, "k", bytes, 32, 0400, path);
+	expect(path, NULL);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ck_assert_int_eq(chmod(path, bad[i]), 0);
+		expect(path, " may be used by others than its owner: chmod 600 it");
+	}
+}
+END_TEST
+
+START_TEST(owners)
+{
+	char path[128];
+
+	if (geteuid() != 0)
+		return; /* only root can give files away */
+	lab_write(&lab, "k", bytes, 32, 0600, path);
+	ck_assert_int_eq(chown(path, 12345, (gid_t)-1), 0);
+	expect(path, " belongs to another user: it must be of the user who runs this, or root");
+	ck_assert_int_eq(chown(path, 0, (gid_t)-1), 0);
+	expect(path, NULL);
+}
+END_TEST
+
+START_TEST(what_is_no_file)
+{
+	char path[128], other[128];
+
+	lab_write(&lab, "k", bytes, 32, 0600, path);
+	lab_path(&lab, "link", other);
+	ck_assert_int_eq(symlink(path, other), 0);
+	expect(other, " is a symbolic link: name the file itself");
+	lab_path(&lab, "none", other);
+	expect(other, ": No such file or directory");
+	lab_path(&lab, "pipe", other);
+	ck_assert_int_eq(mkfifo(other, 0600), 0);
+	expect(other, " is not a regular file"); /* and does not wait for a writer */
+	expect(lab.directory, " is not a regular file");
+	expect("/dev/zero", " is not a regular file");
+	expect("", ": No such file or directory");
+}
+END_TEST
+
+/* All of its bytes count, zeros and line ends too. */
+START_TEST(each_byte_counts)
+{
+	static const char *const others[] = {"0123456789abcdef\n", "0123456789abcdeg", "1123456789abcdef"};
+
+	lab.ground[ANSWERER].key = lab_key(&lab, "0123456789abcdef");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		lab.ground[CALLER].key = lab_key(&lab, others[i]);
+		lab_meet(&lab);
+		expect_both(&lab, WH_SECURE_REFUSED);
+		wh_secure_key_free(lab.ground[CALLER].key);
+	}
+	lab.ground[CALLER].key = lab_key(&lab, "0123456789abcdef");
+	lab_meet(&lab);
+	expect_both(&lab, WH_SECURE_PROVEN);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("secure_key");
+	TCase *file = tcase_create("file");
+
+	tcase_add_checked_fixture(file, begin, end);
+	tcase_add_test(file, sizes);
+	tcase_add_test(file, permissions);
+	tcase_add_test(file, owners);
+	tcase_add_test(file, what_is_no_file);
+	tcase_add_test(file, each_byte_counts);
+	suite_add_tcase(suite, file);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
