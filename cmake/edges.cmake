@@ -29,12 +29,12 @@ set(WHORL_EDGES
 # Parts that may include private headers of those behind the colon.
 set(WHORL_INSPECTORS sim)
 
-# Headers from outside that only one part may include.
+# Headers from outside that only the parts behind the colon may include.
 set(WHORL_FOREIGN
 	"ini.h      : conf"
 	"jansson.h  : tools"
 	"urcu       : base"
-	"infiniband : transport"
+	"infiniband : transport tools/limit"
 	"rdma       : transport"
 	"openssl    : transport"
 )

@@ -17,7 +17,8 @@ foreach(library whorl_static whorl)
 	set_target_properties(${library} PROPERTIES OUTPUT_NAME whorl LINKER_LANGUAGE C)
 	target_include_directories(${library} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
 							$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-	target_link_libraries(${library} PRIVATE PkgConfig::inih PkgConfig::urcu PkgConfig::openssl Threads::Threads)
+	target_link_libraries(${library} PRIVATE PkgConfig::inih PkgConfig::urcu PkgConfig::openssl PkgConfig::verbs
+					 Threads::Threads)
 endforeach()
 set_target_properties(whorl PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 if(WHORL_SANITIZE)
@@ -28,7 +29,8 @@ endif()
 
 # For the command and the tests: the archive with a view of its inside, which a stranger does not get.
 add_library(whorl_internal INTERFACE)
-target_link_libraries(whorl_internal INTERFACE whorl_static whorl_flags PkgConfig::urcu PkgConfig::openssl Threads::Threads)
+target_link_libraries(whorl_internal INTERFACE whorl_static whorl_flags PkgConfig::urcu PkgConfig::openssl PkgConfig::verbs
+					Threads::Threads)
 
 # ---- installation -----------------------------------------------------------------------------------------------------
 # Everything is relocatable: `cmake --install build --prefix X` needs no new configuration.

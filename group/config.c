@@ -27,7 +27,7 @@ static const struct wh_option group_options[] = {
 	{"name", WH_OPTION_TEXT, "", "whorl", 0, 0, NULL,
 	 "Nodes meet by this name; groups of other names are never met.", GROUP(name), false},
 	{"transport", WH_OPTION_CHOICE, "", "shm", 0, 0, transports,
-	 "What moves the bytes. This version has shm: processes of one host and one user; and tcp: nodes on any network.",
+	 "What moves the bytes: shm: processes of one host and one user; tcp: nodes on any network; verbs: nodes with RDMA devices.",
 	 GROUP(transport), true},
 	{"nodes", WH_OPTION_INTEGER, "", "2", 1, WH_NODES_MAX, NULL,
 	 "Nodes that form the group, all of them or more than half; their ids are 0 to nodes-1.", GROUP(nodes), true},

@@ -11,6 +11,7 @@
 #include "group/secret.h"
 #include "transport/shm.h"
 #include "transport/tcp.h"
+#include "transport/verbs.h"
 
 /* ---- log ---------------------------------------------------------------------------------------------------------- */
 
@@ -411,12 +412,13 @@ static enum whorl_result open_here(whorl_config *config, struct wh_node_config *
 	*world = (struct wh_world){.env = wh_env_system(), .create = wh_shm_create, .headers_apart = true};
 	if (bound->group.transport == WH_TRANSPORT_TCP)
 		*world = (struct wh_world){.env = wh_env_system(), .create = wh_tcp_create};
-	if (bound->group.transport == WH_TRANSPORT_SHM || bound->group.transport == WH_TRANSPORT_TCP)
+	if (bound->group.transport == WH_TRANSPORT_VERBS)
+		*world = (struct wh_world){.env = wh_env_system(), .create = wh_verbs_create};
+	if (bound->group.transport != WH_TRANSPORT_SIM)
 		return WHORL_OK;
 	wh_node_config_free(bound);
 	return wh_error_set(wh_config_failure(config), WHORL_UNSUPPORTED,
-			    "group.transport: this version has shm and tcp%s",
-			    bound->group.transport == WH_TRANSPORT_SIM ? "; sim is for the tests" : "");
+			    "group.transport: sim is for the tests; there are shm, tcp and verbs");
 }
 
 enum whorl_result whorl_open(whorl_config *config, uint32_t id, const struct whorl_open_options *options,

@@ -18,10 +18,11 @@ struct arguments {
 	const char *file, *json, *csv, *deliveries;
 	const char **sets; /* [set_count] */
 	size_t set_count;
+	int node; /* the only one that is run here; -1: all are */
 	bool quiet;
 };
 
-enum { KEY_SET = 's', KEY_QUIET = 'q', KEY_JSON = 256, KEY_CSV, KEY_DELIVERIES };
+enum { KEY_SET = 's', KEY_QUIET = 'q', KEY_NODE = 'n', KEY_JSON = 256, KEY_CSV, KEY_DELIVERIES };
 
 static const struct argp_option options[] = {
 	{"set", KEY_SET, "SECTION.KEY=VALUE", 0, "Use this value instead of the file's; may be given again", 0},
@@ -30,6 +31,10 @@ static const struct argp_option options[] = {
 	{"deliveries", KEY_DELIVERIES, "DIR", 0,
 	 "One run of each variant, not timed, in which each node writes what it delivers to DIR/node-N.txt: subgroup, "
 	 "sender, index, bytes and CRC-32C of a message per line. With several variants: DIR/variant-V/node-N.txt",
+	 0},
+	{"node", KEY_NODE, "ID", 0,
+	 "Run only this node, once; other commands, on other hosts, run the others. Where SLURM, Open MPI or a PMI has started "
+	 "as many commands as there are nodes, each runs the node of its rank by itself",
 	 0},
 	{"quiet", KEY_QUIET, NULL, 0, "No progress line", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
@@ -47,6 +52,32 @@ static const char doc[] =
 	"\n"
 	"Exit status: 0 good, 1 the run failed, 2 the command line or the file, 3 the machine lacks something, 130 "
 	"interrupted.";
+
+static bool read_number(const char *text, int *out)
+{
+	char *end;
+	long value = strtol(text, &end, 10);
+
+	if (end == text || *end != '\0' || value < 0 || value >= WH_NODES_MAX)
+		return false;
+	*out = (int)value;
+	return true;
+}
+
+/* The rank among commands that were started together, as many as there are nodes; -1: this one was started alone, or among others. */
+static int rank_of_launcher(uint32_t nodes)
+{
+	static const char *const sizes[] = {"SLURM_STEP_NUM_TASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
+
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		const char *size = getenv(sizes[i]);
+		int number;
+
+		if (size != NULL && (!read_number(size, &number) || number != (int)nodes))
+			return -1;
+	}
+	return wh_tools_rank(nodes);
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -67,6 +98,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_QUIET:
 		arguments->quiet = true;
+		return 0;
+	case KEY_NODE:
+		if (!read_number(argument, &arguments->node))
+			argp_error(state, "--node is \"%s\", expected the id of a node", argument);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->file != NULL)
@@ -132,6 +167,7 @@ static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struc
 	for (uint32_t id = 0; id < plan->nodes; id++)
 		cpus[id] = wh_bench_is_caller(plan) ? -1 : wh_node_config_cpu(&plan->config, id);
 	*limit = (struct wh_limit_plan){
+		.kind = wh_bench_limit_kind(plan),
 		.nodes = plan->nodes,
 		.rings = rings,
 		.ring_count = count,
@@ -191,7 +227,7 @@ enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file)
 /* ---- running ---------------------------------------------------------------------------------------------------------*/
 
 struct bench {
-	const struct arguments *arguments;
+	struct arguments *arguments;
 	struct wh_conf *conf;
 	struct wh_watch watch;
 	struct wh_bench_files *files;
@@ -305,15 +341,44 @@ static const char *make_directory(const struct bench *bench, size_t variant, cha
 	return NULL;
 }
 
-/* Two commands at a time must not meet each other's nodes: the group's name gets the command's number. */
+/* Two commands at a time must not meet each other's nodes: the group's name gets the command's number; unless certificates say the
+ * name. */
 static void set_own_name(struct wh_conf *conf)
 {
 	struct wh_group_options group;
 	char text[WH_OPTION_TEXT_BYTES + 32];
 
 	wh_conf_bind(conf, 0, &wh_group_table, NULL, &group);
+	if (strcmp(group.tls_certificate_file, "none") != 0)
+		return;
 	snprintf(text, sizeof text, "group.name=%.*s.%d", WH_NAME_BYTES - 16, group.name, (int)getpid());
 	wh_conf_set(conf, text);
+}
+
+#define LATE_MS 20000 /* commands on several hosts do not start at once */
+
+/* Only one node is run here: then the name is the file's, which the other commands have as well, and all nodes are waited for. False: said
+ * why not. */
+static bool set_one(struct bench *bench)
+{
+	struct wh_group_options group;
+	char text[64];
+	int *node = &bench->arguments->node;
+
+	wh_conf_bind(bench->conf, 0, &wh_group_table, NULL, &group);
+	if (*node < 0)
+		*node = rank_of_launcher((uint32_t)group.nodes);
+	if (*node < 0)
+		return true;
+	if (*node >= group.nodes || wh_conf_variants(bench->conf) > 1) {
+		wh_say("%s: node %d: expected an id from 0 to %" PRId64 ", and one value for each key",
+		       bench->arguments->file, *node, group.nodes - 1);
+		return false;
+	}
+	snprintf(text, sizeof text, "group.start_timeout_ms=%d", LATE_MS);
+	if (group.start_timeout_ms < LATE_MS)
+		wh_conf_set(bench->conf, text);
+	return true;
 }
 
 static enum wh_exit run_all(struct bench *bench)
@@ -321,7 +386,10 @@ static enum wh_exit run_all(struct bench *bench)
 	enum whorl_result result = WHORL_OK;
 	char directory[4096];
 
-	set_own_name(bench->conf);
+	if (!set_one(bench))
+		return WH_EXIT_USAGE;
+	if (bench->arguments->node < 0)
+		set_own_name(bench->conf);
 	for (size_t variant = 0; variant < wh_conf_variants(bench->conf) && result == WHORL_OK; variant++) {
 		struct wh_bench_plan plan;
 		struct wh_error err;
@@ -331,6 +399,8 @@ static enum wh_exit run_all(struct bench *bench)
 			wh_say("%s: %s", bench->arguments->file, err.text);
 			break;
 		}
+		if (bench->arguments->node >= 0)
+			wh_bench_plan_one(&plan, (uint32_t)bench->arguments->node);
 		if (bench->arguments->deliveries != NULL) {
 			plan.deliveries = make_directory(bench, variant, directory, sizeof directory);
 			if (plan.deliveries == NULL)
@@ -371,7 +441,7 @@ static enum wh_exit open_and_run(struct bench *bench)
 
 int wh_bench_main(int argc, char **argv)
 {
-	struct arguments arguments = {.sets = calloc((size_t)argc + 1, sizeof *arguments.sets)};
+	struct arguments arguments = {.node = -1, .sets = calloc((size_t)argc + 1, sizeof *arguments.sets)};
 	struct bench bench = {.arguments = &arguments, .conf = wh_tools_conf()};
 	enum wh_exit status = WH_EXIT_MACHINE;
 

@@ -35,6 +35,7 @@ struct wh_bench_options {
 	int64_t sender_delay_us;
 	int delayed_senders, active_senders; /* enum wh_bench_some; active ones are not none */
 	int64_t senders_per_node;
+	bool sender_sleeps;
 	bool processes, limit;
 	int upcall; /* enum wh_bench_upcall */
 	int64_t latency_every;
@@ -71,6 +72,7 @@ struct wh_bench_plan {
 	struct wh_view *view;
 	struct wh_bench_subgroup *subgroups;
 	uint32_t nodes, subgroup_count;
+	uint32_t here_first, here_count; /* the nodes that this command runs: all, or one of them (wh_bench_plan_one) */
 	size_t stamp_words;
 	uint64_t memory;        /* bytes that a run needs, all nodes together */
 	const char *deliveries; /* the directory of this variant's deliveries; NULL: none, and the run is timed */
@@ -86,6 +88,22 @@ static inline bool wh_bench_is_caller(const struct wh_bench_plan *plan)
 WH_MUST_CHECK enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf *conf, size_t variant,
 						   struct wh_error *err);
 void wh_bench_plan_free(struct wh_bench_plan *plan);
+/* Only node `id` is run here, once; other commands, on other hosts, run the others. No latency is measured, as clocks differ, and
+ * no limit, as all would measure it at different times. */
+void wh_bench_plan_one(struct wh_bench_plan *plan, uint32_t id);
+
+static inline bool wh_bench_is_here(const struct wh_bench_plan *plan, uint32_t id)
+{
+	return id >= plan->here_first && id - plan->here_first < plan->here_count;
+}
+
+static inline bool wh_bench_is_whole(const struct wh_bench_plan *plan)
+{
+	return plan->here_count == plan->nodes;
+}
+
+/* The program that is the limit of the plan's transport. */
+enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan);
 
 /* The rings of the limit that moves the same bytes: an array to free, *count long; NULL when memory is out. */
 struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size_t *count);
@@ -182,7 +200,7 @@ struct wh_bench_run {
 };
 
 /* The body of a node: the crew's function; ctx is the wh_bench_run. */
-int wh_bench_node(void *ctx, uint32_t id);
+int wh_bench_node(void *ctx, uint32_t worker);
 
 /* Makes one run. On WHORL_OK its figures stand in run->memory, until wh_bench_run_free; otherwise what went wrong has
  * been said. WHORL_AGAIN: interrupted. */
@@ -207,6 +225,9 @@ struct wh_bench_result {
 	struct wh_limit_result before, after;
 	double limit_bytes_per_s, limit_messages_per_s; /* the means; 0: not measured */
 	double fraction_of_limit;
+	double best_write_bytes_per_s, best_write_messages_per_s; /* tcp: likewise */
+	double fraction_of_best_write;
+	double round_trip_us[2];                /* of each enum wh_limit_trip: the lesser of before and after */
 	double idle_seconds, idle_cpu_fraction; /* of one core, all nodes together */
 	uint64_t idle_pushes, idle_heartbeats, idle_sleeps;
 	double idle_next_us; /* from the claim to the last delivery */

@@ -124,15 +124,49 @@ static json_t *batch(const struct whorl_batch_stats *stats)
 			 "histogram", histogram);
 }
 
+static json_t *rate(double bytes_per_s, double messages_per_s, const struct wh_limit_rate *before,
+		    const struct wh_limit_rate *after, double fraction)
+{
+	return json_pack("{s:f,s:f,s:f,s:f,s:f}", "bytes_per_s", bytes_per_s, "messages_per_s", messages_per_s,
+			 "before", before->bytes_per_s, "after", after->bytes_per_s, "fraction", fraction);
+}
+
+/* The limit of tcp has two figures: the common keys are those of the first. */
+static void set_writes(json_t *object, const struct wh_bench_result *result)
+{
+	set(object, "per_message",
+	    rate(result->limit_bytes_per_s, result->limit_messages_per_s, &result->before.rate, &result->after.rate,
+		 result->fraction_of_limit));
+	set(object, "best_write",
+	    rate(result->best_write_bytes_per_s, result->best_write_messages_per_s, &result->before.best_write,
+		 &result->after.best_write, result->fraction_of_best_write));
+}
+
 static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
 {
+	static const char *const names[] = {
+		[WH_LIMIT_SHM] = "shm-rings", [WH_LIMIT_TCP] = "tcp-sockets", [WH_LIMIT_VERBS] = "verbs-writes"};
+	bool tcp = wh_bench_limit_kind(plan) == WH_LIMIT_TCP;
+	json_t *object;
+
 	if (!plan->options.limit || plan->deliveries != NULL)
 		return json_null();
-	return json_pack("{s:s,s:f,s:f,s:f,s:f,s:[ii],s:f}", "name", "shm-rings", "bytes_per_s",
-			 result->limit_bytes_per_s, "messages_per_s", result->limit_messages_per_s, "before",
-			 result->before.bytes_per_s, "after", result->after.bytes_per_s, "publish_every",
-			 (int)result->before.publish_every, (int)result->after.publish_every, "prefetched_bytes_per_s",
-			 (result->before.prefetched_bytes_per_s + result->after.prefetched_bytes_per_s) / 2);
+	object = json_pack("{s:s,s:f,s:f,s:f,s:f}", "name", names[wh_bench_limit_kind(plan)], "bytes_per_s",
+			   result->limit_bytes_per_s, "messages_per_s", result->limit_messages_per_s, "before",
+			   result->before.rate.bytes_per_s, "after", result->after.rate.bytes_per_s);
+	if (tcp) {
+		set_writes(object, result);
+	} else {
+		set(object, "publish_every",
+		    json_pack("[ii]", (int)result->before.publish_every, (int)result->after.publish_every));
+		set(object, "prefetched_bytes_per_s",
+		    json_real((result->before.prefetched_bytes_per_s + result->after.prefetched_bytes_per_s) / 2));
+	}
+	set(object, "round_trip_us",
+	    result->round_trip_us[0] > 0 ? json_pack("{s:f,s:f}", "polling", result->round_trip_us[WH_LIMIT_POLLING],
+						     "sleeping", result->round_trip_us[WH_LIMIT_SLEEPING])
+					 : json_null());
+	return object;
 }
 
 static json_t *ids(const uint32_t *list, uint32_t count)
@@ -149,26 +183,30 @@ static json_t *subgroup(const struct wh_bench_run *run, uint32_t g, double secon
 	const struct wh_bench_subgroup *subgroup = &run->plan->subgroups[g];
 	uint64_t messages = 0, bytes = 0, nulls = 0;
 	json_t *digests = json_array(), *object;
+	uint32_t here = 0;
 
 	for (uint32_t m = 0; m < subgroup->member_count; m++) {
 		const struct wh_bench_part *part = wh_bench_part(&run->memory, run->plan, subgroup->members[m], g);
+		bool is_here = wh_bench_is_here(run->plan, subgroup->members[m]);
 
 		messages += wh_load_relaxed(&part->counted);
 		bytes += wh_load_relaxed(&part->bytes);
 		nulls += part->stats.nulls;
-		json_array_append_new(digests, digest(wh_load_relaxed(&part->digest)));
+		here += is_here;
+		json_array_append_new(digests, is_here ? digest(wh_load_relaxed(&part->digest)) : json_null());
 	}
+	here += here == 0; /* nobody has delivered anything */
 	object = json_pack("{s:s,s:s,s:o,s:i,s:i,s:o}", "name", subgroup->name, "mode",
 			   subgroup->ordered ? "ordered" : "unordered", "members",
 			   ids(subgroup->members, subgroup->member_count), "senders", (int)subgroup->sender_count,
 			   "window", (int)subgroup->window, "order_digest", digests);
-	set(object, "messages_per_s", figure(run->plan, (double)messages / subgroup->member_count / seconds));
-	set(object, "bytes_per_s", figure(run->plan, (double)bytes / subgroup->member_count / seconds));
+	set(object, "messages_per_s", figure(run->plan, (double)messages / here / seconds));
+	set(object, "bytes_per_s", figure(run->plan, (double)bytes / here / seconds));
 	set(object, "nulls", integer(nulls));
 	return object;
 }
 
-/* One for each node, over the subgroups that it is a member of; null for a member of none. */
+/* One for each node, over the subgroups that it is a member of; null for a member of none, and for one that is not here. */
 static json_t *order_digest(const struct wh_bench_run *run)
 {
 	const struct wh_bench_plan *plan = run->plan;
@@ -181,7 +219,8 @@ static json_t *order_digest(const struct wh_bench_run *run)
 		for (uint32_t g = 0; g < plan->subgroup_count; g++) {
 			const struct wh_bench_subgroup *subgroup = &plan->subgroups[g];
 
-			if (wh_rank_find(subgroup->members, subgroup->member_count, id) < 0)
+			if (!wh_bench_is_here(plan, id) ||
+			    wh_rank_find(subgroup->members, subgroup->member_count, id) < 0)
 				continue;
 			sum = sum * 31 + wh_load_relaxed(&wh_bench_part(&run->memory, plan, id, g)->digest);
 			count++;

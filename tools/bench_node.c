@@ -90,6 +90,8 @@ static void on_view(const struct whorl_view *view, void *ctx)
 	wh_bench_deliver_view(node);
 	if (view->number == 0 || wh_bench_is_over(node))
 		return;
+	if (!wh_bench_is_whole(node->plan)) /* those who have everything leave; who waits in vain gives up */
+		return;
 	for (uint32_t i = 0; i < view->left_count && at < sizeof ids; i++)
 		at += (size_t)snprintf(ids + at, sizeof ids - at, "%s%u", i > 0 ? ", " : "", view->left[i]);
 	wh_bench_node_fail(node, "view %" PRIu64 " is without node%s %s: dead, gone, or not heard for %" PRId64 " ms",
@@ -104,7 +106,7 @@ static uint64_t cpu_ns(const struct wh_bench_node *node)
 {
 	struct rusage usage;
 
-	if (!node->plan->options.processes && node->id != 0)
+	if (!node->plan->options.processes && node->id != node->plan->here_first)
 		return 0;
 	getrusage(RUSAGE_SELF, &usage);
 	return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * WH_NS_PER_S +
@@ -218,6 +220,7 @@ static void pass_of_caller(struct wh_bench_node *node, enum wh_bench_phase phase
 {
 	enum idle idle = (enum idle)node->plan->config.engine.idle;
 	size_t work = 0;
+	int sleep_ms;
 
 	if (phase == BENCH_RUN && node->sender_count > 0)
 		work = wh_bench_send_some(&node->senders[0]);
@@ -233,9 +236,13 @@ static void pass_of_caller(struct wh_bench_node *node, enum wh_bench_phase phase
 		return;
 	}
 	if (wh_patience_wait(&idleness->patience, wh_env_system(), YIELD_NS) || idle == IDLE_YIELD ||
-	    phase == BENCH_OPEN || wh_bench_send_waits_for_time(node))
+	    phase == BENCH_OPEN)
 		return;
-	whorl_wait(node->node, phase == BENCH_IDLE ? LOOK_IDLE_MS : phase == BENCH_LAST ? LOOK_LAST_MS : LOOK_MS);
+	sleep_ms = phase == BENCH_IDLE ? LOOK_IDLE_MS : phase == BENCH_LAST ? LOOK_LAST_MS : LOOK_MS;
+	sleep_ms = wh_bench_send_may_sleep(node, sleep_ms);
+	if (sleep_ms == 0)
+		return;
+	whorl_wait(node->node, sleep_ms);
 	look_for_errors(node);
 }
 
@@ -407,9 +414,10 @@ static int close_timeout(const struct wh_bench_node *node, enum wh_bench_phase p
 	return phase == BENCH_CLOSE ? CLOSE_MS : 0;
 }
 
-int wh_bench_node(void *ctx, uint32_t id)
+int wh_bench_node(void *ctx, uint32_t worker)
 {
 	struct wh_bench_run *run = ctx;
+	uint32_t id = run->plan->here_first + worker;
 	struct wh_bench_node node = {
 		.plan = run->plan,
 		.memory = &run->memory,

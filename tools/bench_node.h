@@ -96,8 +96,8 @@ void wh_bench_send_all(struct wh_bench_sender *sender);
 
 /* Caller mode: sends a burst, without waiting. Returns how many messages. */
 size_t wh_bench_send_some(struct wh_bench_sender *sender);
-/* Does a sender of this node wait for a time, and not only for deliveries? Then the loop must not sleep. */
-bool wh_bench_send_waits_for_time(const struct wh_bench_node *node);
+/* How long the loop may sleep, at most most_ms: not at all (0) where a sender waits busily for a time. */
+int wh_bench_send_may_sleep(const struct wh_bench_node *node, int most_ms);
 
 /* One message in the first subgroup, if this node is the last of its active senders. */
 void wh_bench_send_last(struct wh_bench_node *node);

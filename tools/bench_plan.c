@@ -23,6 +23,9 @@ static const struct wh_option bench_options[] = {
 	{"sender_delay_us", WH_OPTION_INTEGER, "us", "0", 0, 60000000, NULL,
 	 "A delayed sender waits busily for so long after each message; with thread = caller it runs the loop meanwhile.",
 	 BENCH(sender_delay_us), true},
+	{"sender_sleeps", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
+	 "on: a delayed sender sleeps for its delay, and leaves its processor to others, as for the latency at low load.",
+	 BENCH(sender_sleeps), false},
 	{"delayed_senders", WH_OPTION_CHOICE, "", "none", 0, 0, some,
 	 "How many of those that send are delayed: the ones of the lowest ranks, which all others' messages wait for.",
 	 BENCH(delayed_senders), true},
@@ -261,6 +264,16 @@ static enum whorl_result find_memory(struct wh_bench_plan *plan, struct wh_error
 
 /* ---- the plan ------------------------------------------------------------------------------------------------------*/
 
+static enum whorl_result find_device(const struct wh_bench_plan *plan, struct wh_error *err)
+{
+	if (plan->config.group.transport != WH_TRANSPORT_VERBS || wh_limit_has_devices())
+		return WHORL_OK;
+	return wh_error_set(
+		err, WHORL_UNSUPPORTED,
+		"group.transport = verbs: this host has no RDMA device; ./run softroce tries it in a virtual "
+		"machine");
+}
+
 enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf *conf, size_t variant,
 				     struct wh_error *err)
 {
@@ -277,7 +290,7 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 	if (result != WHORL_OK)
 		goto out_free;
 	fit_slots(plan);
-	plan->nodes = (uint32_t)plan->config.group.nodes;
+	plan->nodes = plan->here_count = (uint32_t)plan->config.group.nodes;
 	plan->subgroup_count = plan->config.subgroup_count;
 	plan->subgroups = calloc(plan->subgroup_count, sizeof *plan->subgroups);
 	result = plan->subgroups == NULL ? WHORL_MEMORY : make_view(plan);
@@ -287,12 +300,23 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 		goto out_free;
 	for (uint32_t g = 0; g < plan->subgroup_count; g++)
 		plan_subgroup(plan, g);
-	result = find_memory(plan, err);
+	result = find_device(plan, err);
+	if (result == WHORL_OK)
+		result = find_memory(plan, err);
 	if (result == WHORL_OK)
 		return WHORL_OK;
 out_free:
 	wh_bench_plan_free(plan);
 	return result;
+}
+
+void wh_bench_plan_one(struct wh_bench_plan *plan, uint32_t id)
+{
+	plan->here_first = id;
+	plan->here_count = 1;
+	plan->options.runs = 1;
+	plan->options.limit = false;
+	plan->options.latency_every = 0;
 }
 
 void wh_bench_plan_free(struct wh_bench_plan *plan)
@@ -301,6 +325,18 @@ void wh_bench_plan_free(struct wh_bench_plan *plan)
 	wh_view_free(plan->view);
 	wh_node_config_free(&plan->config);
 	*plan = (struct wh_bench_plan){0};
+}
+
+enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan)
+{
+	switch (plan->config.group.transport) {
+	case WH_TRANSPORT_TCP:
+		return WH_LIMIT_TCP;
+	case WH_TRANSPORT_VERBS:
+		return WH_LIMIT_VERBS;
+	default:
+		return WH_LIMIT_SHM;
+	}
 }
 
 struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size_t *count)

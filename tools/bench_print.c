@@ -68,18 +68,18 @@ static struct progress progress_of(const struct wh_bench_run *run)
 	for (uint32_t g = 0; g < plan->subgroup_count; g++) {
 		const struct wh_bench_subgroup *subgroup = &plan->subgroups[g];
 
-		expected += (double)subgroup->expected * subgroup->member_count;
 		for (uint32_t m = 0; m < subgroup->member_count; m++) {
 			const struct wh_bench_part *part = wh_bench_part(&run->memory, plan, subgroup->members[m], g);
 
+			expected += wh_bench_is_here(plan, subgroup->members[m]) ? (double)subgroup->expected : 0;
 			counted += (double)wh_load_relaxed(&part->counted);
 			bytes += (double)wh_load_relaxed(&part->bytes);
 		}
 	}
-	progress.part = counted / expected;
+	progress.part = expected > 0 ? counted / expected : 1;
 	progress.seconds = (double)(wh_env_now(wh_env_system()) - run->memory.shared->start_ns) / 1e9;
-	progress.messages_per_s = counted / plan->nodes / progress.seconds;
-	progress.bytes_per_s = bytes / plan->nodes / progress.seconds;
+	progress.messages_per_s = counted / plan->here_count / progress.seconds;
+	progress.bytes_per_s = bytes / plan->here_count / progress.seconds;
 	return progress;
 }
 
@@ -194,6 +194,26 @@ static void print_prefetched(FILE *out, const struct wh_bench_result *results, s
 			bytes_per_s / (double)count / 1e9);
 }
 
+/* What tcp can do with large writes; and how the latency stands to a message alone, there and back. */
+static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
+			      size_t count)
+{
+	double best = SPREAD(best_write_bytes_per_s).mean, share = SPREAD(fraction_of_best_write).mean;
+	double polling = SPREAD(round_trip_us[WH_LIMIT_POLLING]).mean, p50 = SPREAD(latency_us[0]).mean;
+	double sleeping = SPREAD(round_trip_us[WH_LIMIT_SLEEPING]).mean;
+
+	if (best > 0)
+		fprintf(out, "%-*s the limit with writes of 64 KB: %.3f GB/s, of which this is %.2f\n", VARIANT_WIDTH,
+			"", best / 1e9, share);
+	if (polling <= 0 || sleeping <= 0)
+		return;
+	fprintf(out, "%-*s a bare round trip: %.1f us polling, %.1f us sleeping", VARIANT_WIDTH, "", polling, sleeping);
+	/* Where messages queue, latency says little of the transport. */
+	if (plan->options.latency_every > 0 && plan->subgroups[0].delayed_count == plan->subgroups[0].active_count)
+		fprintf(out, "; p50 is %.1f and %.1f of them", p50 / polling, p50 / sleeping);
+	fprintf(out, "\n");
+}
+
 void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
 			size_t count)
 {
@@ -204,7 +224,7 @@ void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struc
 	char mean[32], deviation[32];
 
 	for (size_t i = 0; i < count; i++) {
-		delivered += (double)results[i].delivered / plan->nodes;
+		delivered += (double)results[i].delivered / plan->here_count;
 		nulls += (double)results[i].nulls;
 		writes += (double)results[i].writes;
 	}
@@ -224,8 +244,10 @@ void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struc
 	else
 		fprintf(out, " %8s %6s", "-", "-");
 	fprintf(out, " %8.3f %9.4f\n", nulls / delivered, writes / delivered);
-	if (plan->options.limit)
+	if (plan->options.limit) {
 		print_prefetched(out, results, count);
+		print_more_limits(out, plan, results, count);
+	}
 	if (plan->options.idle_seconds > 0)
 		for (size_t i = 0; i < count; i++)
 			print_idle(out, &results[i]);

@@ -16,7 +16,7 @@ static bool digests_agree(const struct wh_bench_run *run)
 		uint32_t first = subgroup->members[0];
 		uint64_t digest = wh_load_relaxed(&wh_bench_part(&run->memory, plan, first, g)->digest);
 
-		for (uint32_t m = 1; m < subgroup->member_count; m++) {
+		for (uint32_t m = 1; wh_bench_is_whole(plan) && m < subgroup->member_count; m++) {
 			uint32_t id = subgroup->members[m];
 			uint64_t other = wh_load_relaxed(&wh_bench_part(&run->memory, plan, id, g)->digest);
 
@@ -70,7 +70,7 @@ static void add_parts(struct wh_bench_result *result, const struct wh_bench_run 
 	}
 }
 
-/* Threads that send, over all nodes. */
+/* Threads that send, over all nodes that are here. */
 static uint32_t count_senders(const struct wh_bench_plan *plan)
 {
 	uint32_t nodes = 0;
@@ -78,7 +78,7 @@ static uint32_t count_senders(const struct wh_bench_plan *plan)
 	for (uint32_t id = 0; id < plan->nodes; id++) {
 		bool sends = false;
 
-		for (uint32_t g = 0; g < plan->subgroup_count; g++) {
+		for (uint32_t g = 0; wh_bench_is_here(plan, id) && g < plan->subgroup_count; g++) {
 			const struct wh_bench_subgroup *subgroup = &plan->subgroups[g];
 
 			sends |= wh_rank_find(subgroup->senders + subgroup->active_first, subgroup->active_count, id) >=
@@ -92,6 +92,7 @@ static uint32_t count_senders(const struct wh_bench_plan *plan)
 static void add_nodes(struct wh_bench_result *result, const struct wh_bench_run *run, struct wh_histogram *latency)
 {
 	uint64_t wait_ns = 0, post_ns = 0, cpu_ns = 0;
+	uint32_t senders = count_senders(run->plan);
 
 	for (uint32_t id = 0; id < run->plan->nodes; id++) {
 		const struct wh_bench_node_page *page = &run->memory.pages[id];
@@ -106,7 +107,7 @@ static void add_nodes(struct wh_bench_result *result, const struct wh_bench_run 
 	}
 	result->post_seconds = (double)post_ns / 1e9;
 	result->cpu_seconds = (double)cpu_ns / 1e9;
-	result->sender_wait_fraction = (double)wait_ns / 1e9 / result->seconds / count_senders(run->plan);
+	result->sender_wait_fraction = senders > 0 ? (double)wait_ns / 1e9 / result->seconds / senders : 0;
 }
 
 static void add_idle(struct wh_bench_result *result, const struct wh_bench_run *run)
@@ -141,8 +142,8 @@ bool wh_bench_result_make(struct wh_bench_result *result, const struct wh_bench_
 		return false;
 	add_parts(result, run, &bytes);
 	add_nodes(result, run, &latency);
-	result->messages_per_s = (double)result->delivered / run->plan->nodes / result->seconds;
-	result->bytes_per_s = (double)bytes / run->plan->nodes / result->seconds;
+	result->messages_per_s = (double)result->delivered / run->plan->here_count / result->seconds;
+	result->bytes_per_s = (double)bytes / run->plan->here_count / result->seconds;
 	result->latency_samples = latency.count;
 	for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
 		result->latency_us[i] = wh_histogram_quantile(&latency, shares[i]) / 1e3;
@@ -151,17 +152,31 @@ bool wh_bench_result_make(struct wh_bench_result *result, const struct wh_bench_
 	return true;
 }
 
+/* Messages without bytes have a limit as well. */
+static double fraction(const struct wh_bench_result *result, double bytes_per_s, double messages_per_s)
+{
+	double run = bytes_per_s > 0 ? result->bytes_per_s : result->messages_per_s;
+	double limit = bytes_per_s > 0 ? bytes_per_s : messages_per_s;
+
+	return limit > 0 ? run / limit : 0;
+}
+
 void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit_result *before,
 			   const struct wh_limit_result *after)
 {
-	double run, limit;
-
 	result->before = *before;
 	result->after = *after;
-	result->limit_bytes_per_s = (before->bytes_per_s + after->bytes_per_s) / 2;
-	result->limit_messages_per_s = (before->messages_per_s + after->messages_per_s) / 2;
-	/* Messages without bytes have a limit as well. */
-	run = result->limit_bytes_per_s > 0 ? result->bytes_per_s : result->messages_per_s;
-	limit = result->limit_bytes_per_s > 0 ? result->limit_bytes_per_s : result->limit_messages_per_s;
-	result->fraction_of_limit = limit > 0 ? run / limit : 0;
+	result->limit_bytes_per_s = (before->rate.bytes_per_s + after->rate.bytes_per_s) / 2;
+	result->limit_messages_per_s = (before->rate.messages_per_s + after->rate.messages_per_s) / 2;
+	result->fraction_of_limit = fraction(result, result->limit_bytes_per_s, result->limit_messages_per_s);
+	result->best_write_bytes_per_s = (before->best_write.bytes_per_s + after->best_write.bytes_per_s) / 2;
+	result->best_write_messages_per_s = (before->best_write.messages_per_s + after->best_write.messages_per_s) / 2;
+	result->fraction_of_best_write =
+		fraction(result, result->best_write_bytes_per_s, result->best_write_messages_per_s);
+	for (size_t trip = 0; trip < 2; trip++) {
+		double one = before->round_trip_us[trip], other = after->round_trip_us[trip];
+
+		/* Other programs can only make it longer. */
+		result->round_trip_us[trip] = one < other ? one : other;
+	}
 }

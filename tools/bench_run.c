@@ -77,18 +77,20 @@ static uint32_t count_failed(const struct wh_bench_run *run)
 {
 	uint32_t count = 0;
 
-	for (uint32_t id = 0; id < run->plan->nodes; id++)
+	for (uint32_t id = 0; id < run->plan->nodes; id++) /* those that are not here never have */
 		count += has_failed(run, id);
 	return count;
 }
 
-static void say_ended(const struct wh_bench_run *run, uint32_t id, int status)
+static void say_ended(const struct wh_bench_run *run, uint32_t worker, int status)
 {
+	uint32_t id = run->plan->here_first + worker;
+
 	if (WIFSIGNALED(status))
-		wh_say("node %u (pid %d) was killed by signal %d (%s)", id, (int)wh_crew_pid(&run->crew, id),
+		wh_say("node %u (pid %d) was killed by signal %d (%s)", id, (int)wh_crew_pid(&run->crew, worker),
 		       WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else if (!has_failed(run, id)) /* else it has said why itself */
-		wh_say("node %u (pid %d) has ended with status %d", id, (int)wh_crew_pid(&run->crew, id),
+		wh_say("node %u (pid %d) has ended with status %d", id, (int)wh_crew_pid(&run->crew, worker),
 		       WEXITSTATUS(status));
 }
 
@@ -131,7 +133,8 @@ static void say_stuck(const struct wh_bench_run *run)
 			const struct whorl_subgroup_stats *stats = &part->stats;
 			char open_claim[64] = "";
 
-			if (wh_rank_find(subgroup->members, subgroup->member_count, id) < 0)
+			if (!wh_bench_is_here(plan, id) ||
+			    wh_rank_find(subgroup->members, subgroup->member_count, id) < 0)
 				continue;
 			if (wh_load_acquire(&run->memory.pages[id].reached) <= BENCH_CLOSE) {
 				wh_say("node %u does not answer", id);
@@ -168,8 +171,7 @@ static void say_noticed(struct wh_bench_run *run)
 	int64_t patience_ms = run->plan->config.group.failure_timeout_ms + NOTICE_EXTRA_MS;
 	uint64_t since = now_ns(), deadline = since + (uint64_t)patience_ms * WH_NS_PER_MS;
 
-	while (now_ns() < deadline && run->watch->interrupted == 0 &&
-	       count_failed(run) + (run->plan->nodes - run->crew.running) < run->plan->nodes) {
+	while (now_ns() < deadline && run->watch->interrupted == 0 && count_failed(run) < run->crew.running) {
 		wh_watch_wait(run->watch, 10);
 		reap(run);
 	}
@@ -211,7 +213,8 @@ static uint64_t delivered(const struct wh_bench_run *run)
 static bool have_all_reached(const struct wh_bench_run *run, enum wh_bench_phase phase)
 {
 	for (uint32_t id = 0; id < run->plan->nodes; id++)
-		if (wh_load_acquire(&run->memory.pages[id].reached) <= (uint64_t)phase) /* partner: node_reached */
+		if (wh_bench_is_here(run->plan, id) &&
+		    wh_load_acquire(&run->memory.pages[id].reached) <= (uint64_t)phase) /* partner: node_reached */
 			return false;
 	return true;
 }
@@ -331,8 +334,8 @@ enum whorl_result wh_bench_run_make(struct wh_bench_run *run)
 		return WHORL_MEMORY;
 	}
 	pthread_mutex_init(&run->conf_lock, NULL);
-	if (wh_crew_start(&run->crew, run->watch, run->plan->nodes, run->plan->options.processes, wh_bench_node, run,
-			  &err) != WHORL_OK) {
+	if (wh_crew_start(&run->crew, run->watch, run->plan->here_count, run->plan->options.processes, wh_bench_node,
+			  run, &err) != WHORL_OK) {
 		wh_say("%s", err.text);
 		return err.code;
 	}

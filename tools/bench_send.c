@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "tools/limit/limit.h"
 #include "tools/limit/payload.h"
@@ -17,6 +18,17 @@
 #define SLEEP_SHORT_MS 1 /* where another window may be the first to have room */
 
 enum outcome { SENT, FULL, NOTHING, FAILED };
+
+/* How long until a delayed stream may send again: at most `most_ns`. */
+static uint64_t until_due(const struct wh_bench_sender *sender, uint64_t most_ns)
+{
+	uint64_t now = wh_bench_now(), due = now + most_ns;
+
+	for (uint32_t s = 0; s < sender->stream_count; s++)
+		if (sender->streams[s].due_ns != 0 && sender->streams[s].due_ns < due)
+			due = sender->streams[s].due_ns;
+	return due > now ? due - now : 0;
+}
 
 /* Has this stream still something to send? In a run by total that is not for it alone to say. */
 static bool is_live(const struct wh_bench_stream *stream)
@@ -142,6 +154,20 @@ static inline struct turn take_turn(struct wh_bench_sender *sender)
 	return turn;
 }
 
+/* A delayed stream waits busily, as the paper's do, but it yields: the paper's nodes have cores to spare, and here the
+ * delay of one would otherwise be that of every thread on its core. */
+static void wait_for_time(const struct wh_bench_sender *sender, struct wh_patience *patience)
+{
+	struct timespec pause = {0};
+
+	if (!sender->node->plan->options.sender_sleeps) {
+		wh_patience_wait(patience, wh_env_system(), UINT64_MAX);
+		return;
+	}
+	pause.tv_nsec = (long)until_due(sender, SLEEP_MS * WH_NS_PER_MS);
+	nanosleep(&pause, NULL);
+}
+
 void wh_bench_send_all(struct wh_bench_sender *sender)
 {
 	struct wh_patience patience = {0};
@@ -159,9 +185,7 @@ void wh_bench_send_all(struct wh_bench_sender *sender)
 		if (turn.full > 0 && sender->wait_since_ns == 0)
 			sender->wait_since_ns = wh_bench_now();
 		if (turn.full < turn.live) {
-			/* A delayed stream waits busily, as the paper's do, but it yields: the paper's nodes have cores to
-			 * spare, and here the delay of one would otherwise be that of every thread on its core. */
-			wh_patience_wait(&patience, wh_env_system(), UINT64_MAX);
+			wait_for_time(sender, &patience);
 			continue;
 		}
 		if (++looks < LOOKS) {
@@ -213,14 +237,19 @@ size_t wh_bench_send_some(struct wh_bench_sender *sender)
 	return sent;
 }
 
-bool wh_bench_send_waits_for_time(const struct wh_bench_node *node)
+int wh_bench_send_may_sleep(const struct wh_bench_node *node, int most_ms)
 {
+	bool waits = false;
+
 	if (node->sender_count == 0)
-		return false;
+		return most_ms;
 	for (uint32_t s = 0; s < node->senders[0].stream_count; s++)
-		if (node->senders[0].streams[s].delayed && is_live(&node->senders[0].streams[s]))
-			return true;
-	return false;
+		waits |= node->senders[0].streams[s].delayed && is_live(&node->senders[0].streams[s]);
+	if (!waits)
+		return most_ms;
+	if (!node->plan->options.sender_sleeps)
+		return 0;
+	return (int)((until_due(&node->senders[0], (uint64_t)most_ms * WH_NS_PER_MS) + WH_NS_PER_MS - 1) / WH_NS_PER_MS);
 }
 
 /* ---- the message after the idle time ----------------------------------------------------------------------------------*/

@@ -35,7 +35,10 @@ enum {
 };
 
 static const struct argp_option words[] = {
-	{"id", KEY_ID, "N", 0, "The id of the node; in each group and at a time one process has it", 0},
+	{"id", KEY_ID, "N", 0,
+	 "The id of the node; in each group and at a time one process has it. Where srun or mpirun has started it, the "
+	 "number that it was given will do",
+	 0},
 	{"run", KEY_RUN, "WHAT", 0, "counter (if nothing is said), echo, load or none", 0},
 	{"subgroup", KEY_SUBGROUP, "NAME", 0,
 	 "Only in this one; otherwise in all that the node is in (echo: the first)", 0},
@@ -108,6 +111,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 	struct wh_member_options *member = &arguments->member;
+	int rank;
 
 	switch (key) {
 	case KEY_ID:
@@ -155,8 +159,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (arguments->file == NULL)
 			argp_error(state, "which FILE?");
-		if (!arguments->has_id)
+		if (!arguments->has_id && (rank = wh_tools_rank(WH_NODES_MAX)) < 0)
 			argp_error(state, "which node: --id N?");
+		if (!arguments->has_id)
+			member->id = (uint32_t)rank;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

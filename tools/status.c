@@ -28,8 +28,8 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Ask the nodes of a group on this host who is a member, how far each is, and who lags.\v"
-	"NAME is the name of a group, or an ini file that has it. First comes the view, as its leader sees it, then a line "
+	"Ask the nodes of a group who is a member, how far each is, and who lags.\v"
+	"NAME is the name of a group, or an ini file that has it, or host:port of one node on tcp. First comes the view, as its leader sees it, then a line "
 	"for each node, then for each subgroup a line for each member: what it has sent and delivered since it was "
 	"started, per second with --watch; up to which sequence number it has received and delivered in this view, as it "
 	"has come to the leader; and how far its deliveries are behind the member that has received most. "
@@ -94,8 +94,26 @@ static bool can_be_name(const char *text)
 	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length;
 }
 
-/* The name of the group that the file describes. False: said why not. */
-static bool read_name(const char *path, char name[WH_NAME_BYTES])
+/* With the addresses, the key and the certificates that it names, too, where nodes are in a network. */
+static bool read_more(struct wh_report_whom *whom, struct wh_conf *conf, const char *path)
+{
+	struct wh_error err;
+
+	if (wh_node_config_bind(&whom->config, conf, 0) != WHORL_OK) {
+		fprintf(stderr, "%s\n", wh_conf_mistakes(conf));
+		return false;
+	}
+	if (wh_inquiry_open(&whom->inquiry, &whom->config, &err) != WHORL_OK) {
+		wh_say("%s: %s", path, err.text);
+		wh_node_config_free(&whom->config);
+		return false;
+	}
+	whom->by_file = true;
+	return true;
+}
+
+/* The group that the file describes. False: said why not. */
+static bool read_whom(const char *path, struct wh_report_whom *whom)
 {
 	struct wh_conf *conf = wh_tools_conf();
 	struct wh_group_options group;
@@ -109,9 +127,11 @@ static bool read_name(const char *path, char name[WH_NAME_BYTES])
 	if (wh_conf_check(conf) == WHORL_OK) {
 		wh_conf_bind(conf, 0, &wh_group_table, NULL, &group);
 		good = can_be_name(group.name);
-		memcpy(name, group.name, WH_NAME_BYTES);
+		memcpy(whom->group, group.name, WH_NAME_BYTES);
 		if (!good)
 			wh_say("%s: \"%s\" cannot be the name of a group", path, group.name);
+		else if (group.transport == WH_TRANSPORT_TCP)
+			good = read_more(whom, conf, path);
 	} else {
 		fprintf(stderr, "%s\n", wh_conf_mistakes(conf));
 	}
@@ -120,12 +140,28 @@ static bool read_name(const char *path, char name[WH_NAME_BYTES])
 }
 
 /* What is a file is one; what cannot be a name must have been meant as one. */
-static bool find_name(const char *argument, char name[WH_NAME_BYTES])
+static bool find_whom(const char *argument, struct wh_report_whom *whom)
 {
+	const char *port = strrchr(argument, ':');
+
+	*whom = (struct wh_report_whom){.by_file = false};
+	if (access(argument, F_OK) != 0 && port != NULL && port[1] != '\0' &&
+	    port[1 + strspn(port + 1, "0123456789")] == '\0') {
+		whom->address = argument;
+		return true;
+	}
 	if (access(argument, F_OK) == 0 || !can_be_name(argument))
-		return read_name(argument, name);
-	strcpy(name, argument);
+		return read_whom(argument, whom);
+	strcpy(whom->group, argument);
 	return true;
+}
+
+static void let_go(struct wh_report_whom *whom)
+{
+	if (!whom->by_file)
+		return;
+	wh_inquiry_close(&whom->inquiry);
+	wh_node_config_free(&whom->config);
 }
 
 /* ---- once, and again ------------------------------------------------------------------------------------------------------- */
@@ -146,7 +182,9 @@ static enum wh_exit show(const struct arguments *arguments, FILE *out, const str
 	uint32_t wrong;
 
 	if (wh_report_is_empty(report)) {
-		if (arguments->node >= 0)
+		if (report->group[0] == '\0')
+			wh_say("no node is running at %s", arguments->name);
+		else if (arguments->node >= 0)
 			wh_say("no node %d of a group \"%s\" is running here", arguments->node, report->group);
 		else
 			wh_say("no node of a group \"%s\" is running here", report->group);
@@ -200,7 +238,8 @@ static enum wh_exit show_in_place(const struct arguments *arguments, const struc
 	return status;
 }
 
-static enum wh_exit watch(const struct arguments *arguments, const char *group, struct wh_report reports[2])
+static enum wh_exit watch(const struct arguments *arguments, const struct wh_report_whom *whom,
+			  struct wh_report reports[2])
 {
 	bool terminal = isatty(STDOUT_FILENO) && !arguments->json;
 	struct wh_watch watch;
@@ -218,7 +257,7 @@ static enum wh_exit watch(const struct arguments *arguments, const char *group, 
 		struct wh_report *now = &reports[turn % 2], *before = turn > 0 ? &reports[(turn + 1) % 2] : NULL;
 
 		wh_report_free(now);
-		wh_report_make(now, group, arguments->node, arguments->timeout_ms);
+		wh_report_make(now, whom, arguments->node, arguments->timeout_ms);
 		status = terminal ? show_in_place(arguments, now, before) : show(arguments, stdout, now, before);
 		fflush(stdout);
 		turn++;
@@ -233,24 +272,26 @@ int wh_status_main(int argc, char **argv)
 	struct arguments arguments = {.node = -1, .watch_ms = 1000, .timeout_ms = 1000};
 	struct wh_report *reports;
 	enum wh_exit status;
-	char group[WH_NAME_BYTES];
+	struct wh_report_whom whom;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-	if (!find_name(arguments.name, group))
+	if (!find_whom(arguments.name, &whom))
 		return WH_EXIT_USAGE;
 	reports = calloc(2, sizeof *reports);
 	if (reports == NULL) {
 		wh_say("%s", whorl_result_text(WHORL_MEMORY));
+		let_go(&whom);
 		return WH_EXIT_MACHINE;
 	}
 	if (arguments.watches) {
-		status = watch(&arguments, group, reports);
+		status = watch(&arguments, &whom, reports);
 	} else {
-		wh_report_make(&reports[0], group, arguments.node, arguments.timeout_ms);
+		wh_report_make(&reports[0], &whom, arguments.node, arguments.timeout_ms);
 		status = show(&arguments, stdout, &reports[0], NULL);
 	}
 	wh_report_free(&reports[0]);
 	wh_report_free(&reports[1]);
 	free(reports);
+	let_go(&whom);
 	return fflush(stdout) == 0 || status != WH_EXIT_GOOD ? status : WH_EXIT_FAILED;
 }

@@ -10,7 +10,16 @@
 
 #include "base/error.h"
 #include "group/config.h"
+#include "group/status.h"
 #include "tools/tools.h"
+
+struct wh_report_whom { /* a group by its name, or by a file that says more, or whichever node is at an address */
+	char group[WH_NAME_BYTES];
+	const char *address; /* NULL: none; not owned */
+	bool by_file;        /* the two below are there */
+	struct wh_node_config config;
+	struct wh_inquiry inquiry;
+};
 
 struct wh_report {
 	char group[WH_NAME_BYTES];
@@ -27,7 +36,7 @@ struct wh_report {
 };
 
 /* Asks node `only`, or (-1) whoever there is, all at the same time, and waits at most timeout_ms. */
-void wh_report_make(struct wh_report *report, const char *group, int only, int timeout_ms);
+void wh_report_make(struct wh_report *report, const struct wh_report_whom *whom, int only, int timeout_ms);
 void wh_report_free(struct wh_report *report);
 
 /* Does anybody answer, or not answer? */

@@ -14,21 +14,34 @@
 
 struct round {
 	struct wh_report *report;
+	const struct wh_report_whom *whom;
 	int timeout_ms;
 	wh_word next; /* id to ask */
 };
+
+static void ask_one(const struct round *round, uint32_t id)
+{
+	struct wh_report_node *node = &round->report->nodes[id];
+	struct wh_error err = {.text = ""};
+
+	if (!round->whom->by_file) {
+		node->result = whorl_status_get(round->whom->group, id, round->timeout_ms, &node->status, node->text,
+						sizeof node->text);
+		return;
+	}
+	node->result = wh_inquiry_ask(&round->whom->inquiry, id, round->timeout_ms, &node->status, &err);
+	if (node->result != WHORL_OK)
+		snprintf(node->text, sizeof node->text, "%.*s", (int)sizeof node->text - 1,
+			 err.text[0] != '\0' ? err.text : whorl_result_text(node->result));
+}
 
 static void *ask(void *ctx)
 {
 	struct round *round = ctx;
 	uint64_t id;
 
-	while ((id = wh_fetch_add(&round->next, 1)) < WH_NODES_MAX) {
-		struct wh_report_node *node = &round->report->nodes[id];
-
-		node->result = whorl_status_get(round->report->group, (uint32_t)id, round->timeout_ms, &node->status,
-						node->text, sizeof node->text);
-	}
+	while ((id = wh_fetch_add(&round->next, 1)) < WH_NODES_MAX)
+		ask_one(round, (uint32_t)id);
 	return NULL;
 }
 
@@ -52,21 +65,32 @@ static void choose_speaker(struct wh_report *report)
 	}
 }
 
-void wh_report_make(struct wh_report *report, const char *group, int only, int timeout_ms)
+/* Who it is stands in the answer. */
+static void ask_at(struct wh_report *report, const char *address, int timeout_ms)
 {
-	struct round round = {.report = report, .timeout_ms = timeout_ms};
+	struct wh_report_node found = {.result = WHORL_NOT_FOUND};
+
+	found.result = whorl_status_get_at(address, timeout_ms, &found.status, found.text, sizeof found.text);
+	report->only = found.status != NULL ? (int)found.status->id : 0;
+	report->nodes[report->only] = found;
+	if (found.status != NULL)
+		snprintf(report->group, sizeof report->group, "%s", found.status->group);
+}
+
+void wh_report_make(struct wh_report *report, const struct wh_report_whom *whom, int only, int timeout_ms)
+{
+	struct round round = {.report = report, .whom = whom, .timeout_ms = timeout_ms};
 	pthread_t threads[ASKERS];
 	uint32_t count = 0;
 
 	*report = (struct wh_report){.only = only, .at_ns = wh_env_now(wh_env_system())};
-	snprintf(report->group, sizeof report->group, "%s", group);
+	snprintf(report->group, sizeof report->group, "%s", whom->group);
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
 		report->nodes[id].result = WHORL_NOT_FOUND;
-	if (only >= 0) {
-		struct wh_report_node *node = &report->nodes[only];
-
-		node->result = whorl_status_get(group, (uint32_t)only, timeout_ms, &node->status, node->text,
-						sizeof node->text);
+	if (whom->address != NULL) {
+		ask_at(report, whom->address, timeout_ms);
+	} else if (only >= 0) {
+		ask_one(&round, (uint32_t)only);
 	} else {
 		while (count < ASKERS && wh_thread_create(&threads[count], "asker", -1, ask, &round, NULL) == WHORL_OK)
 			count++;

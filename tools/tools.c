@@ -2,6 +2,7 @@
 #include "tools/tools.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,6 +33,23 @@ void wh_say(const char *format, ...)
 	strcat(line, "\n");
 	if (write(STDERR_FILENO, line, strlen(line)) < 0)
 		return; /* there is nowhere to complain */
+}
+
+int wh_tools_rank(uint32_t below)
+{
+	static const char *const names[] = {"SLURM_PROCID", "PMI_RANK", "PMIX_RANK"};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		const char *text = getenv(names[i]);
+		char *end;
+		long number;
+
+		if (text == NULL || text[0] < '0' || text[0] > '9')
+			continue;
+		number = strtol(text, &end, 10);
+		return *end == '\0' && number < (long)below ? (int)number : -1;
+	}
+	return -1;
 }
 
 enum wh_exit wh_exit_of(enum whorl_result result)

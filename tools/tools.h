@@ -3,6 +3,7 @@
 #define WH_TOOLS_TOOLS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -34,6 +35,10 @@ enum wh_exit wh_sim_check(struct wh_conf *conf);
 
 /* One line on stderr with "whorl: " before it. A progress line that stands there makes room. */
 void wh_say(const char *format, ...) WH_PRINTF(1, 2);
+
+/* The number that srun (SLURM_PROCID) or mpirun (PMI_RANK, PMIX_RANK) has given this process among those that it has
+ * started; -1: none, or none below `below`. */
+int wh_tools_rank(uint32_t below);
 
 /* The status that a result leads to. */
 enum wh_exit wh_exit_of(enum whorl_result result);

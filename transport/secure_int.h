@@ -37,7 +37,7 @@ static inline size_t wh_secure_bytes_count(const struct wh_secure_bytes *b)
  * WHORL_CONFIG, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_secure_file_read(const char *what, const char *path, size_t least, size_t most,
 						    unsigned char **out, size_t *count, struct wh_error *err);
-void wh_secure_wipe(void *bytes, size_t count);                      /* overwrites and frees */
+void wh_secure_wipe(void *bytes, size_t count); /* overwrites and frees */
 
 #define WH_SECURE_NONCE_BYTES 32
 #define WH_SECURE_PROOF_BYTES 32
@@ -63,7 +63,7 @@ struct wh_secure_tls {
 	BIO_METHOD *pipe; /* from and to the buffers of a channel */
 };
 
-BIO_METHOD *wh_secure_pipe_new(void);                                /* NULL: no memory; BIO_meth_free */
+BIO_METHOD *wh_secure_pipe_new(void); /* NULL: no memory; BIO_meth_free */
 
 /* Is it for that node of that group (WH_SECURE_VISITOR: for anyone in it)? */
 bool wh_secure_cert_is_for(X509 *certificate, const char *group, uint32_t node);

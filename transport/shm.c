@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/counter.h"
+#include "transport/remote.h"
 #include "transport/shm_int.h"
 
 #define EPOLL_AT_ONCE 16
@@ -230,6 +231,8 @@ static size_t service(struct wh_transport *transport)
 		done += dispatch(t, &events[i]);
 	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
 		done += wh_shm_image_advance(t, image);
+	if (t->regions_unsaid)
+		done += wh_shm_remote_advance(t);
 	if (t->searching)
 		wh_shm_search(t);
 	return done;
@@ -262,6 +265,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 		wh_shm_image_free(image);
 	}
 	wh_shm_close_connections(t);
+	wh_shm_remote_free(t);
 	if (t->jobs != NULL)
 		wh_shm_jobs_free(t->env, t->jobs);
 	wh_shm_memory_free(&t->memory);
@@ -290,6 +294,8 @@ static enum whorl_result open_descriptors(struct wh_shm *t, struct wh_error *err
 
 static const struct wh_transport_ops shm_ops = {
 	.name = "shm",
+	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
+	.remote = &wh_shm_remote_ops,
 	.image_open = wh_shm_image_open,
 	.prepares = prepares,
 	.image_close = wh_shm_image_close,

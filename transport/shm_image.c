@@ -28,16 +28,13 @@ static bool is_here(const struct wh_shm_row *row)
 	return row->peer->state == WH_SHM_MET && row->peer->incarnation == row->incarnation;
 }
 
-/* After a full fence. An odd number that I have not rung for yet: it is going to sleep, and may have looked before my
- * push. tests/models/doorbell.c */
-static void look_at(struct wh_shm *t, const struct wh_shm_row *row)
+/* An odd number that I have not rung for yet: it is going to sleep, and may have looked before my push.
+ * tests/models/doorbell.c */
+void wh_shm_look_at(struct wh_shm *t, struct wh_shm_peer *peer)
 {
-	struct wh_shm_peer *peer = row->peer;
 	const uint64_t one = 1;
 	uint64_t parked;
 
-	if (row->frozen || !is_here(row))
-		return;
 	parked = wh_load_relaxed(&peer->status->parked); /* partner: arm() */
 	if (__builtin_expect((parked & 1) == 0 || parked == peer->rung, 1))
 		return;
@@ -70,8 +67,12 @@ void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 			continue;
 		looked_at = pushes[i].to;
 		looked_count = pushes[i].to_count;
-		for (uint32_t k = 0; k < pushes[i].to_count; k++)
-			look_at(t, &image->rows[pushes[i].to[k]]);
+		for (uint32_t k = 0; k < pushes[i].to_count; k++) {
+			const struct wh_shm_row *row = &image->rows[pushes[i].to[k]];
+
+			if (!row->frozen && is_here(row))
+				wh_shm_look_at(t, row->peer);
+		}
 	}
 }
 

@@ -6,6 +6,7 @@
  *     shm_peer.c    what becomes of a connection: messages, its end, leaving
  *     shm_stream.c  streams between peers
  *     shm_visit.c   questions of those who are no nodes
+ *     shm_remote.c  regions that peers may write to
  *     shm_wire.c    messages on a socket, what is believed of those that come, and the names of sockets
  *     shm_memory.c  sealed memory files
  *     shm_jobs.c    what takes long and is done off the loop
@@ -57,6 +58,7 @@ struct wh_shm_wish {
 	const char *name; /* seen in /proc alone */
 	uint64_t bytes;
 	int huge_pages;
+	bool shared;         /* peers may write to it */
 	const wh_word *stop; /* NULL, or: it is given up once this is not 0 [any thread] */
 };
 
@@ -75,6 +77,9 @@ struct wh_shm_claim wh_shm_memory_claim(struct wh_shm_memory *m, uint64_t bytes,
 enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh_shm_claim *claim,
 				  const struct wh_row_part *parts, size_t part_count, bool same_process,
 				  struct wh_error *err);
+/* Maps all of a file that both may write to: `base` can be written through. The same results. */
+enum whorl_result wh_shm_view_map_shared(struct wh_shm_view *v, int fd, const struct wh_shm_claim *claim,
+					 bool same_process, struct wh_error *err);
 void wh_shm_view_unmap(struct wh_shm_view *v);
 /* For a claim that will not be mapped. */
 void wh_shm_claim_drop(const struct wh_shm_claim *claim, bool same_process);
@@ -110,7 +115,7 @@ void wh_shm_image_discard(struct wh_shm *t, struct wh_shm_image *image); /* free
 /* ---- messages: shm_wire.c ----------------------------------------------------------------------------------------- */
 
 #define WH_SHM_MAGIC UINT64_C(0x6d68732d6c726877) /* "whrl-shm" */
-#define WH_SHM_VERSION 2
+#define WH_SHM_VERSION 3
 #define WH_SHM_GROUP_BYTES 64 /* of a group's name, with the zero: what fits into the name of a socket */
 #define WH_SHM_REASON_BYTES 512
 
@@ -123,7 +128,10 @@ enum wh_shm_kind {
 	WH_SHM_STREAM,  /* a stream to you; with its other end */
 	WH_SHM_ASK,     /* a visitor's question; nothing but the answer follows */
 	WH_SHM_ANSWER,
-	WH_SHM_TAKEN, /* I have taken your hello, which answered mine: we have met */
+	WH_SHM_TAKEN,     /* I have taken your hello, which answered mine: we have met */
+	WH_SHM_MAILBOX,   /* where you may put immediates for me; with its memory file. Before the first grant */
+	WH_SHM_GRANT,     /* a region of mine; with its memory file */
+	WH_SHM_WITHDRAWN, /* a region of mine that I had granted is closed */
 	WH_SHM_KINDS
 };
 
@@ -171,6 +179,12 @@ struct wh_shm_opened {
 	uint64_t tag;
 };
 
+struct wh_shm_region_message { /* WH_SHM_MAILBOX, WH_SHM_GRANT, WH_SHM_WITHDRAWN */
+	struct wh_shm_head head;
+	uint64_t name;
+	struct wh_shm_claim memory;
+};
+
 #define WH_SHM_FDS 2 /* at most, with a message */
 
 struct wh_shm_packet {
@@ -182,6 +196,7 @@ struct wh_shm_packet {
 		struct wh_shm_control control;
 		struct wh_shm_refused refused;
 		struct wh_shm_opened opened;
+		struct wh_shm_region_message region;
 	};
 	size_t bytes;
 	int fds[WH_SHM_FDS]; /* -1: none */
@@ -253,6 +268,8 @@ struct wh_shm_peer {
 	uint64_t call_in_ns; /* how long that was put off the last time; 0: not at all */
 	struct wh_shm_view view;
 	struct wh_shm_pending pending[WH_SHM_PENDING];
+	struct wh_shm_lane *lane; /* what it has granted me; NULL: nothing so far */
+	struct wh_shm_mail *mail; /* its immediates for me; NULL: none can come */
 };
 
 struct wh_shm_stranger { /* has connected to me, and said nothing yet, or has asked a question */
@@ -310,6 +327,18 @@ bool wh_shm_stream_take(struct wh_shm *t, const struct wh_shm_peer *peer, struct
 void wh_shm_hear_question(struct wh_shm *t, struct wh_shm_stranger *stranger, const struct wh_shm_packet *packet);
 void wh_shm_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count);
 
+/* ---- regions: shm_remote.c ---------------------------------------------------------------------------------------- */
+
+extern const struct wh_remote_ops wh_shm_remote_ops;
+
+/* A peer that has been met says something of its regions, or gives me its mailbox. False: that is not as it should be. */
+bool wh_shm_remote_hear(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
+/* Sends what is to be said of mine. Returns how much that was. */
+size_t wh_shm_remote_advance(struct wh_shm *t);
+/* The connection has ended, and with it what was granted over it, either way. */
+void wh_shm_remote_end(struct wh_shm_peer *peer);
+void wh_shm_remote_free(struct wh_shm *t);
+
 /* ---- images: shm_image.c ------------------------------------------------------------------------------------------ */
 
 struct wh_shm_row {
@@ -346,6 +375,8 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 void wh_shm_image_close(struct wh_image *base);
 void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
 void wh_shm_freeze(struct wh_image *base, uint32_t rank);
+/* After a full fence: wakes a peer that has been met if it sleeps, or is about to. */
+void wh_shm_look_at(struct wh_shm *t, struct wh_shm_peer *peer);
 
 /* Sends and maps what can be. Returns how much that was. */
 size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image);
@@ -395,6 +426,10 @@ struct wh_shm {
 	struct wh_shm_jobs *jobs;
 	uint64_t spare_due_ns; /* 0: no spare is wanted yet */
 	uint64_t row_bytes;    /* of my last image */
+
+	struct wh_shm_region *regions;
+	bool regions_unsaid; /* something is to be sent of them */
+	uint32_t next_lane;  /* whose events are looked at first */
 
 	uint64_t events_in, events_out;
 	struct wh_transport_event events[WH_SHM_EVENTS];

@@ -2,7 +2,8 @@
  *
  * The owner maps its file writable and makes all of it present, so that want of memory is an error here and not a
  * SIGBUS later. Then it seals it: the size is final, and nobody can map it writable or write to it any more, whatever he
- * does with the descriptor. Peers check the seals before they map, so no peer can make a reader fault by truncation.
+ * does with the descriptor. Peers check the seals before they map, so no peer can make a reader fault by truncation. Memory
+ * that peers may write to (regions, T7) is sealed in its size alone.
  *
  * ThreadSanitizer sees nothing across two mappings of one memory. In its builds nodes of one process read at the owner's
  * address; the memory then goes with the last of them, by a count in a heap object whose address travels with the
@@ -25,6 +26,7 @@
 #endif
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
+#define SHARED_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) /* of what peers may write to */
 #define SMALL_PAGE 4096
 #define HUGE_PAGE_MAX (UINT64_C(1) << 30)
 #define PRESENT_AT_ONCE (UINT64_C(256) << 10)
@@ -191,7 +193,7 @@ static int make_of(struct wh_shm_memory *m, const struct wh_shm_wish *wish, bool
 	if (advise)
 		(void)madvise(m->base, m->bytes, MADV_HUGEPAGE); /* a wish */
 	error = make_present(m, wish->stop);
-	if (error == 0 && fcntl(m->fd, F_ADD_SEALS, SEALS) != 0)
+	if (error == 0 && fcntl(m->fd, F_ADD_SEALS, wish->shared ? SHARED_SEALS : SEALS) != 0)
 		error = errno;
 	if (error == 0)
 		return 0;
@@ -272,7 +274,7 @@ struct wh_shm_claim wh_shm_memory_claim(struct wh_shm_memory *m, uint64_t bytes,
 
 /* ---- a peer's ----------------------------------------------------------------------------------------------------- */
 
-static enum whorl_result check_file(int fd, const struct wh_shm_claim *claim, struct wh_error *err)
+static enum whorl_result check_file(int fd, const struct wh_shm_claim *claim, int wanted, struct wh_error *err)
 {
 	struct stat st;
 	int seals;
@@ -285,7 +287,7 @@ static enum whorl_result check_file(int fd, const struct wh_shm_claim *claim, st
 		return wh_error_set(err, WHORL_REFUSED, "its memory file has %lld bytes, not %llu",
 				    (long long)st.st_size, (unsigned long long)claim->bytes);
 	seals = fcntl(fd, F_GET_SEALS);
-	if (seals < 0 || (seals & SEALS) != SEALS)
+	if (seals < 0 || (seals & wanted) != wanted)
 		return wh_error_set(err, WHORL_REFUSED, "its memory file is not sealed");
 	return WHORL_OK;
 }
@@ -304,7 +306,7 @@ enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh
 	unsigned char *base;
 
 	*v = (struct wh_shm_view){.base = NULL};
-	result = check_file(fd, claim, err);
+	result = check_file(fd, claim, SEALS, err);
 	if (result != WHORL_OK)
 		return result;
 	if (same_process && claim->share != 0 && share_take(v, claim->share))
@@ -330,6 +332,27 @@ enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh
 		}
 	}
 	v->base = base;
+	return WHORL_OK;
+}
+
+enum whorl_result wh_shm_view_map_shared(struct wh_shm_view *v, int fd, const struct wh_shm_claim *claim,
+					 bool same_process, struct wh_error *err)
+{
+	enum whorl_result result;
+
+	*v = (struct wh_shm_view){.base = NULL};
+	result = check_file(fd, claim, SHARED_SEALS, err);
+	if (result != WHORL_OK)
+		return result;
+	if (same_process && claim->share != 0 && share_take(v, claim->share))
+		return WHORL_OK;
+	v->map_bytes = round_up(claim->bytes, claim->page);
+	v->map = mmap(NULL, v->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (v->map == MAP_FAILED) {
+		v->map = NULL;
+		return wh_error_system(err, errno, "cannot map %llu bytes", (unsigned long long)v->map_bytes);
+	}
+	v->base = v->map;
 	return WHORL_OK;
 }
 

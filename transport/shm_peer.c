@@ -52,6 +52,7 @@ void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_s
 		close(peer->doorbell);
 	peer->doorbell = -1;
 	peer->status = NULL;
+	wh_shm_remote_end(peer);
 	wh_shm_view_unmap(&peer->view);
 	for (size_t i = 0; i < WH_SHM_PENDING; i++)
 		drop_offer(peer, &peer->pending[i]);
@@ -194,6 +195,12 @@ static void hear_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_
 		return;
 	case WH_SHM_STREAM:
 		if (!met || !wh_shm_stream_take(t, peer, packet))
+			break;
+		return;
+	case WH_SHM_MAILBOX:
+	case WH_SHM_GRANT:
+	case WH_SHM_WITHDRAWN:
+		if (!met || !wh_shm_remote_hear(t, peer, packet))
 			break;
 		return;
 	case WH_SHM_ASK:

@@ -23,6 +23,9 @@ static const struct {
 	[WH_SHM_MAPPED] = {sizeof(struct wh_shm_mapped), sizeof(struct wh_shm_mapped), 0},
 	[WH_SHM_CONTROL] = {sizeof(struct wh_shm_head), sizeof(struct wh_shm_control), 0},
 	[WH_SHM_REFUSED] = {sizeof(struct wh_shm_refused), sizeof(struct wh_shm_refused), 0},
+	[WH_SHM_MAILBOX] = {sizeof(struct wh_shm_region_message), sizeof(struct wh_shm_region_message), 1},
+	[WH_SHM_GRANT] = {sizeof(struct wh_shm_region_message), sizeof(struct wh_shm_region_message), 1},
+	[WH_SHM_WITHDRAWN] = {sizeof(struct wh_shm_region_message), sizeof(struct wh_shm_region_message), 0},
 	[WH_SHM_STREAM] = {sizeof(struct wh_shm_opened), sizeof(struct wh_shm_opened), 1},
 	[WH_SHM_ASK] = {sizeof(struct wh_shm_head), sizeof(struct wh_shm_control), 0},
 	[WH_SHM_ANSWER] = {1, 0, 0}, /* goes to those who are no nodes, and comes from none */

@@ -14,6 +14,9 @@
  *   T8     An image is ready at a node when it has seen the rows of all others, and they have said that they have its
  *          own. Who is gone is waited for until it is frozen; who is cut off, until then or until it is healed.
  *   T9     The row of a member that was frozen before the image was ready is NULL, whatever had come of it.
+ *   T7     Operations go to their target, are carried out one after the other and in pieces, and their completions come back,
+ *          each way with the latency of the link. To some targets, as it happens, they wait there for its loop. A number for
+ *          its owner rings if that is armed, and so does a completion.
  *   T10    Two lives meet some time after both are there, each at its own time, and after the other has looked (service());
  *          what one sends to another that has not met it yet waits until it has. All of it is seen by service() only. leave() is
  *          kept, whatever happens to the leaver afterwards: all that it has posted, sent and written arrives, and then the notice.

@@ -31,6 +31,7 @@ static void end_at(struct sim_link *link, bool silently)
 	wh_sim_answer_knock(link->back);
 	wh_sim_streams_orphan(link, true);
 	wh_sim_streams_orphan(link->back, false);
+	wh_sim_remote_truncate(link->lane);
 	if (node->left)
 		return;
 	wh_sim_truncate(link);
@@ -85,6 +86,8 @@ void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to)
 		wh_sim_resume(link);
 		wh_sim_release(link);
 		wh_sim_streams_resume(link);
+		wh_sim_remote_resume(link->lane);
+		wh_sim_remote_resume(link->back->lane);
 		wh_sim_meet_after_all(link);
 		wh_sim_meet_after_all(link->back);
 	}
@@ -111,6 +114,7 @@ static void break_link(struct sim_link *link)
 	link->broken = true;
 	wh_sim_truncate(link);
 	wh_sim_streams_tear(link);
+	wh_sim_remote_truncate(link->lane);
 	if (!link->back->met || link->back->over)
 		return;
 	link->back->ending = true;

@@ -7,6 +7,8 @@
  *     sim_image.c  images: rows and copies of rows, freeze
  *     sim_wire.c   pushes on their way
  *     sim_stream.c streams
+ *     sim_remote.c regions
+ *     sim_lane.c   operations on them, on their way
  *     sim_fault.c  crashes, cuts, broken connections
  *
  * A host is for ever, and so are the wires between two hosts. An endpoint (struct sim_node) is one life of a host: when it is
@@ -79,6 +81,8 @@ struct sim_link { /* from one life to another */
 	uint64_t control_due_ns;  /* messages arrive in order */
 	struct sim_queue held;    /* what a cut holds up, or that `to` has not met `from` yet */
 	struct sim_stream *streams;
+	struct sim_lane *lane; /* what `to` has granted `from`, and what that has posted; NULL: nothing */
+	uint64_t grant_due_ns; /* what `from` says of its regions arrives in order */
 };
 
 /* What `from` sends will come to `to`, as far as `from` knows. */
@@ -170,19 +174,39 @@ uint32_t wh_sim_streams_count(const struct sim_link *link);
 /* The world ends; those whose ends are open live on without it. */
 void wh_sim_streams_free(struct sim_link *link);
 
+/* ---- regions: sim_remote.c, sim_lane.c ---------------------------------------------------------------------------- */
+
+extern const struct wh_remote_ops wh_sim_remote_ops;
+
+struct sim_notice;
+/* service() sees what a peer says of its regions. */
+void wh_sim_remote_hear(struct sim_node *node, const struct sim_notice *notice);
+/* Carries out what waits for a loop to do it. Returns how much that was. */
+size_t wh_sim_remote_serve(struct sim_node *node);
+/* Goes on with what is under way. */
+void wh_sim_remote_resume(struct sim_lane *lane);
+/* For the initiator the target has ended. */
+void wh_sim_remote_end(struct sim_lane *lane);
+/* The initiator has died, or the connection is broken: what is under way is cut off anywhere. */
+void wh_sim_remote_truncate(struct sim_lane *lane);
+void wh_sim_remote_close(struct sim_node *node); /* its regions */
+void wh_sim_remote_free(struct sim_node *node);  /* all else that it has of them */
+
 /* ---- notices: sim_notice.c ---------------------------------------------------------------------------------------- */
 
 enum sim_notice_kind { /* the first are those of enum wh_transport_event_kind */
 		       SIM_ROW_OFFERED = WH_EVENT_ASKED + 1,
 		       SIM_ROW_CONFIRMED,
 		       SIM_KNOCK, /* from somebody who would meet this node */
+		       SIM_REGION_GRANTED,
+		       SIM_REGION_WITHDRAWN,
 };
 
 struct sim_notice { /* what service() sees; if it is an event, next_event() gives it then */
 	struct sim_notice *next;
 	struct sim_link *link; /* that it came by, from whom it is about; NULL: about nobody else */
 	int kind;
-	uint64_t key; /* of an image, of a visitor */
+	uint64_t key; /* of an image, of a visitor; the name of a region */
 	struct wh_image *image;
 	struct sim_stream *stream;
 	size_t bytes;
@@ -259,6 +283,10 @@ struct sim_node { /* an endpoint: one life of a host */
 	struct sim_link *loud; /* with a loud push in the batch that is being posted */
 	struct sim_queue inbox, events;
 	struct sim_visitor *visitors;
+	struct sim_region *regions;
+	struct sim_lane *lanes, *own_lane; /* all of them; and the one to itself, NULL: none */
+	struct sim_lane *served;           /* lanes of others to this node */
+	struct sim_immediate *immediates, **immediates_tail;
 	struct sim_link **known;  /* by id: whom its user has been told that it has met */
 	struct sim_link *links[]; /* by id: the newest; NULL: none */
 };

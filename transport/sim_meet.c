@@ -125,6 +125,7 @@ void wh_sim_end_link(struct sim_link *link)
 	struct sim_link *next = latter(link);
 
 	link->over = true;
+	wh_sim_remote_end(link->lane);
 	wh_sim_answer_knock(link->back); /* which nobody will */
 	wh_sim_release(link->back);      /* to where nobody hears it */
 	if (!next->waiting)

@@ -108,6 +108,10 @@ static bool see(struct sim_node *node, const struct sim_notice *notice)
 	case SIM_KNOCK:
 		wh_sim_answer_knock(notice->link);
 		return false;
+	case SIM_REGION_GRANTED:
+	case SIM_REGION_WITHDRAWN:
+		wh_sim_remote_hear(node, notice);
+		return false;
 	case WH_EVENT_IMAGE_READY:
 		wh_sim_image_become_ready(notice->image);
 		return true;
@@ -130,7 +134,7 @@ static size_t sim_service(struct wh_transport *transport)
 		node->sim->under_way--;
 		count++;
 	}
-	return count;
+	return count + wh_sim_remote_serve(node);
 }
 
 /* What is particular to the kind. */
@@ -249,6 +253,7 @@ static void sim_destroy(struct wh_transport *transport, bool forked)
 	wh_sim_die(node, false);
 	while (node->images != NULL)
 		wh_sim_image_close(&node->images->base);
+	wh_sim_remote_close(node);
 }
 
 void wh_sim_free_node(struct sim_node *node)
@@ -259,11 +264,13 @@ void wh_sim_free_node(struct sim_node *node)
 		node->visitors = visitor->next;
 		free(visitor);
 	}
+	wh_sim_remote_free(node);
 	free(node);
 }
 
 static const struct wh_transport_ops sim_ops = {
 	.name = "sim",
+	.remote = &wh_sim_remote_ops,
 	.image_open = wh_sim_image_open,
 	.image_close = wh_sim_image_close,
 	.post = wh_sim_post,
@@ -301,6 +308,7 @@ static struct sim_node *new_node(struct sim_host *host, const struct wh_transpor
 	node->known = node->links + ids;
 	node->inbox.tail = &node->inbox.head;
 	node->events.tail = &node->events.head;
+	node->immediates_tail = &node->immediates;
 	snprintf(node->group, sizeof(node->group), "%s", config->group);
 	return node;
 }

@@ -126,7 +126,9 @@ static void flush_link(struct wh_tcp *t, struct wh_tcp_link *link)
 {
 	if (link->stage != WH_TCP_OPEN || link->out.blocked)
 		return;
-	wh_tcp_out_flush(t, link);
+	do {
+		wh_tcp_out_flush(t, link);
+	} while (!link->out.blocked && wh_tcp_remote_refill(&t->peers[link->node]));
 	if (link->out.blocked == link->watches_write)
 		return;
 	link->watches_write = link->out.blocked;
@@ -394,6 +396,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 	drop_events(t);
 	wh_tcp_stream_close_all(t);
 	wh_tcp_close_connections(t);
+	wh_tcp_remote_free(t);
 	while (t->images != NULL) {
 		struct wh_tcp_image *image = t->images;
 
@@ -405,6 +408,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 			close(own[i]);
 	wh_secure_key_free(t->ground.key);
 	wh_secure_tls_free(t->ground.tls);
+	wh_tcp_names_free(t->lookups);
 	free(t->strangers);
 	free(t->names);
 	free(t);
@@ -457,7 +461,8 @@ static enum whorl_result find_addresses(struct wh_tcp *t, const char *const *add
 
 	t->names = calloc(t->nodes, WH_TCP_ADDRESS_BYTES);
 	t->strangers = calloc(WH_TCP_STRANGERS, sizeof(*t->strangers));
-	if (t->names == NULL || t->strangers == NULL)
+	t->lookups = wh_tcp_names_new();
+	if (t->names == NULL || t->strangers == NULL || t->lookups == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " addresses", t->nodes);
 	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++)
 		t->strangers[i].channel = WH_TCP_NO_CHANNEL;
@@ -469,6 +474,8 @@ static enum whorl_result find_addresses(struct wh_tcp *t, const char *const *add
 
 static const struct wh_transport_ops tcp_ops = {
 	.name = "tcp",
+	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
+	.remote = &wh_tcp_remote_ops,
 	.gap_bytes = 512, /* an entry of the table, and one of two vectors; to be copied twice */
 	.image_open = wh_tcp_image_open,
 	.image_close = wh_tcp_image_close,

@@ -8,6 +8,8 @@
  * control messages; who lets more pile up is stalled, and given up. A stream is a connection of its own, bounded by the
  * system's buffers. 32 strangers at a time are let in, for a second each.
  *
+ * Names that are not known yet, or whose node cannot be reached, are looked up again off the loop.
+ *
  * Who may come in: transport/secure.h. Without a cluster key or TLS nodes have loopback addresses; others are refused at
  * create.
  *
@@ -36,7 +38,7 @@ void wh_tcp_address_default(const char *group, uint32_t node, char address[WH_TC
 
 struct wh_tcp_asked { /* whom a visitor asks */
 	const char *address, *group;
-	uint32_t node; /* WH_SECURE_VISITOR: whichever is there; not with key or TLS */
+	uint32_t node;             /* WH_SECURE_VISITOR: whichever is there; not with key or TLS */
 	struct wh_secure_key *key; /* both as that node has them; NULL: none */
 	struct wh_secure_tls *tls;
 };

@@ -64,11 +64,13 @@ enum whorl_result wh_tcp_address_find(const char *text, struct wh_tcp_address *o
 	char host[WH_TCP_HOST_BYTES], port[8];
 	enum whorl_result result = wh_tcp_address_split(text, host, port, err);
 	struct addrinfo *found = NULL;
+	unsigned char number[sizeof(struct in6_addr)];
 	int error;
 
 	*out = (struct wh_tcp_address){.bytes = 0};
 	if (result != WHORL_OK)
 		return result;
+	out->is_name = inet_pton(AF_INET, host, number) != 1 && strchr(host, ':') == NULL;
 	error = getaddrinfo(host, port, &hints, &found);
 	if (error != 0 || found == NULL)
 		return wh_error_set(err, WHORL_NOT_FOUND, "address %s: %s", text, gai_strerror(error));

@@ -60,6 +60,15 @@ static bool body_fits(const struct wh_tcp_head *head)
 		return head->bytes <= WH_CONTROL_MAX;
 	case WH_TCP_ANSWER:
 		return head->bytes <= WH_ANSWER_MAX;
+	case WH_TCP_GRANT:
+		return head->bytes == WH_TCP_GRANT_BYTES;
+	case WH_TCP_WITHDRAWN:
+	case WH_TCP_CREDIT:
+		return head->bytes == 0;
+	case WH_TCP_REMOTE:
+		return head->bytes >= WH_TCP_REMOTE_BYTES && head->bytes <= WH_TCP_REMOTE_MAX;
+	case WH_TCP_REMOTE_DONE:
+		return head->bytes <= WH_REMOTE_BYTES_MAX && head->bytes % sizeof(uint64_t) == 0;
 	case WH_TCP_KINDS:
 		break;
 	}
@@ -283,4 +292,132 @@ size_t wh_tcp_put_answer_head(unsigned char *bytes, size_t count)
 {
 	begin(bytes, WH_TCP_ANSWER, 0, count);
 	return WH_TCP_HEAD_BYTES;
+}
+
+/* ---- operations on regions ---------------------------------------------------------------------------------------- */
+
+size_t wh_tcp_put_grant(unsigned char *bytes, uint64_t name, uint64_t region_bytes)
+{
+	put(begin(bytes, WH_TCP_GRANT, name, WH_TCP_GRANT_BYTES), region_bytes, 8);
+	return WH_TCP_HEAD_BYTES + WH_TCP_GRANT_BYTES;
+}
+
+uint64_t wh_tcp_take_grant(const unsigned char *body)
+{
+	return take(body, 8);
+}
+
+static void put_words(unsigned char *bytes, const void *words, size_t count)
+{
+	for (size_t at = 0; at < count; at += sizeof(uint64_t)) {
+		uint64_t value;
+
+		memcpy(&value, (const char *)words + at, sizeof(value));
+		put(bytes + at, value, sizeof(value));
+	}
+}
+
+void wh_tcp_take_words(void *into, const unsigned char *body, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+		const uint64_t value = take(body + at, sizeof(value));
+
+		memcpy((char *)into + at, &value, sizeof(value));
+	}
+}
+
+/* Of what the kind has. */
+static size_t rest_of(const struct wh_remote_op *op)
+{
+	switch (op->kind) {
+	case WH_REMOTE_READ:
+		return 4;
+	case WH_REMOTE_FETCH_ADD:
+		return 8;
+	case WH_REMOTE_COMPARE_SWAP:
+		return 16;
+	case WH_REMOTE_WRITE:
+	case WH_REMOTE_WRITE_IMMEDIATE:
+		break;
+	}
+	return (size_t)op->bytes;
+}
+
+size_t wh_tcp_put_remote(unsigned char *bytes, const struct wh_remote_op *op)
+{
+	const size_t count = WH_TCP_REMOTE_BYTES + rest_of(op);
+	const struct wh_tcp_head head = {
+		.kind = WH_TCP_REMOTE, .flags = (uint8_t)op->kind, .bytes = (uint32_t)count, .number = op->region};
+	unsigned char *body = bytes + WH_TCP_HEAD_BYTES, *rest = body + WH_TCP_REMOTE_BYTES;
+
+	wh_tcp_head_put(bytes, &head);
+	put(body, op->offset, 8);
+	put(body + 8, op->immediate, 4);
+	switch (op->kind) {
+	case WH_REMOTE_READ:
+		put(rest, op->bytes, 4);
+		break;
+	case WH_REMOTE_FETCH_ADD:
+		put(rest, op->add, 8);
+		break;
+	case WH_REMOTE_COMPARE_SWAP:
+		put(rest, op->expected, 8);
+		put(rest + 8, op->desired, 8);
+		break;
+	case WH_REMOTE_WRITE:
+	case WH_REMOTE_WRITE_IMMEDIATE:
+		put_words(rest, op->from, op->bytes);
+		break;
+	}
+	return WH_TCP_HEAD_BYTES + count;
+}
+
+bool wh_tcp_take_remote(struct wh_remote_op *op, uint64_t words[WH_REMOTE_BYTES_MAX / 8],
+			const struct wh_tcp_head *head, const unsigned char *body)
+{
+	const unsigned char *rest = body + WH_TCP_REMOTE_BYTES;
+
+	if (head->flags > WH_REMOTE_COMPARE_SWAP)
+		return false;
+	*op = (struct wh_remote_op){
+		.kind = (enum wh_remote_kind)head->flags,
+		.region = head->number,
+		.offset = take(body, 8),
+		.bytes = head->bytes - WH_TCP_REMOTE_BYTES,
+		.immediate = (uint32_t)take(body + 8, 4),
+	};
+	if (rest_of(op) != op->bytes)
+		return false;
+	switch (op->kind) {
+	case WH_REMOTE_READ:
+		op->bytes = take(rest, 4);
+		op->into = words;
+		return true;
+	case WH_REMOTE_FETCH_ADD:
+		op->add = take(rest, 8);
+		return true;
+	case WH_REMOTE_COMPARE_SWAP:
+		op->expected = take(rest, 8);
+		op->desired = take(rest + 8, 8);
+		return true;
+	case WH_REMOTE_WRITE:
+	case WH_REMOTE_WRITE_IMMEDIATE:
+		break;
+	}
+	if (op->bytes % sizeof(uint64_t) != 0)
+		return false;
+	wh_tcp_take_words(words, rest, op->bytes);
+	op->from = words;
+	return true;
+}
+
+size_t wh_tcp_put_done(unsigned char *bytes, enum whorl_result result, uint64_t value, const uint64_t *words,
+		       size_t count)
+{
+	const struct wh_tcp_head head = {
+		.kind = WH_TCP_REMOTE_DONE, .flags = (uint8_t)result, .bytes = (uint32_t)count, .number = value};
+
+	wh_tcp_head_put(bytes, &head);
+	put_words(bytes + WH_TCP_HEAD_BYTES, words, count);
+	return WH_TCP_HEAD_BYTES + count;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "transport/remote.h"
 #include "transport/transport.h"
 
 #define WH_TCP_MAGIC UINT64_C(0x7063742d6c726877) /* "whrl-tcp" */
@@ -32,6 +33,11 @@ enum wh_tcp_kind {
 	WH_TCP_STREAM, /* the first frame of a connection that is a stream to you; its bytes follow */
 	WH_TCP_ASK,    /* the first frame of a visitor; nothing but the answer follows */
 	WH_TCP_ANSWER,
+	WH_TCP_GRANT,       /* you may use my region `number` */
+	WH_TCP_WITHDRAWN,   /* my region `number` is closed */
+	WH_TCP_REMOTE,      /* an operation on your region `number` */
+	WH_TCP_REMOTE_DONE, /* what has come of your oldest that you have not heard of */
+	WH_TCP_CREDIT,      /* `number` of your immediates have been taken so far */
 	WH_TCP_KINDS
 };
 
@@ -134,5 +140,23 @@ bool wh_tcp_take_offer(struct wh_tcp_offer *offer, const struct wh_tcp_head *hea
 bool wh_tcp_take_refused(struct wh_tcp_refused *refused, const struct wh_tcp_head *head, const unsigned char *body);
 /* The version of a question; the question itself follows WH_TCP_FIRST_BYTES after `body`. */
 bool wh_tcp_take_question(uint32_t *version, const struct wh_tcp_head *head, const unsigned char *body);
+
+/* ---- operations on regions (T7) ------------------------------------------------------------------------------------ *
+ * Of an operation the flags are the kind, of what has come of it the result. Words are numbers, like all others. */
+
+#define WH_TCP_GRANT_BYTES 8
+#define WH_TCP_REMOTE_BYTES 12 /* before what its kind has: a size, words, or one or two numbers */
+#define WH_TCP_REMOTE_MAX (WH_TCP_REMOTE_BYTES + WH_REMOTE_BYTES_MAX)
+
+size_t wh_tcp_put_grant(unsigned char *bytes, uint64_t name, uint64_t region_bytes);
+uint64_t wh_tcp_take_grant(const unsigned char *body);
+size_t wh_tcp_put_remote(unsigned char *bytes, const struct wh_remote_op *op); /* a sound one */
+/* What is to be written is in `words`. False: it is no operation. Whether it is sound depends on the region. */
+bool wh_tcp_take_remote(struct wh_remote_op *op, uint64_t words[WH_REMOTE_BYTES_MAX / 8],
+			const struct wh_tcp_head *head, const unsigned char *body);
+/* With the words that have been read, if it was a read. */
+size_t wh_tcp_put_done(unsigned char *bytes, enum whorl_result result, uint64_t value, const uint64_t *words,
+		       size_t count);
+void wh_tcp_take_words(void *into, const unsigned char *body, size_t bytes);
 
 #endif

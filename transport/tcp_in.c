@@ -152,6 +152,8 @@ static bool digest(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *work)
 			*work += end_push(in);
 		}
 		parsed = parse(t, peer, work);
+		if (parsed == NONSENSE && wh_tcp_events_full(t))
+			parsed = HOLDS;
 		if (parsed == HOLDS) {
 			in->held = true;
 			t->held_count++;

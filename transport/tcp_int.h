@@ -3,6 +3,7 @@
  *     tcp.c          the table: doorbell, events, service, create and destroy
  *     tcp_frame.c    frames as bytes (tcp_frame.h; docs/wire.md)
  *     tcp_address.c  addresses as text, and what they mean
+ *     tcp_names.c    names that are looked up again, off the loop
  *     tcp_channel.c  a connection: the one place that reads and writes sockets, and where keys and TLS have their place
  *     tcp_queue.c    pushes that have not left yet
  *     tcp_out.c      what leaves: frames of a batch in one gathered write
@@ -13,6 +14,7 @@
  *     tcp_image.c    images: whose rows have a place here, post and freeze
  *     tcp_stream.c   streams, a connection each
  *     tcp_visit.c    questions of those who are no nodes
+ *     tcp_remote.c   regions: what others ask is done by this loop
  *
  * docs/decisions/0017-tcp.md tells why it is done so. Everything here belongs to the loop, save what is marked
  * otherwise.
@@ -42,6 +44,7 @@ struct wh_tcp_peer;
 struct wh_tcp_address {
 	struct sockaddr_storage at;
 	socklen_t bytes; /* 0: not known (yet) */
+	bool is_name;    /* it may mean something else another time */
 };
 
 /* "host:port", "[host]:port"; the host goes to `host`. WHORL_OK, WHORL_INVALID. */
@@ -51,6 +54,16 @@ enum whorl_result wh_tcp_address_split(const char *text, char host[WH_TCP_HOST_B
 enum whorl_result wh_tcp_address_find(const char *text, struct wh_tcp_address *out, struct wh_error *err);
 bool wh_tcp_address_is_loopback(const struct wh_tcp_address *address);
 bool wh_tcp_address_same(const struct wh_tcp_address *a, const struct wh_tcp_address *b);
+
+/* ---- names: tcp_names.c ------------------------------------------------------------------------------------------ */
+
+struct wh_tcp_names;
+
+struct wh_tcp_names *wh_tcp_names_new(void); /* NULL: no memory */
+void wh_tcp_names_free(struct wh_tcp_names *names);
+/* The peer cannot be reached, or its address is not known: it is looked up, unless that was done just now. */
+void wh_tcp_names_ask(struct wh_tcp *t, struct wh_tcp_peer *peer);
+void wh_tcp_names_tick(struct wh_tcp *t); /* what has been found is used */
 
 /* ---- connections: tcp_channel.c ----------------------------------------------------------------------------------- */
 
@@ -234,20 +247,22 @@ struct wh_tcp_peer {
 	enum wh_tcp_peer_state state;
 	uint32_t node;
 	struct wh_tcp_link *link;
-	uint64_t incarnation; /* since its hello was good; else 0 */
-	uint64_t call;        /* the number of its call that was answered last, ... */
-	uint64_t caller;      /* ... and of which incarnation */
-	uint64_t ended;       /* the last one that was met, or refused, and is no more; 0: none */
-	bool unproven_told;   /* that it was refused, or has refused, before anything was proven */
-	bool sought;          /* it has been met, or refused, or was not there when it was called */
-	uint64_t call_at_ns;  /* ABSENT: when it is to be called; CALLED: when that is given up */
-	uint64_t call_in_ns;  /* how long that was put off the last time; 0: not at all */
-	uint64_t pinged_ns;   /* another has come in its place: is it still there? 0: not asked */
-	uint64_t ponged_ns;   /* when it last said so */
-	const char *doomed;   /* it will be given up at the next service: why */
-	const char *name;     /* its address as text */
+	uint64_t incarnation;  /* since its hello was good; else 0 */
+	uint64_t call;         /* the number of its call that was answered last, ... */
+	uint64_t caller;       /* ... and of which incarnation */
+	uint64_t ended;        /* the last one that was met, or refused, and is no more; 0: none */
+	bool unproven_told;    /* that it was refused, or has refused, before anything was proven */
+	bool sought;           /* it has been met, or refused, or was not there when it was called */
+	uint64_t call_at_ns;   /* ABSENT: when it is to be called; CALLED: when that is given up */
+	uint64_t call_in_ns;   /* how long that was put off the last time; 0: not at all */
+	uint64_t pinged_ns;    /* another has come in its place: is it still there? 0: not asked */
+	uint64_t ponged_ns;    /* when it last said so */
+	const char *doomed;    /* it will be given up at the next service: why */
+	const char *name;      /* its address as text */
+	uint64_t looked_up_ns; /* when that was last looked up, after the first time; 0: not again */
 	struct wh_tcp_address address;
 	struct wh_tcp_offer offers[WH_TCP_OFFERS]; /* of images that are not open here yet; members 0: none */
+	struct wh_tcp_remote *remote;              /* regions, mine for it and its for me; NULL: nothing so far */
 };
 
 struct wh_tcp_stranger { /* has connected to me, and said nothing yet, or has asked a question */
@@ -318,6 +333,19 @@ void wh_tcp_stream_close_all(struct wh_tcp *t); /* those that are not connected 
 
 void wh_tcp_hear_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head);
 void wh_tcp_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count);
+
+/* ---- regions: tcp_remote.c ------------------------------------------------------------------------------------------ */
+
+extern const struct wh_remote_ops wh_tcp_remote_ops;
+
+/* What a peer that has been met says of regions, its own or mine. False: it has no place there. */
+bool wh_tcp_remote_hear(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
+			const unsigned char *body);
+/* Moves what waits for room to where it leaves from. False: there was nothing, or there is no room. */
+bool wh_tcp_remote_refill(struct wh_tcp_peer *peer);
+/* The connection has ended, and with it what was granted over it, either way. */
+void wh_tcp_remote_end(struct wh_tcp_peer *peer);
+void wh_tcp_remote_free(struct wh_tcp *t);
 
 /* ---- images: tcp_image.c ------------------------------------------------------------------------------------------- */
 
@@ -415,7 +443,11 @@ struct wh_tcp {
 	struct wh_tcp_image *images; /* in the order in which they were opened */
 	uint64_t past_key;           /* the greatest of an image that has been closed */
 
+	struct wh_tcp_region *regions;
+	uint32_t next_lane; /* whose events of regions are looked at first */
+
 	char *names; /* of the peers' addresses */
+	struct wh_tcp_names *lookups;
 	uint64_t events_in, events_out;
 	struct wh_transport_event events[WH_TCP_EVENTS];
 

@@ -129,6 +129,7 @@ void wh_tcp_call_seldom(struct wh_tcp *t, struct wh_tcp_peer *peer)
 /* Somebody may be there, or nobody is. */
 static void not_reached(struct wh_tcp *t, struct wh_tcp_peer *peer, int error)
 {
+	wh_tcp_names_ask(t, peer);
 	if (error == ECONNREFUSED) {
 		wh_tcp_call_seldom(t, peer);
 		return;
@@ -144,6 +145,7 @@ static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	int error;
 
 	if (peer->address.bytes == 0) {
+		wh_tcp_names_ask(t, peer);
 		wh_tcp_call_seldom(t, peer);
 		return;
 	}
@@ -235,10 +237,11 @@ static void call_absent(struct wh_tcp *t, uint64_t now)
 
 		if (late && peer->link->stage == WH_TCP_OPEN && !wh_tcp_events_full(t))
 			(void)wh_tcp_in_take(t, peer); /* it may be I who was long away */
-		if (late && peer->state == WH_TCP_CALLED)
+		if (late && peer->state == WH_TCP_CALLED) {
+			wh_tcp_names_ask(t, peer);
 			wh_tcp_lose(t, peer, "does not answer");
-		else if (peer->state == WH_TCP_ABSENT && peer->call_at_ns <= now + CALL_TOGETHER_NS &&
-			 !wh_tcp_events_full(t) && !(peer->sought && again++ >= CALLS_AT_ONCE))
+		} else if (peer->state == WH_TCP_ABSENT && peer->call_at_ns <= now + CALL_TOGETHER_NS &&
+			   !wh_tcp_events_full(t) && !(peer->sought && again++ >= CALLS_AT_ONCE))
 			call(t, peer);
 		if ((peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_CALLED) && peer->call_at_ns < next)
 			next = peer->call_at_ns;
@@ -259,6 +262,7 @@ void wh_tcp_meet_tick(struct wh_tcp *t)
 		t->listener_rests = !wh_tcp_watch(t, EPOLL_CTL_MOD, t->listener, EPOLLIN, WH_TCP_LISTENER, 0);
 	if (t->listener_rests)
 		wh_tcp_timer_start(t, LISTENER_RESTS_NS);
+	wh_tcp_names_tick(t);
 	wh_tcp_door_tick(t, now);
 	wh_tcp_stream_tick(t, now);
 	call_absent(t, now);

@@ -63,6 +63,7 @@ void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_t
 	peer->state = state;
 	peer->sought = peer->sought || state == WH_TCP_SHUNNED;
 	peer->doomed = NULL;
+	wh_tcp_remote_end(peer);
 	free_link(t, peer->link);
 	peer->link = NULL;
 	for (size_t i = 0; i < WH_TCP_OFFERS; i++)
@@ -195,7 +196,7 @@ static bool hear_met(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh
 		peer->ponged_ns = wh_env_now(t->env);
 		return true;
 	default:
-		return false;
+		return wh_tcp_remote_hear(t, peer, head, body);
 	}
 }
 

@@ -16,9 +16,8 @@
  *                 post() never blocks, never retries for ever, and one peer's full queue never stalls the others.
  * T6  doorbell    whoever pushed before wait() slept, and was not seen by the whole look that was taken after arm(),
  *                 wakes it. A peer that is not armed costs no system call. Quiet pushes (heartbeats) never ring.
- * T7  extras      capabilities, on regions of their own and never on rows: read, fetch-and-add, compare-and-swap, write
- *                 with immediate, ascending placement. Asked for in `capabilities`, not assumed; no transport here
- *                 offers one yet.
+ * T7  extras      read, write, fetch-and-add, compare-and-swap, write with immediate, on regions of their own and never on
+ *                 rows: transport/remote.h. What goes beyond that is asked for in `capabilities`, not assumed.
  * T8  images      a push belongs to one image: it lands there or nowhere. An image has a key that its members agree on
  *                 and that no other image of these nodes ever has; images of successive views are disjoint memory. A node
  *                 may have several open: the one in use, older ones that others still read, a next one that may never be.
@@ -33,7 +32,7 @@
  *
  * Threads: all functions are the loop's (one thread at a time), except wake(), which any thread of the process may call, and
  * the functions of a stream, which belongs to one thread at a time, whichever.
- * The conformance suite in tests/conformance/ states T1-T6 and T8-T11 once and runs on every transport.
+ * The conformance suite in tests/conformance/ states T1-T11 once and runs on every transport.
  */
 #ifndef WH_TRANSPORT_TRANSPORT_H
 #define WH_TRANSPORT_TRANSPORT_H
@@ -49,6 +48,7 @@ struct wh_transport;
 struct wh_image;
 struct wh_secure_key;
 struct wh_secure_tls;
+struct wh_remote_ops;
 
 /* ---- pushes (T1-T4) -------------------------------------------------------------------------------------------- */
 
@@ -185,8 +185,9 @@ struct wh_transport_config {
 
 struct wh_transport_ops {
 	const char *name;
-	uint32_t capabilities; /* T7 */
-	uint32_t gap_bytes;    /* so many bytes cost as much as one range more in a push; 0: bytes cost nothing */
+	uint32_t capabilities;              /* T7: of enum wh_remote_capability */
+	const struct wh_remote_ops *remote; /* T7: NULL: none of it */
+	uint32_t gap_bytes; /* so many bytes cost as much as one range more in a push; 0: bytes cost nothing */
 
 	/* Makes my row and starts to exchange rows with the other members; never waits for them. The image is ready when
 	 * WH_EVENT_IMAGE_READY comes; nothing may be posted before. Several images (views) may be open at once.

@@ -159,7 +159,7 @@ struct whorl_open_options {
  * If a group of that name is running the node will join it. If not, it will form one: with all the nodes that are configured, or
  * after `start_timeout_ms` with more than half of them; or as its founder, alone (docs/operations.md).
  * WHORL_OK; WHORL_CONFIG; WHORL_INVALID (id, options); WHORL_MEMORY; WHORL_SYSTEM; WHORL_REFUSED (the id is in use);
- * WHORL_UNSUPPORTED (transport). On failure *out is NULL, nothing is left, and whorl_config_error says why. */
+ * WHORL_UNSUPPORTED (the transport: this machine lacks what it needs). On failure *out is NULL, nothing is left, and whorl_config_error says why. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_open(whorl_config *config, uint32_t id,
 							const struct whorl_open_options *options, whorl_node **out);
 

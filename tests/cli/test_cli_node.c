@@ -242,6 +242,36 @@ START_TEST(an_id_that_is_in_use)
 }
 END_TEST
 
+/* Whoever is started by srun or mpirun has a number already; --id comes first. */
+START_TEST(the_number_of_a_launcher)
+{
+	static const char *const names[] = {"SLURM_PROCID", "PMI_RANK", "PMIX_RANK"};
+	struct cli_dir dir;
+	struct cli second;
+
+	START_THREE("--run", "none");
+	cli_dir_make(&dir);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		setenv(names[i], "1", 1);
+		CLI_RUN(&second, &dir, "node", nodes.ini);
+		ck_assert_int_eq(second.status, 1);
+		ck_assert_uint_ge(CLI_LINES_WITH(second.err, "node 1", "already running"), 1);
+		cli_free(&second);
+		CLI_RUN(&second, &dir, "node", nodes.ini, "--id", "2");
+		ck_assert_uint_ge(CLI_LINES_WITH(second.err, "node 2", "already running"), 1);
+		cli_free(&second);
+		setenv(names[i], "1x", 1);
+		CLI_RUN(&second, &dir, "node", nodes.ini);
+		ck_assert_int_eq(second.status, 2);
+		cli_free(&second);
+		unsetenv(names[i]);
+	}
+	cli_dir_remove(&dir);
+	for (int id = 0; id < 3; id++)
+		ck_assert_int_eq(nodes_end(&nodes, id, SIGTERM), 0);
+}
+END_TEST
+
 /* Its file is another: it is not let in, and both sides say why, if it does not go before they have heard of it. */
 START_TEST(another_configuration)
 {
@@ -396,6 +426,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_large_state);
 	tcase_add_test(tcase, load_as_json);
 	tcase_add_test(tcase, an_id_that_is_in_use);
+	tcase_add_test(tcase, the_number_of_a_launcher);
 	tcase_add_test(tcase, another_configuration);
 	tcase_add_test(tcase, removed);
 	tcase_add_test(tcase, a_minority_waits);

@@ -84,6 +84,8 @@ static const struct {
 	{"limit.messages_per_s", JSON_REAL},
 	{"limit.before", JSON_REAL},
 	{"limit.after", JSON_REAL},
+	{"limit.round_trip_us.polling", JSON_REAL},
+	{"limit.round_trip_us.sleeping", JSON_REAL},
 	{"fraction_of_limit", JSON_REAL},
 	{"subgroups.0.name", JSON_STRING},
 	{"subgroups.0.messages_per_s", JSON_REAL},
@@ -151,6 +153,44 @@ START_TEST(figures_agree)
 			 json_string_value(results_at(line, "order_digest.1")));
 	ck_assert_str_eq(json_string_value(results_at(line, "order_digest.0")),
 			 json_string_value(results_at(line, "subgroups.0.order_digest.0")));
+}
+END_TEST
+
+/* On tcp the limit has two figures, and the common keys are those of the first. */
+START_TEST(limits_of_tcp)
+{
+	static const char *const figures[] = {"bytes_per_s", "messages_per_s", "before", "after"};
+	static const char *const limits[] = {"per_message", "best_write"};
+	json_t *line;
+
+	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--json", "-", "--set", "group.transport=tcp",
+		"--set", "bench.limit=on", "--set", "bench.runs=1");
+	assert_good();
+	lines = results_parse(cli.out);
+	line = json_array_get(lines, 0);
+	ck_assert_str_eq(json_string_value(results_at(line, "transport")), "tcp");
+	ck_assert_str_eq(json_string_value(results_at(line, "limit.name")), "tcp-sockets");
+	for (size_t f = 0; f < COUNT(figures); f++) {
+		char path[64], first[64];
+
+		snprintf(path, sizeof path, "limit.%s", figures[f]);
+		snprintf(first, sizeof first, "limit.per_message.%s", figures[f]);
+		ck_assert_double_eq(json_real_value(results_at(line, path)), json_real_value(results_at(line, first)));
+	}
+	for (size_t l = 0; l < COUNT(limits); l++) {
+		char path[64];
+		double limit;
+
+		snprintf(path, sizeof path, "limit.%s.bytes_per_s", limits[l]);
+		limit = json_real_value(results_at(line, path));
+		ck_assert_double_gt(limit, 0);
+		snprintf(path, sizeof path, "limit.%s.fraction", limits[l]);
+		ck_assert_double_eq_tol(json_real_value(results_at(line, path)),
+					json_real_value(results_at(line, "bytes_per_s")) / limit, 1e-6);
+	}
+	ck_assert_double_eq(json_real_value(results_at(line, "limit.per_message.fraction")),
+			    json_real_value(results_at(line, "fraction_of_limit")));
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "writes of 64 KB"), 1);
 }
 END_TEST
 
@@ -282,6 +322,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, json_has_its_keys);
 	tcase_add_test(tcase, figures_agree);
+	tcase_add_test(tcase, limits_of_tcp);
 	tcase_add_test(tcase, sweep);
 	tcase_add_test(tcase, csv);
 	tcase_add_test(tcase, table_of_a_quiet_run);

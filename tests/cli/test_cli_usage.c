@@ -267,7 +267,7 @@ START_TEST(too_little_memory)
 }
 END_TEST
 
-START_TEST(transports_to_come)
+START_TEST(what_a_transport_lacks_is_named)
 {
 	const char *path = cli_write(&dir, "good.ini", good);
 
@@ -359,7 +359,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, files_that_are_not_there);
 	tcase_add_test(tcase, no_subgroup);
 	tcase_add_test(tcase, too_little_memory);
-	tcase_add_test(tcase, transports_to_come);
+	tcase_add_test(tcase, what_a_transport_lacks_is_named);
 	tcase_add_test(tcase, description_has_every_key);
 	tcase_add_test(tcase, documentation_is_up_to_date);
 	tcase_add_test(tcase, sample_has_no_mistakes);

@@ -233,7 +233,7 @@ END_TEST
 
 /* ---- the hammer --------------------------------------------------------------------------------------------------- */
 
-#define ROUNDS (wh_world.dear ? UINT64_C(4000) : UINT64_C(20000))
+#define ROUNDS times(20000)
 #define PUSHED 64
 #define ANSWER(from) (128 + 64 * (uint64_t)(from)) /* of node 1: what it has seen of that pusher */
 
@@ -371,7 +371,7 @@ TCase *cases_doorbell(void)
 	tcase_add_test(cases, t6_quiet_among_loud);
 	tcase_add_test(cases, t6_the_descriptor_says_what_wait_would);
 	tcase_add_test(cases, t6_wake_is_sticky);
-	tcase_add_loop_test(cases, t6_no_push_is_slept_through, 0, 5);
+	tcase_add_loop_test(cases, t6_no_push_is_slept_through, 0, seeds(5));
 	if (wh_world.rings != NULL)
 		tcase_add_test(cases, t6_who_is_awake_costs_nothing);
 	if (wh_world.threads) {

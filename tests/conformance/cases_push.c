@@ -213,7 +213,7 @@ static void torrent_free(struct torrent *t)
 
 START_TEST(t2_t3_t4_torrent)
 {
-	struct torrent *t = torrent_make(3, test_seed(4 + (uint64_t)_i), 3000);
+	struct torrent *t = torrent_make(3, test_seed(4 + (uint64_t)_i), wh_world.share > 8 ? 600 : 3000);
 	uint64_t random = (uint64_t)_i;
 	int passes = 0;
 
@@ -276,7 +276,7 @@ static void *reader_thread(void *ctx)
 
 START_TEST(t2_t3_t4_torrent_of_threads)
 {
-	struct torrent *t = torrent_make(3, test_seed(20), wh_world.dear ? 20000 : 200000);
+	struct torrent *t = torrent_make(3, test_seed(20), times(200000));
 	struct reader readers[] = {{t, 1}, {t, 2}};
 	pthread_t threads[3];
 
@@ -299,7 +299,7 @@ START_TEST(t4_a_word_is_what_it_was)
 	uint64_t random = g->seed, sent = 0;
 
 	group_open(g, 1);
-	for (int round = 0; round < 300; round++) {
+	for (int round = 0; round < (wh_world.share > 8 ? 100 : 300); round++) {
 		for (uint64_t burst = 1 + next_random(&random) % 8; burst > 0; burst--) {
 			struct wh_push pushes[2];
 
@@ -333,8 +333,8 @@ TCase *cases_push(void)
 	tcase_add_test(cases, t1_words_and_bytes_arrive);
 	tcase_add_test(cases, t1_images_open_as_zeros);
 	tcase_add_test(cases, t1_rings_of_others_are_not_here);
-	tcase_add_loop_test(cases, t2_t3_t4_torrent, 0, 5);
-	tcase_add_loop_test(cases, t4_a_word_is_what_it_was, 0, 5);
+	tcase_add_loop_test(cases, t2_t3_t4_torrent, 0, seeds(5));
+	tcase_add_loop_test(cases, t4_a_word_is_what_it_was, 0, seeds(5));
 	if (wh_world.threads)
 		tcase_add_test(cases, t2_t3_t4_torrent_of_threads);
 	return cases;

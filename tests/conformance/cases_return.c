@@ -273,7 +273,7 @@ TCase *cases_return(void)
 	tcase_add_test(cases, t10_all_meet_once);
 	tcase_add_loop_test(cases, t10_who_comes_later_is_met, 0, 2);
 	tcase_add_test(cases, t10_nothing_is_sent_to_who_has_not_been_met);
-	tcase_add_loop_test(cases, t10_a_node_comes_back_at_once, 0, 5);
+	tcase_add_loop_test(cases, t10_a_node_comes_back_at_once, 0, seeds(5));
 	tcase_add_test(cases, t10_the_end_of_one_comes_before_the_next);
 	tcase_add_loop_test(cases, t8_old_images_are_not_disturbed, 0, 2);
 	tcase_add_loop_test(cases, t8_an_image_belongs_to_incarnations, 0, 2);

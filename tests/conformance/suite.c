@@ -274,5 +274,9 @@ int main(void)
 	suite_add_tcase(suite, cases_return());
 	suite_add_tcase(suite, cases_stream());
 	suite_add_tcase(suite, cases_visit());
+	if (wh_world.regions) {
+		suite_add_tcase(suite, cases_remote());
+		suite_add_tcase(suite, cases_remote_ends());
+	}
 	return test_main(suite);
 }

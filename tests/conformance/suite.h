@@ -102,6 +102,17 @@ uint64_t column(const struct group *g, uint32_t at, uint64_t view, uint32_t of, 
 
 uint64_t next_random(uint64_t *state);
 
+/* How often something is done that is to be done `n` times, and a case that differs by its seed alone. */
+static inline uint64_t times(uint64_t n)
+{
+	return wh_world.share > 1 ? n / wh_world.share + 1 : n;
+}
+
+static inline int seeds(int n)
+{
+	return wh_world.share > 8 ? 1 : n;
+}
+
 /* The cases. */
 TCase *cases_push(void);
 TCase *cases_peer(void);
@@ -111,5 +122,7 @@ TCase *cases_view(void);
 TCase *cases_return(void);
 TCase *cases_stream(void);
 TCase *cases_visit(void);
+TCase *cases_remote(void);
+TCase *cases_remote_ends(void);
 
 #endif

@@ -221,6 +221,34 @@ START_TEST(only_loopback_without_a_key)
 }
 END_TEST
 
+/* What was not known, or has come to mean something else, is looked up again. */
+START_TEST(names_are_looked_up_again)
+{
+	const char *addresses[] = {"localhost:21997", "localhost:21996"};
+	const struct wh_transport_config config = {.env = wh_env_system(),
+						   .group = "names",
+						   .nodes = 2,
+						   .incarnation = 1,
+						   .patience_ns = 1,
+						   .addresses = addresses};
+	struct raw raw = {.group = "names"};
+	struct wh_tcp_address right;
+	struct wh_error err;
+	struct wh_tcp *t;
+
+	ck_assert_int_eq(wh_tcp_create(&config, NULL, &raw.node, &err), WHORL_OK);
+	t = wh_tcp_of(raw.node);
+	right = t->peers[1].address;
+	ck_assert(right.is_name);
+	if (_i == 0)
+		t->peers[1].address.bytes = 0;
+	else
+		t->peers[1].address.at = (struct sockaddr_storage){.ss_family = right.at.ss_family};
+	RAW_UNTIL(&raw, t->peers[1].address.bytes > 0 && wh_tcp_address_same(&t->peers[1].address, &right));
+	raw.node->ops->destroy(raw.node, false);
+}
+END_TEST
+
 START_TEST(addresses_as_text)
 {
 	static const char *const good[] = {"a:1", "host.example.org:65535", "10.0.0.1:80", "[::1]:80",
@@ -252,6 +280,7 @@ int main(void)
 	tcase_add_test(cases, an_older_call_comes_later);
 	tcase_add_test(cases, an_answered_call_is_not_given_up);
 	tcase_add_test(cases, only_loopback_without_a_key);
+	tcase_add_loop_test(cases, names_are_looked_up_again, 0, 2);
 	tcase_add_test(cases, addresses_as_text);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);

@@ -1,6 +1,6 @@
 /* world.h - what a transport shows of itself to be put through the conformance cases.
  *
- * cases*.c state T1-T6 and T8-T10 once, against transport.h alone. For each transport there is a world_NAME.c that
+ * cases*.c state T1-T11 once, against transport.h alone. For each transport there is a world_NAME.c that
  * defines `wh_world`; it is linked with the cases to the program conformance-NAME. A world makes n endpoints of one
  * group, lets time pass, kills endpoints, and knows how to sleep: that is all in which transports differ here.
  *
@@ -24,12 +24,15 @@ struct wh_world_ops {
 	 * thread that made it, and time passes in pass() and wait() alone. */
 	bool threads;
 
+	/* What is done very often on shared memory is done so many times less often here (suite.h): a push costs system calls, or the
+	 * machine is an emulated one. 0: it is not. */
+	uint64_t share;
+
+	bool regions; /* it has T7 */
+
 	/* Ranges of a peer's row that are no part of the image can be read here all the same, and show what the peer wrote:
 	 * only where a sanitizer needs it so. Otherwise such a read faults, or finds zeros. */
 	bool whole_rows;
-
-	/* Each push, and each look, costs system calls: what is repeated very often is repeated less often. */
-	bool dear;
 
 	/* Endpoints with ids 0 .. nodes-1 of a new group, that have not met yet. What is left to chance follows from the
 	 * seed. NULL, with the reason on stderr, if it cannot be done. */

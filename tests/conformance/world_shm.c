@@ -181,6 +181,7 @@ static enum whorl_result answered(struct wh_world *world, uint32_t number, void 
 const struct wh_world_ops wh_world = {
 	.name = "shm",
 	.threads = true,
+	.regions = true,
 	.whole_rows = WH_TSAN,
 	.make = make,
 	.free = free_world,

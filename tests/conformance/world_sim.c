@@ -207,6 +207,7 @@ static enum whorl_result answered(struct wh_world *world, uint32_t number, void 
 const struct wh_world_ops wh_world = {
 	.name = "sim",
 	.threads = false,
+	.regions = true,
 	.make = make,
 	.free = free_world,
 	.endpoint = endpoint,

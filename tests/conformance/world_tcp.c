@@ -226,7 +226,8 @@ static enum whorl_result answered(struct wh_world *world, uint32_t number, void 
 const struct wh_world_ops wh_world = {
 	.name = "tcp",
 	.threads = true,
-	.dear = true,
+	.share = 8,
+	.regions = true,
 	.make = make,
 	.free = free_world,
 	.endpoint = endpoint,

@@ -61,6 +61,22 @@ static void check_first(const struct wh_tcp_head *head, const unsigned char *bod
 		(void)wh_tcp_take_question(&version, head, body);
 }
 
+static void check_remote(const struct wh_tcp_head *head, const unsigned char *body)
+{
+	static uint64_t words[WH_REMOTE_BYTES_MAX / 8];
+	struct wh_remote_op op;
+
+	if (head->kind == WH_TCP_REMOTE && wh_tcp_take_remote(&op, words, head, body)) {
+		REQUIRE(wh_tcp_put_remote(out, &op) == WH_TCP_HEAD_BYTES + head->bytes);
+		REQUIRE(memcmp(out + WH_TCP_HEAD_BYTES, body, head->bytes) == 0);
+	}
+	if (head->kind == WH_TCP_REMOTE_DONE) {
+		wh_tcp_take_words(words, body, head->bytes);
+		REQUIRE(wh_tcp_put_done(out, WHORL_OK, 0, words, head->bytes) == WH_TCP_HEAD_BYTES + head->bytes);
+		REQUIRE(memcmp(out + WH_TCP_HEAD_BYTES, body, head->bytes) == 0);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -80,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				memcmp(out + WH_TCP_HEAD_BYTES, body, head.bytes) == 0);
 		else
 			check_first(&head, body);
+		check_remote(&head, body);
 		data += WH_TCP_HEAD_BYTES + wanted;
 		size -= WH_TCP_HEAD_BYTES + wanted;
 	}

@@ -199,19 +199,25 @@ START_TEST(memory_is_estimated_and_limited)
 }
 END_TEST
 
-START_TEST(transports_of_other_versions_are_refused)
+START_TEST(transports_that_cannot_be_had)
 {
-	const char *transports[] = {"verbs", "sim"};
+	const char *transports[] = {"verbs", "sim"}, *texts[] = {"RDMA device", "sim is for the tests"};
 
 	for (int i = 0; i < 2; i++) {
 		whorl_config *config = config_of("[group]\nnodes = 1\n[subgroup s]\n");
+		enum whorl_result result;
 		char set[64];
 		whorl_node *node;
 
 		snprintf(set, sizeof(set), "group.transport=%s", transports[i]);
 		ck_ok(whorl_config_set(config, set));
-		ck_assert_int_eq(whorl_open(config, 0, NULL, &node), WHORL_UNSUPPORTED);
-		expect_text(whorl_config_error(config), "shm and tcp");
+		result = whorl_open(config, 0, NULL, &node);
+		if (i == 0 && result == WHORL_OK) { /* this machine has such a device */
+			whorl_close(node, 0);
+		} else {
+			ck_assert_int_eq(result, WHORL_UNSUPPORTED);
+			expect_text(whorl_config_error(config), texts[i]);
+		}
 		whorl_config_free(config);
 	}
 }
@@ -402,7 +408,7 @@ static Suite *suite(void)
 	tcase_add_test(t, an_id_is_one_of_the_group);
 	tcase_add_test(t, an_id_is_there_once);
 	tcase_add_test(t, memory_is_estimated_and_limited);
-	tcase_add_test(t, transports_of_other_versions_are_refused);
+	tcase_add_test(t, transports_that_cannot_be_had);
 	tcase_add_test(t, a_processor_that_is_not_there);
 	tcase_add_test(t, nodes_that_differ_refuse_each_other);
 	tcase_add_test(t, the_log_goes_where_it_is_sent);

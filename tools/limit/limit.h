@@ -1,10 +1,23 @@
 /* limit.h - what the machine can do: the plainest program that moves the same bytes the same way, without any protocol.
  *
- * On shm: the same nodes (as processes or threads) with the same number of threads each; for each sender of each
- * subgroup one bare single-writer ring in shared memory, of the same window, a slot being just the bytes of a message;
- * the same functions fill and read every byte (payload.h). A writer publishes how far it has filled, every 1, 8 or 64
- * messages; a reader reads all that is there and then publishes how far it has read; a slot is used again when all
- * readers are past it. Nobody agrees on anything: no order over senders, no stability, no failures.
+ * The same nodes (as processes or threads) with the same number of threads each; the same functions fill and read every
+ * byte (payload.h). Nobody agrees on anything: no order over senders, no stability, no failures.
+ *
+ * On shm: for each sender of each subgroup one bare single-writer ring in shared memory, of the same window, a slot
+ * being just the bytes of a message. A writer publishes how far it has filled, every 1, 8 or 64 messages; a reader reads
+ * all that is there and then publishes how far it has read; a slot is used again when all readers are past it.
+ *
+ * On tcp: one connection for each pair of nodes on loopback, with the options of the transport. A writer fills a message
+ * in its row and sends it to each reader, with one write for each message (per_message); or it fills and sends 64 KB at
+ * a time (best_write). A reader reads all that is there into a row of the same size. When nothing can be done, a thread
+ * sleeps until a socket is ready (with `spin` it does not).
+ *
+ * On verbs: each node has memory of its own, and one thread. A writer fills a ring of the same window and writes, every 1, 8
+ * or 64 messages, what is new to each reader, and behind it how far it has filled: one chain of one-sided writes with one
+ * doorbell, few of which report themselves. A reader reads what is there, and writes to the writer how far it has read.
+ *
+ * On shm and tcp also what a message takes from one node to another and back, alone: where both look all the time, and where
+ * both sleep until it is there.
  *
  * A figure of whorl stands beside this one, measured just before and just after it (docs/benchmark.md).
  */
@@ -31,10 +44,13 @@ struct wh_limit_ring {
 	const uint32_t *readers; /* the members of the subgroup, the writer included; not owned */
 	uint32_t reader_count;
 	uint32_t window; /* slots */
-	uint32_t bytes;  /* of each message */
+	uint32_t bytes;  /* of each message; on tcp the same in all rings */
 };
 
+enum wh_limit_kind { WH_LIMIT_SHM, WH_LIMIT_TCP, WH_LIMIT_VERBS };
+
 struct wh_limit_plan {
+	enum wh_limit_kind kind;
 	uint32_t nodes;
 	const struct wh_limit_ring *rings;
 	size_t ring_count;
@@ -43,15 +59,28 @@ struct wh_limit_plan {
 	bool spin;       /* never yield */
 	bool huge;       /* the rings on huge pages, if there are any */
 	const int *cpus; /* for each node the CPU that its reading thread is pinned to, -1: none; NULL: none for all */
-	uint32_t measure_ms; /* for each way of publishing */
+	const char *const *addresses; /* verbs: of each node, its device has it; NULL: whichever the devices have */
+	uint32_t measure_ms;          /* for each way of publishing, or of writing; trips get a fifth of it */
 };
 
+struct wh_limit_rate {
+	double messages_per_s, bytes_per_s; /* read by a node, the mean over the nodes */
+};
+
+enum wh_limit_trip { WH_LIMIT_POLLING, WH_LIMIT_SLEEPING };
+
 struct wh_limit_result {
-	double messages_per_s, bytes_per_s; /* read by a node, the mean over the nodes; of the best way of publishing */
-	uint32_t publish_every;             /* that way */
+	struct wh_limit_rate rate; /* shm, verbs: of the best way of publishing; tcp: per message */
+	/* shm, verbs */
+	uint32_t publish_every; /* that way */
+	/* shm */
 	/* The same program with one trick of the library's, that a plain one does not have: it prefetches small messages
 	 * (docs/decisions/0013). 0 where none is small. */
 	double prefetched_bytes_per_s;
+	/* tcp */
+	struct wh_limit_rate best_write;
+	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node, or verbs. */
+	double round_trip_us[2];
 };
 
 /* Memory that a measurement needs, in bytes. */
@@ -61,5 +90,8 @@ uint64_t wh_limit_memory(const struct wh_limit_plan *plan);
  * worker was not ready in time; WHORL_MEMBER_GONE: a worker died. */
 WH_MUST_CHECK enum whorl_result wh_limit_measure(const struct wh_limit_plan *plan, struct wh_watch *watch,
 						 struct wh_limit_result *result, struct wh_error *err);
+
+/* Is there any RDMA device? Opens none. */
+bool wh_limit_has_devices(void);
 
 #endif

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# bench_apart.sh COMMAND - one group, each node by a command of its own, as on several hosts: told by --node, or by whoever has started
+# them. All deliver the same.
+
+set -euo pipefail
+
+command=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cat >"$dir/apart.ini" <<END
+[group]
+name = apart-$$
+transport = tcp
+nodes = 3
+[subgroup s]
+window = 20
+[bench]
+messages = 500
+bytes = 1000
+END
+
+run() {
+	timeout 60 "$command" bench "$dir/apart.ini" --quiet --json "$dir/$1.json" "${@:2}" >"$dir/$1.txt" 2>&1
+}
+run 0 --node 0 &
+pids=($!)
+SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=3 run 1 &
+pids+=($!)
+PMI_RANK=2 run 2 &
+pids+=($!)
+for pid in "${pids[@]}"; do
+	wait "$pid" || { cat "$dir"/*.txt; exit 1; }
+done
+
+# Twice in each file: of the node, and of the subgroup, which is the only one.
+digests=$(grep -ho '"order_digest":\[[^]]*\]' "$dir"/*.json | grep -oE '[0-9a-f]{16}' | sort | uniq -c | awk '{ print $1 }')
+[ "$digests" = 6 ] || { echo "the nodes have delivered different things:"; cat "$dir"/*.json; exit 1; }
+
+# A rank among another number of commands is none of the group's nodes: then all are run here.
+SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 run all --set bench.runs=1 --set bench.limit=off
+[ "$(grep -o '"order_digest":\[[^]]*\]' "$dir/all.json" | grep -oE '[0-9a-f]{16}' | wc -l)" = 6 ]
+if run wrong --node 3; then
+	echo "there is no node 3"
+	exit 1
+fi
+grep -q 'expected an id from 0 to 2' "$dir/wrong.txt"

@@ -1,0 +1,186 @@
+# hosts.sh - hosts of a network of the test's own, for scenarios.sh.
+#
+# The network lives in namespaces that nobody else sees, and that the kernel takes away with the test's last process: a
+# namespace for each host, and one in the middle that is the switch. Host N has the address 10.22.N.2; its cable ends in
+# the switch as hN.
+# shellcheck shell=bash
+
+set -euo pipefail
+
+failure_timeout_ms=500
+command=     # the caller sets it: the `whorl` that was built
+slack_ms=1500 # for a busy machine: to notice, to agree, and for this script to see it
+
+# ---- the network --------------------------------------------------------------------------------------------------------
+
+# Begins anew inside namespaces of its own, or skips the test: "$@" is the script and its arguments.
+enter_network() {
+	[ "${WHORL_NETWORK_TEST:-}" != inside ] || return 0
+	unshare --net --mount --pid --fork true 2>/dev/null || {
+		echo "only root can make networks"
+		exit 77
+	}
+	WHORL_NETWORK_TEST=inside exec unshare --net --mount --pid --fork --mount-proc --kill-child -- "$@"
+}
+
+# make_network HOSTS: directory, configuration, hosts 0 to HOSTS-1
+make_network() {
+	local host
+
+	directory=$(mktemp -d)
+	trap 'rm -rf "$directory"' EXIT
+	mount --make-rprivate /
+	mount -t tmpfs none /run
+	mkdir /run/netns
+	ip link set lo up
+	echo 1 >/proc/sys/net/ipv4/ip_forward
+	for ((host = 0; host < $1; host++)); do
+		ip netns add "h$host"
+		ip -n "h$host" link set lo up
+		plug_in "$host"
+	done
+}
+
+plug_in() {
+	ip link add "h$1" type veth peer name eth0 netns "h$1"
+	ip addr add "10.22.$1.1/24" dev "h$1"
+	ip link set "h$1" up
+	ip -n "h$1" addr add "10.22.$1.2/24" dev eth0
+	ip -n "h$1" link set eth0 up
+	ip -n "h$1" route add default via "10.22.$1.1"
+}
+
+# The cable is pulled: both ends see that there is no link.
+pull_cable() { ip link set "h$1" down; }
+push_cable() { ip link set "h$1" up; }
+
+# The switch drops what comes from the host, or what goes to it; nobody is told.
+drop_from() { ip rule add iif "h$1" priority 10 blackhole; }
+drop_to() { ip route add blackhole "10.22.$1.2/32"; }
+
+remove_address() { ip -n "h$1" addr del "10.22.$1.2/24" dev eth0; }
+
+# The host is gone with all that ran there, and cannot say so.
+vanish() {
+	ip link del "h$1"
+	kill -KILL "${pid[$1]}"
+	wait "${pid[$1]}" 2>/dev/null || true
+}
+
+# slow_down HOST RATE: what goes to it
+slow_down() { tc qdisc add dev "h$1" root tbf rate "$2" burst 16kb latency 200ms; }
+
+# ---- the nodes ----------------------------------------------------------------------------------------------------------
+
+pid=()
+starts=0
+
+# start HOST [ARGUMENT]...: a node with the number of the host; what it says goes to a new file, out[HOST]
+start() {
+	local host=$1
+
+	starts=$((starts + 1))
+	out[host]=$directory/out-$host-$starts
+	ip netns exec "h$host" "$command" node "$directory/group.ini" --id "$host" --run counter --every 50 --rate 500 \
+		--json "${@:2}" </dev/null >"${out[host]}" 2>"${out[host]}.err" &
+	pid[host]=$!
+}
+
+now_ms() { date +%s%3N; }
+
+fail() {
+	local file
+
+	echo "failed: $*"
+	for file in "$directory"/out-*; do
+		echo "--- ${file##*/}"
+		tail -n 15 "$file"
+	done
+	exit 1
+}
+
+# within MS WHAT COMMAND...: waits until the command is true; sets waited_ms
+within() {
+	local most=$1 what=$2 begin
+
+	begin=$(now_ms)
+	shift 2
+	until "$@"; do
+		waited_ms=$(($(now_ms) - begin))
+		[ $waited_ms -lt "$most" ] || fail "$what: not in $most ms"
+		sleep 0.01 # between two looks at a file
+	done
+	waited_ms=$(($(now_ms) - begin))
+}
+
+# says HOST PATTERN: a line of what its node has said so far
+says() { grep -qE -- "$2" "${out[$1]}"; }
+
+# says_behind HOST LINE PATTERN: in a line after that number
+says_behind() { tail -n +"$(($2 + 1))" "${out[$1]}" | grep -qE -- "$3"; }
+lines() { wc -l <"${out[$1]}"; }
+
+in_view() { says "$1" "\"event\":\"view\".*\"members\":\\[$2\\]"; }
+
+# await_view MEMBERS HOST...: they are in a view of just these members, within the failure time-out
+await_view() {
+	local members=$1 host
+
+	for host in "${@:2}"; do
+		within $((failure_timeout_ms + slack_ms)) "host $host in a view of $members" in_view "$host" "$members"
+	done
+}
+
+# form HOST...: starts nodes there, and waits until they are one group and deliver
+form() {
+	local host
+
+	for host in "$@"; do
+		start "$host"
+	done
+	for host in "$@"; do
+		within 10000 "host $host counts" says "$host" '"event":"counter"'
+	done
+}
+
+# await_progress HOST...: each delivers more than it had
+await_progress() {
+	local host line
+
+	for host in "$@"; do
+		line=$(lines "$host")
+		within 3000 "host $host goes on" says_behind "$host" "$line" '"event":"counter"'
+	done
+}
+
+# await_no_quorum HOST: it says that it hears too few to go on, and from then on delivers nothing
+await_no_quorum() {
+	local line
+
+	within $((failure_timeout_ms + slack_ms)) "host $1 has no quorum" says "$1" '"event":"quorum".*"heard":false'
+	line=$(lines "$1")
+	await_progress "${@:2}"
+	! says_behind "$1" "$line" '"event":"counter"' || fail "host $1 delivers without a quorum"
+}
+
+# Those who show the same count show the same digest.
+check_digests() {
+	local differ
+
+	differ=$(grep -h '"event":"counter"' "$directory"/out-*[0-9] | sed -E 's/.*"count":([0-9]+).*"digest":"([0-9a-f]+)".*/\1 \2/' |
+		sort -u | cut -d' ' -f1 | uniq -d)
+	[ -z "$differ" ] || fail "two digests of count $differ"
+}
+
+# end HOST...: they leave in order
+end() {
+	local host
+
+	for host in "$@"; do
+		kill -TERM "${pid[$host]}"
+	done
+	for host in "$@"; do
+		wait "${pid[$host]}" || fail "host $host ended with status $?"
+	done
+	check_digests
+}

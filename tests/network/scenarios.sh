@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# scenarios.sh COMMAND SCENARIO - what can happen to a network, and what becomes of a group of nodes on three or more hosts:
+# the survivors go on within the failure time-out; who is cut off is told so, and delivers nothing more; nobody disagrees.
+# COMMAND is the `whorl` that was built.
+
+# shellcheck source=tests/network/hosts.sh
+source "$(dirname "$(readlink -f "$0")")/hosts.sh"
+
+command=$1
+scenario=$2
+enter_network "$0" "$@"
+
+# write_group NODES: the same file for all hosts
+write_group() {
+	local node
+
+	head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$directory/key"
+	chmod 600 "$directory/key"
+	{
+		printf '[group]\nname = network\ntransport = tcp\nnodes = %d\n' "$1"
+		printf 'failure_timeout_ms = %d\nkey_file = %s\n' "$failure_timeout_ms" "$directory/key"
+		for ((node = 0; node < $1; node++)); do
+			printf '[node %d]\naddress = 10.22.%d.2:22000\n' "$node" "$node"
+		done
+		printf '[subgroup all]\nwindow = 16\nmessage_bytes = 1k\n'
+	} >"$directory/group.ini"
+}
+
+begin() {
+	make_network "$1"
+	write_group "$1"
+}
+
+# Three hosts, host 2 is cut off by the command; the others go on without it.
+cut_off_two() {
+	begin 3
+	form 0 1 2
+	"$@"
+	await_view 0,1 0 1
+	await_no_quorum 2 0 1
+	end 0 1
+}
+
+case $scenario in
+nothing)
+	begin 3
+	form 0 1 2
+	await_progress 0 1 2
+	end 0 1 2
+	;;
+cable) cut_off_two pull_cable 2 ;;
+cable-of-leader)
+	begin 3
+	form 0 1 2
+	pull_cable 0
+	await_view 1,2 1 2
+	await_no_quorum 0 1 2
+	end 1 2
+	;;
+cable-shortly) # less than the failure time-out: nobody is removed
+	begin 3
+	form 0 1 2
+	pull_cable 2
+	sleep 0.1
+	push_cable 2
+	await_progress 0 1 2
+	! in_view 0 0,1 || fail "host 2 was removed"
+	end 0 1 2
+	;;
+cable-and-back) # who was removed meanwhile is told so, ends, and comes in again
+	begin 3
+	form 0 1 2
+	drop_from 2
+	await_view 0,1 0 1
+	ip rule del iif h2 priority 10 blackhole
+	wait "${pid[2]}" && fail "host 2 ended well"
+	start 2 --set group.start=join # it must not form a group of its own
+	within 10000 "host 2 is back" in_view 2 '(0,1,2|[0-9,]*)'
+	await_progress 0 1 2
+	end 0 1 2
+	;;
+deaf) cut_off_two drop_to 2 ;;
+mute) cut_off_two drop_from 2 ;;
+address) cut_off_two remove_address 2 ;;
+vanish)
+	begin 3
+	form 0 1 2
+	vanish 2
+	await_view 0,1 0 1
+	await_progress 0 1
+	end 0 1
+	;;
+half-open) # the host is back at once and knows nothing: what the others have to it are connections that only they believe in
+	begin 3
+	form 0 1 2
+	vanish 2
+	plug_in 2
+	start 2 --set group.start=join # it must not form a group of its own
+	within 10000 "host 2 is back" in_view 2 '[0-9,]*2[0-9,]*'
+	await_progress 0 1 2
+	end 0 1 2
+	;;
+half-of-four) # two of four hosts are no more than half: neither side goes on
+	begin 4
+	form 0 1 2 3
+	ip rule add from 10.22.0.0/23 to 10.22.2.0/23 priority 10 blackhole
+	ip rule add from 10.22.2.0/23 to 10.22.0.0/23 priority 10 blackhole
+	for host in 0 1 2 3; do
+		within $((failure_timeout_ms + slack_ms)) "host $host has no quorum" says "$host" '"event":"quorum".*"heard":false'
+	done
+	check_digests
+	;;
+slow-link) # every message goes through, at the pace of the slowest
+	begin 3
+	form 0 1 2
+	slow_down 2 4mbit
+	await_progress 0 1 2
+	sleep "$(printf '%d.%03d' $((2 * failure_timeout_ms / 1000)) $((2 * failure_timeout_ms % 1000)))" # long enough to suspect somebody
+	await_progress 0 1 2
+	! in_view 0 0,1 || fail "host 2 was removed"
+	end 0 1 2
+	;;
+stalled-reader)
+	begin 3
+	form 0 1 2
+	kill -STOP "${pid[2]}"
+	await_view 0,1 0 1
+	await_progress 0 1
+	kill -CONT "${pid[2]}"
+	wait "${pid[2]}" && fail "host 2 was removed, and ended well"
+	end 0 1
+	;;
+*)
+	echo "there is no scenario $scenario"
+	exit 2
+	;;
+esac

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# check.sh BUILD [soak] - what must work on real RDMA verbs; run by softroce.sh inside the virtual machine, as the test
+# softroce (and softroce-soak: all scenarios of real processes).
+#
+# First the machine itself, by a program that knows nothing of whorl: if that fails, all else means nothing. Then two lanes at
+# a time, as much of each is waiting; what they have printed comes at the end, and the benchmark has the machine for itself.
+
+set -uo pipefail
+
+source=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
+cd "$1" || exit 2
+mode=${2:-short}
+work=$(mktemp -d)
+
+# step SECONDS NAME COMMAND...: one line and the last line of its output for what passed, all of it for what did not
+step() {
+	local seconds=$1 name=$2 begin=${EPOCHREALTIME/./} output status=0
+	shift 2
+
+	output=$(timeout --kill-after 5 "$seconds" "$@" 2>&1) || status=$?
+	if [ $status -eq 0 ]; then
+		printf 'passed: %s (%d ms)\n        %s\n' "$name" $(((${EPOCHREALTIME/./} - begin) / 1000)) "${output##*$'\n'}"
+	else
+		printf '%s\nfailed: %s: exit status %d\n' "$output" "$name" $status
+	fi
+	return $status
+}
+
+# conformance CASE...: the transport contract
+conformance() {
+	local case
+
+	for case in "$@"; do
+		step 90 "conformance-verbs, $case" env CK_RUN_CASE="$case" tests/conformance/conformance-verbs
+	done
+}
+
+# processes PROGRAM SCENARIO...: real processes that are killed, that join
+processes() {
+	local program=$1 scenario
+	shift
+
+	for scenario in "$@"; do
+		step 180 "$program, $scenario" "tests/processes/$program" --transport verbs "$scenario" 1
+	done
+}
+
+first_lane() {
+	conformance doorbell view peer
+	processes processes-faults kill-leader
+}
+
+second_lane() {
+	conformance push return image stream visit
+	processes processes-joins join-idle
+}
+
+# All scenarios but those of strangers, who come by shared memory.
+all_processes() {
+	local scenarios
+
+	mapfile -t scenarios < <(tests/processes/processes-faults --list)
+	processes processes-faults "${scenarios[@]}"
+	mapfile -t scenarios < <(tests/processes/processes-joins --list | grep -v '^suffer-')
+	processes processes-joins "${scenarios[@]}"
+}
+
+benchmark() {
+	step 20 "the limit" tests/softroce/softroce-limit 2 1024 100
+	step 60 "a benchmark" ./whorl bench "$source/conf/quickstart.ini" --quiet --set group.transport=verbs --set group.nodes=3 \
+		--set bench.messages=2000 --set bench.bytes=1024 --set bench.runs=1
+}
+
+step 30 probe tests/softroce/softroce-probe 10.9.0.1 10.9.0.2 || {
+	printf 'Soft-RoCE does not work in this machine: nothing was tested\n'
+	exit 1
+}
+{
+	first_lane >"$work/first" &
+	second_lane >"$work/second"
+	wait
+	cat "$work/first" "$work/second"
+	benchmark
+	[ "$mode" != soak ] || all_processes
+} | tee "$work/all"
+passed=$(($(grep -c '^passed: ' "$work/all") + 1)) failed=$(grep -c '^failed: ' "$work/all")
+printf '%d passed, %d failed, in %d s\n' "$passed" "$failed" $SECONDS
+[ "$failed" -eq 0 ]

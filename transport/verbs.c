@@ -1,0 +1,405 @@
+/* verbs.c - the RDMA transport: its table, the doorbell, events, and service. verbs_int.h says what is where. */
+#include "transport/verbs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "transport/verbs_int.h"
+
+#define EPOLL_AT_ONCE 16
+#define LINGER_NS (300 * WH_NS_PER_MS) /* what is under way at the end has so long to arrive */
+
+/* ---- the log and events ------------------------------------------------------------------------------------------- */
+
+static void log_text(const struct wh_verbs *t, enum wh_log_level level, const char *suffix, const char *format,
+		     va_list args)
+{
+	char text[WH_VERBS_REASON_BYTES], line[WH_VERBS_REASON_BYTES + 128];
+
+	vsnprintf(text, sizeof(text), format, args);
+	snprintf(line, sizeof(line), "node %" PRIu32 ": verbs: %s%s", t->node, text, suffix);
+	t->env->log(t->env->ctx, level, line);
+}
+
+static void log_info(const struct wh_verbs *t, const char *format, ...) WH_PRINTF(2, 3);
+static void log_info(const struct wh_verbs *t, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_text(t, WH_LOG_INFO, "", format, args);
+	va_end(args);
+}
+
+void wh_verbs_complain(struct wh_verbs *t, const char *format, ...)
+{
+	char suffix[64] = "";
+	uint64_t n = ++t->complaints;
+	va_list args;
+
+	if ((n & (n - 1)) != 0)
+		return;
+	if (n > 1)
+		snprintf(suffix, sizeof(suffix), " (%" PRIu64 " like it so far)", n);
+	va_start(args, format);
+	log_text(t, WH_LOG_WARNING, suffix, format, args);
+	va_end(args);
+}
+
+bool wh_verbs_events_full(const struct wh_verbs *t)
+{
+	return t->events_in - t->events_out > WH_VERBS_EVENTS - WH_VERBS_EVENTS_AT_ONCE;
+}
+
+struct wh_transport_event *wh_verbs_event(struct wh_verbs *t, enum wh_transport_event_kind kind, uint32_t node,
+					  uint64_t incarnation, const void *text, size_t bytes)
+{
+	struct wh_transport_event *event = &t->events[t->events_in++ % WH_VERBS_EVENTS];
+
+	event->kind = kind;
+	event->node = node;
+	event->incarnation = incarnation;
+	event->visitor = 0;
+	event->tag = 0;
+	event->bytes = bytes;
+	memcpy(event->text, text, bytes);
+	return event;
+}
+
+void wh_verbs_event_text(struct wh_verbs *t, enum wh_transport_event_kind kind, const struct wh_verbs_peer *peer,
+			 uint64_t incarnation, const char *format, ...)
+{
+	char text[WH_VERBS_REASON_BYTES + 128];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	wh_verbs_event(t, kind, peer->node, incarnation, text, strlen(text) + 1);
+	log_info(t, "%s", text);
+}
+
+static bool next_event(struct wh_transport *transport, struct wh_transport_event *out)
+{
+	struct wh_verbs *t = wh_verbs_of(transport);
+
+	if (t->events_out != t->events_in) {
+		const struct wh_transport_event *event = &t->events[t->events_out++ % WH_VERBS_EVENTS];
+
+		memcpy(out, event, offsetof(struct wh_transport_event, text) + event->bytes);
+		return true;
+	}
+	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
+		if (image->base.ready && !image->announced && !image->closed) {
+			image->announced = true;
+			out->kind = WH_EVENT_IMAGE_READY;
+			out->node = t->node;
+			out->incarnation = t->incarnation;
+			out->image = &image->base;
+			out->tag = 0;
+			out->bytes = 0;
+			return true;
+		}
+	return false;
+}
+
+static int fd(struct wh_transport *transport)
+{
+	return wh_verbs_of(transport)->epoll;
+}
+
+struct wh_verbs_figures wh_verbs_figures(const struct wh_transport *transport)
+{
+	const struct wh_verbs *t = (const struct wh_verbs *)transport;
+
+	return (struct wh_verbs_figures){.writes = wh_load_relaxed(&t->writes),
+					 .doorbells = wh_load_relaxed(&t->doorbells),
+					 .rings = wh_load_relaxed(&t->rings)};
+}
+
+/* ---- service ------------------------------------------------------------------------------------------------------ */
+
+bool wh_verbs_watch(struct wh_verbs *t, int fd, enum wh_verbs_source source, uint32_t index, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)source << 32 | index};
+
+	if (epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &event) == 0)
+		return true;
+	return errno == EEXIST && epoll_ctl(t->epoll, EPOLL_CTL_MOD, fd, &event) == 0;
+}
+
+static size_t dispatch(struct wh_verbs *t, const struct epoll_event *event)
+{
+	uint32_t index = (uint32_t)event->data.u64;
+
+	switch ((enum wh_verbs_source)(event->data.u64 >> 32)) {
+	case WH_VERBS_DOORBELL:
+		return 0;
+	case WH_VERBS_TIMER:
+		wh_verbs_meet_tick(t);
+		return 1;
+	case WH_VERBS_MEETING:
+		return wh_verbs_meet_events(t);
+	case WH_VERBS_COMPLETION:
+		if (t->armed) /* it is to end wait() */
+			return 0;
+		wh_verbs_drain_channel(t);
+		return 0;
+	case WH_VERBS_LISTENER:
+		wh_verbs_visit_accept(t);
+		return 1;
+	case WH_VERBS_STRANGER:
+		wh_verbs_visit_hear(t, index);
+		return 1;
+	}
+	return 0;
+}
+
+/* What librdmacm says of a connection's end comes first, then what has come through it before, then its end. */
+static size_t service(struct wh_transport *transport)
+{
+	struct wh_verbs *t = wh_verbs_of(transport);
+	struct epoll_event events[EPOLL_AT_ONCE];
+	size_t done = 0;
+	int n;
+
+	n = epoll_wait(t->epoll, events, EPOLL_AT_ONCE, 0);
+	for (int i = 0; i < n && !wh_verbs_events_full(t); i++)
+		done += dispatch(t, &events[i]);
+	done += wh_verbs_poll_in(t);
+	if (t->rung && t->armed)
+		wh_verbs_wake(transport);
+	t->rung = false;
+	done += wh_verbs_peers_advance(t);
+	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
+		done += wh_verbs_image_advance(t, image);
+	(void)wh_verbs_images_reap(t);
+	done += wh_verbs_streams_advance(t);
+	if (t->lanes > 0)
+		done += wh_verbs_remote_advance(t);
+	done += wh_verbs_links_advance(t);
+	if (t->searching)
+		wh_verbs_search(t);
+	return done;
+}
+
+/* ---- create and destroy ------------------------------------------------------------------------------------------- */
+
+/* Streams that nobody has taken. */
+static void drop_events(struct wh_verbs *t)
+{
+	for (; t->events_out != t->events_in; t->events_out++) {
+		const struct wh_transport_event *event = &t->events[t->events_out % WH_VERBS_EVENTS];
+
+		if (event->kind == WH_EVENT_STREAM)
+			event->stream->ops->close(event->stream);
+	}
+}
+
+/* All that was posted and sent has arrived. */
+static bool is_quiet(struct wh_verbs *t)
+{
+	bool quiet = wh_verbs_streams_are_sent(t);
+
+	for (const struct wh_verbs_link *link = t->links; link != NULL; link = link->next)
+		quiet = quiet && (link->ended || wh_verbs_link_is_idle(link));
+	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
+		for (uint32_t rank = 0; rank < image->base.members; rank++) {
+			(void)wh_verbs_out_advance(t, image, &image->rows[rank]);
+			quiet = wh_verbs_out_is_drained(t, &image->rows[rank].out) && quiet;
+		}
+	return quiet;
+}
+
+/* The device works on by itself; here is only looked how far it is. */
+static void linger(struct wh_verbs *t)
+{
+	uint64_t end = wh_env_now(t->env) + LINGER_NS;
+	struct epoll_event event;
+
+	while (!is_quiet(t) && wh_env_now(t->env) < end) {
+		(void)epoll_wait(t->epoll, &event, 1, 1);
+		(void)wh_verbs_poll_in(t);
+	}
+}
+
+/* What is a peer's and the device's, in order: nothing writes to memory when it goes. */
+static void close_all(struct wh_verbs *t)
+{
+	wh_verbs_visit_close(t);
+	wh_verbs_meet_close(t);
+	for (uint32_t node = 0; node < t->nodes; node++)
+		if (t->peers[node].link != NULL) {
+			t->peers[node].link->ended = true;
+			wh_verbs_end_connection(t, &t->peers[node], WH_VERBS_ABSENT);
+		}
+	while (t->links != NULL)
+		wh_verbs_link_free(t, t->links);
+	wh_verbs_streams_end(t, NULL);
+	while (t->images != NULL) {
+		struct wh_verbs_image *image = t->images;
+
+		t->images = image->next;
+		wh_verbs_image_free(t, image, false);
+	}
+	wh_verbs_remote_free(t, false);
+	wh_verbs_lanes_free(t, false);
+	wh_verbs_device_close(&t->device, false);
+	if (t->cm != NULL)
+		rdma_destroy_event_channel(t->cm);
+}
+
+/* The device and all that belongs to it are the parent's: it is not even told. What librdmacm remembers stays. */
+static void let_go(struct wh_verbs *t)
+{
+	wh_verbs_visit_close(t);
+	wh_verbs_streams_end(t, NULL);
+	while (t->images != NULL) {
+		struct wh_verbs_image *image = t->images;
+
+		t->images = image->next;
+		wh_verbs_image_free(t, image, true);
+	}
+	while (t->links != NULL) {
+		struct wh_verbs_link *link = t->links;
+
+		t->links = link->next;
+		wh_verbs_memory_free(&link->memory);
+		free(link);
+	}
+	wh_verbs_remote_free(t, true);
+	wh_verbs_lanes_free(t, true);
+	if (t->device.channel != NULL)
+		close(t->device.channel->fd);
+	if (t->cm != NULL)
+		close(t->cm->fd);
+}
+
+static void finish(struct wh_verbs *t, bool forked)
+{
+	const int own[] = {t->timer, t->doorbell, t->epoll};
+
+	drop_events(t);
+	if (forked)
+		let_go(t);
+	else
+		close_all(t);
+	for (uint32_t node = 0; node < t->nodes; node++)
+		for (size_t i = 0; i < WH_VERBS_PENDING; i++)
+			free(t->peers[node].pending[i]);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (own[i] >= 0)
+			close(own[i]);
+	free(t);
+}
+
+static void destroy(struct wh_transport *transport, bool forked)
+{
+	struct wh_verbs *t = wh_verbs_of(transport);
+
+	if (!forked && t->device.in != NULL)
+		linger(t);
+	finish(t, forked);
+}
+
+void wh_verbs_abort(struct wh_transport *transport)
+{
+	finish(wh_verbs_of(transport), false);
+}
+
+static enum whorl_result open_descriptors(struct wh_verbs *t, struct wh_error *err)
+{
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (t->epoll < 0)
+		return wh_error_system(err, errno, "epoll_create1");
+	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (t->doorbell < 0)
+		return wh_error_system(err, errno, "eventfd");
+	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (t->timer < 0)
+		return wh_error_system(err, errno, "timerfd_create");
+	if (!wh_verbs_watch(t, t->doorbell, WH_VERBS_DOORBELL, 0, EPOLLIN) ||
+	    !wh_verbs_watch(t, t->timer, WH_VERBS_TIMER, 0, EPOLLIN))
+		return wh_error_system(err, errno, "epoll_ctl");
+	return WHORL_OK;
+}
+
+static const struct wh_transport_ops verbs_ops = {
+	.name = "verbs",
+	.gap_bytes = 1024, /* a request more */
+	.image_open = wh_verbs_image_open,
+	.image_close = wh_verbs_image_close,
+	.post = wh_verbs_post,
+	.freeze = wh_verbs_freeze,
+	.service = service,
+	.next_event = next_event,
+	.arm = wh_verbs_arm,
+	.disarm = wh_verbs_disarm,
+	.wait = wh_verbs_wait,
+	.wake = wh_verbs_wake,
+	.fd = fd,
+	.control_send = wh_verbs_control_send,
+	.stream_open = wh_verbs_stream_open,
+	.searching = wh_verbs_searching,
+	.answer = wh_verbs_answer,
+	.leave = wh_verbs_leave,
+	.destroy = destroy,
+	.remote = &wh_verbs_remote_ops,
+};
+
+static void init(struct wh_verbs *t, const struct wh_transport_config *config)
+{
+	t->base.ops = &verbs_ops;
+	t->env = config->env;
+	memcpy(t->group, config->group, strlen(config->group) + 1);
+	t->node = config->node;
+	t->nodes = config->nodes;
+	t->patience_ns = config->patience_ns;
+	t->incarnation = config->incarnation;
+	t->epoll = t->doorbell = t->timer = t->visits = -1;
+	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
+		t->strangers[i].socket = -1;
+	for (uint32_t node = 0; node < t->nodes; node++)
+		t->peers[node] = (struct wh_verbs_peer){
+			.node = node,
+			.state = node == t->node ? WH_VERBS_SELF : WH_VERBS_ABSENT,
+		};
+}
+
+enum whorl_result wh_verbs_create(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
+				  struct wh_error *err)
+{
+	enum whorl_result result;
+	struct wh_verbs *t;
+
+	(void)ctx;
+	*out = NULL;
+	if (strlen(config->group) >= WH_VERBS_GROUP_BYTES)
+		return wh_error_set(err, WHORL_INVALID, "the name of group %s has more than %d bytes", config->group,
+				    WH_VERBS_GROUP_BYTES - 1);
+	if (config->incarnation == 0)
+		return wh_error_set(err, WHORL_INVALID, "node %" PRIu32 " has no incarnation", config->node);
+	if (config->huge_pages == WH_HUGE_REQUIRE)
+		return wh_error_set(err, WHORL_INVALID, "verbs has no huge pages: they cannot be required");
+	t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->peers[0]));
+	if (t == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
+	init(t, config);
+	result = open_descriptors(t, err);
+	if (result == WHORL_OK)
+		result = wh_verbs_meet_open(t, config, err);
+	if (result != WHORL_OK) {
+		finish(t, false);
+		return result;
+	}
+	*out = &t->base;
+	return WHORL_OK;
+}

@@ -1,0 +1,423 @@
+/* verbs_meet.c - how the nodes of a group find each other: librdmacm.
+ *
+ * Each node listens at its address, so an address can be had once. Whoever comes listens first and then calls all others,
+ * each once: of two nodes at least the one that comes later reaches the other. What a caller is goes with the request, so
+ * that nobody gets buffers or a queue pair who does not belong here: he is told why, and costs nothing more.
+ *
+ * Nothing here waits: librdmacm says by events how far it is, and what takes too long is given up by a time-out of my own.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "transport/verbs_int.h"
+
+#define CALL_SOON_NS (2 * WH_NS_PER_MS)  /* who has hung up without a word; then twice as long ... */
+#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* ... up to this; and who is not there, lest it could not call me */
+#define CALL_TOGETHER_NS WH_NS_PER_MS    /* calls that are due so soon wait for no timer of their own */
+#define CALLS_AT_ONCE 16                 /* of those who were not there before */
+#define CALL_MAX_NS (5 * WH_NS_PER_S)    /* a call that leads nowhere */
+#define RESOLVE_MS 1000
+#define LATE_NS (WH_NS_PER_S / 2) /* who searches and has not looked for so long begins anew */
+#define BACKLOG 64
+#define EVENTS_AT_ONCE 16
+
+void wh_verbs_meet(struct wh_verbs *t, struct wh_verbs_peer *peer)
+{
+	peer->state = WH_VERBS_MET;
+	peer->sought = true;
+	peer->call_in_ns = 0;
+	peer->link->deadline_ns = 0;
+	wh_verbs_event_text(t, WH_EVENT_PEER_MET, peer, peer->incarnation, "node %" PRIu32 " is here", peer->node);
+}
+
+/* ---- time --------------------------------------------------------------------------------------------------------- */
+
+void wh_verbs_timer_start(struct wh_verbs *t, uint64_t in_ns)
+{
+	struct itimerspec when = {.it_value.tv_sec = (time_t)(in_ns / WH_NS_PER_S),
+				  .it_value.tv_nsec = (long)(in_ns % WH_NS_PER_S)};
+	uint64_t at = wh_env_now(t->env) + in_ns;
+
+	if ((t->timer_ns == 0 || at < t->timer_ns) && timerfd_settime(t->timer, 0, &when, NULL) == 0)
+		t->timer_ns = at;
+}
+
+static void call_in(struct wh_verbs *t, struct wh_verbs_peer *peer, uint64_t in_ns)
+{
+	peer->call_in_ns = in_ns;
+	peer->call_at_ns = wh_env_now(t->env) + in_ns;
+	wh_verbs_timer_start(t, in_ns);
+}
+
+void wh_verbs_call_soon(struct wh_verbs *t, struct wh_verbs_peer *peer)
+{
+	uint64_t in_ns = peer->call_in_ns == 0 ? CALL_SOON_NS : 2 * peer->call_in_ns;
+
+	call_in(t, peer, in_ns < CALL_SELDOM_NS ? in_ns : CALL_SELDOM_NS);
+}
+
+void wh_verbs_call_seldom(struct wh_verbs *t, struct wh_verbs_peer *peer)
+{
+	peer->sought = true;
+	call_in(t, peer, CALL_SELDOM_NS);
+	peer->call_in_ns = 0;
+}
+
+/* ---- the caller's side -------------------------------------------------------------------------------------------- */
+
+void wh_verbs_give_up(struct wh_verbs *t, struct wh_verbs_peer *peer, bool is_there)
+{
+	peer->link->ended = true;
+	wh_verbs_end_connection(t, peer, WH_VERBS_ABSENT);
+	if (is_there)
+		wh_verbs_call_soon(t, peer);
+	else
+		wh_verbs_call_seldom(t, peer);
+}
+
+static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
+{
+	struct sockaddr_storage from = t->peers[t->node].address;
+	struct wh_verbs_link *link = wh_verbs_link_new(t, peer, true);
+
+	if (link == NULL) {
+		wh_verbs_call_soon(t, peer);
+		return;
+	}
+	/* Any port, but my address: librdmacm would choose the device by the route otherwise. */
+	if (from.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&from)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)&from)->sin_port = 0;
+	peer->link = link;
+	peer->state = WH_VERBS_CALLED;
+	link->deadline_ns = link->begun_ns + CALL_MAX_NS;
+	wh_verbs_timer_start(t, CALL_MAX_NS);
+	if (rdma_create_id(t->cm, &link->id, link, RDMA_PS_TCP) != 0 ||
+	    rdma_resolve_addr(link->id, (struct sockaddr *)&from, (struct sockaddr *)&peer->address, RESOLVE_MS) != 0) {
+		wh_verbs_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
+		wh_verbs_give_up(t, peer, false);
+	}
+}
+
+static void connect_link(struct wh_verbs *t, struct wh_verbs_peer *peer)
+{
+	struct wh_verbs_hello hello = wh_verbs_my_hello(t);
+	struct rdma_conn_param wanted = {.private_data = &hello,
+					 .private_data_len = sizeof(hello),
+					 .retry_count = WH_VERBS_RETRIES,
+					 .rnr_retry_count = WH_VERBS_RNR_RETRIES};
+	uint8_t timeout = WH_VERBS_TIMEOUT;
+
+	if (!wh_verbs_link_prepare(t, peer->link)) {
+		wh_verbs_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, peer->link->how);
+		wh_verbs_give_up(t, peer, true);
+		return;
+	}
+	(void)rdma_set_option(peer->link->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
+	if (rdma_connect(peer->link->id, &wanted) == 0)
+		return;
+	wh_verbs_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
+	wh_verbs_give_up(t, peer, true);
+}
+
+/* It has accepted. */
+static void hear_answer(struct wh_verbs *t, struct wh_verbs_peer *peer, const void *bytes, size_t count)
+{
+	char reason[WH_VERBS_REFUSAL_BYTES];
+	struct wh_verbs_hello hello;
+
+	if (!wh_verbs_read_hello(bytes, count, &hello)) {
+		wh_verbs_complain(t, "what answers where node %" PRIu32 " should is no node", peer->node);
+		wh_verbs_give_up(t, peer, false);
+		return;
+	}
+	if (hello.incarnation == peer->ended) { /* it is there yet, but has nothing to say to me any more */
+		wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);
+		return;
+	}
+	peer->incarnation = hello.incarnation;
+	if (wh_verbs_is_foreign(t, &hello, reason))
+		wh_verbs_refuse(t, peer, "%s", reason);
+	else if (hello.node != peer->node)
+		wh_verbs_refuse(t, peer, "node %" PRIu32 " answers where node %" PRIu32 " should", hello.node,
+				peer->node);
+	else
+		wh_verbs_meet(t, peer);
+}
+
+static void hear_refusal(struct wh_verbs *t, struct wh_verbs_peer *peer, const void *bytes, size_t count)
+{
+	struct wh_verbs_refusal refusal;
+
+	if (!wh_verbs_read_refusal(bytes, count, &refusal)) { /* nobody listens there */
+		wh_verbs_give_up(t, peer, false);
+		return;
+	}
+	peer->link->ended = true;
+	if (refusal.verdict == WH_VERBS_NEVER)
+		wh_verbs_be_refused(t, peer, refusal.hello.incarnation, refusal.reason);
+	else
+		wh_verbs_give_up(t, peer, true);
+}
+
+/* All whom I have not looked for yet, and a few of the others: there may be many that never come. */
+static void call_absent(struct wh_verbs *t, uint64_t now)
+{
+	uint64_t next = UINT64_MAX, soon = now + CALL_SOON_NS;
+	uint32_t again = 0;
+
+	for (uint32_t node = 0; node < t->nodes; node++) {
+		struct wh_verbs_peer *peer = &t->peers[node];
+
+		if (peer->state == WH_VERBS_ABSENT && peer->call_at_ns <= now + CALL_TOGETHER_NS &&
+		    !(peer->sought && again++ >= CALLS_AT_ONCE))
+			call(t, peer);
+		if (peer->state == WH_VERBS_ABSENT && peer->call_at_ns < next)
+			next = peer->call_at_ns;
+	}
+	if (next != UINT64_MAX)
+		wh_verbs_timer_start(t, (next > soon ? next : soon) - now);
+}
+
+/* Calls and answers of which nothing has come. */
+static void drop_late(struct wh_verbs *t, uint64_t now)
+{
+	for (uint32_t node = 0; node < t->nodes; node++) {
+		struct wh_verbs_peer *peer = &t->peers[node];
+
+		if (peer->state != WH_VERBS_CALLED && peer->state != WH_VERBS_ANSWERED)
+			continue;
+		if (peer->link->deadline_ns <= now)
+			wh_verbs_give_up(t, peer, peer->state == WH_VERBS_ANSWERED);
+		else
+			wh_verbs_timer_start(t, peer->link->deadline_ns - now);
+	}
+}
+
+void wh_verbs_meet_tick(struct wh_verbs *t)
+{
+	uint64_t now = wh_env_now(t->env), times;
+
+	t->timer_ns = 0;
+	(void)!read(t->timer, &times, sizeof(times));
+	if (t->left)
+		return;
+	wh_verbs_visit_tick(t, now);
+	drop_late(t, now);
+	call_absent(t, now);
+	if (t->search_until_ns == 0)
+		t->search_until_ns = now + t->patience_ns;
+}
+
+static bool all_are_sought(const struct wh_verbs *t)
+{
+	for (uint32_t node = 0; node < t->nodes; node++)
+		if (node != t->node && !t->peers[node].sought)
+			return false;
+	return true;
+}
+
+void wh_verbs_search(struct wh_verbs *t)
+{
+	uint64_t now = wh_env_now(t->env);
+	bool late = now - t->searched_ns > LATE_NS;
+
+	t->searched_ns = now;
+	if (t->search_until_ns == 0) /* nobody has been called yet */
+		return;
+	if (late)
+		t->search_until_ns = now + t->patience_ns;
+	t->searching = !all_are_sought(t) && now < t->search_until_ns;
+}
+
+bool wh_verbs_searching(struct wh_transport *transport)
+{
+	const struct wh_verbs *t = wh_verbs_of(transport);
+
+	return t->searching && !t->left;
+}
+
+/* ---- what librdmacm says ------------------------------------------------------------------------------------------ */
+
+struct news {
+	enum rdma_cm_event_type kind;
+	struct rdma_cm_id *id;
+	int status;
+	size_t bytes;
+	unsigned char data[256]; /* its private data is never longer: 56 to 224 bytes */
+};
+
+static void end_link(struct wh_verbs *t, struct wh_verbs_link *link, const struct news *news)
+{
+	struct wh_verbs_peer *peer = link->peer;
+
+	if (peer != NULL && peer->state == WH_VERBS_CALLED) {
+		if (news->kind == RDMA_CM_EVENT_REJECTED)
+			hear_refusal(t, peer, news->data, news->bytes);
+		else
+			wh_verbs_give_up(t, peer, false);
+	} else if (peer != NULL && peer->state == WH_VERBS_ANSWERED && news->kind != RDMA_CM_EVENT_DISCONNECTED) {
+		wh_verbs_give_up(t, peer, true);
+	} else {
+		link->ended = true; /* it is heard out first: verbs_peer.c */
+	}
+}
+
+static void advance_link(struct wh_verbs *t, struct wh_verbs_link *link, const struct news *news)
+{
+	struct wh_verbs_peer *peer = link->peer;
+
+	switch (news->kind) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (peer != NULL && rdma_resolve_route(link->id, RESOLVE_MS) != 0)
+			wh_verbs_give_up(t, peer, false);
+		return;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		if (peer != NULL)
+			connect_link(t, peer);
+		return;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		if (peer != NULL && peer->state == WH_VERBS_CALLED)
+			hear_answer(t, peer, news->data, news->bytes);
+		else if (peer != NULL && peer->state == WH_VERBS_ANSWERED)
+			wh_verbs_meet(t, peer);
+		return;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		end_link(t, link, news);
+		return;
+	default: /* ADDR_CHANGE, TIMEWAIT_EXIT */
+		return;
+	}
+}
+
+static bool take_news(struct wh_verbs *t, struct news *news)
+{
+	struct rdma_cm_event *event;
+
+	if (rdma_get_cm_event(t->cm, &event) != 0)
+		return false;
+	news->kind = event->event;
+	news->id = event->id;
+	news->status = event->status;
+	news->bytes = event->param.conn.private_data_len;
+	if (event->param.conn.private_data == NULL)
+		news->bytes = 0;
+	if (news->bytes > sizeof(news->data))
+		news->bytes = sizeof(news->data);
+	if (news->bytes > 0)
+		memcpy(news->data, event->param.conn.private_data, news->bytes);
+	(void)rdma_ack_cm_event(event);
+	return true;
+}
+
+size_t wh_verbs_meet_events(struct wh_verbs *t)
+{
+	struct news news;
+	size_t done = 0;
+
+	while (done < EVENTS_AT_ONCE && !wh_verbs_events_full(t) && take_news(t, &news)) {
+		done++;
+		if (news.kind == RDMA_CM_EVENT_CONNECT_REQUEST)
+			wh_verbs_hear_call(t, news.id, news.data, news.bytes);
+		else if (news.id != t->listener && news.id->context != NULL)
+			advance_link(t, news.id->context, &news);
+		else if (news.kind == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			wh_verbs_complain(t, "the RDMA device is gone");
+	}
+	return done;
+}
+
+/* ---- open --------------------------------------------------------------------------------------------------------- */
+
+static enum whorl_result explain_bind(const char *address, int error, struct wh_error *err)
+{
+	if (error == EADDRINUSE)
+		return wh_error_set(err, WHORL_REFUSED, "address %s is taken: is this node running already?", address);
+	if (error == ENODEV || error == EADDRNOTAVAIL)
+		return wh_error_set(err, WHORL_UNSUPPORTED,
+				    "address %s belongs to no RDMA device of this host (`rdma link` lists them); "
+				    "./run softroce shows how to have one",
+				    address);
+	return wh_error_system(err, error, "cannot listen at %s", address);
+}
+
+static enum whorl_result listen_at(struct wh_verbs *t, const char *address, struct wh_error *err)
+{
+	struct sockaddr *at = (struct sockaddr *)&t->peers[t->node].address;
+
+	t->cm = rdma_create_event_channel();
+	if (t->cm == NULL)
+		return wh_error_set(
+			err, WHORL_UNSUPPORTED,
+			"no RDMA device on this host: %s (/dev/infiniband/rdma_cm). group.transport = verbs needs "
+			"one, in hardware or Soft-RoCE; ./run softroce tries it in a virtual machine",
+			strerror(errno));
+	if (fcntl(t->cm->fd, F_SETFL, O_NONBLOCK) != 0 || fcntl(t->cm->fd, F_SETFD, FD_CLOEXEC) != 0)
+		return wh_error_system(err, errno, "fcntl");
+	if (rdma_create_id(t->cm, &t->listener, NULL, RDMA_PS_TCP) != 0)
+		return wh_error_system(err, errno, "rdma_create_id");
+	if (rdma_bind_addr(t->listener, at) != 0)
+		return explain_bind(address, errno, err);
+	if (t->listener->verbs == NULL)
+		return explain_bind(address, ENODEV, err);
+	return WHORL_OK;
+}
+
+enum whorl_result wh_verbs_meet_open(struct wh_verbs *t, const struct wh_transport_config *config, struct wh_error *err)
+{
+	const char *address = NULL;
+	char mine[WH_VERBS_ADDRESS_BYTES];
+	enum whorl_result result = WHORL_OK;
+
+	for (uint32_t node = 0; node < t->nodes && result == WHORL_OK; node++) {
+		const char *given = config->addresses != NULL ? config->addresses[node] : NULL;
+		char text[WH_VERBS_ADDRESS_BYTES];
+		socklen_t bytes;
+
+		if (given == NULL)
+			result = wh_verbs_address_default(config->group, node, text, err);
+		if (result == WHORL_OK)
+			result = wh_verbs_find_address(given != NULL ? given : text, &t->peers[node].address, &bytes,
+						       err);
+		if (node == t->node && result == WHORL_OK)
+			address = given != NULL ? given : strcpy(mine, text);
+	}
+	if (result == WHORL_OK)
+		result = listen_at(t, address, err);
+	if (result == WHORL_OK)
+		result = wh_verbs_device_open(&t->device, t->listener->verbs, t->nodes, err);
+	if (result != WHORL_OK)
+		return result;
+	if (rdma_listen(t->listener, BACKLOG) != 0)
+		return explain_bind(address, errno, err);
+	if (!wh_verbs_watch(t, t->cm->fd, WH_VERBS_MEETING, 0, EPOLLIN) ||
+	    !wh_verbs_watch(t, t->device.channel->fd, WH_VERBS_COMPLETION, 0, EPOLLIN))
+		return wh_error_system(err, errno, "epoll_ctl");
+	result = wh_verbs_visit_open(t, (struct sockaddr *)&t->peers[t->node].address,
+				     sizeof(t->peers[t->node].address), err);
+	t->searching = true;
+	wh_verbs_timer_start(t, 1);
+	return result;
+}
+
+void wh_verbs_meet_close(struct wh_verbs *t)
+{
+	if (t->listener != NULL)
+		rdma_destroy_id(t->listener);
+	t->listener = NULL;
+}
