@@ -131,7 +131,7 @@ static bool carry(struct wh_secure *ends[2], unsigned from, size_t *passed, cons
 static void change_greeting(const uint8_t *bytes, size_t count)
 {
 	struct wh_secure_ground grounds[2] = {ground_of(CALLER, true, false), ground_of(ANSWERER, true, false)};
-	struct change changes[8];
+	struct change changes[8] = {{.end = 0}};
 	size_t change_count = 0, passed[2] = {0};
 	bool changed[2] = {false, false}, more;
 	struct wh_secure *ends[2];
