@@ -159,10 +159,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (arguments->file == NULL)
 			argp_error(state, "which FILE?");
-		if (!arguments->has_id && (rank = wh_tools_rank(WH_NODES_MAX)) < 0)
+		if (arguments->has_id)
+			return 0;
+		rank = wh_tools_rank(WH_NODES_MAX);
+		if (rank < 0)
 			argp_error(state, "which node: --id N?");
-		if (!arguments->has_id)
-			member->id = (uint32_t)rank;
+		member->id = (uint32_t)rank;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -131,8 +131,12 @@ static inline bool lab_carry(struct lab *lab, int from)
 /* Until neither has anything more to say. */
 static inline void lab_run(struct lab *lab)
 {
-	while (lab_carry(lab, CALLER) | lab_carry(lab, ANSWERER))
-		continue;
+	bool said[2];
+
+	do {
+		said[0] = lab_carry(lab, CALLER);
+		said[1] = lab_carry(lab, ANSWERER);
+	} while (said[0] || said[1]);
 }
 
 static inline void lab_meet(struct lab *lab)
