@@ -341,13 +341,16 @@ static const char *make_directory(const struct bench *bench, size_t variant, cha
 	return NULL;
 }
 
-/* Two commands at a time must not meet each other's nodes: the group's name gets the command's number. */
+/* Two commands at a time must not meet each other's nodes: the group's name gets the command's number; unless certificates say the
+ * name. */
 static void set_own_name(struct wh_conf *conf)
 {
 	struct wh_group_options group;
 	char text[WH_OPTION_TEXT_BYTES + 32];
 
 	wh_conf_bind(conf, 0, &wh_group_table, NULL, &group);
+	if (strcmp(group.tls_certificate_file, "none") != 0)
+		return;
 	snprintf(text, sizeof text, "group.name=%.*s.%d", WH_NAME_BYTES - 16, group.name, (int)getpid());
 	wh_conf_set(conf, text);
 }
@@ -392,6 +395,11 @@ static enum wh_exit run_all(struct bench *bench)
 		struct wh_error err;
 
 		result = wh_bench_plan_make(&plan, bench->conf, variant, &err);
+		if (result == WHORL_OK) {
+			result = wh_bench_plan_can_run(&plan, &err);
+			if (result != WHORL_OK)
+				wh_bench_plan_free(&plan);
+		}
 		if (result != WHORL_OK) {
 			wh_say("%s: %s", bench->arguments->file, err.text);
 			break;

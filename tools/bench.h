@@ -88,6 +88,8 @@ static inline bool wh_bench_is_caller(const struct wh_bench_plan *plan)
 WH_MUST_CHECK enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf *conf, size_t variant,
 						   struct wh_error *err);
 void wh_bench_plan_free(struct wh_bench_plan *plan);
+/* Has this machine what the transport needs? WHORL_OK, WHORL_UNSUPPORTED. */
+WH_MUST_CHECK enum whorl_result wh_bench_plan_can_run(const struct wh_bench_plan *plan, struct wh_error *err);
 /* Only node `id` is run here, once; other commands, on other hosts, run the others. No latency is measured, as clocks differ, and
  * no limit, as all would measure it at different times. */
 void wh_bench_plan_one(struct wh_bench_plan *plan, uint32_t id);

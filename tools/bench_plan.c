@@ -264,6 +264,16 @@ static enum whorl_result find_memory(struct wh_bench_plan *plan, struct wh_error
 
 /* ---- the plan ------------------------------------------------------------------------------------------------------*/
 
+enum whorl_result wh_bench_plan_can_run(const struct wh_bench_plan *plan, struct wh_error *err)
+{
+	if (plan->config.group.transport != WH_TRANSPORT_VERBS || wh_limit_has_devices())
+		return WHORL_OK;
+	return wh_error_set(
+		err, WHORL_UNSUPPORTED,
+		"group.transport = verbs: this host has no RDMA device; ./run softroce tries it in a virtual "
+		"machine");
+}
+
 enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf *conf, size_t variant,
 				     struct wh_error *err)
 {

@@ -29,7 +29,7 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Ask the nodes of a group who is a member, how far each is, and who lags.\v"
-	"NAME is the name of a group, or an ini file that has it. First comes the view, as its leader sees it, then a line "
+	"NAME is the name of a group, or an ini file that has it, or host:port of one node on tcp. First comes the view, as its leader sees it, then a line "
 	"for each node, then for each subgroup a line for each member: what it has sent and delivered since it was "
 	"started, per second with --watch; up to which sequence number it has received and delivered in this view, as it "
 	"has come to the leader; and how far its deliveries are behind the member that has received most. "
@@ -142,7 +142,14 @@ static bool read_whom(const char *path, struct wh_report_whom *whom)
 /* What is a file is one; what cannot be a name must have been meant as one. */
 static bool find_whom(const char *argument, struct wh_report_whom *whom)
 {
+	const char *port = strrchr(argument, ':');
+
 	*whom = (struct wh_report_whom){.by_file = false};
+	if (access(argument, F_OK) != 0 && port != NULL && port[1] != '\0' &&
+	    port[1 + strspn(port + 1, "0123456789")] == '\0') {
+		whom->address = argument;
+		return true;
+	}
 	if (access(argument, F_OK) == 0 || !can_be_name(argument))
 		return read_whom(argument, whom);
 	strcpy(whom->group, argument);
@@ -175,7 +182,9 @@ static enum wh_exit show(const struct arguments *arguments, FILE *out, const str
 	uint32_t wrong;
 
 	if (wh_report_is_empty(report)) {
-		if (arguments->node >= 0)
+		if (report->group[0] == '\0')
+			wh_say("no node is running at %s", arguments->name);
+		else if (arguments->node >= 0)
 			wh_say("no node %d of a group \"%s\" is running here", arguments->node, report->group);
 		else
 			wh_say("no node of a group \"%s\" is running here", report->group);

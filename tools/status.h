@@ -13,9 +13,10 @@
 #include "group/status.h"
 #include "tools/tools.h"
 
-struct wh_report_whom { /* a group by its name, or by a file that says more */
+struct wh_report_whom { /* a group by its name, or by a file that says more, or whichever node is at an address */
 	char group[WH_NAME_BYTES];
-	bool by_file; /* the two below are there */
+	const char *address; /* NULL: none; not owned */
+	bool by_file;        /* the two below are there */
 	struct wh_node_config config;
 	struct wh_inquiry inquiry;
 };

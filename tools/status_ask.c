@@ -65,6 +65,18 @@ static void choose_speaker(struct wh_report *report)
 	}
 }
 
+/* Who it is stands in the answer. */
+static void ask_at(struct wh_report *report, const char *address, int timeout_ms)
+{
+	struct wh_report_node found = {.result = WHORL_NOT_FOUND};
+
+	found.result = whorl_status_get_at(address, timeout_ms, &found.status, found.text, sizeof found.text);
+	report->only = found.status != NULL ? (int)found.status->id : 0;
+	report->nodes[report->only] = found;
+	if (found.status != NULL)
+		snprintf(report->group, sizeof report->group, "%s", found.status->group);
+}
+
 void wh_report_make(struct wh_report *report, const struct wh_report_whom *whom, int only, int timeout_ms)
 {
 	struct round round = {.report = report, .whom = whom, .timeout_ms = timeout_ms};
@@ -75,7 +87,9 @@ void wh_report_make(struct wh_report *report, const struct wh_report_whom *whom,
 	snprintf(report->group, sizeof report->group, "%s", whom->group);
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
 		report->nodes[id].result = WHORL_NOT_FOUND;
-	if (only >= 0) {
+	if (whom->address != NULL) {
+		ask_at(report, whom->address, timeout_ms);
+	} else if (only >= 0) {
 		ask_one(&round, (uint32_t)only);
 	} else {
 		while (count < ASKERS && wh_thread_create(&threads[count], "asker", -1, ask, &round, NULL) == WHORL_OK)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define EARLY_BYTES 4096
+#define CALLS_MAX 8
 #define BEGIN_NS (5 * WH_NS_PER_S) /* so long it may take to connect, and to prove who is at the ends */
 
 enum state { BEGINS, FLOWS, FAILED };
@@ -26,9 +27,11 @@ struct wh_tcp_stream {
 	pid_t pid;                     /* whose it is: not a forked child's */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	enum state state; /* [lock] */
-	bool closed;      /* [lock] its owner has closed it while it began */
-	bool shaken;      /* [loop] */
+	enum state state;              /* [lock] */
+	bool closed;                   /* [lock] its owner has closed it while it began */
+	bool shaken;                   /* [loop] */
+	uint32_t node, calls;          /* [loop] whom, and how often it has been called */
+	struct wh_tcp_address address; /* [loop] */
 	uint64_t deadline_ns;
 	uint32_t greeting_bytes, greeted; /* [loop] */
 	unsigned char greeting[WH_TCP_HEAD_BYTES + WH_TCP_STREAM_BYTES];
@@ -273,13 +276,34 @@ static enum wh_tcp_io begin(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *
 	return WH_TCP_DONE;
 }
 
+static bool call(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *stream)
+{
+	stream->calls++;
+	if (wh_tcp_channel_call(&stream->channel, &stream->address, &t->ground, stream->node) != 0)
+		return false;
+	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i)) {
+		wh_tcp_channel_close(&stream->channel, false);
+		return false;
+	}
+	if (t->ground.tls != NULL)
+		wh_tcp_channel_take_care(&stream->channel);
+	return true;
+}
+
 void wh_tcp_stream_advance(struct wh_tcp *t, uint32_t i)
 {
+	struct wh_tcp_stream *stream = t->streams[i];
 	enum wh_tcp_io io;
 
-	if (t->streams[i] == NULL)
+	if (stream == NULL)
 		return;
-	io = begin(t, i, t->streams[i]);
+	io = begin(t, i, stream);
+	if (io != WH_TCP_DONE && io != WH_TCP_LATER && !stream->shaken && stream->calls < CALLS_MAX &&
+	    wh_tcp_channel_reason(&stream->channel)[0] ==
+		    '\0') { /* hung up on, as one of many strangers, or a slow one */
+		wh_tcp_hang_up(t, &stream->channel);
+		io = call(t, i, stream) ? WH_TCP_LATER : WH_TCP_BROKEN;
+	}
 	if (io != WH_TCP_LATER)
 		end_beginning(t, i, io == WH_TCP_DONE ? FLOWS : FAILED);
 }
@@ -315,13 +339,12 @@ static enum whorl_result open_in(struct wh_tcp *t, uint32_t i, const struct wh_t
 		return WHORL_MEMORY;
 	stream->greeting_bytes = (uint32_t)wh_tcp_put_opening(stream->greeting, &opening);
 	stream->deadline_ns = wh_env_now(t->env) + BEGIN_NS;
-	if (wh_tcp_channel_call(&stream->channel, &peer->address, &t->ground, peer->node) != 0 ||
-	    !wh_tcp_watch(t, EPOLL_CTL_ADD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i)) {
+	stream->node = peer->node;
+	stream->address = peer->address;
+	if (!call(t, i, stream)) {
 		free_stream(stream);
 		return WHORL_SYSTEM;
 	}
-	if (t->ground.tls != NULL)
-		wh_tcp_channel_take_care(&stream->channel);
 	t->streams[i] = stream;
 	wh_tcp_timer_start(t, BEGIN_NS);
 	return WHORL_OK;

@@ -233,7 +233,8 @@ static void *adder_thread(void *ctx)
 	struct wh_transport *transport = a->r->g->at[a->id].transport;
 
 	while (a->r->at[a->id].to[0].done < ADDITIONS) {
-		add_more(a);
+		for (int k = 0; k < 32; k++) /* who yields may wait long for his next turn */
+			add_more(a);
 		transport->ops->service(transport);
 		sched_yield();
 	}

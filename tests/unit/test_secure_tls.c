@@ -176,7 +176,7 @@ END_TEST
 
 START_TEST(a_byte_changed_on_its_way_ends_it)
 {
-	for (size_t place = 0; place < 29; place++) {
+	for (size_t place = 0; place < 29; place += place < 6 ? 1 : 4) {
 		unsigned char bytes[256], out[64];
 		const void *pending;
 		size_t count;

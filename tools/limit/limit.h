@@ -91,4 +91,7 @@ uint64_t wh_limit_memory(const struct wh_limit_plan *plan);
 WH_MUST_CHECK enum whorl_result wh_limit_measure(const struct wh_limit_plan *plan, struct wh_watch *watch,
 						 struct wh_limit_result *result, struct wh_error *err);
 
+/* Is there any RDMA device? Opens none. */
+bool wh_limit_has_devices(void);
+
 #endif

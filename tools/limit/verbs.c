@@ -437,11 +437,6 @@ enum whorl_result wh_limit_verbs(const struct wh_limit_plan *plan, struct wh_wat
 	size_t offset = 0;
 	enum whorl_result outcome;
 
-	if (!wh_limit_has_devices())
-		return wh_error_set(
-			err, WHORL_UNSUPPORTED,
-			"group.transport = verbs: this host has no RDMA device; ./run softroce tries it in a "
-			"virtual machine");
 	m.ring_offset = calloc(plan->ring_count + 1, sizeof *m.ring_offset);
 	if (m.ring_offset == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "limit: no memory for %zu rings", plan->ring_count);

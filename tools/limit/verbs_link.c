@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tools/limit/limit.h"
+
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) /* no relaxed ordering: heads are polled */
 #define TIMEOUT 14                                                /* 4 us x 2^14: 67 ms, */
 #define RETRIES 6                                                 /* so often */

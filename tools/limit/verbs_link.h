@@ -42,9 +42,6 @@ struct wh_limit_link {
 	uint64_t posted, asked, completed; /* requests; `asked`: up to the last that will report itself */
 };
 
-/* Is there any RDMA device? Opens none. */
-bool wh_limit_has_devices(void);
-
 /* Opens the device that node `node` uses: with an address, the one that has it; without one the nodes are dealt out over
  * all addresses that the devices of this host have. Registers the memory, for others to write. */
 const char *wh_limit_device_open(struct wh_limit_device *device, uint32_t node, const char *address, void *memory,
