@@ -8,6 +8,7 @@
 #include "membership/view.h"
 #include "transport/shm.h"
 #include "transport/tcp.h"
+#include "transport/verbs.h"
 
 static enum whorl_result check(const char *group, uint32_t id, int timeout_ms, struct wh_error *err)
 {
@@ -21,8 +22,8 @@ static enum whorl_result check(const char *group, uint32_t id, int timeout_ms, s
 	return WHORL_OK;
 }
 
-/* By tcp if there is an address, else on shared memory. */
-static enum whorl_result ask_by(const struct wh_tcp_asked *asked, int timeout_ms, struct whorl_status **out,
+/* At its address by tcp, or as nodes on verbs are asked; without one on shared memory. */
+static enum whorl_result ask_by(const struct wh_tcp_asked *asked, bool verbs, int timeout_ms, struct whorl_status **out,
 				struct wh_error *err)
 {
 	uint64_t timeout_ns = (uint64_t)timeout_ms * WH_NS_PER_MS;
@@ -33,7 +34,9 @@ static enum whorl_result ask_by(const struct wh_tcp_asked *asked, int timeout_ms
 
 	if (answer == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an answer");
-	if (asked->address != NULL)
+	if (asked->address != NULL && verbs)
+		result = wh_verbs_ask(asked->address, question, count, timeout_ns, answer, &bytes, err);
+	else if (asked->address != NULL)
 		result = wh_tcp_ask(asked, question, count, timeout_ns, answer, &bytes, err);
 	else
 		result = wh_shm_ask(asked->group, asked->node, question, count, timeout_ns, answer, &bytes, err);
@@ -59,18 +62,22 @@ static enum whorl_result believe(enum whorl_result result, const char *group, ui
 	return result;
 }
 
-/* On shared memory, then where the group is on tcp if it has no addresses. */
+/* On shared memory, then where the group is on tcp, and on verbs, if it has no addresses. */
 static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, struct whorl_status **out,
 			     struct wh_error *err)
 {
-	char address[WH_TCP_ADDRESS_BYTES];
+	char address[WH_TCP_ADDRESS_BYTES], on_verbs[WH_VERBS_ADDRESS_BYTES];
 	struct wh_tcp_asked asked = {.group = group, .node = id};
-	enum whorl_result result = ask_by(&asked, timeout_ms, out, err);
+	enum whorl_result result = ask_by(&asked, false, timeout_ms, out, err);
 
 	if (result == WHORL_NOT_FOUND) {
 		wh_tcp_address_default(group, id, address);
 		asked.address = address;
-		result = ask_by(&asked, timeout_ms, out, err);
+		result = ask_by(&asked, false, timeout_ms, out, err);
+	}
+	if (result == WHORL_NOT_FOUND && wh_verbs_address_default(group, id, on_verbs, NULL) == WHORL_OK) {
+		asked.address = on_verbs;
+		result = ask_by(&asked, true, timeout_ms, out, err);
 	}
 	return believe(result, group, id, out, err);
 }
@@ -90,6 +97,7 @@ enum whorl_result wh_inquiry_ask(const struct wh_inquiry *inquiry, uint32_t id, 
 				 struct whorl_status **out, struct wh_error *err)
 {
 	const struct wh_node_config *config = inquiry->config;
+	bool verbs = config->group.transport == WH_TRANSPORT_VERBS;
 	char address[WH_TCP_ADDRESS_BYTES];
 	struct wh_tcp_asked asked = {
 		.group = config->group.name, .node = id, .key = inquiry->secret.key, .tls = inquiry->secret.tls};
@@ -97,13 +105,16 @@ enum whorl_result wh_inquiry_ask(const struct wh_inquiry *inquiry, uint32_t id, 
 	*out = NULL;
 	if (id >= wh_node_config_nodes_max(config))
 		return wh_error_set(err, WHORL_NOT_FOUND, "group %s has no node %u", asked.group, id);
-	if (config->group.transport == WH_TRANSPORT_TCP) {
+	if (verbs && wh_verbs_address_default(asked.group, id, address, err) != WHORL_OK && config->addresses == NULL)
+		return err->code;
+	if (config->group.transport == WH_TRANSPORT_TCP)
 		wh_tcp_address_default(asked.group, id, address);
+	if (verbs || config->group.transport == WH_TRANSPORT_TCP) {
 		asked.address = config->addresses != NULL && config->addresses[id].address[0] != '\0'
 					? config->addresses[id].address
 					: address;
 	}
-	return believe(ask_by(&asked, timeout_ms, out, err), asked.group, id, out, err);
+	return believe(ask_by(&asked, verbs, timeout_ms, out, err), asked.group, id, out, err);
 }
 
 static enum whorl_result tell(enum whorl_result result, const struct wh_error *err, char *text, size_t bytes)
@@ -133,7 +144,7 @@ enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struc
 	if (result != WHORL_OK)
 		wh_error_prefix(&err, "address");
 	else
-		result = ask_by(&asked, timeout_ms, out, &err);
+		result = ask_by(&asked, false, timeout_ms, out, &err);
 	return tell(result, &err, text, bytes);
 }
 

@@ -1,6 +1,7 @@
 /* tcp_int.h - inside the tcp transport.
  *
- *     tcp.c          the table: doorbell, events, service, create and destroy
+ *     tcp.c          the table: doorbell, service, create and destroy
+ *     tcp_event.c    events and the log
  *     tcp_frame.c    frames as bytes (tcp_frame.h; docs/wire.md)
  *     tcp_address.c  addresses as text, and what they mean
  *     tcp_names.c    names that are looked up again, off the loop

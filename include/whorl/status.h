@@ -110,7 +110,7 @@ struct whorl_status {
  * id, a negative time-out; WHORL_MEMORY; WHORL_SYSTEM. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_ms,
 							      struct whorl_status **out, char *text, size_t bytes);
-/* Asks whatever node of whatever group is at `address` on the network: host:port or [address]:port. As above; WHORL_NOT_FOUND:
+/* Asks whatever node of whatever group on tcp is at `address`: host:port or [address]:port. As above; WHORL_NOT_FOUND:
  * nobody listens there, or the name is not known. One that has a cluster key or TLS refuses. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get_at(const char *address, int timeout_ms,
 								 struct whorl_status **out, char *text, size_t bytes);

@@ -46,12 +46,12 @@ processes() {
 }
 
 first_lane() {
-	conformance doorbell view peer
+	conformance doorbell view peer remote
 	processes processes-faults kill-leader
 }
 
 second_lane() {
-	conformance push return image stream visit
+	conformance push return image stream visit "remote ends"
 	processes processes-joins join-idle
 }
 
