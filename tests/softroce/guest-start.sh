@@ -1,7 +1,7 @@
 #!/bin/bash
 # guest-start.sh - process 1 of the virtual machine once it has its files: sets up the RDMA devices, runs the command, and
 # ends the machine with its status. The tools are the host's own; busybox for what a small host lacks.
-# shellcheck disable=SC1091,SC2154 # `environment` of softroce.sh gives: directory, nodes, writable
+# shellcheck disable=SC1091,SC2154 # `environment` of softroce.sh gives: directory, nodes, seconds
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LC_ALL=C.UTF-8
 files=/run/softroce
@@ -132,6 +132,7 @@ else
 	set_up_wires || fail "the wires cannot be set up"
 fi
 await_devices || fail "not all devices came up"
+echo up >"$status_port"
 cd "$directory" || fail "there is no $directory"
-/bin/bash $files/command
+timeout --foreground --kill-after 5 "$seconds" /bin/bash $files/command
 leave $?

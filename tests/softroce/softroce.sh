@@ -141,6 +141,7 @@ prepare() {
 
 # ---- one machine --------------------------------------------------------------------------------------------------------
 
+boot_seconds=60 # the longest that it takes to come up
 cpus=$(nproc) memory=1024 seconds=300 writable='' nodes=0 kernel_log='' emulate=no
 [ "$cpus" -le 4 ] || cpus=4
 
@@ -170,7 +171,7 @@ describe_run() {
 
 	mkdir "$directory"
 	{
-		printf '%s=%q\n' directory "$PWD" nodes "$nodes" writable "$writable"
+		printf '%s=%q\n' directory "$PWD" nodes "$nodes" writable "$writable" seconds "$seconds"
 		while read -r name; do
 			printf 'export %s=%q\n' "$name" "${!name}"
 		done < <(compgen -e | grep -E '^(WHORL|CK|UBSAN|ASAN)_')
@@ -197,8 +198,32 @@ remove_remains() {
 	done
 }
 
+# In the background, so that a signal to this script ends the machine at once; should the script be killed, the kernel ends
+# first `timeout`, then the machine.
+start_machine() {
+	: >"$run/status"
+	setpriv --pdeathsig KILL timeout --foreground --kill-after 5 $((seconds + boot_seconds + 10)) setpriv --pdeathsig KILL \
+		qemu-system-x86_64 "${machine[@]}" <&8 2> >(grep -v 'terminating on signal' >&2) &
+	qemu=$!
+}
+
+# Waits for the machine to say that it is up. If it does not it is ended: an emulated processor on a host that has no time for
+# it may lose the interrupts by which its kernel finds its clocks; the next try finds them.
+is_up() {
+	local tenths
+
+	for ((tenths = 0; tenths < 10 * boot_seconds; tenths++)); do
+		[ ! -s "$run/status" ] || return 0
+		kill -0 "$qemu" 2>/dev/null || break
+		sleep 0.1
+	done
+	kill "$qemu" 2>/dev/null || true
+	wait "$qemu" || true
+	return 1
+}
+
 boot() {
-	local run=$cache/run.$$ accelerator=() machine qemu='' status=0
+	local run=$cache/run.$$ accelerator=() machine qemu='' try status=0
 
 	remove_remains
 	mkdir "$run"
@@ -221,14 +246,16 @@ boot() {
 	# An input that never ends: at its end QEMU closes the port, and what the guest writes would block.
 	mkfifo "$run/input"
 	exec 8<>"$run/input"
-	# In the background, so that a signal to this script ends the machine at once; should the script be killed, the kernel
-	# ends first `timeout`, then the machine.
-	setpriv --pdeathsig KILL timeout --foreground --kill-after 5 "$seconds" setpriv --pdeathsig KILL \
-		qemu-system-x86_64 "${machine[@]}" <&8 2> >(grep -v 'terminating on signal' >&2) &
-	qemu=$!
-	wait $qemu || status=$?
-	[ ! -s "$run/status" ] || exit "$(cat "$run/status")"
-	[ $status -ne 124 ] || die 124 "the time of $seconds s is up"
+	for try in 1 2 3; do
+		start_machine
+		! is_up || break
+		[ $try -lt 3 ] || die 125 "the machine does not come up; the last words of its kernel: $(tail -n 5 "$kernel_log")"
+		say "the machine did not come up: once more"
+	done
+	wait "$qemu" || status=$?
+	[ "$(wc -l <"$run/status")" -lt 2 ] || status=$(sed -n 2p "$run/status")
+	[ "$status" -ne 124 ] || die 124 "the time of $seconds s is up"
+	[ "$(wc -l <"$run/status")" -lt 2 ] || exit "$status"
 	tail -n 20 "$kernel_log" >&2
 	die 125 "the machine ended without saying how (QEMU: $status); above, the last words of its kernel"
 }
