@@ -17,6 +17,7 @@
 
 #define EARLY_BYTES 4096
 #define CALLS_MAX 8
+#define BEGIN_SEALED 4 /* with TLS so many begin at once: more would take longer together than a stranger is given */
 #define BEGIN_NS (5 * WH_NS_PER_S) /* so long it may take to connect, and to prove who is at the ends */
 
 enum state { BEGINS, FLOWS, FAILED };
@@ -355,16 +356,16 @@ enum whorl_result wh_tcp_stream_open(struct wh_transport *transport, uint32_t no
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
 	enum whorl_result result;
-	uint32_t i = 0;
+	uint32_t most = t->ground.tls != NULL ? BEGIN_SEALED : WH_TCP_STREAMS, i = 0;
 
 	*out = NULL;
 	if (node >= t->nodes || node == t->node)
 		return WHORL_INVALID;
 	if (t->peers[node].state != WH_TCP_MET)
 		return WHORL_MEMBER_GONE;
-	while (i < WH_TCP_STREAMS && t->streams[i] != NULL)
+	while (i < most && t->streams[i] != NULL)
 		i++;
-	if (i == WH_TCP_STREAMS)
+	if (i == most)
 		return WHORL_AGAIN;
 	result = open_in(t, i, &t->peers[node], tag);
 	if (result == WHORL_OK)

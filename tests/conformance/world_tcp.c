@@ -226,7 +226,7 @@ static enum whorl_result answered(struct wh_world *world, uint32_t number, void 
 const struct wh_world_ops wh_world = {
 	.name = "tcp",
 	.threads = true,
-	.share = 8,
+	.share = WITH_TLS ? 20 : 8,
 	.regions = true,
 	.make = make,
 	.free = free_world,

@@ -46,12 +46,12 @@ processes() {
 }
 
 first_lane() {
-	conformance doorbell view peer remote
+	conformance doorbell view remote
 	processes processes-faults kill-leader
 }
 
 second_lane() {
-	conformance push return image stream visit "remote ends"
+	conformance push return image stream visit peer
 	processes processes-joins join-idle
 }
 
@@ -59,6 +59,7 @@ second_lane() {
 all_processes() {
 	local scenarios
 
+	conformance "remote ends"
 	mapfile -t scenarios < <(tests/processes/processes-faults --list)
 	processes processes-faults "${scenarios[@]}"
 	mapfile -t scenarios < <(tests/processes/processes-joins --list | grep -v '^suffer-')
