@@ -9,6 +9,7 @@
 #include "base/atomics.h"
 #include "base/env.h"
 #include "tests/conformance/world.h"
+#include "tests/sanitizer.h"
 #include "tests/unit/certificates.h"
 #include "transport/tcp.h"
 
@@ -226,7 +227,7 @@ static enum whorl_result answered(struct wh_world *world, uint32_t number, void 
 const struct wh_world_ops wh_world = {
 	.name = "tcp",
 	.threads = true,
-	.share = WITH_TLS ? 20 : 8,
+	.share = WITH_TLS || WITH_SANITIZER ? 20 : 8,
 	.regions = true,
 	.make = make,
 	.free = free_world,
