@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,94 +17,18 @@
 #define EPOLL_AT_ONCE 16
 #define WAIT_MAX_NS (3600 * WH_NS_PER_S)
 
-/* ---- the log and events ------------------------------------------------------------------------------------------- */
-
-static void log_text(const struct wh_shm *t, enum wh_log_level level, const char *suffix, const char *format,
-		     va_list args)
-{
-	char text[WH_SHM_REASON_BYTES], line[WH_SHM_REASON_BYTES + 128];
-
-	vsnprintf(text, sizeof(text), format, args);
-	snprintf(line, sizeof(line), "node %" PRIu32 ": shm: %s%s", t->node, text, suffix);
-	t->env->log(t->env->ctx, level, line);
-}
-
-void wh_shm_log(const struct wh_shm *t, enum wh_log_level level, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	log_text(t, level, "", format, args);
-	va_end(args);
-}
-
-void wh_shm_complain(struct wh_shm *t, const char *format, ...)
-{
-	char suffix[64] = "";
-	uint64_t n = ++t->complaints;
-	va_list args;
-
-	if ((n & (n - 1)) != 0)
-		return;
-	if (n > 1)
-		snprintf(suffix, sizeof(suffix), " (%" PRIu64 " like it so far)", n);
-	va_start(args, format);
-	log_text(t, WH_LOG_WARNING, suffix, format, args);
-	va_end(args);
-}
-
-bool wh_shm_events_full(const struct wh_shm *t)
-{
-	return t->events_in - t->events_out > WH_SHM_EVENTS - WH_SHM_EVENTS_AT_ONCE;
-}
-
-struct wh_transport_event *wh_shm_event(struct wh_shm *t, enum wh_transport_event_kind kind, uint32_t node,
-					uint64_t incarnation, const void *text, size_t bytes)
-{
-	struct wh_transport_event *event = &t->events[t->events_in++ % WH_SHM_EVENTS];
-
-	event->kind = kind;
-	event->node = node;
-	event->incarnation = incarnation;
-	event->visitor = 0;
-	event->tag = 0;
-	event->bytes = bytes;
-	memcpy(event->text, text, bytes);
-	return event;
-}
-
-void wh_shm_event_text(struct wh_shm *t, enum wh_transport_event_kind kind, const struct wh_shm_peer *peer,
-		       uint64_t incarnation, const char *format, ...)
-{
-	char text[WH_SHM_REASON_BYTES + 128];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	wh_shm_event(t, kind, peer->node, incarnation, text, strlen(text) + 1);
-	wh_shm_log(t, WH_LOG_INFO, "%s", text);
-}
+/* ---- events --------------------------------------------------------------------------------------------------------- */
 
 static bool next_event(struct wh_transport *transport, struct wh_transport_event *out)
 {
 	struct wh_shm *t = wh_shm_of(transport);
 
-	if (t->events_out != t->events_in) {
-		const struct wh_transport_event *event = &t->events[t->events_out++ % WH_SHM_EVENTS];
-
-		memcpy(out, event, offsetof(struct wh_transport_event, text) + event->bytes);
+	if (wh_voice_next(&t->voice, out))
 		return true;
-	}
 	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
 		if (image->base.ready && !image->announced) {
 			image->announced = true;
-			out->kind = WH_EVENT_IMAGE_READY;
-			out->node = t->node;
-			out->incarnation = t->incarnation;
-			out->image = &image->base;
-			out->tag = 0;
-			out->bytes = 0;
+			wh_voice_image(&t->voice, &image->base, out);
 			return true;
 		}
 	return false;
@@ -227,7 +149,7 @@ static size_t service(struct wh_transport *transport)
 	int n;
 
 	n = epoll_wait(t->epoll, events, EPOLL_AT_ONCE, 0);
-	for (int i = 0; i < n && !wh_shm_events_full(t); i++)
+	for (int i = 0; i < n && !wh_voice_is_full(&t->voice); i++)
 		done += dispatch(t, &events[i]);
 	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
 		done += wh_shm_image_advance(t, image);
@@ -240,24 +162,13 @@ static size_t service(struct wh_transport *transport)
 
 /* ---- create and destroy ------------------------------------------------------------------------------------------- */
 
-/* Streams that nobody has taken. */
-static void drop_events(struct wh_shm *t)
-{
-	for (; t->events_out != t->events_in; t->events_out++) {
-		const struct wh_transport_event *event = &t->events[t->events_out % WH_SHM_EVENTS];
-
-		if (event->kind == WH_EVENT_STREAM)
-			event->stream->ops->close(event->stream);
-	}
-}
-
 static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_shm *t = wh_shm_of(transport);
 	const int own[] = {t->timer, t->doorbell, t->epoll};
 
 	t->forked = forked;
-	drop_events(t);
+	wh_voice_drop(&t->voice);
 	while (t->images != NULL) {
 		struct wh_shm_image *image = t->images;
 
@@ -320,6 +231,13 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config)
 {
 	t->base.ops = &shm_ops;
 	t->env = config->env;
+	t->voice = (struct wh_voice){.env = config->env,
+				     .name = "shm",
+				     .node = config->node,
+				     .incarnation = config->incarnation,
+				     .room = WH_SHM_EVENTS,
+				     .at_once = WH_SHM_EVENTS_AT_ONCE,
+				     .events = t->events};
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;

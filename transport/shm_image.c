@@ -183,7 +183,7 @@ static size_t advance_row(struct wh_shm *t, struct wh_shm_image *image, struct w
 		row->offers_again = false;
 		done++;
 	}
-	if (is_here(row) && !row->frozen && !row->mapped && !wh_shm_events_full(t))
+	if (is_here(row) && !row->frozen && !row->mapped && !wh_voice_is_full(&t->voice))
 		done += map_row(t, image, row);
 	if (is_here(row) && row->mapped && !row->told)
 		done += row->told = send_mapped(t, image, row->peer);

@@ -25,6 +25,7 @@
 #include "base/atomics.h"
 #include "transport/shm.h"
 #include "transport/transport.h"
+#include "transport/voice.h"
 
 struct wh_shm;
 
@@ -418,7 +419,6 @@ struct wh_shm {
 	uint64_t patience_ns;     /* [const] */
 	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
 	uint64_t searched_ns;     /* when wh_shm_search looked */
-	uint64_t complaints;      /* strangers turned away, calls that the system refused */
 	uint64_t visitors;        /* questions so far */
 	struct wh_shm_stranger strangers[WH_SHM_STRANGERS];
 	struct wh_shm_image *images; /* in the order in which they were opened */
@@ -431,7 +431,7 @@ struct wh_shm {
 	bool regions_unsaid; /* something is to be sent of them */
 	uint32_t next_lane;  /* whose events are looked at first */
 
-	uint64_t events_in, events_out;
+	struct wh_voice voice;
 	struct wh_transport_event events[WH_SHM_EVENTS];
 
 	struct wh_shm_peer peers[]; /* by node id */
@@ -443,14 +443,5 @@ static inline struct wh_shm *wh_shm_of(struct wh_transport *transport)
 }
 
 bool wh_shm_watch(struct wh_shm *t, int operation, int fd, enum wh_shm_source source, uint32_t index);
-/* Whatever may make events is taken in only while there is room for them: nothing is lost, senders wait instead. */
-bool wh_shm_events_full(const struct wh_shm *t);
-struct wh_transport_event *wh_shm_event(struct wh_shm *t, enum wh_transport_event_kind kind, uint32_t node,
-					uint64_t incarnation, const void *text, size_t bytes);
-void wh_shm_event_text(struct wh_shm *t, enum wh_transport_event_kind kind, const struct wh_shm_peer *peer,
-		       uint64_t incarnation, const char *format, ...) WH_PRINTF(5, 6);
-void wh_shm_log(const struct wh_shm *t, enum wh_log_level level, const char *format, ...) WH_PRINTF(3, 4);
-/* For what may happen again and again by somebody else's doing: the 1st, 2nd, 4th, 8th time ... is logged. */
-void wh_shm_complain(struct wh_shm *t, const char *format, ...) WH_PRINTF(2, 3);
 
 #endif

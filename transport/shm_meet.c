@@ -107,8 +107,8 @@ void wh_shm_meet(struct wh_shm *t, struct wh_shm_peer *peer)
 	peer->state = WH_SHM_MET;
 	peer->sought = true;
 	peer->call_in_ns = 0;
-	wh_shm_event_text(t, WH_EVENT_PEER_MET, peer, peer->incarnation, "node %" PRIu32 " (pid %d) is here",
-			  peer->node, (int)peer->pid);
+	wh_voice_tell(&t->voice, WH_EVENT_PEER_MET, peer->node, peer->incarnation, "node %" PRIu32 " (pid %d) is here",
+		      peer->node, (int)peer->pid);
 }
 
 /* ---- time --------------------------------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ static void call(struct wh_shm *t, struct wh_shm_peer *peer, int *unused)
 			return;
 		}
 		if (s < 0 || errno != EAGAIN) /* its queue is full */
-			wh_shm_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
+			wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
 		wh_shm_call_soon(t, peer);
 		return;
 	}
@@ -176,9 +176,9 @@ static void call(struct wh_shm *t, struct wh_shm_peer *peer, int *unused)
 	peer->socket = s;
 	peer->pid = who.pid;
 	if (who.uid != t->user) {
-		wh_shm_event_text(t, WH_EVENT_REFUSED, peer, 0,
-				  "the place of node %" PRIu32 " of group %s is held by pid %d of user %" PRIu64,
-				  peer->node, t->group, (int)who.pid, (uint64_t)who.uid);
+		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, 0,
+			      "the place of node %" PRIu32 " of group %s is held by pid %d of user %" PRIu64,
+			      peer->node, t->group, (int)who.pid, (uint64_t)who.uid);
 		wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
 		return;
 	}
@@ -198,7 +198,7 @@ static void call_absent(struct wh_shm *t, uint64_t now)
 		struct wh_shm_peer *peer = &t->peers[node];
 
 		if (peer->state == WH_SHM_ABSENT && peer->call_at_ns <= now + CALL_TOGETHER_NS &&
-		    !wh_shm_events_full(t) && !(peer->sought && again++ >= CALLS_AT_ONCE))
+		    !wh_voice_is_full(&t->voice) && !(peer->sought && again++ >= CALLS_AT_ONCE))
 			call(t, peer, &unused);
 		if (peer->state == WH_SHM_ABSENT && peer->call_at_ns < next)
 			next = peer->call_at_ns;
@@ -304,7 +304,7 @@ static uint32_t place_for_stranger(struct wh_shm *t)
 
 void wh_shm_meet_accept(struct wh_shm *t)
 {
-	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_shm_events_full(t); n++) {
+	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_voice_is_full(&t->voice); n++) {
 		int s = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		struct ucred who = {.uid = (uid_t)-1};
 		uint32_t i;
@@ -312,7 +312,7 @@ void wh_shm_meet_accept(struct wh_shm *t)
 		if (s < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
 			return;
 		if (s < 0) { /* out of descriptors: not again before the timer */
-			wh_shm_complain(t, "cannot accept a connection: %s", strerror(errno));
+			wh_voice_complain(&t->voice, "cannot accept a connection: %s", strerror(errno));
 			t->listener_rests =
 				epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->listener, &(struct epoll_event){0}) == 0;
 			wh_shm_timer_start(t, LISTENER_RESTS_NS);
@@ -320,7 +320,7 @@ void wh_shm_meet_accept(struct wh_shm *t)
 		}
 		if (!wh_shm_who(s, &who) || who.uid != t->user) {
 			close(s);
-			wh_shm_complain(t, "turned away a process of user %" PRIu64, (uint64_t)who.uid);
+			wh_voice_complain(&t->voice, "turned away a process of user %" PRIu64, (uint64_t)who.uid);
 			continue;
 		}
 		i = place_for_stranger(t);
@@ -339,7 +339,7 @@ void wh_shm_meet_accept(struct wh_shm *t)
 static void turn_away(struct wh_shm *t, const struct wh_shm_stranger *stranger, const char *reason)
 {
 	wh_shm_send_refusal(stranger->socket, t->incarnation, reason);
-	wh_shm_complain(t, "turned away pid %d: %s", (int)stranger->pid, reason);
+	wh_voice_complain(&t->voice, "turned away pid %d: %s", (int)stranger->pid, reason);
 }
 
 /* The process that listens where that node should; -1: not known. */

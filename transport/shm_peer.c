@@ -79,8 +79,8 @@ void wh_shm_refuse(struct wh_shm *t, struct wh_shm_peer *peer, const char *forma
 	va_end(args);
 	if (peer->socket >= 0)
 		wh_shm_send_refusal(peer->socket, t->incarnation, reason);
-	wh_shm_event_text(t, WH_EVENT_REFUSED, peer, peer->incarnation, "refused node %" PRIu32 " (pid %d): %s",
-			  peer->node, (int)peer->pid, reason);
+	wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+		      "refused node %" PRIu32 " (pid %d): %s", peer->node, (int)peer->pid, reason);
 	wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
 }
 
@@ -90,9 +90,8 @@ static void be_refused(struct wh_shm *t, struct wh_shm_peer *peer, const struct 
 	if (peer->state != WH_SHM_MET)
 		peer->incarnation = refused->incarnation;
 	if (peer->incarnation == 0 || peer->incarnation != peer->ended)
-		wh_shm_event_text(t, WH_EVENT_REFUSED, peer, peer->incarnation,
-				  "refused by node %" PRIu32 " (pid %d): %s", peer->node, (int)peer->pid,
-				  refused->reason);
+		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+			      "refused by node %" PRIu32 " (pid %d): %s", peer->node, (int)peer->pid, refused->reason);
 	wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
 }
 
@@ -111,11 +110,11 @@ void wh_shm_lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)
 	}
 	wh_shm_call_seldom(t, peer);
 	if (left)
-		wh_shm_event_text(t, WH_EVENT_PEER_LEFT, peer, incarnation, "node %" PRIu32 " (pid %d) has left",
-				  peer->node, (int)peer->pid);
+		wh_voice_tell(&t->voice, WH_EVENT_PEER_LEFT, peer->node, incarnation,
+			      "node %" PRIu32 " (pid %d) has left", peer->node, (int)peer->pid);
 	else
-		wh_shm_event_text(t, WH_EVENT_PEER_DOWN, peer, incarnation, "node %" PRIu32 " (pid %d) %s", peer->node,
-				  (int)peer->pid, how);
+		wh_voice_tell(&t->voice, WH_EVENT_PEER_DOWN, peer->node, incarnation, "node %" PRIu32 " (pid %d) %s",
+			      peer->node, (int)peer->pid, how);
 }
 
 /* ---- a peer speaks ------------------------------------------------------------------------------------------------ */
@@ -190,8 +189,8 @@ static void hear_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_
 	case WH_SHM_CONTROL:
 		if (!met)
 			break;
-		wh_shm_event(t, WH_EVENT_CONTROL, peer->node, peer->incarnation, packet->control.bytes,
-			     packet->bytes - sizeof(packet->control.head));
+		wh_voice_event(&t->voice, WH_EVENT_CONTROL, peer->node, peer->incarnation, packet->control.bytes,
+			       packet->bytes - sizeof(packet->control.head));
 		return;
 	case WH_SHM_STREAM:
 		if (!met || !wh_shm_stream_take(t, peer, packet))
@@ -215,7 +214,7 @@ bool wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer)
 {
 	struct wh_shm_packet packet;
 
-	for (int n = 0; n < PACKETS_AT_ONCE && peer->socket >= 0 && !wh_shm_events_full(t); n++) {
+	for (int n = 0; n < PACKETS_AT_ONCE && peer->socket >= 0 && !wh_voice_is_full(&t->voice); n++) {
 		switch (wh_shm_receive(peer->socket, &packet)) {
 		case WH_SHM_NOTHING:
 			return true;

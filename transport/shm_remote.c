@@ -96,7 +96,7 @@ static bool take_mail(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_remo
 	if (there == 0)
 		return false;
 	if (there > WH_REMOTE_IMMEDIATES) {
-		if (!wh_shm_events_full(t))
+		if (!wh_voice_is_full(&t->voice))
 			wh_shm_lose(t, peer, "has broken the protocol: it counts immediates that it cannot have sent");
 		return false;
 	}

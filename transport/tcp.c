@@ -24,21 +24,12 @@ static bool next_event(struct wh_transport *transport, struct wh_transport_event
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
 
-	if (t->events_out != t->events_in) {
-		const struct wh_transport_event *event = &t->events[t->events_out++ % WH_TCP_EVENTS];
-
-		memcpy(out, event, offsetof(struct wh_transport_event, text) + event->bytes);
+	if (wh_voice_next(&t->voice, out))
 		return true;
-	}
 	for (struct wh_tcp_image *image = t->images; image != NULL; image = image->next)
 		if (image->base.ready && !image->announced) {
 			image->announced = true;
-			out->kind = WH_EVENT_IMAGE_READY;
-			out->node = t->node;
-			out->incarnation = t->incarnation;
-			out->image = &image->base;
-			out->tag = 0;
-			out->bytes = 0;
+			wh_voice_image(&t->voice, &image->base, out);
 			return true;
 		}
 	return false;
@@ -106,7 +97,7 @@ static size_t from_peer(struct wh_tcp *t, struct wh_tcp_peer *peer, uint32_t eve
 	if (peer->link == NULL)
 		return 0;
 	if (peer->link->stage != WH_TCP_OPEN) {
-		if (wh_tcp_events_full(t) || !wh_tcp_link_open(t, peer))
+		if (wh_voice_is_full(&t->voice) || !wh_tcp_link_open(t, peer))
 			return 1;
 		events |= EPOLLOUT | EPOLLIN; /* with TLS something may have come with the end of the handshake */
 	}
@@ -146,7 +137,7 @@ static size_t take_held(struct wh_tcp *t)
 {
 	size_t done = 0;
 
-	if (t->held_count == 0 || wh_tcp_events_full(t))
+	if (t->held_count == 0 || wh_voice_is_full(&t->voice))
 		return 0;
 	t->held_count = 0;
 	for (uint32_t node = 0; node < t->nodes; node++) {
@@ -154,7 +145,7 @@ static size_t take_held(struct wh_tcp *t)
 
 		if (peer->link == NULL || !peer->link->in.held)
 			continue;
-		if (wh_tcp_events_full(t))
+		if (wh_voice_is_full(&t->voice))
 			t->held_count++;
 		else
 			done += wh_tcp_in_take(t, peer);
@@ -194,7 +185,7 @@ static size_t take(struct wh_transport *transport)
 static void give_up_doomed(struct wh_tcp *t)
 {
 	for (uint32_t node = 0; node < t->nodes; node++)
-		if (t->peers[node].doomed != NULL && !wh_tcp_events_full(t))
+		if (t->peers[node].doomed != NULL && !wh_voice_is_full(&t->voice))
 			wh_tcp_lose(t, &t->peers[node], t->peers[node].doomed);
 }
 
@@ -260,7 +251,7 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 				work += dispatch(t, &events[i]);
 		}
 		now = wh_env_now(t->env);
-	} while (work == 0 && n >= 0 && now < deadline && !wh_tcp_events_full(t));
+	} while (work == 0 && n >= 0 && now < deadline && !wh_voice_is_full(&t->voice));
 }
 
 static void wake(struct wh_transport *transport)
@@ -276,17 +267,6 @@ static int fd(struct wh_transport *transport)
 }
 
 /* ---- create and destroy ------------------------------------------------------------------------------------------- */
-
-/* Streams that nobody has taken. */
-static void drop_events(struct wh_tcp *t)
-{
-	for (; t->events_out != t->events_in; t->events_out++) {
-		const struct wh_transport_event *event = &t->events[t->events_out % WH_TCP_EVENTS];
-
-		if (event->kind == WH_EVENT_STREAM)
-			event->stream->ops->close(event->stream);
-	}
-}
 
 /* The first whose last words have not left; NULL: none. */
 static struct wh_tcp_link *unsaid(struct wh_tcp *t)
@@ -325,7 +305,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 	t->forked = forked;
 	if (t->left && !forked)
 		linger(t);
-	drop_events(t);
+	wh_voice_drop(&t->voice);
 	wh_tcp_stream_close_all(t);
 	wh_tcp_close_connections(t);
 	wh_tcp_remote_free(t);
@@ -434,6 +414,13 @@ static void init(struct wh_tcp *t, const struct wh_transport_config *config)
 {
 	t->base.ops = &tcp_ops;
 	t->env = config->env;
+	t->voice = (struct wh_voice){.env = config->env,
+				     .name = "tcp",
+				     .node = config->node,
+				     .incarnation = config->incarnation,
+				     .room = WH_TCP_EVENTS,
+				     .at_once = WH_TCP_EVENTS_AT_ONCE,
+				     .events = t->events};
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;

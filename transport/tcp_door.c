@@ -61,7 +61,7 @@ static void rest(struct wh_tcp *t)
 
 void wh_tcp_door_accept(struct wh_tcp *t)
 {
-	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_tcp_events_full(t); n++) {
+	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_voice_is_full(&t->voice); n++) {
 		struct wh_tcp_stranger *stranger = place_for_stranger(t);
 		int s;
 
@@ -71,7 +71,7 @@ void wh_tcp_door_accept(struct wh_tcp *t)
 		}
 		s = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (s < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-			wh_tcp_complain(t, "cannot accept a connection: error %d", errno);
+			wh_voice_complain(&t->voice, "cannot accept a connection: error %d", errno);
 			rest(t);
 		}
 		if (s < 0)
@@ -166,8 +166,8 @@ static void turn_away(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const 
 	snprintf(refused.reason, sizeof(refused.reason), "%s", reason);
 	part.iov_len = wh_tcp_put_refused(frame, &refused);
 	(void)wh_tcp_channel_write(&stranger->channel, &part, 1, &done);
-	wh_tcp_complain(t, "turned away %s: %s", wh_tcp_channel_whence(&stranger->channel, whence, sizeof(whence)),
-			reason);
+	wh_voice_complain(&t->voice, "turned away %s: %s",
+			  wh_tcp_channel_whence(&stranger->channel, whence, sizeof(whence)), reason);
 	wh_tcp_stranger_drop(t, stranger);
 }
 
@@ -290,9 +290,9 @@ static bool shake(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
 		break;
 	}
 	if (wh_tcp_channel_reason(&stranger->channel)[0] != '\0')
-		wh_tcp_complain(t, "turned away %s: %s",
-				wh_tcp_channel_whence(&stranger->channel, whence, sizeof(whence)),
-				wh_tcp_channel_reason(&stranger->channel));
+		wh_voice_complain(&t->voice, "turned away %s: %s",
+				  wh_tcp_channel_whence(&stranger->channel, whence, sizeof(whence)),
+				  wh_tcp_channel_reason(&stranger->channel));
 	wh_tcp_stranger_drop(t, stranger);
 	return false;
 }
@@ -303,7 +303,7 @@ size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i)
 	struct wh_tcp_head head;
 	uint32_t wanted;
 
-	if (stranger->channel.fd < 0 || wh_tcp_events_full(t))
+	if (stranger->channel.fd < 0 || wh_voice_is_full(&t->voice))
 		return 0;
 	if (stranger->visitor != 0) { /* who has asked has nothing more to say: it goes */
 		wh_tcp_stranger_drop(t, stranger);
@@ -329,7 +329,7 @@ static bool is_late(const struct wh_tcp_stranger *stranger, uint64_t now)
 
 void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now)
 {
-	bool full = wh_tcp_events_full(t); /* then it is not its fault that it has not been heard */
+	bool full = wh_voice_is_full(&t->voice); /* then it is not its fault that it has not been heard */
 
 	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++) {
 		struct wh_tcp_stranger *stranger = &t->strangers[i];

@@ -194,7 +194,7 @@ static bool map_offered(struct wh_tcp *t, const struct wh_tcp_image *image, stru
 	if (row->base == NULL)
 		row->base = zero_memory(t, row->bytes);
 	if (row->base == NULL)
-		wh_tcp_complain(t, "no memory for a row of node %" PRIu32, peer->node);
+		wh_voice_complain(&t->voice, "no memory for a row of node %" PRIu32, peer->node);
 	return row->base != NULL;
 }
 
@@ -226,7 +226,7 @@ static size_t advance_row(struct wh_tcp *t, const struct wh_tcp_image *image, st
 		row->offers_again = false;
 		done++;
 	}
-	if (is_here(row) && !row->frozen && !row->mapped && !wh_tcp_events_full(t))
+	if (is_here(row) && !row->frozen && !row->mapped && !wh_voice_is_full(&t->voice))
 		done += map_row(t, image, row);
 	if (is_here(row) && row->mapped && !row->told)
 		done += row->told = send_mapped(t, image, row->peer);

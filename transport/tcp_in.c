@@ -128,7 +128,7 @@ static enum parsed parse(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *wor
 	}
 	if (have < WH_TCP_HEAD_BYTES + head.bytes)
 		return WANTS_MORE;
-	if (wh_tcp_events_full(t))
+	if (wh_voice_is_full(&t->voice))
 		return HOLDS;
 	in->at += WH_TCP_HEAD_BYTES + head.bytes;
 	wh_tcp_hear(t, peer, &head, from + WH_TCP_HEAD_BYTES);
@@ -152,7 +152,7 @@ static bool digest(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *work)
 			*work += end_push(in);
 		}
 		parsed = parse(t, peer, work);
-		if (parsed == NONSENSE && wh_tcp_events_full(t))
+		if (parsed == NONSENSE && wh_voice_is_full(&t->voice))
 			parsed = HOLDS;
 		if (parsed == HOLDS) {
 			in->held = true;
@@ -221,7 +221,7 @@ static bool read_some(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	case WH_TCP_BROKEN:
 		break;
 	}
-	if (!wh_tcp_events_full(t))
+	if (!wh_voice_is_full(&t->voice))
 		wh_tcp_lose(t, peer, "has died, or closed its connection");
 	return false;
 }

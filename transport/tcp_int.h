@@ -1,7 +1,6 @@
 /* tcp_int.h - inside the tcp transport.
  *
  *     tcp.c          the table: doorbell, service, create and destroy
- *     tcp_event.c    events and the log
  *     tcp_frame.c    frames as bytes (tcp_frame.h; docs/wire.md)
  *     tcp_address.c  addresses as text, and what they mean
  *     tcp_names.c    names that are looked up again, off the loop
@@ -33,6 +32,7 @@
 #include "transport/tcp.h"
 #include "transport/tcp_frame.h"
 #include "transport/transport.h"
+#include "transport/voice.h"
 
 struct wh_tcp;
 struct wh_tcp_image;
@@ -434,7 +434,6 @@ struct wh_tcp {
 	uint64_t patience_ns;     /* [const] */
 	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
 	uint64_t searched_ns;     /* when wh_tcp_search looked */
-	uint64_t complaints;      /* strangers turned away, calls that the system refused */
 	uint64_t visitors;        /* questions so far */
 	uint64_t calls;           /* so far */
 	uint32_t dirty_count;     /* links that are dirty */
@@ -449,7 +448,7 @@ struct wh_tcp {
 
 	char *names; /* of the peers' addresses */
 	struct wh_tcp_names *lookups;
-	uint64_t events_in, events_out;
+	struct wh_voice voice;
 	struct wh_transport_event events[WH_TCP_EVENTS];
 
 	struct wh_tcp_peer peers[]; /* by node id */
@@ -461,15 +460,6 @@ static inline struct wh_tcp *wh_tcp_of(struct wh_transport *transport)
 }
 
 bool wh_tcp_watch(struct wh_tcp *t, int operation, int fd, uint32_t events, enum wh_tcp_source source, uint32_t index);
-/* Whatever may make events is taken in only while there is room for them: nothing is lost, senders wait instead. */
-bool wh_tcp_events_full(const struct wh_tcp *t);
-struct wh_transport_event *wh_tcp_event(struct wh_tcp *t, enum wh_transport_event_kind kind, uint32_t node,
-					uint64_t incarnation, const void *text, size_t bytes);
-void wh_tcp_event_text(struct wh_tcp *t, enum wh_transport_event_kind kind, const struct wh_tcp_peer *peer,
-		       uint64_t incarnation, const char *format, ...) WH_PRINTF(5, 6);
-void wh_tcp_log(const struct wh_tcp *t, enum wh_log_level level, const char *format, ...) WH_PRINTF(3, 4);
-/* For what may happen again and again by somebody else's doing: the 1st, 2nd, 4th, 8th time ... is logged. */
-void wh_tcp_complain(struct wh_tcp *t, const char *format, ...) WH_PRINTF(2, 3);
 /* It has something to flush: at once, or when the pass ends. */
 void wh_tcp_dirty(struct wh_tcp *t, struct wh_tcp_link *link);
 void wh_tcp_flush(struct wh_tcp *t); /* all that are */

@@ -64,8 +64,8 @@ void wh_tcp_meet(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	peer->unproven_told = false;
 	peer->call_in_ns = 0;
 	peer->pinged_ns = peer->ponged_ns = 0;
-	wh_tcp_event_text(t, WH_EVENT_PEER_MET, peer, peer->incarnation, "node %" PRIu32 " (%s) is here", peer->node,
-			  wh_tcp_channel_whence(&peer->link->channel, whence, sizeof(whence)));
+	wh_voice_tell(&t->voice, WH_EVENT_PEER_MET, peer->node, peer->incarnation, "node %" PRIu32 " (%s) is here",
+		      peer->node, wh_tcp_channel_whence(&peer->link->channel, whence, sizeof(whence)));
 }
 
 void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_hello *hello)
@@ -135,7 +135,8 @@ static void not_reached(struct wh_tcp *t, struct wh_tcp_peer *peer, int error)
 		return;
 	}
 	if (error != ECONNRESET) /* it was just ending */
-		wh_tcp_complain(t, "cannot call node %" PRIu32 " at %s: %s", peer->node, peer->name, strerror(error));
+		wh_voice_complain(&t->voice, "cannot call node %" PRIu32 " at %s: %s", peer->node, peer->name,
+				  strerror(error));
 	wh_tcp_call_soon(t, peer);
 }
 
@@ -184,8 +185,8 @@ static void not_proven(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	wh_tcp_end_connection(t, peer, WH_TCP_ABSENT);
 	wh_tcp_call_seldom(t, peer);
 	if (!peer->unproven_told)
-		wh_tcp_event_text(t, WH_EVENT_REFUSED, peer, 0, "node %" PRIu32 " (%s) cannot be met: %s", peer->node,
-				  peer->name, reason);
+		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, 0, "node %" PRIu32 " (%s) cannot be met: %s",
+			      peer->node, peer->name, reason);
 	peer->unproven_told = true;
 }
 
@@ -235,13 +236,13 @@ static void call_absent(struct wh_tcp *t, uint64_t now)
 		struct wh_tcp_peer *peer = &t->peers[node];
 		bool late = peer->state == WH_TCP_CALLED && peer->call_at_ns <= now;
 
-		if (late && peer->link->stage == WH_TCP_OPEN && !wh_tcp_events_full(t))
+		if (late && peer->link->stage == WH_TCP_OPEN && !wh_voice_is_full(&t->voice))
 			(void)wh_tcp_in_take(t, peer); /* it may be I who was long away */
 		if (late && peer->state == WH_TCP_CALLED) {
 			wh_tcp_names_ask(t, peer);
 			wh_tcp_lose(t, peer, "does not answer");
 		} else if (peer->state == WH_TCP_ABSENT && peer->call_at_ns <= now + CALL_TOGETHER_NS &&
-			   !wh_tcp_events_full(t) && !(peer->sought && again++ >= CALLS_AT_ONCE))
+			   !wh_voice_is_full(&t->voice) && !(peer->sought && again++ >= CALLS_AT_ONCE))
 			call(t, peer);
 		if ((peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_CALLED) && peer->call_at_ns < next)
 			next = peer->call_at_ns;

@@ -85,8 +85,8 @@ void wh_tcp_refuse(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *forma
 		if (wh_tcp_out_message(peer->link, frame, wh_tcp_put_refused(frame, &refused), true))
 			wh_tcp_out_flush(t, peer->link);
 	}
-	wh_tcp_event_text(t, WH_EVENT_REFUSED, peer, peer->incarnation, "refused node %" PRIu32 " (%s): %s", peer->node,
-			  whence, refused.reason);
+	wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation, "refused node %" PRIu32 " (%s): %s",
+		      peer->node, whence, refused.reason);
 	wh_tcp_end_connection(t, peer, WH_TCP_SHUNNED);
 }
 
@@ -96,8 +96,8 @@ static void be_refused(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct 
 	if (peer->state != WH_TCP_MET)
 		peer->incarnation = refused->incarnation;
 	if (peer->incarnation == 0 || peer->incarnation != peer->ended)
-		wh_tcp_event_text(t, WH_EVENT_REFUSED, peer, peer->incarnation, "refused by node %" PRIu32 " (%s): %s",
-				  peer->node, peer->name, refused->reason);
+		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+			      "refused by node %" PRIu32 " (%s): %s", peer->node, peer->name, refused->reason);
 	wh_tcp_end_connection(t, peer, WH_TCP_SHUNNED);
 }
 
@@ -115,11 +115,11 @@ void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how)
 	}
 	wh_tcp_call_seldom(t, peer);
 	if (left)
-		wh_tcp_event_text(t, WH_EVENT_PEER_LEFT, peer, incarnation, "node %" PRIu32 " (%s) has left",
-				  peer->node, peer->name);
+		wh_voice_tell(&t->voice, WH_EVENT_PEER_LEFT, peer->node, incarnation, "node %" PRIu32 " (%s) has left",
+			      peer->node, peer->name);
 	else
-		wh_tcp_event_text(t, WH_EVENT_PEER_DOWN, peer, incarnation, "node %" PRIu32 " (%s) %s", peer->node,
-				  peer->name, how);
+		wh_voice_tell(&t->voice, WH_EVENT_PEER_DOWN, peer->node, incarnation, "node %" PRIu32 " (%s) %s",
+			      peer->node, peer->name, how);
 }
 
 /* ---- a peer speaks ------------------------------------------------------------------------------------------------ */
@@ -183,7 +183,7 @@ static bool hear_met(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh
 		wh_tcp_image_confirmed(t, peer, head->number);
 		return true;
 	case WH_TCP_CONTROL:
-		wh_tcp_event(t, WH_EVENT_CONTROL, peer->node, peer->incarnation, body, head->bytes);
+		wh_voice_event(&t->voice, WH_EVENT_CONTROL, peer->node, peer->incarnation, body, head->bytes);
 		return true;
 	case WH_TCP_LEAVE:
 		peer->link->left = true;

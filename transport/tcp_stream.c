@@ -392,7 +392,7 @@ bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, cons
 		return false; /* it has met me; what it said of that is still on its way */
 	stream = new_stream(FLOWS);
 	if (stream == NULL) {
-		wh_tcp_complain(t, "no memory for a stream of node %" PRIu32, peer->node);
+		wh_voice_complain(&t->voice, "no memory for a stream of node %" PRIu32, peer->node);
 		wh_tcp_stranger_drop(t, stranger);
 		return true;
 	}
@@ -400,7 +400,7 @@ bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, cons
 	stream->channel = stranger->channel;
 	stranger->channel = WH_TCP_NO_CHANNEL;
 	wh_tcp_stranger_drop(t, stranger);
-	event = wh_tcp_event(t, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
+	event = wh_voice_event(&t->voice, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
 	event->stream = &stream->base;
 	event->tag = opening->tag;
 	return true;

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,95 +15,18 @@
 #define EPOLL_AT_ONCE 16
 #define LINGER_NS (300 * WH_NS_PER_MS) /* what is under way at the end has so long to arrive */
 
-/* ---- the log and events ------------------------------------------------------------------------------------------- */
-
-static void log_text(const struct wh_verbs *t, enum wh_log_level level, const char *suffix, const char *format,
-		     va_list args)
-{
-	char text[WH_VERBS_REASON_BYTES], line[WH_VERBS_REASON_BYTES + 128];
-
-	vsnprintf(text, sizeof(text), format, args);
-	snprintf(line, sizeof(line), "node %" PRIu32 ": verbs: %s%s", t->node, text, suffix);
-	t->env->log(t->env->ctx, level, line);
-}
-
-static void log_info(const struct wh_verbs *t, const char *format, ...) WH_PRINTF(2, 3);
-static void log_info(const struct wh_verbs *t, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	log_text(t, WH_LOG_INFO, "", format, args);
-	va_end(args);
-}
-
-void wh_verbs_complain(struct wh_verbs *t, const char *format, ...)
-{
-	char suffix[64] = "";
-	uint64_t n = ++t->complaints;
-	va_list args;
-
-	if ((n & (n - 1)) != 0)
-		return;
-	if (n > 1)
-		snprintf(suffix, sizeof(suffix), " (%" PRIu64 " like it so far)", n);
-	va_start(args, format);
-	log_text(t, WH_LOG_WARNING, suffix, format, args);
-	va_end(args);
-}
-
-bool wh_verbs_events_full(const struct wh_verbs *t)
-{
-	return t->events_in - t->events_out > WH_VERBS_EVENTS - WH_VERBS_EVENTS_AT_ONCE;
-}
-
-struct wh_transport_event *wh_verbs_event(struct wh_verbs *t, enum wh_transport_event_kind kind, uint32_t node,
-					  uint64_t incarnation, const void *text, size_t bytes)
-{
-	struct wh_transport_event *event = &t->events[t->events_in++ % WH_VERBS_EVENTS];
-
-	event->kind = kind;
-	event->node = node;
-	event->incarnation = incarnation;
-	event->visitor = 0;
-	event->tag = 0;
-	event->bytes = bytes;
-	memcpy(event->text, text, bytes);
-	return event;
-}
-
-void wh_verbs_event_text(struct wh_verbs *t, enum wh_transport_event_kind kind, const struct wh_verbs_peer *peer,
-			 uint64_t incarnation, const char *format, ...)
-{
-	char text[WH_VERBS_REASON_BYTES + 128];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	wh_verbs_event(t, kind, peer->node, incarnation, text, strlen(text) + 1);
-	log_info(t, "%s", text);
-}
+/* ---- events --------------------------------------------------------------------------------------------------------- */
 
 static bool next_event(struct wh_transport *transport, struct wh_transport_event *out)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
 
-	if (t->events_out != t->events_in) {
-		const struct wh_transport_event *event = &t->events[t->events_out++ % WH_VERBS_EVENTS];
-
-		memcpy(out, event, offsetof(struct wh_transport_event, text) + event->bytes);
+	if (wh_voice_next(&t->voice, out))
 		return true;
-	}
 	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
 		if (image->base.ready && !image->announced && !image->closed) {
 			image->announced = true;
-			out->kind = WH_EVENT_IMAGE_READY;
-			out->node = t->node;
-			out->incarnation = t->incarnation;
-			out->image = &image->base;
-			out->tag = 0;
-			out->bytes = 0;
+			wh_voice_image(&t->voice, &image->base, out);
 			return true;
 		}
 	return false;
@@ -172,7 +93,7 @@ static size_t service(struct wh_transport *transport)
 	int n;
 
 	n = epoll_wait(t->epoll, events, EPOLL_AT_ONCE, 0);
-	for (int i = 0; i < n && !wh_verbs_events_full(t); i++)
+	for (int i = 0; i < n && !wh_voice_is_full(&t->voice); i++)
 		done += dispatch(t, &events[i]);
 	done += wh_verbs_poll_in(t);
 	if (t->rung && t->armed)
@@ -192,17 +113,6 @@ static size_t service(struct wh_transport *transport)
 }
 
 /* ---- create and destroy ------------------------------------------------------------------------------------------- */
-
-/* Streams that nobody has taken. */
-static void drop_events(struct wh_verbs *t)
-{
-	for (; t->events_out != t->events_in; t->events_out++) {
-		const struct wh_transport_event *event = &t->events[t->events_out % WH_VERBS_EVENTS];
-
-		if (event->kind == WH_EVENT_STREAM)
-			event->stream->ops->close(event->stream);
-	}
-}
 
 /* All that was posted and sent has arrived. */
 static bool is_quiet(struct wh_verbs *t)
@@ -287,7 +197,7 @@ static void finish(struct wh_verbs *t, bool forked)
 {
 	const int own[] = {t->timer, t->doorbell, t->epoll};
 
-	drop_events(t);
+	wh_voice_drop(&t->voice);
 	if (forked)
 		let_go(t);
 	else
@@ -359,6 +269,13 @@ static void init(struct wh_verbs *t, const struct wh_transport_config *config)
 {
 	t->base.ops = &verbs_ops;
 	t->env = config->env;
+	t->voice = (struct wh_voice){.env = config->env,
+				     .name = "verbs",
+				     .node = config->node,
+				     .incarnation = config->incarnation,
+				     .room = WH_VERBS_EVENTS,
+				     .at_once = WH_VERBS_EVENTS_AT_ONCE,
+				     .events = t->events};
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;

@@ -96,7 +96,7 @@ static void turn_away(struct wh_verbs *t, struct rdma_cm_id *id, enum wh_verbs_v
 	(void)rdma_reject(id, &refusal, sizeof(refusal));
 	rdma_destroy_id(id);
 	if (verdict == WH_VERBS_NEVER)
-		wh_verbs_complain(t, "turned away: %s", reason);
+		wh_voice_complain(&t->voice, "turned away: %s", reason);
 }
 
 static void welcome(struct wh_verbs *t, struct wh_verbs_peer *peer, struct rdma_cm_id *id)
@@ -113,7 +113,7 @@ static void welcome(struct wh_verbs *t, struct wh_verbs_peer *peer, struct rdma_
 	wh_verbs_timer_start(t, ANSWER_MAX_NS);
 	if (!wh_verbs_link_prepare(t, peer->link)) {
 		if (errno != EINVAL) /* it has given up meanwhile */
-			wh_verbs_complain(t, "cannot answer node %" PRIu32 ": %s", peer->node, peer->link->how);
+			wh_voice_complain(&t->voice, "cannot answer node %" PRIu32 ": %s", peer->node, peer->link->how);
 		wh_verbs_give_up(t, peer, true);
 	} else if (rdma_accept(id, &given) != 0) {
 		wh_verbs_give_up(t, peer, true);

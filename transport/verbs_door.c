@@ -63,7 +63,7 @@ void wh_verbs_arm(struct wh_transport *transport)
 		t->notified = true;
 	(void)wh_verbs_poll_in(t);
 	t->rung = false;
-	if (something_is_heard(t) && !wh_verbs_events_full(t))
+	if (something_is_heard(t) && !wh_voice_is_full(&t->voice))
 		wh_verbs_wake(transport);
 	if (writes_wait(t))
 		wh_verbs_timer_start(t, WH_NS_PER_MS);

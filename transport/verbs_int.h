@@ -40,6 +40,7 @@
 #include "transport/verbs.h"
 #include "transport/verbs_count.h"
 #include "transport/verbs_wire.h"
+#include "transport/voice.h"
 
 struct wh_verbs;
 struct wh_verbs_peer;
@@ -425,7 +426,6 @@ struct wh_verbs {
 	uint64_t patience_ns;     /* [const] */
 	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
 	uint64_t searched_ns;
-	uint64_t complaints;
 	uint64_t visitors;                /* questions so far */
 	uint32_t serials;                 /* links so far */
 	wh_word writes, doorbells, rings; /* [loop writes, anyone reads] */
@@ -438,7 +438,7 @@ struct wh_verbs {
 	uint32_t lanes, next_lane;
 	struct wh_verbs_stranger strangers[WH_VERBS_STRANGERS];
 
-	uint64_t events_in, events_out;
+	struct wh_voice voice;
 	struct wh_transport_event events[WH_VERBS_EVENTS];
 
 	struct wh_verbs_peer peers[]; /* by node id */
@@ -450,12 +450,5 @@ static inline struct wh_verbs *wh_verbs_of(struct wh_transport *transport)
 }
 
 bool wh_verbs_watch(struct wh_verbs *t, int fd, enum wh_verbs_source source, uint32_t index, uint32_t events);
-bool wh_verbs_events_full(const struct wh_verbs *t);
-struct wh_transport_event *wh_verbs_event(struct wh_verbs *t, enum wh_transport_event_kind kind, uint32_t node,
-					  uint64_t incarnation, const void *text, size_t bytes);
-void wh_verbs_event_text(struct wh_verbs *t, enum wh_transport_event_kind kind, const struct wh_verbs_peer *peer,
-			 uint64_t incarnation, const char *format, ...) WH_PRINTF(5, 6);
-/* For what may happen again and again by somebody else's doing: the 1st, 2nd, 4th, 8th time ... is logged. */
-void wh_verbs_complain(struct wh_verbs *t, const char *format, ...) WH_PRINTF(2, 3);
 
 #endif

@@ -181,7 +181,7 @@ bool wh_verbs_lane_is_open(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	struct wh_verbs_lane *lane = peer->lane;
 
 	if (lane->qp == NULL && !open_pair(t, peer)) {
-		wh_verbs_complain(t, "no queue pair for regions with node %" PRIu32 ": %s", peer->node,
+		wh_voice_complain(&t->voice, "no queue pair for regions with node %" PRIu32 ": %s", peer->node,
 				  strerror(errno));
 		wh_verbs_timer_start(t, 100 * WH_NS_PER_MS);
 		return false;

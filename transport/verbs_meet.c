@@ -35,7 +35,8 @@ void wh_verbs_meet(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	peer->sought = true;
 	peer->call_in_ns = 0;
 	peer->link->deadline_ns = 0;
-	wh_verbs_event_text(t, WH_EVENT_PEER_MET, peer, peer->incarnation, "node %" PRIu32 " is here", peer->node);
+	wh_voice_tell(&t->voice, WH_EVENT_PEER_MET, peer->node, peer->incarnation, "node %" PRIu32 " is here",
+		      peer->node);
 }
 
 /* ---- time --------------------------------------------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	wh_verbs_timer_start(t, CALL_MAX_NS);
 	if (rdma_create_id(t->cm, &link->id, link, RDMA_PS_TCP) != 0 ||
 	    rdma_resolve_addr(link->id, (struct sockaddr *)&from, (struct sockaddr *)&peer->address, RESOLVE_MS) != 0) {
-		wh_verbs_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
+		wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
 		wh_verbs_give_up(t, peer, false);
 	}
 }
@@ -118,14 +119,14 @@ static void connect_link(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	uint8_t timeout = WH_VERBS_TIMEOUT;
 
 	if (!wh_verbs_link_prepare(t, peer->link)) {
-		wh_verbs_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, peer->link->how);
+		wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, peer->link->how);
 		wh_verbs_give_up(t, peer, true);
 		return;
 	}
 	(void)rdma_set_option(peer->link->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
 	if (rdma_connect(peer->link->id, &wanted) == 0)
 		return;
-	wh_verbs_complain(t, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
+	wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
 	wh_verbs_give_up(t, peer, true);
 }
 
@@ -136,7 +137,7 @@ static void hear_answer(struct wh_verbs *t, struct wh_verbs_peer *peer, const vo
 	struct wh_verbs_hello hello;
 
 	if (!wh_verbs_read_hello(bytes, count, &hello)) {
-		wh_verbs_complain(t, "what answers where node %" PRIu32 " should is no node", peer->node);
+		wh_voice_complain(&t->voice, "what answers where node %" PRIu32 " should is no node", peer->node);
 		wh_verbs_give_up(t, peer, false);
 		return;
 	}
@@ -330,14 +331,14 @@ size_t wh_verbs_meet_events(struct wh_verbs *t)
 	struct news news;
 	size_t done = 0;
 
-	while (done < EVENTS_AT_ONCE && !wh_verbs_events_full(t) && take_news(t, &news)) {
+	while (done < EVENTS_AT_ONCE && !wh_voice_is_full(&t->voice) && take_news(t, &news)) {
 		done++;
 		if (news.kind == RDMA_CM_EVENT_CONNECT_REQUEST)
 			wh_verbs_hear_call(t, news.id, news.data, news.bytes);
 		else if (news.id != t->listener && news.id->context != NULL)
 			advance_link(t, news.id->context, &news);
 		else if (news.kind == RDMA_CM_EVENT_DEVICE_REMOVAL)
-			wh_verbs_complain(t, "the RDMA device is gone");
+			wh_voice_complain(&t->voice, "the RDMA device is gone");
 	}
 	return done;
 }

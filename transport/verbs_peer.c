@@ -44,8 +44,8 @@ void wh_verbs_refuse(struct wh_verbs *t, struct wh_verbs_peer *peer, const char 
 	va_end(args);
 	if (peer->link != NULL)
 		(void)wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_LAST, &refused.head, sizeof(refused), NULL, 0);
-	wh_verbs_event_text(t, WH_EVENT_REFUSED, peer, peer->incarnation, "refused node %" PRIu32 ": %s", peer->node,
-			    refused.reason);
+	wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation, "refused node %" PRIu32 ": %s",
+		      peer->node, refused.reason);
 	wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);
 }
 
@@ -55,8 +55,8 @@ void wh_verbs_be_refused(struct wh_verbs *t, struct wh_verbs_peer *peer, uint64_
 	if (peer->state != WH_VERBS_MET)
 		peer->incarnation = incarnation;
 	if (peer->incarnation == 0 || peer->incarnation != peer->ended)
-		wh_verbs_event_text(t, WH_EVENT_REFUSED, peer, peer->incarnation, "refused by node %" PRIu32 ": %s",
-				    peer->node, reason);
+		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+			      "refused by node %" PRIu32 ": %s", peer->node, reason);
 	wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);
 }
 
@@ -76,9 +76,11 @@ void wh_verbs_lose(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *h
 	}
 	wh_verbs_call_seldom(t, peer);
 	if (left)
-		wh_verbs_event_text(t, WH_EVENT_PEER_LEFT, peer, incarnation, "node %" PRIu32 " has left", peer->node);
+		wh_voice_tell(&t->voice, WH_EVENT_PEER_LEFT, peer->node, incarnation, "node %" PRIu32 " has left",
+			      peer->node);
 	else
-		wh_verbs_event_text(t, WH_EVENT_PEER_DOWN, peer, incarnation, "node %" PRIu32 " %s", peer->node, how);
+		wh_voice_tell(&t->voice, WH_EVENT_PEER_DOWN, peer->node, incarnation, "node %" PRIu32 " %s", peer->node,
+			      how);
 }
 
 /* ---- offers ------------------------------------------------------------------------------------------------------- */
@@ -128,7 +130,7 @@ static void keep_offer(struct wh_verbs *t, struct wh_verbs_peer *peer, const str
 		return;
 	kept = malloc(offer->head.bytes);
 	if (kept == NULL) {
-		wh_verbs_complain(t, "no memory for an offer of node %" PRIu32, peer->node);
+		wh_voice_complain(&t->voice, "no memory for an offer of node %" PRIu32, peer->node);
 		return;
 	}
 	memcpy(kept, offer, offer->head.bytes);
@@ -154,7 +156,7 @@ static bool hear(struct wh_verbs *t, struct wh_verbs_peer *peer, union wh_verbs_
 		wh_verbs_image_shut(t, peer, message->about.key);
 		return true;
 	case WH_VERBS_CONTROL:
-		wh_verbs_event(t, WH_EVENT_CONTROL, peer->node, peer->incarnation, message->control.bytes,
+		wh_voice_event(&t->voice, WH_EVENT_CONTROL, peer->node, peer->incarnation, message->control.bytes,
 			       message->head.bytes - sizeof(message->head));
 		return true;
 	case WH_VERBS_GOODBYE:
@@ -186,7 +188,7 @@ static size_t hear_peer(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	union wh_verbs_message *message;
 	size_t heard = 0, bytes;
 
-	while (peer->link != NULL && !wh_verbs_events_full(t) &&
+	while (peer->link != NULL && !wh_voice_is_full(&t->voice) &&
 	       (message = wh_verbs_link_peek(peer->link, &bytes)) != NULL) {
 		heard++;
 		if (peer->state == WH_VERBS_ANSWERED) /* it would not speak if it did not know */
@@ -217,7 +219,7 @@ size_t wh_verbs_peers_advance(struct wh_verbs *t)
 			continue;
 		done += hear_peer(t, peer);
 		if (peer->link != NULL && peer->link->ended && wh_verbs_link_peek(peer->link, &bytes) == NULL &&
-		    !wh_verbs_events_full(t)) {
+		    !wh_voice_is_full(&t->voice)) {
 			wh_verbs_lose(t, peer,
 				      peer->link->how[0] != '\0' ? peer->link->how
 								 : "has died, or closed its connection");

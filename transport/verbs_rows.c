@@ -92,8 +92,8 @@ static bool prepare_row(struct wh_verbs *t, struct wh_verbs_image *image, struct
 	return true;
 
 out_complain:
-	wh_verbs_complain(t, "no queue pairs for node %" PRIu32 ", or no memory that stays: %s", row->peer->node,
-			  strerror(errno));
+	wh_voice_complain(&t->voice, "no queue pairs for node %" PRIu32 ", or no memory that stays: %s",
+			  row->peer->node, strerror(errno));
 	wh_verbs_timer_start(t, 100 * WH_NS_PER_MS);
 	return false;
 }
@@ -167,7 +167,7 @@ static bool take_offer(struct wh_verbs *t, struct wh_verbs_image *image, struct 
 		row->out.open = true;
 		return true;
 	}
-	wh_verbs_complain(t, "cannot connect queue pairs to node %" PRIu32 ": %s", peer->node, strerror(errno));
+	wh_voice_complain(&t->voice, "cannot connect queue pairs to node %" PRIu32 ": %s", peer->node, strerror(errno));
 	wh_verbs_lose(t, peer, "cannot be connected to");
 	return false;
 }
@@ -201,7 +201,7 @@ static size_t advance_row(struct wh_verbs *t, struct wh_verbs_image *image, stru
 		row->offers_again = false;
 		done++;
 	}
-	if (wh_verbs_row_is_here(row) && !row->frozen && row->offered && !row->mapped && !wh_verbs_events_full(t))
+	if (wh_verbs_row_is_here(row) && !row->frozen && row->offered && !row->mapped && !wh_voice_is_full(&t->voice))
 		done += map_row(t, image, row);
 	if (wh_verbs_row_is_here(row) && row->mapped && !row->told)
 		done += row->told = send_about(t, image, row, WH_VERBS_MAPPED);
@@ -219,13 +219,13 @@ static size_t advance_writes(struct wh_verbs *t, struct wh_verbs_image *image, s
 		row->tell_shut = false;
 		done++;
 	}
-	if (row->out.failed_ns == 0 || row->shut || wh_verbs_events_full(t))
+	if (row->out.failed_ns == 0 || row->shut || wh_voice_is_full(&t->voice))
 		return done;
 	if (wh_env_now(t->env) - row->out.failed_ns < FAILED_NS) {
 		wh_verbs_timer_start(t, FAILED_NS);
 		return done;
 	}
-	wh_verbs_complain(t, "node %" PRIu32 ": %s", row->peer->node, row->out.how);
+	wh_voice_complain(&t->voice, "node %" PRIu32 ": %s", row->peer->node, row->out.how);
 	wh_verbs_lose(t, row->peer, "takes no writes any more");
 	return done + 1;
 }

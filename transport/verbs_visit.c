@@ -86,7 +86,8 @@ static void take_question(struct wh_verbs *t, struct wh_verbs_stranger *stranger
 
 	stranger->visitor = ++t->visitors; /* no number twice: an answer never gets to another */
 	stranger->deadline_ns = wh_env_now(t->env) + WH_VERBS_STRANGER_NS;
-	event = wh_verbs_event(t, WH_EVENT_ASKED, t->node, 0, stranger->question.bytes, stranger->question.head.bytes);
+	event = wh_voice_event(&t->voice, WH_EVENT_ASKED, t->node, 0, stranger->question.bytes,
+			       stranger->question.head.bytes);
 	event->visitor = stranger->visitor;
 }
 
