@@ -1,198 +1,21 @@
 /* world_shm.c - the shared memory transport for the conformance cases: all endpoints in this process. What takes several
  * processes is in shm_processes.c. */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "base/atomics.h"
-#include "base/env.h"
-#include "tests/conformance/world.h"
+#include "tests/conformance/real.h"
 #include "transport/shm.h"
 
-#define VISITS_MAX 64
-
-struct visit { /* a thread that asks */
-	pthread_t thread;
-	char group[40];
-	uint32_t node;
-	unsigned char question[WH_CONTROL_MAX], answer[WH_ANSWER_MAX];
-	size_t question_bytes, answer_bytes;
-	enum whorl_result result;
-	wh_word ended;
-};
-
-struct wh_world {
-	char group[40];
-	uint32_t nodes, visit_count;
-	struct visit *visits[VISITS_MAX];
-	struct node {
-		struct wh_transport *transport;
-		uint64_t incarnation;
-	} endpoints[];
-};
-
-static void free_world(struct wh_world *world)
+static enum whorl_result ask(const struct wh_world *world, uint32_t id, const void *question, size_t bytes,
+			     uint64_t timeout_ns, void *answer, size_t *answer_bytes, struct wh_error *err)
 {
-	for (uint32_t id = 0; id < world->nodes; id++)
-		if (world->endpoints[id].transport != NULL)
-			world->endpoints[id].transport->ops->destroy(world->endpoints[id].transport, false);
-	for (uint32_t i = 0; i < world->visit_count; i++)
-		if (world->visits[i] != NULL) {
-			pthread_join(world->visits[i]->thread, NULL);
-			free(world->visits[i]);
-		}
-	free(world);
+	return wh_shm_ask(world->group, id, question, bytes, timeout_ns, answer, answer_bytes, err);
 }
 
-static bool start(struct wh_world *world, uint32_t id)
-{
-	struct node *node = &world->endpoints[id];
-	const struct wh_transport_config config = {.env = wh_env_system(),
-						   .group = world->group,
-						   .node = id,
-						   .nodes = world->nodes,
-						   .incarnation = node->incarnation + 1000 + id,
-						   .patience_ns = WH_NS_PER_S};
-	struct wh_error err;
-
-	if (wh_shm_create(&config, NULL, &node->transport, &err) != WHORL_OK) {
-		fprintf(stderr, "%s\n", err.text);
-		return false;
-	}
-	node->incarnation = config.incarnation;
-	return true;
-}
-
-static struct wh_world *make(uint32_t nodes, uint64_t seed)
-{
-	const struct wh_env *env = wh_env_system();
-	struct wh_world *world = calloc(1, sizeof(*world) + nodes * sizeof(world->endpoints[0]));
-
-	if (world == NULL)
-		return NULL;
-	world->nodes = nodes;
-	snprintf(world->group, sizeof(world->group), "conformance-%016llx",
-		 (unsigned long long)(env->random_u64(env->ctx) ^ seed));
-	for (uint32_t id = 0; id < nodes; id++)
-		if (!start(world, id)) {
-			free_world(world);
-			return NULL;
-		}
-	return world;
-}
-
-static struct wh_transport *endpoint(struct wh_world *world, uint32_t id)
-{
-	return world->endpoints[id].transport;
-}
-
-static uint64_t incarnation(struct wh_world *world, uint32_t id)
-{
-	return world->endpoints[id].incarnation;
-}
-
-/* What a forked child does when it lets go is what the kernel does with a killed process: descriptors are closed and
- * maps go, nothing is said. */
-static void kill_endpoint(struct wh_world *world, uint32_t id)
-{
-	struct wh_transport *transport = world->endpoints[id].transport;
-
-	transport->ops->destroy(transport, true);
-	world->endpoints[id].transport = NULL;
-}
-
-static void close_endpoint(struct wh_world *world, uint32_t id)
-{
-	struct wh_transport *transport = world->endpoints[id].transport;
-
-	transport->ops->leave(transport);
-	transport->ops->destroy(transport, false);
-	world->endpoints[id].transport = NULL;
-}
-
-static void pass(struct wh_world *world)
-{
-	(void)world;
-	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-}
-
-static bool wait_for(struct wh_world *world, uint32_t id, uint64_t timeout_ns)
-{
-	const struct wh_env *env = wh_env_system();
-	uint64_t deadline = wh_env_now(env) + timeout_ns;
-
-	world->endpoints[id].transport->ops->wait(world->endpoints[id].transport, timeout_ns);
-	return wh_env_now(env) < deadline;
-}
+const struct wh_real wh_real = {.create = wh_shm_create, .kill = real_let_go, .end = real_destroy, .ask = ask};
 
 static uint64_t rings(struct wh_world *world, uint32_t id)
 {
 	return wh_shm_rings(world->endpoints[id].transport);
 }
 
-static void *visit_thread(void *ctx)
-{
-	struct visit *visit = ctx;
-	struct wh_error err;
-
-	visit->result = wh_shm_ask(visit->group, visit->node, visit->question, visit->question_bytes, 5 * WH_NS_PER_S,
-				   visit->answer, &visit->answer_bytes, &err);
-	wh_store_release(&visit->ended, 1); /* what it has found, then that it has. Partner: answered() */
-	return NULL;
-}
-
-static uint32_t ask(struct wh_world *world, uint32_t id, const void *question, size_t bytes)
-{
-	struct visit *visit = calloc(1, sizeof(*visit));
-
-	if (visit == NULL || world->visit_count == VISITS_MAX || bytes > sizeof(visit->question))
-		abort();
-	memcpy(visit->group, world->group, sizeof(visit->group));
-	memcpy(visit->question, question, bytes);
-	visit->question_bytes = bytes;
-	visit->node = id;
-	if (pthread_create(&visit->thread, NULL, visit_thread, visit) != 0)
-		abort();
-	world->visits[world->visit_count] = visit;
-	return world->visit_count++;
-}
-
-static enum whorl_result answered(struct wh_world *world, uint32_t number, void *answer, size_t *bytes)
-{
-	struct visit *visit = world->visits[number];
-	enum whorl_result result;
-
-	if (wh_load_acquire(&visit->ended) == 0)
-		return WHORL_AGAIN;
-	pthread_join(visit->thread, NULL);
-	result = visit->result;
-	if (result == WHORL_OK) {
-		memcpy(answer, visit->answer, visit->answer_bytes);
-		*bytes = visit->answer_bytes;
-	}
-	free(visit);
-	world->visits[number] = NULL;
-	return result;
-}
-
-const struct wh_world_ops wh_world = {
-	.name = "shm",
-	.threads = true,
-	.regions = true,
-	.whole_rows = WH_TSAN,
-	.make = make,
-	.free = free_world,
-	.endpoint = endpoint,
-	.incarnation = incarnation,
-	.kill = kill_endpoint,
-	.close = close_endpoint,
-	.restart = start,
-	.pass = pass,
-	.wait = wait_for,
-	.ask = ask,
-	.answered = answered,
-	.rings = rings,
-};
+const struct wh_world_ops wh_world = {REAL_WORLD, .name = "shm", .regions = true, .whole_rows = WH_TSAN,
+				      .rings = rings};

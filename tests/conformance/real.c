@@ -1,0 +1,178 @@
+/* real.c - see real.h. */
+#include "tests/conformance/real.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/atomics.h"
+#include "base/env.h"
+
+struct real_visit { /* a thread that asks */
+	pthread_t thread;
+	const struct wh_world *world;
+	uint32_t node;
+	unsigned char question[WH_CONTROL_MAX], answer[WH_ANSWER_MAX];
+	size_t question_bytes, answer_bytes;
+	enum whorl_result result;
+	wh_word ended;
+};
+
+/* ---- endpoints ---------------------------------------------------------------------------------------------------- */
+
+void real_let_go(struct wh_transport *transport)
+{
+	transport->ops->destroy(transport, true);
+}
+
+void real_destroy(struct wh_transport *transport)
+{
+	transport->ops->destroy(transport, false);
+}
+
+void real_free(struct wh_world *world)
+{
+	for (uint32_t id = 0; id < world->nodes; id++)
+		if (world->endpoints[id].transport != NULL)
+			wh_real.end(world->endpoints[id].transport);
+	for (uint32_t i = 0; i < world->visit_count; i++)
+		if (world->visits[i] != NULL) {
+			pthread_join(world->visits[i]->thread, NULL);
+			free(world->visits[i]);
+		}
+	if (wh_real.clear != NULL)
+		wh_real.clear(world);
+	free(world);
+}
+
+bool real_start(struct wh_world *world, uint32_t id)
+{
+	struct real_node *node = &world->endpoints[id];
+	struct wh_transport_config config = {.env = wh_env_system(),
+					     .group = world->group,
+					     .node = id,
+					     .nodes = world->nodes,
+					     .incarnation = node->incarnation + 1000 + id,
+					     .patience_ns = WH_NS_PER_S};
+	struct wh_error err;
+
+	if (wh_real.configure != NULL)
+		wh_real.configure(world, id, &config);
+	if (wh_real.create(&config, NULL, &node->transport, &err) != WHORL_OK) {
+		fprintf(stderr, "%s\n", err.text);
+		return false;
+	}
+	node->incarnation = config.incarnation;
+	return true;
+}
+
+struct wh_world *real_make(uint32_t nodes, uint64_t seed)
+{
+	const struct wh_env *env = wh_env_system();
+	struct wh_world *world = calloc(1, sizeof(*world) + nodes * sizeof(world->endpoints[0]));
+	bool made;
+
+	if (world == NULL)
+		return NULL;
+	world->nodes = nodes;
+	snprintf(world->group, sizeof(world->group), "conformance-%016llx",
+		 (unsigned long long)(env->random_u64(env->ctx) ^ seed));
+	made = wh_real.prepare == NULL || wh_real.prepare(world);
+	for (uint32_t id = 0; id < nodes && made; id++)
+		made = real_start(world, id);
+	if (made)
+		return world;
+	real_free(world);
+	return NULL;
+}
+
+struct wh_transport *real_endpoint(struct wh_world *world, uint32_t id)
+{
+	return world->endpoints[id].transport;
+}
+
+uint64_t real_incarnation(struct wh_world *world, uint32_t id)
+{
+	return world->endpoints[id].incarnation;
+}
+
+void real_kill(struct wh_world *world, uint32_t id)
+{
+	wh_real.kill(world->endpoints[id].transport);
+	world->endpoints[id].transport = NULL;
+}
+
+void real_close(struct wh_world *world, uint32_t id)
+{
+	struct wh_transport *transport = world->endpoints[id].transport;
+
+	transport->ops->leave(transport);
+	transport->ops->destroy(transport, false);
+	world->endpoints[id].transport = NULL;
+}
+
+/* ---- time --------------------------------------------------------------------------------------------------------- */
+
+void real_pass(struct wh_world *world)
+{
+	(void)world;
+	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+}
+
+bool real_wait(struct wh_world *world, uint32_t id, uint64_t timeout_ns)
+{
+	const struct wh_env *env = wh_env_system();
+	uint64_t deadline = wh_env_now(env) + timeout_ns;
+
+	world->endpoints[id].transport->ops->wait(world->endpoints[id].transport, timeout_ns);
+	return wh_env_now(env) < deadline;
+}
+
+/* ---- visitors ----------------------------------------------------------------------------------------------------- */
+
+static void *visit_thread(void *ctx)
+{
+	struct real_visit *visit = ctx;
+	struct wh_error err;
+
+	visit->result = wh_real.ask(visit->world, visit->node, visit->question, visit->question_bytes, 5 * WH_NS_PER_S,
+				    visit->answer, &visit->answer_bytes, &err);
+	wh_store_release(&visit->ended, 1); /* what it has found, then that it has. Partner: real_answered */
+	return NULL;
+}
+
+uint32_t real_ask(struct wh_world *world, uint32_t id, const void *question, size_t bytes)
+{
+	struct real_visit *visit = calloc(1, sizeof(*visit));
+
+	if (visit == NULL || world->visit_count == REAL_VISITS_MAX || bytes > sizeof(visit->question))
+		abort();
+	visit->world = world;
+	visit->node = id;
+	memcpy(visit->question, question, bytes);
+	visit->question_bytes = bytes;
+	if (pthread_create(&visit->thread, NULL, visit_thread, visit) != 0)
+		abort();
+	world->visits[world->visit_count] = visit;
+	return world->visit_count++;
+}
+
+enum whorl_result real_answered(struct wh_world *world, uint32_t number, void *answer, size_t *bytes)
+{
+	struct real_visit *visit = world->visits[number];
+	enum whorl_result result;
+
+	if (wh_load_acquire(&visit->ended) == 0)
+		return WHORL_AGAIN;
+	pthread_join(visit->thread, NULL);
+	result = visit->result;
+	if (result == WHORL_OK) {
+		memcpy(answer, visit->answer, visit->answer_bytes);
+		*bytes = visit->answer_bytes;
+	}
+	free(visit);
+	world->visits[number] = NULL;
+	return result;
+}
