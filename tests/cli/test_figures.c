@@ -233,7 +233,6 @@ START_TEST(limit_of_tcp)
 }
 END_TEST
 
-/* On tcp the rings of a node share its connections, and not all of them are for everybody. */
 /* tests/softroce/ measures it where there is a device; without one it is said what is missing. */
 START_TEST(limit_of_verbs_needs_a_device)
 {
@@ -258,6 +257,7 @@ START_TEST(limit_of_verbs_needs_a_device)
 }
 END_TEST
 
+/* On tcp the rings of a node share its connections, and not all of them are for everybody. */
 START_TEST(limit_of_subgroups_that_overlap)
 {
 	const uint32_t all[] = {0, 1, 2}, first[] = {0, 1}, last[] = {1, 2};

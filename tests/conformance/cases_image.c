@@ -247,6 +247,6 @@ TCase *cases_image(void)
 	if (wh_world.rings != NULL)
 		tcase_add_test(cases, t9_the_frozen_are_not_rung);
 	if (wh_world.threads)
-		tcase_add_loop_test(cases, t9_frozen_while_it_writes, 0, wh_world.share > 8 ? 2 : 20);
+		tcase_add_loop_test(cases, t9_frozen_while_it_writes, 0, is_dear() ? 2 : 20);
 	return cases;
 }

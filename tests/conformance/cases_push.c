@@ -213,7 +213,7 @@ static void torrent_free(struct torrent *t)
 
 START_TEST(t2_t3_t4_torrent)
 {
-	struct torrent *t = torrent_make(3, test_seed(4 + (uint64_t)_i), wh_world.share > 8 ? 600 : 3000);
+	struct torrent *t = torrent_make(3, test_seed(4 + (uint64_t)_i), is_dear() ? 600 : 3000);
 	uint64_t random = (uint64_t)_i;
 	int passes = 0;
 
@@ -299,7 +299,7 @@ START_TEST(t4_a_word_is_what_it_was)
 	uint64_t random = g->seed, sent = 0;
 
 	group_open(g, 1);
-	for (int round = 0; round < (wh_world.share > 8 ? 100 : 300); round++) {
+	for (int round = 0; round < (is_dear() ? 100 : 300); round++) {
 		for (uint64_t burst = 1 + next_random(&random) % 8; burst > 0; burst--) {
 			struct wh_push pushes[2];
 

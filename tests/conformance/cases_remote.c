@@ -23,7 +23,7 @@ START_TEST(t7_what_is_written_is_read_back)
 	memset(model, 0, sizeof(model));
 	for (uint64_t i = 0; i < WORDS; i++)
 		ck_assert_uint_eq(word(r, 8 * i), 0);
-	for (int round = 0; round < (wh_world.share > 8 ? 30 : 200); round++) {
+	for (int round = 0; round < (is_dear() ? 30 : 200); round++) {
 		uint64_t count = 1 + next_random(&random) % (next_random(&random) % 2 ? 8 : WH_REMOTE_BYTES_MAX / 8);
 		uint64_t at = next_random(&random) % (WORDS - count + 1);
 
@@ -158,7 +158,7 @@ START_TEST(t7_an_immediate_comes_after_its_data)
 {
 	struct remote *r = remote_make(2, test_seed(20 + (uint64_t)_i));
 	uint64_t random = r->g->seed;
-	uint32_t posted = 0, checked = 0, all = wh_world.share > 8 ? 200 : 1000;
+	uint32_t posted = 0, checked = 0, all = is_dear() ? 200 : 1000;
 
 	while (checked < all) {
 		/* No further than the slots reach: what has been taken here may be overwritten. */
@@ -199,7 +199,7 @@ END_TEST
 
 /* ---- several at once (R2) ----------------------------------------------------------------------------------------- */
 
-#define ADDITIONS (wh_world.share > 8 ? 100u : 1000u)
+#define ADDITIONS (is_dear() ? 100u : 1000u)
 
 struct adder { /* drives one endpoint, in a thread of its own where there are any */
 	struct remote *r;
@@ -325,7 +325,7 @@ START_TEST(t7_no_word_tears)
 	static uint64_t from[2][512], into[512];
 	struct remote *r = remote_make(3, test_seed(50));
 
-	for (uint64_t k = 0; k < (wh_world.share > 8 ? 10 : 300); k++) {
+	for (uint64_t k = 0; k < (is_dear() ? 10 : 300); k++) {
 		for (uint32_t id = 1; id < 3; id++) {
 			memset(from[id - 1], id == 1 ? 0x11 : 0x22, sizeof(from[0]));
 			ck_assert_int_eq(remote_post(r, id, remote_write(4096, from[id - 1], 4096)), WHORL_OK);

@@ -496,7 +496,7 @@ START_TEST(t7_a_completion_wakes_a_sleeper)
 
 	settle(r);
 	ck_assert_int_eq(pthread_create(&target, NULL, serve_thread, &served), 0);
-	for (uint64_t k = 0; k < (wh_world.share > 8 ? 20 : 200); k++) {
+	for (uint64_t k = 0; k < (is_dear() ? 20 : 200); k++) {
 		ck_assert_int_eq(remote_post(r, 1, remote_add(0, 1)), WHORL_OK);
 		while (remote_take(r, 1) && !remote_is_done(r, 1, 0)) {
 			me->ops->arm(me);
@@ -514,7 +514,7 @@ START_TEST(t7_a_completion_wakes_a_sleeper)
 }
 END_TEST
 
-#define ROUNDS (wh_world.share > 8 ? 100u : 2000u)
+#define ROUNDS (is_dear() ? 100u : 2000u)
 
 /* One tells, and waits until the other has told back; both sleep. */
 struct player {

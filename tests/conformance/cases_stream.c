@@ -9,7 +9,7 @@
 /* What takes a moment where time is real takes long where little fits in a stream and each byte is an event. */
 static uint64_t a_lot(uint64_t bytes)
 {
-	return wh_world.threads && wh_world.share <= 8 ? bytes : bytes / 20;
+	return wh_world.threads && !is_dear() ? bytes : bytes / 20;
 }
 
 struct flow { /* one stream, and how far it is */

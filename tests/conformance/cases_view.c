@@ -422,7 +422,7 @@ START_TEST(t8_many_attempts)
 	struct group *g = group_make(3, test_seed(11));
 	uint64_t random = g->seed;
 	struct members attempt = three;
-	uint64_t attempts = wh_world.share > 8 ? 15 : 60;
+	uint64_t attempts = is_dear() ? 15 : 60;
 
 	group_open(g, 1);
 	for (uint64_t k = 1; k <= attempts; k++) {

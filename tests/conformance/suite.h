@@ -102,6 +102,12 @@ uint64_t column(const struct group *g, uint32_t at, uint64_t view, uint32_t of, 
 
 uint64_t next_random(uint64_t *state);
 
+/* What is repeated costs so much here that less is made of it. */
+static inline bool is_dear(void)
+{
+	return wh_world.share > 8;
+}
+
 /* How often something is done that is to be done `n` times, and a case that differs by its seed alone. */
 static inline uint64_t times(uint64_t n)
 {
@@ -110,7 +116,7 @@ static inline uint64_t times(uint64_t n)
 
 static inline int seeds(int n)
 {
-	return wh_world.share > 8 ? 1 : n;
+	return is_dear() ? 1 : n;
 }
 
 /* The cases. */
