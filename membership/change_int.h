@@ -30,6 +30,9 @@ bool wh_prepared(const struct wh_change *change);
 /* Opens what the leader proposes; says so in my row when it is open. */
 size_t wh_acknowledge_proposal(struct wh_change *change);
 
+/* The last of the `words` of the record of that attempt: it tells whether the others are that attempt's, and all of them. */
+uint64_t wh_proposal_seal(const uint64_t *record, uint64_t words, uint64_t attempt);
+
 static inline uint64_t wh_ticket(uint32_t leader, uint64_t attempt)
 {
 	return (uint64_t)(leader + 1) << 16 | attempt;

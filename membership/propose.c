@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "membership/change_int.h"
 
 /* So many attempts of a view are left to failures, of which there are no more than members. */
@@ -62,7 +63,12 @@ static bool find_rests(const struct wh_change *change, uint64_t *rests, bool wit
 	return differs;
 }
 
-/* Reads what the leader says of that attempt. False: it has said more since, and this may be written over. */
+uint64_t wh_proposal_seal(const uint64_t *record, uint64_t words, uint64_t attempt)
+{
+	return attempt << 32 | wh_crc32c(0, record, (words - 1) * sizeof(*record));
+}
+
+/* Reads what the leader says of that attempt. False: it is written over (sst/columns.h, `proposal`), a later one is coming. */
 static bool read_record(struct wh_change *change, uint32_t leader, uint64_t attempt)
 {
 	const struct wh_list_col list = change->columns.proposal;
@@ -73,7 +79,7 @@ static bool read_record(struct wh_change *change, uint32_t leader, uint64_t atte
 
 		change->record[i] = wh_row(change, leader, (struct wh_counter_col){offset});
 	}
-	return wh_row(change, leader, change->columns.proposed) == attempt;
+	return change->record[words - 1] == wh_proposal_seal(change->record, words, attempt);
 }
 
 /* NULL, or what is wrong with those whom the record names. */
@@ -168,6 +174,7 @@ static void publish(struct wh_change *change, const struct wh_newcomer *newcomer
 		change->record[2 * i] = (uint64_t)newcomers[i].id + 1;
 		change->record[2 * i + 1] = newcomers[i].incarnation;
 	}
+	change->record[words - 1] = wh_proposal_seal(change->record, words, change->attempt);
 	result = wh_sst_append(change->sst, change->pushes, change->columns.proposal, change->record, (uint32_t)words,
 			       before < words ? 0 : before - words, to);
 	WH_CHECK(change->diag, result == WHORL_OK);
@@ -207,11 +214,11 @@ static void follow(struct wh_change *change, uint32_t leader, uint64_t attempt)
 	struct wh_next next;
 	const char *wrong;
 
+	if (!read_record(change, leader, attempt))
+		return;
 	if (change->ticket != 0)
 		change->on.discard(change->ctx);
 	change->ticket = 0;
-	if (!read_record(change, leader, attempt))
-		return; /* the next attempt is there: that one, then */
 	change->heeded = wh_ticket(leader, attempt);
 	memcpy(change->rests, rests_in(change->record), rest_words * sizeof(*change->rests));
 	wrong = take_left_out(change, leader, attempt);

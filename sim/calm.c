@@ -273,6 +273,22 @@ static struct state look(const struct play *play)
 	return state;
 }
 
+bool wh_calm_is_over(const struct play *play)
+{
+	uint64_t running = 0;
+
+	for (uint32_t i = 0; i < play->lives; i++) {
+		const struct actor *actor = &play->actors[i];
+
+		if (!wh_actor_runs(actor) || actor->removed)
+			continue;
+		if (actor->scene != NULL)
+			return false;
+		running |= UINT64_C(1) << i;
+	}
+	return play->scenes != NULL && find_formers(play, running) == 0;
+}
+
 static bool is_same(const struct state *a, const struct state *b)
 {
 	return a->last == b->last && a->running == b->running && a->survivors == b->survivors &&

@@ -209,7 +209,7 @@ struct play {
 	struct actor *actors;        /* by life */
 	struct actor **at;           /* by node id: its newest life */
 	struct scene *scenes;        /* the newest */
-	bool extinct;                /* all of the group are gone, and others have formed one of that name */
+	bool extinct;                /* all of the group are gone; others have formed one of that name, or cannot */
 	uint64_t steps, useful_step; /* events; of them the last that moved anything on */
 	uint32_t awake, busy_streams;
 	uint32_t depth;  /* upcalls that are taking their time */
@@ -381,6 +381,8 @@ void wh_report_line(void *ctx, uint32_t node, enum wh_log_level level, const cha
 
 /* Faults have stopped: goes on until all is delivered that must be, or it is plain that nothing can be any more. */
 bool wh_calm_settle(struct play *play);
+/* All who were in a view are gone, and those who are not in one yet may not form another. */
+bool wh_calm_is_over(const struct play *play);
 /* Nothing happens any more: is everything delivered that can be? */
 void wh_calm_check(struct play *play);
 /* All that the one who has left in order committed is delivered by all others. */

@@ -36,8 +36,9 @@ struct wh_node_columns {
 	/* By subgroup: what I wish there: 0 nothing new, odd: I rest, even: I send again. Grows. */
 	struct wh_array_col wish;
 	/* As leader: a record for each attempt, all of one length: who comes in (two words each: node id + 1, incarnation; 0:
-	 * nobody), then 1 if a view follows even if nothing changes, then who rests (bits by rank, by subgroup). Attempt k has the
-	 * k-th; there is room for two, so that of k is final until `proposed` says k+1. */
+	 * nobody), then 1 if a view follows even if nothing changes, then who rests (bits by rank, by subgroup), then its seal
+	 * (wh_proposal_seal). Attempt k has the k-th; there is room for two. A transport may read it when it leaves: what comes
+	 * under the guard of k may be of k+2 already, or of both. It is read if its seal is that of k; if not, k+1 is coming. */
 	struct wh_list_col proposal;
 };
 

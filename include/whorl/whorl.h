@@ -313,7 +313,8 @@ struct whorl_state {
 	 * node that has failed, or in whorl_close. Each is released once. */
 	void (*release)(void *snapshot, void *ctx);
 	/* At the newcomer; no message of the subgroup is upcalled before it has returned true for WHORL_RESTORE_END. False: it
-	 * cannot be restored; the node fails, with WHORL_SYSTEM. It may block. */
+	 * cannot be restored; the node fails, with WHORL_SYSTEM. It may block. As it runs beside the loop, its last call may come
+	 * after the upcall of a view in which the node is in no shard of the subgroup: what was restored is then of no use. */
 	bool (*restore)(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx);
 	void *ctx;
 };

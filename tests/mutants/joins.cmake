@@ -4,12 +4,31 @@
 # ---- what a proposal is ----
 
 mutant(NAME record-unguarded KIND test_prepare FILE membership/propose.c
-	REMOVES "whoever has read a record looks at `proposed` again"
+	REMOVES "a record is read if its seal is that of the attempt"
 	TEXT [[
-	return wh_row(change, leader, change->columns.proposed) == attempt;
+	return change->record[words - 1] == wh_proposal_seal(change->record, words, attempt);
 ]]
 	REPLACEMENT [[
 	return true;
+]])
+
+mutant(NAME record-guarded-by-number KIND test_prepare FILE membership/propose.c
+	REMOVES "a record is read if its seal is that of the attempt: who has read it looks at `proposed` again, which has not come"
+	TEXT [[
+	return change->record[words - 1] == wh_proposal_seal(change->record, words, attempt);
+]]
+	REPLACEMENT [[
+	return wh_row(change, leader, change->columns.proposed) == attempt;
+]])
+
+mutant(NAME seal-unnumbered KIND test_prepare FILE membership/propose.c
+	REMOVES "a seal is of one attempt"
+	TEXT [[
+	return attempt << 32 | wh_crc32c(0, record, (words - 1) * sizeof(*record));
+]]
+	REPLACEMENT [[
+	(void)attempt;
+	return wh_crc32c(0, record, (words - 1) * sizeof(*record));
 ]])
 
 mutant(NAME newcomers-stay KIND views FILE membership/propose.c

@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-#include "membership/change.h"
+#include "membership/change_int.h"
 #include "tests/unit/fake.h"
 
 #define MEMBERS_MAX 5
@@ -50,7 +50,7 @@ struct member {
 	bool cannot_open;                    /* memory is out */
 	struct wh_transport transport;       /* has nothing but its name, */
 	bool prepares;                       /* and what it answers */
-	void (*meanwhile)(struct member *m); /* called from is_open or discard, once */
+	void (*meanwhile)(struct member *m); /* called from is_open, once */
 };
 
 /* ---- the transport ------------------------------------------------------------------------------------------------------- */
@@ -138,28 +138,21 @@ static inline bool on_open(void *ctx, const struct wh_next *next, uint64_t key)
 	return !m->cannot_open;
 }
 
-static inline void run_meanwhile(struct member *m)
-{
-	void (*meanwhile)(struct member *) = m->meanwhile;
-
-	m->meanwhile = NULL;
-	if (meanwhile != NULL)
-		meanwhile(m);
-}
-
 static inline bool on_is_open(void *ctx, const uint64_t *suspected)
 {
 	struct member *m = ctx;
+	void (*meanwhile)(struct member *) = m->meanwhile;
 
 	ck_assert_ptr_eq(suspected, m->change.suspicion.said);
-	run_meanwhile(m);
+	m->meanwhile = NULL;
+	if (meanwhile != NULL)
+		meanwhile(m);
 	return m->is_open;
 }
 
 static inline void on_discard(void *ctx)
 {
 	tell(ctx, "discard ");
-	run_meanwhile(ctx);
 }
 
 static inline bool on_has_begun(void *ctx)
@@ -357,11 +350,30 @@ static inline void acknowledge(struct member *m, const char *ranks, uint32_t sus
 	}
 }
 
+static inline uint32_t record_word(const struct member *m, uint64_t attempt, uint32_t i)
+{
+	uint64_t at = (attempt - 1) * wh_proposal_words(&m->view) + i;
+
+	return m->columns.proposal.entries + (uint32_t)(at % m->columns.proposal.capacity) * 8;
+}
+
+/* As that leader: what the record says is all. */
+static inline void seal_record(struct member *m, uint32_t leader, uint64_t attempt)
+{
+	uint64_t record[256], words = wh_proposal_words(&m->view);
+
+	ck_assert_uint_le(words, sizeof(record) / sizeof(record[0]));
+	for (uint32_t i = 0; i + 1 < words; i++)
+		record[i] = said(m, leader, record_word(m, attempt, i));
+	say(m, leader, record_word(m, attempt, (uint32_t)words - 1), wh_proposal_seal(record, words, attempt));
+}
+
 static inline void propose(struct member *m, uint32_t leader, uint64_t attempt, uint32_t without)
 {
 	if (said(m, leader, m->columns.suspected.offset + 8 * without) == WH_TRUSTED)
 		say_suspected(m, leader, without, WH_FAILED);
 	say(m, leader, m->columns.left_out.offset + 8 * without, attempt);
+	seal_record(m, leader, attempt);
 	say(m, leader, m->columns.proposed.offset, attempt);
 }
 

@@ -19,13 +19,6 @@ static inline void want(struct member *m, const char *nodes)
 	m->change.wanted = true;
 }
 
-static inline uint32_t record_word(const struct member *m, uint64_t attempt, uint32_t i)
-{
-	uint64_t at = (attempt - 1) * wh_proposal_words(&m->view) + i;
-
-	return m->columns.proposal.entries + (uint32_t)(at % m->columns.proposal.capacity) * 8;
-}
-
 static inline bool is_renewal(const struct member *m, uint64_t attempt)
 {
 	return mine(m, record_word(m, attempt, 2 * WH_NEWCOMERS_MAX)) == 1;
@@ -46,6 +39,7 @@ static inline void say_record(struct member *m, uint32_t leader, uint64_t attemp
 		say(m, leader, record_word(m, attempt, 2 * i + 1), (uint64_t)(nodes[i] - '0') * 10);
 	}
 	say(m, leader, record_word(m, attempt, 2 * WH_NEWCOMERS_MAX + 1), rests);
+	seal_record(m, leader, attempt);
 }
 
 static inline void say_proposal(struct member *m, uint32_t leader, uint64_t attempt, const char *nodes,
