@@ -97,8 +97,9 @@ static void next_giver(struct wh_state *state)
 			expect(state, ids[i], true, WH_STATE_PATIENCE * state->hooks.timeout_ns);
 			return;
 		}
-	/* Who says nothing may have it, and will answer, or leave the view. */
-	if (state->somebody_is_silent)
+	/* Who says nothing may have it, and will answer, or leave the view. And who hears no quorum cannot know who is left: he may
+	 * have been removed himself. */
+	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx))
 		state->round = 0;
 	state->somebody_is_silent = false;
 	if (++state->round == WH_STATE_ROUNDS) {

@@ -275,18 +275,9 @@ static struct state look(const struct play *play)
 
 bool wh_calm_is_over(const struct play *play)
 {
-	uint64_t running = 0;
+	struct state state = look(play);
 
-	for (uint32_t i = 0; i < play->lives; i++) {
-		const struct actor *actor = &play->actors[i];
-
-		if (!wh_actor_runs(actor) || actor->removed)
-			continue;
-		if (actor->scene != NULL)
-			return false;
-		running |= UINT64_C(1) << i;
-	}
-	return play->scenes != NULL && find_formers(play, running) == 0;
+	return state.survivors == 0 && (state.last != NULL || find_formers(play, state.running) == 0);
 }
 
 static bool is_same(const struct state *a, const struct state *b)
