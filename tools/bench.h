@@ -227,7 +227,7 @@ struct wh_bench_result {
 	uint64_t nulls, pushes, writes, bytes_pushed;
 	double post_seconds, cpu_seconds, sender_wait_fraction;
 	struct whorl_batch_stats batch[3]; /* send, receive, deliver */
-	bool limited, limited_before; /* there is a limit: of after the run, and of before it as well */
+	bool limited, limited_before;      /* there is a limit: of after the run, and of before it as well */
 	struct wh_limit_result before, after;
 	double limit_bytes_per_s, limit_messages_per_s; /* the means; 0: not measured */
 	double fraction_of_limit;

@@ -153,9 +153,9 @@ static void set_writes(json_t *object, const struct wh_bench_result *result)
 /* null: there are none. */
 static json_t *trips(const double us[2])
 {
-	return us[WH_LIMIT_POLLING] > 0 ? json_pack("{s:f,s:f}", "polling", us[WH_LIMIT_POLLING], "sleeping",
-						    us[WH_LIMIT_SLEEPING])
-					: json_null();
+	return us[WH_LIMIT_POLLING] > 0
+		       ? json_pack("{s:f,s:f}", "polling", us[WH_LIMIT_POLLING], "sleeping", us[WH_LIMIT_SLEEPING])
+		       : json_null();
 }
 
 static void set_trips(json_t *object, const struct wh_bench_plan *plan, const struct wh_bench_result *result)
@@ -333,9 +333,10 @@ static void set_answer(json_t *object, const struct wh_bench_run *run, const str
 	set(object, "latency_us", latency(plan, result));
 	set(object, "latency_samples", integer(result->latency_samples));
 	set(object, "latency_timing",
-	    json_string(wh_bench_is_whole(plan) ? "from the claim, before filling, to the upcall at each node; all on one host's "
-						  "CLOCK_MONOTONIC, through stamps in shared memory"
-						: "of this node's messages: from the claim, before filling, to its own upcall"));
+	    json_string(wh_bench_is_whole(plan)
+				? "from the claim, before filling, to the upcall at each node; all on one host's "
+				  "CLOCK_MONOTONIC, through stamps in shared memory"
+				: "of this node's messages: from the claim, before filling, to its own upcall"));
 	set(object, "order_digest", order_digest(run));
 	set(object, "delivered", integer(result->delivered));
 	set(object, "nulls", integer(result->nulls));
@@ -349,8 +350,7 @@ static void set_answer(json_t *object, const struct wh_bench_run *run, const str
 	    json_pack("{s:o,s:o,s:o}", "send", batch(&result->batch[0]), "receive", batch(&result->batch[1]), "deliver",
 		      batch(&result->batch[2])));
 	set(object, "limit", limit(plan, result));
-	set(object, "fraction_of_limit",
-	    result->limited ? json_real(result->fraction_of_limit) : json_null());
+	set(object, "fraction_of_limit", result->limited ? json_real(result->fraction_of_limit) : json_null());
 	set(object, "idle", idle(plan, result));
 	set(object, "subgroups", subgroups);
 	set(object, "machine", machine());

@@ -1,4 +1,5 @@
 /* limit.c - see limit.h: what all measurements do alike. */
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/env.h"
@@ -64,9 +65,10 @@ static enum whorl_result await(struct wh_limit_run *run, uint32_t ms, uint64_t r
 		wh_watch_wait(watch, ready > 0 ? 1 : (int)((deadline - now) / WH_NS_PER_MS) + 1);
 		if (watch->interrupted != 0)
 			return WHORL_AGAIN;
-		if (wh_crew_reap(&run->crew, &worker, &status))
-			return wh_error_set(err, WHORL_MEMBER_GONE, "limit: worker %u ended with status %d", worker,
-					    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+		if (wh_crew_reap(&run->crew, &worker, &status)) /* they end with errno values */
+			return wh_error_set(err, WHORL_MEMBER_GONE, "limit: worker %u ended: %s", worker,
+					    WIFEXITED(status) ? strerror(WEXITSTATUS(status))
+							      : strsignal(WTERMSIG(status)));
 	}
 }
 

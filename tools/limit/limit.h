@@ -62,8 +62,9 @@ struct wh_limit_plan {
 	bool spin;       /* never yield */
 	bool huge;       /* the rings on huge pages, if there are any */
 	const int *cpus; /* for each node the CPU that its reading thread is pinned to, -1: none; NULL: none for all */
-	const char *const *addresses; /* verbs: of each node, its device has it; NULL: whichever the devices have. Apart: host:port */
-	uint32_t measure_ms;          /* for each way of publishing, or of writing; trips get a fifth of it */
+	const char *const *
+		addresses; /* verbs: of each node, its device has it; NULL: whichever the devices have. Apart: host:port */
+	uint32_t measure_ms; /* for each way of publishing, or of writing; trips get a fifth of it */
 	/* tcp: only node `here` is run; the same plan, but for `here`, is measured elsewhere at the same time, under the same name. */
 	bool apart;
 	uint32_t here;

@@ -27,8 +27,9 @@ struct wh_limit_meeting {
 
 /* Of nodes 0 to nodes - 1. What is apart meets only who has opened a meeting of the same name and number.
  * WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM, WHORL_NOT_FOUND (an address). [parent] */
-WH_MUST_CHECK enum whorl_result wh_limit_meeting_open(struct wh_limit_meeting *meeting, const struct wh_limit_plan *plan,
-						      uint32_t nodes, uint32_t number, struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_limit_meeting_open(struct wh_limit_meeting *meeting,
+						      const struct wh_limit_plan *plan, uint32_t nodes, uint32_t number,
+						      struct wh_error *err);
 void wh_limit_meeting_close(struct wh_limit_meeting *meeting);
 
 /* Connects worker `node` with `peer`, or with WH_LIMIT_EVERYBODY, in WH_LIMIT_MEET_MS at most. The other sockets are -1. Returns 0,

@@ -59,8 +59,8 @@ struct trips {
 /* One of the two. */
 struct end {
 	struct trips *trips;
-	uint32_t side; /* 0: it begins; 1 */
-	int socket;    /* tcp */
+	uint32_t side;      /* 0: it begins; 1 */
+	int socket;         /* tcp */
 	char *out, *in;     /* where the message is filled, and where the other's comes */
 	uint64_t sent, got; /* messages */
 	bool yields;
