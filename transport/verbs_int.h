@@ -56,8 +56,8 @@ struct wh_verbs_region;
 #define WH_VERBS_INLINE 64
 
 #define WH_VERBS_TIMEOUT_LEAST 14 /* a time-out of t is 4.096 us * 2^t: 67 ms, */
-#define WH_VERBS_TIMEOUT_MOST 20  /* and 4.3 s */
-#define WH_VERBS_RETRIES 6        /* 7 would be for ever on Soft-RoCE */
+#define WH_VERBS_TIMEOUT_MOST 17  /* and 0.54 s */
+#define WH_VERBS_RETRIES 7        /* the most there is; on Soft-RoCE it is for ever */
 #define WH_VERBS_RNR_RETRIES 7    /* for ever: it is there, and its loop does not look */
 #define WH_VERBS_RNR_TIMER 12     /* 0.64 ms */
 
@@ -87,8 +87,8 @@ struct wh_verbs_memory {
 };
 
 /* After how long a request that nobody has acknowledged is sent again, as an exponent: the greatest with which that is at most
- * a third of `failure_ns`. One loss then keeps nobody silent for so long that he counts as dead; and the device, which gives
- * up after WH_VERBS_RETRIES more, does so later than the heartbeat, which decides. */
+ * a third of `failure_ns`, so that one loss keeps nobody silent for so long that he counts as dead. The device, which tries
+ * WH_VERBS_RETRIES times more, gives up later than the heartbeat, which decides; unless that has 4.3 s and more. */
 uint8_t wh_verbs_timeout(uint64_t failure_ns);
 
 enum whorl_result wh_verbs_device_open(struct wh_verbs_device *device, struct ibv_context *context, uint32_t nodes,
