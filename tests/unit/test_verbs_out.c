@@ -182,8 +182,10 @@ START_TEST(the_queue_is_never_overrun)
 	uint64_t pushed = 0, last = 0;
 
 	while (pushed < 20000) {
+		lab->t->gathers = roll(lab, 2) == 0;
 		for (uint64_t burst = roll(lab, 100); burst > 0 && pushed - seen(lab) < 200; burst--)
 			push_number(lab, ++pushed);
+		wh_verbs_flush(lab->t, &lab->image);
 		for (uint64_t burst = roll(lab, 300); burst > 0 && lab->given_out < lab->given_in; burst--) {
 			finish_one(lab);
 			ck_assert_uint_ge(seen(lab), last);
