@@ -75,6 +75,7 @@ static void flush_links(struct wh_tcp *t, bool patient_ones)
 
 void wh_tcp_flush(struct wh_tcp *t)
 {
+	t->gathers = false;
 	t->kept_ns = 0;
 	flush_links(t, true);
 }
@@ -110,12 +111,6 @@ static void flush(struct wh_transport *transport)
 		t->kept_ns = now;
 	if (now - t->kept_ns >= KEEP_NS)
 		wh_tcp_flush(t);
-}
-
-static void flush_all(struct wh_tcp *t)
-{
-	t->gathers = false;
-	wh_tcp_flush(t);
 }
 
 /* ---- what comes --------------------------------------------------------------------------------------------------- */
@@ -237,7 +232,7 @@ static size_t service(struct wh_transport *transport)
 
 static void arm(struct wh_transport *transport)
 {
-	flush_all(wh_tcp_of(transport));
+	wh_tcp_flush(wh_tcp_of(transport));
 }
 
 static void disarm(struct wh_transport *transport)
@@ -269,7 +264,7 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 	size_t work = t->held_count;
 	int n;
 
-	flush_all(t);
+	wh_tcp_flush(t);
 	do {
 		n = wait_for_events(t, events, work > 0 || now >= deadline ? 0 : deadline - now);
 		for (int i = 0; i < n; i++) {

@@ -466,6 +466,6 @@ bool wh_tcp_watch(struct wh_tcp *t, int operation, int fd, uint32_t events, enum
 void wh_tcp_mark(struct wh_tcp *t, struct wh_tcp_link *link, bool patient);
 /* The same, and it leaves at once, or when the pass ends. */
 void wh_tcp_dirty(struct wh_tcp *t, struct wh_tcp_link *link);
-void wh_tcp_flush(struct wh_tcp *t); /* all that are */
+void wh_tcp_flush(struct wh_tcp *t); /* all that are; nothing is gathered until the next take */
 
 #endif
