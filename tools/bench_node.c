@@ -277,7 +277,7 @@ static void await_stop(struct wh_bench_node *node, enum wh_bench_phase phase)
 /* Until the phase is another one. */
 static enum wh_bench_phase follow(struct wh_bench_node *node, enum wh_bench_phase phase)
 {
-	struct idleness idleness = {.patience.dear = node->plan->config.group.transport == WH_TRANSPORT_TCP};
+	struct idleness idleness = {0};
 	bool reached = false;
 
 	while (wh_phase_get(&node->shared->phase) == phase) {
