@@ -16,6 +16,7 @@
 
 #define EPOLL_AT_ONCE 16
 #define WAIT_MAX_NS (3600 * WH_NS_PER_S)
+#define KEEP_NS (50 * WH_NS_PER_US) /* so long a patient push is kept */
 #define LINGER_NS (WH_NS_PER_S / 5) /* so long the last words of one who leaves may take */
 
 /* ---- events -------------------------------------------------------------------------------------------------------- */
@@ -59,12 +60,12 @@ static void flush_link(struct wh_tcp *t, struct wh_tcp_link *link)
 			   WH_TCP_FROM_PEER, link->node);
 }
 
-void wh_tcp_flush(struct wh_tcp *t)
+static void flush_links(struct wh_tcp *t, bool patient_ones)
 {
 	for (uint32_t node = 0; node < t->nodes && t->dirty_count > 0; node++) {
 		struct wh_tcp_link *link = t->peers[node].link;
 
-		if (link == NULL || !link->dirty)
+		if (link == NULL || !link->dirty || (link->patient && !patient_ones))
 			continue;
 		link->dirty = false;
 		t->dirty_count--;
@@ -72,22 +73,44 @@ void wh_tcp_flush(struct wh_tcp *t)
 	}
 }
 
+void wh_tcp_flush(struct wh_tcp *t)
+{
+	t->gathers = false;
+	t->kept_ns = 0;
+	flush_links(t, true);
+}
+
+void wh_tcp_mark(struct wh_tcp *t, struct wh_tcp_link *link, bool patient)
+{
+	link->patient = patient && (!link->dirty || link->patient);
+	t->dirty_count += !link->dirty;
+	link->dirty = true;
+}
+
 void wh_tcp_dirty(struct wh_tcp *t, struct wh_tcp_link *link)
 {
-	if (!link->dirty) {
-		link->dirty = true;
-		t->dirty_count++;
-	}
+	wh_tcp_mark(t, link, false);
 	if (!t->gathers)
 		wh_tcp_flush(t);
 }
 
+/* What is patient is kept until something else goes to that peer, but not for long. */
 static void flush(struct wh_transport *transport)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
+	uint64_t now;
 
 	t->gathers = false;
-	wh_tcp_flush(t);
+	flush_links(t, false);
+	if (t->dirty_count == 0) {
+		t->kept_ns = 0;
+		return;
+	}
+	now = wh_env_now(t->env);
+	if (t->kept_ns == 0)
+		t->kept_ns = now;
+	if (now - t->kept_ns >= KEEP_NS)
+		wh_tcp_flush(t);
 }
 
 /* ---- what comes --------------------------------------------------------------------------------------------------- */
@@ -209,7 +232,7 @@ static size_t service(struct wh_transport *transport)
 
 static void arm(struct wh_transport *transport)
 {
-	flush(transport);
+	wh_tcp_flush(wh_tcp_of(transport));
 }
 
 static void disarm(struct wh_transport *transport)
@@ -241,7 +264,7 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 	size_t work = t->held_count;
 	int n;
 
-	flush(transport);
+	wh_tcp_flush(t);
 	do {
 		n = wait_for_events(t, events, work > 0 || now >= deadline ? 0 : deadline - now);
 		for (int i = 0; i < n; i++) {
@@ -387,6 +410,7 @@ static const struct wh_transport_ops tcp_ops = {
 	.name = "tcp",
 	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
 	.remote = &wh_tcp_remote_ops,
+	.dear_looks = true,
 	.gap_bytes = 512, /* an entry of the table, and one of two vectors; to be copied twice */
 	.image_open = wh_tcp_image_open,
 	.image_close = wh_tcp_image_close,

@@ -236,7 +236,8 @@ struct wh_tcp_link { /* a connection between two nodes */
 	struct wh_tcp_channel channel;
 	enum wh_tcp_stage stage;
 	uint32_t node;
-	bool dirty;         /* something waits to be flushed */
+	bool dirty;         /* something waits to be flushed, ... */
+	bool patient;       /* ... and may wait a little longer */
 	bool watches_write; /* in epoll */
 	bool left;          /* the other side has said that it goes */
 	struct wh_tcp_in in;
@@ -428,6 +429,7 @@ struct wh_tcp {
 	uint64_t visitors;    /* questions so far */
 	uint64_t calls;       /* so far */
 	uint32_t dirty_count; /* links that are dirty */
+	uint64_t kept_ns;     /* since when some have been kept so; 0: none */
 	uint32_t held_count;  /* links, at most, with a frame that is held */
 	struct wh_tcp_stranger *strangers;
 	struct wh_tcp_stream *streams[WH_TCP_STREAMS];
@@ -451,8 +453,10 @@ static inline struct wh_tcp *wh_tcp_of(struct wh_transport *transport)
 }
 
 bool wh_tcp_watch(struct wh_tcp *t, int operation, int fd, uint32_t events, enum wh_tcp_source source, uint32_t index);
-/* It has something to flush: at once, or when the pass ends. */
+/* It has something to flush. */
+void wh_tcp_mark(struct wh_tcp *t, struct wh_tcp_link *link, bool patient);
+/* The same, and it leaves at once, or when the pass ends. */
 void wh_tcp_dirty(struct wh_tcp *t, struct wh_tcp_link *link);
-void wh_tcp_flush(struct wh_tcp *t); /* all that are */
+void wh_tcp_flush(struct wh_tcp *t); /* all that are; nothing is gathered until the next take */
 
 #endif
