@@ -61,7 +61,7 @@ static bool holds(const struct raw *raw, uint64_t number)
 	return row[RING + 200] == 0 && row[RING + 1100] == 0;
 }
 
-/* Cut at each byte: the words come with the last, and then all is there. */
+/* Cut at each byte: the words come with the last, and then all is there. The first piece comes with the frame before it. */
 START_TEST(a_push_in_two_pieces)
 {
 	struct raw *raw = raw_make();
@@ -71,9 +71,12 @@ START_TEST(a_push_in_two_pieces)
 	raw_open(raw, s, KEY);
 	for (size_t cut = 1; cut < make_push(KEY, 1).count; cut++) {
 		struct pushed push = make_push(KEY, ++number);
+		unsigned char together[WH_TCP_HEAD_BYTES + WH_CONTROL_MAX + sizeof(push.bytes)];
+		size_t before = wh_tcp_put_control(together, "x", 1);
 
-		raw_send(s, push.bytes, cut);
-		raw_pass(raw);
+		memcpy(together + before, push.bytes, cut);
+		raw_send(s, together, before + cut);
+		RAW_UNTIL(raw, raw->controls == number);
 		ck_assert_uint_eq(word_at(raw, 64), number - 1);
 		ck_assert_uint_eq(word_at(raw, 4096), number - 1);
 		raw_send(s, push.bytes + cut, push.count - cut);
