@@ -89,7 +89,8 @@ void wh_secure_cert_name(X509 *certificate, char *out, size_t bytes)
 static const char *complaint(void)
 {
 	unsigned long number = ERR_peek_error();
-	const char *text = ERR_SYSTEM_ERROR(number) ? strerror(ERR_GET_REASON(number)) : ERR_reason_error_string(number);
+	const char *text =
+		ERR_SYSTEM_ERROR(number) ? strerror(ERR_GET_REASON(number)) : ERR_reason_error_string(number);
 
 	ERR_clear_error();
 	return text != NULL ? text : "it cannot be read";

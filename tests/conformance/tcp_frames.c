@@ -99,7 +99,8 @@ START_TEST(a_push_byte_by_byte)
 
 	raw_open(raw, s, KEY);
 	for (size_t i = 0; i < push.count; i++) {
-		push.bytes[i] = i < push.count - 300 ? push.bytes[i] : (unsigned char)i; /* each byte of a range its own */
+		push.bytes[i] =
+			i < push.count - 300 ? push.bytes[i] : (unsigned char)i; /* each byte of a range its own */
 		ck_assert_uint_eq(word_at(raw, 4096), 0);
 		raw_send(s, push.bytes + i, 1);
 		raw_pass(raw);

@@ -55,6 +55,27 @@ START_TEST(the_silent_go_in_time)
 }
 END_TEST
 
+/* Who has asked waits for the answer as long as that takes. */
+START_TEST(the_asked_take_their_time)
+{
+	struct raw *raw = raw_make();
+	struct wh_tcp *t = wh_tcp_of(raw->node);
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX], body[WH_TCP_BODY_MAX];
+	int s = raw_call(raw);
+
+	raw_send(s, frame, wh_tcp_put_question(frame, "who?", 4));
+	RAW_UNTIL(raw, t->strangers[0].visitor != 0);
+	wh_tcp_door_tick(t, t->strangers[0].since_ns + 100 * WH_TCP_STRANGER_NS);
+	ck_assert_uint_ne(t->strangers[0].visitor, 0);
+	raw->node->ops->answer(raw->node, t->strangers[0].visitor, "I", 1);
+	raw_expect(raw, s, WH_TCP_ANSWER, body);
+	ck_assert_int_eq(body[0], 'I');
+	ck_assert_int_lt(t->strangers[0].channel.fd, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
 /* More of them than there are places, again and again: a member comes in all the same. */
 START_TEST(a_crowd_keeps_nobody_out)
 {
@@ -293,6 +314,7 @@ int main(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, a_place_for_a_second, 0, 6);
 	tcase_add_test(in_time, the_silent_go_in_time);
+	tcase_add_test(in_time, the_asked_take_their_time);
 	tcase_add_test(cases, a_crowd_keeps_nobody_out);
 	tcase_add_loop_test(cases, the_foreign_are_told_why, 0, 3);
 	tcase_add_test(cases, a_second_of_the_same_id);

@@ -155,10 +155,41 @@ mutant(NAME tcp-silent-stay KIND conformance-tcp-strangers FILE transport/tcp_do
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "a stranger who says nothing has a second"
 	TEXT [[
-	return now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+	return stranger->visitor == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
 ]]
 	REPLACEMENT [[
-	return now >= stranger->since_ns + 100 * WH_TCP_STRANGER_NS;
+	return stranger->visitor == 0 && now >= stranger->since_ns + 100 * WH_TCP_STRANGER_NS;
+]])
+
+mutant(NAME tcp-second-for-all KIND conformance-tcp-keys FILE transport/tcp_door.c
+	WORDS CK_RUN_CASE=in-time
+	REMOVES "a stranger has a second for each word of the greeting"
+	TEXT [[
+	if (stranger->channel.turns != turns)
+]]
+	REPLACEMENT [[
+	if (stranger->channel.turns < turns)
+]])
+
+mutant(NAME tcp-asked-too-long-ago KIND conformance-tcp-strangers FILE transport/tcp_door.c
+	WORDS CK_RUN_CASE=in-time
+	REMOVES "who has asked is not sent away for the time that the answer takes"
+	TEXT [[
+	return stranger->visitor == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+]]
+	REPLACEMENT [[
+	return now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+]])
+
+mutant(NAME tcp-late-to-look KIND conformance-tcp-keys FILE transport/tcp_meet.c
+	WORDS CK_RUN_CASE=in-time
+	REMOVES "who has looked late looks for an answer before the call is given up"
+	TEXT [[
+		if (is_late(peer, now))
+			look_again(t, peer);
+]]
+	REPLACEMENT [[
+		(void)look_again;
 ]])
 
 mutant(NAME tcp-full-delays-others KIND conformance-tcp FILE transport/tcp.c

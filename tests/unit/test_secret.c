@@ -119,7 +119,8 @@ START_TEST(visitors)
 	expect_good(WH_SECURE_VISITOR); /* there is no key of node 0 */
 	lab_write(&lab, "0.key", "no key", 6, 0600, path);
 	ck_assert_int_eq(wh_secret_load(&group, WH_SECURE_VISITOR, NODES, &secret, &err), WHORL_CONFIG);
-	make(&strangers, &visitor, "visitor.pem", "visitor.key"); /* whom visitors have above them the nodes must know */
+	make(&strangers, &visitor, "visitor.pem",
+	     "visitor.key"); /* whom visitors have above them the nodes must know */
 	expect_good(WH_SECURE_VISITOR);
 	ck_assert_int_eq(wh_secret_load(&group, WH_SECURE_VISITOR, 0, &secret, &err), WHORL_OK);
 	wh_secret_free(&secret);
