@@ -57,6 +57,8 @@ struct wh_state_hooks {
 	/* May another give begin now, to that node? Each takes a thread and a snapshot; one that begins later is as good; and who
 	 * is in a later view than I could do nothing with mine. */
 	bool (*may_give)(void *ctx, uint32_t node);
+	/* A quorum of the view is heard. */
+	bool (*hears_quorum)(void *ctx);
 	/* Asks `node` for the state (a control message), or tells it that there is none here. False: not now, try again later. */
 	bool (*ask)(void *ctx, uint32_t node);
 	bool (*decline)(void *ctx, uint32_t node);

@@ -75,6 +75,14 @@ static uint32_t givers(void *ctx, uint32_t *ids, uint32_t max)
 	return count;
 }
 
+static bool hears_quorum(void *ctx)
+{
+	const whorl_subgroup *subgroup = ctx;
+	const struct wh_epoch *epoch = subgroup->node->epoch;
+
+	return epoch != NULL && epoch->change.suspicion.quorum;
+}
+
 static bool say(whorl_subgroup *subgroup, uint32_t node, enum wh_wire_kind kind)
 {
 	const struct wh_wire message = {.kind = kind, .subgroup = subgroup->configured};
@@ -167,6 +175,7 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.position = position,
 		.givers = givers,
 		.may_give = may_give,
+		.hears_quorum = hears_quorum,
 		.ask = ask,
 		.decline = decline,
 		.upcall = upcall,

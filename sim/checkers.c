@@ -297,11 +297,12 @@ static void check_published(const struct seat *seat, const struct wh_inspect_sea
 	}
 }
 
-/* What it has delivered each other has received, or is suspected. */
+/* What it has delivered each other has received, or is suspected, or has left: who goes along with the decision of a quorum, and
+ * hears none himself, knows it and does not say it. */
 static void check_stable(const struct seat *seat, const struct wh_inspect_seat *now)
 {
 	const struct circle *circle = seat->circle;
-	uint64_t suspects = wh_inspect_suspects(seat->actor->node);
+	uint64_t suspects = wh_inspect_suspects(seat->actor->node) | wh_inspect_left(seat->actor->node);
 
 	for (uint32_t i = 0; i < circle->seat_count; i++) {
 		const struct seat *other = &circle->seats[i];

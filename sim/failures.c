@@ -8,9 +8,15 @@
  */
 #include "sim/play_int.h"
 
-/* Nobody is left who could have given it what it lacks. */
+/* So long it may be between two looks of a newcomer at those who may have the state: each has answered within that. */
+#define ROUND_TIMEOUTS 2
+
+/* Nobody is left who could have given it what it lacks, or he has it himself, late, from one who is not a member any more, and had
+ * to say no before. */
 static bool is_orphan(const struct actor *actor)
 {
+	uint64_t now = wh_sim_now(actor->play->sim), round_ns = ROUND_TIMEOUTS * wh_play_timeout_ns(actor->play);
+
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
 		const struct place *place = &actor->places[g];
 		bool found = false;
@@ -19,7 +25,10 @@ static bool is_orphan(const struct actor *actor)
 			continue;
 		for (uint32_t i = 0; i < place->seat->circle->seat_count; i++) {
 			const struct seat *other = &place->seat->circle->seats[i];
+			uint64_t adopted_ns = other->place->adopted_ns;
 
+			if (adopted_ns != 0 && now - adopted_ns < round_ns)
+				continue;
 			found |= other->actor != actor && !other->place->awaits && wh_actor_runs(other->actor) &&
 				 !other->actor->removed && (actor->play->broken >> other->actor->life & 1) == 0;
 		}

@@ -56,6 +56,17 @@ uint64_t wh_inspect_suspects(const whorl_node *node)
 	return suspects;
 }
 
+uint64_t wh_inspect_left(const whorl_node *node)
+{
+	const struct wh_epoch *epoch = node->epoch;
+	uint64_t left = 0;
+
+	for (uint32_t rank = 0; epoch != NULL && rank < epoch->view->members; rank++)
+		if (epoch->change.suspicion.known[rank] == WH_LEFT)
+			left |= UINT64_C(1) << epoch->view->ids[rank];
+	return left;
+}
+
 uint64_t wh_inspect_distrusts(const whorl_node *node)
 {
 	const struct wh_epoch *epoch = node->epoch;

@@ -30,6 +30,8 @@ bool wh_inspect_rests(const struct wh_view *view, uint32_t shard, uint32_t id);
 bool wh_inspect_wedged(const whorl_node *node);
 /* Whom it suspects in its view: bit i is node i. */
 uint64_t wh_inspect_suspects(const whorl_node *node);
+/* Of whom it knows that they left, said or not. */
+uint64_t wh_inspect_left(const whorl_node *node);
 /* And those whom it would suspect if it heard a quorum. */
 uint64_t wh_inspect_distrusts(const whorl_node *node);
 /* Of whom it suspects those whose rows it would still see change, although they have failed for it (T9). */

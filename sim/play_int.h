@@ -78,7 +78,8 @@ struct place { /* one node in one subgroup, in all views */
 
 	uint64_t state; /* its application's: the digest of all that it has delivered, or taken over with a state */
 	bool awaits;    /* it needs a state, and has none */
-	bool behind;    /* it has one, and may be upcalled messages of views before its own */
+	uint64_t adopted_ns;   /* when it had one; 0: it needed none */
+	bool behind;           /* it has one, and may be upcalled messages of views before its own */
 	unsigned char *coming; /* of the state that is being restored */
 	size_t coming_bytes, coming_room;
 };
@@ -209,7 +210,8 @@ struct play {
 	struct actor *actors;        /* by life */
 	struct actor **at;           /* by node id: its newest life */
 	struct scene *scenes;        /* the newest */
-	bool extinct;                /* all of the group are gone; others have formed one of that name, or cannot */
+	bool late_ends;              /* a node may end, and others notice it after more than a start time-out */
+	bool extinct;                /* of the group nobody can go on, or others have formed one of that name */
 	uint64_t steps, useful_step; /* events; of them the last that moved anything on */
 	uint32_t awake, busy_streams;
 	uint32_t depth;  /* upcalls that are taking their time */
@@ -381,7 +383,7 @@ void wh_report_line(void *ctx, uint32_t node, enum wh_log_level level, const cha
 
 /* Faults have stopped: goes on until all is delivered that must be, or it is plain that nothing can be any more. */
 bool wh_calm_settle(struct play *play);
-/* All who were in a view are gone, and those who are not in one yet may not form another. */
+/* Nobody may go on: of the last view no quorum is left; or all of it are gone, and those who come may not form another. */
 bool wh_calm_is_over(const struct play *play);
 /* Nothing happens any more: is everything delivered that can be? */
 void wh_calm_check(struct play *play);

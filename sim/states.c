@@ -158,6 +158,7 @@ static void adopt(struct place *place, const struct image *image)
 	place->state = image->state;
 	memcpy(place->next, image->next, image->lives * sizeof(image->next[0]));
 	place->awaits = false;
+	place->adopted_ns = wh_sim_now(place->actor->play->sim);
 	place->behind = true;
 	if (seat == NULL)
 		return;

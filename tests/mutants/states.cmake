@@ -224,6 +224,24 @@ mutant(NAME state-outlives-shard KIND views FILE group/transfer.c
 			continue;
 ]])
 
+mutant(NAME lost-unheard KIND test_state_asked FILE group/state_await.c
+	REMOVES "who hears no quorum does not take a state for lost"
+	TEXT [[
+	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx) ||
+]]
+	REPLACEMENT [[
+	if (state->somebody_is_silent ||
+]])
+
+mutant(NAME done-forgotten KIND test_state_asked FILE group/state_await.c
+	REMOVES "a state whose giver is removed at its end is as good"
+	TEXT [[
+	state->take->will_do = true;
+]]
+	REPLACEMENT [[
+	state->take->will_do = false;
+]])
+
 mutant(NAME unrestored-begins KIND test_state_await FILE group/state_await.c
 	REMOVES "what is restored when a shard is entered anew is of no use"
 	TEXT [[

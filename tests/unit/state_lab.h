@@ -126,6 +126,7 @@ struct party {
 	struct wh_transport transport;
 	struct program program;
 	/* What its hooks answer: */
+	bool hears_no_quorum;
 	struct wh_position position;
 	uint64_t view;
 	uint32_t shard;
@@ -246,6 +247,13 @@ static inline bool hook_may_give(void *ctx, uint32_t node)
 	return true;
 }
 
+static inline bool hook_hears_quorum(void *ctx)
+{
+	const struct party *party = ctx;
+
+	return !party->hears_no_quorum;
+}
+
 static inline bool hook_ask(void *ctx, uint32_t node)
 {
 	struct party *party = ctx;
@@ -351,6 +359,7 @@ static inline void party_init(struct party *party, struct lab *lab, uint32_t id)
 		.position = hook_position,
 		.givers = hook_givers,
 		.may_give = hook_may_give,
+		.hears_quorum = hook_hears_quorum,
 		.ask = hook_ask,
 		.decline = hook_decline,
 		.upcall = hook_upcall,

@@ -91,6 +91,34 @@ START_TEST(who_is_removed_gives_no_more)
 }
 END_TEST
 
+static void giver_is_removed(struct program *program, enum whorl_restore_step step)
+{
+	struct party *party = (struct party *)((char *)program - offsetof(struct party, program));
+
+	if (step == WHORL_RESTORE_END)
+		wh_state_removed(party->state, 1);
+}
+
+/* The program is just being given the end of it: then it has all, and there may be nobody else who has. */
+START_TEST(who_is_removed_may_have_given_all)
+{
+	struct lab *lab = lab_create(kinds[_i]);
+	struct party *party = newcomer(lab);
+	struct pipe *pipe = lab_open(party, 1, party);
+
+	party->giver_count = 0;
+	party->program.on_restore = giver_is_removed;
+	pipe_put(pipe, 0, 30);
+	pipe_put(pipe, 0, 0);
+	wait_ns(lab, 5 * WH_NS_PER_S);
+	ck_assert_int_eq(party->restored, 1);
+	ck_assert_int_eq(party->failed, 0);
+	ck_assert_uint_eq(word_of(&party->program.begins), 1);
+	pipe_end(pipe);
+	lab_free(lab);
+}
+END_TEST
+
 /* What it has written may still come. */
 START_TEST(who_is_gone_may_have_written_all)
 {
@@ -175,6 +203,32 @@ START_TEST(when_there_is_nobody_the_shard_is_lost)
 END_TEST
 
 /* Those who are cut off are asked until they answer, or leave the view. */
+/* Cut off, it has no giver left, and may have been removed. */
+START_TEST(who_hears_no_quorum_does_not_know_that_it_is_lost)
+{
+	struct lab *lab = lab_create(LAB_AT_ONCE);
+	struct party *party = newcomer(lab);
+	uint32_t givers = party->giver_count;
+
+	party->hears_no_quorum = true;
+	party->giver_count = 0;
+	wait_ns(lab, 10 * WH_NS_PER_S);
+	ck_assert_int_eq(party->failed, 0);
+	party->hears_no_quorum = false;
+	if (_i == 0) {
+		wait_ns(lab, WH_NS_PER_S);
+		ck_assert_int_eq(party->failed, 1);
+		ck_assert_int_eq(party->failed_code, WHORL_SHARD_LOST);
+	} else {
+		party->giver_count = givers;
+		wait_ns(lab, 300 * WH_NS_PER_MS);
+		ck_assert_uint_gt(party->asked_count, 0);
+		ck_assert_int_eq(party->failed, 0);
+	}
+	lab_free(lab);
+}
+END_TEST
+
 START_TEST(nobody_answers)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
@@ -260,10 +314,12 @@ static Suite *suite(void)
 	tcase_add_loop_test(all, who_says_no_early_is_not_waited_for, 0, 3);
 	tcase_add_test(all, who_is_gone_is_not_waited_for);
 	tcase_add_loop_test(all, who_is_removed_gives_no_more, 0, 2);
+	tcase_add_loop_test(all, who_is_removed_may_have_given_all, 0, 2);
 	tcase_add_loop_test(all, who_is_gone_may_have_written_all, 0, 2);
 	tcase_add_test(all, a_question_that_cannot_be_sent_is_sent_later);
 	tcase_add_test(all, when_nobody_has_it_the_shard_is_lost);
 	tcase_add_test(all, when_there_is_nobody_the_shard_is_lost);
+	tcase_add_loop_test(all, who_hears_no_quorum_does_not_know_that_it_is_lost, 0, 2);
 	tcase_add_test(all, nobody_answers);
 	tcase_add_loop_test(all, late_is_better_than_never, 0, 2);
 	tcase_add_loop_test(all, who_stalls_is_asked_again, 0, 2);
