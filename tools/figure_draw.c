@@ -12,8 +12,8 @@
 #include "tools/gnuplot.h"
 #include "tools/tools.h"
 
-#define WIDTH 760
-#define PANEL_HEIGHT 300
+#define WIDTH 560
+#define PANEL_HEIGHT 290
 #define KEY_ROW_HEIGHT 22 /* of the names of two series */
 #define TITLE_HEIGHT 40
 #define BESIDE 0.03 /* from one series to the next, in steps of x */
@@ -118,7 +118,7 @@ static void print_axes(const struct drawing *drawing, const struct wh_figure_mea
 	for (size_t v = 0; v < count_of(figure, figure->x); v++) {
 		if (v > 0)
 			fputs(", ", script);
-		wh_gnuplot_text(script, figure->x < figure->axis_count ? figure->axes[figure->x].values[v] : "");
+		wh_gnuplot_label(script, figure->x < figure->axis_count ? figure->axes[figure->x].values[v] : "");
 		fprintf(script, " %zu", v);
 	}
 	fprintf(script, ")\nset xrange [-0.4:%.1f]\n", (double)count_of(figure, figure->x) - 0.6);
@@ -246,7 +246,7 @@ static void draw_quantiles(const struct drawing *drawing, const struct place *pl
 
 	print_title(drawing, "");
 	fputs("set xlabel 'part of the messages'\nset ylabel 'at most so many us'\nset logscale y\nset yrange [*:*]\n"
-	      "set xtics ('50 %' 0, '90 %' 1, '99 %' 2, '99.9 %' 3, 'all' 4)\nset xrange [-0.4:4.4]\n",
+	      "set xtics ('50 %%' 0, '90 %%' 1, '99 %%' 2, '99.9 %%' 3, 'all' 4)\nset xrange [-0.4:4.4]\n",
 	      script);
 	for (size_t p = 0; p < count; p++) {
 		fprintf(script, "$s%zu << END\n", p);
@@ -339,7 +339,8 @@ bool wh_figure_draw(const struct wh_figure *figure, const char *path)
 		free(drawing.values);
 		return false;
 	}
-	fprintf(drawing.script, "set key below maxcols 2 spacing 0.9\nset multiplot layout %zu,1 title ", panels);
+	fprintf(drawing.script, "set key below maxcols 2\nset xlabel offset 0,0.6\nset multiplot layout %zu,1 title ",
+		panels);
 	wh_gnuplot_text(drawing.script, figure->title);
 	fputc('\n', drawing.script);
 	draw_all(&drawing, places, variants);

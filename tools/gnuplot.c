@@ -12,15 +12,25 @@ bool wh_gnuplot_is_there(void)
 	return is_there;
 }
 
-void wh_gnuplot_text(FILE *script, const char *text)
+static void write_text(FILE *script, const char *text, bool label)
 {
 	fputc('\'', script);
 	for (; *text != '\0'; text++) {
-		if (*text == '\'')
-			fputc('\'', script);
+		if (*text == '\'' || (*text == '%' && label))
+			fputc(*text, script);
 		fputc((unsigned char)*text < ' ' || *text == 127 ? ' ' : *text, script);
 	}
 	fputc('\'', script);
+}
+
+void wh_gnuplot_text(FILE *script, const char *text)
+{
+	write_text(script, text, false);
+}
+
+void wh_gnuplot_label(FILE *script, const char *text)
+{
+	write_text(script, text, true);
 }
 
 /* -d: the user's own settings would make other pictures. The encoding comes before any text. */
@@ -31,7 +41,7 @@ FILE *wh_gnuplot_open(const char *path, int width, int height)
 	if (script == NULL)
 		return NULL;
 	fprintf(script,
-		"set encoding utf8\nset terminal svg noenhanced size %d,%d background rgb 'white' font 'sans,14'\nset output ",
+		"set encoding utf8\nset terminal svg noenhanced size %d,%d background rgb 'white' font 'sans,15'\nset output ",
 		width, height);
 	wh_gnuplot_text(script, path);
 	fputs("\nset grid\n", script);

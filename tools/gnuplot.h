@@ -16,6 +16,8 @@ FILE *wh_gnuplot_open(const char *path, int width, int height);
 
 /* A quoted string of gnuplot's, in which nothing has a meaning to it; control characters become blanks. */
 void wh_gnuplot_text(FILE *script, const char *text);
+/* The same where it is a label of an axis: there gnuplot takes it for a format. */
+void wh_gnuplot_label(FILE *script, const char *text);
 
 /* Waits until it has drawn. False: it could not, and has said why on stderr. */
 bool wh_gnuplot_close(FILE *script);

@@ -14,7 +14,7 @@
 static const char style[] =
 	"body{font:16px/1.5 system-ui,sans-serif;color:#111;background:#fff;max-width:52rem;margin:0 auto;padding:0 1rem 3rem}\n"
 	"h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:3rem;border-top:1px solid #bbb;padding-top:1rem}\n"
-	"svg{display:block;width:100%;height:auto;max-width:760px}\n"
+	"svg{display:block;width:100%;height:auto;max-width:640px}\n"
 	".wide{overflow-x:auto}\n"
 	"table{border-collapse:collapse;font-size:.8rem;font-variant-numeric:tabular-nums}\n"
 	"th,td{text-align:right;padding:.15rem .6rem;border-bottom:1px solid #ddd;white-space:nowrap}\n"
