@@ -130,11 +130,12 @@ static void draw_lines(const struct drawing *drawing, const struct wh_figure_mea
 {
 	const struct wh_figure *figure = drawing->figure;
 	size_t plotted = 0;
-	size_t *points = calloc(2 * figure->series_count + 1, sizeof *points), *limits = points + figure->series_count;
+	size_t *points = calloc(2 * figure->series_count + 1, sizeof *points), *limits;
 	char text[512];
 
 	if (points == NULL)
 		return;
+	limits = points + figure->series_count;
 	print_title(drawing, wh_figure_panel_text(figure, panel, text, sizeof text));
 	print_axes(drawing, measure);
 	for (size_t s = 0; s < figure->series_count; s++)
