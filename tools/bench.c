@@ -50,7 +50,7 @@ static const char doc[] =
 	"Rates are application data delivered per second, the mean over the nodes. The limit is what the same machine "
 	"does around the same time without a protocol. Latency is the time from the claim of a message, before it is "
 	"filled, to the upcall at each node: the nodes run on one host, share its CLOCK_MONOTONIC, and pass the time of "
-	"the claim through a page of their own.\n"
+	"the claim through a page of their own. With --node it is that of the node's own messages, to its own upcall.\n"
 	"\n"
 	"Exit status: 0 good, 1 the run failed, 2 the command line or the file, 3 the machine lacks something, 130 "
 	"interrupted.";
@@ -164,10 +164,13 @@ static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struc
 {
 	size_t count;
 	struct wh_limit_ring *rings = wh_bench_plan_rings(plan, &count);
+	bool apart = !wh_bench_is_whole(plan);
+	const char *const *addresses = apart ? wh_bench_plan_addresses(plan) : NULL;
 	int *cpus = calloc(plan->nodes, sizeof *cpus);
 
-	if (rings == NULL || cpus == NULL) {
+	if (rings == NULL || cpus == NULL || (apart && addresses == NULL)) {
 		free(rings);
+		free((void *)addresses);
 		free(cpus);
 		return WHORL_MEMORY;
 	}
@@ -178,12 +181,16 @@ static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struc
 		.nodes = plan->nodes,
 		.rings = rings,
 		.ring_count = count,
-		.processes = plan->options.processes,
+		.processes = plan->options.processes || apart, /* one that waits for others can be stopped then */
 		.caller = wh_bench_is_caller(plan),
 		.spin = strcmp(wh_option_find(&wh_engine_table, "idle")->choices[plan->config.engine.idle], "spin") == 0,
 		.huge = plan->config.engine.huge_pages != 0, /* off, try, require */
 		.cpus = cpus,
 		.measure_ms = LIMIT_MEASURE_MS,
+		.addresses = addresses,
+		.apart = apart,
+		.here = plan->here_first,
+		.group = plan->config.group.name,
 	};
 	return WHORL_OK;
 }
@@ -192,6 +199,7 @@ static void free_limit_plan(struct wh_limit_plan *limit)
 {
 	free((void *)limit->rings);
 	free((void *)limit->cpus);
+	free((void *)limit->addresses);
 }
 
 /* Every variant is planned before the first runs, so that all mistakes come at once, and none after an hour. */
@@ -262,6 +270,29 @@ static enum whorl_result measure_limit(struct bench *bench, const struct wh_limi
 	return result;
 }
 
+/* Behind the run: before it nobody knows whether the other nodes are there. Where one of them has none, or ends early, there is a
+ * result without a limit. */
+static enum whorl_result limit_apart(struct bench *bench, const struct wh_limit_plan *plan, struct wh_bench_result *out)
+{
+	struct wh_limit_result after;
+	enum whorl_result result = measure_limit(bench, plan, &after);
+
+	if (result == WHORL_OK)
+		wh_bench_result_limit(out, NULL, &after);
+	return result == WHORL_AGAIN ? WHORL_AGAIN : WHORL_OK;
+}
+
+static enum whorl_result limit_after(struct bench *bench, const struct wh_limit_plan *plan,
+				     struct wh_limit_result *limit, struct wh_bench_result *out)
+{
+	struct wh_limit_result before = *limit;
+	enum whorl_result result = measure_limit(bench, plan, limit);
+
+	if (result == WHORL_OK || result == WHORL_AGAIN)
+		wh_bench_result_limit(out, &before, result == WHORL_OK ? limit : &before);
+	return result;
+}
+
 /* One run between two limits; `limit` is the one before, and becomes the one after. *measured: there is a result, also
  * if the limit after it was interrupted: then the one before counts for both. */
 static enum whorl_result run_once(struct bench *bench, const struct wh_bench_plan *plan,
@@ -274,7 +305,6 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 				   .variants = wh_conf_variants(bench->conf),
 				   .quiet = bench->arguments->quiet,
 				   .table = bench->table};
-	struct wh_limit_result before = *limit;
 	enum whorl_result result = wh_bench_run_make(&run), added;
 
 	*measured = false;
@@ -283,10 +313,9 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 	if (result != WHORL_OK)
 		goto out_free;
 	if (limit_plan != NULL)
-		result = measure_limit(bench, limit_plan, limit);
+		result = limit_plan->apart ? limit_apart(bench, limit_plan, out)
+					   : limit_after(bench, limit_plan, limit, out);
 	if (result == WHORL_OK || result == WHORL_AGAIN) {
-		if (limit_plan != NULL)
-			wh_bench_result_limit(out, &before, result == WHORL_OK ? limit : &before);
 		added = wh_bench_files_add(bench->files, bench->arguments->file, &run, out);
 		*measured = added == WHORL_OK;
 		result = added == WHORL_OK ? result : added;
@@ -319,7 +348,7 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 	if (results == NULL)
 		goto out_free;
 	result = make_limit_plan(plan, &limit_plan);
-	if (result == WHORL_OK && limited)
+	if (result == WHORL_OK && limited && !limit_plan.apart)
 		result = measure_limit(bench, &limit_plan, &limit);
 	while (result == WHORL_OK && done < runs) {
 		bool measured;
@@ -367,14 +396,24 @@ static void set_own_name(struct wh_conf *conf)
 	wh_conf_set(conf, text);
 }
 
-#define LATE_MS 20000 /* commands on several hosts do not start at once */
+#define LATE_MS 20000 /* a host may be slow, and commands on several hosts do not start at once */
 
-/* Only one node is run here: then the name is the file's, which the other commands have as well, and all nodes are waited for. False: said
- * why not. */
-static bool set_one(struct bench *bench)
+/* A benchmark is of all its nodes, so the group does not begin with more than half of them. */
+static void await_all(struct wh_conf *conf)
 {
 	struct wh_group_options group;
 	char text[64];
+
+	wh_conf_bind(conf, 0, &wh_group_table, NULL, &group);
+	snprintf(text, sizeof text, "group.start_timeout_ms=%d", LATE_MS);
+	if (group.start_timeout_ms < LATE_MS)
+		wh_conf_set(conf, text);
+}
+
+/* Only one node is run here: then the name is the file's, which the other commands have as well. False: said why not. */
+static bool set_one(struct bench *bench)
+{
+	struct wh_group_options group;
 	int *node = &bench->arguments->node;
 
 	wh_conf_bind(bench->conf, 0, &wh_group_table, NULL, &group);
@@ -387,9 +426,6 @@ static bool set_one(struct bench *bench)
 		       bench->arguments->file, *node, group.nodes - 1);
 		return false;
 	}
-	snprintf(text, sizeof text, "group.start_timeout_ms=%d", LATE_MS);
-	if (group.start_timeout_ms < LATE_MS)
-		wh_conf_set(bench->conf, text);
 	return true;
 }
 
@@ -400,6 +436,7 @@ static enum wh_exit run_all(struct bench *bench)
 
 	if (!set_one(bench))
 		return WH_EXIT_USAGE;
+	await_all(bench->conf);
 	if (bench->arguments->node < 0)
 		set_own_name(bench->conf);
 	for (size_t variant = 0; variant < wh_conf_variants(bench->conf) && result == WHORL_OK; variant++) {

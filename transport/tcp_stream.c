@@ -315,7 +315,7 @@ void wh_tcp_stream_tick(struct wh_tcp *t, uint64_t now)
 		if (t->streams[i] != NULL && t->streams[i]->deadline_ns <= now)
 			end_beginning(t, i, FAILED);
 		if (t->streams[i] != NULL)
-			wh_tcp_timer_start(t, t->streams[i]->deadline_ns - now);
+			wh_pace_timer(&t->pace, t->streams[i]->deadline_ns - now);
 	}
 }
 
@@ -347,7 +347,7 @@ static enum whorl_result open_in(struct wh_tcp *t, uint32_t i, const struct wh_t
 		return WHORL_SYSTEM;
 	}
 	t->streams[i] = stream;
-	wh_tcp_timer_start(t, BEGIN_NS);
+	wh_pace_timer(&t->pace, BEGIN_NS);
 	return WHORL_OK;
 }
 
