@@ -48,7 +48,7 @@ static const char doc[] =
 	"Rates are application data delivered per second, the mean over the nodes. The limit is what the same machine "
 	"does around the same time without a protocol. Latency is the time from the claim of a message, before it is "
 	"filled, to the upcall at each node: the nodes run on one host, share its CLOCK_MONOTONIC, and pass the time of "
-	"the claim through a page of their own.\n"
+	"the claim through a page of their own. With --node it is that of the node's own messages, to its own upcall.\n"
 	"\n"
 	"Exit status: 0 good, 1 the run failed, 2 the command line or the file, 3 the machine lacks something, 130 "
 	"interrupted.";
@@ -157,10 +157,13 @@ static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struc
 {
 	size_t count;
 	struct wh_limit_ring *rings = wh_bench_plan_rings(plan, &count);
+	bool apart = !wh_bench_is_whole(plan);
+	const char *const *addresses = apart ? wh_bench_plan_addresses(plan) : NULL;
 	int *cpus = calloc(plan->nodes, sizeof *cpus);
 
-	if (rings == NULL || cpus == NULL) {
+	if (rings == NULL || cpus == NULL || (apart && addresses == NULL)) {
 		free(rings);
+		free((void *)addresses);
 		free(cpus);
 		return WHORL_MEMORY;
 	}
@@ -171,12 +174,16 @@ static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struc
 		.nodes = plan->nodes,
 		.rings = rings,
 		.ring_count = count,
-		.processes = plan->options.processes,
+		.processes = plan->options.processes || apart, /* one that waits for others can be stopped then */
 		.caller = wh_bench_is_caller(plan),
 		.spin = strcmp(wh_option_find(&wh_engine_table, "idle")->choices[plan->config.engine.idle], "spin") == 0,
 		.huge = plan->config.engine.huge_pages != 0, /* off, try, require */
 		.cpus = cpus,
 		.measure_ms = LIMIT_MEASURE_MS,
+		.addresses = addresses,
+		.apart = apart,
+		.here = plan->here_first,
+		.group = plan->config.group.name,
 	};
 	return WHORL_OK;
 }
@@ -185,6 +192,7 @@ static void free_limit_plan(struct wh_limit_plan *limit)
 {
 	free((void *)limit->rings);
 	free((void *)limit->cpus);
+	free((void *)limit->addresses);
 }
 
 /* Every variant is planned before the first runs, so that all mistakes come at once, and none after an hour. */
@@ -250,6 +258,29 @@ static enum whorl_result measure_limit(struct bench *bench, const struct wh_limi
 	return result;
 }
 
+/* Behind the run: before it nobody knows whether the other nodes are there. Where one of them has none, or ends early, there is a
+ * result without a limit. */
+static enum whorl_result limit_apart(struct bench *bench, const struct wh_limit_plan *plan, struct wh_bench_result *out)
+{
+	struct wh_limit_result after;
+	enum whorl_result result = measure_limit(bench, plan, &after);
+
+	if (result == WHORL_OK)
+		wh_bench_result_limit(out, NULL, &after);
+	return result == WHORL_AGAIN ? WHORL_AGAIN : WHORL_OK;
+}
+
+static enum whorl_result limit_after(struct bench *bench, const struct wh_limit_plan *plan,
+				     struct wh_limit_result *limit, struct wh_bench_result *out)
+{
+	struct wh_limit_result before = *limit;
+	enum whorl_result result = measure_limit(bench, plan, limit);
+
+	if (result == WHORL_OK || result == WHORL_AGAIN)
+		wh_bench_result_limit(out, &before, result == WHORL_OK ? limit : &before);
+	return result;
+}
+
 /* One run between two limits; `limit` is the one before, and becomes the one after. *measured: there is a result, also
  * if the limit after it was interrupted: then the one before counts for both. */
 static enum whorl_result run_once(struct bench *bench, const struct wh_bench_plan *plan,
@@ -262,7 +293,6 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 				   .variants = wh_conf_variants(bench->conf),
 				   .quiet = bench->arguments->quiet,
 				   .table = bench->table};
-	struct wh_limit_result before = *limit;
 	enum whorl_result result = wh_bench_run_make(&run), added;
 
 	*measured = false;
@@ -271,10 +301,9 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 	if (result != WHORL_OK)
 		goto out_free;
 	if (limit_plan != NULL)
-		result = measure_limit(bench, limit_plan, limit);
+		result = limit_plan->apart ? limit_apart(bench, limit_plan, out)
+					   : limit_after(bench, limit_plan, limit, out);
 	if (result == WHORL_OK || result == WHORL_AGAIN) {
-		if (limit_plan != NULL)
-			wh_bench_result_limit(out, &before, result == WHORL_OK ? limit : &before);
 		added = wh_bench_files_add(bench->files, bench->arguments->file, &run, out);
 		*measured = added == WHORL_OK;
 		result = added == WHORL_OK ? result : added;
@@ -307,7 +336,7 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 	if (results == NULL)
 		goto out_free;
 	result = make_limit_plan(plan, &limit_plan);
-	if (result == WHORL_OK && limited)
+	if (result == WHORL_OK && limited && !limit_plan.apart)
 		result = measure_limit(bench, &limit_plan, &limit);
 	while (result == WHORL_OK && done < runs) {
 		bool measured;

@@ -90,8 +90,8 @@ WH_MUST_CHECK enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, s
 void wh_bench_plan_free(struct wh_bench_plan *plan);
 /* Has this machine what the transport needs? WHORL_OK, WHORL_UNSUPPORTED. */
 WH_MUST_CHECK enum whorl_result wh_bench_plan_can_run(const struct wh_bench_plan *plan, struct wh_error *err);
-/* Only node `id` is run here, once; other commands, on other hosts, run the others. No latency is measured, as clocks differ, and
- * no limit, as all would measure it at different times. */
+/* Only node `id` is run here, once; other commands, on other hosts, run the others. Latency is that of the node's own messages, as
+ * clocks differ, and there is a limit only of tcp, measured after the run. */
 void wh_bench_plan_one(struct wh_bench_plan *plan, uint32_t id);
 
 static inline bool wh_bench_is_here(const struct wh_bench_plan *plan, uint32_t id)
@@ -106,6 +106,9 @@ static inline bool wh_bench_is_whole(const struct wh_bench_plan *plan)
 
 /* The program that is the limit of the plan's transport. */
 enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan);
+
+/* Where each node is called, host:port: an array of pointers to free; NULL when memory is out. Of tcp. */
+const char *const *wh_bench_plan_addresses(const struct wh_bench_plan *plan);
 
 /* The rings of the limit that moves the same bytes: an array to free, *count long; NULL when memory is out. */
 struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size_t *count);
@@ -224,6 +227,7 @@ struct wh_bench_result {
 	uint64_t nulls, pushes, writes, bytes_pushed;
 	double post_seconds, cpu_seconds, sender_wait_fraction;
 	struct whorl_batch_stats batch[3]; /* send, receive, deliver */
+	bool limited, limited_before;      /* there is a limit: of after the run, and of before it as well */
 	struct wh_limit_result before, after;
 	double limit_bytes_per_s, limit_messages_per_s; /* the means; 0: not measured */
 	double fraction_of_limit;
@@ -243,6 +247,7 @@ struct wh_bench_result {
 /* The figures of a run that is over, without the limit. False: members of a subgroup have delivered different things;
  * it has been said which. */
 bool wh_bench_result_make(struct wh_bench_result *result, const struct wh_bench_run *run);
+/* before == NULL: it was measured only afterwards. */
 void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit_result *before,
 			   const struct wh_limit_result *after);
 

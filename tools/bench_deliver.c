@@ -65,7 +65,8 @@ static inline void take(struct wh_bench_delivery *d, const struct whorl_message 
 		source->digest = wh_payload_mix(source->digest, value);
 	d->counted++;
 	d->bytes += m->bytes;
-	if (wh_bench_timed(d->node->plan, d->subgroup, m->index)) {
+	/* Where the sender is elsewhere, so is its clock. */
+	if (wh_bench_timed(d->node->plan, d->subgroup, m->index) && wh_bench_is_here(d->node->plan, m->sender)) {
 		wh_word *stamp = wh_bench_stamp(d->node->memory, d->subgroup, source->rank, m->index);
 
 		wh_histogram_add(&d->node->page->latency, wh_bench_now() - wh_load_relaxed(stamp));

@@ -124,22 +124,49 @@ static json_t *batch(const struct whorl_batch_stats *stats)
 			 "histogram", histogram);
 }
 
-static json_t *rate(double bytes_per_s, double messages_per_s, const struct wh_limit_rate *before,
-		    const struct wh_limit_rate *after, double fraction)
+static json_t *before(const struct wh_bench_result *result, const struct wh_limit_rate *rate)
 {
-	return json_pack("{s:f,s:f,s:f,s:f,s:f}", "bytes_per_s", bytes_per_s, "messages_per_s", messages_per_s,
-			 "before", before->bytes_per_s, "after", after->bytes_per_s, "fraction", fraction);
+	return result->limited_before ? json_real(rate->bytes_per_s) : json_null();
+}
+
+/* What all limits have: the means, and both measurements. */
+static json_t *rate(double bytes_per_s, double messages_per_s, json_t *before, const struct wh_limit_rate *after)
+{
+	return json_pack("{s:f,s:f,s:o,s:f}", "bytes_per_s", bytes_per_s, "messages_per_s", messages_per_s, "before",
+			 before, "after", after->bytes_per_s);
 }
 
 /* The limit of tcp has two figures: the common keys are those of the first. */
 static void set_writes(json_t *object, const struct wh_bench_result *result)
 {
-	set(object, "per_message",
-	    rate(result->limit_bytes_per_s, result->limit_messages_per_s, &result->before.rate, &result->after.rate,
-		 result->fraction_of_limit));
-	set(object, "best_write",
-	    rate(result->best_write_bytes_per_s, result->best_write_messages_per_s, &result->before.best_write,
-		 &result->after.best_write, result->fraction_of_best_write));
+	json_t *per_message = rate(result->limit_bytes_per_s, result->limit_messages_per_s,
+				   before(result, &result->before.rate), &result->after.rate);
+	json_t *best_write = rate(result->best_write_bytes_per_s, result->best_write_messages_per_s,
+				  before(result, &result->before.best_write), &result->after.best_write);
+
+	set(per_message, "fraction", json_real(result->fraction_of_limit));
+	set(best_write, "fraction", json_real(result->fraction_of_best_write));
+	set(object, "per_message", per_message);
+	set(object, "best_write", best_write);
+}
+
+/* null: there are none. */
+static json_t *trips(const double us[2])
+{
+	return us[WH_LIMIT_POLLING] > 0
+		       ? json_pack("{s:f,s:f}", "polling", us[WH_LIMIT_POLLING], "sleeping", us[WH_LIMIT_SLEEPING])
+		       : json_null();
+}
+
+static void set_trips(json_t *object, const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+{
+	json_t *peers = json_array();
+
+	set(object, "round_trip_us", trips(result->round_trip_us));
+	for (uint32_t id = 0; id < plan->nodes; id++)
+		json_array_append_new(peers, trips(result->after.peers[id].us));
+	set(object, "peers_round_trip_us", wh_bench_is_whole(plan) ? json_null() : json_incref(peers));
+	json_decref(peers);
 }
 
 static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
@@ -149,11 +176,11 @@ static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_res
 	bool tcp = wh_bench_limit_kind(plan) == WH_LIMIT_TCP;
 	json_t *object;
 
-	if (!plan->options.limit || plan->deliveries != NULL)
+	if (!result->limited)
 		return json_null();
-	object = json_pack("{s:s,s:f,s:f,s:f,s:f}", "name", names[wh_bench_limit_kind(plan)], "bytes_per_s",
-			   result->limit_bytes_per_s, "messages_per_s", result->limit_messages_per_s, "before",
-			   result->before.rate.bytes_per_s, "after", result->after.rate.bytes_per_s);
+	object = rate(result->limit_bytes_per_s, result->limit_messages_per_s, before(result, &result->before.rate),
+		      &result->after.rate);
+	set(object, "name", json_string(names[wh_bench_limit_kind(plan)]));
 	if (tcp) {
 		set_writes(object, result);
 	} else {
@@ -162,10 +189,7 @@ static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_res
 		set(object, "prefetched_bytes_per_s",
 		    json_real((result->before.prefetched_bytes_per_s + result->after.prefetched_bytes_per_s) / 2));
 	}
-	set(object, "round_trip_us",
-	    result->round_trip_us[0] > 0 ? json_pack("{s:f,s:f}", "polling", result->round_trip_us[WH_LIMIT_POLLING],
-						     "sleeping", result->round_trip_us[WH_LIMIT_SLEEPING])
-					 : json_null());
+	set_trips(object, plan, result);
 	return object;
 }
 
@@ -309,8 +333,10 @@ static void set_answer(json_t *object, const struct wh_bench_run *run, const str
 	set(object, "latency_us", latency(plan, result));
 	set(object, "latency_samples", integer(result->latency_samples));
 	set(object, "latency_timing",
-	    json_string("from the claim, before filling, to the upcall at each node; all on one host's "
-			"CLOCK_MONOTONIC, through stamps in shared memory"));
+	    json_string(wh_bench_is_whole(plan)
+				? "from the claim, before filling, to the upcall at each node; all on one host's "
+				  "CLOCK_MONOTONIC, through stamps in shared memory"
+				: "of this node's messages: from the claim, before filling, to its own upcall"));
 	set(object, "order_digest", order_digest(run));
 	set(object, "delivered", integer(result->delivered));
 	set(object, "nulls", integer(result->nulls));
@@ -324,8 +350,7 @@ static void set_answer(json_t *object, const struct wh_bench_run *run, const str
 	    json_pack("{s:o,s:o,s:o}", "send", batch(&result->batch[0]), "receive", batch(&result->batch[1]), "deliver",
 		      batch(&result->batch[2])));
 	set(object, "limit", limit(plan, result));
-	set(object, "fraction_of_limit",
-	    plan->options.limit && plan->deliveries == NULL ? json_real(result->fraction_of_limit) : json_null());
+	set(object, "fraction_of_limit", result->limited ? json_real(result->fraction_of_limit) : json_null());
 	set(object, "idle", idle(plan, result));
 	set(object, "subgroups", subgroups);
 	set(object, "machine", machine());

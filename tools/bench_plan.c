@@ -313,8 +313,8 @@ void wh_bench_plan_one(struct wh_bench_plan *plan, uint32_t id)
 	plan->here_first = id;
 	plan->here_count = 1;
 	plan->options.runs = 1;
-	plan->options.limit = false;
-	plan->options.latency_every = 0;
+	if (wh_bench_limit_kind(plan) != WH_LIMIT_TCP)
+		plan->options.limit = false;
 }
 
 void wh_bench_plan_free(struct wh_bench_plan *plan)
@@ -335,6 +335,18 @@ enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan)
 	default:
 		return WH_LIMIT_SHM;
 	}
+}
+
+const char *const *wh_bench_plan_addresses(const struct wh_bench_plan *plan)
+{
+	const char **addresses = malloc(plan->nodes * (sizeof *addresses + WH_OPTION_TEXT_BYTES));
+	char *texts = (char *)(addresses + plan->nodes);
+
+	for (uint32_t id = 0; addresses != NULL && id < plan->nodes; id++, texts += WH_OPTION_TEXT_BYTES) {
+		wh_node_config_address(&plan->config, id, texts);
+		addresses[id] = texts;
+	}
+	return addresses;
 }
 
 struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size_t *count)

@@ -198,8 +198,8 @@ static size_t service(struct wh_transport *transport)
 	look_at_strangers(t);
 	for (struct wh_tcp_image *image = t->images; image != NULL; image = image->next)
 		done += wh_tcp_image_advance(t, image);
-	if (t->searching)
-		wh_tcp_search(t);
+	if (t->pace.searching)
+		wh_pace_search(&t->pace);
 	return done;
 }
 
@@ -300,7 +300,7 @@ static void linger(struct wh_tcp *t)
 static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
-	const int own[] = {t->timer, t->doorbell, t->epoll};
+	const int own[] = {t->pace.timer, t->doorbell, t->epoll};
 
 	t->forked = forked;
 	if (t->left && !forked)
@@ -334,11 +334,10 @@ static enum whorl_result open_descriptors(struct wh_tcp *t, struct wh_error *err
 	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->doorbell < 0)
 		return wh_error_system(err, errno, "eventfd");
-	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (t->timer < 0)
+	if (!wh_pace_open(&t->pace))
 		return wh_error_system(err, errno, "timerfd_create");
 	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, t->doorbell, EPOLLIN, WH_TCP_DOORBELL, 0) ||
-	    !wh_tcp_watch(t, EPOLL_CTL_ADD, t->timer, EPOLLIN, WH_TCP_TIMER, 0))
+	    !wh_tcp_watch(t, EPOLL_CTL_ADD, t->pace.timer, EPOLLIN, WH_TCP_TIMER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
 	return WHORL_OK;
 }
@@ -424,7 +423,7 @@ static void init(struct wh_tcp *t, const struct wh_transport_config *config)
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;
-	t->patience_ns = config->patience_ns;
+	wh_pace_init(&t->pace, config);
 	t->incarnation = config->incarnation;
 	t->huge_pages = (int)config->huge_pages;
 	t->ground = (struct wh_secure_ground){.key = wh_secure_key_hold(config->key),
@@ -433,7 +432,7 @@ static void init(struct wh_tcp *t, const struct wh_transport_config *config)
 					      .version = WH_TCP_VERSION,
 					      .node = t->node,
 					      .incarnation = t->incarnation};
-	t->epoll = t->doorbell = t->timer = t->listener = -1;
+	t->epoll = t->doorbell = t->listener = -1;
 	for (uint32_t node = 0; node < t->nodes; node++)
 		t->peers[node] = (struct wh_tcp_peer){
 			.node = node,

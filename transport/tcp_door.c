@@ -59,7 +59,7 @@ static struct wh_tcp_stranger *place_for_stranger(struct wh_tcp *t)
 static void rest(struct wh_tcp *t)
 {
 	t->listener_rests = epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->listener, &(struct epoll_event){0}) == 0;
-	wh_tcp_timer_start(t, LISTENER_RESTS_NS);
+	wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
 }
 
 void wh_tcp_door_accept(struct wh_tcp *t)
@@ -84,7 +84,7 @@ void wh_tcp_door_accept(struct wh_tcp *t)
 		stranger->since_ns = wh_env_now(t->env);
 		stranger->visitor = stranger->count = 0;
 		stranger->held = stranger->shaken = false;
-		wh_tcp_timer_start(t, WH_TCP_STRANGER_NS);
+		wh_pace_timer(&t->pace, WH_TCP_STRANGER_NS);
 		if (!wh_tcp_watch(t, EPOLL_CTL_ADD, s, EPOLLIN, WH_TCP_FROM_STRANGER,
 				  (uint32_t)(stranger - t->strangers)))
 			wh_tcp_stranger_drop(t, stranger);
@@ -348,7 +348,7 @@ void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now)
 		if (stranger->channel.fd >= 0 && is_late(stranger, now) && !full)
 			wh_tcp_stranger_drop(t, stranger);
 		if (stranger->channel.fd >= 0 && stranger->visitor == 0)
-			wh_tcp_timer_start(t, is_late(stranger, now) ? WH_NS_PER_MS
-								     : stranger->since_ns + WH_TCP_STRANGER_NS - now);
+			wh_pace_timer(&t->pace, is_late(stranger, now) ? WH_NS_PER_MS
+								       : stranger->since_ns + WH_TCP_STRANGER_NS - now);
 	}
 }

@@ -324,7 +324,7 @@ void wh_tcp_stream_tick(struct wh_tcp *t, uint64_t now)
 		if (is_late(t->streams[i], now))
 			end_beginning(t, i, FAILED);
 		if (t->streams[i] != NULL)
-			wh_tcp_timer_start(t, t->streams[i]->deadline_ns - now);
+			wh_pace_timer(&t->pace, t->streams[i]->deadline_ns - now);
 	}
 }
 
@@ -356,7 +356,7 @@ static enum whorl_result open_in(struct wh_tcp *t, uint32_t i, const struct wh_t
 		return WHORL_SYSTEM;
 	}
 	t->streams[i] = stream;
-	wh_tcp_timer_start(t, BEGIN_NS);
+	wh_pace_timer(&t->pace, BEGIN_NS);
 	return WHORL_OK;
 }
 

@@ -107,8 +107,8 @@ static size_t service(struct wh_transport *transport)
 	if (t->lanes > 0)
 		done += wh_verbs_remote_advance(t);
 	done += wh_verbs_links_advance(t);
-	if (t->searching)
-		wh_verbs_search(t);
+	if (t->pace.searching)
+		wh_pace_search(&t->pace);
 	return done;
 }
 
@@ -195,7 +195,7 @@ static void let_go(struct wh_verbs *t)
 
 static void finish(struct wh_verbs *t, bool forked)
 {
-	const int own[] = {t->timer, t->doorbell, t->epoll};
+	const int own[] = {t->pace.timer, t->doorbell, t->epoll};
 
 	wh_voice_drop(&t->voice);
 	if (forked)
@@ -233,11 +233,10 @@ static enum whorl_result open_descriptors(struct wh_verbs *t, struct wh_error *e
 	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->doorbell < 0)
 		return wh_error_system(err, errno, "eventfd");
-	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (t->timer < 0)
+	if (!wh_pace_open(&t->pace))
 		return wh_error_system(err, errno, "timerfd_create");
 	if (!wh_verbs_watch(t, t->doorbell, WH_VERBS_DOORBELL, 0, EPOLLIN) ||
-	    !wh_verbs_watch(t, t->timer, WH_VERBS_TIMER, 0, EPOLLIN))
+	    !wh_verbs_watch(t, t->pace.timer, WH_VERBS_TIMER, 0, EPOLLIN))
 		return wh_error_system(err, errno, "epoll_ctl");
 	return WHORL_OK;
 }
@@ -279,9 +278,9 @@ static void init(struct wh_verbs *t, const struct wh_transport_config *config)
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;
-	t->patience_ns = config->patience_ns;
+	wh_pace_init(&t->pace, config);
 	t->incarnation = config->incarnation;
-	t->epoll = t->doorbell = t->timer = t->visits = -1;
+	t->epoll = t->doorbell = t->visits = -1;
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
 		t->strangers[i].socket = -1;
 	for (uint32_t node = 0; node < t->nodes; node++)

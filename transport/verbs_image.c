@@ -309,6 +309,6 @@ bool wh_verbs_images_reap(struct wh_verbs *t)
 		wh_verbs_image_free(t, image, false);
 	}
 	if (left)
-		wh_verbs_timer_start(t, AGAIN_NS);
+		wh_pace_timer(&t->pace, AGAIN_NS);
 	return left;
 }

@@ -36,6 +36,7 @@
 
 #include "base/atomics.h"
 #include "base/counter.h"
+#include "transport/pace.h"
 #include "transport/transport.h"
 #include "transport/verbs.h"
 #include "transport/verbs_count.h"
@@ -184,10 +185,8 @@ struct wh_verbs_peer {
 	struct wh_verbs_link *link;
 	struct wh_verbs_lane *lane; /* NULL: no regions yet, either way */
 	struct sockaddr_storage address;
-	bool sought;         /* it has been met, or refused, or was not there when it was called */
-	uint64_t call_at_ns; /* WH_VERBS_ABSENT: when it is to be called */
-	uint64_t call_in_ns; /* how long that was put off the last time; 0: not at all */
-	uint64_t rival;      /* another incarnation that has called while this one was here; 0: none */
+	struct wh_pace_call next_call;
+	uint64_t rival; /* another incarnation that has called while this one was here; 0: none */
 	uint64_t rival_ns;
 	struct wh_verbs_offer *pending[WH_VERBS_PENDING]; /* for images that are not open here yet; NULL: none */
 };
@@ -200,9 +199,6 @@ enum whorl_result wh_verbs_find_address(const char *text, struct sockaddr_storag
 void wh_verbs_meet_close(struct wh_verbs *t); /* the listener */
 size_t wh_verbs_meet_events(struct wh_verbs *t);
 void wh_verbs_meet_tick(struct wh_verbs *t);
-void wh_verbs_timer_start(struct wh_verbs *t, uint64_t in_ns); /* unless it runs out earlier */
-void wh_verbs_call_soon(struct wh_verbs *t, struct wh_verbs_peer *peer);
-void wh_verbs_call_seldom(struct wh_verbs *t, struct wh_verbs_peer *peer);
 void wh_verbs_meet(struct wh_verbs *t, struct wh_verbs_peer *peer);
 /* Nothing comes of the call that is under way, mine or its own. */
 void wh_verbs_give_up(struct wh_verbs *t, struct wh_verbs_peer *peer, bool is_there);
@@ -212,7 +208,6 @@ bool wh_verbs_is_foreign(const struct wh_verbs *t, const struct wh_verbs_hello *
 			 char reason[WH_VERBS_REFUSAL_BYTES]);
 /* A request to connect, with its private data. The id is taken over. */
 void wh_verbs_hear_call(struct wh_verbs *t, struct rdma_cm_id *id, const void *bytes, size_t count);
-void wh_verbs_search(struct wh_verbs *t);
 bool wh_verbs_searching(struct wh_transport *transport);
 
 /* ---- peers: verbs_peer.c ------------------------------------------------------------------------------------------ */
@@ -415,17 +410,13 @@ struct wh_verbs {
 	struct rdma_event_channel *cm;
 	struct rdma_cm_id *listener;
 
-	int epoll, doorbell, timer, visits; /* doorbell: [any thread writes it] */
+	int epoll, doorbell, visits; /* doorbell: [any thread writes it] */
 	bool armed;
 	bool notified;  /* the device has been asked to tell when something comes, and has not told */
 	bool rung;      /* something has come since arm() */
 	bool no_pwait2; /* this kernel has none */
 	bool left, over;
-	uint64_t timer_ns; /* when it runs out, 0: it does not run */
-	bool searching;
-	uint64_t patience_ns;     /* [const] */
-	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
-	uint64_t searched_ns;
+	struct wh_pace pace;
 	uint64_t visitors;                /* questions so far */
 	uint32_t serials;                 /* links so far */
 	wh_word writes, doorbells, rings; /* [loop writes, anyone reads] */

@@ -94,7 +94,7 @@ static bool prepare_row(struct wh_verbs *t, struct wh_verbs_image *image, struct
 out_complain:
 	wh_voice_complain(&t->voice, "no queue pairs for node %" PRIu32 ", or no memory that stays: %s",
 			  row->peer->node, strerror(errno));
-	wh_verbs_timer_start(t, 100 * WH_NS_PER_MS);
+	wh_pace_timer(&t->pace, 100 * WH_NS_PER_MS);
 	return false;
 }
 
@@ -222,7 +222,7 @@ static size_t advance_writes(struct wh_verbs *t, struct wh_verbs_image *image, s
 	if (row->out.failed_ns == 0 || row->shut || wh_voice_is_full(&t->voice))
 		return done;
 	if (wh_env_now(t->env) - row->out.failed_ns < FAILED_NS) {
-		wh_verbs_timer_start(t, FAILED_NS);
+		wh_pace_timer(&t->pace, FAILED_NS);
 		return done;
 	}
 	wh_voice_complain(&t->voice, "node %" PRIu32 ": %s", row->peer->node, row->out.how);
