@@ -244,7 +244,7 @@ START_TEST(a_caller_that_is_always_late)
 	t = wh_tcp_of(ends[0].node);
 	for (int n = 0; n < 50 && t->peers[1].state != WH_TCP_MET; n++) {
 		if (t->peers[1].state == WH_TCP_CALLED)
-			t->peers[1].call_at_ns = 0;
+			t->peers[1].next_call.at_ns = 0;
 		wh_tcp_meet_tick(t);
 		turn(ends + 1, 1);
 	}
