@@ -16,7 +16,7 @@
 
 #define EPOLL_AT_ONCE 16
 #define WAIT_MAX_NS (3600 * WH_NS_PER_S)
-#define KEEP_NS (50 * WH_NS_PER_US) /* so long a patient push is kept */
+#define KEEP_NS (10 * WH_NS_PER_US) /* so long a patient push is kept */
 #define LINGER_NS (WH_NS_PER_S / 5) /* so long the last words of one who leaves may take */
 
 /* ---- events -------------------------------------------------------------------------------------------------------- */
