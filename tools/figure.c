@@ -33,9 +33,9 @@ const struct wh_option_table wh_figure_table = {"figure",
 /* ---- measures -------------------------------------------------------------------------------------------------------------*/
 
 static const struct wh_figure_measure measures[] = {
-	{"throughput", "GB/s delivered by each node", "bytes_per_s", NULL, "limit.bytes_per_s", 1e-9, false, false},
-	{"messages", "messages/s delivered by each node, millions", "messages_per_s", NULL, "limit.messages_per_s",
-	 1e-6, false, false},
+	{"throughput", "GB/s at each node", "bytes_per_s", NULL, "limit.bytes_per_s", 1e-9, false, false},
+	{"messages", "million messages/s at each node", "messages_per_s", NULL, "limit.messages_per_s", 1e-6, false,
+	 false},
 	{"latency", "latency, median of a run, us", "latency_us.p50", NULL, NULL, 1, false, true},
 	{"fraction", "part of the limit", "fraction_of_limit", NULL, NULL, 1, false, false},
 	{"writes", "writes posted per message", "writes_posted", "delivered", NULL, 1, true, true},

@@ -340,10 +340,11 @@ bool wh_figure_draw(const struct wh_figure *figure, const char *path)
 		free(drawing.values);
 		return false;
 	}
-	fprintf(drawing.script, "set key below maxcols 2\nset xlabel offset 0,0.6\nset multiplot layout %zu,1 title ",
+	fprintf(drawing.script,
+		"set key below maxcols 2 font ',12'\nset ylabel font ',13'\nset xlabel offset 0,0.6\nset multiplot layout %zu,1 title ",
 		panels);
 	wh_gnuplot_text(drawing.script, figure->title);
-	fputc('\n', drawing.script);
+	fputs(" font ',11'\n", drawing.script); /* a sentence has room */
 	draw_all(&drawing, places, variants);
 	free(drawing.values);
 	if (wh_gnuplot_close(drawing.script))
