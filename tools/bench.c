@@ -11,23 +11,25 @@
 #include <unistd.h>
 
 #include "tools/bench.h"
+#include "tools/figure.h"
 
 #define LIMIT_MEASURE_MS 250 /* for each of three or six ways: with warm-up a limit takes one second or two */
 
 struct arguments {
-	const char *file, *json, *csv, *deliveries;
+	const char *file, *json, *csv, *plot, *deliveries;
 	const char **sets; /* [set_count] */
 	size_t set_count;
 	int node; /* the only one that is run here; -1: all are */
 	bool quiet;
 };
 
-enum { KEY_SET = 's', KEY_QUIET = 'q', KEY_NODE = 'n', KEY_JSON = 256, KEY_CSV, KEY_DELIVERIES };
+enum { KEY_SET = 's', KEY_QUIET = 'q', KEY_NODE = 'n', KEY_JSON = 256, KEY_CSV, KEY_PLOT, KEY_DELIVERIES };
 
 static const struct argp_option options[] = {
 	{"set", KEY_SET, "SECTION.KEY=VALUE", 0, "Use this value instead of the file's; may be given again", 0},
 	{"json", KEY_JSON, "FILE", 0, "Write one JSON object per run and line; - is standard output", 0},
 	{"csv", KEY_CSV, "FILE", 0, "Write one row per run; - is standard output", 0},
+	{"plot", KEY_PLOT, "FILE.svg", 0, "Draw the results, as the file's [figure] says; needs gnuplot", 0},
 	{"deliveries", KEY_DELIVERIES, "DIR", 0,
 	 "One run of each variant, not timed, in which each node writes what it delivers to DIR/node-N.txt: subgroup, "
 	 "sender, index, bytes and CRC-32C of a message per line. With several variants: DIR/variant-V/node-N.txt",
@@ -93,6 +95,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_CSV:
 		arguments->csv = argument;
 		return 0;
+	case KEY_PLOT:
+		arguments->plot = argument;
+		return 0;
 	case KEY_DELIVERIES:
 		arguments->deliveries = argument;
 		return 0;
@@ -113,6 +118,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			argp_error(state, "which FILE?");
 		if (arguments->json != NULL && arguments->csv != NULL && strcmp(arguments->json, arguments->csv) == 0)
 			argp_error(state, "--json and --csv cannot both be \"%s\"", arguments->json);
+		if (arguments->plot != NULL && arguments->deliveries != NULL)
+			argp_error(state, "--plot draws what is timed, and with --deliveries nothing is");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -200,6 +207,10 @@ enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file)
 {
 	bool good = wh_conf_check(conf) == WHORL_OK;
 
+	if (good) {
+		wh_figure_mistakes(conf);
+		good = wh_conf_check(conf) == WHORL_OK;
+	}
 	if (!good && !wh_conf_has(conf, "group", NULL) && wh_conf_instance(conf, "subgroup", 0) == NULL) {
 		fprintf(stderr, "%s\n", wh_conf_mistakes(conf)); /* there is no such file, or it is something else */
 		return WH_EXIT_USAGE;
@@ -239,6 +250,7 @@ struct bench {
 	struct wh_conf *conf;
 	struct wh_watch watch;
 	struct wh_bench_files *files;
+	struct wh_bench_plot *plot;
 	FILE *table; /* where the table goes */
 	bool has_head;
 };
@@ -384,14 +396,24 @@ static void set_own_name(struct wh_conf *conf)
 	wh_conf_set(conf, text);
 }
 
-#define LATE_MS 20000 /* commands on several hosts do not start at once */
+#define LATE_MS 20000 /* a host may be slow, and commands on several hosts do not start at once */
 
-/* Only one node is run here: then the name is the file's, which the other commands have as well, and all nodes are waited for. False: said
- * why not. */
-static bool set_one(struct bench *bench)
+/* A benchmark is of all its nodes, so the group does not begin with more than half of them. */
+static void await_all(struct wh_conf *conf)
 {
 	struct wh_group_options group;
 	char text[64];
+
+	wh_conf_bind(conf, 0, &wh_group_table, NULL, &group);
+	snprintf(text, sizeof text, "group.start_timeout_ms=%d", LATE_MS);
+	if (group.start_timeout_ms < LATE_MS)
+		wh_conf_set(conf, text);
+}
+
+/* Only one node is run here: then the name is the file's, which the other commands have as well. False: said why not. */
+static bool set_one(struct bench *bench)
+{
+	struct wh_group_options group;
 	int *node = &bench->arguments->node;
 
 	wh_conf_bind(bench->conf, 0, &wh_group_table, NULL, &group);
@@ -404,9 +426,6 @@ static bool set_one(struct bench *bench)
 		       bench->arguments->file, *node, group.nodes - 1);
 		return false;
 	}
-	snprintf(text, sizeof text, "group.start_timeout_ms=%d", LATE_MS);
-	if (group.start_timeout_ms < LATE_MS)
-		wh_conf_set(bench->conf, text);
 	return true;
 }
 
@@ -417,6 +436,7 @@ static enum wh_exit run_all(struct bench *bench)
 
 	if (!set_one(bench))
 		return WH_EXIT_USAGE;
+	await_all(bench->conf);
 	if (bench->arguments->node < 0)
 		set_own_name(bench->conf);
 	for (size_t variant = 0; variant < wh_conf_variants(bench->conf) && result == WHORL_OK; variant++) {
@@ -458,7 +478,11 @@ static enum wh_exit open_and_run(struct bench *bench)
 	struct wh_error err;
 	enum wh_exit status;
 
-	if (wh_bench_files_open(&bench->files, arguments->json, arguments->csv) != WHORL_OK)
+	status = wh_bench_plot_open(&bench->plot, bench->conf, arguments->file, arguments->sets, arguments->set_count,
+				    arguments->plot);
+	if (status != WH_EXIT_GOOD)
+		return status;
+	if (wh_bench_files_open(&bench->files, arguments->json, arguments->csv, bench->plot) != WHORL_OK)
 		return WH_EXIT_USAGE;
 	bench->table = is_stdout(arguments->json) || is_stdout(arguments->csv) ? stderr : stdout;
 	if (wh_watch_open(&bench->watch, &err) != WHORL_OK) {
@@ -490,6 +514,8 @@ int wh_bench_main(int argc, char **argv)
 	status = wh_bench_check(bench.conf, arguments.file);
 	if (status == WH_EXIT_GOOD)
 		status = open_and_run(&bench);
+	if (!wh_bench_plot_close(bench.plot) && status == WH_EXIT_GOOD)
+		status = WH_EXIT_FAILED;
 out_free:
 	wh_conf_free(bench.conf);
 	free(arguments.sets);

@@ -16,6 +16,7 @@
 struct wh_bench_files {
 	FILE *json, *csv;
 	const char *json_path, *csv_path;
+	struct wh_bench_plot *plot;
 	bool csv_has_head;
 };
 
@@ -28,7 +29,8 @@ static FILE *open_one(const char *path)
 	return file;
 }
 
-enum whorl_result wh_bench_files_open(struct wh_bench_files **out, const char *json, const char *csv)
+enum whorl_result wh_bench_files_open(struct wh_bench_files **out, const char *json, const char *csv,
+				      struct wh_bench_plot *plot)
 {
 	struct wh_bench_files *files = calloc(1, sizeof *files);
 
@@ -39,6 +41,7 @@ enum whorl_result wh_bench_files_open(struct wh_bench_files **out, const char *j
 	}
 	files->json_path = json;
 	files->csv_path = csv;
+	files->plot = plot;
 	if ((json != NULL && (files->json = open_one(json)) == NULL) ||
 	    (csv != NULL && (files->csv = open_one(csv)) == NULL)) {
 		wh_bench_files_close(files);
@@ -316,6 +319,7 @@ static void set_question(json_t *object, const char *file, const struct wh_bench
 	set(object, "thread", choice(&wh_engine_table, "thread", plan->config.engine.thread));
 	set(object, "idle_policy", choice(&wh_engine_table, "idle", plan->config.engine.idle));
 	set(object, "upcall", choice(&wh_bench_table, "upcall", plan->options.upcall));
+	set(object, "copies", choice(&wh_bench_table, "copies", plan->options.copies));
 	set(object, "processes", json_boolean(plan->options.processes));
 	set_switches(object, &plan->config.engine);
 }
@@ -435,11 +439,12 @@ enum whorl_result wh_bench_files_add(struct wh_bench_files *files, const char *f
 	json_t *object;
 	char *line;
 
-	if (files->json == NULL && files->csv == NULL)
+	if (files->json == NULL && files->csv == NULL && !wh_bench_plot_is_wanted(files->plot))
 		return WHORL_OK;
 	object = json_object();
 	set_question(object, file, run);
 	set_answer(object, run, result);
+	wh_bench_plot_add(files->plot, object);
 	line = json_dumps(object, JSON_COMPACT);
 	if (line == NULL) {
 		json_decref(object);

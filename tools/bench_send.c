@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "tools/limit/limit.h"
@@ -42,11 +43,14 @@ static bool is_live(const struct wh_bench_stream *stream)
 static void send_claimed(struct wh_bench_sender *sender, struct wh_bench_stream *stream, struct whorl_claim *claim)
 {
 	const struct wh_bench_node *node = sender->node;
+	uint64_t seed = wh_payload_seed(stream->number, node->id, claim->number);
 
 	if (wh_bench_timed(node->plan, stream->subgroup, claim->number))
 		wh_store_relaxed(wh_bench_stamp(node->memory, stream->subgroup, stream->rank, claim->number),
 				 wh_bench_now()); /* the commit releases it with the message */
-	wh_payload_fill(claim->data, claim->bytes, wh_payload_seed(stream->number, node->id, claim->number));
+	wh_payload_fill(sender->outside != NULL ? sender->outside : claim->data, claim->bytes, seed);
+	if (sender->outside != NULL)
+		memcpy(claim->data, sender->outside, claim->bytes);
 	whorl_commit(claim, claim->bytes);
 	if (!stream->subgroup->by_total)
 		stream->left--;
@@ -328,7 +332,7 @@ enum whorl_result wh_bench_send_open(struct wh_bench_node *node)
 
 		sender->node = node;
 		sender->streams = calloc(node->plan->subgroup_count, sizeof *sender->streams);
-		if (sender->streams == NULL)
+		if (sender->streams == NULL || !wh_bench_outside(node->plan, BENCH_COPIES_SEND, &sender->outside))
 			goto out_memory;
 		open_streams(sender, node->sender_count);
 	}
@@ -363,8 +367,10 @@ void wh_bench_send_join(struct wh_bench_node *node)
 
 void wh_bench_send_close(struct wh_bench_node *node)
 {
-	for (uint32_t s = 0; s < node->sender_count; s++)
+	for (uint32_t s = 0; s < node->sender_count; s++) {
 		free(node->senders[s].streams);
+		free(node->senders[s].outside);
+	}
 	free(node->senders);
 	node->senders = NULL;
 	node->sender_count = 0;

@@ -11,8 +11,8 @@ static const struct command {
 	const char *name;
 	int (*main)(int argc, char **argv);
 } commands[] = {
-	{"bench", wh_bench_main}, {"config", wh_config_main}, {"node", wh_node_main},
-	{"sim", wh_sim_main},     {"status", wh_status_main},
+	{"bench", wh_bench_main},   {"config", wh_config_main}, {"node", wh_node_main},
+	{"report", wh_report_main}, {"sim", wh_sim_main},       {"status", wh_status_main},
 };
 
 struct choice {
@@ -32,6 +32,7 @@ static const char doc[] = "Totally ordered, atomic multicast.\v"
 			  "  bench FILE     run the group of an ini file, measure it, check what it delivered\n"
 			  "  config         describe the keys of an ini file, or check one\n"
 			  "  node FILE      run one member of a group: a counter, a chat, a load\n"
+			  "  report DIR     make one page of the results of benchmarks\n"
 			  "  sim FILE       run groups in virtual time, let things go wrong, check what must hold\n"
 			  "  status NAME    ask the nodes of a group who is in it, how far each is, who lags\n"
 			  "\n"

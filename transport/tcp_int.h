@@ -72,14 +72,17 @@ void wh_tcp_names_tick(struct wh_tcp *t); /* what has been found is used */
 /* A connection from its first byte on. Before the first frame both sides show who they are (transport/secure.h): that is
  * wh_tcp_channel_shake. */
 struct wh_tcp_channel {
-	int fd;                   /* -1: none */
-	bool called;              /* by me */
-	bool wraps;               /* there is TLS */
-	bool drained;             /* with TLS: nothing that has been received can be opened: the socket tells of more */
-	bool careful;             /* with TLS: seals only what the socket has room for */
-	bool looks;               /* with TLS: what has been received is opened, and no more received */
+	int fd;         /* -1: none */
+	bool called;    /* by me */
+	bool wraps;     /* there is TLS */
+	bool drained;   /* with TLS: nothing that has been received can be opened: the socket tells of more */
+	bool careful;   /* with TLS: seals only what the socket has room for */
+	bool looks;     /* with TLS: what has been received is opened, and no more received */
+	unsigned turns; /* what it has said, before the first frame, that I have answered: each earns it time anew */
 	struct wh_secure *secure; /* who the other end has proven to be */
 };
+
+#define WH_TCP_TURNS_MAX 6 /* more are not counted: there are no more but of one who plays for time */
 
 /* WH_TCP_BROKEN: also by changed bytes: wh_tcp_channel_reason. */
 enum wh_tcp_io { WH_TCP_DONE, WH_TCP_LATER, WH_TCP_ENDED /* closed in order */, WH_TCP_BROKEN };
@@ -270,14 +273,14 @@ struct wh_tcp_stranger { /* has connected to me, and said nothing yet, or has as
 	struct wh_tcp_channel channel;
 	bool shaken, held; /* held: what it has said is kept until it can be acted on */
 	uint64_t visitor;  /* the number of its question; 0: it has not asked */
-	uint64_t since_ns;
+	uint64_t since_ns; /* since when I wait for it */
 	uint32_t count;
 	unsigned char bytes[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
 };
 
 #define WH_TCP_STRANGERS 32
 #define WH_TCP_STRANGER_NS WH_NS_PER_S
-#define WH_TCP_CALL_NS WH_NS_PER_S /* so long I wait for the answer to a call */
+#define WH_TCP_CALL_NS WH_NS_PER_S /* so long I wait for the answer to a call, and to each word of the greeting */
 
 enum whorl_result wh_tcp_meet_open(struct wh_tcp *t, struct wh_error *err);
 void wh_tcp_meet_tick(struct wh_tcp *t); /* the timer has run out */

@@ -150,9 +150,16 @@ static void not_proven(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	peer->unproven_told = true;
 }
 
+/* It has said something that I waited for, and now I wait for the next. */
+static void wait_anew(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	peer->next_call.at_ns = wh_env_now(t->env) + WH_TCP_CALL_NS;
+}
+
 bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
 {
 	struct wh_tcp_link *link = peer->link;
+	unsigned turns = link->channel.turns;
 	bool writes = false;
 
 	if (link->stage == WH_TCP_CONNECTING) {
@@ -167,10 +174,13 @@ bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
 			return false;
 		}
 		link->stage = WH_TCP_SHAKING;
+		wait_anew(t, peer);
 	}
 	if (link->stage == WH_TCP_SHAKING) {
 		enum wh_tcp_io io = wh_tcp_channel_shake(&link->channel, &writes);
 
+		if (io == WH_TCP_DONE || link->channel.turns != turns)
+			wait_anew(t, peer);
 		if (io == WH_TCP_LATER) {
 			link->watches_write = writes;
 			(void)wh_tcp_watch(t, EPOLL_CTL_MOD, link->channel.fd, EPOLLIN | (writes ? EPOLLOUT : 0),
@@ -186,6 +196,20 @@ bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	return true;
 }
 
+/* An answer that is late may have come while it was I who was long away. */
+static void look_again(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	if (wh_voice_is_full(&t->voice) || (peer->link->stage != WH_TCP_OPEN && !wh_tcp_link_open(t, peer)))
+		return;
+	wh_tcp_dirty(t, peer->link);
+	(void)wh_tcp_in_take(t, peer);
+}
+
+static bool is_late(const struct wh_tcp_peer *peer, uint64_t now)
+{
+	return peer->state == WH_TCP_CALLED && peer->next_call.at_ns <= now;
+}
+
 static void call_absent(struct wh_tcp *t, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
@@ -193,11 +217,10 @@ static void call_absent(struct wh_tcp *t, uint64_t now)
 
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_tcp_peer *peer = &t->peers[node];
-		bool late = peer->state == WH_TCP_CALLED && peer->next_call.at_ns <= now;
 
-		if (late && peer->link->stage == WH_TCP_OPEN && !wh_voice_is_full(&t->voice))
-			(void)wh_tcp_in_take(t, peer); /* it may be I who was long away */
-		if (late && peer->state == WH_TCP_CALLED) {
+		if (is_late(peer, now))
+			look_again(t, peer);
+		if (is_late(peer, now)) {
 			wh_tcp_names_ask(t, peer);
 			wh_tcp_lose(t, peer, "does not answer");
 		} else if (peer->state == WH_TCP_ABSENT && !wh_voice_is_full(&t->voice) &&

@@ -181,6 +181,7 @@ struct wh_transport_config {
 	struct wh_secure_key *key;
 	struct wh_secure_tls *tls;
 	uint64_t patience_ns; /* who is there and does not answer for so long counts as not there: searching() */
+	uint64_t failure_ns;  /* who is silent for so long counts as dead for the group; 0: a second */
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
 };
 

@@ -46,6 +46,26 @@ struct wh_verbs_figures wh_verbs_figures(const struct wh_transport *transport)
 					 .rings = wh_load_relaxed(&t->rings)};
 }
 
+/* ---- a pass ------------------------------------------------------------------------------------------------------- *
+ * A pass pushes messages, how far they go, what was received and what was delivered, each by itself. Together they are one
+ * chain for each peer: one doorbell, which is a system call on some devices, and one ring. Completions are taken when room
+ * gets scarce, and by service(). */
+
+static size_t take(struct wh_transport *transport)
+{
+	wh_verbs_of(transport)->gathers = true;
+	return 0;
+}
+
+static void flush(struct wh_transport *transport)
+{
+	struct wh_verbs *t = wh_verbs_of(transport);
+
+	t->gathers = false;
+	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
+		wh_verbs_flush(t, image);
+}
+
 /* ---- service ------------------------------------------------------------------------------------------------------ */
 
 bool wh_verbs_watch(struct wh_verbs *t, int fd, enum wh_verbs_source source, uint32_t index, uint32_t events)
@@ -215,8 +235,10 @@ static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
 
-	if (!forked && t->device.in != NULL)
+	if (!forked && t->device.in != NULL) {
+		flush(transport);
 		linger(t);
+	}
 	finish(t, forked);
 }
 
@@ -248,6 +270,8 @@ static const struct wh_transport_ops verbs_ops = {
 	.image_close = wh_verbs_image_close,
 	.post = wh_verbs_post,
 	.freeze = wh_verbs_freeze,
+	.take = take,
+	.flush = flush,
 	.service = service,
 	.next_event = next_event,
 	.arm = wh_verbs_arm,
@@ -279,6 +303,7 @@ static void init(struct wh_verbs *t, const struct wh_transport_config *config)
 	t->node = config->node;
 	t->nodes = config->nodes;
 	wh_pace_init(&t->pace, config);
+	t->timeout = wh_verbs_timeout(config->failure_ns > 0 ? config->failure_ns : WH_NS_PER_S);
 	t->incarnation = config->incarnation;
 	t->epoll = t->doorbell = t->visits = -1;
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)

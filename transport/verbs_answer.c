@@ -115,9 +115,11 @@ static void welcome(struct wh_verbs *t, struct wh_verbs_peer *peer, struct rdma_
 		if (errno != EINVAL) /* it has given up meanwhile */
 			wh_voice_complain(&t->voice, "cannot answer node %" PRIu32 ": %s", peer->node, peer->link->how);
 		wh_verbs_give_up(t, peer, true);
-	} else if (rdma_accept(id, &given) != 0) {
-		wh_verbs_give_up(t, peer, true);
+		return;
 	}
+	wh_verbs_set_timeout(t, id);
+	if (rdma_accept(id, &given) != 0)
+		wh_verbs_give_up(t, peer, true);
 }
 
 void wh_verbs_hear_call(struct wh_verbs *t, struct rdma_cm_id *id, const void *bytes, size_t count)

@@ -145,7 +145,7 @@ static bool connect_pair(const struct wh_verbs *t, const struct wh_verbs_peer *p
 {
 	const struct wh_verbs_lane *lane = peer->lane;
 	struct ibv_qp_attr path, ready = {.qp_state = IBV_QPS_RTS,
-					  .timeout = WH_VERBS_TIMEOUT,
+					  .timeout = t->timeout,
 					  .retry_cnt = WH_VERBS_RETRIES,
 					  .rnr_retry = WH_VERBS_RNR_RETRIES,
 					  .sq_psn = lane->psn,

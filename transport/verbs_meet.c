@@ -70,6 +70,13 @@ static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	}
 }
 
+void wh_verbs_set_timeout(const struct wh_verbs *t, struct rdma_cm_id *id)
+{
+	uint8_t timeout = t->timeout;
+
+	(void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
+}
+
 static void connect_link(struct wh_verbs *t, struct wh_verbs_peer *peer)
 {
 	struct wh_verbs_hello hello = wh_verbs_my_hello(t);
@@ -77,14 +84,13 @@ static void connect_link(struct wh_verbs *t, struct wh_verbs_peer *peer)
 					 .private_data_len = sizeof(hello),
 					 .retry_count = WH_VERBS_RETRIES,
 					 .rnr_retry_count = WH_VERBS_RNR_RETRIES};
-	uint8_t timeout = WH_VERBS_TIMEOUT;
 
 	if (!wh_verbs_link_prepare(t, peer->link)) {
 		wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, peer->link->how);
 		wh_verbs_give_up(t, peer, true);
 		return;
 	}
-	(void)rdma_set_option(peer->link->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
+	wh_verbs_set_timeout(t, peer->link->id);
 	if (rdma_connect(peer->link->id, &wanted) == 0)
 		return;
 	wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));

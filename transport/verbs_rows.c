@@ -41,7 +41,8 @@ static struct ibv_qp *new_pair(const struct wh_verbs *t, struct wh_verbs_row *ro
 }
 
 /* The path is that of the connection, as librdmacm knows it. */
-static bool connect_pair(const struct wh_verbs_row *row, struct ibv_qp *pair, uint32_t to, uint32_t to_psn)
+static bool connect_pair(const struct wh_verbs *t, const struct wh_verbs_row *row, struct ibv_qp *pair, uint32_t to,
+			 uint32_t to_psn)
 {
 	struct ibv_qp_attr path = {.qp_state = IBV_QPS_RTR}, ready = {.qp_state = IBV_QPS_RTS};
 	int mask;
@@ -59,7 +60,7 @@ static bool connect_pair(const struct wh_verbs_row *row, struct ibv_qp *pair, ui
 		return false;
 	if (pair == row->in)
 		return true;
-	ready.timeout = WH_VERBS_TIMEOUT;
+	ready.timeout = t->timeout;
 	ready.retry_cnt = WH_VERBS_RETRIES;
 	ready.rnr_retry = WH_VERBS_RNR_RETRIES;
 	ready.sq_psn = row->out_psn;
@@ -162,8 +163,8 @@ static bool take_offer(struct wh_verbs *t, struct wh_verbs_image *image, struct 
 				t->node, peer->node, offer->key);
 		return false;
 	}
-	if (take_places(&row->out, offer) && connect_pair(row, row->in, offer->out_qp, offer->out_psn) &&
-	    connect_pair(row, row->out.qp, offer->in_qp, 0)) {
+	if (take_places(&row->out, offer) && connect_pair(t, row, row->in, offer->out_qp, offer->out_psn) &&
+	    connect_pair(t, row, row->out.qp, offer->in_qp, 0)) {
 		row->out.open = true;
 		return true;
 	}

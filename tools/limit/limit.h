@@ -16,7 +16,7 @@
  * or 64 messages, what is new to each reader, and behind it how far it has filled: one chain of one-sided writes with one
  * doorbell, few of which report themselves. A reader reads what is there, and writes to the writer how far it has read.
  *
- * On shm and tcp also what a message takes from one node to another and back, alone: where both look all the time, and where
+ * Also what a message takes from one node to another and back, alone: where both look all the time, and where
  * both sleep until it is there.
  *
  * On tcp the nodes may be apart: each command runs one of them, at the addresses of the file, and has the figures of that one.
@@ -89,7 +89,7 @@ struct wh_limit_result {
 	double prefetched_bytes_per_s;
 	/* tcp */
 	struct wh_limit_rate best_write;
-	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node, or verbs. Apart: from
+	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node. Apart: from
 	 * this node to the farthest of the others. */
 	double round_trip_us[2];
 	struct wh_limit_trips_to {

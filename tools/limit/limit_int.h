@@ -4,7 +4,7 @@
  *     rings.c      shm: single-writer rings
  *     sockets.c    tcp: one connection for each pair of nodes
  *     verbs.c      verbs: one-sided writes; verbs_link.c: the queue pairs for them
- *     trips.c      there and back between two nodes
+ *     trips.c      there and back between two nodes; verbs_trip.c: by one-sided writes
  *     meet.c       how the nodes of sockets.c and trips.c connect
  *
  * A measurement is a crew of workers, one for each node, and memory that they share with the parent: the parent sets

@@ -3,7 +3,8 @@
  * A trip is timed from before the message is filled until it has come back; the other fills an answer of the same size.
  * Nodes that are apart all meet each other, two and two; that is a tournament, in which pairs do not wait for each other.
  * On shm the message lies in a slot, with a word on a line of its own behind it, and who sleeps is woken by an eventfd,
- * as the transport wakes; on tcp it goes through a connection, and who sleeps does so in recv.
+ * as the transport wakes; on tcp it goes through a connection, and who sleeps does so in recv; on verbs it is written into
+ * the other's memory, and the word behind it (verbs_trip.c).
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,6 +21,7 @@
 #include "tools/limit/limit_int.h"
 #include "tools/limit/meet.h"
 #include "tools/limit/payload.h"
+#include "tools/limit/verbs_trip.h"
 
 #define SAMPLES 16384 /* the first so many trips are kept; then the next take their places */
 #define SLEEP_MS 20   /* then it looks whether it goes on */
@@ -39,6 +41,7 @@ struct log {
 /* Behind the beginning of the shared memory. */
 struct area {
 	struct line heads[2]; /* the number of the last message of each */
+	struct wh_limit_verbs_cards cards;
 	struct log logs[2];
 	_Alignas(WH_CACHE_LINE) char slots[]; /* [2] */
 };
@@ -59,10 +62,12 @@ struct trips {
 /* One of the two. */
 struct end {
 	struct trips *trips;
-	uint32_t side;      /* 0: it begins; 1 */
-	int socket;         /* tcp */
-	char *out, *in;     /* where the message is filled, and where the other's comes */
-	uint64_t sent, got; /* messages */
+	uint32_t side; /* 0: it begins; 1 */
+	int socket;    /* tcp */
+	struct wh_limit_verbs_end verbs;
+	char *out, *in;      /* where the message is filled, and where the other's comes */
+	const wh_word *head; /* shm, verbs: the number of the last that has come */
+	uint64_t sent, got;  /* messages */
 	bool yields;
 	bool left;  /* the other has; its clock is not mine */
 	int number; /* the errno value of what went wrong */
@@ -73,12 +78,22 @@ static bool goes_on(const struct end *end)
 	return end->number == 0 && !end->left && wh_phase_get(&end->trips->run.shared->phase) == WH_LIMIT_RUN;
 }
 
+static void note_failure(struct end *end, const char *failure)
+{
+	if (failure != NULL && end->number == 0)
+		end->number = errno > 0 && errno < 126 ? errno : EIO;
+}
+
 static void send_message(struct end *end)
 {
 	struct trips *trips = end->trips;
 	uint64_t one = 1;
 
 	wh_payload_fill(end->out, trips->bytes, wh_payload_seed(0, end->side, ++end->sent));
+	if (trips->kind == WH_LIMIT_VERBS) {
+		note_failure(end, wh_limit_verbs_end_write(&end->verbs, end->sent));
+		return;
+	}
 	if (trips->kind == WH_LIMIT_TCP) {
 		end->left = send(end->socket, end->out, trips->wire, MSG_NOSIGNAL) != (ssize_t)trips->wire;
 		return;
@@ -90,21 +105,32 @@ static void send_message(struct end *end)
 
 static bool has_come(struct end *end)
 {
-	return wh_load_acquire(&end->trips->area->heads[1 - end->side].word) > end->got; /* partner: send_message */
+	return wh_load_acquire(end->head) > end->got; /* partner: send_message, or the device for it */
+}
+
+static void sleep_for_message(struct end *end)
+{
+	struct pollfd bell = {.fd = end->trips->bells[end->side], .events = POLLIN};
+	uint64_t rings;
+
+	if (end->trips->kind == WH_LIMIT_VERBS) {
+		note_failure(end, wh_limit_link_listen(&end->verbs.link));
+		if (end->number == 0 && !has_come(end))
+			note_failure(end, wh_limit_link_sleep(&end->verbs.link, SLEEP_MS));
+	} else if (poll(&bell, 1, SLEEP_MS) > 0 && read(bell.fd, &rings, sizeof rings) < 0 && errno != EAGAIN) {
+		end->number = errno;
+	}
 }
 
 static bool receive_in_memory(struct end *end)
 {
-	struct pollfd bell = {.fd = end->trips->bells[end->side], .events = POLLIN};
 	unsigned empty = 0;
-	uint64_t rings;
 
 	while (!has_come(end)) {
 		if (!goes_on(end))
 			return false;
 		if (end->trips->sleeps) {
-			if (poll(&bell, 1, SLEEP_MS) > 0 && read(bell.fd, &rings, sizeof rings) < 0 && errno != EAGAIN)
-				end->number = errno;
+			sleep_for_message(end);
 		} else if (!end->yields || ++empty < WH_LIMIT_EMPTY_PASSES) {
 			wh_cpu_relax();
 		} else {
@@ -185,7 +211,8 @@ static void run_end(struct end *end)
 	struct wh_phase *phase = &end->trips->run.shared->phase;
 	struct timeval patience = {.tv_usec = SLEEP_MS * 1000};
 
-	end->yields = !end->trips->sleeps && !pin(end->side);
+	/* Soft-RoCE moves bytes by threads of the kernel, which need a turn. */
+	end->yields = !end->trips->sleeps && (!pin(end->side) || end->trips->kind == WH_LIMIT_VERBS);
 	if (end->socket >= 0) {
 		setsockopt(end->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 		memset(end->in, 0, end->trips->slot);
@@ -194,6 +221,18 @@ static void run_end(struct end *end)
 	travel(end);
 	while (end->left && wh_phase_get(phase) == WH_LIMIT_RUN)
 		wh_phase_wait(phase, WH_LIMIT_RUN, SLEEP_MS);
+}
+
+static void meet_by_verbs(struct end *end)
+{
+	const struct wh_limit_plan *plan = end->trips->run.plan;
+	const char *address = plan->addresses != NULL ? plan->addresses[end->side] : NULL;
+
+	note_failure(end, wh_limit_verbs_end_open(&end->verbs, end->side, address, end->trips->wire, end->trips->sleeps,
+						  &end->trips->area->cards, &end->trips->run.shared->phase));
+	end->out = end->verbs.out;
+	end->in = end->verbs.in;
+	end->head = end->verbs.head_in;
 }
 
 /* Connects with the other. */
@@ -216,21 +255,27 @@ static int run_node(void *ctx, uint32_t worker)
 			  .side = side,
 			  .socket = -1,
 			  .out = trips->area->slots + side * trips->slot,
-			  .in = trips->area->slots + (1 - side) * trips->slot};
+			  .in = trips->area->slots + (1 - side) * trips->slot,
+			  .head = &trips->area->heads[1 - side].word};
 
 	if (trips->kind == WH_LIMIT_TCP) {
 		end.in = malloc(trips->slot); /* the other's slot is where it fills */
 		sockets = calloc(trips->meeting.nodes, sizeof *sockets);
 		end.number = end.in == NULL || sockets == NULL ? ENOMEM : meet(&end, sockets);
 	}
+	if (trips->kind == WH_LIMIT_VERBS)
+		meet_by_verbs(&end);
 	if (end.number == 0)
 		run_end(&end);
+	if (trips->kind == WH_LIMIT_VERBS)
+		wh_limit_verbs_end_close(&end.verbs);
 	if (sockets != NULL)
 		wh_limit_part(&trips->meeting, sockets);
 	if (trips->kind == WH_LIMIT_TCP)
 		free(end.in);
 	free(sockets);
-	return end.number;
+	/* On verbs the other may have seen the end first, and closed its queue pair. */
+	return wh_phase_get(&trips->run.shared->phase) == WH_LIMIT_STOP ? 0 : end.number;
 }
 
 /* ---- the parent --------------------------------------------------------------------------------------------------*/
@@ -266,6 +311,8 @@ static enum whorl_result open_ways(struct trips *trips, const struct wh_limit_pl
 {
 	if (trips->kind == WH_LIMIT_TCP)
 		return wh_limit_meeting_open(&trips->meeting, plan, plan->nodes, number, err);
+	if (trips->kind == WH_LIMIT_VERBS)
+		return WHORL_OK;
 	for (size_t i = 0; i < 2; i++) {
 		trips->bells[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 		if (trips->bells[i] < 0)
