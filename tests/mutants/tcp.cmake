@@ -196,12 +196,12 @@ mutant(NAME tcp-full-delays-others KIND conformance-tcp FILE transport/tcp.c
 	WORDS CK_RUN_CASE=peer
 	REMOVES "a peer whose socket is full holds up nobody else"
 	TEXT [[
-		if (link == NULL || !link->dirty)
+		if (link == NULL || !link->dirty || (link->patient && !patient_ones))
 			continue;
 ]]
 	REPLACEMENT [[
 		if (link != NULL && link->out.blocked)
 			return;
-		if (link == NULL || !link->dirty)
+		if (link == NULL || !link->dirty || (link->patient && !patient_ones))
 			continue;
 ]])
