@@ -144,7 +144,7 @@ static bool fits(const struct wh_bench_plan *plan, const struct wh_limit_plan *l
 {
 	uint64_t available = available_memory(), needed = plan->memory, limit_bytes = wh_limit_memory(limit);
 
-	if (plan->options.limit && limit_bytes > needed)
+	if (plan->options.limit && !wh_bench_is_simulated(plan) && limit_bytes > needed)
 		needed = limit_bytes;
 	if (needed <= available)
 		return true;
@@ -235,12 +235,16 @@ struct bench {
 	bool has_head;
 };
 
-static enum whorl_result measure_limit(struct bench *bench, const struct wh_limit_plan *plan,
-				       struct wh_limit_result *out)
+static enum whorl_result measure_limit(struct bench *bench, const struct wh_bench_plan *bench_plan,
+				       const struct wh_limit_plan *plan, struct wh_limit_result *out)
 {
 	struct wh_error err = {0};
 	enum whorl_result result;
 
+	if (wh_bench_is_simulated(bench_plan)) {
+		wh_bench_sim_limit(bench_plan, out);
+		return WHORL_OK;
+	}
 	if (!bench->arguments->quiet)
 		wh_bench_progress_text("the limit of the machine");
 	result = wh_limit_measure(plan, &bench->watch, out, &err);
@@ -263,7 +267,7 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 				   .quiet = bench->arguments->quiet,
 				   .table = bench->table};
 	struct wh_limit_result before = *limit;
-	enum whorl_result result = wh_bench_run_make(&run), added;
+	enum whorl_result result = wh_bench_is_simulated(plan) ? wh_bench_sim_make(&run) : wh_bench_run_make(&run), added;
 
 	*measured = false;
 	if (result == WHORL_OK && !wh_bench_result_make(out, &run))
@@ -271,7 +275,7 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 	if (result != WHORL_OK)
 		goto out_free;
 	if (limit_plan != NULL)
-		result = measure_limit(bench, limit_plan, limit);
+		result = measure_limit(bench, plan, limit_plan, limit);
 	if (result == WHORL_OK || result == WHORL_AGAIN) {
 		if (limit_plan != NULL)
 			wh_bench_result_limit(out, &before, result == WHORL_OK ? limit : &before);
@@ -308,7 +312,7 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 		goto out_free;
 	result = make_limit_plan(plan, &limit_plan);
 	if (result == WHORL_OK && limited)
-		result = measure_limit(bench, &limit_plan, &limit);
+		result = measure_limit(bench, plan, &limit_plan, &limit);
 	while (result == WHORL_OK && done < runs) {
 		bool measured;
 
@@ -404,9 +408,13 @@ static enum wh_exit run_all(struct bench *bench)
 			wh_say("%s: %s", bench->arguments->file, err.text);
 			break;
 		}
-		if (bench->arguments->node >= 0)
+		if (bench->arguments->node >= 0 && wh_bench_is_simulated(&plan)) {
+			wh_say("%s: group.transport = sim: all nodes are simulated by one command, without --node",
+			       bench->arguments->file);
+			result = WHORL_CONFIG;
+		} else if (bench->arguments->node >= 0)
 			wh_bench_plan_one(&plan, (uint32_t)bench->arguments->node);
-		if (bench->arguments->deliveries != NULL) {
+		if (bench->arguments->deliveries != NULL && result == WHORL_OK) {
 			plan.deliveries = make_directory(bench, variant, directory, sizeof directory);
 			if (plan.deliveries == NULL)
 				result = WHORL_CONFIG;

@@ -151,6 +151,10 @@ static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_res
 
 	if (!plan->options.limit || plan->deliveries != NULL)
 		return json_null();
+	if (wh_bench_is_simulated(plan))
+		return json_pack("{s:s,s:f,s:f,s:f,s:f}", "name", "sim-link", "bytes_per_s", result->limit_bytes_per_s,
+				 "messages_per_s", result->limit_messages_per_s, "before",
+				 result->before.rate.bytes_per_s, "after", result->after.rate.bytes_per_s);
 	object = json_pack("{s:s,s:f,s:f,s:f,s:f}", "name", names[wh_bench_limit_kind(plan)], "bytes_per_s",
 			   result->limit_bytes_per_s, "messages_per_s", result->limit_messages_per_s, "before",
 			   result->before.rate.bytes_per_s, "after", result->after.rate.bytes_per_s);
@@ -279,6 +283,7 @@ static void set_question(json_t *object, const char *file, const struct wh_bench
 	set(object, "run", integer(run->number));
 	set(object, "timed", json_boolean(plan->deliveries == NULL));
 	set(object, "transport", choice(&wh_group_table, "transport", plan->config.group.transport));
+	set(object, "simulated", json_boolean(wh_bench_is_simulated(plan)));
 	set(object, "nodes", integer(plan->nodes));
 	set(object, "senders", integer(first->sender_count));
 	set(object, "active_senders", integer(first->active_count));
@@ -309,8 +314,10 @@ static void set_answer(json_t *object, const struct wh_bench_run *run, const str
 	set(object, "latency_us", latency(plan, result));
 	set(object, "latency_samples", integer(result->latency_samples));
 	set(object, "latency_timing",
-	    json_string("from the claim, before filling, to the upcall at each node; all on one host's "
-			"CLOCK_MONOTONIC, through stamps in shared memory"));
+	    json_string(wh_bench_is_simulated(plan)
+				? "from the claim, before filling, to the upcall at each node, in virtual time"
+				: "from the claim, before filling, to the upcall at each node; all on one host's "
+				  "CLOCK_MONOTONIC, through stamps in shared memory"));
 	set(object, "order_digest", order_digest(run));
 	set(object, "delivered", integer(result->delivered));
 	set(object, "nulls", integer(result->nulls));

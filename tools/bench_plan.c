@@ -222,6 +222,7 @@ static void find_mistakes(const struct wh_bench_plan *plan)
 	wh_conf_bind(plan->conf, plan->variant, &wh_engine_table, NULL, &engine);
 	find_size_mistakes(plan);
 	find_layout_mistakes(plan);
+	wh_bench_sim_mistakes(plan);
 	if (options->active_senders == BENCH_NONE)
 		wh_conf_mistake(plan->conf, "bench", NULL, "active_senders", "is none, expected one of one, half, all");
 	if (options->senders_per_node > 1 && engine.thread == WH_THREAD_CALLER)
