@@ -19,20 +19,30 @@ static uint64_t wire_ns(const struct wh_sim_card *card, uint64_t bytes)
 	return (bytes * WH_NS_PER_S + card->bytes_per_s - 1) / card->bytes_per_s;
 }
 
+/* How long the card works on a write, or on its first turn. */
+static uint64_t card_ns(const struct wh_sim_card *card, uint64_t bytes)
+{
+	return wh_sim_later(wire_ns(card, bytes), card->write_ns);
+}
+
+static uint64_t more_than(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 /* The part of the latency in which the link is free for others. */
 static uint64_t free_latency_ns(const struct wh_sim_card *card, uint64_t bytes)
 {
-	uint64_t fetched = bytes < FETCH_BYTES ? bytes : FETCH_BYTES, whole = wire_ns(card, FETCH_BYTES);
-	uint64_t growth = card->latency_4k_ns > card->latency_ns ? card->latency_4k_ns - card->latency_ns : 0;
+	uint64_t least = more_than(card->latency_ns, card_ns(card, 1));
+	uint64_t most = more_than(card->latency_4k_ns, card_ns(card, FETCH_BYTES));
+	uint64_t fetched = bytes < FETCH_BYTES ? bytes : FETCH_BYTES;
 
-	if (bytes <= card->inline_bytes || growth <= whole)
-		return card->latency_ns;
-	return card->latency_ns + (growth - whole) * fetched / FETCH_BYTES;
+	return bytes <= card->inline_bytes ? least : least + more_than(most, least) * fetched / FETCH_BYTES;
 }
 
 uint64_t wh_sim_card_latency_ns(const struct wh_sim_card *card, uint64_t bytes)
 {
-	return wh_sim_later(wire_ns(card, bytes), card->write_ns) + free_latency_ns(card, bytes);
+	return card_ns(card, bytes) + free_latency_ns(card, bytes);
 }
 
 static void give_turn(struct sim_link *link)
@@ -45,17 +55,20 @@ static void give_turn(struct sim_link *link)
 	host->turns_tail = &link->next_turn;
 }
 
+/* NULL: nothing is to be sent. */
 static struct sim_link *take_turn(struct sim_host *host)
 {
-	struct sim_link *link = host->turns;
+	struct sim_link *link;
 
-	if (link == NULL)
-		return NULL;
-	host->turns = link->next_turn;
-	if (host->turns == NULL)
-		host->turns_tail = &host->turns;
-	link->has_turn = false;
-	return link;
+	while ((link = host->turns) != NULL) {
+		host->turns = link->next_turn;
+		if (host->turns == NULL)
+			host->turns_tail = &host->turns;
+		if (link->unsent != NULL)
+			return link;
+		link->has_turn = false; /* it has ended meanwhile */
+	}
+	return NULL;
 }
 
 /* The last byte of the first unsent push has left, and comes through the receiver's link at `end_ns`. */
@@ -70,8 +83,6 @@ static void finish(struct sim_link *link, uint64_t end_ns)
 	wh_sim_resume(link);
 }
 
-static void work(void *ctx, uint64_t argument);
-
 /* Sends as much as one turn allows. Returns when the card is free again. */
 static uint64_t send_some(struct sim_link *link)
 {
@@ -83,7 +94,7 @@ static uint64_t send_some(struct sim_link *link)
 
 	receiver->port_free_ns = wh_sim_later(receiver->port_free_ns, sim->now_ns) + takes_ns;
 	if (link->sent_bytes == 0)
-		takes_ns = wh_sim_later(takes_ns, card->write_ns);
+		takes_ns = card_ns(card, bytes);
 	end_ns = wh_sim_later(receiver->port_free_ns, sim->now_ns + takes_ns);
 	link->sent_bytes += bytes;
 	if (bytes == left)
@@ -94,19 +105,17 @@ static uint64_t send_some(struct sim_link *link)
 static void work(void *ctx, uint64_t argument)
 {
 	struct sim_host *host = ctx;
-	struct sim_link *link = take_turn(host);
-	uint64_t free_ns;
+	struct sim_link *last = host->sending;
 
 	(void)argument;
-	while (link != NULL && link->unsent == NULL) /* it has ended meanwhile */
-		link = take_turn(host);
-	host->card_works = link != NULL;
-	if (link == NULL)
-		return;
-	free_ns = send_some(link);
-	if (link->handed > 0)
-		give_turn(link);
-	wh_sim_at(host->sim, free_ns, work, host, 0);
+	if (last != NULL) {
+		last->has_turn = false;
+		if (last->handed > 0)
+			give_turn(last);
+	}
+	host->sending = take_turn(host);
+	if (host->sending != NULL)
+		wh_sim_at(host->sim, send_some(host->sending), work, host, 0);
 }
 
 static void hand_over(void *ctx, uint64_t argument)
@@ -120,7 +129,7 @@ static void hand_over(void *ctx, uint64_t argument)
 	link->handed++;
 	if (!link->has_turn)
 		give_turn(link);
-	if (!host->card_works)
+	if (host->sending == NULL)
 		work(host, 0);
 }
 

@@ -73,7 +73,7 @@ struct sim_link { /* from one life to another */
 	struct sim_link *next_turn;  /* in the list of links that the card has something for */
 	struct sim_flight *unsent;   /* the first that the card has not sent whole; NULL: none */
 	uint64_t handed, sent_bytes; /* unsent pushes that the card has; bytes of the first that it has sent */
-	bool has_turn;               /* is in that list */
+	bool has_turn;               /* is in that list, or it is its turn */
 
 	/* What `from` knows of `to`: it meets it, in the end it is over, with or without a meeting. */
 	bool met, over;
@@ -333,7 +333,7 @@ struct sim_host { /* what a node has in all its lives */
 	uint64_t card_free_ns;  /* from then on its card has nothing to send */
 	struct sim_link *turns; /* links that its card has something for, in the order of their turns */
 	struct sim_link **turns_tail;
-	bool card_works;       /* an event is the end of its turn */
+	struct sim_link *sending; /* whose turn it is; an event is its end. NULL: the card has nothing */
 	uint64_t port_free_ns; /* from then on nothing comes in by its link */
 	struct wh_sim_counts counts;
 	struct sim_node *life; /* the newest; NULL: none yet */
