@@ -434,8 +434,9 @@ enum whorl_result whorl_open(whorl_config *config, uint32_t id, const struct who
 	if (result != WHORL_OK)
 		return result;
 	if (world.create == NULL)
-		result = wh_error_set(wh_config_failure(config), WHORL_UNSUPPORTED,
-				      "group.transport: sim is for the tests and whorl bench; there are shm, tcp and verbs");
+		result = wh_error_set(
+			wh_config_failure(config), WHORL_UNSUPPORTED,
+			"group.transport: sim is for the tests and whorl bench; there are shm, tcp and verbs");
 	else
 		result = wh_node_open(&bound, id, &world, options, out, wh_config_failure(config));
 	wh_node_config_free(&bound);

@@ -62,7 +62,8 @@ static void arrive(struct wh_fiber *fiber)
 /* makecontext passes integers: the address comes in two. */
 static void begin(unsigned high, unsigned low)
 {
-	struct wh_fiber *fiber = (struct wh_fiber *)((uintptr_t)high << 32 | low); /* NOLINT(performance-no-int-to-ptr) */
+	struct wh_fiber *fiber =
+		(struct wh_fiber *)((uintptr_t)high << 32 | low); /* NOLINT(performance-no-int-to-ptr) */
 
 	arrive(fiber);
 	fiber->fn(fiber->ctx);
@@ -75,7 +76,8 @@ static bool map_stack(struct wh_fiber *fiber)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	fiber->mapped = page + STACK_BYTES;
-	fiber->stack = mmap(NULL, fiber->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	fiber->stack =
+		mmap(NULL, fiber->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (fiber->stack == MAP_FAILED)
 		return false;
 	fiber->own.uc_stack.ss_sp = fiber->stack + page;

@@ -146,7 +146,8 @@ void wh_machine_upcall(struct wh_machine *machine, size_t messages, size_t bytes
 	const struct wh_cpu_options *cpu = &machine->config.cpu;
 
 	spend(machine,
-	      (uint64_t)cpu->upcall_ns + messages * (uint64_t)cpu->deliver_ns + copying_ns(bytes, cpu->read_mb_per_s), true);
+	      (uint64_t)cpu->upcall_ns + messages * (uint64_t)cpu->deliver_ns + copying_ns(bytes, cpu->read_mb_per_s),
+	      true);
 	if (machine->current != NULL)
 		machine->nodes[machine->current->id].delivered += messages;
 }
@@ -166,15 +167,16 @@ static struct processor *add_processor(struct wh_machine *machine, uint32_t id, 
 
 	if (processor == NULL)
 		return NULL;
-	*processor = (struct processor){
-		.next = machine->processors, .machine = machine, .id = id, .fn = fn, .ctx = ctx};
+	*processor =
+		(struct processor){.next = machine->processors, .machine = machine, .id = id, .fn = fn, .ctx = ctx};
 	processor->fiber = wh_fiber_new(run, processor);
 	if (processor->fiber == NULL) {
 		free(processor);
 		return NULL;
 	}
 	machine->processors = processor;
-	wh_sim_at(machine->sim, wh_sim_now(machine->sim) + wh_dice_below(&machine->dice, WH_NS_PER_US), go_on, processor, 0);
+	wh_sim_at(machine->sim, wh_sim_now(machine->sim) + wh_dice_below(&machine->dice, WH_NS_PER_US), go_on,
+		  processor, 0);
 	return processor;
 }
 

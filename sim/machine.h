@@ -53,15 +53,17 @@ const struct wh_env *wh_machine_clock(const struct wh_machine *machine);
 
 /* A node, whose passes are made here whatever engine.thread says. The results of whorl_open. */
 WH_MUST_CHECK enum whorl_result wh_machine_open(struct wh_machine *machine, const struct wh_node_config *config,
-						uint32_t id, const struct whorl_open_options *options, whorl_node **node,
-						struct wh_error *err);
+						uint32_t id, const struct whorl_open_options *options,
+						whorl_node **node, struct wh_error *err);
 
 /* What a processor of node `id` does; it has ended when fn returns. WHORL_OK, WHORL_MEMORY. */
 typedef void wh_machine_fn(void *ctx);
-WH_MUST_CHECK enum whorl_result wh_machine_thread(struct wh_machine *machine, uint32_t id, wh_machine_fn *fn, void *ctx);
+WH_MUST_CHECK enum whorl_result wh_machine_thread(struct wh_machine *machine, uint32_t id, wh_machine_fn *fn,
+						  void *ctx);
 /* One that makes passes of the loop, and before each calls `before` (NULL: nothing), until wh_machine_stop. The node has been
  * started. */
-WH_MUST_CHECK enum whorl_result wh_machine_loop(struct wh_machine *machine, uint32_t id, wh_machine_fn *before, void *ctx);
+WH_MUST_CHECK enum whorl_result wh_machine_loop(struct wh_machine *machine, uint32_t id, wh_machine_fn *before,
+						void *ctx);
 /* Loops end after the pass that they are in. */
 void wh_machine_stop(struct wh_machine *machine);
 
@@ -74,7 +76,7 @@ uint64_t wh_machine_worked_ns(const struct wh_machine *machine, uint32_t id);
 
 /* ---- from a processor: what it does takes its time. Elsewhere they do nothing. ---- */
 
-void wh_machine_fill(struct wh_machine *machine, size_t bytes);                      /* claims a message and fills it */
+void wh_machine_fill(struct wh_machine *machine, size_t bytes);                    /* claims a message and fills it */
 void wh_machine_upcall(struct wh_machine *machine, size_t messages, size_t bytes); /* of so many messages */
 /* Until the loop of its node has gone on. */
 void wh_machine_await_pass(struct wh_machine *machine);

@@ -1,4 +1,4 @@
-/* machine_options.c - the sections [nic] and [cpu]: the cluster of the paper (docs/figures.md says where each value comes from). */
+/* machine_options.c - the sections [nic] and [cpu]: the cluster of the paper (docs/simulator.md says where each value comes from). */
 #include "sim/machine.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -26,28 +26,29 @@ static const struct wh_option nic_options[] = {
 	{"turn_bytes", WH_OPTION_INTEGER, "bytes", "16384", 64, 1 << 30, NULL,
 	 "The card sends so much to one peer, then the next has its turn.", NIC(turn_bytes), true},
 };
-const struct wh_option_table wh_nic_table = {"nic",
-					     false,
-					     "The network of `whorl bench` with transport = sim: a card at each node, and a switch "
-					     "that never blocks.",
-					     nic_options,
-					     COUNT(nic_options),
-					     sizeof(struct wh_nic_options)};
+const struct wh_option_table wh_nic_table = {
+	"nic",
+	false,
+	"The network of `whorl bench` with transport = sim: a card at each node, and a switch "
+	"that never blocks.",
+	nic_options,
+	COUNT(nic_options),
+	sizeof(struct wh_nic_options)};
 
 static const struct wh_option cpu_options[] = {
-	{"pass_ns", WH_OPTION_INTEGER, "ns", "60", 1, 1000000, NULL,
+	{"pass_ns", WH_OPTION_INTEGER, "ns", "80", 1, 1000000, NULL,
 	 "A pass of the loop, beside its subgroups and what it finds.", CPU(pass_ns), true},
-	{"subgroup_ns", WH_OPTION_INTEGER, "ns", "20", 0, 1000000, NULL, "In each pass, the predicates of a subgroup...",
-	 CPU(subgroup_ns), true},
-	{"member_ns", WH_OPTION_INTEGER, "ns", "5", 0, 1000000, NULL, "...and each of its members, whose row is looked at.",
-	 CPU(member_ns), true},
-	{"message_ns", WH_OPTION_INTEGER, "ns", "10", 0, 1000000, NULL,
+	{"subgroup_ns", WH_OPTION_INTEGER, "ns", "10", 0, 1000000, NULL,
+	 "In each pass, the predicates of a subgroup...", CPU(subgroup_ns), true},
+	{"member_ns", WH_OPTION_INTEGER, "ns", "8", 0, 1000000, NULL,
+	 "...and each of its members, whose row is looked at.", CPU(member_ns), true},
+	{"message_ns", WH_OPTION_INTEGER, "ns", "5", 0, 1000000, NULL,
 	 "The loop, for each message or round that it sends, takes in or covers.", CPU(message_ns), true},
-	{"deliver_ns", WH_OPTION_INTEGER, "ns", "30", 0, 1000000, NULL, "The loop, for each message that it delivers...",
-	 CPU(deliver_ns), true},
+	{"deliver_ns", WH_OPTION_INTEGER, "ns", "10", 0, 1000000, NULL,
+	 "The loop, for each message that it delivers...", CPU(deliver_ns), true},
 	{"upcall_ns", WH_OPTION_INTEGER, "ns", "50", 0, 1000000000, NULL, "...and for each upcall, before it returns.",
 	 CPU(upcall_ns), true},
-	{"send_ns", WH_OPTION_INTEGER, "ns", "50", 1, 1000000, NULL,
+	{"send_ns", WH_OPTION_INTEGER, "ns", "25", 1, 1000000, NULL,
 	 "The application, for the claim and the commit of a message.", CPU(send_ns), true},
 	{"fill_mb_per_s", WH_OPTION_INTEGER, "MB/s", "0", 0, 1000000, NULL,
 	 "How fast the application fills a message; 0: it takes no time, as where it is built in place.",
@@ -59,10 +60,11 @@ static const struct wh_option cpu_options[] = {
 	 "Each of these times is up to so much shorter or longer, at random: nothing on a processor is exactly even.",
 	 CPU(jitter), true},
 };
-const struct wh_option_table wh_cpu_table = {"cpu",
-					     false,
-					     "The processors of `whorl bench` with transport = sim: one for each loop, and one for each "
-					     "thread that sends.",
-					     cpu_options,
-					     COUNT(cpu_options),
-					     sizeof(struct wh_cpu_options)};
+const struct wh_option_table wh_cpu_table = {
+	"cpu",
+	false,
+	"The processors of `whorl bench` with transport = sim: one for each loop, and one for each "
+	"thread that sends.",
+	cpu_options,
+	COUNT(cpu_options),
+	sizeof(struct wh_cpu_options)};

@@ -267,7 +267,8 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 				   .quiet = bench->arguments->quiet,
 				   .table = bench->table};
 	struct wh_limit_result before = *limit;
-	enum whorl_result result = wh_bench_is_simulated(plan) ? wh_bench_sim_make(&run) : wh_bench_run_make(&run), added;
+	enum whorl_result result = wh_bench_is_simulated(plan) ? wh_bench_sim_make(&run) : wh_bench_run_make(&run),
+			  added;
 
 	*measured = false;
 	if (result == WHORL_OK && !wh_bench_result_make(out, &run))

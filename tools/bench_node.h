@@ -11,7 +11,7 @@
 /* Where time is virtual. What a node does takes no time of itself: it says what it has done, and time passes. */
 struct wh_bench_world {
 	const struct wh_env *clock;
-	void (*filled)(void *ctx, size_t bytes);                   /* a message, before its commit */
+	void (*filled)(void *ctx, size_t bytes);                    /* a message, before its commit */
 	void (*upcalled)(void *ctx, size_t messages, size_t bytes); /* before the upcall returns */
 	void *ctx;
 };

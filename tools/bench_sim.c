@@ -20,7 +20,7 @@ struct simulation {
 	const struct wh_bench_plan *plan;
 	struct wh_machine *machine;
 	struct wh_bench_world world;
-	struct wh_bench_node *nodes;      /* [plan->nodes] */
+	struct wh_bench_node *nodes;       /* [plan->nodes] */
 	struct whorl_node_stats *at_start; /* [plan->nodes] */
 	uint64_t steps;
 };
@@ -135,7 +135,8 @@ static enum whorl_result open_machine(struct simulation *simulation)
 		wh_say("%s", err.text);
 		return result;
 	}
-	simulation->world = (struct wh_bench_world){wh_machine_clock(simulation->machine), filled, upcalled, simulation};
+	simulation->world =
+		(struct wh_bench_world){wh_machine_clock(simulation->machine), filled, upcalled, simulation};
 	simulation->nodes = calloc(plan->nodes, sizeof *simulation->nodes);
 	simulation->at_start = calloc(plan->nodes, sizeof *simulation->at_start);
 	if (simulation->nodes == NULL || simulation->at_start == NULL)
@@ -221,7 +222,8 @@ static enum whorl_result go_on(struct simulation *simulation, bool (*is_over)(co
 			progress_ns = wh_env_now(clock);
 		last = counted(simulation);
 		if (wh_env_now(clock) - progress_ns > patience_ns) {
-			wh_say("nothing has been delivered anywhere for %" PRIu64 " s of virtual time: the run is given up",
+			wh_say("nothing has been delivered anywhere for %" PRIu64
+			       " s of virtual time: the run is given up",
 			       patience_ns / WH_NS_PER_S);
 			return WHORL_MEMBER_GONE;
 		}

@@ -64,7 +64,7 @@ struct wh_sim_node_cost {
 /* A network card with one link to a switch that never blocks, the same at each node (sim_card.c). It takes turns among its peers; what
  * goes to one of them stays in order. The link of the receiver is shared by all that comes in, first come, first served. */
 struct wh_sim_card {
-	uint64_t bytes_per_s;               /* of the link, each way; 0: there is no card, and the costs below are used */
+	uint64_t bytes_per_s; /* of the link, each way; 0: there is no card, and the costs below are used */
 	uint64_t latency_ns, latency_4k_ns; /* of a write alone, from the end of its posting: of one byte, of 4096 */
 	uint64_t inline_bytes; /* a write of so many bytes takes them along; a longer one is fetched from memory first */
 	uint64_t write_ns;     /* the card works so long on a write at least */
@@ -80,11 +80,11 @@ struct wh_sim_options {
 	uint64_t latency_min_ns, latency_max_ns; /* of a push, a message, a notice */
 	uint64_t bytes_per_s;                    /* of pushes, per link; 0: any number */
 	struct wh_sim_node_cost node_cost;       /* of all nodes */
-	struct wh_sim_card card;                 /* of all nodes: then `pieces` is 1, and nothing else of pushes is drawn */
-	uint32_t pieces;                         /* that a push is torn into at most, 1 .. WH_SIM_PIECES_MAX */
-	bool uneven;                             /* some pairs are up to 64 times slower than that */
-	uint64_t ring_max_ns;                    /* a ring takes at most so long */
-	uint64_t notice_max_ns; /* a death is noticed at most so much later, at each peer at its own time */
+	struct wh_sim_card card; /* of all nodes: then `pieces` is 1, and nothing else of pushes is drawn */
+	uint32_t pieces;         /* that a push is torn into at most, 1 .. WH_SIM_PIECES_MAX */
+	bool uneven;             /* some pairs are up to 64 times slower than that */
+	uint64_t ring_max_ns;    /* a ring takes at most so long */
+	uint64_t notice_max_ns;  /* a death is noticed at most so much later, at each peer at its own time */
 
 	/* Told as it happens; each may be NULL. */
 	void (*log)(void *ctx, uint32_t node, enum wh_log_level level, const char *line);

@@ -89,7 +89,8 @@ static uint64_t send_some(struct sim_link *link)
 	struct wh_sim *sim = link->sim;
 	const struct wh_sim_card *card = &sim->options.card;
 	struct sim_host *receiver = link->to->host;
-	uint64_t left = link->unsent->bytes - link->sent_bytes, bytes = left < card->turn_bytes ? left : card->turn_bytes;
+	uint64_t left = link->unsent->bytes - link->sent_bytes,
+		 bytes = left < card->turn_bytes ? left : card->turn_bytes;
 	uint64_t takes_ns = wire_ns(card, bytes), end_ns;
 
 	receiver->port_free_ns = wh_sim_later(receiver->port_free_ns, sim->now_ns) + takes_ns;

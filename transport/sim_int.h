@@ -334,7 +334,7 @@ struct sim_host { /* what a node has in all its lives */
 	struct sim_link *turns; /* links that its card has something for, in the order of their turns */
 	struct sim_link **turns_tail;
 	struct sim_link *sending; /* whose turn it is; an event is its end. NULL: the card has nothing */
-	uint64_t port_free_ns; /* from then on nothing comes in by its link */
+	uint64_t port_free_ns;    /* from then on nothing comes in by its link */
 	struct wh_sim_counts counts;
 	struct sim_node *life; /* the newest; NULL: none yet */
 };

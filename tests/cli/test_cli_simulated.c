@@ -35,7 +35,8 @@ static char *json_of(const char *set, const char *other)
 	struct cli cli;
 	char *out;
 
-	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "sim.ini", file), "--quiet", "--json", "-", "--set", set, "--set", other);
+	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "sim.ini", file), "--quiet", "--json", "-", "--set", set, "--set",
+		other);
 	ck_assert_msg(cli.status == 0, "status %d: %s", cli.status, cli.err);
 	out = strdup(cli.out);
 	cli_free(&cli);
@@ -104,7 +105,8 @@ END_TEST
 
 START_TEST(costs_are_those_of_the_file)
 {
-	json_t *cheap = line_of("nic.post_ns=0", "nic.write_ns=0"), *dear = line_of("nic.post_ns=100000", "nic.write_ns=0");
+	json_t *cheap = line_of("nic.post_ns=0", "nic.write_ns=0"),
+	       *dear = line_of("nic.post_ns=100000", "nic.write_ns=0");
 
 	ck_assert_double_gt(number_at(dear, "seconds"), 4 * number_at(cheap, "seconds"));
 	json_decref(cheap);
