@@ -132,7 +132,8 @@ void wh_state_stop(struct wh_state *state)
 	wh_state_stop_gives(state);
 	if (state->take != NULL) {
 		wh_errand_stop(&state->take->errand);
-		state->take->wanted = false; /* also if it is done: nothing comes of it any more */
+		state->take->wanted = state->take->will_do =
+			false; /* also if it is done: nothing comes of it any more */
 	}
 	memset(state->answers, 0, sizeof(state->answers));
 	state->answers_due = 0;

@@ -33,7 +33,15 @@ static void forget_take(struct wh_state *state)
 {
 	if (state->take == NULL)
 		return;
+	state->take->wanted = state->take->will_do = false;
+	wh_errand_stop(&state->take->errand);
+}
+
+/* It is not waited for; but the program may have all of it by now. */
+static void stop_take(struct wh_state *state)
+{
 	state->take->wanted = false;
+	state->take->will_do = true;
 	wh_errand_stop(&state->take->errand);
 }
 
@@ -98,8 +106,9 @@ static void next_giver(struct wh_state *state)
 			return;
 		}
 	/* Who says nothing may have it, and will answer, or leave the view. And who hears no quorum cannot know who is left: he may
-	 * have been removed himself. */
-	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx))
+	 * have been removed himself. And I may find that I have it. */
+	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx) ||
+	    (state->take != NULL && state->take->will_do))
 		state->round = 0;
 	state->somebody_is_silent = false;
 	if (++state->round == WH_STATE_ROUNDS) {
@@ -175,7 +184,7 @@ void wh_state_gone(struct wh_state *state, uint32_t node)
 void wh_state_removed(struct wh_state *state, uint32_t node)
 {
 	if (is_taking(state) && state->take->errand.node == node)
-		forget_take(state);
+		stop_take(state);
 	wh_state_gone(state, node);
 }
 
@@ -272,7 +281,7 @@ static size_t look_after_take(struct wh_state *state)
 	}
 	state->take = NULL;
 	wh_store_relaxed(&state->stats.takes, 0);
-	if (take->wanted)
+	if (take->wanted || (take->will_do && take->errand.end == WH_ERRAND_DONE))
 		settle(state, take);
 	wh_errand_free(&take->errand);
 	return work;

@@ -63,7 +63,8 @@ struct wh_give {
 
 struct wh_take {
 	struct wh_errand errand;
-	bool wanted; /* [loop] else its result is not looked at */
+	bool wanted; /* [loop] else it is on its way out, and its result is not looked at, but for this: */
+	bool will_do; /* [loop] it was stopped as its giver is removed; should it have come to its end, that is as good a state */
 	/* Of whoever has it: */
 	struct wh_state_parser parser;
 	uint64_t silent_ns; /* since when nothing comes; 0: something has just come */

@@ -203,13 +203,14 @@ static bool can_follow(const struct play *play, const struct scene *last, uint64
 }
 
 /* Who has promised to go on in a first view keeps that for some start time-outs: one that is cut off for longer, just then,
- * may never see that another has begun it. And nobody keeps it when so many have ended that no majority is left. */
+ * may never see that another has begun it; nor one who is not told in time whom he need not wait for. And nobody keeps it when
+ * so many have ended that no majority is left. */
 static uint64_t find_dropped(const struct play *play, const struct scene *last, uint64_t candidates)
 {
 	bool majority = 2 * (uint32_t)__builtin_popcountll(candidates) > last->voters;
 	uint64_t dropped = 0;
 
-	for (uint32_t i = 0; i < play->lives && (wh_play_was_cut(play) || !majority); i++)
+	for (uint32_t i = 0; i < play->lives && (wh_play_was_cut(play) || play->late_ends || !majority); i++)
 		if ((candidates >> i & 1) != 0 && wh_inspect_dropped(play->actors[i].node, last->key))
 			dropped |= UINT64_C(1) << i;
 	return dropped;

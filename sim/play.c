@@ -112,6 +112,7 @@ static void open_world(struct play *play)
 		options.ring_max_ns = wh_dice_one_in(&play->dice, 2) ? 0 : WH_NS_PER_MS;
 		options.notice_max_ns = wh_dice_one_in(&play->dice, 2) ? 0 : wh_play_timeout_ns(play);
 	}
+	play->late_ends = options.notice_max_ns > (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
 	if (wh_dice_one_in(&play->dice, 4))
 		draw_costs(play, &options);
 	play->link = (struct wh_sim_link_cost){.latency_min_ns = options.latency_min_ns,

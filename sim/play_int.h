@@ -210,6 +210,7 @@ struct play {
 	struct actor *actors;        /* by life */
 	struct actor **at;           /* by node id: its newest life */
 	struct scene *scenes;        /* the newest */
+	bool late_ends;              /* a node may end, and others notice it after more than a start time-out */
 	bool extinct;                /* of the group nobody can go on, or others have formed one of that name */
 	uint64_t steps, useful_step; /* events; of them the last that moved anything on */
 	uint32_t awake, busy_streams;

@@ -271,7 +271,7 @@ static bool is_abandoned(const struct play *play, const struct scene *scene)
 
 	for (uint32_t i = 0; i < play->lives; i++)
 		in_it += wh_actor_runs(&play->actors[i]) && play->actors[i].scene == scene;
-	return scene->number == 0 && wh_play_was_cut(play) && 2 * in_it <= scene->voters;
+	return scene->number == 0 && (wh_play_was_cut(play) || play->late_ends) && 2 * in_it <= scene->voters;
 }
 
 /* A group whose members are all gone may be formed anew: that is another, and the end of this run. */

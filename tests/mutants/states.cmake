@@ -227,10 +227,19 @@ mutant(NAME state-outlives-shard KIND views FILE group/transfer.c
 mutant(NAME lost-unheard KIND test_state_asked FILE group/state_await.c
 	REMOVES "who hears no quorum does not take a state for lost"
 	TEXT [[
-	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx))
+	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx) ||
 ]]
 	REPLACEMENT [[
-	if (state->somebody_is_silent)
+	if (state->somebody_is_silent ||
+]])
+
+mutant(NAME done-forgotten KIND test_state_asked FILE group/state_await.c
+	REMOVES "a state whose giver is removed at its end is as good"
+	TEXT [[
+	state->take->will_do = true;
+]]
+	REPLACEMENT [[
+	state->take->will_do = false;
 ]])
 
 mutant(NAME unrestored-begins KIND test_state_await FILE group/state_await.c

@@ -91,6 +91,34 @@ START_TEST(who_is_removed_gives_no_more)
 }
 END_TEST
 
+static void giver_is_removed(struct program *program, enum whorl_restore_step step)
+{
+	struct party *party = (struct party *)((char *)program - offsetof(struct party, program));
+
+	if (step == WHORL_RESTORE_END)
+		wh_state_removed(party->state, 1);
+}
+
+/* The program is just being given the end of it: then it has all, and there may be nobody else who has. */
+START_TEST(who_is_removed_may_have_given_all)
+{
+	struct lab *lab = lab_create(kinds[_i]);
+	struct party *party = newcomer(lab);
+	struct pipe *pipe = lab_open(party, 1, party);
+
+	party->giver_count = 0;
+	party->program.on_restore = giver_is_removed;
+	pipe_put(pipe, 0, 30);
+	pipe_put(pipe, 0, 0);
+	wait_ns(lab, 5 * WH_NS_PER_S);
+	ck_assert_int_eq(party->restored, 1);
+	ck_assert_int_eq(party->failed, 0);
+	ck_assert_uint_eq(word_of(&party->program.begins), 1);
+	pipe_end(pipe);
+	lab_free(lab);
+}
+END_TEST
+
 /* What it has written may still come. */
 START_TEST(who_is_gone_may_have_written_all)
 {
@@ -286,6 +314,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(all, who_says_no_early_is_not_waited_for, 0, 3);
 	tcase_add_test(all, who_is_gone_is_not_waited_for);
 	tcase_add_loop_test(all, who_is_removed_gives_no_more, 0, 2);
+	tcase_add_loop_test(all, who_is_removed_may_have_given_all, 0, 2);
 	tcase_add_loop_test(all, who_is_gone_may_have_written_all, 0, 2);
 	tcase_add_test(all, a_question_that_cannot_be_sent_is_sent_later);
 	tcase_add_test(all, when_nobody_has_it_the_shard_is_lost);
