@@ -24,7 +24,7 @@
 #define TSAN 0
 #endif
 
-#define STACK_BYTES ((size_t)1 << 20) /* of address space; memory is taken as it is used */
+#define STACK_BYTES ((size_t)256 * 1024) /* memory is taken as it is used */
 
 struct wh_fiber {
 	wh_fiber_fn *fn;

@@ -17,7 +17,7 @@ struct processor {
 	uint32_t id; /* of its node */
 	wh_machine_fn *fn;
 	void *ctx;
-	bool awaits_pass;
+	bool awaits_pass, sleeps;
 };
 
 struct machine_node {
@@ -91,8 +91,13 @@ static void spend(struct wh_machine *machine, uint64_t ns, bool useful)
 
 void wh_machine_sleep_until(struct wh_machine *machine, uint64_t when_ns)
 {
-	if (machine->current != NULL)
-		pause_until(machine, when_ns);
+	struct processor *processor = machine->current;
+
+	if (processor == NULL)
+		return;
+	processor->sleeps = true;
+	pause_until(machine, when_ns);
+	processor->sleeps = false;
 }
 
 /* ---- what takes time ----------------------------------------------------------------------------------------------------- */
@@ -226,9 +231,19 @@ enum whorl_result wh_machine_loop(struct wh_machine *machine, uint32_t id, wh_ma
 	return WHORL_MEMORY;
 }
 
+static bool all_rest(const struct wh_machine *machine)
+{
+	for (const struct processor *processor = machine->processors; processor != NULL; processor = processor->next)
+		if (!wh_fiber_has_ended(processor->fiber) && !processor->awaits_pass && !processor->sleeps)
+			return false;
+	return true;
+}
+
 void wh_machine_stop(struct wh_machine *machine)
 {
 	machine->stopping = true;
+	while (!all_rest(machine) && wh_sim_step(machine->sim, UINT64_MAX))
+		;
 }
 
 bool wh_machine_step(struct wh_machine *machine, uint64_t until_ns)

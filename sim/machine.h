@@ -64,7 +64,8 @@ WH_MUST_CHECK enum whorl_result wh_machine_thread(struct wh_machine *machine, ui
  * started. */
 WH_MUST_CHECK enum whorl_result wh_machine_loop(struct wh_machine *machine, uint32_t id, wh_machine_fn *before,
 						void *ctx);
-/* Loops end after the pass that they are in. */
+/* Before nodes are closed: lets loops end after the pass that they are in, and other processors come to where they end or wait. They never
+ * go on from there. */
 void wh_machine_stop(struct wh_machine *machine);
 
 /* Makes the next thing happen. False: nothing will, before that time. */

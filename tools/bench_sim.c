@@ -315,6 +315,8 @@ static bool close_all(struct simulation *simulation)
 	bool good = true;
 
 	wh_phase_set(&simulation->run->memory.shared->phase, BENCH_CLOSE);
+	if (simulation->machine != NULL)
+		wh_machine_stop(simulation->machine);
 	for (uint32_t id = 0; simulation->nodes != NULL && id < simulation->plan->nodes; id++) {
 		struct wh_bench_node *node = &simulation->nodes[id];
 
