@@ -14,7 +14,8 @@
 
 #include "base/env.h"
 
-struct wh_patience {       /* all zero at first */
+struct wh_patience {       /* all zero at first, but `dear` */
+	bool dear;         /* [const] a look costs a system call, as a yield does: there are few between two yields */
 	uint32_t looks;    /* without success, since the last yield */
 	uint32_t enough;   /* looks before the next yield; 0: the fewest */
 	uint64_t since_ns; /* of the first yield without success; 0: none yet */

@@ -36,11 +36,14 @@ target_link_libraries(whorl_internal INTERFACE whorl_static whorl_flags PkgConfi
 # Everything is relocatable: `cmake --install build --prefix X` needs no new configuration.
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/whorl)
-install(TARGETS whorl EXPORT whorlTargets)
+# The components are for cmake/package.cmake.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
+install(TARGETS whorl EXPORT whorlTargets LIBRARY COMPONENT library NAMELINK_COMPONENT development)
 install(TARGETS whorl_static EXPORT whorlStaticTargets)
 install(DIRECTORY include/whorl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
 file(GLOB scenarios CONFIGURE_DEPENDS conf/*.ini)
-install(FILES ${scenarios} DESTINATION ${CMAKE_INSTALL_DATADIR}/whorl)
+install(FILES ${scenarios} DESTINATION ${CMAKE_INSTALL_DATADIR}/whorl COMPONENT command)
+install(DIRECTORY conf/figures DESTINATION ${CMAKE_INSTALL_DATADIR}/whorl COMPONENT command)
 
 install(EXPORT whorlTargets NAMESPACE whorl:: DESTINATION ${package_dir})
 install(EXPORT whorlStaticTargets NAMESPACE whorl:: DESTINATION ${package_dir})

@@ -333,6 +333,15 @@ static bool bind_addresses(struct wh_node_config *config, struct wh_conf *conf, 
 	return config->addresses != NULL;
 }
 
+void wh_node_config_address(const struct wh_node_config *config, uint32_t id, char text[WH_OPTION_TEXT_BYTES])
+{
+	_Static_assert(WH_OPTION_TEXT_BYTES >= WH_TCP_ADDRESS_BYTES, "it fits");
+	if (config->addresses == NULL)
+		wh_tcp_address_default(config->group.name, id, text);
+	else
+		memcpy(text, config->addresses[id].address, WH_OPTION_TEXT_BYTES);
+}
+
 static void find_address_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
 {
 	uint32_t nodes = wh_node_config_nodes_max(config);

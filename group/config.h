@@ -83,6 +83,9 @@ void wh_node_config_free(struct wh_node_config *config);
 /* The node id of the tie-breaker, -1: none. */
 int wh_node_config_tie_breaker(const struct wh_node_config *config);
 
+/* Where node `id` of a group on tcp is called, host:port: as the file says, or as it follows from the group's name. */
+void wh_node_config_address(const struct wh_node_config *config, uint32_t id, char text[WH_OPTION_TEXT_BYTES]);
+
 /* One more than the greatest id. */
 uint32_t wh_node_config_nodes_max(const struct wh_node_config *config);
 /* The node id of the founder, -1: none, the first view is formed by a majority. */

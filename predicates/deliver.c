@@ -142,6 +142,31 @@ static void look_at_senders(struct wh_multicast *mc)
 	}
 }
 
+/* A sender waits for it whose window is full, and none is that has half of it left, as far as those were told who were told
+ * at once. Else it may go with the acknowledgement of the next message. */
+static bool is_awaited(const struct wh_multicast *mc)
+{
+	for (uint32_t s = 0; s < mc->config.sender_count; s++)
+		if (mc->senders[s].announced - mc->senders[s].told >= mc->config.window / 2)
+			return true;
+	return false;
+}
+
+static void tell_delivered(struct wh_multicast *mc)
+{
+	const struct wh_multicast_config *c = &mc->config;
+
+	if (!is_awaited(mc)) {
+		wh_sst_publish_patient(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, mc->peers);
+		wh_pushes_post(c->pushes);
+		return;
+	}
+	for (uint32_t s = 0; s < c->sender_count; s++)
+		mc->senders[s].told = mc->senders[s].next;
+	wh_sst_publish(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, mc->peers);
+	wh_pushes_post(c->pushes);
+}
+
 size_t wh_deliver(struct wh_multicast *mc)
 {
 	uint64_t from = mc->delivered_num, limit;
@@ -158,9 +183,7 @@ size_t wh_deliver(struct wh_multicast *mc)
 	flush_run(mc);
 	WH_CHECK(mc->config.diag, mc->delivered_num <= mc->received_num);
 	wh_store_relaxed(&mc->config.stats->delivered_num, mc->delivered_num);
-	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_num, mc->delivered_num,
-		       mc->peers);
-	wh_pushes_post(mc->config.pushes);
+	tell_delivered(mc);
 	wh_event(mc->config.diag, "deliver", mc->config.subgroup, mc->delivered_num, messages);
 	count(mc, messages);
 	return mc->delivered_num - from;

@@ -124,7 +124,7 @@ static void idle(struct wh_loop *loop, struct wh_patience *patience)
 static void *run(void *ctx)
 {
 	struct wh_loop *loop = ctx;
-	struct wh_patience patience = {0};
+	struct wh_patience patience = {.dear = loop->transport->ops->dear_looks};
 
 	while (wh_load_acquire(&loop->stop) == 0) {
 		if (wh_loop_step(loop) > 0) {

@@ -53,7 +53,7 @@ void wh_multicast_begin(struct wh_multicast *mc, uint64_t first)
 		return;
 	mc->announced = first;
 	mc->guard = wh_guard_make(0, first);
-	mc->senders[me].first = mc->senders[me].announced = mc->senders[me].next = first;
+	mc->senders[me].first = mc->senders[me].announced = mc->senders[me].next = mc->senders[me].told = first;
 	mc->senders[me].next_slot = (uint32_t)(first % mc->config.window);
 	mc->least_delivered = mc->config.mode == WH_MODE_ORDERED ? 0 : first;
 	if (first == 0)

@@ -19,6 +19,7 @@ struct wh_sender {                   /* what this member has taken in from one s
 	uint64_t announced;          /* slots, as numbers of its messages */
 	uint64_t have;               /* its messages below were delivered here in views before */
 	uint64_t next;               /* slot to deliver next, <= announced */
+	uint64_t told;               /* ordered: what next was when that was last told at once */
 	struct wh_slot_header ahead; /* its header; round WH_NO_ROUND: it is not announced, or was not looked at yet */
 	uint32_t next_slot;          /* next modulo window */
 	uint32_t rank;               /* [const] in the view */

@@ -27,7 +27,7 @@ static bool begin_sender(struct wh_multicast *mc, struct wh_sender *sender)
 
 	if (first > FIRST_MAX || (mc->config.mode == WH_MODE_ORDERED && first < sender->have))
 		return false;
-	sender->first = sender->announced = sender->next = first;
+	sender->first = sender->announced = sender->next = sender->told = first;
 	sender->next_slot = (uint32_t)(first % mc->config.window);
 	return true;
 }

@@ -210,7 +210,8 @@ static uint64_t find_dropped(const struct play *play, const struct scene *last, 
 	bool majority = 2 * (uint32_t)__builtin_popcountll(candidates) > last->voters;
 	uint64_t dropped = 0;
 
-	for (uint32_t i = 0; i < play->lives && (wh_play_was_cut(play) || play->late_ends || !majority); i++)
+	for (uint32_t i = 0; i < play->lives && (wh_play_was_cut(play) || wh_scene_ended_late(play, last) || !majority);
+	     i++)
 		if ((candidates >> i & 1) != 0 && wh_inspect_dropped(play->actors[i].node, last->key))
 			dropped |= UINT64_C(1) << i;
 	return dropped;

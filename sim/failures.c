@@ -8,14 +8,14 @@
  */
 #include "sim/play_int.h"
 
-/* So long it may be between two looks of a newcomer at those who may have the state: each has answered within that. */
-#define ROUND_TIMEOUTS 2
+/* Of a failure time-out: so long it may be from the no of a member to the end of the last round. */
+#define ROUND_PART 8
 
 /* Nobody is left who could have given it what it lacks, or he has it himself, late, from one who is not a member any more, and had
  * to say no before. */
 static bool is_orphan(const struct actor *actor)
 {
-	uint64_t now = wh_sim_now(actor->play->sim), round_ns = ROUND_TIMEOUTS * wh_play_timeout_ns(actor->play);
+	uint64_t now = wh_sim_now(actor->play->sim), round_ns = wh_play_timeout_ns(actor->play) / ROUND_PART;
 
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
 		const struct place *place = &actor->places[g];

@@ -134,25 +134,23 @@ static void posted(void *ctx, uint32_t id)
 	pause_until(machine, until_ns);
 }
 
-static uint64_t copying_ns(size_t bytes, int64_t mb_per_s)
+static uint64_t copying_ns(const struct wh_cpu_options *cpu, size_t bytes)
 {
-	return mb_per_s > 0 ? (uint64_t)bytes * WH_NS_PER_S / ((uint64_t)mb_per_s * MB) : 0;
+	return (uint64_t)bytes * WH_NS_PER_S / ((uint64_t)cpu->copy_mb_per_s * MB);
 }
 
-void wh_machine_fill(struct wh_machine *machine, size_t bytes)
+void wh_machine_send(struct wh_machine *machine, size_t copied)
 {
 	const struct wh_cpu_options *cpu = &machine->config.cpu;
 
-	spend(machine, (uint64_t)cpu->send_ns + copying_ns(bytes, cpu->fill_mb_per_s), true);
+	spend(machine, (uint64_t)cpu->send_ns + copying_ns(cpu, copied), true);
 }
 
-void wh_machine_upcall(struct wh_machine *machine, size_t messages, size_t bytes)
+void wh_machine_upcall(struct wh_machine *machine, size_t messages, size_t copied)
 {
 	const struct wh_cpu_options *cpu = &machine->config.cpu;
 
-	spend(machine,
-	      (uint64_t)cpu->upcall_ns + messages * (uint64_t)cpu->deliver_ns + copying_ns(bytes, cpu->read_mb_per_s),
-	      true);
+	spend(machine, (uint64_t)cpu->upcall_ns + messages * (uint64_t)cpu->deliver_ns + copying_ns(cpu, copied), true);
 	if (machine->current != NULL)
 		machine->nodes[machine->current->id].delivered += messages;
 }

@@ -25,7 +25,7 @@ struct wh_nic_options { /* [nic] */
 struct wh_cpu_options { /* [cpu] */
 	int64_t pass_ns, subgroup_ns, member_ns;
 	int64_t message_ns, deliver_ns, upcall_ns, send_ns;
-	int64_t fill_mb_per_s, read_mb_per_s;
+	int64_t copy_mb_per_s;
 	int64_t jitter;
 };
 
@@ -77,8 +77,8 @@ uint64_t wh_machine_worked_ns(const struct wh_machine *machine, uint32_t id);
 
 /* ---- from a processor: what it does takes its time. Elsewhere they do nothing. ---- */
 
-void wh_machine_fill(struct wh_machine *machine, size_t bytes);                    /* claims a message and fills it */
-void wh_machine_upcall(struct wh_machine *machine, size_t messages, size_t bytes); /* of so many messages */
+void wh_machine_send(struct wh_machine *machine, size_t copied); /* a message; so many bytes are copied into it */
+void wh_machine_upcall(struct wh_machine *machine, size_t messages, size_t copied); /* out of them */
 /* Until the loop of its node has gone on. */
 void wh_machine_await_pass(struct wh_machine *machine);
 void wh_machine_sleep_until(struct wh_machine *machine, uint64_t when_ns);

@@ -349,6 +349,8 @@ void wh_place_look(struct place *place);
 
 /* The node is in a view that it was not in before; its application has been shown that, or NULL. */
 void wh_scene_enter(struct actor *actor, const struct whorl_view *shown);
+/* A member of it has crashed, and that may go unnoticed for longer than a first view is waited for. */
+bool wh_scene_ended_late(const struct play *play, const struct scene *scene);
 /* Nobody will look at this node's passes any more. */
 void wh_scene_forsake(struct actor *actor);
 void wh_scenes_free(struct play *play);

@@ -264,6 +264,15 @@ static void take_seats(struct actor *actor, struct scene *scene, const struct wh
 	}
 }
 
+bool wh_scene_ended_late(const struct play *play, const struct scene *scene)
+{
+	uint64_t crashed = 0;
+
+	for (uint32_t i = 0; i < play->lives; i++)
+		crashed |= play->actors[i].crashed ? UINT64_C(1) << i : 0;
+	return play->late_ends && (scene->members & crashed) != 0;
+}
+
 /* Somebody has begun a first view, and was then cut off until the others gave it up: he has no quorum there, and never will. */
 static bool is_abandoned(const struct play *play, const struct scene *scene)
 {
@@ -271,7 +280,8 @@ static bool is_abandoned(const struct play *play, const struct scene *scene)
 
 	for (uint32_t i = 0; i < play->lives; i++)
 		in_it += wh_actor_runs(&play->actors[i]) && play->actors[i].scene == scene;
-	return scene->number == 0 && (wh_play_was_cut(play) || play->late_ends) && 2 * in_it <= scene->voters;
+	return scene->number == 0 && (wh_play_was_cut(play) || wh_scene_ended_late(play, scene)) &&
+	       2 * in_it <= scene->voters;
 }
 
 /* A group whose members are all gone may be formed anew: that is another, and the end of this run. */

@@ -11,23 +11,25 @@
 #include <unistd.h>
 
 #include "tools/bench.h"
+#include "tools/figure.h"
 
 #define LIMIT_MEASURE_MS 250 /* for each of three or six ways: with warm-up a limit takes one second or two */
 
 struct arguments {
-	const char *file, *json, *csv, *deliveries;
+	const char *file, *json, *csv, *plot, *deliveries;
 	const char **sets; /* [set_count] */
 	size_t set_count;
 	int node; /* the only one that is run here; -1: all are */
 	bool quiet;
 };
 
-enum { KEY_SET = 's', KEY_QUIET = 'q', KEY_NODE = 'n', KEY_JSON = 256, KEY_CSV, KEY_DELIVERIES };
+enum { KEY_SET = 's', KEY_QUIET = 'q', KEY_NODE = 'n', KEY_JSON = 256, KEY_CSV, KEY_PLOT, KEY_DELIVERIES };
 
 static const struct argp_option options[] = {
 	{"set", KEY_SET, "SECTION.KEY=VALUE", 0, "Use this value instead of the file's; may be given again", 0},
 	{"json", KEY_JSON, "FILE", 0, "Write one JSON object per run and line; - is standard output", 0},
 	{"csv", KEY_CSV, "FILE", 0, "Write one row per run; - is standard output", 0},
+	{"plot", KEY_PLOT, "FILE.svg", 0, "Draw the results, as the file's [figure] says; needs gnuplot", 0},
 	{"deliveries", KEY_DELIVERIES, "DIR", 0,
 	 "One run of each variant, not timed, in which each node writes what it delivers to DIR/node-N.txt: subgroup, "
 	 "sender, index, bytes and CRC-32C of a message per line. With several variants: DIR/variant-V/node-N.txt",
@@ -48,7 +50,7 @@ static const char doc[] =
 	"Rates are application data delivered per second, the mean over the nodes. The limit is what the same machine "
 	"does around the same time without a protocol. Latency is the time from the claim of a message, before it is "
 	"filled, to the upcall at each node: the nodes run on one host, share its CLOCK_MONOTONIC, and pass the time of "
-	"the claim through a page of their own.\n"
+	"the claim through a page of their own. With --node it is that of the node's own messages, to its own upcall.\n"
 	"\n"
 	"Exit status: 0 good, 1 the run failed, 2 the command line or the file, 3 the machine lacks something, 130 "
 	"interrupted.";
@@ -93,6 +95,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_CSV:
 		arguments->csv = argument;
 		return 0;
+	case KEY_PLOT:
+		arguments->plot = argument;
+		return 0;
 	case KEY_DELIVERIES:
 		arguments->deliveries = argument;
 		return 0;
@@ -113,6 +118,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			argp_error(state, "which FILE?");
 		if (arguments->json != NULL && arguments->csv != NULL && strcmp(arguments->json, arguments->csv) == 0)
 			argp_error(state, "--json and --csv cannot both be \"%s\"", arguments->json);
+		if (arguments->plot != NULL && arguments->deliveries != NULL)
+			argp_error(state, "--plot draws what is timed, and with --deliveries nothing is");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -157,10 +164,13 @@ static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struc
 {
 	size_t count;
 	struct wh_limit_ring *rings = wh_bench_plan_rings(plan, &count);
+	bool apart = !wh_bench_is_whole(plan);
+	const char *const *addresses = apart ? wh_bench_plan_addresses(plan) : NULL;
 	int *cpus = calloc(plan->nodes, sizeof *cpus);
 
-	if (rings == NULL || cpus == NULL) {
+	if (rings == NULL || cpus == NULL || (apart && addresses == NULL)) {
 		free(rings);
+		free((void *)addresses);
 		free(cpus);
 		return WHORL_MEMORY;
 	}
@@ -171,12 +181,16 @@ static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struc
 		.nodes = plan->nodes,
 		.rings = rings,
 		.ring_count = count,
-		.processes = plan->options.processes,
+		.processes = plan->options.processes || apart, /* one that waits for others can be stopped then */
 		.caller = wh_bench_is_caller(plan),
 		.spin = strcmp(wh_option_find(&wh_engine_table, "idle")->choices[plan->config.engine.idle], "spin") == 0,
 		.huge = plan->config.engine.huge_pages != 0, /* off, try, require */
 		.cpus = cpus,
 		.measure_ms = LIMIT_MEASURE_MS,
+		.addresses = addresses,
+		.apart = apart,
+		.here = plan->here_first,
+		.group = plan->config.group.name,
 	};
 	return WHORL_OK;
 }
@@ -185,6 +199,7 @@ static void free_limit_plan(struct wh_limit_plan *limit)
 {
 	free((void *)limit->rings);
 	free((void *)limit->cpus);
+	free((void *)limit->addresses);
 }
 
 /* Every variant is planned before the first runs, so that all mistakes come at once, and none after an hour. */
@@ -192,6 +207,10 @@ enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file)
 {
 	bool good = wh_conf_check(conf) == WHORL_OK;
 
+	if (good) {
+		wh_figure_mistakes(conf);
+		good = wh_conf_check(conf) == WHORL_OK;
+	}
 	if (!good && !wh_conf_has(conf, "group", NULL) && wh_conf_instance(conf, "subgroup", 0) == NULL) {
 		fprintf(stderr, "%s\n", wh_conf_mistakes(conf)); /* there is no such file, or it is something else */
 		return WH_EXIT_USAGE;
@@ -231,18 +250,20 @@ struct bench {
 	struct wh_conf *conf;
 	struct wh_watch watch;
 	struct wh_bench_files *files;
-	FILE *table; /* where the table goes */
+	struct wh_bench_plot *plot;
+	const struct wh_bench_plan *plan; /* of the variant that is run */
+	FILE *table;                      /* where the table goes */
 	bool has_head;
 };
 
-static enum whorl_result measure_limit(struct bench *bench, const struct wh_bench_plan *bench_plan,
-				       const struct wh_limit_plan *plan, struct wh_limit_result *out)
+static enum whorl_result measure_limit(struct bench *bench, const struct wh_limit_plan *plan,
+				       struct wh_limit_result *out)
 {
 	struct wh_error err = {0};
 	enum whorl_result result;
 
-	if (wh_bench_is_simulated(bench_plan)) {
-		wh_bench_sim_limit(bench_plan, out);
+	if (wh_bench_is_simulated(bench->plan)) {
+		wh_bench_sim_limit(bench->plan, out);
 		return WHORL_OK;
 	}
 	if (!bench->arguments->quiet)
@@ -251,6 +272,29 @@ static enum whorl_result measure_limit(struct bench *bench, const struct wh_benc
 	wh_bench_progress_text("");
 	if (result != WHORL_OK && result != WHORL_AGAIN)
 		wh_say("%s", err.text);
+	return result;
+}
+
+/* Behind the run: before it nobody knows whether the other nodes are there. Where one of them has none, or ends early, there is a
+ * result without a limit. */
+static enum whorl_result limit_apart(struct bench *bench, const struct wh_limit_plan *plan, struct wh_bench_result *out)
+{
+	struct wh_limit_result after;
+	enum whorl_result result = measure_limit(bench, plan, &after);
+
+	if (result == WHORL_OK)
+		wh_bench_result_limit(out, NULL, &after);
+	return result == WHORL_AGAIN ? WHORL_AGAIN : WHORL_OK;
+}
+
+static enum whorl_result limit_after(struct bench *bench, const struct wh_limit_plan *plan,
+				     struct wh_limit_result *limit, struct wh_bench_result *out)
+{
+	struct wh_limit_result before = *limit;
+	enum whorl_result result = measure_limit(bench, plan, limit);
+
+	if (result == WHORL_OK || result == WHORL_AGAIN)
+		wh_bench_result_limit(out, &before, result == WHORL_OK ? limit : &before);
 	return result;
 }
 
@@ -266,7 +310,6 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 				   .variants = wh_conf_variants(bench->conf),
 				   .quiet = bench->arguments->quiet,
 				   .table = bench->table};
-	struct wh_limit_result before = *limit;
 	enum whorl_result result = wh_bench_is_simulated(plan) ? wh_bench_sim_make(&run) : wh_bench_run_make(&run),
 			  added;
 
@@ -276,10 +319,9 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 	if (result != WHORL_OK)
 		goto out_free;
 	if (limit_plan != NULL)
-		result = measure_limit(bench, plan, limit_plan, limit);
+		result = limit_plan->apart ? limit_apart(bench, limit_plan, out)
+					   : limit_after(bench, limit_plan, limit, out);
 	if (result == WHORL_OK || result == WHORL_AGAIN) {
-		if (limit_plan != NULL)
-			wh_bench_result_limit(out, &before, result == WHORL_OK ? limit : &before);
 		added = wh_bench_files_add(bench->files, bench->arguments->file, &run, out);
 		*measured = added == WHORL_OK;
 		result = added == WHORL_OK ? result : added;
@@ -311,9 +353,10 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 
 	if (results == NULL)
 		goto out_free;
+	bench->plan = plan;
 	result = make_limit_plan(plan, &limit_plan);
-	if (result == WHORL_OK && limited)
-		result = measure_limit(bench, plan, &limit_plan, &limit);
+	if (result == WHORL_OK && limited && !limit_plan.apart)
+		result = measure_limit(bench, &limit_plan, &limit);
 	while (result == WHORL_OK && done < runs) {
 		bool measured;
 
@@ -360,14 +403,24 @@ static void set_own_name(struct wh_conf *conf)
 	wh_conf_set(conf, text);
 }
 
-#define LATE_MS 20000 /* commands on several hosts do not start at once */
+#define LATE_MS 20000 /* a host may be slow, and commands on several hosts do not start at once */
 
-/* Only one node is run here: then the name is the file's, which the other commands have as well, and all nodes are waited for. False: said
- * why not. */
-static bool set_one(struct bench *bench)
+/* A benchmark is of all its nodes, so the group does not begin with more than half of them. */
+static void await_all(struct wh_conf *conf)
 {
 	struct wh_group_options group;
 	char text[64];
+
+	wh_conf_bind(conf, 0, &wh_group_table, NULL, &group);
+	snprintf(text, sizeof text, "group.start_timeout_ms=%d", LATE_MS);
+	if (group.start_timeout_ms < LATE_MS)
+		wh_conf_set(conf, text);
+}
+
+/* Only one node is run here: then the name is the file's, which the other commands have as well. False: said why not. */
+static bool set_one(struct bench *bench)
+{
+	struct wh_group_options group;
 	int *node = &bench->arguments->node;
 
 	wh_conf_bind(bench->conf, 0, &wh_group_table, NULL, &group);
@@ -380,9 +433,6 @@ static bool set_one(struct bench *bench)
 		       bench->arguments->file, *node, group.nodes - 1);
 		return false;
 	}
-	snprintf(text, sizeof text, "group.start_timeout_ms=%d", LATE_MS);
-	if (group.start_timeout_ms < LATE_MS)
-		wh_conf_set(bench->conf, text);
 	return true;
 }
 
@@ -393,6 +443,7 @@ static enum wh_exit run_all(struct bench *bench)
 
 	if (!set_one(bench))
 		return WH_EXIT_USAGE;
+	await_all(bench->conf);
 	if (bench->arguments->node < 0)
 		set_own_name(bench->conf);
 	for (size_t variant = 0; variant < wh_conf_variants(bench->conf) && result == WHORL_OK; variant++) {
@@ -438,7 +489,11 @@ static enum wh_exit open_and_run(struct bench *bench)
 	struct wh_error err;
 	enum wh_exit status;
 
-	if (wh_bench_files_open(&bench->files, arguments->json, arguments->csv) != WHORL_OK)
+	status = wh_bench_plot_open(&bench->plot, bench->conf, arguments->file, arguments->sets, arguments->set_count,
+				    arguments->plot);
+	if (status != WH_EXIT_GOOD)
+		return status;
+	if (wh_bench_files_open(&bench->files, arguments->json, arguments->csv, bench->plot) != WHORL_OK)
 		return WH_EXIT_USAGE;
 	bench->table = is_stdout(arguments->json) || is_stdout(arguments->csv) ? stderr : stdout;
 	if (wh_watch_open(&bench->watch, &err) != WHORL_OK) {
@@ -470,6 +525,8 @@ int wh_bench_main(int argc, char **argv)
 	status = wh_bench_check(bench.conf, arguments.file);
 	if (status == WH_EXIT_GOOD)
 		status = open_and_run(&bench);
+	if (!wh_bench_plot_close(bench.plot) && status == WH_EXIT_GOOD)
+		status = WH_EXIT_FAILED;
 out_free:
 	wh_conf_free(bench.conf);
 	free(arguments.sets);

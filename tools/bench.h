@@ -11,6 +11,7 @@
 #ifndef WH_TOOLS_BENCH_H
 #define WH_TOOLS_BENCH_H
 
+#include <jansson.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,8 +32,26 @@ enum wh_bench_some { BENCH_NONE, BENCH_ONE, BENCH_HALF, BENCH_ALL }; /* of the s
 
 enum wh_bench_upcall { BENCH_UPCALL_MESSAGE, BENCH_UPCALL_BATCH };
 
+/* In the paper's order, each with those before it. */
+enum wh_bench_stage {
+	BENCH_STAGE_ENGINE, /* as the section [engine] says */
+	BENCH_STAGE_BASELINE,
+	BENCH_STAGE_DELIVERY,
+	BENCH_STAGE_RECEIVE,
+	BENCH_STAGE_SEND,
+	BENCH_STAGE_NULLS,
+	BENCH_STAGE_DEFERRED
+};
+
+enum wh_bench_copies { BENCH_COPIES_NONE, BENCH_COPIES_SEND, BENCH_COPIES_DELIVERY, BENCH_COPIES_BOTH };
+
 struct wh_bench_options {
-	int64_t messages, bytes, runs;
+	int64_t messages, messages_total, bytes, runs;
+	int optimisations;    /* enum wh_bench_stage */
+	int senders;          /* enum wh_bench_some; none: as the section [subgroup] says */
+	int64_t subgroups;    /* like the file's only one */
+	int active_subgroups; /* enum wh_bench_some; not none */
+	int copies;           /* enum wh_bench_copies */
 	int64_t sender_delay_us;
 	int delayed_senders, active_senders; /* enum wh_bench_some; active ones are not none */
 	int64_t senders_per_node;
@@ -94,10 +113,20 @@ static inline bool wh_bench_is_simulated(const struct wh_bench_plan *plan)
 WH_MUST_CHECK enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf *conf, size_t variant,
 						   struct wh_error *err);
 void wh_bench_plan_free(struct wh_bench_plan *plan);
+
+/* What [bench] changes in the group that the file describes: bench_vary.c. First the mistakes are noted in the conf; then the bound
+ * configuration is changed, before there is a view of it; then the messages are shared out, when there is one.
+ * WHORL_OK, WHORL_MEMORY. */
+void wh_bench_vary_mistakes(const struct wh_bench_plan *plan);
+WH_MUST_CHECK enum whorl_result wh_bench_vary_config(struct wh_bench_plan *plan);
+void wh_bench_vary_messages(struct wh_bench_plan *plan);
+/* How many of the senders of subgroup `g` of the view send. */
+uint32_t wh_bench_vary_active(const struct wh_bench_plan *plan, uint32_t g);
+uint32_t wh_bench_some_of(int some, uint32_t count);
 /* Has this machine what the transport needs? WHORL_OK, WHORL_UNSUPPORTED. */
 WH_MUST_CHECK enum whorl_result wh_bench_plan_can_run(const struct wh_bench_plan *plan, struct wh_error *err);
-/* Only node `id` is run here, once; other commands, on other hosts, run the others. No latency is measured, as clocks differ, and
- * no limit, as all would measure it at different times. */
+/* Only node `id` is run here, once; other commands, on other hosts, run the others. Latency is that of the node's own messages, as
+ * clocks differ, and there is a limit only of tcp, measured after the run. */
 void wh_bench_plan_one(struct wh_bench_plan *plan, uint32_t id);
 
 static inline bool wh_bench_is_here(const struct wh_bench_plan *plan, uint32_t id)
@@ -112,6 +141,9 @@ static inline bool wh_bench_is_whole(const struct wh_bench_plan *plan)
 
 /* The program that is the limit of the plan's transport. */
 enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan);
+
+/* Where each node is called, host:port: an array of pointers to free; NULL when memory is out. Of tcp. */
+const char *const *wh_bench_plan_addresses(const struct wh_bench_plan *plan);
 
 /* The rings of the limit that moves the same bytes: an array to free, *count long; NULL when memory is out. */
 struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size_t *count);
@@ -240,6 +272,7 @@ struct wh_bench_result {
 	uint64_t nulls, pushes, writes, bytes_pushed;
 	double post_seconds, cpu_seconds, sender_wait_fraction;
 	struct whorl_batch_stats batch[3]; /* send, receive, deliver */
+	bool limited, limited_before;      /* there is a limit: of after the run, and of before it as well */
 	struct wh_limit_result before, after;
 	double limit_bytes_per_s, limit_messages_per_s; /* the means; 0: not measured */
 	double fraction_of_limit;
@@ -259,14 +292,26 @@ struct wh_bench_result {
 /* The figures of a run that is over, without the limit. False: members of a subgroup have delivered different things;
  * it has been said which. */
 bool wh_bench_result_make(struct wh_bench_result *result, const struct wh_bench_run *run);
+/* before == NULL: it was measured only afterwards. */
 void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit_result *before,
 			   const struct wh_limit_result *after);
+
+/* What each result says of itself: the command (`sets`: its --set), the section [figure]; and the picture of all, at `path`, unless
+ * that is NULL. The strings stay the caller's. Anything but WH_EXIT_GOOD: said why; to be closed all the same. */
+struct wh_bench_plot;
+WH_MUST_CHECK enum wh_exit wh_bench_plot_open(struct wh_bench_plot **out, const struct wh_conf *conf, const char *file,
+					      const char *const *sets, size_t set_count, const char *path);
+void wh_bench_plot_add(struct wh_bench_plot *plot, json_t *object);
+bool wh_bench_plot_is_wanted(const struct wh_bench_plot *plot);
+/* Draws, if something has been measured. False: it could not be drawn; said why. */
+bool wh_bench_plot_close(struct wh_bench_plot *plot);
 
 /* Where results go besides the terminal. */
 struct wh_bench_files;
 
-/* NULL paths: not wanted. WHORL_OK; WHORL_SYSTEM: said why. */
-WH_MUST_CHECK enum whorl_result wh_bench_files_open(struct wh_bench_files **out, const char *json, const char *csv);
+/* NULL paths: not wanted. The plot stays the caller's, and open. WHORL_OK; WHORL_SYSTEM: said why. */
+WH_MUST_CHECK enum whorl_result wh_bench_files_open(struct wh_bench_files **out, const char *json, const char *csv,
+						    struct wh_bench_plot *plot);
 /* One line each. WHORL_OK; WHORL_SYSTEM, WHORL_MEMORY: said why. */
 WH_MUST_CHECK enum whorl_result wh_bench_files_add(struct wh_bench_files *files, const char *file,
 						   const struct wh_bench_run *run,

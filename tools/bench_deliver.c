@@ -48,6 +48,7 @@ static void take_extra(struct wh_bench_delivery *d)
 static inline void take(struct wh_bench_delivery *d, const struct whorl_message *m)
 {
 	struct wh_bench_source *source = &d->sources[m->sender];
+	const void *data = m->data;
 	uint64_t value;
 
 	if (__builtin_expect(!in_order(d, m), 0))
@@ -58,14 +59,17 @@ static inline void take(struct wh_bench_delivery *d, const struct whorl_message 
 		take_extra(d);
 		return;
 	}
-	value = wh_payload_digest(m->data, m->bytes) + (m->index << 16 | m->sender) * WH_PAYLOAD_SPREAD + m->bytes;
+	if (d->outside != NULL)
+		data = memcpy(d->outside, m->data, m->bytes);
+	value = wh_payload_digest(data, m->bytes) + (m->index << 16 | m->sender) * WH_PAYLOAD_SPREAD + m->bytes;
 	if (d->subgroup->ordered)
 		d->digest = wh_payload_mix(d->digest, value);
 	else
 		source->digest = wh_payload_mix(source->digest, value);
 	d->counted++;
 	d->bytes += m->bytes;
-	if (wh_bench_timed(d->node->plan, d->subgroup, m->index)) {
+	/* Where the sender is elsewhere, so is its clock. */
+	if (wh_bench_timed(d->node->plan, d->subgroup, m->index) && wh_bench_is_here(d->node->plan, m->sender)) {
 		wh_word *stamp = wh_bench_stamp(d->node->memory, d->subgroup, source->rank, m->index);
 
 		wh_histogram_add(&d->node->page->latency, wh_bench_time(d->node) - wh_load_relaxed(stamp));
@@ -114,7 +118,7 @@ static void pass_time(const struct wh_bench_delivery *d, const struct whorl_mess
 
 	if (world == NULL)
 		return;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && d->outside != NULL; i++)
 		bytes += messages[i].bytes;
 	world->upcalled(world->ctx, count, bytes);
 }
@@ -175,13 +179,14 @@ static enum whorl_result open_one(struct wh_bench_node *node, uint32_t g, FILE *
 	if (handle == NULL) /* no member */
 		return WHORL_OK;
 	d->sources = calloc(plan->nodes, sizeof *d->sources);
-	if (d->sources == NULL) {
+	if (d->sources == NULL || !wh_bench_outside(plan, BENCH_COPIES_DELIVERY, &d->outside)) {
 		wh_bench_node_fail(node, "no memory for the sources of subgroup %s", d->subgroup->name);
 		return WHORL_MEMORY;
 	}
 	for (uint32_t rank = 0; rank < d->subgroup->sender_count; rank++)
 		d->sources[d->subgroup->senders[rank]].rank = rank;
-	wh_store_relaxed(&node->page->parts_left, wh_load_relaxed(&node->page->parts_left) + 1);
+	if (d->subgroup->expected > 0)
+		wh_store_relaxed(&node->page->parts_left, wh_load_relaxed(&node->page->parts_left) + 1);
 	result = plan->options.upcall == BENCH_UPCALL_BATCH ? whorl_on_batch(handle, on_batch, d)
 							    : whorl_on_message(handle, on_message, d);
 	if (result != WHORL_OK)
@@ -218,8 +223,10 @@ bool wh_bench_deliver_close(struct wh_bench_node *node)
 			good = false;
 		}
 	}
-	for (uint32_t g = 0; node->deliveries != NULL && g < node->plan->subgroup_count; g++)
+	for (uint32_t g = 0; node->deliveries != NULL && g < node->plan->subgroup_count; g++) {
 		free(node->deliveries[g].sources);
+		free(node->deliveries[g].outside);
+	}
 	free(node->deliveries);
 	node->deliveries = NULL;
 	return good;

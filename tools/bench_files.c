@@ -16,6 +16,7 @@
 struct wh_bench_files {
 	FILE *json, *csv;
 	const char *json_path, *csv_path;
+	struct wh_bench_plot *plot;
 	bool csv_has_head;
 };
 
@@ -28,7 +29,8 @@ static FILE *open_one(const char *path)
 	return file;
 }
 
-enum whorl_result wh_bench_files_open(struct wh_bench_files **out, const char *json, const char *csv)
+enum whorl_result wh_bench_files_open(struct wh_bench_files **out, const char *json, const char *csv,
+				      struct wh_bench_plot *plot)
 {
 	struct wh_bench_files *files = calloc(1, sizeof *files);
 
@@ -39,6 +41,7 @@ enum whorl_result wh_bench_files_open(struct wh_bench_files **out, const char *j
 	}
 	files->json_path = json;
 	files->csv_path = csv;
+	files->plot = plot;
 	if ((json != NULL && (files->json = open_one(json)) == NULL) ||
 	    (csv != NULL && (files->csv = open_one(csv)) == NULL)) {
 		wh_bench_files_close(files);
@@ -124,22 +127,49 @@ static json_t *batch(const struct whorl_batch_stats *stats)
 			 "histogram", histogram);
 }
 
-static json_t *rate(double bytes_per_s, double messages_per_s, const struct wh_limit_rate *before,
-		    const struct wh_limit_rate *after, double fraction)
+static json_t *before(const struct wh_bench_result *result, const struct wh_limit_rate *rate)
 {
-	return json_pack("{s:f,s:f,s:f,s:f,s:f}", "bytes_per_s", bytes_per_s, "messages_per_s", messages_per_s,
-			 "before", before->bytes_per_s, "after", after->bytes_per_s, "fraction", fraction);
+	return result->limited_before ? json_real(rate->bytes_per_s) : json_null();
+}
+
+/* What all limits have: the means, and both measurements. */
+static json_t *rate(double bytes_per_s, double messages_per_s, json_t *before, const struct wh_limit_rate *after)
+{
+	return json_pack("{s:f,s:f,s:o,s:f}", "bytes_per_s", bytes_per_s, "messages_per_s", messages_per_s, "before",
+			 before, "after", after->bytes_per_s);
 }
 
 /* The limit of tcp has two figures: the common keys are those of the first. */
 static void set_writes(json_t *object, const struct wh_bench_result *result)
 {
-	set(object, "per_message",
-	    rate(result->limit_bytes_per_s, result->limit_messages_per_s, &result->before.rate, &result->after.rate,
-		 result->fraction_of_limit));
-	set(object, "best_write",
-	    rate(result->best_write_bytes_per_s, result->best_write_messages_per_s, &result->before.best_write,
-		 &result->after.best_write, result->fraction_of_best_write));
+	json_t *per_message = rate(result->limit_bytes_per_s, result->limit_messages_per_s,
+				   before(result, &result->before.rate), &result->after.rate);
+	json_t *best_write = rate(result->best_write_bytes_per_s, result->best_write_messages_per_s,
+				  before(result, &result->before.best_write), &result->after.best_write);
+
+	set(per_message, "fraction", json_real(result->fraction_of_limit));
+	set(best_write, "fraction", json_real(result->fraction_of_best_write));
+	set(object, "per_message", per_message);
+	set(object, "best_write", best_write);
+}
+
+/* null: there are none. */
+static json_t *trips(const double us[2])
+{
+	return us[WH_LIMIT_POLLING] > 0
+		       ? json_pack("{s:f,s:f}", "polling", us[WH_LIMIT_POLLING], "sleeping", us[WH_LIMIT_SLEEPING])
+		       : json_null();
+}
+
+static void set_trips(json_t *object, const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+{
+	json_t *peers = json_array();
+
+	set(object, "round_trip_us", trips(result->round_trip_us));
+	for (uint32_t id = 0; id < plan->nodes; id++)
+		json_array_append_new(peers, trips(result->after.peers[id].us));
+	set(object, "peers_round_trip_us", wh_bench_is_whole(plan) ? json_null() : json_incref(peers));
+	json_decref(peers);
 }
 
 static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
@@ -149,15 +179,17 @@ static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_res
 	bool tcp = wh_bench_limit_kind(plan) == WH_LIMIT_TCP;
 	json_t *object;
 
-	if (!plan->options.limit || plan->deliveries != NULL)
+	if (!result->limited)
 		return json_null();
-	if (wh_bench_is_simulated(plan))
-		return json_pack("{s:s,s:f,s:f,s:f,s:f}", "name", "sim-link", "bytes_per_s", result->limit_bytes_per_s,
-				 "messages_per_s", result->limit_messages_per_s, "before",
-				 result->before.rate.bytes_per_s, "after", result->after.rate.bytes_per_s);
-	object = json_pack("{s:s,s:f,s:f,s:f,s:f}", "name", names[wh_bench_limit_kind(plan)], "bytes_per_s",
-			   result->limit_bytes_per_s, "messages_per_s", result->limit_messages_per_s, "before",
-			   result->before.rate.bytes_per_s, "after", result->after.rate.bytes_per_s);
+	if (wh_bench_is_simulated(plan)) {
+		object = rate(result->limit_bytes_per_s, result->limit_messages_per_s,
+			      before(result, &result->before.rate), &result->after.rate);
+		set(object, "name", json_string("sim-link"));
+		return object;
+	}
+	object = rate(result->limit_bytes_per_s, result->limit_messages_per_s, before(result, &result->before.rate),
+		      &result->after.rate);
+	set(object, "name", json_string(names[wh_bench_limit_kind(plan)]));
 	if (tcp) {
 		set_writes(object, result);
 	} else {
@@ -166,10 +198,7 @@ static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_res
 		set(object, "prefetched_bytes_per_s",
 		    json_real((result->before.prefetched_bytes_per_s + result->after.prefetched_bytes_per_s) / 2));
 	}
-	set(object, "round_trip_us",
-	    result->round_trip_us[0] > 0 ? json_pack("{s:f,s:f}", "polling", result->round_trip_us[WH_LIMIT_POLLING],
-						     "sleeping", result->round_trip_us[WH_LIMIT_SLEEPING])
-					 : json_null());
+	set_trips(object, plan, result);
 	return object;
 }
 
@@ -297,8 +326,19 @@ static void set_question(json_t *object, const char *file, const struct wh_bench
 	set(object, "thread", choice(&wh_engine_table, "thread", plan->config.engine.thread));
 	set(object, "idle_policy", choice(&wh_engine_table, "idle", plan->config.engine.idle));
 	set(object, "upcall", choice(&wh_bench_table, "upcall", plan->options.upcall));
+	set(object, "copies", choice(&wh_bench_table, "copies", plan->options.copies));
 	set(object, "processes", json_boolean(plan->options.processes));
 	set_switches(object, &plan->config.engine);
+}
+
+static const char *latency_timing(const struct wh_bench_plan *plan)
+{
+	if (wh_bench_is_simulated(plan))
+		return "from the claim, before filling, to the upcall at each node, in virtual time";
+	return wh_bench_is_whole(plan)
+		       ? "from the claim, before filling, to the upcall at each node; all on one host's "
+			 "CLOCK_MONOTONIC, through stamps in shared memory"
+		       : "of this node's messages: from the claim, before filling, to its own upcall";
 }
 
 static void set_answer(json_t *object, const struct wh_bench_run *run, const struct wh_bench_result *result)
@@ -313,11 +353,7 @@ static void set_answer(json_t *object, const struct wh_bench_run *run, const str
 	set(object, "bytes_per_s", figure(plan, result->bytes_per_s));
 	set(object, "latency_us", latency(plan, result));
 	set(object, "latency_samples", integer(result->latency_samples));
-	set(object, "latency_timing",
-	    json_string(wh_bench_is_simulated(plan)
-				? "from the claim, before filling, to the upcall at each node, in virtual time"
-				: "from the claim, before filling, to the upcall at each node; all on one host's "
-				  "CLOCK_MONOTONIC, through stamps in shared memory"));
+	set(object, "latency_timing", json_string(latency_timing(plan)));
 	set(object, "order_digest", order_digest(run));
 	set(object, "delivered", integer(result->delivered));
 	set(object, "nulls", integer(result->nulls));
@@ -331,8 +367,7 @@ static void set_answer(json_t *object, const struct wh_bench_run *run, const str
 	    json_pack("{s:o,s:o,s:o}", "send", batch(&result->batch[0]), "receive", batch(&result->batch[1]), "deliver",
 		      batch(&result->batch[2])));
 	set(object, "limit", limit(plan, result));
-	set(object, "fraction_of_limit",
-	    plan->options.limit && plan->deliveries == NULL ? json_real(result->fraction_of_limit) : json_null());
+	set(object, "fraction_of_limit", result->limited ? json_real(result->fraction_of_limit) : json_null());
 	set(object, "idle", idle(plan, result));
 	set(object, "subgroups", subgroups);
 	set(object, "machine", machine());
@@ -417,11 +452,12 @@ enum whorl_result wh_bench_files_add(struct wh_bench_files *files, const char *f
 	json_t *object;
 	char *line;
 
-	if (files->json == NULL && files->csv == NULL)
+	if (files->json == NULL && files->csv == NULL && !wh_bench_plot_is_wanted(files->plot))
 		return WHORL_OK;
 	object = json_object();
 	set_question(object, file, run);
 	set_answer(object, run, result);
+	wh_bench_plot_add(files->plot, object);
 	line = json_dumps(object, JSON_COMPACT);
 	if (line == NULL) {
 		json_decref(object);

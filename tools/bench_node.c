@@ -79,24 +79,48 @@ static bool look_for_errors(struct wh_bench_node *node)
 	return true;
 }
 
-/* A later view begins, on the loop: somebody has gone while all were needed. At the end, when all leave, that is as it should
- * be. */
+/* The nodes that are not in the view, as text. Returns how many. */
+static uint32_t name_missing(const struct whorl_view *view, uint32_t nodes, char *text, size_t bytes)
+{
+	uint32_t count = 0;
+	size_t at = 0;
+
+	for (uint32_t id = 0; id < nodes; id++) {
+		uint32_t rank = 0;
+
+		while (rank < view->member_count && view->members[rank] != id)
+			rank++;
+		if (rank == view->member_count && at < bytes)
+			at += (size_t)snprintf(text + at, bytes - at, "%s%u", count++ > 0 ? ", " : "", id);
+	}
+	return count;
+}
+
+/* A view begins, on the loop. All nodes are needed: if one is missing it has gone, or has never come. At the end, when all
+ * leave, that is as it should be. */
 static void on_view(const struct whorl_view *view, void *ctx)
 {
 	struct wh_bench_node *node = ctx;
+	const struct wh_group_options *group = &node->plan->config.group;
 	char ids[128] = "";
-	size_t at = 0;
+	uint32_t missing;
 
 	wh_bench_deliver_view(node);
-	if (view->number == 0 || wh_bench_is_over(node))
+	if (wh_bench_is_over(node))
 		return;
 	if (!wh_bench_is_whole(node->plan)) /* those who have everything leave; who waits in vain gives up */
 		return;
-	for (uint32_t i = 0; i < view->left_count && at < sizeof ids; i++)
-		at += (size_t)snprintf(ids + at, sizeof ids - at, "%s%u", i > 0 ? ", " : "", view->left[i]);
-	wh_bench_node_fail(node, "view %" PRIu64 " is without node%s %s: dead, gone, or not heard for %" PRId64 " ms",
-			   view->number, view->left_count > 1 ? "s" : "", ids,
-			   node->plan->config.group.failure_timeout_ms);
+	missing = name_missing(view, node->plan->nodes, ids, sizeof ids);
+	if (missing == 0)
+		return;
+	if (view->number == 0)
+		wh_bench_node_fail(
+			node, "the group has begun without node%s %s: not there within a start_timeout_ms of %" PRId64,
+			missing > 1 ? "s" : "", ids, group->start_timeout_ms);
+	else
+		wh_bench_node_fail(node,
+				   "view %" PRIu64 " is without node%s %s: dead, gone, or not heard for %" PRId64 " ms",
+				   view->number, missing > 1 ? "s" : "", ids, group->failure_timeout_ms);
 }
 
 /* ---- figures -------------------------------------------------------------------------------------------------------*/

@@ -11,8 +11,9 @@
 /* Where time is virtual. What a node does takes no time of itself: it says what it has done, and time passes. */
 struct wh_bench_world {
 	const struct wh_env *clock;
-	void (*filled)(void *ctx, size_t bytes);                    /* a message, before its commit */
-	void (*upcalled)(void *ctx, size_t messages, size_t bytes); /* before the upcall returns */
+	void (*filled)(void *ctx, size_t copied); /* a message, before its commit; bytes that were copied into it */
+	void (*upcalled)(void *ctx, size_t messages,
+			 size_t copied); /* before the upcall returns; bytes copied out of them */
 	void *ctx;
 };
 
@@ -42,6 +43,10 @@ static inline bool wh_bench_is_over(const struct wh_bench_node *node)
 	return wh_phase_get(&node->shared->phase) >= BENCH_CLOSE;
 }
 
+/* Memory for one message outside the library, to be freed, if there are copies at `side` (enum wh_bench_copies, not both); else NULL.
+ * False: memory is out. */
+WH_MUST_CHECK bool wh_bench_outside(const struct wh_bench_plan *plan, int side, void **out);
+
 static inline uint64_t wh_bench_now(void)
 {
 	return wh_env_now(wh_env_system());
@@ -67,8 +72,9 @@ struct wh_bench_delivery {
 		uint64_t next;   /* the index that must come next */
 		uint64_t digest; /* unordered: of this sender's messages */
 		uint32_t rank;
-	} * sources;  /* [nodes] by node id */
-	FILE *record; /* NULL: not wanted */
+	} * sources;   /* [nodes] by node id */
+	FILE *record;  /* NULL: not wanted */
+	void *outside; /* messages are copied to here, and read here; NULL: read in place */
 };
 
 /* Upcalls for the subgroups of an open node that has not been started. WHORL_OK; otherwise the node has failed. */
@@ -96,6 +102,7 @@ struct wh_bench_sender {
 	struct wh_bench_node *node;
 	struct wh_bench_stream *streams; /* [stream_count] */
 	uint32_t stream_count;
+	void *outside;                   /* messages are made here, and copied into their slots; NULL: made in place */
 	uint64_t wait_ns, wait_since_ns; /* for the window: so far; since when, 0: not now */
 	pthread_t thread;                /* of all but the first, which is the node's main thread */
 };

@@ -11,15 +11,37 @@
 
 static const char *const some[] = {"none", "one", "half", "all", NULL};
 static const char *const upcalls[] = {"message", "batch", NULL};
+static const char *const stages[] = {"engine", "baseline", "delivery", "receive", "send", "nulls", "deferred", NULL};
+static const char *const senders[] = {"subgroup", "one", "half", "all", NULL};
+static const char *const copies[] = {"none", "send", "delivery", "both", NULL};
 
 static const struct wh_option bench_options[] = {
 	{"messages", WH_OPTION_INTEGER, "messages", "1000000", 1, INT64_C(1000000000000), NULL,
 	 "What each sender sends in each of its subgroups. With delayed senders a run of an ordered subgroup ends when "
 	 "messages x senders are delivered, whoever sent them.",
 	 BENCH(messages), true},
+	{"messages_total", WH_OPTION_INTEGER, "messages", "0", 0, INT64_C(1000000000000), NULL,
+	 "0, or what all senders of all subgroups send together, each as much as the others: then messages does not count.",
+	 BENCH(messages_total), true},
 	{"bytes", WH_OPTION_INTEGER, "bytes", "10240", 0, 1 << 30, NULL,
 	 "Size of each message, and of the slots of a subgroup that does not set message_bytes.", BENCH(bytes), true},
 	{"runs", WH_OPTION_INTEGER, "", "5", 1, 1000, NULL, "Runs of each variant.", BENCH(runs), false},
+	{"optimisations", WH_OPTION_CHOICE, "", "engine", 0, 0, stages,
+	 "engine: as [engine] says; otherwise all up to this one, in the paper's order: baseline (none), batching of delivery, receive "
+	 "and send, nulls, deferred pushes.",
+	 BENCH(optimisations), true},
+	{"senders", WH_OPTION_CHOICE, "", "subgroup", 0, 0, senders,
+	 "subgroup: as each [subgroup] says; otherwise one, half or all of the members of each are its senders.",
+	 BENCH(senders), true},
+	{"subgroups", WH_OPTION_INTEGER, "subgroups", "1", 1, 1000, NULL,
+	 "So many subgroups like the one of the file, which must have only one.", BENCH(subgroups), true},
+	{"active_subgroups", WH_OPTION_CHOICE, "", "all", 0, 0, some,
+	 "In how many of the subgroups something is sent: the first of them; the others are only looked after.",
+	 BENCH(active_subgroups), true},
+	{"copies", WH_OPTION_CHOICE, "", "none", 0, 0, copies,
+	 "Messages are filled in place and read in place; send: made elsewhere and copied into the slot; delivery: copied out of it, then "
+	 "read.",
+	 BENCH(copies), true},
 	{"sender_delay_us", WH_OPTION_INTEGER, "us", "0", 0, 60000000, NULL,
 	 "A delayed sender waits busily for so long after each message; with thread = caller it runs the loop meanwhile.",
 	 BENCH(sender_delay_us), true},
@@ -59,20 +81,6 @@ const struct wh_option_table wh_bench_table = {"bench",
 
 /* ---- who sends what -----------------------------------------------------------------------------------------------*/
 
-static uint32_t some_of(int which, uint32_t count)
-{
-	switch (which) {
-	case BENCH_NONE:
-		return 0;
-	case BENCH_ONE:
-		return count < 1 ? count : 1;
-	case BENCH_HALF:
-		return (count + 1) / 2;
-	default:
-		return count;
-	}
-}
-
 /* Every sender is timed about 1024 times at least, if it sends that much. */
 static unsigned latency_shift(const struct wh_bench_options *options)
 {
@@ -91,7 +99,7 @@ static void plan_subgroup(struct wh_bench_plan *plan, uint32_t g)
 	const struct wh_bench_options *options = &plan->options;
 	const struct wh_view_subgroup *view = &plan->view->subgroups[g];
 	const struct wh_subgroup_options *config = &plan->config.subgroups[view->configured].options;
-	uint32_t active = some_of(options->active_senders, view->sender_count);
+	uint32_t active = wh_bench_vary_active(plan, g);
 	uint64_t stamps = 2;
 	struct wh_bench_subgroup *out = &plan->subgroups[g];
 
@@ -103,7 +111,7 @@ static void plan_subgroup(struct wh_bench_plan *plan, uint32_t g)
 		.sender_count = view->sender_count,
 		.active_first = view->sender_count - active,
 		.active_count = active,
-		.delayed_count = options->sender_delay_us > 0 ? some_of(options->delayed_senders, active) : 0,
+		.delayed_count = options->sender_delay_us > 0 ? wh_bench_some_of(options->delayed_senders, active) : 0,
 		.window = (uint32_t)config->window,
 		.ordered = config->mode == WH_SUBGROUP_ORDERED,
 		.expected = (uint64_t)options->messages * active,
@@ -222,6 +230,7 @@ static void find_mistakes(const struct wh_bench_plan *plan)
 	wh_conf_bind(plan->conf, plan->variant, &wh_engine_table, NULL, &engine);
 	find_size_mistakes(plan);
 	find_layout_mistakes(plan);
+	wh_bench_vary_mistakes(plan);
 	wh_bench_sim_mistakes(plan);
 	if (options->active_senders == BENCH_NONE)
 		wh_conf_mistake(plan->conf, "bench", NULL, "active_senders", "is none, expected one of one, half, all");
@@ -291,6 +300,9 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 	if (result != WHORL_OK)
 		goto out_free;
 	fit_slots(plan);
+	result = wh_bench_vary_config(plan);
+	if (result != WHORL_OK)
+		goto out_free;
 	plan->nodes = plan->here_count = (uint32_t)plan->config.group.nodes;
 	plan->subgroup_count = plan->config.subgroup_count;
 	plan->subgroups = calloc(plan->subgroup_count, sizeof *plan->subgroups);
@@ -299,6 +311,7 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 		result = find_inactive(plan);
 	if (result != WHORL_OK)
 		goto out_free;
+	wh_bench_vary_messages(plan);
 	for (uint32_t g = 0; g < plan->subgroup_count; g++)
 		plan_subgroup(plan, g);
 	result = find_memory(plan, err);
@@ -314,8 +327,8 @@ void wh_bench_plan_one(struct wh_bench_plan *plan, uint32_t id)
 	plan->here_first = id;
 	plan->here_count = 1;
 	plan->options.runs = 1;
-	plan->options.limit = false;
-	plan->options.latency_every = 0;
+	if (wh_bench_limit_kind(plan) != WH_LIMIT_TCP)
+		plan->options.limit = false;
 }
 
 void wh_bench_plan_free(struct wh_bench_plan *plan)
@@ -336,6 +349,18 @@ enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan)
 	default:
 		return WH_LIMIT_SHM;
 	}
+}
+
+const char *const *wh_bench_plan_addresses(const struct wh_bench_plan *plan)
+{
+	const char **addresses = malloc(plan->nodes * (sizeof *addresses + WH_OPTION_TEXT_BYTES));
+	char *texts = (char *)(addresses + plan->nodes);
+
+	for (uint32_t id = 0; addresses != NULL && id < plan->nodes; id++, texts += WH_OPTION_TEXT_BYTES) {
+		wh_node_config_address(&plan->config, id, texts);
+		addresses[id] = texts;
+	}
+	return addresses;
 }
 
 struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size_t *count)

@@ -209,7 +209,8 @@ static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const
 			"", best / 1e9, share);
 	if (polling <= 0 || sleeping <= 0)
 		return;
-	fprintf(out, "%-*s a bare round trip: %.1f us polling, %.1f us sleeping", VARIANT_WIDTH, "", polling, sleeping);
+	fprintf(out, "%-*s a bare round trip%s: %.1f us polling, %.1f us sleeping", VARIANT_WIDTH, "",
+		wh_bench_is_whole(plan) ? "" : ", to the farthest node", polling, sleeping);
 	/* Where messages queue, latency says little of the transport. */
 	if (plan->options.latency_every > 0 && plan->subgroups[0].delayed_count == plan->subgroups[0].active_count)
 		fprintf(out, "; p50 is %.1f and %.1f of them", p50 / polling, p50 / sleeping);
@@ -223,6 +224,7 @@ void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struc
 	struct spread limit = SPREAD(limit_bytes_per_s), fraction = SPREAD(fraction_of_limit);
 	const char *name = plan->text[0] != '\0' ? plan->text : "-";
 	double delivered = 0, nulls = 0, writes = 0;
+	bool limited = results[0].limited;
 	char mean[32], deviation[32];
 
 	for (size_t i = 0; i < count; i++) {
@@ -241,12 +243,12 @@ void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struc
 	fprintf(out, " %8s %8s %8.3f %7.3f", human(messages.mean, mean, sizeof mean),
 		human(messages.deviation, deviation, sizeof deviation), bytes.mean / 1e9, bytes.deviation / 1e9);
 	print_latency(out, plan, results, count);
-	if (plan->options.limit)
+	if (limited)
 		fprintf(out, " %8.3f %6.2f", limit.mean / 1e9, fraction.mean);
 	else
 		fprintf(out, " %8s %6s", "-", "-");
 	fprintf(out, " %8.3f %9.4f\n", nulls / delivered, writes / delivered);
-	if (plan->options.limit) {
+	if (limited) {
 		print_prefetched(out, results, count);
 		print_more_limits(out, plan, results, count);
 	}

@@ -164,6 +164,10 @@ static double fraction(const struct wh_bench_result *result, double bytes_per_s,
 void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit_result *before,
 			   const struct wh_limit_result *after)
 {
+	result->limited = true;
+	result->limited_before = before != NULL;
+	if (before == NULL)
+		before = after;
 	result->before = *before;
 	result->after = *after;
 	result->limit_bytes_per_s = (before->rate.bytes_per_s + after->rate.bytes_per_s) / 2;

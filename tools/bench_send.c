@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "tools/limit/limit.h"
@@ -42,13 +43,16 @@ static bool is_live(const struct wh_bench_stream *stream)
 static void send_claimed(struct wh_bench_sender *sender, struct wh_bench_stream *stream, struct whorl_claim *claim)
 {
 	const struct wh_bench_node *node = sender->node;
+	uint64_t seed = wh_payload_seed(stream->number, node->id, claim->number);
 
 	if (wh_bench_timed(node->plan, stream->subgroup, claim->number))
 		wh_store_relaxed(wh_bench_stamp(node->memory, stream->subgroup, stream->rank, claim->number),
 				 wh_bench_time(node)); /* the commit releases it with the message */
-	wh_payload_fill(claim->data, claim->bytes, wh_payload_seed(stream->number, node->id, claim->number));
+	wh_payload_fill(sender->outside != NULL ? sender->outside : claim->data, claim->bytes, seed);
+	if (sender->outside != NULL)
+		memcpy(claim->data, sender->outside, claim->bytes);
 	if (__builtin_expect(node->world != NULL, 0))
-		node->world->filled(node->world->ctx, claim->bytes);
+		node->world->filled(node->world->ctx, sender->outside != NULL ? claim->bytes : 0);
 	whorl_commit(claim, claim->bytes);
 	if (!stream->subgroup->by_total)
 		stream->left--;
@@ -354,7 +358,7 @@ enum whorl_result wh_bench_send_open(struct wh_bench_node *node)
 
 		sender->node = node;
 		sender->streams = calloc(node->plan->subgroup_count, sizeof *sender->streams);
-		if (sender->streams == NULL)
+		if (sender->streams == NULL || !wh_bench_outside(node->plan, BENCH_COPIES_SEND, &sender->outside))
 			goto out_memory;
 		open_streams(sender, node->sender_count);
 	}
@@ -394,8 +398,10 @@ void wh_bench_send_count(struct wh_bench_node *node)
 
 void wh_bench_send_close(struct wh_bench_node *node)
 {
-	for (uint32_t s = 0; s < node->sender_count; s++)
+	for (uint32_t s = 0; s < node->sender_count; s++) {
 		free(node->senders[s].streams);
+		free(node->senders[s].outside);
+	}
 	free(node->senders);
 	node->senders = NULL;
 	node->sender_count = 0;

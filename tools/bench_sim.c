@@ -27,18 +27,18 @@ struct simulation {
 
 /* ---- what processors do ---------------------------------------------------------------------------------------------- */
 
-static void filled(void *ctx, size_t bytes)
+static void filled(void *ctx, size_t copied)
 {
 	const struct simulation *simulation = ctx;
 
-	wh_machine_fill(simulation->machine, bytes);
+	wh_machine_send(simulation->machine, copied);
 }
 
-static void upcalled(void *ctx, size_t messages, size_t bytes)
+static void upcalled(void *ctx, size_t messages, size_t copied)
 {
 	const struct simulation *simulation = ctx;
 
-	wh_machine_upcall(simulation->machine, messages, bytes);
+	wh_machine_upcall(simulation->machine, messages, copied);
 }
 
 static struct simulation *simulation_of(const struct wh_bench_node *node)

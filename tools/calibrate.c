@@ -207,6 +207,32 @@ static bool steps_of(struct steps *out)
 	return good;
 }
 
+#define COPY_BYTES ((size_t)64 << 20) /* more than caches hold */
+#define MESSAGE_BYTES 10240
+
+/* Messages from memory to memory, in MB/s; 0: there is no memory. */
+static double copy_mb_per_s(void)
+{
+	unsigned char *from = malloc(COPY_BYTES), *to = malloc(COPY_BYTES);
+	double most = 0;
+
+	for (int i = 0; from != NULL && to != NULL && i < 5; i++) {
+		uint64_t began, ns;
+
+		memset(from, i, COPY_BYTES);
+		memset(to, 0, COPY_BYTES);
+		began = now_ns();
+		for (size_t at = 0; at + MESSAGE_BYTES <= COPY_BYTES; at += MESSAGE_BYTES)
+			memcpy(to + at, from + at, MESSAGE_BYTES);
+		ns = now_ns() - began;
+		if ((double)COPY_BYTES * 1e3 / (double)ns > most && to[COPY_BYTES / 2] == i)
+			most = (double)COPY_BYTES * 1e3 / (double)ns;
+	}
+	free(from);
+	free(to);
+	return most;
+}
+
 static void print_key(const char *key, double value)
 {
 	printf("%s = %.0f\n", key, value < 1 ? 1 : value);
@@ -243,5 +269,6 @@ int wh_calibrate_main(int argc, char **argv)
 	print_key("message_ns", steps.post);
 	print_key("deliver_ns", steps.deliver);
 	print_key("send_ns", steps.send);
+	print_key("copy_mb_per_s", copy_mb_per_s());
 	return WH_EXIT_GOOD;
 }

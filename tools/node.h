@@ -105,7 +105,9 @@ struct wh_member_run {
 	double rate;
 	int64_t bytes;
 	bool only_first; /* it speaks in one subgroup alone */
-	/* Makes part->own, and sets upcalls. WHORL_OK, WHORL_MEMORY. */
+	/* How the part's state is taken, read and restored, with the part as context. A snapshot is released by free(). */
+	const struct whorl_state *state;
+	/* Makes part->own, and sets upcalls for messages. WHORL_OK, WHORL_MEMORY. */
 	enum whorl_result (*open)(struct wh_member_part *part);
 	void (*close)(struct wh_member_part *part);
 	/* Is there a message to send, and how long is it? Then it is claimed, and filled in. NULL: it sends nothing. [main] */

@@ -161,12 +161,6 @@ static ptrdiff_t read_snapshot(void *handle, void *bytes, size_t count, void *ct
 	return (ptrdiff_t)count;
 }
 
-static void release_snapshot(void *snapshot, void *ctx)
-{
-	(void)ctx;
-	free(snapshot);
-}
-
 /* The head is whole. */
 static bool take_head(struct restoring *restoring)
 {
@@ -301,12 +295,6 @@ static void tell_rates(struct wh_member_part *part, uint64_t now_ns)
 
 static enum whorl_result open_counter(struct wh_member_part *part)
 {
-	const struct whorl_state state = {.size = sizeof state,
-					  .snapshot = take_snapshot,
-					  .read = read_snapshot,
-					  .release = release_snapshot,
-					  .restore = restore,
-					  .ctx = part};
 	struct counter *counter = calloc(1, sizeof *counter);
 
 	if (counter == NULL)
@@ -317,8 +305,7 @@ static enum whorl_result open_counter(struct wh_member_part *part)
 	counter->random = wh_member_now() ^ part->member->options->id;
 	wh_store_relaxed(&counter->every, (uint64_t)part->member->options->every);
 	part->own = counter;
-	whorl_on_batch(part->subgroup, deliver, part);
-	return whorl_on_state(part->subgroup, &state);
+	return whorl_on_batch(part->subgroup, deliver, part);
 }
 
 static void close_counter(struct wh_member_part *part)
@@ -331,9 +318,12 @@ static void close_counter(struct wh_member_part *part)
 	free(counter);
 }
 
+static const struct whorl_state counter_state = {.snapshot = take_snapshot, .read = read_snapshot, .restore = restore};
+
 const struct wh_member_run wh_member_counter = {.name = "counter",
 						.rate = 10,
 						.bytes = 8,
+						.state = &counter_state,
 						.open = open_counter,
 						.close = close_counter,
 						.next = next,
@@ -343,6 +333,7 @@ const struct wh_member_run wh_member_counter = {.name = "counter",
 const struct wh_member_run wh_member_load = {.name = "load",
 					     .rate = 0,
 					     .bytes = 1024,
+					     .state = &counter_state,
 					     .open = open_counter,
 					     .close = close_counter,
 					     .next = next,

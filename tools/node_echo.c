@@ -138,12 +138,6 @@ static ptrdiff_t read_snapshot(void *handle, void *bytes, size_t count, void *ct
 	return (ptrdiff_t)count;
 }
 
-static void release_snapshot(void *snapshot, void *ctx)
-{
-	(void)ctx;
-	free(snapshot);
-}
-
 /* All of it has come. False: that is no such state. */
 static bool take_state(struct echo *echo)
 {
@@ -255,20 +249,13 @@ static void hear(struct wh_member_part *part, const char *text, size_t bytes, bo
 
 static enum whorl_result open_echo(struct wh_member_part *part)
 {
-	const struct whorl_state state = {.size = sizeof state,
-					  .snapshot = take_snapshot,
-					  .read = read_snapshot,
-					  .release = release_snapshot,
-					  .restore = restore,
-					  .ctx = part};
 	struct echo *echo = calloc(1, sizeof *echo);
 
 	if (echo == NULL)
 		return WHORL_MEMORY;
 	pthread_mutex_init(&echo->lock, NULL);
 	part->own = echo;
-	whorl_on_message(part->subgroup, deliver, part);
-	return whorl_on_state(part->subgroup, &state);
+	return whorl_on_message(part->subgroup, deliver, part);
 }
 
 static void close_echo(struct wh_member_part *part)
@@ -281,9 +268,12 @@ static void close_echo(struct wh_member_part *part)
 	free(echo);
 }
 
+static const struct whorl_state echo_state = {.snapshot = take_snapshot, .read = read_snapshot, .restore = restore};
+
 const struct wh_member_run wh_member_echo = {.name = "echo",
 					     .rate = 0,
 					     .only_first = true,
+					     .state = &echo_state,
 					     .open = open_echo,
 					     .close = close_echo,
 					     .next = next,

@@ -49,6 +49,22 @@ static void on_log(enum whorl_log_level level, const char *line, void *ctx)
 
 /* ---- beginning --------------------------------------------------------------------------------------------------- */
 
+static void release_snapshot(void *snapshot, void *ctx)
+{
+	(void)ctx;
+	free(snapshot);
+}
+
+static enum whorl_result keep_state(struct wh_member_part *part)
+{
+	struct whorl_state state = *part->member->options->run->state;
+
+	state.size = sizeof state;
+	state.release = release_snapshot;
+	state.ctx = part;
+	return whorl_on_state(part->subgroup, &state);
+}
+
 /* The subgroups that take part. WHORL_OK, WHORL_MEMORY, WHORL_NOT_FOUND (has been said). */
 static enum whorl_result open_parts(struct life *life)
 {
@@ -76,6 +92,8 @@ static enum whorl_result open_parts(struct life *life)
 						.rate = options->rate >= 0 ? options->rate : options->run->rate};
 		member->part_count++;
 		result = options->run->open(part);
+		if (result == WHORL_OK)
+			result = keep_state(part);
 		if (result != WHORL_OK)
 			return result;
 	}

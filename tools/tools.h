@@ -23,6 +23,7 @@ int wh_bench_main(int argc, char **argv);
 int wh_calibrate_main(int argc, char **argv);
 int wh_config_main(int argc, char **argv);
 int wh_node_main(int argc, char **argv);
+int wh_report_main(int argc, char **argv);
 int wh_sim_main(int argc, char **argv);
 int wh_status_main(int argc, char **argv);
 

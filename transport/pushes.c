@@ -64,3 +64,16 @@ void wh_push_word_quiet(struct wh_pushes *pushes, uint64_t offset, uint64_t valu
 			     .value = value},
 	    sizeof(value));
 }
+
+void wh_push_word_patient(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
+			  uint32_t to_count)
+{
+	add(pushes,
+	    (struct wh_push){.kind = WH_PUSH_WORD,
+			     .patient = pushes->deferred,
+			     .to = to,
+			     .to_count = to_count,
+			     .offset = offset,
+			     .value = value},
+	    sizeof(value));
+}

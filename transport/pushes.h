@@ -35,6 +35,9 @@ void wh_push_bytes(struct wh_pushes *pushes, uint64_t offset, uint64_t bytes, co
 void wh_push_word(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to, uint32_t to_count);
 void wh_push_word_quiet(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
 			uint32_t to_count);
+/* Nobody waits for it. Without `deferred` like any other. */
+void wh_push_word_patient(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
+			  uint32_t to_count);
 
 /* Posts what was collected: the end of a trigger. */
 void wh_pushes_post(struct wh_pushes *pushes);

@@ -58,7 +58,8 @@ struct wh_secure_files {         /* all PEM */
 };
 
 /* Reads them, and checks that the certificate is for node `node` of `group`: a subjectAltName URI:whorl://GROUP/NODE (one
- * certificate may have several). A `node` of WH_SECURE_VISITOR: that of any node, or of whorl://GROUP/visitor. Blocks as files do.
+ * certificate may have several), and good now in the eyes of who has the same authorities. A `node` of WH_SECURE_VISITOR: that of any
+ * node, or of whorl://GROUP/visitor, whoever has signed it. Blocks as files do, but for no pipe.
  * WHORL_OK, WHORL_CONFIG, WHORL_MEMORY, WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_secure_tls_load(const struct wh_secure_files *files, const char *group,
 						   uint32_t node, struct wh_secure_tls **out, struct wh_error *err);

@@ -6,6 +6,7 @@
  */
 #include "transport/secure_int.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PRIVATE_KEY_LEAST 32
 #define PRIVATE_KEY_MOST 65536
@@ -86,10 +88,24 @@ void wh_secure_cert_name(X509 *certificate, char *out, size_t bytes)
 /* What OpenSSL complains of first; the queue of the thread is empty then. */
 static const char *complaint(void)
 {
-	const char *text = ERR_reason_error_string(ERR_peek_error());
+	unsigned long number = ERR_peek_error();
+	const char *text =
+		ERR_SYSTEM_ERROR(number) ? strerror(ERR_GET_REASON(number)) : ERR_reason_error_string(number);
 
 	ERR_clear_error();
 	return text != NULL ? text : "it cannot be read";
+}
+
+/* OpenSSL would wait for whoever may write into a pipe, and says little of what is no file. */
+static enum whorl_result check_file(const char *what, const char *path, struct wh_error *err)
+{
+	struct stat file;
+
+	if (stat(path, &file) != 0)
+		return wh_error_set(err, WHORL_CONFIG, "%s: %s: %s", what, path, strerror(errno));
+	if (!S_ISREG(file.st_mode))
+		return wh_error_set(err, WHORL_CONFIG, "%s: %s is not a regular file", what, path);
+	return WHORL_OK;
 }
 
 /* OpenSSL would ask at the terminal. */
@@ -129,12 +145,41 @@ static enum whorl_result load_private_key(SSL_CTX *ctx, const char *path, struct
 	return result;
 }
 
-static enum whorl_result load_files(SSL_CTX *ctx, const struct wh_secure_files *files, const char *group, uint32_t node,
-				    struct wh_error *err)
+/* A node whose own certificate would not be accepted by itself has the wrong one, or the wrong authority: that is said when it
+ * starts, and not by others when it calls them. Visitors may have an authority of their own. */
+static enum whorl_result check_certificate(SSL_CTX *ctx, const struct wh_secure_files *files, struct wh_error *err)
 {
+	X509_STORE_CTX *check = X509_STORE_CTX_new();
+	STACK_OF(X509) *chain = NULL;
+	enum whorl_result result = WHORL_OK;
+	int verdict;
+
+	(void)SSL_CTX_get0_chain_certs(ctx, &chain);
+	if (check == NULL ||
+	    X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(ctx), SSL_CTX_get0_certificate(ctx), chain) != 1) {
+		X509_STORE_CTX_free(check);
+		return wh_error_set(err, WHORL_MEMORY, "tls_certificate_file: no memory for %s", files->certificate);
+	}
+	if (X509_verify_cert(check) != 1) {
+		verdict = X509_STORE_CTX_get_error(check);
+		result = wh_error_set(err, WHORL_CONFIG,
+				      "tls_certificate_file: %s is not accepted by who has tls_authority_file %s: %s",
+				      files->certificate, files->authority, X509_verify_cert_error_string(verdict));
+	}
+	X509_STORE_CTX_free(check);
+	ERR_clear_error();
+	return result;
+}
+
+static enum whorl_result load_certificate(SSL_CTX *ctx, const struct wh_secure_files *files, const char *group,
+					  uint32_t node, struct wh_error *err)
+{
+	enum whorl_result result = check_file("tls_certificate_file", files->certificate, err);
 	char name[128];
 	X509 *mine;
 
+	if (result != WHORL_OK)
+		return result;
 	if (SSL_CTX_use_certificate_chain_file(ctx, files->certificate) != 1)
 		return wh_error_set(err, WHORL_CONFIG, "tls_certificate_file: %s: %s", files->certificate, complaint());
 	mine = SSL_CTX_get0_certificate(ctx);
@@ -147,9 +192,24 @@ static enum whorl_result load_files(SSL_CTX *ctx, const struct wh_secure_files *
 		return wh_error_set(err, WHORL_CONFIG, "tls_certificate_file: %s has %s, expected whorl://%s/%" PRIu32,
 				    files->certificate, name, group, node);
 	}
+	return WHORL_OK;
+}
+
+static enum whorl_result load_files(SSL_CTX *ctx, const struct wh_secure_files *files, const char *group, uint32_t node,
+				    struct wh_error *err)
+{
+	enum whorl_result result = load_certificate(ctx, files, group, node, err);
+
+	if (result == WHORL_OK)
+		result = check_file("tls_authority_file", files->authority, err);
+	if (result != WHORL_OK)
+		return result;
 	if (SSL_CTX_load_verify_file(ctx, files->authority) != 1)
 		return wh_error_set(err, WHORL_CONFIG, "tls_authority_file: %s: %s", files->authority, complaint());
-	return load_private_key(ctx, files->key, err);
+	result = load_private_key(ctx, files->key, err);
+	if (result == WHORL_OK && node != WH_SECURE_VISITOR)
+		result = check_certificate(ctx, files, err);
+	return result;
 }
 
 /* TLS 1.3 and no other; both sides show a certificate; no session is taken up again, so each connection proves itself. */

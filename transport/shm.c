@@ -155,8 +155,8 @@ static size_t service(struct wh_transport *transport)
 		done += wh_shm_image_advance(t, image);
 	if (t->regions_unsaid)
 		done += wh_shm_remote_advance(t);
-	if (t->searching)
-		wh_shm_search(t);
+	if (t->pace.searching)
+		wh_pace_search(&t->pace);
 	return done;
 }
 
@@ -165,7 +165,7 @@ static size_t service(struct wh_transport *transport)
 static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_shm *t = wh_shm_of(transport);
-	const int own[] = {t->timer, t->doorbell, t->epoll};
+	const int own[] = {t->pace.timer, t->doorbell, t->epoll};
 
 	t->forked = forked;
 	wh_voice_drop(&t->voice);
@@ -194,11 +194,10 @@ static enum whorl_result open_descriptors(struct wh_shm *t, struct wh_error *err
 	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->doorbell < 0)
 		return wh_error_system(err, errno, "eventfd");
-	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (t->timer < 0)
+	if (!wh_pace_open(&t->pace))
 		return wh_error_system(err, errno, "timerfd_create");
 	if (!wh_shm_watch(t, EPOLL_CTL_ADD, t->doorbell, WH_SHM_DOORBELL, 0) ||
-	    !wh_shm_watch(t, EPOLL_CTL_ADD, t->timer, WH_SHM_TIMER, 0))
+	    !wh_shm_watch(t, EPOLL_CTL_ADD, t->pace.timer, WH_SHM_TIMER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
 	return WHORL_OK;
 }
@@ -241,12 +240,12 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config)
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;
-	t->patience_ns = config->patience_ns;
+	wh_pace_init(&t->pace, config);
 	t->incarnation = config->incarnation;
 	t->user = geteuid();
 	t->huge_pages = (int)config->huge_pages;
 	t->jobs = wh_shm_jobs_new(t->huge_pages);
-	t->epoll = t->doorbell = t->timer = t->listener = -1;
+	t->epoll = t->doorbell = t->listener = -1;
 	t->memory.fd = -1;
 	for (uint32_t i = 0; i < WH_SHM_STRANGERS; i++)
 		t->strangers[i].socket = -1;

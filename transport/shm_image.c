@@ -116,7 +116,7 @@ static bool send_offer(struct wh_shm *t, struct wh_shm_image *image, struct wh_s
 
 	if (wh_shm_send(peer->socket, &offer, sizeof(offer), &image->own.fd, 1) == 0)
 		return true;
-	wh_shm_timer_start(t, SEND_AGAIN_NS);
+	wh_pace_timer(&t->pace, SEND_AGAIN_NS);
 	return false;
 }
 
@@ -126,7 +126,7 @@ static bool send_mapped(struct wh_shm *t, const struct wh_shm_image *image, cons
 
 	if (wh_shm_send(peer->socket, &mapped, sizeof(mapped), NULL, 0) == 0)
 		return true;
-	wh_shm_timer_start(t, SEND_AGAIN_NS);
+	wh_pace_timer(&t->pace, SEND_AGAIN_NS);
 	return false;
 }
 

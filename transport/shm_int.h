@@ -23,6 +23,7 @@
 #include <sys/un.h>
 
 #include "base/atomics.h"
+#include "transport/pace.h"
 #include "transport/shm.h"
 #include "transport/transport.h"
 #include "transport/voice.h"
@@ -263,10 +264,8 @@ struct wh_shm_peer {
 	uint64_t ended;                     /* the last one that was met, or refused, and is no more; 0: none */
 	uint32_t node;
 	int socket;
-	pid_t pid;           /* as the kernel has it */
-	bool sought;         /* it has been met, or refused, or was not there when it was called */
-	uint64_t call_at_ns; /* WH_SHM_ABSENT: when it is to be called */
-	uint64_t call_in_ns; /* how long that was put off the last time; 0: not at all */
+	pid_t pid; /* as the kernel has it */
+	struct wh_pace_call next_call;
 	struct wh_shm_view view;
 	struct wh_shm_pending pending[WH_SHM_PENDING];
 	struct wh_shm_lane *lane; /* what it has granted me; NULL: nothing so far */
@@ -284,17 +283,13 @@ struct wh_shm_stranger { /* has connected to me, and said nothing yet, or has as
 #define WH_SHM_STRANGER_NS WH_NS_PER_S
 
 enum whorl_result wh_shm_meet_open(struct wh_shm *t, struct wh_error *err);
-void wh_shm_meet_accept(struct wh_shm *t);                 /* the listener is readable */
-void wh_shm_meet_stranger(struct wh_shm *t, uint32_t i);   /* stranger i is readable */
-void wh_shm_meet_tick(struct wh_shm *t);                   /* the timer has run out */
-void wh_shm_timer_start(struct wh_shm *t, uint64_t in_ns); /* unless it runs out earlier */
+void wh_shm_meet_accept(struct wh_shm *t);               /* the listener is readable */
+void wh_shm_meet_stranger(struct wh_shm *t, uint32_t i); /* stranger i is readable */
+void wh_shm_meet_tick(struct wh_shm *t);                 /* the timer has run out */
 /* To be called again: soon, as it has not answered, and later each time; or seldom, as it is not there. */
-void wh_shm_call_soon(struct wh_shm *t, struct wh_shm_peer *peer);
-void wh_shm_call_seldom(struct wh_shm *t, struct wh_shm_peer *peer);
 /* The hello with which it answers my call has come. */
 void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
 void wh_shm_meet(struct wh_shm *t, struct wh_shm_peer *peer); /* both hellos have been taken */
-void wh_shm_search(struct wh_shm *t);                         /* is it at an end? */
 bool wh_shm_searching(struct wh_transport *transport);
 
 /* ---- connections: shm_peer.c -------------------------------------------------------------------------------------- */
@@ -406,20 +401,16 @@ struct wh_shm {
 	uid_t user;
 	int huge_pages;
 
-	int epoll, doorbell, timer, listener; /* doorbell: [any thread writes it] */
-	struct wh_shm_memory memory;          /* my status page */
+	int epoll, doorbell, listener; /* doorbell: [any thread writes it] */
+	struct wh_shm_memory memory;   /* my status page */
 	struct wh_shm_status *status;
 	uint64_t parked; /* what status->parked holds */
 	bool no_pwait2;  /* this kernel has none */
 	wh_word rings;   /* [loop writes, anyone reads] */
 
 	bool left, forked, listener_rests;
-	uint64_t timer_ns; /* when it runs out, 0: it does not run */
-	bool searching;
-	uint64_t patience_ns;     /* [const] */
-	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
-	uint64_t searched_ns;     /* when wh_shm_search looked */
-	uint64_t visitors;        /* questions so far */
+	struct wh_pace pace;
+	uint64_t visitors; /* questions so far */
 	struct wh_shm_stranger strangers[WH_SHM_STRANGERS];
 	struct wh_shm_image *images; /* in the order in which they were opened */
 	uint64_t past_key;           /* the greatest of an image that has been closed */

@@ -16,15 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
-#define CALL_SOON_NS                                                                                                   \
-	(2 * WH_NS_PER_MS) /* who has hung up without a word, or has a full queue; then twice as long ... */
-#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* ... up to this; and who is not there, lest it could not call me */
-#define CALL_TOGETHER_NS WH_NS_PER_MS    /* calls that are due so soon wait for no timer of their own */
-#define LATE_NS (WH_NS_PER_S / 2)        /* who searches and has not looked for so long begins anew */
-#define CALLS_AT_ONCE 16                 /* of those who were not there before: each takes about a microsecond */
+#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* who is not there is called so often, lest it could not call me */
 #define LISTENER_RESTS_NS (50 * WH_NS_PER_MS)
 #define ACCEPTED_AT_ONCE 8
 
@@ -105,43 +99,9 @@ static bool welcome(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_pa
 void wh_shm_meet(struct wh_shm *t, struct wh_shm_peer *peer)
 {
 	peer->state = WH_SHM_MET;
-	peer->sought = true;
-	peer->call_in_ns = 0;
+	wh_pace_met(&t->pace, &peer->next_call);
 	wh_voice_tell(&t->voice, WH_EVENT_PEER_MET, peer->node, peer->incarnation, "node %" PRIu32 " (pid %d) is here",
 		      peer->node, (int)peer->pid);
-}
-
-/* ---- time --------------------------------------------------------------------------------------------------------- */
-
-void wh_shm_timer_start(struct wh_shm *t, uint64_t in_ns)
-{
-	struct itimerspec when = {.it_value.tv_sec = (time_t)(in_ns / WH_NS_PER_S),
-				  .it_value.tv_nsec = (long)(in_ns % WH_NS_PER_S)};
-	uint64_t at = wh_env_now(t->env) + in_ns;
-
-	if ((t->timer_ns == 0 || at < t->timer_ns) && timerfd_settime(t->timer, 0, &when, NULL) == 0)
-		t->timer_ns = at;
-}
-
-static void call_in(struct wh_shm *t, struct wh_shm_peer *peer, uint64_t in_ns)
-{
-	peer->call_in_ns = in_ns;
-	peer->call_at_ns = wh_env_now(t->env) + in_ns;
-	wh_shm_timer_start(t, in_ns);
-}
-
-void wh_shm_call_soon(struct wh_shm *t, struct wh_shm_peer *peer)
-{
-	uint64_t in_ns = peer->call_in_ns == 0 ? CALL_SOON_NS : 2 * peer->call_in_ns;
-
-	call_in(t, peer, in_ns < CALL_SELDOM_NS ? in_ns : CALL_SELDOM_NS);
-}
-
-void wh_shm_call_seldom(struct wh_shm *t, struct wh_shm_peer *peer)
-{
-	peer->sought = true;
-	call_in(t, peer, CALL_SELDOM_NS);
-	peer->call_in_ns = 0;
 }
 
 /* ---- the caller's side -------------------------------------------------------------------------------------------- */
@@ -159,18 +119,18 @@ static void call(struct wh_shm *t, struct wh_shm_peer *peer, int *unused)
 	s = *unused;
 	if (s < 0 || connect(s, (const struct sockaddr *)&name, name_bytes) != 0) {
 		if (s >= 0 && errno == ECONNREFUSED) {
-			wh_shm_call_seldom(t, peer);
+			wh_pace_seldom(&t->pace, &peer->next_call);
 			return;
 		}
 		if (s < 0 || errno != EAGAIN) /* its queue is full */
 			wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
-		wh_shm_call_soon(t, peer);
+		wh_pace_soon(&t->pace, &peer->next_call);
 		return;
 	}
 	*unused = -1;
 	if (!wh_shm_who(s, &who) || !wh_shm_watch(t, EPOLL_CTL_ADD, s, WH_SHM_PEER, peer->node)) {
 		close(s);
-		wh_shm_call_soon(t, peer);
+		wh_pace_soon(&t->pace, &peer->next_call);
 		return;
 	}
 	peer->socket = s;
@@ -187,26 +147,24 @@ static void call(struct wh_shm *t, struct wh_shm_peer *peer, int *unused)
 		wh_shm_lose(t, peer, "has hung up");
 }
 
-/* All whom I have not looked for yet, and a few of the others: there may be many that never come. The next few follow soon. */
 static void call_absent(struct wh_shm *t, uint64_t now)
 {
-	uint64_t next = UINT64_MAX, soon = now + CALL_SOON_NS;
+	uint64_t next = UINT64_MAX;
 	uint32_t again = 0;
 	int unused = -1;
 
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_shm_peer *peer = &t->peers[node];
 
-		if (peer->state == WH_SHM_ABSENT && peer->call_at_ns <= now + CALL_TOGETHER_NS &&
-		    !wh_voice_is_full(&t->voice) && !(peer->sought && again++ >= CALLS_AT_ONCE))
+		if (peer->state == WH_SHM_ABSENT && !wh_voice_is_full(&t->voice) &&
+		    wh_pace_is_due(&peer->next_call, now, &again))
 			call(t, peer, &unused);
-		if (peer->state == WH_SHM_ABSENT && peer->call_at_ns < next)
-			next = peer->call_at_ns;
+		if (peer->state == WH_SHM_ABSENT && peer->next_call.at_ns < next)
+			next = peer->next_call.at_ns;
 	}
 	if (unused >= 0)
 		close(unused);
-	if (next != UINT64_MAX)
-		wh_shm_timer_start(t, (next > soon ? next : soon) - now);
+	wh_pace_called(&t->pace, now, next);
 }
 
 static void hang_up_late(struct wh_shm *t, uint64_t now)
@@ -217,26 +175,22 @@ static void hang_up_late(struct wh_shm *t, uint64_t now)
 		if (stranger->socket >= 0 && stranger->deadline_ns <= now)
 			wh_shm_hang_up(t, &stranger->socket);
 		if (stranger->socket >= 0)
-			wh_shm_timer_start(t, stranger->deadline_ns - now);
+			wh_pace_timer(&t->pace, stranger->deadline_ns - now);
 	}
 }
 
 void wh_shm_meet_tick(struct wh_shm *t)
 {
-	uint64_t now = wh_env_now(t->env), times;
+	uint64_t now = wh_pace_tick(&t->pace);
 
-	t->timer_ns = 0;
-	(void)!read(t->timer, &times, sizeof(times));
 	if (t->left)
 		return;
 	if (t->listener_rests)
 		t->listener_rests = !wh_shm_watch(t, EPOLL_CTL_MOD, t->listener, WH_SHM_LISTENER, 0);
 	if (t->listener_rests)
-		wh_shm_timer_start(t, LISTENER_RESTS_NS);
+		wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
 	hang_up_late(t, now);
 	call_absent(t, now);
-	if (t->search_until_ns == 0)
-		t->search_until_ns = now + t->patience_ns;
 }
 
 void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
@@ -256,34 +210,11 @@ void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_sh
 		wh_shm_lose(t, peer, "has hung up");
 }
 
-static bool all_are_sought(const struct wh_shm *t)
-{
-	for (uint32_t node = 0; node < t->nodes; node++)
-		if (node != t->node && !t->peers[node].sought)
-			return false;
-	return true;
-}
-
-/* After each look at what has come. A call that was hung up is made once more before it counts: two may have crossed, or who
- * was there has gone and another has come. */
-void wh_shm_search(struct wh_shm *t)
-{
-	uint64_t now = wh_env_now(t->env);
-	bool late = now - t->searched_ns > LATE_NS;
-
-	t->searched_ns = now;
-	if (t->search_until_ns == 0) /* nobody has been called yet */
-		return;
-	if (late)
-		t->search_until_ns = now + t->patience_ns;
-	t->searching = !all_are_sought(t) && now < t->search_until_ns;
-}
-
 bool wh_shm_searching(struct wh_transport *transport)
 {
 	const struct wh_shm *t = wh_shm_of(transport);
 
-	return t->searching && !t->left;
+	return t->pace.searching && !t->left;
 }
 
 /* ---- the called side ---------------------------------------------------------------------------------------------- */
@@ -315,7 +246,7 @@ void wh_shm_meet_accept(struct wh_shm *t)
 			wh_voice_complain(&t->voice, "cannot accept a connection: %s", strerror(errno));
 			t->listener_rests =
 				epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->listener, &(struct epoll_event){0}) == 0;
-			wh_shm_timer_start(t, LISTENER_RESTS_NS);
+			wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
 			return;
 		}
 		if (!wh_shm_who(s, &who) || who.uid != t->user) {
@@ -330,7 +261,7 @@ void wh_shm_meet_accept(struct wh_shm *t)
 		}
 		t->strangers[i] = (struct wh_shm_stranger){
 			.socket = s, .pid = who.pid, .deadline_ns = wh_env_now(t->env) + WH_SHM_STRANGER_NS};
-		wh_shm_timer_start(t, WH_SHM_STRANGER_NS);
+		wh_pace_timer(&t->pace, WH_SHM_STRANGER_NS);
 		wh_shm_meet_stranger(t, i); /* a peer has said its hello already */
 	}
 }
@@ -492,7 +423,6 @@ enum whorl_result wh_shm_meet_open(struct wh_shm *t, struct wh_error *err)
 		return wh_error_system(err, errno, "listen");
 	if (!wh_shm_watch(t, EPOLL_CTL_ADD, t->listener, WH_SHM_LISTENER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
-	t->searching = true;
-	wh_shm_timer_start(t, 1);
+	wh_pace_begin(&t->pace, CALL_SELDOM_NS);
 	return WHORL_OK;
 }

@@ -46,7 +46,8 @@ void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_s
 		peer->ended = peer->incarnation != 0 ? peer->incarnation : peer->ended;
 	peer->incarnation = 0;
 	peer->state = state;
-	peer->sought = peer->sought || state == WH_SHM_SHUNNED;
+	if (state == WH_SHM_SHUNNED)
+		wh_pace_sought(&t->pace, &peer->next_call);
 	wh_shm_hang_up(t, &peer->socket);
 	if (peer->doorbell >= 0)
 		close(peer->doorbell);
@@ -105,10 +106,10 @@ void wh_shm_lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)
 	if (t->left)
 		return; /* peers hang up because I did */
 	if (!met) {     /* called, and not answered */
-		wh_shm_call_soon(t, peer);
+		wh_pace_soon(&t->pace, &peer->next_call);
 		return;
 	}
-	wh_shm_call_seldom(t, peer);
+	wh_pace_seldom(&t->pace, &peer->next_call);
 	if (left)
 		wh_voice_tell(&t->voice, WH_EVENT_PEER_LEFT, peer->node, incarnation,
 			      "node %" PRIu32 " (pid %d) has left", peer->node, (int)peer->pid);

@@ -291,7 +291,7 @@ static bool send_message(struct wh_shm *t, const struct wh_shm_peer *peer, enum 
 			memory != NULL ? 1 : 0) == 0)
 		return true;
 	wh_shm_claim_drop(&message.memory, peer->pid == getpid());
-	wh_shm_timer_start(t, SEND_AGAIN_NS);
+	wh_pace_timer(&t->pace, SEND_AGAIN_NS);
 	return false;
 }
 

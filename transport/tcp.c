@@ -16,6 +16,7 @@
 
 #define EPOLL_AT_ONCE 16
 #define WAIT_MAX_NS (3600 * WH_NS_PER_S)
+#define KEEP_NS (10 * WH_NS_PER_US) /* so long a patient push is kept */
 #define LINGER_NS (WH_NS_PER_S / 5) /* so long the last words of one who leaves may take */
 
 /* ---- events -------------------------------------------------------------------------------------------------------- */
@@ -59,12 +60,12 @@ static void flush_link(struct wh_tcp *t, struct wh_tcp_link *link)
 			   WH_TCP_FROM_PEER, link->node);
 }
 
-void wh_tcp_flush(struct wh_tcp *t)
+static void flush_links(struct wh_tcp *t, bool patient_ones)
 {
 	for (uint32_t node = 0; node < t->nodes && t->dirty_count > 0; node++) {
 		struct wh_tcp_link *link = t->peers[node].link;
 
-		if (link == NULL || !link->dirty)
+		if (link == NULL || !link->dirty || (link->patient && !patient_ones))
 			continue;
 		link->dirty = false;
 		t->dirty_count--;
@@ -72,22 +73,44 @@ void wh_tcp_flush(struct wh_tcp *t)
 	}
 }
 
+void wh_tcp_flush(struct wh_tcp *t)
+{
+	t->gathers = false;
+	t->kept_ns = 0;
+	flush_links(t, true);
+}
+
+void wh_tcp_mark(struct wh_tcp *t, struct wh_tcp_link *link, bool patient)
+{
+	link->patient = patient && (!link->dirty || link->patient);
+	t->dirty_count += !link->dirty;
+	link->dirty = true;
+}
+
 void wh_tcp_dirty(struct wh_tcp *t, struct wh_tcp_link *link)
 {
-	if (!link->dirty) {
-		link->dirty = true;
-		t->dirty_count++;
-	}
+	wh_tcp_mark(t, link, false);
 	if (!t->gathers)
 		wh_tcp_flush(t);
 }
 
+/* What is patient is kept until something else goes to that peer, but not for long. */
 static void flush(struct wh_transport *transport)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
+	uint64_t now;
 
 	t->gathers = false;
-	wh_tcp_flush(t);
+	flush_links(t, false);
+	if (t->dirty_count == 0) {
+		t->kept_ns = 0;
+		return;
+	}
+	now = wh_env_now(t->env);
+	if (t->kept_ns == 0)
+		t->kept_ns = now;
+	if (now - t->kept_ns >= KEEP_NS)
+		wh_tcp_flush(t);
 }
 
 /* ---- what comes --------------------------------------------------------------------------------------------------- */
@@ -198,8 +221,8 @@ static size_t service(struct wh_transport *transport)
 	look_at_strangers(t);
 	for (struct wh_tcp_image *image = t->images; image != NULL; image = image->next)
 		done += wh_tcp_image_advance(t, image);
-	if (t->searching)
-		wh_tcp_search(t);
+	if (t->pace.searching)
+		wh_pace_search(&t->pace);
 	return done;
 }
 
@@ -209,7 +232,7 @@ static size_t service(struct wh_transport *transport)
 
 static void arm(struct wh_transport *transport)
 {
-	flush(transport);
+	wh_tcp_flush(wh_tcp_of(transport));
 }
 
 static void disarm(struct wh_transport *transport)
@@ -241,7 +264,7 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 	size_t work = t->held_count;
 	int n;
 
-	flush(transport);
+	wh_tcp_flush(t);
 	do {
 		n = wait_for_events(t, events, work > 0 || now >= deadline ? 0 : deadline - now);
 		for (int i = 0; i < n; i++) {
@@ -300,7 +323,7 @@ static void linger(struct wh_tcp *t)
 static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
-	const int own[] = {t->timer, t->doorbell, t->epoll};
+	const int own[] = {t->pace.timer, t->doorbell, t->epoll};
 
 	t->forked = forked;
 	if (t->left && !forked)
@@ -334,11 +357,10 @@ static enum whorl_result open_descriptors(struct wh_tcp *t, struct wh_error *err
 	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->doorbell < 0)
 		return wh_error_system(err, errno, "eventfd");
-	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (t->timer < 0)
+	if (!wh_pace_open(&t->pace))
 		return wh_error_system(err, errno, "timerfd_create");
 	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, t->doorbell, EPOLLIN, WH_TCP_DOORBELL, 0) ||
-	    !wh_tcp_watch(t, EPOLL_CTL_ADD, t->timer, EPOLLIN, WH_TCP_TIMER, 0))
+	    !wh_tcp_watch(t, EPOLL_CTL_ADD, t->pace.timer, EPOLLIN, WH_TCP_TIMER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
 	return WHORL_OK;
 }
@@ -388,6 +410,7 @@ static const struct wh_transport_ops tcp_ops = {
 	.name = "tcp",
 	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
 	.remote = &wh_tcp_remote_ops,
+	.dear_looks = true,
 	.gap_bytes = 512, /* an entry of the table, and one of two vectors; to be copied twice */
 	.image_open = wh_tcp_image_open,
 	.image_close = wh_tcp_image_close,
@@ -424,7 +447,7 @@ static void init(struct wh_tcp *t, const struct wh_transport_config *config)
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;
-	t->patience_ns = config->patience_ns;
+	wh_pace_init(&t->pace, config);
 	t->incarnation = config->incarnation;
 	t->huge_pages = (int)config->huge_pages;
 	t->ground = (struct wh_secure_ground){.key = wh_secure_key_hold(config->key),
@@ -433,7 +456,7 @@ static void init(struct wh_tcp *t, const struct wh_transport_config *config)
 					      .version = WH_TCP_VERSION,
 					      .node = t->node,
 					      .incarnation = t->incarnation};
-	t->epoll = t->doorbell = t->timer = t->listener = -1;
+	t->epoll = t->doorbell = t->listener = -1;
 	for (uint32_t node = 0; node < t->nodes; node++)
 		t->peers[node] = (struct wh_tcp_peer){
 			.node = node,

@@ -188,6 +188,7 @@ enum wh_tcp_io wh_tcp_channel_shake(struct wh_tcp_channel *channel, bool *writes
 		io = feed(channel);
 		if (io != WH_TCP_DONE)
 			return io;
+		channel->turns += channel->turns < WH_TCP_TURNS_MAX && wh_tcp_channel_unsent(channel);
 	}
 	channel->wraps = wh_secure_wraps(channel->secure);
 	return WH_TCP_DONE;

@@ -1,8 +1,11 @@
 /* tcp_door.c - the called side: who connects is a stranger until it has said a whole first frame.
  *
- * A stranger has one of a few places, for a second and no more. When all are taken nobody else is let in until one is free,
- * or the oldest has had a fair time: so who says nothing, garbage, or half a frame, keeps others out for less than a second,
- * however often it comes. A stranger's frame is read to its end and not a byte further: what follows belongs to the peer or
+ * A stranger has one of a few places, and a second for each thing that it has to say: its frame, and before that the words of
+ * the greeting (transport/secure.h), of which there are a handful. The second begins when I have answered the last one, and
+ * before it is held to be over I look once more: what I take to answer, where many come at once or I am seldom given the
+ * processor, is no fault of the stranger's. When all places are taken nobody else is let in until one is free, or the one who
+ * has been waited for longest has had a fair time: so who says nothing, garbage, or half a frame, keeps others out for less
+ * than a second, however often it comes. A stranger's frame is read to its end and not a byte further: what follows belongs to the peer or
  * the stream that it becomes.
  */
 #include "transport/tcp_int.h"
@@ -56,7 +59,7 @@ static struct wh_tcp_stranger *place_for_stranger(struct wh_tcp *t)
 static void rest(struct wh_tcp *t)
 {
 	t->listener_rests = epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->listener, &(struct epoll_event){0}) == 0;
-	wh_tcp_timer_start(t, LISTENER_RESTS_NS);
+	wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
 }
 
 void wh_tcp_door_accept(struct wh_tcp *t)
@@ -81,7 +84,7 @@ void wh_tcp_door_accept(struct wh_tcp *t)
 		stranger->since_ns = wh_env_now(t->env);
 		stranger->visitor = stranger->count = 0;
 		stranger->held = stranger->shaken = false;
-		wh_tcp_timer_start(t, WH_TCP_STRANGER_NS);
+		wh_pace_timer(&t->pace, WH_TCP_STRANGER_NS);
 		if (!wh_tcp_watch(t, EPOLL_CTL_ADD, s, EPOLLIN, WH_TCP_FROM_STRANGER,
 				  (uint32_t)(stranger - t->strangers)))
 			wh_tcp_stranger_drop(t, stranger);
@@ -270,12 +273,17 @@ static bool read_some(struct wh_tcp *t, struct wh_tcp_stranger *stranger, uint32
 
 static bool shake(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
 {
+	unsigned turns = stranger->channel.turns;
+	enum wh_tcp_io io;
 	char whence[64];
 	bool writes;
 
 	if (stranger->shaken)
 		return true;
-	switch (wh_tcp_channel_shake(&stranger->channel, &writes)) {
+	io = wh_tcp_channel_shake(&stranger->channel, &writes);
+	if (stranger->channel.turns != turns)
+		stranger->since_ns = wh_env_now(t->env);
+	switch (io) {
 	case WH_TCP_DONE:
 		stranger->shaken = true;
 		(void)wh_tcp_watch(t, EPOLL_CTL_MOD, stranger->channel.fd, EPOLLIN, WH_TCP_FROM_STRANGER,
@@ -322,9 +330,10 @@ size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i)
 	return 1;
 }
 
+/* Who has asked waits for me; when it goes its connection says so. */
 static bool is_late(const struct wh_tcp_stranger *stranger, uint64_t now)
 {
-	return now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+	return stranger->visitor == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
 }
 
 void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now)
@@ -338,8 +347,8 @@ void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now)
 			(void)wh_tcp_door_hear(t, i); /* it may be I who was long away */
 		if (stranger->channel.fd >= 0 && is_late(stranger, now) && !full)
 			wh_tcp_stranger_drop(t, stranger);
-		if (stranger->channel.fd >= 0)
-			wh_tcp_timer_start(t, is_late(stranger, now) ? WH_NS_PER_MS
-								     : stranger->since_ns + WH_TCP_STRANGER_NS - now);
+		if (stranger->channel.fd >= 0 && stranger->visitor == 0)
+			wh_pace_timer(&t->pace, is_late(stranger, now) ? WH_NS_PER_MS
+								       : stranger->since_ns + WH_TCP_STRANGER_NS - now);
 	}
 }

@@ -61,10 +61,7 @@ static void push_to(struct wh_tcp *t, struct wh_tcp_image *image, const struct w
 		return;
 	}
 	link->out.queue.loud = link->out.queue.loud || !push->quiet;
-	if (!link->dirty) {
-		link->dirty = true;
-		t->dirty_count++;
-	}
+	wh_tcp_mark(t, link, push->patient);
 }
 
 void wh_tcp_post(struct wh_image *base, const struct wh_push *pushes, size_t count)

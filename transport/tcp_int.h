@@ -28,6 +28,7 @@
 #include <sys/uio.h>
 
 #include "base/atomics.h"
+#include "transport/pace.h"
 #include "transport/secure.h"
 #include "transport/tcp.h"
 #include "transport/tcp_frame.h"
@@ -71,14 +72,17 @@ void wh_tcp_names_tick(struct wh_tcp *t); /* what has been found is used */
 /* A connection from its first byte on. Before the first frame both sides show who they are (transport/secure.h): that is
  * wh_tcp_channel_shake. */
 struct wh_tcp_channel {
-	int fd;                   /* -1: none */
-	bool called;              /* by me */
-	bool wraps;               /* there is TLS */
-	bool drained;             /* with TLS: nothing that has been received can be opened: the socket tells of more */
-	bool careful;             /* with TLS: seals only what the socket has room for */
-	bool looks;               /* with TLS: what has been received is opened, and no more received */
+	int fd;         /* -1: none */
+	bool called;    /* by me */
+	bool wraps;     /* there is TLS */
+	bool drained;   /* with TLS: nothing that has been received can be opened: the socket tells of more */
+	bool careful;   /* with TLS: seals only what the socket has room for */
+	bool looks;     /* with TLS: what has been received is opened, and no more received */
+	unsigned turns; /* what it has said, before the first frame, that I have answered: each earns it time anew */
 	struct wh_secure *secure; /* who the other end has proven to be */
 };
+
+#define WH_TCP_TURNS_MAX 6 /* more are not counted: there are no more but of one who plays for time */
 
 /* WH_TCP_BROKEN: also by changed bytes: wh_tcp_channel_reason. */
 enum wh_tcp_io { WH_TCP_DONE, WH_TCP_LATER, WH_TCP_ENDED /* closed in order */, WH_TCP_BROKEN };
@@ -235,7 +239,8 @@ struct wh_tcp_link { /* a connection between two nodes */
 	struct wh_tcp_channel channel;
 	enum wh_tcp_stage stage;
 	uint32_t node;
-	bool dirty;         /* something waits to be flushed */
+	bool dirty;         /* something waits to be flushed, ... */
+	bool patient;       /* ... and may wait a little longer */
 	bool watches_write; /* in epoll */
 	bool left;          /* the other side has said that it goes */
 	struct wh_tcp_in in;
@@ -248,19 +253,17 @@ struct wh_tcp_peer {
 	enum wh_tcp_peer_state state;
 	uint32_t node;
 	struct wh_tcp_link *link;
-	uint64_t incarnation;  /* since its hello was good; else 0 */
-	uint64_t call;         /* the number of its call that was answered last, ... */
-	uint64_t caller;       /* ... and of which incarnation */
-	uint64_t ended;        /* the last one that was met, or refused, and is no more; 0: none */
-	bool unproven_told;    /* that it was refused, or has refused, before anything was proven */
-	bool sought;           /* it has been met, or refused, or was not there when it was called */
-	uint64_t call_at_ns;   /* ABSENT: when it is to be called; CALLED: when that is given up */
-	uint64_t call_in_ns;   /* how long that was put off the last time; 0: not at all */
-	uint64_t pinged_ns;    /* another has come in its place: is it still there? 0: not asked */
-	uint64_t ponged_ns;    /* when it last said so */
-	const char *doomed;    /* it will be given up at the next service: why */
-	const char *name;      /* its address as text */
-	uint64_t looked_up_ns; /* when that was last looked up, after the first time; 0: not again */
+	uint64_t incarnation;          /* since its hello was good; else 0 */
+	uint64_t call;                 /* the number of its call that was answered last, ... */
+	uint64_t caller;               /* ... and of which incarnation */
+	uint64_t ended;                /* the last one that was met, or refused, and is no more; 0: none */
+	bool unproven_told;            /* that it was refused, or has refused, before anything was proven */
+	struct wh_pace_call next_call; /* at_ns: ABSENT: when it is to be called; CALLED: when that is given up */
+	uint64_t pinged_ns;            /* another has come in its place: is it still there? 0: not asked */
+	uint64_t ponged_ns;            /* when it last said so */
+	const char *doomed;            /* it will be given up at the next service: why */
+	const char *name;              /* its address as text */
+	uint64_t looked_up_ns;         /* when that was last looked up, after the first time; 0: not again */
 	struct wh_tcp_address address;
 	struct wh_tcp_offer offers[WH_TCP_OFFERS]; /* of images that are not open here yet; members 0: none */
 	struct wh_tcp_remote *remote;              /* regions, mine for it and its for me; NULL: nothing so far */
@@ -270,20 +273,17 @@ struct wh_tcp_stranger { /* has connected to me, and said nothing yet, or has as
 	struct wh_tcp_channel channel;
 	bool shaken, held; /* held: what it has said is kept until it can be acted on */
 	uint64_t visitor;  /* the number of its question; 0: it has not asked */
-	uint64_t since_ns;
+	uint64_t since_ns; /* since when I wait for it */
 	uint32_t count;
 	unsigned char bytes[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
 };
 
 #define WH_TCP_STRANGERS 32
 #define WH_TCP_STRANGER_NS WH_NS_PER_S
-#define WH_TCP_CALL_NS WH_NS_PER_S /* so long I wait for the answer to a call */
+#define WH_TCP_CALL_NS WH_NS_PER_S /* so long I wait for the answer to a call, and to each word of the greeting */
 
 enum whorl_result wh_tcp_meet_open(struct wh_tcp *t, struct wh_error *err);
-void wh_tcp_meet_tick(struct wh_tcp *t);                   /* the timer has run out */
-void wh_tcp_timer_start(struct wh_tcp *t, uint64_t in_ns); /* unless it runs out earlier */
-void wh_tcp_call_soon(struct wh_tcp *t, struct wh_tcp_peer *peer);
-void wh_tcp_call_seldom(struct wh_tcp *t, struct wh_tcp_peer *peer);
+void wh_tcp_meet_tick(struct wh_tcp *t); /* the timer has run out */
 /* Its connection is readable, or writable, for the first time; true: frames may be read. */
 bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer);
 /* The hello with which it answers my call. */
@@ -292,7 +292,6 @@ bool wh_tcp_say_hello(struct wh_tcp *t, struct wh_tcp_peer *peer);
 /* True, and why, if its sender cannot be of our group as we know it. */
 bool wh_tcp_is_foreign(const struct wh_tcp *t, const struct wh_tcp_hello *hello, char reason[WH_TCP_REASON_BYTES]);
 void wh_tcp_meet(struct wh_tcp *t, struct wh_tcp_peer *peer);
-void wh_tcp_search(struct wh_tcp *t); /* is it at an end? */
 bool wh_tcp_searching(struct wh_transport *transport);
 
 void wh_tcp_door_accept(struct wh_tcp *t);             /* the listener is readable */
@@ -424,20 +423,17 @@ struct wh_tcp {
 	int huge_pages;
 	struct wh_secure_ground ground; /* [const] key and tls are held */
 
-	int epoll, doorbell, timer, listener; /* doorbell: [any thread writes it] */
-	bool no_pwait2;                       /* this kernel has none */
+	int epoll, doorbell, listener; /* doorbell: [any thread writes it] */
+	bool no_pwait2;                /* this kernel has none */
 
 	bool left, forked, listener_rests;
-	bool gathers;      /* pushes are collected until flush() */
-	uint64_t timer_ns; /* when it runs out, 0: it does not run */
-	bool searching;
-	uint64_t patience_ns;     /* [const] */
-	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
-	uint64_t searched_ns;     /* when wh_tcp_search looked */
-	uint64_t visitors;        /* questions so far */
-	uint64_t calls;           /* so far */
-	uint32_t dirty_count;     /* links that are dirty */
-	uint32_t held_count;      /* links, at most, with a frame that is held */
+	bool gathers; /* pushes are collected until flush() */
+	struct wh_pace pace;
+	uint64_t visitors;    /* questions so far */
+	uint64_t calls;       /* so far */
+	uint32_t dirty_count; /* links that are dirty */
+	uint64_t kept_ns;     /* since when some have been kept so; 0: none */
+	uint32_t held_count;  /* links, at most, with a frame that is held */
 	struct wh_tcp_stranger *strangers;
 	struct wh_tcp_stream *streams[WH_TCP_STREAMS];
 	struct wh_tcp_image *images; /* in the order in which they were opened */
@@ -460,8 +456,10 @@ static inline struct wh_tcp *wh_tcp_of(struct wh_transport *transport)
 }
 
 bool wh_tcp_watch(struct wh_tcp *t, int operation, int fd, uint32_t events, enum wh_tcp_source source, uint32_t index);
-/* It has something to flush: at once, or when the pass ends. */
+/* It has something to flush. */
+void wh_tcp_mark(struct wh_tcp *t, struct wh_tcp_link *link, bool patient);
+/* The same, and it leaves at once, or when the pass ends. */
 void wh_tcp_dirty(struct wh_tcp *t, struct wh_tcp_link *link);
-void wh_tcp_flush(struct wh_tcp *t); /* all that are */
+void wh_tcp_flush(struct wh_tcp *t); /* all that are; nothing is gathered until the next take */
 
 #endif

@@ -1,4 +1,4 @@
-/* tcp_meet.c - how the nodes of a group find each other: the caller's side, and time. tcp_door.c is the called side.
+/* tcp_meet.c - how the nodes of a group find each other: the caller's side. tcp_door.c is the called side, pace.c when to call.
  *
  * Whoever comes listens first and then calls all others: of two nodes at least the one that comes later reaches the other at
  * once. Who does not answer is called again: soon, and later each time, if it may just be starting or ending, or is out of
@@ -12,15 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
-#define CALL_SOON_NS                                                                                                   \
-	(2 * WH_NS_PER_MS)            /* who has hung up without a word, or cannot be reached; then twice as long ... */
-#define CALL_SELDOM_NS WH_NS_PER_S    /* ... up to this; and who is not there */
-#define CALL_TOGETHER_NS WH_NS_PER_MS /* calls that are due so soon wait for no timer of their own */
-#define LATE_NS (WH_NS_PER_S / 2)     /* who searches and has not looked for so long begins anew */
-#define CALLS_AT_ONCE 16              /* of those who were not there before */
+#define CALL_SELDOM_NS WH_NS_PER_S /* who is not there is called so often */
 #define LISTENER_RESTS_NS (50 * WH_NS_PER_MS)
 
 /* ---- hello -------------------------------------------------------------------------------------------------------- */
@@ -60,9 +54,8 @@ void wh_tcp_meet(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	char whence[64];
 
 	peer->state = WH_TCP_MET;
-	peer->sought = true;
+	wh_pace_met(&t->pace, &peer->next_call);
 	peer->unproven_told = false;
-	peer->call_in_ns = 0;
 	peer->pinged_ns = peer->ponged_ns = 0;
 	wh_voice_tell(&t->voice, WH_EVENT_PEER_MET, peer->node, peer->incarnation, "node %" PRIu32 " (%s) is here",
 		      peer->node, wh_tcp_channel_whence(&peer->link->channel, whence, sizeof(whence)));
@@ -91,39 +84,6 @@ void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct
 	}
 }
 
-/* ---- time --------------------------------------------------------------------------------------------------------- */
-
-void wh_tcp_timer_start(struct wh_tcp *t, uint64_t in_ns)
-{
-	struct itimerspec when = {.it_value.tv_sec = (time_t)(in_ns / WH_NS_PER_S),
-				  .it_value.tv_nsec = (long)(in_ns % WH_NS_PER_S) + (in_ns == 0)};
-	uint64_t at = wh_env_now(t->env) + in_ns;
-
-	if ((t->timer_ns == 0 || at < t->timer_ns) && timerfd_settime(t->timer, 0, &when, NULL) == 0)
-		t->timer_ns = at;
-}
-
-static void call_in(struct wh_tcp *t, struct wh_tcp_peer *peer, uint64_t in_ns)
-{
-	peer->call_in_ns = in_ns;
-	peer->call_at_ns = wh_env_now(t->env) + in_ns;
-	wh_tcp_timer_start(t, in_ns);
-}
-
-void wh_tcp_call_soon(struct wh_tcp *t, struct wh_tcp_peer *peer)
-{
-	uint64_t in_ns = peer->call_in_ns == 0 ? CALL_SOON_NS : 2 * peer->call_in_ns;
-
-	call_in(t, peer, in_ns < CALL_SELDOM_NS ? in_ns : CALL_SELDOM_NS);
-}
-
-void wh_tcp_call_seldom(struct wh_tcp *t, struct wh_tcp_peer *peer)
-{
-	peer->sought = true;
-	call_in(t, peer, CALL_SELDOM_NS);
-	peer->call_in_ns = 0;
-}
-
 /* ---- calling ------------------------------------------------------------------------------------------------------ */
 
 /* Somebody may be there, or nobody is. */
@@ -131,13 +91,13 @@ static void not_reached(struct wh_tcp *t, struct wh_tcp_peer *peer, int error)
 {
 	wh_tcp_names_ask(t, peer);
 	if (error == ECONNREFUSED) {
-		wh_tcp_call_seldom(t, peer);
+		wh_pace_seldom(&t->pace, &peer->next_call);
 		return;
 	}
 	if (error != ECONNRESET) /* it was just ending */
 		wh_voice_complain(&t->voice, "cannot call node %" PRIu32 " at %s: %s", peer->node, peer->name,
 				  strerror(error));
-	wh_tcp_call_soon(t, peer);
+	wh_pace_soon(&t->pace, &peer->next_call);
 }
 
 static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
@@ -147,7 +107,7 @@ static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
 
 	if (peer->address.bytes == 0) {
 		wh_tcp_names_ask(t, peer);
-		wh_tcp_call_seldom(t, peer);
+		wh_pace_seldom(&t->pace, &peer->next_call);
 		return;
 	}
 	error = wh_tcp_channel_call(&channel, &peer->address, &t->ground, peer->node);
@@ -161,13 +121,13 @@ static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
 		if (peer->link == NULL)
 			wh_tcp_channel_close(&channel, false);
 		wh_tcp_end_connection(t, peer, WH_TCP_ABSENT);
-		wh_tcp_call_soon(t, peer);
+		wh_pace_soon(&t->pace, &peer->next_call);
 		return;
 	}
 	peer->state = WH_TCP_CALLED;
 	peer->link->watches_write = true;
-	peer->call_at_ns = wh_env_now(t->env) + WH_TCP_CALL_NS;
-	wh_tcp_timer_start(t, WH_TCP_CALL_NS);
+	peer->next_call.at_ns = wh_env_now(t->env) + WH_TCP_CALL_NS;
+	wh_pace_timer(&t->pace, WH_TCP_CALL_NS);
 	(void)wh_tcp_say_hello(t, peer); /* leaves when it is connected; there is room */
 }
 
@@ -183,16 +143,23 @@ static void not_proven(struct wh_tcp *t, struct wh_tcp_peer *peer)
 		return;
 	}
 	wh_tcp_end_connection(t, peer, WH_TCP_ABSENT);
-	wh_tcp_call_seldom(t, peer);
+	wh_pace_seldom(&t->pace, &peer->next_call);
 	if (!peer->unproven_told)
 		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, 0, "node %" PRIu32 " (%s) cannot be met: %s",
 			      peer->node, peer->name, reason);
 	peer->unproven_told = true;
 }
 
+/* It has said something that I waited for, and now I wait for the next. */
+static void wait_anew(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	peer->next_call.at_ns = wh_env_now(t->env) + WH_TCP_CALL_NS;
+}
+
 bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
 {
 	struct wh_tcp_link *link = peer->link;
+	unsigned turns = link->channel.turns;
 	bool writes = false;
 
 	if (link->stage == WH_TCP_CONNECTING) {
@@ -207,10 +174,13 @@ bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
 			return false;
 		}
 		link->stage = WH_TCP_SHAKING;
+		wait_anew(t, peer);
 	}
 	if (link->stage == WH_TCP_SHAKING) {
 		enum wh_tcp_io io = wh_tcp_channel_shake(&link->channel, &writes);
 
+		if (io == WH_TCP_DONE || link->channel.turns != turns)
+			wait_anew(t, peer);
 		if (io == WH_TCP_LATER) {
 			link->watches_write = writes;
 			(void)wh_tcp_watch(t, EPOLL_CTL_MOD, link->channel.fd, EPOLLIN | (writes ? EPOLLOUT : 0),
@@ -226,80 +196,65 @@ bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	return true;
 }
 
-/* All whom I have not looked for yet, and a few of the others: there may be many that never come. The next few follow soon. */
+/* An answer that is late may have come while it was I who was long away. */
+static void look_again(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	if (wh_voice_is_full(&t->voice) || (peer->link->stage != WH_TCP_OPEN && !wh_tcp_link_open(t, peer)))
+		return;
+	wh_tcp_dirty(t, peer->link);
+	(void)wh_tcp_in_take(t, peer);
+}
+
+static bool is_late(const struct wh_tcp_peer *peer, uint64_t now)
+{
+	return peer->state == WH_TCP_CALLED && peer->next_call.at_ns <= now;
+}
+
 static void call_absent(struct wh_tcp *t, uint64_t now)
 {
-	uint64_t next = UINT64_MAX, soon = now + CALL_SOON_NS;
+	uint64_t next = UINT64_MAX;
 	uint32_t again = 0;
 
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_tcp_peer *peer = &t->peers[node];
-		bool late = peer->state == WH_TCP_CALLED && peer->call_at_ns <= now;
 
-		if (late && peer->link->stage == WH_TCP_OPEN && !wh_voice_is_full(&t->voice))
-			(void)wh_tcp_in_take(t, peer); /* it may be I who was long away */
-		if (late && peer->state == WH_TCP_CALLED) {
+		if (is_late(peer, now))
+			look_again(t, peer);
+		if (is_late(peer, now)) {
 			wh_tcp_names_ask(t, peer);
 			wh_tcp_lose(t, peer, "does not answer");
-		} else if (peer->state == WH_TCP_ABSENT && peer->call_at_ns <= now + CALL_TOGETHER_NS &&
-			   !wh_voice_is_full(&t->voice) && !(peer->sought && again++ >= CALLS_AT_ONCE))
+		} else if (peer->state == WH_TCP_ABSENT && !wh_voice_is_full(&t->voice) &&
+			   wh_pace_is_due(&peer->next_call, now, &again))
 			call(t, peer);
-		if ((peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_CALLED) && peer->call_at_ns < next)
-			next = peer->call_at_ns;
+		if ((peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_CALLED) && peer->next_call.at_ns < next)
+			next = peer->next_call.at_ns;
 	}
-	if (next != UINT64_MAX)
-		wh_tcp_timer_start(t, (next > soon ? next : soon) - now);
+	wh_pace_called(&t->pace, now, next);
 }
 
 void wh_tcp_meet_tick(struct wh_tcp *t)
 {
-	uint64_t now = wh_env_now(t->env), times;
+	uint64_t now = wh_pace_tick(&t->pace);
 
-	t->timer_ns = 0;
-	(void)!read(t->timer, &times, sizeof(times));
 	if (t->left)
 		return;
 	if (t->listener_rests)
 		t->listener_rests = !wh_tcp_watch(t, EPOLL_CTL_MOD, t->listener, EPOLLIN, WH_TCP_LISTENER, 0);
 	if (t->listener_rests)
-		wh_tcp_timer_start(t, LISTENER_RESTS_NS);
+		wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
 	wh_tcp_names_tick(t);
 	wh_tcp_door_tick(t, now);
 	wh_tcp_stream_tick(t, now);
 	call_absent(t, now);
-	if (t->search_until_ns == 0)
-		t->search_until_ns = now + t->patience_ns;
 }
 
 /* ---- searching ---------------------------------------------------------------------------------------------------- */
-
-static bool all_are_sought(const struct wh_tcp *t)
-{
-	for (uint32_t node = 0; node < t->nodes; node++)
-		if (node != t->node && !t->peers[node].sought)
-			return false;
-	return true;
-}
-
-/* After each look at what has come. */
-void wh_tcp_search(struct wh_tcp *t)
-{
-	uint64_t now = wh_env_now(t->env);
-	bool late = now - t->searched_ns > LATE_NS;
-
-	t->searched_ns = now;
-	if (t->search_until_ns == 0) /* nobody has been called yet */
-		return;
-	if (late)
-		t->search_until_ns = now + t->patience_ns;
-	t->searching = !all_are_sought(t) && now < t->search_until_ns;
-}
 
 bool wh_tcp_searching(struct wh_transport *transport)
 {
 	const struct wh_tcp *t = wh_tcp_of(transport);
 
-	return t->searching && !t->left;
+	return t->pace.searching && !t->left;
 }
 
 /* ---- open --------------------------------------------------------------------------------------------------------- */
@@ -323,7 +278,6 @@ enum whorl_result wh_tcp_meet_open(struct wh_tcp *t, struct wh_error *err)
 	}
 	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, t->listener, EPOLLIN, WH_TCP_LISTENER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
-	t->searching = true;
-	wh_tcp_timer_start(t, 1);
+	wh_pace_begin(&t->pace, CALL_SELDOM_NS);
 	return WHORL_OK;
 }

@@ -61,7 +61,8 @@ void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_t
 		peer->ended = peer->incarnation != 0 ? peer->incarnation : peer->ended;
 	peer->incarnation = 0;
 	peer->state = state;
-	peer->sought = peer->sought || state == WH_TCP_SHUNNED;
+	if (state == WH_TCP_SHUNNED)
+		wh_pace_sought(&t->pace, &peer->next_call);
 	peer->doomed = NULL;
 	wh_tcp_remote_end(peer);
 	free_link(t, peer->link);
@@ -110,10 +111,10 @@ void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how)
 	if (t->left)
 		return; /* peers hang up because I did */
 	if (!met) {     /* called, and not answered */
-		wh_tcp_call_soon(t, peer);
+		wh_pace_soon(&t->pace, &peer->next_call);
 		return;
 	}
-	wh_tcp_call_seldom(t, peer);
+	wh_pace_seldom(&t->pace, &peer->next_call);
 	if (left)
 		wh_voice_tell(&t->voice, WH_EVENT_PEER_LEFT, peer->node, incarnation, "node %" PRIu32 " (%s) has left",
 			      peer->node, peer->name);

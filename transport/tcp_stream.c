@@ -17,8 +17,7 @@
 
 #define EARLY_BYTES 4096
 #define CALLS_MAX 8
-#define BEGIN_SEALED 4 /* with TLS so many begin at once: more would take longer together than a stranger is given */
-#define BEGIN_NS (5 * WH_NS_PER_S) /* so long it may take to connect, and to prove who is at the ends */
+#define BEGIN_NS (5 * WH_NS_PER_S) /* so long each thing that the other end has to say may take */
 
 enum state { BEGINS, FLOWS, FAILED };
 
@@ -250,6 +249,7 @@ static void end_beginning(struct wh_tcp *t, uint32_t i, enum state state)
 
 static enum wh_tcp_io begin(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *stream)
 {
+	unsigned turns = stream->channel.turns;
 	bool writes = true;
 
 	if (!stream->shaken) {
@@ -257,6 +257,8 @@ static enum wh_tcp_io begin(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *
 
 		if (io == WH_TCP_DONE)
 			io = wh_tcp_channel_shake(&stream->channel, &writes);
+		if (io == WH_TCP_DONE || stream->channel.turns != turns)
+			stream->deadline_ns = wh_env_now(t->env) + BEGIN_NS;
 		if (io == WH_TCP_LATER)
 			(void)wh_tcp_watch(t, EPOLL_CTL_MOD, stream->channel.fd, EPOLLIN | (writes ? EPOLLOUT : 0),
 					   WH_TCP_TO_STREAM, i);
@@ -309,13 +311,20 @@ void wh_tcp_stream_advance(struct wh_tcp *t, uint32_t i)
 		end_beginning(t, i, io == WH_TCP_DONE ? FLOWS : FAILED);
 }
 
+static bool is_late(const struct wh_tcp_stream *stream, uint64_t now)
+{
+	return stream != NULL && stream->deadline_ns <= now;
+}
+
 void wh_tcp_stream_tick(struct wh_tcp *t, uint64_t now)
 {
 	for (uint32_t i = 0; i < WH_TCP_STREAMS; i++) {
-		if (t->streams[i] != NULL && t->streams[i]->deadline_ns <= now)
+		if (is_late(t->streams[i], now))
+			wh_tcp_stream_advance(t, i); /* it may be I who was long away */
+		if (is_late(t->streams[i], now))
 			end_beginning(t, i, FAILED);
 		if (t->streams[i] != NULL)
-			wh_tcp_timer_start(t, t->streams[i]->deadline_ns - now);
+			wh_pace_timer(&t->pace, t->streams[i]->deadline_ns - now);
 	}
 }
 
@@ -347,7 +356,7 @@ static enum whorl_result open_in(struct wh_tcp *t, uint32_t i, const struct wh_t
 		return WHORL_SYSTEM;
 	}
 	t->streams[i] = stream;
-	wh_tcp_timer_start(t, BEGIN_NS);
+	wh_pace_timer(&t->pace, BEGIN_NS);
 	return WHORL_OK;
 }
 
@@ -356,16 +365,16 @@ enum whorl_result wh_tcp_stream_open(struct wh_transport *transport, uint32_t no
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
 	enum whorl_result result;
-	uint32_t most = t->ground.tls != NULL ? BEGIN_SEALED : WH_TCP_STREAMS, i = 0;
+	uint32_t i = 0;
 
 	*out = NULL;
 	if (node >= t->nodes || node == t->node)
 		return WHORL_INVALID;
 	if (t->peers[node].state != WH_TCP_MET)
 		return WHORL_MEMBER_GONE;
-	while (i < most && t->streams[i] != NULL)
+	while (i < WH_TCP_STREAMS && t->streams[i] != NULL)
 		i++;
-	if (i == most)
+	if (i == WH_TCP_STREAMS)
 		return WHORL_AGAIN;
 	result = open_in(t, i, &t->peers[node], tag);
 	if (result == WHORL_OK)

@@ -1,7 +1,8 @@
 /* tcp_visit.c - visitors: somebody who is no node asks one a question, and gets one answer.
  *
- * It connects as a node does, and takes one of the places that strangers have, for a second at most: so many visitors, or
- * slow ones, cost a node no more than anybody else who connects.
+ * It connects as a node does, and takes one of the places that strangers have, for a second until it has asked, and then until
+ * it is answered, goes, or must make room for another: so many visitors, or slow ones, cost a node no more than anybody else who
+ * connects.
  */
 #include "transport/tcp_int.h"
 

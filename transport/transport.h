@@ -59,7 +59,8 @@ enum wh_push_kind {
 
 struct wh_push {
 	enum wh_push_kind kind;
-	bool quiet; /* does not ring (T6) */
+	bool quiet;   /* does not ring (T6) */
+	bool patient; /* advice: it may leave a moment later, together with what else goes to that peer, or when I arm */
 	uint32_t to_count;
 	const uint32_t *to; /* ranks, me not among them; must live as long as the image */
 	uint64_t offset;    /* in my row; of a word: a multiple of 8 */
@@ -180,6 +181,7 @@ struct wh_transport_config {
 	struct wh_secure_key *key;
 	struct wh_secure_tls *tls;
 	uint64_t patience_ns; /* who is there and does not answer for so long counts as not there: searching() */
+	uint64_t failure_ns;  /* who is silent for so long counts as dead for the group; 0: a second */
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
 };
 
@@ -188,6 +190,7 @@ struct wh_transport_ops {
 	uint32_t capabilities;              /* T7: of enum wh_remote_capability */
 	const struct wh_remote_ops *remote; /* T7: NULL: none of it */
 	uint32_t gap_bytes; /* so many bytes cost as much as one range more in a push; 0: bytes cost nothing */
+	bool dear_looks;    /* a pass that finds nothing has made a system call (base/patience.h) */
 
 	/* Makes my row and starts to exchange rows with the other members; never waits for them. The image is ready when
 	 * WH_EVENT_IMAGE_READY comes; nothing may be posted before. Several images (views) may be open at once.

@@ -46,6 +46,26 @@ struct wh_verbs_figures wh_verbs_figures(const struct wh_transport *transport)
 					 .rings = wh_load_relaxed(&t->rings)};
 }
 
+/* ---- a pass ------------------------------------------------------------------------------------------------------- *
+ * A pass pushes messages, how far they go, what was received and what was delivered, each by itself. Together they are one
+ * chain for each peer: one doorbell, which is a system call on some devices, and one ring. Completions are taken when room
+ * gets scarce, and by service(). */
+
+static size_t take(struct wh_transport *transport)
+{
+	wh_verbs_of(transport)->gathers = true;
+	return 0;
+}
+
+static void flush(struct wh_transport *transport)
+{
+	struct wh_verbs *t = wh_verbs_of(transport);
+
+	t->gathers = false;
+	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
+		wh_verbs_flush(t, image);
+}
+
 /* ---- service ------------------------------------------------------------------------------------------------------ */
 
 bool wh_verbs_watch(struct wh_verbs *t, int fd, enum wh_verbs_source source, uint32_t index, uint32_t events)
@@ -107,8 +127,8 @@ static size_t service(struct wh_transport *transport)
 	if (t->lanes > 0)
 		done += wh_verbs_remote_advance(t);
 	done += wh_verbs_links_advance(t);
-	if (t->searching)
-		wh_verbs_search(t);
+	if (t->pace.searching)
+		wh_pace_search(&t->pace);
 	return done;
 }
 
@@ -195,7 +215,7 @@ static void let_go(struct wh_verbs *t)
 
 static void finish(struct wh_verbs *t, bool forked)
 {
-	const int own[] = {t->timer, t->doorbell, t->epoll};
+	const int own[] = {t->pace.timer, t->doorbell, t->epoll};
 
 	wh_voice_drop(&t->voice);
 	if (forked)
@@ -215,8 +235,10 @@ static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
 
-	if (!forked && t->device.in != NULL)
+	if (!forked && t->device.in != NULL) {
+		flush(transport);
 		linger(t);
+	}
 	finish(t, forked);
 }
 
@@ -233,11 +255,10 @@ static enum whorl_result open_descriptors(struct wh_verbs *t, struct wh_error *e
 	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->doorbell < 0)
 		return wh_error_system(err, errno, "eventfd");
-	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (t->timer < 0)
+	if (!wh_pace_open(&t->pace))
 		return wh_error_system(err, errno, "timerfd_create");
 	if (!wh_verbs_watch(t, t->doorbell, WH_VERBS_DOORBELL, 0, EPOLLIN) ||
-	    !wh_verbs_watch(t, t->timer, WH_VERBS_TIMER, 0, EPOLLIN))
+	    !wh_verbs_watch(t, t->pace.timer, WH_VERBS_TIMER, 0, EPOLLIN))
 		return wh_error_system(err, errno, "epoll_ctl");
 	return WHORL_OK;
 }
@@ -249,6 +270,8 @@ static const struct wh_transport_ops verbs_ops = {
 	.image_close = wh_verbs_image_close,
 	.post = wh_verbs_post,
 	.freeze = wh_verbs_freeze,
+	.take = take,
+	.flush = flush,
 	.service = service,
 	.next_event = next_event,
 	.arm = wh_verbs_arm,
@@ -279,9 +302,10 @@ static void init(struct wh_verbs *t, const struct wh_transport_config *config)
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;
-	t->patience_ns = config->patience_ns;
+	wh_pace_init(&t->pace, config);
+	t->timeout = wh_verbs_timeout(config->failure_ns > 0 ? config->failure_ns : WH_NS_PER_S);
 	t->incarnation = config->incarnation;
-	t->epoll = t->doorbell = t->timer = t->visits = -1;
+	t->epoll = t->doorbell = t->visits = -1;
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
 		t->strangers[i].socket = -1;
 	for (uint32_t node = 0; node < t->nodes; node++)

@@ -110,14 +110,16 @@ static void welcome(struct wh_verbs *t, struct wh_verbs_peer *peer, struct rdma_
 	id->context = peer->link;
 	peer->link->id = id;
 	peer->link->deadline_ns = peer->link->begun_ns + ANSWER_MAX_NS;
-	wh_verbs_timer_start(t, ANSWER_MAX_NS);
+	wh_pace_timer(&t->pace, ANSWER_MAX_NS);
 	if (!wh_verbs_link_prepare(t, peer->link)) {
 		if (errno != EINVAL) /* it has given up meanwhile */
 			wh_voice_complain(&t->voice, "cannot answer node %" PRIu32 ": %s", peer->node, peer->link->how);
 		wh_verbs_give_up(t, peer, true);
-	} else if (rdma_accept(id, &given) != 0) {
-		wh_verbs_give_up(t, peer, true);
+		return;
 	}
+	wh_verbs_set_timeout(t, id);
+	if (rdma_accept(id, &given) != 0)
+		wh_verbs_give_up(t, peer, true);
 }
 
 void wh_verbs_hear_call(struct wh_verbs *t, struct rdma_cm_id *id, const void *bytes, size_t count)
@@ -140,7 +142,7 @@ void wh_verbs_hear_call(struct wh_verbs *t, struct rdma_cm_id *id, const void *b
 	peer->link = wh_verbs_link_new(t, peer, false);
 	if (peer->link == NULL) {
 		peer->state = WH_VERBS_ABSENT;
-		wh_verbs_call_soon(t, peer);
+		wh_pace_soon(&t->pace, &peer->next_call);
 		turn_away(t, id, WH_VERBS_NOT_NOW, "");
 		return;
 	}

@@ -20,6 +20,15 @@ void wh_verbs_device_take_ring(struct wh_verbs_device *device)
 	(void)ibv_post_srq_recv(device->srq, &request, &bad); /* it has room: one was taken out */
 }
 
+uint8_t wh_verbs_timeout(uint64_t failure_ns)
+{
+	uint8_t timeout = WH_VERBS_TIMEOUT_LEAST;
+
+	while (timeout < WH_VERBS_TIMEOUT_MOST && 3 * (UINT64_C(4096) << (timeout + 1)) <= failure_ns)
+		timeout++;
+	return timeout;
+}
+
 static enum whorl_result open_queues(struct wh_verbs_device *device, const struct ibv_device_attr *limits,
 				     uint32_t nodes, struct wh_error *err)
 {

@@ -66,7 +66,7 @@ void wh_verbs_arm(struct wh_transport *transport)
 	if (something_is_heard(t) && !wh_voice_is_full(&t->voice))
 		wh_verbs_wake(transport);
 	if (writes_wait(t))
-		wh_verbs_timer_start(t, WH_NS_PER_MS);
+		wh_pace_timer(&t->pace, WH_NS_PER_MS);
 }
 
 void wh_verbs_disarm(struct wh_transport *transport)

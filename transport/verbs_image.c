@@ -24,7 +24,7 @@
 
 /* ---- post and freeze ---------------------------------------------------------------------------------------------- */
 
-static void push_to(struct wh_verbs *t, struct wh_verbs_image *image, const struct wh_push *push, uint32_t *touched)
+static void push_to(struct wh_verbs *t, struct wh_verbs_image *image, const struct wh_push *push)
 {
 	for (uint32_t k = 0; k < push->to_count; k++) {
 		struct wh_verbs_row *row = &image->rows[push->to[k]];
@@ -33,7 +33,7 @@ static void push_to(struct wh_verbs *t, struct wh_verbs_image *image, const stru
 			continue;
 		wh_verbs_out_add(t, row, push);
 		if (!row->out.touched)
-			image->touched[(*touched)++] = push->to[k];
+			image->touched[image->touched_count++] = push->to[k];
 		row->out.touched = true;
 	}
 }
@@ -42,15 +42,22 @@ void wh_verbs_post(struct wh_image *base, const struct wh_push *pushes, size_t c
 {
 	struct wh_verbs_image *image = (struct wh_verbs_image *)base;
 	struct wh_verbs *t = wh_verbs_of(base->transport);
-	uint32_t touched = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		/* Other threads of this node read the columns of my row. Partner: their acquire. */
 		if (pushes[i].kind == WH_PUSH_WORD)
 			wh_store_release((wh_word *)(void *)(base->own + pushes[i].offset), pushes[i].value);
-		push_to(t, image, &pushes[i], &touched);
+		push_to(t, image, &pushes[i]);
 	}
-	for (uint32_t i = 0; i < touched; i++) {
+	if (!t->gathers)
+		wh_verbs_flush(t, image);
+}
+
+void wh_verbs_flush(struct wh_verbs *t, struct wh_verbs_image *image)
+{
+	if (image->touched_count == 0)
+		return;
+	for (uint32_t i = 0; i < image->touched_count; i++) {
 		struct wh_verbs_row *row = &image->rows[image->touched[i]];
 
 		row->out.touched = false;
@@ -58,6 +65,7 @@ void wh_verbs_post(struct wh_image *base, const struct wh_push *pushes, size_t c
 			(void)wh_verbs_out_advance(t, image, row);
 		wh_verbs_out_flush(t, image, row);
 	}
+	image->touched_count = 0;
 	if (++t->posts % 16 == 0) /* rings of others are taken up even if the loop does not get to service() for long */
 		(void)wh_verbs_poll_in(t);
 }
@@ -261,6 +269,7 @@ void wh_verbs_image_close(struct wh_image *base)
 	struct wh_verbs *t = wh_verbs_of(base->transport);
 	struct wh_verbs_image *image = (struct wh_verbs_image *)base;
 
+	wh_verbs_flush(t, image);
 	image->closed = true;
 	image->closed_ns = wh_env_now(t->env);
 	for (uint32_t rank = 0; rank < base->members; rank++) {
@@ -309,6 +318,6 @@ bool wh_verbs_images_reap(struct wh_verbs *t)
 		wh_verbs_image_free(t, image, false);
 	}
 	if (left)
-		wh_verbs_timer_start(t, AGAIN_NS);
+		wh_pace_timer(&t->pace, AGAIN_NS);
 	return left;
 }

@@ -36,6 +36,7 @@
 
 #include "base/atomics.h"
 #include "base/counter.h"
+#include "transport/pace.h"
 #include "transport/transport.h"
 #include "transport/verbs.h"
 #include "transport/verbs_count.h"
@@ -55,10 +56,11 @@ struct wh_verbs_region;
 #define WH_VERBS_RINGS 2048 /* immediates that may have come and not been looked at: whoever rings more waits */
 #define WH_VERBS_INLINE 64
 
-#define WH_VERBS_TIMEOUT 14    /* 4.096 us * 2^14: 67 ms; a lost peer is noticed after half a second. See 0019 */
-#define WH_VERBS_RETRIES 6     /* 7 would be for ever on Soft-RoCE */
-#define WH_VERBS_RNR_RETRIES 7 /* for ever: it is there, and its loop does not look */
-#define WH_VERBS_RNR_TIMER 12  /* 0.64 ms */
+#define WH_VERBS_TIMEOUT_LEAST 14 /* a time-out of t is 4.096 us * 2^t: 67 ms, */
+#define WH_VERBS_TIMEOUT_MOST 17  /* and 0.54 s */
+#define WH_VERBS_RETRIES 7        /* the most there is; on Soft-RoCE it is for ever */
+#define WH_VERBS_RNR_RETRIES 7    /* for ever: it is there, and its loop does not look */
+#define WH_VERBS_RNR_TIMER 12     /* 0.64 ms */
 
 /* What a completion in `in` is of: the upper 16 bits of its request's name; those below name a buffer and a link, or a lane. */
 enum wh_verbs_done {
@@ -84,6 +86,11 @@ struct wh_verbs_memory {
 	uint64_t bytes;
 	int fd; /* -1: it is seen in one place only */
 };
+
+/* After how long a request that nobody has acknowledged is sent again, as an exponent: the greatest with which that is at most
+ * a third of `failure_ns`, so that one loss keeps nobody silent for so long that he counts as dead. The device, which tries
+ * WH_VERBS_RETRIES times more, gives up later than the heartbeat, which decides; unless that has 4.3 s and more. */
+uint8_t wh_verbs_timeout(uint64_t failure_ns);
 
 enum whorl_result wh_verbs_device_open(struct wh_verbs_device *device, struct ibv_context *context, uint32_t nodes,
 				       struct wh_error *err);
@@ -184,10 +191,8 @@ struct wh_verbs_peer {
 	struct wh_verbs_link *link;
 	struct wh_verbs_lane *lane; /* NULL: no regions yet, either way */
 	struct sockaddr_storage address;
-	bool sought;         /* it has been met, or refused, or was not there when it was called */
-	uint64_t call_at_ns; /* WH_VERBS_ABSENT: when it is to be called */
-	uint64_t call_in_ns; /* how long that was put off the last time; 0: not at all */
-	uint64_t rival;      /* another incarnation that has called while this one was here; 0: none */
+	struct wh_pace_call next_call;
+	uint64_t rival; /* another incarnation that has called while this one was here; 0: none */
 	uint64_t rival_ns;
 	struct wh_verbs_offer *pending[WH_VERBS_PENDING]; /* for images that are not open here yet; NULL: none */
 };
@@ -200,9 +205,6 @@ enum whorl_result wh_verbs_find_address(const char *text, struct sockaddr_storag
 void wh_verbs_meet_close(struct wh_verbs *t); /* the listener */
 size_t wh_verbs_meet_events(struct wh_verbs *t);
 void wh_verbs_meet_tick(struct wh_verbs *t);
-void wh_verbs_timer_start(struct wh_verbs *t, uint64_t in_ns); /* unless it runs out earlier */
-void wh_verbs_call_soon(struct wh_verbs *t, struct wh_verbs_peer *peer);
-void wh_verbs_call_seldom(struct wh_verbs *t, struct wh_verbs_peer *peer);
 void wh_verbs_meet(struct wh_verbs *t, struct wh_verbs_peer *peer);
 /* Nothing comes of the call that is under way, mine or its own. */
 void wh_verbs_give_up(struct wh_verbs *t, struct wh_verbs_peer *peer, bool is_there);
@@ -212,7 +214,8 @@ bool wh_verbs_is_foreign(const struct wh_verbs *t, const struct wh_verbs_hello *
 			 char reason[WH_VERBS_REFUSAL_BYTES]);
 /* A request to connect, with its private data. The id is taken over. */
 void wh_verbs_hear_call(struct wh_verbs *t, struct rdma_cm_id *id, const void *bytes, size_t count);
-void wh_verbs_search(struct wh_verbs *t);
+/* Before it connects or accepts: librdmacm's own choice for what goes out by it is 2.1 s. */
+void wh_verbs_set_timeout(const struct wh_verbs *t, struct rdma_cm_id *id);
 bool wh_verbs_searching(struct wh_transport *transport);
 
 /* ---- peers: verbs_peer.c ------------------------------------------------------------------------------------------ */
@@ -254,7 +257,7 @@ struct wh_verbs_out {
 	uint32_t place_count;
 	uint32_t rkey;
 	bool open;          /* writes can be posted */
-	bool touched;       /* by the batch that is being put together */
+	bool touched;       /* since the last flush */
 	uint64_t failed_ns; /* when a write failed; 0: none has */
 	char how[64];
 };
@@ -306,7 +309,8 @@ struct wh_verbs_image {
 	struct ibv_mr *mr;             /* of my row: only read, and only from here */
 	struct wh_verbs_row *rows;     /* by rank */
 	struct wh_row_part *parts;     /* of all rows */
-	uint32_t *touched;
+	uint32_t *touched;             /* ranks for which something was pushed since the last flush */
+	uint32_t touched_count;
 	unsigned char *frozen; /* control columns of those that are frozen, by rank */
 	const unsigned char **control, **row;
 };
@@ -315,6 +319,8 @@ enum whorl_result wh_verbs_image_open(struct wh_transport *transport, const stru
 				      struct wh_image **out, struct wh_error *err);
 void wh_verbs_image_close(struct wh_image *base);
 void wh_verbs_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
+/* What has been pushed goes out, to each peer as one chain. */
+void wh_verbs_flush(struct wh_verbs *t, struct wh_verbs_image *image);
 void wh_verbs_freeze(struct wh_image *base, uint32_t rank);
 size_t wh_verbs_image_advance(struct wh_verbs *t, struct wh_verbs_image *image);
 void wh_verbs_image_confirmed(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key);
@@ -415,17 +421,15 @@ struct wh_verbs {
 	struct rdma_event_channel *cm;
 	struct rdma_cm_id *listener;
 
-	int epoll, doorbell, timer, visits; /* doorbell: [any thread writes it] */
+	int epoll, doorbell, visits; /* doorbell: [any thread writes it] */
 	bool armed;
 	bool notified;  /* the device has been asked to tell when something comes, and has not told */
 	bool rung;      /* something has come since arm() */
 	bool no_pwait2; /* this kernel has none */
 	bool left, over;
-	uint64_t timer_ns; /* when it runs out, 0: it does not run */
-	bool searching;
-	uint64_t patience_ns;     /* [const] */
-	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
-	uint64_t searched_ns;
+	bool gathers;    /* a pass is under way: what is pushed waits for its end */
+	uint8_t timeout; /* [const] of all queue pairs */
+	struct wh_pace pace;
 	uint64_t visitors;                /* questions so far */
 	uint32_t serials;                 /* links so far */
 	wh_word writes, doorbells, rings; /* [loop writes, anyone reads] */

@@ -145,7 +145,7 @@ static bool connect_pair(const struct wh_verbs *t, const struct wh_verbs_peer *p
 {
 	const struct wh_verbs_lane *lane = peer->lane;
 	struct ibv_qp_attr path, ready = {.qp_state = IBV_QPS_RTS,
-					  .timeout = WH_VERBS_TIMEOUT,
+					  .timeout = t->timeout,
 					  .retry_cnt = WH_VERBS_RETRIES,
 					  .rnr_retry = WH_VERBS_RNR_RETRIES,
 					  .sq_psn = lane->psn,
@@ -183,7 +183,7 @@ bool wh_verbs_lane_is_open(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	if (lane->qp == NULL && !open_pair(t, peer)) {
 		wh_voice_complain(&t->voice, "no queue pair for regions with node %" PRIu32 ": %s", peer->node,
 				  strerror(errno));
-		wh_verbs_timer_start(t, 100 * WH_NS_PER_MS);
+		wh_pace_timer(&t->pace, 100 * WH_NS_PER_MS);
 		return false;
 	}
 	if (peer->state == WH_VERBS_SELF)

@@ -14,62 +14,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "transport/verbs_int.h"
 
-#define CALL_SOON_NS (2 * WH_NS_PER_MS)  /* who has hung up without a word; then twice as long ... */
-#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* ... up to this; and who is not there, lest it could not call me */
-#define CALL_TOGETHER_NS WH_NS_PER_MS    /* calls that are due so soon wait for no timer of their own */
-#define CALLS_AT_ONCE 16                 /* of those who were not there before */
+#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* who is not there is called so often, lest it could not call me */
 #define CALL_MAX_NS (5 * WH_NS_PER_S)    /* a call that leads nowhere */
 #define RESOLVE_MS 1000
-#define LATE_NS (WH_NS_PER_S / 2) /* who searches and has not looked for so long begins anew */
 #define BACKLOG 64
 #define EVENTS_AT_ONCE 16
 
 void wh_verbs_meet(struct wh_verbs *t, struct wh_verbs_peer *peer)
 {
 	peer->state = WH_VERBS_MET;
-	peer->sought = true;
-	peer->call_in_ns = 0;
+	wh_pace_met(&t->pace, &peer->next_call);
 	peer->link->deadline_ns = 0;
 	wh_voice_tell(&t->voice, WH_EVENT_PEER_MET, peer->node, peer->incarnation, "node %" PRIu32 " is here",
 		      peer->node);
-}
-
-/* ---- time --------------------------------------------------------------------------------------------------------- */
-
-void wh_verbs_timer_start(struct wh_verbs *t, uint64_t in_ns)
-{
-	struct itimerspec when = {.it_value.tv_sec = (time_t)(in_ns / WH_NS_PER_S),
-				  .it_value.tv_nsec = (long)(in_ns % WH_NS_PER_S)};
-	uint64_t at = wh_env_now(t->env) + in_ns;
-
-	if ((t->timer_ns == 0 || at < t->timer_ns) && timerfd_settime(t->timer, 0, &when, NULL) == 0)
-		t->timer_ns = at;
-}
-
-static void call_in(struct wh_verbs *t, struct wh_verbs_peer *peer, uint64_t in_ns)
-{
-	peer->call_in_ns = in_ns;
-	peer->call_at_ns = wh_env_now(t->env) + in_ns;
-	wh_verbs_timer_start(t, in_ns);
-}
-
-void wh_verbs_call_soon(struct wh_verbs *t, struct wh_verbs_peer *peer)
-{
-	uint64_t in_ns = peer->call_in_ns == 0 ? CALL_SOON_NS : 2 * peer->call_in_ns;
-
-	call_in(t, peer, in_ns < CALL_SELDOM_NS ? in_ns : CALL_SELDOM_NS);
-}
-
-void wh_verbs_call_seldom(struct wh_verbs *t, struct wh_verbs_peer *peer)
-{
-	peer->sought = true;
-	call_in(t, peer, CALL_SELDOM_NS);
-	peer->call_in_ns = 0;
 }
 
 /* ---- the caller's side -------------------------------------------------------------------------------------------- */
@@ -79,9 +40,9 @@ void wh_verbs_give_up(struct wh_verbs *t, struct wh_verbs_peer *peer, bool is_th
 	peer->link->ended = true;
 	wh_verbs_end_connection(t, peer, WH_VERBS_ABSENT);
 	if (is_there)
-		wh_verbs_call_soon(t, peer);
+		wh_pace_soon(&t->pace, &peer->next_call);
 	else
-		wh_verbs_call_seldom(t, peer);
+		wh_pace_seldom(&t->pace, &peer->next_call);
 }
 
 static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
@@ -90,7 +51,7 @@ static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	struct wh_verbs_link *link = wh_verbs_link_new(t, peer, true);
 
 	if (link == NULL) {
-		wh_verbs_call_soon(t, peer);
+		wh_pace_soon(&t->pace, &peer->next_call);
 		return;
 	}
 	/* Any port, but my address: librdmacm would choose the device by the route otherwise. */
@@ -101,12 +62,19 @@ static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	peer->link = link;
 	peer->state = WH_VERBS_CALLED;
 	link->deadline_ns = link->begun_ns + CALL_MAX_NS;
-	wh_verbs_timer_start(t, CALL_MAX_NS);
+	wh_pace_timer(&t->pace, CALL_MAX_NS);
 	if (rdma_create_id(t->cm, &link->id, link, RDMA_PS_TCP) != 0 ||
 	    rdma_resolve_addr(link->id, (struct sockaddr *)&from, (struct sockaddr *)&peer->address, RESOLVE_MS) != 0) {
 		wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
 		wh_verbs_give_up(t, peer, false);
 	}
+}
+
+void wh_verbs_set_timeout(const struct wh_verbs *t, struct rdma_cm_id *id)
+{
+	uint8_t timeout = t->timeout;
+
+	(void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
 }
 
 static void connect_link(struct wh_verbs *t, struct wh_verbs_peer *peer)
@@ -116,14 +84,13 @@ static void connect_link(struct wh_verbs *t, struct wh_verbs_peer *peer)
 					 .private_data_len = sizeof(hello),
 					 .retry_count = WH_VERBS_RETRIES,
 					 .rnr_retry_count = WH_VERBS_RNR_RETRIES};
-	uint8_t timeout = WH_VERBS_TIMEOUT;
 
 	if (!wh_verbs_link_prepare(t, peer->link)) {
 		wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, peer->link->how);
 		wh_verbs_give_up(t, peer, true);
 		return;
 	}
-	(void)rdma_set_option(peer->link->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
+	wh_verbs_set_timeout(t, peer->link->id);
 	if (rdma_connect(peer->link->id, &wanted) == 0)
 		return;
 	wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
@@ -170,23 +137,20 @@ static void hear_refusal(struct wh_verbs *t, struct wh_verbs_peer *peer, const v
 		wh_verbs_give_up(t, peer, true);
 }
 
-/* All whom I have not looked for yet, and a few of the others: there may be many that never come. */
 static void call_absent(struct wh_verbs *t, uint64_t now)
 {
-	uint64_t next = UINT64_MAX, soon = now + CALL_SOON_NS;
+	uint64_t next = UINT64_MAX;
 	uint32_t again = 0;
 
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_verbs_peer *peer = &t->peers[node];
 
-		if (peer->state == WH_VERBS_ABSENT && peer->call_at_ns <= now + CALL_TOGETHER_NS &&
-		    !(peer->sought && again++ >= CALLS_AT_ONCE))
+		if (peer->state == WH_VERBS_ABSENT && wh_pace_is_due(&peer->next_call, now, &again))
 			call(t, peer);
-		if (peer->state == WH_VERBS_ABSENT && peer->call_at_ns < next)
-			next = peer->call_at_ns;
+		if (peer->state == WH_VERBS_ABSENT && peer->next_call.at_ns < next)
+			next = peer->next_call.at_ns;
 	}
-	if (next != UINT64_MAX)
-		wh_verbs_timer_start(t, (next > soon ? next : soon) - now);
+	wh_pace_called(&t->pace, now, next);
 }
 
 /* Calls and answers of which nothing has come. */
@@ -200,51 +164,26 @@ static void drop_late(struct wh_verbs *t, uint64_t now)
 		if (peer->link->deadline_ns <= now)
 			wh_verbs_give_up(t, peer, peer->state == WH_VERBS_ANSWERED);
 		else
-			wh_verbs_timer_start(t, peer->link->deadline_ns - now);
+			wh_pace_timer(&t->pace, peer->link->deadline_ns - now);
 	}
 }
 
 void wh_verbs_meet_tick(struct wh_verbs *t)
 {
-	uint64_t now = wh_env_now(t->env), times;
+	uint64_t now = wh_pace_tick(&t->pace);
 
-	t->timer_ns = 0;
-	(void)!read(t->timer, &times, sizeof(times));
 	if (t->left)
 		return;
 	wh_verbs_visit_tick(t, now);
 	drop_late(t, now);
 	call_absent(t, now);
-	if (t->search_until_ns == 0)
-		t->search_until_ns = now + t->patience_ns;
-}
-
-static bool all_are_sought(const struct wh_verbs *t)
-{
-	for (uint32_t node = 0; node < t->nodes; node++)
-		if (node != t->node && !t->peers[node].sought)
-			return false;
-	return true;
-}
-
-void wh_verbs_search(struct wh_verbs *t)
-{
-	uint64_t now = wh_env_now(t->env);
-	bool late = now - t->searched_ns > LATE_NS;
-
-	t->searched_ns = now;
-	if (t->search_until_ns == 0) /* nobody has been called yet */
-		return;
-	if (late)
-		t->search_until_ns = now + t->patience_ns;
-	t->searching = !all_are_sought(t) && now < t->search_until_ns;
 }
 
 bool wh_verbs_searching(struct wh_transport *transport)
 {
 	const struct wh_verbs *t = wh_verbs_of(transport);
 
-	return t->searching && !t->left;
+	return t->pace.searching && !t->left;
 }
 
 /* ---- what librdmacm says ------------------------------------------------------------------------------------------ */
@@ -411,8 +350,7 @@ enum whorl_result wh_verbs_meet_open(struct wh_verbs *t, const struct wh_transpo
 		return wh_error_system(err, errno, "epoll_ctl");
 	result = wh_verbs_visit_open(t, (struct sockaddr *)&t->peers[t->node].address,
 				     sizeof(t->peers[t->node].address), err);
-	t->searching = true;
-	wh_verbs_timer_start(t, 1);
+	wh_pace_begin(&t->pace, CALL_SELDOM_NS);
 	return result;
 }
 

@@ -21,7 +21,8 @@ void wh_verbs_end_connection(struct wh_verbs *t, struct wh_verbs_peer *peer, enu
 	peer->incarnation = 0;
 	peer->rival = 0;
 	peer->state = state;
-	peer->sought = peer->sought || state == WH_VERBS_SHUNNED;
+	if (state == WH_VERBS_SHUNNED)
+		wh_pace_sought(&t->pace, &peer->next_call);
 	wh_verbs_lane_end(peer);
 	if (peer->link != NULL) {
 		wh_verbs_streams_end(t, peer->link);
@@ -71,10 +72,10 @@ void wh_verbs_lose(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *h
 	if (t->left)
 		return; /* peers hang up because I did */
 	if (!met) {     /* called, and not answered */
-		wh_verbs_call_soon(t, peer);
+		wh_pace_soon(&t->pace, &peer->next_call);
 		return;
 	}
-	wh_verbs_call_seldom(t, peer);
+	wh_pace_seldom(&t->pace, &peer->next_call);
 	if (left)
 		wh_voice_tell(&t->voice, WH_EVENT_PEER_LEFT, peer->node, incarnation, "node %" PRIu32 " has left",
 			      peer->node);

@@ -41,7 +41,8 @@ static struct ibv_qp *new_pair(const struct wh_verbs *t, struct wh_verbs_row *ro
 }
 
 /* The path is that of the connection, as librdmacm knows it. */
-static bool connect_pair(const struct wh_verbs_row *row, struct ibv_qp *pair, uint32_t to, uint32_t to_psn)
+static bool connect_pair(const struct wh_verbs *t, const struct wh_verbs_row *row, struct ibv_qp *pair, uint32_t to,
+			 uint32_t to_psn)
 {
 	struct ibv_qp_attr path = {.qp_state = IBV_QPS_RTR}, ready = {.qp_state = IBV_QPS_RTS};
 	int mask;
@@ -59,7 +60,7 @@ static bool connect_pair(const struct wh_verbs_row *row, struct ibv_qp *pair, ui
 		return false;
 	if (pair == row->in)
 		return true;
-	ready.timeout = WH_VERBS_TIMEOUT;
+	ready.timeout = t->timeout;
 	ready.retry_cnt = WH_VERBS_RETRIES;
 	ready.rnr_retry = WH_VERBS_RNR_RETRIES;
 	ready.sq_psn = row->out_psn;
@@ -94,7 +95,7 @@ static bool prepare_row(struct wh_verbs *t, struct wh_verbs_image *image, struct
 out_complain:
 	wh_voice_complain(&t->voice, "no queue pairs for node %" PRIu32 ", or no memory that stays: %s",
 			  row->peer->node, strerror(errno));
-	wh_verbs_timer_start(t, 100 * WH_NS_PER_MS);
+	wh_pace_timer(&t->pace, 100 * WH_NS_PER_MS);
 	return false;
 }
 
@@ -162,8 +163,8 @@ static bool take_offer(struct wh_verbs *t, struct wh_verbs_image *image, struct 
 				t->node, peer->node, offer->key);
 		return false;
 	}
-	if (take_places(&row->out, offer) && connect_pair(row, row->in, offer->out_qp, offer->out_psn) &&
-	    connect_pair(row, row->out.qp, offer->in_qp, 0)) {
+	if (take_places(&row->out, offer) && connect_pair(t, row, row->in, offer->out_qp, offer->out_psn) &&
+	    connect_pair(t, row, row->out.qp, offer->in_qp, 0)) {
 		row->out.open = true;
 		return true;
 	}
@@ -222,7 +223,7 @@ static size_t advance_writes(struct wh_verbs *t, struct wh_verbs_image *image, s
 	if (row->out.failed_ns == 0 || row->shut || wh_voice_is_full(&t->voice))
 		return done;
 	if (wh_env_now(t->env) - row->out.failed_ns < FAILED_NS) {
-		wh_verbs_timer_start(t, FAILED_NS);
+		wh_pace_timer(&t->pace, FAILED_NS);
 		return done;
 	}
 	wh_voice_complain(&t->voice, "node %" PRIu32 ": %s", row->peer->node, row->out.how);

@@ -74,7 +74,7 @@ void wh_verbs_visit_accept(struct wh_verbs *t)
 	i = place_for_stranger(t);
 	t->strangers[i] =
 		(struct wh_verbs_stranger){.socket = s, .deadline_ns = wh_env_now(t->env) + WH_VERBS_STRANGER_NS};
-	wh_verbs_timer_start(t, WH_VERBS_STRANGER_NS);
+	wh_pace_timer(&t->pace, WH_VERBS_STRANGER_NS);
 	if (!wh_verbs_watch(t, s, WH_VERBS_STRANGER, i, EPOLLIN))
 		hang_up(&t->strangers[i]);
 }
@@ -161,7 +161,7 @@ void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now)
 		if (stranger->socket >= 0 && stranger->deadline_ns <= now)
 			hang_up(stranger);
 		if (stranger->socket >= 0)
-			wh_verbs_timer_start(t, stranger->deadline_ns - now);
+			wh_pace_timer(&t->pace, stranger->deadline_ns - now);
 	}
 }
 

@@ -174,6 +174,31 @@ START_TEST(stopped_node_of_two)
 }
 END_TEST
 
+static bool has_nodes(void *ctx)
+{
+	return cli_children(&cli, ctx, NODES) == NODES;
+}
+
+/* One that comes late is waited for, though a majority could begin without it long before. */
+START_TEST(late_node)
+{
+	pid_t pids[NODES];
+
+	start_endless((const char *const[]){"--set", "group.start_timeout_ms=20", "--set",
+					    "group.failure_timeout_ms=20000", NULL});
+	cli_await(&cli, has_nodes, pids, "nodes");
+	ck_assert_int_eq(kill(pids[3], SIGSTOP), 0);
+	ck_assert_int_eq(usleep(300 * 1000), 0);
+	ck_assert_int_eq(kill(pids[3], SIGCONT), 0);
+	await_middle(pids, NODES);
+	ck_assert_int_eq(kill(cli.pid, SIGINT), 0);
+	cli_wait(&cli);
+	ck_assert_msg(cli.status == 130, "status %d: %s", cli.status, cli.err);
+	ck_assert_msg(CLI_LINES_WITH(cli.err, "node ") == 0, "%s", cli.err);
+	assert_nothing_left();
+}
+END_TEST
+
 static bool has_grown(void *ctx)
 {
 	struct stat status;
@@ -423,6 +448,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, several_killed_nodes);
 	tcase_add_test(tcase, stopped_node);
 	tcase_add_test(tcase, stopped_node_of_two);
+	tcase_add_test(tcase, late_node);
 	tcase_add_test(tcase, stopped_threads);
 	tcase_add_test(tcase, leaving);
 	tcase_add_test(tcase, leaving_callers);

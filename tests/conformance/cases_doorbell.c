@@ -88,6 +88,56 @@ START_TEST(t6_quiet_pushes_do_not_ring)
 }
 END_TEST
 
+static void post_in_a_pass(struct group *g, uint32_t id, const struct wh_push *push)
+{
+	struct wh_transport *transport = g->at[id].transport;
+
+	if (transport->ops->take != NULL)
+		(void)transport->ops->take(transport);
+	post(g, id, 1, push, push->to_count > 0);
+	if (transport->ops->flush != NULL)
+		transport->ops->flush(transport);
+}
+
+/* A patient push may be kept, but not by one who goes to sleep, and it wakes like others. */
+START_TEST(t6_patient_pushes_leave_before_a_sleep)
+{
+	struct group *g = settled_group(2, test_seed(9));
+	struct wh_push push = push_word(g, 0, 64, 1);
+
+	push.patient = true;
+	arm(g, 1);
+	post_in_a_pass(g, 0, &push);
+	arm(g, 0);
+	ck_assert(sleep_at(g, 1, LONG_NS));
+	UNTIL(g, column(g, 1, 1, 0, 64) == 1);
+	disarm(g, 0);
+	group_free(g);
+}
+END_TEST
+
+/* Nor for long by one who makes passes; and what is posted later does not come before it. */
+START_TEST(t6_patient_pushes_are_not_overtaken)
+{
+	struct group *g = settled_group(2, test_seed(10));
+	struct wh_push first = push_word(g, 0, 64, 1), second = push_word(g, 0, 72, 1), third = push_word(g, 0, 64, 2);
+	const struct wh_push nothing = {.to_count = 0};
+
+	first.patient = third.patient = true;
+	post_in_a_pass(g, 0, &first);
+	post_in_a_pass(g, 0, &second);
+	UNTIL(g, column(g, 1, 1, 0, 72) == 1);
+	ck_assert_uint_eq(column(g, 1, 1, 0, 64), 1);
+	post_in_a_pass(g, 0, &third);
+	for (int k = 0; k < PATIENCE && column(g, 1, 1, 0, 64) != 2; k++) {
+		post_in_a_pass(g, 0, &nothing);
+		group_pass(g);
+	}
+	ck_assert_uint_eq(column(g, 1, 1, 0, 64), 2);
+	group_free(g);
+}
+END_TEST
+
 /* In one batch with a loud push to another. */
 START_TEST(t6_quiet_among_loud)
 {
@@ -369,6 +419,8 @@ TCase *cases_doorbell(void)
 	tcase_add_test(cases, t6_only_the_addressed_wake);
 	tcase_add_test(cases, t6_quiet_pushes_do_not_ring);
 	tcase_add_test(cases, t6_quiet_among_loud);
+	tcase_add_test(cases, t6_patient_pushes_leave_before_a_sleep);
+	tcase_add_test(cases, t6_patient_pushes_are_not_overtaken);
 	tcase_add_test(cases, t6_the_descriptor_says_what_wait_would);
 	tcase_add_test(cases, t6_wake_is_sticky);
 	tcase_add_loop_test(cases, t6_no_push_is_slept_through, 0, seeds(5));

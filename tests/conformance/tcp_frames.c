@@ -61,7 +61,7 @@ static bool holds(const struct raw *raw, uint64_t number)
 	return row[RING + 200] == 0 && row[RING + 1100] == 0;
 }
 
-/* Cut at each byte: the words come with the last, and then all is there. */
+/* Cut at each byte: the words come with the last, and then all is there. The first piece comes with the frame before it. */
 START_TEST(a_push_in_two_pieces)
 {
 	struct raw *raw = raw_make();
@@ -71,9 +71,12 @@ START_TEST(a_push_in_two_pieces)
 	raw_open(raw, s, KEY);
 	for (size_t cut = 1; cut < make_push(KEY, 1).count; cut++) {
 		struct pushed push = make_push(KEY, ++number);
+		unsigned char together[WH_TCP_HEAD_BYTES + WH_CONTROL_MAX + sizeof(push.bytes)];
+		size_t before = wh_tcp_put_control(together, "x", 1);
 
-		raw_send(s, push.bytes, cut);
-		raw_pass(raw);
+		memcpy(together + before, push.bytes, cut);
+		raw_send(s, together, before + cut);
+		RAW_UNTIL(raw, raw->controls == number);
 		ck_assert_uint_eq(word_at(raw, 64), number - 1);
 		ck_assert_uint_eq(word_at(raw, 4096), number - 1);
 		raw_send(s, push.bytes + cut, push.count - cut);
@@ -82,6 +85,86 @@ START_TEST(a_push_in_two_pieces)
 		ck_assert(holds(raw, number));
 	}
 	ck_assert_uint_eq(raw->down, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* One byte at a time, as the worst of networks: what has found its place stays there. */
+START_TEST(a_push_byte_by_byte)
+{
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	struct pushed push = make_push(KEY, 7);
+
+	raw_open(raw, s, KEY);
+	for (size_t i = 0; i < push.count; i++) {
+		push.bytes[i] =
+			i < push.count - 300 ? push.bytes[i] : (unsigned char)i; /* each byte of a range its own */
+		ck_assert_uint_eq(word_at(raw, 4096), 0);
+		raw_send(s, push.bytes + i, 1);
+		raw_pass(raw);
+	}
+	RAW_UNTIL(raw, word_at(raw, 4096) == 7);
+	ck_assert_mem_eq(raw->image->row[1] + RING, push.bytes + push.count - 300, 200);
+	ck_assert_mem_eq(raw->image->row[1] + RING + 1000, push.bytes + push.count - 100, 100);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* Everything until now has been taken in. */
+static void settle(struct raw *raw, int s)
+{
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_CONTROL_MAX];
+	uint32_t controls = raw->controls;
+
+	raw_send(s, frame, wh_tcp_put_control(frame, "x", 1));
+	RAW_UNTIL(raw, raw->controls == controls + 1);
+}
+
+/* A push lands in the image that it names, or nowhere (T8). */
+START_TEST(a_push_to_another_image)
+{
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	struct pushed next = make_push(KEY + 1, 4), never = make_push(KEY + 2, 5), before = make_push(KEY - 1, 6);
+	struct wh_image *first;
+
+	raw_open(raw, s, KEY);
+	first = raw->image;
+	raw_open(raw, s, KEY + 1);
+	raw_send(s, before.bytes, before.count);
+	raw_send(s, never.bytes, never.count);
+	settle(raw, s);
+	ck_assert_uint_eq(word_at(raw, 64), 0);
+	raw_send(s, next.bytes, next.count);
+	settle(raw, s);
+	ck_assert_uint_eq(word_at(raw, 64), 4);
+	ck_assert(holds(raw, 4));
+	raw->image = first;
+	ck_assert_uint_eq(word_at(raw, 64), 0);
+	ck_assert(holds(raw, 0));
+	ck_assert_uint_eq(raw->down, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* The row in an image is that of one incarnation, and the next does not write there. */
+START_TEST(a_push_of_the_next_life)
+{
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	struct pushed push = make_push(KEY, 3);
+
+	raw_open(raw, s, KEY);
+	close(s);
+	s = raw_meet(raw, RAW_INCARNATION + 1);
+	raw_send(s, push.bytes, push.count);
+	settle(raw, s);
+	ck_assert_uint_eq(word_at(raw, 64), 0);
+	ck_assert(holds(raw, 0));
 	close(s);
 	raw_free(raw);
 }
@@ -184,6 +267,58 @@ START_TEST(a_push_of_a_stranger)
 }
 END_TEST
 
+/* ---- what the node pushes --------------------------------------------------------------------------------------------- */
+
+/* The words of the next push that the node sends, which has `ranges` ranges. */
+static uint32_t receive_words(struct raw *raw, int s, uint32_t ranges, struct wh_tcp_word words[WH_TCP_WORDS_MAX])
+{
+	static struct wh_tcp_span spans[WH_TCP_RANGES_MAX];
+	unsigned char body[WH_TCP_BODY_MAX];
+	struct wh_tcp_head head;
+
+	do {
+		ck_assert(raw_receive(raw, s, &head, body));
+	} while (head.kind != WH_TCP_PUSH);
+	ck_assert_uint_eq(head.number, KEY);
+	ck_assert(wh_tcp_table_take(&head, body, spans, words));
+	ck_assert_uint_eq(head.ranges, ranges);
+	return head.words;
+}
+
+/* A counter is what it was when it was posted, and comes behind what was posted before it (T2, T4); what is pushed of the columns
+ * goes as words, of which no reader sees half (T3), wherever the stream is cut. */
+START_TEST(words_leave_as_they_were_posted)
+{
+	static const uint32_t to[] = {1};
+	const struct wh_push word = {.kind = WH_PUSH_WORD, .to_count = 1, .to = to};
+	const struct wh_push bytes = {.kind = WH_PUSH_BYTES, .to_count = 1, .to = to};
+	static struct wh_tcp_word words[WH_TCP_WORDS_MAX];
+	static const struct wh_tcp_word expected[] = {{64, 1}, {72, 1}, {64, 2}, {128, 5}, {136, 0}};
+	struct wh_push pushes[] = {word, word, word, bytes};
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+
+	raw_open(raw, s, KEY);
+	for (int i = 0; i < 3; i++) {
+		pushes[i].offset = expected[i].offset;
+		pushes[i].value = expected[i].value;
+	}
+	pushes[3].offset = 129; /* a part of one, and of the next */
+	pushes[3].bytes = 10;
+	raw->image->own[128] = 5;
+	(void)raw->node->ops->take(raw->node); /* what follows is gathered */
+	raw->image->ops->post(raw->image, pushes, 4);
+	raw->node->ops->flush(raw->node);
+	ck_assert_uint_eq(receive_words(raw, s, 0, words), 5);
+	for (int i = 0; i < 5; i++) {
+		ck_assert_uint_eq(words[i].offset, expected[i].offset);
+		ck_assert_uint_eq(words[i].value, expected[i].value);
+	}
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
 static const int lies[] = {0, 3, 5, 8}; /* bytes of a head */
 
 int main(void)
@@ -193,11 +328,15 @@ int main(void)
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, a_push_in_two_pieces);
+	tcase_add_test(cases, a_push_byte_by_byte);
+	tcase_add_test(cases, a_push_to_another_image);
+	tcase_add_test(cases, a_push_of_the_next_life);
 	tcase_add_loop_test(cases, a_push_that_is_not_wanted_any_more, 0, 3);
 	tcase_add_loop_test(cases, a_push_to_elsewhere, 0, sizeof(strays) / sizeof(strays[0]));
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
 		tcase_add_loop_test(cases, a_head_that_lies, lies[i], lies[i] + 1);
 	tcase_add_test(cases, a_push_of_a_stranger);
+	tcase_add_test(cases, words_leave_as_they_were_posted);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
 }

@@ -112,6 +112,50 @@ START_TEST(half_a_greeting)
 }
 END_TEST
 
+/* ---- time ----------------------------------------------------------------------------------------------------------------- */
+
+/* A second for each word of the greeting: it begins when the node has answered the last one, and one that has come is read
+ * before it is held to be late, however long the node was away. */
+START_TEST(each_word_has_its_time)
+{
+	struct raw *raw = raw_make_with_key();
+	struct wh_tcp *t = wh_tcp_of(raw->node);
+	struct wh_tcp_stranger *stranger = &t->strangers[0];
+	const struct wh_secure_ground ground = {
+		.key = raw->key, .group = raw->group, .version = WH_TCP_VERSION, .node = RAW_ME, .incarnation = 4};
+	struct wh_secure *secure;
+	int s = raw_connect(raw);
+
+	ck_assert_int_eq(wh_secure_call(&ground, 0, &secure, NULL), WHORL_OK);
+	RAW_UNTIL(raw, stranger->channel.fd >= 0);
+	for (unsigned turn = 1; wh_secure_state(secure) == WH_SECURE_GOING_ON; turn++) {
+		unsigned char bytes[256];
+		size_t count;
+		const void *pending = wh_secure_pending(secure, &count);
+
+		raw_send(s, pending, count);
+		wh_secure_sent(secure, count);
+		stranger->since_ns -= WH_TCP_STRANGER_NS; /* it is late, but has spoken */
+		wh_tcp_door_tick(t, now_ns());
+		ck_assert_uint_eq(stranger->channel.turns, turn);
+		do { /* the head of a message, and then its body */
+			count = wh_secure_wants(secure);
+			ck_assert_int_eq(recv(s, bytes, count, MSG_WAITALL), (ssize_t)count);
+			wh_secure_feed(secure, bytes, count);
+			(void)wh_secure_pending(secure, &count);
+		} while (count == 0 && wh_secure_state(secure) == WH_SECURE_GOING_ON);
+	}
+	ck_assert_int_eq((int)wh_secure_state(secure), (int)WH_SECURE_PROVEN);
+	wh_tcp_door_tick(t, stranger->since_ns + WH_TCP_STRANGER_NS - 1);
+	ck_assert_int_ge(stranger->channel.fd, 0);
+	wh_tcp_door_tick(t, stranger->since_ns + WH_TCP_STRANGER_NS);
+	ck_assert_int_lt(stranger->channel.fd, 0);
+	wh_secure_free(secure);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
 /* ---- two nodes --------------------------------------------------------------------------------------------------------- */
 
 struct end {
@@ -187,6 +231,29 @@ START_TEST(with_another_key_or_none)
 }
 END_TEST
 
+/* Node 0 never looks in time at what has come: it calls node 1 once, and meets it. */
+START_TEST(a_caller_that_is_always_late)
+{
+	struct end ends[2];
+	struct wh_tcp *t;
+	char group[40];
+
+	snprintf(group, sizeof(group), "late-%d", (int)getpid());
+	open_end(&ends[0], 0, group, raw_key("sixteen bytes of a key"));
+	open_end(&ends[1], 1, group, raw_key("sixteen bytes of a key"));
+	t = wh_tcp_of(ends[0].node);
+	for (int n = 0; n < 50 && t->peers[1].state != WH_TCP_MET; n++) {
+		if (t->peers[1].state == WH_TCP_CALLED)
+			t->peers[1].next_call.at_ns = 0;
+		wh_tcp_meet_tick(t);
+		turn(ends + 1, 1);
+	}
+	ck_assert_int_eq((int)t->peers[1].state, (int)WH_TCP_MET);
+	ck_assert_uint_eq(wh_tcp_of(ends[1].node)->peers[0].call, 1); /* its first, of which the number is 1 */
+	close_ends(ends, 2);
+}
+END_TEST
+
 /* With a key other addresses than loopback are allowed: it is not for want of one that this cannot be had. */
 START_TEST(other_addresses)
 {
@@ -211,15 +278,18 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("tcp-keys");
-	TCase *cases = tcase_create("keys");
+	TCase *cases = tcase_create("keys"), *in_time = tcase_create("in-time");
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, who_has_the_key_comes_in);
 	tcase_add_loop_test(cases, a_hello_of_another_than_was_proven, 0, 3);
 	tcase_add_test(cases, a_stream_of_another_than_was_proven);
 	tcase_add_loop_test(cases, half_a_greeting, 0, 9);
+	tcase_add_test(in_time, each_word_has_its_time);
+	tcase_add_test(in_time, a_caller_that_is_always_late);
 	tcase_add_loop_test(cases, with_another_key_or_none, 0, 2);
 	tcase_add_test(cases, other_addresses);
 	suite_add_tcase(suite, cases);
+	suite_add_tcase(suite, in_time);
 	return test_main(suite);
 }

@@ -36,6 +36,46 @@ START_TEST(a_place_for_a_second)
 }
 END_TEST
 
+/* Nobody is asked for the time: a second after it has come the next tick of the clock hangs up on who has said nothing. */
+START_TEST(the_silent_go_in_time)
+{
+	struct raw *raw = raw_make();
+	struct wh_tcp *t = wh_tcp_of(raw->node);
+	int s = raw_connect(raw);
+	uint64_t since;
+
+	RAW_UNTIL(raw, t->strangers[0].channel.fd >= 0);
+	since = t->strangers[0].since_ns;
+	wh_tcp_door_tick(t, since + WH_TCP_STRANGER_NS - 1);
+	ck_assert_int_ge(t->strangers[0].channel.fd, 0);
+	wh_tcp_door_tick(t, since + WH_TCP_STRANGER_NS);
+	ck_assert_int_lt(t->strangers[0].channel.fd, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* Who has asked waits for the answer as long as that takes. */
+START_TEST(the_asked_take_their_time)
+{
+	struct raw *raw = raw_make();
+	struct wh_tcp *t = wh_tcp_of(raw->node);
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX], body[WH_TCP_BODY_MAX];
+	int s = raw_call(raw);
+
+	raw_send(s, frame, wh_tcp_put_question(frame, "who?", 4));
+	RAW_UNTIL(raw, t->strangers[0].visitor != 0);
+	wh_tcp_door_tick(t, t->strangers[0].since_ns + 100 * WH_TCP_STRANGER_NS);
+	ck_assert_uint_ne(t->strangers[0].visitor, 0);
+	raw->node->ops->answer(raw->node, t->strangers[0].visitor, "I", 1);
+	raw_expect(raw, s, WH_TCP_ANSWER, body);
+	ck_assert_int_eq(body[0], 'I');
+	ck_assert_int_lt(t->strangers[0].channel.fd, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
 /* More of them than there are places, again and again: a member comes in all the same. */
 START_TEST(a_crowd_keeps_nobody_out)
 {
@@ -269,10 +309,12 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("tcp-strangers");
-	TCase *cases = tcase_create("strangers");
+	TCase *cases = tcase_create("strangers"), *in_time = tcase_create("in-time");
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, a_place_for_a_second, 0, 6);
+	tcase_add_test(in_time, the_silent_go_in_time);
+	tcase_add_test(in_time, the_asked_take_their_time);
 	tcase_add_test(cases, a_crowd_keeps_nobody_out);
 	tcase_add_loop_test(cases, the_foreign_are_told_why, 0, 3);
 	tcase_add_test(cases, a_second_of_the_same_id);
@@ -283,5 +325,6 @@ int main(void)
 	tcase_add_loop_test(cases, names_are_looked_up_again, 0, 2);
 	tcase_add_test(cases, addresses_as_text);
 	suite_add_tcase(suite, cases);
+	suite_add_tcase(suite, in_time);
 	return test_main(suite);
 }

@@ -273,12 +273,10 @@ mutant(NAME delivered-before-upcall FILE predicates/deliver.c
 mutant(NAME delivered-untold FILE predicates/deliver.c
 	REMOVES "delivered_num is pushed"
 	TEXT [[
-	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_num, mc->delivered_num,
-		       mc->peers);
+	wh_sst_publish(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, mc->peers);
 ]]
 	REPLACEMENT [[
-	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_num, mc->delivered_num,
-		       (struct wh_to){NULL, 0});
+	wh_sst_publish(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, (struct wh_to){NULL, 0});
 ]])
 
 mutant(NAME unordered-before-upcall FILE predicates/deliver.c

@@ -185,16 +185,26 @@ mutant(NAME claims-open KIND views FILE smc/ring.c
 # ---- proposals ----
 
 mutant(NAME proposed-before-list KIND views FILE membership/propose.c
-	REMOVES "whom an attempt leaves out is pushed before its number"
+	REMOVES "whom an attempt leaves out is pushed before its record and its number"
 	TEXT [[
-	change->attempt++;
-	change->attempted_ns
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (!wh_change_trusts(change, rank) &&
+		    wh_row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
+			wh_sst_publish_array(change->sst, change->pushes, change->columns.left_out, rank,
+					     change->attempt, to);
 ]]
-	REPLACEMENT [[
-	change->attempt++;
-	wh_sst_publish(change->sst, change->pushes, change->columns.proposed, change->attempt, to);
+	REPLACEMENT ""
+	TEXT_2 [[
+	wh_event(change->diag, "propose", change->view->number, change->attempt, count);
+]]
+	REPLACEMENT_2 [[
+	for (uint32_t rank = 0; rank < members(change); rank++)
+		if (!wh_change_trusts(change, rank) &&
+		    wh_row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
+			wh_sst_publish_array(change->sst, change->pushes, change->columns.left_out, rank,
+					     change->attempt, to);
 	wh_pushes_post(change->pushes);
-	change->attempted_ns
+	wh_event(change->diag, "propose", change->view->number, change->attempt, count);
 ]])
 
 mutant(NAME one-image-key KIND views FILE membership/change.h COMPILE membership/change.c membership/propose.c

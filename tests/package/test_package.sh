@@ -61,3 +61,35 @@ expect "pkg-config, shared" "$(LD_LIBRARY_PATH=$libdir "$work/shared")" "$versio
 read -ra flags < <(pkg-config --static --cflags --libs whorl)
 "$cc" -std=c11 "${strict[@]}" -static "$here/stranger/stranger.c" -o "$work/static" "${flags[@]}"
 expect "pkg-config, static" "$("$work/static")" "$version"
+
+# ---- examples, manual pages, completion ----------------------------------------------------------------------------------
+
+read -ra flags < <(pkg-config --cflags --libs whorl)
+mkdir "$work/examples"
+for example in "$here"/../../examples/*.c; do
+	"$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" "$example" -o "$work/examples/$(basename "$example" .c)" "${flags[@]}" -pthread
+done
+expect "an example" "$(LD_LIBRARY_PATH=$libdir "$work/examples/hello" | sort | uniq | wc -l)" 4
+
+for command in "" bench config node report sim status; do
+	page=$prefix/share/man/man1/whorl${command:+-$command}.1
+	# shellcheck disable=SC2086 # no word for the first
+	for option in $("$prefix/bin/whorl" $command --help | grep -oE -- '^ .*--[a-z]+' | grep -oE -- '--[a-z]+'); do
+		grep -qF -- "\\-\\-${option#--}" "$page" || die "$page: $option is missing"
+	done
+done
+"$here/completion.sh" "$prefix/bin/whorl" "$prefix/share/bash-completion/completions/whorl"
+
+# ---- Debian packages ------------------------------------------------------------------------------------------------------
+# Each file is in one of three, where it is looked for.
+
+for component in library development command; do
+	cmake --install "$build" --prefix "$work/$component" --component $component >>"$work/install.log"
+	(cd "$work/$component" && find . ! -type d) >"$work/$component.files"
+done
+expect "the library's files" "$(sed 's/.*libwhorl/libwhorl/' "$work/library.files" | sort | paste -sd' ')" \
+	"libwhorl.so.${version%%.*} libwhorl.so.$version"
+grep -q 'libwhorl\.so$' "$work/development.files" || die "the link that compilers look for is not among the development files"
+grep -q 'bin/whorl$' "$work/command.files" || die "the command is not among its files"
+cat "$work"/{library,development,command}.files | sort >"$work/packaged"
+(cd "$prefix" && find . ! -type d) | sort | diff -u - "$work/packaged" >&2 || die "a file is in no package, or in two"

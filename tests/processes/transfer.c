@@ -16,6 +16,7 @@
 
 #include "tests/processes/cluster.h"
 #include "tests/processes/member.h"
+#include "tools/gnuplot.h"
 
 #define MS UINT64_C(1000000)
 #define SAMPLE_NS (2 * MS)
@@ -262,43 +263,31 @@ static bool write_json(const char *path, const struct cluster_options *options, 
 	return fclose(out) == 0 && written;
 }
 
-static bool has_gnuplot(void)
-{
-	FILE *answer = popen("gnuplot --version 2>/dev/null", "r");
-	char line[80];
-	bool has = answer != NULL && fgets(line, sizeof(line), answer) != NULL;
-
-	if (answer != NULL)
-		pclose(answer);
-	return has;
-}
-
 /* The timeline of the last repetition. */
 static bool plot(const char *path, const struct cluster_options *options, const struct timeline *line)
 {
 	FILE *out;
 
-	if (!has_gnuplot()) {
+	if (!wh_gnuplot_is_there()) {
 		printf("no plot: gnuplot is not installed\n");
 		return true;
 	}
-	out = popen("gnuplot", "w");
+	out = wh_gnuplot_open(path, 900, 420);
 	if (out == NULL)
 		return false;
 	fprintf(out,
-		"set terminal svg size 900,420 background rgb 'white'\nset output '%s'\n"
 		"set title '%u members; a newcomer is given %.0f MB'\n"
 		"set xlabel 'seconds since the newcomer was started'\nset ylabel 'messages/s at each member'\n"
 		"set y2label 'MB restored, kept back'\nset y2tics\nset ytics nomirror\nset yrange [0:*]\nset y2range [0:*]\n"
-		"set key outside bottom center horizontal\nset grid\n"
+		"set key outside bottom center horizontal\n"
 		"set arrow from first 0, graph 0 to first 0, graph 1 nohead dt 2\n"
 		"set arrow from first %.4f, graph 0 to first %.4f, graph 1 nohead dt 2\n$line << END\n",
-		path, options->nodes, (double)options->body_bytes / 1e6, line->ready_s, line->ready_s);
+		options->nodes, (double)options->body_bytes / 1e6, line->ready_s, line->ready_s);
 	print_bins(line, out, false);
 	fprintf(out, "END\nplot $line using 1:2 with lines title 'messages/s', "
 		     "$line using 1:3 axes x1y2 with lines title 'restored', "
 		     "$line using 1:4 axes x1y2 with lines title 'kept back, at most'\n");
-	return pclose(out) == 0;
+	return wh_gnuplot_close(out);
 }
 
 /* ---- the command line ----------------------------------------------------------------------------------------------- */

@@ -69,7 +69,7 @@ all_processes() {
 benchmark() {
 	step 20 "the limit" tests/softroce/softroce-limit 2 1024 100
 	step 60 "a benchmark" ./whorl bench "$source/conf/quickstart.ini" --quiet --set group.transport=verbs --set group.nodes=3 \
-		--set bench.messages=2000 --set bench.bytes=1024 --set bench.runs=1
+		--set bench.messages=1000 --set bench.bytes=1024 --set bench.runs=1
 }
 
 step 30 probe tests/softroce/softroce-probe 10.9.0.1 10.9.0.2 || {

@@ -37,6 +37,20 @@ static void equip(int end, const struct authority *signer, const struct certific
 	lab.ground[end].tls = tls;
 }
 
+/* The same with a certificate that no node would start with: it is put in the place of a good one. */
+static void equip_wrongly(int end, const struct authority *signer, const struct certificate_wish *wish, uint32_t node)
+{
+	const struct certificate_wish good = {.names = wish->names, .from_s = -60, .until_s = 3600};
+	struct paths paths;
+	SSL_CTX *ctx;
+
+	equip(end, &authority, &good, node);
+	write_files(signer, wish, &paths);
+	ctx = lab.ground[end].tls->ctx;
+	ck_assert_int_eq(SSL_CTX_use_certificate_file(ctx, paths.certificate, SSL_FILETYPE_PEM), 1);
+	ck_assert_int_eq(SSL_CTX_use_PrivateKey_file(ctx, paths.key, SSL_FILETYPE_PEM), 1);
+}
+
 static void begin(void)
 {
 	char path[128];
@@ -238,7 +252,7 @@ END_TEST
 
 START_TEST(the_caller_is_of_another_authority)
 {
-	equip(CALLER, &strangers, &node_1, 1);
+	equip_wrongly(CALLER, &strangers, &node_1, 1);
 	lab_meet(&lab);
 	expect_both(&lab, WH_SECURE_REFUSED);
 	ck_assert_str_eq(wh_secure_reason(lab.end[CALLER]),
@@ -250,7 +264,7 @@ END_TEST
 
 START_TEST(the_answerer_is_of_another_authority)
 {
-	equip(ANSWERER, &strangers, &node_2, 2);
+	equip_wrongly(ANSWERER, &strangers, &node_2, 2);
 	lab_meet(&lab);
 	expect_both(&lab, WH_SECURE_REFUSED);
 	ck_assert_ptr_nonnull(strstr(wh_secure_reason(lab.end[CALLER]), "the certificate of node 2 is not accepted: "));
@@ -264,10 +278,10 @@ START_TEST(certificates_have_their_time)
 	static const struct certificate_wish past = {.names = "URI:whorl://g/1", .from_s = -3600, .until_s = -60};
 	static const struct certificate_wish future = {.names = "URI:whorl://g/1", .from_s = 600, .until_s = 3600};
 
-	equip(CALLER, &authority, &past, 1);
+	equip_wrongly(CALLER, &authority, &past, 1);
 	expect_refusal(&lab, "node 2 does not accept this end, or its certificate: sslv3 alert certificate expired",
 		       "the certificate of the caller is not accepted: certificate has expired");
-	equip(CALLER, &authority, &future, 1);
+	equip_wrongly(CALLER, &authority, &future, 1);
 	expect_refusal(&lab, "node 2 does not accept this end, or its certificate: sslv3 alert bad certificate",
 		       "the certificate of the caller is not accepted: certificate is not yet valid");
 }

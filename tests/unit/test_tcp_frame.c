@@ -92,6 +92,38 @@ START_TEST(bodies_have_the_size_of_their_kind)
 }
 END_TEST
 
+static struct wh_tcp_span spans[WH_TCP_RANGES_MAX];
+static struct wh_tcp_word words[WH_TCP_WORDS_MAX];
+
+/* The table of a push of one range and one word, and `more` bytes behind it. */
+static bool takes(struct wh_tcp_span span, struct wh_tcp_word word, uint32_t more)
+{
+	const struct wh_tcp_head head = {
+		.kind = WH_TCP_PUSH, .ranges = 1, .words = 1, .bytes = (uint32_t)wh_tcp_table_bytes(1, 1) + more};
+
+	wh_tcp_span_put(frame, &span);
+	wh_tcp_word_put(frame + WH_TCP_RANGE_BYTES, &word);
+	return wh_tcp_table_take(&head, frame, spans, words);
+}
+
+/* Its ranges have all the bytes that follow, and no more; nothing in it wraps around. */
+START_TEST(tables_are_believed_nothing)
+{
+	const struct wh_tcp_word word = {.offset = 16, .value = 3};
+
+	ck_assert(takes((struct wh_tcp_span){100, 50}, word, 50));
+	ck_assert(spans[0].offset == 100 && spans[0].bytes == 50 && words[0].offset == 16 && words[0].value == 3);
+	ck_assert(!takes((struct wh_tcp_span){100, 50}, word, 49));
+	ck_assert(!takes((struct wh_tcp_span){100, 50}, word, 51));
+	ck_assert(!takes((struct wh_tcp_span){100, 0}, word, 0));
+	ck_assert(takes((struct wh_tcp_span){UINT64_MAX - 50, 50}, word, 50));
+	ck_assert(!takes((struct wh_tcp_span){UINT64_MAX - 49, 50}, word, 50));
+	ck_assert(!takes((struct wh_tcp_span){100, 50}, (struct wh_tcp_word){.offset = 20}, 50));
+	ck_assert(!takes((struct wh_tcp_span){100, 50}, (struct wh_tcp_word){.offset = UINT64_MAX - 7}, 50));
+	ck_assert(takes((struct wh_tcp_span){100, 50}, (struct wh_tcp_word){.offset = UINT64_MAX - 15}, 50));
+}
+END_TEST
+
 START_TEST(other_versions_show_who_they_are)
 {
 	struct wh_tcp_hello hello = {WH_TCP_VERSION + 1, 3, 7, 5, 1, "g"}, again;
@@ -136,6 +168,7 @@ int main(void)
 	tcase_add_test(cases, numbers_are_little_endian);
 	tcase_add_test(cases, what_is_put_is_taken);
 	tcase_add_test(cases, bodies_have_the_size_of_their_kind);
+	tcase_add_test(cases, tables_are_believed_nothing);
 	tcase_add_test(cases, other_versions_show_who_they_are);
 	tcase_add_test(cases, texts_from_outside_end_and_are_tame);
 	suite_add_tcase(suite, cases);

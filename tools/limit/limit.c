@@ -1,18 +1,24 @@
 /* limit.c - see limit.h: what all measurements do alike. */
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/env.h"
 #include "tools/limit/limit_int.h"
+#include "tools/limit/meet.h"
 
-#define READY_MS 10000 /* to start the workers, let them meet, and touch the memory */
-#define WARM_MS 60     /* before each measurement */
+#define READY_MS (2 * WH_LIMIT_MEET_MS + 1000) /* to start the workers, let them meet, and touch the memory */
+#define WARM_MS 60                             /* before each measurement */
+#define LATER_MS 200 /* that nodes elsewhere may begin and end later: until then they are sent something */
 
 uint32_t wh_limit_threads(const struct wh_limit_plan *plan)
 {
-	uint32_t count = plan->nodes;
+	uint32_t count = wh_limit_here(plan);
 
 	for (uint32_t node = 0; node < plan->nodes && !plan->caller; node++) {
 		bool writes = false;
+
+		if (plan->apart && node != plan->here)
+			continue;
 
 		for (size_t r = 0; r < plan->ring_count; r++)
 			writes |= plan->rings[r].writer == node;
@@ -59,9 +65,10 @@ static enum whorl_result await(struct wh_limit_run *run, uint32_t ms, uint64_t r
 		wh_watch_wait(watch, ready > 0 ? 1 : (int)((deadline - now) / WH_NS_PER_MS) + 1);
 		if (watch->interrupted != 0)
 			return WHORL_AGAIN;
-		if (wh_crew_reap(&run->crew, &worker, &status))
-			return wh_error_set(err, WHORL_MEMBER_GONE, "limit: worker %u ended with status %d", worker,
-					    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+		if (wh_crew_reap(&run->crew, &worker, &status)) /* they end with errno values */
+			return wh_error_set(err, WHORL_MEMBER_GONE, "limit: worker %u ended: %s", worker,
+					    WIFEXITED(status) ? strerror(WEXITSTATUS(status))
+							      : strsignal(WTERMSIG(status)));
 	}
 }
 
@@ -104,10 +111,13 @@ enum whorl_result wh_limit_rate(struct wh_limit_run *run, struct wh_limit_rate *
 	if (result != WHORL_OK)
 		return result;
 	sample(run, &t1, &messages1, &bytes1);
-	double node_seconds = (double)(t1 - t0) / 1e9 * run->plan->nodes;
+	double node_seconds = (double)(t1 - t0) / 1e9 * wh_limit_here(run->plan);
 
 	rate->messages_per_s = (double)(messages1 - messages0) / node_seconds;
 	rate->bytes_per_s = (double)(bytes1 - bytes0) / node_seconds;
+	/* That another ends first, and ours with it, is no failure any more. */
+	if (run->plan->apart && wh_limit_pass(run, LATER_MS, err) == WHORL_AGAIN)
+		return WHORL_AGAIN;
 	return WHORL_OK;
 }
 
@@ -147,7 +157,7 @@ enum whorl_result wh_limit_measure(const struct wh_limit_plan *plan, struct wh_w
 
 	*result = (struct wh_limit_result){0};
 	outcome = programs[plan->kind](plan, watch, result, err);
-	if (outcome == WHORL_OK && plan->nodes > 1 && plan->kind != WH_LIMIT_VERBS)
+	if (outcome == WHORL_OK && plan->nodes > 1)
 		outcome = wh_limit_trips(plan, watch, result, err);
 	return outcome;
 }

@@ -16,8 +16,11 @@
  * or 64 messages, what is new to each reader, and behind it how far it has filled: one chain of one-sided writes with one
  * doorbell, few of which report themselves. A reader reads what is there, and writes to the writer how far it has read.
  *
- * On shm and tcp also what a message takes from one node to another and back, alone: where both look all the time, and where
+ * Also what a message takes from one node to another and back, alone: where both look all the time, and where
  * both sleep until it is there.
+ *
+ * On tcp the nodes may be apart: each command runs one of them, at the addresses of the file, and has the figures of that one.
+ * They meet for each part of the measurement, and begin it together; then each has its own clock.
  *
  * A figure of whorl stands beside this one, measured just before and just after it (docs/benchmark.md).
  */
@@ -59,13 +62,20 @@ struct wh_limit_plan {
 	bool spin;       /* never yield */
 	bool huge;       /* the rings on huge pages, if there are any */
 	const int *cpus; /* for each node the CPU that its reading thread is pinned to, -1: none; NULL: none for all */
-	const char *const *addresses; /* verbs: of each node, its device has it; NULL: whichever the devices have */
-	uint32_t measure_ms;          /* for each way of publishing, or of writing; trips get a fifth of it */
+	const char *const *
+		addresses; /* verbs: of each node, its device has it; NULL: whichever the devices have. Apart: host:port */
+	uint32_t measure_ms; /* for each way of publishing, or of writing; trips get a fifth of it */
+	/* tcp: only node `here` is run; the same plan, but for `here`, is measured elsewhere at the same time, under the same name. */
+	bool apart;
+	uint32_t here;
+	const char *group;
 };
 
 struct wh_limit_rate {
-	double messages_per_s, bytes_per_s; /* read by a node, the mean over the nodes */
+	double messages_per_s, bytes_per_s; /* read by a node, the mean over the nodes that are here */
 };
+
+#define WH_LIMIT_PEERS 256 /* nodes that can be apart */
 
 enum wh_limit_trip { WH_LIMIT_POLLING, WH_LIMIT_SLEEPING };
 
@@ -79,8 +89,12 @@ struct wh_limit_result {
 	double prefetched_bytes_per_s;
 	/* tcp */
 	struct wh_limit_rate best_write;
-	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node, or verbs. */
+	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node. Apart: from
+	 * this node to the farthest of the others. */
 	double round_trip_us[2];
+	struct wh_limit_trips_to {
+		double us[2];
+	} peers[WH_LIMIT_PEERS]; /* apart: to each node; 0 to itself */
 };
 
 /* Memory that a measurement needs, in bytes. */

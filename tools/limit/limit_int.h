@@ -4,7 +4,7 @@
  *     rings.c      shm: single-writer rings
  *     sockets.c    tcp: one connection for each pair of nodes
  *     verbs.c      verbs: one-sided writes; verbs_link.c: the queue pairs for them
- *     trips.c      there and back between two nodes
+ *     trips.c      there and back between two nodes; verbs_trip.c: by one-sided writes
  *     meet.c       how the nodes of sockets.c and trips.c connect
  *
  * A measurement is a crew of workers, one for each node, and memory that they share with the parent: the parent sets
@@ -67,7 +67,13 @@ static inline void wh_limit_add(struct wh_limit_count *count, uint64_t messages,
 	wh_store_relaxed(&count->bytes, wh_load_relaxed(&count->bytes) + bytes);
 }
 
-/* The threads of all nodes: one for each, and one more to fill where there is something to fill. */
+/* The nodes that this command runs. */
+static inline uint32_t wh_limit_here(const struct wh_limit_plan *plan)
+{
+	return plan->apart ? 1 : plan->nodes;
+}
+
+/* The threads of all nodes that are here: one for each, and one more to fill where there is something to fill. */
 uint32_t wh_limit_threads(const struct wh_limit_plan *plan);
 
 /* A worker's thread says that it is ready, and waits for the start. */

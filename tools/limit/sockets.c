@@ -96,7 +96,7 @@ uint64_t wh_limit_sockets_memory(const struct wh_limit_plan *plan)
 	for (uint32_t node = 0; node < plan->nodes; node++) {
 		uint64_t each = measure_row(plan, node, true).bytes, best = measure_row(plan, node, false).bytes;
 
-		bytes += plan->nodes * (each > best ? each : best);
+		bytes += wh_limit_here(plan) * (each > best ? each : best);
 	}
 	return bytes;
 }
@@ -354,17 +354,22 @@ static int run_worker(struct worker *w)
 	return (int)wh_load_relaxed(&w->failure);
 }
 
-static int run_node(void *ctx, uint32_t node)
+static int run_node(void *ctx, uint32_t number_here)
 {
-	struct worker w = {.m = ctx, .node = node};
+	struct worker w = {.m = ctx};
 	int number = ENOMEM;
 
+	w.node = w.m->plan->apart ? w.m->plan->here : number_here;
 	w.sockets = calloc(w.m->plan->nodes, sizeof *w.sockets);
 	if (w.sockets == NULL)
 		return ENOMEM;
-	number = wh_limit_meet(&w.m->meeting, node, w.sockets);
+	number = wh_limit_meet(&w.m->meeting, w.node, WH_LIMIT_EVERYBODY, w.sockets);
+	if (number == 0 && !worker_open(&w))
+		number = ENOMEM;
 	if (number == 0)
-		number = worker_open(&w) ? run_worker(&w) : ENOMEM;
+		number = wh_limit_together(&w.m->meeting, w.sockets);
+	if (number == 0)
+		number = run_worker(&w);
 	worker_close(&w);
 	wh_limit_part(&w.m->meeting, w.sockets);
 	free(w.sockets);
@@ -379,13 +384,13 @@ static enum whorl_result measure_way(const struct wh_limit_plan *plan, struct wh
 	struct measurement m = {.plan = plan, .per_message = per_message};
 	enum whorl_result result;
 
-	result = wh_limit_meeting_open(&m.meeting, plan->nodes, err);
+	result = wh_limit_meeting_open(&m.meeting, plan, plan->nodes, per_message, err);
 	if (result != WHORL_OK)
 		return result;
 	/* One thread counts what it fills, another what it receives. */
 	result = wh_limit_open(&m.run, plan, wh_limit_shared_bytes(2 * plan->nodes), 2 * plan->nodes, err);
 	if (result == WHORL_OK)
-		result = wh_limit_start(&m.run, watch, plan->nodes, wh_limit_threads(plan), run_node, &m, err);
+		result = wh_limit_start(&m.run, watch, wh_limit_here(plan), wh_limit_threads(plan), run_node, &m, err);
 	if (result == WHORL_OK)
 		result = wh_limit_rate(&m.run, rate, err);
 	result = wh_limit_close(&m.run, result, err);

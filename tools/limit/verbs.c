@@ -342,7 +342,8 @@ static const char *meet(struct worker *w)
 
 	for (uint32_t peer = 0; peer < plan->nodes && failure == NULL; peer++)
 		if (peer != w->node)
-			failure = wh_limit_link_open(&w->links[peer], &w->device, &page_of(w->m, w->node)->cards[peer]);
+			failure = wh_limit_link_open(&w->links[peer], &w->device, false,
+						     &page_of(w->m, w->node)->cards[peer]);
 	if (failure != NULL)
 		return failure;
 	wh_fetch_add(w->m->met, 1);

@@ -3,13 +3,17 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 
 #include "tools/limit/limit.h"
 
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) /* no relaxed ordering: heads are polled */
-#define TIMEOUT 14                                                /* 4 us x 2^14: 67 ms, */
-#define RETRIES 6                                                 /* so often */
+#define TIMEOUT 17                                                /* 4 us x 2^17: 0.54 s, */
+#define RETRIES 7                                                 /* so often; on Soft-RoCE for ever */
+#define RNR_TIMER 12                                              /* 0.64 ms, */
+#define RNR_RETRIES 7                                             /* as long as it takes */
 #define QP_NUMBER_FIRST 0                                         /* of packets, on both sides */
 
 /* ---- which device ----------------------------------------------------------------------------------------------------*/
@@ -134,11 +138,28 @@ void wh_limit_device_close(struct wh_limit_device *device)
 
 /* ---- queue pairs -------------------------------------------------------------------------------------------------------*/
 
-const char *wh_limit_link_open(struct wh_limit_link *link, const struct wh_limit_device *device,
+static bool expect_immediate(struct wh_limit_link *link)
+{
+	struct ibv_recv_wr request = {0}, *bad;
+
+	errno = ibv_post_recv(link->qp, &request, &bad);
+	return errno == 0;
+}
+
+static const char *open_ear(struct wh_limit_link *link, const struct wh_limit_device *device)
+{
+	link->channel = ibv_create_comp_channel(device->context);
+	if (link->channel == NULL || fcntl(link->channel->fd, F_SETFL, O_NONBLOCK) != 0)
+		return "ibv_create_comp_channel";
+	link->in = ibv_create_cq(device->context, WH_LIMIT_WAKES, NULL, link->channel, 0);
+	return link->in == NULL ? "ibv_create_cq" : NULL;
+}
+
+const char *wh_limit_link_open(struct wh_limit_link *link, const struct wh_limit_device *device, bool wakes,
 			       struct wh_limit_card *card)
 {
 	struct ibv_qp_init_attr how = {.cap = {.max_send_wr = WH_LIMIT_DEPTH,
-					       .max_recv_wr = 1,
+					       .max_recv_wr = WH_LIMIT_WAKES,
 					       .max_send_sge = 1,
 					       .max_recv_sge = 1,
 					       .max_inline_data = 8},
@@ -147,7 +168,10 @@ const char *wh_limit_link_open(struct wh_limit_link *link, const struct wh_limit
 	link->cq = ibv_create_cq(device->context, WH_LIMIT_DEPTH, NULL, NULL, 0);
 	if (link->cq == NULL)
 		return "ibv_create_cq";
-	how.send_cq = how.recv_cq = link->cq;
+	if (wakes && open_ear(link, device) != NULL)
+		return "a queue of completions that wakes";
+	how.send_cq = link->cq;
+	how.recv_cq = wakes ? link->in : link->cq;
 	link->qp = ibv_create_qp(device->pd, &how);
 	if (link->qp == NULL)
 		return "ibv_create_qp";
@@ -169,12 +193,16 @@ const char *wh_limit_link_connect(struct wh_limit_link *link, const struct wh_li
 		.path_mtu = device->port.active_mtu,
 		.dest_qp_num = peer->qp,
 		.rq_psn = QP_NUMBER_FIRST,
+		.min_rnr_timer = RNR_TIMER,
 		.ah_attr = {.grh = {.dgid = peer->gid, .sgid_index = device->gid_index, .hop_limit = 64},
 			    .dlid = peer->lid,
 			    .is_global = device->port.link_layer == IBV_LINK_LAYER_ETHERNET,
 			    .port_num = device->port_number}};
-	struct ibv_qp_attr send = {
-		.qp_state = IBV_QPS_RTS, .timeout = TIMEOUT, .retry_cnt = RETRIES, .sq_psn = QP_NUMBER_FIRST};
+	struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS,
+				   .timeout = TIMEOUT,
+				   .retry_cnt = RETRIES,
+				   .rnr_retry = RNR_RETRIES,
+				   .sq_psn = QP_NUMBER_FIRST};
 
 	link->peer = *peer;
 	errno = ibv_modify_qp(link->qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
@@ -186,6 +214,8 @@ const char *wh_limit_link_connect(struct wh_limit_link *link, const struct wh_li
 		errno = ibv_modify_qp(link->qp, &send,
 				      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 					      IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	for (int i = 0; i < WH_LIMIT_WAKES && errno == 0 && link->in != NULL; i++)
+		(void)expect_immediate(link);
 	return errno == 0 ? NULL : "a queue pair cannot be connected";
 }
 
@@ -195,6 +225,10 @@ void wh_limit_link_close(struct wh_limit_link *link)
 		ibv_destroy_qp(link->qp);
 	if (link->cq != NULL)
 		ibv_destroy_cq(link->cq);
+	if (link->in != NULL)
+		ibv_destroy_cq(link->in);
+	if (link->channel != NULL)
+		ibv_destroy_comp_channel(link->channel);
 }
 
 const char *wh_limit_link_room(struct wh_limit_link *link, uint32_t count, bool *room)
@@ -228,4 +262,36 @@ const char *wh_limit_link_post(struct wh_limit_link *link, struct ibv_send_wr *f
 	}
 	errno = ibv_post_send(link->qp, first, &bad);
 	return errno == 0 ? NULL : "ibv_post_send";
+}
+
+const char *wh_limit_link_listen(struct wh_limit_link *link)
+{
+	struct ibv_wc done;
+	int found;
+
+	errno = ibv_req_notify_cq(link->in, 0);
+	if (errno != 0)
+		return "ibv_req_notify_cq";
+	while ((found = ibv_poll_cq(link->in, 1, &done)) > 0) {
+		if (done.status != IBV_WC_SUCCESS) {
+			errno = EIO;
+			return ibv_wc_status_str(done.status);
+		}
+		if (!expect_immediate(link))
+			return "ibv_post_recv";
+	}
+	return found < 0 ? "ibv_poll_cq" : NULL;
+}
+
+const char *wh_limit_link_sleep(struct wh_limit_link *link, int ms)
+{
+	struct pollfd ear = {.fd = link->channel->fd, .events = POLLIN};
+	struct ibv_cq *which;
+	void *context;
+
+	if (poll(&ear, 1, ms) < 0 && errno != EINTR)
+		return "poll";
+	if (ibv_get_cq_event(link->channel, &which, &context) == 0)
+		ibv_ack_cq_events(which, 1);
+	return NULL;
 }

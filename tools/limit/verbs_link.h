@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #define WH_LIMIT_DEPTH 256 /* requests of one queue pair that may be outstanding */
+#define WH_LIMIT_WAKES 16
 
 /* What one node must know to write into the memory of another. */
 struct wh_limit_card {
@@ -38,6 +39,8 @@ struct wh_limit_device {
 struct wh_limit_link {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
+	struct ibv_cq *in;                /* NULL: no immediates come */
+	struct ibv_comp_channel *channel; /* tells of them */
 	struct wh_limit_card peer;
 	uint64_t posted, asked, completed; /* requests; `asked`: up to the last that will report itself */
 };
@@ -48,8 +51,9 @@ const char *wh_limit_device_open(struct wh_limit_device *device, uint32_t node, 
 				 size_t bytes);
 void wh_limit_device_close(struct wh_limit_device *device);
 
-/* Makes a queue pair, and notes on the card how to get to it. */
-const char *wh_limit_link_open(struct wh_limit_link *link, const struct wh_limit_device *device,
+/* Makes a queue pair, and notes on the card how to get to it. `wakes`: the peer's writes may have immediates, for which one can
+ * sleep; WH_LIMIT_WAKES of them may come before they are taken. */
+const char *wh_limit_link_open(struct wh_limit_link *link, const struct wh_limit_device *device, bool wakes,
 			       struct wh_limit_card *card);
 /* The peer's queue pair must have been made. It must be connected as well before anything is posted. */
 const char *wh_limit_link_connect(struct wh_limit_link *link, const struct wh_limit_device *device,
@@ -62,5 +66,9 @@ const char *wh_limit_link_room(struct wh_limit_link *link, uint32_t count, bool 
  * itself. */
 const char *wh_limit_link_post(struct wh_limit_link *link, struct ibv_send_wr *first, struct ibv_send_wr *last,
 			       uint32_t count);
+/* Asks to be told of the next immediate, and takes those that have come. Who then finds nothing may sleep. */
+const char *wh_limit_link_listen(struct wh_limit_link *link);
+/* Until an immediate comes after listen, or for `ms`. */
+const char *wh_limit_link_sleep(struct wh_limit_link *link, int ms);
 
 #endif

@@ -1,0 +1,59 @@
+# package.cmake - manual pages and completion, and three Debian packages: `cpack -G DEB` in the build directory.
+
+# A page for each command, from what the command says with --help. A command with a sanitizer in it does not run everywhere, and is
+# not for packages.
+if(NOT WHORL_SANITIZE)
+	set(pages "")
+	set(page_commands "")
+	foreach(command "" bench config node report sim status)
+		set(name whorl)
+		if(command)
+			set(name whorl-${command})
+		endif()
+		string(STRIP "whorl ${command}" call)
+		list(APPEND pages ${PROJECT_BINARY_DIR}/man/${name}.1)
+		list(APPEND page_commands COMMAND ${CMAKE_COMMAND} -E env ARGP_HELP_FMT=rmargin=200 LC_ALL=C $<TARGET_FILE:whorl_command> ${command}
+					  --help > ${name}.help
+					  COMMAND awk -v name=${name} -v version=${PROJECT_VERSION} -v "call=${call}" -f
+					  ${PROJECT_SOURCE_DIR}/cmake/man.awk ${name}.help > ${name}.1)
+	endforeach()
+	file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man)
+	add_custom_command(OUTPUT ${pages} ${page_commands} DEPENDS whorl_command cmake/man.awk WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/man
+			   COMMENT "Writing the manual pages" VERBATIM)
+	add_custom_target(man ALL DEPENDS ${pages})
+	install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command)
+endif()
+install(FILES cmake/whorl.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME whorl COMPONENT command)
+
+# ---- Debian ---------------------------------------------------------------------------------------------------------------
+
+set(CPACK_PACKAGE_NAME whorl)
+set(CPACK_PACKAGE_CONTACT "whorl")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_COMPONENTS_ALL library development command)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_STRIP_FILES ON)
+
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libwhorl${PROJECT_VERSION_MAJOR})
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The shared library.")
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libwhorl-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+# Those behind the first are for static links.
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libwhorl${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}), libinih-dev, liburcu-dev, \
+libssl-dev, libibverbs-dev, librdmacm-dev")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers, the archive, and files for CMake and pkg-config.")
+
+set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME whorl)
+set(CPACK_DEBIAN_COMMAND_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_COMMAND_PACKAGE_SUGGESTS "gnuplot-nox")
+set(CPACK_COMPONENT_COMMAND_DESCRIPTION "The command, its manual pages and its files of examples.")
+
+include(CPack)

@@ -1,0 +1,207 @@
+# tcp.cmake - what makes images out of frames, and keeps those who send nonsense, nothing, or too much from doing harm
+# (transport/tcp_int.h), taken out one at a time. See mutants.cmake.
+
+# ---- guards and what they guard -----------------------------------------------------------------------------------------
+
+mutant(NAME tcp-words-early KIND conformance-tcp-frames FILE transport/tcp_in.c
+	REMOVES "the words of a push are stored when all its ranges are there"
+	TEXT [[
+	in->large = in->left >= LARGE_PUSH;
+]]
+	REPLACEMENT [[
+	in->large = in->left >= LARGE_PUSH;
+	for (uint32_t i = 0; in->row != NULL && i < in->word_count; i++)
+		wh_store_release((wh_word *)(void *)(in->row + in->words[i].offset), in->words[i].value);
+]])
+
+mutant(NAME tcp-words-ahead KIND test_tcp_queue FILE transport/tcp_queue.c
+	REMOVES "words leave with the last of the ranges that were posted before them"
+	TEXT [[
+	*ranges = n - q->range_at;
+	if (n < q->range_count)
+		return;
+]]
+	REPLACEMENT [[
+	*ranges = n - q->range_at;
+]])
+
+mutant(NAME tcp-words-overtake KIND test_tcp_queue FILE transport/tcp_queue.c
+	REMOVES "a newer value takes the place of the word that was posted last, and of no earlier one"
+	TEXT [[
+	struct wh_tcp_value *last = q->word_count > q->word_at ? &q->words[q->word_count - 1] : NULL;
+]]
+	REPLACEMENT [[
+	struct wh_tcp_value *last = NULL;
+
+	for (uint32_t i = q->word_at; i < q->word_count; i++)
+		if (q->words[i].image == image && q->words[i].word.offset == offset)
+			last = &q->words[i];
+]])
+
+mutant(NAME tcp-words-alive KIND conformance-tcp-frames FILE transport/tcp_out.c
+	REMOVES "a word leaves as it was when it was posted"
+	TEXT [[
+		wh_tcp_word_put(at, &q->words[q->word_at + i].word);
+]]
+	REPLACEMENT [[
+	{
+		struct wh_tcp_word word = q->words[q->word_at + i].word;
+
+		memcpy(&word.value, image->base.own + word.offset, sizeof(word.value));
+		wh_tcp_word_put(at, &word);
+	}
+]])
+
+mutant(NAME tcp-columns-as-bytes KIND conformance-tcp-frames FILE transport/tcp_image.c
+	REMOVES "columns that are pushed as bytes leave as words, of which no reader sees half"
+	TEXT [[
+	if (push->offset >= control)
+		return
+]]
+	REPLACEMENT [[
+	if (push->offset + control >= control)
+		return
+]])
+
+mutant(NAME tcp-range-grows KIND test_tcp_queue FILE transport/tcp_queue.c
+	REMOVES "a range that is on its way does not grow: how long it is has been said"
+	TEXT [[
+	first = first < q->fixed ? q->fixed : first;
+]]
+	REPLACEMENT [[
+	first += 0 * q->fixed;
+]])
+
+# ---- what comes -----------------------------------------------------------------------------------------------------------
+
+mutant(NAME tcp-half-frame-lost KIND conformance-tcp-frames FILE transport/tcp_in.c
+	REMOVES "the beginning of a frame is kept until its rest comes"
+	TEXT [[
+		in->count -= in->at;
+		in->at = 0;
+]]
+	REPLACEMENT [[
+		in->count = in->at = 0;
+]])
+
+mutant(NAME tcp-half-range-lost KIND conformance-tcp-frames FILE transport/tcp_in.c
+	REMOVES "what comes goes on where the range stopped"
+	TEXT [[
+			in->span_done += (uint32_t)bytes;
+]]
+	REPLACEMENT [[
+			in->span_done = (uint32_t)bytes;
+]])
+
+mutant(NAME tcp-range-anywhere KIND conformance-tcp-frames FILE transport/tcp_in.c
+	REMOVES "a range lies in the parts of the row that have a place here"
+	TEXT [[
+		if (!wh_tcp_row_holds(row, in->spans[i].offset, in->spans[i].bytes))
+]]
+	REPLACEMENT [[
+		if (in->spans[i].offset + in->spans[i].bytes > row->bytes)
+]])
+
+mutant(NAME tcp-table-believed KIND test_tcp_frame FILE transport/tcp_frame.c
+	REMOVES "the ranges of a push are as many bytes as follow its table"
+	TEXT [[
+	return left == 0;
+]]
+	REPLACEMENT [[
+	return left < UINT64_MAX;
+]])
+
+mutant(NAME tcp-image-any KIND conformance-tcp-frames FILE transport/tcp_image.c
+	REMOVES "a push lands in the image that it names"
+	TEXT [[
+		for (uint32_t rank = 0; (*image)->base.key == key && rank < (*image)->base.members; rank++) {
+]]
+	REPLACEMENT [[
+		for (uint32_t rank = 0; key > 0 && rank < (*image)->base.members; rank++) {
+]])
+
+mutant(NAME tcp-image-closed KIND conformance-tcp-frames FILE transport/tcp_image.c
+	REMOVES "the rest of a push whose image has closed goes nowhere"
+	TEXT [[
+			wh_tcp_in_forget(&t->peers[node].link->in, image);
+]]
+	REPLACEMENT [[
+			(void)image->next;
+]])
+
+mutant(NAME tcp-row-of-another-life KIND conformance-tcp-frames FILE transport/tcp_image.c
+	REMOVES "a row is that of one incarnation"
+	TEXT [[
+	return row->peer->state == WH_TCP_MET && row->peer->incarnation == row->incarnation;
+]]
+	REPLACEMENT [[
+	return row->peer->state == WH_TCP_MET;
+]])
+
+# ---- who takes too much ---------------------------------------------------------------------------------------------------
+
+mutant(NAME tcp-queue-endless KIND test_tcp_queue FILE transport/tcp_queue.c
+	REMOVES "what waits for one peer is bounded"
+	TEXT [[
+	if (wanted > WH_TCP_QUEUE_MAX)
+		return false;
+]]
+	REPLACEMENT [[
+	if (wanted > 4 * WH_TCP_QUEUE_MAX)
+		return false;
+]])
+
+mutant(NAME tcp-silent-stay KIND conformance-tcp-strangers FILE transport/tcp_door.c
+	WORDS CK_RUN_CASE=in-time
+	REMOVES "a stranger who says nothing has a second"
+	TEXT [[
+	return stranger->visitor == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+]]
+	REPLACEMENT [[
+	return stranger->visitor == 0 && now >= stranger->since_ns + 100 * WH_TCP_STRANGER_NS;
+]])
+
+mutant(NAME tcp-second-for-all KIND conformance-tcp-keys FILE transport/tcp_door.c
+	WORDS CK_RUN_CASE=in-time
+	REMOVES "a stranger has a second for each word of the greeting"
+	TEXT [[
+	if (stranger->channel.turns != turns)
+]]
+	REPLACEMENT [[
+	if (stranger->channel.turns < turns)
+]])
+
+mutant(NAME tcp-asked-too-long-ago KIND conformance-tcp-strangers FILE transport/tcp_door.c
+	WORDS CK_RUN_CASE=in-time
+	REMOVES "who has asked is not sent away for the time that the answer takes"
+	TEXT [[
+	return stranger->visitor == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+]]
+	REPLACEMENT [[
+	return now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+]])
+
+mutant(NAME tcp-late-to-look KIND conformance-tcp-keys FILE transport/tcp_meet.c
+	WORDS CK_RUN_CASE=in-time
+	REMOVES "who has looked late looks for an answer before the call is given up"
+	TEXT [[
+		if (is_late(peer, now))
+			look_again(t, peer);
+]]
+	REPLACEMENT [[
+		(void)look_again;
+]])
+
+mutant(NAME tcp-full-delays-others KIND conformance-tcp FILE transport/tcp.c
+	WORDS CK_RUN_CASE=peer
+	REMOVES "a peer whose socket is full holds up nobody else"
+	TEXT [[
+		if (link == NULL || !link->dirty || (link->patient && !patient_ones))
+			continue;
+]]
+	REPLACEMENT [[
+		if (link != NULL && link->out.blocked)
+			return;
+		if (link == NULL || !link->dirty || (link->patient && !patient_ones))
+			continue;
+]])

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# completion.sh COMMAND FILE - what bash is offered behind the beginnings of a command line.
+
+set -euo pipefail
+
+command=$1
+# shellcheck source=/dev/null # it is cmake/whorl.bash, or where that was installed
+. "$2"
+
+# offered WORD...: what is offered for the last word, sorted, on one line
+offered() {
+	# shellcheck disable=SC2034 # the completion reads it
+	COMP_WORDS=("$command" "$@") COMP_CWORD=$#
+	_whorl "$command" || true # outside of a completion there is nothing to set options of
+	printf '%s\n' "${COMPREPLY[@]}" | sort | paste -sd' '
+}
+
+expect() { # WHAT IS, WORD...
+	local wanted=$1 found
+	shift
+	found=$(cd "$folder" && offered "$@")
+	[ "$found" = "$wanted" ] || { printf 'behind "whorl %s" there is "%s" and should be "%s"\n' "$*" "$found" "$wanted" >&2; exit 1; }
+}
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+touch "$folder/a.ini" "$folder/b.txt"
+mkdir "$folder/results"
+
+expect "bench" be
+expect "--help --version bench config node report sim status" ''
+expect "--plot" bench --pl
+expect "--output" report --o
+expect "bench.messages= bench.messages_total=" bench x.ini --set bench.mess
+expect "group.nodes= group.nodes_max=" bench x.ini --set group.node
+expect "a.ini results" bench ''
+expect "results" report ''
+expect "b.txt" bench a.ini --json b

@@ -1,0 +1,25 @@
+/* gnuplot.h - drawing with the program gnuplot (Debian's gnuplot-nox), which reads its commands from a pipe.
+ *
+ * Text from elsewhere goes into a script only through wh_gnuplot_text.
+ */
+#ifndef WH_TOOLS_GNUPLOT_H
+#define WH_TOOLS_GNUPLOT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Is there the program? It is started for a moment. */
+bool wh_gnuplot_is_there(void);
+
+/* Starts it; it will write an SVG image of so many pixels to `path`. NULL: errno says why not. */
+FILE *wh_gnuplot_open(const char *path, int width, int height);
+
+/* A quoted string of gnuplot's, in which nothing has a meaning to it; control characters become blanks. */
+void wh_gnuplot_text(FILE *script, const char *text);
+/* The same where it is a label of an axis: there gnuplot takes it for a format. */
+void wh_gnuplot_label(FILE *script, const char *text);
+
+/* Waits until it has drawn. False: it could not, and has said why on stderr. */
+bool wh_gnuplot_close(FILE *script);
+
+#endif
