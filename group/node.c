@@ -404,22 +404,23 @@ enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
 	return WHORL_OK;
 }
 
+/* A world for each transport of this machine. */
 static enum whorl_result open_here(whorl_config *config, struct wh_node_config *bound, struct wh_world *world)
 {
 	enum whorl_result result = wh_config_bind(config, bound);
 
 	if (result != WHORL_OK)
 		return result;
+	if (bound->group.transport == WH_TRANSPORT_SIM) { /* it needs a world that is brought, as to wh_node_open */
+		*world = (struct wh_world){.env = wh_env_system()};
+		return WHORL_OK;
+	}
 	*world = (struct wh_world){.env = wh_env_system(), .create = wh_shm_create, .headers_apart = true};
 	if (bound->group.transport == WH_TRANSPORT_TCP)
 		*world = (struct wh_world){.env = wh_env_system(), .create = wh_tcp_create};
 	if (bound->group.transport == WH_TRANSPORT_VERBS)
 		*world = (struct wh_world){.env = wh_env_system(), .create = wh_verbs_create};
-	if (bound->group.transport != WH_TRANSPORT_SIM)
-		return WHORL_OK;
-	wh_node_config_free(bound);
-	return wh_error_set(wh_config_failure(config), WHORL_UNSUPPORTED,
-			    "group.transport: sim is for the tests; there are shm, tcp and verbs");
+	return WHORL_OK;
 }
 
 enum whorl_result whorl_open(whorl_config *config, uint32_t id, const struct whorl_open_options *options,
@@ -433,7 +434,12 @@ enum whorl_result whorl_open(whorl_config *config, uint32_t id, const struct who
 	result = open_here(config, &bound, &world);
 	if (result != WHORL_OK)
 		return result;
-	result = wh_node_open(&bound, id, &world, options, out, wh_config_failure(config));
+	if (world.create == NULL)
+		result = wh_error_set(
+			wh_config_failure(config), WHORL_UNSUPPORTED,
+			"group.transport: sim is for the tests and whorl bench; there are shm, tcp and verbs");
+	else
+		result = wh_node_open(&bound, id, &world, options, out, wh_config_failure(config));
 	wh_node_config_free(&bound);
 	return result;
 }

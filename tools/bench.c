@@ -151,7 +151,7 @@ static bool fits(const struct wh_bench_plan *plan, const struct wh_limit_plan *l
 {
 	uint64_t available = available_memory(), needed = plan->memory, limit_bytes = wh_limit_memory(limit);
 
-	if (plan->options.limit && limit_bytes > needed)
+	if (plan->options.limit && !wh_bench_is_simulated(plan) && limit_bytes > needed)
 		needed = limit_bytes;
 	if (needed <= available)
 		return true;
@@ -251,7 +251,8 @@ struct bench {
 	struct wh_watch watch;
 	struct wh_bench_files *files;
 	struct wh_bench_plot *plot;
-	FILE *table; /* where the table goes */
+	const struct wh_bench_plan *plan; /* of the variant that is run */
+	FILE *table;                      /* where the table goes */
 	bool has_head;
 };
 
@@ -261,6 +262,10 @@ static enum whorl_result measure_limit(struct bench *bench, const struct wh_limi
 	struct wh_error err = {0};
 	enum whorl_result result;
 
+	if (wh_bench_is_simulated(bench->plan)) {
+		wh_bench_sim_limit(bench->plan, out);
+		return WHORL_OK;
+	}
 	if (!bench->arguments->quiet)
 		wh_bench_progress_text("the limit of the machine");
 	result = wh_limit_measure(plan, &bench->watch, out, &err);
@@ -305,7 +310,8 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 				   .variants = wh_conf_variants(bench->conf),
 				   .quiet = bench->arguments->quiet,
 				   .table = bench->table};
-	enum whorl_result result = wh_bench_run_make(&run), added;
+	enum whorl_result result = wh_bench_is_simulated(plan) ? wh_bench_sim_make(&run) : wh_bench_run_make(&run),
+			  added;
 
 	*measured = false;
 	if (result == WHORL_OK && !wh_bench_result_make(out, &run))
@@ -347,6 +353,7 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 
 	if (results == NULL)
 		goto out_free;
+	bench->plan = plan;
 	result = make_limit_plan(plan, &limit_plan);
 	if (result == WHORL_OK && limited && !limit_plan.apart)
 		result = measure_limit(bench, &limit_plan, &limit);
@@ -453,9 +460,13 @@ static enum wh_exit run_all(struct bench *bench)
 			wh_say("%s: %s", bench->arguments->file, err.text);
 			break;
 		}
-		if (bench->arguments->node >= 0)
+		if (bench->arguments->node >= 0 && wh_bench_is_simulated(&plan)) {
+			wh_say("%s: group.transport = sim: all nodes are simulated by one command, without --node",
+			       bench->arguments->file);
+			result = WHORL_CONFIG;
+		} else if (bench->arguments->node >= 0)
 			wh_bench_plan_one(&plan, (uint32_t)bench->arguments->node);
-		if (bench->arguments->deliveries != NULL) {
+		if (bench->arguments->deliveries != NULL && result == WHORL_OK) {
 			plan.deliveries = make_directory(bench, variant, directory, sizeof directory);
 			if (plan.deliveries == NULL)
 				result = WHORL_CONFIG;

@@ -2,7 +2,8 @@
  *
  * The command makes a plan for each variant of the file (bench_plan.c), and for each run of it shared memory and a crew
  * of nodes (bench_run.c). A node opens the library, sends (bench_send.c) and takes deliveries in (bench_deliver.c), and
- * leaves its figures in the shared memory (bench_node.c). The command makes results of them (bench_results.c), writes
+ * leaves its figures in the shared memory (bench_node.c). With transport = sim nodes do the same in virtual time
+ * (bench_sim.c). The command makes results of them (bench_results.c), writes
  * them as JSON and CSV (bench_files.c) and prints them (bench_print.c).
  *
  * All nodes go through the same phases. The parent sets a phase when every node has done what the one before asks for.
@@ -100,6 +101,11 @@ struct wh_bench_plan {
 static inline bool wh_bench_is_caller(const struct wh_bench_plan *plan)
 {
 	return plan->config.engine.thread == 1; /* dedicated, caller */
+}
+
+static inline bool wh_bench_is_simulated(const struct wh_bench_plan *plan)
+{
+	return plan->config.group.transport == WH_TRANSPORT_SIM;
 }
 
 /* Notes mistakes in the conf, also where it has some already: then the plan is only looked for more of them.
@@ -235,6 +241,16 @@ struct wh_bench_run {
 
 /* The body of a node: the crew's function; ctx is the wh_bench_run. */
 int wh_bench_node(void *ctx, uint32_t worker);
+
+/* The memory that nodes and parent share. False: no memory. */
+bool wh_bench_memory_open(struct wh_bench_memory *memory, const struct wh_bench_plan *plan);
+
+/* The same run in virtual time (transport = sim): bench_sim.c. Results as those of wh_bench_run_make. */
+WH_MUST_CHECK enum whorl_result wh_bench_sim_make(struct wh_bench_run *run);
+/* Notes what of the conf cannot be simulated. */
+void wh_bench_sim_mistakes(const struct wh_bench_plan *plan);
+/* The limit of such a run: what a link carries. */
+void wh_bench_sim_limit(const struct wh_bench_plan *plan, struct wh_limit_result *out);
 
 /* Makes one run. On WHORL_OK its figures stand in run->memory, until wh_bench_run_free; otherwise what went wrong has
  * been said. WHORL_AGAIN: interrupted. */

@@ -41,7 +41,7 @@ static void record(const struct wh_bench_delivery *d, const struct whorl_message
 static void take_extra(struct wh_bench_delivery *d)
 {
 	d->extra++;
-	wh_store_relaxed(&d->part->extra_ns, wh_bench_now());
+	wh_store_relaxed(&d->part->extra_ns, wh_bench_time(d->node));
 	wh_store_release(&d->part->extra, d->extra); /* partner: the node's main thread, after BENCH_LAST */
 }
 
@@ -72,7 +72,7 @@ static inline void take(struct wh_bench_delivery *d, const struct whorl_message 
 	if (wh_bench_timed(d->node->plan, d->subgroup, m->index) && wh_bench_is_here(d->node->plan, m->sender)) {
 		wh_word *stamp = wh_bench_stamp(d->node->memory, d->subgroup, source->rank, m->index);
 
-		wh_histogram_add(&d->node->page->latency, wh_bench_now() - wh_load_relaxed(stamp));
+		wh_histogram_add(&d->node->page->latency, wh_bench_time(d->node) - wh_load_relaxed(stamp));
 	}
 	if (d->record != NULL)
 		record(d, m);
@@ -95,7 +95,7 @@ static void finish(struct wh_bench_delivery *d)
 	uint64_t left = wh_load_relaxed(&page->parts_left) - 1;
 
 	wh_store_relaxed(&d->part->digest, order_digest(d));
-	wh_store_release(&d->part->done_ns, wh_bench_now()); /* partner: the senders of this node */
+	wh_store_release(&d->part->done_ns, wh_bench_time(d->node)); /* partner: the senders of this node */
 	wh_store_relaxed(&page->parts_left, left);
 	if (left == 0)
 		wh_bench_node_reached(d->node, BENCH_RUN);
@@ -110,11 +110,25 @@ static void publish(struct wh_bench_delivery *d, uint64_t counted_before)
 		finish(d);
 }
 
+/* Where time is virtual, that of this upcall passes before anything is noted. */
+static void pass_time(const struct wh_bench_delivery *d, const struct whorl_message *messages, size_t count)
+{
+	const struct wh_bench_world *world = d->node->world;
+	size_t bytes = 0;
+
+	if (world == NULL)
+		return;
+	for (size_t i = 0; i < count && d->outside != NULL; i++)
+		bytes += messages[i].bytes;
+	world->upcalled(world->ctx, count, bytes);
+}
+
 static void on_message(const struct whorl_message *message, void *ctx)
 {
 	struct wh_bench_delivery *d = ctx;
 	uint64_t before = d->counted;
 
+	pass_time(d, message, 1);
 	take(d, message);
 	publish(d, before);
 }
@@ -124,6 +138,7 @@ static void on_batch(const struct whorl_message *messages, size_t count, void *c
 	struct wh_bench_delivery *d = ctx;
 	uint64_t before = d->counted;
 
+	pass_time(d, messages, count);
 	for (size_t i = 0; i < count; i++)
 		take(d, &messages[i]);
 	publish(d, before);

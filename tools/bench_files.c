@@ -181,6 +181,12 @@ static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_res
 
 	if (!result->limited)
 		return json_null();
+	if (wh_bench_is_simulated(plan)) {
+		object = rate(result->limit_bytes_per_s, result->limit_messages_per_s,
+			      before(result, &result->before.rate), &result->after.rate);
+		set(object, "name", json_string("sim-link"));
+		return object;
+	}
 	object = rate(result->limit_bytes_per_s, result->limit_messages_per_s, before(result, &result->before.rate),
 		      &result->after.rate);
 	set(object, "name", json_string(names[wh_bench_limit_kind(plan)]));
@@ -306,6 +312,7 @@ static void set_question(json_t *object, const char *file, const struct wh_bench
 	set(object, "run", integer(run->number));
 	set(object, "timed", json_boolean(plan->deliveries == NULL));
 	set(object, "transport", choice(&wh_group_table, "transport", plan->config.group.transport));
+	set(object, "simulated", json_boolean(wh_bench_is_simulated(plan)));
 	set(object, "nodes", integer(plan->nodes));
 	set(object, "senders", integer(first->sender_count));
 	set(object, "active_senders", integer(first->active_count));
@@ -324,6 +331,16 @@ static void set_question(json_t *object, const char *file, const struct wh_bench
 	set_switches(object, &plan->config.engine);
 }
 
+static const char *latency_timing(const struct wh_bench_plan *plan)
+{
+	if (wh_bench_is_simulated(plan))
+		return "from the claim, before filling, to the upcall at each node, in virtual time";
+	return wh_bench_is_whole(plan)
+		       ? "from the claim, before filling, to the upcall at each node; all on one host's "
+			 "CLOCK_MONOTONIC, through stamps in shared memory"
+		       : "of this node's messages: from the claim, before filling, to its own upcall";
+}
+
 static void set_answer(json_t *object, const struct wh_bench_run *run, const struct wh_bench_result *result)
 {
 	const struct wh_bench_plan *plan = run->plan;
@@ -336,11 +353,7 @@ static void set_answer(json_t *object, const struct wh_bench_run *run, const str
 	set(object, "bytes_per_s", figure(plan, result->bytes_per_s));
 	set(object, "latency_us", latency(plan, result));
 	set(object, "latency_samples", integer(result->latency_samples));
-	set(object, "latency_timing",
-	    json_string(wh_bench_is_whole(plan)
-				? "from the claim, before filling, to the upcall at each node; all on one host's "
-				  "CLOCK_MONOTONIC, through stamps in shared memory"
-				: "of this node's messages: from the claim, before filling, to its own upcall"));
+	set(object, "latency_timing", json_string(latency_timing(plan)));
 	set(object, "order_digest", order_digest(run));
 	set(object, "delivered", integer(result->delivered));
 	set(object, "nulls", integer(result->nulls));

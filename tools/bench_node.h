@@ -8,10 +8,20 @@
 #include "base/patience.h"
 #include "tools/bench.h"
 
+/* Where time is virtual. What a node does takes no time of itself: it says what it has done, and time passes. */
+struct wh_bench_world {
+	const struct wh_env *clock;
+	void (*filled)(void *ctx, size_t copied); /* a message, before its commit; bytes that were copied into it */
+	void (*upcalled)(void *ctx, size_t messages,
+			 size_t copied); /* before the upcall returns; bytes copied out of them */
+	void *ctx;
+};
+
 struct wh_bench_node {
 	const struct wh_bench_plan *plan;
 	const struct wh_bench_memory *memory;
 	const struct wh_watch *watch;
+	const struct wh_bench_world *world; /* NULL: this machine */
 	struct wh_bench_shared *shared;
 	struct wh_bench_node_page *page;
 	uint32_t id;
@@ -40,6 +50,12 @@ WH_MUST_CHECK bool wh_bench_outside(const struct wh_bench_plan *plan, int side, 
 static inline uint64_t wh_bench_now(void)
 {
 	return wh_env_now(wh_env_system());
+}
+
+/* By the clock that the run is timed with. */
+static inline uint64_t wh_bench_time(const struct wh_bench_node *node)
+{
+	return wh_env_now(node->world != NULL ? node->world->clock : wh_env_system());
 }
 
 /* ---- bench_deliver.c ----------------------------------------------------------------------------------------------*/
@@ -95,10 +111,22 @@ WH_MUST_CHECK enum whorl_result wh_bench_send_open(struct wh_bench_node *node);
 /* The threads of all senders but the first; they wait for BENCH_RUN. */
 WH_MUST_CHECK enum whorl_result wh_bench_send_start(struct wh_bench_node *node);
 void wh_bench_send_join(struct wh_bench_node *node);
+/* Adds up how long they have waited; also without threads, and then this is all that is to be done before close. */
+void wh_bench_send_count(struct wh_bench_node *node);
 void wh_bench_send_close(struct wh_bench_node *node);
 
 /* Dedicated mode: sends all there is to send, unless the phase changes. */
 void wh_bench_send_all(struct wh_bench_sender *sender);
+
+/* The same one step after the other, where somebody else knows how to wait: one message in each stream, if it can be. */
+enum wh_bench_turn {
+	BENCH_TURN_SENT,
+	BENCH_TURN_FULL,  /* some window is */
+	BENCH_TURN_LATER, /* all that are left have a delay: wh_bench_send_due */
+	BENCH_TURN_OVER,  /* nothing is left to send, or the node has failed */
+};
+enum wh_bench_turn wh_bench_send_turn(struct wh_bench_sender *sender);
+uint64_t wh_bench_send_due(const struct wh_bench_sender *sender);
 
 /* Caller mode: sends a burst, without waiting. Returns how many messages. */
 size_t wh_bench_send_some(struct wh_bench_sender *sender);

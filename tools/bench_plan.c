@@ -231,6 +231,7 @@ static void find_mistakes(const struct wh_bench_plan *plan)
 	find_size_mistakes(plan);
 	find_layout_mistakes(plan);
 	wh_bench_vary_mistakes(plan);
+	wh_bench_sim_mistakes(plan);
 	if (options->active_senders == BENCH_NONE)
 		wh_conf_mistake(plan->conf, "bench", NULL, "active_senders", "is none, expected one of one, half, all");
 	if (options->senders_per_node > 1 && engine.thread == WH_THREAD_CALLER)

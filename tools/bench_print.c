@@ -129,6 +129,8 @@ void wh_bench_print_head(FILE *out, const char *file, const struct wh_bench_plan
 	sched_getaffinity(0, sizeof set, &set);
 	fprintf(out, "whorl %s: %s on %d processors, %s\n\n", whorl_version(), file, CPU_COUNT(&set),
 		wh_bench_cpu_model(model, sizeof model));
+	if (wh_bench_is_simulated(plan))
+		fprintf(out, "simulated: times are those of the model of [nic] and [cpu]; the limit is its link\n\n");
 	if (plan->deliveries != NULL)
 		return;
 	fprintf(out, "%-*s %17s %16s %26s %8s %6s %8s %9s\n", VARIANT_WIDTH, "", "messages/s", "GB/s", "latency us",

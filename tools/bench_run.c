@@ -51,7 +51,7 @@ size_t wh_bench_memory_bytes(const struct wh_bench_plan *plan)
 	return stamps_offset(plan) + plan->stamp_words * sizeof(wh_word);
 }
 
-static bool open_memory(struct wh_bench_memory *memory, const struct wh_bench_plan *plan)
+bool wh_bench_memory_open(struct wh_bench_memory *memory, const struct wh_bench_plan *plan)
 {
 	char *base;
 
@@ -329,7 +329,7 @@ enum whorl_result wh_bench_run_make(struct wh_bench_run *run)
 	enum verdict verdict;
 	bool good;
 
-	if (!open_memory(&run->memory, run->plan)) {
+	if (!wh_bench_memory_open(&run->memory, run->plan)) {
 		wh_say("no memory for %zu bytes of figures", wh_bench_memory_bytes(run->plan));
 		return WHORL_MEMORY;
 	}

@@ -23,7 +23,7 @@ enum outcome { SENT, FULL, NOTHING, FAILED };
 /* How long until a delayed stream may send again: at most `most_ns`. */
 static uint64_t until_due(const struct wh_bench_sender *sender, uint64_t most_ns)
 {
-	uint64_t now = wh_bench_now(), due = now + most_ns;
+	uint64_t now = wh_bench_time(sender->node), due = now + most_ns;
 
 	for (uint32_t s = 0; s < sender->stream_count; s++)
 		if (sender->streams[s].due_ns != 0 && sender->streams[s].due_ns < due)
@@ -47,15 +47,17 @@ static void send_claimed(struct wh_bench_sender *sender, struct wh_bench_stream 
 
 	if (wh_bench_timed(node->plan, stream->subgroup, claim->number))
 		wh_store_relaxed(wh_bench_stamp(node->memory, stream->subgroup, stream->rank, claim->number),
-				 wh_bench_now()); /* the commit releases it with the message */
+				 wh_bench_time(node)); /* the commit releases it with the message */
 	wh_payload_fill(sender->outside != NULL ? sender->outside : claim->data, claim->bytes, seed);
 	if (sender->outside != NULL)
 		memcpy(claim->data, sender->outside, claim->bytes);
+	if (__builtin_expect(node->world != NULL, 0))
+		node->world->filled(node->world->ctx, sender->outside != NULL ? claim->bytes : 0);
 	whorl_commit(claim, claim->bytes);
 	if (!stream->subgroup->by_total)
 		stream->left--;
 	if (stream->delayed)
-		stream->due_ns = wh_bench_now() + (uint64_t)node->plan->options.sender_delay_us * WH_NS_PER_US;
+		stream->due_ns = wh_bench_time(node) + (uint64_t)node->plan->options.sender_delay_us * WH_NS_PER_US;
 }
 
 static void fail_claim(struct wh_bench_sender *sender, const struct wh_bench_stream *stream, enum whorl_result result)
@@ -73,7 +75,7 @@ static void fail_claim(struct wh_bench_sender *sender, const struct wh_bench_str
 static inline void end_wait(struct wh_bench_sender *sender)
 {
 	if (__builtin_expect(sender->wait_since_ns != 0, 0)) {
-		sender->wait_ns += wh_bench_now() - sender->wait_since_ns;
+		sender->wait_ns += wh_bench_time(sender->node) - sender->wait_since_ns;
 		sender->wait_since_ns = 0;
 	}
 }
@@ -83,7 +85,7 @@ static inline enum outcome send_one(struct wh_bench_sender *sender, struct wh_be
 	struct whorl_claim claim;
 	enum whorl_result result;
 
-	if (stream->due_ns != 0 && wh_bench_now() < stream->due_ns)
+	if (stream->due_ns != 0 && wh_bench_time(sender->node) < stream->due_ns)
 		return NOTHING;
 	result = whorl_claim(stream->handle, (size_t)sender->node->plan->options.bytes, &claim);
 	if (result == WHORL_AGAIN)
@@ -187,7 +189,7 @@ void wh_bench_send_all(struct wh_bench_sender *sender)
 			continue;
 		}
 		if (turn.full > 0 && sender->wait_since_ns == 0)
-			sender->wait_since_ns = wh_bench_now();
+			sender->wait_since_ns = wh_bench_time(sender->node);
 		if (turn.full < turn.live) {
 			wait_for_time(sender, &patience);
 			continue;
@@ -201,6 +203,30 @@ void wh_bench_send_all(struct wh_bench_sender *sender)
 		looks = 0;
 	}
 	end_wait(sender);
+}
+
+enum wh_bench_turn wh_bench_send_turn(struct wh_bench_sender *sender)
+{
+	struct turn turn = {0};
+
+	if (is_running(sender))
+		turn = take_turn(sender);
+	if (turn.failed || turn.live == 0) {
+		end_wait(sender);
+		return BENCH_TURN_OVER;
+	}
+	if (turn.sent > 0)
+		return BENCH_TURN_SENT;
+	if (turn.full == 0)
+		return BENCH_TURN_LATER;
+	if (sender->wait_since_ns == 0)
+		sender->wait_since_ns = wh_bench_time(sender->node);
+	return BENCH_TURN_FULL;
+}
+
+uint64_t wh_bench_send_due(const struct wh_bench_sender *sender)
+{
+	return wh_bench_time(sender->node) + until_due(sender, WH_NS_PER_S);
 }
 
 static void *sender_thread(void *argument)
@@ -224,7 +250,7 @@ static size_t send_burst(struct wh_bench_sender *sender, struct wh_bench_stream 
 		enum outcome outcome = send_one(sender, stream);
 
 		if (outcome == FULL && sent == 0 && sender->wait_since_ns == 0)
-			sender->wait_since_ns = wh_bench_now();
+			sender->wait_since_ns = wh_bench_time(sender->node);
 		if (outcome != SENT)
 			break;
 		sent++;
@@ -361,6 +387,11 @@ void wh_bench_send_join(struct wh_bench_node *node)
 	for (uint32_t s = 1; s <= node->sender_threads; s++)
 		pthread_join(node->senders[s].thread, NULL);
 	node->sender_threads = 0;
+	wh_bench_send_count(node);
+}
+
+void wh_bench_send_count(struct wh_bench_node *node)
+{
 	for (uint32_t s = 0; s < node->sender_count; s++)
 		wh_fetch_add(&node->page->wait_ns, node->senders[s].wait_ns);
 }

@@ -11,8 +11,9 @@ static const struct command {
 	const char *name;
 	int (*main)(int argc, char **argv);
 } commands[] = {
-	{"bench", wh_bench_main},   {"config", wh_config_main}, {"node", wh_node_main},
-	{"report", wh_report_main}, {"sim", wh_sim_main},       {"status", wh_status_main},
+	{"bench", wh_bench_main},   {"calibrate", wh_calibrate_main}, {"config", wh_config_main},
+	{"node", wh_node_main},     {"report", wh_report_main},       {"sim", wh_sim_main},
+	{"status", wh_status_main},
 };
 
 struct choice {
@@ -30,6 +31,7 @@ static void print_version(FILE *out, struct argp_state *state)
 static const char doc[] = "Totally ordered, atomic multicast.\v"
 			  "Commands:\n"
 			  "  bench FILE     run the group of an ini file, measure it, check what it delivered\n"
+			  "  calibrate      measure what the library's code costs, for simulated benchmarks\n"
 			  "  config         describe the keys of an ini file, or check one\n"
 			  "  node FILE      run one member of a group: a counter, a chat, a load\n"
 			  "  report DIR     make one page of the results of benchmarks\n"

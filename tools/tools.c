@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include "group/config.h"
+#include "sim/machine.h"
 #include "sim/trial.h"
 #include "tools/bench.h"
 #include "tools/figure.h"
 
-const struct wh_option_table *const wh_tools_tables[] = {&wh_group_table,       &wh_subgroup_table, &wh_engine_table,
-							 &wh_address_table,     &wh_bench_table,    &wh_trial_table,
-							 &wh_trial_fault_table, &wh_figure_table};
+const struct wh_option_table *const wh_tools_tables[] = {
+	&wh_group_table, &wh_subgroup_table, &wh_engine_table, &wh_address_table,     &wh_bench_table,
+	&wh_nic_table,   &wh_cpu_table,      &wh_trial_table,  &wh_trial_fault_table, &wh_figure_table};
 const size_t wh_tools_table_count = sizeof wh_tools_tables / sizeof wh_tools_tables[0];
 
 struct wh_conf *wh_tools_conf(void)

@@ -20,6 +20,7 @@ enum wh_exit {
 
 /* The commands: `whorl NAME ...`; argv[0] is "whorl NAME". */
 int wh_bench_main(int argc, char **argv);
+int wh_calibrate_main(int argc, char **argv);
 int wh_config_main(int argc, char **argv);
 int wh_node_main(int argc, char **argv);
 int wh_report_main(int argc, char **argv);

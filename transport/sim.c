@@ -260,6 +260,7 @@ static void init_host(struct sim_host *host, struct wh_sim *sim, uint32_t id)
 	host->dice = wh_dice_split(sim->options.seed, id + 1);
 	host->clock_offset_ns = wh_dice_one_in(&host->dice, 4) ? 0 : wh_dice_below(&host->dice, UINT64_C(1) << 40);
 	host->cost = sim->options.node_cost;
+	host->turns_tail = &host->turns;
 }
 
 enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *options, struct wh_error *err)
@@ -269,7 +270,8 @@ enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *o
 
 	*out = NULL;
 	if (nodes < 1 || options->pieces < 1 || options->pieces > WH_SIM_PIECES_MAX ||
-	    options->latency_min_ns > options->latency_max_ns)
+	    options->latency_min_ns > options->latency_max_ns ||
+	    (options->card.bytes_per_s > 0 && (options->pieces != 1 || options->card.turn_bytes == 0)))
 		return wh_error_set(err, WHORL_INVALID, "options of the simulator are out of their range");
 	sim = calloc(1, sizeof(*sim));
 	if (sim == NULL)

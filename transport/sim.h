@@ -38,7 +38,8 @@
  * offset of its own.
  *
  * What costs time: a push is posted (its node is busy), is put on the wire by the node's card, occupies the link, and
- * arrives after the latency. All but the latency is nothing unless it is asked for.
+ * arrives after the latency. All but the latency is nothing unless it is asked for. With a model of the card (struct wh_sim_card)
+ * nothing of that is drawn: a push arrives when cards, links and the latency let it.
  */
 #ifndef WH_TRANSPORT_SIM_H
 #define WH_TRANSPORT_SIM_H
@@ -60,16 +61,30 @@ struct wh_sim_node_cost {
 	uint64_t bytes_per_s; /* that its card sends to all peers together; 0: any number */
 };
 
+/* A network card with one link to a switch that never blocks, the same at each node (sim_card.c). It takes turns among its peers; what
+ * goes to one of them stays in order. The link of the receiver is shared by all that comes in, first come, first served. */
+struct wh_sim_card {
+	uint64_t bytes_per_s; /* of the link, each way; 0: there is no card, and the costs below are used */
+	uint64_t latency_ns, latency_4k_ns; /* of a write alone, from the end of its posting: of one byte, of 4096 */
+	uint64_t inline_bytes; /* a write of so many bytes takes them along; a longer one is fetched from memory first */
+	uint64_t write_ns;     /* the card works so long on a write at least */
+	uint64_t turn_bytes;   /* so much to one peer, then the next has its turn */
+};
+
+/* The latency of a write of so many bytes with nothing else under way. */
+uint64_t wh_sim_card_latency_ns(const struct wh_sim_card *card, uint64_t bytes);
+
 struct wh_sim_options {
 	uint32_t nodes; /* ids are 0 .. nodes-1; any of them may be there, or come, or not */
 	uint64_t seed;
 	uint64_t latency_min_ns, latency_max_ns; /* of a push, a message, a notice */
 	uint64_t bytes_per_s;                    /* of pushes, per link; 0: any number */
 	struct wh_sim_node_cost node_cost;       /* of all nodes */
-	uint32_t pieces;                         /* that a push is torn into at most, 1 .. WH_SIM_PIECES_MAX */
-	bool uneven;                             /* some pairs are up to 64 times slower than that */
-	uint64_t ring_max_ns;                    /* a ring takes at most so long */
-	uint64_t notice_max_ns; /* a death is noticed at most so much later, at each peer at its own time */
+	struct wh_sim_card card; /* of all nodes: then `pieces` is 1, and nothing else of pushes is drawn */
+	uint32_t pieces;         /* that a push is torn into at most, 1 .. WH_SIM_PIECES_MAX */
+	bool uneven;             /* some pairs are up to 64 times slower than that */
+	uint64_t ring_max_ns;    /* a ring takes at most so long */
+	uint64_t notice_max_ns;  /* a death is noticed at most so much later, at each peer at its own time */
 
 	/* Told as it happens; each may be NULL. */
 	void (*log)(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
@@ -77,6 +92,9 @@ struct wh_sim_options {
 	/* Before each push, into the image with that key. It may let this node crash: then this push and those after it are
 	 * not posted. */
 	void (*posting)(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push);
+	/* At the end of post(): the node is busy until wh_sim_busy_until. It may let that time pass before it returns, if it can go on with
+	 * others meanwhile. */
+	void (*posted)(void *ctx, uint32_t node);
 	void *ctx;
 };
 

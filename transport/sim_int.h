@@ -6,6 +6,7 @@
  *     sim_notice.c what endpoints are told, on its way
  *     sim_image.c  images: rows and copies of rows, freeze
  *     sim_wire.c   pushes on their way
+ *     sim_card.c   what a network card makes of them
  *     sim_stream.c streams
  *     sim_remote.c regions
  *     sim_lane.c   operations on them, on their way
@@ -35,13 +36,15 @@ struct sim_flight { /* a push to one peer */
 	uint64_t key;
 	uint64_t offset, bytes;    /* in the row */
 	const unsigned char *live; /* the sender's row; NULL: `bytes` bytes are in `copy` */
-	uint64_t due_ns;           /* not before */
+	uint64_t due_ns;           /* not before; SIM_NOT_SENT: the card has not sent all of it */
 	bool loud, rings;          /* rings: the last loud one of its batch */
 	uint32_t pieces, arrived;  /* pieces == 0: has not begun */
 	uint32_t last;             /* pieces that will ever arrive; the rest was cut off */
 	uint8_t order[WH_SIM_PIECES_MAX];
 	unsigned char copy[];
 };
+
+#define SIM_NOT_SENT UINT64_MAX
 
 struct sim_queue {
 	struct sim_notice *head, **tail;
@@ -65,6 +68,12 @@ struct sim_link { /* from one life to another */
 	struct sim_flight *last_loud; /* of the batch that is being posted */
 	struct sim_link *next_loud;   /* in the list of links with such a push */
 	bool scheduled;               /* an event will show the next piece */
+
+	/* Of the card: sim_card.c. */
+	struct sim_link *next_turn;  /* in the list of links that the card has something for */
+	struct sim_flight *unsent;   /* the first that the card has not sent whole; NULL: none */
+	uint64_t handed, sent_bytes; /* unsent pushes that the card has; bytes of the first that it has sent */
+	bool has_turn;               /* is in that list, or it is its turn */
 
 	/* What `from` knows of `to`: it meets it, in the end it is over, with or without a meeting. */
 	bool met, over;
@@ -111,6 +120,14 @@ void wh_sim_truncate(struct sim_link *link);
 /* Goes on with what is under way. */
 void wh_sim_resume(struct sim_link *link);
 void wh_sim_drop_flight(struct sim_link *link);
+
+/* ---- the card: sim_card.c ----------------------------------------------------------------------------------------- */
+
+static inline bool wh_sim_has_card(const struct sim_link *link);
+/* The card gets the push, the last on this link, at that time. */
+void wh_sim_card_take(struct sim_link *link, struct sim_flight *flight, uint64_t when_ns);
+/* The link ends: what is left on it does not wait for the card. */
+void wh_sim_card_drop(struct sim_link *link);
 
 /* ---- images: sim_image.c ------------------------------------------------------------------------------------------ */
 
@@ -314,6 +331,10 @@ struct sim_host { /* what a node has in all its lives */
 	struct wh_sim_node_cost cost;
 	uint64_t busy_until_ns; /* with posting */
 	uint64_t card_free_ns;  /* from then on its card has nothing to send */
+	struct sim_link *turns; /* links that its card has something for, in the order of their turns */
+	struct sim_link **turns_tail;
+	struct sim_link *sending; /* whose turn it is; an event is its end. NULL: the card has nothing */
+	uint64_t port_free_ns;    /* from then on nothing comes in by its link */
 	struct wh_sim_counts counts;
 	struct sim_node *life; /* the newest; NULL: none yet */
 };
@@ -333,6 +354,11 @@ struct wh_sim {
 	struct sim_host *hosts; /* by id */
 	struct sim_wire *wires; /* from x nodes + to */
 };
+
+static inline bool wh_sim_has_card(const struct sim_link *link)
+{
+	return link->sim->options.card.bytes_per_s > 0;
+}
 
 static inline uint64_t wh_sim_later(uint64_t a, uint64_t b)
 {

@@ -116,10 +116,10 @@ void wh_sim_resume(struct sim_link *link)
 	struct wh_sim *sim = link->sim;
 	uint64_t when = sim->now_ns;
 
-	if (link->head == NULL || link->scheduled || link->wire->cut_off)
+	if (link->head == NULL || link->scheduled || link->wire->cut_off || link->head->due_ns == SIM_NOT_SENT)
 		return;
-	if (link->head->pieces == 0 && link->head->due_ns > when)
-		when = link->head->due_ns;
+	if (link->head->pieces == 0 && (link->head->due_ns > when || wh_sim_has_card(link)))
+		when = wh_sim_later(link->head->due_ns, when);
 	else if (wh_dice_one_in(&sim->dice, LONG_GAP_IN))
 		when += wh_sim_delay(link);
 	else
@@ -144,7 +144,7 @@ static void be_busy(struct sim_host *host, uint64_t for_ns)
 	host->busy_until_ns = wh_sim_later(host->busy_until_ns, host->sim->now_ns) + for_ns;
 }
 
-/* When a push of so many bytes, posted now, has arrived. */
+/* When a push of so many bytes, posted now, has arrived, where there is no card. */
 static uint64_t due_of(struct sim_link *link, uint64_t bytes)
 {
 	struct sim_host *host = link->from->host;
@@ -203,9 +203,13 @@ static void send_to(struct sim_image *image, const struct wh_push *push, uint32_
 	flight = new_flight(image, push);
 	if (flight == NULL)
 		return;
-	flight->due_ns = due_of(link, flight->bytes);
+	flight->due_ns = wh_sim_has_card(link) ? SIM_NOT_SENT : due_of(link, flight->bytes);
 	*link->tail = flight;
 	link->tail = &flight->next;
+	if (wh_sim_has_card(link)) {
+		be_busy(link->from->host, link->from->host->cost.push_ns);
+		wh_sim_card_take(link, flight, link->from->host->busy_until_ns);
+	}
 	if (!push->quiet)
 		note_loud(link, flight);
 	link->sim->under_way++;
@@ -277,6 +281,8 @@ void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 	node->host->counts.posts++;
 	if (count > node->host->counts.batch_max)
 		node->host->counts.batch_max = count;
+	if (node->sim->options.posted != NULL)
+		node->sim->options.posted(node->sim->options.ctx, node->id);
 }
 
 /* ---- the end of a row -------------------------------------------------------------------------------------------------- */
@@ -299,6 +305,8 @@ static void detach_link(struct sim_link *link, const unsigned char *own)
 		grown->live = NULL;
 		if (grown->next == NULL)
 			link->tail = &grown->next;
+		if (link->unsent == flight)
+			link->unsent = grown;
 		*at = grown;
 	}
 }
@@ -321,6 +329,7 @@ void wh_sim_truncate(struct sim_link *link)
 
 	for (const struct sim_flight *flight = link->head; flight != NULL; flight = flight->next)
 		count++;
+	wh_sim_card_drop(link);
 	if (count == 0 || wh_dice_one_in(dice, 3)) /* nothing, or everything arrives */
 		return;
 	for (whole = wh_dice_below(dice, count); whole > 0; whole--) {

@@ -1,0 +1,161 @@
+/* test_cli_simulated.c - `whorl bench` with transport = sim: the paper's machine in virtual time. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/cli/cli.h"
+#include "tests/cli/results.h"
+#include "tests/harness.h"
+
+static struct cli_dir dir;
+
+static const char file[] = "[group]\n"
+			   "nodes = 4\n"
+			   "transport = sim\n"
+			   "[subgroup all]\n"
+			   "window = 20\n"
+			   "[bench]\n"
+			   "messages = 100\n"
+			   "bytes = 10240\n"
+			   "runs = 1\n";
+
+static void setup(void)
+{
+	cli_dir_make(&dir);
+}
+
+static void teardown(void)
+{
+	cli_dir_remove(&dir);
+}
+
+/* All it writes as JSON with these settings, to be freed. */
+static char *json_of(const char *set, const char *other)
+{
+	struct cli cli;
+	char *out;
+
+	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "sim.ini", file), "--quiet", "--json", "-", "--set", set, "--set",
+		other);
+	ck_assert_msg(cli.status == 0, "status %d: %s", cli.status, cli.err);
+	out = strdup(cli.out);
+	cli_free(&cli);
+	return out;
+}
+
+static json_t *line_of(const char *set, const char *other)
+{
+	char *text = json_of(set, other);
+	json_t *lines = results_parse(text), *line = json_incref(json_array_get(lines, 0));
+
+	json_decref(lines);
+	free(text);
+	return line;
+}
+
+static double number_at(json_t *line, const char *path)
+{
+	return json_number_value(results_at(line, path));
+}
+
+START_TEST(the_same_seed_is_the_same_byte_for_byte)
+{
+	char *one = json_of("bench.runs=2", "sim.seed=7"), *same = json_of("bench.runs=2", "sim.seed=7");
+	char *other = json_of("bench.runs=2", "sim.seed=70");
+
+	ck_assert_str_eq(one, same);
+	ck_assert_str_ne(one, other);
+	free(one);
+	free(same);
+	free(other);
+}
+END_TEST
+
+START_TEST(results_are_marked_and_stand_beside_the_link)
+{
+	json_t *line = line_of("nic.link_mb_per_s=5000", "sim.seed=1");
+	double share = 4.0 / 3; /* a node need not be sent what is its own */
+
+	ck_assert_str_eq(json_string_value(results_at(line, "transport")), "sim");
+	ck_assert(json_is_true(results_at(line, "simulated")));
+	ck_assert_str_eq(json_string_value(results_at(line, "limit.name")), "sim-link");
+	ck_assert_double_eq(number_at(line, "limit.bytes_per_s"), 5e9);
+	ck_assert_double_gt(number_at(line, "fraction_of_limit"), 0.1);
+	ck_assert_double_le(number_at(line, "fraction_of_limit"), share);
+	ck_assert_int_eq(json_integer_value(results_at(line, "delivered")), 4 * 4 * 100);
+	ck_assert_double_ge(number_at(line, "latency_us.p50"), 3.46); /* there, and the news of it back */
+	ck_assert_double_gt(number_at(line, "post_seconds"), 0);
+	ck_assert_double_lt(number_at(line, "sender_wait_fraction"), 1);
+	json_decref(line);
+}
+END_TEST
+
+/* What the paper is about: batches, and fewer writes. */
+START_TEST(batching_pays)
+{
+	json_t *with = line_of("engine.thread=dedicated", "bench.messages=200");
+	json_t *without = line_of("engine.send_batching=off", "engine.receive_batching=off");
+
+	ck_assert_double_gt(number_at(with, "bytes_per_s"), 1.5 * number_at(without, "bytes_per_s"));
+	ck_assert_double_lt(number_at(with, "writes_posted") / 200, number_at(without, "writes_posted") / 100);
+	json_decref(with);
+	json_decref(without);
+}
+END_TEST
+
+START_TEST(costs_are_those_of_the_file)
+{
+	json_t *cheap = line_of("nic.post_ns=0", "nic.write_ns=0"),
+	       *dear = line_of("nic.post_ns=100000", "nic.write_ns=0");
+
+	ck_assert_double_gt(number_at(dear, "seconds"), 4 * number_at(cheap, "seconds"));
+	json_decref(cheap);
+	json_decref(dear);
+}
+END_TEST
+
+/* One processor for loop and sending; delays; a subgroup more: as with other transports. */
+START_TEST(other_ways_to_run)
+{
+	json_t *caller = line_of("engine.thread=caller", "sim.seed=2");
+	json_t *delayed = line_of("bench.sender_delay_us=20", "bench.delayed_senders=one");
+
+	ck_assert_int_eq(json_integer_value(results_at(caller, "delivered")), 4 * 4 * 100);
+	ck_assert_int_eq(json_integer_value(results_at(delayed, "delivered")), 4 * 4 * 100);
+	ck_assert_int_gt(json_integer_value(results_at(delayed, "nulls")), 0);
+	json_decref(caller);
+	json_decref(delayed);
+}
+END_TEST
+
+START_TEST(what_cannot_be_simulated_is_said)
+{
+	struct cli cli;
+
+	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "sim.ini", file), "--set", "bench.idle_seconds=1");
+	ck_assert_int_eq(cli.status, 2);
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "bench.idle_seconds"), 1);
+	cli_free(&cli);
+	CLI_RUN(&cli, &dir, "bench", cli_path(&dir, "sim.ini"), "--node", "1");
+	ck_assert_int_eq(cli.status, 2);
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "--node"), 1);
+	cli_free(&cli);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cli simulated");
+	TCase *tcase = tcase_create("bench in virtual time");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_set_timeout(tcase, 0); /* a command that hangs is killed by cli_wait */
+	tcase_add_test(tcase, the_same_seed_is_the_same_byte_for_byte);
+	tcase_add_test(tcase, results_are_marked_and_stand_beside_the_link);
+	tcase_add_test(tcase, batching_pays);
+	tcase_add_test(tcase, costs_are_those_of_the_file);
+	tcase_add_test(tcase, other_ways_to_run);
+	tcase_add_test(tcase, what_cannot_be_simulated_is_said);
+	suite_add_tcase(suite, tcase);
+	return test_main(suite);
+}

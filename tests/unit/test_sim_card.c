@@ -1,0 +1,245 @@
+/* test_sim_card.c - what the simulator's network card makes of pushes: how long each takes, and how links are shared. */
+#include "tests/unit/sim_lab.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define PAGE WH_ROW_ALIGN
+
+#define POST_NS 800
+#define PUSH_NS 200
+
+static const struct wh_sim_card paper = {.bytes_per_s = UINT64_C(12500000000),
+					 .latency_ns = 1730,
+					 .latency_4k_ns = 2460,
+					 .inline_bytes = 64,
+					 .write_ns = 10,
+					 .turn_bytes = 16384};
+
+static struct wh_sim_options options_of(const struct wh_sim_card *card, uint64_t seed)
+{
+	struct wh_sim_options options = plain(seed);
+
+	options.card = *card;
+	options.node_cost = (struct wh_sim_node_cost){.post_ns = POST_NS, .push_ns = PUSH_NS};
+	return options;
+}
+
+/* A page in the time of 1 us, and nothing else costs anything. */
+static const struct wh_sim_card slow_link = {.bytes_per_s = PAGE * UINT64_C(1000000), .turn_bytes = PAGE};
+#define PAGE_NS 1000
+
+START_TEST(latency_follows_the_size)
+{
+	ck_assert_uint_eq(wh_sim_card_latency_ns(&paper, 1), 1730);
+	ck_assert_uint_eq(wh_sim_card_latency_ns(&paper, 64), 1730);
+	ck_assert_uint_eq(wh_sim_card_latency_ns(&paper, 4096), 2460);
+	for (uint64_t bytes = 1; bytes < 8192; bytes++)
+		ck_assert_uint_le(wh_sim_card_latency_ns(&paper, bytes), wh_sim_card_latency_ns(&paper, bytes + 1));
+	/* Beyond that only the link counts: 0.08 ns for each byte. */
+	ck_assert_uint_eq(wh_sim_card_latency_ns(&paper, 4096 + 125000), 2460 + 10000);
+}
+END_TEST
+
+static struct wh_push pages(uint32_t from, uint32_t to, uint64_t count)
+{
+	return (struct wh_push){.kind = WH_PUSH_BYTES,
+				.to_count = 1,
+				.to = others[from][0] == to ? &others[from][0] : &others[from][1],
+				.offset = PAGE,
+				.bytes = count * PAGE};
+}
+
+static struct wh_push word_to(uint32_t from, uint32_t to, uint64_t value)
+{
+	struct wh_push push = push_word(from, value);
+
+	push.to_count = 1;
+	push.to = others[from][0] == to ? &others[from][0] : &others[from][1];
+	return push;
+}
+
+/* When that word was seen, after `start_ns`. */
+static uint64_t seen_after(struct lab *lab, uint32_t at, uint32_t of, uint64_t value, uint64_t start_ns)
+{
+	while (word(lab, at, of) != value)
+		ck_assert(wh_sim_step(lab->sim, start_ns + WH_NS_PER_S));
+	return wh_sim_now(lab->sim) - start_ns;
+}
+
+START_TEST(a_write_alone_is_posted_then_has_its_latency)
+{
+	struct lab *lab = make(options_of(&paper, test_seed(1)));
+	uint64_t start = wh_sim_now(lab->sim);
+	const struct wh_push push = word_to(0, 1, 1);
+
+	post(lab, 0, &push, 1);
+	ck_assert_uint_eq(wh_sim_busy_until(lab->sim, 0), start + POST_NS + PUSH_NS);
+	ck_assert_uint_eq(seen_after(lab, 1, 0, 1, start), POST_NS + PUSH_NS + 1730);
+	end(lab);
+}
+END_TEST
+
+START_TEST(posting_costs_each_batch_and_each_write)
+{
+	struct lab *lab = make(options_of(&paper, test_seed(2)));
+	uint64_t start = wh_sim_now(lab->sim);
+
+	post_page(lab, 0, 1); /* two pushes to two peers, posted together */
+	ck_assert_uint_eq(wh_sim_busy_until(lab->sim, 0), start + POST_NS + 4 * PUSH_NS);
+	post_word(lab, 0, 2);
+	ck_assert_uint_eq(wh_sim_busy_until(lab->sim, 0), start + 2 * POST_NS + 6 * PUSH_NS);
+	ck_assert_uint_eq(wh_sim_busy_until(lab->sim, 1), 0);
+	end(lab);
+}
+END_TEST
+
+static void count_posted(void *ctx, uint32_t node)
+{
+	struct lab *lab = ctx;
+
+	ck_assert_uint_gt(wh_sim_busy_until(lab->sim, node), wh_sim_now(lab->sim));
+	lab->hooked++;
+}
+
+START_TEST(whoever_schedules_is_told_of_posting)
+{
+	struct wh_sim_options options = options_of(&paper, test_seed(3));
+	struct lab *lab;
+	uint64_t before;
+
+	options.posted = count_posted;
+	lab = make(options);
+	before = lab->hooked;
+	post_page(lab, 1, 1);
+	ck_assert_uint_eq(lab->hooked, before + 1);
+	end(lab);
+}
+END_TEST
+
+/* One sender, two receivers: its own link is shared. */
+START_TEST(a_link_is_shared_by_what_goes_out)
+{
+	struct lab *lab = make(options_of(&slow_link, test_seed(4)));
+	uint64_t start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS, took;
+	const struct wh_push pushes[] = {pages(0, 1, 2), pages(0, 2, 2), word_to(0, 1, 1), word_to(0, 2, 2)};
+
+	post(lab, 0, pushes, COUNT(pushes));
+	took = seen_after(lab, 2, 0, 2, start);
+	ck_assert_uint_ge(took, 4 * PAGE_NS);
+	ck_assert_uint_le(took, 4 * PAGE_NS + 10);
+	end(lab);
+}
+END_TEST
+
+/* Two senders, one receiver: its link is shared, though each of theirs is half idle. */
+START_TEST(a_link_is_shared_by_what_comes_in)
+{
+	struct lab *lab = make(options_of(&slow_link, test_seed(5)));
+	uint64_t start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS, first, second;
+
+	for (uint32_t from = 0; from < 2; from++) {
+		const struct wh_push pushes[] = {pages(from, 2, 2), word_to(from, 2, 1)};
+
+		post(lab, from, pushes, COUNT(pushes));
+	}
+	first = seen_after(lab, 2, 0, 1, start);
+	second = seen_after(lab, 2, 1, 1, start);
+	ck_assert_uint_ge(first, 3 * PAGE_NS); /* they take turns, page by page */
+	ck_assert_uint_ge(second, 4 * PAGE_NS);
+	ck_assert_uint_le(second, 4 * PAGE_NS + 10);
+	end(lab);
+}
+END_TEST
+
+/* Both ways at once: neither is in the other's way. */
+START_TEST(a_link_carries_both_ways)
+{
+	struct lab *lab = make(options_of(&slow_link, test_seed(6)));
+	uint64_t start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS;
+
+	for (uint32_t from = 0; from < 2; from++) {
+		const struct wh_push pushes[] = {pages(from, 1 - from, 3), word_to(from, 1 - from, 1)};
+
+		post(lab, from, pushes, COUNT(pushes));
+	}
+	ck_assert_uint_le(seen_after(lab, 1, 0, 1, start), 3 * PAGE_NS + 10);
+	ck_assert_uint_le(seen_after(lab, 0, 1, 1, start), 3 * PAGE_NS + 10);
+	end(lab);
+}
+END_TEST
+
+/* A short write to one peer does not wait for all of a long one to another. */
+START_TEST(peers_take_turns)
+{
+	struct wh_sim_card card = slow_link;
+	const struct wh_push pushes[] = {pages(0, 1, 3), word_to(0, 1, 1), word_to(0, 2, 2)};
+	struct lab *lab;
+	uint64_t start;
+
+	card.turn_bytes = PAGE / 4;
+	lab = make(options_of(&card, test_seed(7)));
+	start = wh_sim_now(lab->sim) + POST_NS + COUNT(pushes) * PUSH_NS;
+	post(lab, 0, pushes, COUNT(pushes));
+	ck_assert_uint_le(seen_after(lab, 2, 0, 2, start), PAGE_NS / 4 + 10);
+	ck_assert_uint_ge(seen_after(lab, 1, 0, 1, start), 3 * PAGE_NS - COUNT(pushes) * PUSH_NS);
+	end(lab);
+}
+END_TEST
+
+/* T2: a guard is short, and is never there before the page that it guards. */
+START_TEST(a_guard_does_not_overtake)
+{
+	struct lab *lab = make(options_of(&paper, test_seed(8)));
+
+	for (uint64_t value = 1; value <= 20; value++) {
+		uint64_t start = wh_sim_now(lab->sim);
+
+		post_page(lab, 0, value);
+		for (uint32_t at = 1; at < NODES; at++) {
+			const unsigned char *page = lab->image[at]->row[0] + PAGE;
+
+			(void)seen_after(lab, at, 0, value, start);
+			for (size_t i = 0; i < PAGE; i++)
+				ck_assert_uint_eq(page[i], value);
+		}
+	}
+	end(lab);
+}
+END_TEST
+
+/* What a crash leaves of what is under way does not wait for the card for ever. */
+START_TEST(crashes_end_what_the_card_has)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct lab *lab = make(options_of(&slow_link, test_seed(100 + seed)));
+
+		for (uint64_t value = 1; value <= 3; value++)
+			post_page(lab, 0, value);
+		run(lab, 100 + 300 * seed);
+		wh_sim_crash(lab->sim, 0);
+		destroy(lab, 0);
+		run(lab, LONG_NS);
+		ck_assert_uint_eq(wh_sim_traffic(lab->sim, 0, 1).pushes, 0);
+		ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
+		end(lab);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("the simulator's network card");
+	TCase *cases = tcase_create("sim card");
+
+	tcase_add_test(cases, latency_follows_the_size);
+	tcase_add_test(cases, a_write_alone_is_posted_then_has_its_latency);
+	tcase_add_test(cases, posting_costs_each_batch_and_each_write);
+	tcase_add_test(cases, whoever_schedules_is_told_of_posting);
+	tcase_add_test(cases, a_link_is_shared_by_what_goes_out);
+	tcase_add_test(cases, a_link_is_shared_by_what_comes_in);
+	tcase_add_test(cases, a_link_carries_both_ways);
+	tcase_add_test(cases, peers_take_turns);
+	tcase_add_test(cases, a_guard_does_not_overtake);
+	tcase_add_test(cases, crashes_end_what_the_card_has);
+	suite_add_tcase(suite, cases);
+	return test_main(suite);
+}
