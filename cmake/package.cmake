@@ -5,7 +5,7 @@
 if(NOT WHORL_SANITIZE)
 	set(pages "")
 	set(page_commands "")
-	foreach(command "" bench config node report sim status)
+	foreach(command "" bench calibrate config node report sim status)
 		set(name whorl)
 		if(command)
 			set(name whorl-${command})

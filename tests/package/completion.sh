@@ -28,7 +28,7 @@ touch "$folder/a.ini" "$folder/b.txt"
 mkdir "$folder/results"
 
 expect "bench" be
-expect "--help --version bench config node report sim status" ''
+expect "--help --version bench calibrate config node report sim status" ''
 expect "--plot" bench --pl
 expect "--output" report --o
 expect "bench.messages= bench.messages_total=" bench x.ini --set bench.mess
