@@ -50,7 +50,7 @@ static const struct wh_option cpu_options[] = {
 	 CPU(upcall_ns), true},
 	{"send_ns", WH_OPTION_INTEGER, "ns", "25", 1, 1000000, NULL,
 	 "The application, for the claim and the commit of a message.", CPU(send_ns), true},
-	{"copy_mb_per_s", WH_OPTION_INTEGER, "MB/s", "6000", 1, 1000000, NULL,
+	{"copy_mb_per_s", WH_OPTION_INTEGER, "MB/s", "5000", 1, 1000000, NULL,
 	 "How fast messages are copied that bench.copies has copied. Else making and reading them takes no time, as in the paper's evaluation.",
 	 CPU(copy_mb_per_s), true},
 	{"jitter", WH_OPTION_INTEGER, "%", "10", 0, 100, NULL,
