@@ -370,7 +370,7 @@ mutant(NAME one-begins KIND views FILE group/enter.c
 ]])
 
 mutant(NAME begins-at-majority KIND views FILE group/enter.c
-	SEED 2 WORDS --set sim.nodes_min=5 --set sim.nodes_max=5 --set sim.subgroups_max=1
+	SEED 640 WORDS --set sim.nodes_min=5 --set sim.nodes_max=5 --set sim.subgroups_max=1
 	      --set sim.messages_max=2 --set sim.deliveries_max=20 --set sim.latency_max_us=1000
 	      --fault "break 0,4 with 1,2 at 5.608 ms"
 	REMOVES "a first view waits for all who were invited: it begins with a majority"

@@ -69,7 +69,7 @@ mutant(NAME position-of-others KIND views FILE predicates/multicast.c
 ]])
 
 mutant(NAME old-members-give KIND views FILE group/transfer.c
-	SEED 6 WORDS --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=1
+	SEED 560 WORDS --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=1
 	      --set sim.messages_max=20 --set sim.deliveries_max=300 --set sim.latency_max_us=1000
 	      --fault "join 3 at 19.793 ms" --fault "join 4 at 19.793 ms"
 	      --fault "break 0,4 with 2 at 42.759 ms" --fault "crash 1 after give 1"

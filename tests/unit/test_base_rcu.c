@@ -2,6 +2,7 @@
  *
  * AddressSanitizer sees a reader in freed memory. ThreadSanitizer sees that the order is known to it: without the two
  * annotations in base/rcu.h and base/rcu.c it reports the writer's free() as a race with the readers.
+ * Labels: threads
  */
 #include <sched.h>
 

@@ -1,4 +1,6 @@
-/* test_base_thread.c - how threads are started, and the barrier on all of them. */
+/* test_base_thread.c - how threads are started, and the barrier on all of them.
+ * Labels: threads
+ */
 #include <sched.h>
 #include <signal.h>
 #include <string.h>

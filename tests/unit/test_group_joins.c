@@ -1,5 +1,7 @@
 /* Groups that begin, grow and shrink: first views, newcomers, their state, senders that rest. Nodes of this process, with the
- * public API. */
+ * public API.
+ * Labels: threads
+ */
 #include <stdlib.h>
 
 #include "tests/unit/group.h"

@@ -1,4 +1,6 @@
-/* test_group_open.c - configurations, opening, refusals, the log, statistics: what a stranger meets first. */
+/* test_group_open.c - configurations, opening, refusals, the log, statistics: what a stranger meets first.
+ * Labels: threads
+ */
 #include <stddef.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,6 @@
-/* test_loop.c - the loop: passes, arming and sleeping, times asked for, a thread of its own. */
+/* test_loop.c - the loop: passes, arming and sleeping, times asked for, a thread of its own.
+ * Labels: threads
+ */
 #include "tests/unit/fake.h"
 
 #include <signal.h>

@@ -1,5 +1,6 @@
 /* test_ring.c - rings of slots: claims from any thread, finished in any order, the window, closing, waiting
  * for room. test_ring_views.c has how a ring goes from view to view.
+ * Labels: threads
  */
 #include "tests/unit/ring.h"
 

@@ -1,5 +1,5 @@
 /* test_ring_views.c - how a ring goes from view to view: wedged, moved, at rest, dropped, and a sender again.
- * Labels: random
+ * Labels: random threads
  */
 #include "base/rcu.h"
 #include "tests/unit/ring.h"
