@@ -156,14 +156,13 @@ static void tell_delivered(struct wh_multicast *mc)
 {
 	const struct wh_multicast_config *c = &mc->config;
 
-	if (!is_awaited(mc)) {
+	if (is_awaited(mc)) {
+		for (uint32_t s = 0; s < c->sender_count; s++)
+			mc->senders[s].told = mc->senders[s].next;
+		wh_sst_publish(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, mc->peers);
+	} else {
 		wh_sst_publish_patient(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, mc->peers);
-		wh_pushes_post(c->pushes);
-		return;
 	}
-	for (uint32_t s = 0; s < c->sender_count; s++)
-		mc->senders[s].told = mc->senders[s].next;
-	wh_sst_publish(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, mc->peers);
 	wh_pushes_post(c->pushes);
 }
 

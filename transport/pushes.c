@@ -45,35 +45,28 @@ void wh_push_bytes(struct wh_pushes *pushes, uint64_t offset, uint64_t bytes, co
 	    bytes);
 }
 
+static void add_word(struct wh_pushes *pushes, struct wh_push push)
+{
+	push.kind = WH_PUSH_WORD;
+	add(pushes, push, sizeof(push.value));
+}
+
 void wh_push_word(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to, uint32_t to_count)
 {
-	add(pushes,
-	    (struct wh_push){.kind = WH_PUSH_WORD, .to = to, .to_count = to_count, .offset = offset, .value = value},
-	    sizeof(value));
+	add_word(pushes, (struct wh_push){.to = to, .to_count = to_count, .offset = offset, .value = value});
 }
 
 void wh_push_word_quiet(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
 			uint32_t to_count)
 {
-	add(pushes,
-	    (struct wh_push){.kind = WH_PUSH_WORD,
-			     .quiet = true,
-			     .to = to,
-			     .to_count = to_count,
-			     .offset = offset,
-			     .value = value},
-	    sizeof(value));
+	add_word(pushes,
+		 (struct wh_push){.quiet = true, .to = to, .to_count = to_count, .offset = offset, .value = value});
 }
 
 void wh_push_word_patient(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
 			  uint32_t to_count)
 {
-	add(pushes,
-	    (struct wh_push){.kind = WH_PUSH_WORD,
-			     .patient = pushes->deferred,
-			     .to = to,
-			     .to_count = to_count,
-			     .offset = offset,
-			     .value = value},
-	    sizeof(value));
+	add_word(pushes,
+		 (struct wh_push){
+			 .patient = pushes->deferred, .to = to, .to_count = to_count, .offset = offset, .value = value});
 }

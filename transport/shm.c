@@ -230,13 +230,7 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config)
 {
 	t->base.ops = &shm_ops;
 	t->env = config->env;
-	t->voice = (struct wh_voice){.env = config->env,
-				     .name = "shm",
-				     .node = config->node,
-				     .incarnation = config->incarnation,
-				     .room = WH_SHM_EVENTS,
-				     .at_once = WH_SHM_EVENTS_AT_ONCE,
-				     .events = t->events};
+	wh_voice_init(&t->voice, config, "shm", t->events, WH_SHM_EVENTS, WH_SHM_EVENTS_AT_ONCE);
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;

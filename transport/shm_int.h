@@ -286,7 +286,6 @@ enum whorl_result wh_shm_meet_open(struct wh_shm *t, struct wh_error *err);
 void wh_shm_meet_accept(struct wh_shm *t);               /* the listener is readable */
 void wh_shm_meet_stranger(struct wh_shm *t, uint32_t i); /* stranger i is readable */
 void wh_shm_meet_tick(struct wh_shm *t);                 /* the timer has run out */
-/* To be called again: soon, as it has not answered, and later each time; or seldom, as it is not there. */
 /* The hello with which it answers my call has come. */
 void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
 void wh_shm_meet(struct wh_shm *t, struct wh_shm_peer *peer); /* both hellos have been taken */

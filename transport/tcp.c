@@ -437,13 +437,7 @@ static void init(struct wh_tcp *t, const struct wh_transport_config *config)
 {
 	t->base.ops = &tcp_ops;
 	t->env = config->env;
-	t->voice = (struct wh_voice){.env = config->env,
-				     .name = "tcp",
-				     .node = config->node,
-				     .incarnation = config->incarnation,
-				     .room = WH_TCP_EVENTS,
-				     .at_once = WH_TCP_EVENTS_AT_ONCE,
-				     .events = t->events};
+	wh_voice_init(&t->voice, config, "tcp", t->events, WH_TCP_EVENTS, WH_TCP_EVENTS_AT_ONCE);
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;

@@ -292,13 +292,7 @@ static void init(struct wh_verbs *t, const struct wh_transport_config *config)
 {
 	t->base.ops = &verbs_ops;
 	t->env = config->env;
-	t->voice = (struct wh_voice){.env = config->env,
-				     .name = "verbs",
-				     .node = config->node,
-				     .incarnation = config->incarnation,
-				     .room = WH_VERBS_EVENTS,
-				     .at_once = WH_VERBS_EVENTS_AT_ONCE,
-				     .events = t->events};
+	wh_voice_init(&t->voice, config, "verbs", t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;

@@ -8,6 +8,18 @@
 
 #define TEXT_BYTES 768 /* a reason of 512, and who gives it */
 
+void wh_voice_init(struct wh_voice *voice, const struct wh_transport_config *config, const char *name,
+		   struct wh_transport_event *events, uint32_t room, uint32_t at_once)
+{
+	*voice = (struct wh_voice){.env = config->env,
+				   .name = name,
+				   .node = config->node,
+				   .incarnation = config->incarnation,
+				   .room = room,
+				   .at_once = at_once,
+				   .events = events};
+}
+
 static void log_text(const struct wh_voice *voice, enum wh_log_level level, const char *suffix, const char *format,
 		     va_list args)
 {

@@ -18,6 +18,10 @@ struct wh_voice {
 	struct wh_transport_event *events; /* the transport's */
 };
 
+/* `events` has room for so many; at most `at_once` come of what is taken in at once. */
+void wh_voice_init(struct wh_voice *voice, const struct wh_transport_config *config, const char *name,
+		   struct wh_transport_event *events, uint32_t room, uint32_t at_once);
+
 void wh_voice_log(const struct wh_voice *voice, enum wh_log_level level, const char *format, ...) WH_PRINTF(3, 4);
 /* For what may happen again and again by somebody else's doing: the 1st, 2nd, 4th, 8th time ... is logged. */
 void wh_voice_complain(struct wh_voice *voice, const char *format, ...) WH_PRINTF(2, 3);
