@@ -130,11 +130,7 @@ void wh_state_stop(struct wh_state *state)
 {
 	state->stopped = true;
 	wh_state_stop_gives(state);
-	if (state->take != NULL) {
-		wh_errand_stop(&state->take->errand);
-		state->take->wanted = state->take->will_do =
-			false; /* also if it is done: nothing comes of it any more */
-	}
+	wh_take_stop(state->take, WH_TAKE_UNWANTED); /* also if it is done: nothing comes of it any more */
 	memset(state->answers, 0, sizeof(state->answers));
 	state->answers_due = 0;
 	if (state->take != NULL && wh_errand_rests(&state->take->errand))

@@ -20,29 +20,12 @@ static uint64_t now_ns(const struct wh_state *state)
 
 static bool is_taking(const struct wh_state *state)
 {
-	return state->take != NULL && state->take->wanted;
+	return state->take != NULL && state->take->use == WH_TAKE_WANTED;
 }
 
 bool wh_state_has_hope(const struct wh_state *state)
 {
 	return state->phase == WH_STATE_CATCHES_UP || (state->phase == WH_STATE_AWAITS && is_taking(state));
-}
-
-/* Its result is not looked at. */
-static void forget_take(struct wh_state *state)
-{
-	if (state->take == NULL)
-		return;
-	state->take->wanted = state->take->will_do = false;
-	wh_errand_stop(&state->take->errand);
-}
-
-/* It is not waited for; but the program may have all of it by now. */
-static void stop_take(struct wh_state *state)
-{
-	state->take->wanted = false;
-	state->take->will_do = true;
-	wh_errand_stop(&state->take->errand);
 }
 
 static void drop_spare(struct wh_state *state)
@@ -80,7 +63,7 @@ void wh_state_fail(struct wh_state *state, enum whorl_result code, const char *f
 	va_end(arguments);
 	state->phase = WH_STATE_FAILED;
 	drop_backlog(state);
-	forget_take(state);
+	wh_take_stop(state->take, WH_TAKE_UNWANTED);
 	drop_spare(state);
 	state->hooks.failed(state->hooks.ctx, code, text);
 }
@@ -108,7 +91,7 @@ static void next_giver(struct wh_state *state)
 	/* Who says nothing may have it, and will answer, or leave the view. And who hears no quorum cannot know who is left: he may
 	 * have been removed himself. And I may find that I have it. */
 	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx) ||
-	    (state->take != NULL && state->take->will_do))
+	    (state->take != NULL && state->take->use == WH_TAKE_WILL_DO))
 		state->round = 0;
 	state->somebody_is_silent = false;
 	if (++state->round == WH_STATE_ROUNDS) {
@@ -153,7 +136,7 @@ void wh_state_await(struct wh_state *state, uint32_t giver, uint64_t view, uint3
 		state->phase = WH_STATE_FAILED;
 	if (state->phase == WH_STATE_FAILED)
 		return;
-	forget_take(state);
+	wh_take_stop(state->take, WH_TAKE_UNWANTED);
 	forget_state(state);
 	memset(state->tried, 0, sizeof(state->tried));
 	state->phase = WH_STATE_AWAITS;
@@ -184,7 +167,7 @@ void wh_state_gone(struct wh_state *state, uint32_t node)
 void wh_state_removed(struct wh_state *state, uint32_t node)
 {
 	if (is_taking(state) && state->take->errand.node == node)
-		stop_take(state);
+		wh_take_stop(state->take, WH_TAKE_WILL_DO);
 	wh_state_gone(state, node);
 }
 
@@ -192,7 +175,7 @@ void wh_state_leave(struct wh_state *state)
 {
 	if (state->phase == WH_STATE_FAILED)
 		return;
-	forget_take(state);
+	wh_take_stop(state->take, WH_TAKE_UNWANTED);
 	forget_state(state);
 	state->phase = WH_STATE_HAS;
 	state->keeps = false;
@@ -281,7 +264,7 @@ static size_t look_after_take(struct wh_state *state)
 	}
 	state->take = NULL;
 	wh_store_relaxed(&state->stats.takes, 0);
-	if (take->wanted || (take->will_do && take->errand.end == WH_ERRAND_DONE))
+	if (take->use == WH_TAKE_WANTED || (take->use == WH_TAKE_WILL_DO && take->errand.end == WH_ERRAND_DONE))
 		settle(state, take);
 	wh_errand_free(&take->errand);
 	return work;

@@ -63,8 +63,8 @@ struct wh_give {
 
 struct wh_take {
 	struct wh_errand errand;
-	bool wanted; /* [loop] else it is on its way out, and its result is not looked at, but for this: */
-	bool will_do; /* [loop] it was stopped as its giver is removed; should it have come to its end, that is as good a state */
+	/* [loop] WILL_DO: it is not waited for any more; should it have come to its end all the same, that is as good a state. */
+	enum wh_take_use { WH_TAKE_UNWANTED, WH_TAKE_WILL_DO, WH_TAKE_WANTED } use;
 	/* Of whoever has it: */
 	struct wh_state_parser parser;
 	uint64_t silent_ns; /* since when nothing comes; 0: something has just come */
@@ -171,6 +171,8 @@ void wh_state_fail(struct wh_state *state, enum whorl_result code, const char *f
 
 /* Takes over the stream. NULL: no memory. */
 struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_stream *stream);
+/* It ends soon, and its result is good for that and no more. NULL is fine. Loop. */
+void wh_take_stop(struct wh_take *take, enum wh_take_use use);
 void wh_take_finish(struct wh_take *take);
 
 /* From now on what is kept is upcalled, if it is not in the state. */

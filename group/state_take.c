@@ -128,7 +128,15 @@ struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_
 	if (take == NULL)
 		return NULL;
 	take->errand.stream = stream;
-	take->wanted = true;
+	take->use = WH_TAKE_WANTED;
 	wh_state_parser_init(&take->parser, state->hooks.subgroup, state->shard, state->view);
 	return take;
+}
+
+void wh_take_stop(struct wh_take *take, enum wh_take_use use)
+{
+	if (take == NULL)
+		return;
+	take->use = use;
+	wh_errand_stop(&take->errand);
 }

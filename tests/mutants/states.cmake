@@ -236,16 +236,16 @@ mutant(NAME lost-unheard KIND test_state_asked FILE group/state_await.c
 mutant(NAME done-forgotten KIND test_state_asked FILE group/state_await.c
 	REMOVES "a state whose giver is removed at its end is as good"
 	TEXT [[
-	state->take->will_do = true;
+		wh_take_stop(state->take, WH_TAKE_WILL_DO);
 ]]
 	REPLACEMENT [[
-	state->take->will_do = false;
+		wh_take_stop(state->take, WH_TAKE_UNWANTED);
 ]])
 
 mutant(NAME unrestored-begins KIND test_state_await FILE group/state_await.c
 	REMOVES "what is restored when a shard is entered anew is of no use"
 	TEXT [[
-	forget_take(state);
+	wh_take_stop(state->take, WH_TAKE_UNWANTED);
 	forget_state(state);
 	memset(state->tried
 ]]
