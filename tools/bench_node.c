@@ -6,12 +6,10 @@
 #include "tools/bench_node.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define READY_MS 20000 /* for all nodes to meet */
@@ -25,16 +23,7 @@
 #define YIELD_NS (100 * WH_NS_PER_US)
 #define LOOK_PASSES 64 /* empty passes between two looks for errors */
 
-#define REST_TRIES 100 /* to read the counters of a node at rest */
-
 enum idle { IDLE_ADAPTIVE, IDLE_YIELD, IDLE_SPIN }; /* as `[engine] idle` lists them */
-
-/* What the node counted before the phase that is measured. */
-struct baseline {
-	struct whorl_node_stats node;
-	struct whorl_subgroup_stats *parts; /* [subgroups] */
-	uint64_t cpu_ns, now_ns;
-};
 
 struct idleness {
 	unsigned passes; /* without work */
@@ -123,120 +112,6 @@ static void on_view(const struct whorl_view *view, void *ctx)
 				   view->number, missing > 1 ? "s" : "", ids, group->failure_timeout_ms);
 }
 
-/* ---- figures -------------------------------------------------------------------------------------------------------*/
-
-/* Of the node's process. Nodes that are threads share one: the first speaks for all. */
-static uint64_t cpu_ns(const struct wh_bench_node *node)
-{
-	struct rusage usage;
-
-	if (!node->plan->options.processes && node->id != node->plan->here_first)
-		return 0;
-	getrusage(RUSAGE_SELF, &usage);
-	return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * WH_NS_PER_S +
-	       ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * WH_NS_PER_US;
-}
-
-static void read_node(const struct wh_bench_node *node, struct whorl_node_stats *out)
-{
-	*out = (struct whorl_node_stats){.size = sizeof *out};
-	whorl_node_statistics(node->node, out);
-}
-
-/* Of one moment: a heartbeat between two of its counters would look like another push. */
-static void read_node_at_rest(const struct wh_bench_node *node, struct whorl_node_stats *out)
-{
-	struct whorl_node_stats before;
-	int tries = 0;
-
-	read_node(node, out);
-	do {
-		before = *out;
-		sched_yield();
-		read_node(node, out);
-	} while ((out->pushes != before.pushes || out->heartbeats != before.heartbeats) && ++tries < REST_TRIES);
-}
-
-static void read_part(const struct wh_bench_node *node, uint32_t g, struct whorl_subgroup_stats *out)
-{
-	whorl_subgroup *handle = whorl_subgroup_find(node->node, node->plan->subgroups[g].name);
-
-	*out = (struct whorl_subgroup_stats){.size = sizeof *out};
-	if (handle != NULL)
-		whorl_subgroup_statistics(handle, out);
-}
-
-static void take_baseline(const struct wh_bench_node *node, struct baseline *baseline)
-{
-	read_node(node, &baseline->node);
-	for (uint32_t g = 0; g < node->plan->subgroup_count; g++)
-		read_part(node, g, &baseline->parts[g]);
-	baseline->cpu_ns = cpu_ns(node);
-	baseline->now_ns = wh_bench_now();
-}
-
-static void subtract_node(struct whorl_node_stats *from, const struct whorl_node_stats *earlier)
-{
-	from->steps -= earlier->steps;
-	from->idle_steps -= earlier->idle_steps;
-	from->yields -= earlier->yields;
-	from->sleeps -= earlier->sleeps;
-	from->pushes -= earlier->pushes;
-	from->writes -= earlier->writes;
-	from->bytes_pushed -= earlier->bytes_pushed;
-	from->posts -= earlier->posts;
-	from->post_ns -= earlier->post_ns;
-	from->heartbeats -= earlier->heartbeats;
-}
-
-/* What is not a sum (frontiers, the slowest member) stays as it is now. */
-static void subtract_part(struct whorl_subgroup_stats *from, const struct whorl_subgroup_stats *earlier)
-{
-	struct whorl_batch_stats *batches[] = {&from->send, &from->receive, &from->deliver};
-	const struct whorl_batch_stats *before[] = {&earlier->send, &earlier->receive, &earlier->deliver};
-
-	from->claimed -= earlier->claimed;
-	from->sent -= earlier->sent;
-	from->aborted -= earlier->aborted;
-	from->delivered -= earlier->delivered;
-	from->delivered_bytes -= earlier->delivered_bytes;
-	from->nulls -= earlier->nulls;
-	from->window_full -= earlier->window_full;
-	from->window_wait_ns -= earlier->window_wait_ns;
-	for (size_t b = 0; b < 3; b++) {
-		batches[b]->batches -= before[b]->batches;
-		batches[b]->events -= before[b]->events;
-		for (size_t i = 0; i < sizeof before[b]->histogram / sizeof before[b]->histogram[0]; i++)
-			batches[b]->histogram[i] -= before[b]->histogram[i];
-	}
-}
-
-/* The figures of the run, and where it stands. */
-static void note_run(struct wh_bench_node *node, const struct baseline *baseline)
-{
-	struct wh_bench_node_page *page = node->page;
-
-	read_node(node, &page->stats);
-	subtract_node(&page->stats, &baseline->node);
-	for (uint32_t g = 0; g < node->plan->subgroup_count; g++) {
-		struct wh_bench_part *part = wh_bench_part(node->memory, node->plan, node->id, g);
-
-		read_part(node, g, &part->stats);
-		subtract_part(&part->stats, &baseline->parts[g]);
-	}
-	page->cpu_ns = cpu_ns(node) - baseline->cpu_ns;
-}
-
-static void note_idle(struct wh_bench_node *node, const struct baseline *baseline)
-{
-	struct wh_bench_node_page *page = node->page;
-
-	read_node_at_rest(node, &page->idle_stats);
-	subtract_node(&page->idle_stats, &baseline->node);
-	page->idle_cpu_ns = cpu_ns(node) - baseline->cpu_ns;
-	page->idle_ns = wh_bench_now() - baseline->now_ns;
-}
-
 /* ---- following the phases ---------------------------------------------------------------------------------------------*/
 
 /* One pass of the loop and what comes between two. */
@@ -322,31 +197,30 @@ static enum wh_bench_phase follow(struct wh_bench_node *node, enum wh_bench_phas
 }
 
 /* What is to be done once, when a phase begins. */
-static void enter(struct wh_bench_node *node, enum wh_bench_phase phase, struct baseline *baseline)
+static void enter(struct wh_bench_node *node, enum wh_bench_phase phase, struct wh_bench_baseline *baseline)
 {
 	switch (phase) {
 	case BENCH_OPEN:
-		take_baseline(node, baseline);
+		wh_bench_baseline_take(node, baseline);
 		wh_bench_node_reached(node, phase);
 		break;
 	case BENCH_RUN:
-		take_baseline(node, baseline);
+		wh_bench_baseline_take(node, baseline);
 		if (wh_load_relaxed(&node->page->parts_left) == 0 && wh_load_relaxed(&node->page->reached) <= BENCH_RUN)
 			wh_bench_node_reached(node, phase); /* a member of nothing */
 		if (node->sender_count > 0 && !wh_bench_is_caller(node->plan))
 			wh_bench_send_all(&node->senders[0]);
 		break;
 	case BENCH_CALM:
-		note_run(node, baseline);
+		wh_bench_note_run(node, baseline);
 		wh_bench_node_reached(node, phase);
 		break;
 	case BENCH_IDLE:
-		take_baseline(node, baseline);
-		read_node_at_rest(node, &baseline->node);
+		wh_bench_baseline_take_at_rest(node, baseline);
 		wh_bench_node_reached(node, phase);
 		break;
 	case BENCH_NOTE:
-		note_idle(node, baseline);
+		wh_bench_note_idle(node, baseline);
 		wh_bench_node_reached(node, phase);
 		break;
 	case BENCH_LAST:
@@ -355,14 +229,14 @@ static void enter(struct wh_bench_node *node, enum wh_bench_phase phase, struct 
 	case BENCH_CLOSE:
 	case BENCH_STOP:
 		if (node->page->idle_ns == 0)
-			note_run(node, baseline);
+			wh_bench_note_run(node, baseline);
 		break;
 	}
 }
 
 /* ---- opening and leaving -----------------------------------------------------------------------------------------------*/
 
-static void log_line(enum whorl_log_level level, const char *line, void *ctx)
+void wh_bench_node_log(enum whorl_log_level level, const char *line, void *ctx)
 {
 	(void)ctx;
 	/* Why a node cannot go on it says as its failure; an error is whorl's own, with what it did before. */
@@ -373,7 +247,7 @@ static void log_line(enum whorl_log_level level, const char *line, void *ctx)
 /* The nodes of one process share the conf, which is for one thread at a time. */
 static enum whorl_result open_node(struct wh_bench_node *node, struct wh_bench_run *run)
 {
-	struct whorl_open_options options = {.size = sizeof options, .log = log_line};
+	struct whorl_open_options options = {.size = sizeof options, .log = wh_bench_node_log};
 	enum whorl_result result = WHORL_MEMORY;
 	whorl_config *config;
 
@@ -450,11 +324,11 @@ int wh_bench_node(void *ctx, uint32_t worker)
 		.page = &run->memory.pages[id],
 		.id = id,
 	};
-	struct baseline baseline = {.parts = calloc(run->plan->subgroup_count, sizeof *baseline.parts)};
+	struct wh_bench_baseline baseline = {.parts = NULL};
 	enum wh_bench_phase phase = BENCH_OPEN;
 	bool opened = false;
 
-	if (baseline.parts == NULL)
+	if (!wh_bench_baseline_open(&baseline, run->plan))
 		wh_bench_node_fail(&node, "no memory for %u subgroups", run->plan->subgroup_count);
 	else
 		opened = open_all(&node, run) == WHORL_OK;
@@ -471,7 +345,7 @@ int wh_bench_node(void *ctx, uint32_t worker)
 		whorl_close(node.node, close_timeout(&node, phase));
 	wh_bench_deliver_close(&node);
 	wh_bench_send_close(&node);
-	free(baseline.parts);
+	wh_bench_baseline_close(&baseline);
 	wh_bench_node_reached(&node, BENCH_CLOSE);
 	return has_failed(&node) ? WH_EXIT_FAILED : WH_EXIT_GOOD;
 }

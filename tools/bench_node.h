@@ -1,4 +1,4 @@
-/* bench_node.h - the inside of a node of a benchmark: bench_node.c, bench_send.c, bench_deliver.c. */
+/* bench_node.h - the inside of a node of a benchmark: bench_node.c, bench_note.c, bench_send.c, bench_deliver.c. */
 #ifndef WH_TOOLS_BENCH_NODE_H
 #define WH_TOOLS_BENCH_NODE_H
 
@@ -13,7 +13,8 @@ struct wh_bench_world {
 	const struct wh_env *clock;
 	void (*filled)(void *ctx, size_t copied); /* a message, before its commit; bytes that were copied into it */
 	void (*upcalled)(void *ctx, size_t messages,
-			 size_t copied); /* before the upcall returns; bytes copied out of them */
+			 size_t copied);            /* before the upcall returns; bytes copied out of them */
+	uint64_t (*cpu_ns)(void *ctx, uint32_t id); /* so long its processors have been busy */
 	void *ctx;
 };
 
@@ -37,6 +38,9 @@ void wh_bench_node_fail(struct wh_bench_node *node, const char *format, ...) WH_
 /* The node has done what `phase` asks for. */
 void wh_bench_node_reached(struct wh_bench_node *node, enum wh_bench_phase phase);
 
+/* For whorl_open: errors are said. */
+void wh_bench_node_log(enum whorl_log_level level, const char *line, void *ctx);
+
 /* Have all been told to leave? Then that others do is no failure. */
 static inline bool wh_bench_is_over(const struct wh_bench_node *node)
 {
@@ -57,6 +61,25 @@ static inline uint64_t wh_bench_time(const struct wh_bench_node *node)
 {
 	return wh_env_now(node->world != NULL ? node->world->clock : wh_env_system());
 }
+
+/* ---- bench_note.c ------------------------------------------------------------------------------------------------------*/
+
+/* What the node had counted before the phase that is measured. */
+struct wh_bench_baseline {
+	struct whorl_node_stats node;
+	struct whorl_subgroup_stats *parts; /* [subgroups] */
+	uint64_t cpu_ns, now_ns;
+};
+
+/* False: no memory. To be closed in any case. */
+WH_MUST_CHECK bool wh_bench_baseline_open(struct wh_bench_baseline *baseline, const struct wh_bench_plan *plan);
+void wh_bench_baseline_close(struct wh_bench_baseline *baseline);
+void wh_bench_baseline_take(const struct wh_bench_node *node, struct wh_bench_baseline *baseline);
+/* The same, and its counters are of one moment. */
+void wh_bench_baseline_take_at_rest(const struct wh_bench_node *node, struct wh_bench_baseline *baseline);
+/* The figures of the run, and where it stands; of idleness. */
+void wh_bench_note_run(struct wh_bench_node *node, const struct wh_bench_baseline *baseline);
+void wh_bench_note_idle(struct wh_bench_node *node, const struct wh_bench_baseline *baseline);
 
 /* ---- bench_deliver.c ----------------------------------------------------------------------------------------------*/
 

@@ -20,8 +20,9 @@ struct simulation {
 	const struct wh_bench_plan *plan;
 	struct wh_machine *machine;
 	struct wh_bench_world world;
-	struct wh_bench_node *nodes;       /* [plan->nodes] */
-	struct whorl_node_stats *at_start; /* [plan->nodes] */
+	struct wh_bench_node *nodes; /* [plan->nodes] */
+	struct wh_bench_baseline
+		*at_start; /* [plan->nodes] what the meeting of the nodes has cost is no part of the run */
 	uint64_t steps;
 };
 
@@ -39,6 +40,13 @@ static void upcalled(void *ctx, size_t messages, size_t copied)
 	const struct simulation *simulation = ctx;
 
 	wh_machine_upcall(simulation->machine, messages, copied);
+}
+
+static uint64_t worked(void *ctx, uint32_t id)
+{
+	const struct simulation *simulation = ctx;
+
+	return wh_machine_worked_ns(simulation->machine, id);
 }
 
 static struct simulation *simulation_of(const struct wh_bench_node *node)
@@ -79,17 +87,10 @@ static void send_burst(void *ctx)
 
 /* ---- opening ------------------------------------------------------------------------------------------------------------- */
 
-static void log_line(enum whorl_log_level level, const char *line, void *ctx)
-{
-	(void)ctx;
-	if (level == WHORL_LOG_ERROR)
-		wh_say("%s", line);
-}
-
 static enum whorl_result open_node(struct simulation *simulation, uint32_t id)
 {
 	const struct wh_bench_plan *plan = simulation->plan;
-	const struct whorl_open_options options = {.size = sizeof options, .log = log_line};
+	const struct whorl_open_options options = {.size = sizeof options, .log = wh_bench_node_log};
 	struct wh_bench_node *node = &simulation->nodes[id];
 	enum whorl_result result;
 	struct wh_error err;
@@ -136,13 +137,14 @@ static enum whorl_result open_machine(struct simulation *simulation)
 		return result;
 	}
 	simulation->world =
-		(struct wh_bench_world){wh_machine_clock(simulation->machine), filled, upcalled, simulation};
+		(struct wh_bench_world){wh_machine_clock(simulation->machine), filled, upcalled, worked, simulation};
 	simulation->nodes = calloc(plan->nodes, sizeof *simulation->nodes);
 	simulation->at_start = calloc(plan->nodes, sizeof *simulation->at_start);
 	if (simulation->nodes == NULL || simulation->at_start == NULL)
 		return WHORL_MEMORY;
 	for (uint32_t id = 0; id < plan->nodes && result == WHORL_OK; id++)
-		result = open_node(simulation, id);
+		result = wh_bench_baseline_open(&simulation->at_start[id], plan) ? open_node(simulation, id)
+										 : WHORL_MEMORY;
 	return result;
 }
 
@@ -232,39 +234,6 @@ static enum whorl_result go_on(struct simulation *simulation, bool (*is_over)(co
 	return WHORL_OK;
 }
 
-static void read_node(const struct wh_bench_node *node, struct whorl_node_stats *out)
-{
-	*out = (struct whorl_node_stats){.size = sizeof *out};
-	whorl_node_statistics(node->node, out);
-}
-
-/* What the meeting of the nodes has cost is no part of the run. */
-static void note(struct simulation *simulation, uint32_t id, uint64_t worked_ns)
-{
-	struct wh_bench_node *node = &simulation->nodes[id];
-	const struct whorl_node_stats *before = &simulation->at_start[id];
-	struct whorl_node_stats *stats = &node->page->stats;
-
-	read_node(node, stats);
-	stats->pushes -= before->pushes;
-	stats->writes -= before->writes;
-	stats->bytes_pushed -= before->bytes_pushed;
-	stats->posts -= before->posts;
-	stats->post_ns -= before->post_ns;
-	stats->steps -= before->steps;
-	stats->idle_steps -= before->idle_steps;
-	for (uint32_t g = 0; g < simulation->plan->subgroup_count; g++) {
-		struct wh_bench_part *part = wh_bench_part(node->memory, simulation->plan, id, g);
-		whorl_subgroup *handle = whorl_subgroup_find(node->node, simulation->plan->subgroups[g].name);
-
-		part->stats = (struct whorl_subgroup_stats){.size = sizeof part->stats};
-		if (handle != NULL)
-			whorl_subgroup_statistics(handle, &part->stats);
-	}
-	wh_bench_send_count(node);
-	node->page->cpu_ns = worked_ns;
-}
-
 static enum whorl_result start_senders(struct simulation *simulation)
 {
 	enum whorl_result result = WHORL_OK;
@@ -272,7 +241,7 @@ static enum whorl_result start_senders(struct simulation *simulation)
 	for (uint32_t id = 0; id < simulation->plan->nodes; id++) {
 		struct wh_bench_node *node = &simulation->nodes[id];
 
-		read_node(node, &simulation->at_start[id]);
+		wh_bench_baseline_take(node, &simulation->at_start[id]);
 		for (uint32_t s = 0; s < node->sender_count && result == WHORL_OK; s++)
 			if (!wh_bench_is_caller(simulation->plan))
 				result = wh_machine_thread(simulation->machine, id, send_all, &node->senders[s]);
@@ -286,15 +255,9 @@ static enum whorl_result run_all(struct simulation *simulation)
 	const struct wh_bench_options *options = &simulation->plan->options;
 	uint64_t patience_ns = (uint64_t)options->give_up_s * WH_NS_PER_S;
 	enum whorl_result result = go_on(simulation, is_ready, MEET_NS);
-	uint64_t *worked_ns;
 
 	if (result != WHORL_OK)
 		return result;
-	worked_ns = calloc(simulation->plan->nodes, sizeof *worked_ns);
-	if (worked_ns == NULL)
-		return WHORL_MEMORY;
-	for (uint32_t id = 0; id < simulation->plan->nodes; id++)
-		worked_ns[id] = wh_machine_worked_ns(simulation->machine, id);
 	if (options->delayed_senders != BENCH_NONE)
 		patience_ns += (uint64_t)options->sender_delay_us * WH_NS_PER_US;
 	shared->start_ns = wh_env_now(simulation->world.clock);
@@ -302,9 +265,10 @@ static enum whorl_result run_all(struct simulation *simulation)
 	result = start_senders(simulation);
 	if (result == WHORL_OK)
 		result = go_on(simulation, is_done, patience_ns);
-	for (uint32_t id = 0; id < simulation->plan->nodes; id++)
-		note(simulation, id, wh_machine_worked_ns(simulation->machine, id) - worked_ns[id]);
-	free(worked_ns);
+	for (uint32_t id = 0; id < simulation->plan->nodes; id++) {
+		wh_bench_note_run(&simulation->nodes[id], &simulation->at_start[id]);
+		wh_bench_send_count(&simulation->nodes[id]);
+	}
 	return result;
 }
 
@@ -348,6 +312,8 @@ enum whorl_result wh_bench_sim_make(struct wh_bench_run *run)
 		say_failures(&simulation);
 	wh_machine_free(simulation.machine);
 	free(simulation.nodes);
+	for (uint32_t id = 0; simulation.at_start != NULL && id < run->plan->nodes; id++)
+		wh_bench_baseline_close(&simulation.at_start[id]);
 	free(simulation.at_start);
 	return result;
 }
