@@ -11,9 +11,6 @@
 #include <unistd.h>
 
 #include "tools/bench.h"
-#include "tools/figure.h"
-
-#define LIMIT_MEASURE_MS 250 /* for each of three or six ways: with warm-up a limit takes one second or two */
 
 struct arguments {
 	const char *file, *json, *csv, *plot, *deliveries;
@@ -128,121 +125,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {options, parse, "FILE", doc, NULL, NULL, NULL};
 
-/* ---- before anything runs ---------------------------------------------------------------------------------------------*/
-
-/* Memory that the system could give now, in bytes; UINT64_MAX if it does not say. */
-static uint64_t available_memory(void)
-{
-	FILE *file = fopen("/proc/meminfo", "re");
-	uint64_t kib, found = UINT64_MAX;
-	char line[256];
-
-	if (file == NULL)
-		return UINT64_MAX;
-	while (fgets(line, sizeof line, file) != NULL)
-		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
-			found = kib * 1024;
-	fclose(file);
-	return found;
-}
-
-/* Run and limit do not need their memory at the same time. */
-static bool fits(const struct wh_bench_plan *plan, const struct wh_limit_plan *limit, const char *file)
-{
-	uint64_t available = available_memory(), needed = plan->memory, limit_bytes = wh_limit_memory(limit);
-
-	if (plan->options.limit && !wh_bench_is_simulated(plan) && limit_bytes > needed)
-		needed = limit_bytes;
-	if (needed <= available)
-		return true;
-	wh_say("%s: %s%sall nodes together need %.2f GiB, and this machine has %.2f GiB available", file, plan->text,
-	       plan->text[0] != '\0' ? ": " : "", (double)needed / (1 << 30), (double)available / (1 << 30));
-	return false;
-}
-
-static enum whorl_result make_limit_plan(const struct wh_bench_plan *plan, struct wh_limit_plan *limit)
-{
-	size_t count;
-	struct wh_limit_ring *rings = wh_bench_plan_rings(plan, &count);
-	bool apart = !wh_bench_is_whole(plan);
-	const char *const *addresses = apart ? wh_bench_plan_addresses(plan) : NULL;
-	int *cpus = calloc(plan->nodes, sizeof *cpus);
-
-	if (rings == NULL || cpus == NULL || (apart && addresses == NULL)) {
-		free(rings);
-		free((void *)addresses);
-		free(cpus);
-		return WHORL_MEMORY;
-	}
-	for (uint32_t id = 0; id < plan->nodes; id++)
-		cpus[id] = wh_bench_is_caller(plan) ? -1 : wh_node_config_cpu(&plan->config, id);
-	*limit = (struct wh_limit_plan){
-		.kind = wh_bench_limit_kind(plan),
-		.nodes = plan->nodes,
-		.rings = rings,
-		.ring_count = count,
-		.processes = plan->options.processes || apart, /* one that waits for others can be stopped then */
-		.caller = wh_bench_is_caller(plan),
-		.spin = strcmp(wh_option_find(&wh_engine_table, "idle")->choices[plan->config.engine.idle], "spin") == 0,
-		.huge = plan->config.engine.huge_pages != 0, /* off, try, require */
-		.cpus = cpus,
-		.measure_ms = LIMIT_MEASURE_MS,
-		.addresses = addresses,
-		.apart = apart,
-		.here = plan->here_first,
-		.group = plan->config.group.name,
-	};
-	return WHORL_OK;
-}
-
-static void free_limit_plan(struct wh_limit_plan *limit)
-{
-	free((void *)limit->rings);
-	free((void *)limit->cpus);
-	free((void *)limit->addresses);
-}
-
-/* Every variant is planned before the first runs, so that all mistakes come at once, and none after an hour. */
-enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file)
-{
-	bool good = wh_conf_check(conf) == WHORL_OK;
-
-	if (good) {
-		wh_figure_mistakes(conf);
-		good = wh_conf_check(conf) == WHORL_OK;
-	}
-	if (!good && !wh_conf_has(conf, "group", NULL) && wh_conf_instance(conf, "subgroup", 0) == NULL) {
-		fprintf(stderr, "%s\n", wh_conf_mistakes(conf)); /* there is no such file, or it is something else */
-		return WH_EXIT_USAGE;
-	}
-	for (size_t variant = 0; variant < wh_conf_variants(conf); variant++) {
-		struct wh_bench_plan plan;
-		struct wh_limit_plan limit;
-		struct wh_error err;
-		enum whorl_result result = wh_bench_plan_make(&plan, conf, variant, &err);
-		bool enough;
-
-		if (result == WHORL_CONFIG || !good) {
-			if (result == WHORL_OK)
-				wh_bench_plan_free(&plan);
-			fprintf(stderr, "%s\n", wh_conf_mistakes(conf));
-			return WH_EXIT_USAGE;
-		}
-		if (result == WHORL_OK)
-			result = make_limit_plan(&plan, &limit);
-		if (result != WHORL_OK) {
-			wh_say("%s: %s", file, err.text);
-			return wh_exit_of(result);
-		}
-		enough = fits(&plan, &limit, file);
-		free_limit_plan(&limit);
-		wh_bench_plan_free(&plan);
-		if (!enough)
-			return WH_EXIT_MACHINE;
-	}
-	return WH_EXIT_GOOD;
-}
-
 /* ---- running ---------------------------------------------------------------------------------------------------------*/
 
 struct bench {
@@ -251,24 +133,23 @@ struct bench {
 	struct wh_watch watch;
 	struct wh_bench_files *files;
 	struct wh_bench_plot *plot;
-	const struct wh_bench_plan *plan; /* of the variant that is run */
-	FILE *table;                      /* where the table goes */
+	FILE *table; /* where the table goes */
 	bool has_head;
 };
 
-static enum whorl_result measure_limit(struct bench *bench, const struct wh_limit_plan *plan,
-				       struct wh_limit_result *out)
+static enum whorl_result measure_limit(struct bench *bench, const struct wh_bench_plan *plan,
+				       const struct wh_limit_plan *limit_plan, struct wh_limit_result *out)
 {
 	struct wh_error err = {0};
 	enum whorl_result result;
 
-	if (wh_bench_is_simulated(bench->plan)) {
-		wh_bench_sim_limit(bench->plan, out);
+	if (wh_bench_is_simulated(plan)) {
+		wh_bench_sim_limit(plan, out);
 		return WHORL_OK;
 	}
 	if (!bench->arguments->quiet)
 		wh_bench_progress_text("the limit of the machine");
-	result = wh_limit_measure(plan, &bench->watch, out, &err);
+	result = wh_limit_measure(limit_plan, &bench->watch, out, &err);
 	wh_bench_progress_text("");
 	if (result != WHORL_OK && result != WHORL_AGAIN)
 		wh_say("%s", err.text);
@@ -277,21 +158,23 @@ static enum whorl_result measure_limit(struct bench *bench, const struct wh_limi
 
 /* Behind the run: before it nobody knows whether the other nodes are there. Where one of them has none, or ends early, there is a
  * result without a limit. */
-static enum whorl_result limit_apart(struct bench *bench, const struct wh_limit_plan *plan, struct wh_bench_result *out)
+static enum whorl_result limit_apart(struct bench *bench, const struct wh_bench_plan *plan,
+				     const struct wh_limit_plan *limit_plan, struct wh_bench_result *out)
 {
 	struct wh_limit_result after;
-	enum whorl_result result = measure_limit(bench, plan, &after);
+	enum whorl_result result = measure_limit(bench, plan, limit_plan, &after);
 
 	if (result == WHORL_OK)
 		wh_bench_result_limit(out, NULL, &after);
 	return result == WHORL_AGAIN ? WHORL_AGAIN : WHORL_OK;
 }
 
-static enum whorl_result limit_after(struct bench *bench, const struct wh_limit_plan *plan,
-				     struct wh_limit_result *limit, struct wh_bench_result *out)
+static enum whorl_result limit_after(struct bench *bench, const struct wh_bench_plan *plan,
+				     const struct wh_limit_plan *limit_plan, struct wh_limit_result *limit,
+				     struct wh_bench_result *out)
 {
 	struct wh_limit_result before = *limit;
-	enum whorl_result result = measure_limit(bench, plan, limit);
+	enum whorl_result result = measure_limit(bench, plan, limit_plan, limit);
 
 	if (result == WHORL_OK || result == WHORL_AGAIN)
 		wh_bench_result_limit(out, &before, result == WHORL_OK ? limit : &before);
@@ -319,8 +202,8 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 	if (result != WHORL_OK)
 		goto out_free;
 	if (limit_plan != NULL)
-		result = limit_plan->apart ? limit_apart(bench, limit_plan, out)
-					   : limit_after(bench, limit_plan, limit, out);
+		result = limit_plan->apart ? limit_apart(bench, plan, limit_plan, out)
+					   : limit_after(bench, plan, limit_plan, limit, out);
 	if (result == WHORL_OK || result == WHORL_AGAIN) {
 		added = wh_bench_files_add(bench->files, bench->arguments->file, &run, out);
 		*measured = added == WHORL_OK;
@@ -353,10 +236,9 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 
 	if (results == NULL)
 		goto out_free;
-	bench->plan = plan;
-	result = make_limit_plan(plan, &limit_plan);
+	result = wh_bench_limit_plan_make(plan, &limit_plan);
 	if (result == WHORL_OK && limited && !limit_plan.apart)
-		result = measure_limit(bench, &limit_plan, &limit);
+		result = measure_limit(bench, plan, &limit_plan, &limit);
 	while (result == WHORL_OK && done < runs) {
 		bool measured;
 
@@ -369,7 +251,7 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 		wh_say("interrupted after %zu of %zu runs%s%s", done, runs, plan->text[0] != '\0' ? " with " : "",
 		       plan->text);
 out_free:
-	free_limit_plan(&limit_plan);
+	wh_bench_limit_plan_free(&limit_plan);
 	free(results);
 	return result;
 }
@@ -436,6 +318,35 @@ static bool set_one(struct bench *bench)
 	return true;
 }
 
+/* The plan of a variant as it is run here. Otherwise it has been said why there is none. */
+static enum whorl_result plan_variant(const struct bench *bench, size_t variant, struct wh_bench_plan *plan,
+				      char *directory, size_t bytes)
+{
+	const struct arguments *arguments = bench->arguments;
+	struct wh_error err;
+	enum whorl_result result = wh_bench_plan_make(plan, bench->conf, variant, &err);
+
+	if (result != WHORL_OK) {
+		wh_say("%s: %s", arguments->file, err.text);
+		return result;
+	}
+	result = wh_bench_plan_can_run(plan, &err);
+	if (result == WHORL_OK && arguments->node >= 0 && wh_bench_is_simulated(plan))
+		result = wh_error_set(&err, WHORL_CONFIG,
+				      "group.transport = sim: all nodes are simulated by one command, without --node");
+	if (result != WHORL_OK)
+		wh_say("%s: %s", arguments->file, err.text);
+	else if (arguments->node >= 0)
+		wh_bench_plan_one(plan, (uint32_t)arguments->node);
+	if (result == WHORL_OK && arguments->deliveries != NULL) {
+		plan->deliveries = make_directory(bench, variant, directory, bytes);
+		result = plan->deliveries != NULL ? WHORL_OK : WHORL_CONFIG;
+	}
+	if (result != WHORL_OK)
+		wh_bench_plan_free(plan);
+	return result;
+}
+
 static enum wh_exit run_all(struct bench *bench)
 {
 	enum whorl_result result = WHORL_OK;
@@ -448,31 +359,11 @@ static enum wh_exit run_all(struct bench *bench)
 		set_own_name(bench->conf);
 	for (size_t variant = 0; variant < wh_conf_variants(bench->conf) && result == WHORL_OK; variant++) {
 		struct wh_bench_plan plan;
-		struct wh_error err;
 
-		result = wh_bench_plan_make(&plan, bench->conf, variant, &err);
-		if (result == WHORL_OK) {
-			result = wh_bench_plan_can_run(&plan, &err);
-			if (result != WHORL_OK)
-				wh_bench_plan_free(&plan);
-		}
-		if (result != WHORL_OK) {
-			wh_say("%s: %s", bench->arguments->file, err.text);
+		result = plan_variant(bench, variant, &plan, directory, sizeof directory);
+		if (result != WHORL_OK)
 			break;
-		}
-		if (bench->arguments->node >= 0 && wh_bench_is_simulated(&plan)) {
-			wh_say("%s: group.transport = sim: all nodes are simulated by one command, without --node",
-			       bench->arguments->file);
-			result = WHORL_CONFIG;
-		} else if (bench->arguments->node >= 0)
-			wh_bench_plan_one(&plan, (uint32_t)bench->arguments->node);
-		if (bench->arguments->deliveries != NULL && result == WHORL_OK) {
-			plan.deliveries = make_directory(bench, variant, directory, sizeof directory);
-			if (plan.deliveries == NULL)
-				result = WHORL_CONFIG;
-		}
-		if (result == WHORL_OK)
-			result = run_variant(bench, &plan);
+		result = run_variant(bench, &plan);
 		wh_bench_plan_free(&plan);
 	}
 	return bench->watch.interrupted != 0 ? WH_EXIT_INTERRUPTED : wh_exit_of(result);

@@ -257,6 +257,12 @@ void wh_bench_sim_limit(const struct wh_bench_plan *plan, struct wh_limit_result
 WH_MUST_CHECK enum whorl_result wh_bench_run_make(struct wh_bench_run *run);
 void wh_bench_run_free(struct wh_bench_run *run);
 
+/* ---- bench_check.c --------------------------------------------------------------------------------------------------*/
+
+/* How the limit of such a run is measured: WHORL_OK, to be freed; WHORL_MEMORY. All zero may be freed as well. */
+WH_MUST_CHECK enum whorl_result wh_bench_limit_plan_make(const struct wh_bench_plan *plan, struct wh_limit_plan *limit);
+void wh_bench_limit_plan_free(struct wh_limit_plan *limit);
+
 /* Plans every variant and tells all mistakes on stderr; also what the machine lacks for it. */
 enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file);
 
