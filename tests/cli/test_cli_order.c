@@ -6,29 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/cli/cli.h"
+#include "tests/cli/lines.h"
 #include "tests/cli/records.h"
-#include "tests/cli/results.h"
 #include "tests/harness.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct cli_dir dir;
-static struct cli cli;
-static json_t *lines;
-
-static void setup(void)
-{
-	cli_dir_make(&dir);
-	lines = NULL;
-}
-
-static void teardown(void)
-{
-	json_decref(lines);
-	cli_free(&cli);
-	cli_dir_remove(&dir);
-}
 
 /* Holds the records of subgroup number `at` in the results against the records of its members. */
 static void check_subgroup(const char *directory, json_t *line, uint32_t at, const struct records_subgroup *subgroup)
@@ -109,7 +91,7 @@ START_TEST(way)
 		arguments[count++] = ways[_i].sets[s];
 	}
 	cli_run(&cli, &dir, arguments);
-	ck_assert_msg(cli.status == 0, "status %d: %s", cli.status, cli.err);
+	assert_good();
 	lines = results_parse(cli.out);
 	ck_assert_uint_eq(json_array_size(lines), 1);
 	subgroup.ordered = !ways[_i].unordered;
@@ -147,7 +129,7 @@ START_TEST(overlapping_subgroups)
 
 	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "overlapping.ini", overlapping), "--json", "-", "--deliveries",
 		cli_path(&dir, "records"), "--set", threads[_i]);
-	ck_assert_msg(cli.status == 0, "status %d: %s", cli.status, cli.err);
+	assert_good();
 	lines = results_parse(cli.out);
 	ck_assert_uint_eq(json_array_size(lines), 2);
 	for (size_t variant = 0; variant < 2; variant++) {
@@ -170,7 +152,7 @@ START_TEST(by_total)
 	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "plain.ini", plain), "--json", "-", "--deliveries",
 		cli_path(&dir, "records"), "--set", "bench.sender_delay_us=20", "--set", "bench.delayed_senders=one",
 		"--set", threads[_i]);
-	ck_assert_msg(cli.status == 0, "status %d: %s", cli.status, cli.err);
+	assert_good();
 	lines = results_parse(cli.out);
 	check_subgroup(cli_path(&dir, "records"), json_array_get(lines, 0), 0, &subgroup);
 	ck_assert_int_eq(json_integer_value(results_at(json_array_get(lines, 0), "delivered")), 3 * 3 * 2000);
@@ -184,7 +166,7 @@ START_TEST(one_of_all_senders)
 
 	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "plain.ini", plain), "--json", "-", "--deliveries",
 		cli_path(&dir, "records"), "--set", "bench.active_senders=one", "--set", threads[_i]);
-	ck_assert_msg(cli.status == 0, "status %d: %s", cli.status, cli.err);
+	assert_good();
 	lines = results_parse(cli.out);
 	subgroup.total = 2000;
 	check_subgroup(cli_path(&dir, "records"), json_array_get(lines, 0), 0, &subgroup);

@@ -5,28 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tests/cli/cli.h"
-#include "tests/cli/results.h"
+#include "tests/cli/lines.h"
 #include "tests/harness.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct cli_dir dir;
-static struct cli cli;
-static json_t *lines;
-
-static void setup(void)
-{
-	cli_dir_make(&dir);
-	lines = NULL;
-}
-
-static void teardown(void)
-{
-	json_decref(lines);
-	cli_free(&cli);
-	cli_dir_remove(&dir);
-}
 
 static const char small[] = "[group]\n"
 			    "nodes = 2\n"
@@ -39,11 +21,6 @@ static const char small[] = "[group]\n"
 			    "bytes = 100\n"
 			    "runs = 1\n"
 			    "limit = off\n";
-
-static void assert_good(void)
-{
-	ck_assert_msg(cli.status == 0, "status %d: %s", cli.status, cli.err);
-}
 
 static json_t *line_at(size_t variant)
 {
