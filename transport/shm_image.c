@@ -60,7 +60,7 @@ void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 	if (!rings)
 		return;
 	/* The pushes, then the look. Partner: the fence in arm(). And: what is stored in a row after a post is not seen before what
-	 * it posted (T2), which membership/propose.c leans on when it writes over a record. */
+	 * it posted (T2). */
 	wh_fence_full();
 	for (size_t i = 0; i < count; i++) {
 		if (pushes[i].quiet || (pushes[i].to == looked_at && pushes[i].to_count <= looked_count))
