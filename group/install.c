@@ -91,11 +91,12 @@ static bool is_open(void *ctx, const uint64_t *suspected)
 	return proposed->image->ready;
 }
 
-static void discard(void *ctx)
+static void discard(void *ctx, uint64_t key)
 {
 	struct wh_epoch *epoch = ctx;
 
 	wh_node_entrant.discard(epoch->node);
+	epoch->node->transport->ops->past(epoch->node->transport, key);
 }
 
 /* ---- who comes in ----------------------------------------------------------------------------------------------------- */
@@ -245,6 +246,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 		if (!before->change.suspicion.quorum) /* the new view begins as one that hears its members */
 			wh_node_regain_quorum(node);
 	}
+	node->transport->ops->past(node->transport, epoch->image->key);
 	node->admission.patience_ns = epoch->heartbeat.timeout_ns;
 	wh_admission_settle(&node->admission, epoch->view);
 	wh_node_stand(node);

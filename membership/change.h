@@ -29,7 +29,8 @@ struct wh_participant {
 	bool (*open)(void *ctx, const struct wh_next *next, uint64_t key);
 	/* Is it open, with all its members but those that are suspected? */
 	bool (*is_open)(void *ctx, const uint64_t *suspected);
-	void (*discard)(void *ctx);
+	/* What is open is not needed, if something is; and nothing of a key below this will be asked for any more. */
+	void (*discard)(void *ctx, uint64_t key);
 	/* As leader. Who wants to come in, at most `max`; returns how many. */
 	uint32_t (*newcomers)(void *ctx, struct wh_newcomer *out, uint32_t max);
 	/* As leader: the `count` who are new in the view that is open are invited into it, by `key`. Whoever was invited

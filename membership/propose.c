@@ -211,13 +211,13 @@ size_t wh_propose_without(struct wh_change *change)
 static void follow(struct wh_change *change, uint32_t leader, uint64_t attempt)
 {
 	uint32_t rest_words = change->view->subgroup_count * wh_rest_words(change->view);
+	uint64_t key = wh_image_key(change->view->number, leader, attempt);
 	struct wh_next next;
 	const char *wrong;
 
 	if (!read_record(change, leader, attempt))
 		return;
-	if (change->ticket != 0)
-		change->on.discard(change->ctx);
+	change->on.discard(change->ctx, key); /* also those attempts that I have never seen, and others have */
 	change->ticket = 0;
 	change->heeded = wh_ticket(leader, attempt);
 	memcpy(change->rests, rests_in(change->record), rest_words * sizeof(*change->rests));
@@ -235,7 +235,7 @@ static void follow(struct wh_change *change, uint32_t leader, uint64_t attempt)
 				.newcomers = change->coming,
 				.newcomer_count = change->coming_count,
 				.rests = change->rests};
-	if (change->on.open(change->ctx, &next, wh_image_key(change->view->number, leader, attempt)))
+	if (change->on.open(change->ctx, &next, key))
 		change->ticket = change->heeded;
 }
 

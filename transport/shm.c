@@ -209,6 +209,7 @@ static const struct wh_transport_ops shm_ops = {
 	.image_open = wh_shm_image_open,
 	.prepares = prepares,
 	.image_close = wh_shm_image_close,
+	.past = wh_shm_past,
 	.post = wh_shm_post,
 	.freeze = wh_shm_freeze,
 	.service = service,

@@ -252,7 +252,7 @@ bool wh_shm_image_wants(const struct wh_shm *t, const struct wh_shm_peer *peer, 
 				return !image->rows[rank].mapped && !image->rows[rank].frozen;
 		return false;
 	}
-	return key > t->past_key;
+	return key >= t->past_key;
 }
 
 void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t key)
@@ -366,9 +366,7 @@ void wh_shm_image_close(struct wh_image *base)
 	while (*link != image)
 		link = &(*link)->next;
 	*link = image->next;
-	if (t->past_key < base->key)
-		t->past_key = base->key;
-	wh_shm_forget_offers(t);
+	wh_shm_past(&t->base, base->key + 1);
 	wh_shm_image_discard(t, image);
 	wh_shm_spare_later(t); /* it may have taken the spare, and never become ready */
 }

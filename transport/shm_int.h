@@ -302,8 +302,7 @@ void wh_shm_lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how);
 /* What belongs to the connection goes, and the incarnation that was met has ended. */
 void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_shm_peer_state state);
 void wh_shm_hang_up(struct wh_shm *t, int *socket);
-/* Offers that no image wants any more are dropped. */
-void wh_shm_forget_offers(struct wh_shm *t);
+void wh_shm_past(struct wh_transport *transport, uint64_t key);
 void wh_shm_close_connections(struct wh_shm *t); /* all of them, and the listener; nothing is told to anyone */
 
 void wh_shm_leave(struct wh_transport *transport);
@@ -412,7 +411,7 @@ struct wh_shm {
 	uint64_t visitors; /* questions so far */
 	struct wh_shm_stranger strangers[WH_SHM_STRANGERS];
 	struct wh_shm_image *images; /* in the order in which they were opened */
-	uint64_t past_key;           /* the greatest of an image that has been closed */
+	uint64_t past_key;           /* no image below it will be opened any more */
 	struct wh_shm_jobs *jobs;
 	uint64_t spare_due_ns; /* 0: no spare is wanted yet */
 	uint64_t row_bytes;    /* of my last image */

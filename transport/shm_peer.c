@@ -59,8 +59,11 @@ void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_s
 		drop_offer(peer, &peer->pending[i]);
 }
 
-void wh_shm_forget_offers(struct wh_shm *t)
+void wh_shm_past(struct wh_transport *transport, uint64_t key)
 {
+	struct wh_shm *t = wh_shm_of(transport);
+
+	t->past_key = t->past_key < key ? key : t->past_key;
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_shm_peer *peer = &t->peers[node];
 

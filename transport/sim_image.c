@@ -133,6 +133,8 @@ enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct
 	}
 	if (spec->rows[spec->my_rank].incarnation != node->incarnation)
 		wh_sim_condemn(node->sim, node->id, "opens an image as somebody else");
+	if (spec->key < node->past_key)
+		wh_sim_condemn(node->sim, node->id, "opens an image that was past");
 	image->next = node->images;
 	node->images = image;
 	look_whether_ready(image);
@@ -151,6 +153,13 @@ void wh_sim_image_close(struct wh_image *base)
 	wh_sim_forget(image->node, base);
 	wh_sim_detach(image);
 	free_image(image);
+}
+
+void wh_sim_past(struct wh_transport *transport, uint64_t key)
+{
+	struct sim_node *node = (struct sim_node *)transport;
+
+	node->past_key = node->past_key < key ? key : node->past_key;
 }
 
 struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key)

@@ -156,6 +156,7 @@ struct sim_image {
 enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
 				    struct wh_image **out, struct wh_error *err);
 void wh_sim_image_close(struct wh_image *base);
+void wh_sim_past(struct wh_transport *transport, uint64_t key);
 void wh_sim_freeze(struct wh_image *base, uint32_t rank);
 
 /* NULL if that node has no such image open. */
@@ -297,6 +298,7 @@ struct sim_node { /* an endpoint: one life of a host */
 	bool searching;     /* as far as anybody has asked */
 	uint64_t search_ns; /* at least */
 	struct sim_image *images;
+	uint64_t past_key;     /* no image below it will be opened any more: so its user has said */
 	struct sim_link *loud; /* with a loud push in the batch that is being posted */
 	struct sim_queue inbox, events;
 	struct sim_visitor *visitors;

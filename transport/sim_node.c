@@ -273,6 +273,7 @@ static const struct wh_transport_ops sim_ops = {
 	.remote = &wh_sim_remote_ops,
 	.image_open = wh_sim_image_open,
 	.image_close = wh_sim_image_close,
+	.past = wh_sim_past,
 	.post = wh_sim_post,
 	.freeze = wh_sim_freeze,
 	.service = sim_service,

@@ -414,6 +414,7 @@ static const struct wh_transport_ops tcp_ops = {
 	.gap_bytes = 512, /* an entry of the table, and one of two vectors; to be copied twice */
 	.image_open = wh_tcp_image_open,
 	.image_close = wh_tcp_image_close,
+	.past = wh_tcp_past,
 	.post = wh_tcp_post,
 	.freeze = wh_tcp_freeze,
 	.take = take,

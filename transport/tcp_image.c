@@ -298,7 +298,7 @@ bool wh_tcp_image_wants(const struct wh_tcp *t, const struct wh_tcp_peer *peer, 
 				return !image->rows[rank].mapped && !image->rows[rank].frozen;
 		return false;
 	}
-	return key > t->past_key;
+	return key >= t->past_key;
 }
 
 void wh_tcp_image_confirmed(struct wh_tcp *t, const struct wh_tcp_peer *peer, uint64_t key)
@@ -438,12 +438,10 @@ void wh_tcp_image_close(struct wh_image *base)
 	while (*link != image)
 		link = &(*link)->next;
 	*link = image->next;
-	if (t->past_key < base->key)
-		t->past_key = base->key;
 	for (uint32_t node = 0; node < t->nodes; node++)
 		if (t->peers[node].link != NULL)
 			wh_tcp_in_forget(&t->peers[node].link->in, image);
-	wh_tcp_forget_offers(t);
+	wh_tcp_past(&t->base, base->key + 1);
 	image->closed = true;
 	if (image->holds == 0)
 		wh_tcp_image_free(image);

@@ -311,7 +311,7 @@ void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how);
 /* What belongs to the connection goes, and the incarnation that was met has ended. */
 void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_tcp_peer_state state);
 void wh_tcp_hang_up(struct wh_tcp *t, struct wh_tcp_channel *channel);
-void wh_tcp_forget_offers(struct wh_tcp *t);
+void wh_tcp_past(struct wh_transport *transport, uint64_t key);
 void wh_tcp_close_connections(struct wh_tcp *t);
 void wh_tcp_leave(struct wh_transport *transport);
 enum whorl_result wh_tcp_control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count);
@@ -437,7 +437,7 @@ struct wh_tcp {
 	struct wh_tcp_stranger *strangers;
 	struct wh_tcp_stream *streams[WH_TCP_STREAMS];
 	struct wh_tcp_image *images; /* in the order in which they were opened */
-	uint64_t past_key;           /* the greatest of an image that has been closed */
+	uint64_t past_key;           /* no image below it will be opened any more */
 
 	struct wh_tcp_region *regions;
 	uint32_t next_lane; /* whose events of regions are looked at first */

@@ -125,8 +125,11 @@ void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how)
 
 /* ---- a peer speaks ------------------------------------------------------------------------------------------------ */
 
-void wh_tcp_forget_offers(struct wh_tcp *t)
+void wh_tcp_past(struct wh_transport *transport, uint64_t key)
 {
+	struct wh_tcp *t = wh_tcp_of(transport);
+
+	t->past_key = t->past_key < key ? key : t->past_key;
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_tcp_peer *peer = &t->peers[node];
 

@@ -203,6 +203,9 @@ struct wh_transport_ops {
 	/* Nothing of this image is read or written by this node afterwards. Also for one that never became ready; others may
 	 * have it open still, and what this node has posted before goes on to them. */
 	void (*image_close)(struct wh_image *image);
+	/* No image with a key below this will be opened here any more: what others have offered for such is let go of, and will be
+	 * when it comes. Those that are open go on. */
+	void (*past)(struct wh_transport *t, uint64_t key);
 
 	/* Posts `count` pushes in order. Once per batch, not once per push, it looks whether a peer must be woken. */
 	void (*post)(struct wh_image *image, const struct wh_push *pushes, size_t count);

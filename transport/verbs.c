@@ -268,6 +268,7 @@ static const struct wh_transport_ops verbs_ops = {
 	.gap_bytes = 1024, /* a request more */
 	.image_open = wh_verbs_image_open,
 	.image_close = wh_verbs_image_close,
+	.past = wh_verbs_past,
 	.post = wh_verbs_post,
 	.freeze = wh_verbs_freeze,
 	.take = take,

@@ -280,9 +280,7 @@ void wh_verbs_image_close(struct wh_image *base)
 		row->tell_shut = row->tell_shut || (row->offered && !row->frozen);
 		close_in(row);
 	}
-	if (t->past_key < base->key)
-		t->past_key = base->key;
-	wh_verbs_forget_offers(t);
+	wh_verbs_past(&t->base, base->key + 1);
 	(void)wh_verbs_images_reap(t);
 }
 

@@ -228,7 +228,7 @@ void wh_verbs_be_refused(struct wh_verbs *t, struct wh_verbs_peer *peer, uint64_
 /* The peer has ended: how is said in the event, unless it has left. Or it has not answered my call. */
 void wh_verbs_lose(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *how);
 void wh_verbs_end_connection(struct wh_verbs *t, struct wh_verbs_peer *peer, enum wh_verbs_peer_state state);
-void wh_verbs_forget_offers(struct wh_verbs *t);
+void wh_verbs_past(struct wh_transport *transport, uint64_t key);
 void wh_verbs_leave(struct wh_transport *transport);
 enum whorl_result wh_verbs_control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count);
 
@@ -436,7 +436,7 @@ struct wh_verbs {
 	uint32_t posts;
 	struct wh_verbs_link *links;
 	struct wh_verbs_image *images; /* in the order in which they were opened; those that are closed as well */
-	uint64_t past_key;             /* the greatest of an image that has been closed */
+	uint64_t past_key;             /* no image below it will be opened any more */
 	struct wh_verbs_stream *streams;
 	struct wh_verbs_region *regions; /* mine; those that are closed until nobody uses them */
 	uint32_t lanes, next_lane;

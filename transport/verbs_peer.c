@@ -86,8 +86,11 @@ void wh_verbs_lose(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *h
 
 /* ---- offers ------------------------------------------------------------------------------------------------------- */
 
-void wh_verbs_forget_offers(struct wh_verbs *t)
+void wh_verbs_past(struct wh_transport *transport, uint64_t key)
 {
+	struct wh_verbs *t = wh_verbs_of(transport);
+
+	t->past_key = t->past_key < key ? key : t->past_key;
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_verbs_peer *peer = &t->peers[node];
 

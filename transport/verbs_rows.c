@@ -282,7 +282,7 @@ bool wh_verbs_image_wants(const struct wh_verbs *t, const struct wh_verbs_peer *
 				return !image->rows[rank].mapped && !image->rows[rank].frozen;
 		return false;
 	}
-	return key > t->past_key;
+	return key >= t->past_key;
 }
 
 /* The row of that peer in the image with that key, which may be closed; NULL: there is none. */

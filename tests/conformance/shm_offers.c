@@ -52,6 +52,47 @@ START_TEST(offers_that_are_never_taken_up)
 }
 END_TEST
 
+/* One says that those are past: it need not open a later one to let go of them, and one that comes late is not kept. What is
+ * offered from there on is. */
+START_TEST(offers_that_are_past)
+{
+	struct wh_image *image, *taken_up;
+	struct node n[2];
+	int fds;
+
+	nodes_make(n, 2);
+	for (uint32_t id = 0; id < 2; id++)
+		node_open(&n[id], ROW_BYTES);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].image->ready && n[1].image->ready));
+	NODE_UNTIL(&n[0], (node_pass(&n[1]),
+			   spare_state(&n[0]) == WH_SHM_SPARE_MADE && spare_state(&n[1]) == WH_SHM_SPARE_MADE));
+	fds = count_fds();
+	for (uint64_t key = 2; key <= 3; key++) {
+		if (_i == 1)
+			n[0].transport->ops->past(n[0].transport, 4);
+		image = node_open_of(&n[1], key, 3, ROW_BYTES);
+		for (int k = 0; k < 5; k++)
+			nodes_pass(n, 2);
+		image_close(image);
+	}
+	image = node_open_of(&n[1], 4, 3, ROW_BYTES);
+	for (int k = 0; k < 5; k++)
+		nodes_pass(n, 2);
+	if (_i == 0) {
+		int kept = count_fds();
+
+		n[0].transport->ops->past(n[0].transport, 4);
+		ck_assert_int_eq(count_fds(), kept - 2);
+	}
+	/* Its row, of which each has a descriptor. */
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), spare_state(&n[1]) == WH_SHM_SPARE_MADE && count_fds() == fds + 2));
+	taken_up = node_open_of(&n[0], 4, 3, ROW_BYTES);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), image->ready && taken_up->ready));
+	node_free(&n[0]);
+	node_free(&n[1]);
+}
+END_TEST
+
 /* ---- a hand-made peer --------------------------------------------------------------------------------------------- */
 
 static void raw_offer(const struct raw *r, uint64_t key)
@@ -266,6 +307,7 @@ int main(void)
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, offers_that_are_never_taken_up);
+	tcase_add_loop_test(cases, offers_that_are_past, 0, 2);
 	tcase_add_loop_test(cases, words_on_closed_images_are_ignored, 0, 2);
 	tcase_add_loop_test(cases, offers_of_the_greatest_keys_are_kept, 0, 2);
 	tcase_add_loop_test(cases, what_was_posted_before_the_freeze_goes_out, 0, 2);

@@ -329,3 +329,26 @@ mutant(NAME invited-as-another KIND test_admission FILE membership/admission.c
 		bool invited = view != NULL && guest->incarnation != 0 &&
 			       wh_rank_find(view->joined, view->joined_count, node) >= 0;
 ]])
+
+# ---- what is past ----
+
+mutant(NAME missed-not-past KIND test_prepare FILE membership/propose.c
+	REMOVES "attempts that were withdrawn before a member saw them are past, too"
+	TEXT [[
+	change->on.discard(change->ctx, key); /* also those attempts that I have never seen, and others have */
+]]
+	REPLACEMENT [[
+	if (change->ticket != 0)
+		change->on.discard(change->ctx, key);
+]])
+
+mutant(NAME past-kept KIND conformance-shm-offers FILE transport/shm_peer.c
+	REMOVES "offers that are past are let go of at once"
+	TEXT [[
+			if (peer->pending[i].there && !wh_shm_image_wants(t, peer, peer->pending[i].offer.key))
+				drop_offer(peer, &peer->pending[i]);
+]]
+	REPLACEMENT [[
+			if (false)
+				drop_offer(peer, &peer->pending[i]);
+]])

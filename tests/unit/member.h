@@ -48,6 +48,8 @@ struct member {
 	bool is_open;                        /* what it is answered */
 	unsigned rounds;                     /* of delivery until all is done */
 	bool cannot_open;                    /* memory is out */
+	bool has_open;                       /* something */
+	uint64_t past;                       /* no image below this key is opened any more */
 	struct wh_transport transport;       /* has nothing but its name, */
 	bool prepares;                       /* and what it answers */
 	void (*meanwhile)(struct member *m); /* called from is_open, once */
@@ -124,6 +126,9 @@ static inline bool on_open(void *ctx, const struct wh_next *next, uint64_t key)
 {
 	struct member *m = ctx;
 
+	ck_assert(!m->has_open);
+	ck_assert_uint_ge(key, m->past);
+	m->has_open = !m->cannot_open;
 	tell(m, "open-without");
 	for (uint32_t rank = 0; rank < m->view.members; rank++)
 		if (next->removed[rank])
@@ -150,9 +155,15 @@ static inline bool on_is_open(void *ctx, const uint64_t *suspected)
 	return m->is_open;
 }
 
-static inline void on_discard(void *ctx)
+static inline void on_discard(void *ctx, uint64_t key)
 {
-	tell(ctx, "discard ");
+	struct member *m = ctx;
+
+	ck_assert_uint_gt(key, m->past);
+	m->past = key;
+	if (m->has_open)
+		tell(m, "discard ");
+	m->has_open = false;
 }
 
 static inline bool on_has_begun(void *ctx)

@@ -397,6 +397,19 @@ START_TEST(a_follower_goes_from_proposal_to_proposal)
 }
 END_TEST
 
+/* An attempt was withdrawn before I saw it: what others have offered me for it is of no use, now and not when the next view comes. */
+START_TEST(an_attempt_that_was_missed_is_past)
+{
+	struct member *m = member_make(2, 3, -1);
+
+	say_proposal(m, 0, 2, "", "");
+	settle(m);
+	expect_told(m, "");
+	ck_assert_uint_eq(m->past, 0x7000002);
+	member_free(m);
+}
+END_TEST
+
 START_TEST(the_last_attempt)
 {
 	struct member *m = member_make(2, 3, -1);
@@ -530,6 +543,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, nobody_is_recalled_if_nobody_was_invited);
 	tcase_add_test(cases, a_follower_goes_on_until_the_leader_stops);
 	tcase_add_test(cases, a_follower_goes_from_proposal_to_proposal);
+	tcase_add_test(cases, an_attempt_that_was_missed_is_past);
 	tcase_add_test(cases, the_last_attempt);
 	tcase_add_loop_test(cases, a_record_that_was_written_over, 0, 2);
 	tcase_add_test(cases, what_is_open_stays_while_a_record_is_awaited);
