@@ -63,7 +63,7 @@ static void flush(struct wh_transport *transport)
 
 	t->gathers = false;
 	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-		wh_verbs_flush(t, image);
+		wh_verbs_flush_pass(t, image);
 }
 
 /* ---- service ------------------------------------------------------------------------------------------------------ */
@@ -236,7 +236,8 @@ static void destroy(struct wh_transport *transport, bool forked)
 	struct wh_verbs *t = wh_verbs_of(transport);
 
 	if (!forked && t->device.in != NULL) {
-		flush(transport);
+		for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
+			wh_verbs_flush(t, image);
 		linger(t);
 	}
 	finish(t, forked);

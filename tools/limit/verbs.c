@@ -396,6 +396,8 @@ static enum whorl_result measure(struct wh_limit_run *run, struct wh_limit_resul
 		result = wh_limit_rate(run, &rate, err);
 		if (result != WHORL_OK)
 			return result;
+		if (every[way] == 1)
+			best->per_message = rate;
 		if (rate.messages_per_s > best->rate.messages_per_s) {
 			best->rate = rate;
 			best->publish_every = every[way];
