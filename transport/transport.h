@@ -245,6 +245,9 @@ struct wh_transport_ops {
 	/* T11. The answer to a question, at most WH_ANSWER_MAX bytes. One who has gone meanwhile does not get it. */
 	void (*answer)(struct wh_transport *t, uint64_t visitor, const void *bytes, size_t count);
 
+	/* How many writes to peers the pushes have become so far; NULL: each is one to each of its peers. Any thread. */
+	uint64_t (*writes)(const struct wh_transport *t);
+
 	/* Tells all peers that this node goes in order. */
 	void (*leave)(struct wh_transport *t);
 	/* Closes all images and frees everything. In a forked child (`forked`) it only lets go of memory and descriptors. */
