@@ -96,6 +96,53 @@ START_TEST(posting_takes_the_node_time)
 }
 END_TEST
 
+/* ---- words beside each other ---------------------------------------------------------------------------------------------- */
+
+static uint64_t next_word(const struct lab *lab)
+{
+	return wh_load_acquire((const wh_word *)(const void *)(lab->image[1]->control[0] + WORD + sizeof(wh_word)));
+}
+
+/* Words that stand beside each other are seen in either order, if pushes may be joined; all others in the order of pushes. */
+static void assert_orders(bool joins, bool beside)
+{
+	struct wh_sim_options options = plain(test_seed(11));
+	uint64_t orders[2] = {0};
+	struct lab *lab;
+
+	options.joins = joins;
+	options.pieces = 2;
+	lab = make(options);
+	for (uint64_t k = 1; k <= 120; k += 2) {
+		struct wh_push pushes[] = {push_word(0, k), push_word(0, k + 1)};
+
+		pushes[1].offset += sizeof(wh_word);
+		pushes[1].beside = beside;
+		post(lab, 0, pushes, 2);
+		while (word(lab, 1, 0) < k && next_word(lab) < k)
+			ck_assert(wh_sim_step(lab->sim, UINT64_MAX));
+		if (word(lab, 1, 0) < k || next_word(lab) < k)
+			orders[next_word(lab) > k]++;
+		run(lab, LONG_NS);
+		ck_assert_uint_eq(word(lab, 1, 0), k);
+		ck_assert_uint_eq(next_word(lab), k + 1);
+	}
+	ck_assert_uint_gt(orders[0], 5);
+	if (joins && beside)
+		ck_assert_uint_gt(orders[1], 5);
+	else
+		ck_assert_uint_eq(orders[1], 0);
+	end(lab);
+}
+
+START_TEST(words_beside_come_in_any_order)
+{
+	assert_orders(true, true);
+	assert_orders(true, false);
+	assert_orders(false, true);
+}
+END_TEST
+
 /* ---- rings ------------------------------------------------------------------------------------------------------------- */
 
 #define RING_NS (100 * WH_NS_PER_US)
@@ -287,6 +334,7 @@ int main(void)
 	tcase_add_test(cases, a_link_has_a_bandwidth);
 	tcase_add_test(cases, a_card_sends_to_all);
 	tcase_add_test(cases, posting_takes_the_node_time);
+	tcase_add_test(cases, words_beside_come_in_any_order);
 	tcase_add_test(cases, rings_are_late);
 	tcase_add_test(cases, rings_for_messages_are_late);
 	tcase_add_loop_test(cases, late_rings_are_never_lost, 0, 20);
