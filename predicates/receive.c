@@ -126,5 +126,4 @@ void wh_acknowledge(struct wh_multicast *mc, size_t taken)
 	mc->received_num = least;
 	wh_store_relaxed(&mc->config.stats->received_num, least);
 	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.received_num, least, mc->peers);
-	wh_pushes_post(mc->config.pushes);
 }
