@@ -273,10 +273,12 @@ mutant(NAME delivered-before-upcall FILE predicates/deliver.c
 mutant(NAME delivered-untold FILE predicates/deliver.c
 	REMOVES "delivered_num is pushed"
 	TEXT [[
-	wh_sst_publish(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, mc->peers);
+			       WH_PUSH_BESIDE | (awaited ? 0 : WH_PUSH_PATIENT), mc->peers);
+	wh_pushes_post(c->pushes);
 ]]
 	REPLACEMENT [[
-	wh_sst_publish(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, (struct wh_to){NULL, 0});
+			       WH_PUSH_BESIDE, (struct wh_to){NULL, 0});
+	wh_pushes_post(c->pushes);
 ]])
 
 mutant(NAME unordered-before-upcall FILE predicates/deliver.c
