@@ -11,7 +11,7 @@
 #define NOTHING_NS (UINT64_C(3600) * WH_NS_PER_S) /* nobody has anything to do for so long */
 #define SURVEY_NS (20 * WH_NS_PER_MS)             /* until statistics are fresh */
 #define LIVES_MAX 64                              /* bits in a set */
-#define JOINS_IN 8 /* in one run of so many counters beside each other go as one push */
+#define JOINS_IN 8                                /* in one run of so many counters beside each other go as one push */
 #define FORGETTING_NS (700 * WH_NS_PER_MS)
 #define RESTLESS_TIMEOUTS 4 /* after the last fault, before those that have not come are given up */
 

@@ -61,8 +61,9 @@ struct wh_push {
 	enum wh_push_kind kind;
 	bool quiet;   /* does not ring (T6) */
 	bool patient; /* advice: it may leave a moment later, together with what else goes to that peer, or when I arm */
-	bool beside;  /* advice, of a word: it and the word posted just before it may become visible in either order (not T2),
-		       * so that words that are neighbours in the row, each beside the one before, may go as one range */
+	/* Advice, of a word: it and the word posted just before it may become visible in either order (not T2). Words that are
+	 * neighbours in the row, each beside the one before, may then go as one range. */
+	bool beside;
 	uint32_t to_count;
 	const uint32_t *to; /* ranks, me not among them; must live as long as the image */
 	uint64_t offset;    /* in my row; of a word: a multiple of 8 */

@@ -21,7 +21,7 @@
 
 #define AGAIN_NS (2 * WH_NS_PER_MS)
 #define KEEP_NS (50 * WH_NS_PER_US) /* so long a patient push is kept */
-#define DRAIN_NS (2 * WH_NS_PER_S) /* what is posted from an image that is closed has so long */
+#define DRAIN_NS (2 * WH_NS_PER_S)  /* what is posted from an image that is closed has so long */
 
 /* ---- post and freeze ---------------------------------------------------------------------------------------------- */
 

@@ -315,7 +315,7 @@ struct wh_verbs_image {
 	struct wh_row_part *parts;     /* of all rows */
 	uint32_t *touched;             /* ranks for which something was pushed that has not been flushed */
 	uint32_t touched_count;
-	uint64_t kept_ns; /* since when a patient push is kept; 0: none is */
+	uint64_t kept_ns;      /* since when a patient push is kept; 0: none is */
 	unsigned char *frozen; /* control columns of those that are frozen, by rank */
 	const unsigned char **control, **row;
 };

@@ -274,11 +274,10 @@ mutant(NAME delivered-untold FILE predicates/deliver.c
 	REMOVES "delivered_num is pushed"
 	TEXT [[
 			       WH_PUSH_BESIDE | (awaited ? 0 : WH_PUSH_PATIENT), mc->peers);
-	wh_pushes_post(c->pushes);
 ]]
 	REPLACEMENT [[
-			       WH_PUSH_BESIDE, (struct wh_to){NULL, 0});
-	wh_pushes_post(c->pushes);
+			       WH_PUSH_BESIDE | (awaited ? 0 : WH_PUSH_PATIENT),
+			       awaited ? (struct wh_to){NULL, 0} : mc->peers);
 ]])
 
 mutant(NAME unordered-before-upcall FILE predicates/deliver.c
