@@ -190,7 +190,7 @@ struct wh_transport_ops {
 	uint32_t capabilities;              /* T7: of enum wh_remote_capability */
 	const struct wh_remote_ops *remote; /* T7: NULL: none of it */
 	uint32_t gap_bytes; /* so many bytes cost as much as one range more in a push; 0: bytes cost nothing */
-	bool lends;      /* another thread, which has borrowed the loop (base/gate.h), may post while the loop's is in wait */
+	bool lends;      /* while the loop's thread is in wait, one that has borrowed the loop may post (base/gate.h) */
 	bool dear_looks; /* a pass that finds nothing has made a system call (base/patience.h) */
 
 	/* Makes my row and starts to exchange rows with the other members; never waits for them. The image is ready when
