@@ -13,7 +13,7 @@
 #define PATIENCE_MS 20000
 #define WINDOW 8
 #define THREADS 2
-#define ROUNDS 100 /* of each thread at each node */
+#define ROUNDS 50 /* of each thread at each node */
 #define NODES 2
 
 /* Shared memory as it is, but a loop that sleeps can be held back: for it, its thread gets no processor. */
