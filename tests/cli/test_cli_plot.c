@@ -197,6 +197,37 @@ START_TEST(histograms_and_limits)
 }
 END_TEST
 
+/* In virtual time nothing is drawn but what follows from the seed. */
+static char *picture_of(const char *name, const char *seed)
+{
+	const char *path = cli_path(&dir, name);
+	char *svg;
+
+	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--quiet", "--plot", path, "--set",
+		"group.transport=sim", "--set", seed, "--set", "bench.runs=2", "--set",
+		"bench.optimisations=baseline, deferred", "--set", "group.nodes=2, 3", "--set", "figure.x=nodes", "--set",
+		"figure.y=throughput latency");
+	assert_good();
+	cli_free(&cli);
+	svg = cli_read(path);
+	ck_assert_ptr_nonnull(svg);
+	return svg;
+}
+
+START_TEST(the_same_seed_is_the_same_picture)
+{
+	char *one = picture_of("one.svg", "sim.seed=7"), *same = picture_of("same.svg", "sim.seed=7"),
+	     *other = picture_of("other.svg", "sim.seed=70");
+
+	ck_assert_uint_gt(count_of(one, "<path"), 0);
+	ck_assert_str_eq(one, same);
+	ck_assert_str_ne(one, other);
+	free(one);
+	free(same);
+	free(other);
+}
+END_TEST
+
 /* Before anything is measured. */
 START_TEST(what_cannot_be_drawn_is_said_first)
 {
@@ -284,6 +315,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(tcase, mistakes, 0, COUNT(bad));
 	tcase_add_test(tcase, a_picture_has_what_varies);
 	tcase_add_test(tcase, histograms_and_limits);
+	tcase_add_test(tcase, the_same_seed_is_the_same_picture);
 	tcase_add_test(tcase, what_cannot_be_drawn_is_said_first);
 	tcase_add_test(tcase, a_page_of_two_files);
 	tcase_add_test(tcase, what_is_no_result_is_named);
