@@ -9,6 +9,11 @@
  * `heavy` is set and the thread pays with a full fence. Of those who find the loop parked the one that takes the bit away
  * rings, so a parking costs one ring, however many commits come before the loop runs. tests/models/doorbell.c has all
  * interleavings.
+ *
+ * While the loop's thread sleeps, its loop is *lent*: whoever is about to ring may borrow it and do what will not wait until
+ * that thread runs (docs/decisions/0028). One word says whose the loop is; only `lent` can be borrowed, by one:
+ *
+ *     kept  <--- lend, take back --->  lent  <--- borrow, give back --->  borrowed
  */
 #ifndef WH_BASE_GATE_H
 #define WH_BASE_GATE_H
@@ -26,6 +31,7 @@ enum {
 
 struct wh_gate {
 	wh_word state;           /* [loop, close, and who rings write; anyone reads] WH_GATE_* */
+	wh_word loan;            /* [loop, and who rings] kept (0, in a fork too), lent, or borrowed */
 	bool heavy;              /* [const] */
 	void (*wake)(void *ctx); /* [const] rings the loop's doorbell; any thread */
 	void *ctx;
@@ -63,5 +69,14 @@ static inline void wh_gate_ring(struct wh_gate *gate)
  * thread may not see that the loop is parked, which must not sleep for long. */
 bool wh_gate_park(struct wh_gate *gate);
 void wh_gate_unpark(struct wh_gate *gate);
+
+/* Loop: its thread touches nothing of it from here on, until wh_gate_take_back says true. False: it is borrowed; ask again. */
+void wh_gate_lend(struct wh_gate *gate);
+WH_MUST_CHECK bool wh_gate_take_back(struct wh_gate *gate);
+
+/* Any thread. True: all that is the loop's is this thread's, until it gives it back, soon: the loop may be waiting. False: the
+ * loop runs, somebody else has borrowed it, or the processor would rather not say: never wait for this. */
+WH_MUST_CHECK bool wh_gate_borrow(struct wh_gate *gate);
+void wh_gate_give_back(struct wh_gate *gate);
 
 #endif

@@ -372,13 +372,30 @@ static void count_dropped(whorl_node *node)
 			wh_ring_count_dropped(node->subgroups[i].ring);
 }
 
+/* It has failed, or leaves: its row says nothing more. */
+static bool is_silent(const whorl_node *node)
+{
+	return (wh_gate_state(node->gate) & WH_GATE_FAILED) != 0 || node->may_leave;
+}
+
+void wh_epoch_send(whorl_node *node)
+{
+	const struct wh_epoch *epoch = node->epoch;
+
+	if (epoch == NULL || is_silent(node))
+		return;
+	for (uint32_t i = 0; i < epoch->seat_count; i++)
+		if (epoch->seats[i].mc != NULL)
+			wh_multicast_send(epoch->seats[i].mc);
+}
+
 size_t wh_epoch_step(void *ctx)
 {
 	whorl_node *node = ctx;
 	struct wh_epoch *epoch = node->epoch;
 	size_t work;
 
-	if (__builtin_expect((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0 || node->may_leave, 0))
+	if (__builtin_expect(is_silent(node), 0))
 		return 0;
 	work = wh_change_step(&epoch->change);
 	if (epoch->change.removed) /* just now: deaf from here on */

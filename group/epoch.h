@@ -76,6 +76,9 @@ bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 /* One pass over the current epoch, and over those that are over. A wh_predicate of the node. */
 size_t wh_epoch_step(void *node);
 
+/* What is committed is sent in the current epoch, and nothing else is done: no upcalls. Who has borrowed the loop. */
+void wh_epoch_send(whorl_node *node);
+
 /* The participant of its change of view (install.c). */
 extern const struct wh_participant wh_epoch_participant;
 

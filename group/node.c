@@ -141,13 +141,6 @@ static enum wh_role ask_layout(const struct wh_view *view, const char *subgroup,
 
 /* ---- open ---------------------------------------------------------------------------------------------------------------- */
 
-static void wake(void *ctx)
-{
-	whorl_node *node = ctx;
-
-	node->transport->ops->wake(node->transport);
-}
-
 static enum whorl_result open_layout(whorl_node *node, struct wh_error *err)
 {
 	node->texts = calloc(node->config.subgroup_count + 1, sizeof(*node->texts));
@@ -255,7 +248,7 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 	wh_secret_free(&secret); /* the transport holds what it needs */
 	if (result != WHORL_OK)
 		return result;
-	return wh_gate_create(&node->gate, wake, node, err);
+	return wh_gate_create(&node->gate, wh_node_wake, node, err);
 }
 
 static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)

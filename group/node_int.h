@@ -160,6 +160,9 @@ struct whorl_view wh_node_show_view(const struct wh_view *view, uint32_t rank);
 void wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count);
 void wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *messages, size_t count);
 
+/* The loop sleeps, and something is to be done: what rings it (base/gate.h). Any thread; ctx is the node. */
+void wh_node_wake(void *node);
+
 /* The first predicate of every node's loop: what the transport reports, ready, drained. */
 size_t wh_node_watch(void *node);
 

@@ -197,6 +197,19 @@ size_t wh_node_watch(void *ctx)
 	return work;
 }
 
+/* The processor that the loop's thread slept on wakes, and then that thread, long after its peers could have had what was
+ * committed. So that goes out first, from here; what may upcall is the loop's. */
+void wh_node_wake(void *ctx)
+{
+	whorl_node *node = ctx;
+
+	if (wh_gate_borrow(node->gate)) {
+		wh_epoch_send(node);
+		wh_gate_give_back(node->gate);
+	}
+	node->transport->ops->wake(node->transport);
+}
+
 /* ---- start, ready ----------------------------------------------------------------------------------------------------- */
 
 enum whorl_result whorl_start(whorl_node *node)

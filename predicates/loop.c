@@ -2,6 +2,7 @@
 #include "predicates/loop.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/patience.h"
 #include "base/thread.h"
@@ -10,6 +11,7 @@
 #define YIELD_NS (100 * WH_NS_PER_US)
 #define SLEEP_MAX_NS WH_NS_PER_S
 #define SLEEP_UNSURE_NS WH_NS_PER_MS /* where a doorbell may be missed, see wh_gate_park */
+#define NAP_NS (50 * WH_NS_PER_US)   /* while the loop is borrowed, and that takes long */
 
 void wh_loop_init(struct wh_loop *loop, struct wh_diag *diag, struct wh_transport *transport, struct wh_gate *gate,
 		  enum wh_idle idle)
@@ -94,6 +96,30 @@ void wh_loop_disarm(struct wh_loop *loop)
 	loop->transport->ops->disarm(loop->transport);
 }
 
+/* Who has borrowed the loop is nearly done. If that goes on he wants a processor, perhaps this one, and yields do not give it
+ * to him where this thread has the greater priority. */
+static void take_back(struct wh_loop *loop)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	struct wh_patience patience = {0};
+
+	while (!wh_gate_take_back(loop->gate))
+		if (!wh_patience_wait(&patience, loop->diag->env, YIELD_NS))
+			nanosleep(&nap, NULL);
+}
+
+/* Lent meanwhile, where another thread may post. */
+static void wait(struct wh_loop *loop, uint64_t timeout_ns)
+{
+	const struct wh_transport_ops *ops = loop->transport->ops;
+
+	if (ops->lends)
+		wh_gate_lend(loop->gate);
+	ops->wait(loop->transport, timeout_ns);
+	if (ops->lends)
+		take_back(loop);
+}
+
 void wh_loop_sleep(struct wh_loop *loop, uint64_t timeout_ns)
 {
 	uint64_t now = wh_env_now(loop->diag->env);
@@ -102,7 +128,7 @@ void wh_loop_sleep(struct wh_loop *loop, uint64_t timeout_ns)
 	if (timeout_ns > until_next)
 		timeout_ns = until_next;
 	wh_count(&loop->stats.sleeps, 1);
-	loop->transport->ops->wait(loop->transport, timeout_ns < loop->sleep_max_ns ? timeout_ns : loop->sleep_max_ns);
+	wait(loop, timeout_ns < loop->sleep_max_ns ? timeout_ns : loop->sleep_max_ns);
 	wh_loop_disarm(loop);
 	loop->now_ns = wh_env_now(loop->diag->env);
 	serve(loop);

@@ -165,6 +165,16 @@ size_t wh_multicast_step(void *ctx)
 	return mc->config.mode == WH_MODE_ORDERED ? step_ordered(mc) : step_unordered(mc);
 }
 
+void wh_multicast_send(struct wh_multicast *mc)
+{
+	if (!mc->runs || wh_send(mc) == 0)
+		return;
+	wh_announce(mc);
+	if (mc->config.mode == WH_MODE_ORDERED)
+		wh_acknowledge(mc, 0); /* the others wait for what I have received, and be it my own */
+	wh_pushes_post(mc->config.pushes);
+}
+
 bool wh_multicast_drained(struct wh_multicast *mc)
 {
 	const struct wh_ring *ring = mc->config.ring;

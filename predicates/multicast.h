@@ -89,6 +89,8 @@ uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count);
 
 /* One pass over the predicates: a wh_predicate. */
 size_t wh_multicast_step(void *mc);
+/* Of a pass only what tells others what I have committed: nothing is taken in, and nothing upcalled. */
+void wh_multicast_send(struct wh_multicast *mc);
 
 /* ---- the end of a view (docs/decisions/0014) ---- */
 

@@ -9,6 +9,7 @@
 #include "transport/sim.h"
 
 #define MB 1000000
+#define GAP_BYTES 1024 /* as on verbs: a write more */
 
 struct processor {
 	struct processor *next;
@@ -316,6 +317,7 @@ static struct wh_sim_options sim_options(struct wh_machine *machine)
 			 .write_ns = (uint64_t)nic->card_ns,
 			 .turn_bytes = (uint64_t)nic->turn_bytes},
 		.pieces = 1,
+		.gap_bytes = GAP_BYTES,
 		.log = log_line,
 		.posted = posted,
 		.ctx = machine,

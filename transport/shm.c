@@ -206,6 +206,7 @@ static const struct wh_transport_ops shm_ops = {
 	.name = "shm",
 	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
 	.remote = &wh_shm_remote_ops,
+	.lends = true,
 	.image_open = wh_shm_image_open,
 	.prepares = prepares,
 	.image_close = wh_shm_image_close,

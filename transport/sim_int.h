@@ -285,6 +285,7 @@ struct sim_visitor {
 
 struct sim_node { /* an endpoint: one life of a host */
 	struct wh_transport base;
+	struct wh_transport_ops ops; /* [const] */
 	struct wh_sim *sim;
 	struct sim_host *host;
 	uint32_t id;

@@ -298,7 +298,9 @@ static struct sim_node *new_node(struct sim_host *host, const struct wh_transpor
 
 	if (node == NULL)
 		return NULL;
-	node->base.ops = &sim_ops;
+	node->ops = sim_ops;
+	node->ops.gap_bytes = host->sim->options.gap_bytes;
+	node->base.ops = &node->ops;
 	node->sim = host->sim;
 	node->host = host;
 	node->id = host->id;

@@ -30,8 +30,8 @@
  *                 messages, in order, with WHORL_AGAIN as back-pressure, and streams of any length. Never blocks the loop.
  * T11 visitors    somebody who is no node may ask a node a question, and gets one answer.
  *
- * Threads: all functions are the loop's (one thread at a time), except wake(), which any thread of the process may call, and
- * the functions of a stream, which belongs to one thread at a time, whichever.
+ * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `lends`), except wake(), which any
+ * thread of the process may call, and the functions of a stream, which belongs to one thread at a time, whichever.
  * The conformance suite in tests/conformance/ states T1-T11 once and runs on every transport.
  */
 #ifndef WH_TRANSPORT_TRANSPORT_H
@@ -193,7 +193,8 @@ struct wh_transport_ops {
 	uint32_t capabilities;              /* T7: of enum wh_remote_capability */
 	const struct wh_remote_ops *remote; /* T7: NULL: none of it */
 	uint32_t gap_bytes; /* so many bytes cost as much as one range more in a push; 0: bytes cost nothing */
-	bool dear_looks;    /* a pass that finds nothing has made a system call (base/patience.h) */
+	bool lends;      /* while the loop's thread is in wait, one that has borrowed the loop may post (base/gate.h) */
+	bool dear_looks; /* a pass that finds nothing has made a system call (base/patience.h) */
 
 	/* Makes my row and starts to exchange rows with the other members; never waits for them. The image is ready when
 	 * WH_EVENT_IMAGE_READY comes; nothing may be posted before. Several images (views) may be open at once.

@@ -356,7 +356,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim_wait(whorl_subgroup *su
 							      struct whorl_claim *out);
 
 /* The message is final and may leave; `bytes` <= claim->bytes are sent. The data must not be touched afterwards. Never
- * blocks. Each claim is finished exactly once, by any thread.
+ * blocks. Each claim is finished exactly once, by any thread. If the loop sleeps this thread wakes it; on shm it sends first what is
+ * committed and wakes the members that sleep, a system call for each. It makes no upcalls.
  * WHORL_OK: it will be delivered in its place, unless this node fails or is removed first, whatever view is current then;
  * WHORL_NO_QUORUM: the same, but not before a majority is heard again; WHORL_INVALID: too many bytes, the claim is still
  * open. Of the following each says that the message is not sent, and will never be delivered: WHORL_NOT_SENDER: this node

@@ -114,6 +114,18 @@ START_TEST(costs_are_those_of_the_file)
 }
 END_TEST
 
+/* Small messages in large slots: a slot's header and message to each peer, and words, however large the slots are. */
+START_TEST(only_what_is_used_is_pushed)
+{
+	json_t *line = line_of("bench.bytes=128", "subgroup all.message_bytes=64k");
+	double slots = 4.0 * 100 * 3, pushed = number_at(line, "bytes_pushed");
+
+	ck_assert_double_ge(pushed, slots * (128 + 16));
+	ck_assert_double_lt(pushed, slots * 1024);
+	json_decref(line);
+}
+END_TEST
+
 /* One processor for loop and sending; delays; a subgroup more: as with other transports. */
 START_TEST(other_ways_to_run)
 {

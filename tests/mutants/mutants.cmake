@@ -337,6 +337,32 @@ mutant(NAME commit-does-not-ring FILE base/gate.h COMPILE group/send.c
 		(void)gate;
 ]])
 
+mutant(NAME commit-leaves-it-to-the-loop KIND test_group_lent FILE group/run.c
+	REMOVES "a commit that finds the loop asleep sends"
+	TEXT [[
+		wh_epoch_send(node);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME lent-send-unacknowledged KIND test_group_lent FILE predicates/multicast.c
+	REMOVES "who sends for a loop that sleeps says that it has what it sent"
+	TEXT [[
+		wh_acknowledge(mc, 0); /* the others wait for what I have received, and be it my own */
+]]
+	REPLACEMENT [[
+		return;
+]])
+
+mutant(NAME loop-runs-borrowed KIND test_loop FILE predicates/loop.c
+	REMOVES "a loop that wakes waits for who has borrowed it"
+	TEXT [[
+	while (!wh_gate_take_back(loop->gate))
+]]
+	REPLACEMENT [[
+	if (!wh_gate_take_back(loop->gate))
+]])
+
 mutant(NAME heartbeat-rings FILE membership/heartbeat.c
 	REMOVES "heartbeats do not ring"
 	TEXT [[

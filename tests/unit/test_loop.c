@@ -15,8 +15,9 @@ struct bell {
 	char calls[128];
 	size_t call_count;
 	size_t service_work;
-	uint64_t wait_ns; /* of the last wait */
-	bool blocks;      /* wait really does */
+	uint64_t wait_ns;     /* of the last wait */
+	bool blocks;          /* wait really does */
+	struct wh_gate *lent; /* in wait the loop can be borrowed; NULL: nobody tries */
 	pthread_mutex_t lock;
 	pthread_cond_t rung;
 	bool ringing, waiting;
@@ -60,6 +61,10 @@ static void bell_wait(struct wh_transport *transport, uint64_t timeout_ns)
 
 	note(bell, 'W');
 	bell->wait_ns = timeout_ns;
+	if (bell->lent != NULL) {
+		note(bell, wh_gate_borrow(bell->lent) ? 'B' : '-');
+		wh_gate_give_back(bell->lent);
+	}
 	if (!bell->blocks)
 		return;
 	pthread_mutex_lock(&bell->lock);
@@ -88,6 +93,14 @@ static const struct wh_transport_ops bell_ops = {.name = "bell",
 						 .disarm = bell_disarm,
 						 .wait = bell_wait,
 						 .wake = bell_wake};
+
+static const struct wh_transport_ops lending_ops = {.name = "lending bell",
+						    .lends = true,
+						    .service = bell_service,
+						    .arm = bell_arm,
+						    .disarm = bell_disarm,
+						    .wait = bell_wait,
+						    .wake = bell_wake};
 
 struct fixture {
 	struct fake_env env;
@@ -334,6 +347,23 @@ START_TEST(sleep_ends_by_the_time_asked_for)
 }
 END_TEST
 
+START_TEST(a_loop_is_lent_while_it_sleeps)
+{
+	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+
+	f->bell.base.ops = &lending_ops;
+	f->bell.lent = f->gate;
+	ck_assert(!wh_gate_borrow(f->gate));
+	ck_assert_uint_eq(wh_loop_arm(&f->loop), 0);
+	ck_assert(!wh_gate_borrow(f->gate)); /* it may still look */
+	f->bell.call_count = 0;
+	wh_loop_sleep(&f->loop, WH_NS_PER_MS);
+	ck_assert_mem_eq(f->bell.calls, "WBDS", 4);
+	ck_assert(!wh_gate_borrow(f->gate));
+	discard(f);
+}
+END_TEST
+
 START_TEST(the_earliest_time_counts)
 {
 	struct fixture *f = make(WH_IDLE_ADAPTIVE);
@@ -407,6 +437,43 @@ START_TEST(a_thread_sleeps_wakes_and_ends)
 }
 END_TEST
 
+static size_t while_borrowed(void *ctx)
+{
+	struct caller *caller = ctx;
+
+	wh_fetch_add(&caller->calls, wh_load_acquire(&caller->work)); /* work: somebody has borrowed the loop */
+	return 0;
+}
+
+/* Rung while it is borrowed, it makes no pass before it has been given back. */
+START_TEST(a_loop_that_is_borrowed_stands_still)
+{
+	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct caller caller = {0};
+	struct wh_error err;
+
+	f->bell.base.ops = &lending_ops;
+	f->bell.blocks = true;
+	f->env.advance_ns = WH_NS_PER_US;
+	ck_assert_int_eq(wh_loop_add(&f->loop, while_borrowed, &caller, &err), WHORL_OK);
+	ck_assert_int_eq(wh_loop_start(&f->loop, "test-loop", -1, &err), WHORL_OK);
+	for (uint64_t waits = 1; waits <= 3; waits++) {
+		await_sleep(&f->bell, waits);
+		while (!wh_gate_borrow(f->gate))
+			;
+		wh_store_release(&caller.work, 1);
+		bell_wake(&f->bell.base);
+		for (int i = 0; i < 100; i++)
+			sched_yield();
+		wh_store_release(&caller.work, 0);
+		wh_gate_give_back(f->gate);
+	}
+	wh_loop_stop(&f->loop);
+	ck_assert_uint_eq(wh_load_relaxed(&caller.calls), 0);
+	discard(f);
+}
+END_TEST
+
 /* With idle = yield and spin it never sleeps, and can be stopped all the same. */
 START_TEST(a_thread_that_never_sleeps)
 {
@@ -451,10 +518,12 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_look_that_finds_something_disarms);
 	tcase_add_test(cases, sleep_ends_awake_and_served);
 	tcase_add_test(cases, sleep_ends_by_the_time_asked_for);
+	tcase_add_test(cases, a_loop_is_lent_while_it_sleeps);
 	tcase_add_test(cases, the_earliest_time_counts);
 	suite_add_tcase(all, cases);
 	tcase_set_timeout(threads, 60);
 	tcase_add_test(threads, a_thread_sleeps_wakes_and_ends);
+	tcase_add_test(threads, a_loop_that_is_borrowed_stands_still);
 	tcase_add_loop_test(threads, a_thread_that_never_sleeps, 0, 2);
 	tcase_add_test(threads, a_processor_that_is_not_there);
 	suite_add_tcase(all, threads);

@@ -162,6 +162,26 @@ START_TEST(a_commit_rings_who_sleeps)
 }
 END_TEST
 
+START_TEST(a_loop_is_lent_to_one)
+{
+	struct bench *b = make(WINDOW, BYTES, true);
+
+	ck_assert(!wh_gate_borrow(b->gate)); /* it runs */
+	for (int sleeps = 0; sleeps < 2; sleeps++) {
+		wh_gate_lend(b->gate);
+		while (!wh_gate_borrow(b->gate))
+			;
+		ck_assert(!wh_gate_borrow(b->gate));
+		ck_assert(!wh_gate_take_back(b->gate));
+		wh_gate_give_back(b->gate);
+		while (!wh_gate_take_back(b->gate))
+			;
+		ck_assert(!wh_gate_borrow(b->gate));
+	}
+	discard(b);
+}
+END_TEST
+
 /* ---- closing ------------------------------------------------------------------------------------------------------------ */
 
 START_TEST(a_closed_ring_takes_no_claims)
@@ -357,6 +377,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_slot_forgets_its_last_message);
 	tcase_add_test(cases, the_largest_window);
 	tcase_add_test(cases, a_commit_rings_who_sleeps);
+	tcase_add_test(cases, a_loop_is_lent_to_one);
 	tcase_add_test(cases, a_closed_ring_takes_no_claims);
 	tcase_add_test(cases, a_full_ring_that_closes_says_closed);
 	tcase_add_test(cases, room_is_told_to_who_asked);

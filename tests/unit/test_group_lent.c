@@ -1,0 +1,195 @@
+/* test_group_lent.c - a commit that finds the loop asleep sends by itself, and does nothing else of the loop's.
+ *
+ * Labels: threads
+ */
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "group/node_int.h"
+#include "tests/harness.h"
+#include "transport/shm.h"
+
+#define PATIENCE_MS 20000
+#define WINDOW 8
+#define THREADS 2
+#define ROUNDS 50 /* of each thread at each node */
+#define NODES 2
+
+/* Shared memory as it is, but a loop that sleeps can be held back: for it, its thread gets no processor. */
+static struct wh_transport_ops held_ops;
+static void (*real_wait)(struct wh_transport *transport, uint64_t timeout_ns);
+static wh_word hold, held;
+
+static void held_wait(struct wh_transport *transport, uint64_t timeout_ns)
+{
+	real_wait(transport, timeout_ns);
+	while (wh_load_acquire(&hold) != 0) {
+		wh_store_release(&held, 1);
+		poll(NULL, 0, 1);
+	}
+	wh_store_release(&held, 0);
+}
+
+static enum whorl_result create_held(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
+				     struct wh_error *err)
+{
+	enum whorl_result result = wh_shm_create(config, ctx, out, err);
+
+	if (result != WHORL_OK)
+		return result;
+	held_ops = *(*out)->ops;
+	real_wait = held_ops.wait;
+	held_ops.wait = held_wait;
+	(*out)->ops = &held_ops;
+	return WHORL_OK;
+}
+
+struct member {
+	whorl_node *node;
+	whorl_subgroup *subgroup;
+	pthread_t upcalled_by; /* valid once something is delivered */
+	wh_word delivered;
+	uint64_t digest; /* of senders and their order */
+	uint64_t next[NODES];
+};
+
+static void on_message(const struct whorl_message *message, void *ctx)
+{
+	struct member *m = ctx;
+
+	if (wh_load_relaxed(&m->delivered) == 0)
+		m->upcalled_by = pthread_self();
+	ck_assert(pthread_equal(m->upcalled_by, pthread_self()));
+	ck_assert_uint_eq(message->index, m->next[message->sender]++);
+	m->digest = m->digest * 31 + message->sender;
+	wh_store_release(&m->delivered, wh_load_relaxed(&m->delivered) + 1);
+}
+
+static void open_member(struct member *m, uint32_t id, int mode, wh_transport_create *create)
+{
+	const struct wh_world world = {.env = wh_env_system(), .create = create, .headers_apart = true};
+	struct wh_node_subgroup subgroup = {.name = "g",
+					    .options = {.members = "all",
+							.senders = "all",
+							.mode = mode,
+							.window = WINDOW,
+							.message_bytes = 8,
+							.shards = 1,
+							.members_min = 1}};
+	struct wh_node_config config = {
+		.group = {.nodes = NODES,
+			  .start_timeout_ms = PATIENCE_MS,
+			  .failure_timeout_ms = PATIENCE_MS,
+			  .memory_max = 1 << 30},
+		.engine = {.send_batching = true,
+			   .receive_batching = true,
+			   .delivery_batching = true,
+			   .null_sends = true,
+			   .deferred_push = true,
+			   .cpus = "none"},
+		.subgroup_count = 1,
+		.subgroups = &subgroup,
+	};
+	struct wh_error err;
+
+	*m = (struct member){.node = NULL};
+	snprintf(config.group.name, sizeof(config.group.name), "lent-%d", (int)getpid());
+	ck_assert_msg(wh_node_open(&config, id, &world, NULL, &m->node, &err) == WHORL_OK, "%s", err.text);
+	m->subgroup = whorl_subgroup_find(m->node, "g");
+	ck_assert_int_eq(whorl_on_message(m->subgroup, on_message, m), WHORL_OK);
+	ck_assert_int_eq(whorl_start(m->node), WHORL_OK);
+}
+
+static void await(const wh_word *word, uint64_t value)
+{
+	uint64_t deadline = wh_monotonic_ns() + PATIENCE_MS / 2 * WH_NS_PER_MS;
+
+	while (wh_load_acquire(word) != value) {
+		ck_assert_uint_lt(wh_monotonic_ns(), deadline);
+		poll(NULL, 0, 1);
+	}
+}
+
+/* The committer's thread sends it and says that it has it; to upcall is for the loop, whose thread does not run. */
+START_TEST(what_is_committed_leaves_a_loop_that_sleeps)
+{
+	struct member members[NODES];
+
+	open_member(&members[0], 0, _i, create_held);
+	open_member(&members[1], 1, _i, wh_shm_create);
+	ck_assert_int_eq(whorl_ready(members[0].node, PATIENCE_MS), WHORL_OK);
+	ck_assert_int_eq(whorl_ready(members[1].node, PATIENCE_MS), WHORL_OK);
+	wh_store_release(&hold, 1);
+	members[0].node->transport->ops->wake(members[0].node->transport); /* sticky: its next sleep ends at once */
+	await(&held, 1);
+	while ((wh_gate_state(members[0].node->gate) & WH_GATE_PARKED) == 0)
+		sched_yield();
+	for (uint64_t n = 1; n <= 3; n++)
+		ck_assert_int_eq(whorl_send(members[0].subgroup, &n, sizeof(n), 0), WHORL_OK);
+	await(&members[1].delivered, 1); /* the others' commits found it rung */
+	ck_assert_uint_eq(wh_load_acquire(&members[0].delivered), 0);
+	wh_store_release(&hold, 0);
+	for (int i = 0; i < NODES; i++) {
+		await(&members[i].delivered, 3);
+		ck_assert(!pthread_equal(members[i].upcalled_by, pthread_self()));
+	}
+	for (int i = 0; i < NODES; i++)
+		ck_assert_int_eq(whorl_close(members[i].node, PATIENCE_MS), WHORL_OK);
+}
+END_TEST
+
+static void *commit_when_parked(void *ctx)
+{
+	struct member *m = ctx;
+
+	for (uint64_t n = 0; n < ROUNDS; n++) {
+		while ((wh_gate_state(m->node->gate) & WH_GATE_PARKED) == 0)
+			sched_yield();
+		ck_assert_int_eq(whorl_send(m->subgroup, &n, sizeof(n), PATIENCE_MS), WHORL_OK);
+	}
+	return NULL;
+}
+
+/* Several threads find each loop asleep at once, and acknowledgements of the others wake it at the same time. */
+START_TEST(many_find_it_asleep)
+{
+	struct member members[NODES];
+	pthread_t threads[NODES][THREADS];
+
+	for (uint32_t i = 0; i < NODES; i++)
+		open_member(&members[i], i, _i, wh_shm_create);
+	for (int i = 0; i < NODES; i++)
+		ck_assert_int_eq(whorl_ready(members[i].node, PATIENCE_MS), WHORL_OK);
+	for (int i = 0; i < NODES; i++)
+		for (int t = 0; t < THREADS; t++)
+			ck_assert_int_eq(pthread_create(&threads[i][t], NULL, commit_when_parked, &members[i]), 0);
+	for (int i = 0; i < NODES; i++)
+		for (int t = 0; t < THREADS; t++)
+			pthread_join(threads[i][t], NULL);
+	for (int i = 0; i < NODES; i++)
+		await(&members[i].delivered, (uint64_t)NODES * THREADS * ROUNDS);
+	if (_i == WH_SUBGROUP_ORDERED)
+		ck_assert_uint_eq(members[0].digest, members[1].digest);
+	for (int i = 0; i < NODES; i++)
+		ck_assert_int_eq(whorl_close(members[i].node, PATIENCE_MS), WHORL_OK);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("group_lent");
+	TCase *cases = tcase_create("lent");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_loop_test(cases, what_is_committed_leaves_a_loop_that_sleeps, WH_SUBGROUP_UNORDERED,
+			    WH_SUBGROUP_ORDERED + 1);
+	tcase_add_loop_test(cases, many_find_it_asleep, WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED + 1);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
