@@ -11,6 +11,20 @@
 #define DEAR_LOOKS_MOST 8
 /* A yield to nobody is one system call, a third of this; two switches of threads take longer. */
 #define YIELD_TAKEN_NS 1500
+/* A thread that computes is left its core for a millisecond or more; those who look and yield are back in microseconds. */
+#define YIELD_DEAR_NS (500 * WH_NS_PER_US)
+/* One more is tried when so many as long as the last would have fit: they cost at most one part in so many. */
+#define CROWDED_TIMES 64
+#define CROWDED_MOST_NS WH_NS_PER_S /* also if that one was a stop of the whole process */
+
+/* From a yield that has ended. */
+static void learn(struct wh_patience *patience, uint64_t took_ns, uint64_t now)
+{
+	uint64_t crowded_ns = took_ns < CROWDED_MOST_NS / CROWDED_TIMES ? CROWDED_TIMES * took_ns : CROWDED_MOST_NS;
+
+	if (took_ns >= YIELD_DEAR_NS)
+		patience->crowded_until_ns = now + crowded_ns;
+}
 
 bool wh_patience_wait(struct wh_patience *patience, const struct wh_env *env, uint64_t yield_ns)
 {
@@ -24,11 +38,16 @@ bool wh_patience_wait(struct wh_patience *patience, const struct wh_env *env, ui
 		wh_cpu_relax();
 		return true;
 	}
+	patience->looks = 0;
 	before = wh_env_now(env);
+	if (before < patience->crowded_until_ns && yield_ns != UINT64_MAX) {
+		patience->since_ns = 0;
+		return false;
+	}
 	sched_yield();
 	after = wh_env_now(env);
 	patience->yields++;
-	patience->looks = 0;
+	learn(patience, after - before, after);
 	if (after - before >= YIELD_TAKEN_NS)
 		patience->enough = fewest;
 	else if (patience->enough < most)

@@ -5,6 +5,10 @@
  * more looks are taken before the next one, since it costs a system call. When a yield has let somebody run, the few
  * looks are enough again. Yields are no measure of time (beside a busy thread one takes its whole turn), so the advice to
  * sleep goes by the clock.
+ *
+ * A yield that takes longer than threads that yield themselves ever keep a core has met somebody who computes. Each yield
+ * would give him a whole turn, while whoever is woken from a sleep soon runs. So for some time, in which such yields would
+ * have been dear, the advice is to sleep without any (docs/decisions/0031).
  */
 #ifndef WH_BASE_PATIENCE_H
 #define WH_BASE_PATIENCE_H
@@ -20,9 +24,12 @@ struct wh_patience {       /* all zero at first, but `dear` */
 	uint32_t enough;   /* looks before the next yield; 0: the fewest */
 	uint64_t since_ns; /* of the first yield without success; 0: none yet */
 	uint64_t yields;   /* of a lifetime */
+	/* Until then a yield is dear. May be taken over from another patience of the same machine. */
+	uint64_t crowded_until_ns;
 };
 
-/* A look was in vain: pauses or yields. False: that has gone on for `yield_ns`, so sleep, and begin anew after it. */
+/* A look was in vain: pauses or yields. False: that has gone on for `yield_ns`, or yields are dear now, so sleep, and begin
+ * anew after it. Whoever does not sleep says UINT64_MAX, and is never advised to. */
 bool wh_patience_wait(struct wh_patience *patience, const struct wh_env *env, uint64_t yield_ns);
 
 /* A look found something. */

@@ -104,13 +104,27 @@ static bool is_to_return(whorl_subgroup *subgroup)
 	return false;
 }
 
+/* A thread waits anew in each call, but what others have learnt of this machine's yields it need not learn again. Relaxed: it
+ * is advice, and each thread may have a later or an earlier one. */
+static bool wait_a_little(whorl_subgroup *subgroup, struct wh_patience *patience)
+{
+	uint64_t known = wh_load_relaxed(&subgroup->crowded_until_ns);
+	bool more;
+
+	patience->crowded_until_ns = known;
+	more = wh_patience_wait(patience, wh_env_system(), YIELD_NS);
+	if (patience->crowded_until_ns != known)
+		wh_store_relaxed(&subgroup->crowded_until_ns, patience->crowded_until_ns);
+	return more;
+}
+
 /* True if it may be worth to claim again. */
 static bool look_for_room(whorl_subgroup *subgroup)
 {
 	struct wh_patience patience = {0};
 
 	while (!wh_ring_has_room(subgroup->ring))
-		if (!wh_patience_wait(&patience, wh_env_system(), YIELD_NS))
+		if (!wait_a_little(subgroup, &patience))
 			return false;
 	return true;
 }
@@ -126,7 +140,7 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh
 		if (work > 0)
 			wh_patience_renew(patience);
 		else if ((is_to_return(subgroup) || !wh_ring_has_room(subgroup->ring)) &&
-			 !wh_patience_wait(patience, wh_env_system(), YIELD_NS))
+			 !wait_a_little(subgroup, patience))
 			whorl_wait(subgroup->node, 1);
 		return true;
 	}

@@ -137,11 +137,13 @@ void wh_loop_sleep(struct wh_loop *loop, uint64_t timeout_ns)
 /* What a dedicated loop does after a pass without work. */
 static void idle(struct wh_loop *loop, struct wh_patience *patience)
 {
+	uint64_t yield_ns = loop->idle == WH_IDLE_YIELD ? UINT64_MAX : YIELD_NS;
+
 	if (loop->idle == WH_IDLE_SPIN) {
 		wh_cpu_relax();
 		return;
 	}
-	if (wh_patience_wait(patience, loop->diag->env, YIELD_NS) || loop->idle == WH_IDLE_YIELD)
+	if (wh_patience_wait(patience, loop->diag->env, yield_ns))
 		return;
 	if (wh_loop_arm(loop) == 0)
 		wh_loop_sleep(loop, SLEEP_MAX_NS);

@@ -119,7 +119,7 @@ static void pass_of_caller(struct wh_bench_node *node, enum wh_bench_phase phase
 {
 	enum idle idle = (enum idle)node->plan->config.engine.idle;
 	size_t work = 0;
-	int sleep_ms;
+	int sleep_ms = 0; /* it may not */
 
 	if (phase == BENCH_RUN && node->sender_count > 0)
 		work = wh_bench_send_some(&node->senders[0]);
@@ -134,12 +134,11 @@ static void pass_of_caller(struct wh_bench_node *node, enum wh_bench_phase phase
 		wh_cpu_relax();
 		return;
 	}
-	if (wh_patience_wait(&idleness->patience, wh_env_system(), YIELD_NS) || idle == IDLE_YIELD ||
-	    phase == BENCH_OPEN)
-		return;
-	sleep_ms = phase == BENCH_IDLE ? LOOK_IDLE_MS : phase == BENCH_LAST ? LOOK_LAST_MS : LOOK_MS;
-	sleep_ms = wh_bench_send_may_sleep(node, sleep_ms);
-	if (sleep_ms == 0)
+	if (idle == IDLE_ADAPTIVE && phase != BENCH_OPEN) {
+		sleep_ms = phase == BENCH_IDLE ? LOOK_IDLE_MS : phase == BENCH_LAST ? LOOK_LAST_MS : LOOK_MS;
+		sleep_ms = wh_bench_send_may_sleep(node, sleep_ms);
+	}
+	if (wh_patience_wait(&idleness->patience, wh_env_system(), sleep_ms > 0 ? YIELD_NS : UINT64_MAX))
 		return;
 	whorl_wait(node->node, sleep_ms);
 	look_for_errors(node);

@@ -1,0 +1,127 @@
+/* test_patience.c - waiting by looking again: when it yields, and when it says that sleeping is better. */
+#include "base/patience.h"
+#include "tests/harness.h"
+
+#define LONG_NS (100 * WH_NS_PER_US)
+
+/* A clock that a yield moves on: whoever asks for the time has come from one, or is about to make one. */
+struct world {
+	struct wh_env env;
+	uint64_t now_ns, yield_takes_ns;
+	bool in_yield;
+};
+
+static uint64_t now_ns(void *ctx)
+{
+	struct world *w = ctx;
+
+	if (w->in_yield)
+		w->now_ns += w->yield_takes_ns;
+	w->in_yield = !w->in_yield;
+	return w->now_ns;
+}
+
+static void begin(struct world *w, uint64_t yield_takes_ns)
+{
+	*w = (struct world){.now_ns = WH_NS_PER_S, .yield_takes_ns = yield_takes_ns};
+	w->env = (struct wh_env){.ctx = w, .now_ns = now_ns};
+}
+
+/* Waits until the advice is to sleep; how many yields that took. */
+static uint64_t wait_until_sleep(struct world *w, struct wh_patience *patience)
+{
+	uint64_t before = patience->yields;
+
+	while (wh_patience_wait(patience, &w->env, LONG_NS))
+		ck_assert_uint_lt(patience->yields - before, 1000);
+	w->in_yield = false; /* an advice without a yield has asked for the time only once */
+	return patience->yields - before;
+}
+
+START_TEST(beside_those_who_yield_it_yields_for_its_time)
+{
+	struct wh_patience patience = {0};
+	struct world w;
+
+	begin(&w, 10 * WH_NS_PER_US);
+	for (int round = 0; round < 20; round++)
+		ck_assert_uint_eq(wait_until_sleep(&w, &patience), 10);
+}
+END_TEST
+
+/* One turn is lost, and then none for 64 times as long. */
+START_TEST(beside_one_who_computes_it_sleeps_at_once)
+{
+	struct wh_patience patience = {0};
+	struct world w;
+
+	begin(&w, 2 * WH_NS_PER_MS);
+	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 1);
+	for (int round = 0; round < 127; round++) {
+		w.now_ns += WH_NS_PER_MS;
+		ck_assert_uint_eq(wait_until_sleep(&w, &patience), 0);
+	}
+	w.now_ns += WH_NS_PER_MS;
+	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 1);
+}
+END_TEST
+
+START_TEST(it_yields_again_when_he_has_gone)
+{
+	struct wh_patience patience = {0};
+	struct world w;
+
+	begin(&w, 2 * WH_NS_PER_MS);
+	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 1);
+	w.now_ns += 128 * WH_NS_PER_MS;
+	w.yield_takes_ns = 10 * WH_NS_PER_US;
+	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 10);
+	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 10);
+}
+END_TEST
+
+/* A process that is stopped in a yield and goes on has not learnt for ever. */
+START_TEST(a_stop_counts_for_a_second)
+{
+	struct wh_patience patience = {0};
+	struct world w;
+
+	begin(&w, 3600 * WH_NS_PER_S);
+	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 1);
+	w.now_ns += WH_NS_PER_S - 1;
+	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 0);
+	w.now_ns += 1;
+	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 1);
+}
+END_TEST
+
+START_TEST(who_never_sleeps_always_yields)
+{
+	struct wh_patience patience = {0};
+	struct world w;
+
+	begin(&w, 2 * WH_NS_PER_MS);
+	for (int look = 0; look < 8 * 100; look++)
+		ck_assert(wh_patience_wait(&patience, &w.env, UINT64_MAX));
+	ck_assert_uint_eq(patience.yields, 100);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *patience = suite_create("patience");
+	TCase *all = tcase_create("patience");
+
+	tcase_add_test(all, beside_those_who_yield_it_yields_for_its_time);
+	tcase_add_test(all, beside_one_who_computes_it_sleeps_at_once);
+	tcase_add_test(all, it_yields_again_when_he_has_gone);
+	tcase_add_test(all, a_stop_counts_for_a_second);
+	tcase_add_test(all, who_never_sleeps_always_yields);
+	suite_add_tcase(patience, all);
+	return patience;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
