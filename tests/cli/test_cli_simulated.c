@@ -166,6 +166,7 @@ int main(void)
 	tcase_add_test(tcase, results_are_marked_and_stand_beside_the_link);
 	tcase_add_test(tcase, batching_pays);
 	tcase_add_test(tcase, costs_are_those_of_the_file);
+	tcase_add_test(tcase, only_what_is_used_is_pushed);
 	tcase_add_test(tcase, other_ways_to_run);
 	tcase_add_test(tcase, what_cannot_be_simulated_is_said);
 	suite_add_tcase(suite, tcase);

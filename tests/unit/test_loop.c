@@ -88,19 +88,12 @@ static void bell_wake(struct wh_transport *transport)
 }
 
 static const struct wh_transport_ops bell_ops = {.name = "bell",
+						 .lends = true,
 						 .service = bell_service,
 						 .arm = bell_arm,
 						 .disarm = bell_disarm,
 						 .wait = bell_wait,
 						 .wake = bell_wake};
-
-static const struct wh_transport_ops lending_ops = {.name = "lending bell",
-						    .lends = true,
-						    .service = bell_service,
-						    .arm = bell_arm,
-						    .disarm = bell_disarm,
-						    .wait = bell_wait,
-						    .wake = bell_wake};
 
 struct fixture {
 	struct fake_env env;
@@ -351,7 +344,6 @@ START_TEST(a_loop_is_lent_while_it_sleeps)
 {
 	struct fixture *f = make(WH_IDLE_ADAPTIVE);
 
-	f->bell.base.ops = &lending_ops;
 	f->bell.lent = f->gate;
 	ck_assert(!wh_gate_borrow(f->gate));
 	ck_assert_uint_eq(wh_loop_arm(&f->loop), 0);
@@ -452,7 +444,6 @@ START_TEST(a_loop_that_is_borrowed_stands_still)
 	struct caller caller = {0};
 	struct wh_error err;
 
-	f->bell.base.ops = &lending_ops;
 	f->bell.blocks = true;
 	f->env.advance_ns = WH_NS_PER_US;
 	ck_assert_int_eq(wh_loop_add(&f->loop, while_borrowed, &caller, &err), WHORL_OK);
