@@ -36,7 +36,8 @@ mutant(NAME unheard-unnamed KIND views FILE group/transfer.c
 		if (!named[id])
 ]]
 	REPLACEMENT [[
-		if (!named[id] && knows)
+		if (!named[id] && knows &&
+		    wh_rank_find(seat->layout->members, seat->layout->member_count, rank) >= 0)
 ]])
 
 mutant(NAME snapshot-early KIND views FILE group/transfer.c
