@@ -12,18 +12,28 @@
 
 /* ---- hooks ----------------------------------------------------------------------------------------------------------- */
 
-/* Who does not send now may do so again in a later view. Unordered, he begins with what some of those who were there then
- * had not delivered, wherever they are now. */
-static void add_former_senders(const whorl_subgroup *subgroup, const struct wh_seat *seat, struct wh_position *out)
+static void name(struct wh_position *out, uint32_t id, uint64_t next)
+{
+	out->of[out->count++] = (struct wh_position_of){.id = id, .next = next};
+}
+
+/* Unordered, any node of the view may have sent, or send again, what I do not have and others do: in this view or in a later one, in
+ * which it begins with what some had not delivered, wherever they are by then. So all of them are named. Of whom I cannot say more
+ * nothing is here but what came with the state that I was given (wh_state_raise_position). */
+static void name_all(const whorl_subgroup *subgroup, const struct wh_seat *seat, struct wh_position *out)
 {
 	const struct wh_view *view = subgroup->node->epoch->view;
+	bool named[WH_STATE_SENDERS_MAX] = {false};
 
-	for (uint32_t i = 0; i < seat->layout->member_count; i++) {
-		uint32_t rank = seat->layout->members[i], id = view->ids[rank];
+	for (uint32_t i = 0; i < out->count; i++)
+		named[out->of[i].id] = true;
+	for (uint32_t rank = 0; rank < view->members; rank++) {
+		uint32_t id = view->ids[rank];
+		bool sends = wh_rank_find(seat->layout->senders, seat->layout->sender_count, rank) >= 0;
+		bool knows = !sends && subgroup->certain[id] && subgroup->had[id] != WH_UNKNOWN;
 
-		if (subgroup->had[id] != WH_UNKNOWN && subgroup->certain[id] &&
-		    wh_rank_find(seat->layout->senders, seat->layout->sender_count, rank) < 0)
-			out->of[out->count++] = (struct wh_position_of){.id = id, .next = subgroup->had[id]};
+		if (!named[id])
+			name(out, id, knows ? subgroup->had[id] : 0);
 	}
 }
 
@@ -44,10 +54,10 @@ static bool position(void *ctx, struct wh_position *out, uint64_t *view, uint32_
 
 		if (next != WH_UNKNOWN &&
 		    (subgroup->certain[id] || (seat->mc != NULL && wh_multicast_hears(seat->mc, s))))
-			out->of[out->count++] = (struct wh_position_of){.id = id, .next = next};
+			name(out, id, next);
 	}
 	if (subgroup->mode != WH_MODE_ORDERED)
-		add_former_senders(subgroup, seat, out);
+		name_all(subgroup, seat, out);
 	return true;
 }
 

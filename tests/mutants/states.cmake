@@ -28,6 +28,18 @@ mutant(NAME newcomer-gives KIND views FILE group/transfer.c
 			return (int)layout->members[layout->member_count - 1];
 ]])
 
+mutant(NAME unheard-unnamed KIND views FILE group/transfer.c
+	SEED 29004218 RUNS 1 WORDS --set sim.nodes_max=7 --set sim.subgroups_max=4 --set sim.messages_max=100
+	      --set sim.deliveries_max=1500
+	REMOVES "unordered, a position names all of the view: also whom the giver has not heard"
+	TEXT [[
+		if (!named[id])
+]]
+	REPLACEMENT [[
+		if (!named[id] && knows &&
+		    wh_rank_find(seat->layout->members, seat->layout->member_count, rank) >= 0)
+]])
+
 mutant(NAME snapshot-early KIND views FILE group/transfer.c
 	REMOVES "the position says the first message that is not in the state: one before"
 	TEXT [[
