@@ -60,15 +60,14 @@ WH_HINT_INLINE void prefetch(const struct wh_sender *sender)
 }
 
 /* Reads the header of the next slot of `sender`, once, if it is announced. */
-static inline void look_ahead(struct wh_multicast *mc, struct wh_sender *sender)
+static inline void look_ahead(struct wh_sender *sender)
 {
 	if (sender->next == sender->announced) {
 		sender->ahead.round = WH_NO_ROUND;
-	} else {
-		prefetch(sender);
-		sender->ahead = wh_slot_read(&sender->slots, sender->row, sender->next_slot);
+		return;
 	}
-	mc->rounds[sender - mc->senders] = sender->ahead.round;
+	prefetch(sender);
+	sender->ahead = wh_slot_read(&sender->slots, sender->row, sender->next_slot);
 }
 
 /* Takes the next slot of `sender`, whose header was looked at, as number `sequence`. Returns how many messages that is:
@@ -95,22 +94,10 @@ static inline int take(struct wh_multicast *mc, struct wh_sender *sender, uint64
 	}
 	sender->next++;
 	sender->next_slot = wh_slot_next(&sender->slots, sender->next_slot);
-	look_ahead(mc, sender);
+	look_ahead(sender);
 	if (mc->run == WH_UPCALL_RUN)
 		flush_run(mc);
 	return message;
-}
-
-/* How many senders from `rank` on have no slot in this round. With many senders and few messages most of what is passed over are
- * nulls, so their rounds lie together, apart from all else. */
-static inline uint32_t nulls_from(const struct wh_multicast *mc, uint32_t rank, uint64_t round)
-{
-	const uint64_t *rounds = mc->rounds;
-	uint32_t count = mc->config.sender_count, at = rank;
-
-	while (at < count && rounds[at] > round)
-		at++;
-	return at - rank;
 }
 
 /* Delivers the sequence numbers below `limit`; without delivery batching, up to the first message; and no longer than a
@@ -122,14 +109,9 @@ static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 	uint32_t rank = mc->rank;
 
 	while (sequence < limit && messages < most && mc->run_start_ns < until_ns) {
-		uint64_t nulls = nulls_from(mc, rank, round), left = limit - sequence;
+		struct wh_sender *sender = &mc->senders[rank];
 
-		if (nulls > left)
-			nulls = left;
-		rank += (uint32_t)nulls;
-		sequence += nulls;
-		if (nulls < left && rank < mc->config.sender_count) {
-			struct wh_sender *sender = &mc->senders[rank];
+		if (sender->ahead.round <= round) { /* else a null */
 			int taken = sender->ahead.round == round ? take(mc, sender, sequence) : -1;
 
 			if (taken < 0) {
@@ -137,10 +119,9 @@ static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 				break;
 			}
 			messages += (size_t)taken;
-			sequence++;
-			rank++;
 		}
-		if (rank == mc->config.sender_count) {
+		sequence++;
+		if (++rank == mc->config.sender_count) {
 			rank = 0;
 			round++;
 		}
@@ -157,7 +138,7 @@ static void look_at_senders(struct wh_multicast *mc)
 	for (uint32_t s = 0; s < mc->config.sender_count; s++) {
 		mc->senders[s].row = mc->config.sst->image->row[mc->senders[s].rank];
 		if (mc->senders[s].ahead.round == WH_NO_ROUND)
-			look_ahead(mc, &mc->senders[s]);
+			look_ahead(&mc->senders[s]);
 	}
 }
 
@@ -239,7 +220,7 @@ static uint64_t deliver_sender(struct wh_multicast *mc, struct wh_sender *sender
 		*until_ns = mc->run_start_ns + mc->config.deliver_ns;
 	}
 	sender->row = mc->config.sst->image->row[sender->rank];
-	look_ahead(mc, sender);
+	look_ahead(sender);
 	while (sender->ahead.round != WH_NO_ROUND && sender->next - from < most && mc->run_start_ns < *until_ns &&
 	       (taken = take(mc, sender, sender->next)) >= 0)
 		*messages += (size_t)taken;

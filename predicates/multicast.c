@@ -20,8 +20,7 @@ enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh
 	mc->config = *config;
 	mc->peer_ranks = calloc(config->member_count, sizeof(*mc->peer_ranks));
 	mc->senders = calloc(config->sender_count, sizeof(*mc->senders));
-	mc->rounds = calloc(config->sender_count, sizeof(*mc->rounds));
-	if (mc->peer_ranks == NULL || mc->senders == NULL || mc->rounds == NULL) {
+	if (mc->peer_ranks == NULL || mc->senders == NULL) {
 		wh_multicast_free(mc);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u members", config->member_count);
 	}
@@ -32,7 +31,7 @@ enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh
 	for (uint32_t s = 0; s < config->sender_count; s++) {
 		mc->senders[s].rank = config->senders[s];
 		mc->senders[s].id = config->sender_ids[s];
-		mc->senders[s].ahead.round = mc->rounds[s] = WH_NO_ROUND;
+		mc->senders[s].ahead.round = WH_NO_ROUND;
 		mc->senders[s].slots = config->slots[s];
 		mc->senders[s].first = WH_UNKNOWN;
 	}
@@ -126,7 +125,6 @@ void wh_multicast_free(struct wh_multicast *mc)
 		return;
 	free(mc->peer_ranks);
 	free(mc->senders);
-	free(mc->rounds);
 	free(mc);
 }
 

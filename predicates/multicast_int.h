@@ -50,7 +50,6 @@ struct wh_multicast {
 	/* deliver: the next sequence number is round x senders + rank */
 	uint64_t delivered_num;
 	uint64_t round;
-	uint64_t *rounds; /* by sender rank: its ahead.round, packed, for those who look for the next slot of a round */
 	uint32_t rank; /* unordered: the sender whose turn it is */
 
 	uint32_t run; /* messages collected in `batch` */

@@ -257,27 +257,6 @@ mutant(NAME unstable-by-one FILE predicates/deliver.c
 	for (uint32_t i = 1; i < mc->peers.count && least > mc->delivered_num; i++) {
 ]])
 
-mutant(NAME unstable-nulls FILE predicates/deliver.c
-	REMOVES "nulls are passed over as far as all members have received, and no further"
-	TEXT [[
-		if (nulls > left)
-			nulls = left;
-		rank += (uint32_t)nulls;
-]]
-	REPLACEMENT [[
-		rank += (uint32_t)nulls;
-]])
-
-mutant(NAME rounds-stale FILE predicates/deliver.c
-	REMOVES "the packed round of a sender's next slot is that of the header that was read"
-	TEXT [[
-	mc->rounds[sender - mc->senders] = sender->ahead.round;
-]]
-	REPLACEMENT [[
-	if (sender->ahead.round != WH_NO_ROUND)
-		mc->rounds[sender - mc->senders] = sender->ahead.round;
-]])
-
 mutant(NAME delivered-before-upcall FILE predicates/deliver.c
 	REMOVES "delivered_num is pushed after the upcalls have returned"
 	TEXT [[
