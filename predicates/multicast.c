@@ -170,6 +170,7 @@ void wh_multicast_send(struct wh_multicast *mc)
 	wh_announce(mc);
 	if (mc->config.mode == WH_MODE_ORDERED)
 		wh_acknowledge(mc, 0); /* the others wait for what I have received, and be it my own */
+	wh_pushes_post(mc->config.pushes);
 }
 
 bool wh_multicast_drained(struct wh_multicast *mc)
