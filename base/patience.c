@@ -11,8 +11,10 @@
 #define DEAR_LOOKS_MOST 8
 /* A yield to nobody is one system call, a third of this; two switches of threads take longer. */
 #define YIELD_TAKEN_NS 1500
-/* A thread that computes is left its core for a millisecond or more; those who look and yield are back in microseconds. */
-#define YIELD_DEAR_NS (500 * WH_NS_PER_US)
+/* A thread that computes is left its core for a millisecond or more. Those who look and yield are back in microseconds, unless one of
+ * them has found much to do, which is no rule: so it takes some such yields in a row. */
+#define YIELD_DEAR_NS WH_NS_PER_MS
+#define DEAR_IN_A_ROW 3
 /* One more is tried when so many as long as the last would have fit: they cost at most one part in so many. */
 #define CROWDED_TIMES 64
 #define CROWDED_MOST_NS WH_NS_PER_S /* also if that one was a stop of the whole process */
@@ -22,7 +24,9 @@ static void learn(struct wh_patience *patience, uint64_t took_ns, uint64_t now)
 {
 	uint64_t crowded_ns = took_ns < CROWDED_MOST_NS / CROWDED_TIMES ? CROWDED_TIMES * took_ns : CROWDED_MOST_NS;
 
-	if (took_ns >= YIELD_DEAR_NS)
+	if (took_ns < YIELD_DEAR_NS)
+		patience->dear_yields = 0;
+	else if (++patience->dear_yields >= DEAR_IN_A_ROW)
 		patience->crowded_until_ns = now + crowded_ns;
 }
 

@@ -6,7 +6,7 @@
  * looks are enough again. Yields are no measure of time (beside a busy thread one takes its whole turn), so the advice to
  * sleep goes by the clock.
  *
- * A yield that takes longer than threads that yield themselves ever keep a core has met somebody who computes. Each yield
+ * Some yields in a row that take longer than threads that yield themselves keep a core have met somebody who computes. Each
  * would give him a whole turn, while whoever is woken from a sleep soon runs. So for some time, in which such yields would
  * have been dear, the advice is to sleep without any (docs/decisions/0031).
  */
@@ -24,8 +24,9 @@ struct wh_patience {       /* all zero at first, but `dear` */
 	uint32_t enough;   /* looks before the next yield; 0: the fewest */
 	uint64_t since_ns; /* of the first yield without success; 0: none yet */
 	uint64_t yields;   /* of a lifetime */
-	/* Until then a yield is dear. May be taken over from another patience of the same machine. */
-	uint64_t crowded_until_ns;
+	/* What has been learnt of the machine, and may be taken over from another patience. */
+	uint64_t dear_yields;      /* in a row */
+	uint64_t crowded_until_ns; /* until then they are taken for dear without trying */
 };
 
 /* A look was in vain: pauses or yields. False: that has gone on for `yield_ns`, or yields are dear now, so sleep, and begin

@@ -104,17 +104,20 @@ static bool is_to_return(whorl_subgroup *subgroup)
 	return false;
 }
 
-/* A thread waits anew in each call, but what others have learnt of this machine's yields it need not learn again. Relaxed: it
- * is advice, and each thread may have a later or an earlier one. */
+/* A thread waits anew in each call, but what this machine's yields cost it need not learn anew. Relaxed: it is advice, and
+ * threads that write at once lose no more than the count of one of them. */
 static bool wait_a_little(whorl_subgroup *subgroup, struct wh_patience *patience)
 {
-	uint64_t known = wh_load_relaxed(&subgroup->crowded_until_ns);
+	uint64_t yields = patience->yields;
 	bool more;
 
-	patience->crowded_until_ns = known;
+	patience->dear_yields = wh_load_relaxed(&subgroup->dear_yields);
+	patience->crowded_until_ns = wh_load_relaxed(&subgroup->crowded_until_ns);
 	more = wh_patience_wait(patience, wh_env_system(), YIELD_NS);
-	if (patience->crowded_until_ns != known)
+	if (patience->yields != yields) {
+		wh_store_relaxed(&subgroup->dear_yields, patience->dear_yields);
 		wh_store_relaxed(&subgroup->crowded_until_ns, patience->crowded_until_ns);
+	}
 	return more;
 }
 

@@ -223,9 +223,11 @@ END_TEST
 static void *waker_thread(void *ctx)
 {
 	struct wh_transport *transport = ctx;
+	uint64_t until_ns = wh_env_now(wh_env_system()) + WH_NS_PER_MS / 2;
 
-	for (int k = 0; k < 1000; k++)
+	do
 		sched_yield(); /* likely asleep by then; either must do */
+	while (wh_env_now(wh_env_system()) < until_ns);
 	transport->ops->wake(transport);
 	return NULL;
 }

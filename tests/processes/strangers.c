@@ -1,6 +1,8 @@
 /* strangers.c - see strangers.h. */
 #include "tests/processes/strangers.h"
 
+#include <dirent.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,46 +11,117 @@
 #include <unistd.h>
 
 #define LISTENS 0x10000u /* flag of a socket in /proc/net/unix */
+#define TCP_LISTENS 0x0a /* state of a socket in /proc/net/tcp */
+#define LINK_MAX_BYTES 64
 
-static void call(struct strangers *strangers, struct cluster *c, const char *name, int type, size_t bytes)
+struct visit { /* to all sockets of a group */
+	struct strangers *strangers;
+	struct cluster *c;
+	uint32_t often;
+	size_t bytes;
+};
+
+static void call_once(const struct visit *v, const struct sockaddr *to, socklen_t length, int type)
 {
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	size_t length = strlen(name);
 	unsigned char nonsense[4096];
-	int s = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int s = socket(to->sa_family, type | SOCK_CLOEXEC, 0);
 
 	for (size_t i = 0; i < sizeof(nonsense); i++)
-		nonsense[i] = (unsigned char)cluster_draw(c, 256);
-	memcpy(to.sun_path + 1, name + 1, length - 1); /* abstract: a zero, for which the list has an @ */
-	if (s < 0 ||
-	    connect(s, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) != 0) {
+		nonsense[i] = (unsigned char)cluster_draw(v->c, 256);
+	if (s < 0 || connect(s, to, length) != 0) {
 		if (s >= 0)
 			close(s); /* its queue is full: there are strangers enough */
 		return;
 	}
-	if (bytes > 0)
-		(void)!send(s, nonsense, bytes < sizeof(nonsense) ? bytes : sizeof(nonsense), MSG_NOSIGNAL);
-	strangers->sockets[strangers->count++] = s;
+	if (v->bytes > 0)
+		(void)!send(s, nonsense, v->bytes < sizeof(nonsense) ? v->bytes : sizeof(nonsense), MSG_NOSIGNAL);
+	v->strangers->sockets[v->strangers->count++] = s;
+}
+
+static void call(const struct visit *v, const struct sockaddr *to, socklen_t length, int type)
+{
+	for (uint32_t n = 0; n < v->often && v->strangers->count < STRANGERS_MAX; n++)
+		call_once(v, to, length, type);
+}
+
+/* Sockets of shared memory's nodes have the name of their group. */
+static void visit_unix(const struct visit *v)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	char line[512], name[200];
+	unsigned flags, type;
+	FILE *list = fopen("/proc/net/unix", "r");
+
+	while (list != NULL && fgets(line, sizeof(line), list) != NULL) {
+		if (strstr(line, v->c->name) == NULL ||
+		    sscanf(line, "%*x: %*x %*x %x %x %*x %*u %199s", &flags, &type, name) != 3 ||
+		    (flags & LISTENS) == 0 || strlen(name) > sizeof(to.sun_path))
+			continue;
+		memcpy(to.sun_path + 1, name + 1, strlen(name) - 1); /* abstract: a zero, for which the list has an @ */
+		call(v, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name)),
+		     (int)type | SOCK_NONBLOCK);
+	}
+	if (list != NULL)
+		fclose(list);
+}
+
+static bool has_open(pid_t pid, unsigned long inode)
+{
+	char path[64], wanted[LINK_MAX_BYTES], found[LINK_MAX_BYTES];
+	struct dirent *entry;
+	bool has = false;
+	DIR *files;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	snprintf(wanted, sizeof(wanted), "socket:[%lu]", inode);
+	files = opendir(path);
+	while (files != NULL && !has && (entry = readdir(files)) != NULL) {
+		ssize_t length = readlinkat(dirfd(files), entry->d_name, found, sizeof(found));
+
+		has = length == (ssize_t)strlen(wanted) && memcmp(found, wanted, (size_t)length) == 0;
+	}
+	if (files != NULL)
+		closedir(files);
+	return has;
+}
+
+static bool is_of_group(const struct cluster *c, unsigned long inode)
+{
+	for (uint32_t life = 0; life < c->lives; life++)
+		if (!c->children[life].ended && has_open(c->children[life].pid, inode))
+			return true;
+	return false;
+}
+
+/* Sockets of tcp's nodes are those that the members have open. Each stranger waits until the kernel has taken its call. */
+static void visit_tcp(const struct visit *v)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET};
+	unsigned address, port, state;
+	unsigned long inode;
+	char line[512];
+	FILE *list = fopen("/proc/net/tcp", "r");
+
+	while (list != NULL && fgets(line, sizeof(line), list) != NULL) {
+		if (sscanf(line, " %*d: %x:%x %*x:%*x %x %*x:%*x %*x:%*x %*x %*u %*u %lu", &address, &port, &state,
+			   &inode) != 4 ||
+		    state != TCP_LISTENS || !is_of_group(v->c, inode))
+			continue;
+		to.sin_addr.s_addr = address; /* as it lies in memory */
+		to.sin_port = htons((uint16_t)port);
+		call(v, (struct sockaddr *)&to, sizeof(to), SOCK_STREAM);
+	}
+	if (list != NULL)
+		fclose(list);
 }
 
 void strangers_come(struct strangers *strangers, struct cluster *c, uint32_t often, size_t bytes)
 {
-	char line[512], name[200];
-	unsigned flags;
-	int type;
-	FILE *list = fopen("/proc/net/unix", "r");
+	const struct visit v = {.strangers = strangers, .c = c, .often = often, .bytes = bytes};
 
 	strangers->count = 0;
-	while (list != NULL && fgets(line, sizeof(line), list) != NULL) {
-		if (strstr(line, c->name) == NULL ||
-		    sscanf(line, "%*x: %*x %*x %x %x %*x %*u %199s", &flags, (unsigned *)&type, name) != 3 ||
-		    (flags & LISTENS) == 0 || strlen(name) > sizeof(((struct sockaddr_un *)0)->sun_path))
-			continue;
-		for (uint32_t n = 0; n < often && strangers->count < STRANGERS_MAX; n++)
-			call(strangers, c, name, type, bytes);
-	}
-	if (list != NULL)
-		fclose(list);
+	visit_unix(&v);
+	visit_tcp(&v);
 	if (strangers->count == 0)
 		cluster_fail(c, "nobody listens");
 }
