@@ -115,13 +115,14 @@ enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_nod
 {
 	const struct wh_loop_stats *loop = &node->loop.stats;
 	const struct wh_push_stats *push = &node->push_stats;
+	const struct wh_transport_ops *ops = node->transport->ops;
 	struct whorl_node_stats full = {
 		.steps = wh_load_relaxed(&loop->steps),
 		.idle_steps = wh_load_relaxed(&loop->idle_steps),
 		.yields = wh_load_relaxed(&loop->yields),
 		.sleeps = wh_load_relaxed(&loop->sleeps),
 		.pushes = wh_load_relaxed(&push->pushes),
-		.writes = wh_load_relaxed(&push->writes),
+		.writes = ops->writes != NULL ? ops->writes(node->transport) : wh_load_relaxed(&push->writes),
 		.bytes_pushed = wh_load_relaxed(&push->bytes),
 		.posts = wh_load_relaxed(&push->posts),
 		.post_ns = wh_load_relaxed(&push->post_ns),

@@ -109,9 +109,11 @@ static void show_place(struct whorl_status_place *place, const struct wh_epoch *
 	place->sends = wh_rank_find(layout->senders, layout->sender_count, rank) >= 0;
 	place->rests = wh_rank_find(layout->resting, layout->resting_count, rank) >= 0;
 	if (ordered) {
-		/* Delivered first: it is not more than what is received. */
+		/* Delivered first: it is not more than what is received, unless both come with one write. */
 		place->delivered_num = wh_sst_observe(&epoch->sst, rank, columns->delivered_num);
 		place->received_num = wh_sst_observe(&epoch->sst, rank, columns->received_num);
+		if (place->received_num < place->delivered_num)
+			place->received_num = place->delivered_num;
 		return;
 	}
 	for (uint32_t s = 0; s < layout->sender_count; s++)

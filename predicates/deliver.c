@@ -152,17 +152,16 @@ static bool is_awaited(const struct wh_multicast *mc)
 	return false;
 }
 
+/* Beside received_num: nobody holds one of them against the other in a row that is not his. */
 static void tell_delivered(struct wh_multicast *mc)
 {
 	const struct wh_multicast_config *c = &mc->config;
+	bool awaited = is_awaited(mc);
 
-	if (is_awaited(mc)) {
-		for (uint32_t s = 0; s < c->sender_count; s++)
-			mc->senders[s].told = mc->senders[s].next;
-		wh_sst_publish(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, mc->peers);
-	} else {
-		wh_sst_publish_patient(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, mc->peers);
-	}
+	for (uint32_t s = 0; awaited && s < c->sender_count; s++)
+		mc->senders[s].told = mc->senders[s].next;
+	wh_sst_publish_advised(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num,
+			       WH_PUSH_BESIDE | (awaited ? 0 : WH_PUSH_PATIENT), mc->peers);
 	wh_pushes_post(c->pushes);
 }
 

@@ -128,6 +128,8 @@ void wh_multicast_free(struct wh_multicast *mc)
 	free(mc);
 }
 
+/* What send, null and receive have to say goes to the same peers, in this order, and nothing that takes long lies between:
+ * slots, guard and acknowledgement are posted together. Delivery takes long; it comes after that. */
 static size_t step_ordered(struct wh_multicast *mc)
 {
 	size_t work = wh_send(mc);
@@ -138,6 +140,7 @@ static size_t step_ordered(struct wh_multicast *mc)
 	wh_announce(mc);
 	if (work + taken > 0)
 		wh_acknowledge(mc, taken);
+	wh_pushes_post(mc->config.pushes);
 	return work + taken + wh_deliver(mc);
 }
 
@@ -146,6 +149,7 @@ static size_t step_unordered(struct wh_multicast *mc)
 	size_t work = wh_send(mc);
 
 	wh_announce(mc);
+	wh_pushes_post(mc->config.pushes);
 	work += wh_receive(mc);
 	return work + wh_deliver_unordered(mc);
 }

@@ -58,7 +58,8 @@ struct wh_multicast {
 	struct whorl_message batch[WH_UPCALL_RUN];
 };
 
-/* The predicates. Each returns how many events it handled, and has posted its pushes. */
+/* The predicates. Each returns how many events it handled. Delivery has posted its pushes; those of the others, and of announce and
+ * acknowledge, are posted together by the step. */
 size_t wh_send(struct wh_multicast *mc);
 size_t wh_receive(struct wh_multicast *mc);
 size_t wh_null(struct wh_multicast *mc);

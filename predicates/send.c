@@ -111,7 +111,6 @@ static void push_slots(struct wh_multicast *mc, uint32_t first, uint32_t count)
 	push_range(mc, first, before_wrap);
 	if (before_wrap < count)
 		push_range(mc, 0, count - before_wrap);
-	wh_pushes_post(mc->config.pushes);
 }
 
 /* A message that was finished in the memory of a view before. */
@@ -180,5 +179,4 @@ void wh_announce(struct wh_multicast *mc)
 		return;
 	mc->guard = guard;
 	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.guard, guard, mc->peers);
-	wh_pushes_post(mc->config.pushes);
 }

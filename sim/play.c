@@ -11,6 +11,7 @@
 #define NOTHING_NS (UINT64_C(3600) * WH_NS_PER_S) /* nobody has anything to do for so long */
 #define SURVEY_NS (20 * WH_NS_PER_MS)             /* until statistics are fresh */
 #define LIVES_MAX 64                              /* bits in a set */
+#define JOINS_IN 8                                /* in one run of so many counters beside each other go as one push */
 #define FORGETTING_NS (700 * WH_NS_PER_MS)
 #define RESTLESS_TIMEOUTS 4 /* after the last fault, before those that have not come are given up */
 
@@ -107,6 +108,7 @@ static void open_world(struct play *play)
 		options.latency_max_ns =
 			wh_dice_between(&play->dice, options.latency_min_ns, play->plan->latency_max_ns);
 	options.pieces = (uint32_t)wh_dice_between(&play->dice, 1, WH_SIM_PIECES_MAX / 2);
+	options.joins = play->plan->seed % JOINS_IN == JOINS_IN - 2;
 	options.uneven = !hurry && wh_dice_one_in(&play->dice, 2);
 	if (wh_play_has_faults(play)) {
 		options.ring_max_ns = wh_dice_one_in(&play->dice, 2) ? 0 : WH_NS_PER_MS;

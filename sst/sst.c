@@ -42,11 +42,11 @@ void wh_sst_publish_quiet(struct wh_sst *sst, struct wh_pushes *pushes, struct w
 	wh_push_word_quiet(pushes, col.offset, value, to.ranks, to.count);
 }
 
-void wh_sst_publish_patient(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,
-			    struct wh_to to)
+void wh_sst_publish_advised(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,
+			    unsigned advice, struct wh_to to)
 {
 	raise_word(sst, col.offset, value);
-	wh_push_word_patient(pushes, col.offset, value, to.ranks, to.count);
+	wh_push_word_advised(pushes, col.offset, value, advice, to.ranks, to.count);
 }
 
 void wh_sst_publish_flag(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_flag_col col, struct wh_to to)

@@ -77,9 +77,9 @@ void wh_sst_publish(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_coun
 		    struct wh_to to);
 void wh_sst_publish_quiet(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,
 			  struct wh_to to);
-/* For what nobody waits for (wh_push.patient). */
-void wh_sst_publish_patient(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,
-			    struct wh_to to);
+/* `advice`: of enum wh_push_advice. */
+void wh_sst_publish_advised(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,
+			    unsigned advice, struct wh_to to);
 void wh_sst_publish_flag(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_flag_col col, struct wh_to to);
 void wh_sst_publish_array(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_array_col col, uint32_t index,
 			  uint64_t value, struct wh_to to);

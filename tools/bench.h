@@ -284,6 +284,8 @@ struct wh_bench_result {
 	double fraction_of_limit;
 	double best_write_bytes_per_s, best_write_messages_per_s; /* tcp: likewise */
 	double fraction_of_best_write;
+	double per_message_bytes_per_s, per_message_messages_per_s; /* verbs: likewise */
+	double fraction_of_per_message;
 	double round_trip_us[2];                /* of each enum wh_limit_trip: the lesser of before and after */
 	double idle_seconds, idle_cpu_fraction; /* of one core, all nodes together */
 	uint64_t idle_pushes, idle_heartbeats, idle_sleeps;

@@ -139,18 +139,20 @@ static json_t *rate(double bytes_per_s, double messages_per_s, json_t *before, c
 			 before, "after", after->bytes_per_s);
 }
 
-/* The limit of tcp has two figures: the common keys are those of the first. */
-static void set_writes(json_t *object, const struct wh_bench_result *result)
+/* The limits of tcp and verbs have two figures: the common keys are those of the first on tcp, of the second on verbs. */
+static void set_writes(json_t *object, bool tcp, const struct wh_bench_result *result)
 {
-	json_t *per_message = rate(result->limit_bytes_per_s, result->limit_messages_per_s,
-				   before(result, &result->before.rate), &result->after.rate);
-	json_t *best_write = rate(result->best_write_bytes_per_s, result->best_write_messages_per_s,
-				  before(result, &result->before.best_write), &result->after.best_write);
+	json_t *common = rate(result->limit_bytes_per_s, result->limit_messages_per_s,
+			      before(result, &result->before.rate), &result->after.rate);
+	json_t *other = tcp ? rate(result->best_write_bytes_per_s, result->best_write_messages_per_s,
+				   before(result, &result->before.best_write), &result->after.best_write)
+			    : rate(result->per_message_bytes_per_s, result->per_message_messages_per_s,
+				   before(result, &result->before.per_message), &result->after.per_message);
 
-	set(per_message, "fraction", json_real(result->fraction_of_limit));
-	set(best_write, "fraction", json_real(result->fraction_of_best_write));
-	set(object, "per_message", per_message);
-	set(object, "best_write", best_write);
+	set(common, "fraction", json_real(result->fraction_of_limit));
+	set(other, "fraction", json_real(tcp ? result->fraction_of_best_write : result->fraction_of_per_message));
+	set(object, "per_message", tcp ? common : other);
+	set(object, "best_write", tcp ? other : common);
 }
 
 /* null: there are none. */
@@ -176,7 +178,7 @@ static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_res
 {
 	static const char *const names[] = {
 		[WH_LIMIT_SHM] = "shm-rings", [WH_LIMIT_TCP] = "tcp-sockets", [WH_LIMIT_VERBS] = "verbs-writes"};
-	bool tcp = wh_bench_limit_kind(plan) == WH_LIMIT_TCP;
+	enum wh_limit_kind kind = wh_bench_limit_kind(plan);
 	json_t *object;
 
 	if (!result->limited)
@@ -189,10 +191,10 @@ static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_res
 	}
 	object = rate(result->limit_bytes_per_s, result->limit_messages_per_s, before(result, &result->before.rate),
 		      &result->after.rate);
-	set(object, "name", json_string(names[wh_bench_limit_kind(plan)]));
-	if (tcp) {
-		set_writes(object, result);
-	} else {
+	set(object, "name", json_string(names[kind]));
+	if (kind != WH_LIMIT_SHM)
+		set_writes(object, kind == WH_LIMIT_TCP, result);
+	if (kind != WH_LIMIT_TCP) {
 		set(object, "publish_every",
 		    json_pack("[ii]", (int)result->before.publish_every, (int)result->after.publish_every));
 		set(object, "prefetched_bytes_per_s",

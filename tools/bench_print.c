@@ -203,7 +203,11 @@ static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const
 	double best = SPREAD(best_write_bytes_per_s).mean, share = SPREAD(fraction_of_best_write).mean;
 	double polling = SPREAD(round_trip_us[WH_LIMIT_POLLING]).mean, p50 = SPREAD(latency_us[0]).mean;
 	double sleeping = SPREAD(round_trip_us[WH_LIMIT_SLEEPING]).mean;
+	double each = SPREAD(per_message_messages_per_s).mean;
 
+	if (each > 0)
+		fprintf(out, "%-*s the limit with a write for each message: %.1f k messages/s, of which this is %.2f\n",
+			VARIANT_WIDTH, "", each / 1e3, SPREAD(fraction_of_per_message).mean);
 	if (best > 0)
 		fprintf(out, "%-*s the limit with writes of 64 KB: %.3f GB/s, of which this is %.2f\n", VARIANT_WIDTH,
 			"", best / 1e9, share);

@@ -177,6 +177,11 @@ void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit
 	result->best_write_messages_per_s = (before->best_write.messages_per_s + after->best_write.messages_per_s) / 2;
 	result->fraction_of_best_write =
 		fraction(result, result->best_write_bytes_per_s, result->best_write_messages_per_s);
+	result->per_message_bytes_per_s = (before->per_message.bytes_per_s + after->per_message.bytes_per_s) / 2;
+	result->per_message_messages_per_s =
+		(before->per_message.messages_per_s + after->per_message.messages_per_s) / 2;
+	result->fraction_of_per_message =
+		fraction(result, result->per_message_bytes_per_s, result->per_message_messages_per_s);
 	for (size_t trip = 0; trip < 2; trip++) {
 		double one = before->round_trip_us[trip], other = after->round_trip_us[trip];
 

@@ -63,10 +63,13 @@ void wh_push_word_quiet(struct wh_pushes *pushes, uint64_t offset, uint64_t valu
 		 (struct wh_push){.quiet = true, .to = to, .to_count = to_count, .offset = offset, .value = value});
 }
 
-void wh_push_word_patient(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
-			  uint32_t to_count)
+void wh_push_word_advised(struct wh_pushes *pushes, uint64_t offset, uint64_t value, unsigned advice,
+			  const uint32_t *to, uint32_t to_count)
 {
-	add_word(pushes,
-		 (struct wh_push){
-			 .patient = pushes->deferred, .to = to, .to_count = to_count, .offset = offset, .value = value});
+	add_word(pushes, (struct wh_push){.patient = pushes->deferred && (advice & WH_PUSH_PATIENT) != 0,
+					  .beside = pushes->deferred && (advice & WH_PUSH_BESIDE) != 0,
+					  .to = to,
+					  .to_count = to_count,
+					  .offset = offset,
+					  .value = value});
 }

@@ -35,9 +35,10 @@ void wh_push_bytes(struct wh_pushes *pushes, uint64_t offset, uint64_t bytes, co
 void wh_push_word(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to, uint32_t to_count);
 void wh_push_word_quiet(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
 			uint32_t to_count);
-/* Nobody waits for it. Without `deferred` like any other. */
-void wh_push_word_patient(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
-			  uint32_t to_count);
+/* With advice: an or of these. Without `deferred` like any other. */
+enum wh_push_advice { WH_PUSH_PATIENT = 1, WH_PUSH_BESIDE = 2 };
+void wh_push_word_advised(struct wh_pushes *pushes, uint64_t offset, uint64_t value, unsigned advice,
+			  const uint32_t *to, uint32_t to_count);
 
 /* Posts what was collected: the end of a trigger. */
 void wh_pushes_post(struct wh_pushes *pushes);

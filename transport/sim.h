@@ -82,6 +82,7 @@ struct wh_sim_options {
 	struct wh_sim_node_cost node_cost;       /* of all nodes */
 	struct wh_sim_card card; /* of all nodes: then `pieces` is 1, and nothing else of pushes is drawn */
 	uint32_t pieces;         /* that a push is torn into at most, 1 .. WH_SIM_PIECES_MAX */
+	bool joins;              /* words beside each other are one push, torn like others; not with a card */
 	bool uneven;             /* some pairs are up to 64 times slower than that */
 	uint64_t ring_max_ns;    /* a ring takes at most so long */
 	uint64_t notice_max_ns;  /* a death is noticed at most so much later, at each peer at its own time */

@@ -38,6 +38,7 @@ struct sim_flight { /* a push to one peer */
 	const unsigned char *live; /* the sender's row; NULL: `bytes` bytes are in `copy` */
 	uint64_t due_ns;           /* not before; SIM_NOT_SENT: the card has not sent all of it */
 	bool loud, rings;          /* rings: the last loud one of its batch */
+	bool words;                /* has room for more of them */
 	uint32_t pieces, arrived;  /* pieces == 0: has not begun */
 	uint32_t last;             /* pieces that will ever arrive; the rest was cut off */
 	uint8_t order[WH_SIM_PIECES_MAX];

@@ -1,6 +1,7 @@
 /* sim_wire.c - pushes on their way in the simulator: what they cost, T1 to T4, and what a crash leaves of them. */
 #include "transport/sim_int.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 /* Between two pieces of a push mostly next to nothing passes, and sometimes enough for anything to happen. */
 #define GAP_NS 100
 #define LONG_GAP_IN 8
+#define WORDS_MAX 4 /* in one push */
 
 /* ---- arriving ------------------------------------------------------------------------------------------------------------ */
 
@@ -162,7 +164,7 @@ static uint64_t due_of(struct sim_link *link, uint64_t bytes)
 static struct sim_flight *new_flight(const struct sim_image *image, const struct wh_push *push)
 {
 	bool word = push->kind == WH_PUSH_WORD;
-	struct sim_flight *flight = calloc(1, sizeof(*flight) + (word ? sizeof(push->value) : 0));
+	struct sim_flight *flight = calloc(1, sizeof(*flight) + (word ? sizeof(push->value) * WORDS_MAX : 0));
 
 	if (flight == NULL) {
 		wh_sim_condemn(image->node->sim, image->node->id, "no memory for a push");
@@ -173,6 +175,7 @@ static struct sim_flight *new_flight(const struct sim_image *image, const struct
 	flight->last = UINT32_MAX;
 	flight->loud = !push->quiet;
 	if (word) {
+		flight->words = true;
 		flight->bytes = sizeof(push->value);
 		memcpy(flight->copy, &push->value, sizeof(push->value));
 	} else {
@@ -180,6 +183,28 @@ static struct sim_flight *new_flight(const struct sim_image *image, const struct
 		flight->live = image->base.own;
 	}
 	return flight;
+}
+
+/* Words beside each other, as one push: in which order they are seen is drawn when it arrives. */
+static bool join(struct sim_link *link, const struct sim_image *image, const struct wh_push *push)
+{
+	struct sim_flight *last = link->head == NULL ? NULL : (struct sim_flight *)(void *)link->tail;
+	uint64_t end;
+
+	_Static_assert(offsetof(struct sim_flight, next) == 0, "the tail points to the last one");
+	if (!push->beside || last == NULL || !last->words || last->pieces > 0 || last->key != image->base.key ||
+	    last->bytes == sizeof(push->value) * WORDS_MAX)
+		return false;
+	end = last->offset + last->bytes;
+	if (push->offset != end && push->offset + sizeof(push->value) != last->offset)
+		return false;
+	if (push->offset != end) {
+		memmove(last->copy + sizeof(push->value), last->copy, last->bytes);
+		last->offset = push->offset;
+	}
+	memcpy(last->copy + (push->offset - last->offset), &push->value, sizeof(push->value));
+	last->bytes += sizeof(push->value);
+	return true;
 }
 
 /* The last of its batch to that peer, so far. */
@@ -200,6 +225,11 @@ static void send_to(struct sim_image *image, const struct wh_push *push, uint32_
 
 	if (row->frozen != NULL || link->over || link->broken)
 		return;
+	if (image->node->sim->options.joins && !wh_sim_has_card(link) && join(link, image, push)) {
+		if (!push->quiet)
+			note_loud(link, (struct sim_flight *)(void *)link->tail);
+		return;
+	}
 	flight = new_flight(image, push);
 	if (flight == NULL)
 		return;

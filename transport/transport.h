@@ -61,6 +61,9 @@ struct wh_push {
 	enum wh_push_kind kind;
 	bool quiet;   /* does not ring (T6) */
 	bool patient; /* advice: it may leave a moment later, together with what else goes to that peer, or when I arm */
+	/* Advice, of a word: it and the word posted just before it may become visible in either order (not T2). Words that are
+	 * neighbours in the row, each beside the one before, may then go as one range. */
+	bool beside;
 	uint32_t to_count;
 	const uint32_t *to; /* ranks, me not among them; must live as long as the image */
 	uint64_t offset;    /* in my row; of a word: a multiple of 8 */
@@ -242,6 +245,9 @@ struct wh_transport_ops {
 	bool (*searching)(struct wh_transport *t);
 	/* T11. The answer to a question, at most WH_ANSWER_MAX bytes. One who has gone meanwhile does not get it. */
 	void (*answer)(struct wh_transport *t, uint64_t visitor, const void *bytes, size_t count);
+
+	/* How many writes to peers the pushes have become so far; NULL: each is one to each of its peers. Any thread. */
+	uint64_t (*writes)(const struct wh_transport *t);
 
 	/* Tells all peers that this node goes in order. */
 	void (*leave)(struct wh_transport *t);

@@ -46,6 +46,11 @@ struct wh_verbs_figures wh_verbs_figures(const struct wh_transport *transport)
 					 .rings = wh_load_relaxed(&t->rings)};
 }
 
+static uint64_t writes(const struct wh_transport *transport)
+{
+	return wh_verbs_figures(transport).writes;
+}
+
 /* ---- a pass ------------------------------------------------------------------------------------------------------- *
  * A pass pushes messages, how far they go, what was received and what was delivered, each by itself. Together they are one
  * chain for each peer: one doorbell, which is a system call on some devices, and one ring. Completions are taken when room
@@ -63,7 +68,7 @@ static void flush(struct wh_transport *transport)
 
 	t->gathers = false;
 	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-		wh_verbs_flush(t, image);
+		wh_verbs_flush_pass(t, image);
 }
 
 /* ---- service ------------------------------------------------------------------------------------------------------ */
@@ -236,7 +241,8 @@ static void destroy(struct wh_transport *transport, bool forked)
 	struct wh_verbs *t = wh_verbs_of(transport);
 
 	if (!forked && t->device.in != NULL) {
-		flush(transport);
+		for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
+			wh_verbs_flush(t, image);
 		linger(t);
 	}
 	finish(t, forked);
@@ -284,6 +290,7 @@ static const struct wh_transport_ops verbs_ops = {
 	.stream_open = wh_verbs_stream_open,
 	.searching = wh_verbs_searching,
 	.answer = wh_verbs_answer,
+	.writes = writes,
 	.leave = wh_verbs_leave,
 	.destroy = destroy,
 	.remote = &wh_verbs_remote_ops,

@@ -20,7 +20,8 @@
 #include "transport/verbs_int.h"
 
 #define AGAIN_NS (2 * WH_NS_PER_MS)
-#define DRAIN_NS (2 * WH_NS_PER_S) /* what is posted from an image that is closed has so long */
+#define KEEP_NS (50 * WH_NS_PER_US) /* so long a patient push is kept */
+#define DRAIN_NS (2 * WH_NS_PER_S)  /* what is posted from an image that is closed has so long */
 
 /* ---- post and freeze ---------------------------------------------------------------------------------------------- */
 
@@ -34,6 +35,7 @@ static void push_to(struct wh_verbs *t, struct wh_verbs_image *image, const stru
 		wh_verbs_out_add(t, row, push);
 		if (!row->out.touched)
 			image->touched[image->touched_count++] = push->to[k];
+		row->out.patient = push->patient && (!row->out.touched || row->out.patient);
 		row->out.touched = true;
 	}
 }
@@ -53,21 +55,49 @@ void wh_verbs_post(struct wh_image *base, const struct wh_push *pushes, size_t c
 		wh_verbs_flush(t, image);
 }
 
-void wh_verbs_flush(struct wh_verbs *t, struct wh_verbs_image *image)
+static void flush_rows(struct wh_verbs *t, struct wh_verbs_image *image, bool patient_ones)
 {
-	if (image->touched_count == 0)
-		return;
-	for (uint32_t i = 0; i < image->touched_count; i++) {
+	uint32_t count = image->touched_count;
+
+	image->touched_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
 		struct wh_verbs_row *row = &image->rows[image->touched[i]];
 
+		if (row->out.patient && !patient_ones) {
+			image->touched[image->touched_count++] = image->touched[i];
+			continue;
+		}
 		row->out.touched = false;
 		if (wh_verbs_count_room(&row->out.count) < WH_VERBS_DEPTH / 2)
 			(void)wh_verbs_out_advance(t, image, row);
 		wh_verbs_out_flush(t, image, row);
 	}
-	image->touched_count = 0;
-	if (++t->posts % 16 == 0) /* rings of others are taken up even if the loop does not get to service() for long */
-		(void)wh_verbs_poll_in(t);
+	if (image->touched_count < count && ++t->posts % 16 == 0)
+		(void)wh_verbs_poll_in(t); /* rings are taken up even if the loop does not get to service() for long */
+}
+
+void wh_verbs_flush(struct wh_verbs *t, struct wh_verbs_image *image)
+{
+	image->kept_ns = 0;
+	if (image->touched_count > 0)
+		flush_rows(t, image, true);
+}
+
+void wh_verbs_flush_pass(struct wh_verbs *t, struct wh_verbs_image *image)
+{
+	uint64_t now;
+
+	if (image->touched_count > 0)
+		flush_rows(t, image, false);
+	if (image->touched_count == 0) {
+		image->kept_ns = 0;
+		return;
+	}
+	now = wh_env_now(t->env);
+	if (image->kept_ns == 0)
+		image->kept_ns = now;
+	if (now - image->kept_ns >= KEEP_NS)
+		wh_verbs_flush(t, image);
 }
 
 /* From here on nothing of it can land. */

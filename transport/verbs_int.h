@@ -234,10 +234,13 @@ enum whorl_result wh_verbs_control_send(struct wh_transport *transport, uint32_t
 
 /* ---- pushes: verbs_out.c ------------------------------------------------------------------------------------------ */
 
+#define WH_VERBS_WORDS 4
+
 struct wh_verbs_write { /* waits to be posted */
 	uint64_t offset;
-	uint64_t bytes; /* 0: a word */
-	uint64_t value;
+	uint64_t bytes;                  /* of the row, if they are no words */
+	uint32_t words;                  /* so many, neighbours; 0: bytes */
+	uint64_t values[WH_VERBS_WORDS]; /* of the words */
 	bool rings;
 };
 
@@ -257,7 +260,8 @@ struct wh_verbs_out {
 	uint32_t place_count;
 	uint32_t rkey;
 	bool open;          /* writes can be posted */
-	bool touched;       /* since the last flush */
+	bool touched;       /* something was pushed that has not been flushed, */
+	bool patient;       /* and all of it is patient */
 	uint64_t failed_ns; /* when a write failed; 0: none has */
 	char how[64];
 };
@@ -309,8 +313,9 @@ struct wh_verbs_image {
 	struct ibv_mr *mr;             /* of my row: only read, and only from here */
 	struct wh_verbs_row *rows;     /* by rank */
 	struct wh_row_part *parts;     /* of all rows */
-	uint32_t *touched;             /* ranks for which something was pushed since the last flush */
+	uint32_t *touched;             /* ranks for which something was pushed that has not been flushed */
 	uint32_t touched_count;
+	uint64_t kept_ns;      /* since when a patient push is kept; 0: none is */
 	unsigned char *frozen; /* control columns of those that are frozen, by rank */
 	const unsigned char **control, **row;
 };
@@ -321,6 +326,8 @@ void wh_verbs_image_close(struct wh_image *base);
 void wh_verbs_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
 /* What has been pushed goes out, to each peer as one chain. */
 void wh_verbs_flush(struct wh_verbs *t, struct wh_verbs_image *image);
+/* The end of a pass: the same, but that to whom all is patient nothing goes yet, for a moment. */
+void wh_verbs_flush_pass(struct wh_verbs *t, struct wh_verbs_image *image);
 void wh_verbs_freeze(struct wh_image *base, uint32_t rank);
 size_t wh_verbs_image_advance(struct wh_verbs *t, struct wh_verbs_image *image);
 void wh_verbs_image_confirmed(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key);

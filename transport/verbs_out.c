@@ -49,21 +49,39 @@ static bool grow(struct wh_verbs_out *out)
 
 static void add(struct wh_verbs *t, struct wh_verbs_out *out, struct wh_verbs_write write)
 {
-	if (out->queue_in != out->queue_out && write.bytes == 0) {
-		struct wh_verbs_write *last = &out->queue[(out->queue_in - 1) % out->capacity];
-
-		/* Nothing is between the two, so nobody can miss the older value. */
-		if (last->bytes == 0 && last->offset == write.offset) {
-			last->value = write.value;
-			last->rings = last->rings || write.rings;
-			return;
-		}
-	}
 	if (out->queue_in - out->queue_out == out->capacity && !grow(out)) {
 		fail(t, out, "it takes nothing, and too much waits for it");
 		return;
 	}
 	out->queue[out->queue_in++ % out->capacity] = write;
+}
+
+/* Makes a word part of the write of words that was added last, if it may be. Nothing is between the two, so the same word once
+ * more makes up for the older one, which nobody can miss; and a neighbour may be seen before those, if it is beside them. */
+static bool join(struct wh_verbs_out *out, const struct wh_push *push)
+{
+	struct wh_verbs_write *last;
+	uint64_t end;
+
+	if (out->queue_in == out->queue_out)
+		return false;
+	last = &out->queue[(out->queue_in - 1) % out->capacity];
+	end = last->offset + last->words * sizeof(last->values[0]);
+	if (last->words == 0 || (!push->beside && (last->words > 1 || push->offset != last->offset)))
+		return false;
+	if (last->words == WH_VERBS_WORDS && (push->offset < last->offset || push->offset >= end))
+		return false;
+	if (push->offset + sizeof(last->values[0]) == last->offset) {
+		memmove(&last->values[1], &last->values[0], last->words++ * sizeof(last->values[0]));
+		last->offset = push->offset;
+	} else if (push->offset == end) {
+		last->words++;
+	} else if (push->offset < last->offset || push->offset > end) {
+		return false;
+	}
+	last->values[(push->offset - last->offset) / sizeof(last->values[0])] = push->value;
+	last->rings = last->rings || !push->quiet;
+	return true;
 }
 
 void wh_verbs_out_add(struct wh_verbs *t, struct wh_verbs_row *row, const struct wh_push *push)
@@ -72,8 +90,10 @@ void wh_verbs_out_add(struct wh_verbs *t, struct wh_verbs_row *row, const struct
 	uint64_t rest = push->bytes;
 
 	if (push->kind == WH_PUSH_WORD) {
-		write.value = push->value;
-		add(t, &row->out, write);
+		write.words = 1;
+		write.values[0] = push->value;
+		if (!join(&row->out, push))
+			add(t, &row->out, write);
 		return;
 	}
 	for (; rest > 0; rest -= write.bytes, write.offset += write.bytes) {
@@ -87,7 +107,7 @@ void wh_verbs_out_add(struct wh_verbs *t, struct wh_verbs_row *row, const struct
 struct chain {
 	struct ibv_send_wr requests[CHAIN_MAX];
 	struct ibv_sge pieces[CHAIN_MAX];
-	uint64_t values[CHAIN_MAX];
+	uint64_t values[CHAIN_MAX][WH_VERBS_WORDS];
 	uint32_t count;
 	bool rings;
 };
@@ -108,16 +128,16 @@ static uint64_t place_of(const struct wh_verbs_out *out, uint64_t offset, uint64
 static void link_request(struct chain *chain, const struct wh_verbs_image *image, struct wh_verbs_out *out,
 			 const struct wh_verbs_write *write)
 {
-	uint64_t bytes = write->bytes == 0 ? sizeof(write->value) : write->bytes;
+	uint64_t bytes = write->words > 0 ? write->words * sizeof(write->values[0]) : write->bytes;
 	uint64_t address = place_of(out, write->offset, bytes);
 	struct ibv_send_wr *request = &chain->requests[chain->count];
 	struct ibv_sge *piece = &chain->pieces[chain->count];
 
 	if (address == 0)
 		return;
-	chain->values[chain->count] = write->value;
-	*piece = (struct ibv_sge){.addr = write->bytes == 0 ? (uintptr_t)&chain->values[chain->count]
-							    : (uintptr_t)(image->base.own + write->offset),
+	memcpy(chain->values[chain->count], write->values, sizeof(write->values));
+	*piece = (struct ibv_sge){.addr = write->words > 0 ? (uintptr_t)chain->values[chain->count]
+							   : (uintptr_t)(image->base.own + write->offset),
 				  .length = (uint32_t)bytes,
 				  .lkey = image->mr->lkey};
 	*request = (struct ibv_send_wr){.sg_list = piece,

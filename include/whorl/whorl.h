@@ -423,7 +423,7 @@ struct whorl_node_stats {
 	size_t size; /* sizeof(struct whorl_node_stats) */
 	uint64_t steps, idle_steps, yields, sleeps;
 	uint64_t pushes;         /* ranges pushed */
-	uint64_t writes;         /* pushes times peers: what Spindle counts as RDMA writes */
+	uint64_t writes;         /* pushes times peers, on verbs those made: what Spindle counts as RDMA writes */
 	uint64_t bytes_pushed;   /* times peers */
 	uint64_t posts, post_ns; /* calls of the transport, and the time they took (sampled) */
 	uint64_t heartbeats;     /* pushes among the above that were heartbeats */

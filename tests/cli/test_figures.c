@@ -249,10 +249,12 @@ START_TEST(limit_of_verbs_needs_a_device)
 	struct wh_error err;
 
 	ck_assert_int_eq(wh_watch_open(&watch, &err), WHORL_OK);
-	if (wh_limit_measure(&plan, &watch, &result, &err) == WHORL_OK)
-		ck_assert_double_gt(result.rate.bytes_per_s, 0);
-	else
+	if (wh_limit_measure(&plan, &watch, &result, &err) == WHORL_OK) {
+		ck_assert_double_gt(result.per_message.bytes_per_s, 0);
+		ck_assert_double_ge(result.rate.bytes_per_s, result.per_message.bytes_per_s);
+	} else {
 		ck_assert_ptr_nonnull(strstr(err.text, "no RDMA device"));
+	}
 	wh_watch_close(&watch);
 }
 END_TEST

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check.sh ROOT COMMAND - what the documentation says is there is there: the README's program, links, files, names of the
-# code, and every key of the configuration. COMMAND is the `whorl` that was built.
+# check.sh ROOT COMMAND - what the documentation says is there is there: the README's program, links and the headings that
+# they lead to, files, names of the code, and every key of the configuration. COMMAND is the `whorl` that was built.
 # shellcheck disable=SC2016 # backquotes are Markdown here
 
 set -euo pipefail
@@ -23,10 +23,16 @@ awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md | di
 
 # ---- links --------------------------------------------------------------------------------------------------------------
 
+anchors() { awk -f docs/site/slug.awk -f docs/site/anchors.awk "$1"; }
+
 for page in "${pages[@]}"; do
 	while read -r link; do
 		[ -e "$(dirname "$page")/$link" ] || complain "$page: there is no $link"
 	done < <(grep -o '](\([^)#]*\)' "$page" | sed 's/^](//' | grep -v '^[a-z]*:' | grep .)
+	while IFS='#' read -r link anchor; do
+		[ -z "$link" ] || link=$(dirname "$page")/$link
+		anchors "${link:-$page}" | grep -qxF -- "$anchor" || complain "$page: ${link:-the page} has no heading $anchor"
+	done < <(grep -o '](\([^):]*#[^)]*\))' "$page" | sed 's/^](//; s/)$//' || true)
 done
 for page in docs/*.md docs/decisions/*.md; do
 	grep -qE "[(/]$(basename "$page")\)" "${pages[@]}" || complain "no page leads to $page"

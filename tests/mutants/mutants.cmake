@@ -273,10 +273,11 @@ mutant(NAME delivered-before-upcall FILE predicates/deliver.c
 mutant(NAME delivered-untold FILE predicates/deliver.c
 	REMOVES "delivered_num is pushed"
 	TEXT [[
-	wh_sst_publish(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, mc->peers);
+			       WH_PUSH_BESIDE | (awaited ? 0 : WH_PUSH_PATIENT), mc->peers);
 ]]
 	REPLACEMENT [[
-	wh_sst_publish(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num, (struct wh_to){NULL, 0});
+			       WH_PUSH_BESIDE | (awaited ? 0 : WH_PUSH_PATIENT),
+			       awaited ? (struct wh_to){NULL, 0} : mc->peers);
 ]])
 
 mutant(NAME unordered-before-upcall FILE predicates/deliver.c

@@ -20,6 +20,15 @@ mutant(NAME completions-unasked KIND test_verbs_out FILE transport/verbs_out.c
 	(void)wh_verbs_count_post(&out->count);
 ]])
 
+mutant(NAME guards-beside KIND test_verbs_out FILE transport/verbs_out.c
+	REMOVES "words go as one write only if each may be seen before the one that was pushed before it"
+	TEXT [[
+	if (last->words == 0 || (!push->beside && (last->words > 1 || push->offset != last->offset)))
+]]
+	REPLACEMENT [[
+	if (last->words == 0)
+]])
+
 mutant(NAME ring-first KIND test_verbs_out FILE transport/verbs_out.c
 	REMOVES "the doorbell is the last write of a chain: who is woken sees what was pushed before"
 	TEXT [[

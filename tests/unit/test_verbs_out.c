@@ -12,9 +12,10 @@
 
 /* What the device has been given, oldest first. It reads bytes when it carries a request out, and inline ones at once. */
 struct given {
-	uint64_t number, offset, value;
+	uint64_t number, offset;
+	unsigned char copy[WH_VERBS_INLINE];
 	uint32_t bytes;
-	bool signalled, rings;
+	bool inlined, signalled, rings;
 };
 
 struct lab {
@@ -60,11 +61,14 @@ static void take_request(struct lab *lab, const struct ibv_send_wr *request)
 	*given = (struct given){.number = request->wr_id,
 				.offset = request->wr.rdma.remote_addr - PEER_AT,
 				.bytes = request->sg_list->length,
+				.inlined = (request->send_flags & IBV_SEND_INLINE) != 0,
 				.signalled = (request->send_flags & IBV_SEND_SIGNALED) != 0,
 				.rings = request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM};
 	ck_assert_uint_le(given->offset + given->bytes, ROW_BYTES);
-	if (given->bytes == sizeof(given->value) && (request->send_flags & IBV_SEND_INLINE) != 0)
-		memcpy(&given->value, (const void *)(uintptr_t)request->sg_list->addr, sizeof(given->value));
+	if (given->inlined) {
+		ck_assert_uint_le(given->bytes, sizeof(given->copy));
+		memcpy(given->copy, (const void *)(uintptr_t)request->sg_list->addr, given->bytes);
+	}
 	lab->given_in++;
 	lab->rings += given->rings;
 	if (lab->given_in - lab->given_out > lab->most)
@@ -99,10 +103,7 @@ static void finish_one(struct lab *lab)
 {
 	const struct given *given = &lab->given[lab->given_out++ % WH_VERBS_DEPTH];
 
-	if (given->bytes == sizeof(given->value))
-		memcpy(lab->peer + given->offset, &given->value, sizeof(given->value));
-	else
-		memcpy(lab->peer + given->offset, lab->own + given->offset, given->bytes);
+	memcpy(lab->peer + given->offset, given->inlined ? given->copy : lab->own + given->offset, given->bytes);
 	if (given->signalled)
 		lab->done[lab->done_in++ % WH_VERBS_DEPTH] =
 			(struct ibv_wc){.wr_id = given->number, .status = IBV_WC_SUCCESS};
@@ -255,6 +256,147 @@ START_TEST(words_are_copied_when_pushed)
 }
 END_TEST
 
+static void finish_all(struct lab *lab)
+{
+	while (lab->given_out < lab->given_in)
+		finish_one(lab);
+}
+
+static uint64_t word_at_peer(const struct lab *lab, uint64_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, lab->peer + offset, sizeof(value));
+	return value;
+}
+
+static struct wh_push beside(uint64_t offset, uint64_t value)
+{
+	struct wh_push push = word(offset, value);
+
+	push.beside = true;
+	return push;
+}
+
+/* Neighbours, each beside the one before, are one write, with their last values; what is not beside comes behind them. */
+START_TEST(words_that_stand_beside_are_one_write)
+{
+	struct lab *lab = lab_make();
+	const struct wh_push pushes[] = {word(8, 1),   beside(16, 2), beside(24, 3), beside(16, 4),
+					 beside(0, 5), beside(32, 6), word(0, 7),    beside(16, 8)};
+
+	lab->t->gathers = true;
+	wh_verbs_post(&lab->image.base, pushes, sizeof(pushes) / sizeof(pushes[0]));
+	wh_verbs_flush(lab->t, &lab->image);
+	ck_assert_uint_eq(lab->doorbells, 1);
+	ck_assert_uint_eq(lab->given_in, 4); /* 0 to 24, as many as there may be; 32; 0; 16 */
+	finish_one(lab);
+	for (uint64_t i = 0; i < 5; i++)
+		ck_assert_uint_eq(word_at_peer(lab, 8 * i), ((const uint64_t[]){5, 1, 4, 3, 0})[i]);
+	finish_one(lab);
+	ck_assert_uint_eq(word_at_peer(lab, 32), 6);
+	finish_one(lab);
+	ck_assert_uint_eq(word_at_peer(lab, 0), 7);
+	ck_assert_uint_eq(word_at_peer(lab, 16), 4);
+	finish_one(lab);
+	ck_assert_uint_eq(word_at_peer(lab, 16), 8);
+	lab_free(lab);
+}
+END_TEST
+
+#define MANY 20000
+#define FEW_WORDS 7
+
+struct history {
+	uint64_t pushed;
+	uint64_t offsets[MANY + 1], run[MANY + 1]; /* of push k, whose value is k: with which it may be seen together */
+};
+
+static void push_any(struct lab *lab, struct history *history)
+{
+	uint64_t k = ++history->pushed;
+	struct wh_push push = word(roll(lab, FEW_WORDS) * 8, k);
+
+	push.beside = roll(lab, 3) > 0;
+	push.patient = roll(lab, 4) == 0;
+	history->offsets[k] = push.offset;
+	history->run[k] = push.beside && k > 1 ? history->run[k - 1] : k;
+	wh_verbs_post(&lab->image.base, &push, 1);
+}
+
+/* Of a push that is seen all has been seen that was pushed before its run of words beside each other. */
+static void check_order(const struct lab *lab, const struct history *history, uint64_t *seen_before)
+{
+	uint64_t most = *seen_before;
+
+	for (uint64_t i = 0; i < FEW_WORDS; i++) {
+		uint64_t k = word_at_peer(lab, 8 * i);
+
+		if (k > 0 && history->run[k] - 1 > most)
+			most = history->run[k] - 1;
+	}
+	for (uint64_t j = *seen_before + 1; j <= most; j++)
+		ck_assert_uint_ge(word_at_peer(lab, history->offsets[j]), j);
+	*seen_before = most;
+}
+
+START_TEST(only_what_stands_beside_may_come_before)
+{
+	struct history *history = calloc(1, sizeof(*history));
+	struct lab *lab = lab_make();
+	uint64_t before = 0;
+
+	while (history->pushed < MANY) {
+		lab->t->gathers = roll(lab, 4) > 0;
+		for (uint64_t burst = roll(lab, 20); burst > 0 && history->pushed < MANY; burst--)
+			push_any(lab, history);
+		wh_verbs_flush_pass(lab->t, &lab->image);
+		for (uint64_t burst = roll(lab, 20); burst > 0 && lab->given_out < lab->given_in; burst--) {
+			finish_one(lab);
+			check_order(lab, history, &before);
+		}
+		(void)wh_verbs_out_advance(lab->t, &lab->image, &lab->row);
+	}
+	for (int i = 0; i < 1000; i++) {
+		wh_verbs_flush(lab->t, &lab->image);
+		finish_all(lab);
+		(void)wh_verbs_out_advance(lab->t, &lab->image, &lab->row);
+	}
+	for (uint64_t k = MANY - 100; k <= MANY; k++)
+		ck_assert_uint_ge(word_at_peer(lab, history->offsets[k]), k);
+	ck_assert_uint_lt(lab->given_in, MANY);
+	lab_free(lab);
+	free(history);
+}
+END_TEST
+
+/* What is patient goes with what is not, or when its time is up. */
+START_TEST(patient_words_wait_for_company)
+{
+	struct lab *lab = lab_make();
+	struct wh_push alone = word(0, 1), other = word(512, 2);
+	uint64_t end = wh_env_now(lab->t->env) + WH_NS_PER_S;
+
+	alone.patient = true;
+	lab->t->gathers = true;
+	wh_verbs_post(&lab->image.base, &alone, 1);
+	wh_verbs_flush_pass(lab->t, &lab->image);
+	ck_assert_uint_eq(lab->doorbells, 0);
+	wh_verbs_post(&lab->image.base, &other, 1);
+	wh_verbs_flush_pass(lab->t, &lab->image);
+	ck_assert_uint_eq(lab->doorbells, 1);
+	ck_assert_uint_eq(lab->given_in, 2);
+	alone.value = 3;
+	wh_verbs_post(&lab->image.base, &alone, 1);
+	while (lab->doorbells == 1 && wh_env_now(lab->t->env) < end)
+		wh_verbs_flush_pass(lab->t, &lab->image);
+	ck_assert_uint_eq(lab->doorbells, 2);
+	finish_all(lab);
+	ck_assert_uint_eq(word_at_peer(lab, 0), 3);
+	lab_free(lab);
+}
+END_TEST
+
 /* ---- the time-out --------------------------------------------------------------------------------------------------- */
 
 /* Within a failure time-out a lost packet can be sent again, and the device gives nobody up before the heartbeat does. */
@@ -285,6 +427,9 @@ int main(void)
 	tcase_add_test(cases, the_queue_is_never_overrun);
 	tcase_add_test(cases, a_pass_is_one_chain);
 	tcase_add_test(cases, words_are_copied_when_pushed);
+	tcase_add_test(cases, words_that_stand_beside_are_one_write);
+	tcase_add_test(cases, only_what_stands_beside_may_come_before);
+	tcase_add_test(cases, patient_words_wait_for_company);
 	tcase_add_test(cases, the_heartbeat_decides);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);

@@ -89,6 +89,8 @@ struct wh_limit_result {
 	double prefetched_bytes_per_s;
 	/* tcp */
 	struct wh_limit_rate best_write;
+	/* verbs: of publishing every message */
+	struct wh_limit_rate per_message;
 	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node. Apart: from
 	 * this node to the farthest of the others. */
 	double round_trip_us[2];

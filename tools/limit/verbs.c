@@ -179,12 +179,19 @@ static uint64_t room_of(struct ring_end *end)
 	return end->ring->window - (end->count - end->known);
 }
 
-/* Fills what there is room for, a burst at most. Returns how many. */
+/* How many are filled at a time: a burst, or as many as are to be one write, if a quarter of the window are so many. */
+static uint64_t most_of(const struct wh_limit_ring *ring, uint64_t every)
+{
+	uint64_t burst = wh_limit_burst(ring->window, ring->bytes), quarter = (ring->window + 3) / 4;
+
+	return every <= burst ? burst : every < quarter ? every : quarter;
+}
+
+/* Fills what there is room for, that many at most. Returns how many. */
 static uint64_t fill(struct worker *w, struct ring_end *end)
 {
 	uint64_t every = wh_load_relaxed(&w->m->run.shared->publish_every), room = room_of(end);
-	uint64_t most = wh_limit_burst(end->ring->window, end->ring->bytes);
-	uint64_t count = room < most ? room : most;
+	uint64_t most = most_of(end->ring, every), count = room < most ? room : most;
 
 	for (uint64_t n = 1; n <= count && w->failure == NULL; n++) {
 		char *slot = end->slots + end->count % end->ring->window * end->slot;
@@ -396,6 +403,8 @@ static enum whorl_result measure(struct wh_limit_run *run, struct wh_limit_resul
 		result = wh_limit_rate(run, &rate, err);
 		if (result != WHORL_OK)
 			return result;
+		if (every[way] == 1)
+			best->per_message = rate;
 		if (rate.messages_per_s > best->rate.messages_per_s) {
 			best->rate = rate;
 			best->publish_every = every[way];
