@@ -38,7 +38,7 @@ struct wh_fiber {
 	void *ctx;
 	ucontext_t own, resumer;
 	jmp_buf own_place, resumer_place; /* once it has begun */
-	char *stack; /* a page below it faults */
+	char *stack;                      /* a page below it faults */
 	size_t mapped;
 	bool begun, ended;
 	/* The sanitizers'. */

@@ -205,8 +205,8 @@ static char *picture_of(const char *name, const char *seed)
 
 	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--quiet", "--plot", path, "--set",
 		"group.transport=sim", "--set", seed, "--set", "bench.runs=2", "--set",
-		"bench.optimisations=baseline, deferred", "--set", "group.nodes=2, 3", "--set", "figure.x=nodes", "--set",
-		"figure.y=throughput latency");
+		"bench.optimisations=baseline, deferred", "--set", "group.nodes=2, 3", "--set", "figure.x=nodes",
+		"--set", "figure.y=throughput latency");
 	assert_good();
 	cli_free(&cli);
 	svg = cli_read(path);
