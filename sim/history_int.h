@@ -73,7 +73,7 @@ struct seat { /* of one node in one subgroup */
 	uint64_t joined;   /* the view since which it has been in its shard */
 	bool awaits;       /* a state: it delivers nothing */
 	bool behind;       /* it has one, and `at` may be a view before its own */
-	struct view *at;   /* the one in whose order it is */
+	struct view *at;   /* the one in whose order it is; a later one than its own if its state is of that */
 	uint64_t position; /* there */
 	uint64_t *next;    /* by sender: the index that it expects */
 };

@@ -137,6 +137,7 @@ bool wh_history_caught_up(struct wh_history *h, uint32_t life, uint32_t subgroup
 	if (g->ordered && !wh_history_move_on(h, life, g, h->lives[life].view->number))
 		return false;
 	seat->behind = false;
-	seat->at = h->lives[life].view;
-	return true;
+	if (!g->ordered || seat->at->number < h->lives[life].view->number)
+		seat->at = h->lives[life].view;
+	return true; /* else its state may be of a later view, which it is yet to be told */
 }

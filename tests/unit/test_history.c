@@ -402,6 +402,16 @@ static const struct {
 	       "0C0 0D0.0@0 1D0.0@0 2D0.0@0 1G7 0C1 0D0.1@1 1D0.1@1 2D0.1@1 V2:0123 3T7 3D0.1@1v1 3K "
 	       "3T8,1 3T9,2 3K,1 3K,2 0C2 0D0.2@0 1D0.2@0 2D0.2@0 3D0.2@0 end:0123",
 	 NULL},
+	/* its state is of a view that it has not been told of; what that one lacks later is found all the same */
+	{THREE WITH_3
+	 "0C0 0D0.0@0 1D0.0@0 2D0.0@0 0V2:0123 1V2:0123 2V2:0123 1G7 1G8,1 1G9,2 3T7 3K 3T8,1 3T9,2 3K,1 3K,2 "
+	 "3V2:0123 0C1 0D0.1@0 1D0.1@0 2D0.1@0 3D0.1@0 end:0123",
+	 NULL},
+	{THREE WITH_3 "0C0 0D0.0@0 1D0.0@0 2D0.0@0 0V2:0123 1V2:0123 2V2:0123 1G7 3T7 3K 3V2:0123 0C1 0D0.1@0 V3:0123",
+	 "same set: node 1 goes on from view 2 without message 1 of node 0, which node 0 delivered there (orders, view 2, place 0)"},
+	{THREE WITH_3
+	 "0C0 0D0.0@0 1D0.0@0 2D0.0@0 0V2:0123 1V2:0123 2V2:0123 1G7 3T7 3K 3V2:0123 0C1 0D0.1@0 0V3:0123 3V3:0123",
+	 "same set: node 3 goes on from view 2 without message 1 of node 0, which node 0 delivered there (orders, view 2, place 0)"},
 	/* crashed and back, as another, whose messages are counted anew */
 	{THREE
 	 "1C0 0D1.0@1 1D1.0@1 2D1.0@1 1X 0V1:02 2V1:02 0G7 2G8,1 0G9,2 0V2:021 2V2:021 5V2:021 5T7 5T8,1 5T9,2 5C0 "
