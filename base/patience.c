@@ -14,7 +14,7 @@
 /* A thread that computes is left its core for a millisecond or more. Those who look and yield are back in microseconds, unless one of
  * them has found much to do, which is no rule: so it takes some such yields in a row. */
 #define YIELD_DEAR_NS WH_NS_PER_MS
-#define DEAR_IN_A_ROW 3
+#define DEAR_IN_A_ROW 8
 /* One more is tried when so many as long as the last would have fit: they cost at most one part in so many. */
 #define CROWDED_TIMES 64
 #define CROWDED_MOST_NS WH_NS_PER_S /* also if that one was a stop of the whole process */

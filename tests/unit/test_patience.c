@@ -49,20 +49,22 @@ START_TEST(beside_those_who_yield_it_yields_for_its_time)
 }
 END_TEST
 
-static void lose_three_turns(struct world *w, struct wh_patience *patience)
+#define DEAR_IN_A_ROW 8 /* as in patience.c */
+
+static void lose_turns(struct world *w, struct wh_patience *patience)
 {
-	for (int turn = 0; turn < 3; turn++)
+	for (int turn = 0; turn < DEAR_IN_A_ROW; turn++)
 		ck_assert_uint_eq(wait_until_sleep(w, patience), 1);
 }
 
-/* Three turns are lost, and then none for 64 times as long as one, and then one of that. */
+/* Some turns are lost, and then none for 64 times as long as one, and then one of that. */
 START_TEST(beside_one_who_computes_it_sleeps_at_once)
 {
 	struct wh_patience patience = {0};
 	struct world w;
 
 	begin(&w, 2 * WH_NS_PER_MS);
-	lose_three_turns(&w, &patience);
+	lose_turns(&w, &patience);
 	for (int round = 0; round < 127; round++) {
 		w.now_ns += WH_NS_PER_MS;
 		ck_assert_uint_eq(wait_until_sleep(&w, &patience), 0);
@@ -81,8 +83,10 @@ START_TEST(a_long_turn_now_and_then_is_no_rule)
 
 	begin(&w, 0);
 	for (int round = 0; round < 100; round++) {
-		w.yield_takes_ns = (round % 3 < 2 ? 2000 : 10) * WH_NS_PER_US;
-		ck_assert_uint_eq(wait_until_sleep(&w, &patience), round % 3 < 2 ? 1 : 10);
+		bool is_long = round % DEAR_IN_A_ROW < DEAR_IN_A_ROW - 1;
+
+		w.yield_takes_ns = (is_long ? 2000 : 10) * WH_NS_PER_US;
+		ck_assert_uint_eq(wait_until_sleep(&w, &patience), is_long ? 1 : 10);
 	}
 }
 END_TEST
@@ -93,7 +97,7 @@ START_TEST(it_yields_again_when_he_has_gone)
 	struct world w;
 
 	begin(&w, 2 * WH_NS_PER_MS);
-	lose_three_turns(&w, &patience);
+	lose_turns(&w, &patience);
 	w.now_ns += 128 * WH_NS_PER_MS;
 	w.yield_takes_ns = 10 * WH_NS_PER_US;
 	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 10);
@@ -108,7 +112,7 @@ START_TEST(a_stop_counts_for_a_second)
 	struct world w;
 
 	begin(&w, 3600 * WH_NS_PER_S);
-	lose_three_turns(&w, &patience);
+	lose_turns(&w, &patience);
 	w.now_ns += WH_NS_PER_S - 1;
 	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 0);
 	w.now_ns += 1;
