@@ -349,6 +349,6 @@ mutant(NAME past-kept KIND conformance-shm-offers FILE transport/shm_peer.c
 				drop_offer(peer, &peer->pending[i]);
 ]]
 	REPLACEMENT [[
-			if (false)
+			if (key > 8 && peer->pending[i].there && !wh_shm_image_wants(t, peer, peer->pending[i].offer.key))
 				drop_offer(peer, &peer->pending[i]);
 ]])
