@@ -14,20 +14,25 @@
 
 #define TURNS 20
 
-/* One opens and closes; the other never does, and in the end opens what the first has open. */
-START_TEST(offers_that_are_never_taken_up)
+/* Two with an image and a spare row each. Returns how many descriptors there are. */
+static int begin_two(struct node n[2])
 {
-	struct wh_image *image[2];
-	struct node n[2];
-	int fds, most = 0;
-
 	nodes_make(n, 2);
 	for (uint32_t id = 0; id < 2; id++)
 		node_open(&n[id], ROW_BYTES);
 	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].image->ready && n[1].image->ready));
 	NODE_UNTIL(&n[0], (node_pass(&n[1]),
 			   spare_state(&n[0]) == WH_SHM_SPARE_MADE && spare_state(&n[1]) == WH_SHM_SPARE_MADE));
-	fds = count_fds();
+	return count_fds();
+}
+
+/* One opens and closes; the other never does, and in the end opens what the first has open. */
+START_TEST(offers_that_are_never_taken_up)
+{
+	struct wh_image *image[2];
+	struct node n[2];
+	int fds = begin_two(n), most = 0;
+
 	for (uint64_t key = 2; key < 2 + TURNS; key++) {
 		image[1] = node_open_of(&n[1], key, 3, ROW_BYTES);
 		for (int k = 0; k < 5; k++)
@@ -58,15 +63,8 @@ START_TEST(offers_that_are_past)
 {
 	struct wh_image *image, *taken_up;
 	struct node n[2];
-	int fds;
+	int fds = begin_two(n);
 
-	nodes_make(n, 2);
-	for (uint32_t id = 0; id < 2; id++)
-		node_open(&n[id], ROW_BYTES);
-	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].image->ready && n[1].image->ready));
-	NODE_UNTIL(&n[0], (node_pass(&n[1]),
-			   spare_state(&n[0]) == WH_SHM_SPARE_MADE && spare_state(&n[1]) == WH_SHM_SPARE_MADE));
-	fds = count_fds();
 	for (uint64_t key = 2; key <= 3; key++) {
 		if (_i == 1)
 			n[0].transport->ops->past(n[0].transport, 4);

@@ -8,7 +8,7 @@
 
 #include "group/node_int.h"
 #include "tests/harness.h"
-#include "transport/shm.h"
+#include "tests/unit/own_wait.h"
 
 #define PATIENCE_MS 20000
 #define WINDOW 8
@@ -17,11 +17,9 @@
 #define NODES 2
 
 /* Shared memory as it is, but a loop that sleeps can be held back: for it, its thread gets no processor. */
-static struct wh_transport_ops held_ops;
-static void (*real_wait)(struct wh_transport *transport, uint64_t timeout_ns);
 static wh_word hold, held;
 
-static void held_wait(struct wh_transport *transport, uint64_t timeout_ns)
+static void own_wait(struct wh_transport *transport, uint64_t timeout_ns)
 {
 	real_wait(transport, timeout_ns);
 	while (wh_load_acquire(&hold) != 0) {
@@ -29,20 +27,6 @@ static void held_wait(struct wh_transport *transport, uint64_t timeout_ns)
 		poll(NULL, 0, 1);
 	}
 	wh_store_release(&held, 0);
-}
-
-static enum whorl_result create_held(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
-				     struct wh_error *err)
-{
-	enum whorl_result result = wh_shm_create(config, ctx, out, err);
-
-	if (result != WHORL_OK)
-		return result;
-	held_ops = *(*out)->ops;
-	real_wait = held_ops.wait;
-	held_ops.wait = held_wait;
-	(*out)->ops = &held_ops;
-	return WHORL_OK;
 }
 
 struct member {
@@ -116,7 +100,7 @@ START_TEST(what_is_committed_leaves_a_loop_that_sleeps)
 {
 	struct member members[NODES];
 
-	open_member(&members[0], 0, _i, create_held);
+	open_member(&members[0], 0, _i, create_own_wait);
 	open_member(&members[1], 1, _i, wh_shm_create);
 	ck_assert_int_eq(whorl_ready(members[0].node, PATIENCE_MS), WHORL_OK);
 	ck_assert_int_eq(whorl_ready(members[1].node, PATIENCE_MS), WHORL_OK);

@@ -12,36 +12,19 @@
 #include "base/atomics.h"
 #include "group/node.h"
 #include "tests/harness.h"
-#include "transport/shm.h"
+#include "tests/unit/own_wait.h"
 
 #define LATE_MS 80 /* a loop that was rung gets its turn so much later */
 #define PATIENCE_MS 20000
 
-/* Shared memory as it is, but for wait. */
-static struct wh_transport_ops late_ops;
-static void (*real_wait)(struct wh_transport *transport, uint64_t timeout_ns);
-static wh_word asleep; /* in it, and not rung */
+static wh_word asleep; /* in wait, and not rung */
 
-static void late_wait(struct wh_transport *transport, uint64_t timeout_ns)
+static void own_wait(struct wh_transport *transport, uint64_t timeout_ns)
 {
 	wh_store_release(&asleep, 1);
 	real_wait(transport, timeout_ns);
 	wh_store_release(&asleep, 0);
 	poll(NULL, 0, LATE_MS);
-}
-
-static enum whorl_result create_late(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
-				     struct wh_error *err)
-{
-	enum whorl_result result = wh_shm_create(config, ctx, out, err);
-
-	if (result != WHORL_OK)
-		return result;
-	late_ops = *(*out)->ops;
-	real_wait = late_ops.wait;
-	late_ops.wait = late_wait;
-	(*out)->ops = &late_ops;
-	return WHORL_OK;
 }
 
 static whorl_node *open_node(uint32_t id, int64_t window, wh_transport_create *create)
@@ -79,7 +62,7 @@ static whorl_node *open_node(uint32_t id, int64_t window, wh_transport_create *c
  * to give up on it. */
 START_TEST(a_late_loop_drains)
 {
-	whorl_node *late = open_node(0, 4, create_late), *other = open_node(1, 5, wh_shm_create);
+	whorl_node *late = open_node(0, 4, create_own_wait), *other = open_node(1, 5, wh_shm_create);
 
 	ck_assert_int_eq(whorl_ready(late, PATIENCE_MS), WHORL_REFUSED);
 	ck_assert_int_eq(whorl_close(other, PATIENCE_MS), WHORL_OK);
