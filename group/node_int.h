@@ -27,10 +27,10 @@ struct whorl_subgroup {                 /* one that is configured; through all v
 	wh_word rests;                  /* enum wh_rests: what was asked of it last. [any] */
 	wh_word returns;                /* 1: it is to send again, and may not yet: claims get WHORL_AGAIN. [any] */
 	wh_word asks; /* node id << 2 | rests << 1 | 1: to be asked to rest; 0: nobody. [any sets, loop clears] */
-	wh_word dear_yields,
-		crowded_until_ns; /* what threads that waited for the window have learnt (base/patience.h). [any] */
-	struct wh_state *state;   /* [const after start] NULL: the program has given no functions */
-	struct wh_ring *ring;     /* [const] NULL: it is not `mine` */
+	/* What threads that waited for the window have learnt (base/patience.h). [any] */
+	wh_word dear_yields, crowded_until_ns;
+	struct wh_state *state; /* [const after start] NULL: the program has given no functions */
+	struct wh_ring *ring;   /* [const] NULL: it is not `mine` */
 	uint64_t *had; /* [loop] by node id: of the messages of its present life those delivered in views before */
 	bool *certain; /* [loop] by node id: and no more of them are in what this node was given when it entered the shard */
 	struct wh_multicast_stats stats; /* [loop] */

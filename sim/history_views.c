@@ -362,12 +362,13 @@ static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, 
 	struct stream *stream = &g->streams[node];
 	bool was_in = seat->place.role != WH_HISTORY_OUT;
 	bool stays = was_in && place->role != WH_HISTORY_OUT && place->shard == seat->place.shard;
-	bool ahead = was_in && g->ordered && !seat->awaits && !seat->behind && seat->at->number >= view->number;
+	bool follows = was_in && g->ordered && !seat->awaits && !seat->behind;
+	bool ahead = follows && seat->at->number >= view->number;
 
 	if (place->shard >= g->shards)
 		return wh_history_break(h, "its view: %s is in shard %" PRIu32 " of %" PRIu32 " (%s)",
 					wh_history_who(h, node).text, place->shard, g->shards, g->name);
-	if (was_in && g->ordered && !seat->awaits && !seat->behind && !ahead && !wh_history_leave_order(h, node, g))
+	if (follows && !ahead && !wh_history_leave_order(h, node, g))
 		return false;
 	/* What was claimed stays as long as the shard is inactive, and goes with the first view in which others may send. */
 	if ((seat->place.role == WH_HISTORY_SENDER && (!stays || place->role != WH_HISTORY_SENDER)) ||
