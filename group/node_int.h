@@ -31,7 +31,9 @@ struct whorl_subgroup {                 /* one that is configured; through all v
 	wh_word dear_yields, crowded_until_ns;
 	struct wh_state *state; /* [const after start] NULL: the program has given no functions */
 	struct wh_ring *ring;   /* [const] NULL: it is not `mine` */
-	uint64_t *had; /* [loop] by node id: of the messages of its present life those delivered in views before */
+	/* [loop] By node id: of the messages of its present life those delivered in views before. WH_UNKNOWN: none since this node
+	 * entered the shard. */
+	uint64_t *had;
 	bool *certain; /* [loop] by node id: and no more of them are in what this node was given when it entered the shard */
 	struct wh_multicast_stats stats; /* [loop] */
 	wh_word dropped, in_doubt;       /* [loop] statistics */
@@ -143,6 +145,8 @@ void wh_node_settle(whorl_node *node);
 /* transfer.c: the state of subgroups. */
 WH_MUST_CHECK enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whorl_state *functions,
 						   struct wh_error *err);
+/* Does the view in which that is its seat give the node of that rank a state of the subgroup? */
+bool wh_node_is_given(const whorl_subgroup *subgroup, const struct wh_seat *seat, uint32_t rank);
 /* A view has begun: if this node has entered a shard in it, it awaits its state. */
 void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch);
 /* Its upcall has returned: others that have entered are given theirs. */

@@ -214,28 +214,18 @@ static int giver_of(const struct wh_view_subgroup *layout)
 	return -1;
 }
 
-/* What was delivered to this node before it came in says nothing of what is in the state, but of lives that begin now. */
-static void forget_others(whorl_subgroup *subgroup, const struct wh_view *view)
+bool wh_node_is_given(const whorl_subgroup *subgroup, const struct wh_seat *seat, uint32_t rank)
 {
-	memset(subgroup->certain, 0, wh_node_config_nodes_max(&subgroup->node->config) * sizeof(*subgroup->certain));
-	for (uint32_t i = 0; i < view->joined_count; i++)
-		subgroup->certain[view->joined[i]] = true;
+	return subgroup->state != NULL && has_entered(seat->layout, rank) && giver_of(seat->layout) >= 0;
 }
 
-static void transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoch, const struct wh_view_subgroup *layout)
+static void transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoch, const struct wh_seat *seat)
 {
-	struct wh_state *state = subgroup->state;
-	int giver = giver_of(layout);
-
-	if (giver < 0) { /* nobody has anything */
-		if (has_entered(layout, epoch->rank))
-			wh_state_leave(state);
-		return;
-	}
-	if (!has_entered(layout, epoch->rank))
-		return;
-	forget_others(subgroup, epoch->view);
-	wh_state_await(state, epoch->view->ids[giver], epoch->view->number, layout->shard);
+	if (wh_node_is_given(subgroup, seat, epoch->rank))
+		wh_state_await(subgroup->state, epoch->view->ids[giver_of(seat->layout)], epoch->view->number,
+			       seat->layout->shard);
+	else if (has_entered(seat->layout, epoch->rank)) /* nobody has anything */
+		wh_state_leave(subgroup->state);
 }
 
 /* After the view upcall, in which the program may have changed its state. */
@@ -267,7 +257,7 @@ void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch)
 		if (seat == NULL)
 			wh_state_leave(subgroup->state);
 		else
-			transfer(subgroup, epoch, seat->layout);
+			transfer(subgroup, epoch, seat);
 	}
 }
 

@@ -308,7 +308,7 @@ void wh_actor_open(struct actor *actor)
 				       .create_ctx = play->sim,
 				       .headers_apart = play->plan->headers_apart};
 	const struct whorl_open_options options = {
-		.size = sizeof(options), .layout = wh_plan_layout, .layout_ctx = (void *)play->plan};
+		.size = sizeof(options), .layout = play->plan->layout, .layout_ctx = (void *)play->plan};
 	uint32_t subgroups = play->plan->config.subgroup_count;
 	struct wh_error err;
 

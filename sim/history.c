@@ -313,7 +313,7 @@ bool wh_history_may_miss(const struct subgroup *g, const struct seat *seat, cons
 
 	if (message->state != COMMITTED)
 		return message->state == ABORTED;
-	if (message->delivered && (message->unit != seat->unit || message->view < seat->joined))
+	if (message->delivered && (message->unit != seat->unit || (message->view < seat->joined && !seat->restored)))
 		return true;
 	return index < stream->lapsed && !(g->ordered && message->delivered);
 }

@@ -73,6 +73,7 @@ struct seat { /* of one node in one subgroup */
 	uint64_t joined;   /* the view since which it has been in its shard */
 	bool awaits;       /* a state: it delivers nothing */
 	bool behind;       /* it has one, and `at` may be a view before its own */
+	bool restored;     /* it has begun with one: what was delivered before it joined is in there, or comes */
 	struct view *at;   /* the one in whose order it is; a later one than its own if its state is of that */
 	uint64_t position; /* there */
 	uint64_t *next;    /* by sender: the index that it expects */

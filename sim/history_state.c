@@ -97,7 +97,7 @@ bool wh_history_restored(struct wh_history *h, uint32_t life, uint32_t subgroup,
 			seat->awaits ? "what no member of its shard has given" : "a state, and needs none",
 			wh_history_at(&h->subgroups[subgroup], seat->unit, h->lives[life].view->number).text);
 	seat->awaits = false;
-	seat->behind = true;
+	seat->behind = seat->restored = true;
 	seat->at = state->at;
 	seat->position = state->position;
 	memcpy(seat->next, state->next, h->life_count * sizeof(*seat->next));

@@ -376,7 +376,7 @@ static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, 
 		stream->lapsed = stream->count;
 	if (!stays) {
 		seat->joined = view->number;
-		seat->behind = false;
+		seat->behind = seat->restored = false;
 		seat->awaits = place->role != WH_HISTORY_OUT && has_state(g, place->shard, view->number);
 	}
 	seat->place = *place;

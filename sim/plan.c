@@ -272,7 +272,7 @@ static void set_group(struct wh_plan *plan, uint32_t nodes, uint32_t subgroups)
 void wh_plan_plain(struct wh_plan *plan, uint64_t seed, uint32_t nodes, uint32_t window, uint32_t message_bytes,
 		   uint32_t messages)
 {
-	*plan = (struct wh_plan){.seed = seed};
+	*plan = (struct wh_plan){.seed = seed, .layout = wh_plan_layout};
 	set_group(plan, nodes, 1);
 	plan->config.engine = (struct wh_engine_options){.thread = 1,
 							 .cpus = "none",
@@ -307,8 +307,10 @@ void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limi
 	uint32_t most = limits->subgroups > 0 ? limits->subgroups : 50;
 	uint32_t count = most == 1 || wh_dice_one_in(&dice, 2) ? 1 : (uint32_t)skewed(&dice, 2, most);
 
-	*plan = (struct wh_plan){
-		.seed = seed, .headers_apart = wh_dice_one_in(&dice, 2), .latency_max_ns = limits->latency_max_ns};
+	*plan = (struct wh_plan){.seed = seed,
+				 .layout = wh_plan_layout,
+				 .headers_apart = wh_dice_one_in(&dice, 2),
+				 .latency_max_ns = limits->latency_max_ns};
 	set_group(plan, draw_nodes(&who, limits), count);
 	draw_engine(&engine, &plan->config.engine);
 	if (limits->failure_timeout_ms > 0)

@@ -47,6 +47,7 @@ struct wh_plan {
 	uint64_t seed;
 	struct wh_node_config config;
 	struct wh_plan_subgroup *subgroups;
+	whorl_layout_fn *layout; /* of subgroups by function; ctx is the plan */
 	bool headers_apart;
 	uint64_t latency_max_ns; /* 0: drawn */
 

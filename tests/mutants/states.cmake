@@ -6,12 +6,19 @@
 mutant(NAME enters-stateless KIND views FILE group/transfer.c
 	REMOVES "who enters a shard awaits its state"
 	TEXT [[
-	forget_others(subgroup, epoch->view);
-	wh_state_await(state, epoch->view->ids[giver], epoch->view->number, layout->shard);
+	if (wh_node_is_given(subgroup, seat, epoch->rank))
 ]]
 	REPLACEMENT [[
-	forget_others(subgroup, epoch->view);
-	(void)state;
+	if (wh_node_is_given(subgroup, seat, epoch->rank) && false)
+]])
+
+mutant(NAME first-stay-remembered KIND test_timelines_stays FILE group/install.c
+	REMOVES "who is given a state forgets what was delivered to it in an earlier stay in the shard"
+	TEXT [[
+		subgroup->had[id] = WH_UNKNOWN;
+]]
+	REPLACEMENT [[
+		subgroup->had[id] = subgroup->had[id];
 ]])
 
 mutant(NAME newcomer-gives KIND views FILE group/transfer.c

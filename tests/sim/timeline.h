@@ -49,8 +49,20 @@ struct group {
 	const char *founder;     /* NULL: none */
 	uint32_t start_timeout_ms, messages;
 	uint64_t spread_ns;
-	bool early; /* times count from when the nodes of the beginning have been opened */
+	bool early;              /* times count from when the nodes of the beginning have been opened */
+	whorl_layout_fn *layout; /* the subgroup is unordered, and this says who is in it; NULL: all are, ordered */
 };
+
+static inline void lay_out(struct wh_plan *plan, whorl_layout_fn *layout)
+{
+	struct wh_subgroup_options *options = &plan->config.subgroups[0].options;
+
+	plan->layout = layout;
+	plan->subgroups[0].by_function = true;
+	plan->subgroups[0].ordered = false;
+	options->mode = WH_SUBGROUP_UNORDERED;
+	snprintf(options->members, sizeof(options->members), "function");
+}
 
 /* NULL ends the faults. */
 static inline void begin_faults(struct timeline *t, const struct group *group, const char *const *lines)
@@ -74,6 +86,8 @@ static inline void begin_faults(struct timeline *t, const struct group *group, c
 		 group->tie_breaker != NULL ? group->tie_breaker : "none");
 	snprintf(plan->config.group.founder, sizeof(plan->config.group.founder), "%s",
 		 group->founder != NULL ? group->founder : "none");
+	if (group->layout != NULL)
+		lay_out(plan, group->layout);
 	t->play = wh_play_new(plan, &t->schedule, stdout);
 	wh_play_meet(t->play);
 }

@@ -429,6 +429,9 @@ static const struct {
 	 "no duplicate: node 3 delivers message 0 of node 0 again, or behind message 0 (orders, view 1, place 1)"},
 	{THREE WITH_3 "0G7 0C0 0C1 0D0.0@0 0D0.1@1 3T7 3D0.1@1",
 	 "no gap: node 3 delivers message 1 of node 0 without message 0 (orders, view 1, place 0)"},
+	/* unordered; delivered before it came in, but not where its state is from */
+	{THREE "0C0,1 0C1,1 0D0.0@0,1 1G8,1 " WITH_3 "3T8,1 3D0.1@1,1",
+	 "no gap: node 3 delivers message 1 of node 0 without message 0 (ticks, view 1)"},
 	{THREE WITH_3 "0G7 0C0 0D0.0@0 1D0.0@0 2D0.0@0 0V2:0123 3V2:0123 3T7 3K",
 	 "same set: node 3 goes on from view 1 without message 0 of node 0, which node 0 delivered there"
 	 " (orders, view 1, place 0)"},
