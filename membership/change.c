@@ -143,9 +143,9 @@ static bool is_within_reach(const struct wh_change *change, uint32_t subgroup, u
 	return wh_rank_find(source->members, source->count, me) < 0 || cut <= wh_row(change, me, source->received_num);
 }
 
-/* Takes the decision out of that row. False: I have one, and it is another; or it is about a view whose memory I have not
- * acknowledged, or about messages that I have not received. None can be unless somebody breaks the rules. */
-static bool take_decision(struct wh_change *change, uint32_t from)
+/* May the decision in that row be mine? Not if I have one, and it is another; or if it is about a view whose memory I have not
+ * acknowledged, or about messages that I have not received. */
+static bool is_mine(const struct wh_change *change, uint32_t from)
 {
 	bool same = change->ticket != 0 && change->ticket == change->acknowledged &&
 		    wh_row(change, from, change->columns.image) == wh_ticket_image(change);
@@ -153,13 +153,21 @@ static bool take_decision(struct wh_change *change, uint32_t from)
 	for (uint32_t g = 0; same && g < change->columns.cut.count; g++) {
 		uint64_t cut = wh_row_of(change, from, change->columns.cut, g);
 
-		if (change->agreed == 0)
-			change->cuts[g] = cut;
-		same = change->cuts[g] == cut && is_within_reach(change, g, cut);
+		same = (change->agreed == 0 || change->cuts[g] == cut) && is_within_reach(change, g, cut);
 	}
-	if (!same)
-		change->on.broken(change->ctx, from, "decision is not the one that was made");
 	return same;
+}
+
+/* Takes the decision out of that row. False: it cannot be mine, which is nowhere so unless somebody breaks the rules. */
+static bool take_decision(struct wh_change *change, uint32_t from)
+{
+	if (!is_mine(change, from)) {
+		change->on.broken(change->ctx, from, "decision is not the one that was made");
+		return false;
+	}
+	for (uint32_t g = 0; g < change->columns.cut.count; g++)
+		change->cuts[g] = wh_row_of(change, from, change->columns.cut, g);
+	return true;
 }
 
 static bool all_are_ready(const struct wh_change *change)
@@ -285,12 +293,15 @@ static bool others_are_there(const struct wh_change *change)
 	return change->agreed != 0 && change->on.has_begun(change->ctx) && wh_suspicion_heeds(change);
 }
 
-/* Somebody has gone ahead: what it installed is what all install, and it will say nothing more here. */
+/* Somebody has gone ahead: what it installed is what all install, and it will say nothing more here. That is final, whoever
+ * accuses whom meanwhile: who hears no quorum, and so can say nothing of it himself, goes along. But if it is not mine I may
+ * have been left out, and not have looked yet. */
 static size_t catch_up(struct wh_change *change)
 {
 	for (uint32_t rank = 0; rank < members(change); rank++) {
 		if (rank == wh_change_me(change) || !wh_change_reads(change, rank) ||
-		    !wh_row_flag(change, rank, change->columns.installed) || !wh_suspicion_heeds(change))
+		    !wh_row_flag(change, rank, change->columns.installed) ||
+		    (!is_mine(change, rank) && !wh_suspicion_heeds(change)))
 			continue;
 		if (!take_decision(change, rank))
 			return 0;

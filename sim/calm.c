@@ -1,22 +1,22 @@
-/* calm.c - what must be so in the end. See play_int.h.
+/* calm.c - what must be so in the end; calm_end.c has the rest of it. See play_int.h.
  *
  *     progress    once faults have stopped, a strict majority of the last view that is connected and runs, and of which
  *                 nobody suspects another, goes on: in a bounded time it has a view without the dead, all that it has
  *                 committed is delivered by all of it, and a node that it has removed knows that. All who want to come
  *                 in are in, and have the state of their subgroups; who does not rest any more may send. If there is no
  *                 view, a majority of the configured nodes that is connected has formed the first
- *     silence     an idle group posts heartbeats, and nothing else
- *     close       who has left in order has left nothing undelivered
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "group/state.h"
+#include "membership/lobby.h"
 #include "sim/payload.h"
 #include "sim/play_int.h"
 
 #define PATIENCE_TIMEOUTS 20 /* so long nothing may change before something is amiss */
-#define SLICES 3             /* looks per failure time-out */
+#define OUTSIDE_TIMEOUTS (2 << WH_FAILURES_MAX)
+#define SLICES 3 /* looks per failure time-out */
 /* Who could coordinate a first view and is silent is passed over, and whoever does not come into it is waited for: start
  * time-outs. */
 #define FORM_TIMEOUTS 12
@@ -373,6 +373,15 @@ static bool streams_are_open(const struct play *play)
 	return wh_play_has_states(play) && wh_sim_under_way(play->sim) > 0;
 }
 
+/* Who has been waited for in vain again and again, or has come back so often, is made to wait itself (membership/admission.c). */
+static bool somebody_is_outside(const struct play *play, const struct state *state)
+{
+	for (uint32_t i = 0; i < play->lives; i++)
+		if ((state->running >> i & 1) != 0 && play->actors[i].scene == NULL)
+			return true;
+	return false;
+}
+
 /* So long nothing may change. */
 static uint64_t patience_ns(const struct play *play, const struct state *state)
 {
@@ -380,6 +389,8 @@ static uint64_t patience_ns(const struct play *play, const struct state *state)
 
 	if (state->last == NULL)
 		ns += FORM_TIMEOUTS * (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
+	else if (somebody_is_outside(play, state))
+		ns += OUTSIDE_TIMEOUTS * timeout_ns;
 	if (state->restoring || streams_are_open(play))
 		ns += RESTORE_TIMEOUTS * timeout_ns;
 	return ns;
@@ -434,62 +445,4 @@ bool wh_calm_settle(struct play *play)
 			 play->busy_streams, wh_sim_under_way(play->sim));
 	wh_play_fail(play, "progress: nothing has changed for %d failure time-outs, and %s", PATIENCE_TIMEOUTS, what);
 	return false;
-}
-
-/* ---- silence, close ---------------------------------------------------------------------------------------------- */
-
-void wh_calm_check_silence(struct play *play)
-{
-	struct wh_sim_counts before[WH_FAULT_NODES_MAX] = {{0}};
-
-	for (uint32_t i = 0; i < play->nodes; i++)
-		before[i] = wh_sim_counts(play->sim, i);
-	wh_play_goes_on(play, 3 * wh_play_timeout_ns(play) / 4);
-	for (uint32_t i = 0; i < play->nodes && !wh_play_failed(play); i++) {
-		struct wh_sim_counts after = wh_sim_counts(play->sim, i);
-		uint64_t quiet = after.quiet - before[i].quiet;
-
-		if (play->at[i] == NULL || (play->survivors >> play->at[i]->life & 1) == 0)
-			continue;
-		if (after.loud != before[i].loud || quiet < 2 || quiet > 4)
-			wh_play_fail(
-				play,
-				"silence: node %u is idle for three quarters of the time-out, and has posted %" PRIu64
-				" pushes and %" PRIu64 " heartbeats",
-				i, after.loud - before[i].loud, quiet);
-	}
-}
-
-/* Must that one have all of its messages? Who is still in the view before has them, and will deliver them. */
-static bool expects_all_of(const struct actor *left, const struct place *place)
-{
-	const struct actor *actor = place->actor;
-	const struct play *play = actor->play;
-
-	return actor != left && place->seat != NULL && wh_actor_runs(actor) && !place->awaits && !place->behind &&
-	       wh_circle_sender(place->seat->circle, left->id) >= 0 && (play->touched >> actor->life & 1) == 0 &&
-	       left->scene != NULL && actor->scene->number >= left->scene->number &&
-	       (actor->scene->members >> left->life & 1) != 0;
-}
-
-void wh_calm_check_left(const struct actor *actor)
-{
-	struct play *play = actor->play;
-
-	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
-		const struct stream *stream = actor->places[g].stream;
-		uint64_t count = stream->claimed; /* up to the last that was committed */
-
-		while (count > 0 && stream->messages[count - 1].state != MESSAGE_COMMITTED)
-			count--;
-		for (uint32_t i = 0; i < play->lives && !play->plan->subgroups[g].by_function; i++) {
-			const struct place *place = &play->actors[i].places[g];
-
-			if (expects_all_of(actor, place) && place->next[actor->life] < count)
-				wh_play_fail(play,
-					     "close: %s, g%u: has delivered %" PRIu64 " of the %" PRIu64
-					     " messages of %s, which has drained and left",
-					     place->actor->name, g, place->next[actor->life], count, actor->name);
-		}
-	}
 }

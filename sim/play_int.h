@@ -381,7 +381,7 @@ void wh_tell(const struct actor *actor, enum told_kind kind, uint32_t g, uint64_
 /* Where the nodes' logs go: nowhere, but for the events that a report asks for. */
 void wh_report_line(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
 
-/* ---- calm.c ------------------------------------------------------------------------------------------------------------- */
+/* ---- calm.c, calm_end.c --------------------------------------------------------------------------------------------------- */
 
 /* Faults have stopped: goes on until all is delivered that must be, or it is plain that nothing can be any more. */
 bool wh_calm_settle(struct play *play);

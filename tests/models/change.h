@@ -53,6 +53,7 @@ enum mutation {
 	LEFT_THOUGH_SUSPECTING = 1 << 27, /* who left in order has left, even if it suspected somebody */
 	INSTALLED_SUSPECTED = 1 << 28,    /* who has installed is suspected in the view that it left behind */
 	LEFT_MADE_FAILED = 1 << 29,       /* who left has failed if others say so */
+	INSTALLED_HEEDED = 1 << 30,       /* what somebody has installed waits for heed, as all else does */
 };
 #define HEEDLESS                                                                                                       \
 	(HEEDLESS_OPEN | HEEDLESS_ACKNOWLEDGE | HEEDLESS_ECHO | HEEDLESS_ADOPT | HEEDLESS_INSTALL | HEEDLESS_DECIDE)

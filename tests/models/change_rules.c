@@ -483,12 +483,21 @@ static bool can_echo(const struct world *w, const struct state *s, int i)
 	return lead != i && row(s, i, lead)->agreed == lead + 1 && heedful(w, s, i, HEEDLESS_ECHO | REMOVED_NOT_LOOKED);
 }
 
+/* Somebody has installed the view whose memory it has acknowledged: that is final, whoever accuses whom. */
+static bool is_final(const struct world *w, const struct state *s, int i)
+{
+	int ahead = short_cut(w, s, i);
+
+	return ahead >= 0 && !(w->mutations & INSTALLED_HEEDED) &&
+	       s->m[row(s, i, ahead)->decider - 1].decision_image == row(s, i, i)->acknowledged;
+}
+
 static bool can_install(const struct world *w, const struct state *s, int i)
 {
 	bool equal = all_equal(w, s, i) &&
 		     ((w->mutations & NO_QUORUM_TO_INSTALL) || quorum(w, unsuspected(w, s, i), row(s, i, i)->left));
 
-	return (equal || short_cut(w, s, i) >= 0) && heedful(w, s, i, HEEDLESS_INSTALL);
+	return is_final(w, s, i) || ((equal || short_cut(w, s, i) >= 0) && heedful(w, s, i, HEEDLESS_INSTALL));
 }
 
 static bool can_be_out(const struct world *w, const struct state *s, int i)

@@ -133,6 +133,16 @@ static int short_cut(const struct state *s, int i)
 	return -1;
 }
 
+/* That is the view whose memory it has acknowledged, and so final for it, whoever accuses whom. */
+static bool is_final(const struct state *s, int i)
+{
+	int ahead = short_cut(s, i);
+	const struct image *image = image_of(s, i);
+
+	return ahead >= 0 && s->a[i].at[1] >= 0 && mine(s, i)->acknowledged == s->a[i].opened &&
+	       image->decided[row(s, i, ahead)->decider - 1] == s->a[i].at[1];
+}
+
 static bool same_decision(const struct image *image, uint8_t a, uint8_t b)
 {
 	return image->decided[a - 1] == image->decided[b - 1] && image->decided_cut[a - 1] == image->decided_cut[b - 1];
@@ -557,9 +567,10 @@ bool can_change(const struct world *w, const struct state *s, struct step step, 
 		return lead != me(s, i) && mine(s, i)->agreed < lead + 1 && row(s, i, lead)->agreed == lead + 1 &&
 		       heedful(w, s, i);
 	case SETTLE:
-		return ((all_equal(s, i) && quorum(w, image_of(s, i), unsuspected(s, i), mine(s, i)->left)) ||
-			short_cut(s, i) >= 0 || is_next_beaten(w, s, i)) &&
-		       heedful(w, s, i);
+		return is_final(s, i) ||
+		       (((all_equal(s, i) && quorum(w, image_of(s, i), unsuspected(s, i), mine(s, i)->left)) ||
+			 short_cut(s, i) >= 0 || is_next_beaten(w, s, i)) &&
+			heedful(w, s, i));
 	case RECEIVE:
 		return mood == ANY && w->traffic && mine(s, i)->received == 0 && !mine(s, i)->wedged;
 	default:

@@ -341,6 +341,15 @@ mutant(NAME no-catching-up KIND test_change_leaders FILE membership/change.c
 		(void)catch_up;
 ]])
 
+mutant(NAME final-heeded KIND test_timelines_stays FILE membership/change.c
+	REMOVES "who can say nothing goes along with what somebody has installed"
+	TEXT [[
+		    (!is_mine(change, rank) && !wh_suspicion_heeds(change)))
+]]
+	REPLACEMENT [[
+		    !wh_suspicion_heeds(change))
+]])
+
 # ---- delivery to the cut, and the next view ----
 
 mutant(NAME delivers-beyond-cut KIND views FILE predicates/deliver.c

@@ -1,0 +1,64 @@
+/* calm_end.c - what must be so when all is done. See play_int.h.
+ *
+ *     silence     an idle group posts heartbeats, and nothing else
+ *     close       who has left in order has left nothing undelivered
+ */
+#include <inttypes.h>
+
+#include "sim/play_int.h"
+
+void wh_calm_check_silence(struct play *play)
+{
+	struct wh_sim_counts before[WH_FAULT_NODES_MAX] = {{0}};
+
+	for (uint32_t i = 0; i < play->nodes; i++)
+		before[i] = wh_sim_counts(play->sim, i);
+	wh_play_goes_on(play, 3 * wh_play_timeout_ns(play) / 4);
+	for (uint32_t i = 0; i < play->nodes && !wh_play_failed(play); i++) {
+		struct wh_sim_counts after = wh_sim_counts(play->sim, i);
+		uint64_t quiet = after.quiet - before[i].quiet;
+
+		if (play->at[i] == NULL || (play->survivors >> play->at[i]->life & 1) == 0)
+			continue;
+		if (after.loud != before[i].loud || quiet < 2 || quiet > 4)
+			wh_play_fail(
+				play,
+				"silence: node %u is idle for three quarters of the time-out, and has posted %" PRIu64
+				" pushes and %" PRIu64 " heartbeats",
+				i, after.loud - before[i].loud, quiet);
+	}
+}
+
+/* Must that one have all of its messages? Who is still in the view before has them, and will deliver them. */
+static bool expects_all_of(const struct actor *left, const struct place *place)
+{
+	const struct actor *actor = place->actor;
+	const struct play *play = actor->play;
+
+	return actor != left && place->seat != NULL && wh_actor_runs(actor) && !place->awaits && !place->behind &&
+	       wh_circle_sender(place->seat->circle, left->id) >= 0 && (play->touched >> actor->life & 1) == 0 &&
+	       left->scene != NULL && actor->scene->number >= left->scene->number &&
+	       (actor->scene->members >> left->life & 1) != 0;
+}
+
+void wh_calm_check_left(const struct actor *actor)
+{
+	struct play *play = actor->play;
+
+	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
+		const struct stream *stream = actor->places[g].stream;
+		uint64_t count = stream->claimed; /* up to the last that was committed */
+
+		while (count > 0 && stream->messages[count - 1].state != MESSAGE_COMMITTED)
+			count--;
+		for (uint32_t i = 0; i < play->lives && !play->plan->subgroups[g].by_function; i++) {
+			const struct place *place = &play->actors[i].places[g];
+
+			if (expects_all_of(actor, place) && place->next[actor->life] < count)
+				wh_play_fail(play,
+					     "close: %s, g%u: has delivered %" PRIu64 " of the %" PRIu64
+					     " messages of %s, which has drained and left",
+					     place->actor->name, g, place->next[actor->life], count, actor->name);
+		}
+	}
+}
