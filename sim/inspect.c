@@ -24,6 +24,11 @@ bool wh_inspect_dropped(const whorl_node *node, uint64_t key)
 	return wh_is_first_view(key) && node->epoch == NULL && node->entry.floor >= key;
 }
 
+bool wh_inspect_has_promised(const whorl_node *node)
+{
+	return node->entry.there_ns != 0;
+}
+
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g)
 {
 	for (uint32_t i = 0; i < node->subgroup_count; i++)

@@ -20,6 +20,8 @@ const struct wh_view *wh_inspect_view(const whorl_node *node);
 /* The key of its image, and of the node itself. */
 uint64_t wh_inspect_key(const whorl_node *node);
 uint64_t wh_inspect_incarnation(const whorl_node *node);
+/* Has it ever been there in a first view, or on its way into another? */
+bool wh_inspect_has_promised(const whorl_node *node);
 /* Has it no part in the first view of that key any more? */
 bool wh_inspect_dropped(const whorl_node *node, uint64_t key);
 /* Does it keep back what is delivered in that subgroup of the configuration? */
