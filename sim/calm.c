@@ -205,7 +205,7 @@ static bool can_follow(const struct play *play, const struct scene *last, uint64
 /* Who has promised to go on in a first view keeps that for some start time-outs: one that is cut off for longer, just then,
  * may never see that another has begun it; nor one who is not told in time whom he need not wait for. And nobody keeps it when
  * so many have ended that no majority is left. Who was not there yet has promised nothing: the others may begin a bare majority without
- * him, which is lost if one of them ends before the next view (docs/decisions/0016). */
+ * him, which is lost if one of them vanishes before the next view (docs/decisions/0016). */
 static uint64_t find_dropped(const struct play *play, const struct scene *last, uint64_t candidates)
 {
 	bool majority = 2 * (uint32_t)__builtin_popcountll(candidates) > last->voters;
@@ -214,7 +214,7 @@ static uint64_t find_dropped(const struct play *play, const struct scene *last, 
 
 	for (uint32_t i = 0; i < play->lives; i++)
 		if ((candidates >> i & 1) != 0 && wh_inspect_dropped(play->actors[i].node, last->key) &&
-		    (may || !wh_inspect_has_promised(play->actors[i].node)))
+		    (may || (play->vanished_ns != 0 && !wh_inspect_has_promised(play->actors[i].node))))
 			dropped |= UINT64_C(1) << i;
 	return dropped;
 }
