@@ -333,7 +333,7 @@ mutant(NAME lent-send-unacknowledged KIND test_group_lent FILE predicates/multic
 		(void)mc;
 ]])
 
-mutant(NAME loop-runs-borrowed KIND test_loop FILE predicates/loop.c
+mutant(NAME loop-runs-borrowed KIND test_loop_thread FILE predicates/loop.c
 	REMOVES "a loop that wakes waits for who has borrowed it"
 	TEXT [[
 	while (!wh_gate_take_back(loop->gate))
