@@ -77,9 +77,9 @@ static void print_title(const struct drawing *drawing, const char *text)
 
 /* ---- lines -------------------------------------------------------------------------------------------------------------------*/
 
-/* The data of one series. Returns the number of points; *limits is that of points with a limit. */
+/* The data of one series. Returns the number of points; *limits is that of points with a limit; *height: there is one above 0. */
 static size_t print_series(const struct drawing *drawing, const struct wh_figure_measure *measure, struct place place,
-			   size_t *limits)
+			   size_t *limits, bool *height)
 {
 	const struct wh_figure *figure = drawing->figure;
 	size_t points = 0;
@@ -100,6 +100,7 @@ static size_t print_series(const struct drawing *drawing, const struct wh_figure
 			fprintf(drawing->script, "NaN\n");
 		points++;
 		*limits += limit.count > 0;
+		*height |= spread.greatest > 0 || (limit.count > 0 && limit.median > 0);
 	}
 	fprintf(drawing->script, "END\n");
 	return points;
@@ -131,6 +132,7 @@ static void draw_lines(const struct drawing *drawing, const struct wh_figure_mea
 	const struct wh_figure *figure = drawing->figure;
 	size_t plotted = 0;
 	size_t *points = calloc(2 * figure->series_count + 1, sizeof *points), *limits;
+	bool height = false;
 	char text[512];
 
 	if (points == NULL)
@@ -139,7 +141,9 @@ static void draw_lines(const struct drawing *drawing, const struct wh_figure_mea
 	print_title(drawing, wh_figure_panel_text(figure, panel, text, sizeof text));
 	print_axes(drawing, measure);
 	for (size_t s = 0; s < figure->series_count; s++)
-		points[s] = print_series(drawing, measure, (struct place){panel, s, 0}, &limits[s]);
+		points[s] = print_series(drawing, measure, (struct place){panel, s, 0}, &limits[s], &height);
+	if (!height && !measure->logarithmic) /* as with nulls where there are none */
+		fputs("set yrange [0:1]\n", drawing->script);
 	for (size_t s = 0; s < figure->series_count; s++) {
 		if (points[s] == 0)
 			continue;
