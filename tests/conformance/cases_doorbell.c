@@ -248,6 +248,47 @@ START_TEST(t6_wake_from_another_thread)
 }
 END_TEST
 
+struct lent {
+	struct group *g;
+	wh_word waits; /* from now on it is in wait: a borrower may post */
+};
+
+static void *lending_thread(void *ctx)
+{
+	struct lent *lent = ctx;
+
+	arm(lent->g, 1);
+	wh_store_release(&lent->waits, 1); /* partner: the test below */
+	(void)sleep_at(lent->g, 1, LONG_NS);
+	return NULL;
+}
+
+/* While a loop waits others post for it, where the transport says that it lends. */
+START_TEST(t6_who_waits_may_be_posted_for)
+{
+	struct group *g = settled_group(2, test_seed(10));
+	struct wh_transport *lender = g->at[1].transport, *other = g->at[0].transport;
+	uint64_t posted = 0;
+
+	for (int k = 0; k < 50 && lender->ops->lends; k++) {
+		struct lent lent = {.g = g};
+		pthread_t loop;
+
+		ck_assert_int_eq(pthread_create(&loop, NULL, lending_thread, &lent), 0);
+		while (wh_load_acquire(&lent.waits) == 0)
+			sched_yield();
+		for (int i = 0; i < 50; i++)
+			post_word(g, 1, 1, 64, ++posted);
+		while (column(g, 0, 1, 1, 64) < posted)
+			other->ops->service(other);
+		lender->ops->wake(lender);
+		pthread_join(loop, NULL);
+	}
+	ck_assert_uint_eq(column(g, 0, 1, 1, 64), posted);
+	group_free(g);
+}
+END_TEST
+
 /* ---- no push is slept through ------------------------------------------------------------------------------------- */
 
 /* Pushes fall before arming, between arming and the look, and after the look. */
@@ -430,6 +471,7 @@ TCase *cases_doorbell(void)
 		tcase_add_test(cases, t6_who_is_awake_costs_nothing);
 	if (wh_world.threads) {
 		tcase_add_test(cases, t6_wake_from_another_thread);
+		tcase_add_test(cases, t6_who_waits_may_be_posted_for);
 		tcase_add_loop_test(cases, t6_hammer, 0, 2);
 	}
 	return cases;
