@@ -55,14 +55,13 @@ second_lane() {
 	processes processes-joins join-idle
 }
 
-# All scenarios but those of strangers, who come by shared memory.
 all_processes() {
 	local scenarios
 
 	conformance "remote ends"
 	mapfile -t scenarios < <(tests/processes/processes-faults --list)
 	processes processes-faults "${scenarios[@]}"
-	mapfile -t scenarios < <(tests/processes/processes-joins --list | grep -v '^suffer-')
+	mapfile -t scenarios < <(tests/processes/processes-joins --list)
 	processes processes-joins "${scenarios[@]}"
 }
 
