@@ -4,7 +4,6 @@
  */
 #include <poll.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include "group/node_int.h"
 #include "tests/harness.h"
@@ -52,34 +51,13 @@ static void on_message(const struct whorl_message *message, void *ctx)
 
 static void open_member(struct member *m, uint32_t id, int mode, wh_transport_create *create)
 {
-	const struct wh_world world = {.env = wh_env_system(), .create = create, .headers_apart = true};
-	struct wh_node_subgroup subgroup = {.name = "g",
-					    .options = {.members = "all",
-							.senders = "all",
-							.mode = mode,
-							.window = WINDOW,
-							.message_bytes = 8,
-							.shards = 1,
-							.members_min = 1}};
-	struct wh_node_config config = {
-		.group = {.nodes = NODES,
-			  .start_timeout_ms = PATIENCE_MS,
-			  .failure_timeout_ms = PATIENCE_MS,
-			  .memory_max = 1 << 30},
-		.engine = {.send_batching = true,
-			   .receive_batching = true,
-			   .delivery_batching = true,
-			   .null_sends = true,
-			   .deferred_push = true,
-			   .cpus = "none"},
-		.subgroup_count = 1,
-		.subgroups = &subgroup,
-	};
-	struct wh_error err;
+	const struct wh_group_options group = {.name = "lent",
+					       .nodes = NODES,
+					       .start_timeout_ms = PATIENCE_MS,
+					       .failure_timeout_ms = PATIENCE_MS,
+					       .memory_max = 1 << 30};
 
-	*m = (struct member){.node = NULL};
-	snprintf(config.group.name, sizeof(config.group.name), "lent-%d", (int)getpid());
-	ck_assert_msg(wh_node_open(&config, id, &world, NULL, &m->node, &err) == WHORL_OK, "%s", err.text);
+	*m = (struct member){.node = open_on(create, id, &group, mode, WINDOW)};
 	m->subgroup = whorl_subgroup_find(m->node, "g");
 	ck_assert_int_eq(whorl_on_message(m->subgroup, on_message, m), WHORL_OK);
 	ck_assert_int_eq(whorl_start(m->node), WHORL_OK);

@@ -4,8 +4,6 @@
  */
 #include <poll.h>
 #include <sched.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <whorl/whorl.h>
 
@@ -29,31 +27,10 @@ static void own_wait(struct wh_transport *transport, uint64_t timeout_ns)
 
 static whorl_node *open_node(uint32_t id, int64_t window, wh_transport_create *create)
 {
-	const struct wh_world world = {.env = wh_env_system(), .create = create, .headers_apart = true};
-	struct wh_node_subgroup subgroup = {.name = "g",
-					    .options = {.members = "all",
-							.senders = "all",
-							.mode = 1,
-							.window = window,
-							.message_bytes = 8,
-							.shards = 1,
-							.members_min = 1}};
-	struct wh_node_config config = {
-		.group = {.nodes = 2, .failure_timeout_ms = PATIENCE_MS, .memory_max = 1 << 30},
-		.engine = {.send_batching = true,
-			   .receive_batching = true,
-			   .delivery_batching = true,
-			   .null_sends = true,
-			   .deferred_push = true,
-			   .cpus = "none"},
-		.subgroup_count = 1,
-		.subgroups = &subgroup,
-	};
-	struct wh_error err;
-	whorl_node *node;
+	const struct wh_group_options group = {
+		.name = "starved", .nodes = 2, .failure_timeout_ms = PATIENCE_MS, .memory_max = 1 << 30};
+	whorl_node *node = open_on(create, id, &group, WH_SUBGROUP_ORDERED, window);
 
-	snprintf(config.group.name, sizeof(config.group.name), "starved-%d", (int)getpid());
-	ck_assert_msg(wh_node_open(&config, id, &world, NULL, &node, &err) == WHORL_OK, "%s", err.text);
 	ck_assert_int_eq(whorl_start(node), WHORL_OK);
 	return node;
 }
