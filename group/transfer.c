@@ -3,7 +3,6 @@
  * state.h does the rest.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "group/node_int.h"
 

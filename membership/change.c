@@ -143,9 +143,9 @@ static bool is_within_reach(const struct wh_change *change, uint32_t subgroup, u
 	return wh_rank_find(source->members, source->count, me) < 0 || cut <= wh_row(change, me, source->received_num);
 }
 
-/* May the decision in that row be mine? Not if I have one, and it is another; or if it is about a view whose memory I have not
- * acknowledged, or about messages that I have not received. */
-static bool is_mine(const struct wh_change *change, uint32_t from)
+/* Reads the decision in that row: what is checked is what is kept. False: it cannot be mine, as I have one, and it is another; or it
+ * is about a view whose memory I have not acknowledged, or about messages that I have not received. */
+static bool read_decision(struct wh_change *change, uint32_t from)
 {
 	bool same = change->ticket != 0 && change->ticket == change->acknowledged &&
 		    wh_row(change, from, change->columns.image) == wh_ticket_image(change);
@@ -153,7 +153,9 @@ static bool is_mine(const struct wh_change *change, uint32_t from)
 	for (uint32_t g = 0; same && g < change->columns.cut.count; g++) {
 		uint64_t cut = wh_row_of(change, from, change->columns.cut, g);
 
-		same = (change->agreed == 0 || change->cuts[g] == cut) && is_within_reach(change, g, cut);
+		if (change->agreed == 0)
+			change->cuts[g] = cut;
+		same = change->cuts[g] == cut && is_within_reach(change, g, cut);
 	}
 	return same;
 }
@@ -161,13 +163,11 @@ static bool is_mine(const struct wh_change *change, uint32_t from)
 /* Takes the decision out of that row. False: it cannot be mine, which is nowhere so unless somebody breaks the rules. */
 static bool take_decision(struct wh_change *change, uint32_t from)
 {
-	if (!is_mine(change, from)) {
+	bool mine = read_decision(change, from);
+
+	if (!mine)
 		change->on.broken(change->ctx, from, "decision is not the one that was made");
-		return false;
-	}
-	for (uint32_t g = 0; g < change->columns.cut.count; g++)
-		change->cuts[g] = wh_row_of(change, from, change->columns.cut, g);
-	return true;
+	return mine;
 }
 
 static bool all_are_ready(const struct wh_change *change)
@@ -301,7 +301,7 @@ static size_t catch_up(struct wh_change *change)
 	for (uint32_t rank = 0; rank < members(change); rank++) {
 		if (rank == wh_change_me(change) || !wh_change_reads(change, rank) ||
 		    !wh_row_flag(change, rank, change->columns.installed) ||
-		    (!is_mine(change, rank) && !wh_suspicion_heeds(change)))
+		    (!read_decision(change, rank) && !wh_suspicion_heeds(change)))
 			continue;
 		if (!take_decision(change, rank))
 			return 0;

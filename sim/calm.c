@@ -15,8 +15,9 @@
 #include "sim/play_int.h"
 
 #define PATIENCE_TIMEOUTS 20 /* so long nothing may change before something is amiss */
-#define OUTSIDE_TIMEOUTS (2 << WH_FAILURES_MAX)
-#define SLICES 3 /* looks per failure time-out */
+#define OUTSIDE_TIMEOUTS                                                                                               \
+	(2 << WH_FAILURES_MAX) /* the longest that an admission lets one wait before it is invited again */
+#define SLICES 3               /* looks per failure time-out */
 /* Who could coordinate a first view and is silent is passed over, and whoever does not come into it is waited for: start
  * time-outs. */
 #define FORM_TIMEOUTS 12

@@ -344,7 +344,7 @@ mutant(NAME no-catching-up KIND test_change_leaders FILE membership/change.c
 mutant(NAME final-heeded KIND test_timelines_stays FILE membership/change.c
 	REMOVES "who can say nothing goes along with what somebody has installed"
 	TEXT [[
-		    (!is_mine(change, rank) && !wh_suspicion_heeds(change)))
+		    (!read_decision(change, rank) && !wh_suspicion_heeds(change)))
 ]]
 	REPLACEMENT [[
 		    !wh_suspicion_heeds(change))
