@@ -233,6 +233,27 @@ int rows_mapped(void)
 	return lines_with("/proc/self/maps", "whorl-row");
 }
 
+int rows_present(void)
+{
+	char line[1024];
+	bool row = false;
+	int count = 0;
+	FILE *file = fopen("/proc/self/smaps", "r");
+	unsigned long kilobytes;
+
+	ck_assert_ptr_nonnull(file);
+	while (fgets(line, sizeof(line), file) != NULL) {
+		if (strstr(line, "whorl-row") != NULL)
+			row = true;
+		if (sscanf(line, "Rss: %lu kB", &kilobytes) != 1)
+			continue;
+		count += row && kilobytes > 0;
+		row = false;
+	}
+	fclose(file);
+	return count;
+}
+
 uint64_t spare_state(const struct node *n)
 {
 	return wh_load_acquire(&((struct wh_shm *)n->transport)->jobs->spare);
