@@ -29,7 +29,7 @@ static void wait_a_little(whorl_node *node)
 
 	if (node->caller) {
 		if (whorl_step(node) == 0)
-			whorl_wait(node, 1);
+			wh_node_nap(node);
 		return;
 	}
 	deadline = wh_deadline(1);

@@ -14,7 +14,8 @@
 void wh_node_reach(whorl_node *node, int entry)
 {
 	if (wh_load_relaxed(&node->entry_ns[entry]) == 0)
-		wh_store_relaxed(&node->entry_ns[entry], wh_env_now(&node->env) - node->started_ns + 1);
+		wh_store_relaxed(&node->entry_ns[entry],
+				 wh_env_now(&node->env) - wh_load_relaxed(&node->started_ns) + 1);
 }
 
 static bool open(void *ctx, struct wh_view *view, uint64_t key)

@@ -458,8 +458,10 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
 		result = plan(node, wh_config_failure(config));
 	if (node != NULL) {
 		*bytes = node->memory_bytes;
-		if (*bytes > 0 && result == WHORL_MEMORY)
-			result = WHORL_OK; /* too much is an answer as well */
+		if (*bytes > 0 && result == WHORL_MEMORY) { /* too much is an answer as well */
+			wh_error_clear(wh_config_failure(config));
+			result = WHORL_OK;
+		}
 		wh_node_free(node, false);
 	}
 	wh_node_config_free(&bound);

@@ -75,7 +75,7 @@ struct whorl_node {
 	wh_word views;                   /* [loop] installed */
 	wh_word change_ns[WHORL_STAGES]; /* [loop] of the last change */
 	wh_word entry_ns[WHORL_ENTRIES]; /* [loop] */
-	uint64_t started_ns;             /* [loop] the first pass; 0: there was none */
+	wh_word started_ns;              /* whorl_start; 0: not yet */
 	wh_word rest_asked;              /* 1: somebody is to rest, or to be asked to. [any sets, loop clears] */
 	bool rests_settled;              /* [loop] nothing of that is to be done in this view */
 	uint64_t explained_ns;           /* [loop] */
@@ -112,6 +112,9 @@ bool wh_node_in_upcall(const whorl_node *node);
 
 /* One pass by this thread if nobody else makes one now (thread = caller). False: somebody does. */
 bool wh_node_try_step(whorl_node *node, size_t *work);
+
+/* Sleeps for a millisecond, or until there is something to do, and makes a pass; nothing if somebody else makes one. */
+void wh_node_nap(whorl_node *node);
 
 /* After passes for one's own sake (whorl_ready, whorl_claim_wait; thread = caller): the doorbell that the program armed
  * before it went to its epoll is not armed any more, so it is woken, and arms again. */

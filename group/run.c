@@ -175,8 +175,6 @@ size_t wh_node_watch(void *ctx)
 
 	if (!node->caller && wh_load_relaxed(&node->stepper) == 0)
 		wh_store_relaxed(&node->stepper, this_thread());
-	if (node->started_ns == 0)
-		node->started_ns = now;
 	if (node->may_leave)
 		return 0;
 	while (node->transport->ops->next_event(node->transport, node->event)) {
@@ -220,6 +218,8 @@ enum whorl_result whorl_start(whorl_node *node)
 
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
+	if (wh_load_relaxed(&node->started_ns) == 0)
+		wh_store_relaxed(&node->started_ns, wh_env_now(&node->env));
 	/* Release: the upcalls that were set before, for whoever makes passes. Partner: may_step. */
 	result = wh_exchange(&node->started, 1) != 0 ? WHORL_INVALID : WHORL_OK;
 	if (result != WHORL_OK || node->caller)
@@ -267,7 +267,7 @@ static enum whorl_result ready_caller(whorl_node *node, int timeout_ms)
 		}
 		drove = true;
 		if (work == 0)
-			whorl_wait(node, 1);
+			wh_node_nap(node);
 	}
 	if (drove)
 		wh_node_hand_back(node);
@@ -376,8 +376,28 @@ size_t whorl_arm(whorl_node *node)
 	return work;
 }
 
+/* Arms, looks, and, if there is nothing to do, sleeps and makes a pass. With the token. */
+static size_t sleep_once(whorl_node *node, uint64_t timeout_ns)
+{
+	size_t work = wh_loop_arm(&node->loop);
+
+	if (work > 0)
+		return work;
+	wh_loop_sleep(&node->loop, timeout_ns);
+	return wh_loop_step(&node->loop);
+}
+
+void wh_node_nap(whorl_node *node)
+{
+	if (wh_node_in_upcall(node) || !may_step(node) || !take_token(node))
+		return;
+	(void)sleep_once(node, WH_NS_PER_MS);
+	give_token(node);
+}
+
 enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
 {
+	uint64_t now = wh_monotonic_ns(), deadline;
 	size_t work;
 
 	if (wh_node_state(node) == WHORL_FORKED)
@@ -388,11 +408,11 @@ enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
 		return timeout_ms > 0 ? WHORL_WOULD_DEADLOCK : WHORL_TIMEOUT;
 	if (!may_step(node) || !take_token(node))
 		return WHORL_INVALID;
-	work = wh_loop_arm(&node->loop);
-	if (work == 0) {
-		wh_loop_sleep(&node->loop, (uint64_t)timeout_ms * WH_NS_PER_MS);
-		work = wh_loop_step(&node->loop);
-	}
+	deadline = now + (uint64_t)timeout_ms * WH_NS_PER_MS;
+	do { /* a sleep also ends for the loop's own sake: a timer, a heartbeat */
+		work = sleep_once(node, deadline - now);
+		now = wh_monotonic_ns();
+	} while (work == 0 && now < deadline);
 	give_token(node);
 	return work > 0 ? WHORL_OK : WHORL_TIMEOUT;
 }

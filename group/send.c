@@ -144,7 +144,7 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh
 			wh_patience_renew(patience);
 		else if ((is_to_return(subgroup) || !wh_ring_has_room(subgroup->ring)) &&
 			 !wait_a_little(subgroup, patience))
-			whorl_wait(subgroup->node, 1);
+			wh_node_nap(subgroup->node);
 		return true;
 	}
 	if (!is_to_return(subgroup) && (look_for_room(subgroup) || wh_ring_starve(subgroup->ring)))
@@ -200,7 +200,9 @@ int whorl_window_fd(whorl_subgroup *subgroup)
 {
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return -1;
-	return subgroup->ring != NULL && !wh_ring_is_away(subgroup->ring) ? subgroup->ring->window_fd : -1;
+	if (subgroup->ring == NULL || (wh_ring_is_away(subgroup->ring) && !is_to_return(subgroup)))
+		return -1;
+	return subgroup->ring->window_fd;
 }
 
 enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)

@@ -104,7 +104,7 @@ enum whorl_result wh_inquiry_ask(const struct wh_inquiry *inquiry, uint32_t id, 
 
 	*out = NULL;
 	if (id >= wh_node_config_nodes_max(config))
-		return wh_error_set(err, WHORL_NOT_FOUND, "group %s has no node %u", asked.group, id);
+		return wh_error_set(err, WHORL_INVALID, "group %s has no node %u", asked.group, id);
 	if (verbs && wh_verbs_address_default(asked.group, id, address, err) != WHORL_OK && config->addresses == NULL)
 		return err->code;
 	if (config->group.transport == WH_TRANSPORT_TCP)

@@ -365,7 +365,7 @@ static enum whorl_result open_descriptors(struct wh_tcp *t, struct wh_error *err
 	return WHORL_OK;
 }
 
-/* My own must be known. That of another may come to be known later. */
+/* My own must be known. That of another may come to be known later. What is wrong is the file's mistake. */
 static enum whorl_result find_address(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *given, char *name,
 				      struct wh_error *err)
 {
@@ -379,14 +379,21 @@ static enum whorl_result find_address(struct wh_tcp *t, struct wh_tcp_peer *peer
 	result = wh_tcp_address_find(name, &peer->address, err);
 	if (result == WHORL_OK && !wh_tcp_address_is_loopback(&peer->address) && t->ground.key == NULL &&
 	    t->ground.tls == NULL)
-		return wh_error_set(err, WHORL_INVALID,
+		return wh_error_set(err, WHORL_CONFIG,
 				    "node %" PRIu32
 				    " is at %s: without a cluster key (key_file) or TLS only addresses of "
 				    "this host's loopback interface are allowed, as anybody could come in",
 				    peer->node, name);
-	if (result == WHORL_NOT_FOUND && peer->node != t->node)
+	if (result == WHORL_NOT_FOUND && peer->node != t->node) {
+		wh_error_clear(err);
 		result = WHORL_OK;
-	return result == WHORL_OK ? WHORL_OK : wh_error_prefix(err, "node %" PRIu32, peer->node);
+	}
+	if (result == WHORL_OK)
+		return WHORL_OK;
+	wh_error_prefix(err, "node %" PRIu32, peer->node);
+	if (result == WHORL_NOT_FOUND || result == WHORL_INVALID)
+		err->code = WHORL_CONFIG;
+	return err->code;
 }
 
 static enum whorl_result find_addresses(struct wh_tcp *t, const char *const *addresses, struct wh_error *err)

@@ -151,13 +151,14 @@ static bool send_mapped(struct wh_tcp *t, const struct wh_tcp_image *image, stru
 	return true;
 }
 
-/* Memory that reads as zeros; what is never touched costs nothing. NULL: there is none. */
+/* Memory that reads as zeros; what is never touched costs nothing, but huge pages are set aside: where there is none when it is
+ * touched the process would get a signal. NULL: there is none. */
 static unsigned char *zero_memory(const struct wh_tcp *t, uint64_t bytes)
 {
 	bool huge = t->huge_pages == WH_HUGE_REQUIRE;
 	uint64_t whole = huge ? (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : bytes;
 	void *memory = mmap(NULL, whole, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (huge ? MAP_HUGETLB : 0), -1, 0);
+			    MAP_PRIVATE | MAP_ANONYMOUS | (huge ? MAP_HUGETLB : MAP_NORESERVE), -1, 0);
 
 	if (memory == MAP_FAILED)
 		return NULL;

@@ -331,7 +331,7 @@ enum whorl_result wh_verbs_create(const struct wh_transport_config *config, void
 	if (config->incarnation == 0)
 		return wh_error_set(err, WHORL_INVALID, "node %" PRIu32 " has no incarnation", config->node);
 	if (config->huge_pages == WH_HUGE_REQUIRE)
-		return wh_error_set(err, WHORL_INVALID, "verbs has no huge pages: they cannot be required");
+		return wh_error_set(err, WHORL_CONFIG, "verbs has no huge pages: they cannot be required");
 	t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->peers[0]));
 	if (t == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);

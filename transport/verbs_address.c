@@ -23,7 +23,7 @@ enum whorl_result wh_verbs_find_address(const char *text, struct sockaddr_storag
 	int error;
 
 	if (colon == NULL || colon == text || (size_t)(colon - text) >= sizeof(host))
-		return wh_error_set(err, WHORL_INVALID, "address \"%s\": expected host:port or [address]:port", text);
+		return wh_error_set(err, WHORL_CONFIG, "address \"%s\": expected host:port or [address]:port", text);
 	length = (size_t)(colon - text);
 	if (text[0] == '[' && text[length - 1] == ']')
 		memcpy(host, text + 1, length - 2);
@@ -31,7 +31,7 @@ enum whorl_result wh_verbs_find_address(const char *text, struct sockaddr_storag
 		memcpy(host, text, length);
 	error = getaddrinfo(host, colon + 1, &hints, &found);
 	if (error != 0 || found == NULL)
-		return wh_error_set(err, WHORL_INVALID, "address %s: %s", text, gai_strerror(error));
+		return wh_error_set(err, WHORL_CONFIG, "address %s: %s", text, gai_strerror(error));
 	memset(out, 0, sizeof(*out));
 	memcpy(out, found->ai_addr, found->ai_addrlen);
 	*bytes = found->ai_addrlen;

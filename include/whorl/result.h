@@ -22,7 +22,7 @@
 	X(MEMORY, 10, "more memory than there is, or than the configuration allows")                                   \
 	X(SYSTEM, 11, "the operating system refused")                                                                  \
 	X(REFUSED, 12, "a peer was refused, or refused us: other user, version, group or layout")                      \
-	X(MEMBER_GONE, 13, "a member has died, left, or has not been heard for the failure time-out")                  \
+	X(MEMBER_GONE, 13, "a member is gone, or its memory holds what no member can have said")                       \
 	X(UNSUPPORTED, 14, "this build or this machine cannot do that")                                                \
 	X(NO_QUORUM, 15, "too few members are heard to go on: a strict majority of the view is needed")                \
 	X(REMOVED, 16, "the other members have removed this node from the group")                                      \

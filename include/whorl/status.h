@@ -104,18 +104,20 @@ struct whorl_status {
 };
 
 /* Asks node `id` of the group of that name. `text` may be NULL; otherwise it gets the words for what is not WHORL_OK, at most
- * `bytes` with the terminating zero. Any thread; waits at most `timeout_ms`.
+ * `bytes` with the terminating zero. Any thread; waits at most `timeout_ms`. Of a group on tcp or verbs only if it has no
+ * `[node N] address`: else whorl_status_of finds it.
  * WHORL_OK: *out is to be freed by whorl_status_free; WHORL_NOT_FOUND: no such node is running; WHORL_TIMEOUT: it is there, and has
  * not answered; WHORL_REFUSED: it is another user's, of another version, or its answer makes no sense; WHORL_INVALID: the name, the
  * id, a negative time-out; WHORL_MEMORY; WHORL_SYSTEM. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_ms,
 							      struct whorl_status **out, char *text, size_t bytes);
 /* Asks whatever node of whatever group on tcp is at `address`: host:port or [address]:port. As above; WHORL_NOT_FOUND:
- * nobody listens there, or the name is not known. One that has a cluster key or TLS refuses. */
+ * nobody listens there, or the name is not known; how long the system's resolver takes for a name does not count. One that has a cluster key or TLS refuses. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get_at(const char *address, int timeout_ms,
 								 struct whorl_status **out, char *text, size_t bytes);
 /* Asks node `id` of the group that the configuration describes: on its transport, at its address, with its cluster key and
- * certificates (docs/security.md). As above; also WHORL_CONFIG: the configuration, or a file that it names, is not as it should be. */
+ * certificates (docs/security.md). As above; also WHORL_CONFIG: the configuration, or a file that it names, is not as it should be;
+ * WHORL_UNSUPPORTED: it is on verbs, and this host has no device. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout_ms,
 							     struct whorl_status **out, char *text, size_t bytes);
 WHORL_API void whorl_status_free(struct whorl_status *status); /* NULL is fine */

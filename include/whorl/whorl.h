@@ -124,7 +124,8 @@ typedef struct whorl_node whorl_node; /* whorl_subgroup: whorl/message.h */
 
 enum whorl_log_level { WHORL_LOG_ERROR, WHORL_LOG_WARNING, WHORL_LOG_INFO, WHORL_LOG_DEBUG };
 
-/* Gets each line of the library's log, without a newline. Any thread may call it; it must not call whorl. */
+/* Gets each line of the library's log, without a newline. Any thread may call it; it must not call whorl, nor wait for a lock that
+ * the program holds in a call of whorl. */
 typedef void whorl_log_fn(enum whorl_log_level level, const char *line, void *ctx);
 
 struct whorl_view {              /* who is in the group; belongs to the library */
@@ -154,12 +155,14 @@ struct whorl_open_options {
 };
 
 /* Makes node `id` (0 .. nodes_max-1) of the configured group: checks the configuration, estimates the memory and holds it
- * against `[group] memory_max`, and begins to meet the others. Waits for nobody. `options` may be NULL. Several nodes, also of
+ * against `[group] memory_max`, and begins to meet the others. Waits for no other node; on tcp and verbs for the system's resolver,
+ * which looks up each `[node N] address` that is a name. `options` may be NULL. Several nodes, also of
  * one group, may be opened in one process.
  * If a group of that name is running the node will join it. If not, it will form one: with all the nodes that are configured, or
  * after `start_timeout_ms` with more than half of them; or as its founder, alone (docs/operations.md).
- * WHORL_OK; WHORL_CONFIG; WHORL_INVALID (id, options); WHORL_MEMORY; WHORL_SYSTEM; WHORL_REFUSED (the id is in use);
- * WHORL_UNSUPPORTED (the transport: this machine lacks what it needs). On failure *out is NULL, nothing is left, and whorl_config_error says why. */
+ * WHORL_OK; WHORL_CONFIG (addresses too: one that must be known and is not, or is not allowed without a key); WHORL_INVALID (id,
+ * options); WHORL_MEMORY (more than `memory_max`; what the machine has is asked for when a view begins); WHORL_SYSTEM; WHORL_REFUSED
+ * (the id is in use); WHORL_UNSUPPORTED (the transport: this machine lacks what it needs). On failure *out is NULL, nothing is left, and whorl_config_error says why. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_open(whorl_config *config, uint32_t id,
 							const struct whorl_open_options *options, whorl_node **out);
 
@@ -178,7 +181,8 @@ WHORL_API void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx);
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_start(whorl_node *node);
 
 /* Waits until the node is a member: a first view has been formed with it, or it has joined, and has restored the state of its
- * subgroups (whorl_on_state). Before, claims answer WHORL_AGAIN. With thread = caller it runs the loop meanwhile. Any thread.
+ * subgroups (whorl_on_state). Before its first view claims answer WHORL_AGAIN; a newcomer that still restores is a member, and its
+ * claims are taken: who sends from what the state says waits for this first. With thread = caller it runs the loop meanwhile. Any thread.
  * WHORL_OK; WHORL_TIMEOUT (whorl_progress says what it waits for); WHORL_REFUSED (whorl_error says by whom and why), and whatever
  * else it says of the node for good; WHORL_WOULD_DEADLOCK. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int timeout_ms);
@@ -251,8 +255,8 @@ WHORL_API size_t whorl_arm(whorl_node *node);
  * whorl_step. Add it to epoll (level-triggered); do not read or close it. */
 WHORL_API int whorl_fd(whorl_node *node);
 
-/* Arms, looks, and sleeps until there is something to do or the time-out. WHORL_OK, WHORL_TIMEOUT,
- * WHORL_WOULD_DEADLOCK, WHORL_INVALID (not in caller mode, not started, or another thread makes a pass), WHORL_FORKED. */
+/* Arms, looks, and sleeps until there is something to do or the time-out; then makes a pass. WHORL_OK: something was done;
+ * WHORL_TIMEOUT; WHORL_WOULD_DEADLOCK, WHORL_INVALID (not in caller mode, not started, or another thread makes a pass), WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
 
 /* ---- subgroups and delivery -----------------------------------------------------------------------------------------*/
@@ -299,7 +303,8 @@ enum whorl_restore_step {
 /* `read` and `restore` are called on threads of the library's own, beside the loop, which goes on with its upcalls: of views, of
  * other subgroups, and at a giver of messages of this one. Several snapshots are read at once, each by one thread at a time; of one
  * subgroup there is one restore at a time, and those of several run side by side. So what they share, and what `ctx` points to,
- * needs locks of the program. (Where no thread can be had they run on the loop, which waits for them.) */
+ * needs locks of the program. They may call what any thread may, but not wait for themselves: in `restore` whorl_ready runs into its
+ * time-out, and whorl_close from either never returns. (Where no thread can be had they run on the loop, which waits for them.) */
 struct whorl_state {
 	size_t size; /* sizeof(struct whorl_state) */
 	/* On the loop, between two messages, and of a new view after its upcall: fixes the state as it is now, and returns a
@@ -385,7 +390,7 @@ WHORL_API enum whorl_result whorl_ask_to_rest(whorl_subgroup *subgroup, uint32_t
 
 /* For programs that wait in poll or epoll: after a WHORL_AGAIN, whorl_window_arm; if that says WHORL_AGAIN too, the
  * descriptor becomes readable when the window has room. It may be readable without; do not read or close it. fd: -1
- * where this node is not a sender; before the first view, which decides that, there is one. arm: WHORL_OK (there is room, or
+ * where this node is not a sender; there is one before the first view, which decides that, and for who comes back (whorl_rest). arm: WHORL_OK (there is room, or
  * never will be: claim at once, which says why), WHORL_AGAIN (before the first view, too), WHORL_NOT_SENDER, WHORL_FORKED. */
 WHORL_API int whorl_window_fd(whorl_subgroup *subgroup);
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_window_arm(whorl_subgroup *subgroup);

@@ -253,7 +253,7 @@ START_TEST(only_loopback_without_a_key)
 	struct wh_error err;
 
 	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
-		ck_assert_int_eq(create_at(open[i], &err), WHORL_INVALID);
+		ck_assert_int_eq(create_at(open[i], &err), WHORL_CONFIG);
 		ck_assert_ptr_nonnull(strstr(err.text, "cluster key"));
 	}
 	ck_assert_int_eq(create_at("127.0.0.1:21998", &err), WHORL_OK);
