@@ -2,6 +2,7 @@
 #include "transport/pace.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -40,6 +41,21 @@ uint64_t wh_pace_tick(struct wh_pace *pace)
 	pace->timer_ns = 0;
 	(void)!read(pace->timer, &times, sizeof(times));
 	return wh_env_now(pace->env);
+}
+
+int wh_pace_wait(struct wh_pace *pace, int epoll, struct epoll_event *events, int room, uint64_t timeout_ns)
+{
+	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / WH_NS_PER_S),
+				   .tv_nsec = (long)(timeout_ns % WH_NS_PER_S)};
+	int n;
+
+	if (!pace->no_pwait2) {
+		n = epoll_pwait2(epoll, events, room, &timeout, NULL);
+		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
+			return n;
+		pace->no_pwait2 = true; /* before Linux 5.11, or a filter that does not know it */
+	}
+	return epoll_wait(epoll, events, room, (int)((timeout_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS));
 }
 
 /* ---- calling ------------------------------------------------------------------------------------------------------ */

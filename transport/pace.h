@@ -1,11 +1,13 @@
-/* pace.h - when a node calls the others of its group, how long it searches for them, and its one timer: what shm, tcp and verbs
- * do alike.
+/* pace.h - when a node calls the others of its group, how long it searches for them, its one timer, and its sleep: what shm, tcp
+ * and verbs do alike.
  *
  * Whoever comes calls all others once. Who is not there is called again: soon, and later each time, if it may just be starting or
  * ending; seldom if nobody is in its place. Loop thread only.
  */
 #ifndef WH_TRANSPORT_PACE_H
 #define WH_TRANSPORT_PACE_H
+
+#include <sys/epoll.h>
 
 #include "transport/transport.h"
 
@@ -19,6 +21,7 @@ struct wh_pace {
 	bool searching;
 	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
 	uint64_t searched_ns;     /* when wh_pace_search looked */
+	bool no_pwait2;           /* this kernel has none */
 };
 
 /* Of a peer. */
@@ -37,6 +40,9 @@ bool wh_pace_open(struct wh_pace *pace);
 void wh_pace_timer(struct wh_pace *pace, uint64_t in_ns);
 /* It has run out. Returns the time. */
 uint64_t wh_pace_tick(struct wh_pace *pace);
+
+/* epoll_wait with a time-out in nanoseconds. */
+int wh_pace_wait(struct wh_pace *pace, int epoll, struct epoll_event *events, int room, uint64_t timeout_ns);
 
 void wh_pace_soon(struct wh_pace *pace, struct wh_pace_call *call);
 void wh_pace_seldom(struct wh_pace *pace, struct wh_pace_call *call);

@@ -57,21 +57,6 @@ static void disarm(struct wh_transport *transport)
 		wh_store_relaxed(&t->status->parked, ++t->parked);
 }
 
-static int wait_for_events(struct wh_shm *t, struct epoll_event *events, uint64_t timeout_ns)
-{
-	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / WH_NS_PER_S),
-				   .tv_nsec = (long)(timeout_ns % WH_NS_PER_S)};
-	int n;
-
-	if (!t->no_pwait2) {
-		n = epoll_pwait2(t->epoll, events, EPOLL_AT_ONCE, &timeout, NULL);
-		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
-			return n;
-		t->no_pwait2 = true; /* before Linux 5.11, or a filter that does not know it */
-	}
-	return epoll_wait(t->epoll, events, EPOLL_AT_ONCE, (int)((timeout_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS));
-}
-
 static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 {
 	struct wh_shm *t = wh_shm_of(transport);
@@ -79,7 +64,8 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 	uint64_t rings;
 	int n;
 
-	n = wait_for_events(t, events, timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
+	n = wh_pace_wait(&t->pace, t->epoll, events, EPOLL_AT_ONCE,
+			 timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
 	disarm(transport);
 	for (int i = 0; i < n; i++)
 		if (events[i].data.u64 >> 32 == WH_SHM_DOORBELL)

@@ -1,9 +1,6 @@
 /* shm_image.c - the image of a view: my row as a memory file of its own, the rows of the others as read-only maps.
  *
- * Each pair exchanges two messages: "here is my row" and "I have mapped yours". The image is ready when both have come
- * from everybody that is not frozen: nobody can then miss what I push, nor I what they push. Images come and go while
- * peers still have theirs open, or not yet: what they say of one that is not open here is kept or ignored
- * (shm_peer.c), and one that is closed says nothing.
+ * How it becomes ready is told in exchange.h.
  *
  * The bytes of a push are where they belong already, so posting is storing the words, in order and with release, and
  * then looking whether somebody sleeps.
@@ -70,7 +67,7 @@ void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 		for (uint32_t k = 0; k < pushes[i].to_count; k++) {
 			const struct wh_shm_row *row = &image->rows[pushes[i].to[k]];
 
-			if (!row->frozen && is_here(row))
+			if (!image->exchange.rows[pushes[i].to[k]].frozen && is_here(row))
 				wh_shm_look_at(t, row->peer);
 		}
 	}
@@ -87,24 +84,32 @@ void wh_shm_freeze(struct wh_image *base, uint32_t rank)
 	struct wh_shm_image *image = (struct wh_shm_image *)base;
 	unsigned char *copy = image->frozen + rank * image->control_bytes;
 
-	if (rank == base->my_rank || image->rows[rank].frozen)
+	if (rank == base->my_rank || image->exchange.rows[rank].frozen)
 		return;
-	image->rows[rank].frozen = true;
+	image->exchange.rows[rank].frozen = true;
 	if (base->ready)
 		for (uint64_t at = 0; at < image->control_bytes; at += sizeof(wh_word)) {
-			const wh_word *from = (const wh_word *)(const void *)(image->row[rank] + at);
+			const wh_word *from = (const wh_word *)(const void *)(base->row[rank] + at);
 
 			wh_store_relaxed((wh_word *)(void *)(copy + at), wh_load_acquire(from));
 		}
-	image->control[rank] = copy;
+	image->exchange.control[rank] = copy;
 	if (!base->ready)
 		base->ops->wake(base->transport);
 }
 
 /* ---- becoming ready ----------------------------------------------------------------------------------------------- */
 
-static bool send_offer(struct wh_shm *t, struct wh_shm_image *image, struct wh_shm_peer *peer)
+static bool row_is_here(const struct wh_image *base, uint32_t rank)
 {
+	return is_here(&((const struct wh_shm_image *)base)->rows[rank]);
+}
+
+static bool send_offer(struct wh_image *base, uint32_t rank)
+{
+	struct wh_shm *t = wh_shm_of(base->transport);
+	struct wh_shm_image *image = (struct wh_shm_image *)base;
+	struct wh_shm_peer *peer = image->rows[rank].peer;
 	struct wh_shm_offer offer = {
 		.head = wh_shm_head(WH_SHM_OFFER),
 		.key = image->base.key,
@@ -120,11 +125,13 @@ static bool send_offer(struct wh_shm *t, struct wh_shm_image *image, struct wh_s
 	return false;
 }
 
-static bool send_mapped(struct wh_shm *t, const struct wh_shm_image *image, const struct wh_shm_peer *peer)
+static bool send_mapped(struct wh_image *base, uint32_t rank)
 {
-	struct wh_shm_mapped mapped = {.head = wh_shm_head(WH_SHM_MAPPED), .key = image->base.key};
+	struct wh_shm *t = wh_shm_of(base->transport);
+	struct wh_shm_image *image = (struct wh_shm_image *)base;
+	struct wh_shm_mapped mapped = {.head = wh_shm_head(WH_SHM_MAPPED), .key = base->key};
 
-	if (wh_shm_send(peer->socket, &mapped, sizeof(mapped), NULL, 0) == 0)
+	if (wh_shm_send(image->rows[rank].peer->socket, &mapped, sizeof(mapped), NULL, 0) == 0)
 		return true;
 	wh_pace_timer(&t->pace, SEND_AGAIN_NS);
 	return false;
@@ -153,92 +160,42 @@ static bool map_offered(struct wh_shm *t, const struct wh_shm_image *image, stru
 	return false;
 }
 
-static size_t map_row(struct wh_shm *t, const struct wh_shm_image *image, struct wh_shm_row *row)
+static const unsigned char *map_row(struct wh_image *base, uint32_t rank, bool *offered)
 {
+	struct wh_shm_image *image = (struct wh_shm_image *)base;
+	struct wh_shm_row *row = &image->rows[rank];
+
 	for (size_t i = 0; i < WH_SHM_PENDING; i++) {
 		struct wh_shm_pending *pending = &row->peer->pending[i];
 
-		if (!pending->there || pending->offer.key != image->base.key)
+		if (!pending->there || pending->offer.key != base->key)
 			continue;
-		row->mapped = map_offered(t, image, row, pending);
-		/* Mine may have come before the peer had this image open, and after it had closed one of a greater key. */
-		row->offers_again = row->offered && !row->confirmed;
-		if (row->mapped) { /* else the refusal has dropped it */
-			close(pending->fd);
-			pending->there = false;
-		}
-		return 1;
+		*offered = true;
+		if (!map_offered(wh_shm_of(base->transport), image, row, pending))
+			return NULL; /* the refusal has dropped it */
+		close(pending->fd);
+		pending->there = false;
+		return row->view.base;
 	}
-	return 0;
+	return NULL;
 }
 
-/* With one that is frozen nothing new is begun. But if it gave me its row before, it is told: what I have pushed goes
- * out to it, and it sees nothing before it is ready. */
-static size_t advance_row(struct wh_shm *t, struct wh_shm_image *image, struct wh_shm_row *row)
-{
-	size_t done = 0;
-
-	if (is_here(row) && !row->frozen && (!row->offered || row->offers_again) && send_offer(t, image, row->peer)) {
-		row->offered = true;
-		row->offers_again = false;
-		done++;
-	}
-	if (is_here(row) && !row->frozen && !row->mapped && !wh_voice_is_full(&t->voice))
-		done += map_row(t, image, row);
-	if (is_here(row) && row->mapped && !row->told)
-		done += row->told = send_mapped(t, image, row->peer);
-	return done;
-}
-
-static bool can_be_read(const struct wh_shm_row *row)
-{
-	return row->frozen || (row->mapped && row->confirmed);
-}
-
-/* Of those who can be read. Whoever was here and is not any more never comes again. */
-static bool has_all(const struct wh_shm_row *row)
-{
-	return row->told || !is_here(row) || (row->frozen && !row->mapped);
-}
-
-static void become_ready(struct wh_shm_image *image)
-{
-	for (uint32_t rank = 0; rank < image->base.members; rank++) {
-		if (image->rows[rank].frozen)
-			continue;
-		image->row[rank] = rank == image->base.my_rank ? image->own.base : image->rows[rank].view.base;
-		image->control[rank] = image->row[rank];
-	}
-	image->base.row = image->row;
-	image->base.control = image->control;
-	image->base.ready = true;
-}
+static const struct wh_exchange_ops exchange_ops = {
+	.is_here = row_is_here,
+	.offer = send_offer,
+	.map = map_row,
+	.tell = send_mapped,
+};
 
 size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image)
 {
-	bool ready = true, settled = true;
-	size_t done = 0;
+	bool was_ready = image->base.ready;
+	size_t done = wh_exchange_advance(&image->exchange, &image->base, &t->voice);
 
-	if (image->settled)
-		return 0;
-	for (uint32_t rank = 0; rank < image->base.members; rank++) {
-		struct wh_shm_row *row = &image->rows[rank];
-
-		if (rank == image->base.my_rank)
-			continue;
-		done += advance_row(t, image, row);
-		ready = ready && can_be_read(row);
-		settled = settled && has_all(row);
-	}
-	if (ready && !image->base.ready) {
-		become_ready(image);
+	if (image->base.ready && !was_ready)
 		wh_shm_spare_later(t);
-		done++;
-	}
-	if (image->base.ready && settled) {
-		image->settled = true;
+	if (image->exchange.settled)
 		wh_shm_memory_let_go(&image->own);
-	}
 	return done;
 }
 
@@ -249,7 +206,7 @@ bool wh_shm_image_wants(const struct wh_shm *t, const struct wh_shm_peer *peer, 
 			continue;
 		for (uint32_t rank = 0; rank < image->base.members; rank++)
 			if (image->rows[rank].peer == peer && is_here(&image->rows[rank]))
-				return !image->rows[rank].mapped && !image->rows[rank].frozen;
+				return wh_exchange_wants(&image->exchange.rows[rank]);
 		return false;
 	}
 	return key >= t->past_key;
@@ -259,8 +216,8 @@ void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, ui
 {
 	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
 		for (uint32_t rank = 0; image->base.key == key && rank < image->base.members; rank++)
-			if (image->rows[rank].peer == peer && is_here(&image->rows[rank]) && image->rows[rank].offered)
-				image->rows[rank].confirmed = true;
+			if (image->rows[rank].peer == peer && is_here(&image->rows[rank]))
+				wh_exchange_confirmed(&image->exchange.rows[rank]);
 }
 
 /* ---- open and close ----------------------------------------------------------------------------------------------- */
@@ -274,10 +231,8 @@ static bool allocate(struct wh_shm_image *image, const struct wh_image_spec *spe
 	image->rows = calloc(spec->members, sizeof(*image->rows));
 	image->parts = calloc(parts + 1, sizeof(*image->parts));
 	image->frozen = calloc(spec->members, spec->control_bytes);
-	image->control = calloc(spec->members, sizeof(*image->control));
-	image->row = calloc(spec->members, sizeof(*image->row));
-	return image->rows != NULL && image->parts != NULL && image->frozen != NULL && image->control != NULL &&
-	       image->row != NULL;
+	return wh_exchange_open(&image->exchange, &exchange_ops, spec->members) && image->rows != NULL &&
+	       image->parts != NULL && image->frozen != NULL;
 }
 
 static void copy_spec(struct wh_shm *t, struct wh_shm_image *image, const struct wh_image_spec *spec)
@@ -305,8 +260,7 @@ void wh_shm_image_free(struct wh_shm_image *image)
 	for (uint32_t rank = 0; image->rows != NULL && rank < image->base.members; rank++)
 		wh_shm_view_unmap(&image->rows[rank].view);
 	wh_shm_memory_free(&image->own);
-	free(image->row);
-	free(image->control);
+	wh_exchange_close(&image->exchange);
 	free(image->frozen);
 	free(image->parts);
 	free(image->rows);
@@ -327,13 +281,7 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 	if (image == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image");
 	image->own.fd = -1;
-	image->base = (struct wh_image){
-		.ops = transport->ops,
-		.transport = transport,
-		.members = spec->members,
-		.my_rank = spec->my_rank,
-		.key = spec->key,
-	};
+	image->base = wh_exchange_image(transport, spec);
 	image->layout_digest = spec->layout_digest;
 	image->control_bytes = spec->control_bytes;
 	if (!allocate(image, spec)) {

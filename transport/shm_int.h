@@ -23,6 +23,7 @@
 #include <sys/un.h>
 
 #include "base/atomics.h"
+#include "transport/exchange.h"
 #include "transport/pace.h"
 #include "transport/shm.h"
 #include "transport/transport.h"
@@ -342,26 +343,19 @@ struct wh_shm_row {
 	struct wh_row_part *parts;
 	size_t part_count;
 	struct wh_shm_view view;
-	bool offered;      /* it has been sent my row */
-	bool offers_again; /* it is to be sent again: the peer may have dropped it */
-	bool mapped;       /* I have mapped its row */
-	bool told;         /* and told it so */
-	bool confirmed;    /* it has told me that it mapped mine */
-	bool frozen;
 };
 
 struct wh_shm_image {
 	struct wh_image base;
 	struct wh_shm_image *next;
 	bool announced; /* the event that it is ready has been taken */
-	bool settled;   /* nothing is left to be sent or to be waited for */
+	struct wh_exchange exchange;
 	uint64_t layout_digest, control_bytes;
 	struct wh_shm_memory own;
 	struct wh_shm_jobs *jobs;  /* of whoever frees it off the loop */
 	struct wh_shm_row *rows;   /* by rank */
 	struct wh_row_part *parts; /* of all rows */
 	unsigned char *frozen;     /* control columns of those that are frozen, by rank */
-	const unsigned char **control, **row;
 };
 
 enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
@@ -403,7 +397,6 @@ struct wh_shm {
 	struct wh_shm_memory memory;   /* my status page */
 	struct wh_shm_status *status;
 	uint64_t parked; /* what status->parked holds */
-	bool no_pwait2;  /* this kernel has none */
 	wh_word rings;   /* [loop writes, anyone reads] */
 
 	bool left, forked, listener_rests;

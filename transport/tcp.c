@@ -240,21 +240,6 @@ static void disarm(struct wh_transport *transport)
 	(void)transport;
 }
 
-static int wait_for_events(struct wh_tcp *t, struct epoll_event *events, uint64_t timeout_ns)
-{
-	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / WH_NS_PER_S),
-				   .tv_nsec = (long)(timeout_ns % WH_NS_PER_S)};
-	int n;
-
-	if (!t->no_pwait2) {
-		n = epoll_pwait2(t->epoll, events, EPOLL_AT_ONCE, &timeout, NULL);
-		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
-			return n;
-		t->no_pwait2 = true; /* before Linux 5.11, or a filter that does not know it */
-	}
-	return epoll_wait(t->epoll, events, EPOLL_AT_ONCE, (int)((timeout_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS));
-}
-
 static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
@@ -266,7 +251,8 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 
 	wh_tcp_flush(t);
 	do {
-		n = wait_for_events(t, events, work > 0 || now >= deadline ? 0 : deadline - now);
+		n = wh_pace_wait(&t->pace, t->epoll, events, EPOLL_AT_ONCE,
+				 work > 0 || now >= deadline ? 0 : deadline - now);
 		for (int i = 0; i < n; i++) {
 			if (events[i].data.u64 >> 32 == WH_TCP_DOORBELL)
 				work += read(t->doorbell, &rings, sizeof(rings)) > 0;

@@ -1,8 +1,8 @@
 /* tcp_image.c - the image of a view: my row, and a place for the row of each of the others, all in memory of my own.
  *
- * Each pair exchanges two messages: "I have this image open" and "I have a place for your row". The image is ready when both
- * have come from everybody that is not frozen, and only then anything is pushed: so no push ever comes for an image that was
- * not open yet. One that has closed since is thrown away where it comes in (tcp_in.c).
+ * How it becomes ready is told in exchange.h: an offer says that I have this image open, and to map one is to have a place for the
+ * row. Only then anything is pushed, so no push ever comes for an image that was not open yet. One that has closed since is thrown
+ * away where it comes in (tcp_in.c).
  *
  * Columns that are pushed as bytes leave as words: so no reader ever sees half of one, wherever the stream is cut (T3).
  */
@@ -47,12 +47,13 @@ static bool queue_push(struct wh_tcp_queue *q, struct wh_tcp_image *image, const
 	       (end <= control || wh_tcp_queue_range(q, image, control, end - control));
 }
 
-static void push_to(struct wh_tcp *t, struct wh_tcp_image *image, const struct wh_tcp_row *row,
-		    const struct wh_push *push)
+static void push_to(struct wh_tcp *t, struct wh_tcp_image *image, uint32_t rank, const struct wh_push *push)
 {
+	const struct wh_exchange_row *state = &image->exchange.rows[rank];
+	const struct wh_tcp_row *row = &image->rows[rank];
 	struct wh_tcp_link *link = row->peer->link;
 
-	if (row->frozen || !row->confirmed || !is_here(row) || link->out.dead)
+	if (state->frozen || !state->confirmed || !is_here(row) || link->out.dead)
 		return;
 	if (!queue_push(&link->out.queue, image, push)) {
 		row->peer->doomed = "is stalled: more waits for it than there is room for";
@@ -74,7 +75,7 @@ void wh_tcp_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 		if (pushes[i].kind == WH_PUSH_WORD)
 			wh_store_release((wh_word *)(void *)(base->own + pushes[i].offset), pushes[i].value);
 		for (uint32_t k = 0; k < pushes[i].to_count; k++)
-			push_to(t, image, &image->rows[pushes[i].to[k]], &pushes[i]);
+			push_to(t, image, pushes[i].to[k], &pushes[i]);
 	}
 	if (!t->gathers)
 		wh_tcp_flush(t);
@@ -85,16 +86,16 @@ void wh_tcp_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 void wh_tcp_freeze(struct wh_image *base, uint32_t rank)
 {
 	struct wh_tcp_image *image = (struct wh_tcp_image *)base;
-	struct wh_tcp_row *row = &image->rows[rank];
+	struct wh_tcp_link *link = image->rows[rank].peer->link;
 
-	if (rank == base->my_rank || row->frozen)
+	if (rank == base->my_rank || image->exchange.rows[rank].frozen)
 		return;
-	row->frozen = true;
-	if (row->peer->link != NULL)
-		wh_tcp_in_forget(&row->peer->link->in, image);
+	image->exchange.rows[rank].frozen = true;
+	if (link != NULL)
+		wh_tcp_in_forget(&link->in, image);
 	if (base->ready)
 		return;
-	image->control[rank] = image->zeros;
+	image->exchange.control[rank] = image->zeros;
 	base->ops->wake(base->transport); /* it may have been the last that the image waited for */
 }
 
@@ -105,9 +106,10 @@ const struct wh_tcp_row *wh_tcp_image_row(const struct wh_tcp *t, const struct w
 {
 	for (*image = t->images; *image != NULL; *image = (*image)->next)
 		for (uint32_t rank = 0; (*image)->base.key == key && rank < (*image)->base.members; rank++) {
+			const struct wh_exchange_row *state = &(*image)->exchange.rows[rank];
 			const struct wh_tcp_row *row = &(*image)->rows[rank];
 
-			if (row->peer == peer && is_here(row) && row->told && !row->frozen)
+			if (row->peer == peer && is_here(row) && state->told && !state->frozen)
 				return row;
 		}
 	return NULL;
@@ -124,8 +126,24 @@ bool wh_tcp_row_holds(const struct wh_tcp_row *row, uint64_t offset, uint64_t by
 
 /* ---- becoming ready ----------------------------------------------------------------------------------------------- */
 
-static bool send_offer(struct wh_tcp *t, const struct wh_tcp_image *image, struct wh_tcp_peer *peer)
+static bool row_is_here(const struct wh_image *base, uint32_t rank)
 {
+	return is_here(&((const struct wh_tcp_image *)base)->rows[rank]);
+}
+
+static bool send_to(const struct wh_tcp_image *image, uint32_t rank, const unsigned char *frame, size_t bytes)
+{
+	struct wh_tcp_link *link = image->rows[rank].peer->link;
+
+	if (!wh_tcp_out_message(link, frame, bytes, true))
+		return false;
+	wh_tcp_dirty(wh_tcp_of(image->base.transport), link);
+	return true;
+}
+
+static bool send_offer(struct wh_image *base, uint32_t rank)
+{
+	const struct wh_tcp_image *image = (struct wh_tcp_image *)base;
 	const struct wh_tcp_offer offer = {
 		.key = image->base.key,
 		.layout_digest = image->layout_digest,
@@ -135,20 +153,14 @@ static bool send_offer(struct wh_tcp *t, const struct wh_tcp_image *image, struc
 	};
 	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_OFFER_BYTES];
 
-	if (!wh_tcp_out_message(peer->link, frame, wh_tcp_put_offer(frame, &offer), true))
-		return false;
-	wh_tcp_dirty(t, peer->link);
-	return true;
+	return send_to(image, rank, frame, wh_tcp_put_offer(frame, &offer));
 }
 
-static bool send_mapped(struct wh_tcp *t, const struct wh_tcp_image *image, struct wh_tcp_peer *peer)
+static bool send_mapped(struct wh_image *base, uint32_t rank)
 {
 	unsigned char frame[WH_TCP_HEAD_BYTES];
 
-	if (!wh_tcp_out_message(peer->link, frame, wh_tcp_put_plain(frame, WH_TCP_MAPPED, image->base.key), true))
-		return false;
-	wh_tcp_dirty(t, peer->link);
-	return true;
+	return send_to((struct wh_tcp_image *)base, rank, frame, wh_tcp_put_plain(frame, WH_TCP_MAPPED, base->key));
 }
 
 /* Memory that reads as zeros; what is never touched costs nothing, but huge pages are set aside: where there is none when it is
@@ -196,87 +208,35 @@ static bool map_offered(struct wh_tcp *t, const struct wh_tcp_image *image, stru
 	return row->base != NULL;
 }
 
-static size_t map_row(struct wh_tcp *t, const struct wh_tcp_image *image, struct wh_tcp_row *row)
+static const unsigned char *map_row(struct wh_image *base, uint32_t rank, bool *offered)
 {
+	struct wh_tcp_image *image = (struct wh_tcp_image *)base;
+	struct wh_tcp_row *row = &image->rows[rank];
+
 	for (size_t i = 0; i < WH_TCP_OFFERS; i++) {
 		struct wh_tcp_offer *offer = &row->peer->offers[i];
 
-		if (offer->members == 0 || offer->key != image->base.key)
+		if (offer->members == 0 || offer->key != base->key)
 			continue;
-		row->mapped = map_offered(t, image, row, offer);
-		/* Mine may have come before the peer had this image open, and after it had closed one of a greater key. */
-		row->offers_again = row->offered && !row->confirmed;
-		if (row->mapped) /* else the refusal has dropped it, or it is tried again */
-			offer->members = 0;
-		return 1;
+		*offered = true;
+		if (!map_offered(wh_tcp_of(base->transport), image, row, offer))
+			return NULL; /* the refusal has dropped it, or it is tried again */
+		offer->members = 0;
+		return row->base;
 	}
-	return 0;
+	return NULL;
 }
 
-/* With one that is frozen nothing new is begun. But if it offered me its row before, it is told: what I have pushed goes
- * out to it, and it sees nothing before it is ready. */
-static size_t advance_row(struct wh_tcp *t, const struct wh_tcp_image *image, struct wh_tcp_row *row)
-{
-	size_t done = 0;
-
-	if (is_here(row) && !row->frozen && (!row->offered || row->offers_again) && send_offer(t, image, row->peer)) {
-		row->offered = true;
-		row->offers_again = false;
-		done++;
-	}
-	if (is_here(row) && !row->frozen && !row->mapped && !wh_voice_is_full(&t->voice))
-		done += map_row(t, image, row);
-	if (is_here(row) && row->mapped && !row->told)
-		done += row->told = send_mapped(t, image, row->peer);
-	return done;
-}
-
-static bool can_be_read(const struct wh_tcp_row *row)
-{
-	return row->frozen || (row->mapped && row->confirmed);
-}
-
-/* Of those who can be read. Whoever was here and is not any more never comes again. */
-static bool has_all(const struct wh_tcp_row *row)
-{
-	return row->told || !is_here(row) || (row->frozen && !row->mapped);
-}
-
-static void become_ready(struct wh_tcp_image *image)
-{
-	for (uint32_t rank = 0; rank < image->base.members; rank++) {
-		if (image->rows[rank].frozen)
-			continue;
-		image->row[rank] = rank == image->base.my_rank ? image->base.own : image->rows[rank].base;
-		image->control[rank] = image->row[rank];
-	}
-	image->base.row = image->row;
-	image->base.control = image->control;
-	image->base.ready = true;
-}
+static const struct wh_exchange_ops exchange_ops = {
+	.is_here = row_is_here,
+	.offer = send_offer,
+	.map = map_row,
+	.tell = send_mapped,
+};
 
 size_t wh_tcp_image_advance(struct wh_tcp *t, struct wh_tcp_image *image)
 {
-	bool ready = true, settled = true;
-	size_t done = 0;
-
-	if (image->settled)
-		return 0;
-	for (uint32_t rank = 0; rank < image->base.members; rank++) {
-		struct wh_tcp_row *row = &image->rows[rank];
-
-		if (rank == image->base.my_rank)
-			continue;
-		done += advance_row(t, image, row);
-		ready = ready && can_be_read(row);
-		settled = settled && has_all(row);
-	}
-	if (ready && !image->base.ready) {
-		become_ready(image);
-		done++;
-	}
-	image->settled = image->base.ready && settled;
-	return done;
+	return wh_exchange_advance(&image->exchange, &image->base, &t->voice);
 }
 
 bool wh_tcp_image_is_open(const struct wh_tcp *t, uint64_t key)
@@ -296,7 +256,7 @@ bool wh_tcp_image_wants(const struct wh_tcp *t, const struct wh_tcp_peer *peer, 
 			continue;
 		for (uint32_t rank = 0; rank < image->base.members; rank++)
 			if (image->rows[rank].peer == peer && is_here(&image->rows[rank]))
-				return !image->rows[rank].mapped && !image->rows[rank].frozen;
+				return wh_exchange_wants(&image->exchange.rows[rank]);
 		return false;
 	}
 	return key >= t->past_key;
@@ -306,8 +266,8 @@ void wh_tcp_image_confirmed(struct wh_tcp *t, const struct wh_tcp_peer *peer, ui
 {
 	for (struct wh_tcp_image *image = t->images; image != NULL; image = image->next)
 		for (uint32_t rank = 0; image->base.key == key && rank < image->base.members; rank++)
-			if (image->rows[rank].peer == peer && is_here(&image->rows[rank]) && image->rows[rank].offered)
-				image->rows[rank].confirmed = true;
+			if (image->rows[rank].peer == peer && is_here(&image->rows[rank]))
+				wh_exchange_confirmed(&image->exchange.rows[rank]);
 }
 
 /* ---- open and close ----------------------------------------------------------------------------------------------- */
@@ -321,10 +281,8 @@ static bool allocate(struct wh_tcp_image *image, const struct wh_image_spec *spe
 	image->rows = calloc(spec->members, sizeof(*image->rows));
 	image->parts = calloc(parts + 1, sizeof(*image->parts));
 	image->zeros = calloc(1, spec->control_bytes);
-	image->control = calloc(spec->members, sizeof(*image->control));
-	image->row = calloc(spec->members, sizeof(*image->row));
-	return image->rows != NULL && image->parts != NULL && image->zeros != NULL && image->control != NULL &&
-	       image->row != NULL;
+	return wh_exchange_open(&image->exchange, &exchange_ops, spec->members) && image->rows != NULL &&
+	       image->parts != NULL && image->zeros != NULL;
 }
 
 /* In ascending order; those that touch become one, as ranges that touch are pushed as one. */
@@ -378,8 +336,7 @@ void wh_tcp_image_free(struct wh_tcp_image *image)
 	for (uint32_t rank = 0; image->rows != NULL && rank < image->base.members; rank++)
 		free_memory(t, image->rows[rank].base, image->rows[rank].bytes);
 	free_memory(t, image->base.own, image->own_bytes);
-	free(image->row);
-	free(image->control);
+	wh_exchange_close(&image->exchange);
 	free(image->zeros);
 	free(image->parts);
 	free(image->rows);
@@ -406,13 +363,7 @@ enum whorl_result wh_tcp_image_open(struct wh_transport *transport, const struct
 	*out = NULL;
 	if (image == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image");
-	image->base = (struct wh_image){
-		.ops = transport->ops,
-		.transport = transport,
-		.members = spec->members,
-		.my_rank = spec->my_rank,
-		.key = spec->key,
-	};
+	image->base = wh_exchange_image(transport, spec);
 	image->layout_digest = spec->layout_digest;
 	image->control_bytes = spec->control_bytes;
 	image->own_bytes = spec->rows[spec->my_rank].bytes;

@@ -28,6 +28,7 @@
 #include <sys/uio.h>
 
 #include "base/atomics.h"
+#include "transport/exchange.h"
 #include "transport/pace.h"
 #include "transport/secure.h"
 #include "transport/tcp.h"
@@ -356,26 +357,19 @@ struct wh_tcp_row {
 	struct wh_row_part *parts; /* ascending, those that touch as one */
 	size_t part_count;
 	unsigned char *base; /* its place here; NULL: none yet */
-	bool offered;        /* it has been told that I have this image open */
-	bool offers_again;   /* it is to be told again: it may have dropped that */
-	bool mapped;         /* it has told me the same, and its row has a place here */
-	bool told;           /* and it knows */
-	bool confirmed;      /* mine has a place there */
-	bool frozen;
 };
 
 struct wh_tcp_image {
 	struct wh_image base;
 	struct wh_tcp_image *next;
 	bool announced; /* the event that it is ready has been taken */
-	bool settled;   /* nothing is left to be sent or to be waited for */
 	bool closed;    /* kept for what is still to leave */
 	uint32_t holds; /* ranges in queues */
+	struct wh_exchange exchange;
 	uint64_t layout_digest, control_bytes, own_bytes;
 	struct wh_tcp_row *rows; /* by rank */
 	struct wh_row_part *parts;
 	unsigned char *zeros; /* the columns of those that were frozen before it was ready */
-	const unsigned char **control, **row;
 };
 
 enum whorl_result wh_tcp_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
@@ -424,7 +418,6 @@ struct wh_tcp {
 	struct wh_secure_ground ground; /* [const] key and tls are held */
 
 	int epoll, doorbell, listener; /* doorbell: [any thread writes it] */
-	bool no_pwait2;                /* this kernel has none */
 
 	bool left, forked, listener_rests;
 	bool gathers; /* pushes are collected until flush() */

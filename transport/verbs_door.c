@@ -76,21 +76,6 @@ void wh_verbs_disarm(struct wh_transport *transport)
 	wh_verbs_of(transport)->armed = false;
 }
 
-static int wait_for_events(struct wh_verbs *t, struct epoll_event *events, uint64_t timeout_ns)
-{
-	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / WH_NS_PER_S),
-				   .tv_nsec = (long)(timeout_ns % WH_NS_PER_S)};
-	int n;
-
-	if (!t->no_pwait2) {
-		n = epoll_pwait2(t->epoll, events, EPOLL_AT_ONCE, &timeout, NULL);
-		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
-			return n;
-		t->no_pwait2 = true; /* before Linux 5.11, or a filter that does not know it */
-	}
-	return epoll_wait(t->epoll, events, EPOLL_AT_ONCE, (int)((timeout_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS));
-}
-
 void wh_verbs_wait(struct wh_transport *transport, uint64_t timeout_ns)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
@@ -100,7 +85,8 @@ void wh_verbs_wait(struct wh_transport *transport, uint64_t timeout_ns)
 
 	if (t->rung)
 		timeout_ns = 0;
-	n = wait_for_events(t, events, timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
+	n = wh_pace_wait(&t->pace, t->epoll, events, EPOLL_AT_ONCE,
+			 timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
 	wh_verbs_disarm(transport);
 	t->rung = false;
 	for (int i = 0; i < n; i++) {

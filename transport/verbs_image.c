@@ -1,8 +1,7 @@
 /* verbs_image.c - the image of a view: my row, and the parts of the others' rows that are read here, which they write.
  *
- * Each pair exchanges two messages: "this is where your row lies at me, and what writes to it goes through", and "I can
- * take your writes". The image is ready when both have come from everybody that is not frozen. Images come and go while
- * peers still have theirs open, or not yet: what they say of one that is not open here is kept or ignored (verbs_peer.c).
+ * How it becomes ready is told in exchange.h (verbs_rows.c): an offer says where the peer's row lies at me, and what writes to it
+ * goes through; to map one is to be able to take its writes.
  *
  * For each peer there are two queue pairs, one for each direction. Mine that takes its writes is destroyed when it is
  * frozen or the image closes, and its key with it: nothing that is still on its way can land then, while what I have posted
@@ -30,7 +29,7 @@ static void push_to(struct wh_verbs *t, struct wh_verbs_image *image, const stru
 	for (uint32_t k = 0; k < push->to_count; k++) {
 		struct wh_verbs_row *row = &image->rows[push->to[k]];
 
-		if (row->frozen || !row->out.open)
+		if (image->exchange.rows[push->to[k]].frozen || !row->out.open)
 			continue;
 		wh_verbs_out_add(t, row, push);
 		if (!row->out.touched)
@@ -115,16 +114,17 @@ static void close_in(struct wh_verbs_row *row)
 void wh_verbs_freeze(struct wh_image *base, uint32_t rank)
 {
 	struct wh_verbs_image *image = (struct wh_verbs_image *)base;
-	struct wh_verbs_row *row = &image->rows[rank];
+	struct wh_exchange_row *state = &image->exchange.rows[rank];
+	unsigned char *copy = image->frozen + rank * image->control_bytes;
 
-	if (rank == base->my_rank || row->frozen)
+	if (rank == base->my_rank || state->frozen)
 		return;
-	row->frozen = true;
-	row->tell_shut = row->offered;
-	close_in(row);
+	state->frozen = true;
+	image->rows[rank].tell_shut = state->offered;
+	close_in(&image->rows[rank]);
 	if (base->ready)
-		memcpy(image->frozen + rank * image->control_bytes, image->row[rank], image->control_bytes);
-	image->control[rank] = image->frozen + rank * image->control_bytes;
+		memcpy(copy, base->row[rank], image->control_bytes);
+	image->exchange.control[rank] = copy;
 	if (!base->ready)
 		base->ops->wake(base->transport);
 }
@@ -141,10 +141,8 @@ static bool allocate(struct wh_verbs_image *image, const struct wh_image_spec *s
 	image->parts = calloc(parts, sizeof(*image->parts));
 	image->touched = calloc(spec->members, sizeof(*image->touched));
 	image->frozen = calloc(spec->members, spec->control_bytes);
-	image->control = calloc(spec->members, sizeof(*image->control));
-	image->row = calloc(spec->members, sizeof(*image->row));
-	return image->rows != NULL && image->parts != NULL && image->touched != NULL && image->frozen != NULL &&
-	       image->control != NULL && image->row != NULL;
+	return wh_verbs_exchange_open(image, spec->members) && image->rows != NULL && image->parts != NULL &&
+	       image->touched != NULL && image->frozen != NULL;
 }
 
 /* A push may go across parts that are neighbours, and an offer has room for so many: if there are more the row is here as a
@@ -246,8 +244,7 @@ void wh_verbs_image_free(struct wh_verbs *t, struct wh_verbs_image *image, bool 
 	if (!forked && image->mr != NULL)
 		ibv_dereg_mr(image->mr);
 	wh_verbs_memory_free(&image->memory);
-	free(image->row);
-	free(image->control);
+	wh_exchange_close(&image->exchange);
 	free(image->frozen);
 	free(image->touched);
 	free(image->parts);
@@ -266,13 +263,7 @@ enum whorl_result wh_verbs_image_open(struct wh_transport *transport, const stru
 	if (image == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image");
 	image->memory.fd = -1;
-	image->base = (struct wh_image){
-		.ops = transport->ops,
-		.transport = transport,
-		.members = spec->members,
-		.my_rank = spec->my_rank,
-		.key = spec->key,
-	};
+	image->base = wh_exchange_image(transport, spec);
 	image->layout_digest = spec->layout_digest;
 	image->control_bytes = spec->control_bytes;
 	if (!allocate(image, spec)) {
@@ -303,11 +294,12 @@ void wh_verbs_image_close(struct wh_image *base)
 	image->closed = true;
 	image->closed_ns = wh_env_now(t->env);
 	for (uint32_t rank = 0; rank < base->members; rank++) {
+		const struct wh_exchange_row *state = &image->exchange.rows[rank];
 		struct wh_verbs_row *row = &image->rows[rank];
 
 		if (rank == base->my_rank)
 			continue;
-		row->tell_shut = row->tell_shut || (row->offered && !row->frozen);
+		row->tell_shut = row->tell_shut || (state->offered && !state->frozen);
 		close_in(row);
 	}
 	wh_verbs_past(&t->base, base->key + 1);

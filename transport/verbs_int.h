@@ -36,6 +36,7 @@
 
 #include "base/atomics.h"
 #include "base/counter.h"
+#include "transport/exchange.h"
 #include "transport/pace.h"
 #include "transport/transport.h"
 #include "transport/verbs.h"
@@ -292,12 +293,6 @@ struct wh_verbs_row {
 	struct ibv_qp *in;   /* takes its writes */
 	uint32_t out_psn;
 	struct wh_verbs_out out;
-	bool offered;      /* it has been told where its row lies */
-	bool offers_again; /* it is to be told again: it may have dropped it */
-	bool mapped;       /* it has told me where mine lies, and its writes can come */
-	bool told;         /* and knows it */
-	bool confirmed;    /* it takes my writes */
-	bool frozen;
 	bool shut;      /* it takes no more */
 	bool tell_shut; /* I take no more, and it is still to be told */
 };
@@ -317,7 +312,7 @@ struct wh_verbs_image {
 	uint32_t touched_count;
 	uint64_t kept_ns;      /* since when a patient push is kept; 0: none is */
 	unsigned char *frozen; /* control columns of those that are frozen, by rank */
-	const unsigned char **control, **row;
+	struct wh_exchange exchange;
 };
 
 enum whorl_result wh_verbs_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
@@ -329,6 +324,8 @@ void wh_verbs_flush(struct wh_verbs *t, struct wh_verbs_image *image);
 /* The end of a pass: the same, but that to whom all is patient nothing goes yet, for a moment. */
 void wh_verbs_flush_pass(struct wh_verbs *t, struct wh_verbs_image *image);
 void wh_verbs_freeze(struct wh_image *base, uint32_t rank);
+/* Of one that is being made. False: no memory. verbs_rows.c */
+bool wh_verbs_exchange_open(struct wh_verbs_image *image, uint32_t members);
 size_t wh_verbs_image_advance(struct wh_verbs *t, struct wh_verbs_image *image);
 void wh_verbs_image_confirmed(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key);
 void wh_verbs_image_shut(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key);
@@ -430,9 +427,8 @@ struct wh_verbs {
 
 	int epoll, doorbell, visits; /* doorbell: [any thread writes it] */
 	bool armed;
-	bool notified;  /* the device has been asked to tell when something comes, and has not told */
-	bool rung;      /* something has come since arm() */
-	bool no_pwait2; /* this kernel has none */
+	bool notified; /* the device has been asked to tell when something comes, and has not told */
+	bool rung;     /* something has come since arm() */
 	bool left, over;
 	bool gathers;    /* a pass is under way: what is pushed waits for its end */
 	uint8_t timeout; /* [const] of all queue pairs */

@@ -101,8 +101,16 @@ out_complain:
 
 /* ---- becoming ready ----------------------------------------------------------------------------------------------- */
 
-static bool send_offer(struct wh_verbs *t, struct wh_verbs_image *image, struct wh_verbs_row *row)
+static bool is_here(const struct wh_image *base, uint32_t rank)
 {
+	return wh_verbs_row_is_here(&((const struct wh_verbs_image *)base)->rows[rank]);
+}
+
+static bool send_offer(struct wh_image *base, uint32_t rank)
+{
+	struct wh_verbs *t = wh_verbs_of(base->transport);
+	struct wh_verbs_image *image = (struct wh_verbs_image *)base;
+	struct wh_verbs_row *row = &image->rows[rank];
 	struct wh_verbs_offer offer = {
 		.head.kind = WH_VERBS_OFFER,
 		.key = image->base.key,
@@ -130,6 +138,13 @@ static bool send_about(struct wh_verbs *t, const struct wh_verbs_image *image, c
 	struct wh_verbs_about about = {.head.kind = kind, .key = image->base.key};
 
 	return wh_verbs_link_send(t, row->peer->link, WH_VERBS_FOR_IMAGES, &about.head, sizeof(about), NULL, 0);
+}
+
+static bool send_mapped(struct wh_image *base, uint32_t rank)
+{
+	const struct wh_verbs_image *image = (struct wh_verbs_image *)base;
+
+	return send_about(wh_verbs_of(base->transport), image, &image->rows[rank], WH_VERBS_MAPPED);
 }
 
 static bool take_places(struct wh_verbs_out *out, const struct wh_verbs_offer *offer)
@@ -173,40 +188,37 @@ static bool take_offer(struct wh_verbs *t, struct wh_verbs_image *image, struct 
 	return false;
 }
 
-static size_t map_row(struct wh_verbs *t, struct wh_verbs_image *image, struct wh_verbs_row *row)
+/* Not before mine has been made: it is made of queue pairs that this needs. */
+static const unsigned char *map_row(struct wh_image *base, uint32_t rank, bool *offered)
 {
-	for (size_t i = 0; i < WH_VERBS_PENDING; i++) {
-		struct wh_verbs_offer *offer = row->peer->pending[i];
+	struct wh_verbs_image *image = (struct wh_verbs_image *)base;
+	struct wh_verbs_row *row = &image->rows[rank];
 
-		if (offer == NULL || offer->key != image->base.key)
+	for (size_t i = 0; i < WH_VERBS_PENDING && image->exchange.rows[rank].offered; i++) {
+		struct wh_verbs_offer *offer = row->peer->pending[i];
+		bool taken;
+
+		if (offer == NULL || offer->key != base->key)
 			continue;
+		*offered = true;
 		row->peer->pending[i] = NULL;
-		row->mapped = take_offer(t, image, row, offer);
-		/* Mine may have come before the peer had this image open, and after it had closed one of a greater key. */
-		row->offers_again = row->offered && !row->confirmed;
+		taken = take_offer(wh_verbs_of(base->transport), image, row, offer);
 		free(offer);
-		return 1;
+		return taken ? row->view : NULL;
 	}
-	return 0;
+	return NULL;
 }
 
-/* With one that is frozen nothing new is begun. But if it gave me its places before, it is told: what I have pushed goes
- * out to it, and it sees nothing before it is ready. */
-static size_t advance_row(struct wh_verbs *t, struct wh_verbs_image *image, struct wh_verbs_row *row)
+bool wh_verbs_exchange_open(struct wh_verbs_image *image, uint32_t members)
 {
-	size_t done = 0;
+	static const struct wh_exchange_ops ops = {
+		.is_here = is_here,
+		.offer = send_offer,
+		.map = map_row,
+		.tell = send_mapped,
+	};
 
-	if (wh_verbs_row_is_here(row) && !row->frozen && (!row->offered || row->offers_again) &&
-	    send_offer(t, image, row)) {
-		row->offered = true;
-		row->offers_again = false;
-		done++;
-	}
-	if (wh_verbs_row_is_here(row) && !row->frozen && row->offered && !row->mapped && !wh_voice_is_full(&t->voice))
-		done += map_row(t, image, row);
-	if (wh_verbs_row_is_here(row) && row->mapped && !row->told)
-		done += row->told = send_about(t, image, row, WH_VERBS_MAPPED);
-	return done;
+	return wh_exchange_open(&image->exchange, &ops, members);
 }
 
 /* What goes on in images that are closed as well. */
@@ -231,44 +243,15 @@ static size_t advance_writes(struct wh_verbs *t, struct wh_verbs_image *image, s
 	return done + 1;
 }
 
-static bool can_be_read(const struct wh_verbs_row *row)
-{
-	return row->frozen || (row->mapped && row->confirmed);
-}
-
-static void become_ready(struct wh_verbs_image *image)
-{
-	for (uint32_t rank = 0; rank < image->base.members; rank++) {
-		if (image->rows[rank].frozen)
-			continue;
-		image->row[rank] = rank == image->base.my_rank ? image->base.own : image->rows[rank].view;
-		image->control[rank] = image->row[rank];
-	}
-	image->base.row = image->row;
-	image->base.control = image->control;
-	image->base.ready = true;
-}
-
 size_t wh_verbs_image_advance(struct wh_verbs *t, struct wh_verbs_image *image)
 {
-	bool ready = true;
 	size_t done = 0;
 
-	for (uint32_t rank = 0; rank < image->base.members; rank++) {
-		struct wh_verbs_row *row = &image->rows[rank];
-
-		if (rank == image->base.my_rank)
-			continue;
-		done += advance_writes(t, image, row);
-		if (image->closed)
-			continue;
-		done += advance_row(t, image, row);
-		ready = ready && can_be_read(row);
-	}
-	if (ready && !image->base.ready && !image->closed) {
-		become_ready(image);
-		done++;
-	}
+	for (uint32_t rank = 0; rank < image->base.members; rank++)
+		if (rank != image->base.my_rank)
+			done += advance_writes(t, image, &image->rows[rank]);
+	if (!image->closed)
+		done += wh_exchange_advance(&image->exchange, &image->base, &t->voice);
 	return done;
 }
 
@@ -279,37 +262,42 @@ bool wh_verbs_image_wants(const struct wh_verbs *t, const struct wh_verbs_peer *
 			continue;
 		for (uint32_t rank = 0; rank < image->base.members; rank++)
 			if (image->rows[rank].peer == peer && wh_verbs_row_is_here(&image->rows[rank]))
-				return !image->rows[rank].mapped && !image->rows[rank].frozen;
+				return wh_exchange_wants(&image->exchange.rows[rank]);
 		return false;
 	}
 	return key >= t->past_key;
 }
 
-/* The row of that peer in the image with that key, which may be closed; NULL: there is none. */
-static struct wh_verbs_row *find_row(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key)
+/* The image with that key, which may be closed, and the rank in it of that peer. NULL: there is none, or it is not in it. */
+static struct wh_verbs_image *find_row(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key,
+				       uint32_t *rank)
 {
 	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-		for (uint32_t rank = 0; image->base.key == key && rank < image->base.members; rank++)
-			if (image->rows[rank].peer == peer && rank != image->base.my_rank &&
-			    wh_verbs_row_is_here(&image->rows[rank]))
-				return &image->rows[rank];
+		for (*rank = 0; image->base.key == key && *rank < image->base.members; (*rank)++)
+			if (image->rows[*rank].peer == peer && *rank != image->base.my_rank &&
+			    wh_verbs_row_is_here(&image->rows[*rank]))
+				return image;
 	return NULL;
 }
 
 void wh_verbs_image_confirmed(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key)
 {
-	struct wh_verbs_row *row = find_row(t, peer, key);
+	uint32_t rank;
+	struct wh_verbs_image *image = find_row(t, peer, key, &rank);
 
-	if (row != NULL && row->offered)
-		row->confirmed = true;
+	if (image != NULL)
+		wh_exchange_confirmed(&image->exchange.rows[rank]);
 }
 
 void wh_verbs_image_shut(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key)
 {
-	struct wh_verbs_row *row = find_row(t, peer, key);
+	uint32_t rank;
+	struct wh_verbs_image *image = find_row(t, peer, key, &rank);
+	struct wh_verbs_row *row;
 
-	if (row == NULL)
+	if (image == NULL)
 		return;
+	row = &image->rows[rank];
 	row->shut = true;
 	row->out.open = false;
 	row->out.queue_out = row->out.queue_in;
