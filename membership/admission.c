@@ -217,6 +217,11 @@ size_t wh_admission_step(struct wh_admission *admission)
 		const struct wh_wire withdrawn = {.kind = WH_WIRE_WITHDRAWN, .key = guest->recalled};
 		uint32_t before;
 
+		/* To one who has not heard what I am an invitation, or its end, would mean nothing: my intro goes first. */
+		if (guest->told == 0 && (guest->recalls || guest->invited != 0)) {
+			admission->outstanding = true;
+			continue;
+		}
 		if (guest->recalls) {
 			guest->recalls = !wh_lobby_send(lobby, node, &withdrawn);
 			admission->outstanding |= guest->recalls;

@@ -342,6 +342,15 @@ mutant(NAME missed-not-past KIND test_prepare FILE membership/propose.c
 		change->on.discard(change->ctx, key);
 ]])
 
+mutant(NAME invited-unheard KIND test_admission FILE membership/admission.c
+	REMOVES "to whom an invitation goes my intro has gone before"
+	TEXT [[
+		if (guest->told == 0 && (guest->recalls || guest->invited != 0)) {
+]]
+	REPLACEMENT [[
+		if (false) {
+]])
+
 mutant(NAME past-kept KIND conformance-shm-offers FILE transport/shm_peer.c
 	REMOVES "offers that are past are let go of at once"
 	TEXT [[

@@ -53,6 +53,24 @@ START_TEST(more_than_half_begin_without_the_others)
 }
 END_TEST
 
+/* Long after they have started, and so looked around: who waits says so at once to whom it meets, and is invited in the same pass. The
+ * invitation must not overtake what the other says of itself: it would be for nobody, until the time-out. */
+START_TEST(who_comes_late_is_not_late_for_the_first_view)
+{
+	FOREACH_SEED(t)
+	{
+		begin_group(t,
+			    (&(struct group){
+				    .nodes = 2, .ids = 2, .start_timeout_ms = 1000, .messages = 20, .early = true}),
+			    "join 0 at 3000 ms");
+		until(t, 2999);
+		ck_assert_ptr_null(t->play->scenes);
+		expect_view(t, 3000 + JOIN_MS, 0, "0,1");
+		end(t);
+	}
+}
+END_TEST
+
 /* Two of four are no strict majority, whoever breaks ties. */
 START_TEST(half_of_them_do_not)
 {
@@ -386,6 +404,7 @@ static Suite *suite(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, eight_that_start_together_form_one_group);
 	tcase_add_test(cases, more_than_half_begin_without_the_others);
+	tcase_add_test(cases, who_comes_late_is_not_late_for_the_first_view);
 	tcase_add_test(cases, half_of_them_do_not);
 	tcase_add_test(cases, who_dies_while_the_group_forms_is_not_waited_for);
 	tcase_add_test(cases, a_founder_and_seven_others);

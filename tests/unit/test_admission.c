@@ -481,17 +481,45 @@ START_TEST(who_drops_a_first_view_says_so)
 {
 	struct lab *lab = lab_make(0, 4);
 	struct wh_view *view = first_view(lab, "0,1,2,3", 4);
+	const struct wh_wire forming = {.standing = WH_FORMING};
 
+	wh_lobby_stand(&lab->lobby, &forming, NULL);
 	meet(lab, "1234");
+	step(lab);
+	forget(lab);
 	wh_lobby_gone(&lab->lobby, 2);
 	wh_lobby_met(&lab->lobby, 2, incarnation_of(2, 1));
 	lab->room[3] = 0;
 	wh_admission_renounce(&lab->admission, view, 0x101);
 	step(lab);
-	expect(lab, "1:withdrawn-101 ");
+	expect(lab, "1:withdrawn-101 2:forming-0 "); /* its new life */
 	lab->room[3] = 1;
 	step(lab);
 	expect(lab, "3:withdrawn-101 ");
+	ck_assert_uint_eq(step(lab), 0);
+	wh_view_free(view);
+	lab_free(lab);
+}
+END_TEST
+
+/* Whoever has just been met hears first what I am, and is invited then. */
+START_TEST(an_intro_goes_before_an_invitation)
+{
+	struct lab *lab = lab_make(0, 2);
+	struct wh_view *view = first_view(lab, "0,1", 2);
+	const struct wh_wire forming = {.standing = WH_FORMING};
+
+	wh_lobby_stand(&lab->lobby, &forming, NULL);
+	meet(lab, "1");
+	lab->room[1] = 0;
+	invite(lab, view, KEY, false);
+	step(lab);
+	expect(lab, "");
+	lab->room[1] = 2;
+	step(lab);
+	expect(lab, "1:forming-0 ");
+	step(lab);
+	expect(lab, "1:view-1000001-at-0 ");
 	ck_assert_uint_eq(step(lab), 0);
 	wh_view_free(view);
 	lab_free(lab);
@@ -542,6 +570,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, who_does_not_come_waits_longer_each_time, 0, 2);
 	tcase_add_test(cases, a_view_that_has_begun_settles);
 	tcase_add_test(cases, who_drops_a_first_view_says_so);
+	tcase_add_test(cases, an_intro_goes_before_an_invitation);
 	tcase_add_test(cases, a_coordinator_that_drops_it_blames);
 	suite_add_tcase(suite, cases);
 	return suite;

@@ -314,7 +314,8 @@ START_TEST(who_does_not_come_is_left_out)
 	lab->searching = false;
 	meet(lab, "12");
 	say_they(lab, "12", WH_FORMING, 0);
-	step(lab);
+	step(lab); /* the intros, */
+	step(lab); /* then the invitations */
 	forget(lab);
 	say_there(lab, 1, 0x100);
 	pass_ns(lab, START_NS - 1);
