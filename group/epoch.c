@@ -142,7 +142,8 @@ static enum whorl_result open_seats(struct wh_epoch *epoch, struct wh_error *err
 
 		if (layout->state == WH_SHARD_ACTIVE && mode == WH_MODE_ORDERED)
 			epoch->cuts_from[g] = (struct wh_cut_source){layout->members, layout->member_count,
-								     epoch->rows->subgroups[g].columns.received_num};
+								     epoch->rows->subgroups[g].columns.received_num,
+								     epoch->rows->subgroups[g].columns.delivered_num};
 		if (wh_rank_find(layout->members, layout->member_count, epoch->rank) < 0)
 			continue;
 		result = open_seat(epoch, &epoch->seats[epoch->seat_count++], g, err);

@@ -167,6 +167,21 @@ static void watch_rests(whorl_node *node)
 		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
 }
 
+/* Numbers last for months at the least (docs/protocol.md). Those of rounds begin anew in each view; those of claims do not. */
+static void survey(whorl_node *node, const struct wh_seat *seat)
+{
+	const whorl_subgroup *subgroup = seat->subgroup;
+
+	if (seat->mc == NULL)
+		return;
+	wh_multicast_survey(seat->mc);
+	node->epoch->change.worn = node->epoch->change.worn || wh_multicast_is_worn(seat->mc);
+	if (subgroup->ring != NULL && wh_ring_is_worn(subgroup->ring))
+		wh_node_fail(node, WH_LOG_ERROR, WHORL_SYSTEM,
+			     "node %u has sent as many messages in %s as one life has numbers for: start it again",
+			     node->id, subgroup->name);
+}
+
 size_t wh_node_watch(void *ctx)
 {
 	whorl_node *node = ctx;
@@ -190,8 +205,7 @@ size_t wh_node_watch(void *ctx)
 	node->surveyed_ns = now;
 	wh_node_stand(node);
 	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->seat_count; i++)
-		if (node->epoch->seats[i].mc != NULL)
-			wh_multicast_survey(node->epoch->seats[i].mc);
+		survey(node, &node->epoch->seats[i]);
 	return work;
 }
 

@@ -134,17 +134,19 @@ static void agree(struct wh_change *change, uint32_t by)
 	wh_change_reach(change, WH_STAGE_DECIDED);
 }
 
-/* Nobody decides that I deliver what I have not received. */
+/* Nobody decides that I deliver what I have not received, nor that I have not delivered what I have: all survivors have received
+ * that, as cut_of finds. */
 static bool is_within_reach(const struct wh_change *change, uint32_t subgroup, uint64_t cut)
 {
 	const struct wh_cut_source *source = &change->cuts_from[subgroup];
 	uint32_t me = wh_change_me(change);
 
-	return wh_rank_find(source->members, source->count, me) < 0 || cut <= wh_row(change, me, source->received_num);
+	return wh_rank_find(source->members, source->count, me) < 0 ||
+	       (cut <= wh_row(change, me, source->received_num) && cut >= wh_row(change, me, source->delivered_num));
 }
 
 /* Reads the decision in that row: what is checked is what is kept. False: it cannot be mine, as I have one, and it is another; or it
- * is about a view whose memory I have not acknowledged, or about messages that I have not received. */
+ * is about a view whose memory I have not acknowledged, or about messages that it cannot be about. */
 static bool read_decision(struct wh_change *change, uint32_t from)
 {
 	bool same = change->ticket != 0 && change->ticket == change->acknowledged &&

@@ -57,7 +57,7 @@ struct wh_participant {
 struct wh_cut_source {           /* of one subgroup of the view: what its cut is made of */
 	const uint32_t *members; /* ranks */
 	uint32_t count;          /* 0: it has no cut */
-	struct wh_counter_col received_num;
+	struct wh_counter_col received_num, delivered_num;
 };
 
 enum { WH_STAGE_WEDGED, WH_STAGE_PROPOSED, WH_STAGE_ACKNOWLEDGED, WH_STAGE_DECIDED, WH_STAGE_AGREED, WH_STAGES };
@@ -100,9 +100,10 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	uint64_t attempted_ns;   /* as leader: when */
 	uint64_t rests_until_ns; /* as leader: nothing is prepared before: it could not be done here */
 	uint64_t heeded;         /* the ticket of the last proposal that was followed, or given up */
-	bool one_by_one;         /* as leader: an attempt was given up: some of those who come may never reach all */
-	uint64_t told;           /* as leader: the ticket of the last of which newcomers have been told */
-	bool *left_out;          /* by rank: of the proposal whose memory is open or opening; so are the next three */
+	bool worn;       /* the numbers of this view come to an end: it is to be followed by one like it. [loop] */
+	bool one_by_one; /* as leader: an attempt was given up: some of those who come may never reach all */
+	uint64_t told;   /* as leader: the ticket of the last of which newcomers have been told */
+	bool *left_out;  /* by rank: of the proposal whose memory is open or opening; so are the next three */
 	struct wh_newcomer coming[WH_NEWCOMERS_MAX];
 	uint32_t coming_count;
 	uint64_t *rests;       /* as in wh_next */

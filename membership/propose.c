@@ -137,10 +137,12 @@ static bool changes_something(const struct wh_change *change)
 
 /* A first view whose quorum is taken of nodes that are not in it is followed at once by one of the same members. And
  * whoever wished to rest in this view and has taken it back may not send before a view in which that is settled: it may be
- * in a proposal already. And a view whose attempts come to an end is followed by one that has all of them again. */
+ * in a proposal already. And a view whose attempts come to an end, or whose numbers do, is followed by one that has all of them
+ * again. */
 static bool needs_renewal(const struct wh_change *change)
 {
-	if (change->view->voters > members(change) || change->attempt >= WH_ATTEMPTS_MAX - ATTEMPTS_KEPT)
+	if (change->view->voters > members(change) || change->worn ||
+	    change->attempt >= WH_ATTEMPTS_MAX - ATTEMPTS_KEPT)
 		return true;
 	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &change->view->subgroups[g];

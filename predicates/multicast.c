@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#define ROUNDS_WORN (UINT64_C(1) << 47) /* a guard has 48 bits for them */
+
 uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count)
 {
 	return sizeof(struct wh_multicast) + (uint64_t)member_count * sizeof(uint32_t) +
@@ -233,4 +235,12 @@ void wh_multicast_survey(struct wh_multicast *mc)
 	    !wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted))
 		open_claim = ring->sent + 1;
 	wh_store_relaxed(&mc->config.stats->open_claim, open_claim);
+}
+
+bool wh_multicast_is_worn(const struct wh_multicast *mc)
+{
+	for (uint32_t s = 0; s < mc->config.sender_count; s++)
+		if (mc->senders[s].covered >= ROUNDS_WORN)
+			return true;
+	return false;
 }

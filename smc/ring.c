@@ -8,16 +8,31 @@
 
 #include "base/rcu.h"
 
-#define CLAIM_SLOT_BITS 15               /* WH_WINDOW_MAX slots */
 #define CLAIM_CLOSED (UINT64_C(1) << 63) /* for good */
 #define CLAIM_WEDGED (UINT64_C(1) << 62) /* until the next view */
 #define CLAIM_AWAY (UINT64_C(1) << 61)   /* I am no sender, until a view in which I am one again */
 #define CLAIM_HELD (UINT64_C(1) << 60)   /* I do not want to send */
 #define CLAIM_BITS (CLAIM_CLOSED | CLAIM_WEDGED | CLAIM_AWAY | CLAIM_HELD)
+#define CLAIM_NUMBER_BITS 60
 
-static uint64_t claim_number(uint64_t word)
+static uint64_t claim_number(const struct wh_ring *ring, uint64_t word)
 {
-	return (word & ~CLAIM_BITS) >> CLAIM_SLOT_BITS;
+	return (word & ~CLAIM_BITS) >> ring->slot_bits;
+}
+
+/* The next claim's number never reaches it: there is no bit for more. */
+static uint64_t number_end(const struct wh_ring *ring)
+{
+	return (UINT64_C(1) << (CLAIM_NUMBER_BITS - ring->slot_bits)) - 1;
+}
+
+static uint32_t bits_of(uint32_t window)
+{
+	uint32_t bits = 0;
+
+	while ((window - 1) >> bits != 0)
+		bits++;
+	return bits;
 }
 
 uint64_t wh_ring_estimate(uint32_t window)
@@ -36,6 +51,7 @@ enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, str
 		.gate = gate,
 		.diag = diag,
 		.window = window,
+		.slot_bits = bits_of(window),
 		.message_bytes = message_bytes,
 		.claim = CLAIM_WEDGED,
 		.limit = window,
@@ -68,7 +84,7 @@ void wh_ring_free(struct wh_ring *ring)
 
 uint64_t wh_ring_claimed(const struct wh_ring *ring)
 {
-	return claim_number(wh_load_relaxed(&ring->claim));
+	return claim_number(ring, wh_load_relaxed(&ring->claim));
 }
 
 void wh_ring_signal(struct wh_ring *ring)
@@ -85,7 +101,7 @@ bool wh_ring_has_room(const struct wh_ring *ring)
 
 	if ((word & (CLAIM_CLOSED | CLAIM_AWAY | CLAIM_HELD)) != 0 || !wh_gate_is_open(ring->gate))
 		return true;
-	return (word & CLAIM_WEDGED) == 0 && claim_number(word) < wh_load_relaxed(&ring->limit);
+	return (word & CLAIM_WEDGED) == 0 && claim_number(ring, word) < wh_load_relaxed(&ring->limit);
 }
 
 bool wh_ring_starve(struct wh_ring *ring)
@@ -127,8 +143,8 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 	uint64_t word = wh_load_relaxed(&ring->claim);
 
 	for (;;) {
-		uint64_t number = claim_number(word), limit;
-		uint32_t slot = (uint32_t)(word & ((1u << CLAIM_SLOT_BITS) - 1));
+		uint64_t number = claim_number(ring, word), limit;
+		uint32_t slot = (uint32_t)(word & ((UINT64_C(1) << ring->slot_bits) - 1));
 
 		if (__builtin_expect((word & CLAIM_BITS) != 0, 0))
 			return refusal(word);
@@ -139,7 +155,7 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 			return WHORL_AGAIN;
 		}
 		if (wh_compare_swap(&ring->claim, &word,
-				    (number + 1) << CLAIM_SLOT_BITS | wh_slot_after(slot, ring->window))) {
+				    (number + 1) << ring->slot_bits | wh_slot_after(slot, ring->window))) {
 			/* After the claim: the place of its view or of a later one, never an older. Partner: wh_ring_enter. */
 			const struct wh_place *place = wh_rcu_dereference(ring->place);
 
@@ -153,10 +169,17 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 	}
 }
 
+bool wh_ring_is_worn(const struct wh_ring *ring)
+{
+	return wh_ring_claimed(ring) == number_end(ring);
+}
+
 void wh_ring_publish_limit(struct wh_ring *ring)
 {
+	uint64_t limit = ring->freed + ring->window, end = number_end(ring);
+
 	/* Release: partner wh_ring_claim. */
-	wh_store_release(&ring->limit, ring->freed + ring->window);
+	wh_store_release(&ring->limit, limit < end ? limit : end);
 	wh_fence_full(); /* partner: wh_ring_starve */
 	if (wh_load_relaxed(&ring->starved) != 0 && wh_exchange(&ring->starved, 0) != 0)
 		wh_ring_signal(ring);

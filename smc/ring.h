@@ -12,7 +12,7 @@
  * (docs/decisions/0014). In a new view everything that was not delivered in the old one is sent again, from the same slot
  * number in the new place: what is finished already is copied there when its turn comes.
  *
- * Invariants: freed <= sent <= claimed <= limit == freed + window. A slot is written only between its claim and its
+ * Invariants: freed <= sent <= claimed <= limit == freed + window (or the last number there is). A slot is written only between its claim and its
  * commit by its holder, and by the loop (header, or copying) between commit and push.
  */
 #ifndef WH_SMC_RING_H
@@ -48,6 +48,7 @@ struct wh_ring {
 	struct wh_gate *gate;   /* [const] */
 	struct wh_diag *diag;   /* [const] */
 	uint32_t window;        /* [const] */
+	uint32_t slot_bits;     /* [const] of the claim word: as many as the window needs */
 	uint32_t message_bytes; /* [const] */
 	int window_fd;          /* [const] an eventfd: there is room, after wh_ring_starve */
 	struct wh_ready *ready; /* [const pointer] */
@@ -56,7 +57,7 @@ struct wh_ring {
 	wh_word late;           /* [claim holders] claims that were finished after they had been dropped */
 	uint64_t dropped_open;  /* [loop] claims that were open when they were dropped, over all */
 
-	/* closed << 63 | wedged << 62 | away << 61 | held << 60 | number << 15 | slot of the next claim. [application threads; the
+	/* closed << 63 | wedged << 62 | away << 61 | held << 60 | number << slot_bits | slot of the next claim. [application threads; the
 	 * bits are set by the loop and whorl_close, taken away by the loop] */
 	alignas(WH_CACHE_LINE) wh_word claim;
 
@@ -186,6 +187,9 @@ void wh_ring_count_dropped(struct wh_ring *ring);
 bool wh_ring_is_done_with(const struct wh_ring *ring, const struct wh_place *place);
 /* It is taken out of the chain, and may be freed after a grace period. The current one as well, if I do not send. */
 void wh_ring_forget(struct wh_ring *ring, struct wh_place *place);
+
+/* All numbers of claims have been given out: 2^45 with the largest window, 2^53 with one of 100. There are no more. */
+bool wh_ring_is_worn(const struct wh_ring *ring);
 
 /* Raises the limit by what `freed` has grown to, and tells those who wait. */
 void wh_ring_publish_limit(struct wh_ring *ring);

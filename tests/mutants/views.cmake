@@ -470,3 +470,12 @@ mutant(NAME removed-hears-on KIND views FILE group/epoch.c
 		return work;
 ]]
 	REPLACEMENT "")
+
+mutant(NAME cut-takes-back KIND test_change FILE membership/change.c
+	REMOVES "a cut below what I have delivered is not believed"
+	TEXT [[
+	       (cut <= wh_row(change, me, source->received_num) && cut >= wh_row(change, me, source->delivered_num));
+]]
+	REPLACEMENT [[
+	       cut <= wh_row(change, me, source->received_num);
+]])

@@ -22,7 +22,7 @@ struct member {
 	uint32_t resting[16];
 	struct wh_layout layout;
 	struct wh_node_columns columns;
-	struct wh_counter_col received_num;
+	struct wh_counter_col received_num, delivered_num;
 	struct wh_cut_source cuts_from[GROUPS];
 	uint32_t everybody[MEMBERS_MAX];
 	struct wh_sst sst;
@@ -433,6 +433,7 @@ static inline void lay(struct member *m)
 	m->columns.wish = wh_layout_array(&m->layout, GROUPS);
 	m->columns.proposal = wh_layout_list(&m->layout, 2 * wh_proposal_words(&m->view));
 	m->received_num = wh_layout_counter(&m->layout);
+	m->delivered_num = wh_layout_counter(&m->layout);
 }
 
 static inline struct member *member_make(uint32_t me, uint32_t members, int tie_breaker)
@@ -466,7 +467,7 @@ static inline struct member *member_make(uint32_t me, uint32_t members, int tie_
 				     .control = m->control,
 				     .row = m->row,
 				     .ready = true};
-	m->cuts_from[0] = (struct wh_cut_source){m->everybody, members, m->received_num};
+	m->cuts_from[0] = (struct wh_cut_source){m->everybody, members, m->received_num, m->delivered_num};
 	ck_assert_int_eq(wh_sst_init(&m->sst, &m->env.diag, &m->image, &m->layout, &err), WHORL_OK);
 	wh_pushes_init(&m->pushes, &m->env.env, &m->push_stats, true);
 	m->pushes.image = &m->image;

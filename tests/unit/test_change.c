@@ -284,6 +284,25 @@ START_TEST(a_decision_that_was_not_made)
 }
 END_TEST
 
+/* Nor about one by which I would have delivered too much. */
+START_TEST(a_decision_that_takes_back)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	receive(m, 50);
+	wh_sst_publish(&m->sst, &m->pushes, m->delivered_num, 40, m->heartbeat.peers);
+	wh_pushes_post(&m->pushes);
+	propose(m, 0, 1, 4);
+	settle(m);
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
+	decide(m, "013", 0x7000001, 40 - (uint64_t)_i, 0);
+	wh_change_step(&m->change);
+	ck_assert_int_eq(strstr(m->told, "broken-0 ") == m->told, _i == 1);
+	ck_assert_int_eq(mine(m, m->columns.agreed.offset) != 0, _i == 0);
+	member_free(m);
+}
+END_TEST
+
 /* ---- heed ------------------------------------------------------------------------------------------------------------------- */
 
 static void leader_suspects_me(struct member *m)
@@ -396,6 +415,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, words_of_the_next_attempt_come_early);
 	tcase_add_test(cases, only_the_leader_is_followed);
 	tcase_add_loop_test(cases, a_broken_leader, 0, 4);
+	tcase_add_loop_test(cases, a_decision_that_takes_back, 0, 2);
 	tcase_add_loop_test(cases, a_decision_that_was_not_made, 0, 4);
 	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_acknowledgement, 0, 2);
 	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_echo, 0, 2);

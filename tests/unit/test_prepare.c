@@ -506,6 +506,23 @@ START_TEST(a_follower_lets_rest_whom_the_leader_lets_rest)
 }
 END_TEST
 
+/* The same members go on, with numbers from the beginning. */
+START_TEST(a_worn_view_is_renewed)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	m->change.wanted = true;
+	settle(m);
+	expect_told(m, "");
+	m->change.worn = true;
+	m->change.wanted = true;
+	settle(m);
+	expect_told(m, "open-without-as-7000001 invite-0-as-7000001 ");
+	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 1);
+	member_free(m);
+}
+END_TEST
+
 START_TEST(a_renewal_is_opened)
 {
 	struct member *m = member_make(2, 3, -1);
@@ -549,6 +566,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_is_open_stays_while_a_record_is_awaited);
 	tcase_add_loop_test(cases, newcomers_that_cannot_be, 0, 5);
 	tcase_add_test(cases, a_follower_lets_rest_whom_the_leader_lets_rest);
+	tcase_add_test(cases, a_worn_view_is_renewed);
 	tcase_add_test(cases, a_renewal_is_opened);
 	suite_add_tcase(suite, cases);
 	return suite;

@@ -143,6 +143,29 @@ START_TEST(the_largest_window)
 }
 END_TEST
 
+/* Then there is no room, for good. */
+START_TEST(numbers_come_to_an_end)
+{
+	static const uint32_t windows[] = {1, 2, 3, 100, 32768};
+	static const uint32_t bits[] = {0, 1, 2, 7, 15};
+	struct bench *b = make_idle(windows[_i], 1, true);
+	uint64_t end = (UINT64_C(1) << (60 - bits[_i])) - 1, first = end - 1;
+	struct wh_claim c;
+
+	ck_assert_uint_eq(b->ring->slot_bits, bits[_i]);
+	wh_store_relaxed(&b->ring->claim, UINT64_C(1) << 62 | first << bits[_i] | first % windows[_i]);
+	wh_ring_enter(b->ring, &b->place, first);
+	ck_assert(!wh_ring_is_worn(b->ring));
+	c = claim(b);
+	ck_assert_uint_eq(c.number, first);
+	ck_assert_uint_eq(c.slot, first % windows[_i]);
+	ck_assert(wh_ring_is_worn(b->ring));
+	ck_assert_int_eq(wh_ring_claim(b->ring, &c), WHORL_AGAIN);
+	ck_assert_uint_eq(wh_ring_claimed(b->ring), end);
+	discard(b);
+}
+END_TEST
+
 /* ---- the gate ------------------------------------------------------------------------------------------------------------ */
 
 START_TEST(a_commit_rings_who_sleeps)
@@ -376,6 +399,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, only_the_finished_prefix_leaves);
 	tcase_add_test(cases, a_slot_forgets_its_last_message);
 	tcase_add_test(cases, the_largest_window);
+	tcase_add_loop_test(cases, numbers_come_to_an_end, 0, 5);
 	tcase_add_test(cases, a_commit_rings_who_sleeps);
 	tcase_add_test(cases, a_loop_is_lent_to_one);
 	tcase_add_test(cases, a_closed_ring_takes_no_claims);
