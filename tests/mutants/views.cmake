@@ -459,6 +459,15 @@ mutant(NAME least-had-ignored KIND views FILE predicates/multicast.c
 	return mc->senders[c->me].next;
 ]])
 
+mutant(NAME cut-takes-back KIND test_change FILE membership/change.c
+	REMOVES "a cut below what I have delivered is not believed"
+	TEXT [[
+	       (cut <= wh_row(change, me, source->received_num) && cut >= wh_row(change, me, source->delivered_num));
+]]
+	REPLACEMENT [[
+	       cut <= wh_row(change, me, source->received_num);
+]])
+
 # ---- the end of a node ----
 
 mutant(NAME removed-hears-on KIND views FILE group/epoch.c
@@ -470,12 +479,3 @@ mutant(NAME removed-hears-on KIND views FILE group/epoch.c
 		return work;
 ]]
 	REPLACEMENT "")
-
-mutant(NAME cut-takes-back KIND test_change FILE membership/change.c
-	REMOVES "a cut below what I have delivered is not believed"
-	TEXT [[
-	       (cut <= wh_row(change, me, source->received_num) && cut >= wh_row(change, me, source->delivered_num));
-]]
-	REPLACEMENT [[
-	       cut <= wh_row(change, me, source->received_num);
-]])
