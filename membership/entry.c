@@ -440,4 +440,9 @@ void wh_entry_explain(const struct wh_entry *entry, char *text, size_t bytes)
 			 lobby->guests[member].quorum ? "" : "; it hears no quorum of its view, and can let nobody in");
 	else
 		wh_form_explain(entry, text, bytes);
+	if (entry->state == WH_ENTRY_SEEKING && entry->refusal[0] != '\0') { /* it may be why nobody is there */
+		size_t length = strlen(text);
+
+		snprintf(text + length, bytes - length, "; %s", entry->refusal);
+	}
 }

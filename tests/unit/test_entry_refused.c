@@ -34,6 +34,7 @@ END_TEST
 START_TEST(the_transport_refuses_a_member)
 {
 	struct lab *lab = lab_make(5, 3);
+	char text[128];
 
 	wh_entry_begin(&lab->entry);
 	meet(lab, "012");
@@ -45,6 +46,8 @@ START_TEST(the_transport_refuses_a_member)
 	pass_ns(lab, WH_NS_PER_S);
 	step(lab);
 	expect(lab, "");
+	wh_entry_explain(&lab->entry, text, sizeof(text)); /* why it does not come in */
+	ck_assert_str_eq(text, "waits for a group that it can join; node 1 has another layout");
 	lab_free(lab);
 }
 END_TEST
