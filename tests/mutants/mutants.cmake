@@ -89,10 +89,10 @@ mutant(NAME window-on-received FILE predicates/send.c
 mutant(NAME window-plus-one FILE smc/ring.c
 	REMOVES "the window is not one more than it is"
 	TEXT [[
-	wh_store_release(&ring->limit, ring->freed + ring->window);
+	uint64_t limit = ring->freed + ring->window, end = number_end(ring);
 ]]
 	REPLACEMENT [[
-	wh_store_release(&ring->limit, ring->freed + ring->window + 1);
+	uint64_t limit = ring->freed + ring->window + 1, end = number_end(ring);
 ]])
 
 mutant(NAME window-frees-one-early FILE predicates/send.c
