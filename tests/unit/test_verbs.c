@@ -229,7 +229,7 @@ START_TEST(who_has_no_device_is_told_so)
 	ck_assert_msg(strstr(err.text, "RDMA device") != NULL && strstr(err.text, "./run softroce") != NULL, "%s",
 		      err.text);
 	addresses[1] = "nowhere";
-	ck_assert_int_eq(wh_verbs_create(&config, NULL, &transport, &err), WHORL_INVALID);
+	ck_assert_int_eq(wh_verbs_create(&config, NULL, &transport, &err), WHORL_CONFIG);
 	ck_assert_msg(strstr(err.text, "nowhere") != NULL, "%s", err.text);
 	config.addresses = NULL;
 	if (wh_verbs_create(&config, NULL, &transport, &err) == WHORL_OK) { /* there is one, and it has an address */
