@@ -201,6 +201,7 @@ struct wh_tcp_in {
 	bool pushing, loud;
 	struct wh_tcp_image *image; /* NULL: it goes nowhere */
 	unsigned char *row;         /* the peer's, in it */
+	uint64_t *arrived;          /* of that row */
 	struct wh_tcp_span spans[WH_TCP_RANGES_MAX];
 	struct wh_tcp_word words[WH_TCP_WORDS_MAX];
 	uint32_t span_count, span_at, word_count;
@@ -370,6 +371,7 @@ struct wh_tcp_image {
 	struct wh_tcp_row *rows; /* by rank */
 	struct wh_row_part *parts;
 	unsigned char *zeros; /* the columns of those that were frozen before it was ready */
+	uint64_t *arrived;    /* by rank: bytes */
 };
 
 enum whorl_result wh_tcp_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,

@@ -93,6 +93,15 @@ mutant(NAME tcp-half-range-lost KIND conformance-tcp-frames FILE transport/tcp_i
 			in->span_done = (uint32_t)bytes;
 ]])
 
+mutant(NAME tcp-bytes-not-counted KIND conformance-tcp-frames FILE transport/tcp_in.c
+	REMOVES "whose bytes arrive is known before the whole of a push has come"
+	TEXT [[
+		*in->arrived += bytes;
+]]
+	REPLACEMENT [[
+		*in->arrived += in->left == 0 ? bytes : 0;
+]])
+
 mutant(NAME tcp-range-anywhere KIND conformance-tcp-frames FILE transport/tcp_in.c
 	REMOVES "a range lies in the parts of the row that have a place here"
 	TEXT [[
