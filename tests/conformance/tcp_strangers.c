@@ -185,6 +185,33 @@ START_TEST(the_next_life_of_a_node)
 }
 END_TEST
 
+/* Another came in its place, and is no more either: the first, which had only been cut off, is gone for good all the same. What was
+ * pushed to its row meanwhile is lost. */
+START_TEST(the_life_before_the_last)
+{
+	struct raw *raw = raw_make();
+	struct wh_tcp_hello hello = raw_hello(raw);
+	int s;
+
+	for (uint64_t life = 0; life < WH_TCP_LIVES; life++) {
+		close(raw_meet(raw, RAW_INCARNATION + life));
+		RAW_UNTIL(raw, raw->down == life + 1);
+	}
+	for (uint64_t life = 0; life < WH_TCP_LIVES; life++) {
+		hello.incarnation = RAW_INCARNATION + life;
+		hello.call++;
+		s = raw_call(raw);
+		raw_say_hello(s, &hello);
+		expect_refusal(raw, s, "gone for good");
+		close(s);
+	}
+	ck_assert_uint_eq(raw->met, WH_TCP_LIVES);
+	s = raw_meet(raw, RAW_INCARNATION + WH_TCP_LIVES);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
 /* A call that was given up and comes late does not take the place of the one that was made after it. */
 START_TEST(an_older_call_comes_later)
 {
@@ -367,7 +394,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("tcp-strangers");
-	TCase *cases = tcase_create("strangers"), *in_time = tcase_create("in-time");
+	TCase *cases = tcase_create("strangers"), *in_time = tcase_create("in-time"), *lives = tcase_create("lives");
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, a_place_for_a_second, 0, 6);
@@ -377,6 +404,7 @@ int main(void)
 	tcase_add_loop_test(cases, the_foreign_are_told_why, 0, 3);
 	tcase_add_test(cases, a_second_of_the_same_id);
 	tcase_add_test(cases, the_next_life_of_a_node);
+	tcase_add_test(lives, the_life_before_the_last);
 	tcase_add_test(cases, an_older_call_comes_later);
 	tcase_add_test(cases, an_answered_call_is_not_given_up);
 	tcase_add_loop_test(cases, a_stream_before_its_opener_is_met, 0, 2);
@@ -385,5 +413,6 @@ int main(void)
 	tcase_add_test(cases, addresses_as_text);
 	suite_add_tcase(suite, cases);
 	suite_add_tcase(suite, in_time);
+	suite_add_tcase(suite, lives);
 	return test_main(suite);
 }

@@ -147,6 +147,16 @@ mutant(NAME tcp-row-of-another-life KIND conformance-tcp-frames FILE transport/t
 	return row->peer->state == WH_TCP_MET;
 ]])
 
+mutant(NAME tcp-one-end-in-mind KIND conformance-tcp-strangers FILE transport/tcp_peer.c
+	WORDS CK_RUN_CASE=lives
+	REMOVES "an incarnation that has ended is not met again when another has ended since"
+	TEXT [[
+		peer->ended[peer->ended_count++ % WH_TCP_LIVES] = peer->incarnation;
+]]
+	REPLACEMENT [[
+		peer->ended[0] = peer->incarnation;
+]])
+
 # ---- who takes too much ---------------------------------------------------------------------------------------------------
 
 mutant(NAME tcp-queue-endless KIND test_tcp_queue FILE transport/tcp_queue.c
