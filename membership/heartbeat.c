@@ -61,21 +61,37 @@ void wh_heartbeat_forgive(struct wh_heartbeat *heartbeat)
 		struct wh_heard *heard = &heartbeat->heard[rank];
 
 		if (heard->overdue)
-			*heard = (struct wh_heard){.value = heard->value, .when_ns = heartbeat->loop->now_ns};
+			*heard = (struct wh_heard){
+				.value = heard->value, .arrived = heard->arrived, .when_ns = heartbeat->loop->now_ns};
 		if (heard->deaf_ns != 0)
 			heard->deaf_ns = heartbeat->loop->now_ns;
 	}
 }
 
+/* Its heartbeats wait behind what is arriving. What the last one said of whom it hears is as old as that one. */
+static void hear_bytes(struct wh_heard *heard, uint64_t now, uint64_t arrived)
+{
+	*heard = (struct wh_heard){.value = heard->value,
+				   .arrived = arrived,
+				   .when_ns = now,
+				   .afresh = true,
+				   .deaf_ns = heard->deaf_ns != 0 ? now : 0};
+}
+
 static void look(struct wh_heartbeat *heartbeat, uint64_t now, uint32_t rank, bool late)
 {
+	const uint64_t *arrivals = heartbeat->sst->image->arrived;
 	struct wh_heard *heard = &heartbeat->heard[rank];
 	uint64_t value = wh_sst_observe(heartbeat->sst, rank, heartbeat->column);
+	uint64_t arrived = arrivals != NULL ? arrivals[rank] : 0;
 
 	if (late || value != heard->value) {
 		uint64_t deaf_ns = (value & 1) == 0 ? 0 : heard->deaf_ns != 0 && !late ? heard->deaf_ns : now;
 
-		*heard = (struct wh_heard){.value = value, .when_ns = now, .afresh = !late, .deaf_ns = deaf_ns};
+		*heard = (struct wh_heard){
+			.value = value, .arrived = arrived, .when_ns = now, .afresh = !late, .deaf_ns = deaf_ns};
+	} else if (arrived != heard->arrived) {
+		hear_bytes(heard, now, arrived);
 	} else if (now - heard->when_ns > heartbeat->timeout_ns) {
 		heard->overdue = true;
 		heard->afresh = false;

@@ -6,6 +6,10 @@
  * and nobody counts as heard before it is heard anew. Nothing here is final: an overdue member that is heard again is not
  * overdue.
  *
+ * Where heartbeats wait behind bytes of their sender's (image->arrived) these speak for it as well: else a member whose link is
+ * slower than its window is large would be removed while what it sends arrives. They too come from the loop. What the system
+ * still holds of one that stands still goes on arriving for a while, heartbeats among it; its deadline starts behind that.
+ *
  * A heartbeat also says whether its sender hears a quorum itself. One that does not, though it is heard, receives nothing and
  * would hold up all others for ever.
  */
@@ -29,7 +33,8 @@ struct wh_heartbeat {
 	uint64_t next_push_ns, looked_ns;
 	bool deaf; /* I hear no quorum */
 	struct wh_heard {
-		uint64_t value, when_ns; /* when: heard last, or when its deadline started again */
+		uint64_t value, arrived; /* of the heartbeat, and of its row, at the last look */
+		uint64_t when_ns;        /* heard last, or when its deadline started again */
 		bool afresh;             /* heard since the deadlines started, and not overdue */
 		bool overdue;
 		uint64_t deaf_ns; /* since when its heartbeats say that it hears no quorum; 0: they do not */

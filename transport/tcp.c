@@ -180,7 +180,7 @@ static size_t take_held(struct wh_tcp *t)
 static void look_at_strangers(struct wh_tcp *t)
 {
 	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++)
-		if (t->strangers[i].held) {
+		if (t->strangers[i].held && !wh_voice_is_full(&t->voice)) {
 			t->strangers[i].held = false;
 			(void)wh_tcp_door_hear(t, i);
 		}

@@ -137,7 +137,7 @@ static enum verdict judge(struct wh_tcp *t, const struct wh_tcp_channel *channel
 				 hello->node, t->node);
 		return NEVER;
 	}
-	if (hello->incarnation == peer->ended) {
+	if (wh_tcp_has_ended(peer, hello->incarnation)) {
 		snprintf(reason, WH_TCP_REASON_BYTES, "node %" PRIu32 " is gone for good", hello->node);
 		return NEVER;
 	}
@@ -223,6 +223,14 @@ static void hear_hello(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const
 
 /* ---- a stranger speaks -------------------------------------------------------------------------------------------- */
 
+/* What it says next is not for me to read, and would keep the loop from sleeping: epoll tells of it no more. It is looked at in
+ * each service (tcp.c). */
+static void hold(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
+{
+	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, stranger->channel.fd, NULL);
+	stranger->held = true;
+}
+
 /* Its first frame is whole. */
 static void hear_first(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head)
 {
@@ -232,9 +240,10 @@ static void hear_first(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const
 
 	if (head->kind == WH_TCP_HELLO && wh_tcp_take_hello(&hello, head, body))
 		hear_hello(t, stranger, &hello);
-	else if (head->kind == WH_TCP_STREAM && wh_tcp_take_opening(&opening, head, body))
-		stranger->held = !wh_tcp_stream_take(t, stranger, &opening);
-	else if (head->kind == WH_TCP_ASK)
+	else if (head->kind == WH_TCP_STREAM && wh_tcp_take_opening(&opening, head, body)) {
+		if (!wh_tcp_stream_take(t, stranger, &opening))
+			hold(t, stranger);
+	} else if (head->kind == WH_TCP_ASK)
 		wh_tcp_hear_question(t, stranger, head);
 	else
 		wh_tcp_stranger_drop(t, stranger);

@@ -281,8 +281,9 @@ static bool allocate(struct wh_tcp_image *image, const struct wh_image_spec *spe
 	image->rows = calloc(spec->members, sizeof(*image->rows));
 	image->parts = calloc(parts + 1, sizeof(*image->parts));
 	image->zeros = calloc(1, spec->control_bytes);
+	image->base.arrived = image->arrived = calloc(spec->members, sizeof(*image->arrived));
 	return wh_exchange_open(&image->exchange, &exchange_ops, spec->members) && image->rows != NULL &&
-	       image->parts != NULL && image->zeros != NULL;
+	       image->parts != NULL && image->zeros != NULL && image->arrived != NULL;
 }
 
 /* In ascending order; those that touch become one, as ranges that touch are pushed as one. */
@@ -337,6 +338,7 @@ void wh_tcp_image_free(struct wh_tcp_image *image)
 		free_memory(t, image->rows[rank].base, image->rows[rank].bytes);
 	free_memory(t, image->base.own, image->own_bytes);
 	wh_exchange_close(&image->exchange);
+	free(image->arrived);
 	free(image->zeros);
 	free(image->parts);
 	free(image->rows);

@@ -37,6 +37,7 @@ static bool begin_push(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct 
 		return false;
 	row = wh_tcp_image_row(t, peer, head->number, &in->image);
 	in->row = row != NULL ? row->base : NULL;
+	in->arrived = row != NULL ? &in->image->arrived[row - in->image->rows] : NULL;
 	for (uint32_t i = 0; row != NULL && i < head->ranges; i++)
 		if (!wh_tcp_row_holds(row, in->spans[i].offset, in->spans[i].bytes))
 			return false;
@@ -57,6 +58,8 @@ static bool begin_push(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct 
 static void pass_over(struct wh_tcp_in *in, uint64_t bytes)
 {
 	in->left -= bytes;
+	if (in->row != NULL)
+		*in->arrived += bytes;
 	while (bytes > 0) {
 		uint32_t rest = in->spans[in->span_at].bytes - in->span_done;
 
@@ -92,6 +95,8 @@ static size_t end_push(struct wh_tcp_in *in)
 	/* The ranges, then the word; a word, then the next. Partner: the acquire load with which the protocol reads it. */
 	for (uint32_t i = 0; in->row != NULL && i < in->word_count; i++)
 		wh_store_release((wh_word *)(void *)(in->row + in->words[i].offset), in->words[i].value);
+	if (in->row != NULL)
+		*in->arrived += in->word_count * sizeof(uint64_t);
 	in->pushing = false;
 	in->image = NULL;
 	in->row = NULL;

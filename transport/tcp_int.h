@@ -201,6 +201,7 @@ struct wh_tcp_in {
 	bool pushing, loud;
 	struct wh_tcp_image *image; /* NULL: it goes nowhere */
 	unsigned char *row;         /* the peer's, in it */
+	uint64_t *arrived;          /* of that row */
 	struct wh_tcp_span spans[WH_TCP_RANGES_MAX];
 	struct wh_tcp_word words[WH_TCP_WORDS_MAX];
 	uint32_t span_count, span_at, word_count;
@@ -248,6 +249,7 @@ struct wh_tcp_link { /* a connection between two nodes */
 	struct wh_tcp_out out;
 };
 
+#define WH_TCP_LIVES 16 /* of one node, that have ended and are kept in mind: more than end while an image is open */
 #define WH_TCP_OFFERS 8 /* kept of one peer; beyond, the one of the lowest key is dropped */
 
 struct wh_tcp_peer {
@@ -257,7 +259,8 @@ struct wh_tcp_peer {
 	uint64_t incarnation;          /* since its hello was good; else 0 */
 	uint64_t call;                 /* the number of its call that was answered last, ... */
 	uint64_t caller;               /* ... and of which incarnation */
-	uint64_t ended;                /* the last one that was met, or refused, and is no more; 0: none */
+	uint64_t ended[WH_TCP_LIVES];  /* the last ones that were met, or refused, and are no more; 0: none */
+	uint32_t ended_count;          /* so far */
 	bool unproven_told;            /* that it was refused, or has refused, before anything was proven */
 	struct wh_pace_call next_call; /* at_ns: ABSENT: when it is to be called; CALLED: when that is given up */
 	uint64_t pinged_ns;            /* another has come in its place: is it still there? 0: not asked */
@@ -309,6 +312,8 @@ void wh_tcp_hear(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp
 void wh_tcp_refuse(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *format, ...) WH_PRINTF(3, 4);
 /* The peer has ended: how is said in the event, unless it has left. Or it has not answered my call. */
 void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how);
+/* It was met, or refused: not again. */
+bool wh_tcp_has_ended(const struct wh_tcp_peer *peer, uint64_t incarnation);
 /* What belongs to the connection goes, and the incarnation that was met has ended. */
 void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_tcp_peer_state state);
 void wh_tcp_hang_up(struct wh_tcp *t, struct wh_tcp_channel *channel);
@@ -370,6 +375,7 @@ struct wh_tcp_image {
 	struct wh_tcp_row *rows; /* by rank */
 	struct wh_row_part *parts;
 	unsigned char *zeros; /* the columns of those that were frozen before it was ready */
+	uint64_t *arrived;    /* by rank: bytes */
 };
 
 enum whorl_result wh_tcp_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,

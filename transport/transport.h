@@ -111,6 +111,9 @@ struct wh_image {
 	 * that were taken in before. Both are NULL before the image is ready. [loop] */
 	const unsigned char **control;
 	const unsigned char **row;
+	/* By rank, or NULL: grows with what arrives of that row, before the whole of a push is there. For transports where words,
+	 * heartbeats too, wait behind bytes that were posted earlier, and so may be late without any fault of their sender. [loop] */
+	const uint64_t *arrived;
 	bool ready; /* the row of every member that is not frozen can be read, and each of them can read mine */
 };
 

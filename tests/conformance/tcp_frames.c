@@ -123,6 +123,34 @@ static void settle(struct raw *raw, int s)
 	RAW_UNTIL(raw, raw->controls == controls + 1);
 }
 
+/* Before a push is whole it is known that something of that row arrives; of a row that is frozen nothing does any more. */
+START_TEST(bytes_are_counted_as_they_arrive)
+{
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	struct pushed push = make_push(KEY, 7);
+	const uint64_t *arrived;
+
+	raw_open(raw, s, KEY);
+	arrived = raw->image->arrived;
+	ck_assert_uint_eq(arrived[0] + arrived[1], 0);
+	raw_send(s, push.bytes, push.count - 250);
+	RAW_UNTIL(raw, arrived[1] == 50);
+	raw_send(s, push.bytes + push.count - 250, 249);
+	RAW_UNTIL(raw, arrived[1] == 299);
+	ck_assert_uint_eq(word_at(raw, 64), 0);
+	raw_send(s, push.bytes + push.count - 1, 1);
+	RAW_UNTIL(raw, arrived[1] == 300 + 16); /* and two words */
+	raw->image->ops->freeze(raw->image, 1);
+	raw_send(s, push.bytes, push.count);
+	settle(raw, s);
+	ck_assert_uint_eq(arrived[1], 316);
+	ck_assert_uint_eq(arrived[0], 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
 /* A push lands in the image that it names, or nowhere (T8). */
 START_TEST(a_push_to_another_image)
 {
@@ -329,6 +357,7 @@ int main(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, a_push_in_two_pieces);
 	tcase_add_test(cases, a_push_byte_by_byte);
+	tcase_add_test(cases, bytes_are_counted_as_they_arrive);
 	tcase_add_test(cases, a_push_to_another_image);
 	tcase_add_test(cases, a_push_of_the_next_life);
 	tcase_add_loop_test(cases, a_push_that_is_not_wanted_any_more, 0, 3);

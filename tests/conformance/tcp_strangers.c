@@ -1,6 +1,7 @@
 /* tcp_strangers.c - who else connects: those who say nothing, nonsense, or half of something; those who belong elsewhere; and those
  * who come in another's place. None of them disturbs those who are here. */
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -184,6 +185,33 @@ START_TEST(the_next_life_of_a_node)
 }
 END_TEST
 
+/* Another came in its place, and is no more either: the first, which had only been cut off, is gone for good all the same. What was
+ * pushed to its row meanwhile is lost. */
+START_TEST(the_life_before_the_last)
+{
+	struct raw *raw = raw_make();
+	struct wh_tcp_hello hello = raw_hello(raw);
+	int s;
+
+	for (uint64_t life = 0; life < WH_TCP_LIVES; life++) {
+		close(raw_meet(raw, RAW_INCARNATION + life));
+		RAW_UNTIL(raw, raw->down == life + 1);
+	}
+	for (uint64_t life = 0; life < WH_TCP_LIVES; life++) {
+		hello.incarnation = RAW_INCARNATION + life;
+		hello.call++;
+		s = raw_call(raw);
+		raw_say_hello(s, &hello);
+		expect_refusal(raw, s, "gone for good");
+		close(s);
+	}
+	ck_assert_uint_eq(raw->met, WH_TCP_LIVES);
+	s = raw_meet(raw, RAW_INCARNATION + WH_TCP_LIVES);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
 /* A call that was given up and comes late does not take the place of the one that was made after it. */
 START_TEST(an_older_call_comes_later)
 {
@@ -222,6 +250,63 @@ START_TEST(an_answered_call_is_not_given_up)
 	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
 	RAW_UNTIL(raw, raw->met == 1);
 	ck_assert_uint_eq(raw->down + raw->refused, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* ---- too early -------------------------------------------------------------------------------------------------------- */
+
+static bool holds_one(const struct raw *raw)
+{
+	bool held = false;
+
+	for (int i = 0; i < WH_TCP_STRANGERS; i++)
+		held = held || wh_tcp_of(raw->node)->strangers[i].held;
+	return held;
+}
+
+/* Opens a stream, and goes on at once. */
+static int open_early(struct raw *raw)
+{
+	const struct wh_tcp_opening opening = {
+		.version = WH_TCP_VERSION, .node = RAW_ME, .incarnation = RAW_INCARNATION, .to = 1000};
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
+	int s = raw_call(raw);
+
+	raw_send(s, frame, wh_tcp_put_opening(frame, &opening));
+	RAW_UNTIL(raw, holds_one(raw));
+	raw_send(s, "what follows", 12);
+	return s;
+}
+
+/* What the opener has said of our meeting is on its way: the stream waits for that, and the loop sleeps. */
+START_TEST(a_stream_before_its_opener_is_met)
+{
+	struct raw *raw = raw_make();
+	struct wh_tcp *t = wh_tcp_of(raw->node);
+	struct wh_tcp_hello hello = raw_hello(raw);
+	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
+	struct epoll_event event;
+	int s = raw_call(raw), early;
+
+	raw_say_hello(s, &hello);
+	raw_expect(raw, s, WH_TCP_HELLO, body);
+	early = open_early(raw);
+	RAW_UNTIL(raw, epoll_wait(t->epoll, &event, 1, 0) == 0); /* now and then the clock ticks */
+	if (_i == 1) {                                           /* nor does its end wake anybody */
+		ck_assert_int_eq(shutdown(early, SHUT_WR), 0);
+		RAW_UNTIL(raw, epoll_wait(t->epoll, &event, 1, 0) == 0);
+	}
+	ck_assert_msg(holds_one(raw), "it slept only when the stream had been given up");
+	while (!wh_voice_is_full(&t->voice)) /* there is no room for its event: it is not forgotten for that */
+		wh_voice_event(&t->voice, WH_EVENT_CONTROL, RAW_ME, RAW_INCARNATION, "x", 1);
+	raw->node->ops->service(raw->node);
+	ck_assert(holds_one(raw));
+	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+	RAW_UNTIL(raw, raw->streams == 1);
+	ck_assert_uint_eq(raw->met, 1);
+	close(early);
 	close(s);
 	raw_free(raw);
 }
@@ -309,7 +394,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("tcp-strangers");
-	TCase *cases = tcase_create("strangers"), *in_time = tcase_create("in-time");
+	TCase *cases = tcase_create("strangers"), *in_time = tcase_create("in-time"), *lives = tcase_create("lives");
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, a_place_for_a_second, 0, 6);
@@ -319,12 +404,15 @@ int main(void)
 	tcase_add_loop_test(cases, the_foreign_are_told_why, 0, 3);
 	tcase_add_test(cases, a_second_of_the_same_id);
 	tcase_add_test(cases, the_next_life_of_a_node);
+	tcase_add_test(lives, the_life_before_the_last);
 	tcase_add_test(cases, an_older_call_comes_later);
 	tcase_add_test(cases, an_answered_call_is_not_given_up);
+	tcase_add_loop_test(cases, a_stream_before_its_opener_is_met, 0, 2);
 	tcase_add_test(cases, only_loopback_without_a_key);
 	tcase_add_loop_test(cases, names_are_looked_up_again, 0, 2);
 	tcase_add_test(cases, addresses_as_text);
 	suite_add_tcase(suite, cases);
 	suite_add_tcase(suite, in_time);
+	suite_add_tcase(suite, lives);
 	return test_main(suite);
 }

@@ -342,6 +342,33 @@ mutant(NAME loop-runs-borrowed KIND test_loop_thread FILE predicates/loop.c
 	if (!wh_gate_take_back(loop->gate))
 ]])
 
+mutant(NAME heartbeat-bytes-unheard KIND test_heartbeat FILE membership/heartbeat.c
+	REMOVES "whose bytes arrive is heard, though its heartbeats wait behind them"
+	TEXT [[
+	} else if (arrived != heard->arrived) {
+]]
+	REPLACEMENT [[
+	} else if (arrived < heard->arrived) {
+]])
+
+mutant(NAME heartbeat-bytes-are-new KIND test_heartbeat FILE membership/heartbeat.c
+	REMOVES "bytes that came while the loop was stopped are not heard anew"
+	TEXT [[
+.value = value, .arrived = arrived,
+]]
+	REPLACEMENT [[
+.value = value, .arrived = late ? heard->arrived : arrived,
+]])
+
+mutant(NAME heartbeat-deaf-of-old KIND test_heartbeat FILE membership/heartbeat.c
+	REMOVES "who is late to say that it hears no quorum has not said so all the time"
+	TEXT [[
+				   .deaf_ns = heard->deaf_ns != 0 ? now : 0};
+]]
+	REPLACEMENT [[
+				   .deaf_ns = heard->deaf_ns};
+]])
+
 mutant(NAME heartbeat-rings FILE membership/heartbeat.c
 	REMOVES "heartbeats do not ring"
 	TEXT [[

@@ -93,6 +93,15 @@ mutant(NAME tcp-half-range-lost KIND conformance-tcp-frames FILE transport/tcp_i
 			in->span_done = (uint32_t)bytes;
 ]])
 
+mutant(NAME tcp-bytes-not-counted KIND conformance-tcp-frames FILE transport/tcp_in.c
+	REMOVES "whose bytes arrive is known before the whole of a push has come"
+	TEXT [[
+		*in->arrived += bytes;
+]]
+	REPLACEMENT [[
+		*in->arrived += in->left == 0 ? bytes : 0;
+]])
+
 mutant(NAME tcp-range-anywhere KIND conformance-tcp-frames FILE transport/tcp_in.c
 	REMOVES "a range lies in the parts of the row that have a place here"
 	TEXT [[
@@ -136,6 +145,16 @@ mutant(NAME tcp-row-of-another-life KIND conformance-tcp-frames FILE transport/t
 ]]
 	REPLACEMENT [[
 	return row->peer->state == WH_TCP_MET;
+]])
+
+mutant(NAME tcp-one-end-in-mind KIND conformance-tcp-strangers FILE transport/tcp_peer.c
+	WORDS CK_RUN_CASE=lives
+	REMOVES "an incarnation that has ended is not met again when another has ended since"
+	TEXT [[
+		peer->ended[peer->ended_count++ % WH_TCP_LIVES] = peer->incarnation;
+]]
+	REPLACEMENT [[
+		peer->ended[0] = peer->incarnation;
 ]])
 
 # ---- who takes too much ---------------------------------------------------------------------------------------------------

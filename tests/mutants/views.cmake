@@ -103,14 +103,11 @@ static struct poll open_poll(const struct wh_change *change)
 mutant(NAME overdue-for-good KIND views FILE membership/heartbeat.c
 	REMOVES "who is heard again is not overdue"
 	TEXT [[
-		*heard = (struct wh_heard){.value = value, .when_ns = now, .afresh = !late, .deaf_ns = deaf_ns};
+			.value = value, .arrived = arrived, .when_ns = now, .afresh = !late, .deaf_ns = deaf_ns};
 ]]
 	REPLACEMENT [[
-		*heard = (struct wh_heard){.value = value,
-					   .when_ns = now,
-					   .afresh = !late,
-					   .overdue = heard->overdue,
-					   .deaf_ns = deaf_ns};
+			.value = value, .arrived = arrived, .when_ns = now, .afresh = !late,
+			.overdue = heard->overdue, .deaf_ns = deaf_ns};
 ]])
 
 mutant(NAME late-blames-others KIND test_timelines FILE membership/heartbeat.c

@@ -70,6 +70,9 @@ vanish() {
 # slow_down HOST RATE: what goes to it
 slow_down() { tc qdisc add dev "h$1" root tbf rate "$2" burst 16kb latency 200ms; }
 
+# What goes to it waits at the senders, not in the network, which then loses nothing.
+receive_little() { ip netns exec "h$1" sysctl -qw net.ipv4.tcp_rmem="4096 32768 65536"; }
+
 # ---- the nodes ----------------------------------------------------------------------------------------------------------
 
 pid=()

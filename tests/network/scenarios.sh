@@ -120,6 +120,24 @@ slow-link) # every message goes through, at the pace of the slowest
 	! in_view 0 0,1 || fail "host 2 was removed"
 	end 0 1 2
 	;;
+slow-link-full) # what waits for the link takes longer than the failure time-out: heartbeats are late, and nobody is removed
+	begin 3
+	receive_little 2 # to repair a loss may itself take as long as the time-out
+	slow_down 2 4mbit
+	for host in 0 1 2; do
+		start "$host" --rate 2000 --bytes 1000 --set "subgroup all.window=1024"
+	done
+	for host in 0 1 2; do
+		within 10000 "host $host counts" says "$host" '"event":"counter"'
+	done
+	sleep 5 # the window is two seconds of that link
+	for host in 0 1 2; do
+		! in_view "$host" '[0-9],[0-9]' || fail "somebody was removed"
+		! says "$host" '"event":"quorum".*"heard":false' || fail "host $host heard nobody"
+	done
+	await_progress 2
+	check_digests
+	;;
 stalled-reader)
 	begin 3
 	form 0 1 2

@@ -147,6 +147,87 @@ START_TEST(a_view_begins_with_who_was_heard_before)
 }
 END_TEST
 
+/* Something of those rows comes each quarter, and no heartbeat. */
+static void pass_arrivals(struct member *m, uint64_t *arrived, unsigned quarters, const char *from)
+{
+	for (unsigned i = 0; i < quarters; i++) {
+		for (const char *rank = from; *rank != '\0'; rank++)
+			arrived[*rank - '0']++;
+		pass(m, 1, "");
+	}
+}
+
+/* Heartbeats that wait behind what is arriving. */
+START_TEST(whose_bytes_arrive_is_heard)
+{
+	struct member *m = member_make(0, 4, -1);
+	uint64_t arrived[MEMBERS_MAX] = {0};
+
+	m->image.arrived = arrived;
+	pass(m, 1, "123");
+	pass_arrivals(m, arrived, 20, "13");
+	expect_heard(m, "13", "2");
+	pass_arrivals(m, arrived, 1, "2"); /* it comes back like one whose heartbeat comes */
+	expect_heard(m, "123", "");
+	pass(m, 3, "2");
+	expect_heard(m, "123", "");
+	pass(m, 2, "2"); /* they have stopped: a whole time-out after the last byte */
+	expect_heard(m, "2", "13");
+	member_free(m);
+}
+END_TEST
+
+/* What came while I was stopped may be old, like a heartbeat. */
+START_TEST(bytes_that_a_late_loop_finds_say_nothing)
+{
+	struct member *m = member_make(0, 3, -1);
+	uint64_t arrived[MEMBERS_MAX] = {0};
+
+	m->image.arrived = arrived;
+	pass(m, 1, "12");
+	arrived[1] += 1000;
+	pass_ns(m, 10 * TIMEOUT_NS);
+	ck_assert(wh_heartbeat_step(&m->heartbeat));
+	expect_heard(m, "", "");
+	pass(m, 1, "");
+	expect_heard(m, "", "");
+	pass_arrivals(m, arrived, 1, "1");
+	expect_heard(m, "1", "");
+	pass_arrivals(m, arrived, 3, "1");
+	expect_heard(m, "1", "2");
+	wh_heartbeat_forgive(&m->heartbeat);
+	expect_heard(m, "1", "");
+	pass(m, 1, ""); /* and what was there is no news after that */
+	arrived[1]++;
+	wh_heartbeat_begin(&m->heartbeat, NULL);
+	pass(m, 6, "1"); /* what is there at the first look is heard, as its heartbeat is */
+	expect_heard(m, "1", "2");
+	member_free(m);
+}
+END_TEST
+
+/* It hears no quorum, said its last heartbeat; while the next waits behind its bytes that may have changed. */
+START_TEST(who_is_late_to_say_whom_it_hears_is_not_deaf)
+{
+	struct member *m = member_make(0, 2, -1);
+	uint64_t arrived[MEMBERS_MAX] = {0};
+
+	m->image.arrived = arrived;
+	beat_deaf(m, 1);
+	pass(m, 1, "");
+	pass_arrivals(m, arrived, 20, "1");
+	ck_assert(!wh_heartbeat_is_deaf(&m->heartbeat, 1));
+	for (int i = 0; i < 5; i++) {
+		ck_assert(!wh_heartbeat_is_deaf(&m->heartbeat, 1));
+		arrived[1]++;
+		beat_deaf(m, 1);
+		pass(m, 1, "");
+	}
+	ck_assert(wh_heartbeat_is_deaf(&m->heartbeat, 1));
+	member_free(m);
+}
+END_TEST
+
 START_TEST(a_member_alone)
 {
 	struct member *m = member_make(0, 1, -1);
@@ -169,6 +250,9 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_late_loop_starts_the_deadlines_again);
 	tcase_add_test(cases, how_late_is_late);
 	tcase_add_test(cases, a_view_begins_with_who_was_heard_before);
+	tcase_add_test(cases, whose_bytes_arrive_is_heard);
+	tcase_add_test(cases, bytes_that_a_late_loop_finds_say_nothing);
+	tcase_add_test(cases, who_is_late_to_say_whom_it_hears_is_not_deaf);
 	tcase_add_test(cases, a_member_alone);
 	suite_add_tcase(all, cases);
 	return all;
