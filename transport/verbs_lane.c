@@ -22,6 +22,15 @@ struct wh_verbs_lane *wh_verbs_lane_of(struct wh_verbs *t, struct wh_verbs_peer 
 	return peer->lane;
 }
 
+struct wh_verbs_region_place *wh_verbs_lane_place(struct wh_verbs_lane *lane, const struct wh_remote_grant *grant)
+{
+	_Static_assert(sizeof(lane->places) / sizeof(lane->places[0]) ==
+			       sizeof(lane->base.grants) / sizeof(lane->base.grants[0]),
+		       "a place for each grant");
+
+	return &lane->places[grant - lane->base.grants];
+}
+
 unsigned char *wh_verbs_lane_slot(const struct wh_verbs_lane *lane, uint64_t number)
 {
 	return lane->memory.base + number % WH_REMOTE_OUTSTANDING * WH_REMOTE_BYTES_MAX;
