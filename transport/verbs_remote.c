@@ -353,6 +353,8 @@ static enum whorl_result region_open(struct wh_transport *transport, uint64_t na
 	*out = NULL;
 	if (bytes == 0 || bytes % sizeof(wh_word) != 0 || bytes > WH_REMOTE_REGION_MAX)
 		return wh_error_set(err, WHORL_INVALID, "a region cannot have %" PRIu64 " bytes", bytes);
+	if (t->left) /* what the way to myself is found by is gone */
+		return wh_error_set(err, WHORL_SYSTEM, "this node has left: it opens no region any more");
 	if (count_regions(t) == WH_REMOTE_REGIONS)
 		return wh_error_set(err, WHORL_AGAIN, "%d regions are open", WH_REMOTE_REGIONS);
 	region = calloc(1, sizeof(*region) + t->nodes * sizeof(region->to[0]));

@@ -1,4 +1,4 @@
-/* Regions of the RDMA transport, as far as they need no device: what a peer says of them. */
+/* Regions of the RDMA transport, as far as they need no device: what a peer says of them, and how operations end. */
 #include <string.h>
 
 #include "tests/harness.h"
@@ -80,12 +80,61 @@ START_TEST(grants_whose_end_is_not_taken_have_places)
 }
 END_TEST
 
+/* ---- what is mine ------------------------------------------------------------------------------------------------- */
+
+static void complete(struct lab *lab, const struct wh_verbs_lane *lane, enum ibv_wc_status status)
+{
+	const struct ibv_wc done = {.wr_id = wh_verbs_lane_request(lane, false), .status = status};
+
+	wh_verbs_lane_complete(lab->t, &done);
+}
+
+/* What is posted is completed once, whatever becomes of the queue pair to myself, whose end no peer's end tells. */
+START_TEST(a_broken_lane_to_myself_completes_all)
+{
+	const enum ibv_wc_status how[] = {IBV_WC_SUCCESS, IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR,
+					  IBV_WC_WR_FLUSH_ERR};
+	const struct wh_remote_op op = {.kind = WH_REMOTE_WRITE, .bytes = 8};
+	struct lab lab = lab_make();
+	struct wh_verbs_lane *own = connected(lab.t, 0);
+	struct wh_remote_event event;
+
+	for (int i = 0; i < 3; i++)
+		wh_remote_posted(&own->base, &op, lab.t->incarnation);
+	for (int i = 0; i < 4; i++) /* the last is of nothing */
+		complete(&lab, own, how[i]);
+	for (int i = 0; i < 3; i++) {
+		ck_assert(wh_remote_lane_next(&own->base, &event));
+		ck_assert_int_eq(event.kind, WH_REMOTE_DONE);
+		ck_assert_int_eq(event.result, i == 0 ? WHORL_OK : WHORL_MEMBER_GONE);
+	}
+	ck_assert(!wh_remote_lane_next(&own->base, &event));
+	lab_free(&lab);
+}
+END_TEST
+
+/* The way to myself is found by what I listen with, which is gone by then. */
+START_TEST(who_has_left_opens_no_region)
+{
+	struct lab lab = lab_make();
+	struct wh_region *region = NULL;
+	struct wh_error err = {0};
+
+	lab.t->left = true;
+	ck_assert_int_eq(wh_verbs_remote_ops.region_open(&lab.t->base, 5, 4096, &region, &err), WHORL_SYSTEM);
+	ck_assert_ptr_null(region);
+	lab_free(&lab);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("verbs_remote");
 	TCase *cases = tcase_create("remote");
 
 	tcase_add_test(cases, grants_whose_end_is_not_taken_have_places);
+	tcase_add_test(cases, a_broken_lane_to_myself_completes_all);
+	tcase_add_test(cases, who_has_left_opens_no_region);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
 }
