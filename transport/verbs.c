@@ -222,6 +222,7 @@ static void finish(struct wh_verbs *t, bool forked)
 {
 	const int own[] = {t->pace.timer, t->doorbell, t->epoll};
 
+	t->forked = forked;
 	wh_voice_drop(&t->voice);
 	if (forked)
 		let_go(t);

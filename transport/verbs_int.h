@@ -345,7 +345,7 @@ enum whorl_result wh_verbs_stream_open(struct wh_transport *transport, uint32_t 
 bool wh_verbs_stream_hear(struct wh_verbs *t, struct wh_verbs_peer *peer,
 			  const struct wh_verbs_stream_message *message);
 size_t wh_verbs_streams_advance(struct wh_verbs *t);
-/* Those of that link have ended; NULL: all have. */
+/* Those of that link have ended; NULL: all have. In a forked child they are left to their users. */
 void wh_verbs_streams_end(struct wh_verbs *t, const struct wh_verbs_link *link);
 bool wh_verbs_streams_are_sent(struct wh_verbs *t); /* all that was written before streams were closed */
 
@@ -429,7 +429,7 @@ struct wh_verbs {
 	bool armed;
 	bool notified; /* the device has been asked to tell when something comes, and has not told */
 	bool rung;     /* something has come since arm() */
-	bool left, over;
+	bool left, forked;
 	bool gathers;    /* a pass is under way: what is pushed waits for its end */
 	uint8_t timeout; /* [const] of all queue pairs */
 	struct wh_pace pace;
