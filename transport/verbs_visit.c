@@ -40,11 +40,19 @@ enum whorl_result wh_verbs_visit_open(struct wh_verbs *t, const struct sockaddr 
 	return WHORL_OK;
 }
 
-static void hang_up(struct wh_verbs_stranger *stranger)
+/* A forked child may have it as well, and then it would stay in epoll; the child itself shares that with its parent. */
+static void close_socket(const struct wh_verbs *t, int *fd)
 {
-	if (stranger->socket >= 0)
-		close(stranger->socket);
-	stranger->socket = -1;
+	if (*fd >= 0 && !t->forked)
+		(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, *fd, NULL);
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void hang_up(const struct wh_verbs *t, struct wh_verbs_stranger *stranger)
+{
+	close_socket(t, &stranger->socket);
 	stranger->visitor = 0;
 	free(stranger->answer);
 	stranger->answer = NULL;
@@ -60,7 +68,7 @@ static uint32_t place_for_stranger(struct wh_verbs *t)
 		if (t->strangers[i].deadline_ns < t->strangers[oldest].deadline_ns)
 			oldest = i;
 	}
-	hang_up(&t->strangers[oldest]);
+	hang_up(t, &t->strangers[oldest]);
 	return oldest;
 }
 
@@ -76,7 +84,7 @@ void wh_verbs_visit_accept(struct wh_verbs *t)
 		(struct wh_verbs_stranger){.socket = s, .deadline_ns = wh_env_now(t->env) + WH_VERBS_STRANGER_NS};
 	wh_pace_timer(&t->pace, WH_VERBS_STRANGER_NS);
 	if (!wh_verbs_watch(t, s, WH_VERBS_STRANGER, i, EPOLLIN))
-		hang_up(&t->strangers[i]);
+		hang_up(t, &t->strangers[i]);
 }
 
 /* The whole question is there. */
@@ -101,7 +109,7 @@ static void hear_more(struct wh_verbs *t, struct wh_verbs_stranger *stranger)
 		if (stranger->got >= sizeof(*head)) {
 			if (head->magic != WH_VERBS_MAGIC || head->version != WH_VERBS_VERSION ||
 			    head->bytes > WH_CONTROL_MAX) {
-				hang_up(stranger);
+				hang_up(t, stranger);
 				return;
 			}
 			whole = sizeof(*head) + head->bytes;
@@ -115,14 +123,14 @@ static void hear_more(struct wh_verbs *t, struct wh_verbs_stranger *stranger)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {
-			hang_up(stranger);
+			hang_up(t, stranger);
 			return;
 		}
 		stranger->got += (size_t)n;
 	}
 }
 
-static void give_more(struct wh_verbs_stranger *stranger)
+static void give_more(const struct wh_verbs *t, struct wh_verbs_stranger *stranger)
 {
 	ssize_t n;
 
@@ -135,7 +143,7 @@ static void give_more(struct wh_verbs_stranger *stranger)
 			break;
 		stranger->sent += (size_t)n;
 	}
-	hang_up(stranger); /* what has been sent can still be read */
+	hang_up(t, stranger); /* what has been sent can still be read */
 }
 
 void wh_verbs_visit_hear(struct wh_verbs *t, uint32_t i)
@@ -146,11 +154,11 @@ void wh_verbs_visit_hear(struct wh_verbs *t, uint32_t i)
 	if (stranger->socket < 0)
 		return;
 	if (stranger->answer != NULL)
-		give_more(stranger);
+		give_more(t, stranger);
 	else if (stranger->visitor == 0)
 		hear_more(t, stranger);
 	else if (recv(stranger->socket, &byte, 1, 0) >= 0) /* it has gone, or talks on */
-		hang_up(stranger);
+		hang_up(t, stranger);
 }
 
 void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now)
@@ -159,7 +167,7 @@ void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now)
 		struct wh_verbs_stranger *stranger = &t->strangers[i];
 
 		if (stranger->socket >= 0 && stranger->deadline_ns <= now)
-			hang_up(stranger);
+			hang_up(t, stranger);
 		if (stranger->socket >= 0)
 			wh_pace_timer(&t->pace, stranger->deadline_ns - now);
 	}
@@ -168,10 +176,8 @@ void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now)
 void wh_verbs_visit_close(struct wh_verbs *t)
 {
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
-		hang_up(&t->strangers[i]);
-	if (t->visits >= 0)
-		close(t->visits);
-	t->visits = -1;
+		hang_up(t, &t->strangers[i]);
+	close_socket(t, &t->visits);
 }
 
 void wh_verbs_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count)
@@ -186,7 +192,7 @@ void wh_verbs_answer(struct wh_transport *transport, uint64_t visitor, const voi
 			continue;
 		stranger->answer = malloc(sizeof(head) + count);
 		if (stranger->answer == NULL) {
-			hang_up(stranger);
+			hang_up(t, stranger);
 			return;
 		}
 		memcpy(stranger->answer, &head, sizeof(head));
@@ -194,7 +200,7 @@ void wh_verbs_answer(struct wh_transport *transport, uint64_t visitor, const voi
 			memcpy(stranger->answer + sizeof(head), bytes, count);
 		stranger->answer_bytes = sizeof(head) + count;
 		(void)wh_verbs_watch(t, stranger->socket, WH_VERBS_STRANGER, i, EPOLLOUT);
-		give_more(stranger);
+		give_more(t, stranger);
 	}
 }
 
