@@ -429,7 +429,7 @@ struct wh_verbs {
 	bool armed;
 	bool notified; /* the device has been asked to tell when something comes, and has not told */
 	bool rung;     /* something has come since arm() */
-	bool left, forked;
+	bool left, forked, visits_rest;
 	bool gathers;    /* a pass is under way: what is pushed waits for its end */
 	uint8_t timeout; /* [const] of all queue pairs */
 	struct wh_pace pace;

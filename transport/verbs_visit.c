@@ -15,6 +15,7 @@
 
 #include "transport/verbs_int.h"
 
+#define LISTENER_RESTS_NS (20 * WH_NS_PER_MS)
 #define AGAIN_MS 2 /* at first, then twice as long each time, ... */
 #define AGAIN_MS_MAX 64
 
@@ -72,11 +73,22 @@ static uint32_t place_for_stranger(struct wh_verbs *t)
 	return oldest;
 }
 
+/* Who waits there is not taken from the queue for want of descriptors or memory: looked at again at once it would wait yet. */
+static void rest(struct wh_verbs *t)
+{
+	t->visits_rest = epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->visits, &(struct epoll_event){0}) == 0;
+	wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
+}
+
 void wh_verbs_visit_accept(struct wh_verbs *t)
 {
 	int s = accept4(t->visits, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	uint32_t i;
 
+	if (s < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+		wh_voice_complain(&t->voice, "cannot accept a visitor: %s", strerror(errno));
+		rest(t);
+	}
 	if (s < 0)
 		return;
 	i = place_for_stranger(t);
@@ -163,6 +175,10 @@ void wh_verbs_visit_hear(struct wh_verbs *t, uint32_t i)
 
 void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now)
 {
+	if (t->visits_rest)
+		t->visits_rest = !wh_verbs_watch(t, t->visits, WH_VERBS_LISTENER, 0, EPOLLIN);
+	if (t->visits_rest)
+		wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++) {
 		struct wh_verbs_stranger *stranger = &t->strangers[i];
 

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,12 +102,37 @@ START_TEST(a_forked_child_keeps_no_visitor)
 }
 END_TEST
 
+/* Whoever cannot be let in for want of descriptors costs a look now and then, and comes in when there are some. */
+START_TEST(the_listener_rests_without_descriptors)
+{
+	struct wh_verbs *t = node_make();
+	int visitor = visit(t);
+	struct rlimit had, none;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &had), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = had.rlim_max};
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ck_assert(serve(t, WAIT_MS));
+	ck_assert(!serve(t, SHORT_MS));
+	wh_verbs_visit_tick(t, wh_env_now(t->env));
+	ck_assert(serve(t, WAIT_MS));
+	ck_assert(!serve(t, SHORT_MS));
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &had), 0);
+	wh_verbs_visit_tick(t, wh_env_now(t->env));
+	ck_assert(serve(t, WAIT_MS));
+	ck_assert_int_ge(t->strangers[0].socket, 0);
+	close(visitor);
+	node_free(t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("verbs_visit");
 	TCase *cases = tcase_create("visit");
 
 	tcase_add_test(cases, a_forked_child_keeps_no_visitor);
+	tcase_add_test(cases, the_listener_rests_without_descriptors);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
 }
