@@ -242,8 +242,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 	struct wh_verbs *t = wh_verbs_of(transport);
 
 	if (!forked && t->device.in != NULL) {
-		for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-			wh_verbs_flush(t, image);
+		wh_verbs_flush_all(t);
 		linger(t);
 	}
 	finish(t, forked);

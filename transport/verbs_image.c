@@ -82,6 +82,12 @@ void wh_verbs_flush(struct wh_verbs *t, struct wh_verbs_image *image)
 		flush_rows(t, image, true);
 }
 
+void wh_verbs_flush_all(struct wh_verbs *t)
+{
+	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
+		wh_verbs_flush(t, image);
+}
+
 void wh_verbs_flush_pass(struct wh_verbs *t, struct wh_verbs_image *image)
 {
 	uint64_t now;

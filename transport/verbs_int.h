@@ -321,6 +321,7 @@ void wh_verbs_image_close(struct wh_image *base);
 void wh_verbs_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
 /* What has been pushed goes out, to each peer as one chain. */
 void wh_verbs_flush(struct wh_verbs *t, struct wh_verbs_image *image);
+void wh_verbs_flush_all(struct wh_verbs *t); /* of all images */
 /* The end of a pass: the same, but that to whom all is patient nothing goes yet, for a moment. */
 void wh_verbs_flush_pass(struct wh_verbs *t, struct wh_verbs_image *image);
 void wh_verbs_freeze(struct wh_image *base, uint32_t rank);
