@@ -54,7 +54,9 @@ struct wh_verbs_region;
 
 /* ---- the device: verbs_device.c ----------------------------------------------------------------------------------- */
 
-#define WH_VERBS_RINGS 2048 /* immediates that may have come and not been looked at: whoever rings more waits */
+/* Immediates that may have come and not been looked at: whoever rings more waits. Queues of devices hold one less than a power
+ * of two, so this is what they hold, and no more. */
+#define WH_VERBS_RINGS 2047
 #define WH_VERBS_INLINE 64
 
 #define WH_VERBS_TIMEOUT_LEAST 14 /* a time-out of t is 4.096 us * 2^t: 67 ms, */
@@ -97,7 +99,9 @@ enum whorl_result wh_verbs_device_open(struct wh_verbs_device *device, struct ib
 				       struct wh_error *err);
 /* In a forked child nothing is said to the device: it is the parent's. */
 void wh_verbs_device_close(struct wh_verbs_device *device, bool forked);
-void wh_verbs_device_take_ring(struct wh_verbs_device *device); /* puts back the request that an immediate has used */
+bool wh_verbs_device_take_ring(struct wh_verbs_device *device); /* puts back the request that an immediate has used */
+/* Makes up for those that queue pairs have taken to their end. */
+void wh_verbs_device_fill(struct wh_verbs_device *device);
 
 enum whorl_result wh_verbs_memory_make(struct wh_verbs_memory *memory, const char *name, uint64_t bytes,
 				       struct wh_error *err);
