@@ -126,7 +126,7 @@ struct wh_verbs_link {
 	uint32_t serial; /* none has had it before */
 	struct rdma_cm_id *id;
 	struct wh_verbs_peer *peer; /* NULL: it only lingers until what was sent has gone */
-	uint64_t deadline_ns;       /* CALLED, ANSWERED: when it is given up; lingering as well */
+	uint64_t deadline_ns;       /* CALLED: when it is given up; lingering as well */
 	uint64_t begun_ns;
 	bool called; /* by me */
 	bool ended;  /* there will be nothing more on it */
@@ -173,7 +173,9 @@ size_t wh_verbs_poll_in(struct wh_verbs *t);
  *     CALLED   -> MET        it has accepted, and what it says of itself is good
  *     any      -> ANSWERED   it has called, what it says of itself is good, and I have accepted
  *     ANSWERED -> MET        it knows
- *     CALLED, ANSWERED -> ABSENT   nothing came of it: it will be called again
+ *     CALLED   -> ABSENT     nothing came of it: it will be called again
+ *     ANSWERED -> ABSENT     it hung up, or librdmacm gives it up, after a minute or so. I do not: it may have met me already, and
+ *                            an incarnation is met once. If it calls again, that call takes the place of this one
  *     MET      -> ABSENT     it left, died, or broke the protocol
  *     any      -> SHUNNED    one has refused the other: it is not called any more, but may call as another incarnation
  */
