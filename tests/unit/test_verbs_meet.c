@@ -276,6 +276,28 @@ START_TEST(what_has_come_is_heard_before_a_call_is_given_up)
 }
 END_TEST
 
+/* Not only the last: one that was parted from here may call when others have been here in its place. */
+START_TEST(none_that_has_ended_is_met_again)
+{
+	lab_make();
+	for (uint64_t incarnation = 11; incarnation < 11 + WH_VERBS_ENDED; incarnation++) {
+		call_from(incarnation);
+		say(RDMA_CM_EVENT_ESTABLISHED);
+		(void)wh_verbs_meet_events(lab->t);
+		expect_event(WH_EVENT_PEER_MET, incarnation);
+		wh_verbs_lose(lab->t, &lab->t->peers[1], "is gone");
+		expect_event(WH_EVENT_PEER_DOWN, incarnation);
+	}
+	for (uint64_t incarnation = 11; incarnation < 11 + WH_VERBS_ENDED; incarnation++)
+		call_from(incarnation);
+	ck_assert_uint_eq(lab->rejected, WH_VERBS_ENDED);
+	ck_assert_int_eq(peer()->state, WH_VERBS_ABSENT);
+	call_from(100);
+	ck_assert_int_eq(peer()->state, WH_VERBS_ANSWERED);
+	lab_free();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("verbs_meet");
@@ -285,6 +307,7 @@ int main(void)
 	tcase_add_test(cases, another_call_takes_the_place_of_one_that_was_answered);
 	tcase_add_loop_test(cases, an_answer_that_comes_to_nothing_ends, 0, 2);
 	tcase_add_loop_test(cases, what_has_come_is_heard_before_a_call_is_given_up, 0, 2);
+	tcase_add_test(cases, none_that_has_ended_is_met_again);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
 }
