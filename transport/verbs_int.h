@@ -208,7 +208,7 @@ struct wh_verbs_peer {
 
 enum whorl_result wh_verbs_meet_open(struct wh_verbs *t, const struct wh_transport_config *config,
 				     struct wh_error *err);
-/* "host:port" or "[address]:port"; names are looked up, which may block. Any thread. WHORL_OK, WHORL_INVALID. */
+/* "host:port" or "[address]:port"; names are looked up, which may block. Any thread. WHORL_OK, WHORL_CONFIG. */
 enum whorl_result wh_verbs_find_address(const char *text, struct sockaddr_storage *out, socklen_t *bytes,
 					struct wh_error *err);
 void wh_verbs_meet_close(struct wh_verbs *t); /* the listener */
