@@ -222,6 +222,7 @@ static void finish(struct wh_verbs *t, bool forked)
 {
 	const int own[] = {t->pace.timer, t->doorbell, t->epoll};
 
+	t->forked = forked;
 	wh_voice_drop(&t->voice);
 	if (forked)
 		let_go(t);
@@ -241,8 +242,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 	struct wh_verbs *t = wh_verbs_of(transport);
 
 	if (!forked && t->device.in != NULL) {
-		for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-			wh_verbs_flush(t, image);
+		wh_verbs_flush_all(t);
 		linger(t);
 	}
 	finish(t, forked);

@@ -25,7 +25,7 @@
 
 /* `addresses` of the configuration says where each node is (NULL: wh_verbs_address_default); mine belongs to an RDMA device. ctx
  * is not used. WHORL_OK, WHORL_UNSUPPORTED (no RDMA device, or not at this address), WHORL_SYSTEM, WHORL_MEMORY, WHORL_REFUSED (the address is taken), WHORL_INVALID (the
- * name, an address, or huge pages that are required). */
+ * name), WHORL_CONFIG (an address, or huge pages that are required). */
 wh_transport_create wh_verbs_create;
 
 #define WH_VERBS_ADDRESS_BYTES 64

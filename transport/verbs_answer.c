@@ -7,7 +7,6 @@
 #include "transport/verbs_int.h"
 
 #define CALL_COUNTS_NS (WH_NS_PER_S / 2) /* of two calls that cross one that is older than this does not count */
-#define ANSWER_MAX_NS (2 * WH_NS_PER_S)  /* who has been answered and is not heard of */
 #define RIVAL_NS (WH_NS_PER_S / 4) /* who is here has so long to turn out to be dead when another calls in its name */
 
 struct wh_verbs_hello wh_verbs_my_hello(const struct wh_verbs *t)
@@ -72,7 +71,7 @@ static enum wh_verbs_verdict judge(struct wh_verbs *t, const struct wh_verbs_hel
 			 hello->node, t->node);
 		return WH_VERBS_NEVER;
 	}
-	if (hello->incarnation == peer->ended) {
+	if (wh_verbs_has_ended(peer, hello->incarnation)) {
 		snprintf(reason, WH_VERBS_REFUSAL_BYTES, "node %" PRIu32 " is gone for good", hello->node);
 		return WH_VERBS_NEVER;
 	}
@@ -109,8 +108,6 @@ static void welcome(struct wh_verbs *t, struct wh_verbs_peer *peer, struct rdma_
 
 	id->context = peer->link;
 	peer->link->id = id;
-	peer->link->deadline_ns = peer->link->begun_ns + ANSWER_MAX_NS;
-	wh_pace_timer(&t->pace, ANSWER_MAX_NS);
 	if (!wh_verbs_link_prepare(t, peer->link)) {
 		if (errno != EINVAL) /* it has given up meanwhile */
 			wh_voice_complain(&t->voice, "cannot answer node %" PRIu32 ": %s", peer->node, peer->link->how);

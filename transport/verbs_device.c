@@ -3,6 +3,11 @@
  * One completion queue holds all that comes, messages and rings, so that going to sleep asks the device for one notice.
  * Rings take their requests from one shared receive queue: how many can have come is bounded by it, and so is the completion
  * queue. Who rings when it is empty waits in his device, which tries again.
+ *
+ * A queue pair that is destroyed may take requests with it: one that it was about to complete, and those whose completions
+ * nobody has taken, which some devices then drop. Each would be missing for good, and once all are, all who ring wait for ever. How
+ * many there were nobody says, but the device itself knows how many it holds, and refuses what is beyond: so after
+ * the end of a queue pair it is given requests until it refuses one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +18,18 @@
 
 #include "transport/verbs_int.h"
 
-void wh_verbs_device_take_ring(struct wh_verbs_device *device)
+/* False: there is no room. There is where one was taken out, unless that has been made up for already. */
+bool wh_verbs_device_take_ring(struct wh_verbs_device *device)
 {
 	struct ibv_recv_wr request = {0}, *bad;
 
-	(void)ibv_post_srq_recv(device->srq, &request, &bad); /* it has room: one was taken out */
+	return ibv_post_srq_recv(device->srq, &request, &bad) == 0;
+}
+
+void wh_verbs_device_fill(struct wh_verbs_device *device)
+{
+	for (uint32_t i = 0; i < WH_VERBS_RINGS && wh_verbs_device_take_ring(device); i++)
+		;
 }
 
 uint8_t wh_verbs_timeout(uint64_t failure_ns)
@@ -33,7 +45,7 @@ static enum whorl_result open_queues(struct wh_verbs_device *device, const struc
 				     uint32_t nodes, struct wh_error *err)
 {
 	struct ibv_srq_init_attr srq = {.attr = {.max_wr = WH_VERBS_RINGS, .max_sge = 1}};
-	uint64_t completions = WH_VERBS_RINGS + 6 * WH_VERBS_BUFFERS * (uint64_t)(nodes + 8);
+	uint64_t completions = 2 * WH_VERBS_RINGS + 6 * WH_VERBS_BUFFERS * (uint64_t)(nodes + 8);
 
 	if (completions > (uint64_t)limits->max_cqe)
 		completions = (uint64_t)limits->max_cqe;
@@ -48,8 +60,7 @@ static enum whorl_result open_queues(struct wh_verbs_device *device, const struc
 	device->srq = ibv_create_srq(device->pd, &srq);
 	if (device->srq == NULL)
 		return wh_error_system(err, errno, "no shared receive queue of %" PRIu32, srq.attr.max_wr);
-	for (uint32_t i = 0; i < srq.attr.max_wr && i < WH_VERBS_RINGS; i++)
-		wh_verbs_device_take_ring(device);
+	wh_verbs_device_fill(device);
 	return WHORL_OK;
 }
 

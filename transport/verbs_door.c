@@ -58,8 +58,7 @@ void wh_verbs_arm(struct wh_transport *transport)
 	if (t->armed)
 		return;
 	t->armed = true;
-	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-		wh_verbs_flush(t, image);
+	wh_verbs_flush_all(t);
 	wh_verbs_drain_channel(t);
 	if (!t->notified && ibv_req_notify_cq(t->device.in, 0) == 0)
 		t->notified = true;

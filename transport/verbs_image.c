@@ -82,6 +82,12 @@ void wh_verbs_flush(struct wh_verbs *t, struct wh_verbs_image *image)
 		flush_rows(t, image, true);
 }
 
+void wh_verbs_flush_all(struct wh_verbs *t)
+{
+	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
+		wh_verbs_flush(t, image);
+}
+
 void wh_verbs_flush_pass(struct wh_verbs *t, struct wh_verbs_image *image)
 {
 	uint64_t now;
@@ -99,8 +105,7 @@ void wh_verbs_flush_pass(struct wh_verbs *t, struct wh_verbs_image *image)
 		wh_verbs_flush(t, image);
 }
 
-/* From here on nothing of it can land. */
-static void close_in(struct wh_verbs_row *row)
+static void destroy_in(struct wh_verbs_row *row)
 {
 	if (row->in != NULL)
 		ibv_destroy_qp(row->in);
@@ -108,6 +113,26 @@ static void close_in(struct wh_verbs_row *row)
 	if (row->mr != NULL)
 		ibv_dereg_mr(row->mr);
 	row->mr = NULL;
+}
+
+/* From here on nothing of them can land. A queue pair in error takes no more of the shared requests; those whose completions
+ * are there are put back, and what is missing after the end is made up for (verbs_device.c). */
+static void close_in(struct wh_verbs *t, struct wh_verbs_row *rows, uint32_t count)
+{
+	struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+	bool any = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (rows[i].in != NULL) {
+			(void)ibv_modify_qp(rows[i].in, &error, IBV_QP_STATE);
+			any = true;
+		}
+	if (any)
+		(void)wh_verbs_poll_in(t);
+	for (uint32_t i = 0; i < count; i++)
+		destroy_in(&rows[i]);
+	if (any)
+		wh_verbs_device_fill(&t->device);
 }
 
 /* What it writes has no way in any more, so the columns hold still while they are copied. */
@@ -121,7 +146,7 @@ void wh_verbs_freeze(struct wh_image *base, uint32_t rank)
 		return;
 	state->frozen = true;
 	image->rows[rank].tell_shut = state->offered;
-	close_in(&image->rows[rank]);
+	close_in(wh_verbs_of(base->transport), &image->rows[rank], 1);
 	if (base->ready)
 		memcpy(copy, base->row[rank], image->control_bytes);
 	image->exchange.control[rank] = copy;
@@ -231,12 +256,11 @@ static enum whorl_result fill_image(struct wh_verbs *t, struct wh_verbs_image *i
 
 void wh_verbs_image_free(struct wh_verbs *t, struct wh_verbs_image *image, bool forked)
 {
-	(void)t;
+	if (!forked && image->rows != NULL)
+		close_in(t, image->rows, image->base.members);
 	for (uint32_t rank = 0; image->rows != NULL && rank < image->base.members; rank++) {
 		struct wh_verbs_row *row = &image->rows[rank];
 
-		if (!forked)
-			close_in(row);
 		wh_verbs_out_close(&row->out, forked);
 		if (row->view != NULL)
 			munmap(row->view, row->bytes);
@@ -300,8 +324,8 @@ void wh_verbs_image_close(struct wh_image *base)
 		if (rank == base->my_rank)
 			continue;
 		row->tell_shut = row->tell_shut || (state->offered && !state->frozen);
-		close_in(row);
 	}
+	close_in(t, image->rows, base->members);
 	wh_verbs_past(&t->base, base->key + 1);
 	(void)wh_verbs_images_reap(t);
 }

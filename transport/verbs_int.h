@@ -54,7 +54,9 @@ struct wh_verbs_region;
 
 /* ---- the device: verbs_device.c ----------------------------------------------------------------------------------- */
 
-#define WH_VERBS_RINGS 2048 /* immediates that may have come and not been looked at: whoever rings more waits */
+/* Immediates that may have come and not been looked at: whoever rings more waits. Queues of devices hold one less than a power
+ * of two, so this is what they hold, and no more. */
+#define WH_VERBS_RINGS 2047
 #define WH_VERBS_INLINE 64
 
 #define WH_VERBS_TIMEOUT_LEAST 14 /* a time-out of t is 4.096 us * 2^t: 67 ms, */
@@ -97,7 +99,9 @@ enum whorl_result wh_verbs_device_open(struct wh_verbs_device *device, struct ib
 				       struct wh_error *err);
 /* In a forked child nothing is said to the device: it is the parent's. */
 void wh_verbs_device_close(struct wh_verbs_device *device, bool forked);
-void wh_verbs_device_take_ring(struct wh_verbs_device *device); /* puts back the request that an immediate has used */
+bool wh_verbs_device_take_ring(struct wh_verbs_device *device); /* puts back the request that an immediate has used */
+/* Makes up for those that queue pairs have taken to their end. */
+void wh_verbs_device_fill(struct wh_verbs_device *device);
 
 enum whorl_result wh_verbs_memory_make(struct wh_verbs_memory *memory, const char *name, uint64_t bytes,
 				       struct wh_error *err);
@@ -122,7 +126,7 @@ struct wh_verbs_link {
 	uint32_t serial; /* none has had it before */
 	struct rdma_cm_id *id;
 	struct wh_verbs_peer *peer; /* NULL: it only lingers until what was sent has gone */
-	uint64_t deadline_ns;       /* CALLED, ANSWERED: when it is given up; lingering as well */
+	uint64_t deadline_ns;       /* CALLED: when it is given up; lingering as well */
 	uint64_t begun_ns;
 	bool called; /* by me */
 	bool ended;  /* there will be nothing more on it */
@@ -169,7 +173,9 @@ size_t wh_verbs_poll_in(struct wh_verbs *t);
  *     CALLED   -> MET        it has accepted, and what it says of itself is good
  *     any      -> ANSWERED   it has called, what it says of itself is good, and I have accepted
  *     ANSWERED -> MET        it knows
- *     CALLED, ANSWERED -> ABSENT   nothing came of it: it will be called again
+ *     CALLED   -> ABSENT     nothing came of it: it will be called again
+ *     ANSWERED -> ABSENT     it hung up, or librdmacm gives it up, after a minute or so. I do not: it may have met me already, and
+ *                            an incarnation is met once. If it calls again, that call takes the place of this one
  *     MET      -> ABSENT     it left, died, or broke the protocol
  *     any      -> SHUNNED    one has refused the other: it is not called any more, but may call as another incarnation
  */
@@ -182,13 +188,15 @@ enum wh_verbs_peer_state {
 	WH_VERBS_SHUNNED
 };
 
+#define WH_VERBS_ENDED 8   /* incarnations of a node that are remembered */
 #define WH_VERBS_PENDING 4 /* offers kept of one peer; beyond, the one of the lowest key is dropped */
 
 struct wh_verbs_peer {
 	enum wh_verbs_peer_state state;
 	uint32_t node;
-	uint64_t incarnation; /* since it is known; else 0 */
-	uint64_t ended;       /* the last one that was met, or refused, and is no more; 0: none */
+	uint64_t incarnation;           /* since it is known; else 0 */
+	uint64_t ended[WH_VERBS_ENDED]; /* the last ones that were met, or refused, and are no more; 0: none */
+	uint32_t ended_count;
 	struct wh_verbs_link *link;
 	struct wh_verbs_lane *lane; /* NULL: no regions yet, either way */
 	struct sockaddr_storage address;
@@ -200,7 +208,7 @@ struct wh_verbs_peer {
 
 enum whorl_result wh_verbs_meet_open(struct wh_verbs *t, const struct wh_transport_config *config,
 				     struct wh_error *err);
-/* "host:port" or "[address]:port"; names are looked up, which may block. Any thread. WHORL_OK, WHORL_INVALID. */
+/* "host:port" or "[address]:port"; names are looked up, which may block. Any thread. WHORL_OK, WHORL_CONFIG. */
 enum whorl_result wh_verbs_find_address(const char *text, struct sockaddr_storage *out, socklen_t *bytes,
 					struct wh_error *err);
 void wh_verbs_meet_close(struct wh_verbs *t); /* the listener */
@@ -221,6 +229,8 @@ bool wh_verbs_searching(struct wh_transport *transport);
 
 /* ---- peers: verbs_peer.c ------------------------------------------------------------------------------------------ */
 
+/* It was met, or refused, and is no more: it is not met again. */
+bool wh_verbs_has_ended(const struct wh_verbs_peer *peer, uint64_t incarnation);
 /* Hears what has come, as far as there is room for events; then the end of links. */
 size_t wh_verbs_peers_advance(struct wh_verbs *t);
 void wh_verbs_refuse(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *format, ...) WH_PRINTF(3, 4);
@@ -321,6 +331,7 @@ void wh_verbs_image_close(struct wh_image *base);
 void wh_verbs_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
 /* What has been pushed goes out, to each peer as one chain. */
 void wh_verbs_flush(struct wh_verbs *t, struct wh_verbs_image *image);
+void wh_verbs_flush_all(struct wh_verbs *t); /* of all images */
 /* The end of a pass: the same, but that to whom all is patient nothing goes yet, for a moment. */
 void wh_verbs_flush_pass(struct wh_verbs *t, struct wh_verbs_image *image);
 void wh_verbs_freeze(struct wh_image *base, uint32_t rank);
@@ -345,7 +356,7 @@ enum whorl_result wh_verbs_stream_open(struct wh_transport *transport, uint32_t 
 bool wh_verbs_stream_hear(struct wh_verbs *t, struct wh_verbs_peer *peer,
 			  const struct wh_verbs_stream_message *message);
 size_t wh_verbs_streams_advance(struct wh_verbs *t);
-/* Those of that link have ended; NULL: all have. */
+/* Those of that link have ended; NULL: all have. In a forked child they are left to their users. */
 void wh_verbs_streams_end(struct wh_verbs *t, const struct wh_verbs_link *link);
 bool wh_verbs_streams_are_sent(struct wh_verbs *t); /* all that was written before streams were closed */
 
@@ -429,7 +440,7 @@ struct wh_verbs {
 	bool armed;
 	bool notified; /* the device has been asked to tell when something comes, and has not told */
 	bool rung;     /* something has come since arm() */
-	bool left, over;
+	bool left, forked, visits_rest;
 	bool gathers;    /* a pass is under way: what is pushed waits for its end */
 	uint8_t timeout; /* [const] of all queue pairs */
 	struct wh_pace pace;

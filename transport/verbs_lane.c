@@ -22,6 +22,15 @@ struct wh_verbs_lane *wh_verbs_lane_of(struct wh_verbs *t, struct wh_verbs_peer 
 	return peer->lane;
 }
 
+struct wh_verbs_region_place *wh_verbs_lane_place(struct wh_verbs_lane *lane, const struct wh_remote_grant *grant)
+{
+	_Static_assert(sizeof(lane->places) / sizeof(lane->places[0]) ==
+			       sizeof(lane->base.grants) / sizeof(lane->base.grants[0]),
+		       "a place for each grant");
+
+	return &lane->places[grant - lane->base.grants];
+}
+
 unsigned char *wh_verbs_lane_slot(const struct wh_verbs_lane *lane, uint64_t number)
 {
 	return lane->memory.base + number % WH_REMOTE_OUTSTANDING * WH_REMOTE_BYTES_MAX;
@@ -223,6 +232,16 @@ static void complete_operation(struct wh_verbs_lane *lane)
 	wh_remote_complete(&lane->base, WHORL_OK, value);
 }
 
+/* A broken lane is a broken peer, whose end completes what is left. The one to myself has nobody to end: its device gives up
+ * all that is posted, now or later, one after the other, and so is it told. */
+static void break_lane(struct wh_verbs_peer *peer, const struct ibv_wc *done)
+{
+	if (peer->link != NULL)
+		peer->link->ended = true;
+	else if (done->wr_id >> 48 == WH_VERBS_DONE_OPERATION && wh_remote_oldest(&peer->lane->base) != NULL)
+		wh_remote_complete(&peer->lane->base, WHORL_MEMBER_GONE, 0);
+}
+
 void wh_verbs_lane_complete(struct wh_verbs *t, const struct ibv_wc *done)
 {
 	uint32_t serial = (uint32_t)done->wr_id, node = 0;
@@ -238,8 +257,7 @@ void wh_verbs_lane_complete(struct wh_verbs *t, const struct ibv_wc *done)
 	t->rung = true;
 	if (done->status != IBV_WC_SUCCESS || (done->wr_id >> 48 == WH_VERBS_DONE_IMMEDIATE &&
 					       lane->immediates_in - lane->immediates_out == WH_REMOTE_IMMEDIATES)) {
-		if (peer->link != NULL)
-			peer->link->ended = true; /* a broken lane is a broken peer */
+		break_lane(peer, done);
 		return;
 	}
 	if (done->wr_id >> 48 == WH_VERBS_DONE_OPERATION) {

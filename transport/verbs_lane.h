@@ -13,7 +13,7 @@ struct wh_verbs_region_place { /* of a region that has been granted to me */
 
 struct wh_verbs_lane { /* it stays when the peer ends, for what has not been taken */
 	struct wh_remote_lane base;
-	struct wh_verbs_region_place places[WH_REMOTE_REGIONS]; /* by grant */
+	struct wh_verbs_region_place places[WH_REMOTE_GRANTS]; /* by grant: see wh_verbs_lane_place */
 	uint64_t releases[WH_REMOTE_REGIONS]; /* names of regions that were withdrawn: to be let go of, and said so */
 	uint32_t release_count;
 
@@ -38,6 +38,8 @@ struct wh_verbs_lane *wh_verbs_lane_of(struct wh_verbs *t, struct wh_verbs_peer 
 /* Makes the queue pair if there is none, and tells the peer. True: it is connected. */
 bool wh_verbs_lane_is_open(struct wh_verbs *t, struct wh_verbs_peer *peer);
 bool wh_verbs_lane_hear(struct wh_verbs *t, struct wh_verbs_peer *peer, const struct wh_verbs_region_message *message);
+/* Of what has been granted, whose end may not have been taken yet: so there are more than an owner has open. */
+struct wh_verbs_region_place *wh_verbs_lane_place(struct wh_verbs_lane *lane, const struct wh_remote_grant *grant);
 unsigned char *wh_verbs_lane_slot(const struct wh_verbs_lane *lane, uint64_t number);
 uint64_t wh_verbs_lane_request(const struct wh_verbs_lane *lane, bool immediate);
 /* Operations on the region of that name are under way. `lane` may be NULL. */

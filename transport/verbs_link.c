@@ -223,7 +223,7 @@ static void complete(struct wh_verbs *t, const struct ibv_wc *done)
 	struct wh_verbs_link *link;
 
 	if (kind == WH_VERBS_DONE_RING) {
-		wh_verbs_device_take_ring(&t->device);
+		(void)wh_verbs_device_take_ring(&t->device);
 		t->rung = true;
 		return;
 	}

@@ -4,7 +4,8 @@
  * each once: of two nodes at least the one that comes later reaches the other. What a caller is goes with the request, so
  * that nobody gets buffers or a queue pair who does not belong here: he is told why, and costs nothing more.
  *
- * Nothing here waits: librdmacm says by events how far it is, and what takes too long is given up by a time-out of my own.
+ * Nothing here waits: librdmacm says by events how far it is. A call of mine that takes too long is given up by a time-out of my
+ * own; an answer of mine never is, as whoever has it may count me as met (verbs_int.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +109,7 @@ static void hear_answer(struct wh_verbs *t, struct wh_verbs_peer *peer, const vo
 		wh_verbs_give_up(t, peer, false);
 		return;
 	}
-	if (hello.incarnation == peer->ended) { /* it is there yet, but has nothing to say to me any more */
+	if (wh_verbs_has_ended(peer, hello.incarnation)) { /* it is there yet, but has nothing to say to me any more */
 		wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);
 		return;
 	}
@@ -153,17 +154,36 @@ static void call_absent(struct wh_verbs *t, uint64_t now)
 	wh_pace_called(&t->pace, now, next);
 }
 
-/* Calls and answers of which nothing has come. */
+static bool is_late(const struct wh_verbs_peer *peer, uint64_t now)
+{
+	return peer->state == WH_VERBS_CALLED && peer->link->deadline_ns <= now;
+}
+
+/* What is late may have come while it was I who was long away. False: not all of it could be heard. */
+static bool look_again(struct wh_verbs *t)
+{
+	for (uint32_t k = 0; k < t->nodes && wh_verbs_meet_events(t) == EVENTS_AT_ONCE; k++)
+		;
+	return !wh_voice_is_full(&t->voice);
+}
+
+/* Calls of which nothing has come. */
 static void drop_late(struct wh_verbs *t, uint64_t now)
 {
+	bool late = false;
+
+	for (uint32_t node = 0; node < t->nodes; node++)
+		late = late || is_late(&t->peers[node], now);
+	if (late && !look_again(t)) {
+		wh_pace_timer(&t->pace, WH_NS_PER_MS);
+		return;
+	}
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_verbs_peer *peer = &t->peers[node];
 
-		if (peer->state != WH_VERBS_CALLED && peer->state != WH_VERBS_ANSWERED)
-			continue;
-		if (peer->link->deadline_ns <= now)
-			wh_verbs_give_up(t, peer, peer->state == WH_VERBS_ANSWERED);
-		else
+		if (is_late(peer, now))
+			wh_verbs_give_up(t, peer, false);
+		else if (peer->state == WH_VERBS_CALLED)
 			wh_pace_timer(&t->pace, peer->link->deadline_ns - now);
 	}
 }

@@ -111,7 +111,7 @@ static enum whorl_result post_one(struct wh_verbs *t, const struct wh_remote_op 
 		result = WHORL_AGAIN;
 	if (result != WHORL_OK)
 		return result;
-	if (!give_to_device(lane, op, &lane->places[grant - lane->base.grants])) {
+	if (!give_to_device(lane, op, wh_verbs_lane_place(lane, grant))) {
 		if (peer->link != NULL)
 			peer->link->ended = true;
 		return WHORL_MEMBER_GONE;
@@ -165,7 +165,7 @@ static bool hear_grant(struct wh_verbs_peer *peer, const struct wh_verbs_region_
 	grant = wh_remote_grant_add(&lane->base, message->name, message->bytes, peer->incarnation);
 	if (grant == NULL)
 		return false;
-	lane->places[grant - lane->base.grants] =
+	*wh_verbs_lane_place(lane, grant) =
 		(struct wh_verbs_region_place){.address = message->address, .rkey = message->rkey};
 	return true;
 }
@@ -314,7 +314,7 @@ static enum whorl_result grant_myself(struct wh_verbs *t, const struct wh_verbs_
 		return WHORL_INVALID;
 	own->state = WH_GRANT_USED;
 	lane->base.news--; /* no news to me */
-	lane->places[own - lane->base.grants] =
+	*wh_verbs_lane_place(lane, own) =
 		(struct wh_verbs_region_place){.address = (uintptr_t)region->memory.base, .rkey = region->mr->rkey};
 	return WHORL_OK;
 }
@@ -353,6 +353,8 @@ static enum whorl_result region_open(struct wh_transport *transport, uint64_t na
 	*out = NULL;
 	if (bytes == 0 || bytes % sizeof(wh_word) != 0 || bytes > WH_REMOTE_REGION_MAX)
 		return wh_error_set(err, WHORL_INVALID, "a region cannot have %" PRIu64 " bytes", bytes);
+	if (t->left) /* what the way to myself is found by is gone */
+		return wh_error_set(err, WHORL_SYSTEM, "this node has left: it opens no region any more");
 	if (count_regions(t) == WH_REMOTE_REGIONS)
 		return wh_error_set(err, WHORL_AGAIN, "%d regions are open", WH_REMOTE_REGIONS);
 	region = calloc(1, sizeof(*region) + t->nodes * sizeof(region->to[0]));

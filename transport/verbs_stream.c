@@ -4,12 +4,14 @@
  * concerns the device is the loop's. A writer sends no more than the reader has room for, so an end that nobody reads holds
  * up nothing but itself.
  *
- * An end belongs to its user and to its transport; whoever lets go of it last frees it.
+ * An end belongs to its user and to its transport; whoever lets go of it last frees it. In a forked child nobody does: it is the
+ * parent's.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "transport/verbs_int.h"
 
@@ -25,6 +27,7 @@ struct wh_verbs_stream {
 	bool over;          /* the other end is closed, or its node is gone */
 	uint64_t in, out;   /* bytes that have come into the buffer and gone out of it, since the beginning */
 	bool writes;        /* [const] */
+	pid_t pid;          /* [const] whose it is: not a forked child's */
 
 	/* [loop] */
 	struct wh_verbs_stream *next;
@@ -132,6 +135,8 @@ static void close_end(struct wh_stream *base)
 	struct wh_verbs_stream *s = stream_of(base);
 	bool last;
 
+	if (s->pid != getpid()) /* a thread of the parent's may have the lock */
+		return;
 	pthread_mutex_lock(&s->lock);
 	s->used = false;
 	call_loop(s);
@@ -169,6 +174,7 @@ static struct wh_verbs_stream *new_stream(struct wh_verbs *t, const struct wh_ve
 	s->t = t;
 	s->used = true;
 	s->writes = writes;
+	s->pid = getpid();
 	s->node = peer->node;
 	s->link = peer->link->serial;
 	s->number = number;
@@ -391,6 +397,8 @@ void wh_verbs_streams_end(struct wh_verbs *t, const struct wh_verbs_link *link)
 {
 	struct wh_verbs_stream **at = &t->streams;
 
+	if (t->forked) /* a thread of the parent's may have the lock of any */
+		t->streams = NULL;
 	while (*at != NULL)
 		if (link == NULL || (*at)->link == link->serial)
 			detach(at);

@@ -15,6 +15,7 @@
 
 #include "transport/verbs_int.h"
 
+#define LISTENER_RESTS_NS (20 * WH_NS_PER_MS)
 #define AGAIN_MS 2 /* at first, then twice as long each time, ... */
 #define AGAIN_MS_MAX 64
 
@@ -40,11 +41,19 @@ enum whorl_result wh_verbs_visit_open(struct wh_verbs *t, const struct sockaddr 
 	return WHORL_OK;
 }
 
-static void hang_up(struct wh_verbs_stranger *stranger)
+/* A forked child may have it as well, and then it would stay in epoll; the child itself shares that with its parent. */
+static void close_socket(const struct wh_verbs *t, int *fd)
 {
-	if (stranger->socket >= 0)
-		close(stranger->socket);
-	stranger->socket = -1;
+	if (*fd >= 0 && !t->forked)
+		(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, *fd, NULL);
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void hang_up(const struct wh_verbs *t, struct wh_verbs_stranger *stranger)
+{
+	close_socket(t, &stranger->socket);
 	stranger->visitor = 0;
 	free(stranger->answer);
 	stranger->answer = NULL;
@@ -60,8 +69,15 @@ static uint32_t place_for_stranger(struct wh_verbs *t)
 		if (t->strangers[i].deadline_ns < t->strangers[oldest].deadline_ns)
 			oldest = i;
 	}
-	hang_up(&t->strangers[oldest]);
+	hang_up(t, &t->strangers[oldest]);
 	return oldest;
+}
+
+/* Who waits there is not taken from the queue for want of descriptors or memory: looked at again at once it would wait yet. */
+static void rest(struct wh_verbs *t)
+{
+	t->visits_rest = epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->visits, &(struct epoll_event){0}) == 0;
+	wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
 }
 
 void wh_verbs_visit_accept(struct wh_verbs *t)
@@ -69,6 +85,10 @@ void wh_verbs_visit_accept(struct wh_verbs *t)
 	int s = accept4(t->visits, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	uint32_t i;
 
+	if (s < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+		wh_voice_complain(&t->voice, "cannot accept a visitor: %s", strerror(errno));
+		rest(t);
+	}
 	if (s < 0)
 		return;
 	i = place_for_stranger(t);
@@ -76,7 +96,7 @@ void wh_verbs_visit_accept(struct wh_verbs *t)
 		(struct wh_verbs_stranger){.socket = s, .deadline_ns = wh_env_now(t->env) + WH_VERBS_STRANGER_NS};
 	wh_pace_timer(&t->pace, WH_VERBS_STRANGER_NS);
 	if (!wh_verbs_watch(t, s, WH_VERBS_STRANGER, i, EPOLLIN))
-		hang_up(&t->strangers[i]);
+		hang_up(t, &t->strangers[i]);
 }
 
 /* The whole question is there. */
@@ -101,7 +121,7 @@ static void hear_more(struct wh_verbs *t, struct wh_verbs_stranger *stranger)
 		if (stranger->got >= sizeof(*head)) {
 			if (head->magic != WH_VERBS_MAGIC || head->version != WH_VERBS_VERSION ||
 			    head->bytes > WH_CONTROL_MAX) {
-				hang_up(stranger);
+				hang_up(t, stranger);
 				return;
 			}
 			whole = sizeof(*head) + head->bytes;
@@ -115,14 +135,14 @@ static void hear_more(struct wh_verbs *t, struct wh_verbs_stranger *stranger)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {
-			hang_up(stranger);
+			hang_up(t, stranger);
 			return;
 		}
 		stranger->got += (size_t)n;
 	}
 }
 
-static void give_more(struct wh_verbs_stranger *stranger)
+static void give_more(const struct wh_verbs *t, struct wh_verbs_stranger *stranger)
 {
 	ssize_t n;
 
@@ -135,7 +155,7 @@ static void give_more(struct wh_verbs_stranger *stranger)
 			break;
 		stranger->sent += (size_t)n;
 	}
-	hang_up(stranger); /* what has been sent can still be read */
+	hang_up(t, stranger); /* what has been sent can still be read */
 }
 
 void wh_verbs_visit_hear(struct wh_verbs *t, uint32_t i)
@@ -146,20 +166,24 @@ void wh_verbs_visit_hear(struct wh_verbs *t, uint32_t i)
 	if (stranger->socket < 0)
 		return;
 	if (stranger->answer != NULL)
-		give_more(stranger);
+		give_more(t, stranger);
 	else if (stranger->visitor == 0)
 		hear_more(t, stranger);
 	else if (recv(stranger->socket, &byte, 1, 0) >= 0) /* it has gone, or talks on */
-		hang_up(stranger);
+		hang_up(t, stranger);
 }
 
 void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now)
 {
+	if (t->visits_rest)
+		t->visits_rest = !wh_verbs_watch(t, t->visits, WH_VERBS_LISTENER, 0, EPOLLIN);
+	if (t->visits_rest)
+		wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++) {
 		struct wh_verbs_stranger *stranger = &t->strangers[i];
 
 		if (stranger->socket >= 0 && stranger->deadline_ns <= now)
-			hang_up(stranger);
+			hang_up(t, stranger);
 		if (stranger->socket >= 0)
 			wh_pace_timer(&t->pace, stranger->deadline_ns - now);
 	}
@@ -168,10 +192,8 @@ void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now)
 void wh_verbs_visit_close(struct wh_verbs *t)
 {
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
-		hang_up(&t->strangers[i]);
-	if (t->visits >= 0)
-		close(t->visits);
-	t->visits = -1;
+		hang_up(t, &t->strangers[i]);
+	close_socket(t, &t->visits);
 }
 
 void wh_verbs_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count)
@@ -186,7 +208,7 @@ void wh_verbs_answer(struct wh_transport *transport, uint64_t visitor, const voi
 			continue;
 		stranger->answer = malloc(sizeof(head) + count);
 		if (stranger->answer == NULL) {
-			hang_up(stranger);
+			hang_up(t, stranger);
 			return;
 		}
 		memcpy(stranger->answer, &head, sizeof(head));
@@ -194,7 +216,7 @@ void wh_verbs_answer(struct wh_transport *transport, uint64_t visitor, const voi
 			memcpy(stranger->answer + sizeof(head), bytes, count);
 		stranger->answer_bytes = sizeof(head) + count;
 		(void)wh_verbs_watch(t, stranger->socket, WH_VERBS_STRANGER, i, EPOLLOUT);
-		give_more(stranger);
+		give_more(t, stranger);
 	}
 }
 

@@ -22,6 +22,7 @@ struct lab {
 	struct wh_verbs *t;
 	struct wh_verbs_image image;
 	struct wh_verbs_row row;
+	struct wh_exchange_row state;
 	uint32_t touched[1];
 	unsigned char own[ROW_BYTES], peer[ROW_BYTES];
 
@@ -121,6 +122,7 @@ static struct lab *lab_make(void)
 	lab->t->device.in = &lab->in;
 	lab->image.base = (struct wh_image){.transport = &lab->t->base, .own = lab->own, .members = 1, .my_rank = 1};
 	lab->image.rows = &lab->row;
+	lab->image.exchange.rows = &lab->state;
 	lab->image.mr = &lab->mr;
 	lab->image.touched = lab->touched;
 	lab->row.out.qp = &lab->pair;

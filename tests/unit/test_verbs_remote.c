@@ -1,0 +1,140 @@
+/* Regions of the RDMA transport, as far as they need no device: what a peer says of them, and how operations end. */
+#include <string.h>
+
+#include "tests/harness.h"
+#include "transport/verbs_lane.h"
+
+struct lab {
+	struct wh_verbs *t;
+	struct wh_verbs_lane *lane; /* to node 1 */
+};
+
+static struct wh_verbs_lane *connected(struct wh_verbs *t, uint32_t node)
+{
+	struct wh_verbs_lane *lane = wh_verbs_lane_of(t, &t->peers[node]);
+
+	ck_assert_ptr_nonnull(lane);
+	lane->connected = true;
+	lane->serial = ++t->serials;
+	return lane;
+}
+
+/* Node 0, which has met node 1. */
+static struct lab lab_make(void)
+{
+	struct wh_verbs *t = calloc(1, sizeof(*t) + 2 * sizeof(t->peers[0]));
+
+	ck_assert_ptr_nonnull(t);
+	t->nodes = 2;
+	t->incarnation = 6;
+	t->env = wh_env_system();
+	t->peers[0].state = WH_VERBS_SELF;
+	t->peers[1] = (struct wh_verbs_peer){.state = WH_VERBS_MET, .node = 1, .incarnation = 7};
+	return (struct lab){t, connected(t, 1)};
+}
+
+static void lab_free(struct lab *lab)
+{
+	wh_verbs_lanes_free(lab->t, true);
+	free(lab->t);
+}
+
+static bool hear(struct lab *lab, enum wh_verbs_kind kind, uint64_t name)
+{
+	const struct wh_verbs_region_message message = {
+		.head.kind = kind, .name = name, .bytes = 4096, .address = name << 32, .rkey = (uint32_t)name};
+
+	return wh_verbs_remote_hear(lab->t, &lab->t->peers[1], &message);
+}
+
+/* ---- what a peer grants ------------------------------------------------------------------------------------------- */
+
+/* An owner may open a region in place of one that it has closed before I have taken the event of its end: of what is kept for
+ * me there is twice as much then as it has open. */
+START_TEST(grants_whose_end_is_not_taken_have_places)
+{
+	struct lab lab = lab_make();
+	struct wh_remote_event event;
+
+	for (uint64_t name = 1; name <= WH_REMOTE_REGIONS; name++)
+		ck_assert(hear(&lab, WH_VERBS_GRANT, name));
+	for (uint64_t name = 1; name <= WH_REMOTE_REGIONS; name++)
+		ck_assert(wh_remote_lane_next(&lab.lane->base, &event));
+	for (uint64_t name = 1; name <= WH_REMOTE_REGIONS; name++)
+		ck_assert(hear(&lab, WH_VERBS_WITHDRAWN, name));
+	for (uint64_t name = 101; name <= 100 + WH_REMOTE_REGIONS; name++)
+		ck_assert(hear(&lab, WH_VERBS_GRANT, name));
+	ck_assert(!hear(&lab, WH_VERBS_GRANT, 1000));
+	for (uint64_t name = 101; name <= 100 + WH_REMOTE_REGIONS; name++) {
+		const struct wh_remote_grant *grant = wh_remote_grant_find(&lab.lane->base, name);
+
+		ck_assert_uint_eq(wh_verbs_lane_place(lab.lane, grant)->address, name << 32);
+		ck_assert_uint_eq(wh_verbs_lane_place(lab.lane, grant)->rkey, name);
+	}
+	ck_assert_uint_eq(lab.lane->release_count, WH_REMOTE_REGIONS); /* nothing else has been written to */
+	for (uint64_t i = 0; i < WH_REMOTE_REGIONS; i++)
+		ck_assert_uint_eq(lab.lane->releases[i], i + 1);
+	ck_assert_ptr_null(lab.lane->qp);
+	ck_assert_ptr_null(lab.lane->memory.base);
+	lab_free(&lab);
+}
+END_TEST
+
+/* ---- what is mine ------------------------------------------------------------------------------------------------- */
+
+static void complete(struct lab *lab, const struct wh_verbs_lane *lane, enum ibv_wc_status status)
+{
+	const struct ibv_wc done = {.wr_id = wh_verbs_lane_request(lane, false), .status = status};
+
+	wh_verbs_lane_complete(lab->t, &done);
+}
+
+/* What is posted is completed once, whatever becomes of the queue pair to myself, whose end no peer's end tells. */
+START_TEST(a_broken_lane_to_myself_completes_all)
+{
+	const enum ibv_wc_status how[] = {IBV_WC_SUCCESS, IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR,
+					  IBV_WC_WR_FLUSH_ERR};
+	const struct wh_remote_op op = {.kind = WH_REMOTE_WRITE, .bytes = 8};
+	struct lab lab = lab_make();
+	struct wh_verbs_lane *own = connected(lab.t, 0);
+	struct wh_remote_event event;
+
+	for (int i = 0; i < 3; i++)
+		wh_remote_posted(&own->base, &op, lab.t->incarnation);
+	for (int i = 0; i < 4; i++) /* the last is of nothing */
+		complete(&lab, own, how[i]);
+	for (int i = 0; i < 3; i++) {
+		ck_assert(wh_remote_lane_next(&own->base, &event));
+		ck_assert_int_eq(event.kind, WH_REMOTE_DONE);
+		ck_assert_int_eq(event.result, i == 0 ? WHORL_OK : WHORL_MEMBER_GONE);
+	}
+	ck_assert(!wh_remote_lane_next(&own->base, &event));
+	lab_free(&lab);
+}
+END_TEST
+
+/* The way to myself is found by what I listen with, which is gone by then. */
+START_TEST(who_has_left_opens_no_region)
+{
+	struct lab lab = lab_make();
+	struct wh_region *region = NULL;
+	struct wh_error err = {0};
+
+	lab.t->left = true;
+	ck_assert_int_eq(wh_verbs_remote_ops.region_open(&lab.t->base, 5, 4096, &region, &err), WHORL_SYSTEM);
+	ck_assert_ptr_null(region);
+	lab_free(&lab);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("verbs_remote");
+	TCase *cases = tcase_create("remote");
+
+	tcase_add_test(cases, grants_whose_end_is_not_taken_have_places);
+	tcase_add_test(cases, a_broken_lane_to_myself_completes_all);
+	tcase_add_test(cases, who_has_left_opens_no_region);
+	suite_add_tcase(suite, cases);
+	return test_main(suite);
+}
