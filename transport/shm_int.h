@@ -24,6 +24,7 @@
 
 #include "base/atomics.h"
 #include "transport/exchange.h"
+#include "transport/lives.h"
 #include "transport/pace.h"
 #include "transport/shm.h"
 #include "transport/transport.h"
@@ -262,7 +263,7 @@ struct wh_shm_peer {
 	const struct wh_shm_status *status; /* its page; else NULL */
 	uint64_t rung;                      /* the parking that I have rung for */
 	uint64_t incarnation;               /* since its hello was good; else 0 */
-	uint64_t ended;                     /* the last one that was met, or refused, and is no more; 0: none */
+	struct wh_lives ended;              /* it is not met again as one of those */
 	uint32_t node;
 	int socket;
 	pid_t pid; /* as the kernel has it */

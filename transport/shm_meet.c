@@ -197,7 +197,8 @@ void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_sh
 {
 	const struct wh_shm_head taken = wh_shm_head(WH_SHM_TAKEN);
 
-	if (packet->hello.incarnation == peer->ended) { /* it is there yet, but has nothing to say to me any more */
+	if (wh_lives_has(&peer->ended,
+			 packet->hello.incarnation)) { /* it is there yet, but has nothing to say to me any more */
 		wh_shm_claim_drop(&packet->hello.status, peer->pid == getpid());
 		wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
 		return;
@@ -318,7 +319,7 @@ static enum verdict judge(struct wh_shm *t, const struct wh_shm_stranger *strang
 				 "node %" PRIu32 " has nothing to call node %" PRIu32 " for", hello->node, t->node);
 		return NEVER;
 	}
-	if (hello->incarnation == peer->ended) {
+	if (wh_lives_has(&peer->ended, hello->incarnation)) {
 		snprintf(reason, WH_SHM_REASON_BYTES, "node %" PRIu32 " (pid %d) is gone for good", hello->node,
 			 (int)stranger->pid);
 		return NEVER;

@@ -43,7 +43,7 @@ static void drop_offer(const struct wh_shm_peer *peer, struct wh_shm_pending *pe
 void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_shm_peer_state state)
 {
 	if (peer->state == WH_SHM_MET || state == WH_SHM_SHUNNED)
-		peer->ended = peer->incarnation != 0 ? peer->incarnation : peer->ended;
+		wh_lives_add(&peer->ended, peer->incarnation);
 	peer->incarnation = 0;
 	peer->state = state;
 	if (state == WH_SHM_SHUNNED)
@@ -93,7 +93,7 @@ static void be_refused(struct wh_shm *t, struct wh_shm_peer *peer, const struct 
 {
 	if (peer->state != WH_SHM_MET)
 		peer->incarnation = refused->incarnation;
-	if (peer->incarnation == 0 || peer->incarnation != peer->ended)
+	if (!wh_lives_has(&peer->ended, peer->incarnation))
 		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation,
 			      "refused by node %" PRIu32 " (pid %d): %s", peer->node, (int)peer->pid, refused->reason);
 	wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);

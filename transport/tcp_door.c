@@ -137,7 +137,7 @@ static enum verdict judge(struct wh_tcp *t, const struct wh_tcp_channel *channel
 				 hello->node, t->node);
 		return NEVER;
 	}
-	if (wh_tcp_has_ended(peer, hello->incarnation)) {
+	if (wh_lives_has(&peer->ended, hello->incarnation)) {
 		snprintf(reason, WH_TCP_REASON_BYTES, "node %" PRIu32 " is gone for good", hello->node);
 		return NEVER;
 	}

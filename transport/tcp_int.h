@@ -29,6 +29,7 @@
 
 #include "base/atomics.h"
 #include "transport/exchange.h"
+#include "transport/lives.h"
 #include "transport/pace.h"
 #include "transport/secure.h"
 #include "transport/tcp.h"
@@ -249,7 +250,6 @@ struct wh_tcp_link { /* a connection between two nodes */
 	struct wh_tcp_out out;
 };
 
-#define WH_TCP_LIVES 16 /* of one node, that have ended and are kept in mind: more than end while an image is open */
 #define WH_TCP_OFFERS 8 /* kept of one peer; beyond, the one of the lowest key is dropped */
 
 struct wh_tcp_peer {
@@ -259,8 +259,7 @@ struct wh_tcp_peer {
 	uint64_t incarnation;          /* since its hello was good; else 0 */
 	uint64_t call;                 /* the number of its call that was answered last, ... */
 	uint64_t caller;               /* ... and of which incarnation */
-	uint64_t ended[WH_TCP_LIVES];  /* the last ones that were met, or refused, and are no more; 0: none */
-	uint32_t ended_count;          /* so far */
+	struct wh_lives ended;         /* it is not met again as one of those */
 	bool unproven_told;            /* that it was refused, or has refused, before anything was proven */
 	struct wh_pace_call next_call; /* at_ns: ABSENT: when it is to be called; CALLED: when that is given up */
 	uint64_t pinged_ns;            /* another has come in its place: is it still there? 0: not asked */
@@ -312,8 +311,6 @@ void wh_tcp_hear(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp
 void wh_tcp_refuse(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *format, ...) WH_PRINTF(3, 4);
 /* The peer has ended: how is said in the event, unless it has left. Or it has not answered my call. */
 void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how);
-/* It was met, or refused: not again. */
-bool wh_tcp_has_ended(const struct wh_tcp_peer *peer, uint64_t incarnation);
 /* What belongs to the connection goes, and the incarnation that was met has ended. */
 void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_tcp_peer_state state);
 void wh_tcp_hang_up(struct wh_tcp *t, struct wh_tcp_channel *channel);

@@ -54,26 +54,10 @@ void wh_tcp_hang_up(struct wh_tcp *t, struct wh_tcp_channel *channel)
 	wh_tcp_channel_close(channel, t->forked);
 }
 
-bool wh_tcp_has_ended(const struct wh_tcp_peer *peer, uint64_t incarnation)
-{
-	for (uint32_t i = 0; i < WH_TCP_LIVES && incarnation != 0; i++)
-		if (peer->ended[i] == incarnation)
-			return true;
-	return false;
-}
-
-/* Not only the last one: an older one may have been cut off when another came in its place, and call again when it is not. */
-static void note_end(struct wh_tcp_peer *peer)
-{
-	if (peer->incarnation != 0 && !wh_tcp_has_ended(peer, peer->incarnation))
-		peer->ended[peer->ended_count++ % WH_TCP_LIVES] = peer->incarnation;
-}
-
-/* Rows that have a place here keep it, they belong to images. */
 void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_tcp_peer_state state)
 {
 	if (peer->state == WH_TCP_MET || state == WH_TCP_SHUNNED)
-		note_end(peer);
+		wh_lives_add(&peer->ended, peer->incarnation);
 	peer->incarnation = 0;
 	peer->state = state;
 	if (state == WH_TCP_SHUNNED)
@@ -111,7 +95,7 @@ static void be_refused(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct 
 {
 	if (peer->state != WH_TCP_MET)
 		peer->incarnation = refused->incarnation;
-	if (!wh_tcp_has_ended(peer, peer->incarnation))
+	if (!wh_lives_has(&peer->ended, peer->incarnation))
 		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation,
 			      "refused by node %" PRIu32 " (%s): %s", peer->node, peer->name, refused->reason);
 	wh_tcp_end_connection(t, peer, WH_TCP_SHUNNED);

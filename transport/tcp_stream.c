@@ -392,7 +392,7 @@ bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, cons
 	struct wh_tcp_stream *stream;
 
 	if (opening->version != WH_TCP_VERSION || opening->to != t->incarnation || peer->state == WH_TCP_SELF ||
-	    wh_tcp_has_ended(peer, opening->incarnation) ||
+	    wh_lives_has(&peer->ended, opening->incarnation) ||
 	    !wh_tcp_channel_may_be(&stranger->channel, opening->node, opening->incarnation, reason)) {
 		wh_tcp_stranger_drop(t, stranger);
 		return true;

@@ -71,7 +71,7 @@ static enum wh_verbs_verdict judge(struct wh_verbs *t, const struct wh_verbs_hel
 			 hello->node, t->node);
 		return WH_VERBS_NEVER;
 	}
-	if (wh_verbs_has_ended(peer, hello->incarnation)) {
+	if (wh_lives_has(&peer->ended, hello->incarnation)) {
 		snprintf(reason, WH_VERBS_REFUSAL_BYTES, "node %" PRIu32 " is gone for good", hello->node);
 		return WH_VERBS_NEVER;
 	}

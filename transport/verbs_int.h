@@ -37,6 +37,7 @@
 #include "base/atomics.h"
 #include "base/counter.h"
 #include "transport/exchange.h"
+#include "transport/lives.h"
 #include "transport/pace.h"
 #include "transport/transport.h"
 #include "transport/verbs.h"
@@ -188,15 +189,13 @@ enum wh_verbs_peer_state {
 	WH_VERBS_SHUNNED
 };
 
-#define WH_VERBS_ENDED 8   /* incarnations of a node that are remembered */
 #define WH_VERBS_PENDING 4 /* offers kept of one peer; beyond, the one of the lowest key is dropped */
 
 struct wh_verbs_peer {
 	enum wh_verbs_peer_state state;
 	uint32_t node;
-	uint64_t incarnation;           /* since it is known; else 0 */
-	uint64_t ended[WH_VERBS_ENDED]; /* the last ones that were met, or refused, and are no more; 0: none */
-	uint32_t ended_count;
+	uint64_t incarnation;  /* since it is known; else 0 */
+	struct wh_lives ended; /* it is not met again as one of those */
 	struct wh_verbs_link *link;
 	struct wh_verbs_lane *lane; /* NULL: no regions yet, either way */
 	struct sockaddr_storage address;
@@ -229,8 +228,6 @@ bool wh_verbs_searching(struct wh_transport *transport);
 
 /* ---- peers: verbs_peer.c ------------------------------------------------------------------------------------------ */
 
-/* It was met, or refused, and is no more: it is not met again. */
-bool wh_verbs_has_ended(const struct wh_verbs_peer *peer, uint64_t incarnation);
 /* Hears what has come, as far as there is room for events; then the end of links. */
 size_t wh_verbs_peers_advance(struct wh_verbs *t);
 void wh_verbs_refuse(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *format, ...) WH_PRINTF(3, 4);

@@ -109,7 +109,7 @@ static void hear_answer(struct wh_verbs *t, struct wh_verbs_peer *peer, const vo
 		wh_verbs_give_up(t, peer, false);
 		return;
 	}
-	if (wh_verbs_has_ended(peer, hello.incarnation)) { /* it is there yet, but has nothing to say to me any more */
+	if (wh_lives_has(&peer->ended, hello.incarnation)) { /* it is there yet, but has nothing to say to me any more */
 		wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);
 		return;
 	}

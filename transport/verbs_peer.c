@@ -13,25 +13,10 @@
 
 /* ---- the end of a connection -------------------------------------------------------------------------------------- */
 
-bool wh_verbs_has_ended(const struct wh_verbs_peer *peer, uint64_t incarnation)
-{
-	for (uint32_t i = 0; i < WH_VERBS_ENDED; i++)
-		if (peer->ended[i] == incarnation && incarnation != 0)
-			return true;
-	return false;
-}
-
-/* Not the last one alone: while a network is parted, others may have come and gone in the place of one that returns. */
-static void remember_end(struct wh_verbs_peer *peer)
-{
-	if (peer->incarnation != 0 && !wh_verbs_has_ended(peer, peer->incarnation))
-		peer->ended[peer->ended_count++ % WH_VERBS_ENDED] = peer->incarnation;
-}
-
 void wh_verbs_end_connection(struct wh_verbs *t, struct wh_verbs_peer *peer, enum wh_verbs_peer_state state)
 {
 	if (peer->state == WH_VERBS_MET || state == WH_VERBS_SHUNNED)
-		remember_end(peer);
+		wh_lives_add(&peer->ended, peer->incarnation);
 	wh_verbs_images_lose(t, peer);
 	peer->incarnation = 0;
 	peer->rival = 0;
@@ -70,7 +55,7 @@ void wh_verbs_be_refused(struct wh_verbs *t, struct wh_verbs_peer *peer, uint64_
 {
 	if (peer->state != WH_VERBS_MET)
 		peer->incarnation = incarnation;
-	if (!wh_verbs_has_ended(peer, peer->incarnation))
+	if (!wh_lives_has(&peer->ended, peer->incarnation))
 		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation,
 			      "refused by node %" PRIu32 ": %s", peer->node, reason);
 	wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);

@@ -193,11 +193,11 @@ START_TEST(the_life_before_the_last)
 	struct wh_tcp_hello hello = raw_hello(raw);
 	int s;
 
-	for (uint64_t life = 0; life < WH_TCP_LIVES; life++) {
+	for (uint64_t life = 0; life < WH_LIVES; life++) {
 		close(raw_meet(raw, RAW_INCARNATION + life));
 		RAW_UNTIL(raw, raw->down == life + 1);
 	}
-	for (uint64_t life = 0; life < WH_TCP_LIVES; life++) {
+	for (uint64_t life = 0; life < WH_LIVES; life++) {
 		hello.incarnation = RAW_INCARNATION + life;
 		hello.call++;
 		s = raw_call(raw);
@@ -205,8 +205,8 @@ START_TEST(the_life_before_the_last)
 		expect_refusal(raw, s, "gone for good");
 		close(s);
 	}
-	ck_assert_uint_eq(raw->met, WH_TCP_LIVES);
-	s = raw_meet(raw, RAW_INCARNATION + WH_TCP_LIVES);
+	ck_assert_uint_eq(raw->met, WH_LIVES);
+	s = raw_meet(raw, RAW_INCARNATION + WH_LIVES);
 	close(s);
 	raw_free(raw);
 }

@@ -151,10 +151,10 @@ mutant(NAME tcp-one-end-in-mind KIND conformance-tcp-strangers FILE transport/tc
 	WORDS CK_RUN_CASE=lives
 	REMOVES "an incarnation that has ended is not met again when another has ended since"
 	TEXT [[
-		peer->ended[peer->ended_count++ % WH_TCP_LIVES] = peer->incarnation;
+		wh_lives_add(&peer->ended, peer->incarnation);
 ]]
 	REPLACEMENT [[
-		peer->ended[0] = peer->incarnation;
+		peer->ended.of[0] = peer->incarnation;
 ]])
 
 # ---- who takes too much ---------------------------------------------------------------------------------------------------

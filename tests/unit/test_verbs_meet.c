@@ -280,7 +280,7 @@ END_TEST
 START_TEST(none_that_has_ended_is_met_again)
 {
 	lab_make();
-	for (uint64_t incarnation = 11; incarnation < 11 + WH_VERBS_ENDED; incarnation++) {
+	for (uint64_t incarnation = 11; incarnation < 11 + WH_LIVES; incarnation++) {
 		call_from(incarnation);
 		say(RDMA_CM_EVENT_ESTABLISHED);
 		(void)wh_verbs_meet_events(lab->t);
@@ -288,9 +288,9 @@ START_TEST(none_that_has_ended_is_met_again)
 		wh_verbs_lose(lab->t, &lab->t->peers[1], "is gone");
 		expect_event(WH_EVENT_PEER_DOWN, incarnation);
 	}
-	for (uint64_t incarnation = 11; incarnation < 11 + WH_VERBS_ENDED; incarnation++)
+	for (uint64_t incarnation = 11; incarnation < 11 + WH_LIVES; incarnation++)
 		call_from(incarnation);
-	ck_assert_uint_eq(lab->rejected, WH_VERBS_ENDED);
+	ck_assert_uint_eq(lab->rejected, WH_LIVES);
 	ck_assert_int_eq(peer()->state, WH_VERBS_ABSENT);
 	call_from(100);
 	ck_assert_int_eq(peer()->state, WH_VERBS_ANSWERED);
