@@ -25,7 +25,8 @@ static bool is_taking(const struct wh_state *state)
 
 bool wh_state_has_hope(const struct wh_state *state)
 {
-	return state->phase == WH_STATE_CATCHES_UP || (state->phase == WH_STATE_AWAITS && is_taking(state));
+	return state->phase == WH_STATE_CATCHES_UP || state->phase == WH_STATE_EMPTIES ||
+	       (state->phase == WH_STATE_AWAITS && is_taking(state));
 }
 
 static void drop_spare(struct wh_state *state)
@@ -140,6 +141,7 @@ void wh_state_await(struct wh_state *state, uint32_t giver, uint64_t view, uint3
 	forget_state(state);
 	memset(state->tried, 0, sizeof(state->tried));
 	state->phase = WH_STATE_AWAITS;
+	state->had = true;
 	state->view = view;
 	state->shard = shard;
 	state->round = 0;
@@ -181,6 +183,21 @@ void wh_state_leave(struct wh_state *state)
 	state->keeps = false;
 }
 
+/* What is under way is of another shard. While it ends nothing may be upcalled: it may be in the program's `restore`. */
+void wh_state_begin(struct wh_state *state, uint64_t view, uint32_t shard)
+{
+	bool had = state->had;
+
+	wh_state_leave(state);
+	state->had = true;
+	if (!had || state->phase == WH_STATE_FAILED)
+		return;
+	state->phase = state->stopped ? WH_STATE_FAILED : WH_STATE_EMPTIES;
+	state->keeps = true;
+	state->view = view;
+	state->shard = shard;
+}
+
 /* ---- the streams ---------------------------------------------------------------------------------------------------- */
 
 void wh_state_stream(struct wh_state *state, uint32_t node, struct wh_stream *stream)
@@ -210,6 +227,18 @@ static void begin_take(struct wh_state *state)
 	wh_errand_submit(&state->take->errand);
 }
 
+static void begin_empty(struct wh_state *state)
+{
+	state->take = wh_take_create(state, WH_NOBODY, NULL);
+	if (state->take == NULL) {
+		wh_state_fail(state, WHORL_MEMORY, "no memory to restore the empty one");
+		return;
+	}
+	wh_state_log(state, WH_LOG_INFO, "the state of %s is empty: shard %" PRIu32 " begins", state->hooks.name,
+		     state->shard);
+	wh_errand_submit(&state->take->errand);
+}
+
 static void was_cut(struct wh_state *state, const struct wh_errand *errand)
 {
 	char pace[WH_PACE_BYTES];
@@ -230,8 +259,9 @@ static void settle(struct wh_state *state, const struct wh_take *take)
 	switch (errand->end) {
 	case WH_ERRAND_DONE:
 		wh_errand_pace(errand, pace);
-		wh_state_log(state, WH_LOG_INFO, "has taken the state of %s from node %" PRIu32 ": %s",
-			     state->hooks.name, errand->node, pace);
+		if (errand->node != WH_NOBODY)
+			wh_state_log(state, WH_LOG_INFO, "has taken the state of %s from node %" PRIu32 ": %s",
+				     state->hooks.name, errand->node, pace);
 		wh_state_catch_up(state, &take->parser.header);
 		break;
 	case WH_ERRAND_CUT:
@@ -254,7 +284,8 @@ static size_t look_after_take(struct wh_state *state)
 	size_t work = 1;
 
 	if (!wh_errand_rests(&take->errand)) {
-		wh_errand_report(&take->errand, "has taken from");
+		if (take->errand.node != WH_NOBODY)
+			wh_errand_report(&take->errand, "has taken from");
 		return 0;
 	}
 	if (take->errand.end == WH_ERRAND_GOES_ON) {
@@ -276,6 +307,10 @@ size_t wh_state_step_await(struct wh_state *state)
 
 	if (state->take != NULL)
 		work += look_after_take(state);
+	if (state->phase == WH_STATE_EMPTIES && state->take == NULL) {
+		begin_empty(state);
+		return work + 1;
+	}
 	if (state->spare != NULL && state->phase == WH_STATE_AWAITS && state->take == NULL) {
 		begin_take(state);
 		return work + 1;

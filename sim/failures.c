@@ -21,7 +21,7 @@ static bool is_orphan(const struct actor *actor)
 		const struct place *place = &actor->places[g];
 		bool found = false;
 
-		if (!place->awaits || place->seat == NULL)
+		if (!place->awaits || place->empties || place->seat == NULL)
 			continue;
 		for (uint32_t i = 0; i < place->seat->circle->seat_count; i++) {
 			const struct seat *other = &place->seat->circle->seats[i];
@@ -29,8 +29,9 @@ static bool is_orphan(const struct actor *actor)
 
 			if (adopted_ns != 0 && now - adopted_ns < round_ns)
 				continue;
-			found |= other->actor != actor && !other->place->awaits && wh_actor_runs(other->actor) &&
-				 !other->actor->removed && (actor->play->broken >> other->actor->life & 1) == 0;
+			found |= other->actor != actor && (!other->place->awaits || other->place->empties) &&
+				 wh_actor_runs(other->actor) && !other->actor->removed &&
+				 (actor->play->broken >> other->actor->life & 1) == 0;
 		}
 		if (!found)
 			return true;

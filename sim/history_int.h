@@ -71,7 +71,9 @@ struct seat { /* of one node in one subgroup */
 	struct wh_history_place place;
 	uint32_t unit;
 	uint64_t joined;   /* the view since which it has been in its shard */
+	bool had;          /* it has been in a shard before */
 	bool awaits;       /* a state: it delivers nothing */
+	bool empties;      /* that is the empty one: nobody has been in its shard before, and it in another */
 	bool behind;       /* it has one, and `at` may be a view before its own */
 	bool restored;     /* it has begun with one: what was delivered before it joined is in there, or comes */
 	struct view *at;   /* the one in whose order it is; a later one than its own if its state is of that */

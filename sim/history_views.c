@@ -355,6 +355,16 @@ static bool has_state(struct subgroup *g, uint32_t shard, uint64_t number)
 	return g->stateful && g->since[shard] < number;
 }
 
+/* Whoever has been in another shard has something to forget where nobody has anything. */
+static void begin_stay(struct subgroup *g, struct seat *seat, const struct wh_history_place *place, uint64_t number)
+{
+	bool comes = place->role != WH_HISTORY_OUT, needs = comes && has_state(g, place->shard, number);
+
+	seat->empties = comes && !needs && seat->had && g->stateful;
+	seat->awaits = needs || seat->empties;
+	seat->had |= comes;
+}
+
 static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, struct view *view,
 		       const struct wh_history_place *place)
 {
@@ -377,7 +387,7 @@ static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, 
 	if (!stays) {
 		seat->joined = view->number;
 		seat->behind = seat->restored = false;
-		seat->awaits = place->role != WH_HISTORY_OUT && has_state(g, place->shard, view->number);
+		begin_stay(g, seat, place, view->number);
 	}
 	seat->place = *place;
 	seat->unit = g->unit + place->shard;

@@ -78,6 +78,9 @@ struct place { /* one node in one subgroup, in all views */
 
 	uint64_t state; /* its application's: the digest of all that it has delivered, or taken over with a state */
 	bool awaits;    /* it needs a state, and has none */
+	bool empties;   /* that is the empty one, since nobody was in its shard before */
+	uint64_t stay;  /* how often it has entered a shard */
+	uint64_t coming_stay;  /* in which of these the state that is being restored has begun to come */
 	uint64_t adopted_ns;   /* when it had one; 0: it needed none */
 	bool behind;           /* it has one, and may be upcalled messages of views before its own */
 	unsigned char *coming; /* of the state that is being restored */

@@ -6,10 +6,12 @@
 mutant(NAME enters-stateless KIND views FILE group/transfer.c
 	REMOVES "who enters a shard awaits its state"
 	TEXT [[
-	if (wh_node_is_given(subgroup, seat, epoch->rank))
+	if (giver >= 0)
+		wh_state_await
 ]]
 	REPLACEMENT [[
-	if (wh_node_is_given(subgroup, seat, epoch->rank) && false)
+	if (giver >= 0 && giver < 0)
+		wh_state_await
 ]])
 
 mutant(NAME first-stay-remembered KIND test_timelines_stays FILE group/install.c
@@ -270,6 +272,26 @@ mutant(NAME unrestored-begins KIND test_state_await FILE group/state_await.c
 ]]
 	REPLACEMENT [[
 	memset(state->tried
+]])
+
+mutant(NAME moved-state-kept KIND test_timelines_stays FILE group/state_await.c
+	REMOVES "who moves into a shard that begins with nothing forgets what it has of another"
+	TEXT [[
+	if (!had || state->phase == WH_STATE_FAILED)
+		return;
+]]
+	REPLACEMENT [[
+	if (had || !had)
+		return;
+]])
+
+mutant(NAME unwanted-restored KIND test_state_threads FILE group/state_take.c
+	REMOVES "of a state that is not wanted any more nothing more is handed on"
+	TEXT [[
+	if (wh_errand_is_to_stop(&take->errand)) {
+]]
+	REPLACEMENT [[
+	if (take->errand.state == NULL) {
 ]])
 
 # ---- what is kept back ----

@@ -52,6 +52,42 @@ START_TEST(a_node_comes_back_to_its_shard_and_begins_with_less)
 }
 END_TEST
 
+/* Nodes 0 and 1 keep one shard; in the next view 2 leaves it for another, which 3 begins with it. */
+static enum whorl_role begins_another(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
+				      void *ctx)
+{
+	bool is_later = view->number > 0;
+
+	(void)subgroup;
+	(void)ctx;
+	if (id < 2 || (id == 2 && !is_later))
+		return shard == 0 ? WHORL_SENDER : WHORL_NO_MEMBER;
+	return shard == 1 && is_later ? WHORL_SENDER : WHORL_NO_MEMBER;
+}
+
+/* It forgets what it has of the first before it is upcalled for a message of the other: whoever comes there later has the same from
+ * it as from 3. */
+START_TEST(who_moves_into_a_fresh_shard_begins_with_nothing)
+{
+	FOREACH_SEED(t)
+	{
+		begin_group(t,
+			    (&(struct group){.nodes = 5,
+					     .ids = 6,
+					     .messages = 60,
+					     .early = true,
+					     .shards = 2,
+					     .layout = begins_another}),
+			    "crash 4 at 30 ms", "join 5 at 400 ms");
+		expect_view(t, 400, ANY, "0,1,2,3");
+		expect_state(t, 400, "2,3");
+		expect_view(t, 400 + 2 * JOIN_MS, ANY, "0,1,2,3,5");
+		expect_state(t, 400 + 2 * JOIN_MS + RESTORE_MS, "5");
+		end(t);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("stays");
@@ -60,6 +96,7 @@ static Suite *suite(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, who_is_left_in_a_first_view_follows);
 	tcase_add_test(cases, a_node_comes_back_to_its_shard_and_begins_with_less);
+	tcase_add_test(cases, who_moves_into_a_fresh_shard_begins_with_nothing);
 	suite_add_tcase(all, cases);
 	return all;
 }

@@ -50,17 +50,19 @@ struct group {
 	uint32_t start_timeout_ms, messages;
 	uint64_t spread_ns;
 	bool early;              /* times count from when the nodes of the beginning have been opened */
-	whorl_layout_fn *layout; /* the subgroup is unordered, and this says who is in it; NULL: all are, ordered */
+	whorl_layout_fn *layout; /* this says who is in the subgroup; NULL: all are */
+	uint32_t shards;         /* 0: one, and with a layout it is unordered */
 };
 
-static inline void lay_out(struct wh_plan *plan, whorl_layout_fn *layout)
+static inline void lay_out(struct wh_plan *plan, const struct group *group)
 {
 	struct wh_subgroup_options *options = &plan->config.subgroups[0].options;
 
-	plan->layout = layout;
+	plan->layout = group->layout;
 	plan->subgroups[0].by_function = true;
-	plan->subgroups[0].ordered = false;
-	options->mode = WH_SUBGROUP_UNORDERED;
+	plan->subgroups[0].ordered = group->shards > 0;
+	options->mode = group->shards > 0 ? WH_SUBGROUP_ORDERED : WH_SUBGROUP_UNORDERED;
+	options->shards = group->shards > 0 ? group->shards : 1;
 	snprintf(options->members, sizeof(options->members), "function");
 }
 
@@ -87,7 +89,7 @@ static inline void begin_faults(struct timeline *t, const struct group *group, c
 	snprintf(plan->config.group.founder, sizeof(plan->config.group.founder), "%s",
 		 group->founder != NULL ? group->founder : "none");
 	if (group->layout != NULL)
-		lay_out(plan, group->layout);
+		lay_out(plan, group);
 	t->play = wh_play_new(plan, &t->schedule, stdout);
 	wh_play_meet(t->play);
 }
