@@ -74,6 +74,7 @@ struct place { /* one node in one subgroup, in all views */
 	struct seat *seat; /* in the current view; NULL: none */
 	bool was_sender;   /* in it */
 	uint64_t *next;    /* by life: of the messages of that sender the first that was not delivered or passed over */
+	uint64_t own;      /* of its own messages, whatever state it has begun with since */
 	uint64_t deliveries;
 
 	uint64_t state; /* its application's: the digest of all that it has delivered, or taken over with a state */

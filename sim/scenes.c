@@ -227,8 +227,7 @@ static void check_rest(struct place *place)
 				     place->actor->name, place->g, (unsigned long long)stream->open[i]);
 	while (committed > stream->lapsed && stream->messages[committed - 1].state != MESSAGE_COMMITTED)
 		committed--;
-	if (committed > stream->lapsed && place->next[place->actor->life] < committed && !place->behind &&
-	    !place->awaits)
+	if (committed > stream->lapsed && place->own < committed && !place->behind && !place->awaits)
 		wh_play_fail(place->actor->play, "rest: %s, g%u: it is no sender, and message %llu is not delivered",
 			     place->actor->name, place->g, (unsigned long long)committed - 1);
 }

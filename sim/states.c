@@ -157,6 +157,8 @@ static void adopt(struct place *place, const struct image *image)
 
 	place->state = image->state;
 	memcpy(place->next, image->next, image->lives * sizeof(image->next[0]));
+	if (place->own < place->next[place->actor->life])
+		place->own = place->next[place->actor->life]; /* in the state */
 	place->awaits = false;
 	place->adopted_ns = wh_sim_now(place->actor->play->sim);
 	place->behind = true;
@@ -250,6 +252,8 @@ void wh_state_of_place(struct place *place)
 
 void wh_place_begin(struct place *place, bool needs_state)
 {
+	if (place->awaits || place->behind) /* of the shard before: what was kept back of it is never upcalled */
+		place->own = place->stream->claimed;
 	place->empties = !needs_state && place->stay > 0;
 	place->awaits = (needs_state || place->empties) && wh_play_has_states(place->actor->play);
 	place->stay++;

@@ -274,7 +274,7 @@ mutant(NAME unrestored-begins KIND test_state_await FILE group/state_await.c
 	memset(state->tried
 ]])
 
-mutant(NAME moved-state-kept KIND test_timelines_stays FILE group/state_await.c
+mutant(NAME moved-state-kept KIND views FILE group/state_await.c
 	REMOVES "who moves into a shard that begins with nothing forgets what it has of another"
 	TEXT [[
 	if (!had || state->phase == WH_STATE_FAILED)
@@ -292,6 +292,16 @@ mutant(NAME unwanted-restored KIND test_state_threads FILE group/state_take.c
 ]]
 	REPLACEMENT [[
 	if (take->errand.state == NULL) {
+]])
+
+mutant(NAME had-on-from-another-shard KIND test_timelines_stays FILE group/install.c
+	REMOVES "unordered, who begins with the empty state forgets what was delivered to it in another shard"
+	TEXT [[
+	if (seat != NULL && wh_node_begins(subgroup, seat, epoch->rank))
+]]
+	REPLACEMENT [[
+	if (seat != NULL && wh_node_begins(subgroup, seat, epoch->rank) &&
+	    seat->layout->entered_count < seat->layout->member_count)
 ]])
 
 # ---- what is kept back ----

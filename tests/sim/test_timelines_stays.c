@@ -76,6 +76,7 @@ START_TEST(who_moves_into_a_fresh_shard_begins_with_nothing)
 					     .ids = 6,
 					     .messages = 60,
 					     .early = true,
+					     .ordered = true,
 					     .shards = 2,
 					     .layout = begins_another}),
 			    "crash 4 at 30 ms", "join 5 at 400 ms");
@@ -83,6 +84,45 @@ START_TEST(who_moves_into_a_fresh_shard_begins_with_nothing)
 		expect_state(t, 400, "2,3");
 		expect_view(t, 400 + 2 * JOIN_MS, ANY, "0,1,2,3,5");
 		expect_state(t, 400 + 2 * JOIN_MS + RESTORE_MS, "5");
+		end(t);
+	}
+}
+END_TEST
+
+/* Node 1 sends; all go to another shard in the next view. */
+static enum whorl_role go_to_another(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
+				     void *ctx)
+{
+	(void)subgroup;
+	(void)ctx;
+	if (shard != (view->number > 0))
+		return WHORL_NO_MEMBER;
+	return id == 1 ? WHORL_SENDER : WHORL_MEMBER;
+}
+
+/* The digest of an unordered state is of what is in it, in any order. */
+static bool has_the_state_of_0(const struct timeline *t, uint32_t node)
+{
+	uint64_t state = t->play->at[0]->places[0].state;
+
+	return state != 0 && t->play->at[node]->places[0].state == state;
+}
+
+/* What 1 sends again there, because 0 had not heard it, 2 has delivered in the shard before, and forgotten. */
+START_TEST(who_forgets_a_shard_has_what_is_sent_again)
+{
+	FOREACH_SEED(t)
+	{
+		begin_group(t,
+			    (&(struct group){.nodes = 4,
+					     .ids = 4,
+					     .messages = 60,
+					     .early = true,
+					     .shards = 2,
+					     .layout = go_to_another}),
+			    "slow 1 to 0 by 1000 for 300 ms at 0 ms", "crash 3 at 30 ms");
+		expect_view(t, 300 + 2 * JOIN_MS, 1, "0,1,2");
+		by(t, 300 + 4 * JOIN_MS, has_the_state_of_0, 1 << 2, "two in an unordered shard have other states");
 		end(t);
 	}
 }
@@ -97,6 +137,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, who_is_left_in_a_first_view_follows);
 	tcase_add_test(cases, a_node_comes_back_to_its_shard_and_begins_with_less);
 	tcase_add_test(cases, who_moves_into_a_fresh_shard_begins_with_nothing);
+	tcase_add_test(cases, who_forgets_a_shard_has_what_is_sent_again);
 	suite_add_tcase(all, cases);
 	return all;
 }

@@ -50,8 +50,9 @@ struct group {
 	uint32_t start_timeout_ms, messages;
 	uint64_t spread_ns;
 	bool early;              /* times count from when the nodes of the beginning have been opened */
-	whorl_layout_fn *layout; /* this says who is in the subgroup; NULL: all are */
-	uint32_t shards;         /* 0: one, and with a layout it is unordered */
+	whorl_layout_fn *layout; /* the subgroup is unordered, and this says who is in it; NULL: all are, ordered */
+	bool ordered;            /* with a layout, too */
+	uint32_t shards;         /* 0: one */
 };
 
 static inline void lay_out(struct wh_plan *plan, const struct group *group)
@@ -60,8 +61,8 @@ static inline void lay_out(struct wh_plan *plan, const struct group *group)
 
 	plan->layout = group->layout;
 	plan->subgroups[0].by_function = true;
-	plan->subgroups[0].ordered = group->shards > 0;
-	options->mode = group->shards > 0 ? WH_SUBGROUP_ORDERED : WH_SUBGROUP_UNORDERED;
+	plan->subgroups[0].ordered = group->ordered;
+	options->mode = group->ordered ? WH_SUBGROUP_ORDERED : WH_SUBGROUP_UNORDERED;
 	options->shards = group->shards > 0 ? group->shards : 1;
 	snprintf(options->members, sizeof(options->members), "function");
 }
