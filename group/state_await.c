@@ -23,10 +23,16 @@ static bool is_taking(const struct wh_state *state)
 	return state->take != NULL && state->take->use == WH_TAKE_WANTED;
 }
 
+/* A take whose giver was removed, too, may just be at its end. */
+static bool may_yet_have_it(const struct wh_state *state)
+{
+	return state->take != NULL && state->take->use != WH_TAKE_UNWANTED;
+}
+
 bool wh_state_has_hope(const struct wh_state *state)
 {
 	return state->phase == WH_STATE_CATCHES_UP || state->phase == WH_STATE_EMPTIES ||
-	       (state->phase == WH_STATE_AWAITS && is_taking(state));
+	       (state->phase == WH_STATE_AWAITS && may_yet_have_it(state));
 }
 
 static void drop_spare(struct wh_state *state)
@@ -91,8 +97,7 @@ static void next_giver(struct wh_state *state)
 		}
 	/* Who says nothing may have it, and will answer, or leave the view. And who hears no quorum cannot know who is left: he may
 	 * have been removed himself. And I may find that I have it. */
-	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx) ||
-	    (state->take != NULL && state->take->use == WH_TAKE_WILL_DO))
+	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx) || may_yet_have_it(state))
 		state->round = 0;
 	state->somebody_is_silent = false;
 	if (++state->round == WH_STATE_ROUNDS) {

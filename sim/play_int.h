@@ -82,7 +82,6 @@ struct place { /* one node in one subgroup, in all views */
 	bool empties;   /* that is the empty one, since nobody was in its shard before */
 	uint64_t stay;  /* how often it has entered a shard */
 	uint64_t coming_stay;  /* in which of these the state that is being restored has begun to come */
-	uint64_t adopted_ns;   /* when it had one; 0: it needed none */
 	bool behind;           /* it has one, and may be upcalled messages of views before its own */
 	unsigned char *coming; /* of the state that is being restored */
 	size_t coming_bytes, coming_room;

@@ -160,7 +160,6 @@ static void adopt(struct place *place, const struct image *image)
 	if (place->own < place->next[place->actor->life])
 		place->own = place->next[place->actor->life]; /* in the state */
 	place->awaits = false;
-	place->adopted_ns = wh_sim_now(place->actor->play->sim);
 	place->behind = true;
 	if (seat == NULL)
 		return;
@@ -182,7 +181,6 @@ static void begin_empty(struct place *place)
 	place->state = 0;
 	memset(place->next, 0, play->lives_max * sizeof(place->next[0]));
 	place->awaits = place->empties = false;
-	place->adopted_ns = wh_sim_now(play->sim);
 	place->behind = true;
 }
 

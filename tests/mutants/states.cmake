@@ -202,6 +202,15 @@ if (due == WH_ANSWER_DECLINE || (due == WH_ANSWER_GIVE && !wh_state_has_hope(sta
 if (due == WH_ANSWER_DECLINE)
 ]])
 
+mutant(NAME declined-at-the-end KIND test_state_asked FILE group/state_await.c
+	REMOVES "who may just have been given all of a state does not say that it has none"
+	TEXT [[
+	       (state->phase == WH_STATE_AWAITS && may_yet_have_it(state));
+]]
+	REPLACEMENT [[
+	       (state->phase == WH_STATE_AWAITS && is_taking(state));
+]])
+
 mutant(NAME stale-taken KIND test_state_await FILE group/state_wire.c
 	REMOVES "a state of a view before that in which somebody came is not taken"
 	TEXT [[
