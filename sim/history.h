@@ -100,6 +100,7 @@ struct wh_history_place { /* of the node itself in a subgroup, in a view */
 	enum wh_history_role role;
 	uint32_t shard;
 	bool inactive; /* the shard has too few members or no sender: it delivers nothing in this view */
+	bool rests; /* it is no sender because it has wished so: all that it had committed is delivered. If that is known */
 };
 
 struct wh_history_view {

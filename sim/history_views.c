@@ -365,6 +365,16 @@ static void begin_stay(struct subgroup *g, struct seat *seat, const struct wh_hi
 	seat->had |= comes;
 }
 
+/* What was claimed stays as long as the shard is inactive, and goes with the first view in which others may send; but whoever rests
+ * has waited until all had it. */
+static bool may_lose(const struct seat *seat, const struct wh_history_place *place, bool stays)
+{
+	if (stays && place->rests)
+		return false;
+	return (seat->place.role == WH_HISTORY_SENDER && (!stays || place->role != WH_HISTORY_SENDER)) ||
+	       (place->role != WH_HISTORY_SENDER && !place->inactive);
+}
+
 static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, struct view *view,
 		       const struct wh_history_place *place)
 {
@@ -380,9 +390,7 @@ static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, 
 					wh_history_who(h, node).text, place->shard, g->shards, g->name);
 	if (follows && !ahead && !wh_history_leave_order(h, node, g))
 		return false;
-	/* What was claimed stays as long as the shard is inactive, and goes with the first view in which others may send. */
-	if ((seat->place.role == WH_HISTORY_SENDER && (!stays || place->role != WH_HISTORY_SENDER)) ||
-	    (place->role != WH_HISTORY_SENDER && !place->inactive))
+	if (may_lose(seat, place, stays))
 		stream->lapsed = stream->count;
 	if (!stays) {
 		seat->joined = view->number;

@@ -198,6 +198,7 @@ static void tell_history(struct actor *actor, const struct wh_view *view, const 
 			continue;
 		place->shard = shard->shard;
 		place->inactive = shard->state != WH_SHARD_ACTIVE;
+		place->rests = wh_rank_find(shard->resting, shard->resting_count, rank) >= 0;
 		place->role = wh_rank_find(shard->senders, shard->sender_count, rank) < 0 ? WH_HISTORY_MEMBER
 											  : WH_HISTORY_SENDER;
 		wh_tell(actor, TOLD_VIEW, shard->configured, view->number, place->role, place->shard);

@@ -515,6 +515,20 @@ mutant(NAME resting-sends KIND test_group_rests FILE membership/layout.c
 		places->sender[rank] = in && places->sender[rank];
 ]])
 
+mutant(NAME rests-unheard KIND test_timelines_stays FILE group/epoch.c
+	REMOVES "unordered, whoever rests waits until the others, too, have delivered what it has committed"
+	TEXT [[
+	    (seat->mc != NULL ? !wh_multicast_drained(seat->mc) : wh_ring_settled(ring) != wh_ring_claimed(ring)))
+]]
+	REPLACEMENT [[
+	    (seat->mc != NULL && seat->sends && subgroup->mode != WH_MODE_ORDERED
+		     ? wh_multicast_next(seat->mc, (uint32_t)wh_rank_find(seat->layout->senders,
+									  seat->layout->sender_count, epoch->rank)) !=
+			       wh_ring_claimed(ring)
+	     : seat->mc != NULL ? !wh_multicast_drained(seat->mc)
+				: wh_ring_settled(ring) != wh_ring_claimed(ring)))
+]])
+
 mutant(NAME idle-drops KIND views FILE group/install.c
 	REMOVES "what was claimed in a shard that is inactive now stays until it is active"
 	TEXT [[

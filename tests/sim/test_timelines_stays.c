@@ -128,6 +128,38 @@ START_TEST(who_forgets_a_shard_has_what_is_sent_again)
 }
 END_TEST
 
+/* Nodes 0 and 1 send, in all views. */
+static enum whorl_role two_send(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
+				void *ctx)
+{
+	(void)view;
+	(void)subgroup;
+	(void)shard;
+	(void)ctx;
+	return id < 2 ? WHORL_SENDER : WHORL_MEMBER;
+}
+
+/* Unordered, that it has delivered its own messages says nothing of others: while 2, which stood still, takes
+ * them in it goes on being a sender. */
+START_TEST(who_rests_waits_for_who_is_slow)
+{
+	FOREACH_SEED(t)
+	{
+		begin_group(t,
+			    (&(struct group){.nodes = 3,
+					     .ids = 3,
+					     .messages = 60,
+					     .window = 64,
+					     .early = true,
+					     .one_by_one = true,
+					     .layout = two_send}),
+			    "stall 2 for 30 ms at 10 ms", "rest 1 for 2000 ms at 9 ms");
+		expect_view(t, 2 * JOIN_MS, 1, "0,1,2");
+		end(t);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("stays");
@@ -138,6 +170,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_node_comes_back_to_its_shard_and_begins_with_less);
 	tcase_add_test(cases, who_moves_into_a_fresh_shard_begins_with_nothing);
 	tcase_add_test(cases, who_forgets_a_shard_has_what_is_sent_again);
+	tcase_add_test(cases, who_rests_waits_for_who_is_slow);
 	suite_add_tcase(all, cases);
 	return all;
 }

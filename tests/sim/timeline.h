@@ -53,6 +53,8 @@ struct group {
 	whorl_layout_fn *layout; /* the subgroup is unordered, and this says who is in it; NULL: all are, ordered */
 	bool ordered;            /* with a layout, too */
 	uint32_t shards;         /* 0: one */
+	uint32_t window;         /* 0: 8 */
+	bool one_by_one;         /* a pass takes in one message of each sender */
 };
 
 static inline void lay_out(struct wh_plan *plan, const struct group *group)
@@ -77,7 +79,9 @@ static inline void begin_faults(struct timeline *t, const struct group *group, c
 		ck_assert_msg(wh_fault_parse(&t->schedule.faults[t->schedule.count], lines[t->schedule.count], wrong,
 					     sizeof(wrong)),
 			      "%s", wrong);
-	wh_plan_plain(plan, t->seed, group->ids > 0 ? group->ids : group->nodes, 8, 100, group->messages);
+	wh_plan_plain(plan, t->seed, group->ids > 0 ? group->ids : group->nodes, group->window > 0 ? group->window : 8,
+		      100, group->messages);
+	plan->config.engine.receive_batching = !group->one_by_one;
 	plan->config.group.nodes = group->nodes;
 	plan->config.group.failure_timeout_ms = TIMEOUT_MS;
 	plan->config.group.start_timeout_ms = group->start_timeout_ms > 0 ? group->start_timeout_ms : 1000;
