@@ -182,6 +182,22 @@ static void sit_down(struct seat *seat)
 	}
 }
 
+/* Those in their whorl_close whom somebody has taken as leaving in order: a quorum is not taken of them. Who only begins to close
+ * may have failed for the others. */
+static void tell_leavers(const struct play *play)
+{
+	for (uint32_t i = 0; i < play->lives; i++) {
+		const struct actor *leaver = &play->actors[i];
+		bool seen = false;
+
+		for (uint32_t k = 0; k < play->lives && leaver->leaving && !leaver->crashed; k++)
+			seen |= k != i && play->actors[k].node != NULL &&
+				wh_inspect_saw_leave(play->actors[k].node, leaver->id, leaver->incarnation);
+		if (seen)
+			wh_history_leaving(play->history, i);
+	}
+}
+
 /* `shown`: the view as the application was told of it; NULL: it was not yet. */
 static void tell_history(struct actor *actor, const struct wh_view *view, const struct whorl_view *shown)
 {
@@ -203,6 +219,7 @@ static void tell_history(struct actor *actor, const struct wh_view *view, const 
 											  : WH_HISTORY_SENDER;
 		wh_tell(actor, TOLD_VIEW, shard->configured, view->number, place->role, place->shard);
 	}
+	tell_leavers(play);
 	wh_history_view(play->history, actor->life,
 			&(struct wh_history_view){.number = view->number,
 						  .count = view->members,
