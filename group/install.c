@@ -175,8 +175,8 @@ static void move_ring(whorl_subgroup *subgroup, struct wh_seat *seat, uint64_t f
 	}
 }
 
-/* What was delivered to this node before it came in says nothing of what is in the state that it is given: that may have less of a
- * sender, and then the rest comes again. */
+/* What was delivered to this node before it came in says nothing of what is in the state that it begins with: that may have less of
+ * a sender, and the empty one has nothing, and then the rest comes again. */
 static void forget_delivered(whorl_subgroup *subgroup)
 {
 	for (uint32_t id = 0; id < wh_node_config_nodes_max(&subgroup->node->config); id++) {
@@ -201,7 +201,7 @@ static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl
 		for (uint32_t s = 0; s < old->layout->sender_count; s++)
 			subgroup->certain[old->sender_ids[s]] |= wh_multicast_hears(old->mc, s);
 	}
-	if (seat != NULL && wh_node_is_given(subgroup, seat, epoch->rank))
+	if (seat != NULL && wh_node_begins(subgroup, seat, epoch->rank))
 		forget_delivered(subgroup);
 	/* Another life, or the first: its messages begin at 0, and none has been delivered here. */
 	for (uint32_t i = 0; i < epoch->view->joined_count; i++) {

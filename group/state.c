@@ -158,13 +158,19 @@ void wh_state_free(struct wh_state *state, bool forked)
 	free(state);
 }
 
+/* It is not restored yet. */
+static bool waits(const struct wh_state *state)
+{
+	return state->phase == WH_STATE_AWAITS || state->phase == WH_STATE_EMPTIES;
+}
+
 size_t wh_state_step(struct wh_state *state)
 {
 	size_t work = 0;
 
 	if (state->gives != NULL || state->answers_due > 0)
 		work += wh_state_step_gives(state);
-	if (state->phase == WH_STATE_AWAITS || state->take != NULL || state->spare != NULL)
+	if (waits(state) || state->take != NULL || state->spare != NULL)
 		work += wh_state_step_await(state);
 	if (state->phase == WH_STATE_CATCHES_UP)
 		work += wh_state_step_catch_up(state);
@@ -173,8 +179,8 @@ size_t wh_state_step(struct wh_state *state)
 
 bool wh_state_is_busy(const struct wh_state *state)
 {
-	return state->gives != NULL || state->answers_due > 0 || state->phase == WH_STATE_AWAITS ||
-	       state->take != NULL || state->spare != NULL || state->phase == WH_STATE_CATCHES_UP;
+	return state->gives != NULL || state->answers_due > 0 || waits(state) || state->take != NULL ||
+	       state->spare != NULL || state->phase == WH_STATE_CATCHES_UP;
 }
 
 const struct wh_state_stats *wh_state_statistics(const struct wh_state *state)

@@ -3,6 +3,7 @@
  *     giver      wh_state_give: a snapshot on the loop, a position, a stream; then a job that reads one and writes the other
  *     newcomer   wh_state_await: from now on deliveries are kept back (backlog.c); a stream comes, a job restores it; what is
  *                behind the position is upcalled, a little in each pass
+ *     first ones wh_state_begin: nobody has anything; who comes from another shard restores the empty state
  *
  * The stream: a header (subgroup as configured, shard, view number; the position: how many, then for each sender its node id and
  * the number of its first message that is not in the state), then pieces, each with its length before it; a piece of length 0 is
@@ -103,6 +104,11 @@ void wh_state_await(struct wh_state *state, uint32_t giver, uint64_t view, uint3
 #define WH_STATE_PATIENCE 2                  /* failure time-outs: to open a stream, when asked */
 #define WH_STATE_STALL 10                    /* and between bytes of one: the program's `read` may block for a while */
 #define WH_STATE_STALL_NS (60 * WH_NS_PER_S) /* but not less */
+
+/* The view `view` has begun, and this node has entered the shard in it, in which nobody was before: it begins with nothing. If the
+ * program may have something of another shard it restores the empty state, beside the loop and after any restore that is under way;
+ * till then all that is delivered is kept back. */
+void wh_state_begin(struct wh_state *state, uint64_t view, uint32_t shard);
 
 /* True: deliveries go to wh_state_keep, not to the program. Cheap. It may stay true when the state has been restored: the position
  * may be ahead of what this node has delivered, and what comes below it must not be upcalled. */

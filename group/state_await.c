@@ -23,9 +23,16 @@ static bool is_taking(const struct wh_state *state)
 	return state->take != NULL && state->take->use == WH_TAKE_WANTED;
 }
 
+/* A take whose giver was removed, too, may just be at its end. */
+static bool may_yet_have_it(const struct wh_state *state)
+{
+	return state->take != NULL && state->take->use != WH_TAKE_UNWANTED;
+}
+
 bool wh_state_has_hope(const struct wh_state *state)
 {
-	return state->phase == WH_STATE_CATCHES_UP || (state->phase == WH_STATE_AWAITS && is_taking(state));
+	return state->phase == WH_STATE_CATCHES_UP || state->phase == WH_STATE_EMPTIES ||
+	       (state->phase == WH_STATE_AWAITS && may_yet_have_it(state));
 }
 
 static void drop_spare(struct wh_state *state)
@@ -90,8 +97,7 @@ static void next_giver(struct wh_state *state)
 		}
 	/* Who says nothing may have it, and will answer, or leave the view. And who hears no quorum cannot know who is left: he may
 	 * have been removed himself. And I may find that I have it. */
-	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx) ||
-	    (state->take != NULL && state->take->use == WH_TAKE_WILL_DO))
+	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx) || may_yet_have_it(state))
 		state->round = 0;
 	state->somebody_is_silent = false;
 	if (++state->round == WH_STATE_ROUNDS) {
@@ -140,6 +146,7 @@ void wh_state_await(struct wh_state *state, uint32_t giver, uint64_t view, uint3
 	forget_state(state);
 	memset(state->tried, 0, sizeof(state->tried));
 	state->phase = WH_STATE_AWAITS;
+	state->had = true;
 	state->view = view;
 	state->shard = shard;
 	state->round = 0;
@@ -181,6 +188,21 @@ void wh_state_leave(struct wh_state *state)
 	state->keeps = false;
 }
 
+/* What is under way is of another shard. While it ends nothing may be upcalled: it may be in the program's `restore`. */
+void wh_state_begin(struct wh_state *state, uint64_t view, uint32_t shard)
+{
+	bool had = state->had;
+
+	wh_state_leave(state);
+	state->had = true;
+	if (!had || state->phase == WH_STATE_FAILED)
+		return;
+	state->phase = state->stopped ? WH_STATE_FAILED : WH_STATE_EMPTIES;
+	state->keeps = true;
+	state->view = view;
+	state->shard = shard;
+}
+
 /* ---- the streams ---------------------------------------------------------------------------------------------------- */
 
 void wh_state_stream(struct wh_state *state, uint32_t node, struct wh_stream *stream)
@@ -210,6 +232,18 @@ static void begin_take(struct wh_state *state)
 	wh_errand_submit(&state->take->errand);
 }
 
+static void begin_empty(struct wh_state *state)
+{
+	state->take = wh_take_create(state, WH_NOBODY, NULL);
+	if (state->take == NULL) {
+		wh_state_fail(state, WHORL_MEMORY, "no memory to restore the empty one");
+		return;
+	}
+	wh_state_log(state, WH_LOG_INFO, "the state of %s is empty: shard %" PRIu32 " begins", state->hooks.name,
+		     state->shard);
+	wh_errand_submit(&state->take->errand);
+}
+
 static void was_cut(struct wh_state *state, const struct wh_errand *errand)
 {
 	char pace[WH_PACE_BYTES];
@@ -230,8 +264,9 @@ static void settle(struct wh_state *state, const struct wh_take *take)
 	switch (errand->end) {
 	case WH_ERRAND_DONE:
 		wh_errand_pace(errand, pace);
-		wh_state_log(state, WH_LOG_INFO, "has taken the state of %s from node %" PRIu32 ": %s",
-			     state->hooks.name, errand->node, pace);
+		if (errand->node != WH_NOBODY)
+			wh_state_log(state, WH_LOG_INFO, "has taken the state of %s from node %" PRIu32 ": %s",
+				     state->hooks.name, errand->node, pace);
 		wh_state_catch_up(state, &take->parser.header);
 		break;
 	case WH_ERRAND_CUT:
@@ -254,7 +289,8 @@ static size_t look_after_take(struct wh_state *state)
 	size_t work = 1;
 
 	if (!wh_errand_rests(&take->errand)) {
-		wh_errand_report(&take->errand, "has taken from");
+		if (take->errand.node != WH_NOBODY)
+			wh_errand_report(&take->errand, "has taken from");
 		return 0;
 	}
 	if (take->errand.end == WH_ERRAND_GOES_ON) {
@@ -276,6 +312,10 @@ size_t wh_state_step_await(struct wh_state *state)
 
 	if (state->take != NULL)
 		work += look_after_take(state);
+	if (state->phase == WH_STATE_EMPTIES && state->take == NULL) {
+		begin_empty(state);
+		return work + 1;
+	}
 	if (state->spare != NULL && state->phase == WH_STATE_AWAITS && state->take == NULL) {
 		begin_take(state);
 		return work + 1;

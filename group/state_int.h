@@ -73,6 +73,7 @@ struct wh_take {
 enum wh_state_phase {
 	WH_STATE_HAS,        /* nothing is kept back; or nothing ever was, or this node is not in the shard */
 	WH_STATE_AWAITS,     /* nothing is restored yet */
+	WH_STATE_EMPTIES,    /* nobody has any: the program is to restore the empty state, when it is free to */
 	WH_STATE_CATCHES_UP, /* restored; what was kept back is upcalled */
 	WH_STATE_FAILED      /* for good: what is delivered is dropped */
 };
@@ -92,6 +93,7 @@ struct wh_state {
 	uint32_t answers_due;
 
 	enum wh_state_phase phase;
+	bool had; /* this node has been in a shard before: the program may have something of it */
 	bool keeps;
 	uint64_t view; /* in which this node entered */
 	uint32_t shard;
@@ -169,7 +171,7 @@ bool wh_state_has_hope(const struct wh_state *state);
 /* For good. */
 void wh_state_fail(struct wh_state *state, enum whorl_result code, const char *format, ...) WH_PRINTF(3, 4);
 
-/* Takes over the stream. NULL: no memory. */
+/* Takes over the stream; NULL: the state is empty, and `node` WH_NOBODY. NULL: no memory. */
 struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_stream *stream);
 /* It ends soon, and its result is good for that and no more. NULL is fine. Loop. */
 void wh_take_stop(struct wh_take *take, enum wh_take_use use);

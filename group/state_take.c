@@ -1,4 +1,5 @@
-/* state_take.c - the newcomer's job: it takes a stream apart, and hands the state to the program. See state.h. */
+/* state_take.c - the newcomer's job: it takes a stream apart, and hands the state to the program; or, of a shard that begins with
+ * nothing, the empty state, of which no stream comes. See state.h. */
 #include <stdlib.h>
 
 #include "base/counter.h"
@@ -12,10 +13,15 @@ static void cut(struct wh_take *take, const char *why)
 	take->errand.why = why;
 }
 
+/* Nothing more of what is not wanted any more: who is in another shard by now is soon upcalled for that one's messages. */
 static void restore(struct wh_take *take, enum whorl_restore_step step, const void *bytes, size_t count)
 {
 	const struct whorl_state *functions = &take->errand.state->functions;
 
+	if (wh_errand_is_to_stop(&take->errand)) {
+		take->errand.end = WH_ERRAND_STOPPED;
+		return;
+	}
 	if (!functions->restore(step, bytes, count, functions->ctx)) {
 		take->errand.end = WH_ERRAND_REFUSED;
 		take->errand.why = "the program could not restore it";
@@ -112,6 +118,17 @@ static void read_stream(struct wh_errand *errand, bool may_wait)
 		wh_take_finish(take);
 }
 
+/* The program forgets what it has of another shard. */
+static void restore_nothing(struct wh_errand *errand, bool may_wait)
+{
+	struct wh_take *take = (struct wh_take *)errand;
+
+	(void)may_wait;
+	restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
+	if (errand->end == WH_ERRAND_GOES_ON)
+		restore(take, WHORL_RESTORE_END, NULL, 0);
+}
+
 void wh_take_finish(struct wh_take *take)
 {
 	if (take->errand.end == WH_ERRAND_GOES_ON)
@@ -123,7 +140,8 @@ void wh_take_finish(struct wh_take *take)
 
 struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_stream *stream)
 {
-	struct wh_take *take = wh_errand_create(state, sizeof(*take), BUFFER_BYTES, node, read_stream);
+	struct wh_take *take = wh_errand_create(state, sizeof(*take), BUFFER_BYTES, node,
+						stream != NULL ? read_stream : restore_nothing);
 
 	if (take == NULL)
 		return NULL;

@@ -213,18 +213,21 @@ static int giver_of(const struct wh_view_subgroup *layout)
 	return -1;
 }
 
-bool wh_node_is_given(const whorl_subgroup *subgroup, const struct wh_seat *seat, uint32_t rank)
+bool wh_node_begins(const whorl_subgroup *subgroup, const struct wh_seat *seat, uint32_t rank)
 {
-	return subgroup->state != NULL && has_entered(seat->layout, rank) && giver_of(seat->layout) >= 0;
+	return subgroup->state != NULL && has_entered(seat->layout, rank);
 }
 
 static void transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoch, const struct wh_seat *seat)
 {
-	if (wh_node_is_given(subgroup, seat, epoch->rank))
-		wh_state_await(subgroup->state, epoch->view->ids[giver_of(seat->layout)], epoch->view->number,
-			       seat->layout->shard);
-	else if (has_entered(seat->layout, epoch->rank)) /* nobody has anything */
-		wh_state_leave(subgroup->state);
+	int giver = giver_of(seat->layout);
+
+	if (!wh_node_begins(subgroup, seat, epoch->rank))
+		return;
+	if (giver >= 0)
+		wh_state_await(subgroup->state, epoch->view->ids[giver], epoch->view->number, seat->layout->shard);
+	else
+		wh_state_begin(subgroup->state, epoch->view->number, seat->layout->shard);
 }
 
 /* After the view upcall, in which the program may have changed its state. */

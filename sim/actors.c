@@ -409,8 +409,6 @@ void wh_actor_leave(struct actor *actor, int timeout_ms)
 	/* What a dead node has submitted is done by threads that died with it; here they come to an end first. */
 	while (wh_inspect_jobs(node) > 0 && timeout_ms == 0 && wh_sim_step(play->sim, UINT64_MAX))
 		;
-	if (!actor->crashed)
-		wh_history_leaving(play->history, actor->life);
 	result = whorl_close(node, timeout_ms);
 	if (!actor->crashed && !actor->removed)
 		wh_history_left(play->history, actor->life);

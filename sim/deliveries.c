@@ -58,6 +58,8 @@ static void check_message(struct seat *seat, const struct whorl_message *message
 	REQUIRE(seat, (uintptr_t)message->data % 16 == 0, "payload", "message %" PRIu64 " of node %u is not aligned",
 		message->index, message->sender);
 	*next = message->index + 1;
+	if (stream == seat->place->stream)
+		seat->place->own = message->index + 1;
 }
 
 static void extend_order(struct circle *circle, struct entry entry)

@@ -8,29 +8,21 @@
  */
 #include "sim/play_int.h"
 
-/* Of a failure time-out: so long it may be from the no of a member to the end of the last round. */
-#define ROUND_PART 8
-
-/* Nobody is left who could have given it what it lacks, or he has it himself, late, from one who is not a member any more, and had
- * to say no before. */
+/* Nobody is left who could have given it what it lacks. */
 static bool is_orphan(const struct actor *actor)
 {
-	uint64_t now = wh_sim_now(actor->play->sim), round_ns = wh_play_timeout_ns(actor->play) / ROUND_PART;
-
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
 		const struct place *place = &actor->places[g];
 		bool found = false;
 
-		if (!place->awaits || place->seat == NULL)
+		if (!place->awaits || place->empties || place->seat == NULL)
 			continue;
 		for (uint32_t i = 0; i < place->seat->circle->seat_count; i++) {
 			const struct seat *other = &place->seat->circle->seats[i];
-			uint64_t adopted_ns = other->place->adopted_ns;
 
-			if (adopted_ns != 0 && now - adopted_ns < round_ns)
-				continue;
-			found |= other->actor != actor && !other->place->awaits && wh_actor_runs(other->actor) &&
-				 !other->actor->removed && (actor->play->broken >> other->actor->life & 1) == 0;
+			found |= other->actor != actor && (!other->place->awaits || other->place->empties) &&
+				 wh_actor_runs(other->actor) && !other->actor->removed &&
+				 (actor->play->broken >> other->actor->life & 1) == 0;
 		}
 		if (!found)
 			return true;

@@ -100,6 +100,7 @@ struct wh_history_place { /* of the node itself in a subgroup, in a view */
 	enum wh_history_role role;
 	uint32_t shard;
 	bool inactive; /* the shard has too few members or no sender: it delivers nothing in this view */
+	bool rests; /* it is no sender because it has wished so: all that it had committed is delivered. If that is known */
 };
 
 struct wh_history_view {
@@ -124,7 +125,8 @@ bool wh_history_deliver(struct wh_history *h, uint32_t node, const struct wh_his
 
 /* It fixes its state, to give it to a newcomer. The digest is of all that has been delivered, and nothing else. */
 bool wh_history_gave(struct wh_history *h, uint32_t node, uint32_t subgroup, uint64_t digest);
-/* The newcomer has a state with that digest: from here on it delivers, and is behind. */
+/* The newcomer has a state with that digest: from here on it delivers, and is behind. 0: the empty one, which whoever has been in
+ * another shard begins with where nobody was before. */
 bool wh_history_restored(struct wh_history *h, uint32_t node, uint32_t subgroup, uint64_t digest);
 /* It is not behind any more: it has delivered what the others have who go on from the views before its own. */
 bool wh_history_caught_up(struct wh_history *h, uint32_t node, uint32_t subgroup);

@@ -82,14 +82,15 @@ static bool check_last_view(struct wh_history *h, const bool *survives)
 	return true;
 }
 
-/* What the node lacks of a sender: what a survivor delivered, and what this sender could send if it survives. */
+/* What the node lacks of a sender: what a survivor delivered, and what this sender could send if it survives, or has sent if it rests. */
 static bool check_rest(struct wh_history *h, const struct subgroup *g, uint32_t node, uint32_t s, bool sends)
 {
 	const struct seat *seat = &g->seats[node];
 	const struct stream *stream = &g->streams[s];
 	const struct view *view = h->lives[node].view;
 
-	sends &= g->seats[s].place.role == WH_HISTORY_SENDER && g->seats[s].unit == seat->unit && !seat->place.inactive;
+	sends &= g->seats[s].place.role == WH_HISTORY_SENDER || g->seats[s].place.rests;
+	sends &= g->seats[s].unit == seat->unit && !seat->place.inactive;
 	for (uint64_t i = seat->next[s]; i < stream->count; i++) {
 		const struct message *message = &stream->messages[i];
 

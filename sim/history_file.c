@@ -144,7 +144,7 @@ static bool take_place(const char **at, struct wh_history_place *place)
 {
 	uint64_t shard = 0;
 
-	*place = (struct wh_history_place){WH_HISTORY_OUT, 0, false};
+	*place = (struct wh_history_place){.role = WH_HISTORY_OUT};
 	if (!take(at, ' '))
 		return false;
 	if (take(at, '-'))

@@ -33,8 +33,9 @@ struct message {
 struct stream {
 	struct message *messages;
 	uint64_t count, capacity;
-	uint64_t known;  /* claims below are all finished */
-	uint64_t lapsed; /* the sender ceased to be one in its shard: of what was claimed by then, some may never come */
+	uint64_t known; /* claims below are all finished */
+	uint64_t lapsed; /* the sender ceased to be one in its shard, and not by resting: of what was claimed by then, some may
+			    never come */
 };
 
 struct entry {
@@ -71,7 +72,9 @@ struct seat { /* of one node in one subgroup */
 	struct wh_history_place place;
 	uint32_t unit;
 	uint64_t joined;   /* the view since which it has been in its shard */
+	bool had;          /* it has been in a shard before */
 	bool awaits;       /* a state: it delivers nothing */
+	bool empties;      /* that is the empty one: nobody has been in its shard before, and it in another */
 	bool behind;       /* it has one, and `at` may be a view before its own */
 	bool restored;     /* it has begun with one: what was delivered before it joined is in there, or comes */
 	struct view *at;   /* the one in whose order it is; a later one than its own if its state is of that */
@@ -139,7 +142,7 @@ struct wh_history_at wh_history_at(const struct subgroup *g, uint32_t unit, uint
 void *wh_history_grown(void *array, uint64_t need, uint64_t *capacity, size_t bytes);
 
 /* May a member pass over this message of a sender? It was aborted; or delivered before the member was in the shard, or
- * while the sender was in another; or the sender ceased to be one in the shard before all had it. */
+ * while the sender was in another; or the sender ceased to be one in the shard before all had it, and not by resting. */
 bool wh_history_may_miss(const struct subgroup *g, const struct seat *seat, const struct stream *stream,
 			 uint64_t index);
 

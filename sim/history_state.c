@@ -83,6 +83,20 @@ bool wh_history_gave(struct wh_history *h, uint32_t life, uint32_t subgroup, uin
 	return true;
 }
 
+static bool begin_empty(struct wh_history *h, uint32_t life, const struct subgroup *g, struct seat *seat,
+			uint64_t digest)
+{
+	if (digest != 0)
+		return wh_history_break(h, "state: %s restores a state, and nobody can have given it one (%s)",
+					wh_history_who(h, life).text, wh_history_at(g, seat->unit, seat->joined).text);
+	seat->awaits = seat->empties = false;
+	seat->behind = seat->restored = true;
+	seat->at = wh_history_find_view(h, seat->joined);
+	seat->position = 0;
+	memset(seat->next, 0, h->life_count * sizeof(*seat->next));
+	return true;
+}
+
 bool wh_history_restored(struct wh_history *h, uint32_t life, uint32_t subgroup, uint64_t digest)
 {
 	struct seat *seat = find_seat(h, life, subgroup, "restores a state");
@@ -90,6 +104,8 @@ bool wh_history_restored(struct wh_history *h, uint32_t life, uint32_t subgroup,
 
 	if (seat == NULL)
 		return false;
+	if (seat->empties)
+		return begin_empty(h, life, &h->subgroups[subgroup], seat, digest);
 	state = find_state(h, seat->unit, digest);
 	if (!seat->awaits || state == NULL)
 		return wh_history_break(

@@ -355,6 +355,26 @@ static bool has_state(struct subgroup *g, uint32_t shard, uint64_t number)
 	return g->stateful && g->since[shard] < number;
 }
 
+/* Whoever has been in another shard has something to forget where nobody has anything. */
+static void begin_stay(struct subgroup *g, struct seat *seat, const struct wh_history_place *place, uint64_t number)
+{
+	bool comes = place->role != WH_HISTORY_OUT, needs = comes && has_state(g, place->shard, number);
+
+	seat->empties = comes && !needs && seat->had && g->stateful;
+	seat->awaits = needs || seat->empties;
+	seat->had |= comes;
+}
+
+/* What was claimed stays as long as the shard is inactive, and goes with the first view in which others may send; but whoever rests
+ * has waited until all had it. */
+static bool may_lose(const struct seat *seat, const struct wh_history_place *place, bool stays)
+{
+	if (stays && place->rests)
+		return false;
+	return (seat->place.role == WH_HISTORY_SENDER && (!stays || place->role != WH_HISTORY_SENDER)) ||
+	       (place->role != WH_HISTORY_SENDER && !place->inactive);
+}
+
 static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, struct view *view,
 		       const struct wh_history_place *place)
 {
@@ -370,14 +390,12 @@ static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, 
 					wh_history_who(h, node).text, place->shard, g->shards, g->name);
 	if (follows && !ahead && !wh_history_leave_order(h, node, g))
 		return false;
-	/* What was claimed stays as long as the shard is inactive, and goes with the first view in which others may send. */
-	if ((seat->place.role == WH_HISTORY_SENDER && (!stays || place->role != WH_HISTORY_SENDER)) ||
-	    (place->role != WH_HISTORY_SENDER && !place->inactive))
+	if (may_lose(seat, place, stays))
 		stream->lapsed = stream->count;
 	if (!stays) {
 		seat->joined = view->number;
 		seat->behind = seat->restored = false;
-		seat->awaits = place->role != WH_HISTORY_OUT && has_state(g, place->shard, view->number);
+		begin_stay(g, seat, place, view->number);
 	}
 	seat->place = *place;
 	seat->unit = g->unit + place->shard;

@@ -72,6 +72,17 @@ uint64_t wh_inspect_left(const whorl_node *node)
 	return left;
 }
 
+bool wh_inspect_saw_leave(const whorl_node *node, uint32_t id, uint64_t incarnation)
+{
+	for (const struct wh_epoch *epoch = node->epoch; epoch != NULL; epoch = epoch->older) {
+		int rank = wh_view_rank_of(epoch->view, id, incarnation);
+
+		if (rank >= 0 && epoch->change.suspicion.known[rank] == WH_LEFT)
+			return true;
+	}
+	return false;
+}
+
 uint64_t wh_inspect_distrusts(const whorl_node *node)
 {
 	const struct wh_epoch *epoch = node->epoch;

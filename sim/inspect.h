@@ -34,6 +34,8 @@ bool wh_inspect_wedged(const whorl_node *node);
 uint64_t wh_inspect_suspects(const whorl_node *node);
 /* Of whom it knows that they left, said or not. */
 uint64_t wh_inspect_left(const whorl_node *node);
+/* In this view, or one before that is not forgotten yet, it has taken that incarnation as one that has left in order. */
+bool wh_inspect_saw_leave(const whorl_node *node, uint32_t id, uint64_t incarnation);
 /* And those whom it would suspect if it heard a quorum. */
 uint64_t wh_inspect_distrusts(const whorl_node *node);
 /* Of whom it suspects those whose rows it would still see change, although they have failed for it (T9). */

@@ -164,17 +164,34 @@ static void draw_function(uint32_t nodes, struct wh_plan_subgroup *out, struct w
 	snprintf(options->senders, sizeof(options->senders), "all");
 }
 
-/* Nobody moves between shards; otherwise anything. */
+/* In some of them members also move from shard to shard, each at views of its own, so that most shards keep somebody. */
+static void draw_moves(const struct wh_plan *plan, uint32_t g, struct wh_plan_subgroup *out,
+		       struct wh_subgroup_options *options)
+{
+	struct wh_dice of_this = wh_dice_split(plan->seed, 500 + g), *dice = &of_this; /* what else is drawn stays */
+
+	out->moves = out->by_function && wh_dice_one_in(dice, 3);
+	if (out->moves && options->shards == 1)
+		options->shards = (int64_t)wh_dice_between(dice, 2, 3);
+}
+
+static uint64_t shard_of(const struct wh_plan *plan, uint64_t g, uint64_t who, uint64_t view)
+{
+	uint64_t shards = (uint64_t)plan->config.subgroups[g].options.shards;
+
+	return (plan->subgroups[g].moves ? wh_mix(who + (view + who % 3) / 3) : who) % shards;
+}
+
+/* For long enough that others have come to have its state, a node is a member, or is none. */
 enum whorl_role wh_plan_layout(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
 			       void *ctx)
 {
 	const struct wh_plan *plan = ctx;
-	uint64_t g = strtoull(subgroup + 1, NULL, 10), shards = (uint64_t)plan->config.subgroups[g].options.shards;
-	uint64_t who = wh_mix(plan->seed ^ wh_mix(g << 32 | id));
+	uint64_t g = strtoull(subgroup + 1, NULL, 10), who = wh_mix(plan->seed ^ wh_mix(g << 32 | id));
 
-	if (who % shards != shard)
+	if (shard_of(plan, g, who, view->number) != shard)
 		return WHORL_NO_MEMBER;
-	if (wh_mix(who + view->number / 4) % 8 == 0) /* for long enough that others have come to have its state */
+	if (wh_mix(who + view->number / 4) % 8 == 0)
 		return WHORL_NO_MEMBER;
 	return wh_mix(who + view->number) % 4 == 0 ? WHORL_MEMBER : WHORL_SENDER;
 }
@@ -230,6 +247,7 @@ static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *p
 	draw_sizes(dice, limits, plan->config.subgroup_count, subgroup, &out->options);
 	if (limits->shards)
 		draw_shards(dice, subgroup, &out->options);
+	draw_moves(plan, g, subgroup, &out->options);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------------- */
@@ -360,11 +378,11 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 		const struct wh_subgroup_options *options = &plan->config.subgroups[g].options;
 
 		fprintf(out,
-			"  g%u: %s, members %s, senders %s, %d shards of at least %d, window %d, %d bytes, "
+			"  g%u: %s, members %s%s, senders %s, %d shards of at least %d, window %d, %d bytes, "
 			"%u messages%s\n",
-			g, plan->subgroups[g].ordered ? "ordered" : "unordered", options->members, options->senders,
-			(int)options->shards, (int)options->members_min, (int)options->window,
-			(int)options->message_bytes, plan->subgroups[g].messages,
-			plan->subgroups[g].even ? " from each" : " at most");
+			g, plan->subgroups[g].ordered ? "ordered" : "unordered", options->members,
+			plan->subgroups[g].moves ? " that moves them" : "", options->senders, (int)options->shards,
+			(int)options->members_min, (int)options->window, (int)options->message_bytes,
+			plan->subgroups[g].messages, plan->subgroups[g].even ? " from each" : " at most");
 	}
 }

@@ -39,6 +39,7 @@ struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it
 	uint32_t member_count, sender_count;
 	bool ordered;
 	bool by_function;  /* members = function: wh_plan_layout, which says something else in each view */
+	bool moves;        /* in which it says another shard too, from view to view */
 	bool even;         /* its senders claim equally many, and all of these are finished */
 	uint32_t messages; /* that a sender claims, at most */
 };

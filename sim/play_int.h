@@ -74,11 +74,14 @@ struct place { /* one node in one subgroup, in all views */
 	struct seat *seat; /* in the current view; NULL: none */
 	bool was_sender;   /* in it */
 	uint64_t *next;    /* by life: of the messages of that sender the first that was not delivered or passed over */
+	uint64_t own;      /* of its own messages, whatever state it has begun with since */
 	uint64_t deliveries;
 
 	uint64_t state; /* its application's: the digest of all that it has delivered, or taken over with a state */
 	bool awaits;    /* it needs a state, and has none */
-	uint64_t adopted_ns;   /* when it had one; 0: it needed none */
+	bool empties;   /* that is the empty one, since nobody was in its shard before */
+	uint64_t stay;  /* how often it has entered a shard */
+	uint64_t coming_stay;  /* in which of these the state that is being restored has begun to come */
 	bool behind;           /* it has one, and may be upcalled messages of views before its own */
 	unsigned char *coming; /* of the state that is being restored */
 	size_t coming_bytes, coming_room;

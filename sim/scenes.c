@@ -182,6 +182,22 @@ static void sit_down(struct seat *seat)
 	}
 }
 
+/* Those in their whorl_close whom somebody has taken as leaving in order: a quorum is not taken of them. Who only begins to close
+ * may have failed for the others. */
+static void tell_leavers(const struct play *play)
+{
+	for (uint32_t i = 0; i < play->lives; i++) {
+		const struct actor *leaver = &play->actors[i];
+		bool seen = false;
+
+		for (uint32_t k = 0; k < play->lives && leaver->leaving && !leaver->crashed; k++)
+			seen |= k != i && play->actors[k].node != NULL &&
+				wh_inspect_saw_leave(play->actors[k].node, leaver->id, leaver->incarnation);
+		if (seen)
+			wh_history_leaving(play->history, i);
+	}
+}
+
 /* `shown`: the view as the application was told of it; NULL: it was not yet. */
 static void tell_history(struct actor *actor, const struct wh_view *view, const struct whorl_view *shown)
 {
@@ -198,10 +214,12 @@ static void tell_history(struct actor *actor, const struct wh_view *view, const 
 			continue;
 		place->shard = shard->shard;
 		place->inactive = shard->state != WH_SHARD_ACTIVE;
+		place->rests = wh_rank_find(shard->resting, shard->resting_count, rank) >= 0;
 		place->role = wh_rank_find(shard->senders, shard->sender_count, rank) < 0 ? WH_HISTORY_MEMBER
 											  : WH_HISTORY_SENDER;
 		wh_tell(actor, TOLD_VIEW, shard->configured, view->number, place->role, place->shard);
 	}
+	tell_leavers(play);
 	wh_history_view(play->history, actor->life,
 			&(struct wh_history_view){.number = view->number,
 						  .count = view->members,
@@ -227,8 +245,7 @@ static void check_rest(struct place *place)
 				     place->actor->name, place->g, (unsigned long long)stream->open[i]);
 	while (committed > stream->lapsed && stream->messages[committed - 1].state != MESSAGE_COMMITTED)
 		committed--;
-	if (committed > stream->lapsed && place->next[place->actor->life] < committed && !place->behind &&
-	    !place->awaits)
+	if (committed > stream->lapsed && place->own < committed && !place->behind && !place->awaits)
 		wh_play_fail(place->actor->play, "rest: %s, g%u: it is no sender, and message %llu is not delivered",
 			     place->actor->name, place->g, (unsigned long long)committed - 1);
 }

@@ -157,14 +157,31 @@ static void adopt(struct place *place, const struct image *image)
 
 	place->state = image->state;
 	memcpy(place->next, image->next, image->lives * sizeof(image->next[0]));
+	if (place->own < place->next[place->actor->life])
+		place->own = place->next[place->actor->life]; /* in the state */
 	place->awaits = false;
-	place->adopted_ns = wh_sim_now(place->actor->play->sim);
 	place->behind = true;
 	if (seat == NULL)
 		return;
 	seat->deliveries = image->deliveries;
 	if (image->deliveries > 0 && seat->circle->ordered)
 		seat->next_sequence = seat->circle->order[image->deliveries - 1].sequence + 1;
+}
+
+/* It has been in another shard, and in this one nobody was. */
+static void begin_empty(struct place *place)
+{
+	struct play *play = place->actor->play;
+
+	if (place->coming_bytes > 0)
+		wh_play_fail(play, "state: %s, g%u: restores %zu bytes, and its shard begins with nothing",
+			     place->actor->name, place->g, place->coming_bytes);
+	else if (!wh_history_restored(play->history, place->actor->life, place->g, 0))
+		wh_play_fail(play, "%s", wh_history_broken(play->history));
+	place->state = 0;
+	memset(place->next, 0, play->lives_max * sizeof(place->next[0]));
+	place->awaits = place->empties = false;
+	place->behind = true;
 }
 
 static void finish(struct place *place)
@@ -175,10 +192,14 @@ static void finish(struct place *place)
 
 	if (place->coming_bytes >= sizeof(*image))
 		wh_tell(actor, TOLD_RESTORE, place->g, image->state, image->view, image->deliveries);
-	if (place->seat == NULL)
-		; /* it ran beside the loop, and a view has come meanwhile in which the node is in no shard: of no use */
+	else
+		wh_tell(actor, TOLD_RESTORE, place->g, 0, actor->scene->number, 0);
+	if (place->seat == NULL || place->stay != place->coming_stay)
+		; /* it ran beside the loop, and a view has come meanwhile in which the node is in no shard, or another: of no use */
 	else if (!place->awaits)
 		wh_play_fail(play, "state: %s, g%u: restores a state, and needs none", actor->name, place->g);
+	else if (place->empties)
+		begin_empty(place);
 	else if (!check_image(place, image))
 		wh_play_fail(play, "state: %s, g%u: what it restores, %zu bytes, is not what anybody gave", actor->name,
 			     place->g, place->coming_bytes);
@@ -194,6 +215,8 @@ static bool restore(enum whorl_restore_step step, const void *bytes, size_t coun
 	struct place *place = ctx;
 	struct actor *actor = place->actor;
 
+	if (step == WHORL_RESTORE_BEGIN)
+		place->coming_stay = place->stay;
 	if (step == WHORL_RESTORE_BEGIN && !actor->crashed)
 		wh_faults_moment(actor, WH_MOMENT_RESTORE);
 	take_time(place);
@@ -227,7 +250,11 @@ void wh_state_of_place(struct place *place)
 
 void wh_place_begin(struct place *place, bool needs_state)
 {
-	place->awaits = needs_state && wh_play_has_states(place->actor->play);
+	if (place->awaits || place->behind) /* of the shard before: what was kept back of it is never upcalled */
+		place->own = place->stream->claimed;
+	place->empties = !needs_state && place->stay > 0;
+	place->awaits = (needs_state || place->empties) && wh_play_has_states(place->actor->play);
+	place->stay++;
 	place->behind = false;
 }
 

@@ -318,15 +318,15 @@ struct whorl_state {
 	 * node that has failed, or in whorl_close. Each is released once. */
 	void (*release)(void *snapshot, void *ctx);
 	/* At the newcomer; no message of the subgroup is upcalled before it has returned true for WHORL_RESTORE_END. False: it
-	 * cannot be restored; the node fails, with WHORL_SYSTEM. It may block. As it runs beside the loop, its last call may come
-	 * after the upcall of a view in which the node is in no shard of the subgroup: what was restored is then of no use. */
+	 * cannot be restored; the node fails, with WHORL_SYSTEM. It may block. No bytes: the state is empty, as it is for whoever moves
+	 * from a shard into one that nobody was in before, and has to forget what it has. As it runs beside the loop, its last call may
+	 * come after the upcall of a view in which the node is in no shard, or another: what was restored is then of no use. */
 	bool (*restore)(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx);
 	void *ctx;
 };
 
-/* A call of `read` or `restore` cannot be interrupted: whorl_close waits until it has returned, and then there is no other.
- * The functions are copied. All members should set them, or none: a newcomer without begins with nothing. Before whorl_start:
- * WHORL_INVALID afterwards, or if one is missing; WHORL_MEMORY. */
+/* A call of `read` or `restore` cannot be interrupted: whorl_close waits for it, and then there is no other. The functions are copied.
+ * All members set them, or none: a newcomer without begins with nothing. WHORL_INVALID: after whorl_start, or one is missing; WHORL_MEMORY. */
 WHORL_API enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struct whorl_state *functions);
 
 /* ---- sending ----------------------------------------------------------------------------------------------------------

@@ -6,10 +6,12 @@
 mutant(NAME enters-stateless KIND views FILE group/transfer.c
 	REMOVES "who enters a shard awaits its state"
 	TEXT [[
-	if (wh_node_is_given(subgroup, seat, epoch->rank))
+	if (giver >= 0)
+		wh_state_await
 ]]
 	REPLACEMENT [[
-	if (wh_node_is_given(subgroup, seat, epoch->rank) && false)
+	if (giver >= 0 && giver < 0)
+		wh_state_await
 ]])
 
 mutant(NAME first-stay-remembered KIND test_timelines_stays FILE group/install.c
@@ -200,6 +202,15 @@ if (due == WH_ANSWER_DECLINE || (due == WH_ANSWER_GIVE && !wh_state_has_hope(sta
 if (due == WH_ANSWER_DECLINE)
 ]])
 
+mutant(NAME declined-at-the-end KIND test_state_asked FILE group/state_await.c
+	REMOVES "who may just have been given all of a state does not say that it has none"
+	TEXT [[
+	       (state->phase == WH_STATE_AWAITS && may_yet_have_it(state));
+]]
+	REPLACEMENT [[
+	       (state->phase == WH_STATE_AWAITS && is_taking(state));
+]])
+
 mutant(NAME stale-taken KIND test_state_await FILE group/state_wire.c
 	REMOVES "a state of a view before that in which somebody came is not taken"
 	TEXT [[
@@ -270,6 +281,36 @@ mutant(NAME unrestored-begins KIND test_state_await FILE group/state_await.c
 ]]
 	REPLACEMENT [[
 	memset(state->tried
+]])
+
+mutant(NAME moved-state-kept KIND views FILE group/state_await.c
+	REMOVES "who moves into a shard that begins with nothing forgets what it has of another"
+	TEXT [[
+	if (!had || state->phase == WH_STATE_FAILED)
+		return;
+]]
+	REPLACEMENT [[
+	if (had || !had)
+		return;
+]])
+
+mutant(NAME unwanted-restored KIND test_state_threads FILE group/state_take.c
+	REMOVES "of a state that is not wanted any more nothing more is handed on"
+	TEXT [[
+	if (wh_errand_is_to_stop(&take->errand)) {
+]]
+	REPLACEMENT [[
+	if (take->errand.state == NULL) {
+]])
+
+mutant(NAME had-on-from-another-shard KIND test_timelines_stays FILE group/install.c
+	REMOVES "unordered, who begins with the empty state forgets what was delivered to it in another shard"
+	TEXT [[
+	if (seat != NULL && wh_node_begins(subgroup, seat, epoch->rank))
+]]
+	REPLACEMENT [[
+	if (seat != NULL && wh_node_begins(subgroup, seat, epoch->rank) &&
+	    seat->layout->entered_count < seat->layout->member_count)
 ]])
 
 # ---- what is kept back ----
@@ -472,6 +513,20 @@ mutant(NAME resting-sends KIND test_group_rests FILE membership/layout.c
 ]]
 	REPLACEMENT [[
 		places->sender[rank] = in && places->sender[rank];
+]])
+
+mutant(NAME rests-unheard KIND test_timelines_stays FILE group/epoch.c
+	REMOVES "unordered, whoever rests waits until the others, too, have delivered what it has committed"
+	TEXT [[
+	    (seat->mc != NULL ? !wh_multicast_drained(seat->mc) : wh_ring_settled(ring) != wh_ring_claimed(ring)))
+]]
+	REPLACEMENT [[
+	    (seat->mc != NULL && seat->sends && subgroup->mode != WH_MODE_ORDERED
+		     ? wh_multicast_next(seat->mc, (uint32_t)wh_rank_find(seat->layout->senders,
+									  seat->layout->sender_count, epoch->rank)) !=
+			       wh_ring_claimed(ring)
+	     : seat->mc != NULL ? !wh_multicast_drained(seat->mc)
+				: wh_ring_settled(ring) != wh_ring_claimed(ring)))
 ]])
 
 mutant(NAME idle-drops KIND views FILE group/install.c

@@ -52,6 +52,114 @@ START_TEST(a_node_comes_back_to_its_shard_and_begins_with_less)
 }
 END_TEST
 
+/* Nodes 0 and 1 keep one shard; in the next view 2 leaves it for another, which 3 begins with it. */
+static enum whorl_role begins_another(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
+				      void *ctx)
+{
+	bool is_later = view->number > 0;
+
+	(void)subgroup;
+	(void)ctx;
+	if (id < 2 || (id == 2 && !is_later))
+		return shard == 0 ? WHORL_SENDER : WHORL_NO_MEMBER;
+	return shard == 1 && is_later ? WHORL_SENDER : WHORL_NO_MEMBER;
+}
+
+/* It forgets what it has of the first before it is upcalled for a message of the other: whoever comes there later has the same from
+ * it as from 3. */
+START_TEST(who_moves_into_a_fresh_shard_begins_with_nothing)
+{
+	FOREACH_SEED(t)
+	{
+		begin_group(t,
+			    (&(struct group){.nodes = 5,
+					     .ids = 6,
+					     .messages = 60,
+					     .early = true,
+					     .ordered = true,
+					     .shards = 2,
+					     .layout = begins_another}),
+			    "crash 4 at 30 ms", "join 5 at 400 ms");
+		expect_view(t, 400, ANY, "0,1,2,3");
+		expect_state(t, 400, "2,3");
+		expect_view(t, 400 + 2 * JOIN_MS, ANY, "0,1,2,3,5");
+		expect_state(t, 400 + 2 * JOIN_MS + RESTORE_MS, "5");
+		end(t);
+	}
+}
+END_TEST
+
+/* Node 1 sends; all go to another shard in the next view. */
+static enum whorl_role go_to_another(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
+				     void *ctx)
+{
+	(void)subgroup;
+	(void)ctx;
+	if (shard != (view->number > 0))
+		return WHORL_NO_MEMBER;
+	return id == 1 ? WHORL_SENDER : WHORL_MEMBER;
+}
+
+/* The digest of an unordered state is of what is in it, in any order. */
+static bool has_the_state_of_0(const struct timeline *t, uint32_t node)
+{
+	uint64_t state = t->play->at[0]->places[0].state;
+
+	return state != 0 && t->play->at[node]->places[0].state == state;
+}
+
+/* What 1 sends again there, because 0 had not heard it, 2 has delivered in the shard before, and forgotten. */
+START_TEST(who_forgets_a_shard_has_what_is_sent_again)
+{
+	FOREACH_SEED(t)
+	{
+		begin_group(t,
+			    (&(struct group){.nodes = 4,
+					     .ids = 4,
+					     .messages = 60,
+					     .early = true,
+					     .shards = 2,
+					     .layout = go_to_another}),
+			    "slow 1 to 0 by 1000 for 300 ms at 0 ms", "crash 3 at 30 ms");
+		expect_view(t, 300 + 2 * JOIN_MS, 1, "0,1,2");
+		by(t, 300 + 4 * JOIN_MS, has_the_state_of_0, 1 << 2, "two in an unordered shard have other states");
+		end(t);
+	}
+}
+END_TEST
+
+/* Nodes 0 and 1 send, in all views. */
+static enum whorl_role two_send(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
+				void *ctx)
+{
+	(void)view;
+	(void)subgroup;
+	(void)shard;
+	(void)ctx;
+	return id < 2 ? WHORL_SENDER : WHORL_MEMBER;
+}
+
+/* Unordered, that it has delivered its own messages says nothing of others: while 2, which stood still, takes
+ * them in it goes on being a sender. */
+START_TEST(who_rests_waits_for_who_is_slow)
+{
+	FOREACH_SEED(t)
+	{
+		begin_group(t,
+			    (&(struct group){.nodes = 3,
+					     .ids = 3,
+					     .messages = 60,
+					     .window = 64,
+					     .early = true,
+					     .one_by_one = true,
+					     .layout = two_send}),
+			    "stall 2 for 30 ms at 10 ms", "rest 1 for 2000 ms at 9 ms");
+		expect_view(t, 2 * JOIN_MS, 1, "0,1,2");
+		end(t);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("stays");
@@ -60,6 +168,9 @@ static Suite *suite(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, who_is_left_in_a_first_view_follows);
 	tcase_add_test(cases, a_node_comes_back_to_its_shard_and_begins_with_less);
+	tcase_add_test(cases, who_moves_into_a_fresh_shard_begins_with_nothing);
+	tcase_add_test(cases, who_forgets_a_shard_has_what_is_sent_again);
+	tcase_add_test(cases, who_rests_waits_for_who_is_slow);
 	suite_add_tcase(all, cases);
 	return all;
 }

@@ -51,16 +51,21 @@ struct group {
 	uint64_t spread_ns;
 	bool early;              /* times count from when the nodes of the beginning have been opened */
 	whorl_layout_fn *layout; /* the subgroup is unordered, and this says who is in it; NULL: all are, ordered */
+	bool ordered;            /* with a layout, too */
+	uint32_t shards;         /* 0: one */
+	uint32_t window;         /* 0: 8 */
+	bool one_by_one;         /* a pass takes in one message of each sender */
 };
 
-static inline void lay_out(struct wh_plan *plan, whorl_layout_fn *layout)
+static inline void lay_out(struct wh_plan *plan, const struct group *group)
 {
 	struct wh_subgroup_options *options = &plan->config.subgroups[0].options;
 
-	plan->layout = layout;
+	plan->layout = group->layout;
 	plan->subgroups[0].by_function = true;
-	plan->subgroups[0].ordered = false;
-	options->mode = WH_SUBGROUP_UNORDERED;
+	plan->subgroups[0].ordered = group->ordered;
+	options->mode = group->ordered ? WH_SUBGROUP_ORDERED : WH_SUBGROUP_UNORDERED;
+	options->shards = group->shards > 0 ? group->shards : 1;
 	snprintf(options->members, sizeof(options->members), "function");
 }
 
@@ -74,7 +79,9 @@ static inline void begin_faults(struct timeline *t, const struct group *group, c
 		ck_assert_msg(wh_fault_parse(&t->schedule.faults[t->schedule.count], lines[t->schedule.count], wrong,
 					     sizeof(wrong)),
 			      "%s", wrong);
-	wh_plan_plain(plan, t->seed, group->ids > 0 ? group->ids : group->nodes, 8, 100, group->messages);
+	wh_plan_plain(plan, t->seed, group->ids > 0 ? group->ids : group->nodes, group->window > 0 ? group->window : 8,
+		      100, group->messages);
+	plan->config.engine.receive_batching = !group->one_by_one;
 	plan->config.group.nodes = group->nodes;
 	plan->config.group.failure_timeout_ms = TIMEOUT_MS;
 	plan->config.group.start_timeout_ms = group->start_timeout_ms > 0 ? group->start_timeout_ms : 1000;
@@ -87,7 +94,7 @@ static inline void begin_faults(struct timeline *t, const struct group *group, c
 	snprintf(plan->config.group.founder, sizeof(plan->config.group.founder), "%s",
 		 group->founder != NULL ? group->founder : "none");
 	if (group->layout != NULL)
-		lay_out(plan, group->layout);
+		lay_out(plan, group);
 	t->play = wh_play_new(plan, &t->schedule, stdout);
 	wh_play_meet(t->play);
 }

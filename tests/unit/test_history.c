@@ -6,7 +6,7 @@
  *
  *     V1:01      all of these install view 1 with these members; 2V1:01 node 2 alone; 2V1:01:m-1 its places: of
  *                "orders" (ordered), "ticks" (unordered), "parts" (ordered, two shards). s sender, m member, - not in,
- *                i inactive, 0 and 1 sender of that shard. Without: ss0
+ *                r rests, i inactive, 0 and 1 sender of that shard. Without: ss0
  *     0C3 0C3,1  node 0 commits claim 3 in subgroup 0 (orders), 1; 0A3 aborts
  *     2D0.3@7,1  node 2 delivers message 3 of node 0, sequence 7, subgroup 1, in its view; v5 behind: in view 5; ! with a
  *                wrong digest
@@ -36,16 +36,18 @@ static struct wh_history_place place_of(char c)
 	switch (c) {
 	case 's':
 	case '0':
-		return (struct wh_history_place){WH_HISTORY_SENDER, 0, false};
+		return (struct wh_history_place){.role = WH_HISTORY_SENDER};
 	case '1':
 	case '2':
-		return (struct wh_history_place){WH_HISTORY_SENDER, (uint32_t)(c - '0'), false};
+		return (struct wh_history_place){.role = WH_HISTORY_SENDER, .shard = (uint32_t)(c - '0')};
 	case 'm':
-		return (struct wh_history_place){WH_HISTORY_MEMBER, 0, false};
+		return (struct wh_history_place){.role = WH_HISTORY_MEMBER};
+	case 'r':
+		return (struct wh_history_place){.role = WH_HISTORY_MEMBER, .rests = true};
 	case 'i':
-		return (struct wh_history_place){WH_HISTORY_SENDER, 0, true};
+		return (struct wh_history_place){.role = WH_HISTORY_SENDER, .inactive = true};
 	default:
-		return (struct wh_history_place){WH_HISTORY_OUT, 0, false};
+		return (struct wh_history_place){.role = WH_HISTORY_OUT};
 	}
 }
 
@@ -183,6 +185,8 @@ static const struct {
 	 "same order: node 2 delivers message 0 of node 0 where node 1 delivered message 0 of node 3 (orders, view 0, place 0)"},
 	{ALL "0C0 3C0 0C1 1D0.0@0 1D3.0@3 1D0.1@5 2D0.0@0 2D0.1@5",
 	 "same order: node 2 delivers message 1 of node 0 where node 1 delivered message 0 of node 3 (orders, view 0, place 1)"},
+	{ALL "1C0,1 0D1.0@0,1 1D1.0@0,1 0V1:01234 1V1:01234:sr0 2V1:01234 3V1:01234 4V1:01234 V2:01234 1C1,1 2D1.1@1,1",
+	 "no gap: node 2 delivers message 1 of node 1 without message 0 (ticks, view 2)"},
 	{ALL "0C0 0C1 0D0.0@0 0D0.1@5 0V1:01234:ms0 1D0.1@5",
 	 "no gap: node 1 delivers message 1 of node 0 without message 0 (orders, view 0, place 0)"},
 	{ALL "0C0 1D0.0@0 2D0.0@5",
@@ -290,6 +294,8 @@ static const struct {
 	 "progress: node 0 ends without message 1 of node 0, which survives (orders, view 1)"},
 	{ALL "4C0 0D4.0@0 end:01234",
 	 "nothing that a survivor lacks: node 1 ends without message 0 of node 4, which node 0 delivered (orders, view 0)"},
+	{ALL "1C0,1 0D1.0@0,1 1D1.0@0,1 0V1:01234 1V1:01234:sr0 2V1:01234 3V1:01234 4V1:01234 end:01234",
+	 "progress: node 2 ends without message 0 of node 1, which survives (ticks, view 1)"},
 	{ALL "4X 0V1:0123 end:0123", "progress: node 1 ends in view 0, node 0 has installed view 1"},
 	{ALL "4X end:01234", "progress: node 4 is to survive, and has crashed"},
 	{ALL "4R end:01234", "progress: node 4 is to survive, and was removed"},
@@ -417,6 +423,15 @@ static const struct {
 	 "1C0 0D1.0@1 1D1.0@1 2D1.0@1 1X 0V1:02 2V1:02 0G7 2G8,1 0G9,2 0V2:021 2V2:021 5V2:021 5T7 5T8,1 5T9,2 5C0 "
 	 "0D1.0@2 2D1.0@2 5D1.0@2 5K 5K,1 5K,2 end:025",
 	 NULL},
+	/* from one shard to another, that begins with nothing */
+	{THREE
+	 "0C0,2 0D0.0@0,2 1D0.0@0,2 2D0.0@0,2 0V1:012:ss1 1V1:012 2V1:012:ss1 0T0,2 2T0,2 0C1,2 0D0.1@0,2 2D0.1@0,2 "
+	 "0K,2 2K,2 end:012",
+	 NULL},
+	{THREE "0V1:012:ss1 0C0,2 0D0.0@0,2",
+	 "state: node 0 delivers message 0 of node 0 and has no state yet (parts/1, view 1, place 0)"},
+	{THREE "0V1:012:ss1 0T7,2",
+	 "state: node 0 restores a state, and nobody can have given it one (parts/1, view 1)"},
 	{JOINED "3D0.0@0v0", "its view: node 3 delivers message 0 of node 0 and is in view 1 (orders, view 0, place 1)"},
 	{THREE WITH_3 "0C0 0D0.0@0 3D0.0@0",
 	 "state: node 3 delivers message 0 of node 0 and has no state yet (orders, view 1, place 0)"},

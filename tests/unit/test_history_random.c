@@ -50,10 +50,10 @@ static struct event *note(struct world *w, char kind, uint32_t node)
 static struct wh_history_place place_at(uint32_t subgroup, uint32_t rank)
 {
 	if (subgroup == 2)
-		return (struct wh_history_place){WH_HISTORY_SENDER, rank % 2, false};
+		return (struct wh_history_place){.role = WH_HISTORY_SENDER, .shard = rank % 2};
 	if (rank % 3 == 2 || (subgroup == 0 && rank % 2 == 1))
-		return (struct wh_history_place){WH_HISTORY_MEMBER, 0, false};
-	return (struct wh_history_place){WH_HISTORY_SENDER, 0, false};
+		return (struct wh_history_place){.role = WH_HISTORY_MEMBER};
+	return (struct wh_history_place){.role = WH_HISTORY_SENDER};
 }
 
 static struct wh_history_place place_in(const struct world *w, uint32_t view, uint32_t subgroup, uint32_t node)
@@ -61,7 +61,7 @@ static struct wh_history_place place_in(const struct world *w, uint32_t view, ui
 	for (uint32_t rank = 0; rank < w->counts[view]; rank++)
 		if (w->members[view][rank] == node)
 			return place_at(subgroup, rank);
-	return (struct wh_history_place){WH_HISTORY_OUT, 0, false};
+	return (struct wh_history_place){.role = WH_HISTORY_OUT};
 }
 
 static struct wh_history_place place_now(const struct world *w, uint32_t subgroup, uint32_t node)

@@ -119,6 +119,42 @@ START_TEST(who_is_removed_may_have_given_all)
 }
 END_TEST
 
+static void giver_is_removed_and_another_asks(struct program *program, enum whorl_restore_step step)
+{
+	struct party *party = (struct party *)((char *)program - offsetof(struct party, program));
+
+	if (step != WHORL_RESTORE_END)
+		return;
+	wh_state_removed(party->state, 1);
+	wh_state_give(party->state, 2);
+	wh_state_step(party->state); /* the loop goes on beside it */
+	ck_assert_uint_eq(party->declined_count, 0);
+}
+
+/* And whoever asks just then, perhaps for the last time, waits for the answer. */
+START_TEST(who_may_have_been_given_all_does_not_say_no)
+{
+	struct lab *lab = lab_create(LAB_LATER);
+	struct party *party = newcomer(lab), *next = &lab->parties[2];
+	struct pipe *pipe = lab_open(party, 1, party);
+
+	next->view = VIEW;
+	next->shard = SHARD;
+	wh_state_await(next->state, 0, VIEW, SHARD);
+	party->giver_count = 0;
+	party->program.bytes = 30;
+	party->program.on_restore = giver_is_removed_and_another_asks;
+	pipe_put(pipe, 0, 30);
+	pipe_put(pipe, 0, 0);
+	LAB_UNTIL(lab, next->restored == 1);
+	check_restored(&next->program, 30);
+	ck_assert_int_eq(party->restored, 1);
+	ck_assert_uint_eq(party->declined_count, 0);
+	pipe_end(pipe);
+	lab_free(lab);
+}
+END_TEST
+
 /* What it has written may still come. */
 START_TEST(who_is_gone_may_have_written_all)
 {
@@ -315,6 +351,7 @@ static Suite *suite(void)
 	tcase_add_test(all, who_is_gone_is_not_waited_for);
 	tcase_add_loop_test(all, who_is_removed_gives_no_more, 0, 2);
 	tcase_add_loop_test(all, who_is_removed_may_have_given_all, 0, 2);
+	tcase_add_test(all, who_may_have_been_given_all_does_not_say_no);
 	tcase_add_loop_test(all, who_is_gone_may_have_written_all, 0, 2);
 	tcase_add_test(all, a_question_that_cannot_be_sent_is_sent_later);
 	tcase_add_test(all, when_nobody_has_it_the_shard_is_lost);

@@ -417,6 +417,95 @@ START_TEST(who_awaits_another_state_forgets_the_first)
 }
 END_TEST
 
+/* Nobody has been in the shard, and this node in none: there is nothing to forget. */
+START_TEST(who_begins_in_its_first_shard_is_not_asked_to_forget)
+{
+	struct lab *lab = lab_create(kinds[_i]);
+	struct party *party = &lab->parties[0];
+
+	wh_state_begin(party->state, VIEW, SHARD);
+	ck_assert(!wh_state_keeps(party->state));
+	ck_assert(!wh_state_restores(party->state));
+	lab_steps(lab, 4);
+	ck_assert_uint_eq(word_of(&party->program.begins), 0);
+	ck_assert_int_eq(party->restored, 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* It has a state of another shard, or awaits one, or is in none meanwhile. */
+START_TEST(who_moves_into_a_fresh_shard_restores_the_empty_state)
+{
+	struct lab *lab = lab_create(kinds[_i % 2]);
+	struct party *party = &lab->parties[0];
+
+	if (_i < 2)
+		wh_state_begin(party->state, VIEW, SHARD);
+	else
+		newcomer(lab);
+	if (_i >= 4)
+		wh_state_leave(party->state);
+	party->view = VIEW + 1;
+	wh_state_begin(party->state, VIEW + 1, SHARD + 1);
+	ck_assert(wh_state_keeps(party->state));
+	ck_assert(wh_state_restores(party->state));
+	ck_assert(wh_state_is_busy(party->state));
+	party_message(party, 9, 1);
+	wh_state_give(party->state, 2); /* who asks has it then */
+	ck_assert_uint_eq(party->upcalled_count, 0);
+	LAB_UNTIL(lab, party->restored > 0);
+	ck_assert_uint_eq(word_of(&party->program.begins), 1);
+	ck_assert_uint_eq(word_of(&party->program.ends), 1);
+	ck_assert_uint_eq(party->program.restored_bytes, 0);
+	ck_assert_uint_eq(party->upcalled_count, 1);
+	check_upcalled(party, 0, 9, 1);
+	ck_assert(!wh_state_keeps(party->state));
+	lab_steps(lab, 3);
+	ck_assert_uint_eq(word_of(&party->program.snapshots), 1);
+	ck_assert_uint_eq(party->declined_count, 0);
+	ck_assert_uint_eq(party->asked_count, 0);
+	ck_assert_int_eq(party->failed, 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* The stream of the first shard has no part in it any more. */
+START_TEST(what_is_restored_of_the_shard_before_ends_first)
+{
+	struct lab *lab = lab_create(kinds[_i]);
+	struct party *party = newcomer(lab);
+	struct pipe *pipe = lab_open(party, 1, party);
+
+	pipe_put(pipe, 0, 10);
+	lab_steps(lab, 3);
+	wh_state_begin(party->state, VIEW + 1, SHARD + 1);
+	pipe_put(pipe, 0, 0);
+	LAB_UNTIL(lab, party->restored > 0);
+	ck_assert(pipe->in_closed);
+	ck_assert_uint_eq(word_of(&party->program.begins), 2);
+	ck_assert_uint_eq(word_of(&party->program.ends), 1);
+	ck_assert_uint_eq(party->program.restored_bytes, 0);
+	pipe_end(pipe);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(a_program_that_cannot_forget)
+{
+	struct lab *lab = lab_create(kinds[_i % 2]);
+	struct party *party = &lab->parties[0];
+
+	party->program.refuses = _i / 2 == 0 ? WHORL_RESTORE_BEGIN : WHORL_RESTORE_END;
+	wh_state_begin(party->state, VIEW, SHARD);
+	wh_state_begin(party->state, VIEW + 1, SHARD + 1);
+	lab_steps(lab, 4);
+	ck_assert_int_eq(party->failed, 1);
+	ck_assert_int_eq(party->failed_code, WHORL_SYSTEM);
+	ck_assert_uint_eq(word_of(&party->program.ends), _i / 2);
+	lab_free(lab);
+}
+END_TEST
+
 START_TEST(stop_closes_what_it_has)
 {
 	struct lab *lab = lab_create(kinds[_i]);
@@ -487,6 +576,10 @@ static Suite *suite(void)
 	tcase_add_loop_test(others, who_is_about_to_have_it_gives_it_then, 0, 4);
 	tcase_add_loop_test(others, who_leaves_the_shard_is_not_restored, 0, 2);
 	tcase_add_loop_test(others, who_awaits_another_state_forgets_the_first, 0, 2);
+	tcase_add_loop_test(others, who_begins_in_its_first_shard_is_not_asked_to_forget, 0, 2);
+	tcase_add_loop_test(others, who_moves_into_a_fresh_shard_restores_the_empty_state, 0, 6);
+	tcase_add_loop_test(others, what_is_restored_of_the_shard_before_ends_first, 0, 2);
+	tcase_add_loop_test(others, a_program_that_cannot_forget, 0, 4);
 	tcase_add_loop_test(others, stop_closes_what_it_has, 0, 2);
 	tcase_add_test(others, after_stop_there_is_nothing_more);
 	suite_add_tcase(s, others);

@@ -165,6 +165,37 @@ START_TEST(one_restore_at_a_time)
 }
 END_TEST
 
+/* And a shard that begins with nothing has to wait for it: its messages are not upcalled beside it, and no more of it comes. */
+START_TEST(a_restore_ends_before_another_shard_begins)
+{
+	struct lab *lab = lab_create(LAB_THREADS);
+	struct party *party = awaits(lab, 0);
+	struct pipe *pipe = lab_open(party, GIVER, party);
+	wh_word go = 0;
+
+	party->program.ctx = &go;
+	party->program.on_restore = wait_for_go;
+	pipe_put(pipe, 0, 10);
+	pipe_put(pipe, 0, 0);
+	LAB_UNTIL(lab, word_of(&party->program.restoring) == 1 && word_of(&party->program.begins) == 1);
+	party->view++;
+	wh_state_begin(party->state, VIEW + 1, 1);
+	party_message(party, 9, 3);
+	lab_steps(lab, 100);
+	ck_assert_uint_eq(word_of(&party->program.begins), 1);
+	ck_assert_uint_eq(party->upcalled_count, 0);
+	wh_store_release(&go, 1);
+	LAB_UNTIL(lab, party->restored == 1);
+	ck_assert_uint_eq(word_of(&party->program.begins), 2);
+	ck_assert_uint_eq(word_of(&party->program.ends), 1);
+	ck_assert_uint_eq(party->program.restored_bytes, 0);
+	ck_assert_uint_eq(party->upcalled_count, 1);
+	check_upcalled(party, 0, 9, 3);
+	pipe_end(pipe);
+	lab_free(lab);
+}
+END_TEST
+
 struct seen {
 	int nice, policy;
 };
@@ -245,6 +276,7 @@ static Suite *suite(void)
 	tcase_add_test(all, a_giver_pauses);
 	tcase_add_test(all, stop_ends_jobs_that_wait);
 	tcase_add_test(all, one_restore_at_a_time);
+	tcase_add_test(all, a_restore_ends_before_another_shard_begins);
 	tcase_add_loop_test(all, jobs_stand_back, 0, 2);
 	tcase_add_test(all, it_may_end_at_any_moment);
 	suite_add_tcase(s, all);
