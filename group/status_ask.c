@@ -104,7 +104,7 @@ enum whorl_result wh_inquiry_ask(const struct wh_inquiry *inquiry, uint32_t id, 
 
 	*out = NULL;
 	if (id >= wh_node_config_nodes_max(config))
-		return wh_error_set(err, WHORL_INVALID, "group %s has no node %u", asked.group, id);
+		return wh_error_set(err, WHORL_NOT_FOUND, "group %s has no node %u", asked.group, id);
 	if (verbs && wh_verbs_address_default(asked.group, id, address, err) != WHORL_OK && config->addresses == NULL)
 		return err->code;
 	if (config->group.transport == WH_TRANSPORT_TCP)
@@ -174,7 +174,10 @@ enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout
 	result = wh_config_bind(config, &bound);
 	if (result != WHORL_OK)
 		return tell(wh_error_set(&err, result, "%s", whorl_config_error(config)), &err, text, bytes);
-	result = wh_inquiry_open(&inquiry, &bound, &err);
+	if (id >= wh_node_config_nodes_max(&bound))
+		result = wh_error_set(&err, WHORL_INVALID, "group %s has no node %u", bound.group.name, id);
+	else
+		result = wh_inquiry_open(&inquiry, &bound, &err);
 	if (result == WHORL_OK) {
 		result = wh_inquiry_ask(&inquiry, id, timeout_ms, out, &err);
 		wh_inquiry_close(&inquiry);
