@@ -124,13 +124,19 @@ START_TEST(stop_ends_jobs_that_wait)
 }
 END_TEST
 
+struct barrier {
+	wh_word waits, go;
+};
+
 static void wait_for_go(struct program *program, enum whorl_restore_step step)
 {
-	const wh_word *go = program->ctx;
+	struct barrier *barrier = program->ctx;
 
-	if (step == WHORL_RESTORE_BYTES)
-		while (wh_load_acquire(go) == 0)
-			sched_yield();
+	if (step != WHORL_RESTORE_BYTES)
+		return;
+	wh_store_release(&barrier->waits, 1);
+	while (wh_load_acquire(&barrier->go) == 0)
+		sched_yield();
 }
 
 /* A restore that cannot be interrupted: the next one begins when it is over. Meanwhile this node has left and come again. */
@@ -139,13 +145,13 @@ START_TEST(one_restore_at_a_time)
 	struct lab *lab = lab_create(LAB_THREADS);
 	struct party *party = awaits(lab, 0);
 	struct pipe *first = lab_open(party, GIVER, party), *second;
-	wh_word go = 0;
+	struct barrier barrier = {0};
 
-	party->program.ctx = &go;
+	party->program.ctx = &barrier;
 	party->program.on_restore = wait_for_go;
 	pipe_put(first, 0, 10);
 	pipe_put(first, 0, 0);
-	LAB_UNTIL(lab, word_of(&party->program.restoring) == 1 && word_of(&party->program.begins) == 1);
+	LAB_UNTIL(lab, word_of(&barrier.waits) == 1);
 	wh_state_leave(party->state);
 	party->view++;
 	wh_state_await(party->state, GIVER, VIEW + 1, 0);
@@ -155,7 +161,7 @@ START_TEST(one_restore_at_a_time)
 	lab_steps(lab, 100);
 	ck_assert_uint_eq(word_of(&party->program.begins), 1);
 	ck_assert_int_eq(party->restored, 0);
-	wh_store_release(&go, 1);
+	wh_store_release(&barrier.go, 1);
 	LAB_UNTIL(lab, party->restored == 1);
 	ck_assert_uint_eq(word_of(&party->program.begins), 2);
 	check_restored(&party->program, 20);
@@ -171,20 +177,20 @@ START_TEST(a_restore_ends_before_another_shard_begins)
 	struct lab *lab = lab_create(LAB_THREADS);
 	struct party *party = awaits(lab, 0);
 	struct pipe *pipe = lab_open(party, GIVER, party);
-	wh_word go = 0;
+	struct barrier barrier = {0};
 
-	party->program.ctx = &go;
+	party->program.ctx = &barrier;
 	party->program.on_restore = wait_for_go;
 	pipe_put(pipe, 0, 10);
 	pipe_put(pipe, 0, 0);
-	LAB_UNTIL(lab, word_of(&party->program.restoring) == 1 && word_of(&party->program.begins) == 1);
+	LAB_UNTIL(lab, word_of(&barrier.waits) == 1);
 	party->view++;
 	wh_state_begin(party->state, VIEW + 1, 1);
 	party_message(party, 9, 3);
 	lab_steps(lab, 100);
 	ck_assert_uint_eq(word_of(&party->program.begins), 1);
 	ck_assert_uint_eq(party->upcalled_count, 0);
-	wh_store_release(&go, 1);
+	wh_store_release(&barrier.go, 1);
 	LAB_UNTIL(lab, party->restored == 1);
 	ck_assert_uint_eq(word_of(&party->program.begins), 2);
 	ck_assert_uint_eq(word_of(&party->program.ends), 1);
