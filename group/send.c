@@ -200,7 +200,8 @@ int whorl_window_fd(whorl_subgroup *subgroup)
 {
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return -1;
-	if (subgroup->ring == NULL || (wh_ring_is_away(subgroup->ring) && !is_to_return(subgroup)))
+	/* Only a look: what is_to_return takes in may be what another thread waits for. */
+	if (subgroup->ring == NULL || (wh_ring_is_away(subgroup->ring) && wh_load_relaxed(&subgroup->returns) == 0))
 		return -1;
 	return subgroup->ring->window_fd;
 }

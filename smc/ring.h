@@ -12,8 +12,8 @@
  * (docs/decisions/0014). In a new view everything that was not delivered in the old one is sent again, from the same slot
  * number in the new place: what is finished already is copied there when its turn comes.
  *
- * Invariants: freed <= sent <= claimed <= limit == freed + window (or the last number there is). A slot is written only between its claim and its
- * commit by its holder, and by the loop (header, or copying) between commit and push.
+ * Invariants: freed <= sent <= claimed <= limit == freed + window (or the last number there is). A slot is written only between its
+ * claim and its commit by its holder, and by the loop (header, or copying) between commit and push.
  */
 #ifndef WH_SMC_RING_H
 #define WH_SMC_RING_H
@@ -57,8 +57,8 @@ struct wh_ring {
 	wh_word late;           /* [claim holders] claims that were finished after they had been dropped */
 	uint64_t dropped_open;  /* [loop] claims that were open when they were dropped, over all */
 
-	/* closed << 63 | wedged << 62 | away << 61 | held << 60 | number << slot_bits | slot of the next claim. [application threads; the
-	 * bits are set by the loop and whorl_close, taken away by the loop] */
+	/* closed << 63 | wedged << 62 | away << 61 | held << 60 | number << slot_bits | slot of the next claim. [application
+	 * threads; the bits are set by the loop and whorl_close, taken away by the loop] */
 	alignas(WH_CACHE_LINE) wh_word claim;
 
 	/* [loop writes, application threads read] claims below it may be made */

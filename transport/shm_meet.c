@@ -197,8 +197,7 @@ void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_sh
 {
 	const struct wh_shm_head taken = wh_shm_head(WH_SHM_TAKEN);
 
-	if (wh_lives_has(&peer->ended,
-			 packet->hello.incarnation)) { /* it is there yet, but has nothing to say to me any more */
+	if (wh_lives_has(&peer->ended, packet->hello.incarnation)) { /* there yet, with nothing to say to me any more */
 		wh_shm_claim_drop(&packet->hello.status, peer->pid == getpid());
 		wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
 		return;

@@ -66,8 +66,7 @@ void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct
 	unsigned char frame[WH_TCP_HEAD_BYTES];
 	char reason[WH_TCP_REASON_BYTES];
 
-	if (wh_lives_has(&peer->ended,
-			 hello->incarnation)) { /* it is there yet, but has nothing to say to me any more */
+	if (wh_lives_has(&peer->ended, hello->incarnation)) { /* there yet, with nothing to say to me any more */
 		wh_tcp_end_connection(t, peer, WH_TCP_SHUNNED);
 		return;
 	}

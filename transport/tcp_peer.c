@@ -54,6 +54,7 @@ void wh_tcp_hang_up(struct wh_tcp *t, struct wh_tcp_channel *channel)
 	wh_tcp_channel_close(channel, t->forked);
 }
 
+/* Rows that have a place here keep it, they belong to images. */
 void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_tcp_peer_state state)
 {
 	if (peer->state == WH_TCP_MET || state == WH_TCP_SHUNNED)
