@@ -109,7 +109,10 @@ START_TEST(who_rests_goes_on_resting)
 	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), true)); /* that is nothing new */
 	cluster_hush(&c);
 	ck_assert(!cluster_is_in_view(&c, 3));
+	ck_assert_int_eq(whorl_window_fd(subgroup_of(&c, 1, "s")), -1);
 	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), false));
+	ck_assert_int_ge(whorl_window_fd(subgroup_of(&c, 1, "s")), 0); /* until it sends again, which that will tell */
+	ck_assert_int_eq(whorl_window_arm(subgroup_of(&c, 1, "s")), WHORL_AGAIN);
 	cluster_await_view(&c, 3);
 	ck_assert(is_sender(&c, 1));
 	ck_ok(send_one(&c, 1));
