@@ -17,10 +17,12 @@ foreach(library whorl_static whorl)
 	set_target_properties(${library} PROPERTIES OUTPUT_NAME whorl LINKER_LANGUAGE C)
 	target_include_directories(${library} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
 							$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-	target_link_libraries(${library} PRIVATE PkgConfig::inih PkgConfig::urcu PkgConfig::openssl PkgConfig::verbs
+	target_link_libraries(${library} PRIVATE PkgConfig::inih PkgConfig::urcu ${WHORL_OPENSSL} ${WHORL_RDMA}
 					 Threads::Threads)
 endforeach()
-set_target_properties(whorl PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+set_target_properties(whorl PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+				       LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/whorl.map)
+target_link_options(whorl PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/whorl.map)
 if(WHORL_SANITIZE)
 	target_link_options(whorl PRIVATE -fsanitize=${WHORL_SANITIZE})
 else()
@@ -29,7 +31,7 @@ endif()
 
 # For the command and the tests: the archive with a view of its inside, which a stranger does not get.
 add_library(whorl_internal INTERFACE)
-target_link_libraries(whorl_internal INTERFACE whorl_static whorl_flags PkgConfig::urcu PkgConfig::openssl PkgConfig::verbs
+target_link_libraries(whorl_internal INTERFACE whorl_static whorl_flags PkgConfig::urcu ${WHORL_OPENSSL} ${WHORL_RDMA}
 					Threads::Threads)
 
 # ---- installation -----------------------------------------------------------------------------------------------------

@@ -71,5 +71,5 @@ part == "rest" { print roff($0) }
 END {
 	printf ".SH SEE ALSO\n"
 	print name == "whorl" ? ".BR whorl\\-bench (1),\n.BR whorl\\-config (1),\n.BR whorl\\-node (1),\n.BR whorl\\-report (1),\n" \
-				".BR whorl\\-sim (1),\n.BR whorl\\-status (1)" : ".BR whorl (1)"
+				".BR whorl\\-sim (1),\n.BR whorl\\-status (1),\n.BR whorl.ini (5),\n.BR whorl (3)" : ".BR whorl (1),\n.BR whorl.ini (5)"
 }

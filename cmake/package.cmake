@@ -1,4 +1,23 @@
-# package.cmake - manual pages and completion, and three Debian packages: `cpack -G DEB` in the build directory.
+# package.cmake - manual pages, examples and completion, and three Debian packages: `cpack -G DEB` in the build directory.
+
+# A page for each function, from the headers.
+file(STRINGS cmake/whorl.map names REGEX "^[ \t]whorl_[a-z_]+;$")
+list(TRANSFORM names REPLACE "^[ \t](whorl_[a-z_]+);$" "\\1")
+set(pages ${names})
+list(TRANSFORM pages PREPEND ${PROJECT_BINARY_DIR}/man/man3/)
+list(TRANSFORM pages APPEND .3)
+list(PREPEND pages ${PROJECT_BINARY_DIR}/man/man3/whorl.3)
+set(headers "")
+foreach(header result message whorl status) # what is used stands before what uses it
+	list(APPEND headers ${PROJECT_SOURCE_DIR}/include/whorl/${header}.h)
+endforeach()
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man/man3)
+add_custom_command(OUTPUT ${pages}
+		   COMMAND awk -v version=${PROJECT_VERSION} -v directory=${PROJECT_BINARY_DIR}/man/man3 -f
+			   ${PROJECT_SOURCE_DIR}/cmake/man-api.awk ${headers}
+		   DEPENDS ${headers} cmake/man-api.awk cmake/whorl.map COMMENT "Writing the manual pages of the interface" VERBATIM)
+add_custom_target(man_api ALL DEPENDS ${pages})
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 
 # A page for each command, from what the command says with --help. A command with a sanitizer in it does not run everywhere, and is
 # not for packages.
@@ -17,12 +36,17 @@ if(NOT WHORL_SANITIZE)
 					  COMMAND awk -v name=${name} -v version=${PROJECT_VERSION} -v "call=${call}" -f
 					  ${PROJECT_SOURCE_DIR}/cmake/man.awk ${name}.help > ${name}.1)
 	endforeach()
-	file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man)
-	add_custom_command(OUTPUT ${pages} ${page_commands} DEPENDS whorl_command cmake/man.awk WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/man
+	set(ini_page ${PROJECT_BINARY_DIR}/man/whorl.ini.5)
+	list(APPEND page_commands COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C $<TARGET_FILE:whorl_command> config --describe > ini.described
+				  COMMAND awk -v version=${PROJECT_VERSION} -f ${PROJECT_SOURCE_DIR}/cmake/man-ini.awk ini.described > whorl.ini.5)
+	add_custom_command(OUTPUT ${pages} ${ini_page} ${page_commands} DEPENDS whorl_command cmake/man.awk cmake/man-ini.awk WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/man
 			   COMMENT "Writing the manual pages" VERBATIM)
-	add_custom_target(man ALL DEPENDS ${pages})
+	add_custom_target(man ALL DEPENDS ${pages} ${ini_page})
 	install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command)
+	install(FILES ${ini_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT command)
 endif()
+file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
+install(FILES ${examples} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES cmake/whorl.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME whorl COMPONENT command)
 
 # ---- Debian ---------------------------------------------------------------------------------------------------------------
@@ -47,9 +71,16 @@ set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The shared library.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libwhorl-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 # Those behind the first are for static links.
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libwhorl${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}), libinih-dev, liburcu-dev, \
-libssl-dev, libibverbs-dev, librdmacm-dev")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers, the archive, and files for CMake and pkg-config.")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+    "libwhorl${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}), libinih-dev, liburcu-dev")
+if(WHORL_TLS)
+	string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libssl-dev")
+endif()
+if(WHORL_VERBS)
+	string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libibverbs-dev, librdmacm-dev")
+endif()
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+    "Headers, the archive, manual pages of the interface, examples, and files for CMake and pkg-config.")
 
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME whorl)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SHLIBDEPS ON)

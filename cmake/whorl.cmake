@@ -7,6 +7,9 @@ target_include_directories(whorl_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT
 target_compile_definitions(whorl_flags INTERFACE _GNU_SOURCE)
 target_compile_options(whorl_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes
 					     -Wmissing-prototypes)
+if(NOT WHORL_VERBS)
+	target_compile_definitions(whorl_flags INTERFACE WHORL_WITHOUT_VERBS)
+endif()
 if(WHORL_WERROR)
 	target_compile_options(whorl_flags INTERFACE -Werror)
 endif()

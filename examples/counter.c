@@ -54,7 +54,7 @@ static int send_commands(whorl_node *node, whorl_subgroup *subgroup)
 {
 	for (int i = 0; i < COMMANDS; i++) {
 		struct command command = {i % 7 == 0 ? TRIPLE : ADD, whorl_node_id(node) + 1};
-		enum whorl_result result = whorl_send(subgroup, &command, sizeof(command), 5000);
+		enum whorl_result result = whorl_send(subgroup, &command, sizeof(command), 5000, NULL);
 
 		if (result != WHORL_OK)
 			return fail("send", result, node);

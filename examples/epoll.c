@@ -33,7 +33,7 @@ static int tick(int timer, whorl_subgroup *subgroup)
 
 	if (read(timer, &expired, sizeof(expired)) != sizeof(expired) || ticks == TICKS)
 		return 0;
-	/* Never waits: if the window is full, this tick is dropped (or look at whorl_window_fd). */
+	/* Never waits: if the window is full, this tick is dropped. (window.c waits for room.) */
 	if (whorl_claim(subgroup, 32, &claim) == WHORL_OK)
 		return whorl_commit(&claim, (size_t)snprintf(claim.data, 32, "tick %lu", ++ticks)) != WHORL_OK;
 	return 0;

@@ -34,11 +34,12 @@ static void deliver(const struct whorl_message *messages, size_t count, void *ct
 	struct receiver *receiver = ctx;
 
 	for (size_t i = 0; i < count; i++) {
-		const uint64_t *words = messages[i].data;
-		unsigned long wrong = messages[i].bytes != WORDS * sizeof(*words);
+		const struct whorl_message *message = WHORL_AT(whorl_message, messages, i);
+		const uint64_t *words = message->data;
+		unsigned long wrong = message->bytes != WORDS * sizeof(*words);
 
 		for (unsigned at = 0; at < WORDS && !wrong; at++)
-			wrong = words[at] != word(messages[i].sender, messages[i].index, at);
+			wrong = words[at] != word(message->sender, message->index, at);
 		receiver->digest = receiver->digest * 31 + words[0];
 		receiver->wrong += wrong;
 	}

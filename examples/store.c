@@ -49,10 +49,12 @@ static void apply(const struct whorl_message *message, void *ctx)
 }
 
 /* On the loop, between two messages. (What is large is better not copied here, but shared until it changes.) */
-static void *snapshot(void *ctx)
+static void *snapshot(const struct whorl_position *position, void *ctx)
 {
 	struct replica *copy = malloc(sizeof(*copy));
 
+	dprintf(1, "a copy for a newcomer has all before message %" PRIu64 " of view %" PRIu64 "\n", position->sequence,
+		position->view);
 	if (copy != NULL)
 		*copy = (struct replica){.store = ((const struct replica *)ctx)->store};
 	return copy;
@@ -112,7 +114,7 @@ static int run(whorl_config *config, struct replica *replica)
 	for (uint32_t i = 0; i <= PUTS && !failed; i++) {
 		struct put put = {i < PUTS ? i * 7 % KEYS : FINISHED, i * NODES + replica->id};
 
-		failed = whorl_send(puts, &put, sizeof(put), 20000) != WHORL_OK;
+		failed = whorl_send(puts, &put, sizeof(put), 20000, NULL) != WHORL_OK;
 	}
 	failed = failed || sem_wait(&replica->all_finished) != 0;
 	return whorl_close(node, 5000), failed;

@@ -78,7 +78,7 @@ static int run(whorl_config *config, struct log *log)
 	whorl_on_message(whorl_subgroup_find(node, "work"), on_message, log);
 	failed = whorl_start(node) != WHORL_OK;
 	for (int i = 0; i < MESSAGES && !failed; i++)
-		failed = whorl_send(whorl_subgroup_find(node, "work"), &i, sizeof(i), 20000) != WHORL_OK;
+		failed = whorl_send(whorl_subgroup_find(node, "work"), &i, sizeof(i), 20000, NULL) != WHORL_OK;
 	while (!failed && sem_wait(&all_delivered) != 0)
 		;
 	whorl_close(node, 5000);

@@ -1,6 +1,7 @@
 /* close.c - draining and leaving. See whorl_close in whorl.h. */
 #include "base/rcu.h"
 #include "group/node_int.h"
+#include "group/refuse.h"
 
 /* After the node has failed what is outstanding will never come. Passes that find nothing to do for so long, and
  * that is it; as long as there is work, as messages that are stable, it goes on. */
@@ -135,12 +136,14 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	enum whorl_result result = WHORL_OK;
 	uint64_t open;
 
+	if (node == NULL)
+		return WH_REFUSE("no node");
 	if (wh_node_state(node) == WHORL_FORKED) {
 		wh_node_free(node, true);
 		return WHORL_OK;
 	}
 	if (timeout_ms < 0)
-		return WHORL_INVALID;
+		return WH_REFUSE("a time-out below 0; the node is still open");
 	if (wh_node_in_upcall(node))
 		return WHORL_WOULD_DEADLOCK;
 	close_rings(node);

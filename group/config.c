@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "group/refuse.h"
 #include "predicates/loop.h"
 #include "sst/columns.h"
 #include "transport/tcp.h"
@@ -17,7 +18,7 @@
 
 static const char *const transports[] = {"shm", "tcp", "verbs", "sim", NULL};
 static const char *const starts[] = {"auto", "join", NULL};
-static const char *const modes[] = {"unordered", "ordered", "durable", NULL};
+static const char *const modes[] = {"unordered", "ordered", NULL};
 static const char *const threads[] = {"dedicated", "caller", NULL};
 static const char *const idles[] = {"adaptive", "yield", "spin", NULL};
 static const char *const huge_pages[] = {"off", "try", "require", NULL};
@@ -30,17 +31,22 @@ static const struct wh_option group_options[] = {
 	 "What moves the bytes: shm: processes of one host and one user; tcp: nodes on any network; verbs: nodes with RDMA devices.",
 	 GROUP(transport), true},
 	{"nodes", WH_OPTION_INTEGER, "", "2", 1, WH_NODES_MAX, NULL,
-	 "Nodes that form the group, all of them or more than half; their ids are 0 to nodes-1.", GROUP(nodes), true},
+	 "Nodes that form the group, all of them; on shm, or with state_dir, more than half. Their ids are 0 to nodes-1.",
+	 GROUP(nodes), true},
 	{"nodes_max", WH_OPTION_INTEGER, "", "0", 0, WH_NODES_MAX, NULL,
 	 "Nodes that there may ever be: those with ids from nodes to nodes_max-1 join; 0: as many as nodes.",
 	 GROUP(nodes_max), false},
 	{"founder", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
-	 "none, or the id of the node that forms the group, alone; all others join it.", GROUP(founder), false},
+	 "none, or the id of the node that forms the group, alone (with state_dir once in its life); all others join it. On tcp and verbs it needs state_dir.",
+	 GROUP(founder), false},
+	{"state_dir", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
+	 "tcp, verbs: none, or a directory that outlives the machine's power, where each node notes which group it was in. With it more than half of the nodes, or the founder, may form a group (docs/operations.md).",
+	 GROUP(state_dir), false},
 	{"start", WH_OPTION_CHOICE, "", "auto", 0, 0, starts,
 	 "auto: joins a group that is running, else forms one; join: never forms one, for nodes that are restarted.",
 	 GROUP(start), false},
 	{"start_timeout_ms", WH_OPTION_INTEGER, "ms", "1000", 10, 600000, NULL,
-	 "When a group is formed all its nodes are waited for so long, then more than half of them will do.",
+	 "When a group is formed all its nodes are waited for so long; then more than half of them will do, where they may form one.",
 	 GROUP(start_timeout_ms), false},
 	{"backlog_max", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 40, NULL,
 	 "What a newcomer may keep back of one subgroup until it has the state, beside memory_max; beyond that it leaves.",
@@ -242,12 +248,18 @@ static uint64_t digest_text(uint64_t digest, const char *text)
 	return digest_byte(digest, '\0');
 }
 
+bool wh_node_config_keeps_records(const struct wh_node_config *config)
+{
+	return config->group.state_dir[0] != '\0' && strcmp(config->group.state_dir, "none") != 0;
+}
+
 uint64_t wh_node_config_group_digest(const struct wh_node_config *config)
 {
 	uint64_t digest = digest_number(DIGEST_BEGIN, config->group.nodes);
 
 	digest = digest_number(digest, wh_node_config_nodes_max(config));
 	digest = digest_number(digest, wh_node_config_founder(config));
+	digest = digest_number(digest, wh_node_config_keeps_records(config));
 	digest = digest_number(digest, wh_node_config_tie_breaker(config));
 	return digest_number(digest, config->group.failure_timeout_ms);
 }
@@ -306,10 +318,6 @@ static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "senders", "%s", err.text);
 	if (wh_view_check_shards(nodes, options->members, (uint32_t)options->shards, &err) != WHORL_OK)
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "shards", "%s", err.text);
-	if (options->mode == WH_SUBGROUP_DURABLE)
-		wh_conf_mistake(conf, "subgroup", subgroup->name, "mode",
-				"is durable, which needs logs that this version does not have; "
-				"expected unordered or ordered");
 }
 
 /* By id. False: no memory. */
@@ -386,6 +394,23 @@ static void find_tls_mistakes(const struct wh_group_options *group, struct wh_co
 			wh_conf_mistake(conf, "group", NULL, files[i].key, "is none, expected a file, as tls is on");
 }
 
+/* On a network a founder that is started again behind a cut would found a second group (docs/decisions/0032). */
+static void find_forming_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
+{
+	int transport = config->group.transport;
+	bool network = transport == WH_TRANSPORT_TCP || transport == WH_TRANSPORT_VERBS;
+
+	if (network && wh_node_config_founder(config) >= 0 && !wh_node_config_keeps_records(config))
+		wh_conf_mistake(
+			conf, "group", NULL, "founder",
+			"is %s, and on a network a founder needs state_dir, which keeps it from founding a second group",
+			config->group.founder);
+	if (transport == WH_TRANSPORT_SHM && wh_node_config_keeps_records(config))
+		wh_conf_mistake(conf, "group", NULL, "state_dir",
+				"is \"%s\", expected none: on shm the names that processes hold are enough",
+				config->group.state_dir);
+}
+
 static void find_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
 {
 	uint32_t nodes = (uint32_t)config->group.nodes, nodes_max = wh_node_config_nodes_max(config);
@@ -401,6 +426,7 @@ static void find_mistakes(const struct wh_node_config *config, struct wh_conf *c
 	find_id_mistake("founder", config->group.founder, nodes_max, conf);
 	find_id_mistake("tie_breaker", config->group.tie_breaker, nodes_max, conf);
 	find_tls_mistakes(&config->group, conf);
+	find_forming_mistakes(config, conf);
 	if (!cpus_hold(config->engine.cpus))
 		wh_conf_mistake(conf, "engine", NULL, "cpus",
 				"is \"%s\", expected none, auto, or processors (0 to %d) as in 0,1",
@@ -517,29 +543,40 @@ void whorl_config_free(whorl_config *config)
 
 enum whorl_result whorl_config_load_file(whorl_config *config, const char *path)
 {
+	if (config == NULL || path == NULL)
+		return WH_REFUSE(config == NULL ? "no configuration" : "no name of a file");
 	return wh_conf_load_file(config->conf, path);
 }
 
 enum whorl_result whorl_config_load_text(whorl_config *config, const char *name, const char *text)
 {
+	if (config == NULL || name == NULL || text == NULL)
+		return WH_REFUSE(config == NULL ? "no configuration" : name == NULL ? "no name" : "no text");
 	return wh_conf_load_text(config->conf, name, text);
 }
 
 enum whorl_result whorl_config_set(whorl_config *config, const char *assignment)
 {
+	if (config == NULL || assignment == NULL)
+		return WH_REFUSE(config == NULL ? "no configuration" : "no assignment");
 	return wh_conf_set(config->conf, assignment);
 }
 
 enum whorl_result whorl_config_ignore(whorl_config *config, const char *section)
 {
+	if (config == NULL || section == NULL)
+		return WH_REFUSE(config == NULL ? "no configuration" : "no section");
 	wh_conf_ignore(config->conf, section);
 	return WHORL_OK;
 }
 
 const char *whorl_config_error(const whorl_config *config)
 {
-	const char *mistakes = wh_conf_mistakes(config->conf);
+	const char *mistakes;
 
+	if (config == NULL)
+		return wh_refuse(__func__, "no configuration: whorl_config_new had no memory"), whorl_invalid_text();
+	mistakes = wh_conf_mistakes(config->conf);
 	return mistakes[0] != '\0' ? mistakes : config->failure.text;
 }
 

@@ -15,14 +15,15 @@
 
 struct wh_group_options {
 	char name[WH_OPTION_TEXT_BYTES];
-	int transport;                      /* enum wh_transport_kind */
-	int64_t nodes;                      /* configured: ids 0 to nodes-1 */
-	int64_t nodes_max;                  /* ids are below; 0: nodes. Use wh_node_config_nodes_max */
-	char founder[WH_OPTION_TEXT_BYTES]; /* none, or a node id: wh_node_config_founder */
-	int start;                          /* enum wh_start */
-	int64_t start_timeout_ms;           /* so long all configured nodes are waited for */
-	int64_t backlog_max;                /* bytes, of one subgroup of one newcomer; beside memory_max */
-	int64_t state_share;                /* percent, of the time of whoever gives a state */
+	int transport;                        /* enum wh_transport_kind */
+	int64_t nodes;                        /* configured: ids 0 to nodes-1 */
+	int64_t nodes_max;                    /* ids are below; 0: nodes. Use wh_node_config_nodes_max */
+	char founder[WH_OPTION_TEXT_BYTES];   /* none, or a node id: wh_node_config_founder */
+	char state_dir[WH_OPTION_TEXT_BYTES]; /* none, or a directory: wh_node_config_keeps_records */
+	int start;                            /* enum wh_start */
+	int64_t start_timeout_ms;             /* so long all configured nodes are waited for */
+	int64_t backlog_max;                  /* bytes, of one subgroup of one newcomer; beside memory_max */
+	int64_t state_share;                  /* percent, of the time of whoever gives a state */
 	int64_t failure_timeout_ms;
 	int64_t memory_max;                     /* bytes, of the rows and arrays of one node */
 	char tie_breaker[WH_OPTION_TEXT_BYTES]; /* none, or a node id: wh_node_config_tie_breaker */
@@ -36,7 +37,7 @@ enum wh_start { WH_START_AUTO, WH_START_JOIN }; /* join: never forms a first vie
 
 enum wh_transport_kind { WH_TRANSPORT_SHM, WH_TRANSPORT_TCP, WH_TRANSPORT_VERBS, WH_TRANSPORT_SIM };
 
-enum wh_subgroup_mode { WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED, WH_SUBGROUP_DURABLE };
+enum wh_subgroup_mode { WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED };
 
 struct wh_subgroup_options {
 	char members[WH_OPTION_TEXT_BYTES], senders[WH_OPTION_TEXT_BYTES];
@@ -91,8 +92,11 @@ uint32_t wh_node_config_nodes_max(const struct wh_node_config *config);
 /* The node id of the founder, -1: none, the first view is formed by a majority. */
 int wh_node_config_founder(const struct wh_node_config *config);
 
-/* Of what all nodes of a group must agree on: [group] nodes, nodes_max, founder, tie_breaker and failure_timeout_ms; and all of
- * each [subgroup], with their order, and how rows are laid (`apart`). */
+/* Does each node keep a record of the group that it was counted in last (group/record.h)? */
+bool wh_node_config_keeps_records(const struct wh_node_config *config);
+
+/* Of what all nodes of a group must agree on: [group] nodes, nodes_max, founder, whether there is a state_dir, tie_breaker and
+ * failure_timeout_ms; and all of each [subgroup], with their order, and how rows are laid (`apart`). */
 uint64_t wh_node_config_group_digest(const struct wh_node_config *config);
 uint64_t wh_node_config_subgroups_digest(const struct wh_node_config *config, bool apart);
 

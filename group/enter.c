@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "group/node_int.h"
+#include "group/refuse.h"
 #include "group/status.h"
 
 /* ---- a first view, or an invitation ------------------------------------------------------------------------------ */
@@ -32,6 +34,23 @@ static bool open(void *ctx, struct wh_view *view, uint64_t key)
 	return result == WHORL_OK;
 }
 
+/* The record of a group that this node was counted in must be on disk before anybody counts on it (0032). */
+static bool promise(whorl_node *node, uint64_t group)
+{
+	if (!node->entry.records || wh_record_has(&node->record, group)) {
+		node->entry.record = node->entry.records ? group : 0;
+		return true;
+	}
+	if (node->record.group != 0 && node->record.writing == 0 && !node->record.failed)
+		wh_log(&node->diag, node->proposed->view->number == 0 ? WH_LOG_WARNING : WH_LOG_ERROR,
+		       "this node was in group %016" PRIx64 ", and now comes into another of its name, %016" PRIx64,
+		       node->record.group, group);
+	if (!wh_record_write(&node->record, group))
+		wh_node_fail(node, WH_LOG_ERROR, WHORL_SYSTEM, "%s", node->record.error.text);
+	wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
+	return false;
+}
+
 static bool is_open(void *ctx)
 {
 	whorl_node *node = ctx;
@@ -42,7 +61,7 @@ static bool is_open(void *ctx)
 			node->transport->ops->freeze(proposed->image, rank);
 	if (!proposed->image->ready)
 		node->transport->ops->service(node->transport);
-	if (!proposed->image->ready)
+	if (!proposed->image->ready || !promise(node, proposed->view->group))
 		return false;
 	wh_node_reach(node, WHORL_ENTRY_THERE);
 	wh_heartbeat_arrive(&proposed->heartbeat);
@@ -50,26 +69,29 @@ static bool is_open(void *ctx)
 }
 
 /* Somebody has begun it: it beats more than once, or it is not new and beats at all. In a first view, also: all are there,
- * or lost, or late; and those that are there are a majority. */
+ * or lost, or late; and those that are there are a majority. Where all must form it, all have said that they are there. */
 static bool has_begun(void *ctx, bool late)
 {
 	const whorl_node *node = ctx;
 	const struct wh_epoch *proposed = node->proposed;
 	const struct wh_view *view = proposed->view;
-	uint32_t there = 1, awaited = 0;
+	uint32_t there = 1, said = 1, awaited = 0;
 
 	if (wh_epoch_is_beaten(proposed))
 		return true;
 	for (uint32_t rank = 0; rank < view->members; rank++) {
 		enum wh_beat beat = wh_heartbeat_of(&proposed->heartbeat, rank);
 
+		said += rank != proposed->rank && beat != WH_BEAT_NONE;
 		if (rank == proposed->rank ||
 		    wh_lobby_lost(&node->lobby, view->ids[rank], view->incarnations[rank], proposed->image->key))
 			continue;
 		there += beat == WH_BEAT_THERE;
 		awaited += beat == WH_BEAT_NONE;
 	}
-	return view->number == 0 && (awaited == 0 || late) && 2 * there > view->voters;
+	if (view->number != 0 || 2 * there <= view->voters)
+		return false;
+	return node->entry.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 }
 
 static void discard(void *ctx)
@@ -136,6 +158,7 @@ void wh_node_stand(whorl_node *node)
 		intro = (struct wh_wire){.standing = WH_MEMBER_OF,
 					 .flag = epoch->change.suspicion.quorum,
 					 .view = epoch->view->number,
+					 .group = epoch->view->group,
 					 .leader = epoch->view->ids[wh_change_leader_of(&epoch->change)],
 					 .key = epoch->image->key};
 	wh_lobby_stand(&node->lobby, &intro, epoch->view);
@@ -306,11 +329,13 @@ static void explain_restore(const whorl_node *node, char *text, size_t bytes)
 		const whorl_subgroup *subgroup = &node->subgroups[i];
 		const struct wh_state_stats *stats =
 			subgroup->state != NULL ? wh_state_statistics(subgroup->state) : NULL;
+		char taken[WH_SIZE_BYTES];
 
 		if (stats == NULL || wh_load_relaxed(&stats->takes) == 0)
 			continue;
-		snprintf(text, bytes, "restores %s: %.0f MB from node %" PRIu64, subgroup->name,
-			 (double)wh_load_relaxed(&stats->taken) / 1e6, wh_load_relaxed(&stats->from));
+		wh_size_text(wh_load_relaxed(&stats->taken), taken, sizeof(taken));
+		snprintf(text, bytes, "restores %s: %s from node %" PRIu64, subgroup->name, taken,
+			 wh_load_relaxed(&stats->from));
 		return;
 	}
 	snprintf(text, bytes, "waits for somebody to give it the state of its subgroups");
@@ -322,6 +347,12 @@ void whorl_progress(const whorl_node *node, char *text, size_t bytes)
 
 	if (bytes == 0)
 		return;
+	if (node == NULL || text == NULL) {
+		WH_REFUSE(node == NULL ? "no node" : "no place for the text");
+		if (text != NULL)
+			text[0] = '\0';
+		return;
+	}
 	if (wh_node_state(node) == WHORL_FORKED) {
 		snprintf(text, bytes, "%s", wh_result_text(WHORL_FORKED));
 		return;

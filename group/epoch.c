@@ -29,11 +29,11 @@ static void member_broken(void *ctx, uint32_t rank, const char *what)
 	wh_epoch_participant.broken(seat->subgroup->node->epoch, rank, what);
 }
 
-static void deliver(void *ctx, const struct whorl_message *messages, size_t count)
+static bool deliver(void *ctx, const struct whorl_message *messages, size_t count)
 {
 	struct wh_seat *seat = ctx;
 
-	wh_node_deliver(seat->subgroup, messages, count);
+	return wh_node_deliver(seat->subgroup, messages, count);
 }
 
 static enum whorl_result open_image(struct wh_epoch *epoch, uint64_t key, struct wh_error *err)
@@ -83,6 +83,7 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_seat *
 			.message_bytes = subgroup->message_bytes,
 			.view = epoch->view->number,
 			.ids = epoch->view->ids,
+			.incarnations = epoch->view->incarnations,
 			.members = layout->members,
 			.member_count = layout->member_count,
 			.senders = layout->senders,
@@ -110,8 +111,10 @@ static enum whorl_result open_seat(struct wh_epoch *epoch, struct wh_seat *seat,
 	int me = wh_rank_find(layout->senders, layout->sender_count, epoch->rank);
 	enum whorl_result result = WHORL_OK;
 
-	*seat = (struct wh_seat){
-		.subgroup = &epoch->node->subgroups[layout->configured], .layout = layout, .sends = me >= 0};
+	*seat = (struct wh_seat){.subgroup = &epoch->node->subgroups[layout->configured],
+				 .layout = layout,
+				 .sends = me >= 0,
+				 .ends = wh_rank_find(layout->ending, layout->ending_count, epoch->rank) >= 0};
 	seat->sender_ids = calloc(layout->sender_count + 1, sizeof(*seat->sender_ids));
 	if (seat->sender_ids == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u senders", layout->sender_count);
@@ -179,6 +182,7 @@ static enum whorl_result open_membership(struct wh_epoch *epoch, struct wh_error
 		.view = epoch->view,
 		.columns = epoch->rows->node,
 		.nodes = node->lobby.nodes,
+		.home = node->home,
 		.tie_breaker = tie_breaker < 0 ? -1 : wh_view_rank(epoch->view, (uint32_t)tie_breaker),
 		.cuts_from = epoch->cuts_from,
 		.on = wh_epoch_participant,
@@ -320,6 +324,27 @@ bool wh_epoch_may_leave(const struct wh_epoch *epoch)
 	return true;
 }
 
+/* All that this node has claimed there is delivered. */
+static bool has_sent_all(const struct wh_seat *seat)
+{
+	const struct wh_ring *ring = seat->subgroup->ring;
+
+	return seat->mc != NULL ? wh_multicast_has_sent_all(seat->mc) : wh_ring_settled(ring) == wh_ring_claimed(ring);
+}
+
+bool wh_epoch_end(struct wh_epoch *epoch, whorl_subgroup *subgroup)
+{
+	const struct wh_seat *seat = wh_epoch_seat(epoch, subgroup);
+
+	if (seat == NULL || !seat->ends || epoch->change.wedged)
+		return true; /* in the next view */
+	if (!has_sent_all(seat))
+		return false;
+	if (wh_change_end(&epoch->change, (uint32_t)(seat->layout - epoch->view->subgroups)))
+		wh_node_ask_leader(epoch->node);
+	return true;
+}
+
 bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 {
 	const struct wh_seat *seat = wh_epoch_seat(epoch, subgroup);
@@ -342,8 +367,7 @@ bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 	if (!said && !resting)
 		wh_node_returned(subgroup);
 	/* Nobody claims any more: what has been claimed is delivered first. */
-	if (rests && ring != NULL &&
-	    (seat->mc != NULL ? !wh_multicast_drained(seat->mc) : wh_ring_settled(ring) != wh_ring_claimed(ring)))
+	if (rests && ring != NULL && !has_sent_all(seat))
 		return false;
 	if ((rests != resting || said) && wh_change_wish(&epoch->change, index, rests))
 		wh_node_ask_leader(epoch->node);
@@ -376,7 +400,7 @@ static void count_dropped(whorl_node *node)
 /* It has failed, or leaves: its row says nothing more. */
 static bool is_silent(const whorl_node *node)
 {
-	return (wh_gate_state(node->gate) & WH_GATE_FAILED) != 0 || node->may_leave;
+	return wh_node_has_failed(node) || node->may_leave;
 }
 
 void wh_epoch_send(whorl_node *node)
@@ -399,12 +423,13 @@ size_t wh_epoch_step(void *ctx)
 	if (__builtin_expect(is_silent(node), 0))
 		return 0;
 	work = wh_change_step(&epoch->change);
-	if (epoch->change.removed) /* just now: deaf from here on */
-		return work;
 	epoch = node->epoch; /* which may be the next */
-	for (uint32_t i = 0; i < epoch->seat_count; i++)
+	for (uint32_t i = 0; i < epoch->seat_count; i++) {
+		if (__builtin_expect(is_silent(node), 0)) /* just now: removed, or in a delivery */
+			return work;
 		if (epoch->seats[i].mc != NULL)
 			work += wh_multicast_step(epoch->seats[i].mc);
+	}
 	if (__builtin_expect(epoch->older != NULL, 0) && wh_load_acquire(&epoch->older->grace) != 0)
 		count_dropped(node);
 	for (struct wh_epoch **at = &epoch->older; *at != NULL;) {

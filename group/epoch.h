@@ -24,6 +24,7 @@ struct wh_seat {                               /* this node's place in one shard
 	struct wh_multicast *mc;               /* [const] NULL: the shard is not active */
 	struct wh_place place;                 /* of my ring, if I am a sender */
 	bool sends;                            /* [const] */
+	bool ends;                             /* [const] it sends what it has claimed, and nothing more */
 	bool placed;                           /* [loop] the ring knows the place */
 };
 
@@ -72,6 +73,9 @@ bool wh_epoch_is_beaten(const struct wh_epoch *epoch);
 
 /* This node rests in that subgroup, or sends again: said when it can be. False: not yet. */
 bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests);
+
+/* If the layout ends this node's sending in that subgroup: said when all that it has claimed is delivered. False: not yet. */
+bool wh_epoch_end(struct wh_epoch *epoch, whorl_subgroup *subgroup);
 
 /* One pass over the current epoch, and over those that are over. A wh_predicate of the node. */
 size_t wh_epoch_step(void *node);

@@ -166,11 +166,13 @@ static void move_ring(whorl_subgroup *subgroup, struct wh_seat *seat, uint64_t f
 	if (seat == NULL || (seat->mc != NULL && !seat->sends)) {
 		uint64_t dropped = wh_ring_drop(subgroup->ring, first);
 
+		subgroup->gone_from = first;
+		subgroup->gone_count = dropped;
 		wh_store_relaxed(&subgroup->dropped, wh_load_relaxed(&subgroup->dropped) + dropped);
 	} else if (seat->mc == NULL) {
-		wh_ring_rest(subgroup->ring, first);
+		wh_ring_rest(subgroup->ring, first, seat->ends);
 	} else {
-		wh_ring_enter(subgroup->ring, &seat->place, first);
+		wh_ring_enter(subgroup->ring, &seat->place, first, seat->ends);
 		seat->placed = true;
 	}
 }
@@ -179,10 +181,8 @@ static void move_ring(whorl_subgroup *subgroup, struct wh_seat *seat, uint64_t f
  * a sender, and the empty one has nothing, and then the rest comes again. */
 static void forget_delivered(whorl_subgroup *subgroup)
 {
-	for (uint32_t id = 0; id < wh_node_config_nodes_max(&subgroup->node->config); id++) {
+	for (uint32_t id = 0; id < wh_node_config_nodes_max(&subgroup->node->config); id++)
 		subgroup->had[id] = WH_UNKNOWN;
-		subgroup->certain[id] = false;
-	}
 }
 
 static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl_subgroup *subgroup)
@@ -198,16 +198,12 @@ static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl
 
 		if (old->sends)
 			first = end;
-		for (uint32_t s = 0; s < old->layout->sender_count; s++)
-			subgroup->certain[old->sender_ids[s]] |= wh_multicast_hears(old->mc, s);
 	}
 	if (seat != NULL && wh_node_begins(subgroup, seat, epoch->rank))
 		forget_delivered(subgroup);
 	/* Another life, or the first: its messages begin at 0, and none has been delivered here. */
-	for (uint32_t i = 0; i < epoch->view->joined_count; i++) {
+	for (uint32_t i = 0; i < epoch->view->joined_count; i++)
 		subgroup->had[epoch->view->joined[i]] = 0;
-		subgroup->certain[epoch->view->joined[i]] = seat != NULL;
-	}
 	if (subgroup->ring != NULL)
 		move_ring(subgroup, seat, first);
 	if (seat != NULL && seat->mc != NULL)
@@ -238,6 +234,17 @@ void wh_epoch_suspect_lost(struct wh_epoch *epoch)
 			wh_change_suspect(&epoch->change, rank, WH_FAILED, "it is gone, or has dropped this view");
 }
 
+static void log_view(whorl_node *node, const struct wh_view *view)
+{
+	char ids[256] = "";
+	size_t at = 0;
+
+	for (uint32_t rank = 0; rank < view->members && at + 8 < sizeof(ids); rank++)
+		at += (size_t)snprintf(ids + at, sizeof(ids) - at, " %u", view->ids[rank]);
+	wh_log(&node->diag, WH_LOG_INFO, "view %" PRIu64 " of group %016" PRIx64 ": nodes%s", view->number, view->group,
+	       ids);
+}
+
 void wh_epoch_begin(struct wh_epoch *epoch)
 {
 	whorl_node *node = epoch->node;
@@ -265,9 +272,11 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	node->rests_settled = false;
 	wh_count(&node->views, 1);
 	wh_event(&node->diag, "view", epoch->view->number, epoch->view->members, 0);
+	log_view(node, epoch->view);
 	if (before == NULL)
 		wh_node_reach(node, WHORL_ENTRY_BEGUN);
 	wh_node_tell_view(node);
+	wh_node_tell_gone(node);
 	wh_node_give(epoch);
 	wh_node_settle(node);
 }

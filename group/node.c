@@ -1,5 +1,6 @@
 /* node.c - a node from open to free. See node_int.h for its life, whorl.h for the contract. */
 #include "group/node_int.h"
+#include "group/refuse.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -57,6 +58,10 @@ static void env_submit(void *ctx, void (*job)(void *argument), void *argument)
 
 void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx)
 {
+	if (node == NULL) {
+		WH_REFUSE("no node");
+		return;
+	}
 	if (wh_node_state(node) == WHORL_FORKED)
 		return; /* the lock may be held by a thread that only the parent has */
 	pthread_mutex_lock(&node->lock);
@@ -164,7 +169,7 @@ static enum whorl_result imagine_view(whorl_node *node, struct wh_view **view, s
 		all[count++] = (struct wh_newcomer){id, 1};
 	if (node->id >= count)
 		all[count++] = (struct wh_newcomer){node->id, 1};
-	return wh_view_create(view, all, count, count, &node->layout_config, err);
+	return wh_view_create(view, 1, all, count, count, &node->layout_config, err);
 }
 
 /* Its lists name it, or nobody can say before there is a view. */
@@ -208,16 +213,11 @@ static enum whorl_result plan(whorl_node *node, struct wh_error *err)
 	return WHORL_OK;
 }
 
-/* Nothing else keeps a founder from founding a second group: who holds a name and says nothing is waited for until he is ended. */
-#define FOUNDER_PATIENCE_NS (24 * 3600 * WH_NS_PER_S)
-
 /* A member may be in an upcall for nearly as long as the failure time-out, and say nothing. */
-static uint64_t patience_ns(const struct wh_node_config *config, uint32_t id)
+static uint64_t patience_ns(const struct wh_node_config *config)
 {
 	int64_t start = config->group.start_timeout_ms, failure = config->group.failure_timeout_ms;
 
-	if (wh_node_config_founder(config) == (int)id && config->group.start == WH_START_AUTO)
-		return FOUNDER_PATIENCE_NS;
 	return (uint64_t)(start > failure ? start : failure) * WH_NS_PER_MS;
 }
 
@@ -231,7 +231,7 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 		.nodes = wh_node_config_nodes_max(&node->config),
 		.addresses = addresses,
 		.incarnation = node->incarnation,
-		.patience_ns = patience_ns(&node->config, node->id),
+		.patience_ns = patience_ns(&node->config),
 		.failure_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS,
 		.huge_pages = node->config.engine.huge_pages,
 	};
@@ -279,8 +279,7 @@ static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 		if (result != WHORL_OK)
 			return result;
 		subgroup->had = calloc(nodes, sizeof(*subgroup->had));
-		subgroup->certain = calloc(nodes, sizeof(*subgroup->certain));
-		if (subgroup->had == NULL || subgroup->certain == NULL)
+		if (subgroup->had == NULL)
 			return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
 		for (uint32_t id = 0; id < nodes; id++)
 			subgroup->had[id] = WH_UNKNOWN;
@@ -298,6 +297,49 @@ static enum whorl_result open_engine(whorl_node *node, struct wh_error *err)
 	wh_loop_init(&node->loop, &node->diag, node->transport, node->gate, (enum wh_idle)node->config.engine.idle);
 	result = wh_loop_add(&node->loop, wh_node_watch, node, err);
 	return result == WHORL_OK ? open_subgroups(node, err) : result;
+}
+
+/* On disk, where records are kept (0032). */
+static enum whorl_result open_record(whorl_node *node, const struct wh_world *world, struct wh_error *err)
+{
+	struct wh_record *record = &node->record;
+
+	*record = (struct wh_record){
+		.ops = world->records, .ctx = world->records_ctx, .env = &node->env, .jobs = &node->jobs};
+	if (record->ops == NULL && wh_node_config_keeps_records(&node->config)) {
+		struct wh_record_file *file = &record->file;
+
+		snprintf(file->directory, sizeof(file->directory), "%s", node->config.group.state_dir);
+		snprintf(file->group, sizeof(file->group), "%s", node->config.group.name);
+		snprintf(file->name, sizeof(file->name), "%s.%u.group", file->group, node->id);
+		file->node = node->id;
+		record->ops = &wh_record_files;
+		record->ctx = file;
+	}
+	return wh_record_open(record, err);
+}
+
+static enum wh_form_rule rule_of(const whorl_node *node)
+{
+	if (wh_node_config_founder(&node->config) >= 0)
+		return WH_FORM_FOUNDER;
+	return node->one_host || node->record.ops != NULL ? WH_FORM_MAJORITY : WH_FORM_ALL;
+}
+
+/* What an operator has asked of this start must be something that this node may do at all. */
+static enum whorl_result check_forced(const whorl_node *node, struct wh_error *err)
+{
+	int founder = wh_node_config_founder(&node->config);
+
+	if (node->forced && node->id >= (uint32_t)node->config.group.nodes && founder != (int)node->id)
+		return wh_error_set(err, WHORL_INVALID,
+				    "node %u cannot be told to form a group: ids below %d (group.nodes) can", node->id,
+				    (int)node->config.group.nodes);
+	if (node->forced && founder >= 0 && founder != (int)node->id)
+		return wh_error_set(err, WHORL_INVALID,
+				    "node %u cannot be told to form a group: node %d is its founder (group.founder)",
+				    node->id, founder);
+	return WHORL_OK;
 }
 
 /* Who else is there, and the way to them. */
@@ -322,13 +364,19 @@ static enum whorl_result open_entry(whorl_node *node, struct wh_error *err)
 		.admission = &node->admission,
 		.layout = &node->layout_config,
 		.configured = (uint32_t)config->group.nodes,
+		.rule = rule_of(node),
 		.founder = wh_node_config_founder(config),
 		.may_form = config->group.start == WH_START_AUTO,
+		.one_host = node->one_host,
+		.forced = node->forced,
+		.records = node->record.ops != NULL,
+		.record = node->record.group,
 		.start_timeout_ns = (uint64_t)config->group.start_timeout_ms * WH_NS_PER_MS,
-		.patience_ns = patience_ns(config, node->id),
+		.patience_ns = patience_ns(config),
 		.on = wh_node_entrant,
 		.ctx = node,
 	};
+	node->home = node->one_host || node->entry.founder >= 0 ? UINT32_MAX : (uint32_t)config->group.nodes;
 	return wh_lobby_init(&node->lobby, err);
 }
 
@@ -343,6 +391,7 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 	memset(node, 0, sizeof(*node));
 	node->id = id;
 	node->headers_apart = world->headers_apart;
+	node->one_host = world->one_host;
 	node->fd = node->timer_fd = -1;
 	node->world_env = world->env;
 	node->env = (struct wh_env){node, env_now, env_random, log_line, env_fatal, env_submit};
@@ -350,7 +399,9 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 		node->log = options->log;
 		node->log_ctx = options->log_ctx;
 	}
-	if (options != NULL && options->size >= sizeof(*options)) {
+	if (options != NULL && options->size > offsetof(struct whorl_open_options, form))
+		node->forced = options->form;
+	if (options != NULL && options->size >= offsetof(struct whorl_open_options, form)) {
 		node->layout = options->layout;
 		node->layout_ctx = options->layout_ctx;
 	}
@@ -382,6 +433,10 @@ enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
 	node->caller = config->engine.thread == WH_THREAD_CALLER;
 	result = wh_node_config_copy(&node->config, config, err);
 	if (result == WHORL_OK)
+		result = check_forced(node, err);
+	if (result == WHORL_OK)
+		result = open_record(node, world, err);
+	if (result == WHORL_OK)
 		result = plan(node, err);
 	if (result == WHORL_OK)
 		result = open_transport(node, world, err);
@@ -408,7 +463,8 @@ static enum whorl_result open_here(whorl_config *config, struct wh_node_config *
 		*world = (struct wh_world){.env = wh_env_system()};
 		return WHORL_OK;
 	}
-	*world = (struct wh_world){.env = wh_env_system(), .create = wh_shm_create, .headers_apart = true};
+	*world = (struct wh_world){
+		.env = wh_env_system(), .create = wh_shm_create, .headers_apart = true, .one_host = true};
 	if (bound->group.transport == WH_TRANSPORT_TCP)
 		*world = (struct wh_world){.env = wh_env_system(), .create = wh_tcp_create};
 	if (bound->group.transport == WH_TRANSPORT_VERBS)
@@ -423,7 +479,10 @@ enum whorl_result whorl_open(whorl_config *config, uint32_t id, const struct who
 	struct wh_world world;
 	enum whorl_result result;
 
-	*out = NULL;
+	if (out != NULL)
+		*out = NULL;
+	if (config == NULL || out == NULL)
+		return WH_REFUSE(config == NULL ? "no configuration" : "no place for the node");
 	result = open_here(config, &bound, &world);
 	if (result != WHORL_OK)
 		return result;
@@ -434,7 +493,7 @@ enum whorl_result whorl_open(whorl_config *config, uint32_t id, const struct who
 	else
 		result = wh_node_open(&bound, id, &world, options, out, wh_config_failure(config));
 	wh_node_config_free(&bound);
-	return result;
+	return result == WHORL_INVALID ? WH_REFUSE(wh_config_failure(config)->text) : result;
 }
 
 enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *bytes)
@@ -444,13 +503,16 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
 	enum whorl_result result;
 	whorl_node *node;
 
+	if (config == NULL || bytes == NULL)
+		return WH_REFUSE(config == NULL ? "no configuration" : "no place for the bytes");
 	*bytes = 0;
 	result = open_here(config, &bound, &world);
 	if (result != WHORL_OK)
 		return result;
 	if (id >= wh_node_config_nodes_max(&bound)) {
 		wh_node_config_free(&bound);
-		return wh_error_set(wh_config_failure(config), WHORL_INVALID, "there is no node %u", id);
+		wh_error_set(wh_config_failure(config), WHORL_INVALID, "there is no node %u", id);
+		return WH_REFUSE(wh_config_failure(config)->text);
 	}
 	node = new_node(id, &world, NULL);
 	result = node == NULL ? WHORL_MEMORY : wh_node_config_copy(&node->config, &bound, wh_config_failure(config));
@@ -488,7 +550,6 @@ void wh_node_free(whorl_node *node, bool forked)
 		wh_ring_free(node->subgroups[i].ring);
 		wh_state_free(node->subgroups[i].state, forked);
 		free(node->subgroups[i].had);
-		free(node->subgroups[i].certain);
 	}
 	free(node->subgroups);
 	wh_entry_close(&node->entry);

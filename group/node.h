@@ -7,6 +7,7 @@
 #define WH_GROUP_NODE_H
 
 #include "group/config.h"
+#include "group/record.h"
 #include "transport/transport.h"
 
 struct wh_world {
@@ -14,6 +15,10 @@ struct wh_world {
 	wh_transport_create *create;
 	void *create_ctx;
 	bool headers_apart; /* smc/slots.h: true where pushing bytes costs nothing */
+	bool one_host;      /* all nodes are processes of this host, and the transport knows which ids they hold */
+	const struct wh_record_ops
+		*records; /* where records are kept (0032); NULL: in [group] state_dir, if that is set */
+	void *records_ctx;
 };
 
 /* `config` is copied. The results of whorl_open. */

@@ -31,15 +31,18 @@ struct whorl_subgroup {                 /* one that is configured; through all v
 	wh_word dear_yields, crowded_until_ns;
 	struct wh_state *state; /* [const after start] NULL: the program has given no functions */
 	struct wh_ring *ring;   /* [const] NULL: it is not `mine` */
-	/* [loop] By node id: of the messages of its present life those delivered in views before. WH_UNKNOWN: none since this node
-	 * entered the shard. */
+	/* [loop] By node id: of the messages of its present life those delivered in views before. WH_UNKNOWN: it has not been heard
+	 * since this node entered the shard, so what is here of it is what came with the state. */
 	uint64_t *had;
-	bool *certain; /* [loop] by node id: and no more of them are in what this node was given when it entered the shard */
 	struct wh_multicast_stats stats; /* [loop] */
 	wh_word dropped, in_doubt;       /* [loop] statistics */
-	whorl_message_fn *on_message;    /* [const after start] */
-	whorl_batch_fn *on_batch;        /* [const after start] */
-	void *upcall_ctx;                /* [const after start] */
+	uint64_t gone_from,
+		gone_count; /* [loop] of my messages, those that a view has dropped, until the program is told */
+	whorl_message_fn *on_message; /* [const after start] */
+	whorl_batch_fn *on_batch;     /* [const after start] */
+	void *upcall_ctx;             /* [const after start] */
+	whorl_gone_fn *on_gone;       /* [const after start] */
+	void *on_gone_ctx;
 };
 
 struct whorl_node {
@@ -47,6 +50,8 @@ struct whorl_node {
 	uint64_t incarnation;           /* [const] */
 	bool caller;                    /* [const] thread = caller */
 	bool headers_apart;             /* [const] */
+	bool one_host;                  /* [const] */
+	bool forced;                    /* [const] an operator has told this start to form a group */
 	struct wh_node_config config;   /* [const] */
 	struct wh_subgroup_text *texts; /* [const] who is in which subgroup */
 	whorl_layout_fn *layout;        /* [const] */
@@ -55,6 +60,7 @@ struct whorl_node {
 	struct wh_env env;                     /* [const] the world's, with our log */
 	const struct wh_env *world_env;        /* [const] */
 	uint64_t memory_bytes;                 /* [const] the estimate */
+	uint32_t home;                         /* [const] as in struct wh_change */
 
 	struct wh_transport *transport;
 	struct wh_gate *gate;          /* its page is wiped in a fork */
@@ -63,6 +69,7 @@ struct whorl_node {
 	struct wh_lobby lobby;         /* [loop] */
 	struct wh_admission admission; /* [loop] */
 	struct wh_entry entry;         /* [loop] */
+	struct wh_record record;       /* [loop] of the group that this node was counted in last */
 	struct wh_push_stats push_stats;
 	wh_word heartbeats;     /* [loop] statistics */
 	struct wh_epoch *epoch; /* [loop writes; RCU] the current one, and `older` ones behind it; NULL: no member yet */
@@ -163,10 +170,12 @@ void wh_node_stop_states(whorl_node *node);
 
 /* Tells the application of the current view (upcall.c). */
 void wh_node_tell_view(whorl_node *node);
+/* And of those of its messages that are gone with it. */
+void wh_node_tell_gone(whorl_node *node);
 struct whorl_view wh_node_show_view(const struct wh_view *view, uint32_t rank);
 
-/* Upcalls a run of messages, or keeps them back; ctx is the subgroup. */
-void wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count);
+/* Upcalls a run of messages, or keeps them back; ctx is the subgroup. False: the node has failed. */
+WH_MUST_CHECK bool wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count);
 void wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *messages, size_t count);
 
 /* The loop sleeps, and something is to be done: what rings it (base/gate.h). Any thread; ctx is the node. */
@@ -177,6 +186,11 @@ size_t wh_node_watch(void *node);
 
 /* Why the gate is not open: forked, closed, failed; or that it was not, for want of a quorum, which may come back. */
 enum whorl_result wh_node_shut(const whorl_node *node);
+
+static inline bool wh_node_has_failed(const whorl_node *node)
+{
+	return (wh_gate_state(node->gate) & WH_GATE_FAILED) != 0;
+}
 
 /* WHORL_OK, or why nothing can be sent. */
 static inline enum whorl_result wh_node_state(const whorl_node *node)

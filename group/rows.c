@@ -47,6 +47,7 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 	columns->image = wh_layout_counter(layout);
 	columns->cut = wh_layout_array(layout, view->subgroup_count);
 	columns->wish = wh_layout_array(layout, view->subgroup_count);
+	columns->ended = wh_layout_array(layout, view->subgroup_count);
 	columns->proposal = wh_layout_list(layout, 2 * wh_proposal_words(view));
 }
 

@@ -1,5 +1,6 @@
 /* run.c - the loop of a node: start, ready, passes by a thread or by the caller, and the watch over its transport. */
 #include "group/node_int.h"
+#include "group/refuse.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -119,7 +120,7 @@ static bool is_drained(whorl_node *node)
 /* The others can go on as without one who has left in order. Who has promised to go on in a view begins it first, if it ever does. */
 static bool may_leave_now(const whorl_node *node)
 {
-	if ((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0)
+	if (wh_node_has_failed(node))
 		return true;
 	return node->epoch != NULL ? wh_epoch_may_leave(node->epoch) : node->entry.state != WH_ENTRY_THERE;
 }
@@ -139,15 +140,15 @@ static void watch_drain(whorl_node *node)
 	pthread_mutex_unlock(&node->lock);
 }
 
-/* Who wants to rest says so in his row when all that he has claimed is delivered; who sends again, at once. What is not settled is
- * looked at again soon, and all in each new view. */
-static void watch_rests(whorl_node *node)
+/* A member that wants to rest, or is to end, says so in its row when all that it has claimed is delivered; one that sends again, at
+ * once. What is not settled is looked at again soon, and all in each new view. */
+static void watch_roles(whorl_node *node)
 {
 	/* Acquire: what was asked. Partner: whorl_rest and whorl_ask_to_rest. */
 	bool asked = wh_load_acquire(&node->rest_asked) != 0 && wh_exchange(&node->rest_asked, 0) != 0;
 	bool settled = true;
 
-	if (node->epoch == NULL || (!asked && node->rests_settled) || (wh_gate_state(node->gate) & WH_GATE_FAILED) != 0)
+	if (node->epoch == NULL || (!asked && node->rests_settled) || wh_node_has_failed(node))
 		return;
 	for (uint32_t i = 0; i < node->subgroup_count; i++) {
 		whorl_subgroup *subgroup = &node->subgroups[i];
@@ -157,6 +158,7 @@ static void watch_rests(whorl_node *node)
 
 		if (rests != WH_RESTS_UNASKED)
 			settled &= wh_epoch_rest(node->epoch, subgroup, rests == WH_RESTS);
+		settled &= wh_epoch_end(node->epoch, subgroup);
 		if (asks != 0 && wh_lobby_send(&node->lobby, (uint32_t)(asks >> 2), &rest))
 			wh_store_release(&subgroup->asks, 0);
 		else
@@ -196,8 +198,9 @@ size_t wh_node_watch(void *ctx)
 		handle(node, node->event);
 		work++;
 	}
+	node->lobby.quiet = work == 0;
 	work += wh_node_enter(node);
-	watch_rests(node);
+	watch_roles(node);
 	if (wh_load_relaxed(&node->wants_drain) != 0)
 		watch_drain(node);
 	if (now - node->surveyed_ns < SURVEY_NS)
@@ -230,12 +233,14 @@ enum whorl_result whorl_start(whorl_node *node)
 	struct wh_error err;
 	char name[16];
 
+	if (node == NULL)
+		return WH_REFUSE("no node");
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	if (wh_load_relaxed(&node->started_ns) == 0)
 		wh_store_relaxed(&node->started_ns, wh_env_now(&node->env));
 	/* Release: the upcalls that were set before, for whoever makes passes. Partner: may_step. */
-	result = wh_exchange(&node->started, 1) != 0 ? WHORL_INVALID : WHORL_OK;
+	result = wh_exchange(&node->started, 1) != 0 ? WH_REFUSE("the node is started already") : WHORL_OK;
 	if (result != WHORL_OK || node->caller)
 		return result;
 	snprintf(name, sizeof(name), "whorl-%u", node->id);
@@ -290,10 +295,12 @@ static enum whorl_result ready_caller(whorl_node *node, int timeout_ms)
 
 enum whorl_result whorl_ready(whorl_node *node, int timeout_ms)
 {
+	if (node == NULL)
+		return WH_REFUSE("no node");
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	if (timeout_ms < 0)
-		return WHORL_INVALID;
+		return WH_REFUSE("a time-out below 0");
 	if (timeout_ms > 0 && wh_node_in_upcall(node))
 		return WHORL_WOULD_DEADLOCK;
 	return node->caller ? ready_caller(node, timeout_ms) : ready_dedicated(node, timeout_ms);
@@ -349,6 +356,8 @@ size_t whorl_step(whorl_node *node)
 {
 	size_t work;
 
+	if (node == NULL)
+		return WH_REFUSE("no node"), 0;
 	if (wh_load_relaxed(&node->away) != 0)
 		wh_store_relaxed(&node->away, 0);
 	return wh_node_try_step(node, &work) ? work : 0;
@@ -375,6 +384,8 @@ size_t whorl_arm(whorl_node *node)
 {
 	size_t work;
 
+	if (node == NULL)
+		return WH_REFUSE("no node"), 0;
 	if (!may_step(node))
 		return 0;
 	wh_store_relaxed(&node->away, 1);
@@ -414,14 +425,18 @@ enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
 	uint64_t now = wh_monotonic_ns(), deadline;
 	size_t work;
 
+	if (node == NULL)
+		return WH_REFUSE("no node");
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	if (!node->caller || timeout_ms < 0)
-		return WHORL_INVALID;
+		return WH_REFUSE(timeout_ms < 0 ? "a time-out below 0" : "engine.thread is not caller");
 	if (wh_node_in_upcall(node))
 		return timeout_ms > 0 ? WHORL_WOULD_DEADLOCK : WHORL_TIMEOUT;
-	if (!may_step(node) || !take_token(node))
-		return WHORL_INVALID;
+	if (!may_step(node))
+		return WH_REFUSE("the node is not started");
+	if (!take_token(node))
+		return WHORL_AGAIN;
 	deadline = now + (uint64_t)timeout_ms * WH_NS_PER_MS;
 	do { /* a sleep also ends for the loop's own sake: a timer, a heartbeat */
 		work = sleep_once(node, deadline - now);
@@ -456,6 +471,8 @@ int whorl_fd(whorl_node *node)
 {
 	int fd;
 
+	if (node == NULL)
+		return WH_REFUSE("no node"), -1;
 	if (wh_node_state(node) == WHORL_FORKED)
 		return -1;
 	pthread_mutex_lock(&node->lock);

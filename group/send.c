@@ -4,6 +4,7 @@
  * claims that stay open keep the node's memory instead (close.c).
  */
 #include "group/node_int.h"
+#include "group/refuse.h"
 
 #include <poll.h>
 #include <string.h>
@@ -21,6 +22,8 @@ enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct who
 	struct wh_claim claim;
 	enum whorl_result result;
 
+	if (__builtin_expect(subgroup == NULL || out == NULL, 0))
+		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no place for the claim");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED; /* before the lock, which a child of fork() must not touch (base/rcu.h) */
 	wh_rcu_read_lock();
@@ -30,19 +33,21 @@ enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct who
 	result = WHORL_NOT_SENDER;
 	if (subgroup->ring == NULL)
 		goto out_unlock;
-	result = WHORL_INVALID;
-	if (bytes > subgroup->message_bytes)
+	if (__builtin_expect(bytes > subgroup->message_bytes, 0)) {
+		result = WH_REFUSE("more than the subgroup's message_bytes");
 		goto out_unlock;
+	}
 	result = wh_ring_claim(subgroup->ring, &claim);
 	if (__builtin_expect(result == WHORL_NOT_SENDER && wh_load_relaxed(&subgroup->returns) != 0, 0))
 		result = WHORL_AGAIN;
-	if (result == WHORL_OK)
-		*out = (struct whorl_claim){.data = claim.data,
-					    .bytes = bytes,
-					    .number = claim.number,
-					    .stream = subgroup,
-					    .slot = claim.slot,
-					    .home = claim.home};
+	if (result == WHORL_OK) { /* `room` is left as it is */
+		out->data = claim.data;
+		out->bytes = bytes;
+		out->number = claim.number;
+		out->stream = subgroup;
+		out->slot = claim.slot;
+		out->home = claim.home;
+	}
 out_unlock:
 	wh_rcu_read_unlock();
 	return result;
@@ -56,6 +61,16 @@ static enum whorl_result finish_orphan(whorl_node *node)
 	return WHORL_CLOSED;
 }
 
+#define FINISHED "the claim is finished already"
+
+/* It is taken: it will be sent, now or when a majority is heard again. */
+static bool is_taken(enum whorl_result result)
+{
+	return result == WHORL_OK || result == WHORL_NO_QUORUM;
+}
+
+/* The answer is given once, by one look at the gate, and the mark that the loop acts upon follows from it: what is refused is an
+ * aborted claim, which nobody delivers, however far the loop has come meanwhile. */
 static enum whorl_result finish(struct whorl_claim *claim, size_t bytes, bool aborted)
 {
 	const struct wh_claim own = {.number = claim->number, .slot = claim->slot, .home = claim->home};
@@ -65,25 +80,34 @@ static enum whorl_result finish(struct whorl_claim *claim, size_t bytes, bool ab
 
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
+	claim->stream = NULL;
 	wh_rcu_read_lock();
 	result = wh_node_state(subgroup->node);
 	if (result != WHORL_CLOSED)
-		taken = wh_ring_finish(subgroup->ring, &own, (uint32_t)bytes, aborted);
+		taken = wh_ring_finish(subgroup->ring, &own, (uint32_t)bytes, aborted || !is_taken(result));
 	wh_rcu_read_unlock();
 	if (result == WHORL_CLOSED)
 		return finish_orphan(subgroup->node);
-	return (result == WHORL_OK || result == WHORL_NO_QUORUM) && !taken ? WHORL_NOT_SENDER : result;
+	if (!is_taken(result))
+		return result;
+	if (!taken)
+		return WHORL_NOT_SENDER;
+	return result == WHORL_NO_QUORUM && !aborted ? WHORL_PENDING : WHORL_OK;
 }
 
 enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes)
 {
-	if (bytes > claim->bytes)
-		return WHORL_INVALID;
+	if (__builtin_expect(claim == NULL || claim->stream == NULL, 0))
+		return WH_REFUSE(claim == NULL ? "no claim" : FINISHED);
+	if (__builtin_expect(bytes > claim->bytes, 0))
+		return WH_REFUSE("more than was claimed; the claim is still open");
 	return finish(claim, bytes, false);
 }
 
 enum whorl_result whorl_abort(struct whorl_claim *claim)
 {
+	if (__builtin_expect(claim == NULL || claim->stream == NULL, 0))
+		return WH_REFUSE(claim == NULL ? "no claim" : FINISHED);
 	return finish(claim, 0, true);
 }
 
@@ -165,8 +189,10 @@ enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int t
 	struct wh_patience patience = {0};
 	bool drove = false;
 
+	if (__builtin_expect(subgroup == NULL || out == NULL, 0))
+		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no place for the claim");
 	if (timeout_ms < 0)
-		return WHORL_INVALID;
+		return WH_REFUSE("a time-out below 0");
 	if (timeout_ms > 0 && wh_node_in_upcall(subgroup->node))
 		return WHORL_WOULD_DEADLOCK;
 	result = whorl_claim(subgroup, bytes, out);
@@ -184,49 +210,65 @@ enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int t
 	return result == WHORL_AGAIN ? WHORL_TIMEOUT : result;
 }
 
-enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t bytes, int timeout_ms)
+enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t bytes, int timeout_ms, uint64_t *index)
 {
 	struct whorl_claim claim;
-	enum whorl_result result = whorl_claim_wait(subgroup, bytes, timeout_ms, &claim);
+	enum whorl_result result;
 
+	if (__builtin_expect(subgroup == NULL || (data == NULL && bytes > 0), 0))
+		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no data");
+	result = whorl_claim_wait(subgroup, bytes, timeout_ms, &claim);
 	if (result != WHORL_OK)
 		return result;
 	if (bytes > 0)
 		memcpy(claim.data, data, bytes);
+	if (index != NULL) /* before it can be delivered */
+		*index = claim.number;
 	return whorl_commit(&claim, bytes);
 }
 
 int whorl_window_fd(whorl_subgroup *subgroup)
 {
+	if (subgroup == NULL)
+		return WH_REFUSE("no subgroup"), -1;
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return -1;
 	/* Only a look: what is_to_return takes in may be what another thread waits for. */
 	if (subgroup->ring == NULL || (wh_ring_is_away(subgroup->ring) && wh_load_relaxed(&subgroup->returns) == 0))
 		return -1;
-	return subgroup->ring->window_fd;
+	return subgroup->ring->room_fd;
 }
 
 enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 {
+	enum whorl_result result;
+
+	if (subgroup == NULL)
+		return WH_REFUSE("no subgroup");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED; /* the descriptor is the parent's, too */
 	if (subgroup->ring == NULL)
 		return WHORL_NOT_SENDER;
-	if (is_to_return(subgroup))
+	wh_ring_arm(subgroup->ring);
+	if (wh_load_relaxed(&subgroup->returns) != 0) /* it will be told. Partner: wh_node_returned */
 		return WHORL_AGAIN;
-	if (wh_ring_is_away(subgroup->ring))
-		return WHORL_NOT_SENDER;
-	return wh_ring_starve(subgroup->ring) ? WHORL_OK : WHORL_AGAIN;
+	result = wh_ring_is_away(subgroup->ring)    ? WHORL_NOT_SENDER
+		 : wh_ring_has_room(subgroup->ring) ? WHORL_OK
+						    : WHORL_AGAIN;
+	/* An arm that has been told of room is not taken back: who reads it finds that there is some, or asks again. */
+	return result == WHORL_AGAIN || wh_ring_disarm(subgroup->ring) ? result : WHORL_AGAIN;
 }
 
 /* ---- resting -------------------------------------------------------------------------------------------------------------- */
 
 enum whorl_result whorl_rest(whorl_subgroup *subgroup, bool rests)
 {
-	enum whorl_result result = wh_node_state(subgroup->node);
+	enum whorl_result result;
 
-	if (result == WHORL_FORKED)
-		return result;
+	if (subgroup == NULL)
+		return WH_REFUSE("no subgroup");
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
 	wh_rcu_read_lock();
 	result = wh_node_state(subgroup->node);
 	if (result == WHORL_OK || result == WHORL_NO_QUORUM) {
@@ -237,7 +279,7 @@ enum whorl_result whorl_rest(whorl_subgroup *subgroup, bool rests)
 		pthread_mutex_unlock(&subgroup->node->lock);
 		if (subgroup->ring != NULL && rests) /* the loop takes it back when it may */
 			wh_ring_hold(subgroup->ring, true);
-		/* Release: what is asked, and that the ring is held. Partner: watch_rests, in run.c. */
+		/* Release: what is asked, and that the ring is held. Partner: watch_roles, in run.c. */
 		wh_store_release(&subgroup->node->rest_asked, 1);
 		wh_gate_ring(subgroup->node->gate);
 		result = WHORL_OK;
@@ -251,25 +293,29 @@ void wh_node_returned(whorl_subgroup *subgroup)
 	if (wh_load_relaxed(&subgroup->returns) == 0 || wh_load_relaxed(&subgroup->rests) == WH_RESTS)
 		return;
 	wh_store_relaxed(&subgroup->returns, 0);
-	wh_fence_full(); /* the word, then the descriptor. Partner: is_to_return */
+	wh_fence_full(); /* the word, then the descriptors. Partners: is_to_return, whorl_window_arm */
 	if (subgroup->ring != NULL)
 		wh_ring_signal(subgroup->ring);
 }
 
 enum whorl_result whorl_ask_to_rest(whorl_subgroup *subgroup, uint32_t id, bool rests)
 {
-	whorl_node *node = subgroup->node;
-	enum whorl_result result = wh_node_state(node);
 	const struct wh_epoch *epoch;
+	enum whorl_result result;
 	uint64_t none = 0;
+	whorl_node *node;
 
+	if (subgroup == NULL)
+		return WH_REFUSE("no subgroup");
+	node = subgroup->node;
+	result = wh_node_state(node);
 	if (result != WHORL_OK)
 		return result;
 	if (id == node->id)
 		return whorl_rest(subgroup, rests);
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(node->epoch);
-	result = epoch != NULL && wh_view_rank(epoch->view, id) >= 0 ? WHORL_OK : WHORL_NOT_FOUND;
+	result = epoch == NULL ? WHORL_AGAIN : wh_view_rank(epoch->view, id) >= 0 ? WHORL_OK : WHORL_NOT_FOUND;
 	wh_rcu_read_unlock();
 	/* One at a time: the loop says it. */
 	if (result == WHORL_OK && !wh_compare_swap(&subgroup->asks, &none, (uint64_t)id << 2 | rests << 1 | 1))

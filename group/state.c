@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "base/thread.h"
 #include "group/state_int.h"
 
@@ -81,10 +82,12 @@ void wh_errand_submit(struct wh_errand *errand)
 
 void wh_errand_pace(const struct wh_errand *errand, char text[WH_PACE_BYTES])
 {
-	double mb = (double)wh_load_relaxed(&errand->bytes) / 1e6;
+	uint64_t bytes = wh_load_relaxed(&errand->bytes);
+	char size[WH_SIZE_BYTES], rate[WH_SIZE_BYTES];
 	double seconds = (double)(*errand->state->hooks.now_ns - errand->began_ns) / 1e9;
 
-	snprintf(text, WH_PACE_BYTES, "%.3f MB in %.3f s, %.1f MB/s", mb, seconds, seconds > 0 ? mb / seconds : 0);
+	snprintf(text, WH_PACE_BYTES, "%s in %.3f s, %s/s", wh_size_text(bytes, size, sizeof(size)), seconds,
+		 wh_size_text(seconds > 0 ? (uint64_t)((double)bytes / seconds) : 0, rate, sizeof(rate)));
 }
 
 void wh_errand_report(struct wh_errand *errand, const char *does)

@@ -5,8 +5,8 @@
  *                behind the position is upcalled, a little in each pass
  *     first ones wh_state_begin: nobody has anything; who comes from another shard restores the empty state
  *
- * The stream: a header (subgroup as configured, shard, view number; the position: how many, then for each sender its node id and
- * the number of its first message that is not in the state), then pieces, each with its length before it; a piece of length 0 is
+ * The stream: a header (subgroup as configured, shard, view number; the position: the sequence number, how many senders, then for each
+ * its node id and the number of its first message that is not in the state), then pieces, each with its length before it; a piece of length 0 is
  * the end. All little-endian, and checked: it comes from another node. A stream that ends otherwise was cut off.
  *
  * Jobs run beside the loop, several at once, and never hold it up; each is over before its node is freed, in bounded time. In
@@ -31,9 +31,11 @@ struct wh_state; /* of one subgroup at one node */
 struct wh_position {
 	uint32_t count;
 	struct wh_position_of {
-		uint32_t id;   /* of a sender */
-		uint64_t next; /* number of its first message that is not in the state */
+		uint32_t id;          /* of a sender */
+		uint64_t next;        /* number of its first message that is not in the state */
+		uint64_t incarnation; /* for the giver's program; it does not travel. 0: not known */
 	} of[WH_STATE_SENDERS_MAX];
+	uint64_t sequence; /* ordered: all of the position's view that is below it is in the state, and nothing else of that view */
 };
 
 /* What a state needs of its node: group/ fills it in. */

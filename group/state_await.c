@@ -57,7 +57,7 @@ static void forget_state(struct wh_state *state)
 	memset(state->behind, 0, sizeof(state->behind));
 	state->behind_count = 0;
 	state->filters = false;
-	state->floor_view = 0;
+	state->floor_view = state->floor_sequence = 0;
 }
 
 void wh_state_fail(struct wh_state *state, enum whorl_result code, const char *format, ...)

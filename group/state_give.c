@@ -119,6 +119,26 @@ static void decline(struct wh_state *state, uint32_t node)
 	answer_later(state, node, state->hooks.decline(state->hooks.ctx, node) ? WH_ANSWER_NONE : WH_ANSWER_DECLINE);
 }
 
+/* The program makes it of what stands here. */
+static void *ask_for_snapshot(const struct wh_state *state, const struct wh_state_header *header)
+{
+	struct whorl_position_of senders[WH_STATE_SENDERS_MAX];
+	struct whorl_position shown = {.size = sizeof(shown),
+				       .view = header->view,
+				       .sequence = header->position.sequence,
+				       .senders = senders,
+				       .sender_count = header->position.count,
+				       .shard = header->shard};
+
+	for (uint32_t i = 0; i < shown.sender_count; i++) {
+		const struct wh_position_of *of = &header->position.of[i];
+
+		senders[i] = (struct whorl_position_of){
+			.size = sizeof(senders[i]), .id = of->id, .incarnation = of->incarnation, .next = of->next};
+	}
+	return state->functions.snapshot(&shown, state->functions.ctx);
+}
+
 /* What is given stands behind its position in the buffer. False: there is no snapshot, or nothing to take one of. */
 static bool take_snapshot(struct wh_give *give)
 {
@@ -129,7 +149,7 @@ static bool take_snapshot(struct wh_give *give)
 		return false;
 	wh_state_raise_position(state, &header.position, &header.view);
 	give->have = wh_state_put_header(give->errand.buffer, &header);
-	give->snapshot = state->functions.snapshot(state->functions.ctx);
+	give->snapshot = ask_for_snapshot(state, &header);
 	return give->snapshot != NULL;
 }
 

@@ -116,6 +116,7 @@ struct wh_state {
 	uint64_t floor[WH_STATE_SENDERS_MAX];
 	bool floor_has[WH_STATE_SENDERS_MAX]; /* the position names that sender */
 	uint64_t floor_view;                  /* in later views nothing comes that is below */
+	uint64_t floor_sequence;              /* of that view; for positions of states that this one gives */
 	bool filters;                         /* what comes may be in the state */
 	bool behind[WH_STATE_SENDERS_MAX];    /* its messages have not come up to the floor here */
 	uint32_t behind_count;

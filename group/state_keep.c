@@ -108,6 +108,8 @@ void wh_state_raise_position(const struct wh_state *state, struct wh_position *p
 
 	if (*view < state->floor_view)
 		position->count = 0; /* of another set of senders */
+	if (*view < state->floor_view || (!is_later && position->sequence < state->floor_sequence))
+		position->sequence = state->floor_sequence;
 	for (uint32_t i = 0; i < position->count; i++) {
 		named[position->of[i].id] = true;
 		raise_one(state, &position->of[i]);
@@ -117,7 +119,7 @@ void wh_state_raise_position(const struct wh_state *state, struct wh_position *p
 	*view = state->floor_view;
 	for (uint32_t id = 0; id < WH_STATE_SENDERS_MAX; id++)
 		if (!named[id] && state->floor_has[id])
-			position->of[position->count++] = (struct wh_position_of){id, state->floor[id]};
+			position->of[position->count++] = (struct wh_position_of){.id = id, .next = state->floor[id]};
 }
 
 /* ---- what is kept back ---------------------------------------------------------------------------------------------- */
@@ -181,6 +183,7 @@ void wh_state_catch_up(struct wh_state *state, const struct wh_state_header *hea
 		state->behind_count += of->next > 0;
 	}
 	state->floor_view = header->view;
+	state->floor_sequence = header->position.sequence;
 	state->filters = state->behind_count > 0 || header->view > state->view;
 	state->phase = WH_STATE_CATCHES_UP;
 }

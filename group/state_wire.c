@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define HEADER_FIXED_BYTES 20
-
 static void put(unsigned char *out, uint64_t value, int bytes)
 {
 	for (int i = 0; i < bytes; i++)
@@ -22,12 +20,13 @@ static uint64_t get(const unsigned char *in, int bytes)
 
 size_t wh_state_put_header(unsigned char out[WH_STATE_HEADER_BYTES], const struct wh_state_header *header)
 {
-	unsigned char *at = out + HEADER_FIXED_BYTES;
+	unsigned char *at = out + WH_STATE_FIXED_BYTES;
 
 	put(out, header->subgroup, 4);
 	put(out + 4, header->shard, 4);
 	put(out + 8, header->view, 8);
-	put(out + 16, header->position.count, 4);
+	put(out + 16, header->position.sequence, 8);
+	put(out + 24, header->position.count, 4);
 	for (uint32_t i = 0; i < header->position.count; i++, at += WH_STATE_SENDER_BYTES) {
 		put(at, header->position.of[i].id, 4);
 		put(at + 4, header->position.of[i].next, 8);
@@ -75,7 +74,8 @@ static enum wh_state_part take_header(struct wh_state_parser *parser)
 	if (get(parser->word + 4, 4) != header->shard)
 		return broken(parser, "it is of another shard");
 	header->view = view;
-	parser->left = (uint32_t)get(parser->word + 16, 4);
+	header->position.sequence = get(parser->word + 16, 8);
+	parser->left = (uint32_t)get(parser->word + 24, 4);
 	if (parser->left > WH_STATE_SENDERS_MAX)
 		return broken(parser, "its position has too many senders");
 	if (parser->left == 0)
@@ -87,7 +87,7 @@ static enum wh_state_part take_header(struct wh_state_parser *parser)
 static enum wh_state_part take_sender(struct wh_state_parser *parser)
 {
 	struct wh_position *position = &parser->header.position;
-	struct wh_position_of of = {(uint32_t)get(parser->word, 4), get(parser->word + 4, 8)};
+	struct wh_position_of of = {.id = (uint32_t)get(parser->word, 4), .next = get(parser->word + 4, 8)};
 
 	if (of.id >= WH_STATE_SENDERS_MAX)
 		return broken(parser, "its position has a sender that cannot be");
@@ -139,7 +139,7 @@ enum wh_state_part wh_state_parse(struct wh_state_parser *parser, const unsigned
 
 	while (part == WH_PART_NONE && *from < end && parser->at != WH_AT_END) {
 		if (parser->at == WH_AT_HEADER) {
-			if (complete(parser, HEADER_FIXED_BYTES, from, end))
+			if (complete(parser, WH_STATE_FIXED_BYTES, from, end))
 				part = take_header(parser);
 		} else if (parser->at == WH_AT_SENDER) {
 			if (complete(parser, WH_STATE_SENDER_BYTES, from, end))

@@ -1,6 +1,7 @@
 /* state_wire.h - the stream of a state as bytes (state.h says what is in it): written by the giver, taken apart by the newcomer.
  *
- *     subgroup u32, shard u32, view u64, count u32, count x (id u32, next u64), then pieces: length u32, bytes; length 0 is the end
+ *     subgroup u32, shard u32, view u64, sequence u64, count u32, count x (id u32, next u64),
+ *     then pieces: length u32, bytes; length 0 is the end
  *
  * All little-endian. The parser takes bytes as they come, in parts of any size, and believes none of them before it has checked it.
  */
@@ -12,7 +13,8 @@
 #define WH_STATE_PIECE (256u << 10) /* bytes in a piece, at most */
 #define WH_STATE_LENGTH_BYTES 4
 #define WH_STATE_SENDER_BYTES 12
-#define WH_STATE_HEADER_BYTES (20 + WH_STATE_SENDER_BYTES * WH_STATE_SENDERS_MAX) /* at most */
+#define WH_STATE_FIXED_BYTES 28
+#define WH_STATE_HEADER_BYTES (WH_STATE_FIXED_BYTES + WH_STATE_SENDER_BYTES * WH_STATE_SENDERS_MAX) /* at most */
 
 struct wh_state_header {
 	uint32_t subgroup, shard;
@@ -37,9 +39,9 @@ struct wh_state_parser {
 	struct wh_state_header
 		header; /* what must agree; the parser fills in the rest. Its view is the earliest that will do */
 	enum { WH_AT_HEADER, WH_AT_SENDER, WH_AT_LENGTH, WH_AT_PIECE, WH_AT_END } at;
-	unsigned char word[20]; /* what is taken apart as a whole, until it is there */
-	uint32_t held;          /* bytes in it */
-	uint32_t left;          /* of senders, or of the piece */
+	unsigned char word[WH_STATE_FIXED_BYTES]; /* what is taken apart as a whole, until it is there */
+	uint32_t held;                            /* bytes in it */
+	uint32_t left;                            /* of senders, or of the piece */
 	const unsigned char *bytes;
 	size_t count;
 	const char *wrong;

@@ -1,7 +1,9 @@
 /* stats.c - what a node tells about itself. Every figure is a word with one writer, read while it is written. */
 #include "base/rcu.h"
 #include "group/node_int.h"
+#include "group/refuse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define VERSION_TEXT_OF(major, minor, patch) #major "." #minor "." #patch
@@ -23,6 +25,11 @@ enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes)
 	const struct wh_error *error;
 	enum whorl_result result;
 
+	if (node == NULL) {
+		if (text != NULL && bytes > 0)
+			snprintf(text, bytes, "no node");
+		return WH_REFUSE("no node");
+	}
 	if (wh_node_state(node) == WHORL_FORKED) {
 		if (text != NULL && bytes > 0) {
 			strncpy(text, wh_result_text(WHORL_FORKED), bytes - 1);
@@ -43,7 +50,7 @@ enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes)
 
 uint32_t whorl_node_id(const whorl_node *node)
 {
-	return node->id;
+	return node != NULL ? node->id : (WH_REFUSE("no node"), 0);
 }
 
 uint32_t whorl_node_count(const whorl_node *node)
@@ -51,6 +58,8 @@ uint32_t whorl_node_count(const whorl_node *node)
 	const struct wh_epoch *epoch;
 	uint32_t members;
 
+	if (node == NULL)
+		return WH_REFUSE("no node"), 0;
 	if (wh_node_state(node) == WHORL_FORKED)
 		return 0;
 	wh_rcu_read_lock();
@@ -62,6 +71,8 @@ uint32_t whorl_node_count(const whorl_node *node)
 
 whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name)
 {
+	if (node == NULL || name == NULL)
+		return WH_REFUSE(node == NULL ? "no node" : "no name"), NULL;
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
 		if (strcmp(node->subgroups[i].name, name) == 0)
 			return node->subgroups[i].mine ? &node->subgroups[i] : NULL;
@@ -70,6 +81,8 @@ whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name)
 
 whorl_subgroup *whorl_subgroup_at(whorl_node *node, size_t index)
 {
+	if (node == NULL)
+		return WH_REFUSE("no node"), NULL;
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
 		if (node->subgroups[i].mine && index-- == 0)
 			return &node->subgroups[i];
@@ -85,11 +98,21 @@ static void copy_batch(struct whorl_batch_stats *out, const struct wh_batch_coun
 		out->histogram[i] = wh_load_relaxed(&counter->bucket[i]);
 }
 
+_Static_assert((int)WHORL_STAGES <= WHORL_STAGES_MAX && (int)WHORL_ENTRIES <= WHORL_STAGES_MAX, "stages have room");
+
+/* What is asked, and a struct for the answer. */
+static enum whorl_result check(const char *function, const void *whom, const size_t *size)
+{
+	if (whom == NULL)
+		return wh_refuse(function, "nothing to ask: no node, or no subgroup");
+	if (size == NULL || *size < sizeof(size_t))
+		return wh_refuse(function, size == NULL ? "no place for the answer" : "`size` is not set");
+	return WHORL_OK;
+}
+
 /* Gives the caller as much of the struct as it knows. */
 static enum whorl_result give(void *out, size_t size, void *full, size_t full_size)
 {
-	if (size < sizeof(size_t))
-		return WHORL_INVALID;
 	memcpy((char *)out + sizeof(size_t), (char *)full + sizeof(size_t),
 	       (size < full_size ? size : full_size) - sizeof(size_t));
 	return WHORL_OK;
@@ -111,7 +134,7 @@ static void add_states(struct whorl_node_stats *out, const whorl_node *node)
 	}
 }
 
-enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_node_stats *out)
+static struct whorl_node_stats stats_of_node(const whorl_node *node)
 {
 	const struct wh_loop_stats *loop = &node->loop.stats;
 	const struct wh_push_stats *push = &node->push_stats;
@@ -131,17 +154,27 @@ enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_nod
 		.views = wh_load_relaxed(&node->views),
 	};
 
-	if (wh_node_state(node) == WHORL_FORKED)
-		return WHORL_FORKED;
 	for (int entry = 0; entry < WHORL_ENTRIES; entry++)
 		full.entry_ns[entry] = wh_load_relaxed(&node->entry_ns[entry]);
 	add_states(&full, node);
 	for (int stage = 0; stage < WHORL_STAGES; stage++)
 		full.change_ns[stage] = wh_load_relaxed(&node->change_ns[stage]);
+	return full;
+}
+
+enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_node_stats *out)
+{
+	struct whorl_node_stats full;
+
+	if (check(__func__, node, out != NULL ? &out->size : NULL) != WHORL_OK)
+		return WHORL_INVALID;
+	if (wh_node_state(node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	full = stats_of_node(node);
 	return give(out, out->size, &full, sizeof(full));
 }
 
-enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, struct whorl_subgroup_stats *out)
+static struct whorl_subgroup_stats stats_of_subgroup(const whorl_subgroup *subgroup)
 {
 	const struct wh_multicast_stats *stats = &subgroup->stats;
 	const struct wh_ring *ring = subgroup->ring;
@@ -165,11 +198,21 @@ enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, stru
 		.slowest_behind = wh_load_relaxed(&stats->slowest_behind),
 	};
 
-	if (wh_node_state(subgroup->node) == WHORL_FORKED)
-		return WHORL_FORKED;
 	copy_batch(&full.send, &stats->send);
 	copy_batch(&full.receive, &stats->receive);
 	copy_batch(&full.deliver, &stats->deliver);
+	return full;
+}
+
+enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, struct whorl_subgroup_stats *out)
+{
+	struct whorl_subgroup_stats full;
+
+	if (check(__func__, subgroup, out != NULL ? &out->size : NULL) != WHORL_OK)
+		return WHORL_INVALID;
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	full = stats_of_subgroup(subgroup);
 	return give(out, out->size, &full, sizeof(full));
 }
 
@@ -187,7 +230,15 @@ static void describe_seat(struct whorl_subgroup_info *info, const struct wh_epoc
 
 enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct whorl_subgroup_info *out)
 {
-	struct whorl_subgroup_info full = {
+	struct whorl_subgroup_info full;
+	const struct wh_epoch *epoch;
+	const struct wh_seat *seat;
+
+	if (check(__func__, subgroup, out != NULL ? &out->size : NULL) != WHORL_OK)
+		return WHORL_INVALID;
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	full = (struct whorl_subgroup_info){
 		.name = subgroup->name,
 		.window = subgroup->window,
 		.message_bytes = subgroup->message_bytes,
@@ -195,11 +246,6 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 		.shards = (uint32_t)subgroup->node->config.subgroups[subgroup->configured].options.shards,
 		.condition = WHORL_SHARD_GONE,
 	};
-	const struct wh_epoch *epoch;
-	const struct wh_seat *seat;
-
-	if (wh_node_state(subgroup->node) == WHORL_FORKED)
-		return WHORL_FORKED;
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(subgroup->node->epoch);
 	seat = epoch != NULL ? wh_epoch_seat(epoch, subgroup) : NULL;
@@ -217,8 +263,13 @@ enum whorl_result whorl_shard_state(const whorl_node *node, const char *subgroup
 	const struct wh_epoch *epoch;
 	const struct wh_view *view;
 
+	if (node == NULL || subgroup == NULL)
+		return WH_REFUSE(node == NULL ? "no node" : "no subgroup");
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
+	for (uint32_t i = 0; i < node->layout_config.count; i++)
+		if (strcmp(node->texts[i].name, subgroup) == 0 && shard < node->texts[i].shards)
+			result = WHORL_AGAIN; /* until there is a view that says more */
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(node->epoch);
 	view = epoch != NULL ? epoch->view : NULL;

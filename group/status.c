@@ -31,6 +31,8 @@ static void show_node(struct whorl_status *status, whorl_node *node)
 	status->id = node->id;
 	status->pid = (uint32_t)getpid();
 	status->incarnation = node->incarnation;
+	status->identity = node->epoch != NULL ? node->epoch->view->group : 0;
+	status->other = node->lobby.other;
 	status->standing = standing_of(node);
 	status->result = whorl_error(node, status->error, sizeof(status->error));
 	whorl_progress(node, status->progress, sizeof(status->progress));
@@ -39,8 +41,8 @@ static void show_node(struct whorl_status *status, whorl_node *node)
 	pthread_mutex_unlock(&node->lock);
 	status->failure_timeout_ms = (uint32_t)node->config.group.failure_timeout_ms;
 	status->leader = status->tie_breaker = WHORL_NOBODY;
-	status->stats.size = sizeof(status->stats);
-	whorl_node_statistics(node, &status->stats);
+	status->stats->size = sizeof(*status->stats);
+	whorl_node_statistics(node, status->stats);
 }
 
 /* ---- its view ---------------------------------------------------------------------------------------------------------------- */
@@ -69,6 +71,7 @@ static void show_member(struct whorl_status_member *member, const struct wh_epoc
 {
 	const struct wh_heard *heard = &epoch->heartbeat.heard[rank];
 
+	member->size = sizeof(*member);
 	member->id = epoch->view->ids[rank];
 	member->incarnation = epoch->view->incarnations[rank];
 	member->suspicion = (enum whorl_suspicion)epoch->change.suspicion.said[rank]; /* wh_suspected: the same three */
@@ -105,6 +108,7 @@ static void show_place(struct whorl_status_place *place, const struct wh_epoch *
 	const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
 	const struct wh_subgroup_columns *columns = &epoch->rows->subgroups[g].columns;
 
+	place->size = sizeof(*place);
 	place->id = epoch->view->ids[rank];
 	place->sends = wh_rank_find(layout->senders, layout->sender_count, rank) >= 0;
 	place->rests = wh_rank_find(layout->resting, layout->resting_count, rank) >= 0;
@@ -127,8 +131,8 @@ static void show_seat(struct whorl_status_shard *shard, const struct wh_epoch *e
 	const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
 
 	shard->condition = layout->state == WH_SHARD_ACTIVE ? WHORL_SHARD_ACTIVE : WHORL_SHARD_INACTIVE;
-	shard->stats.size = sizeof(shard->stats);
-	whorl_subgroup_statistics(subgroup, &shard->stats);
+	shard->stats->size = sizeof(*shard->stats);
+	whorl_subgroup_statistics(subgroup, shard->stats);
 	for (uint32_t i = 0; i < shard->place_count; i++)
 		show_place(&shard->places[i], epoch, g, layout->members[i], shard->ordered);
 }
@@ -144,6 +148,7 @@ static void show_shard(struct whorl_status_shard *shard, whorl_node *node, uint3
 	const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
 	const whorl_subgroup *subgroup = &node->subgroups[layout->configured];
 
+	shard->size = sizeof(*shard);
 	memcpy(shard->name, layout->name, sizeof(shard->name));
 	shard->shard = layout->shard;
 	shard->shards = layout->shards;
@@ -180,7 +185,8 @@ static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
 		if (!is_seated(epoch, layout))
 			continue;
 		status->shards[g].places = calloc(layout->member_count, sizeof(*status->shards[g].places));
-		if (status->shards[g].places == NULL)
+		status->shards[g].stats = calloc(1, sizeof(*status->shards[g].stats));
+		if (status->shards[g].places == NULL || status->shards[g].stats == NULL)
 			return false;
 		status->shards[g].place_count = layout->member_count;
 	}
@@ -189,7 +195,7 @@ static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
 
 enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out)
 {
-	struct whorl_status *status = calloc(1, sizeof(*status));
+	struct whorl_status *status = wh_status_new();
 	const struct wh_epoch *epoch = node->epoch;
 
 	*out = NULL;

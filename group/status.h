@@ -15,7 +15,7 @@
 #include "group/config.h"
 #include "group/secret.h"
 
-#define WH_STATUS_VERSION 1
+#define WH_STATUS_VERSION 2
 #define WH_STATUS_QUESTION_BYTES 8
 
 /* Answers a question that has come to the node; whatever it does not understand is told so. On the loop, between two passes. It
@@ -24,6 +24,9 @@ void wh_status_answer(whorl_node *node, const void *question, size_t bytes, uint
 
 /* The node as it is now. On the loop. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out);
+
+/* An empty one, for whorl_status_free; NULL: there is no memory. */
+struct whorl_status *wh_status_new(void);
 
 /* Returns the length, at most `bytes`. Shards that have no room are left off, and counted as that. */
 size_t wh_status_encode(unsigned char *out, size_t bytes, const struct whorl_status *status);

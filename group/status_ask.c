@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/refuse.h"
 #include "membership/view.h"
 #include "transport/shm.h"
 #include "transport/tcp.h"
 #include "transport/verbs.h"
+
+#define NO_PLACE "no place for the status"
 
 static enum whorl_result check(const char *group, uint32_t id, int timeout_ms, struct wh_error *err)
 {
@@ -117,14 +120,15 @@ enum whorl_result wh_inquiry_ask(const struct wh_inquiry *inquiry, uint32_t id, 
 	return believe(ask_by(&asked, verbs, timeout_ms, out, err), asked.group, id, out, err);
 }
 
-static enum whorl_result tell(enum whorl_result result, const struct wh_error *err, char *text, size_t bytes)
+static enum whorl_result tell(const char *function, enum whorl_result result, const struct wh_error *err, char *text,
+			      size_t bytes)
 {
 	if (text != NULL && bytes > 0)
 		snprintf(text, bytes, "%s",
 			 result == WHORL_OK     ? ""
 			 : err->text[0] != '\0' ? err->text
 						: wh_result_text(result));
-	return result;
+	return result == WHORL_INVALID ? wh_refuse(function, err->text) : result;
 }
 
 enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struct whorl_status **out, char *text,
@@ -134,8 +138,11 @@ enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struc
 	struct wh_error err = {0};
 	enum whorl_result result;
 
-	*out = NULL;
-	if (address == NULL)
+	if (out != NULL)
+		*out = NULL;
+	if (out == NULL)
+		result = wh_error_set(&err, WHORL_INVALID, NO_PLACE);
+	else if (address == NULL)
 		result = wh_error_set(&err, WHORL_INVALID, "no address");
 	else if (timeout_ms < 0)
 		result = wh_error_set(&err, WHORL_INVALID, "a time-out of %d ms", timeout_ms);
@@ -145,7 +152,7 @@ enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struc
 		wh_error_prefix(&err, "address");
 	else
 		result = ask_by(&asked, false, timeout_ms, out, &err);
-	return tell(result, &err, text, bytes);
+	return tell(__func__, result, &err, text, bytes);
 }
 
 enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_ms, struct whorl_status **out,
@@ -154,10 +161,13 @@ enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_m
 	struct wh_error err = {0};
 	enum whorl_result result = check(group, id, timeout_ms, &err);
 
-	*out = NULL;
+	if (out == NULL)
+		result = wh_error_set(&err, WHORL_INVALID, NO_PLACE);
+	else
+		*out = NULL;
 	if (result == WHORL_OK)
 		result = ask(group, id, timeout_ms, out, &err);
-	return tell(result, &err, text, bytes);
+	return tell(__func__, result, &err, text, bytes);
 }
 
 enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout_ms, struct whorl_status **out,
@@ -168,12 +178,17 @@ enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout
 	struct wh_error err = {0};
 	enum whorl_result result;
 
-	*out = NULL;
-	if (timeout_ms < 0)
-		return tell(wh_error_set(&err, WHORL_INVALID, "a time-out of %d ms", timeout_ms), &err, text, bytes);
+	if (out != NULL)
+		*out = NULL;
+	if (config == NULL || out == NULL)
+		wh_error_set(&err, WHORL_INVALID, config == NULL ? "no configuration" : NO_PLACE);
+	else if (timeout_ms < 0)
+		wh_error_set(&err, WHORL_INVALID, "a time-out of %d ms", timeout_ms);
+	if (err.code != WHORL_OK)
+		return tell(__func__, err.code, &err, text, bytes);
 	result = wh_config_bind(config, &bound);
 	if (result != WHORL_OK)
-		return tell(wh_error_set(&err, result, "%s", whorl_config_error(config)), &err, text, bytes);
+		return tell(__func__, wh_error_set(&err, result, "%s", whorl_config_error(config)), &err, text, bytes);
 	if (id >= wh_node_config_nodes_max(&bound))
 		result = wh_error_set(&err, WHORL_INVALID, "group %s has no node %u", bound.group.name, id);
 	else
@@ -183,5 +198,5 @@ enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout
 		wh_inquiry_close(&inquiry);
 	}
 	wh_node_config_free(&bound);
-	return tell(result, &err, text, bytes);
+	return tell(__func__, result, &err, text, bytes);
 }

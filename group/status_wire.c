@@ -127,9 +127,9 @@ static void walk_node_stats(struct walk *walk, struct whorl_node_stats *stats)
 	stats->size = sizeof *stats;
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		word(walk, words[i]);
-	for (int stage = 0; stage < WHORL_STAGES; stage++)
+	for (int stage = 0; stage < WHORL_STAGES_MAX; stage++)
 		word(walk, &stats->change_ns[stage]);
-	for (int stage = 0; stage < WHORL_ENTRIES; stage++)
+	for (int stage = 0; stage < WHORL_STAGES_MAX; stage++)
 		word(walk, &stats->entry_ns[stage]);
 }
 
@@ -161,6 +161,7 @@ static void walk_subgroup_stats(struct walk *walk, struct whorl_subgroup_stats *
 
 static void walk_member(struct walk *walk, struct whorl_status_member *member)
 {
+	member->size = sizeof *member;
 	small(walk, &member->id, WH_NODES_MAX - 1);
 	word(walk, &member->incarnation);
 	word(walk, &member->heard_ms);
@@ -170,6 +171,7 @@ static void walk_member(struct walk *walk, struct whorl_status_member *member)
 
 static void walk_place(struct walk *walk, struct whorl_status_place *place)
 {
+	place->size = sizeof *place;
 	small(walk, &place->id, WH_NODES_MAX - 1);
 	flag(walk, &place->sends);
 	flag(walk, &place->rests);
@@ -179,6 +181,7 @@ static void walk_place(struct walk *walk, struct whorl_status_place *place)
 
 static void walk_shard(struct walk *walk, struct whorl_status_shard *shard)
 {
+	shard->size = sizeof *shard;
 	text(walk, shard->name, sizeof shard->name);
 	small(walk, &shard->shard, WH_SHARDS_MAX - 1);
 	small(walk, &shard->shards, WH_SHARDS_MAX);
@@ -191,9 +194,6 @@ static void walk_shard(struct walk *walk, struct whorl_status_shard *shard)
 	half(walk, &shard->window);
 	half(walk, &shard->message_bytes);
 	small(walk, &shard->place_count, WH_NODES_MAX);
-	shard->stats.size = sizeof shard->stats;
-	if (shard->condition != WHORL_SHARD_GONE)
-		walk_subgroup_stats(walk, &shard->stats);
 }
 
 /* All but what is behind pointers. */
@@ -209,6 +209,8 @@ static void walk_status(struct walk *walk, struct whorl_status *status)
 	small(walk, &status->id, WH_NODES_MAX - 1);
 	half(walk, &status->pid);
 	word(walk, &status->incarnation);
+	word(walk, &status->identity);
+	word(walk, &status->other);
 	SMALL_ENUM(walk, whorl_standing, status->standing, WHORL_HAS_FAILED);
 	SMALL_ENUM(walk, whorl_result, status->result, UINT8_MAX); /* a later one has no text, and that is all */
 	text(walk, status->error, sizeof status->error);
@@ -223,7 +225,7 @@ static void walk_status(struct walk *walk, struct whorl_status *status)
 	SMALL_ENUM(walk, whorl_change_step, status->change, WHORL_CHANGE_SETTLED);
 	word(walk, &status->change_ms);
 	small(walk, &status->member_count, WH_NODES_MAX);
-	walk_node_stats(walk, &status->stats);
+	walk_node_stats(walk, status->stats);
 	half(walk, &status->shard_count);
 	half(walk, &status->shards_left_off);
 }
@@ -237,6 +239,8 @@ static bool write_shard(struct walk *walk, const struct whorl_status_shard *shar
 	struct whorl_status_shard copy = *shard;
 
 	walk_shard(&behind, &copy);
+	if (shard->condition != WHORL_SHARD_GONE)
+		walk_subgroup_stats(&behind, shard->stats);
 	for (uint32_t i = 0; i < shard->place_count; i++) {
 		struct whorl_status_place place = shard->places[i];
 
@@ -350,6 +354,11 @@ static void read_shard(struct walk *walk, const struct whorl_status *status, str
 	walk_shard(walk, shard);
 	count = shard->place_count;
 	shard->place_count = 0;
+	if (shard->condition != WHORL_SHARD_GONE) {
+		shard->stats = array(walk, 1, sizeof *shard->stats, enough);
+		if (shard->stats != NULL)
+			walk_subgroup_stats(walk, shard->stats);
+	}
 	if (count != (shard->condition == WHORL_SHARD_GONE ? 0 : shard->members))
 		go_wrong(walk, "the members of a shard are not as many as it says");
 	shard->places = array(walk, count, sizeof *shard->places, enough);
@@ -381,9 +390,24 @@ static void read_status(struct walk *walk, struct whorl_status *status, bool *en
 		go_wrong(walk, "something stands behind it");
 }
 
-enum whorl_result wh_status_decode(struct whorl_status **out, const void *bytes, size_t count, struct wh_error *err)
+struct whorl_status *wh_status_new(void)
 {
 	struct whorl_status *status = calloc(1, sizeof *status);
+
+	if (status == NULL)
+		return NULL;
+	status->size = sizeof *status;
+	status->stats = calloc(1, sizeof *status->stats);
+	if (status->stats == NULL) {
+		free(status);
+		return NULL;
+	}
+	return status;
+}
+
+enum whorl_result wh_status_decode(struct whorl_status **out, const void *bytes, size_t count, struct wh_error *err)
+{
+	struct whorl_status *status = wh_status_new();
 	struct walk walk = read_from(bytes, count);
 	bool enough = status != NULL;
 
@@ -403,8 +427,11 @@ void whorl_status_free(struct whorl_status *status)
 {
 	if (status == NULL)
 		return;
-	for (uint32_t i = 0; i < status->shard_count; i++)
+	for (uint32_t i = 0; i < status->shard_count; i++) {
 		free(status->shards[i].places);
+		free(status->shards[i].stats);
+	}
+	free(status->stats);
 	free(status->shards);
 	free(status->members);
 	free(status);

@@ -11,9 +11,10 @@
 
 /* ---- hooks ----------------------------------------------------------------------------------------------------------- */
 
-static void name(struct wh_position *out, uint32_t id, uint64_t next)
+static void name(struct wh_position *out, const struct wh_view *view, uint32_t rank, uint64_t next)
 {
-	out->of[out->count++] = (struct wh_position_of){.id = id, .next = next};
+	out->of[out->count++] =
+		(struct wh_position_of){.id = view->ids[rank], .next = next, .incarnation = view->incarnations[rank]};
 }
 
 /* Unordered, any node of the view may have sent, or send again, what I do not have and others do: in this view or in a later one, in
@@ -29,10 +30,10 @@ static void name_all(const whorl_subgroup *subgroup, const struct wh_seat *seat,
 	for (uint32_t rank = 0; rank < view->members; rank++) {
 		uint32_t id = view->ids[rank];
 		bool sends = wh_rank_find(seat->layout->senders, seat->layout->sender_count, rank) >= 0;
-		bool knows = !sends && subgroup->certain[id] && subgroup->had[id] != WH_UNKNOWN;
+		bool knows = !sends && subgroup->had[id] != WH_UNKNOWN;
 
 		if (!named[id])
-			name(out, id, knows ? subgroup->had[id] : 0);
+			name(out, view, rank, knows ? subgroup->had[id] : 0);
 	}
 }
 
@@ -47,13 +48,13 @@ static bool position(void *ctx, struct wh_position *out, uint64_t *view, uint32_
 	*view = epoch->view->number;
 	*shard = seat->layout->shard;
 	out->count = 0;
+	out->sequence = subgroup->mode == WH_MODE_ORDERED && seat->mc != NULL ? wh_multicast_sequence(seat->mc) : 0;
 	for (uint32_t s = 0; s < seat->layout->sender_count; s++) {
 		uint32_t id = seat->sender_ids[s];
 		uint64_t next = seat->mc != NULL ? wh_multicast_next(seat->mc, s) : subgroup->had[id];
 
-		if (next != WH_UNKNOWN &&
-		    (subgroup->certain[id] || (seat->mc != NULL && wh_multicast_hears(seat->mc, s))))
-			name(out, id, next);
+		if (next != WH_UNKNOWN)
+			name(out, epoch->view, seat->layout->senders[s], next);
 	}
 	if (subgroup->mode != WH_MODE_ORDERED)
 		name_all(subgroup, seat, out);

@@ -3,8 +3,9 @@
 
 #include "base/rcu.h"
 #include "group/node_int.h"
+#include "group/refuse.h"
 
-void wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count)
+bool wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count)
 {
 	whorl_subgroup *subgroup = ctx;
 	whorl_node *node = subgroup->node;
@@ -18,10 +19,13 @@ void wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t cou
 		wh_state_keep(subgroup->state, messages, count);
 	else
 		wh_node_upcall(subgroup, messages, count);
+	return !wh_node_has_failed(node);
 }
 
 void wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *messages, size_t count)
 {
+	if (__builtin_expect(wh_node_has_failed(subgroup->node), 0)) /* one of its subgroups, in this pass */
+		return;
 	if (subgroup->on_batch != NULL)
 		subgroup->on_batch(messages, count, subgroup->upcall_ctx);
 	else if (subgroup->on_message != NULL)
@@ -29,70 +33,122 @@ void wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *messag
 			subgroup->on_message(&messages[i], subgroup->upcall_ctx);
 }
 
-static enum whorl_result set_upcall(whorl_subgroup *subgroup, whorl_message_fn *on_message, whorl_batch_fn *on_batch,
-				    void *ctx)
+#define TOO_LATE "after whorl_start"
+
+/* WHORL_OK: an upcall may be set, the one of its kind. */
+static enum whorl_result may_set(const char *function, const whorl_subgroup *subgroup, bool has_other)
 {
+	if (subgroup == NULL)
+		return wh_refuse(function, "no subgroup");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	if (wh_load_relaxed(&subgroup->node->started) != 0)
-		return WHORL_INVALID;
-	subgroup->on_message = on_message;
-	subgroup->on_batch = on_batch;
-	subgroup->upcall_ctx = ctx;
-	return WHORL_OK;
+		return wh_refuse(function, TOO_LATE);
+	if (!has_other)
+		return WHORL_OK;
+	/* Who does not look at the result would wait for upcalls that never come. */
+	wh_log(&subgroup->node->diag, WH_LOG_WARNING,
+	       "%s is refused: %s has the other upcall, a message's or a batch's", function, subgroup->name);
+	return wh_refuse(function, "the other upcall is set: a subgroup has whorl_on_message or whorl_on_batch");
 }
 
 enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *fn, void *ctx)
 {
-	return set_upcall(subgroup, fn, NULL, ctx);
+	enum whorl_result result = may_set(__func__, subgroup, subgroup != NULL && subgroup->on_batch != NULL);
+
+	if (result != WHORL_OK)
+		return result;
+	subgroup->on_message = fn;
+	subgroup->upcall_ctx = ctx;
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, void *ctx)
+{
+	enum whorl_result result = may_set(__func__, subgroup, subgroup != NULL && subgroup->on_message != NULL);
+
+	if (result != WHORL_OK)
+		return result;
+	subgroup->on_batch = fn;
+	subgroup->upcall_ctx = ctx;
+	return WHORL_OK;
 }
 
 enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struct whorl_state *functions)
 {
 	struct wh_error err;
 
+	if (subgroup == NULL || functions == NULL)
+		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no functions");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (wh_load_relaxed(&subgroup->node->started) != 0 || functions->size < sizeof(*functions) ||
-	    functions->snapshot == NULL || functions->read == NULL || functions->release == NULL ||
+	if (wh_load_relaxed(&subgroup->node->started) != 0)
+		return WH_REFUSE(TOO_LATE);
+	if (functions->size < offsetof(struct whorl_state, ctx) + sizeof(functions->ctx))
+		return WH_REFUSE("whorl_state.size is not set");
+	if (functions->snapshot == NULL || functions->read == NULL || functions->release == NULL ||
 	    functions->restore == NULL)
-		return WHORL_INVALID;
+		return WH_REFUSE("one of the functions is missing");
 	return wh_node_open_state(subgroup, functions, &err);
-}
-
-enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, void *ctx)
-{
-	return set_upcall(subgroup, NULL, fn, ctx);
 }
 
 /* ---- views ---------------------------------------------------------------------------------------------------------- */
 
 struct whorl_view wh_node_show_view(const struct wh_view *view, uint32_t rank)
 {
-	return (struct whorl_view){.number = view->number,
+	return (struct whorl_view){.size = sizeof(struct whorl_view),
+				   .number = view->number,
 				   .members = view->ids,
 				   .joined = view->joined,
 				   .left = view->left,
 				   .member_count = view->members,
 				   .joined_count = view->joined_count,
 				   .left_count = view->left_count,
-				   .rank = rank};
+				   .rank = rank,
+				   .incarnations = view->incarnations};
 }
 
 void wh_node_tell_view(whorl_node *node)
 {
 	struct whorl_view view = wh_node_show_view(node->epoch->view, node->epoch->rank);
 
-	if (node->on_view != NULL)
+	if (node->on_view != NULL && !wh_node_has_failed(node))
 		node->on_view(&view, node->on_view_ctx);
+}
+
+void wh_node_tell_gone(whorl_node *node)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		whorl_subgroup *subgroup = &node->subgroups[i];
+		uint64_t from = subgroup->gone_from, count = subgroup->gone_count;
+
+		subgroup->gone_count = 0;
+		if (count > 0 && subgroup->on_gone != NULL && !wh_node_has_failed(node))
+			subgroup->on_gone(subgroup, from, from + count, subgroup->on_gone_ctx);
+	}
+}
+
+enum whorl_result whorl_on_gone(whorl_subgroup *subgroup, whorl_gone_fn *fn, void *ctx)
+{
+	if (subgroup == NULL)
+		return WH_REFUSE("no subgroup");
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	if (wh_load_relaxed(&subgroup->node->started) != 0)
+		return WH_REFUSE("after whorl_start");
+	subgroup->on_gone = fn;
+	subgroup->on_gone_ctx = ctx;
+	return WHORL_OK;
 }
 
 enum whorl_result whorl_on_view(whorl_node *node, whorl_view_fn *fn, void *ctx)
 {
+	if (node == NULL)
+		return WH_REFUSE("no node");
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	if (wh_load_relaxed(&node->started) != 0)
-		return WHORL_INVALID;
+		return WH_REFUSE(TOO_LATE);
 	node->on_view = fn;
 	node->on_view_ctx = ctx;
 	return WHORL_OK;
@@ -103,6 +159,8 @@ enum whorl_result whorl_view_members(const whorl_node *node, uint64_t *number, u
 	const struct wh_epoch *epoch;
 	const struct wh_view *view;
 
+	if (node == NULL || count == NULL)
+		return WH_REFUSE(node == NULL ? "no node" : "no count");
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	wh_rcu_read_lock();

@@ -24,7 +24,7 @@ enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err)
 	s->wanted = calloc(members, sizeof(*s->wanted));
 	s->why = calloc(members, sizeof(*s->why));
 	change->left_out = calloc(members, sizeof(*change->left_out));
-	change->rests = calloc(subgroups * wh_rest_words(change->view) + 1, sizeof(*change->rests));
+	change->rests = calloc(2 * subgroups * wh_rest_words(change->view) + 1, sizeof(*change->rests));
 	change->record = calloc(wh_proposal_words(change->view), sizeof(*change->record));
 	change->cuts = calloc(subgroups ? subgroups : 1, sizeof(*change->cuts));
 	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->left == NULL || s->lags == NULL ||
@@ -289,10 +289,11 @@ static bool all_say_the_same(const struct wh_change *change)
 }
 
 /* Whoever went ahead may be gone, and have been the quorum; but those who came in with it show that it did. The name of an
- * image stands for one decision, and mine is of that image. */
+ * image stands for one decision, and mine is of that image. So it is final, as in catch_up: nothing is heeded any more, for
+ * what those have said before they died can perhaps not be said here. */
 static bool others_are_there(const struct wh_change *change)
 {
-	return change->agreed != 0 && change->on.has_begun(change->ctx) && wh_suspicion_heeds(change);
+	return change->agreed != 0 && change->on.has_begun(change->ctx);
 }
 
 /* Somebody has gone ahead: what it installed is what all install, and it will say nothing more here. That is final, whoever
@@ -301,7 +302,7 @@ static bool others_are_there(const struct wh_change *change)
 static size_t catch_up(struct wh_change *change)
 {
 	for (uint32_t rank = 0; rank < members(change); rank++) {
-		if (rank == wh_change_me(change) || !wh_change_reads(change, rank) ||
+		if (rank == wh_change_me(change) || !wh_change_trusts(change, rank) ||
 		    !wh_row_flag(change, rank, change->columns.installed) ||
 		    (!read_decision(change, rank) && !wh_suspicion_heeds(change)))
 			continue;

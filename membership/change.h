@@ -70,8 +70,9 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	struct wh_heartbeat *heartbeat;
 	const struct wh_view *view;
 	struct wh_node_columns columns;
-	uint32_t nodes;                        /* ids of nodes are below */
-	int tie_breaker;                       /* a rank, -1: none */
+	uint32_t nodes;  /* ids of nodes are below */
+	int tie_breaker; /* a rank, -1: none */
+	uint32_t home;   /* a quorum needs one member with an id below (0032); UINT32_MAX: there is no such rule */
 	const struct wh_cut_source *cuts_from; /* by subgroup of the view */
 	struct wh_participant on;
 	void *ctx;
@@ -106,7 +107,7 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	bool *left_out;  /* by rank: of the proposal whose memory is open or opening; so are the next three */
 	struct wh_newcomer coming[WH_NEWCOMERS_MAX];
 	uint32_t coming_count;
-	uint64_t *rests;       /* as in wh_next */
+	uint64_t *rests;       /* as in wh_next; then `ended`, likewise */
 	uint64_t *record;      /* of a proposal: scratch */
 	uint64_t ticket;       /* of that proposal, as in `acknowledged`; 0: none */
 	uint64_t acknowledged; /* as my row says it */
@@ -146,12 +147,15 @@ uint32_t wh_change_leader_of(const struct wh_change *change);
  * heartbeats, and when it is asked. */
 bool wh_change_wish(struct wh_change *change, uint32_t subgroup, bool rests);
 
+/* Says in my row that the layout ends my sending in that subgroup, and that nothing is left to send. True: that is new. */
+bool wh_change_end(struct wh_change *change, uint32_t subgroup);
+
 /* The name of the image of attempt `attempt` of the leader with rank `rank` at the view after `number`. Those of first views are
  * below all others (entry.h). */
 #define WH_ATTEMPTS_MAX UINT16_MAX
 static inline uint64_t wh_image_key(uint64_t number, uint32_t rank, uint64_t attempt)
 {
-	return (number + 1) << 24 | (uint64_t)rank << 16 | attempt;
+	return WH_FIRST_KEYS | (number + 1) << 24 | (uint64_t)rank << 16 | attempt;
 }
 
 #endif

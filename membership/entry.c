@@ -22,7 +22,13 @@ void wh_entry_close(struct wh_entry *entry)
 
 /* ---- what I am --------------------------------------------------------------------------------------------------------- */
 
-/* Who says that he is a member, of the latest view of all; -1: nobody. */
+/* Members that hear no quorum can let nobody in. */
+static bool outdoes(const struct wh_guest *one, const struct wh_guest *other)
+{
+	return one->quorum != other->quorum ? one->quorum : one->view > other->view;
+}
+
+/* A member, of the latest view of all; -1: there is none. */
 int wh_entry_member(const struct wh_entry *entry)
 {
 	const struct wh_lobby *lobby = entry->lobby;
@@ -32,14 +38,19 @@ int wh_entry_member(const struct wh_entry *entry)
 		const struct wh_guest *guest = &lobby->guests[node];
 
 		if (guest->introduced && guest->differs == NULL && guest->standing == WH_MEMBER_OF &&
-		    (found < 0 || guest->view > lobby->guests[found].view))
+		    (found < 0 || outdoes(guest, &lobby->guests[found])))
 			found = (int)node;
 	}
 	return found;
 }
 
-/* Whoever has been met may be a member, and whoever has not been met yet. What does not say what it is is not waited for
- * for ever. */
+bool wh_entry_is_between(const struct wh_entry *entry)
+{
+	return wh_lobby_stranger(entry->lobby, 0) >= 0;
+}
+
+/* What has been met may be a member, and what has not been met yet. What does not say what it is is not waited for for ever:
+ * it counts as cut off, and the rules of forming allow for that. */
 bool wh_entry_looks_around(const struct wh_entry *entry)
 {
 	struct wh_transport *transport = entry->lobby->transport;
@@ -56,7 +67,7 @@ bool wh_entry_looks_around(const struct wh_entry *entry)
 
 bool wh_entry_forms(const struct wh_entry *entry)
 {
-	return entry->may_form && entry->founder < 0 && entry->lobby->id < entry->configured &&
+	return (entry->may_form || entry->forced) && entry->founder < 0 && entry->lobby->id < entry->configured &&
 	       wh_entry_member(entry) < 0 && (entry->state != WH_ENTRY_SEEKING || !wh_entry_looks_around(entry));
 }
 
@@ -70,7 +81,11 @@ static uint64_t seen_key(const struct wh_entry *entry)
 
 void wh_entry_stand(struct wh_entry *entry)
 {
-	const struct wh_wire intro = {.standing = wh_entry_forms(entry) ? WH_FORMING : WH_SEEKING, .key = entry->floor};
+	const struct wh_wire intro = {.standing = wh_entry_forms(entry) ? WH_FORMING : WH_SEEKING,
+				      .flag = entry->state != WH_ENTRY_SEEKING,
+				      .forced = entry->forced,
+				      .group = entry->record,
+				      .key = entry->floor};
 
 	entry->lobby->seen = seen_key(entry);
 	wh_lobby_stand(entry->lobby, &intro, NULL);
@@ -132,7 +147,17 @@ static bool is_for_me(const struct wh_entry *entry, const struct wh_view *view, 
 
 	return wh_view_rank_of(view, lobby->id, lobby->incarnation) >= 0 &&
 	       wh_rank_find(view->joined, view->joined_count, lobby->id) >= 0 &&
-	       (wh_is_first_view(key) ? view->number == 0 : view->number == key >> 24 && view->number > 0);
+	       (wh_is_first_view(key) ? view->number == 0 : view->number == wh_image_view(key) && view->number > 0);
+}
+
+/* In a first view that I have promised to go on in, and while I come into a later one, another group is nothing to me. */
+static bool goes_together(const struct wh_entry *entry, uint32_t from, const struct wh_view *view)
+{
+	bool is_bound = entry->state == WH_ENTRY_THERE || (entry->view != NULL && entry->view->number > 0);
+
+	if (is_bound && view->group != entry->view->group)
+		return false;
+	return view->number > 0 || wh_form_agrees(entry, from, view);
 }
 
 static bool hear_view(struct wh_entry *entry, uint32_t node, const struct wh_wire *message)
@@ -161,7 +186,10 @@ static bool hear_view(struct wh_entry *entry, uint32_t node, const struct wh_wir
 		wh_view_free(view);
 		return false;
 	}
-	wh_entry_follow(entry, view, message->key, node);
+	if (goes_together(entry, node, view))
+		wh_entry_follow(entry, view, message->key, node);
+	else
+		wh_view_free(view);
 	return true;
 }
 
@@ -253,7 +281,7 @@ static const char *why_first_is_void(const struct wh_entry *entry)
 	return NULL; /* also if the coordinator is gone: somebody may have begun it */
 }
 
-/* Somebody is in a view that mine is not, and that is no older. */
+/* Somebody is in a view that mine is not, and that is no older; or in another group, before I have promised to go on in mine. */
 static bool is_overtaken(const struct wh_entry *entry)
 {
 	const struct wh_lobby *lobby = entry->lobby;
@@ -261,8 +289,10 @@ static bool is_overtaken(const struct wh_entry *entry)
 	for (uint32_t node = 0; node < lobby->nodes; node++) {
 		const struct wh_guest *guest = &lobby->guests[node];
 
-		if (guest->introduced && guest->differs == NULL && guest->standing == WH_MEMBER_OF &&
-		    guest->view >= entry->view->number && guest->key != entry->key)
+		if (!guest->introduced || guest->differs != NULL || guest->standing != WH_MEMBER_OF)
+			continue;
+		if (guest->group != entry->view->group ? entry->view->number == 0 && entry->state == WH_ENTRY_INVITED
+						       : guest->view >= entry->view->number && guest->key != entry->key)
 			return true;
 	}
 	return false;
@@ -295,7 +325,7 @@ static size_t ask(struct wh_entry *entry)
 	int member = wh_entry_member(entry);
 	uint32_t leader;
 
-	if (member < 0)
+	if (member < 0 || wh_entry_is_between(entry))
 		return 0;
 	leader = lobby->guests[member].leader;
 	if (leader >= lobby->nodes || lobby->guests[leader].incarnation == 0 ||
@@ -318,7 +348,8 @@ static bool cannot_begin(const struct wh_entry *entry)
 {
 	uint32_t me = entry->lobby->id;
 
-	return !entry->may_form || (entry->founder >= 0 ? (uint32_t)entry->founder != me : me >= entry->configured);
+	return !(entry->may_form || entry->forced) ||
+	       (entry->founder >= 0 ? (uint32_t)entry->founder != me : me >= entry->configured);
 }
 
 static bool is_alone(const struct wh_lobby *lobby)
@@ -398,7 +429,7 @@ void wh_entry_refused(struct wh_entry *entry, uint32_t node, const char *why)
 
 void wh_entry_give_up(struct wh_entry *entry)
 {
-	const struct wh_wire intro = {.standing = WH_SEEKING, .key = entry->floor};
+	const struct wh_wire intro = {.standing = WH_SEEKING, .group = entry->record, .key = entry->floor};
 
 	if (entry->view != NULL)
 		wh_entry_drop(entry, "given up");
@@ -409,7 +440,7 @@ size_t wh_entry_step(struct wh_entry *entry)
 {
 	size_t work = 0;
 
-	if (entry->state == WH_ENTRY_IN || is_refused(entry))
+	if (entry->state == WH_ENTRY_IN || is_refused(entry) || wh_form_is_forbidden(entry))
 		return 0;
 	if (entry->state != WH_ENTRY_SEEKING)
 		work += arrive(entry);
@@ -434,6 +465,9 @@ void wh_entry_explain(const struct wh_entry *entry, char *text, size_t bytes)
 		snprintf(text, bytes, "is invited into view %" PRIu64 " by node %u, %s", entry->view->number, entry->by,
 			 entry->state == WH_ENTRY_THERE ? "and waits for it to begin"
 							: "and waits until all its members share memory with it");
+	else if (wh_entry_is_between(entry))
+		snprintf(text, bytes,
+			 "waits: there are two groups of this name (docs/operations.md); end the nodes of one of them");
 	else if (member >= 0)
 		snprintf(text, bytes, "asks node %u, the leader of view %" PRIu64 ", to be let in%s",
 			 lobby->guests[member].leader, lobby->guests[member].view,

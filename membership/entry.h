@@ -13,13 +13,21 @@
 
 #include "membership/lobby.h"
 
+/* When a first view may be formed (docs/decisions/0032). */
+enum wh_form_rule {
+	WH_FORM_ALL,      /* by all configured nodes, together */
+	WH_FORM_MAJORITY, /* by more than half of them: on one host, or where each keeps a record; and always by all */
+	WH_FORM_FOUNDER   /* by the founder, alone */
+};
+
 enum wh_entry_state { WH_ENTRY_SEEKING, WH_ENTRY_INVITED, WH_ENTRY_THERE, WH_ENTRY_IN };
 
 struct wh_entrant { /* what entry asks of the node; group/ fills it in */
 	/* Begins to open the memory of `view`, in which this node is new. `view` becomes the entrant's, who may not need
 	 * it: also on failure. False: this node cannot go on, and has said why. */
 	bool (*open)(void *ctx, struct wh_view *view, uint64_t key);
-	/* Is it open, but for members that nobody waits for (wh_entry_misses)? Then it also says so in it. */
+	/* Is it open, but for members that nobody waits for (wh_entry_misses), and is it on disk that this node was counted in its group,
+	 * where a record is kept? Then it also says in it that it is there. */
 	bool (*is_open)(void *ctx);
 	/* Has it begun, as far as rows tell? `late`: who is not there now is not waited for any more. */
 	bool (*has_begun)(void *ctx, bool late);
@@ -34,11 +42,16 @@ struct wh_entry { /* the fields up to `ctx` are set by the caller */
 	struct wh_lobby *lobby;
 	struct wh_admission *admission; /* as coordinator of a first view */
 	const struct wh_layout_config *layout;
-	uint32_t configured;       /* nodes with ids below may form a first view */
-	int founder;               /* the one that forms it alone, -1: none */
-	bool may_form;             /* false: this node only joins */
+	uint32_t configured; /* nodes with ids below may form a first view */
+	enum wh_form_rule rule;
+	int founder;     /* the one that forms it alone, -1: none */
+	bool may_form;   /* false: this node only joins */
+	bool one_host;   /* the transport knows which ids are held by a process: one that is silent may be a member */
+	bool forced;     /* an operator has told this node to form a group */
+	bool records;    /* each node keeps a record of the group that it was counted in last */
+	uint64_t record; /* that of this node; 0: it has none. The entrant sets it as well */
 	uint64_t start_timeout_ns; /* so long all configured nodes are waited for */
-	uint64_t patience_ns; /* who is there and says nothing for so long is not waited for: a member may be busy */
+	uint64_t patience_ns; /* what is there and says nothing for so long is not waited for, unless all are on one host */
 	struct wh_entrant on;
 	void *ctx;
 
@@ -53,6 +66,7 @@ struct wh_entry { /* the fields up to `ctx` are set by the caller */
 	uint64_t invited_ns, there_ns;
 	bool said_open, said_there;
 	uint64_t could_ns;          /* since when a first view could have been formed; 0: it cannot */
+	uint64_t waits_ns;          /* a forced node: since when it knows all that are there; 0: not yet */
 	bool passes_over;           /* I coordinate though somebody lower is forming, and is silent */
 	const struct wh_view *view; /* the entrant's */
 	struct wh_view_parts parts;

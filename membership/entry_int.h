@@ -10,6 +10,15 @@ int wh_entry_member(const struct wh_entry *entry);
 /* Does this node take part in forming a first view by majority? */
 bool wh_entry_forms(const struct wh_entry *entry);
 
+/* Members of two groups of this name are there, and both hear a quorum: none of them is asked. */
+bool wh_entry_is_between(const struct wh_entry *entry);
+
+/* May this node be counted in that first view? */
+bool wh_form_agrees(const struct wh_entry *entry, uint32_t from, const struct wh_view *view);
+
+/* As a node that an operator has told to form a group: there is something that forbids it. True: this node has given up. */
+bool wh_form_is_forbidden(struct wh_entry *entry);
+
 /* Is it not known yet who is there, and what they are? */
 bool wh_entry_looks_around(const struct wh_entry *entry);
 

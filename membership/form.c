@@ -1,10 +1,14 @@
-/* form.c - the first view of a group: formed by a majority of the configured nodes, or by its founder (docs/decisions/0016).
+/* form.c - the first view of a group: formed by all configured nodes, by more than half of them, or by its founder
+ * (docs/decisions/0016, and 0032 for when it may be).
  *
  * Of those who are forming the lowest whom I have met coordinates: it invites them all, and does it anew if one of them
  * goes or does not come. Two may take themselves for the lowest for a while: whoever follows the invitation of one does not
  * hear the other, so that at most one of them can be followed by all whom it invites.
  */
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "membership/entry_int.h"
 
@@ -51,25 +55,109 @@ static uint64_t choose_key(const struct wh_entry *entry)
 	return ((floor >> 8) + 1) << 8 | entry->lobby->id;
 }
 
-/* Who is invited by me and has not come for so long is left out for a while. */
+/* Who is invited by me and has not come for so long is left out for a while; where it takes all there is no use in that. */
 static bool is_awaited(const struct wh_entry *entry, uint32_t node)
 {
-	return node == entry->lobby->id || entry->lobby->guests[node].not_before_ns <= entry->lobby->loop->now_ns;
+	return entry->rule == WH_FORM_ALL || node == entry->lobby->id ||
+	       entry->lobby->guests[node].not_before_ns <= entry->lobby->loop->now_ns;
+}
+
+/* ---- may a view be formed? (0032) ------------------------------------------------------------------------------------ */
+
+/* A node that is there and has been counted in a group before; -1: none is, and I have not been either. */
+static int recorded(const struct wh_entry *entry)
+{
+	const struct wh_lobby *lobby = entry->lobby;
+
+	if (entry->record != 0)
+		return (int)lobby->id;
+	for (uint32_t node = 0; node < lobby->nodes; node++)
+		if (lobby->guests[node].introduced && lobby->guests[node].differs == NULL &&
+		    lobby->guests[node].group != 0)
+			return (int)node;
+	return -1;
+}
+
+/* A node that is there and is to form a group by an operator's word: it forms one, and nobody else does; -1: none. */
+static int forced_other(const struct wh_entry *entry)
+{
+	const struct wh_lobby *lobby = entry->lobby;
+
+	for (uint32_t node = 0; node < lobby->nodes; node++)
+		if (lobby->guests[node].introduced && lobby->guests[node].forced)
+			return (int)node;
+	return -1;
+}
+
+/* May so many of the configured nodes form one, as far as I know? */
+static bool may_form(const struct wh_entry *entry, uint32_t count)
+{
+	if (count == entry->configured)
+		return true;
+	if (entry->rule != WH_FORM_MAJORITY || 2 * count <= entry->configured)
+		return false;
+	return !entry->records || entry->forced || recorded(entry) < 0;
+}
+
+bool wh_form_agrees(const struct wh_entry *entry, uint32_t from, const struct wh_view *view)
+{
+	if (entry->forced)
+		return false;
+	if (entry->lobby->guests[from].forced)
+		return 2 * view->members > entry->configured;
+	return forced_other(entry) < 0 && may_form(entry, view->members);
+}
+
+/* On one host: a process that holds an id of the group and has not said what it is, or only that it follows an invitation: it may be a
+ * member that stands still. */
+static bool find_silent(const struct wh_entry *entry, uint32_t *node, int *pid)
+{
+	const struct wh_lobby *lobby = entry->lobby;
+	struct wh_transport *transport = lobby->transport;
+
+	for (*node = 0; entry->one_host && *node < lobby->nodes; ++*node) {
+		const struct wh_guest *guest = &lobby->guests[*node];
+
+		if (*node == lobby->id || (guest->incarnation != 0 && guest->introduced && !guest->follows))
+			continue;
+		*pid = transport->ops->holder(transport, *node);
+		if (*pid != 0)
+			return true;
+	}
+	return false;
+}
+
+/* On one host all that is there has said what it is, and is that still: what it said since would have come by now. */
+static bool knows_all(const struct wh_entry *entry)
+{
+	struct wh_transport *transport = entry->lobby->transport;
+	uint32_t node;
+	int pid;
+
+	if (!entry->one_host)
+		return true;
+	return !find_silent(entry, &node, &pid) && entry->lobby->quiet && transport->ops->service(transport) == 0;
 }
 
 static size_t invite(struct wh_entry *entry, const struct wh_newcomer *newcomers, uint32_t count, uint32_t voters)
 {
-	uint64_t key = choose_key(entry);
+	const struct wh_env *env = entry->lobby->diag->env;
+	struct wh_loop *loop = entry->lobby->loop;
+	uint64_t key = choose_key(entry), group = env->random_u64(env->ctx) | 1;
 	struct wh_view *view;
 	struct wh_error err;
 	enum whorl_result result;
 
+	if (!knows_all(entry)) {
+		wh_loop_at(loop, loop->now_ns + WH_NS_PER_MS);
+		return 0;
+	}
 	if (!wh_is_first_view(key)) {
 		entry->on.refused(entry->ctx,
 				  "so many first views have come to nothing that there are no names for more");
 		return 1;
 	}
-	result = wh_view_create(&view, newcomers, count, voters, entry->layout, &err);
+	result = wh_view_create(&view, group, newcomers, count, voters, entry->layout, &err);
 
 	if (result == WHORL_MEMORY)
 		return 0; /* in the next pass */
@@ -85,22 +173,38 @@ static size_t invite(struct wh_entry *entry, const struct wh_newcomer *newcomers
 	return 1;
 }
 
-/* When a view can be formed. It is for the lowest to do so; one who could, and says nothing, must not keep all others waiting. */
-static size_t coordinate(struct wh_entry *entry)
+/* ---- coordinating -------------------------------------------------------------------------------------------------------- */
+
+static uint32_t find_formers(const struct wh_entry *entry, struct wh_newcomer newcomers[WH_NODES_MAX])
 {
 	const struct wh_lobby *lobby = entry->lobby;
-	struct wh_newcomer newcomers[WH_NODES_MAX];
-	uint64_t now = lobby->loop->now_ns, until = entry->began_ns + entry->start_timeout_ns;
-	uint64_t silence_ns = WH_SILENT_TIMEOUTS * entry->start_timeout_ns;
 	uint32_t count = 0;
 
 	for (uint32_t node = 0; node < entry->configured; node++)
 		if (is_forming(entry, node) && is_awaited(entry, node))
 			newcomers[count++] = (struct wh_newcomer){
 				node, node == lobby->id ? lobby->incarnation : lobby->guests[node].incarnation};
+	return count;
+}
+
+/* Those and a quorum of all that are configured. */
+static size_t invite_formers(struct wh_entry *entry, const struct wh_newcomer *newcomers, uint32_t count)
+{
+	return invite(entry, newcomers, count, entry->configured);
+}
+
+/* When a view can be formed. It is for the lowest to do so; one that could, and says nothing, must not keep all others waiting. */
+static size_t coordinate(struct wh_entry *entry)
+{
+	const struct wh_lobby *lobby = entry->lobby;
+	struct wh_newcomer newcomers[WH_NODES_MAX];
+	uint64_t now = lobby->loop->now_ns, until = entry->began_ns + entry->start_timeout_ns;
+	uint64_t silence_ns = WH_SILENT_TIMEOUTS * entry->start_timeout_ns;
+	uint32_t count = find_formers(entry, newcomers);
+
 	if (count < entry->configured && now < until)
 		wh_loop_at(lobby->loop, until);
-	if (count < entry->configured && (now < until || 2 * count <= entry->configured)) {
+	if ((count < entry->configured && now < until) || !may_form(entry, count)) {
 		entry->could_ns = 0;
 		return 0;
 	}
@@ -109,7 +213,17 @@ static size_t coordinate(struct wh_entry *entry)
 	entry->passes_over = is_lower(entry, 0);
 	if (entry->passes_over && (now < entry->could_ns + silence_ns || is_lower(entry, now - silence_ns + 1)))
 		return 0;
-	return invite(entry, newcomers, count, entry->configured);
+	return invite_formers(entry, newcomers, count);
+}
+
+/* Nobody else of the group is there but what seeks as this node does: as the operator has said. */
+static size_t found(struct wh_entry *entry)
+{
+	struct wh_newcomer me = {entry->lobby->id, entry->lobby->incarnation};
+
+	if (entry->record != 0 && !entry->forced)
+		return 0;
+	return invite(entry, &me, 1, 1);
 }
 
 /* Too many of the configured nodes are configured otherwise. */
@@ -125,67 +239,237 @@ static bool cannot_form(const struct wh_entry *entry, uint32_t *other)
 	return differ > 0 && 2 * (entry->configured - differ) <= entry->configured;
 }
 
-size_t wh_entry_form(struct wh_entry *entry)
+/* ---- by an operator's word (0032) --------------------------------------------------------------------------------------- */
+
+WH_PRINTF(2, 3)
+static bool forbid(struct wh_entry *entry, const char *format, ...)
 {
-	struct wh_lobby *lobby = entry->lobby;
+	char why[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(why, sizeof(why), format, arguments);
+	va_end(arguments);
+	entry->on.refused(entry->ctx, why);
+	return true;
+}
+
+bool wh_form_is_forbidden(struct wh_entry *entry)
+{
+	const struct wh_lobby *lobby = entry->lobby;
+
+	for (uint32_t node = 0; entry->forced && entry->state == WH_ENTRY_SEEKING && node < lobby->nodes; node++) {
+		const struct wh_guest *guest = &lobby->guests[node];
+		bool follows_me = guest->opened != 0 && guest->opened == entry->floor;
+
+		if (!guest->introduced)
+			continue;
+		if (guest->standing == WH_MEMBER_OF)
+			return forbid(entry,
+				      "told to form a group, but node %u is a member of group %016" PRIx64
+				      ", in view %" PRIu64
+				      ": start this node without that word to join it, or end that group",
+				      node, guest->group, guest->view);
+		if ((guest->follows && !follows_me) || guest->forced)
+			return forbid(entry, "told to form a group, but node %u is %s: wait until it has, and join it",
+				      node, guest->follows ? "invited into one" : "told so as well");
+	}
+	return false;
+}
+
+/* It is there, and does not say what it is: it may be a member. */
+static bool forbid_silent(struct wh_entry *entry)
+{
+	const struct wh_lobby *lobby = entry->lobby;
+
+	for (uint32_t node = 0; node < lobby->nodes; node++)
+		if (lobby->guests[node].incarnation != 0 && !lobby->guests[node].introduced)
+			return forbid(
+				entry,
+				"told to form a group, but node %u is there and says nothing: it may be a member; end it first",
+				node);
+	return false;
+}
+
+/* For people: what could not be asked. */
+static void warn_of_absent(const struct wh_entry *entry)
+{
+	const struct wh_lobby *lobby = entry->lobby;
+	char ids[256] = "";
+	size_t at = 0;
+
+	for (uint32_t node = 0; node < lobby->nodes && at + 8 < sizeof(ids); node++)
+		if (node != lobby->id && lobby->guests[node].incarnation == 0)
+			at += (size_t)snprintf(ids + at, sizeof(ids) - at, " %u", node);
+	if (at > 0)
+		wh_log(lobby->diag, WH_LOG_WARNING,
+		       "forms a group by an operator's word; these nodes were not reached:%s. If one of them is a member of a "
+		       "group of this name, there are two groups now",
+		       ids);
+}
+
+/* Alone; but where records let a majority form, and others may have none, with a majority. */
+static size_t form_by_force(struct wh_entry *entry)
+{
+	uint64_t now = entry->lobby->loop->now_ns, patience_ns = WH_SILENT_TIMEOUTS * entry->start_timeout_ns;
+	struct wh_newcomer newcomers[WH_NODES_MAX];
+	uint32_t count, node;
+	bool is_silent;
+	int pid;
+
+	if (forbid_silent(entry))
+		return 1;
+	is_silent = find_silent(entry, &node, &pid);
+	if (is_silent && now < entry->began_ns + entry->patience_ns + patience_ns) {
+		wh_loop_at(entry->lobby->loop, now + WH_NS_PER_MS);
+		return 0;
+	}
+	if (is_silent)
+		return forbid(entry,
+			      "told to form a group, but node %u (pid %d) is there and may be a member; end it first",
+			      node, pid);
+	if (entry->waits_ns == 0)
+		warn_of_absent(entry);
+	entry->waits_ns = entry->waits_ns == 0 ? now : entry->waits_ns;
+	if (!entry->records || entry->rule != WH_FORM_MAJORITY)
+		return found(entry);
+	count = find_formers(entry, newcomers);
+	if (count < entry->configured && now < entry->waits_ns + entry->start_timeout_ns) {
+		wh_loop_at(entry->lobby->loop, entry->waits_ns + entry->start_timeout_ns);
+		return 0;
+	}
+	if (may_form(entry, count))
+		return invite_formers(entry, newcomers, count);
+	wh_loop_at(entry->lobby->loop, entry->waits_ns + patience_ns);
+	return now < entry->waits_ns + patience_ns
+		       ? 0
+		       : forbid(entry,
+				"told to form a group, but of %u configured nodes %u are there: with state_dir it takes more than "
+				"half; start more of them, or lower `nodes` in the file of all",
+				entry->configured, count);
+}
+
+/* They are there, and too few go with me: for good. */
+static bool is_hopeless(struct wh_entry *entry)
+{
+	const struct wh_lobby *lobby = entry->lobby;
 	uint32_t other = 0;
 	char why[768];
 
-	if (entry->state == WH_ENTRY_INVITED && entry->by == lobby->id && entry->founder < 0 && is_not_lowest(entry))
+	if (entry->founder >= 0 || entry->forced || !cannot_form(entry, &other))
+		return false;
+	snprintf(why, sizeof(why),
+		 "those that go with this node are no majority of %u: of node %u the %s from those here%s%s",
+		 entry->configured, other, lobby->guests[other].differs, entry->refusal[0] != '\0' ? ": " : "",
+		 entry->refusal);
+	entry->on.refused(entry->ctx, why);
+	return true;
+}
+
+/* My own invitation, if something speaks against it now. */
+static void look_after_mine(struct wh_entry *entry)
+{
+	if (entry->state == WH_ENTRY_INVITED && entry->by == entry->lobby->id && entry->founder < 0 && !entry->forced &&
+	    is_not_lowest(entry))
 		wh_entry_drop(entry, "not the lowest");
-	if (entry->state != WH_ENTRY_SEEKING) {
-		if (entry->could_ns == 0 && wh_is_first_view(entry->key))
-			entry->could_ns = lobby->loop->now_ns; /* somebody could */
+	if (entry->state != WH_ENTRY_SEEKING && entry->waits_ns != 0)
+		entry->waits_ns = entry->lobby->loop->now_ns; /* if that comes to nothing there is as much time again */
+	if (entry->state != WH_ENTRY_SEEKING && entry->could_ns == 0 && wh_is_first_view(entry->key))
+		entry->could_ns = entry->lobby->loop->now_ns; /* somebody could */
+}
+
+size_t wh_entry_form(struct wh_entry *entry)
+{
+	struct wh_lobby *lobby = entry->lobby;
+
+	look_after_mine(entry);
+	if (entry->state != WH_ENTRY_SEEKING)
 		return 0;
-	}
 	if (entry->admission->key != 0) /* mine was dropped: whoever follows it still is told */
 		(void)wh_admission_invite(entry->admission, NULL, 0, true);
-	if (!entry->may_form || wh_entry_member(entry) >= 0)
+	if ((!entry->may_form && !entry->forced) || wh_entry_member(entry) >= 0)
 		return 0;
 	if (wh_entry_looks_around(entry)) {
 		wh_loop_at(lobby->loop, lobby->loop->now_ns + WH_NS_PER_MS);
 		return 0;
 	}
-	if (entry->founder >= 0) {
-		struct wh_newcomer me = {lobby->id, lobby->incarnation};
-
-		return (uint32_t)entry->founder == lobby->id ? invite(entry, &me, 1, 1) : 0;
-	}
-	if (!wh_entry_forms(entry))
+	if (!entry->forced && entry->founder < 0 && !wh_entry_forms(entry))
 		return 0;
-	if (cannot_form(entry, &other)) {
-		snprintf(why, sizeof(why),
-			 "those that go with this node are no majority of %u: of node %u the %s from those here%s%s",
-			 entry->configured, other, lobby->guests[other].differs, entry->refusal[0] != '\0' ? ": " : "",
-			 entry->refusal);
-		entry->on.refused(entry->ctx, why);
+	if (is_hopeless(entry))
 		return 1;
-	}
+	if (entry->forced)
+		return form_by_force(entry);
+	if (forced_other(entry) >= 0)
+		return 0;
+	if (entry->founder >= 0)
+		return (uint32_t)entry->founder == lobby->id ? found(entry) : 0;
 	return coordinate(entry);
+}
+
+/* ---- for people ---------------------------------------------------------------------------------------------------------- */
+
+static void WH_PRINTF(3, 4) add(char *text, size_t bytes, const char *format, ...)
+{
+	size_t length = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text + length, bytes - length, format, arguments);
+	va_end(arguments);
+}
+
+static void explain_founder(const struct wh_entry *entry, char *text, size_t bytes)
+{
+	if (entry->founder != (int)entry->lobby->id || (!entry->may_form && !entry->forced))
+		snprintf(text, bytes, "waits for node %d, the founder of the group", entry->founder);
+	else if (entry->record != 0 && !entry->forced)
+		snprintf(text, bytes,
+			 "waits for a member: it has founded group %016" PRIx64
+			 ", and founds another only if an operator says so (--form)",
+			 entry->record);
+	else
+		snprintf(text, bytes, "looks for members of the group before it founds it");
+}
+
+static void explain_missing(const struct wh_entry *entry, char *text, size_t bytes)
+{
+	const struct wh_lobby *lobby = entry->lobby;
+	int other = entry->records ? recorded(entry) : -1;
+	bool all = true;
+
+	snprintf(text, bytes, "forms a group of %u nodes; missing:", entry->configured);
+	for (uint32_t node = 0; node < entry->configured; node++)
+		if (!is_forming(entry, node)) {
+			add(text, bytes, " %u%s", node,
+			    lobby->guests[node].introduced && lobby->guests[node].differs != NULL
+				    ? " (configured otherwise)"
+				    : "");
+			all = false;
+		}
+	if (all)
+		add(text, bytes, " none");
+	else if (other >= 0)
+		add(text, bytes,
+		    "; node %d has been in group %016" PRIx64
+		    ", so it takes all of them, or an operator's word (--form)",
+		    other, other == (int)lobby->id ? entry->record : lobby->guests[other].group);
 }
 
 void wh_form_explain(const struct wh_entry *entry, char *text, size_t bytes)
 {
-	const struct wh_lobby *lobby = entry->lobby;
-	size_t at;
-	int length;
+	uint32_t node;
+	int pid = 0;
+	bool is_silent = !wh_entry_looks_around(entry) && find_silent(entry, &node, &pid);
 
-	if (entry->may_form && entry->founder == (int)lobby->id) {
-		snprintf(text, bytes, "looks for members of the group before it founds it");
-		return;
-	}
-	if (!entry->may_form || lobby->id >= entry->configured || entry->founder >= 0) {
-		snprintf(text, bytes,
-			 entry->founder >= 0 ? "waits for node %d, the founder of the group"
-					     : "waits for a group that it can join",
-			 entry->founder);
-		return;
-	}
-	length = snprintf(text, bytes, "forms a group of %u nodes; missing:", entry->configured);
-	at = length < 0 ? 0 : (size_t)length;
-	for (uint32_t node = 0; node < entry->configured && at + 8 < bytes; node++)
-		if (!is_forming(entry, node)) {
-			length = snprintf(text + at, bytes - at, " %u", node);
-			at += length < 0 ? 0 : (size_t)length;
-		}
+	if (is_silent && pid > 0)
+		snprintf(text, bytes, "waits for node %u, pid %d, which is there and silent: it may be a member", node,
+			 pid);
+	else if (is_silent)
+		snprintf(text, bytes, "waits for node %u, which is there and silent: it may be a member", node);
+	else if (entry->founder >= 0)
+		explain_founder(entry, text, bytes);
+	else if ((!entry->may_form && !entry->forced) || entry->lobby->id >= entry->configured)
+		snprintf(text, bytes, "waits for a group that it can join");
+	else
+		explain_missing(entry, text, bytes);
 }

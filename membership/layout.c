@@ -151,7 +151,7 @@ static enum whorl_result check(const struct wh_subgroup_text *text, const struct
 
 struct source {                              /* all that a layout depends on */
 	const struct wh_view *view, *before; /* `before` NULL: the first view */
-	const uint64_t *rests;
+	const struct wh_next *next;
 	const struct wh_layout_config *layout;
 };
 
@@ -160,56 +160,73 @@ struct draft { /* of one configured subgroup */
 	uint32_t shards, members_min;
 	int was[WH_NODES_MAX];       /* by rank: its shard in the view before */
 	bool sent[WH_NODES_MAX];     /* by rank: it was a sender in the view before */
+	bool ended[WH_NODES_MAX];    /* by rank: it was ending, and has nothing left to send */
 	bool declared[WH_NODES_MAX]; /* by rank: it does not want to send */
 	struct wh_places places;
 	uint32_t size[WH_SHARDS_MAX];
 	bool lost[WH_SHARDS_MAX]; /* it had members, and none of them is found to be in it still */
 };
 
-/* What those of one shard of the view before were, by their ranks there; `at`: its index in that view. */
-static void look_back(const struct source *source, uint32_t at, int *was, bool *sent, bool *declared)
+/* What those of one shard of the view before were, by their ranks there. */
+struct past {
+	int was[WH_NODES_MAX];
+	bool sent[WH_NODES_MAX], ending[WH_NODES_MAX], ended[WH_NODES_MAX], declared[WH_NODES_MAX];
+};
+
+/* NULL: nobody's bit is set. */
+static bool is_set(const uint64_t *bits, uint32_t rank)
 {
-	const struct wh_view_subgroup *shard = &source->before->subgroups[at];
-	const uint64_t *rests = source->rests;
-
-	if (rests != NULL)
-		rests += (size_t)at * wh_rest_words(source->before);
-	for (uint32_t i = 0; i < shard->member_count; i++) {
-		uint32_t rank = shard->members[i];
-
-		was[rank] = (int)shard->shard;
-		declared[rank] = rests != NULL && (rests[rank / 64] >> rank % 64 & 1);
-	}
-	for (uint32_t i = 0; i < shard->sender_count; i++)
-		sent[shard->senders[i]] = true;
-	for (uint32_t i = 0; rests == NULL && i < shard->resting_count; i++)
-		declared[shard->resting[i]] = true;
+	return bits != NULL && (bits[rank / 64] >> rank % 64 & 1);
 }
 
-/* Everybody nowhere, and what he was in the view before, whose shards of this subgroup begin at index `at`. */
+/* `at`: the index of the shard in the view before. */
+static void look_back(const struct source *source, uint32_t at, struct past *past)
+{
+	const struct wh_view_subgroup *shard = &source->before->subgroups[at];
+	const struct wh_next *next = source->next;
+	size_t from = (size_t)at * wh_rest_words(source->before);
+	const uint64_t *rests = next->rests != NULL ? next->rests + from : NULL;
+	const uint64_t *ended = next->ended != NULL ? next->ended + from : NULL;
+
+	for (uint32_t i = 0; i < shard->member_count; i++) {
+		past->was[shard->members[i]] = (int)shard->shard;
+		past->declared[shard->members[i]] = is_set(rests, shard->members[i]);
+	}
+	for (uint32_t i = 0; i < shard->sender_count; i++)
+		past->sent[shard->senders[i]] = true;
+	for (uint32_t i = 0; i < shard->ending_count; i++) {
+		past->ending[shard->ending[i]] = true;
+		past->ended[shard->ending[i]] = is_set(ended, shard->ending[i]);
+	}
+	for (uint32_t i = 0; rests == NULL && i < shard->resting_count; i++)
+		past->declared[shard->resting[i]] = true;
+}
+
+/* Everybody nowhere, and what each was in the view before, whose shards of this subgroup begin at index `at`. */
 static void draft_begin(struct draft *draft, const struct source *source, uint32_t at)
 {
 	const struct wh_view *view = source->view, *before = source->before;
-	bool sent[WH_NODES_MAX] = {false}, declared[WH_NODES_MAX] = {false};
-	int was[WH_NODES_MAX];
+	struct past past = {.sent = {false}};
 	uint32_t survivors = 0;
 
 	for (uint32_t rank = 0; rank < WH_NODES_MAX; rank++)
-		was[rank] = draft->was[rank] = draft->places.shard[rank] = WH_NOWHERE;
+		past.was[rank] = draft->was[rank] = draft->places.shard[rank] = WH_NOWHERE;
 	if (before == NULL)
 		return;
 	for (uint32_t shard = 0; shard < draft->shards; shard++) {
 		const struct wh_view_subgroup *it = &before->subgroups[at + shard];
 
 		draft->lost[shard] = it->state == WH_SHARD_LOST || it->member_count > 0;
-		look_back(source, at + shard, was, sent, declared);
+		look_back(source, at + shard, &past);
 	}
 	for (uint32_t rank = 0; rank < before->members && survivors < view->members - view->joined_count; rank++) {
 		if (view->ids[survivors] != before->ids[rank])
 			continue;
-		draft->sent[survivors] = sent[rank];
-		draft->declared[survivors] = declared[rank];
-		draft->was[survivors++] = was[rank];
+		draft->sent[survivors] = past.sent[rank];
+		draft->ended[survivors] = past.ended[rank];
+		draft->declared[survivors] = past.declared[rank];
+		draft->places.ending[survivors] = past.ending[rank] && source->next->settles;
+		draft->was[survivors++] = past.was[rank];
 	}
 }
 
@@ -339,6 +356,19 @@ static void draft_from_lists(struct draft *draft, const struct wh_subgroup_text 
 		choose_senders(draft, sender_rule(text->senders), senders);
 }
 
+/* Who sent in the shard, stays in it and is to send no more goes on until what it has claimed is delivered: it would be lost
+ * otherwise. Whoever is taken out of the shard has nobody to send it to. */
+static void keep_ending(struct draft *draft)
+{
+	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
+		bool stays = draft->was[rank] != WH_NOWHERE && draft->was[rank] == draft->places.shard[rank];
+
+		if (!stays || draft->places.sender[rank] || !draft->sent[rank] || draft->ended[rank])
+			continue;
+		draft->places.sender[rank] = draft->places.ending[rank] = true;
+	}
+}
+
 /* Shard by shard, so that whom a shard turns out to have lost may still go to one behind it. */
 static void draft_from_function(struct draft *draft, const char *name, const struct wh_layout_config *layout)
 {
@@ -363,6 +393,17 @@ static void draft_from_function(struct draft *draft, const char *name, const str
 			if (where[rank] == (int)shard)
 				where[rank] = WH_NOWHERE;
 	}
+	keep_ending(draft);
+}
+
+/* Nothing changes but that some have ended: everybody stays what it was. */
+static void draft_as_before(struct draft *draft)
+{
+	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
+		if (draft->was[rank] != WH_NOWHERE)
+			put(draft, rank, (uint32_t)draft->was[rank]);
+		draft->places.sender[rank] = draft->sent[rank] && !draft->ended[rank];
+	}
 }
 
 /* What follows from where everybody is. Whoever rests is no sender, whatever made him one. */
@@ -376,6 +417,7 @@ static void draft_end(struct draft *draft)
 		places->entered[rank] = in && draft->was[rank] != places->shard[rank];
 		places->resting[rank] = in && draft->declared[rank];
 		places->sender[rank] = in && places->sender[rank] && !draft->declared[rank];
+		places->ending[rank] = places->sender[rank] && places->ending[rank];
 	}
 }
 
@@ -393,7 +435,9 @@ bool wh_shard_fill(struct wh_view_subgroup *out, const struct wh_places *places,
 	out->senders = calloc(room, sizeof(*out->senders));
 	out->entered = calloc(room, sizeof(*out->entered));
 	out->resting = calloc(room, sizeof(*out->resting));
-	if (out->members == NULL || out->senders == NULL || out->entered == NULL || out->resting == NULL)
+	out->ending = calloc(room, sizeof(*out->ending));
+	if (out->members == NULL || out->senders == NULL || out->entered == NULL || out->resting == NULL ||
+	    out->ending == NULL)
 		return false;
 	for (uint32_t rank = 0; rank < members; rank++) {
 		if (places->shard[rank] != (int)out->shard)
@@ -405,6 +449,8 @@ bool wh_shard_fill(struct wh_view_subgroup *out, const struct wh_places *places,
 			out->entered[out->entered_count++] = rank;
 		if (places->resting[rank])
 			out->resting[out->resting_count++] = rank;
+		if (places->ending[rank])
+			out->ending[out->ending_count++] = rank;
 	}
 	if (lost)
 		out->state = WH_SHARD_LOST;
@@ -431,7 +477,9 @@ static bool make_subgroup(struct wh_view_subgroup *out, const struct source *sou
 	struct draft draft = {.view = source->view, .shards = text->shards, .members_min = text->members_min};
 
 	draft_begin(&draft, source, at);
-	if (is_function(text->members))
+	if (is_function(text->members) && source->next != NULL && source->next->settles)
+		draft_as_before(&draft);
+	else if (is_function(text->members))
 		draft_from_function(&draft, text->name, source->layout);
 	else
 		draft_from_lists(&draft, text, source->before == NULL);
@@ -446,10 +494,10 @@ static bool make_subgroup(struct wh_view_subgroup *out, const struct source *sou
 }
 
 enum whorl_result wh_layout_make(struct wh_view_subgroup **out, uint32_t *out_count, const struct wh_view *view,
-				 const struct wh_view *before, const uint64_t *rests,
+				 const struct wh_view *before, const struct wh_next *next,
 				 const struct wh_layout_config *layout, struct wh_error *err)
 {
-	const struct source source = {view, before, rests, layout};
+	const struct source source = {view, before, next, layout};
 	struct wh_view_subgroup *subgroups;
 	uint32_t count = 0, at = 0;
 
@@ -482,6 +530,7 @@ void wh_layout_free(struct wh_view_subgroup *subgroups, uint32_t count)
 		free(subgroups[i].senders);
 		free(subgroups[i].entered);
 		free(subgroups[i].resting);
+		free(subgroups[i].ending);
 	}
 	free(subgroups);
 }

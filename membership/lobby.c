@@ -2,6 +2,7 @@
 #include "membership/lobby.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ void wh_lobby_gone(struct wh_lobby *lobby, uint32_t node)
 		guest->failures += guest->failures < WH_FAILURES_MAX;
 	}
 	wh_event(lobby->diag, "gone", node, 0, 0);
+	wh_lobby_watch_groups(lobby);
 }
 
 void wh_lobby_dropped(struct wh_lobby *lobby, uint32_t node, const struct wh_wire *message)
@@ -74,16 +76,19 @@ void wh_lobby_stand(struct wh_lobby *lobby, const struct wh_wire *intro, const s
 
 	if (lobby->version > 0 && lobby->view == view && mine->standing == intro->standing &&
 	    mine->flag == intro->flag && mine->view == intro->view && mine->leader == intro->leader &&
-	    mine->key == intro->key)
+	    mine->key == intro->key && mine->group == intro->group && mine->forced == intro->forced)
 		return;
 	*mine = *intro;
 	mine->kind = WH_WIRE_INTRO;
 	mine->incarnation = lobby->incarnation;
 	mine->group_digest = lobby->group_digest;
 	mine->subgroups_digest = lobby->subgroups_digest;
+	for (uint32_t rank = 0; view != NULL && rank < view->members; rank++)
+		mine->members[view->ids[rank] / 64] |= UINT64_C(1) << view->ids[rank] % 64;
 	lobby->view = view;
 	lobby->version++;
 	lobby->outstanding = true;
+	wh_lobby_watch_groups(lobby);
 }
 
 /* NULL: nothing. */
@@ -105,10 +110,87 @@ void wh_lobby_hear(struct wh_lobby *lobby, uint32_t node, const struct wh_wire *
 	guest->introduced = true;
 	guest->differs = difference;
 	guest->standing = message->standing;
-	guest->quorum = message->flag;
+	guest->quorum = message->standing == WH_MEMBER_OF && message->flag;
+	guest->follows = message->standing != WH_MEMBER_OF && message->flag;
+	guest->forced = message->forced;
+	guest->group = message->group;
+	memcpy(guest->members, message->members, sizeof(guest->members));
 	guest->view = message->view;
 	guest->leader = message->leader;
 	guest->key = message->key;
+	wh_lobby_watch_groups(lobby);
+}
+
+/* ---- another group of this name ------------------------------------------------------------------------------------- */
+
+static bool is_member(const struct wh_guest *guest)
+{
+	return guest->introduced && guest->standing == WH_MEMBER_OF;
+}
+
+int wh_lobby_stranger(const struct wh_lobby *lobby, uint64_t group)
+{
+	bool both_go_on = group == 0;
+
+	for (uint32_t node = 0; node < lobby->nodes; node++) {
+		const struct wh_guest *guest = &lobby->guests[node];
+
+		if (!is_member(guest) || (both_go_on && !guest->quorum))
+			continue;
+		if (group == 0)
+			group = guest->group;
+		else if (guest->group != group)
+			return (int)node;
+	}
+	return -1;
+}
+
+static void list_members(const uint64_t members[WH_NODES_MAX / 64], char *text, size_t bytes)
+{
+	size_t at = 0;
+
+	text[0] = '\0';
+	for (uint32_t id = 0; id < WH_NODES_MAX && at + 8 < bytes; id++)
+		if ((members[id / 64] >> id % 64 & 1) != 0)
+			at += (size_t)snprintf(text + at, bytes - at, at > 0 ? " %u" : "%u", id);
+}
+
+/* The members of that group as one of them has said. */
+static void list_group(const struct wh_lobby *lobby, uint64_t group, char *text, size_t bytes)
+{
+	const uint64_t *members = lobby->intro.members;
+
+	for (uint32_t node = 0; lobby->view == NULL && node < lobby->nodes; node++)
+		if (is_member(&lobby->guests[node]) && lobby->guests[node].group == group)
+			members = lobby->guests[node].members;
+	list_members(members, text, bytes);
+}
+
+static uint64_t first_group(const struct wh_lobby *lobby)
+{
+	for (uint32_t node = 0; node < lobby->nodes; node++)
+		if (is_member(&lobby->guests[node]) && lobby->guests[node].quorum)
+			return lobby->guests[node].group;
+	return 0;
+}
+
+void wh_lobby_watch_groups(struct wh_lobby *lobby)
+{
+	int stranger = wh_lobby_stranger(lobby, lobby->view != NULL ? lobby->view->group : 0);
+	uint64_t mine = lobby->view != NULL ? lobby->view->group : first_group(lobby), other = 0;
+	char here[256], there[256];
+
+	if (stranger >= 0)
+		other = lobby->guests[stranger].group;
+	if (other != 0 && other != lobby->other) {
+		list_group(lobby, mine, here, sizeof(here));
+		list_members(lobby->guests[stranger].members, there, sizeof(there));
+		wh_log(lobby->diag, WH_LOG_ERROR,
+		       "there are two groups of this name: %016" PRIx64 " with nodes %s, and %016" PRIx64
+		       " with nodes %s; they never become one: end the nodes of one of them",
+		       mine, here, other, there);
+	}
+	lobby->other = other;
 }
 
 bool wh_lobby_send(struct wh_lobby *lobby, uint32_t node, const struct wh_wire *message)

@@ -24,6 +24,10 @@ struct wh_guest {             /* another node of the group, by id */
 	bool introduced;      /* what follows has been said by it */
 	const char *differs;  /* NULL, or what of its configuration is not as here: it is not counted, and not let in */
 	bool quorum;          /* of a member: it hears one */
+	bool follows;         /* of another: it follows an invitation */
+	bool forced;          /* an operator has told it to form a group (0032) */
+	uint64_t group;       /* of a member: which; of another: that of its record, 0: it has none */
+	uint64_t members[WH_NODES_MAX / 64]; /* of a member: the ids in its view */
 	enum wh_standing standing;
 	uint32_t leader;               /* of a member: as it sees it */
 	uint64_t view;                 /* of a member: its number */
@@ -56,8 +60,10 @@ struct wh_lobby { /* the fields up to `subgroups_digest` are set by the caller *
 	struct wh_guest *guests;    /* by id */
 	struct wh_wire intro;       /* mine */
 	uint64_t version;           /* of it, from 1 */
+	uint64_t other;             /* another group of this name has been met, and it was told (0032); 0: none */
 	uint64_t seen;    /* no member yet: the greatest key of a first view; it goes out with the next intro */
 	bool outstanding; /* some have not been told */
+	bool quiet;       /* nothing of the others has come in this pass */
 };
 
 /* WHORL_OK, WHORL_MEMORY. */
@@ -75,6 +81,12 @@ void wh_lobby_stand(struct wh_lobby *lobby, const struct wh_wire *intro, const s
 
 /* A WH_WIRE_INTRO from that node. */
 void wh_lobby_hear(struct wh_lobby *lobby, uint32_t node, const struct wh_wire *message);
+
+/* A member of another group of this name that is there; -1: none is. `group` 0: any two that differ, and both hear a quorum. */
+int wh_lobby_stranger(const struct wh_lobby *lobby, uint64_t group);
+
+/* Says so in the log, when another group of this name is met: two identities, and who is in them (0032). */
+void wh_lobby_watch_groups(struct wh_lobby *lobby);
 
 /* Tells those who have not been told. Cheap when there are none. */
 size_t wh_lobby_step(struct wh_lobby *lobby);

@@ -35,6 +35,11 @@ static uint64_t *rests_in(uint64_t *record)
 	return record + 2 * WH_NEWCOMERS_MAX + 1;
 }
 
+static uint64_t role_words(const struct wh_change *change)
+{
+	return (uint64_t)change->view->subgroup_count * wh_rest_words(change->view);
+}
+
 static bool rests_in_view(const struct wh_view_subgroup *subgroup, uint32_t rank)
 {
 	return wh_rank_find(subgroup->resting, subgroup->resting_count, rank) >= 0;
@@ -46,7 +51,7 @@ static bool find_rests(const struct wh_change *change, uint64_t *rests, bool wit
 	uint32_t words = wh_rest_words(change->view);
 	bool differs = false;
 
-	memset(rests, 0, change->view->subgroup_count * words * sizeof(*rests));
+	memset(rests, 0, role_words(change) * sizeof(*rests));
 	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &change->view->subgroups[g];
 
@@ -61,6 +66,46 @@ static bool find_rests(const struct wh_change *change, uint64_t *rests, bool wit
 		}
 	}
 	return differs;
+}
+
+/* Who of those that are ending has nothing left to send. True: somebody. */
+static bool find_ended(const struct wh_change *change, uint64_t *ended)
+{
+	uint32_t words = wh_rest_words(change->view);
+	bool any = false;
+
+	memset(ended, 0, role_words(change) * sizeof(*ended));
+	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {
+		const struct wh_view_subgroup *subgroup = &change->view->subgroups[g];
+
+		for (uint32_t i = 0; i < subgroup->ending_count; i++) {
+			uint32_t rank = subgroup->ending[i];
+
+			if (wh_row_of(change, rank, change->columns.ended, g) == 0)
+				continue;
+			ended[g * words + rank / 64] |= UINT64_C(1) << rank % 64;
+			any = true;
+		}
+	}
+	return any;
+}
+
+/* The roles of members in the next view, into the record. True: those of this one change. */
+static bool find_roles(struct wh_change *change)
+{
+	uint64_t *rests = rests_in(change->record);
+	bool differs = find_rests(change, rests, true);
+
+	return find_ended(change, rests + role_words(change)) || differs;
+}
+
+/* They stay as they are. */
+static void keep_roles(struct wh_change *change)
+{
+	uint64_t *rests = rests_in(change->record), words = role_words(change);
+
+	(void)find_rests(change, rests, false);
+	memset(rests + words, 0, words * sizeof(*rests));
 }
 
 uint64_t wh_proposal_seal(const uint64_t *record, uint64_t words, uint64_t attempt)
@@ -114,7 +159,19 @@ static const char *take_left_out(struct wh_change *change, uint32_t leader, uint
 		       : NULL;
 }
 
-static bool changes_something(const struct wh_change *change)
+/* Somebody has ended. */
+static bool ends_somebody(const struct wh_change *change)
+{
+	const uint64_t *ended = change->rests + role_words(change);
+
+	for (uint64_t i = 0; i < role_words(change); i++)
+		if (ended[i] != 0)
+			return true;
+	return false;
+}
+
+/* Something other than that. */
+static bool changes_more(const struct wh_change *change)
 {
 	uint32_t words = wh_rest_words(change->view);
 
@@ -133,6 +190,11 @@ static bool changes_something(const struct wh_change *change)
 		}
 	}
 	return change->coming_count > 0 || *renews_in(change->record) != 0;
+}
+
+static bool changes_something(const struct wh_change *change)
+{
+	return ends_somebody(change) || changes_more(change);
 }
 
 /* A first view whose quorum is taken of nodes that are not in it is followed at once by one of the same members. And
@@ -200,7 +262,7 @@ size_t wh_propose_without(struct wh_change *change)
 {
 	if (!is_news(change) || change->attempt == WH_ATTEMPTS_MAX)
 		return 0;
-	(void)find_rests(change, rests_in(change->record), false);
+	keep_roles(change);
 	if (change->coming_count > 0)
 		change->on.invite(change->ctx, 0, 0);
 	publish(change, NULL, 0, false);
@@ -212,7 +274,6 @@ size_t wh_propose_without(struct wh_change *change)
 /* Begins to open the memory of what the leader proposes. */
 static void follow(struct wh_change *change, uint32_t leader, uint64_t attempt)
 {
-	uint32_t rest_words = change->view->subgroup_count * wh_rest_words(change->view);
 	uint64_t key = wh_image_key(change->view->number, leader, attempt);
 	struct wh_next next;
 	const char *wrong;
@@ -222,7 +283,7 @@ static void follow(struct wh_change *change, uint32_t leader, uint64_t attempt)
 	change->on.discard(change->ctx, key); /* also those attempts that I have never seen, and others have */
 	change->ticket = 0;
 	change->heeded = wh_ticket(leader, attempt);
-	memcpy(change->rests, rests_in(change->record), rest_words * sizeof(*change->rests));
+	memcpy(change->rests, rests_in(change->record), 2 * role_words(change) * sizeof(*change->rests));
 	wrong = take_left_out(change, leader, attempt);
 	if (wrong == NULL)
 		wrong = take_newcomers(change);
@@ -236,7 +297,9 @@ static void follow(struct wh_change *change, uint32_t leader, uint64_t attempt)
 	next = (struct wh_next){.removed = change->left_out,
 				.newcomers = change->coming,
 				.newcomer_count = change->coming_count,
-				.rests = change->rests};
+				.rests = change->rests,
+				.ended = change->rests + role_words(change),
+				.settles = !changes_more(change)};
 	if (change->on.open(change->ctx, &next, key))
 		change->ticket = change->heeded;
 }
@@ -300,7 +363,7 @@ static size_t begin(struct wh_change *change)
 {
 	struct wh_newcomer newcomers[WH_NEWCOMERS_MAX];
 	uint32_t most = members(change) > 1 && !change->one_by_one ? members(change) - 1 : 1, count;
-	bool wishes = find_rests(change, rests_in(change->record), true), renews = needs_renewal(change);
+	bool wishes = find_roles(change), renews = needs_renewal(change);
 
 	change->wanted = false; /* again with the next heartbeats */
 	if (change->loop->now_ns < change->rests_until_ns || !change->suspicion.quorum || !wh_suspicion_heeds(change) ||
@@ -329,14 +392,14 @@ static size_t look_after(struct wh_change *change)
 			still[count++] = change->coming[i];
 	}
 	if (waited > PREPARE_TIMEOUTS * patience) {
-		(void)find_rests(change, rests_in(change->record), false);
+		keep_roles(change);
 		publish(change, NULL, 0, false);
 		change->one_by_one = true;
 		return 1;
 	}
 	if (count == change->coming_count)
 		return 0;
-	(void)find_rests(change, rests_in(change->record), true);
+	(void)find_roles(change);
 	publish(change, still, count, needs_renewal(change));
 	return 1;
 }
@@ -357,7 +420,7 @@ static size_t tell(struct wh_change *change)
 	change->on.invite(change->ctx, 0, 0);
 	if (changes_something(change)) { /* it cannot be opened here: the others need not keep it open */
 		change->rests_until_ns = change->loop->now_ns + change->heartbeat->timeout_ns;
-		(void)find_rests(change, rests_in(change->record), false);
+		keep_roles(change);
 		publish(change, NULL, 0, false);
 	}
 	return work + 1;
@@ -391,6 +454,16 @@ bool wh_change_wish(struct wh_change *change, uint32_t subgroup, bool rests)
 		return false;
 	wh_sst_publish_array(change->sst, change->pushes, change->columns.wish, subgroup,
 			     said + (said % 2 == rests ? 2 : 1), change->heartbeat->peers);
+	wh_pushes_post(change->pushes);
+	change->wanted = true;
+	return true;
+}
+
+bool wh_change_end(struct wh_change *change, uint32_t subgroup)
+{
+	if (wh_row_of(change, wh_change_me(change), change->columns.ended, subgroup) != 0)
+		return false;
+	wh_sst_publish_array(change->sst, change->pushes, change->columns.ended, subgroup, 1, change->heartbeat->peers);
 	wh_pushes_post(change->pushes);
 	change->wanted = true;
 	return true;

@@ -15,11 +15,11 @@ static uint32_t members(const struct wh_change *change)
 	return change->view->members;
 }
 
-/* Counts votes. Who left is not counted. */
+/* Counts votes. Who left is not counted. Without a configured node there is no quorum (0032). */
 struct poll {
 	struct wh_quorum quorum;
 	uint32_t votes;
-	bool tie;
+	bool tie, home;
 };
 
 static struct poll open_poll(const struct wh_change *change)
@@ -31,7 +31,13 @@ static void cast(struct poll *poll, const struct wh_change *change, uint32_t ran
 {
 	poll->votes += votes;
 	poll->tie = poll->tie || (votes && (int)rank == change->tie_breaker);
+	poll->home = poll->home || (votes && change->view->ids[rank] < change->home);
 	poll->quorum.members -= kind == WH_LEFT;
+}
+
+static bool holds(const struct poll *poll)
+{
+	return poll->home && wh_quorum_holds(&poll->quorum, poll->votes, poll->tie);
 }
 
 bool wh_suspicion_trusted_quorum(const struct wh_change *change)
@@ -40,10 +46,11 @@ bool wh_suspicion_trusted_quorum(const struct wh_change *change)
 
 	for (uint32_t rank = 0; rank < members(change); rank++)
 		cast(&poll, change, rank, change->suspicion.said[rank], wh_change_trusts(change, rank));
-	return wh_quorum_holds(&poll.quorum, poll.votes, poll.tie);
+	return holds(&poll);
 }
 
-/* It will say nothing more in this view, its heartbeats are in the next. */
+/* It will say nothing more in this view, its heartbeats are in the next. What becomes of it is that view's matter: here nothing new
+ * is said of it, whoever accuses it. */
 static bool has_gone_ahead(const struct wh_change *change, uint32_t rank)
 {
 	return rank != wh_change_me(change) && wh_sst_observe_flag(change->sst, rank, change->columns.installed);
@@ -61,7 +68,7 @@ static bool hears_quorum(const struct wh_change *change)
 
 		cast(&poll, change, rank, kind, kind == WH_TRUSTED && heard);
 	}
-	return wh_quorum_holds(&poll.quorum, poll.votes, poll.tie);
+	return holds(&poll);
 }
 
 /* The suspicion goes to all others, to the suspect too, and is the last push to it: then it is frozen. Nothing of its row is
@@ -87,24 +94,13 @@ static void say(struct wh_change *change, uint32_t rank, uint64_t kind)
 	change->on.suspected(change->ctx, rank, why);
 }
 
-/* Somebody said so who has gone ahead since: a quorum stood behind it. */
-static bool is_backed(const struct wh_change *change, uint32_t rank)
-{
-	for (uint32_t from = 0; from < members(change); from++)
-		if (wh_change_trusts(change, from) && has_gone_ahead(change, from) &&
-		    wh_sst_observe_array(change->sst, from, change->columns.suspected, rank) >= WH_FAILED)
-			return true;
-	return false;
-}
-
-/* Without a quorum only what is backed. */
-static size_t say_wanted(struct wh_change *change, bool heard)
+static size_t say_wanted(struct wh_change *change)
 {
 	struct wh_suspicion *s = &change->suspicion;
 	size_t news = 0;
 
 	for (uint32_t rank = 0; rank < members(change); rank++) {
-		if (s->wanted[rank] == s->said[rank] || !(heard || is_backed(change, rank)))
+		if (s->wanted[rank] == s->said[rank])
 			continue;
 		say(change, rank, s->wanted[rank]);
 		news++;
@@ -167,6 +163,11 @@ void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_
 		wh_change_suspect(change, rank, (enum wh_suspected)kind, was->why[before_rank]);
 }
 
+static bool is_spared(const struct wh_change *change, uint32_t rank)
+{
+	return change->suspicion.said[rank] == WH_TRUSTED && has_gone_ahead(change, rank);
+}
+
 /* Is `from` to be asked, and does its row say that `of` has failed? Of me anything is an accusation; that somebody else left
  * everybody hears from the transport, behind that member's last words: others may know it before these have come here. */
 static bool accuses(const struct wh_change *change, uint32_t from, uint32_t of)
@@ -174,7 +175,8 @@ static bool accuses(const struct wh_change *change, uint32_t from, uint32_t of)
 	const uint64_t *wanted = change->suspicion.wanted;
 	uint64_t kind;
 
-	if (wanted[from] != WH_TRUSTED || wanted[of] != WH_TRUSTED || from == of || from == wh_change_me(change))
+	if (wanted[from] != WH_TRUSTED || wanted[of] != WH_TRUSTED || from == of || from == wh_change_me(change) ||
+	    is_spared(change, of))
 		return false;
 	kind = wh_sst_observe_array(change->sst, from, change->columns.suspected, of);
 	return of == wh_change_me(change) ? kind != WH_TRUSTED : kind >= WH_FAILED;
@@ -230,12 +232,11 @@ static bool look_at_rows(struct wh_change *change)
 	return says;
 }
 
-/* What becomes of one who has gone ahead is the next view's matter. */
 static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t rank)
 {
 	const struct wh_suspicion *s = &change->suspicion;
 
-	if (s->said[rank] == WH_TRUSTED && has_gone_ahead(change, rank))
+	if (is_spared(change, rank))
 		return WH_TRUSTED;
 	if (s->known[rank] > s->said[rank])
 		return s->known[rank];
@@ -277,18 +278,22 @@ static bool is_news_in_rows(const struct wh_change *change)
 	return false;
 }
 
+/* What the row of `from` says of `of` mine says too, or need not. */
+static bool is_heeded(const struct wh_change *change, uint32_t from, uint32_t of)
+{
+	uint64_t kind = wh_sst_observe_array(change->sst, from, change->columns.suspected, of);
+
+	if (of == wh_change_me(change))
+		return kind == WH_TRUSTED;
+	return kind < WH_FAILED || !wh_change_trusts(change, of) || has_gone_ahead(change, of);
+}
+
 bool wh_suspicion_heeds(const struct wh_change *change)
 {
-	const uint64_t *said = change->suspicion.said;
-
-	for (uint32_t rank = 0; rank < members(change); rank++)
-		for (uint32_t other = 0; said[rank] == WH_TRUSTED && other < members(change); other++) {
-			uint64_t kind = wh_sst_observe_array(change->sst, rank, change->columns.suspected, other);
-
-			if (other == wh_change_me(change) ? kind != WH_TRUSTED
-							  : kind >= WH_FAILED && said[other] == WH_TRUSTED)
+	for (uint32_t from = 0; from < members(change); from++)
+		for (uint32_t of = 0; wh_change_trusts(change, from) && of < members(change); of++)
+			if (!is_heeded(change, from, of))
 				return false;
-		}
 	return true;
 }
 
@@ -334,5 +339,5 @@ size_t wh_suspicion_step(struct wh_change *change)
 		return 1;
 	s->forgave = s->forgave && !heard;
 	tell_quorum(change, heard);
-	return say_wanted(change, heard);
+	return heard ? say_wanted(change) : 0;
 }

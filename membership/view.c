@@ -38,12 +38,13 @@ static bool same_shard(const struct wh_view_subgroup *one, const struct wh_view_
 	       same(one->members, one->member_count, other->members, other->member_count) &&
 	       same(one->senders, one->sender_count, other->senders, other->sender_count) &&
 	       same(one->entered, one->entered_count, other->entered, other->entered_count) &&
-	       same(one->resting, one->resting_count, other->resting, other->resting_count);
+	       same(one->resting, one->resting_count, other->resting, other->resting_count) &&
+	       same(one->ending, one->ending_count, other->ending, other->ending_count);
 }
 
 bool wh_view_equals(const struct wh_view *one, const struct wh_view *other)
 {
-	if (one->number != other->number || one->voters != other->voters ||
+	if (one->group != other->group || one->number != other->number || one->voters != other->voters ||
 	    one->subgroup_count != other->subgroup_count || !same(one->ids, one->members, other->ids, other->members) ||
 	    memcmp(one->incarnations, other->incarnations, one->members * sizeof(*one->incarnations)) != 0 ||
 	    !same(one->joined, one->joined_count, other->joined, other->joined_count) ||
@@ -117,14 +118,16 @@ static void add_newcomers(struct wh_view *view, const struct wh_newcomer *newcom
 		view->joined[view->joined_count++] = view->ids[rank];
 }
 
-enum whorl_result wh_view_create(struct wh_view **out, const struct wh_newcomer *newcomers, uint32_t count,
-				 uint32_t voters, const struct wh_layout_config *layout, struct wh_error *err)
+enum whorl_result wh_view_create(struct wh_view **out, uint64_t group, const struct wh_newcomer *newcomers,
+				 uint32_t count, uint32_t voters, const struct wh_layout_config *layout,
+				 struct wh_error *err)
 {
 	struct wh_view *view = wh_view_new(count, 0);
 	enum whorl_result result;
 
 	if (view == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
+	view->group = group;
 	add_newcomers(view, newcomers, count);
 	view->voters = voters;
 	result = wh_layout_make(&view->subgroups, &view->subgroup_count, view, NULL, NULL, layout, err);
@@ -143,11 +146,12 @@ enum whorl_result wh_view_next(struct wh_view **out, const struct wh_view *befor
 
 	if (view == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
+	view->group = before->group;
 	view->number = before->number + 1;
 	add_survivors(view, before, next->removed);
 	add_newcomers(view, next->newcomers, next->newcomer_count);
 	view->voters = view->members;
-	result = wh_layout_make(&view->subgroups, &view->subgroup_count, view, before, next->rests, layout, err);
+	result = wh_layout_make(&view->subgroups, &view->subgroup_count, view, before, next, layout, err);
 	if (result != WHORL_OK)
 		wh_view_free(view);
 	else

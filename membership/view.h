@@ -30,15 +30,19 @@ struct wh_view_subgroup { /* one shard of a configured subgroup. Their number an
 	uint32_t configured;    /* index of the subgroup in the configuration */
 	uint32_t shard, shards; /* 0 of 1 where there is one only */
 	enum wh_shard_state state;
-	uint32_t member_count, sender_count, entered_count, resting_count;
+	uint32_t member_count, sender_count, entered_count, resting_count, ending_count;
 	uint32_t *members; /* ranks, ascending */
 	uint32_t *senders; /* ranks, ascending, members as well; index = sender rank */
 	uint32_t *entered; /* ranks, ascending, of the members that were not in this shard in the view before; in the first
 			    * view all: they have nothing of its state */
 	uint32_t *resting; /* ranks, ascending, of the members that have declared that they do not send (0016) */
+	/* Ranks, ascending, of the senders that the function has made plain members: they send until all that they have claimed is
+	 * delivered, and claim nothing more (0016). */
+	uint32_t *ending;
 };
 
 struct wh_view {
+	uint64_t group;  /* identity of the group, drawn with its first view; each view takes it over (0032) */
 	uint64_t number; /* from 0; each follows the one before */
 	uint32_t members;
 	uint32_t *ids;          /* node ids by rank */
@@ -87,10 +91,21 @@ struct wh_next {
 	/* By subgroup of the view before, wh_rest_words(before) words each: bit r % 64 of word r / 64 is set: the member of rank r
 	 * rests. NULL: those who rest in the view before go on resting. */
 	const uint64_t *rests;
+	/* Likewise: of those that are ending, who has nothing left to send. NULL: nobody. */
+	const uint64_t *ended;
+	/* Nothing else changes: functions are not asked, and everybody is what it was. */
+	bool settles;
 };
 
-/* Keys of images of first views lie below this, and those of all others not (wh_image_key in change.h). */
-#define WH_FIRST_KEYS (UINT64_C(1) << 24)
+/* Keys of images of first views lie below this, and those of all others not (wh_image_key in change.h): there are more attempts at one
+ * than can ever be made. */
+#define WH_FIRST_KEYS (UINT64_C(1) << 63)
+
+/* The number of the view that one of the others names. */
+static inline uint64_t wh_image_view(uint64_t key)
+{
+	return (key & ~WH_FIRST_KEYS) >> 24;
+}
 
 #define WH_NEWCOMERS_MAX 16 /* into one view */
 
@@ -102,14 +117,15 @@ static inline uint32_t wh_rest_words(const struct wh_view *view)
 /* How many words a proposal of the view after this one has in a row (sst/columns.h, `proposal`). The last is its seal. */
 static inline uint32_t wh_proposal_words(const struct wh_view *view)
 {
-	return 2 * WH_NEWCOMERS_MAX + 1 + view->subgroup_count * wh_rest_words(view) + 1;
+	return 2 * WH_NEWCOMERS_MAX + 1 + 2 * view->subgroup_count * wh_rest_words(view) + 1;
 }
 
-/* The first view: of `count` newcomers, whose ranks follow their ids; a quorum is taken of `voters` nodes, at least `count`.
+/* The first view of that group: of `count` newcomers, whose ranks follow their ids; a quorum is taken of `voters` nodes, at least
+ * `count`.
  * WHORL_OK, WHORL_MEMORY, WHORL_CONFIG (a list is wrong, or function without one; text says what is expected). */
-WH_MUST_CHECK enum whorl_result wh_view_create(struct wh_view **out, const struct wh_newcomer *newcomers,
-					       uint32_t count, uint32_t voters, const struct wh_layout_config *layout,
-					       struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_view_create(struct wh_view **out, uint64_t group,
+					       const struct wh_newcomer *newcomers, uint32_t count, uint32_t voters,
+					       const struct wh_layout_config *layout, struct wh_error *err);
 
 /* The view after `before`; at least one survivor stays. Newcomers stand behind the survivors, by their ids. WHORL_OK,
  * WHORL_MEMORY. */

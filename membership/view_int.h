@@ -8,7 +8,7 @@
 
 struct wh_places { /* of the members of a view in one configured subgroup, by rank; whoever is nowhere is nothing else */
 	int shard[WH_NODES_MAX]; /* WH_NOWHERE: in none */
-	bool sender[WH_NODES_MAX], entered[WH_NODES_MAX], resting[WH_NODES_MAX];
+	bool sender[WH_NODES_MAX], entered[WH_NODES_MAX], resting[WH_NODES_MAX], ending[WH_NODES_MAX];
 };
 
 /* A view of nobody, with room for so many; `left` is the room for those who left. NULL: no memory. */
@@ -21,11 +21,11 @@ WH_MUST_CHECK bool wh_shard_fill(struct wh_view_subgroup *out, const struct wh_p
 void wh_shard_name(struct wh_view_subgroup *out, const struct wh_subgroup_text *text, uint32_t configured,
 		   uint32_t shard);
 
-/* All shards of all subgroups of `view`, which has its members, joined and left. `before` NULL: it is the first view, and the
- * lists are checked. `rests`: see wh_next. WHORL_OK, WHORL_MEMORY, WHORL_CONFIG; on failure there is nothing. */
+/* All shards of all subgroups of `view`, which has its members, joined and left. `before` and `next` NULL: it is the first view, and
+ * the lists are checked. WHORL_OK, WHORL_MEMORY, WHORL_CONFIG; on failure there is nothing. */
 WH_MUST_CHECK enum whorl_result wh_layout_make(struct wh_view_subgroup **out, uint32_t *out_count,
 					       const struct wh_view *view, const struct wh_view *before,
-					       const uint64_t *rests, const struct wh_layout_config *layout,
+					       const struct wh_next *next, const struct wh_layout_config *layout,
 					       struct wh_error *err);
 void wh_layout_free(struct wh_view_subgroup *subgroups, uint32_t count); /* NULL is fine */
 

@@ -3,7 +3,7 @@
  * A message: "WH", the version, its kind, then the fields of that kind in the order of struct wh_wire. What is as long as it
  * likes (a piece of a view) stands at the end, and ends with the message.
  *
- * A view: "WHV", the version, the view's numbers; id and incarnation of each member, of whom the last `joined` are the newcomers;
+ * A view: "WHV", the version, the group, the view's numbers; id and incarnation of each member, of whom the last `joined` are the newcomers;
  * the ids of those who left; then for each configured subgroup the state of each shard and the place of each member: the number of
  * its shard + 1 (0: in none), and what it is there. So ranks ascend and nobody is in two shards because nothing else can be
  * written, and there is one way to write a view: what decodes encodes to the same bytes.
@@ -69,11 +69,16 @@ static unsigned char *put_intro(unsigned char *at, const struct wh_wire *message
 		return at;
 	at = put(at, message->standing, 1);
 	at = put(at, message->flag, 1);
+	at = put(at, message->forced, 1);
+	at = put(at, message->group, 8);
 	at = put(at, message->key, 8);
 	if (message->standing != WH_MEMBER_OF)
 		return at;
 	at = put(at, message->view, 8);
-	return put(at, message->leader, 4);
+	at = put(at, message->leader, 4);
+	for (size_t i = 0; i < WH_NODES_MAX / 64; i++)
+		at = put(at, message->members[i], 8);
+	return at;
 }
 
 static unsigned char *put_piece(unsigned char *at, const struct wh_wire *message)
@@ -130,11 +135,15 @@ static void take_intro(struct reader *reader, struct wh_wire *out)
 		return;
 	out->standing = (enum wh_standing)take_within(reader, 1, WH_SEEKING, WH_MEMBER_OF);
 	out->flag = take_within(reader, 1, 0, 1);
+	out->forced = take_within(reader, 1, 0, 1);
+	out->group = take_within(reader, 8, out->standing == WH_MEMBER_OF, UINT64_MAX);
 	out->key = take_within(reader, 8, 0, out->standing == WH_MEMBER_OF ? UINT64_MAX : WH_FIRST_KEYS - 1);
 	if (out->standing != WH_MEMBER_OF)
 		return;
 	out->view = take(reader, 8);
 	out->leader = (uint32_t)take_within(reader, 4, 0, WH_NODES_MAX - 1);
+	for (size_t i = 0; i < WH_NODES_MAX / 64; i++)
+		out->members[i] = take(reader, 8);
 }
 
 static void take_piece(struct reader *reader, struct wh_wire *out)
@@ -222,7 +231,7 @@ void wh_view_parts_free(struct wh_view_parts *parts)
 
 /* ---- views ------------------------------------------------------------------------------------------------------------ */
 
-#define HEAD_BYTES 24   /* of a view, before its members */
+#define HEAD_BYTES 32   /* of a view, before its members */
 #define MEMBER_BYTES 12 /* id, incarnation */
 #define LEFT_BYTES 4    /* id */
 #define PLACE_BYTES 2   /* of a member in a configured subgroup */
@@ -232,7 +241,7 @@ _Static_assert(HEAD_BYTES + WH_NODES_MAX * (MEMBER_BYTES + LEFT_BYTES) +
 		       WH_VIEW_BYTES_MAX,
 	       "every view fits");
 
-enum { IS_SENDER = 1, HAS_ENTERED = 2, RESTS = 4, PLACE_FLAGS = 7 };
+enum { IS_SENDER = 1, HAS_ENTERED = 2, RESTS = 4, ENDS = 8, PLACE_FLAGS = 15 };
 
 static size_t view_bytes(uint32_t members, uint32_t left, size_t configured, size_t shards)
 {
@@ -246,6 +255,7 @@ static unsigned char *put_head(unsigned char *at, const struct wh_view *view)
 	at = put(at, 'H', 1);
 	at = put(at, 'V', 1);
 	at = put(at, WH_WIRE_VERSION, 1);
+	at = put(at, view->group, 8);
 	at = put(at, view->number, 8);
 	at = put(at, view->members, 2);
 	at = put(at, view->joined_count, 2);
@@ -274,6 +284,7 @@ static unsigned char *put_subgroup(unsigned char *at, const struct wh_view_subgr
 		put_flag(places, shard->senders, shard->sender_count, IS_SENDER);
 		put_flag(places, shard->entered, shard->entered_count, HAS_ENTERED);
 		put_flag(places, shard->resting, shard->resting_count, RESTS);
+		put_flag(places, shard->ending, shard->ending_count, ENDS);
 	}
 	return places + (size_t)members * PLACE_BYTES;
 }
@@ -303,7 +314,7 @@ enum whorl_result wh_view_encode(unsigned char **out, size_t *bytes, const struc
 }
 
 struct head { /* of a view */
-	uint64_t number;
+	uint64_t group, number;
 	uint32_t members, joined, left, voters, shards;
 };
 
@@ -313,6 +324,7 @@ static bool take_head(struct reader *reader, struct head *out, uint32_t nodes_ma
 	take_within(reader, 1, 'H', 'H');
 	take_within(reader, 1, 'V', 'V');
 	take_within(reader, 1, WH_WIRE_VERSION, WH_WIRE_VERSION);
+	out->group = take_within(reader, 8, 1, UINT64_MAX);
 	out->number = take(reader, 8);
 	out->members = (uint32_t)take_within(reader, 2, 1, nodes_max);
 	out->joined = (uint32_t)take_within(reader, 2, 0, out->members);
@@ -354,7 +366,8 @@ static bool take_members(struct reader *reader, struct wh_view *view, const stru
 	return reader->ok;
 }
 
-/* Where everybody is in one configured subgroup. Newcomers have entered wherever they are, and do not rest. */
+/* Where everybody is in one configured subgroup. Newcomers have entered wherever they are, and neither rest nor end; who ends was in
+ * that shard before, and sends. */
 static bool take_places(struct reader *reader, struct wh_places *places, const struct wh_view *view, uint32_t shards)
 {
 	for (uint32_t rank = 0; rank < view->members; rank++) {
@@ -365,7 +378,9 @@ static bool take_places(struct reader *reader, struct wh_places *places, const s
 		places->sender[rank] = flags & IS_SENDER;
 		places->entered[rank] = flags & HAS_ENTERED;
 		places->resting[rank] = flags & RESTS;
-		if ((shard == 0 && flags != 0) || (places->sender[rank] && places->resting[rank]))
+		places->ending[rank] = flags & ENDS;
+		if ((shard == 0 && flags != 0) || (places->sender[rank] && places->resting[rank]) ||
+		    (places->ending[rank] && (!places->sender[rank] || places->entered[rank])))
 			reader->ok = false;
 		if (shard > 0 && rank >= view->members - view->joined_count &&
 		    (!places->entered[rank] || places->resting[rank]))
@@ -402,6 +417,7 @@ static enum whorl_result take_subgroup(struct reader *reader, struct wh_view *vi
 static enum whorl_result take_view(struct reader *reader, const struct head *head, struct wh_view *view,
 				   const struct wh_layout_config *layout, uint32_t nodes_max, struct wh_error *err)
 {
+	view->group = head->group;
 	view->number = head->number;
 	view->voters = head->voters;
 	if (!take_members(reader, view, head, nodes_max))

@@ -14,7 +14,7 @@
 #include "membership/view.h"
 
 #define WH_WIRE_BYTES 4096 /* of a message, at most: WH_CONTROL_MAX */
-#define WH_WIRE_VERSION 1
+#define WH_WIRE_VERSION 2
 #define WH_WIRE_PIECE_BYTES (WH_WIRE_BYTES - 64) /* of a view in one message */
 #define WH_VIEW_BYTES_MAX (1 << 22)              /* of a view as bytes */
 #define WH_SUBGROUPS_MAX 4096 /* configured (conf/ takes no more): they fit in a view, whatever their shards */
@@ -38,13 +38,17 @@ struct wh_wire {
 	uint64_t incarnation;                    /* the sender's. INTRO, JOIN */
 	uint64_t group_digest, subgroups_digest; /* of what must agree in the configuration. INTRO, JOIN */
 	enum wh_standing standing;               /* INTRO */
-	bool flag;                               /* INTRO: a quorum is heard; THERE: it is ready; REST: rest */
-	uint64_t view;                           /* its number. INTRO (of a member) */
-	uint32_t leader;                         /* node id. INTRO (of a member) */
-	uint64_t key;                            /* of an image. INTRO, VIEW, WITHDRAWN, THERE */
-	uint32_t total, offset, bytes;           /* VIEW: of the view in bytes, of this piece */
-	const unsigned char *piece;              /* VIEW; points into the message */
-	uint32_t subgroup;                       /* as configured. STATE_WANTED, NO_STATE, REST */
+	/* INTRO: a member hears a quorum, another follows an invitation; THERE: it is ready; REST: rest */
+	bool flag;
+	bool forced;                         /* INTRO: an operator has told it to form a group (0032) */
+	uint64_t group;                      /* INTRO: of a member its group, of another that of its record; 0: none */
+	uint64_t members[WH_NODES_MAX / 64]; /* INTRO (of a member): bit i % 64 of word i / 64: node i is in the view */
+	uint64_t view;                       /* its number. INTRO (of a member) */
+	uint32_t leader;                     /* node id. INTRO (of a member) */
+	uint64_t key;                        /* of an image. INTRO, VIEW, WITHDRAWN, THERE */
+	uint32_t total, offset, bytes;       /* VIEW: of the view in bytes, of this piece */
+	const unsigned char *piece;          /* VIEW; points into the message */
+	uint32_t subgroup;                   /* as configured. STATE_WANTED, NO_STATE, REST */
 };
 
 /* Returns the length. The fields that the kind does not have are not looked at. */

@@ -27,7 +27,7 @@ static void flush_run(struct wh_multicast *mc)
 
 	if (mc->run == 0)
 		return;
-	mc->config.deliver(mc->config.handle, mc->batch, mc->run);
+	mc->failed = !mc->config.deliver(mc->config.handle, mc->batch, mc->run);
 	now = wh_env_now(mc->config.diag->env);
 	wh_count_max(&mc->config.stats->upcall_longest_ns, now - mc->run_start_ns);
 	mc->run_start_ns = *mc->config.now_ns = now;
@@ -82,13 +82,15 @@ static inline int take(struct wh_multicast *mc, struct wh_sender *sender, uint64
 	}
 	if (message) {
 		mc->batch[mc->run++] = (struct whorl_message){
+			.size = sizeof(struct whorl_message),
+			.sender = sender->id,
 			.data = sender->row + wh_slot_payload(&sender->slots, sender->next_slot),
 			.bytes = sender->ahead.bytes,
-			.sender = sender->id,
 			.index = sender->next,
 			.view = mc->config.view,
 			.sequence = sequence,
 			.subgroup = mc->config.message_of,
+			.incarnation = sender->incarnation,
 		};
 		mc->run_bytes += sender->ahead.bytes;
 	}
@@ -108,7 +110,7 @@ static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 	size_t messages = 0, most = mc->config.switches.delivery_batching ? SIZE_MAX : 1;
 	uint32_t rank = mc->rank;
 
-	while (sequence < limit && messages < most && mc->run_start_ns < until_ns) {
+	while (sequence < limit && messages < most && mc->run_start_ns < until_ns && !mc->failed) {
 		struct wh_sender *sender = &mc->senders[rank];
 
 		if (sender->ahead.round <= round) { /* else a null */
@@ -180,6 +182,8 @@ size_t wh_deliver(struct wh_multicast *mc)
 	look_at_senders(mc);
 	messages = deliver_below(mc, limit);
 	flush_run(mc);
+	if (__builtin_expect(mc->failed, 0))
+		return mc->delivered_num - from;
 	WH_CHECK(mc->config.diag, mc->delivered_num <= mc->received_num);
 	wh_store_relaxed(&mc->config.stats->delivered_num, mc->delivered_num);
 	tell_delivered(mc);
@@ -202,7 +206,7 @@ static size_t deliver_rest(struct wh_multicast *mc, uint64_t cut, bool *done)
 	flush_run(mc);
 	count(mc, messages);
 	WH_CHECK(mc->config.diag, mc->broken || mc->delivered_num <= mc->received_num);
-	*done = mc->delivered_num >= cut;
+	*done = mc->delivered_num >= cut && !mc->failed;
 	return mc->delivered_num - from;
 }
 
@@ -223,7 +227,7 @@ static uint64_t deliver_sender(struct wh_multicast *mc, struct wh_sender *sender
 	sender->row = mc->config.sst->image->row[sender->rank];
 	look_ahead(sender);
 	while (sender->ahead.round != WH_NO_ROUND && sender->next - from < most && mc->run_start_ns < *until_ns &&
-	       (taken = take(mc, sender, sender->next)) >= 0)
+	       !mc->failed && (taken = take(mc, sender, sender->next)) >= 0)
 		*messages += (size_t)taken;
 	flush_run(mc);
 	return sender->next - from;
@@ -236,13 +240,13 @@ size_t wh_deliver_unordered(struct wh_multicast *mc)
 	uint64_t until_ns = 0;
 	size_t slots = 0, messages = 0;
 
-	for (uint32_t i = 0; i < mc->config.sender_count && !mc->broken; i++) {
+	for (uint32_t i = 0; i < mc->config.sender_count && !mc->broken && !mc->failed; i++) {
 		uint32_t s = mc->rank;
 		struct wh_sender *sender = &mc->senders[s];
 		struct wh_to to = {&sender->rank, (int)s == mc->config.me ? 0 : 1};
 		uint64_t delivered = deliver_sender(mc, sender, &until_ns, &messages);
 
-		if (until_ns != 0 && delivered == 0 && mc->run_start_ns >= until_ns)
+		if (mc->failed || (until_ns != 0 && delivered == 0 && mc->run_start_ns >= until_ns))
 			break;
 		mc->rank = s + 1 == mc->config.sender_count ? 0 : s + 1;
 		if (delivered == 0)
@@ -265,7 +269,7 @@ static size_t deliver_taken_in(struct wh_multicast *mc, bool *done)
 	*done = true;
 	for (uint32_t s = 0; s < mc->config.sender_count && !mc->broken; s++) {
 		slots += deliver_sender(mc, &mc->senders[s], &until_ns, &messages);
-		*done = *done && mc->senders[s].next == mc->senders[s].announced;
+		*done = *done && !mc->failed && mc->senders[s].next == mc->senders[s].announced;
 	}
 	count(mc, messages);
 	return slots;

@@ -33,6 +33,7 @@ enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh
 	for (uint32_t s = 0; s < config->sender_count; s++) {
 		mc->senders[s].rank = config->senders[s];
 		mc->senders[s].id = config->sender_ids[s];
+		mc->senders[s].incarnation = config->incarnations[config->senders[s]];
 		mc->senders[s].ahead.round = WH_NO_ROUND;
 		mc->senders[s].slots = config->slots[s];
 		mc->senders[s].first = WH_UNKNOWN;
@@ -116,9 +117,9 @@ uint64_t wh_multicast_next(const struct wh_multicast *mc, uint32_t rank)
 	return had != WH_UNKNOWN && had > sender->next ? had : sender->next;
 }
 
-bool wh_multicast_hears(const struct wh_multicast *mc, uint32_t rank)
+uint64_t wh_multicast_sequence(const struct wh_multicast *mc)
 {
-	return mc->senders[rank].first != WH_UNKNOWN;
+	return mc->delivered_num;
 }
 
 void wh_multicast_free(struct wh_multicast *mc)
@@ -175,16 +176,21 @@ void wh_multicast_send(struct wh_multicast *mc)
 	wh_pushes_post(mc->config.pushes);
 }
 
-bool wh_multicast_drained(struct wh_multicast *mc)
+bool wh_multicast_has_sent_all(struct wh_multicast *mc)
 {
 	const struct wh_ring *ring = mc->config.ring;
 
+	if (ring == NULL)
+		return true;
 	/* Wedged: what others have said before may not have been seen. Before the view begins there is nothing to see. */
-	if (ring != NULL && !mc->runs && mc->senders[mc->config.me].first != WH_UNKNOWN)
+	if (!mc->runs && mc->senders[mc->config.me].first != WH_UNKNOWN)
 		wh_free_slots(mc);
-	if (ring != NULL && (ring->freed != ring->sent || wh_ring_claimed(ring) != ring->sent))
-		return false;
-	return mc->delivered_num == mc->received_num;
+	return ring->freed == ring->sent && wh_ring_claimed(ring) == ring->sent;
+}
+
+bool wh_multicast_drained(struct wh_multicast *mc)
+{
+	return wh_multicast_has_sent_all(mc) && mc->delivered_num == mc->received_num;
 }
 
 uint64_t wh_multicast_undelivered(const struct wh_multicast *mc)

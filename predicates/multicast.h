@@ -29,8 +29,8 @@ struct wh_switches { /* Spindle's optimisations; all off is the paper's baseline
 /* Messages upcalled at a time, at most; also how many message upcalls are timed together. */
 #define WH_UPCALL_RUN 64
 
-/* Upcalls a run of messages, in order. */
-typedef void wh_deliver_fn(void *ctx, const struct whorl_message *messages, size_t count);
+/* Upcalls a run of messages, in order. False: this node has failed, and upcalls and says nothing more. */
+typedef bool wh_deliver_fn(void *ctx, const struct whorl_message *messages, size_t count);
 
 /* A member's shared memory holds what cannot be: it is broken, and nothing more is taken from it. */
 typedef void wh_broken_fn(void *ctx, uint32_t rank, const char *what);
@@ -56,9 +56,10 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 	enum wh_mode mode;
 	struct wh_switches switches;
 	uint32_t window, message_bytes;
-	uint64_t view;           /* its number, for messages */
-	const uint32_t *ids;     /* node ids by view rank */
-	const uint32_t *members; /* view ranks of the subgroup's members */
+	uint64_t view;                /* its number, for messages */
+	const uint32_t *ids;          /* node ids by view rank */
+	const uint64_t *incarnations; /* by view rank */
+	const uint32_t *members;      /* view ranks of the subgroup's members */
 	uint32_t member_count;
 	const uint32_t *senders;    /* view ranks of its senders, by sender rank; members as well */
 	const uint32_t *sender_ids; /* the node ids of the senders, by sender rank */
@@ -107,8 +108,11 @@ uint64_t wh_multicast_end(const struct wh_multicast *mc, const bool *leaves);
 /* The number of the first message of that sender (by rank) that has not been upcalled here; WH_UNKNOWN: nothing is known of it. Not
  * inside an upcall. */
 uint64_t wh_multicast_next(const struct wh_multicast *mc, uint32_t sender);
-/* It has said in this view where it goes on. */
-bool wh_multicast_hears(const struct wh_multicast *mc, uint32_t sender);
+/* Ordered: what has been upcalled here is all below this number. Not inside an upcall. */
+uint64_t wh_multicast_sequence(const struct wh_multicast *mc);
+
+/* Everything that I claimed has been delivered by all: nothing of it is open, or on its way. */
+bool wh_multicast_has_sent_all(struct wh_multicast *mc);
 
 /* Everything that I committed has been delivered by all, and everything that I counted as received I have delivered. */
 bool wh_multicast_drained(struct wh_multicast *mc);

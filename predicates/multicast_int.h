@@ -24,6 +24,7 @@ struct wh_sender {                   /* what this member has taken in from one s
 	uint32_t next_slot;          /* next modulo window */
 	uint32_t rank;               /* [const] in the view */
 	uint32_t id;                 /* [const] node id */
+	uint64_t incarnation;        /* [const] */
 	const unsigned char *row;    /* its row; set by each look_at_senders */
 	struct wh_slots slots;       /* [const] */
 	uint64_t first;              /* its first message in this view; WH_UNKNOWN before anything of it was taken in */
@@ -35,6 +36,7 @@ struct wh_multicast {
 	uint32_t *peer_ranks;
 	bool broken; /* a member's memory made no sense: nothing is taken in any more */
 	bool runs;   /* the view has begun, and is not wedged */
+	bool failed; /* this node, in a delivery: nothing is upcalled or said any more */
 
 	/* send and null: my rounds */
 	uint64_t covered;         /* rounds given out */

@@ -17,15 +17,13 @@ void wh_multicast_break(struct wh_multicast *mc, uint32_t rank, const char *what
 	mc->config.broken(mc->config.handle, rank, what);
 }
 
-#define FIRST_MAX (UINT64_C(1) << 48) /* no sender has so many messages */
-
 /* Where its messages begin in this view. What I have had of it in views before does not come again in ordered mode, where all
  * have had the same; there may be a gap, of messages that it dropped while it was no sender. */
 static bool begin_sender(struct wh_multicast *mc, struct wh_sender *sender)
 {
 	uint64_t first = wh_sst_observe(mc->config.sst, sender->rank, mc->config.columns.first);
 
-	if (first > FIRST_MAX || (mc->config.mode == WH_MODE_ORDERED && first < sender->have))
+	if (first > wh_ring_numbers(mc->config.window) || (mc->config.mode == WH_MODE_ORDERED && first < sender->have))
 		return false;
 	sender->first = sender->announced = sender->next = sender->told = first;
 	sender->next_slot = (uint32_t)(first % mc->config.window);

@@ -1,5 +1,6 @@
 /* actors.c - the nodes of a run: when they make a pass, when they sleep, what happens in their upcalls. See
  * play_int.h. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,7 +254,7 @@ void wh_actor_init(struct actor *actor, struct play *play, uint32_t life, uint32
 	for (uint32_t g = 0; g < subgroups; g++) {
 		struct place *place = &actor->places[g];
 
-		*place = (struct place){.actor = actor, .g = g};
+		*place = (struct place){.actor = actor, .g = g, .shard = -1};
 		place->next = wh_plan_alloc(play->lives_max, sizeof(*place->next));
 		place->stream = wh_plan_alloc(1, sizeof(*place->stream));
 		wh_stream_init(place->stream, place);
@@ -273,6 +274,20 @@ void wh_actor_free(struct actor *actor)
 
 /* ---- the beginning and the end -------------------------------------------------------------------------------------------- */
 
+/* Its application is told of what may be lost by right, and of nothing else. */
+static void on_gone(whorl_subgroup *subgroup, uint64_t first, uint64_t end, void *ctx)
+{
+	struct place *place = ctx;
+
+	if (place->actor->crashed || wh_play_failed(place->actor->play))
+		return;
+	if (subgroup != place->subgroup || first >= end || end != place->stream->lapsed)
+		wh_play_fail(place->actor->play,
+			     "gone: %s, g%u: it is told that its messages from %" PRIu64 " to %" PRIu64
+			     " are gone, and may lose those below %" PRIu64,
+			     place->actor->name, place->g, first, end, place->stream->lapsed);
+}
+
 static void take_place(struct place *place)
 {
 	struct actor *actor = place->actor;
@@ -287,6 +302,8 @@ static void take_place(struct place *place)
 	if (result != WHORL_OK)
 		wh_play_fail(actor->play, "open: %s: its upcall is refused: %s", actor->name,
 			     whorl_result_text(result));
+	if (whorl_on_gone(place->subgroup, on_gone, place) != WHORL_OK)
+		wh_play_fail(actor->play, "open: %s: its upcall for what is gone is refused", actor->name);
 	if (wh_play_has_states(actor->play))
 		wh_state_of_place(place);
 }
@@ -299,6 +316,28 @@ static void on_view(const struct whorl_view *view, void *ctx)
 		wh_scene_enter(actor, view);
 }
 
+static enum whorl_result load_record(void *ctx, uint64_t *group, struct wh_error *err)
+{
+	const struct actor *actor = ctx;
+
+	(void)err;
+	*group = actor->play->disks[actor->id];
+	return WHORL_OK;
+}
+
+/* What a node that has crashed was about to write is lost. */
+static enum whorl_result save_record(void *ctx, uint64_t group, struct wh_error *err)
+{
+	const struct actor *actor = ctx;
+
+	(void)err;
+	if (!actor->crashed)
+		actor->play->disks[actor->id] = group;
+	return WHORL_OK;
+}
+
+static const struct wh_record_ops disks = {.load = load_record, .save = save_record};
+
 void wh_actor_open(struct actor *actor)
 {
 	struct play *play = actor->play;
@@ -306,7 +345,10 @@ void wh_actor_open(struct actor *actor)
 	const struct wh_world world = {.env = wh_sim_env(play->sim, actor->id),
 				       .create = wh_sim_create,
 				       .create_ctx = play->sim,
-				       .headers_apart = play->plan->headers_apart};
+				       .headers_apart = play->plan->headers_apart,
+				       .one_host = play->plan->one_host,
+				       .records = play->plan->disks ? &disks : NULL,
+				       .records_ctx = actor};
 	const struct whorl_open_options options = {
 		.size = sizeof(options), .layout = play->plan->layout, .layout_ctx = (void *)play->plan};
 	uint32_t subgroups = play->plan->config.subgroup_count;
@@ -341,17 +383,6 @@ static bool is_busy(const struct actor *actor)
 	return actor->play->passes > 0 || actor->play->depth > 0 || (actor->leaving && actor->node != NULL);
 }
 
-/* Who comes back may form a group like those of the beginning, if nothing can keep it from seeing that there is one (0016), and it
- * looks around for longer than an end may go unnoticed. */
-static bool may_form(const struct play *play)
-{
-	const struct wh_group_options *group = &play->plan->config.group;
-	const uint32_t blinds = 1u << WH_FAULT_STALL | 1u << WH_FAULT_CUT | 1u << WH_FAULT_SLOW | 1u << WH_FAULT_BREAK;
-
-	return play->plan->restarts_form && group->start_timeout_ms >= 2 * group->failure_timeout_ms &&
-	       (wh_schedule_kinds(play->schedule) & blinds) == 0;
-}
-
 bool wh_actor_return(struct play *play, uint32_t id)
 {
 	struct actor *last = play->at[id], *actor = &play->actors[id];
@@ -365,7 +396,7 @@ bool wh_actor_return(struct play *play, uint32_t id)
 		actor = &play->actors[play->lives++];
 		wh_actor_init(actor, play, (uint32_t)(actor - play->actors), id);
 		wh_history_born(play->history, actor->life, id);
-		actor->joins = !may_form(play);
+		actor->joins = !play->plan->restarts_form;
 	}
 	wh_actor_open(actor);
 	return true;

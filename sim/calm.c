@@ -94,6 +94,18 @@ static bool stream_lacks(const struct part *part, char *what, size_t bytes)
 	return true;
 }
 
+/* It was told that there is no quorum, and has not looked again since: what it has to say comes later. */
+static bool is_patient(const struct part *part, char *what, size_t bytes)
+{
+	const struct stream *stream = part->stream;
+
+	if (!stream->patient)
+		return false;
+	snprintf(what, bytes, "%s, g%u: waits for a quorum, and is a member where there is one",
+		 stream->place->actor->name, stream->place->g);
+	return true;
+}
+
 static bool scene_lacks(const struct scene *scene, uint64_t survivors, char *what, size_t bytes)
 {
 	for (uint32_t i = 0; i < scene->circle_count; i++) {
@@ -102,6 +114,10 @@ static bool scene_lacks(const struct scene *scene, uint64_t survivors, char *wha
 		for (uint32_t k = 0; k < circle->seat_count; k++)
 			if ((survivors >> circle->seats[k].actor->life & 1) != 0 &&
 			    state_lacks(&circle->seats[k], what, bytes))
+				return true;
+		for (uint32_t s = 0; s < circle->part_count; s++)
+			if ((survivors >> circle->parts[s].stream->place->actor->life & 1) != 0 &&
+			    is_patient(&circle->parts[s], what, bytes))
 				return true;
 		if (!must_progress(scene->play, circle))
 			continue;
@@ -136,10 +152,16 @@ struct state {                    /* of a run whose faults are over */
 	bool restoring; /* somebody is */
 };
 
-/* What a node knows of another, and may not say without a quorum, is heard of when nobody was ever cut off. */
+/* What a node knows of another, and may not say without a quorum, is heard of when nobody was ever cut off. But of two whose connection
+ * had ended it may have believed one, said so in the view before, and then gone along with those who believe the other into a view in
+ * which they need it for a quorum. */
 static uint64_t distrusts(const struct actor *actor)
 {
-	return wh_play_was_cut(actor->play) ? wh_inspect_distrusts(actor->node) : wh_inspect_suspects(actor->node);
+	uint64_t knows = wh_inspect_distrusts(actor->node);
+
+	if (wh_play_was_cut(actor->play))
+		return knows;
+	return wh_inspect_suspects(actor->node) | (actor->play->broken != 0 ? knows & actor->accused : 0);
 }
 
 /* They are connected, and neither suspects the other. */
@@ -171,17 +193,22 @@ static bool all_trust(const struct play *play, const uint64_t *trusts, uint64_t 
 }
 
 /* Of that view, with those who left in order. */
-static bool is_quorum(const struct play *play, const struct scene *scene, uint64_t set)
+bool wh_calm_is_quorum(const struct play *play, const struct scene *scene, uint64_t set)
 {
+	bool home = !wh_plan_needs_home(play->plan);
 	int tie_breaker = wh_node_config_tie_breaker(&play->plan->config);
 	struct wh_quorum quorum = {.members = scene->voters, .tie_breaker = -1};
 	bool tie = false;
 
 	if (tie_breaker >= 0 && (scene->ids >> tie_breaker & 1) != 0)
 		quorum.tie_breaker = tie_breaker;
-	for (uint32_t i = 0; i < play->lives && quorum.tie_breaker >= 0; i++)
-		tie |= (set >> i & 1) != 0 && play->actors[i].id == (uint32_t)tie_breaker;
-	return wh_quorum_holds(&quorum, (uint32_t)__builtin_popcountll(set & scene->members), tie);
+	for (uint32_t i = 0; i < play->lives; i++) {
+		bool votes = (set & scene->members) >> i & 1;
+
+		tie |= votes && quorum.tie_breaker >= 0 && play->actors[i].id == (uint32_t)tie_breaker;
+		home |= votes && play->actors[i].id < play->plan->config.group.nodes;
+	}
+	return home && wh_quorum_holds(&quorum, (uint32_t)__builtin_popcountll(set & scene->members), tie);
 }
 
 /* Those of `set` who are in a view before the last: is there one of them to learn of the last from, or may they decide what follows
@@ -197,7 +224,7 @@ static bool can_follow(const struct play *play, const struct scene *last, uint64
 			continue;
 		if (scene == last && (last->before == NULL || (last->before->members >> i & 1) != 0))
 			return true;
-		if (scene != last && (scene == NULL || !is_quorum(play, scene, set)))
+		if (scene != last && (scene == NULL || !wh_calm_is_quorum(play, scene, set)))
 			can = false;
 	}
 	return can;
@@ -206,16 +233,17 @@ static bool can_follow(const struct play *play, const struct scene *last, uint64
 /* Who has promised to go on in a first view keeps that for some start time-outs: one that is cut off for longer, just then,
  * may never see that another has begun it; nor one who is not told in time whom he need not wait for. And nobody keeps it when
  * so many have ended that no majority is left. Who was not there yet has promised nothing: the others may begin a bare majority without
- * him, which is lost if one of them vanishes before the next view (docs/decisions/0016). */
+ * him, which is lost if one of them vanishes before the next view, or two of them lose their connection (docs/decisions/0016). */
 static uint64_t find_dropped(const struct play *play, const struct scene *last, uint64_t candidates)
 {
 	bool majority = 2 * (uint32_t)__builtin_popcountll(candidates) > last->voters;
 	bool may = wh_play_was_cut(play) || wh_scene_ended_late(play, last) || !majority;
+	bool lost = play->vanished_ns != 0 || (play->broken & last->members) != 0;
 	uint64_t dropped = 0;
 
 	for (uint32_t i = 0; i < play->lives; i++)
 		if ((candidates >> i & 1) != 0 && wh_inspect_dropped(play->actors[i].node, last->key) &&
-		    (may || (play->vanished_ns != 0 && !wh_inspect_has_promised(play->actors[i].node))))
+		    (may || (lost && !wh_inspect_has_promised(play->actors[i].node))))
 			dropped |= UINT64_C(1) << i;
 	return dropped;
 }
@@ -229,10 +257,19 @@ static uint64_t find_survivors(const struct play *play, const struct scene *last
 	find_trust(play, candidates, trusts);
 	/* All subsets of the candidates, the largest first. */
 	for (uint64_t set = candidates; set != 0; set = (set - 1) & candidates)
-		if (__builtin_popcountll(set) > __builtin_popcountll(best) && is_quorum(play, last, set) &&
+		if (__builtin_popcountll(set) > __builtin_popcountll(best) && wh_calm_is_quorum(play, last, set) &&
 		    all_trust(play, trusts, set) && can_follow(play, last, set))
 			best = set;
 	return best;
+}
+
+/* Has any of them been counted in a group before? Then it takes all configured nodes, and a founder founds no other. */
+static bool have_records(const struct play *play, uint64_t running)
+{
+	for (uint32_t i = 0; i < play->lives && play->plan->disks; i++)
+		if ((running >> i & 1) != 0 && play->disks[play->actors[i].id] != 0)
+			return true;
+	return false;
 }
 
 /* There is no view: those who must form the first one, if they are enough, and all connected. */
@@ -240,17 +277,19 @@ static uint64_t find_formers(const struct play *play, uint64_t running)
 {
 	int founder = wh_node_config_founder(&play->plan->config);
 	uint64_t set = 0, trusts[64];
+	uint32_t count;
 
 	for (uint32_t i = 0; i < play->lives; i++)
 		if ((running >> i & 1) != 0 && play->actors[i].id < play->plan->config.group.nodes &&
 		    !play->actors[i].joins && (founder < 0 || play->actors[i].id == (uint32_t)founder))
 			set |= UINT64_C(1) << i;
-	if (founder >= 0 && play->vanished_ns != 0)
-		return 0; /* it waits for whoever has been met and does not say what he is */
 	find_trust(play, set, trusts);
-	if (!all_trust(play, trusts, set))
+	count = (uint32_t)__builtin_popcountll(set);
+	if (set == 0 || !all_trust(play, trusts, set) || !wh_plan_may_form(play->plan, count))
 		return 0;
-	return founder >= 0 || 2 * __builtin_popcountll(set) > play->plan->config.group.nodes ? set : 0;
+	if (founder >= 0)
+		return have_records(play, set) ? 0 : set;
+	return count < play->plan->config.group.nodes && have_records(play, running) ? 0 : set;
 }
 
 static struct state look(const struct play *play)
@@ -273,7 +312,7 @@ static struct state look(const struct play *play)
 	}
 	if (state.last != NULL)
 		state.survivors = find_survivors(play, state.last, state.running);
-	else if (play->scenes == NULL)
+	else
 		state.survivors = find_formers(play, state.running);
 	return state;
 }
@@ -330,6 +369,21 @@ static bool other_lacks(const struct actor *actor, const struct state *state, ch
 	return true;
 }
 
+/* It is a sender still, with nothing to send, and is to be none. */
+static bool is_to_end(const struct actor *actor, char *what, size_t bytes)
+{
+	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
+		const struct seat *seat = actor->places[g].seat;
+
+		if (seat == NULL || seat->me < 0 || !wh_inspect_has_ended(actor->node, seat->circle->shard))
+			continue;
+		snprintf(what, bytes, "%s, g%u, view %" PRIu64 ": has ended, and is a sender still", actor->name, g,
+			 seat->circle->scene->number);
+		return true;
+	}
+	return false;
+}
+
 /* What is not as it must be where there are survivors. */
 static bool lacks(const struct play *play, const struct state *state, char *what, size_t bytes)
 {
@@ -340,6 +394,9 @@ static bool lacks(const struct play *play, const struct state *state, char *what
 						     : state->last != NULL && other_lacks(actor, state, what, bytes))
 			return true;
 	}
+	for (uint32_t i = 0; i < play->lives; i++)
+		if ((state->survivors >> i & 1) != 0 && is_to_end(&play->actors[i], what, bytes))
+			return true;
 	if (state->last->rests) {
 		snprintf(what, bytes, "somebody rests in view %" PRIu64 ", who does not want to", state->last->number);
 		return true;

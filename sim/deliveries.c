@@ -126,6 +126,8 @@ static void check_in_view(struct seat *seat, const struct whorl_message *message
 	REQUIRE(seat, message->view == circle->scene->number, "order",
 		"message %" PRIu64 " of node %u is delivered in view %" PRIu64, message->index, message->sender,
 		message->view);
+	REQUIRE(seat, message->incarnation == circle->parts[s].stream->place->actor->incarnation, "incarnation",
+		"message %" PRIu64 " of node %u comes as one of another life", message->index, message->sender);
 	seat->upcall_sender = (uint32_t)s;
 	/* It is me, and this is the pass in which I send it; nulls may make that possible. Or it leaves. */
 	wh_check_catch_up(wh_check_seat_of(circle, (uint32_t)s));

@@ -3,6 +3,7 @@
  * Faults that meet are what breaks protocols: the later ones of a schedule come close behind the first, at steps of the
  * change of view that it causes, or a failure time-out later.
  */
+#include "sim/flavours.h"
 #include "sim/schedule.h"
 #include "transport/dice.h"
 
@@ -11,13 +12,22 @@
 struct draw {
 	struct wh_dice dice;
 	const struct wh_schedule_limits *limits;
+	const struct wh_flavour *flavour;
 	uint64_t harmed; /* nodes that will not come back */
 	uint64_t last_us;
 };
 
 static uint32_t node(struct draw *draw)
 {
-	return (uint32_t)wh_dice_below(&draw->dice, draw->limits->ids);
+	uint64_t one = wh_dice_below(&draw->dice, draw->limits->ids);
+
+	return (uint32_t)(wh_flavour_has(draw->flavour, WH_HABIT_LOW_RANKS) ? wh_dice_below(&draw->dice, one + 1)
+									    : one);
+}
+
+static bool may(const struct draw *draw, enum wh_fault_kind kind)
+{
+	return (draw->limits->kinds >> kind & 1) != 0;
 }
 
 /* Neither empty nor all. */
@@ -65,6 +75,7 @@ static void draw_time(struct draw *draw, struct wh_fault *fault, bool first)
 /* A step of the change of view that the first fault causes, or any push in it. */
 static void draw_step(struct draw *draw, struct wh_fault *fault)
 {
+	fault->after = wh_flavour_has(draw->flavour, WH_HABIT_STEPS) && wh_dice_one_in(&draw->dice, 2);
 	if (wh_dice_one_in(&draw->dice, 3)) {
 		fault->moment = WH_MOMENT_PUSH;
 		fault->at = wh_dice_between(&draw->dice, 1, 24);
@@ -79,27 +90,37 @@ static void draw_moment(struct draw *draw, struct wh_fault *fault, bool first)
 	if (wh_dice_one_in(&draw->dice, 12)) {
 		fault->moment = WH_MOMENT_UPCALL;
 		fault->at = wh_dice_between(&draw->dice, 1, 20);
-	} else if (first || wh_dice_one_in(&draw->dice, 3)) {
+	} else if (first || wh_dice_one_in(&draw->dice, wh_flavour_has(draw->flavour, WH_HABIT_STEPS) ? 6 : 3)) {
 		draw_time(draw, fault, first);
 	} else {
 		draw_step(draw, fault);
 	}
 }
 
+static enum wh_fault_kind weigh(struct draw *draw, const uint8_t *weights)
+{
+	uint64_t sum = 0, at;
+	int kind = 0;
+
+	for (int k = 0; k < WH_FAULT_JOIN; k++)
+		sum += weights[k];
+	at = wh_dice_below(&draw->dice, sum);
+	while (at >= weights[kind])
+		at -= weights[kind++];
+	return (enum wh_fault_kind)kind;
+}
+
 /* What comes behind the first is mostly what can come at a step. */
 static enum wh_fault_kind draw_kind(struct draw *draw, bool first)
 {
-	static const enum wh_fault_kind weights[] = {
-		WH_FAULT_CRASH, WH_FAULT_CRASH, WH_FAULT_CRASH, WH_FAULT_CRASH, WH_FAULT_STALL, WH_FAULT_STALL,
-		WH_FAULT_CUT,   WH_FAULT_CUT,   WH_FAULT_SLOW,  WH_FAULT_BREAK, WH_FAULT_LEAVE,
-	};
 	uint32_t kinds = draw->limits->kinds, steps = kinds & (1u << WH_FAULT_CRASH | 1u << WH_FAULT_STALL);
 	enum wh_fault_kind kind;
 
-	if (!first && steps != 0 && wh_dice_one_in(&draw->dice, 2))
+	if (!first && steps != 0 && !wh_flavour_has(draw->flavour, WH_HABIT_SINGLE_LINKS) &&
+	    wh_dice_one_in(&draw->dice, 2))
 		kinds = steps;
 	do
-		kind = weights[wh_dice_below(&draw->dice, sizeof(weights) / sizeof(weights[0]))];
+		kind = weigh(draw, draw->flavour->kinds);
 	while ((kinds >> kind & 1) == 0);
 	return kind;
 }
@@ -132,6 +153,18 @@ static uint32_t victim(struct draw *draw, enum wh_moment moment)
 	return at;
 }
 
+/* What one node says is then known to some and not to others. */
+static void narrow(struct draw *draw, struct wh_fault *fault)
+{
+	if (!wh_flavour_has(draw->flavour, WH_HABIT_SINGLE_LINKS) || wh_dice_one_in(&draw->dice, 6))
+		return;
+	fault->from = UINT64_C(1) << node(draw);
+	do
+		fault->to = UINT64_C(1) << wh_dice_below(&draw->dice, draw->limits->ids);
+	while (fault->to == fault->from);
+	fault->both = fault->both && wh_dice_one_in(&draw->dice, 2);
+}
+
 static void draw_one(struct draw *draw, struct wh_fault *fault, bool first)
 {
 	*fault = (struct wh_fault){.kind = draw_kind(draw, first)};
@@ -157,31 +190,106 @@ static void draw_one(struct draw *draw, struct wh_fault *fault, bool first)
 			fault->to &= ~fault->to + 1; /* one of them alone */
 		fault->both = fault->kind == WH_FAULT_CUT && wh_dice_one_in(&draw->dice, 2);
 		fault->for_us = fault->kind == WH_FAULT_CUT ? duration(draw) : 0;
+		narrow(draw, fault);
 		break;
 	default:
 		fault->from = UINT64_C(1) << node(draw);
 		fault->to = ((UINT64_C(1) << draw->limits->ids) - 1) & ~fault->from;
-		fault->factor = (uint32_t)wh_dice_between(&draw->dice, 2, 100);
+		fault->factor = (uint32_t)wh_dice_between(&draw->dice, 2, draw->flavour->slow_max);
 		fault->for_us = duration(draw);
+		narrow(draw, fault);
 		break;
 	}
 	draw_time(draw, fault, first);
 }
 
+/* A cut parts two sides, and those that both sides hear stand still: neither side has a quorum, and either has one when they
+ * go on. What they then know of the one side and of the other, and when, is what two groups could come of. */
+static void draw_between_two(struct draw *draw, struct wh_schedule *schedule, uint32_t most)
+{
+	uint64_t all = (UINT64_C(1) << draw->limits->nodes) - 1, rest, from, timeout = draw->limits->failure_timeout_us;
+	uint64_t middle = UINT64_C(1) << wh_dice_below(&draw->dice, draw->limits->nodes);
+
+	if (draw->limits->nodes > 4 && wh_dice_one_in(&draw->dice, 2))
+		middle |= UINT64_C(1) << wh_dice_below(&draw->dice, draw->limits->nodes);
+	rest = all & ~middle;
+	do
+		from = wh_dice_roll(&draw->dice) & rest;
+	while (from == 0 || from == rest);
+	draw->last_us = wh_dice_below(&draw->dice, draw->limits->span_us + 1);
+	schedule->faults[schedule->count++] = (struct wh_fault){.kind = WH_FAULT_CUT,
+								.from = from,
+								.to = rest & ~from,
+								.both = !wh_dice_one_in(&draw->dice, 8),
+								.for_us = timeout + duration(draw),
+								.at = draw->last_us};
+	for (uint32_t i = 0; i < draw->limits->nodes && schedule->count < most; i++)
+		if ((middle >> i & 1) != 0 && may(draw, WH_FAULT_STALL))
+			schedule->faults[schedule->count++] =
+				(struct wh_fault){.kind = WH_FAULT_STALL,
+						  .node = i,
+						  .for_us = timeout / 4 + duration(draw),
+						  .at = draw->last_us + wh_dice_below(&draw->dice, timeout / 4)};
+}
+
+/* One ends, and the leader does when it has decided what follows: some have its word, others never get it, and all are told of its
+ * end, one after the other. */
+static void draw_takeover(struct draw *draw, struct wh_schedule *schedule)
+{
+	struct wh_fault *first = &schedule->faults[schedule->count++], *second = &schedule->faults[schedule->count++];
+	uint32_t victim = (uint32_t)wh_dice_between(&draw->dice, 1, draw->limits->nodes - 1);
+
+	*first = (struct wh_fault){.kind = WH_FAULT_CRASH, .node = victim, .silently = wh_dice_one_in(&draw->dice, 8)};
+	first->at = draw->last_us = wh_dice_below(&draw->dice, draw->limits->span_us / 4 + 1); /* while much is sent */
+	*second = (struct wh_fault){.kind = WH_FAULT_CRASH,
+				    .silently = wh_dice_one_in(&draw->dice, 8),
+				    .moment = WH_MOMENT_DECIDE,
+				    .at = 1,
+				    .after = true};
+	if (wh_dice_one_in(&draw->dice, 8))
+		draw_step(draw, second);
+	draw->harmed |= UINT64_C(1) << victim | 1;
+}
+
+/* That of the run, if it has something that may go wrong. */
+static const struct wh_flavour *flavour_of(const struct wh_schedule_limits *limits)
+{
+	for (int kind = 0; kind < WH_FAULT_JOIN && limits->flavour != NULL; kind++)
+		if (limits->flavour->kinds[kind] > 0 && (limits->kinds >> kind & 1) != 0)
+			return limits->flavour;
+	return wh_flavour_of(WH_FLAVOUR_MIXED, 0);
+}
+
+static uint32_t draw_count(struct draw *draw)
+{
+	uint32_t most = draw->limits->faults, least = draw->flavour->faults_min, count;
+
+	if (most > draw->flavour->faults_max)
+		most = draw->flavour->faults_max;
+	if (least > most)
+		least = most;
+	count = (uint32_t)wh_dice_between(&draw->dice, least, most);
+	return wh_dice_one_in(&draw->dice, 4) ? least : count;
+}
+
 void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits)
 {
-	struct draw draw = {.dice = wh_dice_split(seed, 400), .limits = limits};
-	uint32_t most = limits->faults < WH_FAULTS_MAX ? limits->faults : WH_FAULTS_MAX;
+	struct draw draw = {.dice = wh_dice_split(seed, 400), .limits = limits, .flavour = flavour_of(limits)};
 
 	schedule->count = 0;
-	if (most == 0)
+	if (limits->faults == 0)
 		return;
 	if ((limits->kinds & HARMS) != 0 && limits->nodes > 1 && !wh_dice_one_in(&draw.dice, 16)) {
-		schedule->count = (uint32_t)wh_dice_between(&draw.dice, 1, most);
-		if (wh_dice_one_in(&draw.dice, 4))
-			schedule->count = 1;
-		for (uint32_t i = 0; i < schedule->count; i++)
-			draw_one(&draw, &schedule->faults[i], i == 0);
+		uint32_t count = draw_count(&draw);
+
+		if (draw.flavour->scene == WH_SCENE_BETWEEN_TWO && may(&draw, WH_FAULT_CUT) && limits->nodes > 2)
+			draw_between_two(&draw, schedule, count);
+		if (draw.flavour->scene == WH_SCENE_TAKEOVER && may(&draw, WH_FAULT_CRASH) && count > 1)
+			draw_takeover(&draw, schedule);
+		while (schedule->count < count) {
+			draw_one(&draw, &schedule->faults[schedule->count], schedule->count == 0);
+			schedule->count++;
+		}
 	}
 	wh_schedule_draw_joins(schedule, seed, limits);
 }

@@ -3,6 +3,7 @@
  * Those that come at one time, or while a view changes, or come back before their death was noticed, are what joining is hard
  * with; so is whoever dies half-way, on either side.
  */
+#include "sim/flavours.h"
 #include "sim/schedule.h"
 #include "transport/dice.h"
 
@@ -112,14 +113,15 @@ static void draw_return(struct draw *draw, uint32_t node, uint64_t gone_us)
 /* Of those who go for good, half come back, some of them more than once; and somebody may be killed just to be restarted. */
 static void draw_returns(struct draw *draw)
 {
-	uint64_t last_us = 0;
+	const struct wh_flavour *flavour = draw->limits->flavour;
+	uint64_t last_us = 0, stays = flavour != NULL && wh_flavour_has(flavour, WH_HABIT_RETURNS) ? 6 : 2;
 
 	for (uint32_t i = 0, count = draw->schedule->count; i < count; i++) {
 		const struct wh_fault fault = draw->schedule->faults[i];
 
 		if (fault.moment == WH_MOMENT_TIME && fault.at > last_us)
 			last_us = fault.at;
-		if ((fault.kind != WH_FAULT_CRASH && fault.kind != WH_FAULT_LEAVE) || one_in(draw, 2))
+		if ((fault.kind != WH_FAULT_CRASH && fault.kind != WH_FAULT_LEAVE) || one_in(draw, stays))
 			continue;
 		do
 			draw_return(draw, fault.node, fault.moment == WH_MOMENT_TIME ? fault.at : last_us);

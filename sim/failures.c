@@ -4,8 +4,13 @@
  *                 removed it, and a fault has touched it; what it may keep back is little; nobody is left who has the state
  *                 that it needs
  *     freeze      nothing that a suspect writes is seen any more
+ *     in time     nobody whose heartbeats come in time is taken to be late
+ *     memory      a view's memory stays as long as a member that goes on to the next is still in it: what is written there goes on
+ *                 its way, and what comes lands
  *     switches    one push at a time where they are not deferred
  */
+#include <inttypes.h>
+
 #include "sim/play_int.h"
 
 /* Nobody is left who could have given it what it lacks. */
@@ -51,6 +56,18 @@ static bool is_outnumbered(const struct actor *actor)
 	return actor->scene != NULL && 2 * (uint32_t)__builtin_popcountll(untouched) <= actor->scene->voters;
 }
 
+/* No configured node of its view is there any more: it has no quorum by rule (0032). */
+static bool is_homeless(const struct actor *actor)
+{
+	const struct play *play = actor->play;
+
+	for (uint32_t i = 0; actor->scene != NULL && i < play->lives; i++)
+		if ((actor->scene->members >> i & 1) != 0 && wh_actor_runs(&play->actors[i]) &&
+		    play->actors[i].id < play->plan->config.group.nodes)
+			return false;
+	return actor->scene != NULL && wh_plan_needs_home(play->plan);
+}
+
 /* May it have failed for good like that? */
 static bool may_fail(const struct actor *actor, enum whorl_result error)
 {
@@ -77,7 +94,8 @@ static void check_error(struct actor *actor)
 	char text[256];
 	enum whorl_result error = whorl_error(actor->node, text, sizeof(text));
 
-	if (error == WHORL_OK || (error == WHORL_NO_QUORUM && play->touched != 0) || actor->removed)
+	if (error == WHORL_OK || actor->removed ||
+	    (error == WHORL_NO_QUORUM && (play->touched != 0 || is_homeless(actor))))
 		return;
 	if (!may_fail(actor, error)) {
 		wh_play_fail(play, "failure: %s: %s (%s)", actor->name, text, whorl_result_text(error));
@@ -93,11 +111,60 @@ static void check_error(struct actor *actor)
 		wh_actor_leave_soon(actor);
 }
 
+/* Its heartbeats are looked at every quarter of the time-out, so they may have come a quarter earlier than they are seen. */
+static void check_heard(struct actor *actor)
+{
+	const struct play *play = actor->play;
+	uint64_t now_ns = wh_sim_now(play->sim), least_ns = wh_play_timeout_ns(play) * 3 / 4;
+
+	for (uint32_t id = 0; id < play->nodes && wh_inspect_view(actor->node) != NULL; id++) {
+		struct heard *heard = &actor->heard[id], before = *heard;
+
+		heard->key = wh_inspect_key(actor->node);
+		heard->value = wh_inspect_beat(actor->node, id, &heard->overdue);
+		if (heard->value != before.value || heard->key != before.key)
+			heard->when_ns = now_ns;
+		else if (heard->overdue && !before.overdue && now_ns - heard->when_ns < least_ns)
+			wh_play_fail(actor->play,
+				     "in time: %s takes node %u to be late, whose heartbeat came %.3f ms ago",
+				     actor->name, id, (double)(now_ns - heard->when_ns) / 1e6);
+	}
+}
+
+static void check_memory(const struct actor *actor)
+{
+	struct play *play = actor->play;
+	uint64_t distrusts = wh_inspect_distrusts(actor->node);
+
+	for (uint32_t i = 0; i < play->lives && actor->scene != NULL; i++) {
+		const struct actor *behind = &play->actors[i];
+		const struct scene *scene = behind->scene;
+
+		if (scene == NULL || behind->node == NULL || behind->removed || !wh_actor_runs(behind) ||
+		    scene->number >= actor->scene->number || (scene->members >> actor->life & 1) == 0 ||
+		    (actor->scene->members >> i & 1) == 0 || (distrusts >> behind->id & 1) != 0)
+			continue;
+		if (!wh_inspect_has_image(actor->node, scene->key))
+			wh_play_fail(play, "memory: %s has let go of the memory of view %" PRIu64 ", in which %s is",
+				     actor->name, scene->number, behind->name);
+	}
+}
+
+/* Nobody may count on a node before its disk knows (0032). */
+static void check_record(const struct actor *actor)
+{
+	uint64_t group = wh_inspect_counted(actor->node);
+
+	if (actor->play->plan->disks && group != 0 && actor->play->disks[actor->id] != group)
+		wh_play_fail(actor->play, "record: %s is counted in a group that its disk does not have", actor->name);
+}
+
 void wh_check_node(struct actor *actor)
 {
 	struct play *play = actor->play;
 	struct wh_sim_counts counts = wh_sim_counts(play->sim, actor->id);
 
+	check_record(actor);
 	if (wh_sim_verdict(play->sim) != NULL)
 		wh_play_fail(play, "%s", wh_sim_verdict(play->sim));
 	if (wh_history_broken(play->history) != NULL)
@@ -108,5 +175,8 @@ void wh_check_node(struct actor *actor)
 	if (wh_inspect_unfrozen(actor->node) != 0)
 		wh_play_fail(play, "freeze: %s would see what a suspect writes: nodes %llx", actor->name,
 			     (unsigned long long)wh_inspect_unfrozen(actor->node));
+	actor->accused |= wh_inspect_suspects(actor->node);
+	check_heard(actor);
+	check_memory(actor);
 	check_error(actor);
 }

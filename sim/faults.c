@@ -16,6 +16,7 @@ void wh_actor_crash(struct actor *actor, bool silently)
 
 	if (!wh_actor_runs(actor))
 		return;
+	silently = silently && !play->plan->one_host; /* the kernel tells */
 	if (actor->state == ACTOR_AWAKE)
 		play->awake--;
 	actor->state = ACTOR_GONE;

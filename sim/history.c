@@ -151,6 +151,8 @@ struct wh_history *wh_history_new(const struct wh_history_config *config)
 	h->configured = config->configured > 0 ? config->configured : config->nodes;
 	h->founded = config->founded;
 	h->founder = config->founder;
+	h->all = config->all;
+	h->home = config->home;
 	h->subgroups = calloc(config->subgroup_count, sizeof(*h->subgroups));
 	if (!make_lives(h, config) || h->subgroups == NULL)
 		goto fail;

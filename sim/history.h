@@ -23,6 +23,7 @@
  *     majority      a view has more than half of the one before, not counting who left in order; or half, with the
  *                   tie-breaker. The first has more than half of the configured nodes, and so has the one after it; or it is
  *                   the founder alone
+ *     home          each view has a configured node, and the first all of them, where so it must be (docs/decisions/0032)
  *     newcomers     a view takes in no more than all but one of those in the one before, or one
  *     incarnation   an id is one life in a view, and the same in the next; another comes in only after a view without it
  *     state         who comes into a shard begins with a state that a member of it has given, which is what the sequence of the
@@ -63,6 +64,8 @@ struct wh_history_config {
 	uint32_t configured; /* nodes that the first view is a majority of; 0: all */
 	bool founded;        /* no: it is node `founder` alone */
 	uint32_t founder;
+	bool all;  /* the first view has all configured nodes */
+	bool home; /* each view has one of them */
 	const struct wh_history_subgroup *subgroups;
 	uint32_t subgroup_count;
 	int tie_breaker; /* a node, -1: none */

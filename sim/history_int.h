@@ -33,9 +33,8 @@ struct message {
 struct stream {
 	struct message *messages;
 	uint64_t count, capacity;
-	uint64_t known; /* claims below are all finished */
-	uint64_t lapsed; /* the sender ceased to be one in its shard, and not by resting: of what was claimed by then, some may
-			    never come */
+	uint64_t known;  /* claims below are all finished */
+	uint64_t lapsed; /* the sender was taken out of its shard: of what was claimed by then, some may never come */
 };
 
 struct entry {
@@ -71,8 +70,9 @@ struct view {
 struct seat { /* of one node in one subgroup */
 	struct wh_history_place place;
 	uint32_t unit;
-	uint64_t joined;   /* the view since which it has been in its shard */
-	bool had;          /* it has been in a shard before */
+	uint64_t joined; /* the view since which it has been in its shard */
+	bool had;        /* it has been in a shard before */
+	bool astray; /* it has been taken out of one, and has sent in none since: what it had claimed has nowhere to go */
 	bool awaits;       /* a state: it delivers nothing */
 	bool empties;      /* that is the empty one: nobody has been in its shard before, and it in another */
 	bool behind;       /* it has one, and `at` may be a view before its own */
@@ -106,7 +106,7 @@ struct subgroup {
 struct wh_history {
 	uint32_t nodes, life_count, configured, founder, subgroup_count, units;
 	int tie_breaker;
-	bool joins, founded, is_broken;
+	bool joins, founded, all, home, is_broken;
 	struct life *lives;
 	struct subgroup *subgroups;
 	struct state *states;
@@ -142,7 +142,7 @@ struct wh_history_at wh_history_at(const struct subgroup *g, uint32_t unit, uint
 void *wh_history_grown(void *array, uint64_t need, uint64_t *capacity, size_t bytes);
 
 /* May a member pass over this message of a sender? It was aborted; or delivered before the member was in the shard, or
- * while the sender was in another; or the sender ceased to be one in the shard before all had it, and not by resting. */
+ * while the sender was in another; or the sender was taken out of the shard before all had it. */
 bool wh_history_may_miss(const struct subgroup *g, const struct seat *seat, const struct stream *stream,
 			 uint64_t index);
 

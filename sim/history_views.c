@@ -159,12 +159,27 @@ static bool check_first(struct wh_history *h, const struct view *view)
 	return true;
 }
 
+static bool check_home(struct wh_history *h, const struct view *view)
+{
+	uint32_t configured = 0;
+
+	for (uint32_t rank = 0; rank < view->count; rank++)
+		configured += view->members[rank] < h->configured;
+	if (h->home && configured == 0)
+		return wh_history_break(h, "home: view %" PRIu64 ", which %s installs, has no configured node",
+					view->number, wh_history_who(h, view->by).text);
+	if (h->all && view->number == 0 && configured < h->configured)
+		return wh_history_break(h, "home: view 0 of %s has %" PRIu32 " of %" PRIu32 " configured nodes",
+					wh_history_who(h, view->by).text, configured, h->configured);
+	return true;
+}
+
 static bool check_neighbours(struct wh_history *h, const struct view *view)
 {
 	const struct view *before = view->number > 0 ? wh_history_find_view(h, view->number - 1) : NULL;
 	const struct view *after = wh_history_find_view(h, view->number + 1);
 
-	if (view->number == 0 && !check_first(h, view))
+	if (!check_home(h, view) || (view->number == 0 && !check_first(h, view)))
 		return false;
 	return (before == NULL || check_chain(h, before, view)) && (after == NULL || check_chain(h, view, after));
 }
@@ -365,14 +380,15 @@ static void begin_stay(struct subgroup *g, struct seat *seat, const struct wh_hi
 	seat->had |= comes;
 }
 
-/* What was claimed stays as long as the shard is inactive, and goes with the first view in which others may send; but whoever rests
- * has waited until all had it. */
-static bool may_lose(const struct seat *seat, const struct wh_history_place *place, bool stays)
+/* Only who is taken out of its shard loses what it has claimed there: a sender that stays, and is to send no more, has waited until
+ * all had it. In an inactive shard that it has moved to the rest waits, to no avail unless it sends there. What it sends there all the
+ * same may lack what newcomers to the shard before, itself among them, had kept back when they left it: that was delivered. */
+static bool may_lose(struct seat *seat, const struct wh_history_place *place, bool stays)
 {
-	if (stays && place->rests)
-		return false;
-	return (seat->place.role == WH_HISTORY_SENDER && (!stays || place->role != WH_HISTORY_SENDER)) ||
-	       (place->role != WH_HISTORY_SENDER && !place->inactive);
+	bool leaves = !stays && seat->place.role != WH_HISTORY_OUT;
+
+	seat->astray = place->role != WH_HISTORY_SENDER && (seat->astray || leaves);
+	return leaves || (seat->astray && !place->inactive);
 }
 
 static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, struct view *view,

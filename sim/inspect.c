@@ -24,6 +24,18 @@ bool wh_inspect_dropped(const whorl_node *node, uint64_t key)
 	return wh_is_first_view(key) && node->epoch == NULL && node->entry.floor >= key;
 }
 
+uint64_t wh_inspect_counted(const whorl_node *node)
+{
+	if (node->epoch != NULL)
+		return node->epoch->view->group;
+	return node->entry.state == WH_ENTRY_THERE ? node->entry.view->group : 0;
+}
+
+bool wh_inspect_may_be_in(const whorl_node *node, uint64_t group)
+{
+	return node->epoch == NULL || node->epoch->view->group == group;
+}
+
 bool wh_inspect_has_promised(const whorl_node *node)
 {
 	return node->entry.there_ns != 0;
@@ -37,12 +49,16 @@ bool wh_inspect_keeps(const whorl_node *node, uint32_t g)
 	return false;
 }
 
-bool wh_inspect_rests(const struct wh_view *view, uint32_t shard, uint32_t id)
+bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)
 {
-	const struct wh_view_subgroup *subgroup = &view->subgroups[shard];
-	int rank = wh_view_rank(view, id);
+	for (uint32_t i = 0; i < node->epoch->seat_count; i++) {
+		const struct wh_seat *seat = &node->epoch->seats[i];
 
-	return rank >= 0 && wh_rank_find(subgroup->resting, subgroup->resting_count, (uint32_t)rank) >= 0;
+		if (seat->layout == &node->epoch->view->subgroups[shard])
+			return seat->ends &&
+			       wh_ring_settled(seat->subgroup->ring) == wh_ring_claimed(seat->subgroup->ring);
+	}
+	return false;
 }
 
 bool wh_inspect_wedged(const whorl_node *node)
@@ -107,6 +123,32 @@ uint64_t wh_inspect_unfrozen(const whorl_node *node)
 	return unfrozen;
 }
 
+static const struct wh_epoch *epoch_of(const whorl_node *node, uint64_t key)
+{
+	const struct wh_epoch *epoch = node->epoch;
+
+	while (epoch != NULL && epoch->image->key != key)
+		epoch = epoch->older;
+	return epoch;
+}
+
+bool wh_inspect_has_image(const whorl_node *node, uint64_t key)
+{
+	return epoch_of(node, key) != NULL;
+}
+
+uint64_t wh_inspect_beat(const whorl_node *node, uint32_t id, bool *overdue)
+{
+	const struct wh_epoch *epoch = node->epoch;
+	int rank = epoch != NULL ? wh_view_rank(epoch->view, id) : -1;
+
+	*overdue = false;
+	if (rank < 0 || (uint32_t)rank == epoch->rank)
+		return 0;
+	*overdue = wh_heartbeat_overdue(&epoch->heartbeat, (uint32_t)rank);
+	return wh_sst_observe(&epoch->sst, (uint32_t)rank, epoch->rows->node.heartbeat);
+}
+
 uint64_t wh_inspect_next_ns(const whorl_node *node)
 {
 	return node->loop.next_ns;
@@ -125,15 +167,6 @@ void wh_inspect_wake(whorl_node *node)
 void wh_inspect_dump(whorl_node *node)
 {
 	wh_diag_dump(&node->diag);
-}
-
-static const struct wh_epoch *epoch_of(const whorl_node *node, uint64_t key)
-{
-	const struct wh_epoch *epoch = node->epoch;
-
-	while (epoch != NULL && epoch->image->key != key)
-		epoch = epoch->older;
-	return epoch;
 }
 
 enum wh_moment wh_inspect_step(const whorl_node *node, uint64_t key, const struct wh_push *push)

@@ -20,14 +20,18 @@ const struct wh_view *wh_inspect_view(const whorl_node *node);
 /* The key of its image, and of the node itself. */
 uint64_t wh_inspect_key(const whorl_node *node);
 uint64_t wh_inspect_incarnation(const whorl_node *node);
+/* The group that it is counted in: it is a member, or has said in a view that it is there; 0: none. */
+uint64_t wh_inspect_counted(const whorl_node *node);
+/* It is in no group, or in that one. */
+bool wh_inspect_may_be_in(const whorl_node *node, uint64_t group);
 /* Has it ever been there in a first view, or on its way into another? */
 bool wh_inspect_has_promised(const whorl_node *node);
 /* Has it no part in the first view of that key any more? */
 bool wh_inspect_dropped(const whorl_node *node, uint64_t key);
 /* Does it keep back what is delivered in that subgroup of the configuration? */
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g);
-/* Does that node rest in that shard (index in the view)? */
-bool wh_inspect_rests(const struct wh_view *view, uint32_t shard, uint32_t id);
+/* Is it a sender of that shard (index in the view) that is to end, and has nothing left to send? */
+bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard);
 /* Has it stopped in its view: it neither sends nor receives there any more? */
 bool wh_inspect_wedged(const whorl_node *node);
 /* Whom it suspects in its view: bit i is node i. */
@@ -40,6 +44,10 @@ bool wh_inspect_saw_leave(const whorl_node *node, uint32_t id, uint64_t incarnat
 uint64_t wh_inspect_distrusts(const whorl_node *node);
 /* Of whom it suspects those whose rows it would still see change, although they have failed for it (T9). */
 uint64_t wh_inspect_unfrozen(const whorl_node *node);
+/* Has it the memory of the view with that image still, its own rows and those of the others? */
+bool wh_inspect_has_image(const whorl_node *node, uint64_t key);
+/* The heartbeat of that member as it is in its memory now; 0: none yet, or it is no member. *overdue: it is taken to be late. */
+uint64_t wh_inspect_beat(const whorl_node *node, uint32_t id, bool *overdue);
 /* When its loop wants to be called again, by its own clock. */
 uint64_t wh_inspect_next_ns(const whorl_node *node);
 /* Work that it has submitted and that is not done. */

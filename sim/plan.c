@@ -123,6 +123,24 @@ static uint32_t draw_ids(struct wh_dice *dice, const struct wh_plan_limits *limi
 	return ids < most ? ids : most;
 }
 
+const char *const wh_plan_formings[] = {"any", "all", "host", "disk", NULL};
+
+/* A founder needs one of the others, and on one host nothing is cut off. */
+static void draw_forming(struct wh_plan *plan, const struct wh_plan_limits *limits)
+{
+	struct wh_dice of_this = wh_dice_split(plan->seed, 104), *dice = &of_this;
+	enum wh_plan_forming forming = (enum wh_plan_forming)wh_dice_between(dice, WH_PLAN_FORM_ALL, WH_PLAN_FORM_DISK);
+
+	if (limits->forming != WH_PLAN_FORM_ANY)
+		forming = limits->forming;
+	if (forming == WH_PLAN_FORM_HOST && limits->network)
+		forming = WH_PLAN_FORM_DISK;
+	if (forming == WH_PLAN_FORM_ALL && wh_node_config_founder(&plan->config) >= 0)
+		forming = WH_PLAN_FORM_DISK;
+	plan->one_host = forming == WH_PLAN_FORM_HOST;
+	plan->disks = forming == WH_PLAN_FORM_DISK;
+}
+
 static void draw_beginning(struct wh_plan *plan, const struct wh_plan_limits *limits)
 {
 	struct wh_dice of_this = wh_dice_split(plan->seed, 103), *dice = &of_this;
@@ -138,7 +156,8 @@ static void draw_beginning(struct wh_plan *plan, const struct wh_plan_limits *li
 	group->start_timeout_ms = (int64_t)wh_dice_between(dice, 10, wh_dice_one_in(dice, 2) ? 30 : 200);
 	plan->spread_ns = wh_dice_one_in(dice, 2) ? 0 : wh_dice_below(dice, 4 * timeout_ns);
 	plan->early = wh_dice_one_in(dice, 4);
-	plan->restarts_form = wh_dice_one_in(dice, 3);
+	plan->restarts_form = !wh_dice_one_in(dice, 4);
+	draw_forming(plan, limits);
 	plan->state_bytes = wh_dice_one_in(dice, 3) ? wh_dice_between(dice, 1, 50000) : 1;
 	if (wh_dice_one_in(dice, 24))
 		group->backlog_max = (int64_t)wh_dice_between(dice, 100, 5000);
@@ -213,8 +232,8 @@ static void draw_sizes(struct wh_dice *dice, const struct wh_plan_limits *limits
 	uint64_t each = (uint64_t)subgroup->sender_count * subgroup->member_count;
 	uint64_t most = limits->deliveries / share / each, most_by_bytes;
 
-	options->window =
-		wh_dice_one_in(dice, 3) ? (int64_t)skewed(dice, 1, 1000) : (int64_t)wh_dice_between(dice, 1, 6);
+	options->window = wh_dice_one_in(dice, 3) ? (int64_t)skewed(dice, 1, limits->window > 0 ? limits->window : 1000)
+						  : (int64_t)wh_dice_between(dice, 1, 6);
 	options->message_bytes = (int64_t)skewed(dice, 1, 65536);
 	while (rows_bytes(subgroup, options) > limits->rows_bytes / share && options->message_bytes > 1)
 		options->message_bytes /= 2;
@@ -356,18 +375,37 @@ bool wh_plan_progresses(const struct wh_plan *plan, uint32_t subgroup)
 	return plan->config.engine.null_sends || !s->ordered || s->even || s->sender_count == 1;
 }
 
+bool wh_plan_may_form(const struct wh_plan *plan, uint32_t nodes)
+{
+	if (wh_node_config_founder(&plan->config) >= 0)
+		return true;
+	if (plan->one_host || plan->disks)
+		return 2 * (int64_t)nodes > plan->config.group.nodes;
+	return nodes == plan->config.group.nodes;
+}
+
+bool wh_plan_needs_home(const struct wh_plan *plan)
+{
+	return !plan->one_host && wh_node_config_founder(&plan->config) < 0;
+}
+
 void wh_plan_print(const struct wh_plan *plan, FILE *out)
 {
 	const struct wh_engine_options *engine = &plan->config.engine;
 
 	if (wh_node_config_nodes_max(&plan->config) > plan->config.group.nodes || plan->state_bytes > 0)
 		fprintf(out,
-			"founder %s, start time-out %d ms, opened within %.3f ms, %stime counts from then%s, states up to %d "
+			"%s, founder %s, start time-out %d ms, opened within %.3f ms, %stime counts from then%s, states up to %d "
 			"bytes, backlog %" PRId64 "\n",
+			plan->one_host ? "one host"
+			: plan->disks  ? "a disk each"
+				       : "all form",
 			plan->config.group.founder, (int)plan->config.group.start_timeout_ms,
 			(double)plan->spread_ns / 1e6, plan->early ? "" : "not before all have met, ",
 			plan->restarts_form ? ", who returns may form a group" : "", (int)plan->state_bytes,
 			plan->config.group.backlog_max);
+	if (plan->flavour != NULL)
+		fprintf(out, "%s: ", plan->flavour);
 	fprintf(out,
 		"%d nodes of %u, headers %s, send %d receive %d delivery %d nulls %d deferred %d, time-out %d ms, tie-breaker %s\n",
 		(int)plan->config.group.nodes, wh_node_config_nodes_max(&plan->config),

@@ -19,17 +19,25 @@
 /* A failure time-out is this, so that heartbeats come in the middle of everything, or so long that none do. */
 #define WH_PLAN_SHORT_TIMEOUT_MS 40
 
+/* When a group may be formed (docs/decisions/0032): by all configured nodes; or, on one host, or with a record on a disk of each
+ * node, by a majority. */
+enum wh_plan_forming { WH_PLAN_FORM_ANY, WH_PLAN_FORM_ALL, WH_PLAN_FORM_HOST, WH_PLAN_FORM_DISK };
+extern const char *const wh_plan_formings[]; /* their words */
+
 struct wh_plan_limits {
 	uint32_t nodes_min, nodes;  /* nodes_min 0: mostly a few */
 	uint32_t subgroups;         /* at most; 0: 50 */
 	uint32_t messages;          /* that a sender claims, at most; 0: as many as the rest allows */
+	uint32_t window;            /* at most; 0: 1000 */
 	uint64_t rows_bytes;        /* of all rows and copies of rows */
 	uint64_t deliveries;        /* messages times members, about */
 	uint64_t data_bytes;        /* of all these deliveries */
 	int64_t failure_timeout_ms; /* 0: drawn */
 	uint64_t latency_max_ns;    /* 0: drawn */
 	bool all_progress;          /* nothing that may come to a stand by right */
-	bool shards;  /* and minimum sizes, and a tie-breaker: for runs in which views follow one another */
+	bool shards; /* and minimum sizes, and a tie-breaker: for runs in which views follow one another */
+	enum wh_plan_forming forming;
+	bool network; /* something may be cut off: the nodes are not on one host */
 	bool joins;   /* nodes that are not configured, a founder; groups begin in any way, and newcomers need states */
 	uint32_t ids; /* there are at least so many */
 };
@@ -46,6 +54,7 @@ struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it
 
 struct wh_plan {
 	uint64_t seed;
+	const char *flavour; /* of a trial: flavours.h; NULL: none */
 	struct wh_node_config config;
 	struct wh_plan_subgroup *subgroups;
 	whorl_layout_fn *layout; /* of subgroups by function; ctx is the plan */
@@ -55,7 +64,9 @@ struct wh_plan {
 	/* Of groups that grow. */
 	uint64_t spread_ns;   /* the nodes of the beginning are opened within this time; 0: at once */
 	bool early;           /* faults count from when all of them have been opened, not from when they have met */
-	bool restarts_form;   /* who comes back may form a group anew, like those of the beginning */
+	bool restarts_form;   /* what comes back may form a group anew, like those of the beginning */
+	bool one_host;        /* all nodes are on one host: a majority may form a group, and nothing is cut off */
+	bool disks;           /* each node keeps a record on a disk: a majority, or the founder, may form a group */
 	uint64_t state_bytes; /* of a state, at most; 0: there are no states */
 };
 
@@ -71,6 +82,12 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out);
 /* A whorl_layout_fn; ctx is the plan. */
 enum whorl_role wh_plan_layout(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
 			       void *plan);
+
+/* May so many of the configured nodes form a first view, none of which has been in a group before? */
+bool wh_plan_may_form(const struct wh_plan *plan, uint32_t nodes);
+
+/* Must each view have a configured node (0032)? */
+bool wh_plan_needs_home(const struct wh_plan *plan);
 
 /* Must everything be delivered in the end? Without nulls only if all senders of the subgroup send equally. */
 bool wh_plan_progresses(const struct wh_plan *plan, uint32_t subgroup);

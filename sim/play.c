@@ -96,6 +96,7 @@ static void open_world(struct play *play)
 	struct wh_sim_options options = {.nodes = play->nodes,
 					 .seed = play->plan->seed,
 					 .latency_min_ns = 100,
+					 .one_host = play->plan->one_host,
 					 .log = wh_report_line,
 					 .rung = rung,
 					 .posting = wh_faults_posting,
@@ -114,6 +115,8 @@ static void open_world(struct play *play)
 		options.ring_max_ns = wh_dice_one_in(&play->dice, 2) ? 0 : WH_NS_PER_MS;
 		options.notice_max_ns = wh_dice_one_in(&play->dice, 2) ? 0 : wh_play_timeout_ns(play);
 	}
+	if (options.one_host) /* the kernel tells at once */
+		options.notice_max_ns = 0;
 	play->late_ends = options.notice_max_ns > (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
 	if (wh_dice_one_in(&play->dice, 4))
 		draw_costs(play, &options);
@@ -136,15 +139,18 @@ static void open_history(struct play *play)
 							    .ordered = play->plan->subgroups[g].ordered,
 							    .shards = (uint32_t)config->subgroups[g].options.shards,
 							    .stateful = wh_play_has_states(play)};
-	play->history = wh_history_new(&(struct wh_history_config){.nodes = play->nodes,
-								   .lives = play->lives_max,
-								   .configured = (uint32_t)config->group.nodes,
-								   .founded = wh_node_config_founder(config) >= 0,
-								   .founder = (uint32_t)wh_node_config_founder(config),
-								   .subgroups = subgroups,
-								   .subgroup_count = config->subgroup_count,
-								   .tie_breaker = wh_node_config_tie_breaker(config),
-								   .joins = true});
+	play->history = wh_history_new(
+		&(struct wh_history_config){.nodes = play->nodes,
+					    .lives = play->lives_max,
+					    .configured = (uint32_t)config->group.nodes,
+					    .founded = wh_node_config_founder(config) >= 0,
+					    .founder = (uint32_t)wh_node_config_founder(config),
+					    .all = !wh_plan_may_form(play->plan, (uint32_t)config->group.nodes - 1),
+					    .home = wh_plan_needs_home(play->plan),
+					    .subgroups = subgroups,
+					    .subgroup_count = config->subgroup_count,
+					    .tie_breaker = wh_node_config_tie_breaker(config),
+					    .joins = true});
 	free(subgroups);
 	if (play->history == NULL) {
 		fprintf(stderr, "no memory for a run\n");
@@ -171,6 +177,7 @@ struct play *wh_play_new(const struct wh_plan *plan, const struct wh_schedule *s
 	play->links_harmed = wh_plan_alloc(play->nodes, sizeof(*play->links_harmed));
 	play->seen = wh_plan_alloc(play->nodes, sizeof(*play->seen));
 	play->at = wh_plan_alloc(play->nodes, sizeof(struct actor *));
+	play->disks = wh_plan_alloc(play->nodes, sizeof(*play->disks));
 	play->told = wh_plan_alloc(TOLD, sizeof(*play->told));
 	play->subjects = wh_plan_alloc(WH_FAULTS_MAX, sizeof(struct actor *));
 	play->actors = wh_plan_alloc(play->lives_max, sizeof(*play->actors));
@@ -210,10 +217,19 @@ bool wh_play_is_quiet(const struct play *play)
 	return play->awake == 0 && play->busy_streams == 0 && wh_sim_under_way(play->sim) == 0;
 }
 
+/* Time counts from when the nodes of the beginning have been opened: so it is drawn, or they form no group before others come. */
+static bool counts_early(const struct play *play)
+{
+	uint64_t configured = (UINT64_C(1) << play->plan->config.group.nodes) - 1;
+	uint64_t absent = wh_schedule_absent(play->schedule) & configured;
+
+	return play->plan->early || !wh_plan_may_form(play->plan, (uint32_t)__builtin_popcountll(configured & ~absent));
+}
+
 /* All of the beginning are there, and members. */
 static bool have_met(const struct play *play)
 {
-	for (uint32_t i = 0; i < play->nodes && !play->plan->early; i++)
+	for (uint32_t i = 0; i < play->nodes && !counts_early(play); i++)
 		if (play->at[i] != NULL && play->at[i]->scene == NULL)
 			return false;
 	return play->unopened == 0;
@@ -366,21 +382,27 @@ static bool can_drain(const struct play *play)
 	return play->plan->config.engine.null_sends;
 }
 
-/* How every group ends: one after the other goes, and has nothing left to drain. */
+static void leave_one(struct play *play, struct actor *actor)
+{
+	while (!wh_actor_depart(actor) && wh_play_goes_on(play, WH_NS_PER_MS))
+		;
+	if (!actor->drained)
+		wh_play_fail(play, "close: %s leaves a group in which all is delivered, and has not drained",
+			     actor->name);
+	wh_play_goes_on(play, wh_dice_below(&play->dice, wh_play_timeout_ns(play)));
+}
+
+/* How every group ends: one after the other goes, and has nothing left to drain. Where each view has a configured node these go last. */
 static void leave_all(struct play *play)
 {
-	for (uint32_t i = 0; i < play->lives && !wh_play_failed(play); i++) {
-		struct actor *actor = &play->actors[i];
+	int64_t nodes = play->plan->config.group.nodes;
 
-		if ((play->survivors >> i & 1) == 0)
-			continue;
-		while (!wh_actor_depart(actor) && wh_play_goes_on(play, WH_NS_PER_MS))
-			;
-		if (!actor->drained)
-			wh_play_fail(play, "close: %s leaves a group in which all is delivered, and has not drained",
-				     actor->name);
-		wh_play_goes_on(play, wh_dice_below(&play->dice, wh_play_timeout_ns(play)));
-	}
+	for (uint32_t i = 0; i < play->lives && wh_plan_needs_home(play->plan) && !wh_play_failed(play); i++)
+		if ((play->survivors >> i & 1) != 0 && play->actors[i].id >= nodes)
+			leave_one(play, &play->actors[i]);
+	for (uint32_t i = 0; i < play->lives && !wh_play_failed(play); i++)
+		if ((play->survivors >> i & 1) != 0 && !play->actors[i].left)
+			leave_one(play, &play->actors[i]);
 }
 
 /* Whoever has vanished before it was let in is thought to want to come in, for a while. */
@@ -464,6 +486,7 @@ bool wh_play_end(struct play *play, struct wh_play_result *result, char *verdict
 	wh_history_free(play->history);
 	free(play->actors);
 	free(play->told);
+	free(play->disks);
 	free(play->subjects);
 	free(play->at);
 	free(play->seen);

@@ -40,7 +40,7 @@ enum message_state { MESSAGE_NONE, MESSAGE_OPEN, MESSAGE_COMMITTED, MESSAGE_ABOR
 struct message { /* a claim, and what has become of it */
 	struct whorl_claim claim;
 	enum message_state state;
-	bool lapsed; /* it was open when its node ceased to be a sender */
+	bool lapsed; /* it was open when its node was taken out of its shard */
 	uint32_t bytes;
 };
 
@@ -52,7 +52,7 @@ struct stream { /* all that one node sends in one subgroup, in all views */
 	struct wh_dice dice;
 	struct message *messages; /* by number */
 	uint64_t quota, claimed;
-	uint64_t lapsed; /* of those below some were dropped: its node was no sender for a while */
+	uint64_t lapsed; /* of those below some were dropped: its node was taken out of its shard */
 	uint64_t *open;  /* numbers of open claims, in the order of their claims */
 	uint64_t open_count;
 	uint64_t held; /* this number is claimed and not finished; UINT64_MAX: none */
@@ -73,8 +73,10 @@ struct place { /* one node in one subgroup, in all views */
 	struct stream *stream;
 	struct seat *seat; /* in the current view; NULL: none */
 	bool was_sender;   /* in it */
-	uint64_t *next;    /* by life: of the messages of that sender the first that was not delivered or passed over */
-	uint64_t own;      /* of its own messages, whatever state it has begun with since */
+	int shard;         /* in it, as a shard of the view; -1: none */
+	bool astray; /* it has been taken out of a shard, and has sent in none since: what it had claimed has nowhere to go */
+	uint64_t *next; /* by life: of the messages of that sender the first that was not delivered or passed over */
+	uint64_t own;   /* of its own messages, whatever state it has begun with since */
 	uint64_t deliveries;
 
 	uint64_t state; /* its application's: the digest of all that it has delivered, or taken over with a state */
@@ -112,6 +114,12 @@ struct actor { /* one life of a node */
 	uint64_t stall_ns;         /* its next upcall takes so long */
 	struct scene *scene;       /* the view that it is in; NULL: none yet */
 	struct place *places;      /* by subgroup */
+	uint64_t accused;          /* nodes of whom it has said, in any view, that they are gone */
+	struct heard {             /* by node: its heartbeat, as this one had it after its last pass */
+		uint64_t key;      /* of the image */
+		uint64_t value, when_ns;
+		bool overdue;
+	} heard[WH_FAULT_NODES_MAX];
 };
 
 /* ---- views ---------------------------------------------------------------------------------------------------------------- */
@@ -170,6 +178,7 @@ struct scene { /* a view, made when the first node enters it */
 	struct play *play;
 	struct scene *before;
 	uint64_t number;
+	uint64_t group;         /* its identity */
 	uint64_t key;           /* of its image */
 	uint64_t members, ids;  /* lives, and nodes */
 	uint32_t voters;        /* of whom a quorum is taken */
@@ -213,6 +222,7 @@ struct play {
 	struct actor *actors;        /* by life */
 	struct actor **at;           /* by node id: its newest life */
 	struct scene *scenes;        /* the newest */
+	uint64_t *disks;             /* by node id: the record that it keeps; 0: none */
 	bool late_ends;              /* a node may end, and others notice it after more than a start time-out */
 	bool extinct;                /* of the group nobody can go on, or others have formed one of that name */
 	uint64_t steps, useful_step; /* events; of them the last that moved anything on */
@@ -326,7 +336,7 @@ void wh_stream_schedule(struct stream *stream);
 /* One claim, or the end of one. False: there is nothing to be done now. */
 bool wh_stream_act(struct stream *stream);
 void wh_stream_look(struct stream *stream);  /* is there room for a starved one? */
-void wh_stream_lapse(struct stream *stream); /* its node is no sender any more: what is open never leaves */
+void wh_stream_lapse(struct stream *stream); /* its node was taken out of its shard: what is open never leaves */
 void wh_stream_unbar(struct stream *stream); /* there is a new view */
 void wh_stream_stop(struct stream *stream);  /* finishes what is open, claims no more */
 /* After its node was closed: what is still open keeps the node's memory. */
@@ -388,6 +398,8 @@ void wh_report_line(void *ctx, uint32_t node, enum wh_log_level level, const cha
 
 /* Faults have stopped: goes on until all is delivered that must be, or it is plain that nothing can be any more. */
 bool wh_calm_settle(struct play *play);
+/* Do these lives make a quorum of that view, some of whose members may have left in order? */
+bool wh_calm_is_quorum(const struct play *play, const struct scene *scene, uint64_t set);
 /* Nobody may go on: of the last view no quorum is left; or all of it are gone, and those who come may not form another. */
 bool wh_calm_is_over(const struct play *play);
 /* Nothing happens any more: is everything delivered that can be? */

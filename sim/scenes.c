@@ -91,6 +91,7 @@ static struct scene *make_scene(struct play *play, const struct wh_view *view, u
 	*scene = (struct scene){.play = play,
 				.before = play->scenes,
 				.number = view->number,
+				.group = view->group,
 				.key = key,
 				.voters = view->voters,
 				.circle_count = view->subgroup_count};
@@ -233,8 +234,8 @@ static void tell_history(struct actor *actor, const struct wh_view *view, const 
 	free(places);
 }
 
-/* Who rests has sent all that it had claimed before. */
-static void check_rest(struct place *place)
+/* Who rests, or has ended, has sent all that it had claimed before. */
+static void check_sent_all(struct place *place)
 {
 	const struct stream *stream = place->stream;
 	uint64_t committed = stream->claimed;
@@ -250,17 +251,20 @@ static void check_rest(struct place *place)
 			     place->actor->name, place->g, (unsigned long long)committed - 1);
 }
 
-/* Who may not send, though others could, has lost what was not sent. */
-static void look_at_role(struct place *place, const struct wh_view *view)
+/* Who was taken out of its shard, and may not send in another though others could, has lost what was not sent. */
+static void look_at_role(struct place *place)
 {
 	const struct seat *seat = place->seat;
+	bool sends = seat != NULL && seat->me >= 0;
+	bool stays = seat != NULL && place->shard == (int)seat->circle->shard;
 
-	if (seat == NULL || (seat->circle->active && seat->me < 0)) {
-		if (seat != NULL && place->was_sender && wh_inspect_rests(view, seat->circle->shard, place->actor->id))
-			check_rest(place);
+	if (stays && place->was_sender && !sends)
+		check_sent_all(place);
+	place->astray = !sends && (place->astray || (!stays && place->shard >= 0));
+	if (place->astray && (seat == NULL || seat->circle->active))
 		wh_stream_lapse(place->stream);
-	}
-	place->was_sender = seat != NULL && seat->me >= 0;
+	place->was_sender = sends;
+	place->shard = seat != NULL ? (int)seat->circle->shard : -1;
 	wh_stream_unbar(place->stream);
 }
 
@@ -290,19 +294,7 @@ bool wh_scene_ended_late(const struct play *play, const struct scene *scene)
 	return play->late_ends && (scene->members & crashed) != 0;
 }
 
-/* Somebody has begun a first view, and was then cut off until the others gave it up: he has no quorum there, and never will. */
-static bool is_abandoned(const struct play *play, const struct scene *scene)
-{
-	uint32_t in_it = 0;
-
-	for (uint32_t i = 0; i < play->lives; i++)
-		in_it += wh_actor_runs(&play->actors[i]) && play->actors[i].scene == scene;
-	return scene->number == 0 && (wh_play_was_cut(play) || wh_scene_ended_late(play, scene)) &&
-	       2 * in_it <= scene->voters;
-}
-
-/* A group whose members are all gone may be formed anew: that is another, and the end of this run. */
-static bool is_another_group(struct play *play, const struct scene *scene, const struct wh_view *view, uint64_t key)
+static uint64_t lives_in(struct play *play, const struct wh_view *view)
 {
 	uint64_t members = 0;
 
@@ -311,17 +303,51 @@ static bool is_another_group(struct play *play, const struct scene *scene, const
 
 		members |= actor != NULL ? UINT64_C(1) << actor->life : 0;
 	}
-	if (scene->key == key && scene->members == members)
-		return false;
-	for (uint32_t i = 0; i < play->lives && !is_abandoned(play, scene); i++) {
+	return members;
+}
+
+/* Those of a view who live and have not left its group, though some of them may be cut off or stand still. Who has not begun a first
+ * view may yet, unless it has dropped it. */
+static uint64_t find_living(const struct play *play, const struct scene *scene)
+{
+	uint64_t living = 0;
+
+	for (uint32_t i = 0; i < play->lives; i++) {
 		const struct actor *actor = &play->actors[i];
 
-		if (wh_actor_runs(actor) && !actor->removed && actor->scene != NULL)
-			wh_play_fail(play, "one line: there are two views %llu, and %s is in the first of them",
-				     (unsigned long long)scene->number, actor->name);
+		if ((scene->members >> i & 1) != 0 && wh_actor_runs(actor) && !actor->removed &&
+		    !wh_inspect_dropped(actor->node, scene->key) && wh_inspect_may_be_in(actor->node, scene->group))
+			living |= UINT64_C(1) << i;
 	}
+	return living;
+}
+
+/* Can they ever go on in this view, or from it to the next? Those who have left in order do not count; whom the others took to have
+ * failed before is taken for one who left, which is to err on the side of two groups. */
+static bool can_go_on(const struct play *play, const struct scene *scene)
+{
+	struct scene left = *scene;
+
+	for (uint32_t i = 0; i < play->lives; i++)
+		left.voters -= (scene->members >> i & 1) != 0 && play->actors[i].left;
+	return wh_calm_is_quorum(play, &left, find_living(play, scene));
+}
+
+/* There may be another group of this name when of the first nobody can go on any more, and that is the end of this run; never two
+ * that can. */
+static void enter_another_group(struct play *play, const struct actor *actor, const struct wh_view *view, uint64_t key)
+{
+	struct scene other = {
+		.play = play, .number = view->number, .group = view->group, .key = key, .voters = view->voters};
+
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		other.ids |= UINT64_C(1) << view->ids[rank];
+	other.members = lives_in(play, view);
+	if (can_go_on(play, play->scenes) && can_go_on(play, &other))
+		wh_play_fail(play,
+			     "two groups: %s enters view %llu of another group, and the first can go on from view %llu",
+			     actor->name, (unsigned long long)view->number, (unsigned long long)play->scenes->number);
 	play->extinct = true;
-	return true;
 }
 
 void wh_scene_enter(struct actor *actor, const struct whorl_view *shown)
@@ -332,9 +358,15 @@ void wh_scene_enter(struct actor *actor, const struct whorl_view *shown)
 
 	if (view == NULL || play->extinct || (actor->scene != NULL && actor->scene->number == view->number))
 		return;
-	scene = find_scene(play, view->number);
-	if (scene != NULL && is_another_group(play, scene, view, wh_inspect_key(actor->node)))
+	if (play->scenes != NULL && play->scenes->group != view->group) {
+		enter_another_group(play, actor, view, wh_inspect_key(actor->node));
 		return;
+	}
+	scene = find_scene(play, view->number);
+	if (scene != NULL && (scene->key != wh_inspect_key(actor->node) || scene->members != lives_in(play, view))) {
+		wh_play_fail(play, "one line: there are two views %llu", (unsigned long long)view->number);
+		return;
+	}
 	wh_scene_forsake(actor);
 	tell_history(actor, view, shown);
 	if (wh_history_broken(play->history) != NULL)
@@ -346,7 +378,7 @@ void wh_scene_enter(struct actor *actor, const struct whorl_view *shown)
 	actor->scene = scene;
 	take_seats(actor, scene, view);
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-		look_at_role(&actor->places[g], view);
+		look_at_role(&actor->places[g]);
 	wh_sim_note(play->sim, view->number << 32 | actor->id);
 	play->useful_step = play->steps;
 }

@@ -134,13 +134,16 @@ uint32_t wh_schedule_kinds(const struct wh_schedule *schedule);
 /* Those that are not there at the beginning. */
 uint64_t wh_schedule_absent(const struct wh_schedule *schedule);
 
+struct wh_flavour;
+
 struct wh_schedule_limits {
-	uint32_t nodes;   /* that are configured */
-	uint32_t ids;     /* of nodes are below: the others join */
-	int founder;      /* -1: a majority of the configured nodes forms the group */
-	uint32_t faults;  /* at most, but for what follows from them, as returns */
-	uint32_t kinds;   /* bit k: enum wh_fault_kind */
-	uint64_t span_us; /* the first faults come within this time */
+	const struct wh_flavour *flavour; /* NULL: mixed */
+	uint32_t nodes;                   /* that are configured */
+	uint32_t ids;                     /* of nodes are below: the others join */
+	int founder;                      /* -1: a majority of the configured nodes forms the group */
+	uint32_t faults;                  /* at most, but for what follows from them, as returns */
+	uint32_t kinds;                   /* bit k: enum wh_fault_kind */
+	uint64_t span_us;                 /* the first faults come within this time */
 	uint64_t failure_timeout_us;
 };
 

@@ -50,7 +50,31 @@ static void fill(const struct place *place, struct image *image, size_t bytes)
 	wh_payload_fill((unsigned char *)image + head, &id);
 }
 
-static void *take_snapshot(void *ctx)
+/* All that was upcalled here is in it, and what will be is not: that is held against later upcalls, here and at the newcomer. */
+static bool check_position(struct place *place, const struct whorl_position *position)
+{
+	const struct play *play = place->actor->play;
+	struct seat *seat = wh_scene_seat(place, position->view);
+
+	if (position->view < place->seat->circle->scene->number)
+		return false;
+	for (uint32_t i = 0; i < position->sender_count; i++) {
+		const struct whorl_position_of *of = WHORL_AT(whorl_position_of, position->senders, i);
+
+		for (uint32_t life = 0; of->incarnation != 0 && life < play->lives; life++)
+			if (play->actors[life].incarnation == of->incarnation &&
+			    (play->actors[life].id != of->id || of->next < place->next[life]))
+				return false;
+	}
+	if (seat == NULL || !seat->circle->ordered)
+		return true;
+	if (position->sequence < seat->next_sequence)
+		return false;
+	seat->next_sequence = position->sequence;
+	return true;
+}
+
+static void *take_snapshot(const struct whorl_position *position, void *ctx)
 {
 	struct place *place = ctx;
 	struct actor *actor = place->actor;
@@ -66,6 +90,13 @@ static void *take_snapshot(void *ctx)
 		return NULL;
 	if (place->awaits || place->seat == NULL) {
 		wh_play_fail(play, "state: %s, g%u: is asked for a state, and has none", actor->name, place->g);
+		return NULL;
+	}
+	if (!check_position(place, position)) {
+		wh_play_fail(play,
+			     "state: %s, g%u: the position of a snapshot, %" PRIu64 " of view %" PRIu64
+			     ", is not where it stands",
+			     actor->name, place->g, position->sequence, position->view);
 		return NULL;
 	}
 	wh_tell(actor, TOLD_GIVE, place->g, place->state, actor->scene->number, place->seat->deliveries);

@@ -9,10 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/flavours.h"
 #include "transport/dice.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define APART_SECONDS 120 /* of processor time that a run takes at most */
+#define BETWEEN (1u << WH_FAULT_CUT | 1u << WH_FAULT_SLOW | 1u << WH_FAULT_BREAK)
 #define COMING (1u << WH_FAULT_JOIN | 1u << WH_FAULT_RETURN)
 
 #define TRIAL(field) offsetof(struct wh_trial_options, field)
@@ -21,19 +23,25 @@ static const struct wh_option trial_options[] = {
 	 "Of the first run; each run that follows has the next. The same seed is the same run.", TRIAL(seed), false},
 	{"runs", WH_OPTION_INTEGER, "", "1000", 1, INT64_C(1000000000), NULL, "How many, until one breaks a property.",
 	 TRIAL(runs), false},
-	{"nodes_min", WH_OPTION_INTEGER, "", "3", 1, 16, NULL, "The smallest group.", TRIAL(nodes_min), false},
-	{"nodes_max", WH_OPTION_INTEGER, "", "7", 1, 16, NULL, "The largest.", TRIAL(nodes_max), false},
+	{"flavour", WH_OPTION_CHOICE, "", "any", 0, 0, wh_flavour_names,
+	 "What there is most of in a run; any: drawn from its seed.", TRIAL(flavour), false},
+	{"nodes_min", WH_OPTION_INTEGER, "", "2", 1, 16, NULL, "The smallest group.", TRIAL(nodes_min), false},
+	{"nodes_max", WH_OPTION_INTEGER, "", "9", 1, 16, NULL, "The largest.", TRIAL(nodes_max), false},
 	{"subgroups_max", WH_OPTION_INTEGER, "", "4", 1, 50, NULL,
 	 "Subgroups, overlapping anyhow, at most; some have shards.", TRIAL(subgroups_max), false},
 	{"messages_max", WH_OPTION_INTEGER, "messages", "100", 1, 1000000, NULL,
 	 "What a sender sends in a subgroup at most.", TRIAL(messages_max), false},
 	{"deliveries_max", WH_OPTION_INTEGER, "messages", "1500", 1, 100000000, NULL, "Of all members together, about.",
 	 TRIAL(deliveries_max), false},
-	{"faults_max", WH_OPTION_INTEGER, "", "3", 0, WH_FAULTS_MAX, NULL,
+	{"faults_max", WH_OPTION_INTEGER, "", "8", 0, WH_FAULTS_MAX, NULL,
 	 "Faults of a run, at most. 0: nothing goes wrong, and everything else is tried more widely.",
 	 TRIAL(faults_max), false},
 	{"fault_kinds", WH_OPTION_TEXT, "", "crash, stall, cut, slow, break, leave, join, return, rest", 0, 0, NULL,
 	 "What may go wrong, and who may come and rest: any of these words.", TRIAL(fault_kinds), false},
+	{"forming", WH_OPTION_CHOICE, "", "any", 0, 0, wh_plan_formings,
+	 "When a group may be formed: all: by all configured nodes together; host: all are on one host; disk: each keeps a record; any: "
+	 "drawn from the seed.",
+	 TRIAL(forming), false},
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "40", 20, 10000, NULL,
 	 "Of the group; virtual time, as all times here.", TRIAL(failure_timeout_ms), false},
 	{"latency_max_us", WH_OPTION_INTEGER, "us", "20", 1, 2000, NULL,
@@ -49,7 +57,7 @@ const struct wh_option_table wh_trial_table = {
 	sizeof(struct wh_trial_options)};
 
 static const struct wh_option fault_options[] = {
-	{"is", WH_OPTION_TEXT, "", "crash 2 at 30 ms", 0, 0, NULL,
+	{"is", WH_OPTION_TEXT, "", "crash 1 at 30 ms", 0, 0, NULL,
 	 "A sentence such as `stall 1 for 80 ms at wedge 1`, `cut 0,1 from 2 for 90 ms at 20 ms`; "
 	 "docs/simulator.md has all of them.",
 	 offsetof(struct wh_trial_fault, line), false},
@@ -83,16 +91,25 @@ bool wh_trial_kinds(const char *words, uint32_t *kinds)
 
 /* ---- one of them ----------------------------------------------------------------------------------------------------------- */
 
+static uint32_t within(uint32_t nodes, const struct wh_trial_options *options)
+{
+	int64_t least = options->nodes_min, most = options->nodes_max;
+
+	return (uint32_t)(nodes > most ? most : nodes < least ? least : nodes);
+}
+
 void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *options, uint64_t seed,
 		   const struct wh_schedule *given)
 {
+	const struct wh_flavour *flavour = wh_flavour_of(options->flavour, seed);
 	uint64_t timeout_us = (uint64_t)options->failure_timeout_ms * 1000;
 	uint32_t kinds = 0;
 	struct wh_plan_limits limits = {
-		.nodes_min = (uint32_t)options->nodes_min,
-		.nodes = (uint32_t)options->nodes_max,
+		.nodes_min = within(flavour->nodes_min, options),
+		.nodes = within(flavour->nodes_max, options),
 		.subgroups = (uint32_t)options->subgroups_max,
 		.messages = (uint32_t)options->messages_max,
+		.window = flavour->window_max,
 		.rows_bytes = 2 << 20,
 		.deliveries = (uint64_t)options->deliveries_max,
 		.data_bytes = 1 << 20,
@@ -104,17 +121,23 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	*trial = (struct wh_trial){.options = *options, .seed = seed};
 	if (!wh_trial_kinds(options->fault_kinds, &kinds))
 		kinds = 0;
+	if (!wh_flavour_has(flavour, WH_HABIT_JOINS))
+		kinds &= ~COMING;
 	limits.joins = (kinds & COMING) != 0 || (wh_schedule_kinds(given) & COMING) != 0;
+	limits.forming = (enum wh_plan_forming)options->forming;
+	limits.network = (wh_schedule_kinds(given) & BETWEEN) != 0;
 	limits.ids = 64 - (uint32_t)__builtin_clzll(wh_schedule_absent(given) | 1);
 	wh_plan_make(&trial->plan, seed, &limits);
+	trial->plan.flavour = flavour->name;
 	if (given != NULL) {
 		trial->schedule = *given;
 	} else {
-		const struct wh_schedule_limits faults = {.nodes = (uint32_t)trial->plan.config.group.nodes,
+		const struct wh_schedule_limits faults = {.flavour = flavour,
+							  .nodes = (uint32_t)trial->plan.config.group.nodes,
 							  .ids = wh_node_config_nodes_max(&trial->plan.config),
 							  .founder = wh_node_config_founder(&trial->plan.config),
 							  .faults = (uint32_t)options->faults_max,
-							  .kinds = kinds,
+							  .kinds = trial->plan.one_host ? kinds & ~BETWEEN : kinds,
 							  .span_us = 2 * timeout_us,
 							  .failure_timeout_us = timeout_us};
 

@@ -11,9 +11,11 @@
 
 struct wh_trial_options {
 	int64_t seed, runs;
+	int flavour; /* enum wh_flavours */
 	int64_t nodes_min, nodes_max, subgroups_max, messages_max, deliveries_max;
 	int64_t faults_max;
 	char fault_kinds[WH_OPTION_TEXT_BYTES]; /* words of schedule.h */
+	int forming;                            /* enum wh_plan_forming */
 	int64_t failure_timeout_ms, latency_max_us;
 };
 

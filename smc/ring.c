@@ -20,12 +20,6 @@ static uint64_t claim_number(const struct wh_ring *ring, uint64_t word)
 	return (word & ~CLAIM_BITS) >> ring->slot_bits;
 }
 
-/* The next claim's number never reaches it: there is no bit for more. */
-static uint64_t number_end(const struct wh_ring *ring)
-{
-	return (UINT64_C(1) << (CLAIM_NUMBER_BITS - ring->slot_bits)) - 1;
-}
-
 static uint32_t bits_of(uint32_t window)
 {
 	uint32_t bits = 0;
@@ -33,6 +27,17 @@ static uint32_t bits_of(uint32_t window)
 	while ((window - 1) >> bits != 0)
 		bits++;
 	return bits;
+}
+
+uint64_t wh_ring_numbers(uint32_t window)
+{
+	return (UINT64_C(1) << (CLAIM_NUMBER_BITS - bits_of(window))) - 1;
+}
+
+/* The next claim's number never goes beyond it: there is no bit for more. */
+static uint64_t number_end(const struct wh_ring *ring)
+{
+	return wh_ring_numbers(ring->window);
 }
 
 uint64_t wh_ring_estimate(uint32_t window)
@@ -62,11 +67,11 @@ enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, str
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u slots", window);
 	}
 	ring->window_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (ring->window_fd < 0) {
+	ring->room_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+	if (ring->window_fd < 0 || ring->room_fd < 0) {
 		enum whorl_result result = wh_error_system(err, errno, "eventfd");
 
-		free(ring->ready);
-		free(ring);
+		wh_ring_free(ring);
 		return result;
 	}
 	*out = ring;
@@ -77,7 +82,10 @@ void wh_ring_free(struct wh_ring *ring)
 {
 	if (ring == NULL)
 		return;
-	close(ring->window_fd);
+	if (ring->window_fd >= 0)
+		close(ring->window_fd);
+	if (ring->room_fd >= 0)
+		close(ring->room_fd);
 	free(ring->ready);
 	free(ring);
 }
@@ -85,14 +93,6 @@ void wh_ring_free(struct wh_ring *ring)
 uint64_t wh_ring_claimed(const struct wh_ring *ring)
 {
 	return claim_number(ring, wh_load_relaxed(&ring->claim));
-}
-
-void wh_ring_signal(struct wh_ring *ring)
-{
-	uint64_t one = 1;
-	ssize_t written = write(ring->window_fd, &one, sizeof(one));
-
-	(void)written; /* fails only when the eventfd is at its maximum, which is readable as well */
 }
 
 bool wh_ring_has_room(const struct wh_ring *ring)
@@ -104,18 +104,63 @@ bool wh_ring_has_room(const struct wh_ring *ring)
 	return (word & CLAIM_WEDGED) == 0 && claim_number(ring, word) < wh_load_relaxed(&ring->limit);
 }
 
+#define STARVED_IN_A_CALL UINT64_C(1)
+#define STARVED_ARM UINT64_C(2)
+
+static void add_to(int fd, uint64_t count)
+{
+	ssize_t written = write(fd, &count, sizeof(count));
+
+	(void)written; /* fails only when the eventfd is at its maximum, which is readable as well */
+}
+
+/* Who armed is told of room alone; without it the arms stay. Who arms too late to be counted here sees the room: partner wh_ring_arm. */
+static void tell_arms(struct wh_ring *ring)
+{
+	uint64_t arms;
+
+	if (wh_load_relaxed(&ring->starved) < STARVED_ARM || !wh_ring_has_room(ring))
+		return;
+	arms = wh_fetch_and(&ring->starved, STARVED_IN_A_CALL) / STARVED_ARM;
+	if (arms > 0)
+		add_to(ring->room_fd, arms);
+}
+
+void wh_ring_signal(struct wh_ring *ring)
+{
+	add_to(ring->window_fd, 1);
+	wh_fence_full(); /* why there is room, which was stored before, then who is to be told. Partner: wh_ring_arm */
+	tell_arms(ring);
+}
+
+void wh_ring_arm(struct wh_ring *ring)
+{
+	wh_fetch_add(&ring->starved, STARVED_ARM);
+	wh_fence_full(); /* my arm, then the room. Partners: wh_ring_publish_limit, wh_ring_signal. One of us sees the other. */
+}
+
+bool wh_ring_disarm(struct wh_ring *ring)
+{
+	uint64_t starved = wh_load_relaxed(&ring->starved);
+
+	while (starved >= STARVED_ARM)
+		if (wh_compare_swap(&ring->starved, &starved, starved - STARVED_ARM))
+			return true;
+	return false;
+}
+
 bool wh_ring_starve(struct wh_ring *ring)
 {
 	uint64_t count;
 	ssize_t drained = read(ring->window_fd, &count, sizeof(count));
 
 	(void)drained; /* nothing to drain is fine */
-	wh_store_relaxed(&ring->starved, 1);
+	wh_fetch_or(&ring->starved, STARVED_IN_A_CALL);
 	/* My flag, then the limit; partner: the limit, then the flag, in wh_ring_publish_limit. One of us sees the other. */
 	wh_fence_full();
 	if (!wh_ring_has_room(ring))
 		return false;
-	wh_ring_signal(ring); /* I may have drained a signal that another thread waits for */
+	add_to(ring->window_fd, 1); /* I may have drained a signal that another thread waits for */
 	return true;
 }
 
@@ -180,9 +225,12 @@ void wh_ring_publish_limit(struct wh_ring *ring)
 
 	/* Release: partner wh_ring_claim. */
 	wh_store_release(&ring->limit, limit < end ? limit : end);
-	wh_fence_full(); /* partner: wh_ring_starve */
-	if (wh_load_relaxed(&ring->starved) != 0 && wh_exchange(&ring->starved, 0) != 0)
-		wh_ring_signal(ring);
+	wh_fence_full(); /* partners: wh_ring_starve, wh_ring_arm */
+	if (wh_load_relaxed(&ring->starved) == 0)
+		return;
+	if ((wh_fetch_and(&ring->starved, ~STARVED_IN_A_CALL) & STARVED_IN_A_CALL) != 0)
+		add_to(ring->window_fd, 1);
+	tell_arms(ring);
 }
 
 void wh_ring_close(struct wh_ring *ring)
@@ -239,29 +287,45 @@ static void begin_at(struct wh_ring *ring, uint64_t first)
 	ring->sent_slot = ring->freed_slot = (uint32_t)(first % ring->window);
 }
 
-void wh_ring_rest(struct wh_ring *ring, uint64_t first)
+/* Nothing can be claimed meanwhile: it is wedged, and stays so if it ends. */
+static void begin_role(struct wh_ring *ring, uint64_t opened, bool ends)
 {
-	begin_at(ring, first);
-	wh_fetch_and(&ring->claim, ~CLAIM_AWAY);
+	ring->ends = ends;
+	if (ends)
+		wh_fetch_or(&ring->claim, CLAIM_AWAY);
+	else /* Release: the place, before a claim can be made in this view. Partner: wh_ring_claim. */
+		wh_fetch_and(&ring->claim, ~opened);
 }
 
-void wh_ring_enter(struct wh_ring *ring, struct wh_place *place, uint64_t first)
+void wh_ring_rest(struct wh_ring *ring, uint64_t first, bool ends)
+{
+	begin_at(ring, first);
+	begin_role(ring, CLAIM_AWAY, ends);
+}
+
+void wh_ring_enter(struct wh_ring *ring, struct wh_place *place, uint64_t first, bool ends)
 {
 	begin_at(ring, first);
 	place->older = ring->place;
 	wh_rcu_publish(ring->place, place);
 	wh_ring_publish_limit(ring);
-	/* Release: the place, before a claim can be made in this view. Partner: wh_ring_claim. */
-	wh_fetch_and(&ring->claim, ~(CLAIM_WEDGED | CLAIM_AWAY));
+	begin_role(ring, CLAIM_WEDGED | CLAIM_AWAY, ends);
 	wh_ring_signal(ring);
+}
+
+/* It sends nothing, nor did in the view before. */
+static bool sends_nothing(const struct wh_ring *ring)
+{
+	return (wh_load_relaxed(&ring->claim) & CLAIM_AWAY) != 0 && !ring->ends;
 }
 
 uint64_t wh_ring_drop(struct wh_ring *ring, uint64_t first)
 {
 	uint64_t claimed = wh_ring_claimed(ring);
 
-	if (wh_load_relaxed(&ring->claim) & CLAIM_AWAY)
+	if (sends_nothing(ring))
 		return 0;
+	ring->ends = false;
 	begin_at(ring, first);
 	wh_store_release(&ring->dropped, claimed); /* partner: wh_ring_finish */
 	wh_fetch_or(&ring->claim, CLAIM_AWAY | CLAIM_WEDGED);
@@ -287,9 +351,7 @@ void wh_ring_count_dropped(struct wh_ring *ring)
 
 bool wh_ring_is_done_with(const struct wh_ring *ring, const struct wh_place *place)
 {
-	bool away = (wh_load_relaxed(&ring->claim) & CLAIM_AWAY) != 0;
-
-	if (!away && place == ring->place)
+	if (!sends_nothing(ring) && place == ring->place)
 		return false;
 	if (ring->sent < wh_load_relaxed(&ring->dropped)) /* `late` is ahead of `dropped_open` */
 		return false;

@@ -50,7 +50,8 @@ struct wh_ring {
 	uint32_t window;        /* [const] */
 	uint32_t slot_bits;     /* [const] of the claim word: as many as the window needs */
 	uint32_t message_bytes; /* [const] */
-	int window_fd;          /* [const] an eventfd: there is room, after wh_ring_starve */
+	int window_fd; /* [const] an eventfd: there is room, after wh_ring_starve. Of threads that wait in a call */
+	int room_fd;   /* [const] an eventfd that counts: there is room, once for each wh_ring_arm. The program's */
 	struct wh_ready *ready; /* [const pointer] */
 	struct wh_place *place; /* [loop writes; RCU] of the current view, or the last in which I was a sender */
 	wh_word dropped;        /* [loop writes] claims below it, if not sent, are nobody's: I was no sender any more */
@@ -63,7 +64,7 @@ struct wh_ring {
 
 	/* [loop writes, application threads read] claims below it may be made */
 	alignas(WH_CACHE_LINE) wh_word limit;
-	wh_word starved; /* somebody wants to be told when there is room. [both] */
+	wh_word starved; /* 2 x arms that have not been told of room yet, + 1 if a thread waits in a call. [both] */
 
 	/* Statistics, off the line that claims look at: claimers that spin at a full window write here. */
 	alignas(WH_CACHE_LINE) wh_word window_full; /* statistics: claims that found none. [application threads] */
@@ -74,6 +75,7 @@ struct wh_ring {
 	uint64_t freed;                       /* of these, delivered by all: their slots may be claimed again */
 	uint32_t sent_slot, freed_slot;       /* sent, freed modulo window */
 	uint64_t ever_sent;                   /* the greatest that `sent` has been: beyond it nothing is sent again */
+	bool ends;                            /* in this view I send what I have claimed, and am away for claims */
 };
 
 /* Allocates. No claim can be made before the first wh_ring_enter: until it is known whether I send they get WHORL_AGAIN. WHORL_OK,
@@ -97,6 +99,11 @@ bool wh_ring_has_room(const struct wh_ring *ring);
 
 /* Asks to be told about room. False: window_fd becomes readable when there is some. True: do not wait, but claim. */
 bool wh_ring_starve(struct wh_ring *ring);
+
+/* One more is to be told of room, on room_fd: once, when there is some, unless it is taken back before. */
+void wh_ring_arm(struct wh_ring *ring);
+/* Takes one arm back. False: all have been told, so room_fd is readable, or is about to be. */
+WH_MUST_CHECK bool wh_ring_disarm(struct wh_ring *ring);
 
 /* The claim is final, or given back. False: it had been dropped. */
 static inline bool wh_ring_finish(struct wh_ring *ring, const struct wh_claim *claim, uint32_t bytes, bool aborted)
@@ -161,7 +168,7 @@ static inline uint64_t wh_ring_settled(const struct wh_ring *ring)
 	return ring->freed > dropped ? ring->freed : dropped;
 }
 
-/* It is known that I do not send in this view. Any thread. */
+/* It is known that nothing may be claimed in this view: I do not send, or only what I have claimed before. Any thread. */
 bool wh_ring_is_away(const struct wh_ring *ring);
 
 /* No claims, whatever the view, until it is taken back: they get WHORL_NOT_SENDER. Any thread. */
@@ -171,12 +178,12 @@ void wh_ring_hold(struct wh_ring *ring, bool held);
 void wh_ring_wedge(struct wh_ring *ring);
 
 /* A view begins in which I send, from message `first` on: all before it are delivered, all that come after it are sent
- * again. `place` lives until wh_ring_forget. */
-void wh_ring_enter(struct wh_ring *ring, struct wh_place *place, uint64_t first);
+ * again. `ends`: claims get WHORL_NOT_SENDER, as I am one only until they are delivered. `place` lives until wh_ring_forget. */
+void wh_ring_enter(struct wh_ring *ring, struct wh_place *place, uint64_t first, bool ends);
 
-/* A view begins in which nobody sends, for now: claims still get WHORL_AGAIN, and what is not delivered, from `first` on,
- * waits where it is. */
-void wh_ring_rest(struct wh_ring *ring, uint64_t first);
+/* A view begins in which nobody sends, for now: claims still get WHORL_AGAIN (or, if that ends, WHORL_NOT_SENDER), and what is
+ * not delivered, from `first` on, waits where it is. */
+void wh_ring_rest(struct wh_ring *ring, uint64_t first, bool ends);
 
 /* A view begins in which I do not send: claims get WHORL_NOT_SENDER, and what is not delivered, all from `first` on, never
  * will be. Returns how many messages that are. What is open is counted after a grace period, by wh_ring_count_dropped. */
@@ -188,13 +195,15 @@ bool wh_ring_is_done_with(const struct wh_ring *ring, const struct wh_place *pla
 /* It is taken out of the chain, and may be freed after a grace period. The current one as well, if I do not send. */
 void wh_ring_forget(struct wh_ring *ring, struct wh_place *place);
 
-/* All numbers of claims have been given out: 2^45 with the largest window, 2^53 with one of 100. There are no more. */
+/* A claim's number with so large a window is at most this: 2^45 - 1 with the largest, 2^53 - 1 with one of 100. */
+uint64_t wh_ring_numbers(uint32_t window);
+/* All numbers of claims have been given out. There are no more. */
 bool wh_ring_is_worn(const struct wh_ring *ring);
 
 /* Raises the limit by what `freed` has grown to, and tells those who wait. */
 void wh_ring_publish_limit(struct wh_ring *ring);
 
-/* Wakes those who wait for the window, whatever the reason. Any thread. */
+/* Wakes those who wait for the window, whatever the reason; those who armed, if it is worth to claim now. Any thread. */
 void wh_ring_signal(struct wh_ring *ring);
 
 /* No more claims: later ones get WHORL_CLOSED. Claims made before may still be finished. */

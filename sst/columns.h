@@ -35,8 +35,11 @@ struct wh_node_columns {
 	struct wh_array_col cut;       /* of the decision, by subgroup: its messages below are delivered in this view */
 	/* By subgroup: what I wish there: 0 nothing new, odd: I rest, even: I send again. Grows. */
 	struct wh_array_col wish;
+	/* By subgroup: 1: the layout ends my sending there, and all that I have claimed is delivered. */
+	struct wh_array_col ended;
 	/* As leader: a record for each attempt, all of one length: who comes in (two words each: node id + 1, incarnation; 0:
-	 * nobody), then 1 if a view follows even if nothing changes, then who rests (bits by rank, by subgroup), then its seal
+	 * nobody), then 1 if a view follows even if nothing changes, then who rests (bits by rank, by subgroup), then who has
+	 * ended (likewise), then its seal
 	 * (wh_proposal_seal). Attempt k has the k-th; there is room for two. A transport may read it when it leaves: what comes
 	 * under the guard of k may be of k+2 already, or of both. It is read if its seal is that of k; if not, k+1 is coming. */
 	struct wh_list_col proposal;

@@ -135,6 +135,7 @@ struct bench {
 	struct wh_bench_plot *plot;
 	FILE *table; /* where the table goes */
 	bool has_head;
+	struct wh_bench_verdict verdict;
 };
 
 static enum whorl_result measure_limit(struct bench *bench, const struct wh_bench_plan *plan,
@@ -197,10 +198,16 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 			  added;
 
 	*measured = false;
-	if (result == WHORL_OK && !wh_bench_result_make(out, &run))
+	if (result == WHORL_OK && !wh_bench_result_make(out, &run)) {
+		bench->verdict.differ = true;
 		result = WHORL_INVALID;
+	}
 	if (result != WHORL_OK)
 		goto out_free;
+	bench->verdict.runs++;
+	bench->verdict.apart |= !wh_bench_is_whole(plan);
+	for (uint32_t g = 0; g < plan->subgroup_count; g++)
+		bench->verdict.unordered |= !plan->subgroups[g].ordered;
 	if (limit_plan != NULL)
 		result = limit_plan->apart ? limit_apart(bench, plan, limit_plan, out)
 					   : limit_after(bench, plan, limit_plan, limit, out);
@@ -214,15 +221,17 @@ out_free:
 	return result;
 }
 
-static void print_variant(struct bench *bench, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
-			  size_t count)
+/* WHORL_OK; WHORL_SYSTEM: it could not be written, which has been said. */
+static enum whorl_result print_variant(struct bench *bench, const struct wh_bench_plan *plan,
+				       const struct wh_bench_result *results, size_t count)
 {
 	if (count == 0)
-		return;
+		return WHORL_OK;
 	if (!bench->has_head)
 		wh_bench_print_head(bench->table, bench->arguments->file, plan);
 	bench->has_head = true;
 	wh_bench_print_row(bench->table, plan, results, count);
+	return wh_flush(bench->table, WH_STDOUT) || bench->table != stdout ? WHORL_OK : WHORL_SYSTEM;
 }
 
 static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_plan *plan)
@@ -232,7 +241,7 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 	struct wh_limit_plan limit_plan = {0};
 	struct wh_limit_result limit = {0};
 	bool limited = plan->options.limit && plan->deliveries == NULL;
-	enum whorl_result result = WHORL_MEMORY;
+	enum whorl_result result = WHORL_MEMORY, printed;
 
 	if (results == NULL)
 		goto out_free;
@@ -246,7 +255,8 @@ static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_
 				  &measured);
 		done += measured;
 	}
-	print_variant(bench, plan, results, done);
+	printed = print_variant(bench, plan, results, done);
+	result = result == WHORL_OK ? printed : result;
 	if (result == WHORL_AGAIN)
 		wh_say("interrupted after %zu of %zu runs%s%s", done, runs, plan->text[0] != '\0' ? " with " : "",
 		       plan->text);
@@ -366,6 +376,8 @@ static enum wh_exit run_all(struct bench *bench)
 		result = run_variant(bench, &plan);
 		wh_bench_plan_free(&plan);
 	}
+	if (result != WHORL_CONFIG) /* else nothing was to be run */
+		wh_bench_print_verdict(bench->table, &bench->verdict);
 	return bench->watch.interrupted != 0 ? WH_EXIT_INTERRUPTED : wh_exit_of(result);
 }
 

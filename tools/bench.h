@@ -304,6 +304,20 @@ bool wh_bench_result_make(struct wh_bench_result *result, const struct wh_bench_
 void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit_result *before,
 			   const struct wh_limit_result *after);
 
+/* Why figures of a run are worth little. */
+enum wh_bench_doubt {
+	BENCH_DOUBT_SHORT,    /* it was over too soon */
+	BENCH_DOUBT_LIMIT,    /* it is far beyond the limit, so that was not measured well */
+	BENCH_DOUBT_UNSTEADY, /* the limit was quite another before than after it */
+	BENCH_DOUBTS
+};
+#define WH_BENCH_DOUBT_NAMES                                                                                           \
+	{                                                                                                              \
+		"short", "limit", "unsteady"                                                                           \
+	}
+/* A bit for each. */
+uint32_t wh_bench_doubts(const struct wh_bench_plan *plan, const struct wh_bench_result *result);
+
 /* What each result says of itself: the command (`sets`: its --set), the section [figure]; and the picture of all, at `path`, unless
  * that is NULL. The strings stay the caller's. Anything but WH_EXIT_GOOD: said why; to be closed all the same. */
 struct wh_bench_plot;
@@ -338,6 +352,16 @@ void wh_bench_print_partial(FILE *out, const struct wh_bench_run *run);
 
 /* "AMD EPYC 9654", or "unknown". Returns buf. */
 const char *wh_bench_cpu_model(char *buf, size_t bytes);
+
+/* What the members of each subgroup have delivered, over all runs of a command. */
+struct wh_bench_verdict {
+	uint32_t runs;         /* that came to their end */
+	bool differ;           /* in the last one: it has been said who */
+	bool apart, unordered; /* in some variant: other nodes ran elsewhere, a subgroup is unordered */
+};
+
+/* In words, the last line of all. */
+void wh_bench_print_verdict(FILE *out, const struct wh_bench_verdict *verdict);
 
 /* The table: its head, then a row for each variant with means and standard deviations over its runs. */
 void wh_bench_print_head(FILE *out, const char *file, const struct wh_bench_plan *plan);

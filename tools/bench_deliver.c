@@ -31,10 +31,17 @@ static void fail_order(struct wh_bench_delivery *d, const struct whorl_message *
 		d->subgroup->name, m->index, m->sender, m->sequence, d->sources[m->sender].next, d->next_sequence);
 }
 
+static void fail_record(struct wh_bench_node *node, int error)
+{
+	wh_bench_node_fail(node, "%s/node-%u.txt: it could not be written: %s", node->plan->deliveries, node->id,
+			   strerror(error));
+}
+
 static void record(const struct wh_bench_delivery *d, const struct whorl_message *m)
 {
-	fprintf(d->record, "%s %" PRIu32 " %" PRIu64 " %zu %08" PRIx32 "\n", d->subgroup->name, m->sender, m->index,
-		m->bytes, wh_crc32c(0, m->data, m->bytes));
+	if (fprintf(d->record, "%s %" PRIu32 " %" PRIu64 " %zu %08" PRIx32 "\n", d->subgroup->name, m->sender, m->index,
+		    m->bytes, wh_crc32c(0, m->data, m->bytes)) < 0)
+		fail_record(d->node, errno);
 }
 
 /* A message behind those that count: of a run by total, or the one after the idle time. */
@@ -219,7 +226,7 @@ bool wh_bench_deliver_close(struct wh_bench_node *node)
 	if (record_file != NULL) {
 		good = ferror(record_file) == 0;
 		if (fclose(record_file) != 0 || !good) {
-			wh_bench_node_fail(node, "the deliveries could not be written: %s", strerror(errno));
+			fail_record(node, errno);
 			good = false;
 		}
 	}

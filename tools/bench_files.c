@@ -51,28 +51,14 @@ enum whorl_result wh_bench_files_open(struct wh_bench_files **out, const char *j
 	return WHORL_OK;
 }
 
-static bool close_one(FILE *file, const char *path)
-{
-	bool good;
-
-	if (file == NULL)
-		return true;
-	good = ferror(file) == 0 && fflush(file) == 0;
-	if (file != stdout && fclose(file) != 0)
-		good = false;
-	if (!good)
-		wh_say("%s: it could not be written: %s", path, strerror(errno));
-	return good;
-}
-
 bool wh_bench_files_close(struct wh_bench_files *files)
 {
 	bool good;
 
 	if (files == NULL)
 		return true;
-	good = close_one(files->json, files->json_path);
-	good = close_one(files->csv, files->csv_path) && good;
+	good = files->json == NULL || wh_close_file(files->json, files->json_path);
+	good = (files->csv == NULL || wh_close_file(files->csv, files->csv_path)) && good;
 	free(files);
 	return good;
 }
@@ -288,6 +274,18 @@ static json_t *machine(void)
 			 "kernel", name.release);
 }
 
+static json_t *doubts(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+{
+	static const char *const names[] = WH_BENCH_DOUBT_NAMES;
+	uint32_t bits = wh_bench_doubts(plan, result);
+	json_t *array = json_array();
+
+	for (size_t d = 0; d < BENCH_DOUBTS; d++)
+		if ((bits >> d & 1) != 0)
+			json_array_append_new(array, json_string(names[d]));
+	return array;
+}
+
 /* The choice `key` of a table, as it stands in a file. */
 static json_t *choice(const struct wh_option_table *table, const char *key, int value)
 {
@@ -370,6 +368,7 @@ static void set_answer(json_t *object, const struct wh_bench_run *run, const str
 		      batch(&result->batch[2])));
 	set(object, "limit", limit(plan, result));
 	set(object, "fraction_of_limit", result->limited ? json_real(result->fraction_of_limit) : json_null());
+	set(object, "doubts", doubts(plan, result));
 	set(object, "idle", idle(plan, result));
 	set(object, "subgroups", subgroups);
 	set(object, "machine", machine());
@@ -448,9 +447,21 @@ static void write_csv(struct wh_bench_files *files, json_t *object)
 	fputc('\n', files->csv);
 }
 
+/* To be freed; NULL: memory is out. */
+static char *dump_line(const json_t *object)
+{
+	char *text = json_dumps(object, JSON_COMPACT), *line = NULL;
+
+	if (text != NULL && asprintf(&line, "%s\n", text) < 0)
+		line = NULL;
+	free(text);
+	return line;
+}
+
 enum whorl_result wh_bench_files_add(struct wh_bench_files *files, const char *file, const struct wh_bench_run *run,
 				     const struct wh_bench_result *result)
 {
+	bool good = true;
 	json_t *object;
 	char *line;
 
@@ -460,21 +471,20 @@ enum whorl_result wh_bench_files_add(struct wh_bench_files *files, const char *f
 	set_question(object, file, run);
 	set_answer(object, run, result);
 	wh_bench_plot_add(files->plot, object);
-	line = json_dumps(object, JSON_COMPACT);
+	line = dump_line(object);
 	if (line == NULL) {
 		json_decref(object);
 		wh_say("%s: the result", whorl_result_text(WHORL_MEMORY));
 		return WHORL_MEMORY;
 	}
 	if (files->json != NULL) {
-		fprintf(files->json, "%s\n", line);
-		fflush(files->json); /* whoever reads along sees whole lines */
+		good = wh_put(files->json, line, files->json_path); /* whoever reads along sees whole lines */
 	}
 	if (files->csv != NULL) {
 		write_csv(files, object);
-		fflush(files->csv);
+		good = wh_flush(files->csv, files->csv_path) && good;
 	}
 	free(line);
 	json_decref(object);
-	return WHORL_OK;
+	return good ? WHORL_OK : WHORL_SYSTEM; /* further runs would be in vain */
 }

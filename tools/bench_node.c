@@ -237,16 +237,25 @@ static void enter(struct wh_bench_node *node, enum wh_bench_phase phase, struct 
 
 void wh_bench_node_log(enum whorl_log_level level, const char *line, void *ctx)
 {
-	(void)ctx;
+	struct wh_bench_node *node = ctx;
+	char own[32];
+
 	/* Why a node cannot go on it says as its failure; an error is whorl's own, with what it did before. */
 	if (level == WHORL_LOG_ERROR)
 		wh_say("%s", line);
+	if (level != WHORL_LOG_WARNING || node == NULL || wh_exchange(&node->complaining, 1) != 0)
+		return;
+	snprintf(own, sizeof own, "node %u: ", node->id); /* which will be said of it anyway */
+	if (strncmp(line, own, strlen(own)) == 0)
+		line += strlen(own);
+	snprintf(node->complaint, sizeof node->complaint, "%s", line);
+	wh_store_release(&node->complained, 1); /* partner: fail_to_meet */
 }
 
 /* The nodes of one process share the conf, which is for one thread at a time. */
 static enum whorl_result open_node(struct wh_bench_node *node, struct wh_bench_run *run)
 {
-	struct whorl_open_options options = {.size = sizeof options, .log = wh_bench_node_log};
+	struct whorl_open_options options = {.size = sizeof options, .log = wh_bench_node_log, .log_ctx = node};
 	enum whorl_result result = WHORL_MEMORY;
 	whorl_config *config;
 
@@ -263,6 +272,19 @@ static enum whorl_result open_node(struct wh_bench_node *node, struct wh_bench_r
 	return result;
 }
 
+/* An effect; its cause is the first that the library has complained of, if there is anything. */
+static void fail_to_meet(struct wh_bench_node *node)
+{
+	bool complained = wh_load_acquire(&node->complained) != 0; /* partner: wh_bench_node_log */
+	char progress[256] = "";
+
+	whorl_progress(node->node, progress, sizeof progress);
+	if (complained)
+		wh_bench_node_fail(node, "%s; so the nodes have not met in %d s", node->complaint, READY_MS / 1000);
+	else
+		wh_bench_node_fail(node, "the nodes have not met in %d s: it %s", READY_MS / 1000, progress);
+}
+
 static enum whorl_result meet(struct wh_bench_node *node)
 {
 	enum whorl_result result = WHORL_TIMEOUT;
@@ -274,7 +296,7 @@ static enum whorl_result meet(struct wh_bench_node *node)
 		result = whorl_ready(node->node, READY_SLICE_MS);
 	}
 	if (result == WHORL_TIMEOUT) {
-		wh_bench_node_fail(node, "the nodes have not met in %d s", READY_MS / 1000);
+		fail_to_meet(node);
 	} else if (result != WHORL_OK) {
 		whorl_error(node->node, text, sizeof text);
 		wh_bench_node_fail(node, "%s", text[0] != '\0' ? text : whorl_result_text(result));

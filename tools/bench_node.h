@@ -30,6 +30,8 @@ struct wh_bench_node {
 	struct wh_bench_delivery *deliveries;  /* [subgroups of the plan]; those of which it is a member are used */
 	struct wh_bench_sender *senders;       /* [plan->options.senders_per_node] if it sends, else none */
 	uint32_t sender_count, sender_threads; /* of sender_threads, threads have been started */
+	wh_word complaining, complained;       /* 1: the first warning of the library is being noted, is there */
+	char complaint[256];                   /* it: why the nodes do not meet, if they do not */
 };
 
 /* The first failure of a node counts; the parent is told. Any thread. */
@@ -38,7 +40,7 @@ void wh_bench_node_fail(struct wh_bench_node *node, const char *format, ...) WH_
 /* The node has done what `phase` asks for. */
 void wh_bench_node_reached(struct wh_bench_node *node, enum wh_bench_phase phase);
 
-/* For whorl_open: errors are said. */
+/* For whorl_open, with the node as context or NULL: errors are said, and the first warning is kept. */
 void wh_bench_node_log(enum whorl_log_level level, const char *line, void *ctx);
 
 /* Have all been told to leave? Then that others do is no failure. */

@@ -138,7 +138,7 @@ static enum whorl_result make_view(struct wh_bench_plan *plan)
 	for (uint32_t id = 0; id < plan->nodes; id++)
 		nodes[id] = (struct wh_newcomer){.id = id};
 	wh_node_config_layout(&plan->config, texts);
-	result = wh_view_create(&plan->view, nodes, plan->nodes, plan->nodes,
+	result = wh_view_create(&plan->view, 1, nodes, plan->nodes, plan->nodes,
 				&(struct wh_layout_config){texts, plan->config.subgroup_count, NULL, NULL}, NULL);
 	free(texts);
 	return result;

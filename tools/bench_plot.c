@@ -14,6 +14,7 @@ struct wh_bench_plot {
 	json_t *command, *section;
 	json_t *lines;    /* NULL: nothing is drawn */
 	const char *path; /* likewise */
+	FILE *picture;    /* open there rather now than after the runs */
 };
 
 /* A word as a shell takes it: between quotes, if it must be. */
@@ -58,7 +59,6 @@ enum wh_exit wh_bench_plot_open(struct wh_bench_plot **out, const struct wh_conf
 				const char *const *sets, size_t set_count, const char *path)
 {
 	struct wh_bench_plot *plot = calloc(1, sizeof *plot);
-	FILE *picture;
 
 	*out = NULL;
 	if (plot == NULL) {
@@ -75,12 +75,11 @@ enum wh_exit wh_bench_plot_open(struct wh_bench_plot **out, const struct wh_conf
 		wh_say("--plot needs the program gnuplot (Debian: gnuplot-nox), which is not there");
 		return WH_EXIT_MACHINE;
 	}
-	picture = fopen(path, "we"); /* rather now than after the runs */
-	if (picture == NULL) {
+	plot->picture = fopen(path, "we");
+	if (plot->picture == NULL) {
 		wh_say("%s: %s", path, strerror(errno));
 		return WH_EXIT_USAGE;
 	}
-	fclose(picture);
 	plot->lines = json_array();
 	return plot->lines != NULL ? WH_EXIT_GOOD : WH_EXIT_MACHINE;
 }
@@ -98,17 +97,28 @@ bool wh_bench_plot_is_wanted(const struct wh_bench_plot *plot)
 	return plot->lines != NULL;
 }
 
-bool wh_bench_plot_close(struct wh_bench_plot *plot)
+static bool draw(const struct wh_bench_plot *plot)
 {
 	struct wh_figure figure;
+	char *image = wh_figure_make(&figure, plot->lines) ? wh_figure_draw(&figure, plot->path) : NULL;
+	bool good = image != NULL;
+
+	wh_figure_free(&figure);
+	good = good && wh_put(plot->picture, image, plot->path);
+	free(image);
+	return good;
+}
+
+bool wh_bench_plot_close(struct wh_bench_plot *plot)
+{
 	bool good = true;
 
 	if (plot == NULL)
 		return true;
-	if (json_array_size(plot->lines) > 0) { /* nothing has been measured: it has been said why */
-		good = wh_figure_make(&figure, plot->lines) && wh_figure_draw(&figure, plot->path);
-		wh_figure_free(&figure);
-	}
+	if (json_array_size(plot->lines) > 0) /* otherwise nothing has been measured: it has been said why */
+		good = draw(plot);
+	if (plot->picture != NULL)
+		good = wh_close_file(plot->picture, plot->path) && good;
 	json_decref(plot->lines);
 	json_decref(plot->section);
 	json_decref(plot->command);

@@ -221,6 +221,52 @@ static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const
 	fprintf(out, "\n");
 }
 
+/* One line for each doubt, of the first run that has it. */
+static void print_doubts(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
+			 size_t count)
+{
+	uint32_t told = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct wh_bench_result *result = &results[i];
+		uint32_t doubts = wh_bench_doubts(plan, result) & ~told;
+
+		told |= doubts;
+		if ((doubts & 1u << BENCH_DOUBT_SHORT) != 0)
+			fprintf(out, "warning: run %u took %.1f ms, too short for figures: more [bench] messages\n",
+				result->run, result->seconds * 1e3);
+		if ((doubts & 1u << BENCH_DOUBT_LIMIT) != 0)
+			fprintf(out,
+				"warning: run %u is %.3g times the limit, which was not measured well: is the machine busy?\n",
+				result->run, result->fraction_of_limit);
+		if ((doubts & 1u << BENCH_DOUBT_UNSTEADY) != 0)
+			fprintf(out,
+				"warning: the limit was %.3f GB/s before run %u and %.3f after it: is the machine busy?\n",
+				result->before.rate.bytes_per_s / 1e9, result->run,
+				result->after.rate.bytes_per_s / 1e9);
+	}
+}
+
+void wh_bench_print_verdict(FILE *out, const struct wh_bench_verdict *verdict)
+{
+	const char *order = verdict->unordered
+				    ? "the same messages, each sender's in order where a subgroup is unordered"
+				    : "the same messages in the same order";
+
+	fputs("\nverdict: ", out);
+	if (verdict->differ)
+		fputs("NOT ALL MEMBERS HAVE DELIVERED THE SAME", out);
+	else if (verdict->runs == 0)
+		fputs("none, for no run has come to a good end", out);
+	else if (verdict->apart)
+		fputs("all was delivered here; whether the other nodes have delivered the same is to be seen from the order_digest of their --json",
+		      out);
+	else
+		fprintf(out, "all members of each subgroup have delivered %s, in %s%u run%s", order,
+			verdict->runs > 1 ? "each of " : "", verdict->runs, verdict->runs > 1 ? "s" : "");
+	fputs("\n", out);
+}
+
 void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
 			size_t count)
 {
@@ -256,8 +302,8 @@ void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struc
 		print_prefetched(out, results, count);
 		print_more_limits(out, plan, results, count);
 	}
+	print_doubts(out, plan, results, count);
 	if (plan->options.idle_seconds > 0)
 		for (size_t i = 0; i < count; i++)
 			print_idle(out, &results[i]);
-	fflush(out);
 }

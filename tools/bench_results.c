@@ -152,6 +152,32 @@ bool wh_bench_result_make(struct wh_bench_result *result, const struct wh_bench_
 	return true;
 }
 
+#define SHORT_S 0.02     /* shorter than a processor may be lent to something else */
+#define BEYOND_LIMIT 2.0 /* a prefetch, or luck, is worth less */
+#define UNSTEADY 2.0
+
+static double ratio(double one, double other)
+{
+	return one > 0 && other > 0 ? (one > other ? one / other : other / one) : 1;
+}
+
+uint32_t wh_bench_doubts(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+{
+	const struct wh_limit_rate *before = &result->before.rate, *after = &result->after.rate;
+	uint32_t doubts = 0;
+
+	if (plan->deliveries != NULL || wh_bench_is_simulated(plan)) /* nothing was measured */
+		return 0;
+	if (result->seconds < SHORT_S)
+		doubts |= 1u << BENCH_DOUBT_SHORT;
+	if (result->limited && result->fraction_of_limit > BEYOND_LIMIT)
+		doubts |= 1u << BENCH_DOUBT_LIMIT;
+	if (result->limited_before && (ratio(before->bytes_per_s, after->bytes_per_s) > UNSTEADY ||
+				       ratio(before->messages_per_s, after->messages_per_s) > UNSTEADY))
+		doubts |= 1u << BENCH_DOUBT_UNSTEADY;
+	return doubts;
+}
+
 /* Messages without bytes have a limit as well. */
 static double fraction(const struct wh_bench_result *result, double bytes_per_s, double messages_per_s)
 {

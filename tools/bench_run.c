@@ -295,6 +295,7 @@ static enum verdict go(struct wh_bench_run *run)
 static bool close_crew(struct wh_bench_run *run, bool good)
 {
 	uint64_t deadline = now_ns() + LEAVE_MS * WH_NS_PER_MS;
+	bool was_good = good; /* what goes wrong from here on has not been said */
 	uint32_t worker;
 	int status;
 
@@ -316,7 +317,7 @@ static bool close_crew(struct wh_bench_run *run, bool good)
 		wh_say("a node's thread does not end");
 		_exit(WH_EXIT_FAILED); /* it uses memory that would be freed */
 	}
-	if (good && count_failed(run) > 0) {
+	if (was_good && count_failed(run) > 0) {
 		say_failures(run, 0);
 		good = false;
 	}

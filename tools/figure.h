@@ -89,7 +89,7 @@ bool wh_figure_next_word(const char **at, char *buf, size_t bytes);
 
 /* ---- the picture --------------------------------------------------------------------------------------------------------*/
 
-/* Draws it to `path`, as SVG. False: it has been said why not. */
-bool wh_figure_draw(const struct wh_figure *figure, const char *path);
+/* Draws it. The text of an SVG image, to be freed; NULL: it has been said why not, of what is to be called `name`. */
+char *wh_figure_draw(const struct wh_figure *figure, const char *name);
 
 #endif

@@ -323,8 +323,10 @@ static void draw_all(const struct drawing *drawing, const struct place *places, 
 	}
 }
 
-bool wh_figure_draw(const struct wh_figure *figure, const char *path)
+char *wh_figure_draw(const struct wh_figure *figure, const char *name)
 {
+	struct wh_gnuplot gnuplot;
+	char *image;
 	struct drawing drawing = {.figure = figure};
 	struct place places[VARIANTS_MAX];
 	size_t variants, panels, key_rows = (figure->series_count + 2) / 2;
@@ -332,18 +334,18 @@ bool wh_figure_draw(const struct wh_figure *figure, const char *path)
 
 	drawing.values = calloc(json_array_size(figure->lines) + 1, sizeof *drawing.values);
 	if (drawing.values == NULL) {
-		wh_say("%s: no memory for a picture", path);
-		return false;
+		wh_say("%s: no memory for a picture", name);
+		return NULL;
 	}
 	variants = find_places(&drawing, places);
 	panels = count_panels(figure, variants);
 	height = TITLE_HEIGHT + (int)panels * (PANEL_HEIGHT + (int)key_rows * KEY_ROW_HEIGHT);
-	drawing.script = wh_gnuplot_open(path, WIDTH, height);
-	if (drawing.script == NULL) {
+	if (!wh_gnuplot_open(&gnuplot, WIDTH, height)) {
 		wh_say("gnuplot: %s", strerror(errno));
 		free(drawing.values);
-		return false;
+		return NULL;
 	}
+	drawing.script = gnuplot.script;
 	fprintf(drawing.script,
 		"set key below maxcols 2 font ',12'\nset ylabel font ',13'\nset xlabel offset 0,0.6\nset multiplot layout %zu,1 title ",
 		panels);
@@ -351,8 +353,8 @@ bool wh_figure_draw(const struct wh_figure *figure, const char *path)
 	fputs(" font ',11'\n", drawing.script); /* a sentence has room */
 	draw_all(&drawing, places, variants);
 	free(drawing.values);
-	if (wh_gnuplot_close(drawing.script))
-		return true;
-	wh_say("%s: gnuplot could not draw it", path);
-	return false;
+	image = wh_gnuplot_close(&gnuplot);
+	if (image == NULL)
+		wh_say("%s: gnuplot could not draw it", name);
+	return image;
 }

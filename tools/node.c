@@ -31,7 +31,8 @@ enum {
 	KEY_EVERY,
 	KEY_SECONDS,
 	KEY_COMMANDS,
-	KEY_JSON
+	KEY_JSON,
+	KEY_FORM
 };
 
 static const struct argp_option words[] = {
@@ -53,6 +54,10 @@ static const struct argp_option words[] = {
 	{"seconds", KEY_SECONDS, "S", 0, "Leave after so long", 0},
 	{"commands", KEY_COMMANDS, NULL, 0, "Take commands from standard input even if that is no terminal", 0},
 	{"set", KEY_SET, "SECTION.KEY=VALUE", 0, "Use this value instead of the file's; may be given again", 0},
+	{"form", KEY_FORM, NULL, 0,
+	 "There is no group of this name any more, or yet: form one, with this node alone (with state_dir: with more than half of the "
+	 "configured nodes). It is checked against every node that can be reached; for this start alone, never in a service file",
+	 0},
 	{"json", KEY_JSON, NULL, 0, "Tell events as JSON objects, one per line", 0},
 	{"quiet", KEY_QUIET, NULL, 0, "No progress, no figures", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
@@ -144,6 +149,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_COMMANDS:
 		member->commands = true;
+		return 0;
+	case KEY_FORM:
+		member->form = true;
 		return 0;
 	case KEY_JSON:
 		member->json = true;

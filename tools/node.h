@@ -59,6 +59,7 @@ struct wh_member_options {
 	int64_t state;  /* bytes that are added to the state of a subgroup, for long transfers */
 	int64_t every;  /* a counter tells itself each so many messages; 0: about once a second, at round numbers */
 	double seconds; /* 0: until a signal */
+	bool form;      /* an operator has told this start to form a group */
 	bool quiet, json;
 	bool commands; /* are taken from a standard input that is no terminal, too */
 };
@@ -93,9 +94,10 @@ struct wh_member_part { /* the node in one subgroup */
 
 	/* Sending. [main] */
 	double rate;
-	uint64_t due_ns;                  /* of the next message; with rate > 0 */
-	bool waits;                       /* for the window, and is armed */
-	uint64_t again_ns;                /* not before: it could not send for another reason */
+	uint64_t due_ns;   /* of the next message; with rate > 0 */
+	bool waits;        /* for the window */
+	bool armed;        /* the window's descriptor will say that there is room, and has not been read */
+	uint64_t again_ns; /* not before: it could not send for another reason */
 	struct whorl_subgroup_stats told; /* as last told */
 	uint64_t told_ns;
 };
@@ -138,8 +140,6 @@ void wh_member_tell(struct wh_member *member, json_t *object, const char *format
 void wh_member_tell_view(struct wh_member *member, const struct whorl_view *view);
 /* What an end for this reason means, and what to do; "" if there is nothing to add. */
 const char *wh_member_advice(enum whorl_result result);
-/* "312 MB". Returns buf. */
-const char *wh_member_size(uint64_t bytes, char *buf, size_t room);
 const char *wh_member_figure(double value, char *buf, size_t room); /* "1.23 M" */
 
 static inline uint64_t wh_member_now(void)

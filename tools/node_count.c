@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "tools/node.h"
 
 #define STATE_MAGIC UINT64_C(0x31746e756f636877)
@@ -121,12 +122,13 @@ static uint64_t word_at(const unsigned char *at)
 	return word;
 }
 
-static void *take_snapshot(void *ctx)
+static void *take_snapshot(const struct whorl_position *position, void *ctx)
 {
 	struct wh_member_part *part = ctx;
 	struct counter *counter = part->own;
 	struct snapshot *snapshot = malloc(sizeof *snapshot);
 
+	(void)position;
 	if (snapshot == NULL)
 		return NULL;
 	*snapshot = (struct snapshot){.total = sizeof snapshot->head + (uint64_t)part->member->options->state};
@@ -286,7 +288,7 @@ static void tell_rates(struct wh_member_part *part, uint64_t now_ns)
 					      (json_int_t)stats.delivered),
 			       "%s: delivers %s/s, %s/s; sends %s/s", part->name,
 			       wh_member_figure(delivered, figures[0], sizeof figures[0]),
-			       wh_member_size((uint64_t)bytes, figures[1], sizeof figures[1]),
+			       wh_size_text((uint64_t)bytes, figures[1], sizeof figures[1]),
 			       wh_member_figure(sent, figures[2], sizeof figures[2]));
 	part->told_ns = now_ns;
 }

@@ -97,13 +97,14 @@ static uint64_t get(const unsigned char *at, size_t bytes)
 	return value;
 }
 
-static void *take_snapshot(void *ctx)
+static void *take_snapshot(const struct whorl_position *position, void *ctx)
 {
 	struct wh_member_part *part = ctx;
 	struct echo *echo = part->own;
 	struct snapshot *snapshot = malloc(sizeof *snapshot);
 	uint64_t kept;
 
+	(void)position;
 	if (snapshot == NULL)
 		return NULL;
 	snapshot->at = 0;

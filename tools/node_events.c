@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "tools/node.h"
 
 void wh_member_tell(struct wh_member *member, json_t *object, const char *format, ...)
@@ -85,28 +86,9 @@ const char *wh_member_advice(enum whorl_result result)
 	}
 }
 
-static const char *scaled(double value, double step, const char *const *units, size_t count, char *buf, size_t room)
-{
-	size_t unit = 0;
-
-	while (value >= 999.5 && unit + 1 < count) {
-		value /= step;
-		unit++;
-	}
-	snprintf(buf, room, "%.*f%s", unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2, value, units[unit]);
-	return buf;
-}
-
-const char *wh_member_size(uint64_t bytes, char *buf, size_t room)
-{
-	static const char *const units[] = {" B", " kB", " MB", " GB", " TB"};
-
-	return scaled((double)bytes, 1000, units, sizeof units / sizeof units[0], buf, room);
-}
-
 const char *wh_member_figure(double value, char *buf, size_t room)
 {
 	static const char *const units[] = {"", " k", " M", " G"};
 
-	return scaled(value, 1000, units, sizeof units / sizeof units[0], buf, room);
+	return wh_scaled_text(value, units, sizeof units / sizeof units[0], buf, room);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/size.h"
 #include "group/config.h"
 #include "tools/bench.h"
 #include "tools/node.h"
@@ -106,7 +107,8 @@ static enum whorl_result open_parts(struct life *life)
 static enum wh_exit begin(struct life *life)
 {
 	struct wh_member *member = &life->member;
-	const struct whorl_open_options open = {.size = sizeof open, .log = on_log, .log_ctx = member};
+	const struct whorl_open_options open = {
+		.size = sizeof open, .log = on_log, .log_ctx = member, .form = member->options->form};
 	enum whorl_result result;
 
 	life->borrowed = wh_config_borrow(life->conf, &life->config);
@@ -138,7 +140,9 @@ static enum wh_exit begin(struct life *life)
 /* Nothing could be claimed. */
 static void wait_for(struct wh_member_part *part, enum whorl_result result, uint64_t now)
 {
-	if (result == WHORL_AGAIN && whorl_window_arm(part->subgroup) == WHORL_AGAIN) {
+	if (result == WHORL_AGAIN && !part->armed)
+		part->armed = whorl_window_arm(part->subgroup) == WHORL_AGAIN;
+	if (result == WHORL_AGAIN && part->armed) {
 		part->waits = true;
 		return;
 	}
@@ -193,6 +197,20 @@ static uint64_t idle_ns(const struct life *life, uint64_t now)
 	return idle;
 }
 
+/* The windows that have said that there is room: they are silent then until they are armed again. */
+static void hear_windows(struct wh_member *member, const struct pollfd *windows, uint32_t count)
+{
+	uint64_t room;
+
+	for (uint32_t i = 0; i < member->part_count; i++) {
+		for (uint32_t k = 0; k < count && member->parts[i].armed; k++)
+			if (windows[k].fd == whorl_window_fd(member->parts[i].subgroup) &&
+			    (windows[k].revents & POLLIN) != 0)
+				member->parts[i].armed = read(windows[k].fd, &room, sizeof room) != sizeof room;
+		member->parts[i].waits = false;
+	}
+}
+
 /* Sleeps until there is something to do. */
 static void rest(struct life *life, uint64_t now)
 {
@@ -203,9 +221,11 @@ static void rest(struct life *life, uint64_t now)
 	struct pollfd fds[4] = {{.fd = member->watch.signal_fd, .events = POLLIN},
 				{.fd = member->watch.bell_fd, .events = POLLIN}};
 	bool listens = life->ready && wh_input_listens(member);
+	uint32_t windows;
 
 	if (listens)
 		fds[count++] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
+	windows = count;
 	/* One window is enough: all are looked at again when one has room, or after LOOK_NS. */
 	for (uint32_t i = 0; i < member->part_count && count < 4; i++)
 		if (member->parts[i].waits)
@@ -214,8 +234,7 @@ static void rest(struct life *life, uint64_t now)
 	if (ppoll(fds, count, &time, NULL) > 0) {
 		if (listens && (fds[2].revents & (POLLIN | POLLHUP | POLLERR)) != 0)
 			wh_input_take(member);
-		for (uint32_t i = 0; i < member->part_count; i++)
-			member->parts[i].waits = false;
+		hear_windows(member, fds + windows, count - windows);
 	}
 	wh_watch_wait(&member->watch, 0);
 }
@@ -263,11 +282,11 @@ static void tell_transfer(struct wh_member *member, const char *event, const cha
 
 	if (ns > 0)
 		snprintf(rate, sizeof rate, " in %.1f s, %s/s", seconds,
-			 wh_member_size((uint64_t)((double)bytes / seconds), per_second, sizeof per_second));
+			 wh_size_text((uint64_t)((double)bytes / seconds), per_second, sizeof per_second));
 	wh_member_tell(member,
 		       WH_MEMBER_JSON(member, "{s:s, s:i, s:I, s:f}", "event", event, "node", (int)member->options->id,
 				      "bytes", (json_int_t)bytes, "seconds", seconds),
-		       "%s: %s%s", words, wh_member_size(bytes, size, sizeof size), rate);
+		       "%s: %s%s", words, wh_size_text(bytes, size, sizeof size), rate);
 }
 
 /* `bytes` is of all transfers together; several at a time are told as one. */
@@ -290,9 +309,9 @@ static void look_at_transfer(struct life *life, struct transfer *transfer, uint6
 		transfer->began_ns = now;
 	if (life->member.options->quiet)
 		return;
-	snprintf(line, sizeof line, "%s: %s so far, %s/s", words, wh_member_size(moved, size, sizeof size),
-		 wh_member_size((uint64_t)((double)moved * 1e9 / (double)(now - transfer->began_ns + LOOK_NS)), rate,
-				sizeof rate));
+	snprintf(line, sizeof line, "%s: %s so far, %s/s", words, wh_size_text(moved, size, sizeof size),
+		 wh_size_text((uint64_t)((double)moved * 1e9 / (double)(now - transfer->began_ns + LOOK_NS)), rate,
+			      sizeof rate));
 	wh_bench_progress_text(line);
 }
 

@@ -74,5 +74,5 @@ bool wh_lines_write(struct wh_lines *lines)
 		else
 			puts(line.text);
 	}
-	return fflush(stdout) == 0;
+	return wh_flush(stdout, WH_STDOUT);
 }

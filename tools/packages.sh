@@ -41,6 +41,7 @@ need_test() {
 	need iproute2 has ip
 	need gnuplot-nox has gnuplot
 	need tidy has tidy
+	need groff-base has groff
 	[ "$1" != clang ] || need clang compiles clang
 }
 

@@ -101,43 +101,17 @@ out_bad:
 	return NULL;
 }
 
-static char *read_all(FILE *file)
-{
-	char *text = NULL;
-	size_t room = 0;
-
-	if (getdelim(&text, &room, '\0', file) < 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 /* The picture's text, to be freed. NULL: said why there is none. */
-static char *draw(json_t *lines)
+static char *draw(json_t *lines, const char *name)
 {
-	const char *folder = getenv("TMPDIR");
-	char path[PATH_BYTES], *text = NULL;
 	struct wh_figure figure;
-	FILE *file;
-	int fd;
+	char *text = NULL;
 
-	snprintf(path, sizeof path, "%s/whorl-report-XXXXXX", folder != NULL && folder[0] != '\0' ? folder : "/tmp");
-	fd = mkstemp(path);
-	file = fd >= 0 ? fdopen(fd, "r") : NULL;
-	if (file == NULL) {
-		wh_say("%s: %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	if (!wh_figure_make(&figure, lines))
+	if (wh_figure_make(&figure, lines))
+		text = wh_figure_draw(&figure, name);
+	else
 		wh_say("%s", whorl_result_text(WHORL_MEMORY));
-	else if (wh_figure_draw(&figure, path) && (text = read_all(file)) == NULL)
-		wh_say("gnuplot has drawn nothing");
 	wh_figure_free(&figure);
-	fclose(file);
-	unlink(path);
 	return text;
 }
 
@@ -162,33 +136,52 @@ static enum wh_exit make_parts(struct wh_report_part *parts, const char *directo
 		parts[p].lines = read_lines(path);
 		if (parts[p].lines == NULL)
 			return WH_EXIT_USAGE;
-		parts[p].picture = draw(parts[p].lines);
+		parts[p].picture = draw(parts[p].lines, path);
 		if (parts[p].picture == NULL)
 			return WH_EXIT_FAILED;
 	}
 	return WH_EXIT_GOOD;
 }
 
+/* The page as text, to be freed; NULL: memory is out. */
+static char *make_page(const struct wh_report_part *parts, size_t count)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *page = open_memstream(&text, &bytes);
+	bool good = page != NULL;
+
+	if (page == NULL)
+		return NULL;
+	wh_report_begin(page, parts, count);
+	for (size_t p = 0; good && p < count; p++)
+		good = wh_report_part(page, &parts[p], p + 1);
+	wh_report_end(page);
+	if (fclose(page) == 0 && good)
+		return text;
+	free(text);
+	return NULL;
+}
+
 static enum wh_exit write_page(const char *path, const struct wh_report_part *parts, size_t count)
 {
 	FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
-	bool good = true;
+	char *text = make_page(parts, count);
+	enum wh_exit status = WH_EXIT_GOOD;
 
 	if (out == NULL) {
 		wh_say("%s: %s", path, strerror(errno));
-		return WH_EXIT_USAGE;
-	}
-	wh_report_begin(out, parts, count);
-	for (size_t p = 0; good && p < count; p++)
-		good = wh_report_part(out, &parts[p], p + 1);
-	wh_report_end(out);
-	if (!good)
+		status = WH_EXIT_USAGE;
+	} else if (text == NULL) {
 		wh_say("%s", whorl_result_text(WHORL_MEMORY));
-	if (ferror(out) != 0 || fflush(out) != 0 || (out != stdout && fclose(out) != 0)) {
-		wh_say("%s: it could not be written: %s", path, strerror(errno));
-		good = false;
+		status = WH_EXIT_FAILED;
+	} else if (!wh_put(out, text, path)) {
+		status = WH_EXIT_FAILED;
 	}
-	return good ? WH_EXIT_GOOD : WH_EXIT_FAILED;
+	if (out != NULL && !wh_close_file(out, path) && status == WH_EXIT_GOOD)
+		status = WH_EXIT_FAILED;
+	free(text);
+	return status;
 }
 
 static enum wh_exit report(const struct arguments *arguments, struct dirent **entries, size_t count)

@@ -200,6 +200,7 @@ struct campaign {
 	struct page *page;
 	struct wh_watch watch;
 	uint64_t began_ns;
+	bool unwritten; /* all runs are good, and what was said of them has not gone out */
 };
 
 static void print_run(const struct wh_trial *trial, const struct wh_verdict *verdict)
@@ -215,7 +216,6 @@ static void print_run(const struct wh_trial *trial, const struct wh_verdict *ver
 	for (uint32_t i = 0; i < trial->schedule.count; i++)
 		printf("    %s%s\n", wh_fault_print(&trial->schedule.faults[i], line),
 		       (result->happened >> i & 1) != 0 ? "" : "   (has not come about)");
-	fflush(stdout);
 }
 
 static void work(const struct campaign *campaign)
@@ -241,9 +241,10 @@ static void work(const struct campaign *campaign)
 			if (!campaign->arguments->keep_going)
 				return;
 			printf("seed %" PRIu64 ": %s\n", seed, page->verdict.text);
-			fflush(stdout);
 		}
 		wh_store_release(&page->done, (uint64_t)i + 1);
+		if (!wh_flush(stdout, WH_STDOUT))
+			return;
 	}
 }
 
@@ -277,8 +278,8 @@ static bool run_all(struct campaign *campaign)
 	if (worker == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		work(campaign);
-		fflush(NULL);
-		_exit(wh_load_relaxed(&page->failed) > 0);
+		_exit(wh_flush(stdout, WH_STDOUT) && wh_load_relaxed(&page->failed) == 0 ? WH_EXIT_GOOD
+											 : WH_EXIT_FAILED);
 	}
 	while (worker > 0 && waitpid(worker, &status, WNOHANG) == 0) {
 		show_progress(campaign);
@@ -295,6 +296,7 @@ static bool run_all(struct campaign *campaign)
 		snprintf(page->verdict.text, sizeof page->verdict.text, "died: no process can be had");
 	else if (WIFSIGNALED(status))
 		snprintf(page->verdict.text, sizeof page->verdict.text, "died: %s", strsignal(WTERMSIG(status)));
+	campaign->unwritten = WIFEXITED(status) && WEXITSTATUS(status) != 0 && wh_load_relaxed(&page->failed) == 0;
 	return worker > 0 && status == 0;
 }
 
@@ -404,7 +406,7 @@ static enum wh_exit run_campaign(struct campaign *campaign)
 	campaign->began_ns = wh_env_now(wh_env_system());
 	if (!run_all(campaign)) {
 		status = campaign->watch.interrupted != 0 ? WH_EXIT_INTERRUPTED : WH_EXIT_FAILED;
-		if (status == WH_EXIT_FAILED && !is_told(campaign))
+		if (status == WH_EXIT_FAILED && !campaign->unwritten && !is_told(campaign))
 			explain(campaign, wh_load_acquire(&campaign->page->seed));
 		if (campaign->watch.interrupted != 0)
 			status = WH_EXIT_INTERRUPTED;
@@ -413,7 +415,7 @@ static enum wh_exit run_campaign(struct campaign *campaign)
 	printf("trace %016" PRIx64 "\n", campaign->page->digest);
 	wh_watch_close(&campaign->watch);
 	munmap(campaign->page, sizeof *campaign->page);
-	return fflush(stdout) == 0 || status != WH_EXIT_GOOD ? status : WH_EXIT_FAILED;
+	return status;
 }
 
 static void set(struct wh_conf *conf, const char *key, const char *value)

@@ -253,18 +253,19 @@ static enum wh_exit watch(const struct arguments *arguments, const struct wh_rep
 	}
 	if (terminal)
 		fputs("\033[2J", stdout);
-	while (watch.interrupted == 0 && ferror(stdout) == 0) {
+	while (watch.interrupted == 0) {
 		struct wh_report *now = &reports[turn % 2], *before = turn > 0 ? &reports[(turn + 1) % 2] : NULL;
 
 		wh_report_free(now);
 		wh_report_make(now, whom, arguments->node, arguments->timeout_ms);
 		status = terminal ? show_in_place(arguments, now, before) : show(arguments, stdout, now, before);
-		fflush(stdout);
+		if (!wh_flush(stdout, WH_STDOUT))
+			break;
 		turn++;
 		wh_watch_wait(&watch, arguments->watch_ms);
 	}
 	wh_watch_close(&watch);
-	return watch.interrupted != 0 ? WH_EXIT_INTERRUPTED : status;
+	return watch.interrupted != 0 ? WH_EXIT_INTERRUPTED : ferror(stdout) != 0 ? WH_EXIT_FAILED : status;
 }
 
 int wh_status_main(int argc, char **argv)
@@ -293,5 +294,5 @@ int wh_status_main(int argc, char **argv)
 	wh_report_free(&reports[1]);
 	free(reports);
 	let_go(&whom);
-	return fflush(stdout) == 0 || status != WH_EXIT_GOOD ? status : WH_EXIT_FAILED;
+	return status;
 }

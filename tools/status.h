@@ -23,7 +23,8 @@ struct wh_report_whom { /* a group by its name, or by a file that says more, or 
 
 struct wh_report {
 	char group[WH_NAME_BYTES];
-	int only; /* the one that was asked; -1: all */
+	int only;     /* the one that was asked; -1: all */
+	bool by_file; /* with the key and the certificates that a file names */
 	uint64_t at_ns;
 	struct wh_report_node {
 		enum whorl_result result; /* WHORL_NOT_FOUND: nobody is there */
@@ -42,10 +43,15 @@ void wh_report_free(struct wh_report *report);
 /* Does anybody answer, or not answer? */
 bool wh_report_is_empty(const struct wh_report *report);
 
+/* Has any of them said how it is? Otherwise nothing is known of the group. */
+bool wh_report_has_answer(const struct wh_report *report);
+
 /* Tells everything that is not as it should be, a line each. Returns how many there are. */
 typedef void wh_report_say_fn(void *ctx, const char *line);
 uint32_t wh_report_judge(const struct wh_report *report, wh_report_say_fn *say, void *ctx);
 
+/* What is known of one that has said nothing: "silent", "gone", "unreached", "refused", "unclear". */
+const char *wh_report_answer(enum whorl_result result);
 /* "seeking", "member", "removed". */
 const char *wh_report_standing(const struct whorl_status *status);
 const char *wh_report_change(enum whorl_change_step step);

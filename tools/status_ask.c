@@ -83,7 +83,7 @@ void wh_report_make(struct wh_report *report, const struct wh_report_whom *whom,
 	pthread_t threads[ASKERS];
 	uint32_t count = 0;
 
-	*report = (struct wh_report){.only = only, .at_ns = wh_env_now(wh_env_system())};
+	*report = (struct wh_report){.only = only, .by_file = whom->by_file, .at_ns = wh_env_now(wh_env_system())};
 	snprintf(report->group, sizeof report->group, "%s", whom->group);
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
 		report->nodes[id].result = WHORL_NOT_FOUND;
@@ -115,6 +115,23 @@ bool wh_report_is_empty(const struct wh_report *report)
 		if (report->nodes[id].result != WHORL_NOT_FOUND)
 			return false;
 	return true;
+}
+
+bool wh_report_has_answer(const struct wh_report *report)
+{
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
+		if (report->nodes[id].status != NULL)
+			return true;
+	return false;
+}
+
+const char *wh_report_answer(enum whorl_result result)
+{
+	return result == WHORL_TIMEOUT     ? "silent"
+	       : result == WHORL_NOT_FOUND ? "gone"
+	       : result == WHORL_AGAIN     ? "unreached"
+	       : result == WHORL_REFUSED   ? "refused"
+					   : "unclear";
 }
 
 const char *wh_report_standing(const struct whorl_status *status)
@@ -188,6 +205,50 @@ static bool is_same_view(const struct whorl_status *one, const struct whorl_stat
 	return same;
 }
 
+static const char *list_members(const struct whorl_status *status, char *text, size_t bytes)
+{
+	size_t at = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < status->member_count && at + 8 < bytes; i++)
+		at += (size_t)snprintf(text + at, bytes - at, at > 0 ? " %u" : "%u", status->members[i].id);
+	return text;
+}
+
+/* The first node that answers for another group than the speaker's; NULL: there is none. */
+static const struct whorl_status *find_other(const struct wh_report *report)
+{
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++) {
+		const struct whorl_status *status = report->nodes[id].status;
+
+		if (status != NULL && status->standing != WHORL_HAS_FAILED && status->member_count > 0 &&
+		    status->identity != report->speaker->identity)
+			return status;
+	}
+	return NULL;
+}
+
+/* Two groups of one name: what answers, or what the speaker has met. */
+static void judge_groups(struct judge *judge)
+{
+	const struct whorl_status *speaker = judge->report->speaker, *other = find_other(judge->report);
+	char here[256], there[256];
+
+	if (other == NULL && speaker->other == 0)
+		return;
+	list_members(speaker, here, sizeof here);
+	if (other != NULL)
+		complain(judge,
+			 "there are two groups of this name: %016" PRIx64 " with nodes %s, and %016" PRIx64
+			 " with nodes %s; end the nodes of one of them",
+			 speaker->identity, here, other->identity, list_members(other, there, sizeof there));
+	else
+		complain(judge,
+			 "there are two groups of this name: %016" PRIx64
+			 " with nodes %s, which have met members of %016" PRIx64 "; end the nodes of one of them",
+			 speaker->identity, here, speaker->other);
+}
+
 static void judge_answer(struct judge *judge, const struct whorl_status *status)
 {
 	const struct whorl_status *speaker = judge->report->speaker;
@@ -202,6 +263,8 @@ static void judge_answer(struct judge *judge, const struct whorl_status *status)
 	if (status->result == WHORL_NO_QUORUM || !status->quorum)
 		complain(judge, "node %u hears no quorum%s%s", status->id, status->error[0] != '\0' ? ": " : "",
 			 status->error);
+	if (status->identity != speaker->identity)
+		return; /* judge_groups has said so */
 	if (status->view != speaker->view)
 		complain(judge, "node %u is in view %" PRIu64 ", node %u in view %" PRIu64, status->id, status->view,
 			 speaker->id, speaker->view);
@@ -246,13 +309,23 @@ static void judge_shard(struct judge *judge, const struct whorl_status_shard *sh
 		complain(judge, "%s has too few members (%u): it waits", which, shard->members);
 }
 
+/* A host that is down and has no member in the view is as it should be, or nobody can know. */
+static bool is_missed(const struct wh_report *report, uint32_t id)
+{
+	return report->nodes[id].result != WHORL_AGAIN || report->speaker == NULL ||
+	       wh_report_member(report->speaker, id) != NULL;
+}
+
 uint32_t wh_report_judge(const struct wh_report *report, wh_report_say_fn *say, void *ctx)
 {
 	struct judge judge = {.report = report, .say = say, .ctx = ctx};
 	const struct whorl_status *speaker = report->speaker;
+	bool refused = false;
 
-	if (speaker == NULL)
+	if (speaker == NULL && wh_report_has_answer(report))
 		complain(&judge, "there is no view: nobody is a member");
+	if (speaker != NULL)
+		judge_groups(&judge);
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++) {
 		const struct wh_report_node *node = &report->nodes[id];
 
@@ -262,9 +335,14 @@ uint32_t wh_report_judge(const struct wh_report *report, wh_report_say_fn *say, 
 			complain(&judge,
 				 "node %u is there and does not answer: it is stopped, not started, or in a long upcall",
 				 id);
-		else if (node->result != WHORL_NOT_FOUND)
+		else if (node->result != WHORL_NOT_FOUND && is_missed(report, id))
 			complain(&judge, "node %u: %s", id, node->text);
+		refused |= node->result == WHORL_REFUSED;
 	}
+	if (refused && !wh_report_has_answer(report) && !report->by_file)
+		complain(
+			&judge,
+			"a group with a cluster key or TLS tells nothing to who has neither: ask with its file, `whorl status FILE.ini`");
 	for (uint32_t i = 0; speaker != NULL && i < speaker->member_count; i++)
 		judge_member(&judge, &speaker->members[i]);
 	for (uint32_t i = 0; speaker != NULL && i < speaker->shard_count; i++)

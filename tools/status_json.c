@@ -31,12 +31,13 @@ static void set_node(json_t *object, const char *key, uint32_t id)
 	set(object, key, id == WHORL_NOBODY ? json_null() : json_integer(id));
 }
 
-static void set_incarnation(json_t *object, uint64_t incarnation)
+/* Numbers of 64 bits that are names. */
+static void set_name(json_t *object, const char *key, uint64_t name)
 {
 	char text[24];
 
-	snprintf(text, sizeof text, "%016" PRIx64, incarnation);
-	set_text(object, "incarnation", text);
+	snprintf(text, sizeof text, "%016" PRIx64, name);
+	set_text(object, key, text);
 }
 
 #define COUNTS(object, ...)                                                                                            \
@@ -136,7 +137,7 @@ static json_t *shards_of(const struct whorl_status *status)
 		set(object, "lost", json_boolean(s->lost));
 		COUNTS(object, COUNT(s, shard), COUNT(s, shards), COUNT(s, members), COUNT(s, senders),
 		       COUNT(s, resting), COUNT(s, window), COUNT(s, message_bytes));
-		set(object, "stats", mine ? subgroup_stats(&s->stats) : json_null());
+		set(object, "stats", mine ? subgroup_stats(s->stats) : json_null());
 		set(object, "places", places_of(s));
 		json_array_append_new(array, object);
 	}
@@ -153,7 +154,7 @@ static json_t *members_of(const struct whorl_status *status)
 		json_t *object = json_object();
 
 		set_node(object, "node", member->id);
-		set_incarnation(object, member->incarnation);
+		set_name(object, "incarnation", member->incarnation);
 		set_count(object, "heard_ms", member->heard_ms);
 		set_text(object, "suspicion", suspicions[member->suspicion]);
 		set(object, "overdue", json_boolean(member->overdue));
@@ -184,7 +185,9 @@ static void set_status(json_t *object, const struct whorl_status *status)
 {
 	set_text(object, "version", status->version);
 	set_count(object, "pid", status->pid);
-	set_incarnation(object, status->incarnation);
+	set_name(object, "incarnation", status->incarnation);
+	set_name(object, "identity", status->identity);
+	set_name(object, "other_group", status->other);
 	set_text(object, "standing", wh_report_standing(status));
 	set(object, "ready", json_boolean(status->ready));
 	set_text(object, "progress", status->progress);
@@ -193,18 +196,10 @@ static void set_status(json_t *object, const struct whorl_status *status)
 	set(object, "view", view_of(status));
 	set(object, "shards", shards_of(status));
 	set_count(object, "shards_left_off", status->shards_left_off);
-	set(object, "stats", node_stats(&status->stats));
+	set(object, "stats", node_stats(status->stats));
 }
 
 /* "ok", "silent", "gone", "unclear". */
-static const char *answer_text(enum whorl_result result)
-{
-	return result == WHORL_OK          ? "ok"
-	       : result == WHORL_TIMEOUT   ? "silent"
-	       : result == WHORL_NOT_FOUND ? "gone"
-					   : "unclear";
-}
-
 static uint64_t wall_clock_ms(void)
 {
 	struct timespec now;
@@ -228,7 +223,7 @@ void wh_report_print_json(FILE *out, const struct wh_report *report)
 		set_count(object, "time_ms", now);
 		set_text(object, "group", report->group);
 		set_node(object, "node", id);
-		set_text(object, "answer", answer_text(node->result));
+		set_text(object, "answer", node->result == WHORL_OK ? "ok" : wh_report_answer(node->result));
 		set_text(object, "text", node->text);
 		if (node->status != NULL)
 			set_status(object, node->status);
@@ -236,5 +231,4 @@ void wh_report_print_json(FILE *out, const struct wh_report *report)
 		fputc('\n', out);
 		json_decref(object);
 	}
-	fflush(out);
 }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "tools/status.h"
 
 /* ---- the group ------------------------------------------------------------------------------------------------------------- */
@@ -11,10 +12,12 @@ static void print_view(FILE *out, const struct wh_report *report)
 	const struct whorl_status *speaker = report->speaker;
 
 	if (speaker == NULL) {
-		fprintf(out, "group %s: no view\n", report->group);
+		fprintf(out, "group %s: %s\n", report->group[0] != '\0' ? report->group : "unknown",
+			wh_report_has_answer(report) ? "no view" : "no node has said anything");
 		return;
 	}
-	fprintf(out, "group %s: view %" PRIu64 ", members", report->group, speaker->view);
+	fprintf(out, "group %s (%016" PRIx64 "): view %" PRIu64 ", members", report->group, speaker->identity,
+		speaker->view);
 	for (uint32_t i = 0; i < speaker->member_count; i++)
 		fprintf(out, " %u", speaker->members[i].id);
 	if (speaker->leader != WHORL_NOBODY)
@@ -29,21 +32,6 @@ static void print_view(FILE *out, const struct wh_report *report)
 }
 
 /* ---- the nodes ------------------------------------------------------------------------------------------------------------- */
-
-/* "312.0 MB": bytes in few digits. Returns buf. */
-static const char *size_text(uint64_t bytes, char *buf, size_t room)
-{
-	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-	double value = (double)bytes;
-	size_t unit = 0;
-
-	while (value >= 999.5 && unit + 1 < sizeof units / sizeof units[0]) {
-		value /= 1000;
-		unit++;
-	}
-	snprintf(buf, room, "%.*f %s", unit == 0 || value >= 100 ? 0 : 1, value, units[unit]);
-	return buf;
-}
 
 /* How long ago, at most, one of the others has heard this member: "12 ms"; "-" if none of them says. Returns buf. */
 static const char *heard_text(const struct wh_report *report, uint32_t id, char *buf, size_t room)
@@ -70,7 +58,7 @@ static const char *heard_text(const struct wh_report *report, uint32_t id, char 
 /* What is under way at a node, or what it waits for. */
 static void print_remark(FILE *out, const struct whorl_status *status)
 {
-	const struct whorl_node_stats *stats = &status->stats;
+	const struct whorl_node_stats *stats = status->stats;
 	char size[32];
 
 	if (status->standing == WHORL_HAS_FAILED)
@@ -78,11 +66,11 @@ static void print_remark(FILE *out, const struct whorl_status *status)
 	else if (status->standing != WHORL_IS_MEMBER || !status->ready)
 		fprintf(out, "  %s", status->progress);
 	if (stats->takes > 0)
-		fprintf(out, "  takes state: %s so far", size_text(stats->state_taken, size, sizeof size));
+		fprintf(out, "  takes state: %s so far", wh_size_text(stats->state_taken, size, sizeof size));
 	if (stats->gives > 0)
-		fprintf(out, "  gives state: %s so far", size_text(stats->state_given, size, sizeof size));
+		fprintf(out, "  gives state: %s so far", wh_size_text(stats->state_given, size, sizeof size));
 	if (stats->state_kept > 0)
-		fprintf(out, "  keeps back %s", size_text(stats->state_kept, size, sizeof size));
+		fprintf(out, "  keeps back %s", wh_size_text(stats->state_kept, size, sizeof size));
 }
 
 static void print_node(FILE *out, const struct wh_report *report, uint32_t id)
@@ -98,17 +86,14 @@ static void print_node(FILE *out, const struct wh_report *report, uint32_t id)
 		heard_text(report, id, heard, sizeof heard);
 	if (status == NULL) {
 		fprintf(out, "%4u  %-10s %8s %8s %10s %9s\n", id,
-			node->result == WHORL_TIMEOUT     ? "silent"
-			: node->result != WHORL_NOT_FOUND ? "unclear"
-			: report->only >= 0               ? "-"
-							  : "gone",
+			node->result == WHORL_NOT_FOUND && report->only >= 0 ? "-" : wh_report_answer(node->result),
 			"-", "-", heard, "-");
 		return;
 	}
 	if (status->member_count > 0)
 		snprintf(view, sizeof view, "%" PRIu64, status->view);
 	fprintf(out, "%4u  %-10s %8s %8u %10s %9s", id, wh_report_standing(status), view, status->pid, heard,
-		size_text(status->stats.memory_bytes, size, sizeof size));
+		wh_size_text(status->stats->memory_bytes, size, sizeof size));
 	print_remark(out, status);
 	fputc('\n', out);
 }
@@ -169,9 +154,9 @@ static const char *rate_text(const struct wh_report *report, const struct wh_rep
 	if (earlier == NULL || earlier->incarnation != status->incarnation || report->at_ns == before->at_ns)
 		return buf;
 	shard = wh_report_shard(earlier, own->name, own->shard);
-	if (shard != NULL && own->stats.delivered >= shard->stats.delivered)
+	if (shard != NULL && own->stats->delivered >= shard->stats->delivered)
 		snprintf(buf, room, "%.0f",
-			 (double)(own->stats.delivered - shard->stats.delivered) * 1e9 /
+			 (double)(own->stats->delivered - shard->stats->delivered) * 1e9 /
 				 (double)(report->at_ns - before->at_ns));
 	return buf;
 }
@@ -186,8 +171,8 @@ static void print_place(FILE *out, const struct wh_report *report, const struct 
 	char sent[24] = "-", delivered[24] = "-", rate[24] = "-";
 
 	if (own != NULL) {
-		snprintf(sent, sizeof sent, "%" PRIu64, own->stats.sent);
-		snprintf(delivered, sizeof delivered, "%" PRIu64, own->stats.delivered);
+		snprintf(sent, sizeof sent, "%" PRIu64, own->stats->sent);
+		snprintf(delivered, sizeof delivered, "%" PRIu64, own->stats->delivered);
 		rate_text(report, before, status, own, rate, sizeof rate);
 	}
 	fprintf(out, "%4u  %-5s %12s %12s %10s %12" PRIu64 " %12" PRIu64 " %8" PRIu64, place->id,
@@ -199,8 +184,8 @@ static void print_place(FILE *out, const struct wh_report *report, const struct 
 		fprintf(out, "  all wait for it to receive");
 	else if (frontier->delivered > place->delivered_num && place->delivered_num == frontier->least_delivered)
 		fprintf(out, "  the slowest");
-	if (own != NULL && own->stats.open_claim != 0)
-		fprintf(out, "  claim %" PRIu64 " is open", own->stats.open_claim - 1);
+	if (own != NULL && own->stats->open_claim != 0)
+		fprintf(out, "  claim %" PRIu64 " is open", own->stats->open_claim - 1);
 	fputc('\n', out);
 }
 
@@ -253,7 +238,7 @@ static double mean_of(const struct whorl_batch_stats *batch)
 
 static void print_own_shard(FILE *out, const struct whorl_status_shard *shard)
 {
-	const struct whorl_subgroup_stats *s = &shard->stats;
+	const struct whorl_subgroup_stats *s = shard->stats;
 
 	fprintf(out,
 		"%s: claimed %" PRIu64 ", sent %" PRIu64 " (again %" PRIu64 "), aborted %" PRIu64 ", dropped %" PRIu64
@@ -273,7 +258,7 @@ static void print_more(FILE *out, const struct whorl_status *status)
 	static const char *const stages[WHORL_STAGES] = {"wedged", "proposed",  "acknowledged",  "decided",
 							 "agreed", "installed", "first delivery"};
 	static const char *const entries[WHORL_ENTRIES] = {"met", "invited", "there", "begun", "restored"};
-	const struct whorl_node_stats *s = &status->stats;
+	const struct whorl_node_stats *s = status->stats;
 
 	fprintf(out, "\nwhorl %s, incarnation %016" PRIx64 ", failure time-out %u ms, views %" PRIu64 "\n",
 		status->version, status->incarnation, status->failure_timeout_ms, s->views);

@@ -1,6 +1,7 @@
 /* tools.c - see tools.h. */
 #include "tools/tools.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,50 @@ void wh_say(const char *format, ...)
 	strcat(line, "\n");
 	if (write(STDERR_FILENO, line, strlen(line)) < 0)
 		return; /* there is nowhere to complain */
+}
+
+bool wh_flush(FILE *file, const char *name)
+{
+	bool good = ferror(file) == 0;
+
+	if (fflush(file) == 0)
+		return good;
+	wh_say("%s: it could not be written: %s", name, strerror(errno));
+	return false;
+}
+
+bool wh_put(FILE *file, const char *text, const char *name)
+{
+	if (fputs(text, file) >= 0)
+		return wh_flush(file, name);
+	wh_say("%s: it could not be written: %s", name, strerror(errno));
+	return false;
+}
+
+void wh_end_output(int status, void *unused)
+{
+	bool was_good = ferror(stdout) == 0;
+
+	(void)unused;
+	if (wh_flush(stdout, WH_STDOUT) || status != WH_EXIT_GOOD)
+		return;
+	if (!was_good)
+		wh_say(WH_STDOUT ": not all could be written");
+	_exit(WH_EXIT_FAILED);
+}
+
+bool wh_close_file(FILE *file, const char *name)
+{
+	bool good;
+
+	if (file == stdout)
+		return true;
+	good = wh_flush(file, name);
+	if (fclose(file) != 0 && good) {
+		wh_say("%s: it could not be written: %s", name, strerror(errno));
+		good = false;
+	}
+	return good;
 }
 
 int wh_tools_rank(uint32_t below)

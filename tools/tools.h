@@ -38,6 +38,23 @@ enum wh_exit wh_sim_check(struct wh_conf *conf);
 /* One line on stderr with "whorl: " before it. A progress line that stands there makes room. */
 void wh_say(const char *format, ...) WH_PRINTF(1, 2);
 
+/* Sends on what is in the buffer. False: something could not be written, now or before; if now, it has been said why. `name` is what the
+ * user calls the file. */
+WH_MUST_CHECK bool wh_flush(FILE *file, const char *name);
+
+/* The same behind a text. */
+WH_MUST_CHECK bool wh_put(FILE *file, const char *text, const char *name);
+
+#define WH_STDOUT "standard output"
+
+/* For on_exit: what is still on its way to standard output is written. Could something not be written, that is said, and a process that
+ * would have ended well ends with WH_EXIT_FAILED: whoever reads the output must not take a part for the whole. One that ends badly has
+ * said what it has noticed before. */
+void wh_end_output(int status, void *unused);
+
+/* Ends a file (not standard output, which is left to wh_end_output). False: something could not be written, which has been said. */
+WH_MUST_CHECK bool wh_close_file(FILE *file, const char *name);
+
 /* The number that srun (SLURM_PROCID) or mpirun (PMI_RANK, PMIX_RANK) has given this process among those that it has
  * started; -1: none, or none below `below`. */
 int wh_tools_rank(uint32_t below);

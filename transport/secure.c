@@ -4,8 +4,6 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <netinet/in.h>
-#include <openssl/crypto.h>
-#include <openssl/rand.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +24,7 @@ static enum whorl_result create(const struct wh_secure_ground *ground, bool call
 	memcpy(s->group, ground->group, strnlen(ground->group, sizeof(s->group) - 1));
 	s->ground.group = s->group;
 	wh_secure_preamble(ground, s->talk.preamble);
-	random = ground->random != NULL ? ground->random(s->nonce, sizeof(s->nonce))
-					: RAND_bytes(s->nonce, (int)sizeof(s->nonce)) == 1;
+	random = (ground->random != NULL ? ground->random : wh_secure_random)(s->nonce, sizeof(s->nonce));
 	if (!random) {
 		free(s);
 		return wh_error_set(err, WHORL_SYSTEM, "there are no random numbers to be had");
@@ -62,7 +59,7 @@ void wh_secure_free(struct wh_secure *s)
 	wh_secure_key_free(s->ground.key);
 	wh_secure_bytes_free(&s->in);
 	wh_secure_bytes_free(&s->out);
-	OPENSSL_cleanse(&s->talk, sizeof(s->talk));
+	wh_secure_cleanse(&s->talk, sizeof(s->talk));
 	free(s);
 }
 

@@ -20,7 +20,6 @@
 #include "transport/secure_int.h"
 
 #include <inttypes.h>
-#include <openssl/crypto.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -318,7 +317,7 @@ static void take_proof(struct wh_secure *s, const unsigned char *body)
 		refuse_without(s, "OpenSSL has no HMAC-SHA-256");
 		return;
 	}
-	if (CRYPTO_memcmp(proof, body, sizeof(proof)) != 0) {
+	if (!wh_secure_same(proof, body, sizeof(proof))) {
 		/* Of an answerer that has accepted my proof, and has not sent this, the next bytes are the application's. */
 		refuse(s, !s->caller, "%s and %s have different cluster keys (key_file)", wh_secure_other(s, name),
 		       wh_secure_name(s->ground.node, my_name));

@@ -2,14 +2,14 @@
  *
  *     secure.c        channels, as secure.h has them
  *     secure_greet.c  the greeting: who calls whom, the challenges and the answers to them
+ *     secure_bytes.c  buffers
  *     secure_key.c    the cluster key: its file, and what is proven with it
  *     secure_tls.c    OpenSSL over bytes
  *     secure_cert.c   certificates: their files, and which nodes they are for
+ *     secure_none.c   in the place of the last three where whorl is built without OpenSSL (WHORL_TLS): open mode alone
  */
 #ifndef WH_TRANSPORT_SECURE_INT_H
 #define WH_TRANSPORT_SECURE_INT_H
-
-#include <openssl/ssl.h>
 
 #include "base/atomics.h"
 #include "transport/secure.h"
@@ -32,6 +32,11 @@ static inline size_t wh_secure_bytes_count(const struct wh_secure_bytes *b)
 }
 
 /* ---- secure_key.c ------------------------------------------------------------------------------------------------------ */
+
+bool wh_secure_random(unsigned char *bytes, size_t count); /* as wh_secure_ground's */
+bool wh_secure_same(const void *one, const void *other,
+		    size_t count);                 /* in a time that does not tell where they differ */
+void wh_secure_cleanse(void *bytes, size_t count); /* overwrites */
 
 /* The bytes of a file that must be private; wiped by wh_secure_wipe. `what` names the key of the configuration. WHORL_OK,
  * WHORL_CONFIG, WHORL_MEMORY. */
@@ -57,23 +62,25 @@ bool wh_secure_prove(const struct wh_secure_key *key, bool caller, const struct 
 
 /* ---- secure_cert.c ----------------------------------------------------------------------------------------------------- */
 
+struct x509_st; /* X509 */
+
 struct wh_secure_tls {
-	wh_word holders; /* channels, and whoever has loaded it; the last one frees it [any thread] */
-	SSL_CTX *ctx;
-	BIO_METHOD *pipe; /* from and to the buffers of a channel */
+	wh_word holders;            /* channels, and whoever has loaded it; the last one frees it [any thread] */
+	struct ssl_ctx_st *ctx;     /* OpenSSL's names: SSL_CTX */
+	struct bio_method_st *pipe; /* BIO_METHOD: from and to the buffers of a channel */
 };
 
-BIO_METHOD *wh_secure_pipe_new(void); /* NULL: no memory; BIO_meth_free */
+struct bio_method_st *wh_secure_pipe_new(void); /* NULL: no memory; BIO_meth_free */
 
 /* Is it for that node of that group (WH_SECURE_VISITOR: for anyone in it)? */
-bool wh_secure_cert_is_for(X509 *certificate, const char *group, uint32_t node);
+bool wh_secure_cert_is_for(struct x509_st *certificate, const char *group, uint32_t node);
 /* The first name in it that begins with whorl://, or words that it has none; printable. */
-void wh_secure_cert_name(X509 *certificate, char *out, size_t bytes);
+void wh_secure_cert_name(struct x509_st *certificate, char *out, size_t bytes);
 
 /* ---- secure_tls.c ------------------------------------------------------------------------------------------------------ */
 
-struct wh_secure_tunnel { /* TLS over bytes */
-	SSL *ssl;
+struct wh_secure_tunnel {                 /* TLS over bytes */
+	struct ssl_st *ssl;               /* SSL */
 	struct wh_secure_bytes *in, *out; /* of the channel */
 	uint64_t sealed;                  /* since the key was last changed */
 };

@@ -1,4 +1,4 @@
-/* secure_key.c - the cluster key: its file, and what is proven with it. And the buffers of a channel. */
+/* secure_key.c - the cluster key: its file, and what is proven with it. And what else a greeting needs of OpenSSL. */
 #include "transport/secure_int.h"
 
 #include <errno.h>
@@ -6,10 +6,26 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+bool wh_secure_random(unsigned char *bytes, size_t count)
+{
+	return RAND_bytes(bytes, (int)count) == 1;
+}
+
+bool wh_secure_same(const void *one, const void *other, size_t count)
+{
+	return CRYPTO_memcmp(one, other, count) == 0;
+}
+
+void wh_secure_cleanse(void *bytes, size_t count)
+{
+	OPENSSL_cleanse(bytes, count);
+}
 
 /* ---- files that must be private ---------------------------------------------------------------------------------------- */
 
@@ -153,54 +169,4 @@ bool wh_secure_prove(const struct wh_secure_key *key, bool caller, const struct 
 		return false;
 	OPENSSL_cleanse(text, sizeof(text));
 	return length == WH_SECURE_PROOF_BYTES;
-}
-
-/* ---- bytes on their way ------------------------------------------------------------------------------------------------ */
-
-bool wh_secure_bytes_put(struct wh_secure_bytes *b, const void *bytes, size_t count)
-{
-	size_t held = b->end - b->begin;
-
-	if (count == 0)
-		return true;
-	if (b->room - b->end < count && b->begin >= held && b->room - held >= count) { /* so no byte is moved often */
-		memmove(b->at, b->at + b->begin, held);
-		b->begin = 0;
-		b->end = held;
-	}
-	if (b->room - b->end < count) {
-		size_t room = b->room == 0 ? 256 : b->room;
-		unsigned char *at;
-
-		while (room - b->end < count)
-			room *= 2;
-		at = realloc(b->at, room);
-		if (at == NULL)
-			return false;
-		b->at = at;
-		b->room = room;
-	}
-	memcpy(b->at + b->end, bytes, count);
-	b->end += count;
-	return true;
-}
-
-size_t wh_secure_bytes_take(struct wh_secure_bytes *b, void *out, size_t count)
-{
-	size_t held = b->end - b->begin;
-
-	if (count > held)
-		count = held;
-	if (count > 0 && out != NULL)
-		memcpy(out, b->at + b->begin, count);
-	b->begin += count;
-	if (b->begin == b->end)
-		b->begin = b->end = 0;
-	return count;
-}
-
-void wh_secure_bytes_free(struct wh_secure_bytes *b)
-{
-	free(b->at);
-	*b = (struct wh_secure_bytes){.at = NULL};
 }

@@ -5,6 +5,7 @@
 #include "transport/secure_int.h"
 
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -209,6 +209,7 @@ static const struct wh_transport_ops shm_ops = {
 	.control_send = wh_shm_control_send,
 	.stream_open = wh_shm_stream_open,
 	.searching = wh_shm_searching,
+	.holder = wh_shm_holder,
 	.answer = wh_shm_answer,
 	.leave = wh_shm_leave,
 	.destroy = destroy,

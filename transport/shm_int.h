@@ -266,7 +266,9 @@ struct wh_shm_peer {
 	struct wh_lives ended;              /* it is not met again as one of those */
 	uint32_t node;
 	int socket;
-	pid_t pid; /* as the kernel has it */
+	pid_t pid;        /* as the kernel has it */
+	pid_t holder;     /* of its id, when it was looked for last while there was no connection; */
+	uint64_t held_ns; /* and when that was. 0: never, or nobody held it */
 	struct wh_pace_call next_call;
 	struct wh_shm_view view;
 	struct wh_shm_pending pending[WH_SHM_PENDING];
@@ -292,6 +294,7 @@ void wh_shm_meet_tick(struct wh_shm *t);                 /* the timer has run ou
 void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
 void wh_shm_meet(struct wh_shm *t, struct wh_shm_peer *peer); /* both hellos have been taken */
 bool wh_shm_searching(struct wh_transport *transport);
+int wh_shm_holder(struct wh_transport *transport, uint32_t node);
 
 /* ---- connections: shm_peer.c -------------------------------------------------------------------------------------- */
 

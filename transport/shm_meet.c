@@ -273,20 +273,54 @@ static void turn_away(struct wh_shm *t, const struct wh_shm_stranger *stranger, 
 	wh_voice_complain(&t->voice, "turned away pid %d: %s", (int)stranger->pid, reason);
 }
 
-/* The process that listens where that node should; -1: not known. */
-static pid_t holder_of(const struct wh_shm *t, uint32_t node)
+/* The process that listens where that node should; -1: not known, errno says why: ECONNREFUSED: there is none. */
+static pid_t holder_of(const struct wh_shm *t, uint32_t node, uid_t *user)
 {
 	struct sockaddr_un name;
 	socklen_t bytes = wh_shm_name(&name, t->user, t->group, node);
 	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct ucred who = {.pid = -1};
+	struct ucred who = {.pid = -1, .uid = (uid_t)-1};
+	int why;
 
+	*user = who.uid;
 	if (s < 0)
 		return -1;
 	if (connect(s, (const struct sockaddr *)&name, bytes) != 0 || !wh_shm_who(s, &who))
 		who.pid = -1;
+	why = errno;
 	close(s);
+	errno = why;
+	*user = who.uid;
 	return who.pid;
+}
+
+/* A call to what holds an id and does not accept stays in its queue, so it is not looked for again and again. */
+#define HELD_NS WH_NS_PER_S
+
+/* The kernel gives none of a process in another namespace of pids. */
+static int known_pid(pid_t pid)
+{
+	return pid > 0 ? (int)pid : -1;
+}
+
+int wh_shm_holder(struct wh_transport *transport, uint32_t node)
+{
+	struct wh_shm *t = wh_shm_of(transport);
+	struct wh_shm_peer *peer = &t->peers[node];
+	uint64_t now = wh_env_now(t->env);
+	bool is_ours;
+	uid_t user;
+
+	if (peer->state != WH_SHM_ABSENT && peer->state != WH_SHM_SHUNNED)
+		return known_pid(peer->pid);
+	if (peer->held_ns != 0 && now < peer->held_ns + HELD_NS)
+		return known_pid(peer->holder);
+	errno = 0;
+	peer->holder = holder_of(t, node, &user);
+	is_ours = peer->holder == -1 ? errno != ECONNREFUSED
+				     : user == t->user; /* another user's is no node of this group */
+	peer->held_ns = is_ours ? now : 0;
+	return is_ours ? known_pid(peer->holder) : 0;
 }
 
 enum verdict { COME, NOT_NOW /* it calls again */, NEVER };
@@ -295,7 +329,8 @@ enum verdict { COME, NOT_NOW /* it calls again */, NEVER };
  * and I have not noticed yet. What it has sent comes first. */
 static enum verdict make_way(struct wh_shm *t, struct wh_shm_peer *peer, pid_t pid)
 {
-	pid_t holder = holder_of(t, peer->node);
+	uid_t user;
+	pid_t holder = holder_of(t, peer->node, &user);
 
 	if (holder != pid)
 		return holder == -1 ? NOT_NOW : NEVER;

@@ -95,6 +95,11 @@ uint64_t wh_sim_delay(struct sim_link *link)
 	return wh_dice_between(&link->sim->dice, link->wire->cost.latency_min_ns, link->wire->cost.latency_max_ns);
 }
 
+uint64_t wh_sim_notice_delay(struct sim_link *link)
+{
+	return link->sim->options.one_host ? 0 : wh_sim_delay(link);
+}
+
 /* ---- environments --------------------------------------------------------------------------------------------------- */
 
 static uint64_t now_ns(void *ctx)

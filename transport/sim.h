@@ -84,6 +84,7 @@ struct wh_sim_options {
 	uint32_t pieces;         /* that a push is torn into at most, 1 .. WH_SIM_PIECES_MAX */
 	uint32_t gap_bytes;      /* as in struct wh_transport_ops */
 	bool joins;              /* words beside each other are one push, torn like others; not with a card */
+	bool one_host;           /* holder() knows which ids are held; messages and notices come at once */
 	bool uneven;             /* some pairs are up to 64 times slower than that */
 	uint64_t ring_max_ns;    /* a ring takes at most so long */
 	uint64_t notice_max_ns;  /* a death is noticed at most so much later, at each peer at its own time */

@@ -16,7 +16,7 @@ uint64_t wh_sim_notice_time(struct sim_link *link)
 	struct wh_sim *sim = link->sim;
 	uint64_t late = sim->options.notice_max_ns;
 
-	return sim->now_ns + wh_sim_delay(link) + (late > 0 ? wh_dice_between(&sim->dice, 0, late) : 0);
+	return sim->now_ns + wh_sim_notice_delay(link) + (late > 0 ? wh_dice_between(&sim->dice, 0, late) : 0);
 }
 
 /* ---- crashes ----------------------------------------------------------------------------------------------------------- */

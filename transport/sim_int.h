@@ -376,6 +376,8 @@ static inline struct sim_wire *wh_sim_wire(const struct wh_sim *sim, uint32_t fr
 
 /* A delay on that link, from the dice. */
 uint64_t wh_sim_delay(struct sim_link *link);
+/* Of a message or a notice. On one host what is sent lies with its receiver at once. */
+uint64_t wh_sim_notice_delay(struct sim_link *link);
 void wh_sim_condemn(struct wh_sim *sim, uint32_t node, const char *format, ...) WH_PRINTF(3, 4);
 
 #endif

@@ -92,7 +92,7 @@ static void meet(void *ctx, uint64_t argument)
 
 static void meet_soon(struct sim_link *link)
 {
-	wh_sim_at(link->sim, link->sim->now_ns + wh_sim_delay(link), meet, link, 0);
+	wh_sim_at(link->sim, link->sim->now_ns + wh_sim_notice_delay(link), meet, link, 0);
 }
 
 void wh_sim_answer_knock(struct sim_link *link)
@@ -159,7 +159,7 @@ static void add_link(struct sim_link *link, struct sim_link *back)
 	link->from->links[link->to->id] = link;
 	link->knocking = true;
 	link->sim->under_way++;
-	wh_sim_send_notice(link, link->sim->now_ns + wh_sim_delay(link), SIM_KNOCK, 0, "", 0);
+	wh_sim_send_notice(link, link->sim->now_ns + wh_sim_notice_delay(link), SIM_KNOCK, 0, "", 0);
 }
 
 enum whorl_result wh_sim_introduce(struct sim_node *node, struct wh_error *err)
@@ -217,7 +217,7 @@ void wh_sim_arrived(struct sim_link *link)
 	    wh_sim_streams_flying(link))
 		return;
 	link->leaving = false;
-	wh_sim_send_notice(link, link->sim->now_ns + wh_sim_delay(link), WH_EVENT_PEER_LEFT, 0, "", 0);
+	wh_sim_send_notice(link, link->sim->now_ns + wh_sim_notice_delay(link), WH_EVENT_PEER_LEFT, 0, "", 0);
 }
 
 void wh_sim_leave(struct wh_transport *transport)

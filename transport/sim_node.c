@@ -199,7 +199,7 @@ static enum whorl_result sim_control_send(struct wh_transport *transport, uint32
 		return WHORL_MEMBER_GONE;
 	if (link->broken || link->controls == SIM_CONTROLS)
 		return WHORL_AGAIN;
-	due = wh_sim_later(sim->now_ns + wh_sim_delay(link), link->control_due_ns);
+	due = wh_sim_later(sim->now_ns + wh_sim_notice_delay(link), link->control_due_ns);
 	link->control_due_ns = due;
 	link->controls++;
 	link->controls_flying++;
@@ -268,6 +268,14 @@ void wh_sim_free_node(struct sim_node *node)
 	free(node);
 }
 
+/* A number that stands for its process. */
+static int sim_holder(struct wh_transport *transport, uint32_t node)
+{
+	const struct sim_node *life = node_of(transport)->sim->hosts[node].life;
+
+	return life != NULL && !life->dead ? (int)node + 1 : 0;
+}
+
 static const struct wh_transport_ops sim_ops = {
 	.name = "sim",
 	.remote = &wh_sim_remote_ops,
@@ -300,6 +308,7 @@ static struct sim_node *new_node(struct sim_host *host, const struct wh_transpor
 		return NULL;
 	node->ops = sim_ops;
 	node->ops.gap_bytes = host->sim->options.gap_bytes;
+	node->ops.holder = host->sim->options.one_host ? sim_holder : NULL;
 	node->base.ops = &node->ops;
 	node->sim = host->sim;
 	node->host = host;

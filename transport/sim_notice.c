@@ -159,7 +159,7 @@ static void release(void *ctx, uint64_t argument)
 void wh_sim_release(struct sim_link *link)
 {
 	if (link->held.head != NULL)
-		wh_sim_at(link->sim, link->sim->now_ns + wh_sim_delay(link), release, link, 0);
+		wh_sim_at(link->sim, link->sim->now_ns + wh_sim_notice_delay(link), release, link, 0);
 }
 
 void wh_sim_drop_held(struct sim_link *link)
@@ -208,7 +208,7 @@ void wh_sim_send_notice(struct sim_link *link, uint64_t when_ns, int kind, uint6
 
 void wh_sim_send_row(struct sim_link *link, enum sim_notice_kind kind, uint64_t key)
 {
-	wh_sim_send_notice(link, link->sim->now_ns + wh_sim_delay(link), (int)kind, key, "", 0);
+	wh_sim_send_notice(link, link->sim->now_ns + wh_sim_notice_delay(link), (int)kind, key, "", 0);
 }
 
 void wh_sim_send_stream(struct sim_link *link, struct sim_stream *stream)
@@ -220,5 +220,5 @@ void wh_sim_send_stream(struct sim_link *link, struct sim_stream *stream)
 		return;
 	}
 	notice->stream = stream;
-	wh_sim_at(link->sim, link->sim->now_ns + wh_sim_delay(link), arrive, notice, 0);
+	wh_sim_at(link->sim, link->sim->now_ns + wh_sim_notice_delay(link), arrive, notice, 0);
 }

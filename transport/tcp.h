@@ -44,7 +44,8 @@ struct wh_tcp_asked { /* whom a visitor asks */
 };
 
 /* Asks a node a question (T11), and waits for its answer, at most WH_ANSWER_MAX bytes. Any thread; no transport
- * is needed. WHORL_OK; WHORL_NOT_FOUND (nobody is there, or the name is not known); WHORL_TIMEOUT; WHORL_REFUSED (its
+ * is needed. WHORL_OK; WHORL_NOT_FOUND (nobody is there, or the name is not known); WHORL_AGAIN (no connection in that time: its
+ * host cannot be reached); WHORL_TIMEOUT (it does not answer); WHORL_REFUSED (its
  * version is another, or one of the two has not proven who it is); WHORL_INVALID (the address, or the question is too long); WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_tcp_ask(const struct wh_tcp_asked *asked, const void *question, size_t bytes,
 					   uint64_t timeout_ns, void *answer, size_t *answer_bytes,

@@ -91,6 +91,7 @@ struct question {
 	uint64_t deadline_ns;
 	unsigned char *answer; /* at least WH_ANSWER_MAX bytes */
 	size_t *answer_bytes;
+	bool reached; /* there was a connection: somebody is there */
 };
 
 /* Milliseconds that are left, at least 1; 0: none. */
@@ -154,7 +155,14 @@ static enum whorl_result hear_answer(struct wh_tcp_channel *channel, const struc
 	return head.kind == WH_TCP_ANSWER ? WHORL_OK : WHORL_AGAIN;
 }
 
-static enum whorl_result connect_to(struct wh_tcp_channel *channel, const struct question *q, struct wh_error *err)
+/* No way leads there, as the system says at once or after a while. */
+static bool is_away(int error)
+{
+	return error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN || error == ENETDOWN ||
+	       error == ETIMEDOUT;
+}
+
+static enum whorl_result connect_to(struct wh_tcp_channel *channel, struct question *q, struct wh_error *err)
 {
 	int error = wh_tcp_channel_call(channel, &q->at, &q->ground, q->node);
 	enum wh_tcp_io io = WH_TCP_LATER;
@@ -168,8 +176,11 @@ static enum whorl_result connect_to(struct wh_tcp_channel *channel, const struct
 	}
 	if (error == ECONNREFUSED)
 		return wh_error_set(err, WHORL_NOT_FOUND, "no node is running at %s", q->address);
+	if (is_away(error))
+		return WHORL_AGAIN;
 	if (error != 0)
 		return wh_error_system(err, error, "connect to %s", q->address);
+	q->reached = true;
 	while ((io = wh_tcp_channel_shake(channel, &writes)) == WH_TCP_LATER)
 		if (!wait_for(channel, q, writes))
 			return WHORL_AGAIN;
@@ -179,7 +190,7 @@ static enum whorl_result connect_to(struct wh_tcp_channel *channel, const struct
 }
 
 /* WHORL_AGAIN: it can be tried once more. */
-static enum whorl_result ask_once(const struct question *q, struct wh_error *err)
+static enum whorl_result ask_once(struct question *q, struct wh_error *err)
 {
 	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
 	struct wh_tcp_channel channel = WH_TCP_NO_CHANNEL;
@@ -222,6 +233,10 @@ enum whorl_result wh_tcp_ask(const struct wh_tcp_asked *asked, const void *quest
 			(void)poll(NULL, 0, again_ms);
 		again_ms = 2 * again_ms < AGAIN_MS_MAX ? 2 * again_ms : AGAIN_MS_MAX;
 	} while (result == WHORL_AGAIN && time_left(&q) > 0);
+	if (result == WHORL_AGAIN && !q.reached)
+		return wh_error_set(err, WHORL_AGAIN,
+				    "%s cannot be reached: the host is down, or the network between is cut",
+				    asked->address);
 	if (result == WHORL_AGAIN)
 		return wh_error_set(err, WHORL_TIMEOUT, "the node at %s does not answer", asked->address);
 	return result;

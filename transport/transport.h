@@ -247,6 +247,9 @@ struct wh_transport_ops {
 	/* True until every other node of the group that is there has been met, or has refused, as far as can be known by now: who
 	 * then has not been met is not there, or comes later. It becomes false within `patience_ns`, whatever others do. */
 	bool (*searching)(struct wh_transport *t);
+	/* Where all nodes are processes of one host (NULL elsewhere): the process that holds the id of another node, whether it speaks or
+	 * not; 0: none does; -1: one does, it is not known which. */
+	int (*holder)(struct wh_transport *t, uint32_t node);
 	/* T11. The answer to a question, at most WH_ANSWER_MAX bytes. One who has gone meanwhile does not get it. */
 	void (*answer)(struct wh_transport *t, uint64_t visitor, const void *bytes, size_t count);
 

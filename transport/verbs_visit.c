@@ -229,6 +229,7 @@ struct question {
 	uint64_t deadline_ns;
 	void *answer; /* at least WH_ANSWER_MAX bytes */
 	size_t *answer_bytes;
+	bool reached; /* there was a connection: somebody is there */
 };
 
 /* Milliseconds that are left, at least 1; 0: none. */
@@ -265,8 +266,8 @@ static bool move(int s, const struct question *q, bool out, void *bytes, size_t 
 }
 
 /* WHORL_AGAIN: it can be tried once more. */
-static enum whorl_result ask_once(int s, const struct sockaddr_storage *to, socklen_t to_bytes,
-				  const struct question *q, struct wh_error *err)
+static enum whorl_result ask_once(int s, const struct sockaddr_storage *to, socklen_t to_bytes, struct question *q,
+				  struct wh_error *err)
 {
 	struct pollfd ready = {.fd = s, .events = POLLOUT};
 	struct wh_verbs_question head = {WH_VERBS_MAGIC, WH_VERBS_VERSION, (uint32_t)q->count};
@@ -281,8 +282,11 @@ static enum whorl_result ask_once(int s, const struct sockaddr_storage *to, sock
 		error = errno;
 	if (error == ECONNREFUSED)
 		return wh_error_set(err, WHORL_NOT_FOUND, "no node is running at %s", q->address);
+	if (error == EHOSTUNREACH || error == ENETUNREACH || error == ETIMEDOUT)
+		return WHORL_AGAIN;
 	if (error != 0)
 		return wh_error_system(err, error, "cannot connect to %s", q->address);
+	q->reached = true;
 	if (!move(s, q, true, &head, sizeof(head)) || !move(s, q, true, (void *)(uintptr_t)q->bytes, q->count) ||
 	    !move(s, q, false, &head, sizeof(head)))
 		return WHORL_AGAIN;
@@ -297,8 +301,12 @@ static enum whorl_result ask_once(int s, const struct sockaddr_storage *to, sock
 enum whorl_result wh_verbs_ask(const char *address, const void *question, size_t bytes, uint64_t timeout_ns,
 			       void *answer, size_t *answer_bytes, struct wh_error *err)
 {
-	const struct question q = {address, question,    bytes, wh_env_now(wh_env_system()) + timeout_ns,
-				   answer,  answer_bytes};
+	struct question q = {.address = address,
+			     .bytes = question,
+			     .count = bytes,
+			     .deadline_ns = wh_env_now(wh_env_system()) + timeout_ns,
+			     .answer = answer,
+			     .answer_bytes = answer_bytes};
 	struct sockaddr_storage to;
 	socklen_t to_bytes;
 	int again_ms = AGAIN_MS;
@@ -319,6 +327,9 @@ enum whorl_result wh_verbs_ask(const char *address, const void *question, size_t
 			(void)poll(NULL, 0, again_ms);
 		again_ms = 2 * again_ms < AGAIN_MS_MAX ? 2 * again_ms : AGAIN_MS_MAX;
 	} while (result == WHORL_AGAIN && time_left(&q) > 0);
+	if (result == WHORL_AGAIN && !q.reached)
+		return wh_error_set(err, WHORL_AGAIN,
+				    "%s cannot be reached: the host is down, or the network between is cut", address);
 	if (result == WHORL_AGAIN)
 		return wh_error_set(err, WHORL_TIMEOUT, "the node at %s does not answer", address);
 	return result;

@@ -22,6 +22,7 @@ struct peer {
 	whorl_node *whorl;
 	whorl_subgroup *subgroup;
 	bool is_caller;
+	bool is_armed; /* the window will say that there is room */
 };
 
 static void deliver(const struct whorl_message *messages, size_t count, void *ctx)
@@ -105,13 +106,18 @@ static void rest(struct peer *p)
 	uint64_t ns = peers_until_due(&p->node);
 	struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 	bool is_full = ns == 0 && peers_sends(&p->node);
+	uint64_t room;
 
-	if (is_full && whorl_window_arm(p->subgroup) == WHORL_OK)
+	if (is_full && !p->is_armed)
+		p->is_armed = whorl_window_arm(p->subgroup) == WHORL_AGAIN;
+	if (is_full && !p->is_armed)
 		return;
 	if (ns == 0)
 		timeout.tv_sec = 1;
 	if (whorl_arm(p->whorl) == 0)
 		ppoll(wait, is_full ? 2 : 1, &timeout, NULL);
+	if (p->is_armed && read(wait[1].fd, &room, sizeof(room)) == sizeof(room))
+		p->is_armed = false;
 }
 
 /* It neither spins nor yields before it sleeps: three nodes share two processors. */

@@ -5,12 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Element `index` of an array of struct `type` that the library has made. Its elements lie as far apart as the first of them says,
+ * which may be more than this header's sizeof (whorl.h, STRUCTS):
+ *     const struct whorl_message *m = WHORL_AT(whorl_message, messages, i); */
+#define WHORL_AT(type, array, index)                                                                                   \
+	((const struct type *)(const void *)((const char *)(array) + (size_t)(index) * (array)->size))
+
 typedef struct whorl_subgroup whorl_subgroup;
 
 struct whorl_message {
+	uint32_t size;    /* of this struct, at the library's */
+	uint32_t sender;  /* node id */
 	const void *data; /* in place in the sender's ring; 16-byte aligned; valid until the upcall returns */
 	size_t bytes;
-	uint32_t sender; /* node id */
 	uint64_t index; /* of this message among those its sender committed in this subgroup, from 0. Ordered mode: gap-free
 			      except for aborted claims, which take a number too */
 	uint64_t view;     /* number of the view in which it is delivered */
@@ -18,6 +25,8 @@ struct whorl_message {
 			      where a sender had nothing to say; begins anew in each view, so (view, sequence) is the place
 			      in the whole. Unordered mode: equal to index */
 	whorl_subgroup *subgroup;
+	uint64_t incarnation; /* of the sender: which of its lives. With the subgroup's name, (sender, incarnation, index) names a
+				 * message for good */
 };
 
 #endif

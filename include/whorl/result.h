@@ -24,9 +24,10 @@
 	X(REFUSED, 12, "a peer was refused, or refused us: other user, version, group or layout")                      \
 	X(MEMBER_GONE, 13, "a member is gone, or its memory holds what no member can have said")                       \
 	X(UNSUPPORTED, 14, "this build or this machine cannot do that")                                                \
-	X(NO_QUORUM, 15, "too few members are heard to go on: a strict majority of the view is needed")                \
+	X(NO_QUORUM, 15, "too few members are heard to go on: a quorum of the view is needed")                         \
 	X(REMOVED, 16, "the other members have removed this node from the group")                                      \
-	X(SHARD_LOST, 17, "no member of the shard has survived")
+	X(SHARD_LOST, 17, "no member of the shard has survived")                                                       \
+	X(PENDING, 18, "accepted: it will be sent when enough members are heard again")
 
 enum whorl_result {
 #define WHORL_RESULT_CONSTANT(name, value, text) WHORL_##name = (value),

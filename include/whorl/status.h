@@ -46,6 +46,7 @@ enum whorl_change_step {
 enum whorl_suspicion { WHORL_IS_TRUSTED, WHORL_HAS_LEFT, WHORL_IS_FAILED };
 
 struct whorl_status_member { /* of the node's view, by rank */
+	uint32_t size;
 	uint32_t id;
 	uint64_t incarnation;
 	uint64_t heard_ms; /* since its last heartbeat here, or since the view began; of the node itself 0 */
@@ -54,6 +55,7 @@ struct whorl_status_member { /* of the node's view, by rank */
 };
 
 struct whorl_status_place { /* of a member of a shard; its counters as they have come to the node that answers */
+	uint32_t size;
 	uint32_t id;
 	bool sends, rests;
 	/* Ordered mode: the first sequence numbers of this view that it has not received, not delivered. Unordered: messages of
@@ -62,6 +64,7 @@ struct whorl_status_place { /* of a member of a shard; its counters as they have
 };
 
 struct whorl_status_shard {
+	uint32_t size;
 	char name[64]; /* of the subgroup */
 	uint32_t shard, shards;
 	bool ordered;
@@ -69,16 +72,20 @@ struct whorl_status_shard {
 	enum whorl_shard_condition condition; /* WHORL_SHARD_GONE: the node is not in it; nothing but counts follows */
 	uint32_t members, senders, resting;
 	uint32_t window, message_bytes;
-	struct whorl_subgroup_stats stats; /* of the node */
-	uint32_t place_count;              /* 0 where the node is not in it, otherwise `members` */
-	struct whorl_status_place *places;
+	struct whorl_subgroup_stats *stats; /* of the node; NULL where it is not in it */
+	uint32_t place_count;               /* 0 where the node is not in it, otherwise `members` */
+	struct whorl_status_place *places;  /* WHORL_AT(whorl_status_place, shard->places, i) */
 };
 
+/* All of it is the library's: `size` of each struct is, and its arrays are stepped through by WHORL_AT (whorl.h, STRUCTS). */
 struct whorl_status {
+	size_t size;
 	char version[16]; /* of its library */
 	char group[64];
 	uint32_t id, pid;
 	uint64_t incarnation;
+	uint64_t identity; /* of the group that it is in: drawn when the group was formed, the same for all its members; 0: in none */
+	uint64_t other; /* of another group of this name that it has met, and is to be ended; 0: none */
 	enum whorl_standing standing;
 	enum whorl_result result; /* of whorl_error */
 	char error[512];          /* its words */
@@ -95,19 +102,20 @@ struct whorl_status {
 	enum whorl_change_step change;
 	uint64_t change_ms; /* so long it has been under way */
 	uint32_t member_count;
-	struct whorl_status_member *members;
+	struct whorl_status_member *members; /* WHORL_AT(whorl_status_member, status->members, rank) */
 
-	struct whorl_node_stats stats;
+	struct whorl_node_stats *stats;
 	uint32_t shard_count;
-	struct whorl_status_shard *shards; /* in the order of the configuration */
-	uint32_t shards_left_off;          /* that had no room in the answer */
+	struct whorl_status_shard
+		*shards; /* in the order of the configuration: WHORL_AT(whorl_status_shard, status->shards, i) */
+	uint32_t shards_left_off; /* that had no room in the answer */
 };
 
 /* Asks node `id` of the group of that name. `text` may be NULL; otherwise it gets the words for what is not WHORL_OK, at most
  * `bytes` with the terminating zero. Any thread; waits at most `timeout_ms`. Of a group on tcp or verbs only if it has no
  * `[node N] address`: else whorl_status_of finds it.
  * WHORL_OK: *out is to be freed by whorl_status_free; WHORL_NOT_FOUND: no such node is running; WHORL_TIMEOUT: it is there, and has
- * not answered; WHORL_REFUSED: it is another user's, of another version, or its answer makes no sense; WHORL_INVALID: the name, the
+ * not answered; WHORL_AGAIN: its host cannot be reached, so nothing is known of it; WHORL_REFUSED: it is another user's, of another version, or its answer makes no sense; WHORL_INVALID: the name, the
  * id, a negative time-out; WHORL_MEMORY; WHORL_SYSTEM. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_ms,
 							      struct whorl_status **out, char *text, size_t bytes);

@@ -16,7 +16,7 @@
  *     whorl_on_message(orders, deliver, NULL);
  *     whorl_start(node);
  *     whorl_ready(node, 5000);
- *     whorl_send(orders, "hello", 5, 1000);
+ *     whorl_send(orders, "hello", 5, 1000, NULL);
  *     whorl_close(node, 1000);
  *
  * THREADS. Each node has one loop, which runs the protocol and every upcall. With `[engine] thread = dedicated` (the
@@ -32,10 +32,11 @@
  * VIEWS. The members of a group at a time are a *view*. When a member dies, is cut off, stands still for
  * `failure_timeout_ms` or leaves, the others agree on the next view (virtual synchrony: docs/protocol.md). All who go from
  * one view to the next have delivered the same messages in it. What a surviving sender had committed and was not delivered
- * is sent again in the next view, in order and exactly once; what a dead sender had committed and was not received by all
+ * is sent again in the next view, in order and exactly once, unless the program's layout function takes that sender out of its
+ * shard, of which it is told (whorl_on_gone); what a dead sender had committed and was not received by all
  * survivors is gone for all. While a view changes, claims answer WHORL_AGAIN. A view may follow only with a strict majority
- * of the one before (or exactly half of it with `[group] tie_breaker`): a minority waits, and its calls answer
- * WHORL_NO_QUORUM until it hears a majority again. A node that the others have removed, rightly or not, gets WHORL_REMOVED,
+ * of the one before (or exactly half of it with `[group] tie_breaker`): a minority waits, and its claims answer
+ * WHORL_NO_QUORUM, its commits WHORL_PENDING, until it hears a majority again. A node that the others have removed, rightly or not, gets WHORL_REMOVED,
  * for good; it delivers nothing more.
  *
  * COMING IN. A node that is started joins the group of its name, or forms one with others if there is none (whorl_open). It is a
@@ -57,8 +58,15 @@
  * (whorl_step and whorl_arm 0, the descriptors -1), except whorl_close, which frees the child's copy, its open claims as
  * well, and does not disturb the parent. Open nodes after forking.
  *
- * OPTION AND RESULT STRUCTS begin with `size`, which the caller sets to sizeof of the struct it was compiled with: a
- * newer library understands older programs.
+ * STRUCTS grow, and a program that was compiled before goes on with a newer library. There is one rule. Each struct begins with
+ * `size`, in bytes, and grows at its end alone. Where the program makes it (options, whorl_state, statistics) the program sets `size`
+ * to its own sizeof, and the library reads and writes no more than that. Where the library makes it (messages, views, positions,
+ * statuses) `size` is the library's, and an array of them is stepped through by it: WHORL_AT, not `[i]`. Two structs have no size,
+ * because they never grow: whorl_claim, which has room inside, and whorl_batch_stats. Enumerations gain constants at their end, and
+ * exported functions carry the version that they came with (WHORL_0.1).
+ *
+ * NULL where an object, a name or a result is expected is refused: WHORL_INVALID, or 0, NULL, -1 from what returns no whorl_result.
+ * What may be NULL says so. WHORL_INVALID always has a reason in words: whorl_invalid_text.
  */
 #ifndef WHORL_WHORL_H
 #define WHORL_WHORL_H
@@ -91,6 +99,11 @@ WHORL_API const char *whorl_version(void);
 
 /* "the time allowed ran out"; never NULL. */
 WHORL_API const char *whorl_result_text(enum whorl_result result);
+
+/* Why this thread was last answered WHORL_INVALID (or, by what returns no whorl_result, 0, NULL or -1): "whorl_claim: no subgroup",
+ * "whorl_commit: the claim is finished already". "" if it never was. It is the thread's: valid until
+ * a call of this thread is refused again. Any thread. */
+WHORL_API const char *whorl_invalid_text(void);
 
 /* ---- configuration --------------------------------------------------------------------------------------------------
  * The keys are described by `whorl config --describe` and in docs/configuration.md. A config is used by one thread at a
@@ -129,20 +142,24 @@ enum whorl_log_level { WHORL_LOG_ERROR, WHORL_LOG_WARNING, WHORL_LOG_INFO, WHORL
 typedef void whorl_log_fn(enum whorl_log_level level, const char *line, void *ctx);
 
 struct whorl_view {              /* who is in the group; belongs to the library */
+	size_t size;             /* of this struct, at the library's */
 	uint64_t number;         /* 0 is the first; each follows the one before */
 	const uint32_t *members; /* node ids by rank: oldest members first */
 	const uint32_t *joined;  /* that were not in the view before; all of them in the first */
 	const uint32_t *left;    /* that were in the view before, and are not in this one */
 	uint32_t member_count, joined_count, left_count;
-	uint32_t rank; /* mine */
+	uint32_t rank;                /* mine */
+	const uint64_t *incarnations; /* of the members, by rank: a node that has ended and is back has another */
 };
 
 enum whorl_role { WHORL_NO_MEMBER, WHORL_MEMBER, WHORL_SENDER }; /* a sender is a member as well */
 
-/* Says what node `id` is in one shard of a subgroup that has `members = function`; called for each view, each such
- * subgroup, shard and member of the view (whose `rank` is 0 here). It must depend on its arguments alone: all nodes call it
- * and must get the same. In one subgroup a node is in one shard at most (the first that takes it). Loop thread, and
- * whorl_open. */
+/* Says what node `id` is in one shard of a subgroup that has `members = function`; called for each view but those that only end a
+ * sender (below), each such subgroup, shard and member of the view (whose `rank` is 0 here). It must depend on its arguments alone:
+ * all nodes call it and must get the same. In one subgroup a node is in one shard at most (the first that takes it).
+ * A sender that it makes a plain member of the same shard *ends*: it claims nothing more (WHORL_NOT_SENDER), and goes on being a
+ * sender until all that it has claimed is delivered, which a view more brings about. One that it takes out of its shard, while it
+ * sends in no other, loses what is not delivered by then (whorl_on_gone). Loop thread, and whorl_open. */
 typedef enum whorl_role whorl_layout_fn(const struct whorl_view *view, const char *subgroup, uint32_t shard,
 					uint32_t id, void *ctx);
 
@@ -152,16 +169,24 @@ struct whorl_open_options {
 	void *log_ctx;
 	whorl_layout_fn *layout; /* NULL: no subgroup has members = function */
 	void *layout_ctx;
+	/* true: an operator says, for this start alone, that there is no group of this name any more, and that this node forms one
+	 * (docs/operations.md). It is checked against every node that can be reached: if one is a member, is invited into a view, or is
+	 * met and says nothing, the node fails (WHORL_REFUSED); on a network what stands still may not be met, and counts as not reached. Without `state_dir` it is then a group of one, which all others join; with it and no
+	 * founder it takes more than half of the configured nodes. Only ids below `nodes` can be told so, and if there is a founder only that
+	 * one (WHORL_INVALID); `start = join` does not speak against it. Never set it in what a service runs again by itself. */
+	bool form;
 };
 
 /* Makes node `id` (0 .. nodes_max-1) of the configured group: checks the configuration, estimates the memory and holds it
  * against `[group] memory_max`, and begins to meet the others. Waits for no other node; on tcp and verbs for the system's resolver,
  * which looks up each `[node N] address` that is a name. `options` may be NULL. Several nodes, also of
  * one group, may be opened in one process.
- * If a group of that name is running the node will join it. If not, it will form one: with all the nodes that are configured, or
- * after `start_timeout_ms` with more than half of them; or as its founder, alone (docs/operations.md).
- * WHORL_OK; WHORL_CONFIG (addresses too: one that must be known and is not, or is not allowed without a key); WHORL_INVALID (id,
- * options); WHORL_MEMORY (more than `memory_max`; what the machine has is asked for when a view begins); WHORL_SYSTEM; WHORL_REFUSED
+ * If a group of that name is running the node will join it. If not, it will form one with all the nodes that are configured; on shm, and
+ * on networks with `[group] state_dir`, after `start_timeout_ms` with more than half of them, or as its founder, alone
+ * (docs/operations.md). There are never two groups of one name that both go on: docs/decisions/0032.
+ * WHORL_OK; WHORL_CONFIG (addresses too: one that must be known and is not, or is not allowed without a key; a record in `state_dir`
+ * that is damaged, or another node's); WHORL_INVALID (id, options); WHORL_MEMORY (more than `memory_max`; what the machine has is asked for
+ * when a view begins); WHORL_SYSTEM (`state_dir` is not there, too); WHORL_REFUSED
  * (the id is in use); WHORL_UNSUPPORTED (the transport: this machine lacks what it needs). On failure *out is NULL, nothing is left, and whorl_config_error says why. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_open(whorl_config *config, uint32_t id,
 							const struct whorl_open_options *options, whorl_node **out);
@@ -206,8 +231,9 @@ WHORL_API enum whorl_result whorl_close(whorl_node *node, int timeout_ms);
 WHORL_API void whorl_progress(const whorl_node *node, char *text, size_t bytes);
 
 /* WHORL_OK while the node works, else why it does not: WHORL_MEMBER_GONE (a member broke the rules so that what is to be
- * delivered cannot be), WHORL_REFUSED (by the group, or its configuration differs), WHORL_REMOVED, WHORL_FORKED, WHORL_MEMORY and
- * WHORL_SYSTEM (a view could not be installed; what is kept back outgrew `backlog_max`), WHORL_SHARD_LOST (all who could have
+ * delivered cannot be), WHORL_REFUSED (by the group, or its configuration differs; or it was told to form a
+ * group, `form`, where one may be), WHORL_REMOVED, WHORL_FORKED, WHORL_MEMORY and
+ * WHORL_SYSTEM (a view could not be installed; what is kept back outgrew `backlog_max`; the record in `state_dir` could not be written), WHORL_SHARD_LOST (all who could have
  * given it the state of its shard are gone), all of them for good; WHORL_NO_QUORUM, as long as too few members are heard.
  * With `text` non-NULL also the words ("node 2 has died (its connection closed)"), at most `bytes` with the terminating
  * zero. Any thread. */
@@ -256,7 +282,8 @@ WHORL_API size_t whorl_arm(whorl_node *node);
 WHORL_API int whorl_fd(whorl_node *node);
 
 /* Arms, looks, and sleeps until there is something to do or the time-out; then makes a pass. WHORL_OK: something was done;
- * WHORL_TIMEOUT; WHORL_WOULD_DEADLOCK, WHORL_INVALID (not in caller mode, not started, or another thread makes a pass), WHORL_FORKED. */
+ * WHORL_TIMEOUT; WHORL_AGAIN (another thread makes a pass); WHORL_WOULD_DEADLOCK, WHORL_INVALID (not in caller mode, or not
+ * started), WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
 
 /* ---- subgroups and delivery -----------------------------------------------------------------------------------------*/
@@ -273,13 +300,23 @@ WHORL_API whorl_subgroup *whorl_subgroup_at(whorl_node *node,
 /* A message is delivered: every member has it (ordered mode; Spindle §II-A). The sender's memory is read in place: a
  * sender that writes to a slot after committing it can make members differ, and nothing guards against that. */
 typedef void whorl_message_fn(const struct whorl_message *message, void *ctx);
-/* The same for all that can be delivered at once (Spindle §III-D); the array is valid until the upcall returns. */
+/* The same for all that can be delivered at once (Spindle §III-D); the array is valid until the upcall returns. Message i of it is
+ * WHORL_AT(whorl_message, messages, i). */
 typedef void whorl_batch_fn(const struct whorl_message *messages, size_t count, void *ctx);
 
-/* One of the two per subgroup, before whorl_start: WHORL_INVALID afterwards. Without either, messages are ordered,
- * acknowledged and dropped. */
+/* One of the two per subgroup, before whorl_start. Set again it is replaced, and with `fn` NULL taken back. Without either, messages
+ * are ordered, acknowledged and dropped. WHORL_OK; WHORL_INVALID: after whorl_start, or the other one is set already; WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *fn, void *ctx);
 WHORL_API enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, void *ctx);
+
+/* The messages of this node with the indexes `first` to `end` - 1 are gone: nobody delivers them from here on. A view has just begun, of
+ * which the program has been upcalled, in which the layout function has taken the node out of the shard that they were for. In an
+ * ordered subgroup nobody has delivered them; in an unordered one some may have, but not all. Aborted claims count, too; those that
+ * are still open are finished with WHORL_NOT_SENDER. On the loop. */
+typedef void whorl_gone_fn(whorl_subgroup *subgroup, uint64_t first, uint64_t end, void *ctx);
+
+/* Before whorl_start: WHORL_INVALID afterwards. WHORL_FORKED. */
+WHORL_API enum whorl_result whorl_on_gone(whorl_subgroup *subgroup, whorl_gone_fn *fn, void *ctx);
 
 /* ---- state ------------------------------------------------------------------------------------------------------------
  * What the messages of a subgroup have made is the program's; a node that joins needs it as it was at one point of their order.
@@ -293,6 +330,26 @@ WHORL_API enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch
  * View upcalls are not kept back. A program whose state depends on who is there compares it with whorl_view_members when it has
  * been restored, as members may have come and gone meanwhile; message.view tells messages of views before the last upcall.
  * docs/decisions/0016; Derecho (TOCS 2019) §4.3 stops the group instead. */
+
+struct whorl_position_of { /* where a state stands with one sender */
+	uint32_t size;
+	uint32_t id;          /* node id */
+	uint64_t incarnation; /* which of its lives; 0: not known here */
+	uint64_t next;        /* index of its first message that is not in the state */
+};
+
+/* Where a state stands in the order of messages. It has all that was delivered in views before `view`; and of `view`, ordered, all
+ * with a sequence below `sequence`. So of two positions of one ordered shard, in one group, the one with the greater (view, sequence)
+ * has more. */
+struct whorl_position {
+	size_t size;
+	uint64_t view;
+	uint64_t sequence; /* ordered mode; 0 otherwise */
+	/* Of senders of that view; unordered, of all members. Those not named have sent nothing in that view that is in the state. */
+	const struct whorl_position_of *senders; /* WHORL_AT(whorl_position_of, position->senders, i) */
+	uint32_t sender_count;
+	uint32_t shard;
+};
 
 enum whorl_restore_step {
 	WHORL_RESTORE_BEGIN, /* empty. Comes again if another must be asked: throw away what you have */
@@ -309,8 +366,10 @@ struct whorl_state {
 	size_t size; /* sizeof(struct whorl_state) */
 	/* On the loop, between two messages, and of a new view after its upcall: fixes the state as it is now, and returns a
 	 * handle, or NULL if that cannot be done: another member is asked then. Nothing is delivered here meanwhile, so it must
-	 * be quick: a copy of what is small, a version of what is persistent, copy on write. Several may be out at once. */
-	void *(*snapshot)(void *ctx);
+	 * be quick: a copy of what is small, a version of what is persistent, copy on write. Several may be out at once.
+	 * `position` says what is in it: all messages that were upcalled here, or that the state was restored with. It is the
+	 * library's, until this returns. */
+	void *(*snapshot)(const struct whorl_position *position, void *ctx);
 	/* Writes up to `count` bytes (>= 4096) that come next. Returns how many, 0 at the end, -1 on failure. It may block, but
 	 * not for a minute (or ten failure time-outs if that is more): then the newcomer asks another, and begins anew. */
 	ptrdiff_t (*read)(void *snapshot, void *bytes, size_t count, void *ctx);
@@ -336,16 +395,18 @@ WHORL_API enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struc
  * you hold another: its slot may be the one that everybody waits for.
  *
  * A claim belongs to the sender's stream of messages and not to a view: it may be opened in one view and committed in any
- * later one, and the message takes its place in the order of claims. A message that was committed may be delivered, or not,
- * or (WHORL_REMOVED) it is in doubt: whorl_subgroup_statistics counts each kind. */
+ * later one, and the message takes its place in the order of claims. A message that was committed is delivered; unless its node
+ * fails or is removed before it knows that, when it is in doubt, or is taken out of its shard: whorl_subgroup_statistics counts
+ * each kind. */
 
-struct whorl_claim {
-	void *data;      /* `bytes` long, 16-byte aligned, of unknown content; yours until commit or abort */
-	size_t bytes;    /* as asked for; commit may say less */
-	uint64_t number; /* the message's index */
-	void *stream;    /* private */
-	uint32_t slot;   /* private */
-	uint32_t home;   /* private: the view whose memory `data` is in */
+struct whorl_claim {      /* 64 bytes, now and later: what is to come takes of `room`. It needs no initialisation */
+	void *data;       /* `bytes` long, 16-byte aligned, of unknown content; yours until commit or abort */
+	size_t bytes;     /* as asked for; commit may say less */
+	uint64_t number;  /* the message's index */
+	void *stream;     /* private; NULL once it is finished */
+	uint32_t slot;    /* private */
+	uint32_t home;    /* private: the view whose memory `data` is in */
+	uint64_t room[3]; /* private */
 };
 
 /* Takes the next slot. bytes: 0 .. message_bytes of the subgroup. Never blocks. Any thread, upcalls too.
@@ -361,21 +422,27 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim_wait(whorl_subgroup *su
 							      struct whorl_claim *out);
 
 /* The message is final and may leave; `bytes` <= claim->bytes are sent. The data must not be touched afterwards. Never
- * blocks. Each claim is finished exactly once, by any thread. If the loop sleeps this thread wakes it; on shm it sends first what is
- * committed and wakes the members that sleep, a system call for each. It makes no upcalls.
- * WHORL_OK: it will be delivered in its place, unless this node fails or is removed first, whatever view is current then;
- * WHORL_NO_QUORUM: the same, but not before a majority is heard again; WHORL_INVALID: too many bytes, the claim is still
- * open. Of the following each says that the message is not sent, and will never be delivered: WHORL_NOT_SENDER: this node
- * is not a sender of the subgroup any more; WHORL_REMOVED, and whatever else whorl_error says of the node for good;
- * WHORL_CLOSED: the node was closed; WHORL_FORKED. */
+ * blocks. Each claim is finished exactly once, by any thread; again it is refused. Do not finish a copy
+ * of the struct as well: that is not caught. If the loop sleeps this thread wakes it; on shm it sends first what is committed and wakes the
+ * members that sleep, a system call for each. It makes no upcalls.
+ * WHORL_OK: it will be delivered in its place, whatever view is current then, unless this node fails or is removed first, or the
+ * layout function takes it out of the shard, of which the program is told (whorl_on_gone);
+ * WHORL_PENDING: the same, but not before a majority is heard again; WHORL_INVALID: too many bytes, the claim is still
+ * open; or it was finished before, and nothing is done. Of the following each says that the message is not sent, and will never be
+ * delivered, by anybody: WHORL_NOT_SENDER: this node was taken out of the shard; WHORL_REMOVED, and whatever else whorl_error says of
+ * the node for good; WHORL_CLOSED: the node was closed; WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes);
 
-/* Gives the slot back: nothing is delivered for it. The results of whorl_commit; the claim is finished in any case. */
+/* Gives the slot back: nothing is delivered for it, and the claim is finished in any case. WHORL_OK (without a quorum, too);
+ * WHORL_INVALID: it was finished before; or why it did not matter any more: the results of whorl_commit that say that nothing is sent. */
 WHORL_API enum whorl_result whorl_abort(struct whorl_claim *claim);
 
-/* Claim, copy, commit. The results of whorl_claim_wait (timeout_ms 0: of whorl_claim) and whorl_commit. */
+/* Claim, copy, commit. WHORL_OK and WHORL_PENDING, as of whorl_commit: it is accepted, and *index, unless `index` is NULL, is its
+ * index: of this node's messages in this subgroup the upcall gets this one with that index. It is written before that can be,
+ * also if an upcall comes before whorl_send returns. Whatever else it says, nothing is sent: the results of whorl_claim_wait
+ * (timeout_ms 0: of whorl_claim), WHORL_NO_QUORUM among them, and those of whorl_commit that say so. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t bytes,
-							int timeout_ms);
+							int timeout_ms, uint64_t *index);
 
 /* Declares that this node sends nothing in the subgroup until further notice, or takes it back (Spindle §III-B): with the next
  * view, which this brings about, nobody waits for its rounds any more, and others may be chosen in its place (`senders` half, one).
@@ -384,21 +451,25 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_send(whorl_subgroup *subgroup
  * layout says otherwise; before the first view too; WHORL_CLOSED, and whatever else whorl_error says of the node for good. */
 WHORL_API enum whorl_result whorl_rest(whorl_subgroup *subgroup, bool rests);
 /* Asks node `id` to do that, as if its program had called whorl_rest. WHORL_OK: it is asked, once; WHORL_NOT_FOUND: it is not in
- * the current view, or there is none yet; WHORL_AGAIN: too much is under way to it; WHORL_CLOSED, and whatever else whorl_error
+ * the current view; WHORL_AGAIN: not now: there is no view yet, or too much is under way to it; WHORL_CLOSED, and whatever else whorl_error
  * says of the node. Any thread. */
 WHORL_API enum whorl_result whorl_ask_to_rest(whorl_subgroup *subgroup, uint32_t id, bool rests);
 
-/* For programs that wait in poll or epoll: after a WHORL_AGAIN, whorl_window_arm; if that says WHORL_AGAIN too, the
- * descriptor becomes readable when the window has room. It may be readable without; do not read or close it. fd: -1
- * where this node is not a sender; there is one before the first view, which decides that, and for who comes back (whorl_rest). arm: WHORL_OK (there is room, or
- * never will be: claim at once, which says why), WHORL_AGAIN (before the first view, too), WHORL_NOT_SENDER, WHORL_FORKED. */
+/* For programs that wait in poll or epoll (examples/window.c): after a claim's WHORL_AGAIN, whorl_window_arm; if that says WHORL_AGAIN
+ * too, the descriptor says *room* for it, once, when there is some, or a claim would say why not. It is an eventfd that counts (EFD_SEMAPHORE): each arm adds one, and
+ * each read of 8 bytes, which does not block, takes one. Who reads once for each arm that said WHORL_AGAIN finds it silent otherwise,
+ * whatever room there is. So arm once, read when it is readable, claim. A thread that has not armed does not read: several may
+ * share the descriptor, and each that armed is told. Do not write to it or close it; it is the node's.
+ * fd: -1 where this node is not a sender; there is one before the first view, which decides that, and for who comes back (whorl_rest).
+ * arm: WHORL_OK: claim at once: there is room, or the claim says why not (WHORL_NO_QUORUM, too: then try again later), nothing is armed; WHORL_AGAIN: it is armed (before the
+ * first view, too); WHORL_NOT_SENDER, WHORL_INVALID, WHORL_FORKED: nothing is armed. Never blocks. Any thread, upcalls too. */
 WHORL_API int whorl_window_fd(whorl_subgroup *subgroup);
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_window_arm(whorl_subgroup *subgroup);
 
 /* ---- statistics -------------------------------------------------------------------------------------------------------
  * Any thread, at any time, without disturbing the loop; each figure is exact, together they are of about one moment. */
 
-struct whorl_batch_stats {
+struct whorl_batch_stats { /* never grows */
 	uint64_t batches, events;
 	uint64_t histogram[20]; /* batches of 1, 2-3, 4-7, ... */
 };
@@ -425,6 +496,8 @@ enum {
 	WHORL_ENTRIES
 };
 
+#define WHORL_STAGES_MAX 16 /* room for stages that are to come */
+
 struct whorl_node_stats {
 	size_t size; /* sizeof(struct whorl_node_stats) */
 	uint64_t steps, idle_steps, yields, sleeps;
@@ -437,9 +510,9 @@ struct whorl_node_stats {
 	uint64_t views;          /* installed, the first included */
 	/* Of the last change of view, when each stage was reached here, in ns from the first suspicion, or, if nobody was
 	 * suspected, from the wedge; 0: not yet. */
-	uint64_t change_ns[WHORL_STAGES];
+	uint64_t change_ns[WHORL_STAGES_MAX];
 	/* When this node reached each stage of coming in, in ns from whorl_start; 0: not yet. */
-	uint64_t entry_ns[WHORL_ENTRIES];
+	uint64_t entry_ns[WHORL_STAGES_MAX];
 	/* Of state, in bytes, through all transfers: given to others; restored here; kept back now until it is restored. */
 	uint64_t state_given, state_taken, state_kept;
 	uint64_t gives, takes; /* transfers under way now */
@@ -449,9 +522,9 @@ struct whorl_subgroup_stats {
 	size_t size;                     /* sizeof(struct whorl_subgroup_stats) */
 	uint64_t claimed, sent, aborted; /* my messages: claimed, given a round, of these aborted */
 	uint64_t resent;                 /* of these, given a round again in a later view */
-	uint64_t dropped;                /* committed or claimed, and never to be delivered: I was no sender any more */
-	uint64_t in_doubt;               /* sent, and removed before I knew whether the others deliver them */
-	uint64_t open_claim;             /* 1 + the index of the claim that the send predicate waits for; 0: none */
+	uint64_t dropped;    /* committed or claimed, and never to be delivered: the layout took me out of the shard */
+	uint64_t in_doubt;   /* sent, and removed before I knew whether the others deliver them */
+	uint64_t open_claim; /* 1 + the index of the claim that the send predicate waits for; 0: none */
 	uint64_t delivered, delivered_bytes;
 	uint64_t nulls;                       /* rounds that I covered without a message (Spindle §III-B) */
 	uint64_t received_num, delivered_num; /* mine: first sequence number of this view not received, not delivered */
@@ -487,9 +560,9 @@ struct whorl_subgroup_info {
 /* WHORL_OK, WHORL_INVALID (size 0), WHORL_FORKED. Any thread. */
 WHORL_API enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct whorl_subgroup_info *out);
 
-/* How a shard fares that this node need not be in. WHORL_OK: it works; WHORL_AGAIN: too few members or no sender;
+/* How a shard fares that this node need not be in. WHORL_OK: it works; WHORL_AGAIN: too few members, no sender, or no view yet;
  * WHORL_SHARD_LOST: its last members have gone and its state with them; it stays empty, since only the application knows
- * what to put in its place; WHORL_NOT_FOUND: no such shard, or there is no view yet. Any thread. */
+ * what to put in its place; WHORL_NOT_FOUND: the configuration has no such shard; WHORL_FORKED. Any thread. */
 WHORL_API enum whorl_result whorl_shard_state(const whorl_node *node, const char *subgroup, uint32_t shard);
 
 #ifdef __cplusplus

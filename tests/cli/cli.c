@@ -32,10 +32,7 @@ static void pause_ms(long ms)
 
 void cli_dir_make(struct cli_dir *dir)
 {
-	const char *top = getenv("TMPDIR");
-
-	snprintf(dir->path, sizeof dir->path, "%s/whorl-cli-XXXXXX", top != NULL ? top : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(dir->path));
+	ck_assert_ptr_nonnull(mkdtemp(test_temporary(dir->path, "whorl-cli")));
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
@@ -119,14 +116,14 @@ void cli_start(struct cli *cli, const struct cli_dir *dir, const char *const *ar
 
 void cli_wait(struct cli *cli)
 {
-	long deadline = now_ms() + CLI_TIMEOUT_MS;
+	long began = now_ms();
 	int status;
 
 	while (waitpid(cli->pid, &status, WNOHANG) == 0) {
-		if (now_ms() > deadline) {
+		if (now_ms() - began > CLI_TIMEOUT_MS) {
 			kill(-cli->pid, SIGKILL);
 			waitpid(cli->pid, &status, 0);
-			ck_abort_msg("the command did not end in %d ms", CLI_TIMEOUT_MS);
+			ck_abort_msg("the command did not end in %ld ms", CLI_TIMEOUT_MS);
 		}
 		pause_ms(2);
 	}
@@ -150,22 +147,30 @@ void cli_run(struct cli *cli, const struct cli_dir *dir, const char *const *argu
 	cli_wait(cli);
 }
 
-void cli_await(struct cli *cli, bool (*holds)(void *ctx), void *ctx, const char *what)
+void cli_await_telling(struct cli *cli, bool (*holds)(void *ctx), void (*tell)(void *ctx), void *ctx, const char *what)
 {
-	long deadline = now_ms() + CLI_TIMEOUT_MS;
+	long began = now_ms();
 	siginfo_t info = {0};
 
 	while (!holds(ctx)) {
 		bool ended = cli != NULL && waitid(P_PID, (id_t)cli->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 			     info.si_pid != 0;
 
-		if (ended || now_ms() > deadline) {
+		if (ended || now_ms() - began > CLI_TIMEOUT_MS) {
 			if (cli != NULL)
 				kill(-cli->pid, SIGKILL);
+			if (tell != NULL)
+				tell(ctx);
+			fflush(stdout);
 			ck_abort_msg("%s did not come%s", what, ended ? ": the command has ended" : "");
 		}
 		pause_ms(2);
 	}
+}
+
+void cli_await(struct cli *cli, bool (*holds)(void *ctx), void *ctx, const char *what)
+{
+	cli_await_telling(cli, holds, NULL, ctx, what);
 }
 
 /* ---- what is there -------------------------------------------------------------------------------------------------------*/

@@ -6,11 +6,15 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define CLI_TIMEOUT_MS 60000 /* until a command that does not end is killed; the test has failed then */
+#include "tests/patience.h"
+#include "tests/temporary.h"
+
+#define CLI_TIMEOUT_MS                                                                                                 \
+	((long)test_patience(60000)) /* until a command that does not end is killed; the test has failed then */
 
 /* A directory of the test's own. */
 struct cli_dir {
-	char path[256];
+	char path[TEST_PATH_BYTES];
 };
 
 void cli_dir_make(struct cli_dir *dir);
@@ -25,7 +29,7 @@ char *cli_read(const char *path);
 /* A command that runs or has run. `arguments` without the command's name, NULL at the end. */
 struct cli {
 	pid_t pid;
-	char out_path[300], err_path[300];
+	char out_path[TEST_PATH_BYTES + 8], err_path[TEST_PATH_BYTES + 8];
 	char *out, *err; /* all it wrote; after cli_wait */
 	int status;      /* exit status; 128 + the signal that killed it; -1: it did not end */
 };
@@ -39,6 +43,8 @@ void cli_run(struct cli *cli, const struct cli_dir *dir, const char *const *argu
 
 /* Waits until `holds` is true; fails the test after CLI_TIMEOUT_MS, or when the command has ended before (NULL: it has). */
 void cli_await(struct cli *cli, bool (*holds)(void *ctx), void *ctx, const char *what);
+/* The same; before it fails `tell` prints what has come instead. */
+void cli_await_telling(struct cli *cli, bool (*holds)(void *ctx), void (*tell)(void *ctx), void *ctx, const char *what);
 
 /* The command's children. Returns how many there are, at most `most` of them in `pids`. */
 size_t cli_children(const struct cli *cli, pid_t *pids, size_t most);

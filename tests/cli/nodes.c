@@ -64,6 +64,15 @@ void nodes_signal(struct nodes *nodes, int id, int signal)
 	ck_assert_int_eq(kill(nodes->of[id].cli.pid, signal), 0);
 }
 
+void nodes_stop(struct nodes *nodes, int id)
+{
+	int status = 0;
+
+	nodes_signal(nodes, id, SIGSTOP);
+	ck_assert_int_eq(waitpid(nodes->of[id].cli.pid, &status, WUNTRACED), nodes->of[id].cli.pid);
+	ck_assert(WIFSTOPPED(status));
+}
+
 int nodes_wait(struct nodes *nodes, int id)
 {
 	struct node *node = &nodes->of[id];

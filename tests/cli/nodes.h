@@ -5,7 +5,8 @@
 #include "tests/cli/cli.h"
 
 #define NODES_MOST 8
-#define NODES_LIVE "90" /* seconds: a test that fails leaves them behind, and then they end by themselves */
+#define NODES_LIVE                                                                                                     \
+	"400" /* seconds, longer than a test waits at all: a test that fails leaves them behind, and then they end by themselves */
 
 struct nodes {
 	struct cli_dir dir;
@@ -28,6 +29,8 @@ void nodes_start(struct nodes *nodes, int id, const char *const *arguments);
 #define NODES_START(nodes, id, ...) nodes_start((nodes), (id), (const char *const[]){__VA_ARGS__, NULL})
 
 void nodes_signal(struct nodes *nodes, int id, int signal);
+/* It stands still: all its threads have stopped when this returns. */
+void nodes_stop(struct nodes *nodes, int id);
 /* Waits for its end. Returns the exit status; of[id].cli.out and err have what it wrote. */
 int nodes_wait(struct nodes *nodes, int id);
 /* Both. */

@@ -13,7 +13,10 @@ static struct nodes nodes;
 
 static void setup(void)
 {
-	nodes_open(&nodes, "failure_timeout_ms = 1000", "");
+	char group[64];
+
+	snprintf(group, sizeof group, "failure_timeout_ms = %d", (int)test_patience(1000));
+	nodes_open(&nodes, group, "");
 }
 
 static void teardown(void)

@@ -7,6 +7,7 @@
 
 #include "tests/cli/lines.h"
 #include "tests/harness.h"
+#include "tools/bench.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -239,6 +240,82 @@ START_TEST(table_of_a_quiet_run)
 }
 END_TEST
 
+/* ---- what it is worth ------------------------------------------------------------------------------------------------ */
+
+START_TEST(verdict_and_warnings)
+{
+	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--json", cli_path(&dir, "out.json"), "--set",
+		"bench.messages=10", "--set", "bench.bytes=1,2");
+	assert_good();
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "verdict: all members of each subgroup have delivered the same "
+						  "messages in the same order, in each of 4 runs"),
+			  1);
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "warning: run 1 took ", "too short"), 2); /* once for each variant */
+	cli_free(&cli);
+	CLI_RUN(&cli, &dir, "bench", cli_path(&dir, "small.ini"), "--json=-", "--set", "bench.messages=10", "--set",
+		"subgroup all.mode=unordered");
+	assert_good();
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "verdict: all members", "each sender's in order"), 1);
+	lines = results_parse(cli.out);
+	ck_assert_str_eq(json_string_value(results_at(json_array_get(lines, 0), "doubts.0")), "short");
+}
+END_TEST
+
+static const struct {
+	struct wh_bench_verdict verdict;
+	const char *words;
+} verdicts[] = {
+	{{.runs = 0}, "verdict: none"},
+	{{.runs = 1}, "in 1 run\n"},
+	{{.runs = 7}, "in each of 7 runs\n"},
+	{{.runs = 2, .apart = true}, "is to be seen from the order_digest"},
+	{{.runs = 3, .differ = true}, "verdict: NOT ALL MEMBERS HAVE DELIVERED THE SAME"},
+};
+
+START_TEST(verdict_in_words)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	wh_bench_print_verdict(out, &verdicts[_i].verdict);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_msg(strstr(text, verdicts[_i].words) != NULL, "%s", text);
+	free(text);
+}
+END_TEST
+
+#define DOUBT(name) (1u << BENCH_DOUBT_##name)
+
+static const struct {
+	double seconds, fraction, before, after; /* of the limit; 0: there is none */
+	uint32_t doubts;
+} worth[] = {
+	{1, 0, 0, 0, 0},
+	{1, 0.9, 1e9, 1.9e9, 0},
+	{1, 1.9, 1e9, 1e9, 0},
+	{1, 251, 1e9, 1e9, DOUBT(LIMIT)},
+	{0.01, 0.9, 1e9, 1e9, DOUBT(SHORT)},
+	{1, 0.9, 1e9, 2.1e9, DOUBT(UNSTEADY)},
+	{1, 0.9, 2.1e9, 1e9, DOUBT(UNSTEADY)},
+	{0.001, 251, 1e6, 1e9, DOUBT(SHORT) | DOUBT(LIMIT) | DOUBT(UNSTEADY)},
+};
+
+START_TEST(doubts)
+{
+	const struct wh_bench_plan plan = {.config.group.transport = WH_TRANSPORT_SHM};
+	bool limited = worth[_i].before > 0;
+	const struct wh_bench_result result = {.seconds = worth[_i].seconds,
+					       .limited = limited,
+					       .limited_before = limited,
+					       .fraction_of_limit = worth[_i].fraction,
+					       .before.rate.bytes_per_s = worth[_i].before,
+					       .after.rate.bytes_per_s = worth[_i].after};
+
+	ck_assert_uint_eq(wh_bench_doubts(&plan, &result), worth[_i].doubts);
+}
+END_TEST
+
 START_TEST(what_was_not_measured_is_null)
 {
 	json_t *line;
@@ -303,6 +380,9 @@ static Suite *suite(void)
 	tcase_add_test(tcase, sweep);
 	tcase_add_test(tcase, csv);
 	tcase_add_test(tcase, table_of_a_quiet_run);
+	tcase_add_test(tcase, verdict_and_warnings);
+	tcase_add_loop_test(tcase, verdict_in_words, 0, sizeof verdicts / sizeof verdicts[0]);
+	tcase_add_loop_test(tcase, doubts, 0, sizeof worth / sizeof worth[0]);
 	tcase_add_test(tcase, what_was_not_measured_is_null);
 	tcase_add_test(tcase, idle_group);
 	tcase_add_test(tcase, full_disk);

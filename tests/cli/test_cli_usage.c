@@ -47,7 +47,8 @@ static void assert_usage(void)
 
 START_TEST(version_and_help)
 {
-	static const char *const helps[][3] = {{"--help"}, {"bench", "--help"}, {"config", "--help"}};
+	static const char *const helps[][3] = {
+		{"--help"}, {"bench", "--help"}, {"config", "--help"}, {"help"}, {"help", "status"}};
 
 	CLI_RUN(&cli, &dir, "--version");
 	ck_assert_int_eq(cli.status, 0);
@@ -60,6 +61,24 @@ START_TEST(version_and_help)
 		ck_assert_str_eq(cli.err, "");
 		cli_free(&cli);
 	}
+}
+END_TEST
+
+/* Without an argument, and with `help`; a command that is not in the list is not there. */
+START_TEST(commands_are_listed)
+{
+	static const char *const commands[] = {"  bench FILE ", "  calibrate ", "  config ",     "  node FILE ",
+					       "  report DIR ", "  sim FILE ",  "  status NAME "};
+
+	for (int helps = 0; helps < 2; helps++) {
+		cli_run(&cli, &dir, (const char *const[]){helps ? "help" : NULL, NULL});
+		ck_assert_int_eq(cli.status, helps ? 0 : 2);
+		for (size_t c = 0; c < COUNT(commands); c++)
+			ck_assert_uint_eq(CLI_LINES_WITH(helps ? cli.out : cli.err, commands[c]), 1);
+		cli_free(&cli);
+	}
+	CLI_RUN(&cli, &dir, "help", "dance");
+	assert_usage();
 }
 END_TEST
 
@@ -158,7 +177,7 @@ static const struct {
 	{"subgroup all.members=some", "subgroup all.members: "},
 	{"subgroup all.senders=5", "subgroup all.senders: "},
 	{"subgroup all.mode=perfect", "subgroup all.mode: "},
-	{"subgroup all.mode=durable", "subgroup all.mode: "},
+	{"subgroup all.mode=durable", "subgroup all.mode: is \"durable\", expected one of unordered, ordered"},
 	{"engine.thread=green", "engine.thread: "},
 	{"engine.null_sends=maybe", "engine.null_sends: "},
 	{"engine.cpus=first", "engine.cpus: "},
@@ -298,6 +317,7 @@ START_TEST(description_has_every_key)
 			ck_assert_msg(CLI_LINES_WITH(markdown, line) == 1, "%s", line);
 			ck_assert_uint_gt(strlen(option->meaning), 0);
 		}
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "durable"), 0); /* what is refused is not offered */
 	free(markdown);
 }
 END_TEST
@@ -351,6 +371,7 @@ static Suite *suite(void)
 	tcase_set_timeout(tcase, 0); /* a command that hangs is killed by cli_wait */
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, version_and_help);
+	tcase_add_test(tcase, commands_are_listed);
 	tcase_add_test(tcase, usage_errors);
 	tcase_add_test(tcase, five_mistakes);
 	tcase_add_test(tcase, a_mistake_does_not_breed);

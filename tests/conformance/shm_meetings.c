@@ -309,6 +309,44 @@ START_TEST(one_that_stops_holds_up_nobody)
 }
 END_TEST
 
+static int open_and_stop(const char *group)
+{
+	struct node n;
+
+	node_make(&n, group, 2, 4);
+	raise(SIGSTOP);
+	return 0;
+}
+
+/* Which ids are held is known of what is met, of what is stopped before it has answered, of what was refused, and when it ends. */
+START_TEST(the_holder_of_an_id_is_known)
+{
+	char group[40];
+	struct node n[3];
+	pid_t child;
+	int status;
+
+	node_make(&n[1], new_group(group), 1, 4);
+	child = spawn(open_and_stop, group);
+	NODE_UNTIL(&n[1], waitpid(child, &status, WUNTRACED | WNOHANG) == child);
+	ck_assert(WIFSTOPPED(status));
+	node_make(&n[0], group, 0, 4); /* it calls the one that is stopped */
+	node_make(&n[2], group, 3, 5); /* of another group, by its number of nodes: it is refused */
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), node_pass(&n[2]), n[0].met == 1 && n[0].refused == 1));
+	ck_assert_int_eq(n[0].transport->ops->holder(n[0].transport, 1), (int)getpid());
+	ck_assert_int_eq(n[0].transport->ops->holder(n[0].transport, 2), (int)child);
+	ck_assert_int_eq(n[0].transport->ops->holder(n[0].transport, 3), (int)getpid());
+	node_free(&n[2]);
+	kill(child, SIGKILL);
+	reap(child);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].transport->ops->holder(n[0].transport, 2) == 0));
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].transport->ops->holder(n[0].transport, 3) == 0));
+	node_free(&n[1]);
+	NODE_UNTIL(&n[0], n[0].transport->ops->holder(n[0].transport, 1) == 0);
+	node_free(&n[0]);
+}
+END_TEST
+
 /* ---- refused ------------------------------------------------------------------------------------------------------ */
 
 /* Once, and not again and again while both are there; and whoever comes in its place is judged for himself. */
@@ -473,6 +511,7 @@ int main(void)
 	tcase_add_loop_test(cases, a_hello_alone_is_no_meeting, 0, 3);
 	tcase_add_test(cases, a_meeting_that_fails_is_tried_again);
 	tcase_add_test(cases, one_that_stops_holds_up_nobody);
+	tcase_add_test(cases, the_holder_of_an_id_is_known);
 	tcase_add_loop_test(cases, a_refusal_is_told_once, 0, 2);
 	tcase_add_test(cases, the_broken_are_not_met_again);
 	tcase_add_test(cases, the_next_ends_the_one_before);

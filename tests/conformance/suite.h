@@ -9,6 +9,7 @@
 #include "base/atomics.h"
 #include "tests/conformance/world.h"
 #include "tests/harness.h"
+#include "tests/patience.h"
 
 #define NODES_MAX 4
 #define VIEWS_MAX 4 /* views 1 .. VIEWS_MAX */
@@ -21,7 +22,7 @@
 #define ROW_BYTES (CONTROL_BYTES + 2 * RING_BYTES)
 
 /* Passes after which something that should happen will not happen any more. */
-#define PATIENCE 20000
+#define PATIENCE ((int)test_patience(20000))
 
 struct endpoint {                       /* what has been seen at one */
 	struct wh_transport *transport; /* NULL: it is gone */

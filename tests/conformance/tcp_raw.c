@@ -9,14 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/temporary.h"
 #include "transport/tcp_int.h"
 
 struct wh_secure_key *raw_key(const char *text)
 {
-	char path[] = "/tmp/whorl-raw-XXXXXX";
+	char path[TEST_PATH_BYTES];
 	struct wh_secure_key *key;
 	struct wh_error err;
-	int fd = mkstemp(path);
+	int fd = mkstemp(test_temporary(path, "whorl-raw"));
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));

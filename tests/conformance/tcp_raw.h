@@ -3,6 +3,7 @@
 #define WH_CONFORMANCE_TCP_RAW_H
 
 #include "tests/harness.h"
+#include "tests/patience.h"
 #include "transport/tcp.h"
 #include "transport/tcp_frame.h"
 
@@ -30,7 +31,7 @@ void raw_free(struct raw *raw);
 /* The node is serviced, its events are counted, and a moment passes. */
 void raw_pass(struct raw *raw);
 
-#define RAW_PATIENCE 20000
+#define RAW_PATIENCE ((int)test_patience(20000))
 #define RAW_UNTIL(raw, condition)                                                                                      \
 	do {                                                                                                           \
 		bool is_so_ = (condition);                                                                             \

@@ -5,6 +5,7 @@
 
 #include "tests/conformance/real.h"
 #include "tests/sanitizer.h"
+#include "tests/temporary.h"
 #include "tests/unit/certificates.h"
 #include "transport/tcp.h"
 
@@ -21,7 +22,7 @@ struct proofs {
 /* What the nodes prove to each other: the program's variants. */
 static bool arm_nodes(struct wh_world *world)
 {
-	char directory[] = "/tmp/whorl-conformance-XXXXXX", paths[4][64], names[96];
+	char directory[TEST_PATH_BYTES], paths[4][TEST_PATH_BYTES + 16], names[96];
 	static const char *const endings[] = {"authority", "certificate", "private", "key"};
 	const struct wh_secure_files files = {.authority = paths[0], .certificate = paths[1], .key = paths[2]};
 	const struct certificate_wish wish = {.names = names, .from_s = -60, .until_s = 3600};
@@ -29,7 +30,7 @@ static bool arm_nodes(struct wh_world *world)
 	struct authority authority;
 	FILE *file;
 
-	CERTIFICATE_MUST(proofs != NULL && mkdtemp(directory) != NULL);
+	CERTIFICATE_MUST(proofs != NULL && mkdtemp(test_temporary(directory, "whorl-conformance")) != NULL);
 	world->own = proofs;
 	for (int i = 0; i < 4; i++)
 		snprintf(paths[i], sizeof(paths[i]), "%s/%s", directory, endings[i]);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/temporary.h"
 #include "tests/unit/certificates.h"
 #include "transport/secure.h"
 
@@ -51,13 +52,13 @@ static void make_files(void)
 {
 	const struct certificate_wish wish = {
 		.names = "URI:whorl://g/1,URI:whorl://g/2", .from_s = -60, .until_s = 360000};
-	char directory[] = "/tmp/whorl-fuzz-XXXXXX", names[4][64];
+	char directory[TEST_PATH_BYTES], names[4][TEST_PATH_BYTES + 16];
 	static const char *const endings[] = {"authority", "certificate", "private", "key"};
 	struct wh_secure_files files = {.authority = names[0], .certificate = names[1], .key = names[2]};
 	struct authority authority;
 	FILE *file;
 
-	REQUIRE(mkdtemp(directory) != NULL);
+	REQUIRE(mkdtemp(test_temporary(directory, "whorl-fuzz")) != NULL);
 	for (int i = 0; i < 4; i++)
 		snprintf(names[i], sizeof(names[i]), "%s/%s", directory, endings[i]);
 	authority_make(&authority, "authority", names[0]);

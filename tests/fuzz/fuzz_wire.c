@@ -105,6 +105,9 @@ static void check_view(const struct wh_view *view)
 		check_ranks(shard->resting, shard->resting_count, view);
 		for (uint32_t i = 0; i < shard->sender_count; i++)
 			REQUIRE(wh_rank_find(shard->resting, shard->resting_count, shard->senders[i]) < 0);
+		check_ranks(shard->ending, shard->ending_count, view);
+		for (uint32_t i = 0; i < shard->ending_count; i++)
+			REQUIRE(wh_rank_find(shard->senders, shard->sender_count, shard->ending[i]) >= 0);
 	}
 }
 
@@ -225,7 +228,7 @@ static void try_walk(struct input *input)
 
 	if (count == 0)
 		return;
-	REQUIRE(wh_view_create(&view, newcomers, count, voters > count ? voters : count, &layout, NULL) == WHORL_OK);
+	REQUIRE(wh_view_create(&view, 7, newcomers, count, voters > count ? voters : count, &layout, NULL) == WHORL_OK);
 	send_view(input, view);
 	while (input->left > 0) {
 		view = follow(input, view);

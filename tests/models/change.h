@@ -48,12 +48,11 @@ enum mutation {
 	UNGATED = 1 << 22,          /* a member suspects although it hears no quorum */
 	HEEDLESS_OPEN = 1 << 23,
 	HEEDLESS_DECIDE = 1 << 24,
-	LEFT_NOT_INSTALLED = 1 << 25,     /* `installed` in the row of one who left is overlooked */
-	SILENT_SHORT_CUT = 1 << 26,       /* who takes the short cut does not copy the values */
-	LEFT_THOUGH_SUSPECTING = 1 << 27, /* who left in order has left, even if it suspected somebody */
-	INSTALLED_SUSPECTED = 1 << 28,    /* who has installed is suspected in the view that it left behind */
-	LEFT_MADE_FAILED = 1 << 29,       /* who left has failed if others say so */
-	INSTALLED_HEEDED = 1 << 30,       /* what somebody has installed waits for heed, as all else does */
+	SILENT_SHORT_CUT = 1 << 25,       /* who takes the short cut does not copy the values */
+	LEFT_THOUGH_SUSPECTING = 1 << 26, /* who left in order has left, even if it suspected somebody */
+	INSTALLED_SUSPECTED = 1 << 27,    /* who has installed is suspected in the view that it left behind */
+	LEFT_MADE_FAILED = 1 << 28,       /* who left has failed if others say so */
+	INSTALLED_HEEDED = 1 << 29,       /* what somebody has installed waits for heed, as all else does */
 };
 #define HEEDLESS                                                                                                       \
 	(HEEDLESS_OPEN | HEEDLESS_ACKNOWLEDGE | HEEDLESS_ECHO | HEEDLESS_ADOPT | HEEDLESS_INSTALL | HEEDLESS_DECIDE)

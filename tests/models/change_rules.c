@@ -143,15 +143,13 @@ static int found(const struct world *w, const struct state *s, int i)
 	return best;
 }
 
-/* Somebody has installed: who, or -1. */
+/* Somebody has installed: who, or -1. Of such a one nothing is said here, whatever becomes of it, so it is among these. */
 static int short_cut(const struct world *w, const struct state *s, int i)
 {
-	members look = w->mutations & LEFT_NOT_INSTALLED ? unsuspected(w, s, i) : readable(w, s, i);
-
 	if (w->mutations & NO_SHORT_CUT)
 		return -1;
 	for (int j = 0; j < w->count; j++)
-		if (in(look, j) && row(s, i, j)->installed && row(s, i, j)->agreed > 0)
+		if (in(unsuspected(w, s, i), j) && row(s, i, j)->installed && row(s, i, j)->agreed > 0)
 			return j;
 	return -1;
 }

@@ -124,11 +124,11 @@ static int found(const struct state *s, int i)
 	return best;
 }
 
-/* Somebody has installed: its rank, or -1. */
+/* Somebody has installed: its rank, or -1. Of such a one nothing is said here, whatever becomes of it. */
 static int short_cut(const struct state *s, int i)
 {
 	for (int r = 0; r < image_of(s, i)->count; r++)
-		if (in(readable(s, i), r) && row(s, i, r)->installed && row(s, i, r)->agreed > 0)
+		if (in(unsuspected(s, i), r) && row(s, i, r)->installed && row(s, i, r)->agreed > 0)
 			return r;
 	return -1;
 }
@@ -148,8 +148,8 @@ static bool same_decision(const struct image *image, uint8_t a, uint8_t b)
 	return image->decided[a - 1] == image->decided[b - 1] && image->decided_cut[a - 1] == image->decided_cut[b - 1];
 }
 
-/* It has agreed to a view in which somebody beats who has begun it, or settled the one before. Whoever that was may be gone, and
- * the quorum with him. */
+/* It has agreed to a view in which somebody beats who has begun it, or settled the one before: that is final. Whoever that was
+ * may be gone, and the quorum with him. */
 static bool is_next_beaten(const struct world *w, const struct state *s, int i)
 {
 	if (mine(s, i)->agreed == 0)
@@ -567,9 +567,9 @@ bool can_change(const struct world *w, const struct state *s, struct step step, 
 		return lead != me(s, i) && mine(s, i)->agreed < lead + 1 && row(s, i, lead)->agreed == lead + 1 &&
 		       heedful(w, s, i);
 	case SETTLE:
-		return is_final(s, i) ||
+		return is_final(s, i) || is_next_beaten(w, s, i) ||
 		       (((all_equal(s, i) && quorum(w, image_of(s, i), unsuspected(s, i), mine(s, i)->left)) ||
-			 short_cut(s, i) >= 0 || is_next_beaten(w, s, i)) &&
+			 short_cut(s, i) >= 0) &&
 			heedful(w, s, i));
 	case RECEIVE:
 		return mood == ANY && w->traffic && mine(s, i)->received == 0 && !mine(s, i)->wedged;

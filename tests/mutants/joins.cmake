@@ -47,11 +47,11 @@ mutant(NAME newcomers-stay KIND views FILE membership/propose.c
 mutant(NAME wishes-with-failures KIND test_prepare FILE membership/propose.c
 	REMOVES "once somebody has failed nobody's wish to rest is met"
 	TEXT [[
-	(void)find_rests(change, rests_in(change->record), false);
+	keep_roles(change);
 	if (change->coming_count > 0)
 ]]
 	REPLACEMENT [[
-	(void)find_rests(change, rests_in(change->record), true);
+	(void)find_roles(change);
 	if (change->coming_count > 0)
 ]])
 
@@ -108,10 +108,10 @@ mutant(NAME taken-back-for-ever KIND views FILE membership/propose.c
 mutant(NAME rests-as-seen KIND views FILE membership/propose.c
 	REMOVES "the proposal says who rests: everybody takes the wishes that it sees"
 	TEXT [[
-	memcpy(change->rests, rests_in(change->record), rest_words * sizeof(*change->rests));
+	memcpy(change->rests, rests_in(change->record), 2 * role_words(change) * sizeof(*change->rests));
 ]]
 	REPLACEMENT [[
-	(void)rest_words;
+	memcpy(change->rests, rests_in(change->record), 2 * role_words(change) * sizeof(*change->rests));
 	(void)find_rests(change, change->rests, true);
 ]])
 
@@ -127,6 +127,7 @@ rest = wish % 2 == 1;
 # ---- preparing ----
 
 mutant(NAME wedges-unopened KIND views FILE membership/propose.c
+	SEED 5200 WORDS --set sim.forming=all
 	REMOVES "nobody stops before all members have opened the memory of the next view"
 	TEXT [[
 	if (change->ticket != wh_ticket(wh_change_me(change), change->attempt) || !all_have_opened(change))
@@ -139,6 +140,7 @@ mutant(NAME wedges-unopened KIND views FILE membership/propose.c
 ]])
 
 mutant(NAME together-again KIND views FILE membership/propose.c
+	SEED 200 WORDS --set sim.forming=all
 	REMOVES "after an attempt that left somebody out newcomers come one by one"
 	TEXT [[
 	uint32_t most = members(change) > 1 && !change->one_by_one ? members(change) - 1 : 1, count;
@@ -196,6 +198,7 @@ mutant(NAME awaits-for-ever KIND test_prepare FILE membership/propose.c
 ]])
 
 mutant(NAME prepares-for-ever KIND views FILE membership/propose.c
+	SEED 200 WORDS --set sim.forming=all
 	REMOVES "an attempt that does not come about is given up"
 	TEXT [[
 	if (waited > PREPARE_TIMEOUTS * patience) {

@@ -128,10 +128,46 @@ mutant(NAME window-skips-me FILE predicates/send.c
 mutant(NAME window-never-told FILE smc/ring.c
 	REMOVES "who waits for the window is told of room"
 	TEXT [[
-	if (wh_load_relaxed(&ring->starved) != 0 && wh_exchange(&ring->starved, 0) != 0)
+	if (wh_load_relaxed(&ring->starved) == 0)
 ]]
 	REPLACEMENT [[
-	if (wh_load_relaxed(&ring->starved) > 1)
+	if (wh_load_relaxed(&ring->starved) < UINT64_MAX)
+]])
+
+mutant(NAME window-tells-one KIND test_group_claims FILE smc/ring.c
+	REMOVES "each that armed is told of room: one of them is"
+	TEXT [[
+		add_to(ring->room_fd, arms);
+]]
+	REPLACEMENT [[
+		add_to(ring->room_fd, 1);
+]])
+
+mutant(NAME window-tells-again KIND test_group_claims FILE smc/ring.c
+	REMOVES "who armed is told of room once: it is told as often as there is some"
+	TEXT [[
+	arms = wh_fetch_and(&ring->starved, STARVED_IN_A_CALL) / STARVED_ARM;
+]]
+	REPLACEMENT [[
+	arms = wh_load_relaxed(&ring->starved) / STARVED_ARM;
+]])
+
+mutant(NAME finished-twice KIND test_group_claims FILE group/send.c
+	REMOVES "a claim is finished once"
+	TEXT [[
+	claim->stream = NULL;
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME arm-is-kept KIND test_group_claims FILE smc/ring.c
+	REMOVES "who sees that there is room takes its arm back: it is told of it later"
+	TEXT [[
+		if (wh_compare_swap(&ring->starved, &starved, starved - STARVED_ARM))
+			return true;
+]]
+	REPLACEMENT [[
+		return true;
 ]])
 
 # ---- rounds and nulls ----

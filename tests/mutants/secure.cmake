@@ -3,10 +3,10 @@
 mutant(NAME proof-unread KIND test_secure FILE transport/secure_greet.c
 	REMOVES "a proof is compared with what it should be"
 	TEXT [[
-	if (CRYPTO_memcmp(proof, body, sizeof(proof)) != 0) {
+	if (!wh_secure_same(proof, body, sizeof(proof))) {
 ]]
 	REPLACEMENT [[
-	if (CRYPTO_memcmp(proof, body, 0) != 0) {
+	if (!wh_secure_same(proof, body, 0)) {
 ]])
 
 mutant(NAME labels-alike KIND test_secure FILE transport/secure_key.c

@@ -37,9 +37,7 @@ mutant(NAME newcomer-gives KIND views FILE group/transfer.c
 			return (int)layout->members[layout->member_count - 1];
 ]])
 
-mutant(NAME unheard-unnamed KIND views FILE group/transfer.c
-	SEED 29004218 RUNS 1 WORDS --set sim.nodes_max=7 --set sim.subgroups_max=4 --set sim.messages_max=100
-	      --set sim.deliveries_max=1500
+mutant(NAME unheard-unnamed KIND test_group_position FILE group/transfer.c
 	REMOVES "unordered, a position names all of the view: also whom the giver has not heard"
 	TEXT [[
 		if (!named[id])
@@ -74,7 +72,7 @@ mutant(NAME snapshot-late KIND views FILE group/transfer.c
 ]])
 
 mutant(NAME position-of-others KIND views FILE predicates/multicast.c
-	SEED 50800 WORDS --set sim.nodes_min=3 --set sim.nodes_max=5 --set sim.subgroups_max=1
+	SEED 53000 WORDS --set sim.nodes_min=3 --set sim.nodes_max=5 --set sim.subgroups_max=1
 	      --set sim.messages_max=100 --set sim.deliveries_max=500 --set sim.latency_max_us=500
 	      --set sim.fault_kinds=join,crash,leave,stall --set sim.faults_max=8
 	REMOVES "the position of a sender that has said nothing in this view is that of the view before"
@@ -90,7 +88,7 @@ mutant(NAME position-of-others KIND views FILE predicates/multicast.c
 ]])
 
 mutant(NAME old-members-give KIND views FILE group/transfer.c
-	SEED 560 WORDS --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=1
+	SEED 2140 WORDS --set sim.forming=all --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=1
 	      --set sim.messages_max=20 --set sim.deliveries_max=300 --set sim.latency_max_us=1000
 	      --fault "join 3 at 19.793 ms" --fault "join 4 at 19.793 ms"
 	      --fault "break 0,4 with 2 at 42.759 ms" --fault "crash 1 after give 1"
@@ -475,7 +473,6 @@ mutant(NAME had-on-from-earlier-life KIND views FILE group/install.c
 	REMOVES "what was had of a sender is of one life"
 	TEXT [=[
 		subgroup->had[epoch->view->joined[i]] = 0;
-		subgroup->certain[epoch->view->joined[i]] = seat != NULL;
 ]=]
 	REPLACEMENT [[
 		continue;
@@ -518,21 +515,20 @@ mutant(NAME resting-sends KIND test_group_rests FILE membership/layout.c
 mutant(NAME rests-unheard KIND test_timelines_stays FILE group/epoch.c
 	REMOVES "unordered, whoever rests waits until the others, too, have delivered what it has committed"
 	TEXT [[
-	    (seat->mc != NULL ? !wh_multicast_drained(seat->mc) : wh_ring_settled(ring) != wh_ring_claimed(ring)))
+	return seat->mc != NULL ? wh_multicast_has_sent_all(seat->mc) : wh_ring_settled(ring) == wh_ring_claimed(ring);
 ]]
 	REPLACEMENT [[
-	    (seat->mc != NULL && seat->sends && subgroup->mode != WH_MODE_ORDERED
-		     ? wh_multicast_next(seat->mc, (uint32_t)wh_rank_find(seat->layout->senders,
-									  seat->layout->sender_count, epoch->rank)) !=
-			       wh_ring_claimed(ring)
-	     : seat->mc != NULL ? !wh_multicast_drained(seat->mc)
-				: wh_ring_settled(ring) != wh_ring_claimed(ring)))
+	if (seat->mc != NULL && seat->sends && seat->subgroup->mode != WH_MODE_ORDERED)
+		return wh_multicast_next(seat->mc, (uint32_t)wh_rank_find(seat->layout->senders, seat->layout->sender_count,
+									  seat->subgroup->node->epoch->rank)) ==
+		       wh_ring_claimed(ring);
+	return seat->mc != NULL ? wh_multicast_has_sent_all(seat->mc) : wh_ring_settled(ring) == wh_ring_claimed(ring);
 ]])
 
 mutant(NAME idle-drops KIND views FILE group/install.c
 	REMOVES "what was claimed in a shard that is inactive now stays until it is active"
 	TEXT [[
-		wh_ring_rest(subgroup->ring, first);
+		wh_ring_rest(subgroup->ring, first, seat->ends);
 ]]
 	REPLACEMENT [[
 		(void)wh_ring_drop(subgroup->ring, first);
@@ -546,3 +542,21 @@ mutant(NAME wishes-in-old-view KIND views FILE group/install.c
 	node->rests_settled = false;
 ]]
 	REPLACEMENT "")
+
+mutant(NAME position-too-far KIND test_group_joins FILE group/transfer.c
+	REMOVES "the position of a snapshot has nothing that was not upcalled"
+	TEXT [[
+	out->sequence = subgroup->mode == WH_MODE_ORDERED && seat->mc != NULL ? wh_multicast_sequence(seat->mc) : 0;
+]]
+	REPLACEMENT [[
+	out->sequence = subgroup->mode == WH_MODE_ORDERED && seat->mc != NULL ? wh_multicast_sequence(seat->mc) + 9 : 0;
+]])
+
+mutant(NAME position-forgets-the-restored KIND test_state_keep FILE group/state_keep.c
+	REMOVES "who gives on a state that it was given tells that state's position"
+	TEXT [[
+		position->sequence = state->floor_sequence;
+]]
+	REPLACEMENT [[
+		position->sequence += 0;
+]])

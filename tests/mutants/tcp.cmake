@@ -224,3 +224,22 @@ mutant(NAME tcp-full-delays-others KIND conformance-tcp FILE transport/tcp.c
 		if (link == NULL || !link->dirty || (link->patient && !patient_ones))
 			continue;
 ]])
+
+# ---- visitors -----------------------------------------------------------------------------------------------------------
+
+mutant(NAME tcp-unreached-is-there KIND test_tcp_visit FILE transport/tcp_visit.c
+	REMOVES "who has never been connected to is not said to be there"
+	TEXT [[
+	if (result == WHORL_AGAIN && !q.reached)
+]]
+	REPLACEMENT [[
+	if (result == WHORL_AGAIN && !q.reached && false)
+]])
+
+mutant(NAME tcp-silent-is-away KIND test_tcp_visit FILE transport/tcp_visit.c
+	REMOVES "who has been connected to is there, though it says nothing"
+	TEXT [[
+	q->reached = true;
+]]
+	REPLACEMENT [[
+]])

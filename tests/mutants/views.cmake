@@ -35,6 +35,24 @@ mutant(NAME leaves-bare-majority KIND test_group_joins FILE group/epoch.c
 ]]
 	REPLACEMENT "")
 
+mutant(NAME leaves-before-all-have-begun KIND test_timelines_stays FILE group/epoch.c
+	REMOVES "who leaves waits until all have begun its view"
+	TEXT [[
+		    (change->suspicion.said[rank] == WH_TRUSTED && rank != epoch->rank && !has_begun(epoch, rank)))
+]]
+	REPLACEMENT [[
+		    (rank == WH_NODES_MAX && has_begun(epoch, rank)))
+]])
+
+mutant(NAME leaves-what-it-received KIND test_timelines_stays FILE predicates/multicast.c
+	REMOVES "who leaves has delivered what it counted as received"
+	TEXT [[
+	return wh_multicast_has_sent_all(mc) && mc->delivered_num == mc->received_num;
+]]
+	REPLACEMENT [[
+	return wh_multicast_has_sent_all(mc);
+]])
+
 mutant(NAME suspect-untold KIND test_timelines FILE membership/suspicion.c
 	REMOVES "a suspicion is pushed to the suspect too: it is frozen before"
 	TEXT [[
@@ -70,10 +88,38 @@ mutant(NAME removal-unseen KIND test_timelines FILE membership/suspicion.c
 mutant(NAME minority-suspects KIND views FILE membership/suspicion.c
 	REMOVES "a suspicion is said only while a quorum is heard"
 	TEXT [[
-	return say_wanted(change, heard);
+	return heard ? say_wanted(change) : 0;
 ]]
 	REPLACEMENT [[
-	return say_wanted(change, true);
+	return say_wanted(change);
+]])
+
+mutant(NAME suspects-too-early KIND views FILE membership/heartbeat.c
+	REMOVES "who is heard in time is never suspected: half the failure time-out will do"
+	TEXT [[
+	} else if (now - heard->when_ns > heartbeat->timeout_ns) {
+]]
+	REPLACEMENT [[
+	} else if (now - heard->when_ns > heartbeat->timeout_ns / 2) {
+]])
+
+mutant(NAME late-as-a-time-out KIND test_heartbeat FILE membership/heartbeat.c
+	REMOVES "who is heard in time is never suspected: a loop is late only after the whole time-out"
+	TEXT [[
+	bool late = now - heartbeat->looked_ns > heartbeat->timeout_ns / 2;
+]]
+	REPLACEMENT [[
+	bool late = now - heartbeat->looked_ns > heartbeat->timeout_ns;
+]])
+
+mutant(NAME late-and-impatient KIND test_change_leaders FILE membership/change.c
+	REMOVES "who was late itself does not say that others hold it up"
+	TEXT [[
+	if (work > 0 || late || !change->suspicion.quorum)
+]]
+	REPLACEMENT [[
+	(void)late;
+	if (work > 0 || !change->suspicion.quorum)
 ]])
 
 mutant(NAME any-quorum KIND views FILE membership/suspicion.c
@@ -207,12 +253,12 @@ mutant(NAME proposed-before-list KIND views FILE membership/propose.c
 mutant(NAME one-image-key KIND views FILE membership/change.h COMPILE membership/change.c membership/propose.c
 	REMOVES "each attempt has an image of its own: they share a key"
 	TEXT [[
-	return (number + 1) << 24 | (uint64_t)rank << 16 | attempt;
+	return WH_FIRST_KEYS | (number + 1) << 24 | (uint64_t)rank << 16 | attempt;
 ]]
 	REPLACEMENT [[
 	(void)rank;
 	(void)attempt;
-	return (number + 1) << 24;
+	return WH_FIRST_KEYS | (number + 1) << 24;
 ]])
 
 mutant(NAME acknowledged-unopened KIND views FILE membership/propose.c
@@ -294,6 +340,90 @@ mutant(NAME agreed-before-values KIND views FILE membership/change.c
 		for (uint32_t g = 0; g < change->columns.cut.count; g++)
 ]])
 
+# ---- heed (docs/decisions/0014: it stays at six steps) ----
+
+mutant(NAME heedless-open KIND test_change FILE membership/propose.c
+	REMOVES "who opens the memory of a next view heeds what others say"
+	TEXT [[
+	if (ticket != change->ticket && ticket != change->heeded && wh_suspicion_heeds(change))
+]]
+	REPLACEMENT [[
+	if (ticket != change->ticket && ticket != change->heeded)
+]])
+
+mutant(NAME heedless-acknowledge KIND test_change FILE membership/propose.c
+	REMOVES "who acknowledges heeds what others say"
+	TEXT [[
+	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
+	    !wh_suspicion_heeds(change))
+]]
+	REPLACEMENT [[
+	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said))
+]])
+
+mutant(NAME heedless-decide KIND test_change FILE membership/change.c
+	REMOVES "who decides heeds what others say"
+	TEXT [[
+			return false;
+	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+}
+
+/* The least
+]]
+	REPLACEMENT [[
+			return false;
+	return wh_suspicion_trusted_quorum(change);
+}
+
+/* The least
+]])
+
+mutant(NAME heedless-adopt KIND test_change_leaders FILE membership/change.c
+	REMOVES "who adopts a decision heeds what others say"
+	TEXT [[
+	if (!wh_suspicion_heeds(change) || !take_decision(change, (uint32_t)decided))
+]]
+	REPLACEMENT [[
+	if (!take_decision(change, (uint32_t)decided))
+]])
+
+mutant(NAME heedless-echo KIND test_change FILE membership/change.c
+	REMOVES "who echoes heeds what others say"
+	TEXT [[
+agreed <= change->agreed || !wh_suspicion_heeds(change) ||
+]]
+	REPLACEMENT [[
+agreed <= change->agreed ||
+]])
+
+mutant(NAME heedless-settle KIND test_change FILE membership/change.c
+	REMOVES "a decision is final for who heeds what others say"
+	TEXT [[
+			return false;
+	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+}
+
+/* Whoever went
+]]
+	REPLACEMENT [[
+			return false;
+	return wh_suspicion_trusted_quorum(change);
+}
+
+/* Whoever went
+]])
+
+mutant(NAME nobody-heeds KIND views FILE membership/suspicion.c
+	WORDS --set sim.flavour=splits
+	REMOVES "what others say of others, and of oneself, is heeded"
+	TEXT [[
+			if (!is_heeded(change, from, of))
+				return false;
+]]
+	REPLACEMENT [[
+			(void)is_heeded(change, from, of);
+]])
+
 # ---- takeover, echo ----
 
 mutant(NAME no-barrier KIND views FILE membership/change.c
@@ -338,7 +468,45 @@ mutant(NAME no-catching-up KIND test_change_leaders FILE membership/change.c
 		(void)catch_up;
 ]])
 
-mutant(NAME final-heeded KIND test_timelines_stays FILE membership/change.c
+mutant(NAME gone-ahead-accused KIND test_change_leaders FILE membership/suspicion.c
+	REMOVES "nothing new is said of one who has installed, whoever accuses it"
+	TEXT [[
+	if (wanted[from] != WH_TRUSTED || wanted[of] != WH_TRUSTED || from == of || from == wh_change_me(change) ||
+	    is_spared(change, of))
+]]
+	REPLACEMENT [[
+	if (wanted[from] != WH_TRUSTED || wanted[of] != WH_TRUSTED || from == of || from == wh_change_me(change))
+]])
+
+mutant(NAME next-unseen KIND test_timelines_joins FILE membership/change.c
+	REMOVES "a next view that others have begun was decided"
+	TEXT [[
+	return change->agreed != 0 && change->on.has_begun(change->ctx);
+]]
+	REPLACEMENT [[
+	(void)change;
+	return false;
+]])
+
+mutant(NAME next-heeded KIND test_timelines_joins FILE membership/change.c
+	REMOVES "who can say nothing goes along with a next view that others have begun"
+	TEXT [[
+	return change->agreed != 0 && change->on.has_begun(change->ctx);
+]]
+	REPLACEMENT [[
+	return change->agreed != 0 && change->on.has_begun(change->ctx) && wh_suspicion_heeds(change);
+]])
+
+mutant(NAME next-not-agreed KIND test_change_leaders FILE membership/change.c
+	REMOVES "where its messages end is known of a view only by who has agreed to it"
+	TEXT [[
+	return change->agreed != 0 && change->on.has_begun(change->ctx);
+]]
+	REPLACEMENT [[
+	return change->on.has_begun(change->ctx);
+]])
+
+mutant(NAME final-heeded KIND test_change_leaders FILE membership/change.c
 	REMOVES "who can say nothing goes along with what somebody has installed"
 	TEXT [[
 		    (!read_decision(change, rank) && !wh_suspicion_heeds(change)))
@@ -434,6 +602,17 @@ mutant(NAME places-forgotten KIND views FILE group/epoch.c
 	if (wh_load_acquire(&epoch->grace) == 0 ||
 ]])
 
+mutant(NAME memory-not-waited-for KIND views FILE group/epoch.c
+	REMOVES "a view's memory stays until all who go on have installed the next: a grace period will do"
+	TEXT [[
+	if (wh_load_acquire(&epoch->grace) == 0 || !rings_are_done(epoch) || !all_have_gone_on(epoch, current))
+]]
+	REPLACEMENT [[
+	(void)current;
+	(void)all_have_gone_on;
+	if (wh_load_acquire(&epoch->grace) == 0 || !rings_are_done(epoch))
+]])
+
 # ---- unordered mode ----
 
 mutant(NAME duplicates KIND views FILE predicates/deliver.c
@@ -467,12 +646,11 @@ mutant(NAME cut-takes-back KIND test_change FILE membership/change.c
 
 # ---- the end of a node ----
 
-mutant(NAME removed-hears-on KIND views FILE group/epoch.c
-	SEED 690
-	WORDS --set sim.fault_kinds=stall --set sim.subgroups_max=2 --set sim.faults_max=3
+mutant(NAME removed-hears-on KIND test_group_failed FILE group/epoch.c
 	REMOVES "who learns that it was removed is deaf at once"
 	TEXT [[
-	if (epoch->change.removed) /* just now: deaf from here on */
-		return work;
+		if (__builtin_expect(is_silent(node), 0)) /* just now: removed, or in a delivery */
 ]]
-	REPLACEMENT "")
+	REPLACEMENT [[
+		if (is_silent(node) && !epoch->change.removed)
+]])

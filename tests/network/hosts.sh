@@ -7,21 +7,28 @@
 
 set -euo pipefail
 
-failure_timeout_ms=500
+# shellcheck source=tests/patience.sh
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../patience.sh"
+
+failure_timeout_ms=$(patience 500)
 command=     # the caller sets it: the `whorl` that was built
-slack_ms=1500 # for a busy machine: to notice, to agree, and for this script to see it
+slack_ms=1500 # to notice, to agree, and for this script to see it
 
 # ---- the network --------------------------------------------------------------------------------------------------------
 
 # Begins anew inside namespaces of its own, or skips the test: "$@" is the script and its arguments.
 enter_network() {
 	[ "${WHORL_NETWORK_TEST:-}" != inside ] || return 0
-	unshare --net --mount --pid --fork true 2>/dev/null || {
+	# In a chroot / is no mount of its own, and nothing can be said of how mounts spread from it.
+	unshare --net --mount --propagation unchanged --pid --fork true 2>/dev/null || {
 		echo "only root can make networks"
 		exit 77
 	}
-	WHORL_NETWORK_TEST=inside exec unshare --net --mount --pid --fork --mount-proc --kill-child -- "$@"
+	WHORL_NETWORK_TEST=inside exec unshare --net --mount --propagation unchanged --pid --fork --mount-proc --kill-child -- "$@"
 }
+
+# on HOST COMMAND...: there. `ip netns exec` and `ip -n` would change how mounts spread from /, which cannot be done in a chroot.
+on() { nsenter --net="/run/netns/h$1" "${@:2}"; }
 
 # make_network HOSTS: directory, configuration, hosts 0 to HOSTS-1
 make_network() {
@@ -29,14 +36,15 @@ make_network() {
 
 	directory=$(mktemp -d)
 	trap 'rm -rf "$directory"' EXIT
-	mount --make-rprivate /
+	mount --make-rprivate / 2>/dev/null || true # not in a chroot: there /run may spread, and is taken away again
 	mount -t tmpfs none /run
+	trap 'rm -rf "$directory"; umount --recursive --lazy /run' EXIT
 	mkdir /run/netns
 	ip link set lo up
 	echo 1 >/proc/sys/net/ipv4/ip_forward
 	for ((host = 0; host < $1; host++)); do
 		ip netns add "h$host"
-		ip -n "h$host" link set lo up
+		on "$host" ip link set lo up
 		plug_in "$host"
 	done
 }
@@ -45,9 +53,9 @@ plug_in() {
 	ip link add "h$1" type veth peer name eth0 netns "h$1"
 	ip addr add "10.22.$1.1/24" dev "h$1"
 	ip link set "h$1" up
-	ip -n "h$1" addr add "10.22.$1.2/24" dev eth0
-	ip -n "h$1" link set eth0 up
-	ip -n "h$1" route add default via "10.22.$1.1"
+	on "$1" ip addr add "10.22.$1.2/24" dev eth0
+	on "$1" ip link set eth0 up
+	on "$1" ip route add default via "10.22.$1.1"
 }
 
 # The cable is pulled: both ends see that there is no link.
@@ -58,7 +66,29 @@ push_cable() { ip link set "h$1" up; }
 drop_from() { ip rule add iif "h$1" priority 10 blackhole; }
 drop_to() { ip route add blackhole "10.22.$1.2/32"; }
 
-remove_address() { ip -n "h$1" addr del "10.22.$1.2/24" dev eth0; }
+remove_address() { on "$1" ip addr del "10.22.$1.2/24" dev eth0; }
+
+# sever HOST... from HOST...: nothing comes through between them, either way; nobody is told. heal: it does again.
+sever() {
+	local from=() to=() side=from a b
+
+	for a in "$@"; do
+		if [ "$a" = from ]; then
+			side=to
+		elif [ $side = from ]; then
+			from+=("$a")
+		else
+			to+=("$a")
+		fi
+	done
+	for a in "${from[@]}"; do
+		for b in "${to[@]}"; do
+			ip rule add from "10.22.$a.0/24" to "10.22.$b.0/24" priority 11 blackhole
+			ip rule add from "10.22.$b.0/24" to "10.22.$a.0/24" priority 11 blackhole
+		done
+	done
+}
+heal() { while ip rule del priority 11 2>/dev/null; do :; done; }
 
 # The host is gone with all that ran there, and cannot say so.
 vanish() {
@@ -71,7 +101,7 @@ vanish() {
 slow_down() { tc qdisc add dev "h$1" root tbf rate "$2" burst 16kb latency 200ms; }
 
 # What goes to it waits at the senders, not in the network, which then loses nothing.
-receive_little() { ip netns exec "h$1" sysctl -qw net.ipv4.tcp_rmem="4096 32768 65536"; }
+receive_little() { on "$1" sh -c 'echo 4096 32768 65536 >/proc/sys/net/ipv4/tcp_rmem'; }
 
 # ---- the nodes ----------------------------------------------------------------------------------------------------------
 
@@ -84,7 +114,7 @@ start() {
 
 	starts=$((starts + 1))
 	out[host]=$directory/out-$host-$starts
-	ip netns exec "h$host" "$command" node "$directory/group.ini" --id "$host" --run counter --every 50 --rate 500 \
+	nsenter --net="/run/netns/h$host" "$command" node "$directory/group.ini" --id "$host" --run counter --every 50 --rate 500 \
 		--json "${@:2}" </dev/null >"${out[host]}" 2>"${out[host]}.err" &
 	pid[host]=$!
 }
@@ -102,10 +132,11 @@ fail() {
 	exit 1
 }
 
-# within MS WHAT COMMAND...: waits until the command is true; sets waited_ms
+# within MS WHAT COMMAND...: waits until the command is true, longer on a busy machine; sets waited_ms
 within() {
-	local most=$1 what=$2 begin
+	local most what=$2 begin
 
+	most=$(patience "$1")
 	begin=$(now_ms)
 	shift 2
 	until "$@"; do

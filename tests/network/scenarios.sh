@@ -26,6 +26,20 @@ write_group() {
 	} >"$directory/group.ini"
 }
 
+# Each node notes on its disk which group it was in.
+keep_records() {
+	mkdir "$directory/state"
+	sed -i "s|^transport|state_dir = $directory/state\ntransport|" "$directory/group.ini"
+}
+
+# `whorl status` exits 1, and says that.
+status_says() {
+	local status=0
+
+	ip netns exec h0 "$command" status "$directory/group.ini" >"$directory/status" 2>&1 || status=$?
+	[ $status -eq 1 ] && grep -q -- "$1" "$directory/status"
+}
+
 begin() {
 	make_network "$1"
 	write_group "$1"
@@ -74,7 +88,7 @@ cable-and-back) # who was removed meanwhile is told so, ends, and comes in again
 	await_view 0,1 0 1
 	ip rule del iif h2 priority 10 blackhole
 	wait "${pid[2]}" && fail "host 2 ended well"
-	start 2 --set group.start=join # it must not form a group of its own
+	start 2
 	within 10000 "host 2 is back" in_view 2 '(0,1,2|[0-9,]*)'
 	await_progress 0 1 2
 	end 0 1 2
@@ -88,6 +102,9 @@ vanish)
 	vanish 2
 	await_view 0,1 0 1
 	await_progress 0 1
+	# Nothing answers for it any more: whether it runs is not known, and no member is missed.
+	on 0 "$command" status "$directory/group.ini" --timeout 500 >"$directory/status" || fail "status: $(cat "$directory/status")"
+	grep -q '^ *2  unreached ' "$directory/status" || fail "status: $(cat "$directory/status")"
 	end 0 1
 	;;
 half-open) # the host is back at once and knows nothing: what the others have to it are connections that only they believe in
@@ -95,7 +112,7 @@ half-open) # the host is back at once and knows nothing: what the others have to
 	form 0 1 2
 	vanish 2
 	plug_in 2
-	start 2 --set group.start=join # it must not form a group of its own
+	start 2
 	within 10000 "host 2 is back" in_view 2 '[0-9,]*2[0-9,]*'
 	await_progress 0 1 2
 	end 0 1 2
@@ -137,6 +154,50 @@ slow-link-full) # what waits for the link takes longer than the failure time-out
 	done
 	await_progress 2
 	check_digests
+	;;
+again-behind-a-cut | again-with-records) # three of five fail in turn and are started again where the two that go on are cut off
+	begin 5
+	[ "$scenario" != again-with-records ] || keep_records
+	form 0 1 2 3 4
+	for host in 4 3 2; do
+		kill -KILL "${pid[$host]}"
+		wait "${pid[$host]}" 2>/dev/null || true
+		await_view "$(seq -s, 0 $((host - 1)))" 0 1
+	done
+	sever 0 1 from 2 3 4
+	for host in 2 3 4; do start "$host"; done
+	sleep 4 # four start time-outs: nothing that waits for a time-out forms a group
+	for host in 2 3 4; do
+		! in_view "$host" '[0-9,]*' || fail "host $host has formed a second group"
+	done
+	heal
+	for host in 2 3 4; do
+		within 10000 "host $host is back" in_view "$host" '[0-9,]*'
+	done
+	within 10000 "all are in one group" in_view 0 '0,1(,[234]){3}'
+	await_progress 0 1 2 3 4
+	end 0 1 2 3 4
+	;;
+two-groups) # an operator says so on both sides of a cut: that makes two groups, and all say so
+	begin 2
+	sever 0 from 1
+	start 0 --form
+	start 1 --form
+	await_view 0 0
+	await_view 1 1
+	heal
+	for host in 0 1; do
+		within 10000 "host $host says that there are two groups" grep -q 'there are two groups of this name' "${out[$host]}.err"
+	done
+	within 10000 "status says it" status_says 'there are two groups of this name'
+	await_progress 0 1
+	kill -TERM "${pid[1]}"
+	wait "${pid[1]}" || fail "host 1 ended badly"
+	start 1 --form
+	wait "${pid[1]}" && fail "host 1 has formed a group beside one that it can reach"
+	grep -q 'told to form a group, but node 0 is a member of group' "${out[1]}.err" || fail "host 1 does not say why it was refused"
+	rm "$directory"/out-1-* # another group has another order
+	end 0
 	;;
 stalled-reader)
 	begin 3

@@ -28,11 +28,24 @@ touch "$folder/a.ini" "$folder/b.txt"
 mkdir "$folder/results"
 
 expect "bench" be
-expect "--help --version bench calibrate config node report sim status" ''
+expect "--help --version bench calibrate config help node report sim status" ''
+expect "calibrate config" help c
 expect "--plot" bench --pl
 expect "--output" report --o
 expect "bench.messages= bench.messages_total=" bench x.ini --set bench.mess
 expect "group.nodes= group.nodes_max=" bench x.ini --set group.node
 expect "a.ini results" bench ''
 expect "results" report ''
+# Names of groups: those of this user's nodes that run on shared memory.
+printf '[group]\nname = completed-%d\nnodes = 1\n[subgroup s]\n' $$ >"$folder/group.ini"
+"$command" node "$folder/group.ini" --id 0 --run none --quiet >"$folder/node.txt" 2>&1 </dev/null &
+node=$!
+trap 'kill "$node" 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
+for _ in $(seq 600); do
+	! grep -q '^ready' "$folder/node.txt" || break
+	kill -0 "$node" && sleep 0.05
+done
+rm "$folder/group.ini"
+expect "completed-$$" status completed-$$
+expect "a.ini" status a
 expect "b.txt" bench a.ini --json b

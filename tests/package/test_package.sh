@@ -31,8 +31,11 @@ export PKG_CONFIG_PATH=$libdir/pkgconfig
 
 expect "soname" "$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" "libwhorl.so.${version%%.*}"
 sed -n 's/^WHORL_API .*[ *]\(whorl_[a-z_]*\)(.*/\1/p' "$prefix"/include/whorl/*.h | sort >"$work/declared"
-nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$work/exported"
-diff -u "$work/declared" "$work/exported" >&2 || die "the shared library exports other names than the headers declare"
+# Versioned names alone: that of the version itself (type A) has none.
+nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $3 }' | sort >"$work/exported"
+sed 's/@.*//' "$work/exported" | diff -u "$work/declared" - >&2 || die "the shared library exports other names than the headers declare"
+diff -u "$here/symbols.txt" "$work/exported" >&2 ||
+	die "names or versions are others than symbols.txt holds: what is there stays for programs that are linked with it, what is new is added"
 foreign=$(nm -g --defined-only "$archive" | awk 'NF == 3 && $3 !~ /^(whorl|wh)_/ { print $3 }')
 expect "names in the archive that are not whorl's" "$foreign" ""
 
@@ -66,7 +69,9 @@ expect "pkg-config, static" "$("$work/static")" "$version"
 
 read -ra flags < <(pkg-config --cflags --libs whorl)
 mkdir "$work/examples"
-for example in "$here"/../../examples/*.c; do
+examples=$prefix/share/doc/whorl/examples
+expect "the examples that are installed" "$(cd "$examples" && echo *)" "$(cd "$here/../../examples" && echo *.c)"
+for example in "$examples"/*.c; do
 	"$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" "$example" -o "$work/examples/$(basename "$example" .c)" "${flags[@]}" -pthread
 done
 expect "an example" "$(LD_LIBRARY_PATH=$libdir "$work/examples/hello" | sort | uniq | wc -l)" 4
@@ -77,6 +82,21 @@ for command in "" bench calibrate config node report sim status; do
 	for option in $("$prefix/bin/whorl" $command --help | grep -oE -- '^ .*--[a-z]+' | grep -oE -- '--[a-z]+'); do
 		grep -qF -- "\\-\\-${option#--}" "$page" || die "$page: $option is missing"
 	done
+done
+while IFS='@' read -r name _; do
+	page=$prefix/share/man/man3/$name.3
+	[ -f "$page" ] || die "there is no manual page $name(3)"
+	other=$(sed -n 's/^\.so //p' "$page")
+	[ -z "$other" ] || page=$prefix/share/man/$other
+	grep -q "^enum.*$name(\|[ *]$name(" "$page" || die "$name(3) has no prototype"
+done <"$here/symbols.txt"
+grep -q 'WHORL_INVALID' "$prefix/share/man/man3/whorl.3" || die "whorl(3) is not what stands at the top of whorl.h"
+"$prefix/bin/whorl" config --describe | sed -n 's/^  \([a-z_]*\) = .*/\1/p' | while read -r key; do
+	grep -q "^\.B $key = " "$prefix/share/man/man5/whorl.ini.5" || die "whorl.ini(5) has no $key"
+done
+for page in "$prefix"/share/man/man*/*; do
+	grep -q '^\.so ' "$page" || # it is another page
+		expect "what groff says of $page" "$(groff -man -Kutf8 -Tutf8 -ww -z "$page" 2>&1)" ""
 done
 "$here/completion.sh" "$prefix/bin/whorl" "$prefix/share/bash-completion/completions/whorl"
 

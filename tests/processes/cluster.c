@@ -64,6 +64,7 @@ void cluster_fail(struct cluster *c, const char *format, ...)
 	for (uint32_t life = 0; life < c->lives; life++)
 		if (c->children[life].pid > 0 && !c->children[life].ended)
 			kill(c->children[life].pid, SIGKILL);
+	cluster_remove_records(c);
 	exit(EXIT_FAILURE);
 }
 
@@ -177,10 +178,36 @@ static void make_body(struct cluster *c)
 	c->board->body_groups = c->options.body_groups;
 }
 
+static void make_state_dir(struct cluster *c)
+{
+	if (!c->options.records || c->options.transport == NULL || strcmp(c->options.transport, "shm") == 0)
+		return;
+	snprintf(c->state_dir, sizeof(c->state_dir), "/tmp/whorl-records-XXXXXX");
+	if (mkdtemp(c->state_dir) == NULL) {
+		perror(c->state_dir);
+		exit(EXIT_FAILURE);
+	}
+}
+
+void cluster_remove_records(const struct cluster *c)
+{
+	char path[sizeof(c->state_dir) + 64];
+
+	for (uint32_t id = 0; id < LIVES_MAX && c->state_dir[0] != '\0'; id++) {
+		snprintf(path, sizeof(path), "%s/%s.%u.group", c->state_dir, c->name, id);
+		unlink(path);
+		snprintf(path, sizeof(path), "%s/%s.%u.group.new", c->state_dir, c->name, id);
+		unlink(path);
+	}
+	if (c->state_dir[0] != '\0')
+		rmdir(c->state_dir);
+}
+
 void cluster_make(struct cluster *c, const struct cluster_options *options)
 {
 	*c = (struct cluster){.options = *options};
 	snprintf(c->name, sizeof(c->name), "processes-%d-%llx", (int)getpid(), (unsigned long long)now_ns());
+	make_state_dir(c);
 	c->board = make_memory("processes-board", sizeof(*c->board), &c->board_fd);
 	make_body(c);
 	cluster_write_config(c);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tests/patience.h"
 #include "tests/processes/board.h"
 
 enum fate {
@@ -32,6 +33,7 @@ struct cluster_options {
 	uint32_t start_timeout_ms;
 	bool tie_breaker;                   /* node 0 is it */
 	bool founder;                       /* likewise */
+	bool records;                       /* on a network it takes records to begin so: a state_dir; shm needs none */
 	uint32_t shards;                    /* of the first subgroup; 0: one */
 	uint64_t body_bytes, backlog_bytes; /* of states; 0: none, and whatever is the default */
 	unsigned state_share;               /* 0: the default */
@@ -55,7 +57,8 @@ struct child {
 
 struct cluster {
 	struct cluster_options options;
-	char name[40]; /* of the group */
+	char name[40];      /* of the group */
+	char state_dir[64]; /* "": none */
 	struct board *board;
 	int board_fd;
 	uint32_t first_slot; /* in which all ran */
@@ -130,7 +133,7 @@ bool cluster_sends(const struct cluster *c, uint32_t group, uint32_t id);
 
 /* ---- for waits of one's own ----------------------------------------------------------------------------------------- */
 
-#define PATIENCE_NS UINT64_C(40000000000)
+#define PATIENCE_NS test_patience(UINT64_C(40000000000))
 
 #define UNTIL(c, condition)                                                                                            \
 	do {                                                                                                           \
@@ -140,6 +143,7 @@ bool cluster_sends(const struct cluster *c, uint32_t group, uint32_t id);
 	} while (0)
 
 void cluster_pass(struct cluster *c, uint64_t deadline, const char *what); /* a moment; fails when it is too late */
+void cluster_remove_records(const struct cluster *c);
 _Noreturn __attribute__((format(printf, 2, 3))) void cluster_fail(struct cluster *c, const char *format, ...);
 
 /* What is done to the group, if there is too much of it to be seen from the scenario: the last notes are printed on failure, and

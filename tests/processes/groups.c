@@ -51,6 +51,8 @@ static size_t write_group(const struct cluster *c, char *at, size_t room)
 		length += (size_t)snprintf(at + length, room - length, "tie_breaker = 0\n");
 	if (o->founder)
 		length += (size_t)snprintf(at + length, room - length, "founder = 0\n");
+	if (c->state_dir[0] != '\0')
+		length += (size_t)snprintf(at + length, room - length, "state_dir = %s\n", c->state_dir);
 	if (o->nodes_max > 0)
 		length += (size_t)snprintf(at + length, room - length, "nodes_max = %u\n", o->nodes_max);
 	if (o->start_timeout_ms > 0)

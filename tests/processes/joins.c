@@ -77,6 +77,40 @@ static void start_founder_first(struct cluster *c)
 	cluster_end(c, true);
 }
 
+static bool is_seeking(const struct cluster *c, uint32_t life)
+{
+	return c->board->state[life].stage == STAGE_OPEN;
+}
+
+/* Three of five are killed in turn. The two that go on stand still, and the three are started again: a majority of the configured
+ * nodes. On one host they see that two ids are held by processes that say nothing, and wait for as long as that is so. */
+static void restart_while_others_stand_still(struct cluster *c)
+{
+	uint32_t lives[3];
+	uint64_t begin;
+
+	cluster_warm_up(c);
+	for (uint32_t victim = 4; victim >= 2; victim--) {
+		cluster_kill(c, victim);
+		cluster_recover(c);
+	}
+	cluster_stop(c, 0);
+	cluster_stop(c, 1);
+	for (uint32_t i = 0; i < 3; i++)
+		lives[i] = cluster_add(c, 2 + i, NULL);
+	for (uint32_t i = 0; i < 3; i++)
+		UNTIL(c, is_seeking(c, lives[i]));
+	begin = now_ns();
+	cluster_at(begin, 10 * c->options.start_timeout_ms * MS);
+	for (uint32_t i = 0; i < 3; i++)
+		if (!is_seeking(c, lives[i]))
+			cluster_fail(c, "life %u is in a second group", lives[i]);
+	cluster_continue(c, 0, FATE_LIVES);
+	cluster_continue(c, 1, FATE_LIVES);
+	cluster_settle(c);
+	cluster_end(c, true);
+}
+
 /* ---- coming in ------------------------------------------------------------------------------------------------------ */
 
 static bool has_said_all(const struct cluster *c, uint32_t life)
@@ -422,15 +456,18 @@ static const struct scenario scenarios[] = {
 	 .starts_itself = true},
 	{.name = "start-without-one",
 	 .run = start_without_one,
-	 .options = {GROWING(LONG), .start_timeout_ms = 300},
+	 .options = {GROWING(LONG), .start_timeout_ms = 300, .records = true},
 	 .starts_itself = true},
+	{.name = "restart-beside-the-silent",
+	 .run = restart_while_others_stand_still,
+	 .options = {.nodes = 5, .nodes_max = 5, .timeout_ms = 700, .start_timeout_ms = 200}},
 	{.name = "start-founder-last",
 	 .run = start_founder_last,
-	 .options = {GROWING(LONG), .founder = true},
+	 .options = {GROWING(LONG), .founder = true, .records = true},
 	 .starts_itself = true},
 	{.name = "start-founder-first",
 	 .run = start_founder_first,
-	 .options = {GROWING(LONG), .founder = true},
+	 .options = {GROWING(LONG), .founder = true, .records = true},
 	 .starts_itself = true},
 	{.name = "join-idle", .run = join_idle, .options = {GROWING(LONG)}, .starts_itself = true},
 	{.name = "join-busy", .run = join_busy, .options = {GROWING(2000)}},

@@ -15,10 +15,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "tests/patience.h"
 #include "tests/processes/member_int.h"
 #include "tests/processes/payload.h"
 
-#define PATIENCE_MS 30000
+#define PATIENCE_MS ((int)test_patience(30000))
 #define NAP_MS 2
 #define READY_MS 20
 #define BURST 16 /* claims in a row */
@@ -70,7 +71,7 @@ static void finish(struct stream *stream, struct whorl_claim *claim)
 	if (!payload_aborted(key))
 		payload_fill(key, claim->data, bytes);
 	result = payload_aborted(key) ? whorl_abort(claim) : whorl_commit(claim, bytes);
-	if (result != WHORL_OK && result != WHORL_NO_QUORUM)
+	if (result != WHORL_OK && result != WHORL_PENDING)
 		note_refusal(stream, claim, result);
 	else if (!payload_aborted(key))
 		me->state->committed[stream->group]++;
@@ -159,7 +160,7 @@ static void check_removed(struct member *me)
 			continue;
 		results[0] = whorl_claim(subgroup, 8, &claim);
 		results[1] = whorl_claim_wait(subgroup, 8, PATIENCE_MS, &claim);
-		results[2] = whorl_send(subgroup, "late", 4, PATIENCE_MS);
+		results[2] = whorl_send(subgroup, "late", 4, PATIENCE_MS, NULL);
 		for (int i = 0; i < 3; i++)
 			if (results[i] != WHORL_REMOVED)
 				member_complain(me->state, "call %d after the removal: %s", i,
@@ -211,6 +212,7 @@ static void look(struct member *me)
 static void idle(struct member *me)
 {
 	struct pollfd windows[GROUPS];
+	uint64_t room;
 
 	if (me->state->caller) {
 		enum whorl_result result = whorl_wait(me->node, NAP_MS);
@@ -220,11 +222,18 @@ static void idle(struct member *me)
 		return;
 	}
 	for (uint32_t g = 0; g < GROUPS; g++) {
+		struct stream *stream = &me->streams[g];
+
 		windows[g] = (struct pollfd){.fd = -1, .events = POLLIN};
-		if (me->streams[g].sender && whorl_window_arm(me->streams[g].subgroup) == WHORL_AGAIN)
-			windows[g].fd = whorl_window_fd(me->streams[g].subgroup);
+		if (stream->sender && !stream->armed)
+			stream->armed = whorl_window_arm(stream->subgroup) == WHORL_AGAIN;
+		if (stream->armed)
+			windows[g].fd = whorl_window_fd(stream->subgroup);
 	}
 	poll(windows, GROUPS, NAP_MS);
+	for (uint32_t g = 0; g < GROUPS; g++)
+		if ((windows[g].revents & POLLIN) != 0 && read(windows[g].fd, &room, sizeof(room)) == sizeof(room))
+			me->streams[g].armed = false;
 }
 
 static bool is_to_close(struct member *me)

@@ -10,6 +10,7 @@ struct stream { /* of messages of one subgroup */
 	uint32_t group;
 	whorl_subgroup *subgroup; /* NULL: this node is not in it */
 	bool sender, holding;
+	bool armed; /* its window will say that there is room */
 	struct whorl_claim held;
 	struct imprint *imprint; /* the state. The loop's */
 	/* Restoring, on another thread: */

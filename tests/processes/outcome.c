@@ -253,6 +253,7 @@ void cluster_end(struct cluster *c, bool whole)
 		cluster_fail(c, "a socket's name is left behind");
 	if (c->board->body_fd >= 0)
 		close(c->board->body_fd);
+	cluster_remove_records(c);
 	munmap(c->board, sizeof(*c->board));
 	close(c->board_fd);
 }

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 30000
+#include "tests/patience.h"
+
+#define PATIENCE_MS ((int)test_patience(30000))
 
 /* librdmacm keeps the devices that it has found open for the life of the process. */
 static bool is_kept(int directory, const char *name)

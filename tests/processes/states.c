@@ -44,12 +44,13 @@ void states_note(struct stream *stream)
 	}
 }
 
-static void *take_snapshot(void *ctx)
+static void *take_snapshot(const struct whorl_position *position, void *ctx)
 {
 	struct stream *stream = ctx;
 	struct snapshot *snapshot;
 	size_t head;
 
+	(void)position;
 	states_note(stream);
 	head = imprint_bytes(stream->imprint);
 	snapshot = malloc(sizeof(*snapshot) + head);

@@ -266,15 +266,18 @@ static bool write_json(const char *path, const struct cluster_options *options, 
 /* The timeline of the last repetition. */
 static bool plot(const char *path, const struct cluster_options *options, const struct timeline *line)
 {
+	struct wh_gnuplot gnuplot;
+	char *image;
 	FILE *out;
+	bool good;
 
 	if (!wh_gnuplot_is_there()) {
 		printf("no plot: gnuplot is not installed\n");
 		return true;
 	}
-	out = wh_gnuplot_open(path, 900, 420);
-	if (out == NULL)
+	if (!wh_gnuplot_open(&gnuplot, 900, 420))
 		return false;
+	out = gnuplot.script;
 	fprintf(out,
 		"set title '%u members; a newcomer is given %.0f MB'\n"
 		"set xlabel 'seconds since the newcomer was started'\nset ylabel 'messages/s at each member'\n"
@@ -287,7 +290,11 @@ static bool plot(const char *path, const struct cluster_options *options, const 
 	fprintf(out, "END\nplot $line using 1:2 with lines title 'messages/s', "
 		     "$line using 1:3 axes x1y2 with lines title 'restored', "
 		     "$line using 1:4 axes x1y2 with lines title 'kept back, at most'\n");
-	return wh_gnuplot_close(out);
+	image = wh_gnuplot_close(&gnuplot);
+	out = fopen(path, "we");
+	good = image != NULL && out != NULL && fputs(image, out) >= 0;
+	free(image);
+	return out != NULL && fclose(out) == 0 && good;
 }
 
 /* ---- the command line ----------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* test_schedule.c - faults as sentences, drawn schedules, and how a trial that fails becomes small. */
 #include <string.h>
 
+#include "sim/flavours.h"
 #include "sim/trial.h"
 #include "tests/harness.h"
 
@@ -69,6 +70,88 @@ START_TEST(what_is_no_sentence_is_told)
 		ck_assert_msg(!wh_fault_parse(&fault, cases[i][0], wrong, sizeof(wrong)), "%s is taken", cases[i][0]);
 		ck_assert_msg(strstr(wrong, cases[i][1]) != NULL, "%s", wrong);
 	}
+}
+END_TEST
+
+/* ---- flavours ---------------------------------------------------------------------------------------------------- */
+
+/* One draw for the flavours whose schedules begin with a scene. */
+static bool has_scene(const struct wh_flavour *flavour, const struct wh_schedule *schedule)
+{
+	const struct wh_fault *first = &schedule->faults[0], *second = &schedule->faults[1];
+
+	if (flavour->scene == WH_SCENE_TAKEOVER)
+		return schedule->count > 1 && first->kind == WH_FAULT_CRASH && second->kind == WH_FAULT_CRASH &&
+		       second->moment == WH_MOMENT_DECIDE && second->node == 0 && first->node != 0;
+	return flavour->scene == WH_SCENE_BETWEEN_TWO && schedule->count > 1 && first->kind == WH_FAULT_CUT &&
+	       second->kind == WH_FAULT_STALL && ((first->from | first->to) >> second->node & 1) == 0;
+}
+
+START_TEST(each_flavour_draws_what_it_says)
+{
+	for (int which = WH_FLAVOUR_FIRST; which < WH_FLAVOUR_COUNT; which++) {
+		const struct wh_flavour *flavour = wh_flavour_of(which, 1);
+		uint32_t drawn[WH_FAULT_KIND_COUNT] = {0}, scenes = 0;
+
+		ck_assert_str_eq(flavour->name, wh_flavour_names[which]);
+		for (uint64_t seed = 1; seed <= 2000; seed++) {
+			const struct wh_schedule_limits limits = {
+				.flavour = flavour,
+				.nodes = flavour->nodes_min +
+					 (uint32_t)seed % (flavour->nodes_max - flavour->nodes_min + 1),
+				.ids = flavour->nodes_max,
+				.founder = -1,
+				.faults = 8,
+				.kinds = (1u << WH_FAULT_JOIN) - 1,
+				.span_us = 80000,
+				.failure_timeout_us = 40000};
+			struct wh_schedule schedule;
+
+			wh_schedule_draw(&schedule, seed, &limits);
+			ck_assert_uint_le(schedule.count, 8);
+			scenes += has_scene(flavour, &schedule);
+			for (uint32_t i = 0; i < schedule.count; i++) {
+				ck_assert(wh_fault_fits(&schedule.faults[i], limits.ids));
+				drawn[schedule.faults[i].kind]++;
+			}
+		}
+		for (int kind = 0; kind < WH_FAULT_JOIN; kind++)
+			ck_assert_msg((drawn[kind] > 0) == (flavour->kinds[kind] > 0), "%s: %s", flavour->name,
+				      wh_fault_word((enum wh_fault_kind)kind));
+		ck_assert_msg((scenes > 1000) == (flavour->scene != WH_SCENE_NONE), "%s: %u scenes", flavour->name,
+			      scenes);
+	}
+}
+END_TEST
+
+/* Each as often as its weight says, about; and a flavour that has none of what is asked for gives way. */
+START_TEST(any_flavour_is_drawn)
+{
+	const struct wh_schedule_limits limits = {.flavour = wh_flavour_of(WH_FLAVOUR_SPLITS, 1),
+						  .nodes = 3,
+						  .ids = 3,
+						  .founder = -1,
+						  .faults = 3,
+						  .kinds = 1u << WH_FAULT_LEAVE,
+						  .span_us = 80000,
+						  .failure_timeout_us = 40000};
+	uint32_t seen[WH_FLAVOUR_COUNT] = {0}, weights = 0;
+	struct wh_schedule schedule;
+
+	for (uint64_t seed = 1; seed <= 30000; seed++)
+		for (int which = WH_FLAVOUR_FIRST; which < WH_FLAVOUR_COUNT; which++)
+			seen[which] += wh_flavour_of(WH_FLAVOUR_ANY, seed) == wh_flavour_of(which, seed);
+	for (int which = WH_FLAVOUR_FIRST; which < WH_FLAVOUR_COUNT; which++)
+		weights += wh_flavour_of(which, 1)->weight;
+	for (int which = WH_FLAVOUR_FIRST; which < WH_FLAVOUR_COUNT; which++) {
+		uint32_t expected = 30000 * wh_flavour_of(which, 1)->weight / weights;
+
+		ck_assert_uint_gt(seen[which], expected * 9 / 10);
+		ck_assert_uint_lt(seen[which], expected * 11 / 10);
+	}
+	wh_schedule_draw(&schedule, 1, &limits);
+	for (uint32_t i = 0; i < schedule.count; i++)
+		ck_assert_int_eq(schedule.faults[i].kind, WH_FAULT_LEAVE);
 }
 END_TEST
 
@@ -260,6 +343,8 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_is_no_sentence_is_told);
 	tcase_add_test(cases, schedules_cover_the_ground);
 	tcase_add_test(cases, only_what_is_asked_for_is_drawn);
+	tcase_add_test(cases, each_flavour_draws_what_it_says);
+	tcase_add_test(cases, any_flavour_is_drawn);
 	tcase_add_test(cases, the_least_that_fails_is_found);
 	tcase_add_test(cases, shrinking_can_be_ended);
 	tcase_add_test(cases, apart_is_the_same);

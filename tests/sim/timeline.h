@@ -49,6 +49,8 @@ struct group {
 	const char *founder;     /* NULL: none */
 	uint32_t start_timeout_ms, messages;
 	uint64_t spread_ns;
+	bool disks, one_host;    /* a majority may form the group: each node keeps a record, or all are on one host */
+	bool restarts_form;      /* what comes back may form one as well */
 	bool early;              /* times count from when the nodes of the beginning have been opened */
 	whorl_layout_fn *layout; /* the subgroup is unordered, and this says who is in it; NULL: all are, ordered */
 	bool ordered;            /* with a layout, too */
@@ -88,6 +90,9 @@ static inline void begin_faults(struct timeline *t, const struct group *group, c
 	plan->latency_max_ns = 20 * WH_NS_PER_US;
 	plan->spread_ns = group->spread_ns;
 	plan->early = group->early;
+	plan->one_host = group->one_host;
+	plan->disks = group->disks || group->founder != NULL;
+	plan->restarts_form = group->restarts_form;
 	plan->state_bytes = group->ids > 0 ? 500 : 0;
 	snprintf(plan->config.group.tie_breaker, sizeof(plan->config.group.tie_breaker), "%s",
 		 group->tie_breaker != NULL ? group->tie_breaker : "none");

@@ -16,8 +16,9 @@
 #include <whorl/whorl.h>
 
 #include "tests/harness.h"
+#include "tests/patience.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS ((int)test_patience(20000))
 #define NODES_MAX 8
 #define RECORD_MAX 20000
 
@@ -32,10 +33,11 @@ static inline uint64_t now_ms(void)
 /* Evaluates `step` until `condition` holds. */
 #define await(condition, step)                                                                                         \
 	do {                                                                                                           \
-		uint64_t until_ms_ = now_ms() + PATIENCE_MS;                                                           \
+		uint64_t began_ms_ = now_ms();                                                                         \
 		while (!(condition)) {                                                                                 \
 			step;                                                                                          \
-			ck_assert_msg(now_ms() < until_ms_, "this never came: %s", #condition);                        \
+			ck_assert_msg(now_ms() - began_ms_ < (uint64_t)PATIENCE_MS, "this never came: %s",             \
+				      #condition);                                                                     \
 		}                                                                                                      \
 	} while (0)
 
@@ -256,6 +258,14 @@ static inline struct whorl_subgroup_stats stats_of(whorl_subgroup *subgroup)
 
 	ck_ok(whorl_subgroup_statistics(subgroup, &stats));
 	return stats;
+}
+
+/* What an arm was told of room: true, once for each. */
+static inline bool took_room(whorl_subgroup *subgroup)
+{
+	uint64_t room = 0;
+
+	return read(whorl_window_fd(subgroup), &room, sizeof(room)) == sizeof(room) && room == 1;
 }
 
 #endif

@@ -2,6 +2,7 @@
  * noted as text, a word for each, in order. Time stands still unless moved; queues are full when the test says so.
  *
  *     1:seeking-0 1:forming-0 1:member-7-of-0      an intro to node 1: the key, or the view and its leader
+ *     1:following-0                                the same of one that follows an invitation, if the test wants these
  *     1:join 1:view-100-at-0 1:withdrawn-100       keys in hexadecimal
  *     1:open-100 1:there-100
  *     open-0,1,2-as-100 row discard begin refused  of the entrant; row: is_open has said yes for the first time
@@ -38,9 +39,14 @@ struct lab {
 	bool whole[LAB_NODES];
 	char told[4096];
 	int warnings;
+	char line[512]; /* the last of them */
 
-	bool can_open, is_open, has_begun; /* what entry is answered */
-	bool late;                         /* what it said when it asked last whether the view has begun */
+	bool can_open, unwritten, is_open,
+		has_begun;      /* what entry is answered; unwritten: the record is not on disk yet */
+	bool tells_following;   /* intros of one that follows an invitation are noted as well */
+	int holders[LAB_NODES]; /* on one host: the process that holds that id */
+	size_t serviced;        /* what came in when the transport was served last */
+	bool late;              /* what it said when it asked last whether the view has begun */
 	bool rowed;
 	struct wh_view *opened;
 	char why[512]; /* it was refused */
@@ -72,10 +78,15 @@ static inline void forget(struct lab *lab)
 
 static inline void note_intro(struct lab *lab, uint32_t node, const struct wh_wire *message)
 {
+	if (message->standing != WH_MEMBER_OF && message->flag && !lab->tells_following)
+		return;
 	if (message->standing == WH_MEMBER_OF)
 		note(lab, "%u:member-%" PRIu64 "-of-%u ", node, message->view, message->leader);
 	else
-		note(lab, "%u:%s-%" PRIx64 " ", node, message->standing == WH_FORMING ? "forming" : "seeking",
+		note(lab, "%u:%s-%" PRIx64 " ", node,
+		     message->flag                     ? "following"
+		     : message->standing == WH_FORMING ? "forming"
+						       : "seeking",
 		     message->key);
 }
 
@@ -101,13 +112,13 @@ static inline enum whorl_result lab_send(struct wh_transport *transport, uint32_
 	else if (message.kind == WH_WIRE_JOIN)
 		note(lab, "%u:join ", node);
 	else if (message.kind == WH_WIRE_WITHDRAWN)
-		note(lab, "%u:withdrawn-%" PRIx64 " ", node, message.key);
+		note(lab, "%u:withdrawn-%" PRIx64 " ", node, message.key & ~WH_FIRST_KEYS);
 	else if (message.kind == WH_WIRE_THERE)
-		note(lab, "%u:%s-%" PRIx64 " ", node, message.flag ? "there" : "open", message.key);
+		note(lab, "%u:%s-%" PRIx64 " ", node, message.flag ? "there" : "open", message.key & ~WH_FIRST_KEYS);
 	else
 		ck_assert_int_eq(message.kind, WH_WIRE_VIEW);
 	if (message.kind == WH_WIRE_VIEW) {
-		note(lab, "%u:view-%" PRIx64 "-at-%u ", node, message.key, message.offset);
+		note(lab, "%u:view-%" PRIx64 "-at-%u ", node, message.key & ~WH_FIRST_KEYS, message.offset);
 		lab->whole[node] = wh_view_parts_take(&lab->parts[node], &message) == WHORL_OK;
 	}
 	return WHORL_OK;
@@ -118,15 +129,30 @@ static inline bool lab_searching(struct wh_transport *transport)
 	return ((struct lab *)transport)->searching;
 }
 
-static const struct wh_transport_ops lab_ops = {.name = "by hand", .control_send = lab_send, .searching = lab_searching};
+static inline int lab_holder(struct wh_transport *transport, uint32_t node)
+{
+	return ((struct lab *)transport)->holders[node];
+}
+
+static inline size_t lab_service(struct wh_transport *transport)
+{
+	return ((struct lab *)transport)->serviced;
+}
+
+static const struct wh_transport_ops lab_ops = {.name = "by hand",
+						.control_send = lab_send,
+						.searching = lab_searching,
+						.holder = lab_holder,
+						.service = lab_service};
 
 /* The environment's, whose context is `env` in the lab. */
 static inline void lab_log(void *ctx, enum wh_log_level level, const char *line)
 {
 	struct lab *lab = (struct lab *)(void *)((char *)ctx - offsetof(struct lab, env));
 
-	(void)line;
 	lab->warnings += level <= WH_LOG_WARNING;
+	if (level <= WH_LOG_WARNING)
+		snprintf(lab->line, sizeof(lab->line), "%s", line);
 }
 
 /* ---- the entrant ------------------------------------------------------------------------------------------------- */
@@ -139,7 +165,7 @@ static inline bool lab_open(void *ctx, struct wh_view *view, uint64_t key)
 	note(lab, "open-");
 	for (uint32_t rank = 0; rank < view->members; rank++)
 		note(lab, rank == 0 ? "%u" : ",%u", view->ids[rank]);
-	note(lab, "-as-%" PRIx64 " ", key);
+	note(lab, "-as-%" PRIx64 " ", key & ~WH_FIRST_KEYS);
 	lab->rowed = false;
 	if (lab->can_open)
 		lab->opened = view;
@@ -221,11 +247,17 @@ static inline struct lab *lab_make(uint32_t me, uint32_t configured)
 		.admission = &lab->admission,
 		.layout = &lab->layout,
 		.configured = configured,
+		.rule = WH_FORM_MAJORITY,
 		.founder = -1,
 		.may_form = true,
 		.start_timeout_ns = START_NS,
 		.patience_ns = PATIENCE_NS,
-		.on = {lab_open, lab_is_open, lab_has_begun, lab_discard, lab_begin, lab_refused},
+		.on = {.open = lab_open,
+		       .is_open = lab_is_open,
+		       .has_begun = lab_has_begun,
+		       .discard = lab_discard,
+		       .begin = lab_begin,
+		       .refused = lab_refused},
 		.ctx = lab,
 	};
 	for (uint32_t node = 0; node < LAB_NODES; node++)
@@ -287,6 +319,7 @@ static inline void say_member(struct lab *lab, uint32_t node, uint64_t view, uin
 
 	intro.standing = WH_MEMBER_OF;
 	intro.flag = true;
+	intro.group = 7;
 	intro.view = view;
 	intro.leader = leader;
 	intro.key = key;
@@ -315,7 +348,7 @@ static inline struct wh_view *first_view(const struct lab *lab, const char *ids,
 	struct wh_error err;
 	struct wh_view *view;
 
-	ck_assert_int_eq(wh_view_create(&view, newcomers, count, voters, &lab->layout, &err), WHORL_OK);
+	ck_assert_int_eq(wh_view_create(&view, 7, newcomers, count, voters, &lab->layout, &err), WHORL_OK);
 	return view;
 }
 

@@ -19,7 +19,7 @@ struct member {
 	struct wh_loop loop; /* its clock, and the time that is asked for */
 	struct wh_view view;
 	struct wh_view_subgroup subgroups[GROUPS];
-	uint32_t resting[16];
+	uint32_t resting[16], ending[16];
 	struct wh_layout layout;
 	struct wh_node_columns columns;
 	struct wh_counter_col received_num, delivered_num;
@@ -121,7 +121,7 @@ static inline void on_wedge(void *ctx)
 	tell(m, "wedge ");
 }
 
-/* Who is left out, who comes in, who rests (subgroup and rank), and the key in hexadecimal. */
+/* Who is left out, who comes in, who rests (subgroup and rank), and the key in hexadecimal, without its first bit, as everywhere here. */
 static inline bool on_open(void *ctx, const struct wh_next *next, uint64_t key)
 {
 	struct member *m = ctx;
@@ -139,7 +139,12 @@ static inline bool on_open(void *ctx, const struct wh_next *next, uint64_t key)
 		for (uint32_t rank = 0; rank < m->view.members; rank++)
 			if (next->rests[g] >> rank & 1)
 				tell(m, "-rests-%u.%u", g, rank);
-	tell(m, "-as-%" PRIx64 " ", key);
+	for (uint32_t g = 0; g < GROUPS; g++)
+		for (uint32_t rank = 0; rank < m->view.members; rank++)
+			if (next->ended[g] >> rank & 1)
+				tell(m, "-ended-%u.%u", g, rank);
+	tell(m, next->settles ? "-settles" : "");
+	tell(m, "-as-%" PRIx64 " ", key - WH_FIRST_KEYS);
 	return !m->cannot_open;
 }
 
@@ -186,7 +191,7 @@ static inline uint32_t on_newcomers(void *ctx, struct wh_newcomer *out, uint32_t
 static inline void on_invite(void *ctx, uint64_t key, uint32_t count)
 {
 	if (key != 0)
-		tell(ctx, "invite-%u-as-%" PRIx64 " ", count, key);
+		tell(ctx, "invite-%u-as-%" PRIx64 " ", count, key - WH_FIRST_KEYS);
 	else
 		tell(ctx, "recall ");
 }
@@ -401,7 +406,7 @@ static inline void decide(struct member *m, const char *ranks, uint64_t key, uin
 	for (; *ranks != '\0'; ranks++) {
 		uint32_t rank = (uint32_t)(*ranks - '0');
 
-		say(m, rank, m->columns.image.offset, key);
+		say(m, rank, m->columns.image.offset, WH_FIRST_KEYS | key);
 		say(m, rank, (uint32_t)cut_offset(m, 0), cut);
 		say(m, rank, m->columns.agreed.offset, by + 1);
 	}
@@ -410,7 +415,7 @@ static inline void decide(struct member *m, const char *ranks, uint64_t key, uin
 static inline void expect_my_decision(const struct member *m, uint64_t key, uint64_t cut, uint64_t agreed)
 {
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), agreed);
-	ck_assert_uint_eq(mine(m, m->columns.image.offset), key);
+	ck_assert_uint_eq(mine(m, m->columns.image.offset), key > 0 ? WH_FIRST_KEYS | key : 0);
 	ck_assert_uint_eq(mine(m, (uint32_t)cut_offset(m, 0)), cut);
 	ck_assert_uint_eq(mine(m, (uint32_t)cut_offset(m, 1)), 0);
 }
@@ -431,6 +436,7 @@ static inline void lay(struct member *m)
 	m->columns.image = wh_layout_counter(&m->layout);
 	m->columns.cut = wh_layout_array(&m->layout, GROUPS);
 	m->columns.wish = wh_layout_array(&m->layout, GROUPS);
+	m->columns.ended = wh_layout_array(&m->layout, GROUPS);
 	m->columns.proposal = wh_layout_list(&m->layout, 2 * wh_proposal_words(&m->view));
 	m->received_num = wh_layout_counter(&m->layout);
 	m->delivered_num = wh_layout_counter(&m->layout);
@@ -453,7 +459,7 @@ static inline struct member *member_make(uint32_t me, uint32_t members, int tie_
 				   .subgroups = m->subgroups};
 	for (uint32_t g = 0; g < GROUPS; g++)
 		m->subgroups[g] = (struct wh_view_subgroup){
-			.members = m->everybody, .member_count = members, .resting = m->resting};
+			.members = m->everybody, .member_count = members, .resting = m->resting, .ending = m->ending};
 	for (uint32_t rank = 0; rank < members; rank++) {
 		m->everybody[rank] = rank;
 		m->control[rank] = m->row[rank] = m->rows[rank];
@@ -487,6 +493,7 @@ static inline struct member *member_make(uint32_t me, uint32_t members, int tie_
 		.view = &m->view,
 		.columns = m->columns,
 		.nodes = 32,
+		.home = UINT32_MAX,
 		.tie_breaker = tie_breaker,
 		.cuts_from = m->cuts_from,
 		.on = {.wedge = on_wedge,

@@ -36,7 +36,7 @@ static inline enum whorl_result view_of_all(struct wh_view **out, uint32_t count
 
 	for (uint32_t id = 0; id < count; id++)
 		newcomers[id] = (struct wh_newcomer){id, incarnation_of(id, 0)};
-	return wh_view_create(out, newcomers, count, count, layout, err);
+	return wh_view_create(out, 7, newcomers, count, count, layout, err);
 }
 
 #endif

@@ -23,9 +23,11 @@ static inline enum whorl_result create_own_wait(const struct wh_transport_config
 
 	if (result != WHORL_OK)
 		return result;
-	own_ops = *(*out)->ops;
-	real_wait = own_ops.wait;
-	own_ops.wait = own_wait;
+	if (real_wait == NULL) { /* loops of others may be using it */
+		own_ops = *(*out)->ops;
+		real_wait = own_ops.wait;
+		own_ops.wait = own_wait;
+	}
 	(*out)->ops = &own_ops;
 	return WHORL_OK;
 }

@@ -64,7 +64,7 @@ static inline struct bench *make(uint32_t window, uint32_t message_bytes, bool a
 {
 	struct bench *b = make_idle(window, message_bytes, apart);
 
-	wh_ring_enter(b->ring, &b->place, 0);
+	wh_ring_enter(b->ring, &b->place, 0, false);
 	hush(b->ring);
 	return b;
 }

@@ -8,14 +8,17 @@
 #include <unistd.h>
 
 #include "tests/harness.h"
+#include "tests/temporary.h"
 #include "transport/secure.h"
 
 enum { CALLER, ANSWERER };
 
 #define LOG_MOST (128 * 1024)
 
+#define LAB_PATH_BYTES (TEST_PATH_BYTES + 16)
+
 struct lab {
-	char directory[64];
+	char directory[TEST_PATH_BYTES];
 	struct wh_secure_ground ground[2];
 	struct wh_secure *end[2];
 	struct {
@@ -24,13 +27,13 @@ struct lab {
 	} said[2];
 };
 
-static inline void lab_path(const struct lab *lab, const char *name, char out[128])
+static inline void lab_path(const struct lab *lab, const char *name, char out[LAB_PATH_BYTES])
 {
-	snprintf(out, 128, "%s/%s", lab->directory, name);
+	snprintf(out, LAB_PATH_BYTES, "%s/%s", lab->directory, name);
 }
 
 static inline void lab_write(const struct lab *lab, const char *name, const void *bytes, size_t count, mode_t mode,
-			     char out[128])
+			     char out[LAB_PATH_BYTES])
 {
 	FILE *file;
 
@@ -47,7 +50,7 @@ static inline struct wh_secure_key *lab_key(const struct lab *lab, const char *t
 {
 	struct wh_secure_key *key;
 	struct wh_error err;
-	char path[128];
+	char path[LAB_PATH_BYTES];
 
 	lab_write(lab, "key", text, strlen(text), 0600, path);
 	ck_assert_msg(wh_secure_key_load(path, &key, &err) == WHORL_OK, "%s", err.text);
@@ -57,8 +60,8 @@ static inline struct wh_secure_key *lab_key(const struct lab *lab, const char *t
 /* Node 1 calls node 2 of the group g; in open mode unless the test adds to it. */
 static inline void lab_begin(struct lab *lab)
 {
-	*lab = (struct lab){.directory = "/tmp/whorl-secure-XXXXXX"};
-	ck_assert_ptr_nonnull(mkdtemp(lab->directory));
+	*lab = (struct lab){.directory = ""};
+	ck_assert_ptr_nonnull(mkdtemp(test_temporary(lab->directory, "whorl-secure")));
 	lab->ground[CALLER] =
 		(struct wh_secure_ground){.group = "g", .version = 7, .node = 1, .incarnation = 0x1111222233334444};
 	lab->ground[ANSWERER] =
@@ -83,7 +86,7 @@ static inline void lab_hang_up(struct lab *lab)
 
 static inline void lab_end(struct lab *lab)
 {
-	char command[128];
+	char command[TEST_PATH_BYTES + 8];
 
 	lab_hang_up(lab);
 	for (int i = 0; i < 2; i++) {

@@ -35,7 +35,9 @@ struct program {
 	void (*on_restore)(struct program *program, enum whorl_restore_step step);
 	int refuses; /* the step that restore refuses; -1: none */
 	wh_word snapshots, released;
-	void *last; /* snapshot */
+	void *last;                     /* snapshot */
+	struct whorl_position position; /* of it, as it was told; and for each sender named */
+	uint64_t next_of[WH_STATE_SENDERS_MAX];
 	/* What was restored: */
 	unsigned char *restored;
 	size_t restored_bytes;
@@ -54,11 +56,15 @@ static inline unsigned char lab_byte(size_t at)
 	return (unsigned char)(at * 31 + (at >> 8) * 7 + (at >> 16));
 }
 
-static inline void *program_snapshot(void *ctx)
+static inline void *program_snapshot(const struct whorl_position *position, void *ctx)
 {
 	struct program *program = ctx;
 	struct snapshot *snapshot = program->none ? NULL : calloc(1, sizeof(*snapshot));
 
+	program->position = *position; /* its senders are the library's */
+	for (uint32_t i = 0; i < position->sender_count; i++)
+		program->next_of[WHORL_AT(whorl_position_of, position->senders, i)->id] =
+			WHORL_AT(whorl_position_of, position->senders, i)->next;
 	if (snapshot == NULL)
 		return NULL;
 	wh_fetch_add(&program->snapshots, 1);
@@ -498,7 +504,7 @@ static inline void party_message(struct party *party, uint32_t sender, uint64_t 
 
 static inline void party_sends(struct party *party, uint32_t id, uint64_t next)
 {
-	party->position.of[party->position.count++] = (struct wh_position_of){id, next};
+	party->position.of[party->position.count++] = (struct wh_position_of){.id = id, .next = next};
 }
 
 /* A stream to the party, of whom the test holds the other end. It begins with a header, of what the hooks of `as` say. */

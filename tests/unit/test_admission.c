@@ -3,7 +3,7 @@
  */
 #include "tests/unit/lobby_lab.h"
 
-#define KEY UINT64_C(0x1000001)
+#define KEY (WH_FIRST_KEYS | 0x1000001)
 #define WANTS_NS (500 * WH_NS_PER_MS)
 #define NEW_LIFE_WAITS_NS (2 * WH_NS_PER_S)
 #define RANDOM 4 /* fake_random */
@@ -12,7 +12,7 @@
 static struct lab *lab_of_member(void)
 {
 	struct lab *lab = lab_make(1, 3);
-	struct wh_wire member = {.standing = WH_MEMBER_OF, .leader = 1};
+	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 1};
 
 	wh_lobby_stand(&lab->lobby, &member, first_view(lab, "0,1", 2));
 	meet(lab, "02345");

@@ -338,6 +338,29 @@ START_TEST(suspicions_are_heeded_before_an_acknowledgement)
 }
 END_TEST
 
+/* What is open here may have been decided. The leader proposes anew, but somebody has dropped it: nothing is closed for its sake before
+ * that can be said here. */
+START_TEST(suspicions_are_heeded_before_memory_is_opened)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	propose(m, 0, 1, 4);
+	settle(m);
+	live(m, 5, "");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 no-quorum ");
+	say_suspected(m, 1, 0, WH_FAILED);
+	propose(m, 0, 2, 3);
+	settle(m);
+	expect_told(m, "");
+	ck_assert_uint_eq(m->change.ticket, TICKET(0, 1));
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 1));
+	live(m, 1, "13");
+	expect_told(m, "quorum suspect-0 ");
+	ck_assert_uint_eq(m->change.ticket, TICKET(0, 1));
+	member_free(m);
+}
+END_TEST
+
 /* The leader decides without me; or I cannot say what its suspicions are, for I do not hear a majority. */
 START_TEST(suspicions_are_heeded_before_an_echo)
 {
@@ -418,6 +441,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_decision_that_takes_back, 0, 2);
 	tcase_add_loop_test(cases, a_decision_that_was_not_made, 0, 4);
 	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_acknowledgement, 0, 2);
+	tcase_add_test(cases, suspicions_are_heeded_before_memory_is_opened);
 	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_echo, 0, 2);
 	tcase_add_loop_test(cases, a_leader_heeds_suspicions, 0, 2);
 	suite_add_tcase(all, cases);

@@ -72,6 +72,37 @@ START_TEST(a_successor_adopts_what_was_decided)
 }
 END_TEST
 
+/* What others say of others is in its row before it makes a decision its own. */
+START_TEST(a_successor_heeds_suspicions)
+{
+	struct member *m = member_make(1, 5, 1);
+
+	receive(m, 100);
+	leave(m, 4);
+	for (uint32_t rank = 0; rank < 4; rank++)
+		if (rank != 1)
+			say_suspected(m, rank, 4, WH_LEFT);
+	propose(m, 0, 1, 4);
+	settle(m);
+	acknowledge(m, "23", 4, 100, TICKET(0, 1));
+	die(m, 0);
+	settle(m);
+	live(m, 5, "");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 suspect-0 no-quorum ");
+	say_suspected(m, 2, 0, WH_FAILED);
+	say_suspected(m, 3, 0, WH_FAILED);
+	say_suspected(m, 2, 3, WH_FAILED);
+	decide(m, "2", 0x7000001, 77, 0);
+	settle(m);
+	expect_told(m, "");
+	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
+	live(m, 1, "2");
+	expect_told(m, "quorum suspect-3 ");
+	expect_my_decision(m, 0x7000001, 77, 2);
+	member_free(m);
+}
+END_TEST
+
 /* Two leaders have failed, one after the other: of two rows that of the later one counts; they say the same. */
 START_TEST(a_follower_echoes_each_leader_in_turn)
 {
@@ -137,6 +168,80 @@ START_TEST(who_is_behind_catches_up)
 	say(m, 3, m->columns.installed.offset, 1);
 	if (_i == 1)
 		leave(m, 3); /* and has left: that is the next view's matter */
+	else if (_i == 2)
+		say_suspected(m, 1, 3, WH_FAILED); /* so is that it has failed */
+	settle(m);
+	expect_my_decision(m, 0x7000001, 55, 1);
+	expect_told(m, "deliver-55-0 install ");
+	ck_assert_uint_eq(my_suspicion(m, 3), WH_TRUSTED);
+	member_free(m);
+}
+END_TEST
+
+/* 0 has decided and 2 has echoed it; nobody is heard any more, so nothing can be said. */
+static struct member *left_alone(void)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	receive(m, 100);
+	propose(m, 0, 1, 4);
+	settle(m);
+	decide(m, "0", 0x7000001, 55, 0);
+	settle(m);
+	live(m, 5, "");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 no-quorum ");
+	return m;
+}
+
+/* Whoever has installed says in its row that others have failed. That is final all the same, and there is nothing to be said of them
+ * here: it is the next view's matter. */
+START_TEST(who_hears_nobody_follows_and_says_nothing)
+{
+	struct member *m = left_alone();
+
+	say_suspected(m, 3, 1, WH_FAILED);
+	decide(m, "3", 0x7000001, 55, 0);
+	settle(m);
+	expect_told(m, "");
+	say(m, 3, m->columns.installed.offset, 1);
+	settle(m);
+	expect_told(m, "deliver-55-0 install ");
+	ck_assert_uint_eq(my_suspicion(m, 1), WH_TRUSTED);
+	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
+	member_free(m);
+}
+END_TEST
+
+/* Nobody says here that it has installed. But somebody beats in the next view, which is the one that was agreed to: it has begun,
+ * whatever they have said of each other before that cannot be said here (_i = 1). */
+START_TEST(who_hears_nobody_follows_those_who_have_begun)
+{
+	struct member *m = left_alone();
+
+	if (_i == 1)
+		say_suspected(m, 3, 1, WH_FAILED);
+	live(m, 20, "");
+	expect_told(m, "");
+	m->others_begin = true;
+	settle(m);
+	expect_told(m, "deliver-55-0 install ");
+	ck_assert_uint_eq(my_suspicion(m, 1), WH_TRUSTED);
+	member_free(m);
+}
+END_TEST
+
+/* Where its messages end is not known before it has agreed. */
+START_TEST(a_view_that_has_begun_is_no_decision)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	receive(m, 100);
+	propose(m, 0, 1, 4);
+	settle(m);
+	m->others_begin = true;
+	live(m, 4, "013");
+	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
+	decide(m, "0", 0x7000001, 55, 0);
 	settle(m);
 	expect_my_decision(m, 0x7000001, 55, 1);
 	expect_told(m, "deliver-55-0 install ");
@@ -215,9 +320,13 @@ static Suite *suite(void)
 
 	tcase_add_test(cases, a_successor_waits_for_the_barrier);
 	tcase_add_loop_test(cases, a_successor_adopts_what_was_decided, 0, 3);
+	tcase_add_test(cases, a_successor_heeds_suspicions);
 	tcase_add_test(cases, a_follower_echoes_each_leader_in_turn);
 	tcase_add_test(cases, an_echo_is_not_echoed);
-	tcase_add_loop_test(cases, who_is_behind_catches_up, 0, 2);
+	tcase_add_loop_test(cases, who_is_behind_catches_up, 0, 3);
+	tcase_add_test(cases, who_hears_nobody_follows_and_says_nothing);
+	tcase_add_loop_test(cases, who_hears_nobody_follows_those_who_have_begun, 0, 2);
+	tcase_add_test(cases, a_view_that_has_begun_is_no_decision);
 	tcase_add_loop_test(cases, who_does_not_follow_is_suspected, 0, 2);
 	tcase_add_test(cases, nobody_is_suspected_if_all_lag);
 	tcase_add_test(cases, a_late_loop_is_patient);

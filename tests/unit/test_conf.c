@@ -7,6 +7,7 @@
 #include "conf/conf.h"
 #include "tests/harness.h"
 #include "tests/sanitizer.h"
+#include "tests/temporary.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -590,14 +591,14 @@ static void check_unreadable(const char *path, const char *why)
 
 /* A file in a directory of its own. */
 struct scratch {
-	char directory[64], path[80];
+	char directory[TEST_PATH_BYTES], path[TEST_PATH_BYTES + 8];
 };
 
 static struct scratch new_scratch(void)
 {
-	struct scratch scratch = {.directory = "/tmp/test_conf.XXXXXX"};
+	struct scratch scratch;
 
-	ck_assert_ptr_nonnull(mkdtemp(scratch.directory));
+	ck_assert_ptr_nonnull(mkdtemp(test_temporary(scratch.directory, "test_conf")));
 	snprintf(scratch.path, sizeof(scratch.path), "%s/a.ini", scratch.directory);
 	return scratch;
 }

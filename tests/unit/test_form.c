@@ -138,7 +138,7 @@ START_TEST(a_founder_that_comes_back)
 	lab->searching = true;
 	wh_entry_begin(&lab->entry);
 	meet(lab, "0");
-	say_member(lab, 0, 3, 0, 0x3000001);
+	say_member(lab, 0, 3, 0, (WH_FIRST_KEYS | 0x3000001));
 	lab->searching = false;
 	step(lab);
 	expect(lab, "0:join 0:seeking-0 ");
@@ -296,7 +296,7 @@ START_TEST(a_lower_one_comes)
 	if (_i == 0)
 		ck_assert_ptr_eq(strstr(lab->told, "discard 2:withdrawn-101 "), lab->told);
 	else
-		expect(lab, "0:forming-101 ");
+		expect(lab, "");
 	ck_assert_int_eq(lab->entry.state, _i == 1 ? WH_ENTRY_THERE : WH_ENTRY_SEEKING);
 	lab_free(lab);
 }
@@ -355,17 +355,261 @@ START_TEST(keys_of_others_do_not_count)
 }
 END_TEST
 
-/* There are only so many keys of first views. */
-START_TEST(keys_come_to_an_end)
+/* There are more keys of first views than attempts can be made, however many have come to nothing: none is made twice. */
+START_TEST(keys_do_not_come_to_an_end)
 {
+	static const uint64_t seen[] = {0xffff02, 0xffffffff02, WH_FIRST_KEYS - 0x101, WH_FIRST_KEYS - 0x100};
+	static const char *const told[] = {"open-0,1,2-as-1000000 ", "open-0,1,2-as-10000000000 ",
+					   "open-0,1,2-as-7fffffffffffff00 ", "refused "};
 	struct lab *lab = lab_of_three(0);
 
 	lab->searching = false;
 	meet(lab, "12");
 	say_they(lab, "1", WH_FORMING, 0);
-	say_they(lab, "2", WH_FORMING, WH_FIRST_KEYS - 0x100 - (_i == 0 ? 1 : 0));
+	say_they(lab, "2", WH_FORMING, seen[_i]);
 	step(lab);
-	ck_assert_ptr_eq(strstr(lab->told, _i == 0 ? "open-0,1,2-as-ffff00 " : "refused "), lab->told);
+	ck_assert_ptr_eq(strstr(lab->told, told[_i]), lab->told);
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- when a view may be formed (0032) ----------------------------------------------------------------------------------- */
+
+static void say_recorded(struct lab *lab, uint32_t node, enum wh_standing standing, uint64_t group)
+{
+	struct wh_wire intro = message_of(lab, node, WH_WIRE_INTRO);
+
+	intro.standing = standing;
+	intro.group = group;
+	wh_lobby_hear(&lab->lobby, node, &intro);
+}
+
+/* Three of four are enough on one host and where there are records; else it takes all, however long that is. */
+START_TEST(it_takes_all_or_a_majority)
+{
+	struct lab *lab = lab_make(0, 4);
+
+	lab->entry.rule = _i == 0 ? WH_FORM_ALL : WH_FORM_MAJORITY;
+	lab->entry.one_host = _i == 1;
+	lab->entry.records = _i == 2;
+	lab->lobby.quiet = true;
+	wh_entry_begin(&lab->entry);
+	meet(lab, "12");
+	say_they(lab, "12", WH_FORMING, 0);
+	pass_ns(lab, 100 * START_NS);
+	step(lab);
+	ck_assert_int_eq(strstr(lab->told, "open-0,1,2-as-100 ") != NULL, _i != 0);
+	meet(lab, "3");
+	say_they(lab, "3", WH_FORMING, 0);
+	step(lab);
+	ck_assert_int_eq(strstr(lab->told, "open-0,1,2,3-as-100 ") != NULL, _i == 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* One of those that are there has been in a group, be it a node that only joins: then it takes all; and no invitation of fewer is
+ * followed. */
+START_TEST(what_has_been_in_a_group_forms_none_by_majority)
+{
+	struct lab *lab = lab_make(1, 4);
+
+	lab->entry.records = true;
+	lab->entry.record = _i == 0 ? 9 : 0;
+	wh_entry_begin(&lab->entry);
+	meet(lab, "025");
+	say_they(lab, "02", WH_FORMING, 0);
+	say_recorded(lab, 5, WH_SEEKING, _i == 1 ? 9 : 0);
+	say_recorded(lab, 2, WH_FORMING, _i == 2 ? 9 : 0);
+	step(lab);
+	forget(lab);
+	ck_assert(invite_by(lab, 0, first_view(lab, "0,1,2", 4), 0x100));
+	ck_assert_int_eq(strstr(lab->told, "open-0,1,2-as-100 ") != NULL, _i == 3);
+	ck_assert(invite_by(lab, 0, first_view(lab, "0,1,2,3", 4), 0x200));
+	ck_assert_ptr_nonnull(strstr(lab->told, "open-0,1,2,3-as-200 "));
+	lab_free(lab);
+	lab = lab_make(0, 4);
+	lab->entry.records = true;
+	lab->entry.record = _i == 0 ? 9 : 0;
+	wh_entry_begin(&lab->entry);
+	meet(lab, "125");
+	say_recorded(lab, 1, WH_FORMING, _i == 2 ? 9 : 0);
+	say_recorded(lab, 2, WH_FORMING, 0);
+	say_recorded(lab, 5, WH_SEEKING, _i == 1 ? 9 : 0);
+	pass_ns(lab, 100 * START_NS);
+	step(lab);
+	ck_assert_int_eq(strstr(lab->told, "open-0,1,2-as-100 ") != NULL, _i == 3);
+	lab_free(lab);
+}
+END_TEST
+
+/* On one host: a process holds an id, and has not said what it is; or it has said something that has not been looked at. */
+START_TEST(what_is_silent_on_one_host_may_be_a_member)
+{
+	struct lab *lab = lab_make(_i == 2 ? 4 : 0, 3);
+	char text[256];
+
+	lab->entry.one_host = true;
+	lab->entry.founder = _i == 2 ? 4 : -1;
+	lab->holders[5] = _i == 1 ? 0 : 4711;
+	lab->serviced = _i == 1;
+	lab->lobby.quiet = _i != 3;
+	wh_entry_begin(&lab->entry);
+	meet(lab, "12");
+	say_they(lab, "12", WH_FORMING, 0);
+	pass_ns(lab, 1000 * PATIENCE_NS);
+	step(lab);
+	ck_assert_ptr_null(strstr(lab->told, "open"));
+	wh_entry_explain(&lab->entry, text, sizeof(text));
+	if (_i != 1)
+		ck_assert_str_eq(text, "waits for node 5, pid 4711, which is there and silent: it may be a member");
+	lab->holders[5] = -1;
+	wh_entry_explain(&lab->entry, text, sizeof(text));
+	ck_assert_str_eq(text, "waits for node 5, which is there and silent: it may be a member");
+	meet(lab, "5");
+	say_they(lab, "5", WH_SEEKING, 0);
+	lab->serviced = 0;
+	lab->lobby.quiet = true;
+	step(lab);
+	ck_assert_ptr_nonnull(strstr(lab->told, "open"));
+	lab_free(lab);
+}
+END_TEST
+
+/* It founds once in its life. */
+START_TEST(a_founder_founds_once)
+{
+	struct lab *lab = lab_make(0, 3);
+
+	lab->entry.rule = WH_FORM_FOUNDER;
+	lab->entry.founder = 0;
+	lab->entry.records = true;
+	lab->entry.record = _i == 0 ? 9 : 0;
+	lab->entry.forced = _i == 2;
+	wh_entry_begin(&lab->entry);
+	pass_ns(lab, 10 * PATIENCE_NS);
+	step(lab);
+	ck_assert_int_eq(strstr(lab->told, "open-0-as-100 ") != NULL, _i != 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- by an operator's word ------------------------------------------------------------------------------------------------ */
+
+static struct lab *lab_of_forced(uint32_t me, uint32_t configured)
+{
+	struct lab *lab = lab_make(me, configured);
+
+	lab->entry.rule = WH_FORM_ALL;
+	lab->entry.forced = true;
+	lab->entry.may_form = false; /* start = join does not speak against it */
+	wh_entry_begin(&lab->entry);
+	return lab;
+}
+
+/* All others that are there seek. */
+START_TEST(a_forced_node_is_a_group_of_one)
+{
+	struct lab *lab = lab_of_forced(1, 3);
+
+	meet(lab, "0");
+	step(lab);
+	ck_assert_ptr_null(strstr(lab->told, "open")); /* what is it? */
+	say_they(lab, "0", WH_FORMING, 0);
+	step(lab);
+	ck_assert_ptr_nonnull(strstr(lab->told, "open-1-as-101 "));
+	ck_assert_uint_eq(lab->opened->voters, 1);
+	ck_assert_int_eq(lab->warnings, 1); /* who has not been reached */
+	step(lab);
+	ck_assert_int_eq(lab->entry.state, WH_ENTRY_INVITED); /* a lower one is no reason to wait */
+	lab_free(lab);
+}
+END_TEST
+
+/* A member, one that is invited, one that was told so as well, one that says nothing. */
+START_TEST(a_forced_node_is_refused)
+{
+	static const char *const words[] = {"node 2 is a member of group 0000000000000007, in view 4",
+					    "node 2 is invited into one", "node 2 is told so as well",
+					    "node 2 is there and says nothing"};
+	struct lab *lab = lab_of_forced(1, 3);
+	struct wh_wire intro;
+
+	meet(lab, "02");
+	say_they(lab, "0", WH_FORMING, 0);
+	intro = message_of(lab, 2, WH_WIRE_INTRO);
+	intro.standing = WH_FORMING;
+	intro.flag = _i == 1;
+	intro.forced = _i == 2;
+	if (_i == 0)
+		say_member(lab, 2, 4, 2, 0x4000001);
+	else if (_i != 3)
+		wh_lobby_hear(&lab->lobby, 2, &intro);
+	pass_ns(lab, PATIENCE_NS);
+	step(lab);
+	ck_assert_ptr_nonnull(strstr(lab->told, "refused "));
+	ck_assert_ptr_null(strstr(lab->told, "open"));
+	ck_assert_msg(strstr(lab->why, words[_i]) != NULL, "%s", lab->why);
+	lab_free(lab);
+}
+END_TEST
+
+/* With records others that have none may form a group as a majority: so it takes one here. */
+START_TEST(with_records_it_takes_a_majority)
+{
+	struct lab *lab = lab_of_forced(1, 3);
+
+	lab->entry.rule = WH_FORM_MAJORITY;
+	lab->entry.records = true;
+	lab->entry.record = 9;
+	if (_i == 1)
+		meet(lab, "2");
+	if (_i == 1)
+		say_recorded(lab, 2, WH_FORMING, 9);
+	step(lab);
+	pass_ns(lab, START_NS);
+	step(lab);
+	ck_assert_int_eq(strstr(lab->told, "open-1,2-as-101 ") != NULL, _i == 1);
+	step(lab);
+	pass_ns(lab, START_NS); /* node 2 does not come: it is left out for a while, and then asked again */
+	step(lab);
+	ck_assert_ptr_null(strstr(lab->told, "refused "));
+	pass_ns(lab, 10 * START_NS);
+	step(lab);
+	ck_assert_int_eq(strstr(lab->told, "refused ") != NULL, _i == 0);
+	if (_i == 0)
+		ck_assert_ptr_nonnull(strstr(lab->why, "of 3 configured nodes 1 are there"));
+	lab_free(lab);
+}
+END_TEST
+
+/* It is met: others form nothing, follow it though they have records, and it follows nobody. */
+START_TEST(beside_a_forced_node_nobody_forms)
+{
+	struct lab *lab = lab_make(0, 3);
+	struct wh_wire intro;
+
+	lab->entry.records = true;
+	lab->entry.record = 9;
+	wh_entry_begin(&lab->entry);
+	meet(lab, "12");
+	say_they(lab, "2", WH_FORMING, 0);
+	intro = message_of(lab, 1, WH_WIRE_INTRO);
+	intro.standing = WH_FORMING;
+	intro.forced = true;
+	wh_lobby_hear(&lab->lobby, 1, &intro);
+	pass_ns(lab, 10 * START_NS);
+	step(lab);
+	ck_assert_ptr_null(strstr(lab->told, "open"));
+	ck_assert(invite_by(lab, 1, first_view(lab, "0", 3), 0x101)); /* not of so few */
+	ck_assert_ptr_null(strstr(lab->told, "open"));
+	ck_assert(invite_by(lab, 1, first_view(lab, "0,1", 3), 0x201));
+	ck_assert_ptr_nonnull(strstr(lab->told, "open-0,1-as-201 "));
+	lab_free(lab);
+	lab = lab_of_forced(1, 3);
+	meet(lab, "02");
+	say_they(lab, "0", WH_FORMING, 0);
+	ck_assert(invite_by(lab, 0, first_view(lab, "0,1,2", 3), 0x100));
+	ck_assert_ptr_null(strstr(lab->told, "open"));
 	lab_free(lab);
 }
 END_TEST
@@ -425,7 +669,15 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_lower_one_comes, 0, 2);
 	tcase_add_test(cases, who_does_not_come_is_left_out);
 	tcase_add_test(cases, keys_of_others_do_not_count);
-	tcase_add_loop_test(cases, keys_come_to_an_end, 0, 2);
+	tcase_add_loop_test(cases, it_takes_all_or_a_majority, 0, 3);
+	tcase_add_loop_test(cases, what_has_been_in_a_group_forms_none_by_majority, 0, 4);
+	tcase_add_loop_test(cases, what_is_silent_on_one_host_may_be_a_member, 0, 4);
+	tcase_add_loop_test(cases, a_founder_founds_once, 0, 3);
+	tcase_add_test(cases, a_forced_node_is_a_group_of_one);
+	tcase_add_loop_test(cases, a_forced_node_is_refused, 0, 4);
+	tcase_add_loop_test(cases, with_records_it_takes_a_majority, 0, 2);
+	tcase_add_test(cases, beside_a_forced_node_nobody_forms);
+	tcase_add_loop_test(cases, keys_do_not_come_to_an_end, 0, 4);
 	tcase_add_test(cases, what_is_missing_is_named);
 	suite_add_tcase(suite, cases);
 	return suite;

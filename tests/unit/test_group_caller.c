@@ -19,8 +19,8 @@ START_TEST(nothing_happens_without_steps)
 	ck_assert_int_eq(whorl_wait(c.nodes[0], 0), WHORL_INVALID);
 	ck_ok(whorl_start(c.nodes[0]));
 	ck_assert_int_eq(whorl_start(c.nodes[0]), WHORL_INVALID);
-	ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0), WHORL_AGAIN); /* there is no view yet */
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, PATIENCE_MS));               /* makes passes */
+	ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL), WHORL_AGAIN); /* there is no view yet */
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, PATIENCE_MS, NULL));               /* makes passes */
 	ck_assert_uint_eq(recorded(c.records[0]), 0);
 	ck_ok(whorl_ready(c.nodes[0], 0));
 	await(recorded(c.records[0]) == 1, whorl_step(c.nodes[0]));
@@ -58,7 +58,7 @@ START_TEST(one_thread_drives_two_nodes)
 	cluster_record(&c, "s");
 	cluster_start(&c);
 	for (uint64_t i = 0; i < 200; i++) {
-		ck_ok(whorl_send(subgroup_of(&c, i % 2, "s"), &i, sizeof(i), 0));
+		ck_ok(whorl_send(subgroup_of(&c, i % 2, "s"), &i, sizeof(i), 0, NULL));
 		drive(&c, i + 1);
 	}
 	records_agree(c.records[0], c.records[1]);
@@ -103,7 +103,7 @@ static void program_start(struct program *program, whorl_node *node)
 static void program_stop(struct program *program, whorl_subgroup *subgroup)
 {
 	atomic_store(&program->stop, true);
-	ck_ok(whorl_send(subgroup, "stop", 4, PATIENCE_MS)); /* a commit wakes it */
+	ck_ok(whorl_send(subgroup, "stop", 4, PATIENCE_MS, NULL)); /* a commit wakes it */
 	pthread_join(program->thread, NULL);
 }
 
@@ -125,7 +125,7 @@ START_TEST(a_program_sleeps_in_its_own_epoll)
 	await(cluster_is_ready(&c), sched_yield());
 	began = now_ms();
 	for (uint64_t i = 0; i < 600; i++) /* this thread drives the loop now and then, when it waits for the window */
-		ck_ok(whorl_send(subgroup_of(&c, i % 3 == 0, "s"), &i, sizeof(i), PATIENCE_MS));
+		ck_ok(whorl_send(subgroup_of(&c, i % 3 == 0, "s"), &i, sizeof(i), PATIENCE_MS, NULL));
 	await(all_recorded(c.records, 2, 600), sched_yield());
 	ck_assert_uint_lt(now_ms() - began, PATIENCE_MS / 2);
 	records_agree(c.records[0], c.records[1]);
@@ -133,7 +133,7 @@ START_TEST(a_program_sleeps_in_its_own_epoll)
 	do { /* all is quiet, soon */
 		turns = programs[0].turns + programs[1].turns;
 		poll(NULL, 0, 50);
-	} while (programs[0].turns + programs[1].turns != turns && now_ms() - began < PATIENCE_MS);
+	} while (programs[0].turns + programs[1].turns != turns && now_ms() - began < (uint64_t)PATIENCE_MS);
 	poll(NULL, 0, 300);
 	ck_assert_uint_le(programs[0].turns + programs[1].turns - turns, 2);
 	for (unsigned id = 0; id < 2; id++)
@@ -162,13 +162,14 @@ START_TEST(whoever_borrows_the_loop_gives_it_back)
 		cluster_step(&c);
 	program_start(&program, c.nodes[0]);
 	for (int i = 0; i < 3; i++)
-		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0));
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL));
 	await(stats_of(subgroup_of(&c, 0, "s")).sent == 3 && is_asleep(&program), sched_yield());
-	ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 20), WHORL_TIMEOUT); /* node 1 does nothing */
+	ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 20, NULL),
+			 WHORL_TIMEOUT); /* node 1 does nothing */
 	await(is_asleep(&program), sched_yield());
 	await(all_recorded(c.records, 2, 3), whorl_step(c.nodes[1]));
 	atomic_store(&program.stop, true);
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, PATIENCE_MS));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, PATIENCE_MS, NULL));
 	pthread_join(program.thread, NULL);
 	cluster_free(&c);
 }
@@ -230,7 +231,7 @@ START_TEST(wait_sleeps_until_there_is_something)
 		;
 	began = now_ms(); /* soon after it begins it prepares its next row: that ends a wait, too */
 	await(now_ms() - began >= 49, began = now_ms(); ck_assert_int_eq(whorl_wait(c.nodes[0], 50), WHORL_TIMEOUT));
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL));
 	ck_ok(whorl_wait(c.nodes[0], PATIENCE_MS));
 	ck_assert_int_eq(whorl_wait(c.nodes[0], -1), WHORL_INVALID);
 	cluster_free(&c);
@@ -270,7 +271,7 @@ START_TEST(a_pass_is_short)
 		ck_ok(whorl_on_message(subgroup_of(&c, 0, names[i]), be_slow, &delivered));
 	cluster_start(&c);
 	for (unsigned i = 0; i < 2 * BACKLOG; i++) /* two subgroups, or two senders of one */
-		ck_ok(whorl_send(subgroup_of(&c, _i == 0 ? 0 : i % 2, names[_i == 0 ? i % 2 : 0]), "x", 1, 0));
+		ck_ok(whorl_send(subgroup_of(&c, _i == 0 ? 0 : i % 2, names[_i == 0 ? i % 2 : 0]), "x", 1, 0, NULL));
 	while (delivered < 2 * BACKLOG) {
 		unsigned before = delivered;
 
@@ -288,7 +289,7 @@ END_TEST
 static void *send_a_hundred(void *ctx)
 {
 	for (int i = 0; i < 100; i++)
-		ck_ok(whorl_send(ctx, "message", 7, PATIENCE_MS));
+		ck_ok(whorl_send(ctx, "message", 7, PATIENCE_MS, NULL));
 	return NULL;
 }
 

@@ -33,7 +33,7 @@ START_TEST(a_full_window_says_again)
 	began = now_ms();
 	ck_assert_int_eq(whorl_claim_wait(s, 8, 30, &more), WHORL_TIMEOUT);
 	ck_assert_uint_ge(now_ms() - began, 29);
-	ck_assert_int_eq(whorl_send(s, "x", 1, 1), WHORL_TIMEOUT);
+	ck_assert_int_eq(whorl_send(s, "x", 1, 1, NULL), WHORL_TIMEOUT);
 	ck_ok(whorl_commit(&claims[0], 8));
 	ck_ok(whorl_claim_wait(s, 8, PATIENCE_MS, &more)); /* it drives the loop */
 	ck_assert_uint_eq(more.number, 3);
@@ -67,14 +67,135 @@ START_TEST(the_window_has_a_descriptor)
 		enum whorl_result result;
 
 		while ((result = whorl_claim(s, 8, &claim)) == WHORL_AGAIN)
-			if (whorl_window_arm(s) == WHORL_AGAIN)
+			if (whorl_window_arm(s) == WHORL_AGAIN) {
 				ck_assert_int_eq(poll(&fd, 1, PATIENCE_MS), 1);
+				ck_assert(took_room(s));
+			}
 		ck_ok(result);
 		memcpy(claim.data, &i, sizeof(i));
 		ck_ok(whorl_commit(&claim, sizeof(i)));
 	}
 	ck_ok(whorl_close(c.nodes[0], PATIENCE_MS));
 	c.nodes[0] = NULL;
+	cluster_free(&c);
+}
+END_TEST
+
+static bool says_room(whorl_subgroup *s, int timeout_ms)
+{
+	struct pollfd fd = {.fd = whorl_window_fd(s), .events = POLLIN};
+
+	return poll(&fd, 1, timeout_ms) == 1;
+}
+
+/* Arms are counted, whoever makes them: as many as are out are told, once, and then there is silence, whatever room there is. */
+START_TEST(each_arm_is_told_of_room_once)
+{
+	struct whorl_claim claims[2];
+	struct cluster c;
+	whorl_subgroup *s;
+
+	cluster_open(&c, 1, "", "[subgroup s]\nwindow = 2\n[engine]\nthread = caller\n");
+	cluster_start(&c);
+	await(cluster_is_ready(&c), cluster_step(&c));
+	s = subgroup_of(&c, 0, "s");
+	for (int i = 0; i < 3; i++)
+		ck_ok(whorl_window_arm(s)); /* there is room: nothing is armed */
+	ck_assert(!says_room(s, 0));
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 2; i++)
+			ck_ok(whorl_claim(s, 1, &claims[i]));
+		for (int i = 0; i < 3; i++)
+			ck_assert_int_eq(whorl_window_arm(s), WHORL_AGAIN);
+		cluster_step(&c);
+		ck_assert(!says_room(s, 0));
+		for (int i = 0; i < 2; i++)
+			ck_ok(whorl_commit(&claims[i], 1));
+		await(says_room(s, 0), cluster_step(&c));
+		ck_ok(whorl_window_arm(s)); /* is no arm, and takes nothing */
+		for (int i = 0; i < 3; i++)
+			ck_assert(took_room(s));
+		ck_assert(!says_room(s, 0));
+		ck_assert(!took_room(s));
+		await(stats_of(s).delivered == 2u * (unsigned)round + 2, cluster_step(&c));
+		ck_assert(!says_room(s, 0));
+	}
+	cluster_free(&c);
+}
+END_TEST
+
+/* A program that waits for its window and for other things, and now and then has something to send. Messages come and go, there is
+ * room nearly always; it wakes for its own arms and for nothing else. */
+START_TEST(who_has_nothing_to_send_sleeps)
+{
+	unsigned long wakes = 0, arms = 0, sent = 0;
+	struct whorl_claim claim;
+	bool armed = false;
+	uint64_t until;
+	struct cluster c;
+	whorl_subgroup *s;
+
+	cluster_open(&c, 2, "", "[subgroup s]\nwindow = 4\n");
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	s = subgroup_of(&c, 0, "s");
+	for (int burst = 0; burst < 20; burst++) {
+		for (int i = 0; i < 20;) {
+			enum whorl_result result = whorl_claim(s, 1, &claim);
+
+			if (result == WHORL_OK) {
+				ck_ok(whorl_commit(&claim, 1));
+				sent++, i++;
+				continue;
+			}
+			ck_assert_int_eq(result, WHORL_AGAIN);
+			if (!armed && whorl_window_arm(s) == WHORL_AGAIN)
+				armed = true, arms++;
+			if (armed && says_room(s, PATIENCE_MS)) {
+				wakes++;
+				ck_assert(took_room(s));
+				armed = false;
+			}
+		}
+		for (until = now_ms() + 10; now_ms() < until;) /* nothing to send */
+			wakes += says_room(s, 2);
+	}
+	ck_assert_uint_eq(wakes, arms);
+	await(all_recorded(c.records, 2, sent), sched_yield());
+	cluster_free(&c);
+}
+END_TEST
+
+/* The second time is told, and nothing else happens. */
+START_TEST(a_claim_is_finished_once)
+{
+	struct whorl_claim claim;
+	struct cluster c;
+	whorl_subgroup *s;
+
+	cluster_open(&c, 1, "", "[subgroup s]\nwindow = 2\n");
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	s = subgroup_of(&c, 0, "s");
+	for (unsigned i = 0; i < 6; i++) {
+		ck_ok(whorl_claim_wait(s, 8, PATIENCE_MS, &claim));
+		memset(claim.data, 0, 8);
+		ck_assert_int_eq(whorl_commit(&claim, 9), WHORL_INVALID); /* too many; it is open */
+		ck_assert_str_eq(whorl_invalid_text(), "whorl_commit: more than was claimed; the claim is still open");
+		ck_ok(i % 2 == 0 ? whorl_commit(&claim, 8) : whorl_abort(&claim));
+		ck_assert_int_eq(whorl_commit(&claim, 8), WHORL_INVALID);
+		ck_assert_str_eq(whorl_invalid_text(), "whorl_commit: the claim is finished already");
+		ck_assert_int_eq(whorl_abort(&claim), WHORL_INVALID);
+		ck_assert_str_eq(whorl_invalid_text(), "whorl_abort: the claim is finished already");
+	}
+	ck_ok(whorl_claim_wait(s, 8, PATIENCE_MS, &claim));
+	ck_ok(whorl_send(s, "x", 1, PATIENCE_MS, NULL));
+	ck_ok(whorl_commit(&claim, 1));
+	await(recorded(c.records[0]) == 5, sched_yield());
+	ck_assert_uint_eq(stats_of(s).aborted, 3);
+	ck_ok(whorl_close(c.nodes[0], PATIENCE_MS));
+	c.nodes[0] = NULL;
+	ck_assert_int_eq(whorl_commit(&claim, 1), WHORL_INVALID); /* the node is not asked: it is not there any more */
 	cluster_free(&c);
 }
 END_TEST
@@ -86,9 +207,12 @@ static void *send_by_descriptor(void *ctx)
 	struct pollfd fd = {.fd = whorl_window_fd(s), .events = POLLIN};
 
 	for (int i = 0; i < 500; i++)
-		while (whorl_send(s, "message", 7, 0) != WHORL_OK)
-			if (whorl_window_arm(s) == WHORL_AGAIN)
+		while (whorl_send(s, "message", 7, 0, NULL) != WHORL_OK)
+			if (whorl_window_arm(s) == WHORL_AGAIN) {
 				ck_assert_int_eq(poll(&fd, 1, PATIENCE_MS), 1);
+				(void)took_room(
+					s); /* another thread may have been quicker: then it took its own, which is mine */
+			}
 	return NULL;
 }
 
@@ -132,7 +256,7 @@ START_TEST(the_largest_window_goes_round)
 		ck_ok(whorl_on_batch(subgroup_of(&c, id, "s"), check_sequence, &delivered[id]));
 	cluster_start(&c);
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
-		while (whorl_send(subgroup_of(&c, 0, "s"), &number, sizeof(number), 0) == WHORL_OK)
+		while (whorl_send(subgroup_of(&c, 0, "s"), &number, sizeof(number), 0, NULL) == WHORL_OK)
 			number++;
 		ck_assert_uint_eq(number, round * WINDOW);
 		await(delivered[0] == number && delivered[1] == number, cluster_step(&c));
@@ -155,12 +279,12 @@ START_TEST(a_held_claim_stalls_only_its_sender)
 	cluster_open(&c, 3, "", "[subgroup s]\nmessage_bytes = 8\nwindow = 64\n");
 	cluster_record(&c, "s");
 	cluster_start(&c);
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &(uint64_t){1}, 8, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &(uint64_t){1}, 8, 0, NULL));
 	ck_ok(whorl_claim(subgroup_of(&c, 0, "s"), 8, &held));
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &(uint64_t){3}, 8, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &(uint64_t){3}, 8, 0, NULL));
 	for (uint64_t i = 0; i < 300; i++)
 		for (unsigned id = 1; id < 3; id++)
-			ck_ok(whorl_send(subgroup_of(&c, id, "s"), &i, 8, PATIENCE_MS));
+			ck_ok(whorl_send(subgroup_of(&c, id, "s"), &i, 8, PATIENCE_MS, NULL));
 	await(all_recorded(c.records, 3, 601), sched_yield());
 	await(stats_of(subgroup_of(&c, 0, "s")).open_claim == 1 + held.number, sched_yield());
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, 0, "s")).claimed, 3);
@@ -213,12 +337,12 @@ START_TEST(sizes_and_senders_are_checked)
 	s = subgroup_of(&c, 0, "s");
 	ck_assert_int_eq(whorl_claim(s, 101, &claim), WHORL_INVALID);
 	ck_assert_int_eq(whorl_claim(s, SIZE_MAX, &claim), WHORL_INVALID);
-	ck_assert_int_eq(whorl_send(s, NULL, 101, 10), WHORL_INVALID);
+	ck_assert_int_eq(whorl_send(s, NULL, 101, 10, NULL), WHORL_INVALID);
 	ck_ok(whorl_claim(s, 50, &claim));
 	ck_assert_int_eq(whorl_commit(&claim, 51), WHORL_INVALID); /* still open */
 	ck_ok(whorl_commit(&claim, 50));
 	ck_assert_int_eq(whorl_claim(subgroup_of(&c, 1, "s"), 1, &claim), WHORL_NOT_SENDER);
-	ck_assert_int_eq(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 10), WHORL_NOT_SENDER);
+	ck_assert_int_eq(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 10, NULL), WHORL_NOT_SENDER);
 	cluster_free(&c);
 }
 END_TEST
@@ -315,6 +439,9 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, a_full_window_says_again);
 	tcase_add_test(t, the_window_has_a_descriptor);
+	tcase_add_test(t, each_arm_is_told_of_room_once);
+	tcase_add_test(t, who_has_nothing_to_send_sleeps);
+	tcase_add_test(t, a_claim_is_finished_once);
 	tcase_add_test(t, many_threads_wait_for_one_window);
 	tcase_add_test(t, the_largest_window_goes_round);
 	tcase_add_loop_test(t, a_held_claim_stalls_only_its_sender, 0, 2);

@@ -18,7 +18,7 @@ START_TEST(close_drains_what_was_committed)
 	cluster_record(&c, "s");
 	cluster_start(&c);
 	for (uint64_t i = 0; i < 500; i++)
-		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &i, sizeof(i), PATIENCE_MS));
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &i, sizeof(i), PATIENCE_MS, NULL));
 	ck_ok(whorl_close(c.nodes[0], PATIENCE_MS));
 	c.nodes[0] = NULL;
 	ck_assert_uint_eq(recorded(c.records[1]), 500);
@@ -91,7 +91,7 @@ START_TEST(close_drains_through_a_change_of_view)
 	cluster_open(&c, 2, "", "[subgroup s]\n[engine]\nthread = caller\n");
 	cluster_record(&c, "s");
 	cluster_start(&c);
-	ck_ok(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 0, NULL));
 	ck_assert_uint_gt(whorl_step(c.nodes[1]), 0); /* sent in the first view */
 	ck_ok(whorl_close(c.nodes[0], 0));
 	c.nodes[0] = NULL;
@@ -114,7 +114,7 @@ START_TEST(close_of_a_node_that_never_met_anybody)
 		cluster_open_node(&c, 0);
 		if (round == 0)
 			ck_ok(whorl_start(c.nodes[0]));
-		ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0), WHORL_AGAIN);
+		ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL), WHORL_AGAIN);
 		ck_assert_int_eq(whorl_ready(c.nodes[0], 0), WHORL_TIMEOUT);
 		ck_ok(whorl_close(c.nodes[0], 50)); /* nothing was committed: nothing to wait for */
 		c.nodes[0] = NULL;
@@ -143,7 +143,7 @@ static void claims_outlive_the_node(int timeout_ms, const unsigned *finish, unsi
 
 	cluster_open(&c, 2, "", "[subgroup s]\nwindow = 16\nmessage_bytes = 100\n");
 	cluster_start(&c);
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "first", 5, PATIENCE_MS));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "first", 5, PATIENCE_MS, NULL));
 	for (unsigned i = 0; i < count; i++)
 		ck_ok(whorl_claim(subgroup_of(&c, 0, "s"), 100, &claims[i]));
 	ck_assert_int_eq(whorl_close(c.nodes[0], timeout_ms), WHORL_TIMEOUT);
@@ -243,7 +243,7 @@ START_TEST(a_member_that_leaves_is_left_out)
 		ck_assert_uint_eq(ids[1], 1);
 		ck_ok(whorl_error(c.nodes[id], NULL, 0));
 		ck_ok(whorl_ready(c.nodes[id], 0));
-		ck_ok(whorl_send(subgroup_of(&c, id, "s"), "x", 1, PATIENCE_MS));
+		ck_ok(whorl_send(subgroup_of(&c, id, "s"), "x", 1, PATIENCE_MS, NULL));
 	}
 	await(all_recorded(c.records, 2, 2), sched_yield());
 	records_agree(c.records[0], c.records[1]);
@@ -264,7 +264,7 @@ static void *send_until_it_fails(void *ctx)
 
 	do {
 		began = now_ms();
-		sender->result = whorl_send(sender->subgroup, "message", 7, 10 * PATIENCE_MS);
+		sender->result = whorl_send(sender->subgroup, "message", 7, 10 * PATIENCE_MS, NULL);
 		sender->waited_ms = now_ms() - began;
 	} while (sender->result == WHORL_OK);
 	return NULL;
@@ -342,7 +342,7 @@ START_TEST(one_of_two_that_is_killed_leaves_no_quorum)
 
 	ck_ok(whorl_claim(subgroup_of(&c, 0, "t"), 1, &claim));
 	lose_node_1(&c, child, SIGKILL);
-	ck_assert_int_eq(whorl_commit(&claim, 1), WHORL_NO_QUORUM);
+	ck_assert_int_eq(whorl_commit(&claim, 1), WHORL_PENDING);
 	began = now_ms();
 	ck_assert_int_eq(whorl_close(c.nodes[0], 200), WHORL_NO_QUORUM);
 	ck_assert_uint_ge(now_ms() - began, 199);
@@ -361,7 +361,7 @@ START_TEST(one_of_two_that_is_stopped_may_go_on)
 	kill(child, SIGCONT);
 	await(whorl_error(c.nodes[0], NULL, 0) == WHORL_OK, sched_yield());
 	for (int i = 0; i < 100; i++)
-		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "message", 7, PATIENCE_MS));
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "message", 7, PATIENCE_MS, NULL));
 	ck_assert_uint_eq(whorl_node_count(c.nodes[0]), 2);
 	ck_ok(whorl_close(c.nodes[0], PATIENCE_MS));
 	c.nodes[0] = NULL;
@@ -385,10 +385,11 @@ START_TEST(no_quorum_ends_the_wait_for_the_window)
 	ck_assert_int_eq(poll(&fd, 1, 0), 0);
 	kill(child, SIGKILL);
 	ck_assert_int_eq(poll(&fd, 1, PATIENCE_MS), 1);
+	ck_assert(took_room(s));
 	ck_ok(whorl_window_arm(s)); /* "claim at once" */
 	ck_ok(whorl_window_arm(s));
 	ck_assert_int_eq(whorl_claim(s, 1, &(struct whorl_claim){0}), WHORL_NO_QUORUM);
-	ck_assert_int_eq(whorl_abort(&claim), WHORL_NO_QUORUM);
+	ck_ok(whorl_abort(&claim));
 	end(&c, child);
 }
 END_TEST

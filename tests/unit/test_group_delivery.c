@@ -28,7 +28,7 @@ static void *send_all(void *ctx)
 		uint64_t word = word_of(source->id, i);
 
 		ck_ok(whorl_send(subgroup_of(source->cluster, source->id, source->subgroup), &word, sizeof(word),
-				 PATIENCE_MS));
+				 PATIENCE_MS, NULL));
 	}
 	return NULL;
 }
@@ -137,7 +137,7 @@ START_TEST(silent_senders_hold_nobody_up)
 	for (uint64_t i = 0; i < 100; i++) {
 		uint64_t word = word_of(1, i);
 
-		ck_ok(whorl_send(subgroup_of(&c, 1, "s"), &word, sizeof(word), 0));
+		ck_ok(whorl_send(subgroup_of(&c, 1, "s"), &word, sizeof(word), 0, NULL));
 	}
 	if (_i == 0) {
 		await(all_recorded(c.records, 3, 100), cluster_step(&c));
@@ -149,8 +149,8 @@ START_TEST(silent_senders_hold_nobody_up)
 		for (int pass = 0; pass < 1000; pass++)
 			cluster_step(&c);
 		ck_assert_uint_eq(recorded(c.records[0]), 0);
-		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &(uint64_t){0}, 8, 0));
-		ck_ok(whorl_send(subgroup_of(&c, 2, "s"), &(uint64_t){0}, 8, 0));
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &(uint64_t){0}, 8, 0, NULL));
+		ck_ok(whorl_send(subgroup_of(&c, 2, "s"), &(uint64_t){0}, 8, 0, NULL));
 		await(all_recorded(c.records, 3, 3), cluster_step(&c)); /* one round */
 		for (int pass = 0; pass < 1000; pass++)
 			cluster_step(&c);
@@ -215,8 +215,8 @@ START_TEST(messages_may_be_empty)
 	cluster_open(&c, 2, "", "[subgroup s]\nmessage_bytes = 1\n" CALLER);
 	cluster_record(&c, "s");
 	cluster_start(&c);
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), NULL, 0, 0));
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), NULL, 0, 0, NULL));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL));
 	await(all_recorded(c.records, 2, 2), cluster_step(&c));
 	ck_assert_uint_eq(c.records[1]->entries[0].bytes, 0);
 	ck_assert_uint_eq(c.records[1]->entries[1].bytes, 1);
@@ -230,7 +230,7 @@ static void *send_ten(void *argument)
 	struct cluster *c = argument;
 
 	for (uint64_t i = 0; i < 10; i++)
-		ck_ok(whorl_send(subgroup_of(c, 0, "s"), &i, sizeof(i), PATIENCE_MS));
+		ck_ok(whorl_send(subgroup_of(c, 0, "s"), &i, sizeof(i), PATIENCE_MS, NULL));
 	return NULL;
 }
 
@@ -244,7 +244,7 @@ START_TEST(a_sender_waits_for_the_first_view)
 	ck_ok(whorl_on_message(subgroup_of(&c, 0, "s"), record_message, c.records[0]));
 	ck_ok(whorl_start(c.nodes[0]));
 	ck_assert_int_eq(pthread_create(&sender, NULL, send_ten, &c), 0);
-	ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0), WHORL_AGAIN);
+	ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL), WHORL_AGAIN);
 	ck_assert_int_eq(whorl_ready(c.nodes[0], 20), WHORL_TIMEOUT);
 	cluster_open_node(&c, 1);
 	ck_ok(whorl_on_message(subgroup_of(&c, 1, "s"), record_message, c.records[1]));

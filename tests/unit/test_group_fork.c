@@ -38,7 +38,7 @@ static int use_what_was_inherited(struct cluster *c, struct whorl_claim *open)
 	EXPECT(whorl_on_batch(s, NULL, NULL), WHORL_FORKED);
 	EXPECT(whorl_claim(s, 1, &claim), WHORL_FORKED);
 	EXPECT(whorl_claim_wait(s, 1, 1000, &claim), WHORL_FORKED);
-	EXPECT(whorl_send(s, "x", 1, 1000), WHORL_FORKED);
+	EXPECT(whorl_send(s, "x", 1, 1000, NULL), WHORL_FORKED);
 	EXPECT(whorl_commit(open, 1), WHORL_FORKED);
 	EXPECT(whorl_abort(open), WHORL_FORKED);
 	EXPECT(whorl_window_fd(s), -1);
@@ -84,7 +84,7 @@ static void *send_all_the_time(void *ctx)
 	struct worker *worker = ctx;
 
 	while (!atomic_load(&worker->stop))
-		ck_ok(whorl_send(subgroup_of(worker->cluster, 1, "s"), "message", 7, PATIENCE_MS));
+		ck_ok(whorl_send(subgroup_of(worker->cluster, 1, "s"), "message", 7, PATIENCE_MS, NULL));
 	return NULL;
 }
 

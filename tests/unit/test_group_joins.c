@@ -18,24 +18,32 @@ struct sum {
 	atomic_int released, out;  /* snapshots given back; still out */
 	size_t padding;            /* bytes behind it */
 	size_t taken;              /* of them, while restoring */
-	unsigned long given[2];    /* while restoring */
+	unsigned long given[4];    /* while restoring: count, total, and the position */
+	uint64_t view, sequence;   /* the place behind the last message that was upcalled, or was in the state */
 	bool fails;                /* gives no snapshot */
+	bool waits;                /* restores no further than its bytes, until: */
+	atomic_bool may_go_on;
 };
 
 struct snapshot {
-	unsigned long words[2];
+	unsigned long words[4];
 	size_t padding, at;
 };
 
-static void *sum_snapshot(void *ctx)
+static void *sum_snapshot(const struct whorl_position *position, void *ctx)
 {
 	struct sum *sum = ctx;
 	struct snapshot *snapshot;
 
 	if (sum->fails)
 		return NULL;
+	/* All that was upcalled is before it. What comes is not, as sum_add sees: here, and where it is restored. */
+	ck_assert(position->view > sum->view || (position->view == sum->view && position->sequence >= sum->sequence));
+	sum->view = position->view;
+	sum->sequence = position->sequence;
 	snapshot = malloc(sizeof(*snapshot));
-	*snapshot = (struct snapshot){.words = {sum->count, sum->total}, .padding = sum->padding};
+	*snapshot =
+		(struct snapshot){.words = {sum->count, sum->total, sum->view, sum->sequence}, .padding = sum->padding};
 	sum->snapshots++;
 	atomic_fetch_add(&sum->out, 1);
 	return snapshot;
@@ -78,8 +86,12 @@ static bool sum_restore(enum whorl_restore_step step, const void *bytes, size_t 
 		memcpy((char *)sum->given + (sizeof(sum->given) - head), bytes, head < count ? head : count);
 		sum->taken += count;
 	}
+	while (step == WHORL_RESTORE_END && sum->waits && !atomic_load(&sum->may_go_on))
+		sched_yield();
 	if (step == WHORL_RESTORE_END) {
 		sum->restored = sum->given[0];
+		sum->view = sum->given[2];
+		sum->sequence = sum->given[3];
 		atomic_store(&sum->total, sum->given[1]);
 		atomic_store(&sum->count, sum->given[0]);
 	}
@@ -91,6 +103,9 @@ static void sum_add(const struct whorl_message *message, void *ctx)
 	struct sum *sum = ctx;
 	unsigned long word = 0;
 
+	ck_assert(message->view > sum->view || (message->view == sum->view && message->sequence >= sum->sequence));
+	sum->view = message->view;
+	sum->sequence = message->sequence + 1;
 	memcpy(&word, message->data, message->bytes < 8 ? message->bytes : 8);
 	atomic_store(&sum->total, sum->total * 31 + word);
 	atomic_fetch_add(&sum->count, 1);
@@ -123,7 +138,7 @@ static void send_some(struct cluster *c, unsigned id, unsigned long count)
 	for (unsigned long i = 0; i < count; i++) {
 		unsigned long word = id * 1000000 + i;
 
-		ck_ok(whorl_send(subgroup_of(c, id, "s"), &word, sizeof(word), PATIENCE_MS));
+		ck_ok(whorl_send(subgroup_of(c, id, "s"), &word, sizeof(word), PATIENCE_MS, NULL));
 	}
 }
 
@@ -276,6 +291,27 @@ START_TEST(a_newcomer_has_the_state)
 }
 END_TEST
 
+/* Also of a state that is small. */
+START_TEST(a_newcomer_says_how_much_it_has)
+{
+	struct sum sums[3] = {{.padding = 400000}, {.padding = 400000}, {.waits = true}};
+	char text[256] = "";
+	struct cluster c;
+
+	cluster_configure(&c, 2, FAR "nodes_max = 3\n", "[subgroup s]\nmessage_bytes = 8\n");
+	c.count = 3;
+	for (unsigned id = 0; id < 2; id++)
+		enter(&c, id, &sums[id]);
+	await(cluster_is_ready(&c), sched_yield());
+	enter(&c, 2, &sums[2]);
+	await((whorl_progress(c.nodes[2], text, sizeof(text)), strstr(text, "restores s: 400 kB from node ") != NULL),
+	      sched_yield());
+	atomic_store(&sums[2].may_go_on, true);
+	await(cluster_is_ready(&c), sched_yield());
+	cluster_free(&c);
+}
+END_TEST
+
 /* The giver cannot: another gives. */
 START_TEST(another_gives)
 {
@@ -393,8 +429,8 @@ START_TEST(a_sender_rests_and_comes_back)
 		ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), true));
 	else
 		ck_ok(whorl_ask_to_rest(subgroup_of(&c, 2, "s"), 1, true));
-	await(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 0) == WHORL_NOT_SENDER,
-	      whorl_send(subgroup_of(&c, 0, "s"), "y", 1, 0) == WHORL_OK ? 0 : sched_yield());
+	await(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 0, NULL) == WHORL_NOT_SENDER,
+	      whorl_send(subgroup_of(&c, 0, "s"), "y", 1, 0, NULL) == WHORL_OK ? 0 : sched_yield());
 	await(sender_rank(&c, 1) < 0 && sender_rank(&c, 0) == 0 && sender_rank(&c, 2) == 1, sched_yield());
 	send_some(&c, 2, 10);
 	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), false));
@@ -423,6 +459,7 @@ static Suite *suite(void)
 	tcase_add_test(t, who_only_joins_forms_nothing);
 	tcase_add_test(t, eight_at_once_are_one_group);
 	tcase_add_loop_test(t, a_newcomer_has_the_state, 0, 2);
+	tcase_add_test(t, a_newcomer_says_how_much_it_has);
 	tcase_add_test(t, another_gives);
 	tcase_add_test(t, a_node_comes_back);
 	tcase_add_test(t, many_join_at_once);

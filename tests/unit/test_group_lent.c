@@ -7,9 +7,10 @@
 
 #include "group/node_int.h"
 #include "tests/harness.h"
+#include "tests/patience.h"
 #include "tests/unit/own_wait.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS ((int)test_patience(20000))
 #define WINDOW 8
 #define THREADS 2
 #define ROUNDS 50 /* of each thread at each node */
@@ -88,7 +89,7 @@ START_TEST(what_is_committed_leaves_a_loop_that_sleeps)
 	while ((wh_gate_state(members[0].node->gate) & WH_GATE_PARKED) == 0)
 		sched_yield();
 	for (uint64_t n = 1; n <= 3; n++)
-		ck_assert_int_eq(whorl_send(members[0].subgroup, &n, sizeof(n), 0), WHORL_OK);
+		ck_assert_int_eq(whorl_send(members[0].subgroup, &n, sizeof(n), 0, NULL), WHORL_OK);
 	await(&members[1].delivered, 1); /* the others' commits found it rung */
 	ck_assert_uint_eq(wh_load_acquire(&members[0].delivered), 0);
 	wh_store_release(&hold, 0);
@@ -108,7 +109,7 @@ static void *commit_when_parked(void *ctx)
 	for (uint64_t n = 0; n < ROUNDS; n++) {
 		while ((wh_gate_state(m->node->gate) & WH_GATE_PARKED) == 0)
 			sched_yield();
-		ck_assert_int_eq(whorl_send(m->subgroup, &n, sizeof(n), PATIENCE_MS), WHORL_OK);
+		ck_assert_int_eq(whorl_send(m->subgroup, &n, sizeof(n), PATIENCE_MS, NULL), WHORL_OK);
 	}
 	return NULL;
 }

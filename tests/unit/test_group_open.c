@@ -60,9 +60,8 @@ END_TEST
 
 START_TEST(what_only_the_whole_shows_is_told_once)
 {
-	whorl_config *config =
-		config_of("[group]\nname = a b\nnodes = 2\n[subgroup s]\nmembers = 0,2\nsenders = 1\n"
-			  "[subgroup t]\nmembers = 0\nsenders = 1\nmode = durable\n[engine]\ncpus = 1,x\n");
+	whorl_config *config = config_of("[group]\nname = a b\nnodes = 2\n[subgroup s]\nmembers = 0,2\nsenders = 1\n"
+					 "[subgroup t]\nmembers = 0\nsenders = 1\n[engine]\ncpus = 1,x\n");
 	char first[4096];
 	whorl_node *node;
 
@@ -71,8 +70,7 @@ START_TEST(what_only_the_whole_shows_is_told_once)
 	expect_text(first, "test.ini:2: group.name: is \"a b\"");
 	expect_text(first, "test.ini:5: subgroup s.members: names node 2");
 	expect_text(first, "test.ini:9: subgroup t.senders: names node 1, which is not a member");
-	expect_text(first, "test.ini:10: subgroup t.mode: ");
-	expect_text(first, "test.ini:12: engine.cpus: ");
+	expect_text(first, "test.ini:11: engine.cpus: ");
 	ck_assert_int_eq(whorl_open(config, 1, NULL, &node), WHORL_CONFIG);
 	ck_assert_str_eq(whorl_config_error(config), first);
 	whorl_config_free(config);
@@ -177,6 +175,60 @@ START_TEST(an_id_is_there_once)
 }
 END_TEST
 
+/* An operator's word is for a configured node, and for no other than the founder. (What it does: test_form.c.) */
+START_TEST(who_may_be_told_to_form_a_group)
+{
+	const struct whorl_open_options told = {.size = sizeof(told), .form = true};
+	whorl_config *config = config_of("[group]\nname = told-to-form\nnodes = 2\nnodes_max = 3\n[subgroup s]\n");
+	whorl_node *node;
+
+	ck_assert_int_eq(whorl_open(config, 2, &told, &node), WHORL_INVALID);
+	expect_text(whorl_config_error(config), "node 2 cannot be told to form a group: ids below 2");
+	ck_assert_int_eq(whorl_open(config, 1, &told, &node), WHORL_OK);
+	ck_ok(whorl_start(node));
+	ck_ok(whorl_ready(node, PATIENCE_MS)); /* alone */
+	ck_assert_uint_eq(whorl_node_count(node), 1);
+	ck_ok(whorl_close(node, PATIENCE_MS));
+	whorl_config_free(config);
+	config = config_of("[group]\nname = told-to-form\nnodes = 2\nfounder = 0\n[subgroup s]\n");
+	ck_assert_int_eq(whorl_open(config, 1, &told, &node), WHORL_INVALID);
+	expect_text(whorl_config_error(config), "node 1 cannot be told to form a group: node 0 is its founder");
+	whorl_config_free(config);
+}
+END_TEST
+
+/* A directory that is not there, or a record that is none, is no start without a record. */
+START_TEST(a_record_that_cannot_be_read)
+{
+	char directory[] = "/tmp/whorl-open-XXXXXX", path[80], text[300];
+	whorl_config *config;
+	whorl_node *node;
+	FILE *file;
+
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	snprintf(text, sizeof(text),
+		 "[group]\nname = recorded\ntransport = tcp\nnodes = 1\nstate_dir = %s\n[subgroup s]\n", directory);
+	snprintf(path, sizeof(path), "%s/recorded.0.group", directory);
+	file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	fputs("whorl record 1\n", file);
+	ck_assert_int_eq(fclose(file), 0);
+	config = config_of(text);
+	ck_assert_int_eq(whorl_open(config, 0, NULL, &node), WHORL_CONFIG);
+	expect_text(whorl_config_error(config), "recorded.0.group is no record of node 0 of group recorded");
+	ck_assert_int_eq(unlink(path), 0);
+	ck_ok(whorl_open(config, 0, NULL, &node));
+	ck_ok(whorl_start(node));
+	ck_ok(whorl_ready(node, PATIENCE_MS));
+	ck_ok(whorl_close(node, PATIENCE_MS));
+	ck_assert_int_eq(unlink(path), 0); /* it has been written */
+	ck_assert_int_eq(rmdir(directory), 0);
+	ck_assert_int_eq(whorl_open(config, 0, NULL, &node), WHORL_SYSTEM);
+	expect_text(whorl_config_error(config), "No such file or directory");
+	whorl_config_free(config);
+}
+END_TEST
+
 START_TEST(memory_is_estimated_and_limited)
 {
 	struct whorl_node_stats stats = {.size = sizeof(stats)};
@@ -264,7 +316,7 @@ START_TEST(nodes_that_differ_refuse_each_other)
 		ck_assert_int_eq(whorl_ready(c.nodes[id], PATIENCE_MS), WHORL_REFUSED);
 		ck_assert_int_eq(whorl_error(c.nodes[id], text, sizeof(text)), WHORL_REFUSED);
 		expect_text(text, "the [subgroup] sections differ");
-		ck_assert_int_eq(whorl_send(subgroup_of(&c, id, "s"), "x", 1, 0), WHORL_REFUSED);
+		ck_assert_int_eq(whorl_send(subgroup_of(&c, id, "s"), "x", 1, 0, NULL), WHORL_REFUSED);
 	}
 	cluster_free(&c);
 }
@@ -370,7 +422,7 @@ START_TEST(statistics_count)
 	cluster_record(&c, "s");
 	cluster_start(&c);
 	for (int i = 0; i < 3; i++)
-		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "four", 4, 0));
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "four", 4, 0, NULL));
 	await(all_recorded(c.records, 2, 3), cluster_step(&c));
 	for (int i = 0; i < 10; i++)
 		cluster_step(&c);
@@ -409,6 +461,8 @@ static Suite *suite(void)
 	tcase_add_test(t, files_are_read);
 	tcase_add_test(t, an_id_is_one_of_the_group);
 	tcase_add_test(t, an_id_is_there_once);
+	tcase_add_test(t, who_may_be_told_to_form_a_group);
+	tcase_add_test(t, a_record_that_cannot_be_read);
 	tcase_add_test(t, memory_is_estimated_and_limited);
 	tcase_add_test(t, transports_that_cannot_be_had);
 	tcase_add_test(t, a_processor_that_is_not_there);

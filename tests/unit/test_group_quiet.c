@@ -175,7 +175,7 @@ static void *send_on(void *ctx)
 	char message[128] = "";
 
 	while (!atomic_load_explicit(&load->stop, memory_order_relaxed))
-		if (whorl_send(load->subgroup, message, sizeof(message), PATIENCE_MS) != WHORL_OK)
+		if (whorl_send(load->subgroup, message, sizeof(message), PATIENCE_MS, NULL) != WHORL_OK)
 			ck_abort_msg("a message could not be sent"); /* Check's other words allocate */
 	return NULL;
 }
@@ -257,14 +257,14 @@ START_TEST(a_burst_rings_once)
 			;
 		before = counts[WAKES];
 		for (int i = 0; i < 50; i++)
-			if (whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0) != WHORL_OK)
+			if (whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL) != WHORL_OK)
 				ck_abort_msg("a message could not be sent");
 		before = counts[WAKES] - before;
 		ck_assert_uint_eq(before, 1);
 		await(recorded(c.records[0]) == 100 * (unsigned long)round + 50, whorl_step(c.nodes[0]));
 		before = counts[WAKES];
 		for (int i = 0; i < 50; i++)
-			if (whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0) != WHORL_OK)
+			if (whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL) != WHORL_OK)
 				ck_abort_msg("a message could not be sent");
 		before = counts[WAKES] - before;
 		ck_assert_uint_eq(before, 0);

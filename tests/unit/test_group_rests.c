@@ -16,7 +16,7 @@ static void open_three(struct cluster *c, const char *lines)
 
 static enum whorl_result send_one(struct cluster *c, unsigned id)
 {
-	return whorl_send(subgroup_of(c, id, "s"), "x", 1, 0);
+	return whorl_send(subgroup_of(c, id, "s"), "x", 1, 0, NULL);
 }
 
 static bool is_sender(struct cluster *c, unsigned id)
@@ -87,7 +87,7 @@ START_TEST(a_rest_that_was_said)
 	if (id != 0) /* the leader has made no pass in between */
 		ck_assert(is_sender(&c, id));
 	await(is_sender(&c, id), cluster_step(&c)); /* at the latest in the view after one in which it rests */
-	ck_ok(whorl_send(subgroup_of(&c, id, "s"), "x", 1, PATIENCE_MS));
+	ck_ok(whorl_send(subgroup_of(&c, id, "s"), "x", 1, PATIENCE_MS, NULL));
 	await(all_recorded(c.records, 3, 1), cluster_step(&c));
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, id, "s")).dropped, 0);
 	cluster_free(&c);

@@ -32,7 +32,7 @@ static void scribble(struct cluster *c, unsigned id, uint32_t offset, uint64_t v
 static void send_some(struct cluster *c, unsigned id, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		ck_ok(whorl_send(subgroup_of(c, id, "s"), &i, sizeof(i), 0));
+		ck_ok(whorl_send(subgroup_of(c, id, "s"), &i, sizeof(i), 0, NULL));
 }
 
 /* 0 and 2 go on without 1, which makes no more passes. */

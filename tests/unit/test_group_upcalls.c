@@ -28,14 +28,14 @@ static void try_everything(const struct whorl_message *message, void *ctx)
 		return;
 	probe->ready = whorl_ready(probe->node, 1000);
 	probe->claim_wait = whorl_claim_wait(probe->subgroup, 1, 1000, &claim);
-	probe->send = whorl_send(probe->subgroup, "x", 1, 1000);
+	probe->send = whorl_send(probe->subgroup, "x", 1, 1000, NULL);
 	probe->wait = whorl_wait(probe->node, 1000);
 	probe->close = whorl_close(probe->node, 1000);
 	probe->step = whorl_step(probe->node);
 	probe->arm = whorl_arm(probe->node);
 	probe->ready_0 = whorl_ready(probe->node, 0);
 	probe->wait_0 = whorl_wait(probe->node, 0);
-	probe->send_0 = whorl_send(probe->subgroup, "y", 1, 0);
+	probe->send_0 = whorl_send(probe->subgroup, "y", 1, 0, NULL);
 	probe->took_ms = now_ms() - began;
 	atomic_store(&probe->done, true);
 }
@@ -52,7 +52,7 @@ START_TEST(calls_that_wait_are_refused)
 	ck_ok(whorl_on_message(subgroup_of(&c, 0, "s"), record_message, c.records[0]));
 	ck_ok(whorl_on_message(probe.subgroup, try_everything, &probe));
 	cluster_start(&c);
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "first", 5, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "first", 5, 0, NULL));
 	await(atomic_load(&probe.done), cluster_step(&c));
 	ck_assert_int_eq(probe.ready, WHORL_WOULD_DEADLOCK);
 	ck_assert_int_eq(probe.claim_wait, WHORL_WOULD_DEADLOCK);
@@ -95,7 +95,7 @@ static void answer(const struct whorl_message *message, void *ctx)
 	if (message->sender == player->me || number == LAST_MOVE)
 		return;
 	number++;
-	if (whorl_send(player->subgroup, &number, sizeof(number), 0) != WHORL_OK)
+	if (whorl_send(player->subgroup, &number, sizeof(number), 0, NULL) != WHORL_OK)
 		atomic_fetch_add(&player->refused, 1);
 }
 
@@ -113,7 +113,7 @@ START_TEST(upcalls_send)
 		ck_ok(whorl_on_message(players[id].subgroup, answer, &players[id]));
 	}
 	cluster_start(&c);
-	ck_ok(whorl_send(players[0].subgroup, &first, sizeof(first), 0));
+	ck_ok(whorl_send(players[0].subgroup, &first, sizeof(first), 0, NULL));
 	await(all_recorded(c.records, 2, LAST_MOVE), cluster_step(&c));
 	records_agree(c.records[0], c.records[1]);
 	for (uint64_t i = 0; i < LAST_MOVE; i++)
@@ -130,7 +130,7 @@ static void flood(const struct whorl_message *message, void *ctx)
 	struct player *player = ctx;
 
 	if (!atomic_load(&player->stop) && recorded(player->record) < RECORD_MAX / 4)
-		while (whorl_send(player->subgroup, &player->me, sizeof(player->me), 0) == WHORL_OK)
+		while (whorl_send(player->subgroup, &player->me, sizeof(player->me), 0, NULL) == WHORL_OK)
 			;
 	atomic_fetch_add(&player->refused, 1);
 	record_message(message, player->record);
@@ -155,7 +155,7 @@ START_TEST(upcalls_fill_the_window)
 	}
 	cluster_start(&c);
 	for (int i = 0; i < 300; i++)
-		ck_ok(whorl_send(players[0].subgroup, "", 0, PATIENCE_MS));
+		ck_ok(whorl_send(players[0].subgroup, "", 0, PATIENCE_MS, NULL));
 	for (unsigned id = 0; id < 2; id++)
 		atomic_store(&players[id].stop, true);
 	await(all_claims_recorded(players), sched_yield());
@@ -217,11 +217,18 @@ START_TEST(upcalls_are_set_before_the_start)
 
 	cluster_open(&c, 1, "", "[subgroup s]\n");
 	ck_ok(whorl_on_message(subgroup_of(&c, 0, "s"), record_message, c.records[0]));
-	ck_ok(whorl_on_batch(subgroup_of(&c, 0, "s"), record_batch, c.records[0])); /* the last one counts */
+	ck_assert_int_eq(whorl_on_batch(subgroup_of(&c, 0, "s"), record_batch, c.records[0]),
+			 WHORL_INVALID); /* one of the two */
+	ck_assert_str_eq(whorl_invalid_text(),
+			 "whorl_on_batch: the other upcall is set: a subgroup has whorl_on_message or "
+			 "whorl_on_batch");
+	ck_ok(whorl_on_message(subgroup_of(&c, 0, "s"), NULL, NULL));
+	ck_ok(whorl_on_batch(subgroup_of(&c, 0, "s"), record_batch, c.records[0]));
+	ck_assert_int_eq(whorl_on_message(subgroup_of(&c, 0, "s"), record_message, c.records[0]), WHORL_INVALID);
 	cluster_start(&c);
 	ck_assert_int_eq(whorl_on_message(subgroup_of(&c, 0, "s"), record_message, c.records[0]), WHORL_INVALID);
 	ck_assert_int_eq(whorl_on_batch(subgroup_of(&c, 0, "s"), record_batch, c.records[0]), WHORL_INVALID);
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL));
 	await(recorded(c.records[0]) == 1, sched_yield());
 	cluster_free(&c);
 }
@@ -235,7 +242,7 @@ START_TEST(upcalls_are_not_needed)
 	cluster_open(&c, 2, "", "[subgroup s]\nwindow = 2\n");
 	cluster_start(&c);
 	for (int i = 0; i < 100; i++)
-		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, PATIENCE_MS));
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, PATIENCE_MS, NULL));
 	ck_ok(whorl_close(c.nodes[0], PATIENCE_MS));
 	c.nodes[0] = NULL;
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, 1, "s")).delivered, 100);
@@ -272,7 +279,7 @@ START_TEST(a_dedicated_loop_has_a_named_thread_without_signals)
 	cluster_open(&c, 1, "", "[subgroup s]\n");
 	ck_ok(whorl_on_message(subgroup_of(&c, 0, "s"), note_thread, &where));
 	cluster_start(&c);
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL));
 	await(atomic_load(&where.done), sched_yield());
 	ck_assert(!pthread_equal(where.thread, pthread_self()));
 	ck_assert_str_eq(where.name, "whorl-0");
@@ -303,7 +310,7 @@ START_TEST(slow_upcalls_are_no_death)
 	ck_ok(whorl_on_message(subgroup_of(&c, 1, "s"), take_time, c.records[1]));
 	cluster_start(&c);
 	for (uint64_t i = 0; i < 1500; i++)
-		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &i, sizeof(i), 0));
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &i, sizeof(i), 0, NULL));
 	await(recorded(c.records[1]) == 1500, sched_yield());
 	ck_ok(whorl_error(c.nodes[0], NULL, 0));
 	cluster_free(&c);

@@ -43,7 +43,7 @@ static void see_view(const struct whorl_view *view, void *ctx)
 	memcpy(seen->joined, view->joined, view->joined_count * sizeof(uint32_t));
 	memcpy(seen->left, view->left, view->left_count * sizeof(uint32_t));
 	if (subgroup != NULL)
-		seen->sent = whorl_send(subgroup, &view->number, sizeof(view->number), 0);
+		seen->sent = whorl_send(subgroup, &view->number, sizeof(view->number), 0, NULL);
 	atomic_store(&told->count, at + 1);
 }
 
@@ -156,12 +156,12 @@ START_TEST(the_last_one_goes_on_alone)
 	cluster_start(&c);
 	cluster_await_view(&c, 0);
 	for (unsigned id = 0; id < 3; id++) {
-		ck_ok(whorl_send(subgroup_of(&c, id, "s"), "x", 1, PATIENCE_MS));
+		ck_ok(whorl_send(subgroup_of(&c, id, "s"), "x", 1, PATIENCE_MS, NULL));
 		cluster_leave(&c, id);
 		cluster_await_view(&c, id + 1);
 		await(told[3].count == id + 2, sched_yield()); /* its upcall comes a little after */
 	}
-	ck_ok(whorl_send(subgroup_of(&c, 3, "s"), "last", 4, PATIENCE_MS));
+	ck_ok(whorl_send(subgroup_of(&c, 3, "s"), "last", 4, PATIENCE_MS, NULL));
 	ck_ok(whorl_close(c.nodes[3], PATIENCE_MS));
 	c.nodes[3] = NULL;
 	ck_assert_uint_eq(told[3].count, 4);
@@ -206,14 +206,14 @@ START_TEST(who_stands_still_is_removed)
 	cluster_hush(&c);
 	await(others_have_gone_on(&c, stalled), step_others(&c, stalled));
 	ck_assert_int_eq(whorl_error(c.nodes[stalled], NULL, 0), WHORL_OK); /* it does not know yet */
-	ck_ok(whorl_send(subgroup_of(&c, other, "s"), "x", 1, 0));
+	ck_ok(whorl_send(subgroup_of(&c, other, "s"), "x", 1, 0, NULL));
 	await(whorl_error(c.nodes[stalled], text, sizeof(text)) == WHORL_REMOVED, whorl_step(c.nodes[stalled]));
 	ck_assert_ptr_nonnull(strstr(text, "removed this node from view 0"));
 	ck_assert_uint_eq(recorded(c.records[stalled]), 3);
 	ck_assert_uint_eq(told[stalled].count, 1);
 	ck_assert_uint_eq(view_of(c.nodes[stalled]), 0);
 	ck_assert_int_eq(whorl_ready(c.nodes[stalled], 0), WHORL_REMOVED);
-	ck_assert_int_eq(whorl_send(subgroup_of(&c, stalled, "s"), "x", 1, 0), WHORL_REMOVED);
+	ck_assert_int_eq(whorl_send(subgroup_of(&c, stalled, "s"), "x", 1, 0, NULL), WHORL_REMOVED);
 	await(recorded(c.records[other]) == 6, step_others(&c, stalled)); /* two of upcalls, one of mine */
 	ck_ok(whorl_error(c.nodes[other], NULL, 0));
 	ck_assert_uint_eq(recorded(c.records[stalled]), 3);
@@ -235,8 +235,8 @@ START_TEST(one_of_two_waits)
 	ck_ok(whorl_claim(subgroup_of(&c, 0, "s"), 1, &claim));
 	await(whorl_error(c.nodes[0], NULL, 0) == WHORL_NO_QUORUM, whorl_step(c.nodes[0]));
 	ck_assert_int_eq(whorl_claim(subgroup_of(&c, 0, "s"), 1, &(struct whorl_claim){0}), WHORL_NO_QUORUM);
-	ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0), WHORL_NO_QUORUM);
-	ck_assert_int_eq(whorl_commit(&claim, 1), WHORL_NO_QUORUM);
+	ck_assert_int_eq(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL), WHORL_NO_QUORUM);
+	ck_assert_int_eq(whorl_commit(&claim, 1), WHORL_PENDING);
 	await(whorl_error(c.nodes[0], NULL, 0) == WHORL_OK, cluster_step(&c));
 	await(all_recorded(c.records, 2, 1), cluster_step(&c));
 	ck_assert_uint_eq(view_of(c.nodes[0]), 0);
@@ -259,7 +259,7 @@ START_TEST(the_tie_breaker_goes_on_alone)
 		ck_assert_uint_eq(view_of(c.nodes[0]), 0);
 	}
 	await(view_of(c.nodes[1]) == 1, whorl_step(c.nodes[1]));
-	ck_ok(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 0, NULL));
 	await(recorded(c.records[1]) == 1, whorl_step(c.nodes[1]));
 	await(whorl_error(c.nodes[0], NULL, 0) == WHORL_REMOVED, cluster_step(&c));
 	ck_assert_uint_eq(recorded(c.records[0]), 0);
@@ -295,14 +295,14 @@ START_TEST(shards_live_as_long_as_their_members)
 		ck_assert_int_eq(info.sender, id % 2 == 0 ? 0 : -1);
 		ck_assert_int_eq(info.condition, WHORL_SHARD_ACTIVE);
 	}
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "a", 1, 0));
-	ck_ok(whorl_send(subgroup_of(&c, 2, "s"), "b", 1, 0));
-	ck_assert_int_eq(whorl_send(subgroup_of(&c, 3, "s"), "b", 1, 0), WHORL_NOT_SENDER);
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "a", 1, 0, NULL));
+	ck_ok(whorl_send(subgroup_of(&c, 2, "s"), "b", 1, 0, NULL));
+	ck_assert_int_eq(whorl_send(subgroup_of(&c, 3, "s"), "b", 1, 0, NULL), WHORL_NOT_SENDER);
 	await(all_recorded(c.records, 4, 1), cluster_step(&c));
 	cluster_leave(&c, 2);
 	cluster_await_view(&c, 1);
 	ck_assert_int_eq(info_of(subgroup_of(&c, 3, "s")).sender, 0); /* it has taken over */
-	ck_ok(whorl_send(subgroup_of(&c, 3, "s"), "c", 1, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 3, "s"), "c", 1, 0, NULL));
 	await(recorded(c.records[3]) == 2, cluster_step(&c));
 	ck_ok(whorl_shard_state(c.nodes[0], "s", 1));
 	cluster_leave(&c, 3);
@@ -313,7 +313,7 @@ START_TEST(shards_live_as_long_as_their_members)
 		ck_assert_int_eq(whorl_shard_state(c.nodes[id], "s", 2), WHORL_NOT_FOUND);
 		ck_assert_int_eq(whorl_shard_state(c.nodes[id], "t", 0), WHORL_NOT_FOUND);
 	}
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "d", 1, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "d", 1, 0, NULL));
 	await(all_recorded(c.records, 2, 2), cluster_step(&c));
 	records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);
@@ -337,13 +337,13 @@ START_TEST(a_shard_that_is_too_small_waits)
 	cluster_await_view(&c, 1);
 	ck_assert_int_eq(info_of(s).condition, WHORL_SHARD_INACTIVE);
 	ck_assert_int_eq(whorl_shard_state(c.nodes[0], "s", 0), WHORL_AGAIN);
-	ck_assert_int_eq(whorl_send(s, "x", 1, 0), WHORL_AGAIN);
-	ck_assert_int_eq(whorl_send(s, "x", 1, 20), WHORL_TIMEOUT);
+	ck_assert_int_eq(whorl_send(s, "x", 1, 0, NULL), WHORL_AGAIN);
+	ck_assert_int_eq(whorl_send(s, "x", 1, 20, NULL), WHORL_TIMEOUT);
 	ck_assert_int_eq(whorl_window_arm(s), WHORL_AGAIN);
 	fd = (struct pollfd){.fd = whorl_window_fd(s), .events = POLLIN};
 	ck_assert_int_eq(poll(&fd, 1, 0), 0);
 	ck_ok(whorl_commit(&claim, 1)); /* it may be delivered yet */
-	ck_ok(whorl_send(subgroup_of(&c, 0, "t"), "x", 1, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "t"), "x", 1, 0, NULL));
 	await(stats_of(subgroup_of(&c, 1, "t")).delivered == 1, cluster_step(&c));
 	ck_assert_uint_eq(recorded(c.records[0]), 0);
 	ck_assert_uint_eq(stats_of(s).dropped, 0);
@@ -407,25 +407,25 @@ START_TEST(members_by_the_programs_layout)
 	s = subgroup_of(&c, 2, "s"); /* it may become a member */
 	ck_assert_int_eq(info_of(s).condition, WHORL_SHARD_GONE);
 	ck_assert_int_eq(info_of(s).sender, -1);
-	ck_assert_int_eq(whorl_send(s, "x", 1, 0), WHORL_NOT_SENDER);
+	ck_assert_int_eq(whorl_send(s, "x", 1, 0, NULL), WHORL_NOT_SENDER);
 	ck_assert_int_eq(whorl_window_fd(s), -1);
 	ck_assert_int_eq(whorl_window_arm(s), WHORL_NOT_SENDER);
 	for (unsigned i = 0; i < 6; i++)
-		ck_ok(whorl_send(subgroup_of(&c, i % 2, "s"), "first", 5, PATIENCE_MS));
+		ck_ok(whorl_send(subgroup_of(&c, i % 2, "s"), "first", 5, PATIENCE_MS, NULL));
 	await(all_recorded(c.records, 2, 6), cluster_step(&c));
 	cluster_leave(&c, 3);
 	cluster_await_view(&c, 1);
 	ck_assert_int_eq(info_of(s).condition, WHORL_SHARD_ACTIVE);
 	ck_assert_uint_eq(info_of(s).members, 3);
-	ck_assert_int_eq(whorl_send(s, "x", 1, 0), WHORL_NOT_SENDER);
-	ck_assert_int_eq(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 0), WHORL_NOT_SENDER);
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "second", 6, 0));
+	ck_assert_int_eq(whorl_send(s, "x", 1, 0, NULL), WHORL_NOT_SENDER);
+	ck_assert_int_eq(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 0, NULL), WHORL_NOT_SENDER);
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "second", 6, 0, NULL));
 	await(recorded(c.records[2]) == 1 && all_recorded(c.records, 2, 7), cluster_step(&c));
 	ck_assert_mem_eq(&c.records[2]->entries[0], &c.records[1]->entries[6], sizeof(struct entry));
 	ck_assert_uint_eq(c.records[2]->entries[0].index, 3); /* of node 0's messages */
 	cluster_leave(&c, 0);
 	cluster_await_view(&c, 2);
-	ck_ok(whorl_send(subgroup_of(&c, 1, "s"), "third", 5, 0)); /* a sender again */
+	ck_ok(whorl_send(subgroup_of(&c, 1, "s"), "third", 5, 0, NULL)); /* a sender again */
 	await(recorded(c.records[2]) == 2 && recorded(c.records[1]) == 8, cluster_step(&c));
 	ck_assert_mem_eq(&c.records[2]->entries[1], &c.records[1]->entries[7], sizeof(struct entry));
 	ck_assert_uint_eq(c.records[2]->entries[1].index, 3);
@@ -446,7 +446,7 @@ START_TEST(a_shard_that_waits_from_the_beginning)
 	cluster_leave(&c, 3);
 	cluster_await_view(&c, 1);
 	ck_ok(whorl_shard_state(c.nodes[2], "s", 0));
-	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0));
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL));
 	await(all_recorded(c.records, 2, 1), cluster_step(&c));
 	records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);

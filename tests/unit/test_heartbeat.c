@@ -128,6 +128,26 @@ START_TEST(how_late_is_late)
 }
 END_TEST
 
+/* Why half: of one who is silent for no longer than the other half nothing that this loop misses looks like a death. Its beats
+ * were sent, and come to be seen only after the first look of a loop that had stopped. */
+START_TEST(who_is_heard_in_time_is_not_overdue)
+{
+	for (uint64_t stop_ns = 0; stop_ns <= 2 * TIMEOUT_NS; stop_ns += TIMEOUT_NS / 16) {
+		struct member *m = member_make(0, 3, -1);
+
+		pass(m, 1, "12");
+		pass(m, 2, "2"); /* 1 says nothing for half of it */
+		pass_ns(m, stop_ns);
+		wh_heartbeat_step(&m->heartbeat);
+		ck_assert(!wh_heartbeat_overdue(&m->heartbeat, 1));
+		ck_assert(!wh_heartbeat_overdue(&m->heartbeat, 2));
+		pass(m, 8, "12");
+		expect_heard(m, "12", "");
+		member_free(m);
+	}
+}
+END_TEST
+
 START_TEST(a_view_begins_with_who_was_heard_before)
 {
 	const bool before[4] = {true, true, false, true};
@@ -249,6 +269,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, who_is_heard_again_is_not_overdue);
 	tcase_add_test(cases, a_late_loop_starts_the_deadlines_again);
 	tcase_add_test(cases, how_late_is_late);
+	tcase_add_test(cases, who_is_heard_in_time_is_not_overdue);
 	tcase_add_test(cases, a_view_begins_with_who_was_heard_before);
 	tcase_add_test(cases, whose_bytes_arrive_is_heard);
 	tcase_add_test(cases, bytes_that_a_late_loop_finds_say_nothing);

@@ -326,8 +326,8 @@ static const char *const whole[] = {
 	ALL "4E 3E V1:012 2E V2:01 1E V3:0 end:0",
 	/* a removed node is told at last; its claims are refused */
 	ALL "V1:0123 4C0 4R 4A0 end:0123",
-	/* no sender any more: what it has committed is gone for all, or for some if nothing was promised */
-	"V0:01234 0C0 0C1 1C0,1 1C1,1 0D1.0@0,1 1D1.0@0,1 1D1.1@1,1 0V1:01234:mm0 1V1:01234:sm0 2V1:01234 3V1:01234 "
+	/* taken out of its shard: what it has committed is gone for all, or for some if nothing was promised */
+	"V0:01234 0C0 0C1 1C0,1 1C1,1 0D1.0@0,1 1D1.0@0,1 1D1.1@1,1 0V1:01234:--0 1V1:01234:s-0 2V1:01234 3V1:01234 "
 	"4V1:01234 V2:01234 0C2 0D0.2@5 1D0.2@5 2D0.2@5 3D0.2@5 4D0.2@5 end:01234",
 	/* dead senders' last messages reach some, unordered */
 	ALL "4C0,1 0D4.0@0,1 4X V1:0123 end:0123",
@@ -500,6 +500,18 @@ START_TEST(a_founder)
 	struct wh_history *h;
 
 	play_with(make_of(&config), "0V0:012", "majority: view 0 of node 0 has 3 members, expected node 2");
+	config.founded = false;
+	config.configured = 2;
+	config.all = true;
+	play_with(make_of(&config), "0V0:02", "home: view 0 of node 0 has 1 of 2 configured nodes");
+	config.all = false;
+	config.home = true;
+	config.configured = 1;
+	play_with(make_of(&config), "0V0:012 1V0:012 0L 1V1:12",
+		  "home: view 1, which node 1 installs, has no configured node");
+	config.home = false;
+	config.configured = 3;
+	config.founded = true;
 	h = make_of(&config);
 	ck_assert(wh_history_view(
 		h, 2,

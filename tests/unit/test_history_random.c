@@ -212,7 +212,7 @@ static void change(struct world *w)
 			struct wh_history_place was = place_now(w, g, node), is = place_in(w, before + 1, g, node);
 
 			w->position[g][node] = 0;
-			if (was.role == WH_HISTORY_SENDER && (is.role != WH_HISTORY_SENDER || is.shard != was.shard)) {
+			if (was.role == WH_HISTORY_SENDER && (is.role == WH_HISTORY_OUT || is.shard != was.shard)) {
 				w->given[g][node] = w->claims[g][node];
 				for (uint32_t other = 0; other < SEATS; other++)
 					w->next[g][other][node] = w->claims[g][node];

@@ -35,7 +35,8 @@ static const char *shards_text(const struct wh_view *view, char *text, size_t by
 			char one[16];
 
 			ck_assert(entered || view->number > 0);
-			snprintf(one, sizeof(one), "%s%u%s%s%s", i > 0 ? "," : "", view->ids[rank],
+			snprintf(one, sizeof(one), "%s%u%s%s%s%s", i > 0 ? "," : "", view->ids[rank],
+				 wh_rank_find(shard->ending, shard->ending_count, rank) >= 0 ? "e" : "",
 				 wh_rank_find(shard->resting, shard->resting_count, rank) >= 0 ? "z" : "",
 				 entered && view->number > 0 ? "+" : "",
 				 wh_rank_find(shard->senders, shard->sender_count, rank) >= 0 ? "*" : "");
@@ -63,17 +64,18 @@ static struct wh_view *first_view(uint32_t nodes, const struct wh_layout_config 
 
 struct change {
 	const char *
-		what; /* node ids: "0,1" go; "+2" comes; "z3,4" rest, in whichever shard they are, "z": nobody. "0,1 z3" */
+		what; /* node ids: "0,1" go; "+2" comes; "z3,4" rest, in whichever shard they are, "z": nobody. "0,1 z3".
+			 "e5" has ended; if that is all, it is a view that settles */
 	const char *shards;
 };
 
 /* The bit of each of these, for each shard. */
-static void rest(const struct wh_view *view, const struct wh_newcomer *who, uint32_t count, uint64_t *rests)
+static void set_bits(const struct wh_view *view, const struct wh_newcomer *who, uint32_t count, uint64_t *bits)
 {
 	ck_assert_uint_eq(wh_rest_words(view), 1);
 	for (uint32_t g = 0; g < view->subgroup_count; g++)
 		for (uint32_t i = 0; i < count; i++)
-			rests[g] |= UINT64_C(1) << wh_view_rank(view, who[i].id);
+			bits[g] |= UINT64_C(1) << wh_view_rank(view, who[i].id);
 }
 
 /* The view after `*view`; it takes the place of `*view`. */
@@ -82,21 +84,27 @@ static void next_view(struct wh_view **view, const char *what, const struct wh_l
 	struct wh_newcomer who[WH_NODES_MAX], newcomers[WH_NODES_MAX];
 	bool removed[WH_NODES_MAX] = {false};
 	uint64_t rests[WH_SHARDS_MAX] = {0};
-	struct wh_next next = {removed, newcomers, 0, NULL};
+	uint64_t ended[WH_SHARDS_MAX] = {0};
+	struct wh_next next = {.removed = removed, .newcomers = newcomers};
 	struct wh_view *after;
 
 	for (const char *at = what; *at != '\0'; at += strcspn(at, " "), at += *at == ' ') {
-		uint32_t count = newcomers_of(*at == '+' || *at == 'z' ? at + 1 : at, *at == '+' ? newcomers : who);
+		uint32_t count = newcomers_of(strchr("+ze", *at) != NULL ? at + 1 : at, *at == '+' ? newcomers : who);
 
 		if (*at == '+')
 			next.newcomer_count = count;
 		else if (*at == 'z')
-			rest(*view, who, count, rests);
+			set_bits(*view, who, count, rests);
+		else if (*at == 'e')
+			set_bits(*view, who, count, ended);
 		for (uint32_t i = 0; *at >= '0' && *at <= '9' && i < count; i++)
 			removed[wh_view_rank(*view, who[i].id)] = true;
 		if (*at == 'z')
 			next.rests = rests;
+		if (*at == 'e')
+			next.ended = ended;
 	}
+	next.settles = what[0] == 'e' && strchr(what, ' ') == NULL;
 	ck_assert_int_eq(wh_view_next(&after, *view, &next, layout, NULL), WHORL_OK);
 	wh_view_free(*view);
 	*view = after;
@@ -263,7 +271,7 @@ START_TEST(the_first_view_of_some)
 	struct wh_newcomer newcomers[WH_NODES_MAX];
 	struct wh_view *view;
 
-	ck_assert_int_eq(wh_view_create(&view, newcomers, newcomers_of(firsts[_i].ids, newcomers), 7, &layout, NULL),
+	ck_assert_int_eq(wh_view_create(&view, 7, newcomers, newcomers_of(firsts[_i].ids, newcomers), 7, &layout, NULL),
 			 WHORL_OK);
 	assert_shards(view, firsts[_i].shards);
 	wh_view_free(view);
@@ -332,7 +340,24 @@ static const struct {
 	/* Members may come and go and change what they are, as long as one is left that was there. */
 	{{{{"ss...", "..ss.", "....s"}, {"ms...", "..s..", "...ms"}, {".....", "s.s..", ".s.ms"}}},
 	 "0*,1* 2*,3* 4*",
-	 {{"", "0,1* 2* 3+,4*"}, {"", "! 0+*,2* 1+*,3,4*"}}},
+	 {{"", "0e*,1* 2* 3+,4*"}, {"", "! 0+*,2* 1+*,3,4*"}}},
+
+	/* A sender that is to send no more, and stays, is one until it has ended; then nobody is asked. */
+	{{{{"sss..", ".....", "....."},
+	   {"mms..", ".....", "....."},
+	   {".....", "sssss", "....."},
+	   {"msm..", ".....", "....."}}},
+	 "0*,1*,2* - -",
+	 {{"", "0e*,1e*,2* - -"}, {"e0", "0,1e*,2* - -"}, {"4", "0,1*,2e* - -"}}},
+	/* Not with whoever goes or comes meanwhile; who has not been ending has not ended; who rests ends with that. */
+	{{{{"ssss.", ".....", "....."},
+	   {"mmss.", ".....", "....."},
+	   {"mmm.s", ".....", "....."},
+	   {"mmmm.", ".....", "....."}}},
+	 "0*,1*,2*,3* - -",
+	 {{"", "0e*,1e*,2*,3* - -"}, {"3 e1,2", "0e*,1,2e*,4+* - -"}, {"z0,2", "-0z,1,2z - -"}}},
+	/* Where it is taken to nobody waits for it. */
+	{{{{"ss...", "..s..", "....."}, {"s....", ".ms..", "....."}}}, "0*,1* 2* -", {{"", "0* 1+,2* -"}}},
 
 	/* Others do not inherit, neither at once nor later; a shard behind may have them. */
 	{{{{"ss...", "..ss.", "....s"}, {"..ss.", "..ss.", "....s"}, {"sssss", ".....", "sssss"}}},

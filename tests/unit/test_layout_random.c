@@ -45,6 +45,7 @@ struct story {
 	/* Who is in the view now, by age, and what follows from the draw for those that are. */
 	uint32_t ids[NODES_MOST], members, survivors;
 	bool rests[SUBGROUPS_MOST][NODES_MOST]; /* by id */
+	bool ended[SUBGROUPS_MOST][NODES_MOST]; /* by id */
 
 	/* What has happened, by subgroup, shard and node id. */
 	bool in[SUBGROUPS_MOST][SHARDS_MOST][NODES_MOST];   /* in the last view */
@@ -128,7 +129,7 @@ static void draw_story(struct wh_dice *dice, struct story *story)
 struct drawn { /* of the next view */
 	bool removed[NODES_MOST];
 	struct wh_newcomer newcomers[NODES_MOST];
-	uint64_t rests[SUBGROUPS_MOST * SHARDS_MOST];
+	uint64_t rests[SUBGROUPS_MOST * SHARDS_MOST], ended[SUBGROUPS_MOST * SHARDS_MOST];
 	struct wh_next next;
 };
 
@@ -168,6 +169,7 @@ static void draw_rests(struct wh_dice *dice, struct story *story, const struct w
 
 	memset(story->rests, 0, sizeof(story->rests));
 	out->next.rests = out->rests;
+	out->next.ended = out->ended;
 	for (uint32_t at = 0; at < before->subgroup_count; at++) {
 		const struct wh_view_subgroup *shard = &before->subgroups[at];
 
@@ -175,6 +177,10 @@ static void draw_rests(struct wh_dice *dice, struct story *story, const struct w
 		for (uint32_t i = 0; i < shard->member_count; i++)
 			if (out->rests[at] >> shard->members[i] & 1)
 				story->rests[shard->configured][before->ids[shard->members[i]]] = true;
+		out->ended[at] = wh_dice_roll(dice) & wh_dice_roll(dice);
+		for (uint32_t i = 0; i < shard->ending_count; i++)
+			if (out->ended[at] >> shard->ending[i] & 1)
+				story->ended[shard->configured][before->ids[shard->ending[i]]] = true;
 	}
 }
 
@@ -185,6 +191,7 @@ static void draw_next(struct wh_dice *dice, struct story *story, const struct wh
 		 stays = (uint32_t)wh_dice_below(dice, before->members);
 	bool there[NODES_MOST] = {false};
 
+	memset(story->ended, 0, sizeof(story->ended));
 	*out = (struct drawn){.next = {.newcomer_count = 0}};
 	for (uint32_t left = (uint32_t)wh_dice_below(dice, most); left > 0; left--)
 		out->removed[wh_dice_below(dice, before->members)] = true;
@@ -326,6 +333,17 @@ static void check_listed(const struct story *story, uint32_t g, const struct wh_
 		check_senders(story, g, s, view, &shards[s]);
 }
 
+/* Whoever sent in the shard and is to send no more is a sender until it has ended. */
+static void check_role(const struct story *story, uint32_t g, uint32_t s, const struct wh_view *view,
+		       const struct wh_view_subgroup *shard, uint32_t id, enum wh_role role)
+{
+	bool ends = role != WH_ROLE_SENDER && story->sent[g][s][id] && !story->ended[g][id];
+	uint32_t rank = (uint32_t)wh_view_rank(view, id);
+
+	must(sender_of(view, shard, id) == ((role == WH_ROLE_SENDER || ends) && !story->rests[g][id]));
+	must((wh_rank_find(shard->ending, shard->ending_count, rank) >= 0) == (ends && !story->rests[g][id]));
+}
+
 /* With a function a node is in the first shard that takes it and is not lost. */
 static void check_function(struct story *story, uint32_t g, const struct wh_view *view,
 			   const struct wh_view_subgroup *shards)
@@ -340,8 +358,7 @@ static void check_function(struct story *story, uint32_t g, const struct wh_view
 
 			must(member_of(view, &shards[s], id) == expected);
 			if (expected)
-				must(sender_of(view, &shards[s], id) ==
-				     (role == WH_ROLE_SENDER && !story->rests[g][id]));
+				check_role(story, g, s, view, &shards[s], id, role);
 			/* Whoever would stay in a shard that counts as lost is an heir of it. */
 			must(placed || role == WH_ROLE_NONE || shards[s].state != WH_SHARD_LOST || story->lost[g][s] ||
 			     !story->in[g][s][id]);
@@ -404,6 +421,7 @@ static void check_shard(struct story *story, uint32_t g, uint32_t s, const struc
 	check_ascending(shard->senders, shard->sender_count, shard);
 	check_ascending(shard->entered, shard->entered_count, shard);
 	check_ascending(shard->resting, shard->resting_count, shard);
+	check_ascending(shard->ending, shard->ending_count, shard);
 	for (uint32_t i = 0; i < shard->member_count; i++) {
 		uint32_t rank = shard->members[i], id = view->ids[rank];
 
@@ -474,8 +492,8 @@ static void play(uint64_t seed)
 	draw_story(&dice, &story);
 	draw_first(&dice, &story, &drawn);
 	for (int i = 0; i < 2; i++)
-		must(wh_view_create(&views[i], drawn.newcomers, drawn.next.newcomer_count, story.nodes, &story.layout,
-				    NULL) == WHORL_OK);
+		must(wh_view_create(&views[i], 7, drawn.newcomers, drawn.next.newcomer_count, story.nodes,
+				    &story.layout, NULL) == WHORL_OK);
 	for (uint64_t left = wh_dice_below(&dice, VIEWS_MOST);; left--) {
 		must(wh_view_equals(views[0], views[1]));
 		check_view(&story, views[0]);

@@ -33,7 +33,7 @@ END_TEST
 /* Whatever of it changes is told. */
 START_TEST(each_change_is_told)
 {
-	struct wh_wire intro = {.standing = WH_MEMBER_OF, .view = 3, .leader = 1, .key = 0x300};
+	struct wh_wire intro = {.standing = WH_MEMBER_OF, .group = 7, .view = 3, .leader = 1, .key = 0x300};
 	struct lab *lab = lab_make(0, 3);
 
 	meet(lab, "5");
@@ -45,6 +45,8 @@ START_TEST(each_change_is_told)
 	intro.view += _i == 2;
 	intro.leader += _i == 3;
 	intro.key += _i == 4;
+	intro.group += _i == 5;
+	intro.forced = _i == 6;
 	wh_lobby_stand(&lab->lobby, &intro, NULL);
 	step(lab);
 	ck_assert_str_ne(lab->told, "");
@@ -58,7 +60,7 @@ START_TEST(members_of_my_view_are_not_told)
 	struct lab *lab = lab_make(0, 3);
 	struct wh_view *view = first_view(lab, "0,1,2", 3);
 	struct wh_view *next = next_view(lab, view, "2", "");
-	struct wh_wire member = {.standing = WH_MEMBER_OF, .leader = 0, .key = 0x100};
+	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 0, .key = 0x100};
 
 	meet(lab, "123");
 	wh_lobby_stand(&lab->lobby, &member, view);
@@ -87,7 +89,7 @@ START_TEST(the_first_of_my_view_is_not_told)
 {
 	struct lab *lab = lab_make(2, 3);
 	struct wh_view *view = first_view(lab, "0,1,2", 3);
-	struct wh_wire member = {.standing = WH_MEMBER_OF, .leader = 0, .key = 0x100};
+	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 0, .key = 0x100};
 
 	meet(lab, "013");
 	wh_lobby_stand(&lab->lobby, &member, view);
@@ -150,13 +152,13 @@ START_TEST(what_they_say_is_noted)
 
 	meet(lab, "2");
 	ck_assert(!guest->introduced);
-	say_member(lab, 2, 9, 4, 0xa000001);
+	say_member(lab, 2, 9, 4, (WH_FIRST_KEYS | 0xa000001));
 	ck_assert(guest->introduced && guest->quorum);
 	ck_assert_ptr_null(guest->differs);
 	ck_assert_int_eq(guest->standing, WH_MEMBER_OF);
 	ck_assert_uint_eq(guest->view, 9);
 	ck_assert_uint_eq(guest->leader, 4);
-	ck_assert_uint_eq(guest->key, 0xa000001);
+	ck_assert_uint_eq(guest->key, (WH_FIRST_KEYS | 0xa000001));
 	say_they(lab, "2", WH_FORMING, 0x300);
 	ck_assert_int_eq(guest->standing, WH_FORMING);
 	ck_assert_uint_eq(guest->key, 0x300);
@@ -190,7 +192,7 @@ END_TEST
 
 static bool is_lost(const struct lab *lab, uint32_t node, uint32_t life)
 {
-	return wh_lobby_lost(&lab->lobby, node, incarnation_of(node, life), UINT64_C(0x2000001));
+	return wh_lobby_lost(&lab->lobby, node, incarnation_of(node, life), (WH_FIRST_KEYS | 0x2000001));
 }
 
 static bool is_here(const struct lab *lab, uint32_t node, uint32_t life)
@@ -312,13 +314,74 @@ START_TEST(who_dies_invited_waits)
 }
 END_TEST
 
+/* ---- two groups of one name (0032) ---------------------------------------------------------------------------------------- */
+
+static void say_group(struct lab *lab, uint32_t node, uint64_t group, uint64_t members, bool quorum)
+{
+	struct wh_wire intro = message_of(lab, node, WH_WIRE_INTRO);
+
+	intro.standing = WH_MEMBER_OF;
+	intro.flag = quorum;
+	intro.group = group;
+	intro.members[0] = members;
+	wh_lobby_hear(&lab->lobby, node, &intro);
+}
+
+/* A member that meets members of another group says so once, and again when they come again. */
+START_TEST(two_groups_are_told)
+{
+	const struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 0, .key = 0x100};
+	struct lab *lab = lab_make(0, 3);
+	struct wh_view *view = first_view(lab, "0,1", 3);
+
+	wh_lobby_stand(&lab->lobby, &member, view);
+	meet(lab, "234");
+	say_group(lab, 2, 7, 3, true); /* of mine, but not in my view yet */
+	ck_assert_int_eq(lab->warnings, 0);
+	say_group(lab, 3, 9, 24, _i == 0);
+	say_group(lab, 4, 9, 24, false);
+	ck_assert_int_eq(lab->warnings, 1);
+	ck_assert_uint_eq(lab->lobby.other, 9);
+	ck_assert_ptr_nonnull(strstr(lab->line, "0000000000000007 with nodes 0 1, and 0000000000000009 with nodes 3 4"));
+	wh_lobby_gone(&lab->lobby, 3);
+	ck_assert_uint_eq(lab->lobby.other, 9);
+	wh_lobby_gone(&lab->lobby, 4);
+	ck_assert_uint_eq(lab->lobby.other, 0);
+	wh_lobby_met(&lab->lobby, 4, incarnation_of(4, 1));
+	say_group(lab, 4, 9, 24, true);
+	ck_assert_int_eq(lab->warnings, 2);
+	lab_free(lab);
+	wh_view_free(view);
+}
+END_TEST
+
+/* A node that seeks, and has met two groups that both go on, joins neither; of one that has no quorum it takes no notice. */
+START_TEST(between_two_groups)
+{
+	struct lab *lab = lab_make(0, 3);
+	char text[256];
+
+	wh_entry_begin(&lab->entry);
+	meet(lab, "1234");
+	say_group(lab, 1, 7, 6, true);
+	say_group(lab, 3, 9, 24, _i == 0);
+	step(lab);
+	ck_assert_int_eq(lab->warnings, _i == 0);
+	ck_assert_int_eq(strstr(lab->told, "1:join ") != NULL, _i == 1);
+	ck_assert_ptr_null(strstr(lab->told, "3:join "));
+	wh_entry_explain(&lab->entry, text, sizeof(text));
+	ck_assert_int_eq(strstr(text, "two groups of this name") != NULL, _i == 0);
+	lab_free(lab);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("lobby");
 	TCase *cases = tcase_create("lobby");
 
 	tcase_add_test(cases, everybody_is_told_once);
-	tcase_add_loop_test(cases, each_change_is_told, 0, 5);
+	tcase_add_loop_test(cases, each_change_is_told, 0, 7);
 	tcase_add_test(cases, members_of_my_view_are_not_told);
 	tcase_add_test(cases, the_first_of_my_view_is_not_told);
 	tcase_add_test(cases, who_cannot_be_told_is_told_later);
@@ -330,6 +393,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, what_outlives_a_life, 0, 2);
 	tcase_add_test(cases, a_new_life_begins_anew);
 	tcase_add_test(cases, who_dies_invited_waits);
+	tcase_add_loop_test(cases, two_groups_are_told, 0, 2);
+	tcase_add_loop_test(cases, between_two_groups, 0, 2);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

@@ -200,6 +200,89 @@ START_TEST(what_a_member_wishes)
 }
 END_TEST
 
+/* ---- roles that end ------------------------------------------------------------------------------------------------ */
+
+/* In subgroup 1 that member is a sender that is to end. */
+static void let_end(struct member *m, uint32_t rank)
+{
+	m->subgroups[1].ending = m->ending;
+	m->ending[m->subgroups[1].ending_count++] = rank;
+}
+
+static void say_ended(struct member *m, uint32_t rank, uint32_t subgroup)
+{
+	say(m, rank, m->columns.ended.offset + 8 * subgroup, 1);
+}
+
+/* It is looked for with heartbeats; what others than those that are to end say is nothing. */
+START_TEST(who_has_ended_ends)
+{
+	struct member *m = member_make(0, 4, -1);
+
+	let_end(m, 1);
+	let_end(m, 2);
+	say_ended(m, 3, 1);
+	say_ended(m, 1, 0);
+	live(m, 8, "123");
+	expect_told(m, "");
+	say_ended(m, 2, 1);
+	live(m, 2, "123");
+	settle(m);
+	expect_told(m, "open-without-ended-1.2-settles-as-7000001 invite-0-as-7000001 ");
+	say_acknowledged(m, "123", TICKET(0, 1));
+	settle(m);
+	expect_told(m, "wedge ");
+	member_free(m);
+}
+END_TEST
+
+/* Then it is a view like others, in which functions are asked. */
+START_TEST(who_has_ended_ends_with_others)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	let_end(m, 1);
+	say_ended(m, 1, 1);
+	if (_i == 0)
+		say_wish(m, 2, 0, 1);
+	else
+		want(m, "8");
+	live(m, 2, "12");
+	settle(m);
+	expect_told(m, _i == 0 ? "open-without-rests-0.2-ended-1.1-as-7000001 invite-0-as-7000001 "
+			       : "open-without-with-8.80-ended-1.1-as-7000001 invite-1-as-7000001 ");
+	member_free(m);
+}
+END_TEST
+
+/* It waits for the view after that. */
+START_TEST(a_failure_ends_nobody)
+{
+	struct member *m = member_make(0, 4, -1);
+
+	let_end(m, 1);
+	say_ended(m, 1, 1);
+	die(m, 3);
+	settle(m);
+	expect_told(m, "suspect-3 wedge open-without-3-as-7000001 ");
+	member_free(m);
+}
+END_TEST
+
+START_TEST(that_it_has_ended_is_said_once)
+{
+	struct member *m = member_make(1, 3, -1);
+
+	m->change.wanted = false;
+	ck_assert(wh_change_end(&m->change, 1));
+	ck_assert(m->change.wanted);
+	ck_assert_uint_eq(mine(m, m->columns.ended.offset + 8), 1);
+	ck_assert_uint_eq(mine(m, m->columns.ended.offset), 0);
+	ck_assert(!wh_change_end(&m->change, 1));
+	member_free(m);
+}
+END_TEST
+
 /* ---- renewals ---------------------------------------------------------------------------------------------------- */
 
 /* A first view whose quorum is taken of more than its members is followed by one of its own. */
@@ -270,6 +353,10 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, wishes_are_met_alone_after_what_is_given_up, 0, 2);
 	tcase_add_test(cases, a_failure_meets_no_wishes);
 	tcase_add_test(cases, what_a_member_wishes);
+	tcase_add_test(cases, who_has_ended_ends);
+	tcase_add_loop_test(cases, who_has_ended_ends_with_others, 0, 2);
+	tcase_add_test(cases, a_failure_ends_nobody);
+	tcase_add_test(cases, that_it_has_ended_is_said_once);
 	tcase_add_test(cases, a_first_view_of_few_is_renewed);
 	tcase_add_loop_test(cases, attempts_are_kept_for_failures, 0, 4);
 	suite_add_tcase(suite, cases);

@@ -154,7 +154,7 @@ START_TEST(numbers_come_to_an_end)
 
 	ck_assert_uint_eq(b->ring->slot_bits, bits[_i]);
 	wh_store_relaxed(&b->ring->claim, UINT64_C(1) << 62 | first << bits[_i] | first % windows[_i]);
-	wh_ring_enter(b->ring, &b->place, first);
+	wh_ring_enter(b->ring, &b->place, first, false);
 	ck_assert(!wh_ring_is_worn(b->ring));
 	c = claim(b);
 	ck_assert_uint_eq(c.number, first);

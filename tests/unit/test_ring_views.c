@@ -76,9 +76,9 @@ START_TEST(a_ring_without_a_view_takes_no_claims)
 	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 0);
 	ck_assert_uint_eq(wh_ring_drop(b->ring, 0), 0);
 	ck_assert_int_eq(wh_ring_claim(b->ring, &out), WHORL_NOT_SENDER);
-	wh_ring_rest(b->ring, 0);
+	wh_ring_rest(b->ring, 0, false);
 	ck_assert_int_eq(wh_ring_claim(b->ring, &out), WHORL_AGAIN);
-	wh_ring_enter(b->ring, &b->place, 0);
+	wh_ring_enter(b->ring, &b->place, 0, false);
 	ck_assert_uint_eq(claim(b).number, 0);
 	discard(b);
 }
@@ -100,7 +100,7 @@ START_TEST(a_wedged_ring_says_again)
 	finish(s.bench, &s.claims[3], 13, false); /* made before: may be finished */
 	ck_assert_uint_eq(take(s.ring, true), 1);
 	ck_assert_int_eq(wh_ring_claim(s.ring, &out), WHORL_AGAIN);
-	wh_ring_enter(s.ring, &s.next, 4);
+	wh_ring_enter(s.ring, &s.next, 4, false);
 	ck_assert(is_readable(s.ring, 0));
 	ck_assert_uint_eq(claim(s.bench).number, 4);
 	wh_ring_wedge(s.ring);
@@ -117,7 +117,7 @@ START_TEST(a_new_view_goes_on_where_the_old_one_stopped)
 	struct wh_claim out;
 
 	wh_ring_wedge(s.ring);
-	wh_ring_enter(s.ring, &s.next, 1);
+	wh_ring_enter(s.ring, &s.next, 1, false);
 	ck_assert_uint_eq(s.ring->sent, 1);
 	ck_assert_uint_eq(s.ring->freed, 1);
 	ck_assert_uint_eq(s.ring->sent_slot, 1);
@@ -149,13 +149,13 @@ START_TEST(a_claim_may_be_finished_two_views_later)
 	struct wh_claim out;
 
 	wh_ring_wedge(s.ring);
-	wh_ring_enter(s.ring, &s.next, 3); /* 1 and 2 were below the cut */
+	wh_ring_enter(s.ring, &s.next, 3, false); /* 1 and 2 were below the cut */
 	out = claim(s.bench);
 	ck_assert_uint_eq(out.number, 4);
 	fill(&out, 104);
 	finish(s.bench, &out, 14, false);
 	wh_ring_wedge(s.ring);
-	wh_ring_enter(s.ring, &s.last, 3);
+	wh_ring_enter(s.ring, &s.last, 3, false);
 	ck_assert_uint_eq(take(s.ring, false), 0);
 	finish(s.bench, &s.claims[3], 13, false);
 	lies_in(&s, 3, &s.bench->place);
@@ -172,7 +172,7 @@ START_TEST(a_message_that_was_brought_home_is_found_there)
 
 	finish(s.bench, &s.claims[3], 13, false);
 	wh_ring_wedge(s.ring);
-	wh_ring_enter(s.ring, &s.next, 1);
+	wh_ring_enter(s.ring, &s.next, 1, false);
 	for (uint32_t slot = 1; slot < WINDOW; slot++) {
 		memcpy(s.next.row + wh_slot_payload(&s.next.slots, slot),
 		       wh_ring_elsewhere(s.ring, s.ring->place, slot), 8);
@@ -182,7 +182,7 @@ START_TEST(a_message_that_was_brought_home_is_found_there)
 	ck_assert(wh_ring_is_done_with(s.ring, &s.bench->place));
 	wh_ring_forget(s.ring, &s.bench->place);
 	wh_ring_wedge(s.ring);
-	wh_ring_enter(s.ring, &s.last, 2);
+	wh_ring_enter(s.ring, &s.last, 2, false);
 	lies_in(&s, 2, &s.next);
 	lies_in(&s, 3, &s.next);
 	ck_assert_uint_eq(take(s.ring, true), 2);
@@ -198,7 +198,7 @@ START_TEST(a_place_is_forgotten_when_nothing_of_it_is_left)
 
 	ck_assert(!wh_ring_is_done_with(s.ring, &s.bench->place));
 	wh_ring_wedge(s.ring);
-	wh_ring_enter(s.ring, &s.next, 1);
+	wh_ring_enter(s.ring, &s.next, 1, false);
 	out = claim(s.bench);
 	ck_assert(!wh_ring_is_done_with(s.ring, &s.bench->place)); /* 1 to 3 are not sent */
 	take(s.ring, false);
@@ -209,7 +209,7 @@ START_TEST(a_place_is_forgotten_when_nothing_of_it_is_left)
 	ck_assert(wh_ring_is_done_with(s.ring, &s.bench->place));
 	ck_assert(!wh_ring_is_done_with(s.ring, &s.next));
 	wh_ring_wedge(s.ring);
-	wh_ring_enter(s.ring, &s.last, 4);
+	wh_ring_enter(s.ring, &s.last, 4, false);
 	ck_assert(!wh_ring_is_done_with(s.ring, &s.next)); /* 4 is open */
 	finish(s.bench, &out, 14, false);
 	take(s.ring, true);
@@ -230,14 +230,14 @@ START_TEST(a_ring_at_rest_keeps_its_messages)
 	struct wh_claim out;
 
 	wh_ring_wedge(s.ring);
-	wh_ring_rest(s.ring, 1);
+	wh_ring_rest(s.ring, 1, false);
 	ck_assert_int_eq(wh_ring_claim(s.ring, &out), WHORL_AGAIN);
 	ck_assert(!wh_ring_has_room(s.ring));
 	ck_assert(!wh_ring_is_done_with(s.ring, &s.bench->place));
 	finish(s.bench, &s.claims[3], 13, false);
 	ck_assert_uint_eq(wh_ring_settled(s.ring), 1);
-	wh_ring_rest(s.ring, wh_ring_settled(s.ring)); /* and another */
-	wh_ring_enter(s.ring, &s.last, wh_ring_settled(s.ring));
+	wh_ring_rest(s.ring, wh_ring_settled(s.ring), false); /* and another */
+	wh_ring_enter(s.ring, &s.last, wh_ring_settled(s.ring), false);
 	for (uint64_t number = 1; number < WINDOW; number++)
 		lies_in(&s, number, &s.bench->place);
 	ck_assert_uint_eq(take(s.ring, true), 3);
@@ -284,7 +284,7 @@ START_TEST(an_open_claim_of_an_earlier_drop_keeps_its_memory)
 	wh_ring_wedge(s.ring);
 	ck_assert_uint_eq(wh_ring_drop(s.ring, 1), 3);
 	wh_ring_count_dropped(s.ring); /* 3 is open */
-	wh_ring_enter(s.ring, &s.next, 4);
+	wh_ring_enter(s.ring, &s.next, 4, false);
 	out = claim(s.bench);
 	wh_ring_wedge(s.ring);
 	ck_assert_uint_eq(wh_ring_drop(s.ring, 4), 1);
@@ -310,7 +310,7 @@ START_TEST(a_dropped_ring_sends_again)
 	ck_assert_uint_eq(wh_ring_drop(s.ring, 1), 3);
 	if (_i == 0)
 		wh_ring_count_dropped(s.ring);
-	wh_ring_enter(s.ring, &s.next, wh_ring_settled(s.ring));
+	wh_ring_enter(s.ring, &s.next, wh_ring_settled(s.ring), false);
 	ck_assert_uint_eq(wh_ring_open_claims(s.ring), 1);
 	for (uint64_t number = 4; number < 4 + WINDOW; number++) {
 		out = claim(s.bench);
@@ -491,7 +491,7 @@ static void move(struct caravan *caravan, bool drops)
 		first = wh_ring_settled(ring);
 		caravan->taken = first;
 	}
-	wh_ring_enter(ring, pitch(caravan), first);
+	wh_ring_enter(ring, pitch(caravan), first, false);
 }
 
 static void forget_some(struct caravan *caravan)

@@ -22,7 +22,7 @@ static void name(char out[WH_OPTION_TEXT_BYTES], const char *file)
 static void make(const struct authority *signer, const struct certificate_wish *wish, const char *certificate,
 		 const char *key)
 {
-	char paths[2][128];
+	char paths[2][LAB_PATH_BYTES];
 
 	lab_path(&lab, certificate, paths[0]);
 	lab_path(&lab, key, paths[1]);
@@ -31,7 +31,7 @@ static void make(const struct authority *signer, const struct certificate_wish *
 
 static void begin(void)
 {
-	char path[128];
+	char path[LAB_PATH_BYTES];
 
 	lab_begin(&lab);
 	lab_path(&lab, "strangers.pem", path);
@@ -112,7 +112,7 @@ START_TEST(visitors)
 {
 	static const struct certificate_wish visitor = {
 		.names = "URI:whorl://play/visitor", .from_s = -60, .until_s = 3600};
-	char path[128];
+	char path[LAB_PATH_BYTES];
 
 	expect_good(WH_SECURE_VISITOR); /* as node 1 */
 	lab_write(&lab, "0.pem", "no certificate", 14, 0600, path);
@@ -145,7 +145,7 @@ END_TEST
 
 START_TEST(the_cluster_key)
 {
-	char path[128];
+	char path[LAB_PATH_BYTES];
 
 	name(group.key_file, "nowhere");
 	expect("key_file", "nowhere", ": No such file or directory");
@@ -172,7 +172,7 @@ START_TEST(files_that_are_none)
 {
 	static const char *const keys[] = {"tls_certificate_file", "tls_key_file", "tls_authority_file"};
 	char *const values[] = {group.tls_certificate_file, group.tls_key_file, group.tls_authority_file};
-	char path[128];
+	char path[LAB_PATH_BYTES];
 
 	name(values[_i], "nowhere-{node}");
 	expect(keys[_i], "nowhere-1", ": No such file or directory");
@@ -198,7 +198,7 @@ START_TEST(files_that_may_not_be_read)
 	static const char *const keys[] = {"key_file", "tls_certificate_file", "tls_key_file", "tls_authority_file"};
 	char *const values[] = {group.key_file, group.tls_certificate_file, group.tls_key_file,
 				group.tls_authority_file};
-	char path[128];
+	char path[LAB_PATH_BYTES];
 
 	lab_write(&lab, "locked", "sixteen bytes of a key", 22, 0, path);
 	name(values[_i], "locked");

@@ -38,7 +38,7 @@ static void expect(const char *path, const char *why)
 
 START_TEST(sizes)
 {
-	char path[128];
+	char path[LAB_PATH_BYTES];
 
 	lab_write(&lab, "k", bytes, 15, 0600, path);
 	expect(path, " has 15 bytes, expected 16 to 4096");
@@ -56,7 +56,7 @@ END_TEST
 START_TEST(permissions)
 {
 	static const mode_t bad[] = {0640, 0620, 0610, 0604, 0602, 0601, 0666, 0777};
-	char path[128];
+	char path[LAB_PATH_BYTES];
 
 	lab_write(&lab, "k", bytes, 32, 0400, path);
 	expect(path, NULL);
@@ -69,7 +69,7 @@ END_TEST
 
 START_TEST(owners)
 {
-	char path[128];
+	char path[LAB_PATH_BYTES];
 
 	if (geteuid() != 0)
 		return; /* only root can give files away */
@@ -83,7 +83,7 @@ END_TEST
 
 START_TEST(what_is_no_file)
 {
-	char path[128], other[128];
+	char path[LAB_PATH_BYTES], other[LAB_PATH_BYTES];
 
 	lab_write(&lab, "k", bytes, 32, 0600, path);
 	lab_path(&lab, "link", other);

@@ -10,7 +10,7 @@ static const struct certificate_wish node_1 = {.names = "URI:whorl://g/1", .from
 static const struct certificate_wish node_2 = {.names = "URI:whorl://g/2", .from_s = -60, .until_s = 3600};
 
 struct paths {
-	char certificate[128], key[128], authority[128];
+	char certificate[LAB_PATH_BYTES], key[LAB_PATH_BYTES], authority[LAB_PATH_BYTES];
 	struct wh_secure_files files;
 };
 
@@ -53,7 +53,7 @@ static void equip_wrongly(int end, const struct authority *signer, const struct 
 
 static void begin(void)
 {
-	char path[128];
+	char path[LAB_PATH_BYTES];
 
 	lab_begin(&lab);
 	lab_path(&lab, "strangers", path);
@@ -336,7 +336,7 @@ START_TEST(files_that_do_not_fit)
 	struct wh_secure_tls *tls;
 	struct paths paths;
 	struct wh_error err;
-	char other[128];
+	char other[LAB_PATH_BYTES];
 
 	write_files(&authority, &with_phrase, &paths);
 	ck_assert_int_eq(wh_secure_tls_load(&paths.files, "g", 1, &tls, &err), WHORL_CONFIG);

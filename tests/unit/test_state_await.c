@@ -36,7 +36,7 @@ START_TEST(a_state_goes_from_one_to_the_other)
 	ck_assert_int_eq(party->restored, 1);
 	ck_assert_uint_eq(wh_state_step(party->state), 0);
 	ck_assert_ptr_nonnull(strstr(party->log, "takes the state of orders from node 1\n"));
-	ck_assert_ptr_nonnull(strstr(party->log, "has taken the state of orders from node 1: 0.030 MB in "));
+	ck_assert_ptr_nonnull(strstr(party->log, "has taken the state of orders from node 1: 30.0 kB in "));
 	lab_free(lab);
 }
 END_TEST
@@ -144,7 +144,7 @@ START_TEST(a_hostile_stream_costs_its_giver)
 	else if (_i / 2 == 1)
 		party_sends(&as, 256, 1);
 	else if (_i / 2 == 2)
-		as.position = (struct wh_position){.count = 2, .of = {{1, 1}, {1, 2}}};
+		as.position = (struct wh_position){.count = 2, .of = {{.id = 1, .next = 1}, {.id = 1, .next = 2}}};
 	pipe = lab_open(party, 1, &as);
 	if (_i / 2 == 3)
 		pipe_write(&pipe->out, "\377\377\377\177", 4); /* a piece of 2 GB */

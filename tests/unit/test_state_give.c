@@ -101,7 +101,7 @@ START_TEST(the_whole_state_is_given)
 	ck_assert_uint_eq(wh_load_relaxed(&stats->gives), 0);
 	ck_assert_uint_eq(wh_load_relaxed(&party->program.released), 1);
 	ck_assert_ptr_nonnull(strstr(party->log, "gives the state of orders to node 2\n"));
-	ck_assert_ptr_nonnull(strstr(party->log, "has given the state of orders to node 2: 0.100 MB in 0."));
+	ck_assert_ptr_nonnull(strstr(party->log, "has given the state of orders to node 2: 100 kB in 0."));
 	ck_assert_uint_eq(wh_state_step(party->state), 0);
 	lab_advance(lab, 1);
 	close_in(lab, 0);

@@ -23,6 +23,7 @@ static void come(struct party *party, uint64_t view)
 	party_sends(&as, 1, 10);
 	party_sends(&as, 2, 0);
 	party_sends(&as, 3, 5);
+	as.position.sequence = 33;
 	pipe = lab_open(party, 1, &as);
 	pipe_put(pipe, 0, 0);
 	pipe_end(pipe);
@@ -51,10 +52,15 @@ static void check_given(struct lab *lab, struct party *party, uint64_t view, con
 	wh_state_parser_init(&parser, party->hooks.subgroup, 0, 0);
 	ck_assert_int_eq(wh_state_parse(&parser, &from, bytes + count), WH_PART_HEADER);
 	ck_assert_uint_eq(parser.header.view, view);
+	ck_assert_uint_eq(parser.header.position.sequence, position->sequence);
 	ck_assert_uint_eq(parser.header.position.count, position->count);
+	ck_assert_uint_eq(party->program.position.view, view); /* as its program was told */
+	ck_assert_uint_eq(party->program.position.sequence, position->sequence);
+	ck_assert_uint_eq(party->program.position.sender_count, position->count);
 	for (uint32_t i = 0; i < position->count; i++) {
 		ck_assert_uint_eq(parser.header.position.of[i].id, position->of[i].id);
 		ck_assert_uint_eq(parser.header.position.of[i].next, position->of[i].next);
+		ck_assert_uint_eq(party->program.next_of[position->of[i].id], position->of[i].next);
 	}
 	pipe->in.ops->close(&pipe->in);
 }
@@ -149,7 +155,9 @@ START_TEST(unordered_a_view_says_nothing)
 	party_sends(party, 1, 8);
 	party_sends(party, 3, 9);
 	party_sends(party, 4, 2);
-	check_given(lab, party, VIEW + 1, &(struct wh_position){3, {{1, 10}, {3, 9}, {4, 2}}});
+	check_given(lab, party, VIEW + 1,
+		    &(struct wh_position){.count = 3,
+					  .of = {{.id = 1, .next = 10}, {.id = 3, .next = 9}, {.id = 4, .next = 2}}});
 	party_message(party, 1, 8);
 	party_message(party, 1, 9);
 	party_message(party, 1, 10);
@@ -173,7 +181,10 @@ START_TEST(a_state_of_a_later_view_is_given_on)
 	come(party, VIEW + 2);
 	lab_steps(lab, 4);
 	ck_assert_int_eq(party->restored, 1);
-	check_given(lab, party, VIEW + 2, &(struct wh_position){3, {{1, 10}, {2, 0}, {3, 5}}});
+	check_given(lab, party, VIEW + 2,
+		    &(struct wh_position){.count = 3,
+					  .of = {{.id = 1, .next = 10}, {.id = 2, .next = 0}, {.id = 3, .next = 5}},
+					  .sequence = 33});
 	lab_free(lab);
 }
 END_TEST
@@ -202,7 +213,7 @@ START_TEST(unordered_a_sender_comes_back)
 		ck_assert_uint_eq(party->upcalled_count, 4);
 		ck_assert(!wh_state_keeps(party->state));
 		party_sends(party, 1, 1); /* nor has it to do with what is given */
-		check_given(lab, party, VIEW + 2, &(struct wh_position){1, {{1, 1}}});
+		check_given(lab, party, VIEW + 2, &(struct wh_position){.count = 1, .of = {{.id = 1, .next = 1}}});
 	} else { /* of the later one: all of the earlier is in the state, as is what it does not name */
 		ck_assert_uint_eq(party->upcalled_count, 0);
 		party_message(party, 1, 10);

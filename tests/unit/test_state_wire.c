@@ -22,10 +22,11 @@ static size_t put_stream(unsigned char *out, const struct wh_state_header *heade
 
 static struct wh_state_header full_header(void)
 {
-	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = WH_STATE_SENDERS_MAX}};
+	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = WH_STATE_SENDERS_MAX, .sequence = 4711}};
 
 	for (uint32_t i = 0; i < WH_STATE_SENDERS_MAX; i++)
-		header.position.of[i] = (struct wh_position_of){255 - i, UINT64_C(0x0123456789abcd00) + i};
+		header.position.of[i] =
+			(struct wh_position_of){.id = 255 - i, .next = UINT64_C(0x0123456789abcd00) + i};
 	return header;
 }
 
@@ -56,6 +57,7 @@ static void check_portions(const unsigned char *bytes, size_t count, size_t port
 	ck_assert_int_eq(ends, 1);
 	ck_assert_str_eq(read, "what the messages have made");
 	ck_assert_uint_eq(parser.header.view, VIEW);
+	ck_assert_uint_eq(parser.header.position.sequence, 4711);
 	ck_assert_uint_eq(parser.header.position.count, WH_STATE_SENDERS_MAX);
 	for (uint32_t i = 0; i < WH_STATE_SENDERS_MAX; i++) {
 		const struct wh_position_of *of = &parser.header.position.of[i];
@@ -79,13 +81,13 @@ END_TEST
 
 START_TEST(the_bytes_are_little_endian)
 {
-	static const unsigned char expected[] = {5, 0, 0,    0,    2,    0,    0,    0,    9,    0,    0,
-						 0, 0, 0,    0,    0,    1,    0,    0,    0,    0xfe, 0,
-						 0, 0, 0x01, 0x00, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23};
-	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = 1}};
+	static const unsigned char expected[] = {
+		5,    0,    0,    0,    2, 0, 0, 0, 9,    0, 0, 0, 0,    0,    0,    0,    0x88, 0x77, 0x66, 0x55,
+		0x44, 0x33, 0x22, 0x11, 1, 0, 0, 0, 0xfe, 0, 0, 0, 0x01, 0x00, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23};
+	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = 1, .sequence = UINT64_C(0x1122334455667788)}};
 	unsigned char bytes[WH_STATE_HEADER_BYTES];
 
-	header.position.of[0] = (struct wh_position_of){254, UINT64_C(0x23456789abcd0001)};
+	header.position.of[0] = (struct wh_position_of){.id = 254, .next = UINT64_C(0x23456789abcd0001)};
 	ck_assert_uint_eq(wh_state_put_header(bytes, &header), sizeof(expected));
 	ck_assert_mem_eq(bytes, expected, sizeof(expected));
 }
@@ -121,13 +123,13 @@ START_TEST(nothing_is_believed)
 	} cases[] = {
 		{0, SUBGROUP + 1, "it is of another subgroup"},
 		{4, SHARD + 1, "it is of another shard"},
-		{16, 257, "its position has too many senders"},
-		{16, UINT32_MAX, "its position has too many senders"},
-		{20, 256, "its position has a sender that cannot be"},
-		{20, UINT32_MAX, "its position has a sender that cannot be"},
-		{20 + 12 * 255, 255, "its position has a sender twice"},
-		{20 + 12 * 256, WH_STATE_PIECE + 1, "a piece is too long"},
-		{20 + 12 * 256, UINT32_MAX, "a piece is too long"},
+		{24, 257, "its position has too many senders"},
+		{24, UINT32_MAX, "its position has too many senders"},
+		{28, 256, "its position has a sender that cannot be"},
+		{28, UINT32_MAX, "its position has a sender that cannot be"},
+		{28 + 12 * 255, 255, "its position has a sender twice"},
+		{28 + 12 * 256, WH_STATE_PIECE + 1, "a piece is too long"},
+		{28 + 12 * 256, UINT32_MAX, "a piece is too long"},
 	};
 	const char *wrong;
 
@@ -137,7 +139,7 @@ START_TEST(nothing_is_believed)
 	}
 	ck_assert_int_eq(parse_with(8, VIEW - 1, &wrong), WH_PART_STALE);
 	ck_assert_int_eq(parse_with(8, VIEW + 1, &wrong), WH_PART_END);
-	ck_assert_int_eq(parse_with(16, 256, &wrong), WH_PART_END);
+	ck_assert_int_eq(parse_with(24, 256, &wrong), WH_PART_END);
 }
 END_TEST
 

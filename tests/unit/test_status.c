@@ -21,6 +21,12 @@ static struct whorl_status_place places[] = {
 	{.id = 255, .sends = true, .rests = true, .received_num = UINT64_MAX, .delivered_num = 1},
 };
 
+static struct whorl_subgroup_stats shard_stats = {.claimed = 1,
+						  .sent = 2,
+						  .slowest_member = 255,
+						  .slowest_behind = 17,
+						  .deliver = {.batches = 3, .events = 9, .histogram = {1, 2, 3}}};
+
 static struct whorl_status_shard shards[] = {
 	{.name = "orders",
 	 .shards = 1,
@@ -31,15 +37,14 @@ static struct whorl_status_shard shards[] = {
 	 .resting = 1,
 	 .window = 32768,
 	 .message_bytes = 10240,
-	 .stats = {.claimed = 1,
-		   .sent = 2,
-		   .slowest_member = 255,
-		   .slowest_behind = 17,
-		   .deliver = {.batches = 3, .events = 9, .histogram = {1, 2, 3}}},
+	 .stats = &shard_stats,
 	 .place_count = 2,
 	 .places = places},
 	{.name = "other", .shard = 1, .shards = 2, .lost = true, .condition = WHORL_SHARD_GONE},
 };
+
+static struct whorl_node_stats node_stats = {
+	.steps = 1, .memory_bytes = 2, .change_ns = {5, 6}, .entry_ns = {7, 8}, .takes = 9};
 
 static struct whorl_status example(void)
 {
@@ -63,7 +68,7 @@ static struct whorl_status example(void)
 		.change_ms = 15,
 		.member_count = 3,
 		.members = members,
-		.stats = {.steps = 1, .memory_bytes = 2, .change_ns = {5, 6}, .entry_ns = {7, 8}, .takes = 9},
+		.stats = &node_stats,
 		.shard_count = 2,
 		.shards = shards,
 	};
@@ -136,8 +141,8 @@ START_TEST(what_is_written_is_read)
 	struct whorl_status before = example(), *after;
 	size_t count;
 
-	fill(&before.stats, sizeof before.stats);
-	fill(&shards[0].stats, sizeof shards[0].stats);
+	fill(before.stats, sizeof *before.stats);
+	fill(shards[0].stats, sizeof *shards[0].stats);
 	count = wh_status_encode(bytes, sizeof bytes, &before);
 	after = decode(count);
 	ck_assert_str_eq(after->version, before.version);
@@ -158,20 +163,25 @@ START_TEST(what_is_written_is_read)
 	ck_assert_int_eq(after->quorum, before.quorum);
 	ck_assert_int_eq(after->change, before.change);
 	ck_assert_uint_eq(after->change_ms, before.change_ms);
-	ck_assert_mem_eq((char *)&after->stats + 8, (char *)&before.stats + 8, sizeof before.stats - 8);
+	ck_assert_mem_eq((char *)after->stats + 8, (char *)before.stats + 8, sizeof *before.stats - 8);
 	same_members(&before, after);
 	ck_assert_uint_eq(after->shard_count, 2);
 	ck_assert_uint_eq(after->shards_left_off, 0);
 	for (uint32_t i = 0; i < 2; i++)
 		same_shard(&shards[i], &after->shards[i]);
-	same_stats(&shards[0].stats, &after->shards[0].stats);
+	same_stats(shards[0].stats, after->shards[0].stats);
+	ck_assert_ptr_null(after->shards[1].stats); /* the node is not in it */
 	whorl_status_free(after);
 }
 END_TEST
 
 START_TEST(a_node_without_a_view)
 {
-	struct whorl_status before = {.group = "demo", .standing = WHORL_IS_SEEKING, .leader = WHORL_NOBODY}, *after;
+	struct whorl_status before = {.group = "demo",
+				      .standing = WHORL_IS_SEEKING,
+				      .leader = WHORL_NOBODY,
+				      .stats = &node_stats},
+			    *after;
 
 	after = decode(wh_status_encode(bytes, sizeof bytes, &before));
 	ck_assert_uint_eq(after->member_count, 0);
@@ -194,8 +204,9 @@ START_TEST(what_has_no_room_is_left_off)
 		all[i].id = i;
 	}
 	for (uint32_t i = 0; i < 64; i++)
-		much[i] = (struct whorl_status_shard){.shards = 1, .members = 256, .place_count = 256, .places = all};
-	much[63] = (struct whorl_status_shard){.name = "small", .shards = 1};
+		much[i] = (struct whorl_status_shard){
+			.shards = 1, .members = 256, .stats = &shard_stats, .place_count = 256, .places = all};
+	much[63] = (struct whorl_status_shard){.name = "small", .shards = 1, .stats = &shard_stats};
 	before.member_count = 256;
 	before.members = many;
 	before.shard_count = 64;

@@ -78,8 +78,8 @@ START_TEST(members)
 		ck_assert_int_eq(of[id]->change, WHORL_CHANGE_NONE);
 		ck_assert_uint_eq(of[id]->member_count, 3);
 		ck_assert_uint_eq(of[id]->shard_count, 2);
-		ck_assert_uint_gt(of[id]->stats.steps, 0);
-		ck_assert_uint_gt(of[id]->stats.memory_bytes, 0);
+		ck_assert_uint_gt(of[id]->stats->steps, 0);
+		ck_assert_uint_gt(of[id]->stats->memory_bytes, 0);
 	}
 	for (uint32_t id = 0; id < 3; id++)
 		for (uint32_t other = 0; other < 3; other++) {
@@ -100,8 +100,8 @@ START_TEST(shards)
 
 	open_and_start(3, "", subgroups);
 	for (int i = 0; i < 5; i++)
-		ck_ok(whorl_send(subgroup_of(&cluster, 2, "a"), "hello", 5, 1000));
-	ck_ok(whorl_send(subgroup_of(&cluster, 1, "b"), "hello", 5, 1000));
+		ck_ok(whorl_send(subgroup_of(&cluster, 2, "a"), "hello", 5, 1000, NULL));
+	ck_ok(whorl_send(subgroup_of(&cluster, 1, "b"), "hello", 5, 1000, NULL));
 	for (uint32_t id = 0; id < 3; id++) /* when all have delivered, what each knows of the others comes in */
 		await(stats_of(subgroup_of(&cluster, id, "a")).delivered == 5, sched_yield());
 	await(stats_of(subgroup_of(&cluster, 2, "b")).delivered == 1, sched_yield());
@@ -114,8 +114,8 @@ START_TEST(shards)
 	ck_assert_uint_eq(shard->senders, 3);
 	ck_assert_uint_eq(shard->window, 10);
 	ck_assert_uint_eq(shard->message_bytes, 64);
-	ck_assert_uint_eq(shard->stats.delivered, 5);
-	ck_assert_uint_eq(shard->stats.delivered_bytes, 25);
+	ck_assert_uint_eq(shard->stats->delivered, 5);
+	ck_assert_uint_eq(shard->stats->delivered_bytes, 25);
 	ck_assert_uint_eq(shard->place_count, 3);
 	for (uint32_t i = 0; i < 3; i++) {
 		ck_assert_uint_eq(shard->places[i].id, i);
@@ -227,8 +227,8 @@ START_TEST(a_later_view)
 	ck_assert_uint_eq(status->member_count, 2);
 	ck_assert_uint_eq(status->members[1].id, 2);
 	ck_assert(status->quorum);
-	ck_assert_uint_gt(status->stats.change_ns[WHORL_STAGE_INSTALLED], 0);
-	ck_assert_uint_eq(status->stats.views, 2);
+	ck_assert_uint_gt(status->stats->change_ns[WHORL_STAGE_INSTALLED], 0);
+	ck_assert_uint_eq(status->stats->views, 2);
 	whorl_status_free(status);
 }
 END_TEST
@@ -263,7 +263,7 @@ static void *ask_often(void *ctx)
 	while (!atomic_load(stop)) {
 		struct whorl_status *status = ask(0);
 
-		ck_assert_uint_ge(status->shards[0].stats.received_num, status->shards[0].stats.delivered_num);
+		ck_assert_uint_ge(status->shards[0].stats->received_num, status->shards[0].stats->delivered_num);
 		whorl_status_free(status);
 	}
 	return NULL;
@@ -280,7 +280,7 @@ START_TEST(under_load)
 		pthread_create(&threads[i], NULL, ask_often, &stop);
 	for (int i = 0; i < 2000; i++)
 		for (unsigned id = 0; id < 3; id++)
-			ck_ok(whorl_send(subgroup_of(&cluster, id, "a"), &i, sizeof i, PATIENCE_MS));
+			ck_ok(whorl_send(subgroup_of(&cluster, id, "a"), &i, sizeof i, PATIENCE_MS, NULL));
 	for (unsigned id = 0; id < 3; id++)
 		await(stats_of(subgroup_of(&cluster, id, "a")).delivered == 6000, sched_yield());
 	atomic_store(&stop, true);

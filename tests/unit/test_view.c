@@ -180,7 +180,7 @@ START_TEST(the_first_view_may_be_of_some)
 	uint32_t count = newcomers_of("5,1,200,0", newcomers);
 	struct wh_view *view;
 
-	ck_assert_int_eq(wh_view_create(&view, newcomers, count, 7, &layout, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_create(&view, 7, newcomers, count, 7, &layout, NULL), WHORL_OK);
 	assert_ranks(view->ids, view->members, "0,1,5,200");
 	assert_ranks(view->joined, view->joined_count, "0,1,5,200");
 	ck_assert_uint_eq(view->voters, 7);
@@ -214,7 +214,8 @@ START_TEST(survivors_keep_their_order)
 	ck_assert_int_eq(view_of_all(&before, 6, &layout, NULL), WHORL_OK);
 	for (size_t i = 0; i < sizeof(next) / sizeof(next[0]); i++) {
 		const uint32_t count = newcomers_of(next[i].newcomers, newcomers);
-		const struct wh_next what = {next[i].removed, newcomers, count, NULL};
+		const struct wh_next what = {
+			.removed = next[i].removed, .newcomers = newcomers, .newcomer_count = count};
 
 		ck_assert_int_eq(wh_view_next(&view, before, &what, &layout, NULL), WHORL_OK);
 		ck_assert_uint_eq(view->number, i + 1);
@@ -263,7 +264,10 @@ static struct wh_view *make_rich(void)
 	const bool removed[4] = {false, false, true, false};
 	const uint64_t rests[3] = {1, 0, 0};
 	struct wh_newcomer newcomers[WH_NODES_MAX];
-	const struct wh_next next = {removed, newcomers, newcomers_of("7", newcomers), rests};
+	const struct wh_next next = {.removed = removed,
+				     .newcomers = newcomers,
+				     .newcomer_count = newcomers_of("7", newcomers),
+				     .rests = rests};
 	struct wh_view *before, *view;
 
 	ck_assert_int_eq(view_of_all(&before, 4, &layout, NULL), WHORL_OK);

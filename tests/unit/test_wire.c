@@ -20,13 +20,17 @@ static const struct wh_wire messages[] = {
 	 .group_digest = UINT64_MAX,
 	 .subgroups_digest = 77,
 	 .standing = WH_FORMING,
-	 .flag = true},
+	 .flag = true,
+	 .forced = true,
+	 .group = 8},
 	{.kind = WH_WIRE_INTRO,
 	 .incarnation = UINT64_MAX,
 	 .group_digest = 5,
 	 .subgroups_digest = UINT64_C(1) << 63,
 	 .standing = WH_MEMBER_OF,
 	 .flag = true,
+	 .group = UINT64_MAX - 1,
+	 .members = {1, 2, 3, UINT64_C(1) << 63},
 	 .view = UINT64_C(1) << 40,
 	 .leader = WH_NODES_MAX - 1,
 	 .key = UINT64_C(0x1122334455667788)},
@@ -58,6 +62,9 @@ static void assert_same(const struct wh_wire *one, const struct wh_wire *other)
 	ck_assert_uint_eq(one->incarnation, other->incarnation);
 	ck_assert_uint_eq(one->group_digest, other->group_digest);
 	ck_assert_uint_eq(one->subgroups_digest, other->subgroups_digest);
+	ck_assert(one->forced == other->forced);
+	ck_assert_uint_eq(one->group, other->group);
+	ck_assert_mem_eq(one->members, other->members, sizeof(one->members));
 	ck_assert_int_eq(one->standing, other->standing);
 	ck_assert_int_eq(one->flag, other->flag);
 	ck_assert_uint_eq(one->view, other->view);
@@ -109,9 +116,11 @@ END_TEST
 START_TEST(messages_are_these_bytes)
 {
 	static const unsigned char intro[] = {
-		'W', 'H', 1, 1, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0,
-		0,   0,   0, 2, 1,    6,    0,    0,    0,    0,    0,    0,    0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0};
-	static const unsigned char rest[] = {'W', 'H', 1, 8, 1, 0x02, 0x01, 0, 0};
+		'W', 'H', 2, 1, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0,
+		0,   0,   0, 0, 0,    2,    1,    0,    7,    0,    0,    0,    0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0,
+		0,   4,   0, 0, 0,    0,    0,    0,    0,    5,    0,    0,    0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		0,   0,   0, 0, 0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+	static const unsigned char rest[] = {'W', 'H', 2, 8, 1, 0x02, 0x01, 0, 0};
 	unsigned char bytes[WH_WIRE_BYTES];
 	const struct wh_wire message = {.kind = WH_WIRE_INTRO,
 					.incarnation = UINT64_C(0x1122334455667788),
@@ -119,6 +128,8 @@ START_TEST(messages_are_these_bytes)
 					.subgroups_digest = 3,
 					.standing = WH_MEMBER_OF,
 					.flag = true,
+					.group = 7,
+					.members = {9},
 					.view = 4,
 					.leader = 5,
 					.key = 6};
@@ -154,6 +165,7 @@ START_TEST(other_fields_are_not_looked_at)
 	full.standing = WH_SEEKING;
 	full.key = 6;
 	full.flag = false;
+	full.group = 0;
 	count = wh_wire_encode(bytes, &full);
 	ck_assert(decode(&read, bytes, count));
 	assert_same(&seeking, &read);
@@ -222,8 +234,10 @@ static const struct {
 	{"another standing has other fields", 1, 28, 1, WH_MEMBER_OF},
 	{"a flag is one or not", 1, 29, 1, 2},
 	{"a flag is one or not", 11, 4, 1, 255},
-	{"a key that no first view has", 0, 30, 8, WH_FIRST_KEYS},
-	{"no such node leads", 2, 46, 4, WH_NODES_MAX},
+	{"a word is said or not", 1, 30, 1, 2},
+	{"a member of no group", 2, 31, 8, 0},
+	{"a key that no first view has", 0, 39, 8, WH_FIRST_KEYS},
+	{"no such node leads", 2, 55, 4, WH_NODES_MAX},
 	{"a view of nothing", 4, 12, 4, 0},
 	{"a view that is too large", 5, 12, 4, WH_VIEW_BYTES_MAX + 1},
 	{"a piece larger than the view", 4, 12, 4, 16},

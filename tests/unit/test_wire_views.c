@@ -19,7 +19,7 @@ static const struct wh_layout_config layout = {texts, COUNT(texts), NULL, NULL};
 static struct wh_view *follow(struct wh_view *before, uint64_t removed, const char *newcomers, const uint64_t *rests)
 {
 	struct wh_newcomer who[WH_NODES_MAX];
-	struct wh_next next = {NULL, who, newcomers_of(newcomers, who), rests};
+	struct wh_next next = {.newcomers = who, .newcomer_count = newcomers_of(newcomers, who), .rests = rests};
 	bool out[WH_NODES_MAX];
 	struct wh_view *view;
 
@@ -38,7 +38,7 @@ static struct wh_view *make_view(int which)
 	struct wh_newcomer who[WH_NODES_MAX];
 	struct wh_view *view;
 
-	ck_assert_int_eq(wh_view_create(&view, who, newcomers_of("1,2,4,0,6,7,8", who), 9, &layout, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_create(&view, 7, who, newcomers_of("1,2,4,0,6,7,8", who), 9, &layout, NULL), WHORL_OK);
 	if (which >= 1)
 		view = follow(view, 0x10, "23,3,5", rests);
 	if (which >= 2)
@@ -85,30 +85,75 @@ START_TEST(a_view_is_these_bytes)
 {
 	static const struct wh_subgroup_text two[] = {{"a", "all", "all", 1, 1}, {"b", "3,4", "3", 2, 1}};
 	static const unsigned char expected[] = {
-		'W', 'H', 'V', 1, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 1, 0, 2, 0, 3, 0, 0, 0, /* head */
-		3,   0,   0,   0, 1, 2, 0, 0, 0, 0, 0, 0,                                     /* node 3 */
-		4,   0,   0,   0, 8, 0, 0, 0, 0, 0, 0, 1,                                     /* node 4, new */
-		0,   0,   0,   0,                                                             /* node 0 has left */
-		0,   1,   4,   1, 3,    /* a: 3 rests, 4 entered and sends */
-		0,   1,   1,   1, 2, 2, /* b: 3 sends; 4 entered */
+		'W', 'H', 'V', 2, 7, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
+		0,   0,   0,   0, 2, 0, 1, 0, 1, 0, 2, 0, 3, 0, 0, 0, /* head */
+		3,   0,   0,   0, 1, 2, 0, 0, 0, 0, 0, 0,             /* node 3 */
+		4,   0,   0,   0, 8, 0, 0, 0, 0, 0, 0, 1,             /* node 4, new */
+		0,   0,   0,   0,                                     /* node 0 has left */
+		0,   1,   4,   1, 3,                                  /* a: 3 rests, 4 entered and sends */
+		0,   1,   1,   1, 2, 2,                               /* b: 3 sends; 4 entered */
 	};
 	const struct wh_newcomer first[] = {{3, 0x201}, {0, 7}}, second = {4, (UINT64_C(1) << 56) + 8};
 	const struct wh_layout_config config = {two, 2, NULL, NULL};
 	const bool removed[] = {true, false};
 	const uint64_t rests[] = {2, 0, 0};
+	const struct wh_next next = {.removed = removed, .newcomers = &second, .newcomer_count = 1, .rests = rests};
 	struct wh_view *before, *view;
 	unsigned char *bytes;
 	size_t count;
 
-	ck_assert_int_eq(wh_view_create(&before, first, 2, 3, &config, NULL), WHORL_OK);
-	ck_assert_int_eq(wh_view_next(&view, before, &(struct wh_next){removed, &second, 1, rests}, &config, NULL),
-			 WHORL_OK);
+	ck_assert_int_eq(wh_view_create(&before, 7, first, 2, 3, &config, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_next(&view, before, &next, &config, NULL), WHORL_OK);
 	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
 	ck_assert_uint_eq(count, sizeof(expected));
 	ck_assert_mem_eq(bytes, expected, sizeof(expected));
 	wh_view_free(before);
 	wh_view_free(view);
 	free(bytes);
+}
+END_TEST
+
+static enum wh_role sends_at_first(const struct wh_view *view, const char *subgroup, uint32_t shard, uint32_t id,
+				   void *ctx)
+{
+	(void)subgroup;
+	(void)shard;
+	(void)id;
+	(void)ctx;
+	return view->number == 0 ? WH_ROLE_SENDER : WH_ROLE_MEMBER;
+}
+
+/* Nobody can end who does not send, or was not in the shard before. */
+START_TEST(who_ends_is_said)
+{
+	static const struct wh_subgroup_text text = {"f", "function", "", 1, 1};
+	const struct wh_layout_config config = {&text, 1, sends_at_first, NULL};
+	const struct wh_newcomer newcomer = {2, 9};
+	struct wh_newcomer who[WH_NODES_MAX];
+	struct wh_view *before, *view, *read;
+	unsigned char *bytes, *flags;
+	size_t count;
+
+	ck_assert_int_eq(wh_view_create(&before, 7, who, newcomers_of("0,1", who), 2, &config, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_next(&view, before, &(struct wh_next){.newcomers = &newcomer, .newcomer_count = 1},
+				      &config, NULL),
+			 WHORL_OK);
+	ck_assert_uint_eq(view->subgroups[0].ending_count, 2);
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	ck_assert_int_eq(wh_view_decode(&read, bytes, count, &config, NODES_MAX, NULL), WHORL_OK);
+	ck_assert(wh_view_equals(read, view));
+	wh_view_free(read);
+	flags = bytes + count - 5; /* of the member of rank 0: sends and ends */
+	ck_assert_uint_eq(*flags, 9);
+	*flags = 8;
+	ck_assert_int_eq(wh_view_decode(&read, bytes, count, &config, NODES_MAX, NULL), WHORL_INVALID);
+	*flags = 11;
+	ck_assert_int_eq(wh_view_decode(&read, bytes, count, &config, NODES_MAX, NULL), WHORL_INVALID);
+	*flags = 16;
+	ck_assert_int_eq(wh_view_decode(&read, bytes, count, &config, NODES_MAX, NULL), WHORL_INVALID);
+	free(bytes);
+	wh_view_free(before);
+	wh_view_free(view);
 }
 END_TEST
 
@@ -201,7 +246,7 @@ START_TEST(views_are_written_in_one_way)
 END_TEST
 
 /* A view is made with care and then made wrong. */
-enum { HEAD = 24, MEMBER = 12 };
+enum { HEAD = 32, MEMBER = 12 };
 static const struct {
 	const char *text;
 	int view;
@@ -210,20 +255,21 @@ static const struct {
 } wrong_views[] = {
 	{"it does not begin like a view of at most 24 nodes", 0, 2, 1, 'v'},
 	{"it does not begin like a view of at most 24 nodes", 0, 3, 1, WH_WIRE_VERSION + 1},
-	{"it does not begin like a view of at most 24 nodes", 0, 4, 8, 1},  /* a later one has survivors */
-	{"it does not begin like a view of at most 24 nodes", 1, 4, 8, 0},  /* and the first none */
-	{"it does not begin like a view of at most 24 nodes", 0, 12, 2, 0}, /* nobody */
-	{"it does not begin like a view of at most 24 nodes", 0, 12, 2, 25},
-	{"it does not begin like a view of at most 24 nodes", 0, 14, 2, 6}, /* somebody in the first is not new */
-	{"it does not begin like a view of at most 24 nodes", 1, 14, 2, 10},
-	{"it does not begin like a view of at most 24 nodes", 0, 16, 2, 1},  /* somebody has left before the first */
-	{"it does not begin like a view of at most 24 nodes", 1, 16, 2, 16}, /* more ids than there are */
-	{"it does not begin like a view of at most 24 nodes", 0, 18, 2, 6},  /* fewer have a vote than are in it */
-	{"it does not begin like a view of at most 24 nodes", 0, 18, 2, 25},
-	{"it does not begin like a view of at most 24 nodes", 1, 18, 2, 10},
-	{"a view has 5 shards, expected 6", 0, 20, 4, 5},
-	{"a view has 4294967295 shards, expected 6", 0, 20, 4, UINT32_MAX},
-	{"a view has 156 bytes, expected 174", 0, 12, 8, UINT64_C(0x0009000000080008)},
+	{"it does not begin like a view of at most 24 nodes", 0, 4, 8, 0},  /* it is of no group */
+	{"it does not begin like a view of at most 24 nodes", 0, 12, 8, 1}, /* a later one has survivors */
+	{"it does not begin like a view of at most 24 nodes", 1, 12, 8, 0}, /* and the first none */
+	{"it does not begin like a view of at most 24 nodes", 0, 20, 2, 0}, /* nobody */
+	{"it does not begin like a view of at most 24 nodes", 0, 20, 2, 25},
+	{"it does not begin like a view of at most 24 nodes", 0, 22, 2, 6}, /* somebody in the first is not new */
+	{"it does not begin like a view of at most 24 nodes", 1, 22, 2, 10},
+	{"it does not begin like a view of at most 24 nodes", 0, 24, 2, 1},  /* somebody has left before the first */
+	{"it does not begin like a view of at most 24 nodes", 1, 24, 2, 16}, /* more ids than there are */
+	{"it does not begin like a view of at most 24 nodes", 0, 26, 2, 6},  /* fewer have a vote than are in it */
+	{"it does not begin like a view of at most 24 nodes", 0, 26, 2, 25},
+	{"it does not begin like a view of at most 24 nodes", 1, 26, 2, 10},
+	{"a view has 5 shards, expected 6", 0, 28, 4, 5},
+	{"a view has 4294967295 shards, expected 6", 0, 28, 4, UINT32_MAX},
+	{"a view has 164 bytes, expected 182", 0, 20, 8, UINT64_C(0x0009000000080008)},
 	{"the members of a view are out of order", 0, HEAD, 4, 24},
 	{"the members of a view are out of order", 0, HEAD, 4, 1},               /* twice */
 	{"the members of a view are out of order", 0, HEAD + 4, 8, 0},           /* no incarnation */
@@ -341,6 +387,7 @@ static Suite *suite(void)
 
 	tcase_add_loop_test(cases, views_are_read_as_written, 0, VIEWS);
 	tcase_add_test(cases, a_view_is_these_bytes);
+	tcase_add_test(cases, who_ends_is_said);
 	tcase_add_test(cases, views_of_all_sizes);
 	tcase_add_loop_test(cases, views_end_where_they_should, 0, VIEWS);
 	tcase_add_loop_test(cases, views_are_written_in_one_way, 0, VIEWS);

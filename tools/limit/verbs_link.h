@@ -8,13 +8,29 @@
 #ifndef WH_TOOLS_LIMIT_VERBS_LINK_H
 #define WH_TOOLS_LIMIT_VERBS_LINK_H
 
+#ifndef WHORL_WITHOUT_VERBS
 #include <infiniband/verbs.h>
+#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define WH_LIMIT_DEPTH 256 /* requests of one queue pair that may be outstanding */
 #define WH_LIMIT_WAKES 16
+
+struct ibv_send_wr;
+
+#ifdef WHORL_WITHOUT_VERBS /* there is nothing to know, and verbs_none.c fails */
+struct wh_limit_card {
+	char none;
+};
+struct wh_limit_device {
+	char none;
+};
+struct wh_limit_link {
+	char none;
+};
+#else
 
 /* What one node must know to write into the memory of another. */
 struct wh_limit_card {
@@ -44,6 +60,8 @@ struct wh_limit_link {
 	struct wh_limit_card peer;
 	uint64_t posted, asked, completed; /* requests; `asked`: up to the last that will report itself */
 };
+
+#endif
 
 /* Opens the device that node `node` uses: with an address, the one that has it; without one the nodes are dealt out over
  * all addresses that the devices of this host have. Registers the memory, for others to write. */

@@ -1,0 +1,16 @@
+# shellcheck shell=bash
+# patience.sh - tests/patience.h for scripts: `patience MS` prints how long to wait where MS is right for a machine that does nothing
+# else. Read by scripts of tests.
+
+patience() {
+	local load=${WHORL_PATIENCE:-} cpus=1
+
+	if [ -z "$load" ]; then
+		cpus=$(nproc)
+		read -r load _ </proc/loadavg || load=$((5 * cpus))
+	fi
+	awk -v ms="$1" -v load="$load" -v cpus="$cpus" 'BEGIN {
+		factor = load / cpus
+		printf "%d\n", ms * (factor < 1 ? 1 : factor > 5 ? 5 : factor)
+	}'
+}

@@ -1,0 +1,190 @@
+/* Where each field of the interface's structs lies, on a 64-bit machine: programs that are compiled keep to it. What is here stays; what
+ * is new is added behind (whorl.h, STRUCTS).
+ */
+#include <whorl/status.h>
+
+#include <string.h>
+
+#include "tests/harness.h"
+
+#define FIELD(type, field, offset, bytes)                                                                              \
+	{                                                                                                              \
+#type "." #field, offsetof(struct type, field), sizeof(((struct type *)0)->field), offset, bytes       \
+	}
+
+static const struct {
+	const char *name;
+	size_t is_at, has, was_at, had;
+} fields[] = {
+	FIELD(whorl_message, size, 0, 4),
+	FIELD(whorl_message, sender, 4, 4),
+	FIELD(whorl_message, data, 8, 8),
+	FIELD(whorl_message, bytes, 16, 8),
+	FIELD(whorl_message, index, 24, 8),
+	FIELD(whorl_message, view, 32, 8),
+	FIELD(whorl_message, sequence, 40, 8),
+	FIELD(whorl_message, subgroup, 48, 8),
+	FIELD(whorl_message, incarnation, 56, 8),
+	FIELD(whorl_open_options, size, 0, 8),
+	FIELD(whorl_open_options, log, 8, 8),
+	FIELD(whorl_open_options, log_ctx, 16, 8),
+	FIELD(whorl_open_options, layout, 24, 8),
+	FIELD(whorl_open_options, layout_ctx, 32, 8),
+	FIELD(whorl_open_options, form, 40, 1),
+	FIELD(whorl_position, size, 0, 8),
+	FIELD(whorl_position, view, 8, 8),
+	FIELD(whorl_position, sequence, 16, 8),
+	FIELD(whorl_position, senders, 24, 8),
+	FIELD(whorl_position, sender_count, 32, 4),
+	FIELD(whorl_position, shard, 36, 4),
+	FIELD(whorl_state, size, 0, 8),
+	FIELD(whorl_state, snapshot, 8, 8),
+	FIELD(whorl_state, read, 16, 8),
+	FIELD(whorl_state, release, 24, 8),
+	FIELD(whorl_state, restore, 32, 8),
+	FIELD(whorl_state, ctx, 40, 8),
+	FIELD(whorl_node_stats, size, 0, 8),
+	FIELD(whorl_node_stats, steps, 8, 8),
+	FIELD(whorl_node_stats, idle_steps, 16, 8),
+	FIELD(whorl_node_stats, yields, 24, 8),
+	FIELD(whorl_node_stats, sleeps, 32, 8),
+	FIELD(whorl_node_stats, pushes, 40, 8),
+	FIELD(whorl_node_stats, writes, 48, 8),
+	FIELD(whorl_node_stats, bytes_pushed, 56, 8),
+	FIELD(whorl_node_stats, posts, 64, 8),
+	FIELD(whorl_node_stats, post_ns, 72, 8),
+	FIELD(whorl_node_stats, heartbeats, 80, 8),
+	FIELD(whorl_node_stats, memory_bytes, 88, 8),
+	FIELD(whorl_node_stats, views, 96, 8),
+	FIELD(whorl_node_stats, change_ns, 104, 128),
+	FIELD(whorl_node_stats, entry_ns, 232, 128),
+	FIELD(whorl_node_stats, state_given, 360, 8),
+	FIELD(whorl_node_stats, state_taken, 368, 8),
+	FIELD(whorl_node_stats, state_kept, 376, 8),
+	FIELD(whorl_node_stats, gives, 384, 8),
+	FIELD(whorl_node_stats, takes, 392, 8),
+	FIELD(whorl_subgroup_stats, size, 0, 8),
+	FIELD(whorl_subgroup_stats, claimed, 8, 8),
+	FIELD(whorl_subgroup_stats, sent, 16, 8),
+	FIELD(whorl_subgroup_stats, aborted, 24, 8),
+	FIELD(whorl_subgroup_stats, resent, 32, 8),
+	FIELD(whorl_subgroup_stats, dropped, 40, 8),
+	FIELD(whorl_subgroup_stats, in_doubt, 48, 8),
+	FIELD(whorl_subgroup_stats, open_claim, 56, 8),
+	FIELD(whorl_subgroup_stats, delivered, 64, 8),
+	FIELD(whorl_subgroup_stats, delivered_bytes, 72, 8),
+	FIELD(whorl_subgroup_stats, nulls, 80, 8),
+	FIELD(whorl_subgroup_stats, received_num, 88, 8),
+	FIELD(whorl_subgroup_stats, delivered_num, 96, 8),
+	FIELD(whorl_subgroup_stats, window_full, 104, 8),
+	FIELD(whorl_subgroup_stats, window_wait_ns, 112, 8),
+	FIELD(whorl_subgroup_stats, upcall_longest_ns, 120, 8),
+	FIELD(whorl_subgroup_stats, slowest_member, 128, 4),
+	FIELD(whorl_subgroup_stats, slowest_behind, 136, 8),
+	FIELD(whorl_subgroup_stats, send, 144, 176),
+	FIELD(whorl_subgroup_stats, receive, 320, 176),
+	FIELD(whorl_subgroup_stats, deliver, 496, 176),
+	FIELD(whorl_subgroup_info, size, 0, 8),
+	FIELD(whorl_subgroup_info, name, 8, 8),
+	FIELD(whorl_subgroup_info, members, 16, 4),
+	FIELD(whorl_subgroup_info, senders, 20, 4),
+	FIELD(whorl_subgroup_info, window, 24, 4),
+	FIELD(whorl_subgroup_info, message_bytes, 28, 4),
+	FIELD(whorl_subgroup_info, sender, 32, 4),
+	FIELD(whorl_subgroup_info, shard, 36, 4),
+	FIELD(whorl_subgroup_info, shards, 40, 4),
+	FIELD(whorl_subgroup_info, condition, 44, 4),
+	FIELD(whorl_status_shard, size, 0, 4),
+	FIELD(whorl_status_shard, name, 4, 64),
+	FIELD(whorl_status_shard, shard, 68, 4),
+	FIELD(whorl_status_shard, shards, 72, 4),
+	FIELD(whorl_status_shard, ordered, 76, 1),
+	FIELD(whorl_status_shard, lost, 77, 1),
+	FIELD(whorl_status_shard, condition, 80, 4),
+	FIELD(whorl_status_shard, members, 84, 4),
+	FIELD(whorl_status_shard, senders, 88, 4),
+	FIELD(whorl_status_shard, resting, 92, 4),
+	FIELD(whorl_status_shard, window, 96, 4),
+	FIELD(whorl_status_shard, message_bytes, 100, 4),
+	FIELD(whorl_status_shard, stats, 104, 8),
+	FIELD(whorl_status_shard, place_count, 112, 4),
+	FIELD(whorl_status_shard, places, 120, 8),
+	FIELD(whorl_status, size, 0, 8),
+	FIELD(whorl_status, version, 8, 16),
+	FIELD(whorl_status, group, 24, 64),
+	FIELD(whorl_status, id, 88, 4),
+	FIELD(whorl_status, pid, 92, 4),
+	FIELD(whorl_status, incarnation, 96, 8),
+	FIELD(whorl_status, identity, 104, 8),
+	FIELD(whorl_status, other, 112, 8),
+	FIELD(whorl_status, standing, 120, 4),
+	FIELD(whorl_status, result, 124, 4),
+	FIELD(whorl_status, error, 128, 512),
+	FIELD(whorl_status, progress, 640, 256),
+	FIELD(whorl_status, ready, 896, 1),
+	FIELD(whorl_status, failure_timeout_ms, 900, 4),
+	FIELD(whorl_status, view, 904, 8),
+	FIELD(whorl_status, voters, 912, 4),
+	FIELD(whorl_status, leader, 916, 4),
+	FIELD(whorl_status, tie_breaker, 920, 4),
+	FIELD(whorl_status, quorum, 924, 1),
+	FIELD(whorl_status, change, 928, 4),
+	FIELD(whorl_status, change_ms, 936, 8),
+	FIELD(whorl_status, member_count, 944, 4),
+	FIELD(whorl_status, members, 952, 8),
+	FIELD(whorl_status, stats, 960, 8),
+	FIELD(whorl_status, shard_count, 968, 4),
+	FIELD(whorl_status, shards, 976, 8),
+	FIELD(whorl_status, shards_left_off, 984, 4),
+};
+
+START_TEST(fields_stay_where_they_are)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		ck_assert_msg(fields[i].is_at == fields[i].was_at && fields[i].has == fields[i].had,
+			      "%s has %zu bytes at %zu, and had %zu at %zu", fields[i].name, fields[i].has,
+			      fields[i].is_at, fields[i].had, fields[i].was_at);
+}
+END_TEST
+
+/* These never grow; a message is one cache line. */
+START_TEST(some_sizes_are_final)
+{
+	ck_assert_uint_eq(sizeof(struct whorl_claim), 64);
+	ck_assert_uint_eq(sizeof(struct whorl_batch_stats), 22 * 8);
+	ck_assert_uint_eq(sizeof(struct whorl_message), 64);
+}
+END_TEST
+
+/* Elements lie as far apart as the first says, however large this header's are. */
+START_TEST(arrays_are_stepped_through_by_size)
+{
+	_Alignas(16) unsigned char bytes[3 * 96] = {0};
+	const struct whorl_message *messages = (const struct whorl_message *)(void *)bytes;
+
+	for (size_t i = 0; i < 3; i++) {
+		const struct whorl_message m = {.size = 96, .index = i};
+
+		memcpy(bytes + 96 * i, &m, sizeof(m));
+	}
+	for (size_t i = 0; i < 3; i++)
+		ck_assert_uint_eq(WHORL_AT(whorl_message, messages, i)->index, i);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("abi");
+	TCase *t = tcase_create("abi");
+
+	tcase_add_test(t, fields_stay_where_they_are);
+	tcase_add_test(t, some_sizes_are_final);
+	tcase_add_test(t, arrays_are_stepped_through_by_size);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

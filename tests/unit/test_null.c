@@ -1,0 +1,454 @@
+/* Arguments that are not there: every function of the interface refuses them with WHORL_INVALID and a text, or with 0, NULL or -1 where
+ * it returns no result. cmake/whorl.map has all names that are exported; one that is missing in the table here fails, too.
+ * Labels: threads
+ */
+#include <stdio.h>
+
+#include <whorl/status.h>
+
+#include "tests/unit/group.h"
+
+static struct cluster cluster;
+static whorl_config *config;
+static whorl_node *node; /* that works; of a group of one */
+static whorl_subgroup *subgroup;
+static struct whorl_status *status;
+static struct whorl_claim claim;
+static char text[256];
+static uint64_t number;
+
+#define REFUSES(call) (must_refuse(__LINE__, (call) == WHORL_INVALID))
+#define GIVES(value, call) (must_refuse(__LINE__, (call) == (value)))
+
+static const char *name_of; /* the function that is called */
+
+static void must_refuse(int line, bool refused)
+{
+	char begin[64];
+
+	ck_assert_msg(refused, "line %d: %s does not refuse what is not there", line, name_of);
+	/* whorl_claim_wait: ..., of whatever it was last called with. */
+	snprintf(begin, sizeof(begin), "%s: ", name_of);
+	ck_assert_msg(strncmp(whorl_invalid_text(), begin, strlen(begin)) == 0, "line %d: the text is \"%s\"", line,
+		      whorl_invalid_text());
+	ck_assert_msg(strlen(whorl_invalid_text()) > strlen(begin), "line %d: the text is empty", line);
+}
+
+static void *no_snapshot(const struct whorl_position *position, void *ctx)
+{
+	(void)position, (void)ctx;
+	return NULL;
+}
+
+static void nothing(void)
+{
+} /* it takes nothing that could be NULL, or NULL is fine */
+
+static void config_free(void)
+{
+	whorl_config_free(NULL);
+}
+static void status_free(void)
+{
+	whorl_status_free(NULL);
+}
+
+static void config_load_file(void)
+{
+	REFUSES(whorl_config_load_file(NULL, "x"));
+	REFUSES(whorl_config_load_file(config, NULL));
+}
+
+static void config_load_text(void)
+{
+	REFUSES(whorl_config_load_text(NULL, "x", ""));
+	REFUSES(whorl_config_load_text(config, NULL, ""));
+	REFUSES(whorl_config_load_text(config, "x", NULL));
+}
+
+static void config_set(void)
+{
+	REFUSES(whorl_config_set(NULL, "group.nodes=1"));
+	REFUSES(whorl_config_set(config, NULL));
+}
+
+static void config_ignore(void)
+{
+	REFUSES(whorl_config_ignore(NULL, "x"));
+	REFUSES(whorl_config_ignore(config, NULL));
+}
+
+static void config_error(void)
+{
+	GIVES(whorl_invalid_text(), whorl_config_error(NULL));
+}
+
+static void open_(void)
+{
+	whorl_node *out = node;
+
+	REFUSES(whorl_open(NULL, 0, NULL, &out));
+	ck_assert_ptr_null(out);
+	REFUSES(whorl_open(config, 0, NULL, NULL));
+	REFUSES(whorl_open(config, 0, &(struct whorl_open_options){.size = 0}, &out));
+	REFUSES(whorl_open(config, 4711, NULL, &out));
+}
+
+static void estimate(void)
+{
+	REFUSES(whorl_estimate(NULL, 0, &number));
+	REFUSES(whorl_estimate(config, 0, NULL));
+	REFUSES(whorl_estimate(config, 4711, &number));
+}
+
+static void set_log(void)
+{
+	whorl_set_log(NULL, NULL, NULL);
+	REFUSES(WHORL_INVALID);
+}
+
+static void start(void)
+{
+	REFUSES(whorl_start(NULL));
+	REFUSES(whorl_start(node)); /* again */
+}
+
+static void ready(void)
+{
+	REFUSES(whorl_ready(NULL, 0));
+	REFUSES(whorl_ready(node, -1));
+}
+
+static void close_(void)
+{
+	REFUSES(whorl_close(NULL, 0));
+	REFUSES(whorl_close(node, -1));
+}
+
+static void progress(void)
+{
+	strcpy(text, "x");
+	whorl_progress(NULL, text, sizeof(text));
+	REFUSES(WHORL_INVALID);
+	ck_assert_str_eq(text, "");
+	whorl_progress(node, NULL, sizeof(text));
+	REFUSES(WHORL_INVALID);
+	whorl_progress(NULL, NULL, 0);
+}
+
+static void error(void)
+{
+	REFUSES(whorl_error(NULL, text, sizeof(text)));
+	REFUSES(whorl_error(NULL, NULL, 0));
+	ck_assert_int_eq(whorl_error(node, NULL, 0), WHORL_OK);
+}
+
+static void node_id(void)
+{
+	GIVES(0, whorl_node_id(NULL));
+}
+static void node_count(void)
+{
+	GIVES(0, whorl_node_count(NULL));
+}
+static void on_gone(void)
+{
+	REFUSES(whorl_on_gone(NULL, NULL, NULL));
+}
+
+static void on_view(void)
+{
+	REFUSES(whorl_on_view(NULL, NULL, NULL));
+}
+static void step(void)
+{
+	GIVES(0, whorl_step(NULL));
+}
+static void arm(void)
+{
+	GIVES(0, whorl_arm(NULL));
+}
+static void fd(void)
+{
+	GIVES(-1, whorl_fd(NULL));
+}
+
+static void view_members(void)
+{
+	uint32_t count = 0;
+
+	REFUSES(whorl_view_members(NULL, NULL, NULL, &count));
+	REFUSES(whorl_view_members(node, NULL, NULL, NULL));
+}
+
+static void wait_(void)
+{
+	REFUSES(whorl_wait(NULL, 0));
+	REFUSES(whorl_wait(node, 0)); /* thread = dedicated */
+}
+
+static void subgroup_find(void)
+{
+	GIVES(NULL, whorl_subgroup_find(NULL, "s"));
+	GIVES(NULL, whorl_subgroup_find(node, NULL));
+}
+
+static void subgroup_at(void)
+{
+	GIVES(NULL, whorl_subgroup_at(NULL, 0));
+}
+static void on_message(void)
+{
+	REFUSES(whorl_on_message(NULL, NULL, NULL));
+}
+static void on_batch(void)
+{
+	REFUSES(whorl_on_batch(NULL, NULL, NULL));
+}
+
+static void on_state(void)
+{
+	struct whorl_state functions = {.size = sizeof(functions), .snapshot = no_snapshot};
+
+	REFUSES(whorl_on_state(NULL, &functions));
+	REFUSES(whorl_on_state(subgroup, NULL));
+	REFUSES(whorl_on_state(subgroup, &functions)); /* started */
+}
+
+static void claim_(void)
+{
+	REFUSES(whorl_claim(NULL, 1, &claim));
+	REFUSES(whorl_claim(subgroup, 1, NULL));
+	REFUSES(whorl_claim(subgroup, SIZE_MAX, &claim));
+}
+
+static void claim_wait(void)
+{
+	REFUSES(whorl_claim_wait(NULL, 1, 0, &claim));
+	REFUSES(whorl_claim_wait(subgroup, 1, 0, NULL));
+	REFUSES(whorl_claim_wait(subgroup, 1, -1, &claim));
+}
+
+static void commit(void)
+{
+	REFUSES(whorl_commit(NULL, 1));
+	REFUSES(whorl_commit(&(struct whorl_claim){0}, 0)); /* of nothing */
+}
+
+static void abort_(void)
+{
+	REFUSES(whorl_abort(NULL));
+	REFUSES(whorl_abort(&(struct whorl_claim){0}));
+}
+
+static void send_(void)
+{
+	REFUSES(whorl_send(NULL, "x", 1, 0, NULL));
+	REFUSES(whorl_send(subgroup, NULL, 1, 0, NULL));
+	ck_ok(whorl_send(subgroup, NULL, 0, PATIENCE_MS, NULL)); /* no bytes need no data */
+}
+
+static void rest(void)
+{
+	REFUSES(whorl_rest(NULL, true));
+}
+static void ask_to_rest(void)
+{
+	REFUSES(whorl_ask_to_rest(NULL, 0, true));
+}
+static void window_fd(void)
+{
+	GIVES(-1, whorl_window_fd(NULL));
+}
+static void window_arm(void)
+{
+	REFUSES(whorl_window_arm(NULL));
+}
+
+static void node_statistics(void)
+{
+	struct whorl_node_stats stats = {.size = sizeof(stats)};
+
+	REFUSES(whorl_node_statistics(NULL, &stats));
+	REFUSES(whorl_node_statistics(node, NULL));
+	stats.size = 0;
+	REFUSES(whorl_node_statistics(node, &stats));
+}
+
+static void subgroup_statistics(void)
+{
+	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
+
+	REFUSES(whorl_subgroup_statistics(NULL, &stats));
+	REFUSES(whorl_subgroup_statistics(subgroup, NULL));
+	stats.size = 0;
+	REFUSES(whorl_subgroup_statistics(subgroup, &stats));
+}
+
+static void subgroup_describe(void)
+{
+	struct whorl_subgroup_info info = {.size = sizeof(info)};
+
+	REFUSES(whorl_subgroup_describe(NULL, &info));
+	REFUSES(whorl_subgroup_describe(subgroup, NULL));
+	info.size = 0;
+	REFUSES(whorl_subgroup_describe(subgroup, &info));
+}
+
+static void shard_state(void)
+{
+	REFUSES(whorl_shard_state(NULL, "s", 0));
+	REFUSES(whorl_shard_state(node, NULL, 0));
+}
+
+static void status_get(void)
+{
+	REFUSES(whorl_status_get(NULL, 0, 0, &status, text, sizeof(text)));
+	ck_assert_str_ne(text, "");
+	REFUSES(whorl_status_get("g", 0, 0, NULL, text, sizeof(text)));
+	REFUSES(whorl_status_get("g", 0, -1, &status, NULL, 0));
+}
+
+static void status_get_at(void)
+{
+	REFUSES(whorl_status_get_at(NULL, 0, &status, text, sizeof(text)));
+	REFUSES(whorl_status_get_at("127.0.0.1:1", 0, NULL, NULL, 0));
+	REFUSES(whorl_status_get_at("127.0.0.1:1", -1, &status, NULL, 0));
+}
+
+static void status_of(void)
+{
+	REFUSES(whorl_status_of(NULL, 0, 0, &status, text, sizeof(text)));
+	REFUSES(whorl_status_of(config, 0, 0, NULL, NULL, 0));
+	REFUSES(whorl_status_of(config, 0, -1, &status, NULL, 0));
+	REFUSES(whorl_status_of(config, 4711, 0, &status, NULL, 0));
+}
+
+static const struct {
+	const char *name;
+	void (*try)(void);
+} functions[] = {
+	{"whorl_abort", abort_},
+	{"whorl_arm", arm},
+	{"whorl_ask_to_rest", ask_to_rest},
+	{"whorl_claim", claim_},
+	{"whorl_claim_wait", claim_wait},
+	{"whorl_close", close_},
+	{"whorl_commit", commit},
+	{"whorl_config_error", config_error},
+	{"whorl_config_free", config_free},
+	{"whorl_config_ignore", config_ignore},
+	{"whorl_config_load_file", config_load_file},
+	{"whorl_config_load_text", config_load_text},
+	{"whorl_config_new", nothing},
+	{"whorl_config_set", config_set},
+	{"whorl_error", error},
+	{"whorl_estimate", estimate},
+	{"whorl_fd", fd},
+	{"whorl_invalid_text", nothing},
+	{"whorl_node_count", node_count},
+	{"whorl_node_id", node_id},
+	{"whorl_node_statistics", node_statistics},
+	{"whorl_on_batch", on_batch},
+	{"whorl_on_gone", on_gone},
+	{"whorl_on_message", on_message},
+	{"whorl_on_state", on_state},
+	{"whorl_on_view", on_view},
+	{"whorl_open", open_},
+	{"whorl_progress", progress},
+	{"whorl_ready", ready},
+	{"whorl_rest", rest},
+	{"whorl_result_text", nothing},
+	{"whorl_send", send_},
+	{"whorl_set_log", set_log},
+	{"whorl_shard_state", shard_state},
+	{"whorl_start", start},
+	{"whorl_status_free", status_free},
+	{"whorl_status_get", status_get},
+	{"whorl_status_get_at", status_get_at},
+	{"whorl_status_of", status_of},
+	{"whorl_step", step},
+	{"whorl_subgroup_at", subgroup_at},
+	{"whorl_subgroup_describe", subgroup_describe},
+	{"whorl_subgroup_find", subgroup_find},
+	{"whorl_subgroup_statistics", subgroup_statistics},
+	{"whorl_version", nothing},
+	{"whorl_view_members", view_members},
+	{"whorl_wait", wait_},
+	{"whorl_window_arm", window_arm},
+	{"whorl_window_fd", window_fd},
+};
+
+#define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+
+START_TEST(what_is_not_there_is_refused)
+{
+	cluster_open(&cluster, 1, "", "[subgroup s]\n");
+	cluster_start(&cluster);
+	config = cluster.config;
+	node = cluster.nodes[0];
+	subgroup = subgroup_of(&cluster, 0, "s");
+	ck_ok(whorl_ready(node, PATIENCE_MS));
+	ck_assert_str_eq(whorl_invalid_text(), ""); /* nothing was refused yet */
+	name_of = functions[_i].name;
+	functions[_i].try();
+	ck_ok(whorl_error(node, NULL, 0)); /* the node does not mind */
+	cluster_free(&cluster);
+}
+END_TEST
+
+/* A typo in the name of a subgroup, in a program that looks at no result but the last. */
+START_TEST(a_wrong_name_is_no_crash)
+{
+	whorl_subgroup *wrong;
+
+	cluster_open(&cluster, 1, "", "[subgroup orders]\n");
+	wrong = whorl_subgroup_find(cluster.nodes[0], "order");
+	ck_assert_ptr_null(wrong);
+	whorl_on_message(wrong, NULL, NULL);
+	cluster_start(&cluster);
+	ck_assert_int_eq(whorl_send(wrong, "x", 1, PATIENCE_MS, NULL), WHORL_INVALID);
+	ck_assert_str_eq(whorl_invalid_text(), "whorl_send: no subgroup");
+	cluster_free(&cluster);
+}
+END_TEST
+
+/* In the map each name that is exported has a line of its own. */
+START_TEST(no_function_is_missing)
+{
+	FILE *map = fopen(WHORL_MAP, "r");
+	char line[256], name[64], end;
+	size_t names = 0;
+
+	ck_assert_ptr_nonnull(map);
+	while (fgets(line, sizeof(line), map) != NULL) {
+		size_t i = 0;
+
+		if (sscanf(line, " %63[a-z_]%c", name, &end) != 2 || end != ';')
+			continue;
+		while (i < FUNCTIONS && strcmp(functions[i].name, name) != 0)
+			i++;
+		ck_assert_msg(i < FUNCTIONS, "%s is exported, and not tried with NULL here", name);
+		names++;
+	}
+	ck_assert_uint_eq(names, FUNCTIONS);
+	fclose(map);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("null");
+	TCase *t = tcase_create("null");
+
+	tcase_add_loop_test(t, what_is_not_there_is_refused, 0, (int)FUNCTIONS);
+	tcase_add_test(t, a_wrong_name_is_no_crash);
+	tcase_add_test(t, no_function_is_missing);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
