@@ -230,7 +230,12 @@ uint64_t node_column(const struct node *n, uint32_t of, uint64_t offset)
 
 int rows_mapped(void)
 {
-	return lines_with("/proc/self/maps", "whorl-row");
+	return lines_with("/proc/self/maps", "/memfd:whorl-row");
+}
+
+int memories_mapped(void)
+{
+	return lines_with("/proc/self/maps", "/memfd:whorl-");
 }
 
 int rows_present(void)

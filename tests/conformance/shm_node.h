@@ -78,8 +78,9 @@ int count_fds(void);
 int lines_with(const char *path, const char *word);
 /* From now on so many more descriptors, and none beyond; there must be no gaps between those that are open. */
 void allow_fds(int more);
-int rows_mapped(void);  /* how many maps of rows this process has */
-int rows_present(void); /* how many of them have a page */
+int rows_mapped(void);     /* how many maps of rows this process has */
+int rows_present(void);    /* how many of them have a page */
+int memories_mapped(void); /* how many maps of memory of the library this process has */
 
 /* ---- a child that is a node --------------------------------------------------------------------------------------- */
 
