@@ -5,48 +5,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define QUOTE_MAX 60
-
-/* Adds formatted text at `*used`; what does not fit is cut and ends in "...". */
-static void append(char *text, size_t bytes, size_t *used, const char *format, va_list args)
-{
-	int length = vsnprintf(text + *used, bytes - *used, format, args);
-
-	if (length < 0)
-		return;
-	if ((size_t)length < bytes - *used) {
-		*used += (size_t)length;
-		return;
-	}
-	memcpy(text + bytes - sizeof("..."), "...", sizeof("..."));
-	*used = bytes - 1;
-}
-
-static void append_literal(char *text, size_t bytes, size_t *used, const char *format, ...) WH_PRINTF(4, 5);
-
-static void append_literal(char *text, size_t bytes, size_t *used, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	append(text, bytes, used, format, args);
-	va_end(args);
-}
 
 /* The text is made aside, because the arguments may point into the old one. */
 enum whorl_result wh_error_set(struct wh_error *err, enum whorl_result code, const char *format, ...)
 {
 	char text[sizeof(err->text)] = "";
-	size_t used = 0;
 	va_list args;
 
 	if (err == NULL)
 		return code;
 	va_start(args, format);
-	append(text, sizeof(text), &used, format, args);
+	wh_text_vadd(text, sizeof(text), format, args);
 	va_end(args);
 	err->code = code;
-	memcpy(err->text, text, used + 1);
+	memcpy(err->text, text, strlen(text) + 1);
 	return code;
 }
 
@@ -54,31 +29,29 @@ enum whorl_result wh_error_system(struct wh_error *err, int number, const char *
 {
 	char text[sizeof(err->text)] = "";
 	char reason[128];
-	size_t used = 0;
 	va_list args;
 
 	if (err == NULL)
 		return WHORL_SYSTEM;
 	va_start(args, format);
-	append(text, sizeof(text), &used, format, args);
+	wh_text_vadd(text, sizeof(text), format, args);
 	va_end(args);
-	append_literal(text, sizeof(text), &used, ": %s", strerror_r(number, reason, sizeof(reason)));
+	wh_text_add(text, sizeof(text), ": %s", strerror_r(number, reason, sizeof(reason)));
 	err->code = WHORL_SYSTEM;
-	memcpy(err->text, text, used + 1);
+	memcpy(err->text, text, strlen(text) + 1);
 	return WHORL_SYSTEM;
 }
 
 enum whorl_result wh_error_prefix(struct wh_error *err, const char *format, ...)
 {
 	char text[sizeof(err->text)] = "";
-	size_t used = 0;
 	va_list args;
 
 	va_start(args, format);
-	append(text, sizeof(text), &used, format, args);
+	wh_text_vadd(text, sizeof(text), format, args);
 	va_end(args);
-	append_literal(text, sizeof(text), &used, ": %s", err->text);
-	memcpy(err->text, text, used + 1);
+	wh_text_add(text, sizeof(text), ": %s", err->text);
+	memcpy(err->text, text, strlen(text) + 1);
 	return err->code;
 }
 

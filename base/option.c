@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* The factor of a suffix, 0 if there is no such suffix. */
 static int64_t suffix_factor(const char *suffix, bool bytes)
 {
@@ -56,42 +58,23 @@ static bool parse_integer(const char *text, bool bytes, int64_t *out)
 	return true;
 }
 
-/* snprintf at `*used`, which never passes the end. */
-static void append(char *buf, size_t bytes, size_t *used, const char *format, ...) WH_PRINTF(4, 5);
-
-static void append(char *buf, size_t bytes, size_t *used, const char *format, ...)
-{
-	va_list args;
-	int length;
-
-	if (*used + 1 >= bytes)
-		return;
-	va_start(args, format);
-	length = vsnprintf(buf + *used, bytes - *used, format, args);
-	va_end(args);
-	if (length > 0)
-		*used += (size_t)length < bytes - *used ? (size_t)length : bytes - *used - 1;
-}
-
 const char *wh_option_expected(const struct wh_option *option, char *buf, size_t bytes)
 {
-	size_t used = 0;
-
 	if (bytes > 0)
 		buf[0] = '\0';
 	switch (option->kind) {
 	case WH_OPTION_INTEGER:
-		append(buf, bytes, &used, "%" PRId64 " to %" PRId64, option->least, option->most);
+		wh_text_add(buf, bytes, "%" PRId64 " to %" PRId64, option->least, option->most);
 		break;
 	case WH_OPTION_SWITCH:
-		append(buf, bytes, &used, "on | off");
+		wh_text_add(buf, bytes, "on | off");
 		break;
 	case WH_OPTION_CHOICE:
 		for (size_t i = 0; option->choices[i] != NULL; i++)
-			append(buf, bytes, &used, "%s%s", i == 0 ? "one of " : ", ", option->choices[i]);
+			wh_text_add(buf, bytes, "%s%s", i == 0 ? "one of " : ", ", option->choices[i]);
 		break;
 	case WH_OPTION_TEXT:
-		append(buf, bytes, &used, "text of at most %d bytes", WH_OPTION_TEXT_BYTES - 1);
+		wh_text_add(buf, bytes, "text of at most %d bytes", WH_OPTION_TEXT_BYTES - 1);
 		break;
 	}
 	return buf;

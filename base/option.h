@@ -47,7 +47,7 @@ struct wh_option_table {
 WH_MUST_CHECK enum whorl_result wh_option_parse(const struct wh_option *option, const char *value, void *out,
 						struct wh_error *err);
 
-/* Writes what `option` expects: "on | off", "1 to 32768", "one of shm, sim". Returns buf. */
+/* Writes what `option` expects: "on | off", "1 to 32768", "one of shm, sim". What does not fit is cut (base/text.h). Returns buf. */
 const char *wh_option_expected(const struct wh_option *option, char *buf, size_t bytes);
 
 /* All fields of `out` get their defaults, the bytes between them are 0. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/rcu.h"
+#include "base/text.h"
 #include "group/node_int.h"
 
 /* ---- the old view stops --------------------------------------------------------------------------------------------- */
@@ -237,12 +238,11 @@ void wh_epoch_suspect_lost(struct wh_epoch *epoch)
 static void log_view(whorl_node *node, const struct wh_view *view)
 {
 	char ids[256] = "";
-	size_t at = 0;
 
-	for (uint32_t rank = 0; rank < view->members && at + 8 < sizeof(ids); rank++)
-		at += (size_t)snprintf(ids + at, sizeof(ids) - at, " %u", view->ids[rank]);
-	wh_log(&node->diag, WH_LOG_INFO, "view %" PRIu64 " of group %016" PRIx64 ": nodes%s", view->number, view->group,
-	       ids);
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		wh_text_add_id(ids, sizeof(ids), " ", view->ids[rank]);
+	wh_log(&node->diag, WH_LOG_INFO, "view %" PRIu64 " of group %016" PRIx64 ": nodes %s", view->number,
+	       view->group, ids);
 }
 
 void wh_epoch_begin(struct wh_epoch *epoch)

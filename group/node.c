@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "group/secret.h"
 #include "transport/shm.h"
 #include "transport/tcp.h"
@@ -106,13 +107,11 @@ void wh_node_lose_quorum(whorl_node *node)
 {
 	const struct wh_epoch *epoch = node->epoch;
 	char ids[128] = "";
-	size_t at = 0;
 
-	for (uint32_t rank = 0; rank < epoch->view->members && at < sizeof(ids) - 16; rank++)
+	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
 		if (rank != epoch->rank && (!wh_heartbeat_hears(&epoch->heartbeat, rank) ||
 					    epoch->change.suspicion.wanted[rank] != WH_TRUSTED))
-			at += (size_t)snprintf(ids + at, sizeof(ids) - at, "%s%u", at ? ", " : "",
-					       epoch->view->ids[rank]);
+			wh_text_add_id(ids, sizeof(ids), ", ", epoch->view->ids[rank]);
 	pthread_mutex_lock(&node->lock);
 	wh_error_set(&node->minority, WHORL_NO_QUORUM,
 		     "too few of the %u members of view %llu are heard to go on; missing: %s", epoch->view->members,

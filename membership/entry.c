@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define ASK_AGAIN_NS (100 * WH_NS_PER_MS)
 #define THERE_TIMEOUTS 4           /* start time-outs; who has begun a first view has seen a majority there after one */
 #define LOOK_AGAIN_NS WH_NS_PER_MS /* heartbeats do not ring */
@@ -474,9 +476,6 @@ void wh_entry_explain(const struct wh_entry *entry, char *text, size_t bytes)
 			 lobby->guests[member].quorum ? "" : "; it hears no quorum of its view, and can let nobody in");
 	else
 		wh_form_explain(entry, text, bytes);
-	if (entry->state == WH_ENTRY_SEEKING && entry->refusal[0] != '\0') { /* it may be why nobody is there */
-		size_t length = strlen(text);
-
-		snprintf(text + length, bytes - length, "; %s", entry->refusal);
-	}
+	if (entry->state == WH_ENTRY_SEEKING && entry->refusal[0] != '\0') /* it may be why nobody is there */
+		wh_text_add(text, bytes, "; %s", entry->refusal);
 }

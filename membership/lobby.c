@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define SEND_AGAIN_NS WH_NS_PER_MS
 #define INVITED_WAITS_NS (10 * WH_NS_PER_MS) /* the first time; then twice as long */
 #define NEW_LIFE_WAITS_NS (2 * WH_NS_PER_S)
@@ -147,12 +149,10 @@ int wh_lobby_stranger(const struct wh_lobby *lobby, uint64_t group)
 
 static void list_members(const uint64_t members[WH_NODES_MAX / 64], char *text, size_t bytes)
 {
-	size_t at = 0;
-
 	text[0] = '\0';
-	for (uint32_t id = 0; id < WH_NODES_MAX && at + 8 < bytes; id++)
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
 		if ((members[id / 64] >> id % 64 & 1) != 0)
-			at += (size_t)snprintf(text + at, bytes - at, at > 0 ? " %u" : "%u", id);
+			wh_text_add_id(text, bytes, " ", id);
 }
 
 /* The members of that group as one of them has said. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "smc/slots.h"
 #include "transport/dice.h"
 #include "transport/transport.h"
@@ -59,11 +60,10 @@ static uint64_t draw_subset(struct wh_dice *dice, uint64_t of)
 
 static void write_list(char *text, uint64_t set)
 {
-	size_t at = 0;
-
+	text[0] = '\0';
 	for (unsigned i = 0; i < 64; i++)
 		if (set >> i & 1)
-			at += (size_t)snprintf(text + at, WH_OPTION_TEXT_BYTES - at, "%s%u", at ? "," : "", i);
+			wh_text_add_id(text, WH_OPTION_TEXT_BYTES, ",", i);
 }
 
 /* Every second of `set`, or the first alone: what the words "half" and "one" mean. */

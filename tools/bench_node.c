@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 #define READY_MS 20000 /* for all nodes to meet */
 #define READY_SLICE_MS 100
 #define CLOSE_MS 1000    /* everything has been delivered everywhere by then */
@@ -72,15 +74,16 @@ static bool look_for_errors(struct wh_bench_node *node)
 static uint32_t name_missing(const struct whorl_view *view, uint32_t nodes, char *text, size_t bytes)
 {
 	uint32_t count = 0;
-	size_t at = 0;
 
 	for (uint32_t id = 0; id < nodes; id++) {
 		uint32_t rank = 0;
 
 		while (rank < view->member_count && view->members[rank] != id)
 			rank++;
-		if (rank == view->member_count && at < bytes)
-			at += (size_t)snprintf(text + at, bytes - at, "%s%u", count++ > 0 ? ", " : "", id);
+		if (rank < view->member_count)
+			continue;
+		wh_text_add_id(text, bytes, ", ", id);
+		count++;
 	}
 	return count;
 }

@@ -7,6 +7,7 @@
 
 #include "base/atomics.h"
 #include "base/env.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "tools/status.h"
 
@@ -207,11 +208,9 @@ static bool is_same_view(const struct whorl_status *one, const struct whorl_stat
 
 static const char *list_members(const struct whorl_status *status, char *text, size_t bytes)
 {
-	size_t at = 0;
-
 	text[0] = '\0';
-	for (uint32_t i = 0; i < status->member_count && at + 8 < bytes; i++)
-		at += (size_t)snprintf(text + at, bytes - at, at > 0 ? " %u" : "%u", status->members[i].id);
+	for (uint32_t i = 0; i < status->member_count; i++)
+		wh_text_add_id(text, bytes, " ", status->members[i].id);
 	return text;
 }
 

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/counter.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "tests/harness.h"
 
 /* ---- errors ---------------------------------------------------------------------------------------------------------*/
@@ -97,6 +98,25 @@ START_TEST(error_text_too_long_is_cut)
 	ck_assert_uint_eq(strlen(err.text), sizeof(err.text) - 1);
 	ck_assert_mem_eq(err.text, "prefix: xx", 10);
 	ck_assert_str_eq(err.text + sizeof(err.text) - 5, "x...");
+}
+END_TEST
+
+START_TEST(texts_grow_until_they_are_full)
+{
+	char ids[12] = "", little[3] = "ab";
+
+	for (uint32_t id = 0; id < 5; id++)
+		wh_text_add_id(ids, sizeof(ids), ", ", 4 * id);
+	ck_assert_str_eq(ids, "0, 4, 8,...");
+	wh_text_add(ids, sizeof(ids), "%s", "more");
+	ck_assert_str_eq(ids, "0, 4, 8,...");
+	wh_text_add(ids, sizeof(ids), "%s", "");
+	ck_assert_str_eq(ids, "0, 4, 8,...");
+	ids[6] = '\0';
+	wh_text_add(ids, sizeof(ids), "%u+%c", 12, 'x'); /* "0, 4, 12+x" */
+	ck_assert_str_eq(ids, "0, 4, 12+x");
+	wh_text_add(little, sizeof(little), "c");
+	ck_assert_str_eq(little, "ab");
 }
 END_TEST
 
@@ -448,6 +468,7 @@ static Suite *suite(void)
 	tcase_add_test(error, error_prefix_stands_before);
 	tcase_add_test(error, error_text_may_be_its_own_argument);
 	tcase_add_test(error, error_text_too_long_is_cut);
+	tcase_add_test(error, texts_grow_until_they_are_full);
 	tcase_add_test(error, every_result_has_its_text);
 	tcase_add_test(error, quote_cuts_between_characters);
 	tcase_add_test(check, log_names_the_node);

@@ -287,9 +287,9 @@ START_TEST(what_is_expected)
 
 	memset(small, 'x', sizeof(small));
 	wh_option_expected(option("transport"), small, 5);
-	ck_assert_mem_eq(small, "one \0xxx", 8);
+	ck_assert_mem_eq(small, "o...\0xxx", 8);
 	wh_option_expected(option("transport"), small, 1);
-	ck_assert_mem_eq(small, "\0ne ", 4);
+	ck_assert_mem_eq(small, "\0...", 4);
 	small[0] = 'y';
 	wh_option_expected(option("transport"), small, 0);
 	ck_assert_int_eq(small[0], 'y');

@@ -1,0 +1,18 @@
+/* text.h - texts for people, in fixed buffers: writing one allocates nothing and cannot fail. */
+#ifndef WH_BASE_TEXT_H
+#define WH_BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Adds to the text in a buffer of so many bytes. What does not fit is cut, and the text then ends in "..."; a buffer of less than 4
+ * bytes keeps what it has. The arguments may not point into the buffer. */
+void wh_text_add(char *text, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void wh_text_vadd(char *text, size_t bytes, const char *format, va_list arguments)
+	__attribute__((format(printf, 3, 0)));
+
+/* Adds a node id to a list of them: behind `separator`, unless it is the first in the buffer. */
+void wh_text_add_id(char *text, size_t bytes, const char *separator, uint32_t id);
+
+#endif
