@@ -1,18 +1,19 @@
 /* form.c - the first view of a group: formed by all configured nodes, by more than half of them, or by its founder
  * (docs/decisions/0016, and 0032 for when it may be).
  *
- * Of those who are forming the lowest whom I have met coordinates: it invites them all, and does it anew if one of them
- * goes or does not come. Two may take themselves for the lowest for a while: whoever follows the invitation of one does not
- * hear the other, so that at most one of them can be followed by all whom it invites.
+ * The forming node with the lowest id, as far as nodes have met, coordinates: it invites all forming nodes, and does so again when
+ * one of them goes or does not come. Two nodes may each take themselves for the lowest for a while. A node that follows the
+ * invitation of one does not follow the other's, so at most one of the two is followed by all nodes that it invites.
  */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "membership/entry_int.h"
 
-/* Is that node one of those who are forming, as far as is known here? */
+/* Is that node forming, as far as this one knows? */
 static bool is_forming(const struct wh_entry *entry, uint32_t node)
 {
 	const struct wh_guest *guest = &entry->lobby->guests[node];
@@ -22,7 +23,7 @@ static bool is_forming(const struct wh_entry *entry, uint32_t node)
 	return guest->introduced && guest->differs == NULL && guest->standing == WH_FORMING;
 }
 
-/* Somebody lower is forming, and has said something since. */
+/* A node with a lower id is forming, and has said something since then. */
 static bool is_lower(const struct wh_entry *entry, uint64_t since_ns)
 {
 	for (uint32_t node = 0; node < entry->lobby->id; node++)
@@ -31,7 +32,8 @@ static bool is_lower(const struct wh_entry *entry, uint64_t since_ns)
 	return false;
 }
 
-/* Somebody lower is, and not one who was silent when I invited, and has said nothing since but that he follows me. */
+/* A node with a lower id is forming, other than one that was silent when this node invited and has said nothing since but that it
+ * follows the invitation. */
 static bool is_not_lowest(const struct wh_entry *entry)
 {
 	for (uint32_t node = 0; node < entry->lobby->id; node++) {
@@ -44,7 +46,7 @@ static bool is_not_lowest(const struct wh_entry *entry)
 	return false;
 }
 
-/* A key that is greater than all that those who are to come have seen; its low bits are mine alone. */
+/* A key that is greater than all keys that the forming nodes have seen; its low bits are this node's alone. */
 static uint64_t choose_key(const struct wh_entry *entry)
 {
 	uint64_t floor = entry->floor;
@@ -55,7 +57,7 @@ static uint64_t choose_key(const struct wh_entry *entry)
 	return ((floor >> 8) + 1) << 8 | entry->lobby->id;
 }
 
-/* Who is invited by me and has not come for so long is left out for a while; where it takes all there is no use in that. */
+/* A node that was invited and did not come in time is left out for a while; where it takes all nodes there is no use in that. */
 static bool is_awaited(const struct wh_entry *entry, uint32_t node)
 {
 	return entry->rule == WH_FORM_ALL || node == entry->lobby->id ||
@@ -64,7 +66,7 @@ static bool is_awaited(const struct wh_entry *entry, uint32_t node)
 
 /* ---- may a view be formed? (0032) ------------------------------------------------------------------------------------ */
 
-/* A node that is there and has been counted in a group before; -1: none is, and I have not been either. */
+/* A node that is there, this one included, and has been counted in a group before; -1: none. */
 static int recorded(const struct wh_entry *entry)
 {
 	const struct wh_lobby *lobby = entry->lobby;
@@ -78,7 +80,7 @@ static int recorded(const struct wh_entry *entry)
 	return -1;
 }
 
-/* A node that is there and is to form a group by an operator's word: it forms one, and nobody else does; -1: none. */
+/* A node that is there and is to form a group by an operator's word: it forms one, and no other node does; -1: none. */
 static int forced_other(const struct wh_entry *entry)
 {
 	const struct wh_lobby *lobby = entry->lobby;
@@ -89,7 +91,7 @@ static int forced_other(const struct wh_entry *entry)
 	return -1;
 }
 
-/* May so many of the configured nodes form one, as far as I know? */
+/* May so many of the configured nodes form a group, as far as this one knows? */
 static bool may_form(const struct wh_entry *entry, uint32_t count)
 {
 	if (count == entry->configured)
@@ -108,8 +110,8 @@ bool wh_form_agrees(const struct wh_entry *entry, uint32_t from, const struct wh
 	return forced_other(entry) < 0 && may_form(entry, view->members);
 }
 
-/* On one host: a process that holds an id of the group and has not said what it is, or only that it follows an invitation: it may be a
- * member that stands still. */
+/* On one host: a process that holds an id of the group and has not said what it is, or only that it follows an invitation. It may be
+ * a member that stands still. */
 static bool find_silent(const struct wh_entry *entry, uint32_t *node, int *pid)
 {
 	const struct wh_lobby *lobby = entry->lobby;
@@ -127,7 +129,7 @@ static bool find_silent(const struct wh_entry *entry, uint32_t *node, int *pid)
 	return false;
 }
 
-/* On one host all that is there has said what it is, and is that still: what it said since would have come by now. */
+/* On one host: every node that is there has said what it is, and is that still, since what it said later would have come by now. */
 static bool knows_all(const struct wh_entry *entry)
 {
 	struct wh_transport *transport = entry->lobby->transport;
@@ -137,6 +139,20 @@ static bool knows_all(const struct wh_entry *entry)
 	if (!entry->one_host)
 		return true;
 	return !find_silent(entry, &node, &pid) && entry->lobby->quiet && transport->ops->service(transport) == 0;
+}
+
+/* This node gives up; its program is told why. */
+WH_PRINTF(2, 3)
+static bool refuse(struct wh_entry *entry, const char *format, ...)
+{
+	char why[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(why, sizeof(why), format, arguments);
+	va_end(arguments);
+	entry->on.refused(entry->ctx, why);
+	return true;
 }
 
 static size_t invite(struct wh_entry *entry, const struct wh_newcomer *newcomers, uint32_t count, uint32_t voters)
@@ -152,19 +168,14 @@ static size_t invite(struct wh_entry *entry, const struct wh_newcomer *newcomers
 		wh_loop_at(loop, loop->now_ns + WH_NS_PER_MS);
 		return 0;
 	}
-	if (!wh_is_first_view(key)) {
-		entry->on.refused(entry->ctx,
-				  "so many first views have come to nothing that there are no names for more");
-		return 1;
-	}
+	if (!wh_is_first_view(key))
+		return refuse(entry, "so many first views have come to nothing that there are no names for more");
 	result = wh_view_create(&view, group, newcomers, count, voters, entry->layout, &err);
 
 	if (result == WHORL_MEMORY)
 		return 0; /* in the next pass */
-	if (result != WHORL_OK) {
-		entry->on.refused(entry->ctx, err.text);
-		return 1;
-	}
+	if (result != WHORL_OK)
+		return refuse(entry, "%s", err.text);
 	if (wh_admission_invite(entry->admission, view, key, true) != WHORL_OK) {
 		wh_view_free(view);
 		return 0; /* no memory: in the next pass */
@@ -187,13 +198,13 @@ static uint32_t find_formers(const struct wh_entry *entry, struct wh_newcomer ne
 	return count;
 }
 
-/* Those and a quorum of all that are configured. */
+/* The quorum is one of all configured nodes. */
 static size_t invite_formers(struct wh_entry *entry, const struct wh_newcomer *newcomers, uint32_t count)
 {
 	return invite(entry, newcomers, count, entry->configured);
 }
 
-/* When a view can be formed. It is for the lowest to do so; one that could, and says nothing, must not keep all others waiting. */
+/* Forms a view when it can be formed. That is for the lowest id to do; where it could and says nothing, the others do not wait for it. */
 static size_t coordinate(struct wh_entry *entry)
 {
 	const struct wh_lobby *lobby = entry->lobby;
@@ -216,7 +227,7 @@ static size_t coordinate(struct wh_entry *entry)
 	return invite_formers(entry, newcomers, count);
 }
 
-/* Nobody else of the group is there but what seeks as this node does: as the operator has said. */
+/* No other node of the group is there but nodes that seek, as this one does. */
 static size_t found(struct wh_entry *entry)
 {
 	struct wh_newcomer me = {entry->lobby->id, entry->lobby->incarnation};
@@ -241,19 +252,6 @@ static bool cannot_form(const struct wh_entry *entry, uint32_t *other)
 
 /* ---- by an operator's word (0032) --------------------------------------------------------------------------------------- */
 
-WH_PRINTF(2, 3)
-static bool forbid(struct wh_entry *entry, const char *format, ...)
-{
-	char why[512];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(why, sizeof(why), format, arguments);
-	va_end(arguments);
-	entry->on.refused(entry->ctx, why);
-	return true;
-}
-
 bool wh_form_is_forbidden(struct wh_entry *entry)
 {
 	const struct wh_lobby *lobby = entry->lobby;
@@ -265,45 +263,44 @@ bool wh_form_is_forbidden(struct wh_entry *entry)
 		if (!guest->introduced)
 			continue;
 		if (guest->standing == WH_MEMBER_OF)
-			return forbid(entry,
+			return refuse(entry,
 				      "told to form a group, but node %u is a member of group %016" PRIx64
 				      ", in view %" PRIu64
 				      ": start this node without that word to join it, or end that group",
 				      node, guest->group, guest->view);
 		if ((guest->follows && !follows_me) || guest->forced)
-			return forbid(entry, "told to form a group, but node %u is %s: wait until it has, and join it",
+			return refuse(entry, "told to form a group, but node %u is %s: wait until it has, and join it",
 				      node, guest->follows ? "invited into one" : "told so as well");
 	}
 	return false;
 }
 
-/* It is there, and does not say what it is: it may be a member. */
-static bool forbid_silent(struct wh_entry *entry)
+/* A node that is there and does not say what it is may be a member. */
+static bool refuse_beside_silent(struct wh_entry *entry)
 {
 	const struct wh_lobby *lobby = entry->lobby;
 
 	for (uint32_t node = 0; node < lobby->nodes; node++)
 		if (lobby->guests[node].incarnation != 0 && !lobby->guests[node].introduced)
-			return forbid(
+			return refuse(
 				entry,
 				"told to form a group, but node %u is there and says nothing: it may be a member; end it first",
 				node);
 	return false;
 }
 
-/* For people: what could not be asked. */
+/* For people: the nodes that could not be asked. */
 static void warn_of_absent(const struct wh_entry *entry)
 {
 	const struct wh_lobby *lobby = entry->lobby;
 	char ids[256] = "";
-	size_t at = 0;
 
-	for (uint32_t node = 0; node < lobby->nodes && at + 8 < sizeof(ids); node++)
+	for (uint32_t node = 0; node < lobby->nodes; node++)
 		if (node != lobby->id && lobby->guests[node].incarnation == 0)
-			at += (size_t)snprintf(ids + at, sizeof(ids) - at, " %u", node);
-	if (at > 0)
+			wh_text_add_id(ids, sizeof(ids), " ", node);
+	if (ids[0] != '\0')
 		wh_log(lobby->diag, WH_LOG_WARNING,
-		       "forms a group by an operator's word; these nodes were not reached:%s. If one of them is a member of a "
+		       "forms a group by an operator's word; these nodes were not reached: %s. If one of them is a member of a "
 		       "group of this name, there are two groups now",
 		       ids);
 }
@@ -317,7 +314,7 @@ static size_t form_by_force(struct wh_entry *entry)
 	bool is_silent;
 	int pid;
 
-	if (forbid_silent(entry))
+	if (refuse_beside_silent(entry))
 		return 1;
 	is_silent = find_silent(entry, &node, &pid);
 	if (is_silent && now < entry->began_ns + entry->patience_ns + patience_ns) {
@@ -325,7 +322,7 @@ static size_t form_by_force(struct wh_entry *entry)
 		return 0;
 	}
 	if (is_silent)
-		return forbid(entry,
+		return refuse(entry,
 			      "told to form a group, but node %u (pid %d) is there and may be a member; end it first",
 			      node, pid);
 	if (entry->waits_ns == 0)
@@ -343,39 +340,37 @@ static size_t form_by_force(struct wh_entry *entry)
 	wh_loop_at(entry->lobby->loop, entry->waits_ns + patience_ns);
 	return now < entry->waits_ns + patience_ns
 		       ? 0
-		       : forbid(entry,
+		       : refuse(entry,
 				"told to form a group, but of %u configured nodes %u are there: with state_dir it takes more than "
 				"half; start more of them, or lower `nodes` in the file of all",
 				entry->configured, count);
 }
 
-/* They are there, and too few go with me: for good. */
+/* The nodes are there, and too few of them go with this one: for good. */
 static bool is_hopeless(struct wh_entry *entry)
 {
 	const struct wh_lobby *lobby = entry->lobby;
 	uint32_t other = 0;
-	char why[768];
 
 	if (entry->founder >= 0 || entry->forced || !cannot_form(entry, &other))
 		return false;
-	snprintf(why, sizeof(why),
-		 "those that go with this node are no majority of %u: of node %u the %s from those here%s%s",
-		 entry->configured, other, lobby->guests[other].differs, entry->refusal[0] != '\0' ? ": " : "",
-		 entry->refusal);
-	entry->on.refused(entry->ctx, why);
-	return true;
+	return refuse(entry,
+		      "those that go with this node are no majority of %u: of node %u the %s from those here%s%s",
+		      entry->configured, other, lobby->guests[other].differs, entry->refusal[0] != '\0' ? ": " : "",
+		      entry->refusal);
 }
 
-/* My own invitation, if something speaks against it now. */
+/* This node's own invitation, if something speaks against it now. */
 static void look_after_mine(struct wh_entry *entry)
 {
 	if (entry->state == WH_ENTRY_INVITED && entry->by == entry->lobby->id && entry->founder < 0 && !entry->forced &&
 	    is_not_lowest(entry))
 		wh_entry_drop(entry, "not the lowest");
 	if (entry->state != WH_ENTRY_SEEKING && entry->waits_ns != 0)
-		entry->waits_ns = entry->lobby->loop->now_ns; /* if that comes to nothing there is as much time again */
+		entry->waits_ns =
+			entry->lobby->loop->now_ns; /* if the invitation comes to nothing, the wait begins again */
 	if (entry->state != WH_ENTRY_SEEKING && entry->could_ns == 0 && wh_is_first_view(entry->key))
-		entry->could_ns = entry->lobby->loop->now_ns; /* somebody could */
+		entry->could_ns = entry->lobby->loop->now_ns; /* another node could form a view */
 }
 
 size_t wh_entry_form(struct wh_entry *entry)
@@ -385,7 +380,7 @@ size_t wh_entry_form(struct wh_entry *entry)
 	look_after_mine(entry);
 	if (entry->state != WH_ENTRY_SEEKING)
 		return 0;
-	if (entry->admission->key != 0) /* mine was dropped: whoever follows it still is told */
+	if (entry->admission->key != 0) /* this node's was dropped: nodes that follow it still are told */
 		(void)wh_admission_invite(entry->admission, NULL, 0, true);
 	if ((!entry->may_form && !entry->forced) || wh_entry_member(entry) >= 0)
 		return 0;
@@ -408,16 +403,6 @@ size_t wh_entry_form(struct wh_entry *entry)
 
 /* ---- for people ---------------------------------------------------------------------------------------------------------- */
 
-static void WH_PRINTF(3, 4) add(char *text, size_t bytes, const char *format, ...)
-{
-	size_t length = strlen(text);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text + length, bytes - length, format, arguments);
-	va_end(arguments);
-}
-
 static void explain_founder(const struct wh_entry *entry, char *text, size_t bytes)
 {
 	if (entry->founder != (int)entry->lobby->id || (!entry->may_form && !entry->forced))
@@ -434,38 +419,47 @@ static void explain_founder(const struct wh_entry *entry, char *text, size_t byt
 static void explain_missing(const struct wh_entry *entry, char *text, size_t bytes)
 {
 	const struct wh_lobby *lobby = entry->lobby;
-	int other = entry->records ? recorded(entry) : -1;
+	int other = entry->records ? recorded(entry) : -1, forced = forced_other(entry);
 	bool all = true;
 
+	if (forced >= 0) {
+		snprintf(text, bytes, "waits for the group that node %d forms by an operator's word", forced);
+		return;
+	}
 	snprintf(text, bytes, "forms a group of %u nodes; missing:", entry->configured);
 	for (uint32_t node = 0; node < entry->configured; node++)
 		if (!is_forming(entry, node)) {
-			add(text, bytes, " %u%s", node,
-			    lobby->guests[node].introduced && lobby->guests[node].differs != NULL
-				    ? " (configured otherwise)"
-				    : "");
+			wh_text_add(text, bytes, " %u%s", node,
+				    lobby->guests[node].introduced && lobby->guests[node].differs != NULL
+					    ? " (configured otherwise)"
+					    : "");
 			all = false;
 		}
 	if (all)
-		add(text, bytes, " none");
+		wh_text_add(text, bytes, " none");
 	else if (other >= 0)
-		add(text, bytes,
-		    "; node %d has been in group %016" PRIx64
-		    ", so it takes all of them, or an operator's word (--form)",
-		    other, other == (int)lobby->id ? entry->record : lobby->guests[other].group);
+		wh_text_add(text, bytes,
+			    "; node %d has been in group %016" PRIx64
+			    ", so it takes all of them, or an operator's word (--form)",
+			    other, other == (int)lobby->id ? entry->record : lobby->guests[other].group);
+}
+
+static void explain_silent(const struct wh_entry *entry, uint32_t node, int pid, char *text, size_t bytes)
+{
+	snprintf(text, bytes, "waits for node %u", node);
+	if (pid > 0)
+		wh_text_add(text, bytes, ", pid %d", pid);
+	wh_text_add(text, bytes, ", which is there and %s: it may be a member",
+		    entry->lobby->guests[node].follows ? "follows an invitation" : "silent");
 }
 
 void wh_form_explain(const struct wh_entry *entry, char *text, size_t bytes)
 {
 	uint32_t node;
 	int pid = 0;
-	bool is_silent = !wh_entry_looks_around(entry) && find_silent(entry, &node, &pid);
 
-	if (is_silent && pid > 0)
-		snprintf(text, bytes, "waits for node %u, pid %d, which is there and silent: it may be a member", node,
-			 pid);
-	else if (is_silent)
-		snprintf(text, bytes, "waits for node %u, which is there and silent: it may be a member", node);
+	if (!wh_entry_looks_around(entry) && find_silent(entry, &node, &pid))
+		explain_silent(entry, node, pid, text, bytes);
 	else if (entry->founder >= 0)
 		explain_founder(entry, text, bytes);
 	else if ((!entry->may_form && !entry->forced) || entry->lobby->id >= entry->configured)

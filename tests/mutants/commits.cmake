@@ -161,10 +161,10 @@ mutant(NAME numbers-mistrusted KIND test_group_streams FILE predicates/receive.c
 mutant(NAME first-keys-few KIND test_form FILE membership/form.c
 	REMOVES "keys of first views do not come to an end"
 	TEXT [[
-	if (!wh_is_first_view(key)) {
+	if (!wh_is_first_view(key))
 ]]
 	REPLACEMENT [[
-	if (key >= 1 << 24) {
+	if (key >= 1 << 24)
 ]])
 
 # ---- threads ----

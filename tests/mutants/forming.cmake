@@ -103,11 +103,11 @@ mutant(NAME forced-beside-members KIND test_form FILE membership/form.c
 	REMOVES "an operator's word is checked: a member forbids it"
 	TEXT [[
 		if (guest->standing == WH_MEMBER_OF)
-			return forbid(entry,
+			return refuse(entry,
 ]]
 	REPLACEMENT [[
 		if (guest->standing > WH_MEMBER_OF)
-			return forbid(entry,
+			return refuse(entry,
 ]])
 
 mutant(NAME forced-beside-invited KIND test_form FILE membership/form.c
@@ -122,11 +122,11 @@ mutant(NAME forced-beside-invited KIND test_form FILE membership/form.c
 mutant(NAME forced-beside-silent KIND test_form FILE membership/form.c
 	REMOVES "an operator's word is checked: a node that says nothing forbids it"
 	TEXT [[
-	if (forbid_silent(entry))
+	if (refuse_beside_silent(entry))
 		return 1;
 ]]
 	REPLACEMENT [[
-	(void)forbid_silent;
+	(void)refuse_beside_silent;
 ]])
 
 mutant(NAME forced-alone-with-records KIND test_form FILE membership/form.c

@@ -467,6 +467,10 @@ START_TEST(what_is_silent_on_one_host_may_be_a_member)
 	ck_assert_str_eq(text, "waits for node 5, which is there and silent: it may be a member");
 	meet(lab, "5");
 	say_they(lab, "5", WH_SEEKING, 0);
+	lab->lobby.guests[5].follows = true;
+	wh_entry_explain(&lab->entry, text, sizeof(text));
+	ck_assert_str_eq(text, "waits for node 5, which is there and follows an invitation: it may be a member");
+	lab->lobby.guests[5].follows = false;
 	lab->serviced = 0;
 	lab->lobby.quiet = true;
 	step(lab);
@@ -582,6 +586,14 @@ START_TEST(with_records_it_takes_a_majority)
 }
 END_TEST
 
+static void expect_words(const struct lab *lab, const char *words)
+{
+	char text[256];
+
+	wh_entry_explain(&lab->entry, text, sizeof(text));
+	ck_assert_str_eq(text, words);
+}
+
 /* It is met: others form nothing, follow it though they have records, and it follows nobody. */
 START_TEST(beside_a_forced_node_nobody_forms)
 {
@@ -600,6 +612,7 @@ START_TEST(beside_a_forced_node_nobody_forms)
 	pass_ns(lab, 10 * START_NS);
 	step(lab);
 	ck_assert_ptr_null(strstr(lab->told, "open"));
+	expect_words(lab, "waits for the group that node 1 forms by an operator's word");
 	ck_assert(invite_by(lab, 1, first_view(lab, "0", 3), 0x101)); /* not of so few */
 	ck_assert_ptr_null(strstr(lab->told, "open"));
 	ck_assert(invite_by(lab, 1, first_view(lab, "0,1", 3), 0x201));
@@ -613,14 +626,6 @@ START_TEST(beside_a_forced_node_nobody_forms)
 	lab_free(lab);
 }
 END_TEST
-
-static void expect_words(const struct lab *lab, const char *words)
-{
-	char text[256];
-
-	wh_entry_explain(&lab->entry, text, sizeof(text));
-	ck_assert_str_eq(text, words);
-}
 
 START_TEST(what_is_missing_is_named)
 {
