@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -303,6 +304,14 @@ static int known_pid(pid_t pid)
 	return pid > 0 ? (int)pid : -1;
 }
 
+/* A child that such a process has forked keeps its sockets open, and is no node. */
+static int pid_or_none(pid_t pid)
+{
+	bool has_ended = pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
+
+	return has_ended ? 0 : known_pid(pid);
+}
+
 int wh_shm_holder(struct wh_transport *transport, uint32_t node)
 {
 	struct wh_shm *t = wh_shm_of(transport);
@@ -312,15 +321,15 @@ int wh_shm_holder(struct wh_transport *transport, uint32_t node)
 	uid_t user;
 
 	if (peer->state != WH_SHM_ABSENT && peer->state != WH_SHM_SHUNNED)
-		return known_pid(peer->pid);
+		return pid_or_none(peer->pid);
 	if (peer->held_ns != 0 && now < peer->held_ns + HELD_NS)
-		return known_pid(peer->holder);
+		return pid_or_none(peer->holder);
 	errno = 0;
 	peer->holder = holder_of(t, node, &user);
 	is_ours = peer->holder == -1 ? errno != ECONNREFUSED
 				     : user == t->user; /* another user's is no node of this group */
 	peer->held_ns = is_ours ? now : 0;
-	return is_ours ? known_pid(peer->holder) : 0;
+	return is_ours ? pid_or_none(peer->holder) : 0;
 }
 
 enum verdict { COME, NOT_NOW /* it calls again */, NEVER };

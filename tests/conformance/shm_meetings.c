@@ -347,6 +347,41 @@ START_TEST(the_holder_of_an_id_is_known)
 }
 END_TEST
 
+/* A process that forks and ends: its child has its sockets, and neither answers nor is a node. */
+static int fork_and_stay(const char *group)
+{
+	struct node n;
+
+	setpgid(0, 0);
+	node_make(&n, group, 1, 3);
+	if (fork() == 0) {
+		alarm(120); /* should the test fail */
+		pause();
+	}
+	raise(SIGSTOP);
+	return 0;
+}
+
+START_TEST(a_forked_child_holds_no_id)
+{
+	char group[40];
+	struct node n;
+	pid_t child = spawn(fork_and_stay, new_group(group));
+	int status;
+
+	ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
+	ck_assert(WIFSTOPPED(status));
+	node_make(&n, group, 0, 3);
+	NODE_UNTIL(&n, n.transport->ops->holder(n.transport, 1) == (int)child);
+	kill(child, SIGKILL);
+	reap(child);
+	ck_assert(lines_with("/proc/net/unix", group)); /* the name is taken still */
+	NODE_UNTIL(&n, n.transport->ops->holder(n.transport, 1) == 0);
+	node_free(&n);
+	kill(-child, SIGKILL);
+}
+END_TEST
+
 /* ---- refused ------------------------------------------------------------------------------------------------------ */
 
 /* Once, and not again and again while both are there; and whoever comes in its place is judged for himself. */
@@ -512,6 +547,7 @@ int main(void)
 	tcase_add_test(cases, a_meeting_that_fails_is_tried_again);
 	tcase_add_test(cases, one_that_stops_holds_up_nobody);
 	tcase_add_test(cases, the_holder_of_an_id_is_known);
+	tcase_add_test(cases, a_forked_child_holds_no_id);
 	tcase_add_loop_test(cases, a_refusal_is_told_once, 0, 2);
 	tcase_add_test(cases, the_broken_are_not_met_again);
 	tcase_add_test(cases, the_next_ends_the_one_before);
