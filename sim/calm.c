@@ -164,13 +164,15 @@ static uint64_t distrusts(const struct actor *actor)
 	return wh_inspect_suspects(actor->node) | (actor->play->broken != 0 ? knows & actor->accused : 0);
 }
 
+static bool are_connected(const struct play *play, const struct actor *a, const struct actor *b)
+{
+	return !wh_sim_traffic(play->sim, a->id, b->id).broken && !wh_sim_traffic(play->sim, b->id, a->id).broken;
+}
+
 /* They are connected, and neither suspects the other. */
 static bool trust(const struct play *play, const struct actor *a, const struct actor *b)
 {
-	struct wh_sim_traffic there = wh_sim_traffic(play->sim, a->id, b->id),
-			      back = wh_sim_traffic(play->sim, b->id, a->id);
-
-	return !there.broken && !back.broken && (distrusts(a) >> b->id & 1) == 0 && (distrusts(b) >> a->id & 1) == 0;
+	return are_connected(play, a, b) && (distrusts(a) >> b->id & 1) == 0 && (distrusts(b) >> a->id & 1) == 0;
 }
 
 /* By life of `set`: who of it trusts that one. */
@@ -230,15 +232,29 @@ static bool can_follow(const struct play *play, const struct scene *last, uint64
 	return can;
 }
 
-/* Who has promised to go on in a first view keeps that for some start time-outs: one that is cut off for longer, just then,
- * may never see that another has begun it; nor one who is not told in time whom he need not wait for. And nobody keeps it when
- * so many have ended that no majority is left. Who was not there yet has promised nothing: the others may begin a bare majority without
- * him, which is lost if one of them vanishes before the next view, or two of them lose their connection (docs/decisions/0016). */
+/* Have two members that have begun that view lost their connection? */
+static bool is_torn(const struct play *play, const struct scene *scene)
+{
+	for (uint32_t a = 0; a < play->lives; a++)
+		for (uint32_t b = 0; b < a; b++)
+			if (play->actors[a].scene == scene && play->actors[b].scene == scene &&
+			    !are_connected(play, &play->actors[a], &play->actors[b]))
+				return true;
+	return false;
+}
+
+/* A node that has promised to go on in a first view keeps that for some start time-outs: one that is cut off for longer, just then,
+ * may never see that another has begun it; nor may one that is not told in time whom it need not wait for. No node keeps the promise
+ * when so many have ended that no majority is left. A node that was not there yet has promised nothing. Where a majority forms a view, the
+ * others may begin it without that node, and it is lost if one of them vanishes before the next view, or two of them lose their
+ * connection (docs/decisions/0016). */
 static uint64_t find_dropped(const struct play *play, const struct scene *last, uint64_t candidates)
 {
 	bool majority = 2 * (uint32_t)__builtin_popcountll(candidates) > last->voters;
 	bool may = wh_play_was_cut(play) || wh_scene_ended_late(play, last) || !majority;
-	bool lost = play->vanished_ns != 0 || (play->broken & last->members) != 0;
+	bool is_short = wh_plan_may_form(play->plan, (uint32_t)play->plan->config.group.nodes - 1);
+	bool has_vanished = play->vanished_ns != 0 && candidates != last->members;
+	bool lost = is_short && (has_vanished || is_torn(play, last));
 	uint64_t dropped = 0;
 
 	for (uint32_t i = 0; i < play->lives; i++)
