@@ -77,6 +77,13 @@ static const struct scenario {
 	 WORLD(.configured = 4, .form = A_MAJORITY, .one_host = true, .identities = 2)},
 	{"one host, a silent name forbids", CUT_OFF, USUAL, NULL,
 	 WORLD(.configured = 5, .form = A_MAJORITY, .one_host = true, .identities = 2)},
+	/* There a view needs no configured member. */
+	{"one host, a silent name forbids, one may join", EVERY, USUAL, NULL,
+	 WORLD(.configured = 2, .joined = 1, .form = A_MAJORITY, .one_host = true, .identities = 3,
+	       .mutations = JOINED_IDS_GO_ON)},
+	{"one host, a silent name forbids, one may join", CUT_OFF, USUAL, NULL,
+	 WORLD(.configured = 3, .joined = 1, .form = A_MAJORITY, .one_host = true, .identities = 2,
+	       .mutations = JOINED_IDS_GO_ON)},
 	/* Each rule taken out. */
 	{"rule 1: a majority is enough", EVERY, 0, TWO, WORLD(.configured = 3, .form = A_MAJORITY, .identities = 3)},
 	{"rule 1, nobody leaves, tie-breaker", EVERY, 0, TWO,
@@ -98,6 +105,9 @@ static const struct scenario {
 	{"rule 5: a silent name forbids for a while", EVERY, 0, TWO,
 	 WORLD(.configured = 5, .form = A_MAJORITY, .one_host = true, .identities = 2, .nobody_leaves = true,
 	       .all_are_members = true, .mutations = SILENCE_TIMES_OUT)},
+	{"rule 5: the silent name of a joined id forbids nothing", EVERY, 0, TWO,
+	 WORLD(.configured = 2, .joined = 1, .form = A_MAJORITY, .one_host = true, .identities = 3,
+	       .mutations = JOINED_IDS_GO_ON | JOINED_NAMES_ARE_FREE)},
 	/* A first view that one member alone has begun may be left behind by another group: it has no quorum, and stands. */
 	{"rule 7: the record is not there before there", EVERY, RUNS_WITHOUT, KEPT_OUT,
 	 WORLD(.configured = 3, .form = A_MAJORITY, .record = BEFORE_BEGIN, .identities = 2)},

@@ -51,13 +51,14 @@ enum word {
 
 /* What is done otherwise than by the rules. */
 enum mutation {
-	JOINED_IDS_GO_ON = 1 << 0,     /* a view needs no configured member */
-	SILENCE_TIMES_OUT = 1 << 1,    /* one host: a held name that says nothing forbids nothing */
-	RECORD_FORBIDS_ALL = 1 << 2,   /* also all configured nodes together form nothing if one has a record */
-	OWN_IDENTITY_ONLY = 1 << 3,    /* a node with a record joins no other group than that of its record */
-	TORN_IS_NONE = 1 << 4,         /* a record that cannot be read counts as none */
-	RECORD_IS_NOT_MET = 1 << 5,    /* a majority looks at its own records alone, not at those of all it meets */
-	RECORD_NOT_LOOKED_AT = 1 << 6, /* a majority forms whatever records there are */
+	JOINED_IDS_GO_ON = 1 << 0,      /* a view needs no configured member */
+	SILENCE_TIMES_OUT = 1 << 1,     /* one host: a held name that says nothing forbids nothing */
+	RECORD_FORBIDS_ALL = 1 << 2,    /* also all configured nodes together form nothing if one has a record */
+	OWN_IDENTITY_ONLY = 1 << 3,     /* a node with a record joins no other group than that of its record */
+	TORN_IS_NONE = 1 << 4,          /* a record that cannot be read counts as none */
+	RECORD_IS_NOT_MET = 1 << 5,     /* a majority looks at its own records alone, not at those of all it meets */
+	RECORD_NOT_LOOKED_AT = 1 << 6,  /* a majority forms whatever records there are */
+	JOINED_NAMES_ARE_FREE = 1 << 7, /* one host: the held name of a joined id forbids nothing */
 };
 
 struct world {

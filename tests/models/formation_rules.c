@@ -107,7 +107,12 @@ bool may_sync(const struct world *w, const struct node *n)
 
 /* ---- first views --------------------------------------------------------------------------------------------------- */
 
-/* On one host a name that is held tells of a node that may be a member. */
+/* On one host a name that is held and silent tells of a node that may be a member. */
+static bool may_be_a_member(const struct world *w, const struct node *n)
+{
+	return n->side == 1 && !(n->part == JOINED && breaks(w, JOINED_NAMES_ARE_FREE));
+}
+
 static bool is_forbidden(const struct world *w, const struct state *s, uint8_t side)
 {
 	if (!w->one_host)
@@ -115,7 +120,7 @@ static bool is_forbidden(const struct world *w, const struct state *s, uint8_t s
 	if (side == 1)
 		return true;
 	for (int i = 0; i < s->node_count && !breaks(w, SILENCE_TIMES_OUT); i++)
-		if (s->nodes[i].side == 1)
+		if (may_be_a_member(w, &s->nodes[i]))
 			return true;
 	return false;
 }
