@@ -281,6 +281,8 @@ void wh_node_hear(whorl_node *node, const struct wh_transport_event *event)
 
 /* ---- one pass ---------------------------------------------------------------------------------------------------- */
 
+#define EXPLAIN_NS (10 * WH_NS_PER_MS) /* for people; it may ask the system for each id of the group */
+
 static void explain(whorl_node *node)
 {
 	char text[sizeof(node->progress)];
@@ -298,7 +300,7 @@ static size_t seek(whorl_node *node)
 	if (node->entry.began_ns == 0)
 		wh_entry_begin(&node->entry);
 	work = wh_entry_step(&node->entry);
-	if (node->loop.now_ns - node->explained_ns >= WH_NS_PER_MS) {
+	if (node->loop.now_ns - node->explained_ns >= EXPLAIN_NS) {
 		node->explained_ns = node->loop.now_ns;
 		explain(node);
 	}

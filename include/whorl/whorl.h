@@ -184,6 +184,8 @@ struct whorl_open_options {
  * If a group of that name is running the node will join it. If not, it will form one with all the nodes that are configured; on shm, and
  * on networks with `[group] state_dir`, after `start_timeout_ms` with more than half of them, or as its founder, alone
  * (docs/operations.md). There are never two groups of one name that both go on: docs/decisions/0032.
+ * The id is held from here on. On shm a node that is opened and never started may be a member for all that the others know, and no group
+ * is formed while it is there: start it, or close it.
  * WHORL_OK; WHORL_CONFIG (addresses too: one that must be known and is not, or is not allowed without a key; a record in `state_dir`
  * that is damaged, or another node's); WHORL_INVALID (id, options); WHORL_MEMORY (more than `memory_max`; what the machine has is asked for
  * when a view begins); WHORL_SYSTEM (`state_dir` is not there, too); WHORL_REFUSED
@@ -220,6 +222,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int t
  * has kept back, because its state was not restored yet, is dropped: it counts as delivered (whorl_on_state).
  * Claims that are still open stay valid memory: their commit or abort gives WHORL_CLOSED and frees it.
  * No other call with this node may be under way or follow, except commit and abort of open claims.
+ * Beyond the time-out it waits for what cannot be interrupted: a call of the program's `read` or `restore`, and, with `[group]
+ * state_dir`, a sync of the record that is under way.
  * WHORL_OK (always, in a forked child); WHORL_TIMEOUT: something was abandoned; what whorl_error says of the node
  * (WHORL_NO_QUORUM, WHORL_REMOVED, WHORL_MEMBER_GONE...): likewise, because of that;
  * WHORL_WOULD_DEADLOCK (from an upcall) and WHORL_INVALID (negative time-out): nothing was done, the node is still open. */
