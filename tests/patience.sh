@@ -3,14 +3,15 @@
 # else. Read by scripts of tests.
 
 patience() {
-	local load=${WHORL_PATIENCE:-} cpus=1
+	local load=${WHORL_PATIENCE:-} cpus=1 least=0.1
 
 	if [ -z "$load" ]; then
+		least=1
 		cpus=$(nproc)
 		read -r load _ </proc/loadavg || load=$((5 * cpus))
 	fi
-	awk -v ms="$1" -v load="$load" -v cpus="$cpus" 'BEGIN {
+	awk -v ms="$1" -v load="$load" -v cpus="$cpus" -v least="$least" 'BEGIN {
 		factor = load / cpus
-		printf "%d\n", ms * (factor < 1 ? 1 : factor > 5 ? 5 : factor)
+		printf "%d\n", ms * (factor < least ? least : factor > 5 ? 5 : factor)
 	}'
 }

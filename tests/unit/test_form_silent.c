@@ -83,7 +83,7 @@ START_TEST(a_lower_one_follows)
 	say_they(lab, "01", WH_FORMING, 0);
 	step(lab);
 	forget(lab);
-	while (lab->entry.state == WH_ENTRY_SEEKING) {
+	for (int k = 0; k < 10 && lab->entry.state == WH_ENTRY_SEEKING; k++) {
 		pass_ns(lab, START_NS);
 		step(lab);
 	}

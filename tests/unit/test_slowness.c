@@ -7,7 +7,7 @@
 static const struct {
 	const char *given;
 	uint64_t of_1000;
-} factors[] = {{"1", 1000}, {"0.2", 1000}, {"3", 3000}, {"2.5", 2500}, {"99", 5000}};
+} factors[] = {{"1", 1000}, {"0.2", 200}, {"0", 100}, {"x", 100}, {"3", 3000}, {"2.5", 2500}, {"99", 5000}};
 
 /* What `patience 1000` prints. */
 static uint64_t of_script(void)
