@@ -86,6 +86,8 @@ static enum whorl_result finish(struct whorl_claim *claim, size_t bytes, bool ab
 	if (result != WHORL_CLOSED)
 		taken = wh_ring_finish(subgroup->ring, &own, (uint32_t)bytes, aborted || !is_taken(result));
 	wh_rcu_read_unlock();
+	if (__builtin_expect(result == WHORL_OK && taken, 1))
+		return WHORL_OK;
 	if (result == WHORL_CLOSED)
 		return finish_orphan(subgroup->node);
 	if (!is_taken(result))
