@@ -7,6 +7,15 @@
 #include "tests/cli/cli.h"
 #include "tests/cli/results.h"
 
+/* The sections of a file before [bench]: so many nodes, in whose few slots little messages soon come round. */
+#define SMALL_GROUP(nodes)                                                                                             \
+	"[group]\n"                                                                                                    \
+	"nodes = " nodes "\n"                                                                                          \
+	"failure_timeout_ms = 20000\n" /* a slow machine is no failure */                                              \
+	"[subgroup all]\n"                                                                                             \
+	"window = 10\n"                                                                                                \
+	"message_bytes = 1000\n"
+
 static struct cli_dir dir;
 static struct cli cli;
 static json_t *lines;

@@ -43,15 +43,9 @@ static struct records_subgroup everybody(uint32_t nodes, size_t bytes, uint64_t 
 	return subgroup;
 }
 
-static const char plain[] = "[group]\n"
-			    "nodes = 3\n"
-			    "failure_timeout_ms = 20000\n" /* a slow machine is no failure */
-			    "[subgroup all]\n"
-			    "window = 10\n"
-			    "message_bytes = 1000\n"
-			    "[bench]\n"
-			    "messages = 2000\n"
-			    "bytes = 100\n";
+static const char plain[] = SMALL_GROUP("3") "[bench]\n"
+					     "messages = 2000\n"
+					     "bytes = 100\n";
 
 static const struct {
 	const char *sets[4];

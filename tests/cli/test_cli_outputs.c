@@ -15,19 +15,13 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NO_SPACE "could not be written: No space left on device"
 
-static const char small[] = "[group]\n"
-			    "nodes = 2\n"
-			    "failure_timeout_ms = 20000\n" /* a slow machine is no failure */
-			    "[subgroup all]\n"
-			    "window = 10\n"
-			    "message_bytes = 1000\n"
-			    "[bench]\n"
-			    "messages = 300\n"
-			    "bytes = 100\n"
-			    "runs = 2\n"
-			    "limit = off\n"
-			    "[sim]\n"
-			    "runs = 3\n";
+static const char small[] = SMALL_GROUP("2") "[bench]\n"
+					     "messages = 300\n"
+					     "bytes = 100\n"
+					     "runs = 2\n"
+					     "limit = off\n"
+					     "[sim]\n"
+					     "runs = 3\n";
 
 /* What stands for files of the test. */
 enum { INI = 1, ONE, RESULTS, DELIVERIES, ARGUMENTS = 9 };

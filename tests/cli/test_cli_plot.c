@@ -10,17 +10,11 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char small[] = "[group]\n"
-			    "nodes = 2\n"
-			    "failure_timeout_ms = 20000\n" /* a slow machine is no failure */
-			    "[subgroup all]\n"
-			    "window = 10\n"
-			    "message_bytes = 1000\n"
-			    "[bench]\n"
-			    "messages = 300\n"
-			    "bytes = 100\n"
-			    "runs = 1\n"
-			    "limit = off\n";
+static const char small[] = SMALL_GROUP("2") "[bench]\n"
+					     "messages = 300\n"
+					     "bytes = 100\n"
+					     "runs = 1\n"
+					     "limit = off\n";
 
 static json_t *line_at(size_t variant)
 {

@@ -11,17 +11,11 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char small[] = "[group]\n"
-			    "nodes = 2\n"
-			    "failure_timeout_ms = 20000\n" /* a slow machine is no failure */
-			    "[subgroup all]\n"
-			    "window = 10\n"
-			    "message_bytes = 1000\n"
-			    "[bench]\n"
-			    "messages = 500\n"
-			    "bytes = 100\n"
-			    "runs = 2\n"
-			    "limit = off\n";
+static const char small[] = SMALL_GROUP("2") "[bench]\n"
+					     "messages = 500\n"
+					     "bytes = 100\n"
+					     "runs = 2\n"
+					     "limit = off\n";
 
 /* Every key of the stable interface, and what it is. */
 static const struct {
