@@ -30,7 +30,7 @@ mount --bind "$command" "$root/whorl/command"
 mkdir "$root/whorl/tests"
 mount --bind "$source" "$root/whorl/tests"
 status=0
-chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin bash /whorl/tests/network/scenarios.sh /whorl/command nothing || status=$?
+chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin bash /whorl/tests/network/scenarios.sh /whorl/command two-groups || status=$?
 if [ $status -eq 77 ]; then
 	echo "no network can be made in a chroot"
 	exit 1

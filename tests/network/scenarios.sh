@@ -36,7 +36,7 @@ keep_records() {
 status_says() {
 	local status=0
 
-	ip netns exec h0 "$command" status "$directory/group.ini" >"$directory/status" 2>&1 || status=$?
+	on 0 "$command" status "$directory/group.ini" >"$directory/status" 2>&1 || status=$?
 	[ $status -eq 1 ] && grep -q -- "$1" "$directory/status"
 }
 
