@@ -3,9 +3,11 @@
 # A part is a directory or the beginning of files' names: predicates/loop stands for predicates/loop.c, loop.h,
 # loop_int.h. Where two parts fit a file, the longer name counts. A part may include its own headers and those of the
 # parts behind the colon; it may name only parts that stand above it here, so the arrows cannot form a cycle. Headers
-# called *_int.h are private to their part; only sim looks into them from outside.
+# called *_int.h are private to their part; only sim looks into them from outside. persistence, work, replica, dds and
+# delegation are places for what is to come.
 
 set(public "include/whorl/result include/whorl/message include/whorl")
+set(core "base conf transport sst smc predicates predicates/loop membership")
 set(WHORL_EDGES
 	"include/whorl/result  :"
 	"include/whorl/message :"
@@ -13,16 +15,30 @@ set(WHORL_EDGES
 	"base                  : include/whorl/result"
 	"conf                  : include/whorl/result base"
 	"transport             : include/whorl/result base"
+	"transport/secure      : include/whorl/result base"
+	"transport/shm         : include/whorl/result base transport"
+	"transport/tcp         : include/whorl/result base transport transport/secure"
+	"transport/verbs       : include/whorl/result base transport"
+	"sim/net               : include/whorl/result base transport"
 	"sst                   : include/whorl/result base transport"
 	"predicates/loop       : include/whorl/result base transport sst"
 	"membership            : include/whorl/result base transport sst predicates/loop"
 	"smc                   : include/whorl/result base transport sst"
 	"predicates            : include/whorl/result include/whorl/message base transport sst smc predicates/loop"
-	"group                 : ${public} base conf transport sst smc predicates predicates/loop membership"
-	"sim                   : ${public} base conf transport sst smc predicates predicates/loop membership group"
-	"tools/limit           : include/whorl/result base"
-	"tools                 : ${public} base conf group sim tools/limit"
-	"bench/peers           : ${public} tools tools/limit"
+	"persistence           : include/whorl/result base"
+	"state                 : include/whorl/result include/whorl/message include/whorl base transport"
+	"group                 : ${public} ${core} state transport/secure transport/shm transport/tcp transport/verbs"
+	"sim                   : ${public} ${core} sim/net state group"
+	"work                  : ${public} base transport predicates/loop"
+	"replica               : ${public} base persistence group"
+	"dds                   : ${public} base conf group"
+	"delegation            : ${public} base work replica"
+	"command               : include/whorl/result base"
+	"bench/limit           : include/whorl/result base command"
+	"bench/plot            : ${public} base conf command"
+	"bench                 : ${public} base conf group sim command bench/limit bench/plot"
+	"tools                 : ${public} base conf group sim command bench bench/plot"
+	"bench/peers           : ${public} bench bench/limit"
 	"examples              : ${public}"
 )
 
@@ -32,9 +48,10 @@ set(WHORL_INSPECTORS sim)
 # Headers from outside that only the parts behind the colon may include.
 set(WHORL_FOREIGN
 	"ini.h      : conf"
-	"jansson.h  : tools"
+	"dds/dds.h  : bench/peers"
+	"jansson.h  : tools bench bench/plot"
 	"urcu       : base"
-	"infiniband : transport tools/limit"
-	"rdma       : transport"
-	"openssl    : transport"
+	"infiniband : transport/verbs bench/limit"
+	"rdma       : transport/verbs"
+	"openssl    : transport/secure"
 )

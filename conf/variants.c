@@ -138,3 +138,14 @@ const char *wh_conf_variant_text(const struct wh_conf *conf, size_t variant, cha
 	}
 	return buf;
 }
+
+bool wh_conf_may_vary(const struct wh_conf *conf, const char *key)
+{
+	for (size_t t = 0; t < conf->table_count; t++) {
+		const struct wh_option *option = wh_option_find(conf->tables[t], key);
+
+		if (option != NULL && option->sweep)
+			return true;
+	}
+	return false;
+}

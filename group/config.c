@@ -12,7 +12,7 @@
 #include "group/refuse.h"
 #include "predicates/loop.h"
 #include "sst/columns.h"
-#include "transport/tcp.h"
+#include "transport/tcp/tcp.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

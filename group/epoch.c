@@ -14,7 +14,7 @@ struct wh_seat *wh_epoch_seat(const struct wh_epoch *epoch, const whorl_subgroup
 	return NULL;
 }
 
-/* My row of this view, and that of the next, which is prepared in advance (transport/shm.h). For a while after a change there
+/* My row of this view, and that of the next, which is prepared in advance (transport/shm/shm.h). For a while after a change there
  * is that of the view before, too. */
 #define ROWS 2
 

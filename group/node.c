@@ -11,9 +11,9 @@
 
 #include "base/text.h"
 #include "group/secret.h"
-#include "transport/shm.h"
-#include "transport/tcp.h"
-#include "transport/verbs.h"
+#include "transport/shm/shm.h"
+#include "transport/tcp/tcp.h"
+#include "transport/verbs/verbs.h"
 
 /* ---- log ---------------------------------------------------------------------------------------------------------- */
 

@@ -11,9 +11,9 @@
 
 #include "group/epoch.h"
 #include "group/node.h"
-#include "group/state.h"
 #include "membership/entry.h"
 #include "predicates/loop.h"
+#include "state/state.h"
 
 enum wh_rests { WH_RESTS_UNASKED, WH_RESTS, WH_SENDS_AGAIN };
 

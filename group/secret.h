@@ -3,7 +3,7 @@
 #define WH_GROUP_SECRET_H
 
 #include "group/config.h"
-#include "transport/secure.h"
+#include "transport/secure/secure.h"
 
 struct wh_secret {
 	struct wh_secure_key *key; /* NULL: none */

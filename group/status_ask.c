@@ -7,9 +7,9 @@
 
 #include "group/refuse.h"
 #include "membership/view.h"
-#include "transport/shm.h"
-#include "transport/tcp.h"
-#include "transport/verbs.h"
+#include "transport/shm/shm.h"
+#include "transport/tcp/tcp.h"
+#include "transport/verbs/verbs.h"
 
 #define NO_PLACE "no place for the status"
 

@@ -9,10 +9,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "group/state.h"
 #include "membership/lobby.h"
 #include "sim/payload.h"
 #include "sim/play_int.h"
+#include "state/state.h"
 
 #define PATIENCE_TIMEOUTS 20 /* so long nothing may change before something is amiss */
 #define OUTSIDE_TIMEOUTS                                                                                               \

@@ -5,8 +5,8 @@
 
 #include "group/node.h"
 #include "sim/fiber.h"
+#include "sim/net/sim.h"
 #include "transport/dice.h"
-#include "transport/sim.h"
 
 #define MB 1000000
 #define GAP_BYTES 1024 /* as on verbs: a write more */

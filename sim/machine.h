@@ -1,7 +1,7 @@
 /* machine.h - a cluster in virtual time: nodes with processors and network cards that cost what a model says.
  *
  * What a schedule of `whorl sim` draws at random is counted here: how long each thing takes. Each node is the library, in the
- * transport of the simulator with the card of `[nic]` (transport/sim_card.c). A node has processors: one makes passes of its loop,
+ * transport of the simulator with the card of `[nic]` (sim/net/card.c). A node has processors: one makes passes of its loop,
  * others are threads of its application, all of them fibers. Time passes for a processor where it works (`[cpu]`) and where it posts, in the
  * middle of a pass too; everybody else goes on meanwhile, and sees the memory that they share as it is by then. A processor that waits
  * polls, at no cost to others. So nothing is drawn but `jitter`, and the same seed gives the same run.

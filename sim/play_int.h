@@ -29,9 +29,9 @@
 
 #include "sim/history.h"
 #include "sim/inspect.h"
+#include "sim/net/sim.h"
 #include "sim/play.h"
 #include "transport/dice.h"
-#include "transport/sim.h"
 
 /* ---- applications -------------------------------------------------------------------------------------------------------- */
 

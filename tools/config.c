@@ -7,7 +7,9 @@
 #include <whorl/whorl.h>
 
 #include "base/option.h"
-#include "tools/bench.h"
+#include "bench/bench.h"
+#include "bench/sections.h"
+#include "tools/commands.h"
 
 enum form { FORM_NONE, FORM_TEXT, FORM_MARKDOWN, FORM_SAMPLE, FORM_CHECK };
 
@@ -163,20 +165,20 @@ static void print_all(enum form form)
 		       "Numbers may end in k, m or g: times 1024 for bytes, times 1000 otherwise. `#` and `;` begin "
 		       "a comment. Where a list is allowed, as in `bytes = 128, 10240`, `whorl bench` runs each "
 		       "combination.\n\n");
-	for (size_t t = 0; t < wh_tools_table_count; t++) {
+	for (size_t t = 0; t < wh_section_count; t++) {
 		if (form == FORM_TEXT)
-			print_text(wh_tools_tables[t]);
+			print_text(wh_sections[t]);
 		else if (form == FORM_MARKDOWN)
-			print_markdown(wh_tools_tables[t]);
+			print_markdown(wh_sections[t]);
 		else
-			print_sample(wh_tools_tables[t]);
+			print_sample(wh_sections[t]);
 	}
 }
 
 /* As `whorl sim` does before it runs, if there is a section [sim], or `whorl bench`. */
 static enum wh_exit check(const char *file)
 {
-	struct wh_conf *conf = wh_tools_conf();
+	struct wh_conf *conf = wh_sections_conf();
 	enum wh_exit status;
 
 	if (conf == NULL) {

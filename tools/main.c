@@ -7,7 +7,10 @@
 
 #include <whorl/whorl.h>
 
-#include "tools/tools.h"
+#include "bench/commands.h"
+#include "bench/plot/report.h"
+#include "command/output.h"
+#include "tools/commands.h"
 
 static const struct command {
 	const char *name;

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/sections.h"
 #include "group/config.h"
+#include "tools/commands.h"
 #include "tools/node.h"
 
 const struct wh_member_run wh_member_none = {.name = "none"};
@@ -169,7 +171,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			argp_error(state, "which FILE?");
 		if (arguments->has_id)
 			return 0;
-		rank = wh_tools_rank(WH_NODES_MAX);
+		rank = wh_command_rank(WH_NODES_MAX);
 		if (rank < 0)
 			argp_error(state, "which node: --id N?");
 		member->id = (uint32_t)rank;
@@ -191,7 +193,7 @@ int wh_node_main(int argc, char **argv)
 {
 	struct arguments arguments = {.sets = calloc((size_t)argc + 1, sizeof *arguments.sets),
 				      .member = {.run = &wh_member_counter, .rate = -1, .bytes = -1}};
-	struct wh_conf *conf = wh_tools_conf();
+	struct wh_conf *conf = wh_sections_conf();
 	enum wh_exit status = WH_EXIT_MACHINE;
 
 	if (arguments.sets == NULL || conf == NULL) {

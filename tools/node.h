@@ -20,8 +20,9 @@
 
 #include "base/atomics.h"
 #include "base/env.h"
-#include "tools/limit/crew.h"
-#include "tools/tools.h"
+#include "command/crew.h"
+#include "command/output.h"
+#include "conf/conf.h"
 
 /* ---- lines -------------------------------------------------------------------------------------------------------------- */
 

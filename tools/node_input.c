@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/bench.h"
+#include "group/config.h"
 #include "tools/node.h"
 
 /* ---- commands ------------------------------------------------------------------------------------------------------ */
@@ -58,7 +58,7 @@ static void obey(struct wh_member *member, char *line)
 	} else if (argument == NULL && strcmp(word, "leave") == 0) {
 		member->leaves = true;
 	} else {
-		wh_bench_progress_text("");
+		wh_progress("");
 		wh_say("commands are: rest, send (each of this node, or with the id of another), leave");
 	}
 }

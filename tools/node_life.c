@@ -10,7 +10,6 @@
 
 #include "base/size.h"
 #include "group/config.h"
-#include "tools/bench.h"
 #include "tools/node.h"
 
 #define LOOK_NS (100 * WH_NS_PER_MS)
@@ -250,7 +249,7 @@ static void look_at_progress(struct life *life, uint64_t now)
 		return;
 	whorl_progress(member->node, text, sizeof text);
 	if (isatty(STDERR_FILENO) && !member->options->json)
-		wh_bench_progress_text(text);
+		wh_progress(text);
 	if (strcmp(text, life->progress) == 0 || now - life->progress_ns < WH_NS_PER_S)
 		return;
 	if (!isatty(STDERR_FILENO) || member->options->json)
@@ -267,7 +266,7 @@ static void tell_ready(struct life *life, uint64_t now)
 	struct wh_member *member = &life->member;
 	double ms = (double)(now - life->began_ns) / 1e6;
 
-	wh_bench_progress_text("");
+	wh_progress("");
 	wh_member_tell(
 		member,
 		WH_MEMBER_JSON(member, "{s:s, s:i, s:f}", "event", "ready", "node", (int)member->options->id, "ms", ms),
@@ -299,7 +298,7 @@ static void look_at_transfer(struct life *life, struct transfer *transfer, uint6
 	if (transfer->began_ns == 0 && under_way == 0 && moved == 0)
 		return;
 	if (under_way == 0) {
-		wh_bench_progress_text("");
+		wh_progress("");
 		tell_transfer(&life->member, event, words, moved,
 			      transfer->began_ns != 0 ? now - transfer->began_ns : 0);
 		*transfer = (struct transfer){.bytes = bytes};
@@ -312,7 +311,7 @@ static void look_at_transfer(struct life *life, struct transfer *transfer, uint6
 	snprintf(line, sizeof line, "%s: %s so far, %s/s", words, wh_size_text(moved, size, sizeof size),
 		 wh_size_text((uint64_t)((double)moved * 1e9 / (double)(now - transfer->began_ns + LOOK_NS)), rate,
 			      sizeof rate));
-	wh_bench_progress_text(line);
+	wh_progress(line);
 }
 
 static void look_at_transfers(struct life *life, uint64_t now)
@@ -447,7 +446,7 @@ static enum wh_exit leave(struct life *life)
 	struct wh_member *member = &life->member;
 	enum whorl_result result;
 
-	wh_bench_progress_text("");
+	wh_progress("");
 	if (life->end == WHORL_OK && life->ready)
 		wh_member_tell(member,
 			       WH_MEMBER_JSON(member, "{s:s, s:i}", "event", "leaves", "node", (int)member->options->id),

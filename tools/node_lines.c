@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/bench.h"
 #include "tools/node.h"
 
 bool wh_lines_open(struct wh_lines *lines, const struct wh_watch *watch)
@@ -67,7 +66,7 @@ bool wh_lines_write(struct wh_lines *lines)
 			wh_say("%llu lines came faster than they could be written, and are left out",
 			       (unsigned long long)lost);
 		if (!cleared)
-			wh_bench_progress_text("");
+			wh_progress("");
 		cleared = true;
 		if (line.is_error)
 			wh_say("%s", line.text);

@@ -16,8 +16,10 @@
 
 #include "base/atomics.h"
 #include "base/env.h"
+#include "bench/sections.h"
+#include "command/crew.h"
 #include "sim/trial.h"
-#include "tools/bench.h"
+#include "tools/commands.h"
 
 #define LOOK_MS 200
 
@@ -263,7 +265,7 @@ static void show_progress(const struct campaign *campaign)
 	snprintf(line, sizeof line, "seed %" PRIu64 ": %" PRIu64 " of %" PRId64 " runs, %.0f runs/s",
 		 wh_load_acquire(&campaign->page->seed), done, campaign->options->runs,
 		 (double)done / seconds_since(campaign->began_ns));
-	wh_bench_progress_text(line);
+	wh_progress(line);
 }
 
 /* True: all runs are good. */
@@ -291,7 +293,7 @@ static bool run_all(struct campaign *campaign)
 		}
 	}
 	if (!campaign->arguments->quiet)
-		wh_bench_progress_text("");
+		wh_progress("");
 	if (worker < 0)
 		snprintf(page->verdict.text, sizeof page->verdict.text, "died: no process can be had");
 	else if (WIFSIGNALED(status))
@@ -309,7 +311,7 @@ static bool tell_shrinking(void *ctx, uint32_t attempts)
 
 	snprintf(line, sizeof line, "shrinking: %u attempts", attempts);
 	if (!campaign->arguments->quiet)
-		wh_bench_progress_text(line);
+		wh_progress(line);
 	wh_watch_wait(&campaign->watch, 0);
 	return campaign->watch.interrupted == 0;
 }
@@ -355,7 +357,7 @@ static void explain(struct campaign *campaign, uint64_t seed)
 		printf("A second run with this seed is good: they are not the same, which is a fault of the simulator.\n");
 	if (!verdict.good && !campaign->arguments->no_shrink) {
 		attempts = wh_trial_shrink(&trial, &verdict, wh_trial_play_apart, tell_shrinking, campaign);
-		wh_bench_progress_text("");
+		wh_progress("");
 		printf("the least that fails, found by %u attempts:\n  %s\n  %d nodes, %u subgroups, step %" PRIu64
 		       "\n",
 		       attempts, verdict.text, (int)trial.plan.config.group.nodes, trial.plan.config.subgroup_count,
@@ -431,7 +433,7 @@ static void set(struct wh_conf *conf, const char *key, const char *value)
 int wh_sim_main(int argc, char **argv)
 {
 	struct arguments arguments = {.sets = calloc((size_t)argc + 1, sizeof *arguments.sets)};
-	struct wh_conf *conf = wh_tools_conf();
+	struct wh_conf *conf = wh_sections_conf();
 	struct wh_trial_options trial;
 	struct wh_schedule of_file = {.count = 0};
 	struct campaign campaign = {.arguments = &arguments, .options = &trial};

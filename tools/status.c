@@ -6,8 +6,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "bench/sections.h"
+#include "command/crew.h"
 #include "group/config.h"
-#include "tools/limit/crew.h"
+#include "tools/commands.h"
 #include "tools/status.h"
 
 struct arguments {
@@ -115,7 +117,7 @@ static bool read_more(struct wh_report_whom *whom, struct wh_conf *conf, const c
 /* The group that the file describes. False: said why not. */
 static bool read_whom(const char *path, struct wh_report_whom *whom)
 {
-	struct wh_conf *conf = wh_tools_conf();
+	struct wh_conf *conf = wh_sections_conf();
 	struct wh_group_options group;
 	bool good = false;
 

@@ -182,7 +182,7 @@ struct wh_transport_config {
 	uint64_t incarnation; /* mine: a random number, not 0 */
 	/* "host:port" of each node, by id; NULL, or one that is NULL: the transport's own choice. For those of networks. */
 	const char *const *addresses;
-	/* For those of networks: who is let in (transport/secure.h). NULL, both: anybody on this host. Held by the transport as long as it
+	/* For those of networks: who is let in (transport/secure/secure.h). NULL, both: anybody on this host. Held by the transport as long as it
 	 * needs them. */
 	struct wh_secure_key *key;
 	struct wh_secure_tls *tls;

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/limit/payload.h"
+#include "bench/limit/payload.h"
 
 #define GRACE_S 60
 #define TIMED_EVERY 16 /* of a stream: a look at the clock takes as long as a small message may */

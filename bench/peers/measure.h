@@ -22,7 +22,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "tools/histogram.h"
+#include "bench/histogram.h"
 
 #define PEERS_NODES_MAX 8
 #define PEERS_BYTES_MAX (64 * 1024)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/crc32c.h"
-#include "tools/limit/payload.h"
+#include "bench/limit/payload.h"
 
 #define SENDERS_MAX 256
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/bench.h"
 #include "tests/cli/lines.h"
 #include "tests/harness.h"
-#include "tools/bench.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

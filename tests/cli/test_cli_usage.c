@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/bench.h"
+#include "bench/sections.h"
 #include "tests/cli/cli.h"
 #include "tests/harness.h"
-#include "tools/bench.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -306,9 +307,9 @@ START_TEST(description_has_every_key)
 	cli_free(&cli);
 	CLI_RUN(&cli, &dir, "config", "--describe");
 	ck_assert_int_eq(cli.status, 0);
-	for (size_t t = 0; t < wh_tools_table_count; t++)
-		for (size_t i = 0; i < wh_tools_tables[t]->count; i++) {
-			const struct wh_option *option = &wh_tools_tables[t]->options[i];
+	for (size_t t = 0; t < wh_section_count; t++)
+		for (size_t i = 0; i < wh_sections[t]->count; i++) {
+			const struct wh_option *option = &wh_sections[t]->options[i];
 			char line[128];
 
 			snprintf(line, sizeof line, "  %s = %s", option->key, option->fallback);

@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 
 #include "base/env.h"
+#include "bench/histogram.h"
+#include "bench/limit/limit.h"
+#include "bench/limit/payload.h"
 #include "tests/harness.h"
-#include "tools/histogram.h"
-#include "tools/limit/limit.h"
-#include "tools/limit/payload.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -12,8 +12,8 @@
 
 #include "tests/harness.h"
 #include "tests/patience.h"
-#include "transport/shm.h"
-#include "transport/shm_int.h"
+#include "transport/shm/shm.h"
+#include "transport/shm/shm_int.h"
 
 /* A row has a page of columns, then a page that nobody maps, a ring that all map, and another page for nobody. */
 #define ROW_BYTES (4 * WH_ROW_ALIGN)

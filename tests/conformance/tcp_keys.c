@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "tests/conformance/tcp_raw.h"
-#include "transport/tcp_int.h"
+#include "transport/tcp/tcp_int.h"
 
 static const struct wh_secure_peer me = {.node = RAW_ME, .incarnation = RAW_INCARNATION};
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tests/temporary.h"
-#include "transport/tcp_int.h"
+#include "transport/tcp/tcp_int.h"
 
 struct wh_secure_key *raw_key(const char *text)
 {

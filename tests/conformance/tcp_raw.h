@@ -4,8 +4,8 @@
 
 #include "tests/harness.h"
 #include "tests/patience.h"
-#include "transport/tcp.h"
-#include "transport/tcp_frame.h"
+#include "transport/tcp/frame.h"
+#include "transport/tcp/tcp.h"
 
 #define RAW_NODES 3 /* node 0 is real; node 1 is played by the test */
 #define RAW_ME 1

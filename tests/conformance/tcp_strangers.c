@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "tests/conformance/tcp_raw.h"
-#include "transport/tcp_int.h"
+#include "transport/tcp/tcp_int.h"
 
 #define MANY (2 * WH_TCP_STRANGERS)
 

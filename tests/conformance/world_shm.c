@@ -2,7 +2,7 @@
  * processes is in shm_processes.c. */
 #include "base/atomics.h"
 #include "tests/conformance/real.h"
-#include "transport/shm.h"
+#include "transport/shm/shm.h"
 
 static enum whorl_result ask(const struct wh_world *world, uint32_t id, const void *question, size_t bytes,
 			     uint64_t timeout_ns, void *answer, size_t *answer_bytes, struct wh_error *err)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/net/sim.h"
 #include "transport/dice.h"
-#include "transport/sim.h"
 
 #define LATENCY_MAX_NS 20000
 #define PASS_NS (100 * LATENCY_MAX_NS)

@@ -7,7 +7,7 @@
 #include "tests/sanitizer.h"
 #include "tests/temporary.h"
 #include "tests/unit/certificates.h"
-#include "transport/tcp.h"
+#include "transport/tcp/tcp.h"
 
 #ifndef WITH_KEY /* of the programs conformance-tcp-key, -tls and -both */
 #define WITH_KEY false

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tests/conformance/real.h"
-#include "transport/verbs.h"
+#include "transport/verbs/verbs.h"
 
 #define ADDRESSES 16
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/tcp_frame.h"
+#include "transport/tcp/frame.h"
 
 #define REQUIRE(condition)                                                                                             \
 	do {                                                                                                           \

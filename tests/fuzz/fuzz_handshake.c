@@ -17,7 +17,7 @@
 
 #include "tests/temporary.h"
 #include "tests/unit/certificates.h"
-#include "transport/secure.h"
+#include "transport/secure/secure.h"
 
 #define REQUIRE(condition)                                                                                             \
 	do {                                                                                                           \

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/state_wire.h"
+#include "state/wire.h"
 
 #define REQUIRE(condition)                                                                                             \
 	do {                                                                                                           \

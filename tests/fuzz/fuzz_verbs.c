@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/verbs_wire.h"
+#include "transport/verbs/wire.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

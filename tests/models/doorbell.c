@@ -20,7 +20,7 @@
 
 #include "machine.h"
 
-/* ---- the doorbell between processes: transport/shm.c -------------------------------------------------------------- */
+/* ---- the doorbell between processes: transport/shm/shm.c -------------------------------------------------------------- */
 
 /* What is done otherwise than in the code; the first is the code. */
 enum doorbell_variant {

@@ -354,7 +354,7 @@ mutant(NAME invited-unheard KIND test_admission FILE membership/admission.c
 		if (false) {
 ]])
 
-mutant(NAME past-kept KIND conformance-shm-offers FILE transport/shm_peer.c
+mutant(NAME past-kept KIND conformance-shm-offers FILE transport/shm/peer.c
 	REMOVES "offers that are past are let go of at once"
 	TEXT [[
 			if (peer->pending[i].there && !wh_shm_image_wants(t, peer, peer->pending[i].offer.key))

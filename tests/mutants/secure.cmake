@@ -1,6 +1,6 @@
-# secure.cmake - what keeps strangers out (transport/secure.h), taken out one at a time. See mutants.cmake.
+# secure.cmake - what keeps strangers out (transport/secure/secure.h), taken out one at a time. See mutants.cmake.
 
-mutant(NAME proof-unread KIND test_secure FILE transport/secure_greet.c
+mutant(NAME proof-unread KIND test_secure FILE transport/secure/greet.c
 	REMOVES "a proof is compared with what it should be"
 	TEXT [[
 	if (!wh_secure_same(proof, body, sizeof(proof))) {
@@ -9,7 +9,7 @@ mutant(NAME proof-unread KIND test_secure FILE transport/secure_greet.c
 	if (!wh_secure_same(proof, body, 0)) {
 ]])
 
-mutant(NAME labels-alike KIND test_secure FILE transport/secure_key.c
+mutant(NAME labels-alike KIND test_secure FILE transport/secure/key.c
 	REMOVES "the two directions have labels of their own: words that are sent back are no proof"
 	TEXT [[
 	memcpy(text, labels[caller], LABEL_BYTES);
@@ -18,7 +18,7 @@ mutant(NAME labels-alike KIND test_secure FILE transport/secure_key.c
 	memcpy(text, labels[0 * caller], LABEL_BYTES);
 ]])
 
-mutant(NAME nonce-stale KIND test_secure FILE transport/secure_greet.c
+mutant(NAME nonce-stale KIND test_secure FILE transport/secure/greet.c
 	REMOVES "each greeting has a fresh nonce: what was recorded is no proof"
 	TEXT [[
 	memcpy(out + AT_NONCE, s->nonce, WH_SECURE_NONCE_BYTES);
@@ -27,7 +27,7 @@ mutant(NAME nonce-stale KIND test_secure FILE transport/secure_greet.c
 	memset(out + AT_NONCE, 7, WH_SECURE_NONCE_BYTES);
 ]])
 
-mutant(NAME hello-unbound KIND test_secure FILE transport/secure.c
+mutant(NAME hello-unbound KIND test_secure FILE transport/secure/secure.c
 	REMOVES "a hello says the same of its sender as was proven"
 	TEXT [[
 	if (s->state == WH_SECURE_PROVEN && node == s->peer.node && incarnation == s->peer.incarnation)
@@ -36,7 +36,7 @@ mutant(NAME hello-unbound KIND test_secure FILE transport/secure.c
 	if (s->state == WH_SECURE_PROVEN || node == s->peer.node || incarnation == s->peer.incarnation)
 ]])
 
-mutant(NAME certificate-unbound KIND test_secure_tls FILE transport/secure_cert.c
+mutant(NAME certificate-unbound KIND test_secure_tls FILE transport/secure/cert.c
 	REMOVES "a certificate is for one node"
 	TEXT [[
 	return find_uri(certificate, is_whole, uri, NULL, 0);
@@ -45,7 +45,7 @@ mutant(NAME certificate-unbound KIND test_secure_tls FILE transport/secure_cert.
 	return find_uri(certificate, is_in, SCHEME, NULL, 0) || find_uri(certificate, is_whole, uri, NULL, 0);
 ]])
 
-mutant(NAME channel-unbound KIND test_secure_tls FILE transport/secure_tls.c
+mutant(NAME channel-unbound KIND test_secure_tls FILE transport/secure/tls.c
 	REMOVES "the key is proven for one TLS connection: nobody in the middle can pass the proof on"
 	TEXT [[
 	return SSL_export_keying_material(t->ssl, out, 32, EXPORT_LABEL, strlen(EXPORT_LABEL), NULL, 0, 0) == 1;

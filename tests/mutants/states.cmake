@@ -111,7 +111,7 @@ mutant(NAME removed-giver-awaited KIND views FILE group/transfer.c
 			continue;
 ]])
 
-mutant(NAME gone-giver-awaited KIND test_state_asked FILE group/state_await.c
+mutant(NAME gone-giver-awaited KIND test_state_asked FILE state/await.c
 	REMOVES "a giver that is gone is replaced"
 	TEXT [[
 	/* What it has written may be there, or come: a stream says itself when it is at its end. */
@@ -119,14 +119,14 @@ mutant(NAME gone-giver-awaited KIND test_state_asked FILE group/state_await.c
 ]]
 	REPLACEMENT "")
 
-mutant(NAME gone-not-forsaken KIND views FILE group/state_await.c
+mutant(NAME gone-not-forsaken KIND views FILE state/await.c
 	REMOVES "nothing more is given to one who is gone"
 	TEXT [[
 	wh_state_forsake(state, node);
 ]]
 	REPLACEMENT "")
 
-mutant(NAME cut-off-for-good KIND test_state_await FILE group/state_await.c
+mutant(NAME cut-off-for-good KIND test_state_await FILE state/await.c
 	REMOVES "a stream that was cut off is asked for again"
 	TEXT [[
 	give_up(state, errand->node);
@@ -140,7 +140,7 @@ mutant(NAME cut-off-for-good KIND test_state_await FILE group/state_await.c
 /* A take
 ]])
 
-mutant(NAME asks-nobody KIND views FILE group/state_await.c
+mutant(NAME asks-nobody KIND views FILE state/await.c
 	REMOVES "who is to give and does not is not the only one who is asked"
 	TEXT [[
 	if (now_ns(state) >= state->asked_until_ns) {
@@ -149,7 +149,7 @@ mutant(NAME asks-nobody KIND views FILE group/state_await.c
 	if (now_ns(state) >= state->asked_until_ns && state->asks) {
 ]])
 
-mutant(NAME one-round KIND test_state_asked FILE group/state_await.c
+mutant(NAME one-round KIND test_state_asked FILE state/await.c
 	REMOVES "all are asked once more before a state is given up"
 	TEXT [[
 	if (++state->round == WH_STATE_ROUNDS) {
@@ -158,14 +158,14 @@ mutant(NAME one-round KIND test_state_asked FILE group/state_await.c
 	if (++state->round > 0) {
 ]])
 
-mutant(NAME slow-has-nothing KIND test_state_asked FILE group/state_await.c
+mutant(NAME slow-has-nothing KIND test_state_asked FILE state/await.c
 	REMOVES "who is slow to give is asked again"
 	TEXT [[
 	state->somebody_is_silent |= errand->end == WH_ERRAND_SILENT; /* and has it */
 ]]
 	REPLACEMENT "")
 
-mutant(NAME hopeless KIND views FILE group/state_await.c
+mutant(NAME hopeless KIND views FILE state/await.c
 	REMOVES "when nobody has a state any more it is lost"
 	TEXT [[
 	if (++state->round == WH_STATE_ROUNDS) {
@@ -174,7 +174,7 @@ mutant(NAME hopeless KIND views FILE group/state_await.c
 	if (++state->round == 1000000) {
 ]])
 
-mutant(NAME gives-nothing KIND views FILE group/state_give.c
+mutant(NAME gives-nothing KIND views FILE state/give.c
 	REMOVES "who awaits a state itself gives none"
 	TEXT [[
 	if (state->phase == WH_STATE_HAS && state->hooks.may_give(state->hooks.ctx, node))
@@ -187,7 +187,7 @@ mutant(NAME gives-nothing KIND views FILE group/state_give.c
 	else
 ]])
 
-mutant(NAME undeclined KIND views FILE group/state_give.c
+mutant(NAME undeclined KIND views FILE state/give.c
 	SEED 9 WORDS --set sim.nodes_min=2 --set sim.nodes_max=2 --set sim.subgroups_max=1
 	      --set sim.messages_max=50 --set sim.deliveries_max=300 --set sim.latency_max_us=200
 	      --fault "join 2 at 9.761 ms" --fault "join 3 at 9.761 ms" --fault "join 4 at 9.761 ms"
@@ -200,7 +200,7 @@ if (due == WH_ANSWER_DECLINE || (due == WH_ANSWER_GIVE && !wh_state_has_hope(sta
 if (due == WH_ANSWER_DECLINE)
 ]])
 
-mutant(NAME declined-at-the-end KIND test_state_asked FILE group/state_await.c
+mutant(NAME declined-at-the-end KIND test_state_asked FILE state/await.c
 	REMOVES "who may just have been given all of a state does not say that it has none"
 	TEXT [[
 	       (state->phase == WH_STATE_AWAITS && may_yet_have_it(state));
@@ -209,7 +209,7 @@ mutant(NAME declined-at-the-end KIND test_state_asked FILE group/state_await.c
 	       (state->phase == WH_STATE_AWAITS && is_taking(state));
 ]])
 
-mutant(NAME stale-taken KIND test_state_await FILE group/state_wire.c
+mutant(NAME stale-taken KIND test_state_await FILE state/wire.c
 	REMOVES "a state of a view before that in which somebody came is not taken"
 	TEXT [[
 	if (view < header->view) {
@@ -218,7 +218,7 @@ mutant(NAME stale-taken KIND test_state_await FILE group/state_wire.c
 	if (view + 1000 < header->view) {
 ]])
 
-mutant(NAME begun-once KIND views FILE group/state_take.c
+mutant(NAME begun-once KIND views FILE state/take.c
 	REMOVES "a restore that begins anew says so"
 	TEXT [[
 			restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
@@ -228,7 +228,7 @@ mutant(NAME begun-once KIND views FILE group/state_take.c
 				restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
 ]])
 
-mutant(NAME cut-off-is-all KIND views FILE group/state_take.c
+mutant(NAME cut-off-is-all KIND views FILE state/take.c
 	REMOVES "a stream that ends without its end was cut off"
 	TEXT [[
 	if (got < 0) {
@@ -252,7 +252,7 @@ mutant(NAME state-outlives-shard KIND views FILE group/transfer.c
 			continue;
 ]])
 
-mutant(NAME lost-unheard KIND test_state_asked FILE group/state_await.c
+mutant(NAME lost-unheard KIND test_state_asked FILE state/await.c
 	REMOVES "who hears no quorum does not take a state for lost"
 	TEXT [[
 	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx) ||
@@ -261,7 +261,7 @@ mutant(NAME lost-unheard KIND test_state_asked FILE group/state_await.c
 	if (state->somebody_is_silent ||
 ]])
 
-mutant(NAME done-forgotten KIND test_state_asked FILE group/state_await.c
+mutant(NAME done-forgotten KIND test_state_asked FILE state/await.c
 	REMOVES "a state whose giver is removed at its end is as good"
 	TEXT [[
 		wh_take_stop(state->take, WH_TAKE_WILL_DO);
@@ -270,7 +270,7 @@ mutant(NAME done-forgotten KIND test_state_asked FILE group/state_await.c
 		wh_take_stop(state->take, WH_TAKE_UNWANTED);
 ]])
 
-mutant(NAME unrestored-begins KIND test_state_await FILE group/state_await.c
+mutant(NAME unrestored-begins KIND test_state_await FILE state/await.c
 	REMOVES "what is restored when a shard is entered anew is of no use"
 	TEXT [[
 	wh_take_stop(state->take, WH_TAKE_UNWANTED);
@@ -281,7 +281,7 @@ mutant(NAME unrestored-begins KIND test_state_await FILE group/state_await.c
 	memset(state->tried
 ]])
 
-mutant(NAME moved-state-kept KIND views FILE group/state_await.c
+mutant(NAME moved-state-kept KIND views FILE state/await.c
 	REMOVES "who moves into a shard that begins with nothing forgets what it has of another"
 	TEXT [[
 	if (!had || state->phase == WH_STATE_FAILED)
@@ -292,7 +292,7 @@ mutant(NAME moved-state-kept KIND views FILE group/state_await.c
 		return;
 ]])
 
-mutant(NAME unwanted-restored KIND test_state_threads FILE group/state_take.c
+mutant(NAME unwanted-restored KIND test_state_threads FILE state/take.c
 	REMOVES "of a state that is not wanted any more nothing more is handed on"
 	TEXT [[
 	if (wh_errand_is_to_stop(&take->errand)) {
@@ -313,7 +313,7 @@ mutant(NAME had-on-from-another-shard KIND test_timelines_stays FILE group/insta
 
 # ---- what is kept back ----
 
-mutant(NAME upcalls-unrestored KIND views FILE group/state_keep.c
+mutant(NAME upcalls-unrestored KIND views FILE state/keep.c
 	REMOVES "what is delivered before the state is restored is kept back"
 	TEXT [[
 	append(state, messages, count);
@@ -328,7 +328,7 @@ mutant(NAME upcalls-unrestored KIND views FILE group/state_keep.c
 	if (state->phase
 ]])
 
-mutant(NAME overtakes-backlog KIND test_state_keep FILE group/state_keep.c
+mutant(NAME overtakes-backlog KIND test_state_keep FILE state/keep.c
 	REMOVES "what is delivered while it catches up comes behind what is kept back"
 	TEXT [[
 	append(state, messages, count);
@@ -343,7 +343,7 @@ mutant(NAME overtakes-backlog KIND test_state_keep FILE group/state_keep.c
 	if (state->phase
 ]])
 
-mutant(NAME newest-first KIND views FILE group/backlog.c
+mutant(NAME newest-first KIND views FILE state/backlog.c
 	REMOVES "what is kept back is upcalled in its order"
 	TEXT [[
 	for (size_t offset = block->begin; count < most && offset < block->end; count++) {
@@ -366,14 +366,14 @@ mutant(NAME newest-first KIND views FILE group/backlog.c
 	return count;
 ]])
 
-mutant(NAME backlog-uncopied KIND views FILE group/backlog.c
+mutant(NAME backlog-uncopied KIND views FILE state/backlog.c
 	REMOVES "what is kept back is copied"
 	TEXT [[
 	record->message.data = record + 1;
 ]]
 	REPLACEMENT "")
 
-mutant(NAME position-ignored KIND views FILE group/state_keep.c
+mutant(NAME position-ignored KIND views FILE state/keep.c
 	REMOVES "what is in the state is not upcalled again"
 	TEXT [[
 		if (!is_in_state(state, &messages[i]))
@@ -386,7 +386,7 @@ mutant(NAME position-ignored KIND views FILE group/state_keep.c
 		if (i > begin)
 ]])
 
-mutant(NAME filter-ends-early KIND test_state_await FILE group/state_keep.c
+mutant(NAME filter-ends-early KIND test_state_await FILE state/keep.c
 	REMOVES "the position may be ahead of what was kept back"
 	TEXT [[
 	state->phase = WH_STATE_HAS;
@@ -399,7 +399,7 @@ mutant(NAME filter-ends-early KIND test_state_await FILE group/state_keep.c
 	state->hooks.restored
 ]])
 
-mutant(NAME filter-for-ever KIND test_state_keep FILE group/state_keep.c
+mutant(NAME filter-for-ever KIND test_state_keep FILE state/keep.c
 	REMOVES "what comes is looked at until all have come up to the position"
 	TEXT [[
 	if (state->behind_count == 0 || (state->hooks.ordered && message->view > state->floor_view))
@@ -409,7 +409,7 @@ mutant(NAME filter-for-ever KIND test_state_keep FILE group/state_keep.c
 	(void)message;
 ]])
 
-mutant(NAME position-viewless KIND test_state_keep FILE group/state_keep.c
+mutant(NAME position-viewless KIND test_state_keep FILE state/keep.c
 	REMOVES "the position is in a view: what was delivered before that is in the state"
 	TEXT [[
 	if (state->hooks.ordered && message->view != state->floor_view)
@@ -417,7 +417,7 @@ mutant(NAME position-viewless KIND test_state_keep FILE group/state_keep.c
 ]]
 	REPLACEMENT "")
 
-mutant(NAME life-ignored KIND views FILE group/state_keep.c
+mutant(NAME life-ignored KIND views FILE state/keep.c
 	REMOVES "unordered: numbers tell what is in a state within one life of a sender"
 	TEXT [[
 	if (life != 0)
@@ -429,7 +429,7 @@ mutant(NAME life-ignored KIND views FILE group/state_keep.c
 	return
 ]])
 
-mutant(NAME unnamed-upcalled KIND test_state_keep FILE group/state_keep.c
+mutant(NAME unnamed-upcalled KIND test_state_keep FILE state/keep.c
 	REMOVES "unordered: what senders had sent that the position does not name is in the state"
 	TEXT [[
 	return (is_older && !state->floor_has[message->sender]) || message->index < state->floor[message->sender];
@@ -439,7 +439,7 @@ mutant(NAME unnamed-upcalled KIND test_state_keep FILE group/state_keep.c
 	return message->index < state->floor[message->sender];
 ]])
 
-mutant(NAME lives-unnoted KIND views FILE group/state_keep.c
+mutant(NAME lives-unnoted KIND views FILE state/keep.c
 	REMOVES "it is known in which view a sender's life began"
 	TEXT [=[
 		began[0] = view;
@@ -450,14 +450,14 @@ mutant(NAME lives-unnoted KIND views FILE group/state_keep.c
 		state->declined_early
 ]=])
 
-mutant(NAME gives-as-delivered KIND test_state_await FILE group/state_give.c
+mutant(NAME gives-as-delivered KIND test_state_await FILE state/give.c
 	REMOVES "what was restored and not delivered here is in the state that is given on"
 	TEXT [[
 	wh_state_raise_position(state, &header.position, &header.view);
 ]]
 	REPLACEMENT "")
 
-mutant(NAME raised-as-later KIND test_state_keep FILE group/state_keep.c
+mutant(NAME raised-as-later KIND test_state_keep FILE state/keep.c
 	REMOVES "what was restored of a later view is given on as of that view"
 	TEXT [[
 	if (is_later)
@@ -552,7 +552,7 @@ mutant(NAME position-too-far KIND test_group_joins FILE group/transfer.c
 	out->sequence = subgroup->mode == WH_MODE_ORDERED && seat->mc != NULL ? wh_multicast_sequence(seat->mc) + 9 : 0;
 ]])
 
-mutant(NAME position-forgets-the-restored KIND test_state_keep FILE group/state_keep.c
+mutant(NAME position-forgets-the-restored KIND test_state_keep FILE state/keep.c
 	REMOVES "who gives on a state that it was given tells that state's position"
 	TEXT [[
 		position->sequence = state->floor_sequence;

@@ -1,9 +1,9 @@
 # tcp.cmake - what makes images out of frames, and keeps those who send nonsense, nothing, or too much from doing harm
-# (transport/tcp_int.h), taken out one at a time. See mutants.cmake.
+# (transport/tcp/tcp_int.h), taken out one at a time. See mutants.cmake.
 
 # ---- guards and what they guard -----------------------------------------------------------------------------------------
 
-mutant(NAME tcp-words-early KIND conformance-tcp-frames FILE transport/tcp_in.c
+mutant(NAME tcp-words-early KIND conformance-tcp-frames FILE transport/tcp/in.c
 	REMOVES "the words of a push are stored when all its ranges are there"
 	TEXT [[
 	in->large = in->left >= LARGE_PUSH;
@@ -14,7 +14,7 @@ mutant(NAME tcp-words-early KIND conformance-tcp-frames FILE transport/tcp_in.c
 		wh_store_release((wh_word *)(void *)(in->row + in->words[i].offset), in->words[i].value);
 ]])
 
-mutant(NAME tcp-words-ahead KIND test_tcp_queue FILE transport/tcp_queue.c
+mutant(NAME tcp-words-ahead KIND test_tcp_queue FILE transport/tcp/queue.c
 	REMOVES "words leave with the last of the ranges that were posted before them"
 	TEXT [[
 	*ranges = n - q->range_at;
@@ -25,7 +25,7 @@ mutant(NAME tcp-words-ahead KIND test_tcp_queue FILE transport/tcp_queue.c
 	*ranges = n - q->range_at;
 ]])
 
-mutant(NAME tcp-words-overtake KIND test_tcp_queue FILE transport/tcp_queue.c
+mutant(NAME tcp-words-overtake KIND test_tcp_queue FILE transport/tcp/queue.c
 	REMOVES "a newer value takes the place of the word that was posted last, and of no earlier one"
 	TEXT [[
 	struct wh_tcp_value *last = q->word_count > q->word_at ? &q->words[q->word_count - 1] : NULL;
@@ -38,7 +38,7 @@ mutant(NAME tcp-words-overtake KIND test_tcp_queue FILE transport/tcp_queue.c
 			last = &q->words[i];
 ]])
 
-mutant(NAME tcp-words-alive KIND conformance-tcp-frames FILE transport/tcp_out.c
+mutant(NAME tcp-words-alive KIND conformance-tcp-frames FILE transport/tcp/out.c
 	REMOVES "a word leaves as it was when it was posted"
 	TEXT [[
 		wh_tcp_word_put(at, &q->words[q->word_at + i].word);
@@ -52,7 +52,7 @@ mutant(NAME tcp-words-alive KIND conformance-tcp-frames FILE transport/tcp_out.c
 	}
 ]])
 
-mutant(NAME tcp-columns-as-bytes KIND conformance-tcp-frames FILE transport/tcp_image.c
+mutant(NAME tcp-columns-as-bytes KIND conformance-tcp-frames FILE transport/tcp/image.c
 	REMOVES "columns that are pushed as bytes leave as words, of which no reader sees half"
 	TEXT [[
 	if (push->offset >= control)
@@ -63,7 +63,7 @@ mutant(NAME tcp-columns-as-bytes KIND conformance-tcp-frames FILE transport/tcp_
 		return
 ]])
 
-mutant(NAME tcp-range-grows KIND test_tcp_queue FILE transport/tcp_queue.c
+mutant(NAME tcp-range-grows KIND test_tcp_queue FILE transport/tcp/queue.c
 	REMOVES "a range that is on its way does not grow: how long it is has been said"
 	TEXT [[
 	first = first < q->fixed ? q->fixed : first;
@@ -74,7 +74,7 @@ mutant(NAME tcp-range-grows KIND test_tcp_queue FILE transport/tcp_queue.c
 
 # ---- what comes -----------------------------------------------------------------------------------------------------------
 
-mutant(NAME tcp-half-frame-lost KIND conformance-tcp-frames FILE transport/tcp_in.c
+mutant(NAME tcp-half-frame-lost KIND conformance-tcp-frames FILE transport/tcp/in.c
 	REMOVES "the beginning of a frame is kept until its rest comes"
 	TEXT [[
 		in->count -= in->at;
@@ -84,7 +84,7 @@ mutant(NAME tcp-half-frame-lost KIND conformance-tcp-frames FILE transport/tcp_i
 		in->count = in->at = 0;
 ]])
 
-mutant(NAME tcp-half-range-lost KIND conformance-tcp-frames FILE transport/tcp_in.c
+mutant(NAME tcp-half-range-lost KIND conformance-tcp-frames FILE transport/tcp/in.c
 	REMOVES "what comes goes on where the range stopped"
 	TEXT [[
 			in->span_done += (uint32_t)bytes;
@@ -93,7 +93,7 @@ mutant(NAME tcp-half-range-lost KIND conformance-tcp-frames FILE transport/tcp_i
 			in->span_done = (uint32_t)bytes;
 ]])
 
-mutant(NAME tcp-bytes-not-counted KIND conformance-tcp-frames FILE transport/tcp_in.c
+mutant(NAME tcp-bytes-not-counted KIND conformance-tcp-frames FILE transport/tcp/in.c
 	REMOVES "whose bytes arrive is known before the whole of a push has come"
 	TEXT [[
 		*in->arrived += bytes;
@@ -102,7 +102,7 @@ mutant(NAME tcp-bytes-not-counted KIND conformance-tcp-frames FILE transport/tcp
 		*in->arrived += in->left == 0 ? bytes : 0;
 ]])
 
-mutant(NAME tcp-range-anywhere KIND conformance-tcp-frames FILE transport/tcp_in.c
+mutant(NAME tcp-range-anywhere KIND conformance-tcp-frames FILE transport/tcp/in.c
 	REMOVES "a range lies in the parts of the row that have a place here"
 	TEXT [[
 		if (!wh_tcp_row_holds(row, in->spans[i].offset, in->spans[i].bytes))
@@ -111,7 +111,7 @@ mutant(NAME tcp-range-anywhere KIND conformance-tcp-frames FILE transport/tcp_in
 		if (in->spans[i].offset + in->spans[i].bytes > row->bytes)
 ]])
 
-mutant(NAME tcp-table-believed KIND test_tcp_frame FILE transport/tcp_frame.c
+mutant(NAME tcp-table-believed KIND test_tcp_frame FILE transport/tcp/frame.c
 	REMOVES "the ranges of a push are as many bytes as follow its table"
 	TEXT [[
 	return left == 0;
@@ -120,7 +120,7 @@ mutant(NAME tcp-table-believed KIND test_tcp_frame FILE transport/tcp_frame.c
 	return left < UINT64_MAX;
 ]])
 
-mutant(NAME tcp-image-any KIND conformance-tcp-frames FILE transport/tcp_image.c
+mutant(NAME tcp-image-any KIND conformance-tcp-frames FILE transport/tcp/image.c
 	REMOVES "a push lands in the image that it names"
 	TEXT [[
 		for (uint32_t rank = 0; (*image)->base.key == key && rank < (*image)->base.members; rank++) {
@@ -129,7 +129,7 @@ mutant(NAME tcp-image-any KIND conformance-tcp-frames FILE transport/tcp_image.c
 		for (uint32_t rank = 0; key > 0 && rank < (*image)->base.members; rank++) {
 ]])
 
-mutant(NAME tcp-image-closed KIND conformance-tcp-frames FILE transport/tcp_image.c
+mutant(NAME tcp-image-closed KIND conformance-tcp-frames FILE transport/tcp/image.c
 	REMOVES "the rest of a push whose image has closed goes nowhere"
 	TEXT [[
 			wh_tcp_in_forget(&t->peers[node].link->in, image);
@@ -138,7 +138,7 @@ mutant(NAME tcp-image-closed KIND conformance-tcp-frames FILE transport/tcp_imag
 			(void)image->next;
 ]])
 
-mutant(NAME tcp-row-of-another-life KIND conformance-tcp-frames FILE transport/tcp_image.c
+mutant(NAME tcp-row-of-another-life KIND conformance-tcp-frames FILE transport/tcp/image.c
 	REMOVES "a row is that of one incarnation"
 	TEXT [[
 	return row->peer->state == WH_TCP_MET && row->peer->incarnation == row->incarnation;
@@ -147,7 +147,7 @@ mutant(NAME tcp-row-of-another-life KIND conformance-tcp-frames FILE transport/t
 	return row->peer->state == WH_TCP_MET;
 ]])
 
-mutant(NAME tcp-one-end-in-mind KIND conformance-tcp-strangers FILE transport/tcp_peer.c
+mutant(NAME tcp-one-end-in-mind KIND conformance-tcp-strangers FILE transport/tcp/peer.c
 	WORDS CK_RUN_CASE=lives
 	REMOVES "an incarnation that has ended is not met again when another has ended since"
 	TEXT [[
@@ -159,7 +159,7 @@ mutant(NAME tcp-one-end-in-mind KIND conformance-tcp-strangers FILE transport/tc
 
 # ---- who takes too much ---------------------------------------------------------------------------------------------------
 
-mutant(NAME tcp-queue-endless KIND test_tcp_queue FILE transport/tcp_queue.c
+mutant(NAME tcp-queue-endless KIND test_tcp_queue FILE transport/tcp/queue.c
 	REMOVES "what waits for one peer is bounded"
 	TEXT [[
 	if (wanted > WH_TCP_QUEUE_MAX)
@@ -170,7 +170,7 @@ mutant(NAME tcp-queue-endless KIND test_tcp_queue FILE transport/tcp_queue.c
 		return false;
 ]])
 
-mutant(NAME tcp-silent-stay KIND conformance-tcp-strangers FILE transport/tcp_door.c
+mutant(NAME tcp-silent-stay KIND conformance-tcp-strangers FILE transport/tcp/door.c
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "a stranger who says nothing has a second"
 	TEXT [[
@@ -180,7 +180,7 @@ mutant(NAME tcp-silent-stay KIND conformance-tcp-strangers FILE transport/tcp_do
 	return stranger->visitor == 0 && now >= stranger->since_ns + 100 * WH_TCP_STRANGER_NS;
 ]])
 
-mutant(NAME tcp-second-for-all KIND conformance-tcp-keys FILE transport/tcp_door.c
+mutant(NAME tcp-second-for-all KIND conformance-tcp-keys FILE transport/tcp/door.c
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "a stranger has a second for each word of the greeting"
 	TEXT [[
@@ -190,7 +190,7 @@ mutant(NAME tcp-second-for-all KIND conformance-tcp-keys FILE transport/tcp_door
 	if (stranger->channel.turns < turns)
 ]])
 
-mutant(NAME tcp-asked-too-long-ago KIND conformance-tcp-strangers FILE transport/tcp_door.c
+mutant(NAME tcp-asked-too-long-ago KIND conformance-tcp-strangers FILE transport/tcp/door.c
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "who has asked is not sent away for the time that the answer takes"
 	TEXT [[
@@ -200,7 +200,7 @@ mutant(NAME tcp-asked-too-long-ago KIND conformance-tcp-strangers FILE transport
 	return now >= stranger->since_ns + WH_TCP_STRANGER_NS;
 ]])
 
-mutant(NAME tcp-late-to-look KIND conformance-tcp-keys FILE transport/tcp_meet.c
+mutant(NAME tcp-late-to-look KIND conformance-tcp-keys FILE transport/tcp/meet.c
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "who has looked late looks for an answer before the call is given up"
 	TEXT [[
@@ -211,7 +211,7 @@ mutant(NAME tcp-late-to-look KIND conformance-tcp-keys FILE transport/tcp_meet.c
 		(void)look_again;
 ]])
 
-mutant(NAME tcp-full-delays-others KIND conformance-tcp FILE transport/tcp.c
+mutant(NAME tcp-full-delays-others KIND conformance-tcp FILE transport/tcp/tcp.c
 	WORDS CK_RUN_CASE=peer
 	REMOVES "a peer whose socket is full holds up nobody else"
 	TEXT [[
@@ -227,7 +227,7 @@ mutant(NAME tcp-full-delays-others KIND conformance-tcp FILE transport/tcp.c
 
 # ---- visitors -----------------------------------------------------------------------------------------------------------
 
-mutant(NAME tcp-unreached-is-there KIND test_tcp_visit FILE transport/tcp_visit.c
+mutant(NAME tcp-unreached-is-there KIND test_tcp_visit FILE transport/tcp/visit.c
 	REMOVES "who has never been connected to is not said to be there"
 	TEXT [[
 	if (result == WHORL_AGAIN && !q.reached)
@@ -236,7 +236,7 @@ mutant(NAME tcp-unreached-is-there KIND test_tcp_visit FILE transport/tcp_visit.
 	if (result == WHORL_AGAIN && !q.reached && false)
 ]])
 
-mutant(NAME tcp-silent-is-away KIND test_tcp_visit FILE transport/tcp_visit.c
+mutant(NAME tcp-silent-is-away KIND test_tcp_visit FILE transport/tcp/visit.c
 	REMOVES "who has been connected to is there, though it says nothing"
 	TEXT [[
 	q->reached = true;

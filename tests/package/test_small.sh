@@ -15,7 +15,7 @@ expect() { [ "$2" = "$3" ] || die "$1: expected \"$3\", found \"$2\""; }
 
 rm -rf "$work"
 mkdir -p "$work/source"
-for part in CMakeLists.txt base bench cmake conf examples group include membership predicates sim smc sst tools transport; do
+for part in CMakeLists.txt base bench cmake command conf examples group include membership predicates sim smc sst state tools transport; do
 	cp -r "$root/$part" "$work/source"
 done
 

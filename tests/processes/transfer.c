@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/plot/gnuplot.h"
 #include "tests/processes/cluster.h"
 #include "tests/processes/member.h"
-#include "tools/gnuplot.h"
 
 #define MS UINT64_C(1000000)
 #define SAMPLE_NS (2 * MS)

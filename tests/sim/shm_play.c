@@ -17,7 +17,7 @@
 #include "sim/payload.h"
 #include "tests/patience.h"
 #include "transport/dice.h"
-#include "transport/shm.h"
+#include "transport/shm/shm.h"
 
 #define SENDERS_MAX 3 /* threads of ours on a node */
 #define HELD_MAX 4    /* claims that a thread has at once */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/limit/limit.h"
+#include "bench/limit/limit.h"
 
 #define NODES_MOST 8
 

@@ -8,7 +8,7 @@
 
 #include "group/node_int.h"
 #include "tests/harness.h"
-#include "transport/shm.h"
+#include "transport/shm/shm.h"
 
 static void own_wait(struct wh_transport *transport, uint64_t timeout_ns);
 

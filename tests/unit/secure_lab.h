@@ -9,7 +9,7 @@
 
 #include "tests/harness.h"
 #include "tests/temporary.h"
-#include "transport/secure.h"
+#include "transport/secure/secure.h"
 
 enum { CALLER, ANSWERER };
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/atomics.h"
+#include "sim/net/sim.h"
 #include "tests/harness.h"
-#include "transport/sim.h"
 
 #define NODES 3
 #define WORD 64                    /* the column that tests push */

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "group/backlog.h"
-#include "group/state.h"
-#include "group/state_wire.h"
+#include "state/backlog.h"
+#include "state/state.h"
+#include "state/wire.h"
 #include "tests/harness.h"
 #include "tests/unit/state_pipe.h"
 

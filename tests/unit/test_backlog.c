@@ -1,7 +1,7 @@
 /* test_backlog.c - messages that are kept back: copies, in order, in bounded memory. */
 #include <string.h>
 
-#include "group/backlog.h"
+#include "state/backlog.h"
 #include "tests/harness.h"
 
 #define LARGE (WH_BACKLOG_BLOCK * 3)

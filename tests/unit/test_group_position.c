@@ -2,7 +2,7 @@
  * Labels: threads
  */
 #include "group/node_int.h"
-#include "group/state_int.h"
+#include "state/state_int.h"
 #include "tests/unit/empty_state.h"
 #include "tests/unit/group.h"
 

@@ -1,8 +1,8 @@
-/* test_remote.c - what transports with regions share: grants, the account of operations, words (transport/remote_int.h). */
+/* test_remote.c - what transports with regions share: grants, the account of operations, words (transport/remote_account.h). */
 #include <string.h>
 
 #include "tests/harness.h"
-#include "transport/remote_int.h"
+#include "transport/remote_account.h"
 
 #define ME 3
 #define LIFE 99

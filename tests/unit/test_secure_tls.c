@@ -1,7 +1,7 @@
 /* test_secure_tls.c - certificates, TLS, and the cluster key inside TLS. */
 #include "tests/unit/certificates.h"
 #include "tests/unit/secure_lab.h"
-#include "transport/secure_int.h"
+#include "transport/secure/secure_int.h"
 
 static struct lab lab;
 static struct authority authority, strangers; /* an authority of their own */

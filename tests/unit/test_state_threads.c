@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "group/state_int.h"
+#include "state/state_int.h"
 #include "tests/unit/state_lab.h"
 
 #define VIEW 7

@@ -1,7 +1,7 @@
 /* test_state_wire.c - the stream of a state: what was written is read, however it is cut, and nothing else is believed. */
 #include <string.h>
 
-#include "group/state_wire.h"
+#include "state/wire.h"
 #include "tests/harness.h"
 
 #define SUBGROUP 5

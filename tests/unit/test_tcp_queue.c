@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "tests/harness.h"
-#include "transport/tcp_int.h"
+#include "transport/tcp/tcp_int.h"
 
 static struct wh_tcp_image one, other;
 static struct wh_tcp_queue q;

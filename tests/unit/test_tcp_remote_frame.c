@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "tests/harness.h"
-#include "transport/tcp_frame.h"
+#include "transport/tcp/frame.h"
 
 static unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
 static uint64_t words[WH_REMOTE_BYTES_MAX / 8], data[WH_REMOTE_BYTES_MAX / 8];

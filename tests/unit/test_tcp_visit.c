@@ -8,7 +8,7 @@
 
 #include "tests/harness.h"
 #include "tests/patience.h"
-#include "transport/tcp.h"
+#include "transport/tcp/tcp.h"
 
 #define CALLERS 8
 #define ASK_NS (200 * WH_NS_PER_MS)

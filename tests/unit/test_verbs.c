@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tests/harness.h"
-#include "transport/verbs_int.h"
+#include "transport/verbs/verbs_int.h"
 
 /* ---- the count ---------------------------------------------------------------------------------------------------- */
 

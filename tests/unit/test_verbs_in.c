@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/harness.h"
-#include "transport/verbs_int.h"
+#include "transport/verbs/verbs_int.h"
 
 #define QUEUE 4096 /* completions */
 #define ROWS 3

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tests/harness.h"
-#include "transport/verbs_int.h"
+#include "transport/verbs/verbs_int.h"
 
 #define LONG_NS (60 * WH_NS_PER_S)
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/harness.h"
-#include "transport/verbs_int.h"
+#include "transport/verbs/verbs_int.h"
 
 #define ROW_BYTES 65536
 #define PEER_AT UINT64_C(0x100000000)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "tests/harness.h"
-#include "transport/verbs_lane.h"
+#include "transport/verbs/lane.h"
 
 struct lab {
 	struct wh_verbs *t;

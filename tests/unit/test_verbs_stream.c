@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tests/harness.h"
-#include "transport/verbs_int.h"
+#include "transport/verbs/verbs_int.h"
 
 #define STREAMS 3
 

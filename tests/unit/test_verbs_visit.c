@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/harness.h"
-#include "transport/verbs_int.h"
+#include "transport/verbs/verbs_int.h"
 
 #define WAIT_MS 2000
 #define SHORT_MS 5

@@ -1,0 +1,490 @@
+/* files.c - results as JSON, one object per run and line, and as CSV, one row per run.
+ *
+ * The keys of the JSON object are a stable interface (docs/benchmark.md): a later version only adds some. The CSV has
+ * the same figures flat: a key within an object is `object.key`, a list is one cell.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "bench/bench.h"
+
+struct wh_bench_files {
+	FILE *json, *csv;
+	const char *json_path, *csv_path;
+	struct wh_bench_plot *plot;
+	bool csv_has_head;
+};
+
+static FILE *open_one(const char *path)
+{
+	FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+
+	if (file == NULL)
+		wh_say("%s: %s", path, strerror(errno));
+	return file;
+}
+
+enum whorl_result wh_bench_files_open(struct wh_bench_files **out, const char *json, const char *csv,
+				      struct wh_bench_plot *plot)
+{
+	struct wh_bench_files *files = calloc(1, sizeof *files);
+
+	*out = NULL;
+	if (files == NULL) {
+		wh_say("%s", whorl_result_text(WHORL_MEMORY));
+		return WHORL_MEMORY;
+	}
+	files->json_path = json;
+	files->csv_path = csv;
+	files->plot = plot;
+	if ((json != NULL && (files->json = open_one(json)) == NULL) ||
+	    (csv != NULL && (files->csv = open_one(csv)) == NULL)) {
+		wh_bench_files_close(files);
+		return WHORL_SYSTEM;
+	}
+	*out = files;
+	return WHORL_OK;
+}
+
+bool wh_bench_files_close(struct wh_bench_files *files)
+{
+	bool good;
+
+	if (files == NULL)
+		return true;
+	good = files->json == NULL || wh_close_file(files->json, files->json_path);
+	good = (files->csv == NULL || wh_close_file(files->csv, files->csv_path)) && good;
+	free(files);
+	return good;
+}
+
+/* ---- the object ----------------------------------------------------------------------------------------------------------
+ * jansson's functions take a value over, and refuse one that is NULL: when memory is out a key is missing, or all. */
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+static json_t *integer(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+/* A figure of a run that is not timed is null: there is no such figure. */
+static json_t *figure(const struct wh_bench_plan *plan, double value)
+{
+	return plan->deliveries == NULL ? json_real(value) : json_null();
+}
+
+static json_t *digest(uint64_t value)
+{
+	char text[17];
+
+	snprintf(text, sizeof text, "%016" PRIx64, value);
+	return json_string(text);
+}
+
+static json_t *latency(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+{
+	static const char *const names[] = WH_BENCH_LATENCIES;
+	json_t *object;
+
+	if (plan->options.latency_every == 0 || plan->deliveries != NULL)
+		return json_null();
+	object = json_object();
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		set(object, names[i], json_real(result->latency_us[i]));
+	return object;
+}
+
+static json_t *batch(const struct whorl_batch_stats *stats)
+{
+	json_t *histogram = json_array();
+
+	for (size_t i = 0; i < sizeof stats->histogram / sizeof stats->histogram[0]; i++)
+		json_array_append_new(histogram, integer(stats->histogram[i]));
+	return json_pack("{s:f,s:o}", "mean", stats->batches > 0 ? (double)stats->events / (double)stats->batches : 0.0,
+			 "histogram", histogram);
+}
+
+static json_t *before(const struct wh_bench_result *result, const struct wh_limit_rate *rate)
+{
+	return result->limited_before ? json_real(rate->bytes_per_s) : json_null();
+}
+
+/* What all limits have: the means, and both measurements. */
+static json_t *rate(double bytes_per_s, double messages_per_s, json_t *before, const struct wh_limit_rate *after)
+{
+	return json_pack("{s:f,s:f,s:o,s:f}", "bytes_per_s", bytes_per_s, "messages_per_s", messages_per_s, "before",
+			 before, "after", after->bytes_per_s);
+}
+
+/* The limits of tcp and verbs have two figures: the common keys are those of the first on tcp, of the second on verbs. */
+static void set_writes(json_t *object, bool tcp, const struct wh_bench_result *result)
+{
+	json_t *common = rate(result->limit_bytes_per_s, result->limit_messages_per_s,
+			      before(result, &result->before.rate), &result->after.rate);
+	json_t *other = tcp ? rate(result->best_write_bytes_per_s, result->best_write_messages_per_s,
+				   before(result, &result->before.best_write), &result->after.best_write)
+			    : rate(result->per_message_bytes_per_s, result->per_message_messages_per_s,
+				   before(result, &result->before.per_message), &result->after.per_message);
+
+	set(common, "fraction", json_real(result->fraction_of_limit));
+	set(other, "fraction", json_real(tcp ? result->fraction_of_best_write : result->fraction_of_per_message));
+	set(object, "per_message", tcp ? common : other);
+	set(object, "best_write", tcp ? other : common);
+}
+
+/* null: there are none. */
+static json_t *trips(const double us[2])
+{
+	return us[WH_LIMIT_POLLING] > 0
+		       ? json_pack("{s:f,s:f}", "polling", us[WH_LIMIT_POLLING], "sleeping", us[WH_LIMIT_SLEEPING])
+		       : json_null();
+}
+
+static void set_trips(json_t *object, const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+{
+	json_t *peers = json_array();
+
+	set(object, "round_trip_us", trips(result->round_trip_us));
+	for (uint32_t id = 0; id < plan->nodes; id++)
+		json_array_append_new(peers, trips(result->after.peers[id].us));
+	set(object, "peers_round_trip_us", wh_bench_is_whole(plan) ? json_null() : json_incref(peers));
+	json_decref(peers);
+}
+
+static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+{
+	static const char *const names[] = {
+		[WH_LIMIT_SHM] = "shm-rings", [WH_LIMIT_TCP] = "tcp-sockets", [WH_LIMIT_VERBS] = "verbs-writes"};
+	enum wh_limit_kind kind = wh_bench_limit_kind(plan);
+	json_t *object;
+
+	if (!result->limited)
+		return json_null();
+	if (wh_bench_is_simulated(plan)) {
+		object = rate(result->limit_bytes_per_s, result->limit_messages_per_s,
+			      before(result, &result->before.rate), &result->after.rate);
+		set(object, "name", json_string("sim-link"));
+		return object;
+	}
+	object = rate(result->limit_bytes_per_s, result->limit_messages_per_s, before(result, &result->before.rate),
+		      &result->after.rate);
+	set(object, "name", json_string(names[kind]));
+	if (kind != WH_LIMIT_SHM)
+		set_writes(object, kind == WH_LIMIT_TCP, result);
+	if (kind != WH_LIMIT_TCP) {
+		set(object, "publish_every",
+		    json_pack("[ii]", (int)result->before.publish_every, (int)result->after.publish_every));
+		set(object, "prefetched_bytes_per_s",
+		    json_real((result->before.prefetched_bytes_per_s + result->after.prefetched_bytes_per_s) / 2));
+	}
+	set_trips(object, plan, result);
+	return object;
+}
+
+static json_t *ids(const uint32_t *list, uint32_t count)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(array, integer(list[i]));
+	return array;
+}
+
+static json_t *subgroup(const struct wh_bench_run *run, uint32_t g, double seconds)
+{
+	const struct wh_bench_subgroup *subgroup = &run->plan->subgroups[g];
+	uint64_t messages = 0, bytes = 0, nulls = 0;
+	json_t *digests = json_array(), *object;
+	uint32_t here = 0;
+
+	for (uint32_t m = 0; m < subgroup->member_count; m++) {
+		const struct wh_bench_part *part = wh_bench_part(&run->memory, run->plan, subgroup->members[m], g);
+		bool is_here = wh_bench_is_here(run->plan, subgroup->members[m]);
+
+		messages += wh_load_relaxed(&part->counted);
+		bytes += wh_load_relaxed(&part->bytes);
+		nulls += part->stats.nulls;
+		here += is_here;
+		json_array_append_new(digests, is_here ? digest(wh_load_relaxed(&part->digest)) : json_null());
+	}
+	here += here == 0; /* nobody has delivered anything */
+	object = json_pack("{s:s,s:s,s:o,s:i,s:i,s:o}", "name", subgroup->name, "mode",
+			   subgroup->ordered ? "ordered" : "unordered", "members",
+			   ids(subgroup->members, subgroup->member_count), "senders", (int)subgroup->sender_count,
+			   "window", (int)subgroup->window, "order_digest", digests);
+	set(object, "messages_per_s", figure(run->plan, (double)messages / here / seconds));
+	set(object, "bytes_per_s", figure(run->plan, (double)bytes / here / seconds));
+	set(object, "nulls", integer(nulls));
+	return object;
+}
+
+/* One for each node, over the subgroups that it is a member of; null for a member of none, and for one that is not here. */
+static json_t *order_digest(const struct wh_bench_run *run)
+{
+	const struct wh_bench_plan *plan = run->plan;
+	json_t *array = json_array();
+
+	for (uint32_t id = 0; id < plan->nodes; id++) {
+		uint64_t sum = 0;
+		uint32_t count = 0;
+
+		for (uint32_t g = 0; g < plan->subgroup_count; g++) {
+			const struct wh_bench_subgroup *subgroup = &plan->subgroups[g];
+
+			if (!wh_bench_is_here(plan, id) ||
+			    wh_rank_find(subgroup->members, subgroup->member_count, id) < 0)
+				continue;
+			sum = sum * 31 + wh_load_relaxed(&wh_bench_part(&run->memory, plan, id, g)->digest);
+			count++;
+		}
+		json_array_append_new(array, count > 0 ? digest(sum) : json_null());
+	}
+	return array;
+}
+
+static json_t *idle(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+{
+	if (plan->options.idle_seconds == 0)
+		return json_null();
+	return json_pack("{s:f,s:f,s:I,s:I,s:I,s:f}", "seconds", result->idle_seconds, "cpu_fraction",
+			 result->idle_cpu_fraction, "pushes", (json_int_t)result->idle_pushes, "heartbeats",
+			 (json_int_t)result->idle_heartbeats, "sleeps", (json_int_t)result->idle_sleeps,
+			 "next_message_us", result->idle_next_us);
+}
+
+static json_t *machine(void)
+{
+	struct utsname name = {.release = "unknown"};
+	char model[128];
+	cpu_set_t set;
+
+	uname(&name);
+	CPU_ZERO(&set);
+	sched_getaffinity(0, sizeof set, &set);
+	return json_pack("{s:i,s:s,s:s}", "cpus", CPU_COUNT(&set), "model", wh_bench_cpu_model(model, sizeof model),
+			 "kernel", name.release);
+}
+
+static json_t *doubts(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+{
+	static const char *const names[] = WH_BENCH_DOUBT_NAMES;
+	uint32_t bits = wh_bench_doubts(plan, result);
+	json_t *array = json_array();
+
+	for (size_t d = 0; d < BENCH_DOUBTS; d++)
+		if ((bits >> d & 1) != 0)
+			json_array_append_new(array, json_string(names[d]));
+	return array;
+}
+
+/* The choice `key` of a table, as it stands in a file. */
+static json_t *choice(const struct wh_option_table *table, const char *key, int value)
+{
+	return json_string(wh_option_find(table, key)->choices[value]);
+}
+
+static void set_switches(json_t *object, const struct wh_engine_options *engine)
+{
+	set(object, "switches",
+	    json_pack("{s:b,s:b,s:b,s:b,s:b}", "send_batching", engine->send_batching, "receive_batching",
+		      engine->receive_batching, "delivery_batching", engine->delivery_batching, "null_sends",
+		      engine->null_sends, "deferred_push", engine->deferred_push));
+}
+
+/* What was run. Senders, window and mode are those of the first subgroup; `subgroups` has all. */
+static void set_question(json_t *object, const char *file, const struct wh_bench_run *run)
+{
+	const struct wh_bench_plan *plan = run->plan;
+	const struct wh_bench_subgroup *first = &plan->subgroups[0];
+
+	set(object, "version", json_string(whorl_version()));
+	set(object, "file", json_string(file));
+	set(object, "variant", json_string(plan->text));
+	set(object, "run", integer(run->number));
+	set(object, "timed", json_boolean(plan->deliveries == NULL));
+	set(object, "transport", choice(&wh_group_table, "transport", plan->config.group.transport));
+	set(object, "simulated", json_boolean(wh_bench_is_simulated(plan)));
+	set(object, "nodes", integer(plan->nodes));
+	set(object, "senders", integer(first->sender_count));
+	set(object, "active_senders", integer(first->active_count));
+	set(object, "delayed_senders", integer(first->delayed_count));
+	set(object, "sender_delay_us", integer((uint64_t)plan->options.sender_delay_us));
+	set(object, "senders_per_node", integer((uint64_t)plan->options.senders_per_node));
+	set(object, "window", integer(first->window));
+	set(object, "bytes", integer((uint64_t)plan->options.bytes));
+	set(object, "messages", integer((uint64_t)plan->options.messages));
+	set(object, "mode", json_string(first->ordered ? "ordered" : "unordered"));
+	set(object, "thread", choice(&wh_engine_table, "thread", plan->config.engine.thread));
+	set(object, "idle_policy", choice(&wh_engine_table, "idle", plan->config.engine.idle));
+	set(object, "upcall", choice(&wh_bench_table, "upcall", plan->options.upcall));
+	set(object, "copies", choice(&wh_bench_table, "copies", plan->options.copies));
+	set(object, "processes", json_boolean(plan->options.processes));
+	set_switches(object, &plan->config.engine);
+}
+
+static const char *latency_timing(const struct wh_bench_plan *plan)
+{
+	if (wh_bench_is_simulated(plan))
+		return "from the claim, before filling, to the upcall at each node, in virtual time";
+	return wh_bench_is_whole(plan)
+		       ? "from the claim, before filling, to the upcall at each node; all on one host's "
+			 "CLOCK_MONOTONIC, through stamps in shared memory"
+		       : "of this node's messages: from the claim, before filling, to its own upcall";
+}
+
+static void set_answer(json_t *object, const struct wh_bench_run *run, const struct wh_bench_result *result)
+{
+	const struct wh_bench_plan *plan = run->plan;
+	json_t *subgroups = json_array();
+
+	for (uint32_t g = 0; g < plan->subgroup_count; g++)
+		json_array_append_new(subgroups, subgroup(run, g, result->seconds));
+	set(object, "seconds", figure(plan, result->seconds));
+	set(object, "messages_per_s", figure(plan, result->messages_per_s));
+	set(object, "bytes_per_s", figure(plan, result->bytes_per_s));
+	set(object, "latency_us", latency(plan, result));
+	set(object, "latency_samples", integer(result->latency_samples));
+	set(object, "latency_timing", json_string(latency_timing(plan)));
+	set(object, "order_digest", order_digest(run));
+	set(object, "delivered", integer(result->delivered));
+	set(object, "nulls", integer(result->nulls));
+	set(object, "pushes", integer(result->pushes));
+	set(object, "writes_posted", integer(result->writes));
+	set(object, "bytes_pushed", integer(result->bytes_pushed));
+	set(object, "post_seconds", figure(plan, result->post_seconds));
+	set(object, "cpu_seconds", figure(plan, result->cpu_seconds));
+	set(object, "sender_wait_fraction", figure(plan, result->sender_wait_fraction));
+	set(object, "batch",
+	    json_pack("{s:o,s:o,s:o}", "send", batch(&result->batch[0]), "receive", batch(&result->batch[1]), "deliver",
+		      batch(&result->batch[2])));
+	set(object, "limit", limit(plan, result));
+	set(object, "fraction_of_limit", result->limited ? json_real(result->fraction_of_limit) : json_null());
+	set(object, "doubts", doubts(plan, result));
+	set(object, "idle", idle(plan, result));
+	set(object, "subgroups", subgroups);
+	set(object, "machine", machine());
+}
+
+/* ---- CSV -----------------------------------------------------------------------------------------------------------*/
+
+static void write_cell(FILE *out, const char *text, bool first)
+{
+	if (!first)
+		fputc(',', out);
+	if (strpbrk(text, ",\"\n") == NULL) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text != '\0'; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+/* A list is one cell: its JSON. */
+static void write_value(FILE *out, const json_t *value, bool first)
+{
+	char number[64];
+	char *text;
+
+	if (json_is_string(value)) {
+		write_cell(out, json_string_value(value), first);
+	} else if (json_is_real(value)) {
+		snprintf(number, sizeof number, "%.9g", json_real_value(value));
+		write_cell(out, number, first);
+	} else if (json_is_null(value)) {
+		write_cell(out, "", first);
+	} else {
+		text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+		write_cell(out, text != NULL ? text : "", first);
+		free(text);
+	}
+}
+
+/* The head (the keys) or the row (the values) of an object; `prefix` is the path to it. */
+static void write_row(FILE *out, json_t *object, const char *prefix, bool head, bool *first)
+{
+	for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
+		json_t *value = json_object_iter_value(at);
+		char path[128];
+
+		snprintf(path, sizeof path, "%s%s%s", prefix, prefix[0] != '\0' ? "." : "", json_object_iter_key(at));
+		if (json_is_object(value)) {
+			write_row(out, value, path, head, first);
+			continue;
+		}
+		if (head)
+			write_cell(out, path, *first);
+		else
+			write_value(out, value, *first);
+		*first = false;
+	}
+}
+
+static void write_csv(struct wh_bench_files *files, json_t *object)
+{
+	bool first = true;
+
+	if (!files->csv_has_head) {
+		write_row(files->csv, object, "", true, &first);
+		fputc('\n', files->csv);
+		files->csv_has_head = true;
+		first = true;
+	}
+	write_row(files->csv, object, "", false, &first);
+	fputc('\n', files->csv);
+}
+
+/* To be freed; NULL: memory is out. */
+static char *dump_line(const json_t *object)
+{
+	char *text = json_dumps(object, JSON_COMPACT), *line = NULL;
+
+	if (text != NULL && asprintf(&line, "%s\n", text) < 0)
+		line = NULL;
+	free(text);
+	return line;
+}
+
+enum whorl_result wh_bench_files_add(struct wh_bench_files *files, const char *file, const struct wh_bench_run *run,
+				     const struct wh_bench_result *result)
+{
+	bool good = true;
+	json_t *object;
+	char *line;
+
+	if (files->json == NULL && files->csv == NULL && !wh_bench_plot_is_wanted(files->plot))
+		return WHORL_OK;
+	object = json_object();
+	set_question(object, file, run);
+	set_answer(object, run, result);
+	wh_bench_plot_add(files->plot, object);
+	line = dump_line(object);
+	if (line == NULL) {
+		json_decref(object);
+		wh_say("%s: the result", whorl_result_text(WHORL_MEMORY));
+		return WHORL_MEMORY;
+	}
+	if (files->json != NULL) {
+		good = wh_put(files->json, line, files->json_path); /* whoever reads along sees whole lines */
+	}
+	if (files->csv != NULL) {
+		write_csv(files, object);
+		good = wh_flush(files->csv, files->csv_path) && good;
+	}
+	free(line);
+	json_decref(object);
+	return good ? WHORL_OK : WHORL_SYSTEM; /* further runs would be in vain */
+}

@@ -1,0 +1,113 @@
+/* limit.h - what the machine can do: the plainest program that moves the same bytes the same way, without any protocol.
+ *
+ * The same nodes (as processes or threads) with the same number of threads each; the same functions fill and read every
+ * byte (payload.h). Nobody agrees on anything: no order over senders, no stability, no failures.
+ *
+ * On shm: for each sender of each subgroup one bare single-writer ring in shared memory, of the same window, a slot
+ * being just the bytes of a message. A writer publishes how far it has filled, every 1, 8 or 64 messages; a reader reads
+ * all that is there and then publishes how far it has read; a slot is used again when all readers are past it.
+ *
+ * On tcp: one connection for each pair of nodes on loopback, with the options of the transport. A writer fills a message
+ * in its row and sends it to each reader, with one write for each message (per_message); or it fills and sends 64 KB at
+ * a time (best_write). A reader reads all that is there into a row of the same size. When nothing can be done, a thread
+ * sleeps until a socket is ready (with `spin` it does not).
+ *
+ * On verbs: each node has memory of its own, and one thread. A writer fills a ring of the same window and writes, every 1, 8
+ * or 64 messages, what is new to each reader, and behind it how far it has filled: one chain of one-sided writes with one
+ * doorbell, few of which report themselves. A reader reads what is there, and writes to the writer how far it has read.
+ *
+ * Also what a message takes from one node to another and back, alone: where both look all the time, and where
+ * both sleep until it is there.
+ *
+ * On tcp the nodes may be apart: each command runs one of them, at the addresses of the file, and has the figures of that one.
+ * They meet for each part of the measurement, and begin it together; then each has its own clock.
+ *
+ * A figure of whorl stands beside this one, measured just before and just after it (docs/benchmark.md).
+ */
+#ifndef WH_BENCH_LIMIT_LIMIT_H
+#define WH_BENCH_LIMIT_LIMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "command/crew.h"
+
+/* Where one thread fills and reads in turn: how many messages it fills at a time. A quarter of the window, and no more
+ * than stay in the cache until they are read. The nodes of a benchmark do the same. */
+static inline uint32_t wh_limit_burst(uint32_t window, uint32_t bytes)
+{
+	uint32_t quarter = (window + 3) / 4, cached = 65536 / (bytes > 0 ? bytes : 1);
+
+	return cached == 0 ? 1 : quarter < cached ? quarter : cached;
+}
+
+struct wh_limit_ring {
+	uint32_t writer;
+	const uint32_t *readers; /* the members of the subgroup, the writer included; not owned */
+	uint32_t reader_count;
+	uint32_t window; /* slots */
+	uint32_t bytes;  /* of each message; on tcp the same in all rings */
+};
+
+enum wh_limit_kind { WH_LIMIT_SHM, WH_LIMIT_TCP, WH_LIMIT_VERBS };
+
+struct wh_limit_plan {
+	enum wh_limit_kind kind;
+	uint32_t nodes;
+	const struct wh_limit_ring *rings;
+	size_t ring_count;
+	bool processes;  /* each node a process, else all are threads of this one */
+	bool caller;     /* one thread per node fills and reads in turn; else one fills and one reads */
+	bool spin;       /* never yield */
+	bool huge;       /* the rings on huge pages, if there are any */
+	const int *cpus; /* for each node the CPU that its reading thread is pinned to, -1: none; NULL: none for all */
+	const char *const *
+		addresses; /* verbs: of each node, its device has it; NULL: whichever the devices have. Apart: host:port */
+	uint32_t measure_ms; /* for each way of publishing, or of writing; trips get a fifth of it */
+	/* tcp: only node `here` is run; the same plan, but for `here`, is measured elsewhere at the same time, under the same name. */
+	bool apart;
+	uint32_t here;
+	const char *group;
+};
+
+struct wh_limit_rate {
+	double messages_per_s, bytes_per_s; /* read by a node, the mean over the nodes that are here */
+};
+
+#define WH_LIMIT_PEERS 256 /* nodes that can be apart */
+
+enum wh_limit_trip { WH_LIMIT_POLLING, WH_LIMIT_SLEEPING };
+
+struct wh_limit_result {
+	struct wh_limit_rate rate; /* shm, verbs: of the best way of publishing; tcp: per message */
+	/* shm, verbs */
+	uint32_t publish_every; /* that way */
+	/* shm */
+	/* The same program with one trick of the library's, that a plain one does not have: it prefetches small messages
+	 * (docs/decisions/0013). 0 where none is small. */
+	double prefetched_bytes_per_s;
+	/* tcp */
+	struct wh_limit_rate best_write;
+	/* verbs: of publishing every message */
+	struct wh_limit_rate per_message;
+	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node. Apart: from
+	 * this node to the farthest of the others. */
+	double round_trip_us[2];
+	struct wh_limit_trips_to {
+		double us[2];
+	} peers[WH_LIMIT_PEERS]; /* apart: to each node; 0 to itself */
+};
+
+/* Memory that a measurement needs, in bytes. */
+uint64_t wh_limit_memory(const struct wh_limit_plan *plan);
+
+/* WHORL_OK; WHORL_AGAIN: interrupted (watch->interrupted), no result; WHORL_MEMORY, WHORL_SYSTEM; WHORL_TIMEOUT: a
+ * worker was not ready in time; WHORL_MEMBER_GONE: a worker died. */
+WH_MUST_CHECK enum whorl_result wh_limit_measure(const struct wh_limit_plan *plan, struct wh_watch *watch,
+						 struct wh_limit_result *result, struct wh_error *err);
+
+/* Is there any RDMA device? Opens none. */
+bool wh_limit_has_devices(void);
+
+#endif

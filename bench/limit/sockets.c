@@ -1,0 +1,407 @@
+/* sockets.c - the limit of tcp, see limit.h.
+ *
+ * A node's messages form one sequence: its rings take turns, a turn being one message where each is written by itself,
+ * and as many as 64 KB have where they are not. The writer and each reader keep the last of that sequence in a row, a
+ * turn beside the next, so that what is sent and received is one piece of memory until the row ends. Positions count
+ * the bytes of the sequence from the beginning; readers know it as well, and leave out the turns of rings that are not
+ * theirs, so nothing but messages is sent.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "bench/limit/limit_int.h"
+#include "bench/limit/meet.h"
+#include "bench/limit/payload.h"
+
+#define WRITE_BYTES 65536
+#define SLEEP_MS 20 /* then it looks whether it goes on */
+
+struct measurement {
+	const struct wh_limit_plan *plan;
+	bool per_message; /* one write for each, or the largest writes */
+	struct wh_limit_run run;
+	struct wh_limit_meeting meeting;
+};
+
+/* What one node writes, as the writer or a reader holds it. */
+struct row {
+	char *slots;
+	uint64_t bytes, turn;
+	uint32_t ring_count, slot;
+	const struct wh_limit_ring **rings; /* [ring_count] */
+};
+
+/* One direction of a connection. */
+struct stream {
+	int socket;
+	uint64_t position; /* sent, or received */
+	uint64_t read;     /* reader: so much of it */
+	struct row *row;
+	bool *takes; /* [ring_count] does the reader take part? */
+	bool takes_all;
+	bool full; /* writer: the socket takes no more */
+};
+
+struct worker {
+	struct measurement *m;
+	uint32_t node;
+	int *sockets;          /* [nodes] */
+	struct row *rows;      /* [nodes] empty: that node writes nothing */
+	struct stream *writes; /* [write_count] */
+	struct stream *reads;
+	uint32_t write_count, read_count;
+	uint64_t filled; /* [filler] of my row */
+	wh_word failure; /* [its threads] the first errno value */
+	pthread_t filler;
+};
+
+static bool takes_part(const struct wh_limit_ring *ring, uint32_t node)
+{
+	for (uint32_t r = 0; r < ring->reader_count; r++)
+		if (ring->readers[r] == node)
+			return true;
+	return false;
+}
+
+/* The row of one node, without memory for rings and slots. */
+static struct row measure_row(const struct wh_limit_plan *plan, uint32_t node, bool per_message)
+{
+	struct row row = {.slot = (uint32_t)wh_limit_slot(plan->rings[0].bytes)};
+	uint64_t window = 1, messages, turns;
+
+	for (size_t r = 0; r < plan->ring_count; r++) {
+		if (plan->rings[r].writer != node)
+			continue;
+		row.ring_count++;
+		if (plan->rings[r].window > window)
+			window = plan->rings[r].window;
+	}
+	messages = per_message || row.slot > WRITE_BYTES ? 1 : WRITE_BYTES / row.slot;
+	turns = (window + messages - 1) / messages;
+	if (!per_message && turns < 2) /* one is filled while the other is sent */
+		turns = 2;
+	row.turn = messages * row.slot;
+	row.bytes = row.ring_count * turns * row.turn;
+	return row;
+}
+
+uint64_t wh_limit_sockets_memory(const struct wh_limit_plan *plan)
+{
+	uint64_t bytes = wh_limit_shared_bytes(2 * plan->nodes);
+
+	for (uint32_t node = 0; node < plan->nodes; node++) {
+		uint64_t each = measure_row(plan, node, true).bytes, best = measure_row(plan, node, false).bytes;
+
+		bytes += wh_limit_here(plan) * (each > best ? each : best);
+	}
+	return bytes;
+}
+
+/* ---- writing and reading -----------------------------------------------------------------------------------------*/
+
+/* How much from the stream's position on, and before `end`, lies in one piece and is for this reader. */
+static uint64_t piece(struct stream *stream, uint64_t end)
+{
+	const struct row *row = stream->row;
+	uint64_t border;
+
+	while (stream->position < end && !stream->takes[stream->position / row->turn % row->ring_count])
+		stream->position += row->turn; /* it stands at the beginning of one */
+	if (stream->position >= end)
+		return 0;
+	border = stream->takes_all ? row->bytes : row->turn;
+	border = (stream->position / border + 1) * border;
+	return (border < end ? border : end) - stream->position;
+}
+
+static char *place(const struct stream *stream)
+{
+	return stream->row->slots + stream->position % stream->row->bytes;
+}
+
+/* Sends what the reader has not got yet. Returns how many bytes went; sets *number on failure. */
+static uint64_t flush(const struct worker *w, struct stream *stream, int *number)
+{
+	uint64_t sent = 0, bytes;
+
+	stream->full = false;
+	while ((bytes = piece(stream, w->filled)) > 0) {
+		uint64_t most =
+			w->m->per_message ? stream->row->slot - stream->position % stream->row->slot : WRITE_BYTES;
+		ssize_t went =
+			send(stream->socket, place(stream), bytes < most ? bytes : most, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (went < 0) {
+			stream->full = errno == EAGAIN;
+			if (!stream->full)
+				*number = errno;
+			break;
+		}
+		stream->position += (uint64_t)went;
+		sent += (uint64_t)went;
+	}
+	return sent;
+}
+
+/* Fills a turn if all readers have left room for it. */
+static bool fill(struct worker *w)
+{
+	struct row *row = &w->rows[w->node];
+	const struct wh_limit_ring *ring = row->rings[w->filled / row->turn % row->ring_count];
+	uint64_t digest = 0;
+
+	for (uint32_t s = 0; s < w->write_count; s++)
+		if (w->writes[s].position + row->bytes < w->filled + row->turn)
+			return false;
+	for (uint64_t end = w->filled + row->turn; w->filled < end; w->filled += row->slot) {
+		char *slot = row->slots + w->filled % row->bytes;
+
+		wh_payload_fill(slot, ring->bytes, wh_payload_seed(0, w->node, w->filled));
+		digest += wh_payload_digest(slot, ring->bytes); /* the writer is a reader too */
+	}
+	wh_limit_add(&w->m->run.shared->counts[2 * w->node], row->turn / row->slot, row->turn / row->slot * ring->bytes,
+		     digest);
+	return true;
+}
+
+/* Fills, at most `most` turns, and sends. Returns whether there was anything to do. */
+static bool write_some(struct worker *w, uint32_t most, int *number)
+{
+	bool done = false;
+
+	for (uint32_t turns = 0; turns < most && *number == 0; turns++) {
+		bool filled = fill(w);
+		uint64_t sent = 0;
+
+		for (uint32_t s = 0; s < w->write_count; s++)
+			sent += flush(w, &w->writes[s], number);
+		if (!filled && sent == 0)
+			break;
+		done = true;
+	}
+	return done;
+}
+
+/* Receives once, and reads the messages that are whole. Returns whether there was anything. */
+static bool read_one(struct worker *w, struct stream *stream, int *number)
+{
+	const struct row *row = stream->row;
+	uint64_t bytes = piece(stream, UINT64_MAX), messages = 0, digest = 0;
+	uint32_t message_bytes = row->rings[0]->bytes;
+	ssize_t came = recv(stream->socket, place(stream), bytes, MSG_DONTWAIT);
+
+	if (came <= 0) {
+		if (came == 0 || errno != EAGAIN)
+			*number = came == 0 ? ECONNRESET : errno;
+		return false;
+	}
+	if (stream->read < stream->position / row->slot * row->slot) /* turns were left out */
+		stream->read = stream->position / row->slot * row->slot;
+	stream->position += (uint64_t)came;
+	for (; stream->read + row->slot <= stream->position; stream->read += row->slot, messages++)
+		digest += wh_payload_digest(row->slots + stream->read % row->bytes, message_bytes);
+	wh_limit_add(&w->m->run.shared->counts[2 * w->node + 1], messages, messages * message_bytes, digest);
+	return true;
+}
+
+static void sleep_until_ready(const struct worker *w, bool fills, bool reads, struct pollfd *fds)
+{
+	nfds_t count = 0;
+
+	for (uint32_t s = 0; fills && s < w->write_count; s++)
+		if (w->writes[s].full)
+			fds[count++] = (struct pollfd){.fd = w->writes[s].socket, .events = POLLOUT};
+	for (uint32_t s = 0; reads && s < w->read_count; s++)
+		fds[count++] = (struct pollfd){.fd = w->reads[s].socket, .events = POLLIN};
+	poll(fds, count, SLEEP_MS);
+}
+
+/* Others that have seen the end before us close their sockets: that is no failure. */
+static void fail(struct worker *w, int number)
+{
+	uint64_t none = 0;
+
+	if (wh_phase_get(&w->m->run.shared->phase) != WH_LIMIT_STOP)
+		while (!wh_compare_swap(&w->failure, &none, (uint64_t)number) && none == 0)
+			;
+}
+
+/* One thread's life. */
+static void work(struct worker *w, bool fills, bool reads)
+{
+	const struct wh_limit_plan *plan = w->m->plan;
+	struct wh_limit_shared *shared = w->m->run.shared;
+	struct pollfd *fds = calloc(2 * (size_t)plan->nodes, sizeof *fds);
+	const struct row *row = &w->rows[w->node];
+	uint32_t most = 1;
+	int number = fds == NULL ? ENOMEM : 0;
+
+	if (fills && reads && w->m->per_message)
+		most = wh_limit_burst((uint32_t)(row->bytes / row->turn), row->slot);
+	wh_limit_ready(shared);
+	while (number == 0 && wh_load_relaxed(&w->failure) == 0 && wh_phase_get(&shared->phase) == WH_LIMIT_RUN) {
+		bool done = fills && write_some(w, most, &number);
+
+		for (uint32_t s = 0; reads && s < w->read_count && number == 0; s++)
+			done |= read_one(w, &w->reads[s], &number);
+		if (!done && number == 0 && !plan->spin)
+			sleep_until_ready(w, fills, reads, fds);
+	}
+	if (number != 0)
+		fail(w, number);
+	free(fds);
+}
+
+/* ---- a node ------------------------------------------------------------------------------------------------------*/
+
+static bool row_open(struct row *row, const struct measurement *m, uint32_t node)
+{
+	uint32_t count = 0;
+
+	*row = measure_row(m->plan, node, m->per_message);
+	if (row->ring_count == 0)
+		return true;
+	row->rings = calloc(row->ring_count, sizeof *row->rings);
+	row->slots = aligned_alloc(WH_CACHE_LINE, wh_limit_round_up(row->bytes, WH_CACHE_LINE));
+	if (row->rings == NULL || row->slots == NULL)
+		return false;
+	memset(row->slots, 0, row->bytes); /* mapped now, not under the clock */
+	for (size_t r = 0; r < m->plan->ring_count; r++)
+		if (m->plan->rings[r].writer == node)
+			row->rings[count++] = &m->plan->rings[r];
+	return true;
+}
+
+/* Does `reader` read anything of this row? Then the stream is made; false without *made: no memory. */
+static bool stream_open(struct stream *stream, struct row *row, uint32_t reader, int socket, bool *made)
+{
+	uint32_t count = 0;
+
+	*made = false;
+	for (uint32_t r = 0; r < row->ring_count; r++)
+		count += takes_part(row->rings[r], reader);
+	if (count == 0)
+		return true;
+	*stream = (struct stream){.socket = socket,
+				  .row = row,
+				  .takes = calloc(row->ring_count, sizeof *stream->takes),
+				  .takes_all = count == row->ring_count};
+	for (uint32_t r = 0; stream->takes != NULL && r < row->ring_count; r++)
+		stream->takes[r] = takes_part(row->rings[r], reader);
+	*made = stream->takes != NULL;
+	return *made;
+}
+
+static bool worker_open(struct worker *w)
+{
+	uint32_t nodes = w->m->plan->nodes;
+	bool good, made;
+
+	w->rows = calloc(nodes, sizeof *w->rows);
+	w->writes = calloc(nodes, sizeof *w->writes);
+	w->reads = calloc(nodes, sizeof *w->reads);
+	good = w->rows != NULL && w->writes != NULL && w->reads != NULL && row_open(&w->rows[w->node], w->m, w->node);
+	for (uint32_t peer = 0; peer < nodes && good; peer++) {
+		if (peer == w->node)
+			continue;
+		good = row_open(&w->rows[peer], w->m, peer) &&
+		       stream_open(&w->writes[w->write_count], &w->rows[w->node], peer, w->sockets[peer], &made);
+		w->write_count += good && made;
+		good = good && stream_open(&w->reads[w->read_count], &w->rows[peer], w->node, w->sockets[peer], &made);
+		w->read_count += good && made;
+	}
+	return good;
+}
+
+static void worker_close(struct worker *w)
+{
+	for (uint32_t s = 0; s < w->write_count; s++)
+		free(w->writes[s].takes);
+	for (uint32_t s = 0; s < w->read_count; s++)
+		free(w->reads[s].takes);
+	for (uint32_t node = 0; w->rows != NULL && node < w->m->plan->nodes; node++) {
+		free((void *)w->rows[node].rings);
+		free(w->rows[node].slots);
+	}
+	free(w->writes);
+	free(w->reads);
+	free(w->rows);
+}
+
+static void *fill_thread(void *worker)
+{
+	work(worker, true, false);
+	return NULL;
+}
+
+static int run_worker(struct worker *w)
+{
+	bool fills = w->rows[w->node].ring_count > 0, both = w->m->plan->caller;
+	int number = 0;
+
+	if (fills && !both) {
+		number = pthread_create(&w->filler, NULL, fill_thread, w);
+		if (number != 0)
+			return number;
+	}
+	work(w, fills && both, true);
+	if (fills && !both)
+		pthread_join(w->filler, NULL);
+	return (int)wh_load_relaxed(&w->failure);
+}
+
+static int run_node(void *ctx, uint32_t number_here)
+{
+	struct worker w = {.m = ctx};
+	int number = ENOMEM;
+
+	w.node = w.m->plan->apart ? w.m->plan->here : number_here;
+	w.sockets = calloc(w.m->plan->nodes, sizeof *w.sockets);
+	if (w.sockets == NULL)
+		return ENOMEM;
+	number = wh_limit_meet(&w.m->meeting, w.node, WH_LIMIT_EVERYBODY, w.sockets);
+	if (number == 0 && !worker_open(&w))
+		number = ENOMEM;
+	if (number == 0)
+		number = wh_limit_together(&w.m->meeting, w.sockets);
+	if (number == 0)
+		number = run_worker(&w);
+	worker_close(&w);
+	wh_limit_part(&w.m->meeting, w.sockets);
+	free(w.sockets);
+	return number;
+}
+
+/* ---- the parent --------------------------------------------------------------------------------------------------*/
+
+static enum whorl_result measure_way(const struct wh_limit_plan *plan, struct wh_watch *watch, bool per_message,
+				     struct wh_limit_rate *rate, struct wh_error *err)
+{
+	struct measurement m = {.plan = plan, .per_message = per_message};
+	enum whorl_result result;
+
+	result = wh_limit_meeting_open(&m.meeting, plan, plan->nodes, per_message, err);
+	if (result != WHORL_OK)
+		return result;
+	/* One thread counts what it fills, another what it receives. */
+	result = wh_limit_open(&m.run, plan, wh_limit_shared_bytes(2 * plan->nodes), 2 * plan->nodes, err);
+	if (result == WHORL_OK)
+		result = wh_limit_start(&m.run, watch, wh_limit_here(plan), wh_limit_threads(plan), run_node, &m, err);
+	if (result == WHORL_OK)
+		result = wh_limit_rate(&m.run, rate, err);
+	result = wh_limit_close(&m.run, result, err);
+	wh_limit_meeting_close(&m.meeting);
+	return result;
+}
+
+enum whorl_result wh_limit_sockets(const struct wh_limit_plan *plan, struct wh_watch *watch,
+				   struct wh_limit_result *result, struct wh_error *err)
+{
+	enum whorl_result outcome = measure_way(plan, watch, true, &result->rate, err);
+
+	return outcome == WHORL_OK ? measure_way(plan, watch, false, &result->best_write, err) : outcome;
+}

@@ -1,0 +1,408 @@
+/* send.c - what the sending threads of a node of a benchmark do.
+ *
+ * With a dedicated loop each sending thread claims, fills and commits as fast as it can, in all its subgroups in turn;
+ * when every window is full it looks again a few times and then sleeps until the library says that there is room. With
+ * thread = caller the node's one thread sends a burst between two passes of the loop, and waits for nothing here.
+ */
+#include "bench/node.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/limit/limit.h"
+#include "bench/limit/payload.h"
+
+#define LOOKS 4          /* at full windows, before the library's own patience */
+#define SLEEP_MS 100     /* then it looks whether the run goes on */
+#define SLEEP_SHORT_MS 1 /* where another window may be the first to have room */
+
+enum outcome { SENT, FULL, NOTHING, FAILED };
+
+/* How long until a delayed stream may send again: at most `most_ns`. */
+static uint64_t until_due(const struct wh_bench_sender *sender, uint64_t most_ns)
+{
+	uint64_t now = wh_bench_time(sender->node), due = now + most_ns;
+
+	for (uint32_t s = 0; s < sender->stream_count; s++)
+		if (sender->streams[s].due_ns != 0 && sender->streams[s].due_ns < due)
+			due = sender->streams[s].due_ns;
+	return due > now ? due - now : 0;
+}
+
+/* Has this stream still something to send? In a run by total that is not for it alone to say. */
+static bool is_live(const struct wh_bench_stream *stream)
+{
+	if (stream->subgroup->by_total)
+		return wh_load_acquire(&stream->part->done_ns) == 0; /* partner: finish() in bench/deliver.c */
+	return stream->left > 0;
+}
+
+/* Fills and commits what has been claimed; the time of the message begins now. */
+static void send_claimed(struct wh_bench_sender *sender, struct wh_bench_stream *stream, struct whorl_claim *claim)
+{
+	const struct wh_bench_node *node = sender->node;
+	uint64_t seed = wh_payload_seed(stream->number, node->id, claim->number);
+
+	if (wh_bench_timed(node->plan, stream->subgroup, claim->number))
+		wh_store_relaxed(wh_bench_stamp(node->memory, stream->subgroup, stream->rank, claim->number),
+				 wh_bench_time(node)); /* the commit releases it with the message */
+	wh_payload_fill(sender->outside != NULL ? sender->outside : claim->data, claim->bytes, seed);
+	if (sender->outside != NULL)
+		memcpy(claim->data, sender->outside, claim->bytes);
+	if (__builtin_expect(node->world != NULL, 0))
+		node->world->filled(node->world->ctx, sender->outside != NULL ? claim->bytes : 0);
+	whorl_commit(claim, claim->bytes);
+	if (!stream->subgroup->by_total)
+		stream->left--;
+	if (stream->delayed)
+		stream->due_ns = wh_bench_time(node) + (uint64_t)node->plan->options.sender_delay_us * WH_NS_PER_US;
+}
+
+static void fail_claim(struct wh_bench_sender *sender, const struct wh_bench_stream *stream, enum whorl_result result)
+{
+	char text[256] = "";
+
+	if (wh_bench_is_over(sender->node))
+		return;
+	whorl_error(sender->node->node, text, sizeof text);
+	wh_bench_node_fail(sender->node, "subgroup %s: claim: %s", stream->subgroup->name,
+			   text[0] != '\0' ? text : whorl_result_text(result));
+}
+
+/* The window was full from wait_since_ns on; now it is not. */
+static inline void end_wait(struct wh_bench_sender *sender)
+{
+	if (__builtin_expect(sender->wait_since_ns != 0, 0)) {
+		sender->wait_ns += wh_bench_time(sender->node) - sender->wait_since_ns;
+		sender->wait_since_ns = 0;
+	}
+}
+
+static inline enum outcome send_one(struct wh_bench_sender *sender, struct wh_bench_stream *stream)
+{
+	struct whorl_claim claim;
+	enum whorl_result result;
+
+	if (stream->due_ns != 0 && wh_bench_time(sender->node) < stream->due_ns)
+		return NOTHING;
+	result = whorl_claim(stream->handle, (size_t)sender->node->plan->options.bytes, &claim);
+	if (result == WHORL_AGAIN)
+		return FULL;
+	if (result != WHORL_OK) {
+		fail_claim(sender, stream, result);
+		return FAILED;
+	}
+	end_wait(sender);
+	send_claimed(sender, stream, &claim);
+	return SENT;
+}
+
+/* ---- a dedicated loop ------------------------------------------------------------------------------------------------*/
+
+static bool is_running(const struct wh_bench_sender *sender)
+{
+	return wh_phase_get(&sender->node->shared->phase) == BENCH_RUN;
+}
+
+/* Sleeps until `stream` has room, and sends one message. False: the node has failed. */
+static bool send_waiting(struct wh_bench_sender *sender, struct wh_bench_stream *stream)
+{
+	int timeout_ms = sender->stream_count > 1 ? SLEEP_SHORT_MS : SLEEP_MS;
+	struct whorl_claim claim;
+	enum whorl_result result;
+
+	result = whorl_claim_wait(stream->handle, (size_t)sender->node->plan->options.bytes, timeout_ms, &claim);
+	if (result == WHORL_TIMEOUT)
+		return true;
+	if (result != WHORL_OK) {
+		fail_claim(sender, stream, result);
+		return false;
+	}
+	end_wait(sender);
+	send_claimed(sender, stream, &claim);
+	return true;
+}
+
+/* One message in each stream, if it can be. */
+struct turn {
+	uint32_t live, sent, full;
+	struct wh_bench_stream *full_one; /* a stream whose window is full */
+	bool failed;
+};
+
+static inline struct turn take_turn(struct wh_bench_sender *sender)
+{
+	struct turn turn = {0};
+
+	for (uint32_t s = 0; s < sender->stream_count; s++) {
+		struct wh_bench_stream *stream = &sender->streams[s];
+
+		if (!is_live(stream))
+			continue;
+		turn.live++;
+		switch (send_one(sender, stream)) {
+		case SENT:
+			turn.sent++;
+			break;
+		case FULL:
+			turn.full++;
+			turn.full_one = stream;
+			break;
+		case NOTHING:
+			break;
+		case FAILED:
+			turn.failed = true;
+			return turn;
+		}
+	}
+	return turn;
+}
+
+/* A delayed stream waits busily, as the paper's do, but it yields: the paper's nodes have cores to spare, and here the
+ * delay of one would otherwise be that of every thread on its core. */
+static void wait_for_time(const struct wh_bench_sender *sender, struct wh_patience *patience)
+{
+	struct timespec pause = {0};
+
+	if (!sender->node->plan->options.sender_sleeps) {
+		wh_patience_wait(patience, wh_env_system(), UINT64_MAX);
+		return;
+	}
+	pause.tv_nsec = (long)until_due(sender, SLEEP_MS * WH_NS_PER_MS);
+	nanosleep(&pause, NULL);
+}
+
+void wh_bench_send_all(struct wh_bench_sender *sender)
+{
+	struct wh_patience patience = {0};
+	unsigned looks = 0;
+
+	while (is_running(sender)) {
+		struct turn turn = take_turn(sender);
+
+		if (turn.failed || turn.live == 0)
+			break;
+		if (turn.sent > 0) {
+			looks = 0;
+			continue;
+		}
+		if (turn.full > 0 && sender->wait_since_ns == 0)
+			sender->wait_since_ns = wh_bench_time(sender->node);
+		if (turn.full < turn.live) {
+			wait_for_time(sender, &patience);
+			continue;
+		}
+		if (++looks < LOOKS) {
+			wh_cpu_relax();
+			continue;
+		}
+		if (!send_waiting(sender, turn.full_one))
+			break;
+		looks = 0;
+	}
+	end_wait(sender);
+}
+
+enum wh_bench_turn wh_bench_send_turn(struct wh_bench_sender *sender)
+{
+	struct turn turn = {0};
+
+	if (is_running(sender))
+		turn = take_turn(sender);
+	if (turn.failed || turn.live == 0) {
+		end_wait(sender);
+		return BENCH_TURN_OVER;
+	}
+	if (turn.sent > 0)
+		return BENCH_TURN_SENT;
+	if (turn.full == 0)
+		return BENCH_TURN_LATER;
+	if (sender->wait_since_ns == 0)
+		sender->wait_since_ns = wh_bench_time(sender->node);
+	return BENCH_TURN_FULL;
+}
+
+uint64_t wh_bench_send_due(const struct wh_bench_sender *sender)
+{
+	return wh_bench_time(sender->node) + until_due(sender, WH_NS_PER_S);
+}
+
+static void *sender_thread(void *argument)
+{
+	struct wh_bench_sender *sender = argument;
+	struct wh_phase *phase = &sender->node->shared->phase;
+
+	while (wh_phase_get(phase) == BENCH_OPEN)
+		wh_phase_wait(phase, BENCH_OPEN, SLEEP_MS);
+	wh_bench_send_all(sender);
+	return NULL;
+}
+
+/* ---- thread = caller ----------------------------------------------------------------------------------------------*/
+
+static size_t send_burst(struct wh_bench_sender *sender, struct wh_bench_stream *stream)
+{
+	size_t most = wh_limit_burst(stream->subgroup->window, (uint32_t)sender->node->plan->options.bytes), sent = 0;
+
+	while (sent < most && is_live(stream)) {
+		enum outcome outcome = send_one(sender, stream);
+
+		if (outcome == FULL && sent == 0 && sender->wait_since_ns == 0)
+			sender->wait_since_ns = wh_bench_time(sender->node);
+		if (outcome != SENT)
+			break;
+		sent++;
+	}
+	return sent;
+}
+
+size_t wh_bench_send_some(struct wh_bench_sender *sender)
+{
+	size_t sent = 0;
+
+	for (uint32_t s = 0; s < sender->stream_count; s++)
+		sent += send_burst(sender, &sender->streams[s]);
+	return sent;
+}
+
+int wh_bench_send_may_sleep(const struct wh_bench_node *node, int most_ms)
+{
+	bool waits = false;
+
+	if (node->sender_count == 0)
+		return most_ms;
+	for (uint32_t s = 0; s < node->senders[0].stream_count; s++)
+		waits |= node->senders[0].streams[s].delayed && is_live(&node->senders[0].streams[s]);
+	if (!waits)
+		return most_ms;
+	if (!node->plan->options.sender_sleeps)
+		return 0;
+	return (int)((until_due(&node->senders[0], (uint64_t)most_ms * WH_NS_PER_MS) + WH_NS_PER_MS - 1) / WH_NS_PER_MS);
+}
+
+/* ---- the message after the idle time ----------------------------------------------------------------------------------*/
+
+void wh_bench_send_last(struct wh_bench_node *node)
+{
+	const struct wh_bench_subgroup *subgroup = &node->plan->subgroups[0];
+	struct wh_bench_stream *stream = node->sender_count > 0 ? &node->senders[0].streams[0] : NULL;
+	struct whorl_claim claim;
+	enum whorl_result result;
+
+	if (subgroup->senders[subgroup->sender_count - 1] != node->id)
+		return;
+	/* It was an active sender, and its first stream is that of the first subgroup. */
+	stream->left = 1;
+	wh_store_relaxed(&node->shared->last_ns, wh_bench_now());
+	result = whorl_claim(stream->handle, (size_t)node->plan->options.bytes, &claim);
+	if (result != WHORL_OK) {
+		fail_claim(&node->senders[0], stream, result);
+		return;
+	}
+	send_claimed(&node->senders[0], stream, &claim);
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------------*/
+
+/* This node's rank among the senders of subgroup `g` that send; -1: it does not. */
+static int active_rank(const struct wh_bench_node *node, uint32_t g)
+{
+	const struct wh_bench_subgroup *subgroup = &node->plan->subgroups[g];
+
+	for (uint32_t rank = subgroup->active_first; rank < subgroup->sender_count; rank++)
+		if (subgroup->senders[rank] == node->id)
+			return (int)rank;
+	return -1;
+}
+
+static void open_streams(struct wh_bench_sender *sender, uint32_t thread)
+{
+	struct wh_bench_node *node = sender->node;
+	const struct wh_bench_options *options = &node->plan->options;
+	uint64_t messages = (uint64_t)options->messages, threads = (uint64_t)options->senders_per_node;
+
+	for (uint32_t g = 0; g < node->plan->subgroup_count; g++) {
+		const struct wh_bench_subgroup *subgroup = &node->plan->subgroups[g];
+		int rank = active_rank(node, g);
+
+		if (rank < 0)
+			continue;
+		sender->streams[sender->stream_count++] = (struct wh_bench_stream){
+			.handle = whorl_subgroup_find(node->node, subgroup->name),
+			.subgroup = subgroup,
+			.part = wh_bench_part(node->memory, node->plan, node->id, g),
+			.number = g,
+			.rank = (uint32_t)rank,
+			.left = messages / threads + (thread < messages % threads ? 1 : 0),
+			.delayed = (uint32_t)rank - subgroup->active_first < subgroup->delayed_count,
+		};
+	}
+}
+
+enum whorl_result wh_bench_send_open(struct wh_bench_node *node)
+{
+	uint32_t count = (uint32_t)node->plan->options.senders_per_node;
+	bool sends = false;
+
+	for (uint32_t g = 0; g < node->plan->subgroup_count; g++)
+		sends |= active_rank(node, g) >= 0;
+	if (!sends)
+		return WHORL_OK;
+	node->senders = calloc(count, sizeof *node->senders);
+	if (node->senders == NULL)
+		goto out_memory;
+	for (; node->sender_count < count; node->sender_count++) {
+		struct wh_bench_sender *sender = &node->senders[node->sender_count];
+
+		sender->node = node;
+		sender->streams = calloc(node->plan->subgroup_count, sizeof *sender->streams);
+		if (sender->streams == NULL || !wh_bench_outside(node->plan, BENCH_COPIES_SEND, &sender->outside))
+			goto out_memory;
+		open_streams(sender, node->sender_count);
+	}
+	return WHORL_OK;
+out_memory:
+	wh_bench_node_fail(node, "no memory for %u senders", count);
+	return WHORL_MEMORY;
+}
+
+enum whorl_result wh_bench_send_start(struct wh_bench_node *node)
+{
+	for (uint32_t s = 1; s < node->sender_count; s++) {
+		int number = pthread_create(&node->senders[s].thread, NULL, sender_thread, &node->senders[s]);
+
+		if (number != 0) {
+			wh_bench_node_fail(node, "no thread for sender %u", s);
+			return WHORL_SYSTEM;
+		}
+		node->sender_threads++;
+	}
+	return WHORL_OK;
+}
+
+void wh_bench_send_join(struct wh_bench_node *node)
+{
+	for (uint32_t s = 1; s <= node->sender_threads; s++)
+		pthread_join(node->senders[s].thread, NULL);
+	node->sender_threads = 0;
+	wh_bench_send_count(node);
+}
+
+void wh_bench_send_count(struct wh_bench_node *node)
+{
+	for (uint32_t s = 0; s < node->sender_count; s++)
+		wh_fetch_add(&node->page->wait_ns, node->senders[s].wait_ns);
+}
+
+void wh_bench_send_close(struct wh_bench_node *node)
+{
+	for (uint32_t s = 0; s < node->sender_count; s++) {
+		free(node->senders[s].streams);
+		free(node->senders[s].outside);
+	}
+	free(node->senders);
+	node->senders = NULL;
+	node->sender_count = 0;
+}

@@ -1,0 +1,247 @@
+/* remote.c - regions of the simulator (T7): who has granted what to whom, what may be posted, and what is taken. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/net/remote_int.h"
+
+static struct sim_node *node_of(struct wh_transport *transport)
+{
+	return (struct sim_node *)transport;
+}
+
+/* ---- posting ------------------------------------------------------------------------------------------------------ */
+
+/* Why it cannot be posted; WHORL_OK, and the lane. */
+static enum whorl_result lane_for(struct sim_node *node, const struct wh_remote_op *op, struct sim_lane **out)
+{
+	struct wh_remote_grant *grant;
+	const struct sim_link *link;
+	enum whorl_result result;
+
+	if (op->node >= node->sim->options.nodes)
+		return WHORL_INVALID;
+	link = node->links[op->node];
+	if (node->dead || node->left || (op->node != node->id && (link == NULL || !link->met || link->over)))
+		return WHORL_MEMBER_GONE;
+	*out = op->node == node->id ? node->own_lane : link->lane;
+	if (*out == NULL)
+		return WHORL_NOT_FOUND;
+	result = wh_remote_judge(&(*out)->base, op, &grant);
+	if (result == WHORL_OK && op->kind == WH_REMOTE_WRITE_IMMEDIATE && (*out)->immediates == WH_REMOTE_IMMEDIATES)
+		return WHORL_AGAIN;
+	return result;
+}
+
+static enum whorl_result post_one(struct sim_node *node, const struct wh_remote_op *op)
+{
+	struct sim_lane *lane;
+	enum whorl_result result = lane_for(node, op, &lane);
+
+	return result == WHORL_OK ? wh_sim_lane_post(lane, op) : result;
+}
+
+static enum whorl_result post(struct wh_transport *transport, const struct wh_remote_op *ops, size_t count,
+			      size_t *posted)
+{
+	for (*posted = 0; *posted < count; ++*posted) {
+		enum whorl_result result = post_one(node_of(transport), &ops[*posted]);
+
+		if (result != WHORL_OK)
+			return result;
+	}
+	return WHORL_OK;
+}
+
+static bool next_immediate(struct sim_node *node, struct wh_remote_event *out)
+{
+	struct sim_immediate *immediate = node->immediates;
+
+	if (immediate == NULL)
+		return false;
+	node->immediates = immediate->next;
+	if (node->immediates == NULL)
+		node->immediates_tail = &node->immediates;
+	*out = (struct wh_remote_event){
+		.kind = WH_REMOTE_IMMEDIATE,
+		.node = immediate->lane->from->id,
+		.incarnation = immediate->lane->from->incarnation,
+		.immediate = immediate->number,
+	};
+	immediate->lane->immediates--;
+	free(immediate);
+	return true;
+}
+
+static bool next(struct wh_transport *transport, struct wh_remote_event *out)
+{
+	struct sim_node *node = node_of(transport);
+
+	(void)wh_sim_remote_serve(node);
+	for (struct sim_lane *lane = node->lanes; lane != NULL && !node->dead; lane = lane->next)
+		if (wh_remote_lane_next(&lane->base, out))
+			return true;
+	return !node->dead && next_immediate(node, out);
+}
+
+/* ---- regions ------------------------------------------------------------------------------------------------------ */
+
+void wh_sim_remote_hear(struct sim_node *node, const struct sim_notice *notice)
+{
+	struct sim_link *link = notice->link->back; /* to the owner */
+	struct wh_remote_grant *grant;
+	uint64_t bytes = 0;
+
+	if (link->over)
+		return;
+	if (link->lane == NULL)
+		link->lane = wh_sim_lane_new(node, link->to, link);
+	if (link->lane == NULL) {
+		wh_sim_condemn(node->sim, node->id, "no memory for a lane");
+		return;
+	}
+	if (notice->kind == SIM_REGION_GRANTED) {
+		memcpy(&bytes, notice->text, sizeof(bytes));
+		if (wh_remote_grant_add(&link->lane->base, notice->key, bytes, link->to->incarnation) == NULL)
+			wh_sim_condemn(node->sim, link->to->id, "grants a region that it cannot grant");
+		return;
+	}
+	grant = wh_remote_grant_find(&link->lane->base, notice->key);
+	if (grant != NULL)
+		wh_remote_grant_withdraw(&link->lane->base, grant);
+}
+
+static void tell(struct sim_link *link, enum sim_notice_kind kind, const struct sim_region *region)
+{
+	uint64_t due = wh_sim_later(link->grant_due_ns, link->sim->now_ns + wh_sim_delay(link));
+
+	link->grant_due_ns = due;
+	wh_sim_send_notice(link, due, (int)kind, region->base.name, &region->base.bytes, sizeof(region->base.bytes));
+}
+
+static enum whorl_result grant(struct wh_region *base, uint32_t to)
+{
+	struct sim_region *region = (struct sim_region *)base;
+	struct sim_node *node = region->owner;
+	struct sim_link *link;
+
+	if (to >= node->sim->options.nodes || to == node->id)
+		return WHORL_INVALID;
+	link = node->known[to];
+	if (node->dead || node->left || link == NULL || link->over)
+		return WHORL_MEMBER_GONE;
+	if (region->granted[to] == link->to->incarnation)
+		return WHORL_OK;
+	region->granted[to] = link->to->incarnation;
+	tell(link, SIM_REGION_GRANTED, region);
+	return WHORL_OK;
+}
+
+/* It uses it as others do. */
+static enum whorl_result grant_itself(struct sim_node *node, const struct sim_region *region)
+{
+	struct wh_remote_grant *own;
+
+	if (node->own_lane == NULL)
+		node->own_lane = wh_sim_lane_new(node, node, NULL);
+	if (node->own_lane == NULL)
+		return WHORL_MEMORY;
+	own = wh_remote_grant_add(&node->own_lane->base, region->base.name, region->base.bytes, node->incarnation);
+	if (own == NULL)
+		return WHORL_INVALID;
+	own->state = WH_GRANT_USED;
+	node->own_lane->base.news--; /* no news to it */
+	return WHORL_OK;
+}
+
+static void free_region(struct sim_region *region)
+{
+	free(region->base.words);
+	free(region->granted);
+	free(region);
+}
+
+void wh_sim_remote_close(struct sim_node *node)
+{
+	while (node->regions != NULL) {
+		struct sim_region *region = node->regions;
+
+		node->regions = region->next;
+		free_region(region);
+	}
+}
+
+static enum whorl_result region_open(struct wh_transport *transport, uint64_t name, uint64_t bytes,
+				     struct wh_region **out, struct wh_error *err)
+{
+	struct sim_node *node = node_of(transport);
+	struct sim_region *region;
+	enum whorl_result result;
+	uint32_t count = 0;
+
+	*out = NULL;
+	if (bytes == 0 || bytes % sizeof(wh_word) != 0 || bytes > WH_REMOTE_REGION_MAX)
+		return wh_error_set(err, WHORL_INVALID, "a region cannot have %llu bytes", (unsigned long long)bytes);
+	for (region = node->regions; region != NULL; region = region->next)
+		count++;
+	if (count == WH_REMOTE_REGIONS)
+		return wh_error_set(err, WHORL_AGAIN, "%d regions are open", WH_REMOTE_REGIONS);
+	region = calloc(1, sizeof(*region));
+	if (region == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated region");
+	region->base = (struct wh_region){transport->ops->remote, transport, name, bytes, calloc(1, bytes)};
+	region->granted = calloc(node->sim->options.nodes, sizeof(*region->granted));
+	region->owner = node;
+	result = region->base.words != NULL && region->granted != NULL ? grant_itself(node, region) : WHORL_MEMORY;
+	if (result != WHORL_OK) {
+		free_region(region);
+		return wh_error_set(err, result, "region %llx cannot be opened", (unsigned long long)name);
+	}
+	region->next = node->regions;
+	node->regions = region;
+	*out = &region->base;
+	return WHORL_OK;
+}
+
+static void region_close(struct wh_region *base)
+{
+	struct sim_region *region = (struct sim_region *)base, **at;
+	struct sim_node *node = region->owner;
+	struct wh_remote_grant *own = wh_remote_grant_find(&node->own_lane->base, base->name);
+
+	own->state = WH_GRANT_NONE;
+	for (uint32_t id = 0; id < node->sim->options.nodes && !node->dead; id++) {
+		struct sim_link *link = node->known[id];
+
+		if (link != NULL && !link->over && region->granted[id] == link->to->incarnation)
+			tell(link, SIM_REGION_WITHDRAWN, region);
+	}
+	for (at = &node->regions; *at != region; at = &(*at)->next)
+		;
+	*at = region->next;
+	free_region(region);
+}
+
+void wh_sim_remote_free(struct sim_node *node)
+{
+	wh_sim_remote_close(node);
+	while (node->lanes != NULL) {
+		struct sim_lane *lane = node->lanes;
+
+		node->lanes = lane->next;
+		wh_sim_lane_free(lane);
+	}
+	while (node->immediates != NULL) {
+		struct sim_immediate *immediate = node->immediates;
+
+		node->immediates = immediate->next;
+		free(immediate);
+	}
+}
+
+const struct wh_remote_ops wh_sim_remote_ops = {
+	.region_open = region_open,
+	.grant = grant,
+	.region_close = region_close,
+	.post = post,
+	.next = next,
+};

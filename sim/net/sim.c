@@ -1,0 +1,347 @@
+/* sim.c - the world of the simulator: events and time, environments, the digest. See sim.h. */
+#include "sim/net/sim_int.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FACTOR_MAX 64
+
+/* ---- events ------------------------------------------------------------------------------------------------------- */
+
+static bool earlier(const struct sim_event *a, const struct sim_event *b)
+{
+	return a->when_ns != b->when_ns ? a->when_ns < b->when_ns : a->number < b->number;
+}
+
+static bool grow(struct wh_sim *sim)
+{
+	size_t capacity = sim->event_capacity ? 2 * sim->event_capacity : 256;
+	struct sim_event *events = realloc(sim->events, capacity * sizeof(*events));
+
+	if (events == NULL)
+		return false;
+	sim->events = events;
+	sim->event_capacity = capacity;
+	return true;
+}
+
+void wh_sim_at(struct wh_sim *sim, uint64_t when_ns, wh_sim_fn *fn, void *ctx, uint64_t argument)
+{
+	struct sim_event event = {when_ns > sim->now_ns ? when_ns : sim->now_ns, sim->event_number++, fn, ctx,
+				  argument};
+	size_t at;
+
+	if (sim->event_count == sim->event_capacity && !grow(sim)) {
+		wh_sim_condemn(sim, 0, "no memory for an event");
+		return;
+	}
+	for (at = sim->event_count++; at > 0; at = (at - 1) / 2) {
+		if (!earlier(&event, &sim->events[(at - 1) / 2]))
+			break;
+		sim->events[at] = sim->events[(at - 1) / 2];
+	}
+	sim->events[at] = event;
+}
+
+static struct sim_event take_earliest(struct wh_sim *sim)
+{
+	struct sim_event *events = sim->events;
+	struct sim_event first = events[0], last = events[--sim->event_count];
+	size_t at = 0, below;
+
+	while ((below = 2 * at + 1) < sim->event_count) {
+		if (below + 1 < sim->event_count && earlier(&events[below + 1], &events[below]))
+			below++;
+		if (!earlier(&events[below], &last))
+			break;
+		events[at] = events[below];
+		at = below;
+	}
+	events[at] = last;
+	return first;
+}
+
+bool wh_sim_step(struct wh_sim *sim, uint64_t until_ns)
+{
+	struct sim_event event;
+
+	if (sim->event_count == 0 || sim->events[0].when_ns > until_ns) {
+		if (until_ns > sim->now_ns)
+			sim->now_ns = until_ns;
+		return false;
+	}
+	event = take_earliest(sim);
+	sim->now_ns = event.when_ns;
+	wh_sim_note(sim, event.when_ns);
+	wh_sim_note(sim, event.number);
+	event.fn(event.ctx, event.argument);
+	return true;
+}
+
+uint64_t wh_sim_now(const struct wh_sim *sim)
+{
+	return sim->now_ns;
+}
+
+uint64_t wh_sim_under_way(const struct wh_sim *sim)
+{
+	return sim->under_way;
+}
+
+uint64_t wh_sim_delay(struct sim_link *link)
+{
+	return wh_dice_between(&link->sim->dice, link->wire->cost.latency_min_ns, link->wire->cost.latency_max_ns);
+}
+
+uint64_t wh_sim_notice_delay(struct sim_link *link)
+{
+	return link->sim->options.one_host ? 0 : wh_sim_delay(link);
+}
+
+/* ---- environments --------------------------------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void *ctx)
+{
+	const struct sim_host *host = ctx;
+
+	return host->sim->now_ns + host->clock_offset_ns;
+}
+
+static uint64_t random_u64(void *ctx)
+{
+	struct sim_host *host = ctx;
+
+	return wh_dice_roll(&host->dice);
+}
+
+static void log_line(void *ctx, enum wh_log_level level, const char *line)
+{
+	const struct sim_host *host = ctx;
+
+	if (host->sim->options.log != NULL)
+		host->sim->options.log(host->sim->options.ctx, host->id, level, line);
+}
+
+static void fatal(void *ctx, const char *what)
+{
+	struct sim_host *host = ctx;
+
+	wh_sim_condemn(host->sim, host->id, "%s", what);
+}
+
+struct job {
+	void (*run)(void *argument);
+	void *argument;
+};
+
+static void run_job(void *ctx, uint64_t argument)
+{
+	struct job job = *(struct job *)ctx;
+
+	(void)argument;
+	free(ctx);
+	job.run(job.argument);
+}
+
+/* As if another thread had found the time for it. */
+static void submit(void *ctx, void (*run)(void *argument), void *argument)
+{
+	struct sim_host *host = ctx;
+	struct job *job = malloc(sizeof(*job));
+
+	if (job == NULL) {
+		wh_sim_condemn(host->sim, host->id, "no memory for a job");
+		return;
+	}
+	*job = (struct job){run, argument};
+	wh_sim_at(host->sim, host->sim->now_ns + wh_dice_below(&host->dice, WH_NS_PER_MS), run_job, job, 0);
+}
+
+const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node)
+{
+	return &sim->hosts[node].env;
+}
+
+/* ---- the world -------------------------------------------------------------------------------------------------------- */
+
+void wh_sim_note(struct wh_sim *sim, uint64_t value)
+{
+	sim->digest = wh_mix(sim->digest ^ value) + UINT64_C(0x9e3779b97f4a7c15);
+}
+
+uint64_t wh_sim_digest(const struct wh_sim *sim)
+{
+	return sim->digest;
+}
+
+void wh_sim_condemn(struct wh_sim *sim, uint32_t node, const char *format, ...)
+{
+	va_list arguments;
+	int prefix;
+
+	if (sim->verdict[0] != '\0')
+		return;
+	prefix = snprintf(sim->verdict, sizeof(sim->verdict), "node %u: ", node);
+	va_start(arguments, format);
+	vsnprintf(sim->verdict + prefix, sizeof(sim->verdict) - (size_t)prefix, format, arguments);
+	va_end(arguments);
+}
+
+const char *wh_sim_verdict(const struct wh_sim *sim)
+{
+	return sim->verdict[0] != '\0' ? sim->verdict : NULL;
+}
+
+struct wh_sim_counts wh_sim_counts(const struct wh_sim *sim, uint32_t node)
+{
+	return sim->hosts[node].counts;
+}
+
+static bool is_between_the_living(const struct sim_link *link)
+{
+	return link->from == link->from->host->life && link->to == link->to->host->life;
+}
+
+struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, uint32_t to)
+{
+	const struct sim_wire *wire = wh_sim_wire(sim, from, to);
+	struct wh_sim_traffic traffic = {.cut_off = wire->cut_off};
+
+	for (const struct sim_link *link = wire->links; link != NULL; link = link->older) {
+		for (const struct sim_flight *flight = link->head; flight != NULL; flight = flight->next)
+			traffic.pushes++;
+		traffic.messages += link->controls_flying;
+		traffic.streams += wh_sim_streams_count(link);
+		if (!is_between_the_living(link))
+			continue;
+		traffic.broken = link->broken;
+		traffic.met = link->met;
+		traffic.gone = link->over;
+	}
+	return traffic;
+}
+
+/* ---- costs ------------------------------------------------------------------------------------------------------------- */
+
+void wh_sim_link_set(struct wh_sim *sim, uint32_t from, uint32_t to, const struct wh_sim_link_cost *cost)
+{
+	struct sim_wire *wire = wh_sim_wire(sim, from, to);
+
+	wire->cost = *cost;
+	wire->cost.latency_max_ns = wh_sim_later(cost->latency_min_ns, cost->latency_max_ns);
+}
+
+void wh_sim_node_set(struct wh_sim *sim, uint32_t node, const struct wh_sim_node_cost *cost)
+{
+	sim->hosts[node].cost = *cost;
+}
+
+uint64_t wh_sim_busy_until(const struct wh_sim *sim, uint32_t node)
+{
+	return sim->hosts[node].busy_until_ns;
+}
+
+/* Most pairs are even; one in four is slower, by any factor. */
+static void init_wire(struct sim_wire *wire, struct wh_sim *sim)
+{
+	const struct wh_sim_options *options = &sim->options;
+	uint64_t factor = 1;
+
+	if (options->uneven && wh_dice_one_in(&sim->dice, 4))
+		factor = wh_dice_between(&sim->dice, 2, FACTOR_MAX);
+	wire->cost = (struct wh_sim_link_cost){factor * options->latency_min_ns, factor * options->latency_max_ns,
+					       (options->bytes_per_s + factor - 1) / factor};
+}
+
+/* ---- the beginning and the end of a world ------------------------------------------------------------------------------ */
+
+static void init_host(struct sim_host *host, struct wh_sim *sim, uint32_t id)
+{
+	host->sim = sim;
+	host->id = id;
+	host->env = (struct wh_env){host, now_ns, random_u64, log_line, fatal, submit};
+	host->dice = wh_dice_split(sim->options.seed, id + 1);
+	host->clock_offset_ns = wh_dice_one_in(&host->dice, 4) ? 0 : wh_dice_below(&host->dice, UINT64_C(1) << 40);
+	host->cost = sim->options.node_cost;
+	host->turns_tail = &host->turns;
+}
+
+enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *options, struct wh_error *err)
+{
+	uint32_t nodes = options->nodes;
+	struct wh_sim *sim;
+
+	*out = NULL;
+	if (nodes < 1 || options->pieces < 1 || options->pieces > WH_SIM_PIECES_MAX ||
+	    options->latency_min_ns > options->latency_max_ns ||
+	    (options->card.bytes_per_s > 0 && (options->pieces != 1 || options->card.turn_bytes == 0)))
+		return wh_error_set(err, WHORL_INVALID, "options of the simulator are out of their range");
+	sim = calloc(1, sizeof(*sim));
+	if (sim == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated world");
+	sim->options = *options;
+	sim->dice = wh_dice_split(options->seed, 0);
+	sim->hosts = calloc(nodes, sizeof(*sim->hosts));
+	sim->wires = calloc((size_t)nodes * nodes, sizeof(*sim->wires));
+	if (sim->hosts == NULL || sim->wires == NULL) {
+		wh_sim_free(sim);
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %u simulated nodes", nodes);
+	}
+	for (uint32_t i = 0; i < nodes; i++)
+		init_host(&sim->hosts[i], sim, i);
+	for (uint32_t i = 0; i < nodes * nodes; i++)
+		init_wire(&sim->wires[i], sim);
+	*out = sim;
+	return WHORL_OK;
+}
+
+static void free_links(struct sim_wire *wire)
+{
+	while (wire->links != NULL) {
+		struct sim_link *link = wire->links;
+
+		wire->links = link->older;
+		while (link->head != NULL)
+			wh_sim_drop_flight(link);
+		wh_sim_drop_held(link);
+		wh_sim_streams_free(link);
+		free(link);
+	}
+}
+
+static void free_host(struct sim_host *host)
+{
+	while (host->life != NULL) {
+		struct sim_node *node = host->life;
+
+		host->life = node->former;
+		wh_sim_free_node(node);
+	}
+}
+
+/* What an event that never happens holds. */
+static void drop_event(const struct sim_event *event)
+{
+	if (event->fn == run_job)
+		free(event->ctx);
+	else
+		wh_sim_drop_arrival(event);
+}
+
+void wh_sim_free(struct wh_sim *sim)
+{
+	if (sim == NULL)
+		return;
+	for (size_t i = 0; i < sim->event_count; i++)
+		drop_event(&sim->events[i]);
+	for (uint32_t i = 0; sim->wires != NULL && i < sim->options.nodes * sim->options.nodes; i++)
+		free_links(&sim->wires[i]);
+	for (uint32_t i = 0; sim->hosts != NULL && i < sim->options.nodes; i++)
+		free_host(&sim->hosts[i]);
+	free(sim->wires);
+	free(sim->hosts);
+	free(sim->events);
+	free(sim);
+}

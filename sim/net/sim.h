@@ -1,0 +1,194 @@
+/* sim.h - the transport of the simulator: no network, no threads, virtual time, everything from one seed.
+ *
+ * A world is a network and the nodes on it, in one thread. It promises what transport.h promises and nothing beyond:
+ *
+ *   T1-T3  Each ordered pair of nodes has a queue of pushes. A push begins to appear when the one before it is
+ *          whole; its words appear in pieces, one piece at a time, in any order, with time between them. Pairs know
+ *          nothing of each other, and some may be many times slower.
+ *   T4     WH_PUSH_BYTES are read from the sender's row when the piece appears, as late as a network card may;
+ *          WH_PUSH_WORD carries what it was given. My own row has a word at once.
+ *   T5     A node that crashes is reported to each peer after a while; what it had under way is cut off anywhere.
+ *   T6     A push rings when the last of its batch is whole, if the node is armed then; the ring may be late, and is
+ *          never lost. Nothing can block here: wait() lets the world's time pass, and whoever schedules nodes asks
+ *          wh_sim_rung() instead.
+ *   T8     An image is ready at a node when it has seen the rows of all others, and they have said that they have its
+ *          own. Who is gone is waited for until it is frozen; who is cut off, until then or until it is healed.
+ *   T9     The row of a member that was frozen before the image was ready is NULL, whatever had come of it.
+ *   T7     Operations go to their target, are carried out one after the other and in pieces, and their completions come back,
+ *          each way with the latency of the link. To some targets, as it happens, they wait there for its loop. A number for
+ *          its owner rings if that is armed, and so does a completion.
+ *   T10    Two lives meet some time after both are there, each at its own time, and after the other has looked (service());
+ *          what one sends to another that has not met it yet waits until it has. All of it is seen by service() only. leave() is
+ *          kept, whatever happens to the leaver afterwards: all that it has posted, sent and written arrives, and then the notice.
+ *          A message or a stream goes to the life that the sender's user knows of: whose meeting it has taken from
+ *          next_event(), and whose end has not come to its node. So nothing is ever meant for one life and sent to another.
+ *          A stream holds a few bytes, another number of them each time; read and write give and take what they like of
+ *          what they could, and wait() never waits. When its writer's node has left, all that was written can be read;
+ *          when it is down, what had arrived, or nothing any more.
+ *   T11    wh_sim_ask() is a visitor.
+ *
+ * A node may end and come back: wh_sim_create() makes a new life of an id whose last one has crashed, vanished or been
+ * destroyed. What was under way from or to the old life never reaches the new one. At each peer the end of the old
+ * comes before the meeting of the new: it is waited for, or, if the old has crashed, hastened. Who vanished is told of
+ * then, and not before: another has taken its place. Clocks, dice and costs are an id's and go on.
+ *
+ * Whatever happens is an event with a time; wh_sim_step() makes the next one happen. The world's user adds events
+ * of its own (a node's pass, an application's turn, a fault). The same seed and the same calls give the same run, and
+ * wh_sim_digest() tells whether two runs were the same. Time passes between events only; each node's clock has an
+ * offset of its own.
+ *
+ * What costs time: a push is posted (its node is busy), is put on the wire by the node's card, occupies the link, and
+ * arrives after the latency. All but the latency is nothing unless it is asked for. With a model of the card (struct wh_sim_card)
+ * nothing of that is drawn: a push arrives when cards, links and the latency let it.
+ */
+#ifndef WH_SIM_NET_SIM_H
+#define WH_SIM_NET_SIM_H
+
+#include "transport/transport.h"
+
+struct wh_sim;
+
+#define WH_SIM_PIECES_MAX 16
+
+struct wh_sim_link_cost {                        /* from one node to another */
+	uint64_t latency_min_ns, latency_max_ns; /* of a push, a message, a notice */
+	uint64_t bytes_per_s;                    /* of pushes; 0: any number */
+};
+
+struct wh_sim_node_cost {
+	uint64_t post_ns;     /* the node is busy for so long with a call of post(), */
+	uint64_t push_ns;     /* and with each push to each peer */
+	uint64_t bytes_per_s; /* that its card sends to all peers together; 0: any number */
+};
+
+/* A network card with one link to a switch that never blocks, the same at each node (sim/net/card.c). It takes turns among its peers; what
+ * goes to one of them stays in order. The link of the receiver is shared by all that comes in, first come, first served. */
+struct wh_sim_card {
+	uint64_t bytes_per_s; /* of the link, each way; 0: there is no card, and the costs below are used */
+	uint64_t latency_ns, latency_4k_ns; /* of a write alone, from the end of its posting: of one byte, of 4096 */
+	uint64_t inline_bytes; /* a write of so many bytes takes them along; a longer one is fetched from memory first */
+	uint64_t write_ns;     /* the card works so long on a write at least */
+	uint64_t turn_bytes;   /* so much to one peer, then the next has its turn */
+};
+
+/* The latency of a write of so many bytes with nothing else under way. */
+uint64_t wh_sim_card_latency_ns(const struct wh_sim_card *card, uint64_t bytes);
+
+struct wh_sim_options {
+	uint32_t nodes; /* ids are 0 .. nodes-1; any of them may be there, or come, or not */
+	uint64_t seed;
+	uint64_t latency_min_ns, latency_max_ns; /* of a push, a message, a notice */
+	uint64_t bytes_per_s;                    /* of pushes, per link; 0: any number */
+	struct wh_sim_node_cost node_cost;       /* of all nodes */
+	struct wh_sim_card card; /* of all nodes: then `pieces` is 1, and nothing else of pushes is drawn */
+	uint32_t pieces;         /* that a push is torn into at most, 1 .. WH_SIM_PIECES_MAX */
+	uint32_t gap_bytes;      /* as in struct wh_transport_ops */
+	bool joins;              /* words beside each other are one push, torn like others; not with a card */
+	bool one_host;           /* holder() knows which ids are held; messages and notices come at once */
+	bool uneven;             /* some pairs are up to 64 times slower than that */
+	uint64_t ring_max_ns;    /* a ring takes at most so long */
+	uint64_t notice_max_ns;  /* a death is noticed at most so much later, at each peer at its own time */
+
+	/* Told as it happens; each may be NULL. */
+	void (*log)(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
+	void (*rung)(void *ctx, uint32_t node); /* its wait() would end now */
+	/* Before each push, into the image with that key. It may let this node crash: then this push and those after it are
+	 * not posted. */
+	void (*posting)(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push);
+	/* At the end of post(): the node is busy until wh_sim_busy_until. It may let that time pass before it returns, if it can go on with
+	 * others meanwhile. */
+	void (*posted)(void *ctx, uint32_t node);
+	void *ctx;
+};
+
+WH_MUST_CHECK enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *options,
+					   struct wh_error *err);
+/* All endpoints have been destroyed. Streams may be open still: there is nobody at their other ends any more. */
+void wh_sim_free(struct wh_sim *sim);
+
+/* For what is posted from now on. */
+void wh_sim_link_set(struct wh_sim *sim, uint32_t from, uint32_t to, const struct wh_sim_link_cost *cost);
+void wh_sim_node_set(struct wh_sim *sim, uint32_t node, const struct wh_sim_node_cost *cost);
+
+/* The environment of a node: the world's clock, dice of its own, and a fatal() that only records the verdict. */
+const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node);
+
+wh_transport_create
+	wh_sim_create; /* ctx: the world. At any time. WHORL_OK, WHORL_MEMORY, WHORL_INVALID (no such node, no incarnation),
+			* WHORL_REFUSED (the id is taken, or has had that incarnation) */
+
+/* ---- time ---------------------------------------------------------------------------------------------------------- */
+
+typedef void wh_sim_fn(void *ctx, uint64_t argument);
+
+uint64_t wh_sim_now(const struct wh_sim *sim);
+/* Calls fn(ctx, argument) at that time, or now if it has passed. Of two events at one time the one that was added
+ * first comes first. */
+void wh_sim_at(struct wh_sim *sim, uint64_t when_ns, wh_sim_fn *fn, void *ctx, uint64_t argument);
+/* Makes the next event happen, if it is due by `until_ns`. Otherwise it is `until_ns` now, and it returns false. */
+bool wh_sim_step(struct wh_sim *sim, uint64_t until_ns);
+/* Until then posting keeps the node from its next pass; whoever schedules nodes sees to it. */
+uint64_t wh_sim_busy_until(const struct wh_sim *sim, uint32_t node);
+
+/* ---- visitors (T11) ------------------------------------------------------------------------------------------------ */
+
+typedef void wh_sim_answer_fn(void *ctx, const void *bytes, size_t count);
+
+/* A visitor asks a node; fn(ctx, ...) is called with its answer, from within answer(), if there will be one. False: nobody is
+ * there, or the question is longer than WH_CONTROL_MAX. */
+bool wh_sim_ask(struct wh_sim *sim, uint32_t node, const void *question, size_t bytes, wh_sim_answer_fn *fn, void *ctx);
+
+/* ---- faults --------------------------------------------------------------------------------------------------------
+ *
+ * They happen at once, may be called from events and hooks, and are in the digest. */
+
+/* The node's life ends without a word. What it had under way is cut off anywhere; peers hear of it later. Its endpoint
+ * still has to be destroyed, and does nothing any more. */
+void wh_sim_crash(struct wh_sim *sim, uint32_t node);
+/* The same, and nobody is told, until it comes back: as of a machine that loses its power. */
+void wh_sim_vanish(struct wh_sim *sim, uint32_t node);
+
+/* Nothing comes through from `from` to `to`, until it is healed: no push, message, byte or notice, of no life, and they do not
+ * meet. All of it waits, and goes on then in its order, as on a connection that tries again. The way back is another
+ * link. */
+void wh_sim_cut_off(struct wh_sim *sim, uint32_t from, uint32_t to);
+void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to);
+
+/* The connection of these two lives ends for good, both ways: what is under way is cut off anywhere, what is sent later is
+ * dropped, and each, if it had met the other, is told at its own time that that is down. Those who come after them meet. */
+void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other);
+
+/* ---- what a scheduler and a test look at --------------------------------------------------------------------------- */
+
+/* wait() of this node would end at once. */
+bool wh_sim_rung(const struct wh_sim *sim, uint32_t node);
+
+/* Pushes, messages and notices that have not arrived, or not been seen by service(), rings that are late, meetings to
+ * come, and ends of streams that the living have not closed; what a cut holds up is among them. */
+uint64_t wh_sim_under_way(const struct wh_sim *sim);
+
+struct wh_sim_traffic {            /* from one node to another */
+	uint64_t pushes, messages; /* that have not arrived; `messages` counts control messages */
+	uint64_t streams;          /* that the sender has opened, and that are not closed at both ends */
+	bool cut_off;
+	/* Of the lives that are there now. */
+	bool met, broken;
+	bool gone; /* the sender knows that the receiver is */
+};
+struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, uint32_t to);
+
+/* The first broken invariant, "node 3: FILE:LINE: check failed: ...", or breach of transport.h; NULL: none. */
+const char *wh_sim_verdict(const struct wh_sim *sim);
+
+/* Of everything that has happened, and of what the user adds. */
+uint64_t wh_sim_digest(const struct wh_sim *sim);
+void wh_sim_note(struct wh_sim *sim, uint64_t value);
+
+struct wh_sim_counts {
+	uint64_t posts, batch_max; /* calls of post(), and the most pushes in one */
+	uint64_t loud, quiet;      /* pushes posted */
+	uint64_t rings;            /* of others' doorbells, that cost a wake */
+};
+struct wh_sim_counts wh_sim_counts(const struct wh_sim *sim, uint32_t node);
+
+#endif

@@ -1,0 +1,331 @@
+/* give.c - the giver: a snapshot on the loop, then a job that reads it and writes the stream. See state.h.
+ *
+ * Each snapshot is released once: by its job, when it is over; or in wh_state_stop or wh_state_free, if no job has it then.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/counter.h"
+#include "state/state_int.h"
+
+#define PAUSE_MAX_NS (100 * WH_NS_PER_MS)
+
+_Static_assert(WH_STATE_HEADER_BYTES <= WH_STATE_PIECE, "the header fits in the buffer");
+
+/* ---- the job -------------------------------------------------------------------------------------------------------- */
+
+static void finish(struct wh_give *give)
+{
+	const struct whorl_state *functions = &give->errand.state->functions;
+
+	if (give->errand.stream != NULL)
+		give->errand.stream->ops->close(give->errand.stream);
+	give->errand.stream = NULL;
+	if (give->snapshot != NULL)
+		functions->release(give->snapshot, functions->ctx);
+	give->snapshot = NULL;
+}
+
+/* The next piece, with its length before it. */
+static void refill(struct wh_give *give)
+{
+	const struct whorl_state *functions = &give->errand.state->functions;
+	ptrdiff_t got;
+
+	if (give->all_read) {
+		give->errand.end = WH_ERRAND_DONE;
+		return;
+	}
+	got = functions->read(give->snapshot, give->errand.buffer + WH_STATE_LENGTH_BYTES, WH_STATE_PIECE,
+			      functions->ctx);
+	if (got < 0 || got > WH_STATE_PIECE) {
+		give->errand.end = WH_ERRAND_REFUSED;
+		give->errand.why =
+			got < 0 ? "the program could not read it" : "the program read more than there is room for";
+		return;
+	}
+	wh_state_put_length(give->errand.buffer, (uint32_t)got);
+	give->payload = (uint64_t)got;
+	give->at = 0;
+	give->have = WH_STATE_LENGTH_BYTES + (size_t)got;
+	give->all_read = got == 0;
+}
+
+/* The group needs the processors. In proportion to what the last piece took, whatever that was spent on. */
+static void pause_for_others(struct wh_give *give)
+{
+	const struct wh_state_hooks *hooks = &give->errand.state->hooks;
+	uint64_t took_ns = give->since_ns == 0 ? 0 : wh_env_now(hooks->env) - give->since_ns;
+	uint64_t pause_ns = took_ns * (100 - hooks->share) / hooks->share;
+	struct timespec pause = {.tv_nsec = (long)(pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS)};
+
+	if (pause_ns > 0)
+		nanosleep(&pause, NULL);
+	give->since_ns = wh_env_now(hooks->env);
+}
+
+/* Returns whether it makes sense to go on now. */
+static bool write_some(struct wh_give *give, bool may_wait)
+{
+	struct wh_stream *stream = give->errand.stream;
+	ptrdiff_t written = stream->ops->write(stream, give->errand.buffer + give->at, give->have - give->at);
+
+	if (written < 0) {
+		give->errand.end = WH_ERRAND_CUT;
+		give->errand.why = "it does not take it any more";
+		return false;
+	}
+	if (written == 0)
+		return may_wait && stream->ops->wait(stream, true, WH_STATE_WAIT_NS);
+	give->errand.moved = true;
+	give->at += (size_t)written;
+	if (give->at < give->have)
+		return true;
+	wh_count(&give->errand.bytes, give->payload);
+	wh_fetch_add(&give->errand.state->stats.given, give->payload); /* several jobs do */
+	if (may_wait)
+		pause_for_others(give);
+	return may_wait;
+}
+
+static void write_stream(struct wh_errand *errand, bool may_wait)
+{
+	struct wh_give *give = (struct wh_give *)errand;
+	bool goes_on = true;
+
+	while (errand->end == WH_ERRAND_GOES_ON && goes_on) {
+		if (wh_errand_is_to_stop(errand))
+			errand->end = WH_ERRAND_STOPPED;
+		else if (give->at == give->have)
+			refill(give);
+		else
+			goes_on = write_some(give, may_wait);
+	}
+	if (errand->end != WH_ERRAND_GOES_ON)
+		finish(give);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------------- */
+
+static void answer_later(struct wh_state *state, uint32_t node, enum wh_answer answer)
+{
+	state->answers_due += (answer != WH_ANSWER_NONE) - (state->answers[node] != WH_ANSWER_NONE);
+	state->answers[node] = (unsigned char)answer;
+}
+
+static void decline(struct wh_state *state, uint32_t node)
+{
+	answer_later(state, node, state->hooks.decline(state->hooks.ctx, node) ? WH_ANSWER_NONE : WH_ANSWER_DECLINE);
+}
+
+/* The program makes it of what stands here. */
+static void *ask_for_snapshot(const struct wh_state *state, const struct wh_state_header *header)
+{
+	struct whorl_position_of senders[WH_STATE_SENDERS_MAX];
+	struct whorl_position shown = {.size = sizeof(shown),
+				       .view = header->view,
+				       .sequence = header->position.sequence,
+				       .senders = senders,
+				       .sender_count = header->position.count,
+				       .shard = header->shard};
+
+	for (uint32_t i = 0; i < shown.sender_count; i++) {
+		const struct wh_position_of *of = &header->position.of[i];
+
+		senders[i] = (struct whorl_position_of){
+			.size = sizeof(senders[i]), .id = of->id, .incarnation = of->incarnation, .next = of->next};
+	}
+	return state->functions.snapshot(&shown, state->functions.ctx);
+}
+
+/* What is given stands behind its position in the buffer. False: there is no snapshot, or nothing to take one of. */
+static bool take_snapshot(struct wh_give *give)
+{
+	struct wh_state *state = give->errand.state;
+	struct wh_state_header header = {.subgroup = state->hooks.subgroup};
+
+	if (!state->hooks.position(state->hooks.ctx, &header.position, &header.view, &header.shard))
+		return false;
+	wh_state_raise_position(state, &header.position, &header.view);
+	give->have = wh_state_put_header(give->errand.buffer, &header);
+	give->snapshot = ask_for_snapshot(state, &header);
+	return give->snapshot != NULL;
+}
+
+/* Opens the stream, if that can be done yet, and lets a job begin; or end, if it never can. */
+static size_t open_stream(struct wh_give *give)
+{
+	struct wh_state *state = give->errand.state;
+	struct wh_transport *transport = state->hooks.transport;
+	enum whorl_result result = WHORL_MEMBER_GONE;
+
+	if (!wh_errand_is_to_stop(&give->errand))
+		result = transport->ops->stream_open(transport, give->errand.node, state->hooks.subgroup,
+						     &give->errand.stream);
+	if (result == WHORL_AGAIN)
+		return 0;
+	if (result == WHORL_OK) {
+		give->opened = true;
+		wh_count(&state->stats.gives, 1);
+		wh_state_log(state, WH_LOG_INFO, "gives the state of %s to node %" PRIu32, state->hooks.name,
+			     give->errand.node);
+	} else {
+		give->errand.stream = NULL;
+		give->errand.why = wh_result_text(result);
+		give->errand.end = WH_ERRAND_CUT;
+		if (result == WHORL_SYSTEM || result == WHORL_MEMORY)
+			decline(state, give->errand.node);
+	}
+	wh_errand_submit(&give->errand);
+	return 1;
+}
+
+static void give_now(struct wh_state *state, uint32_t node)
+{
+	struct wh_give *give =
+		wh_errand_create(state, sizeof(*give), WH_STATE_LENGTH_BYTES + WH_STATE_PIECE, node, write_stream);
+
+	if (give == NULL || !take_snapshot(give)) {
+		if (give != NULL)
+			wh_errand_free(&give->errand);
+		wh_state_log(state, WH_LOG_INFO, "has no state of %s for node %" PRIu32, state->hooks.name, node);
+		decline(state, node);
+		return;
+	}
+	answer_later(state, node, WH_ANSWER_NONE);
+	give->next = state->gives;
+	state->gives = give;
+	open_stream(give);
+}
+
+/* One whose stream is not open yet is as good as a new one. */
+static bool is_served(const struct wh_state *state, uint32_t node)
+{
+	uint32_t gives = 0;
+
+	for (const struct wh_give *give = state->gives; give != NULL; give = give->next) {
+		if (give->errand.node != node || wh_errand_is_to_stop(&give->errand))
+			continue;
+		if (!give->opened)
+			return true;
+		gives++;
+	}
+	return gives >= WH_STATE_GIVES_MAX;
+}
+
+void wh_state_give(struct wh_state *state, uint32_t node)
+{
+	if (state->stopped || node >= WH_STATE_SENDERS_MAX || is_served(state, node))
+		return;
+	if (state->phase == WH_STATE_HAS && state->hooks.may_give(state->hooks.ctx, node))
+		give_now(state, node);
+	else
+		answer_later(state, node, WH_ANSWER_GIVE);
+}
+
+void wh_state_forsake(struct wh_state *state, uint32_t node)
+{
+	answer_later(state, node, WH_ANSWER_NONE);
+	for (struct wh_give *give = state->gives; give != NULL; give = give->next)
+		if (give->errand.node == node)
+			wh_errand_stop(&give->errand);
+}
+
+static size_t answer(struct wh_state *state)
+{
+	size_t work = 0;
+
+	for (uint32_t node = 0; node < WH_STATE_SENDERS_MAX && state->answers_due > 0; node++) {
+		enum wh_answer due = (enum wh_answer)state->answers[node];
+
+		if (due == WH_ANSWER_GIVE && state->phase == WH_STATE_HAS) {
+			if (state->hooks.may_give(state->hooks.ctx, node))
+				give_now(state, node);
+		} else if (due == WH_ANSWER_DECLINE || (due == WH_ANSWER_GIVE && !wh_state_has_hope(state)))
+			decline(state, node);
+		work += state->answers[node] != due;
+	}
+	return work;
+}
+
+static void log_end(const struct wh_give *give)
+{
+	const struct wh_errand *errand = &give->errand;
+	const struct wh_state *state = errand->state;
+	char pace[WH_PACE_BYTES];
+
+	wh_errand_pace(errand, pace);
+	if (errand->end == WH_ERRAND_DONE)
+		wh_state_log(state, WH_LOG_INFO, "has given the state of %s to node %" PRIu32 ": %s", state->hooks.name,
+			     errand->node, pace);
+	else
+		wh_state_log(state, errand->end == WH_ERRAND_REFUSED ? WH_LOG_WARNING : WH_LOG_INFO,
+			     "does not give the state of %s to node %" PRIu32 " any more: %s; %s", state->hooks.name,
+			     errand->node, errand->why != NULL ? errand->why : "stopped", pace);
+}
+
+/* Returns whether it is over, and to be freed. */
+static bool look_after(struct wh_give *give, size_t *work)
+{
+	struct wh_state *state = give->errand.state;
+
+	if (!wh_errand_rests(&give->errand)) {
+		wh_errand_report(&give->errand, "has given to");
+		return false;
+	}
+	if (give->errand.end == WH_ERRAND_GOES_ON) {
+		if (!give->opened) {
+			*work += open_stream(give);
+			return false;
+		}
+		*work += give->errand.moved;
+		wh_errand_submit(&give->errand);
+		return false;
+	}
+	log_end(give);
+	if (give->opened)
+		wh_store_relaxed(&state->stats.gives, wh_load_relaxed(&state->stats.gives) - 1);
+	(*work)++;
+	return true;
+}
+
+size_t wh_state_step_gives(struct wh_state *state)
+{
+	size_t work = state->answers_due > 0 && !state->stopped ? answer(state) : 0;
+
+	for (struct wh_give **link = &state->gives; *link != NULL;) {
+		struct wh_give *give = *link, *next = give->next;
+
+		if (!look_after(give, &work)) {
+			link = &give->next;
+			continue;
+		}
+		*link = next; /* first: a fork may come in between, and its child frees what it finds */
+		wh_errand_free(&give->errand);
+	}
+	return work;
+}
+
+void wh_state_stop_gives(struct wh_state *state)
+{
+	for (struct wh_give *give = state->gives; give != NULL; give = give->next) {
+		wh_errand_stop(&give->errand);
+		if (!wh_errand_rests(&give->errand) || give->errand.end != WH_ERRAND_GOES_ON)
+			continue;
+		give->errand.end = WH_ERRAND_STOPPED;
+		finish(give);
+	}
+}
+
+void wh_state_free_gives(struct wh_state *state, bool forked)
+{
+	while (state->gives != NULL) {
+		struct wh_give *give = state->gives;
+
+		state->gives = give->next;
+		if (!forked)
+			finish(give);
+		wh_errand_free(&give->errand);
+	}
+}

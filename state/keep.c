@@ -1,0 +1,206 @@
+/* keep.c - the newcomer: messages that are kept back, and upcalled once the state is restored. See state.h.
+ *
+ * The position is in a view, and says of each of its senders which messages are in the state: they are dropped, and so is what was
+ * delivered here in views before it. It may be ahead of what has been delivered here, so some of these may come when nothing is
+ * kept back any more, and messages are looked at until every sender has come up to it, or there is one of a later view.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/counter.h"
+#include "state/state_int.h"
+
+bool wh_state_keeps(const struct wh_state *state)
+{
+	return state->keeps;
+}
+
+bool wh_state_restores(const struct wh_state *state)
+{
+	return state->phase != WH_STATE_HAS;
+}
+
+/* ---- what is in the state ------------------------------------------------------------------------------------------- */
+
+/* Unordered, members deliver a sender's messages in whichever view they come, so numbers tell, but only within one life of the
+ * sender: a later one begins anew. 0: the message and what was restored are of the same life; below: the message is of an earlier
+ * one; above: of a later one. */
+static int life_of(const struct wh_state *state, const struct whorl_message *message)
+{
+	const uint64_t *began = state->life_began[message->sender];
+	int life = 0;
+
+	for (int i = 0; i < WH_STATE_LIVES; i++)
+		life += (message->view >= began[i]) - (state->floor_view >= began[i]);
+	return life;
+}
+
+/* Ordered: what was delivered in views before that of the position is in the state, and nothing of later ones is. Unordered: what
+ * senders that the position does not name had sent before is in the state, or nobody has it any more; so is all of earlier
+ * lives. */
+static bool is_in_state(const struct wh_state *state, const struct whorl_message *message)
+{
+	bool is_older = message->view < state->floor_view;
+	int life = life_of(state, message);
+
+	if (state->hooks.ordered && message->view != state->floor_view)
+		return is_older;
+	if (life != 0)
+		return life < 0;
+	return (is_older && !state->floor_has[message->sender]) || message->index < state->floor[message->sender];
+}
+
+/* No message has to be looked at any more once all senders have come up to what is in the state, or cannot. */
+static void come_up(struct wh_state *state, const struct whorl_message *message)
+{
+	uint32_t sender = message->sender;
+
+	if (message->view < state->floor_view)
+		return;
+	if (state->behind[sender] &&
+	    (message->index + 1 >= state->floor[sender] || (!state->hooks.ordered && life_of(state, message) > 0))) {
+		state->behind[sender] = false;
+		state->behind_count--;
+	}
+	if (state->behind_count == 0 || (state->hooks.ordered && message->view > state->floor_view))
+		state->filters = false;
+}
+
+/* Upcalls those that are not in the state, in runs as long as can be. */
+static void upcall(struct wh_state *state, const struct whorl_message *messages, size_t count)
+{
+	size_t begin = 0;
+
+	for (size_t i = 0; i < count && state->filters; i++) {
+		come_up(state, &messages[i]);
+		if (!is_in_state(state, &messages[i]))
+			continue;
+		if (i > begin)
+			state->hooks.upcall(state->hooks.ctx, messages + begin, i - begin);
+		begin = i + 1;
+	}
+	if (count > begin)
+		state->hooks.upcall(state->hooks.ctx, messages + begin, count - begin);
+}
+
+void wh_state_begin_view(struct wh_state *state, uint64_t view, const uint32_t *joined, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t *began = state->life_began[joined[i]];
+
+		memmove(began + 1, began, (WH_STATE_LIVES - 1) * sizeof(*began));
+		began[0] = view;
+		state->declined_early[joined[i]] = false;
+	}
+}
+
+static void raise_one(const struct wh_state *state, struct wh_position_of *of)
+{
+	if (of->next < state->floor[of->id] && state->life_began[of->id][0] <= state->floor_view)
+		of->next = state->floor[of->id];
+}
+
+/* What I have restored may be ahead of what has been delivered here; unordered, for as long as I have not come up to it. */
+void wh_state_raise_position(const struct wh_state *state, struct wh_position *position, uint64_t *view)
+{
+	bool named[WH_STATE_SENDERS_MAX] = {false}, is_later = *view > state->floor_view;
+
+	if (*view < state->floor_view)
+		position->count = 0; /* of another set of senders */
+	if (*view < state->floor_view || (!is_later && position->sequence < state->floor_sequence))
+		position->sequence = state->floor_sequence;
+	for (uint32_t i = 0; i < position->count; i++) {
+		named[position->of[i].id] = true;
+		raise_one(state, &position->of[i]);
+	}
+	if (is_later)
+		return;
+	*view = state->floor_view;
+	for (uint32_t id = 0; id < WH_STATE_SENDERS_MAX; id++)
+		if (!named[id] && state->floor_has[id])
+			position->of[position->count++] = (struct wh_position_of){.id = id, .next = state->floor[id]};
+}
+
+/* ---- what is kept back ---------------------------------------------------------------------------------------------- */
+
+static void note_kept(struct wh_state *state)
+{
+	wh_store_relaxed(&state->stats.kept, state->backlog.allocated);
+}
+
+static void append(struct wh_state *state, const struct whorl_message *messages, size_t count)
+{
+	enum whorl_result result = WHORL_OK;
+
+	for (size_t i = 0; i < count && result == WHORL_OK; i++)
+		result = wh_backlog_append(&state->backlog, &messages[i]);
+	note_kept(state);
+	if (result == WHORL_MEMORY)
+		wh_state_fail(state, WHORL_MEMORY,
+			      "what is kept back until it is restored outgrew backlog_max (%" PRIu64 " bytes)",
+			      state->hooks.backlog_max);
+	else if (result != WHORL_OK)
+		wh_state_fail(state, WHORL_MEMORY, "no memory to keep back more than %" PRIu64 " bytes",
+			      state->backlog.allocated);
+}
+
+static size_t upcall_oldest(struct wh_state *state)
+{
+	struct whorl_message run[WH_STATE_RUN];
+	size_t count = wh_backlog_oldest(&state->backlog, run, WH_STATE_RUN);
+
+	upcall(state, run, count);
+	wh_backlog_drop(&state->backlog, count);
+	note_kept(state);
+	return count;
+}
+
+/* While it catches up, a delivery upcalls about as much as it adds: so it does catch up, however fast others send, since they wait
+ * for this node's deliveries. */
+void wh_state_keep(struct wh_state *state, const struct whorl_message *messages, size_t count)
+{
+	if (state->phase == WH_STATE_FAILED)
+		return;
+	if (state->phase == WH_STATE_HAS) {
+		upcall(state, messages, count);
+		state->keeps = state->filters;
+		return;
+	}
+	append(state, messages, count);
+	if (state->phase == WH_STATE_CATCHES_UP)
+		upcall_oldest(state);
+}
+
+void wh_state_catch_up(struct wh_state *state, const struct wh_state_header *header)
+{
+	for (uint32_t i = 0; i < header->position.count; i++) {
+		const struct wh_position_of *of = &header->position.of[i];
+
+		state->floor[of->id] = of->next;
+		state->floor_has[of->id] = true;
+		state->behind[of->id] = of->next > 0;
+		state->behind_count += of->next > 0;
+	}
+	state->floor_view = header->view;
+	state->floor_sequence = header->position.sequence;
+	state->filters = state->behind_count > 0 || header->view > state->view;
+	state->phase = WH_STATE_CATCHES_UP;
+}
+
+size_t wh_state_step_catch_up(struct wh_state *state)
+{
+	uint64_t until_ns = *state->hooks.now_ns + state->hooks.upcall_ns;
+	size_t work = 0;
+
+	do {
+		work += upcall_oldest(state);
+		*state->hooks.now_ns = wh_env_now(state->hooks.env);
+	} while (state->backlog.messages > 0 && *state->hooks.now_ns < until_ns);
+	if (state->backlog.messages > 0)
+		return work;
+	state->phase = WH_STATE_HAS;
+	state->keeps = state->filters;
+	state->hooks.restored(state->hooks.ctx);
+	return work + 1;
+}

@@ -1,0 +1,192 @@
+/* state.c - a state as a whole: its life, its passes, and how its jobs are run. See state.h. */
+#include "state/state.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/thread.h"
+#include "state/state_int.h"
+
+void wh_state_log(const struct wh_state *state, enum wh_log_level level, const char *format, ...)
+{
+	char text[256];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	state->hooks.log(state->hooks.ctx, level, text);
+}
+
+/* ---- errands -------------------------------------------------------------------------------------------------------- */
+
+void *wh_errand_create(struct wh_state *state, size_t bytes, size_t buffer_bytes, uint32_t node,
+		       void (*work)(struct wh_errand *errand, bool may_wait))
+{
+	struct wh_errand *errand = calloc(1, bytes);
+
+	if (errand == NULL)
+		return NULL;
+	errand->buffer = malloc(buffer_bytes);
+	if (errand->buffer == NULL) {
+		free(errand);
+		return NULL;
+	}
+	errand->state = state;
+	errand->node = node;
+	errand->work = work;
+	errand->began_ns = errand->reported_ns = *state->hooks.now_ns;
+	return errand;
+}
+
+void wh_errand_free(struct wh_errand *errand)
+{
+	free(errand->buffer);
+	free(errand);
+}
+
+/* On a thread of its own it may wait, and stands back: a transfer would else take as much of a processor as each loop of the group
+ * that runs there. On the loop's thread (in simulation, or where no thread can be had) it does a little each time. */
+static void run_errand(void *argument)
+{
+	struct wh_errand *errand = argument;
+	const struct wh_state_hooks *hooks = &errand->state->hooks;
+	bool apart = !pthread_equal(errand->loop, pthread_self()), moved;
+
+	if (apart)
+		wh_thread_stand_back();
+	errand->moved = false;
+	errand->work(errand, apart);
+	moved = errand->moved || errand->end != WH_ERRAND_GOES_ON;
+	/* All that this job did is the loop's from here on, which may free the errand. Partner: wh_errand_rests. The state stays
+	 * until job_ends. */
+	wh_store_release(&errand->busy, 0);
+	if (moved)
+		hooks->transport->ops->wake(hooks->transport);
+	hooks->job_ends(hooks->ctx);
+}
+
+void wh_errand_submit(struct wh_errand *errand)
+{
+	const struct wh_state_hooks *hooks = &errand->state->hooks;
+
+	errand->loop = pthread_self();
+	wh_store_relaxed(&errand->busy, 1); /* what hands the errand over is submit */
+	hooks->job_begins(hooks->ctx);
+	hooks->env->submit(hooks->env->ctx, run_errand, errand);
+}
+
+void wh_errand_pace(const struct wh_errand *errand, char text[WH_PACE_BYTES])
+{
+	uint64_t bytes = wh_load_relaxed(&errand->bytes);
+	char size[WH_SIZE_BYTES], rate[WH_SIZE_BYTES];
+	double seconds = (double)(*errand->state->hooks.now_ns - errand->began_ns) / 1e9;
+
+	snprintf(text, WH_PACE_BYTES, "%s in %.3f s, %s/s", wh_size_text(bytes, size, sizeof(size)), seconds,
+		 wh_size_text(seconds > 0 ? (uint64_t)((double)bytes / seconds) : 0, rate, sizeof(rate)));
+}
+
+void wh_errand_report(struct wh_errand *errand, const char *does)
+{
+	const struct wh_state *state = errand->state;
+	char pace[WH_PACE_BYTES];
+
+	if (*state->hooks.now_ns - errand->reported_ns < WH_STATE_REPORT_NS)
+		return;
+	errand->reported_ns = *state->hooks.now_ns;
+	wh_errand_pace(errand, pace);
+	wh_state_log(state, WH_LOG_INFO, "the state of %s: %s node %" PRIu32 " so far: %s", state->hooks.name, does,
+		     errand->node, pace);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------------- */
+
+enum whorl_result wh_state_create(struct wh_state **out, const struct whorl_state *functions,
+				  const struct wh_state_hooks *hooks, struct wh_error *err)
+{
+	struct wh_state *state = calloc(1, sizeof(*state));
+
+	*out = NULL;
+	if (state == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for the state of %s", hooks->name);
+	state->functions = *functions;
+	state->hooks = *hooks;
+	state->phase = WH_STATE_HAS;
+	state->asked = WH_NOBODY;
+	wh_backlog_init(&state->backlog, hooks->backlog_max);
+	*out = state;
+	return WHORL_OK;
+}
+
+static void close_spare(struct wh_state *state)
+{
+	if (state->spare != NULL)
+		state->spare->ops->close(state->spare);
+	state->spare = NULL;
+}
+
+void wh_state_stop(struct wh_state *state)
+{
+	state->stopped = true;
+	wh_state_stop_gives(state);
+	wh_take_stop(state->take, WH_TAKE_UNWANTED); /* also if it is done: nothing comes of it any more */
+	memset(state->answers, 0, sizeof(state->answers));
+	state->answers_due = 0;
+	if (state->take != NULL && wh_errand_rests(&state->take->errand))
+		wh_take_finish(state->take);
+	close_spare(state);
+	if (state->phase != WH_STATE_HAS) {
+		state->phase = WH_STATE_FAILED;
+		wh_backlog_clear(&state->backlog);
+	}
+}
+
+void wh_state_free(struct wh_state *state, bool forked)
+{
+	if (state == NULL)
+		return;
+	if (!forked && !state->stopped)
+		wh_state_stop(state);
+	wh_state_free_gives(state, forked);
+	if (state->take != NULL) {
+		if (!forked)
+			wh_take_finish(state->take);
+		wh_errand_free(&state->take->errand);
+	}
+	wh_backlog_clear(&state->backlog);
+	free(state);
+}
+
+/* It is not restored yet. */
+static bool waits(const struct wh_state *state)
+{
+	return state->phase == WH_STATE_AWAITS || state->phase == WH_STATE_EMPTIES;
+}
+
+size_t wh_state_step(struct wh_state *state)
+{
+	size_t work = 0;
+
+	if (state->gives != NULL || state->answers_due > 0)
+		work += wh_state_step_gives(state);
+	if (waits(state) || state->take != NULL || state->spare != NULL)
+		work += wh_state_step_await(state);
+	if (state->phase == WH_STATE_CATCHES_UP)
+		work += wh_state_step_catch_up(state);
+	return work;
+}
+
+bool wh_state_is_busy(const struct wh_state *state)
+{
+	return state->gives != NULL || state->answers_due > 0 || waits(state) || state->take != NULL ||
+	       state->spare != NULL || state->phase == WH_STATE_CATCHES_UP;
+}
+
+const struct wh_state_stats *wh_state_statistics(const struct wh_state *state)
+{
+	return &state->stats;
+}

@@ -1,0 +1,187 @@
+/* state_int.h - a state on its way, inside: for state.c, state/give.c, state/take.c, state/await.c.
+ *
+ * An *errand* is what the loop and a job do in turn: the job moves bytes until it is over, or (where it cannot wait) until it gets
+ * no further, and then the loop submits it again. `busy` says whose it is. Whoever has it may touch all of it, the other only
+ * `busy` and `stop`; the loop alone makes errands, and frees those that are over.
+ */
+#ifndef WH_STATE_STATE_INT_H
+#define WH_STATE_STATE_INT_H
+
+#include <pthread.h>
+
+#include "state/backlog.h"
+#include "state/state.h"
+#include "state/wire.h"
+
+#define WH_STATE_WAIT_NS (20 * WH_NS_PER_MS) /* a job waits so long, then looks whether it is to stop */
+#define WH_STATE_ROUND_PART 5 /* of a failure time-out: between asking everybody and asking everybody again */
+#define WH_STATE_ROUNDS 2     /* so often is everybody asked */
+#define WH_STATE_REPORT_NS (10 * WH_NS_PER_S) /* between lines of the log about one transfer */
+#define WH_STATE_GIVES_MAX 4                  /* to one newcomer at a time: it may have given up on earlier ones */
+#define WH_STATE_RUN 64                       /* messages upcalled at a time */
+
+enum wh_errand_end {
+	WH_ERRAND_GOES_ON,
+	WH_ERRAND_DONE,
+	WH_ERRAND_STOPPED, /* by the loop */
+	WH_ERRAND_CUT,     /* the other end is gone, or its stream makes no sense: `why` */
+	WH_ERRAND_SILENT,  /* nothing comes: `why` */
+	WH_ERRAND_STALE,   /* its position is of a view that is over */
+	WH_ERRAND_REFUSED, /* the program could not: `why` */
+};
+
+struct wh_errand {
+	struct wh_state *state; /* [const] */
+	uint32_t node;          /* [const] the other end */
+	uint64_t began_ns;      /* [const] */
+	uint64_t reported_ns;   /* [loop] */
+	wh_word busy;           /* 1: a job has it. [loop sets, job clears] */
+	wh_word stop;           /* 1: it is to end. A hint: nothing is handed over by it. [loop] */
+	wh_word bytes;          /* of the state, so far. [job; the loop reads] */
+	/* Of whoever has it: */
+	pthread_t loop; /* the thread that submitted it */
+	struct wh_stream *stream;
+	enum wh_errand_end end;
+	bool moved; /* it got further, the last time */
+	const char *why;
+	unsigned char *buffer;
+	/* Moves bytes until it ends, or as far as it can without waiting; the stream, and what is the program's, is then closed. */
+	void (*work)(struct wh_errand *errand, bool may_wait);
+};
+
+struct wh_give {
+	struct wh_errand errand;
+	struct wh_give *next; /* [loop] */
+	bool opened;          /* [loop] its stream */
+	/* Of whoever has it: */
+	void *snapshot;
+	size_t at, have;  /* of the buffer, what is to be written */
+	uint64_t payload; /* bytes of the state in it */
+	bool all_read;
+	uint64_t since_ns; /* the last pause; 0: none yet */
+};
+
+struct wh_take {
+	struct wh_errand errand;
+	/* [loop] WILL_DO: it is not waited for any more; should it have come to its end all the same, that is as good a state. */
+	enum wh_take_use { WH_TAKE_UNWANTED, WH_TAKE_WILL_DO, WH_TAKE_WANTED } use;
+	/* Of whoever has it: */
+	struct wh_state_parser parser;
+	uint64_t silent_ns; /* since when nothing comes; 0: something has just come */
+};
+
+enum wh_state_phase {
+	WH_STATE_HAS,        /* nothing is kept back; or nothing ever was, or this node is not in the shard */
+	WH_STATE_AWAITS,     /* nothing is restored yet */
+	WH_STATE_EMPTIES,    /* nobody has any: the program is to restore the empty state, when it is free to */
+	WH_STATE_CATCHES_UP, /* restored; what was kept back is upcalled */
+	WH_STATE_FAILED      /* for good: what is delivered is dropped */
+};
+
+enum wh_answer { WH_ANSWER_NONE, WH_ANSWER_GIVE, WH_ANSWER_DECLINE };
+
+#define WH_STATE_LIVES 8 /* of one id during one transfer */
+
+struct wh_state {
+	struct whorl_state functions; /* [const] */
+	struct wh_state_hooks hooks;  /* [const] */
+	struct wh_state_stats stats;
+	/* The rest is the loop's. */
+	bool stopped;
+	struct wh_give *gives;
+	unsigned char answers[WH_STATE_SENDERS_MAX]; /* by node id: enum wh_answer, what it is still to get */
+	uint32_t answers_due;
+
+	enum wh_state_phase phase;
+	bool had; /* this node has been in a shard before: the program may have something of it */
+	bool keeps;
+	uint64_t view; /* in which this node entered */
+	uint32_t shard;
+	struct wh_backlog backlog;
+	struct wh_take *take;    /* a restore is under way, or was: at most one at a time, since it is the program's */
+	struct wh_stream *spare; /* came early, or while another is read */
+	uint32_t spare_from;
+	uint64_t spare_until_ns;
+
+	/* Who is asked: nobody while a wanted take is under way. */
+	uint32_t asked; /* WH_NOBODY: nobody, a round is over */
+	bool asks;      /* it is still to get the message */
+	uint64_t asked_until_ns;
+	uint32_t round;
+	bool somebody_is_silent;                   /* in this round */
+	bool tried[WH_STATE_SENDERS_MAX];          /* by node id: in this round */
+	bool declined_early[WH_STATE_SENDERS_MAX]; /* by node id: said no, or went, when nothing was awaited yet */
+
+	/* What was restored: all below, by node id of the sender. It may be more than has been delivered here. */
+	uint64_t floor[WH_STATE_SENDERS_MAX];
+	bool floor_has[WH_STATE_SENDERS_MAX]; /* the position names that sender */
+	uint64_t floor_view;                  /* in later views nothing comes that is below */
+	uint64_t floor_sequence;              /* of that view; for positions of states that this one gives */
+	bool filters;                         /* what comes may be in the state */
+	bool behind[WH_STATE_SENDERS_MAX];    /* its messages have not come up to the floor here */
+	uint32_t behind_count;
+	/* By node id: the last views that took it in, as far as seen here, the latest first. */
+	uint64_t life_began[WH_STATE_SENDERS_MAX][WH_STATE_LIVES];
+};
+
+#define WH_NOBODY UINT32_MAX
+
+/* ---- errands (state.c) */
+
+/* Allocates an errand of `bytes` bytes that begins with a wh_errand, and its buffer. NULL: no memory. */
+void *wh_errand_create(struct wh_state *state, size_t bytes, size_t buffer_bytes, uint32_t node,
+		       void (*work)(struct wh_errand *errand, bool may_wait));
+void wh_errand_free(struct wh_errand *errand);
+void wh_errand_submit(struct wh_errand *errand);
+/* The loop has it (again). */
+static inline bool wh_errand_rests(const struct wh_errand *errand)
+{
+	return wh_load_acquire(&errand->busy) == 0; /* partner: the release in run_errand, state.c */
+}
+/* Asks it to end. */
+static inline void wh_errand_stop(struct wh_errand *errand)
+{
+	wh_store_relaxed(&errand->stop, 1);
+}
+static inline bool wh_errand_is_to_stop(const struct wh_errand *errand)
+{
+	return wh_load_relaxed(&errand->stop) != 0;
+}
+/* A line in the log every so often. `does`: "has given", "has taken". */
+void wh_errand_report(struct wh_errand *errand, const char *does);
+/* "12 MB in 3.4 s, 3.5 MB/s" */
+#define WH_PACE_BYTES 80
+void wh_errand_pace(const struct wh_errand *errand, char text[WH_PACE_BYTES]);
+
+void wh_state_log(const struct wh_state *state, enum wh_log_level level, const char *format, ...) WH_PRINTF(3, 4);
+
+/* ---- the giver (state/give.c) */
+
+size_t wh_state_step_gives(struct wh_state *state);
+/* Nothing more is given to that node. */
+void wh_state_forsake(struct wh_state *state, uint32_t node);
+void wh_state_stop_gives(struct wh_state *state);
+/* Closes what is still open, and frees; `forked`: frees. */
+void wh_state_free_gives(struct wh_state *state, bool forked);
+
+/* ---- the newcomer: who gives (state/await.c), the bytes (state/take.c), the messages (state/keep.c) */
+
+size_t wh_state_step_await(struct wh_state *state);
+/* This node, which does not have the state, may have it soon. */
+bool wh_state_has_hope(const struct wh_state *state);
+/* For good. */
+void wh_state_fail(struct wh_state *state, enum whorl_result code, const char *format, ...) WH_PRINTF(3, 4);
+
+/* Takes over the stream; NULL: the state is empty, and `node` WH_NOBODY. NULL: no memory. */
+struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_stream *stream);
+/* It ends soon, and its result is good for that and no more. NULL is fine. Loop. */
+void wh_take_stop(struct wh_take *take, enum wh_take_use use);
+void wh_take_finish(struct wh_take *take);
+
+/* From now on what is kept is upcalled, if it is not in the state. */
+void wh_state_catch_up(struct wh_state *state, const struct wh_state_header *header);
+size_t wh_state_step_catch_up(struct wh_state *state);
+/* Adds what was restored to where deliveries stand. */
+void wh_state_raise_position(const struct wh_state *state, struct wh_position *position, uint64_t *view);
+
+#endif

@@ -1,0 +1,160 @@
+/* take.c - the newcomer's job: it takes a stream apart, and hands the state to the program; or, of a shard that begins with
+ * nothing, the empty state, of which no stream comes. See state.h. */
+#include <stdlib.h>
+
+#include "base/counter.h"
+#include "state/state_int.h"
+
+#define BUFFER_BYTES WH_STATE_PIECE
+
+static void cut(struct wh_take *take, const char *why)
+{
+	take->errand.end = WH_ERRAND_CUT;
+	take->errand.why = why;
+}
+
+/* Nothing more of what is not wanted any more: who is in another shard by now is soon upcalled for that one's messages. */
+static void restore(struct wh_take *take, enum whorl_restore_step step, const void *bytes, size_t count)
+{
+	const struct whorl_state *functions = &take->errand.state->functions;
+
+	if (wh_errand_is_to_stop(&take->errand)) {
+		take->errand.end = WH_ERRAND_STOPPED;
+		return;
+	}
+	if (!functions->restore(step, bytes, count, functions->ctx)) {
+		take->errand.end = WH_ERRAND_REFUSED;
+		take->errand.why = "the program could not restore it";
+		return;
+	}
+	wh_count(&take->errand.bytes, count);
+	wh_count(&take->errand.state->stats.taken, count); /* there is one such job at a time */
+	if (step == WHORL_RESTORE_END)
+		take->errand.end = WH_ERRAND_DONE;
+}
+
+/* Hands on what has come. */
+static void feed(struct wh_take *take, size_t count)
+{
+	const unsigned char *from = take->errand.buffer, *end = from + count;
+
+	while (take->errand.end == WH_ERRAND_GOES_ON) {
+		switch (wh_state_parse(&take->parser, &from, end)) {
+		case WH_PART_NONE:
+			return;
+		case WH_PART_HEADER:
+			restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
+			break;
+		case WH_PART_BYTES:
+			restore(take, WHORL_RESTORE_BYTES, take->parser.bytes, take->parser.count);
+			break;
+		case WH_PART_END:
+			restore(take, WHORL_RESTORE_END, NULL, 0);
+			break;
+		case WH_PART_STALE:
+			take->errand.end = WH_ERRAND_STALE;
+			break;
+		case WH_PART_BROKEN:
+			cut(take, take->parser.wrong);
+			break;
+		}
+	}
+}
+
+/* A giver that is gone, or removed, is known to be so. */
+static uint64_t patience_ns(const struct wh_state *state)
+{
+	uint64_t ns = WH_STATE_STALL * state->hooks.timeout_ns;
+
+	return ns > WH_STATE_STALL_NS ? ns : WH_STATE_STALL_NS;
+}
+
+/* Nothing has come. Returns whether it makes sense to go on now. */
+static bool wait_for_more(struct wh_take *take, bool may_wait)
+{
+	struct wh_stream *stream = take->errand.stream;
+	uint64_t now = wh_env_now(take->errand.state->hooks.env);
+
+	if (take->silent_ns == 0)
+		take->silent_ns = now;
+	if (now - take->silent_ns >= patience_ns(take->errand.state)) {
+		take->errand.end = WH_ERRAND_SILENT;
+		take->errand.why = "nothing has come for a long time";
+		return false;
+	}
+	return may_wait && stream->ops->wait(stream, false, WH_STATE_WAIT_NS);
+}
+
+/* Returns whether it makes sense to go on now. */
+static bool read_some(struct wh_take *take, bool may_wait)
+{
+	struct wh_stream *stream = take->errand.stream;
+	ptrdiff_t got = stream->ops->read(stream, take->errand.buffer, BUFFER_BYTES);
+
+	if (got == 0)
+		return wait_for_more(take, may_wait);
+	if (got < 0) {
+		cut(take, "it ended too early");
+		return false;
+	}
+	take->errand.moved = true;
+	take->silent_ns = 0;
+	feed(take, (size_t)got);
+	return may_wait;
+}
+
+static void read_stream(struct wh_errand *errand, bool may_wait)
+{
+	struct wh_take *take = (struct wh_take *)errand;
+	bool goes_on = true;
+
+	while (errand->end == WH_ERRAND_GOES_ON && goes_on) {
+		if (wh_errand_is_to_stop(errand))
+			errand->end = WH_ERRAND_STOPPED;
+		else
+			goes_on = read_some(take, may_wait);
+	}
+	if (errand->end != WH_ERRAND_GOES_ON)
+		wh_take_finish(take);
+}
+
+/* The program forgets what it has of another shard. */
+static void restore_nothing(struct wh_errand *errand, bool may_wait)
+{
+	struct wh_take *take = (struct wh_take *)errand;
+
+	(void)may_wait;
+	restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
+	if (errand->end == WH_ERRAND_GOES_ON)
+		restore(take, WHORL_RESTORE_END, NULL, 0);
+}
+
+void wh_take_finish(struct wh_take *take)
+{
+	if (take->errand.end == WH_ERRAND_GOES_ON)
+		take->errand.end = WH_ERRAND_STOPPED;
+	if (take->errand.stream != NULL)
+		take->errand.stream->ops->close(take->errand.stream);
+	take->errand.stream = NULL;
+}
+
+struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_stream *stream)
+{
+	struct wh_take *take = wh_errand_create(state, sizeof(*take), BUFFER_BYTES, node,
+						stream != NULL ? read_stream : restore_nothing);
+
+	if (take == NULL)
+		return NULL;
+	take->errand.stream = stream;
+	take->use = WH_TAKE_WANTED;
+	wh_state_parser_init(&take->parser, state->hooks.subgroup, state->shard, state->view);
+	return take;
+}
+
+void wh_take_stop(struct wh_take *take, enum wh_take_use use)
+{
+	if (take == NULL)
+		return;
+	take->use = use;
+	wh_errand_stop(&take->errand);
+}

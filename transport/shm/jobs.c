@@ -1,0 +1,159 @@
+/* jobs.c - what takes long and is done off the loop: making memory present, and giving it back.
+ *
+ * A view's row is a new memory file, never one that was used before: somebody who has been removed may still read that.
+ * To give a file of many megabytes its pages takes milliseconds, which the loop does not have when views change; so the
+ * row of the next view is prepared while nothing happens. It is as large as the last. If the next view needs more, or
+ * comes before it is made, image_open makes one itself, and takes the time. A view with more members has a little larger columns,
+ * so a large spare has a little more than the last row: a newcomer costs no new one.
+ */
+#include "transport/shm/shm_int.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SPARE_AFTER_NS (20 * WH_NS_PER_MS)   /* images are left alone: the change of views is over, or makes a pause */
+#define LARGE (UINT64_C(1) << 20)            /* bytes of a row: to make so many takes the loop too long */
+#define WAITED_FOR (UINT64_C(16) << 20)      /* bytes of a row: to make so many takes longer than the pause above */
+#define SLACK (UINT64_C(64) << 10)           /* bytes that a large spare has more */
+#define DISCARD_OFF_LOOP (UINT64_C(1) << 20) /* bytes; a thread is cheaper than to unmap so many */
+#define JOBS_END_NS (5 * WH_NS_PER_S)
+#define JOBS_POLL_NS (100 * WH_NS_PER_US)
+
+/* ---- the end of jobs ---------------------------------------------------------------------------------------------- */
+
+struct wh_shm_jobs *wh_shm_jobs_new(int huge_pages)
+{
+	struct wh_shm_jobs *jobs = calloc(1, sizeof(*jobs));
+
+	if (jobs == NULL)
+		return NULL;
+	wh_store_relaxed(&jobs->users, 1);
+	jobs->memory.fd = -1;
+	jobs->wish = (struct wh_shm_wish){.name = "whorl-row", .huge_pages = huge_pages, .stop = &jobs->stop};
+	jobs->pid = getpid();
+	return jobs;
+}
+
+/* The last one frees it. */
+static void let_go(struct wh_shm_jobs *jobs)
+{
+	if (wh_fetch_add(&jobs->users, (uint64_t)-1) != 1)
+		return;
+	wh_shm_memory_free(&jobs->memory);
+	free(jobs);
+}
+
+/* A forked child has a copy of all this as it was, half-made memory too, and none of the threads. */
+void wh_shm_jobs_free(const struct wh_env *env, struct wh_shm_jobs *jobs)
+{
+	const struct timespec poll = {.tv_nsec = (long)JOBS_POLL_NS};
+	uint64_t deadline = wh_env_now(env) + JOBS_END_NS;
+
+	if (jobs->pid != getpid())
+		wh_store_relaxed(&jobs->users, 1);
+	wh_store_relaxed(&jobs->stop, 1); /* partner: make_present */
+	while (wh_load_acquire(&jobs->users) > 1 && wh_env_now(env) < deadline)
+		nanosleep(&poll, NULL);
+	let_go(jobs);
+}
+
+static void submit(const struct wh_shm *t, void (*job)(void *argument), void *argument)
+{
+	wh_fetch_add(&t->jobs->users, 1);
+	t->env->submit(t->env->ctx, job, argument);
+}
+
+/* ---- the spare ---------------------------------------------------------------------------------------------------- */
+
+/* Without it views change all the same: so it takes no more than half of what the machine has left. One that does not
+ * fit any more goes. */
+static void make_spare(void *argument)
+{
+	struct wh_shm_jobs *jobs = argument;
+	bool made;
+
+	wh_shm_memory_free(&jobs->memory);
+	made = (jobs->wish.huge_pages == WH_HUGE_REQUIRE || jobs->wish.bytes <= wh_shm_memory_available() / 2) &&
+	       wh_shm_memory_make(&jobs->memory, &jobs->wish, NULL) == WHORL_OK;
+	/* All of it, before the loop takes it. Partner: the acquire in wh_shm_spare_take */
+	wh_store_release(&jobs->spare, made ? WH_SHM_SPARE_MADE : WH_SHM_SPARE_NONE);
+	let_go(jobs);
+}
+
+void wh_shm_spare_later(struct wh_shm *t)
+{
+	t->spare_due_ns = wh_env_now(t->env) + SPARE_AFTER_NS;
+	wh_pace_timer(&t->pace, SPARE_AFTER_NS);
+}
+
+/* Large enough, and not much larger: what a row has too much is memory that nobody uses. */
+static bool fits(const struct wh_shm_memory *memory, uint64_t bytes)
+{
+	return memory->bytes >= bytes && memory->bytes - bytes <= bytes / 4 + SLACK;
+}
+
+void wh_shm_spare_tick(struct wh_shm *t)
+{
+	uint64_t now = wh_env_now(t->env), state;
+	uint64_t wanted = t->row_bytes + (t->row_bytes < LARGE ? 0 : SLACK);
+
+	if (t->spare_due_ns == 0)
+		return;
+	if (now < t->spare_due_ns) {
+		wh_pace_timer(&t->pace, t->spare_due_ns - now);
+		return;
+	}
+	t->spare_due_ns = 0;
+	state = wh_load_acquire(&t->jobs->spare);
+	if (t->images == NULL || t->left || state == WH_SHM_SPARE_IN_WORK ||
+	    (state == WH_SHM_SPARE_MADE && fits(&t->jobs->memory, wanted)))
+		return;
+	wh_store_relaxed(&t->jobs->spare, WH_SHM_SPARE_IN_WORK);
+	t->jobs->wish.bytes = wanted;
+	submit(t, make_spare, t->jobs);
+}
+
+/* A small row is made present sooner than it is waited for. */
+bool wh_shm_spare_comes(const struct wh_shm *t)
+{
+	return t->row_bytes >= WAITED_FOR && !t->left &&
+	       (t->spare_due_ns != 0 || wh_load_relaxed(&t->jobs->spare) == WH_SHM_SPARE_IN_WORK);
+}
+
+bool wh_shm_spare_take(struct wh_shm *t, uint64_t bytes, struct wh_shm_memory *out)
+{
+	struct wh_shm_jobs *jobs = t->jobs;
+
+	if (wh_load_acquire(&jobs->spare) != WH_SHM_SPARE_MADE || !fits(&jobs->memory, bytes))
+		return false;
+	*out = jobs->memory;
+	jobs->memory = (struct wh_shm_memory){.fd = -1};
+	wh_store_relaxed(&jobs->spare, WH_SHM_SPARE_NONE);
+	return true;
+}
+
+/* ---- images that are closed --------------------------------------------------------------------------------------- */
+
+static void free_image(void *argument)
+{
+	struct wh_shm_image *image = argument;
+	struct wh_shm_jobs *jobs = image->jobs;
+
+	wh_shm_image_free(image);
+	let_go(jobs);
+}
+
+void wh_shm_image_discard(struct wh_shm *t, struct wh_shm_image *image)
+{
+	uint64_t bytes = image->own.bytes;
+
+	for (uint32_t rank = 0; rank < image->base.members; rank++)
+		bytes += image->rows[rank].view.map_bytes;
+	if (bytes < DISCARD_OFF_LOOP) {
+		wh_shm_image_free(image);
+		return;
+	}
+	image->jobs = t->jobs;
+	submit(t, free_image, image);
+}

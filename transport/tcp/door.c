@@ -1,0 +1,363 @@
+/* door.c - the called side: who connects is a stranger until it has said a whole first frame.
+ *
+ * A stranger has one of a few places, and a second for each thing that it has to say: its frame, and before that the words of
+ * the greeting (transport/secure/secure.h), of which there are a handful. The second begins when I have answered the last one, and
+ * before it is held to be over I look once more: what I take to answer, where many come at once or I am seldom given the
+ * processor, is no fault of the stranger's. When all places are taken nobody else is let in until one is free, or the one who
+ * has been waited for longest has had a fair time: so who says nothing, garbage, or half a frame, keeps others out for less
+ * than a second, however often it comes. A stranger's frame is read to its end and not a byte further: what follows belongs to the peer or
+ * the stream that it becomes.
+ */
+#include "transport/tcp/tcp_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+
+#define ACCEPTED_AT_ONCE 8
+#define FAIR_NS (WH_NS_PER_S / 4) /* so long nobody is put out for another */
+#define LISTENER_RESTS_NS (20 * WH_NS_PER_MS)
+
+void wh_tcp_stranger_drop(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
+{
+	wh_tcp_hang_up(t, &stranger->channel);
+	stranger->held = false;
+	stranger->visitor = 0;
+	stranger->count = 0;
+}
+
+void wh_tcp_door_close(struct wh_tcp *t)
+{
+	struct wh_tcp_channel listener = {.fd = t->listener};
+
+	wh_tcp_hang_up(t, &listener);
+	t->listener = -1;
+	for (uint32_t i = 0; t->strangers != NULL && i < WH_TCP_STRANGERS; i++)
+		wh_tcp_stranger_drop(t, &t->strangers[i]);
+}
+
+/* ---- coming in ---------------------------------------------------------------------------------------------------- */
+
+/* NULL: there is none now. */
+static struct wh_tcp_stranger *place_for_stranger(struct wh_tcp *t)
+{
+	struct wh_tcp_stranger *oldest = &t->strangers[0];
+
+	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++) {
+		if (t->strangers[i].channel.fd < 0)
+			return &t->strangers[i];
+		if (t->strangers[i].since_ns < oldest->since_ns)
+			oldest = &t->strangers[i];
+	}
+	if (wh_env_now(t->env) - oldest->since_ns < FAIR_NS)
+		return NULL;
+	wh_tcp_stranger_drop(t, oldest);
+	return oldest;
+}
+
+static void rest(struct wh_tcp *t)
+{
+	t->listener_rests = epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->listener, &(struct epoll_event){0}) == 0;
+	wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
+}
+
+void wh_tcp_door_accept(struct wh_tcp *t)
+{
+	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_voice_is_full(&t->voice); n++) {
+		struct wh_tcp_stranger *stranger = place_for_stranger(t);
+		int s;
+
+		if (stranger == NULL) {
+			rest(t);
+			return;
+		}
+		s = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (s < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+			wh_voice_complain(&t->voice, "cannot accept a connection: error %d", errno);
+			rest(t);
+		}
+		if (s < 0)
+			return;
+		if (!wh_tcp_channel_accept(&stranger->channel, s, &t->ground))
+			return;
+		stranger->since_ns = wh_env_now(t->env);
+		stranger->visitor = stranger->count = 0;
+		stranger->held = stranger->shaken = false;
+		wh_pace_timer(&t->pace, WH_TCP_STRANGER_NS);
+		if (!wh_tcp_watch(t, EPOLL_CTL_ADD, s, EPOLLIN, WH_TCP_FROM_STRANGER,
+				  (uint32_t)(stranger - t->strangers)))
+			wh_tcp_stranger_drop(t, stranger);
+		else
+			(void)wh_tcp_door_hear(t, (uint32_t)(stranger - t->strangers));
+	}
+}
+
+/* ---- hello -------------------------------------------------------------------------------------------------------- */
+
+enum verdict { COME, NOT_NOW /* it calls again */, NEVER };
+
+/* Another incarnation has called while one is here. Most likely that has died or left, and I have not noticed yet: what it has
+ * sent comes first. Else it is asked whether it is there. If its host has forgotten it, the answer is the end of the connection;
+ * who does not answer is not given up for that. */
+static enum verdict make_way(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	unsigned char frame[WH_TCP_HEAD_BYTES];
+	uint64_t now = wh_env_now(t->env);
+
+	(void)wh_tcp_in_take(t, peer);
+	if (peer->state != WH_TCP_MET)
+		return COME;
+	if (peer->pinged_ns != 0 && peer->ponged_ns >= peer->pinged_ns) {
+		peer->pinged_ns = 0;
+		return NEVER;
+	}
+	if ((peer->pinged_ns == 0 || now - peer->pinged_ns > WH_NS_PER_S) &&
+	    wh_tcp_out_message(peer->link, frame, wh_tcp_put_plain(frame, WH_TCP_PING, 0), true)) {
+		peer->pinged_ns = now;
+		wh_tcp_dirty(t, peer->link);
+	}
+	return NOT_NOW;
+}
+
+static enum verdict judge(struct wh_tcp *t, const struct wh_tcp_channel *channel, const struct wh_tcp_hello *hello,
+			  char reason[WH_TCP_REASON_BYTES])
+{
+	struct wh_tcp_peer *peer = &t->peers[hello->node < t->nodes ? hello->node : t->node];
+	enum verdict verdict = COME;
+	char whence[64];
+
+	_Static_assert(WH_TCP_REASON_BYTES >= WH_SECURE_REASON_BYTES, "it fits");
+	if (!wh_tcp_channel_may_be(channel, hello->node, hello->incarnation, reason))
+		return NEVER; /* before anything is done in that node's name */
+	if (peer->state == WH_TCP_SELF) {
+		if (!wh_tcp_is_foreign(t, hello, reason))
+			snprintf(reason, WH_TCP_REASON_BYTES,
+				 "node %" PRIu32 " is here already, or has nothing to call node %" PRIu32 " for",
+				 hello->node, t->node);
+		return NEVER;
+	}
+	if (wh_lives_has(&peer->ended, hello->incarnation)) {
+		snprintf(reason, WH_TCP_REASON_BYTES, "node %" PRIu32 " is gone for good", hello->node);
+		return NEVER;
+	}
+	if (peer->state == WH_TCP_CALLED && peer->link->stage == WH_TCP_OPEN && t->node > peer->node)
+		return NOT_NOW; /* our calls have crossed */
+	if (peer->state == WH_TCP_MET && peer->incarnation == hello->incarnation)
+		return NOT_NOW; /* they had, and this is what is left of its call */
+	if (peer->caller == hello->incarnation && hello->call <= peer->call)
+		return NOT_NOW; /* an older call, which it has given up: its hello was long on its way */
+	if (peer->state == WH_TCP_MET && wh_tcp_is_foreign(t, hello, reason))
+		return NEVER; /* it does not even come in the other's place */
+	if (peer->state == WH_TCP_MET)
+		verdict = make_way(t, peer);
+	if (verdict == NEVER)
+		snprintf(reason, WH_TCP_REASON_BYTES, "node %" PRIu32 " is here already (%s)", peer->node,
+			 wh_tcp_channel_whence(&peer->link->channel, whence, sizeof(whence)));
+	return verdict;
+}
+
+/* One who does not belong here, and without whom the group can form: told why, and forgotten. */
+static void turn_away(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const char *reason)
+{
+	struct wh_tcp_refused refused = {.incarnation = t->incarnation};
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_REFUSED_BYTES + WH_TCP_REASON_BYTES];
+	struct iovec part = {.iov_base = frame};
+	char whence[64];
+	size_t done;
+
+	snprintf(refused.reason, sizeof(refused.reason), "%s", reason);
+	part.iov_len = wh_tcp_put_refused(frame, &refused);
+	(void)wh_tcp_channel_write(&stranger->channel, &part, 1, &done);
+	wh_voice_complain(&t->voice, "turned away %s: %s",
+			  wh_tcp_channel_whence(&stranger->channel, whence, sizeof(whence)), reason);
+	wh_tcp_stranger_drop(t, stranger);
+}
+
+/* The stranger is the peer: its connection becomes the peer's. */
+static void let_in(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_hello *hello)
+{
+	struct wh_tcp_peer *peer = &t->peers[hello->node];
+	char reason[WH_TCP_REASON_BYTES];
+
+	wh_tcp_end_connection(t, peer, WH_TCP_ANSWERED); /* of what was under way */
+	peer->link = wh_tcp_link_new(&stranger->channel, peer->node);
+	if (peer->link == NULL) {
+		wh_tcp_stranger_drop(t, stranger);
+		wh_tcp_lose(t, peer, "has no place");
+		return;
+	}
+	stranger->channel = WH_TCP_NO_CHANNEL;
+	wh_tcp_stranger_drop(t, stranger);
+	peer->link->stage = WH_TCP_OPEN;
+	peer->incarnation = peer->caller = hello->incarnation;
+	peer->call = hello->call;
+	if (wh_tcp_is_foreign(t, hello, reason)) {
+		wh_tcp_refuse(t, peer, "%s", reason);
+		return;
+	}
+	if (!wh_tcp_watch(t, EPOLL_CTL_MOD, peer->link->channel.fd, EPOLLIN, WH_TCP_FROM_PEER, peer->node) ||
+	    !wh_tcp_say_hello(t, peer)) {
+		wh_tcp_lose(t, peer, "has hung up");
+		return;
+	}
+	wh_tcp_dirty(t, peer->link);
+}
+
+static void hear_hello(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_hello *hello)
+{
+	char reason[WH_TCP_REASON_BYTES];
+
+	switch (judge(t, &stranger->channel, hello, reason)) {
+	case COME:
+		let_in(t, stranger, hello);
+		return;
+	case NOT_NOW:
+		wh_tcp_stranger_drop(t, stranger);
+		return;
+	case NEVER:
+		turn_away(t, stranger, reason);
+		return;
+	}
+}
+
+/* ---- a stranger speaks -------------------------------------------------------------------------------------------- */
+
+/* What it says next is not for me to read, and would keep the loop from sleeping: epoll tells of it no more. It is looked at in
+ * each service (tcp.c). */
+static void hold(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
+{
+	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, stranger->channel.fd, NULL);
+	stranger->held = true;
+}
+
+/* Its first frame is whole. */
+static void hear_first(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head)
+{
+	const unsigned char *body = stranger->bytes + WH_TCP_HEAD_BYTES;
+	struct wh_tcp_opening opening;
+	struct wh_tcp_hello hello;
+
+	if (head->kind == WH_TCP_HELLO && wh_tcp_take_hello(&hello, head, body))
+		hear_hello(t, stranger, &hello);
+	else if (head->kind == WH_TCP_STREAM && wh_tcp_take_opening(&opening, head, body)) {
+		if (!wh_tcp_stream_take(t, stranger, &opening))
+			hold(t, stranger);
+	} else if (head->kind == WH_TCP_ASK)
+		wh_tcp_hear_question(t, stranger, head);
+	else
+		wh_tcp_stranger_drop(t, stranger);
+}
+
+/* How many bytes its frame has, as far as that is known. 0: it is none that a stranger may send. */
+static uint32_t wanted_of(const struct wh_tcp_stranger *stranger, struct wh_tcp_head *head)
+{
+	if (stranger->count < WH_TCP_HEAD_BYTES)
+		return WH_TCP_HEAD_BYTES;
+	if (!wh_tcp_head_take(head, stranger->bytes) || head->bytes > WH_TCP_BODY_MAX ||
+	    (head->kind != WH_TCP_HELLO && head->kind != WH_TCP_STREAM && head->kind != WH_TCP_ASK))
+		return 0;
+	return WH_TCP_HEAD_BYTES + head->bytes;
+}
+
+/* False: no more of it for now, or for good. */
+static bool read_some(struct wh_tcp *t, struct wh_tcp_stranger *stranger, uint32_t wanted)
+{
+	struct iovec part = {stranger->bytes + stranger->count, wanted - stranger->count};
+	size_t done = 0;
+
+	switch (wh_tcp_channel_read(&stranger->channel, &part, 1, &done)) {
+	case WH_TCP_DONE:
+		stranger->count += (uint32_t)done;
+		return true;
+	case WH_TCP_LATER:
+		return false;
+	case WH_TCP_ENDED:
+	case WH_TCP_BROKEN:
+		break;
+	}
+	wh_tcp_stranger_drop(t, stranger);
+	return false;
+}
+
+static bool shake(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
+{
+	unsigned turns = stranger->channel.turns;
+	enum wh_tcp_io io;
+	char whence[64];
+	bool writes;
+
+	if (stranger->shaken)
+		return true;
+	io = wh_tcp_channel_shake(&stranger->channel, &writes);
+	if (stranger->channel.turns != turns)
+		stranger->since_ns = wh_env_now(t->env);
+	switch (io) {
+	case WH_TCP_DONE:
+		stranger->shaken = true;
+		(void)wh_tcp_watch(t, EPOLL_CTL_MOD, stranger->channel.fd, EPOLLIN, WH_TCP_FROM_STRANGER,
+				   (uint32_t)(stranger - t->strangers));
+		return true;
+	case WH_TCP_LATER:
+		(void)wh_tcp_watch(t, EPOLL_CTL_MOD, stranger->channel.fd, EPOLLIN | (writes ? EPOLLOUT : 0),
+				   WH_TCP_FROM_STRANGER, (uint32_t)(stranger - t->strangers));
+		return false;
+	case WH_TCP_ENDED:
+	case WH_TCP_BROKEN:
+		break;
+	}
+	if (wh_tcp_channel_reason(&stranger->channel)[0] != '\0')
+		wh_voice_complain(&t->voice, "turned away %s: %s",
+				  wh_tcp_channel_whence(&stranger->channel, whence, sizeof(whence)),
+				  wh_tcp_channel_reason(&stranger->channel));
+	wh_tcp_stranger_drop(t, stranger);
+	return false;
+}
+
+size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i)
+{
+	struct wh_tcp_stranger *stranger = &t->strangers[i];
+	struct wh_tcp_head head;
+	uint32_t wanted;
+
+	if (stranger->channel.fd < 0 || wh_voice_is_full(&t->voice))
+		return 0;
+	if (stranger->visitor != 0) { /* who has asked has nothing more to say: it goes */
+		wh_tcp_stranger_drop(t, stranger);
+		return 0;
+	}
+	if (stranger->held || !shake(t, stranger))
+		return 0;
+	while ((wanted = wanted_of(stranger, &head)) > stranger->count)
+		if (!read_some(t, stranger, wanted))
+			return 0;
+	if (wanted == 0) {
+		wh_tcp_stranger_drop(t, stranger);
+		return 0;
+	}
+	hear_first(t, stranger, &head);
+	return 1;
+}
+
+/* Who has asked waits for me; when it goes its connection says so. */
+static bool is_late(const struct wh_tcp_stranger *stranger, uint64_t now)
+{
+	return stranger->visitor == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+}
+
+void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now)
+{
+	bool full = wh_voice_is_full(&t->voice); /* then it is not its fault that it has not been heard */
+
+	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++) {
+		struct wh_tcp_stranger *stranger = &t->strangers[i];
+
+		if (stranger->channel.fd >= 0 && is_late(stranger, now) && !full)
+			(void)wh_tcp_door_hear(t, i); /* it may be I who was long away */
+		if (stranger->channel.fd >= 0 && is_late(stranger, now) && !full)
+			wh_tcp_stranger_drop(t, stranger);
+		if (stranger->channel.fd >= 0 && stranger->visitor == 0)
+			wh_pace_timer(&t->pace, is_late(stranger, now) ? WH_NS_PER_MS
+								       : stranger->since_ns + WH_TCP_STRANGER_NS - now);
+	}
+}

@@ -1,0 +1,266 @@
+/* in.c - what comes.
+ *
+ * Heads, tables and messages are read into a buffer. The ranges of a push are then read straight into their places in the
+ * image, by the same call that reads the beginning of the next frame into the buffer. Words are in the table, and so never
+ * are where a reader could see half of one: when all ranges are there they are stored, each with release, in order (T2, T3).
+ *
+ * What belongs to no image that is open here, or to a row that is frozen, is read and thrown away; that may happen to the
+ * rest of a push when its image closes meanwhile.
+ */
+#include <string.h>
+
+#include "transport/tcp/tcp_int.h"
+
+#define READS_AT_ONCE 16          /* from one peer, then others have their turn */
+#define PARTS_AT_ONCE 64          /* ranges in one read */
+#define LARGE_PUSH (16u << 10)    /* bytes of ranges: what follows such a one is likely such a one, ... */
+#define AHEAD_OF_LARGE (2u << 10) /* ... and is not worth being copied: only its head and its table are read ahead */
+
+void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image)
+{
+	if (image == NULL || in->image == image) {
+		in->image = NULL;
+		in->row = NULL;
+	}
+}
+
+/* ---- a push ------------------------------------------------------------------------------------------------------- */
+
+/* Its head and its table are in the buffer. False: it is none that this peer could send. */
+static bool begin_push(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
+		       const unsigned char *table)
+{
+	struct wh_tcp_in *in = &peer->link->in;
+	const struct wh_tcp_row *row;
+
+	if (!wh_tcp_table_take(head, table, in->spans, in->words))
+		return false;
+	row = wh_tcp_image_row(t, peer, head->number, &in->image);
+	in->row = row != NULL ? row->base : NULL;
+	in->arrived = row != NULL ? &in->image->arrived[row - in->image->rows] : NULL;
+	for (uint32_t i = 0; row != NULL && i < head->ranges; i++)
+		if (!wh_tcp_row_holds(row, in->spans[i].offset, in->spans[i].bytes))
+			return false;
+	for (uint32_t i = 0; row != NULL && i < head->words; i++)
+		if (!wh_tcp_row_holds(row, in->words[i].offset, sizeof(uint64_t)))
+			return false;
+	in->pushing = true;
+	in->loud = (head->flags & WH_TCP_LOUD) != 0;
+	in->span_count = head->ranges;
+	in->word_count = head->words;
+	in->span_at = in->span_done = 0;
+	in->left = head->bytes - wh_tcp_table_bytes(head->ranges, head->words);
+	in->large = in->left >= LARGE_PUSH;
+	return true;
+}
+
+/* So many bytes of the ranges have found their place. */
+static void pass_over(struct wh_tcp_in *in, uint64_t bytes)
+{
+	in->left -= bytes;
+	if (in->row != NULL)
+		*in->arrived += bytes;
+	while (bytes > 0) {
+		uint32_t rest = in->spans[in->span_at].bytes - in->span_done;
+
+		if (bytes < rest) {
+			in->span_done += (uint32_t)bytes;
+			return;
+		}
+		bytes -= rest;
+		in->span_at++;
+		in->span_done = 0;
+	}
+}
+
+/* What of the ranges is in the buffer already. */
+static void copy_ranges(struct wh_tcp_in *in)
+{
+	while (in->left > 0 && in->at < in->count) {
+		const struct wh_tcp_span *span = &in->spans[in->span_at];
+		uint32_t rest = span->bytes - in->span_done, have = in->count - in->at;
+		uint32_t some = rest < have ? rest : have;
+
+		if (in->row != NULL)
+			memcpy(in->row + span->offset + in->span_done, in->bytes + in->at, some);
+		in->at += some;
+		pass_over(in, some);
+	}
+}
+
+static size_t end_push(struct wh_tcp_in *in)
+{
+	size_t work = in->loud && in->row != NULL;
+
+	/* The ranges, then the word; a word, then the next. Partner: the acquire load with which the protocol reads it. */
+	for (uint32_t i = 0; in->row != NULL && i < in->word_count; i++)
+		wh_store_release((wh_word *)(void *)(in->row + in->words[i].offset), in->words[i].value);
+	if (in->row != NULL)
+		*in->arrived += in->word_count * sizeof(uint64_t);
+	in->pushing = false;
+	in->image = NULL;
+	in->row = NULL;
+	return work;
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------------- */
+
+enum parsed { WANTS_MORE, WENT_ON, HOLDS, NONSENSE };
+
+/* The next frame of which enough is in the buffer. */
+static enum parsed parse(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *work)
+{
+	struct wh_tcp_in *in = &peer->link->in;
+	const unsigned char *from = in->bytes + in->at;
+	uint32_t have = in->count - in->at;
+	struct wh_tcp_head head;
+
+	if (have < WH_TCP_HEAD_BYTES)
+		return WANTS_MORE;
+	if (!wh_tcp_head_take(&head, from) || head.kind == WH_TCP_ANSWER)
+		return NONSENSE;
+	if (head.kind == WH_TCP_PUSH) {
+		size_t table = wh_tcp_table_bytes(head.ranges, head.words);
+
+		if (peer->state != WH_TCP_MET)
+			return NONSENSE;
+		if (have < WH_TCP_HEAD_BYTES + table)
+			return WANTS_MORE;
+		if (!begin_push(t, peer, &head, from + WH_TCP_HEAD_BYTES))
+			return NONSENSE;
+		in->at += (uint32_t)(WH_TCP_HEAD_BYTES + table);
+		return WENT_ON;
+	}
+	if (have < WH_TCP_HEAD_BYTES + head.bytes)
+		return WANTS_MORE;
+	if (wh_voice_is_full(&t->voice))
+		return HOLDS;
+	in->at += WH_TCP_HEAD_BYTES + head.bytes;
+	wh_tcp_hear(t, peer, &head, from + WH_TCP_HEAD_BYTES);
+	*work += head.kind != WH_TCP_PING;
+	return WENT_ON;
+}
+
+/* All that is in the buffer. False: no more is to be read now. */
+static bool digest(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *work)
+{
+	enum parsed parsed = WENT_ON;
+
+	while (peer->link != NULL && parsed == WENT_ON) {
+		struct wh_tcp_in *in = &peer->link->in;
+
+		in->held = false;
+		if (in->pushing) {
+			copy_ranges(in);
+			if (in->left > 0)
+				return true;
+			*work += end_push(in);
+		}
+		parsed = parse(t, peer, work);
+		if (parsed == NONSENSE && wh_voice_is_full(&t->voice))
+			parsed = HOLDS;
+		if (parsed == HOLDS) {
+			in->held = true;
+			t->held_count++;
+		}
+		if (parsed == NONSENSE)
+			wh_tcp_lose(t, peer, "has broken the protocol: what it sends makes no sense");
+	}
+	return peer->link != NULL && parsed == WANTS_MORE;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+/* Places for what comes next: of the ranges, then in the buffer. */
+static size_t places(struct wh_tcp_in *in, struct iovec parts[PARTS_AT_ONCE + 1])
+{
+	uint64_t left = in->row != NULL ? in->left : 0; /* what goes nowhere is read into the buffer */
+	uint32_t at = in->span_at, done = in->span_done, room;
+	size_t count = 0;
+
+	for (; left > 0 && count < PARTS_AT_ONCE; at++, done = 0) {
+		uint32_t rest = in->spans[at].bytes - done;
+
+		parts[count++] = (struct iovec){in->row + in->spans[at].offset + done, rest};
+		left -= rest;
+	}
+	if (left > 0)
+		return count;
+	if (in->at > 0) {
+		memmove(in->bytes, in->bytes + in->at, in->count - in->at);
+		in->count -= in->at;
+		in->at = 0;
+	}
+	room = WH_TCP_IN_BYTES - in->count;
+	if (in->large && in->count < AHEAD_OF_LARGE)
+		room = AHEAD_OF_LARGE - in->count;
+	parts[count++] = (struct iovec){in->bytes + in->count, room};
+	return count;
+}
+
+/* Returns whether all that was asked for has come, so that there may be more. */
+static bool account(struct wh_tcp_in *in, const struct iovec *parts, size_t count, size_t done)
+{
+	uint64_t asked = 0, direct = in->row != NULL ? in->left : 0;
+
+	for (size_t i = 0; i < count; i++)
+		asked += parts[i].iov_len;
+	direct = done < direct ? done : direct;
+	pass_over(in, direct);
+	in->count += (uint32_t)(done - direct);
+	return done == asked;
+}
+
+static bool read_some(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	struct wh_tcp_in *in = &peer->link->in;
+	struct iovec parts[PARTS_AT_ONCE + 1];
+	size_t count = places(in, parts), done;
+
+	switch (wh_tcp_channel_read(&peer->link->channel, parts, count, &done)) {
+	case WH_TCP_DONE:
+		return account(in, parts, count, done);
+	case WH_TCP_LATER:
+		return false;
+	case WH_TCP_ENDED:
+	case WH_TCP_BROKEN:
+		break;
+	}
+	if (!wh_voice_is_full(&t->voice))
+		wh_tcp_lose(t, peer, "has died, or closed its connection");
+	return false;
+}
+
+/* With TLS: what has been taken off the socket, and waits to be opened: nothing would tell of it any more. */
+static size_t look(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	bool more = peer->link->channel.wraps;
+	size_t work = 0;
+
+	peer->link->channel.looks = true;
+	while (more) {
+		more = read_some(t, peer);
+		more = peer->link != NULL && digest(t, peer, &work) && more;
+	}
+	if (peer->link != NULL)
+		peer->link->channel.looks = false;
+	return work;
+}
+
+size_t wh_tcp_in_take(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	enum wh_tcp_peer_state state = peer->state;
+	bool more = true;
+	size_t work = 0;
+
+	if (!digest(t, peer, &work))
+		return work;
+	for (int n = 0; n < READS_AT_ONCE && more && peer->link != NULL; n++) {
+		more = read_some(t, peer);
+		if (peer->link == NULL || !digest(t, peer, &work))
+			return work + (peer->state != state);
+	}
+	if (more && peer->link != NULL)
+		work += look(t, peer);
+	return work + (peer->state != state);
+}

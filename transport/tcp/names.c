@@ -1,0 +1,88 @@
+/* names.c - names of peers are looked up again, off the loop: who was not known when this node opened may be known later, and who
+ * cannot be reached for long may have another address. One at a time.
+ *
+ * A look-up may take as long as the resolver likes. What it works on is counted, so nobody waits for it: the last one frees it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/tcp/tcp_int.h"
+
+#define AGAIN_NS (3 * WH_NS_PER_S) /* a name is looked up no more often */
+#define LOOK_NS (50 * WH_NS_PER_MS)
+
+enum state { RESTS, WORKS, HAS_FOUND };
+
+struct wh_tcp_names {
+	wh_word users; /* the transport, and the job */
+	wh_word state; /* enum state. What follows is the job's while it WORKS, else the loop's */
+	uint32_t node;
+	char name[WH_TCP_ADDRESS_BYTES];
+	struct wh_tcp_address found;
+};
+
+struct wh_tcp_names *wh_tcp_names_new(void)
+{
+	struct wh_tcp_names *names = calloc(1, sizeof(*names));
+
+	if (names != NULL)
+		wh_store_relaxed(&names->users, 1);
+	return names;
+}
+
+static void let_go(struct wh_tcp_names *names)
+{
+	if (wh_fetch_add(&names->users, UINT64_MAX) == 1)
+		free(names);
+}
+
+/* In a forked child the job is nobody's: its thread is the parent's. */
+void wh_tcp_names_free(struct wh_tcp_names *names)
+{
+	if (names != NULL)
+		let_go(names);
+}
+
+static void look_up(void *argument)
+{
+	struct wh_tcp_names *names = argument;
+
+	if (wh_tcp_address_find(names->name, &names->found, NULL) != WHORL_OK)
+		names->found.bytes = 0;
+	wh_store_release(&names->state, HAS_FOUND); /* and what. Partner: wh_tcp_names_tick */
+	let_go(names);
+}
+
+void wh_tcp_names_ask(struct wh_tcp *t, struct wh_tcp_peer *peer)
+{
+	struct wh_tcp_names *names = t->lookups;
+	uint64_t now = wh_env_now(t->env);
+
+	if (!peer->address.is_name || wh_load_relaxed(&names->state) != RESTS ||
+	    (peer->looked_up_ns != 0 && now < peer->looked_up_ns + AGAIN_NS))
+		return;
+	peer->looked_up_ns = now;
+	names->node = peer->node;
+	memcpy(names->name, peer->name, strlen(peer->name) + 1);
+	wh_store_relaxed(&names->state, WORKS);
+	(void)wh_fetch_add(&names->users, 1);
+	t->env->submit(t->env->ctx, look_up, names);
+	wh_pace_timer(&t->pace, LOOK_NS);
+}
+
+void wh_tcp_names_tick(struct wh_tcp *t)
+{
+	struct wh_tcp_names *names = t->lookups;
+	enum state state = (enum state)wh_load_acquire(&names->state);
+	struct wh_tcp_peer *peer = &t->peers[names->node];
+
+	if (state == WORKS)
+		wh_pace_timer(&t->pace, LOOK_NS);
+	if (state != HAS_FOUND)
+		return;
+	/* Where I am on loopback alone, all are: nobody else has keys. */
+	if (names->found.bytes > 0 &&
+	    (wh_tcp_address_is_loopback(&names->found) || !wh_tcp_address_is_loopback(&t->peers[t->node].address)))
+		peer->address = names->found;
+	wh_store_relaxed(&names->state, RESTS);
+}

@@ -1,0 +1,468 @@
+/* remote.c - regions (T7): what others ask is carried out by the loop of the owner.
+ *
+ * An operation is a frame, and what has come of it another; both go the way of control messages, in order. So the owner's
+ * processor does all that is done to a region, one after the other: atomic operations are atomic with its own.
+ *
+ * What finds no room there waits here: requests that this node has posted, of which there are so many at most, and answers
+ * to those of the peer, of which there are no more if it keeps to that. Nobody's reading waits for room to answer: two
+ * that both did would do so for ever.
+ *
+ * Of an immediate the initiator hears, some at a time, that it has been taken.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/remote_account.h"
+#include "transport/tcp/tcp_int.h"
+
+#define CREDIT_AFTER (WH_REMOTE_IMMEDIATES / 4)
+#define ROOM_LEFT (WH_TCP_MESSAGES_BYTES / 2) /* for control messages */
+#define GRANT_BEHIND 256                      /* frames: no grant joins them */
+
+struct frame {
+	struct frame *next;
+	bool answers;
+	size_t bytes;
+	unsigned char data[];
+};
+
+struct wh_tcp_remote {
+	struct wh_remote_lane lane; /* mine to it; it stays when the peer ends, for what has not been taken */
+	uint64_t sent, credit;      /* immediates to it, and of them taken */
+	struct frame *waiting, **tail;
+	uint32_t waiting_count, waiting_answers;
+	/* Its immediates to me: the k-th is at k mod their number. */
+	uint64_t came, taken, told;
+	uint32_t numbers[WH_REMOTE_IMMEDIATES];
+};
+
+struct wh_tcp_region {
+	struct wh_region base;
+	struct wh_tcp_region *next;
+	uint64_t granted[]; /* by node: the incarnation; 0: not */
+};
+
+/* NULL: no memory. */
+static struct wh_tcp_remote *remote_of(struct wh_tcp_peer *peer)
+{
+	struct wh_tcp_remote *remote = peer->remote;
+
+	if (remote != NULL)
+		return remote;
+	remote = calloc(1, sizeof(*remote));
+	if (remote == NULL)
+		return NULL;
+	remote->lane.node = peer->node;
+	remote->tail = &remote->waiting;
+	peer->remote = remote;
+	return remote;
+}
+
+static struct wh_tcp_region *find_region(const struct wh_tcp *t, uint64_t name)
+{
+	struct wh_tcp_region *region = t->regions;
+
+	while (region != NULL && region->base.name != name)
+		region = region->next;
+	return region;
+}
+
+/* ---- what leaves -------------------------------------------------------------------------------------------------- */
+
+static bool put_out(struct wh_tcp_peer *peer, const unsigned char *bytes, size_t count)
+{
+	return peer->link->out.messages_count < ROOM_LEFT && wh_tcp_out_message(peer->link, bytes, count, false);
+}
+
+static void drop_frame(struct wh_tcp_remote *remote)
+{
+	struct frame *frame = remote->waiting;
+
+	remote->waiting = frame->next;
+	if (remote->waiting == NULL)
+		remote->tail = &remote->waiting;
+	remote->waiting_count--;
+	remote->waiting_answers -= frame->answers;
+	free(frame);
+}
+
+bool wh_tcp_remote_refill(struct wh_tcp_peer *peer)
+{
+	struct wh_tcp_remote *remote = peer->remote;
+	bool moved = false;
+
+	if (remote == NULL || peer->link == NULL || peer->link->out.dead)
+		return false;
+	while (remote->waiting != NULL && put_out(peer, remote->waiting->data, remote->waiting->bytes)) {
+		drop_frame(remote);
+		moved = true;
+	}
+	return moved;
+}
+
+/* Behind what waits. False: no memory. */
+static bool send_frame(struct wh_tcp *t, struct wh_tcp_peer *peer, const unsigned char *bytes, size_t count)
+{
+	struct wh_tcp_remote *remote = peer->remote;
+
+	if (remote->waiting != NULL || !put_out(peer, bytes, count)) {
+		struct frame *frame = malloc(sizeof(*frame) + count);
+
+		if (frame == NULL)
+			return false;
+		frame->next = NULL;
+		frame->answers = bytes[0] == WH_TCP_REMOTE_DONE;
+		frame->bytes = count;
+		memcpy(frame->data, bytes, count);
+		*remote->tail = frame;
+		remote->tail = &frame->next;
+		remote->waiting_count++;
+		remote->waiting_answers += frame->answers;
+	}
+	wh_tcp_dirty(t, peer->link);
+	return true;
+}
+
+/* ---- immediates --------------------------------------------------------------------------------------------------- */
+
+static bool take_immediate(struct wh_tcp *t, struct wh_tcp_peer *peer, struct wh_remote_event *out)
+{
+	struct wh_tcp_remote *remote = peer->remote;
+	unsigned char frame[WH_TCP_HEAD_BYTES];
+
+	if (remote->taken == remote->came)
+		return false;
+	*out = (struct wh_remote_event){
+		.kind = WH_REMOTE_IMMEDIATE,
+		.node = peer->node,
+		.incarnation = peer->node == t->node ? t->incarnation : peer->incarnation,
+		.immediate = remote->numbers[remote->taken++ % WH_REMOTE_IMMEDIATES],
+	};
+	if (peer->node == t->node)
+		remote->credit = remote->taken;
+	else if (remote->taken - remote->told >= CREDIT_AFTER &&
+		 send_frame(t, peer, frame, wh_tcp_put_plain(frame, WH_TCP_CREDIT, remote->taken)))
+		remote->told = remote->taken; /* else the next time */
+	return true;
+}
+
+/* False: there are more than there can be. */
+static bool keep_immediate(struct wh_tcp_remote *remote, uint32_t number)
+{
+	if (remote->came - remote->taken == WH_REMOTE_IMMEDIATES)
+		return false;
+	remote->numbers[remote->came++ % WH_REMOTE_IMMEDIATES] = number;
+	return true;
+}
+
+/* ---- what peers ask ----------------------------------------------------------------------------------------------- */
+
+/* Carries it out. False: no peer that keeps to the rules asks that. */
+static bool serve(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head, const unsigned char *body)
+{
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_REMOTE_BYTES_MAX];
+	uint64_t words[WH_REMOTE_BYTES_MAX / 8], value = 0;
+	const struct wh_tcp_region *region;
+	enum whorl_result result = WHORL_NOT_FOUND; /* it has been closed meanwhile */
+	struct wh_remote_op op;
+	size_t read = 0;
+
+	if (!wh_tcp_take_remote(&op, words, head, body) ||
+	    peer->remote->waiting_answers == WH_REMOTE_OUTSTANDING) /* it has not heard of so many, and asks for more */
+		return false;
+	region = find_region(t, op.region);
+	if (region != NULL && region->granted[peer->node] == peer->incarnation) {
+		if (!wh_remote_is_sound(&op, region->base.bytes))
+			return false;
+		value = wh_remote_carry_out(region->base.words, &op);
+		read = op.kind == WH_REMOTE_READ ? (size_t)op.bytes : 0;
+		result = WHORL_OK;
+	}
+	if (result == WHORL_OK && op.kind == WH_REMOTE_WRITE_IMMEDIATE && !keep_immediate(peer->remote, op.immediate))
+		return false;
+	return send_frame(t, peer, frame, wh_tcp_put_done(frame, result, value, words, read));
+}
+
+/* What has come of the oldest. */
+static bool hear_done(struct wh_tcp_remote *remote, const struct wh_tcp_head *head, const unsigned char *body)
+{
+	const struct wh_remote_posted *posted = wh_remote_oldest(&remote->lane);
+	bool ok = head->flags == WHORL_OK, reads;
+
+	if (posted == NULL || (!ok && head->flags != WHORL_NOT_FOUND))
+		return false;
+	reads = ok && posted->op.kind == WH_REMOTE_READ;
+	if (head->bytes != (reads ? posted->op.bytes : 0))
+		return false;
+	if (reads)
+		wh_tcp_take_words(posted->op.into, body, head->bytes);
+	if (!ok && posted->op.kind == WH_REMOTE_WRITE_IMMEDIATE)
+		remote->sent--; /* it was not given, and will not be taken */
+	wh_remote_complete(&remote->lane, ok ? WHORL_OK : WHORL_NOT_FOUND, head->number);
+	return true;
+}
+
+static bool hear_credit(struct wh_tcp_remote *remote, uint64_t taken)
+{
+	if (taken < remote->credit || taken > remote->sent)
+		return false;
+	remote->credit = taken;
+	return true;
+}
+
+static bool hear_withdrawal(struct wh_tcp_remote *remote, uint64_t name)
+{
+	struct wh_remote_grant *grant = wh_remote_grant_find(&remote->lane, name);
+
+	if (grant != NULL)
+		wh_remote_grant_withdraw(&remote->lane, grant);
+	return grant != NULL;
+}
+
+bool wh_tcp_remote_hear(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
+			const unsigned char *body)
+{
+	struct wh_tcp_remote *remote = remote_of(peer);
+
+	if (remote == NULL)
+		return false;
+	switch (head->kind) {
+	case WH_TCP_GRANT:
+		return wh_remote_grant_add(&remote->lane, head->number, wh_tcp_take_grant(body), peer->incarnation) !=
+		       NULL;
+	case WH_TCP_WITHDRAWN:
+		return hear_withdrawal(remote, head->number);
+	case WH_TCP_REMOTE:
+		return serve(t, peer, head, body);
+	case WH_TCP_REMOTE_DONE:
+		return hear_done(remote, head, body);
+	case WH_TCP_CREDIT:
+		return hear_credit(remote, head->number);
+	default:
+		return false;
+	}
+}
+
+void wh_tcp_remote_end(struct wh_tcp_peer *peer)
+{
+	struct wh_tcp_remote *remote = peer->remote;
+
+	if (remote == NULL)
+		return;
+	while (remote->waiting != NULL)
+		drop_frame(remote);
+	remote->sent = remote->credit = 0;
+	remote->came = remote->taken = remote->told = 0;
+	wh_remote_lane_end(&remote->lane);
+}
+
+/* ---- operations --------------------------------------------------------------------------------------------------- */
+
+/* One on my own region is done at once. */
+static void do_mine(struct wh_tcp *t, struct wh_tcp_remote *remote, const struct wh_remote_op *op)
+{
+	uint64_t value = wh_remote_carry_out(find_region(t, op->region)->base.words, op);
+
+	if (op->kind == WH_REMOTE_WRITE_IMMEDIATE)
+		(void)keep_immediate(remote, op->immediate); /* there is room: post_one has looked */
+	wh_remote_posted(&remote->lane, op, t->incarnation);
+	wh_remote_complete(&remote->lane, WHORL_OK, value);
+}
+
+static enum whorl_result post_one(struct wh_tcp *t, const struct wh_remote_op *op)
+{
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_REMOTE_MAX];
+	struct wh_remote_grant *grant;
+	struct wh_tcp_remote *remote;
+	enum whorl_result result;
+	struct wh_tcp_peer *peer;
+
+	if (op->node >= t->nodes)
+		return WHORL_INVALID;
+	peer = &t->peers[op->node];
+	remote = peer->remote;
+	if (t->left || (peer->state != WH_TCP_SELF && (peer->state != WH_TCP_MET || peer->link->out.dead)))
+		return WHORL_MEMBER_GONE;
+	if (remote == NULL)
+		return WHORL_NOT_FOUND;
+	result = wh_remote_judge(&remote->lane, op, &grant);
+	if (result == WHORL_OK && op->kind == WH_REMOTE_WRITE_IMMEDIATE &&
+	    remote->sent - remote->credit == WH_REMOTE_IMMEDIATES)
+		result = WHORL_AGAIN;
+	if (result != WHORL_OK)
+		return result;
+	if (peer->state == WH_TCP_SELF)
+		do_mine(t, remote, op);
+	else if (send_frame(t, peer, frame, wh_tcp_put_remote(frame, op)))
+		wh_remote_posted(&remote->lane, op, peer->incarnation);
+	else
+		return WHORL_MEMORY;
+	remote->sent += op->kind == WH_REMOTE_WRITE_IMMEDIATE;
+	return WHORL_OK;
+}
+
+/* What is posted together leaves together. */
+static enum whorl_result post(struct wh_transport *transport, const struct wh_remote_op *ops, size_t count,
+			      size_t *posted)
+{
+	struct wh_tcp *t = wh_tcp_of(transport);
+	enum whorl_result result = WHORL_OK;
+	bool gathers = t->gathers;
+
+	t->gathers = true;
+	for (*posted = 0; *posted < count && result == WHORL_OK; *posted += result == WHORL_OK)
+		result = post_one(t, &ops[*posted]);
+	t->gathers = gathers;
+	if (!gathers)
+		wh_tcp_flush(t);
+	return result;
+}
+
+/* Nodes in turn, so that none holds up the others. */
+static bool next(struct wh_transport *transport, struct wh_remote_event *out)
+{
+	struct wh_tcp *t = wh_tcp_of(transport);
+
+	for (uint32_t k = 0; k < t->nodes; k++) {
+		uint32_t node = (t->next_lane + k) % t->nodes;
+		struct wh_tcp_peer *peer = &t->peers[node];
+
+		if (peer->remote == NULL)
+			continue;
+		if (wh_remote_lane_next(&peer->remote->lane, out) || take_immediate(t, peer, out)) {
+			t->next_lane = node + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- mine --------------------------------------------------------------------------------------------------------- */
+
+static enum whorl_result grant(struct wh_region *base, uint32_t node)
+{
+	struct wh_tcp *t = wh_tcp_of(base->transport);
+	struct wh_tcp_region *region = (struct wh_tcp_region *)base;
+	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_GRANT_BYTES];
+	struct wh_tcp_peer *peer;
+
+	if (node >= t->nodes || node == t->node)
+		return WHORL_INVALID;
+	peer = &t->peers[node];
+	if (peer->state != WH_TCP_MET || t->left || peer->link->out.dead)
+		return WHORL_MEMBER_GONE;
+	if (region->granted[node] == peer->incarnation)
+		return WHORL_OK;
+	if (remote_of(peer) == NULL)
+		return WHORL_MEMORY;
+	if (peer->remote->waiting_count >= GRANT_BEHIND)
+		return WHORL_AGAIN;
+	if (!send_frame(t, peer, frame, wh_tcp_put_grant(frame, region->base.name, region->base.bytes)))
+		return WHORL_MEMORY;
+	region->granted[node] = peer->incarnation;
+	return WHORL_OK;
+}
+
+/* I use it as others do, through a lane to myself. */
+static enum whorl_result grant_myself(struct wh_tcp *t, const struct wh_tcp_region *region)
+{
+	struct wh_tcp_remote *remote = remote_of(&t->peers[t->node]);
+	struct wh_remote_grant *own;
+
+	if (remote == NULL)
+		return WHORL_MEMORY;
+	own = wh_remote_grant_add(&remote->lane, region->base.name, region->base.bytes, t->incarnation);
+	if (own == NULL)
+		return WHORL_INVALID;
+	own->state = WH_GRANT_USED;
+	remote->lane.news--; /* no news to me */
+	return WHORL_OK;
+}
+
+static void free_region(struct wh_tcp_region *region)
+{
+	free(region->base.words);
+	free(region);
+}
+
+static enum whorl_result region_open(struct wh_transport *transport, uint64_t name, uint64_t bytes,
+				     struct wh_region **out, struct wh_error *err)
+{
+	struct wh_tcp *t = wh_tcp_of(transport);
+	struct wh_tcp_region *region;
+	enum whorl_result result;
+	uint32_t count = 0;
+
+	*out = NULL;
+	if (bytes == 0 || bytes % sizeof(wh_word) != 0 || bytes > WH_REMOTE_REGION_MAX)
+		return wh_error_set(err, WHORL_INVALID, "a region cannot have %" PRIu64 " bytes", bytes);
+	for (region = t->regions; region != NULL; region = region->next)
+		count++;
+	if (count == WH_REMOTE_REGIONS)
+		return wh_error_set(err, WHORL_AGAIN, "%d regions are open", WH_REMOTE_REGIONS);
+	region = calloc(1, sizeof(*region) + t->nodes * sizeof(region->granted[0]));
+	if (region == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a region");
+	region->base = (struct wh_region){
+		.ops = transport->ops->remote,
+		.transport = transport,
+		.name = name,
+		.bytes = bytes,
+		.words = calloc(1, bytes),
+	};
+	result = region->base.words != NULL ? grant_myself(t, region) : WHORL_MEMORY;
+	if (result != WHORL_OK) {
+		free_region(region);
+		return wh_error_set(err, result, "region %" PRIx64 " cannot be opened", name);
+	}
+	region->next = t->regions;
+	t->regions = region;
+	*out = &region->base;
+	return WHORL_OK;
+}
+
+static void region_close(struct wh_region *base)
+{
+	struct wh_tcp *t = wh_tcp_of(base->transport);
+	struct wh_tcp_region *region = (struct wh_tcp_region *)base, **at = &t->regions;
+	unsigned char frame[WH_TCP_HEAD_BYTES];
+
+	wh_remote_grant_find(&t->peers[t->node].remote->lane, base->name)->state = WH_GRANT_NONE;
+	for (uint32_t node = 0; node < t->nodes; node++) {
+		struct wh_tcp_peer *peer = &t->peers[node];
+
+		if (region->granted[node] == 0 || peer->state != WH_TCP_MET ||
+		    peer->incarnation != region->granted[node])
+			continue;
+		if (!send_frame(t, peer, frame, wh_tcp_put_plain(frame, WH_TCP_WITHDRAWN, base->name)) &&
+		    peer->doomed == NULL)
+			peer->doomed = "cannot be told that a region is closed: there is no memory";
+	}
+	while (*at != region)
+		at = &(*at)->next;
+	*at = region->next;
+	free_region(region);
+}
+
+void wh_tcp_remote_free(struct wh_tcp *t)
+{
+	while (t->regions != NULL) {
+		struct wh_tcp_region *region = t->regions;
+
+		t->regions = region->next;
+		free_region(region);
+	}
+	for (uint32_t node = 0; node < t->nodes; node++) {
+		free(t->peers[node].remote);
+		t->peers[node].remote = NULL;
+	}
+}
+
+const struct wh_remote_ops wh_tcp_remote_ops = {
+	.region_open = region_open,
+	.grant = grant,
+	.region_close = region_close,
+	.post = post,
+	.next = next,
+};

@@ -1,0 +1,416 @@
+/* stream.c - streams: a connection of its own for each, so that none delays pushes, or another stream.
+ *
+ * Whoever opens one calls the other node. Until that has come to something the loop sees to it: it connects and says what
+ * stream this is. From then on the connection belongs to the stream's thread alone, and nothing here looks at the transport,
+ * which may be gone. The system keeps order, bounds what is under way, and ends the stream with the process at either end.
+ */
+#include "transport/tcp/tcp_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EARLY_BYTES 4096
+#define CALLS_MAX 8
+#define BEGIN_NS (5 * WH_NS_PER_S) /* so long each thing that the other end has to say may take */
+
+enum state { BEGINS, FLOWS, FAILED };
+
+struct wh_tcp_stream {
+	struct wh_stream base;
+	struct wh_tcp_channel channel; /* the loop's while it BEGINS, then its owner's */
+	pid_t pid;                     /* whose it is: not a forked child's */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	enum state state;              /* [lock] */
+	bool closed;                   /* [lock] its owner has closed it while it began */
+	bool shaken;                   /* [loop] */
+	uint32_t node, calls;          /* [loop] whom, and how often it has been called */
+	struct wh_tcp_address address; /* [loop] */
+	uint64_t deadline_ns;
+	uint32_t greeting_bytes, greeted; /* [loop] */
+	unsigned char greeting[WH_TCP_HEAD_BYTES + WH_TCP_STREAM_BYTES];
+	/* [lock] What its owner has written while it began, which takes as long as the other node takes to show who it is. */
+	uint32_t early_bytes, early_sent;
+	unsigned char early[EARLY_BYTES];
+};
+
+static struct wh_tcp_stream *of(struct wh_stream *base)
+{
+	return (struct wh_tcp_stream *)base;
+}
+
+static enum state state_of(struct wh_tcp_stream *stream)
+{
+	enum state state;
+
+	pthread_mutex_lock(&stream->lock);
+	state = stream->state;
+	pthread_mutex_unlock(&stream->lock);
+	return state;
+}
+
+/* ---- its owner ----------------------------------------------------------------------------------------------------- */
+
+static ptrdiff_t result_of(enum wh_tcp_io io, size_t done)
+{
+	return io == WH_TCP_DONE ? (ptrdiff_t)done : io == WH_TCP_LATER ? 0 : -1;
+}
+
+/* While it begins: the loop sends it, when it has begun. */
+static enum state write_early(struct wh_tcp_stream *stream, const void *bytes, size_t count, size_t *done)
+{
+	size_t room;
+	enum state state;
+
+	pthread_mutex_lock(&stream->lock);
+	state = stream->state;
+	if (state == BEGINS) {
+		room = EARLY_BYTES - stream->early_bytes;
+		*done = count < room ? count : room;
+		memcpy(stream->early + stream->early_bytes, bytes, *done);
+		stream->early_bytes += (uint32_t)*done;
+	}
+	pthread_mutex_unlock(&stream->lock);
+	return state;
+}
+
+static ptrdiff_t write_some(struct wh_stream *base, const void *bytes, size_t count)
+{
+	const struct iovec part = {(void *)(uintptr_t)bytes, count};
+	struct wh_tcp_stream *stream = of(base);
+	size_t done = 0;
+	enum state state;
+	enum wh_tcp_io io;
+
+	if (count == 0)
+		return 0;
+	state = write_early(stream, bytes, count, &done);
+	if (state == BEGINS)
+		return (ptrdiff_t)done;
+	io = state == FLOWS ? wh_tcp_channel_write(&stream->channel, &part, 1, &done) : WH_TCP_BROKEN;
+	return result_of(io, done);
+}
+
+static ptrdiff_t read_some(struct wh_stream *base, void *bytes, size_t count)
+{
+	const struct iovec part = {bytes, count};
+	struct wh_tcp_stream *stream = of(base);
+	enum state state = state_of(stream);
+	size_t done = 0;
+
+	enum wh_tcp_io io;
+
+	if (count == 0 || state == BEGINS)
+		return 0;
+	io = state == FLOWS ? wh_tcp_channel_read(&stream->channel, &part, 1, &done) : WH_TCP_BROKEN;
+	return result_of(io, done);
+}
+
+/* False: it still begins. */
+static bool wait_for_beginning(struct wh_tcp_stream *stream, uint64_t timeout_ns)
+{
+	uint64_t at = wh_env_now(wh_env_system()) + timeout_ns;
+	const struct timespec deadline = {.tv_sec = (time_t)(at / WH_NS_PER_S), .tv_nsec = (long)(at % WH_NS_PER_S)};
+	int error = 0;
+	bool begun;
+
+	pthread_mutex_lock(&stream->lock);
+	while (stream->state == BEGINS && error == 0)
+		error = pthread_cond_timedwait(&stream->changed, &stream->lock, &deadline);
+	begun = stream->state != BEGINS;
+	pthread_mutex_unlock(&stream->lock);
+	return begun;
+}
+
+static bool wait_for(struct wh_stream *base, bool to_write, uint64_t timeout_ns)
+{
+	struct wh_tcp_stream *stream = of(base);
+	struct pollfd poll = {.events = to_write ? POLLOUT : POLLIN};
+	const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / WH_NS_PER_S),
+					 .tv_nsec = (long)(timeout_ns % WH_NS_PER_S)};
+
+	switch (state_of(stream)) {
+	case BEGINS:
+		(void)wait_for_beginning(stream, timeout_ns);
+		return true;
+	case FLOWS:
+		if (!to_write && stream->channel.wraps && !stream->channel.drained)
+			return true; /* there may be bytes that the socket does not tell of */
+		poll.fd = stream->channel.fd;
+		(void)ppoll(&poll, 1, &timeout, NULL);
+		return true;
+	case FAILED:
+		break;
+	}
+	return true;
+}
+
+static void free_stream(struct wh_tcp_stream *stream)
+{
+	wh_tcp_channel_close(&stream->channel, stream->pid != getpid());
+	pthread_cond_destroy(&stream->changed);
+	pthread_mutex_destroy(&stream->lock);
+	free(stream);
+}
+
+/* One that still begins is freed by the loop, when it has begun: who takes it finds that it is at its end. */
+static void close_end(struct wh_stream *base)
+{
+	struct wh_tcp_stream *stream = of(base);
+	bool begins;
+
+	pthread_mutex_lock(&stream->lock);
+	stream->closed = true;
+	begins = stream->state == BEGINS;
+	pthread_mutex_unlock(&stream->lock);
+	if (!begins)
+		free_stream(stream);
+}
+
+static const struct wh_stream_ops stream_ops = {
+	.write = write_some,
+	.read = read_some,
+	.wait = wait_for,
+	.close = close_end,
+};
+
+/* ---- the beginning: the loop --------------------------------------------------------------------------------------- */
+
+/* NULL: no memory. */
+static struct wh_tcp_stream *new_stream(enum state state)
+{
+	struct wh_tcp_stream *stream = calloc(1, sizeof(*stream));
+	pthread_condattr_t monotonic;
+
+	if (stream == NULL)
+		return NULL;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&stream->lock, NULL);
+	pthread_cond_init(&stream->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	stream->base.ops = &stream_ops;
+	stream->channel = WH_TCP_NO_CHANNEL;
+	stream->pid = getpid();
+	stream->state = state;
+	return stream;
+}
+
+/* [lock] */
+static enum wh_tcp_io say_early(struct wh_tcp_stream *stream)
+{
+	while (stream->early_sent < stream->early_bytes) {
+		const struct iovec part = {stream->early + stream->early_sent,
+					   stream->early_bytes - stream->early_sent};
+		size_t done = 0;
+		enum wh_tcp_io io = wh_tcp_channel_write(&stream->channel, &part, 1, &done);
+
+		if (io != WH_TCP_DONE)
+			return io;
+		stream->early_sent += (uint32_t)done;
+	}
+	return wh_tcp_channel_flush(&stream->channel);
+}
+
+/* From now on it is its owner's, or nobody's; unless it FLOWS, and what has been written already does not fit the socket. */
+static void end_beginning(struct wh_tcp *t, uint32_t i, enum state state)
+{
+	struct wh_tcp_stream *stream = t->streams[i];
+	enum wh_tcp_io io = WH_TCP_DONE;
+	bool closed;
+
+	if (t->forked) { /* a thread of the parent's may have the lock */
+		t->streams[i] = NULL;
+		return;
+	}
+	pthread_mutex_lock(&stream->lock);
+	if (state == FLOWS)
+		io = say_early(stream);
+	if (io == WH_TCP_LATER) {
+		pthread_mutex_unlock(&stream->lock);
+		(void)wh_tcp_watch(t, EPOLL_CTL_MOD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i);
+		return;
+	}
+	t->streams[i] = NULL;
+	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, stream->channel.fd, NULL);
+	stream->state = io == WH_TCP_DONE ? state : FAILED;
+	closed = stream->closed;
+	pthread_cond_broadcast(&stream->changed);
+	pthread_mutex_unlock(&stream->lock);
+	if (closed)
+		free_stream(stream);
+}
+
+static enum wh_tcp_io begin(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *stream)
+{
+	unsigned turns = stream->channel.turns;
+	bool writes = true;
+
+	if (!stream->shaken) {
+		enum wh_tcp_io io = wh_tcp_channel_connected(&stream->channel);
+
+		if (io == WH_TCP_DONE)
+			io = wh_tcp_channel_shake(&stream->channel, &writes);
+		if (io == WH_TCP_DONE || stream->channel.turns != turns)
+			stream->deadline_ns = wh_env_now(t->env) + BEGIN_NS;
+		if (io == WH_TCP_LATER)
+			(void)wh_tcp_watch(t, EPOLL_CTL_MOD, stream->channel.fd, EPOLLIN | (writes ? EPOLLOUT : 0),
+					   WH_TCP_TO_STREAM, i);
+		if (io != WH_TCP_DONE)
+			return io;
+		stream->shaken = true;
+	}
+	while (stream->greeted < stream->greeting_bytes) {
+		const struct iovec part = {stream->greeting + stream->greeted,
+					   stream->greeting_bytes - stream->greeted};
+		size_t done = 0;
+		enum wh_tcp_io io = wh_tcp_channel_write(&stream->channel, &part, 1, &done);
+
+		if (io != WH_TCP_DONE)
+			return io;
+		stream->greeted += (uint32_t)done;
+	}
+	return WH_TCP_DONE;
+}
+
+static bool call(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *stream)
+{
+	stream->calls++;
+	if (wh_tcp_channel_call(&stream->channel, &stream->address, &t->ground, stream->node) != 0)
+		return false;
+	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i)) {
+		wh_tcp_channel_close(&stream->channel, false);
+		return false;
+	}
+	if (t->ground.tls != NULL)
+		wh_tcp_channel_take_care(&stream->channel);
+	return true;
+}
+
+void wh_tcp_stream_advance(struct wh_tcp *t, uint32_t i)
+{
+	struct wh_tcp_stream *stream = t->streams[i];
+	enum wh_tcp_io io;
+
+	if (stream == NULL)
+		return;
+	io = begin(t, i, stream);
+	if (io != WH_TCP_DONE && io != WH_TCP_LATER && !stream->shaken && stream->calls < CALLS_MAX &&
+	    wh_tcp_channel_reason(&stream->channel)[0] ==
+		    '\0') { /* hung up on, as one of many strangers, or a slow one */
+		wh_tcp_hang_up(t, &stream->channel);
+		io = call(t, i, stream) ? WH_TCP_LATER : WH_TCP_BROKEN;
+	}
+	if (io != WH_TCP_LATER)
+		end_beginning(t, i, io == WH_TCP_DONE ? FLOWS : FAILED);
+}
+
+static bool is_late(const struct wh_tcp_stream *stream, uint64_t now)
+{
+	return stream != NULL && stream->deadline_ns <= now;
+}
+
+void wh_tcp_stream_tick(struct wh_tcp *t, uint64_t now)
+{
+	for (uint32_t i = 0; i < WH_TCP_STREAMS; i++) {
+		if (is_late(t->streams[i], now))
+			wh_tcp_stream_advance(t, i); /* it may be I who was long away */
+		if (is_late(t->streams[i], now))
+			end_beginning(t, i, FAILED);
+		if (t->streams[i] != NULL)
+			wh_pace_timer(&t->pace, t->streams[i]->deadline_ns - now);
+	}
+}
+
+void wh_tcp_stream_close_all(struct wh_tcp *t)
+{
+	for (uint32_t i = 0; i < WH_TCP_STREAMS; i++)
+		if (t->streams[i] != NULL)
+			end_beginning(t, i, FAILED);
+}
+
+/* The place is free. */
+static enum whorl_result open_in(struct wh_tcp *t, uint32_t i, const struct wh_tcp_peer *peer, uint64_t tag)
+{
+	const struct wh_tcp_opening opening = {.version = WH_TCP_VERSION,
+					       .node = t->node,
+					       .incarnation = t->incarnation,
+					       .to = peer->incarnation,
+					       .tag = tag};
+	struct wh_tcp_stream *stream = new_stream(BEGINS);
+
+	if (stream == NULL)
+		return WHORL_MEMORY;
+	stream->greeting_bytes = (uint32_t)wh_tcp_put_opening(stream->greeting, &opening);
+	stream->deadline_ns = wh_env_now(t->env) + BEGIN_NS;
+	stream->node = peer->node;
+	stream->address = peer->address;
+	if (!call(t, i, stream)) {
+		free_stream(stream);
+		return WHORL_SYSTEM;
+	}
+	t->streams[i] = stream;
+	wh_pace_timer(&t->pace, BEGIN_NS);
+	return WHORL_OK;
+}
+
+enum whorl_result wh_tcp_stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
+				     struct wh_stream **out)
+{
+	struct wh_tcp *t = wh_tcp_of(transport);
+	enum whorl_result result;
+	uint32_t i = 0;
+
+	*out = NULL;
+	if (node >= t->nodes || node == t->node)
+		return WHORL_INVALID;
+	if (t->peers[node].state != WH_TCP_MET)
+		return WHORL_MEMBER_GONE;
+	while (i < WH_TCP_STREAMS && t->streams[i] != NULL)
+		i++;
+	if (i == WH_TCP_STREAMS)
+		return WHORL_AGAIN;
+	result = open_in(t, i, &t->peers[node], tag);
+	if (result == WHORL_OK)
+		*out = &t->streams[i]->base;
+	return result;
+}
+
+/* ---- the other end ------------------------------------------------------------------------------------------------- */
+
+bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_opening *opening)
+{
+	struct wh_tcp_peer *peer = &t->peers[opening->node < t->nodes ? opening->node : t->node];
+	char reason[WH_SECURE_REASON_BYTES];
+	struct wh_transport_event *event;
+	struct wh_tcp_stream *stream;
+
+	if (opening->version != WH_TCP_VERSION || opening->to != t->incarnation || peer->state == WH_TCP_SELF ||
+	    wh_lives_has(&peer->ended, opening->incarnation) ||
+	    !wh_tcp_channel_may_be(&stranger->channel, opening->node, opening->incarnation, reason)) {
+		wh_tcp_stranger_drop(t, stranger);
+		return true;
+	}
+	if (peer->state != WH_TCP_MET || peer->incarnation != opening->incarnation)
+		return false; /* it has met me; what it said of that is still on its way */
+	stream = new_stream(FLOWS);
+	if (stream == NULL) {
+		wh_voice_complain(&t->voice, "no memory for a stream of node %" PRIu32, peer->node);
+		wh_tcp_stranger_drop(t, stranger);
+		return true;
+	}
+	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, stranger->channel.fd, NULL);
+	stream->channel = stranger->channel;
+	stranger->channel = WH_TCP_NO_CHANNEL;
+	wh_tcp_stranger_drop(t, stranger);
+	event = wh_voice_event(&t->voice, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
+	event->stream = &stream->base;
+	event->tag = opening->tag;
+	return true;
+}
