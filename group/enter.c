@@ -1,6 +1,6 @@
 /* enter.c - what others who are not in my view have to do with me: my own way into a view, who comes to it, what they say.
  *
- * The participant of membership/entry.h; the other half of that of membership/change.h is in install.c.
+ * The participant of membership/join.h; the other half of that of membership/change.h is in install.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 
 /* ---- a first view, or an invitation ------------------------------------------------------------------------------ */
 
-void wh_node_reach(whorl_node *node, int entry)
+void wh_node_reach(whorl_node *node, int join)
 {
-	if (wh_load_relaxed(&node->entry_ns[entry]) == 0)
-		wh_store_relaxed(&node->entry_ns[entry],
+	if (wh_load_relaxed(&node->entry_ns[join]) == 0)
+		wh_store_relaxed(&node->entry_ns[join],
 				 wh_env_now(&node->env) - wh_load_relaxed(&node->started_ns) + 1);
 }
 
@@ -37,8 +37,8 @@ static bool open(void *ctx, struct wh_view *view, uint64_t key)
 /* The record of a group that this node was counted in must be on disk before anybody counts on it (0032). */
 static bool promise(whorl_node *node, uint64_t group)
 {
-	if (!node->entry.records || wh_record_has(&node->record, group)) {
-		node->entry.record = node->entry.records ? group : 0;
+	if (!node->join.records || wh_record_has(&node->record, group)) {
+		node->join.record = node->join.records ? group : 0;
 		return true;
 	}
 	if (node->record.group != 0 && node->record.writing == 0 && !node->record.failed)
@@ -57,7 +57,7 @@ static bool is_open(void *ctx)
 	struct wh_epoch *proposed = node->proposed;
 
 	for (uint32_t rank = 0; rank < proposed->view->members; rank++)
-		if (wh_entry_misses(&node->entry, rank))
+		if (wh_join_misses(&node->join, rank))
 			node->transport->ops->freeze(proposed->image, rank);
 	if (!proposed->image->ready)
 		node->transport->ops->service(node->transport);
@@ -84,14 +84,14 @@ static bool has_begun(void *ctx, bool late)
 
 		said += rank != proposed->rank && beat != WH_BEAT_NONE;
 		if (rank == proposed->rank ||
-		    wh_lobby_lost(&node->lobby, view->ids[rank], view->incarnations[rank], proposed->image->key))
+		    wh_roster_lost(&node->roster, view->ids[rank], view->incarnations[rank], proposed->image->key))
 			continue;
 		there += beat == WH_BEAT_THERE;
 		awaited += beat == WH_BEAT_NONE;
 	}
 	if (view->number != 0 || 2 * there <= view->voters)
 		return false;
-	return node->entry.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 }
 
 static void discard(void *ctx)
@@ -125,7 +125,7 @@ static void refused(void *ctx, const char *why)
 	wh_node_fail(node, WH_LOG_WARNING, WHORL_REFUSED, "%s", why);
 }
 
-const struct wh_entrant wh_node_entrant = {
+const struct wh_joiner wh_node_joiner = {
 	.open = open,
 	.is_open = is_open,
 	.has_begun = has_begun,
@@ -153,7 +153,7 @@ void wh_node_stand(whorl_node *node)
 	struct wh_wire intro = {.standing = WH_SEEKING};
 
 	if (epoch == NULL)
-		return; /* entry says it */
+		return; /* join says it */
 	if ((wh_gate_state(node->gate) & WH_GATE_FAILED) == 0)
 		intro = (struct wh_wire){.standing = WH_MEMBER_OF,
 					 .flag = epoch->change.suspicion.quorum,
@@ -161,7 +161,7 @@ void wh_node_stand(whorl_node *node)
 					 .group = epoch->view->group,
 					 .leader = epoch->view->ids[wh_change_leader_of(&epoch->change)],
 					 .key = epoch->image->key};
-	wh_lobby_stand(&node->lobby, &intro, epoch->view);
+	wh_roster_stand(&node->roster, &intro, epoch->view);
 }
 
 /* As one who comes in does: if it is lost, the leader looks with its next heartbeat. */
@@ -171,11 +171,11 @@ void wh_node_ask_leader(whorl_node *node)
 	uint32_t leader = wh_change_leader_of(&epoch->change);
 	const struct wh_wire join = {.kind = WH_WIRE_JOIN,
 				     .incarnation = node->incarnation,
-				     .group_digest = node->lobby.group_digest,
-				     .subgroups_digest = node->lobby.subgroups_digest};
+				     .group_digest = node->roster.group_digest,
+				     .subgroups_digest = node->roster.subgroups_digest};
 
 	if (leader != epoch->rank)
-		(void)wh_lobby_send(&node->lobby, epoch->view->ids[leader], &join);
+		(void)wh_roster_send(&node->roster, epoch->view->ids[leader], &join);
 }
 
 /* ---- what others say --------------------------------------------------------------------------------------------- */
@@ -187,7 +187,8 @@ static whorl_subgroup *subgroup_at(whorl_node *node, uint64_t configured)
 
 static bool is_with_me(const whorl_node *node, uint32_t id)
 {
-	return node->epoch != NULL && wh_view_rank_of(node->epoch->view, id, node->lobby.guests[id].incarnation) >= 0;
+	return node->epoch != NULL &&
+	       wh_view_rank_of(node->epoch->view, id, node->roster.known_nodes[id].incarnation) >= 0;
 }
 
 static void hear_state(whorl_node *node, uint32_t from, const struct wh_wire *message)
@@ -205,8 +206,8 @@ static void hear_state(whorl_node *node, uint32_t from, const struct wh_wire *me
 	else if (subgroup->state != NULL)
 		wh_state_declined(subgroup->state, from);
 	else if (message->kind == WH_WIRE_STATE_WANTED)
-		(void)wh_lobby_send(&node->lobby, from,
-				    &(struct wh_wire){.kind = WH_WIRE_NO_STATE, .subgroup = message->subgroup});
+		(void)wh_roster_send(&node->roster, from,
+				     &(struct wh_wire){.kind = WH_WIRE_NO_STATE, .subgroup = message->subgroup});
 }
 
 /* False: no node says that. */
@@ -216,18 +217,19 @@ static bool hear(whorl_node *node, uint32_t from, const struct wh_wire *message)
 
 	switch (message->kind) {
 	case WH_WIRE_INTRO:
-		wh_lobby_hear(&node->lobby, from, message);
+		wh_roster_hear(&node->roster, from, message);
 		return true;
 	case WH_WIRE_JOIN:
 	case WH_WIRE_THERE:
-		if (wh_admission_hear(&node->admission, from, message, epoch != NULL && wh_change_leads(&epoch->change)))
+		if (wh_join_requests_hear(&node->requests, from, message,
+					  epoch != NULL && wh_change_leads(&epoch->change)))
 			epoch->change.wanted = true;
 		return true;
 	case WH_WIRE_VIEW:
 	case WH_WIRE_WITHDRAWN:
 		if (epoch == NULL)
-			return wh_entry_hear(&node->entry, from, message);
-		wh_lobby_dropped(&node->lobby, from, message);
+			return wh_join_hear(&node->join, from, message);
+		wh_roster_dropped(&node->roster, from, message);
 		wh_epoch_suspect_lost(epoch);
 		return true;
 	case WH_WIRE_STATE_WANTED:
@@ -245,7 +247,7 @@ static void hear_control(whorl_node *node, const struct wh_transport_event *even
 {
 	struct wh_wire message;
 
-	node->lobby.guests[event->node].heard_ns = node->loop.now_ns;
+	node->roster.known_nodes[event->node].heard_ns = node->loop.now_ns;
 	if (wh_wire_decode(&message, event->text, event->bytes) && hear(node, event->node, &message))
 		return;
 	if (node->nonsense++ == 0)
@@ -287,7 +289,7 @@ static void explain(whorl_node *node)
 {
 	char text[sizeof(node->progress)];
 
-	wh_entry_explain(&node->entry, text, sizeof(text));
+	wh_join_explain(&node->join, text, sizeof(text));
 	pthread_mutex_lock(&node->lock);
 	memcpy(node->progress, text, sizeof(text));
 	pthread_mutex_unlock(&node->lock);
@@ -297,9 +299,9 @@ static size_t seek(whorl_node *node)
 {
 	size_t work;
 
-	if (node->entry.began_ns == 0)
-		wh_entry_begin(&node->entry);
-	work = wh_entry_step(&node->entry);
+	if (node->join.began_ns == 0)
+		wh_join_begin(&node->join);
+	work = wh_join_step(&node->join);
 	if (node->loop.now_ns - node->explained_ns >= EXPLAIN_NS) {
 		node->explained_ns = node->loop.now_ns;
 		explain(node);
@@ -313,15 +315,15 @@ size_t wh_node_enter(whorl_node *node)
 
 	if (__builtin_expect(node->epoch == NULL, 0)) {
 		if ((wh_gate_state(node->gate) & (WH_GATE_FAILED | WH_GATE_CLOSED)) != 0)
-			wh_entry_give_up(&node->entry);
+			wh_join_give_up(&node->join);
 		else
 			work += seek(node);
 	}
 	if (__builtin_expect((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0, 0))
 		wh_node_stop_states(node); /* nobody waits for what a failed node gives */
 	/* What rows show is looked at before anybody is told what I am: docs/decisions/0016. */
-	work += wh_admission_step(&node->admission);
-	work += wh_lobby_step(&node->lobby);
+	work += wh_join_requests_step(&node->requests);
+	work += wh_roster_step(&node->roster);
 	return work + wh_node_state_step(node);
 }
 

@@ -181,7 +181,7 @@ static enum whorl_result open_membership(struct wh_epoch *epoch, struct wh_error
 		.heartbeat = &epoch->heartbeat,
 		.view = epoch->view,
 		.columns = epoch->rows->node,
-		.nodes = node->lobby.nodes,
+		.nodes = node->roster.nodes,
 		.home = node->home,
 		.tie_breaker = tie_breaker < 0 ? -1 : wh_view_rank(epoch->view, (uint32_t)tie_breaker),
 		.cuts_from = epoch->cuts_from,

@@ -96,7 +96,7 @@ static void discard(void *ctx, uint64_t key)
 {
 	struct wh_epoch *epoch = ctx;
 
-	wh_node_entrant.discard(epoch->node);
+	wh_node_joiner.discard(epoch->node);
 	epoch->node->transport->ops->past(epoch->node->transport, key);
 }
 
@@ -106,7 +106,7 @@ static uint32_t newcomers(void *ctx, struct wh_newcomer *out, uint32_t max)
 {
 	struct wh_epoch *epoch = ctx;
 
-	return wh_admission_newcomers(&epoch->node->admission, out, max);
+	return wh_join_requests_newcomers(&epoch->node->requests, out, max);
 }
 
 static void invite(void *ctx, uint64_t key, uint32_t count)
@@ -116,18 +116,18 @@ static void invite(void *ctx, uint64_t key, uint32_t count)
 
 	bool blames = epoch->change.suspicion.count == 0; /* else it was a member that held it up */
 
-	if (wh_admission_invite(&node->admission, count > 0 ? node->proposed->view : NULL, key, blames) != WHORL_OK)
+	if (wh_join_requests_invite(&node->requests, count > 0 ? node->proposed->view : NULL, key, blames) != WHORL_OK)
 		wh_log(&node->diag, WH_LOG_WARNING, "no memory to invite %u nodes", count);
 }
 
 static enum wh_arrival arrival(void *ctx, uint64_t key, const struct wh_newcomer *newcomer)
 {
 	const struct wh_epoch *epoch = ctx;
-	const struct wh_guest *guest = &epoch->node->lobby.guests[newcomer->id];
+	const struct wh_known_node *known = &epoch->node->roster.known_nodes[newcomer->id];
 
-	if (guest->incarnation != newcomer->incarnation || guest->differs != NULL)
+	if (known->incarnation != newcomer->incarnation || known->differs != NULL)
 		return WH_ARRIVAL_GONE;
-	return guest->there == key ? WH_ARRIVAL_THERE : WH_ARRIVAL_COMING;
+	return known->there == key ? WH_ARRIVAL_THERE : WH_ARRIVAL_COMING;
 }
 
 /* ---- the next view begins --------------------------------------------------------------------------------------------- */
@@ -231,7 +231,7 @@ void wh_epoch_suspect_lost(struct wh_epoch *epoch)
 
 	for (uint32_t rank = 0; rank < view->members; rank++)
 		if (rank != epoch->rank && epoch->change.suspicion.known[rank] == WH_TRUSTED &&
-		    wh_lobby_lost(&epoch->node->lobby, view->ids[rank], view->incarnations[rank], epoch->image->key))
+		    wh_roster_lost(&epoch->node->roster, view->ids[rank], view->incarnations[rank], epoch->image->key))
 			wh_change_suspect(&epoch->change, rank, WH_FAILED, "it is gone, or has dropped this view");
 }
 
@@ -266,8 +266,8 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 			wh_node_regain_quorum(node);
 	}
 	node->transport->ops->past(node->transport, epoch->image->key);
-	node->admission.patience_ns = epoch->heartbeat.timeout_ns;
-	wh_admission_settle(&node->admission, epoch->view);
+	node->requests.patience_ns = epoch->heartbeat.timeout_ns;
+	wh_join_requests_settle(&node->requests, epoch->view);
 	wh_node_stand(node);
 	node->rests_settled = false;
 	wh_count(&node->views, 1);

@@ -346,7 +346,7 @@ static enum whorl_result open_entry(whorl_node *node, struct wh_error *err)
 {
 	const struct wh_node_config *config = &node->config;
 
-	node->lobby = (struct wh_lobby){
+	node->roster = (struct wh_roster){
 		.diag = &node->diag,
 		.loop = &node->loop,
 		.transport = node->transport,
@@ -356,11 +356,11 @@ static enum whorl_result open_entry(whorl_node *node, struct wh_error *err)
 		.group_digest = wh_node_config_group_digest(config),
 		.subgroups_digest = wh_node_config_subgroups_digest(config, node->headers_apart),
 	};
-	node->admission = (struct wh_admission){.lobby = &node->lobby,
-						.patience_ns = (uint64_t)config->group.start_timeout_ms * WH_NS_PER_MS};
-	node->entry = (struct wh_entry){
-		.lobby = &node->lobby,
-		.admission = &node->admission,
+	node->requests = (struct wh_join_requests){
+		.roster = &node->roster, .patience_ns = (uint64_t)config->group.start_timeout_ms * WH_NS_PER_MS};
+	node->join = (struct wh_join){
+		.roster = &node->roster,
+		.requests = &node->requests,
 		.layout = &node->layout_config,
 		.configured = (uint32_t)config->group.nodes,
 		.rule = rule_of(node),
@@ -372,11 +372,11 @@ static enum whorl_result open_entry(whorl_node *node, struct wh_error *err)
 		.record = node->record.group,
 		.start_timeout_ns = (uint64_t)config->group.start_timeout_ms * WH_NS_PER_MS,
 		.patience_ns = patience_ns(config),
-		.on = wh_node_entrant,
+		.on = wh_node_joiner,
 		.ctx = node,
 	};
-	node->home = node->one_host || node->entry.founder >= 0 ? UINT32_MAX : (uint32_t)config->group.nodes;
-	return wh_lobby_init(&node->lobby, err);
+	node->home = node->one_host || node->join.founder >= 0 ? UINT32_MAX : (uint32_t)config->group.nodes;
+	return wh_roster_init(&node->roster, err);
 }
 
 static whorl_node *new_node(uint32_t id, const struct wh_world *world, const struct whorl_open_options *options)
@@ -551,9 +551,9 @@ void wh_node_free(whorl_node *node, bool forked)
 		free(node->subgroups[i].had);
 	}
 	free(node->subgroups);
-	wh_entry_close(&node->entry);
-	wh_admission_close(&node->admission);
-	wh_lobby_close(&node->lobby);
+	wh_join_close(&node->join);
+	wh_join_requests_close(&node->requests);
+	wh_roster_close(&node->roster);
 	wh_loop_close(&node->loop);
 	if (node->fd >= 0)
 		close(node->fd);

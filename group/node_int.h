@@ -11,7 +11,7 @@
 
 #include "group/epoch.h"
 #include "group/node.h"
-#include "membership/entry.h"
+#include "membership/join.h"
 #include "predicates/loop.h"
 #include "state/state.h"
 
@@ -63,13 +63,13 @@ struct whorl_node {
 	uint32_t home;                         /* [const] as in struct wh_change */
 
 	struct wh_transport *transport;
-	struct wh_gate *gate;          /* its page is wiped in a fork */
-	struct wh_diag diag;           /* [loop] */
-	struct wh_loop loop;           /* [loop] */
-	struct wh_lobby lobby;         /* [loop] */
-	struct wh_admission admission; /* [loop] */
-	struct wh_entry entry;         /* [loop] */
-	struct wh_record record;       /* [loop] of the group that this node was counted in last */
+	struct wh_gate *gate;             /* its page is wiped in a fork */
+	struct wh_diag diag;              /* [loop] */
+	struct wh_loop loop;              /* [loop] */
+	struct wh_roster roster;          /* [loop] */
+	struct wh_join_requests requests; /* [loop] */
+	struct wh_join join;              /* [loop] */
+	struct wh_record record;          /* [loop] of the group that this node was counted in last */
 	struct wh_push_stats push_stats;
 	wh_word heartbeats;     /* [loop] statistics */
 	struct wh_epoch *epoch; /* [loop writes; RCU] the current one, and `older` ones behind it; NULL: no member yet */
@@ -135,8 +135,8 @@ void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result c
 void wh_node_lose_quorum(whorl_node *node);
 void wh_node_regain_quorum(whorl_node *node);
 
-/* enter.c: the participant of entry, and what is heard from others. */
-extern const struct wh_entrant wh_node_entrant;
+/* enter.c: the participant of join, and what is heard from others. */
+extern const struct wh_joiner wh_node_joiner;
 /* A control message, a stream, a question. */
 void wh_node_hear(whorl_node *node, const struct wh_transport_event *event);
 /* What comes into the group, and goes: one pass. */
@@ -148,7 +148,7 @@ void wh_node_returned(whorl_subgroup *subgroup);
 /* Asks the leader of my view to look who wants what. */
 void wh_node_ask_leader(whorl_node *node);
 /* This node has reached that stage of its way in. */
-void wh_node_reach(whorl_node *node, int entry);
+void wh_node_reach(whorl_node *node, int join);
 /* All that it was to restore is restored: it is ready, unless it was. */
 void wh_node_settle(whorl_node *node);
 

@@ -54,9 +54,9 @@ static void lose(whorl_node *node, const struct wh_transport_event *event)
 	bool left = event->kind == WH_EVENT_PEER_LEFT;
 	int rank = -1;
 
-	if (event->incarnation == 0 || node->lobby.guests[event->node].incarnation != event->incarnation)
+	if (event->incarnation == 0 || node->roster.known_nodes[event->node].incarnation != event->incarnation)
 		return; /* it had not been met */
-	wh_lobby_gone(&node->lobby, event->node);
+	wh_roster_gone(&node->roster, event->node);
 	if (node->epoch != NULL)
 		rank = wh_view_rank_of(node->epoch->view, event->node, event->incarnation);
 	if (rank >= 0 && !left)
@@ -72,7 +72,7 @@ static void part(whorl_node *node, const struct wh_transport_event *event)
 {
 	lose(node, event);
 	if (node->epoch == NULL)
-		wh_entry_refused(&node->entry, event->node, event->text);
+		wh_join_refused(&node->join, event->node, event->text);
 }
 
 static void handle(whorl_node *node, const struct wh_transport_event *event)
@@ -82,7 +82,7 @@ static void handle(whorl_node *node, const struct wh_transport_event *event)
 		break; /* looked at where it is waited for */
 	case WH_EVENT_PEER_MET:
 		wh_node_reach(node, WHORL_ENTRY_MET);
-		wh_lobby_met(&node->lobby, event->node, event->incarnation);
+		wh_roster_met(&node->roster, event->node, event->incarnation);
 		break;
 	case WH_EVENT_PEER_LEFT:
 	case WH_EVENT_PEER_DOWN:
@@ -122,7 +122,7 @@ static bool may_leave_now(const whorl_node *node)
 {
 	if (wh_node_has_failed(node))
 		return true;
-	return node->epoch != NULL ? wh_epoch_may_leave(node->epoch) : node->entry.state != WH_ENTRY_THERE;
+	return node->epoch != NULL ? wh_epoch_may_leave(node->epoch) : node->join.state != WH_JOIN_THERE;
 }
 
 /* From the pass in which it may leave a node says nothing more: what its row says then is what the others read. */
@@ -159,7 +159,7 @@ static void watch_roles(whorl_node *node)
 		if (rests != WH_RESTS_UNASKED)
 			settled &= wh_epoch_rest(node->epoch, subgroup, rests == WH_RESTS);
 		settled &= wh_epoch_end(node->epoch, subgroup);
-		if (asks != 0 && wh_lobby_send(&node->lobby, (uint32_t)(asks >> 2), &rest))
+		if (asks != 0 && wh_roster_send(&node->roster, (uint32_t)(asks >> 2), &rest))
 			wh_store_release(&subgroup->asks, 0);
 		else
 			settled &= asks == 0;
@@ -198,7 +198,7 @@ size_t wh_node_watch(void *ctx)
 		handle(node, node->event);
 		work++;
 	}
-	node->lobby.quiet = work == 0;
+	node->roster.quiet = work == 0;
 	work += wh_node_enter(node);
 	watch_roles(node);
 	if (wh_load_relaxed(&node->wants_drain) != 0)

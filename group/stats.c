@@ -154,8 +154,8 @@ static struct whorl_node_stats stats_of_node(const whorl_node *node)
 		.views = wh_load_relaxed(&node->views),
 	};
 
-	for (int entry = 0; entry < WHORL_ENTRIES; entry++)
-		full.entry_ns[entry] = wh_load_relaxed(&node->entry_ns[entry]);
+	for (int join = 0; join < WHORL_ENTRIES; join++)
+		full.entry_ns[join] = wh_load_relaxed(&node->entry_ns[join]);
 	add_states(&full, node);
 	for (int stage = 0; stage < WHORL_STAGES; stage++)
 		full.change_ns[stage] = wh_load_relaxed(&node->change_ns[stage]);

@@ -17,10 +17,10 @@ static enum whorl_standing standing_of(whorl_node *node)
 
 	if ((gate & WH_GATE_FAILED) != 0)
 		return WHORL_HAS_FAILED;
-	if (node->epoch == NULL && node->entry.state != WH_ENTRY_SEEKING)
+	if (node->epoch == NULL && node->join.state != WH_JOIN_SEEKING)
 		return WHORL_IS_INVITED;
 	if (node->epoch == NULL)
-		return node->lobby.intro.standing == WH_FORMING ? WHORL_IS_FORMING : WHORL_IS_SEEKING;
+		return node->roster.intro.standing == WH_FORMING ? WHORL_IS_FORMING : WHORL_IS_SEEKING;
 	return wh_load_relaxed(&node->wants_drain) != 0 ? WHORL_IS_LEAVING : WHORL_IS_MEMBER;
 }
 
@@ -32,7 +32,7 @@ static void show_node(struct whorl_status *status, whorl_node *node)
 	status->pid = (uint32_t)getpid();
 	status->incarnation = node->incarnation;
 	status->identity = node->epoch != NULL ? node->epoch->view->group : 0;
-	status->other = node->lobby.other;
+	status->other = node->roster.other;
 	status->standing = standing_of(node);
 	status->result = whorl_error(node, status->error, sizeof(status->error));
 	whorl_progress(node, status->progress, sizeof(status->progress));

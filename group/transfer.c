@@ -97,7 +97,7 @@ static bool say(whorl_subgroup *subgroup, uint32_t node, enum wh_wire_kind kind)
 {
 	const struct wh_wire message = {.kind = kind, .subgroup = subgroup->configured};
 
-	return wh_lobby_send(&subgroup->node->lobby, node, &message);
+	return wh_roster_send(&subgroup->node->roster, node, &message);
 }
 
 static bool may_give(void *ctx, uint32_t to)
@@ -107,7 +107,7 @@ static bool may_give(void *ctx, uint32_t to)
 	const struct wh_epoch *epoch = node->epoch;
 	uint64_t gives = 0;
 
-	if (epoch == NULL || wh_view_rank_of(epoch->view, to, node->lobby.guests[to].incarnation) < 0)
+	if (epoch == NULL || wh_view_rank_of(epoch->view, to, node->roster.known_nodes[to].incarnation) < 0)
 		return false;
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
 		if (node->subgroups[i].state != NULL)

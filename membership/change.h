@@ -151,7 +151,7 @@ bool wh_change_wish(struct wh_change *change, uint32_t subgroup, bool rests);
 bool wh_change_end(struct wh_change *change, uint32_t subgroup);
 
 /* The name of the image of attempt `attempt` of the leader with rank `rank` at the view after `number`. Those of first views are
- * below all others (entry.h). */
+ * below all others (join.h). */
 #define WH_ATTEMPTS_MAX UINT16_MAX
 static inline uint64_t wh_image_key(uint64_t number, uint32_t rank, uint64_t attempt)
 {

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "membership/lobby.h"
+#include "membership/roster.h"
 #include "sim/payload.h"
 #include "sim/play_int.h"
 #include "state/state.h"
@@ -449,7 +449,7 @@ static bool streams_are_open(const struct play *play)
 	return wh_play_has_states(play) && wh_sim_under_way(play->sim) > 0;
 }
 
-/* Who has been waited for in vain again and again, or has come back so often, is made to wait itself (membership/admission.c). */
+/* Who has been waited for in vain again and again, or has come back so often, is made to wait itself (membership/join_requests.c). */
 static bool somebody_is_outside(const struct play *play, const struct state *state)
 {
 	for (uint32_t i = 0; i < play->lives; i++)

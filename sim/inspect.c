@@ -21,14 +21,14 @@ uint64_t wh_inspect_incarnation(const whorl_node *node)
 
 bool wh_inspect_dropped(const whorl_node *node, uint64_t key)
 {
-	return wh_is_first_view(key) && node->epoch == NULL && node->entry.floor >= key;
+	return wh_is_first_view(key) && node->epoch == NULL && node->join.floor >= key;
 }
 
 uint64_t wh_inspect_counted(const whorl_node *node)
 {
 	if (node->epoch != NULL)
 		return node->epoch->view->group;
-	return node->entry.state == WH_ENTRY_THERE ? node->entry.view->group : 0;
+	return node->join.state == WH_JOIN_THERE ? node->join.view->group : 0;
 }
 
 bool wh_inspect_may_be_in(const whorl_node *node, uint64_t group)
@@ -38,7 +38,7 @@ bool wh_inspect_may_be_in(const whorl_node *node, uint64_t group)
 
 bool wh_inspect_has_promised(const whorl_node *node)
 {
-	return node->entry.there_ns != 0;
+	return node->join.there_ns != 0;
 }
 
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g)

@@ -3,10 +3,10 @@
 mutant(NAME majority-without-records KIND test_timelines_forming FILE membership/form.c
 	REMOVES "a first view has all configured nodes: on a network a majority without records forms one"
 	TEXT [[
-	if (entry->rule != WH_FORM_MAJORITY || 2 * count <= entry->configured)
+	if (join->rule != WH_FORM_MAJORITY || 2 * count <= join->configured)
 ]]
 	REPLACEMENT [[
-	if (2 * count <= entry->configured)
+	if (2 * count <= join->configured)
 ]])
 
 mutant(NAME homeless-quorum KIND test_timelines_forming FILE membership/suspicion.c
@@ -21,7 +21,7 @@ mutant(NAME homeless-quorum KIND test_timelines_forming FILE membership/suspicio
 mutant(NAME all-begin-early KIND test_timelines_forming FILE group/enter.c
 	REMOVES "a first view of all begins when all have said that they are there: it does when those that are lost are left out"
 	TEXT [[
-	return node->entry.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)said;
@@ -43,7 +43,7 @@ mutant(NAME record-unwritten KIND test_timelines_forming FILE group/enter.c
 mutant(NAME record-unread KIND test_timelines_forming FILE membership/form.c
 	REMOVES "what has been in a group forms none by majority"
 	TEXT [[
-	return !entry->records || entry->forced || recorded(entry) < 0;
+	return !join->records || join->forced || recorded(join) < 0;
 ]]
 	REPLACEMENT [[
 	(void)recorded;
@@ -53,18 +53,18 @@ mutant(NAME record-unread KIND test_timelines_forming FILE membership/form.c
 mutant(NAME records-of-others-unread KIND test_form FILE membership/form.c
 	REMOVES "no majority is formed beside a node that has been in a group"
 	TEXT [[
-		    lobby->guests[node].group != 0)
+		    roster->known_nodes[node].group != 0)
 			return (int)node;
 ]]
 	REPLACEMENT [[
-		    lobby->guests[node].group == 1)
+		    roster->known_nodes[node].group == 1)
 			return (int)node;
 ]])
 
 mutant(NAME record-disagrees KIND test_form FILE membership/form.c
 	REMOVES "what has been in a group follows no invitation of a majority"
 	TEXT [[
-	return forced_other(entry) < 0 && may_form(entry, view->members);
+	return forced_other(join) < 0 && may_form(join, view->members);
 ]]
 	REPLACEMENT [[
 	return view->members > 0;
@@ -73,7 +73,7 @@ mutant(NAME record-disagrees KIND test_form FILE membership/form.c
 mutant(NAME founds-again KIND test_timelines_forming FILE membership/form.c
 	REMOVES "a founder founds once in its life"
 	TEXT [[
-	if (entry->record != 0 && !entry->forced)
+	if (join->record != 0 && !join->forced)
 		return 0;
 ]]
 	REPLACEMENT "")
@@ -81,48 +81,48 @@ mutant(NAME founds-again KIND test_timelines_forming FILE membership/form.c
 mutant(NAME silent-on-one-host KIND test_timelines_forming FILE membership/form.c
 	REMOVES "on one host what holds an id and is silent is waited for: for a time"
 	TEXT [[
-	return !find_silent(entry, &node, &pid) && entry->lobby->quiet && transport->ops->service(transport) == 0;
+	return !find_silent(join, &node, &pid) && join->roster->quiet && transport->ops->service(transport) == 0;
 ]]
 	REPLACEMENT [[
-	return (!find_silent(entry, &node, &pid) ||
-		entry->lobby->loop->now_ns >= entry->began_ns + entry->patience_ns) &&
-	       entry->lobby->quiet && transport->ops->service(transport) == 0;
+	return (!find_silent(join, &node, &pid) ||
+		join->roster->loop->now_ns >= join->began_ns + join->patience_ns) &&
+	       join->roster->quiet && transport->ops->service(transport) == 0;
 ]])
 
 mutant(NAME unheard-on-one-host KIND test_form FILE membership/form.c
 	REMOVES "on one host what others have said since is taken in before a group is formed"
 	TEXT [[
-	return !find_silent(entry, &node, &pid) && entry->lobby->quiet && transport->ops->service(transport) == 0;
+	return !find_silent(join, &node, &pid) && join->roster->quiet && transport->ops->service(transport) == 0;
 ]]
 	REPLACEMENT [[
 	(void)transport;
-	return !find_silent(entry, &node, &pid);
+	return !find_silent(join, &node, &pid);
 ]])
 
 mutant(NAME forced-beside-members KIND test_form FILE membership/form.c
 	REMOVES "an operator's word is checked: a member forbids it"
 	TEXT [[
-		if (guest->standing == WH_MEMBER_OF)
-			return refuse(entry,
+		if (known->standing == WH_MEMBER_OF)
+			return refuse(join,
 ]]
 	REPLACEMENT [[
-		if (guest->standing > WH_MEMBER_OF)
-			return refuse(entry,
+		if (known->standing > WH_MEMBER_OF)
+			return refuse(join,
 ]])
 
 mutant(NAME forced-beside-invited KIND test_form FILE membership/form.c
 	REMOVES "an operator's word is checked: a node that is invited forbids it"
 	TEXT [[
-		if ((guest->follows && !follows_me) || guest->forced)
+		if ((known->follows && !follows_me) || known->forced)
 ]]
 	REPLACEMENT [[
-		if (guest->forced && !follows_me)
+		if (known->forced && !follows_me)
 ]])
 
 mutant(NAME forced-beside-silent KIND test_form FILE membership/form.c
 	REMOVES "an operator's word is checked: a node that says nothing forbids it"
 	TEXT [[
-	if (refuse_beside_silent(entry))
+	if (refuse_beside_silent(join))
 		return 1;
 ]]
 	REPLACEMENT [[
@@ -132,50 +132,50 @@ mutant(NAME forced-beside-silent KIND test_form FILE membership/form.c
 mutant(NAME forced-alone-with-records KIND test_form FILE membership/form.c
 	REMOVES "where there are records an operator's word takes a majority"
 	TEXT [[
-	if (!entry->records || entry->rule != WH_FORM_MAJORITY)
-		return found(entry);
+	if (!join->records || join->rule != WH_FORM_MAJORITY)
+		return found(join);
 ]]
 	REPLACEMENT [[
-	if (entry->configured > 0)
-		return found(entry);
+	if (join->configured > 0)
+		return found(join);
 ]])
 
 mutant(NAME forms-beside-forced KIND test_form FILE membership/form.c
 	REMOVES "beside a node that an operator has told to form a group nobody forms another"
 	TEXT [[
-	if (forced_other(entry) >= 0)
+	if (forced_other(join) >= 0)
 		return 0;
 ]]
 	REPLACEMENT [[
 	(void)forced_other;
 ]])
 
-mutant(NAME there-joins-another KIND test_first_view FILE membership/entry.c
+mutant(NAME there-joins-another KIND test_first_view FILE membership/join.c
 	REMOVES "a node that is there in a first view follows no invitation of another group"
 	TEXT [[
-	if (is_bound && view->group != entry->view->group)
+	if (is_bound && view->group != join->view->group)
 		return false;
 ]]
 	REPLACEMENT [[
 	(void)is_bound;
 ]])
 
-mutant(NAME joins-between KIND test_lobby FILE membership/entry.c
+mutant(NAME joins-between KIND test_roster FILE membership/join.c
 	REMOVES "a node between two groups that both go on joins neither"
 	TEXT [[
-	if (member < 0 || wh_entry_is_between(entry))
+	if (member < 0 || wh_join_is_between(join))
 ]]
 	REPLACEMENT [[
 	if (member < 0)
 ]])
 
-mutant(NAME groups-untold KIND test_lobby FILE membership/lobby.c
+mutant(NAME groups-untold KIND test_roster FILE membership/roster.c
 	REMOVES "two groups that meet say so"
 	TEXT [[
-	if (other != 0 && other != lobby->other) {
+	if (other != 0 && other != roster->other) {
 ]]
 	REPLACEMENT [[
-	if (other != 0 && other == lobby->other + 1) {
+	if (other != 0 && other == roster->other + 1) {
 ]])
 
 mutant(NAME identity-forgotten KIND test_timelines_forming FILE membership/view.c

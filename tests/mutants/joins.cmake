@@ -230,106 +230,106 @@ mutant(NAME wedges-at-proposal KIND views FILE membership/change.c
 
 # ---- who comes in ----
 
-mutant(NAME asks-remembered KIND test_admission FILE membership/admission.c
+mutant(NAME asks-remembered KIND test_join_requests FILE membership/join_requests.c
 	REMOVES "who asks no more does not want to come in"
 	TEXT [[
-	return guest->wanted_ns != 0 && lobby->loop->now_ns - guest->wanted_ns < WANTS_NS;
+	return known->wanted_ns != 0 && roster->loop->now_ns - known->wanted_ns < WANTS_NS;
 ]]
 	REPLACEMENT [[
-	(void)lobby;
-	return guest->wanted_ns != 0;
+	(void)roster;
+	return known->wanted_ns != 0;
 ]])
 
-mutant(NAME twice-a-member KIND test_admission FILE membership/admission.c
+mutant(NAME twice-a-member KIND test_join_requests FILE membership/join_requests.c
 	REMOVES "an id is taken in again only after a view without it"
 	TEXT [[
-		    wh_view_rank(lobby->view, node) >= 0 || lobby->loop->now_ns < guest->not_before_ns)
+		    wh_view_rank(roster->view, node) >= 0 || roster->loop->now_ns < known->not_before_ns)
 ]]
 	REPLACEMENT [[
-		    wh_view_rank_of(lobby->view, node, guest->incarnation) >= 0 ||
-		    lobby->loop->now_ns < guest->not_before_ns)
+		    wh_view_rank_of(roster->view, node, known->incarnation) >= 0 ||
+		    roster->loop->now_ns < known->not_before_ns)
 ]])
 
-mutant(NAME asked-again-at-once KIND test_admission FILE membership/admission.c
+mutant(NAME asked-again-at-once KIND test_join_requests FILE membership/join_requests.c
 	REMOVES "who did not come is not waited for again at once"
 	TEXT [[
-		    wh_view_rank(lobby->view, node) >= 0 || lobby->loop->now_ns < guest->not_before_ns)
+		    wh_view_rank(roster->view, node) >= 0 || roster->loop->now_ns < known->not_before_ns)
 ]]
 	REPLACEMENT [[
-		    wh_view_rank(lobby->view, node) >= 0)
+		    wh_view_rank(roster->view, node) >= 0)
 ]])
 
-mutant(NAME all-are-late KIND test_admission FILE membership/admission.c
+mutant(NAME all-are-late KIND test_join_requests FILE membership/join_requests.c
 	REMOVES "only who holds up the others has to wait"
 	TEXT [[
-	return guest->opened != guest->invited || (all_opened && guest->there != guest->invited);
+	return known->opened != known->invited || (all_opened && known->there != known->invited);
 ]]
 	REPLACEMENT [[
-	(void)guest;
+	(void)known;
 	(void)all_opened;
 	return true;
 ]])
 
-mutant(NAME none-are-late KIND views FILE membership/admission.c
+mutant(NAME none-are-late KIND views FILE membership/join_requests.c
 	REMOVES "who holds up the others has to wait"
 	TEXT [[
-	return guest->opened != guest->invited || (all_opened && guest->there != guest->invited);
+	return known->opened != known->invited || (all_opened && known->there != known->invited);
 ]]
 	REPLACEMENT [[
-	(void)guest;
+	(void)known;
 	(void)all_opened;
 	return false;
 ]])
 
-mutant(NAME late-if-unopened KIND test_admission FILE membership/admission.c
+mutant(NAME late-if-unopened KIND test_join_requests FILE membership/join_requests.c
 	REMOVES "of those who cannot meet not all are invited again at once"
 	TEXT [[
-	return guest->opened != guest->invited || (all_opened && guest->there != guest->invited);
+	return known->opened != known->invited || (all_opened && known->there != known->invited);
 ]]
 	REPLACEMENT [[
 	(void)all_opened;
-	return guest->opened != guest->invited;
+	return known->opened != known->invited;
 ]])
 
-mutant(NAME recall-forgotten KIND test_admission FILE membership/admission.c
+mutant(NAME recall-forgotten KIND test_join_requests FILE membership/join_requests.c
 	REMOVES "who was invited and is not any more is told"
 	TEXT [[
-	guest->recalls = true;
-	guest->recalled = guest->invited;
-	guest->invited = 0;
+	known->recalls = true;
+	known->recalled = known->invited;
+	known->invited = 0;
 ]]
 	REPLACEMENT [[
-	guest->invited = 0;
+	known->invited = 0;
 ]])
 
-mutant(NAME leader-unnamed KIND test_admission FILE membership/admission.c
+mutant(NAME leader-unnamed KIND test_join_requests FILE membership/join_requests.c
 	REMOVES "who is asked to let somebody in and does not lead says who does"
 	TEXT [[
-		guest->told = 0; /* who leads */
-		admission->lobby->outstanding = true;
+		known->told = 0; /* who leads */
+		requests->roster->outstanding = true;
 ]]
 	REPLACEMENT "")
 
-mutant(NAME settled-unrecalled KIND test_admission FILE membership/admission.c
+mutant(NAME settled-unrecalled KIND test_join_requests FILE membership/join_requests.c
 	REMOVES "when a view begins, who was invited and is not in it is told"
 	TEXT [[
-		else if (guest->invited != 0)
-			recall(admission, guest, false, true);
-		guest->invited = 0;
+		else if (known->invited != 0)
+			recall(requests, known, false, true);
+		known->invited = 0;
 ]]
 	REPLACEMENT [[
-		guest->invited = 0;
+		known->invited = 0;
 ]])
 
-mutant(NAME invited-as-another KIND test_admission FILE membership/admission.c
+mutant(NAME invited-as-another KIND test_join_requests FILE membership/join_requests.c
 	REMOVES "an invitation is for an incarnation"
 	TEXT [[
-		bool invited = view != NULL && guest->incarnation != 0 &&
+		bool invited = view != NULL && known->incarnation != 0 &&
 			       wh_rank_find(view->joined, view->joined_count, node) >= 0 &&
-			       wh_view_rank_of(view, node, guest->incarnation) >= 0;
+			       wh_view_rank_of(view, node, known->incarnation) >= 0;
 ]]
 	REPLACEMENT [[
-		bool invited = view != NULL && guest->incarnation != 0 &&
+		bool invited = view != NULL && known->incarnation != 0 &&
 			       wh_rank_find(view->joined, view->joined_count, node) >= 0;
 ]])
 
@@ -345,10 +345,10 @@ mutant(NAME missed-not-past KIND test_prepare FILE membership/propose.c
 		change->on.discard(change->ctx, key);
 ]])
 
-mutant(NAME invited-unheard KIND test_admission FILE membership/admission.c
+mutant(NAME invited-unheard KIND test_join_requests FILE membership/join_requests.c
 	REMOVES "to whom an invitation goes my intro has gone before"
 	TEXT [[
-		if (guest->told == 0 && (guest->recalls || guest->invited != 0)) {
+		if (known->told == 0 && (known->recalls || known->invited != 0)) {
 ]]
 	REPLACEMENT [[
 		if (false) {

@@ -1,14 +1,14 @@
 /* test_first_view.c - the first view of a group, at one who follows a coordinator: what it accepts, promises, drops
  * and begins. See test_form.c for those who invite.
  */
-#include "tests/unit/lobby_lab.h"
+#include "tests/unit/roster_lab.h"
 
 /* Node 1 of three, which are all forming. */
 static struct lab *lab_of_forming(void)
 {
 	struct lab *lab = lab_make(1, 3);
 
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "02");
 	say_they(lab, "02", WH_FORMING, 0);
 	step(lab);
@@ -29,7 +29,7 @@ static struct lab *lab_of_follower(bool there)
 	ck_assert(invite_all_by(lab, 0, 0x100));
 	lab->is_open = there;
 	step(lab);
-	ck_assert_int_eq(lab->entry.state, there ? WH_ENTRY_THERE : WH_ENTRY_INVITED);
+	ck_assert_int_eq(lab->join.state, there ? WH_JOIN_THERE : WH_JOIN_INVITED);
 	forget(lab);
 	return lab;
 }
@@ -67,10 +67,10 @@ START_TEST(only_who_forms_accepts)
 	struct lab *lab = lab_make(1, 3);
 
 	lab->searching = _i == 0;
-	lab->entry.may_form = _i != 1;
-	lab->entry.founder = _i == 2 ? 0 : -1;
-	lab->entry.configured = _i == 3 ? 1 : 3;
-	wh_entry_begin(&lab->entry);
+	lab->join.may_form = _i != 1;
+	lab->join.founder = _i == 2 ? 0 : -1;
+	lab->join.configured = _i == 3 ? 1 : 3;
+	wh_join_begin(&lab->join);
 	meet(lab, _i == 5 ? "02345" : "02");
 	say_they(lab, "02", WH_FORMING, 0);
 	if (_i == 4)
@@ -88,7 +88,7 @@ START_TEST(the_lowest_follows)
 {
 	struct lab *lab = lab_make(0, 3);
 
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "12");
 	say_they(lab, "1", WH_FORMING, 0);
 	say_they(lab, "2", WH_SEEKING, 0);
@@ -182,7 +182,7 @@ START_TEST(another_group_is_met)
 	intro.group = 8;
 	intro.view = 5;
 	intro.key = WH_FIRST_KEYS | 0x5000001;
-	wh_lobby_hear(&lab->lobby, 3, &intro);
+	wh_roster_hear(&lab->roster, 3, &intro);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "discard ") != NULL, !there);
 	lab_free(lab);
@@ -199,7 +199,7 @@ START_TEST(a_first_view_is_withdrawn)
 
 	if (!there) { /* it has no part in it any more; two of three are left */
 		withdraw(lab, 2, 0x100);
-		ck_assert(wh_lobby_lost(&lab->lobby, 2, incarnation_of(2, 0), 0x100));
+		ck_assert(wh_roster_lost(&lab->roster, 2, incarnation_of(2, 0), 0x100));
 	}
 	withdraw(lab, 0, 0xff); /* another */
 	step(lab);
@@ -208,7 +208,7 @@ START_TEST(a_first_view_is_withdrawn)
 	expect(lab, there ? "" : "discard ");
 	step(lab);
 	expect(lab, there ? "" : "0:withdrawn-100 2:withdrawn-100 0:forming-100 2:forming-100 ");
-	ck_assert_int_eq(lab->entry.state, there ? WH_ENTRY_THERE : WH_ENTRY_SEEKING);
+	ck_assert_int_eq(lab->join.state, there ? WH_JOIN_THERE : WH_JOIN_SEEKING);
 	lab_free(lab);
 }
 END_TEST
@@ -218,19 +218,19 @@ START_TEST(a_majority_is_lost)
 {
 	struct lab *lab = lab_of_follower(_i % 2 == 1);
 
-	wh_lobby_gone(&lab->lobby, 0); /* the coordinator: somebody may have begun it */
+	wh_roster_gone(&lab->roster, 0); /* the coordinator: somebody may have begun it */
 	step(lab);
 	expect(lab, "");
 	if (_i / 2 < 2)
-		wh_lobby_gone(&lab->lobby, 2);
+		wh_roster_gone(&lab->roster, 2);
 	else
 		withdraw(lab, 2, 0x100);
 	if (_i / 2 == 1)
-		wh_lobby_met(&lab->lobby, 2, incarnation_of(2, 1));
+		wh_roster_met(&lab->roster, 2, incarnation_of(2, 1));
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
-	ck_assert_int_eq(lab->entry.state, WH_ENTRY_SEEKING);
-	ck_assert_uint_eq(lab->entry.floor, 0x100);
+	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
+	ck_assert_uint_eq(lab->join.floor, 0x100);
 	lab_free(lab);
 }
 END_TEST
@@ -241,14 +241,14 @@ START_TEST(a_majority_is_of_those_who_are_configured)
 	uint32_t configured = _i == 0 ? 5 : 4;
 	struct lab *lab = lab_make(1, configured);
 
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "02");
 	say_they(lab, "02", WH_FORMING, 0);
 	ck_assert(invite_by(lab, 0, first_view(lab, "0,1,2", configured), 0x100));
 	lab->is_open = true;
 	step(lab);
 	forget(lab);
-	wh_lobby_gone(&lab->lobby, 2);
+	wh_roster_gone(&lab->roster, 2);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
 	lab_free(lab);
@@ -263,9 +263,9 @@ START_TEST(what_somebody_has_dropped)
 
 	withdraw(lab, 2, 0x200);
 	withdraw(lab, 2, 0x100);
-	ck_assert(wh_lobby_lost(&lab->lobby, 2, life, 0x200));
+	ck_assert(wh_roster_lost(&lab->roster, 2, life, 0x200));
 	withdraw(lab, 2, (WH_FIRST_KEYS | 0x2000001));
-	ck_assert(!wh_lobby_lost(&lab->lobby, 2, life, 0x300));
+	ck_assert(!wh_roster_lost(&lab->roster, 2, life, 0x300));
 	lab_free(lab);
 }
 END_TEST
@@ -279,7 +279,7 @@ START_TEST(not_all_come)
 	pass_ns(lab, 3 * START_NS - 1);
 	step(lab);
 	expect(lab, "");
-	ck_assert_uint_le(lab->loop.next_ns, lab->entry.invited_ns + 3 * START_NS);
+	ck_assert_uint_le(lab->loop.next_ns, lab->join.invited_ns + 3 * START_NS);
 	pass_ns(lab, 1);
 	step(lab);
 	expect(lab, "discard open-0,1,2-as-201 0:view-201-at-0 2:view-201-at-0 0:forming-100 2:forming-100 ");
@@ -296,14 +296,14 @@ START_TEST(who_is_never_met_is_missed)
 	meet(lab, "0");
 	say_they(lab, "0", WH_FORMING, 0);
 	ck_assert(invite_by(lab, 0, first_view(lab, "0,1,2", 3), 0x100));
-	ck_assert(!wh_entry_misses(&lab->entry, 2));
+	ck_assert(!wh_join_misses(&lab->join, 2));
 	pass_ns(lab, START_NS);
 	step(lab);
-	ck_assert(wh_entry_misses(&lab->entry, 2));
-	ck_assert(!wh_entry_misses(&lab->entry, 0));
-	ck_assert(!wh_entry_misses(&lab->entry, 1));
+	ck_assert(wh_join_misses(&lab->join, 2));
+	ck_assert(!wh_join_misses(&lab->join, 0));
+	ck_assert(!wh_join_misses(&lab->join, 1));
 	meet(lab, "2");
-	ck_assert(!wh_entry_misses(&lab->entry, 2));
+	ck_assert(!wh_join_misses(&lab->join, 2));
 	lab_free(lab);
 }
 END_TEST
@@ -312,11 +312,11 @@ START_TEST(not_all_come_and_the_coordinator_is_lost)
 {
 	struct lab *lab = lab_of_follower(false);
 
-	wh_lobby_gone(&lab->lobby, 0);
+	wh_roster_gone(&lab->roster, 0);
 	pass_ns(lab, START_NS - 1);
 	step(lab);
 	ck_assert_ptr_null(strstr(lab->told, "discard"));
-	ck_assert_uint_le(lab->loop.next_ns, lab->entry.invited_ns + START_NS);
+	ck_assert_uint_le(lab->loop.next_ns, lab->join.invited_ns + START_NS);
 	pass_ns(lab, 1);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
@@ -353,7 +353,7 @@ START_TEST(a_member_is_met)
 	say_member(lab, 3, 0, 3, 0x203);
 	lab->has_begun = _i == 2;
 	step(lab);
-	ck_assert_int_eq(lab->entry.state, _i == 2 ? WH_ENTRY_IN : WH_ENTRY_SEEKING);
+	ck_assert_int_eq(lab->join.state, _i == 2 ? WH_JOIN_IN : WH_JOIN_SEEKING);
 	ck_assert_ptr_eq(strstr(lab->told, _i == 2 ? "begin " : "discard "), lab->told);
 	lab_free(lab);
 }
@@ -363,9 +363,9 @@ START_TEST(who_gives_up_drops_it)
 {
 	struct lab *lab = lab_of_follower(_i == 1);
 
-	wh_entry_give_up(&lab->entry);
-	wh_admission_step(&lab->admission);
-	wh_lobby_step(&lab->lobby);
+	wh_join_give_up(&lab->join);
+	wh_join_requests_step(&lab->requests);
+	wh_roster_step(&lab->roster);
 	ck_assert_ptr_eq(strstr(lab->told, "discard 0:withdrawn-100 2:withdrawn-100 0:seeking-"), lab->told);
 	lab_free(lab);
 }

@@ -1,7 +1,7 @@
 /* test_form.c - the first view of a group, at whoever founds or coordinates it. See test_form_silent.c for
  * coordinators that say nothing, and test_first_view.c for what those do who follow.
  */
-#include "tests/unit/lobby_lab.h"
+#include "tests/unit/roster_lab.h"
 
 static void say_there(struct lab *lab, uint32_t node, uint64_t key)
 {
@@ -9,7 +9,7 @@ static void say_there(struct lab *lab, uint32_t node, uint64_t key)
 
 	there.key = key;
 	there.flag = true;
-	(void)wh_admission_hear(&lab->admission, node, &there, false);
+	(void)wh_join_requests_hear(&lab->requests, node, &there, false);
 }
 
 /* ---- looking around ---------------------------------------------------------------------------------------------- */
@@ -64,8 +64,8 @@ START_TEST(who_forms_nothing)
 {
 	struct lab *lab = lab_make(_i == 2 ? 3 : 1, 3);
 
-	lab->entry.may_form = _i != 1;
-	wh_entry_begin(&lab->entry);
+	lab->join.may_form = _i != 1;
+	wh_join_begin(&lab->join);
 	meet(lab, _i == 2 ? "0124" : "0234");
 	say_they(lab, _i == 2 ? "0124" : "0234", WH_FORMING, 0);
 	say_they(lab, "0", WH_SEEKING, 0); /* of the others I would be the lowest */
@@ -89,9 +89,9 @@ START_TEST(a_founder_is_alone)
 	uint32_t me = _i == 0 ? 4 : 0; /* it need not be among the first */
 	struct lab *lab = lab_make(me, 3);
 
-	lab->entry.founder = (int)me;
+	lab->join.founder = (int)me;
 	lab->searching = true;
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	pass_ns(lab, 10 * PATIENCE_NS); /* as long as somebody is there whom it has not met, he may be a member */
 	step(lab);
 	expect(lab, "");
@@ -114,8 +114,8 @@ START_TEST(others_wait_for_the_founder)
 {
 	struct lab *lab = lab_make(0, 3);
 
-	lab->entry.founder = 2;
-	wh_entry_begin(&lab->entry);
+	lab->join.founder = 2;
+	wh_join_begin(&lab->join);
 	meet(lab, "12");
 	say_they(lab, "12", WH_SEEKING, 0);
 	step(lab);
@@ -134,9 +134,9 @@ START_TEST(a_founder_that_comes_back)
 {
 	struct lab *lab = lab_make(2, 3);
 
-	lab->entry.founder = 2;
+	lab->join.founder = 2;
 	lab->searching = true;
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "0");
 	say_member(lab, 0, 3, 0, (WH_FIRST_KEYS | 0x3000001));
 	lab->searching = false;
@@ -158,7 +158,7 @@ START_TEST(all_at_once_without_waiting)
 	say_they(lab, "24", WH_SEEKING, 0); /* 2 has not looked around yet */
 	step(lab);
 	expect(lab, "1:forming-0 2:forming-0 4:forming-0 ");
-	ck_assert_uint_le(lab->loop.next_ns, lab->entry.began_ns + START_NS);
+	ck_assert_uint_le(lab->loop.next_ns, lab->join.began_ns + START_NS);
 	say_they(lab, "2", WH_FORMING, 0);
 	step(lab);
 	expect(lab, "open-0,1,2-as-100 1:view-100-at-0 2:view-100-at-0 ");
@@ -172,7 +172,7 @@ START_TEST(a_majority_after_the_time_out)
 {
 	struct lab *lab = lab_make(0, 4);
 
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "12");
 	say_they(lab, "1", WH_FORMING, 0);
 	say_they(lab, "2", _i == 0 ? WH_FORMING : WH_SEEKING, 0);
@@ -196,7 +196,7 @@ START_TEST(who_differs_is_not_counted)
 {
 	struct lab *lab = lab_make(0, _i == 2 ? 4 : 3);
 
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "123");
 	say_they(lab, "23", WH_FORMING, 0);
 	for (uint32_t node = 1; node <= (_i == 0 ? 1 : 2); node++) {
@@ -204,7 +204,7 @@ START_TEST(who_differs_is_not_counted)
 
 		intro.standing = WH_FORMING;
 		intro.subgroups_digest++;
-		wh_lobby_hear(&lab->lobby, node, &intro);
+		wh_roster_hear(&lab->roster, node, &intro);
 	}
 	pass_ns(lab, START_NS);
 	step(lab);
@@ -228,10 +228,10 @@ START_TEST(the_transport_refuses_too_many)
 	struct lab *lab = lab_of_three(0);
 
 	lab->searching = false;
-	wh_entry_refused(&lab->entry, 1, "node 1 has another version");
+	wh_join_refused(&lab->join, 1, "node 1 has another version");
 	step(lab);
 	expect(lab, "");
-	wh_entry_refused(&lab->entry, 2, "node 2 has another version");
+	wh_join_refused(&lab->join, 2, "node 2 has another version");
 	step(lab);
 	expect(lab, "refused ");
 	ck_assert_ptr_nonnull(strstr(lab->why, "no majority of 3"));
@@ -288,7 +288,7 @@ START_TEST(a_lower_one_comes)
 	pass_ns(lab, START_NS);
 	step(lab);
 	step(lab);
-	ck_assert_int_eq(lab->entry.state, _i == 1 ? WH_ENTRY_THERE : WH_ENTRY_INVITED);
+	ck_assert_int_eq(lab->join.state, _i == 1 ? WH_JOIN_THERE : WH_JOIN_INVITED);
 	forget(lab);
 	meet(lab, "0");
 	say_they(lab, "0", WH_FORMING, 0);
@@ -297,7 +297,7 @@ START_TEST(a_lower_one_comes)
 		ck_assert_ptr_eq(strstr(lab->told, "discard 2:withdrawn-101 "), lab->told);
 	else
 		expect(lab, "");
-	ck_assert_int_eq(lab->entry.state, _i == 1 ? WH_ENTRY_THERE : WH_ENTRY_SEEKING);
+	ck_assert_int_eq(lab->join.state, _i == 1 ? WH_JOIN_THERE : WH_JOIN_SEEKING);
 	lab_free(lab);
 }
 END_TEST
@@ -348,7 +348,7 @@ START_TEST(keys_of_others_do_not_count)
 	intro = message_of(lab, 5, WH_WIRE_INTRO);
 	intro.group_digest++;
 	intro.key = 0x80000;
-	wh_lobby_hear(&lab->lobby, 5, &intro);
+	wh_roster_hear(&lab->roster, 5, &intro);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "open-0,1,2-as-400 "), lab->told);
 	lab_free(lab);
@@ -381,7 +381,7 @@ static void say_recorded(struct lab *lab, uint32_t node, enum wh_standing standi
 
 	intro.standing = standing;
 	intro.group = group;
-	wh_lobby_hear(&lab->lobby, node, &intro);
+	wh_roster_hear(&lab->roster, node, &intro);
 }
 
 /* Three of four are enough on one host and where there are records; else it takes all, however long that is. */
@@ -389,11 +389,11 @@ START_TEST(it_takes_all_or_a_majority)
 {
 	struct lab *lab = lab_make(0, 4);
 
-	lab->entry.rule = _i == 0 ? WH_FORM_ALL : WH_FORM_MAJORITY;
-	lab->entry.one_host = _i == 1;
-	lab->entry.records = _i == 2;
-	lab->lobby.quiet = true;
-	wh_entry_begin(&lab->entry);
+	lab->join.rule = _i == 0 ? WH_FORM_ALL : WH_FORM_MAJORITY;
+	lab->join.one_host = _i == 1;
+	lab->join.records = _i == 2;
+	lab->roster.quiet = true;
+	wh_join_begin(&lab->join);
 	meet(lab, "12");
 	say_they(lab, "12", WH_FORMING, 0);
 	pass_ns(lab, 100 * START_NS);
@@ -413,9 +413,9 @@ START_TEST(what_has_been_in_a_group_forms_none_by_majority)
 {
 	struct lab *lab = lab_make(1, 4);
 
-	lab->entry.records = true;
-	lab->entry.record = _i == 0 ? 9 : 0;
-	wh_entry_begin(&lab->entry);
+	lab->join.records = true;
+	lab->join.record = _i == 0 ? 9 : 0;
+	wh_join_begin(&lab->join);
 	meet(lab, "025");
 	say_they(lab, "02", WH_FORMING, 0);
 	say_recorded(lab, 5, WH_SEEKING, _i == 1 ? 9 : 0);
@@ -428,9 +428,9 @@ START_TEST(what_has_been_in_a_group_forms_none_by_majority)
 	ck_assert_ptr_nonnull(strstr(lab->told, "open-0,1,2,3-as-200 "));
 	lab_free(lab);
 	lab = lab_make(0, 4);
-	lab->entry.records = true;
-	lab->entry.record = _i == 0 ? 9 : 0;
-	wh_entry_begin(&lab->entry);
+	lab->join.records = true;
+	lab->join.record = _i == 0 ? 9 : 0;
+	wh_join_begin(&lab->join);
 	meet(lab, "125");
 	say_recorded(lab, 1, WH_FORMING, _i == 2 ? 9 : 0);
 	say_recorded(lab, 2, WH_FORMING, 0);
@@ -448,31 +448,31 @@ START_TEST(what_is_silent_on_one_host_may_be_a_member)
 	struct lab *lab = lab_make(_i == 2 ? 4 : 0, 3);
 	char text[256];
 
-	lab->entry.one_host = true;
-	lab->entry.founder = _i == 2 ? 4 : -1;
+	lab->join.one_host = true;
+	lab->join.founder = _i == 2 ? 4 : -1;
 	lab->holders[5] = _i == 1 ? 0 : 4711;
 	lab->serviced = _i == 1;
-	lab->lobby.quiet = _i != 3;
-	wh_entry_begin(&lab->entry);
+	lab->roster.quiet = _i != 3;
+	wh_join_begin(&lab->join);
 	meet(lab, "12");
 	say_they(lab, "12", WH_FORMING, 0);
 	pass_ns(lab, 1000 * PATIENCE_NS);
 	step(lab);
 	ck_assert_ptr_null(strstr(lab->told, "open"));
-	wh_entry_explain(&lab->entry, text, sizeof(text));
+	wh_join_explain(&lab->join, text, sizeof(text));
 	if (_i != 1)
 		ck_assert_str_eq(text, "waits for node 5, pid 4711, which is there and silent: it may be a member");
 	lab->holders[5] = -1;
-	wh_entry_explain(&lab->entry, text, sizeof(text));
+	wh_join_explain(&lab->join, text, sizeof(text));
 	ck_assert_str_eq(text, "waits for node 5, which is there and silent: it may be a member");
 	meet(lab, "5");
 	say_they(lab, "5", WH_SEEKING, 0);
-	lab->lobby.guests[5].follows = true;
-	wh_entry_explain(&lab->entry, text, sizeof(text));
+	lab->roster.known_nodes[5].follows = true;
+	wh_join_explain(&lab->join, text, sizeof(text));
 	ck_assert_str_eq(text, "waits for node 5, which is there and follows an invitation: it may be a member");
-	lab->lobby.guests[5].follows = false;
+	lab->roster.known_nodes[5].follows = false;
 	lab->serviced = 0;
-	lab->lobby.quiet = true;
+	lab->roster.quiet = true;
 	step(lab);
 	ck_assert_ptr_nonnull(strstr(lab->told, "open"));
 	lab_free(lab);
@@ -484,12 +484,12 @@ START_TEST(a_founder_founds_once)
 {
 	struct lab *lab = lab_make(0, 3);
 
-	lab->entry.rule = WH_FORM_FOUNDER;
-	lab->entry.founder = 0;
-	lab->entry.records = true;
-	lab->entry.record = _i == 0 ? 9 : 0;
-	lab->entry.forced = _i == 2;
-	wh_entry_begin(&lab->entry);
+	lab->join.rule = WH_FORM_FOUNDER;
+	lab->join.founder = 0;
+	lab->join.records = true;
+	lab->join.record = _i == 0 ? 9 : 0;
+	lab->join.forced = _i == 2;
+	wh_join_begin(&lab->join);
 	pass_ns(lab, 10 * PATIENCE_NS);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "open-0-as-100 ") != NULL, _i != 0);
@@ -503,10 +503,10 @@ static struct lab *lab_of_forced(uint32_t me, uint32_t configured)
 {
 	struct lab *lab = lab_make(me, configured);
 
-	lab->entry.rule = WH_FORM_ALL;
-	lab->entry.forced = true;
-	lab->entry.may_form = false; /* start = join does not speak against it */
-	wh_entry_begin(&lab->entry);
+	lab->join.rule = WH_FORM_ALL;
+	lab->join.forced = true;
+	lab->join.may_form = false; /* start = join does not speak against it */
+	wh_join_begin(&lab->join);
 	return lab;
 }
 
@@ -524,7 +524,7 @@ START_TEST(a_forced_node_is_a_group_of_one)
 	ck_assert_uint_eq(lab->opened->voters, 1);
 	ck_assert_int_eq(lab->warnings, 1); /* who has not been reached */
 	step(lab);
-	ck_assert_int_eq(lab->entry.state, WH_ENTRY_INVITED); /* a lower one is no reason to wait */
+	ck_assert_int_eq(lab->join.state, WH_JOIN_INVITED); /* a lower one is no reason to wait */
 	lab_free(lab);
 }
 END_TEST
@@ -547,7 +547,7 @@ START_TEST(a_forced_node_is_refused)
 	if (_i == 0)
 		say_member(lab, 2, 4, 2, 0x4000001);
 	else if (_i != 3)
-		wh_lobby_hear(&lab->lobby, 2, &intro);
+		wh_roster_hear(&lab->roster, 2, &intro);
 	pass_ns(lab, PATIENCE_NS);
 	step(lab);
 	ck_assert_ptr_nonnull(strstr(lab->told, "refused "));
@@ -562,9 +562,9 @@ START_TEST(with_records_it_takes_a_majority)
 {
 	struct lab *lab = lab_of_forced(1, 3);
 
-	lab->entry.rule = WH_FORM_MAJORITY;
-	lab->entry.records = true;
-	lab->entry.record = 9;
+	lab->join.rule = WH_FORM_MAJORITY;
+	lab->join.records = true;
+	lab->join.record = 9;
 	if (_i == 1)
 		meet(lab, "2");
 	if (_i == 1)
@@ -590,7 +590,7 @@ static void expect_words(const struct lab *lab, const char *words)
 {
 	char text[256];
 
-	wh_entry_explain(&lab->entry, text, sizeof(text));
+	wh_join_explain(&lab->join, text, sizeof(text));
 	ck_assert_str_eq(text, words);
 }
 
@@ -600,15 +600,15 @@ START_TEST(beside_a_forced_node_nobody_forms)
 	struct lab *lab = lab_make(0, 3);
 	struct wh_wire intro;
 
-	lab->entry.records = true;
-	lab->entry.record = 9;
-	wh_entry_begin(&lab->entry);
+	lab->join.records = true;
+	lab->join.record = 9;
+	wh_join_begin(&lab->join);
 	meet(lab, "12");
 	say_they(lab, "2", WH_FORMING, 0);
 	intro = message_of(lab, 1, WH_WIRE_INTRO);
 	intro.standing = WH_FORMING;
 	intro.forced = true;
-	wh_lobby_hear(&lab->lobby, 1, &intro);
+	wh_roster_hear(&lab->roster, 1, &intro);
 	pass_ns(lab, 10 * START_NS);
 	step(lab);
 	ck_assert_ptr_null(strstr(lab->told, "open"));
@@ -632,23 +632,23 @@ START_TEST(what_is_missing_is_named)
 	struct lab *lab = lab_make(0, 5);
 	char text[40];
 
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "13");
 	say_they(lab, "13", WH_FORMING, 0);
 	expect_words(lab, "forms a group of 5 nodes; missing: 2 4");
-	wh_entry_explain(&lab->entry, text, sizeof(text)); /* what there is room for */
+	wh_join_explain(&lab->join, text, sizeof(text)); /* what there is room for */
 	ck_assert_ptr_eq(strstr(text, "forms a group of 5 nodes; missing:"), text);
-	lab->entry.may_form = false;
+	lab->join.may_form = false;
 	expect_words(lab, "waits for a group that it can join");
-	lab->entry.may_form = true;
-	lab->entry.configured = 0;
+	lab->join.may_form = true;
+	lab->join.configured = 0;
 	expect_words(lab, "waits for a group that it can join");
-	lab->entry.configured = 5;
-	lab->entry.founder = 3;
+	lab->join.configured = 5;
+	lab->join.founder = 3;
 	expect_words(lab, "waits for node 3, the founder of the group");
 	lab_free(lab);
 	lab = lab_make(2, 5);
-	lab->entry.founder = 0;
+	lab->join.founder = 0;
 	expect_words(lab, "waits for node 0, the founder of the group");
 	lab_free(lab);
 }

@@ -1,7 +1,7 @@
 /* test_form_silent.c - the first view of a group, when whoever should coordinate it says nothing: others do, in its
  * place.
  */
-#include "tests/unit/lobby_lab.h"
+#include "tests/unit/roster_lab.h"
 
 /* A view could be formed, and the one who should says nothing: after three start time-outs it is passed over. If it
  * is heard then, it is its turn again. */
@@ -50,8 +50,8 @@ START_TEST(a_coordinator_has_its_time_anew)
 	step(lab);
 	pass_ns(lab, 2 * START_NS);
 	if (_i == 0) {
-		wh_lobby_gone(&lab->lobby, 2);
-		wh_lobby_gone(&lab->lobby, 0);
+		wh_roster_gone(&lab->roster, 2);
+		wh_roster_gone(&lab->roster, 0);
 		step(lab);
 		meet(lab, "02");
 		say_they(lab, "02", WH_FORMING, 0);
@@ -83,14 +83,14 @@ START_TEST(a_lower_one_follows)
 	say_they(lab, "01", WH_FORMING, 0);
 	step(lab);
 	forget(lab);
-	for (int k = 0; k < 10 && lab->entry.state == WH_ENTRY_SEEKING; k++) {
+	for (int k = 0; k < 10 && lab->join.state == WH_JOIN_SEEKING; k++) {
 		pass_ns(lab, START_NS);
 		step(lab);
 	}
 	expect(lab, "open-0,1,2-as-102 0:view-102-at-0 1:view-102-at-0 ");
 	opened = message_of(lab, 1, WH_WIRE_THERE);
-	opened.key = lab->entry.key;
-	(void)wh_admission_hear(&lab->admission, 1, &opened, false);
+	opened.key = lab->join.key;
+	(void)wh_join_requests_hear(&lab->requests, 1, &opened, false);
 	step(lab);
 	expect(lab, "");
 	lab_free(lab);

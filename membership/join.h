@@ -1,4 +1,4 @@
-/* entry.h - the way of a node into a view: a first one, or a later one of a group that runs (docs/decisions/0016).
+/* join.h - the way of a node into a view: a first one, or a later one of a group that runs (docs/decisions/0016).
  *
  *     SEEKING -- invited --> INVITED -- its image is ready --> THERE -- the view has begun --> IN
  *        ^                      |                                |
@@ -8,10 +8,10 @@
  *
  * Threads: the loop's.
  */
-#ifndef WH_MEMBERSHIP_ENTRY_H
-#define WH_MEMBERSHIP_ENTRY_H
+#ifndef WH_MEMBERSHIP_JOIN_H
+#define WH_MEMBERSHIP_JOIN_H
 
-#include "membership/lobby.h"
+#include "membership/roster.h"
 
 /* When a first view may be formed (docs/decisions/0032). */
 enum wh_form_rule {
@@ -20,13 +20,13 @@ enum wh_form_rule {
 	WH_FORM_FOUNDER   /* by the founder, alone */
 };
 
-enum wh_entry_state { WH_ENTRY_SEEKING, WH_ENTRY_INVITED, WH_ENTRY_THERE, WH_ENTRY_IN };
+enum wh_join_state { WH_JOIN_SEEKING, WH_JOIN_INVITED, WH_JOIN_THERE, WH_JOIN_IN };
 
-struct wh_entrant { /* what entry asks of the node; group/ fills it in */
-	/* Begins to open the memory of `view`, in which this node is new. `view` becomes the entrant's, who may not need
+struct wh_joiner { /* what join asks of the node; group/ fills it in */
+	/* Begins to open the memory of `view`, in which this node is new. `view` becomes the joiner's, who may not need
 	 * it: also on failure. False: this node cannot go on, and has said why. */
 	bool (*open)(void *ctx, struct wh_view *view, uint64_t key);
-	/* Is it open, but for members that nobody waits for (wh_entry_misses), and is it on disk that this node was counted in its group,
+	/* Is it open, but for members that nobody waits for (wh_join_misses), and is it on disk that this node was counted in its group,
 	 * where a record is kept? Then it also says in it that it is there. */
 	bool (*is_open)(void *ctx);
 	/* Has it begun, as far as rows tell? `late`: who is not there now is not waited for any more. */
@@ -38,9 +38,9 @@ struct wh_entrant { /* what entry asks of the node; group/ fills it in */
 	void (*refused)(void *ctx, const char *why);
 };
 
-struct wh_entry { /* the fields up to `ctx` are set by the caller */
-	struct wh_lobby *lobby;
-	struct wh_admission *admission; /* as coordinator of a first view */
+struct wh_join { /* the fields up to `ctx` are set by the caller */
+	struct wh_roster *roster;
+	struct wh_join_requests *requests; /* as coordinator of a first view */
 	const struct wh_layout_config *layout;
 	uint32_t configured; /* nodes with ids below may form a first view */
 	enum wh_form_rule rule;
@@ -49,13 +49,13 @@ struct wh_entry { /* the fields up to `ctx` are set by the caller */
 	bool one_host;   /* the transport knows which ids are held by a process: one that is silent may be a member */
 	bool forced;     /* an operator has told this node to form a group */
 	bool records;    /* each node keeps a record of the group that it was counted in last */
-	uint64_t record; /* that of this node; 0: it has none. The entrant sets it as well */
+	uint64_t record; /* that of this node; 0: it has none. The joiner sets it as well */
 	uint64_t start_timeout_ns; /* so long all configured nodes are waited for */
 	uint64_t patience_ns; /* what is there and says nothing for so long is not waited for, unless all are on one host */
-	struct wh_entrant on;
+	struct wh_joiner on;
 	void *ctx;
 
-	enum wh_entry_state state;
+	enum wh_join_state state;
 	uint64_t began_ns; /* seeking */
 	uint32_t asked;    /* whom it asked last to be let in, */
 	uint64_t asked_ns; /* and when */
@@ -68,29 +68,29 @@ struct wh_entry { /* the fields up to `ctx` are set by the caller */
 	uint64_t could_ns;          /* since when a first view could have been formed; 0: it cannot */
 	uint64_t waits_ns;          /* a forced node: since when it knows all that are there; 0: not yet */
 	bool passes_over;           /* I coordinate though somebody lower is forming, and is silent */
-	const struct wh_view *view; /* the entrant's */
+	const struct wh_view *view; /* the joiner's */
 	struct wh_view_parts parts;
 	char refusal[512]; /* what the transport said last of one who does not go with us; "": nothing */
 };
 
-void wh_entry_begin(struct wh_entry *entry);
-void wh_entry_close(struct wh_entry *entry);
+void wh_join_begin(struct wh_join *join);
+void wh_join_close(struct wh_join *join);
 
 /* A VIEW or WITHDRAWN. False: it is not what a node can say: it is broken. */
-bool wh_entry_hear(struct wh_entry *entry, uint32_t node, const struct wh_wire *message);
+bool wh_join_hear(struct wh_join *join, uint32_t node, const struct wh_wire *message);
 
 /* The transport has refused that node, or it us: they cannot go together. */
-void wh_entry_refused(struct wh_entry *entry, uint32_t node, const char *why);
+void wh_join_refused(struct wh_join *join, uint32_t node, const char *why);
 
-size_t wh_entry_step(struct wh_entry *entry);
+size_t wh_join_step(struct wh_join *join);
 /* This node will not come in: the others are told, once. */
-void wh_entry_give_up(struct wh_entry *entry);
+void wh_join_give_up(struct wh_join *join);
 
 /* Nobody waits for that member of the view that it is invited into: it is lost; or, in a first view, all had a start time-out to
  * meet it, and it was never met. */
-bool wh_entry_misses(const struct wh_entry *entry, uint32_t rank);
+bool wh_join_misses(const struct wh_join *join, uint32_t rank);
 
 /* What it waits for, for people. */
-void wh_entry_explain(const struct wh_entry *entry, char *text, size_t bytes);
+void wh_join_explain(const struct wh_join *join, char *text, size_t bytes);
 
 #endif

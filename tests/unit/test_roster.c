@@ -1,5 +1,5 @@
-/* test_lobby.c - who has been met, what they say that they are, and what they are told. */
-#include "tests/unit/lobby_lab.h"
+/* test_roster.c - who has been met, what they say that they are, and what they are told. */
+#include "tests/unit/roster_lab.h"
 
 static const struct wh_wire seeking = {.standing = WH_SEEKING};
 
@@ -13,15 +13,15 @@ START_TEST(everybody_is_told_once)
 	meet(lab, "1");
 	ck_assert_uint_eq(step(lab), 0); /* there is nothing to be told */
 	meet(lab, "2");
-	wh_lobby_stand(&lab->lobby, &seeking, NULL);
+	wh_roster_stand(&lab->roster, &seeking, NULL);
 	ck_assert_uint_eq(step(lab), 2);
 	expect(lab, "1:seeking-0 2:seeking-0 ");
-	wh_lobby_stand(&lab->lobby, &seeking, NULL); /* the same */
+	wh_roster_stand(&lab->roster, &seeking, NULL); /* the same */
 	ck_assert_uint_eq(step(lab), 0);
 	meet(lab, "3");
 	ck_assert_uint_eq(step(lab), 1);
 	expect(lab, "3:seeking-0 ");
-	wh_lobby_stand(&lab->lobby, &forming, NULL);
+	wh_roster_stand(&lab->roster, &forming, NULL);
 	step(lab);
 	expect(lab, "1:forming-100 2:forming-100 3:forming-100 ");
 	step(lab);
@@ -37,7 +37,7 @@ START_TEST(each_change_is_told)
 	struct lab *lab = lab_make(0, 3);
 
 	meet(lab, "5");
-	wh_lobby_stand(&lab->lobby, &intro, NULL);
+	wh_roster_stand(&lab->roster, &intro, NULL);
 	step(lab);
 	expect(lab, "5:member-3-of-1 ");
 	intro.standing = _i == 0 ? WH_FORMING : WH_MEMBER_OF;
@@ -47,7 +47,7 @@ START_TEST(each_change_is_told)
 	intro.key += _i == 4;
 	intro.group += _i == 5;
 	intro.forced = _i == 6;
-	wh_lobby_stand(&lab->lobby, &intro, NULL);
+	wh_roster_stand(&lab->roster, &intro, NULL);
 	step(lab);
 	ck_assert_str_ne(lab->told, "");
 	lab_free(lab);
@@ -63,19 +63,19 @@ START_TEST(members_of_my_view_are_not_told)
 	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 0, .key = 0x100};
 
 	meet(lab, "123");
-	wh_lobby_stand(&lab->lobby, &member, view);
+	wh_roster_stand(&lab->roster, &member, view);
 	step(lab);
 	expect(lab, "3:member-0-of-0 ");
-	wh_lobby_gone(&lab->lobby, 1);
-	wh_lobby_met(&lab->lobby, 1, incarnation_of(1, 1));
+	wh_roster_gone(&lab->roster, 1);
+	wh_roster_met(&lab->roster, 1, incarnation_of(1, 1));
 	step(lab);
 	expect(lab, "1:member-0-of-0 ");
 	member.view = 1;
-	wh_lobby_stand(&lab->lobby, &member, next); /* 2 is out */
+	wh_roster_stand(&lab->roster, &member, next); /* 2 is out */
 	step(lab);
 	expect(lab, "1:member-1-of-0 2:member-1-of-0 3:member-1-of-0 ");
-	wh_lobby_stand(&lab->lobby, &member,
-		       view); /* the same words, and another view: 2 is in it, and 1 has been told otherwise */
+	wh_roster_stand(&lab->roster, &member,
+			view); /* the same words, and another view: 2 is in it, and 1 has been told otherwise */
 	step(lab);
 	expect(lab, "1:member-1-of-0 3:member-1-of-0 ");
 	wh_view_free(view);
@@ -92,7 +92,7 @@ START_TEST(the_first_of_my_view_is_not_told)
 	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 0, .key = 0x100};
 
 	meet(lab, "013");
-	wh_lobby_stand(&lab->lobby, &member, view);
+	wh_roster_stand(&lab->roster, &member, view);
 	step(lab);
 	expect(lab, "3:member-0-of-0 ");
 	wh_view_free(view);
@@ -107,7 +107,7 @@ START_TEST(who_cannot_be_told_is_told_later)
 
 	meet(lab, "123");
 	lab->room[1] = lab->room[3] = 0;
-	wh_lobby_stand(&lab->lobby, &seeking, NULL);
+	wh_roster_stand(&lab->roster, &seeking, NULL);
 	ck_assert_uint_eq(step(lab), 1);
 	expect(lab, "2:seeking-0 ");
 	ck_assert_uint_eq(lab->loop.next_ns, lab->loop.now_ns + WH_NS_PER_MS);
@@ -116,7 +116,7 @@ START_TEST(who_cannot_be_told_is_told_later)
 	step(lab);
 	expect(lab, "3:seeking-0 ");
 	lab->room[1] = lab->room[3] = 2;
-	wh_lobby_stand(&lab->lobby, &forming, NULL); /* of what 1 has missed it hears the last */
+	wh_roster_stand(&lab->roster, &forming, NULL); /* of what 1 has missed it hears the last */
 	step(lab);
 	expect(lab, "1:forming-0 2:forming-0 3:forming-0 ");
 	ck_assert_uint_eq(step(lab), 0);
@@ -130,13 +130,13 @@ START_TEST(who_is_gone_is_told_nothing)
 	struct lab *lab = lab_make(0, 3);
 
 	meet(lab, "12");
-	wh_lobby_gone(&lab->lobby, 1);
-	wh_lobby_stand(&lab->lobby, &seeking, NULL);
+	wh_roster_gone(&lab->roster, 1);
+	wh_roster_stand(&lab->roster, &seeking, NULL);
 	ck_assert_uint_eq(step(lab), 1);
 	expect(lab, "2:seeking-0 ");
-	ck_assert(wh_lobby_send(&lab->lobby, 1, &(struct wh_wire){.kind = WH_WIRE_WITHDRAWN, .key = 1}));
+	ck_assert(wh_roster_send(&lab->roster, 1, &(struct wh_wire){.kind = WH_WIRE_WITHDRAWN, .key = 1}));
 	expect(lab, ""); /* and it counts as sent: nobody tries for ever */
-	wh_lobby_met(&lab->lobby, 1, incarnation_of(1, 1));
+	wh_roster_met(&lab->roster, 1, incarnation_of(1, 1));
 	step(lab);
 	expect(lab, "1:seeking-0 ");
 	lab_free(lab);
@@ -148,21 +148,21 @@ END_TEST
 START_TEST(what_they_say_is_noted)
 {
 	struct lab *lab = lab_make(0, 3);
-	const struct wh_guest *guest = &lab->lobby.guests[2];
+	const struct wh_known_node *known = &lab->roster.known_nodes[2];
 
 	meet(lab, "2");
-	ck_assert(!guest->introduced);
+	ck_assert(!known->introduced);
 	say_member(lab, 2, 9, 4, (WH_FIRST_KEYS | 0xa000001));
-	ck_assert(guest->introduced && guest->quorum);
-	ck_assert_ptr_null(guest->differs);
-	ck_assert_int_eq(guest->standing, WH_MEMBER_OF);
-	ck_assert_uint_eq(guest->view, 9);
-	ck_assert_uint_eq(guest->leader, 4);
-	ck_assert_uint_eq(guest->key, (WH_FIRST_KEYS | 0xa000001));
+	ck_assert(known->introduced && known->quorum);
+	ck_assert_ptr_null(known->differs);
+	ck_assert_int_eq(known->standing, WH_MEMBER_OF);
+	ck_assert_uint_eq(known->view, 9);
+	ck_assert_uint_eq(known->leader, 4);
+	ck_assert_uint_eq(known->key, (WH_FIRST_KEYS | 0xa000001));
 	say_they(lab, "2", WH_FORMING, 0x300);
-	ck_assert_int_eq(guest->standing, WH_FORMING);
-	ck_assert_uint_eq(guest->key, 0x300);
-	ck_assert(!guest->quorum);
+	ck_assert_int_eq(known->standing, WH_FORMING);
+	ck_assert_uint_eq(known->key, 0x300);
+	ck_assert(!known->quorum);
 	lab_free(lab);
 }
 END_TEST
@@ -178,12 +178,12 @@ START_TEST(differences_are_named)
 	intro = message_of(lab, 1, WH_WIRE_INTRO);
 	intro.group_digest += _i & 1;
 	intro.subgroups_digest += _i >> 1;
-	wh_lobby_hear(&lab->lobby, 1, &intro);
-	wh_lobby_hear(&lab->lobby, 1, &intro);
-	ck_assert_pstr_eq(lab->lobby.guests[1].differs, named[_i]);
+	wh_roster_hear(&lab->roster, 1, &intro);
+	wh_roster_hear(&lab->roster, 1, &intro);
+	ck_assert_pstr_eq(lab->roster.known_nodes[1].differs, named[_i]);
 	ck_assert_int_eq(lab->warnings, _i != 0); /* once */
 	say_they(lab, "1", WH_SEEKING, 0);
-	ck_assert_ptr_null(lab->lobby.guests[1].differs);
+	ck_assert_ptr_null(lab->roster.known_nodes[1].differs);
 	lab_free(lab);
 }
 END_TEST
@@ -192,12 +192,12 @@ END_TEST
 
 static bool is_lost(const struct lab *lab, uint32_t node, uint32_t life)
 {
-	return wh_lobby_lost(&lab->lobby, node, incarnation_of(node, life), (WH_FIRST_KEYS | 0x2000001));
+	return wh_roster_lost(&lab->roster, node, incarnation_of(node, life), (WH_FIRST_KEYS | 0x2000001));
 }
 
 static bool is_here(const struct lab *lab, uint32_t node, uint32_t life)
 {
-	return wh_lobby_has(&lab->lobby, node, incarnation_of(node, life));
+	return wh_roster_has(&lab->roster, node, incarnation_of(node, life));
 }
 
 START_TEST(a_life_ends_once)
@@ -208,13 +208,13 @@ START_TEST(a_life_ends_once)
 	meet(lab, "1");
 	ck_assert(!is_lost(lab, 1, 0) && is_here(lab, 1, 0));
 	ck_assert(!is_lost(lab, 1, 1) && !is_here(lab, 1, 1)); /* so may that one, whichever is the later */
-	wh_lobby_gone(&lab->lobby, 1);
+	wh_roster_gone(&lab->roster, 1);
 	ck_assert(is_lost(lab, 1, 0) && !is_here(lab, 1, 0));
 	ck_assert(!is_lost(lab, 1, 1));
 	for (uint32_t life = 1; life < WH_LIVES_KEPT; life++) { /* what is known of it is not forgotten soon */
-		wh_lobby_met(&lab->lobby, 1, incarnation_of(1, life));
+		wh_roster_met(&lab->roster, 1, incarnation_of(1, life));
 		ck_assert(is_lost(lab, 1, 0) && !is_lost(lab, 1, life) && is_here(lab, 1, life));
-		wh_lobby_gone(&lab->lobby, 1);
+		wh_roster_gone(&lab->roster, 1);
 		ck_assert(is_lost(lab, 1, 0) && is_lost(lab, 1, life) && !is_lost(lab, 1, life + 1));
 	}
 	ck_assert(!is_lost(lab, 0, 0) && is_here(lab, 0, 0)); /* me */
@@ -225,7 +225,7 @@ END_TEST
 
 static void drop(struct lab *lab, enum wh_wire_kind kind, uint64_t key)
 {
-	wh_lobby_dropped(&lab->lobby, 1, &(struct wh_wire){.kind = kind, .key = key});
+	wh_roster_dropped(&lab->roster, 1, &(struct wh_wire){.kind = kind, .key = key});
 }
 
 /* Who has said that it has no part in a first view is lost to it, and to those before; not to later ones, and to no
@@ -238,15 +238,15 @@ START_TEST(who_has_dropped_a_first_view_is_lost_to_it)
 	meet(lab, "1");
 	drop(lab, WH_WIRE_WITHDRAWN, 0x200);
 	drop(lab, WH_WIRE_WITHDRAWN, 0x100);
-	ck_assert(wh_lobby_lost(&lab->lobby, 1, life, 0x100));
-	ck_assert(wh_lobby_lost(&lab->lobby, 1, life, 0x200));
-	ck_assert(!wh_lobby_lost(&lab->lobby, 1, life, 0x300));
+	ck_assert(wh_roster_lost(&lab->roster, 1, life, 0x100));
+	ck_assert(wh_roster_lost(&lab->roster, 1, life, 0x200));
+	ck_assert(!wh_roster_lost(&lab->roster, 1, life, 0x300));
 	drop(lab, WH_WIRE_WITHDRAWN, WH_FIRST_KEYS);
-	ck_assert(!wh_lobby_lost(&lab->lobby, 1, life, WH_FIRST_KEYS));
-	ck_assert(!wh_lobby_lost(&lab->lobby, 1, life, 0x300));
+	ck_assert(!wh_roster_lost(&lab->roster, 1, life, WH_FIRST_KEYS));
+	ck_assert(!wh_roster_lost(&lab->roster, 1, life, 0x300));
 	drop(lab, WH_WIRE_VIEW, 0x400); /* who invites has dropped all before, and that may be all that is said */
-	ck_assert(wh_lobby_lost(&lab->lobby, 1, life, 0x300));
-	ck_assert(!wh_lobby_lost(&lab->lobby, 1, life, 0x400));
+	ck_assert(wh_roster_lost(&lab->roster, 1, life, 0x300));
+	ck_assert(!wh_roster_lost(&lab->roster, 1, life, 0x400));
 	lab_free(lab);
 }
 END_TEST
@@ -256,23 +256,23 @@ END_TEST
 START_TEST(what_outlives_a_life)
 {
 	struct lab *lab = lab_make(0, 3);
-	struct wh_guest *guest = &lab->lobby.guests[1];
+	struct wh_known_node *known = &lab->roster.known_nodes[1];
 	uint64_t most = lab->loop.now_ns + 2 * WH_NS_PER_S;
 
 	meet(lab, "1");
 	say_they(lab, "1", WH_FORMING, 0x400);
-	guest->failures = 3;
-	guest->not_before_ns = _i == 0 ? most - 1 : 2 * most;
-	guest->told = guest->wanted_ns = guest->opened = guest->there = guest->dropped = 5;
-	guest->recalls = true;
-	wh_lobby_gone(&lab->lobby, 1);
+	known->failures = 3;
+	known->not_before_ns = _i == 0 ? most - 1 : 2 * most;
+	known->told = known->wanted_ns = known->opened = known->there = known->dropped = 5;
+	known->recalls = true;
+	wh_roster_gone(&lab->roster, 1);
 	for (int again = 0; again < 2; again++) {
-		ck_assert(!guest->introduced && !guest->recalls);
-		ck_assert_uint_eq(guest->told + guest->wanted_ns + guest->invited + guest->opened + guest->there, 0);
-		ck_assert_uint_eq(guest->dropped + guest->key, 0);
-		ck_assert_uint_eq(guest->failures, 3);
-		ck_assert_uint_eq(guest->not_before_ns, _i == 0 ? most - 1 : most);
-		wh_lobby_met(&lab->lobby, 1, incarnation_of(1, 1));
+		ck_assert(!known->introduced && !known->recalls);
+		ck_assert_uint_eq(known->told + known->wanted_ns + known->invited + known->opened + known->there, 0);
+		ck_assert_uint_eq(known->dropped + known->key, 0);
+		ck_assert_uint_eq(known->failures, 3);
+		ck_assert_uint_eq(known->not_before_ns, _i == 0 ? most - 1 : most);
+		wh_roster_met(&lab->roster, 1, incarnation_of(1, 1));
 	}
 	lab_free(lab);
 }
@@ -282,14 +282,14 @@ END_TEST
 START_TEST(a_new_life_begins_anew)
 {
 	struct lab *lab = lab_make(0, 3);
-	struct wh_guest *guest = &lab->lobby.guests[1];
+	struct wh_known_node *known = &lab->roster.known_nodes[1];
 
-	wh_entry_refused(&lab->entry, 1, "node 1 has another version");
-	ck_assert(guest->introduced);
-	ck_assert_ptr_nonnull(guest->differs);
+	wh_join_refused(&lab->join, 1, "node 1 has another version");
+	ck_assert(known->introduced);
+	ck_assert_ptr_nonnull(known->differs);
 	meet(lab, "1");
-	ck_assert(!guest->introduced);
-	ck_assert_ptr_null(guest->differs);
+	ck_assert(!known->introduced);
+	ck_assert_ptr_null(known->differs);
 	lab_free(lab);
 }
 END_TEST
@@ -298,17 +298,17 @@ END_TEST
 START_TEST(who_dies_invited_waits)
 {
 	struct lab *lab = lab_make(0, 3);
-	struct wh_guest *guest = &lab->lobby.guests[1];
+	struct wh_known_node *known = &lab->roster.known_nodes[1];
 
 	for (uint32_t life = 0; life < 9; life++) {
 		uint64_t wait = 10 * WH_NS_PER_MS << (life < 6 ? life : 6);
 
-		wh_lobby_met(&lab->lobby, 1, incarnation_of(1, life));
-		guest->invited = 0x100 + life;
+		wh_roster_met(&lab->roster, 1, incarnation_of(1, life));
+		known->invited = 0x100 + life;
 		pass_ns(lab, 3 * WH_NS_PER_S);
-		wh_lobby_gone(&lab->lobby, 1);
-		ck_assert_uint_eq(guest->not_before_ns, lab->loop.now_ns + wait);
-		ck_assert_uint_eq(guest->failures, life < 6 ? life + 1 : 6);
+		wh_roster_gone(&lab->roster, 1);
+		ck_assert_uint_eq(known->not_before_ns, lab->loop.now_ns + wait);
+		ck_assert_uint_eq(known->failures, life < 6 ? life + 1 : 6);
 	}
 	lab_free(lab);
 }
@@ -324,7 +324,7 @@ static void say_group(struct lab *lab, uint32_t node, uint64_t group, uint64_t m
 	intro.flag = quorum;
 	intro.group = group;
 	intro.members[0] = members;
-	wh_lobby_hear(&lab->lobby, node, &intro);
+	wh_roster_hear(&lab->roster, node, &intro);
 }
 
 /* A member that meets members of another group says so once, and again when they come again. */
@@ -334,20 +334,20 @@ START_TEST(two_groups_are_told)
 	struct lab *lab = lab_make(0, 3);
 	struct wh_view *view = first_view(lab, "0,1", 3);
 
-	wh_lobby_stand(&lab->lobby, &member, view);
+	wh_roster_stand(&lab->roster, &member, view);
 	meet(lab, "234");
 	say_group(lab, 2, 7, 3, true); /* of mine, but not in my view yet */
 	ck_assert_int_eq(lab->warnings, 0);
 	say_group(lab, 3, 9, 24, _i == 0);
 	say_group(lab, 4, 9, 24, false);
 	ck_assert_int_eq(lab->warnings, 1);
-	ck_assert_uint_eq(lab->lobby.other, 9);
+	ck_assert_uint_eq(lab->roster.other, 9);
 	ck_assert_ptr_nonnull(strstr(lab->line, "0000000000000007 with nodes 0 1, and 0000000000000009 with nodes 3 4"));
-	wh_lobby_gone(&lab->lobby, 3);
-	ck_assert_uint_eq(lab->lobby.other, 9);
-	wh_lobby_gone(&lab->lobby, 4);
-	ck_assert_uint_eq(lab->lobby.other, 0);
-	wh_lobby_met(&lab->lobby, 4, incarnation_of(4, 1));
+	wh_roster_gone(&lab->roster, 3);
+	ck_assert_uint_eq(lab->roster.other, 9);
+	wh_roster_gone(&lab->roster, 4);
+	ck_assert_uint_eq(lab->roster.other, 0);
+	wh_roster_met(&lab->roster, 4, incarnation_of(4, 1));
 	say_group(lab, 4, 9, 24, true);
 	ck_assert_int_eq(lab->warnings, 2);
 	lab_free(lab);
@@ -361,7 +361,7 @@ START_TEST(between_two_groups)
 	struct lab *lab = lab_make(0, 3);
 	char text[256];
 
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "1234");
 	say_group(lab, 1, 7, 6, true);
 	say_group(lab, 3, 9, 24, _i == 0);
@@ -369,7 +369,7 @@ START_TEST(between_two_groups)
 	ck_assert_int_eq(lab->warnings, _i == 0);
 	ck_assert_int_eq(strstr(lab->told, "1:join ") != NULL, _i == 1);
 	ck_assert_ptr_null(strstr(lab->told, "3:join "));
-	wh_entry_explain(&lab->entry, text, sizeof(text));
+	wh_join_explain(&lab->join, text, sizeof(text));
 	ck_assert_int_eq(strstr(text, "two groups of this name") != NULL, _i == 0);
 	lab_free(lab);
 }
@@ -377,8 +377,8 @@ END_TEST
 
 static Suite *suite(void)
 {
-	Suite *suite = suite_create("lobby");
-	TCase *cases = tcase_create("lobby");
+	Suite *suite = suite_create("roster");
+	TCase *cases = tcase_create("roster");
 
 	tcase_add_test(cases, everybody_is_told_once);
 	tcase_add_loop_test(cases, each_change_is_told, 0, 7);

@@ -1,7 +1,7 @@
-/* test_admission.c - at a member that leads: who asks to come in, is invited and is there, who is told that he is
+/* test_join_requests.c - at a member that leads: who asks to come in, is invited and is there, who is told that he is
  * not, and who has to wait. What is proposed, and when, is propose.c's matter (test_prepare.c).
  */
-#include "tests/unit/lobby_lab.h"
+#include "tests/unit/roster_lab.h"
 
 #define KEY (WH_FIRST_KEYS | 0x1000001)
 #define WANTS_NS (500 * WH_NS_PER_MS)
@@ -14,7 +14,7 @@ static struct lab *lab_of_member(void)
 	struct lab *lab = lab_make(1, 3);
 	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 1};
 
-	wh_lobby_stand(&lab->lobby, &member, first_view(lab, "0,1", 2));
+	wh_roster_stand(&lab->roster, &member, first_view(lab, "0,1", 2));
 	meet(lab, "02345");
 	say_they(lab, "2345", WH_SEEKING, 0);
 	step(lab);
@@ -24,7 +24,7 @@ static struct lab *lab_of_member(void)
 
 static void lab_end(struct lab *lab)
 {
-	wh_view_free((struct wh_view *)lab->lobby.view);
+	wh_view_free((struct wh_view *)lab->roster.view);
 	lab_free(lab);
 }
 
@@ -32,7 +32,7 @@ static bool say_join(struct lab *lab, uint32_t node, bool leads)
 {
 	struct wh_wire join = message_of(lab, node, WH_WIRE_JOIN);
 
-	return wh_admission_hear(&lab->admission, node, &join, leads);
+	return wh_join_requests_hear(&lab->requests, node, &join, leads);
 }
 
 static void say_join_all(struct lab *lab, const char *nodes)
@@ -47,26 +47,26 @@ static void say_open(struct lab *lab, uint32_t node, uint64_t key, bool ready)
 
 	there.key = key;
 	there.flag = ready;
-	ck_assert(!wh_admission_hear(&lab->admission, node, &there, true));
+	ck_assert(!wh_join_requests_hear(&lab->requests, node, &there, true));
 }
 
 /* Who may come in, in the order in which they are found. */
 static void expect_newcomers(struct lab *lab, uint32_t max, const char *ids)
 {
 	struct wh_newcomer found[LAB_NODES];
-	uint32_t count = wh_admission_newcomers(&lab->admission, found, max);
+	uint32_t count = wh_join_requests_newcomers(&lab->requests, found, max);
 	char text[LAB_NODES + 1] = "";
 
 	for (uint32_t i = 0; i < count; i++) {
 		text[i] = (char)('0' + found[i].id);
-		ck_assert_uint_eq(found[i].incarnation, lab->lobby.guests[found[i].id].incarnation);
+		ck_assert_uint_eq(found[i].incarnation, lab->roster.known_nodes[found[i].id].incarnation);
 	}
 	ck_assert_str_eq(text, ids);
 }
 
 static void invite(struct lab *lab, const struct wh_view *view, uint64_t key, bool blames)
 {
-	ck_assert_int_eq(wh_admission_invite(&lab->admission, view, key, blames), WHORL_OK);
+	ck_assert_int_eq(wh_join_requests_invite(&lab->requests, view, key, blames), WHORL_OK);
 }
 
 /* ---- who asks ---------------------------------------------------------------------------------------------------- */
@@ -90,15 +90,15 @@ START_TEST(who_asks_before_it_is_introduced)
 	struct lab *lab = lab_of_member();
 	struct wh_wire join;
 
-	wh_lobby_gone(&lab->lobby, 3);
-	wh_lobby_met(&lab->lobby, 3, incarnation_of(3, 1));
+	wh_roster_gone(&lab->roster, 3);
+	wh_roster_met(&lab->roster, 3, incarnation_of(3, 1));
 	join = message_of(lab, 3, WH_WIRE_JOIN);
 	join.incarnation += _i == 1;
 	join.group_digest += _i == 2;
 	join.subgroups_digest += _i == 3;
-	ck_assert_int_eq(wh_admission_hear(&lab->admission, 3, &join, true), _i != 1);
+	ck_assert_int_eq(wh_join_requests_hear(&lab->requests, 3, &join, true), _i != 1);
 	expect_newcomers(lab, 5, _i == 0 ? "3" : "");
-	ck_assert_int_eq(lab->lobby.guests[3].differs != NULL, _i >= 2);
+	ck_assert_int_eq(lab->roster.known_nodes[3].differs != NULL, _i >= 2);
 	lab_end(lab);
 }
 END_TEST
@@ -108,21 +108,21 @@ END_TEST
 START_TEST(a_member_that_asks_is_no_newcomer)
 {
 	struct lab *lab = lab_of_member();
-	const struct wh_view *view = lab->lobby.view;
+	const struct wh_view *view = lab->roster.view;
 	struct wh_view *without = next_view(lab, view, "0", "");
 
 	ck_assert(say_join(lab, 0, true));
 	expect_newcomers(lab, 5, "");
-	lab->lobby.view = without;
+	lab->roster.view = without;
 	expect_newcomers(lab, 5, "");
-	lab->lobby.view = view;
-	wh_lobby_gone(&lab->lobby, 0);
-	wh_lobby_met(&lab->lobby, 0, incarnation_of(0, 1));
+	lab->roster.view = view;
+	wh_roster_gone(&lab->roster, 0);
+	wh_roster_met(&lab->roster, 0, incarnation_of(0, 1));
 	ck_assert(say_join(lab, 0, true));
 	expect_newcomers(lab, 5, ""); /* an id is not twice in a view, nor changes its life from one to the next */
-	lab->lobby.view = without;
+	lab->roster.view = without;
 	expect_newcomers(lab, 5, "0");
-	lab->lobby.view = view;
+	lab->roster.view = view;
 	wh_view_free(without);
 	lab_end(lab);
 }
@@ -154,7 +154,7 @@ START_TEST(who_asks_no_more_is_forgotten)
 	pass_ns(lab, 1);
 	expect_newcomers(lab, 5, "4");
 	say_join_all(lab, "3");
-	wh_lobby_gone(&lab->lobby, 4);
+	wh_roster_gone(&lab->roster, 4);
 	expect_newcomers(lab, 5, "3");
 	lab_end(lab);
 }
@@ -178,7 +178,7 @@ END_TEST
 START_TEST(newcomers_are_sent_the_view)
 {
 	struct lab *lab = lab_of_member();
-	struct wh_view *view = next_view(lab, lab->lobby.view, "", "3,4"), *read;
+	struct wh_view *view = next_view(lab, lab->roster.view, "", "3,4"), *read;
 	struct wh_error err;
 
 	invite(lab, view, KEY, true);
@@ -199,15 +199,15 @@ END_TEST
 START_TEST(only_that_life_is_invited)
 {
 	struct lab *lab = lab_of_member();
-	struct wh_view *view = next_view(lab, lab->lobby.view, "", "3,4");
+	struct wh_view *view = next_view(lab, lab->roster.view, "", "3,4");
 
-	wh_lobby_gone(&lab->lobby, 3);
+	wh_roster_gone(&lab->roster, 3);
 	if (_i == 1)
-		wh_lobby_met(&lab->lobby, 3, incarnation_of(3, 1));
+		wh_roster_met(&lab->roster, 3, incarnation_of(3, 1));
 	invite(lab, view, KEY, true);
-	wh_admission_step(&lab->admission);
+	wh_join_requests_step(&lab->requests);
 	expect(lab, "4:view-1000001-at-0 ");
-	ck_assert_uint_eq(lab->lobby.guests[3].invited, 0);
+	ck_assert_uint_eq(lab->roster.known_nodes[3].invited, 0);
 	wh_view_free(view);
 	lab_end(lab);
 }
@@ -221,9 +221,9 @@ START_TEST(pieces_go_on_where_they_stopped)
 	struct wh_error err;
 
 	lab->layout.count = LAB_SUBGROUPS;
-	wh_view_free((struct wh_view *)lab->lobby.view);
-	lab->lobby.view = first_view(lab, "0,1", 2);
-	view = next_view(lab, lab->lobby.view, "", "3,4");
+	wh_view_free((struct wh_view *)lab->roster.view);
+	lab->roster.view = first_view(lab, "0,1", 2);
+	view = next_view(lab, lab->roster.view, "", "3,4");
 	lab->room[3] = 1;
 	invite(lab, view, KEY, true);
 	ck_assert_uint_eq(step(lab), 2);
@@ -256,9 +256,9 @@ START_TEST(the_next_invitation_begins_anew)
 	struct wh_view *view;
 
 	lab->layout.count = LAB_SUBGROUPS / 2;
-	wh_view_free((struct wh_view *)lab->lobby.view);
-	lab->lobby.view = first_view(lab, "0,1", 2);
-	view = next_view(lab, lab->lobby.view, "", "3");
+	wh_view_free((struct wh_view *)lab->roster.view);
+	lab->roster.view = first_view(lab, "0,1", 2);
+	view = next_view(lab, lab->roster.view, "", "3");
 	lab->room[3] = 1;
 	invite(lab, view, KEY, true);
 	step(lab);
@@ -278,8 +278,8 @@ END_TEST
 START_TEST(who_is_recalled_is_told)
 {
 	struct lab *lab = lab_of_member();
-	struct wh_view *both = next_view(lab, lab->lobby.view, "", "3,4"),
-		       *one = next_view(lab, lab->lobby.view, "", "4");
+	struct wh_view *both = next_view(lab, lab->roster.view, "", "3,4"),
+		       *one = next_view(lab, lab->roster.view, "", "4");
 
 	invite(lab, both, KEY, true);
 	step(lab);
@@ -298,7 +298,8 @@ START_TEST(who_is_recalled_is_told)
 	ck_assert_uint_eq(step(lab), 1);
 	expect(lab, "4:withdrawn-1000002 ");
 	ck_assert_uint_eq(step(lab), 0);
-	ck_assert_uint_eq(lab->lobby.guests[3].invited + lab->lobby.guests[4].invited + lab->admission.key, 0);
+	ck_assert_uint_eq(lab->roster.known_nodes[3].invited + lab->roster.known_nodes[4].invited + lab->requests.key,
+			  0);
 	wh_view_free(both);
 	wh_view_free(one);
 	lab_end(lab);
@@ -309,7 +310,7 @@ END_TEST
 START_TEST(who_is_invited_again_is_not_told)
 {
 	struct lab *lab = lab_of_member();
-	struct wh_view *view = next_view(lab, lab->lobby.view, "", "3");
+	struct wh_view *view = next_view(lab, lab->roster.view, "", "3");
 
 	invite(lab, view, KEY, true);
 	step(lab);
@@ -330,7 +331,7 @@ END_TEST
 START_TEST(who_did_not_open_waits)
 {
 	struct lab *lab = lab_of_member();
-	struct wh_view *view = next_view(lab, lab->lobby.view, "", "2,3,4");
+	struct wh_view *view = next_view(lab, lab->roster.view, "", "2,3,4");
 
 	say_join_all(lab, "2345");
 	invite(lab, view, KEY, true);
@@ -342,7 +343,7 @@ START_TEST(who_did_not_open_waits)
 	pass_ns(lab, PATIENCE_NS + RANDOM);
 	expect_newcomers(lab, 5, "235"); /* it has not asked again */
 	say_join_all(lab, "4");
-	lab->admission.turn = 0;
+	lab->requests.turn = 0;
 	expect_newcomers(lab, 5, "2345");
 	wh_view_free(view);
 	lab_end(lab);
@@ -352,7 +353,7 @@ END_TEST
 START_TEST(if_all_have_opened_who_is_not_there_waits)
 {
 	struct lab *lab = lab_of_member();
-	struct wh_view *view = next_view(lab, lab->lobby.view, "", "2,3");
+	struct wh_view *view = next_view(lab, lab->roster.view, "", "2,3");
 
 	say_join_all(lab, "23");
 	invite(lab, view, KEY, true);
@@ -372,14 +373,14 @@ END_TEST
 START_TEST(who_is_still_invited_is_not_late)
 {
 	struct lab *lab = lab_of_member();
-	struct wh_view *both = next_view(lab, lab->lobby.view, "", "2,3"),
-		       *one = next_view(lab, lab->lobby.view, "", "3");
+	struct wh_view *both = next_view(lab, lab->roster.view, "", "2,3"),
+		       *one = next_view(lab, lab->roster.view, "", "3");
 
 	say_join_all(lab, "23");
 	invite(lab, both, KEY, true);
 	invite(lab, one, KEY + 1, true);
 	expect_newcomers(lab, 5, "3");
-	ck_assert_uint_eq(lab->lobby.guests[3].failures, 0);
+	ck_assert_uint_eq(lab->roster.known_nodes[3].failures, 0);
 	wh_view_free(both);
 	wh_view_free(one);
 	lab_end(lab);
@@ -390,7 +391,7 @@ END_TEST
 START_TEST(who_was_held_up_does_not_wait)
 {
 	struct lab *lab = lab_of_member();
-	struct wh_view *view = next_view(lab, lab->lobby.view, "", "2,3");
+	struct wh_view *view = next_view(lab, lab->roster.view, "", "2,3");
 
 	say_join_all(lab, "23");
 	invite(lab, view, KEY, false);
@@ -417,17 +418,17 @@ START_TEST(who_does_not_come_waits_longer_each_time)
 
 	for (unsigned failure = 0; failure < 9; failure++) {
 		uint64_t wait = (PATIENCE_NS << (failure < 6 ? failure : 6)) + RANDOM;
-		struct wh_newcomer newcomer = {3, lab->lobby.guests[3].incarnation};
+		struct wh_newcomer newcomer = {3, lab->roster.known_nodes[3].incarnation};
 		struct wh_next next = {.newcomers = &newcomer, .newcomer_count = 1};
 		struct wh_error err;
 		struct wh_view *view;
 
-		ck_assert_int_eq(wh_view_next(&view, lab->lobby.view, &next, &lab->layout, &err), WHORL_OK);
+		ck_assert_int_eq(wh_view_next(&view, lab->roster.view, &next, &lab->layout, &err), WHORL_OK);
 		fail_to_come(lab, view);
 		wh_view_free(view);
 		if (_i == 1) {
-			wh_lobby_gone(&lab->lobby, 3);
-			wh_lobby_met(&lab->lobby, 3, incarnation_of(3, failure + 1));
+			wh_roster_gone(&lab->roster, 3);
+			wh_roster_met(&lab->roster, 3, incarnation_of(3, failure + 1));
 			wait = wait < NEW_LIFE_WAITS_NS ? wait : NEW_LIFE_WAITS_NS;
 		}
 		pass_ns(lab, wait - 1);
@@ -447,7 +448,7 @@ END_TEST
 START_TEST(a_view_that_has_begun_settles)
 {
 	struct lab *lab = lab_of_member();
-	const struct wh_view *before = lab->lobby.view;
+	const struct wh_view *before = lab->roster.view;
 	struct wh_view *both = next_view(lab, before, "", "3,4"), *one = next_view(lab, before, "", "3");
 
 	fail_to_come(lab, one);
@@ -455,17 +456,17 @@ START_TEST(a_view_that_has_begun_settles)
 	step(lab);
 	forget(lab);
 	say_join_all(lab, "34");
-	wh_admission_settle(&lab->admission, one);
-	lab->lobby.view = one;
+	wh_join_requests_settle(&lab->requests, one);
+	lab->roster.view = one;
 	step(lab);
 	expect(lab, "4:withdrawn-1000001 ");
 	expect_newcomers(lab, 5, "4");
-	ck_assert_uint_eq(lab->lobby.guests[3].failures, 0);
-	ck_assert_uint_eq(lab->lobby.guests[3].not_before_ns, 0);
-	lab->lobby.view = before; /* it would be in this one's way if it still wanted */
+	ck_assert_uint_eq(lab->roster.known_nodes[3].failures, 0);
+	ck_assert_uint_eq(lab->roster.known_nodes[3].not_before_ns, 0);
+	lab->roster.view = before; /* it would be in this one's way if it still wanted */
 	expect_newcomers(lab, 5, "4");
-	ck_assert_uint_eq(lab->admission.key, 0);
-	ck_assert_ptr_null(lab->admission.bytes);
+	ck_assert_uint_eq(lab->requests.key, 0);
+	ck_assert_ptr_null(lab->requests.bytes);
 	invite(lab, NULL, 0, true);
 	step(lab);
 	expect(lab, ""); /* nor is a member told that it is not invited any more */
@@ -483,14 +484,14 @@ START_TEST(who_drops_a_first_view_says_so)
 	struct wh_view *view = first_view(lab, "0,1,2,3", 4);
 	const struct wh_wire forming = {.standing = WH_FORMING};
 
-	wh_lobby_stand(&lab->lobby, &forming, NULL);
+	wh_roster_stand(&lab->roster, &forming, NULL);
 	meet(lab, "1234");
 	step(lab);
 	forget(lab);
-	wh_lobby_gone(&lab->lobby, 2);
-	wh_lobby_met(&lab->lobby, 2, incarnation_of(2, 1));
+	wh_roster_gone(&lab->roster, 2);
+	wh_roster_met(&lab->roster, 2, incarnation_of(2, 1));
 	lab->room[3] = 0;
-	wh_admission_renounce(&lab->admission, view, 0x101);
+	wh_join_requests_renounce(&lab->requests, view, 0x101);
 	step(lab);
 	expect(lab, "1:withdrawn-101 2:forming-0 "); /* its new life */
 	lab->room[3] = 1;
@@ -509,7 +510,7 @@ START_TEST(an_intro_goes_before_an_invitation)
 	struct wh_view *view = first_view(lab, "0,1", 2);
 	const struct wh_wire forming = {.standing = WH_FORMING};
 
-	wh_lobby_stand(&lab->lobby, &forming, NULL);
+	wh_roster_stand(&lab->roster, &forming, NULL);
 	meet(lab, "1");
 	lab->room[1] = 0;
 	invite(lab, view, KEY, false);
@@ -536,11 +537,11 @@ START_TEST(a_coordinator_that_drops_it_blames)
 	invite(lab, view, 0x100, true);
 	say_open(lab, 1, 0x100, true);
 	say_open(lab, 2, 0x100, false);
-	wh_admission_renounce(&lab->admission, view, 0x100);
-	ck_assert_uint_eq(lab->lobby.guests[1].not_before_ns, 0);
-	ck_assert_uint_eq(lab->lobby.guests[2].not_before_ns, 0);
-	ck_assert_uint_eq(lab->lobby.guests[3].not_before_ns, lab->loop.now_ns + PATIENCE_NS + RANDOM);
-	ck_assert_uint_eq(lab->lobby.guests[1].invited + lab->lobby.guests[3].invited, 0);
+	wh_join_requests_renounce(&lab->requests, view, 0x100);
+	ck_assert_uint_eq(lab->roster.known_nodes[1].not_before_ns, 0);
+	ck_assert_uint_eq(lab->roster.known_nodes[2].not_before_ns, 0);
+	ck_assert_uint_eq(lab->roster.known_nodes[3].not_before_ns, lab->loop.now_ns + PATIENCE_NS + RANDOM);
+	ck_assert_uint_eq(lab->roster.known_nodes[1].invited + lab->roster.known_nodes[3].invited, 0);
 	wh_view_free(view);
 	lab_free(lab);
 }
@@ -548,8 +549,8 @@ END_TEST
 
 static Suite *suite(void)
 {
-	Suite *suite = suite_create("admission");
-	TCase *cases = tcase_create("admission");
+	Suite *suite = suite_create("requests");
+	TCase *cases = tcase_create("requests");
 
 	tcase_add_test(cases, who_asks_may_come_in);
 	tcase_add_loop_test(cases, who_asks_before_it_is_introduced, 0, 4);

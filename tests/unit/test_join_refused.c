@@ -1,7 +1,7 @@
-/* test_entry_refused.c - a node that the group will not have, because of its configuration or by the transport:
+/* test_join_refused.c - a node that the group will not have, because of its configuration or by the transport:
  * whether it is told so for good, or goes on.
  */
-#include "tests/unit/lobby_lab.h"
+#include "tests/unit/roster_lab.h"
 
 /* The group is right, whatever I could form with others. One who only seeks, or forms, may be as wrong as I am. */
 START_TEST(a_member_is_configured_otherwise)
@@ -9,13 +9,13 @@ START_TEST(a_member_is_configured_otherwise)
 	struct lab *lab = lab_make(0, 3);
 	struct wh_wire intro;
 
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "12");
 	say_they(lab, "2", WH_FORMING, 0);
 	intro = message_of(lab, 1, WH_WIRE_INTRO);
 	intro.group_digest++;
 	intro.standing = _i == 0 ? WH_MEMBER_OF : _i == 1 ? WH_SEEKING : WH_FORMING;
-	wh_lobby_hear(&lab->lobby, 1, &intro);
+	wh_roster_hear(&lab->roster, 1, &intro);
 	pass_ns(lab, START_NS);
 	step(lab);
 	if (_i == 0) {
@@ -36,17 +36,17 @@ START_TEST(the_transport_refuses_a_member)
 	struct lab *lab = lab_make(5, 3);
 	char text[128];
 
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "012");
 	say_member(lab, 1, 1, 1, (WH_FIRST_KEYS | 0x1000001));
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "1:join "), lab->told);
 	forget(lab);
-	wh_entry_refused(&lab->entry, 1, "node 1 has another layout");
+	wh_join_refused(&lab->join, 1, "node 1 has another layout");
 	pass_ns(lab, WH_NS_PER_S);
 	step(lab);
 	expect(lab, "");
-	wh_entry_explain(&lab->entry, text, sizeof(text)); /* why it does not come in */
+	wh_join_explain(&lab->join, text, sizeof(text)); /* why it does not come in */
 	ck_assert_str_eq(text, "waits for a group that it can join; node 1 has another layout");
 	lab_free(lab);
 }
@@ -59,11 +59,11 @@ START_TEST(the_transport_refuses_all_that_are_there)
 	struct lab *lab = lab_make(_i == 0 ? 3 : 2, 3);
 	bool cannot_begin = _i < 3;
 
-	lab->entry.may_form = _i != 1;
-	lab->entry.founder = _i == 2 ? 0 : _i == 3 ? 2 : -1;
+	lab->join.may_form = _i != 1;
+	lab->join.founder = _i == 2 ? 0 : _i == 3 ? 2 : -1;
 	lab->searching = true;
-	wh_entry_begin(&lab->entry);
-	wh_entry_refused(&lab->entry, 0, "node 0 has another version");
+	wh_join_begin(&lab->join);
+	wh_join_refused(&lab->join, 0, "node 0 has another version");
 	pass_ns(lab, START_NS - 1);
 	step(lab);
 	expect(lab, "");
@@ -71,7 +71,7 @@ START_TEST(the_transport_refuses_all_that_are_there)
 	pass_ns(lab, 1);
 	step(lab);
 	expect(lab, "1:seeking-0 "); /* with that one it may go */
-	wh_lobby_gone(&lab->lobby, 1);
+	wh_roster_gone(&lab->roster, 1);
 	step(lab);
 	expect(lab, cannot_begin ? "refused " : "");
 	ck_assert_str_eq(lab->why, cannot_begin ? "node 0 has another version" : "");
@@ -81,8 +81,8 @@ END_TEST
 
 static Suite *suite(void)
 {
-	Suite *suite = suite_create("entry: refused");
-	TCase *cases = tcase_create("entry: refused");
+	Suite *suite = suite_create("join: refused");
+	TCase *cases = tcase_create("join: refused");
 
 	tcase_add_loop_test(cases, a_member_is_configured_otherwise, 0, 3);
 	tcase_add_test(cases, the_transport_refuses_a_member);

@@ -1,18 +1,18 @@
-/* lobby_lab.h - one node among others whom the test plays: what it says to them, and what its way into a view asks of it, is
+/* roster_lab.h - one node among others whom the test plays: what it says to them, and what its way into a view asks of it, is
  * noted as text, a word for each, in order. Time stands still unless moved; queues are full when the test says so.
  *
  *     1:seeking-0 1:forming-0 1:member-7-of-0      an intro to node 1: the key, or the view and its leader
  *     1:following-0                                the same of one that follows an invitation, if the test wants these
  *     1:join 1:view-100-at-0 1:withdrawn-100       keys in hexadecimal
  *     1:open-100 1:there-100
- *     open-0,1,2-as-100 row discard begin refused  of the entrant; row: is_open has said yes for the first time
+ *     open-0,1,2-as-100 row discard begin refused  of the joiner; row: is_open has said yes for the first time
  */
-#ifndef WH_TESTS_UNIT_LOBBY_LAB_H
-#define WH_TESTS_UNIT_LOBBY_LAB_H
+#ifndef WH_TESTS_UNIT_ROSTER_LAB_H
+#define WH_TESTS_UNIT_ROSTER_LAB_H
 
 #include <stdarg.h>
 
-#include "membership/entry_int.h"
+#include "membership/join_int.h"
 #include "tests/unit/fake.h"
 #include "tests/unit/newcomers.h"
 
@@ -27,9 +27,9 @@ struct lab {
 	struct wh_transport transport; /* first: its functions get it */
 	struct fake_env env;
 	struct wh_loop loop;
-	struct wh_lobby lobby;
-	struct wh_admission admission;
-	struct wh_entry entry;
+	struct wh_roster roster;
+	struct wh_join_requests requests;
+	struct wh_join join;
 	struct wh_subgroup_text texts[LAB_SUBGROUPS];
 	struct wh_layout_config layout;
 
@@ -42,7 +42,7 @@ struct lab {
 	char line[512]; /* the last of them */
 
 	bool can_open, unwritten, is_open,
-		has_begun;      /* what entry is answered; unwritten: the record is not on disk yet */
+		has_begun;      /* what join is answered; unwritten: the record is not on disk yet */
 	bool tells_following;   /* intros of one that follows an invitation are noted as well */
 	int holders[LAB_NODES]; /* on one host: the process that holds that id */
 	size_t serviced;        /* what came in when the transport was served last */
@@ -97,13 +97,13 @@ static inline enum whorl_result lab_send(struct wh_transport *transport, uint32_
 
 	ck_assert_uint_lt(node, LAB_NODES);
 	ck_assert(wh_wire_decode(&message, bytes, count));
-	if (lab->lobby.guests[node].incarnation == 0)
+	if (lab->roster.known_nodes[node].incarnation == 0)
 		return WHORL_MEMBER_GONE;
 	if (lab->room[node] == 0)
 		return WHORL_AGAIN;
 	lab->room[node]--;
 	if (message.kind == WH_WIRE_INTRO || message.kind == WH_WIRE_JOIN) {
-		ck_assert_uint_eq(message.incarnation, lab->lobby.incarnation);
+		ck_assert_uint_eq(message.incarnation, lab->roster.incarnation);
 		ck_assert_uint_eq(message.group_digest, GROUP_DIGEST);
 		ck_assert_uint_eq(message.subgroups_digest, SUBGROUPS_DIGEST);
 	}
@@ -155,7 +155,7 @@ static inline void lab_log(void *ctx, enum wh_log_level level, const char *line)
 		snprintf(lab->line, sizeof(lab->line), "%s", line);
 }
 
-/* ---- the entrant ------------------------------------------------------------------------------------------------- */
+/* ---- the joiner ------------------------------------------------------------------------------------------------- */
 
 static inline bool lab_open(void *ctx, struct wh_view *view, uint64_t key)
 {
@@ -232,19 +232,19 @@ static inline struct lab *lab_make(uint32_t me, uint32_t configured)
 	for (uint32_t i = 0; i < LAB_SUBGROUPS; i++)
 		lab->texts[i] = (struct wh_subgroup_text){"main", "all", "all", 1, 1};
 	lab->layout = (struct wh_layout_config){.subgroups = lab->texts, .count = 1};
-	lab->lobby = (struct wh_lobby){.diag = &lab->env.diag,
-				       .loop = &lab->loop,
-				       .transport = &lab->transport,
-				       .id = me,
-				       .nodes = LAB_NODES,
-				       .incarnation = incarnation_of(me, 0),
-				       .group_digest = GROUP_DIGEST,
-				       .subgroups_digest = SUBGROUPS_DIGEST};
-	ck_assert_int_eq(wh_lobby_init(&lab->lobby, &err), WHORL_OK);
-	lab->admission = (struct wh_admission){.lobby = &lab->lobby, .patience_ns = PATIENCE_NS};
-	lab->entry = (struct wh_entry){
-		.lobby = &lab->lobby,
-		.admission = &lab->admission,
+	lab->roster = (struct wh_roster){.diag = &lab->env.diag,
+					 .loop = &lab->loop,
+					 .transport = &lab->transport,
+					 .id = me,
+					 .nodes = LAB_NODES,
+					 .incarnation = incarnation_of(me, 0),
+					 .group_digest = GROUP_DIGEST,
+					 .subgroups_digest = SUBGROUPS_DIGEST};
+	ck_assert_int_eq(wh_roster_init(&lab->roster, &err), WHORL_OK);
+	lab->requests = (struct wh_join_requests){.roster = &lab->roster, .patience_ns = PATIENCE_NS};
+	lab->join = (struct wh_join){
+		.roster = &lab->roster,
+		.requests = &lab->requests,
 		.layout = &lab->layout,
 		.configured = configured,
 		.rule = WH_FORM_MAJORITY,
@@ -272,9 +272,9 @@ static inline void lab_free(struct lab *lab)
 	for (uint32_t node = 0; node < LAB_NODES; node++)
 		wh_view_parts_free(&lab->parts[node]);
 	wh_view_free(lab->opened);
-	wh_entry_close(&lab->entry);
-	wh_admission_close(&lab->admission);
-	wh_lobby_close(&lab->lobby);
+	wh_join_close(&lab->join);
+	wh_join_requests_close(&lab->requests);
+	wh_roster_close(&lab->roster);
 	free(lab);
 }
 
@@ -289,14 +289,14 @@ static inline void pass_ns(struct lab *lab, uint64_t ns)
 static inline void meet(struct lab *lab, const char *nodes)
 {
 	for (; *nodes != '\0'; nodes++)
-		wh_lobby_met(&lab->lobby, (uint32_t)(*nodes - '0'), incarnation_of((uint32_t)(*nodes - '0'), 0));
+		wh_roster_met(&lab->roster, (uint32_t)(*nodes - '0'), incarnation_of((uint32_t)(*nodes - '0'), 0));
 }
 
 static inline struct wh_wire message_of(struct lab *lab, uint32_t node, enum wh_wire_kind kind)
 {
-	lab->lobby.guests[node].heard_ns = lab->loop.now_ns;
+	lab->roster.known_nodes[node].heard_ns = lab->loop.now_ns;
 	return (struct wh_wire){.kind = kind,
-				.incarnation = lab->lobby.guests[node].incarnation,
+				.incarnation = lab->roster.known_nodes[node].incarnation,
 				.group_digest = GROUP_DIGEST,
 				.subgroups_digest = SUBGROUPS_DIGEST};
 }
@@ -309,7 +309,7 @@ static inline void say_they(struct lab *lab, const char *nodes, enum wh_standing
 
 		intro.standing = standing;
 		intro.key = key;
-		wh_lobby_hear(&lab->lobby, (uint32_t)(*nodes - '0'), &intro);
+		wh_roster_hear(&lab->roster, (uint32_t)(*nodes - '0'), &intro);
 	}
 }
 
@@ -323,7 +323,7 @@ static inline void say_member(struct lab *lab, uint32_t node, uint64_t view, uin
 	intro.view = view;
 	intro.leader = leader;
 	intro.key = key;
-	wh_lobby_hear(&lab->lobby, node, &intro);
+	wh_roster_hear(&lab->roster, node, &intro);
 }
 
 /* One pass, as group/enter.c makes it. */
@@ -332,10 +332,10 @@ static inline size_t step(struct lab *lab)
 	size_t work = 0;
 
 	lab->loop.next_ns = UINT64_MAX;
-	if (lab->entry.began_ns != 0)
-		work += wh_entry_step(&lab->entry);
-	work += wh_admission_step(&lab->admission);
-	return work + wh_lobby_step(&lab->lobby);
+	if (lab->join.began_ns != 0)
+		work += wh_join_step(&lab->join);
+	work += wh_join_requests_step(&lab->requests);
+	return work + wh_roster_step(&lab->roster);
 }
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
@@ -387,7 +387,7 @@ static inline bool invite_by(struct lab *lab, uint32_t node, struct wh_view *vie
 		message.offset = (uint32_t)at;
 		message.bytes = (uint32_t)(count - at < WH_WIRE_PIECE_BYTES ? count - at : WH_WIRE_PIECE_BYTES);
 		message.piece = bytes + at;
-		believed = wh_entry_hear(&lab->entry, node, &message);
+		believed = wh_join_hear(&lab->join, node, &message);
 	}
 	free(bytes);
 	return believed;
@@ -398,7 +398,7 @@ static inline void withdraw(struct lab *lab, uint32_t node, uint64_t key)
 	struct wh_wire message = message_of(lab, node, WH_WIRE_WITHDRAWN);
 
 	message.key = key;
-	ck_assert(wh_entry_hear(&lab->entry, node, &message));
+	ck_assert(wh_join_hear(&lab->join, node, &message));
 }
 
 /* Node `me` of three that are configured, which has begun to seek; nobody else has been met. */
@@ -407,7 +407,7 @@ static inline struct lab *lab_of_three(uint32_t me)
 	struct lab *lab = lab_make(me, 3);
 
 	lab->searching = true;
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	step(lab);
 	return lab;
 }

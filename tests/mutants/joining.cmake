@@ -1,29 +1,29 @@
-# entries.cmake - mechanisms by which a node comes into a view, or a group begins (docs/decisions/0016), taken out one at a time. See
+# joining.cmake - mechanisms by which a node comes into a view, or a group begins (docs/decisions/0016), taken out one at a time. See
 # mutants.cmake and views.cmake.
 
 # ---- the newcomer ----
 
-mutant(NAME asks-anybody KIND views FILE membership/entry.c
+mutant(NAME asks-anybody KIND views FILE membership/join.c
 	REMOVES "who wants to come in asks the leader"
 	TEXT [[
-	if (leader >= lobby->nodes || lobby->guests[leader].incarnation == 0 ||
-	    lobby->guests[leader].standing != WH_MEMBER_OF)
+	if (leader >= roster->nodes || roster->known_nodes[leader].incarnation == 0 ||
+	    roster->known_nodes[leader].standing != WH_MEMBER_OF)
 		leader = (uint32_t)member;
 ]]
 	REPLACEMENT [[
 	leader = (uint32_t)member;
 ]])
 
-mutant(NAME asks-once KIND views FILE membership/entry.c
+mutant(NAME asks-once KIND views FILE membership/join.c
 	REMOVES "who wants to come in asks again"
 	TEXT [[
-	if (leader == entry->asked && entry->asked_ns != 0 && now < entry->asked_ns + ASK_AGAIN_NS) {
+	if (leader == join->asked && join->asked_ns != 0 && now < join->asked_ns + ASK_AGAIN_NS) {
 ]]
 	REPLACEMENT [[
-	if (leader == entry->asked && entry->asked_ns != 0) {
+	if (leader == join->asked && join->asked_ns != 0) {
 ]])
 
-mutant(NAME asks-the-oldest KIND views FILE membership/entry.c
+mutant(NAME asks-the-oldest KIND views FILE membership/join.c
 	REMOVES "of those who say that they are members one of the latest view is asked"
 	TEXT [[
 	return one->quorum != other->quorum ? one->quorum : one->view > other->view;
@@ -32,42 +32,42 @@ mutant(NAME asks-the-oldest KIND views FILE membership/entry.c
 	return one->quorum != other->quorum ? one->quorum : one->view < other->view;
 ]])
 
-mutant(NAME there-untold KIND views FILE membership/entry.c
+mutant(NAME there-untold KIND views FILE membership/join.c
 	REMOVES "who is there says so to the leader"
 	TEXT [[
-	entry->said_there = entry->said_there || say_there(entry, true);
+	join->said_there = join->said_there || say_there(join, true);
 ]]
 	REPLACEMENT "")
 
-mutant(NAME opened-untold KIND test_entry FILE membership/entry.c
+mutant(NAME opened-untold KIND test_join FILE membership/join.c
 	REMOVES "who has opened its image says so"
 	TEXT [[
-		entry->said_open = entry->said_open || say_there(entry, false);
+		join->said_open = join->said_open || say_there(join, false);
 ]]
 	REPLACEMENT "")
 
-mutant(NAME lower-key-counts KIND test_entry FILE membership/entry.c
+mutant(NAME lower-key-counts KIND test_join FILE membership/join.c
 	REMOVES "of two invitations the one with the greater key counts"
 	TEXT [[
-		return !follows || key > entry->key;
-	if (!wh_entry_forms
+		return !follows || key > join->key;
+	if (!wh_join_forms
 ]]
 	REPLACEMENT [[
-		return !follows || key != entry->key;
-	if (!wh_entry_forms
+		return !follows || key != join->key;
+	if (!wh_join_forms
 ]])
 
-mutant(NAME never-void KIND test_entry FILE membership/entry.c
+mutant(NAME never-void KIND test_join FILE membership/join.c
 	REMOVES "an invitation is void when all who could tell are lost"
 	TEXT [[
-	else if (has_lost_its_members(entry))
+	else if (has_lost_its_members(join))
 		why = "members gone";
 ]]
 	REPLACEMENT [[
 	(void)has_lost_its_members;
 ]])
 
-mutant(NAME void-without-leader KIND views FILE membership/entry.c
+mutant(NAME void-without-leader KIND views FILE membership/join.c
 	SEED 3800 WORDS --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=1
 	      --set sim.messages_max=20 --set sim.deliveries_max=300 --set sim.latency_max_us=200
 	      --fault "join 3 at 0.934 ms" --fault "crash 0 silently at decide 1"
@@ -75,50 +75,50 @@ mutant(NAME void-without-leader KIND views FILE membership/entry.c
 	      --fault "crash 2 at 29.156 ms" --fault "return 2 at 78.700 ms"
 	REMOVES "an invitation stays when only the leader is gone"
 	TEXT [[
-	else if (has_lost_its_members(entry))
+	else if (has_lost_its_members(join))
 		why = "members gone";
 ]]
 	REPLACEMENT [[
-	else if (has_lost_its_members(entry) || entry->lobby->guests[entry->by].incarnation == 0)
+	else if (has_lost_its_members(join) || join->roster->known_nodes[join->by].incarnation == 0)
 		why = "members gone";
 ]])
 
-mutant(NAME no-members-count KIND test_entry FILE membership/entry.c
+mutant(NAME no-members-count KIND test_join FILE membership/join.c
 	REMOVES "a member that says it is none cannot tell that a view has begun"
 	TEXT [[
-		if (is_new(view, rank) || (is_none && waited_ns >= entry->start_timeout_ns) ||
+		if (is_new(view, rank) || (is_none && waited_ns >= join->start_timeout_ns) ||
 ]]
 	REPLACEMENT [[
 		(void)is_none;
 		if (is_new(view, rank) ||
 ]])
 
-mutant(NAME never-overtaken KIND test_entry FILE membership/entry.c
+mutant(NAME never-overtaken KIND test_join FILE membership/join.c
 	REMOVES "an invitation is void when somebody is in another view of that number, or a later one"
 	TEXT [[
-	if (why == NULL && is_overtaken(entry))
+	if (why == NULL && is_overtaken(join))
 		why = "overtaken";
 ]]
 	REPLACEMENT [[
 	(void)is_overtaken;
 ]])
 
-mutant(NAME dropped-unlooked KIND test_entry FILE membership/entry.c
+mutant(NAME dropped-unlooked KIND test_join FILE membership/join.c
 	REMOVES "before an invitation is dropped its rows are looked at"
 	TEXT [[
-	if (entry->state != WH_ENTRY_SEEKING)
-		work += arrive(entry);
-	if (entry->state == WH_ENTRY_IN)
+	if (join->state != WH_JOIN_SEEKING)
+		work += arrive(join);
+	if (join->state == WH_JOIN_IN)
 		return work;
-	if (entry->state != WH_ENTRY_SEEKING)
-		look_after(entry);
+	if (join->state != WH_JOIN_SEEKING)
+		look_after(join);
 ]]
 	REPLACEMENT [[
-	if (entry->state != WH_ENTRY_SEEKING)
-		look_after(entry);
-	if (entry->state != WH_ENTRY_SEEKING)
-		work += arrive(entry);
-	if (entry->state == WH_ENTRY_IN)
+	if (join->state != WH_JOIN_SEEKING)
+		look_after(join);
+	if (join->state != WH_JOIN_SEEKING)
+		work += arrive(join);
+	if (join->state == WH_JOIN_IN)
 		return work;
 ]])
 
@@ -170,7 +170,7 @@ mutant(NAME beats-undecided KIND views FILE group/install.c
 
 # ---- the first view ----
 
-mutant(NAME forms-unsearched KIND test_entry_refused FILE membership/entry.c
+mutant(NAME forms-unsearched KIND test_join_refused FILE membership/join.c
 	REMOVES "nobody forms a group before it has looked for all who are there"
 	TEXT [[
 	if (transport->ops->searching(transport))
@@ -180,23 +180,23 @@ mutant(NAME forms-unsearched KIND test_entry_refused FILE membership/entry.c
 	(void)transport;
 ]])
 
-mutant(NAME forms-unintroduced KIND test_form FILE membership/entry.c
+mutant(NAME forms-unintroduced KIND test_form FILE membership/join.c
 	REMOVES "nobody forms a group before all whom it has met have said what they are"
 	TEXT [[
-		if (entry->lobby->guests[node].incarnation != 0 && !entry->lobby->guests[node].introduced)
+		if (join->roster->known_nodes[node].incarnation != 0 && !join->roster->known_nodes[node].introduced)
 			return true;
 ]]
 	REPLACEMENT [[
 		continue;
 ]])
 
-mutant(NAME silent-are-awaited KIND views FILE membership/entry.c
+mutant(NAME silent-are-awaited KIND views FILE membership/join.c
 	SEED 2 WORDS --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=1
 	      --set sim.messages_max=2 --set sim.deliveries_max=20 --set sim.latency_max_us=2000
 	      --fault "crash 1 silently at met 1" --fault "return 1 at 0.286 ms"
 	REMOVES "who does not say what it is is not waited for for ever"
 	TEXT [[
-	if (entry->lobby->loop->now_ns >= entry->began_ns + entry->patience_ns)
+	if (join->roster->loop->now_ns >= join->began_ns + join->patience_ns)
 		return false;
 	for
 ]]
@@ -204,73 +204,75 @@ mutant(NAME silent-are-awaited KIND views FILE membership/entry.c
 	for
 ]])
 
-mutant(NAME forms-beside-members KIND test_first_view FILE membership/entry.c
+mutant(NAME forms-beside-members KIND test_first_view FILE membership/join.c
 	REMOVES "who has met a member forms nothing"
 	TEXT [[
-	       wh_entry_member(entry) < 0 && (entry->state != WH_ENTRY_SEEKING || !wh_entry_looks_around(entry));
+	       wh_join_member(join) < 0 && (join->state != WH_JOIN_SEEKING || !wh_join_looks_around(join));
 ]]
 	REPLACEMENT [[
-	       (entry->state != WH_ENTRY_SEEKING || !wh_entry_looks_around(entry));
+	       (join->state != WH_JOIN_SEEKING || !wh_join_looks_around(join));
 ]])
 
-mutant(NAME floor-forgotten KIND test_first_view FILE membership/entry.c
+mutant(NAME floor-forgotten KIND test_first_view FILE membership/join.c
 	REMOVES "a first view that was dropped is not followed again"
 	TEXT [[
-	if (!wh_entry_forms(entry) || key <= entry->floor)
+	if (!wh_join_forms(join) || key <= join->floor)
 		return false;
 ]]
 	REPLACEMENT [[
-	if (!wh_entry_forms(entry))
+	if (!wh_join_forms(join))
 		return false;
 ]])
 
-mutant(NAME there-follows-another KIND test_first_view FILE membership/entry.c
+mutant(NAME there-follows-another KIND test_first_view FILE membership/join.c
 	REMOVES "who is there has promised to go on in that first view: it follows another invitation"
 	TEXT [[
-	return !follows || (entry->state == WH_ENTRY_INVITED && wh_is_first_view(entry->key) && from == entry->by &&
+	return !follows ||
+	       (join->state == WH_JOIN_INVITED && wh_is_first_view(join->key) && from == join->by &&
 ]]
 	REPLACEMENT [[
-	return !follows || (wh_is_first_view(entry->key) && from == entry->by &&
+	return !follows || (wh_is_first_view(join->key) && from == join->by &&
 ]])
 
-mutant(NAME follows-two KIND test_first_view FILE membership/entry.c
+mutant(NAME follows-two KIND test_first_view FILE membership/join.c
 	REMOVES "who follows an invitation into a first view does not hear another coordinator"
 	TEXT [[
-	return !follows || (entry->state == WH_ENTRY_INVITED && wh_is_first_view(entry->key) && from == entry->by &&
+	return !follows ||
+	       (join->state == WH_JOIN_INVITED && wh_is_first_view(join->key) && from == join->by &&
 ]]
 	REPLACEMENT [[
 	(void)from;
-	return !follows || (entry->state == WH_ENTRY_INVITED && wh_is_first_view(entry->key) &&
+	return !follows || (join->state == WH_JOIN_INVITED && wh_is_first_view(join->key) &&
 ]])
 
-mutant(NAME there-withdraws KIND test_entry FILE membership/entry.c
+mutant(NAME there-withdraws KIND test_join FILE membership/join.c
 	REMOVES "who is there in a first view goes on in it, though its coordinator withdraws"
 	TEXT [[
-	if (entry->state == WH_ENTRY_INVITED ? node == entry->by : !wh_is_first_view(message->key))
+	if (join->state == WH_JOIN_INVITED ? node == join->by : !wh_is_first_view(message->key))
 ]]
 	REPLACEMENT [[
-	if (node == entry->by || !wh_is_first_view(message->key))
+	if (node == join->by || !wh_is_first_view(message->key))
 ]])
 
-mutant(NAME there-gives-up KIND views FILE membership/entry.c
+mutant(NAME there-gives-up KIND views FILE membership/join.c
 	REMOVES "who is there in a first view goes on in it, though its coordinator is gone, or it takes long"
 	TEXT [[
-		return now >= entry->there_ns + THERE_TIMEOUTS * entry->start_timeout_ns ? "nobody comes" : NULL;
+		return now >= join->there_ns + THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;
 ]]
 	REPLACEMENT [[
-		return now >= entry->there_ns + THERE_TIMEOUTS ? "nobody comes" : NULL;
+		return now >= join->there_ns + THERE_TIMEOUTS ? "nobody comes" : NULL;
 ]])
 
-mutant(NAME there-for-ever KIND test_first_view FILE membership/entry.c
+mutant(NAME there-for-ever KIND test_first_view FILE membership/join.c
 	REMOVES "who is there in a first view, and nobody comes, gives it up in the end"
 	TEXT [[
-		return now >= entry->there_ns + THERE_TIMEOUTS * entry->start_timeout_ns ? "nobody comes" : NULL;
+		return now >= join->there_ns + THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;
 ]]
 	REPLACEMENT [[
 		return NULL;
 ]])
 
-mutant(NAME minority-is-there KIND test_first_view FILE membership/entry.c
+mutant(NAME minority-is-there KIND test_first_view FILE membership/join.c
 	REMOVES "a first view that no majority can be in any more is dropped"
 	TEXT [[
 	if (2 * left <= view->voters)
@@ -280,7 +282,7 @@ mutant(NAME minority-is-there KIND test_first_view FILE membership/entry.c
 	(void)left;
 ]])
 
-mutant(NAME first-for-ever KIND views FILE membership/entry.c
+mutant(NAME first-for-ever KIND views FILE membership/join.c
 	REMOVES "an invitation into a first view is given up after a while"
 	TEXT [[
 	if (now >= until)
@@ -290,47 +292,47 @@ mutant(NAME first-for-ever KIND views FILE membership/entry.c
 	(void)now;
 ]])
 
-mutant(NAME void-without-coordinator KIND test_first_view FILE membership/entry.c
+mutant(NAME void-without-coordinator KIND test_first_view FILE membership/join.c
 	REMOVES "a first view may have begun though its coordinator is gone"
 	TEXT [[
 	return NULL; /* also if the coordinator is gone: somebody may have begun it */
 ]]
 	REPLACEMENT [[
-	return entry->by == entry->lobby->id || entry->lobby->guests[entry->by].incarnation != 0 ? NULL
+	return join->by == join->roster->id || join->roster->known_nodes[join->by].incarnation != 0 ? NULL
 												 : "coordinator gone";
 ]])
 
-mutant(NAME dropped-untold KIND test_first_view FILE membership/entry.c
+mutant(NAME dropped-untold KIND test_first_view FILE membership/join.c
 	REMOVES "who drops a first view tells all who are in it"
 	TEXT [[
-		wh_admission_renounce(entry->admission, entry->view, entry->key);
-		entry->floor
+		wh_join_requests_renounce(join->requests, join->view, join->key);
+		join->floor
 ]]
 	REPLACEMENT [[
-		entry->floor
+		join->floor
 ]])
 
-mutant(NAME dropped-unheard KIND test_first_view FILE membership/lobby.c
+mutant(NAME dropped-unheard KIND test_first_view FILE membership/roster.c
 	REMOVES "who has dropped a first view has no part in it"
 	TEXT [[
-	if (wh_is_first_view(message->key) && message->key > 0 && key > guest->dropped)
-		guest->dropped = key;
+	if (wh_is_first_view(message->key) && message->key > 0 && key > known->dropped)
+		known->dropped = key;
 ]]
 	REPLACEMENT [[
-	(void)guest;
+	(void)known;
 	(void)key;
 ]])
 
-mutant(NAME dropped-shrinks KIND test_first_view FILE membership/lobby.c
+mutant(NAME dropped-shrinks KIND test_first_view FILE membership/roster.c
 	REMOVES "who has dropped a first view has no part in earlier ones either"
 	TEXT [[
-	if (wh_is_first_view(message->key) && message->key > 0 && key > guest->dropped)
+	if (wh_is_first_view(message->key) && message->key > 0 && key > known->dropped)
 ]]
 	REPLACEMENT [[
 	if (wh_is_first_view(message->key) && message->key > 0)
 ]])
 
-mutant(NAME invites-and-stays KIND test_lobby FILE membership/lobby.c
+mutant(NAME invites-and-stays KIND test_roster FILE membership/roster.c
 	REMOVES "who invites into a first view has no part in those before"
 	TEXT [[
 	uint64_t key = message->key - (message->kind == WH_WIRE_VIEW);
@@ -347,14 +349,14 @@ mutant(NAME wishes-starve KIND test_prepare_rests FILE membership/propose.c
 ]]
 	REPLACEMENT "")
 
-mutant(NAME hasty-followers KIND test_first_view FILE membership/entry.c
+mutant(NAME hasty-followers KIND test_first_view FILE membership/join.c
 	REMOVES "it is the coordinator that gives up a first view which not all come into"
 	TEXT [[
-	return entry->invited_ns + (waits ? WH_SILENT_TIMEOUTS : 1) * entry->start_timeout_ns;
+	return join->invited_ns + (waits ? WH_SILENT_TIMEOUTS : 1) * join->start_timeout_ns;
 ]]
 	REPLACEMENT [[
 	(void)waits;
-	return entry->invited_ns + entry->start_timeout_ns;
+	return join->invited_ns + join->start_timeout_ns;
 ]])
 
 mutant(NAME one-begins KIND views FILE group/enter.c
@@ -365,7 +367,7 @@ mutant(NAME one-begins KIND views FILE group/enter.c
 	TEXT [[
 	if (view->number != 0 || 2 * there <= view->voters)
 		return false;
-	return node->entry.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)late;
@@ -378,7 +380,7 @@ mutant(NAME begins-at-majority KIND test_timelines_forming FILE group/enter.c
 	TEXT [[
 	if (view->number != 0 || 2 * there <= view->voters)
 		return false;
-	return node->entry.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)awaited;
@@ -395,7 +397,7 @@ mutant(NAME begins-in-minority KIND views FILE group/enter.c
 	TEXT [[
 	if (view->number != 0 || 2 * there <= view->voters)
 		return false;
-	return node->entry.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)said;
@@ -405,32 +407,32 @@ mutant(NAME begins-in-minority KIND views FILE group/enter.c
 mutant(NAME two-coordinate KIND test_form FILE membership/form.c
 	REMOVES "a coordinator that meets a lower one withdraws"
 	TEXT [[
-		wh_entry_drop(entry, "not the lowest");
+		wh_join_drop(join, "not the lowest");
 ]]
 	REPLACEMENT [[
-		wh_loop_at(entry->lobby->loop, UINT64_MAX);
+		wh_loop_at(join->roster->loop, UINT64_MAX);
 ]])
 
 mutant(NAME all-coordinate KIND test_first_view FILE membership/form.c
 	REMOVES "the lowest of those who form a group coordinates: all do"
 	TEXT [[
-	entry->passes_over = is_lower(entry, 0);
+	join->passes_over = is_lower(join, 0);
 ]]
 	REPLACEMENT [[
-	entry->passes_over = false;
+	join->passes_over = false;
 ]]
 	TEXT_2 [[
-		wh_entry_drop(entry, "not the lowest");
+		wh_join_drop(join, "not the lowest");
 ]]
 	REPLACEMENT_2 [[
-		wh_loop_at(entry->lobby->loop, UINT64_MAX);
+		wh_loop_at(join->roster->loop, UINT64_MAX);
 ]])
 
 mutant(NAME lower-first-keys KIND test_form FILE membership/form.c
 	REMOVES "the key of a first view is greater than all that those who come have seen"
 	TEXT [[
-		if (is_forming(entry, node) && node != entry->lobby->id && entry->lobby->guests[node].key > floor)
-			floor = entry->lobby->guests[node].key;
+		if (is_forming(join, node) && node != join->roster->id && join->roster->known_nodes[node].key > floor)
+			floor = join->roster->known_nodes[node].key;
 ]]
 	REPLACEMENT [[
 		continue;
@@ -439,7 +441,7 @@ mutant(NAME lower-first-keys KIND test_form FILE membership/form.c
 mutant(NAME invites-all-again KIND test_form FILE membership/form.c
 	REMOVES "who did not come is left out of the next first view"
 	TEXT [[
-	       entry->lobby->guests[node].not_before_ns <= entry->lobby->loop->now_ns;
+	       join->roster->known_nodes[node].not_before_ns <= join->roster->loop->now_ns;
 ]]
 	REPLACEMENT [[
 	       node != UINT32_MAX;
@@ -448,41 +450,41 @@ mutant(NAME invites-all-again KIND test_form FILE membership/form.c
 mutant(NAME quorum-of-few KIND views FILE membership/form.c
 	REMOVES "the quorum of a first view is taken of all configured nodes"
 	TEXT [[
-	return invite(entry, newcomers, count, entry->configured);
+	return invite(join, newcomers, count, join->configured);
 ]]
 	REPLACEMENT [[
-	return invite(entry, newcomers, count, count);
+	return invite(join, newcomers, count, count);
 ]])
 
 mutant(NAME minority-forms KIND views FILE membership/form.c
 	REMOVES "a first view has more than half of the configured nodes"
 	TEXT [[
-	if ((count < entry->configured && now < until) || !may_form(entry, count)) {
+	if ((count < join->configured && now < until) || !may_form(join, count)) {
 ]]
 	REPLACEMENT [[
-	if (count < entry->configured && now < until) {
+	if (count < join->configured && now < until) {
 ]]
 	TEXT_2 [[
-	return invite(entry, newcomers, count, entry->configured);
+	return invite(join, newcomers, count, join->configured);
 ]]
 	REPLACEMENT_2 [[
-	return invite(entry, newcomers, count, count);
+	return invite(join, newcomers, count, count);
 ]])
 
-mutant(NAME gone-is-not-lost KIND test_entry FILE membership/lobby.c
+mutant(NAME gone-is-not-lost KIND test_join FILE membership/roster.c
 	REMOVES "who has ended is lost to the views that it was invited into"
 	TEXT [[
-	guest->ended[0] = before.incarnation;
+	known->ended[0] = before.incarnation;
 ]]
 	REPLACEMENT [[
-	guest->ended[0] = 0;
+	known->ended[0] = 0;
 ]])
 
 mutant(NAME silent-coordinates KIND test_form_silent FILE membership/form.c
 	REMOVES "who coordinates and is silent is passed over after a while"
 	TEXT [[
-	if (entry->passes_over && (now < entry->could_ns + silence_ns || is_lower(entry, now - silence_ns + 1)))
+	if (join->passes_over && (now < join->could_ns + silence_ns || is_lower(join, now - silence_ns + 1)))
 ]]
 	REPLACEMENT [[
-	if (entry->passes_over && silence_ns > 0)
+	if (join->passes_over && silence_ns > 0)
 ]])

@@ -1,7 +1,7 @@
-/* test_entry.c - the way of a node into a view: seeking, invited, there, in; and when an invitation is void. First
- * views are in test_form.c and test_first_view.c, and who is refused in test_entry_refused.c.
+/* test_join.c - the way of a node into a view: seeking, invited, there, in; and when an invitation is void. First
+ * views are in test_form.c and test_first_view.c, and who is refused in test_join_refused.c.
  */
-#include "tests/unit/lobby_lab.h"
+#include "tests/unit/roster_lab.h"
 
 #define ASK_AGAIN_NS (100 * WH_NS_PER_MS)
 #define KEY (WH_FIRST_KEYS | 0x2000001) /* of the view after view 1 */
@@ -11,7 +11,7 @@ static struct lab *lab_of_seeker(void)
 {
 	struct lab *lab = lab_make(5, 3);
 
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "012");
 	return lab;
 }
@@ -38,7 +38,7 @@ static struct lab *lab_of_invited(bool there)
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY));
 	lab->is_open = there;
 	step(lab);
-	ck_assert_int_eq(lab->entry.state, there ? WH_ENTRY_THERE : WH_ENTRY_INVITED);
+	ck_assert_int_eq(lab->join.state, there ? WH_JOIN_THERE : WH_JOIN_INVITED);
 	forget(lab);
 	return lab;
 }
@@ -73,7 +73,7 @@ START_TEST(it_asks_the_leader_again_and_again)
 	say_member(lab, 1, 5, 1, KEY + 1); /* a later view, and another leads */
 	step(lab);
 	expect(lab, "1:join ");
-	wh_lobby_gone(&lab->lobby, 1);
+	wh_roster_gone(&lab->roster, 1);
 	step(lab);
 	expect(lab, "2:join ");
 	say_member(lab, 0, 3, 0, KEY - 1); /* of an older view */
@@ -126,7 +126,7 @@ START_TEST(from_an_invitation_to_the_view)
 	lab->has_begun = true;
 	ck_assert_uint_eq(step(lab), 1);
 	expect(lab, "begin ");
-	ck_assert_int_eq(lab->entry.state, WH_ENTRY_IN);
+	ck_assert_int_eq(lab->join.state, WH_JOIN_IN);
 	ck_assert_uint_eq(step(lab), 0);
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY + 1));
 	expect(lab, "");
@@ -144,7 +144,7 @@ START_TEST(there_although_the_queue_is_full)
 	lab->is_open = true;
 	step(lab);
 	expect(lab, "row ");
-	ck_assert_int_eq(lab->entry.state, WH_ENTRY_THERE);
+	ck_assert_int_eq(lab->join.state, WH_JOIN_THERE);
 	step(lab);
 	expect(lab, "");
 	lab->has_begun = _i == 1;
@@ -186,7 +186,7 @@ START_TEST(lower_keys_are_out_of_date)
 	expect(lab, "discard open-0,1,4,5-as-2010001 ");
 	step(lab);
 	expect(lab, "1:open-2010001 0:join "); /* whoever leads is asked again and again, all the way */
-	ck_assert_int_eq(lab->entry.state, WH_ENTRY_INVITED);
+	ck_assert_int_eq(lab->join.state, WH_JOIN_INVITED);
 	lab_free(lab);
 }
 END_TEST
@@ -203,21 +203,21 @@ START_TEST(invitations_that_cannot_be)
 	message.key = KEY;
 	message.total = message.bytes = sizeof(junk);
 	message.piece = junk;
-	ck_assert(wh_entry_hear(&lab->entry, 0, &message)); /* who has not said what it is is not heard */
+	ck_assert(wh_join_hear(&lab->join, 0, &message)); /* who has not said what it is is not heard */
 	say_member(lab, 0, 1, 0, (WH_FIRST_KEYS | 0x1000001));
-	ck_assert(!wh_entry_hear(&lab->entry, 0, &message));
+	ck_assert(!wh_join_hear(&lab->join, 0, &message));
 	message.total = 2 * sizeof(junk);
-	ck_assert(wh_entry_hear(&lab->entry, 0, &message));
-	ck_assert(!wh_entry_hear(&lab->entry, 0,
-				 &(struct wh_wire){.kind = WH_WIRE_VIEW,
-						   .key = KEY,
-						   .total = 2 * sizeof(junk),
-						   .offset = 1,
-						   .bytes = 1,
-						   .piece = junk})); /* a piece that does not follow */
-	lab->lobby.guests[0].differs = "[group] section differs";
+	ck_assert(wh_join_hear(&lab->join, 0, &message));
+	ck_assert(!wh_join_hear(&lab->join, 0,
+				&(struct wh_wire){.kind = WH_WIRE_VIEW,
+						  .key = KEY,
+						  .total = 2 * sizeof(junk),
+						  .offset = 1,
+						  .bytes = 1,
+						  .piece = junk})); /* a piece that does not follow */
+	lab->roster.known_nodes[0].differs = "[group] section differs";
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY));
-	lab->lobby.guests[0].differs = NULL;
+	lab->roster.known_nodes[0].differs = NULL;
 	ck_assert(!invite_by(lab, 0, view_2(lab, "4"), KEY));
 	ck_assert(!invite_by(lab, 0, view_2(lab, "5"), KEY + (1 << 24)));
 	view = view_2(lab, "5");
@@ -241,8 +241,8 @@ START_TEST(who_cannot_open_does_not_follow)
 	lab->can_open = false;
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY));
 	expect(lab, "open-0,1,5-as-2000001 ");
-	ck_assert_int_eq(lab->entry.state, WH_ENTRY_SEEKING);
-	ck_assert_ptr_null(lab->entry.view);
+	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
+	ck_assert_ptr_null(lab->join.view);
 	lab_free(lab);
 }
 END_TEST
@@ -261,7 +261,7 @@ START_TEST(an_invitation_is_withdrawn)
 	expect(lab, there ? "discard " : "");
 	withdraw(lab, 0, KEY);
 	expect(lab, there ? "" : "discard ");
-	ck_assert_int_eq(lab->entry.state, WH_ENTRY_SEEKING);
+	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
 	step(lab); /* and says that it follows nobody */
 	expect(lab, "0:join 0:seeking-0 1:seeking-0 2:seeking-0 ");
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY + 1));
@@ -284,7 +284,7 @@ START_TEST(an_invitation_is_overtaken)
 	say_member(lab, 2, _i < 2 ? 2 : 7, 2, KEY + 0x10000);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
-	ck_assert_int_eq(lab->entry.state, WH_ENTRY_SEEKING);
+	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
 	lab_free(lab);
 }
 END_TEST
@@ -294,23 +294,23 @@ START_TEST(all_who_invited_are_lost)
 {
 	struct lab *lab = lab_of_invited(_i % 2 == 1);
 
-	wh_lobby_gone(&lab->lobby, 0);
+	wh_roster_gone(&lab->roster, 0);
 	step(lab);
-	ck_assert_int_ne(lab->entry.state, WH_ENTRY_SEEKING); /* the other may have decided: it is asked */
+	ck_assert_int_ne(lab->join.state, WH_JOIN_SEEKING); /* the other may have decided: it is asked */
 	expect(lab, "1:join ");
 	if (_i < 2)
-		wh_lobby_gone(&lab->lobby, 1);
+		wh_roster_gone(&lab->roster, 1);
 	else
 		say_they(lab, "1", _i < 4 ? WH_SEEKING : WH_FORMING, 0);
 	if (_i >= 2) { /* that may be old, and what it has become be under way */
 		step(lab);
-		ck_assert_int_ne(lab->entry.state, WH_ENTRY_SEEKING);
+		ck_assert_int_ne(lab->join.state, WH_JOIN_SEEKING);
 		forget(lab);
 		pass_ns(lab, START_NS);
 	}
 	step(lab);
 	ck_assert_ptr_nonnull(strstr(lab->told, "discard "));
-	ck_assert_int_eq(lab->entry.state, WH_ENTRY_SEEKING);
+	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
 	lab_free(lab);
 }
 END_TEST
@@ -322,23 +322,23 @@ START_TEST(a_member_that_was_never_met)
 {
 	struct lab *lab = lab_make(5, 3);
 
-	wh_entry_begin(&lab->entry);
+	wh_join_begin(&lab->join);
 	meet(lab, "0");
 	say_member(lab, 0, 1, 0, (WH_FIRST_KEYS | 0x1000001));
 	if (_i == 1) {
-		wh_lobby_met(&lab->lobby, 1, incarnation_of(1, 7));
+		wh_roster_met(&lab->roster, 1, incarnation_of(1, 7));
 		say_they(lab, "1", WH_SEEKING, 0);
 	} else if (_i == 2) {
 		meet(lab, "1");
 	}
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY));
-	wh_lobby_gone(&lab->lobby, 0);
+	wh_roster_gone(&lab->roster, 0);
 	pass_ns(lab, PATIENCE_NS - 1);
 	step(lab);
-	ck_assert_int_eq(lab->entry.state, WH_ENTRY_INVITED);
+	ck_assert_int_eq(lab->join.state, WH_JOIN_INVITED);
 	pass_ns(lab, 1);
 	step(lab);
-	ck_assert_int_eq(lab->entry.state, _i == 2 ? WH_ENTRY_INVITED : WH_ENTRY_SEEKING);
+	ck_assert_int_eq(lab->join.state, _i == 2 ? WH_JOIN_INVITED : WH_JOIN_SEEKING);
 	lab_free(lab);
 }
 END_TEST
@@ -348,8 +348,8 @@ START_TEST(what_has_begun_is_not_dropped)
 {
 	struct lab *lab = lab_of_invited(true);
 
-	wh_lobby_gone(&lab->lobby, 0);
-	wh_lobby_gone(&lab->lobby, 1);
+	wh_roster_gone(&lab->roster, 0);
+	wh_roster_gone(&lab->roster, 1);
 	say_member(lab, 2, 7, 2, (WH_FIRST_KEYS | 0x8000001));
 	lab->has_begun = true;
 	step(lab);
@@ -364,10 +364,10 @@ START_TEST(who_gives_up_says_so)
 {
 	struct lab *lab = lab_of_invited(_i == 1);
 
-	wh_entry_give_up(&lab->entry);
+	wh_join_give_up(&lab->join);
 	expect(lab, "discard ");
-	ck_assert_int_eq(lab->entry.state, WH_ENTRY_SEEKING);
-	wh_entry_give_up(&lab->entry);
+	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
+	wh_join_give_up(&lab->join);
 	expect(lab, "");
 	lab_free(lab);
 }
@@ -377,7 +377,7 @@ static void expect_words(const struct lab *lab, const char *words)
 {
 	char text[256];
 
-	wh_entry_explain(&lab->entry, text, sizeof(text));
+	wh_join_explain(&lab->join, text, sizeof(text));
 	ck_assert_ptr_nonnull(strstr(text, words));
 }
 
@@ -386,12 +386,12 @@ START_TEST(what_it_waits_for)
 	struct lab *lab = lab_of_seeker();
 
 	expect_words(lab, "waits for a group that it can join");
-	lab->entry.founder = 1;
+	lab->join.founder = 1;
 	expect_words(lab, "waits for node 1, the founder");
-	lab->entry.founder = -1;
+	lab->join.founder = -1;
 	say_member(lab, 0, 1, 2, (WH_FIRST_KEYS | 0x1000001));
 	expect_words(lab, "asks node 2, the leader of view 1, to be let in");
-	lab->lobby.guests[0].quorum = false;
+	lab->roster.known_nodes[0].quorum = false;
 	expect_words(lab, "it hears no quorum");
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY));
 	expect_words(lab, "is invited into view 2 by node 0, and waits until all");
@@ -407,8 +407,8 @@ END_TEST
 
 static Suite *suite(void)
 {
-	Suite *suite = suite_create("entry");
-	TCase *cases = tcase_create("entry");
+	Suite *suite = suite_create("join");
+	TCase *cases = tcase_create("join");
 
 	tcase_add_test(cases, it_asks_the_leader_again_and_again);
 	tcase_add_loop_test(cases, a_leader_that_is_not_there, 0, 2);

@@ -1,14 +1,14 @@
-/* lobby.h - all nodes of the group that have been met, members or not, and what they say that they are (docs/decisions/0016).
+/* roster.h - all nodes of the group that have been met, members or not, and what they say that they are (docs/decisions/0016).
  *
- *     lobby.c       who is there; intros
- *     admission.c   at a member: who wants to come in, is invited, is there. Also of the coordinator of a first view
- *     entry.c       at a node that is no member: seeking, being invited, entering; forming a first view
+ *     roster.c       who is there; intros
+ *     join_requests.c   at a member: who wants to come in, is invited, is there. Also of the coordinator of a first view
+ *     join.c       at a node that is no member: seeking, being invited, entering; forming a first view
  *
- * Threads: the loop's. Memory: wh_lobby_init allocates what one guest for each possible node takes; nothing else allocates
+ * Threads: the loop's. Memory: wh_roster_init allocates what one known for each possible node takes; nothing else allocates
  * but for an invitation.
  */
-#ifndef WH_MEMBERSHIP_LOBBY_H
-#define WH_MEMBERSHIP_LOBBY_H
+#ifndef WH_MEMBERSHIP_ROSTER_H
+#define WH_MEMBERSHIP_ROSTER_H
 
 #include "base/check.h"
 #include "membership/wire.h"
@@ -18,7 +18,7 @@
 #define WH_LIVES_KEPT 4
 #define WH_FAILURES_MAX 6
 
-struct wh_guest {             /* another node of the group, by id */
+struct wh_known_node {        /* another node of the group, by id */
 	uint64_t incarnation; /* of whom has been met; 0: nobody is there */
 	uint64_t heard_ns;    /* when it said something last */
 	bool introduced;      /* what follows has been said by it */
@@ -36,7 +36,7 @@ struct wh_guest {             /* another node of the group, by id */
 	uint64_t ended[WH_LIVES_KEPT]; /* incarnations that were there, and are gone; the last first */
 	uint64_t dropped; /* it has said that it has no part in images of first views up to that key any more */
 
-	/* admission.c */
+	/* join_requests.c */
 	uint64_t wanted_ns;     /* when it asked last to be let in; 0: never */
 	bool recalls;           /* it is to be told that `recalled` is void */
 	uint32_t sent;          /* how much of the invitation it has been sent, in bytes */
@@ -48,7 +48,7 @@ struct wh_guest {             /* another node of the group, by id */
 	uint64_t not_before_ns; /* it has been waited for in vain */
 };
 
-struct wh_lobby { /* the fields up to `subgroups_digest` are set by the caller */
+struct wh_roster { /* the fields up to `subgroups_digest` are set by the caller */
 	struct wh_diag *diag;
 	struct wh_loop *loop;
 	struct wh_transport *transport;
@@ -56,48 +56,49 @@ struct wh_lobby { /* the fields up to `subgroups_digest` are set by the caller *
 	uint64_t incarnation;
 	uint64_t group_digest, subgroups_digest; /* of the configuration */
 
-	const struct wh_view *view; /* of which I am a member; NULL: of none */
-	struct wh_guest *guests;    /* by id */
-	struct wh_wire intro;       /* mine */
-	uint64_t version;           /* of it, from 1 */
-	uint64_t other;             /* another group of this name has been met, and it was told (0032); 0: none */
+	const struct wh_view *view;        /* of which I am a member; NULL: of none */
+	struct wh_known_node *known_nodes; /* by id */
+	struct wh_wire intro;              /* mine */
+	uint64_t version;                  /* of it, from 1 */
+	uint64_t other;   /* another group of this name has been met, and it was told (0032); 0: none */
 	uint64_t seen;    /* no member yet: the greatest key of a first view; it goes out with the next intro */
 	bool outstanding; /* some have not been told */
 	bool quiet;       /* nothing of the others has come in this pass */
 };
 
 /* WHORL_OK, WHORL_MEMORY. */
-WH_MUST_CHECK enum whorl_result wh_lobby_init(struct wh_lobby *lobby, struct wh_error *err);
-void wh_lobby_close(struct wh_lobby *lobby);
+WH_MUST_CHECK enum whorl_result wh_roster_init(struct wh_roster *roster, struct wh_error *err);
+void wh_roster_close(struct wh_roster *roster);
 
-void wh_lobby_met(struct wh_lobby *lobby, uint32_t node, uint64_t incarnation);
-void wh_lobby_gone(struct wh_lobby *lobby, uint32_t node);
+void wh_roster_met(struct wh_roster *roster, uint32_t node, uint64_t incarnation);
+void wh_roster_gone(struct wh_roster *roster, uint32_t node);
 
 /* A WITHDRAWN or VIEW from that node: it has no part in that image any more, or in any but the one that it invites into. */
-void wh_lobby_dropped(struct wh_lobby *lobby, uint32_t node, const struct wh_wire *message);
+void wh_roster_dropped(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);
 
 /* What I am from now on. All who are not in `view` with me are told. */
-void wh_lobby_stand(struct wh_lobby *lobby, const struct wh_wire *intro, const struct wh_view *view);
+void wh_roster_stand(struct wh_roster *roster, const struct wh_wire *intro, const struct wh_view *view);
 
 /* A WH_WIRE_INTRO from that node. */
-void wh_lobby_hear(struct wh_lobby *lobby, uint32_t node, const struct wh_wire *message);
+void wh_roster_hear(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);
 
 /* A member of another group of this name that is there; -1: none is. `group` 0: any two that differ, and both hear a quorum. */
-int wh_lobby_stranger(const struct wh_lobby *lobby, uint64_t group);
+int wh_roster_stranger(const struct wh_roster *roster, uint64_t group);
 
 /* Says so in the log, when another group of this name is met: two identities, and who is in them (0032). */
-void wh_lobby_watch_groups(struct wh_lobby *lobby);
+void wh_roster_watch_groups(struct wh_roster *roster);
 
 /* Tells those who have not been told. Cheap when there are none. */
-size_t wh_lobby_step(struct wh_lobby *lobby);
+size_t wh_roster_step(struct wh_roster *roster);
 
 /* False: the queue is full; the loop comes round soon. A message to somebody who is gone counts as sent. */
-bool wh_lobby_send(struct wh_lobby *lobby, uint32_t node, const struct wh_wire *message);
+bool wh_roster_send(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);
 
 /* Is that incarnation there? */
-static inline bool wh_lobby_has(const struct wh_lobby *lobby, uint32_t node, uint64_t incarnation)
+static inline bool wh_roster_has(const struct wh_roster *roster, uint32_t node, uint64_t incarnation)
 {
-	return node == lobby->id ? incarnation == lobby->incarnation : lobby->guests[node].incarnation == incarnation;
+	return node == roster->id ? incarnation == roster->incarnation
+				  : roster->known_nodes[node].incarnation == incarnation;
 }
 
 static inline bool wh_is_first_view(uint64_t key)
@@ -107,20 +108,21 @@ static inline bool wh_is_first_view(uint64_t key)
 
 /* It is known that this incarnation is there no more, or has no part in that image. (Who was never met may still come, also
  * when another life of its id is there: which of the two is the later one cannot be told.) */
-static inline bool wh_lobby_lost(const struct wh_lobby *lobby, uint32_t node, uint64_t incarnation, uint64_t key)
+static inline bool wh_roster_lost(const struct wh_roster *roster, uint32_t node, uint64_t incarnation, uint64_t key)
 {
-	const struct wh_guest *guest = &lobby->guests[node];
+	const struct wh_known_node *known = &roster->known_nodes[node];
 
 	for (int i = 0; i < WH_LIVES_KEPT; i++)
-		if (guest->ended[i] == incarnation && node != lobby->id)
+		if (known->ended[i] == incarnation && node != roster->id)
 			return true;
-	return node != lobby->id && guest->incarnation == incarnation && wh_is_first_view(key) && guest->dropped >= key;
+	return node != roster->id && known->incarnation == incarnation && wh_is_first_view(key) &&
+	       known->dropped >= key;
 }
 
-/* ---- admission.c: who comes in ---------------------------------------------------------------------------------------- */
+/* ---- join_requests.c: who comes in ---------------------------------------------------------------------------------------- */
 
-struct wh_admission {
-	struct wh_lobby *lobby;
+struct wh_join_requests {
+	struct wh_roster *roster;
 	uint64_t patience_ns; /* whoever did not come in time is invited again after so long, or longer */
 	uint32_t turn;        /* from which id on newcomers are looked for */
 	uint64_t key;         /* of the invitation that is out; 0: none */
@@ -130,24 +132,24 @@ struct wh_admission {
 };
 
 /* A JOIN or THERE. True: somebody wants to come in; whoever leads should look. Whoever does not answers with an intro. */
-bool wh_admission_hear(struct wh_admission *admission, uint32_t node, const struct wh_wire *message, bool leads);
+bool wh_join_requests_hear(struct wh_join_requests *requests, uint32_t node, const struct wh_wire *message, bool leads);
 
 /* Who wants to come in and may. Returns how many, at most `max`. */
-uint32_t wh_admission_newcomers(struct wh_admission *admission, struct wh_newcomer *out, uint32_t max);
+uint32_t wh_join_requests_newcomers(struct wh_join_requests *requests, struct wh_newcomer *out, uint32_t max);
 
 /* Who is new in `view` is invited into it, by `key`; who was invited and is not any more is told, and, if it did not come
  * in time (`blames`), not invited again for a while. NULL: nobody is. WHORL_OK, WHORL_MEMORY: nobody has been invited, and
  * none of them will arrive. */
-enum whorl_result wh_admission_invite(struct wh_admission *admission, const struct wh_view *view, uint64_t key,
-				      bool blames);
+enum whorl_result wh_join_requests_invite(struct wh_join_requests *requests, const struct wh_view *view, uint64_t key,
+					  bool blames);
 
 /* All in that first view are told that this node has no part in it any more. */
-void wh_admission_renounce(struct wh_admission *admission, const struct wh_view *view, uint64_t key);
+void wh_join_requests_renounce(struct wh_join_requests *requests, const struct wh_view *view, uint64_t key);
 
 /* `view` has begun: whoever is in it wants no more. */
-void wh_admission_settle(struct wh_admission *admission, const struct wh_view *view);
+void wh_join_requests_settle(struct wh_join_requests *requests, const struct wh_view *view);
 
-size_t wh_admission_step(struct wh_admission *admission);
-void wh_admission_close(struct wh_admission *admission);
+size_t wh_join_requests_step(struct wh_join_requests *requests);
+void wh_join_requests_close(struct wh_join_requests *requests);
 
 #endif

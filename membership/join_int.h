@@ -1,0 +1,40 @@
+/* join_int.h - what join.c and form.c share. */
+#ifndef WH_MEMBERSHIP_JOIN_INT_H
+#define WH_MEMBERSHIP_JOIN_INT_H
+
+#include "membership/join.h"
+
+/* Who says that he is a member, of the latest view of all; -1: nobody. */
+int wh_join_member(const struct wh_join *join);
+
+/* Does this node take part in forming a first view by majority? */
+bool wh_join_forms(const struct wh_join *join);
+
+/* Members of two groups of this name are there, and both hear a quorum: none of them is asked. */
+bool wh_join_is_between(const struct wh_join *join);
+
+/* May this node be counted in that first view? */
+bool wh_form_agrees(const struct wh_join *join, uint32_t from, const struct wh_view *view);
+
+/* As a node that an operator has told to form a group: there is something that forbids it. True: this node has given up. */
+bool wh_form_is_forbidden(struct wh_join *join);
+
+/* Is it not known yet who is there, and what they are? */
+bool wh_join_looks_around(const struct wh_join *join);
+
+/* Tells what I am, if that is new. */
+void wh_join_stand(struct wh_join *join);
+
+/* The invitation is void. */
+void wh_join_drop(struct wh_join *join, const char *why);
+
+/* Follows an invitation; the view becomes the join's. */
+void wh_join_follow(struct wh_join *join, struct wh_view *view, uint64_t key, uint32_t by);
+
+/* form.c: as founder or coordinator of a first view. */
+size_t wh_join_form(struct wh_join *join);
+void wh_form_explain(const struct wh_join *join, char *text, size_t bytes);
+
+#define WH_SILENT_TIMEOUTS 3 /* start time-outs: of one who could coordinate, or does, and says nothing */
+
+#endif
