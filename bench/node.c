@@ -29,7 +29,7 @@ enum idle { IDLE_ADAPTIVE, IDLE_YIELD, IDLE_SPIN }; /* as `[engine] idle` lists 
 
 struct idleness {
 	unsigned passes; /* without work */
-	struct wh_patience patience;
+	struct wh_backoff backoff;
 };
 
 void wh_bench_node_fail(struct wh_bench_node *node, const char *format, ...)
@@ -128,7 +128,7 @@ static void pass_of_caller(struct wh_bench_node *node, enum wh_bench_phase phase
 		work = wh_bench_send_some(&node->senders[0]);
 	work += whorl_step(node->node);
 	if (work > 0) {
-		wh_patience_renew(&idleness->patience);
+		wh_backoff_renew(&idleness->backoff);
 		return;
 	}
 	if (++idleness->passes % LOOK_PASSES == 0 && look_for_errors(node))
@@ -141,7 +141,7 @@ static void pass_of_caller(struct wh_bench_node *node, enum wh_bench_phase phase
 		sleep_ms = phase == BENCH_IDLE ? LOOK_IDLE_MS : phase == BENCH_LAST ? LOOK_LAST_MS : LOOK_MS;
 		sleep_ms = wh_bench_send_may_sleep(node, sleep_ms);
 	}
-	if (wh_patience_wait(&idleness->patience, wh_env_system(), sleep_ms > 0 ? YIELD_NS : UINT64_MAX))
+	if (wh_backoff_wait(&idleness->backoff, wh_env_system(), sleep_ms > 0 ? YIELD_NS : UINT64_MAX))
 		return;
 	whorl_wait(node->node, sleep_ms);
 	look_for_errors(node);

@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
+#include "base/backoff.h"
 #include "base/env.h"
-#include "base/patience.h"
 #include "bench/bench.h"
 
 /* Where time is virtual. What a node does takes no time of itself: it says what it has done, and time passes. */

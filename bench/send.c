@@ -14,7 +14,7 @@
 #include "bench/limit/limit.h"
 #include "bench/limit/payload.h"
 
-#define LOOKS 4          /* at full windows, before the library's own patience */
+#define LOOKS 4          /* at full windows, before the library's own backoff */
 #define SLEEP_MS 100     /* then it looks whether the run goes on */
 #define SLEEP_SHORT_MS 1 /* where another window may be the first to have room */
 
@@ -162,12 +162,12 @@ static inline struct turn take_turn(struct wh_bench_sender *sender)
 
 /* A delayed stream waits busily, as the paper's do, but it yields: the paper's nodes have cores to spare, and here the
  * delay of one would otherwise be that of every thread on its core. */
-static void wait_for_time(const struct wh_bench_sender *sender, struct wh_patience *patience)
+static void wait_for_time(const struct wh_bench_sender *sender, struct wh_backoff *backoff)
 {
 	struct timespec pause = {0};
 
 	if (!sender->node->plan->options.sender_sleeps) {
-		wh_patience_wait(patience, wh_env_system(), UINT64_MAX);
+		wh_backoff_wait(backoff, wh_env_system(), UINT64_MAX);
 		return;
 	}
 	pause.tv_nsec = (long)until_due(sender, SLEEP_MS * WH_NS_PER_MS);
@@ -176,7 +176,7 @@ static void wait_for_time(const struct wh_bench_sender *sender, struct wh_patien
 
 void wh_bench_send_all(struct wh_bench_sender *sender)
 {
-	struct wh_patience patience = {0};
+	struct wh_backoff backoff = {0};
 	unsigned looks = 0;
 
 	while (is_running(sender)) {
@@ -191,7 +191,7 @@ void wh_bench_send_all(struct wh_bench_sender *sender)
 		if (turn.full > 0 && sender->wait_since_ns == 0)
 			sender->wait_since_ns = wh_bench_time(sender->node);
 		if (turn.full < turn.live) {
-			wait_for_time(sender, &patience);
+			wait_for_time(sender, &backoff);
 			continue;
 		}
 		if (++looks < LOOKS) {

@@ -27,7 +27,7 @@ struct whorl_subgroup {                 /* one that is configured; through all v
 	wh_word rests;                  /* enum wh_rests: what was asked of it last. [any] */
 	wh_word returns;                /* 1: it is to send again, and may not yet: claims get WHORL_AGAIN. [any] */
 	wh_word asks; /* node id << 2 | rests << 1 | 1: to be asked to rest; 0: nobody. [any sets, loop clears] */
-	/* What threads that waited for the window have learnt (base/patience.h). [any] */
+	/* What threads that waited for the window have learnt (base/backoff.h). [any] */
 	wh_word dear_yields, crowded_until_ns;
 	struct wh_state *state; /* [const after start] NULL: the program has given no functions */
 	struct wh_ring *ring;   /* [const] NULL: it is not `mine` */

@@ -177,8 +177,8 @@ static void survey(whorl_node *node, const struct wh_seat *seat)
 	if (seat->mc == NULL)
 		return;
 	wh_multicast_survey(seat->mc);
-	node->epoch->change.worn = node->epoch->change.worn || wh_multicast_is_worn(seat->mc);
-	if (subgroup->ring != NULL && wh_ring_is_worn(subgroup->ring))
+	node->epoch->change.ids_exhausted = node->epoch->change.ids_exhausted || wh_multicast_ids_exhausted(seat->mc);
+	if (subgroup->ring != NULL && wh_ring_ids_exhausted(subgroup->ring))
 		wh_node_fail(node, WH_LOG_ERROR, WHORL_SYSTEM,
 			     "node %u has sent as many messages in %s as one life has numbers for: start it again",
 			     node->id, subgroup->name);

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/patience.h"
+#include "base/backoff.h"
 #include "base/rcu.h"
 
-/* A thread that finds the window full looks again and yields for so long (base/patience.h) before it sleeps: a sleeper
+/* A thread that finds the window full looks again and yields for so long (base/backoff.h) before it sleeps: a sleeper
  * costs the loop that wakes it microseconds. */
 #define YIELD_NS (200 * WH_NS_PER_US)
 
@@ -132,17 +132,17 @@ static bool is_to_return(whorl_subgroup *subgroup)
 
 /* A thread waits anew in each call, but what this machine's yields cost it need not learn anew. Relaxed: it is advice, and
  * threads that write at once lose no more than the count of one of them. */
-static bool wait_a_little(whorl_subgroup *subgroup, struct wh_patience *patience)
+static bool wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff)
 {
-	uint64_t yields = patience->yields;
+	uint64_t yields = backoff->yields;
 	bool more;
 
-	patience->dear_yields = wh_load_relaxed(&subgroup->dear_yields);
-	patience->crowded_until_ns = wh_load_relaxed(&subgroup->crowded_until_ns);
-	more = wh_patience_wait(patience, wh_env_system(), YIELD_NS);
-	if (patience->yields != yields) {
-		wh_store_relaxed(&subgroup->dear_yields, patience->dear_yields);
-		wh_store_relaxed(&subgroup->crowded_until_ns, patience->crowded_until_ns);
+	backoff->dear_yields = wh_load_relaxed(&subgroup->dear_yields);
+	backoff->crowded_until_ns = wh_load_relaxed(&subgroup->crowded_until_ns);
+	more = wh_backoff_wait(backoff, wh_env_system(), YIELD_NS);
+	if (backoff->yields != yields) {
+		wh_store_relaxed(&subgroup->dear_yields, backoff->dear_yields);
+		wh_store_relaxed(&subgroup->crowded_until_ns, backoff->crowded_until_ns);
 	}
 	return more;
 }
@@ -150,16 +150,16 @@ static bool wait_a_little(whorl_subgroup *subgroup, struct wh_patience *patience
 /* True if it may be worth to claim again. */
 static bool look_for_room(whorl_subgroup *subgroup)
 {
-	struct wh_patience patience = {0};
+	struct wh_backoff backoff = {0};
 
 	while (!wh_ring_has_room(subgroup->ring))
-		if (!wait_a_little(subgroup, &patience))
+		if (!wait_a_little(subgroup, &backoff))
 			return false;
 	return true;
 }
 
 /* True if this thread has made passes of the loop; then it is as patient as a loop of its own. */
-static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh_patience *patience)
+static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh_backoff *backoff)
 {
 	struct pollfd room = {.fd = subgroup->ring->window_fd, .events = POLLIN};
 	uint64_t now, left_ms;
@@ -167,9 +167,9 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh
 
 	if (subgroup->node->caller && wh_node_try_step(subgroup->node, &work)) {
 		if (work > 0)
-			wh_patience_renew(patience);
+			wh_backoff_renew(backoff);
 		else if ((is_to_return(subgroup) || !wh_ring_has_room(subgroup->ring)) &&
-			 !wait_a_little(subgroup, patience))
+			 !wait_a_little(subgroup, backoff))
 			wh_node_nap(subgroup->node);
 		return true;
 	}
@@ -188,7 +188,7 @@ enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int t
 {
 	enum whorl_result result;
 	uint64_t began, deadline;
-	struct wh_patience patience = {0};
+	struct wh_backoff backoff = {0};
 	bool drove = false;
 
 	if (__builtin_expect(subgroup == NULL || out == NULL, 0))
@@ -203,7 +203,7 @@ enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int t
 	began = wh_monotonic_ns();
 	deadline = began + (uint64_t)timeout_ms * WH_NS_PER_MS;
 	do {
-		drove |= wait_for_room(subgroup, deadline, &patience);
+		drove |= wait_for_room(subgroup, deadline, &backoff);
 		result = whorl_claim(subgroup, bytes, out);
 	} while (result == WHORL_AGAIN && wh_monotonic_ns() < deadline);
 	if (drove)

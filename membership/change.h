@@ -88,10 +88,10 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 		const char **why; /* by rank */
 		uint64_t count;   /* how often something was said */
 		bool any_lags;
-		bool minds_deaf; /* who says that he hears no quorum is to be suspected */
-		bool news;       /* `wanted` is to be found anew */
-		bool quorum;     /* as last told */
-		bool forgave; /* those who were overdue have had the whole time-out again, since a quorum was missing */
+		bool suspect_no_quorum; /* who says that he hears no quorum is to be suspected */
+		bool news;              /* `wanted` is to be found anew */
+		bool quorum;            /* as last told */
+		bool deadlines_extended; /* those who were overdue have had the whole time-out again, since a quorum was missing */
 	} suspicion;
 
 	/* change.c */
@@ -101,10 +101,10 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	uint64_t attempted_ns;   /* as leader: when */
 	uint64_t rests_until_ns; /* as leader: nothing is prepared before: it could not be done here */
 	uint64_t heeded;         /* the ticket of the last proposal that was followed, or given up */
-	bool worn;       /* the numbers of this view come to an end: it is to be followed by one like it. [loop] */
-	bool one_by_one; /* as leader: an attempt was given up: some of those who come may never reach all */
-	uint64_t told;   /* as leader: the ticket of the last of which newcomers have been told */
-	bool *left_out;  /* by rank: of the proposal whose memory is open or opening; so are the next three */
+	bool ids_exhausted; /* the numbers of this view come to an end: it is to be followed by one like it. [loop] */
+	bool one_by_one;    /* as leader: an attempt was given up: some of those who come may never reach all */
+	uint64_t told;      /* as leader: the ticket of the last of which newcomers have been told */
+	bool *left_out;     /* by rank: of the proposal whose memory is open or opening; so are the next three */
 	struct wh_newcomer coming[WH_NEWCOMERS_MAX];
 	uint32_t coming_count;
 	uint64_t *rests;       /* as in wh_next; then `ended`, likewise */

@@ -106,8 +106,8 @@ bool wh_heartbeat_beat(struct wh_heartbeat *heartbeat)
 		wh_loop_at(heartbeat->loop, heartbeat->next_push_ns);
 		return false;
 	}
-	wh_sst_publish_quiet(heartbeat->sst, heartbeat->pushes, heartbeat->column,
-			     ((last >> 1) + 1) << 1 | heartbeat->deaf, heartbeat->peers);
+	wh_sst_publish_no_wake(heartbeat->sst, heartbeat->pushes, heartbeat->column,
+			       ((last >> 1) + 1) << 1 | heartbeat->deaf, heartbeat->peers);
 	wh_pushes_post(heartbeat->pushes);
 	wh_count(heartbeat->pushed, 1);
 	heartbeat->next_push_ns = now + heartbeat->timeout_ns / 4;

@@ -203,7 +203,7 @@ static bool changes_something(const struct wh_change *change)
  * again. */
 static bool needs_renewal(const struct wh_change *change)
 {
-	if (change->view->voters > members(change) || change->worn ||
+	if (change->view->voters > members(change) || change->ids_exhausted ||
 	    change->attempt >= WH_ATTEMPTS_MAX - ATTEMPTS_KEPT)
 		return true;
 	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {

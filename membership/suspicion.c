@@ -241,7 +241,7 @@ static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t ra
 	if (s->known[rank] > s->said[rank])
 		return s->known[rank];
 	if (s->said[rank] == WH_TRUSTED && (s->lags[rank] || wh_heartbeat_overdue(change->heartbeat, rank) ||
-					    (s->minds_deaf && wh_heartbeat_is_deaf(change->heartbeat, rank))))
+					    (s->suspect_no_quorum && wh_heartbeat_is_deaf(change->heartbeat, rank))))
 		return WH_FAILED;
 	return s->said[rank];
 }
@@ -306,10 +306,10 @@ static bool finds_a_way(struct wh_change *change, bool least)
  * deaf goes if he is not needed for one: when all are, it was the network, and they will hear each other. */
 static bool weigh(struct wh_change *change)
 {
-	change->suspicion.minds_deaf = true;
+	change->suspicion.suspect_no_quorum = true;
 	if (finds_a_way(change, false) || finds_a_way(change, true))
 		return true;
-	change->suspicion.minds_deaf = false;
+	change->suspicion.suspect_no_quorum = false;
 	return finds_a_way(change, false) || finds_a_way(change, true);
 }
 
@@ -328,16 +328,16 @@ size_t wh_suspicion_step(struct wh_change *change)
 		s->any_lags = false;
 		heard = heard || weigh(change);
 	}
-	if (heard && !s->quorum && !s->forgave && !change->removed) {
+	if (heard && !s->quorum && !s->deadlines_extended && !change->removed) {
 		/* Of many who were cut off or stood still the first comes back: the others may be just behind. Only once, for
 		 * without those who are overdue it may be that a quorum is heard, and with them, and what they say, none. */
 		wh_heartbeat_forgive(change->heartbeat);
-		s->forgave = true;
+		s->deadlines_extended = true;
 		heard = weigh(change);
 	}
 	if (change->removed)
 		return 1;
-	s->forgave = s->forgave && !heard;
+	s->deadlines_extended = s->deadlines_extended && !heard;
 	tell_quorum(change, heard);
 	return heard ? say_wanted(change) : 0;
 }

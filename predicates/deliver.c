@@ -164,7 +164,7 @@ static void tell_delivered(struct wh_multicast *mc)
 		for (uint32_t s = 0; s < c->sender_count; s++)
 			mc->senders[s].told = mc->senders[s].next;
 	wh_sst_publish_advised(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num,
-			       WH_PUSH_BESIDE | (awaited ? 0 : WH_PUSH_PATIENT), mc->peers);
+			       WH_PUSH_MAY_REORDER | (awaited ? 0 : WH_PUSH_MAY_DELAY), mc->peers);
 	wh_pushes_post(c->pushes);
 }
 

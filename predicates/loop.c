@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/patience.h"
+#include "base/backoff.h"
 #include "base/thread.h"
 
-/* So long a loop yields before it sleeps (base/patience.h, docs/decisions/0007). */
+/* So long a loop yields before it sleeps (base/backoff.h, docs/decisions/0007). */
 #define YIELD_NS (100 * WH_NS_PER_US)
 #define SLEEP_MAX_NS WH_NS_PER_S
 #define SLEEP_UNSURE_NS WH_NS_PER_MS /* where a doorbell may be missed, see wh_gate_park */
@@ -101,10 +101,10 @@ void wh_loop_disarm(struct wh_loop *loop)
 static void take_back(struct wh_loop *loop)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
-	struct wh_patience patience = {0};
+	struct wh_backoff backoff = {0};
 
 	while (!wh_gate_take_back(loop->gate))
-		if (!wh_patience_wait(&patience, loop->diag->env, YIELD_NS))
+		if (!wh_backoff_wait(&backoff, loop->diag->env, YIELD_NS))
 			nanosleep(&nap, NULL);
 }
 
@@ -113,10 +113,10 @@ static void wait(struct wh_loop *loop, uint64_t timeout_ns)
 {
 	const struct wh_transport_ops *ops = loop->transport->ops;
 
-	if (ops->lends)
+	if (ops->helper_may_post)
 		wh_gate_lend(loop->gate);
 	ops->wait(loop->transport, timeout_ns);
-	if (ops->lends)
+	if (ops->helper_may_post)
 		take_back(loop);
 }
 
@@ -135,7 +135,7 @@ void wh_loop_sleep(struct wh_loop *loop, uint64_t timeout_ns)
 }
 
 /* What a dedicated loop does after a pass without work. */
-static void idle(struct wh_loop *loop, struct wh_patience *patience)
+static void idle(struct wh_loop *loop, struct wh_backoff *backoff)
 {
 	uint64_t yield_ns = loop->idle == WH_IDLE_YIELD ? UINT64_MAX : YIELD_NS;
 
@@ -143,7 +143,7 @@ static void idle(struct wh_loop *loop, struct wh_patience *patience)
 		wh_cpu_relax();
 		return;
 	}
-	if (wh_patience_wait(patience, loop->diag->env, yield_ns))
+	if (wh_backoff_wait(backoff, loop->diag->env, yield_ns))
 		return;
 	if (wh_loop_arm(loop) == 0)
 		wh_loop_sleep(loop, SLEEP_MAX_NS);
@@ -152,14 +152,14 @@ static void idle(struct wh_loop *loop, struct wh_patience *patience)
 static void *run(void *ctx)
 {
 	struct wh_loop *loop = ctx;
-	struct wh_patience patience = {.dear = loop->transport->ops->dear_looks};
+	struct wh_backoff backoff = {.dear = loop->transport->ops->poll_costs_syscall};
 
 	while (wh_load_acquire(&loop->stop) == 0) {
 		if (wh_loop_step(loop) > 0) {
-			wh_patience_renew(&patience);
+			wh_backoff_renew(&backoff);
 		} else {
-			idle(loop, &patience);
-			wh_store_relaxed(&loop->stats.yields, patience.yields);
+			idle(loop, &backoff);
+			wh_store_relaxed(&loop->stats.yields, backoff.yields);
 		}
 	}
 	return NULL;

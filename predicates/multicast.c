@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define ROUNDS_WORN (UINT64_C(1) << 47) /* a guard has 48 bits for them */
+#define ROUNDS_EXHAUSTED (UINT64_C(1) << 47) /* a guard has 48 bits for them */
 
 uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count)
 {
@@ -243,10 +243,10 @@ void wh_multicast_survey(struct wh_multicast *mc)
 	wh_store_relaxed(&mc->config.stats->open_claim, open_claim);
 }
 
-bool wh_multicast_is_worn(const struct wh_multicast *mc)
+bool wh_multicast_ids_exhausted(const struct wh_multicast *mc)
 {
 	for (uint32_t s = 0; s < mc->config.sender_count; s++)
-		if (mc->senders[s].covered >= ROUNDS_WORN)
+		if (mc->senders[s].covered >= ROUNDS_EXHAUSTED)
 			return true;
 	return false;
 }

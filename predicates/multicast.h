@@ -124,6 +124,6 @@ uint64_t wh_multicast_undelivered(const struct wh_multicast *mc);
 void wh_multicast_survey(struct wh_multicast *mc);
 
 /* Half of the numbers of rounds that a guard has room for have been used: it is time for a view that begins with 0 again. */
-bool wh_multicast_is_worn(const struct wh_multicast *mc);
+bool wh_multicast_ids_exhausted(const struct wh_multicast *mc);
 
 #endif

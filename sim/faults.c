@@ -244,7 +244,7 @@ void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_p
 	struct actor *actor = play->at[node];
 	enum wh_moment step;
 
-	if (!play->met || push->quiet || actor == NULL || actor->node == NULL || !wh_play_has_faults(play))
+	if (!play->met || push->no_wake || actor == NULL || actor->node == NULL || !wh_play_has_faults(play))
 		return;
 	step = wh_inspect_step(actor->node, key, push);
 	play->suspected = play->suspected || step == WH_MOMENT_SUSPECT || step == WH_MOMENT_PROPOSE;

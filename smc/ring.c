@@ -214,7 +214,7 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 	}
 }
 
-bool wh_ring_is_worn(const struct wh_ring *ring)
+bool wh_ring_ids_exhausted(const struct wh_ring *ring)
 {
 	return wh_ring_claimed(ring) == number_end(ring);
 }

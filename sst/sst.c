@@ -35,11 +35,11 @@ void wh_sst_publish(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_coun
 	wh_push_word(pushes, col.offset, value, to.ranks, to.count);
 }
 
-void wh_sst_publish_quiet(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,
-			  struct wh_to to)
+void wh_sst_publish_no_wake(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,
+			    struct wh_to to)
 {
 	raise_word(sst, col.offset, value);
-	wh_push_word_quiet(pushes, col.offset, value, to.ranks, to.count);
+	wh_push_word_no_wake(pushes, col.offset, value, to.ranks, to.count);
 }
 
 void wh_sst_publish_advised(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,

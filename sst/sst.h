@@ -75,8 +75,8 @@ struct wh_to { /* whom a push goes to: ranks, without me; lives as long as the i
 
 void wh_sst_publish(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,
 		    struct wh_to to);
-void wh_sst_publish_quiet(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,
-			  struct wh_to to);
+void wh_sst_publish_no_wake(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,
+			    struct wh_to to);
 /* `advice`: of enum wh_push_advice. */
 void wh_sst_publish_advised(struct wh_sst *sst, struct wh_pushes *pushes, struct wh_counter_col col, uint64_t value,
 			    unsigned advice, struct wh_to to);

@@ -173,7 +173,7 @@ void wh_state_gone(struct wh_state *state, uint32_t node)
 
 void wh_state_removed(struct wh_state *state, uint32_t node)
 {
-	if (is_taking(state) && state->take->errand.node == node)
+	if (is_taking(state) && state->take->transfer.node == node)
 		wh_take_stop(state->take, WH_TAKE_WILL_DO);
 	wh_state_gone(state, node);
 }
@@ -229,7 +229,7 @@ static void begin_take(struct wh_state *state)
 	wh_store_relaxed(&state->stats.takes, 1);
 	wh_state_log(state, WH_LOG_INFO, "takes the state of %s from node %" PRIu32, state->hooks.name,
 		     state->spare_from);
-	wh_errand_submit(&state->take->errand);
+	wh_transfer_submit(&state->take->transfer);
 }
 
 static void begin_empty(struct wh_state *state)
@@ -241,44 +241,44 @@ static void begin_empty(struct wh_state *state)
 	}
 	wh_state_log(state, WH_LOG_INFO, "the state of %s is empty: shard %" PRIu32 " begins", state->hooks.name,
 		     state->shard);
-	wh_errand_submit(&state->take->errand);
+	wh_transfer_submit(&state->take->transfer);
 }
 
-static void was_cut(struct wh_state *state, const struct wh_errand *errand)
+static void was_cut(struct wh_state *state, const struct wh_transfer *transfer)
 {
-	char pace[WH_PACE_BYTES];
+	char pace[WH_REDIAL_BYTES];
 
-	wh_errand_pace(errand, pace);
+	wh_transfer_pace(transfer, pace);
 	wh_state_log(state, WH_LOG_WARNING, "does not take the state of %s from node %" PRIu32 " any more: %s; %s",
-		     state->hooks.name, errand->node, errand->why, pace);
-	state->somebody_is_silent |= errand->end == WH_ERRAND_SILENT; /* and has it */
-	give_up(state, errand->node);
+		     state->hooks.name, transfer->node, transfer->why, pace);
+	state->somebody_is_silent |= transfer->end == WH_TRANSFER_SILENT; /* and has it */
+	give_up(state, transfer->node);
 }
 
 /* A take that is over, and that was wanted to the end. */
 static void settle(struct wh_state *state, const struct wh_take *take)
 {
-	const struct wh_errand *errand = &take->errand;
-	char pace[WH_PACE_BYTES];
+	const struct wh_transfer *transfer = &take->transfer;
+	char pace[WH_REDIAL_BYTES];
 
-	switch (errand->end) {
-	case WH_ERRAND_DONE:
-		wh_errand_pace(errand, pace);
-		if (errand->node != WH_NOBODY)
+	switch (transfer->end) {
+	case WH_TRANSFER_DONE:
+		wh_transfer_pace(transfer, pace);
+		if (transfer->node != WH_NOBODY)
 			wh_state_log(state, WH_LOG_INFO, "has taken the state of %s from node %" PRIu32 ": %s",
-				     state->hooks.name, errand->node, pace);
+				     state->hooks.name, transfer->node, pace);
 		wh_state_catch_up(state, &take->parser.header);
 		break;
-	case WH_ERRAND_CUT:
-	case WH_ERRAND_SILENT:
-		was_cut(state, errand);
+	case WH_TRANSFER_CUT:
+	case WH_TRANSFER_SILENT:
+		was_cut(state, transfer);
 		break;
-	case WH_ERRAND_REFUSED:
-		wh_state_fail(state, WHORL_SYSTEM, "%s", errand->why);
+	case WH_TRANSFER_REFUSED:
+		wh_state_fail(state, WHORL_SYSTEM, "%s", transfer->why);
 		break;
-	case WH_ERRAND_STALE: /* left over; the right one may still come */
-	case WH_ERRAND_STOPPED:
-	case WH_ERRAND_GOES_ON:
+	case WH_TRANSFER_STALE: /* left over; the right one may still come */
+	case WH_TRANSFER_STOPPED:
+	case WH_TRANSFER_GOES_ON:
 		break;
 	}
 }
@@ -288,21 +288,21 @@ static size_t look_after_take(struct wh_state *state)
 	struct wh_take *take = state->take;
 	size_t work = 1;
 
-	if (!wh_errand_rests(&take->errand)) {
-		if (take->errand.node != WH_NOBODY)
-			wh_errand_report(&take->errand, "has taken from");
+	if (!wh_transfer_rests(&take->transfer)) {
+		if (take->transfer.node != WH_NOBODY)
+			wh_transfer_report(&take->transfer, "has taken from");
 		return 0;
 	}
-	if (take->errand.end == WH_ERRAND_GOES_ON) {
-		work = take->errand.moved;
-		wh_errand_submit(&take->errand);
+	if (take->transfer.end == WH_TRANSFER_GOES_ON) {
+		work = take->transfer.moved;
+		wh_transfer_submit(&take->transfer);
 		return work;
 	}
 	state->take = NULL;
 	wh_store_relaxed(&state->stats.takes, 0);
-	if (take->use == WH_TAKE_WANTED || (take->use == WH_TAKE_WILL_DO && take->errand.end == WH_ERRAND_DONE))
+	if (take->use == WH_TAKE_WANTED || (take->use == WH_TAKE_WILL_DO && take->transfer.end == WH_TRANSFER_DONE))
 		settle(state, take);
-	wh_errand_free(&take->errand);
+	wh_transfer_free(&take->transfer);
 	return work;
 }
 

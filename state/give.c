@@ -17,11 +17,11 @@ _Static_assert(WH_STATE_HEADER_BYTES <= WH_STATE_PIECE, "the header fits in the 
 
 static void finish(struct wh_give *give)
 {
-	const struct whorl_state *functions = &give->errand.state->functions;
+	const struct whorl_state *functions = &give->transfer.state->functions;
 
-	if (give->errand.stream != NULL)
-		give->errand.stream->ops->close(give->errand.stream);
-	give->errand.stream = NULL;
+	if (give->transfer.stream != NULL)
+		give->transfer.stream->ops->close(give->transfer.stream);
+	give->transfer.stream = NULL;
 	if (give->snapshot != NULL)
 		functions->release(give->snapshot, functions->ctx);
 	give->snapshot = NULL;
@@ -30,22 +30,22 @@ static void finish(struct wh_give *give)
 /* The next piece, with its length before it. */
 static void refill(struct wh_give *give)
 {
-	const struct whorl_state *functions = &give->errand.state->functions;
+	const struct whorl_state *functions = &give->transfer.state->functions;
 	ptrdiff_t got;
 
 	if (give->all_read) {
-		give->errand.end = WH_ERRAND_DONE;
+		give->transfer.end = WH_TRANSFER_DONE;
 		return;
 	}
-	got = functions->read(give->snapshot, give->errand.buffer + WH_STATE_LENGTH_BYTES, WH_STATE_PIECE,
+	got = functions->read(give->snapshot, give->transfer.buffer + WH_STATE_LENGTH_BYTES, WH_STATE_PIECE,
 			      functions->ctx);
 	if (got < 0 || got > WH_STATE_PIECE) {
-		give->errand.end = WH_ERRAND_REFUSED;
-		give->errand.why =
+		give->transfer.end = WH_TRANSFER_REFUSED;
+		give->transfer.why =
 			got < 0 ? "the program could not read it" : "the program read more than there is room for";
 		return;
 	}
-	wh_state_put_length(give->errand.buffer, (uint32_t)got);
+	wh_state_put_length(give->transfer.buffer, (uint32_t)got);
 	give->payload = (uint64_t)got;
 	give->at = 0;
 	give->have = WH_STATE_LENGTH_BYTES + (size_t)got;
@@ -55,7 +55,7 @@ static void refill(struct wh_give *give)
 /* The group needs the processors. In proportion to what the last piece took, whatever that was spent on. */
 static void pause_for_others(struct wh_give *give)
 {
-	const struct wh_state_hooks *hooks = &give->errand.state->hooks;
+	const struct wh_state_hooks *hooks = &give->transfer.state->hooks;
 	uint64_t took_ns = give->since_ns == 0 ? 0 : wh_env_now(hooks->env) - give->since_ns;
 	uint64_t pause_ns = took_ns * (100 - hooks->share) / hooks->share;
 	struct timespec pause = {.tv_nsec = (long)(pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS)};
@@ -68,41 +68,41 @@ static void pause_for_others(struct wh_give *give)
 /* Returns whether it makes sense to go on now. */
 static bool write_some(struct wh_give *give, bool may_wait)
 {
-	struct wh_stream *stream = give->errand.stream;
-	ptrdiff_t written = stream->ops->write(stream, give->errand.buffer + give->at, give->have - give->at);
+	struct wh_stream *stream = give->transfer.stream;
+	ptrdiff_t written = stream->ops->write(stream, give->transfer.buffer + give->at, give->have - give->at);
 
 	if (written < 0) {
-		give->errand.end = WH_ERRAND_CUT;
-		give->errand.why = "it does not take it any more";
+		give->transfer.end = WH_TRANSFER_CUT;
+		give->transfer.why = "it does not take it any more";
 		return false;
 	}
 	if (written == 0)
 		return may_wait && stream->ops->wait(stream, true, WH_STATE_WAIT_NS);
-	give->errand.moved = true;
+	give->transfer.moved = true;
 	give->at += (size_t)written;
 	if (give->at < give->have)
 		return true;
-	wh_count(&give->errand.bytes, give->payload);
-	wh_fetch_add(&give->errand.state->stats.given, give->payload); /* several jobs do */
+	wh_count(&give->transfer.bytes, give->payload);
+	wh_fetch_add(&give->transfer.state->stats.given, give->payload); /* several jobs do */
 	if (may_wait)
 		pause_for_others(give);
 	return may_wait;
 }
 
-static void write_stream(struct wh_errand *errand, bool may_wait)
+static void write_stream(struct wh_transfer *transfer, bool may_wait)
 {
-	struct wh_give *give = (struct wh_give *)errand;
+	struct wh_give *give = (struct wh_give *)transfer;
 	bool goes_on = true;
 
-	while (errand->end == WH_ERRAND_GOES_ON && goes_on) {
-		if (wh_errand_is_to_stop(errand))
-			errand->end = WH_ERRAND_STOPPED;
+	while (transfer->end == WH_TRANSFER_GOES_ON && goes_on) {
+		if (wh_transfer_is_to_stop(transfer))
+			transfer->end = WH_TRANSFER_STOPPED;
 		else if (give->at == give->have)
 			refill(give);
 		else
 			goes_on = write_some(give, may_wait);
 	}
-	if (errand->end != WH_ERRAND_GOES_ON)
+	if (transfer->end != WH_TRANSFER_GOES_ON)
 		finish(give);
 }
 
@@ -142,13 +142,13 @@ static void *ask_for_snapshot(const struct wh_state *state, const struct wh_stat
 /* What is given stands behind its position in the buffer. False: there is no snapshot, or nothing to take one of. */
 static bool take_snapshot(struct wh_give *give)
 {
-	struct wh_state *state = give->errand.state;
+	struct wh_state *state = give->transfer.state;
 	struct wh_state_header header = {.subgroup = state->hooks.subgroup};
 
 	if (!state->hooks.position(state->hooks.ctx, &header.position, &header.view, &header.shard))
 		return false;
 	wh_state_raise_position(state, &header.position, &header.view);
-	give->have = wh_state_put_header(give->errand.buffer, &header);
+	give->have = wh_state_put_header(give->transfer.buffer, &header);
 	give->snapshot = ask_for_snapshot(state, &header);
 	return give->snapshot != NULL;
 }
@@ -156,39 +156,39 @@ static bool take_snapshot(struct wh_give *give)
 /* Opens the stream, if that can be done yet, and lets a job begin; or end, if it never can. */
 static size_t open_stream(struct wh_give *give)
 {
-	struct wh_state *state = give->errand.state;
+	struct wh_state *state = give->transfer.state;
 	struct wh_transport *transport = state->hooks.transport;
 	enum whorl_result result = WHORL_MEMBER_GONE;
 
-	if (!wh_errand_is_to_stop(&give->errand))
-		result = transport->ops->stream_open(transport, give->errand.node, state->hooks.subgroup,
-						     &give->errand.stream);
+	if (!wh_transfer_is_to_stop(&give->transfer))
+		result = transport->ops->stream_open(transport, give->transfer.node, state->hooks.subgroup,
+						     &give->transfer.stream);
 	if (result == WHORL_AGAIN)
 		return 0;
 	if (result == WHORL_OK) {
 		give->opened = true;
 		wh_count(&state->stats.gives, 1);
 		wh_state_log(state, WH_LOG_INFO, "gives the state of %s to node %" PRIu32, state->hooks.name,
-			     give->errand.node);
+			     give->transfer.node);
 	} else {
-		give->errand.stream = NULL;
-		give->errand.why = wh_result_text(result);
-		give->errand.end = WH_ERRAND_CUT;
+		give->transfer.stream = NULL;
+		give->transfer.why = wh_result_text(result);
+		give->transfer.end = WH_TRANSFER_CUT;
 		if (result == WHORL_SYSTEM || result == WHORL_MEMORY)
-			decline(state, give->errand.node);
+			decline(state, give->transfer.node);
 	}
-	wh_errand_submit(&give->errand);
+	wh_transfer_submit(&give->transfer);
 	return 1;
 }
 
 static void give_now(struct wh_state *state, uint32_t node)
 {
 	struct wh_give *give =
-		wh_errand_create(state, sizeof(*give), WH_STATE_LENGTH_BYTES + WH_STATE_PIECE, node, write_stream);
+		wh_transfer_create(state, sizeof(*give), WH_STATE_LENGTH_BYTES + WH_STATE_PIECE, node, write_stream);
 
 	if (give == NULL || !take_snapshot(give)) {
 		if (give != NULL)
-			wh_errand_free(&give->errand);
+			wh_transfer_free(&give->transfer);
 		wh_state_log(state, WH_LOG_INFO, "has no state of %s for node %" PRIu32, state->hooks.name, node);
 		decline(state, node);
 		return;
@@ -205,7 +205,7 @@ static bool is_served(const struct wh_state *state, uint32_t node)
 	uint32_t gives = 0;
 
 	for (const struct wh_give *give = state->gives; give != NULL; give = give->next) {
-		if (give->errand.node != node || wh_errand_is_to_stop(&give->errand))
+		if (give->transfer.node != node || wh_transfer_is_to_stop(&give->transfer))
 			continue;
 		if (!give->opened)
 			return true;
@@ -228,8 +228,8 @@ void wh_state_forsake(struct wh_state *state, uint32_t node)
 {
 	answer_later(state, node, WH_ANSWER_NONE);
 	for (struct wh_give *give = state->gives; give != NULL; give = give->next)
-		if (give->errand.node == node)
-			wh_errand_stop(&give->errand);
+		if (give->transfer.node == node)
+			wh_transfer_stop(&give->transfer);
 }
 
 static size_t answer(struct wh_state *state)
@@ -251,36 +251,36 @@ static size_t answer(struct wh_state *state)
 
 static void log_end(const struct wh_give *give)
 {
-	const struct wh_errand *errand = &give->errand;
-	const struct wh_state *state = errand->state;
-	char pace[WH_PACE_BYTES];
+	const struct wh_transfer *transfer = &give->transfer;
+	const struct wh_state *state = transfer->state;
+	char pace[WH_REDIAL_BYTES];
 
-	wh_errand_pace(errand, pace);
-	if (errand->end == WH_ERRAND_DONE)
+	wh_transfer_pace(transfer, pace);
+	if (transfer->end == WH_TRANSFER_DONE)
 		wh_state_log(state, WH_LOG_INFO, "has given the state of %s to node %" PRIu32 ": %s", state->hooks.name,
-			     errand->node, pace);
+			     transfer->node, pace);
 	else
-		wh_state_log(state, errand->end == WH_ERRAND_REFUSED ? WH_LOG_WARNING : WH_LOG_INFO,
+		wh_state_log(state, transfer->end == WH_TRANSFER_REFUSED ? WH_LOG_WARNING : WH_LOG_INFO,
 			     "does not give the state of %s to node %" PRIu32 " any more: %s; %s", state->hooks.name,
-			     errand->node, errand->why != NULL ? errand->why : "stopped", pace);
+			     transfer->node, transfer->why != NULL ? transfer->why : "stopped", pace);
 }
 
 /* Returns whether it is over, and to be freed. */
 static bool look_after(struct wh_give *give, size_t *work)
 {
-	struct wh_state *state = give->errand.state;
+	struct wh_state *state = give->transfer.state;
 
-	if (!wh_errand_rests(&give->errand)) {
-		wh_errand_report(&give->errand, "has given to");
+	if (!wh_transfer_rests(&give->transfer)) {
+		wh_transfer_report(&give->transfer, "has given to");
 		return false;
 	}
-	if (give->errand.end == WH_ERRAND_GOES_ON) {
+	if (give->transfer.end == WH_TRANSFER_GOES_ON) {
 		if (!give->opened) {
 			*work += open_stream(give);
 			return false;
 		}
-		*work += give->errand.moved;
-		wh_errand_submit(&give->errand);
+		*work += give->transfer.moved;
+		wh_transfer_submit(&give->transfer);
 		return false;
 	}
 	log_end(give);
@@ -302,7 +302,7 @@ size_t wh_state_step_gives(struct wh_state *state)
 			continue;
 		}
 		*link = next; /* first: a fork may come in between, and its child frees what it finds */
-		wh_errand_free(&give->errand);
+		wh_transfer_free(&give->transfer);
 	}
 	return work;
 }
@@ -310,10 +310,10 @@ size_t wh_state_step_gives(struct wh_state *state)
 void wh_state_stop_gives(struct wh_state *state)
 {
 	for (struct wh_give *give = state->gives; give != NULL; give = give->next) {
-		wh_errand_stop(&give->errand);
-		if (!wh_errand_rests(&give->errand) || give->errand.end != WH_ERRAND_GOES_ON)
+		wh_transfer_stop(&give->transfer);
+		if (!wh_transfer_rests(&give->transfer) || give->transfer.end != WH_TRANSFER_GOES_ON)
 			continue;
-		give->errand.end = WH_ERRAND_STOPPED;
+		give->transfer.end = WH_TRANSFER_STOPPED;
 		finish(give);
 	}
 }
@@ -326,6 +326,6 @@ void wh_state_free_gives(struct wh_state *state, bool forked)
 		state->gives = give->next;
 		if (!forked)
 			finish(give);
-		wh_errand_free(&give->errand);
+		wh_transfer_free(&give->transfer);
 	}
 }

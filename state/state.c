@@ -22,85 +22,85 @@ void wh_state_log(const struct wh_state *state, enum wh_log_level level, const c
 	state->hooks.log(state->hooks.ctx, level, text);
 }
 
-/* ---- errands -------------------------------------------------------------------------------------------------------- */
+/* ---- transfers -------------------------------------------------------------------------------------------------------- */
 
-void *wh_errand_create(struct wh_state *state, size_t bytes, size_t buffer_bytes, uint32_t node,
-		       void (*work)(struct wh_errand *errand, bool may_wait))
+void *wh_transfer_create(struct wh_state *state, size_t bytes, size_t buffer_bytes, uint32_t node,
+			 void (*work)(struct wh_transfer *transfer, bool may_wait))
 {
-	struct wh_errand *errand = calloc(1, bytes);
+	struct wh_transfer *transfer = calloc(1, bytes);
 
-	if (errand == NULL)
+	if (transfer == NULL)
 		return NULL;
-	errand->buffer = malloc(buffer_bytes);
-	if (errand->buffer == NULL) {
-		free(errand);
+	transfer->buffer = malloc(buffer_bytes);
+	if (transfer->buffer == NULL) {
+		free(transfer);
 		return NULL;
 	}
-	errand->state = state;
-	errand->node = node;
-	errand->work = work;
-	errand->began_ns = errand->reported_ns = *state->hooks.now_ns;
-	return errand;
+	transfer->state = state;
+	transfer->node = node;
+	transfer->work = work;
+	transfer->began_ns = transfer->reported_ns = *state->hooks.now_ns;
+	return transfer;
 }
 
-void wh_errand_free(struct wh_errand *errand)
+void wh_transfer_free(struct wh_transfer *transfer)
 {
-	free(errand->buffer);
-	free(errand);
+	free(transfer->buffer);
+	free(transfer);
 }
 
 /* On a thread of its own it may wait, and stands back: a transfer would else take as much of a processor as each loop of the group
  * that runs there. On the loop's thread (in simulation, or where no thread can be had) it does a little each time. */
 static void run_errand(void *argument)
 {
-	struct wh_errand *errand = argument;
-	const struct wh_state_hooks *hooks = &errand->state->hooks;
-	bool apart = !pthread_equal(errand->loop, pthread_self()), moved;
+	struct wh_transfer *transfer = argument;
+	const struct wh_state_hooks *hooks = &transfer->state->hooks;
+	bool apart = !pthread_equal(transfer->loop, pthread_self()), moved;
 
 	if (apart)
 		wh_thread_stand_back();
-	errand->moved = false;
-	errand->work(errand, apart);
-	moved = errand->moved || errand->end != WH_ERRAND_GOES_ON;
-	/* All that this job did is the loop's from here on, which may free the errand. Partner: wh_errand_rests. The state stays
+	transfer->moved = false;
+	transfer->work(transfer, apart);
+	moved = transfer->moved || transfer->end != WH_TRANSFER_GOES_ON;
+	/* All that this job did is the loop's from here on, which may free the transfer. Partner: wh_transfer_rests. The state stays
 	 * until job_ends. */
-	wh_store_release(&errand->busy, 0);
+	wh_store_release(&transfer->busy, 0);
 	if (moved)
 		hooks->transport->ops->wake(hooks->transport);
 	hooks->job_ends(hooks->ctx);
 }
 
-void wh_errand_submit(struct wh_errand *errand)
+void wh_transfer_submit(struct wh_transfer *transfer)
 {
-	const struct wh_state_hooks *hooks = &errand->state->hooks;
+	const struct wh_state_hooks *hooks = &transfer->state->hooks;
 
-	errand->loop = pthread_self();
-	wh_store_relaxed(&errand->busy, 1); /* what hands the errand over is submit */
+	transfer->loop = pthread_self();
+	wh_store_relaxed(&transfer->busy, 1); /* what hands the transfer over is submit */
 	hooks->job_begins(hooks->ctx);
-	hooks->env->submit(hooks->env->ctx, run_errand, errand);
+	hooks->env->submit(hooks->env->ctx, run_errand, transfer);
 }
 
-void wh_errand_pace(const struct wh_errand *errand, char text[WH_PACE_BYTES])
+void wh_transfer_pace(const struct wh_transfer *transfer, char text[WH_REDIAL_BYTES])
 {
-	uint64_t bytes = wh_load_relaxed(&errand->bytes);
+	uint64_t bytes = wh_load_relaxed(&transfer->bytes);
 	char size[WH_SIZE_BYTES], rate[WH_SIZE_BYTES];
-	double seconds = (double)(*errand->state->hooks.now_ns - errand->began_ns) / 1e9;
+	double seconds = (double)(*transfer->state->hooks.now_ns - transfer->began_ns) / 1e9;
 
-	snprintf(text, WH_PACE_BYTES, "%s in %.3f s, %s/s", wh_size_text(bytes, size, sizeof(size)), seconds,
+	snprintf(text, WH_REDIAL_BYTES, "%s in %.3f s, %s/s", wh_size_text(bytes, size, sizeof(size)), seconds,
 		 wh_size_text(seconds > 0 ? (uint64_t)((double)bytes / seconds) : 0, rate, sizeof(rate)));
 }
 
-void wh_errand_report(struct wh_errand *errand, const char *does)
+void wh_transfer_report(struct wh_transfer *transfer, const char *does)
 {
-	const struct wh_state *state = errand->state;
-	char pace[WH_PACE_BYTES];
+	const struct wh_state *state = transfer->state;
+	char pace[WH_REDIAL_BYTES];
 
-	if (*state->hooks.now_ns - errand->reported_ns < WH_STATE_REPORT_NS)
+	if (*state->hooks.now_ns - transfer->reported_ns < WH_STATE_REPORT_NS)
 		return;
-	errand->reported_ns = *state->hooks.now_ns;
-	wh_errand_pace(errand, pace);
+	transfer->reported_ns = *state->hooks.now_ns;
+	wh_transfer_pace(transfer, pace);
 	wh_state_log(state, WH_LOG_INFO, "the state of %s: %s node %" PRIu32 " so far: %s", state->hooks.name, does,
-		     errand->node, pace);
+		     transfer->node, pace);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ void wh_state_stop(struct wh_state *state)
 	wh_take_stop(state->take, WH_TAKE_UNWANTED); /* also if it is done: nothing comes of it any more */
 	memset(state->answers, 0, sizeof(state->answers));
 	state->answers_due = 0;
-	if (state->take != NULL && wh_errand_rests(&state->take->errand))
+	if (state->take != NULL && wh_transfer_rests(&state->take->transfer))
 		wh_take_finish(state->take);
 	close_spare(state);
 	if (state->phase != WH_STATE_HAS) {
@@ -155,7 +155,7 @@ void wh_state_free(struct wh_state *state, bool forked)
 	if (state->take != NULL) {
 		if (!forked)
 			wh_take_finish(state->take);
-		wh_errand_free(&state->take->errand);
+		wh_transfer_free(&state->take->transfer);
 	}
 	wh_backlog_clear(&state->backlog);
 	free(state);

@@ -1,8 +1,8 @@
 /* state_int.h - a state on its way, inside: for state.c, state/give.c, state/take.c, state/await.c.
  *
- * An *errand* is what the loop and a job do in turn: the job moves bytes until it is over, or (where it cannot wait) until it gets
+ * An *transfer* is what the loop and a job do in turn: the job moves bytes until it is over, or (where it cannot wait) until it gets
  * no further, and then the loop submits it again. `busy` says whose it is. Whoever has it may touch all of it, the other only
- * `busy` and `stop`; the loop alone makes errands, and frees those that are over.
+ * `busy` and `stop`; the loop alone makes transfers, and frees those that are over.
  */
 #ifndef WH_STATE_STATE_INT_H
 #define WH_STATE_STATE_INT_H
@@ -20,17 +20,17 @@
 #define WH_STATE_GIVES_MAX 4                  /* to one newcomer at a time: it may have given up on earlier ones */
 #define WH_STATE_RUN 64                       /* messages upcalled at a time */
 
-enum wh_errand_end {
-	WH_ERRAND_GOES_ON,
-	WH_ERRAND_DONE,
-	WH_ERRAND_STOPPED, /* by the loop */
-	WH_ERRAND_CUT,     /* the other end is gone, or its stream makes no sense: `why` */
-	WH_ERRAND_SILENT,  /* nothing comes: `why` */
-	WH_ERRAND_STALE,   /* its position is of a view that is over */
-	WH_ERRAND_REFUSED, /* the program could not: `why` */
+enum wh_transfer_end {
+	WH_TRANSFER_GOES_ON,
+	WH_TRANSFER_DONE,
+	WH_TRANSFER_STOPPED, /* by the loop */
+	WH_TRANSFER_CUT,     /* the other end is gone, or its stream makes no sense: `why` */
+	WH_TRANSFER_SILENT,  /* nothing comes: `why` */
+	WH_TRANSFER_STALE,   /* its position is of a view that is over */
+	WH_TRANSFER_REFUSED, /* the program could not: `why` */
 };
 
-struct wh_errand {
+struct wh_transfer {
 	struct wh_state *state; /* [const] */
 	uint32_t node;          /* [const] the other end */
 	uint64_t began_ns;      /* [const] */
@@ -41,16 +41,16 @@ struct wh_errand {
 	/* Of whoever has it: */
 	pthread_t loop; /* the thread that submitted it */
 	struct wh_stream *stream;
-	enum wh_errand_end end;
+	enum wh_transfer_end end;
 	bool moved; /* it got further, the last time */
 	const char *why;
 	unsigned char *buffer;
 	/* Moves bytes until it ends, or as far as it can without waiting; the stream, and what is the program's, is then closed. */
-	void (*work)(struct wh_errand *errand, bool may_wait);
+	void (*work)(struct wh_transfer *transfer, bool may_wait);
 };
 
 struct wh_give {
-	struct wh_errand errand;
+	struct wh_transfer transfer;
 	struct wh_give *next; /* [loop] */
 	bool opened;          /* [loop] its stream */
 	/* Of whoever has it: */
@@ -62,7 +62,7 @@ struct wh_give {
 };
 
 struct wh_take {
-	struct wh_errand errand;
+	struct wh_transfer transfer;
 	/* [loop] WILL_DO: it is not waited for any more; should it have come to its end all the same, that is as good a state. */
 	enum wh_take_use { WH_TAKE_UNWANTED, WH_TAKE_WILL_DO, WH_TAKE_WANTED } use;
 	/* Of whoever has it: */
@@ -126,32 +126,32 @@ struct wh_state {
 
 #define WH_NOBODY UINT32_MAX
 
-/* ---- errands (state.c) */
+/* ---- transfers (state.c) */
 
-/* Allocates an errand of `bytes` bytes that begins with a wh_errand, and its buffer. NULL: no memory. */
-void *wh_errand_create(struct wh_state *state, size_t bytes, size_t buffer_bytes, uint32_t node,
-		       void (*work)(struct wh_errand *errand, bool may_wait));
-void wh_errand_free(struct wh_errand *errand);
-void wh_errand_submit(struct wh_errand *errand);
+/* Allocates an transfer of `bytes` bytes that begins with a wh_transfer, and its buffer. NULL: no memory. */
+void *wh_transfer_create(struct wh_state *state, size_t bytes, size_t buffer_bytes, uint32_t node,
+			 void (*work)(struct wh_transfer *transfer, bool may_wait));
+void wh_transfer_free(struct wh_transfer *transfer);
+void wh_transfer_submit(struct wh_transfer *transfer);
 /* The loop has it (again). */
-static inline bool wh_errand_rests(const struct wh_errand *errand)
+static inline bool wh_transfer_rests(const struct wh_transfer *transfer)
 {
-	return wh_load_acquire(&errand->busy) == 0; /* partner: the release in run_errand, state.c */
+	return wh_load_acquire(&transfer->busy) == 0; /* partner: the release in run_errand, state.c */
 }
 /* Asks it to end. */
-static inline void wh_errand_stop(struct wh_errand *errand)
+static inline void wh_transfer_stop(struct wh_transfer *transfer)
 {
-	wh_store_relaxed(&errand->stop, 1);
+	wh_store_relaxed(&transfer->stop, 1);
 }
-static inline bool wh_errand_is_to_stop(const struct wh_errand *errand)
+static inline bool wh_transfer_is_to_stop(const struct wh_transfer *transfer)
 {
-	return wh_load_relaxed(&errand->stop) != 0;
+	return wh_load_relaxed(&transfer->stop) != 0;
 }
 /* A line in the log every so often. `does`: "has given", "has taken". */
-void wh_errand_report(struct wh_errand *errand, const char *does);
+void wh_transfer_report(struct wh_transfer *transfer, const char *does);
 /* "12 MB in 3.4 s, 3.5 MB/s" */
-#define WH_PACE_BYTES 80
-void wh_errand_pace(const struct wh_errand *errand, char text[WH_PACE_BYTES]);
+#define WH_REDIAL_BYTES 80
+void wh_transfer_pace(const struct wh_transfer *transfer, char text[WH_REDIAL_BYTES]);
 
 void wh_state_log(const struct wh_state *state, enum wh_log_level level, const char *format, ...) WH_PRINTF(3, 4);
 

@@ -9,36 +9,36 @@
 
 static void cut(struct wh_take *take, const char *why)
 {
-	take->errand.end = WH_ERRAND_CUT;
-	take->errand.why = why;
+	take->transfer.end = WH_TRANSFER_CUT;
+	take->transfer.why = why;
 }
 
 /* Nothing more of what is not wanted any more: who is in another shard by now is soon upcalled for that one's messages. */
 static void restore(struct wh_take *take, enum whorl_restore_step step, const void *bytes, size_t count)
 {
-	const struct whorl_state *functions = &take->errand.state->functions;
+	const struct whorl_state *functions = &take->transfer.state->functions;
 
-	if (wh_errand_is_to_stop(&take->errand)) {
-		take->errand.end = WH_ERRAND_STOPPED;
+	if (wh_transfer_is_to_stop(&take->transfer)) {
+		take->transfer.end = WH_TRANSFER_STOPPED;
 		return;
 	}
 	if (!functions->restore(step, bytes, count, functions->ctx)) {
-		take->errand.end = WH_ERRAND_REFUSED;
-		take->errand.why = "the program could not restore it";
+		take->transfer.end = WH_TRANSFER_REFUSED;
+		take->transfer.why = "the program could not restore it";
 		return;
 	}
-	wh_count(&take->errand.bytes, count);
-	wh_count(&take->errand.state->stats.taken, count); /* there is one such job at a time */
+	wh_count(&take->transfer.bytes, count);
+	wh_count(&take->transfer.state->stats.taken, count); /* there is one such job at a time */
 	if (step == WHORL_RESTORE_END)
-		take->errand.end = WH_ERRAND_DONE;
+		take->transfer.end = WH_TRANSFER_DONE;
 }
 
 /* Hands on what has come. */
 static void feed(struct wh_take *take, size_t count)
 {
-	const unsigned char *from = take->errand.buffer, *end = from + count;
+	const unsigned char *from = take->transfer.buffer, *end = from + count;
 
-	while (take->errand.end == WH_ERRAND_GOES_ON) {
+	while (take->transfer.end == WH_TRANSFER_GOES_ON) {
 		switch (wh_state_parse(&take->parser, &from, end)) {
 		case WH_PART_NONE:
 			return;
@@ -52,7 +52,7 @@ static void feed(struct wh_take *take, size_t count)
 			restore(take, WHORL_RESTORE_END, NULL, 0);
 			break;
 		case WH_PART_STALE:
-			take->errand.end = WH_ERRAND_STALE;
+			take->transfer.end = WH_TRANSFER_STALE;
 			break;
 		case WH_PART_BROKEN:
 			cut(take, take->parser.wrong);
@@ -72,14 +72,14 @@ static uint64_t patience_ns(const struct wh_state *state)
 /* Nothing has come. Returns whether it makes sense to go on now. */
 static bool wait_for_more(struct wh_take *take, bool may_wait)
 {
-	struct wh_stream *stream = take->errand.stream;
-	uint64_t now = wh_env_now(take->errand.state->hooks.env);
+	struct wh_stream *stream = take->transfer.stream;
+	uint64_t now = wh_env_now(take->transfer.state->hooks.env);
 
 	if (take->silent_ns == 0)
 		take->silent_ns = now;
-	if (now - take->silent_ns >= patience_ns(take->errand.state)) {
-		take->errand.end = WH_ERRAND_SILENT;
-		take->errand.why = "nothing has come for a long time";
+	if (now - take->silent_ns >= patience_ns(take->transfer.state)) {
+		take->transfer.end = WH_TRANSFER_SILENT;
+		take->transfer.why = "nothing has come for a long time";
 		return false;
 	}
 	return may_wait && stream->ops->wait(stream, false, WH_STATE_WAIT_NS);
@@ -88,8 +88,8 @@ static bool wait_for_more(struct wh_take *take, bool may_wait)
 /* Returns whether it makes sense to go on now. */
 static bool read_some(struct wh_take *take, bool may_wait)
 {
-	struct wh_stream *stream = take->errand.stream;
-	ptrdiff_t got = stream->ops->read(stream, take->errand.buffer, BUFFER_BYTES);
+	struct wh_stream *stream = take->transfer.stream;
+	ptrdiff_t got = stream->ops->read(stream, take->transfer.buffer, BUFFER_BYTES);
 
 	if (got == 0)
 		return wait_for_more(take, may_wait);
@@ -97,55 +97,55 @@ static bool read_some(struct wh_take *take, bool may_wait)
 		cut(take, "it ended too early");
 		return false;
 	}
-	take->errand.moved = true;
+	take->transfer.moved = true;
 	take->silent_ns = 0;
 	feed(take, (size_t)got);
 	return may_wait;
 }
 
-static void read_stream(struct wh_errand *errand, bool may_wait)
+static void read_stream(struct wh_transfer *transfer, bool may_wait)
 {
-	struct wh_take *take = (struct wh_take *)errand;
+	struct wh_take *take = (struct wh_take *)transfer;
 	bool goes_on = true;
 
-	while (errand->end == WH_ERRAND_GOES_ON && goes_on) {
-		if (wh_errand_is_to_stop(errand))
-			errand->end = WH_ERRAND_STOPPED;
+	while (transfer->end == WH_TRANSFER_GOES_ON && goes_on) {
+		if (wh_transfer_is_to_stop(transfer))
+			transfer->end = WH_TRANSFER_STOPPED;
 		else
 			goes_on = read_some(take, may_wait);
 	}
-	if (errand->end != WH_ERRAND_GOES_ON)
+	if (transfer->end != WH_TRANSFER_GOES_ON)
 		wh_take_finish(take);
 }
 
 /* The program forgets what it has of another shard. */
-static void restore_nothing(struct wh_errand *errand, bool may_wait)
+static void restore_nothing(struct wh_transfer *transfer, bool may_wait)
 {
-	struct wh_take *take = (struct wh_take *)errand;
+	struct wh_take *take = (struct wh_take *)transfer;
 
 	(void)may_wait;
 	restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
-	if (errand->end == WH_ERRAND_GOES_ON)
+	if (transfer->end == WH_TRANSFER_GOES_ON)
 		restore(take, WHORL_RESTORE_END, NULL, 0);
 }
 
 void wh_take_finish(struct wh_take *take)
 {
-	if (take->errand.end == WH_ERRAND_GOES_ON)
-		take->errand.end = WH_ERRAND_STOPPED;
-	if (take->errand.stream != NULL)
-		take->errand.stream->ops->close(take->errand.stream);
-	take->errand.stream = NULL;
+	if (take->transfer.end == WH_TRANSFER_GOES_ON)
+		take->transfer.end = WH_TRANSFER_STOPPED;
+	if (take->transfer.stream != NULL)
+		take->transfer.stream->ops->close(take->transfer.stream);
+	take->transfer.stream = NULL;
 }
 
 struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_stream *stream)
 {
-	struct wh_take *take = wh_errand_create(state, sizeof(*take), BUFFER_BYTES, node,
-						stream != NULL ? read_stream : restore_nothing);
+	struct wh_take *take = wh_transfer_create(state, sizeof(*take), BUFFER_BYTES, node,
+						  stream != NULL ? read_stream : restore_nothing);
 
 	if (take == NULL)
 		return NULL;
-	take->errand.stream = stream;
+	take->transfer.stream = stream;
 	take->use = WH_TAKE_WANTED;
 	wh_state_parser_init(&take->parser, state->hooks.subgroup, state->shard, state->view);
 	return take;
@@ -156,5 +156,5 @@ void wh_take_stop(struct wh_take *take, enum wh_take_use use)
 	if (take == NULL)
 		return;
 	take->use = use;
-	wh_errand_stop(&take->errand);
+	wh_transfer_stop(&take->transfer);
 }

@@ -46,7 +46,8 @@ static size_t map_row(struct wh_exchange *x, struct wh_image *image, uint32_t ra
 
 /* With one that is frozen nothing new is begun. But if it offered me its row before, it is told: what I have pushed goes
  * out to it, and it sees nothing before it is ready. Each step may have lost the peer. */
-static size_t advance_row(struct wh_exchange *x, struct wh_image *image, uint32_t rank, const struct wh_voice *voice)
+static size_t advance_row(struct wh_exchange *x, struct wh_image *image, uint32_t rank,
+			  const struct wh_event_queue *event_queue)
 {
 	struct wh_exchange_row *row = &x->rows[rank];
 	size_t done = 0;
@@ -57,7 +58,7 @@ static size_t advance_row(struct wh_exchange *x, struct wh_image *image, uint32_
 		row->offers_again = false;
 		done++;
 	}
-	if (x->ops->is_here(image, rank) && wh_exchange_wants(row) && !wh_voice_is_full(voice))
+	if (x->ops->is_here(image, rank) && wh_exchange_wants(row) && !wh_event_queue_is_full(event_queue))
 		done += map_row(x, image, rank);
 	if (x->ops->is_here(image, rank) && row->mapped && !row->told)
 		done += row->told = x->ops->tell(image, rank);
@@ -91,7 +92,7 @@ static void become_ready(struct wh_exchange *x, struct wh_image *image)
 	image->ready = true;
 }
 
-size_t wh_exchange_advance(struct wh_exchange *x, struct wh_image *image, const struct wh_voice *voice)
+size_t wh_exchange_advance(struct wh_exchange *x, struct wh_image *image, const struct wh_event_queue *event_queue)
 {
 	bool ready = true, settled = true;
 	size_t done = 0;
@@ -101,7 +102,7 @@ size_t wh_exchange_advance(struct wh_exchange *x, struct wh_image *image, const 
 	for (uint32_t rank = 0; rank < image->members; rank++) {
 		if (rank == image->my_rank)
 			continue;
-		done += advance_row(x, image, rank, voice);
+		done += advance_row(x, image, rank, event_queue);
 		ready = ready && can_be_read(&x->rows[rank]);
 		settled = settled && has_all(x, image, rank);
 	}

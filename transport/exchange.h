@@ -9,7 +9,7 @@
 #ifndef WH_TRANSPORT_EXCHANGE_H
 #define WH_TRANSPORT_EXCHANGE_H
 
-#include "transport/voice.h"
+#include "transport/event_queue.h"
 
 /* With the member of one rank. */
 struct wh_exchange_row {
@@ -47,7 +47,7 @@ bool wh_exchange_open(struct wh_exchange *x, const struct wh_exchange_ops *ops, 
 void wh_exchange_close(struct wh_exchange *x); /* also of one that is all zeros */
 
 /* Sends and maps what can be, while there is room for events. The image becomes ready here. Returns how much was done. */
-size_t wh_exchange_advance(struct wh_exchange *x, struct wh_image *image, const struct wh_voice *voice);
+size_t wh_exchange_advance(struct wh_exchange *x, struct wh_image *image, const struct wh_event_queue *event_queue);
 /* It says that it has mapped my row: which it can have only if it was offered. */
 void wh_exchange_confirmed(struct wh_exchange_row *row);
 /* Its row is still to be mapped. */

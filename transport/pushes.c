@@ -56,18 +56,18 @@ void wh_push_word(struct wh_pushes *pushes, uint64_t offset, uint64_t value, con
 	add_word(pushes, (struct wh_push){.to = to, .to_count = to_count, .offset = offset, .value = value});
 }
 
-void wh_push_word_quiet(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
-			uint32_t to_count)
+void wh_push_word_no_wake(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
+			  uint32_t to_count)
 {
 	add_word(pushes,
-		 (struct wh_push){.quiet = true, .to = to, .to_count = to_count, .offset = offset, .value = value});
+		 (struct wh_push){.no_wake = true, .to = to, .to_count = to_count, .offset = offset, .value = value});
 }
 
 void wh_push_word_advised(struct wh_pushes *pushes, uint64_t offset, uint64_t value, unsigned advice,
 			  const uint32_t *to, uint32_t to_count)
 {
-	add_word(pushes, (struct wh_push){.patient = pushes->deferred && (advice & WH_PUSH_PATIENT) != 0,
-					  .beside = pushes->deferred && (advice & WH_PUSH_BESIDE) != 0,
+	add_word(pushes, (struct wh_push){.may_delay = pushes->deferred && (advice & WH_PUSH_MAY_DELAY) != 0,
+					  .may_reorder = pushes->deferred && (advice & WH_PUSH_MAY_REORDER) != 0,
 					  .to = to,
 					  .to_count = to_count,
 					  .offset = offset,

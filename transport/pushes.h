@@ -33,10 +33,10 @@ void wh_pushes_init(struct wh_pushes *pushes, const struct wh_env *env, struct w
 
 void wh_push_bytes(struct wh_pushes *pushes, uint64_t offset, uint64_t bytes, const uint32_t *to, uint32_t to_count);
 void wh_push_word(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to, uint32_t to_count);
-void wh_push_word_quiet(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
-			uint32_t to_count);
+void wh_push_word_no_wake(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
+			  uint32_t to_count);
 /* With advice: an or of these. Without `deferred` like any other. */
-enum wh_push_advice { WH_PUSH_PATIENT = 1, WH_PUSH_BESIDE = 2 };
+enum wh_push_advice { WH_PUSH_MAY_DELAY = 1, WH_PUSH_MAY_REORDER = 2 };
 void wh_push_word_advised(struct wh_pushes *pushes, uint64_t offset, uint64_t value, unsigned advice,
 			  const uint32_t *to, uint32_t to_count);
 

@@ -30,7 +30,7 @@
  *                 messages, in order, with WHORL_AGAIN as back-pressure, and streams of any length. Never blocks the loop.
  * T11 visitors    somebody who is no node may ask a node a question, and gets one answer.
  *
- * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `lends`), except wake(), which any
+ * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `helper_may_post`), except wake(), which any
  * thread of the process may call, and the functions of a stream, which belongs to one thread at a time, whichever.
  * The conformance suite in tests/conformance/ states T1-T11 once and runs on every transport.
  */
@@ -59,11 +59,11 @@ enum wh_push_kind {
 
 struct wh_push {
 	enum wh_push_kind kind;
-	bool quiet;   /* does not ring (T6) */
-	bool patient; /* advice: it may leave a moment later, together with what else goes to that peer, or when I arm */
+	bool no_wake; /* does not ring (T6) */
+	bool may_delay; /* advice: it may leave a moment later, together with what else goes to that peer, or when I arm */
 	/* Advice, of a word: it and the word posted just before it may become visible in either order (not T2). Words that are
 	 * neighbours in the row, each beside the one before, may then go as one range. */
-	bool beside;
+	bool may_reorder;
 	uint32_t to_count;
 	const uint32_t *to; /* ranks, me not among them; must live as long as the image */
 	uint64_t offset;    /* in my row; of a word: a multiple of 8 */
@@ -196,8 +196,8 @@ struct wh_transport_ops {
 	uint32_t capabilities;              /* T7: of enum wh_remote_capability */
 	const struct wh_remote_ops *remote; /* T7: NULL: none of it */
 	uint32_t gap_bytes; /* so many bytes cost as much as one range more in a push; 0: bytes cost nothing */
-	bool lends;      /* while the loop's thread is in wait, one that has borrowed the loop may post (base/gate.h) */
-	bool dear_looks; /* a pass that finds nothing has made a system call (base/patience.h) */
+	bool helper_may_post; /* while the loop's thread is in wait, one that has borrowed the loop may post (base/gate.h) */
+	bool poll_costs_syscall; /* a pass that finds nothing has made a system call (base/backoff.h) */
 
 	/* Makes my row and starts to exchange rows with the other members; never waits for them. The image is ready when
 	 * WH_EVENT_IMAGE_READY comes; nothing may be posted before. Several images (views) may be open at once.

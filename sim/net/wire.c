@@ -173,7 +173,7 @@ static struct sim_flight *new_flight(const struct sim_image *image, const struct
 	flight->key = image->base.key;
 	flight->offset = push->offset;
 	flight->last = UINT32_MAX;
-	flight->loud = !push->quiet;
+	flight->loud = !push->no_wake;
 	if (word) {
 		flight->words = true;
 		flight->bytes = sizeof(push->value);
@@ -192,7 +192,7 @@ static bool join(struct sim_link *link, const struct sim_image *image, const str
 	uint64_t end;
 
 	_Static_assert(offsetof(struct sim_flight, next) == 0, "the tail points to the last one");
-	if (!push->beside || last == NULL || !last->words || last->pieces > 0 || last->key != image->base.key ||
+	if (!push->may_reorder || last == NULL || !last->words || last->pieces > 0 || last->key != image->base.key ||
 	    last->bytes == sizeof(push->value) * WORDS_MAX)
 		return false;
 	end = last->offset + last->bytes;
@@ -226,7 +226,7 @@ static void send_to(struct sim_image *image, const struct wh_push *push, uint32_
 	if (row->frozen != NULL || link->over || link->broken)
 		return;
 	if (image->node->sim->options.joins && !wh_sim_has_card(link) && join(link, image, push)) {
-		if (!push->quiet)
+		if (!push->no_wake)
 			note_loud(link, (struct sim_flight *)(void *)link->tail);
 		return;
 	}
@@ -240,7 +240,7 @@ static void send_to(struct sim_image *image, const struct wh_push *push, uint32_
 		be_busy(link->from->host, link->from->host->cost.push_ns);
 		wh_sim_card_take(link, flight, link->from->host->busy_until_ns);
 	}
-	if (!push->quiet)
+	if (!push->no_wake)
 		note_loud(link, flight);
 	link->sim->under_way++;
 	wh_sim_resume(link);
@@ -272,7 +272,7 @@ static void post_one(struct sim_image *image, const struct wh_push *push)
 		wh_store_release((wh_word *)(void *)(image->base.own + push->offset), push->value);
 	for (uint32_t i = 0; i < push->to_count; i++)
 		send_to(image, push, push->to[i]);
-	if (push->quiet)
+	if (push->no_wake)
 		node->host->counts.quiet++;
 	else
 		node->host->counts.loud++;

@@ -77,7 +77,7 @@ START_TEST(t6_quiet_pushes_do_not_ring)
 	struct wh_push push = push_word(g, 0, 64, 1);
 	uint64_t rings = wh_world.rings != NULL ? wh_world.rings(g->world, 0) : 0;
 
-	push.quiet = true;
+	push.no_wake = true;
 	arm(g, 1);
 	post(g, 0, 1, &push, 1);
 	ck_assert(!sleep_at(g, 1, SHORT_NS));
@@ -105,7 +105,7 @@ START_TEST(t6_patient_pushes_leave_before_a_sleep)
 	struct group *g = settled_group(2, test_seed(9));
 	struct wh_push push = push_word(g, 0, 64, 1);
 
-	push.patient = true;
+	push.may_delay = true;
 	arm(g, 1);
 	post_in_a_pass(g, 0, &push);
 	arm(g, 0);
@@ -123,7 +123,7 @@ START_TEST(t6_patient_pushes_are_not_overtaken)
 	struct wh_push first = push_word(g, 0, 64, 1), second = push_word(g, 0, 72, 1), third = push_word(g, 0, 64, 2);
 	const struct wh_push nothing = {.to_count = 0};
 
-	first.patient = third.patient = true;
+	first.may_delay = third.may_delay = true;
 	post_in_a_pass(g, 0, &first);
 	post_in_a_pass(g, 0, &second);
 	UNTIL(g, column(g, 1, 1, 0, 72) == 1);
@@ -145,7 +145,7 @@ START_TEST(t6_quiet_among_loud)
 	const uint32_t one = 1, two = 2;
 	struct wh_push pushes[] = {push_word(g, 0, 64, 1), push_word(g, 0, 72, 1)};
 
-	pushes[0].quiet = true;
+	pushes[0].no_wake = true;
 	pushes[0].to = &one;
 	pushes[1].to = &two;
 	pushes[0].to_count = pushes[1].to_count = 1;
@@ -263,14 +263,14 @@ static void *lending_thread(void *ctx)
 	return NULL;
 }
 
-/* While a loop waits others post for it, where the transport says that it lends. */
+/* While a loop waits others post for it, where the transport says that a helper may post. */
 START_TEST(t6_who_waits_may_be_posted_for)
 {
 	struct group *g = settled_group(2, test_seed(10));
 	struct wh_transport *lender = g->at[1].transport, *other = g->at[0].transport;
 	uint64_t posted = 0;
 
-	for (int k = 0; k < 50 && lender->ops->lends; k++) {
+	for (int k = 0; k < 50 && lender->ops->helper_may_post; k++) {
 		struct lent lent = {.g = g};
 		pthread_t loop;
 

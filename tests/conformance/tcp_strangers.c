@@ -299,8 +299,9 @@ START_TEST(a_stream_before_its_opener_is_met)
 		RAW_UNTIL(raw, epoll_wait(t->epoll, &event, 1, 0) == 0);
 	}
 	ck_assert_msg(holds_one(raw), "it slept only when the stream had been given up");
-	while (!wh_voice_is_full(&t->voice)) /* there is no room for its event: it is not forgotten for that */
-		wh_voice_event(&t->voice, WH_EVENT_CONTROL, RAW_ME, RAW_INCARNATION, "x", 1);
+	while (!wh_event_queue_is_full(
+		&t->event_queue)) /* there is no room for its event: it is not forgotten for that */
+		wh_event_queue_event(&t->event_queue, WH_EVENT_CONTROL, RAW_ME, RAW_INCARNATION, "x", 1);
 	raw->node->ops->service(raw->node);
 	ck_assert(holds_one(raw));
 	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));

@@ -309,10 +309,10 @@ mutant(NAME delivered-before-upcall FILE predicates/deliver.c
 mutant(NAME delivered-untold FILE predicates/deliver.c
 	REMOVES "delivered_num is pushed"
 	TEXT [[
-			       WH_PUSH_BESIDE | (awaited ? 0 : WH_PUSH_PATIENT), mc->peers);
+			       WH_PUSH_MAY_REORDER | (awaited ? 0 : WH_PUSH_MAY_DELAY), mc->peers);
 ]]
 	REPLACEMENT [[
-			       WH_PUSH_BESIDE | (awaited ? 0 : WH_PUSH_PATIENT),
+			       WH_PUSH_MAY_REORDER | (awaited ? 0 : WH_PUSH_MAY_DELAY),
 			       awaited ? (struct wh_to){NULL, 0} : mc->peers);
 ]])
 
@@ -408,7 +408,7 @@ mutant(NAME heartbeat-deaf-of-old KIND test_heartbeat FILE membership/heartbeat.
 mutant(NAME heartbeat-rings FILE membership/heartbeat.c
 	REMOVES "heartbeats do not ring"
 	TEXT [[
-	wh_sst_publish_quiet(heartbeat->sst,
+	wh_sst_publish_no_wake(heartbeat->sst,
 ]]
 	REPLACEMENT [[
 	wh_sst_publish(heartbeat->sst,

@@ -129,7 +129,7 @@ mutant(NAME gone-not-forsaken KIND views FILE state/await.c
 mutant(NAME cut-off-for-good KIND test_state_await FILE state/await.c
 	REMOVES "a stream that was cut off is asked for again"
 	TEXT [[
-	give_up(state, errand->node);
+	give_up(state, transfer->node);
 }
 
 /* A take
@@ -161,7 +161,7 @@ mutant(NAME one-round KIND test_state_asked FILE state/await.c
 mutant(NAME slow-has-nothing KIND test_state_asked FILE state/await.c
 	REMOVES "who is slow to give is asked again"
 	TEXT [[
-	state->somebody_is_silent |= errand->end == WH_ERRAND_SILENT; /* and has it */
+	state->somebody_is_silent |= transfer->end == WH_TRANSFER_SILENT; /* and has it */
 ]]
 	REPLACEMENT "")
 
@@ -224,7 +224,7 @@ mutant(NAME begun-once KIND views FILE state/take.c
 			restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
 ]]
 	REPLACEMENT [[
-			if (take->errand.state->filters)
+			if (take->transfer.state->filters)
 				restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
 ]])
 
@@ -295,10 +295,10 @@ mutant(NAME moved-state-kept KIND views FILE state/await.c
 mutant(NAME unwanted-restored KIND test_state_threads FILE state/take.c
 	REMOVES "of a state that is not wanted any more nothing more is handed on"
 	TEXT [[
-	if (wh_errand_is_to_stop(&take->errand)) {
+	if (wh_transfer_is_to_stop(&take->transfer)) {
 ]]
 	REPLACEMENT [[
-	if (take->errand.state == NULL) {
+	if (take->transfer.state == NULL) {
 ]])
 
 mutant(NAME had-on-from-another-shard KIND test_timelines_stays FILE group/install.c

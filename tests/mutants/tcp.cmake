@@ -151,7 +151,7 @@ mutant(NAME tcp-one-end-in-mind KIND conformance-tcp-strangers FILE transport/tc
 	WORDS CK_RUN_CASE=lives
 	REMOVES "an incarnation that has ended is not met again when another has ended since"
 	TEXT [[
-		wh_lives_add(&peer->ended, peer->incarnation);
+		wh_known_incarnations_add(&peer->ended, peer->incarnation);
 ]]
 	REPLACEMENT [[
 		peer->ended.of[0] = peer->incarnation;

@@ -23,7 +23,7 @@ mutant(NAME completions-unasked KIND test_verbs_out FILE transport/verbs/out.c
 mutant(NAME guards-beside KIND test_verbs_out FILE transport/verbs/out.c
 	REMOVES "words go as one write only if each may be seen before the one that was pushed before it"
 	TEXT [[
-	if (last->words == 0 || (!push->beside && (last->words > 1 || push->offset != last->offset)))
+	if (last->words == 0 || (!push->may_reorder && (last->words > 1 || push->offset != last->offset)))
 ]]
 	REPLACEMENT [[
 	if (last->words == 0)

@@ -85,7 +85,7 @@ static inline void bell_wake(struct wh_transport *transport)
 }
 
 static const struct wh_transport_ops bell_ops = {.name = "bell",
-						 .lends = true,
+						 .helper_may_post = true,
 						 .service = bell_service,
 						 .arm = bell_arm,
 						 .disarm = bell_disarm,

@@ -65,7 +65,7 @@ static inline void member_post(struct wh_image *image, const struct wh_push *pus
 	for (size_t i = 0; i < count; i++) {
 		if (pushes[i].kind == WH_PUSH_WORD) /* bytes are in the row already */
 			wh_store_release((wh_word *)(void *)(image->own + pushes[i].offset), pushes[i].value);
-		m->quiet = pushes[i].quiet;
+		m->quiet = pushes[i].no_wake;
 		if (pushes[i].offset == m->columns.heartbeat.offset)
 			continue;
 		ck_assert_uint_lt(m->posted_count, 128);

@@ -514,7 +514,7 @@ START_TEST(a_worn_view_is_renewed)
 	m->change.wanted = true;
 	settle(m);
 	expect_told(m, "");
-	m->change.worn = true;
+	m->change.ids_exhausted = true;
 	m->change.wanted = true;
 	settle(m);
 	expect_told(m, "open-without-as-7000001 invite-0-as-7000001 ");

@@ -155,11 +155,11 @@ START_TEST(numbers_come_to_an_end)
 	ck_assert_uint_eq(b->ring->slot_bits, bits[_i]);
 	wh_store_relaxed(&b->ring->claim, UINT64_C(1) << 62 | first << bits[_i] | first % windows[_i]);
 	wh_ring_enter(b->ring, &b->place, first, false);
-	ck_assert(!wh_ring_is_worn(b->ring));
+	ck_assert(!wh_ring_ids_exhausted(b->ring));
 	c = claim(b);
 	ck_assert_uint_eq(c.number, first);
 	ck_assert_uint_eq(c.slot, first % windows[_i]);
-	ck_assert(wh_ring_is_worn(b->ring));
+	ck_assert(wh_ring_ids_exhausted(b->ring));
 	ck_assert_int_eq(wh_ring_claim(b->ring, &c), WHORL_AGAIN);
 	ck_assert_uint_eq(wh_ring_claimed(b->ring), end);
 	discard(b);

@@ -117,7 +117,7 @@ static void assert_orders(bool joins, bool beside)
 		struct wh_push pushes[] = {push_word(0, k), push_word(0, k + 1)};
 
 		pushes[1].offset += sizeof(wh_word);
-		pushes[1].beside = beside;
+		pushes[1].may_reorder = beside;
 		post(lab, 0, pushes, 2);
 		while (word(lab, 1, 0) < k && next_word(lab) < k)
 			ck_assert(wh_sim_step(lab->sim, UINT64_MAX));

@@ -116,7 +116,7 @@ START_TEST(a_word_appears_when_it_is_posted)
 	ck_assert_uint_eq(t->image.pushes[0].value, 7);
 	ck_assert_uint_eq(t->image.pushes[0].to_count, 1);
 	ck_assert_ptr_eq(t->image.pushes[0].to, peer_ranks);
-	ck_assert(!t->image.pushes[0].quiet);
+	ck_assert(!t->image.pushes[0].no_wake);
 	wh_pushes_post(&t->pushes);
 	ck_assert_uint_eq(t->image.posts, 1); /* nothing, no post */
 	free_table(t);
@@ -157,8 +157,8 @@ START_TEST(heartbeats_are_quiet)
 {
 	struct table *t = make_table(false);
 
-	wh_sst_publish_quiet(&t->sst, &t->pushes, t->first, 1, peer);
-	ck_assert(t->image.pushes[0].quiet);
+	wh_sst_publish_no_wake(&t->sst, &t->pushes, t->first, 1, peer);
+	ck_assert(t->image.pushes[0].no_wake);
 	free_table(t);
 }
 END_TEST
@@ -378,7 +378,7 @@ START_TEST(pushes_are_counted)
 
 	wh_push_bytes(&t->pushes, 128, 64, three, 3);
 	wh_push_word(&t->pushes, 0, 1, three, 3);
-	wh_push_word_quiet(&t->pushes, 8, 1, three, 3);
+	wh_push_word_no_wake(&t->pushes, 8, 1, three, 3);
 	wh_pushes_post(&t->pushes);
 	ck_assert_uint_eq(wh_load_relaxed(&t->stats.pushes), 3);
 	ck_assert_uint_eq(wh_load_relaxed(&t->stats.writes), 9);

@@ -155,10 +155,10 @@ static void lab_make(void)
 		t->strangers[i].socket = -1;
 	t->peers[0].state = WH_VERBS_SELF;
 	t->peers[1] = (struct wh_verbs_peer){.node = 1, .state = WH_VERBS_ABSENT};
-	wh_voice_init(&t->voice, &config, "verbs", t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
-	wh_pace_init(&t->pace, &config);
-	ck_assert(wh_pace_open(&t->pace));
-	wh_pace_begin(&t->pace, WH_NS_PER_S);
+	wh_event_queue_init(&t->event_queue, &config, "verbs", t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
+	wh_redial_init(&t->redial, &config);
+	ck_assert(wh_redial_open(&t->redial));
+	wh_redial_begin(&t->redial, WH_NS_PER_S);
 	lab->hello = wh_verbs_my_hello(t);
 	lab->hello.node = 1;
 	lab->hello.incarnation = 7;
@@ -170,7 +170,7 @@ static void lab_free(void)
 
 	while (t->links != NULL)
 		wh_verbs_link_free(t, t->links);
-	close(t->pace.timer);
+	close(t->redial.timer);
 	free(t);
 	free(lab);
 }
@@ -201,7 +201,7 @@ static void expect_event(enum wh_transport_event_kind kind, uint64_t incarnation
 {
 	struct wh_transport_event event;
 
-	ck_assert(wh_voice_next(&lab->t->voice, &event));
+	ck_assert(wh_event_queue_next(&lab->t->event_queue, &event));
 	ck_assert_int_eq(event.kind, kind);
 	ck_assert_uint_eq(event.incarnation, incarnation);
 }

@@ -158,7 +158,7 @@ static void push_number(struct lab *lab, uint64_t k)
 {
 	uint64_t at = 1024 + k % 256 * 200;
 	struct wh_push pushes[] = {
-		{.kind = WH_PUSH_BYTES, .offset = at, .bytes = 200, .to = the_peer, .to_count = 1, .quiet = true},
+		{.kind = WH_PUSH_BYTES, .offset = at, .bytes = 200, .to = the_peer, .to_count = 1, .no_wake = true},
 		word(k % WORDS * 8, k),
 	};
 
@@ -276,7 +276,7 @@ static struct wh_push beside(uint64_t offset, uint64_t value)
 {
 	struct wh_push push = word(offset, value);
 
-	push.beside = true;
+	push.may_reorder = true;
 	return push;
 }
 
@@ -319,10 +319,10 @@ static void push_any(struct lab *lab, struct history *history)
 	uint64_t k = ++history->pushed;
 	struct wh_push push = word(roll(lab, FEW_WORDS) * 8, k);
 
-	push.beside = roll(lab, 3) > 0;
-	push.patient = roll(lab, 4) == 0;
+	push.may_reorder = roll(lab, 3) > 0;
+	push.may_delay = roll(lab, 4) == 0;
 	history->offsets[k] = push.offset;
-	history->run[k] = push.beside && k > 1 ? history->run[k - 1] : k;
+	history->run[k] = push.may_reorder && k > 1 ? history->run[k - 1] : k;
 	wh_verbs_post(&lab->image.base, &push, 1);
 }
 
@@ -379,7 +379,7 @@ START_TEST(patient_words_wait_for_company)
 	struct wh_push alone = word(0, 1), other = word(512, 2);
 	uint64_t end = wh_env_now(lab->t->env) + WH_NS_PER_S;
 
-	alone.patient = true;
+	alone.may_delay = true;
 	lab->t->gathers = true;
 	wh_verbs_post(&lab->image.base, &alone, 1);
 	wh_verbs_flush_pass(lab->t, &lab->image);

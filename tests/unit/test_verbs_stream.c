@@ -24,7 +24,7 @@ static void end_in_child(struct lab *lab)
 {
 	alarm(2);
 	lab->t->forked = true;
-	wh_voice_drop(&lab->t->voice);
+	wh_event_queue_drop(&lab->t->event_queue);
 	wh_verbs_streams_end(lab->t, NULL);
 	lab->taken->ops->close(lab->taken);
 	_exit(0);
@@ -66,10 +66,11 @@ static struct lab *lab_make(size_t bytes)
 	lab->t->nodes = 2;
 	lab->link.serial = 1;
 	lab->t->peers[1] = (struct wh_verbs_peer){.state = WH_VERBS_MET, .node = 1, .link = &lab->link};
-	wh_voice_init(&lab->t->voice, &config, "verbs", lab->t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
+	wh_event_queue_init(&lab->t->event_queue, &config, "verbs", lab->t->events, WH_VERBS_EVENTS,
+			    WH_VERBS_EVENTS_AT_ONCE);
 	for (uint32_t stream = 1; stream <= STREAMS; stream++)
 		hear(lab, WH_VERBS_STREAM_OPEN, stream, 0);
-	ck_assert(wh_voice_next(&lab->t->voice, &event));
+	ck_assert(wh_event_queue_next(&lab->t->event_queue, &event));
 	lab->taken = event.stream;
 	hear(lab, WH_VERBS_STREAM_DATA, 1, bytes);
 	return lab;
@@ -77,7 +78,7 @@ static struct lab *lab_make(size_t bytes)
 
 static void lab_free(struct lab *lab)
 {
-	wh_voice_drop(&lab->t->voice);
+	wh_event_queue_drop(&lab->t->event_queue);
 	wh_verbs_streams_end(lab->t, NULL);
 	lab->taken->ops->close(lab->taken);
 	free(lab->t);

@@ -23,9 +23,9 @@ static struct wh_verbs *node_make(void)
 
 	t->env = config.env;
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
-	wh_pace_init(&t->pace, &config);
-	ck_assert(wh_pace_open(&t->pace));
-	wh_voice_init(&t->voice, &config, "verbs", t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
+	wh_redial_init(&t->redial, &config);
+	ck_assert(wh_redial_open(&t->redial));
+	wh_event_queue_init(&t->event_queue, &config, "verbs", t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
 		t->strangers[i].socket = -1;
 	ck_assert_int_eq(wh_verbs_visit_open(t, (const struct sockaddr *)&any, sizeof(any), NULL), WHORL_OK);
@@ -35,7 +35,7 @@ static struct wh_verbs *node_make(void)
 static void node_free(struct wh_verbs *t)
 {
 	wh_verbs_visit_close(t);
-	close(t->pace.timer);
+	close(t->redial.timer);
 	close(t->epoll);
 	free(t);
 }

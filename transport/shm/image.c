@@ -52,7 +52,7 @@ void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 		/* What was pushed before is seen before. Partner: the acquire load with which a peer reads the word. */
 		if (pushes[i].kind == WH_PUSH_WORD)
 			wh_store_release((wh_word *)(void *)(base->own + pushes[i].offset), pushes[i].value);
-		rings = rings || !pushes[i].quiet;
+		rings = rings || !pushes[i].no_wake;
 	}
 	if (!rings)
 		return;
@@ -60,7 +60,7 @@ void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 	 * it posted (T2). */
 	wh_fence_full();
 	for (size_t i = 0; i < count; i++) {
-		if (pushes[i].quiet || (pushes[i].to == looked_at && pushes[i].to_count <= looked_count))
+		if (pushes[i].no_wake || (pushes[i].to == looked_at && pushes[i].to_count <= looked_count))
 			continue;
 		looked_at = pushes[i].to;
 		looked_count = pushes[i].to_count;
@@ -121,7 +121,7 @@ static bool send_offer(struct wh_image *base, uint32_t rank)
 
 	if (wh_shm_send(peer->socket, &offer, sizeof(offer), &image->own.fd, 1) == 0)
 		return true;
-	wh_pace_timer(&t->pace, SEND_AGAIN_NS);
+	wh_redial_timer(&t->redial, SEND_AGAIN_NS);
 	return false;
 }
 
@@ -133,7 +133,7 @@ static bool send_mapped(struct wh_image *base, uint32_t rank)
 
 	if (wh_shm_send(image->rows[rank].peer->socket, &mapped, sizeof(mapped), NULL, 0) == 0)
 		return true;
-	wh_pace_timer(&t->pace, SEND_AGAIN_NS);
+	wh_redial_timer(&t->redial, SEND_AGAIN_NS);
 	return false;
 }
 
@@ -190,7 +190,7 @@ static const struct wh_exchange_ops exchange_ops = {
 size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image)
 {
 	bool was_ready = image->base.ready;
-	size_t done = wh_exchange_advance(&image->exchange, &image->base, &t->voice);
+	size_t done = wh_exchange_advance(&image->exchange, &image->base, &t->event_queue);
 
 	if (image->base.ready && !was_ready)
 		wh_shm_spare_later(t);

@@ -100,9 +100,9 @@ static bool welcome(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_pa
 void wh_shm_meet(struct wh_shm *t, struct wh_shm_peer *peer)
 {
 	peer->state = WH_SHM_MET;
-	wh_pace_met(&t->pace, &peer->next_call);
-	wh_voice_tell(&t->voice, WH_EVENT_PEER_MET, peer->node, peer->incarnation, "node %" PRIu32 " (pid %d) is here",
-		      peer->node, (int)peer->pid);
+	wh_redial_met(&t->redial, &peer->next_call);
+	wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_MET, peer->node, peer->incarnation,
+			    "node %" PRIu32 " (pid %d) is here", peer->node, (int)peer->pid);
 }
 
 /* ---- the caller's side -------------------------------------------------------------------------------------------- */
@@ -120,26 +120,27 @@ static void call(struct wh_shm *t, struct wh_shm_peer *peer, int *unused)
 	s = *unused;
 	if (s < 0 || connect(s, (const struct sockaddr *)&name, name_bytes) != 0) {
 		if (s >= 0 && errno == ECONNREFUSED) {
-			wh_pace_seldom(&t->pace, &peer->next_call);
+			wh_redial_seldom(&t->redial, &peer->next_call);
 			return;
 		}
 		if (s < 0 || errno != EAGAIN) /* its queue is full */
-			wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
-		wh_pace_soon(&t->pace, &peer->next_call);
+			wh_event_queue_complain(&t->event_queue, "cannot call node %" PRIu32 ": %s", peer->node,
+						strerror(errno));
+		wh_redial_soon(&t->redial, &peer->next_call);
 		return;
 	}
 	*unused = -1;
 	if (!wh_shm_who(s, &who) || !wh_shm_watch(t, EPOLL_CTL_ADD, s, WH_SHM_PEER, peer->node)) {
 		close(s);
-		wh_pace_soon(&t->pace, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->next_call);
 		return;
 	}
 	peer->socket = s;
 	peer->pid = who.pid;
 	if (who.uid != t->user) {
-		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, 0,
-			      "the place of node %" PRIu32 " of group %s is held by pid %d of user %" PRIu64,
-			      peer->node, t->group, (int)who.pid, (uint64_t)who.uid);
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, 0,
+				    "the place of node %" PRIu32 " of group %s is held by pid %d of user %" PRIu64,
+				    peer->node, t->group, (int)who.pid, (uint64_t)who.uid);
 		wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
 		return;
 	}
@@ -157,15 +158,15 @@ static void call_absent(struct wh_shm *t, uint64_t now)
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_shm_peer *peer = &t->peers[node];
 
-		if (peer->state == WH_SHM_ABSENT && !wh_voice_is_full(&t->voice) &&
-		    wh_pace_is_due(&peer->next_call, now, &again))
+		if (peer->state == WH_SHM_ABSENT && !wh_event_queue_is_full(&t->event_queue) &&
+		    wh_redial_is_due(&peer->next_call, now, &again))
 			call(t, peer, &unused);
 		if (peer->state == WH_SHM_ABSENT && peer->next_call.at_ns < next)
 			next = peer->next_call.at_ns;
 	}
 	if (unused >= 0)
 		close(unused);
-	wh_pace_called(&t->pace, now, next);
+	wh_redial_called(&t->redial, now, next);
 }
 
 static void hang_up_late(struct wh_shm *t, uint64_t now)
@@ -176,20 +177,20 @@ static void hang_up_late(struct wh_shm *t, uint64_t now)
 		if (stranger->socket >= 0 && stranger->deadline_ns <= now)
 			wh_shm_hang_up(t, &stranger->socket);
 		if (stranger->socket >= 0)
-			wh_pace_timer(&t->pace, stranger->deadline_ns - now);
+			wh_redial_timer(&t->redial, stranger->deadline_ns - now);
 	}
 }
 
 void wh_shm_meet_tick(struct wh_shm *t)
 {
-	uint64_t now = wh_pace_tick(&t->pace);
+	uint64_t now = wh_redial_tick(&t->redial);
 
 	if (t->left)
 		return;
 	if (t->listener_rests)
 		t->listener_rests = !wh_shm_watch(t, EPOLL_CTL_MOD, t->listener, WH_SHM_LISTENER, 0);
 	if (t->listener_rests)
-		wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
+		wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
 	hang_up_late(t, now);
 	call_absent(t, now);
 }
@@ -198,7 +199,8 @@ void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_sh
 {
 	const struct wh_shm_head taken = wh_shm_head(WH_SHM_TAKEN);
 
-	if (wh_lives_has(&peer->ended, packet->hello.incarnation)) { /* there yet, with nothing to say to me any more */
+	if (wh_known_incarnations_has(&peer->ended,
+				      packet->hello.incarnation)) { /* there yet, with nothing to say to me any more */
 		wh_shm_claim_drop(&packet->hello.status, peer->pid == getpid());
 		wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
 		return;
@@ -215,7 +217,7 @@ bool wh_shm_searching(struct wh_transport *transport)
 {
 	const struct wh_shm *t = wh_shm_of(transport);
 
-	return t->pace.searching && !t->left;
+	return t->redial.searching && !t->left;
 }
 
 /* ---- the called side ---------------------------------------------------------------------------------------------- */
@@ -236,7 +238,7 @@ static uint32_t place_for_stranger(struct wh_shm *t)
 
 void wh_shm_meet_accept(struct wh_shm *t)
 {
-	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_voice_is_full(&t->voice); n++) {
+	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_event_queue_is_full(&t->event_queue); n++) {
 		int s = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		struct ucred who = {.uid = (uid_t)-1};
 		uint32_t i;
@@ -244,15 +246,16 @@ void wh_shm_meet_accept(struct wh_shm *t)
 		if (s < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
 			return;
 		if (s < 0) { /* out of descriptors: not again before the timer */
-			wh_voice_complain(&t->voice, "cannot accept a connection: %s", strerror(errno));
+			wh_event_queue_complain(&t->event_queue, "cannot accept a connection: %s", strerror(errno));
 			t->listener_rests =
 				epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->listener, &(struct epoll_event){0}) == 0;
-			wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
+			wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
 			return;
 		}
 		if (!wh_shm_who(s, &who) || who.uid != t->user) {
 			close(s);
-			wh_voice_complain(&t->voice, "turned away a process of user %" PRIu64, (uint64_t)who.uid);
+			wh_event_queue_complain(&t->event_queue, "turned away a process of user %" PRIu64,
+						(uint64_t)who.uid);
 			continue;
 		}
 		i = place_for_stranger(t);
@@ -262,7 +265,7 @@ void wh_shm_meet_accept(struct wh_shm *t)
 		}
 		t->strangers[i] = (struct wh_shm_stranger){
 			.socket = s, .pid = who.pid, .deadline_ns = wh_env_now(t->env) + WH_SHM_STRANGER_NS};
-		wh_pace_timer(&t->pace, WH_SHM_STRANGER_NS);
+		wh_redial_timer(&t->redial, WH_SHM_STRANGER_NS);
 		wh_shm_meet_stranger(t, i); /* a peer has said its hello already */
 	}
 }
@@ -271,7 +274,7 @@ void wh_shm_meet_accept(struct wh_shm *t)
 static void turn_away(struct wh_shm *t, const struct wh_shm_stranger *stranger, const char *reason)
 {
 	wh_shm_send_refusal(stranger->socket, t->incarnation, reason);
-	wh_voice_complain(&t->voice, "turned away pid %d: %s", (int)stranger->pid, reason);
+	wh_event_queue_complain(&t->event_queue, "turned away pid %d: %s", (int)stranger->pid, reason);
 }
 
 /* The process that listens where that node should; -1: not known, errno says why: ECONNREFUSED: there is none. */
@@ -362,7 +365,7 @@ static enum verdict judge(struct wh_shm *t, const struct wh_shm_stranger *strang
 				 "node %" PRIu32 " has nothing to call node %" PRIu32 " for", hello->node, t->node);
 		return NEVER;
 	}
-	if (wh_lives_has(&peer->ended, hello->incarnation)) {
+	if (wh_known_incarnations_has(&peer->ended, hello->incarnation)) {
 		snprintf(reason, WH_SHM_REASON_BYTES, "node %" PRIu32 " (pid %d) is gone for good", hello->node,
 			 (int)stranger->pid);
 		return NEVER;
@@ -467,6 +470,6 @@ enum whorl_result wh_shm_meet_open(struct wh_shm *t, struct wh_error *err)
 		return wh_error_system(err, errno, "listen");
 	if (!wh_shm_watch(t, EPOLL_CTL_ADD, t->listener, WH_SHM_LISTENER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
-	wh_pace_begin(&t->pace, CALL_SELDOM_NS);
+	wh_redial_begin(&t->redial, CALL_SELDOM_NS);
 	return WHORL_OK;
 }

@@ -43,11 +43,11 @@ static void drop_offer(const struct wh_shm_peer *peer, struct wh_shm_pending *pe
 void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_shm_peer_state state)
 {
 	if (peer->state == WH_SHM_MET || state == WH_SHM_SHUNNED)
-		wh_lives_add(&peer->ended, peer->incarnation);
+		wh_known_incarnations_add(&peer->ended, peer->incarnation);
 	peer->incarnation = 0;
 	peer->state = state;
 	if (state == WH_SHM_SHUNNED)
-		wh_pace_sought(&t->pace, &peer->next_call);
+		wh_redial_sought(&t->redial, &peer->next_call);
 	wh_shm_hang_up(t, &peer->socket);
 	if (peer->doorbell >= 0)
 		close(peer->doorbell);
@@ -83,8 +83,8 @@ void wh_shm_refuse(struct wh_shm *t, struct wh_shm_peer *peer, const char *forma
 	va_end(args);
 	if (peer->socket >= 0)
 		wh_shm_send_refusal(peer->socket, t->incarnation, reason);
-	wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation,
-		      "refused node %" PRIu32 " (pid %d): %s", peer->node, (int)peer->pid, reason);
+	wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+			    "refused node %" PRIu32 " (pid %d): %s", peer->node, (int)peer->pid, reason);
 	wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
 }
 
@@ -93,9 +93,10 @@ static void be_refused(struct wh_shm *t, struct wh_shm_peer *peer, const struct 
 {
 	if (peer->state != WH_SHM_MET)
 		peer->incarnation = refused->incarnation;
-	if (!wh_lives_has(&peer->ended, peer->incarnation))
-		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation,
-			      "refused by node %" PRIu32 " (pid %d): %s", peer->node, (int)peer->pid, refused->reason);
+	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation))
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+				    "refused by node %" PRIu32 " (pid %d): %s", peer->node, (int)peer->pid,
+				    refused->reason);
 	wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
 }
 
@@ -109,16 +110,16 @@ void wh_shm_lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)
 	if (t->left)
 		return; /* peers hang up because I did */
 	if (!met) {     /* called, and not answered */
-		wh_pace_soon(&t->pace, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->next_call);
 		return;
 	}
-	wh_pace_seldom(&t->pace, &peer->next_call);
+	wh_redial_seldom(&t->redial, &peer->next_call);
 	if (left)
-		wh_voice_tell(&t->voice, WH_EVENT_PEER_LEFT, peer->node, incarnation,
-			      "node %" PRIu32 " (pid %d) has left", peer->node, (int)peer->pid);
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_LEFT, peer->node, incarnation,
+				    "node %" PRIu32 " (pid %d) has left", peer->node, (int)peer->pid);
 	else
-		wh_voice_tell(&t->voice, WH_EVENT_PEER_DOWN, peer->node, incarnation, "node %" PRIu32 " (pid %d) %s",
-			      peer->node, (int)peer->pid, how);
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_DOWN, peer->node, incarnation,
+				    "node %" PRIu32 " (pid %d) %s", peer->node, (int)peer->pid, how);
 }
 
 /* ---- a peer speaks ------------------------------------------------------------------------------------------------ */
@@ -193,8 +194,8 @@ static void hear_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_
 	case WH_SHM_CONTROL:
 		if (!met)
 			break;
-		wh_voice_event(&t->voice, WH_EVENT_CONTROL, peer->node, peer->incarnation, packet->control.bytes,
-			       packet->bytes - sizeof(packet->control.head));
+		wh_event_queue_event(&t->event_queue, WH_EVENT_CONTROL, peer->node, peer->incarnation,
+				     packet->control.bytes, packet->bytes - sizeof(packet->control.head));
 		return;
 	case WH_SHM_STREAM:
 		if (!met || !wh_shm_stream_take(t, peer, packet))
@@ -218,7 +219,7 @@ bool wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer)
 {
 	struct wh_shm_packet packet;
 
-	for (int n = 0; n < PACKETS_AT_ONCE && peer->socket >= 0 && !wh_voice_is_full(&t->voice); n++) {
+	for (int n = 0; n < PACKETS_AT_ONCE && peer->socket >= 0 && !wh_event_queue_is_full(&t->event_queue); n++) {
 		switch (wh_shm_receive(peer->socket, &packet)) {
 		case WH_SHM_NOTHING:
 			return true;

@@ -96,7 +96,7 @@ static bool take_mail(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_remo
 	if (there == 0)
 		return false;
 	if (there > WH_REMOTE_IMMEDIATES) {
-		if (!wh_voice_is_full(&t->voice))
+		if (!wh_event_queue_is_full(&t->event_queue))
 			wh_shm_lose(t, peer, "has broken the protocol: it counts immediates that it cannot have sent");
 		return false;
 	}
@@ -291,7 +291,7 @@ static bool send_message(struct wh_shm *t, const struct wh_shm_peer *peer, enum 
 			memory != NULL ? 1 : 0) == 0)
 		return true;
 	wh_shm_claim_drop(&message.memory, peer->pid == getpid());
-	wh_pace_timer(&t->pace, SEND_AGAIN_NS);
+	wh_redial_timer(&t->redial, SEND_AGAIN_NS);
 	return false;
 }
 

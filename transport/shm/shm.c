@@ -23,12 +23,12 @@ static bool next_event(struct wh_transport *transport, struct wh_transport_event
 {
 	struct wh_shm *t = wh_shm_of(transport);
 
-	if (wh_voice_next(&t->voice, out))
+	if (wh_event_queue_next(&t->event_queue, out))
 		return true;
 	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
 		if (image->base.ready && !image->announced) {
 			image->announced = true;
-			wh_voice_image(&t->voice, &image->base, out);
+			wh_event_queue_image(&t->event_queue, &image->base, out);
 			return true;
 		}
 	return false;
@@ -64,8 +64,8 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 	uint64_t rings;
 	int n;
 
-	n = wh_pace_wait(&t->pace, t->epoll, events, EPOLL_AT_ONCE,
-			 timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
+	n = wh_redial_wait(&t->redial, t->epoll, events, EPOLL_AT_ONCE,
+			   timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
 	disarm(transport);
 	for (int i = 0; i < n; i++)
 		if (events[i].data.u64 >> 32 == WH_SHM_DOORBELL)
@@ -135,14 +135,14 @@ static size_t service(struct wh_transport *transport)
 	int n;
 
 	n = epoll_wait(t->epoll, events, EPOLL_AT_ONCE, 0);
-	for (int i = 0; i < n && !wh_voice_is_full(&t->voice); i++)
+	for (int i = 0; i < n && !wh_event_queue_is_full(&t->event_queue); i++)
 		done += dispatch(t, &events[i]);
 	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
 		done += wh_shm_image_advance(t, image);
 	if (t->regions_unsaid)
 		done += wh_shm_remote_advance(t);
-	if (t->pace.searching)
-		wh_pace_search(&t->pace);
+	if (t->redial.searching)
+		wh_redial_search(&t->redial);
 	return done;
 }
 
@@ -151,10 +151,10 @@ static size_t service(struct wh_transport *transport)
 static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_shm *t = wh_shm_of(transport);
-	const int own[] = {t->pace.timer, t->doorbell, t->epoll};
+	const int own[] = {t->redial.timer, t->doorbell, t->epoll};
 
 	t->forked = forked;
-	wh_voice_drop(&t->voice);
+	wh_event_queue_drop(&t->event_queue);
 	while (t->images != NULL) {
 		struct wh_shm_image *image = t->images;
 
@@ -180,10 +180,10 @@ static enum whorl_result open_descriptors(struct wh_shm *t, struct wh_error *err
 	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->doorbell < 0)
 		return wh_error_system(err, errno, "eventfd");
-	if (!wh_pace_open(&t->pace))
+	if (!wh_redial_open(&t->redial))
 		return wh_error_system(err, errno, "timerfd_create");
 	if (!wh_shm_watch(t, EPOLL_CTL_ADD, t->doorbell, WH_SHM_DOORBELL, 0) ||
-	    !wh_shm_watch(t, EPOLL_CTL_ADD, t->pace.timer, WH_SHM_TIMER, 0))
+	    !wh_shm_watch(t, EPOLL_CTL_ADD, t->redial.timer, WH_SHM_TIMER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
 	return WHORL_OK;
 }
@@ -192,7 +192,7 @@ static const struct wh_transport_ops shm_ops = {
 	.name = "shm",
 	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
 	.remote = &wh_shm_remote_ops,
-	.lends = true,
+	.helper_may_post = true,
 	.image_open = wh_shm_image_open,
 	.prepares = prepares,
 	.image_close = wh_shm_image_close,
@@ -219,11 +219,11 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config)
 {
 	t->base.ops = &shm_ops;
 	t->env = config->env;
-	wh_voice_init(&t->voice, config, "shm", t->events, WH_SHM_EVENTS, WH_SHM_EVENTS_AT_ONCE);
+	wh_event_queue_init(&t->event_queue, config, "shm", t->events, WH_SHM_EVENTS, WH_SHM_EVENTS_AT_ONCE);
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;
-	wh_pace_init(&t->pace, config);
+	wh_redial_init(&t->redial, config);
 	t->incarnation = config->incarnation;
 	t->user = geteuid();
 	t->huge_pages = (int)config->huge_pages;

@@ -23,12 +23,12 @@
 #include <sys/un.h>
 
 #include "base/atomics.h"
+#include "transport/event_queue.h"
 #include "transport/exchange.h"
-#include "transport/lives.h"
-#include "transport/pace.h"
+#include "transport/known_incarnations.h"
+#include "transport/redial.h"
 #include "transport/shm/shm.h"
 #include "transport/transport.h"
-#include "transport/voice.h"
 
 struct wh_shm;
 
@@ -263,13 +263,13 @@ struct wh_shm_peer {
 	const struct wh_shm_status *status; /* its page; else NULL */
 	uint64_t rung;                      /* the parking that I have rung for */
 	uint64_t incarnation;               /* since its hello was good; else 0 */
-	struct wh_lives ended;              /* it is not met again as one of those */
+	struct wh_known_incarnations ended; /* it is not met again as one of those */
 	uint32_t node;
 	int socket;
 	pid_t pid;        /* as the kernel has it */
 	pid_t holder;     /* of its id, when it was looked for last while there was no connection; */
 	uint64_t held_ns; /* and when that was. 0: never, or nobody held it */
-	struct wh_pace_call next_call;
+	struct wh_redial_call next_call;
 	struct wh_shm_view view;
 	struct wh_shm_pending pending[WH_SHM_PENDING];
 	struct wh_shm_lane *lane; /* what it has granted me; NULL: nothing so far */
@@ -404,7 +404,7 @@ struct wh_shm {
 	wh_word rings;   /* [loop writes, anyone reads] */
 
 	bool left, forked, listener_rests;
-	struct wh_pace pace;
+	struct wh_redial redial;
 	uint64_t visitors; /* questions so far */
 	struct wh_shm_stranger strangers[WH_SHM_STRANGERS];
 	struct wh_shm_image *images; /* in the order in which they were opened */
@@ -417,7 +417,7 @@ struct wh_shm {
 	bool regions_unsaid; /* something is to be sent of them */
 	uint32_t next_lane;  /* whose events are looked at first */
 
-	struct wh_voice voice;
+	struct wh_event_queue event_queue;
 	struct wh_transport_event events[WH_SHM_EVENTS];
 
 	struct wh_shm_peer peers[]; /* by node id */

@@ -146,11 +146,11 @@ bool wh_shm_stream_take(struct wh_shm *t, const struct wh_shm_peer *peer, struct
 		return false;
 	stream = new_stream(packet->fds[0]);
 	if (stream == NULL) { /* the descriptor is closed with the packet, which ends the stream */
-		wh_voice_complain(&t->voice, "no memory for a stream of node %" PRIu32, peer->node);
+		wh_event_queue_complain(&t->event_queue, "no memory for a stream of node %" PRIu32, peer->node);
 		return true;
 	}
 	packet->fds[0] = -1;
-	event = wh_voice_event(&t->voice, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
+	event = wh_event_queue_event(&t->event_queue, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
 	event->stream = stream;
 	event->tag = packet->opened.tag;
 	return true;

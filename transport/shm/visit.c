@@ -33,8 +33,8 @@ void wh_shm_hear_question(struct wh_shm *t, struct wh_shm_stranger *stranger, co
 	}
 	stranger->visitor = ++t->visitors; /* no number twice: an answer never gets to another */
 	stranger->deadline_ns = wh_env_now(t->env) + WH_SHM_STRANGER_NS;
-	event = wh_voice_event(&t->voice, WH_EVENT_ASKED, t->node, 0, packet->control.bytes,
-			       packet->bytes - sizeof(packet->control.head));
+	event = wh_event_queue_event(&t->event_queue, WH_EVENT_ASKED, t->node, 0, packet->control.bytes,
+				     packet->bytes - sizeof(packet->control.head));
 	event->visitor = stranger->visitor;
 }
 
@@ -60,7 +60,8 @@ void wh_shm_answer(struct wh_transport *transport, uint64_t visitor, const void 
 	(void)setsockopt(stranger->socket, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
 	if (sendmsg(stranger->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EPIPE &&
 	    errno != ECONNRESET)
-		wh_voice_complain(&t->voice, "cannot answer pid %d: %s", (int)stranger->pid, strerror(errno));
+		wh_event_queue_complain(&t->event_queue, "cannot answer pid %d: %s", (int)stranger->pid,
+					strerror(errno));
 	wh_shm_hang_up(t, &stranger->socket); /* what has been sent can still be read */
 }
 

@@ -59,12 +59,12 @@ static struct wh_tcp_stranger *place_for_stranger(struct wh_tcp *t)
 static void rest(struct wh_tcp *t)
 {
 	t->listener_rests = epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->listener, &(struct epoll_event){0}) == 0;
-	wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
+	wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
 }
 
 void wh_tcp_door_accept(struct wh_tcp *t)
 {
-	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_voice_is_full(&t->voice); n++) {
+	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_event_queue_is_full(&t->event_queue); n++) {
 		struct wh_tcp_stranger *stranger = place_for_stranger(t);
 		int s;
 
@@ -74,7 +74,7 @@ void wh_tcp_door_accept(struct wh_tcp *t)
 		}
 		s = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (s < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-			wh_voice_complain(&t->voice, "cannot accept a connection: error %d", errno);
+			wh_event_queue_complain(&t->event_queue, "cannot accept a connection: error %d", errno);
 			rest(t);
 		}
 		if (s < 0)
@@ -84,7 +84,7 @@ void wh_tcp_door_accept(struct wh_tcp *t)
 		stranger->since_ns = wh_env_now(t->env);
 		stranger->visitor = stranger->count = 0;
 		stranger->held = stranger->shaken = false;
-		wh_pace_timer(&t->pace, WH_TCP_STRANGER_NS);
+		wh_redial_timer(&t->redial, WH_TCP_STRANGER_NS);
 		if (!wh_tcp_watch(t, EPOLL_CTL_ADD, s, EPOLLIN, WH_TCP_FROM_STRANGER,
 				  (uint32_t)(stranger - t->strangers)))
 			wh_tcp_stranger_drop(t, stranger);
@@ -137,7 +137,7 @@ static enum verdict judge(struct wh_tcp *t, const struct wh_tcp_channel *channel
 				 hello->node, t->node);
 		return NEVER;
 	}
-	if (wh_lives_has(&peer->ended, hello->incarnation)) {
+	if (wh_known_incarnations_has(&peer->ended, hello->incarnation)) {
 		snprintf(reason, WH_TCP_REASON_BYTES, "node %" PRIu32 " is gone for good", hello->node);
 		return NEVER;
 	}
@@ -169,8 +169,8 @@ static void turn_away(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const 
 	snprintf(refused.reason, sizeof(refused.reason), "%s", reason);
 	part.iov_len = wh_tcp_put_refused(frame, &refused);
 	(void)wh_tcp_channel_write(&stranger->channel, &part, 1, &done);
-	wh_voice_complain(&t->voice, "turned away %s: %s",
-			  wh_tcp_channel_whence(&stranger->channel, whence, sizeof(whence)), reason);
+	wh_event_queue_complain(&t->event_queue, "turned away %s: %s",
+				wh_tcp_channel_whence(&stranger->channel, whence, sizeof(whence)), reason);
 	wh_tcp_stranger_drop(t, stranger);
 }
 
@@ -307,9 +307,9 @@ static bool shake(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
 		break;
 	}
 	if (wh_tcp_channel_reason(&stranger->channel)[0] != '\0')
-		wh_voice_complain(&t->voice, "turned away %s: %s",
-				  wh_tcp_channel_whence(&stranger->channel, whence, sizeof(whence)),
-				  wh_tcp_channel_reason(&stranger->channel));
+		wh_event_queue_complain(&t->event_queue, "turned away %s: %s",
+					wh_tcp_channel_whence(&stranger->channel, whence, sizeof(whence)),
+					wh_tcp_channel_reason(&stranger->channel));
 	wh_tcp_stranger_drop(t, stranger);
 	return false;
 }
@@ -320,7 +320,7 @@ size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i)
 	struct wh_tcp_head head;
 	uint32_t wanted;
 
-	if (stranger->channel.fd < 0 || wh_voice_is_full(&t->voice))
+	if (stranger->channel.fd < 0 || wh_event_queue_is_full(&t->event_queue))
 		return 0;
 	if (stranger->visitor != 0) { /* who has asked has nothing more to say: it goes */
 		wh_tcp_stranger_drop(t, stranger);
@@ -347,7 +347,7 @@ static bool is_late(const struct wh_tcp_stranger *stranger, uint64_t now)
 
 void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now)
 {
-	bool full = wh_voice_is_full(&t->voice); /* then it is not its fault that it has not been heard */
+	bool full = wh_event_queue_is_full(&t->event_queue); /* then it is not its fault that it has not been heard */
 
 	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++) {
 		struct wh_tcp_stranger *stranger = &t->strangers[i];
@@ -357,7 +357,8 @@ void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now)
 		if (stranger->channel.fd >= 0 && is_late(stranger, now) && !full)
 			wh_tcp_stranger_drop(t, stranger);
 		if (stranger->channel.fd >= 0 && stranger->visitor == 0)
-			wh_pace_timer(&t->pace, is_late(stranger, now) ? WH_NS_PER_MS
-								       : stranger->since_ns + WH_TCP_STRANGER_NS - now);
+			wh_redial_timer(&t->redial, is_late(stranger, now)
+							    ? WH_NS_PER_MS
+							    : stranger->since_ns + WH_TCP_STRANGER_NS - now);
 	}
 }

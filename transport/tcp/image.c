@@ -61,8 +61,8 @@ static void push_to(struct wh_tcp *t, struct wh_tcp_image *image, uint32_t rank,
 		t->base.ops->wake(&t->base);
 		return;
 	}
-	link->out.queue.loud = link->out.queue.loud || !push->quiet;
-	wh_tcp_mark(t, link, push->patient);
+	link->out.queue.loud = link->out.queue.loud || !push->no_wake;
+	wh_tcp_mark(t, link, push->may_delay);
 }
 
 void wh_tcp_post(struct wh_image *base, const struct wh_push *pushes, size_t count)
@@ -204,7 +204,7 @@ static bool map_offered(struct wh_tcp *t, const struct wh_tcp_image *image, stru
 	if (row->base == NULL)
 		row->base = zero_memory(t, row->bytes);
 	if (row->base == NULL)
-		wh_voice_complain(&t->voice, "no memory for a row of node %" PRIu32, peer->node);
+		wh_event_queue_complain(&t->event_queue, "no memory for a row of node %" PRIu32, peer->node);
 	return row->base != NULL;
 }
 
@@ -236,7 +236,7 @@ static const struct wh_exchange_ops exchange_ops = {
 
 size_t wh_tcp_image_advance(struct wh_tcp *t, struct wh_tcp_image *image)
 {
-	return wh_exchange_advance(&image->exchange, &image->base, &t->voice);
+	return wh_exchange_advance(&image->exchange, &image->base, &t->event_queue);
 }
 
 bool wh_tcp_image_is_open(const struct wh_tcp *t, uint64_t key)

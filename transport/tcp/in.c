@@ -133,7 +133,7 @@ static enum parsed parse(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *wor
 	}
 	if (have < WH_TCP_HEAD_BYTES + head.bytes)
 		return WANTS_MORE;
-	if (wh_voice_is_full(&t->voice))
+	if (wh_event_queue_is_full(&t->event_queue))
 		return HOLDS;
 	in->at += WH_TCP_HEAD_BYTES + head.bytes;
 	wh_tcp_hear(t, peer, &head, from + WH_TCP_HEAD_BYTES);
@@ -157,7 +157,7 @@ static bool digest(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *work)
 			*work += end_push(in);
 		}
 		parsed = parse(t, peer, work);
-		if (parsed == NONSENSE && wh_voice_is_full(&t->voice))
+		if (parsed == NONSENSE && wh_event_queue_is_full(&t->event_queue))
 			parsed = HOLDS;
 		if (parsed == HOLDS) {
 			in->held = true;
@@ -226,7 +226,7 @@ static bool read_some(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	case WH_TCP_BROKEN:
 		break;
 	}
-	if (!wh_voice_is_full(&t->voice))
+	if (!wh_event_queue_is_full(&t->event_queue))
 		wh_tcp_lose(t, peer, "has died, or closed its connection");
 	return false;
 }

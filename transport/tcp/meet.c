@@ -1,4 +1,4 @@
-/* meet.c - how the nodes of a group find each other: the caller's side. tcp/door.c is the called side, pace.c when to call.
+/* meet.c - how the nodes of a group find each other: the caller's side. tcp/door.c is the called side, redial.c when to call.
  *
  * Whoever comes listens first and then calls all others: of two nodes at least the one that comes later reaches the other at
  * once. Who does not answer is called again: soon, and later each time, if it may just be starting or ending, or is out of
@@ -54,11 +54,12 @@ void wh_tcp_meet(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	char whence[64];
 
 	peer->state = WH_TCP_MET;
-	wh_pace_met(&t->pace, &peer->next_call);
+	wh_redial_met(&t->redial, &peer->next_call);
 	peer->unproven_told = false;
 	peer->pinged_ns = peer->ponged_ns = 0;
-	wh_voice_tell(&t->voice, WH_EVENT_PEER_MET, peer->node, peer->incarnation, "node %" PRIu32 " (%s) is here",
-		      peer->node, wh_tcp_channel_whence(&peer->link->channel, whence, sizeof(whence)));
+	wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_MET, peer->node, peer->incarnation,
+			    "node %" PRIu32 " (%s) is here", peer->node,
+			    wh_tcp_channel_whence(&peer->link->channel, whence, sizeof(whence)));
 }
 
 void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_hello *hello)
@@ -66,7 +67,8 @@ void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct
 	unsigned char frame[WH_TCP_HEAD_BYTES];
 	char reason[WH_TCP_REASON_BYTES];
 
-	if (wh_lives_has(&peer->ended, hello->incarnation)) { /* there yet, with nothing to say to me any more */
+	if (wh_known_incarnations_has(&peer->ended,
+				      hello->incarnation)) { /* there yet, with nothing to say to me any more */
 		wh_tcp_end_connection(t, peer, WH_TCP_SHUNNED);
 		return;
 	}
@@ -91,13 +93,13 @@ static void not_reached(struct wh_tcp *t, struct wh_tcp_peer *peer, int error)
 {
 	wh_tcp_names_ask(t, peer);
 	if (error == ECONNREFUSED) {
-		wh_pace_seldom(&t->pace, &peer->next_call);
+		wh_redial_seldom(&t->redial, &peer->next_call);
 		return;
 	}
 	if (error != ECONNRESET) /* it was just ending */
-		wh_voice_complain(&t->voice, "cannot call node %" PRIu32 " at %s: %s", peer->node, peer->name,
-				  strerror(error));
-	wh_pace_soon(&t->pace, &peer->next_call);
+		wh_event_queue_complain(&t->event_queue, "cannot call node %" PRIu32 " at %s: %s", peer->node,
+					peer->name, strerror(error));
+	wh_redial_soon(&t->redial, &peer->next_call);
 }
 
 static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
@@ -107,7 +109,7 @@ static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
 
 	if (peer->address.bytes == 0) {
 		wh_tcp_names_ask(t, peer);
-		wh_pace_seldom(&t->pace, &peer->next_call);
+		wh_redial_seldom(&t->redial, &peer->next_call);
 		return;
 	}
 	error = wh_tcp_channel_call(&channel, &peer->address, &t->ground, peer->node);
@@ -121,13 +123,13 @@ static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
 		if (peer->link == NULL)
 			wh_tcp_channel_close(&channel, false);
 		wh_tcp_end_connection(t, peer, WH_TCP_ABSENT);
-		wh_pace_soon(&t->pace, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->next_call);
 		return;
 	}
 	peer->state = WH_TCP_CALLED;
 	peer->link->watches_write = true;
 	peer->next_call.at_ns = wh_env_now(t->env) + WH_TCP_CALL_NS;
-	wh_pace_timer(&t->pace, WH_TCP_CALL_NS);
+	wh_redial_timer(&t->redial, WH_TCP_CALL_NS);
 	(void)wh_tcp_say_hello(t, peer); /* leaves when it is connected; there is room */
 }
 
@@ -143,10 +145,10 @@ static void not_proven(struct wh_tcp *t, struct wh_tcp_peer *peer)
 		return;
 	}
 	wh_tcp_end_connection(t, peer, WH_TCP_ABSENT);
-	wh_pace_seldom(&t->pace, &peer->next_call);
+	wh_redial_seldom(&t->redial, &peer->next_call);
 	if (!peer->unproven_told)
-		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, 0, "node %" PRIu32 " (%s) cannot be met: %s",
-			      peer->node, peer->name, reason);
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, 0,
+				    "node %" PRIu32 " (%s) cannot be met: %s", peer->node, peer->name, reason);
 	peer->unproven_told = true;
 }
 
@@ -199,7 +201,7 @@ bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
 /* An answer that is late may have come while it was I who was long away. */
 static void look_again(struct wh_tcp *t, struct wh_tcp_peer *peer)
 {
-	if (wh_voice_is_full(&t->voice) || (peer->link->stage != WH_TCP_OPEN && !wh_tcp_link_open(t, peer)))
+	if (wh_event_queue_is_full(&t->event_queue) || (peer->link->stage != WH_TCP_OPEN && !wh_tcp_link_open(t, peer)))
 		return;
 	wh_tcp_dirty(t, peer->link);
 	(void)wh_tcp_in_take(t, peer);
@@ -223,25 +225,25 @@ static void call_absent(struct wh_tcp *t, uint64_t now)
 		if (is_late(peer, now)) {
 			wh_tcp_names_ask(t, peer);
 			wh_tcp_lose(t, peer, "does not answer");
-		} else if (peer->state == WH_TCP_ABSENT && !wh_voice_is_full(&t->voice) &&
-			   wh_pace_is_due(&peer->next_call, now, &again))
+		} else if (peer->state == WH_TCP_ABSENT && !wh_event_queue_is_full(&t->event_queue) &&
+			   wh_redial_is_due(&peer->next_call, now, &again))
 			call(t, peer);
 		if ((peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_CALLED) && peer->next_call.at_ns < next)
 			next = peer->next_call.at_ns;
 	}
-	wh_pace_called(&t->pace, now, next);
+	wh_redial_called(&t->redial, now, next);
 }
 
 void wh_tcp_meet_tick(struct wh_tcp *t)
 {
-	uint64_t now = wh_pace_tick(&t->pace);
+	uint64_t now = wh_redial_tick(&t->redial);
 
 	if (t->left)
 		return;
 	if (t->listener_rests)
 		t->listener_rests = !wh_tcp_watch(t, EPOLL_CTL_MOD, t->listener, EPOLLIN, WH_TCP_LISTENER, 0);
 	if (t->listener_rests)
-		wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
+		wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
 	wh_tcp_names_tick(t);
 	wh_tcp_door_tick(t, now);
 	wh_tcp_stream_tick(t, now);
@@ -254,7 +256,7 @@ bool wh_tcp_searching(struct wh_transport *transport)
 {
 	const struct wh_tcp *t = wh_tcp_of(transport);
 
-	return t->pace.searching && !t->left;
+	return t->redial.searching && !t->left;
 }
 
 /* ---- open --------------------------------------------------------------------------------------------------------- */
@@ -278,6 +280,6 @@ enum whorl_result wh_tcp_meet_open(struct wh_tcp *t, struct wh_error *err)
 	}
 	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, t->listener, EPOLLIN, WH_TCP_LISTENER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
-	wh_pace_begin(&t->pace, CALL_SELDOM_NS);
+	wh_redial_begin(&t->redial, CALL_SELDOM_NS);
 	return WHORL_OK;
 }

@@ -67,7 +67,7 @@ void wh_tcp_names_ask(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	wh_store_relaxed(&names->state, WORKS);
 	(void)wh_fetch_add(&names->users, 1);
 	t->env->submit(t->env->ctx, look_up, names);
-	wh_pace_timer(&t->pace, LOOK_NS);
+	wh_redial_timer(&t->redial, LOOK_NS);
 }
 
 void wh_tcp_names_tick(struct wh_tcp *t)
@@ -77,7 +77,7 @@ void wh_tcp_names_tick(struct wh_tcp *t)
 	struct wh_tcp_peer *peer = &t->peers[names->node];
 
 	if (state == WORKS)
-		wh_pace_timer(&t->pace, LOOK_NS);
+		wh_redial_timer(&t->redial, LOOK_NS);
 	if (state != HAS_FOUND)
 		return;
 	/* Where I am on loopback alone, all are: nobody else has keys. */

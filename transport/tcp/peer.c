@@ -58,11 +58,11 @@ void wh_tcp_hang_up(struct wh_tcp *t, struct wh_tcp_channel *channel)
 void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_tcp_peer_state state)
 {
 	if (peer->state == WH_TCP_MET || state == WH_TCP_SHUNNED)
-		wh_lives_add(&peer->ended, peer->incarnation);
+		wh_known_incarnations_add(&peer->ended, peer->incarnation);
 	peer->incarnation = 0;
 	peer->state = state;
 	if (state == WH_TCP_SHUNNED)
-		wh_pace_sought(&t->pace, &peer->next_call);
+		wh_redial_sought(&t->redial, &peer->next_call);
 	peer->doomed = NULL;
 	wh_tcp_remote_end(peer);
 	free_link(t, peer->link);
@@ -86,8 +86,8 @@ void wh_tcp_refuse(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *forma
 		if (wh_tcp_out_message(peer->link, frame, wh_tcp_put_refused(frame, &refused), true))
 			wh_tcp_out_flush(t, peer->link);
 	}
-	wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation, "refused node %" PRIu32 " (%s): %s",
-		      peer->node, whence, refused.reason);
+	wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+			    "refused node %" PRIu32 " (%s): %s", peer->node, whence, refused.reason);
 	wh_tcp_end_connection(t, peer, WH_TCP_SHUNNED);
 }
 
@@ -96,9 +96,9 @@ static void be_refused(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct 
 {
 	if (peer->state != WH_TCP_MET)
 		peer->incarnation = refused->incarnation;
-	if (!wh_lives_has(&peer->ended, peer->incarnation))
-		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation,
-			      "refused by node %" PRIu32 " (%s): %s", peer->node, peer->name, refused->reason);
+	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation))
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+				    "refused by node %" PRIu32 " (%s): %s", peer->node, peer->name, refused->reason);
 	wh_tcp_end_connection(t, peer, WH_TCP_SHUNNED);
 }
 
@@ -111,16 +111,16 @@ void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how)
 	if (t->left)
 		return; /* peers hang up because I did */
 	if (!met) {     /* called, and not answered */
-		wh_pace_soon(&t->pace, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->next_call);
 		return;
 	}
-	wh_pace_seldom(&t->pace, &peer->next_call);
+	wh_redial_seldom(&t->redial, &peer->next_call);
 	if (left)
-		wh_voice_tell(&t->voice, WH_EVENT_PEER_LEFT, peer->node, incarnation, "node %" PRIu32 " (%s) has left",
-			      peer->node, peer->name);
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_LEFT, peer->node, incarnation,
+				    "node %" PRIu32 " (%s) has left", peer->node, peer->name);
 	else
-		wh_voice_tell(&t->voice, WH_EVENT_PEER_DOWN, peer->node, incarnation, "node %" PRIu32 " (%s) %s",
-			      peer->node, peer->name, how);
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_DOWN, peer->node, incarnation,
+				    "node %" PRIu32 " (%s) %s", peer->node, peer->name, how);
 }
 
 /* ---- a peer speaks ------------------------------------------------------------------------------------------------ */
@@ -187,7 +187,8 @@ static bool hear_met(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh
 		wh_tcp_image_confirmed(t, peer, head->number);
 		return true;
 	case WH_TCP_CONTROL:
-		wh_voice_event(&t->voice, WH_EVENT_CONTROL, peer->node, peer->incarnation, body, head->bytes);
+		wh_event_queue_event(&t->event_queue, WH_EVENT_CONTROL, peer->node, peer->incarnation, body,
+				     head->bytes);
 		return true;
 	case WH_TCP_LEAVE:
 		peer->link->left = true;

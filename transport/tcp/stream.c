@@ -324,7 +324,7 @@ void wh_tcp_stream_tick(struct wh_tcp *t, uint64_t now)
 		if (is_late(t->streams[i], now))
 			end_beginning(t, i, FAILED);
 		if (t->streams[i] != NULL)
-			wh_pace_timer(&t->pace, t->streams[i]->deadline_ns - now);
+			wh_redial_timer(&t->redial, t->streams[i]->deadline_ns - now);
 	}
 }
 
@@ -356,7 +356,7 @@ static enum whorl_result open_in(struct wh_tcp *t, uint32_t i, const struct wh_t
 		return WHORL_SYSTEM;
 	}
 	t->streams[i] = stream;
-	wh_pace_timer(&t->pace, BEGIN_NS);
+	wh_redial_timer(&t->redial, BEGIN_NS);
 	return WHORL_OK;
 }
 
@@ -392,7 +392,7 @@ bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, cons
 	struct wh_tcp_stream *stream;
 
 	if (opening->version != WH_TCP_VERSION || opening->to != t->incarnation || peer->state == WH_TCP_SELF ||
-	    wh_lives_has(&peer->ended, opening->incarnation) ||
+	    wh_known_incarnations_has(&peer->ended, opening->incarnation) ||
 	    !wh_tcp_channel_may_be(&stranger->channel, opening->node, opening->incarnation, reason)) {
 		wh_tcp_stranger_drop(t, stranger);
 		return true;
@@ -401,7 +401,7 @@ bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, cons
 		return false; /* it has met me; what it said of that is still on its way */
 	stream = new_stream(FLOWS);
 	if (stream == NULL) {
-		wh_voice_complain(&t->voice, "no memory for a stream of node %" PRIu32, peer->node);
+		wh_event_queue_complain(&t->event_queue, "no memory for a stream of node %" PRIu32, peer->node);
 		wh_tcp_stranger_drop(t, stranger);
 		return true;
 	}
@@ -409,7 +409,7 @@ bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, cons
 	stream->channel = stranger->channel;
 	stranger->channel = WH_TCP_NO_CHANNEL;
 	wh_tcp_stranger_drop(t, stranger);
-	event = wh_voice_event(&t->voice, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
+	event = wh_event_queue_event(&t->event_queue, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
 	event->stream = &stream->base;
 	event->tag = opening->tag;
 	return true;

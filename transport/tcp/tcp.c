@@ -25,12 +25,12 @@ static bool next_event(struct wh_transport *transport, struct wh_transport_event
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
 
-	if (wh_voice_next(&t->voice, out))
+	if (wh_event_queue_next(&t->event_queue, out))
 		return true;
 	for (struct wh_tcp_image *image = t->images; image != NULL; image = image->next)
 		if (image->base.ready && !image->announced) {
 			image->announced = true;
-			wh_voice_image(&t->voice, &image->base, out);
+			wh_event_queue_image(&t->event_queue, &image->base, out);
 			return true;
 		}
 	return false;
@@ -120,7 +120,7 @@ static size_t from_peer(struct wh_tcp *t, struct wh_tcp_peer *peer, uint32_t eve
 	if (peer->link == NULL)
 		return 0;
 	if (peer->link->stage != WH_TCP_OPEN) {
-		if (wh_voice_is_full(&t->voice) || !wh_tcp_link_open(t, peer))
+		if (wh_event_queue_is_full(&t->event_queue) || !wh_tcp_link_open(t, peer))
 			return 1;
 		events |= EPOLLOUT | EPOLLIN; /* with TLS something may have come with the end of the handshake */
 	}
@@ -160,7 +160,7 @@ static size_t take_held(struct wh_tcp *t)
 {
 	size_t done = 0;
 
-	if (t->held_count == 0 || wh_voice_is_full(&t->voice))
+	if (t->held_count == 0 || wh_event_queue_is_full(&t->event_queue))
 		return 0;
 	t->held_count = 0;
 	for (uint32_t node = 0; node < t->nodes; node++) {
@@ -168,7 +168,7 @@ static size_t take_held(struct wh_tcp *t)
 
 		if (peer->link == NULL || !peer->link->in.held)
 			continue;
-		if (wh_voice_is_full(&t->voice))
+		if (wh_event_queue_is_full(&t->event_queue))
 			t->held_count++;
 		else
 			done += wh_tcp_in_take(t, peer);
@@ -180,7 +180,7 @@ static size_t take_held(struct wh_tcp *t)
 static void look_at_strangers(struct wh_tcp *t)
 {
 	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++)
-		if (t->strangers[i].held && !wh_voice_is_full(&t->voice)) {
+		if (t->strangers[i].held && !wh_event_queue_is_full(&t->event_queue)) {
 			t->strangers[i].held = false;
 			(void)wh_tcp_door_hear(t, i);
 		}
@@ -208,7 +208,7 @@ static size_t take(struct wh_transport *transport)
 static void give_up_doomed(struct wh_tcp *t)
 {
 	for (uint32_t node = 0; node < t->nodes; node++)
-		if (t->peers[node].doomed != NULL && !wh_voice_is_full(&t->voice))
+		if (t->peers[node].doomed != NULL && !wh_event_queue_is_full(&t->event_queue))
 			wh_tcp_lose(t, &t->peers[node], t->peers[node].doomed);
 }
 
@@ -221,8 +221,8 @@ static size_t service(struct wh_transport *transport)
 	look_at_strangers(t);
 	for (struct wh_tcp_image *image = t->images; image != NULL; image = image->next)
 		done += wh_tcp_image_advance(t, image);
-	if (t->pace.searching)
-		wh_pace_search(&t->pace);
+	if (t->redial.searching)
+		wh_redial_search(&t->redial);
 	return done;
 }
 
@@ -251,8 +251,8 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 
 	wh_tcp_flush(t);
 	do {
-		n = wh_pace_wait(&t->pace, t->epoll, events, EPOLL_AT_ONCE,
-				 work > 0 || now >= deadline ? 0 : deadline - now);
+		n = wh_redial_wait(&t->redial, t->epoll, events, EPOLL_AT_ONCE,
+				   work > 0 || now >= deadline ? 0 : deadline - now);
 		for (int i = 0; i < n; i++) {
 			if (events[i].data.u64 >> 32 == WH_TCP_DOORBELL)
 				work += read(t->doorbell, &rings, sizeof(rings)) > 0;
@@ -260,7 +260,7 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 				work += dispatch(t, &events[i]);
 		}
 		now = wh_env_now(t->env);
-	} while (work == 0 && n >= 0 && now < deadline && !wh_voice_is_full(&t->voice));
+	} while (work == 0 && n >= 0 && now < deadline && !wh_event_queue_is_full(&t->event_queue));
 }
 
 static void wake(struct wh_transport *transport)
@@ -309,12 +309,12 @@ static void linger(struct wh_tcp *t)
 static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
-	const int own[] = {t->pace.timer, t->doorbell, t->epoll};
+	const int own[] = {t->redial.timer, t->doorbell, t->epoll};
 
 	t->forked = forked;
 	if (t->left && !forked)
 		linger(t);
-	wh_voice_drop(&t->voice);
+	wh_event_queue_drop(&t->event_queue);
 	wh_tcp_stream_close_all(t);
 	wh_tcp_close_connections(t);
 	wh_tcp_remote_free(t);
@@ -343,10 +343,10 @@ static enum whorl_result open_descriptors(struct wh_tcp *t, struct wh_error *err
 	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->doorbell < 0)
 		return wh_error_system(err, errno, "eventfd");
-	if (!wh_pace_open(&t->pace))
+	if (!wh_redial_open(&t->redial))
 		return wh_error_system(err, errno, "timerfd_create");
 	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, t->doorbell, EPOLLIN, WH_TCP_DOORBELL, 0) ||
-	    !wh_tcp_watch(t, EPOLL_CTL_ADD, t->pace.timer, EPOLLIN, WH_TCP_TIMER, 0))
+	    !wh_tcp_watch(t, EPOLL_CTL_ADD, t->redial.timer, EPOLLIN, WH_TCP_TIMER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
 	return WHORL_OK;
 }
@@ -403,7 +403,7 @@ static const struct wh_transport_ops tcp_ops = {
 	.name = "tcp",
 	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
 	.remote = &wh_tcp_remote_ops,
-	.dear_looks = true,
+	.poll_costs_syscall = true,
 	.gap_bytes = 512, /* an entry of the table, and one of two vectors; to be copied twice */
 	.image_open = wh_tcp_image_open,
 	.image_close = wh_tcp_image_close,
@@ -431,11 +431,11 @@ static void init(struct wh_tcp *t, const struct wh_transport_config *config)
 {
 	t->base.ops = &tcp_ops;
 	t->env = config->env;
-	wh_voice_init(&t->voice, config, "tcp", t->events, WH_TCP_EVENTS, WH_TCP_EVENTS_AT_ONCE);
+	wh_event_queue_init(&t->event_queue, config, "tcp", t->events, WH_TCP_EVENTS, WH_TCP_EVENTS_AT_ONCE);
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;
-	wh_pace_init(&t->pace, config);
+	wh_redial_init(&t->redial, config);
 	t->incarnation = config->incarnation;
 	t->huge_pages = (int)config->huge_pages;
 	t->ground = (struct wh_secure_ground){.key = wh_secure_key_hold(config->key),

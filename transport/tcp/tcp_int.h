@@ -28,14 +28,14 @@
 #include <sys/uio.h>
 
 #include "base/atomics.h"
+#include "transport/event_queue.h"
 #include "transport/exchange.h"
-#include "transport/lives.h"
-#include "transport/pace.h"
+#include "transport/known_incarnations.h"
+#include "transport/redial.h"
 #include "transport/secure/secure.h"
 #include "transport/tcp/frame.h"
 #include "transport/tcp/tcp.h"
 #include "transport/transport.h"
-#include "transport/voice.h"
 
 struct wh_tcp;
 struct wh_tcp_image;
@@ -256,17 +256,17 @@ struct wh_tcp_peer {
 	enum wh_tcp_peer_state state;
 	uint32_t node;
 	struct wh_tcp_link *link;
-	uint64_t incarnation;          /* since its hello was good; else 0 */
-	uint64_t call;                 /* the number of its call that was answered last, ... */
-	uint64_t caller;               /* ... and of which incarnation */
-	struct wh_lives ended;         /* it is not met again as one of those */
-	bool unproven_told;            /* that it was refused, or has refused, before anything was proven */
-	struct wh_pace_call next_call; /* at_ns: ABSENT: when it is to be called; CALLED: when that is given up */
-	uint64_t pinged_ns;            /* another has come in its place: is it still there? 0: not asked */
-	uint64_t ponged_ns;            /* when it last said so */
-	const char *doomed;            /* it will be given up at the next service: why */
-	const char *name;              /* its address as text */
-	uint64_t looked_up_ns;         /* when that was last looked up, after the first time; 0: not again */
+	uint64_t incarnation;               /* since its hello was good; else 0 */
+	uint64_t call;                      /* the number of its call that was answered last, ... */
+	uint64_t caller;                    /* ... and of which incarnation */
+	struct wh_known_incarnations ended; /* it is not met again as one of those */
+	bool unproven_told;                 /* that it was refused, or has refused, before anything was proven */
+	struct wh_redial_call next_call;    /* at_ns: ABSENT: when it is to be called; CALLED: when that is given up */
+	uint64_t pinged_ns;                 /* another has come in its place: is it still there? 0: not asked */
+	uint64_t ponged_ns;                 /* when it last said so */
+	const char *doomed;                 /* it will be given up at the next service: why */
+	const char *name;                   /* its address as text */
+	uint64_t looked_up_ns;              /* when that was last looked up, after the first time; 0: not again */
 	struct wh_tcp_address address;
 	struct wh_tcp_offer offers[WH_TCP_OFFERS]; /* of images that are not open here yet; members 0: none */
 	struct wh_tcp_remote *remote;              /* regions, mine for it and its for me; NULL: nothing so far */
@@ -424,7 +424,7 @@ struct wh_tcp {
 
 	bool left, forked, listener_rests;
 	bool gathers; /* pushes are collected until flush() */
-	struct wh_pace pace;
+	struct wh_redial redial;
 	uint64_t visitors;    /* questions so far */
 	uint64_t calls;       /* so far */
 	uint32_t dirty_count; /* links that are dirty */
@@ -440,7 +440,7 @@ struct wh_tcp {
 
 	char *names; /* of the peers' addresses */
 	struct wh_tcp_names *lookups;
-	struct wh_voice voice;
+	struct wh_event_queue event_queue;
 	struct wh_transport_event events[WH_TCP_EVENTS];
 
 	struct wh_tcp_peer peers[]; /* by node id */

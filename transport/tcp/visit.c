@@ -48,8 +48,8 @@ void wh_tcp_hear_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, co
 	}
 	stranger->visitor = ++t->visitors; /* no number twice: an answer never gets to another */
 	stranger->since_ns = wh_env_now(t->env);
-	event = wh_voice_event(&t->voice, WH_EVENT_ASKED, t->node, 0, body + WH_TCP_FIRST_BYTES,
-			       head->bytes - WH_TCP_FIRST_BYTES);
+	event = wh_event_queue_event(&t->event_queue, WH_EVENT_ASKED, t->node, 0, body + WH_TCP_FIRST_BYTES,
+				     head->bytes - WH_TCP_FIRST_BYTES);
 	event->visitor = stranger->visitor;
 }
 
@@ -75,7 +75,7 @@ void wh_tcp_answer(struct wh_transport *transport, uint64_t visitor, const void 
 	(void)wh_tcp_put_answer_head(head, count);
 	(void)setsockopt(stranger->channel.fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
 	if (wh_tcp_channel_write(&stranger->channel, parts, 2, &done) == WH_TCP_DONE && done < sizeof(head) + count)
-		wh_voice_complain(&t->voice, "an answer of %zu bytes did not fit", count);
+		wh_event_queue_complain(&t->event_queue, "an answer of %zu bytes did not fit", count);
 	wh_tcp_stranger_drop(t, stranger); /* what has been sent can still be read */
 }
 

@@ -71,7 +71,7 @@ static enum wh_verbs_verdict judge(struct wh_verbs *t, const struct wh_verbs_hel
 			 hello->node, t->node);
 		return WH_VERBS_NEVER;
 	}
-	if (wh_lives_has(&peer->ended, hello->incarnation)) {
+	if (wh_known_incarnations_has(&peer->ended, hello->incarnation)) {
 		snprintf(reason, WH_VERBS_REFUSAL_BYTES, "node %" PRIu32 " is gone for good", hello->node);
 		return WH_VERBS_NEVER;
 	}
@@ -95,7 +95,7 @@ static void turn_away(struct wh_verbs *t, struct rdma_cm_id *id, enum wh_verbs_v
 	(void)rdma_reject(id, &refusal, sizeof(refusal));
 	rdma_destroy_id(id);
 	if (verdict == WH_VERBS_NEVER)
-		wh_voice_complain(&t->voice, "turned away: %s", reason);
+		wh_event_queue_complain(&t->event_queue, "turned away: %s", reason);
 }
 
 static void welcome(struct wh_verbs *t, struct wh_verbs_peer *peer, struct rdma_cm_id *id)
@@ -110,7 +110,8 @@ static void welcome(struct wh_verbs *t, struct wh_verbs_peer *peer, struct rdma_
 	peer->link->id = id;
 	if (!wh_verbs_link_prepare(t, peer->link)) {
 		if (errno != EINVAL) /* it has given up meanwhile */
-			wh_voice_complain(&t->voice, "cannot answer node %" PRIu32 ": %s", peer->node, peer->link->how);
+			wh_event_queue_complain(&t->event_queue, "cannot answer node %" PRIu32 ": %s", peer->node,
+						peer->link->how);
 		wh_verbs_give_up(t, peer, true);
 		return;
 	}
@@ -139,7 +140,7 @@ void wh_verbs_hear_call(struct wh_verbs *t, struct rdma_cm_id *id, const void *b
 	peer->link = wh_verbs_link_new(t, peer, false);
 	if (peer->link == NULL) {
 		peer->state = WH_VERBS_ABSENT;
-		wh_pace_soon(&t->pace, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->next_call);
 		turn_away(t, id, WH_VERBS_NOT_NOW, "");
 		return;
 	}

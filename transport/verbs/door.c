@@ -64,10 +64,10 @@ void wh_verbs_arm(struct wh_transport *transport)
 		t->notified = true;
 	(void)wh_verbs_poll_in(t);
 	t->rung = false;
-	if (something_is_heard(t) && !wh_voice_is_full(&t->voice))
+	if (something_is_heard(t) && !wh_event_queue_is_full(&t->event_queue))
 		wh_verbs_wake(transport);
 	if (writes_wait(t))
-		wh_pace_timer(&t->pace, WH_NS_PER_MS);
+		wh_redial_timer(&t->redial, WH_NS_PER_MS);
 }
 
 void wh_verbs_disarm(struct wh_transport *transport)
@@ -84,8 +84,8 @@ void wh_verbs_wait(struct wh_transport *transport, uint64_t timeout_ns)
 
 	if (t->rung)
 		timeout_ns = 0;
-	n = wh_pace_wait(&t->pace, t->epoll, events, EPOLL_AT_ONCE,
-			 timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
+	n = wh_redial_wait(&t->redial, t->epoll, events, EPOLL_AT_ONCE,
+			   timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
 	wh_verbs_disarm(transport);
 	t->rung = false;
 	for (int i = 0; i < n; i++) {

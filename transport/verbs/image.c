@@ -34,7 +34,7 @@ static void push_to(struct wh_verbs *t, struct wh_verbs_image *image, const stru
 		wh_verbs_out_add(t, row, push);
 		if (!row->out.touched)
 			image->touched[image->touched_count++] = push->to[k];
-		row->out.patient = push->patient && (!row->out.touched || row->out.patient);
+		row->out.patient = push->may_delay && (!row->out.touched || row->out.patient);
 		row->out.touched = true;
 	}
 }
@@ -362,6 +362,6 @@ bool wh_verbs_images_reap(struct wh_verbs *t)
 		wh_verbs_image_free(t, image, false);
 	}
 	if (left)
-		wh_pace_timer(&t->pace, AGAIN_NS);
+		wh_redial_timer(&t->redial, AGAIN_NS);
 	return left;
 }

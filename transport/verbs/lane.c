@@ -190,9 +190,9 @@ bool wh_verbs_lane_is_open(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	struct wh_verbs_lane *lane = peer->lane;
 
 	if (lane->qp == NULL && !open_pair(t, peer)) {
-		wh_voice_complain(&t->voice, "no queue pair for regions with node %" PRIu32 ": %s", peer->node,
-				  strerror(errno));
-		wh_pace_timer(&t->pace, 100 * WH_NS_PER_MS);
+		wh_event_queue_complain(&t->event_queue, "no queue pair for regions with node %" PRIu32 ": %s",
+					peer->node, strerror(errno));
+		wh_redial_timer(&t->redial, 100 * WH_NS_PER_MS);
 		return false;
 	}
 	if (peer->state == WH_VERBS_SELF)

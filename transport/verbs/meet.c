@@ -28,10 +28,10 @@
 void wh_verbs_meet(struct wh_verbs *t, struct wh_verbs_peer *peer)
 {
 	peer->state = WH_VERBS_MET;
-	wh_pace_met(&t->pace, &peer->next_call);
+	wh_redial_met(&t->redial, &peer->next_call);
 	peer->link->deadline_ns = 0;
-	wh_voice_tell(&t->voice, WH_EVENT_PEER_MET, peer->node, peer->incarnation, "node %" PRIu32 " is here",
-		      peer->node);
+	wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_MET, peer->node, peer->incarnation,
+			    "node %" PRIu32 " is here", peer->node);
 }
 
 /* ---- the caller's side -------------------------------------------------------------------------------------------- */
@@ -41,9 +41,9 @@ void wh_verbs_give_up(struct wh_verbs *t, struct wh_verbs_peer *peer, bool is_th
 	peer->link->ended = true;
 	wh_verbs_end_connection(t, peer, WH_VERBS_ABSENT);
 	if (is_there)
-		wh_pace_soon(&t->pace, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->next_call);
 	else
-		wh_pace_seldom(&t->pace, &peer->next_call);
+		wh_redial_seldom(&t->redial, &peer->next_call);
 }
 
 static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
@@ -52,7 +52,7 @@ static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	struct wh_verbs_link *link = wh_verbs_link_new(t, peer, true);
 
 	if (link == NULL) {
-		wh_pace_soon(&t->pace, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->next_call);
 		return;
 	}
 	/* Any port, but my address: librdmacm would choose the device by the route otherwise. */
@@ -63,10 +63,11 @@ static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	peer->link = link;
 	peer->state = WH_VERBS_CALLED;
 	link->deadline_ns = link->begun_ns + CALL_MAX_NS;
-	wh_pace_timer(&t->pace, CALL_MAX_NS);
+	wh_redial_timer(&t->redial, CALL_MAX_NS);
 	if (rdma_create_id(t->cm, &link->id, link, RDMA_PS_TCP) != 0 ||
 	    rdma_resolve_addr(link->id, (struct sockaddr *)&from, (struct sockaddr *)&peer->address, RESOLVE_MS) != 0) {
-		wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
+		wh_event_queue_complain(&t->event_queue, "cannot call node %" PRIu32 ": %s", peer->node,
+					strerror(errno));
 		wh_verbs_give_up(t, peer, false);
 	}
 }
@@ -87,14 +88,15 @@ static void connect_link(struct wh_verbs *t, struct wh_verbs_peer *peer)
 					 .rnr_retry_count = WH_VERBS_RNR_RETRIES};
 
 	if (!wh_verbs_link_prepare(t, peer->link)) {
-		wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, peer->link->how);
+		wh_event_queue_complain(&t->event_queue, "cannot call node %" PRIu32 ": %s", peer->node,
+					peer->link->how);
 		wh_verbs_give_up(t, peer, true);
 		return;
 	}
 	wh_verbs_set_timeout(t, peer->link->id);
 	if (rdma_connect(peer->link->id, &wanted) == 0)
 		return;
-	wh_voice_complain(&t->voice, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
+	wh_event_queue_complain(&t->event_queue, "cannot call node %" PRIu32 ": %s", peer->node, strerror(errno));
 	wh_verbs_give_up(t, peer, true);
 }
 
@@ -105,11 +107,13 @@ static void hear_answer(struct wh_verbs *t, struct wh_verbs_peer *peer, const vo
 	struct wh_verbs_hello hello;
 
 	if (!wh_verbs_read_hello(bytes, count, &hello)) {
-		wh_voice_complain(&t->voice, "what answers where node %" PRIu32 " should is no node", peer->node);
+		wh_event_queue_complain(&t->event_queue, "what answers where node %" PRIu32 " should is no node",
+					peer->node);
 		wh_verbs_give_up(t, peer, false);
 		return;
 	}
-	if (wh_lives_has(&peer->ended, hello.incarnation)) { /* it is there yet, but has nothing to say to me any more */
+	if (wh_known_incarnations_has(&peer->ended,
+				      hello.incarnation)) { /* it is there yet, but has nothing to say to me any more */
 		wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);
 		return;
 	}
@@ -146,12 +150,12 @@ static void call_absent(struct wh_verbs *t, uint64_t now)
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_verbs_peer *peer = &t->peers[node];
 
-		if (peer->state == WH_VERBS_ABSENT && wh_pace_is_due(&peer->next_call, now, &again))
+		if (peer->state == WH_VERBS_ABSENT && wh_redial_is_due(&peer->next_call, now, &again))
 			call(t, peer);
 		if (peer->state == WH_VERBS_ABSENT && peer->next_call.at_ns < next)
 			next = peer->next_call.at_ns;
 	}
-	wh_pace_called(&t->pace, now, next);
+	wh_redial_called(&t->redial, now, next);
 }
 
 static bool is_late(const struct wh_verbs_peer *peer, uint64_t now)
@@ -164,7 +168,7 @@ static bool look_again(struct wh_verbs *t)
 {
 	for (uint32_t k = 0; k < t->nodes && wh_verbs_meet_events(t) == EVENTS_AT_ONCE; k++)
 		;
-	return !wh_voice_is_full(&t->voice);
+	return !wh_event_queue_is_full(&t->event_queue);
 }
 
 /* Calls of which nothing has come. */
@@ -175,7 +179,7 @@ static void drop_late(struct wh_verbs *t, uint64_t now)
 	for (uint32_t node = 0; node < t->nodes; node++)
 		late = late || is_late(&t->peers[node], now);
 	if (late && !look_again(t)) {
-		wh_pace_timer(&t->pace, WH_NS_PER_MS);
+		wh_redial_timer(&t->redial, WH_NS_PER_MS);
 		return;
 	}
 	for (uint32_t node = 0; node < t->nodes; node++) {
@@ -184,13 +188,13 @@ static void drop_late(struct wh_verbs *t, uint64_t now)
 		if (is_late(peer, now))
 			wh_verbs_give_up(t, peer, false);
 		else if (peer->state == WH_VERBS_CALLED)
-			wh_pace_timer(&t->pace, peer->link->deadline_ns - now);
+			wh_redial_timer(&t->redial, peer->link->deadline_ns - now);
 	}
 }
 
 void wh_verbs_meet_tick(struct wh_verbs *t)
 {
-	uint64_t now = wh_pace_tick(&t->pace);
+	uint64_t now = wh_redial_tick(&t->redial);
 
 	if (t->left)
 		return;
@@ -203,7 +207,7 @@ bool wh_verbs_searching(struct wh_transport *transport)
 {
 	const struct wh_verbs *t = wh_verbs_of(transport);
 
-	return t->pace.searching && !t->left;
+	return t->redial.searching && !t->left;
 }
 
 /* ---- what librdmacm says ------------------------------------------------------------------------------------------ */
@@ -290,14 +294,14 @@ size_t wh_verbs_meet_events(struct wh_verbs *t)
 	struct news news;
 	size_t done = 0;
 
-	while (done < EVENTS_AT_ONCE && !wh_voice_is_full(&t->voice) && take_news(t, &news)) {
+	while (done < EVENTS_AT_ONCE && !wh_event_queue_is_full(&t->event_queue) && take_news(t, &news)) {
 		done++;
 		if (news.kind == RDMA_CM_EVENT_CONNECT_REQUEST)
 			wh_verbs_hear_call(t, news.id, news.data, news.bytes);
 		else if (news.id != t->listener && news.id->context != NULL)
 			advance_link(t, news.id->context, &news);
 		else if (news.kind == RDMA_CM_EVENT_DEVICE_REMOVAL)
-			wh_voice_complain(&t->voice, "the RDMA device is gone");
+			wh_event_queue_complain(&t->event_queue, "the RDMA device is gone");
 	}
 	return done;
 }
@@ -370,7 +374,7 @@ enum whorl_result wh_verbs_meet_open(struct wh_verbs *t, const struct wh_transpo
 		return wh_error_system(err, errno, "epoll_ctl");
 	result = wh_verbs_visit_open(t, (struct sockaddr *)&t->peers[t->node].address,
 				     sizeof(t->peers[t->node].address), err);
-	wh_pace_begin(&t->pace, CALL_SELDOM_NS);
+	wh_redial_begin(&t->redial, CALL_SELDOM_NS);
 	return result;
 }
 

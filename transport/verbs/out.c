@@ -67,7 +67,7 @@ static bool join(struct wh_verbs_out *out, const struct wh_push *push)
 		return false;
 	last = &out->queue[(out->queue_in - 1) % out->capacity];
 	end = last->offset + last->words * sizeof(last->values[0]);
-	if (last->words == 0 || (!push->beside && (last->words > 1 || push->offset != last->offset)))
+	if (last->words == 0 || (!push->may_reorder && (last->words > 1 || push->offset != last->offset)))
 		return false;
 	if (last->words == WH_VERBS_WORDS && (push->offset < last->offset || push->offset >= end))
 		return false;
@@ -80,13 +80,13 @@ static bool join(struct wh_verbs_out *out, const struct wh_push *push)
 		return false;
 	}
 	last->values[(push->offset - last->offset) / sizeof(last->values[0])] = push->value;
-	last->rings = last->rings || !push->quiet;
+	last->rings = last->rings || !push->no_wake;
 	return true;
 }
 
 void wh_verbs_out_add(struct wh_verbs *t, struct wh_verbs_row *row, const struct wh_push *push)
 {
-	struct wh_verbs_write write = {.offset = push->offset, .rings = !push->quiet};
+	struct wh_verbs_write write = {.offset = push->offset, .rings = !push->no_wake};
 	uint64_t rest = push->bytes;
 
 	if (push->kind == WH_PUSH_WORD) {

@@ -16,13 +16,13 @@
 void wh_verbs_end_connection(struct wh_verbs *t, struct wh_verbs_peer *peer, enum wh_verbs_peer_state state)
 {
 	if (peer->state == WH_VERBS_MET || state == WH_VERBS_SHUNNED)
-		wh_lives_add(&peer->ended, peer->incarnation);
+		wh_known_incarnations_add(&peer->ended, peer->incarnation);
 	wh_verbs_images_lose(t, peer);
 	peer->incarnation = 0;
 	peer->rival = 0;
 	peer->state = state;
 	if (state == WH_VERBS_SHUNNED)
-		wh_pace_sought(&t->pace, &peer->next_call);
+		wh_redial_sought(&t->redial, &peer->next_call);
 	wh_verbs_lane_end(peer);
 	if (peer->link != NULL) {
 		wh_verbs_streams_end(t, peer->link);
@@ -45,8 +45,8 @@ void wh_verbs_refuse(struct wh_verbs *t, struct wh_verbs_peer *peer, const char 
 	va_end(args);
 	if (peer->link != NULL)
 		(void)wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_LAST, &refused.head, sizeof(refused), NULL, 0);
-	wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation, "refused node %" PRIu32 ": %s",
-		      peer->node, refused.reason);
+	wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+			    "refused node %" PRIu32 ": %s", peer->node, refused.reason);
 	wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);
 }
 
@@ -55,9 +55,9 @@ void wh_verbs_be_refused(struct wh_verbs *t, struct wh_verbs_peer *peer, uint64_
 {
 	if (peer->state != WH_VERBS_MET)
 		peer->incarnation = incarnation;
-	if (!wh_lives_has(&peer->ended, peer->incarnation))
-		wh_voice_tell(&t->voice, WH_EVENT_REFUSED, peer->node, peer->incarnation,
-			      "refused by node %" PRIu32 ": %s", peer->node, reason);
+	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation))
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+				    "refused by node %" PRIu32 ": %s", peer->node, reason);
 	wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);
 }
 
@@ -72,16 +72,16 @@ void wh_verbs_lose(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *h
 	if (t->left)
 		return; /* peers hang up because I did */
 	if (!met) {     /* called, and not answered */
-		wh_pace_soon(&t->pace, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->next_call);
 		return;
 	}
-	wh_pace_seldom(&t->pace, &peer->next_call);
+	wh_redial_seldom(&t->redial, &peer->next_call);
 	if (left)
-		wh_voice_tell(&t->voice, WH_EVENT_PEER_LEFT, peer->node, incarnation, "node %" PRIu32 " has left",
-			      peer->node);
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_LEFT, peer->node, incarnation,
+				    "node %" PRIu32 " has left", peer->node);
 	else
-		wh_voice_tell(&t->voice, WH_EVENT_PEER_DOWN, peer->node, incarnation, "node %" PRIu32 " %s", peer->node,
-			      how);
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_DOWN, peer->node, incarnation, "node %" PRIu32 " %s",
+				    peer->node, how);
 }
 
 /* ---- offers ------------------------------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ static void keep_offer(struct wh_verbs *t, struct wh_verbs_peer *peer, const str
 		return;
 	kept = malloc(offer->head.bytes);
 	if (kept == NULL) {
-		wh_voice_complain(&t->voice, "no memory for an offer of node %" PRIu32, peer->node);
+		wh_event_queue_complain(&t->event_queue, "no memory for an offer of node %" PRIu32, peer->node);
 		return;
 	}
 	memcpy(kept, offer, offer->head.bytes);
@@ -160,8 +160,8 @@ static bool hear(struct wh_verbs *t, struct wh_verbs_peer *peer, union wh_verbs_
 		wh_verbs_image_shut(t, peer, message->about.key);
 		return true;
 	case WH_VERBS_CONTROL:
-		wh_voice_event(&t->voice, WH_EVENT_CONTROL, peer->node, peer->incarnation, message->control.bytes,
-			       message->head.bytes - sizeof(message->head));
+		wh_event_queue_event(&t->event_queue, WH_EVENT_CONTROL, peer->node, peer->incarnation,
+				     message->control.bytes, message->head.bytes - sizeof(message->head));
 		return true;
 	case WH_VERBS_GOODBYE:
 		peer->link->left = true;
@@ -192,7 +192,7 @@ static size_t hear_peer(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	union wh_verbs_message *message;
 	size_t heard = 0, bytes;
 
-	while (peer->link != NULL && !wh_voice_is_full(&t->voice) &&
+	while (peer->link != NULL && !wh_event_queue_is_full(&t->event_queue) &&
 	       (message = wh_verbs_link_peek(peer->link, &bytes)) != NULL) {
 		heard++;
 		if (peer->state == WH_VERBS_ANSWERED) /* it would not speak if it did not know */
@@ -223,7 +223,7 @@ size_t wh_verbs_peers_advance(struct wh_verbs *t)
 			continue;
 		done += hear_peer(t, peer);
 		if (peer->link != NULL && peer->link->ended && wh_verbs_link_peek(peer->link, &bytes) == NULL &&
-		    !wh_voice_is_full(&t->voice)) {
+		    !wh_event_queue_is_full(&t->event_queue)) {
 			wh_verbs_lose(t, peer,
 				      peer->link->how[0] != '\0' ? peer->link->how
 								 : "has died, or closed its connection");

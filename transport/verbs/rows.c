@@ -93,9 +93,9 @@ static bool prepare_row(struct wh_verbs *t, struct wh_verbs_image *image, struct
 	return true;
 
 out_complain:
-	wh_voice_complain(&t->voice, "no queue pairs for node %" PRIu32 ", or no memory that stays: %s",
-			  row->peer->node, strerror(errno));
-	wh_pace_timer(&t->pace, 100 * WH_NS_PER_MS);
+	wh_event_queue_complain(&t->event_queue, "no queue pairs for node %" PRIu32 ", or no memory that stays: %s",
+				row->peer->node, strerror(errno));
+	wh_redial_timer(&t->redial, 100 * WH_NS_PER_MS);
 	return false;
 }
 
@@ -183,7 +183,8 @@ static bool take_offer(struct wh_verbs *t, struct wh_verbs_image *image, struct 
 		row->out.open = true;
 		return true;
 	}
-	wh_voice_complain(&t->voice, "cannot connect queue pairs to node %" PRIu32 ": %s", peer->node, strerror(errno));
+	wh_event_queue_complain(&t->event_queue, "cannot connect queue pairs to node %" PRIu32 ": %s", peer->node,
+				strerror(errno));
 	wh_verbs_lose(t, peer, "cannot be connected to");
 	return false;
 }
@@ -232,13 +233,13 @@ static size_t advance_writes(struct wh_verbs *t, struct wh_verbs_image *image, s
 		row->tell_shut = false;
 		done++;
 	}
-	if (row->out.failed_ns == 0 || row->shut || wh_voice_is_full(&t->voice))
+	if (row->out.failed_ns == 0 || row->shut || wh_event_queue_is_full(&t->event_queue))
 		return done;
 	if (wh_env_now(t->env) - row->out.failed_ns < FAILED_NS) {
-		wh_pace_timer(&t->pace, FAILED_NS);
+		wh_redial_timer(&t->redial, FAILED_NS);
 		return done;
 	}
-	wh_voice_complain(&t->voice, "node %" PRIu32 ": %s", row->peer->node, row->out.how);
+	wh_event_queue_complain(&t->event_queue, "node %" PRIu32 ": %s", row->peer->node, row->out.how);
 	wh_verbs_lose(t, row->peer, "takes no writes any more");
 	return done + 1;
 }
@@ -251,7 +252,7 @@ size_t wh_verbs_image_advance(struct wh_verbs *t, struct wh_verbs_image *image)
 		if (rank != image->base.my_rank)
 			done += advance_writes(t, image, &image->rows[rank]);
 	if (!image->closed)
-		done += wh_exchange_advance(&image->exchange, &image->base, &t->voice);
+		done += wh_exchange_advance(&image->exchange, &image->base, &t->event_queue);
 	return done;
 }
 

@@ -251,10 +251,10 @@ static bool hear_open(struct wh_verbs *t, struct wh_verbs_peer *peer, const stru
 	if (s == NULL) {
 		struct wh_verbs_stream_message shut = {.head.kind = WH_VERBS_STREAM_SHUT, .stream = message->stream};
 
-		wh_voice_complain(&t->voice, "no memory for a stream of node %u", (unsigned)peer->node);
+		wh_event_queue_complain(&t->event_queue, "no memory for a stream of node %u", (unsigned)peer->node);
 		return wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_IMAGES, &shut.head, sizeof(shut), NULL, 0);
 	}
-	event = wh_voice_event(&t->voice, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
+	event = wh_event_queue_event(&t->event_queue, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
 	event->stream = &s->base;
 	event->tag = message->number;
 	return true;

@@ -21,12 +21,12 @@ static bool next_event(struct wh_transport *transport, struct wh_transport_event
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
 
-	if (wh_voice_next(&t->voice, out))
+	if (wh_event_queue_next(&t->event_queue, out))
 		return true;
 	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
 		if (image->base.ready && !image->announced && !image->closed) {
 			image->announced = true;
-			wh_voice_image(&t->voice, &image->base, out);
+			wh_event_queue_image(&t->event_queue, &image->base, out);
 			return true;
 		}
 	return false;
@@ -118,7 +118,7 @@ static size_t service(struct wh_transport *transport)
 	int n;
 
 	n = epoll_wait(t->epoll, events, EPOLL_AT_ONCE, 0);
-	for (int i = 0; i < n && !wh_voice_is_full(&t->voice); i++)
+	for (int i = 0; i < n && !wh_event_queue_is_full(&t->event_queue); i++)
 		done += dispatch(t, &events[i]);
 	done += wh_verbs_poll_in(t);
 	if (t->rung && t->armed)
@@ -132,8 +132,8 @@ static size_t service(struct wh_transport *transport)
 	if (t->lanes > 0)
 		done += wh_verbs_remote_advance(t);
 	done += wh_verbs_links_advance(t);
-	if (t->pace.searching)
-		wh_pace_search(&t->pace);
+	if (t->redial.searching)
+		wh_redial_search(&t->redial);
 	return done;
 }
 
@@ -220,10 +220,10 @@ static void let_go(struct wh_verbs *t)
 
 static void finish(struct wh_verbs *t, bool forked)
 {
-	const int own[] = {t->pace.timer, t->doorbell, t->epoll};
+	const int own[] = {t->redial.timer, t->doorbell, t->epoll};
 
 	t->forked = forked;
-	wh_voice_drop(&t->voice);
+	wh_event_queue_drop(&t->event_queue);
 	if (forked)
 		let_go(t);
 	else
@@ -261,10 +261,10 @@ static enum whorl_result open_descriptors(struct wh_verbs *t, struct wh_error *e
 	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->doorbell < 0)
 		return wh_error_system(err, errno, "eventfd");
-	if (!wh_pace_open(&t->pace))
+	if (!wh_redial_open(&t->redial))
 		return wh_error_system(err, errno, "timerfd_create");
 	if (!wh_verbs_watch(t, t->doorbell, WH_VERBS_DOORBELL, 0, EPOLLIN) ||
-	    !wh_verbs_watch(t, t->pace.timer, WH_VERBS_TIMER, 0, EPOLLIN))
+	    !wh_verbs_watch(t, t->redial.timer, WH_VERBS_TIMER, 0, EPOLLIN))
 		return wh_error_system(err, errno, "epoll_ctl");
 	return WHORL_OK;
 }
@@ -300,11 +300,11 @@ static void init(struct wh_verbs *t, const struct wh_transport_config *config)
 {
 	t->base.ops = &verbs_ops;
 	t->env = config->env;
-	wh_voice_init(&t->voice, config, "verbs", t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
+	wh_event_queue_init(&t->event_queue, config, "verbs", t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;
-	wh_pace_init(&t->pace, config);
+	wh_redial_init(&t->redial, config);
 	t->timeout = wh_verbs_timeout(config->failure_ns > 0 ? config->failure_ns : WH_NS_PER_S);
 	t->incarnation = config->incarnation;
 	t->epoll = t->doorbell = t->visits = -1;

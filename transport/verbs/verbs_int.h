@@ -36,14 +36,14 @@
 
 #include "base/atomics.h"
 #include "base/counter.h"
+#include "transport/event_queue.h"
 #include "transport/exchange.h"
-#include "transport/lives.h"
-#include "transport/pace.h"
+#include "transport/known_incarnations.h"
+#include "transport/redial.h"
 #include "transport/transport.h"
 #include "transport/verbs/count.h"
 #include "transport/verbs/verbs.h"
 #include "transport/verbs/wire.h"
-#include "transport/voice.h"
 
 struct wh_verbs;
 struct wh_verbs_peer;
@@ -194,12 +194,12 @@ enum wh_verbs_peer_state {
 struct wh_verbs_peer {
 	enum wh_verbs_peer_state state;
 	uint32_t node;
-	uint64_t incarnation;  /* since it is known; else 0 */
-	struct wh_lives ended; /* it is not met again as one of those */
+	uint64_t incarnation;               /* since it is known; else 0 */
+	struct wh_known_incarnations ended; /* it is not met again as one of those */
 	struct wh_verbs_link *link;
 	struct wh_verbs_lane *lane; /* NULL: no regions yet, either way */
 	struct sockaddr_storage address;
-	struct wh_pace_call next_call;
+	struct wh_redial_call next_call;
 	uint64_t rival; /* another incarnation that has called while this one was here; 0: none */
 	uint64_t rival_ns;
 	struct wh_verbs_offer *pending[WH_VERBS_PENDING]; /* for images that are not open here yet; NULL: none */
@@ -440,7 +440,7 @@ struct wh_verbs {
 	bool left, forked, visits_rest;
 	bool gathers;    /* a pass is under way: what is pushed waits for its end */
 	uint8_t timeout; /* [const] of all queue pairs */
-	struct wh_pace pace;
+	struct wh_redial redial;
 	uint64_t visitors;                /* questions so far */
 	uint32_t serials;                 /* links so far */
 	wh_word writes, doorbells, rings; /* [loop writes, anyone reads] */
@@ -453,7 +453,7 @@ struct wh_verbs {
 	uint32_t lanes, next_lane;
 	struct wh_verbs_stranger strangers[WH_VERBS_STRANGERS];
 
-	struct wh_voice voice;
+	struct wh_event_queue event_queue;
 	struct wh_transport_event events[WH_VERBS_EVENTS];
 
 	struct wh_verbs_peer peers[]; /* by node id */

@@ -77,7 +77,7 @@ static uint32_t place_for_stranger(struct wh_verbs *t)
 static void rest(struct wh_verbs *t)
 {
 	t->visits_rest = epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->visits, &(struct epoll_event){0}) == 0;
-	wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
+	wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
 }
 
 void wh_verbs_visit_accept(struct wh_verbs *t)
@@ -86,7 +86,7 @@ void wh_verbs_visit_accept(struct wh_verbs *t)
 	uint32_t i;
 
 	if (s < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-		wh_voice_complain(&t->voice, "cannot accept a visitor: %s", strerror(errno));
+		wh_event_queue_complain(&t->event_queue, "cannot accept a visitor: %s", strerror(errno));
 		rest(t);
 	}
 	if (s < 0)
@@ -94,7 +94,7 @@ void wh_verbs_visit_accept(struct wh_verbs *t)
 	i = place_for_stranger(t);
 	t->strangers[i] =
 		(struct wh_verbs_stranger){.socket = s, .deadline_ns = wh_env_now(t->env) + WH_VERBS_STRANGER_NS};
-	wh_pace_timer(&t->pace, WH_VERBS_STRANGER_NS);
+	wh_redial_timer(&t->redial, WH_VERBS_STRANGER_NS);
 	if (!wh_verbs_watch(t, s, WH_VERBS_STRANGER, i, EPOLLIN))
 		hang_up(t, &t->strangers[i]);
 }
@@ -106,8 +106,8 @@ static void take_question(struct wh_verbs *t, struct wh_verbs_stranger *stranger
 
 	stranger->visitor = ++t->visitors; /* no number twice: an answer never gets to another */
 	stranger->deadline_ns = wh_env_now(t->env) + WH_VERBS_STRANGER_NS;
-	event = wh_voice_event(&t->voice, WH_EVENT_ASKED, t->node, 0, stranger->question.bytes,
-			       stranger->question.head.bytes);
+	event = wh_event_queue_event(&t->event_queue, WH_EVENT_ASKED, t->node, 0, stranger->question.bytes,
+				     stranger->question.head.bytes);
 	event->visitor = stranger->visitor;
 }
 
@@ -178,14 +178,14 @@ void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now)
 	if (t->visits_rest)
 		t->visits_rest = !wh_verbs_watch(t, t->visits, WH_VERBS_LISTENER, 0, EPOLLIN);
 	if (t->visits_rest)
-		wh_pace_timer(&t->pace, LISTENER_RESTS_NS);
+		wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++) {
 		struct wh_verbs_stranger *stranger = &t->strangers[i];
 
 		if (stranger->socket >= 0 && stranger->deadline_ns <= now)
 			hang_up(t, stranger);
 		if (stranger->socket >= 0)
-			wh_pace_timer(&t->pace, stranger->deadline_ns - now);
+			wh_redial_timer(&t->redial, stranger->deadline_ns - now);
 	}
 }
 

@@ -1,64 +1,64 @@
-/* pace.h - when a node calls the others of its group, how long it searches for them, its one timer, and its sleep: what shm, tcp
+/* redial.h - when a node calls the others of its group, how long it searches for them, its one timer, and its sleep: what shm, tcp
  * and verbs do alike.
  *
  * Whoever comes calls all others once. Who is not there is called again: soon, and later each time, if it may just be starting or
  * ending; seldom if nobody is in its place. Loop thread only.
  */
-#ifndef WH_TRANSPORT_PACE_H
-#define WH_TRANSPORT_PACE_H
+#ifndef WH_TRANSPORT_REDIAL_H
+#define WH_TRANSPORT_REDIAL_H
 
 #include <sys/epoll.h>
 
 #include "transport/transport.h"
 
-struct wh_pace {
+struct wh_redial {
 	const struct wh_env *env; /* [const] */
 	uint64_t patience_ns;     /* [const] of the configuration */
-	uint64_t seldom_ns;       /* [const from wh_pace_begin on] what is seldom */
+	uint64_t seldom_ns;       /* [const from wh_redial_begin on] what is seldom */
 	int timer;
 	uint64_t timer_ns; /* when it runs out, 0: it does not run */
 	uint32_t unsought; /* peers that are not sought yet */
 	bool searching;
 	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
-	uint64_t searched_ns;     /* when wh_pace_search looked */
+	uint64_t searched_ns;     /* when wh_redial_search looked */
 	bool no_pwait2;           /* this kernel has none */
 };
 
 /* Of a peer. */
-struct wh_pace_call {
+struct wh_redial_call {
 	bool sought;    /* it has been met, or refused, or was not there when it was called */
 	uint64_t at_ns; /* when it is to be called, if it is not here */
 	uint64_t in_ns; /* how long that was put off the last time; 0: not at all */
 };
 
 /* Still without its timer. */
-void wh_pace_init(struct wh_pace *pace, const struct wh_transport_config *config);
+void wh_redial_init(struct wh_redial *redial, const struct wh_transport_config *config);
 /* False: there is no timer, errno says why. The transport watches it, and closes it. */
-bool wh_pace_open(struct wh_pace *pace);
+bool wh_redial_open(struct wh_redial *redial);
 
 /* The timer runs out then, unless it does so earlier. */
-void wh_pace_timer(struct wh_pace *pace, uint64_t in_ns);
+void wh_redial_timer(struct wh_redial *redial, uint64_t in_ns);
 /* It has run out. Returns the time. */
-uint64_t wh_pace_tick(struct wh_pace *pace);
+uint64_t wh_redial_tick(struct wh_redial *redial);
 
 /* epoll_wait with a time-out in nanoseconds. */
-int wh_pace_wait(struct wh_pace *pace, int epoll, struct epoll_event *events, int room, uint64_t timeout_ns);
+int wh_redial_wait(struct wh_redial *redial, int epoll, struct epoll_event *events, int room, uint64_t timeout_ns);
 
-void wh_pace_soon(struct wh_pace *pace, struct wh_pace_call *call);
-void wh_pace_seldom(struct wh_pace *pace, struct wh_pace_call *call);
-void wh_pace_met(struct wh_pace *pace, struct wh_pace_call *call);
-void wh_pace_sought(struct wh_pace *pace, struct wh_pace_call *call); /* and not found, or not for me */
+void wh_redial_soon(struct wh_redial *redial, struct wh_redial_call *call);
+void wh_redial_seldom(struct wh_redial *redial, struct wh_redial_call *call);
+void wh_redial_met(struct wh_redial *redial, struct wh_redial_call *call);
+void wh_redial_sought(struct wh_redial *redial, struct wh_redial_call *call); /* and not found, or not for me */
 
 /* Is a peer that is not here to be called now? All whom I have not looked for yet are, and a few of the others: there may be many
  * that never come. `again` counts these. */
-bool wh_pace_is_due(const struct wh_pace_call *call, uint64_t now, uint32_t *again);
+bool wh_redial_is_due(const struct wh_redial_call *call, uint64_t now, uint32_t *again);
 /* Those that are due have been called; of the others the first is at next_ns, UINT64_MAX: there is none. */
-void wh_pace_called(struct wh_pace *pace, uint64_t now, uint64_t next_ns);
+void wh_redial_called(struct wh_redial *redial, uint64_t now, uint64_t next_ns);
 
 /* The search begins. */
-void wh_pace_begin(struct wh_pace *pace, uint64_t seldom_ns);
+void wh_redial_begin(struct wh_redial *redial, uint64_t seldom_ns);
 /* After each look at what has come: does it go on? A call that was hung up is made once more before it counts: two may have crossed,
  * or who was there has gone and another has come. */
-void wh_pace_search(struct wh_pace *pace);
+void wh_redial_search(struct wh_redial *redial);
 
 #endif

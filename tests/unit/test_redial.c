@@ -1,17 +1,17 @@
-/* test_pace.c - when the others are called, and for how long they are searched for. */
+/* test_redial.c - when the others are called, and for how long they are searched for. */
 #include <poll.h>
 #include <unistd.h>
 
 #include "tests/unit/fake.h"
-#include "transport/pace.h"
+#include "transport/redial.h"
 
 #define SELDOM_NS WH_NS_PER_S
 #define PATIENCE_NS (3 * WH_NS_PER_S)
 
 struct lab {
 	struct fake_env fake;
-	struct wh_pace pace;
-	struct wh_pace_call calls[3]; /* of the peers; a fourth node is I */
+	struct wh_redial redial;
+	struct wh_redial_call calls[3]; /* of the peers; a fourth node is I */
 };
 
 static void open_lab(struct lab *lab)
@@ -21,15 +21,15 @@ static void open_lab(struct lab *lab)
 	*lab = (struct lab){0};
 	fake_env_init(&lab->fake);
 	config.env = &lab->fake.env;
-	wh_pace_init(&lab->pace, &config);
-	ck_assert(wh_pace_open(&lab->pace));
-	wh_pace_begin(&lab->pace, SELDOM_NS);
+	wh_redial_init(&lab->redial, &config);
+	ck_assert(wh_redial_open(&lab->redial));
+	wh_redial_begin(&lab->redial, SELDOM_NS);
 }
 
 static void search_after(struct lab *lab, uint64_t ns)
 {
 	lab->fake.now_ns += ns;
-	wh_pace_search(&lab->pace);
+	wh_redial_search(&lab->redial);
 }
 
 START_TEST(who_does_not_answer_is_called_later_each_time)
@@ -39,7 +39,7 @@ START_TEST(who_does_not_answer_is_called_later_each_time)
 
 	open_lab(&lab);
 	for (int times = 0; times < 20; times++) {
-		wh_pace_soon(&lab.pace, &lab.calls[0]);
+		wh_redial_soon(&lab.redial, &lab.calls[0]);
 		in_ns = lab.calls[0].at_ns - lab.fake.now_ns;
 		ck_assert(in_ns == 2 * before || in_ns == SELDOM_NS || before == 0);
 		ck_assert_uint_ge(in_ns, before);
@@ -47,22 +47,22 @@ START_TEST(who_does_not_answer_is_called_later_each_time)
 	}
 	ck_assert_uint_eq(before, SELDOM_NS);
 	ck_assert(!lab.calls[0].sought);
-	wh_pace_met(&lab.pace, &lab.calls[0]);
-	wh_pace_soon(&lab.pace, &lab.calls[0]);
+	wh_redial_met(&lab.redial, &lab.calls[0]);
+	wh_redial_soon(&lab.redial, &lab.calls[0]);
 	ck_assert_uint_lt(lab.calls[0].at_ns - lab.fake.now_ns, SELDOM_NS / 100); /* it begins anew */
-	close(lab.pace.timer);
+	close(lab.redial.timer);
 }
 END_TEST
 
 START_TEST(all_new_ones_are_called_and_a_few_of_the_others)
 {
-	struct wh_pace_call unknown = {0}, absent = {.sought = true}, later = {.at_ns = 2 * WH_NS_PER_S};
+	struct wh_redial_call unknown = {0}, absent = {.sought = true}, later = {.at_ns = 2 * WH_NS_PER_S};
 	uint32_t again = 0, called = 0;
 
 	for (int i = 0; i < 100; i++) {
-		ck_assert(wh_pace_is_due(&unknown, WH_NS_PER_S, &again));
-		ck_assert(!wh_pace_is_due(&later, WH_NS_PER_S, &again));
-		called += wh_pace_is_due(&absent, WH_NS_PER_S, &again);
+		ck_assert(wh_redial_is_due(&unknown, WH_NS_PER_S, &again));
+		ck_assert(!wh_redial_is_due(&later, WH_NS_PER_S, &again));
+		called += wh_redial_is_due(&absent, WH_NS_PER_S, &again);
 	}
 	ck_assert_uint_eq(called, 16);
 }
@@ -73,16 +73,16 @@ START_TEST(the_search_ends_when_all_are_sought)
 	struct lab lab;
 
 	open_lab(&lab);
-	wh_pace_called(&lab.pace, lab.fake.now_ns, UINT64_MAX);
-	wh_pace_met(&lab.pace, &lab.calls[0]);
-	wh_pace_met(&lab.pace, &lab.calls[0]); /* once more: that is no other peer */
-	wh_pace_seldom(&lab.pace, &lab.calls[1]);
+	wh_redial_called(&lab.redial, lab.fake.now_ns, UINT64_MAX);
+	wh_redial_met(&lab.redial, &lab.calls[0]);
+	wh_redial_met(&lab.redial, &lab.calls[0]); /* once more: that is no other peer */
+	wh_redial_seldom(&lab.redial, &lab.calls[1]);
 	search_after(&lab, WH_NS_PER_MS);
-	ck_assert(lab.pace.searching);
-	wh_pace_sought(&lab.pace, &lab.calls[2]);
+	ck_assert(lab.redial.searching);
+	wh_redial_sought(&lab.redial, &lab.calls[2]);
 	search_after(&lab, WH_NS_PER_MS);
-	ck_assert(!lab.pace.searching);
-	close(lab.pace.timer);
+	ck_assert(!lab.redial.searching);
+	close(lab.redial.timer);
 }
 END_TEST
 
@@ -92,15 +92,15 @@ START_TEST(the_search_ends_with_the_patience)
 
 	open_lab(&lab);
 	search_after(&lab, 2 * PATIENCE_NS);
-	ck_assert(lab.pace.searching); /* nobody has been called yet */
-	wh_pace_called(&lab.pace, lab.fake.now_ns, UINT64_MAX);
+	ck_assert(lab.redial.searching); /* nobody has been called yet */
+	wh_redial_called(&lab.redial, lab.fake.now_ns, UINT64_MAX);
 	for (uint64_t past = WH_NS_PER_S / 4; past < PATIENCE_NS; past += WH_NS_PER_S / 4) {
 		search_after(&lab, WH_NS_PER_S / 4);
-		ck_assert(lab.pace.searching);
+		ck_assert(lab.redial.searching);
 	}
 	search_after(&lab, WH_NS_PER_S / 4);
-	ck_assert(!lab.pace.searching);
-	close(lab.pace.timer);
+	ck_assert(!lab.redial.searching);
+	close(lab.redial.timer);
 }
 END_TEST
 
@@ -109,11 +109,11 @@ START_TEST(who_was_away_searches_anew)
 	struct lab lab;
 
 	open_lab(&lab);
-	wh_pace_called(&lab.pace, lab.fake.now_ns, UINT64_MAX);
+	wh_redial_called(&lab.redial, lab.fake.now_ns, UINT64_MAX);
 	search_after(&lab, 1);
 	search_after(&lab, 10 * PATIENCE_NS); /* the answers may all be waiting to be read */
-	ck_assert(lab.pace.searching);
-	close(lab.pace.timer);
+	ck_assert(lab.redial.searching);
+	close(lab.redial.timer);
 }
 END_TEST
 
@@ -123,24 +123,24 @@ START_TEST(the_timer_runs_out_at_the_earliest_time)
 	uint64_t times;
 
 	open_lab(&lab);
-	(void)wh_pace_tick(&lab.pace); /* that of the beginning */
-	wh_pace_timer(&lab.pace, 5 * WH_NS_PER_S);
-	wh_pace_timer(&lab.pace, 9 * WH_NS_PER_S);
-	ck_assert_uint_eq(lab.pace.timer_ns, lab.fake.now_ns + 5 * WH_NS_PER_S);
-	wh_pace_timer(&lab.pace, 0); /* runs out at once, and not never */
-	ck_assert_uint_eq(lab.pace.timer_ns, lab.fake.now_ns);
-	ck_assert_int_eq(poll(&(struct pollfd){.fd = lab.pace.timer, .events = POLLIN}, 1, 5000), 1);
-	ck_assert_uint_eq(wh_pace_tick(&lab.pace), lab.fake.now_ns);
-	ck_assert_uint_eq(lab.pace.timer_ns, 0);
-	ck_assert_int_lt(read(lab.pace.timer, &times, sizeof(times)), 0);
-	close(lab.pace.timer);
+	(void)wh_redial_tick(&lab.redial); /* that of the beginning */
+	wh_redial_timer(&lab.redial, 5 * WH_NS_PER_S);
+	wh_redial_timer(&lab.redial, 9 * WH_NS_PER_S);
+	ck_assert_uint_eq(lab.redial.timer_ns, lab.fake.now_ns + 5 * WH_NS_PER_S);
+	wh_redial_timer(&lab.redial, 0); /* runs out at once, and not never */
+	ck_assert_uint_eq(lab.redial.timer_ns, lab.fake.now_ns);
+	ck_assert_int_eq(poll(&(struct pollfd){.fd = lab.redial.timer, .events = POLLIN}, 1, 5000), 1);
+	ck_assert_uint_eq(wh_redial_tick(&lab.redial), lab.fake.now_ns);
+	ck_assert_uint_eq(lab.redial.timer_ns, 0);
+	ck_assert_int_lt(read(lab.redial.timer, &times, sizeof(times)), 0);
+	close(lab.redial.timer);
 }
 END_TEST
 
 static Suite *suite(void)
 {
-	Suite *all = suite_create("pace");
-	TCase *cases = tcase_create("pace");
+	Suite *all = suite_create("redial");
+	TCase *cases = tcase_create("redial");
 
 	tcase_add_test(cases, who_does_not_answer_is_called_later_each_time);
 	tcase_add_test(cases, all_new_ones_are_called_and_a_few_of_the_others);

@@ -1,5 +1,5 @@
-/* patience.c - see patience.h. */
-#include "base/patience.h"
+/* backoff.c - see backoff.h. */
+#include "base/backoff.h"
 
 #include <sched.h>
 
@@ -20,46 +20,46 @@
 #define CROWDED_MOST_NS WH_NS_PER_S /* also if that one was a stop of the whole process */
 
 /* From a yield that has ended. */
-static void learn(struct wh_patience *patience, uint64_t took_ns, uint64_t now)
+static void learn(struct wh_backoff *backoff, uint64_t took_ns, uint64_t now)
 {
 	uint64_t crowded_ns = took_ns < CROWDED_MOST_NS / CROWDED_TIMES ? CROWDED_TIMES * took_ns : CROWDED_MOST_NS;
 
 	if (took_ns < YIELD_DEAR_NS)
-		patience->dear_yields = 0;
-	else if (++patience->dear_yields >= DEAR_IN_A_ROW)
-		patience->crowded_until_ns = now + crowded_ns;
+		backoff->dear_yields = 0;
+	else if (++backoff->dear_yields >= DEAR_IN_A_ROW)
+		backoff->crowded_until_ns = now + crowded_ns;
 }
 
-bool wh_patience_wait(struct wh_patience *patience, const struct wh_env *env, uint64_t yield_ns)
+bool wh_backoff_wait(struct wh_backoff *backoff, const struct wh_env *env, uint64_t yield_ns)
 {
-	uint32_t fewest = patience->dear ? DEAR_LOOKS_FEWEST : LOOKS_FEWEST;
-	uint32_t most = patience->dear ? DEAR_LOOKS_MOST : LOOKS_MOST;
+	uint32_t fewest = backoff->dear ? DEAR_LOOKS_FEWEST : LOOKS_FEWEST;
+	uint32_t most = backoff->dear ? DEAR_LOOKS_MOST : LOOKS_MOST;
 	uint64_t before, after;
 
-	if (patience->enough == 0)
-		patience->enough = fewest;
-	if (++patience->looks < patience->enough) {
+	if (backoff->enough == 0)
+		backoff->enough = fewest;
+	if (++backoff->looks < backoff->enough) {
 		wh_cpu_relax();
 		return true;
 	}
-	patience->looks = 0;
+	backoff->looks = 0;
 	before = wh_env_now(env);
-	if (before < patience->crowded_until_ns && yield_ns != UINT64_MAX) {
-		patience->since_ns = 0;
+	if (before < backoff->crowded_until_ns && yield_ns != UINT64_MAX) {
+		backoff->since_ns = 0;
 		return false;
 	}
 	sched_yield();
 	after = wh_env_now(env);
-	patience->yields++;
-	learn(patience, after - before, after);
+	backoff->yields++;
+	learn(backoff, after - before, after);
 	if (after - before >= YIELD_TAKEN_NS)
-		patience->enough = fewest;
-	else if (patience->enough < most)
-		patience->enough *= 2;
-	if (patience->since_ns == 0)
-		patience->since_ns = before;
-	if (after - patience->since_ns < yield_ns)
+		backoff->enough = fewest;
+	else if (backoff->enough < most)
+		backoff->enough *= 2;
+	if (backoff->since_ns == 0)
+		backoff->since_ns = before;
+	if (after - backoff->since_ns < yield_ns)
 		return true;
-	patience->since_ns = 0;
+	backoff->since_ns = 0;
 	return false;
 }

@@ -1,4 +1,4 @@
-/* patience.h - waiting by looking again and again: a pause, now and then a yield, and at last the advice to sleep.
+/* backoff.h - waiting by looking again and again: a pause, now and then a yield, and at last the advice to sleep.
  *
  * The first yield comes after a few looks, less than a microsecond: when there are more threads than cores, whoever polls
  * longer holds up those that it waits for. A yield that comes back at once has found nobody else who wants the core; then
@@ -10,34 +10,34 @@
  * would give him a whole turn, while whoever is woken from a sleep soon runs. So for some time, in which such yields would
  * have been dear, the advice is to sleep without any (docs/decisions/0031).
  */
-#ifndef WH_BASE_PATIENCE_H
-#define WH_BASE_PATIENCE_H
+#ifndef WH_BASE_BACKOFF_H
+#define WH_BASE_BACKOFF_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/env.h"
 
-struct wh_patience {       /* all zero at first, but `dear` */
+struct wh_backoff {        /* all zero at first, but `dear` */
 	bool dear;         /* [const] a look costs a system call, as a yield does: there are few between two yields */
 	uint32_t looks;    /* without success, since the last yield */
 	uint32_t enough;   /* looks before the next yield; 0: the fewest */
 	uint64_t since_ns; /* of the first yield without success; 0: none yet */
 	uint64_t yields;   /* of a lifetime */
-	/* What has been learnt of the machine, and may be taken over from another patience. */
+	/* What has been learnt of the machine, and may be taken over from another backoff. */
 	uint64_t dear_yields;      /* in a row */
 	uint64_t crowded_until_ns; /* until then they are taken for dear without trying */
 };
 
 /* A look was in vain: pauses or yields. False: that has gone on for `yield_ns`, or yields are dear now, so sleep, and begin
  * anew after it. Whoever does not sleep says UINT64_MAX, and is never advised to. */
-bool wh_patience_wait(struct wh_patience *patience, const struct wh_env *env, uint64_t yield_ns);
+bool wh_backoff_wait(struct wh_backoff *backoff, const struct wh_env *env, uint64_t yield_ns);
 
 /* A look found something. */
-static inline void wh_patience_renew(struct wh_patience *patience)
+static inline void wh_backoff_renew(struct wh_backoff *backoff)
 {
-	patience->looks = 0;
-	patience->since_ns = 0;
+	backoff->looks = 0;
+	backoff->since_ns = 0;
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* test_patience.c - waiting by looking again: when it yields, and when it says that sleeping is better. */
-#include "base/patience.h"
+/* test_backoff.c - waiting by looking again: when it yields, and when it says that sleeping is better. */
+#include "base/backoff.h"
 #include "tests/harness.h"
 
 #define LONG_NS (100 * WH_NS_PER_US)
@@ -28,57 +28,57 @@ static void begin(struct world *w, uint64_t yield_takes_ns)
 }
 
 /* Waits until the advice is to sleep; how many yields that took. */
-static uint64_t wait_until_sleep(struct world *w, struct wh_patience *patience)
+static uint64_t wait_until_sleep(struct world *w, struct wh_backoff *backoff)
 {
-	uint64_t before = patience->yields;
+	uint64_t before = backoff->yields;
 
-	while (wh_patience_wait(patience, &w->env, LONG_NS))
-		ck_assert_uint_lt(patience->yields - before, 1000);
+	while (wh_backoff_wait(backoff, &w->env, LONG_NS))
+		ck_assert_uint_lt(backoff->yields - before, 1000);
 	w->in_yield = false; /* an advice without a yield has asked for the time only once */
-	return patience->yields - before;
+	return backoff->yields - before;
 }
 
 START_TEST(beside_those_who_yield_it_yields_for_its_time)
 {
-	struct wh_patience patience = {0};
+	struct wh_backoff backoff = {0};
 	struct world w;
 
 	begin(&w, 10 * WH_NS_PER_US);
 	for (int round = 0; round < 20; round++)
-		ck_assert_uint_eq(wait_until_sleep(&w, &patience), 10);
+		ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 10);
 }
 END_TEST
 
-#define DEAR_IN_A_ROW 8 /* as in patience.c */
+#define DEAR_IN_A_ROW 8 /* as in backoff.c */
 
-static void lose_turns(struct world *w, struct wh_patience *patience)
+static void lose_turns(struct world *w, struct wh_backoff *backoff)
 {
 	for (int turn = 0; turn < DEAR_IN_A_ROW; turn++)
-		ck_assert_uint_eq(wait_until_sleep(w, patience), 1);
+		ck_assert_uint_eq(wait_until_sleep(w, backoff), 1);
 }
 
 /* Some turns are lost, and then none for 64 times as long as one, and then one of that. */
 START_TEST(beside_one_who_computes_it_sleeps_at_once)
 {
-	struct wh_patience patience = {0};
+	struct wh_backoff backoff = {0};
 	struct world w;
 
 	begin(&w, 2 * WH_NS_PER_MS);
-	lose_turns(&w, &patience);
+	lose_turns(&w, &backoff);
 	for (int round = 0; round < 127; round++) {
 		w.now_ns += WH_NS_PER_MS;
-		ck_assert_uint_eq(wait_until_sleep(&w, &patience), 0);
+		ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 0);
 	}
 	w.now_ns += WH_NS_PER_MS;
-	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 1);
-	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 0);
+	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 1);
+	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 0);
 }
 END_TEST
 
 /* Such as one that has found much to do. */
 START_TEST(a_long_turn_now_and_then_is_no_rule)
 {
-	struct wh_patience patience = {0};
+	struct wh_backoff backoff = {0};
 	struct world w;
 
 	begin(&w, 0);
@@ -86,56 +86,56 @@ START_TEST(a_long_turn_now_and_then_is_no_rule)
 		bool is_long = round % DEAR_IN_A_ROW < DEAR_IN_A_ROW - 1;
 
 		w.yield_takes_ns = (is_long ? 2000 : 10) * WH_NS_PER_US;
-		ck_assert_uint_eq(wait_until_sleep(&w, &patience), is_long ? 1 : 10);
+		ck_assert_uint_eq(wait_until_sleep(&w, &backoff), is_long ? 1 : 10);
 	}
 }
 END_TEST
 
 START_TEST(it_yields_again_when_he_has_gone)
 {
-	struct wh_patience patience = {0};
+	struct wh_backoff backoff = {0};
 	struct world w;
 
 	begin(&w, 2 * WH_NS_PER_MS);
-	lose_turns(&w, &patience);
+	lose_turns(&w, &backoff);
 	w.now_ns += 128 * WH_NS_PER_MS;
 	w.yield_takes_ns = 10 * WH_NS_PER_US;
-	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 10);
-	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 10);
+	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 10);
+	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 10);
 }
 END_TEST
 
 /* A process that is stopped in a yield and goes on has not learnt for ever. */
 START_TEST(a_stop_counts_for_a_second)
 {
-	struct wh_patience patience = {0};
+	struct wh_backoff backoff = {0};
 	struct world w;
 
 	begin(&w, 3600 * WH_NS_PER_S);
-	lose_turns(&w, &patience);
+	lose_turns(&w, &backoff);
 	w.now_ns += WH_NS_PER_S - 1;
-	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 0);
+	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 0);
 	w.now_ns += 1;
-	ck_assert_uint_eq(wait_until_sleep(&w, &patience), 1);
+	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 1);
 }
 END_TEST
 
 START_TEST(who_never_sleeps_always_yields)
 {
-	struct wh_patience patience = {0};
+	struct wh_backoff backoff = {0};
 	struct world w;
 
 	begin(&w, 2 * WH_NS_PER_MS);
 	for (int look = 0; look < 8 * 100; look++)
-		ck_assert(wh_patience_wait(&patience, &w.env, UINT64_MAX));
-	ck_assert_uint_eq(patience.yields, 100);
+		ck_assert(wh_backoff_wait(&backoff, &w.env, UINT64_MAX));
+	ck_assert_uint_eq(backoff.yields, 100);
 }
 END_TEST
 
 static Suite *suite(void)
 {
-	Suite *patience = suite_create("patience");
-	TCase *all = tcase_create("patience");
+	Suite *backoff = suite_create("backoff");
+	TCase *all = tcase_create("backoff");
 
 	tcase_add_test(all, beside_those_who_yield_it_yields_for_its_time);
 	tcase_add_test(all, beside_one_who_computes_it_sleeps_at_once);
@@ -143,8 +143,8 @@ static Suite *suite(void)
 	tcase_add_test(all, it_yields_again_when_he_has_gone);
 	tcase_add_test(all, a_stop_counts_for_a_second);
 	tcase_add_test(all, who_never_sleeps_always_yields);
-	suite_add_tcase(patience, all);
-	return patience;
+	suite_add_tcase(backoff, all);
+	return backoff;
 }
 
 int main(void)
