@@ -42,7 +42,7 @@ static inline void wh_store_relaxed(wh_word *w, uint64_t value)
 	atomic_store_explicit(w, value, memory_order_relaxed);
 }
 
-/* All that the releasing thread wrote before is visible to who acquires the value. */
+/* All that the releasing thread wrote before is visible to a thread that acquires the value. */
 static inline uint64_t wh_load_acquire(const wh_word *w)
 {
 	return atomic_load_explicit(w, memory_order_acquire);

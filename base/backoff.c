@@ -9,10 +9,10 @@
 #define LOOKS_MOST 256
 #define DEAR_LOOKS_FEWEST 1
 #define DEAR_LOOKS_MOST 8
-/* A yield to nobody is one system call, a third of this; two switches of threads take longer. */
+/* A yield to no other thread is one system call, a third of this; two switches of threads take longer. */
 #define YIELD_TAKEN_NS 1500
-/* A thread that computes is left its core for a millisecond or more. Those who look and yield are back in microseconds, unless one of
- * them has found much to do, which is no rule: so it takes some such yields in a row. */
+/* A thread that computes keeps its core for a millisecond or more. Threads that look and yield are back in microseconds, unless one
+ * of them has found much to do, which is no rule: so it takes some such yields in a row. */
 #define YIELD_DEAR_NS WH_NS_PER_MS
 #define DEAR_IN_A_ROW 8
 /* One more is tried when so many as long as the last would have fit: they cost at most one part in so many. */

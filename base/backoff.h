@@ -1,14 +1,14 @@
 /* backoff.h - waiting by looking again and again: a pause, now and then a yield, and at last the advice to sleep.
  *
- * The first yield comes after a few looks, less than a microsecond: when there are more threads than cores, whoever polls
- * longer holds up those that it waits for. A yield that comes back at once has found nobody else who wants the core; then
- * more looks are taken before the next one, since it costs a system call. When a yield has let somebody run, the few
+ * The first yield comes after a few looks, less than a microsecond: when there are more threads than cores, a thread that polls
+ * longer holds up those that it waits for. A yield that comes back at once has found no other thread that wants the core; then
+ * more looks are taken before the next one, since it costs a system call. When a yield has let another thread run, the few
  * looks are enough again. Yields are no measure of time (beside a busy thread one takes its whole turn), so the advice to
  * sleep goes by the clock.
  *
- * Some yields in a row that take longer than threads that yield themselves keep a core have met somebody who computes. Each
- * would give him a whole turn, while whoever is woken from a sleep soon runs. So for some time, in which such yields would
- * have been dear, the advice is to sleep without any (docs/decisions/0031).
+ * Some yields in a row that take longer than threads that yield themselves keep a core have met a thread that computes.
+ * Each would give that thread a whole turn, while a thread woken from a sleep soon runs. So for some time, in which such yields
+ * would have been dear, the advice is to sleep without any (docs/decisions/0031).
  */
 #ifndef WH_BASE_BACKOFF_H
 #define WH_BASE_BACKOFF_H
@@ -30,7 +30,7 @@ struct wh_backoff {        /* all zero at first, but `dear` */
 };
 
 /* A look was in vain: pauses or yields. False: that has gone on for `yield_ns`, or yields are dear now, so sleep, and begin
- * anew after it. Whoever does not sleep says UINT64_MAX, and is never advised to. */
+ * anew after it. A caller that does not sleep says UINT64_MAX, and is never advised to. */
 bool wh_backoff_wait(struct wh_backoff *backoff, const struct wh_env *env, uint64_t yield_ns);
 
 /* A look found something. */

@@ -15,8 +15,8 @@
 bool wh_barrier_register(void);
 
 /* Every thread of the process that runs passes a full fence before this returns, the caller included. Some
- * microseconds. False if it was not registered, or has been forbidden since: then nothing is ordered, and who was about
- * to sleep must not sleep for long. */
+ * microseconds. False if it was not registered, or has been forbidden since: then nothing is ordered, and a thread
+ * that was about to sleep must not sleep for long. */
 bool wh_barrier_all_threads(void);
 
 #endif

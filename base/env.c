@@ -43,8 +43,8 @@ static uint64_t random_u64(void *ctx)
 	return value ^ (value >> 31);
 }
 
-/* One write, so that lines of several threads and processes do not mix. Whoever reads standard error may be gone or
- * stand still: that costs the line, never a SIGPIPE (which an application's thread would not expect) nor the loop's
+/* One write, so that lines of several threads and processes do not mix. The process that reads standard error may be
+ * gone or stand still: that costs the line, never a SIGPIPE (which an application's thread would not expect) nor the loop's
  * time. Signals wait meanwhile, so that nothing is interrupted. */
 static void write_line(const char *severity, const char *line)
 {

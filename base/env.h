@@ -18,8 +18,8 @@ struct wh_env {
 	void (*log)(void *ctx, enum wh_log_level level, const char *line); /* any thread; no newline at the end */
 	void (*fatal)(void *ctx, const char *what);                        /* a broken invariant; see check.h */
 	/* Runs job(argument) some time later off the caller's thread, where it may block: a thread of its own, or an event in
-	 * simulation. Where no thread can be had it runs at once. Jobs are not ordered. Whoever submits one waits for its end
-	 * before what it uses is freed. */
+	 * simulation. Where no thread can be had it runs at once. Jobs are not ordered. The caller that submits one waits for its
+	 * end before what it uses is freed. */
 	void (*submit)(void *ctx, void (*job)(void *argument), void *argument);
 };
 

@@ -6,12 +6,12 @@
  * The doorbell between a committing thread and its own loop is asymmetric: the thread stores what it has to say, then
  * looks at the gate with only the compiler held back; the loop sets WH_GATE_PARKED, makes a barrier on all threads of
  * the process (wh_barrier_all_threads), looks once more, and only then sleeps. Where the kernel has no such barrier
- * `heavy` is set and the thread pays with a full fence. Of those who find the loop parked the one that takes the bit away
+ * `heavy` is set and the thread pays with a full fence. Of the threads that find the loop parked the one that takes the bit away
  * rings, so a parking costs one ring, however many commits come before the loop runs. tests/models/doorbell.c has all
  * interleavings.
  *
- * While the loop's thread sleeps, its loop is *lent*: whoever is about to ring may borrow it and do what will not wait until
- * that thread runs (docs/decisions/0028). One word says whose the loop is; only `lent` can be borrowed, by one:
+ * While the loop's thread sleeps, its loop is *lent*: a thread that is about to ring may borrow it and do what will not wait
+ * until that thread runs (docs/decisions/0028). One word says how the loan stands; only `lent` can be borrowed, by one:
  *
  *     kept  <--- lend, take back --->  lent  <--- borrow, give back --->  borrowed
  */
@@ -23,15 +23,15 @@
 
 enum {
 	WH_GATE_OPEN = 1,      /* absent: this process is a fork */
-	WH_GATE_PARKED = 2,    /* the loop sleeps, or is about to, and nobody has rung yet */
+	WH_GATE_PARKED = 2,    /* the loop sleeps, or is about to, and no thread has rung yet */
 	WH_GATE_CLOSED = 4,    /* the loop has stopped for good */
 	WH_GATE_FAILED = 8,    /* the node cannot go on; see its error */
 	WH_GATE_MINORITY = 16, /* too few members are heard; for now */
 };
 
 struct wh_gate {
-	wh_word state;           /* [loop, close, and who rings write; anyone reads] WH_GATE_* */
-	wh_word loan;            /* [loop, and who rings] kept (0, in a fork too), lent, or borrowed */
+	wh_word state;           /* [loop, close, and a thread that rings write; anyone reads] WH_GATE_* */
+	wh_word loan;            /* [loop, and a thread that rings] kept (0, in a fork too), lent, or borrowed */
 	bool heavy;              /* [const] */
 	void (*wake)(void *ctx); /* [const] rings the loop's doorbell; any thread */
 	void *ctx;
@@ -75,7 +75,7 @@ void wh_gate_lend(struct wh_gate *gate);
 WH_MUST_CHECK bool wh_gate_take_back(struct wh_gate *gate);
 
 /* Any thread. True: all that is the loop's is this thread's, until it gives it back, soon: the loop may be waiting. False: the
- * loop runs, somebody else has borrowed it, or the processor would rather not say: never wait for this. */
+ * loop runs, another thread has borrowed it, or the processor would rather not say: never wait for this. */
 WH_MUST_CHECK bool wh_gate_borrow(struct wh_gate *gate);
 void wh_gate_give_back(struct wh_gate *gate);
 

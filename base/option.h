@@ -16,7 +16,7 @@ enum wh_option_kind {
 	WH_OPTION_INTEGER, /* int64_t; decimal, with an optional k, m or g (x 1024 where unit is "bytes", else x 1000) */
 	WH_OPTION_SWITCH,  /* bool; on | off */
 	WH_OPTION_CHOICE,  /* int, the index into `choices` */
-	WH_OPTION_TEXT,    /* char[WH_OPTION_TEXT_BYTES]; checked by whoever reads it */
+	WH_OPTION_TEXT,    /* char[WH_OPTION_TEXT_BYTES]; checked by the code that reads it */
 };
 
 #define WH_OPTION_TEXT_BYTES 192

@@ -14,7 +14,7 @@
  * alignment than its type asks for.
  *
  * ThreadSanitizer. It sees the order between publish and dereference by itself, because these are a release store and
- * an acquire load and not liburcu's own macros. It cannot see that all readers who were inside have left when
+ * an acquire load and not liburcu's own macros. It cannot see that all readers that were inside have left when
  * wh_rcu_synchronize returns, and would call the free() behind it a race with them (it does, when the two lines below
  * and in rcu.c are taken out: tests/unit/test_base_rcu.c). So each unlock releases one address, and synchronize
  * acquires it.
@@ -61,7 +61,7 @@ static inline void wh_rcu_read_unlock(void)
 /* One writer at a time. */
 #define wh_rcu_publish(p, v) __atomic_store_n(&(p), (v), __ATOMIC_RELEASE)
 
-/* Returns when every reader who was inside at the call has left. Some ten microseconds to milliseconds. Not inside of a
+/* Returns when every reader that was inside at the call has left. Some ten microseconds to milliseconds. Not inside of a
  * lock. */
 void wh_rcu_synchronize(void);
 

@@ -11,7 +11,7 @@
 /* Starts `fn(arg)` in a joinable thread. `name` is what ps and gdb show; what is beyond 15 bytes is cut. `cpu` pins the
  * thread to that one CPU; -1 leaves it to the scheduler.
  * The thread blocks all signals, so an application's handlers run in the application's threads; only those that the
- * thread's own instructions raise (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS) are left, which nobody else could
+ * thread's own instructions raise (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS) are left, which no other thread could
  * take and which crash reporters and sanitizers want to see.
  * WHORL_OK; WHORL_SYSTEM: no thread, for example because there is no such CPU. */
 WH_MUST_CHECK enum whorl_result wh_thread_create(pthread_t *thread, const char *name, int cpu, void *(*fn)(void *),
@@ -19,8 +19,8 @@ WH_MUST_CHECK enum whorl_result wh_thread_create(pthread_t *thread, const char *
 
 /* The calling thread, one of the library's own, stands back for the rest of its life: for work that takes long beside loops that
  * may not wait. Beside one busy thread on the same processor it gets about a tenth, and it does not interrupt others when it wakes.
- * It may run wherever the process's first thread may: who made it may be bound to one CPU, and a real-time thread, and it would
- * inherit both. Where that is refused it goes on as it is. */
+ * It may run wherever the process's first thread may: the thread that made it may be bound to one CPU, and a real-time thread,
+ * and it would inherit both. Where that is refused it goes on as it is. */
 void wh_thread_stand_back(void);
 
 #endif

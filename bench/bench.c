@@ -159,7 +159,7 @@ static enum whorl_result measure_limit(struct bench *bench, const struct wh_benc
 	return result;
 }
 
-/* Behind the run: before it nobody knows whether the other nodes are there. Where one of them has none, or ends early, there is a
+/* Behind the run: before it no node knows whether the others are there. Where one of them has none, or ends early, there is a
  * result without a limit. */
 static enum whorl_result limit_apart(struct bench *bench, const struct wh_bench_plan *plan,
 				     const struct wh_limit_plan *limit_plan, struct wh_bench_result *out)

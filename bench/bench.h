@@ -76,8 +76,8 @@ struct wh_bench_subgroup {
 	uint32_t delayed_count; /* the lowest so many of them with a delay */
 	uint32_t window;
 	bool ordered;
-	bool by_total;          /* senders go on until `expected` messages are delivered, whoever sent them */
-	uint64_t expected;      /* messages that each member delivers */
+	bool by_total;     /* senders go on until `expected` messages are delivered, no matter which node sent them */
+	uint64_t expected; /* messages that each member delivers */
 	unsigned latency_shift; /* every 2^latency_shift-th message of a sender is timed */
 	uint64_t stamp_mask;    /* stamps kept for a sender - 1 */
 	size_t stamps_offset;   /* of the first sender's, in words */
@@ -173,10 +173,10 @@ struct wh_bench_part {
 };
 
 struct wh_bench_node_page {
-	_Alignas(WH_CACHE_LINE) wh_word reached; /* [main, loop] 1 + the last phase whose work is done */
+	_Alignas(WH_CACHE_LINE) wh_word reached; /* [main, loop] 1 + the last phase with all its work done */
 	wh_word failing, failed;            /* [any thread of the node] claimed by the first failure; text is there */
 	wh_word wait_ns;                    /* [senders] time that they waited for the window */
-	wh_word parts_left;                 /* [loop] subgroups whose messages are not all delivered */
+	wh_word parts_left;                 /* [loop] subgroups with messages that are not delivered yet */
 	char failure[512];                  /* guarded by `failed` */
 	uint64_t failure_ns;                /* likewise */
 	struct whorl_node_stats stats;      /* [main, before BENCH_CLOSE is reached] of the run */
@@ -355,7 +355,7 @@ const char *wh_bench_cpu_model(char *buf, size_t bytes);
 /* What the members of each subgroup have delivered, over all runs of a command. */
 struct wh_bench_verdict {
 	uint32_t runs;         /* that came to their end */
-	bool differ;           /* in the last one: it has been said who */
+	bool differ;           /* in the last one: it has been said which members */
 	bool apart, unordered; /* in some variant: other nodes ran elsewhere, a subgroup is unordered */
 };
 

@@ -45,7 +45,7 @@ static void on_batch(const struct whorl_message *messages, size_t count, void *c
 	bench->delivered += count;
 }
 
-/* Everybody makes passes, and time goes on, for so long. */
+/* Every node makes passes, and time goes on, for so long. */
 static void settle(struct bench_of_one *bench, uint64_t for_ns)
 {
 	const struct wh_env *clock = wh_machine_clock(bench->machine);

@@ -16,7 +16,7 @@
 #define RECORD_BYTES (1024 * 1024) /* buffered of a record */
 
 /* A member delivers each sender's messages in order and without a gap, and an ordered subgroup's by ascending sequence
- * within a view: nobody here aborts a claim. */
+ * within a view: no sender here aborts a claim. */
 static bool in_order(const struct wh_bench_delivery *d, const struct whorl_message *m)
 {
 	return m->index == d->sources[m->sender].next && (m->sequence >= d->next_sequence || !d->subgroup->ordered);

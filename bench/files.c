@@ -216,7 +216,7 @@ static json_t *subgroup(const struct wh_bench_run *run, uint32_t g, double secon
 		here += is_here;
 		json_array_append_new(digests, is_here ? digest(wh_load_relaxed(&part->digest)) : json_null());
 	}
-	here += here == 0; /* nobody has delivered anything */
+	here += here == 0; /* no member here has delivered anything */
 	object = json_pack("{s:s,s:s,s:o,s:i,s:i,s:o}", "name", subgroup->name, "mode",
 			   subgroup->ordered ? "ordered" : "unordered", "members",
 			   ids(subgroup->members, subgroup->member_count), "senders", (int)subgroup->sender_count,
@@ -478,7 +478,7 @@ enum whorl_result wh_bench_files_add(struct wh_bench_files *files, const char *f
 		return WHORL_MEMORY;
 	}
 	if (files->json != NULL) {
-		good = wh_put(files->json, line, files->json_path); /* whoever reads along sees whole lines */
+		good = wh_put(files->json, line, files->json_path); /* a program that reads along sees whole lines */
 	}
 	if (files->csv != NULL) {
 		write_csv(files, object);

@@ -12,8 +12,8 @@ void wh_histogram_merge(struct wh_histogram *into, const struct wh_histogram *fr
 		into->bucket[b] += from->bucket[b];
 }
 
-/* The middle of a bucket's values. Inverse of wh_histogram_add: bucket b is shift << BITS plus a value below 2 << BITS
- * whose top bit is set unless shift is 0. */
+/* The middle of a bucket's values. Inverse of wh_histogram_add: bucket b is shift << BITS plus a value below 2 << BITS;
+ * the value's top bit is set unless shift is 0. */
 static double middle(unsigned b)
 {
 	unsigned shift = b >> (WH_HISTOGRAM_BITS + 1) == 0 ? 0 : (b >> WH_HISTOGRAM_BITS) - 1;

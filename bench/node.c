@@ -100,7 +100,7 @@ static void on_view(const struct whorl_view *view, void *ctx)
 	wh_bench_deliver_view(node);
 	if (wh_bench_is_over(node))
 		return;
-	if (!wh_bench_is_whole(node->plan)) /* those who have everything leave; who waits in vain gives up */
+	if (!wh_bench_is_whole(node->plan)) /* nodes that have everything leave; a node that waits in vain gives up */
 		return;
 	missing = name_missing(view, node->plan->nodes, ids, sizeof ids);
 	if (missing == 0)
@@ -327,7 +327,7 @@ static enum whorl_result open_all(struct wh_bench_node *node, struct wh_bench_ru
 	return result == WHORL_OK ? wh_bench_send_start(node) : result;
 }
 
-/* In a run by total messages may be left that nobody waits for, and without nulls they cannot even be delivered. */
+/* In a run by total messages may be left that no node waits for, and without nulls they cannot even be delivered. */
 static int close_timeout(const struct wh_bench_node *node, enum wh_bench_phase phase)
 {
 	for (uint32_t g = 0; g < node->plan->subgroup_count; g++)

@@ -143,7 +143,7 @@ void wh_bench_send_close(struct wh_bench_node *node);
 /* Dedicated mode: sends all there is to send, unless the phase changes. */
 void wh_bench_send_all(struct wh_bench_sender *sender);
 
-/* The same one step after the other, where somebody else knows how to wait: one message in each stream, if it can be. */
+/* The same one step after the other, where the caller knows how to wait: one message in each stream, if it can be. */
 enum wh_bench_turn {
 	BENCH_TURN_SENT,
 	BENCH_TURN_FULL,  /* some window is */

@@ -79,7 +79,7 @@ const struct wh_option_table wh_bench_table = {"bench",
 					       COUNT(bench_options),
 					       sizeof(struct wh_bench_options)};
 
-/* ---- who sends what -----------------------------------------------------------------------------------------------*/
+/* ---- senders ------------------------------------------------------------------------------------------------------*/
 
 /* Every sender is timed about 1024 times at least, if it sends that much. */
 static unsigned latency_shift(const struct wh_bench_options *options)

@@ -13,7 +13,7 @@
 #include "base/env.h"
 #include "bench/bench.h"
 
-#define LOOK_MS 100         /* between two looks at the nodes when nobody rings */
+#define LOOK_MS 100         /* between two looks at the nodes when no bell rings */
 #define OPEN_S 60           /* to open; the nodes give up earlier */
 #define CALM_MS 200         /* between the last message and the idle time */
 #define LEAVE_MS 3000       /* to leave by themselves */
@@ -121,7 +121,7 @@ static void say_failures(const struct wh_bench_run *run, uint64_t since_ns)
 	}
 }
 
-/* Who waits for whom, from what the nodes noted when they were told to stop. */
+/* Says which node waits for which, from what the nodes noted when they were told to stop. */
 static void say_stuck(const struct wh_bench_run *run)
 {
 	const struct wh_bench_plan *plan = run->plan;
@@ -152,7 +152,7 @@ static void say_stuck(const struct wh_bench_run *run)
 		}
 }
 
-/* Says who has ended. Returns how many have. */
+/* Says which nodes have ended. Returns how many have. */
 static uint32_t reap(struct wh_bench_run *run)
 {
 	uint32_t worker, count = 0;

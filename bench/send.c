@@ -128,7 +128,7 @@ static bool send_waiting(struct wh_bench_sender *sender, struct wh_bench_stream 
 /* One message in each stream, if it can be. */
 struct turn {
 	uint32_t live, sent, full;
-	struct wh_bench_stream *full_one; /* a stream whose window is full */
+	struct wh_bench_stream *full_one; /* a stream with a full window */
 	bool failed;
 };
 

@@ -103,7 +103,7 @@ void wh_bench_vary_messages(struct wh_bench_plan *plan)
 	for (uint32_t g = 0; g < plan->subgroup_count; g++)
 		senders += wh_bench_vary_active(plan, g);
 	options->messages = senders > 0 ? options->messages_total / senders : 0;
-	options->messages += options->messages == 0; /* nobody sends nothing */
+	options->messages += options->messages == 0; /* each sender sends at least one */
 }
 
 bool wh_bench_outside(const struct wh_bench_plan *plan, int side, void **out)

@@ -242,7 +242,7 @@ pid_t wh_crew_pid(const struct wh_crew *crew, uint32_t worker)
 	return crew->workers[worker].pid;
 }
 
-/* Reaps whoever ends within grace_ms. True: nobody is left. */
+/* Reaps the workers that end within grace_ms. True: none is left. */
 static bool await_end(struct wh_crew *crew, int grace_ms)
 {
 	const struct wh_env *env = wh_env_system();

@@ -32,7 +32,7 @@ struct wh_phase {
 
 void wh_phase_set(struct wh_phase *phase, uint32_t value);
 
-/* What the parent wrote before setting the phase is visible to who sees it. */
+/* What the parent wrote before setting the phase is visible to a process that sees the phase. */
 static inline uint32_t wh_phase_get(const struct wh_phase *phase)
 {
 	return atomic_load_explicit(&phase->value, memory_order_acquire); /* partner: wh_phase_set */

@@ -32,9 +32,9 @@ WH_MUST_CHECK bool wh_put(FILE *file, const char *text, const char *name);
 
 #define WH_STDOUT "standard output"
 
-/* For on_exit: what is still on its way to standard output is written. Could something not be written, that is said, and a process that
- * would have ended well ends with WH_EXIT_FAILED: whoever reads the output must not take a part for the whole. One that ends badly has
- * said what it has noticed before. */
+/* For on_exit: what is still on its way to standard output is written. Could something not be written, that is said, and a process
+ * that would have ended well ends with WH_EXIT_FAILED: a reader of the output must not take a part for the whole. One that ends
+ * badly has said what it has noticed before. */
 void wh_end_output(int status, void *unused);
 
 /* Ends a file (not standard output, which is left to wh_end_output). False: something could not be written, which has been said. */

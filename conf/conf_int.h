@@ -118,7 +118,7 @@ struct wh_axis {
 	const struct wh_section *section;
 	const struct wh_option *option;
 	const struct wh_value *value;
-	struct wh_place place; /* of the key in the file, whoever has the last word */
+	struct wh_place place; /* of the key in the file, whichever source has the last word */
 };
 
 struct wh_conf {

@@ -151,7 +151,7 @@ static void mistake(const struct reader *reader, const char *format, ...)
 	reader->sink->mistake(reader->sink->ctx, reader->line, what);
 }
 
-/* Behind a header that is none: nobody knows what the next lines belong to. */
+/* Behind a header that is none: it is unknown what the next lines belong to. */
 static void leave_section(struct reader *reader)
 {
 	reader->wanted = reader->sink->section(reader->sink->ctx, reader->line, NULL, NULL);

@@ -82,7 +82,7 @@ static int run_replica(whorl_config *config, unsigned id, uint64_t *value)
 	deadline.tv_sec += 20;
 	while (!failed && sem_timedwait(&counter.finished, &deadline) != 0)
 		failed = errno != EINTR && fail("waiting for the commands", WHORL_TIMEOUT, node);
-	/* Whoever has applied all has received all, and every replica has what it needs to apply all: it may leave. */
+	/* A replica that has applied all has received all, and every replica has what it needs to apply all: it may leave. */
 	whorl_close(node, 5000);
 	*value = counter.value;
 	return failed;

@@ -1,7 +1,7 @@
 /* senders.c - several threads of each node fill slots in place at the same time, and commit in any order.
  *
  * A claim is a piece of the ring that other nodes read: what is written there is not copied again. Threads need no
- * registration and no lock. Messages leave in the order of their claims, whoever commits first. Each message holds what
+ * registration and no lock. Messages leave in the order of their claims, whichever thread commits first. Each message holds what
  * follows from its sender and number, so each node can check all that it delivers; and a digest of the sequence, equal
  * at all nodes, shows that the order was the same.
  */

@@ -84,7 +84,7 @@ static bool restore(enum whorl_restore_step step, const void *bytes, size_t coun
 {
 	struct replica *replica = ctx;
 
-	if (step == WHORL_RESTORE_BEGIN) /* it may begin again, if whoever gives dies */
+	if (step == WHORL_RESTORE_BEGIN) /* it may begin again, if the giver dies */
 		replica->moved = 0;
 	if (count > sizeof(replica->store) - replica->moved)
 		return false;

@@ -1,7 +1,7 @@
 /* views.c - a group goes on without one of its members: four processes that all send, and one is killed in the middle.
  *
- * The others notice, agree on the next view and go on; to their senders it is a send that takes a moment longer. Whoever goes
- * from one view to the next has delivered the same messages in it, so all survivors say the same when a view begins. Of
+ * The others notice, agree on the next view and go on; to their senders it is a send that takes a moment longer. All nodes
+ * that go from one view to the next have delivered the same messages in it, so all survivors say the same when a view begins. Of
  * what the killed one sent all have delivered the same part; of what the others sent everything, once and in order.
  */
 #include <inttypes.h>
@@ -27,7 +27,7 @@ struct log {
 
 static sem_t all_delivered;
 
-/* Are all messages of all who are still here delivered? */
+/* Are all messages of all members that are still here delivered? */
 static void look(const struct log *log)
 {
 	for (uint32_t i = 0; i < log->members; i++)

@@ -111,7 +111,7 @@ static bool all_finished(const whorl_node *node)
 	return true;
 }
 
-/* Jobs wait for readers, who never wait for anything. In simulation they are events: they come while time passes. */
+/* Jobs wait for readers, and readers never wait for anything. In simulation they are events: they come while time passes. */
 static void await_jobs(whorl_node *node)
 {
 	while (wh_load_acquire(&node->jobs) > 0) {
@@ -120,7 +120,7 @@ static void await_jobs(whorl_node *node)
 	}
 }
 
-/* The loop may be making one: in that nobody has claimed anything yet. */
+/* The loop may be making one: in that no thread has claimed anything yet. */
 static void close_rings(whorl_node *node)
 {
 	for (uint32_t i = 0; i < node->subgroup_count; i++) {

@@ -502,7 +502,7 @@ void wh_node_config_free(struct wh_node_config *config)
 
 struct whorl_config {
 	struct wh_conf *conf;
-	const struct wh_node_config *bound; /* somebody else's, and so is the conf; NULL: the conf is our own */
+	const struct wh_node_config *bound; /* not our own, nor is the conf; NULL: the conf is our own */
 	struct wh_error failure;            /* of whorl_open */
 };
 

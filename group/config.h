@@ -23,7 +23,7 @@ struct wh_group_options {
 	int start;                            /* enum wh_start */
 	int64_t start_timeout_ms;             /* so long all configured nodes are waited for */
 	int64_t backlog_max;                  /* bytes, of one subgroup of one newcomer; beside memory_max */
-	int64_t state_share;                  /* percent, of the time of whoever gives a state */
+	int64_t state_share;                  /* percent, of the time of the node that gives a state */
 	int64_t failure_timeout_ms;
 	int64_t memory_max;                     /* bytes, of the rows and arrays of one node */
 	char tie_breaker[WH_OPTION_TEXT_BYTES]; /* none, or a node id: wh_node_config_tie_breaker */
@@ -100,13 +100,13 @@ bool wh_node_config_keeps_records(const struct wh_node_config *config);
 uint64_t wh_node_config_group_digest(const struct wh_node_config *config);
 uint64_t wh_node_config_subgroups_digest(const struct wh_node_config *config, bool apart);
 
-/* What it says about who is in which subgroup: subgroup_count texts, which point into `config`. */
+/* What it says about which node is in which subgroup: subgroup_count texts, which point into `config`. */
 void wh_node_config_layout(const struct wh_node_config *config, struct wh_subgroup_text *texts);
 
 /* The processor for node `id`'s loop, -1: not pinned. */
 int wh_node_config_cpu(const struct wh_node_config *config, uint32_t id);
 
-/* A whorl_config that is `bound` already, from `conf`; both belong to somebody else and outlive it. */
+/* A whorl_config that is `bound` already, from `conf`; it owns neither, and both outlive it. */
 whorl_config *wh_config_borrow(struct wh_conf *conf, const struct wh_node_config *bound);
 
 /* The bound form of a whorl_config: WHORL_OK, WHORL_CONFIG, WHORL_MEMORY; the text goes to the config. */

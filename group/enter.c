@@ -1,4 +1,4 @@
-/* enter.c - what others who are not in my view have to do with me: my own way into a view, who comes to it, what they say.
+/* enter.c - what nodes outside of my view have to do with me: my own way into a view, the newcomers to it, what they say.
  *
  * The participant of membership/join.h; the other half of that of membership/change.h is in install.c.
  */
@@ -34,7 +34,7 @@ static bool open(void *ctx, struct wh_view *view, uint64_t key)
 	return result == WHORL_OK;
 }
 
-/* The record of a group that this node was counted in must be on disk before anybody counts on it (0032). */
+/* The record of a group that this node was counted in must be on disk before any node counts on it (0032). */
 static bool promise(whorl_node *node, uint64_t group)
 {
 	if (!node->join.records || wh_record_has(&node->record, group)) {
@@ -68,7 +68,7 @@ static bool is_open(void *ctx)
 	return true;
 }
 
-/* Somebody has begun it: it beats more than once, or it is not new and beats at all. In a first view, also: all are there,
+/* Some member has begun it: it beats more than once, or it is not new and beats at all. In a first view, also: all are there,
  * or lost, or late; and those that are there are a majority. Where all must form it, all have said that they are there. */
 static bool has_begun(void *ctx, bool late)
 {
@@ -164,7 +164,7 @@ void wh_node_stand(whorl_node *node)
 	wh_roster_stand(&node->roster, &intro, epoch->view);
 }
 
-/* As one who comes in does: if it is lost, the leader looks with its next heartbeat. */
+/* As a joiner does: if it is lost, the leader looks with its next heartbeat. */
 void wh_node_ask_leader(whorl_node *node)
 {
 	const struct wh_epoch *epoch = node->epoch;
@@ -320,8 +320,8 @@ size_t wh_node_enter(whorl_node *node)
 			work += seek(node);
 	}
 	if (__builtin_expect((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0, 0))
-		wh_node_stop_states(node); /* nobody waits for what a failed node gives */
-	/* What rows show is looked at before anybody is told what I am: docs/decisions/0016. */
+		wh_node_stop_states(node); /* no node waits for what a failed node gives */
+	/* What rows show is looked at before any node is told what I am: docs/decisions/0016. */
 	work += wh_join_requests_step(&node->requests);
 	work += wh_roster_step(&node->roster);
 	return work + wh_node_state_step(node);

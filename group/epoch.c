@@ -361,12 +361,12 @@ bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 	index = (uint32_t)(seat->layout - epoch->view->subgroups);
 	said = wh_sst_mine(&epoch->sst, wh_array_at(epoch->change.columns.wish, index)) != 0;
 	resting = wh_rank_find(seat->layout->resting, seat->layout->resting_count, epoch->rank) >= 0;
-	/* What was said in this view may be in a proposal already: who has taken it back waits for the next. */
+	/* What was said in this view may be in a proposal already: a node that has taken it back waits for the next. */
 	if (ring != NULL && !said)
 		wh_ring_hold(ring, rests);
 	if (!said && !resting)
 		wh_node_returned(subgroup);
-	/* Nobody claims any more: what has been claimed is delivered first. */
+	/* No thread claims any more: what has been claimed is delivered first. */
 	if (rests && ring != NULL && !has_sent_all(seat))
 		return false;
 	if ((rests != resting || said) && wh_change_wish(&epoch->change, index, rests))
@@ -389,7 +389,7 @@ static size_t retire(struct wh_epoch **at, const struct wh_epoch *current)
 	return 1;
 }
 
-/* Since the last view began a grace period has passed: whoever finished a claim that was dropped then has said so. */
+/* Since the last view began a grace period has passed: a thread that finished a claim that was dropped then has said so. */
 static void count_dropped(whorl_node *node)
 {
 	for (uint32_t i = 0; i < node->subgroup_count; i++)

@@ -1,7 +1,7 @@
 /* epoch.h - all that hangs off one view at one node: its memory, its part of the state table, its multicasts.
  *
  * An epoch is made when a view is proposed and begins when it is installed; meanwhile that of the view before is the
- * current one. An epoch that is over stays until nobody needs its memory any more: until every member that went on has said
+ * current one. An epoch that is over stays until its memory is not needed any more: until every member that went on has said
  * so, no claim made in it is open or unsent, and no thread looks at it (a grace period of RCU, off the loop).
  *
  *     proposed ---- discarded: the leader has proposed another
@@ -60,15 +60,15 @@ WH_MUST_CHECK enum whorl_result wh_epoch_estimate(const whorl_node *node, const 
 /* The image is ready and the epoch the next, or this node's first: it becomes its current one. */
 void wh_epoch_begin(struct wh_epoch *epoch);
 
-/* Who was there when this view was prepared may be gone, or have dropped it: it is suspected. */
+/* A member that was there when this view was prepared may be gone, or have dropped it: it is suspected. */
 void wh_epoch_suspect_lost(struct wh_epoch *epoch);
 
-/* The others can go on without me as without one who has left in order: nobody whom my row accuses is in the view any more;
- * all have begun it, so that none learns that I have left before it can read my row; and its quorum is one of its members, not
- * of all who are configured. Without a quorum there is nothing to wait for. */
+/* The others can go on without me as without a node that has left in order: no node that my row accuses is in the view any
+ * more; all have begun it, so that none learns that I have left before it can read my row; and its quorum is one of its members,
+ * not of all nodes that are configured. Without a quorum there is nothing to wait for. */
 bool wh_epoch_may_leave(const struct wh_epoch *epoch);
 
-/* Somebody beats in it who has begun it, or is not new in it and so has settled the view before. */
+/* A member beats in it that has begun it, or that is not new in it and so has settled the view before. */
 bool wh_epoch_is_beaten(const struct wh_epoch *epoch);
 
 /* This node rests in that subgroup, or sends again: said when it can be. False: not yet. */
@@ -80,7 +80,7 @@ bool wh_epoch_end(struct wh_epoch *epoch, whorl_subgroup *subgroup);
 /* One pass over the current epoch, and over those that are over. A wh_predicate of the node. */
 size_t wh_epoch_step(void *node);
 
-/* What is committed is sent in the current epoch, and nothing else is done: no upcalls. Who has borrowed the loop. */
+/* What is committed is sent in the current epoch, and nothing else is done: no upcalls. For a thread that has borrowed the loop. */
 void wh_epoch_send(whorl_node *node);
 
 /* The participant of its change of view (install.c). */

@@ -42,7 +42,7 @@ static size_t deliver(void *ctx, const uint64_t *cuts, bool *done)
 	struct wh_epoch *epoch = ctx;
 	size_t work = 0;
 
-	/* Those who are done hear me in the next view already. */
+	/* Members that are done hear me in the next view already. */
 	wh_heartbeat_beat(&epoch->node->proposed->heartbeat);
 	*done = true;
 	for (uint32_t i = 0; i < epoch->seat_count && *done; i++)
@@ -67,13 +67,13 @@ static bool open(void *ctx, const struct wh_next *next, uint64_t key)
 	if (result != WHORL_OK && epoch->change.wedged)
 		wh_node_fail(node, WH_LOG_ERROR, result, "view %" PRIu64 " cannot be installed: %s",
 			     epoch->view->number + 1, err.text);
-	else if (result != WHORL_OK) /* nobody has to come in */
+	else if (result != WHORL_OK) /* no node has to come in */
 		wh_log(&node->diag, WH_LOG_WARNING, "view %" PRIu64 " cannot be prepared here: %s",
 		       epoch->view->number + 1, err.text);
 	return result == WHORL_OK;
 }
 
-/* Nobody waits for a member that is suspected meanwhile. */
+/* No node waits for a member that is suspected meanwhile. */
 static bool is_open(void *ctx, const uint64_t *suspected)
 {
 	const struct wh_epoch *epoch = ctx;
@@ -100,7 +100,7 @@ static void discard(void *ctx, uint64_t key)
 	epoch->node->transport->ops->past(epoch->node->transport, key);
 }
 
-/* ---- who comes in ----------------------------------------------------------------------------------------------------- */
+/* ---- newcomers -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t newcomers(void *ctx, struct wh_newcomer *out, uint32_t max)
 {

@@ -73,7 +73,7 @@ void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx)
 
 /* ---- failure ---------------------------------------------------------------------------------------------------------- */
 
-/* Whoever waits for the window looks again. */
+/* Threads that wait for the window look again. */
 static void signal_rings(whorl_node *node)
 {
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
@@ -94,7 +94,7 @@ void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result c
 	first = node->failure.code == WHORL_OK;
 	if (first)
 		wh_error_set(&node->failure, code, "%s", text);
-	wh_fetch_or(&node->gate->state, WH_GATE_FAILED); /* before anybody can know of it otherwise */
+	wh_fetch_or(&node->gate->state, WH_GATE_FAILED); /* before any thread can know of it otherwise */
 	pthread_cond_broadcast(&node->changed);
 	pthread_mutex_unlock(&node->lock);
 	if (!first)
@@ -158,7 +158,7 @@ static enum whorl_result open_layout(whorl_node *node, struct wh_error *err)
 	return WHORL_OK;
 }
 
-/* The view of all who are configured, and me. */
+/* The view of all configured nodes, and me. */
 static enum whorl_result imagine_view(whorl_node *node, struct wh_view **view, struct wh_error *err)
 {
 	struct wh_newcomer all[WH_NODES_MAX];
@@ -171,7 +171,7 @@ static enum whorl_result imagine_view(whorl_node *node, struct wh_view **view, s
 	return wh_view_create(view, 1, all, count, count, &node->layout_config, err);
 }
 
-/* Its lists name it, or nobody can say before there is a view. */
+/* Its lists name it, or that is unknown before there is a view. */
 static bool may_be_in(const struct wh_subgroup_text *text, uint32_t id)
 {
 	char number[16];
@@ -341,7 +341,7 @@ static enum whorl_result check_forced(const whorl_node *node, struct wh_error *e
 	return WHORL_OK;
 }
 
-/* Who else is there, and the way to them. */
+/* The other nodes that are there, and the way to them. */
 static enum whorl_result open_entry(whorl_node *node, struct wh_error *err)
 {
 	const struct wh_node_config *config = &node->config;

@@ -26,7 +26,7 @@ struct whorl_subgroup {                 /* one that is configured; through all v
 	bool mine;                      /* [const] this node may be a member */
 	wh_word rests;                  /* enum wh_rests: what was asked of it last. [any] */
 	wh_word returns;                /* 1: it is to send again, and may not yet: claims get WHORL_AGAIN. [any] */
-	wh_word asks; /* node id << 2 | rests << 1 | 1: to be asked to rest; 0: nobody. [any sets, loop clears] */
+	wh_word asks; /* node id << 2 | rests << 1 | 1: to be asked to rest; 0: no node. [any sets, loop clears] */
 	/* What threads that waited for the window have learnt (base/backoff.h). [any] */
 	wh_word dear_yields, crowded_until_ns;
 	struct wh_state *state; /* [const after start] NULL: the program has given no functions */
@@ -53,7 +53,7 @@ struct whorl_node {
 	bool one_host;                  /* [const] */
 	bool forced;                    /* [const] an operator has told this start to form a group */
 	struct wh_node_config config;   /* [const] */
-	struct wh_subgroup_text *texts; /* [const] who is in which subgroup */
+	struct wh_subgroup_text *texts; /* [const] which node is in which subgroup */
 	whorl_layout_fn *layout;        /* [const] */
 	void *layout_ctx;
 	struct wh_layout_config layout_config; /* [const] */
@@ -83,13 +83,13 @@ struct whorl_node {
 	wh_word change_ns[WHORL_STAGES]; /* [loop] of the last change */
 	wh_word entry_ns[WHORL_ENTRIES]; /* [loop] */
 	wh_word started_ns;              /* whorl_start; 0: not yet */
-	wh_word rest_asked;              /* 1: somebody is to rest, or to be asked to. [any sets, loop clears] */
-	bool rests_settled;              /* [loop] nothing of that is to be done in this view */
-	uint64_t explained_ns;           /* [loop] */
-	uint64_t nonsense;               /* [loop] control messages that were none */
-	uint64_t change_began_ns;        /* [loop] */
-	bool awaits_delivery;            /* [loop] the first of this view */
-	wh_word jobs;                    /* submitted, and not done. [any] */
+	wh_word rest_asked;       /* 1: this node is to rest, or a node is to be asked to. [any sets, loop clears] */
+	bool rests_settled;       /* [loop] nothing of that is to be done in this view */
+	uint64_t explained_ns;    /* [loop] */
+	uint64_t nonsense;        /* [loop] control messages that were none */
+	uint64_t change_began_ns; /* [loop] */
+	bool awaits_delivery;     /* [loop] the first of this view */
+	wh_word jobs;             /* submitted, and not done. [any] */
 
 	wh_word stepper;      /* the thread that makes passes, 0: none. With thread = caller a try-lock for each pass */
 	wh_word away;         /* with thread = caller: 1 from whorl_arm to the next whorl_step. [any] */
@@ -109,7 +109,7 @@ struct whorl_node {
 	wh_word started;     /* 1: upcalls and the like are final. [whorl_start; anyone reads] */
 	wh_word wants_drain; /* draining, for the loop */
 	struct wh_error failure;  /* [lock] WHORL_OK: none; for good */
-	struct wh_error minority; /* [lock] WHORL_NO_QUORUM, and whom we do not hear; for now */
+	struct wh_error minority; /* [lock] WHORL_NO_QUORUM, and the members that we do not hear; for now */
 	whorl_log_fn *log;        /* [lock] */
 	void *log_ctx;            /* [lock] */
 };
@@ -117,10 +117,10 @@ struct whorl_node {
 /* Is this thread the one that runs the loop now, that is, are we inside an upcall? */
 bool wh_node_in_upcall(const whorl_node *node);
 
-/* One pass by this thread if nobody else makes one now (thread = caller). False: somebody does. */
+/* One pass by this thread if no other thread makes one now (thread = caller). False: another does. */
 bool wh_node_try_step(whorl_node *node, size_t *work);
 
-/* Sleeps for a millisecond, or until there is something to do, and makes a pass; nothing if somebody else makes one. */
+/* Sleeps for a millisecond, or until there is something to do, and makes a pass; nothing if another thread makes one. */
 void wh_node_nap(whorl_node *node);
 
 /* After passes for one's own sake (whorl_ready, whorl_claim_wait; thread = caller): the doorbell that the program armed
@@ -141,11 +141,11 @@ extern const struct wh_joiner wh_node_joiner;
 void wh_node_hear(whorl_node *node, const struct wh_transport_event *event);
 /* What comes into the group, and goes: one pass. */
 size_t wh_node_enter(whorl_node *node);
-/* Tells those who are not in my view what I am. */
+/* Tells nodes that are not in my view what I am. */
 void wh_node_stand(whorl_node *node);
-/* Whether it sends again is settled: whoever waits for that claims. */
+/* Whether it sends again is settled: threads that wait for that claim. */
 void wh_node_returned(whorl_subgroup *subgroup);
-/* Asks the leader of my view to look who wants what. */
+/* Asks the leader of my view to look which node wants what. */
 void wh_node_ask_leader(whorl_node *node);
 /* This node has reached that stage of its way in. */
 void wh_node_reach(whorl_node *node, int join);
@@ -165,7 +165,7 @@ void wh_node_give(const struct wh_epoch *epoch);
 bool wh_node_restores(const whorl_node *node);
 size_t wh_node_state_step(whorl_node *node);
 void wh_node_state_gone(whorl_node *node, uint32_t id);
-/* Nobody gives or takes any more. */
+/* Nothing is given or taken any more. */
 void wh_node_stop_states(whorl_node *node);
 
 /* Tells the application of the current view (upcall.c). */

@@ -1,7 +1,7 @@
 /* record.h - what a node keeps on disk about the group that it was counted in last: its identity (docs/decisions/0032).
  *
  * A record is a promise: this node forms no group by majority any more. So it is synced before the node says in a view that it is
- * there; and a node whose record cannot be written does not go on. It is written once for each identity, by a job off the loop.
+ * there; and a node that cannot write its record does not go on. It is written once for each identity, by a job off the loop.
  *
  * Threads: the loop's; what a job touches is marked.
  */

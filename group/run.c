@@ -48,7 +48,7 @@ enum whorl_result wh_node_shut(const whorl_node *node)
 
 /* ---- the watch ------------------------------------------------------------------------------------------------------ */
 
-/* The end of one who was met: a suspicion like others if it is a member. */
+/* The end of a node that was met: a suspicion like others if it is a member. */
 static void lose(whorl_node *node, const struct wh_transport_event *event)
 {
 	bool left = event->kind == WH_EVENT_PEER_LEFT;
@@ -67,7 +67,7 @@ static void lose(whorl_node *node, const struct wh_transport_event *event)
 	wh_node_state_gone(node, event->node);
 }
 
-/* One of whom we are told that it does not go with us: it is not a member, or will not be for long. */
+/* A node, of which we are told that it does not go with us: it is not a member, or will not be for long. */
 static void part(whorl_node *node, const struct wh_transport_event *event)
 {
 	lose(node, event);
@@ -117,7 +117,8 @@ static bool is_drained(whorl_node *node)
 	return true;
 }
 
-/* The others can go on as without one who has left in order. Who has promised to go on in a view begins it first, if it ever does. */
+/* The others can go on as without a node that has left in order. A node that has promised to go on in a view begins it first, if
+ * it ever does. */
 static bool may_leave_now(const whorl_node *node)
 {
 	if (wh_node_has_failed(node))
@@ -239,7 +240,7 @@ enum whorl_result whorl_start(whorl_node *node)
 		return WHORL_FORKED;
 	if (wh_load_relaxed(&node->started_ns) == 0)
 		wh_store_relaxed(&node->started_ns, wh_env_now(&node->env));
-	/* Release: the upcalls that were set before, for whoever makes passes. Partner: may_step. */
+	/* Release: the upcalls that were set before, for the thread that makes passes. Partner: may_step. */
 	result = wh_exchange(&node->started, 1) != 0 ? WH_REFUSE("the node is started already") : WHORL_OK;
 	if (result != WHORL_OK || node->caller)
 		return result;
@@ -389,7 +390,7 @@ size_t whorl_arm(whorl_node *node)
 	if (!may_step(node))
 		return 0;
 	wh_store_relaxed(&node->away, 1);
-	wh_fence_full(); /* `away`, then the token: whoever has it sees that it must wake us. Partner: wh_node_hand_back */
+	wh_fence_full(); /* `away`, then the token: the thread that has it sees that it must wake us. Partner: wh_node_hand_back */
 	if (!take_token(node))
 		return 0;
 	work = wh_loop_arm(&node->loop);
@@ -446,7 +447,7 @@ enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
 	return work > 0 ? WHORL_OK : WHORL_TIMEOUT;
 }
 
-/* The loop may be armed already, for a time that nobody has told the timer: so it goes off once. */
+/* The loop may be armed already, for a time that the timer was not told: so it goes off once. */
 static int make_fd(whorl_node *node)
 {
 	const struct itimerspec now = {.it_value = {.tv_nsec = 1}};

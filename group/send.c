@@ -70,7 +70,7 @@ static bool is_taken(enum whorl_result result)
 }
 
 /* The answer is given once, by one look at the gate, and the mark that the loop acts upon follows from it: what is refused is an
- * aborted claim, which nobody delivers, however far the loop has come meanwhile. */
+ * aborted claim, which no node delivers, however far the loop has come meanwhile. */
 static enum whorl_result finish(struct whorl_claim *claim, size_t bytes, bool aborted)
 {
 	const struct wh_claim own = {.number = claim->number, .slot = claim->slot, .home = claim->home};
@@ -177,7 +177,7 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh
 		return false;
 	now = wh_monotonic_ns();
 	left_ms = now < deadline ? (deadline - now + WH_NS_PER_MS - 1) / WH_NS_PER_MS : 0;
-	/* With thread = caller whoever runs the loop now may stop, and then it is my turn. */
+	/* With thread = caller the thread that runs the loop now may stop, and then it is my turn. */
 	if (subgroup->node->caller && left_ms > 1)
 		left_ms = 1;
 	poll(&room, 1, (int)left_ms);
@@ -257,7 +257,7 @@ enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 	result = wh_ring_is_away(subgroup->ring)    ? WHORL_NOT_SENDER
 		 : wh_ring_has_room(subgroup->ring) ? WHORL_OK
 						    : WHORL_AGAIN;
-	/* An arm that has been told of room is not taken back: who reads it finds that there is some, or asks again. */
+	/* An arm that has been told of room is not taken back: a thread that reads it finds that there is some, or asks again. */
 	return result == WHORL_AGAIN || wh_ring_disarm(subgroup->ring) ? result : WHORL_AGAIN;
 }
 
@@ -274,7 +274,7 @@ enum whorl_result whorl_rest(whorl_subgroup *subgroup, bool rests)
 	wh_rcu_read_lock();
 	result = wh_node_state(subgroup->node);
 	if (result == WHORL_OK || result == WHORL_NO_QUORUM) {
-		pthread_mutex_lock(&subgroup->node->lock); /* of two who say otherwise the later one */
+		pthread_mutex_lock(&subgroup->node->lock); /* of two threads that disagree the later one */
 		if (rests || wh_load_relaxed(&subgroup->rests) == WH_RESTS)
 			wh_store_relaxed(&subgroup->returns, !rests);
 		wh_store_relaxed(&subgroup->rests, rests ? WH_RESTS : WH_SENDS_AGAIN);

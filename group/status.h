@@ -34,9 +34,9 @@ size_t wh_status_encode(unsigned char *out, size_t bytes, const struct whorl_sta
 WH_MUST_CHECK enum whorl_result wh_status_decode(struct whorl_status **out, const void *bytes, size_t count,
 						 struct wh_error *err);
 
-/* Whom to ask, and with what: made of a configuration once, for any number of questions, from any threads. */
+/* Which nodes to ask, and with what: made of a configuration once, for any number of questions, from any threads. */
 struct wh_inquiry {
-	const struct wh_node_config *config; /* somebody else's, who keeps it meanwhile */
+	const struct wh_node_config *config; /* not its own; the owner keeps it meanwhile */
 	struct wh_secret secret;
 };
 

@@ -49,7 +49,7 @@ static enum whorl_result ask_by(const struct wh_tcp_asked *asked, bool verbs, in
 	return result;
 }
 
-/* Whoever answers for somebody else is not believed. */
+/* A node that answers for another is not believed. */
 static enum whorl_result believe(enum whorl_result result, const char *group, uint32_t id, struct whorl_status **out,
 				 struct wh_error *err)
 {

@@ -1,4 +1,4 @@
-/* transfer.c - where the states of a node's subgroups meet views: who gives to whom, and from where (docs/decisions/0016).
+/* transfer.c - where the states of a node's subgroups meet views: which node gives to which, and from where (docs/decisions/0016).
  *
  * state.h does the rest.
  */
@@ -18,8 +18,8 @@ static void name(struct wh_position *out, const struct wh_view *view, uint32_t r
 }
 
 /* Unordered, any node of the view may have sent, or send again, what I do not have and others do: in this view or in a later one, in
- * which it begins with what some had not delivered, wherever they are by then. So all of them are named. Of whom I cannot say more
- * nothing is here but what came with the state that I was given (wh_state_raise_position). */
+ * which it begins with what some had not delivered, wherever they are by then. So all of them are named. If I cannot say more
+ * of a node, nothing of it is here but what came with the state that I was given (wh_state_raise_position). */
 static void name_all(const whorl_subgroup *subgroup, const struct wh_seat *seat, struct wh_position *out)
 {
 	const struct wh_view *view = subgroup->node->epoch->view;
@@ -66,7 +66,7 @@ static bool has_entered(const struct wh_view_subgroup *layout, uint32_t rank)
 	return wh_rank_find(layout->entered, layout->entered_count, rank) >= 0;
 }
 
-/* Those who have been there longer first: they are likelier to have it. */
+/* Members that have been there longer first: they are likelier to have it. */
 static uint32_t givers(void *ctx, uint32_t *ids, uint32_t max)
 {
 	whorl_subgroup *subgroup = ctx;
@@ -205,7 +205,7 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 
 /* ---- views ---------------------------------------------------------------------------------------------------------------- */
 
-/* The lowest rank that was in the shard before; -1: nobody was, and it begins with nothing. */
+/* The lowest rank that was in the shard before; -1: none was, and it begins with nothing. */
 static int giver_of(const struct wh_view_subgroup *layout)
 {
 	for (uint32_t i = 0; i < layout->member_count; i++)

@@ -46,7 +46,7 @@ static enum whorl_result may_set(const char *function, const whorl_subgroup *sub
 		return wh_refuse(function, TOO_LATE);
 	if (!has_other)
 		return WHORL_OK;
-	/* Who does not look at the result would wait for upcalls that never come. */
+	/* A program that does not look at the result would wait for upcalls that never come. */
 	wh_log(&subgroup->node->diag, WH_LOG_WARNING,
 	       "%s is refused: %s has the other upcall, a message's or a batch's", function, subgroup->name);
 	return wh_refuse(function, "the other upcall is set: a subgroup has whorl_on_message or whorl_on_batch");

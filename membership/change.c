@@ -1,14 +1,14 @@
 /* change.c - the change of one view: see change.h, and docs/decisions/0014 for the protocol.
  *
  * One function for each step of the table there, in its order. Each looks at the rows and at what this member has said, and
- * does its step if it is time; so it does not matter who fails when, or in what order things are seen.
+ * does its step if it is time; so it does not matter which member fails when, or in what order things are seen.
  */
 #include "membership/change_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Who holds up the others for so many failure time-outs, although it is heard, is suspected; its leader after twice that. */
+/* A member that is heard, but holds up the others for so many failure time-outs, is suspected; a leader after twice that. */
 #define STANDING_TIMEOUTS 2
 
 enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err)
@@ -75,8 +75,8 @@ static bool breaks_barrier(const struct wh_change *change, uint32_t rank)
 	return false;
 }
 
-/* Every member that I trust suspects all those before me. What one of these has said to anybody is then known: he has
- * seen it before he suspected, and I see what he made of it. */
+/* Every member that I trust suspects all those before me. What one of the suspects has said to such a member is then known:
+ * the member has seen it before it suspected, and I see what the member made of it. */
 static bool barrier(const struct wh_change *change)
 {
 	for (uint32_t rank = 0; rank < members(change); rank++)
@@ -105,7 +105,7 @@ static size_t wedge(struct wh_change *change)
 	return 1;
 }
 
-/* Nobody is suspected: the leader stops when the next view is prepared, and the others because he has. */
+/* No member is suspected: the leader stops when the next view is prepared, and the others because the leader has. */
 static bool is_time_to_stop(const struct wh_change *change)
 {
 	uint32_t lead = wh_change_leader(change);
@@ -134,7 +134,7 @@ static void agree(struct wh_change *change, uint32_t by)
 	wh_change_reach(change, WH_STAGE_DECIDED);
 }
 
-/* Nobody decides that I deliver what I have not received, nor that I have not delivered what I have: all survivors have received
+/* No member decides that I deliver what I have not received, nor that I have not delivered what I have: all survivors have received
  * that, as cut_of finds. */
 static bool is_within_reach(const struct wh_change *change, uint32_t subgroup, uint64_t cut)
 {
@@ -145,8 +145,8 @@ static bool is_within_reach(const struct wh_change *change, uint32_t subgroup, u
 	       (cut <= wh_row(change, me, source->received_num) && cut >= wh_row(change, me, source->delivered_num));
 }
 
-/* Reads the decision in that row: what is checked is what is kept. False: it cannot be mine, as I have one, and it is another; or it
- * is about a view whose memory I have not acknowledged, or about messages that it cannot be about. */
+/* Reads the decision in that row: what is checked is what is kept. False: it cannot be mine, as I have one, and it is another; or
+ * I have not acknowledged the memory of the view that it is about, or it is about messages that it cannot be about. */
 static bool read_decision(struct wh_change *change, uint32_t from)
 {
 	bool same = change->ticket != 0 && change->ticket == change->acknowledged &&
@@ -162,7 +162,7 @@ static bool read_decision(struct wh_change *change, uint32_t from)
 	return same;
 }
 
-/* Takes the decision out of that row. False: it cannot be mine, which is nowhere so unless somebody breaks the rules. */
+/* Takes the decision out of that row. False: it cannot be mine, which is nowhere so unless some member breaks the rules. */
 static bool take_decision(struct wh_change *change, uint32_t from)
 {
 	bool mine = read_decision(change, from);
@@ -183,7 +183,7 @@ static bool all_are_ready(const struct wh_change *change)
 	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 }
 
-/* The least that a survivor of the shard has received: nobody can have delivered more, and all of them have it. */
+/* The least that a survivor of the shard has received: no member can have delivered more, and all survivors have it. */
 static uint64_t cut_of(const struct wh_change *change, const struct wh_cut_source *source)
 {
 	uint64_t cut = UINT64_MAX;
@@ -288,17 +288,17 @@ static bool all_say_the_same(const struct wh_change *change)
 	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 }
 
-/* Whoever went ahead may be gone, and have been the quorum; but those who came in with it show that it did. The name of an
- * image stands for one decision, and mine is of that image. So it is final, as in catch_up: nothing is heeded any more, for
- * what those have said before they died can perhaps not be said here. */
+/* The members that went ahead may be gone, and have been the quorum; but the newcomers that came in with them show that they did.
+ * The name of an image stands for one decision, and mine is of that image. So it is final, as in catch_up: nothing is heeded any
+ * more, for what those members have said before they died can perhaps not be said here. */
 static bool others_are_there(const struct wh_change *change)
 {
 	return change->agreed != 0 && change->on.has_begun(change->ctx);
 }
 
-/* Somebody has gone ahead: what it installed is what all install, and it will say nothing more here. That is final, whoever
- * accuses whom meanwhile: who hears no quorum, and so can say nothing of it himself, goes along. But if it is not mine I may
- * have been left out, and not have looked yet. */
+/* Some member has gone ahead: what it installed is what all install, and it will say nothing more here. That is final, whatever
+ * accusations there are meanwhile: a member that hears no quorum, and so can say nothing of it itself, goes along. But if the
+ * decision is not mine I may have been left out, and not have looked yet. */
 static size_t catch_up(struct wh_change *change)
 {
 	for (uint32_t rank = 0; rank < members(change); rank++) {
@@ -347,7 +347,7 @@ static size_t finish(struct wh_change *change)
 	return work + 1;
 }
 
-/* ---- who holds up the others ----------------------------------------------------------------------------------------- */
+/* ---- members that hold up the others --------------------------------------------------------------------------------- */
 
 /* Do I wait for something that `rank` should have said? */
 static bool lags(const struct wh_change *change, uint32_t rank, uint32_t lead)

@@ -1,12 +1,13 @@
 /* change.h - from suspicion, or a newcomer, to the next view: the change of one view, at one member.
  *
- *     suspicion.c   who is suspected, and by whom: heartbeats, the transport, what other rows say; freeze; quorum
- *     propose.c     propose, acknowledge; newcomers and resting senders, which are prepared before anybody stops
+ *     suspicion.c   which members are suspected, and by which: heartbeats, the transport, what other rows say; freeze; quorum
+ *     propose.c     propose, acknowledge; newcomers and resting senders, which are prepared before any member stops
  *     change.c      wedge, decide, echo, deliver, install
  *
  * docs/decisions/0014 and 0016 have the protocol, why it is safe, and what each word in a row means; sst/columns.h the words. All
- * that is decided is decided from rows, anew in each pass: whoever fails at whatever step leaves behind a row that the others
- * look at or do not, and roles follow from who is suspected. Derecho: papers' "view change" (Derecho, TOCS 2019, §4.3).
+ * that is decided is decided from rows, anew in each pass: a member that fails, at whatever step, leaves behind a row that the
+ * others look at or do not, and roles follow from which members are suspected. Derecho: papers' "view change" (Derecho, TOCS 2019,
+ * §4.3).
  *
  * What stops, delivers and begins anew is a participant's matter: this module knows the words in the rows, not the rings.
  *
@@ -20,7 +21,7 @@
 
 enum wh_arrival { WH_ARRIVAL_COMING, WH_ARRIVAL_THERE, WH_ARRIVAL_GONE };
 
-/* What a change asks of those who take part in it; group/ fills it in. */
+/* What a change asks of those that take part in it; group/ fills it in. */
 struct wh_participant {
 	/* Nothing is sent or received in this view any more; the last counters have been pushed. */
 	void (*wedge)(void *ctx);
@@ -31,14 +32,14 @@ struct wh_participant {
 	bool (*is_open)(void *ctx, const uint64_t *suspected);
 	/* What is open is not needed, if something is; and nothing of a key below this will be asked for any more. */
 	void (*discard)(void *ctx, uint64_t key);
-	/* As leader. Who wants to come in, at most `max`; returns how many. */
+	/* As leader. The newcomers that want to come in, at most `max`; returns how many. */
 	uint32_t (*newcomers)(void *ctx, struct wh_newcomer *out, uint32_t max);
-	/* As leader: the `count` who are new in the view that is open are invited into it, by `key`. Whoever was invited
-	 * and is not among them is told that he is not any more; 0: nobody is. */
+	/* As leader: the `count` newcomers of the view that is open are invited into it, by `key`. A node that was invited
+	 * and is not among them is told that it is not any more; 0: no node is invited. */
 	void (*invite)(void *ctx, uint64_t key, uint32_t count);
 	/* As leader: is that newcomer there, with the memory of `key`? */
 	enum wh_arrival (*arrival)(void *ctx, uint64_t key, const struct wh_newcomer *newcomer);
-	/* Does somebody beat in the next view, which is open here? Then it is final, and not only for him. */
+	/* Does some node beat in the next view, which is open here? Then it is final, and not only for that node. */
 	bool (*has_begun)(void *ctx);
 	/* Delivers up to the cuts, by subgroup, for some while. *done: all of it. Returns how much was delivered. */
 	size_t (*deliver)(void *ctx, const uint64_t *cuts, bool *done);
@@ -46,7 +47,7 @@ struct wh_participant {
 	void (*install)(void *ctx);
 	/* The others go on without this node: `by` says so. */
 	void (*removed)(void *ctx, uint32_t by);
-	/* Too few are heard to suspect those who are not; and later, they are heard again. */
+	/* Too few are heard to suspect those that are not; and later, they are heard again. */
 	void (*quorum)(void *ctx, bool heard);
 	/* That member is suspected from now on; `why` is for people. */
 	void (*suspected)(void *ctx, uint32_t rank, const char *why);
@@ -88,23 +89,23 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 		const char **why; /* by rank */
 		uint64_t count;   /* how often something was said */
 		bool any_lags;
-		bool suspect_no_quorum; /* who says that he hears no quorum is to be suspected */
+		bool suspect_no_quorum; /* a member that says that it hears no quorum is to be suspected */
 		bool news;              /* `wanted` is to be found anew */
 		bool quorum;            /* as last told */
-		bool deadlines_extended; /* those who were overdue have had the whole time-out again, since a quorum was missing */
+		bool deadlines_extended; /* those that were overdue have had the whole time-out again, since a quorum was missing */
 	} suspicion;
 
 	/* change.c */
 	bool removed, wedged, installed;
-	bool wanted;      /* somebody may want to come in, or a wish may be unmet: to be looked at, if I lead. [loop] */
+	bool wanted;      /* a node may want to come in, or a wish may be unmet: to be looked at, if I lead. [loop] */
 	uint64_t attempt; /* as leader: the last */
 	uint64_t attempted_ns;   /* as leader: when */
 	uint64_t rests_until_ns; /* as leader: nothing is prepared before: it could not be done here */
 	uint64_t heeded;         /* the ticket of the last proposal that was followed, or given up */
 	bool ids_exhausted; /* the numbers of this view come to an end: it is to be followed by one like it. [loop] */
-	bool one_by_one;    /* as leader: an attempt was given up: some of those who come may never reach all */
+	bool one_by_one;    /* as leader: an attempt was given up: some of the newcomers may never reach all */
 	uint64_t told;      /* as leader: the ticket of the last of which newcomers have been told */
-	bool *left_out;     /* by rank: of the proposal whose memory is open or opening; so are the next three */
+	bool *left_out;     /* by rank: of the proposal that has its memory open or opening; so are the next three */
 	struct wh_newcomer coming[WH_NEWCOMERS_MAX];
 	uint32_t coming_count;
 	uint64_t *rests;       /* as in wh_next; then `ended`, likewise */
@@ -140,7 +141,7 @@ static inline bool wh_change_trusts(const struct wh_change *change, uint32_t ran
 
 /* Do I lead this view, as far as I know? */
 bool wh_change_leads(const struct wh_change *change);
-/* The rank of whom I take for the leader. */
+/* The rank of the member that this node takes for the leader. */
 uint32_t wh_change_leader_of(const struct wh_change *change);
 
 /* Says in my row that I rest in that subgroup of the view, or send again. True: that is new. The leader looks at wishes with its

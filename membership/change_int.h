@@ -8,12 +8,12 @@
 size_t wh_suspicion_step(struct wh_change *change);
 
 /* All that the members which I trust have said of others is in my row, and none of them has said anything of me. To be
- * asked after what a step acts upon has been read: whoever goes along with a decision has then said of everybody what its
- * maker says. */
+ * asked after what a step acts upon has been read: a member that goes along with a decision has then said of every member
+ * what the maker of the decision says. */
 bool wh_suspicion_heeds(const struct wh_change *change);
 
 /* That member holds up the change. It is suspected if that leaves a quorum; otherwise it is forgotten: it may be held up itself
- * by what nobody can help. */
+ * by what no member can help. */
 void wh_suspicion_lags(struct wh_change *change, uint32_t rank);
 
 /* Do the members that I do not suspect make a quorum? */
@@ -21,11 +21,11 @@ bool wh_suspicion_trusted_quorum(const struct wh_change *change);
 
 /* ---- propose.c ---- */
 
-/* As leader, when somebody is suspected: proposes a view without him. Returns how much it did. */
+/* As leader, when a member is suspected: proposes a view without it. Returns how much it did. */
 size_t wh_propose_without(struct wh_change *change);
-/* When nobody is suspected and nobody has stopped: what leads to a next view, as leader and as follower. */
+/* When no member is suspected and none has stopped: what leads to a next view, as leader and as follower. */
 size_t wh_prepare(struct wh_change *change);
-/* As leader: all have opened what I propose, and all who come in are there. */
+/* As leader: all have opened what I propose, and all newcomers are there. */
 bool wh_prepared(const struct wh_change *change);
 /* Opens what the leader proposes; says so in my row when it is open. */
 size_t wh_acknowledge_proposal(struct wh_change *change);

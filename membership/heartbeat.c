@@ -68,7 +68,7 @@ void wh_heartbeat_forgive(struct wh_heartbeat *heartbeat)
 	}
 }
 
-/* Its heartbeats wait behind what is arriving. What the last one said of whom it hears is as old as that one. */
+/* Its heartbeats wait behind what is arriving. What the last one said about hearing a quorum is as old as that one. */
 static void hear_bytes(struct wh_heard *heard, uint64_t now, uint64_t arrived)
 {
 	*heard = (struct wh_heard){.value = heard->value,

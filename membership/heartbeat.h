@@ -1,12 +1,12 @@
-/* heartbeat.h - I am here, and whom I hear.
+/* heartbeat.h - I am here, and these members I hear.
  *
  * The loop, and only the loop, pushes heartbeats, every quarter of the failure time-out: a helper thread would vouch for
  * a loop that is stuck. They never ring. A member is overdue only after a look made later than its deadline, and only
  * if this loop was not late itself; if it was (it had been stopped, or an upcall was long), all deadlines start again,
- * and nobody counts as heard before it is heard anew. Nothing here is final: an overdue member that is heard again is not
+ * and no member counts as heard before it is heard anew. Nothing here is final: an overdue member that is heard again is not
  * overdue.
  *
- * Where heartbeats wait behind bytes of their sender's (image->arrived) these speak for it as well: else a member whose link is
+ * Where heartbeats wait behind bytes of their sender's (image->arrived) these speak for it as well: else a member with a link
  * slower than its window is large would be removed while what it sends arrives. They too come from the loop. What the system
  * still holds of one that stands still goes on arriving for a while, heartbeats among it; its deadline starts behind that.
  *
@@ -45,18 +45,18 @@ struct wh_heartbeat {
 WH_MUST_CHECK enum whorl_result wh_heartbeat_init(struct wh_heartbeat *heartbeat, struct wh_error *err);
 void wh_heartbeat_close(struct wh_heartbeat *heartbeat);
 
-/* The view begins: deadlines start now, and whoever was heard until now in the view before (`heard`, of as many entries
+/* The view begins: deadlines start now, and a member that was heard until now in the view before (`heard`, of as many entries
  * as members; NULL: all) counts as heard. */
 void wh_heartbeat_begin(struct wh_heartbeat *heartbeat, const bool *heard);
 
-/* Whoever is overdue has the whole time-out again. */
+/* A member that is overdue has the whole time-out again. */
 void wh_heartbeat_forgive(struct wh_heartbeat *heartbeat);
 
 /* In a view that has not begun here: says that its memory is open here. Once. */
 void wh_heartbeat_arrive(struct wh_heartbeat *heartbeat);
 
 enum wh_beat { WH_BEAT_NONE, WH_BEAT_THERE, WH_BEAT_BEGUN };
-/* What that member's row says: nothing; that it is there, or that somebody who is in the view before has beaten once; that
+/* What that member's row says: nothing; that it is there, or that it is a member of the view before and has beaten once; that
  * it has begun the view. */
 enum wh_beat wh_heartbeat_of(const struct wh_heartbeat *heartbeat, uint32_t rank);
 

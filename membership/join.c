@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 #define ASK_AGAIN_NS (100 * WH_NS_PER_MS)
-#define THERE_TIMEOUTS 4           /* start time-outs; who has begun a first view has seen a majority there after one */
+#define THERE_TIMEOUTS 4 /* start time-outs; a node that has begun a first view has seen a majority there after one */
 #define LOOK_AGAIN_NS WH_NS_PER_MS /* heartbeats do not ring */
 
 void wh_join_begin(struct wh_join *join)
@@ -24,7 +24,7 @@ void wh_join_close(struct wh_join *join)
 
 /* ---- what I am --------------------------------------------------------------------------------------------------------- */
 
-/* Members that hear no quorum can let nobody in. */
+/* Members that hear no quorum can let no node in. */
 static bool outdoes(const struct wh_known_node *one, const struct wh_known_node *other)
 {
 	return one->quorum != other->quorum ? one->quorum : one->view > other->view;
@@ -142,7 +142,7 @@ static bool counts(const struct wh_join *join, uint32_t from, uint64_t key)
 	       (join->state == WH_JOIN_INVITED && wh_is_first_view(join->key) && from == join->by && key > join->key);
 }
 
-/* Whoever invites says what the whole view is; that this node is new in it, and what its key is about, can be checked. */
+/* The inviter says what the whole view is; that this node is new in it, and what its key is about, can be checked. */
 static bool is_for_me(const struct wh_join *join, const struct wh_view *view, uint64_t key)
 {
 	const struct wh_roster *roster = join->roster;
@@ -205,7 +205,7 @@ bool wh_join_hear(struct wh_join *join, uint32_t node, const struct wh_wire *mes
 		return hear_view(join, node, message);
 	if (join->key != message->key)
 		return true;
-	/* Once I am there, a first view may begin without whoever withdraws. */
+	/* Once I am there, a first view may begin without the node that withdraws. */
 	if (join->state == WH_JOIN_INVITED ? node == join->by : !wh_is_first_view(message->key))
 		wh_join_drop(join, "withdrawn");
 	return true;
@@ -230,7 +230,7 @@ bool wh_join_misses(const struct wh_join *join, uint32_t rank)
 	       roster->loop->now_ns >= join->invited_ns + join->start_timeout_ns;
 }
 
-/* All who could tell that it has begun are lost, or say that they are no members: their view never was. */
+/* All nodes that could tell that it has begun are lost, or say that they are no members: their view never was. */
 static bool has_lost_its_members(const struct wh_join *join)
 {
 	const struct wh_view *view = join->view;
@@ -241,7 +241,7 @@ static bool has_lost_its_members(const struct wh_join *join)
 		bool here = known->incarnation == view->incarnations[rank];
 		bool is_none = here && known->introduced && known->standing != WH_MEMBER_OF;
 
-		/* It says that it is none, and that is no old intro, whose successor is under way; or it was never met, and
+		/* It says that it is none, and that is no old intro with its successor under way; or it was never met, and
 		 * will not be. */
 		if (is_new(view, rank) || (is_none && waited_ns >= join->start_timeout_ns) ||
 		    (!here && waited_ns >= join->patience_ns))
@@ -252,7 +252,7 @@ static bool has_lost_its_members(const struct wh_join *join)
 	return true;
 }
 
-/* Its coordinator gives it up in time, and tells all; who is not there yet waits longer, for others may have begun it. */
+/* Its coordinator gives it up in time, and tells all; a node that is not there yet waits longer, for others may have begun it. */
 static uint64_t first_is_void_at(const struct wh_join *join)
 {
 	int rank = wh_view_rank(join->view, join->by);
@@ -262,8 +262,8 @@ static uint64_t first_is_void_at(const struct wh_join *join)
 	return join->invited_ns + (waits ? WH_SILENT_TIMEOUTS : 1) * join->start_timeout_ns;
 }
 
-/* A first view: whoever is there has promised that it goes on in it, as long as a majority may. So it begins even if some
- * of its members are lost, and is never lost to those who have begun it because another did not wait for them. */
+/* A first view: a node that is there has promised that it goes on in it, as long as a majority may. So the view begins even if
+ * some of its members are lost, and is never lost to the nodes that have begun it because another did not wait for them. */
 static const char *why_first_is_void(const struct wh_join *join)
 {
 	const struct wh_view *view = join->view;
@@ -274,15 +274,15 @@ static const char *why_first_is_void(const struct wh_join *join)
 		left += !wh_roster_lost(join->roster, view->ids[rank], view->incarnations[rank], join->key);
 	if (2 * left <= view->voters)
 		return "no majority is left";
-	if (join->state == WH_JOIN_THERE) /* those who are there are too few, and the others neither come nor end */
+	if (join->state == WH_JOIN_THERE) /* the nodes that are there are too few, and the others neither come nor end */
 		return now >= join->there_ns + THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;
 	if (now >= until)
 		return "not all came";
 	wh_loop_at(join->roster->loop, until);
-	return NULL; /* also if the coordinator is gone: somebody may have begun it */
+	return NULL; /* also if the coordinator is gone: some node may have begun it */
 }
 
-/* Somebody is in a view that mine is not, and that is no older; or in another group, before I have promised to go on in mine. */
+/* Some node is in a view that mine is not, and that is no older; or in another group, before I have promised to go on in mine. */
 static bool is_overtaken(const struct wh_join *join)
 {
 	const struct wh_roster *roster = join->roster;
@@ -361,8 +361,8 @@ static bool is_alone(const struct wh_roster *roster)
 	return true;
 }
 
-/* All who are there do not go with us, and nobody else has come; or a member of the group is configured otherwise: the
- * group is right. */
+/* The nodes that are there do not go with us, and no other node has come; or a member of the group is configured otherwise:
+ * the group is right. */
 static bool is_refused(struct wh_join *join)
 {
 	const struct wh_roster *roster = join->roster;
@@ -422,7 +422,7 @@ void wh_join_refused(struct wh_join *join, uint32_t node, const char *why)
 {
 	struct wh_known_node *known = &join->roster->known_nodes[node];
 
-	known->introduced = true; /* as one whose configuration is another */
+	known->introduced = true; /* as one with another configuration */
 	known->differs = "transport does not go with ours";
 	known->standing = WH_SEEKING;
 	snprintf(join->refusal, sizeof(join->refusal), "%s", why);
@@ -477,6 +477,6 @@ void wh_join_explain(const struct wh_join *join, char *text, size_t bytes)
 				 : "; it hears no quorum of its view, and can let nobody in");
 	else
 		wh_form_explain(join, text, bytes);
-	if (join->state == WH_JOIN_SEEKING && join->refusal[0] != '\0') /* it may be why nobody is there */
+	if (join->state == WH_JOIN_SEEKING && join->refusal[0] != '\0') /* it may be why no node is there */
 		wh_text_add(text, bytes, "; %s", join->refusal);
 }

@@ -4,7 +4,7 @@
  *        ^                      |                                |
  *        +------ the invitation is void -------------------------+
  *
- * What an invitation asks for (memory, a view's beginning) is a participant's matter: this module knows who says what.
+ * What an invitation asks for (memory, a view's beginning) is a participant's matter: this module knows which node says what.
  *
  * Threads: the loop's.
  */
@@ -23,13 +23,13 @@ enum wh_form_rule {
 enum wh_join_state { WH_JOIN_SEEKING, WH_JOIN_INVITED, WH_JOIN_THERE, WH_JOIN_IN };
 
 struct wh_joiner { /* what join asks of the node; group/ fills it in */
-	/* Begins to open the memory of `view`, in which this node is new. `view` becomes the joiner's, who may not need
+	/* Begins to open the memory of `view`, in which this node is new. `view` becomes the joiner's, which may not need
 	 * it: also on failure. False: this node cannot go on, and has said why. */
 	bool (*open)(void *ctx, struct wh_view *view, uint64_t key);
-	/* Is it open, but for members that nobody waits for (wh_join_misses), and is it on disk that this node was counted in its group,
-	 * where a record is kept? Then it also says in it that it is there. */
+	/* Is it open, but for members that no node waits for (wh_join_misses), and is it on disk that this node was counted in
+	 * its group, where a record is kept? Then it also says in it that it is there. */
 	bool (*is_open)(void *ctx);
-	/* Has it begun, as far as rows tell? `late`: who is not there now is not waited for any more. */
+	/* Has it begun, as far as rows tell? `late`: a node that is not there now is not waited for any more. */
 	bool (*has_begun)(void *ctx, bool late);
 	void (*discard)(void *ctx);
 	/* The view that is open has begun: this node is a member. */
@@ -57,20 +57,20 @@ struct wh_join { /* the fields up to `ctx` are set by the caller */
 
 	enum wh_join_state state;
 	uint64_t began_ns; /* seeking */
-	uint32_t asked;    /* whom it asked last to be let in, */
+	uint32_t asked;    /* the node that it asked last to be let in, */
 	uint64_t asked_ns; /* and when */
 	uint64_t floor;    /* keys of first views are greater */
 	/* The invitation that is followed. */
 	uint64_t key;
-	uint32_t by; /* node id of whoever sent it */
+	uint32_t by; /* node id of the sender */
 	uint64_t invited_ns, there_ns;
 	bool said_open, said_there;
 	uint64_t could_ns;          /* since when a first view could have been formed; 0: it cannot */
 	uint64_t waits_ns;          /* a forced node: since when it knows all that are there; 0: not yet */
-	bool passes_over;           /* I coordinate though somebody lower is forming, and is silent */
+	bool passes_over;           /* I coordinate though a node with a lower id is forming, and is silent */
 	const struct wh_view *view; /* the joiner's */
 	struct wh_view_parts parts;
-	char refusal[512]; /* what the transport said last of one who does not go with us; "": nothing */
+	char refusal[512]; /* what the transport said last of a node that does not go with us; "": nothing */
 };
 
 void wh_join_begin(struct wh_join *join);
@@ -86,7 +86,7 @@ size_t wh_join_step(struct wh_join *join);
 /* This node will not come in: the others are told, once. */
 void wh_join_give_up(struct wh_join *join);
 
-/* Nobody waits for that member of the view that it is invited into: it is lost; or, in a first view, all had a start time-out to
+/* No node waits for that member of the view that it is invited into: it is lost; or, in a first view, all had a start time-out to
  * meet it, and it was never met. */
 bool wh_join_misses(const struct wh_join *join, uint32_t rank);
 

@@ -4,7 +4,7 @@
 
 #include "membership/join.h"
 
-/* Who says that he is a member, of the latest view of all; -1: nobody. */
+/* The node that says that it is a member, of the latest view of all; -1: none. */
 int wh_join_member(const struct wh_join *join);
 
 /* Does this node take part in forming a first view by majority? */
@@ -19,7 +19,7 @@ bool wh_form_agrees(const struct wh_join *join, uint32_t from, const struct wh_v
 /* As a node that an operator has told to form a group: there is something that forbids it. True: this node has given up. */
 bool wh_form_is_forbidden(struct wh_join *join);
 
-/* Is it not known yet who is there, and what they are? */
+/* Is it not known yet which nodes are there, and what they are? */
 bool wh_join_looks_around(const struct wh_join *join);
 
 /* Tells what I am, if that is new. */
@@ -35,6 +35,6 @@ void wh_join_follow(struct wh_join *join, struct wh_view *view, uint64_t key, ui
 size_t wh_join_form(struct wh_join *join);
 void wh_form_explain(const struct wh_join *join, char *text, size_t bytes);
 
-#define WH_SILENT_TIMEOUTS 3 /* start time-outs: of one who could coordinate, or does, and says nothing */
+#define WH_SILENT_TIMEOUTS 3 /* start time-outs: of a node that could coordinate, or does, and says nothing */
 
 #endif

@@ -1,6 +1,6 @@
-/* join_requests.c - who comes in: asked for, invited, there. See roster.h; docs/decisions/0016.
+/* join_requests.c - the nodes that come in: asked for, invited, there. See roster.h; docs/decisions/0016.
  *
- * Whom the leader takes in, and when, is decided in propose.c; here is what is said to and heard from those who come.
+ * Which newcomers the leader takes in, and when, is decided in propose.c; here is what is said to and heard from them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ bool wh_join_requests_hear(struct wh_join_requests *requests, uint32_t node, con
 	if (!known->introduced) /* its intro is behind */
 		wh_roster_hear(requests->roster, node, message);
 	if (!leads) {
-		known->told = 0; /* who leads */
+		known->told = 0; /* which member leads */
 		requests->roster->outstanding = true;
 		return false;
 	}
@@ -68,8 +68,8 @@ uint32_t wh_join_requests_newcomers(struct wh_join_requests *requests, struct wh
 	return count;
 }
 
-/* All wait for one who has not even opened his image; if all have, there are some who cannot meet. These must not be
- * invited together for ever, and nobody must wait again and again for one who is not there any more. */
+/* All wait for a newcomer that has not even opened its image; if all have, some of them cannot meet. These must not be
+ * invited together for ever, and no node must wait again and again for one that is not there any more. */
 static bool is_late(const struct wh_known_node *known, bool all_opened)
 {
 	return known->opened != known->invited || (all_opened && known->there != known->invited);
@@ -217,7 +217,7 @@ size_t wh_join_requests_step(struct wh_join_requests *requests)
 		const struct wh_wire withdrawn = {.kind = WH_WIRE_WITHDRAWN, .key = known->recalled};
 		uint32_t before;
 
-		/* To one who has not heard what I am an invitation, or its end, would mean nothing: my intro goes first. */
+		/* To a node that has not heard what I am an invitation, or its end, would mean nothing: my intro goes first. */
 		if (known->told == 0 && (known->recalls || known->invited != 0)) {
 			requests->outstanding = true;
 			continue;

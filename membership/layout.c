@@ -1,8 +1,8 @@
-/* layout.c - who is in which shard of which subgroup. See view.h.
+/* layout.c - which member is in which shard of which subgroup. See view.h.
  *
  * For each configured subgroup a draft says where each rank goes, and becomes one wh_view_subgroup for each shard. A shard
- * is its members' state: who was in a shard stays there, and a shard that nobody stays in is lost for good, because a shard
- * made anew under its name would have forgotten what was acknowledged. Who is in no shard goes where one is needed most.
+ * is its members' state: a member that was in a shard stays there, and a shard that no member stays in is lost for good, because
+ * a shard made anew under its name would have forgotten what was acknowledged. A member in no shard goes where one is needed most.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static enum whorl_result parse_numbers(uint32_t nodes, const char *list, bool *c
 	return WHORL_OK;
 }
 
-/* chosen[id]: node `id` may be a member. With `function` everybody may. */
+/* chosen[id]: node `id` may be a member. With `function` every node may. */
 static enum whorl_result parse_members(uint32_t nodes, const char *list, bool *chosen, struct wh_error *err)
 {
 	if (strcmp(list, "all") != 0 && !is_function(list)) {
@@ -167,13 +167,13 @@ struct draft { /* of one configured subgroup */
 	bool lost[WH_SHARDS_MAX]; /* it had members, and none of them is found to be in it still */
 };
 
-/* What those of one shard of the view before were, by their ranks there. */
+/* What the members of one shard of the view before were, by their ranks there. */
 struct past {
 	int was[WH_NODES_MAX];
 	bool sent[WH_NODES_MAX], ending[WH_NODES_MAX], ended[WH_NODES_MAX], declared[WH_NODES_MAX];
 };
 
-/* NULL: nobody's bit is set. */
+/* NULL: no bit is set. */
 static bool is_set(const uint64_t *bits, uint32_t rank)
 {
 	return bits != NULL && (bits[rank / 64] >> rank % 64 & 1);
@@ -202,7 +202,7 @@ static void look_back(const struct source *source, uint32_t at, struct past *pas
 		past->declared[shard->resting[i]] = true;
 }
 
-/* Everybody nowhere, and what each was in the view before, whose shards of this subgroup begin at index `at`. */
+/* Every member nowhere, and what each was in the view before; there the shards of this subgroup begin at index `at`. */
 static void draft_begin(struct draft *draft, const struct source *source, uint32_t at)
 {
 	const struct wh_view *view = source->view, *before = source->before;
@@ -261,7 +261,7 @@ static int neediest(const struct draft *draft, const uint32_t *size)
 	return found;
 }
 
-/* The first view: as many for each shard as if they came one by one, but those who have followed each other stay together. */
+/* The first view: as many for each shard as if they came one by one, but those that have followed each other stay together. */
 static void share_out(struct draft *draft, const bool *eligible)
 {
 	uint32_t room[WH_SHARDS_MAX] = {0}, shard = 0;
@@ -278,7 +278,7 @@ static void share_out(struct draft *draft, const bool *eligible)
 	}
 }
 
-/* A later view: everybody stays where he was; who is nowhere, the oldest first, goes where one is needed. */
+/* A later view: every member stays where it was; those that are nowhere, the oldest first, go where one is needed. */
 static void carry_over(struct draft *draft, const bool *eligible)
 {
 	for (uint32_t rank = 0; rank < draft->view->members; rank++)
@@ -292,8 +292,8 @@ static void carry_over(struct draft *draft, const bool *eligible)
 	}
 }
 
-/* half and one, in a later view: who sends goes on sending, or what it has committed would be lost; then as many others, the
- * oldest first, as there should be. Who rests is not counted on. */
+/* half and one, in a later view: a sender goes on sending, or what it has committed would be lost; then as many others, the
+ * oldest first, as there should be. A resting member is not counted on. */
 static void keep_senders(struct draft *draft, enum sender_rule rule)
 {
 	const int *where = draft->places.shard;
@@ -356,8 +356,8 @@ static void draft_from_lists(struct draft *draft, const struct wh_subgroup_text 
 		choose_senders(draft, sender_rule(text->senders), senders);
 }
 
-/* Who sent in the shard, stays in it and is to send no more goes on until what it has claimed is delivered: it would be lost
- * otherwise. Whoever is taken out of the shard has nobody to send it to. */
+/* A member that sent in the shard, stays in it and is to send no more goes on until what it has claimed is delivered: that would
+ * be lost otherwise. A member that is taken out of the shard has no member to send it to. */
 static void keep_ending(struct draft *draft)
 {
 	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
@@ -369,7 +369,7 @@ static void keep_ending(struct draft *draft)
 	}
 }
 
-/* Shard by shard, so that whom a shard turns out to have lost may still go to one behind it. */
+/* Shard by shard, so that a member put into a shard that turns out to be lost may still go to one behind it. */
 static void draft_from_function(struct draft *draft, const char *name, const struct wh_layout_config *layout)
 {
 	const struct wh_view *view = draft->view;
@@ -396,7 +396,7 @@ static void draft_from_function(struct draft *draft, const char *name, const str
 	keep_ending(draft);
 }
 
-/* Nothing changes but that some have ended: everybody stays what it was. */
+/* Nothing changes but that some have ended: every member stays what it was. */
 static void draft_as_before(struct draft *draft)
 {
 	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
@@ -406,7 +406,7 @@ static void draft_as_before(struct draft *draft)
 	}
 }
 
-/* What follows from where everybody is. Whoever rests is no sender, whatever made him one. */
+/* What follows from where every member is. A resting member is no sender, whatever made it one. */
 static void draft_end(struct draft *draft)
 {
 	struct wh_places *places = &draft->places;

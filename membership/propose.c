@@ -1,10 +1,10 @@
-/* propose.c - what the next view is to be: see change.h; docs/decisions/0014 (propose, acknowledge), 0016 (who comes in,
- * who rests).
+/* propose.c - what the next view is to be: see change.h; docs/decisions/0014 (propose, acknowledge), 0016 (which nodes come
+ * in, which rest).
  *
- * A proposal commits nobody to anything but to opening memory. When somebody has failed all have stopped, and it is a view without
- * him, and nothing else. When nobody has, it takes in newcomers and changes who sends, and is prepared while the view goes on:
- * nobody stops before all have opened its memory and all who come are there, and if that does not come to pass, another proposal
- * takes its place, or one that changes nothing, by which it is given up.
+ * A proposal commits no member to anything but to opening memory. When a member has failed all have stopped, and it is a view
+ * without that member, and nothing else. When none has, it takes in newcomers and changes which members send, and is prepared
+ * while the view goes on: no member stops before all have opened its memory and all newcomers are there, and if that does not come
+ * to pass, another proposal takes its place, or one that changes nothing, by which it is given up.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 /* So many attempts of a view are left to failures, of which there are no more than members. */
 #define ATTEMPTS_KEPT 1024
 
-/* Whoever comes has one failure time-out to be there, and a member that follows none of this so many. */
+/* A newcomer has one failure time-out to be there, and a member that follows none of this so many. */
 #define PREPARE_TIMEOUTS 2
 
 static uint32_t members(const struct wh_change *change)
@@ -45,7 +45,7 @@ static bool rests_in_view(const struct wh_view_subgroup *subgroup, uint32_t rank
 	return wh_rank_find(subgroup->resting, subgroup->resting_count, rank) >= 0;
 }
 
-/* Who is to rest in the next view: those who do, but for what members wish. True: that is another set. */
+/* The members that are to rest in the next view: those that do, but for what members wish. True: that is another set. */
 static bool find_rests(const struct wh_change *change, uint64_t *rests, bool with_wishes)
 {
 	uint32_t words = wh_rest_words(change->view);
@@ -68,7 +68,7 @@ static bool find_rests(const struct wh_change *change, uint64_t *rests, bool wit
 	return differs;
 }
 
-/* Who of those that are ending has nothing left to send. True: somebody. */
+/* The ending members that have nothing left to send. True: there is one. */
 static bool find_ended(const struct wh_change *change, uint64_t *ended)
 {
 	uint32_t words = wh_rest_words(change->view);
@@ -127,7 +127,7 @@ static bool read_record(struct wh_change *change, uint32_t leader, uint64_t atte
 	return change->record[words - 1] == wh_proposal_seal(change->record, words, attempt);
 }
 
-/* NULL, or what is wrong with those whom the record names. */
+/* NULL, or what is wrong with the newcomers that the record names. */
 static const char *take_newcomers(struct wh_change *change)
 {
 	change->coming_count = 0;
@@ -159,7 +159,7 @@ static const char *take_left_out(struct wh_change *change, uint32_t leader, uint
 		       : NULL;
 }
 
-/* Somebody has ended. */
+/* Some member has ended. */
 static bool ends_somebody(const struct wh_change *change)
 {
 	const uint64_t *ended = change->rests + role_words(change);
@@ -197,9 +197,9 @@ static bool changes_something(const struct wh_change *change)
 	return ends_somebody(change) || changes_more(change);
 }
 
-/* A first view whose quorum is taken of nodes that are not in it is followed at once by one of the same members. And
- * whoever wished to rest in this view and has taken it back may not send before a view in which that is settled: it may be
- * in a proposal already. And a view whose attempts come to an end, or whose numbers do, is followed by one that has all of them
+/* A first view with a quorum taken of nodes that are not in it is followed at once by one of the same members. And a member
+ * that wished to rest in this view and has taken it back may not send before a view in which that is settled: it may be in a
+ * proposal already. And a view that comes to the end of its attempts, or of its numbers, is followed by one that has all of them
  * again. */
 static bool needs_renewal(const struct wh_change *change)
 {
@@ -218,7 +218,7 @@ static bool needs_renewal(const struct wh_change *change)
 
 /* ---- as leader: proposing ------------------------------------------------------------------------------------------------ */
 
-/* Publishes the next attempt: whom I suspect is left out, `newcomers` come in, the record says who rests. What it guards first. */
+/* Publishes the next attempt: suspects are left out, `newcomers` come in, the record says which rest. What it guards first. */
 static void publish(struct wh_change *change, const struct wh_newcomer *newcomers, uint32_t count, bool renews)
 {
 	struct wh_to to = change->heartbeat->peers;
@@ -257,7 +257,7 @@ static bool is_news(const struct wh_change *change)
 	return false;
 }
 
-/* All whom I suspect are left out, and nobody comes in: who fails is not made to wait for who comes. */
+/* All that I suspect are left out, and no node comes in: the removal of a failed member does not wait for newcomers. */
 size_t wh_propose_without(struct wh_change *change)
 {
 	if (!is_news(change) || change->attempt == WH_ATTEMPTS_MAX)
@@ -312,7 +312,7 @@ size_t wh_acknowledge_proposal(struct wh_change *change)
 
 	if (attempt == 0 || attempt > WH_ATTEMPTS_MAX || ticket <= change->acknowledged)
 		return 0;
-	/* A proposal of one whom somebody has dropped meanwhile must not cost the memory of what may have been decided. */
+	/* A proposal of a leader that some member has dropped meanwhile must not cost the memory of what may have been decided. */
 	if (ticket != change->ticket && ticket != change->heeded && wh_suspicion_heeds(change))
 		follow(change, lead, attempt);
 	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
@@ -347,7 +347,7 @@ bool wh_prepared(const struct wh_change *change)
 	return change->suspicion.quorum && wh_suspicion_heeds(change);
 }
 
-/* The others make memory ready when I do: a view may be followed by the next at once, and nobody is to stand still for that. */
+/* The others make memory ready when I do: a view may be followed by the next at once, and no member is to stand still for that. */
 static bool is_memory_ready(struct wh_change *change)
 {
 	const struct wh_image *image = change->sst->image;
@@ -358,7 +358,7 @@ static bool is_memory_ready(struct wh_change *change)
 	return false;
 }
 
-/* Who wants in, and whose wishes are not met? They are looked for when somebody has come to me, and with my heartbeats. */
+/* Which nodes want in, and which wishes are not met? Looked for when a node has come to me, and with my heartbeats. */
 static size_t begin(struct wh_change *change)
 {
 	struct wh_newcomer newcomers[WH_NEWCOMERS_MAX];
@@ -369,7 +369,7 @@ static size_t begin(struct wh_change *change)
 	if (change->loop->now_ns < change->rests_until_ns || !change->suspicion.quorum || !wh_suspicion_heeds(change) ||
 	    change->attempt >= WH_ATTEMPTS_MAX - ATTEMPTS_KEPT / 2)
 		return 0;
-	if (change->one_by_one && (wishes || renews)) /* members do not wait for who may never come */
+	if (change->one_by_one && (wishes || renews)) /* members do not wait for newcomers that may never come */
 		most = 0;
 	count = change->on.newcomers(change->ctx, newcomers, most < WH_NEWCOMERS_MAX ? most : WH_NEWCOMERS_MAX);
 	if (!wishes && count == 0 && !renews)
@@ -378,7 +378,7 @@ static size_t begin(struct wh_change *change)
 	return 1;
 }
 
-/* Leaves out those who do not come, or gives it all up. */
+/* Leaves out newcomers that do not come, or gives it all up. */
 static size_t look_after(struct wh_change *change)
 {
 	uint64_t waited = change->loop->now_ns - change->attempted_ns, patience = change->heartbeat->timeout_ns;
@@ -404,7 +404,7 @@ static size_t look_after(struct wh_change *change)
 	return 1;
 }
 
-/* Opens it myself; tells who is invited, and who is not any more. */
+/* Opens it here; tells the nodes that are invited, and those that are not any more. */
 static size_t tell(struct wh_change *change)
 {
 	uint64_t ticket = wh_ticket(wh_change_me(change), change->attempt);

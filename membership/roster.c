@@ -26,8 +26,8 @@ void wh_roster_close(struct wh_roster *roster)
 	roster->known_nodes = NULL;
 }
 
-/* What is remembered of an id when one life of it has ended, or another begins: who comes back again and again is made to
- * wait like one who does not come, but nobody for long. */
+/* What is remembered of an id when one life of it has ended, or another begins: a node that comes back again and again is made to
+ * wait like one that does not come, but no node waits for long. */
 static struct wh_known_node remember(const struct wh_roster *roster, const struct wh_known_node *before)
 {
 	uint64_t most_ns = roster->loop->now_ns + NEW_LIFE_WAITS_NS;
@@ -204,8 +204,8 @@ bool wh_roster_send(struct wh_roster *roster, uint32_t node, const struct wh_wir
 	return false;
 }
 
-/* It sees in its row what I am. Who has dropped this first view is not told that others are in it, either: they have a
- * quorum without it, and it hears of the next view, or they have none, and it forms another group with those who are left. */
+/* It sees in its row what I am. A node that has dropped this first view is not told that others are in it, either: they have a
+ * quorum without it, and it hears of the next view, or they have none, and it forms another group with the nodes that are left. */
 static bool is_with_me(const struct wh_roster *roster, uint32_t node)
 {
 	return roster->view != NULL && wh_view_rank_of(roster->view, node, roster->known_nodes[node].incarnation) >= 0;

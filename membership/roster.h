@@ -1,7 +1,7 @@
 /* roster.h - all nodes of the group that have been met, members or not, and what they say that they are (docs/decisions/0016).
  *
- *     roster.c       who is there; intros
- *     join_requests.c   at a member: who wants to come in, is invited, is there. Also of the coordinator of a first view
+ *     roster.c       the nodes that are there; intros
+ *     join_requests.c   at a member: nodes that want to come in, are invited, are there. Also of the coordinator of a first view
  *     join.c       at a node that is no member: seeking, being invited, entering; forming a first view
  *
  * Threads: the loop's. Memory: wh_roster_init allocates what one known for each possible node takes; nothing else allocates
@@ -19,7 +19,7 @@
 #define WH_FAILURES_MAX 6
 
 struct wh_known_node {        /* another node of the group, by id */
-	uint64_t incarnation; /* of whom has been met; 0: nobody is there */
+	uint64_t incarnation; /* of the node that has been met; 0: none is there */
 	uint64_t heard_ns;    /* when it said something last */
 	bool introduced;      /* what follows has been said by it */
 	const char *differs;  /* NULL, or what of its configuration is not as here: it is not counted, and not let in */
@@ -42,8 +42,8 @@ struct wh_known_node {        /* another node of the group, by id */
 	uint32_t sent;          /* how much of the invitation it has been sent, in bytes */
 	uint64_t invited;       /* the key that it is invited by; 0: it is not */
 	uint64_t recalled;      /* a key */
-	uint64_t opened;        /* the last key whose image has been opened there */
-	uint64_t there;         /* the last key whose image is ready there */
+	uint64_t opened;        /* the last key of an image that has been opened there */
+	uint64_t there;         /* the last key of an image that is ready there */
 	uint32_t failures;      /* how often it has been waited for in vain, up to some number */
 	uint64_t not_before_ns; /* it has been waited for in vain */
 };
@@ -76,7 +76,7 @@ void wh_roster_gone(struct wh_roster *roster, uint32_t node);
 /* A WITHDRAWN or VIEW from that node: it has no part in that image any more, or in any but the one that it invites into. */
 void wh_roster_dropped(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);
 
-/* What I am from now on. All who are not in `view` with me are told. */
+/* What I am from now on. All nodes that are not in `view` with me are told. */
 void wh_roster_stand(struct wh_roster *roster, const struct wh_wire *intro, const struct wh_view *view);
 
 /* A WH_WIRE_INTRO from that node. */
@@ -85,13 +85,13 @@ void wh_roster_hear(struct wh_roster *roster, uint32_t node, const struct wh_wir
 /* A member of another group of this name that is there; -1: none is. `group` 0: any two that differ, and both hear a quorum. */
 int wh_roster_stranger(const struct wh_roster *roster, uint64_t group);
 
-/* Says so in the log, when another group of this name is met: two identities, and who is in them (0032). */
+/* Says so in the log, when another group of this name is met: two identities, and the nodes in them (0032). */
 void wh_roster_watch_groups(struct wh_roster *roster);
 
-/* Tells those who have not been told. Cheap when there are none. */
+/* Tells the nodes that have not been told. Cheap when there are none. */
 size_t wh_roster_step(struct wh_roster *roster);
 
-/* False: the queue is full; the loop comes round soon. A message to somebody who is gone counts as sent. */
+/* False: the queue is full; the loop comes round soon. A message to a node that is gone counts as sent. */
 bool wh_roster_send(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);
 
 /* Is that incarnation there? */
@@ -106,8 +106,8 @@ static inline bool wh_is_first_view(uint64_t key)
 	return key < WH_FIRST_KEYS;
 }
 
-/* It is known that this incarnation is there no more, or has no part in that image. (Who was never met may still come, also
- * when another life of its id is there: which of the two is the later one cannot be told.) */
+/* It is known that this incarnation is there no more, or has no part in that image. (A node that was never met may still come,
+ * also when another life of its id is there: which of the two is the later one cannot be told.) */
 static inline bool wh_roster_lost(const struct wh_roster *roster, uint32_t node, uint64_t incarnation, uint64_t key)
 {
 	const struct wh_known_node *known = &roster->known_nodes[node];
@@ -119,11 +119,11 @@ static inline bool wh_roster_lost(const struct wh_roster *roster, uint32_t node,
 	       known->dropped >= key;
 }
 
-/* ---- join_requests.c: who comes in ---------------------------------------------------------------------------------------- */
+/* ---- join_requests.c: the nodes that come in ------------------------------------------------------------------------------ */
 
 struct wh_join_requests {
 	struct wh_roster *roster;
-	uint64_t patience_ns; /* whoever did not come in time is invited again after so long, or longer */
+	uint64_t patience_ns; /* a node that did not come in time is invited again after so long, or longer */
 	uint32_t turn;        /* from which id on newcomers are looked for */
 	uint64_t key;         /* of the invitation that is out; 0: none */
 	unsigned char *bytes; /* the view that it is into */
@@ -131,22 +131,22 @@ struct wh_join_requests {
 	bool outstanding; /* something is still to be sent */
 };
 
-/* A JOIN or THERE. True: somebody wants to come in; whoever leads should look. Whoever does not answers with an intro. */
+/* A JOIN or THERE. True: a node wants to come in; a leader should look. A member that does not lead answers with an intro. */
 bool wh_join_requests_hear(struct wh_join_requests *requests, uint32_t node, const struct wh_wire *message, bool leads);
 
-/* Who wants to come in and may. Returns how many, at most `max`. */
+/* The nodes that want to come in and may. Returns how many, at most `max`. */
 uint32_t wh_join_requests_newcomers(struct wh_join_requests *requests, struct wh_newcomer *out, uint32_t max);
 
-/* Who is new in `view` is invited into it, by `key`; who was invited and is not any more is told, and, if it did not come
- * in time (`blames`), not invited again for a while. NULL: nobody is. WHORL_OK, WHORL_MEMORY: nobody has been invited, and
- * none of them will arrive. */
+/* A newcomer of `view` is invited into it, by `key`; a node that was invited and is not any more is told, and, if it did not
+ * come in time (`blames`), not invited again for a while. NULL: no node is. WHORL_OK, WHORL_MEMORY: no node has been invited,
+ * and none of them will arrive. */
 enum whorl_result wh_join_requests_invite(struct wh_join_requests *requests, const struct wh_view *view, uint64_t key,
 					  bool blames);
 
 /* All in that first view are told that this node has no part in it any more. */
 void wh_join_requests_renounce(struct wh_join_requests *requests, const struct wh_view *view, uint64_t key);
 
-/* `view` has begun: whoever is in it wants no more. */
+/* `view` has begun: a node that is in it wants no more. */
 void wh_join_requests_settle(struct wh_join_requests *requests, const struct wh_view *view);
 
 size_t wh_join_requests_step(struct wh_join_requests *requests);

@@ -1,10 +1,10 @@
-/* suspicion.c - who is suspected, and who may say so (docs/decisions/0014; Derecho §4.3, without its rash ones).
+/* suspicion.c - which members are suspected, and which may say so (docs/decisions/0014; Derecho §4.3, without its rash ones).
  *
  * Three sources: heartbeats that are overdue, what the transport reports, and the rows of members that are not suspected
  * themselves. What they say is *wanted* here; it is *said*, in my own row, only while I hear a quorum afresh without those
- * it is said of. A member that was stopped for a while and wakes would otherwise suspect everybody, and by gossip end the
+ * it is said of. A member that was stopped for a while and wakes would otherwise suspect all others, and by gossip end the
  * group. Until then nothing is said, and the node tells its callers that there is no quorum. What heartbeats and rows show is
- * not remembered: who is heard again is not overdue. What is said is never taken back.
+ * not remembered: a member that is heard again is not overdue. What is said is never taken back.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@ static uint32_t members(const struct wh_change *change)
 	return change->view->members;
 }
 
-/* Counts votes. Who left is not counted. Without a configured node there is no quorum (0032). */
+/* Counts votes. A member that left is not counted. Without a configured node there is no quorum (0032). */
 struct poll {
 	struct wh_quorum quorum;
 	uint32_t votes;
@@ -50,7 +50,7 @@ bool wh_suspicion_trusted_quorum(const struct wh_change *change)
 }
 
 /* It will say nothing more in this view, its heartbeats are in the next. What becomes of it is that view's matter: here nothing new
- * is said of it, whoever accuses it. */
+ * is said of it, whichever member accuses it. */
 static bool has_gone_ahead(const struct wh_change *change, uint32_t rank)
 {
 	return rank != wh_change_me(change) && wh_sst_observe_flag(change->sst, rank, change->columns.installed);
@@ -118,8 +118,8 @@ static void tell_quorum(struct wh_change *change, bool heard)
 	change->on.quorum(change->ctx, heard);
 }
 
-/* Who leaves while its row says that somebody has failed counts as failed itself: its row is complete, so all see the same,
- * and nobody has to heed the suspicions of one who is not there to be asked. */
+/* A member that leaves while its row says that another has failed counts as failed itself: its row is complete, so all see the
+ * same, and no member has to heed the suspicions of one that is not there to be asked. */
 static bool has_suspects(const struct wh_change *change, uint32_t rank)
 {
 	for (uint32_t other = 0; other < members(change); other++)
@@ -155,8 +155,9 @@ void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_
 	uint64_t kind =
 		was->known[before_rank] > was->said[before_rank] ? was->known[before_rank] : was->said[before_rank];
 
-	/* Whom it accused before it left is the matter of the view that this was in: of those who left after a change the
-	 * others may hear when they are still in it. But whom my row said to have failed may be frozen in both. */
+	/* Which members it accused before it left is the matter of the view that this was in: of members that left after a
+	 * change the others may hear when they are still in it. But a member that my row said to have failed may be frozen in
+	 * both. */
 	if (was->left[before_rank] && was->said[before_rank] != WH_FAILED)
 		kind = WH_LEFT;
 	if (kind != WH_TRUSTED)
@@ -168,8 +169,8 @@ static bool is_spared(const struct wh_change *change, uint32_t rank)
 	return change->suspicion.said[rank] == WH_TRUSTED && has_gone_ahead(change, rank);
 }
 
-/* Is `from` to be asked, and does its row say that `of` has failed? Of me anything is an accusation; that somebody else left
- * everybody hears from the transport, behind that member's last words: others may know it before these have come here. */
+/* Is `from` to be asked, and does its row say that `of` has failed? Of me anything is an accusation; all hear from the
+ * transport that another member left, behind that member's last words: others may know it before these have come here. */
 static bool accuses(const struct wh_change *change, uint32_t from, uint32_t of)
 {
 	const uint64_t *wanted = change->suspicion.wanted;
@@ -195,8 +196,8 @@ static void be_removed(struct wh_change *change)
 	change->on.removed(change->ctx, by);
 }
 
-/* Whom most accuse; of several the one who accuses most himself; of several the youngest. Or, with `least`, the other way round.
- * -1: nobody is accused. */
+/* The member that most others accuse; of several the one that accuses most itself; of several the youngest. Or, with `least`, the
+ * other way round. -1: no member is accused. */
 static int choose_accused(const struct wh_change *change, bool least)
 {
 	uint32_t chosen = 0;
@@ -246,10 +247,10 @@ static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t ra
 	return s->said[rank];
 }
 
-/* What is to be said: what was said, what is known at first hand, who is overdue; then what the rows of all others say. One
- * who is to be suspected is not asked: of two who accuse each other one stays, and the word of one who accused somebody
- * and then was cut off himself counts for nothing, unless it was said here before. In the end nobody who is left accuses
- * anybody who is left. True: some of it has not been said. */
+/* What is to be said: what was said, what is known at first hand, which members are overdue; then what the rows of all others say.
+ * A member that is to be suspected is not asked: of two that accuse each other one stays, and the word of one that accused another
+ * and then was cut off itself counts for nothing, unless it was said here before. In the end no member that is left accuses
+ * another that is left. True: some of it has not been said. */
 static bool find_wanted(struct wh_change *change, bool least)
 {
 	struct wh_suspicion *s = &change->suspicion;
@@ -302,8 +303,8 @@ static bool finds_a_way(struct wh_change *change, bool least)
 	return !find_wanted(change, least) || hears_quorum(change);
 }
 
-/* Finds what is to be said. True: it may be. Of those who accuse each other those go without whom a quorum is left; and who is
- * deaf goes if he is not needed for one: when all are, it was the network, and they will hear each other. */
+/* Finds what is to be said. True: it may be. Of members that accuse each other those go that a quorum can do without; and a
+ * deaf member goes if it is not needed for one: when all are, it was the network, and they will hear each other. */
 static bool weigh(struct wh_change *change)
 {
 	change->suspicion.suspect_no_quorum = true;
@@ -329,8 +330,8 @@ size_t wh_suspicion_step(struct wh_change *change)
 		heard = heard || weigh(change);
 	}
 	if (heard && !s->quorum && !s->deadlines_extended && !change->removed) {
-		/* Of many who were cut off or stood still the first comes back: the others may be just behind. Only once, for
-		 * without those who are overdue it may be that a quorum is heard, and with them, and what they say, none. */
+		/* Of many that were cut off or stood still the first comes back: the others may be just behind. Only once, for
+		 * without those that are overdue it may be that a quorum is heard, and with them, and what they say, none. */
 		wh_heartbeat_forgive(change->heartbeat);
 		s->deadlines_extended = true;
 		heard = weigh(change);

@@ -1,11 +1,12 @@
-/* view.h - who is in the group, and who is in which subgroup: immutable once made.
+/* view.h - the members of the group, and the members of each subgroup: immutable once made.
  *
  * A rank is a place in a view, 0 to members-1; a node id is for life. Members stand in the order of their age: survivors
- * keep their order from view to view, those who join come behind. In a view the members of a shard stand in the order of
+ * keep their order from view to view, those that join come behind. In a view the members of a shard stand in the order of
  * their ranks, and so do its senders; a sender's place among them is its sender rank, which the total order is made of.
  *
- * The layout says who is in which shard of which subgroup. It is computed anew for each view, from the view before, who goes, comes
- * and rests, and the configuration alone, so all members make the same (layout.c). Newcomers are sent it (wire.h).
+ * The layout says which member is in which shard of which subgroup. It is computed anew for each view, from the view before, the
+ * members that go, come and rest, and the configuration alone, so all members make the same (layout.c). Newcomers are sent it
+ * (wire.h).
  */
 #ifndef WH_MEMBERSHIP_VIEW_H
 #define WH_MEMBERSHIP_VIEW_H
@@ -47,7 +48,7 @@ struct wh_view {
 	uint32_t members;
 	uint32_t *ids;          /* node ids by rank */
 	uint64_t *incarnations; /* by rank */
-	uint32_t voters; /* of whom a quorum of this view is taken: its members, or (in the first view) all who are configured */
+	uint32_t voters; /* a quorum of this view is taken of so many: its members, or (in the first view) all configured nodes */
 	uint32_t joined_count, left_count;
 	uint32_t *joined; /* node ids that were not in the view before; in the first view all of them */
 	uint32_t *left;   /* node ids that were in the view before and are not in this one */
@@ -78,22 +79,22 @@ struct wh_layout_config {
 	void *ctx;
 };
 
-struct wh_newcomer { /* who comes into a view */
+struct wh_newcomer { /* a node that comes into a view */
 	uint32_t id;
 	uint64_t incarnation;
 };
 
 /* What the next view is made of. */
 struct wh_next {
-	const bool *removed;                 /* by rank of the view before: it is left out. NULL: nobody */
+	const bool *removed;                 /* by rank of the view before: it is left out. NULL: none is */
 	const struct wh_newcomer *newcomers; /* in no order; ids are distinct, and those of no survivor */
 	uint32_t newcomer_count;
 	/* By subgroup of the view before, wh_rest_words(before) words each: bit r % 64 of word r / 64 is set: the member of rank r
-	 * rests. NULL: those who rest in the view before go on resting. */
+	 * rests. NULL: those that rest in the view before go on resting. */
 	const uint64_t *rests;
-	/* Likewise: of those that are ending, who has nothing left to send. NULL: nobody. */
+	/* Likewise: the ending members that have nothing left to send. NULL: none. */
 	const uint64_t *ended;
-	/* Nothing else changes: functions are not asked, and everybody is what it was. */
+	/* Nothing else changes: functions are not asked, and every member is what it was. */
 	bool settles;
 };
 
@@ -120,8 +121,7 @@ static inline uint32_t wh_proposal_words(const struct wh_view *view)
 	return 2 * WH_NEWCOMERS_MAX + 1 + 2 * view->subgroup_count * wh_rest_words(view) + 1;
 }
 
-/* The first view of that group: of `count` newcomers, whose ranks follow their ids; a quorum is taken of `voters` nodes, at least
- * `count`.
+/* The first view of that group: of `count` newcomers, ranked by their ids; a quorum is taken of `voters` nodes, at least `count`.
  * WHORL_OK, WHORL_MEMORY, WHORL_CONFIG (a list is wrong, or function without one; text says what is expected). */
 WH_MUST_CHECK enum whorl_result wh_view_create(struct wh_view **out, uint64_t group,
 					       const struct wh_newcomer *newcomers, uint32_t count, uint32_t voters,
@@ -153,12 +153,12 @@ int wh_view_rank_of(const struct wh_view *view, uint32_t id, uint64_t incarnatio
 /* The members' incarnations and ids, the layout and all else: are they the same? For checks. */
 bool wh_view_equals(const struct wh_view *one, const struct wh_view *other);
 
-/* ---- quorum: who may decide what follows a view --------------------------------------------------------------------
- * More than half of its members, not counting those who left in order; or exactly half of them with the tie-breaker
+/* ---- quorum: the members that may decide what follows a view -------------------------------------------------------
+ * More than half of its members, not counting those that left in order; or exactly half of them with the tie-breaker
  * (protocol.md 2.8; docs/protocol.md). */
 
 struct wh_quorum {
-	uint32_t members; /* `voters` of the view, without those who left in order */
+	uint32_t members; /* `voters` of the view, without those that left in order */
 	int tie_breaker;  /* a rank of the view, -1: none, or it is not a member */
 };
 

@@ -6,15 +6,15 @@
 
 #define WH_NOWHERE (-1)
 
-struct wh_places { /* of the members of a view in one configured subgroup, by rank; whoever is nowhere is nothing else */
+struct wh_places { /* of the members of a view in one configured subgroup, by rank; a member that is nowhere is nothing else */
 	int shard[WH_NODES_MAX]; /* WH_NOWHERE: in none */
 	bool sender[WH_NODES_MAX], entered[WH_NODES_MAX], resting[WH_NODES_MAX], ending[WH_NODES_MAX];
 };
 
-/* A view of nobody, with room for so many; `left` is the room for those who left. NULL: no memory. */
+/* A view without members, with room for so many; `left` is the room for those that left. NULL: no memory. */
 struct wh_view *wh_view_new(uint32_t members, uint32_t left);
 
-/* One shard, all of it but what it is called: whose places are in it, and its state. */
+/* One shard, all of it but what it is called: the members that have their places in it, and its state. */
 WH_MUST_CHECK bool wh_shard_fill(struct wh_view_subgroup *out, const struct wh_places *places, uint32_t members,
 				 uint32_t members_min, bool lost);
 /* What it is called. */

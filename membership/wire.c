@@ -3,10 +3,10 @@
  * A message: "WH", the version, its kind, then the fields of that kind in the order of struct wh_wire. What is as long as it
  * likes (a piece of a view) stands at the end, and ends with the message.
  *
- * A view: "WHV", the version, the group, the view's numbers; id and incarnation of each member, of whom the last `joined` are the newcomers;
- * the ids of those who left; then for each configured subgroup the state of each shard and the place of each member: the number of
- * its shard + 1 (0: in none), and what it is there. So ranks ascend and nobody is in two shards because nothing else can be
- * written, and there is one way to write a view: what decodes encodes to the same bytes.
+ * A view: "WHV", the version, the group, the view's numbers; id and incarnation of each member, the last `joined` of which are
+ * the newcomers; the ids of those that left; then for each configured subgroup the state of each shard and the place of each
+ * member: the number of its shard + 1 (0: in none), and what it is there. So ranks ascend and no member is in two shards because
+ * nothing else can be written, and there is one way to write a view: what decodes encodes to the same bytes.
  */
 #include "membership/wire.h"
 
@@ -366,8 +366,8 @@ static bool take_members(struct reader *reader, struct wh_view *view, const stru
 	return reader->ok;
 }
 
-/* Where everybody is in one configured subgroup. Newcomers have entered wherever they are, and neither rest nor end; who ends was in
- * that shard before, and sends. */
+/* Where every member is in one configured subgroup. Newcomers have entered wherever they are, and neither rest nor end; an ending
+ * member was in that shard before, and sends. */
 static bool take_places(struct reader *reader, struct wh_places *places, const struct wh_view *view, uint32_t shards)
 {
 	for (uint32_t rank = 0; rank < view->members; rank++) {

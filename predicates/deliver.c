@@ -70,7 +70,7 @@ static inline void look_ahead(struct wh_sender *sender)
 	sender->ahead = wh_slot_read(&sender->slots, sender->row, sender->next_slot);
 }
 
-/* Takes the next slot of `sender`, whose header was looked at, as number `sequence`. Returns how many messages that is:
+/* Takes the next slot of `sender` as number `sequence`; its header was looked at. Returns how many messages that is:
  * 0, 1, or -1 when it makes no sense, and the sender is broken. */
 static inline int take(struct wh_multicast *mc, struct wh_sender *sender, uint64_t sequence)
 {
@@ -144,8 +144,8 @@ static void look_at_senders(struct wh_multicast *mc)
 	}
 }
 
-/* A sender waits for it whose window is full, and none is that has half of it left, as far as those were told who were told
- * at once. Else it may go with the acknowledgement of the next message. */
+/* Push now only if some sender may be blocked: half of its window is used up since the last push that left at once. Otherwise the
+ * word may go with the acknowledgement of the next message. */
 static bool is_awaited(const struct wh_multicast *mc)
 {
 	for (uint32_t s = 0; s < mc->config.sender_count; s++)
@@ -154,7 +154,7 @@ static bool is_awaited(const struct wh_multicast *mc)
 	return false;
 }
 
-/* Beside received_num: nobody holds one of them against the other in a row that is not his. */
+/* Beside received_num: no node holds one of them against the other in another node's row. */
 static void tell_delivered(struct wh_multicast *mc)
 {
 	const struct wh_multicast_config *c = &mc->config;
@@ -192,7 +192,7 @@ size_t wh_deliver(struct wh_multicast *mc)
 	return mc->delivered_num - from;
 }
 
-/* No counter is published: nobody looks at those of this view any more. What was taken in before somebody broke is
+/* No counter is published: no node looks at those of this view any more. What was taken in before a sender broke is
  * delivered as well. If that makes no sense it is said once more, and there is no end to this. */
 static size_t deliver_rest(struct wh_multicast *mc, uint64_t cut, bool *done)
 {

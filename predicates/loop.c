@@ -78,7 +78,7 @@ size_t wh_loop_arm(struct wh_loop *loop)
 {
 	size_t work;
 
-	/* Both flags are up before the last look: whoever says something after it sees them and rings. */
+	/* Both flags are up before the last look: a thread that says something after it sees them and rings. */
 	loop->transport->ops->arm(loop->transport);
 	loop->sleep_max_ns = wh_gate_park(loop->gate) ? SLEEP_MAX_NS : SLEEP_UNSURE_NS;
 	work = serve(loop);
@@ -96,8 +96,8 @@ void wh_loop_disarm(struct wh_loop *loop)
 	loop->transport->ops->disarm(loop->transport);
 }
 
-/* Who has borrowed the loop is nearly done. If that goes on he wants a processor, perhaps this one, and yields do not give it
- * to him where this thread has the greater priority. */
+/* The thread that has borrowed the loop is nearly done. If that goes on it wants a processor, perhaps this one, and yields do
+ * not give it one where this thread has the greater priority. */
 static void take_back(struct wh_loop *loop)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};

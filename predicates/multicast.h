@@ -96,7 +96,7 @@ void wh_multicast_send(struct wh_multicast *mc);
 /* ---- the end of a view (docs/decisions/0014) ---- */
 
 /* Deaf and dumb from now on: no counter of this view grows any more. What has been received is told to all members of the
- * view: whoever decides the cut need not be in this subgroup, and has not been told before. */
+ * view: the node that decides the cut need not be in this subgroup, and has not been told before. */
 void wh_multicast_wedge(struct wh_multicast *mc, struct wh_to everyone);
 /* Delivers what is below the cut, for some milliseconds at a time. *done: all of it. Returns how much. The cut is no more
  * than what I have received. In unordered mode what has been taken in is delivered. */

@@ -1,4 +1,4 @@
-/* multicast_int.h - the state of one subgroup's multicast, shared by the four predicates and nobody else.
+/* multicast_int.h - the state of one subgroup's multicast, shared by the four predicates and nothing else.
  *
  * All of it is the loop's. Invariants, with rounds and slots of sender s as taken in here:
  *   I1  taken.announced - first <= taken.covered            (a slot has a round)
@@ -52,7 +52,7 @@ struct wh_multicast {
 	/* deliver: the next sequence number is round x senders + rank */
 	uint64_t delivered_num;
 	uint64_t round;
-	uint32_t rank; /* unordered: the sender whose turn it is */
+	uint32_t rank; /* unordered: the sender that has its turn */
 
 	uint32_t run; /* messages collected in `batch` */
 	uint64_t run_start_ns;

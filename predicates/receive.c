@@ -30,8 +30,8 @@ static bool begin_sender(struct wh_multicast *mc, struct wh_sender *sender)
 	return true;
 }
 
-/* So many rounds can be covered: each has a slot of somebody (null.c), and a slot is in its sender's window until I have
- * delivered it. In unordered mode nobody covers a round without a slot. */
+/* So many rounds can be covered: each has a slot of some sender (null.c), and a slot is in its sender's window until I have
+ * delivered it. In unordered mode no sender covers a round without a slot. */
 static uint64_t covered_most(const struct wh_multicast *mc, const struct wh_sender *sender, uint64_t announced)
 {
 	if (mc->config.mode == WH_MODE_UNORDERED)

@@ -56,7 +56,7 @@ static void take_time(struct actor *actor)
 
 	if (stall_ns > 0) {
 		for (uint32_t i = 0; i < play->lives;
-		     i++) /* those inside of whose upcalls this one happens stand still too */
+		     i++) /* if this one happens inside an upcall of a life, that stands still too */
 			play->touched |= (uint64_t)play->actors[i].in_pass << i;
 		actor->stall_ns = 0;
 		actor->stalled_until_ns = now_ns + stall_ns;
@@ -66,7 +66,7 @@ static void take_time(struct actor *actor)
 	}
 }
 
-/* False: nobody is there any more to get it. */
+/* False: no node is there any more to get it. */
 static bool upcall(struct place *place, const struct whorl_message *message)
 {
 	struct actor *actor = place->actor;
@@ -377,7 +377,7 @@ void wh_actor_open(struct actor *actor)
 	turn_soon(actor);
 }
 
-/* Something is on the stack: itself, or somebody else who would stand still while it closes. */
+/* Something is on the stack: itself, or another node that would stand still while it closes. */
 static bool is_busy(const struct actor *actor)
 {
 	return actor->play->passes > 0 || actor->play->depth > 0 || (actor->leaving && actor->node != NULL);
@@ -436,7 +436,7 @@ void wh_actor_leave(struct actor *actor, int timeout_ms)
 	actor->state = ACTOR_GONE;
 	if (node == NULL)
 		return;
-	actor->leaving = true; /* from here on nobody takes its place before it is gone: events come meanwhile */
+	actor->leaving = true; /* from here on no node takes its place before it is gone: events come meanwhile */
 	/* What a dead node has submitted is done by threads that died with it; here they come to an end first. */
 	while (wh_inspect_jobs(node) > 0 && timeout_ms == 0 && wh_sim_step(play->sim, UINT64_MAX))
 		;

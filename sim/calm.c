@@ -1,10 +1,10 @@
 /* calm.c - what must be so in the end; calm_end.c has the rest of it. See play_int.h.
  *
- *     progress    once faults have stopped, a strict majority of the last view that is connected and runs, and of which
- *                 nobody suspects another, goes on: in a bounded time it has a view without the dead, all that it has
- *                 committed is delivered by all of it, and a node that it has removed knows that. All who want to come
- *                 in are in, and have the state of their subgroups; who does not rest any more may send. If there is no
- *                 view, a majority of the configured nodes that is connected has formed the first
+ *     progress    once faults have stopped, a strict majority of the last view that is connected and runs, and in which
+ *                 no node suspects another, goes on: in a bounded time it has a view without the dead, all that it has
+ *                 committed is delivered by all of it, and a node that it has removed knows that. All nodes that want
+ *                 to come in are in, and have the state of their subgroups; a node that does not rest any more may
+ *                 send. If there is no view, a majority of the configured nodes that is connected has formed the first
  */
 #include <inttypes.h>
 #include <string.h>
@@ -18,10 +18,10 @@
 #define OUTSIDE_TIMEOUTS                                                                                               \
 	(2 << WH_FAILURES_MAX) /* the longest that an admission lets one wait before it is invited again */
 #define SLICES 3               /* looks per failure time-out */
-/* Who could coordinate a first view and is silent is passed over, and whoever does not come into it is waited for: start
- * time-outs. */
+/* A node that could coordinate a first view and is silent is passed over, and a node that does not come into it is waited for:
+ * start time-outs. */
 #define FORM_TIMEOUTS 12
-/* Somebody who does not give a state that he was asked for is not asked again; and over slow links one takes its time. */
+/* A node that does not give a state that it was asked for is not asked again; and over slow links one takes its time. */
 #define RESTORE_TIMEOUTS (60 * WH_STATE_PATIENCE)
 
 /* ---- delivered? -------------------------------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ static bool seat_lacks(const struct seat *seat, char *what, size_t bytes)
 	return true;
 }
 
-/* Nobody has anything left to do but those behind a held claim. */
+/* No sender has anything left to do but those behind a held claim. */
 static bool stream_lacks(const struct part *part, char *what, size_t bytes)
 {
 	const struct stream *stream = part->stream;
@@ -141,20 +141,20 @@ void wh_calm_check(struct play *play)
 		wh_play_fail(play, "progress: %s", what);
 }
 
-/* ---- who must go on? --------------------------------------------------------------------------------------------- */
+/* ---- which nodes must go on? ------------------------------------------------------------------------------------- */
 
-struct state {                    /* of a run whose faults are over */
-	const struct scene *last; /* the last view that anybody who runs is in */
+struct state {                    /* of a run with all its faults over */
+	const struct scene *last; /* the last view that any node that runs is in */
 	uint64_t running;         /* lives that have not failed for good */
 	uint64_t survivors;       /* of these a majority of the last view that trust each other; 0: there is none */
 	uint64_t suspicions;      /* of all of them, mixed */
 	uint64_t deliveries;
-	bool restoring; /* somebody is */
+	bool restoring; /* some node is */
 };
 
-/* What a node knows of another, and may not say without a quorum, is heard of when nobody was ever cut off. But of two whose connection
- * had ended it may have believed one, said so in the view before, and then gone along with those who believe the other into a view in
- * which they need it for a quorum. */
+/* What a node knows of another, and may not say without a quorum, is heard of when no node was ever cut off. But of two nodes with
+ * an ended connection it may have believed one, said so in the view before, and then gone along with the nodes that believe the
+ * other into a view in which they need it for a quorum. */
 static uint64_t distrusts(const struct actor *actor)
 {
 	uint64_t knows = wh_inspect_distrusts(actor->node);
@@ -175,7 +175,7 @@ static bool trust(const struct play *play, const struct actor *a, const struct a
 	return are_connected(play, a, b) && (distrusts(a) >> b->id & 1) == 0 && (distrusts(b) >> a->id & 1) == 0;
 }
 
-/* By life of `set`: who of it trusts that one. */
+/* By life of `set`: which lives of it trust that one. */
 static void find_trust(const struct play *play, uint64_t set, uint64_t *trusts)
 {
 	for (uint32_t a = 0; a < play->lives; a++) {
@@ -194,7 +194,7 @@ static bool all_trust(const struct play *play, const uint64_t *trusts, uint64_t 
 	return true;
 }
 
-/* Of that view, with those who left in order. */
+/* Of that view, with the members that left in order. */
 bool wh_calm_is_quorum(const struct play *play, const struct scene *scene, uint64_t set)
 {
 	bool home = !wh_plan_needs_home(play->plan);
@@ -213,8 +213,8 @@ bool wh_calm_is_quorum(const struct play *play, const struct scene *scene, uint6
 	return home && wh_quorum_holds(&quorum, (uint32_t)__builtin_popcountll(set & scene->members), tie);
 }
 
-/* Those of `set` who are in a view before the last: is there one of them to learn of the last from, or may they decide what follows
- * theirs? Only somebody cut off for good may have seen that what they decided was agreed to. */
+/* Lives of `set` that are in a view before the last: is there one in it to learn of the last from, or may they decide what follows
+ * theirs? Only a node cut off for good may have seen that what they decided was agreed to. */
 static bool can_follow(const struct play *play, const struct scene *last, uint64_t set)
 {
 	bool can = true;
@@ -244,10 +244,10 @@ static bool is_torn(const struct play *play, const struct scene *scene)
 }
 
 /* A node that has promised to go on in a first view keeps that for some start time-outs: one that is cut off for longer, just then,
- * may never see that another has begun it; nor may one that is not told in time whom it need not wait for. No node keeps the promise
- * when so many have ended that no majority is left. A node that was not there yet has promised nothing. Where a majority forms a view, the
- * others may begin it without that node, and it is lost if one of them vanishes before the next view, or two of them lose their
- * connection (docs/decisions/0016). */
+ * may never see that another has begun it; nor may one that is not told in time which nodes it need not wait for. No node keeps the
+ * promise when so many have ended that no majority is left. A node that was not there yet has promised nothing. Where a majority
+ * forms a view, the others may begin it without that node, and it is lost if one of them vanishes before the next view, or two of
+ * them lose their connection (docs/decisions/0016). */
 static uint64_t find_dropped(const struct play *play, const struct scene *last, uint64_t candidates)
 {
 	bool majority = 2 * (uint32_t)__builtin_popcountll(candidates) > last->voters;
@@ -288,7 +288,7 @@ static bool have_records(const struct play *play, uint64_t running)
 	return false;
 }
 
-/* There is no view: those who must form the first one, if they are enough, and all connected. */
+/* There is no view: the nodes that must form the first one, if they are enough, and all connected. */
 static uint64_t find_formers(const struct play *play, uint64_t running)
 {
 	int founder = wh_node_config_founder(&play->plan->config);
@@ -359,7 +359,7 @@ static bool survivor_lacks(const struct actor *actor, const struct scene *last, 
 	return true;
 }
 
-/* Somebody whom it needs to come in cannot reach it. */
+/* A node that it needs to come in cannot reach it. */
 static bool is_apart(const struct actor *actor)
 {
 	return (actor->play->broken >> actor->life & 1) != 0;
@@ -449,7 +449,7 @@ static bool streams_are_open(const struct play *play)
 	return wh_play_has_states(play) && wh_sim_under_way(play->sim) > 0;
 }
 
-/* Who has been waited for in vain again and again, or has come back so often, is made to wait itself (membership/join_requests.c). */
+/* A node that was waited for in vain again and again, or came back so often, must wait itself (membership/join_requests.c). */
 static bool somebody_is_outside(const struct play *play, const struct state *state)
 {
 	for (uint32_t i = 0; i < play->lives; i++)
@@ -472,7 +472,7 @@ static uint64_t patience_ns(const struct play *play, const struct state *state)
 	return ns;
 }
 
-/* Those who are kept out for good give up. */
+/* Nodes that are kept out for good give up. */
 static void dismiss(struct play *play, const struct state *state)
 {
 	if ((state->running & ~state->survivors) == 0)
@@ -504,7 +504,7 @@ bool wh_calm_settle(struct play *play)
 		if (wh_sim_now(play->sim) - since_ns > patience_ns(play, &now)) {
 			if (dismissed || now.survivors == 0 || lacks(play, &now, what, sizeof(what)))
 				break;
-			dismiss(play, &now); /* one who is alone may give his state for ever to one who has vanished */
+			dismiss(play, &now); /* a lone node may give its state for ever to one that has vanished */
 			dismissed = true;
 			since_ns = wh_sim_now(play->sim);
 		}
@@ -514,7 +514,7 @@ bool wh_calm_settle(struct play *play)
 			return true;
 	}
 	if (before.survivors == 0)
-		return true; /* nobody may go on, and nobody has */
+		return true; /* no node may go on, and none has */
 	if (!lacks(play, &before, what, sizeof(what)))
 		snprintf(what, sizeof(what),
 			 "%u nodes are awake, %u applications work, and %" PRIu64 " things are under way", play->awake,

@@ -1,7 +1,7 @@
 /* calm_end.c - what must be so when all is done. See play_int.h.
  *
  *     silence     an idle group posts heartbeats, and nothing else
- *     close       who has left in order has left nothing undelivered
+ *     close       a node that has left in order has left nothing undelivered
  */
 #include <inttypes.h>
 
@@ -29,7 +29,7 @@ void wh_calm_check_silence(struct play *play)
 	}
 }
 
-/* Must that one have all of its messages? Who is still in the view before has them, and will deliver them. */
+/* Must that one have all of its messages? A node that is still in the view before has them, and will deliver them. */
 static bool expects_all_of(const struct actor *left, const struct place *place)
 {
 	const struct actor *actor = place->actor;

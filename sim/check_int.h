@@ -24,7 +24,7 @@ bool wh_check_look(const struct seat *seat, struct wh_inspect_seat *out);
 /* What it has taken in of a sender. */
 struct wh_inspect_sender wh_check_sender(const struct seat *seat, uint32_t s);
 struct seat *wh_check_seat_of(const struct circle *circle, uint32_t s);
-/* Takes in what a sender has sent whose pass nobody sees the end of: it leaves, or is in an upcall in the middle of it. */
+/* Takes in what a sender has sent when the end of its pass is not seen: it leaves, or is in an upcall in the middle of it. */
 void wh_check_catch_up(struct seat *seat);
 
 static inline bool has_failed(const struct seat *seat)

@@ -9,7 +9,7 @@
  *     bound       nulls never go beyond the round after the highest that has a slot
  *     rounds      a slot has a round of its own, larger than those before, and only finished claims have slots
  *     counters    grow, stand in their relations (I1 to I5 of predicates/multicast_int.h), and are what was published
- *     wedged      who is wedged says nothing more in that view
+ *     wedged      a wedged member says nothing more in that view
  *     switches    one thing at a time where batching is off
  */
 #include <inttypes.h>
@@ -32,7 +32,7 @@ bool wh_check_look(const struct seat *seat, struct wh_inspect_seat *out)
 	       wh_inspect_seat(seat->actor->node, seat->circle->shard, out);
 }
 
-/* Of a sender that is not in this view yet nobody can know where its messages begin. */
+/* Where the messages of a sender begin cannot be known before it is in this view. */
 struct wh_inspect_sender wh_check_sender(const struct seat *seat, uint32_t s)
 {
 	struct wh_inspect_sender sender = wh_inspect_sender(seat->actor->node, seat->circle->shard, s);
@@ -124,7 +124,7 @@ static void check_sent(struct seat *seat, const struct wh_inspect_seat *now)
 	seat->actor->play->useful_step = seat->actor->play->steps;
 }
 
-/* The same for a sender whose pass nobody sees the end of: it leaves, or is in an upcall in the middle of it. */
+/* The same for a sender when the end of its pass is not seen: it leaves, or is in an upcall in the middle of it. */
 void wh_check_catch_up(struct seat *seat)
 {
 	struct wh_inspect_seat now;
@@ -133,8 +133,8 @@ void wh_check_catch_up(struct seat *seat)
 		check_sent(seat, &now);
 }
 
-/* The least that any member has done with the slots of this sender. Who has gone on does not need them any more; who is not
- * here yet has all before the first. */
+/* The least that any member has done with the slots of this sender. A member that has gone on does not need them any more;
+ * one that is not here yet has all before the first. */
 static uint64_t least_done(const struct circle *circle, uint32_t s)
 {
 	const struct part *part = &circle->parts[s];
@@ -146,7 +146,7 @@ static uint64_t least_done(const struct circle *circle, uint32_t s)
 
 		if (seat->gone)
 			continue;
-		if (seat->actor->leaving && seat->actor->node != NULL && seat->entered) /* nobody looks at its passes */
+		if (seat->actor->leaving && seat->actor->node != NULL && seat->entered) /* its passes go unseen */
 			done = wh_check_sender(seat, s).next;
 		if (done < part->first)
 			done = part->first;
@@ -297,8 +297,8 @@ static void check_published(const struct seat *seat, const struct wh_inspect_sea
 	}
 }
 
-/* What it has delivered each other has received, or is suspected, or has left: who goes along with the decision of a quorum, and
- * hears none himself, knows it and does not say it. */
+/* Each other member has received what it has delivered, or is suspected, or has left. A member that goes along with the decision of
+ * a quorum, and hears none itself, knows that and does not say it. */
 static void check_stable(const struct seat *seat, const struct wh_inspect_seat *now)
 {
 	const struct circle *circle = seat->circle;
@@ -401,7 +401,7 @@ void wh_check_pass(struct actor *actor)
 }
 
 /* The rest of its pass may be far away, and others see by then what has left this node already. What the seat in the
- * upcall is at work on is not settled: neither the sender's count in whose messages the upcall is, nor, in ordered mode,
+ * upcall is at work on is not settled: neither the count of the sender of that message, nor, in ordered mode,
  * any other. */
 void wh_check_settle(struct actor *actor)
 {
@@ -420,7 +420,7 @@ void wh_check_settle(struct actor *actor)
 	}
 }
 
-/* What it sent before is the truth for those who have it. The rest of its pass nobody was to see. */
+/* What it sent before is the truth for the nodes that have it. No node was to see the rest of its pass. */
 void wh_check_died(struct actor *actor)
 {
 	const struct wh_view *view = wh_inspect_view(actor->node);

@@ -4,7 +4,7 @@
  *     fifo        of each sender committed messages, once, in the order of its claims; no aborted one
  *     payload     the bytes delivered are those committed, until the upcall returns
  *     window      others are told of a delivery when its upcall has returned
- *     removed     who knows that it was removed delivers nothing more
+ *     removed     a node that knows that it was removed delivers nothing more
  *
  * What applications see across views is history.c's matter, which is told of each delivery here.
  */
@@ -129,7 +129,7 @@ static void check_in_view(struct seat *seat, const struct whorl_message *message
 	REQUIRE(seat, message->incarnation == circle->parts[s].stream->place->actor->incarnation, "incarnation",
 		"message %" PRIu64 " of node %u comes as one of another life", message->index, message->sender);
 	seat->upcall_sender = (uint32_t)s;
-	/* It is me, and this is the pass in which I send it; nulls may make that possible. Or it leaves. */
+	/* The sender is this member, in the pass in which it sends the message; nulls may make that possible. Or it leaves. */
 	wh_check_catch_up(wh_check_seat_of(circle, (uint32_t)s));
 	check_message(seat, message, (uint32_t)s);
 	if (has_failed(seat))

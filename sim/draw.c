@@ -1,4 +1,4 @@
-/* draw.c - schedules from a seed: what goes wrong. draw_joins.c: who comes, and comes back. See schedule.h.
+/* draw.c - schedules from a seed: what goes wrong. draw_joins.c: nodes that come, and come back. See schedule.h.
  *
  * Faults that meet are what breaks protocols: the later ones of a schedule come close behind the first, at steps of the
  * change of view that it causes, or a failure time-out later.
@@ -125,7 +125,7 @@ static enum wh_fault_kind draw_kind(struct draw *draw, bool first)
 	return kind;
 }
 
-/* Who does this step? Leaders, those of the lowest ranks that are left, propose and decide; the others echo. */
+/* Which node does this step? Leaders, those of the lowest ranks that are left, propose and decide; the others echo. */
 static uint32_t doer(struct draw *draw, enum wh_moment moment)
 {
 	bool leads = moment == WH_MOMENT_PROPOSE || moment == WH_MOMENT_DECIDE;

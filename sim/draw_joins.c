@@ -1,7 +1,7 @@
 /* draw_joins.c - schedules from a seed: nodes that come later, come back, and rest. See schedule.h.
  *
- * Those that come at one time, or while a view changes, or come back before their death was noticed, are what joining is hard
- * with; so is whoever dies half-way, on either side.
+ * Nodes that come at one time, or while a view changes, or come back before their death was noticed, are what joining is hard
+ * with; so is a node that dies half-way, on either side.
  */
 #include "sim/flavours.h"
 #include "sim/schedule.h"
@@ -15,7 +15,7 @@ struct draw {
 	uint64_t at_us;  /* when one of them does */
 };
 
-/* NULL: there is no room, or nobody wants that. */
+/* NULL: there is no room, or the limits do not want that. */
 static struct wh_fault *add(struct draw *draw, enum wh_fault_kind kind, uint32_t node)
 {
 	struct wh_fault *fault;
@@ -37,7 +37,7 @@ static uint64_t below(struct draw *draw, uint64_t n)
 	return wh_dice_below(&draw->dice, n > 0 ? n : 1);
 }
 
-/* ---- who comes later ------------------------------------------------------------------------------------------------------- */
+/* ---- nodes that come later ------------------------------------------------------------------------------------------------- */
 
 static void draw_join(struct draw *draw, uint32_t node, uint64_t at_us)
 {
@@ -50,7 +50,7 @@ static void draw_join(struct draw *draw, uint32_t node, uint64_t at_us)
 	draw->at_us = at_us;
 }
 
-/* Some of those who are configured, so that the others are more than half. */
+/* Some of the configured nodes, so that the others are more than half. */
 static uint64_t draw_absent(struct draw *draw)
 {
 	uint64_t absent = 0;
@@ -80,9 +80,9 @@ static void draw_arrivals(struct draw *draw)
 			draw_join(draw, node, at_once ? at_us : below(draw, span_us));
 }
 
-/* ---- who comes back -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes that come back -------------------------------------------------------------------------------------------------- */
 
-/* Before anybody has noticed that it was gone, while the view changes, or long after. */
+/* Before any node has noticed that it was gone, while the view changes, or long after. */
 static uint64_t draw_absence(struct draw *draw)
 {
 	uint64_t timeout_us = draw->limits->failure_timeout_us;
@@ -110,7 +110,7 @@ static void draw_return(struct draw *draw, uint32_t node, uint64_t gone_us)
 	draw->at_us = fault->at;
 }
 
-/* Of those who go for good, half come back, some of them more than once; and somebody may be killed just to be restarted. */
+/* Of the nodes that go for good, half come back, some of them more than once; and a node may be killed just to be restarted. */
 static void draw_returns(struct draw *draw)
 {
 	const struct wh_flavour *flavour = draw->limits->flavour;
@@ -142,7 +142,7 @@ static uint32_t comer(struct draw *draw)
 	return node;
 }
 
-/* Somebody who comes ends or stands still at a step of it. */
+/* A node that comes ends or stands still at a step of it. */
 static void trouble_comer(struct draw *draw, enum wh_fault_kind kind)
 {
 	struct wh_fault *fault = add(draw, kind, comer(draw));
@@ -162,7 +162,7 @@ static void trouble_comer(struct draw *draw, enum wh_fault_kind kind)
 		draw_return(draw, fault->node, draw->at_us);
 }
 
-/* One of those who let it in does: the leader at a step of the change, or who gives the state. */
+/* One of the nodes that let it in does: the leader at a step of the change, or the one that gives the state. */
 static void trouble_others(struct draw *draw)
 {
 	struct wh_fault *fault = add(draw, one_in(draw, 3) ? WH_FAULT_STALL : WH_FAULT_CRASH,

@@ -1,10 +1,10 @@
 /* failures.c - what must hold of a node as a whole after each pass.
  *
- *     failure     no node complains of what nobody did to it, and none fails for good but for what is allowed: others have
- *                 removed it, and a fault has touched it; what it may keep back is little; nobody is left who has the state
- *                 that it needs
+ *     failure     no node complains of what no other did to it, and none fails for good but for what is allowed: others have
+ *                 removed it, and a fault has touched it; what it may keep back is little; no node is left that has the
+ *                 state that it needs
  *     freeze      nothing that a suspect writes is seen any more
- *     in time     nobody whose heartbeats come in time is taken to be late
+ *     in time     no node with heartbeats that come in time is taken to be late
  *     memory      a view's memory stays as long as a member that goes on to the next is still in it: what is written there goes on
  *                 its way, and what comes lands
  *     switches    one push at a time where they are not deferred
@@ -13,7 +13,7 @@
 
 #include "sim/play_int.h"
 
-/* Nobody is left who could have given it what it lacks. */
+/* No node is left that could have given it what it lacks. */
 static bool is_orphan(const struct actor *actor)
 {
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
@@ -35,7 +35,7 @@ static bool is_orphan(const struct actor *actor)
 	return false;
 }
 
-/* Two whose connection has ended suspect each other. It has believed one of them, and others the other one. */
+/* Two nodes suspect each other when their connection has ended. It has believed one of them, and others the other one. */
 static bool has_taken_a_side(const struct actor *actor)
 {
 	const struct play *play = actor->play;
@@ -48,7 +48,7 @@ static bool has_taken_a_side(const struct actor *actor)
 	return false;
 }
 
-/* Faults have come to so many in its view that those whom none has come to are no majority: the others may go on without them. */
+/* Faults have come to so many in its view that the members without a fault are no majority: the others may go on without them. */
 static bool is_outnumbered(const struct actor *actor)
 {
 	uint64_t untouched = actor->scene != NULL ? actor->scene->members & ~actor->play->touched : 0;
@@ -74,7 +74,7 @@ static bool may_fail(const struct actor *actor, enum whorl_result error)
 	const struct play *play = actor->play;
 
 	switch (error) {
-	case WHORL_REMOVED: /* it was touched by a fault, or by somebody who was */
+	case WHORL_REMOVED: /* it was touched by a fault, or by a node that was */
 		return (play->touched >> actor->life & 1) != 0 || has_taken_a_side(actor) || is_outnumbered(actor);
 	case WHORL_MEMORY:
 		return play->plan->config.group.backlog_max < INT64_C(1) << 20;
@@ -150,7 +150,7 @@ static void check_memory(const struct actor *actor)
 	}
 }
 
-/* Nobody may count on a node before its disk knows (0032). */
+/* No other may count on a node before its disk knows (0032). */
 static void check_record(const struct actor *actor)
 {
 	uint64_t group = wh_inspect_counted(actor->node);

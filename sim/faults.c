@@ -86,9 +86,9 @@ static void disconnect(struct play *play, uint32_t from, uint32_t to, const stru
 	wh_sim_break(play->sim, from, to);
 }
 
-/* ---- whom it touches -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes that it touches -------------------------------------------------------------------------------------------------- */
 
-/* Whoever has a link that is cut or slow. */
+/* Nodes with a link that is cut or slow. */
 static void harm_links(struct play *play, const struct wh_fault *fault, int by)
 {
 	if (fault->kind != WH_FAULT_CUT && fault->kind != WH_FAULT_SLOW)
@@ -152,7 +152,7 @@ static void at_time(struct play *play, uint64_t when_ns, wh_sim_fn *fn, uint64_t
 	wh_sim_at(play->sim, when_ns, fn, play, i);
 }
 
-/* False: not now. What is about a node that is not there comes about for nobody. */
+/* False: not now. What is about a node that is not there comes about for no node. */
 static bool act(struct play *play, const struct wh_fault *fault, uint64_t i)
 {
 	struct actor *actor = wh_fault_is_between(fault) || fault->node >= play->nodes ? NULL : play->at[fault->node];

@@ -264,7 +264,7 @@ bool wh_history_abort(struct wh_history *h, uint32_t node, uint32_t subgroup, ui
 {
 	struct message *message;
 
-	if (h->is_broken) /* who has left or was removed may have claims open */
+	if (h->is_broken) /* a life that has left or was removed may have claims open */
 		return false;
 	message = claim_of(h, node, subgroup, index);
 	if (message == NULL)

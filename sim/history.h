@@ -3,8 +3,8 @@
  * A history is told what each node's application does and sees: claims it commits or aborts, views, deliveries, states that it
  * gives and restores, its end. It knows nothing of nodes, time or the protocol, so it judges simulated nodes and the logs of
  * real processes alike (history_file.h). A node that ends may come back: each time that it is opened is a *life* of it, and
- * whoever does or sees something is a life. Applications know node ids alone; which life a member of a view is follows from who
- * says that it begins with that view. After each event the history checks what can be checked by then:
+ * what is done or seen is done or seen by a life. Applications know node ids alone; which life a member of a view is follows from
+ * the life that says that it begins with that view. After each event the history checks what can be checked by then:
  *
  *     same order    of a shard in a view all members deliver one sequence: what one has delivered is a prefix of what the
  *                   foremost has; sequence numbers grow
@@ -13,24 +13,24 @@
  *                   may be missing is passed over (wh_history_may_miss)
  *     committed     nothing that was not committed before; nothing that was aborted
  *     payload       the digest is that of what was committed
- *     same set      who go from one view to the next have delivered the same messages in it; no message is delivered in
- *                   two views, or in two shards
+ *     same set      members that go from one view to the next have delivered the same messages in it; no message is
+ *                   delivered in two views, or in two shards
  *     nothing that a survivor lacks
- *                   what anybody delivers in a view, also one that is dead or removed by then, is delivered in it by all
- *                   who go on from it
+ *                   what any member delivers in a view, also one that is dead or removed by then, is delivered in it by all
+ *                   that go on from it
  *     same views    a view has the same members for all, itself among them; numbers are consecutive at each; members
- *                   keep their order, who join come behind; who has come and who is gone is said rightly
- *     majority      a view has more than half of the one before, not counting who left in order; or half, with the
+ *                   keep their order, newcomers come behind; which members have come and are gone is said rightly
+ *     majority      a view has more than half of the one before, not counting members that left in order; or half, with the
  *                   tie-breaker. The first has more than half of the configured nodes, and so has the one after it; or it is
  *                   the founder alone
  *     home          each view has a configured node, and the first all of them, where so it must be (docs/decisions/0032)
  *     newcomers     a view takes in no more than all but one of those in the one before, or one
  *     incarnation   an id is one life in a view, and the same in the next; another comes in only after a view without it
- *     state         who comes into a shard begins with a state that a member of it has given, which is what the sequence of the
- *                   shard makes up to some place; it delivers nothing before, and then what is behind that place. All who give
- *                   one at the same place give the same
+ *     state         a newcomer to a shard begins with a state that a member of it has given, which is what the sequence of the
+ *                   shard makes up to some place; it delivers nothing before, and then what is behind that place. All that
+ *                   give one at the same place give the same
  *     its view      a delivery is in the node's view, at a member, of a message of a member that may send
- *     gone          who has crashed, left or learnt that it was removed sees nothing more
+ *     gone          a node that has crashed, left or learnt that it was removed sees nothing more
  *     progress      at the end, where it may be asked for: survivors are in the last view, no dead member is, and
  *                   whatever a survivor committed all survivors have delivered
  *
@@ -38,8 +38,8 @@
  * survivors may miss the last ones.
  *
  * Each event costs O(1), amortised; a view O(members + subgroups). The first broken property ends the judgement: every
- * later call is false too. Whoever tells it keeps each node's events in their order, tells a commit before it can be
- * delivered (so: before whorl_commit, or before anybody else runs), and what happens in a view before what others do in
+ * later call is false too. The caller keeps each node's events in their order, tells a commit before it can be
+ * delivered (so: before whorl_commit, or before any other node runs), and what happens in a view before what others do in
  * the next but one. Otherwise it does not matter how those of different nodes are interleaved.
  */
 #ifndef WH_SIM_HISTORY_H
@@ -54,7 +54,7 @@ struct wh_history_subgroup {
 	const char *name; /* copied */
 	bool ordered;
 	uint32_t shards; /* 0 and 1: it has none */
-	bool stateful;   /* who comes in later restores a state first */
+	bool stateful;   /* a member that comes in later restores a state first */
 };
 
 struct wh_history_config {
@@ -94,7 +94,7 @@ bool wh_history_begins(struct wh_history *h, uint32_t life, uint64_t view);
 bool wh_history_commit(struct wh_history *h, uint32_t node, uint32_t subgroup, uint64_t index, uint64_t digest);
 
 /* It gives the claim back; or its commit was refused, told before or not, for good (WHORL_NOT_SENDER, WHORL_REMOVED,
- * WHORL_CLOSED). Nobody may deliver it then. */
+ * WHORL_CLOSED). No member may deliver it then. */
 bool wh_history_abort(struct wh_history *h, uint32_t node, uint32_t subgroup, uint64_t index);
 
 enum wh_history_role { WH_HISTORY_OUT, WH_HISTORY_MEMBER, WH_HISTORY_SENDER };
@@ -128,10 +128,10 @@ bool wh_history_deliver(struct wh_history *h, uint32_t node, const struct wh_his
 
 /* It fixes its state, to give it to a newcomer. The digest is of all that has been delivered, and nothing else. */
 bool wh_history_gave(struct wh_history *h, uint32_t node, uint32_t subgroup, uint64_t digest);
-/* The newcomer has a state with that digest: from here on it delivers, and is behind. 0: the empty one, which whoever has been in
- * another shard begins with where nobody was before. */
+/* The newcomer has a state with that digest: from here on it delivers, and is behind. 0: the empty one, which a node that has been
+ * in another shard begins with where no node was before. */
 bool wh_history_restored(struct wh_history *h, uint32_t node, uint32_t subgroup, uint64_t digest);
-/* It is not behind any more: it has delivered what the others have who go on from the views before its own. */
+/* It is not behind any more: it has delivered what the others have that go on from the views before its own. */
 bool wh_history_caught_up(struct wh_history *h, uint32_t node, uint32_t subgroup);
 
 /* How a node ends. One that is leaving still delivers, but others need not count it from here on; one that was removed may

@@ -49,7 +49,7 @@ static const struct view *last_view(const struct wh_history *h)
 	return last;
 }
 
-/* Survivors that have not left are in the last view, and nobody dead is. */
+/* Survivors that have not left are in the last view, and no dead life is. */
 static bool check_last_view(struct wh_history *h, const bool *survives)
 {
 	const struct view *last = last_view(h);

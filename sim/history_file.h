@@ -36,7 +36,7 @@ bool wh_history_log_left(FILE *log);
 
 /* Tells the history what the logs say: logs[life], NULL where there is none. Each log in its own order; view by view, a
  * delivery once the claim is known, and what is restored once it has been given. False: something is broken, which may be a
- * log ("log: node 2, line 17: ..."). Whoever knows which nodes died tells that afterwards, and may then ask for progress. */
+ * log ("log: node 2, line 17: ..."). A caller that knows which nodes died tells that afterwards, and may then ask for progress. */
 bool wh_history_replay(struct wh_history *h, FILE *const logs[]);
 
 #endif

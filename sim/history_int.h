@@ -1,15 +1,15 @@
 /* history_int.h - what a history is made of.
  *
  * Of each shard in each view there is one *order*: the longest sequence that any member has delivered. A member holds the
- * number of its deliveries in it, so a delivery is compared with one entry, or adds one. Who installs the next view must be
- * at the end of it, and closes it: from then on nobody may add to it. That is "same set" and "nothing that a survivor
- * lacks", without comparing anything twice.
+ * number of its deliveries in it, so a delivery is compared with one entry, or adds one. A member that installs the next
+ * view must be at the end of it, and closes it: from then on no member may add to it. That is "same set" and "nothing that a
+ * survivor lacks", without comparing anything twice.
  *
  * Of each sender in each subgroup there is one *stream*: its claims by index. A member holds the index that it expects.
  *
  * A state is a place in all this: an order, a place in it, and the index expected of each sender. A newcomer takes over those of
- * whoever gave it. While it is behind it goes through the orders of the views since then, and must be at the end of each before
- * it begins the next.
+ * the member that gave it. While it is behind it goes through the orders of the views since then, and must be at the end of each
+ * before it begins the next.
  */
 #ifndef WH_SIM_HISTORY_INT_H
 #define WH_SIM_HISTORY_INT_H
@@ -58,7 +58,7 @@ struct state { /* that was given */
 
 struct view {
 	uint64_t number;
-	uint32_t count, by;   /* by: who installed it first */
+	uint32_t count, by;   /* by: the life that installed it first */
 	uint32_t *members;    /* node ids by rank */
 	uint32_t *place;      /* by node id: 1 + its rank, 0: it is no member */
 	uint32_t *lives;      /* by rank; NOBODY: not known */
@@ -74,10 +74,10 @@ struct seat { /* of one node in one subgroup */
 	bool had;        /* it has been in a shard before */
 	bool astray; /* it has been taken out of one, and has sent in none since: what it had claimed has nowhere to go */
 	bool awaits;       /* a state: it delivers nothing */
-	bool empties;      /* that is the empty one: nobody has been in its shard before, and it in another */
+	bool empties;      /* that is the empty one: no node has been in its shard before, and it in another */
 	bool behind;       /* it has one, and `at` may be a view before its own */
 	bool restored;     /* it has begun with one: what was delivered before it joined is in there, or comes */
-	struct view *at;   /* the one in whose order it is; a later one than its own if its state is of that */
+	struct view *at;   /* the view with the order that it is in; a later one than its own if its state is of that */
 	uint64_t position; /* there */
 	uint64_t *next;    /* by sender: the index that it expects */
 };
@@ -154,7 +154,7 @@ uint32_t wh_history_life_in(const struct wh_history *h, const struct view *view,
 uint32_t wh_history_sender_in(const struct wh_history *h, const struct view *view, uint32_t id);
 /* The life goes on from the order that it is in: it has delivered all of it. */
 bool wh_history_leave_order(struct wh_history *h, uint32_t life, const struct subgroup *g);
-/* history_state.c: whoever is behind goes on to the order of a later view. */
+/* history_state.c: a life that is behind goes on to the order of a later view. */
 bool wh_history_move_on(struct wh_history *h, uint32_t life, struct subgroup *g, uint64_t view);
 void wh_history_free_view(struct view *view, uint32_t units);
 

@@ -1,4 +1,4 @@
-/* history_state.c - states on their way to newcomers: whoever begins with one goes on exactly where it ends. */
+/* history_state.c - states on their way to newcomers: a newcomer that begins with one goes on exactly where it ends. */
 #include "sim/history_int.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* history_views.c - the views of a history: one sequence for all, each a majority of the one before, and nobody goes on
+/* history_views.c - the views of a history: one sequence for all, each a majority of the one before, and no member goes on
  * from one with less than the others. */
 #include "sim/history_int.h"
 
@@ -25,7 +25,7 @@ void wh_history_free_view(struct view *view, uint32_t units)
 	free(view);
 }
 
-/* ---- who is who ------------------------------------------------------------------------------------------------------ */
+/* ---- which life a member is ------------------------------------------------------------------------------------------ */
 
 /* The life of that node that begins with this view; NOBODY: none is known to. */
 static uint32_t who_begins(const struct wh_history *h, uint32_t id, uint64_t number)
@@ -79,7 +79,7 @@ static bool has_left(const struct wh_history *h, const struct view *view, uint32
 
 /* ---- which views may follow one another ------------------------------------------------------------------------------ */
 
-/* Who stays keeps its order, who joins comes behind. */
+/* Members that stay keep their order, newcomers come behind. */
 static bool check_ages(struct wh_history *h, const struct view *before, const struct view *view)
 {
 	uint32_t at = 0;
@@ -118,7 +118,7 @@ static bool breaks_ties(const struct wh_history *h, const struct view *before, c
 	return h->tie_breaker >= 0 && before->place[h->tie_breaker] > 0 && view->place[h->tie_breaker] > 0;
 }
 
-/* Of whom a quorum of that view is taken. */
+/* The number of nodes that a quorum of that view is taken of. */
 static uint32_t voters(const struct wh_history *h, const struct view *view)
 {
 	return view->number == 0 && !h->founded && view->count < h->configured ? h->configured : view->count;
@@ -230,7 +230,7 @@ out:
 	return NULL;
 }
 
-/* A view that nobody has installed before. NULL: broken. */
+/* A view that no life has installed before. NULL: broken. */
 static struct view *first_told(struct wh_history *h, uint32_t node, const struct wh_history_view *told)
 {
 	struct view *view = new_view(h, node, told);
@@ -254,7 +254,7 @@ static bool check_number(struct wh_history *h, uint32_t node, uint64_t number)
 	return true;
 }
 
-/* Who installs it is the life that is in it. */
+/* The life that installs it is the one that is in it. */
 static bool check_life(struct wh_history *h, uint32_t node, const struct view *view)
 {
 	struct life *life = &h->lives[node];
@@ -362,7 +362,7 @@ bool wh_history_leave_order(struct wh_history *h, uint32_t node, const struct su
 	return true;
 }
 
-/* Does somebody have a state that whoever comes in now needs? */
+/* Does some member have a state that a newcomer needs now? */
 static bool has_state(struct subgroup *g, uint32_t shard, uint64_t number)
 {
 	if (number < g->since[shard])
@@ -370,7 +370,7 @@ static bool has_state(struct subgroup *g, uint32_t shard, uint64_t number)
 	return g->stateful && g->since[shard] < number;
 }
 
-/* Whoever has been in another shard has something to forget where nobody has anything. */
+/* A node that has been in another shard has something to forget where no node has anything. */
 static void begin_stay(struct subgroup *g, struct seat *seat, const struct wh_history_place *place, uint64_t number)
 {
 	bool comes = place->role != WH_HISTORY_OUT, needs = comes && has_state(g, place->shard, number);
@@ -380,9 +380,10 @@ static void begin_stay(struct subgroup *g, struct seat *seat, const struct wh_hi
 	seat->had |= comes;
 }
 
-/* Only who is taken out of its shard loses what it has claimed there: a sender that stays, and is to send no more, has waited until
- * all had it. In an inactive shard that it has moved to the rest waits, to no avail unless it sends there. What it sends there all the
- * same may lack what newcomers to the shard before, itself among them, had kept back when they left it: that was delivered. */
+/* Only a member that is taken out of its shard loses what it has claimed there: a sender that stays, and is to send no more, has
+ * waited until all had it. In an inactive shard that it has moved to the rest waits, to no avail unless it sends there. What it
+ * sends there all the same may lack what newcomers to the shard before, itself among them, had kept back when they left it: that
+ * was delivered. */
 static bool may_lose(struct seat *seat, const struct wh_history_place *place, bool stays)
 {
 	bool leaves = !stays && seat->place.role != WH_HISTORY_OUT;

@@ -34,15 +34,15 @@ bool wh_inspect_keeps(const whorl_node *node, uint32_t g);
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard);
 /* Has it stopped in its view: it neither sends nor receives there any more? */
 bool wh_inspect_wedged(const whorl_node *node);
-/* Whom it suspects in its view: bit i is node i. */
+/* The nodes that it suspects in its view: bit i is node i. */
 uint64_t wh_inspect_suspects(const whorl_node *node);
-/* Of whom it knows that they left, said or not. */
+/* The nodes that it knows to have left, said or not. */
 uint64_t wh_inspect_left(const whorl_node *node);
 /* In this view, or one before that is not forgotten yet, it has taken that incarnation as one that has left in order. */
 bool wh_inspect_saw_leave(const whorl_node *node, uint32_t id, uint64_t incarnation);
-/* And those whom it would suspect if it heard a quorum. */
+/* And the nodes that it would suspect if it heard a quorum. */
 uint64_t wh_inspect_distrusts(const whorl_node *node);
-/* Of whom it suspects those whose rows it would still see change, although they have failed for it (T9). */
+/* Of the nodes that it suspects, those with rows that it would still see change, although they have failed for it (T9). */
 uint64_t wh_inspect_unfrozen(const whorl_node *node);
 /* Has it the memory of the view with that image still, its own rows and those of the others? */
 bool wh_inspect_has_image(const whorl_node *node, uint64_t key);

@@ -103,7 +103,7 @@ void wh_machine_sleep_until(struct wh_machine *machine, uint64_t when_ns)
 
 /* ---- what takes time ----------------------------------------------------------------------------------------------------- */
 
-/* Those who wait for the loop of that node look now. */
+/* Processors that wait for the loop of that node look now. */
 static void wake(struct wh_machine *machine, uint32_t id)
 {
 	for (struct processor *processor = machine->processors; processor != NULL; processor = processor->next) {

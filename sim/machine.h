@@ -3,7 +3,7 @@
  * What a schedule of `whorl sim` draws at random is counted here: how long each thing takes. Each node is the library, in the
  * transport of the simulator with the card of `[nic]` (sim/net/card.c). A node has processors: one makes passes of its loop,
  * others are threads of its application, all of them fibers. Time passes for a processor where it works (`[cpu]`) and where it posts, in the
- * middle of a pass too; everybody else goes on meanwhile, and sees the memory that they share as it is by then. A processor that waits
+ * middle of a pass too; all others go on meanwhile, and see the memory that they share as it is by then. A processor that waits
  * polls, at no cost to others. So nothing is drawn but `jitter`, and the same seed gives the same run.
  *
  * Threads: all of it is for one thread.
@@ -51,7 +51,7 @@ void wh_machine_free(struct wh_machine *machine);
 /* A clock that is the same for all nodes: now_ns only. Lives as long as the machine. */
 const struct wh_env *wh_machine_clock(const struct wh_machine *machine);
 
-/* A node, whose passes are made here whatever engine.thread says. The results of whorl_open. */
+/* A node. Its passes are made here whatever engine.thread says. The results of whorl_open. */
 WH_MUST_CHECK enum whorl_result wh_machine_open(struct wh_machine *machine, const struct wh_node_config *config,
 						uint32_t id, const struct whorl_open_options *options,
 						whorl_node **node, struct wh_error *err);

@@ -1,5 +1,5 @@
 /* payload.h - what a message of a run holds: it follows from subgroup, sender, index and length, so that
- * whoever gets it knows what it must be.
+ * its receiver knows what it must be.
  */
 #ifndef WH_SIM_PAYLOAD_H
 #define WH_SIM_PAYLOAD_H
@@ -10,7 +10,7 @@
 #include "transport/dice.h"
 
 struct wh_payload_id {
-	uint32_t subgroup, sender; /* sender: whoever counts its messages, a node or one of its lives */
+	uint32_t subgroup, sender; /* sender: what counts its messages, a node or one of its lives */
 	uint64_t index;
 	size_t bytes;
 };
@@ -52,7 +52,7 @@ static inline size_t wh_payload_check(const unsigned char *data, const struct wh
 	return id->bytes;
 }
 
-/* What an application has in a slot while it makes up its mind: nobody may ever see it. */
+/* What an application has in a slot while it makes up its mind: no member may ever see it. */
 static inline void wh_payload_scribble(unsigned char *data, size_t bytes)
 {
 	memset(data, 0xd1, bytes);

@@ -32,7 +32,7 @@ static uint64_t skewed(struct wh_dice *dice, uint64_t least, uint64_t most)
 	return least + wh_dice_below(dice, span);
 }
 
-/* ---- who ---------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes -------------------------------------------------------------------------------------------------------------- */
 
 static uint32_t draw_nodes(struct wh_dice *dice, const struct wh_plan_limits *limits)
 {
@@ -173,7 +173,7 @@ static void draw_shards(struct wh_dice *dice, const struct wh_plan_subgroup *sub
 		options->members_min = (int64_t)wh_dice_between(dice, 1, subgroup->member_count);
 }
 
-/* Who is a member and who sends is another matter in each view. */
+/* Which nodes are members and which send is another matter in each view. */
 static void draw_function(uint32_t nodes, struct wh_plan_subgroup *out, struct wh_subgroup_options *options)
 {
 	out->by_function = true;
@@ -183,7 +183,7 @@ static void draw_function(uint32_t nodes, struct wh_plan_subgroup *out, struct w
 	snprintf(options->senders, sizeof(options->senders), "all");
 }
 
-/* In some of them members also move from shard to shard, each at views of its own, so that most shards keep somebody. */
+/* In some of them members also move from shard to shard, each at views of its own, so that most shards keep some member. */
 static void draw_moves(const struct wh_plan *plan, uint32_t g, struct wh_plan_subgroup *out,
 		       struct wh_subgroup_options *options)
 {

@@ -1,5 +1,5 @@
-/* plan.h - what a run is to try, drawn from a seed: who is in the group, what each subgroup is, which optimisations are
- * on. The simulator plays plans, and so do the tests on shared memory.
+/* plan.h - what a run is to try, drawn from a seed: which nodes are in the group, what each subgroup is, which
+ * optimisations are on. The simulator plays plans, and so do the tests on shared memory.
  *
  * 1 to 16 nodes, 1 to 16 senders, 1 B to 64 KB, windows of 1 to 1000, 1 to 50 subgroups that overlap anyhow, shards,
  * every combination of the switches; and how long it takes, held within `struct wh_plan_limits`. Each part has dice of its

@@ -8,7 +8,7 @@
 
 /* So many events without anything that moves on are no progress: passes go on and on, or nulls chase nulls. */
 #define USELESS_STEPS 300000
-#define NOTHING_NS (UINT64_C(3600) * WH_NS_PER_S) /* nobody has anything to do for so long */
+#define NOTHING_NS (UINT64_C(3600) * WH_NS_PER_S) /* no node has anything to do for so long */
 #define SURVEY_NS (20 * WH_NS_PER_MS)             /* until statistics are fresh */
 #define LIVES_MAX 64                              /* bits in a set */
 #define JOINS_IN 8                                /* in one run of so many counters beside each other go as one push */
@@ -405,7 +405,7 @@ static void leave_all(struct play *play)
 			leave_one(play, &play->actors[i]);
 }
 
-/* Whoever has vanished before it was let in is thought to want to come in, for a while. */
+/* A node that has vanished before it was let in is thought to want to come in, for a while. */
 static void forget_vanished(struct play *play)
 {
 	uint64_t until_ns = play->vanished_ns > 0 ? play->vanished_ns + FORGETTING_NS : 0;
@@ -465,7 +465,7 @@ static void close_all(struct play *play)
 	for (uint32_t i = 0; i < play->lives; i++)
 		wh_actor_leave(&play->actors[(first + i) % play->lives], drains ? 10000 : 0);
 	if (wh_play_failed(play))
-		return; /* who knows what is still open */
+		return; /* what is still open is not known */
 	for (uint32_t i = 0; i < play->lives; i++)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
 			wh_stream_finish_late(play->actors[i].places[g].stream);

@@ -4,7 +4,7 @@
  *     faults.c    what goes wrong, when its moment comes
  *     actors.c    nodes: when they make a pass, sleep, wake; what happens inside of upcalls
  *     streams.c   applications: claims, finished in any order, aborted, held
- *     states.c    the states of applications, given to those who come
+ *     states.c    the states of applications, given to nodes that come
  *     scenes.c    views, as nodes enter them
  *     checkers.c  what must hold in a view after each pass; deliveries.c: at each upcall; failures.c: of a node
  *     calm.c      what must be so in the end
@@ -81,7 +81,7 @@ struct place { /* one node in one subgroup, in all views */
 
 	uint64_t state; /* its application's: the digest of all that it has delivered, or taken over with a state */
 	bool awaits;    /* it needs a state, and has none */
-	bool empties;   /* that is the empty one, since nobody was in its shard before */
+	bool empties;   /* that is the empty one, since no node was in its shard before */
 	uint64_t stay;  /* how often it has entered a shard */
 	uint64_t coming_stay;  /* in which of these the state that is being restored has begun to come */
 	bool behind;           /* it has one, and may be upcalled messages of views before its own */
@@ -114,7 +114,7 @@ struct actor { /* one life of a node */
 	uint64_t stall_ns;         /* its next upcall takes so long */
 	struct scene *scene;       /* the view that it is in; NULL: none yet */
 	struct place *places;      /* by subgroup */
-	uint64_t accused;          /* nodes of whom it has said, in any view, that they are gone */
+	uint64_t accused;          /* nodes of which it has said, in any view, that they are gone */
 	struct heard {             /* by node: its heartbeat, as this one had it after its last pass */
 		uint64_t key;      /* of the image */
 		uint64_t value, when_ns;
@@ -135,7 +135,7 @@ struct part { /* what one sender sends in one shard of one view: the truth */
 
 struct taken { /* by a member, of a sender: what was so when it was last looked at */
 	uint64_t covered, announced;
-	uint64_t done; /* slots whose upcalls have returned */
+	uint64_t done; /* slots with upcalls that have returned */
 };
 
 struct seat { /* one member of one shard in one view */
@@ -144,11 +144,11 @@ struct seat { /* one member of one shard in one view */
 	struct place *place;
 	int me;              /* sender rank, -1: none */
 	bool entered;        /* it is in this view, or was */
-	bool gone;           /* it was: it is in a later one, or closed, or nobody knows what it did last */
+	bool gone;           /* it was: it is in a later one, or closed, or what it did last is not known */
 	struct taken *taken; /* by sender rank */
 	uint64_t covered, received_num, delivered_num;
 	uint64_t deliveries;
-	uint64_t next_sequence; /* all below have been delivered, or were nobody's */
+	uint64_t next_sequence; /* all below have been delivered, or were no sender's */
 	uint64_t in_pass;       /* upcalls in this pass */
 	bool in_upcall;
 	uint32_t upcall_sender;
@@ -181,8 +181,8 @@ struct scene { /* a view, made when the first node enters it */
 	uint64_t group;         /* its identity */
 	uint64_t key;           /* of its image */
 	uint64_t members, ids;  /* lives, and nodes */
-	uint32_t voters;        /* of whom a quorum is taken */
-	bool rests;             /* somebody rests in it */
+	uint32_t voters;        /* how many a quorum is taken of */
+	bool rests;             /* some node rests in it */
 	struct circle *circles; /* by shard */
 	uint32_t circle_count;
 };
@@ -224,7 +224,7 @@ struct play {
 	struct scene *scenes;        /* the newest */
 	uint64_t *disks;             /* by node id: the record that it keeps; 0: none */
 	bool late_ends;              /* a node may end, and others notice it after more than a start time-out */
-	bool extinct;                /* of the group nobody can go on, or others have formed one of that name */
+	bool extinct;                /* no node of the group can go on, or others have formed one of that name */
 	uint64_t steps, useful_step; /* events; of them the last that moved anything on */
 	uint32_t awake, busy_streams;
 	uint32_t depth;  /* upcalls that are taking their time */
@@ -239,20 +239,20 @@ struct play {
 	bool met;                          /* all nodes have, or need not: times count from `met_ns` */
 	uint64_t met_ns;                   /* when */
 	uint32_t unopened;                 /* of those that are there at the beginning */
-	bool suspected;                    /* anybody has suspected anybody, or proposed a view */
+	bool suspected;                    /* some node has suspected another, or proposed a view */
 	uint32_t faults_due;               /* with a time, that have not come or are not over */
-	struct actor **subjects;           /* by fault: whom it has come about for */
+	struct actor **subjects;           /* by fault: the life that it has come about for */
 	uint64_t (*seen)[WH_MOMENT_COUNT]; /* by node id: how often each of its moments has come */
 	uint32_t *cuts;                    /* from x nodes + to: by how many faults that link is cut */
 	uint32_t *links_harmed;            /* by node id: by how many faults any link of it is cut or slow */
 	uint64_t restless_ns;              /* when a fault came or ended last */
-	uint64_t vanished_ns;              /* when somebody ended last of whom nobody is told */
+	uint64_t vanished_ns;              /* when a node ended last that no other is told of */
 	struct wh_sim_link_cost link;      /* of all links that no fault has slowed down */
 	bool calm;                         /* no more will come */
 	uint64_t touched;                  /* lives that faults have touched */
 	uint64_t broken;                   /* lives with a connection that has ended for good */
 	uint64_t happened;                 /* bit i: fault i of the schedule */
-	uint64_t survivors;                /* lives; in the end. 0: nobody may go on */
+	uint64_t survivors;                /* lives; in the end. 0: no node may go on */
 
 	/* Told of each moment, before the faults of that moment come about. */
 	void (*watch)(void *ctx, const struct actor *actor, enum wh_moment moment);
@@ -267,13 +267,13 @@ struct play {
 	char verdict[512]; /* "": good */
 };
 
-/* States are given to those who come. */
+/* States are given to nodes that come. */
 static inline bool wh_play_has_states(const struct play *play)
 {
 	return play->plan->state_bytes > 0;
 }
 
-/* Somebody was cut off from somebody for a while. */
+/* Some node was cut off from another for a while. */
 static inline bool wh_play_was_cut(const struct play *play)
 {
 	for (uint32_t i = 0; play->schedule != NULL && i < play->schedule->count; i++)
@@ -351,7 +351,7 @@ struct wh_payload_id wh_stream_payload(const struct stream *stream, uint64_t num
 
 /* The subgroup is open: gives it the functions for its state. */
 void wh_state_of_place(struct place *place);
-/* It has entered the shard in this view, in which somebody has a state, or nobody. */
+/* It has entered the shard in this view, in which some member has a state, or none. */
 void wh_place_begin(struct place *place, bool needs_state);
 /* A message has been delivered. */
 void wh_place_add(struct place *place, uint64_t payload);
@@ -364,7 +364,7 @@ void wh_place_look(struct place *place);
 void wh_scene_enter(struct actor *actor, const struct whorl_view *shown);
 /* A member of it has crashed, and that may go unnoticed for longer than a first view is waited for. */
 bool wh_scene_ended_late(const struct play *play, const struct scene *scene);
-/* Nobody will look at this node's passes any more. */
+/* This node's passes will not be looked at any more. */
 void wh_scene_forsake(struct actor *actor);
 void wh_scenes_free(struct play *play);
 /* The rank of that node, an id, among the senders, -1. */
@@ -384,7 +384,7 @@ void wh_check_died(struct actor *actor);
 void wh_check_claim(const struct stream *stream, uint64_t number);
 void wh_check_upcall(struct place *place, const struct whorl_message *message);
 void wh_check_payload(const struct place *place, const struct whorl_message *message);
-/* What survivors count as received is theirs, whoever has crashed. */
+/* What survivors count as received is theirs, whichever nodes have crashed. */
 void wh_check_held(struct play *play);
 
 /* ---- report.c ----------------------------------------------------------------------------------------------------------- */
@@ -398,13 +398,13 @@ void wh_report_line(void *ctx, uint32_t node, enum wh_log_level level, const cha
 
 /* Faults have stopped: goes on until all is delivered that must be, or it is plain that nothing can be any more. */
 bool wh_calm_settle(struct play *play);
-/* Do these lives make a quorum of that view, some of whose members may have left in order? */
+/* Do these lives make a quorum of that view? Some of its members may have left in order. */
 bool wh_calm_is_quorum(const struct play *play, const struct scene *scene, uint64_t set);
-/* Nobody may go on: of the last view no quorum is left; or all of it are gone, and those who come may not form another. */
+/* No node may go on: of the last view no quorum is left; or all of it are gone, and nodes that come may not form another. */
 bool wh_calm_is_over(const struct play *play);
 /* Nothing happens any more: is everything delivered that can be? */
 void wh_calm_check(struct play *play);
-/* All that the one who has left in order committed is delivered by all others. */
+/* All others have delivered all that the node that left in order has committed. */
 void wh_calm_check_left(const struct actor *actor);
 /* An idle group posts heartbeats, and nothing else. */
 void wh_calm_check_silence(struct play *play);

@@ -1,4 +1,4 @@
-/* scenes.c - views as nodes enter them: who sits where, and what the truth about each sender begins with. See play_int.h. */
+/* scenes.c - views as nodes enter them: which node sits where, and what the truth about each sender begins with. See play_int.h. */
 #include <stdlib.h>
 
 #include "sim/play_int.h"
@@ -183,8 +183,8 @@ static void sit_down(struct seat *seat)
 	}
 }
 
-/* Those in their whorl_close whom somebody has taken as leaving in order: a quorum is not taken of them. Who only begins to close
- * may have failed for the others. */
+/* Members in their whorl_close that some node has taken as leaving in order: a quorum is not taken of them. A member that only
+ * begins to close may have failed for the others. */
 static void tell_leavers(const struct play *play)
 {
 	for (uint32_t i = 0; i < play->lives; i++) {
@@ -234,7 +234,7 @@ static void tell_history(struct actor *actor, const struct wh_view *view, const 
 	free(places);
 }
 
-/* Who rests, or has ended, has sent all that it had claimed before. */
+/* A node that rests, or has ended, has sent all that it had claimed before. */
 static void check_sent_all(struct place *place)
 {
 	const struct stream *stream = place->stream;
@@ -251,7 +251,7 @@ static void check_sent_all(struct place *place)
 			     place->actor->name, place->g, (unsigned long long)committed - 1);
 }
 
-/* Who was taken out of its shard, and may not send in another though others could, has lost what was not sent. */
+/* A node that was taken out of its shard, and may not send in another though others could, has lost what was not sent. */
 static void look_at_role(struct place *place)
 {
 	const struct seat *seat = place->seat;
@@ -306,8 +306,8 @@ static uint64_t lives_in(struct play *play, const struct wh_view *view)
 	return members;
 }
 
-/* Those of a view who live and have not left its group, though some of them may be cut off or stand still. Who has not begun a first
- * view may yet, unless it has dropped it. */
+/* Members of a view that live and have not left its group, though some of them may be cut off or stand still. A member that has not
+ * begun a first view may yet, unless it has dropped it. */
 static uint64_t find_living(const struct play *play, const struct scene *scene)
 {
 	uint64_t living = 0;
@@ -322,8 +322,8 @@ static uint64_t find_living(const struct play *play, const struct scene *scene)
 	return living;
 }
 
-/* Can they ever go on in this view, or from it to the next? Those who have left in order do not count; whom the others took to have
- * failed before is taken for one who left, which is to err on the side of two groups. */
+/* Can they ever go on in this view, or from it to the next? Members that have left in order do not count. A member that the others
+ * took to have failed before is taken for one that left, which is to err on the side of two groups. */
 static bool can_go_on(const struct play *play, const struct scene *scene)
 {
 	struct scene left = *scene;
@@ -333,7 +333,7 @@ static bool can_go_on(const struct play *play, const struct scene *scene)
 	return wh_calm_is_quorum(play, &left, find_living(play, scene));
 }
 
-/* There may be another group of this name when of the first nobody can go on any more, and that is the end of this run; never two
+/* There may be another group of this name when no node of the first can go on any more, and that is the end of this run; never two
  * that can. */
 static void enter_another_group(struct play *play, const struct actor *actor, const struct wh_view *view, uint64_t key)
 {

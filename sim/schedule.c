@@ -161,7 +161,7 @@ static void blanks(struct reader *reader)
 		reader->at++;
 }
 
-/* Whoever knows more of what is expected says it later. */
+/* A caller that knows more of what is expected says it later. */
 static bool miss(struct reader *reader, const char *expected)
 {
 	reader->expected = expected;

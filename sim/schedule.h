@@ -12,7 +12,7 @@
  *     break 0,1 with 3 at 30 ms              their connections end, and each side is told that the other is down
  *     leave 3 at 40 ms                       it closes in order
  *
- * and of what is no fault, but changes who is there:
+ * and of what is no fault, but changes which nodes are there:
  *
  *     join 5 at 12 ms                        it is not there at the beginning: it is opened then
  *     return 2 at 80 ms                      it is opened again: another life of it. If it still runs it is killed first
@@ -20,7 +20,7 @@
  *
  * Times count from when all nodes that are there at the beginning have met, or have been opened, as the plan says. The moment of
  * a fault of one node may also be the k-th thing of a kind that this node does, in all its lives: an upcall, a step of coming in,
- * or a step of a change of view, that is a push. "push 17" is its 17th push after anybody has suspected anybody or proposed a
+ * or a step of a change of view, that is a push. "push 17" is its 17th push after any node has suspected another or proposed a
  * view; the other kinds are pushes of one column (enum wh_moment). What never comes about, as the third wedge of a node that sees
  * one change, is withdrawn when the times of all other faults are over.
  *
@@ -59,7 +59,7 @@ enum wh_fault_kind {
 	X(TIME, "")                                                                                                    \
 	X(UPCALL, "upcall")           /* a message is being delivered to it */                                         \
 	X(PUSH, "push")               /* any push of it after the first suspicion or proposal of the run */            \
-	X(SUSPECT, "suspect")         /* it says whom it suspects */                                                   \
+	X(SUSPECT, "suspect")         /* it names nodes it suspects */                                                 \
 	X(WEDGE, "wedge")             /* it says that it has stopped */                                                \
 	X(PROPOSE, "propose")         /* it proposes a view */                                                         \
 	X(ACKNOWLEDGE, "acknowledge") /* it says that the memory of a proposed view is open */                         \
@@ -112,7 +112,7 @@ static inline bool wh_fault_lasts(const struct wh_fault *fault)
 	       fault->kind == WH_FAULT_REST;
 }
 
-/* Others may think that those whom it touches have failed. */
+/* Others may think that the nodes that it touches have failed. */
 static inline bool wh_fault_harms(const struct wh_fault *fault)
 {
 	return fault->kind < WH_FAULT_JOIN;
@@ -149,7 +149,7 @@ struct wh_schedule_limits {
 
 /* From the seed. Mostly a majority stays unharmed; sometimes none does. */
 void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
-/* Its second half: who is not there at the beginning, who comes back, who rests; and what goes wrong with those who come. */
+/* Its second half: nodes that are not there at the beginning, come back, or rest; and what goes wrong with nodes that come. */
 void wh_schedule_draw_joins(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
 
 #endif

@@ -164,7 +164,7 @@ static void append(struct place *place, const void *bytes, size_t count)
 	place->coming_bytes += count;
 }
 
-/* Is that what somebody gave? */
+/* Is that what some member gave? */
 static bool check_image(const struct place *place, const struct image *image)
 {
 	const struct play *play = place->actor->play;
@@ -199,7 +199,7 @@ static void adopt(struct place *place, const struct image *image)
 		seat->next_sequence = seat->circle->order[image->deliveries - 1].sequence + 1;
 }
 
-/* It has been in another shard, and in this one nobody was. */
+/* It has been in another shard, and in this one no node was. */
 static void begin_empty(struct place *place)
 {
 	struct play *play = place->actor->play;

@@ -57,7 +57,7 @@ uint64_t wh_trial_mix(uint64_t digest, const struct wh_verdict *verdict);
 /* What shrinking needs; wh_trial_play_apart, for one. */
 typedef void wh_trial_play_fn(const struct wh_trial *trial, FILE *log, struct wh_verdict *out);
 
-/* Makes a trial whose verdict is bad smaller, as long as it breaks the same property: fewer faults, earlier and shorter ones,
+/* Makes a trial with a bad verdict smaller, as long as it breaks the same property: fewer faults, earlier and shorter ones,
  * fewer nodes, subgroups and messages. `tell` is told after each attempt, and ends it by returning false. Returns how many
  * attempts were made. */
 uint32_t wh_trial_shrink(struct wh_trial *trial, struct wh_verdict *verdict, wh_trial_play_fn *play,

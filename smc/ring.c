@@ -114,7 +114,8 @@ static void add_to(int fd, uint64_t count)
 	(void)written; /* fails only when the eventfd is at its maximum, which is readable as well */
 }
 
-/* Who armed is told of room alone; without it the arms stay. Who arms too late to be counted here sees the room: partner wh_ring_arm. */
+/* A thread that armed is told of room alone; without it the arms stay. A thread that arms too late to be counted here sees the
+ * room: partner wh_ring_arm. */
 static void tell_arms(struct wh_ring *ring)
 {
 	uint64_t arms;
@@ -129,7 +130,7 @@ static void tell_arms(struct wh_ring *ring)
 void wh_ring_signal(struct wh_ring *ring)
 {
 	add_to(ring->window_fd, 1);
-	wh_fence_full(); /* why there is room, which was stored before, then who is to be told. Partner: wh_ring_arm */
+	wh_fence_full(); /* why there is room, which was stored before, then which threads are to be told. Partner: wh_ring_arm */
 	tell_arms(ring);
 }
 
@@ -193,7 +194,7 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 
 		if (__builtin_expect((word & CLAIM_BITS) != 0, 0))
 			return refusal(word);
-		/* Acquire: whoever read this slot's last message has finished with it. Partner: wh_ring_publish_limit. */
+		/* Acquire: the readers of this slot's last message have finished with it. Partner: wh_ring_publish_limit. */
 		limit = wh_load_acquire(&ring->limit);
 		if (number >= limit) {
 			atomic_fetch_add_explicit(&ring->window_full, 1, memory_order_relaxed);
@@ -277,7 +278,7 @@ static void begin_at(struct wh_ring *ring, uint64_t first)
 	uint64_t claimed = wh_ring_claimed(ring);
 
 	WH_CHECK(ring->diag, first <= claimed && claimed <= first + ring->window);
-	if (ring->sent < wh_load_relaxed(&ring->dropped)) { /* views follow so quickly that nobody has counted yet */
+	if (ring->sent < wh_load_relaxed(&ring->dropped)) { /* views follow so quickly that these are not counted yet */
 		wh_rcu_synchronize();
 		wh_ring_count_dropped(ring);
 	}

@@ -54,9 +54,9 @@ struct wh_ring {
 	int room_fd;   /* [const] an eventfd that counts: there is room, once for each wh_ring_arm. The program's */
 	struct wh_ready *ready; /* [const pointer] */
 	struct wh_place *place; /* [loop writes; RCU] of the current view, or the last in which I was a sender */
-	wh_word dropped;        /* [loop writes] claims below it, if not sent, are nobody's: I was no sender any more */
-	wh_word late;           /* [claim holders] claims that were finished after they had been dropped */
-	uint64_t dropped_open;  /* [loop] claims that were open when they were dropped, over all */
+	wh_word dropped; /* [loop writes] claims below it, if not sent, belong to no sender: I was none any more */
+	wh_word late;    /* [claim holders] claims that were finished after they had been dropped */
+	uint64_t dropped_open; /* [loop] claims that were open when they were dropped, over all */
 
 	/* closed << 63 | wedged << 62 | away << 61 | held << 60 | number << slot_bits | slot of the next claim. [application
 	 * threads; the bits are set by the loop and whorl_close, taken away by the loop] */
@@ -111,7 +111,7 @@ static inline bool wh_ring_finish(struct wh_ring *ring, const struct wh_claim *c
 	struct wh_ready *ready = &ring->ready[claim->slot];
 	uint64_t number = claim->number;
 
-	/* Acquire, and in the RCU lock: who drops sees either the mark or, after a grace period, that it is missing. */
+	/* Acquire, and in the RCU lock: the thread that drops sees either the mark or, after a grace period, that it is missing. */
 	if (__builtin_expect(number < wh_load_acquire(&ring->dropped), 0)) {
 		wh_fetch_add(&ring->late, 1);
 		return false;
@@ -181,7 +181,7 @@ void wh_ring_wedge(struct wh_ring *ring);
  * again. `ends`: claims get WHORL_NOT_SENDER, as I am one only until they are delivered. `place` lives until wh_ring_forget. */
 void wh_ring_enter(struct wh_ring *ring, struct wh_place *place, uint64_t first, bool ends);
 
-/* A view begins in which nobody sends, for now: claims still get WHORL_AGAIN (or, if that ends, WHORL_NOT_SENDER), and what is
+/* A view begins in which no member sends, for now: claims still get WHORL_AGAIN (or, if that ends, WHORL_NOT_SENDER), and what is
  * not delivered, from `first` on, waits where it is. */
 void wh_ring_rest(struct wh_ring *ring, uint64_t first, bool ends);
 
@@ -200,10 +200,10 @@ uint64_t wh_ring_numbers(uint32_t window);
 /* All numbers of claims have been given out. There are no more. */
 bool wh_ring_ids_exhausted(const struct wh_ring *ring);
 
-/* Raises the limit by what `freed` has grown to, and tells those who wait. */
+/* Raises the limit by what `freed` has grown to, and tells the threads that wait. */
 void wh_ring_publish_limit(struct wh_ring *ring);
 
-/* Wakes those who wait for the window, whatever the reason; those who armed, if it is worth to claim now. Any thread. */
+/* Wakes threads that wait for the window, whatever the reason; threads that armed, if it is worth to claim now. Any thread. */
 void wh_ring_signal(struct wh_ring *ring);
 
 /* No more claims: later ones get WHORL_CLOSED. Claims made before may still be finished. */

@@ -9,8 +9,8 @@
 
 #include "sst/layout.h"
 
-/* One per node: what a change of view is made of (docs/decisions/0014). A word that guards others lies before them: whoever
- * copies a row from its start on (freeze) gets nothing older than its guard says. */
+/* One per node: what a change of view is made of (docs/decisions/0014). A word that guards others lies before them: a node
+ * that copies a row from its start on (freeze) gets nothing older than its guard says. */
 struct wh_node_columns {
 	/* Raised and pushed (quietly) every quarter of the failure time-out, whatever else is pushed. Odd: its owner hears no
 	 * quorum. */
@@ -23,7 +23,7 @@ struct wh_node_columns {
 	struct wh_counter_col proposed;
 	/* The memory of this attempt's view is shared with all its members: (rank of its leader + 1) << 16 | attempt. */
 	struct wh_counter_col acknowledged;
-	/* Rank + 1 of the leader whose decision I have made or echoed, 0: none. Guards `image` and `cut`, which never change
+	/* Rank + 1 of the leader of the decision that I have made or echoed, 0: none. Guards `image` and `cut`, which never change
 	 * once it is not 0. */
 	struct wh_counter_col agreed;
 	/* My last word in this view: I have delivered up to the cut, and go on in the next. */
@@ -37,11 +37,11 @@ struct wh_node_columns {
 	struct wh_array_col wish;
 	/* By subgroup: 1: the layout ends my sending there, and all that I have claimed is delivered. */
 	struct wh_array_col ended;
-	/* As leader: a record for each attempt, all of one length: who comes in (two words each: node id + 1, incarnation; 0:
-	 * nobody), then 1 if a view follows even if nothing changes, then who rests (bits by rank, by subgroup), then who has
-	 * ended (likewise), then its seal
-	 * (wh_proposal_seal). Attempt k has the k-th; there is room for two. A transport may read it when it leaves: what comes
-	 * under the guard of k may be of k+2 already, or of both. It is read if its seal is that of k; if not, k+1 is coming. */
+	/* As leader: a record for each attempt, all of one length: the newcomers (two words each: node id + 1, incarnation;
+	 * 0: none), then 1 if a view follows even if nothing changes, then the senders that rest (bits by rank, by subgroup),
+	 * then those that have ended (likewise), then its seal (wh_proposal_seal). Attempt k has the k-th; there is room for two. A
+	 * transport may read it when it leaves: what comes under the guard of k may be of k+2 already, or of both. It is read if
+	 * its seal is that of k; if not, k+1 is coming. */
 	struct wh_list_col proposal;
 };
 

@@ -80,7 +80,7 @@ enum whorl_result wh_sst_append(struct wh_sst *sst, struct wh_pushes *pushes, st
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t offset = col.entries + (uint32_t)((first + i) % col.capacity) * 8;
 
-		/* Relaxed: nobody reads an entry before a guard that is posted later with release: the list's, or another. */
+		/* Relaxed: no node reads an entry before a guard that is posted later with release: the list's, or another. */
 		wh_store_relaxed((wh_word *)(void *)(sst->image->own + offset), entries[i]);
 		sst->mine[offset / 8] = entries[i];
 	}

@@ -68,7 +68,7 @@ static inline uint64_t wh_sst_mine(const struct wh_sst *sst, struct wh_counter_c
 
 /* ---- publishing: my row ----------------------------------------------------------------------------------------- */
 
-struct wh_to { /* whom a push goes to: ranks, without me; lives as long as the image */
+struct wh_to { /* the receivers of a push: ranks, without me; lives as long as the image */
 	const uint32_t *ranks;
 	uint32_t count;
 };

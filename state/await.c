@@ -1,8 +1,8 @@
-/* await.c - the newcomer: whom it asks, and which stream it takes. See state.h; docs/decisions/0016, "The state".
+/* await.c - the newcomer: which nodes it asks, and which stream it takes. See state.h; docs/decisions/0016, "The state".
  *
- * The expected giver has its time; then those who may have the state are asked one after the other, and all of them once more.
- * Whoever's stream comes first is taken, asked or not: one is as good as another. A stream that comes early, or while another is
- * taken, is kept for a while: it may be wanted soon.
+ * The expected giver has its time; then the members that may have the state are asked one after the other, and all of them once
+ * more. The stream that comes first is taken, from a node that was asked or not: one is as good as another. A stream that comes
+ * early, or while another is taken, is kept for a while: it may be wanted soon.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static bool is_taking(const struct wh_state *state)
 	return state->take != NULL && state->take->use == WH_TAKE_WANTED;
 }
 
-/* A take whose giver was removed, too, may just be at its end. */
+/* A take from a giver that was removed, too, may just be at its end. */
 static bool may_yet_have_it(const struct wh_state *state)
 {
 	return state->take != NULL && state->take->use != WH_TAKE_UNWANTED;
@@ -75,7 +75,7 @@ void wh_state_fail(struct wh_state *state, enum whorl_result code, const char *f
 	state->hooks.failed(state->hooks.ctx, code, text);
 }
 
-/* ---- whom it asks --------------------------------------------------------------------------------------------------- */
+/* ---- asking --------------------------------------------------------------------------------------------------------- */
 
 static void expect(struct wh_state *state, uint32_t node, bool asks, uint64_t patience_ns)
 {
@@ -95,8 +95,8 @@ static void next_giver(struct wh_state *state)
 			expect(state, ids[i], true, WH_STATE_PATIENCE * state->hooks.timeout_ns);
 			return;
 		}
-	/* Who says nothing may have it, and will answer, or leave the view. And who hears no quorum cannot know who is left: he may
-	 * have been removed himself. And I may find that I have it. */
+	/* A node that says nothing may have it, and will answer, or leave the view. And a node that hears no quorum cannot know
+	 * which nodes are left: it may have been removed itself. And I may find that I have it. */
 	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx) || may_yet_have_it(state))
 		state->round = 0;
 	state->somebody_is_silent = false;
@@ -108,7 +108,7 @@ static void next_giver(struct wh_state *state)
 	expect(state, WH_NOBODY, false, state->hooks.timeout_ns / WH_STATE_ROUND_PART);
 }
 
-/* Who is expected to give has said no, or is gone, or gave something that is no good. */
+/* The node that is expected to give has said no, or is gone, or gave something that is no good. */
 static void give_up(struct wh_state *state, uint32_t node)
 {
 	if (state->phase != WH_STATE_AWAITS)

@@ -199,7 +199,7 @@ static void give_now(struct wh_state *state, uint32_t node)
 	open_stream(give);
 }
 
-/* One whose stream is not open yet is as good as a new one. */
+/* A give that has not opened its stream yet is as good as a new one. */
 static bool is_served(const struct wh_state *state, uint32_t node)
 {
 	uint32_t gives = 0;

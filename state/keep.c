@@ -37,7 +37,7 @@ static int life_of(const struct wh_state *state, const struct whorl_message *mes
 }
 
 /* Ordered: what was delivered in views before that of the position is in the state, and nothing of later ones is. Unordered: what
- * senders that the position does not name had sent before is in the state, or nobody has it any more; so is all of earlier
+ * senders that the position does not name had sent before is in the state, or no node has it any more; so is all of earlier
  * lives. */
 static bool is_in_state(const struct wh_state *state, const struct whorl_message *message)
 {

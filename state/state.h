@@ -3,7 +3,7 @@
  *     giver      wh_state_give: a snapshot on the loop, a position, a stream; then a job that reads one and writes the other
  *     newcomer   wh_state_await: from now on deliveries are kept back (backlog.c); a stream comes, a job restores it; what is
  *                behind the position is upcalled, a little in each pass
- *     first ones wh_state_begin: nobody has anything; who comes from another shard restores the empty state
+ *     first ones wh_state_begin: no node has anything; one that comes from another shard restores the empty state
  *
  * The stream: a header (subgroup as configured, shard, view number; the position: the sequence number, how many senders, then for each
  * its node id and the number of its first message that is not in the state), then pieces, each with its length before it; a piece of length 0 is
@@ -55,10 +55,10 @@ struct wh_state_hooks {
 	 * shard. What was restored and not delivered here is added by the state itself. */
 	bool (*position)(void *ctx, struct wh_position *out, uint64_t *view, uint32_t *shard);
 	/* The members of the shard that may have the state, in the order in which they are to be asked, me not among them: those
-	 * who have not entered it in this view first. At most `max`; returns how many. */
+	 * that have not entered it in this view first. At most `max`; returns how many. */
 	uint32_t (*givers)(void *ctx, uint32_t *ids, uint32_t max);
-	/* May another give begin now, to that node? Each takes a thread and a snapshot; one that begins later is as good; and who
-	 * is in a later view than I could do nothing with mine. */
+	/* May another give begin now, to that node? Each takes a thread and a snapshot; one that begins later is as good; and a
+	 * node in a later view than I could do nothing with mine. */
 	bool (*may_give)(void *ctx, uint32_t node);
 	/* A quorum of the view is heard. */
 	bool (*hears_quorum)(void *ctx);
@@ -80,17 +80,17 @@ struct wh_state_hooks {
 
 WH_MUST_CHECK enum whorl_result wh_state_create(struct wh_state **out, const struct whorl_state *functions,
 						const struct wh_state_hooks *hooks, struct wh_error *err);
-/* Nobody gives or takes any more: streams are closed, and jobs end soon. */
+/* Nothing is given or taken any more: streams are closed, and jobs end soon. */
 void wh_state_stop(struct wh_state *state);
 /* Its jobs are over, or (`forked`) were left behind in the parent, as were the program's snapshots and the other ends of streams:
- * then it frees memory and tells nobody. NULL is fine. */
+ * then it frees memory and tells nothing to others. NULL is fine. */
 void wh_state_free(struct wh_state *state, bool forked);
 
 /* ---- giver */
 
 /* To that node, from where deliveries stand now: when a view begins that it has entered the shard in, or it asks and is in my view
- * (who asks from another is not heard, and asks again). If there is no snapshot it is declined. If my own state is being restored,
- * this waits for it; no longer than that node is in the view (wh_state_removed). */
+ * (a node that asks from another is not heard, and asks again). If there is no snapshot it is declined. If my own state is being
+ * restored, this waits for it; no longer than that node is in the view (wh_state_removed). */
 void wh_state_give(struct wh_state *state, uint32_t node);
 
 /* ---- newcomer */
@@ -100,14 +100,14 @@ void wh_state_begin_view(struct wh_state *state, uint64_t view, const uint32_t *
 
 /* The view `view` has begun, and this node has entered the shard in it: all that is delivered from now on is kept back until the
  * state is restored. `giver` will open a stream of its own accord. It is asked, or the next one, if it does not within
- * WH_STATE_PATIENCE failure time-outs, or is gone. Whoever a stream comes from, it is taken if its position is in this view or a
+ * WH_STATE_PATIENCE failure time-outs, or is gone. A stream from any node is taken if its position is in this view or a
  * later one: then nothing is missing between that and what was kept. */
 void wh_state_await(struct wh_state *state, uint32_t giver, uint64_t view, uint32_t shard);
 #define WH_STATE_PATIENCE 2                  /* failure time-outs: to open a stream, when asked */
 #define WH_STATE_STALL 10                    /* and between bytes of one: the program's `read` may block for a while */
 #define WH_STATE_STALL_NS (60 * WH_NS_PER_S) /* but not less */
 
-/* The view `view` has begun, and this node has entered the shard in it, in which nobody was before: it begins with nothing. If the
+/* The view `view` has begun, and this node has entered the shard in it, in which no node was before: it begins with nothing. If the
  * program may have something of another shard it restores the empty state, beside the loop and after any restore that is under way;
  * till then all that is delivered is kept back. */
 void wh_state_begin(struct wh_state *state, uint64_t view, uint32_t shard);

@@ -1,8 +1,8 @@
 /* state_int.h - a state on its way, inside: for state.c, state/give.c, state/take.c, state/await.c.
  *
- * An *transfer* is what the loop and a job do in turn: the job moves bytes until it is over, or (where it cannot wait) until it gets
- * no further, and then the loop submits it again. `busy` says whose it is. Whoever has it may touch all of it, the other only
- * `busy` and `stop`; the loop alone makes transfers, and frees those that are over.
+ * A *transfer* is what the loop and a job do in turn: the job moves bytes until it is over, or (where it cannot wait) until it gets
+ * no further, and then the loop submits it again. `busy` says which of them has it. The one that has it may touch all of it, the
+ * other only `busy` and `stop`; the loop alone makes transfers, and frees those that are over.
  */
 #ifndef WH_STATE_STATE_INT_H
 #define WH_STATE_STATE_INT_H
@@ -13,9 +13,9 @@
 #include "state/state.h"
 #include "state/wire.h"
 
-#define WH_STATE_WAIT_NS (20 * WH_NS_PER_MS) /* a job waits so long, then looks whether it is to stop */
-#define WH_STATE_ROUND_PART 5 /* of a failure time-out: between asking everybody and asking everybody again */
-#define WH_STATE_ROUNDS 2     /* so often is everybody asked */
+#define WH_STATE_WAIT_NS (20 * WH_NS_PER_MS)  /* a job waits so long, then looks whether it is to stop */
+#define WH_STATE_ROUND_PART 5                 /* of a failure time-out: between asking all nodes and asking all again */
+#define WH_STATE_ROUNDS 2                     /* so often are all asked */
 #define WH_STATE_REPORT_NS (10 * WH_NS_PER_S) /* between lines of the log about one transfer */
 #define WH_STATE_GIVES_MAX 4                  /* to one newcomer at a time: it may have given up on earlier ones */
 #define WH_STATE_RUN 64                       /* messages upcalled at a time */
@@ -38,7 +38,7 @@ struct wh_transfer {
 	wh_word busy;           /* 1: a job has it. [loop sets, job clears] */
 	wh_word stop;           /* 1: it is to end. A hint: nothing is handed over by it. [loop] */
 	wh_word bytes;          /* of the state, so far. [job; the loop reads] */
-	/* Of whoever has it: */
+	/* Of the one that has it, the loop or the job: */
 	pthread_t loop; /* the thread that submitted it */
 	struct wh_stream *stream;
 	enum wh_transfer_end end;
@@ -53,7 +53,7 @@ struct wh_give {
 	struct wh_transfer transfer;
 	struct wh_give *next; /* [loop] */
 	bool opened;          /* [loop] its stream */
-	/* Of whoever has it: */
+	/* Of the one that has it, the loop or the job: */
 	void *snapshot;
 	size_t at, have;  /* of the buffer, what is to be written */
 	uint64_t payload; /* bytes of the state in it */
@@ -65,7 +65,7 @@ struct wh_take {
 	struct wh_transfer transfer;
 	/* [loop] WILL_DO: it is not waited for any more; should it have come to its end all the same, that is as good a state. */
 	enum wh_take_use { WH_TAKE_UNWANTED, WH_TAKE_WILL_DO, WH_TAKE_WANTED } use;
-	/* Of whoever has it: */
+	/* Of the one that has it, the loop or the job: */
 	struct wh_state_parser parser;
 	uint64_t silent_ns; /* since when nothing comes; 0: something has just come */
 };
@@ -73,7 +73,7 @@ struct wh_take {
 enum wh_state_phase {
 	WH_STATE_HAS,        /* nothing is kept back; or nothing ever was, or this node is not in the shard */
 	WH_STATE_AWAITS,     /* nothing is restored yet */
-	WH_STATE_EMPTIES,    /* nobody has any: the program is to restore the empty state, when it is free to */
+	WH_STATE_EMPTIES,    /* no node has any: the program is to restore the empty state, when it is free to */
 	WH_STATE_CATCHES_UP, /* restored; what was kept back is upcalled */
 	WH_STATE_FAILED      /* for good: what is delivered is dropped */
 };
@@ -103,8 +103,8 @@ struct wh_state {
 	uint32_t spare_from;
 	uint64_t spare_until_ns;
 
-	/* Who is asked: nobody while a wanted take is under way. */
-	uint32_t asked; /* WH_NOBODY: nobody, a round is over */
+	/* The node that is asked: none while a wanted take is under way. */
+	uint32_t asked; /* WH_NOBODY: none, a round is over */
 	bool asks;      /* it is still to get the message */
 	uint64_t asked_until_ns;
 	uint32_t round;
@@ -164,7 +164,7 @@ void wh_state_stop_gives(struct wh_state *state);
 /* Closes what is still open, and frees; `forked`: frees. */
 void wh_state_free_gives(struct wh_state *state, bool forked);
 
-/* ---- the newcomer: who gives (state/await.c), the bytes (state/take.c), the messages (state/keep.c) */
+/* ---- the newcomer: the giver (state/await.c), the bytes (state/take.c), the messages (state/keep.c) */
 
 size_t wh_state_step_await(struct wh_state *state);
 /* This node, which does not have the state, may have it soon. */

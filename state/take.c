@@ -13,7 +13,7 @@ static void cut(struct wh_take *take, const char *why)
 	take->transfer.why = why;
 }
 
-/* Nothing more of what is not wanted any more: who is in another shard by now is soon upcalled for that one's messages. */
+/* Nothing more of what is not wanted any more: a node in another shard by now is soon upcalled for that one's messages. */
 static void restore(struct wh_take *take, enum whorl_restore_step step, const void *bytes, size_t count)
 {
 	const struct whorl_state *functions = &take->transfer.state->functions;

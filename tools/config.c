@@ -68,7 +68,7 @@ static const char *header_of(const struct wh_option_table *table, char *buf, siz
 	return buf;
 }
 
-/* "1 to 32768 messages", "on | off"; "" for a text, whose meaning says it. */
+/* "1 to 32768 messages", "on | off"; "" for a text: its meaning says it. */
 static const char *range_of(const struct wh_option *option, char *buf, size_t bytes)
 {
 	size_t used;

@@ -4,10 +4,10 @@
  *     node_life.c     the life of the member: the main thread opens, sends, looks after it, closes
  *     node_input.c    what is typed at it: commands, and what it says
  *     node_events.c   what it tells: views, progress, transfers, errors; for people, or as JSON
- *     node_count.c    --run counter, --run load: a replicated counter, and who feeds it
+ *     node_count.c    --run counter, --run load: a replicated counter, and what feeds it
  *     node_echo.c     --run echo: lines that all print in one order
  *
- * Upcalls run on the loop, which must not wait for whoever reads our output: they leave lines in a bounded queue, and the main
+ * Upcalls run on the loop, which must not wait for a reader of our output: they leave lines in a bounded queue, and the main
  * thread writes them (node_lines.c).
  */
 #ifndef WH_TOOLS_NODE_H
@@ -34,7 +34,7 @@ struct wh_lines { /* to be written by the main thread */
 	const struct wh_watch *watch; /* its bell is rung */
 	uint64_t first, behind;       /* [lock] numbers of lines: those in [first, behind) wait */
 	uint64_t lost;                /* [lock] for want of room, the oldest first */
-	char said[WH_LINE_BYTES];     /* [lock] the last that was an error: nobody wants to read it twice */
+	char said[WH_LINE_BYTES];     /* [lock] the last that was an error: it is not worth reading twice */
 	struct wh_line {
 		bool is_error;
 		char text[WH_LINE_BYTES];

@@ -1,6 +1,6 @@
 /* node_echo.c - lines that are typed at any member are printed by all, in one order.
  *
- * The last of them are the state: who comes later is shown what was said before.
+ * The last of them are the state: a member that comes later is shown what was said before.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static void deliver(const struct whorl_message *message, void *ctx)
 	said->bytes = message->bytes < SAID_BYTES ? (uint32_t)message->bytes : SAID_BYTES;
 	memcpy(said->text, message->data, said->bytes);
 	pthread_mutex_unlock(&echo->lock);
-	tell(part, said, false); /* nobody writes to it but the next delivery */
+	tell(part, said, false); /* nothing writes to it but the next delivery */
 }
 
 /* ---- the state: how many lines, then each ------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* node_input.c - what is typed at a member: commands, and lines that it says (--run echo).
  *
- * Nothing is read that is not meant for it: from a terminal only in the foreground (who reads it from elsewhere is stopped by the
- * system, and a member that stands still is removed), from anything else only if that was asked for.
+ * Nothing is read that is not meant for it: from a terminal only in the foreground (a process that reads it from elsewhere is
+ * stopped by the system, and a member that stands still is removed), from anything else only if that was asked for.
  */
 #include <errno.h>
 #include <stdlib.h>

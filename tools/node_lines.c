@@ -40,7 +40,7 @@ void wh_lines_add(struct wh_lines *lines, bool is_error, const char *text)
 	wh_watch_ring(lines->watch);
 }
 
-/* The oldest, taken out, so that nobody waits while it is written. */
+/* The oldest, taken out, so that no thread waits while it is written. */
 static bool take(struct wh_lines *lines, struct wh_line *out, uint64_t *lost)
 {
 	bool found;

@@ -1,4 +1,4 @@
-/* status.c - `whorl status`: who is in a group, how far each member is, and what is wrong. */
+/* status.c - `whorl status`: which nodes are in a group, how far each member is, and what is wrong. */
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>

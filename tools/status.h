@@ -27,20 +27,20 @@ struct wh_report {
 	bool by_file; /* with the key and the certificates that a file names */
 	uint64_t at_ns;
 	struct wh_report_node {
-		enum whorl_result result; /* WHORL_NOT_FOUND: nobody is there */
+		enum whorl_result result; /* WHORL_NOT_FOUND: no node is there */
 		char text[256];
 		struct whorl_status *status; /* with WHORL_OK, else NULL */
 	} nodes[WH_NODES_MAX];
-	/* The one whose view counts: the leader of the latest that anybody is in, or the first member of it that has answered.
-	 * NULL: nobody is a member. */
+	/* The node with the view that counts: the leader of the latest that any node is in, or the first member of it that has
+	 * answered. NULL: no node is a member. */
 	const struct whorl_status *speaker;
 };
 
-/* Asks node `only`, or (-1) whoever there is, all at the same time, and waits at most timeout_ms. */
+/* Asks node `only`, or (-1) all nodes that there are, all at the same time, and waits at most timeout_ms. */
 void wh_report_make(struct wh_report *report, const struct wh_report_whom *whom, int only, int timeout_ms);
 void wh_report_free(struct wh_report *report);
 
-/* Does anybody answer, or not answer? */
+/* Does any node answer, or not answer? */
 bool wh_report_is_empty(const struct wh_report *report);
 
 /* Has any of them said how it is? Otherwise nothing is known of the group. */

@@ -11,7 +11,7 @@
 #include "base/thread.h"
 #include "tools/status.h"
 
-#define ASKERS 32 /* who do not answer are waited for side by side */
+#define ASKERS 32 /* nodes that do not answer are waited for side by side */
 
 struct round {
 	struct wh_report *report;
@@ -66,7 +66,7 @@ static void choose_speaker(struct wh_report *report)
 	}
 }
 
-/* Who it is stands in the answer. */
+/* Which node it is stands in the answer. */
 static void ask_at(struct wh_report *report, const char *address, int timeout_ms)
 {
 	struct wh_report_node found = {.result = WHORL_NOT_FOUND};
@@ -195,7 +195,7 @@ static void complain(struct judge *judge, const char *format, ...)
 	judge->count++;
 }
 
-/* Does everybody know the same members in the view of that number? */
+/* Do both know the same members in the view of that number? */
 static bool is_same_view(const struct whorl_status *one, const struct whorl_status *other)
 {
 	bool same = one->view == other->view && one->member_count == other->member_count;
@@ -308,7 +308,7 @@ static void judge_shard(struct judge *judge, const struct whorl_status_shard *sh
 		complain(judge, "%s has too few members (%u): it waits", which, shard->members);
 }
 
-/* A host that is down and has no member in the view is as it should be, or nobody can know. */
+/* A host that is down and has no member in the view is as it should be, or that cannot be known. */
 static bool is_missed(const struct wh_report *report, uint32_t id)
 {
 	return report->nodes[id].result != WHORL_AGAIN || report->speaker == NULL ||

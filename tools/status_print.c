@@ -1,4 +1,4 @@
-/* status_print.c - a report for people: who is there, then for each shard how far its members are. */
+/* status_print.c - a report for people: which nodes are there, then for each shard how far its members are. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT_BYTES 768 /* a reason of 512, and who gives it */
+#define TEXT_BYTES 768 /* a reason of 512, and the node that gives it */
 
 void wh_event_queue_init(struct wh_event_queue *event_queue, const struct wh_transport_config *config, const char *name,
 			 struct wh_transport_event *events, uint32_t room, uint32_t at_once)

@@ -24,7 +24,7 @@ void wh_event_queue_init(struct wh_event_queue *event_queue, const struct wh_tra
 
 void wh_event_queue_log(const struct wh_event_queue *event_queue, enum wh_log_level level, const char *format, ...)
 	WH_PRINTF(3, 4);
-/* For what may happen again and again by somebody else's doing: the 1st, 2nd, 4th, 8th time ... is logged. */
+/* For what others can make happen again and again: the 1st, 2nd, 4th, 8th time ... is logged. */
 void wh_event_queue_complain(struct wh_event_queue *event_queue, const char *format, ...) WH_PRINTF(2, 3);
 
 /* Whatever may make events is taken in only while there is room for them: nothing is lost, senders wait instead. */
@@ -40,10 +40,10 @@ void wh_event_queue_tell(struct wh_event_queue *event_queue, enum wh_transport_e
 			 uint64_t incarnation, const char *format, ...) WH_PRINTF(5, 6);
 /* Takes the oldest event. False: there is none. */
 bool wh_event_queue_next(struct wh_event_queue *event_queue, struct wh_transport_event *out);
-/* Of what nobody has taken: streams are closed. */
+/* Drops the events that were not taken: streams are closed. */
 void wh_event_queue_drop(struct wh_event_queue *event_queue);
 
-/* That this image can be read. It takes no room: who looks for events finds it by itself, once. */
+/* That this image can be read. It takes no room: the look for events finds it by itself, once. */
 static inline void wh_event_queue_image(const struct wh_event_queue *event_queue, struct wh_image *image,
 					struct wh_transport_event *out)
 {

@@ -70,7 +70,7 @@ static bool can_be_read(const struct wh_exchange_row *row)
 	return row->frozen || (row->mapped && row->confirmed);
 }
 
-/* Of those who can be read. Whoever was here and is not any more never comes again. */
+/* Of those that can be read. An incarnation that was here and is not any more never comes again. */
 static bool has_all(const struct wh_exchange *x, const struct wh_image *image, uint32_t rank)
 {
 	const struct wh_exchange_row *row = &x->rows[rank];

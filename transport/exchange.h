@@ -1,7 +1,7 @@
 /* exchange.h - how an image becomes ready, which is alike on shm, tcp and verbs.
  *
  * Each pair of members exchanges two messages: "this is my row", an offer, and "I have mapped yours": its place is known here. The
- * image is ready when both have come from everybody that is not frozen: nobody can then miss what I push, nor I what they push.
+ * image is ready when both have come from every member that is not frozen: none can then miss what I push, nor I what they push.
  * Images come and go while peers still have theirs open, or not yet: what they say of one that is not open here is kept or ignored
  * (the transport's peers), and one that is closed says nothing. What an offer is made of, and what it is to map one, is the
  * transport's. Loop thread only.
@@ -22,7 +22,7 @@ struct wh_exchange_row {
 };
 
 struct wh_exchange_ops {
-	/* The row's peer is there, and is who the row belongs to: not one who has come after it. */
+	/* The row's peer is there, and is the incarnation that the row belongs to: not one that has come after it. */
 	bool (*is_here)(const struct wh_image *image, uint32_t rank);
 	/* Offers it my row. False: not now; service() is called when it can be tried again. */
 	bool (*offer)(struct wh_image *image, uint32_t rank);

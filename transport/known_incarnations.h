@@ -24,7 +24,7 @@ static inline bool wh_known_incarnations_has(const struct wh_known_incarnations 
 	return false;
 }
 
-/* 0, of which nothing is known, is nobody. */
+/* 0, of which nothing is known, is no incarnation. */
 static inline void wh_known_incarnations_add(struct wh_known_incarnations *ended, uint64_t incarnation)
 {
 	if (incarnation != 0 && !wh_known_incarnations_has(ended, incarnation))

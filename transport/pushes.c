@@ -27,7 +27,7 @@ void wh_pushes_post(struct wh_pushes *pushes)
 static void add(struct wh_pushes *pushes, struct wh_push push, uint64_t bytes)
 {
 	if (push.to_count == 0 && push.kind == WH_PUSH_BYTES)
-		return; /* nobody to tell, and my own row has the bytes */
+		return; /* no peer to tell, and my own row has the bytes */
 	if (pushes->count == WH_PUSHES_MAX)
 		wh_pushes_post(pushes);
 	pushes->list[pushes->count++] = push;

@@ -10,7 +10,7 @@
 
 #define WH_PUSHES_MAX 32
 
-struct wh_push_stats {   /* written by the loop, read by anyone */
+struct wh_push_stats {   /* written by the loop, read by any thread */
 	wh_word pushes;  /* ranges pushed */
 	wh_word writes;  /* pushes times the peers of each: what the paper counts as RDMA writes */
 	wh_word bytes;   /* pushed, times peers */

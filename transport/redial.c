@@ -8,8 +8,8 @@
 
 #define SOON_NS (2 * WH_NS_PER_MS) /* then twice as long, and so on until that is seldom */
 #define TOGETHER_NS WH_NS_PER_MS   /* calls that are due so soon wait for no timer of their own */
-#define LATE_NS (WH_NS_PER_S / 2)  /* who searches and has not looked for so long begins anew */
-#define CALLS_AT_ONCE 16           /* of those who were not there before: on one host each takes about a microsecond */
+#define LATE_NS (WH_NS_PER_S / 2)  /* a search that has not looked for so long begins anew */
+#define CALLS_AT_ONCE 16           /* of those that were not there before: on one host each takes about a microsecond */
 
 void wh_redial_init(struct wh_redial *redial, const struct wh_transport_config *config)
 {

@@ -1,8 +1,8 @@
 /* redial.h - when a node calls the others of its group, how long it searches for them, its one timer, and its sleep: what shm, tcp
  * and verbs do alike.
  *
- * Whoever comes calls all others once. Who is not there is called again: soon, and later each time, if it may just be starting or
- * ending; seldom if nobody is in its place. Loop thread only.
+ * A newcomer calls all others once. A node that is not there is called again: soon, and later each time, if it may just be
+ * starting or ending; seldom if there is no node in its place. Loop thread only.
  */
 #ifndef WH_TRANSPORT_REDIAL_H
 #define WH_TRANSPORT_REDIAL_H
@@ -19,7 +19,7 @@ struct wh_redial {
 	uint64_t timer_ns; /* when it runs out, 0: it does not run */
 	uint32_t unsought; /* peers that are not sought yet */
 	bool searching;
-	uint64_t search_until_ns; /* who has not answered by then is not waited for; 0: nobody has been called yet */
+	uint64_t search_until_ns; /* no answer is waited for after it; 0: no node has been called yet */
 	uint64_t searched_ns;     /* when wh_redial_search looked */
 	bool no_pwait2;           /* this kernel has none */
 };
@@ -49,7 +49,7 @@ void wh_redial_seldom(struct wh_redial *redial, struct wh_redial_call *call);
 void wh_redial_met(struct wh_redial *redial, struct wh_redial_call *call);
 void wh_redial_sought(struct wh_redial *redial, struct wh_redial_call *call); /* and not found, or not for me */
 
-/* Is a peer that is not here to be called now? All whom I have not looked for yet are, and a few of the others: there may be many
+/* Is a peer that is not here to be called now? All that I have not looked for yet are, and a few of the others: there may be many
  * that never come. `again` counts these. */
 bool wh_redial_is_due(const struct wh_redial_call *call, uint64_t now, uint32_t *again);
 /* Those that are due have been called; of the others the first is at next_ns, UINT64_MAX: there is none. */
@@ -57,8 +57,8 @@ void wh_redial_called(struct wh_redial *redial, uint64_t now, uint64_t next_ns);
 
 /* The search begins. */
 void wh_redial_begin(struct wh_redial *redial, uint64_t seldom_ns);
-/* After each look at what has come: does it go on? A call that was hung up is made once more before it counts: two may have crossed,
- * or who was there has gone and another has come. */
+/* After each look at what has come: does it go on? A call that was hung up is made once more before it counts: two may have
+ * crossed, or the node that was there has gone and another has come. */
 void wh_redial_search(struct wh_redial *redial);
 
 #endif

@@ -1,38 +1,39 @@
 /* remote.h - T7: one-sided operations on regions, beside the rows of images and never on them.
  *
- * A region is memory of one node, its owner, in aligned words of 8 bytes. The owner grants it to other nodes; who has been
- * granted it may read and write it, fetch and add, compare and swap, and write with an immediate: a number of 32 bits that
- * the owner is given, and woken for. The owner uses the same operations on its own regions, ungranted.
+ * A region is memory of one node, its owner, in aligned words of 8 bytes. The owner grants it to other nodes. A node that has
+ * been granted it may read and write it, fetch and add, compare and swap, and write with an immediate: a number of 32 bits
+ * that the owner is given, and woken for. The owner uses the same operations on its own regions, ungranted.
  *
  * R1  order       of what one node posts to one other each operation takes effect as a whole after those before it, whatever
- *                 they are and whichever regions: a read sees what was written, who sees a word sees all that was
- *                 written before it, an immediate is given after all data that was posted before it or with it. Their
+ *                 they are and whichever regions: a read sees what was written, a node that sees a word sees all
+ *                 that was written before it, an immediate is given after all data that was posted before it or with it. Their
  *                 completions come in that order. Nothing is promised between different targets, different initiators, nor
  *                 between operations and pushes, messages or streams.
  * R2  atomicity   a word never tears. The words of one read or write are read or written in any order, with anything between
  *                 them (WH_REMOTE_ASCENDING: in ascending order). Fetch-and-add and compare-and-swap are atomic among themselves,
- *                 whoever posts them, the owner too. They are not atomic against a write, nor against the owner's own
- *                 instructions, be they atomic: it loads words, and stores to those that nobody uses atomic operations on
+ *                 whichever node posts them, the owner too. They are not atomic against a write, nor against the owner's own
+ *                 instructions, be they atomic: it loads words, and stores to those that no node uses atomic operations on
  *                 (WH_REMOTE_CPU_ATOMICS: its atomic instructions are atomic against them as well).
  * R3  completion  what post() has taken is completed exactly once, by WH_REMOTE_DONE, however it ends, until destroy(). It has
  *                 taken effect then, if the result is WHORL_OK. Otherwise it has, wholly or in part, or has not, or will (but
  *                 nothing touches `into` any more).
- * R4  bounds      at most WH_REMOTE_OUTSTANDING operations to one node whose completion has not been taken, and at most
- *                 WH_REMOTE_IMMEDIATES to one node that it has not taken; beyond it is WHORL_AGAIN. So who takes no
- *                 events hinders himself, and his immediates those who send them, but nothing else.
+ * R4  bounds      at most WH_REMOTE_OUTSTANDING operations to one node with completions that have not been taken, and at most
+ *                 WH_REMOTE_IMMEDIATES to one node that it has not taken; beyond it is WHORL_AGAIN. So a node that
+ *                 takes no events blocks only its own operations, and its untaken immediates their senders.
  * R5  failure     when a node has ended (WH_EVENT_PEER_DOWN, _LEFT, _REFUSED), what was granted by it is gone without a
  *                 further word, and what was posted to it is completed, with WHORL_MEMBER_GONE if it is not known to have
- *                 taken effect. Another incarnation has to be granted anew, and to grant anew. Of who ends, or leaves,
- *                 with operations outstanding, these take effect up to any point, within a write too, and immediates may be lost.
+ *                 taken effect. Another incarnation has to be granted anew, and to grant anew. When a node ends, or
+ *                 leaves, with operations outstanding, these take effect up to any point, within a write too, and
+ *                 immediates may be lost.
  * R6  progress    What takes in pushes makes it, and what waits, at the initiator and at the target: take(), service(), wait(),
  *                 on some transports next() too. A target that calls none of them may complete nothing. A completion, an
  *                 immediate, a grant that comes ends a wait() as a ring does; next() belongs to the look after arm(). Other
  *                 operations need not wake their target.
  *
- * Access: only nodes of the group that have been met, of the same user where that is a matter (shm), and only who has been
- * granted it. A grant holds for that incarnation until the region is closed; it cannot be taken back from one alone, and
- * freeze() does not touch regions: they belong to no view. Who has to be shut out is shut out by closing the region and
- * opening another for the others, as views do with images. Offsets and sizes are checked at the initiator, and where a
+ * Access: only nodes of the group that have been met, of the same user where that is a matter (shm), and only those that have
+ * been granted it. A grant holds for that incarnation until the region is closed; it cannot be taken back from one alone, and
+ * freeze() does not touch regions: they belong to no view. To shut a node out the owner closes the region and opens
+ * another for the others, as views do with images. Offsets and sizes are checked at the initiator, and where a
  * target carries operations out, by it.
  *
  * Lifetime: from region_open to region_close, or to the end of the transport. When its owner ends, the region is gone.
@@ -76,7 +77,7 @@ enum wh_remote_kind {
 
 struct wh_remote_op {
 	enum wh_remote_kind kind;
-	uint32_t node;          /* whose region; it may be my own */
+	uint32_t node;          /* the region's owner; it may be this node */
 	uint64_t region;        /* its name */
 	uint64_t offset, bytes; /* multiples of 8; bytes <= WH_REMOTE_BYTES_MAX, and not 0 but as said above */
 	union {
@@ -126,7 +127,7 @@ struct wh_remote_ops {
 	 * WHORL_INVALID: no such node, or it is my own; WHORL_MEMBER_GONE: it has not been met, or is gone; WHORL_AGAIN: too
 	 * much waits to be told to it; WHORL_MEMORY. */
 	enum whorl_result (*grant)(struct wh_region *region, uint32_t node);
-	/* Nobody here touches its words any more. What others have under way on it ends with WHORL_OK, or with
+	/* This node does not touch its words any more. What others have under way on it ends with WHORL_OK, or with
 	 * WHORL_NOT_FOUND; they get WH_REMOTE_WITHDRAWN. Before none of them can reach its memory that is used for nothing
 	 * else. */
 	void (*region_close)(struct wh_region *region);

@@ -43,7 +43,7 @@ struct wh_remote_grant *wh_remote_grant_find(struct wh_remote_lane *lane, uint64
 	return NULL;
 }
 
-/* Of one that nobody has heard of nothing is said. */
+/* Nothing is said of a grant that no node has heard of. */
 void wh_remote_grant_withdraw(struct wh_remote_lane *lane, struct wh_remote_grant *grant)
 {
 	if (grant->state == WH_GRANT_NEW) {
@@ -160,9 +160,9 @@ bool wh_remote_lane_next(struct wh_remote_lane *lane, struct wh_remote_event *ou
 }
 
 /* ---- on memory ---------------------------------------------------------------------------------------------------- *
- * What R1 and R2 ask, for all at once: each store releases and each load acquires, so who acquires a word sees what its
- * writer had done before it. Partners: the same here, at other nodes, and the owner's own loads. And whatever reads waits
- * until what was written before is seen: of two that each write one word and then read the other's, one sees it. */
+ * What R1 and R2 ask, for all at once: each store releases and each load acquires, so a thread that acquires a word
+ * sees what its writer had done before it. Partners: the same here, at other nodes, and the owner's own loads. And whatever
+ * reads waits until what was written before is seen: of two that each write one word and then read the other's, one sees it. */
 
 static void store_words(wh_word *words, const unsigned char *from, uint64_t bytes)
 {

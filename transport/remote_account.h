@@ -11,7 +11,7 @@
 #include "transport/remote.h"
 
 /* An owner has granted at most WH_REMOTE_REGIONS that it has not withdrawn; and no grant is told before all withdrawals have
- * been, so there are at most as many that were told and whose end was not. */
+ * been, so there are at most as many that were told and the end of which was not. */
 #define WH_REMOTE_GRANTS (2 * WH_REMOTE_REGIONS)
 
 enum wh_remote_grant_state {

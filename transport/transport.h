@@ -14,21 +14,21 @@
  *                 peer has used them are read from the row, now or later (WH_PUSH_BYTES).
  * T5  failure     a peer that is broken, stalled or gone is reported once, as an event; pushes to it are then dropped.
  *                 post() never blocks, never retries for ever, and one peer's full queue never stalls the others.
- * T6  doorbell    whoever pushed before wait() slept, and was not seen by the whole look that was taken after arm(),
+ * T6  doorbell    a peer that pushed before wait() slept, and was not seen by the whole look that was taken after arm(),
  *                 wakes it. A peer that is not armed costs no system call. Quiet pushes (heartbeats) never ring.
  * T7  extras      read, write, fetch-and-add, compare-and-swap, write with immediate, on regions of their own and never on
  *                 rows: transport/remote.h. What goes beyond that is asked for in `capabilities`, not assumed.
  * T8  images      a push belongs to one image: it lands there or nowhere. An image has a key that its members agree on
  *                 and that no other image of these nodes ever has; images of successive views are disjoint memory. A node
  *                 may have several open: the one in use, older ones that others still read, a next one that may never be.
- * T9  freeze(p)   from now on nobody on this node sees what p writes to its columns, although p may be alive. An image
+ * T9  freeze(p)   from now on no thread of this node sees what p writes to its columns, although p may be alive. An image
  *                 that is not ready yet does not wait for p any more; p's columns then read as zeros for ever. What
  *                 is kept of columns that p is writing at the time may mix older words and newer; of two words the one at
  *                 the higher offset was read later, so a word that guards others must lie before them.
  * T10 control     nodes of a group meet, whether they are in an image or not, as soon as both are there, and again when one
- *                 of them has ended and a new one has taken its place (another incarnation). Who has met may send bounded
+ *                 of them has ended and a new one has taken its place (another incarnation). Nodes that have met may send bounded
  *                 messages, in order, with WHORL_AGAIN as back-pressure, and streams of any length. Never blocks the loop.
- * T11 visitors    somebody who is no node may ask a node a question, and gets one answer.
+ * T11 visitors    a process that is no node may ask a node a question, and gets one answer.
  *
  * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `helper_may_post`), except wake(), which any
  * thread of the process may call, and the functions of a stream, which belongs to one thread at a time, whichever.
@@ -53,7 +53,7 @@ struct wh_remote_ops;
 /* ---- pushes (T1-T4) -------------------------------------------------------------------------------------------- */
 
 enum wh_push_kind {
-	WH_PUSH_BYTES, /* the range of my row, read when it leaves: final until all who need it have used it */
+	WH_PUSH_BYTES, /* the range of my row, read when it leaves: final until all that need it have used it */
 	WH_PUSH_WORD,  /* the aligned word at `offset` takes `value`, copied when posted */
 };
 
@@ -126,11 +126,11 @@ enum wh_transport_event_kind {
 	WH_EVENT_PEER_MET, /* `node` is there, as `incarnation`: control messages can be sent to it. Before all else of it */
 	WH_EVENT_PEER_LEFT, /* `node`, which was met, left in order (leave()) */
 	WH_EVENT_PEER_DOWN, /* `node`, which was met, died or broke; `text` says how it was noticed */
-	WH_EVENT_REFUSED, /* `node` and this one do not go together (version, group, layout of an image, whose process it
-			       * is): one has refused the other; `text` says who and why. If it had been met that is its
-			       * end: no other event follows */
+	WH_EVENT_REFUSED, /* `node` and this one do not go together (version, group, layout of an image, the user of its
+			       * process): one has refused the other; `text` says which and why. If it had been met that
+			       * is its end: no other event follows */
 	WH_EVENT_CONTROL, /* a message from `node`: `text` holds `bytes` bytes */
-	WH_EVENT_STREAM,  /* `node` has opened `stream`, with `tag`; it belongs to whoever takes this event */
+	WH_EVENT_STREAM,  /* `node` has opened `stream`, with `tag`; it belongs to the thread that takes this event */
 	WH_EVENT_ASKED,   /* a visitor asks: `text` holds `bytes` bytes. `visitor` is for answer() */
 };
 
@@ -178,16 +178,16 @@ struct wh_transport_config {
 	const struct wh_env *env;
 	const char *group;    /* name; nodes of other groups are never met */
 	uint32_t node;        /* my id */
-	uint32_t nodes;       /* ids are 0 .. nodes-1; who has another number of them is refused */
+	uint32_t nodes;       /* ids are 0 .. nodes-1; a node with another number of them is refused */
 	uint64_t incarnation; /* mine: a random number, not 0 */
 	/* "host:port" of each node, by id; NULL, or one that is NULL: the transport's own choice. For those of networks. */
 	const char *const *addresses;
-	/* For those of networks: who is let in (transport/secure/secure.h). NULL, both: anybody on this host. Held by the transport as long as it
-	 * needs them. */
+	/* For those of networks: which nodes are let in (transport/secure/secure.h). NULL, both: any process on this host. Held by
+	 * the transport as long as it needs them. */
 	struct wh_secure_key *key;
 	struct wh_secure_tls *tls;
-	uint64_t patience_ns; /* who is there and does not answer for so long counts as not there: searching() */
-	uint64_t failure_ns;  /* who is silent for so long counts as dead for the group; 0: a second */
+	uint64_t patience_ns; /* a node that is there and does not answer for so long counts as not there: searching() */
+	uint64_t failure_ns;  /* a node that is silent for so long counts as dead for the group; 0: a second */
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
 };
 
@@ -204,8 +204,8 @@ struct wh_transport_ops {
 	 * WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */
 	enum whorl_result (*image_open)(struct wh_transport *t, const struct wh_image_spec *spec, struct wh_image **out,
 					struct wh_error *err);
-	/* For a while true: memory is being made ready off the loop that the next image_open would take long to make on it. Who is
-	 * not pressed waits. NULL: never. */
+	/* For a while true: memory is being made ready off the loop that the next image_open would take long to make on it. A
+	 * caller that is not pressed waits. NULL: never. */
 	bool (*prepares)(struct wh_transport *t);
 	/* Nothing of this image is read or written by this node afterwards. Also for one that never became ready; others may
 	 * have it open still, and what this node has posted before goes on to them. */
@@ -244,13 +244,14 @@ struct wh_transport_ops {
 	enum whorl_result (*control_send)(struct wh_transport *t, uint32_t node, const void *bytes, size_t count);
 	/* Opens a stream to a node that has been met. WHORL_OK, WHORL_AGAIN, WHORL_MEMBER_GONE, WHORL_SYSTEM, WHORL_MEMORY. */
 	enum whorl_result (*stream_open)(struct wh_transport *t, uint32_t node, uint64_t tag, struct wh_stream **out);
-	/* True until every other node of the group that is there has been met, or has refused, as far as can be known by now: who
-	 * then has not been met is not there, or comes later. It becomes false within `patience_ns`, whatever others do. */
+	/* True until every other node of the group that is there has been met, or has refused, as far as can be known by now: a
+	 * node that has not been met then is not there, or comes later. It becomes false within `patience_ns`, whatever
+	 * others do. */
 	bool (*searching)(struct wh_transport *t);
 	/* Where all nodes are processes of one host (NULL elsewhere): the process that holds the id of another node, whether it speaks or
 	 * not; 0: none does; -1: one does, it is not known which. */
 	int (*holder)(struct wh_transport *t, uint32_t node);
-	/* T11. The answer to a question, at most WH_ANSWER_MAX bytes. One who has gone meanwhile does not get it. */
+	/* T11. The answer to a question, at most WH_ANSWER_MAX bytes. A visitor that has gone meanwhile does not get it. */
 	void (*answer)(struct wh_transport *t, uint64_t visitor, const void *bytes, size_t count);
 
 	/* How many writes to peers the pushes have become so far; NULL: each is one to each of its peers. Any thread. */

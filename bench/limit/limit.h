@@ -1,7 +1,7 @@
 /* limit.h - what the machine can do: the plainest program that moves the same bytes the same way, without any protocol.
  *
  * The same nodes (as processes or threads) with the same number of threads each; the same functions fill and read every
- * byte (payload.h). Nobody agrees on anything: no order over senders, no stability, no failures.
+ * byte (payload.h). The nodes agree on nothing: no order over senders, no stability, no failures.
  *
  * On shm: for each sender of each subgroup one bare single-writer ring in shared memory, of the same window, a slot
  * being just the bytes of a message. A writer publishes how far it has filled, every 1, 8 or 64 messages; a reader reads

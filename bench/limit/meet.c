@@ -91,7 +91,7 @@ static enum whorl_result listen_at(struct wh_limit_door *door, uint32_t backlog,
 	return WHORL_OK;
 }
 
-/* No secret where nodes are apart: who guesses it spoils a measurement. */
+/* No secret where nodes are apart: a program that guesses it spoils a measurement. */
 static uint64_t make_word(const struct wh_limit_plan *plan)
 {
 	uint64_t word;
@@ -164,7 +164,7 @@ static bool say(const struct wh_limit_meeting *meeting, int socket, uint32_t nod
 	return send(socket, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello;
 }
 
-/* Whoever has been called by something else says something else, or nothing. */
+/* A peer that something else has called says something else, or nothing. */
 static bool hear(const struct wh_limit_meeting *meeting, int socket, int ms, uint32_t *node)
 {
 	struct hello hello = {0};
@@ -177,8 +177,8 @@ static bool hear(const struct wh_limit_meeting *meeting, int socket, int ms, uin
 	return hello.node < meeting->nodes;
 }
 
-/* One call. A peer that is there may be waiting for others before it answers, so it is given all the time there is: who gave up
- * and called again would be found twice. */
+/* One call. A peer that is there may be waiting for others before it answers, so it is given all the time there is: a caller that
+ * gave up and called again would be found twice. */
 static int call(const struct wh_limit_meeting *meeting, uint32_t node, uint32_t peer, uint64_t deadline_ns)
 {
 	const struct wh_limit_door *door = &meeting->doors[peer];
@@ -207,7 +207,7 @@ static int call_until(const struct wh_limit_meeting *meeting, uint32_t node, uin
 	}
 }
 
-/* Answers one who calls, if it is one of us, wanted and not here yet. False: nobody has called in time. */
+/* Answers a caller, if it is one of us, wanted and not here yet. False: no node has called in time. */
 static bool answer(const struct wh_limit_meeting *meeting, uint32_t node, uint32_t peer, uint64_t deadline_ns,
 		   int *sockets)
 {

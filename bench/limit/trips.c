@@ -2,9 +2,9 @@
  *
  * A trip is timed from before the message is filled until it has come back; the other fills an answer of the same size.
  * Nodes that are apart all meet each other, two and two; that is a tournament, in which pairs do not wait for each other.
- * On shm the message lies in a slot, with a word on a line of its own behind it, and who sleeps is woken by an eventfd,
- * as the transport wakes; on tcp it goes through a connection, and who sleeps does so in recv; on verbs it is written into
- * the other's memory, and the word behind it (verbs_trip.c).
+ * On shm the message lies in a slot, with a word on a line of its own behind it, and a node that sleeps is woken by an
+ * eventfd, as the transport wakes; on tcp it goes through a connection, and a node that sleeps does so in recv; on verbs it is
+ * written into the other's memory, and the word behind it (verbs_trip.c).
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,7 +26,7 @@
 #define SAMPLES 16384 /* the first so many trips are kept; then the next take their places */
 #define SLEEP_MS 20   /* then it looks whether it goes on */
 #define LEAST_MS 20   /* that a measurement takes, */
-#define MOST_MS 2000  /* and where nobody gets to run */
+#define MOST_MS 2000  /* and where no node gets to run */
 
 struct line {
 	_Alignas(WH_CACHE_LINE) wh_word word;
@@ -49,7 +49,7 @@ struct area {
 struct trips {
 	struct wh_limit_run run;
 	struct wh_limit_meeting meeting; /* tcp */
-	uint32_t nodes[2];               /* who travels: the one who begins, and the other */
+	uint32_t nodes[2];               /* the two that exchange messages: the one that begins, and the other */
 	uint32_t here;                   /* the first of the two that is a worker of this command */
 	enum wh_limit_kind kind;
 	bool sleeps;
@@ -383,14 +383,14 @@ static enum whorl_result measure_pair(const struct wh_limit_plan *plan, struct w
 	return result;
 }
 
-/* Who `node` meets in a round of a tournament of `count` players, an even number: one stays where it is, and the others walk
- * around it. In count - 1 rounds each meets each. */
+/* The node that `node` meets in a round of a tournament of `count` players, an even number: one stays where it is, and the others
+ * walk around it. In count - 1 rounds each meets each. */
 static uint32_t opponent(uint32_t node, uint32_t round, uint32_t count)
 {
 	uint32_t walkers = count - 1, other = (round + walkers - node % walkers) % walkers;
 
 	if (node == walkers)
-		return round * (count / 2) % walkers; /* the walker who would meet itself: twice it is `round` */
+		return round * (count / 2) % walkers; /* the walker that would meet itself: twice it is `round` */
 	return other == node ? walkers : other;
 }
 

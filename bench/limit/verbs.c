@@ -47,7 +47,7 @@ struct ring_end {
 	uint64_t count;  /* filled, or read, so far */
 	uint64_t known;  /* writer: the least tail when it last looked */
 	uint64_t *sent;  /* writer, for each reader: how much has been posted to it; reader: [0] of its tail */
-	size_t offset;   /* in everybody's memory */
+	size_t offset;   /* in every node's memory */
 	uint32_t reader; /* which tail is mine */
 	uint32_t slot;
 	struct line *head, *tails;
@@ -204,7 +204,7 @@ static uint64_t fill(struct worker *w, struct ring_end *end)
 		flush(w, end);
 	}
 	if (count == 0)
-		flush(w, end); /* to those whose queue was full */
+		flush(w, end); /* to the readers with a queue that was full */
 	return count;
 }
 

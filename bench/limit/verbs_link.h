@@ -84,7 +84,7 @@ const char *wh_limit_link_room(struct wh_limit_link *link, uint32_t count, bool 
  * itself. */
 const char *wh_limit_link_post(struct wh_limit_link *link, struct ibv_send_wr *first, struct ibv_send_wr *last,
 			       uint32_t count);
-/* Asks to be told of the next immediate, and takes those that have come. Who then finds nothing may sleep. */
+/* Asks to be told of the next immediate, and takes those that have come. A thread that then finds nothing may sleep. */
 const char *wh_limit_link_listen(struct wh_limit_link *link);
 /* Until an immediate comes after listen, or for `ms`. */
 const char *wh_limit_link_sleep(struct wh_limit_link *link, int ms);

@@ -75,7 +75,7 @@ const char *wh_limit_verbs_end_write(struct wh_limit_verbs_end *end, uint64_t nu
 	chain[1].wr.rdma.remote_addr = to;
 	chain[0].wr.rdma.rkey = chain[1].wr.rdma.rkey = end->link.peer.key;
 	failure = wh_limit_link_room(&end->link, 2, &room);
-	if (failure == NULL && !room) { /* who waits for an answer to each cannot have so many under way */
+	if (failure == NULL && !room) { /* a sender that waits for an answer to each cannot have so many under way */
 		errno = ENOBUFS;
 		failure = "the queue is full";
 	}

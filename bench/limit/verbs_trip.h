@@ -26,8 +26,8 @@ struct wh_limit_verbs_end {
 	bool wakes;
 };
 
-/* Opens the device and meets the other end; gives up when the phase changes. With `wakes` a message wakes who sleeps for it.
- * Whatever it returns, close follows. */
+/* Opens the device and meets the other end; gives up when the phase changes. With `wakes` a message wakes the thread that sleeps
+ * for it. Whatever it returns, close follows. */
 const char *wh_limit_verbs_end_open(struct wh_limit_verbs_end *end, uint32_t node, const char *address, size_t bytes,
 				    bool wakes, struct wh_limit_verbs_cards *cards, struct wh_phase *phase);
 /* Writes what is in `out`, and its number behind it. */

@@ -41,7 +41,7 @@ static struct peers_board *make_board(const struct question *question)
 		peers_fail("%s cannot be mapped", fresh);
 	close(fd);
 	board->plan = question->plan;
-	if (rename(fresh, question->path) != 0) /* whoever sees the name sees the plan */
+	if (rename(fresh, question->path) != 0) /* a process that sees the name sees the plan */
 		peers_fail("%s cannot be named", question->path);
 	return board;
 }

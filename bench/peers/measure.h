@@ -95,7 +95,7 @@ void peers_count(struct peers_node *node, pid_t pid);
  * every 0.1 ms, for systems that want to be driven. */
 void peers_ready(struct peers_node *node, void (*step)(void *ctx), void *ctx);
 
-/* After the last message: waits until every node has all, so that nobody leaves too early. `step` as above. */
+/* After the last message: waits until every node has all, so that no node leaves too early. `step` as above. */
 void peers_finish(struct peers_node *node, void (*step)(void *ctx), void *ctx);
 
 /* Has this node something to send, now or later? */

@@ -74,7 +74,7 @@ static void open_sockets(struct zeromq *z, char *addresses[])
 	}
 }
 
-/* Everybody who subscribes says so to the publisher; equal subscriptions are told once each with XPUB_VERBOSE. */
+/* Every subscriber says so to the publisher; equal subscriptions are told once each with XPUB_VERBOSE. */
 static void meet(struct zeromq *z)
 {
 	char subscription[8];

@@ -1,6 +1,6 @@
 /* report_html.c - the page: one file that needs no network, for a screen of any width and for paper.
  *
- * All text is from files that anybody may have written, and is escaped. The pictures are gnuplot's, whose text it escapes itself;
+ * All text is from files that anyone may have written, and is escaped. The pictures are gnuplot's, which escapes their text itself;
  * they stand in the page as they are, but for their names, which must differ within it.
  */
 #include <math.h>

@@ -1,9 +1,9 @@
-/* whorl/status.h - what a running node says of itself to a program that asks: who is in the group, how far each member is, who
- * lags.
+/* whorl/status.h - what a running node says of itself to a program that asks: which nodes are in the group, how far each
+ * member is, which of them lag.
  *
- * Whoever asks need be no member and open nothing: `whorl status` is such a program. On shm it runs on the same host, as the same
- * user; on tcp it runs where it can reach the node. A node answers on its loop, between two passes: a node that is not started, has been stopped, or is in a long upcall, does
- * not answer in time. Asking costs a node some microseconds, and the group nothing.
+ * The program need be no member and open nothing: `whorl status` is such a program. On shm it runs on the same host, as the same
+ * user; on tcp it runs where it can reach the node. A node answers on its loop, between two passes: a node that is not started,
+ * has been stopped, or is in a long upcall, does not answer in time. Asking costs a node some microseconds, and the group nothing.
  *
  *     struct whorl_status *status;
  *     char why[256];
@@ -35,7 +35,7 @@ enum whorl_standing {
 /* Where a change of view stands at a node. */
 enum whorl_change_step {
 	WHORL_CHANGE_NONE,         /* there is none */
-	WHORL_CHANGE_SUSPECTING,   /* somebody is suspected */
+	WHORL_CHANGE_SUSPECTING,   /* a member is suspected */
 	WHORL_CHANGE_PREPARING,    /* a next view is proposed, and the view goes on */
 	WHORL_CHANGE_WEDGED,       /* the view has stopped */
 	WHORL_CHANGE_ACKNOWLEDGED, /* ... and the memory of the next one is there */
@@ -95,7 +95,7 @@ struct whorl_status {
 
 	/* Of its view. member_count 0: it has none, and nothing of this is known. */
 	uint64_t view;
-	uint32_t voters; /* of whom a quorum is taken */
+	uint32_t voters; /* nodes that a quorum is taken of */
 	uint32_t leader; /* node ids, WHORL_NOBODY: none */
 	uint32_t tie_breaker;
 	bool quorum; /* it hears one */
@@ -120,7 +120,8 @@ struct whorl_status {
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_ms,
 							      struct whorl_status **out, char *text, size_t bytes);
 /* Asks whatever node of whatever group on tcp is at `address`: host:port or [address]:port. As above; WHORL_NOT_FOUND:
- * nobody listens there, or the name is not known; how long the system's resolver takes for a name does not count. One that has a cluster key or TLS refuses. */
+ * nothing listens there, or the name is not known; how long the system's resolver takes for a name does not count. A node that has
+ * a cluster key or TLS refuses. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get_at(const char *address, int timeout_ms,
 								 struct whorl_status **out, char *text, size_t bytes);
 /* Asks node `id` of the group that the configuration describes: on its transport, at its address, with its cluster key and

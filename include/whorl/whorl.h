@@ -30,8 +30,8 @@
  * time-out other than 0 gives WHORL_WOULD_DEADLOCK at once.
  *
  * VIEWS. The members of a group at a time are a *view*. When a member dies, is cut off, stands still for
- * `failure_timeout_ms` or leaves, the others agree on the next view (virtual synchrony: docs/protocol.md). All who go from
- * one view to the next have delivered the same messages in it. What a surviving sender had committed and was not delivered
+ * `failure_timeout_ms` or leaves, the others agree on the next view (virtual synchrony: docs/protocol.md). All nodes that go
+ * from one view to the next have delivered the same messages in it. What a surviving sender had committed and was not delivered
  * is sent again in the next view, in order and exactly once, unless the program's layout function takes that sender out of its
  * shard, of which it is told (whorl_on_gone); what a dead sender had committed and was not received by all
  * survivors is gone for all. While a view changes, claims answer WHORL_AGAIN. A view may follow only with a strict majority
@@ -41,9 +41,9 @@
  *
  * COMING IN. A node that is started joins the group of its name, or forms one with others if there is none (whorl_open). It is a
  * member when a view begins with it, and ready when it has the state of its subgroups (whorl_ready, whorl_on_state): as if it had
- * been upcalled for every message. A view that only takes nodes in is prepared while the one before goes on, and nobody waits for
- * who comes. A node that has ended may be opened again, under its id: that is another *life*, and a view lies between the two in
- * which the id is no member. The indexes of its messages begin at 0 again; of what the life before had sent, and never saw
+ * been upcalled for every message. A view that only takes nodes in is prepared while the one before goes on, and no node waits
+ * for the newcomer. A node that has ended may be opened again, under its id: that is another *life*, and a view lies between the
+ * two in which the id is no member. The indexes of its messages begin at 0 again; of what the life before had sent, and never saw
  * delivered, only the members know whether it was.
  *
  * UPCALLS run on the loop, one at a time for a node. An upcall may claim, commit, abort and send with time-out 0. It
@@ -141,7 +141,7 @@ enum whorl_log_level { WHORL_LOG_ERROR, WHORL_LOG_WARNING, WHORL_LOG_INFO, WHORL
  * the program holds in a call of whorl. */
 typedef void whorl_log_fn(enum whorl_log_level level, const char *line, void *ctx);
 
-struct whorl_view {              /* who is in the group; belongs to the library */
+struct whorl_view {              /* the members of the group; belongs to the library */
 	size_t size;             /* of this struct, at the library's */
 	uint64_t number;         /* 0 is the first; each follows the one before */
 	const uint32_t *members; /* node ids by rank: oldest members first */
@@ -155,7 +155,7 @@ struct whorl_view {              /* who is in the group; belongs to the library 
 enum whorl_role { WHORL_NO_MEMBER, WHORL_MEMBER, WHORL_SENDER }; /* a sender is a member as well */
 
 /* Says what node `id` is in one shard of a subgroup that has `members = function`; called for each view but those that only end a
- * sender (below), each such subgroup, shard and member of the view (whose `rank` is 0 here). It must depend on its arguments alone:
+ * sender (below), each such subgroup, shard and member of the view (its `rank` is 0 here). It must depend on its arguments alone:
  * all nodes call it and must get the same. In one subgroup a node is in one shard at most (the first that takes it).
  * A sender that it makes a plain member of the same shard *ends*: it claims nothing more (WHORL_NOT_SENDER), and goes on being a
  * sender until all that it has claimed is delivered, which a view more brings about. One that it takes out of its shard, while it
@@ -209,15 +209,16 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_start(whorl_node *node);
 
 /* Waits until the node is a member: a first view has been formed with it, or it has joined, and has restored the state of its
  * subgroups (whorl_on_state). Before its first view claims answer WHORL_AGAIN; a newcomer that still restores is a member, and its
- * claims are taken: who sends from what the state says waits for this first. With thread = caller it runs the loop meanwhile. Any thread.
- * WHORL_OK; WHORL_TIMEOUT (whorl_progress says what it waits for); WHORL_REFUSED (whorl_error says by whom and why), and whatever
- * else it says of the node for good; WHORL_WOULD_DEADLOCK. */
+ * claims are taken: a program that sends from what the state says waits for this first. With thread = caller it runs the loop
+ * meanwhile. Any thread.
+ * WHORL_OK; WHORL_TIMEOUT (whorl_progress says what it waits for); WHORL_REFUSED (whorl_error says what refused it and why), and
+ * whatever else it says of the node for good; WHORL_WOULD_DEADLOCK. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int timeout_ms);
 
 /* Leaves the group and frees the node.
  * timeout_ms > 0 drains: no new claims are taken; the loop goes on until every message that this node has committed has
  * been delivered by all members, and this node has delivered what it counted as received; then, if the view is just changing,
- * until it has changed and all have begun it: who leaves before counts as failed for their quorum. Or until the time-out.
+ * until it has changed and all have begun it: a node that leaves before counts as failed for their quorum. Or until the time-out.
  * timeout_ms == 0 abandons at once. In both cases the node is gone afterwards; other members see that it left. What a newcomer
  * has kept back, because its state was not restored yet, is dropped: it counts as delivered (whorl_on_state).
  * Claims that are still open stay valid memory: their commit or abort gives WHORL_CLOSED and frees it.
@@ -237,10 +238,10 @@ WHORL_API void whorl_progress(const whorl_node *node, char *text, size_t bytes);
 /* WHORL_OK while the node works, else why it does not: WHORL_MEMBER_GONE (a member broke the rules so that what is to be
  * delivered cannot be), WHORL_REFUSED (by the group, or its configuration differs; or it was told to form a
  * group, `form`, where one may be), WHORL_REMOVED, WHORL_FORKED, WHORL_MEMORY and
- * WHORL_SYSTEM (a view could not be installed; what is kept back outgrew `backlog_max`; the record in `state_dir` could not be written), WHORL_SHARD_LOST (all who could have
- * given it the state of its shard are gone), all of them for good; WHORL_NO_QUORUM, as long as too few members are heard.
- * With `text` non-NULL also the words ("node 2 has died (its connection closed)"), at most `bytes` with the terminating
- * zero. Any thread. */
+ * WHORL_SYSTEM (a view could not be installed; what is kept back outgrew `backlog_max`; the record in `state_dir` could not be
+ * written), WHORL_SHARD_LOST (all members that could have given it the state of its shard are gone), all of them for good;
+ * WHORL_NO_QUORUM, as long as too few members are heard. With `text` non-NULL also the words ("node 2 has died (its connection
+ * closed)"), at most `bytes` with the terminating zero. Any thread. */
 WHORL_API enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes);
 
 WHORL_API uint32_t whorl_node_id(const whorl_node *node);
@@ -313,10 +314,10 @@ typedef void whorl_batch_fn(const struct whorl_message *messages, size_t count, 
 WHORL_API enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *fn, void *ctx);
 WHORL_API enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, void *ctx);
 
-/* The messages of this node with the indexes `first` to `end` - 1 are gone: nobody delivers them from here on. A view has just begun, of
- * which the program has been upcalled, in which the layout function has taken the node out of the shard that they were for. In an
- * ordered subgroup nobody has delivered them; in an unordered one some may have, but not all. Aborted claims count, too; those that
- * are still open are finished with WHORL_NOT_SENDER. On the loop. */
+/* The messages of this node with the indexes `first` to `end` - 1 are gone: no member delivers them from here on. A view has just
+ * begun, of which the program has been upcalled, in which the layout function has taken the node out of the shard that they were
+ * for. In an ordered subgroup no member has delivered them; in an unordered one some may have, but not all. Aborted claims count,
+ * too; those that are still open are finished with WHORL_NOT_SENDER. On the loop. */
 typedef void whorl_gone_fn(whorl_subgroup *subgroup, uint64_t first, uint64_t end, void *ctx);
 
 /* Before whorl_start: WHORL_INVALID afterwards. WHORL_FORKED. */
@@ -324,16 +325,16 @@ WHORL_API enum whorl_result whorl_on_gone(whorl_subgroup *subgroup, whorl_gone_f
 
 /* ---- state ------------------------------------------------------------------------------------------------------------
  * What the messages of a subgroup have made is the program's; a node that joins needs it as it was at one point of their order.
- * One of those who have it gives a snapshot, as a stream of bytes of any length, and all go on meanwhile: the newcomer receives
+ * A member that has it gives a snapshot, as a stream of bytes of any length, and all go on meanwhile: the newcomer receives
  * and keeps back what is delivered until it has restored the state, and then is upcalled for what comes behind it. The snapshot for
  * a newcomer is taken after the view upcall of the view that it comes with, so what the giver's program does there is in it.
  *
  * What is kept back is acknowledged, and counts as delivered at once: for the windows of its senders, for their draining in
  * whorl_close. So a newcomer that ends before it is ready has acknowledged messages that its program never saw.
  *
- * View upcalls are not kept back. A program whose state depends on who is there compares it with whorl_view_members when it has
- * been restored, as members may have come and gone meanwhile; message.view tells messages of views before the last upcall.
- * docs/decisions/0016; Derecho (TOCS 2019) §4.3 stops the group instead. */
+ * View upcalls are not kept back. If the state depends on which members are there, the program compares it with whorl_view_members
+ * when the state has been restored, as members may have come and gone meanwhile; message.view tells messages of views before the
+ * last upcall. docs/decisions/0016; Derecho (TOCS 2019) §4.3 stops the group instead. */
 
 struct whorl_position_of { /* where a state stands with one sender */
 	uint32_t size;
@@ -381,9 +382,10 @@ struct whorl_state {
 	 * node that has failed, or in whorl_close. Each is released once. */
 	void (*release)(void *snapshot, void *ctx);
 	/* At the newcomer; no message of the subgroup is upcalled before it has returned true for WHORL_RESTORE_END. False: it
-	 * cannot be restored; the node fails, with WHORL_SYSTEM. It may block. No bytes: the state is empty, as it is for whoever moves
-	 * from a shard into one that nobody was in before, and has to forget what it has. As it runs beside the loop, its last call may
-	 * come after the upcall of a view in which the node is in no shard, or another: what was restored is then of no use. */
+	 * cannot be restored; the node fails, with WHORL_SYSTEM. It may block. No bytes: the state is empty, as it is for a node
+	 * that moves from a shard into one that no node was in before, and has to forget what it has. As it runs beside the loop,
+	 * its last call may come after the upcall of a view in which the node is in no shard, or another: what was restored is then
+	 * of no use. */
 	bool (*restore)(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx);
 	void *ctx;
 };
@@ -395,8 +397,8 @@ WHORL_API enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struc
 /* ---- sending ----------------------------------------------------------------------------------------------------------
  * claim, fill in place, commit or abort. Any number of threads at once, lock-free, and any number of claims out at once
  * (up to the window), finished in any order. Messages leave in the order of their claims: an open claim holds back the
- * later claims of this node in this subgroup (and nobody else's), so finish it soon, and do not wait for a claim while
- * you hold another: its slot may be the one that everybody waits for.
+ * later claims of this node in this subgroup (and no other node's), so finish it soon, and do not wait for a claim while
+ * you hold another: its slot may be the one that all wait for.
  *
  * A claim belongs to the sender's stream of messages and not to a view: it may be opened in one view and committed in any
  * later one, and the message takes its place in the order of claims. A message that was committed is delivered; unless its node
@@ -409,7 +411,7 @@ struct whorl_claim {      /* 64 bytes, now and later: what is to come takes of `
 	uint64_t number;  /* the message's index */
 	void *stream;     /* private; NULL once it is finished */
 	uint32_t slot;    /* private */
-	uint32_t home;    /* private: the view whose memory `data` is in */
+	uint32_t home;    /* private: the view that the memory of `data` belongs to */
 	uint64_t room[3]; /* private */
 };
 
@@ -433,8 +435,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim_wait(whorl_subgroup *su
  * layout function takes it out of the shard, of which the program is told (whorl_on_gone);
  * WHORL_PENDING: the same, but not before a majority is heard again; WHORL_INVALID: too many bytes, the claim is still
  * open; or it was finished before, and nothing is done. Of the following each says that the message is not sent, and will never be
- * delivered, by anybody: WHORL_NOT_SENDER: this node was taken out of the shard; WHORL_REMOVED, and whatever else whorl_error says of
- * the node for good; WHORL_CLOSED: the node was closed; WHORL_FORKED. */
+ * delivered, by any member: WHORL_NOT_SENDER: this node was taken out of the shard; WHORL_REMOVED, and whatever else whorl_error
+ * says of the node for good; WHORL_CLOSED: the node was closed; WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes);
 
 /* Gives the slot back: nothing is delivered for it, and the claim is finished in any case. WHORL_OK (without a quorum, too);
@@ -449,10 +451,11 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_send(whorl_subgroup *subgroup
 							int timeout_ms, uint64_t *index);
 
 /* Declares that this node sends nothing in the subgroup until further notice, or takes it back (Spindle §III-B): with the next
- * view, which this brings about, nobody waits for its rounds any more, and others may be chosen in its place (`senders` half, one).
- * Claims get WHORL_NOT_SENDER at once; what was claimed before is delivered first. Whoever comes back gets WHORL_AGAIN until it is
- * settled whether it sends again; whorl_claim_wait waits for that. Never blocks. Any thread. WHORL_OK: it will be so, unless the
- * layout says otherwise; before the first view too; WHORL_CLOSED, and whatever else whorl_error says of the node for good. */
+ * view, which this brings about, no member waits for its rounds any more, and others may be chosen in its place (`senders` half,
+ * one). Claims get WHORL_NOT_SENDER at once; what was claimed before is delivered first. A node that comes back gets WHORL_AGAIN
+ * until it is settled whether it sends again; whorl_claim_wait waits for that. Never blocks. Any thread. WHORL_OK: it will be so,
+ * unless the layout says otherwise; before the first view too; WHORL_CLOSED, and whatever else whorl_error says of the node for
+ * good. */
 WHORL_API enum whorl_result whorl_rest(whorl_subgroup *subgroup, bool rests);
 /* Asks node `id` to do that, as if its program had called whorl_rest. WHORL_OK: it is asked, once; WHORL_NOT_FOUND: it is not in
  * the current view; WHORL_AGAIN: not now: there is no view yet, or too much is under way to it; WHORL_CLOSED, and whatever else whorl_error
@@ -460,13 +463,16 @@ WHORL_API enum whorl_result whorl_rest(whorl_subgroup *subgroup, bool rests);
 WHORL_API enum whorl_result whorl_ask_to_rest(whorl_subgroup *subgroup, uint32_t id, bool rests);
 
 /* For programs that wait in poll or epoll (examples/window.c): after a claim's WHORL_AGAIN, whorl_window_arm; if that says WHORL_AGAIN
- * too, the descriptor says *room* for it, once, when there is some, or a claim would say why not. It is an eventfd that counts (EFD_SEMAPHORE): each arm adds one, and
- * each read of 8 bytes, which does not block, takes one. Who reads once for each arm that said WHORL_AGAIN finds it silent otherwise,
- * whatever room there is. So arm once, read when it is readable, claim. A thread that has not armed does not read: several may
- * share the descriptor, and each that armed is told. Do not write to it or close it; it is the node's.
- * fd: -1 where this node is not a sender; there is one before the first view, which decides that, and for who comes back (whorl_rest).
- * arm: WHORL_OK: claim at once: there is room, or the claim says why not (WHORL_NO_QUORUM, too: then try again later), nothing is armed; WHORL_AGAIN: it is armed (before the
- * first view, too); WHORL_NOT_SENDER, WHORL_INVALID, WHORL_FORKED: nothing is armed. Never blocks. Any thread, upcalls too. */
+ * too, the descriptor says *room* for it, once, when there is some, or a claim would say why not. It is an eventfd that counts
+ * (EFD_SEMAPHORE): each arm adds one, and each read of 8 bytes, which does not block, takes one. A program that reads once for each
+ * arm that said WHORL_AGAIN finds it silent otherwise, whatever room there is. So arm once, read when it is readable, claim. A
+ * thread that has not armed does not read: several may share the descriptor, and each that armed is told. Do not write to it or
+ * close it; it is the node's.
+ * fd: -1 where this node is not a sender; there is one before the first view, which decides that, and for a node that comes back
+ * (whorl_rest).
+ * arm: WHORL_OK: claim at once: there is room, or the claim says why not (WHORL_NO_QUORUM, too: then try again later), nothing is
+ * armed; WHORL_AGAIN: it is armed (before the first view, too); WHORL_NOT_SENDER, WHORL_INVALID, WHORL_FORKED: nothing is armed.
+ * Never blocks. Any thread, upcalls too. */
 WHORL_API int whorl_window_fd(whorl_subgroup *subgroup);
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_window_arm(whorl_subgroup *subgroup);
 
@@ -512,7 +518,7 @@ struct whorl_node_stats {
 	uint64_t heartbeats;     /* pushes among the above that were heartbeats */
 	uint64_t memory_bytes;   /* the estimate that was checked */
 	uint64_t views;          /* installed, the first included */
-	/* Of the last change of view, when each stage was reached here, in ns from the first suspicion, or, if nobody was
+	/* Of the last change of view, when each stage was reached here, in ns from the first suspicion, or, if no member was
 	 * suspected, from the wedge; 0: not yet. */
 	uint64_t change_ns[WHORL_STAGES_MAX];
 	/* When this node reached each stage of coming in, in ns from whorl_start; 0: not yet. */
@@ -535,7 +541,7 @@ struct whorl_subgroup_stats {
 	uint64_t window_full;                 /* claims that found the window full */
 	uint64_t window_wait_ns;              /* time that whorl_claim_wait and whorl_send waited, over all threads */
 	uint64_t upcall_longest_ns;           /* of a batch upcall; with message upcalls, of up to 64 in a row */
-	uint32_t slowest_member;              /* node id of the member whose delivered_num is least */
+	uint32_t slowest_member;              /* node id of the member with the least delivered_num */
 	uint64_t slowest_behind;              /* by how many sequence numbers it trails this node's received_num */
 	struct whorl_batch_stats send, receive, deliver;
 };

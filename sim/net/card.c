@@ -3,7 +3,7 @@
  * The card of a sender has a queue for each peer (a queue pair) and goes round those that have something: so many bytes of one, then
  * the next. While it sends, its link is taken. The bytes pass the switch without waiting and take the link of the receiver, which all
  * senders share, in the order in which they come; a write is there when its last byte has come through that. So a link carries
- * bytes_per_s each way and no more, and nobody's small writes wait behind all of another's large ones.
+ * bytes_per_s each way and no more, and no sender's small writes wait behind all of another's large ones.
  *
  * What is left of the latency of a lone write is the same for all, and does not take the link: a constant part, and a part that
  * grows up to 4096 bytes for what the card fetches from memory before it sends. What is beyond that is fetched while it sends.

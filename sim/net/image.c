@@ -1,4 +1,4 @@
-/* image.c - images of the simulator: my row, and a copy of each other's, which only arrivals write. */
+/* image.c - images of the simulator: this node's row, and a copy of each other's, which only arrivals write. */
 #include "sim/net/sim_int.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static enum whorl_result fill_image(struct sim_image *image, const struct wh_ima
 	return WHORL_OK;
 }
 
-/* The rows of all who are not frozen are here, and mine is there: service() will see it. */
+/* The rows of all members that are not frozen are here, and this node's row is there: service() will see it. */
 static void look_whether_ready(struct sim_image *image)
 {
 	for (uint32_t rank = 0; rank < image->base.members; rank++) {

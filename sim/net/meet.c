@@ -24,7 +24,7 @@ static bool is_kept_apart(const struct sim_link *link)
 	return link->wire->cut_off || link->back->wire->cut_off;
 }
 
-/* Those whom it had met while it was there, a node that has left meets all the same: it may have sent them something. */
+/* A node that has left is still met by the nodes that it had met while it was there: it may have sent them something. */
 static bool can_meet(const struct sim_link *link)
 {
 	const struct sim_node *node = link->from, *other = link->to;
@@ -126,8 +126,8 @@ void wh_sim_end_link(struct sim_link *link)
 
 	link->over = true;
 	wh_sim_remote_end(link->lane);
-	wh_sim_answer_knock(link->back); /* which nobody will */
-	wh_sim_release(link->back);      /* to where nobody hears it */
+	wh_sim_answer_knock(link->back); /* which no node will */
+	wh_sim_release(link->back);      /* to where no node hears it */
 	if (!next->waiting)
 		return;
 	next->waiting = false;

@@ -1,4 +1,4 @@
-/* remote.c - regions of the simulator (T7): who has granted what to whom, what may be posted, and what is taken. */
+/* remote.c - regions of the simulator (T7): what each node has granted to which peer, what may be posted, and what is taken. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,13 +6,13 @@
  *          whole; its words appear in pieces, one piece at a time, in any order, with time between them. Pairs know
  *          nothing of each other, and some may be many times slower.
  *   T4     WH_PUSH_BYTES are read from the sender's row when the piece appears, as late as a network card may;
- *          WH_PUSH_WORD carries what it was given. My own row has a word at once.
+ *          WH_PUSH_WORD carries what it was given. The sender's own row has a word at once.
  *   T5     A node that crashes is reported to each peer after a while; what it had under way is cut off anywhere.
  *   T6     A push rings when the last of its batch is whole, if the node is armed then; the ring may be late, and is
- *          never lost. Nothing can block here: wait() lets the world's time pass, and whoever schedules nodes asks
+ *          never lost. Nothing can block here: wait() lets the world's time pass, and the scheduler of nodes asks
  *          wh_sim_rung() instead.
  *   T8     An image is ready at a node when it has seen the rows of all others, and they have said that they have its
- *          own. Who is gone is waited for until it is frozen; who is cut off, until then or until it is healed.
+ *          own. A node that is gone is waited for until it is frozen; one that is cut off, until then or until it is healed.
  *   T9     The row of a member that was frozen before the image was ready is NULL, whatever had come of it.
  *   T7     Operations go to their target, are carried out one after the other and in pieces, and their completions come back,
  *          each way with the latency of the link. To some targets, as it happens, they wait there for its loop. A number for
@@ -20,17 +20,18 @@
  *   T10    Two lives meet some time after both are there, each at its own time, and after the other has looked (service());
  *          what one sends to another that has not met it yet waits until it has. All of it is seen by service() only. leave() is
  *          kept, whatever happens to the leaver afterwards: all that it has posted, sent and written arrives, and then the notice.
- *          A message or a stream goes to the life that the sender's user knows of: whose meeting it has taken from
- *          next_event(), and whose end has not come to its node. So nothing is ever meant for one life and sent to another.
+ *          A message or a stream goes to the life that the sender's user knows of: it has taken the meeting of that
+ *          life from next_event(), and the end of that life has not come to its node. So nothing is ever meant for one
+ *          life and sent to another.
  *          A stream holds a few bytes, another number of them each time; read and write give and take what they like of
  *          what they could, and wait() never waits. When its writer's node has left, all that was written can be read;
  *          when it is down, what had arrived, or nothing any more.
  *   T11    wh_sim_ask() is a visitor.
  *
- * A node may end and come back: wh_sim_create() makes a new life of an id whose last one has crashed, vanished or been
+ * A node may end and come back: wh_sim_create() makes a new life of an id when its last one has crashed, vanished or been
  * destroyed. What was under way from or to the old life never reaches the new one. At each peer the end of the old
- * comes before the meeting of the new: it is waited for, or, if the old has crashed, hastened. Who vanished is told of
- * then, and not before: another has taken its place. Clocks, dice and costs are an id's and go on.
+ * comes before the meeting of the new: it is waited for, or, if the old has crashed, hastened. The end of a life that
+ * vanished is told then, and not before: another has taken its place. Clocks, dice and costs are an id's and go on.
  *
  * Whatever happens is an event with a time; wh_sim_step() makes the next one happen. The world's user adds events
  * of its own (a node's pass, an application's turn, a fault). The same seed and the same calls give the same run, and
@@ -103,7 +104,7 @@ struct wh_sim_options {
 
 WH_MUST_CHECK enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *options,
 					   struct wh_error *err);
-/* All endpoints have been destroyed. Streams may be open still: there is nobody at their other ends any more. */
+/* All endpoints have been destroyed. Streams may be open still: there is no node at their other ends any more. */
 void wh_sim_free(struct wh_sim *sim);
 
 /* For what is posted from now on. */
@@ -127,14 +128,14 @@ uint64_t wh_sim_now(const struct wh_sim *sim);
 void wh_sim_at(struct wh_sim *sim, uint64_t when_ns, wh_sim_fn *fn, void *ctx, uint64_t argument);
 /* Makes the next event happen, if it is due by `until_ns`. Otherwise it is `until_ns` now, and it returns false. */
 bool wh_sim_step(struct wh_sim *sim, uint64_t until_ns);
-/* Until then posting keeps the node from its next pass; whoever schedules nodes sees to it. */
+/* Until then posting keeps the node from its next pass; the scheduler of nodes sees to it. */
 uint64_t wh_sim_busy_until(const struct wh_sim *sim, uint32_t node);
 
 /* ---- visitors (T11) ------------------------------------------------------------------------------------------------ */
 
 typedef void wh_sim_answer_fn(void *ctx, const void *bytes, size_t count);
 
-/* A visitor asks a node; fn(ctx, ...) is called with its answer, from within answer(), if there will be one. False: nobody is
+/* A visitor asks a node; fn(ctx, ...) is called with its answer, from within answer(), if there will be one. False: no node is
  * there, or the question is longer than WH_CONTROL_MAX. */
 bool wh_sim_ask(struct wh_sim *sim, uint32_t node, const void *question, size_t bytes, wh_sim_answer_fn *fn, void *ctx);
 
@@ -145,7 +146,7 @@ bool wh_sim_ask(struct wh_sim *sim, uint32_t node, const void *question, size_t 
 /* The node's life ends without a word. What it had under way is cut off anywhere; peers hear of it later. Its endpoint
  * still has to be destroyed, and does nothing any more. */
 void wh_sim_crash(struct wh_sim *sim, uint32_t node);
-/* The same, and nobody is told, until it comes back: as of a machine that loses its power. */
+/* The same, and no node is told, until it comes back: as of a machine that loses its power. */
 void wh_sim_vanish(struct wh_sim *sim, uint32_t node);
 
 /* Nothing comes through from `from` to `to`, until it is healed: no push, message, byte or notice, of no life, and they do not
@@ -155,7 +156,7 @@ void wh_sim_cut_off(struct wh_sim *sim, uint32_t from, uint32_t to);
 void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to);
 
 /* The connection of these two lives ends for good, both ways: what is under way is cut off anywhere, what is sent later is
- * dropped, and each, if it had met the other, is told at its own time that that is down. Those who come after them meet. */
+ * dropped, and each, if it had met the other, is told at its own time that that is down. Lives that come after them meet. */
 void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other);
 
 /* ---- what a scheduler and a test look at --------------------------------------------------------------------------- */

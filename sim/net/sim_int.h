@@ -112,7 +112,7 @@ struct sim_node;
 struct sim_stream;
 
 void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
-/* My row will not be there any more: what is under way from it takes its bytes along. */
+/* This node's row will not be there any more: what is under way from it takes its bytes along. */
 void wh_sim_detach(struct sim_image *image);
 /* The batches that are being posted end here: their last loud pushes ring. */
 void wh_sim_end_batch(struct sim_node *node);
@@ -177,7 +177,7 @@ void wh_sim_image_become_ready(struct wh_image *base);
 enum whorl_result wh_sim_stream_open(struct wh_transport *transport, uint32_t to, uint64_t tag, struct wh_stream **out);
 /* News of it have arrived. */
 void wh_sim_stream_offer(struct sim_stream *stream);
-/* Nobody will ever take its event. */
+/* Its event will never be taken. */
 void wh_sim_stream_disown(struct sim_stream *stream);
 /* Its event has been taken; returns the end that now has an owner. */
 struct wh_stream *wh_sim_stream_take(struct sim_stream *stream, uint64_t *tag);
@@ -190,7 +190,7 @@ void wh_sim_streams_tear(struct sim_link *link);
 /* Something of them has not arrived that still may. */
 bool wh_sim_streams_flying(const struct sim_link *link);
 uint32_t wh_sim_streams_count(const struct sim_link *link);
-/* The world ends; those whose ends are open live on without it. */
+/* The world ends; streams with open ends live on without it. */
 void wh_sim_streams_free(struct sim_link *link);
 
 /* ---- regions: sim/net/remote.c, sim/net/lane.c ---------------------------------------------------------------------------- */
@@ -216,14 +216,14 @@ void wh_sim_remote_free(struct sim_node *node);  /* all else that it has of them
 enum sim_notice_kind { /* the first are those of enum wh_transport_event_kind */
 		       SIM_ROW_OFFERED = WH_EVENT_ASKED + 1,
 		       SIM_ROW_CONFIRMED,
-		       SIM_KNOCK, /* from somebody who would meet this node */
+		       SIM_KNOCK, /* from a node that would meet this one */
 		       SIM_REGION_GRANTED,
 		       SIM_REGION_WITHDRAWN,
 };
 
 struct sim_notice { /* what service() sees; if it is an event, next_event() gives it then */
 	struct sim_notice *next;
-	struct sim_link *link; /* that it came by, from whom it is about; NULL: about nobody else */
+	struct sim_link *link; /* that it came by, from the node that it is about; NULL: about no other */
 	int kind;
 	uint64_t key; /* of an image, of a visitor; the name of a region */
 	struct wh_image *image;
@@ -232,7 +232,7 @@ struct sim_notice { /* what service() sees; if it is an event, next_event() give
 	char text[];
 };
 
-/* At once, and about nobody else. */
+/* At once, and about no other node. */
 void wh_sim_notify(struct sim_node *node, enum wh_transport_event_kind kind, uint64_t key, struct wh_image *image,
 		   const void *text, size_t bytes);
 /* At once, to one end of the link about the other, `from`. */
@@ -297,7 +297,7 @@ struct sim_node { /* an endpoint: one life of a host */
 	bool armed, rung;
 	bool ringing; /* a ring is under way */
 	uint64_t began_ns;
-	bool searching;     /* as far as anybody has asked */
+	bool searching;     /* as far as any caller has asked */
 	uint64_t search_ns; /* at least */
 	struct sim_image *images;
 	uint64_t past_key;     /* no image below it will be opened any more: so its user has said */
@@ -308,7 +308,7 @@ struct sim_node { /* an endpoint: one life of a host */
 	struct sim_lane *lanes, *own_lane; /* all of them; and the one to itself, NULL: none */
 	struct sim_lane *served;           /* lanes of others to this node */
 	struct sim_immediate *immediates, **immediates_tail;
-	struct sim_link **known;  /* by id: whom its user has been told that it has met */
+	struct sim_link **known;  /* by id: to the life that its user was told it has met */
 	struct sim_link *links[]; /* by id: the newest; NULL: none */
 };
 
@@ -337,7 +337,7 @@ struct sim_host { /* what a node has in all its lives */
 	uint64_t card_free_ns;  /* from then on its card has nothing to send */
 	struct sim_link *turns; /* links that its card has something for, in the order of their turns */
 	struct sim_link **turns_tail;
-	struct sim_link *sending; /* whose turn it is; an event is its end. NULL: the card has nothing */
+	struct sim_link *sending; /* the one that has its turn; an event is its end. NULL: the card has nothing */
 	uint64_t port_free_ns;    /* from then on nothing comes in by its link */
 	struct wh_sim_counts counts;
 	struct sim_node *life; /* the newest; NULL: none yet */

@@ -3,7 +3,7 @@
  * A stream holds a few bytes, any number from a few to a page: what has been written and not been read. They arrive in
  * order, some at a time, each a latency after it was written or later. How much a call takes or gives is left to chance.
  *
- * Both ends are in one piece of memory, which belongs to whoever is left: ends that are open, an event under way, the
+ * Both ends are in one piece of memory, which belongs to whatever is left: ends that are open, an event under way, the
  * world itself may end in any order.
  */
 #include "sim/net/sim_int.h"
@@ -56,7 +56,7 @@ static void count_end(struct sim_end *end, bool counts)
 	end->stream->link->sim->under_way += counts ? 1 : UINT64_MAX;
 }
 
-/* Nobody has it any more. */
+/* No end and no event has it any more. */
 static bool is_over(const struct sim_stream *stream)
 {
 	return !stream->writer.open && !stream->reader.open && !stream->scheduled;
@@ -286,7 +286,7 @@ static void close_reader(struct sim_stream *stream)
 	if (link == NULL)
 		return;
 	count_end(&stream->reader, false);
-	/* The dead tell nobody. */
+	/* A dead reader tells nothing. */
 	stream->shut_ns = link->to->dead ? UINT64_MAX : link->sim->now_ns + wh_sim_delay(link->back);
 	wh_sim_arrived(link);
 }

@@ -50,7 +50,7 @@ void cli_await_telling(struct cli *cli, bool (*holds)(void *ctx), void (*tell)(v
 size_t cli_children(const struct cli *cli, pid_t *pids, size_t most);
 /* Processes of the command's session, itself included, that are still there (zombies are not). */
 size_t cli_processes(const struct cli *cli);
-/* Unix sockets whose name has `name` in it. */
+/* Unix sockets that have `name` in their name. */
 size_t cli_sockets(const char *name);
 
 /* How many lines of `text` have all of the words in them. */

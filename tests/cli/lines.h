@@ -7,7 +7,7 @@
 #include "tests/cli/cli.h"
 #include "tests/cli/results.h"
 
-/* The sections of a file before [bench]: so many nodes, in whose few slots little messages soon come round. */
+/* The sections of a file before [bench]: so many nodes, with few slots, in which little messages soon come round. */
 #define SMALL_GROUP(nodes)                                                                                             \
 	"[group]\n"                                                                                                    \
 	"nodes = " nodes "\n"                                                                                          \

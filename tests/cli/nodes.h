@@ -21,7 +21,7 @@ struct nodes {
 
 /* A group of three configured nodes, ids up to 7, and one subgroup, orders; `group` is more of [group], `rest` more of the file. */
 void nodes_open(struct nodes *nodes, const char *group, const char *rest);
-/* Whoever still runs is killed. */
+/* A node that still runs is killed. */
 void nodes_close(struct nodes *nodes);
 
 /* `whorl node INI --id ID` and `arguments`, NULL at the end. What an earlier one of that id has written is gone. */

@@ -1,4 +1,4 @@
-/* test_cli_failures.c - nodes that die, stop or wait for ever, users who lose patience: what is said, the exit status,
+/* test_cli_failures.c - nodes that die, stop or wait for ever, impatient users: what is said, the exit status,
  * and that nothing is left behind. */
 #include <check.h>
 #include <inttypes.h>
@@ -227,7 +227,7 @@ START_TEST(stopped_threads)
 }
 END_TEST
 
-/* At the end of a run views without those who have left may begin at the others: that is no failure. In a run by total
+/* At the end of a run views without the members that have left may begin at the others: that is no failure. In a run by total
  * messages are still under way then. */
 static void leave_in_order(const char *set)
 {

@@ -245,7 +245,7 @@ START_TEST(an_id_that_is_in_use)
 }
 END_TEST
 
-/* Whoever is started by srun or mpirun has a number already; --id comes first. */
+/* A node that srun or mpirun starts has a number already; --id comes first. */
 START_TEST(the_number_of_a_launcher)
 {
 	static const char *const names[] = {"SLURM_PROCID", "PMI_RANK", "PMIX_RANK"};

@@ -1,5 +1,5 @@
 /* test_cli_order.c - every member delivers the same, in all the ways in which a group can be run: checked from the
- * recorded deliveries, whose content is filled in anew, and whose digest must be the one that the run has printed. */
+ * recorded deliveries; their content is filled in anew, and their digest must be the one that the run has printed. */
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -138,7 +138,7 @@ START_TEST(overlapping_subgroups)
 }
 END_TEST
 
-/* Delayed senders: the run is over, and digested, with the first messages x senders, whoever sent them. */
+/* Delayed senders: the run is over, and digested, with the first messages x senders, whichever nodes sent them. */
 START_TEST(by_total)
 {
 	struct records_subgroup subgroup = everybody(3, 100, 2000);

@@ -1,5 +1,5 @@
-/* test_cli_outputs.c - a disk that is full, and too few descriptors: whoever reads what the command wrote must not take a part for the
- * whole, and is told the first cause. */
+/* test_cli_outputs.c - a disk that is full, and too few descriptors: a reader of what the command wrote must not take a part for
+ * the whole, and is told the first cause. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -194,9 +194,9 @@ START_TEST(no_view)
 }
 END_TEST
 
-/* ---- who cannot be asked ----------------------------------------------------------------------------------------- */
+/* ---- nodes that cannot be asked ---------------------------------------------------------------------------------- */
 
-/* A listener whose queue is full answers no call, as a host that is down: nothing says that a node is there. */
+/* A listener with a full queue answers no call, as a host that is down: nothing says that a node is there. */
 START_TEST(a_host_that_is_not_reached)
 {
 	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -217,7 +217,7 @@ START_TEST(a_host_that_is_not_reached)
 	ck_assert_msg(shows("   0  unreached") == 1, "%s", status.out);
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: ", address, "cannot be reached"), 1);
 	ck_assert_uint_eq(shows("is there"), 0);
-	ck_assert_uint_eq(shows("nobody is a member"), 0); /* who knows? */
+	ck_assert_uint_eq(shows("nobody is a member"), 0); /* that is unknown */
 	cli_free(&status);
 	CLI_RUN(&status, &nodes.dir, "status", address, "--timeout=300", "--json");
 	ck_assert_uint_eq(shows("\"answer\":\"unreached\""), 1);
@@ -243,7 +243,7 @@ START_TEST(a_group_with_a_key)
 	ck_assert_msg(shows("   0  refused") == 1, "%s", status.out);
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: ", "has a cluster key (key_file), a visitor has none"), 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: ", "ask with its file"), 1);
-	ck_assert_uint_eq(shows("nobody is a member"), 0); /* who knows? */
+	ck_assert_uint_eq(shows("nobody is a member"), 0); /* that is unknown */
 	cli_free(&status);
 	CLI_RUN(&status, &nodes.dir, "status", nodes.ini);
 	ck_assert_int_eq(status.status, 0);

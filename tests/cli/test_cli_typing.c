@@ -35,7 +35,7 @@ static size_t complained(int id, const char *words)
 
 /* ---- echo -------------------------------------------------------------------------------------------------------- */
 
-/* Starts one whose input is ours; returns where to type. */
+/* Starts one that reads what we type; returns where to type. */
 static FILE *start_typing(int id, const char *const *arguments)
 {
 	int ends[2], before = dup(STDIN_FILENO);

@@ -1,4 +1,4 @@
-/* cases_doorbell.c - T6: no push is slept through, and nobody pays for waking who is awake. */
+/* cases_doorbell.c - T6: no push is slept through, and no node pays for waking one that is awake. */
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -99,7 +99,7 @@ static void post_in_a_pass(struct group *g, uint32_t id, const struct wh_push *p
 		transport->ops->flush(transport);
 }
 
-/* A patient push may be kept, but not by one who goes to sleep, and it wakes like others. */
+/* A patient push may be kept, but not by a node that goes to sleep, and it wakes like others. */
 START_TEST(t6_patient_pushes_leave_before_a_sleep)
 {
 	struct group *g = settled_group(2, test_seed(9));
@@ -116,7 +116,7 @@ START_TEST(t6_patient_pushes_leave_before_a_sleep)
 }
 END_TEST
 
-/* Nor for long by one who makes passes; and what is posted later does not come before it. */
+/* Nor for long by a node that makes passes; and what is posted later does not come before it. */
 START_TEST(t6_patient_pushes_are_not_overtaken)
 {
 	struct group *g = settled_group(2, test_seed(10));
@@ -333,7 +333,7 @@ END_TEST
 struct hammer {
 	struct group *g;
 	uint32_t pushers;
-	wh_word stop; /* somebody has found something wrong */
+	wh_word stop; /* a thread has found something wrong */
 	uint64_t sleeps, finds;
 	bool lost;
 };
@@ -422,7 +422,7 @@ static void *sleeper_thread(void *ctx)
 			continue;
 		}
 		h->sleeps++;
-		if (!wh_world.wait(h->g->world, 1, LONG_NS) && look(h, seen)) { /* it was there, and nobody rang */
+		if (!wh_world.wait(h->g->world, 1, LONG_NS) && look(h, seen)) { /* it was there, and no ring came */
 			h->lost = true;
 			wh_store_relaxed(&h->stop, 1);
 			return NULL;

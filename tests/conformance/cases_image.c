@@ -38,7 +38,7 @@ START_TEST(t8_closing_one_leaves_the_other)
 	post_word(g, 0, 1, 64, 2);
 	post_word(g, 0, 2, 64, 7);
 	UNTIL(g, column(g, 1, 2, 0, 64) == 7 && column(g, 2, 2, 0, 64) == 7);
-	UNTIL(g, column(g, 2, 1, 0, 64) == 2); /* who has not closed sees it yet */
+	UNTIL(g, column(g, 2, 1, 0, 64) == 2); /* a node that has not closed still sees it */
 	group_close_image(g, 0, 1);
 	group_close_image(g, 2, 1);
 	group_open(g, 3);
@@ -51,7 +51,7 @@ START_TEST(t8_closing_one_leaves_the_other)
 }
 END_TEST
 
-/* Ready means that everybody is; and nodes open views when they like. */
+/* Ready means that all nodes are; and nodes open views when they like. */
 START_TEST(t8_views_open_in_any_order)
 {
 	struct group *g = group_make(3, test_seed(3));
@@ -172,7 +172,7 @@ START_TEST(t9_a_frozen_column_does_not_change)
 }
 END_TEST
 
-/* Who has not been frozen by me, nor has frozen me, notices nothing. */
+/* A node that this one has not frozen, and that has not frozen this one, notices nothing. */
 START_TEST(t9_the_frozen_are_not_rung)
 {
 	struct group *g = group_make(3, test_seed(7));
@@ -217,7 +217,8 @@ START_TEST(t9_frozen_while_it_writes)
 	group_open(w.g, 1);
 	ck_assert_int_eq(pthread_create(&thread, NULL, writer_thread, &w), 0);
 	while (column(w.g, 0, 1, 1, 64) < 1000)
-		w.g->at[0].transport->ops->service(w.g->at[0].transport); /* who must take in what comes does it here */
+		w.g->at[0].transport->ops->service(
+			w.g->at[0].transport); /* a node that must take in what comes does it here */
 	freeze(w.g, 0, 1);
 	guard = column(w.g, 0, 1, 1, 64);
 	guarded = column(w.g, 0, 1, 1, 4096);

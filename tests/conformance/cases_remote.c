@@ -233,13 +233,13 @@ static void *adder_thread(void *ctx)
 	struct wh_transport *transport = a->r->g->at[a->id].transport;
 
 	while (a->r->at[a->id].to[0].done < ADDITIONS) {
-		for (int k = 0; k < 32; k++) /* who yields may wait long for his next turn */
+		for (int k = 0; k < 32; k++) /* a thread that yields may wait long for its next turn */
 			add_more(a);
 		transport->ops->service(transport);
 		sched_yield();
 	}
 	wh_fetch_add(a->running, (uint64_t)-1);
-	/* Whoever carries operations out for others goes on. */
+	/* A node that carries operations out for others goes on. */
 	while (wh_load_acquire(a->running) > 0) {
 		transport->ops->service(transport);
 		sched_yield();
@@ -288,7 +288,7 @@ START_TEST(t7_no_addition_is_lost)
 }
 END_TEST
 
-/* A counter by compare-and-swap: who does not find what he expects tries again with what he has found. */
+/* A counter by compare-and-swap: a node that does not find what it expects tries again with what it has found. */
 START_TEST(t7_one_swap_wins)
 {
 	struct remote *r = remote_make(3, test_seed(40));

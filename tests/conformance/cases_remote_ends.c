@@ -1,4 +1,4 @@
-/* cases_remote_ends.c - T7: who may, how much, and what is left when somebody goes (R3 to R6). */
+/* cases_remote_ends.c - T7: which nodes may, how much, and what is left when a node goes (R3 to R6). */
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static const struct wh_remote_ops *ops_of(const struct remote *r, uint32_t id)
 	return r->g->at[id].transport->ops->remote;
 }
 
-/* ---- who may, and what -------------------------------------------------------------------------------------------- */
+/* ---- which nodes may, and what ------------------------------------------------------------------------------------ */
 
 START_TEST(t7_who_has_not_been_granted_has_nothing)
 {
@@ -53,7 +53,7 @@ START_TEST(t7_nobody_is_granted_anything_before_the_meeting)
 	r->region = remote_open(r, 0, REGION, 8);
 	ck_assert_int_eq(r->region->ops->grant(r->region, 1), WHORL_MEMBER_GONE);
 	ck_assert_int_eq(remote_post(r, 1, op), WHORL_MEMBER_GONE);
-	ck_assert_uint_eq(remote_do(r, 0, op), 0); /* one needs nobody for one's own */
+	ck_assert_uint_eq(remote_do(r, 0, op), 0); /* a node needs no other for its own */
 	remote_meet(r);
 	remote_grant(r, r->region, 0, 1);
 	ck_assert_uint_eq(remote_do(r, 1, op), 1);
@@ -276,7 +276,7 @@ START_TEST(t7_the_end_of_a_target_completes_all)
 }
 END_TEST
 
-/* Who posts to others and to the dead is served by the others. */
+/* A node that posts to the dead and to others is served by the others. */
 START_TEST(t7_the_end_of_one_is_of_no_account_to_another)
 {
 	struct remote *r = remote_make(4, test_seed(30));
@@ -405,7 +405,7 @@ START_TEST(t7_immediates_to_a_closed_region)
 }
 END_TEST
 
-/* Who takes no events meanwhile is not overrun, and hears in the end of what is left. */
+/* A node that takes no events meanwhile is not overrun, and hears in the end of what is left. */
 START_TEST(t7_regions_come_and_go)
 {
 	struct remote *r = remote_make(2, test_seed(48));
@@ -555,7 +555,7 @@ static bool await(struct player *p, uint32_t k)
 		}
 		woken = wh_world.wait(p->r->g->world, p->id, LONG_NS);
 		transport->ops->service(transport);
-		if (!woken && has_immediate(p, k)) /* it was there, and nobody rang */
+		if (!woken && has_immediate(p, k)) /* it was there, and no ring came */
 			return false;
 	}
 	return true;

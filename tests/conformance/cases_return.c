@@ -1,4 +1,4 @@
-/* cases_return.c - T10 and T8 as nodes come, go, and come back as other incarnations; and who is looked for at the start. */
+/* cases_return.c - T10 and T8 as nodes come, go, and come back as other incarnations; and which are looked for at the start. */
 #include <string.h>
 
 #include "tests/conformance/suite.h"
@@ -48,7 +48,7 @@ START_TEST(t10_all_meet_once)
 }
 END_TEST
 
-/* Both ways: who is there already has the lower id, or the higher. */
+/* Both ways: the node that is there already has the lower id, or the higher. */
 START_TEST(t10_who_comes_later_is_met)
 {
 	struct group *g = group_make(3, test_seed(2));
@@ -175,7 +175,7 @@ START_TEST(t8_old_images_are_not_disturbed)
 }
 END_TEST
 
-/* Nodes 0 and 1 mean the first incarnation of 2, which never opened it; the second, which does, is nobody in it. */
+/* Nodes 0 and 1 mean the first incarnation of 2, which never opened it; the second, which does, is no member of it. */
 START_TEST(t8_an_image_belongs_to_incarnations)
 {
 	struct group *g = group_make(3, test_seed(7));
@@ -210,7 +210,7 @@ START_TEST(t8_an_image_belongs_to_incarnations)
 }
 END_TEST
 
-/* One who has gone and come back does not hear what is posted in the old image, and is not woken by it. */
+/* A node that has gone and come back does not hear what is posted in the old image, and is not woken by it. */
 START_TEST(t6_the_next_incarnation_is_not_rung_for_the_last)
 {
 	struct group *g = group_make(2, test_seed(8));
@@ -235,7 +235,7 @@ static bool searching(const struct group *g, uint32_t id)
 	return g->at[id].transport->ops->searching(g->at[id].transport);
 }
 
-/* It ends when all that are there have been met, whoever is not. */
+/* It ends when all nodes that are there have been met, whichever are not. */
 START_TEST(t10_who_is_there_is_found)
 {
 	struct group *g = group_make(4, test_seed(9));

@@ -162,7 +162,7 @@ START_TEST(t10_many_streams_at_once)
 }
 END_TEST
 
-/* Nobody reads, then somebody does. */
+/* The other side does not read, then it does. */
 START_TEST(t10_a_full_stream_takes_nothing)
 {
 	struct group *g = group_make(2, test_seed(3));
@@ -328,7 +328,7 @@ START_TEST(t10_death_of_the_reader)
 }
 END_TEST
 
-/* Nobody takes the event: it goes with the transport, and the writer sees the end. */
+/* The event is not taken: it goes with the transport, and the writer sees the end. */
 START_TEST(t10_a_stream_that_nobody_takes)
 {
 	struct group *g = group_make(2, test_seed(10));

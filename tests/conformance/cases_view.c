@@ -1,12 +1,12 @@
 /* cases_view.c - T8 and T9 as views follow one another: images that are proposed, dropped and replaced while another is
- * in use, and members that nobody waits for any more. */
+ * in use, and members that no node waits for any more. */
 #include <string.h>
 
 #include "tests/conformance/suite.h"
 
 #define SOME_PASSES 200
 
-/* The view in use has slot 1 and the key 1; what may come next has slot 2 or 3, and a key that says whose attempt it is. */
+/* The view in use has slot 1 and the key 1; what may come next has slot 2 or 3, and a key that names the leader of the attempt. */
 #define KEY(view, leader, attempt) ((uint64_t)(view) << 32 | (leader) << 8 | (attempt))
 
 static const struct members both = {KEY(2, 0, 1), 2, {0, 1}};
@@ -63,7 +63,7 @@ START_TEST(t9_the_frozen_are_not_waited_for)
 	UNTIL(g, g->at[0].ready == 1);
 	ck_assert(g->at[0].image[2]->ready && !g->at[1].image[2]->ready);
 	assert_zeros(g, 0, 2, 2);
-	post_among(g, 0, 2, 64, 7); /* to those who are not ready, and to the frozen */
+	post_among(g, 0, 2, 64, 7); /* to those that are not ready, and to the frozen */
 	pass_some(g);
 	ck_assert(!g->at[1].image[2]->ready);
 	freeze(g, 1, 2, 2);
@@ -115,7 +115,7 @@ START_TEST(t9_frozen_before_ready_reads_as_zeros)
 }
 END_TEST
 
-/* It is ready and has pushed, when it is frozen by one who is not. */
+/* It is ready and has pushed, when it is frozen by a node that is not. */
 START_TEST(t9_frozen_with_words_that_came_early)
 {
 	struct group *g = group_make(3, test_seed(12));
@@ -259,7 +259,7 @@ END_TEST
 
 /* ---- candidates ------------------------------------------------------------------------------------------------------- */
 
-/* A proposal of three of whom one hangs, then one of two of them, while the image of all is in use. */
+/* A proposal of three of which one hangs, then one of two of them, while the image of all is in use. */
 START_TEST(t8_candidates_in_turn)
 {
 	const struct members last = {KEY(2, 1, 1), 2, {2, 1}};
@@ -278,7 +278,7 @@ START_TEST(t8_candidates_in_turn)
 	post_among(g, 1, 2, 64, 2);
 	post_among(g, 1, 1, 64, 3);
 	UNTIL(g, column(g, 0, 2, 1, 64) == 2 && column(g, 0, 1, 1, 64) == 3 && column(g, 2, 1, 1, 64) == 3);
-	open_at(g, 2, 2, &three); /* it wakes up, and finds nobody */
+	open_at(g, 2, 2, &three); /* it wakes up, and finds no other node */
 	pass_some(g);
 	ck_assert(!g->at[2].image[2]->ready);
 	open_at(g, 1, 3, &last);
@@ -322,8 +322,8 @@ START_TEST(t8_a_candidate_that_one_has_closed)
 }
 END_TEST
 
-/* Whoever was invited into a group that is no more has closed greater keys than those of the next one, and others have offered him
- * more of them, or the lower one before he opens it: none of that is in the way. */
+/* A node that was invited into a group that is no more has closed greater keys than those of the next one, and others have offered
+ * it more of them, or the lower one before it opens that one: none of that is in the way. */
 START_TEST(t8_a_lower_key_than_one_before)
 {
 	const struct members greater = {KEY(9, 0, 1), 2, {0, 1}};

@@ -1,4 +1,4 @@
-/* cases_visit.c - T11: questions of those who are no nodes. */
+/* cases_visit.c - T11: questions of visitors, which are no nodes. */
 #include <string.h>
 
 #include "tests/conformance/suite.h"
@@ -52,7 +52,7 @@ END_TEST
 
 #define VISITS 6
 
-/* Each gets what is meant for it, in whatever order; and an answer to nobody is nothing. */
+/* Each gets what is meant for it, in whatever order; and an answer to no visitor is nothing. */
 START_TEST(t11_answers_find_their_visitors)
 {
 	struct group *g = group_make(2, test_seed(2));

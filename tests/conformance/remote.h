@@ -1,4 +1,4 @@
-/* remote.h - what the cases of T7 share: who has posted what, and what has come of it.
+/* remote.h - what the cases of T7 share: what each node has posted, and what has come of it.
  *
  * Every operation gets the next number of its initiator and target as its cookie, so each completion that is taken is
  * checked to be the next one: none is missing, comes twice, or out of turn.

@@ -79,7 +79,7 @@ START_TEST(a_large_spare_has_some_room)
 }
 END_TEST
 
-/* Who is not pressed waits for one that takes long to make, and for no other. */
+/* A caller that is not pressed waits for one that takes long to make, and for no other. */
 START_TEST(a_large_spare_is_worth_a_wait)
 {
 	char group[40];

@@ -1,5 +1,5 @@
-/* shm_meetings.c - how processes find each other in shared memory: without polling, whoever comes first, whatever becomes of
- * those who come half way; and how one incarnation follows another.
+/* shm_meetings.c - how processes find each other in shared memory: without polling, whichever comes first, whatever becomes of
+ * those that come half way; and how one incarnation follows another.
  */
 #include <signal.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define A_WHILE 100 /* passes in which what should not happen does not */
 
-/* ---- who comes calls ---------------------------------------------------------------------------------------------- */
+/* ---- a newcomer calls --------------------------------------------------------------------------------------------- */
 
 static int meet_and_leave(const char *group, uint32_t id)
 {
@@ -22,7 +22,7 @@ static int meet_and_leave(const char *group, uint32_t id)
 	NODE_UNTIL(&n, n.met == 1);
 	n.transport->ops->leave(n.transport);
 	node_free(&n);
-	return test_now() - start < WH_NS_PER_S ? 0 : 1; /* long before anybody calls again */
+	return test_now() - start < WH_NS_PER_S ? 0 : 1; /* long before any node calls again */
 }
 
 static int meet_as_0(const char *group)
@@ -35,7 +35,7 @@ static int meet_as_1(const char *group)
 	return meet_and_leave(group, 1);
 }
 
-/* Who is there sleeps, and has nothing to do until somebody comes; whichever has the higher id. */
+/* The node that is there sleeps, and has nothing to do until another comes; whichever has the higher id. */
 START_TEST(who_comes_wakes_who_is_there)
 {
 	char group[40];
@@ -43,7 +43,7 @@ START_TEST(who_comes_wakes_who_is_there)
 	pid_t child;
 
 	node_make(&n, new_group(group), (uint32_t)_i, 2);
-	n.transport->ops->service(n.transport); /* it calls, and nobody is there */
+	n.transport->ops->service(n.transport); /* it calls, and no other is there */
 	child = spawn(_i == 0 ? meet_as_1 : meet_as_0, group);
 	for (int k = 0; k < 100 && n.left == 0; k++) {
 		n.transport->ops->arm(n.transport);
@@ -57,8 +57,8 @@ START_TEST(who_comes_wakes_who_is_there)
 }
 END_TEST
 
-/* Of very many that are not there. (Who looked for each of them every millisecond would use more than a hundredth of a processor;
- * a sanitizer's own thread and a slow machine use less.) */
+/* Of very many that are not there. (A node that looked for each of them every millisecond would use more than a hundredth of a
+ * processor; a sanitizer's own thread and a slow machine use less.) */
 START_TEST(waiting_for_others_costs_nothing)
 {
 	const uint64_t span = 5 * WH_NS_PER_S;
@@ -69,7 +69,7 @@ START_TEST(waiting_for_others_costs_nothing)
 	node_make(&n, new_group(group), 100, 256);
 	ck_assert(n.transport->ops->searching(n.transport));
 	n.transport->ops->service(n.transport);
-	ck_assert(!n.transport->ops->searching(n.transport)); /* there is nobody, which is known at once */
+	ck_assert(!n.transport->ops->searching(n.transport)); /* there is no other, which is known at once */
 	used = test_cpu();
 	for (start = test_now(); test_now() - start < span; waits++) {
 		n.transport->ops->arm(n.transport);
@@ -103,7 +103,7 @@ static uint32_t hear_calls(int listeners[LISTENERS])
 	return calls;
 }
 
-/* Those who come and do not call are called nevertheless, and no pass is long because of them. */
+/* Nodes that come and do not call are called nevertheless, and no pass is long because of them. */
 START_TEST(few_are_called_at_a_time)
 {
 	uint32_t calls = 0, together = 0;
@@ -112,7 +112,7 @@ START_TEST(few_are_called_at_a_time)
 	struct node n;
 
 	node_make(&n, new_group(group), 100, 256);
-	n.transport->ops->service(n.transport); /* nobody is there */
+	n.transport->ops->service(n.transport); /* no other is there */
 	for (uint32_t i = 0; i < LISTENERS; i++) {
 		struct sockaddr_un name;
 		socklen_t bytes;
@@ -143,7 +143,7 @@ static void pass_for(struct node *n, uint64_t span)
 		node_pass(n);
 }
 
-/* One who does not look for longer than the search takes has not seen that nobody is there. */
+/* A node that does not look for longer than the search takes has not seen that no other is there. */
 START_TEST(the_search_is_my_own)
 {
 	struct node n[2];
@@ -263,7 +263,7 @@ START_TEST(a_meeting_that_fails_is_tried_again)
 }
 END_TEST
 
-/* A node that is met and then does nothing, not even read, holds nobody up, nor does its death in that state. */
+/* A node that is met and then does nothing, not even read, holds no other up, nor does its death in that state. */
 static int meet_and_stop(const char *group)
 {
 	struct node n;
@@ -289,7 +289,7 @@ START_TEST(one_that_stops_holds_up_nobody)
 	ck_assert(WIFSTOPPED(status));
 	while (n[0].transport->ops->control_send(n[0].transport, 2, bytes, sizeof(bytes)) == WHORL_OK)
 		;
-	for (uint64_t key = 1; key <= 20; key++) { /* of all, in vain, and of those who can */
+	for (uint64_t key = 1; key <= 20; key++) { /* of all, in vain, and of those that can */
 		struct wh_image *vain = node_open_of(&n[0], 2 * key, 7, ROW_BYTES);
 
 		for (uint32_t id = 0; id < 2; id++)
@@ -384,7 +384,7 @@ END_TEST
 
 /* ---- refused ------------------------------------------------------------------------------------------------------ */
 
-/* Once, and not again and again while both are there; and whoever comes in its place is judged for himself. */
+/* Once, and not again and again while both are there; and a node that comes in its place is judged for itself. */
 START_TEST(a_refusal_is_told_once)
 {
 	const uint64_t long_enough = 5 * WH_NS_PER_S / 2;

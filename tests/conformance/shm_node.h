@@ -15,7 +15,7 @@
 #include "transport/shm/shm.h"
 #include "transport/shm/shm_int.h"
 
-/* A row has a page of columns, then a page that nobody maps, a ring that all map, and another page for nobody. */
+/* A row has a page of columns, then a page that no node maps, a ring that all map, and another page for no node. */
 #define ROW_BYTES (4 * WH_ROW_ALIGN)
 #define RING_UNREAD WH_ROW_ALIGN
 #define RING_READ (2 * WH_ROW_ALIGN)
@@ -36,7 +36,7 @@ struct node {
 /* Of a node that is nothing else. */
 #define INCARNATION(id) ((uint64_t)(id) + 1)
 
-/* A name for a group that nobody else has. Returns buf. */
+/* A name for a group that no other group has. Returns buf. */
 char *new_group(char buf[40]);
 
 enum whorl_result node_try(struct node *n, const char *group, uint32_t id, uint32_t nodes, int huge_pages,
@@ -45,7 +45,7 @@ void node_make(struct node *n, const char *group, uint32_t id, uint32_t nodes);
 void node_make_again(struct node *n, const char *group, uint32_t id, uint32_t nodes, uint64_t incarnation);
 void nodes_make(struct node *nodes, uint32_t count); /* all of a new group */
 void node_open(struct node *n, uint64_t row_bytes);  /* n->image: that of all nodes, with key 1 */
-/* The members are the nodes whose bits are set; their ranks are in the order of ids. */
+/* The members are the nodes that have their bits set; their ranks are in the order of ids. */
 struct wh_image *node_open_of(struct node *n, uint64_t key, uint32_t members, uint64_t row_bytes);
 void node_free(struct node *n);
 void node_pass(struct node *n); /* service, events, a moment */

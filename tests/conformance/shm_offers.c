@@ -1,5 +1,5 @@
 /* shm_offers.c - offers of rows, and what else peers say of images: taken up late, never, or without sense; and events
- * that nobody takes for a while.
+ * that are not taken for a while.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -210,7 +210,7 @@ START_TEST(what_was_posted_before_the_freeze_goes_out)
 	raw_offer(&r, 1);
 	raw_mapped(&r, 1);
 	NODE_UNTIL(&n, image->ready && spare_state(&n) == WH_SHM_SPARE_MADE);
-	if (_i == 1) { /* or it is gone: then nobody will ask for my row any more */
+	if (_i == 1) { /* or it is gone: then my row will not be asked for any more */
 		fds = count_fds();
 		raw_close(&r);
 		NODE_UNTIL(&n, n.down == 1);
@@ -264,7 +264,7 @@ static void only_service(const struct node *n)
 		n->transport->ops->service(n->transport);
 }
 
-/* More ends of peers, and messages before them, than there is room for; nobody takes an event meanwhile. */
+/* More ends of peers, and messages before them, than there is room for; no event is taken meanwhile. */
 START_TEST(no_event_is_lost)
 {
 	struct seen seen = {.ends = 0};

@@ -20,7 +20,7 @@ static void be_node_1(struct node *n, const char *group)
 	node_post_word(n, 64, 1);
 }
 
-/* Until somebody kills me. */
+/* Until it is killed. */
 static int just_stay(const char *group)
 {
 	struct node n;
@@ -186,7 +186,7 @@ START_TEST(leaving_between_processes)
 }
 END_TEST
 
-/* Who has left hears no more of the others, who hang up because of it. */
+/* A node that has left hears no more of the others, which hang up because it left. */
 START_TEST(leaving_is_silent)
 {
 	char group[40];

@@ -184,7 +184,7 @@ static bool talk_nonsense(const struct raw *r, int how)
 	case 11:
 		bad = new_file(BYTES, F_SEAL_GROW | F_SEAL_SEAL);
 		break;
-	default: /* nobody can write to it */
+	default: /* no process can write to it */
 		bad = new_file(BYTES, SIZE_SEALS | F_SEAL_FUTURE_WRITE);
 		break;
 	}
@@ -268,7 +268,7 @@ START_TEST(counts_that_cannot_be_end_their_writer)
 }
 END_TEST
 
-/* Who says nonsense of what it has taken gets nothing more; all else goes on. */
+/* A peer that says nonsense of what it has taken gets nothing more; all else goes on. */
 START_TEST(a_mailbox_that_is_scribbled_on_is_full)
 {
 	struct wh_region *own;

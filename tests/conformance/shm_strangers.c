@@ -1,4 +1,4 @@
-/* shm_strangers.c - whoever else of this user connects: says nothing, says garbage, or belongs to another group. */
+/* shm_strangers.c - other processes of this user that connect: they say nothing, say garbage, or belong to another group. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -361,7 +361,7 @@ START_TEST(nodes_of_different_counts_refuse_each_other)
 }
 END_TEST
 
-/* One whom the group does not need is told so; the group goes on. */
+/* A node that the group does not need is told so; the group goes on. */
 START_TEST(a_node_too_many_is_refused_alone)
 {
 	char group[40];
@@ -405,7 +405,7 @@ static int usurp(const char *group)
 		       : 1;
 }
 
-/* Nobody gets the place of a node that is here, nor does one that was come back as if nothing had been. */
+/* No process gets the place of a node that is here, nor does one that was come back as if nothing had been. */
 START_TEST(a_place_is_taken_once)
 {
 	char group[40], pid[40];

@@ -212,7 +212,7 @@ START_TEST(streams_leave_no_descriptors)
 		if (fcntl(fd, F_GETFD) >= 0 && (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0)
 			ck_assert((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
 	if (_i == 1)
-		for (int k = 0; k < 10; k++) /* they have become events, which nobody takes */
+		for (int k = 0; k < 10; k++) /* they have become events, which are not taken */
 			n[1].transport->ops->service(n[1].transport);
 	node_free(&n[1]);
 	for (int k = 0; k < 4; k++) {

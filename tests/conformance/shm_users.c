@@ -1,4 +1,4 @@
-/* shm_users.c - other users' processes are refused, before a byte of theirs is read. Takes root, to become somebody. */
+/* shm_users.c - other users' processes are refused, before a byte of theirs is read. Takes root, to become another user. */
 #include <errno.h>
 #include <grp.h>
 #include <signal.h>

@@ -58,7 +58,7 @@ START_TEST(one_who_never_comes_is_not_waited_for)
 	NODE_UNTIL(&n, n.left == 1);
 	NODE_UNTIL(&n, spare_state(&n) == WH_SHM_SPARE_MADE);
 	ck_assert_int_eq(count_fds(),
-			 fds + 1); /* the spare's; my row is let go of, as nobody will ask for it any more */
+			 fds + 1); /* the spare's; my row is let go of, as it will not be asked for any more */
 	ck_assert_int_eq(reap(child), 0);
 	node_free(&n);
 }
@@ -108,7 +108,7 @@ START_TEST(the_dead_are_waited_for_until_frozen)
 	}
 	ck_assert_uint_lt(test_now() - frozen, PATIENCE_NS / 2);
 	check_frozen_unseen(next, 1);
-	image_close(n.image); /* of one whose peer is gone */
+	image_close(n.image); /* of one with a peer that is gone */
 	image_post_word(next, 64, 1);
 	ck_assert_uint_eq(wh_shm_rings(n.transport), 0);
 	ck_assert_uint_eq(n.down + n.left + n.refused, 1);
@@ -131,7 +131,7 @@ START_TEST(what_was_mapped_and_frozen_reads_as_zeros)
 	images[0] = node_open_of(&n[0], 1, 7, ROW_BYTES);
 	for (int k = 0; k < A_WHILE; k++)
 		nodes_pass(n, 3);
-	ck_assert(!images[0]->ready); /* who froze me does not take my row, so I cannot be ready with it */
+	ck_assert(!images[0]->ready); /* a node that froze me does not take my row, so I cannot be ready with it */
 	image_freeze(images[0], 1);
 	NODE_UNTIL(&n[0], (nodes_pass(n, 3), images[0]->ready));
 	check_frozen_unseen(images[0], 1);
@@ -203,7 +203,7 @@ END_TEST
 
 #define TURNS 20
 
-/* Of key 2 .. TURNS + 1: who is in it, and what becomes of it at each of them. */
+/* Of key 2 .. TURNS + 1: which nodes are in it, and what becomes of it at each of them. */
 static uint32_t turn_members(uint64_t key)
 {
 	static const uint32_t members[] = {7, 3, 5, 6, 7, 3};
@@ -241,7 +241,7 @@ static void take_turns(struct node *n)
 	NODE_UNTIL(n, n->image->ready && spare_state(n) == WH_SHM_SPARE_MADE);
 	fds = count_fds();
 	rows = rows_mapped();
-	all_say(n, old, 80, 1); /* nobody has offered anything before all have counted */
+	all_say(n, old, 80, 1); /* no node has offered anything before all have counted */
 	for (uint64_t key = 2; key < 2 + TURNS; key++)
 		one_turn(n, key);
 	n->image = node_open_of(n, 2 + TURNS, 7, ROW_BYTES);

@@ -1,4 +1,4 @@
-/* shm_visits.c - visitors of a node in shared memory who misbehave, come in crowds, or go too early. */
+/* shm_visits.c - visitors of a node in shared memory that misbehave, come in crowds, or go too early. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +98,7 @@ START_TEST(a_crowd_is_answered)
 }
 END_TEST
 
-/* There is somebody, who does not answer; or nobody. */
+/* There is a node, which does not answer; or there is none. */
 START_TEST(a_visitor_waits_as_long_as_it_likes)
 {
 	uint64_t start = test_now();

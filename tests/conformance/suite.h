@@ -1,6 +1,6 @@
 /* suite.h - what the conformance cases share: a group of endpoints with images of one layout, and a log of events.
  *
- * Each row of the layout has two pages of columns and two rings. Ring 0 is read by everybody, ring 1 by nobody but the
+ * Each row of the layout has two pages of columns and two rings. Ring 0 is read by all nodes, ring 1 only by the
  * node with the next higher id.
  */
 #ifndef WH_CONFORMANCE_SUITE_H
@@ -27,7 +27,7 @@
 struct endpoint {                       /* what has been seen at one */
 	struct wh_transport *transport; /* NULL: it is gone */
 	struct wh_image *image[VIEWS_MAX + 1];
-	bool paused; /* nobody services it */
+	bool paused; /* it is not serviced */
 	uint32_t ready, met, left, down, refused;
 	char text[256]; /* of the last LEFT, DOWN or REFUSED */
 	uint32_t met_of[NODES_MAX], down_of[NODES_MAX], left_of[NODES_MAX];

@@ -278,7 +278,7 @@ START_TEST(a_head_that_lies)
 }
 END_TEST
 
-/* Nobody pushes before he has met me. */
+/* No peer pushes before it has met the node. */
 START_TEST(a_push_of_a_stranger)
 {
 	struct raw *raw = raw_make();

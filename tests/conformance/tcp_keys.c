@@ -1,5 +1,6 @@
-/* tcp_keys.c - nodes that have a cluster key, and who comes without it, with another, or as somebody else than he has proven to be:
- * he is told why, and those who are here are not disturbed. What is proven, and how, is in tests/unit/test_secure.c. */
+/* tcp_keys.c - nodes that have a cluster key, and callers that come without it, with another, or as another node than they have
+ * proven to be: they are told why, and the nodes that are here are not disturbed. What is proven, and how, is in
+ * tests/unit/test_secure.c. */
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -61,7 +62,7 @@ START_TEST(a_hello_of_another_than_was_proven)
 }
 END_TEST
 
-/* Node 1 is met; somebody who has proven to be node 2 opens a stream in its name. */
+/* Node 1 is met; a caller that has proven to be node 2 opens a stream in its name. */
 START_TEST(a_stream_of_another_than_was_proven)
 {
 	struct raw *raw = raw_make_with_key();
@@ -87,7 +88,7 @@ START_TEST(a_stream_of_another_than_was_proven)
 }
 END_TEST
 
-/* A greeting that stops after each byte of the first message: a place for a second, and those who are here go on. */
+/* A greeting that stops after each byte of the first message: a place for a second, and those that are here go on. */
 START_TEST(half_a_greeting)
 {
 	struct raw *raw = raw_make_with_key();

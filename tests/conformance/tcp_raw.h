@@ -1,4 +1,4 @@
-/* tcp_raw.h - a node, and somebody who speaks to it frame by frame, or worse, through sockets of his own. */
+/* tcp_raw.h - a node, and a peer that speaks to it frame by frame, or worse, through sockets of its own. */
 #ifndef WH_CONFORMANCE_TCP_RAW_H
 #define WH_CONFORMANCE_TCP_RAW_H
 
@@ -43,7 +43,7 @@ void raw_pass(struct raw *raw);
 	} while (0)
 
 int raw_connect(struct raw *raw); /* a socket that is connected to the node, on which nothing has been said */
-/* Proves to the node, with the key that it has itself, to be `who`, as far as there is anything to prove. */
+/* Proves to the node, with the key that it has itself, to be the given peer, as far as there is anything to prove. */
 void raw_prove(struct raw *raw, int s, struct wh_secure_peer who);
 int raw_call(struct raw *raw); /* both, as RAW_ME */
 void raw_send(int s, const void *bytes, size_t count);

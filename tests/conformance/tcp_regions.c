@@ -168,7 +168,7 @@ START_TEST(an_operation_to_elsewhere)
 }
 END_TEST
 
-/* Frames that no operation is, or that nobody has asked for. */
+/* Frames that no operation is, or that were not asked for. */
 static size_t put_nonsense(int how)
 {
 	static const uint64_t ones[] = {1, 1};
@@ -237,7 +237,7 @@ START_TEST(immediates_beyond_their_number)
 }
 END_TEST
 
-/* Who asks and does not listen to the answers fills the way to him, and then so many wait as there may be, and no more. */
+/* A peer that asks and does not listen to the answers fills the way to it; then as many wait as there may be, and no more. */
 START_TEST(questions_without_end)
 {
 	const struct wh_remote_op op = {.kind = WH_REMOTE_READ, .region = NAME, .bytes = WH_REMOTE_BYTES_MAX};

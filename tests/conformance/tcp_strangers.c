@@ -1,5 +1,5 @@
-/* tcp_strangers.c - who else connects: those who say nothing, nonsense, or half of something; those who belong elsewhere; and those
- * who come in another's place. None of them disturbs those who are here. */
+/* tcp_strangers.c - other callers: those that say nothing, nonsense, or half of something; those that belong elsewhere; and those
+ * that come in another's place. None of them disturbs the nodes that are here. */
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -37,7 +37,7 @@ START_TEST(a_place_for_a_second)
 }
 END_TEST
 
-/* Nobody is asked for the time: a second after it has come the next tick of the clock hangs up on who has said nothing. */
+/* The time is not asked for: a second after a caller has come the next tick of the clock hangs up if it has said nothing. */
 START_TEST(the_silent_go_in_time)
 {
 	struct raw *raw = raw_make();
@@ -56,7 +56,7 @@ START_TEST(the_silent_go_in_time)
 }
 END_TEST
 
-/* Who has asked waits for the answer as long as that takes. */
+/* A caller that has asked waits for the answer as long as that takes. */
 START_TEST(the_asked_take_their_time)
 {
 	struct raw *raw = raw_make();
@@ -99,7 +99,7 @@ START_TEST(a_crowd_keeps_nobody_out)
 }
 END_TEST
 
-/* ---- those who belong elsewhere -------------------------------------------------------------------------------------- */
+/* ---- those that belong elsewhere ------------------------------------------------------------------------------------- */
 
 static void expect_refusal(struct raw *raw, int s, const char *why)
 {
@@ -140,7 +140,7 @@ END_TEST
 
 /* ---- in another's place ------------------------------------------------------------------------------------------------ */
 
-/* A second one comes with the id of one who is here: that one is asked whether it lives, and stays; the second is told. */
+/* A second node comes with the id of one that is here: that one is asked whether it lives, and stays; the second is told. */
 START_TEST(a_second_of_the_same_id)
 {
 	struct raw *raw = raw_make();
@@ -235,7 +235,7 @@ START_TEST(an_older_call_comes_later)
 }
 END_TEST
 
-/* Who has been answered, and says nothing for long, has perhaps met me: it is not for me to hang up. */
+/* A peer that has been answered, and says nothing for long, has perhaps met this node: it is not for this node to hang up. */
 START_TEST(an_answered_call_is_not_given_up)
 {
 	struct raw *raw = raw_make();
@@ -294,7 +294,7 @@ START_TEST(a_stream_before_its_opener_is_met)
 	raw_expect(raw, s, WH_TCP_HELLO, body);
 	early = open_early(raw);
 	RAW_UNTIL(raw, epoll_wait(t->epoll, &event, 1, 0) == 0); /* now and then the clock ticks */
-	if (_i == 1) {                                           /* nor does its end wake anybody */
+	if (_i == 1) {                                           /* nor does its end wake the node */
 		ck_assert_int_eq(shutdown(early, SHUT_WR), 0);
 		RAW_UNTIL(raw, epoll_wait(t->epoll, &event, 1, 0) == 0);
 	}
@@ -332,7 +332,7 @@ static enum whorl_result create_at(const char *address, struct wh_error *err)
 	return result;
 }
 
-/* Without a key nobody listens where others than this host's own could call. */
+/* Without a key no node listens where others than this host's own could call. */
 START_TEST(only_loopback_without_a_key)
 {
 	static const char *const open[] = {"0.0.0.0:21999", "[::]:21999", "192.0.2.1:21999"};

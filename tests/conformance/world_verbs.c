@@ -61,5 +61,5 @@ const struct wh_real wh_real = {.prepare = find_addresses,
 				.end = wh_verbs_abort,
 				.ask = ask};
 
-/* No rings: the device of who sleeps interrupts him: nobody else pays for it. */
+/* No rings: a sleeper is interrupted by its own device: no other node pays for it. */
 const struct wh_world_ops wh_world = {REAL_WORLD, .name = "verbs", .share = 20, .regions = true};

@@ -1,11 +1,11 @@
-/* fuzz_handshake.c - any bytes as the greeting of a connection: nothing may break, nobody without the key may be proven, and what is
- * taken of one who has proven nothing is bounded. The first byte says what the rest is:
+/* fuzz_handshake.c - any bytes as the greeting of a connection: nothing may break, no side without the key may be proven, and what
+ * is taken of one that has proven nothing is bounded. The first byte says what the rest is:
  *
- *     bit 0   whom the bytes are for: the caller, or the answerer
+ *     bit 0   which side the bytes are for: the caller, or the answerer
  *     bit 1   that end has a cluster key
  *     bit 2   ... and TLS (strangers that begin so are tried with a certificate made at the start)
- *     bit 3   the rest is changes to a greeting of two who have the same key: which byte of which end (two bytes), and what
- *             is added to it. Whoever has been sent a byte that was changed may not be proven
+ *     bit 3   the rest is changes to a greeting of two that have the same key: which byte of which end (two bytes), and what
+ *             is added to it. A side that was sent a changed byte may not be proven
  *
  *     cmake -S . -B build/fuzz -DCMAKE_C_COMPILER=clang -DWHORL_FUZZ=ON && cmake --build build/fuzz --target fuzz_handshake
  *     build/fuzz/tests/fuzz/fuzz_handshake -max_total_time=600 -max_len=2048 -dict=tests/fuzz/handshake.dict CORPUS_DIRECTORY
@@ -87,7 +87,7 @@ static void feed_stranger(int end, bool with_key, bool with_tls, const uint8_t *
 	while (taken < count && (now = wh_secure_feed(s, bytes + taken, count - taken < 97 ? count - taken : 97)) > 0)
 		taken += now;
 	wh_secure_pending(s, &pending);
-	REQUIRE(pending <= 8192); /* what is said to one who has proven nothing */
+	REQUIRE(pending <= 8192); /* what is said to one that has proven nothing */
 	REQUIRE(taken <= (with_tls ? WH_SECURE_UNPROVEN_MAX : 8 + 116 + 204));
 	if (with_key || with_tls)
 		REQUIRE(wh_secure_state(s) != WH_SECURE_PROVEN);

@@ -4,7 +4,7 @@
  *     m   a message
  *     v   a view
  *     p   pieces of one: each with its length (two bytes) before it, a message, or junk
- *     w   views that follow each other: who comes, goes and rests. Each is written, read, and must be the same; then some of its
+ *     w   views that follow each other: nodes come, go and rest. Each is written, read, and must be the same; then some of its
  *         bytes are changed, as the end of the input says, so that what is nearly a view is tried too
  *
  *     cmake -S . -B build/fuzz -DCMAKE_C_COMPILER=clang -DWHORL_FUZZ=ON && cmake --build build/fuzz --target fuzz_wire
@@ -25,7 +25,7 @@
 
 #define NODES_MAX 24
 
-/* The subgroups of tests/unit/test_wire_views.c, whose views are the seeds. */
+/* The subgroups of tests/unit/test_wire_views.c: its views are the seeds. */
 static const struct wh_subgroup_text texts[] = {
 	{"g", "all", "all", 3, 2}, {"h", "0,2,4,6,8", "half", 1, 1}, {"i", "all", "one", 2, 1}};
 static const struct wh_layout_config layout = {texts, COUNT(texts), NULL, NULL};

@@ -30,12 +30,12 @@
 /* Steps of a timeline: a letter and one or two ranks. Those that cannot be taken are left out; the end is calm.
  *
  *     A takes in all of   S suspects   M knows that has left   W wedges   P proposes   O opens   K acknowledges
- *     D decides   T adopts   E echoes   I installs   L leaves   C crashes   *: everybody takes in all
+ *     D decides   T adopts   E echoes   I installs   L leaves   C crashes   *: all members take in all
  */
 static const char letters[] = "ASFMoWPOKDTEIRLC";
 
 #define WITHOUT_4 "C4 S04 S14 S24 S34 W0 W1 W2 W3 * P0 * O0 O1 O2 O3 K0 K1 K2 K3 * D0 "
-/* 0 installs with 2 and 3, and has suspected 1. Nobody else knows that, and 0 dies. */
+/* 0 installs with 2 and 3, and has suspected 1. No other member knows that, and 0 dies. */
 #define ONE_AHEAD WITHOUT_4 "A20 E2 A30 E3 A02 A03 S01 I0 C0 S10 S20 S30"
 /* 2 installs what 0 decided; the others are led by 1 before they can. */
 #define TWO_AHEAD WITHOUT_4 "A10 E1 A20 E2 A30 E3 C0 S10 S20 S30 A21 A23 I2 A12 A13 T1"
@@ -109,9 +109,9 @@ static const struct scenario {
 	{"a new leader adopts nothing", 5, -1, 2, 0, 1, 2, false, false, ALWAYS_AFRESH, 0, ONE_AHEAD, STUCK},
 	{"installed means nothing", 5, -1, 2, 0, 0, 0, false, false, NO_SHORT_CUT, 0, TWO_AHEAD, STUCK},
 
-	/* Covered twice: who has agreed acknowledges nothing any more, and who acknowledges a leader suspects all before it.
-	 * So there are never two decisions of which each can become final. Heed at one step is made up for by heed at the others.
-	 * Where no reason stands nothing was found, which is no proof. */
+	/* Covered twice: a member that has agreed acknowledges nothing any more, and a member that acknowledges a leader suspects
+	 * all before it. So there are never two decisions of which each can become final. Heed at one step is made up for by heed
+	 * at the others. Where no reason stands nothing was found, which is no proof. */
 	{"no barrier (all must acknowledge)", 3, 0, 1, 0, 7, 7, false, false, NO_BARRIER, 0, NULL, NULL},
 	{"an echo is a flag (no two decisions)", 3, 0, 1, 0, 7, 7, false, false, ECHO_IS_A_FLAG, 0, NULL, NULL},
 	{"the ranks of echoes may differ (the same)", 3, 0, 1, 0, 7, 7, false, false, RANKS_MAY_DIFFER, 0, NULL, NULL},

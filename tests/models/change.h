@@ -4,8 +4,8 @@
  * there it changes that member's copy of the row. A member knows nothing but its own row and its copies, and one thing
  * happens at a time: a message is taken in, or a member takes one of the protocol's steps, or something goes wrong.
  *
- * What a decision says is looked up in a table by the rank of who made it (afresh; a leader does that once at most), and
- * so is what a proposal says: nobody reads either before the word that guards it.
+ * What a decision says is looked up in a table by the rank of its maker (afresh; a leader does that once at most), and
+ * so is what a proposal says: no member reads either before the word that guards it.
  *
  * The rules are in change_rules.c, the explorer and the random runs in change_search.c, what is tried in change.c.
  */
@@ -27,11 +27,11 @@ enum mutation {
 	ECHO_IS_A_FLAG = 1 << 1,
 	NO_QUORUM_TO_INSTALL = 1 << 2,
 	NO_QUORUM_TO_DECIDE = 1 << 3,
-	LEFT_BY_HEARSAY = 1 << 4,      /* who left is known from others' rows */
-	LEFT_NOT_ADOPTED = 1 << 5,     /* a decision in the row of one who left is overlooked */
-	LEFT_NOT_HEARD = 1 << 6,       /* suspicions in the row of one who left are overlooked */
+	LEFT_BY_HEARSAY = 1 << 4,      /* that a member left is known from others' rows */
+	LEFT_NOT_ADOPTED = 1 << 5,     /* a decision in the row of one that left is overlooked */
+	LEFT_NOT_HEARD = 1 << 6,       /* suspicions in the row of one that left are overlooked */
 	REMOVED_NOT_LOOKED = 1 << 7,   /* between seeing a decision and echoing it */
-	HEEDLESS_ACKNOWLEDGE = 1 << 8, /* before suspecting whom others suspect */
+	HEEDLESS_ACKNOWLEDGE = 1 << 8, /* before suspecting the members that others suspect */
 	HEEDLESS_ECHO = 1 << 9,        /* the same */
 	HEEDLESS_ADOPT = 1 << 10,      /* the same */
 	HEEDLESS_INSTALL = 1 << 11,    /* the same */
@@ -48,11 +48,11 @@ enum mutation {
 	UNGATED = 1 << 22,          /* a member suspects although it hears no quorum */
 	HEEDLESS_OPEN = 1 << 23,
 	HEEDLESS_DECIDE = 1 << 24,
-	SILENT_SHORT_CUT = 1 << 25,       /* who takes the short cut does not copy the values */
-	LEFT_THOUGH_SUSPECTING = 1 << 26, /* who left in order has left, even if it suspected somebody */
-	INSTALLED_SUSPECTED = 1 << 27,    /* who has installed is suspected in the view that it left behind */
-	LEFT_MADE_FAILED = 1 << 28,       /* who left has failed if others say so */
-	INSTALLED_HEEDED = 1 << 29,       /* what somebody has installed waits for heed, as all else does */
+	SILENT_SHORT_CUT = 1 << 25,       /* a member that takes the short cut does not copy the values */
+	LEFT_THOUGH_SUSPECTING = 1 << 26, /* a member that left in order has left, even if it suspected another */
+	INSTALLED_SUSPECTED = 1 << 27,    /* a member that has installed is suspected in the view that it left behind */
+	LEFT_MADE_FAILED = 1 << 28,       /* a member that left has failed if others say so */
+	INSTALLED_HEEDED = 1 << 29,       /* what a member has installed waits for heed, as all else does */
 };
 #define HEEDLESS                                                                                                       \
 	(HEEDLESS_OPEN | HEEDLESS_ACKNOWLEDGE | HEEDLESS_ECHO | HEEDLESS_ADOPT | HEEDLESS_INSTALL | HEEDLESS_DECIDE)
@@ -61,12 +61,12 @@ struct world {
 	uint8_t count;             /* of members */
 	int8_t tie_breaker;        /* a rank, -1: none */
 	uint8_t crashes;           /* at most */
-	members leavers;           /* who may leave in order */
-	members receivers;         /* whose received_num may move before the wedge */
-	members doubts[MEMBERS];   /* of whom each may think wrongly that it is dead */
+	members leavers;           /* these may leave in order */
+	members receivers;         /* the received_num of these may move before the wedge */
+	members doubts[MEMBERS];   /* the members that each may wrongly think dead */
 	uint8_t received[MEMBERS]; /* received_num in the beginning */
-	bool lives;                /* somebody must install if somebody suspects */
-	bool follows;              /* whoever reads that somebody has installed must */
+	bool lives;                /* some member must install if some member suspects */
+	bool follows;              /* each member that reads that one has installed must */
 	uint32_t mutations;
 };
 
@@ -76,7 +76,7 @@ struct row {
 	uint8_t attempt;                          /* proposed */
 	uint8_t acknowledged;                     /* (rank of the leader + 1) << 4 | attempt */
 	uint8_t agreed;                           /* rank of the leader + 1 */
-	uint8_t decider;                          /* whose decision that is, + 1: stands for the values */
+	uint8_t decider;                          /* rank of the maker of that decision, + 1: stands for the values */
 	bool wedged : 1, installed : 1, gone : 1; /* gone: PEER_LEFT, behind the last word */
 };
 
@@ -94,8 +94,8 @@ struct member {
 	struct message log[LOG];  /* what it has published */
 	uint8_t published;
 	uint8_t status;    /* enum status */
-	members frozen;    /* whom it does not read any more */
-	uint8_t opened;    /* the proposal whose image it opens or has open, as `acknowledged` */
+	members frozen;    /* the members that it does not read any more */
+	uint8_t opened;    /* the proposal with the image that it opens or has open, as `acknowledged` */
 	uint8_t delivered; /* up to here, once it delivers no more in this view */
 	bool stopped;
 	members proposals[ATTEMPTS]; /* what it proposed, by attempt */
@@ -106,7 +106,7 @@ struct member {
 struct state {
 	struct member m[MEMBERS];
 	uint8_t crashed;
-	uint8_t installed; /* the decision that somebody has installed: its decider + 1 */
+	uint8_t installed; /* the decision that a member has installed: its decider + 1 */
 };
 
 enum step_kind {

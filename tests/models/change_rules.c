@@ -43,7 +43,7 @@ static members unsuspected(const struct world *w, const struct state *s, int i)
 	return everybody(w) & (members) ~(s->m[i].frozen | row(s, i, i)->left);
 }
 
-/* Whose words it reads: those who left in order have said their last one, and it counts. */
+/* The members that it reads: those that left in order have said their last word, and it counts. */
 static members readable(const struct world *w, const struct state *s, int i)
 {
 	return everybody(w) & (members)~s->m[i].frozen;
@@ -63,7 +63,7 @@ static bool quorum(const struct world *w, members votes, members left)
 	return 2 * size(votes) > all;
 }
 
-/* Whose suspicions it shares. */
+/* The members with suspicions that it shares. */
 static members trusted(const struct world *w, const struct state *s, int i)
 {
 	if (w->mutations & SUSPECTS_ARE_READ)
@@ -81,7 +81,7 @@ static members hearsay(const struct world *w, const struct state *s, int i)
 	return set;
 }
 
-/* It has read all of p's words, which name nobody. */
+/* It has read all of p's words, which name no member. */
 static bool left_in_order(const struct world *w, const struct state *s, int i, int p)
 {
 	return row(s, i, p)->gone && (row(s, i, p)->failed == 0 || (w->mutations & LEFT_THOUGH_SUSPECTING));
@@ -95,7 +95,7 @@ static bool spares(const struct world *w, const struct state *s, int i, int p)
 	       ((left_in_order(w, s, i, p) || in(row(s, i, i)->left, p)) && !(w->mutations & LEFT_MADE_FAILED));
 }
 
-/* It suspects all whom those suspect that it trusts, and none of them suspects it; and it has said who left. */
+/* It suspects all that the members it trusts suspect, none of those suspects it, and it has said which members left. */
 static bool heedful(const struct world *w, const struct state *s, int i, uint32_t unless)
 {
 	members more = hearsay(w, s, i) & (members)~s->m[i].frozen;
@@ -125,7 +125,7 @@ static bool barrier(const struct world *w, const struct state *s, int i)
 	return true;
 }
 
-/* The member whose row has the decision to adopt, -1: there is none. */
+/* The member with the decision to adopt in its row, -1: there is none. */
 static int found(const struct world *w, const struct state *s, int i)
 {
 	members look = w->mutations & LEFT_NOT_ADOPTED ? unsuspected(w, s, i) : readable(w, s, i);
@@ -143,7 +143,7 @@ static int found(const struct world *w, const struct state *s, int i)
 	return best;
 }
 
-/* Somebody has installed: who, or -1. Of such a one nothing is said here, whatever becomes of it, so it is among these. */
+/* A member that has installed, or -1. Nothing is said of it here, whatever becomes of it, so it is among these. */
 static int short_cut(const struct world *w, const struct state *s, int i)
 {
 	if (w->mutations & NO_SHORT_CUT)
@@ -481,7 +481,7 @@ static bool can_echo(const struct world *w, const struct state *s, int i)
 	return lead != i && row(s, i, lead)->agreed == lead + 1 && heedful(w, s, i, HEEDLESS_ECHO | REMOVED_NOT_LOOKED);
 }
 
-/* Somebody has installed the view whose memory it has acknowledged: that is final, whoever accuses whom. */
+/* A member has installed the view that has the memory which it has acknowledged: that is final, whatever members accuse others. */
 static bool is_final(const struct world *w, const struct state *s, int i)
 {
 	int ahead = short_cut(w, s, i);
@@ -573,7 +573,7 @@ int steps_from(const struct world *w, const struct state *s, bool calm, struct s
 
 /* ---- the end ------------------------------------------------------------------------------------------------------- */
 
-/* All whom `i` does not suspect are there, none of them suspects another, and all know that they are a quorum. */
+/* All members that `i` does not suspect are there, none of them suspects another, and all know that they are a quorum. */
 static bool united(const struct world *w, const struct state *s, int i)
 {
 	members all = unsuspected(w, s, i);
@@ -635,7 +635,7 @@ static uint8_t *put_row(uint8_t *at, const struct row *r, bool received)
 	return at;
 }
 
-/* What nobody will look at any more is left out. */
+/* What will not be looked at any more is left out. */
 int key_of(const struct world *w, const struct state *s, uint8_t *out)
 {
 	uint8_t *at = out;

@@ -2,7 +2,7 @@
  *
  * Three little protocols of one kind: one side stores and then looks whether the other sleeps, the other says that it is
  * going to sleep and then looks at what was stored. Each side's store must be visible before its own look is made, or
- * both look past each other and somebody sleeps for ever.
+ * both look past each other and one of them sleeps for ever.
  *
  *     doorbell   between processes: a pusher (post) and a loop (arm, a whole look, wait)
  *     commit     application threads hold back nothing but the compiler; the loop, before its last look, makes a barrier
@@ -161,7 +161,7 @@ static void write_committer(struct program *p, uint8_t word, enum commit_variant
 		if (variant != COMMITTER_LOOKS_FIRST)
 			emit(p, LOAD, SAW, PARKED);
 		awake = emit(p, IF_IS, SAW, 0);
-		emit(p, SET, SAW, 0); /* who takes the mark away rings */
+		emit(p, SET, SAW, 0); /* the thread that takes the mark away rings */
 		if (variant == PARKED_TAKEN_BY_STORE) {
 			emit(p, STORE, PARKED, SAW);
 		} else {

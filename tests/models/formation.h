@@ -6,7 +6,7 @@
  * its record on disk, if it keeps one. On one host there is no cut: nodes are stopped and go on.
  *
  * The record is written in one step, synced in another, and what is said because of it is a third. A crash may come between
- * any two of them: the first leaves a record that cannot be read, the second one of which nobody has been told.
+ * any two of them: the first leaves a record that cannot be read, the second one of which no node has been told.
  *
  * How one view follows another is one step here (change.h has the steps of that): a majority of the latest view, all on one
  * side, goes on, takes in one newcomer or none, or loses one member that leaves in order. A first view is several steps.
@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #define NODES 6  /* at most */
-#define GROUPS 6 /* identities that somebody remembers at one time, at most */
+#define GROUPS 6 /* identities that some node remembers at one time, at most */
 
 enum form { ALL_CONFIGURED, A_MAJORITY, THE_FOUNDER };
 

@@ -14,7 +14,7 @@ static uint8_t renamed(const uint8_t *names, uint8_t group)
 	return group == TORN ? TORN : names[group];
 }
 
-/* Identities that nobody remembers go; the others stay in the order in which they were drawn. */
+/* Identities that no node remembers go; the others stay in the order in which they were drawn. */
 static void forget(struct state *s)
 {
 	struct state old = *s;

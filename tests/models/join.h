@@ -1,17 +1,17 @@
 /* join.h - views that follow each other, with nodes that come in, and the first one: a model of docs/decisions/0016.
  *
- * An *actor* is one incarnation of a node: who returns is another actor with the same id. Actors have images, rows in them, and
- * a queue of control messages to each other. Whatever is published in a row is a message to each other member of the image, in
- * order for each pair; control messages are in order for each pair, too, but the two are not ordered with each other. Who dies
- * takes along what has not arrived: its end may be heard before its last words.
+ * An *actor* is one incarnation of a node: a node that returns is another actor with the same id. Actors have images, rows in
+ * them, and a queue of control messages to each other. Whatever is published in a row is a message to each other member of the
+ * image, in order for each pair; control messages are in order for each pair, too, but the two are not ordered with each other.
+ * An actor that dies takes along what has not arrived: its end may be heard before its last words.
  *
  * One thing happens at a time: a message is taken in, an actor takes one of the protocol's steps, or something goes wrong.
  * Time-outs may come at any time; in the end, when nothing goes wrong any more, only where nothing else happens.
  *
- * What a proposal or a decision says is looked up in the image of the view that it was made in, by the rank of who made it: nobody
- * reads either before the word that guards it.
+ * What a proposal or a decision says is looked up in the image of the view that it was made in, by the rank of its maker: no
+ * member reads either before the word that guards it.
  *
- * The decision (0014) is in join_change.c, who comes in and the first view in join_entry.c, rows and the network in join_rules.c,
+ * The decision (0014) is in join_change.c, newcomers and the first view in join_entry.c, rows and the network in join_rules.c,
  * what must be true in join_checks.c, the search in join_search.c, what is tried in join.c.
  */
 #ifndef WH_MODELS_JOIN_H
@@ -23,7 +23,7 @@
 #define ACTORS 12
 #define MEMBERS 6   /* of a view, at most */
 #define ATTEMPTS 14 /* of one leader in a view; number 0 is none */
-#define RESERVE 3   /* of these, for those who fail */
+#define RESERVE 3   /* of these, for those that fail */
 #define IMAGES 24
 #define LOG 60   /* messages of one member in an image */
 #define QUEUE 24 /* control messages on their way */
@@ -34,43 +34,43 @@ typedef uint8_t ranks;   /* a set */
 /* What may be done otherwise than by the rules. */
 enum mutation {
 	ENTER_UNBIDDEN,          /* a newcomer enters when its image is ready */
-	ENTER_BY_NEWCOMER,       /* ... when anybody beats in it, newcomers that have not entered too */
-	WEDGE_BEFORE_THERE,      /* the leader does not wait for those who come */
+	ENTER_BY_NEWCOMER,       /* ... when any member beats in it, newcomers that have not entered too */
+	WEDGE_BEFORE_THERE,      /* the leader does not wait for the newcomers */
 	WEDGE_BEFORE_ACK,        /* ... for the members */
-	NEWCOMERS_WITH_SUSPECTS, /* a leader that suspects somebody takes others in */
+	NEWCOMERS_WITH_SUSPECTS, /* a leader that suspects a member takes others in */
 	LOWER_KEY,               /* an invitation with a lower key is followed */
 	DROP_WITH_LEADER,        /* an invitation is void when its leader is gone */
 	VOTERS_ARE_MEMBERS,      /* of view 0, too */
 	OLD_AND_NEW,             /* an id is taken in while it is in the view */
 	INTRO_NUMBER_IGNORED,    /* any member of another image makes an invitation void */
 	NEVER_VOID,              /* what members say of their view does not end an invitation */
-	BEGUN_ALONE,             /* view 0: who sees that somebody has begun does not begin */
-	SILENT_DROP,             /* view 0: who drops an image does not say so */
-	PROMISE_BROKEN,          /* view 0: who is there drops when somebody in it is lost */
-	REINVITED_WHEN_THERE,    /* view 0: who is there follows another invitation of its coordinator */
-	BEGUN_WITHOUT_MAJORITY,  /* view 0: begins with whoever is there */
-	COORDINATORS_STAY,       /* who meets a lower one goes on with its own */
-	FORM_RASHLY,             /* before all who are there have been met and have said what they are */
-	DROP_UNLOOKED,           /* who hears that others are gone does not look at their rows once more */
+	BEGUN_ALONE,             /* view 0: an actor that sees that another has begun does not begin */
+	SILENT_DROP,             /* view 0: an actor that drops an image does not say so */
+	PROMISE_BROKEN,          /* view 0: an actor that is there drops when another one in it is lost */
+	REINVITED_WHEN_THERE,    /* view 0: an actor that is there follows another invitation of its coordinator */
+	BEGUN_WITHOUT_MAJORITY,  /* view 0: begins with the actors that are there */
+	COORDINATORS_STAY,       /* a coordinator that meets a lower one goes on with its own */
+	FORM_RASHLY,             /* before all that are there have been met and have said what they are */
+	DROP_UNLOOKED,           /* an actor that hears that others are gone does not look at their rows once more */
 	NO_RESERVE,              /* of attempts, for failures */
-	NEVER_LEFT_OUT,          /* who does not come is waited for */
+	NEVER_LEFT_OUT,          /* a newcomer that does not come is waited for */
 	GONE_BY_ID,              /* an incarnation is not told from another */
 	TOO_MANY,                /* come in at once */
-	NO_BEAT,                 /* who has settled does not beat in the next view before it is there */
+	NO_BEAT,                 /* a member that has settled does not beat in the next view before it is there */
 	BEAT_EARLY,              /* members beat in the next view as soon as it is open */
-	SILENT_WITHDRAWAL,       /* who is left out is not told */
-	FORM_BESIDE,             /* who knows a member forms a group all the same */
-	TELL_UNLOOKED,           /* who meets somebody says what it is before it looks at its rows */
+	SILENT_WITHDRAWAL,       /* a newcomer that is left out is not told */
+	FORM_BESIDE,             /* an actor that knows a member forms a group all the same */
+	TELL_UNLOOKED,           /* an actor that meets another says what it is before it looks at its rows */
 	LAST_DROP_COUNTS,        /* view 0: of what others drop only the last is remembered */
-	SEEKERS_ARE_MEMBERS,     /* who says that it is in no view may still be in that of an invitation */
-	THERE_NOT_KEYED,         /* whatever image somebody is there with */
+	SEEKERS_ARE_MEMBERS,     /* an actor that says that it is in no view may still be in that of an invitation */
+	THERE_NOT_KEYED,         /* whatever image a newcomer is there with */
 	WITHDRAWN_NOT_KEYED,
-	HEEDLESS_WEDGE,        /* before it has heard whom others suspect */
-	DROP_WITH_COORDINATOR, /* view 0: who is invited drops when the coordinator is gone */
-	HASTY_DROP,            /* who says that it is in no view is taken at its word at once */
+	HEEDLESS_WEDGE,        /* before it has heard which members others suspect */
+	DROP_WITH_COORDINATOR, /* view 0: an invited actor drops when the coordinator is gone */
+	HASTY_DROP,            /* an actor that says that it is in no view is taken at its word at once */
 	NEVER_RENEWED,         /* a view 0 of some is not followed by one of the same */
-	UNTOLD,                /* view 0: who has dropped it is not told who is in it */
-	BEATEN_UNHEARD,        /* who has agreed does not look whether the next view has begun */
+	UNTOLD,                /* view 0: an actor that has dropped it is not told which ones are in it */
+	BEATEN_UNHEARD,        /* a member that has agreed does not look whether the next view has begun */
 	MUTATIONS
 };
 #define M(mutation) (UINT64_C(1) << (mutation))
@@ -84,12 +84,12 @@ struct world {
 	uint8_t how;                                                /* enum how */
 	int8_t tie_breaker;                                         /* an id, -1: none */
 	uint8_t crashes, returns, cuts, leaves, timeouts, mistakes; /* at most */
-	uint8_t mortal, leavers;                                    /* sets of ids: who may crash, who may leave */
+	uint8_t mortal, leavers;   /* sets of ids: those that may crash, that may leave */
 	uint8_t doubters, doubted; /* sets of ids: each of those may think each of these dead, by mistake */
-	uint8_t absent;            /* set of ids: not there in the beginning; they come as who returns does */
+	uint8_t absent;            /* set of ids: not there in the beginning; they come as a returning actor does */
 	bool acquainted;           /* all have met already */
 	bool traffic;              /* each member has a message in each view */
-	bool keeps;                /* nobody may drop what has been decided with it */
+	bool keeps;                /* no actor may drop what has been decided with it */
 	uint64_t mutations;
 };
 
@@ -100,7 +100,7 @@ struct row {
 	uint8_t attempt;                          /* proposed */
 	uint8_t acknowledged;                     /* (rank of the leader + 1) << 4 | attempt */
 	uint8_t agreed;                           /* rank of the leader + 1 */
-	uint8_t decider;                          /* whose decision that is, + 1: stands for the values */
+	uint8_t decider;                          /* rank of the maker of that decision, + 1: stands for the values */
 	bool wedged : 1, installed : 1, gone : 1; /* gone: PEER_LEFT, behind the last word */
 };
 
@@ -124,11 +124,11 @@ struct image {
 	int8_t proposer; /* a rank there; of first views the actor that coordinates */
 	uint8_t count;
 	uint8_t member[MEMBERS]; /* actors by rank */
-	ranks fresh;             /* who comes in */
+	ranks fresh;             /* the newcomers */
 	uint8_t voters;
-	actors opened, there, begun;         /* who ever has, was, has */
-	ranks ahead;                         /* who has installed the next */
-	bool delivered;                      /* somebody has delivered the message of this view */
+	actors opened, there, begun;         /* the actors that ever have, were, have */
+	ranks ahead;                         /* the members that have installed the next */
+	bool delivered;                      /* a member has delivered the message of this view */
 	int8_t next;                         /* the image of the view after it, -1: none is final */
 	uint8_t cut;                         /* with it */
 	int8_t proposals[MEMBERS][ATTEMPTS]; /* images; NOTHING: a withdrawal */
@@ -145,11 +145,11 @@ enum status { UNBORN, SEEKING, FORMING, INVITED, AT_HAND /* there */, MEMBER, AL
 
 struct actor {
 	uint8_t status;
-	actors met, gone;       /* whom it has met; whose end it has heard */
-	actors wants;           /* who has asked to come in */
+	actors met, gone;       /* those that it has met; those that it has heard have ended */
+	actors wants;           /* those that have asked to come in */
 	int8_t there[ACTORS];   /* the image that each says it is there with */
 	int8_t dropped[ACTORS]; /* each has said that it has no part in the first views up to that image */
-	bool passes;            /* it coordinates although somebody lower forms, who is silent */
+	bool passes;            /* it coordinates although a lower one forms, which is silent */
 	int8_t floor;           /* nor has it itself */
 	uint8_t says[ACTORS];   /* enum standing, as last introduced */
 	int8_t of[ACTORS];      /* and the image, of a member */
@@ -160,7 +160,7 @@ struct actor {
 	uint8_t delivered;
 	struct row rows[2][MEMBERS]; /* its own, and its copies of the others' */
 	uint8_t seen[2][MEMBERS];
-	ranks frozen[2], known[2]; /* whom it does not read any more; who is to be suspected */
+	ranks frozen[2], known[2]; /* those that it does not read any more; those that are to be suspected */
 };
 
 struct state {
@@ -184,14 +184,14 @@ enum step_kind {
 	ASK,       /* i asks p to be let in */
 	SUSPECT,   /* i freezes the rank p and says that it failed */
 	MARK,      /* i says that the rank p left */
-	LEAVE_OUT, /* i proposes a view without the actor p, who comes */
+	LEAVE_OUT, /* i proposes a view without the actor p, a newcomer */
 	OUT,       /* i learns that it was removed */
 	FORM,
 	COORDINATE,
 	VOID,     /* i drops its invitation */
 	PREPARED, /* the image at[1] is ready */
 	ENTER,
-	TAKE_IN, /* i proposes a view with those who want to come in */
+	TAKE_IN, /* i proposes a view with those that want to come in */
 	WEDGE,
 	PROPOSE,
 	OPEN,
@@ -297,7 +297,7 @@ bool heedful(const struct world *w, const struct state *s, int i);
 bool quorum(const struct world *w, const struct image *image, ranks votes, ranks left);
 void stop(struct state *s, int i);
 uint8_t delivered(const struct state *s, int i);
-/* As leader: proposes the next view without those whom it suspects, with these; or (renews) even if nobody comes or goes. */
+/* As leader: proposes the next view without those that it suspects, with these; or (renews) even if no member comes or goes. */
 void propose(const struct world *w, struct state *s, int i, actors newcomers, bool renews);
 bool can_change(const struct world *w, const struct state *s, struct step step, enum mood mood);
 const char *take_change(const struct world *w, struct state *s, struct step step);

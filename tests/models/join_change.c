@@ -39,7 +39,7 @@ ranks unsuspected(const struct state *s, int i)
 	return everybody(s, i) & (ranks) ~(mine(s, i)->failed | mine(s, i)->left);
 }
 
-/* Whose words it reads: those who left in order have said their last one, and it counts. */
+/* The members that it reads: those that left in order have said their last word, and it counts. */
 static ranks readable(const struct state *s, int i)
 {
 	return everybody(s, i) & (ranks)~s->a[i].frozen[0];
@@ -87,7 +87,7 @@ static bool spares(const struct state *s, int i, int r)
 	return row(s, i, r)->installed || left_in_order(s, i, r) || in(mine(s, i)->left, r);
 }
 
-/* It suspects all whom those suspect that it trusts, and none of them suspects it; and it has said who left. */
+/* It suspects all that the members it trusts suspect, none of those suspects it, and it has said which members left. */
 bool heedful(const struct world *w, const struct state *s, int i)
 {
 	ranks more = hearsay(s, i) & (ranks)~mine(s, i)->failed;
@@ -112,7 +112,7 @@ static bool barrier(const struct state *s, int i)
 	return true;
 }
 
-/* The rank whose row has the decision to adopt, -1: there is none. */
+/* The rank with the decision to adopt in its row, -1: there is none. */
 static int found(const struct state *s, int i)
 {
 	int best = -1;
@@ -124,7 +124,7 @@ static int found(const struct state *s, int i)
 	return best;
 }
 
-/* Somebody has installed: its rank, or -1. Of such a one nothing is said here, whatever becomes of it. */
+/* The rank of a member that has installed, or -1. Nothing is said of it here, whatever becomes of it. */
 static int short_cut(const struct state *s, int i)
 {
 	for (int r = 0; r < image_of(s, i)->count; r++)
@@ -133,7 +133,7 @@ static int short_cut(const struct state *s, int i)
 	return -1;
 }
 
-/* That is the view whose memory it has acknowledged, and so final for it, whoever accuses whom. */
+/* That is the view that has the memory which it has acknowledged, and so final for it, whatever members accuse others. */
 static bool is_final(const struct state *s, int i)
 {
 	int ahead = short_cut(s, i);
@@ -148,8 +148,8 @@ static bool same_decision(const struct image *image, uint8_t a, uint8_t b)
 	return image->decided[a - 1] == image->decided[b - 1] && image->decided_cut[a - 1] == image->decided_cut[b - 1];
 }
 
-/* It has agreed to a view in which somebody beats who has begun it, or settled the one before: that is final. Whoever that was
- * may be gone, and the quorum with him. */
+/* It has agreed to a view in which a member beats that has begun it, or settled the one before: that is final. That member may
+ * be gone, and the quorum with it. */
 static bool is_next_beaten(const struct world *w, const struct state *s, int i)
 {
 	if (mine(s, i)->agreed == 0)
@@ -240,7 +240,7 @@ void propose(const struct world *w, struct state *s, int i, actors newcomers, bo
 	}
 }
 
-/* Of those whom it suspects, as the ranks of the image at[1]. */
+/* Of those that it suspects, as the ranks of the image at[1]. */
 static ranks carried(const struct state *s, int i, ranks set)
 {
 	ranks out = 0;
@@ -326,7 +326,7 @@ static const char *settle(const struct world *w, struct state *s, int i)
 	return use(w, s, next);
 }
 
-/* Who was suspected, and who it has heard has gone, is suspected in the next view from the start. */
+/* Members that were suspected, and those that it has heard have gone, are suspected in the next view from the start. */
 static void install(const struct world *w, struct state *s, int i)
 {
 	struct actor *a = &s->a[i];
@@ -489,7 +489,7 @@ static bool can_wedge(const struct world *w, const struct state *s, int i)
 	       (does(w, WEDGE_BEFORE_THERE) || all_are_there(w, s, i)) && (does(w, HEEDLESS_WEDGE) || heedful(w, s, i));
 }
 
-/* The members whom its last attempt has, as ranks of the view. */
+/* The members that its last attempt has, as ranks of the view. */
 static ranks attempted(const struct state *s, int i)
 {
 	int next = proposed_by(s, i, me(s, i));
@@ -578,7 +578,7 @@ bool can_change(const struct world *w, const struct state *s, struct step step, 
 	}
 }
 
-/* All whom `i` does not suspect are there, none of them suspects another, and all know that they are a quorum. */
+/* All members that `i` does not suspect are there, none of them suspects another, and all know that they are a quorum. */
 bool united(const struct world *w, const struct state *s, int i)
 {
 	const struct image *image = image_of(s, i);

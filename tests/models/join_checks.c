@@ -19,7 +19,7 @@ static bool is_in_line(const struct state *s, int image, int later)
 	return later == image;
 }
 
-/* Of two views that somebody is in one follows from the other. (A first view in which nothing has been said yet does not count.) */
+/* Of two views that actors are in one follows from the other. (A first view in which nothing has been said yet does not count.) */
 static bool is_one_group(const struct state *s)
 {
 	for (int i = 0; i < ACTORS; i++)
@@ -110,7 +110,7 @@ const char *ended(const struct world *w, const struct state *s)
 	int best = -1, candidates = 0;
 	const struct row *own;
 
-	if (s->full || s->cuts > 0) /* who cannot reach others may wait for ever */
+	if (s->full || s->cuts > 0) /* an actor that cannot reach others may wait for ever */
 		return NULL;
 	for (int i = 0; i < ACTORS; i++) {
 		if (!alive(s, i))

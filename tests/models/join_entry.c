@@ -1,5 +1,5 @@
-/* join_entry.c - the way of a node into a view, a first one or a later one; and what leaders and coordinators say to those who
- * come. See join.h. */
+/* join_entry.c - the way of a node into a view, a first one or a later one; and what leaders and coordinators say to
+ * newcomers. See join.h. */
 #include "join.h"
 
 #include <stddef.h>
@@ -25,7 +25,7 @@ static bool is_first(const struct image *image)
 	return image->base < 0;
 }
 
-/* Who invited i. */
+/* The actor that invited i. */
 static int inviter(const struct state *s, int i)
 {
 	const struct image *image = held(s, i);
@@ -71,7 +71,7 @@ static bool is_majority(const struct world *w, int count)
 
 /* ---- looking around ------------------------------------------------------------------------------------------------ */
 
-/* Who is there has been met and has said what it is. */
+/* All actors that are there have been met and have said what they are. */
 static bool has_looked_around(const struct world *w, const struct state *s, int i)
 {
 	if (does(w, FORM_RASHLY))
@@ -194,7 +194,7 @@ static void coordinate(const struct world *w, struct state *s, int i, int p)
 
 /* ---- invitations ----------------------------------------------------------------------------------------------------- */
 
-/* That view has been decided, and is the last; somebody is in it, or those who have not ended could go on in it. */
+/* That view has been decided, and is the last; some actor is in it, or those that have not ended could go on in it. */
 static bool is_awaited(const struct world *w, const struct state *s, int image)
 {
 	const struct image *k = &s->image[image];
@@ -322,7 +322,7 @@ static bool has_begun(const struct world *w, const struct state *s, int i, enum 
 	return (awaited == 0 || mood != CALM) && (is_majority(w, there) || does(w, BEGUN_WITHOUT_MAJORITY));
 }
 
-/* Somebody is in a view that it is not in, and that is no older. */
+/* Some actor is in a view that it is not in, and that is no older. */
 static bool is_overtaken(const struct world *w, const struct state *s, int i)
 {
 	for (int p = 0; p < ACTORS; p++)
@@ -341,7 +341,7 @@ static bool first_is_void(const struct world *w, const struct state *s, int i, e
 		return true;
 	if (does(w, PROMISE_BROKEN) && size(left) < held(s, i)->count)
 		return true;
-	if (s->a[i].status == AT_HAND) /* those who are there are too few, and the others neither come nor end */
+	if (s->a[i].status == AT_HAND) /* those that are there are too few, and the others neither come nor end */
 		return mood == LATE && !has_begun(w, s, i, LATE);
 	if (by == i)
 		return mood != CALM || (!is_lowest(w, s, i) && !s->a[i].passes && !does(w, COORDINATORS_STAY));
@@ -353,7 +353,7 @@ static bool has_lost_its_members(const struct world *w, const struct state *s, i
 	const struct image *image = held(s, i);
 	ranks old = (ranks)(((1 << image->count) - 1) & ~image->fresh);
 
-	/* Who says that it is no member may just have become one; after a while it is taken at its word. */
+	/* An actor that says that it is no member may just have become one; after a while it is taken at its word. */
 	for (int r = 0; r < image->count && (mood == LATE || does(w, HASTY_DROP)) && !does(w, SEEKERS_ARE_MEMBERS); r++)
 		if (reaches(s, i, image->member[r]) && s->a[i].says[image->member[r]] != BELONGS &&
 		    s->a[i].says[image->member[r]] != UNKNOWN)
@@ -383,7 +383,7 @@ static bool has_asked(const struct state *s, int i, int p)
 	return in(s->a[p].wants, i);
 }
 
-/* In truth it asks whom members name, and again every while; the others answer with who leads. */
+/* In truth it asks the actor that members name, and again every while; the others answer with the leader's name. */
 static bool can_ask(const struct state *s, int i, int p)
 {
 	return p != i && reaches(s, i, p) && s->a[i].says[p] == BELONGS && s->a[p].status == MEMBER &&
@@ -444,7 +444,7 @@ static bool needs_renewal(const struct world *w, const struct state *s, int i)
 	return image_at(s, i, 0)->voters > image_at(s, i, 0)->count && !does(w, NEVER_RENEWED);
 }
 
-/* All who want to, or (p is 1) one of them. */
+/* All that want to, or (p is 1) one of them. */
 static bool can_take_in(const struct world *w, const struct state *s, int i, int p)
 {
 	int reserve = does(w, NO_RESERVE) ? 0 : RESERVE;

@@ -43,7 +43,7 @@ const bool takes_two[STEP_KINDS] = {
 	[SUSPECT] = true, [MARK] = true, [LEAVE_OUT] = true, [COORDINATE] = true, [TAKE_IN] = true, [CUT] = true,
 };
 
-/* Whose step it is. */
+/* The step is one of actors with that status. */
 static bool is_for(int kind, int status)
 {
 	if (kind == MEET || kind == HEAR || kind == SEE_NEXT || kind == END || kind == PREPARED || kind >= CRASH)
@@ -186,7 +186,7 @@ void tell(const struct world *w, struct state *s, int i, int p)
 		standing = BELONGS;
 	else if (a->status == FORMING || (a->status != SEEKING && image_at(s, i, 1)->base < 0))
 		standing = FORMS;
-	/* Who is in the view knows, unless it has dropped it. */
+	/* An actor in the view knows, unless it has dropped it. */
 	if (standing != BELONGS || rank_of(image_at(s, i, 0), p) < 0 ||
 	    (image_at(s, i, 0)->base < 0 && a->dropped[p] >= a->at[0] && !does(w, UNTOLD)))
 		send(s, i, p, INTRO, standing, standing == BELONGS ? a->at[0] : 0);

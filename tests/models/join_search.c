@@ -91,7 +91,7 @@ static uint8_t *put_image(uint8_t *at, const struct image *k)
 	return at;
 }
 
-/* What nobody will look at any more is left out. */
+/* What will not be looked at any more is left out. */
 int key_of(const struct world *w, const struct state *s, uint8_t *out)
 {
 	uint8_t *at = out;

@@ -79,7 +79,7 @@ static bool somebody_sleeps(const struct model *m, const struct state *s)
 	return false;
 }
 
-/* A BARRIER is a step for each of the others, in any order: with `other` the one whose turn it is. */
+/* A BARRIER is a step for each of the others, in any order: `other` is the one that has its turn. */
 static bool barrier_step(const struct model *m, struct state *s, struct thread *t, int other)
 {
 	if (t->barrier == 0) {
@@ -100,7 +100,7 @@ static bool is_private(enum op op)
 	return op >= SET && op <= GO;
 }
 
-/* Executes what touches registers alone: nobody else can tell when that happens. */
+/* Executes what touches registers alone: no other thread can tell when that happens. */
 static void run_private(const struct model *m, struct thread *t, int i)
 {
 	const struct instruction *in;
@@ -305,7 +305,7 @@ static const char *expand(struct explorer *x, const struct model *m, uint32_t i)
 			if (outcome == BLOCKED)
 				continue;
 			run_private(m, &next.threads[t], t);
-			/* A false alarm is a gift: who counts on it may as well sleep for ever. */
+			/* A false alarm is a gift: a thread that counts on it may as well sleep for ever. */
 			moved = moved || next.false_alarms == from.false_alarms;
 			add(x, &next, i, t, 0, from.threads[t].at);
 			if (outcome == RANG_AWAKE)

@@ -4,8 +4,8 @@
  * moment and in any order, save that a release store leaves after all before it. Loads are made in program order. The
  * bell is what threads sleep on; ringing it orders nothing.
  *
- * What must hold of a model: there is no state in which nothing moves any more and somebody is still asleep (or stuck);
- * no ring for somebody who is awake; one ring for one parking.
+ * What must hold of a model: there is no state in which nothing moves any more and a thread is still asleep (or stuck);
+ * no ring for a thread that is awake; one ring for one parking.
  */
 #ifndef WH_MODELS_MACHINE_H
 #define WH_MODELS_MACHINE_H
@@ -38,8 +38,8 @@ enum op {
 	IF_EVEN,  /* register a is even: go to target */
 	GO,       /* to target */
 	/* The bell: */
-	RING,      /* the bell rings, and goes on ringing; register a says for which parking (NONE: nobody counts) */
-	RING_ONCE, /* the bell rings for who is asleep now; nothing is kept */
+	RING,      /* the bell rings, and goes on ringing; register a says for which parking (NONE: not counted) */
+	RING_ONCE, /* the bell rings for the threads that are asleep now; nothing is kept */
 	CLEAR,     /* the bell stops */
 	WAIT,      /* until the bell rings */
 	END,

@@ -295,7 +295,7 @@ mutant(NAME first-for-ever KIND views FILE membership/join.c
 mutant(NAME void-without-coordinator KIND test_first_view FILE membership/join.c
 	REMOVES "a first view may have begun though its coordinator is gone"
 	TEXT [[
-	return NULL; /* also if the coordinator is gone: somebody may have begun it */
+	return NULL; /* also if the coordinator is gone: some node may have begun it */
 ]]
 	REPLACEMENT [[
 	return join->by == join->roster->id || join->roster->known_nodes[join->by].incarnation != 0 ? NULL
@@ -344,7 +344,7 @@ mutant(NAME invites-and-stays KIND test_roster FILE membership/roster.c
 mutant(NAME wishes-starve KIND test_prepare_rests FILE membership/propose.c
 	REMOVES "members' wishes do not wait for who may never come"
 	TEXT [[
-	if (change->one_by_one && (wishes || renews)) /* members do not wait for who may never come */
+	if (change->one_by_one && (wishes || renews)) /* members do not wait for newcomers that may never come */
 		most = 0;
 ]]
 	REPLACEMENT "")

@@ -305,7 +305,7 @@ mutant(NAME recall-forgotten KIND test_join_requests FILE membership/join_reques
 mutant(NAME leader-unnamed KIND test_join_requests FILE membership/join_requests.c
 	REMOVES "who is asked to let somebody in and does not lead says who does"
 	TEXT [[
-		known->told = 0; /* who leads */
+		known->told = 0; /* which member leads */
 		requests->roster->outstanding = true;
 ]]
 	REPLACEMENT "")

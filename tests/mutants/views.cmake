@@ -403,14 +403,14 @@ mutant(NAME heedless-settle KIND test_change FILE membership/change.c
 	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 }
 
-/* Whoever went
+/* The members that went
 ]]
 	REPLACEMENT [[
 			return false;
 	return wh_suspicion_trusted_quorum(change);
 }
 
-/* Whoever went
+/* The members that went
 ]])
 
 mutant(NAME nobody-heeds KIND views FILE membership/suspicion.c

@@ -125,7 +125,7 @@ struct state {
 	_Atomic uint64_t claimed[GROUPS];    /* claims begun: no message has this index yet */
 	_Atomic uint64_t committed[GROUPS];  /* and not aborted */
 	_Atomic uint32_t refusals;
-	struct refusal refused[REFUSALS]; /* claims whose end was refused for good: they must not be delivered */
+	struct refusal refused[REFUSALS]; /* claims: their end was refused for good, they must not be delivered */
 	_Atomic uint64_t delivered[GROUPS][LIVES_MAX]; /* messages of each life, those in a restored state among them */
 	_Atomic uint64_t in_state[GROUPS];             /* of all lives together */
 	_Atomic uint64_t total;                        /* messages delivered here */

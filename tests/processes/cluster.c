@@ -90,7 +90,7 @@ static bool may_end(const struct cluster *c, uint32_t life)
 	       c->board->closing;
 }
 
-/* Who lives may lack a quorum for a while, and nothing else. */
+/* A living node may lack a quorum for a while, and nothing else. */
 static bool is_lost(const struct cluster *c, uint32_t life)
 {
 	uint32_t error = c->board->state[life].error;

@@ -37,7 +37,7 @@ struct cluster_options {
 	uint32_t shards;                    /* of the first subgroup; 0: one */
 	uint64_t body_bytes, backlog_bytes; /* of states; 0: none, and whatever is the default */
 	unsigned state_share;               /* 0: the default */
-	uint32_t body_groups;               /* whose states have it, a bit for each */
+	uint32_t body_groups;               /* the groups with a body in their states, a bit for each */
 	const char *transport;              /* NULL: shm */
 	const char *thread;                 /* dedicated | caller; NULL: every second member is a caller, by `seed` */
 	uint64_t seed;
@@ -68,7 +68,7 @@ struct cluster {
 	char notes[NOTES][120];
 	bool harmed;
 	uint64_t harmed_ns; /* the last fault */
-	double view_ms;     /* after it the last of those who live was in the view without its victims; 0: never */
+	double view_ms;     /* after it the last living node was in the view without its victims; 0: never */
 	/* Of one member before the first fault, the most: */
 	int descriptors, mappings;
 	uint32_t members; /* then */
@@ -82,7 +82,7 @@ void cluster_start(struct cluster *c, const struct cluster_options *options);
 /* Starts another life of that node, and returns its number. It is not waited for. `quirk` is an assignment of its
  * configuration that others do not have, NULL: none. */
 uint32_t cluster_add(struct cluster *c, uint32_t id, const char *quirk);
-/* Waits until all who live are in one view, and nobody else is, and all are ready and deliver. */
+/* Waits until all that live are in one view, and no other node is, and all are ready and deliver. */
 void cluster_settle(struct cluster *c);
 
 /* Waits until each that lives has delivered so many messages more. */
@@ -109,16 +109,16 @@ void cluster_close(struct cluster *c, uint32_t life);
 /* Waits for the end of one that was killed, exits or closes: it is as it should be, and nothing of the process is left. */
 void cluster_see_end(struct cluster *c, uint32_t life, bool whole);
 
-/* Waits until those who live are in a view that has nobody else, deliver in it, and are as quick as before. */
+/* Waits until those that live are in a view that has no other node, deliver in it, and are as quick as before. */
 void cluster_recover(struct cluster *c);
 /* Notes how much it has open now, and how quick it is; by itself that comes before the first fault. */
 void cluster_measure(struct cluster *c);
 /* Waits until nobody has more descriptors and memory open than members of such a group had before the first fault. */
 void cluster_tidy(struct cluster *c);
-/* Waits until those who live say that they are too few. */
+/* Waits until those that live say that they are too few. */
 void cluster_see_no_quorum(struct cluster *c);
 
-/* The longest time in which one of those who live, and were ready then, delivered nothing since cluster_watch_gaps. */
+/* The longest time since cluster_watch_gaps in which a living node, which was ready then, delivered nothing. */
 void cluster_watch_gaps(struct cluster *c);
 double cluster_longest_gap_ms(const struct cluster *c);
 
@@ -153,7 +153,7 @@ __attribute__((format(printf, 2, 3))) void cluster_note(struct cluster *c, const
 /* Is it so of each that lives? */
 typedef bool cluster_is(const struct cluster *c, uint32_t life);
 bool cluster_all(const struct cluster *c, cluster_is *is);
-cluster_is cluster_is_in_view; /* of those who live, and nobody else */
+cluster_is cluster_is_in_view; /* of those that live, and no other */
 cluster_is cluster_is_ready;
 
 #endif

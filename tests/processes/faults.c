@@ -54,7 +54,7 @@ static bool somebody_is_in_view(const struct cluster *c, uint64_t view)
 	return false;
 }
 
-/* The one who made the view dies when the first member has installed it. */
+/* The leader that made the view dies when the first member has installed it. */
 static void kill_next_leader(struct cluster *c)
 {
 	cluster_warm_up(c);
@@ -178,7 +178,7 @@ static void stop_shortly(struct cluster *c)
 	cluster_end(c, true);
 }
 
-/* Longer than the time-out, but most of them: the others must wait. Of those who come back the last may be too late. */
+/* Longer than the time-out, but most of them: the others must wait. Of those that come back the last may be too late. */
 static void stop_most(struct cluster *c)
 {
 	cluster_warm_up(c);

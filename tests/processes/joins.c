@@ -33,7 +33,7 @@ static void start_in_any_order(struct cluster *c, uint32_t from, uint32_t skip)
 	}
 }
 
-/* All that start together form one group, whoever is first. */
+/* All that start together form one group, whichever is first. */
 static void start_together(struct cluster *c)
 {
 	start_in_any_order(c, 0, ALL);
@@ -52,7 +52,7 @@ static void start_without_one(struct cluster *c)
 	cluster_end(c, true);
 }
 
-/* Whoever starts before the founder waits for it. */
+/* A node that starts before the founder waits for it. */
 static void start_founder_last(struct cluster *c)
 {
 	uint64_t begin = now_ns();
@@ -204,7 +204,8 @@ static bool is_in_or_out(const struct cluster *c, uint32_t life)
 	return cluster_is_ready(c, life) || is_out(c, life);
 }
 
-/* Whoever stands still on its way in holds up the group for the time-out at most; afterwards it comes in, or has been removed. */
+/* A node that stands still on its way in holds up the group for the time-out at most; afterwards it comes in, or has been
+ * removed. */
 static void join_and_stop(struct cluster *c)
 {
 	uint64_t begin;
@@ -228,7 +229,7 @@ static void join_and_stop(struct cluster *c)
 	was_in = cluster_is_ready(c, life);
 	cluster_continue(c, life, FATE_DOUBTFUL);
 	UNTIL(c, was_in ? is_out(c, life)
-			: is_in_or_out(c, life)); /* who was in has been removed, and does not know it yet */
+			: is_in_or_out(c, life)); /* a node that was in has been removed, and does not know it yet */
 	c->children[life].fate = is_out(c, life) ? FATE_REMOVED : FATE_LIVES;
 	cluster_settle(c);
 	cluster_end(c, true);
@@ -262,7 +263,7 @@ static void return_later(struct cluster *c)
 	cluster_end(c, true);
 }
 
-/* Those who leave wait for nobody, and whoever is last goes on alone until others come. */
+/* Nodes that leave wait for no other, and the last goes on alone until others come. */
 static void leave_all_but_one(struct cluster *c)
 {
 	bool one_by_one = cluster_draw(c, 2) == 0;
@@ -291,7 +292,7 @@ static void leave_all_but_one(struct cluster *c)
 	cluster_end(c, true);
 }
 
-/* ---- who must not come in ------------------------------------------------------------------------------------------- */
+/* ---- nodes that must not come in ------------------------------------------------------------------------------------ */
 
 /* The view is that of before, and nobody waited. */
 static void see_undisturbed(struct cluster *c)
@@ -416,7 +417,7 @@ static void many_states(struct cluster *c)
 	cluster_end(c, true);
 }
 
-/* ---- who sends ------------------------------------------------------------------------------------------------------ */
+/* ---- which nodes send ----------------------------------------------------------------------------------------------- */
 
 /* Once of its own accord, once because another wants it. */
 static void rest_and_send(struct cluster *c)

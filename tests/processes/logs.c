@@ -158,8 +158,8 @@ static bool is_told(const struct story *story)
 	return true;
 }
 
-/* When nothing can be told of this view any more it is the next one's turn; when all views have been told of, whoever still waits
- * waits for what never was. */
+/* When nothing can be told of this view any more it is the next one's turn; when all views have been told of, a life that still
+ * waits is waiting for what never was. */
 static bool tell(struct story *story)
 {
 	uint64_t last = 0;

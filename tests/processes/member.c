@@ -89,8 +89,8 @@ static void hold(struct stream *stream, const struct whorl_claim *claim)
 	me->state->holding = true;
 }
 
-/* The other groups keep to the pace of the first, which all are in. Else those who are in a small one may take all processor
- * time for it: on few processors a smaller view, in which that is quicker, would make the first one slower. */
+/* The other groups keep to the pace of the first, which all are in. Else the members of a small group may take all processor
+ * time for it: on few processors a smaller view, in which that group is quicker, would make the first one slower. */
 static bool keeps_pace(const struct stream *stream)
 {
 	const struct state *state = stream->member->state;
@@ -146,7 +146,7 @@ static bool send_some(struct stream *stream)
 
 /* ---- the state of the node ------------------------------------------------------------------------------------------ */
 
-/* Who was removed gets that answer from every call, and at once. */
+/* A removed node gets that answer from every call, and at once. */
 static void check_removed(struct member *me)
 {
 	uint64_t begin = now_ns();

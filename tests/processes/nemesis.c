@@ -5,7 +5,7 @@
  * Two groups, half of the time each. In the second one a member is spared, so that it can be seen what a long life leaves
  * behind. A round does some things to the group, shortly after one another or all at once: members are killed, stand still
  * for less or more than the failure time-out, leave, rest; nodes join and come back, some of them are killed or stopped on
- * their way in, some are not wanted. Then whoever stands still goes on, and all must settle: one view of all who live, in
+ * their way in, some are not wanted. Then each node that stands still goes on, and all must settle: one view of all that live, in
  * which messages are delivered. WHORL_SEED=n makes another course of it; on failure the last things that were done are
  * printed.
  */
@@ -30,13 +30,13 @@ struct nemesis {
 	struct cluster c;
 	uint32_t spared; /* a life; NOBODY */
 	uint64_t begin_ns, until_ns;
-	uint64_t wakes_ns[LIVES_MAX]; /* whoever stands still: when it goes on */
+	uint64_t wakes_ns[LIVES_MAX]; /* of a node that stands still: when it goes on */
 	uint64_t memory;              /* of the one that is spared, at first */
 	uint32_t rounds, kills, stops, joins, leaves, rests, removed;
 	double longest_s; /* that it took to settle */
 };
 
-/* ---- who is there --------------------------------------------------------------------------------------------------- */
+/* ---- which nodes are there ------------------------------------------------------------------------------------------ */
 
 static const struct state *state_of(const struct nemesis *n, uint32_t life)
 {
@@ -53,7 +53,7 @@ static bool was_member(const struct nemesis *n, uint32_t life)
 	return state_of(n, life)->members != 0;
 }
 
-/* Does a life of that node have the id? Of whoever was killed the end is seen to. */
+/* Does a life of that node have the id? The end of a killed life is seen to. */
 static bool is_there(struct nemesis *n, uint32_t id)
 {
 	for (uint32_t life = 0; life < n->c.lives; life++) {
@@ -75,7 +75,7 @@ static uint32_t count_living(const struct nemesis *n)
 	return count;
 }
 
-/* Of those who live, and may be harmed. */
+/* One of those that live, and may be harmed. */
 static uint32_t draw_victim(struct nemesis *n)
 {
 	uint32_t lives[LIVES_MAX], count = 0;
@@ -87,7 +87,7 @@ static uint32_t draw_victim(struct nemesis *n)
 }
 
 /* May `victim` go, for good or for long? A group goes on with more than half of a view, whatever view may have begun by
- * now: those who come in and are dead may be in it, those who have left are not counted. */
+ * now: newcomers that are dead may be in it, members that have left are not counted. */
 static bool may_go(const struct nemesis *n, uint32_t victim, bool leaves)
 {
 	uint64_t latest = 0, members = 0;
@@ -251,7 +251,7 @@ static void set_load(struct nemesis *n)
 				     : naps_us[cluster_draw(&n->c, sizeof(naps_us) / sizeof(naps_us[0]))];
 }
 
-/* Time passes, in which whoever is to go on does. */
+/* Time passes, in which each node that is to go on does. */
 static void let_pass(struct nemesis *n, uint64_t ns)
 {
 	for (uint64_t until = now_ns() + ns; now_ns() < until; wake(n, now_ns()))
@@ -357,7 +357,7 @@ static uint64_t memory_of(pid_t pid)
 	return kb * 1024;
 }
 
-/* As many as at first, who all send. */
+/* As many as at first, and all of them send. */
 static void restore(struct nemesis *n)
 {
 	while (count_living(n) > NODES) {

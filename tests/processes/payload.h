@@ -1,5 +1,5 @@
-/* payload.h - what is in a message, and whether it is sent at all, follows from who sends it: every byte can be checked by
- * whoever reads it, and no list of what was sent is needed.
+/* payload.h - what is in a message, and whether it is sent at all, follows from its sender: each reader can check every byte,
+ * and no list of what was sent is needed.
  */
 #ifndef WH_PROCESSES_PAYLOAD_H
 #define WH_PROCESSES_PAYLOAD_H

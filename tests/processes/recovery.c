@@ -3,8 +3,8 @@
  *     whorl-recovery [-n NODES] [-r REPETITIONS] [-v VICTIM] [-t dedicated|caller]
  *
  * Each repetition starts a group of its own on shared memory, in which all send as fast as they can, and kills a member:
- * node 0, who leads the change of view when it lives, or whom -v names. All survivors of all repetitions count. The logs of
- * each group are compared as well.
+ * node 0, which leads the change of view when it lives, or the one that -v names. All survivors of all repetitions count. The
+ * logs of each group are compared as well.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 
 #include "tests/processes/member.h"
 
-/* Who is merely slow must not be taken for dead: on a busy machine, and on the emulated processors that verbs are tested on
- * (tests/softroce/). */
+/* A node that is merely slow must not be taken for dead: on a busy machine, and on the emulated processors that verbs are
+ * tested on (tests/softroce/). */
 #define SLOWER 6
 #define PATIENT_MS 20000
 

@@ -1,4 +1,4 @@
-/* strangers.h - who connects to the sockets of a group's nodes, and is no node. */
+/* strangers.h - connections to the sockets of a group's nodes that come from no node. */
 #ifndef WH_PROCESSES_STRANGERS_H
 #define WH_PROCESSES_STRANGERS_H
 

@@ -92,7 +92,7 @@ static void count(const struct member *me, const struct stream *stream, uint32_t
 	state->total++;
 }
 
-/* The life that has sent the message: of those of that node the last one whose first view is not later than the message's. It has
+/* The life that has sent the message: of that node's lives the last one with a first view not later than the message's. It has
  * logged that view before it sent anything. What is in the message would not tell: some have no bytes. */
 static uint32_t find_life(struct member *me, const struct whorl_message *message)
 {

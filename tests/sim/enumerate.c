@@ -74,7 +74,7 @@ struct trace {
 	uint32_t after[NODES_MAX];      /* its pushes since all have installed */
 };
 
-/* Somebody who is in the last view has not come to it yet, or is about to leave it. */
+/* A member of the last view has not come to it yet, or is about to leave it. */
 static bool is_changing(const struct play *play)
 {
 	for (uint32_t i = 0; i < play->nodes; i++) {
@@ -191,8 +191,8 @@ static struct play *new_play(const struct wh_plan *plan, const struct wh_schedul
 	return play;
 }
 
-/* More than half remain of those who do not leave, whatever becomes of those to whom something happens. Who leaves while it
- * suspects somebody counts as failed: so it may be if there is another fault before. */
+/* More than half remain of the nodes that do not leave, whatever becomes of those to which something happens. A node that leaves
+ * while it suspects another counts as failed: so it may be if there is another fault before. */
 static bool must_progress(const struct wh_schedule *schedule, uint32_t nodes)
 {
 	uint64_t gone = 0, lost = 0;

@@ -158,7 +158,7 @@ static bool send_some(struct seat *seat, struct wh_dice *dice)
 	return wanted > 0;
 }
 
-/* All streams of a node, until each of their tickets is taken: who gives one back takes it again. */
+/* All streams of a node, until each of their tickets is taken: a thread that gives one back takes it again. */
 static void *send_all(void *ctx)
 {
 	struct sender *sender = ctx;
@@ -350,7 +350,7 @@ static void perform(struct stage *stage, uint32_t process)
 	}
 	for (uint32_t i = 0; i < count; i++)
 		await_complete(&nodes[i], deadline_ns);
-	/* Who leaves now is missed by nobody. */
+	/* No node misses one that leaves now. */
 	while (wh_load_acquire(&stage->complete) < node_count(stage) && !shm_failed(stage))
 		poll(NULL, 0, 1);
 	for (uint32_t i = 0; i < count; i++)

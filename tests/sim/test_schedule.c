@@ -75,7 +75,7 @@ END_TEST
 
 /* ---- flavours ---------------------------------------------------------------------------------------------------- */
 
-/* One draw for the flavours whose schedules begin with a scene. */
+/* One draw for the flavours with schedules that begin with a scene. */
 static bool has_scene(const struct wh_flavour *flavour, const struct wh_schedule *schedule)
 {
 	const struct wh_fault *first = &schedule->faults[0], *second = &schedule->faults[1];

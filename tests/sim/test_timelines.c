@@ -46,7 +46,7 @@ START_TEST(a_machine_loses_its_power)
 }
 END_TEST
 
-/* The first leader dies; who takes over dies just before it decides. */
+/* The first leader dies; the node that takes over dies just before it decides. */
 START_TEST(the_next_leader_dies_as_well)
 {
 	FOREACH_SEED(t)
@@ -71,7 +71,7 @@ START_TEST(the_leader_dies_with_its_decision_on_the_way)
 }
 END_TEST
 
-/* The same, seen closely: who is dead in a view from its beginning is out of the next at once, not after a time-out. */
+/* The same, seen closely: a member that is dead in a view from its beginning is out of the next at once, not after a time-out. */
 START_TEST(who_is_dead_in_a_new_view_is_known)
 {
 	uint32_t times = 0;
@@ -165,7 +165,7 @@ START_TEST(a_member_is_deaf)
 }
 END_TEST
 
-/* ---- who stands still ------------------------------------------------------------------------------------------------------- */
+/* ---- a node stands still ---------------------------------------------------------------------------------------------------- */
 
 /* It wakes in a world that has gone on without it, although nothing is wrong with it: it learns that, and is quiet. */
 START_TEST(a_member_that_was_stopped_returns)
@@ -198,7 +198,7 @@ START_TEST(a_short_stall_changes_nothing)
 END_TEST
 
 /* All stand still for longer than the time-out, as in a virtual machine that is saved: none accuses another, not even the one
- * who is the last to wake. */
+ * that is the last to wake. */
 START_TEST(all_stand_still)
 {
 	FOREACH_SEED(t)

@@ -39,7 +39,7 @@ static void expect_another_group(struct timeline *t, uint64_t from_ms, uint64_t 
 
 /* ---- on a network, without a disk ------------------------------------------------------------------------------------------ */
 
-/* Three of five fail in turn, the other two go on. A cut parts these from the three, who are started again: a majority of the
+/* Three of five fail in turn, the other two go on. A cut parts these from the three, which are started again: a majority of the
  * configured nodes. They wait, and join when the cut has healed. */
 START_TEST(a_majority_that_comes_back_behind_a_cut_waits)
 {

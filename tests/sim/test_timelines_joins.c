@@ -9,7 +9,7 @@
 #define CHANGE_MS 60
 /* A newcomer meets the others first, and a leader looks for newcomers with each heartbeat. */
 #define JOIN_MS (CHANGE_MS + TIMEOUT_MS + ASK_AGAIN_MS)
-#define ASK_AGAIN_MS 100 /* if whom it asks is not the leader any more */
+#define ASK_AGAIN_MS 100 /* if the node it asks is not the leader any more */
 #define RESTORE_MS 200
 /* A leader waits for a newcomer as long as for a member. */
 #define GIVEN_UP_MS (UNHEARD_MS + CHANGE_MS)
@@ -34,7 +34,7 @@ START_TEST(eight_that_start_together_form_one_group)
 }
 END_TEST
 
-/* Those who are there wait for the others, but not for ever. */
+/* The nodes that are there wait for the others, but not for ever. */
 START_TEST(more_than_half_begin_without_the_others)
 {
 	FOREACH_SEED(t)
@@ -57,8 +57,8 @@ START_TEST(more_than_half_begin_without_the_others)
 }
 END_TEST
 
-/* Long after they have started, and so looked around: who waits says so at once to whom it meets, and is invited in the same pass. The
- * invitation must not overtake what the other says of itself: it would be for nobody, until the time-out. */
+/* Long after they have started, and so looked around: a node that waits says so at once to a node that it meets, and is invited in
+ * the same pass. The invitation must not overtake what the other says of itself: it would be for no node, until the time-out. */
 START_TEST(who_comes_late_is_not_late_for_the_first_view)
 {
 	FOREACH_SEED(t)
@@ -75,7 +75,7 @@ START_TEST(who_comes_late_is_not_late_for_the_first_view)
 }
 END_TEST
 
-/* Two of four are no strict majority, whoever breaks ties. */
+/* Two of four are no strict majority, whichever node breaks ties. */
 START_TEST(half_of_them_do_not)
 {
 	FOREACH_SEED(t)
@@ -131,9 +131,9 @@ START_TEST(a_founder_and_seven_others)
 }
 END_TEST
 
-/* ---- who comes ------------------------------------------------------------------------------------------------------------- */
+/* ---- a node comes ---------------------------------------------------------------------------------------------------------- */
 
-/* At once: it asks the leader as soon as it knows who that is. */
+/* At once: it asks the leader as soon as it knows which node that is. */
 START_TEST(a_node_joins_an_idle_group)
 {
 	FOREACH_SEED(t)
@@ -235,7 +235,7 @@ START_TEST(a_newcomer_dies)
 }
 END_TEST
 
-/* ---- who lets it in -------------------------------------------------------------------------------------------------------- */
+/* ---- letting it in --------------------------------------------------------------------------------------------------------- */
 
 /* At whatever step of letting it in: the next leader goes on, or begins anew. */
 START_TEST(the_leader_dies_while_somebody_comes)
@@ -281,8 +281,8 @@ START_TEST(somebody_dies_while_somebody_comes)
 }
 END_TEST
 
-/* Node 1 has agreed to the next view, does not hear that 2 has, and hears of neither again; alone it is no quorum here. But 3, who came
- * in with them, has begun that view: so it was decided, and there they are enough. */
+/* Node 1 has agreed to the next view, does not hear that 2 has, and hears of neither again; alone it is no quorum here. But 3,
+ * which came in with them, has begun that view: so it was decided, and there they are enough. */
 START_TEST(those_who_went_ahead_die_and_who_came_in_shows_it)
 {
 	FOREACH_SEED(t)
@@ -318,7 +318,7 @@ START_TEST(who_can_say_nothing_follows_who_came_in)
 }
 END_TEST
 
-/* ---- who comes back -------------------------------------------------------------------------------------------------------- */
+/* ---- a node comes back ----------------------------------------------------------------------------------------------------- */
 
 static void expect_lives(const struct timeline *t, uint32_t node, const char *name)
 {
@@ -396,7 +396,7 @@ START_TEST(a_minority_lets_nobody_in)
 }
 END_TEST
 
-/* ---- who rests ------------------------------------------------------------------------------------------------------------- */
+/* ---- a node rests ---------------------------------------------------------------------------------------------------------- */
 
 static bool rests(const struct timeline *t, uint32_t node)
 {

@@ -1,4 +1,4 @@
-/* test_timelines_stays.c - who is left behind in a view, and who comes back to a shard, each told as a story. */
+/* test_timelines_stays.c - nodes that are left behind in a view, or come back to a shard, each told as a story. */
 #include "tests/sim/timeline.h"
 
 /* Within so much two deaths have been noticed, heard of or not, and the view changed; somebody has come in; and has the state. */
@@ -6,9 +6,9 @@
 #define JOIN_MS 200
 #define RESTORE_MS 200
 
-/* Of the first view of five of six two die while it changes: three of six are no quorum of it, so who has not gone on to the next
- * before can say nothing. But others have, and need it there, where three of five are. In a seed or two nobody that is left has gone on, and
- * then nobody may. */
+/* The first view has five of six nodes; two of them die while it changes. Three of six are no quorum of it, so a member that has
+ * not gone on to the next view before can say nothing. But others have gone on, and need it there, where three of five are one.
+ * In a seed or two no member that is left has gone on, and then none may. */
 START_TEST(who_is_left_in_a_first_view_follows)
 {
 	unsigned went_on = 0;
@@ -81,8 +81,8 @@ static enum whorl_role begins_another(const struct whorl_view *view, const char 
 	return shard == 1 && is_later ? WHORL_SENDER : WHORL_NO_MEMBER;
 }
 
-/* It forgets what it has of the first before it is upcalled for a message of the other: whoever comes there later has the same from
- * it as from 3. */
+/* It forgets what it has of the first before it is upcalled for a message of the other: a node that comes there later has the same
+ * from it as from 3. */
 START_TEST(who_moves_into_a_fresh_shard_begins_with_nothing)
 {
 	FOREACH_SEED(t)
@@ -176,7 +176,7 @@ START_TEST(who_rests_waits_for_who_is_slow)
 }
 END_TEST
 
-/* ---- who leaves ---------------------------------------------------------------------------------------------------------- */
+/* ---- a node leaves ------------------------------------------------------------------------------------------------------- */
 
 /* Node 0 sends. */
 static enum whorl_role one_sends(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
@@ -202,7 +202,7 @@ static uint64_t owes(const struct timeline *t, uint32_t node)
 	return count;
 }
 
-/* The others deliver what it has said that it has; so does it, although it sends nothing itself and waits for one who stands still. */
+/* The others deliver what it has said that it has; so does it, although it sends nothing itself and waits for a stopped one. */
 START_TEST(who_leaves_delivers_what_it_has_received)
 {
 	FOREACH_SEED(t)

@@ -49,14 +49,15 @@ struct group {
 	const char *founder;     /* NULL: none */
 	uint32_t start_timeout_ms, messages;
 	uint64_t spread_ns;
-	bool disks, one_host;    /* a majority may form the group: each node keeps a record, or all are on one host */
-	bool restarts_form;      /* what comes back may form one as well */
-	bool early;              /* times count from when the nodes of the beginning have been opened */
-	whorl_layout_fn *layout; /* the subgroup is unordered, and this says who is in it; NULL: all are, ordered */
-	bool ordered;            /* with a layout, too */
-	uint32_t shards;         /* 0: one */
-	uint32_t window;         /* 0: 8 */
-	bool one_by_one;         /* a pass takes in one message of each sender */
+	bool disks, one_host; /* a majority may form the group: each node keeps a record, or all are on one host */
+	bool restarts_form;   /* what comes back may form one as well */
+	bool early;           /* times count from when the nodes of the beginning have been opened */
+	whorl_layout_fn
+		*layout; /* the subgroup is unordered, and this says which nodes are in it; NULL: all are, ordered */
+	bool ordered;    /* with a layout, too */
+	uint32_t shards; /* 0: one */
+	uint32_t window; /* 0: 8 */
+	bool one_by_one; /* a pass takes in one message of each sender */
 };
 
 static inline void lay_out(struct wh_plan *plan, const struct group *group)

@@ -14,7 +14,7 @@ struct bell {
 	size_t service_work;
 	uint64_t wait_ns;     /* of the last wait */
 	bool blocks;          /* wait really does */
-	struct wh_gate *lent; /* in wait the loop can be borrowed; NULL: nobody tries */
+	struct wh_gate *lent; /* in wait the loop can be borrowed; NULL: no thread tries */
 	pthread_mutex_t lock;
 	pthread_cond_t rung;
 	bool ringing, waiting;

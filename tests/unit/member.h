@@ -10,7 +10,7 @@
 #include "tests/unit/fake.h"
 
 #define MEMBERS_MAX 5
-#define GROUPS 2 /* of the second nobody is asked for a cut */
+#define GROUPS 2 /* of the second no member is asked for a cut */
 #define TIMEOUT_NS WH_NS_PER_S
 
 struct member {
@@ -40,8 +40,8 @@ struct member {
 	size_t posted_count;
 	bool quiet; /* the last push was */
 
-	bool others_begin;               /* somebody beats in the next view */
-	struct wh_newcomer newcomers[4]; /* who wants to come in */
+	bool others_begin;               /* some member beats in the next view */
+	struct wh_newcomer newcomers[4]; /* nodes that want to come in */
 	uint32_t newcomer_count;
 	enum wh_arrival arrivals[32];        /* by id */
 	char told[2048];                     /* by the change, one word for each call, see below */
@@ -121,7 +121,9 @@ static inline void on_wedge(void *ctx)
 	tell(m, "wedge ");
 }
 
-/* Who is left out, who comes in, who rests (subgroup and rank), and the key in hexadecimal, without its first bit, as everywhere here. */
+/* Members that are left out, nodes that come in, members that rest (subgroup and rank), and the key in hexadecimal, without its
+ * first bit, as everywhere here.
+ */
 static inline bool on_open(void *ctx, const struct wh_next *next, uint64_t key)
 {
 	struct member *m = ctx;

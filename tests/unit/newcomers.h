@@ -1,4 +1,4 @@
-/* newcomers.h - for tests of views: who comes into one. */
+/* newcomers.h - for tests of views: the nodes that come into one. */
 #ifndef WH_TESTS_NEWCOMERS_H
 #define WH_TESTS_NEWCOMERS_H
 
@@ -28,7 +28,7 @@ static inline uint32_t newcomers_of(const char *ids, struct wh_newcomer out[WH_N
 	return count;
 }
 
-/* The first view of the nodes 0 to count-1, of whom a quorum is taken. */
+/* The first view of the nodes 0 to count-1, of which a quorum is taken. */
 static inline enum whorl_result view_of_all(struct wh_view **out, uint32_t count, const struct wh_layout_config *layout,
 					    struct wh_error *err)
 {

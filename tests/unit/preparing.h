@@ -1,5 +1,5 @@
-/* preparing.h - for tests of next views that are prepared while the view goes on: who wants to come in, what records
- * say, and what the others have done.
+/* preparing.h - for tests of next views that are prepared while the view goes on: which nodes want to come in,
+ * what records say, and what the others have done.
  */
 #ifndef WH_TESTS_UNIT_PREPARING_H
 #define WH_TESTS_UNIT_PREPARING_H

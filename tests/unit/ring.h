@@ -52,7 +52,7 @@ static inline struct bench *make_idle(uint32_t window, uint32_t message_bytes, b
 	return b;
 }
 
-/* Takes back what the ring has told those who wait. */
+/* Takes back what the ring has told the callers that wait. */
 static inline void hush(const struct wh_ring *ring)
 {
 	uint64_t count;

@@ -1,4 +1,4 @@
-/* roster_lab.h - one node among others whom the test plays: what it says to them, and what its way into a view asks of it, is
+/* roster_lab.h - one node among others that the test plays: what it says to them, and what its way into a view asks of it, is
  * noted as text, a word for each, in order. Time stands still unless moved; queues are full when the test says so.
  *
  *     1:seeking-0 1:forming-0 1:member-7-of-0      an intro to node 1: the key, or the view and its leader
@@ -145,7 +145,7 @@ static const struct wh_transport_ops lab_ops = {.name = "by hand",
 						.holder = lab_holder,
 						.service = lab_service};
 
-/* The environment's, whose context is `env` in the lab. */
+/* The environment's log. The environment's context is `env` in the lab. */
 static inline void lab_log(void *ctx, enum wh_log_level level, const char *line)
 {
 	struct lab *lab = (struct lab *)(void *)((char *)ctx - offsetof(struct lab, env));
@@ -218,7 +218,7 @@ static inline void lab_refused(void *ctx, const char *why)
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-/* Node `me` of a group whose configured nodes are 0 to configured-1, and which has no founder. */
+/* Node `me` of a group with the configured nodes 0 to configured-1, and without a founder. */
 static inline struct lab *lab_make(uint32_t me, uint32_t configured)
 {
 	struct lab *lab = calloc(1, sizeof(*lab));
@@ -401,7 +401,7 @@ static inline void withdraw(struct lab *lab, uint32_t node, uint64_t key)
 	ck_assert(wh_join_hear(&lab->join, node, &message));
 }
 
-/* Node `me` of three that are configured, which has begun to seek; nobody else has been met. */
+/* Node `me` of three that are configured, which has begun to seek; no other node has been met. */
 static inline struct lab *lab_of_three(uint32_t me)
 {
 	struct lab *lab = lab_make(me, 3);

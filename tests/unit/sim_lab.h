@@ -201,7 +201,7 @@ static inline struct lab *make_empty(struct wh_sim_options options)
 	return lab;
 }
 
-/* Nobody has met yet. */
+/* No two nodes have met yet. */
 static inline struct lab *make_strangers(struct wh_sim_options options)
 {
 	struct lab *lab = make_empty(options);
@@ -285,7 +285,7 @@ static inline void assert_ends(const struct lab *lab, uint32_t at, uint32_t of, 
 	ck_assert_uint_eq(lab->refused[at][of], 0);
 }
 
-/* A millisecond, in which nobody is told of anything. */
+/* A millisecond, in which no node is told of anything. */
 static inline void look_without_taking(struct lab *lab)
 {
 	uint64_t until = wh_sim_now(lab->sim) + WH_NS_PER_MS;

@@ -14,7 +14,7 @@ struct pair { /* a stream from node 0 to node 1 */
 	struct wh_stream *writer, *reader;
 	uint64_t written, read;
 	bool closed;  /* the reader has found the end, */
-	bool refused; /* the writer that nobody wants any more */
+	bool refused; /* the writer that no reader wants any more */
 };
 
 /* Byte k of every stream. */

@@ -418,7 +418,7 @@ static inline void lab_run_jobs(struct lab *lab)
 	lab->queued -= count;
 }
 
-/* Streams that were opened come to whom they were opened to. */
+/* Streams that were opened come to the party they were opened to. */
 static inline void lab_deliver(struct lab *lab)
 {
 	for (size_t i = 0; i < lab->pipe_count; i++)
@@ -426,7 +426,7 @@ static inline void lab_deliver(struct lab *lab)
 	lab->pipe_count = 0;
 }
 
-/* A pass of everybody. */
+/* A pass of every party. */
 static inline size_t lab_step(struct lab *lab)
 {
 	size_t work = 0;
@@ -507,7 +507,7 @@ static inline void party_sends(struct party *party, uint32_t id, uint64_t next)
 	party->position.of[party->position.count++] = (struct wh_position_of){.id = id, .next = next};
 }
 
-/* A stream to the party, of whom the test holds the other end. It begins with a header, of what the hooks of `as` say. */
+/* A stream to the party. The test holds its other end. It begins with a header, of what the hooks of `as` say. */
 static inline struct pipe *lab_open(struct party *to, uint32_t from, const struct party *as)
 {
 	struct pipe *pipe = pipe_create(1 << 20, to->lab->kind == LAB_THREADS);

@@ -1,4 +1,4 @@
-/* state_pipe.h - streams between states that are tested: pipes of a bounded capacity, whose ends a test may hold itself. */
+/* state_pipe.h - streams between states that are tested: pipes of a bounded capacity. A test may hold their ends itself. */
 #ifndef WH_TESTS_UNIT_STATE_PIPE_H
 #define WH_TESTS_UNIT_STATE_PIPE_H
 
@@ -11,7 +11,7 @@
 #include "transport/transport.h"
 
 struct pipe {
-	struct wh_stream out, in; /* the ends: of who writes, and who reads */
+	struct wh_stream out, in; /* the ends: the writer's, and the reader's */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	unsigned char *bytes;

@@ -4,7 +4,7 @@
 
 #define LONG_NS (100 * WH_NS_PER_US)
 
-/* A clock that a yield moves on: whoever asks for the time has come from one, or is about to make one. */
+/* A clock that a yield moves on: a caller that asks for the time has come from one, or is about to make one. */
 struct world {
 	struct wh_env env;
 	uint64_t now_ns, yield_takes_ns;

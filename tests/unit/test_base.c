@@ -365,7 +365,7 @@ START_TEST(errors_and_warnings_go_to_stderr)
 }
 END_TEST
 
-/* Nobody reads: no SIGPIPE, not even a pending one, and the mask is as it was. */
+/* There is no reader: no SIGPIPE, not even a pending one, and the mask is as it was. */
 START_TEST(closed_stderr_raises_no_signal)
 {
 	const struct wh_env *env = wh_env_system();

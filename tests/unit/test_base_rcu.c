@@ -103,7 +103,7 @@ static void *read_once(void *arg)
 	return NULL;
 }
 
-/* Threads come, read without any registration, and go; those that are gone hold up nobody. */
+/* Threads come, read without any registration, and go; those that are gone hold up no thread. */
 START_TEST(threads_need_no_registration)
 {
 	struct shared shared = {.thing = new_thing(1)};

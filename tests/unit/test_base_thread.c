@@ -126,7 +126,7 @@ static void *stand_back(void *arg)
 	return NULL;
 }
 
-/* Alone: neither the one who made it, nor the process. */
+/* The thread alone: neither the one that made it, nor the process. */
 START_TEST(who_stands_back_leaves_its_place_to_others)
 {
 	int nice = getpriority(PRIO_PROCESS, (id_t)gettid()), policy = sched_getscheduler(0);

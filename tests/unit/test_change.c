@@ -9,7 +9,7 @@ START_TEST(a_leader_from_suspicion_to_installation)
 {
 	struct member *m = member_make(0, 5, -1);
 
-	say(m, 4, m->received_num.offset, 3); /* less than anybody has, but it is not asked */
+	say(m, 4, m->received_num.offset, 3); /* less than any member has, but it is not asked */
 	receive(m, 120);
 	die(m, 4);
 	settle(m);
@@ -94,7 +94,7 @@ START_TEST(the_memory_of_the_next_view_comes_first)
 }
 END_TEST
 
-/* Somebody else fails meanwhile: a new attempt, and the acknowledgements of the last one are worth nothing. */
+/* Another member fails meanwhile: a new attempt, and the acknowledgements of the last one are worth nothing. */
 START_TEST(another_failure_makes_another_attempt)
 {
 	struct member *m = member_make(0, 5, -1);
@@ -261,8 +261,8 @@ START_TEST(a_broken_leader)
 }
 END_TEST
 
-/* A decision is taken only about a view whose memory is open and acknowledged here, and about messages that are here. One
- * who has installed it is believed as little as the leader. */
+/* A decision is taken only about a view that has its memory open and acknowledged here, and about messages that are here.
+ * A member that has installed it is believed as little as the leader. */
 START_TEST(a_decision_that_was_not_made)
 {
 	bool unopened = _i % 2 == 0, installed = _i >= 2;
@@ -338,8 +338,8 @@ START_TEST(suspicions_are_heeded_before_an_acknowledgement)
 }
 END_TEST
 
-/* What is open here may have been decided. The leader proposes anew, but somebody has dropped it: nothing is closed for its sake before
- * that can be said here. */
+/* What is open here may have been decided. The leader proposes anew, but some member has dropped it: nothing is closed for its sake
+ * before that can be said here. */
 START_TEST(suspicions_are_heeded_before_memory_is_opened)
 {
 	struct member *m = member_make(2, 5, -1);
@@ -377,7 +377,7 @@ START_TEST(suspicions_are_heeded_before_an_echo)
 		settle(m);
 		expect_told(m, "removed-by-0 ");
 	} else {
-		live(m, 5, ""); /* nobody is heard */
+		live(m, 5, ""); /* no other member is heard */
 		expect_told(m, "no-quorum ");
 		say_suspected(m, 0, 3, WH_FAILED);
 		decide(m, "01", 0x7000001, 60, 0);
@@ -393,8 +393,8 @@ START_TEST(suspicions_are_heeded_before_an_echo)
 }
 END_TEST
 
-/* The same, for a leader: what those who acknowledge suspect is in its decision, and what those who echo suspect is said
- * before it installs. */
+/* The same, for a leader: suspicions of members that acknowledge are in its decision, and suspicions of members that echo
+ * are said before it installs. */
 START_TEST(a_leader_heeds_suspicions)
 {
 	struct member *m = member_make(0, 5, -1);

@@ -1,11 +1,11 @@
-/* test_change_leaders.c - a change of view in which leaders fail, one after the other, or somebody holds up the rest; at one
- * member, the others by hand.
+/* test_change_leaders.c - a change of view in which leaders fail, one after the other, or some member holds up the rest; at
+ * one member, the others by hand.
  */
 #include "tests/unit/member.h"
 
 /* ---- as successor ------------------------------------------------------------------------------------------------------------ */
 
-/* The leader has failed. Until all say so, what it has said may still be on its way to somebody. */
+/* The leader has failed. Until all say so, what it has said may still be on its way to some member. */
 START_TEST(a_successor_waits_for_the_barrier)
 {
 	struct member *m = member_make(1, 5, -1);
@@ -153,7 +153,7 @@ START_TEST(an_echo_is_not_echoed)
 }
 END_TEST
 
-/* Somebody has gone ahead: it has seen all echoes, and will say no more. */
+/* Another member has gone ahead: it has seen all echoes, and will say no more. */
 START_TEST(who_is_behind_catches_up)
 {
 	struct member *m = member_make(2, 5, -1);
@@ -178,7 +178,7 @@ START_TEST(who_is_behind_catches_up)
 }
 END_TEST
 
-/* 0 has decided and 2 has echoed it; nobody is heard any more, so nothing can be said. */
+/* 0 has decided and 2 has echoed it; no other member is heard any more, so nothing can be said. */
 static struct member *left_alone(void)
 {
 	struct member *m = member_make(2, 5, -1);
@@ -193,8 +193,8 @@ static struct member *left_alone(void)
 	return m;
 }
 
-/* Whoever has installed says in its row that others have failed. That is final all the same, and there is nothing to be said of them
- * here: it is the next view's matter. */
+/* A member that has installed says in its row that others have failed. Its installation is final all the same, and there is nothing
+ * to be said of the others here: it is the next view's matter. */
 START_TEST(who_hears_nobody_follows_and_says_nothing)
 {
 	struct member *m = left_alone();
@@ -212,8 +212,8 @@ START_TEST(who_hears_nobody_follows_and_says_nothing)
 }
 END_TEST
 
-/* Nobody says here that it has installed. But somebody beats in the next view, which is the one that was agreed to: it has begun,
- * whatever they have said of each other before that cannot be said here (_i = 1). */
+/* No member says here that it has installed. But some member beats in the next view, which is the one that was agreed to: that view
+ * has begun, whatever members have said of each other before that cannot be said here (_i = 1). */
 START_TEST(who_hears_nobody_follows_those_who_have_begun)
 {
 	struct member *m = left_alone();
@@ -249,9 +249,9 @@ START_TEST(a_view_that_has_begun_is_no_decision)
 }
 END_TEST
 
-/* ---- who holds up the others ----------------------------------------------------------------------------------------------- */
+/* ---- members that hold up the others --------------------------------------------------------------------------------------- */
 
-/* Two time-outs for who does not follow, and four for a leader that does not lead: so it is heard, and suspected. */
+/* Two time-outs for a member that does not follow, and four for a leader that does not lead: then it is suspected, though heard. */
 START_TEST(who_does_not_follow_is_suspected)
 {
 	struct member *m = member_make((uint32_t)_i, 5, -1);
@@ -273,7 +273,7 @@ START_TEST(who_does_not_follow_is_suspected)
 }
 END_TEST
 
-/* Without those who do not follow there would be no majority: they may be held up themselves, and it is forgotten. */
+/* Without the members that do not follow there would be no majority: they may be held up themselves, and it is forgotten. */
 START_TEST(nobody_is_suspected_if_all_lag)
 {
 	struct member *m = member_make(0, 5, -1);
@@ -293,7 +293,7 @@ START_TEST(nobody_is_suspected_if_all_lag)
 }
 END_TEST
 
-/* Not by one who was late himself. */
+/* Not by a member that was late itself. */
 START_TEST(a_late_loop_is_patient)
 {
 	struct member *m = member_make(0, 5, -1);

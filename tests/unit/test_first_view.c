@@ -1,5 +1,5 @@
-/* test_first_view.c - the first view of a group, at one who follows a coordinator: what it accepts, promises, drops
- * and begins. See test_form.c for those who invite.
+/* test_first_view.c - the first view of a group, at a node that follows a coordinator: what it accepts, promises,
+ * drops and begins. See test_form.c for nodes that invite.
  */
 #include "tests/unit/roster_lab.h"
 
@@ -50,7 +50,7 @@ START_TEST(a_follower_goes_along)
 	ck_assert(!lab->late);
 	pass_ns(lab, 1);
 	step(lab);
-	ck_assert(lab->late); /* who is not there now is not waited for */
+	ck_assert(lab->late); /* a node that is not there now is not waited for */
 	lab->has_begun = true;
 	step(lab);
 	expect(lab, "begin ");
@@ -60,8 +60,8 @@ END_TEST
 
 /* ---- what is accepted -------------------------------------------------------------------------------------------- */
 
-/* Only by one who is forming: who looks around still may meet a member, who only joins forms nothing, nor does who
- * has met a member. */
+/* Only by a node that is forming. One that still looks around may meet a member; one that only joins forms nothing, nor does
+ * one that has met a member. */
 START_TEST(only_who_forms_accepts)
 {
 	struct lab *lab = lab_make(1, 3);
@@ -83,7 +83,7 @@ START_TEST(only_who_forms_accepts)
 }
 END_TEST
 
-/* Whoever coordinates: the lowest may have been passed over, and follow. */
+/* Whichever node coordinates: the lowest may have been passed over, and follow. */
 START_TEST(the_lowest_follows)
 {
 	struct lab *lab = lab_make(0, 3);
@@ -102,8 +102,8 @@ START_TEST(the_lowest_follows)
 }
 END_TEST
 
-/* Of the same coordinator the last, until I am there. Of another none, as long as this one is followed. (Who invites has dropped
- * all before: one of them may, of three.) */
+/* Of the same coordinator the last, until this node is there. Of another none, as long as this one is followed. (A node that
+ * invites has dropped all before: one member may, of three.) */
 START_TEST(one_coordinator_is_followed)
 {
 	bool there = _i == 1;
@@ -125,7 +125,7 @@ START_TEST(one_coordinator_is_followed)
 }
 END_TEST
 
-/* What I have dropped I never accept again, nor anything before it, whoever sends it. */
+/* What this node has dropped it never accepts again, nor anything before it, whichever node sends it. */
 START_TEST(keys_only_grow)
 {
 	struct lab *lab = lab_of_follower(false);
@@ -141,7 +141,7 @@ START_TEST(keys_only_grow)
 }
 END_TEST
 
-/* A member of a group that runs invites me: that is what I came for, whatever I have promised to those who form. */
+/* A member of a group that runs invites this node: that is what it came for, whatever it has promised to nodes that form. */
 START_TEST(a_later_view_replaces_a_first_one)
 {
 	struct lab *lab = lab_of_follower(_i == 1);
@@ -218,7 +218,7 @@ START_TEST(a_majority_is_lost)
 {
 	struct lab *lab = lab_of_follower(_i % 2 == 1);
 
-	wh_roster_gone(&lab->roster, 0); /* the coordinator: somebody may have begun it */
+	wh_roster_gone(&lab->roster, 0); /* the coordinator: some node may have begun it */
 	step(lab);
 	expect(lab, "");
 	if (_i / 2 < 2)
@@ -287,7 +287,7 @@ START_TEST(not_all_come)
 }
 END_TEST
 
-/* One whom the coordinator has met, and I have not, may have ended before: I do not wait for him as long as for the coordinator. */
+/* A node that the coordinator has met, but not this one, may have ended before: it is waited for less long than the coordinator. */
 START_TEST(who_is_never_met_is_missed)
 {
 	struct lab *lab = lab_of_three(1);
@@ -324,7 +324,7 @@ START_TEST(not_all_come_and_the_coordinator_is_lost)
 }
 END_TEST
 
-/* Whoever is there waits for others much longer: one who has begun it has seen a majority after one time-out. */
+/* A node that is there waits for others much longer: one that has begun the view has seen a majority after one time-out. */
 START_TEST(nobody_comes)
 {
 	struct lab *lab = lab_of_follower(true);

@@ -1,5 +1,5 @@
-/* test_form.c - the first view of a group, at whoever founds or coordinates it. See test_form_silent.c for
- * coordinators that say nothing, and test_first_view.c for what those do who follow.
+/* test_form.c - the first view of a group, at the node that founds or coordinates it. See test_form_silent.c for
+ * coordinators that say nothing, and test_first_view.c for what followers do.
  */
 #include "tests/unit/roster_lab.h"
 
@@ -14,7 +14,7 @@ static void say_there(struct lab *lab, uint32_t node, uint64_t key)
 
 /* ---- looking around ---------------------------------------------------------------------------------------------- */
 
-/* It is not known yet who is there; or what somebody is who is there; or what I am is not known. */
+/* Not known yet: which nodes are there, or what a node that is there is, or what this node is. */
 START_TEST(nobody_forms_before_having_looked_around)
 {
 	struct lab *lab = lab_of_three(0);
@@ -24,7 +24,7 @@ START_TEST(nobody_forms_before_having_looked_around)
 	expect(lab, "1:seeking-0 2:seeking-0 ");
 	say_they(lab, "12", WH_FORMING, 0);
 	step(lab);
-	expect(lab, ""); /* somebody else may be there, and a member */
+	expect(lab, ""); /* another node may be there, and a member */
 	ck_assert_uint_le(lab->loop.next_ns, lab->loop.now_ns + WH_NS_PER_MS);
 	meet(lab, "4");
 	lab->searching = false;
@@ -37,8 +37,8 @@ START_TEST(nobody_forms_before_having_looked_around)
 }
 END_TEST
 
-/* Who says nothing is not waited for for ever. But as long as the transport knows that somebody is there who has not
- * been met, it is. */
+/* A node that says nothing is not waited for for ever. But as long as the transport knows of a node that is there and has
+ * not been met, that one is. */
 START_TEST(who_is_silent_is_waited_for_for_a_while)
 {
 	struct lab *lab = lab_of_three(0);
@@ -59,7 +59,7 @@ START_TEST(who_is_silent_is_waited_for_for_a_while)
 }
 END_TEST
 
-/* Who meets a member forms nothing, nor does who only joins, or has an id that is not configured. */
+/* A node that meets a member forms nothing, nor does one that only joins, or has an id that is not configured. */
 START_TEST(who_forms_nothing)
 {
 	struct lab *lab = lab_make(_i == 2 ? 3 : 1, 3);
@@ -92,7 +92,7 @@ START_TEST(a_founder_is_alone)
 	lab->join.founder = (int)me;
 	lab->searching = true;
 	wh_join_begin(&lab->join);
-	pass_ns(lab, 10 * PATIENCE_NS); /* as long as somebody is there whom it has not met, he may be a member */
+	pass_ns(lab, 10 * PATIENCE_NS); /* as long as a node is there that it has not met, that may be a member */
 	step(lab);
 	expect(lab, "");
 	lab->searching = false;
@@ -146,7 +146,7 @@ START_TEST(a_founder_that_comes_back)
 }
 END_TEST
 
-/* ---- who is invited, and when ------------------------------------------------------------------------------------ */
+/* ---- which nodes are invited, and when --------------------------------------------------------------------------- */
 
 START_TEST(all_at_once_without_waiting)
 {
@@ -191,7 +191,7 @@ START_TEST(a_majority_after_the_time_out)
 }
 END_TEST
 
-/* One who is configured otherwise is not counted; when half of them are, there can be no group. */
+/* A node that is configured otherwise is not counted; when half of them are, there can be no group. */
 START_TEST(who_differs_is_not_counted)
 {
 	struct lab *lab = lab_make(0, _i == 2 ? 4 : 3);
@@ -256,9 +256,9 @@ START_TEST(a_layout_that_cannot_be)
 }
 END_TEST
 
-/* ---- who coordinates --------------------------------------------------------------------------------------------- */
+/* ---- which node coordinates -------------------------------------------------------------------------------------- */
 
-/* The lowest of those who are forming: not one who seeks. */
+/* The lowest of the nodes that are forming: not one that seeks. */
 START_TEST(the_lowest_coordinates)
 {
 	struct lab *lab = lab_of_three(1);
@@ -275,8 +275,8 @@ START_TEST(the_lowest_coordinates)
 }
 END_TEST
 
-/* I have invited, and a lower one comes: those whom I have invited are told, and may follow that one. Not if I am
- * there already. */
+/* This node has invited, and a lower one comes: the invited nodes are told, and may follow the lower one. Not if this node
+ * is there already. */
 START_TEST(a_lower_one_comes)
 {
 	struct lab *lab = lab_of_three(1);
@@ -304,9 +304,9 @@ END_TEST
 
 /* ---- again ------------------------------------------------------------------------------------------------------- */
 
-/* Not all come: the view is dropped after a start time-out, and the next is without who did not open his image, as
- * long as the rest is a majority. He comes in again after a while. The key is another, beyond all that those who come
- * accept. */
+/* Not all come: the view is dropped after a start time-out. The next is without the node that did not open its image, as
+ * long as the rest is a majority. That node comes in again after a while. The key is another, beyond all that the nodes
+ * that come have accepted. */
 START_TEST(who_does_not_come_is_left_out)
 {
 	struct lab *lab = lab_of_three(0);
@@ -335,7 +335,7 @@ START_TEST(who_does_not_come_is_left_out)
 }
 END_TEST
 
-/* What is floor to one who is configured otherwise, or is no configured node, is nothing to us. */
+/* The floor of a node that is configured otherwise, or is no configured node, is nothing to us. */
 START_TEST(keys_of_others_do_not_count)
 {
 	struct lab *lab = lab_of_three(0);
@@ -522,7 +522,7 @@ START_TEST(a_forced_node_is_a_group_of_one)
 	step(lab);
 	ck_assert_ptr_nonnull(strstr(lab->told, "open-1-as-101 "));
 	ck_assert_uint_eq(lab->opened->voters, 1);
-	ck_assert_int_eq(lab->warnings, 1); /* who has not been reached */
+	ck_assert_int_eq(lab->warnings, 1); /* which nodes have not been reached */
 	step(lab);
 	ck_assert_int_eq(lab->join.state, WH_JOIN_INVITED); /* a lower one is no reason to wait */
 	lab_free(lab);
@@ -594,7 +594,7 @@ static void expect_words(const struct lab *lab, const char *words)
 	ck_assert_str_eq(text, words);
 }
 
-/* It is met: others form nothing, follow it though they have records, and it follows nobody. */
+/* It is met: others form nothing, follow it though they have records, and it follows no node. */
 START_TEST(beside_a_forced_node_nobody_forms)
 {
 	struct lab *lab = lab_make(0, 3);

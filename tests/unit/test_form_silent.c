@@ -1,10 +1,10 @@
-/* test_form_silent.c - the first view of a group, when whoever should coordinate it says nothing: others do, in its
- * place.
+/* test_form_silent.c - the first view of a group, when the node that should coordinate it says nothing: others do, in
+ * its place.
  */
 #include "tests/unit/roster_lab.h"
 
-/* A view could be formed, and the one who should says nothing: after three start time-outs it is passed over. If it
- * is heard then, it is its turn again. */
+/* A view could be formed, and the node that should form it says nothing: after three start time-outs it is passed over.
+ * If it is heard then, it is its turn again. */
 START_TEST(a_silent_coordinator_is_passed_over)
 {
 	struct lab *lab = lab_of_three(1);
@@ -38,8 +38,8 @@ START_TEST(a_silent_coordinator_is_passed_over)
 }
 END_TEST
 
-/* The time that somebody is waited for counts from when a view could be formed, without a break; and anew when one of
- * his has come to nothing. */
+/* The time that a coordinator is waited for counts from when a view could be formed, without a break; and anew when a view
+ * of that coordinator has come to nothing. */
 START_TEST(a_coordinator_has_its_time_anew)
 {
 	struct lab *lab = lab_of_three(1);
@@ -72,7 +72,7 @@ START_TEST(a_coordinator_has_its_time_anew)
 }
 END_TEST
 
-/* One who is lower and was passed over as well follows me: I do not drop what it follows. */
+/* A lower node that was passed over as well follows this node: this node does not drop what that one follows. */
 START_TEST(a_lower_one_follows)
 {
 	struct lab *lab = lab_of_three(2);

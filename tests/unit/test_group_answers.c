@@ -33,7 +33,7 @@ static void *send_and_note(void *ctx)
 	return NULL;
 }
 
-/* By which it knows its own delivery, whoever else sends. */
+/* By its index a sender knows its own delivery, whichever other threads send. */
 START_TEST(a_send_tells_its_index)
 {
 	pthread_t threads[2];

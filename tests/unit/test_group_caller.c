@@ -108,7 +108,7 @@ static void program_stop(struct program *program, whorl_subgroup *subgroup)
 }
 
 /* Messages of the other node, commits of other threads and waits for the window all end the sleep; nothing to do, and
- * nobody turns. The failure time-out is so long that no heartbeat would wake anybody by accident. */
+ * no program turns. The failure time-out is so long that no heartbeat would wake a program by accident. */
 START_TEST(a_program_sleeps_in_its_own_epoll)
 {
 	struct program programs[2];
@@ -182,7 +182,7 @@ static bool is_readable(int fd, int timeout_ms)
 	return poll(&readable, 1, timeout_ms) == 1;
 }
 
-/* Its timer has gone off, and nobody will set it any more. */
+/* Its timer has gone off, and no thread will set it any more. */
 START_TEST(a_node_that_has_failed_sleeps)
 {
 	struct cluster c;
@@ -203,7 +203,7 @@ START_TEST(a_node_that_has_failed_sleeps)
 }
 END_TEST
 
-/* Somebody asks for the descriptor of a loop that is armed: heartbeats are due all the same. */
+/* A program asks for the descriptor of a loop that is armed: heartbeats are due all the same. */
 START_TEST(a_descriptor_that_comes_late)
 {
 	uint64_t began = now_ms();
@@ -284,7 +284,7 @@ START_TEST(a_pass_is_short)
 }
 END_TEST
 
-/* ---- a loop that nobody drives is driven by who waits ----------------------------------------------------------------- */
+/* ---- a loop that no thread drives is driven by threads that wait ------------------------------------------------------ */
 
 static void *send_a_hundred(void *ctx)
 {

@@ -88,7 +88,7 @@ static bool says_room(whorl_subgroup *s, int timeout_ms)
 	return poll(&fd, 1, timeout_ms) == 1;
 }
 
-/* Arms are counted, whoever makes them: as many as are out are told, once, and then there is silence, whatever room there is. */
+/* Arms are counted, of whichever thread: as many as are out are told, once. Then there is silence, whatever room there is. */
 START_TEST(each_arm_is_told_of_room_once)
 {
 	struct whorl_claim claims[2];
@@ -270,7 +270,7 @@ END_TEST
 
 /* ---- claims in the open ------------------------------------------------------------------------------------------------ */
 
-/* A claim that is not finished holds back what this node claims later, and nobody else; it can be seen; abort releases. */
+/* A claim that is not finished holds back what this node claims later, and no other node; it can be seen; abort releases. */
 START_TEST(a_held_claim_stalls_only_its_sender)
 {
 	struct whorl_claim held;
@@ -313,7 +313,7 @@ START_TEST(aborted_claims_take_a_number_and_no_message)
 		ck_ok(whorl_claim_wait(subgroup_of(&c, 0, "s"), 8, 0, &claim));
 		memcpy(claim.data, &i, 8);
 		ck_ok(i % 3 == 1 ? whorl_abort(&claim) : whorl_commit(&claim, 8));
-		for (int pass = 0; pass < 10; pass++) /* everybody in turn, until the slot is free again */
+		for (int pass = 0; pass < 10; pass++) /* every node in turn, until the slot is free again */
 			cluster_step(&c);
 	}
 	ck_assert_uint_eq(recorded(c.records[1]), 20);
@@ -363,7 +363,7 @@ static uint32_t mix(uint64_t number, unsigned at)
 }
 
 /* Holds several claims at once, fills each with words that follow from its number, and finishes the last one first. Only
- * the first may be waited for: who holds an old claim and waits for a new one may wait for himself. */
+ * the first may be waited for: a thread that holds an old claim and waits for a new one may wait for itself. */
 static void *fill_in_place(void *ctx)
 {
 	struct filler *filler = ctx;

@@ -186,7 +186,7 @@ static void *finish_at_the_same_time(void *ctx)
 	return NULL;
 }
 
-/* Commits that race with close: each is accepted or refused, and whoever is last frees the node. */
+/* Commits that race with close: each is accepted or refused, and the last thread frees the node. */
 START_TEST(commits_race_with_close)
 {
 	enum { THREADS = 3 };
@@ -221,7 +221,7 @@ END_TEST
 
 /* ---- members that go ----------------------------------------------------------------------------------------------- */
 
-/* Those who stay do not fail: they are a view, and go on. */
+/* Members that stay do not fail: they are a view, and go on. */
 START_TEST(a_member_that_leaves_is_left_out)
 {
 	uint32_t ids[3], count;
@@ -351,7 +351,7 @@ START_TEST(one_of_two_that_is_killed_leaves_no_quorum)
 }
 END_TEST
 
-/* A member that was only stopped is heard again. Nobody is removed, nothing is lost. */
+/* A member that was only stopped is heard again. No member is removed, nothing is lost. */
 START_TEST(one_of_two_that_is_stopped_may_go_on)
 {
 	struct cluster c;
@@ -369,7 +369,7 @@ START_TEST(one_of_two_that_is_stopped_may_go_on)
 }
 END_TEST
 
-/* Whoever waits for the window by its descriptor learns that the group cannot go on, too, in either order. */
+/* A caller that waits for the window by its descriptor learns that the group cannot go on, too, in either order. */
 START_TEST(no_quorum_ends_the_wait_for_the_window)
 {
 	struct whorl_claim claim;

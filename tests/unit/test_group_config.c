@@ -114,7 +114,7 @@ START_TEST(some_are_named_by_their_ids)
 }
 END_TEST
 
-/* As many as are configured, or more: lists and shards may be of those who are not there yet. */
+/* As many as are configured, or more: lists and shards may be of nodes that are not there yet. */
 START_TEST(there_may_be_more_nodes_than_configured)
 {
 	struct wh_node_config config;

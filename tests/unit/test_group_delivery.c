@@ -124,7 +124,7 @@ END_TEST
 
 /* ---- what a shape of its own is needed for ---------------------------------------------------------------------------- */
 
-/* Declared senders that have nothing to say hold nobody up (Spindle §III-B), and with nulls off they do. */
+/* Declared senders that have nothing to say hold no member up (Spindle §III-B), and with nulls off they do. */
 START_TEST(silent_senders_hold_nobody_up)
 {
 	struct cluster c;
@@ -224,7 +224,7 @@ START_TEST(messages_may_be_empty)
 }
 END_TEST
 
-/* Whoever wants to send before there is a view waits for it. */
+/* A thread that wants to send before there is a view waits for it. */
 static void *send_ten(void *argument)
 {
 	struct cluster *c = argument;

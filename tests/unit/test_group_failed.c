@@ -1,5 +1,5 @@
 /* test_group_failed.c - a node that fails in the middle of a pass: from there on it upcalls nothing and says nothing, and what its
- * program is refused is nobody's message. One thread makes all passes.
+ * program is refused is no node's message. One thread makes all passes.
  * Labels: threads
  */
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void open_with_state(struct cluster *c, unsigned id)
 									    .ctx = &something}));
 }
 
-/* ---- who is upcalled commits ---------------------------------------------------------------------------------------------- */
+/* ---- the upcalled program commits ----------------------------------------------------------------------------------------- */
 
 struct answer { /* of a commit in an upcall */
 	struct whorl_claim claim;
@@ -181,7 +181,7 @@ static bool is_removed(const struct cluster *c, unsigned id)
 	return whorl_error(c->nodes[id], NULL, 0) == WHORL_REMOVED;
 }
 
-/* Who stood still and was removed learns that before it sends anything. */
+/* A member that stood still and was removed learns that before it sends anything. */
 START_TEST(who_is_removed_sends_nothing)
 {
 	struct cluster c;
@@ -216,7 +216,7 @@ START_TEST(nothing_is_upcalled_afterwards)
 }
 END_TEST
 
-/* Whenever that is: the answer is the fate. A refused commit is an aborted claim, whoever looks at it. */
+/* Whenever that is: the answer is the fate. A refused commit is an aborted claim, whichever thread looks at it. */
 START_TEST(what_is_refused_is_aborted)
 {
 	struct whorl_claim claims[2];

@@ -74,7 +74,7 @@ static void await(const wh_word *word, uint64_t value)
 	}
 }
 
-/* The committer's thread sends it and says that it has it; to upcall is for the loop, whose thread does not run. */
+/* The committer's thread sends it and says that it has it; to upcall is for the loop, and its thread does not run. */
 START_TEST(what_is_committed_leaves_a_loop_that_sleeps)
 {
 	struct member members[NODES];

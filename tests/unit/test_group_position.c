@@ -1,4 +1,4 @@
-/* test_group_position.c - whom the position of a state names: what a giver says is in the state, and what is not.
+/* test_group_position.c - which nodes the position of a state names: what a giver says is in the state, and what is not.
  * Labels: threads
  */
 #include "group/node_int.h"
@@ -24,8 +24,8 @@ static enum whorl_role two_send(const struct whorl_view *view, const char *name,
 	return id < 2 ? WHORL_SENDER : WHORL_NO_MEMBER;
 }
 
-/* Unordered, whoever is in the view may have sent there, or send there later, and may not have been heard: all of it is named. Ordered,
- * the senders are enough. */
+/* Unordered, any member of the view may have sent there, or send there later, and may not have been heard: the whole view is named.
+ * Ordered, the senders are enough. */
 START_TEST(unordered_all_of_the_view_is_named)
 {
 	const struct whorl_open_options options = {.size = sizeof(options), .layout = two_send};

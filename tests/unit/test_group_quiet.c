@@ -180,8 +180,8 @@ static void *send_on(void *ctx)
 	return NULL;
 }
 
-/* The memory of a view that may come is prepared off the loops: by now each of the two nodes has it, and whoever made it has
- * ended. (The descriptors of rows that are shared already have been closed.) */
+/* The memory of a view that may come is prepared off the loops: by now each of the two nodes has it, and the thread that made
+ * it has ended. (The descriptors of rows that are shared already have been closed.) */
 static bool next_views_are_prepared(void)
 {
 	unsigned spares = 0, threads = 0;

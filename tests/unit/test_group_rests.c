@@ -54,7 +54,7 @@ START_TEST(what_has_been_claimed_is_delivered_first)
 }
 END_TEST
 
-/* Nobody has heard of it yet: it is as if nothing had been. */
+/* No other member has heard of it yet: it is as if nothing had been. */
 START_TEST(a_rest_that_was_not_said)
 {
 	struct cluster c;

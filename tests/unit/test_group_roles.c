@@ -116,7 +116,7 @@ START_TEST(an_accepted_commit_is_delivered)
 }
 END_TEST
 
-/* A failure waits for nobody's open claim, nor does whoever ends lose anything by it. */
+/* A failure waits for no sender's open claim, nor does a sender that ends lose anything by it. */
 START_TEST(a_failure_does_not_wait_for_who_ends)
 {
 	struct rule rule = {.members = 4};
@@ -162,7 +162,7 @@ START_TEST(who_ends_is_made_a_sender_again)
 }
 END_TEST
 
-/* The third case: nobody is left whom it could send to. Its program is told, after the view. */
+/* The third case: no member is left that it could send to. Its program is told, after the view. */
 START_TEST(who_is_taken_out_is_told_what_is_gone)
 {
 	struct rule rule = {.members = 3, .takes_out = true};
@@ -192,7 +192,7 @@ START_TEST(who_is_taken_out_is_told_what_is_gone)
 }
 END_TEST
 
-/* A function that says something else in each view is not asked in one that ends somebody: or there would be no end of views. */
+/* A function that says something else in each view is not asked in one that ends a sender: or there would be no end of views. */
 START_TEST(a_function_of_the_number_comes_to_rest)
 {
 	struct rule rule = {.rotates = true};

@@ -1,10 +1,10 @@
 /* test_group_scribbles.c - a member that writes into its row what cannot be: it is noticed, it is suspected, and it costs
- * nobody else his process. The test writes into rows of nodes of its own process.
+ * no other node its process. The test writes into rows of nodes of its own process.
  */
 #include "group/node_int.h"
 #include "tests/unit/group.h"
 
-#define FAR "failure_timeout_ms = 600000\n" /* nobody is overdue */
+#define FAR "failure_timeout_ms = 600000\n" /* no node is overdue */
 #define STREAM "[subgroup s]\nwindow = 8\nmessage_bytes = 8\n"
 
 static void open_group(struct cluster *c, const char *rest)
@@ -49,7 +49,7 @@ static void expect_without_1(struct cluster *c)
 
 static const char *const modes[] = {"mode = ordered\n", "mode = unordered\n"};
 
-/* Nobody covers rounds in which nobody says anything: to pass over them would take for ever. */
+/* No node covers rounds in which no node says anything: to pass over them would take for ever. */
 START_TEST(a_guard_far_ahead)
 {
 	struct cluster c;
@@ -127,7 +127,7 @@ static void receive_five(struct cluster *c)
 	ck_assert_uint_eq(recorded(c->records[0]), 0);
 }
 
-/* What was received before somebody broke is delivered, however many passes that takes. */
+/* What was received before a member broke is delivered, however many passes that takes. */
 START_TEST(what_came_before_is_delivered)
 {
 	struct cluster c;

@@ -35,8 +35,8 @@ static whorl_node *open_node(uint32_t id, int64_t window, wh_transport_create *c
 	return node;
 }
 
-/* The group has failed, and node 0, whose loop sleeps, has nothing to drain. That its loop is slow to say so is no reason
- * to give up on it. */
+/* The group has failed, and node 0, which has a loop that sleeps, has nothing to drain. That its loop is slow to say so is
+ * no reason to give up on it. */
 START_TEST(a_late_loop_drains)
 {
 	whorl_node *late = open_node(0, 4, create_own_wait), *other = open_node(1, 5, wh_shm_create);

@@ -9,7 +9,7 @@
 #include "tests/unit/group.h"
 
 #define CALLER "[engine]\nthread = caller\n"
-#define FAR "failure_timeout_ms = 600000\n" /* nobody is overdue */
+#define FAR "failure_timeout_ms = 600000\n" /* no node is overdue */
 #define STREAM "[subgroup s]\nwindow = 8\nmessage_bytes = 8\n"
 
 static const char *const modes[] = {"mode = ordered\n" CALLER, "mode = unordered\n" CALLER};
@@ -129,7 +129,7 @@ START_TEST(an_open_claim_keeps_its_memory)
 }
 END_TEST
 
-/* Node 1 has stopped for the next view when node 0 sends: nobody but node 0 has the messages, and they are sent again.
+/* Node 1 has stopped for the next view when node 0 sends: only node 0 has the messages, and they are sent again.
  * (Passes are made by hand. Node 1 notices that node 2 has left at the end of one pass, and stops at the beginning of the
  * next; node 0 sends in between.) */
 START_TEST(what_was_not_received_is_sent_again)
@@ -168,7 +168,7 @@ START_TEST(what_was_not_received_is_sent_again)
 }
 END_TEST
 
-/* While a view changes, and when it has changed, a window that was full makes room again: nobody waits for who has left. */
+/* While a view changes, and when it has changed, a window that was full makes room again: no node waits for one that has left. */
 START_TEST(who_left_does_not_hold_the_window)
 {
 	struct cluster c;
@@ -465,7 +465,7 @@ static bool has_all(const struct record *record, unsigned sender, uint64_t count
 	return false;
 }
 
-/* Three senders, one with two threads; two nodes leave in the middle of it. Those who stay notice nothing. */
+/* Three senders, one with two threads; two nodes leave in the middle of it. Those that stay notice nothing. */
 START_TEST(senders_notice_nothing)
 {
 	static const uint64_t least[] = {2 * EACH, EACH, 0, 0};

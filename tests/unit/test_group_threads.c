@@ -1,9 +1,9 @@
-/* test_group_threads.c - random schedules of real threads, for a sanitizer to look at: several threads of each node claim, commit and
- * abort at paces of their own while loops sleep, are borrowed and come late, and nodes close under open claims.
+/* test_group_threads.c - random schedules of real threads, for a sanitizer to look at: several threads of each node claim, commit
+ * and abort at paces of their own while loops sleep, are borrowed and come late, and nodes close under open claims.
  *
- * A run follows from its seed as far as threads do: who does what, and how long each of them waits before the next step. Half of the
- * runs have one processor, on which threads are interrupted anywhere. What must hold of what has been delivered is checked when all
- * is over: it is what the answers have promised.
+ * A run follows from its seed as far as threads do: which thread does what, and how long each waits before the next step. Half of
+ * the runs have one processor, on which threads are interrupted anywhere. What must hold of what has been delivered is checked
+ * when all is over: it is what the answers have promised.
  * Labels: threads random
  */
 #include <pthread.h>
@@ -57,7 +57,7 @@ struct run {
 };
 
 static struct wh_dice of_waits; /* whatever thread rolls it: it is chance that is wanted */
-static wh_word rings;           /* loops that somebody has found asleep */
+static wh_word rings;           /* loops that a thread has found asleep */
 
 static void (*real_wake)(struct wh_transport *transport);
 
@@ -129,7 +129,7 @@ static void finish(struct worker *worker, uint32_t which)
 	ck_assert_uint_eq(wh_exchange(&worker->seat->fates[claim.number], aborts               ? ABORTED
 									  : result == WHORL_OK ? ACCEPTED
 											       : REFUSED),
-			  UNTOLD); /* nobody else has had it */
+			  UNTOLD); /* no other thread has had it */
 }
 
 /* False: the node is about to close. */
@@ -271,7 +271,7 @@ static void check_sender(const struct run *run, uint32_t sender)
 			      "message %" PRIu64 " of node %u, which has drained, is not delivered", next, sender);
 }
 
-/* Who has left has delivered the beginning of what the last has. */
+/* A node that has left has delivered the beginning of what the last node has. */
 static void check_order(const struct run *run, uint32_t id)
 {
 	const struct seat *seat = &run->seats[id], *last = &run->seats[0];

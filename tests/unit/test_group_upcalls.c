@@ -234,7 +234,7 @@ START_TEST(upcalls_are_set_before_the_start)
 }
 END_TEST
 
-/* Nobody listens: messages are ordered, acknowledged and dropped. */
+/* No program listens: messages are ordered, acknowledged and dropped. */
 START_TEST(upcalls_are_not_needed)
 {
 	struct cluster c;

@@ -1,5 +1,5 @@
 /* test_group_views.c - views that follow one another, as the application sees them: upcalls, members, roles, shards; and
- * the end of those whom the others leave behind.
+ * the end of those that the others leave behind.
  * Labels: threads
  */
 #include <poll.h>
@@ -7,7 +7,7 @@
 #include "tests/unit/group.h"
 
 #define CALLER "[engine]\nthread = caller\n"
-#define FAR "failure_timeout_ms = 600000\n" /* nobody is overdue */
+#define FAR "failure_timeout_ms = 600000\n" /* no node is overdue */
 #define VIEWS_MAX 8
 
 /* What a node has been told of views, and how many messages it had delivered by then. */
@@ -109,7 +109,7 @@ START_TEST(the_first_view_is_told)
 }
 END_TEST
 
-/* Whoever leaves, the leader too (_i): the others are told, in between the messages of the two views. */
+/* Whichever node leaves, the leader too (_i): the others are told, in between the messages of the two views. */
 START_TEST(who_leaves_is_left_out)
 {
 	static const char *const members[] = {"1,2", "0,2", "0,1"}, *const left[] = {"0", "1", "2"};
@@ -144,7 +144,7 @@ START_TEST(who_leaves_is_left_out)
 }
 END_TEST
 
-/* One after the other. The last one is a group of its own: who left in order does not count. */
+/* One after the other. The last one is a group of its own: a node that left in order does not count. */
 START_TEST(the_last_one_goes_on_alone)
 {
 	struct told told[4];
@@ -173,7 +173,7 @@ START_TEST(the_last_one_goes_on_alone)
 }
 END_TEST
 
-/* ---- who stands still --------------------------------------------------------------------------------------------------- */
+/* ---- nodes that stand still --------------------------------------------------------------------------------------------- */
 
 static void step_others(struct cluster *c, unsigned stalled)
 {
@@ -223,7 +223,7 @@ START_TEST(who_stands_still_is_removed)
 }
 END_TEST
 
-/* Of two neither goes on without the other; and who stood still goes on with it. */
+/* Of two neither goes on without the other; and the one that stood still goes on with it. */
 START_TEST(one_of_two_waits)
 {
 	struct whorl_claim claim;
@@ -245,7 +245,7 @@ START_TEST(one_of_two_waits)
 }
 END_TEST
 
-/* With a tie-breaker its side goes on, and only that (_i: who stands still). */
+/* With a tie-breaker its side goes on, and only that (_i: which node stands still). */
 START_TEST(the_tie_breaker_goes_on_alone)
 {
 	struct cluster c;
@@ -395,7 +395,7 @@ START_TEST(a_layout_that_the_program_does_not_give)
 }
 END_TEST
 
-/* Members come and go as it says; who comes begins with the messages of that view. */
+/* Members come and go as it says; a newcomer begins with the messages of that view. */
 START_TEST(members_by_the_programs_layout)
 {
 	static const char *const roles[VIEWS_MAX] = {"ss..", "smm.", ".sm."};

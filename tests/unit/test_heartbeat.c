@@ -1,4 +1,4 @@
-/* test_heartbeat.c - I am here, and whom I hear: deadlines, and a loop that is late itself. */
+/* test_heartbeat.c - this node is here, and which others it hears: deadlines, and a loop that is late itself. */
 #include "tests/unit/member.h"
 
 #define QUARTER (TIMEOUT_NS / 4)
@@ -90,7 +90,7 @@ START_TEST(who_is_heard_again_is_not_overdue)
 }
 END_TEST
 
-/* A loop that was stopped itself blames nobody: all deadlines start again, and who is not heard anew is not heard. */
+/* A loop that was stopped itself blames no member: all deadlines start again, and one that is not heard anew is not heard. */
 START_TEST(a_late_loop_starts_the_deadlines_again)
 {
 	struct member *m = member_make(0, 4, -1);
@@ -128,7 +128,7 @@ START_TEST(how_late_is_late)
 }
 END_TEST
 
-/* Why half: of one who is silent for no longer than the other half nothing that this loop misses looks like a death. Its beats
+/* Why half: when a member is silent for no longer than the other half, nothing that this loop misses looks like a death. Its beats
  * were sent, and come to be seen only after the first look of a loop that had stopped. */
 START_TEST(who_is_heard_in_time_is_not_overdue)
 {
@@ -187,7 +187,7 @@ START_TEST(whose_bytes_arrive_is_heard)
 	pass(m, 1, "123");
 	pass_arrivals(m, arrived, 20, "13");
 	expect_heard(m, "13", "2");
-	pass_arrivals(m, arrived, 1, "2"); /* it comes back like one whose heartbeat comes */
+	pass_arrivals(m, arrived, 1, "2"); /* it comes back like one that beats */
 	expect_heard(m, "123", "");
 	pass(m, 3, "2");
 	expect_heard(m, "123", "");
@@ -197,7 +197,7 @@ START_TEST(whose_bytes_arrive_is_heard)
 }
 END_TEST
 
-/* What came while I was stopped may be old, like a heartbeat. */
+/* What came while this loop was stopped may be old, like a heartbeat. */
 START_TEST(bytes_that_a_late_loop_finds_say_nothing)
 {
 	struct member *m = member_make(0, 3, -1);

@@ -322,7 +322,7 @@ static const char *const whole[] = {
 	/* sent again in the next view, where sequences begin anew; what the removed one lacks is a prefix */
 	ALL "0C0 1C0 4D0.0@9 0D0.0@9 1D0.0@9 2D0.0@9 3D0.0@9 4R V1:0123 0D1.0@1 1D1.0@1 2D1.0@1 3D1.0@1 end:0123",
 	ALL "4C0 4C1 0D4.0@4 1D4.0@4 2D4.0@4 3D4.0@4 4X V1:0123 end:0123",
-	/* half of the members do not make a view, but those who left are not counted */
+	/* half of the members do not make a view, but nodes that left are not counted */
 	ALL "4E 3E V1:012 2E V2:01 1E V3:0 end:0",
 	/* a removed node is told at last; its claims are refused */
 	ALL "V1:0123 4C0 4R 4A0 end:0123",
@@ -331,7 +331,7 @@ static const char *const whole[] = {
 	"4V1:01234 V2:01234 0C2 0D0.2@5 1D0.2@5 2D0.2@5 3D0.2@5 4D0.2@5 end:01234",
 	/* dead senders' last messages reach some, unordered */
 	ALL "4C0,1 0D4.0@0,1 4X V1:0123 end:0123",
-	/* who was not in the shard needs not what was delivered there */
+	/* a node that was not in the shard need not have what was delivered there */
 	"0V0:01234:ss0 1V0:01234:ss1 2V0:01234:ss0 3V0:01234:ss0 4V0:01234:ss0 0C0,2 0C1,2 0D0.0@0,2 2D0.0@0,2 3D0.0@0,2 "
 	"4D0.0@0,2 V1:01234 0D0.1@0,2 1D0.1@0,2 2D0.1@0,2 3D0.1@0,2 4D0.1@0,2 end:01234",
 	/* a sender in the other shard for a while */
@@ -341,11 +341,11 @@ static const char *const whole[] = {
 	/* an inactive shard owes nothing */
 	"0V0:01234:is0 1V0:01234:is0 2V0:01234:is0 3V0:01234:is0 4V0:01234:is0 0C0 end:01234",
 	"0V0:01234:ssi 1V0:01234:ss1 2V0:01234:ss1 3V0:01234:ss1 4V0:01234:ss1 0C0,2 end:01234",
-	/* nor does who is no sender */
+	/* nor does a node that is no sender */
 	"0V0:01234:ms0 1V0:01234 2V0:01234 3V0:01234 4V0:01234 0C0 end:01234",
-	/* all have left: what becomes of the last view is nobody's business */
+	/* all have left: what becomes of the last view does not matter to any node */
 	ALL "4X 0E 1E 2E 3E end:0123",
-	/* who drained and left is a survivor too, of its time */
+	/* a node that drained and left is a survivor too, of its time */
 	ALL "0C0 0D0.0@0 1D0.0@0 2D0.0@0 3D0.0@0 4D0.0@0 4L 4E V1:0123 0C1 0D0.1@0 1D0.1@0 2D0.1@0 3D0.1@0 end:01234",
 };
 
@@ -418,7 +418,7 @@ static const struct {
 	{THREE WITH_3
 	 "0C0 0D0.0@0 1D0.0@0 2D0.0@0 0V2:0123 1V2:0123 2V2:0123 1G7 3T7 3K 3V2:0123 0C1 0D0.1@0 0V3:0123 3V3:0123",
 	 "same set: node 3 goes on from view 2 without message 1 of node 0, which node 0 delivered there (orders, view 2, place 0)"},
-	/* crashed and back, as another, whose messages are counted anew */
+	/* crashed and back, as another: its messages are counted anew */
 	{THREE
 	 "1C0 0D1.0@1 1D1.0@1 2D1.0@1 1X 0V1:02 2V1:02 0G7 2G8,1 0G9,2 0V2:021 2V2:021 5V2:021 5T7 5T8,1 5T9,2 5C0 "
 	 "0D1.0@2 2D1.0@2 5D1.0@2 5K 5K,1 5K,2 end:025",
@@ -477,7 +477,7 @@ START_TEST(lives_and_states)
 }
 END_TEST
 
-/* The founder is alone in the first view; lives are born as they come; what a view says of who has come is looked at. */
+/* The founder is alone in the first view; lives are born as they come; what a view says of its newcomers is looked at. */
 START_TEST(a_founder)
 {
 	static const uint32_t members[] = {2, 0}, joined[] = {0};

@@ -75,7 +75,7 @@ START_TEST(logs_are_read)
 }
 END_TEST
 
-/* Node 3 is killed, node 0 joins. That it need not have message 0 of node 1 is known only when somebody has told that he
+/* Node 3 is killed, node 0 joins. That it need not have message 0 of node 1 is known only when a node has told that it
  * delivered it in view 0, which takes until node 3's log is read. */
 START_TEST(views_come_in_their_order)
 {

@@ -167,7 +167,7 @@ static uint32_t cut_of(struct world *w, uint32_t g, uint32_t shard)
 	return (uint32_t)wh_dice_between(&w->dice, least, w->length[g][shard]);
 }
 
-/* The next view without those whose `dead` is set anew. */
+/* The next view without those that have `dead` set anew. */
 static void change(struct world *w)
 {
 	uint32_t cut[GROUPS][2] = {{0}}, before = w->views, stay = 0;

@@ -1,5 +1,5 @@
 /* test_join.c - the way of a node into a view: seeking, invited, there, in; and when an invitation is void. First
- * views are in test_form.c and test_first_view.c, and who is refused in test_join_refused.c.
+ * views are in test_form.c and test_first_view.c, and refusals in test_join_refused.c.
  */
 #include "tests/unit/roster_lab.h"
 
@@ -83,7 +83,7 @@ START_TEST(it_asks_the_leader_again_and_again)
 	say_they(lab, "02", WH_SEEKING, 0);
 	pass_ns(lab, ASK_AGAIN_NS);
 	step(lab);
-	expect(lab, ""); /* nobody is a member */
+	expect(lab, ""); /* no node is a member */
 	lab_free(lab);
 }
 END_TEST
@@ -155,7 +155,7 @@ START_TEST(there_although_the_queue_is_full)
 }
 END_TEST
 
-/* Nobody is believed that a view begins here whose memory is not (or, for another that is lost, not any more) open. */
+/* No member is believed that a view begins here if the view's memory is not (or, for another that is lost, not any more) open. */
 START_TEST(a_view_does_not_begin_before_its_memory_is_open)
 {
 	struct lab *lab = lab_of_invited(_i == 1);
@@ -172,7 +172,7 @@ START_TEST(a_view_does_not_begin_before_its_memory_is_open)
 }
 END_TEST
 
-/* Of two invitations the one of the greater key counts, whoever sends it, even if all is ready for the other. */
+/* Of two invitations the one of the greater key counts, whichever node sends it, even if all is ready for the other. */
 START_TEST(lower_keys_are_out_of_date)
 {
 	struct lab *lab = lab_of_invited(_i == 1);
@@ -185,14 +185,14 @@ START_TEST(lower_keys_are_out_of_date)
 	ck_assert(invite_by(lab, 1, view_2(lab, "4,5"), KEY + 0x10000));
 	expect(lab, "discard open-0,1,4,5-as-2010001 ");
 	step(lab);
-	expect(lab, "1:open-2010001 0:join "); /* whoever leads is asked again and again, all the way */
+	expect(lab, "1:open-2010001 0:join "); /* any node that leads is asked again and again, all the way */
 	ck_assert_int_eq(lab->join.state, WH_JOIN_INVITED);
 	lab_free(lab);
 }
 END_TEST
 
-/* What is no view, or none that begins with me in it, or of another number than its key says: who sends that is
- * broken. */
+/* What is no view, or none that begins with this node in it, or of another number than its key says: the sender of
+ * that is broken. */
 START_TEST(invitations_that_cannot_be)
 {
 	struct lab *lab = lab_of_seeker();
@@ -203,7 +203,7 @@ START_TEST(invitations_that_cannot_be)
 	message.key = KEY;
 	message.total = message.bytes = sizeof(junk);
 	message.piece = junk;
-	ck_assert(wh_join_hear(&lab->join, 0, &message)); /* who has not said what it is is not heard */
+	ck_assert(wh_join_hear(&lab->join, 0, &message)); /* a node that has not said what it is is not heard */
 	say_member(lab, 0, 1, 0, (WH_FIRST_KEYS | 0x1000001));
 	ck_assert(!wh_join_hear(&lab->join, 0, &message));
 	message.total = 2 * sizeof(junk);
@@ -249,7 +249,8 @@ END_TEST
 
 /* ---- it is void -------------------------------------------------------------------------------------------------- */
 
-/* Until it is there by whoever has invited it, then by any that leads: of that key, and it asks again at once. */
+/* Until the newcomer is there, by the node that has invited it; then by any that leads: of that key, and the newcomer
+ * asks again at once. */
 START_TEST(an_invitation_is_withdrawn)
 {
 	bool there = _i == 1;
@@ -262,7 +263,7 @@ START_TEST(an_invitation_is_withdrawn)
 	withdraw(lab, 0, KEY);
 	expect(lab, there ? "" : "discard ");
 	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
-	step(lab); /* and says that it follows nobody */
+	step(lab); /* and says that it follows no node */
 	expect(lab, "0:join 0:seeking-0 1:seeking-0 2:seeking-0 ");
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY + 1));
 	expect(lab, "open-0,1,5-as-2000002 ");
@@ -270,7 +271,7 @@ START_TEST(an_invitation_is_withdrawn)
 }
 END_TEST
 
-/* Somebody is in a view of that number or a later one, under another key: this one never was. */
+/* A node is in a view of that number or a later one, under another key: this one never was. */
 START_TEST(an_invitation_is_overtaken)
 {
 	struct lab *lab = lab_of_invited(_i % 2 == 1);
@@ -289,7 +290,7 @@ START_TEST(an_invitation_is_overtaken)
 }
 END_TEST
 
-/* All who could say that it has begun are lost, or say that they are no members. Who else is new does not matter. */
+/* All nodes that could say that it has begun are lost, or say that they are no members. Other newcomers do not matter. */
 START_TEST(all_who_invited_are_lost)
 {
 	struct lab *lab = lab_of_invited(_i % 2 == 1);
@@ -315,8 +316,8 @@ START_TEST(all_who_invited_are_lost)
 }
 END_TEST
 
-/* A member whom I have never met, or of whom only another life is there (which one is the later nobody knows), is
- * waited for for a while. What that other life says of itself is nothing to this view. One that has been met and has
+/* This node waits for a while for a member that it has never met, or of which only another life is there (no node knows
+ * which one is the later). What that other life says of itself is nothing to this view. One that has been met and has
  * not said yet what it is may be what it was. */
 START_TEST(a_member_that_was_never_met)
 {
@@ -343,7 +344,7 @@ START_TEST(a_member_that_was_never_met)
 }
 END_TEST
 
-/* Rows are looked at first: who has begun it may be gone by now. */
+/* Rows are looked at first: the node that has begun it may be gone by now. */
 START_TEST(what_has_begun_is_not_dropped)
 {
 	struct lab *lab = lab_of_invited(true);

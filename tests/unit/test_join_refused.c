@@ -3,7 +3,8 @@
  */
 #include "tests/unit/roster_lab.h"
 
-/* The group is right, whatever I could form with others. One who only seeks, or forms, may be as wrong as I am. */
+/* The group is right, whatever this node could form with others. A node that only seeks, or forms, may be as
+ * wrong as this one. */
 START_TEST(a_member_is_configured_otherwise)
 {
 	struct lab *lab = lab_make(0, 3);
@@ -30,7 +31,7 @@ START_TEST(a_member_is_configured_otherwise)
 }
 END_TEST
 
-/* With a member that the transport refuses there is nothing to be said; others may still let me in. */
+/* With a member that the transport refuses there is nothing to be said; others may still let this node in. */
 START_TEST(the_transport_refuses_a_member)
 {
 	struct lab *lab = lab_make(5, 3);
@@ -52,7 +53,7 @@ START_TEST(the_transport_refuses_a_member)
 }
 END_TEST
 
-/* Nobody else is there, and this node cannot begin a group: because of its id, because it only joins, or because
+/* No other node is there, and this node cannot begin a group: because of its id, because it only joins, or because
  * another founds it. */
 START_TEST(the_transport_refuses_all_that_are_there)
 {

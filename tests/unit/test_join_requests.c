@@ -1,5 +1,5 @@
-/* test_join_requests.c - at a member that leads: who asks to come in, is invited and is there, who is told that he is
- * not, and who has to wait. What is proposed, and when, is propose.c's matter (test_prepare.c).
+/* test_join_requests.c - at a member that leads: which nodes ask to come in, are invited and are there, which are told
+ * that they are not, and which have to wait. What is proposed, and when, is propose.c's matter (test_prepare.c).
  */
 #include "tests/unit/roster_lab.h"
 
@@ -50,7 +50,7 @@ static void say_open(struct lab *lab, uint32_t node, uint64_t key, bool ready)
 	ck_assert(!wh_join_requests_hear(&lab->requests, node, &there, true));
 }
 
-/* Who may come in, in the order in which they are found. */
+/* The nodes that may come in, in the order in which they are found. */
 static void expect_newcomers(struct lab *lab, uint32_t max, const char *ids)
 {
 	struct wh_newcomer found[LAB_NODES];
@@ -69,7 +69,7 @@ static void invite(struct lab *lab, const struct wh_view *view, uint64_t key, bo
 	ck_assert_int_eq(wh_join_requests_invite(&lab->requests, view, key, blames), WHORL_OK);
 }
 
-/* ---- who asks ---------------------------------------------------------------------------------------------------- */
+/* ---- nodes that ask ---------------------------------------------------------------------------------------------- */
 
 START_TEST(who_asks_may_come_in)
 {
@@ -173,7 +173,7 @@ START_TEST(they_come_in_turn)
 }
 END_TEST
 
-/* ---- who is invited ---------------------------------------------------------------------------------------------- */
+/* ---- nodes that are invited -------------------------------------------------------------------------------------- */
 
 START_TEST(newcomers_are_sent_the_view)
 {
@@ -195,7 +195,7 @@ START_TEST(newcomers_are_sent_the_view)
 }
 END_TEST
 
-/* Nor is another life of that id, or who has gone. */
+/* Nor is another life of that id, or a node that has gone. */
 START_TEST(only_that_life_is_invited)
 {
 	struct lab *lab = lab_of_member();
@@ -273,7 +273,7 @@ START_TEST(the_next_invitation_begins_anew)
 }
 END_TEST
 
-/* ---- who is not any more ----------------------------------------------------------------------------------------- */
+/* ---- nodes that are not any more --------------------------------------------------------------------------------- */
 
 START_TEST(who_is_recalled_is_told)
 {
@@ -324,10 +324,10 @@ START_TEST(who_is_invited_again_is_not_told)
 }
 END_TEST
 
-/* ---- who did not come -------------------------------------------------------------------------------------------- */
+/* ---- nodes that did not come ------------------------------------------------------------------------------------- */
 
-/* Who has not opened its image held up all others; it must ask again, and wait. Who has, and was not ready yet, was
- * held up. */
+/* A node that has not opened its image held up all others; it must ask again, and wait. One that has, and was not
+ * ready yet, was held up. */
 START_TEST(who_did_not_open_waits)
 {
 	struct lab *lab = lab_of_member();
@@ -387,7 +387,7 @@ START_TEST(who_is_still_invited_is_not_late)
 }
 END_TEST
 
-/* A member failed meanwhile: it is nobody's fault who was to come. */
+/* A member failed meanwhile: the nodes that were to come are not to blame. */
 START_TEST(who_was_held_up_does_not_wait)
 {
 	struct lab *lab = lab_of_member();
@@ -476,8 +476,8 @@ START_TEST(a_view_that_has_begun_settles)
 }
 END_TEST
 
-/* All in a first view hear that I have no part in it any more, also those whom I did not invite; but no other life of
- * them. */
+/* All in a first view hear that this node has no part in it any more, also those that it did not invite; but no other
+ * life of them. */
 START_TEST(who_drops_a_first_view_says_so)
 {
 	struct lab *lab = lab_make(0, 4);
@@ -503,7 +503,7 @@ START_TEST(who_drops_a_first_view_says_so)
 }
 END_TEST
 
-/* Whoever has just been met hears first what I am, and is invited then. */
+/* A node that has just been met hears first what this node is, and is invited then. */
 START_TEST(an_intro_goes_before_an_invitation)
 {
 	struct lab *lab = lab_make(0, 2);
@@ -527,7 +527,7 @@ START_TEST(an_intro_goes_before_an_invitation)
 }
 END_TEST
 
-/* As its coordinator: who has not come to it waits. */
+/* As its coordinator: a node that has not come to it waits. */
 START_TEST(a_coordinator_that_drops_it_blames)
 {
 	struct lab *lab = lab_make(0, 4);

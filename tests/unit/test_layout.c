@@ -1,4 +1,4 @@
-/* test_layout.c - shards: how they are shared out, who stays, who comes, who rests, what is lost, the application's function.
+/* test_layout.c - shards: how they are shared out, which nodes stay, come and rest, what is lost, the application's function.
  * Tables of cases; test_layout_random.c draws its own.
  *
  * Shards are written as "0*,1z,3+* -2* !": nodes 0, 1 and 3 of which 0 and 3 are senders, 1 rests, and 3 has entered in this view
@@ -63,8 +63,7 @@ static struct wh_view *first_view(uint32_t nodes, const struct wh_layout_config 
 }
 
 struct change {
-	const char *
-		what; /* node ids: "0,1" go; "+2" comes; "z3,4" rest, in whichever shard they are, "z": nobody. "0,1 z3".
+	const char *what; /* node ids: "0,1" go; "+2" comes; "z3,4" rest, in whichever shard they are, "z": none. "0,1 z3".
 			 "e5" has ended; if that is all, it is a view that settles */
 	const char *shards;
 };
@@ -140,7 +139,7 @@ static const struct {
 	{3, {"g", "all", "all", 3, 1}, "0* 1* 2*", {{"", "0* 1* 2*"}}},
 	{4, {"g", "all", "0,1", 2, 1}, "0*,1* -2,3", {{"", "0*,1* -2,3"}}},
 
-	/* Nobody moves, however uneven shards have become, and what is lost stays lost. */
+	/* No node moves, however uneven shards have become, and what is lost stays lost. */
 	{6,
 	 {"g", "all", "all", 2, 1},
 	 "0*,1*,2* 3*,4*,5*",
@@ -151,7 +150,7 @@ static const struct {
 	 {{"2", "0*,1 -3* 4*,5"}, {"0,1", "! -3* 4*,5"}, {"3", "! ! 4*,5"}}},
 	{4, {"g", "all", "0,2", 2, 1}, "0*,1 2*,3", {{"0", "-1 2*,3"}, {"1", "! 2*,3"}}},
 
-	/* Who comes goes where fewest are, the first of equals; never to a shard that is lost. */
+	/* A newcomer goes where fewest are, the first of equals; never to a shard that is lost. */
 	{3, {"g", "all", "all", 1, 1}, "0*,1*,2*", {{"1 +9", "0*,2*,9+*"}, {"", "0*,2*,9*"}, {"0 +1", "2*,9*,1+*"}}},
 	{4,
 	 {"g", "all", "all", 2, 1},
@@ -169,12 +168,12 @@ static const struct {
 	 {"g", "all", "one", 3, 3},
 	 "0*,1,2 3*,4,5 6*,7,8",
 	 {{"0,1,3", "-2* -4*,5 6*,7,8"}, {"+10,11", "-2*,11+ 4*,5,10+ 6*,7,8"}, {"+12", "2*,11,12+ 4*,5,10 6*,7,8"}}},
-	/* A list says who may come. One that nobody was in is not lost. */
+	/* A list says which nodes may come. A shard that no node was in is not lost. */
 	{3, {"g", "1,4,5", "5", 1, 1}, "-1", {{"+3,4", "-1,4+"}, {"1 +5", "4,5+*"}, {"4,5", "!"}, {"+5", "!"}}},
 	{2, {"g", "5,6", "all", 2, 2}, "- -", {{"+4,5", "-5+* -"}, {"+6", "5*,6+* -"}}},
 	{1, {"g", "all", "all", 2, 2}, "-0* -", {{"+1", "0*,1+* -"}, {"+2,3", "0*,1* 2+*,3+*"}, {"2,3", "0*,1* !"}}},
 
-	/* Who rests does not send, and others take over where some should; who sends goes on. */
+	/* A node that rests does not send, and others take over where some should; one that sends goes on. */
 	{3,
 	 {"g", "all", "all", 1, 1},
 	 "0*,1*,2*",
@@ -202,9 +201,9 @@ static const struct {
 	  {"+5,6", "0*,3z,4*,5+*,6+"},
 	  {"z0,3,4", "0z,3z,4z,5*,6*"}}},
 	{4, {"g", "all", "0,2", 1, 1}, "0*,1,2*,3", {{"z0,3", "0z,1,2*,3z"}, {"2", "-0z,1,3z"}, {"z", "0*,1,3"}}},
-	/* Who goes and comes back has forgotten that it rested. */
+	/* A node that goes and comes back has forgotten that it rested. */
 	{3, {"g", "all", "all", 1, 1}, "0*,1*,2*", {{"z1", "0*,1z,2*"}, {"1", "0*,2*"}, {"+1", "0*,2*,1+*"}}},
-	/* Only who is in a shard can rest in it: what is said of others is nothing. */
+	/* Only a member of a shard can rest in it: what is said of others is nothing. */
 	{4, {"g", "all", "all", 2, 1}, "0*,1* 2*,3*", {{"z1,3", "0*,1z 2*,3z"}, {"1", "0* 2*,3z"}}},
 };
 
@@ -222,7 +221,7 @@ START_TEST(lists_through_the_views)
 }
 END_TEST
 
-/* Shards stand in the view in the order of the configuration, in every view, and say whose they are. */
+/* Shards stand in the view in the order of the configuration, in every view, and say to which subgroup they belong. */
 START_TEST(shards_say_what_they_are)
 {
 	const struct wh_subgroup_text texts[] = {
@@ -246,7 +245,7 @@ START_TEST(shards_say_what_they_are)
 }
 END_TEST
 
-/* The first view need not be of all who are configured. */
+/* The first view need not be of all that are configured. */
 static const struct {
 	const char *ids;
 	struct wh_subgroup_text text;
@@ -255,7 +254,7 @@ static const struct {
 	{"1,3,4", {"g", "all", "all", 1, 1}, "1*,3*,4*"},
 	{"1,3,4", {"g", "all", "half", 2, 1}, "1*,3 4*"},
 	{"1,3,4", {"g", "0,1,2,4", "2,4", 1, 1}, "1,4*"},
-	{"3", {"g", "0,1", "all", 1, 1}, "-"},      /* nobody is in it, but it is not lost */
+	{"3", {"g", "0,1", "all", 1, 1}, "-"},      /* no node is in it, but it is not lost */
 	{"1", {"g", "all", "all", 3, 1}, "1* - -"}, /* the founder alone */
 	{"255", {"g", "255", "255", 1, 1}, "255*"},
 	/* Rather some that work than all that do not. */
@@ -278,7 +277,7 @@ START_TEST(the_first_view_of_some)
 }
 END_TEST
 
-/* More than 64 members: who rests is said in several words for each shard. */
+/* More than 64 members: which of them rest is said in several words for each shard. */
 START_TEST(many_rest)
 {
 	const struct wh_subgroup_text texts[] = {{"a", "all", "all", 2, 1}, {"b", "all", "all", 1, 1}};
@@ -314,7 +313,7 @@ struct wishes { /* by view, shard and node id: s sender, m member, others nothin
 	const char *of[VIEWS][SHARDS];
 };
 
-/* The incarnations are given, and whoever comes is asked about like everybody. */
+/* The incarnations are given, and a newcomer is asked about like every other node. */
 static enum wh_role wish(const struct wh_view *view, const char *subgroup, uint32_t shard, uint32_t id, void *ctx)
 {
 	const struct wishes *wishes = ctx;
@@ -342,21 +341,21 @@ static const struct {
 	 "0*,1* 2*,3* 4*",
 	 {{"", "0e*,1* 2* 3+,4*"}, {"", "! 0+*,2* 1+*,3,4*"}}},
 
-	/* A sender that is to send no more, and stays, is one until it has ended; then nobody is asked. */
+	/* A sender that is to send no more, and stays, is one until it has ended; then no node is asked. */
 	{{{{"sss..", ".....", "....."},
 	   {"mms..", ".....", "....."},
 	   {".....", "sssss", "....."},
 	   {"msm..", ".....", "....."}}},
 	 "0*,1*,2* - -",
 	 {{"", "0e*,1e*,2* - -"}, {"e0", "0,1e*,2* - -"}, {"4", "0,1*,2e* - -"}}},
-	/* Not with whoever goes or comes meanwhile; who has not been ending has not ended; who rests ends with that. */
+	/* Not with a node that goes or comes meanwhile; one that was not ending has not ended; one that rests ends with that. */
 	{{{{"ssss.", ".....", "....."},
 	   {"mmss.", ".....", "....."},
 	   {"mmm.s", ".....", "....."},
 	   {"mmmm.", ".....", "....."}}},
 	 "0*,1*,2*,3* - -",
 	 {{"", "0e*,1e*,2*,3* - -"}, {"3 e1,2", "0e*,1,2e*,4+* - -"}, {"z0,2", "-0z,1,2z - -"}}},
-	/* Where it is taken to nobody waits for it. */
+	/* Where it is taken to no member waits for it. */
 	{{{{"ss...", "..s..", "....."}, {"s....", ".ms..", "....."}}}, "0*,1* 2* -", {{"", "0* 1+,2* -"}}},
 
 	/* Others do not inherit, neither at once nor later; a shard behind may have them. */
@@ -369,7 +368,7 @@ static const struct {
 	 "- 0* -",
 	 {{"", "0+*,1+* ! -3+"}, {"", "0* ! 2+*,3"}}},
 
-	/* Who comes goes where the function says, but not where all is lost. Who rests stays what he is, wherever he goes. */
+	/* A newcomer goes where the function says, but not where all is lost. One that rests stays what it is, wherever it goes. */
 	{{{{"ss...", "..ss.", "....s"},
 	   {"ss...", "..ss.s", "....s"},
 	   {"s..s..", "ss...s", "..s.s."},
@@ -428,7 +427,7 @@ START_TEST(shards_are_checked_alone)
 	ck_assert_int_eq(wh_view_check_shards(4, "all", 5, NULL), WHORL_CONFIG);
 	ck_assert_int_eq(wh_view_check_shards(4, "2,3", 3, NULL), WHORL_CONFIG);
 	ck_assert_int_eq(wh_view_check_shards(4, "2,9", 3, NULL), WHORL_OK); /* the list is wrong: said elsewhere */
-	ck_assert_int_eq(wh_view_check_shards(4, "function", 64, NULL), WHORL_OK); /* nobody knows */
+	ck_assert_int_eq(wh_view_check_shards(4, "function", 64, NULL), WHORL_OK); /* not known yet */
 	ck_assert_int_eq(wh_view_check_shards(4, "function", 65, NULL), WHORL_CONFIG);
 	ck_assert_int_eq(wh_view_check_list(4, NULL, "function", NULL), WHORL_OK);
 	ck_assert_int_eq(wh_view_check_list(4, "function", "whoever", NULL), WHORL_OK);

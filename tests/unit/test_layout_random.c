@@ -1,6 +1,6 @@
 /* test_layout_random.c - layouts drawn at random, through views into which nodes come, from which they go and in which they rest at
- * random. What must hold of each view is said here once more, in terms of node ids, with a memory of its own of who was where and
- * what was lost.
+ * random. What must hold of each view is said here once more, in terms of node ids, with a memory of its own of where each node was
+ * and what was lost.
  * Labels: random
  */
 #include <string.h>
@@ -42,7 +42,7 @@ struct story {
 	struct wh_layout_config layout;
 
 	uint32_t lives[NODES_MOST]; /* by id: how often it has come */
-	/* Who is in the view now, by age, and what follows from the draw for those that are. */
+	/* The nodes that are in the view now, by age, and what follows from the draw for those that are. */
 	uint32_t ids[NODES_MOST], members, survivors;
 	bool rests[SUBGROUPS_MOST][NODES_MOST]; /* by id */
 	bool ended[SUBGROUPS_MOST][NODES_MOST]; /* by id */
@@ -184,7 +184,7 @@ static void draw_rests(struct wh_dice *dice, struct story *story, const struct w
 	}
 }
 
-/* At least one stays. Who was in the view before comes again in a later one, not at once. */
+/* At least one stays. A node that was in the view before comes again in a later one, not at once. */
 static void draw_next(struct wh_dice *dice, struct story *story, const struct wh_view *before, struct drawn *out)
 {
 	uint32_t most = before->members > 5 ? 5 : before->members,
@@ -244,7 +244,7 @@ static bool belongs(const struct story *story, uint32_t g, uint32_t id)
 	return story->subgroups[g].is_member[id];
 }
 
-/* To which of the shards whose sizes these are one more goes: the least costly, the first of equals. */
+/* To which of the shards with these sizes one more node goes: the least costly, the first of equals. */
 static uint32_t next_place(const struct story *story, uint32_t g, const uint32_t *size)
 {
 	uint32_t found = SHARDS_MOST, least = UINT32_MAX, minimum = story->texts[g].members_min;
@@ -277,8 +277,8 @@ static void check_first_shares(const struct story *story, uint32_t g, const stru
 	}
 }
 
-/* All, or those of the list; or every second or the first, and of these whoever is left, and the oldest others up to that number.
- * Nobody who rests. */
+/* All, or those of the list; or every second or the first, and of these those that are left, and the oldest others up to that
+ * number. None that rests. */
 static void check_senders(const struct story *story, uint32_t g, uint32_t s, const struct wh_view *view,
 			  const struct wh_view_subgroup *shard)
 {
@@ -302,7 +302,7 @@ static void check_senders(const struct story *story, uint32_t g, uint32_t s, con
 	}
 }
 
-/* With lists nobody moves, and whoever is in no shard and may be goes to one, the oldest first. */
+/* With lists no node moves, and one that is in no shard and may be goes to one, the oldest first. */
 static void check_listed(const struct story *story, uint32_t g, const struct wh_view *view,
 			 const struct wh_view_subgroup *shards)
 {
@@ -333,7 +333,7 @@ static void check_listed(const struct story *story, uint32_t g, const struct wh_
 		check_senders(story, g, s, view, &shards[s]);
 }
 
-/* Whoever sent in the shard and is to send no more is a sender until it has ended. */
+/* A node that sent in the shard and is to send no more is a sender until it has ended. */
 static void check_role(const struct story *story, uint32_t g, uint32_t s, const struct wh_view *view,
 		       const struct wh_view_subgroup *shard, uint32_t id, enum wh_role role)
 {
@@ -359,7 +359,7 @@ static void check_function(struct story *story, uint32_t g, const struct wh_view
 			must(member_of(view, &shards[s], id) == expected);
 			if (expected)
 				check_role(story, g, s, view, &shards[s], id, role);
-			/* Whoever would stay in a shard that counts as lost is an heir of it. */
+			/* A node that would stay in a shard that counts as lost is an heir of it. */
 			must(placed || role == WH_ROLE_NONE || shards[s].state != WH_SHARD_LOST || story->lost[g][s] ||
 			     !story->in[g][s][id]);
 			placed |= expected;
@@ -381,7 +381,7 @@ static bool had_members(const struct story *story, uint32_t g, uint32_t s)
 	return memchr(story->in[g][s], 1, sizeof(story->in[g][s])) != NULL;
 }
 
-/* Shards whose members have all gone; with a function it may have sent them elsewhere, too. */
+/* Shards that all members have left; with a function it may have sent them elsewhere, too. */
 static void find_lost(struct story *story, uint32_t g, const struct wh_view *view,
 		      const struct wh_view_subgroup *shards)
 {

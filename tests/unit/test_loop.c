@@ -188,7 +188,7 @@ START_TEST(sleep_ends_by_the_time_asked_for)
 	wh_loop_sleep(&f->loop, 500);
 	ck_assert_uint_eq(f->bell.wait_ns, 0); /* it is late already */
 	f->at_ns = 0;
-	wh_loop_step(&f->loop); /* nobody asks any more */
+	wh_loop_step(&f->loop); /* there is no request any more */
 	wh_loop_sleep(&f->loop, UINT64_MAX);
 	ck_assert_uint_ge(f->bell.wait_ns, WH_NS_PER_MS);
 	ck_assert_uint_le(f->bell.wait_ns, 10 * WH_NS_PER_S); /* no wait without a time-out */

@@ -70,7 +70,7 @@ static size_t while_borrowed(void *ctx)
 {
 	struct caller *caller = ctx;
 
-	wh_fetch_add(&caller->calls, wh_load_acquire(&caller->work)); /* work: somebody has borrowed the loop */
+	wh_fetch_add(&caller->calls, wh_load_acquire(&caller->work)); /* work: a thread has borrowed the loop */
 	return 0;
 }
 

@@ -1,5 +1,5 @@
-/* test_prepare.c - a next view that takes somebody in, or changes who sends, is prepared while the view goes on: at
- * one member, as leader and as follower; the others by hand. test_change.c has what comes when somebody fails.
+/* test_prepare.c - a next view that takes nodes in, or changes which members send, is prepared while the view goes on:
+ * at one member, as leader and as follower; the others by hand. test_change.c has what comes when a member fails.
  */
 #include "tests/unit/preparing.h"
 
@@ -23,7 +23,7 @@ START_TEST(a_leader_from_a_newcomer_to_installation)
 	m->arrivals[8] = WH_ARRIVAL_THERE;
 	settle(m);
 	expect_told(m, "wedge ");
-	m->arrivals[8] = WH_ARRIVAL_GONE; /* after the wedge nobody waits for it */
+	m->arrivals[8] = WH_ARRIVAL_GONE; /* after the wedge no member waits for it */
 	say_wedged(m, "1", 100);
 	settle(m);
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
@@ -39,7 +39,7 @@ START_TEST(a_leader_from_a_newcomer_to_installation)
 }
 END_TEST
 
-/* All have acknowledged, the last attempt; all who come are there; a quorum is heard. */
+/* All have acknowledged, the last attempt; all newcomers are there; a quorum is heard. */
 START_TEST(what_a_leader_waits_for)
 {
 	struct member *m = member_that_invites(3, "89");
@@ -60,7 +60,7 @@ START_TEST(what_a_leader_waits_for)
 }
 END_TEST
 
-/* Memory for a next view is being made: who wants in waits, and whoever stands by a failure does not. */
+/* Memory for a next view is being made: a node that wants in waits, and members that stand by a failure do not. */
 START_TEST(newcomers_wait_for_the_memory)
 {
 	struct member *m = member_make(0, 3, -1);
@@ -122,7 +122,7 @@ START_TEST(newcomers_are_fewer_than_members)
 }
 END_TEST
 
-/* They are looked for when somebody has asked, once; and only by one who hears a quorum, and leads. */
+/* They are looked for when a node has asked, once; and only by a member that hears a quorum, and leads. */
 START_TEST(when_newcomers_are_looked_for)
 {
 	struct member *m = member_make(_i == 2 ? 1 : 0, 3, -1);
@@ -139,7 +139,7 @@ START_TEST(when_newcomers_are_looked_for)
 }
 END_TEST
 
-/* ---- who does not come ------------------------------------------------------------------------------------------- */
+/* ---- nodes that do not come -------------------------------------------------------------------------------------- */
 
 START_TEST(who_has_gone_is_left_out)
 {
@@ -159,7 +159,8 @@ START_TEST(who_has_gone_is_left_out)
 }
 END_TEST
 
-/* Nobody is left: the memory is given up, and the view goes on as if nothing had been; also for who comes later. */
+/* No newcomer is left: the memory is given up, and the view goes on as if nothing had been; also for one that comes
+ * later. */
 START_TEST(a_proposal_is_withdrawn)
 {
 	struct member *m = member_that_invites(3, "8");
@@ -181,7 +182,7 @@ START_TEST(a_proposal_is_withdrawn)
 }
 END_TEST
 
-/* Who comes has the failure time-out, and not more. */
+/* A newcomer has the failure time-out, and not more. */
 START_TEST(who_is_late_is_left_out)
 {
 	struct member *m = member_that_invites(3, "89");
@@ -200,7 +201,7 @@ START_TEST(who_is_late_is_left_out)
 }
 END_TEST
 
-/* All who come are there, and a member does not get along with them: it is given up, and they come one by one, while
+/* All newcomers are there, and a member does not get along with them: it is given up, and they come one by one, while
  * this view lasts. */
 START_TEST(what_does_not_come_to_pass_is_given_up)
 {
@@ -224,7 +225,7 @@ START_TEST(what_does_not_come_to_pass_is_given_up)
 }
 END_TEST
 
-/* What was missing comes in the very pass in which it is given up, or in which somebody is left out: the attempt that
+/* What was missing comes in the very pass in which it is given up, or in which a newcomer is left out: the attempt that
  * all are ready for is not the last one any more. */
 START_TEST(nobody_stops_for_an_attempt_that_is_replaced)
 {
@@ -250,7 +251,7 @@ START_TEST(nobody_stops_for_an_attempt_that_is_replaced)
 }
 END_TEST
 
-/* There is no memory for it here. Nobody fails because somebody wants in: it is given up, and tried again after a
+/* There is no memory for it here. No member fails because a node wants in: it is given up, and tried again after a
  * while. */
 START_TEST(a_leader_that_has_no_memory)
 {
@@ -298,7 +299,7 @@ END_TEST
 
 /* ---- failures first ---------------------------------------------------------------------------------------------- */
 
-/* Whoever was to come in, and whatever was wished, waits for the view after. */
+/* A node that was to come in, and whatever was wished, waits for the view after. */
 START_TEST(a_failure_drops_newcomers)
 {
 	struct member *m = member_that_invites(3, "8");
@@ -334,7 +335,7 @@ END_TEST
 
 /* ---- as follower ------------------------------------------------------------------------------------------------- */
 
-/* Nobody stops before the leader does; another member may have stopped for another reason, which is known soon. */
+/* No member stops before the leader does; another member may have stopped for another reason, which is known soon. */
 START_TEST(a_follower_goes_on_until_the_leader_stops)
 {
 	struct member *m = member_make(2, 4, -1);
@@ -372,7 +373,7 @@ START_TEST(a_follower_goes_from_proposal_to_proposal)
 {
 	struct member *m = member_make(2, 3, -1);
 
-	say_proposal(m, 1, 1, "7", ""); /* who does not lead proposes nothing */
+	say_proposal(m, 1, 1, "7", ""); /* a member that does not lead proposes nothing */
 	settle(m);
 	expect_told(m, "");
 	say_proposal(m, 0, 1, "89", "");
@@ -397,7 +398,8 @@ START_TEST(a_follower_goes_from_proposal_to_proposal)
 }
 END_TEST
 
-/* An attempt was withdrawn before I saw it: what others have offered me for it is of no use, now and not when the next view comes. */
+/* An attempt was withdrawn before this node saw it: what others have offered it for that is of no use, now and not
+ * when the next view comes. */
 START_TEST(an_attempt_that_was_missed_is_past)
 {
 	struct member *m = member_make(2, 3, -1);
@@ -431,7 +433,7 @@ START_TEST(a_record_that_was_written_over)
 
 	if (_i == 0) {
 		say_record(m, 0, 3, "7", "");
-	} else { /* what says who comes is the third's already */
+	} else { /* what says which node comes is the third's already */
 		say_record(m, 0, 1, "8", "");
 		say(m, 0, record_word(m, 3, 0), 7 + 1);
 	}
@@ -469,7 +471,7 @@ START_TEST(what_is_open_stays_while_a_record_is_awaited)
 }
 END_TEST
 
-/* A node that cannot be, no life, one who is a member, or twice the same. The last that can be is one. */
+/* A node that cannot be, no life, one that is a member, or twice the same. The last that can be is one. */
 START_TEST(newcomers_that_cannot_be)
 {
 	struct member *m = member_make(2, 3, -1);
@@ -490,7 +492,7 @@ START_TEST(newcomers_that_cannot_be)
 }
 END_TEST
 
-/* What the next view is made of is what the leader's record says, whatever I read of wishes. */
+/* What the next view is made of is what the leader's record says, whatever this node reads of wishes. */
 START_TEST(a_follower_lets_rest_whom_the_leader_lets_rest)
 {
 	struct member *m = member_make(2, 3, -1);

@@ -1,4 +1,4 @@
-/* test_prepare_rests.c - who rests in the next view, and views that follow although nothing changes: at the member
+/* test_prepare_rests.c - which members rest in the next view, and views that follow although nothing changes: at the member
  * that leads, the others by hand. test_prepare.c has newcomers.
  */
 #include "tests/unit/preparing.h"
@@ -21,7 +21,7 @@ static void let_rest(struct member *m, uint32_t rank)
 
 /* ---- wishes ------------------------------------------------------------------------------------------------------ */
 
-/* They are looked for with heartbeats: nobody has said that there is one. */
+/* They are looked for with heartbeats: no node has said that there is one. */
 START_TEST(a_wish_to_rest_is_met)
 {
 	struct member *m = member_make(0, 3, -1);
@@ -42,7 +42,7 @@ START_TEST(a_wish_to_rest_is_met)
 }
 END_TEST
 
-/* Of all, in each subgroup; newcomers come with them. Who rests goes on resting. */
+/* Of all, in each subgroup; newcomers come with them. A member that rests goes on resting. */
 START_TEST(wishes_are_met_together)
 {
 	struct member *m = member_make(0, 3, -1);
@@ -59,7 +59,7 @@ START_TEST(wishes_are_met_together)
 }
 END_TEST
 
-/* Who wishes what is so already, or is no member there, changes nothing. */
+/* A node that wishes what is so already, or is no member there, changes nothing. */
 START_TEST(wishes_that_change_nothing)
 {
 	static const uint32_t others[] = {0, 2};
@@ -80,7 +80,7 @@ START_TEST(wishes_that_change_nothing)
 }
 END_TEST
 
-/* Somebody rests and sends again from the next view on; or has taken back a wish that nobody met: it may be in a
+/* A member rests and sends again from the next view on; or has taken back a wish that was not met: it may be in a
  * proposal, so a view follows in any case. */
 START_TEST(a_wish_that_is_taken_back)
 {
@@ -97,7 +97,7 @@ START_TEST(a_wish_that_is_taken_back)
 }
 END_TEST
 
-/* The attempt after one that left somebody out meets the wishes that there are by then. */
+/* The attempt after one that left a node out meets the wishes that there are by then. */
 START_TEST(wishes_in_the_next_attempt)
 {
 	struct member *m = member_make(0, 3, -1);
@@ -116,7 +116,7 @@ START_TEST(wishes_in_the_next_attempt)
 }
 END_TEST
 
-/* One that is given up meets none, whatever the last did; and who rests goes on resting. */
+/* One that is given up meets none, whatever the last did; and a member that rests goes on resting. */
 START_TEST(what_is_given_up_meets_no_wishes)
 {
 	struct member *m = member_make(0, 3, -1);
@@ -143,7 +143,7 @@ START_TEST(what_is_given_up_meets_no_wishes)
 }
 END_TEST
 
-/* Somebody wants in who can never come: it must not keep members from what they wish. Without a wish he is tried again. */
+/* A node wants in that can never come: it must not keep members from what they wish. Without a wish it is tried again. */
 START_TEST(wishes_are_met_alone_after_what_is_given_up)
 {
 	struct member *m = member_make(0, 3, -1);
@@ -161,7 +161,7 @@ START_TEST(wishes_are_met_alone_after_what_is_given_up)
 }
 END_TEST
 
-/* Who rests goes on resting when somebody fails; who wishes to waits. */
+/* A member that rests goes on resting when another fails; one that wishes to waits. */
 START_TEST(a_failure_meets_no_wishes)
 {
 	struct member *m = member_make(0, 4, -1);
@@ -194,7 +194,7 @@ START_TEST(what_a_member_wishes)
 	ck_assert(wh_change_wish(&m->change, 1, true));
 	ck_assert_uint_eq(my_wish(m, 1), 3);
 	ck_assert_uint_eq(my_wish(m, 0), 0);
-	ck_assert(wh_change_wish(&m->change, 0, false)); /* who rests since an earlier view */
+	ck_assert(wh_change_wish(&m->change, 0, false)); /* it has rested since an earlier view */
 	ck_assert_uint_eq(my_wish(m, 0), 2);
 	member_free(m);
 }
@@ -285,7 +285,7 @@ END_TEST
 
 /* ---- renewals ---------------------------------------------------------------------------------------------------- */
 
-/* A first view whose quorum is taken of more than its members is followed by one of its own. */
+/* A first view with a quorum that is taken of more than its members is followed by one of its own. */
 START_TEST(a_first_view_of_few_is_renewed)
 {
 	struct member *m = member_make(0, 3, -1);

@@ -11,7 +11,7 @@
 struct lab {
 	struct fake_env fake;
 	struct wh_redial redial;
-	struct wh_redial_call calls[3]; /* of the peers; a fourth node is I */
+	struct wh_redial_call calls[3]; /* of the peers; a fourth node is this one */
 };
 
 static void open_lab(struct lab *lab)
@@ -92,7 +92,7 @@ START_TEST(the_search_ends_with_the_patience)
 
 	open_lab(&lab);
 	search_after(&lab, 2 * PATIENCE_NS);
-	ck_assert(lab.redial.searching); /* nobody has been called yet */
+	ck_assert(lab.redial.searching); /* no node has been called yet */
 	wh_redial_called(&lab.redial, lab.fake.now_ns, UINT64_MAX);
 	for (uint64_t past = WH_NS_PER_S / 4; past < PATIENCE_NS; past += WH_NS_PER_S / 4) {
 		search_after(&lab, WH_NS_PER_S / 4);

@@ -86,7 +86,7 @@ START_TEST(grants_are_bounded)
 }
 END_TEST
 
-/* Whoever takes some events and leaves others has room for all that an owner may grant; and hears of each end. */
+/* A node that takes some events and leaves others has room for all that an owner may grant; and hears of each end. */
 START_TEST(there_is_room_for_all_that_may_be_granted)
 {
 	uint64_t granted = 0, withdrawn = 0, random = 1, name = 0, told = 0;

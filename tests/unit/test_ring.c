@@ -214,7 +214,7 @@ START_TEST(a_closed_ring_takes_no_claims)
 
 	wh_ring_close(b->ring);
 	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_CLOSED);
-	ck_assert(wh_ring_has_room(b->ring)); /* nobody waits for what will not come */
+	ck_assert(wh_ring_has_room(b->ring)); /* no thread waits for what will not come */
 	ck_assert(wh_ring_starve(b->ring));
 	ck_assert(is_readable(b->ring, 0));
 	ck_assert_uint_eq(wh_ring_claimed(b->ring), 1);
@@ -257,7 +257,7 @@ START_TEST(room_is_told_to_who_asked)
 	ck_assert(!is_readable(b->ring, 0));
 	take(b->ring, true);
 	ck_assert(is_readable(b->ring, 0));
-	ck_assert(is_readable(b->ring, 0)); /* until somebody asks anew */
+	ck_assert(is_readable(b->ring, 0)); /* until a thread asks anew */
 	ck_assert(wh_ring_starve(b->ring));
 	c = claim(b);
 	ck_assert(!wh_ring_starve(b->ring));
@@ -320,7 +320,7 @@ static void *work(void *ctx)
 
 		while (count < most && k + count < EACH) {
 			if (count > 0 && wh_ring_claim(crowd->bench->ring, &c[count]) != WHORL_OK)
-				break; /* holding one, I do not wait for another */
+				break; /* a thread that holds one does not wait for another */
 			if (count == 0 && !claim_patiently(crowd, &c[count])) {
 				wh_fetch_add(&crowd->lost, 1);
 				return NULL;
@@ -341,7 +341,7 @@ static void *work(void *ctx)
 	return NULL;
 }
 
-/* Every number is claimed once, leaves in order, and holds what its thread put there; nobody waits for ever. */
+/* Every number is claimed once, leaves in order, and holds what its thread put there; no thread waits for ever. */
 START_TEST(threads_share_a_ring)
 {
 	struct crowd *crowd = calloc(1, sizeof(*crowd));

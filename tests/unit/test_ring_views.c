@@ -71,7 +71,7 @@ START_TEST(a_ring_without_a_view_takes_no_claims)
 	struct bench *b = make_idle(WINDOW, BYTES, true);
 	struct wh_claim out;
 
-	ck_assert_int_eq(wh_ring_claim(b->ring, &out), WHORL_AGAIN); /* nobody knows yet */
+	ck_assert_int_eq(wh_ring_claim(b->ring, &out), WHORL_AGAIN); /* it is not known yet */
 	ck_assert(!wh_ring_has_room(b->ring));
 	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 0);
 	ck_assert_uint_eq(wh_ring_drop(b->ring, 0), 0);
@@ -223,7 +223,7 @@ START_TEST(a_place_is_forgotten_when_nothing_of_it_is_left)
 }
 END_TEST
 
-/* In a view in which nobody sends everything waits where it is. */
+/* In a view in which no member sends everything waits where it is. */
 START_TEST(a_ring_at_rest_keeps_its_messages)
 {
 	struct stream s = stream_make();
@@ -246,7 +246,7 @@ START_TEST(a_ring_at_rest_keeps_its_messages)
 }
 END_TEST
 
-/* In a view in which I am no sender what was not delivered is dropped; who finishes it later learns it. */
+/* In a view in which this node is no sender what was not delivered is dropped; a thread that finishes it later learns it. */
 START_TEST(a_dropped_ring_refuses_what_comes_late)
 {
 	struct stream s = stream_make();
@@ -256,7 +256,7 @@ START_TEST(a_dropped_ring_refuses_what_comes_late)
 	ck_assert_uint_eq(wh_ring_drop(s.ring, 1), 3);
 	ck_assert_int_eq(wh_ring_claim(s.ring, &out), WHORL_NOT_SENDER);
 	ck_assert(wh_ring_has_room(s.ring));
-	ck_assert(is_readable(s.ring, 0)); /* whoever waits for room learns it */
+	ck_assert(is_readable(s.ring, 0)); /* a thread that waits for room learns it */
 	ck_assert_uint_eq(wh_ring_settled(s.ring), 4);
 	ck_assert_uint_eq(wh_ring_drop(s.ring, 4), 0);             /* the next view, still none */
 	ck_assert(!wh_ring_is_done_with(s.ring, &s.bench->place)); /* 3 is open, and not counted */
@@ -274,8 +274,8 @@ START_TEST(a_dropped_ring_refuses_what_comes_late)
 }
 END_TEST
 
-/* Dropped twice: a claim of the second time that is finished before anybody has counted is not taken for the one of the first
- * time, whose memory must stay. */
+/* Dropped twice: a claim of the second time that is finished before any thread has counted is not taken for the one of the first
+ * time: the memory of that one must stay. */
 START_TEST(an_open_claim_of_an_earlier_drop_keeps_its_memory)
 {
 	struct stream s = stream_make();
@@ -299,7 +299,7 @@ START_TEST(an_open_claim_of_an_earlier_drop_keeps_its_memory)
 }
 END_TEST
 
-/* A sender again. What was dropped stays dropped, though it is finished only now, and though nobody has counted it before
+/* A sender again. What was dropped stays dropped, though it is finished only now, and though no thread has counted it before
  * (_i). */
 START_TEST(a_dropped_ring_sends_again)
 {

@@ -1,4 +1,4 @@
-/* test_roster.c - who has been met, what they say that they are, and what they are told. */
+/* test_roster.c - which nodes have been met, what they say that they are, and what they are told. */
 #include "tests/unit/roster_lab.h"
 
 static const struct wh_wire seeking = {.standing = WH_SEEKING};
@@ -54,7 +54,7 @@ START_TEST(each_change_is_told)
 }
 END_TEST
 
-/* Who is in a view with me sees what I am in my row. Another life of its id is not in it. */
+/* A node that is in a view with this one sees what this one is in this one's row. Another life of its id is not in that view. */
 START_TEST(members_of_my_view_are_not_told)
 {
 	struct lab *lab = lab_make(0, 3);
@@ -135,7 +135,7 @@ START_TEST(who_is_gone_is_told_nothing)
 	ck_assert_uint_eq(step(lab), 1);
 	expect(lab, "2:seeking-0 ");
 	ck_assert(wh_roster_send(&lab->roster, 1, &(struct wh_wire){.kind = WH_WIRE_WITHDRAWN, .key = 1}));
-	expect(lab, ""); /* and it counts as sent: nobody tries for ever */
+	expect(lab, ""); /* and it counts as sent: no node tries for ever */
 	wh_roster_met(&lab->roster, 1, incarnation_of(1, 1));
 	step(lab);
 	expect(lab, "1:seeking-0 ");
@@ -143,7 +143,7 @@ START_TEST(who_is_gone_is_told_nothing)
 }
 END_TEST
 
-/* ---- who they are ------------------------------------------------------------------------------------------------ */
+/* ---- what nodes are ---------------------------------------------------------------------------------------------- */
 
 START_TEST(what_they_say_is_noted)
 {
@@ -228,7 +228,7 @@ static void drop(struct lab *lab, enum wh_wire_kind kind, uint64_t key)
 	wh_roster_dropped(&lab->roster, 1, &(struct wh_wire){.kind = kind, .key = key});
 }
 
-/* Who has said that it has no part in a first view is lost to it, and to those before; not to later ones, and to no
+/* A node that has said that it has no part in a first view is lost to it, and to those before; not to later ones, and to no
  * other view. */
 START_TEST(who_has_dropped_a_first_view_is_lost_to_it)
 {
@@ -244,7 +244,7 @@ START_TEST(who_has_dropped_a_first_view_is_lost_to_it)
 	drop(lab, WH_WIRE_WITHDRAWN, WH_FIRST_KEYS);
 	ck_assert(!wh_roster_lost(&lab->roster, 1, life, WH_FIRST_KEYS));
 	ck_assert(!wh_roster_lost(&lab->roster, 1, life, 0x300));
-	drop(lab, WH_WIRE_VIEW, 0x400); /* who invites has dropped all before, and that may be all that is said */
+	drop(lab, WH_WIRE_VIEW, 0x400); /* an inviter has dropped all before, and that may be all that is said */
 	ck_assert(wh_roster_lost(&lab->roster, 1, life, 0x300));
 	ck_assert(!wh_roster_lost(&lab->roster, 1, life, 0x400));
 	lab_free(lab);
@@ -278,7 +278,7 @@ START_TEST(what_outlives_a_life)
 }
 END_TEST
 
-/* What was noted of it while nobody was there (it was refused before it was met) is not said of who comes. */
+/* What was noted of it while it was not there (it was refused before it was met) is not said of the life that comes. */
 START_TEST(a_new_life_begins_anew)
 {
 	struct lab *lab = lab_make(0, 3);

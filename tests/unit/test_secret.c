@@ -1,5 +1,5 @@
-/* test_secret.c - the files that a configuration names for a cluster key and TLS: what is read of them for whom, and what is said of
- * each that is not as it should be: it names the key of the configuration, and the file. */
+/* test_secret.c - the files that a configuration names for a cluster key and TLS: what is read of them for which node, and what is
+ * said of each that is not as it should be: it names the key of the configuration, and the file. */
 #include "group/secret.h"
 #include "tests/unit/certificates.h"
 #include "tests/unit/secure_lab.h"
@@ -107,7 +107,7 @@ START_TEST(nothing_that_is_not_asked_for)
 }
 END_TEST
 
-/* Its own files, else those of the first node whose certificate and key are both here. */
+/* Its own files, else those of the first node that has both certificate and key here. */
 START_TEST(visitors)
 {
 	static const struct certificate_wish visitor = {
@@ -120,7 +120,7 @@ START_TEST(visitors)
 	lab_write(&lab, "0.key", "no key", 6, 0600, path);
 	ck_assert_int_eq(wh_secret_load(&group, WH_SECURE_VISITOR, NODES, &secret, &err), WHORL_CONFIG);
 	make(&strangers, &visitor, "visitor.pem",
-	     "visitor.key"); /* whom visitors have above them the nodes must know */
+	     "visitor.key"); /* the nodes must know the authority above a visitor */
 	expect_good(WH_SECURE_VISITOR);
 	ck_assert_int_eq(wh_secret_load(&group, WH_SECURE_VISITOR, 0, &secret, &err), WHORL_OK);
 	wh_secret_free(&secret);
@@ -156,7 +156,7 @@ START_TEST(the_cluster_key)
 	lab_path(&lab, "pipe", path);
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
 	name(group.key_file, "pipe");
-	expect("key_file", "pipe", " is not a regular file"); /* and nobody is waited for */
+	expect("key_file", "pipe", " is not a regular file"); /* and no writer is waited for */
 	name(group.key_file, "key");
 	lab_write(&lab, "key", "", 0, 0600, path);
 	expect("key_file", "key", " has 0 bytes, expected 16 to 4096");
@@ -192,7 +192,7 @@ START_TEST(files_that_are_none)
 }
 END_TEST
 
-/* By somebody else than root, who may read all of them. */
+/* By another user than root, which may read all of them. */
 START_TEST(files_that_may_not_be_read)
 {
 	static const char *const keys[] = {"key_file", "tls_certificate_file", "tls_key_file", "tls_authority_file"};

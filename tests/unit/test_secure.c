@@ -196,7 +196,7 @@ END_TEST
 
 /* ---- bytes that were changed, cut off, repeated, sent back -------------------------------------------------------------- */
 
-/* Whoever has not got the last byte of the other is not proven, however many he has. Only the caller's proof comes before the
+/* An end that has not got the last byte of the other is not proven, however many it has. Only the caller's proof comes before the
  * answerer's last message, so the answerer may be proven already when the caller is not. */
 START_TEST(cut_off_after_each_byte)
 {

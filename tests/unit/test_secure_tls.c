@@ -294,7 +294,7 @@ START_TEST(a_certificate_is_for_one_node)
 	expect_refusal(&lab, "node 2 refuses: the certificate of node 3 has whorl://g/1, expected whorl://g/3",
 		       "the certificate of node 3 has whorl://g/1, expected whorl://g/3");
 	lab.ground[CALLER].node = 1;
-	equip(ANSWERER, &authority, &node_1, 1); /* who answers for node 2 has the certificate of node 1 */
+	equip(ANSWERER, &authority, &node_1, 1); /* the answerer for node 2 has the certificate of node 1 */
 	expect_refusal(&lab, "the certificate of node 2 has whorl://g/1, expected whorl://g/2",
 		       "the caller refuses: the certificate of node 2 has whorl://g/1, expected whorl://g/2");
 }

@@ -148,7 +148,7 @@ START_TEST(a_broken_connection_ends_for_both)
 }
 END_TEST
 
-/* What is pushed before anybody has noticed does not come either. */
+/* What is pushed before any node has noticed does not come either. */
 START_TEST(pushes_over_a_broken_connection)
 {
 	struct wh_sim_options options = plain(test_seed(13));
@@ -167,7 +167,7 @@ START_TEST(pushes_over_a_broken_connection)
 }
 END_TEST
 
-/* Of the words that are under way none is seen behind the news; to who is known to be gone none are sent. */
+/* Of the words that are under way none is seen behind the news; to a node that is known to be gone none are sent. */
 START_TEST(nothing_comes_behind_the_news)
 {
 	uint64_t missed = 0, seed = test_seed(14);
@@ -362,7 +362,7 @@ START_TEST(leaving_is_kept)
 }
 END_TEST
 
-/* A node that was killed in the middle of its pass goes on to its end, and nobody notices. */
+/* A node that was killed in the middle of its pass goes on to its end, and no node notices. */
 START_TEST(the_dead_open_nothing)
 {
 	struct lab *lab = make(wild(test_seed(8)));

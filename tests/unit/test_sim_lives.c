@@ -67,7 +67,7 @@ START_TEST(an_end_is_waited_for_or_hastened)
 }
 END_TEST
 
-/* Whoever leaves is never hastened, however late its last words. */
+/* A node that leaves is never hastened, however late its last words. */
 START_TEST(leaving_is_kept_by_the_next_life)
 {
 	struct lab *lab = make(plain(test_seed(12) + (uint64_t)_i));

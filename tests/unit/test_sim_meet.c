@@ -1,4 +1,4 @@
-/* test_sim_meet.c - who meets whom in the simulator, and when: nodes that come late, that do not go together, that are looked
+/* test_sim_meet.c - which nodes meet in the simulator, and when: nodes that come late, that do not go together, that are looked
  * for; and visitors. The lab checks the order of all news (check_order). */
 #include "tests/unit/sim_lab.h"
 
@@ -100,7 +100,7 @@ START_TEST(who_leaves_before_the_meeting_is_met)
 }
 END_TEST
 
-/* The other way round: it has been met, and has met nobody. */
+/* The other way round: it has been met, and has met no node. */
 START_TEST(who_leaves_before_it_has_met_is_heard)
 {
 	struct lab *lab = make_half_met(test_seed(16));
@@ -135,7 +135,7 @@ START_TEST(who_dies_before_the_meeting_is_not_met)
 }
 END_TEST
 
-/* Whoever does not look is not met, and is sought for no longer than anybody else. */
+/* A node that does not look is not met, and is sought for no longer than any other. */
 START_TEST(who_does_not_look_is_not_met)
 {
 	struct lab *lab = make_strangers(wild(test_seed(9)));
@@ -182,7 +182,7 @@ START_TEST(a_cut_comes_before_the_meeting)
 }
 END_TEST
 
-/* Who comes when others are gone does not wait for them, until they come back. */
+/* A node that comes when others are gone does not wait for them, until they come back. */
 START_TEST(the_dead_are_not_met)
 {
 	struct lab *lab = make(wild(test_seed(18)));
@@ -200,7 +200,7 @@ START_TEST(the_dead_are_not_met)
 }
 END_TEST
 
-/* ---- who does not go together -------------------------------------------------------------------------------------------- */
+/* ---- nodes that do not go together --------------------------------------------------------------------------------------- */
 
 static struct lab *make_odd(uint64_t seed, const char *group, uint32_t nodes)
 {
@@ -309,11 +309,11 @@ START_TEST(who_has_searched_has_met_those_there)
 		begin_life(lab, 0);
 		ck_assert_uint_le(search(lab, 0), options.latency_max_ns * 4);
 		begin_life(lab, 1);
-		alone += searches(lab, 0); /* not for those who come later */
+		alone += searches(lab, 0); /* not for those that come later */
 		wh_sim_cut_off(lab->sim, 2, 0);
 		begin_life(lab, 2);
 		ck_assert_uint_le(search(lab, 2), options.latency_max_ns * 300);
-		ck_assert(have_met(lab, 2, 1) && !have_met(lab, 2, 0)); /* nor for those who are cut off */
+		ck_assert(have_met(lab, 2, 1) && !have_met(lab, 2, 0)); /* nor for those that are cut off */
 		search(lab, 1);
 		ck_assert(have_met(lab, 1, 0));
 		wh_sim_heal(lab->sim, 2, 0);
@@ -324,7 +324,7 @@ START_TEST(who_has_searched_has_met_those_there)
 }
 END_TEST
 
-/* It need not have met those who came after it, but those who came with it. */
+/* It need not have met those that came after it, but those that came with it. */
 START_TEST(who_comes_later_is_not_searched_for)
 {
 	struct lab *lab = make_empty(plain(test_seed(44)));

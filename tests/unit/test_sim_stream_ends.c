@@ -136,7 +136,7 @@ START_TEST(the_reader_ends)
 	ck_assert_int_eq(pair.refused, _i % 3 != 1);
 	close_writer(&pair);
 	run(pair.lab, LONG_NS);
-	ck_assert_uint_eq(wh_sim_under_way(pair.lab->sim), 0); /* nobody waits for what the dead have not closed */
+	ck_assert_uint_eq(wh_sim_under_way(pair.lab->sim), 0); /* no node waits for what the dead have not closed */
 	end_pair(&pair);
 }
 END_TEST
@@ -158,7 +158,7 @@ START_TEST(the_writer_of_an_old_stream_ends)
 }
 END_TEST
 
-/* What nobody reads holds no news up. */
+/* What no node reads holds no news up. */
 START_TEST(the_writer_leaves_behind_its_reader)
 {
 	struct pair pair = make_pair(wild(test_seed(28)));
@@ -229,7 +229,7 @@ START_TEST(nobody_takes_it)
 	while (_i % 2 != 0 && wh_sim_step(lab->sim, wh_sim_now(lab->sim) + SLOW_NS))
 		lab->node[1]->ops->service(lab->node[1]);
 	write_some(&pair, MOST);
-	other = open_stream(lab, 2, 0); /* to one who lives, but does not look */
+	other = open_stream(lab, 2, 0); /* to one that lives, but does not look */
 	if (_i % 3 == 0)
 		leave_in_order(lab, 1);
 	else

@@ -113,7 +113,7 @@ START_TEST(ends_are_one_way)
 }
 END_TEST
 
-/* The writer hears that nobody reads any more. */
+/* The writer hears that there is no reader any more. */
 START_TEST(the_reader_closes_it)
 {
 	struct pair pair = make_pair(plain(test_seed(5)));

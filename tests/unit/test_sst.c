@@ -356,7 +356,7 @@ START_TEST(a_batch_that_is_full_is_posted)
 }
 END_TEST
 
-/* Alone in a view: my words are still mine to see; bytes need no push, for my row has them. */
+/* Alone in a view: this node still sees its own words; bytes need no push, for its row has them. */
 START_TEST(pushes_to_nobody)
 {
 	struct table *t = make_table(false);

@@ -1,4 +1,4 @@
-/* test_state_asked.c - the newcomer: whom it asks for a state, and when it gives up. */
+/* test_state_asked.c - the newcomer: which members it asks for a state, and when it gives up. */
 #include "tests/unit/state_newcomer.h"
 
 START_TEST(who_is_expected_has_its_time_and_is_asked_first)
@@ -70,7 +70,7 @@ START_TEST(who_is_gone_is_not_waited_for)
 }
 END_TEST
 
-/* Who is removed may be there, and not be able to go on: it is not waited for. */
+/* A giver that is removed may be there, and not be able to go on: it is not waited for. */
 START_TEST(who_is_removed_gives_no_more)
 {
 	struct lab *lab = lab_create(kinds[_i]);
@@ -99,7 +99,7 @@ static void giver_is_removed(struct program *program, enum whorl_restore_step st
 		wh_state_removed(party->state, 1);
 }
 
-/* The program is just being given the end of it: then it has all, and there may be nobody else who has. */
+/* The program is just being given the end of it: then it has all, and there may be no other node that has. */
 START_TEST(who_is_removed_may_have_given_all)
 {
 	struct lab *lab = lab_create(kinds[_i]);
@@ -131,7 +131,7 @@ static void giver_is_removed_and_another_asks(struct program *program, enum whor
 	ck_assert_uint_eq(party->declined_count, 0);
 }
 
-/* And whoever asks just then, perhaps for the last time, waits for the answer. */
+/* And a newcomer that asks just then, perhaps for the last time, waits for the answer. */
 START_TEST(who_may_have_been_given_all_does_not_say_no)
 {
 	struct lab *lab = lab_create(LAB_LATER);
@@ -238,7 +238,7 @@ START_TEST(when_there_is_nobody_the_shard_is_lost)
 }
 END_TEST
 
-/* Those who are cut off are asked until they answer, or leave the view. */
+/* Those that are cut off are asked until they answer, or leave the view. */
 /* Cut off, it has no giver left, and may have been removed. */
 START_TEST(who_hears_no_quorum_does_not_know_that_it_is_lost)
 {
@@ -275,7 +275,7 @@ START_TEST(nobody_answers)
 	for (uint32_t i = 0; i < 6; i++)
 		ck_assert_uint_eq(party->asked[i], 1 + i % 3);
 	wait_ns(lab, 4 * LAB_PATIENCE_NS);
-	ck_assert_int_eq(party->failed, 0); /* whoever is silent may have it */
+	ck_assert_int_eq(party->failed, 0); /* a member that is silent may have it */
 	lab_free(lab);
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* test_state_await.c - the newcomer: which stream it takes, and what comes of it. Whom it asks: test_state_asked.c. */
+/* test_state_await.c - the newcomer: which stream it takes, and what comes of it. Which members it asks: test_state_asked.c. */
 #include "tests/unit/state_newcomer.h"
 
 /* ---- streams -------------------------------------------------------------------------------------------------------- */
@@ -219,7 +219,7 @@ START_TEST(a_stream_may_be_early)
 		wh_state_await(party->state, 1, VIEW, SHARD);
 		lab_steps(lab, 4);
 		ck_assert_int_eq(party->restored, 1);
-	} else { /* nobody wanted it */
+	} else { /* no newcomer wanted it */
 		wait_ns(lab, LAB_PATIENCE_NS + WH_NS_PER_MS);
 		ck_assert_int_eq(party->restored, 0);
 		ck_assert_uint_eq(wh_state_step(party->state), 0);
@@ -307,7 +307,7 @@ START_TEST(who_waits_itself_declines)
 }
 END_TEST
 
-/* Who asks one whose state is just coming waits for it; and gets what was restored, as much as was. */
+/* A newcomer that asks one to which a state is just coming waits for it; and gets what was restored, as much as was. */
 START_TEST(who_is_about_to_have_it_gives_it_then)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
@@ -417,7 +417,7 @@ START_TEST(who_awaits_another_state_forgets_the_first)
 }
 END_TEST
 
-/* Nobody has been in the shard, and this node in none: there is nothing to forget. */
+/* No node has been in the shard, and this node in none: there is nothing to forget. */
 START_TEST(who_begins_in_its_first_shard_is_not_asked_to_forget)
 {
 	struct lab *lab = lab_create(kinds[_i]);
@@ -451,7 +451,7 @@ START_TEST(who_moves_into_a_fresh_shard_restores_the_empty_state)
 	ck_assert(wh_state_restores(party->state));
 	ck_assert(wh_state_is_busy(party->state));
 	party_message(party, 9, 1);
-	wh_state_give(party->state, 2); /* who asks has it then */
+	wh_state_give(party->state, 2); /* the node that asks has it then */
 	ck_assert_uint_eq(party->upcalled_count, 0);
 	LAB_UNTIL(lab, party->restored > 0);
 	ck_assert_uint_eq(word_of(&party->program.begins), 1);

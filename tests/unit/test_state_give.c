@@ -1,4 +1,5 @@
-/* test_state_give.c - the giver: snapshots, streams, who is declined; each snapshot is released once (lab_free counts). */
+/* test_state_give.c - the giver: snapshots, streams, which newcomers are declined; each snapshot is released once
+ * (lab_free counts). */
 #include "tests/unit/state_lab.h"
 
 static enum lab_jobs kinds[] = {LAB_AT_ONCE, LAB_LATER};
@@ -230,7 +231,7 @@ START_TEST(who_has_no_snapshot_declines)
 	wh_state_give(party->state, 3);
 	pass(lab, party, 2);
 	ck_assert_uint_eq(party->declined_count, 1);
-	wh_state_gone(party->state, 3); /* nobody to be told */
+	wh_state_gone(party->state, 3); /* no node to be told */
 	party->cannot_decline = false;
 	pass(lab, party, 3);
 	ck_assert_uint_eq(party->declined_count, 2);

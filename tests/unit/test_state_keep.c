@@ -141,7 +141,7 @@ START_TEST(the_position_may_be_ahead)
 }
 END_TEST
 
-/* Unordered, what the newcomer has not delivered may come again in a later view; and it says so to whom it gives. */
+/* Unordered, what the newcomer has not delivered may come again in a later view; and it says so to the node to which it gives. */
 START_TEST(unordered_a_view_says_nothing)
 {
 	struct lab *lab = lab_create(LAB_LATER);
@@ -170,7 +170,7 @@ START_TEST(unordered_a_view_says_nothing)
 }
 END_TEST
 
-/* Who has a state of a later view than its own gives one of that view. */
+/* A node that has a state of a later view than its own gives one of that view. */
 START_TEST(a_state_of_a_later_view_is_given_on)
 {
 	struct lab *lab = lab_create(LAB_LATER);
@@ -225,7 +225,7 @@ START_TEST(unordered_a_sender_comes_back)
 }
 END_TEST
 
-/* Ordered, the view tells, whoever has come back since. */
+/* Ordered, the view tells, whichever sender has come back since. */
 START_TEST(a_sender_comes_back)
 {
 	static const uint32_t back[] = {1};
@@ -312,7 +312,7 @@ START_TEST(it_catches_up_a_little_in_each_pass)
 }
 END_TEST
 
-/* Who asks meanwhile gets it as soon as it has all. */
+/* A node that asks meanwhile gets it as soon as this one has all. */
 START_TEST(who_catches_up_gives_later)
 {
 	struct lab *lab = lab_create(LAB_LATER);

@@ -1,4 +1,4 @@
-/* test_state_threads.c - givers and newcomers whose jobs have threads of their own.
+/* test_state_threads.c - givers and newcomers with jobs that have threads of their own.
  * Labels: threads
  */
 #include <sched.h>
@@ -76,7 +76,7 @@ static void take_a_millisecond(struct program *program)
 		;
 }
 
-/* Of whoever gives so much of its time goes into it, and no more; what it takes longer on a busy machine does not matter. */
+/* So much of a giver's time goes into it, and no more; what it takes longer on a busy machine does not matter. */
 START_TEST(a_giver_pauses)
 {
 	const uint64_t pieces = 20, pause_ns = 9 * WH_NS_PER_MS;
@@ -110,7 +110,7 @@ START_TEST(stop_ends_jobs_that_wait)
 	lab->capacity = 1000;
 	LAB_UNTIL(lab, word_of(&party->program.begins) == 1);
 	wh_state_give(giver->state, 3);
-	while (!pipe_is_full(lab->pipes[0])) /* it is not handed over to anybody */
+	while (!pipe_is_full(lab->pipes[0])) /* it is not handed over to the other side */
 		sched_yield();
 	began = lab_now(lab);
 	wh_state_stop(giver->state);

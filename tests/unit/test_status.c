@@ -255,7 +255,7 @@ START_TEST(cut_short)
 	size_t count = wh_status_encode(bytes, sizeof bytes, &before);
 
 	for (size_t less = 0; less < count; less++) {
-		unsigned char *exact = malloc(less + 1); /* so that a sanitizer sees who reads beyond */
+		unsigned char *exact = malloc(less + 1); /* so that a sanitizer sees a read beyond */
 		struct wh_error err;
 
 		memcpy(exact, bytes, less);

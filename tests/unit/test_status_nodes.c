@@ -24,7 +24,7 @@ static void teardown(void)
 		cluster_free(&cluster);
 }
 
-/* Of a group whose name we know. */
+/* Of a group with a name that we know. */
 static void configure(unsigned count, const char *group, const char *rest)
 {
 	char more[512];
@@ -158,7 +158,7 @@ START_TEST(who_is_not_there)
 }
 END_TEST
 
-/* It is open, and nobody makes its passes. */
+/* It is open, and no thread makes its passes. */
 START_TEST(who_does_not_answer)
 {
 	struct whorl_status *status;

@@ -1,4 +1,4 @@
-/* test_suspicion.c - who suspects whom, when it is said, and when nothing is: one member, the others by hand. */
+/* test_suspicion.c - which members suspect which, when it is said, and when nothing is: one member, the others by hand. */
 #include "tests/unit/member.h"
 
 static bool is_steady(const struct member *m)
@@ -6,7 +6,7 @@ static bool is_steady(const struct member *m)
 	return m->change.suspicion.count == 0 && !m->change.removed;
 }
 
-/* Nobody is suspected, nothing was said. */
+/* No member is suspected, nothing was said. */
 static void expect_nothing(struct member *m)
 {
 	expect_told(m, "");
@@ -62,7 +62,7 @@ END_TEST
 
 /* ---- quorum ----------------------------------------------------------------------------------------------------------------- */
 
-/* Of five only one is heard: I may be the one who is cut off. Nothing is said before a majority is there. */
+/* Of five only one is heard: this node may be the one that is cut off. Nothing is said before a majority is there. */
 START_TEST(a_minority_suspects_nobody)
 {
 	struct member *m = member_make(0, 5, -1);
@@ -85,7 +85,7 @@ START_TEST(a_minority_suspects_nobody)
 }
 END_TEST
 
-/* It is heard, and says that it hears nobody: nothing will come of it, and all would wait for it. Unless it is needed. */
+/* It is heard, and says that it hears no member: nothing will come of it, and all would wait for it. Unless it is needed. */
 START_TEST(a_deaf_member_is_suspected)
 {
 	struct member *m = member_make(0, _i == 0 ? 3 : 2, -1);
@@ -119,7 +119,7 @@ START_TEST(who_hears_again_is_not_deaf)
 }
 END_TEST
 
-/* All were only slow, or cut off for a while: whoever is heard again is not overdue, and nobody has said anything. */
+/* All were only slow, or cut off for a while: a member that is heard again is not overdue, and none has said anything. */
 START_TEST(who_is_heard_again_is_not_suspected)
 {
 	struct member *m = member_make(2, 5, -1);
@@ -152,7 +152,7 @@ START_TEST(what_is_known_is_said_later)
 }
 END_TEST
 
-/* I was stopped for long. The others may be as well as ever: nobody is blamed, and nobody counts as heard before he is. */
+/* This node was stopped for long. The others may be as well as ever: none is blamed, and none counts as heard before it is. */
 START_TEST(a_late_loop_suspects_nobody)
 {
 	struct member *m = member_make(0, 5, -1);
@@ -215,7 +215,7 @@ START_TEST(what_others_say_is_said_too)
 }
 END_TEST
 
-/* A suspect may say what it likes, of me too, later or at the same time. */
+/* A suspect may say what it likes, of this node too, later or at the same time. */
 START_TEST(rows_of_suspects_are_not_read)
 {
 	struct member *m = member_make(0, 5, -1);
@@ -235,7 +235,7 @@ START_TEST(rows_of_suspects_are_not_read)
 }
 END_TEST
 
-/* Of two who accuse each other one stays: he whom fewer accuse (_i: who else says something), else the older one. */
+/* Of two that accuse each other one stays: the one that fewer accuse (_i: which other says something), else the older one. */
 START_TEST(accusations_against_each_other)
 {
 	struct member *m = member_make(0, 5, -1);
@@ -254,7 +254,7 @@ START_TEST(accusations_against_each_other)
 }
 END_TEST
 
-/* Others suspect me: nothing more is said, done or asked for, ever. */
+/* Others suspect this node: nothing more is said, done or asked for, ever. */
 START_TEST(a_removed_member_is_silent)
 {
 	struct member *m = member_make(2, 3, -1);
@@ -296,7 +296,7 @@ START_TEST(who_left_is_not_counted)
 }
 END_TEST
 
-/* Everybody hears that from its transport, behind the last words; not from others. */
+/* Every member hears that from its transport, behind the last words; not from others. */
 START_TEST(that_somebody_left_is_not_taken_from_others)
 {
 	struct member *m = member_make(0, 3, -1);
@@ -312,7 +312,7 @@ START_TEST(that_somebody_left_is_not_taken_from_others)
 }
 END_TEST
 
-/* Of who has left somebody else may think that it failed: my transport knows better, and its row is final here. */
+/* A member has left, and another may think that it failed: the transport here knows better, and its row is final here. */
 START_TEST(who_left_has_not_failed_for_others)
 {
 	struct member *m = member_make(0, 3, -1);
@@ -327,7 +327,7 @@ START_TEST(who_left_has_not_failed_for_others)
 }
 END_TEST
 
-/* Who suspects others and leaves cannot be asked about it: it has failed. */
+/* A member that suspects others and leaves cannot be asked about it: it has failed. */
 START_TEST(who_leaves_with_suspicions_has_failed)
 {
 	struct member *m = member_make(0, 4, -1);
@@ -374,8 +374,8 @@ START_TEST(what_was_known_is_known_in_the_next_view)
 }
 END_TEST
 
-/* Two have gone ahead and leave in the next view; here they are heard of in this one, in which they have suspected somebody. That
- * is over: in the next view two of two are a quorum. Unless they suspect somebody there, or were suspected here. */
+/* Two have gone ahead and leave in the next view; here they are heard of in this one, in which they have suspected a member. That
+ * is over: in the next view two of two are a quorum. Unless they suspect a member there, or were suspected here. */
 START_TEST(who_has_gone_ahead_and_left_has_left)
 {
 	struct member *before = member_make(0, 5, -1), *m = member_make(0, 4, -1);

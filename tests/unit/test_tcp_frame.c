@@ -76,7 +76,7 @@ START_TEST(what_is_put_is_taken)
 }
 END_TEST
 
-/* Of every kind, every length of body: those that cannot be are refused before anybody waits for so many bytes. */
+/* Of every kind, every length of body: those that cannot be are refused before any node waits for so many bytes. */
 START_TEST(bodies_have_the_size_of_their_kind)
 {
 	for (int kind = 0; kind < 256; kind++)

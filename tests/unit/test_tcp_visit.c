@@ -1,4 +1,4 @@
-/* test_tcp_visit.c - whom a visitor cannot ask: nobody is there, no way leads there, or there is one who says nothing. */
+/* test_tcp_visit.c - where a visitor cannot ask: no node is there, no way leads there, or there is one that says nothing. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ START_TEST(nobody_is_there)
 }
 END_TEST
 
-/* Calls to a listener whose queue is full are not answered, as those to a host that is down. */
+/* Calls to a listener with a full queue are not answered, as those to a host that is down. */
 START_TEST(no_call_is_answered)
 {
 	struct sockaddr_in there;
@@ -73,7 +73,7 @@ START_TEST(no_call_is_answered)
 }
 END_TEST
 
-/* The system takes the call; whose port it is says nothing. */
+/* The system takes the call; the owner of the port says nothing. */
 START_TEST(nothing_is_said)
 {
 	struct wh_error err;

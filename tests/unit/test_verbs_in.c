@@ -1,5 +1,5 @@
 /* The requests that all queue pairs of the RDMA transport share for rings, and what the end of a queue pair does to them: on a device
- * of this test's own, which drops what nobody has taken of a queue pair that is destroyed, as some do. */
+ * of this test's own, which drops what no thread has taken of a queue pair that is destroyed, as some do. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -109,7 +109,7 @@ static void wake(struct wh_transport *transport)
 	(void)transport;
 }
 
-/* Rank 0 is me. */
+/* Rank 0 is this node. */
 static struct lab *lab_make(void)
 {
 	struct lab *lab = calloc(1, sizeof(*lab));
@@ -146,7 +146,7 @@ static void open_row(struct lab *lab, uint32_t rank)
 	lab->states[rank].frozen = false;
 }
 
-/* However many queue pairs have come and gone with rings that nobody had seen, as many rings as ever can come. */
+/* However many queue pairs have come and gone with rings that no thread had seen, as many rings as ever can come. */
 START_TEST(no_request_is_lost_with_a_queue_pair)
 {
 	struct lab *lab = lab_make();

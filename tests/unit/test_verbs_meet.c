@@ -188,7 +188,7 @@ static void call_from(uint64_t incarnation)
 	wh_verbs_hear_call(lab->t, lab->id, &lab->hello, sizeof(lab->hello));
 }
 
-/* Will be heard when somebody looks. */
+/* Will be heard when a node looks. */
 static void say(enum rdma_cm_event_type kind)
 {
 	lab->event = (struct rdma_cm_event){.id = lab->id, .event = kind};
@@ -208,7 +208,7 @@ static void expect_event(enum wh_transport_event_kind kind, uint64_t incarnation
 
 /* ---- meeting ------------------------------------------------------------------------------------------------------ */
 
-/* The caller may have met me: if I gave up it would take me for dead, and an incarnation is met once. */
+/* The caller may have met this node: if this node gave up the caller would take it for dead, and an incarnation is met once. */
 START_TEST(who_has_been_answered_is_waited_for)
 {
 	lab_make();
@@ -257,7 +257,7 @@ START_TEST(an_answer_that_comes_to_nothing_ends)
 }
 END_TEST
 
-/* An answer that has come in time is not too late because I was long away. */
+/* An answer that has come in time is not too late because this node was long away. */
 START_TEST(what_has_come_is_heard_before_a_call_is_given_up)
 {
 	bool answered = _i == 0;

@@ -83,7 +83,7 @@ static int post_send(struct ibv_qp *pair, struct ibv_send_wr *chain, struct ibv_
 	(void)bad;
 	lab->doorbells++;
 	for (; chain != NULL; chain = chain->next) {
-		ck_assert(chain->next == NULL || chain->opcode == IBV_WR_RDMA_WRITE); /* who is woken sees all of it */
+		ck_assert(chain->next == NULL || chain->opcode == IBV_WR_RDMA_WRITE); /* the woken end sees all of it */
 		take_request(lab, chain);
 	}
 	return 0;
@@ -311,7 +311,7 @@ END_TEST
 
 struct history {
 	uint64_t pushed;
-	uint64_t offsets[MANY + 1], run[MANY + 1]; /* of push k, whose value is k: with which it may be seen together */
+	uint64_t offsets[MANY + 1], run[MANY + 1]; /* of push k, with value k: with which it may be seen together */
 };
 
 static void push_any(struct lab *lab, struct history *history)
@@ -401,7 +401,7 @@ END_TEST
 
 /* ---- the time-out --------------------------------------------------------------------------------------------------- */
 
-/* Within a failure time-out a lost packet can be sent again, and the device gives nobody up before the heartbeat does. */
+/* Within a failure time-out a lost packet can be sent again, and the device gives no peer up before the heartbeat does. */
 START_TEST(the_heartbeat_decides)
 {
 	for (uint64_t ms = 1; ms <= 600000; ms += ms / 7 + 1) {

@@ -49,8 +49,8 @@ static bool hear(struct lab *lab, enum wh_verbs_kind kind, uint64_t name)
 
 /* ---- what a peer grants ------------------------------------------------------------------------------------------- */
 
-/* An owner may open a region in place of one that it has closed before I have taken the event of its end: of what is kept for
- * me there is twice as much then as it has open. */
+/* An owner may open a region in place of one that it has closed before this node has taken the event of its end: of what is kept
+ * for this node there is twice as much then as it has open. */
 START_TEST(grants_whose_end_is_not_taken_have_places)
 {
 	struct lab lab = lab_make();
@@ -89,7 +89,7 @@ static void complete(struct lab *lab, const struct wh_verbs_lane *lane, enum ibv
 	wh_verbs_lane_complete(lab->t, &done);
 }
 
-/* What is posted is completed once, whatever becomes of the queue pair to myself, whose end no peer's end tells. */
+/* What is posted is completed once, whatever becomes of the queue pair to this node itself: no peer's end tells its end. */
 START_TEST(a_broken_lane_to_myself_completes_all)
 {
 	const enum ibv_wc_status how[] = {IBV_WC_SUCCESS, IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR,
@@ -113,7 +113,7 @@ START_TEST(a_broken_lane_to_myself_completes_all)
 }
 END_TEST
 
-/* The way to myself is found by what I listen with, which is gone by then. */
+/* The way to this node itself is found by what it listens with, which is gone by then. */
 START_TEST(who_has_left_opens_no_region)
 {
 	struct lab lab = lab_make();

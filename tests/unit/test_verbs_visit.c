@@ -1,4 +1,4 @@
-/* Visitors of the RDMA transport, who come by TCP: the loop sleeps when nothing is to be done for them. */
+/* Visitors of the RDMA transport, which come by TCP: the loop sleeps when nothing is to be done for them. */
 #include <arpa/inet.h>
 #include <signal.h>
 #include <string.h>
@@ -102,7 +102,7 @@ START_TEST(a_forked_child_keeps_no_visitor)
 }
 END_TEST
 
-/* Whoever cannot be let in for want of descriptors costs a look now and then, and comes in when there are some. */
+/* A visitor that cannot be let in for want of descriptors costs a look now and then, and comes in when there are some. */
 START_TEST(the_listener_rests_without_descriptors)
 {
 	struct wh_verbs *t = node_make();

@@ -1,5 +1,5 @@
-/* test_view.c - views from a configuration: lists of members and senders, ranks, mistakes; views that follow, and who comes and
- * goes; quorums.
+/* test_view.c - views from a configuration: lists of members and senders, ranks, mistakes; views that follow, and nodes that come
+ * and go; quorums.
  * Shards are in test_layout.c. */
 #include <string.h>
 
@@ -201,7 +201,7 @@ START_TEST(survivors_keep_their_order)
 	} next[] = {
 		{{false, true, false, false, true}, "", "0,2,3,5", "", "1,4"},
 		{{true}, "", "2,3,5", "", "0"},
-		{{false}, "", "2,3,5", "", ""}, /* nobody: a view as good as any */
+		{{false}, "", "2,3,5", "", ""}, /* no change: a view as good as any */
 		{{false}, "4,0,1", "2,3,5,0,1,4", "0,1,4", ""},
 		{{false, true, false, true}, "9,7", "2,5,1,4,7,9", "7,9", "3,0"},
 		{{true, true, true, true, true}, "0", "9,0", "0", "2,5,1,4,7"},
@@ -240,7 +240,7 @@ START_TEST(survivors_keep_their_order)
 }
 END_TEST
 
-/* Removed by nobody, followed by nobody: NULL says so. */
+/* No node is removed, none follows: NULL says so. */
 START_TEST(what_is_not_given_is_nothing)
 {
 	const struct wh_layout_config layout = {NULL, 0, NULL, NULL};
@@ -336,12 +336,12 @@ static const struct {
 	{{1, -1}, 0, false, false},     {{1, -1}, 1, false, true},
 	{{2, -1}, 1, false, false},     {{2, -1}, 2, false, true},
 	{{2, 0}, 1, true, true},        {{2, 0}, 1, false, false},
-	{{2, -1}, 1, true, false}, /* who votes for a tie-breaker that is none? */
+	{{2, -1}, 1, true, false}, /* how can there be a vote of a tie-breaker that is none? */
 	{{3, -1}, 1, false, false},     {{3, -1}, 2, false, true},
 	{{3, 0}, 1, true, false}, /* half of three is two */
 	{{4, -1}, 2, false, false},     {{4, 3}, 2, true, true},
 	{{4, 3}, 2, false, false},      {{4, 3}, 1, true, false},
-	{{4, 3}, 3, false, true}, /* a majority needs nobody in particular */
+	{{4, 3}, 3, false, true}, /* a majority needs no node in particular */
 	{{5, -1}, 2, false, false},     {{5, -1}, 3, false, true},
 	{{256, -1}, 128, false, false}, {{256, -1}, 129, false, true},
 	{{256, 200}, 128, true, true},

@@ -341,7 +341,7 @@ START_TEST(pieces_that_do_not_fit)
 }
 END_TEST
 
-/* Somebody else's view may come in between, and what was not begun is nobody's fault. */
+/* A view of another node may come in between, and what was not begun is no node's fault. */
 START_TEST(pieces_are_passed_over)
 {
 	struct wh_view_parts parts = {0};

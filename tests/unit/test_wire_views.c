@@ -31,7 +31,7 @@ static struct wh_view *follow(struct wh_view *before, uint64_t removed, const ch
 	return view;
 }
 
-/* 0: the first, of some; then one with newcomers and some who rest; with shards lost; of one member. */
+/* 0: the first, of some; then one with newcomers and some that rest; with shards lost; of one member. */
 static struct wh_view *make_view(int which)
 {
 	static const uint64_t rests[6] = {1, 0, 2, 4, 0, 5};
@@ -123,7 +123,7 @@ static enum wh_role sends_at_first(const struct wh_view *view, const char *subgr
 	return view->number == 0 ? WH_ROLE_SENDER : WH_ROLE_MEMBER;
 }
 
-/* Nobody can end who does not send, or was not in the shard before. */
+/* No node can end that does not send, or was not in the shard before. */
 START_TEST(who_ends_is_said)
 {
 	static const struct wh_subgroup_text text = {"f", "function", "", 1, 1};
@@ -258,11 +258,11 @@ static const struct {
 	{"it does not begin like a view of at most 24 nodes", 0, 4, 8, 0},  /* it is of no group */
 	{"it does not begin like a view of at most 24 nodes", 0, 12, 8, 1}, /* a later one has survivors */
 	{"it does not begin like a view of at most 24 nodes", 1, 12, 8, 0}, /* and the first none */
-	{"it does not begin like a view of at most 24 nodes", 0, 20, 2, 0}, /* nobody */
+	{"it does not begin like a view of at most 24 nodes", 0, 20, 2, 0}, /* no node */
 	{"it does not begin like a view of at most 24 nodes", 0, 20, 2, 25},
-	{"it does not begin like a view of at most 24 nodes", 0, 22, 2, 6}, /* somebody in the first is not new */
+	{"it does not begin like a view of at most 24 nodes", 0, 22, 2, 6}, /* a node in the first is not new */
 	{"it does not begin like a view of at most 24 nodes", 1, 22, 2, 10},
-	{"it does not begin like a view of at most 24 nodes", 0, 24, 2, 1},  /* somebody has left before the first */
+	{"it does not begin like a view of at most 24 nodes", 0, 24, 2, 1},  /* a node has left before the first */
 	{"it does not begin like a view of at most 24 nodes", 1, 24, 2, 16}, /* more ids than there are */
 	{"it does not begin like a view of at most 24 nodes", 0, 26, 2, 6},  /* fewer have a vote than are in it */
 	{"it does not begin like a view of at most 24 nodes", 0, 26, 2, 25},
@@ -351,7 +351,7 @@ START_TEST(wrong_subgroups_are_none)
 }
 END_TEST
 
-/* A shard that is lost has nobody, and there is none in the first view; one that nobody was in yet may say either, later. */
+/* A shard that is lost has no member, and there is none in the first view; one that no node was in yet may say either, later. */
 START_TEST(lost_shards)
 {
 	static const struct wh_subgroup_text one = {"g", "9", "all", 1, 1};

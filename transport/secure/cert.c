@@ -55,7 +55,7 @@ static bool is_whole(const char *uri, size_t bytes, const void *with)
 	return bytes == strlen(with) && memcmp(uri, with, bytes) == 0; /* a zero within it is not its end */
 }
 
-/* In the group `with`: whoever it is. */
+/* In the group `with`: for any of its nodes, or a visitor. */
 static bool is_in(const char *uri, size_t bytes, const void *with)
 {
 	return bytes > strlen(with) && memcmp(uri, with, strlen(with)) == 0;
@@ -97,7 +97,7 @@ static const char *complaint(void)
 	return text != NULL ? text : "it cannot be read";
 }
 
-/* OpenSSL would wait for whoever may write into a pipe, and says little of what is no file. */
+/* OpenSSL would wait for a writer if the path is a pipe, and says little of what is no file. */
 static enum whorl_result check_file(const char *what, const char *path, struct wh_error *err)
 {
 	struct stat file;
@@ -146,8 +146,8 @@ static enum whorl_result load_private_key(SSL_CTX *ctx, const char *path, struct
 	return result;
 }
 
-/* A node whose own certificate would not be accepted by itself has the wrong one, or the wrong authority: that is said when it
- * starts, and not by others when it calls them. Visitors may have an authority of their own. */
+/* A node that would not accept its own certificate has the wrong one, or the wrong authority: that is said when it starts,
+ * and not by others when it calls them. Visitors may have an authority of their own. */
 static enum whorl_result check_certificate(SSL_CTX *ctx, const struct wh_secure_files *files, struct wh_error *err)
 {
 	X509_STORE_CTX *check = X509_STORE_CTX_new();
@@ -249,8 +249,8 @@ enum whorl_result wh_secure_tls_load(const struct wh_secure_files *files, const 
 	return result;
 }
 
-/* Whoever holds it gives it to others, so nobody frees it meanwhile; acquire and release are for the last one, who must see all
- * that the others have done with it before it frees it (wh_fetch_add has both). */
+/* A holder gives it to others, so none frees it meanwhile. Acquire and release are for the last one, which must see all that
+ * the others have done with it before it frees it (wh_fetch_add has both). */
 struct wh_secure_tls *wh_secure_tls_hold(struct wh_secure_tls *tls)
 {
 	if (tls != NULL)

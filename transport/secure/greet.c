@@ -4,7 +4,7 @@
  *     preamble (magic, mode, version)   ->
  *                                       <-   preamble                 open mode: this is all
  *     [the TLS 1.3 handshake; what follows goes through it]
- *     CALL   who, whom, group, nonce    ->
+ *     CALL   from, to, group, nonce     ->
  *                                       <-   ANSWER   the same of the other
  *     PROOF  HMAC of all of that        ->
  *                                       <-   DONE     HMAC of all of that, under another label
@@ -14,8 +14,8 @@
  * direction; both ends put in a fresh nonce, so none is good twice. Either end may say REFUSED, with a reason, in place of
  * its next message.
  *
- * Nobody speaks before he has the whole of the other's last message, and none is longer than WH_SECURE_MESSAGE_MOST: when one end refuses
- * and closes nothing unread is left in its socket, which would make the kernel throw the reason away.
+ * Neither end speaks before it has the whole of the other's last message, and no message is longer than WH_SECURE_MESSAGE_MOST:
+ * when one end refuses and closes nothing unread is left in its socket, which would make the kernel throw the reason away.
  */
 #include "transport/secure/secure_int.h"
 

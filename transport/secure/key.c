@@ -29,7 +29,7 @@ void wh_secure_cleanse(void *bytes, size_t count)
 
 /* ---- files that must be private ---------------------------------------------------------------------------------------- */
 
-/* What is wrong with it: NULL nothing. It is asked of the file that is open, so nobody can put another in its place meanwhile. */
+/* What is wrong with it: NULL nothing. It is asked of the file that is open, so it cannot be replaced by another meanwhile. */
 static const char *wrong_with(const struct stat *file)
 {
 	if (!S_ISREG(file->st_mode))

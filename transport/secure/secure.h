@@ -1,16 +1,16 @@
-/* secure.h - who is let in: what two nodes prove to each other at the start of a connection, before anything else of it is
+/* secure.h - which nodes are let in: what two nodes prove to each other at the start of a connection, before anything else of it is
  * believed; and, with TLS, the encryption of everything after.
  *
  * A channel is one end of a connection as a machine over bytes: it is fed what has come from the socket, and gives what is to
  * be sent. It knows no sockets and no clocks: time-outs, and how many unproven connections there may be, are the caller's.
  *
  *     open   no key, no TLS    both ends show eight bytes (version, mode) and are through; nothing is proven. For loopback alone
- *     key    key_file          ... then prove to each other that they have the cluster key, and who they say they are
- *     tls    tls = on          ... then TLS 1.3 with certificates on both sides, and inside it who they are
+ *     key    key_file          ... then prove to each other that they have the cluster key, and are the nodes they say
+ *     tls    tls = on          ... then TLS 1.3 with certificates on both sides, and inside it which nodes they are
  *     both                     ... the key is proven inside TLS, bound to that TLS connection
  *
- * WITHOUT TLS A CONNECTION IS AUTHENTICATED AT ITS START ONLY. Whoever can read the network reads everything; whoever can change
- * packets on their way can wait for the proof and then put in bytes of his own. docs/security.md says it to users.
+ * WITHOUT TLS A CONNECTION IS AUTHENTICATED AT ITS START ONLY. An attacker that can read the network reads everything. One that can
+ * change packets on their way can wait for the proof and then put in bytes of its own. docs/security.md says it to users.
  *
  * docs/wire.md has the bytes, docs/security.md what is promised and what is not.
  *
@@ -29,9 +29,10 @@
 
 #include "base/error.h"
 
-#define WH_SECURE_GROUP_BYTES 64           /* of a group's name, with the zero */
-#define WH_SECURE_REASON_BYTES 320         /* of a text, with the zero */
-#define WH_SECURE_UNPROVEN_MAX (64 * 1024) /* with TLS: bytes that are taken of a peer before it has proven who it is */
+#define WH_SECURE_GROUP_BYTES 64   /* of a group's name, with the zero */
+#define WH_SECURE_REASON_BYTES 320 /* of a text, with the zero */
+#define WH_SECURE_UNPROVEN_MAX                                                                                         \
+	(64 * 1024) /* with TLS: bytes that are taken of a peer before it has proven its identity */
 #define WH_SECURE_PENDING_MAX                                                                                          \
 	(256 * 1024)                  /* with TLS: sealed bytes that may wait to be sent; beyond that seal takes none */
 #define WH_SECURE_FED_MAX (64 * 1024) /* with TLS: received bytes that may wait to be opened */
@@ -45,7 +46,7 @@ struct wh_secure_tls;
 /* ---- keys and certificates ------------------------------------------------------------------------------------------- */
 
 /* Reads the cluster key: all bytes of the file, 16 to 4096 of them. The file must be a regular one and no symbolic link, of the
- * user who runs this or root, and nobody else may read or write it. Blocks as files do. WHORL_OK, WHORL_CONFIG (the file is not
+ * user that runs this or root, and no other user may read or write it. Blocks as files do. WHORL_OK, WHORL_CONFIG (the file is not
  * as it should be: the text names it and says how), WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_secure_key_load(const char *path, struct wh_secure_key **out, struct wh_error *err);
 struct wh_secure_key *wh_secure_key_hold(struct wh_secure_key *key); /* then it is freed once more; NULL is fine */
@@ -54,12 +55,12 @@ void wh_secure_key_free(struct wh_secure_key *key); /* the last of its channels 
 struct wh_secure_files {         /* all PEM */
 	const char *certificate; /* mine, then those between it and the authority's, if any */
 	const char *key;         /* its private key: without a pass phrase; the rules of the cluster key's file hold */
-	const char *authority;   /* certificates of whoever may have signed those of peers; no others count */
+	const char *authority;   /* certificates of those that may have signed those of peers; no others count */
 };
 
 /* Reads them, and checks that the certificate is for node `node` of `group`: a subjectAltName URI:whorl://GROUP/NODE (one
- * certificate may have several), and good now in the eyes of who has the same authorities. A `node` of WH_SECURE_VISITOR: that of any
- * node, or of whorl://GROUP/visitor, whoever has signed it. Blocks as files do, but for no pipe.
+ * certificate may have several), and good now to a peer that has the same authorities. A `node` of WH_SECURE_VISITOR: that of
+ * any node, or of whorl://GROUP/visitor, whichever authority has signed it. Blocks as files do, but for no pipe.
  * WHORL_OK, WHORL_CONFIG, WHORL_MEMORY, WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_secure_tls_load(const struct wh_secure_files *files, const char *group,
 						   uint32_t node, struct wh_secure_tls **out, struct wh_error *err);
@@ -120,10 +121,10 @@ void wh_secure_sent(struct wh_secure *s, size_t count); /* of what was pending s
  * cluster keys"; what the other end says of itself, or as its reason, is not proven to come from it. "" before. */
 const char *wh_secure_reason(const struct wh_secure *s);
 
-/* Who the other end is; of one that called me: who it has proven to be when the state is PROVEN, and what it only claims before.
+/* What the other end is; of one that called me: what it has proven to be when the state is PROVEN, and what it only claims before.
  * Not known in open mode: node WH_SECURE_VISITOR, incarnation 0. */
 struct wh_secure_peer {
-	uint32_t node; /* WH_SECURE_VISITOR: one who may ask, and is no node */
+	uint32_t node; /* WH_SECURE_VISITOR: it may ask, and is no node */
 	uint64_t incarnation;
 };
 struct wh_secure_peer wh_secure_peer(const struct wh_secure *s);

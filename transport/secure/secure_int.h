@@ -1,7 +1,7 @@
 /* secure_int.h - inside the channels of secure.h.
  *
  *     secure.c        channels, as secure.h has them
- *     secure/greet.c  the greeting: who calls whom, the challenges and the answers to them
+ *     secure/greet.c  the greeting: which node calls which, the challenges and the answers to them
  *     secure/bytes.c  buffers
  *     secure/key.c    the cluster key: its file, and what is proven with it
  *     secure/tls.c    OpenSSL over bytes
@@ -65,14 +65,14 @@ bool wh_secure_prove(const struct wh_secure_key *key, bool caller, const struct 
 struct x509_st; /* X509 */
 
 struct wh_secure_tls {
-	wh_word holders;            /* channels, and whoever has loaded it; the last one frees it [any thread] */
+	wh_word holders;            /* channels, and the one that has loaded it; the last frees it [any thread] */
 	struct ssl_ctx_st *ctx;     /* OpenSSL's names: SSL_CTX */
 	struct bio_method_st *pipe; /* BIO_METHOD: from and to the buffers of a channel */
 };
 
 struct bio_method_st *wh_secure_pipe_new(void); /* NULL: no memory; BIO_meth_free */
 
-/* Is it for that node of that group (WH_SECURE_VISITOR: for anyone in it)? */
+/* Is it for that node of that group (WH_SECURE_VISITOR: for any node or visitor in it)? */
 bool wh_secure_cert_is_for(struct x509_st *certificate, const char *group, uint32_t node);
 /* The first name in it that begins with whorl://, or words that it has none; printable. */
 void wh_secure_cert_name(struct x509_st *certificate, char *out, size_t bytes);
@@ -87,7 +87,7 @@ struct wh_secure_tunnel {                 /* TLS over bytes */
 
 bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_tls *tls, bool caller,
 			    struct wh_secure_bytes *in, struct wh_secure_bytes *out);
-/* 1: the handshake is done; 0: more is needed; -1: it has failed, and `reason` says why ("`who` ..."). */
+/* 1: the handshake is done; 0: more is needed; -1: it has failed, and `reason` says why and names the other end. */
 int wh_secure_tunnel_shake(struct wh_secure_tunnel *t, const char *who, char reason[WH_SECURE_REASON_BYTES]);
 /* As wh_secure_seal and wh_secure_open; on -1 `reason` says why. */
 ptrdiff_t wh_secure_tunnel_write(struct wh_secure_tunnel *t, const void *bytes, size_t count);
@@ -114,7 +114,7 @@ enum wh_secure_phase { WH_SECURE_PREAMBLE, WH_SECURE_SHAKE, WH_SECURE_GREETING, 
 struct wh_secure {
 	struct wh_secure_ground ground; /* a copy: `group` is below, key and tls are held */
 	char group[WH_SECURE_GROUP_BYTES];
-	bool caller, claimed; /* claimed: the peer has said who it is */
+	bool caller, claimed; /* claimed: the peer has named itself */
 	uint32_t to;          /* of a caller */
 	enum wh_secure_state state;
 	enum wh_secure_phase phase;

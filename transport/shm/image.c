@@ -3,7 +3,7 @@
  * How it becomes ready is told in exchange.h.
  *
  * The bytes of a push are where they belong already, so posting is storing the words, in order and with release, and
- * then looking whether somebody sleeps.
+ * then looking whether a peer sleeps.
  */
 #include "transport/shm/shm_int.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- post and freeze ---------------------------------------------------------------------------------------------- */
 
-/* The row's peer is there, and is who the row belongs to: not one who has come after it. */
+/* The row's peer is there, and is the incarnation that the row belongs to: not one that has come after it. */
 static bool is_here(const struct wh_shm_row *row)
 {
 	return row->peer->state == WH_SHM_MET && row->peer->incarnation == row->incarnation;

@@ -1,6 +1,6 @@
 /* jobs.c - what takes long and is done off the loop: making memory present, and giving it back.
  *
- * A view's row is a new memory file, never one that was used before: somebody who has been removed may still read that.
+ * A view's row is a new memory file, never one that was used before: a removed node may still read that.
  * To give a file of many megabytes its pages takes milliseconds, which the loop does not have when views change; so the
  * row of the next view is prepared while nothing happens. It is as large as the last. If the next view needs more, or
  * comes before it is made, image_open makes one itself, and takes the time. A view with more members has a little larger columns,
@@ -87,7 +87,7 @@ void wh_shm_spare_later(struct wh_shm *t)
 	wh_redial_timer(&t->redial, SPARE_AFTER_NS);
 }
 
-/* Large enough, and not much larger: what a row has too much is memory that nobody uses. */
+/* Large enough, and not much larger: what a row has too much is memory that is not used. */
 static bool fits(const struct wh_shm_memory *memory, uint64_t bytes)
 {
 	return memory->bytes >= bytes && memory->bytes - bytes <= bytes / 4 + SLACK;

@@ -1,12 +1,12 @@
 /* meet.c - how the nodes of a group find each other.
  *
  * Each node listens on an abstract Unix socket named by user, group and id, so an id can be had once, and the name goes
- * with its process. Whoever comes listens first and then calls all others, each once: of two nodes at least the one that
- * comes later reaches the other. So nobody has to ask again and again whether somebody has come.
+ * with its process. A newcomer listens first and then calls all others, each once: of two nodes at least the one that
+ * comes later reaches the other. So no node has to ask again and again whether another has come.
  *
- * Who connects is asked of the kernel (SO_PEERCRED) before a byte of his is read; another user's process is turned away.
- * Who is let in but does not say a good hello within a second costs one of a few places for that second and no more: if
- * all are taken the oldest goes, and calls again if it was a peer.
+ * The kernel is asked which process connects (SO_PEERCRED) before a byte of it is read; another user's process is turned away.
+ * A caller that is let in but does not say a good hello within a second costs one of a few places for that second and no
+ * more: if all are taken the oldest goes, and calls again if it was a peer.
  */
 #include "transport/shm/shm_int.h"
 
@@ -19,7 +19,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* who is not there is called so often, lest it could not call me */
+#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* a node that is not there is called so often, in case it cannot call me */
 #define LISTENER_RESTS_NS (50 * WH_NS_PER_MS)
 #define ACCEPTED_AT_ONCE 8
 
@@ -270,7 +270,7 @@ void wh_shm_meet_accept(struct wh_shm *t)
 	}
 }
 
-/* One who does not belong here, and without whom the group can form: told why, and forgotten. */
+/* A caller that does not belong here, and without which the group can form: it is told why, and forgotten. */
 static void turn_away(struct wh_shm *t, const struct wh_shm_stranger *stranger, const char *reason)
 {
 	wh_shm_send_refusal(stranger->socket, t->incarnation, reason);
@@ -434,7 +434,7 @@ void wh_shm_meet_stranger(struct wh_shm *t, uint32_t i)
 
 /* ---- open --------------------------------------------------------------------------------------------------------- */
 
-/* The name is taken: by whom? */
+/* The name is taken: by which process? */
 static enum whorl_result name_taken(struct wh_shm *t, const struct sockaddr_un *name, socklen_t bytes,
 				    struct wh_error *err)
 {

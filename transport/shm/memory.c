@@ -1,12 +1,12 @@
-/* memory.c - memory files that have one writer, and cannot be pulled away under those who read them.
+/* memory.c - memory files that have one writer, and cannot be pulled away under their readers.
  *
  * The owner maps its file writable and makes all of it present, so that want of memory is an error here and not a
- * SIGBUS later. Then it seals it: the size is final, and nobody can map it writable or write to it any more, whatever he
- * does with the descriptor. Peers check the seals before they map, so no peer can make a reader fault by truncation. Memory
+ * SIGBUS later. Then it seals it: the size is final, and no process can map it writable or write to it any more, whatever
+ * it does with the descriptor. Peers check the seals before they map, so no peer can make a reader fault by truncation. Memory
  * that peers may write to (regions, T7) is sealed in its size alone.
  *
  * ThreadSanitizer sees nothing across two mappings of one memory. In its builds nodes of one process read at the owner's
- * address; the memory then goes with the last of them, by a count in a heap object whose address travels with the
+ * address; the memory then goes with the last of them, by a count in a heap object, the address of which travels with the
  * descriptor. (A claim that is sent and never received keeps the memory until the process ends.)
  */
 #include "transport/shm/shm_int.h"

@@ -260,7 +260,7 @@ enum whorl_result wh_shm_control_send(struct wh_transport *transport, uint32_t n
 	return error == EPIPE || error == ECONNRESET ? WHORL_MEMBER_GONE : WHORL_AGAIN;
 }
 
-/* No message, which a full queue would not take: a word that whoever sees the connection end looks at. What was sent
+/* No message, which a full queue would not take: a word that a peer looks at when it sees the connection end. What was sent
  * before is still received. */
 void wh_shm_leave(struct wh_transport *transport)
 {

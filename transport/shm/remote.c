@@ -1,13 +1,13 @@
-/* remote.c - regions (T7): memory files that their owner and whoever has been granted them may write to.
+/* remote.c - regions (T7): memory files that their owner and the nodes that have been granted them may write to.
  *
  * An operation is carried out where it is posted, by the initiator's processor, and is completed then and there: atomic
  * operations are the machine's own. An immediate goes into a mailbox, a page of the target's for each node that it has
  * granted something, of which the initiator writes the numbers and their count, and the target how many it has taken.
  * Then the doorbell is looked at, as after a push.
  *
- * A peer that may write to a region or a mailbox can scribble on it at will. Its size is sealed, so nobody faults, and of a
+ * A peer that may write to a region or a mailbox can scribble on it at will. Its size is sealed, so no process faults, and of a
  * mailbox the counts are checked. When a region is closed its owner lets go of the memory, which lives on, of no
- * account to anybody, until the others have done so too.
+ * account to any node, until the others have done so too.
  */
 #include "transport/shm/shm_int.h"
 

@@ -8,13 +8,13 @@
  * Bounds: a group's name has at most 63 bytes; of images that a peer has opened and this node has not, the four of the
  * greatest keys are remembered.
  *
- * A node that waits for others costs next to nothing: whoever comes calls it. A stream has a quarter of a megabyte under way,
+ * A node that waits for others costs next to nothing: a newcomer calls it. A stream has a quarter of a megabyte under way,
  * or a little more. Of visitors sixteen at a time are let in, for a second each; others come again by themselves.
  *
  * Memory: besides the row of each image that is open a node keeps a spare for the next one, about as large as its last row: twice
  * the row in a view, three times for a while after a change. If the machine has less than twice the spare's size left,
  * there is none, and image_open makes the row itself, which takes about half a millisecond per megabyte. A row goes when
- * its owner and all who have been offered it have let go of it.
+ * its owner and all that have been offered it have let go of it.
  */
 #ifndef WH_TRANSPORT_SHM_SHM_H
 #define WH_TRANSPORT_SHM_SHM_H
@@ -31,7 +31,7 @@ WH_MUST_CHECK enum whorl_result wh_shm_ask(const char *group, uint32_t node, con
 					   uint64_t timeout_ns, void *answer, size_t *answer_bytes,
 					   struct wh_error *err);
 
-/* How often this node has rung somebody's doorbell, at the price of a system call each. Any thread. */
+/* How often this node has rung a peer's doorbell, at the price of a system call each. Any thread. */
 uint64_t wh_shm_rings(const struct wh_transport *transport);
 
 #endif

@@ -5,7 +5,7 @@
  *     shm/meet.c    how peers find each other
  *     shm/peer.c    what becomes of a connection: messages, its end, leaving
  *     shm/stream.c  streams between peers
- *     shm/visit.c   questions of those who are no nodes
+ *     shm/visit.c   questions of visitors, which are no nodes
  *     shm/remote.c  regions that peers may write to
  *     shm/wire.c    messages on a socket, what is believed of those that come, and the names of sockets
  *     shm/memory.c  sealed memory files
@@ -70,7 +70,7 @@ struct wh_shm_wish {
 enum whorl_result wh_shm_memory_make(struct wh_shm_memory *m, const struct wh_shm_wish *wish, struct wh_error *err);
 void wh_shm_memory_let_go(struct wh_shm_memory *m); /* of the descriptor */
 void wh_shm_memory_free(struct wh_shm_memory *m);
-/* What the machine has left, as the kernel would rather kill somebody than refuse. UINT64_MAX if it does not say. */
+/* What the machine has left, as the kernel would rather kill a process than refuse. UINT64_MAX if it does not say. */
 uint64_t wh_shm_memory_available(void);
 
 /* What I say about it to a peer, which is in my process or not. */
@@ -99,7 +99,7 @@ struct wh_shm_jobs {
 	wh_word spare; /* enum wh_shm_spare_state. What follows is the job's while it is IN_WORK, else the loop's */
 	struct wh_shm_memory memory;
 	struct wh_shm_wish wish;
-	pid_t pid; /* whose threads the jobs are */
+	pid_t pid; /* the process that the threads of the jobs belong to */
 };
 
 struct wh_shm_jobs *wh_shm_jobs_new(int huge_pages); /* NULL: no memory */
@@ -124,7 +124,7 @@ void wh_shm_image_discard(struct wh_shm *t, struct wh_shm_image *image); /* free
 #define WH_SHM_REASON_BYTES 512
 
 enum wh_shm_kind {
-	WH_SHM_HELLO = 1, /* who I am; with my doorbell and my status page */
+	WH_SHM_HELLO = 1, /* my identity; with my doorbell and my status page */
 	WH_SHM_OFFER,     /* my row of a view; with its memory file */
 	WH_SHM_MAPPED,    /* I have mapped your row of that view */
 	WH_SHM_CONTROL,
@@ -174,7 +174,7 @@ struct wh_shm_control { /* WH_SHM_ASK as well */
 
 struct wh_shm_refused {
 	struct wh_shm_head head;
-	uint64_t incarnation; /* of who refuses */
+	uint64_t incarnation; /* of the node that refuses */
 	char reason[WH_SHM_REASON_BYTES];
 };
 
@@ -213,7 +213,7 @@ struct wh_shm_head wh_shm_head(enum wh_shm_kind kind);
  * a hello of another version only what all versions have may be looked at, and so of a question. Nothing of any other
  * message is kept. */
 enum wh_shm_received wh_shm_receive(int socket, struct wh_shm_packet *packet);
-void wh_shm_packet_close(struct wh_shm_packet *packet); /* the descriptors that nobody has taken out of it */
+void wh_shm_packet_close(struct wh_shm_packet *packet); /* the descriptors that have not been taken out of it */
 /* 0, or the errno value: EAGAIN when the queue is full. */
 int wh_shm_send(int socket, const void *bytes, size_t count, const int *fds, size_t fd_count);
 /* Text that has come from outside: it ends, and can be printed. */
@@ -234,7 +234,7 @@ struct wh_shm_status {
 
 #define WH_SHM_STATUS_BYTES 4096
 
-/* Whoever comes calls all others once: those who are there answer, those who are not will call when they come. Of two
+/* A newcomer calls all others once: those that are there answer, those that are not will call when they come. Of two
  * calls that cross, that of the higher id counts, and the other is hung up.
  *
  *     ABSENT   -> CALLED     I have connected to it and sent my hello
@@ -245,7 +245,7 @@ struct wh_shm_status {
  *     MET      -> ABSENT     it left, died, or broke the protocol
  *     any      -> SHUNNED    one has refused the other: it is not called any more, but may call as another incarnation
  *
- * An incarnation is met once: what has ended or been refused is not met again, whoever calls.
+ * An incarnation is met once: what has ended or been refused is not met again, whichever side calls.
  */
 enum wh_shm_peer_state { WH_SHM_SELF, WH_SHM_ABSENT, WH_SHM_CALLED, WH_SHM_ANSWERED, WH_SHM_MET, WH_SHM_SHUNNED };
 
@@ -268,7 +268,7 @@ struct wh_shm_peer {
 	int socket;
 	pid_t pid;        /* as the kernel has it */
 	pid_t holder;     /* of its id, when it was looked for last while there was no connection; */
-	uint64_t held_ns; /* and when that was. 0: never, or nobody held it */
+	uint64_t held_ns; /* and when that was. 0: never, or no process held it */
 	struct wh_redial_call next_call;
 	struct wh_shm_view view;
 	struct wh_shm_pending pending[WH_SHM_PENDING];
@@ -308,7 +308,7 @@ void wh_shm_lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how);
 void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_shm_peer_state state);
 void wh_shm_hang_up(struct wh_shm *t, int *socket);
 void wh_shm_past(struct wh_transport *transport, uint64_t key);
-void wh_shm_close_connections(struct wh_shm *t); /* all of them, and the listener; nothing is told to anyone */
+void wh_shm_close_connections(struct wh_shm *t); /* all of them, and the listener; no node is told anything */
 
 void wh_shm_leave(struct wh_transport *transport);
 enum whorl_result wh_shm_control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count);
@@ -356,7 +356,7 @@ struct wh_shm_image {
 	struct wh_exchange exchange;
 	uint64_t layout_digest, control_bytes;
 	struct wh_shm_memory own;
-	struct wh_shm_jobs *jobs;  /* of whoever frees it off the loop */
+	struct wh_shm_jobs *jobs;  /* that free it off the loop */
 	struct wh_shm_row *rows;   /* by rank */
 	struct wh_row_part *parts; /* of all rows */
 	unsigned char *frozen;     /* control columns of those that are frozen, by rank */
@@ -401,7 +401,7 @@ struct wh_shm {
 	struct wh_shm_memory memory;   /* my status page */
 	struct wh_shm_status *status;
 	uint64_t parked; /* what status->parked holds */
-	wh_word rings;   /* [loop writes, anyone reads] */
+	wh_word rings;   /* [loop writes, any thread reads] */
 
 	bool left, forked, listener_rests;
 	struct wh_redial redial;
@@ -415,7 +415,7 @@ struct wh_shm {
 
 	struct wh_shm_region *regions;
 	bool regions_unsaid; /* something is to be sent of them */
-	uint32_t next_lane;  /* whose events are looked at first */
+	uint32_t next_lane;  /* its events are looked at first */
 
 	struct wh_event_queue event_queue;
 	struct wh_transport_event events[WH_SHM_EVENTS];

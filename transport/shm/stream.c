@@ -1,7 +1,7 @@
 /* stream.c - streams: a pair of connected sockets, of which the peer is sent the other end.
  *
  * The kernel keeps order, bounds what is under way, and ends the stream with the process at either end. A stream belongs
- * to whoever has it: nothing here looks at the transport that it came from, which may be gone.
+ * to its holder: nothing here looks at the transport that it came from, which may be gone.
  */
 #include "transport/shm/shm_int.h"
 
@@ -19,7 +19,7 @@
 struct stream {
 	struct wh_stream base;
 	int fd;
-	pid_t pid; /* whose it is: not a forked child's */
+	pid_t pid; /* its owner: not a forked child */
 };
 
 static ptrdiff_t result_of(ssize_t done)

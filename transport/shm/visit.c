@@ -1,7 +1,7 @@
 /* visit.c - visitors: a process that is no node asks one a question, and gets one answer.
  *
  * It connects as a node does, and takes one of the places that strangers have, for a second at most: so many visitors, or
- * slow ones, cost a node no more than anybody else who connects.
+ * slow ones, cost a node no more than any other stranger.
  */
 #include "transport/shm/shm_int.h"
 

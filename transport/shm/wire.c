@@ -28,7 +28,7 @@ static const struct {
 	[WH_SHM_WITHDRAWN] = {sizeof(struct wh_shm_region_message), sizeof(struct wh_shm_region_message), 0},
 	[WH_SHM_STREAM] = {sizeof(struct wh_shm_opened), sizeof(struct wh_shm_opened), 1},
 	[WH_SHM_ASK] = {sizeof(struct wh_shm_head), sizeof(struct wh_shm_control), 0},
-	[WH_SHM_ANSWER] = {1, 0, 0}, /* goes to those who are no nodes, and comes from none */
+	[WH_SHM_ANSWER] = {1, 0, 0}, /* goes to visitors, which are no nodes, and comes from none */
 };
 
 struct wh_shm_head wh_shm_head(enum wh_shm_kind kind)
@@ -175,7 +175,7 @@ void wh_shm_send_refusal(int socket, uint64_t incarnation, const char *reason)
 	(void)wh_shm_send(socket, &refused, sizeof(refused), NULL, 0); /* if it does not get there: it sees the end */
 }
 
-/* ---- who is where ------------------------------------------------------------------------------------------------- */
+/* ---- where nodes are ---------------------------------------------------------------------------------------------- */
 
 socklen_t wh_shm_name(struct sockaddr_un *name, uid_t user, const char *group, uint32_t node)
 {

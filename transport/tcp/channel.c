@@ -129,7 +129,7 @@ static enum wh_tcp_io receive_parts(struct wh_tcp_channel *channel, const struct
 	return result_of(n, done);
 }
 
-/* ---- who the other end is ------------------------------------------------------------------------------------------ */
+/* ---- what the other end is ----------------------------------------------------------------------------------------- */
 
 /* Bytes from the socket to the machine that proves and opens. */
 static enum wh_tcp_io feed(struct wh_tcp_channel *channel)

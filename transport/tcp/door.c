@@ -1,12 +1,12 @@
-/* door.c - the called side: who connects is a stranger until it has said a whole first frame.
+/* door.c - the called side: a caller is a stranger until it has said a whole first frame.
  *
  * A stranger has one of a few places, and a second for each thing that it has to say: its frame, and before that the words of
  * the greeting (transport/secure/secure.h), of which there are a handful. The second begins when I have answered the last one, and
  * before it is held to be over I look once more: what I take to answer, where many come at once or I am seldom given the
- * processor, is no fault of the stranger's. When all places are taken nobody else is let in until one is free, or the one who
- * has been waited for longest has had a fair time: so who says nothing, garbage, or half a frame, keeps others out for less
- * than a second, however often it comes. A stranger's frame is read to its end and not a byte further: what follows belongs to the peer or
- * the stream that it becomes.
+ * processor, is no fault of the stranger's. When all places are taken no other is let in until one is free, or the stranger
+ * that has been waited for longest has had a fair time. So a stranger that says nothing, garbage, or half a frame, keeps others
+ * out for less than a second, however often it comes. A stranger's frame is read to its end and not a byte further: what
+ * follows belongs to the peer or the stream that it becomes.
  */
 #include "transport/tcp/tcp_int.h"
 
@@ -16,7 +16,7 @@
 #include <sys/epoll.h>
 
 #define ACCEPTED_AT_ONCE 8
-#define FAIR_NS (WH_NS_PER_S / 4) /* so long nobody is put out for another */
+#define FAIR_NS (WH_NS_PER_S / 4) /* so long no stranger is put out for another */
 #define LISTENER_RESTS_NS (20 * WH_NS_PER_MS)
 
 void wh_tcp_stranger_drop(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
@@ -99,7 +99,7 @@ enum verdict { COME, NOT_NOW /* it calls again */, NEVER };
 
 /* Another incarnation has called while one is here. Most likely that has died or left, and I have not noticed yet: what it has
  * sent comes first. Else it is asked whether it is there. If its host has forgotten it, the answer is the end of the connection;
- * who does not answer is not given up for that. */
+ * a peer that does not answer is not given up for that. */
 static enum verdict make_way(struct wh_tcp *t, struct wh_tcp_peer *peer)
 {
 	unsigned char frame[WH_TCP_HEAD_BYTES];
@@ -157,7 +157,7 @@ static enum verdict judge(struct wh_tcp *t, const struct wh_tcp_channel *channel
 	return verdict;
 }
 
-/* One who does not belong here, and without whom the group can form: told why, and forgotten. */
+/* A stranger that does not belong here, and without which the group can form: it is told why, and forgotten. */
 static void turn_away(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const char *reason)
 {
 	struct wh_tcp_refused refused = {.incarnation = t->incarnation};
@@ -322,7 +322,7 @@ size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i)
 
 	if (stranger->channel.fd < 0 || wh_event_queue_is_full(&t->event_queue))
 		return 0;
-	if (stranger->visitor != 0) { /* who has asked has nothing more to say: it goes */
+	if (stranger->visitor != 0) { /* a visitor that has asked has nothing more to say: it goes */
 		wh_tcp_stranger_drop(t, stranger);
 		return 0;
 	}
@@ -339,7 +339,7 @@ size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i)
 	return 1;
 }
 
-/* Who has asked waits for me; when it goes its connection says so. */
+/* A visitor that has asked waits for this node; when it goes its connection says so. */
 static bool is_late(const struct wh_tcp_stranger *stranger, uint64_t now)
 {
 	return stranger->visitor == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
@@ -353,7 +353,7 @@ void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now)
 		struct wh_tcp_stranger *stranger = &t->strangers[i];
 
 		if (stranger->channel.fd >= 0 && is_late(stranger, now) && !full)
-			(void)wh_tcp_door_hear(t, i); /* it may be I who was long away */
+			(void)wh_tcp_door_hear(t, i); /* it may be this node that was long away */
 		if (stranger->channel.fd >= 0 && is_late(stranger, now) && !full)
 			wh_tcp_stranger_drop(t, stranger);
 		if (stranger->channel.fd >= 0 && stranger->visitor == 0)

@@ -2,7 +2,7 @@
  *
  * A frame is a head of WH_TCP_HEAD_BYTES and a body. All numbers are little-endian and are put and taken byte by byte, so
  * neither the byte order nor the alignment of a host matters. Nothing here looks at a socket or keeps anything: what has
- * come from outside is decoded into plain structs, or found wanting, before anybody acts on it.
+ * come from outside is decoded into plain structs, or found wanting, before any node acts on it.
  */
 #ifndef WH_TRANSPORT_TCP_FRAME_H
 #define WH_TRANSPORT_TCP_FRAME_H
@@ -20,7 +20,7 @@
 #define WH_TCP_REASON_BYTES 512
 
 enum wh_tcp_kind {
-	WH_TCP_HELLO = 1, /* who I am; the first frame of a node, in both directions */
+	WH_TCP_HELLO = 1, /* my identity; the first frame of a node, in both directions */
 	WH_TCP_TAKEN,     /* I have taken your hello, which answered mine: we have met */
 	WH_TCP_REFUSED,   /* the last frame: why I close */
 	WH_TCP_OFFER,     /* I have opened the image `number` */
@@ -82,7 +82,7 @@ static inline size_t wh_tcp_table_bytes(uint32_t ranges, uint32_t words)
 
 void wh_tcp_span_put(unsigned char bytes[WH_TCP_RANGE_BYTES], const struct wh_tcp_span *span);
 void wh_tcp_word_put(unsigned char bytes[WH_TCP_WORD_BYTES], const struct wh_tcp_word *word);
-/* Takes the table of a push whose head is `head`. False: an entry is not what it should be, or the ranges together are not
+/* Takes the table of a push that has the head `head`. False: an entry is not what it should be, or the ranges together are not
  * as long as the rest of the frame. */
 bool wh_tcp_table_take(const struct wh_tcp_head *head, const unsigned char *table,
 		       struct wh_tcp_span spans[WH_TCP_RANGES_MAX], struct wh_tcp_word words[WH_TCP_WORDS_MAX]);
@@ -107,7 +107,7 @@ struct wh_tcp_hello {
 
 struct wh_tcp_opening { /* of a stream */
 	uint32_t version, node;
-	uint64_t incarnation, to; /* of who opens it, and of whom it is meant for */
+	uint64_t incarnation, to; /* of the node that opens it, and of the one it is meant for */
 	uint64_t tag;
 };
 
@@ -118,7 +118,7 @@ struct wh_tcp_offer {
 };
 
 struct wh_tcp_refused {
-	uint64_t incarnation; /* of who refuses */
+	uint64_t incarnation; /* of the node that refuses */
 	char reason[WH_TCP_REASON_BYTES];
 };
 
@@ -132,7 +132,7 @@ size_t wh_tcp_put_control(unsigned char *bytes, const void *message, size_t coun
 size_t wh_tcp_put_question(unsigned char *bytes, const void *question, size_t count);
 size_t wh_tcp_put_answer_head(unsigned char *bytes, size_t count); /* the head alone */
 
-/* Take the body of a frame whose head has been taken. False: it is none. Of another version of HELLO and of an opening only
+/* Take the body of a frame after its head has been taken. False: it is none. Of another version of HELLO and of an opening only
  * what all versions have is set. Text ends, and can be printed. */
 bool wh_tcp_take_hello(struct wh_tcp_hello *hello, const struct wh_tcp_head *head, const unsigned char *body);
 bool wh_tcp_take_opening(struct wh_tcp_opening *opening, const struct wh_tcp_head *head, const unsigned char *body);

@@ -15,7 +15,7 @@
 
 #define HUGE_PAGE (UINT64_C(2) << 20)
 
-/* The row's peer is there, and is who the row belongs to: not one who has come after it. */
+/* The row's peer is there, and is the incarnation that the row belongs to: not one that has come after it. */
 static bool is_here(const struct wh_tcp_row *row)
 {
 	return row->peer->state == WH_TCP_MET && row->peer->incarnation == row->incarnation;
@@ -82,7 +82,7 @@ void wh_tcp_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 }
 
 /* All that is written there is written by this thread, which from now on throws away what comes of that row: it stays as it is.
- * What came before the image was ready has been seen by nobody, and nobody sees it. */
+ * What came before the image was ready has not been seen by any thread, and none sees it. */
 void wh_tcp_freeze(struct wh_image *base, uint32_t rank)
 {
 	struct wh_tcp_image *image = (struct wh_tcp_image *)base;

@@ -1,8 +1,8 @@
 /* meet.c - how the nodes of a group find each other: the caller's side. tcp/door.c is the called side, redial.c when to call.
  *
- * Whoever comes listens first and then calls all others: of two nodes at least the one that comes later reaches the other at
- * once. Who does not answer is called again: soon, and later each time, if it may just be starting or ending, or is out of
- * reach; seldom if nobody listens there, for it will call me when it comes. Names that are not known yet are looked up again
+ * A newcomer listens first and then calls all others: of two nodes at least the one that comes later reaches the other at
+ * once. A node that does not answer is called again: soon, and later each time, if it may just be starting or ending, or is out
+ * of reach; seldom if no process listens there, for it will call me when it comes. Names that are not known yet are looked up again
  * off the loop.
  */
 #include "transport/tcp/tcp_int.h"
@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define CALL_SELDOM_NS WH_NS_PER_S /* who is not there is called so often */
+#define CALL_SELDOM_NS WH_NS_PER_S /* a node that is not there is called so often */
 #define LISTENER_RESTS_NS (50 * WH_NS_PER_MS)
 
 /* ---- hello -------------------------------------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct
 
 /* ---- calling ------------------------------------------------------------------------------------------------------ */
 
-/* Somebody may be there, or nobody is. */
+/* A node may be there, or none is. */
 static void not_reached(struct wh_tcp *t, struct wh_tcp_peer *peer, int error)
 {
 	wh_tcp_names_ask(t, peer);
@@ -133,7 +133,7 @@ static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	(void)wh_tcp_say_hello(t, peer); /* leaves when it is connected; there is room */
 }
 
-/* It has hung up, or one has refused the other before anything was proven. Nothing says that this was the peer, and not somebody in
+/* It has hung up, or one has refused the other before anything was proven. Nothing says that this was the peer, and not another in
  * its place or on the way: so it is called again, seldom, and not taken for met and gone. */
 static void not_proven(struct wh_tcp *t, struct wh_tcp_peer *peer)
 {
@@ -198,7 +198,7 @@ bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	return true;
 }
 
-/* An answer that is late may have come while it was I who was long away. */
+/* An answer that is late may have come while it was this node that was long away. */
 static void look_again(struct wh_tcp *t, struct wh_tcp_peer *peer)
 {
 	if (wh_event_queue_is_full(&t->event_queue) || (peer->link->stage != WH_TCP_OPEN && !wh_tcp_link_open(t, peer)))

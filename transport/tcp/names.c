@@ -1,7 +1,7 @@
-/* names.c - names of peers are looked up again, off the loop: who was not known when this node opened may be known later, and who
- * cannot be reached for long may have another address. One at a time.
+/* names.c - names of peers are looked up again, off the loop: a name that was not known when this node opened may be known
+ * later, and a peer that cannot be reached for long may have another address. One at a time.
  *
- * A look-up may take as long as the resolver likes. What it works on is counted, so nobody waits for it: the last one frees it.
+ * A look-up may take as long as the resolver likes. What it works on is counted, so no thread waits for it: the last frees it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void let_go(struct wh_tcp_names *names)
 		free(names);
 }
 
-/* In a forked child the job is nobody's: its thread is the parent's. */
+/* In a forked child the job has no owner: its thread is the parent's. */
 void wh_tcp_names_free(struct wh_tcp_names *names)
 {
 	if (names != NULL)

@@ -171,7 +171,7 @@ static void answer_ping(struct wh_tcp *t, struct wh_tcp_peer *peer)
 		wh_tcp_dirty(t, peer->link);
 }
 
-/* What each kind of frame means of one who has been met. False: it has no place there. */
+/* What each kind of frame means from a peer that has been met. False: it has no place there. */
 static bool hear_met(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
 		     const unsigned char *body)
 {

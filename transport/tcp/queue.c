@@ -82,7 +82,7 @@ bool wh_tcp_queue_word(struct wh_tcp_queue *q, struct wh_tcp_image *image, uint6
 {
 	struct wh_tcp_value *last = q->word_count > q->word_at ? &q->words[q->word_count - 1] : NULL;
 
-	/* Nothing lies between the two values but ranges, which go first: nobody can tell that the older one was left out. */
+	/* Nothing lies between the two values but ranges, which go first: no reader can tell that the older one was left out. */
 	if (last != NULL && last->image == image && last->word.offset == offset) {
 		last->word.value = value;
 		return true;

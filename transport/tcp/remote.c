@@ -4,7 +4,7 @@
  * processor does all that is done to a region, one after the other: atomic operations are atomic with its own.
  *
  * What finds no room there waits here: requests that this node has posted, of which there are so many at most, and answers
- * to those of the peer, of which there are no more if it keeps to that. Nobody's reading waits for room to answer: two
+ * to those of the peer, of which there are no more if it keeps to that. No node's reading waits for room to answer: two
  * that both did would do so for ever.
  *
  * Of an immediate the initiator hears, some at a time, that it has been taken.

@@ -1,6 +1,6 @@
 /* stream.c - streams: a connection of its own for each, so that none delays pushes, or another stream.
  *
- * Whoever opens one calls the other node. Until that has come to something the loop sees to it: it connects and says what
+ * The node that opens one calls the other. Until that has come to something the loop sees to it: it connects and says what
  * stream this is. From then on the connection belongs to the stream's thread alone, and nothing here looks at the transport,
  * which may be gone. The system keeps order, bounds what is under way, and ends the stream with the process at either end.
  */
@@ -24,18 +24,18 @@ enum state { BEGINS, FLOWS, FAILED };
 struct wh_tcp_stream {
 	struct wh_stream base;
 	struct wh_tcp_channel channel; /* the loop's while it BEGINS, then its owner's */
-	pid_t pid;                     /* whose it is: not a forked child's */
+	pid_t pid;                     /* its owner: not a forked child */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	enum state state;              /* [lock] */
 	bool closed;                   /* [lock] its owner has closed it while it began */
 	bool shaken;                   /* [loop] */
-	uint32_t node, calls;          /* [loop] whom, and how often it has been called */
+	uint32_t node, calls;          /* [loop] the other node, and how often it has been called */
 	struct wh_tcp_address address; /* [loop] */
 	uint64_t deadline_ns;
 	uint32_t greeting_bytes, greeted; /* [loop] */
 	unsigned char greeting[WH_TCP_HEAD_BYTES + WH_TCP_STREAM_BYTES];
-	/* [lock] What its owner has written while it began, which takes as long as the other node takes to show who it is. */
+	/* [lock] What its owner has written while it began, which takes as long as the other node takes to prove itself. */
 	uint32_t early_bytes, early_sent;
 	unsigned char early[EARLY_BYTES];
 };
@@ -159,7 +159,7 @@ static void free_stream(struct wh_tcp_stream *stream)
 	free(stream);
 }
 
-/* One that still begins is freed by the loop, when it has begun: who takes it finds that it is at its end. */
+/* One that still begins is freed by the loop, when it has begun: the other side, when it takes it, finds that it is at its end. */
 static void close_end(struct wh_stream *base)
 {
 	struct wh_tcp_stream *stream = of(base);
@@ -218,7 +218,7 @@ static enum wh_tcp_io say_early(struct wh_tcp_stream *stream)
 	return wh_tcp_channel_flush(&stream->channel);
 }
 
-/* From now on it is its owner's, or nobody's; unless it FLOWS, and what has been written already does not fit the socket. */
+/* From now on it is its owner's, or has none; unless it FLOWS, and what has been written already does not fit the socket. */
 static void end_beginning(struct wh_tcp *t, uint32_t i, enum state state)
 {
 	struct wh_tcp_stream *stream = t->streams[i];
@@ -320,7 +320,7 @@ void wh_tcp_stream_tick(struct wh_tcp *t, uint64_t now)
 {
 	for (uint32_t i = 0; i < WH_TCP_STREAMS; i++) {
 		if (is_late(t->streams[i], now))
-			wh_tcp_stream_advance(t, i); /* it may be I who was long away */
+			wh_tcp_stream_advance(t, i); /* it may be this node that was long away */
 		if (is_late(t->streams[i], now))
 			end_beginning(t, i, FAILED);
 		if (t->streams[i] != NULL)

@@ -17,7 +17,7 @@
 #define EPOLL_AT_ONCE 16
 #define WAIT_MAX_NS (3600 * WH_NS_PER_S)
 #define KEEP_NS (10 * WH_NS_PER_US) /* so long a patient push is kept */
-#define LINGER_NS (WH_NS_PER_S / 5) /* so long the last words of one who leaves may take */
+#define LINGER_NS (WH_NS_PER_S / 5) /* so long the last words of a leaving node may take */
 
 /* ---- events -------------------------------------------------------------------------------------------------------- */
 
@@ -176,7 +176,7 @@ static size_t take_held(struct wh_tcp *t)
 	return done;
 }
 
-/* Streams whose opener has met me, as I know by now. */
+/* Streams of openers that have met me, as I know by now. */
 static void look_at_strangers(struct wh_tcp *t)
 {
 	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++)
@@ -277,7 +277,7 @@ static int fd(struct wh_transport *transport)
 
 /* ---- create and destroy ------------------------------------------------------------------------------------------- */
 
-/* The first whose last words have not left; NULL: none. */
+/* The first with last words that have not left; NULL: none. */
 static struct wh_tcp_link *unsaid(struct wh_tcp *t)
 {
 	for (uint32_t node = 0; node < t->nodes; node++) {

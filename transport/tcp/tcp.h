@@ -5,13 +5,13 @@
  * posts leaves in one gathered write per peer. docs/wire.md is what is on the wire, transport.h the contract.
  *
  * Bounds: a group's name has at most 63 bytes. For one peer 65536 ranges and as many words may wait to leave, and 64 KB of
- * control messages; who lets more pile up is stalled, and given up. A stream is a connection of its own, bounded by the
+ * control messages; a peer that lets more pile up is stalled, and given up. A stream is a connection of its own, bounded by the
  * system's buffers. 32 strangers at a time are let in, for a second each.
  *
- * Names that are not known yet, or whose node cannot be reached, are looked up again off the loop.
+ * Names that are not known yet, or the nodes of which cannot be reached, are looked up again off the loop.
  *
- * Who may come in: transport/secure/secure.h. Without a cluster key or TLS nodes have loopback addresses; others are refused at
- * create.
+ * Which nodes may come in: transport/secure/secure.h. Without a cluster key or TLS nodes have loopback addresses; others are
+ * refused at create.
  *
  * Memory: my row, and a place for the row of each peer (of which only the parts that this node reads are ever touched), for
  * each image that is open; 160 KB for each peer that is there.
@@ -36,7 +36,7 @@ WH_MUST_CHECK enum whorl_result wh_tcp_address_check(const char *address, struct
  * follows from the user and the group's name. */
 void wh_tcp_address_default(const char *group, uint32_t node, char address[WH_TCP_ADDRESS_BYTES]);
 
-struct wh_tcp_asked { /* whom a visitor asks */
+struct wh_tcp_asked { /* the node that a visitor asks */
 	const char *address, *group;
 	uint32_t node;             /* WH_SECURE_VISITOR: whichever is there; not with key or TLS */
 	struct wh_secure_key *key; /* both as that node has them; NULL: none */
@@ -44,9 +44,10 @@ struct wh_tcp_asked { /* whom a visitor asks */
 };
 
 /* Asks a node a question (T11), and waits for its answer, at most WH_ANSWER_MAX bytes. Any thread; no transport
- * is needed. WHORL_OK; WHORL_NOT_FOUND (nobody is there, or the name is not known); WHORL_AGAIN (no connection in that time: its
+ * is needed. WHORL_OK; WHORL_NOT_FOUND (no node is there, or the name is not known); WHORL_AGAIN (no connection in that time: its
  * host cannot be reached); WHORL_TIMEOUT (it does not answer); WHORL_REFUSED (its
- * version is another, or one of the two has not proven who it is); WHORL_INVALID (the address, or the question is too long); WHORL_SYSTEM. */
+ * version is another, or one of the two has not proven its identity); WHORL_INVALID (the address, or the question is too long);
+ * WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_tcp_ask(const struct wh_tcp_asked *asked, const void *question, size_t bytes,
 					   uint64_t timeout_ns, void *answer, size_t *answer_bytes,
 					   struct wh_error *err);

@@ -9,11 +9,11 @@
  *     tcp/out.c      what leaves: frames of a batch in one gathered write
  *     tcp/in.c       what comes: received into its place in the image
  *     tcp/meet.c     how peers find each other: the caller's side, and time
- *     tcp/door.c     the called side: strangers, of whom some become peers
+ *     tcp/door.c     the called side: strangers, of which some become peers
  *     tcp/peer.c     what becomes of a connection between nodes: messages, its end, leaving
- *     tcp/image.c    images: whose rows have a place here, post and freeze
+ *     tcp/image.c    images: which rows have a place here, post and freeze
  *     tcp/stream.c   streams, a connection each
- *     tcp/visit.c    questions of those who are no nodes
+ *     tcp/visit.c    questions of visitors, which are no nodes
  *     tcp/remote.c   regions: what others ask is done by this loop
  *
  * docs/decisions/0017-tcp.md tells why it is done so. Everything here belongs to the loop, save what is marked
@@ -71,7 +71,7 @@ void wh_tcp_names_tick(struct wh_tcp *t); /* what has been found is used */
 
 /* ---- connections: tcp/channel.c ----------------------------------------------------------------------------------- */
 
-/* A connection from its first byte on. Before the first frame both sides show who they are (transport/secure/secure.h): that is
+/* A connection from its first byte on. Before the first frame both sides prove themselves (transport/secure/secure.h): that is
  * wh_tcp_channel_shake. */
 struct wh_tcp_channel {
 	int fd;         /* -1: none */
@@ -81,10 +81,10 @@ struct wh_tcp_channel {
 	bool careful;   /* with TLS: seals only what the socket has room for */
 	bool looks;     /* with TLS: what has been received is opened, and no more received */
 	unsigned turns; /* what it has said, before the first frame, that I have answered: each earns it time anew */
-	struct wh_secure *secure; /* who the other end has proven to be */
+	struct wh_secure *secure; /* what the other end has proven to be */
 };
 
-#define WH_TCP_TURNS_MAX 6 /* more are not counted: there are no more but of one who plays for time */
+#define WH_TCP_TURNS_MAX 6 /* more are not counted: there are no more but of a peer that plays for time */
 
 /* WH_TCP_BROKEN: also by changed bytes: wh_tcp_channel_reason. */
 enum wh_tcp_io { WH_TCP_DONE, WH_TCP_LATER, WH_TCP_ENDED /* closed in order */, WH_TCP_BROKEN };
@@ -96,7 +96,7 @@ int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_addr
 			const struct wh_secure_ground *ground, uint32_t node);
 /* WH_TCP_LATER: not yet. WH_TCP_BROKEN: errno says why. */
 enum wh_tcp_io wh_tcp_channel_connected(struct wh_tcp_channel *channel);
-/* Somebody has called; the descriptor becomes the channel's. False: no memory; it is closed. */
+/* A caller has connected; the descriptor becomes the channel's. False: no memory; it is closed. */
 bool wh_tcp_channel_accept(struct wh_tcp_channel *channel, int fd, const struct wh_secure_ground *ground);
 /* What comes before the first frame. WH_TCP_LATER: `*writes` says whether it waits to write. WH_TCP_BROKEN: if there is a reason
  * (wh_tcp_channel_reason) one of the two has refused the other. */
@@ -108,17 +108,17 @@ enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct 
 				   size_t *done);
 /* With TLS bytes may be sealed and not sent yet: they leave with the next write, or with this. WH_TCP_DONE: there are none. */
 enum wh_tcp_io wh_tcp_channel_flush(struct wh_tcp_channel *channel);
-/* From now on nothing that has been taken waits for a later call: for those who may not make one. */
+/* From now on nothing that has been taken waits for a later call: for a thread that may not make one. */
 void wh_tcp_channel_take_care(struct wh_tcp_channel *channel);
 bool wh_tcp_channel_unsent(const struct wh_tcp_channel *channel);
-/* "" where nobody has refused anybody. Valid until the channel is closed. */
+/* "" where neither side has refused the other. Valid until the channel is closed. */
 const char *wh_tcp_channel_reason(const struct wh_tcp_channel *channel);
 void wh_tcp_channel_finish(struct wh_tcp_channel *channel); /* nothing more will be written */
 /* `forked`: the other side is not told. */
 void wh_tcp_channel_close(struct wh_tcp_channel *channel, bool forked);
 /* The other end's address as text. */
 const char *wh_tcp_channel_whence(const struct wh_tcp_channel *channel, char *text, size_t bytes);
-/* Whether who says that it is that one may be believed; if not, why. */
+/* Whether the other end may be believed when it says that it is that node; if not, why. */
 bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node, uint64_t incarnation,
 			   char reason[WH_SECURE_REASON_BYTES]);
 
@@ -138,7 +138,7 @@ struct wh_tcp_value {
 };
 
 /* First ranges, then words, in the order in which they were posted. That a range is ahead of words that were posted before
- * it does no harm: its bytes are final, and nobody looks at them before the guard that was posted later (on shared memory
+ * it does no harm: its bytes are final, and no thread looks at them before the guard that was posted later (on shared memory
  * bytes are there at once). A word never overtakes a range or a word that was posted before it. */
 struct wh_tcp_queue {
 	struct wh_tcp_range *ranges;
@@ -212,15 +212,15 @@ struct wh_tcp_in {
 	bool held;          /* a whole frame waits for room for its event */
 };
 
-/* Takes in what has come. Returns how much of that somebody may wait for. */
+/* Takes in what has come. Returns how much of that a thread may wait for. */
 size_t wh_tcp_in_take(struct wh_tcp *t, struct wh_tcp_peer *peer);
 /* Nothing of this image is written any more by this peer; NULL: of any. */
 void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image);
 
 /* ---- meeting: tcp/meet.c and tcp/door.c ---------------------------------------------------------------------------- */
 
-/* Whoever comes calls all others: those who are there answer, those who are not will call when they come, and are called
- * again now and then, lest they cannot call me. Of two calls that cross, that of the higher id counts, and the other is hung
+/* A newcomer calls all others: those that are there answer, those that are not will call when they come, and are called
+ * again now and then, in case they cannot call me. Of two calls that cross, that of the higher id counts, and the other is hung
  * up.
  *
  *     ABSENT   -> CALLED     I have begun to connect to it; my hello is sent
@@ -232,7 +232,7 @@ void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image);
  *     MET      -> ABSENT     it left, died, or broke the protocol
  *     any      -> SHUNNED    one has refused the other: it is not called any more, but may call as another incarnation
  *
- * An incarnation is met once: what has ended or been refused is not met again, whoever calls.
+ * An incarnation is met once: what has ended or been refused is not met again, whichever side calls.
  */
 enum wh_tcp_peer_state { WH_TCP_SELF, WH_TCP_ABSENT, WH_TCP_CALLED, WH_TCP_ANSWERED, WH_TCP_MET, WH_TCP_SHUNNED };
 
@@ -436,7 +436,7 @@ struct wh_tcp {
 	uint64_t past_key;           /* no image below it will be opened any more */
 
 	struct wh_tcp_region *regions;
-	uint32_t next_lane; /* whose events of regions are looked at first */
+	uint32_t next_lane; /* its events of regions are looked at first */
 
 	char *names; /* of the peers' addresses */
 	struct wh_tcp_names *lookups;

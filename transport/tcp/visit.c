@@ -1,8 +1,8 @@
-/* visit.c - visitors: somebody who is no node asks one a question, and gets one answer.
+/* visit.c - visitors: a process that is no node asks one a question, and gets one answer.
  *
  * It connects as a node does, and takes one of the places that strangers have, for a second until it has asked, and then until
- * it is answered, goes, or must make room for another: so many visitors, or slow ones, cost a node no more than anybody else who
- * connects.
+ * it is answered, goes, or must make room for another: so many visitors, or slow ones, cost a node no more than any other
+ * stranger.
  */
 #include "transport/tcp/tcp_int.h"
 
@@ -91,7 +91,7 @@ struct question {
 	uint64_t deadline_ns;
 	unsigned char *answer; /* at least WH_ANSWER_MAX bytes */
 	size_t *answer_bytes;
-	bool reached; /* there was a connection: somebody is there */
+	bool reached; /* there was a connection: a node is there */
 };
 
 /* Milliseconds that are left, at least 1; 0: none. */

@@ -1,4 +1,4 @@
-/* answer.c - who calls: he is judged by what comes with his request, before anything is made for him. */
+/* answer.c - callers: each is judged by what comes with its request, before anything is made for it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,8 @@
 #include "transport/verbs/verbs_int.h"
 
 #define CALL_COUNTS_NS (WH_NS_PER_S / 2) /* of two calls that cross one that is older than this does not count */
-#define RIVAL_NS (WH_NS_PER_S / 4) /* who is here has so long to turn out to be dead when another calls in its name */
+#define RIVAL_NS                                                                                                       \
+	(WH_NS_PER_S / 4) /* the peer that is here has so long to turn out to be dead when another calls in its name */
 
 struct wh_verbs_hello wh_verbs_my_hello(const struct wh_verbs *t)
 {

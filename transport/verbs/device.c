@@ -2,11 +2,11 @@
  *
  * One completion queue holds all that comes, messages and rings, so that going to sleep asks the device for one notice.
  * Rings take their requests from one shared receive queue: how many can have come is bounded by it, and so is the completion
- * queue. Who rings when it is empty waits in his device, which tries again.
+ * queue. A peer that rings when it is empty waits in its device, which tries again.
  *
- * A queue pair that is destroyed may take requests with it: one that it was about to complete, and those whose completions
- * nobody has taken, which some devices then drop. Each would be missing for good, and once all are, all who ring wait for ever. How
- * many there were nobody says, but the device itself knows how many it holds, and refuses what is beyond: so after
+ * A queue pair that is destroyed may take requests with it: one that it was about to complete, and those with completions
+ * that have not been taken, which some devices then drop. Each would be missing for good, and once all are, all that ring wait
+ * for ever. Nothing says how many there were, but the device itself knows how many it holds, and refuses what is beyond: so after
  * the end of a queue pair it is given requests until it refuses one.
  */
 #include <errno.h>

@@ -115,8 +115,8 @@ static void destroy_in(struct wh_verbs_row *row)
 	row->mr = NULL;
 }
 
-/* From here on nothing of them can land. A queue pair in error takes no more of the shared requests; those whose completions
- * are there are put back, and what is missing after the end is made up for (verbs/device.c). */
+/* From here on nothing of them can land. A queue pair in error takes no more of the shared requests; those with completions
+ * that are there are put back, and what is missing after the end is made up for (verbs/device.c). */
 static void close_in(struct wh_verbs *t, struct wh_verbs_row *rows, uint32_t count)
 {
 	struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};

@@ -232,7 +232,7 @@ static void complete_operation(struct wh_verbs_lane *lane)
 	wh_remote_complete(&lane->base, WHORL_OK, value);
 }
 
-/* A broken lane is a broken peer, whose end completes what is left. The one to myself has nobody to end: its device gives up
+/* A broken lane is a broken peer, and its end completes what is left. The one to myself has no peer to end: its device gives up
  * all that is posted, now or later, one after the other, and so is it told. */
 static void break_lane(struct wh_verbs_peer *peer, const struct ibv_wc *done)
 {
@@ -327,7 +327,7 @@ size_t wh_verbs_lanes_advance(struct wh_verbs *t)
 
 /* ---- the end ------------------------------------------------------------------------------------------------------ */
 
-/* What it has granted is gone, and what was posted to it is completed; its immediates that nobody has taken are lost. */
+/* What it has granted is gone, and what was posted to it is completed; its immediates that have not been taken are lost. */
 void wh_verbs_lane_end(struct wh_verbs_peer *peer)
 {
 	struct wh_verbs_lane *lane = peer->lane;

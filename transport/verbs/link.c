@@ -1,7 +1,7 @@
 /* link.c - a connection to a peer: buffers, credits, and what the device says is done.
  *
  * A message goes by send and receive, each into a buffer of its own. The receiver has WH_VERBS_BUFFERS of them; each head
- * says how many its sender has given back, so nobody sends what there is no buffer for, and the device never has to try
+ * says how many its sender has given back, so no sender sends what there is no buffer for, and the device never has to try
  * again. If there is nothing else to say for long a message says that alone.
  *
  * What comes is noted in the order in which it came, and stays in its buffer until it is heard: so a loop that takes no events

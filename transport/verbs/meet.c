@@ -1,11 +1,11 @@
 /* meet.c - how the nodes of a group find each other: librdmacm.
  *
- * Each node listens at its address, so an address can be had once. Whoever comes listens first and then calls all others,
+ * Each node listens at its address, so an address can be had once. A newcomer listens first and then calls all others,
  * each once: of two nodes at least the one that comes later reaches the other. What a caller is goes with the request, so
- * that nobody gets buffers or a queue pair who does not belong here: he is told why, and costs nothing more.
+ * that no caller gets buffers or a queue pair that does not belong here: it is told why, and costs nothing more.
  *
  * Nothing here waits: librdmacm says by events how far it is. A call of mine that takes too long is given up by a time-out of my
- * own; an answer of mine never is, as whoever has it may count me as met (verbs_int.h).
+ * own; an answer of mine never is, as the node that has it may count me as met (verbs_int.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #include "transport/verbs/verbs_int.h"
 
-#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* who is not there is called so often, lest it could not call me */
+#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* a node that is not there is called so often, in case it cannot call me */
 #define CALL_MAX_NS (5 * WH_NS_PER_S)    /* a call that leads nowhere */
 #define RESOLVE_MS 1000
 #define BACKLOG 64
@@ -131,7 +131,7 @@ static void hear_refusal(struct wh_verbs *t, struct wh_verbs_peer *peer, const v
 {
 	struct wh_verbs_refusal refusal;
 
-	if (!wh_verbs_read_refusal(bytes, count, &refusal)) { /* nobody listens there */
+	if (!wh_verbs_read_refusal(bytes, count, &refusal)) { /* no node listens there */
 		wh_verbs_give_up(t, peer, false);
 		return;
 	}
@@ -163,7 +163,7 @@ static bool is_late(const struct wh_verbs_peer *peer, uint64_t now)
 	return peer->state == WH_VERBS_CALLED && peer->link->deadline_ns <= now;
 }
 
-/* What is late may have come while it was I who was long away. False: not all of it could be heard. */
+/* What is late may have come while it was this node that was long away. False: not all of it could be heard. */
 static bool look_again(struct wh_verbs *t)
 {
 	for (uint32_t k = 0; k < t->nodes && wh_verbs_meet_events(t) == EVENTS_AT_ONCE; k++)

@@ -4,8 +4,8 @@
  * later can change it on its way (T4). Bytes are read by the device when it gets to them.
  *
  * The last write of a chain that has something loud in it carries an immediate. It is carried out after all that was
- * pushed before it, as it is on the same queue pair; so whoever is woken by it sees that. Whether the peer sleeps is its own
- * business: its device interrupts only who has asked for it (T6).
+ * pushed before it, as it is on the same queue pair; so a thread that is woken by it sees that. Whether the peer sleeps is its own
+ * business: its device interrupts only a node that has asked for it (T6).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static void add(struct wh_verbs *t, struct wh_verbs_out *out, struct wh_verbs_wr
 }
 
 /* Makes a word part of the write of words that was added last, if it may be. Nothing is between the two, so the same word once
- * more makes up for the older one, which nobody can miss; and a neighbour may be seen before those, if it is beside them. */
+ * more makes up for the older one, which no reader can miss; and a neighbour may be seen before those, if it is beside them. */
 static bool join(struct wh_verbs_out *out, const struct wh_push *push)
 {
 	struct wh_verbs_write *last;

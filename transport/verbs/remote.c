@@ -6,8 +6,8 @@
  * the answer of a read may be put together later than a write that was posted after it. My own regions are used by a
  * queue pair to myself, as atomic operations of a device are atomic among themselves alone.
  *
- * An immediate takes a request of its target's, who has as many as may be sent and not taken; it tells by a message how many
- * it has taken. When a region is closed its memory stays until all whom it was granted to have said that they have nothing
+ * An immediate takes a request of its target, which has as many as may be sent and not taken; it tells by a message how many
+ * it has taken. When a region is closed its memory stays until all that it was granted to have said that they have nothing
  * under way: an operation on a key that is gone would break the queue pair for all others.
  */
 #include <arpa/inet.h>
@@ -70,7 +70,7 @@ static void describe(struct ibv_send_wr *request, struct ibv_sge *piece, const s
 	}
 }
 
-/* False: the device does not take it; what the link is worth is found out by whoever looks at it next. */
+/* False: the device does not take it; what the link is worth is found out by the next look at it. */
 static bool give_to_device(struct wh_verbs_lane *lane, const struct wh_remote_op *op,
 			   const struct wh_verbs_region_place *place)
 {

@@ -6,7 +6,7 @@
 
 #include "transport/verbs/verbs_int.h"
 
-#define FAILED_NS (300 * WH_NS_PER_MS) /* a peer whose writes fail has so long to say that it does not want them */
+#define FAILED_NS (300 * WH_NS_PER_MS) /* when writes to a peer fail it has so long to say that it does not want them */
 
 bool wh_verbs_row_is_here(const struct wh_verbs_row *row)
 {

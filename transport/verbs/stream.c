@@ -1,10 +1,10 @@
 /* stream.c - streams: bytes in messages of the connection between two nodes, in order.
  *
  * The functions of a stream only move bytes in and out of a buffer of its end, under a lock, and wake the loop; all that
- * concerns the device is the loop's. A writer sends no more than the reader has room for, so an end that nobody reads holds
+ * concerns the device is the loop's. A writer sends no more than the reader has room for, so an end that is not read holds
  * up nothing but itself.
  *
- * An end belongs to its user and to its transport; whoever lets go of it last frees it. In a forked child nobody does: it is the
+ * An end belongs to its user and to its transport; the last to let go of it frees it. In a forked child neither does: it is the
  * parent's.
  */
 #include <pthread.h>
@@ -23,11 +23,11 @@ struct wh_verbs_stream {
 	pthread_mutex_t lock; /* of all that follows but what is the loop's */
 	pthread_cond_t moved;
 	struct wh_verbs *t; /* NULL: it has ended, or this stream has on its side */
-	bool used;          /* somebody has it, and will close it */
+	bool used;          /* a user has it, and will close it */
 	bool over;          /* the other end is closed, or its node is gone */
 	uint64_t in, out;   /* bytes that have come into the buffer and gone out of it, since the beginning */
 	bool writes;        /* [const] */
-	pid_t pid;          /* [const] whose it is: not a forked child's */
+	pid_t pid;          /* [const] its owner: not a forked child */
 
 	/* [loop] */
 	struct wh_verbs_stream *next;
@@ -341,7 +341,7 @@ static bool advance_writer(struct wh_verbs *t, struct wh_verbs_stream *s, struct
 	       wh_verbs_link_send(t, link, WH_VERBS_FOR_USERS, &end.head, sizeof(end), NULL, 0);
 }
 
-/* With the lock. Those whose end has come stay as long as somebody reads them. */
+/* With the lock. Those that have come to their end stay as long as they are read. */
 static bool advance_reader(struct wh_verbs *t, struct wh_verbs_stream *s, struct wh_verbs_link *link, size_t *done)
 {
 	struct wh_verbs_stream_message message = {.stream = s->number, .number = s->out};

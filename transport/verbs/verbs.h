@@ -1,17 +1,17 @@
 /* verbs.h - the transport for RDMA: InfiniBand, RoCE, and Soft-RoCE, which needs no device.
  *
  * librdmacm finds the peers and makes one connection to each, for messages and streams. Each image has, for each pair and
- * each direction, a queue pair of its own: a push is a one-sided write by it, straight into the image of the peer, who takes
+ * each direction, a queue pair of its own: a push is a one-sided write by it, straight into the image of the peer, which takes
  * no part in that. A batch of pushes is one chain of linked requests, posted with one doorbell; its last write carries
  * an immediate if it rings. See transport.h for the contract, docs/decisions/0019-verbs.md for the reasons.
  *
- * Whoever reaches the address of a node on the RDMA network can speak to it: nobody is asked for a key. Such a network is
+ * Any process that reaches the address of a node on the RDMA network can speak to it: none is asked for a key. Such a network is
  * for the machines of one owner, as those that carry storage are.
  *
  * Bounds: a group's name has at most 63 bytes; of images that a peer has opened and this node has not, the four of the
  * greatest keys are remembered. To each peer WH_VERBS_DEPTH writes of an image are with the device at a time, and at most
- * WH_VERBS_QUEUE_MAX wait; a peer for whom more would have to wait is down. 64 streams of each peer are open at a time. Of
- * visitors, who come by TCP on the same address, sixteen at a time are let in, for a second each.
+ * WH_VERBS_QUEUE_MAX wait; a peer for which more would have to wait is down. 64 streams of each peer are open at a time. Of
+ * visitors, which come by TCP on the same address, sixteen at a time are let in, for a second each.
  *
  * Memory: the parts of rows that an image holds are registered, which pins them: RLIMIT_MEMLOCK must allow it.
  */

@@ -5,7 +5,7 @@
  *     verbs/device.c  the device: completions, and memory that is registered with it
  *     verbs/address.c addresses as text, and those of nodes that are given none
  *     verbs/meet.c    how peers find each other: librdmacm
- *     verbs/answer.c  who calls me, and what comes of it
+ *     verbs/answer.c  callers, and what comes of their calls
  *     verbs/link.c    a connection: its buffers, credits, and completions
  *     verbs/peer.c    what a peer says, its end, leaving
  *     verbs/image.c   images: their memory, post and freeze
@@ -14,7 +14,7 @@
  *     verbs/stream.c  streams between peers
  *     verbs/remote.c  regions: one-sided operations
  *     verbs/lane.c    the queue pair that they go through
- *     verbs/visit.c   questions of those who are no nodes
+ *     verbs/visit.c   questions of visitors, which are no nodes
  *     verbs/wire.h    messages, and what is believed of them
  *     verbs/count.h   outstanding requests, counted
  *
@@ -55,7 +55,7 @@ struct wh_verbs_region;
 
 /* ---- the device: verbs/device.c ----------------------------------------------------------------------------------- */
 
-/* Immediates that may have come and not been looked at: whoever rings more waits. Queues of devices hold one less than a power
+/* Immediates that may have come and not been looked at: a peer that rings more waits. Queues of devices hold one less than a power
  * of two, so this is what they hold, and no more. */
 #define WH_VERBS_RINGS 2047
 #define WH_VERBS_INLINE 64
@@ -91,8 +91,8 @@ struct wh_verbs_memory {
 	int fd; /* -1: it is seen in one place only */
 };
 
-/* After how long a request that nobody has acknowledged is sent again, as an exponent: the greatest with which that is at most
- * a third of `failure_ns`, so that one loss keeps nobody silent for so long that he counts as dead. The device, which tries
+/* After how long a request that has not been acknowledged is sent again, as an exponent: the greatest with which that is at most
+ * a third of `failure_ns`, so that one loss keeps no node silent for so long that it counts as dead. The device, which tries
  * WH_VERBS_RETRIES times more, gives up later than the heartbeat, which decides; unless that has 4.3 s and more. */
 uint8_t wh_verbs_timeout(uint64_t failure_ns);
 
@@ -110,7 +110,7 @@ void wh_verbs_memory_free(struct wh_verbs_memory *memory);
 
 /* ---- a connection: verbs/link.c ----------------------------------------------------------------------------------- *
  * Each side has WH_VERBS_BUFFERS buffers for what comes, and knows from the heads of messages how many of the other side's are
- * free: nobody sends what there is no buffer for. */
+ * free: neither sends what there is no buffer for. */
 
 #define WH_VERBS_BUFFERS 40
 
@@ -168,7 +168,7 @@ size_t wh_verbs_poll_in(struct wh_verbs *t);
 
 /* ---- meeting: verbs/meet.c ---------------------------------------------------------------------------------------- */
 
-/* Whoever comes calls all others once, as on shm (shm_int.h): of two calls that cross, that of the higher id counts.
+/* A newcomer calls all others once, as on shm (shm_int.h): of two calls that cross, that of the higher id counts.
  *
  *     ABSENT   -> CALLED     librdmacm is looking for it, or connects
  *     CALLED   -> MET        it has accepted, and what it says of itself is good
@@ -329,7 +329,7 @@ void wh_verbs_post(struct wh_image *base, const struct wh_push *pushes, size_t c
 /* What has been pushed goes out, to each peer as one chain. */
 void wh_verbs_flush(struct wh_verbs *t, struct wh_verbs_image *image);
 void wh_verbs_flush_all(struct wh_verbs *t); /* of all images */
-/* The end of a pass: the same, but that to whom all is patient nothing goes yet, for a moment. */
+/* The end of a pass: the same, but a peer for which all is patient is sent nothing yet, for a moment. */
 void wh_verbs_flush_pass(struct wh_verbs *t, struct wh_verbs_image *image);
 void wh_verbs_freeze(struct wh_image *base, uint32_t rank);
 /* Of one that is being made. False: no memory. verbs/rows.c */
@@ -443,13 +443,13 @@ struct wh_verbs {
 	struct wh_redial redial;
 	uint64_t visitors;                /* questions so far */
 	uint32_t serials;                 /* links so far */
-	wh_word writes, doorbells, rings; /* [loop writes, anyone reads] */
+	wh_word writes, doorbells, rings; /* [loop writes, any thread reads] */
 	uint32_t posts;
 	struct wh_verbs_link *links;
 	struct wh_verbs_image *images; /* in the order in which they were opened; those that are closed as well */
 	uint64_t past_key;             /* no image below it will be opened any more */
 	struct wh_verbs_stream *streams;
-	struct wh_verbs_region *regions; /* mine; those that are closed until nobody uses them */
+	struct wh_verbs_region *regions; /* mine; those that are closed until no node uses them */
 	uint32_t lanes, next_lane;
 	struct wh_verbs_stranger strangers[WH_VERBS_STRANGERS];
 

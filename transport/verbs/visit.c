@@ -1,6 +1,6 @@
 /* visit.c - visitors: a process that is no node asks one a question, and gets one answer.
  *
- * They come by TCP to the node's address: librdmacm has port numbers of its own, so the same one is free there, and whoever asks
+ * They come by TCP to the node's address: librdmacm has port numbers of its own, so the same one is free there, and a visitor
  * needs no RDMA device. A visitor has one of a few places for a second.
  */
 #include <errno.h>
@@ -73,7 +73,8 @@ static uint32_t place_for_stranger(struct wh_verbs *t)
 	return oldest;
 }
 
-/* Who waits there is not taken from the queue for want of descriptors or memory: looked at again at once it would wait yet. */
+/* A visitor that waits there is not taken from the queue for want of descriptors or memory: looked at again at once it would
+ * wait yet. */
 static void rest(struct wh_verbs *t)
 {
 	t->visits_rest = epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->visits, &(struct epoll_event){0}) == 0;
@@ -229,7 +230,7 @@ struct question {
 	uint64_t deadline_ns;
 	void *answer; /* at least WH_ANSWER_MAX bytes */
 	size_t *answer_bytes;
-	bool reached; /* there was a connection: somebody is there */
+	bool reached; /* there was a connection: a node is there */
 };
 
 /* Milliseconds that are left, at least 1; 0: none. */

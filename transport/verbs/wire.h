@@ -1,7 +1,7 @@
 /* wire.h - what two nodes say to each other on RDMA: when they meet, and in messages.
  *
  * Each message is one send, into a buffer of the receiver. What comes is checked before it is used; what it says of places
- * and streams is checked by whoever it is for.
+ * and streams is checked by the code that it is for.
  */
 #ifndef WH_TRANSPORT_VERBS_WIRE_H
 #define WH_TRANSPORT_VERBS_WIRE_H
@@ -84,7 +84,7 @@ struct wh_verbs_head {
 struct wh_verbs_offer {
 	struct wh_verbs_head head;
 	uint64_t key, layout_digest;
-	uint64_t row_bytes; /* of the whole row of who offers */
+	uint64_t row_bytes; /* of the whole row of the node that offers */
 	uint64_t base;      /* address of the parts of your row in my memory, one after the other */
 	uint32_t rkey;
 	uint32_t members, rank;

@@ -1,6 +1,6 @@
-/* old.c - a program that was compiled with whorl's headers as they are, and runs with a library whose structs have grown: batches, views,
- * the position of a snapshot and statuses are stepped through as whorl.h says (STRUCTS). Prints "grown" or "the same": what the library
- * is. Exit status 0: all was where it should be. */
+/* old.c - a program that was compiled with whorl's headers as they are, and runs with a library that has grown structs: batches,
+ * views, the position of a snapshot and statuses are stepped through as whorl.h says (STRUCTS). Prints "grown" or "the same": what
+ * the library is. Exit status 0: all was where it should be. */
 #include <err.h>
 #include <stdatomic.h>
 #include <stdio.h>
