@@ -198,7 +198,7 @@ static void hear_state(whorl_node *node, uint32_t from, const struct wh_wire *me
 	if (subgroup == NULL)
 		return;
 	if (message->kind == WH_WIRE_REST)
-		(void)whorl_rest(subgroup, message->flag);
+		(void)whorl_pause_sending(subgroup, message->flag);
 	else if (message->kind == WH_WIRE_STATE_WANTED && !is_with_me(node, from))
 		return; /* it is ahead, or behind: it asks again */
 	else if (subgroup->state != NULL && message->kind == WH_WIRE_STATE_WANTED)

@@ -145,7 +145,7 @@ static void watch_drain(whorl_node *node)
  * once. What is not settled is looked at again soon, and all in each new view. */
 static void watch_roles(whorl_node *node)
 {
-	/* Acquire: what was asked. Partner: whorl_rest and whorl_ask_to_rest. */
+	/* Acquire: what was asked. Partner: whorl_pause_sending and whorl_request_pause. */
 	bool asked = wh_load_acquire(&node->rest_asked) != 0 && wh_exchange(&node->rest_asked, 0) != 0;
 	bool settled = true;
 

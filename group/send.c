@@ -263,7 +263,7 @@ enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 
 /* ---- resting -------------------------------------------------------------------------------------------------------------- */
 
-enum whorl_result whorl_rest(whorl_subgroup *subgroup, bool rests)
+enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool rests)
 {
 	enum whorl_result result;
 
@@ -300,7 +300,7 @@ void wh_node_returned(whorl_subgroup *subgroup)
 		wh_ring_signal(subgroup->ring);
 }
 
-enum whorl_result whorl_ask_to_rest(whorl_subgroup *subgroup, uint32_t id, bool rests)
+enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32_t id, bool rests)
 {
 	const struct wh_epoch *epoch;
 	enum whorl_result result;
@@ -314,7 +314,7 @@ enum whorl_result whorl_ask_to_rest(whorl_subgroup *subgroup, uint32_t id, bool 
 	if (result != WHORL_OK)
 		return result;
 	if (id == node->id)
-		return whorl_rest(subgroup, rests);
+		return whorl_pause_sending(subgroup, rests);
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(node->epoch);
 	result = epoch == NULL ? WHORL_AGAIN : wh_view_rank(epoch->view, id) >= 0 ? WHORL_OK : WHORL_NOT_FOUND;

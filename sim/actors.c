@@ -416,9 +416,9 @@ void wh_actor_rest(struct actor *actor, bool rests)
 
 		if (place->subgroup == NULL)
 			continue;
-		result = whorl_rest(place->subgroup, rests);
+		result = whorl_pause_sending(place->subgroup, rests);
 		if (result != WHORL_OK && result != whorl_error(actor->node, NULL, 0))
-			wh_play_fail(play, "rest: %s, g%u: whorl_rest says %s", actor->name, g,
+			wh_play_fail(play, "rest: %s, g%u: whorl_pause_sending says %s", actor->name, g,
 				     whorl_result_text(result));
 		if (!rests)
 			wh_stream_unbar(place->stream);

@@ -40,7 +40,7 @@ static void rest(struct wh_member *member, uint32_t id, bool rests)
 
 		if (whorl_subgroup_describe(subgroup, &info) == WHORL_OK &&
 		    (only == NULL || strcmp(info.name, only) == 0))
-			tell_rest(member, info.name, id, rests, whorl_ask_to_rest(subgroup, id, rests));
+			tell_rest(member, info.name, id, rests, whorl_request_pause(subgroup, id, rests));
 	}
 }
 

@@ -456,11 +456,11 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_send(whorl_subgroup *subgroup
  * until it is settled whether it sends again; whorl_claim_wait waits for that. Never blocks. Any thread. WHORL_OK: it will be so,
  * unless the layout says otherwise; before the first view too; WHORL_CLOSED, and whatever else whorl_error says of the node for
  * good. */
-WHORL_API enum whorl_result whorl_rest(whorl_subgroup *subgroup, bool rests);
-/* Asks node `id` to do that, as if its program had called whorl_rest. WHORL_OK: it is asked, once; WHORL_NOT_FOUND: it is not in
+WHORL_API enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses);
+/* Asks node `id` to do that, as if its program had called whorl_pause_sending. WHORL_OK: it is asked, once; WHORL_NOT_FOUND: it is not in
  * the current view; WHORL_AGAIN: not now: there is no view yet, or too much is under way to it; WHORL_CLOSED, and whatever else whorl_error
  * says of the node. Any thread. */
-WHORL_API enum whorl_result whorl_ask_to_rest(whorl_subgroup *subgroup, uint32_t id, bool rests);
+WHORL_API enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32_t id, bool pauses);
 
 /* For programs that wait in poll or epoll (examples/window.c): after a claim's WHORL_AGAIN, whorl_window_arm; if that says WHORL_AGAIN
  * too, the descriptor says *room* for it, once, when there is some, or a claim would say why not. It is an eventfd that counts
@@ -469,7 +469,7 @@ WHORL_API enum whorl_result whorl_ask_to_rest(whorl_subgroup *subgroup, uint32_t
  * thread that has not armed does not read: several may share the descriptor, and each that armed is told. Do not write to it or
  * close it; it is the node's.
  * fd: -1 where this node is not a sender; there is one before the first view, which decides that, and for a node that comes back
- * (whorl_rest).
+ * (whorl_pause_sending).
  * arm: WHORL_OK: claim at once: there is room, or the claim says why not (WHORL_NO_QUORUM, too: then try again later), nothing is
  * armed; WHORL_AGAIN: it is armed (before the first view, too); WHORL_NOT_SENDER, WHORL_INVALID, WHORL_FORKED: nothing is armed.
  * Never blocks. Any thread, upcalls too. */

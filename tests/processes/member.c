@@ -108,9 +108,9 @@ static void rest_or_send(const struct stream *stream)
 	if (order < ORDER_REST || order > ORDER_ASK_TO_SEND || !member_take_order(me, order))
 		return;
 	if (order == ORDER_REST || order == ORDER_SEND)
-		result = whorl_rest(stream->subgroup, order == ORDER_REST);
+		result = whorl_pause_sending(stream->subgroup, order == ORDER_REST);
 	else
-		result = whorl_ask_to_rest(stream->subgroup, me->id + 1, order == ORDER_ASK_TO_REST);
+		result = whorl_request_pause(stream->subgroup, me->id + 1, order == ORDER_ASK_TO_REST);
 	if (result != WHORL_OK && result != WHORL_REMOVED && result != WHORL_NO_QUORUM)
 		member_complain(me->state, "to rest, or not: %s", whorl_result_text(result));
 }

@@ -431,12 +431,12 @@ START_TEST(a_sender_is_asked_to_rest)
 	{
 		begin_growing(t, 3, 4, NULL);
 		until(t, 30);
-		ck_assert_int_eq(whorl_ask_to_rest(t->play->at[2]->places[0].subgroup, 1, true), WHORL_OK);
+		ck_assert_int_eq(whorl_request_pause(t->play->at[2]->places[0].subgroup, 1, true), WHORL_OK);
 		by(t, 30 + JOIN_MS, rests, set_of("0,1,2"), "a sender does not rest yet");
 		until(t, 250);
-		ck_assert_int_eq(whorl_ask_to_rest(t->play->at[2]->places[0].subgroup, 1, false), WHORL_OK);
+		ck_assert_int_eq(whorl_request_pause(t->play->at[2]->places[0].subgroup, 1, false), WHORL_OK);
 		by(t, 250 + JOIN_MS, sends, set_of("0,1,2"), "a sender is not back yet");
-		ck_assert_int_eq(whorl_ask_to_rest(t->play->at[2]->places[0].subgroup, 3, true), WHORL_NOT_FOUND);
+		ck_assert_int_eq(whorl_request_pause(t->play->at[2]->places[0].subgroup, 3, true), WHORL_NOT_FOUND);
 		end(t);
 	}
 }

@@ -116,11 +116,11 @@ START_TEST(before_there_is_a_view)
 	ck_assert_int_eq(whorl_shard_state(c.nodes[0], "s", 1), WHORL_AGAIN);
 	ck_assert_int_eq(whorl_shard_state(c.nodes[0], "s", 2), WHORL_NOT_FOUND);
 	ck_assert_int_eq(whorl_shard_state(c.nodes[0], "t", 0), WHORL_NOT_FOUND);
-	ck_assert_int_eq(whorl_ask_to_rest(subgroup_of(&c, 0, "s"), 1, true), WHORL_AGAIN);
+	ck_assert_int_eq(whorl_request_pause(subgroup_of(&c, 0, "s"), 1, true), WHORL_AGAIN);
 	cluster_start(&c);
 	ck_ok(whorl_shard_state(c.nodes[0], "s", 1));
 	ck_assert_int_eq(whorl_shard_state(c.nodes[0], "s", 2), WHORL_NOT_FOUND);
-	ck_assert_int_eq(whorl_ask_to_rest(subgroup_of(&c, 0, "s"), 5, true), WHORL_NOT_FOUND);
+	ck_assert_int_eq(whorl_request_pause(subgroup_of(&c, 0, "s"), 5, true), WHORL_NOT_FOUND);
 	cluster_free(&c);
 }
 END_TEST

@@ -426,22 +426,22 @@ START_TEST(a_sender_rests_and_comes_back)
 	await(cluster_is_ready(&c), sched_yield());
 	send_some(&c, 1, 100);
 	if (_i == 0)
-		ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), true));
+		ck_ok(whorl_pause_sending(subgroup_of(&c, 1, "s"), true));
 	else
-		ck_ok(whorl_ask_to_rest(subgroup_of(&c, 2, "s"), 1, true));
+		ck_ok(whorl_request_pause(subgroup_of(&c, 2, "s"), 1, true));
 	await(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 0, NULL) == WHORL_NOT_SENDER,
 	      whorl_send(subgroup_of(&c, 0, "s"), "y", 1, 0, NULL) == WHORL_OK ? 0 : sched_yield());
 	await(sender_rank(&c, 1) < 0 && sender_rank(&c, 0) == 0 && sender_rank(&c, 2) == 1, sched_yield());
 	send_some(&c, 2, 10);
-	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), false));
+	ck_ok(whorl_pause_sending(subgroup_of(&c, 1, "s"), false));
 	send_some(&c, 1, 10); /* waits until it is a sender again */
 	ck_assert_int_eq(sender_rank(&c, 1), 1);
-	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), true));
-	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), false)); /* before anything may have come of it */
+	ck_ok(whorl_pause_sending(subgroup_of(&c, 1, "s"), true));
+	ck_ok(whorl_pause_sending(subgroup_of(&c, 1, "s"), false)); /* before anything may have come of it */
 	send_some(&c, 1, 10);
 	await(sums_are(&c, sums, sums[0].count) && sums[0].count >= 130, sched_yield());
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, 1, "s")).dropped, 0);
-	ck_assert_int_eq(whorl_ask_to_rest(subgroup_of(&c, 2, "s"), 7, true), WHORL_NOT_FOUND);
+	ck_assert_int_eq(whorl_request_pause(subgroup_of(&c, 2, "s"), 7, true), WHORL_NOT_FOUND);
 	cluster_free(&c);
 }
 END_TEST

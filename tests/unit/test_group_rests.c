@@ -36,7 +36,7 @@ START_TEST(what_has_been_claimed_is_delivered_first)
 
 	open_three(&c, _i < 2 ? "" : "mode = unordered\n");
 	ck_ok(whorl_claim(subgroup_of(&c, id, "s"), 1, &claim));
-	ck_ok(whorl_rest(subgroup_of(&c, id, "s"), true));
+	ck_ok(whorl_pause_sending(subgroup_of(&c, id, "s"), true));
 	cluster_hush(&c);
 	ck_assert_int_eq(send_one(&c, id), WHORL_NOT_SENDER);
 	ck_assert(is_sender(&c, id));
@@ -60,8 +60,8 @@ START_TEST(a_rest_that_was_not_said)
 	struct cluster c;
 
 	open_three(&c, "");
-	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), true));
-	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), false));
+	ck_ok(whorl_pause_sending(subgroup_of(&c, 1, "s"), true));
+	ck_ok(whorl_pause_sending(subgroup_of(&c, 1, "s"), false));
 	cluster_hush(&c);
 	ck_ok(send_one(&c, 1));
 	await(all_recorded(c.records, 3, 1), cluster_step(&c));
@@ -77,10 +77,10 @@ START_TEST(a_rest_that_was_said)
 	struct cluster c;
 
 	open_three(&c, "");
-	ck_ok(whorl_rest(subgroup_of(&c, id, "s"), true));
+	ck_ok(whorl_pause_sending(subgroup_of(&c, id, "s"), true));
 	whorl_step(c.nodes[id]);
 	ck_assert_int_eq(send_one(&c, id), WHORL_NOT_SENDER);
-	ck_ok(whorl_rest(subgroup_of(&c, id, "s"), false));
+	ck_ok(whorl_pause_sending(subgroup_of(&c, id, "s"), false));
 	whorl_step(c.nodes[id]);
 	ck_assert_int_ne(send_one(&c, id), WHORL_OK);
 	await(cluster_is_in_view(&c, 1), cluster_step(&c));
@@ -100,17 +100,17 @@ START_TEST(who_rests_goes_on_resting)
 	struct cluster c;
 
 	open_three(&c, "");
-	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), true));
+	ck_ok(whorl_pause_sending(subgroup_of(&c, 1, "s"), true));
 	cluster_await_view(&c, 1);
 	ck_assert(!is_sender(&c, 1));
 	cluster_leave(&c, 2);
 	cluster_await_view(&c, 2);
 	ck_assert(!is_sender(&c, 1));
-	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), true)); /* that is nothing new */
+	ck_ok(whorl_pause_sending(subgroup_of(&c, 1, "s"), true)); /* that is nothing new */
 	cluster_hush(&c);
 	ck_assert(!cluster_is_in_view(&c, 3));
 	ck_assert_int_eq(whorl_window_fd(subgroup_of(&c, 1, "s")), -1);
-	ck_ok(whorl_rest(subgroup_of(&c, 1, "s"), false));
+	ck_ok(whorl_pause_sending(subgroup_of(&c, 1, "s"), false));
 	ck_assert_int_ge(whorl_window_fd(subgroup_of(&c, 1, "s")), 0); /* until it sends again, which that will tell */
 	ck_assert_int_eq(whorl_window_arm(subgroup_of(&c, 1, "s")), WHORL_AGAIN);
 	cluster_await_view(&c, 3);

@@ -250,11 +250,11 @@ static void send_(void)
 
 static void rest(void)
 {
-	REFUSES(whorl_rest(NULL, true));
+	REFUSES(whorl_pause_sending(NULL, true));
 }
 static void ask_to_rest(void)
 {
-	REFUSES(whorl_ask_to_rest(NULL, 0, true));
+	REFUSES(whorl_request_pause(NULL, 0, true));
 }
 static void window_fd(void)
 {
@@ -330,7 +330,7 @@ static const struct {
 } functions[] = {
 	{"whorl_abort", abort_},
 	{"whorl_arm", arm},
-	{"whorl_ask_to_rest", ask_to_rest},
+	{"whorl_request_pause", ask_to_rest},
 	{"whorl_claim", claim_},
 	{"whorl_claim_wait", claim_wait},
 	{"whorl_close", close_},
@@ -357,7 +357,7 @@ static const struct {
 	{"whorl_open", open_},
 	{"whorl_progress", progress},
 	{"whorl_ready", ready},
-	{"whorl_rest", rest},
+	{"whorl_pause_sending", rest},
 	{"whorl_result_text", nothing},
 	{"whorl_send", send_},
 	{"whorl_set_log", set_log},

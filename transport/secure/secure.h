@@ -29,10 +29,9 @@
 
 #include "base/error.h"
 
-#define WH_SECURE_GROUP_BYTES 64   /* of a group's name, with the zero */
-#define WH_SECURE_REASON_BYTES 320 /* of a text, with the zero */
-#define WH_SECURE_UNPROVEN_MAX                                                                                         \
-	(64 * 1024) /* with TLS: bytes that are taken of a peer before it has proven its identity */
+#define WH_SECURE_GROUP_BYTES 64           /* of a group's name, with the zero */
+#define WH_SECURE_REASON_BYTES 320         /* of a text, with the zero */
+#define WH_SECURE_UNPROVEN_MAX (64 * 1024) /* with TLS: bytes of a peer that has not proven its identity */
 #define WH_SECURE_PENDING_MAX                                                                                          \
 	(256 * 1024)                  /* with TLS: sealed bytes that may wait to be sent; beyond that seal takes none */
 #define WH_SECURE_FED_MAX (64 * 1024) /* with TLS: received bytes that may wait to be opened */

@@ -7,8 +7,7 @@
 #include "transport/verbs/verbs_int.h"
 
 #define CALL_COUNTS_NS (WH_NS_PER_S / 2) /* of two calls that cross one that is older than this does not count */
-#define RIVAL_NS                                                                                                       \
-	(WH_NS_PER_S / 4) /* the peer that is here has so long to turn out to be dead when another calls in its name */
+#define RIVAL_NS (WH_NS_PER_S / 4)       /* when another calls in its name, a peer has so long to turn out dead */
 
 struct wh_verbs_hello wh_verbs_my_hello(const struct wh_verbs *t)
 {
