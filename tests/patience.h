@@ -39,7 +39,7 @@ static inline double test_slowness(void)
 }
 
 /* So much longer than on a quiet machine, in whatever unit. */
-static inline uint64_t test_backoff(uint64_t quiet)
+static inline uint64_t test_patience(uint64_t quiet)
 {
 	return (uint64_t)((double)quiet * test_slowness());
 }

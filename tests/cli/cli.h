@@ -10,7 +10,7 @@
 #include "tests/temporary.h"
 
 #define CLI_TIMEOUT_MS                                                                                                 \
-	((long)test_backoff(60000)) /* until a command that does not end is killed; the test has failed then */
+	((long)test_patience(60000)) /* until a command that does not end is killed; the test has failed then */
 
 /* A directory of the test's own. */
 struct cli_dir {

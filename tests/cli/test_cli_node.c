@@ -15,7 +15,7 @@ static void setup(void)
 {
 	char group[64];
 
-	snprintf(group, sizeof group, "failure_timeout_ms = %d", (int)test_backoff(1000));
+	snprintf(group, sizeof group, "failure_timeout_ms = %d", (int)test_patience(1000));
 	nodes_open(&nodes, group, "");
 }
 

@@ -21,7 +21,7 @@ static void setup(void)
 {
 	char group[64];
 
-	snprintf(group, sizeof group, "failure_timeout_ms = %d", (int)test_backoff(5000));
+	snprintf(group, sizeof group, "failure_timeout_ms = %d", (int)test_patience(5000));
 	nodes_open(&nodes, group, "[subgroup pair]\nmembers = 1,2\nsenders = one\nmode = unordered\n");
 }
 

@@ -19,7 +19,7 @@
 #define ROW_BYTES (4 * WH_ROW_ALIGN)
 #define RING_UNREAD WH_ROW_ALIGN
 #define RING_READ (2 * WH_ROW_ALIGN)
-#define PATIENCE_NS test_backoff(20 * WH_NS_PER_S)
+#define PATIENCE_NS test_patience(20 * WH_NS_PER_S)
 
 struct node {
 	struct wh_transport *transport;

@@ -22,7 +22,7 @@
 #define ROW_BYTES (CONTROL_BYTES + 2 * RING_BYTES)
 
 /* Passes after which something that should happen will not happen any more. */
-#define PATIENCE ((int)test_backoff(20000))
+#define PATIENCE ((int)test_patience(20000))
 
 struct endpoint {                       /* what has been seen at one */
 	struct wh_transport *transport; /* NULL: it is gone */

@@ -31,7 +31,7 @@ void raw_free(struct raw *raw);
 /* The node is serviced, its events are counted, and a moment passes. */
 void raw_pass(struct raw *raw);
 
-#define RAW_PATIENCE ((int)test_backoff(20000))
+#define RAW_PATIENCE ((int)test_patience(20000))
 #define RAW_UNTIL(raw, condition)                                                                                      \
 	do {                                                                                                           \
 		bool is_so_ = (condition);                                                                             \

@@ -133,7 +133,7 @@ bool cluster_sends(const struct cluster *c, uint32_t group, uint32_t id);
 
 /* ---- for waits of one's own ----------------------------------------------------------------------------------------- */
 
-#define PATIENCE_NS test_backoff(UINT64_C(40000000000))
+#define PATIENCE_NS test_patience(UINT64_C(40000000000))
 
 #define UNTIL(c, condition)                                                                                            \
 	do {                                                                                                           \

@@ -4,7 +4,7 @@
 
 #include "tests/processes/cluster.h"
 
-#define CLOSE_MS ((int)test_backoff(30000))
+#define CLOSE_MS ((int)test_patience(30000))
 
 cluster_is cluster_is_warm;
 

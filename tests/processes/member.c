@@ -19,7 +19,7 @@
 #include "tests/processes/member_int.h"
 #include "tests/processes/payload.h"
 
-#define PATIENCE_MS ((int)test_backoff(30000))
+#define PATIENCE_MS ((int)test_patience(30000))
 #define NAP_MS 2
 #define READY_MS 20
 #define BURST 16 /* claims in a row */

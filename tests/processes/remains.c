@@ -9,7 +9,7 @@
 
 #include "tests/patience.h"
 
-#define PATIENCE_MS ((int)test_backoff(30000))
+#define PATIENCE_MS ((int)test_patience(30000))
 
 /* librdmacm keeps the devices that it has found open for the life of the process. */
 static bool is_kept(int directory, const char *name)

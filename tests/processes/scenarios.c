@@ -24,7 +24,7 @@ static void play(const struct scenario *scenario, const char *transport, uint64_
 	if (transport != NULL && strcmp(transport, "verbs") == 0 && options.timeout_ms < PATIENT_MS)
 		options.timeout_ms *= SLOWER;
 	if (options.timeout_ms < PATIENT_MS)
-		options.timeout_ms = (uint32_t)test_backoff(options.timeout_ms);
+		options.timeout_ms = (uint32_t)test_patience(options.timeout_ms);
 	printf("%s, seed %" PRIu64 ": ", scenario->name, seed);
 	fflush(stdout);
 	if (scenario->starts_itself)

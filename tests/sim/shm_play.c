@@ -327,7 +327,7 @@ static void close_node(struct node *node)
 	if (!shm_failed(node->stage) && whorl_error(node->node, text, sizeof(text)) != WHORL_OK &&
 	    strstr(text, "has left") == NULL)
 		shm_fail(node->stage, "failure: node %u: %s", node->id, text);
-	result = whorl_close(node->node, shm_failed(node->stage) ? 0 : (int)test_backoff(PATIENCE_MS));
+	result = whorl_close(node->node, shm_failed(node->stage) ? 0 : (int)test_patience(PATIENCE_MS));
 	if (result != WHORL_OK && !shm_failed(node->stage))
 		shm_fail(node->stage, "close: node %u: %s", node->id, whorl_result_text(result));
 	free(node->seats);
@@ -337,7 +337,7 @@ static void close_node(struct node *node)
 static void perform(struct stage *stage, uint32_t process)
 {
 	struct wh_dice dice = wh_dice_split(stage->plan->seed, 500 + process);
-	uint64_t deadline_ns = wh_env_now(wh_env_system()) + test_backoff(PATIENCE_MS * WH_NS_PER_MS);
+	uint64_t deadline_ns = wh_env_now(wh_env_system()) + test_patience(PATIENCE_MS * WH_NS_PER_MS);
 	struct node *nodes = wh_plan_alloc(node_count(stage), sizeof(*nodes));
 	uint32_t count = 0;
 

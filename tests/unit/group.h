@@ -18,7 +18,7 @@
 #include "tests/harness.h"
 #include "tests/patience.h"
 
-#define PATIENCE_MS ((int)test_backoff(20000))
+#define PATIENCE_MS ((int)test_patience(20000))
 #define NODES_MAX 8
 #define RECORD_MAX 20000
 

@@ -10,7 +10,7 @@
 #include "tests/patience.h"
 #include "tests/unit/own_wait.h"
 
-#define PATIENCE_MS ((int)test_backoff(20000))
+#define PATIENCE_MS ((int)test_patience(20000))
 #define WINDOW 8
 #define THREADS 2
 #define ROUNDS 50 /* of each thread at each node */

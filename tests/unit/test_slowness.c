@@ -28,7 +28,7 @@ static uint64_t of_script(void)
 START_TEST(given)
 {
 	setenv("WHORL_PATIENCE", factors[_i].given, 1);
-	ck_assert_uint_eq(test_backoff(1000), factors[_i].of_1000);
+	ck_assert_uint_eq(test_patience(1000), factors[_i].of_1000);
 	ck_assert_uint_eq(of_script(), factors[_i].of_1000);
 }
 END_TEST
@@ -37,8 +37,8 @@ END_TEST
 START_TEST(measured)
 {
 	unsetenv("WHORL_PATIENCE");
-	ck_assert_uint_ge(test_backoff(1000), 1000);
-	ck_assert_uint_le(test_backoff(1000), 1000 * WH_PATIENCE_MOST);
+	ck_assert_uint_ge(test_patience(1000), 1000);
+	ck_assert_uint_le(test_patience(1000), 1000 * WH_PATIENCE_MOST);
 	ck_assert_uint_ge(of_script(), 1000);
 	ck_assert_uint_le(of_script(), 1000 * WH_PATIENCE_MOST);
 }

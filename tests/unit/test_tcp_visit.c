@@ -43,7 +43,7 @@ START_TEST(nobody_is_there)
 	char address[32];
 	int port = open_port(address);
 
-	ck_assert_int_eq(ask(address, test_backoff(10 * WH_NS_PER_S), &err), WHORL_NOT_FOUND);
+	ck_assert_int_eq(ask(address, test_patience(10 * WH_NS_PER_S), &err), WHORL_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(err.text, "no node is running at"));
 	close(port);
 }
