@@ -103,7 +103,7 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	uint64_t rests_until_ns; /* as leader: nothing is prepared before: it could not be done here */
 	uint64_t heeded;         /* the ticket of the last proposal that was followed, or given up */
 	bool ids_exhausted; /* the numbers of this view come to an end: it is to be followed by one like it. [loop] */
-	bool one_by_one;    /* as leader: an attempt was given up: some of the newcomers may never reach all */
+	bool one_at_a_time; /* as leader: an attempt was given up: some of the newcomers may never reach all */
 	uint64_t told;      /* as leader: the ticket of the last of which newcomers have been told */
 	bool *left_out;     /* by rank: of the proposal that has its memory open or opening; so are the next three */
 	struct wh_newcomer coming[WH_NEWCOMERS_MAX];

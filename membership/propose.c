@@ -362,14 +362,14 @@ static bool is_memory_ready(struct wh_change *change)
 static size_t begin(struct wh_change *change)
 {
 	struct wh_newcomer newcomers[WH_NEWCOMERS_MAX];
-	uint32_t most = members(change) > 1 && !change->one_by_one ? members(change) - 1 : 1, count;
+	uint32_t most = members(change) > 1 && !change->one_at_a_time ? members(change) - 1 : 1, count;
 	bool wishes = find_roles(change), renews = needs_renewal(change);
 
 	change->wanted = false; /* again with the next heartbeats */
 	if (change->loop->now_ns < change->rests_until_ns || !change->suspicion.quorum || !wh_suspicion_heeds(change) ||
 	    change->attempt >= WH_ATTEMPTS_MAX - ATTEMPTS_KEPT / 2)
 		return 0;
-	if (change->one_by_one && (wishes || renews)) /* members do not wait for newcomers that may never come */
+	if (change->one_at_a_time && (wishes || renews)) /* members do not wait for newcomers that may never come */
 		most = 0;
 	count = change->on.newcomers(change->ctx, newcomers, most < WH_NEWCOMERS_MAX ? most : WH_NEWCOMERS_MAX);
 	if (!wishes && count == 0 && !renews)
@@ -394,7 +394,7 @@ static size_t look_after(struct wh_change *change)
 	if (waited > PREPARE_TIMEOUTS * patience) {
 		keep_roles(change);
 		publish(change, NULL, 0, false);
-		change->one_by_one = true;
+		change->one_at_a_time = true;
 		return 1;
 	}
 	if (count == change->coming_count)

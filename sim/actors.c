@@ -491,6 +491,6 @@ bool wh_actor_depart(struct actor *actor)
 	wh_actor_leave(actor, 10000);
 	actor->left = true;
 	if (actor->drained && !wh_play_failed(play))
-		wh_calm_check_left(actor);
+		wh_liveness_check_left(actor);
 	return true;
 }

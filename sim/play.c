@@ -196,7 +196,7 @@ bool wh_play_step(struct play *play, uint64_t until_ns)
 		return false;
 	if (play->steps++ - play->useful_step <= USELESS_STEPS)
 		return true;
-	if (wh_calm_is_over(play))
+	if (wh_liveness_is_over(play))
 		play->extinct = true;
 	else
 		wh_play_fail(play, "quiescence: no end, and nothing has moved on for %d events", USELESS_STEPS);
@@ -343,13 +343,13 @@ static void perform(struct play *play)
 	play->drains = all_progress(play) && (play->hasty || wh_dice_one_in(&play->dice, 2));
 	if (play->hasty)
 		return;
-	wh_calm_check(play);
+	wh_liveness_check(play);
 	check_open_claims(play);
 	wh_play_release(play);
 	if (!wh_play_work(play))
 		return;
-	wh_calm_check(play);
-	wh_calm_check_silence(play);
+	wh_liveness_check(play);
+	wh_liveness_check_silence(play);
 }
 
 /* ---- a run with faults ------------------------------------------------------------------------------------------------------- */
@@ -366,7 +366,7 @@ bool wh_play_finish(struct play *play)
 			wh_actor_leave_soon(&play->actors[i]);
 	wh_check_held(play);
 	wh_play_release(play);
-	return wh_calm_settle(play);
+	return wh_liveness_settle(play);
 }
 
 /* In each view to come all that is committed can be delivered. */
@@ -420,7 +420,7 @@ static void perform_faults(struct play *play)
 	if (!wh_play_meet(play) || !wh_play_finish(play) || play->survivors == 0)
 		return;
 	forget_vanished(play);
-	wh_calm_check_silence(play);
+	wh_liveness_check_silence(play);
 	if (can_drain(play) && wh_dice_one_in(&play->dice, 3))
 		leave_all(play);
 }

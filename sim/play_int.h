@@ -7,7 +7,7 @@
  *     states.c    the states of applications, given to nodes that come
  *     scenes.c    views, as nodes enter them
  *     checkers.c  what must hold in a view after each pass; deliveries.c: at each upcall; failures.c: of a node
- *     calm.c      what must be so in the end
+ *     liveness.c      what must be so in the end
  *     report.c    what is told of a run that has failed
  *     inspect.c   how all these look into a node
  *     history.c   what must hold across views of all that applications see
@@ -394,19 +394,19 @@ void wh_tell(const struct actor *actor, enum told_kind kind, uint32_t g, uint64_
 /* Where the nodes' logs go: nowhere, but for the events that a report asks for. */
 void wh_report_line(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
 
-/* ---- calm.c, calm_end.c --------------------------------------------------------------------------------------------------- */
+/* ---- liveness.c, liveness_end.c --------------------------------------------------------------------------------------------------- */
 
 /* Faults have stopped: goes on until all is delivered that must be, or it is plain that nothing can be any more. */
-bool wh_calm_settle(struct play *play);
+bool wh_liveness_settle(struct play *play);
 /* Do these lives make a quorum of that view? Some of its members may have left in order. */
-bool wh_calm_is_quorum(const struct play *play, const struct scene *scene, uint64_t set);
+bool wh_liveness_is_quorum(const struct play *play, const struct scene *scene, uint64_t set);
 /* No node may go on: of the last view no quorum is left; or all of it are gone, and nodes that come may not form another. */
-bool wh_calm_is_over(const struct play *play);
+bool wh_liveness_is_over(const struct play *play);
 /* Nothing happens any more: is everything delivered that can be? */
-void wh_calm_check(struct play *play);
+void wh_liveness_check(struct play *play);
 /* All others have delivered all that the node that left in order has committed. */
-void wh_calm_check_left(const struct actor *actor);
+void wh_liveness_check_left(const struct actor *actor);
 /* An idle group posts heartbeats, and nothing else. */
-void wh_calm_check_silence(struct play *play);
+void wh_liveness_check_silence(struct play *play);
 
 #endif

@@ -330,7 +330,7 @@ static bool can_go_on(const struct play *play, const struct scene *scene)
 
 	for (uint32_t i = 0; i < play->lives; i++)
 		left.voters -= (scene->members >> i & 1) != 0 && play->actors[i].left;
-	return wh_calm_is_quorum(play, &left, find_living(play, scene));
+	return wh_liveness_is_quorum(play, &left, find_living(play, scene));
 }
 
 /* There may be another group of this name when no node of the first can go on any more, and that is the end of this run; never two

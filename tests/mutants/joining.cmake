@@ -344,7 +344,7 @@ mutant(NAME invites-and-stays KIND test_roster FILE membership/roster.c
 mutant(NAME wishes-starve KIND test_prepare_rests FILE membership/propose.c
 	REMOVES "members' wishes do not wait for who may never come"
 	TEXT [[
-	if (change->one_by_one && (wishes || renews)) /* members do not wait for newcomers that may never come */
+	if (change->one_at_a_time && (wishes || renews)) /* members do not wait for newcomers that may never come */
 		most = 0;
 ]]
 	REPLACEMENT "")

@@ -58,10 +58,10 @@ mutant(NAME wishes-with-failures KIND test_prepare FILE membership/propose.c
 mutant(NAME all-at-once KIND views FILE membership/propose.c
 	REMOVES "newcomers are fewer than members"
 	TEXT [[
-	uint32_t most = members(change) > 1 && !change->one_by_one ? members(change) - 1 : 1, count;
+	uint32_t most = members(change) > 1 && !change->one_at_a_time ? members(change) - 1 : 1, count;
 ]]
 	REPLACEMENT [[
-	uint32_t most = change->one_by_one ? 1 : WH_NEWCOMERS_MAX, count;
+	uint32_t most = change->one_at_a_time ? 1 : WH_NEWCOMERS_MAX, count;
 ]])
 
 mutant(NAME nothing-installed KIND test_prepare FILE membership/propose.c
@@ -143,7 +143,7 @@ mutant(NAME together-again KIND views FILE membership/propose.c
 	SEED 200 WORDS --set sim.forming=all
 	REMOVES "after an attempt that left somebody out newcomers come one by one"
 	TEXT [[
-	uint32_t most = members(change) > 1 && !change->one_by_one ? members(change) - 1 : 1, count;
+	uint32_t most = members(change) > 1 && !change->one_at_a_time ? members(change) - 1 : 1, count;
 ]]
 	REPLACEMENT [[
 	uint32_t most = members(change) > 1 ? members(change) - 1 : 1, count;

@@ -106,7 +106,7 @@ static struct play *idle_group(struct wh_plan *plan, uint64_t seed, uint32_t nod
 	play->hasty = false;
 	wh_play_meet(play);
 	wh_play_work(play);
-	wh_calm_check(play);
+	wh_liveness_check(play);
 	ck_assert_msg(!wh_play_failed(play), "%s", play->verdict);
 	return play;
 }
@@ -207,13 +207,13 @@ START_TEST(a_held_claim_holds_up_its_own_sender)
 			play->actors[s].places[0].stream->abort_in = 0;
 		play->actors[1].places[0].stream->held = 0;
 		wh_play_work(play);
-		wh_calm_check(play);
+		wh_liveness_check(play);
 		for (uint32_t i = 0; i < 3; i++)
 			ck_assert_uint_eq(play->actors[i].places[0].deliveries, 80);
 		ck_assert_uint_eq(play->actors[1].places[0].stream->claimed, 4);
 		wh_play_release(play);
 		wh_play_work(play);
-		wh_calm_check(play);
+		wh_liveness_check(play);
 		for (uint32_t i = 0; i < 3; i++)
 			ck_assert_uint_eq(play->actors[i].places[0].deliveries, 120);
 		end(play, &plan);
@@ -239,7 +239,7 @@ START_TEST(long_streams)
 			play->actors[s].places[0].stream->abort_in = 1000;
 		}
 		wh_play_work(play);
-		wh_calm_check(play);
+		wh_liveness_check(play);
 		ck_assert_uint_gt(play->actors[0].places[0].deliveries, 139000);
 		end(play, &plan);
 	}
@@ -275,7 +275,7 @@ START_TEST(an_idle_group_sleeps)
 	stream->quota++;
 	wh_stream_schedule(stream);
 	wh_play_work(play);
-	wh_calm_check(play);
+	wh_liveness_check(play);
 	ck_assert_uint_lt(wh_sim_now(play->sim) - began_ns, TIMEOUT_NS / 10);
 	end(play, &plan);
 }

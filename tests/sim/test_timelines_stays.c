@@ -167,7 +167,7 @@ START_TEST(who_rests_waits_for_who_is_slow)
 					     .messages = 60,
 					     .window = 64,
 					     .early = true,
-					     .one_by_one = true,
+					     .one_at_a_time = true,
 					     .layout = two_send}),
 			    "stall 2 for 30 ms at 10 ms", "rest 1 for 2000 ms at 9 ms");
 		expect_view(t, 2 * JOIN_MS, 1, "0,1,2");

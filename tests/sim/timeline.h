@@ -53,11 +53,11 @@ struct group {
 	bool restarts_form;   /* what comes back may form one as well */
 	bool early;           /* times count from when the nodes of the beginning have been opened */
 	whorl_layout_fn
-		*layout; /* the subgroup is unordered, and this says which nodes are in it; NULL: all are, ordered */
-	bool ordered;    /* with a layout, too */
-	uint32_t shards; /* 0: one */
-	uint32_t window; /* 0: 8 */
-	bool one_by_one; /* a pass takes in one message of each sender */
+		*layout;    /* the subgroup is unordered, and this says which nodes are in it; NULL: all are, ordered */
+	bool ordered;       /* with a layout, too */
+	uint32_t shards;    /* 0: one */
+	uint32_t window;    /* 0: 8 */
+	bool one_at_a_time; /* a pass takes in one message of each sender */
 };
 
 static inline void lay_out(struct wh_plan *plan, const struct group *group)
@@ -84,7 +84,7 @@ static inline void begin_faults(struct timeline *t, const struct group *group, c
 			      "%s", wrong);
 	wh_plan_plain(plan, t->seed, group->ids > 0 ? group->ids : group->nodes, group->window > 0 ? group->window : 8,
 		      100, group->messages);
-	plan->config.engine.receive_batching = !group->one_by_one;
+	plan->config.engine.receive_batching = !group->one_at_a_time;
 	plan->config.group.nodes = group->nodes;
 	plan->config.group.failure_timeout_ms = TIMEOUT_MS;
 	plan->config.group.start_timeout_ms = group->start_timeout_ms > 0 ? group->start_timeout_ms : 1000;
@@ -275,7 +275,7 @@ static inline void end(struct timeline *t)
 	bool good;
 
 	if (!wh_play_failed(t->play) && wh_play_finish(t->play) && t->play->survivors != 0)
-		wh_calm_check_silence(t->play);
+		wh_liveness_check_silence(t->play);
 	good = wh_play_end(t->play, &result, verdict, sizeof(verdict));
 	wh_plan_free(&t->plan);
 	ck_assert_msg(good, "seed %" PRIu64 ": %s", t->seed, verdict);

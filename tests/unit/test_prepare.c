@@ -194,7 +194,7 @@ START_TEST(who_is_late_is_left_out)
 	live(m, 1, "12");
 	settle(m);
 	expect_told(m, "discard open-without-with-9.90-as-7000002 invite-1-as-7000002 ");
-	ck_assert(!m->change.one_by_one);
+	ck_assert(!m->change.one_at_a_time);
 	live(m, 5, "12");
 	expect_told(m, ""); /* its time has begun anew */
 	member_free(m);

@@ -141,7 +141,7 @@ static void call(struct wh_shm *t, struct wh_shm_peer *peer, int *unused)
 		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, 0,
 				    "the place of node %" PRIu32 " of group %s is held by pid %d of user %" PRIu64,
 				    peer->node, t->group, (int)who.pid, (uint64_t)who.uid);
-		wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
+		wh_shm_end_connection(t, peer, WH_SHM_REJECTED);
 		return;
 	}
 	peer->state = WH_SHM_CALLED;
@@ -202,7 +202,7 @@ void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_sh
 	if (wh_known_incarnations_has(&peer->ended,
 				      packet->hello.incarnation)) { /* there yet, with nothing to say to me any more */
 		wh_shm_claim_drop(&packet->hello.status, peer->pid == getpid());
-		wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
+		wh_shm_end_connection(t, peer, WH_SHM_REJECTED);
 		return;
 	}
 	if (!welcome(t, peer, packet))
@@ -323,7 +323,7 @@ int wh_shm_holder(struct wh_transport *transport, uint32_t node)
 	bool is_ours;
 	uid_t user;
 
-	if (peer->state != WH_SHM_ABSENT && peer->state != WH_SHM_SHUNNED)
+	if (peer->state != WH_SHM_ABSENT && peer->state != WH_SHM_REJECTED)
 		return pid_or_none(peer->pid);
 	if (peer->held_ns != 0 && now < peer->held_ns + HELD_NS)
 		return pid_or_none(peer->holder);

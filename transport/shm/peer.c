@@ -42,11 +42,11 @@ static void drop_offer(const struct wh_shm_peer *peer, struct wh_shm_pending *pe
 /* Rows that are mapped stay, they belong to images. */
 void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_shm_peer_state state)
 {
-	if (peer->state == WH_SHM_MET || state == WH_SHM_SHUNNED)
+	if (peer->state == WH_SHM_MET || state == WH_SHM_REJECTED)
 		wh_known_incarnations_add(&peer->ended, peer->incarnation);
 	peer->incarnation = 0;
 	peer->state = state;
-	if (state == WH_SHM_SHUNNED)
+	if (state == WH_SHM_REJECTED)
 		wh_redial_sought(&t->redial, &peer->next_call);
 	wh_shm_hang_up(t, &peer->socket);
 	if (peer->doorbell >= 0)
@@ -85,7 +85,7 @@ void wh_shm_refuse(struct wh_shm *t, struct wh_shm_peer *peer, const char *forma
 		wh_shm_send_refusal(peer->socket, t->incarnation, reason);
 	wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
 			    "refused node %" PRIu32 " (pid %d): %s", peer->node, (int)peer->pid, reason);
-	wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
+	wh_shm_end_connection(t, peer, WH_SHM_REJECTED);
 }
 
 /* It says so again if it is called again, or when our calls have crossed. */
@@ -97,7 +97,7 @@ static void be_refused(struct wh_shm *t, struct wh_shm_peer *peer, const struct 
 		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
 				    "refused by node %" PRIu32 " (pid %d): %s", peer->node, (int)peer->pid,
 				    refused->reason);
-	wh_shm_end_connection(t, peer, WH_SHM_SHUNNED);
+	wh_shm_end_connection(t, peer, WH_SHM_REJECTED);
 }
 
 void wh_shm_lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)

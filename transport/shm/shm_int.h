@@ -243,11 +243,11 @@ struct wh_shm_status {
  *     ANSWERED -> MET        it has taken mine
  *     CALLED, ANSWERED -> ABSENT   it hung up: it will be called again
  *     MET      -> ABSENT     it left, died, or broke the protocol
- *     any      -> SHUNNED    one has refused the other: it is not called any more, but may call as another incarnation
+ *     any      -> REJECTED   one has refused the other: it is not called any more, but may call as another incarnation
  *
  * An incarnation is met once: what has ended or been refused is not met again, whichever side calls.
  */
-enum wh_shm_peer_state { WH_SHM_SELF, WH_SHM_ABSENT, WH_SHM_CALLED, WH_SHM_ANSWERED, WH_SHM_MET, WH_SHM_SHUNNED };
+enum wh_shm_peer_state { WH_SHM_SELF, WH_SHM_ABSENT, WH_SHM_CALLED, WH_SHM_ANSWERED, WH_SHM_MET, WH_SHM_REJECTED };
 
 struct wh_shm_pending { /* an offer for a view that is not open here yet */
 	bool there;

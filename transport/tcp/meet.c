@@ -69,7 +69,7 @@ void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct
 
 	if (wh_known_incarnations_has(&peer->ended,
 				      hello->incarnation)) { /* there yet, with nothing to say to me any more */
-		wh_tcp_end_connection(t, peer, WH_TCP_SHUNNED);
+		wh_tcp_end_connection(t, peer, WH_TCP_REJECTED);
 		return;
 	}
 	peer->incarnation = hello->incarnation;

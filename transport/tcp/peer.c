@@ -57,11 +57,11 @@ void wh_tcp_hang_up(struct wh_tcp *t, struct wh_tcp_channel *channel)
 /* Rows that have a place here keep it, they belong to images. */
 void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_tcp_peer_state state)
 {
-	if (peer->state == WH_TCP_MET || state == WH_TCP_SHUNNED)
+	if (peer->state == WH_TCP_MET || state == WH_TCP_REJECTED)
 		wh_known_incarnations_add(&peer->ended, peer->incarnation);
 	peer->incarnation = 0;
 	peer->state = state;
-	if (state == WH_TCP_SHUNNED)
+	if (state == WH_TCP_REJECTED)
 		wh_redial_sought(&t->redial, &peer->next_call);
 	peer->doomed = NULL;
 	wh_tcp_remote_end(peer);
@@ -88,7 +88,7 @@ void wh_tcp_refuse(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *forma
 	}
 	wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
 			    "refused node %" PRIu32 " (%s): %s", peer->node, whence, refused.reason);
-	wh_tcp_end_connection(t, peer, WH_TCP_SHUNNED);
+	wh_tcp_end_connection(t, peer, WH_TCP_REJECTED);
 }
 
 /* It says so again if it is called again, or when our calls have crossed. */
@@ -99,7 +99,7 @@ static void be_refused(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct 
 	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation))
 		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
 				    "refused by node %" PRIu32 " (%s): %s", peer->node, peer->name, refused->reason);
-	wh_tcp_end_connection(t, peer, WH_TCP_SHUNNED);
+	wh_tcp_end_connection(t, peer, WH_TCP_REJECTED);
 }
 
 void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how)

@@ -230,11 +230,11 @@ void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image);
  *     CALLED   -> ABSENT     it hung up, or took too long: it will be called again
  *     ANSWERED -> ABSENT     it hung up. I do not: it may have met me already, and an incarnation is met once
  *     MET      -> ABSENT     it left, died, or broke the protocol
- *     any      -> SHUNNED    one has refused the other: it is not called any more, but may call as another incarnation
+ *     any      -> REJECTED   one has refused the other: it is not called any more, but may call as another incarnation
  *
  * An incarnation is met once: what has ended or been refused is not met again, whichever side calls.
  */
-enum wh_tcp_peer_state { WH_TCP_SELF, WH_TCP_ABSENT, WH_TCP_CALLED, WH_TCP_ANSWERED, WH_TCP_MET, WH_TCP_SHUNNED };
+enum wh_tcp_peer_state { WH_TCP_SELF, WH_TCP_ABSENT, WH_TCP_CALLED, WH_TCP_ANSWERED, WH_TCP_MET, WH_TCP_REJECTED };
 
 enum wh_tcp_stage { WH_TCP_CONNECTING, WH_TCP_SHAKING, WH_TCP_OPEN };
 

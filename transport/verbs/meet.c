@@ -114,7 +114,7 @@ static void hear_answer(struct wh_verbs *t, struct wh_verbs_peer *peer, const vo
 	}
 	if (wh_known_incarnations_has(&peer->ended,
 				      hello.incarnation)) { /* it is there yet, but has nothing to say to me any more */
-		wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);
+		wh_verbs_end_connection(t, peer, WH_VERBS_REJECTED);
 		return;
 	}
 	peer->incarnation = hello.incarnation;

@@ -15,13 +15,13 @@
 
 void wh_verbs_end_connection(struct wh_verbs *t, struct wh_verbs_peer *peer, enum wh_verbs_peer_state state)
 {
-	if (peer->state == WH_VERBS_MET || state == WH_VERBS_SHUNNED)
+	if (peer->state == WH_VERBS_MET || state == WH_VERBS_REJECTED)
 		wh_known_incarnations_add(&peer->ended, peer->incarnation);
 	wh_verbs_images_lose(t, peer);
 	peer->incarnation = 0;
 	peer->rival = 0;
 	peer->state = state;
-	if (state == WH_VERBS_SHUNNED)
+	if (state == WH_VERBS_REJECTED)
 		wh_redial_sought(&t->redial, &peer->next_call);
 	wh_verbs_lane_end(peer);
 	if (peer->link != NULL) {
@@ -47,7 +47,7 @@ void wh_verbs_refuse(struct wh_verbs *t, struct wh_verbs_peer *peer, const char 
 		(void)wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_LAST, &refused.head, sizeof(refused), NULL, 0);
 	wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
 			    "refused node %" PRIu32 ": %s", peer->node, refused.reason);
-	wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);
+	wh_verbs_end_connection(t, peer, WH_VERBS_REJECTED);
 }
 
 /* It says so again if it is called again, or when our calls have crossed. */
@@ -58,7 +58,7 @@ void wh_verbs_be_refused(struct wh_verbs *t, struct wh_verbs_peer *peer, uint64_
 	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation))
 		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
 				    "refused by node %" PRIu32 ": %s", peer->node, reason);
-	wh_verbs_end_connection(t, peer, WH_VERBS_SHUNNED);
+	wh_verbs_end_connection(t, peer, WH_VERBS_REJECTED);
 }
 
 void wh_verbs_lose(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *how)

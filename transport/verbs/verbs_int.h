@@ -178,7 +178,7 @@ size_t wh_verbs_poll_in(struct wh_verbs *t);
  *     ANSWERED -> ABSENT     it hung up, or librdmacm gives it up, after a minute or so. I do not: it may have met me already, and
  *                            an incarnation is met once. If it calls again, that call takes the place of this one
  *     MET      -> ABSENT     it left, died, or broke the protocol
- *     any      -> SHUNNED    one has refused the other: it is not called any more, but may call as another incarnation
+ *     any      -> REJECTED   one has refused the other: it is not called any more, but may call as another incarnation
  */
 enum wh_verbs_peer_state {
 	WH_VERBS_SELF,
@@ -186,7 +186,7 @@ enum wh_verbs_peer_state {
 	WH_VERBS_CALLED,
 	WH_VERBS_ANSWERED,
 	WH_VERBS_MET,
-	WH_VERBS_SHUNNED
+	WH_VERBS_REJECTED
 };
 
 #define WH_VERBS_PENDING 4 /* offers kept of one peer; beyond, the one of the lowest key is dropped */

@@ -1,4 +1,4 @@
-/* calm_end.c - what must be so when all is done. See play_int.h.
+/* liveness_end.c - what must be so when all is done. See play_int.h.
  *
  *     silence     an idle group posts heartbeats, and nothing else
  *     close       a node that has left in order has left nothing undelivered
@@ -7,7 +7,7 @@
 
 #include "sim/play_int.h"
 
-void wh_calm_check_silence(struct play *play)
+void wh_liveness_check_silence(struct play *play)
 {
 	struct wh_sim_counts before[WH_FAULT_NODES_MAX] = {{0}};
 
@@ -41,7 +41,7 @@ static bool expects_all_of(const struct actor *left, const struct place *place)
 	       (actor->scene->members >> left->life & 1) != 0;
 }
 
-void wh_calm_check_left(const struct actor *actor)
+void wh_liveness_check_left(const struct actor *actor)
 {
 	struct play *play = actor->play;
 

@@ -1,4 +1,4 @@
-/* calm.c - what must be so in the end; calm_end.c has the rest of it. See play_int.h.
+/* liveness.c - what must be so in the end; liveness_end.c has the rest of it. See play_int.h.
  *
  *     progress    once faults have stopped, a strict majority of the last view that is connected and runs, and in which
  *                 no node suspects another, goes on: in a bounded time it has a view without the dead, all that it has
@@ -133,7 +133,7 @@ static bool scene_lacks(const struct scene *scene, uint64_t survivors, char *wha
 	return false;
 }
 
-void wh_calm_check(struct play *play)
+void wh_liveness_check(struct play *play)
 {
 	char what[256];
 
@@ -195,7 +195,7 @@ static bool all_trust(const struct play *play, const uint64_t *trusts, uint64_t 
 }
 
 /* Of that view, with the members that left in order. */
-bool wh_calm_is_quorum(const struct play *play, const struct scene *scene, uint64_t set)
+bool wh_liveness_is_quorum(const struct play *play, const struct scene *scene, uint64_t set)
 {
 	bool home = !wh_plan_needs_home(play->plan);
 	int tie_breaker = wh_node_config_tie_breaker(&play->plan->config);
@@ -226,7 +226,7 @@ static bool can_follow(const struct play *play, const struct scene *last, uint64
 			continue;
 		if (scene == last && (last->before == NULL || (last->before->members >> i & 1) != 0))
 			return true;
-		if (scene != last && (scene == NULL || !wh_calm_is_quorum(play, scene, set)))
+		if (scene != last && (scene == NULL || !wh_liveness_is_quorum(play, scene, set)))
 			can = false;
 	}
 	return can;
@@ -273,7 +273,7 @@ static uint64_t find_survivors(const struct play *play, const struct scene *last
 	find_trust(play, candidates, trusts);
 	/* All subsets of the candidates, the largest first. */
 	for (uint64_t set = candidates; set != 0; set = (set - 1) & candidates)
-		if (__builtin_popcountll(set) > __builtin_popcountll(best) && wh_calm_is_quorum(play, last, set) &&
+		if (__builtin_popcountll(set) > __builtin_popcountll(best) && wh_liveness_is_quorum(play, last, set) &&
 		    all_trust(play, trusts, set) && can_follow(play, last, set))
 			best = set;
 	return best;
@@ -333,7 +333,7 @@ static struct state look(const struct play *play)
 	return state;
 }
 
-bool wh_calm_is_over(const struct play *play)
+bool wh_liveness_is_over(const struct play *play)
 {
 	struct state state = look(play);
 
@@ -483,7 +483,7 @@ static void dismiss(struct play *play, const struct state *state)
 	wh_play_goes_on(play, 2 * wh_play_timeout_ns(play));
 }
 
-bool wh_calm_settle(struct play *play)
+bool wh_liveness_settle(struct play *play)
 {
 	uint64_t since_ns = wh_sim_now(play->sim);
 	struct state before = look(play);
