@@ -185,12 +185,6 @@ static whorl_subgroup *subgroup_at(whorl_node *node, uint64_t configured)
 	return configured < node->subgroup_count ? &node->subgroups[configured] : NULL;
 }
 
-static bool is_with_me(const whorl_node *node, uint32_t id)
-{
-	return node->epoch != NULL &&
-	       wh_view_rank_of(node->epoch->view, id, node->roster.known_nodes[id].incarnation) >= 0;
-}
-
 static void hear_state(whorl_node *node, uint32_t from, const struct wh_wire *message)
 {
 	whorl_subgroup *subgroup = subgroup_at(node, message->subgroup);
@@ -199,15 +193,10 @@ static void hear_state(whorl_node *node, uint32_t from, const struct wh_wire *me
 		return;
 	if (message->kind == WH_WIRE_REST)
 		(void)whorl_pause_sending(subgroup, message->flag);
-	else if (message->kind == WH_WIRE_STATE_WANTED && !is_with_me(node, from))
-		return; /* it is ahead, or behind: it asks again */
-	else if (subgroup->state != NULL && message->kind == WH_WIRE_STATE_WANTED)
-		wh_state_give(subgroup->state, from);
+	else if (message->kind == WH_WIRE_STATE_WANTED)
+		wh_node_state_wanted(subgroup, from);
 	else if (subgroup->state != NULL)
 		wh_state_declined(subgroup->state, from);
-	else if (message->kind == WH_WIRE_STATE_WANTED)
-		(void)wh_roster_send(&node->roster, from,
-				     &(struct wh_wire){.kind = WH_WIRE_NO_STATE, .subgroup = message->subgroup});
 }
 
 /* False: no node says that. */

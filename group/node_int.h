@@ -29,8 +29,9 @@ struct whorl_subgroup {                 /* one that is configured; through all v
 	wh_word asks; /* node id << 2 | rests << 1 | 1: to be asked to rest; 0: no node. [any sets, loop clears] */
 	/* What threads that waited for the window have learnt (base/backoff.h). [any] */
 	wh_word dear_yields, crowded_until_ns;
-	struct wh_state *state; /* [const after start] NULL: the program has given no functions */
-	struct wh_ring *ring;   /* [const] NULL: it is not `mine` */
+	struct wh_state *state;                 /* [const after start] NULL: the program has given no functions */
+	bool asked_early[WH_STATE_SENDERS_MAX]; /* [loop] by node id: wants the state, and is in no view of mine yet */
+	struct wh_ring *ring;                   /* [const] NULL: it is not `mine` */
 	/* [loop] By node id: of the messages of its present life those delivered in views before. WH_UNKNOWN: it has not been heard
 	 * since this node entered the shard, so what is here of it is what came with the state. */
 	uint64_t *had;
@@ -159,8 +160,10 @@ WH_MUST_CHECK enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, con
 bool wh_node_begins(const whorl_subgroup *subgroup, const struct wh_seat *seat, uint32_t rank);
 /* A view has begun: if this node has entered a shard in it, it awaits its state, or begins with none. */
 void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch);
-/* Its upcall has returned: others that have entered are given theirs. */
+/* Its upcall has returned: others that have entered are given theirs, and those that have asked early. */
 void wh_node_give(const struct wh_epoch *epoch);
+/* Another node wants it. If that node has begun a view that this one has not, it is given when this one has. */
+void wh_node_state_wanted(whorl_subgroup *subgroup, uint32_t from);
 /* Is some of it not restored yet? */
 bool wh_node_restores(const whorl_node *node);
 size_t wh_node_state_step(whorl_node *node);

@@ -100,14 +100,19 @@ static bool say(whorl_subgroup *subgroup, uint32_t node, enum wh_wire_kind kind)
 	return wh_roster_send(&subgroup->node->roster, node, &message);
 }
 
+static bool is_with_me(const whorl_node *node, uint32_t id)
+{
+	return node->epoch != NULL &&
+	       wh_view_rank_of(node->epoch->view, id, node->roster.known_nodes[id].incarnation) >= 0;
+}
+
 static bool may_give(void *ctx, uint32_t to)
 {
 	const whorl_subgroup *subgroup = ctx;
 	const whorl_node *node = subgroup->node;
-	const struct wh_epoch *epoch = node->epoch;
 	uint64_t gives = 0;
 
-	if (epoch == NULL || wh_view_rank_of(epoch->view, to, node->roster.known_nodes[to].incarnation) < 0)
+	if (!is_with_me(node, to))
 		return false;
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
 		if (node->subgroups[i].state != NULL)
@@ -231,6 +236,32 @@ static void transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoch, con
 		wh_state_begin(subgroup->state, epoch->view->number, seat->layout->shard);
 }
 
+void wh_node_state_wanted(whorl_subgroup *subgroup, uint32_t from)
+{
+	if (subgroup->state == NULL)
+		(void)say(subgroup, from, WH_WIRE_NO_STATE);
+	else if (is_with_me(subgroup->node, from))
+		wh_state_give(subgroup->state, from);
+	else
+		subgroup->asked_early[from] = true;
+}
+
+static void give_early(const struct wh_epoch *epoch)
+{
+	for (uint32_t i = 0; i < epoch->node->subgroup_count; i++) {
+		whorl_subgroup *subgroup = &epoch->node->subgroups[i];
+
+		for (uint32_t rank = 0; rank < epoch->view->members; rank++) {
+			uint32_t id = epoch->view->ids[rank];
+
+			if (!subgroup->asked_early[id] || !is_with_me(epoch->node, id))
+				continue;
+			subgroup->asked_early[id] = false;
+			wh_state_give(subgroup->state, id);
+		}
+	}
+}
+
 /* After the view upcall, in which the program may have changed its state. */
 void wh_node_give(const struct wh_epoch *epoch)
 {
@@ -243,6 +274,7 @@ void wh_node_give(const struct wh_epoch *epoch)
 		for (uint32_t k = 0; k < layout->entered_count; k++)
 			wh_state_give(state, epoch->view->ids[layout->entered[k]]);
 	}
+	give_early(epoch);
 }
 
 void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch)
@@ -297,7 +329,9 @@ void wh_node_stop_states(whorl_node *node)
 
 void wh_node_state_gone(whorl_node *node, uint32_t id)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
+	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+		node->subgroups[i].asked_early[id] = false;
 		if (node->subgroups[i].state != NULL)
 			wh_state_gone(node->subgroups[i].state, id);
+	}
 }

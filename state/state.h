@@ -88,8 +88,8 @@ void wh_state_free(struct wh_state *state, bool forked);
 
 /* ---- giver */
 
-/* To that node, from where deliveries stand now: when a view begins that it has entered the shard in, or it asks and is in my view
- * (a node that asks from another is not heard, and asks again). If there is no snapshot it is declined. If my own state is being
+/* To that node, which is in my view, from where deliveries stand now: when a view begins that it has entered the shard in, or when
+ * it asks. If there is no snapshot it is declined. If my own state is being
  * restored, this waits for it; no longer than that node is in the view (wh_state_removed). */
 void wh_state_give(struct wh_state *state, uint32_t node);
 

@@ -560,3 +560,12 @@ mutant(NAME position-forgets-the-restored KIND test_state_keep FILE state/keep.c
 	REPLACEMENT [[
 		position->sequence += 0;
 ]])
+
+mutant(NAME early-question-dropped KIND test_timelines_joins FILE group/transfer.c
+	REMOVES "a node that is asked for a state before its view begins answers when it has begun"
+	TEXT [[
+		subgroup->asked_early[from] = true;
+]]
+	REPLACEMENT [[
+		subgroup->asked_early[from] = false;
+]])
