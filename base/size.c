@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-const char *wh_scaled_text(double value, const char *const *units, size_t count, char *buf, size_t room)
+static const char *scaled_text(double value, const char *const *units, size_t count, char *buf, size_t room)
 {
 	size_t unit = 0;
 
@@ -19,5 +19,12 @@ const char *wh_size_text(uint64_t bytes, char *buf, size_t room)
 {
 	static const char *const units[] = {" B", " kB", " MB", " GB", " TB", " PB", " EB"};
 
-	return wh_scaled_text((double)bytes, units, sizeof(units) / sizeof(units[0]), buf, room);
+	return scaled_text((double)bytes, units, sizeof(units) / sizeof(units[0]), buf, room);
+}
+
+const char *wh_figure_text(double value, char *buf, size_t room)
+{
+	static const char *const units[] = {"", " k", " M", " G", " T"};
+
+	return scaled_text(value, units, sizeof(units) / sizeof(units[0]), buf, room);
 }

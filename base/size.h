@@ -9,7 +9,7 @@
 
 /* "312 MB", "1.50 kB", "7 B"; powers of 1000. At most `room` bytes. Returns buf. */
 const char *wh_size_text(uint64_t bytes, char *buf, size_t room);
-/* The same of any figure with other units, the first for ones. */
-const char *wh_scaled_text(double value, const char *const *units, size_t count, char *buf, size_t room);
+/* "1.23 M", "12 k", "7": how many. */
+const char *wh_figure_text(double value, char *buf, size_t room);
 
 #endif

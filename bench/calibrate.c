@@ -5,7 +5,6 @@
  * touches them. So the figures are the least that it costs. Of many repetitions the shortest counts.
  */
 #include <argp.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/size.h"
 #include "bench/bench.h"
 
 #define VARIANT_WIDTH 26
@@ -29,20 +30,6 @@ const char *wh_bench_cpu_model(char *buf, size_t bytes)
 		break;
 	}
 	fclose(file);
-	return buf;
-}
-
-/* "1.23 M": a figure in three or four digits. Returns buf. */
-static const char *human(double value, char *buf, size_t bytes)
-{
-	static const char *const units[] = {"", " k", " M", " G", " T"};
-	size_t unit = 0;
-
-	while (value >= 999.5 && unit + 1 < sizeof units / sizeof units[0]) {
-		value /= 1000;
-		unit++;
-	}
-	snprintf(buf, bytes, "%.*f%s", value >= 100 || unit == 0 ? 0 : value >= 10 ? 1 : 2, value, units[unit]);
 	return buf;
 }
 
@@ -92,7 +79,7 @@ void wh_bench_progress(const struct wh_bench_run *run)
 		struct progress progress = progress_of(run);
 
 		snprintf(line, sizeof line, "%s: %3.0f %%, %s messages/s, %.0f s left", where, 100 * progress.part,
-			 human(progress.messages_per_s, rate, sizeof rate),
+			 wh_figure_text(progress.messages_per_s, rate, sizeof rate),
 			 progress.part > 0 ? progress.seconds * (1 - progress.part) / progress.part : 0.0);
 	}
 	wh_progress(line);
@@ -108,8 +95,8 @@ void wh_bench_print_partial(FILE *out, const struct wh_bench_run *run)
 	fprintf(out,
 		"run %u, until it was interrupted after %.2f s: %.0f %% of the deliveries, %s messages/s, "
 		"%.3f GB/s\n",
-		run->number, progress.seconds, 100 * progress.part, human(progress.messages_per_s, rate, sizeof rate),
-		progress.bytes_per_s / 1e9);
+		run->number, progress.seconds, 100 * progress.part,
+		wh_figure_text(progress.messages_per_s, rate, sizeof rate), progress.bytes_per_s / 1e9);
 }
 
 /* ---- the table ---------------------------------------------------------------------------------------------------------*/
@@ -284,8 +271,9 @@ void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struc
 	fprintf(out, "%-*s", VARIANT_WIDTH, name);
 	if (strlen(name) > VARIANT_WIDTH)
 		fprintf(out, "\n%-*s", VARIANT_WIDTH, "");
-	fprintf(out, " %8s %8s %8.3f %7.3f", human(messages.mean, mean, sizeof mean),
-		human(messages.deviation, deviation, sizeof deviation), bytes.mean / 1e9, bytes.deviation / 1e9);
+	fprintf(out, " %8s %8s %8.3f %7.3f", wh_figure_text(messages.mean, mean, sizeof mean),
+		wh_figure_text(messages.deviation, deviation, sizeof deviation), bytes.mean / 1e9,
+		bytes.deviation / 1e9);
 	print_latency(out, plan, results, count);
 	if (limited)
 		fprintf(out, " %8.3f %6.2f", limit.mean / 1e9, fraction.mean);

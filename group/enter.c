@@ -13,10 +13,10 @@
 
 /* ---- a first view, or an invitation ------------------------------------------------------------------------------ */
 
-void wh_node_reach(whorl_node *node, int join)
+void wh_node_reach(whorl_node *node, int step)
 {
-	if (wh_load_relaxed(&node->entry_ns[join]) == 0)
-		wh_store_relaxed(&node->entry_ns[join],
+	if (wh_load_relaxed(&node->entry_ns[step]) == 0)
+		wh_store_relaxed(&node->entry_ns[step],
 				 wh_env_now(&node->env) - wh_load_relaxed(&node->started_ns) + 1);
 }
 
@@ -153,7 +153,7 @@ void wh_node_stand(whorl_node *node)
 	struct wh_wire intro = {.standing = WH_SEEKING};
 
 	if (epoch == NULL)
-		return; /* join says it */
+		return; /* the joiner says it itself: membership/join.c */
 	if ((wh_gate_state(node->gate) & WH_GATE_FAILED) == 0)
 		intro = (struct wh_wire){.standing = WH_MEMBER_OF,
 					 .flag = epoch->change.suspicion.quorum,

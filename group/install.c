@@ -4,7 +4,6 @@
  * new view has been published (docs/decisions/0014).
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/rcu.h"

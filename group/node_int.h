@@ -149,7 +149,7 @@ void wh_node_returned(whorl_subgroup *subgroup);
 /* Asks the leader of my view to look which node wants what. */
 void wh_node_ask_leader(whorl_node *node);
 /* This node has reached that stage of its way in. */
-void wh_node_reach(whorl_node *node, int join);
+void wh_node_reach(whorl_node *node, int step);
 /* All that it was to restore is restored: it is ready, unless it was. */
 void wh_node_settle(whorl_node *node);
 

@@ -263,7 +263,7 @@ enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 
 /* ---- resting -------------------------------------------------------------------------------------------------------------- */
 
-enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool rests)
+enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses)
 {
 	enum whorl_result result;
 
@@ -275,11 +275,11 @@ enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool rests)
 	result = wh_node_state(subgroup->node);
 	if (result == WHORL_OK || result == WHORL_NO_QUORUM) {
 		pthread_mutex_lock(&subgroup->node->lock); /* of two threads that disagree the later one */
-		if (rests || wh_load_relaxed(&subgroup->rests) == WH_RESTS)
-			wh_store_relaxed(&subgroup->returns, !rests);
-		wh_store_relaxed(&subgroup->rests, rests ? WH_RESTS : WH_SENDS_AGAIN);
+		if (pauses || wh_load_relaxed(&subgroup->rests) == WH_RESTS)
+			wh_store_relaxed(&subgroup->returns, !pauses);
+		wh_store_relaxed(&subgroup->rests, pauses ? WH_RESTS : WH_SENDS_AGAIN);
 		pthread_mutex_unlock(&subgroup->node->lock);
-		if (subgroup->ring != NULL && rests) /* the loop takes it back when it may */
+		if (subgroup->ring != NULL && pauses) /* the loop takes it back when it may */
 			wh_ring_hold(subgroup->ring, true);
 		/* Release: what is asked, and that the ring is held. Partner: watch_roles, in run.c. */
 		wh_store_release(&subgroup->node->rest_asked, 1);
@@ -300,7 +300,7 @@ void wh_node_returned(whorl_subgroup *subgroup)
 		wh_ring_signal(subgroup->ring);
 }
 
-enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32_t id, bool rests)
+enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32_t id, bool pauses)
 {
 	const struct wh_epoch *epoch;
 	enum whorl_result result;
@@ -314,13 +314,13 @@ enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32_t id, boo
 	if (result != WHORL_OK)
 		return result;
 	if (id == node->id)
-		return whorl_pause_sending(subgroup, rests);
+		return whorl_pause_sending(subgroup, pauses);
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(node->epoch);
 	result = epoch == NULL ? WHORL_AGAIN : wh_view_rank(epoch->view, id) >= 0 ? WHORL_OK : WHORL_NOT_FOUND;
 	wh_rcu_read_unlock();
 	/* One at a time: the loop says it. */
-	if (result == WHORL_OK && !wh_compare_swap(&subgroup->asks, &none, (uint64_t)id << 2 | rests << 1 | 1))
+	if (result == WHORL_OK && !wh_compare_swap(&subgroup->asks, &none, (uint64_t)id << 2 | pauses << 1 | 1))
 		result = WHORL_AGAIN;
 	if (result == WHORL_OK) {
 		wh_store_release(&node->rest_asked, 1);

@@ -154,8 +154,8 @@ static struct whorl_node_stats stats_of_node(const whorl_node *node)
 		.views = wh_load_relaxed(&node->views),
 	};
 
-	for (int join = 0; join < WHORL_ENTRIES; join++)
-		full.entry_ns[join] = wh_load_relaxed(&node->entry_ns[join]);
+	for (int step = 0; step < WHORL_ENTRIES; step++)
+		full.entry_ns[step] = wh_load_relaxed(&node->entry_ns[step]);
 	add_states(&full, node);
 	for (int stage = 0; stage < WHORL_STAGES; stage++)
 		full.change_ns[stage] = wh_load_relaxed(&node->change_ns[stage]);

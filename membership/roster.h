@@ -4,7 +4,7 @@
  *     join_requests.c   at a member: nodes that want to come in, are invited, are there. Also of the coordinator of a first view
  *     join.c       at a node that is no member: seeking, being invited, entering; forming a first view
  *
- * Threads: the loop's. Memory: wh_roster_init allocates what one known for each possible node takes; nothing else allocates
+ * Threads: the loop's. Memory: wh_roster_init allocates a known node for each id; nothing else allocates
  * but for an invitation.
  */
 #ifndef WH_MEMBERSHIP_ROSTER_H

@@ -246,7 +246,7 @@ static void begin_empty(struct wh_state *state)
 
 static void was_cut(struct wh_state *state, const struct wh_transfer *transfer)
 {
-	char pace[WH_REDIAL_BYTES];
+	char pace[WH_TRANSFER_PACE_BYTES];
 
 	wh_transfer_pace(transfer, pace);
 	wh_state_log(state, WH_LOG_WARNING, "does not take the state of %s from node %" PRIu32 " any more: %s; %s",
@@ -259,7 +259,7 @@ static void was_cut(struct wh_state *state, const struct wh_transfer *transfer)
 static void settle(struct wh_state *state, const struct wh_take *take)
 {
 	const struct wh_transfer *transfer = &take->transfer;
-	char pace[WH_REDIAL_BYTES];
+	char pace[WH_TRANSFER_PACE_BYTES];
 
 	switch (transfer->end) {
 	case WH_TRANSFER_DONE:

@@ -253,7 +253,7 @@ static void log_end(const struct wh_give *give)
 {
 	const struct wh_transfer *transfer = &give->transfer;
 	const struct wh_state *state = transfer->state;
-	char pace[WH_REDIAL_BYTES];
+	char pace[WH_TRANSFER_PACE_BYTES];
 
 	wh_transfer_pace(transfer, pace);
 	if (transfer->end == WH_TRANSFER_DONE)

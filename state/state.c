@@ -51,7 +51,7 @@ void wh_transfer_free(struct wh_transfer *transfer)
 
 /* On a thread of its own it may wait, and stands back: a transfer would else take as much of a processor as each loop of the group
  * that runs there. On the loop's thread (in simulation, or where no thread can be had) it does a little each time. */
-static void run_errand(void *argument)
+static void run_transfer(void *argument)
 {
 	struct wh_transfer *transfer = argument;
 	const struct wh_state_hooks *hooks = &transfer->state->hooks;
@@ -77,23 +77,23 @@ void wh_transfer_submit(struct wh_transfer *transfer)
 	transfer->loop = pthread_self();
 	wh_store_relaxed(&transfer->busy, 1); /* what hands the transfer over is submit */
 	hooks->job_begins(hooks->ctx);
-	hooks->env->submit(hooks->env->ctx, run_errand, transfer);
+	hooks->env->submit(hooks->env->ctx, run_transfer, transfer);
 }
 
-void wh_transfer_pace(const struct wh_transfer *transfer, char text[WH_REDIAL_BYTES])
+void wh_transfer_pace(const struct wh_transfer *transfer, char text[WH_TRANSFER_PACE_BYTES])
 {
 	uint64_t bytes = wh_load_relaxed(&transfer->bytes);
 	char size[WH_SIZE_BYTES], rate[WH_SIZE_BYTES];
 	double seconds = (double)(*transfer->state->hooks.now_ns - transfer->began_ns) / 1e9;
 
-	snprintf(text, WH_REDIAL_BYTES, "%s in %.3f s, %s/s", wh_size_text(bytes, size, sizeof(size)), seconds,
+	snprintf(text, WH_TRANSFER_PACE_BYTES, "%s in %.3f s, %s/s", wh_size_text(bytes, size, sizeof(size)), seconds,
 		 wh_size_text(seconds > 0 ? (uint64_t)((double)bytes / seconds) : 0, rate, sizeof(rate)));
 }
 
 void wh_transfer_report(struct wh_transfer *transfer, const char *does)
 {
 	const struct wh_state *state = transfer->state;
-	char pace[WH_REDIAL_BYTES];
+	char pace[WH_TRANSFER_PACE_BYTES];
 
 	if (*state->hooks.now_ns - transfer->reported_ns < WH_STATE_REPORT_NS)
 		return;

@@ -128,7 +128,7 @@ struct wh_state {
 
 /* ---- transfers (state.c) */
 
-/* Allocates an transfer of `bytes` bytes that begins with a wh_transfer, and its buffer. NULL: no memory. */
+/* Allocates a transfer of `bytes` bytes that begins with a wh_transfer, and its buffer. NULL: no memory. */
 void *wh_transfer_create(struct wh_state *state, size_t bytes, size_t buffer_bytes, uint32_t node,
 			 void (*work)(struct wh_transfer *transfer, bool may_wait));
 void wh_transfer_free(struct wh_transfer *transfer);
@@ -136,7 +136,7 @@ void wh_transfer_submit(struct wh_transfer *transfer);
 /* The loop has it (again). */
 static inline bool wh_transfer_rests(const struct wh_transfer *transfer)
 {
-	return wh_load_acquire(&transfer->busy) == 0; /* partner: the release in run_errand, state.c */
+	return wh_load_acquire(&transfer->busy) == 0; /* partner: the release in run_transfer, state.c */
 }
 /* Asks it to end. */
 static inline void wh_transfer_stop(struct wh_transfer *transfer)
@@ -150,8 +150,8 @@ static inline bool wh_transfer_is_to_stop(const struct wh_transfer *transfer)
 /* A line in the log every so often. `does`: "has given", "has taken". */
 void wh_transfer_report(struct wh_transfer *transfer, const char *does);
 /* "12 MB in 3.4 s, 3.5 MB/s" */
-#define WH_REDIAL_BYTES 80
-void wh_transfer_pace(const struct wh_transfer *transfer, char text[WH_REDIAL_BYTES]);
+#define WH_TRANSFER_PACE_BYTES 80
+void wh_transfer_pace(const struct wh_transfer *transfer, char text[WH_TRANSFER_PACE_BYTES]);
 
 void wh_state_log(const struct wh_state *state, enum wh_log_level level, const char *format, ...) WH_PRINTF(3, 4);
 

@@ -141,7 +141,6 @@ void wh_member_tell(struct wh_member *member, json_t *object, const char *format
 void wh_member_tell_view(struct wh_member *member, const struct whorl_view *view);
 /* What an end for this reason means, and what to do; "" if there is nothing to add. */
 const char *wh_member_advice(enum whorl_result result);
-const char *wh_member_figure(double value, char *buf, size_t room); /* "1.23 M" */
 
 static inline uint64_t wh_member_now(void)
 {

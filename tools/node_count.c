@@ -287,9 +287,9 @@ static void tell_rates(struct wh_member_part *part, uint64_t now_ns)
 					      delivered, "bytes_per_s", bytes, "sent_per_s", sent, "delivered",
 					      (json_int_t)stats.delivered),
 			       "%s: delivers %s/s, %s/s; sends %s/s", part->name,
-			       wh_member_figure(delivered, figures[0], sizeof figures[0]),
+			       wh_figure_text(delivered, figures[0], sizeof figures[0]),
 			       wh_size_text((uint64_t)bytes, figures[1], sizeof figures[1]),
-			       wh_member_figure(sent, figures[2], sizeof figures[2]));
+			       wh_figure_text(sent, figures[2], sizeof figures[2]));
 	part->told_ns = now_ns;
 }
 

@@ -85,10 +85,3 @@ const char *wh_member_advice(enum whorl_result result)
 		return "";
 	}
 }
-
-const char *wh_member_figure(double value, char *buf, size_t room)
-{
-	static const char *const units[] = {"", " k", " M", " G"};
-
-	return wh_scaled_text(value, units, sizeof units / sizeof units[0], buf, room);
-}

@@ -1,7 +1,6 @@
 /* node_life.c - the life of a member: it opens, waits to be let in, sends, is looked after, and leaves. All on the main thread,
  * which sleeps in one poll: signals, lines to write, input, the window. */
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
