@@ -6,11 +6,11 @@
 #include "base/rcu.h"
 #include "group/node_int.h"
 
-struct wh_seat *wh_epoch_seat(const struct wh_epoch *epoch, const whorl_subgroup *subgroup)
+struct wh_shard_member *wh_epoch_shard_member(const struct wh_epoch *epoch, const whorl_subgroup *subgroup)
 {
-	for (uint32_t i = 0; i < epoch->seat_count; i++)
-		if (epoch->seats[i].subgroup == subgroup)
-			return &epoch->seats[i];
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++)
+		if (epoch->shard_members[i].subgroup == subgroup)
+			return &epoch->shard_members[i];
 	return NULL;
 }
 
@@ -24,16 +24,16 @@ struct wh_seat *wh_epoch_seat(const struct wh_epoch *epoch, const whorl_subgroup
 
 static void member_broken(void *ctx, uint32_t rank, const char *what)
 {
-	struct wh_seat *seat = ctx;
+	struct wh_shard_member *member = ctx;
 
-	wh_epoch_participant.broken(seat->subgroup->node->epoch, rank, what);
+	wh_epoch_participant.broken(member->subgroup->node->epoch, rank, what);
 }
 
 static bool deliver(void *ctx, const struct whorl_message *messages, size_t count)
 {
-	struct wh_seat *seat = ctx;
+	struct wh_shard_member *member = ctx;
 
-	return wh_node_deliver(seat->subgroup, messages, count);
+	return wh_node_deliver(member->subgroup, messages, count);
 }
 
 static enum whorl_result open_image(struct wh_epoch *epoch, uint64_t key, struct wh_error *err)
@@ -60,16 +60,16 @@ static uint64_t deliver_ns(const whorl_node *node)
 	return pass_ns / node->subgroup_count;
 }
 
-static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_seat *seat, uint32_t index,
+static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_member *member, uint32_t index,
 					struct wh_error *err)
 {
-	const struct wh_view_subgroup *layout = seat->layout;
+	const struct wh_view_subgroup *layout = member->layout;
 	const struct wh_engine_options *engine = &epoch->node->config.engine;
 	struct wh_rows_subgroup *rows = &epoch->rows->subgroups[index];
-	whorl_subgroup *subgroup = seat->subgroup;
+	whorl_subgroup *subgroup = member->subgroup;
 
 	return wh_multicast_create(
-		&seat->mc,
+		&member->mc,
 		&(struct wh_multicast_config){
 			.diag = &epoch->node->diag,
 			.sst = &epoch->sst,
@@ -87,56 +87,58 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_seat *
 			.members = layout->members,
 			.member_count = layout->member_count,
 			.senders = layout->senders,
-			.sender_ids = seat->sender_ids,
+			.sender_ids = member->sender_ids,
 			.sender_count = layout->sender_count,
 			.me = wh_rank_find(layout->senders, layout->sender_count, epoch->rank),
 			.slots = rows->slots,
-			.ring = seat->sends ? subgroup->ring : NULL,
-			.place = &seat->place,
+			.ring = member->sends ? subgroup->ring : NULL,
+			.place = &member->place,
 			.had = subgroup->had,
 			.stats = &subgroup->stats,
 			.deliver_ns = deliver_ns(epoch->node),
 			.now_ns = &epoch->node->loop.now_ns,
 			.message_of = subgroup,
-			.handle = seat,
+			.handle = member,
 			.deliver = deliver,
 			.broken = member_broken,
 		},
 		err);
 }
 
-static enum whorl_result open_seat(struct wh_epoch *epoch, struct wh_seat *seat, uint32_t index, struct wh_error *err)
+static enum whorl_result open_shard_member(struct wh_epoch *epoch, struct wh_shard_member *member, uint32_t index,
+					   struct wh_error *err)
 {
 	const struct wh_view_subgroup *layout = &epoch->view->subgroups[index];
 	int me = wh_rank_find(layout->senders, layout->sender_count, epoch->rank);
 	enum whorl_result result = WHORL_OK;
 
-	*seat = (struct wh_seat){.subgroup = &epoch->node->subgroups[layout->configured],
-				 .layout = layout,
-				 .sends = me >= 0,
-				 .ends = wh_rank_find(layout->ending, layout->ending_count, epoch->rank) >= 0};
-	seat->sender_ids = calloc(layout->sender_count + 1, sizeof(*seat->sender_ids));
-	if (seat->sender_ids == NULL)
+	*member =
+		(struct wh_shard_member){.subgroup = &epoch->node->subgroups[layout->configured],
+					 .layout = layout,
+					 .sends = me >= 0,
+					 .ends = wh_rank_find(layout->ending, layout->ending_count, epoch->rank) >= 0};
+	member->sender_ids = calloc(layout->sender_count + 1, sizeof(*member->sender_ids));
+	if (member->sender_ids == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u senders", layout->sender_count);
 	for (uint32_t s = 0; s < layout->sender_count; s++)
-		seat->sender_ids[s] = epoch->view->ids[layout->senders[s]];
-	if (seat->sends)
-		seat->place = (struct wh_place){.row = epoch->image->own,
-						.slots = epoch->rows->subgroups[index].slots[me],
-						.home = (uint32_t)epoch->view->number,
-						.end = UINT64_MAX};
+		member->sender_ids[s] = epoch->view->ids[layout->senders[s]];
+	if (member->sends)
+		member->place = (struct wh_place){.row = epoch->image->own,
+						  .slots = epoch->rows->subgroups[index].slots[me],
+						  .home = (uint32_t)epoch->view->number,
+						  .end = UINT64_MAX};
 	if (result == WHORL_OK && layout->state == WH_SHARD_ACTIVE)
-		result = open_multicast(epoch, seat, index, err);
+		result = open_multicast(epoch, member, index, err);
 	return result;
 }
 
-static enum whorl_result open_seats(struct wh_epoch *epoch, struct wh_error *err)
+static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_error *err)
 {
 	const struct wh_view *view = epoch->view;
 
-	epoch->seats = calloc(view->subgroup_count + 1, sizeof(*epoch->seats));
+	epoch->shard_members = calloc(view->subgroup_count + 1, sizeof(*epoch->shard_members));
 	epoch->cuts_from = calloc(view->subgroup_count + 1, sizeof(*epoch->cuts_from));
-	if (epoch->seats == NULL || epoch->cuts_from == NULL)
+	if (epoch->shard_members == NULL || epoch->cuts_from == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", view->subgroup_count);
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *layout = &view->subgroups[g];
@@ -149,7 +151,7 @@ static enum whorl_result open_seats(struct wh_epoch *epoch, struct wh_error *err
 								     epoch->rows->subgroups[g].columns.delivered_num};
 		if (wh_rank_find(layout->members, layout->member_count, epoch->rank) < 0)
 			continue;
-		result = open_seat(epoch, &epoch->seats[epoch->seat_count++], g, err);
+		result = open_shard_member(epoch, &epoch->shard_members[epoch->shard_member_count++], g, err);
 		if (result != WHORL_OK)
 			return result;
 	}
@@ -212,7 +214,7 @@ enum whorl_result wh_epoch_create(struct wh_epoch **out, whorl_node *node, struc
 	wh_pushes_init(&epoch->pushes, &node->env, &node->push_stats, node->config.engine.deferred_push);
 	epoch->pushes.image = epoch->image;
 	if (result == WHORL_OK)
-		result = open_seats(epoch, err);
+		result = open_shard_members(epoch, err);
 	if (result == WHORL_OK)
 		result = open_membership(epoch, err);
 	if (result != WHORL_OK) {
@@ -230,11 +232,11 @@ void wh_epoch_free(struct wh_epoch *epoch, bool close_image)
 		return;
 	if (close_image && epoch->image != NULL)
 		epoch->node->transport->ops->image_close(epoch->image);
-	for (uint32_t i = 0; i < epoch->seat_count; i++) {
-		wh_multicast_free(epoch->seats[i].mc);
-		free(epoch->seats[i].sender_ids);
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		wh_multicast_free(epoch->shard_members[i].mc);
+		free(epoch->shard_members[i].sender_ids);
 	}
-	free(epoch->seats);
+	free(epoch->shard_members);
 	free(epoch->cuts_from);
 	wh_change_close(&epoch->change);
 	wh_heartbeat_close(&epoch->heartbeat);
@@ -284,9 +286,9 @@ static bool all_have_gone_on(const struct wh_epoch *epoch, const struct wh_epoch
 
 static bool rings_are_done(const struct wh_epoch *epoch)
 {
-	for (uint32_t i = 0; i < epoch->seat_count; i++)
-		if (epoch->seats[i].placed &&
-		    !wh_ring_is_done_with(epoch->seats[i].subgroup->ring, &epoch->seats[i].place))
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++)
+		if (epoch->shard_members[i].placed &&
+		    !wh_ring_is_done_with(epoch->shard_members[i].subgroup->ring, &epoch->shard_members[i].place))
 			return false;
 	return true;
 }
@@ -325,49 +327,50 @@ bool wh_epoch_may_leave(const struct wh_epoch *epoch)
 }
 
 /* All that this node has claimed there is delivered. */
-static bool has_sent_all(const struct wh_seat *seat)
+static bool has_sent_all(const struct wh_shard_member *member)
 {
-	const struct wh_ring *ring = seat->subgroup->ring;
+	const struct wh_ring *ring = member->subgroup->ring;
 
-	return seat->mc != NULL ? wh_multicast_has_sent_all(seat->mc) : wh_ring_settled(ring) == wh_ring_claimed(ring);
+	return member->mc != NULL ? wh_multicast_has_sent_all(member->mc)
+				  : wh_ring_settled(ring) == wh_ring_claimed(ring);
 }
 
 bool wh_epoch_end(struct wh_epoch *epoch, whorl_subgroup *subgroup)
 {
-	const struct wh_seat *seat = wh_epoch_seat(epoch, subgroup);
+	const struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
 
-	if (seat == NULL || !seat->ends || epoch->change.wedged)
+	if (member == NULL || !member->ends || epoch->change.wedged)
 		return true; /* in the next view */
-	if (!has_sent_all(seat))
+	if (!has_sent_all(member))
 		return false;
-	if (wh_change_end(&epoch->change, (uint32_t)(seat->layout - epoch->view->subgroups)))
+	if (wh_change_end(&epoch->change, (uint32_t)(member->layout - epoch->view->subgroups)))
 		wh_node_ask_leader(epoch->node);
 	return true;
 }
 
 bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 {
-	const struct wh_seat *seat = wh_epoch_seat(epoch, subgroup);
+	const struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
 	struct wh_ring *ring = subgroup->ring;
 	uint32_t index;
 	bool resting, said;
 
-	if (seat == NULL && ring != NULL)
+	if (member == NULL && ring != NULL)
 		wh_ring_hold(ring, rests);
-	if (seat == NULL)
+	if (member == NULL)
 		wh_node_returned(subgroup);
-	if (seat == NULL || epoch->change.wedged)
+	if (member == NULL || epoch->change.wedged)
 		return true; /* in the next view */
-	index = (uint32_t)(seat->layout - epoch->view->subgroups);
+	index = (uint32_t)(member->layout - epoch->view->subgroups);
 	said = wh_sst_mine(&epoch->sst, wh_array_at(epoch->change.columns.wish, index)) != 0;
-	resting = wh_rank_find(seat->layout->resting, seat->layout->resting_count, epoch->rank) >= 0;
+	resting = wh_rank_find(member->layout->resting, member->layout->resting_count, epoch->rank) >= 0;
 	/* What was said in this view may be in a proposal already: a node that has taken it back waits for the next. */
 	if (ring != NULL && !said)
 		wh_ring_hold(ring, rests);
 	if (!said && !resting)
 		wh_node_returned(subgroup);
 	/* No thread claims any more: what has been claimed is delivered first. */
-	if (rests && ring != NULL && !has_sent_all(seat))
+	if (rests && ring != NULL && !has_sent_all(member))
 		return false;
 	if ((rests != resting || said) && wh_change_wish(&epoch->change, index, rests))
 		wh_node_ask_leader(epoch->node);
@@ -380,9 +383,9 @@ static size_t retire(struct wh_epoch **at, const struct wh_epoch *current)
 
 	if (wh_load_acquire(&epoch->grace) == 0 || !rings_are_done(epoch) || !all_have_gone_on(epoch, current))
 		return 0;
-	for (uint32_t i = 0; i < epoch->seat_count; i++)
-		if (epoch->seats[i].placed)
-			wh_ring_forget(epoch->seats[i].subgroup->ring, &epoch->seats[i].place);
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++)
+		if (epoch->shard_members[i].placed)
+			wh_ring_forget(epoch->shard_members[i].subgroup->ring, &epoch->shard_members[i].place);
 	*at = epoch->older;
 	wh_event(&epoch->node->diag, "close view", epoch->view->number, 0, 0);
 	wh_epoch_free(epoch, true);
@@ -409,9 +412,9 @@ void wh_epoch_send(whorl_node *node)
 
 	if (epoch == NULL || is_silent(node))
 		return;
-	for (uint32_t i = 0; i < epoch->seat_count; i++)
-		if (epoch->seats[i].mc != NULL)
-			wh_multicast_send(epoch->seats[i].mc);
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++)
+		if (epoch->shard_members[i].mc != NULL)
+			wh_multicast_send(epoch->shard_members[i].mc);
 }
 
 size_t wh_epoch_step(void *ctx)
@@ -424,11 +427,11 @@ size_t wh_epoch_step(void *ctx)
 		return 0;
 	work = wh_change_step(&epoch->change);
 	epoch = node->epoch; /* which may be the next */
-	for (uint32_t i = 0; i < epoch->seat_count; i++) {
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		if (__builtin_expect(is_silent(node), 0)) /* just now: removed, or in a delivery */
 			return work;
-		if (epoch->seats[i].mc != NULL)
-			work += wh_multicast_step(epoch->seats[i].mc);
+		if (epoch->shard_members[i].mc != NULL)
+			work += wh_multicast_step(epoch->shard_members[i].mc);
 	}
 	if (__builtin_expect(epoch->older != NULL, 0) && wh_load_acquire(&epoch->older->grace) != 0)
 		count_dropped(node);

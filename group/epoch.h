@@ -8,7 +8,7 @@
  *        |
  *     current ----- over ---- freed
  *
- * Threads: the loop's, but for what application threads read of the current epoch inside an RCU lock: view, rank, seats.
+ * Threads: the loop's, but for what application threads read of the current epoch inside an RCU lock: view, rank, shard members.
  */
 #ifndef WH_GROUP_EPOCH_H
 #define WH_GROUP_EPOCH_H
@@ -17,7 +17,7 @@
 #include "membership/change.h"
 #include "predicates/multicast.h"
 
-struct wh_seat {                               /* this node's place in one shard in this view */
+struct wh_shard_member {                       /* this node, as a member of one shard in this view */
 	whorl_subgroup *subgroup;              /* [const] */
 	const struct wh_view_subgroup *layout; /* [const] */
 	uint32_t *sender_ids;                  /* [const] node ids by sender rank */
@@ -39,8 +39,8 @@ struct wh_epoch {
 	struct wh_heartbeat heartbeat;
 	struct wh_cut_source *cuts_from;
 	struct wh_change change;
-	struct wh_seat *seats; /* [const] those that this node has */
-	uint32_t seat_count;
+	struct wh_shard_member *shard_members; /* [const] those that this node has */
+	uint32_t shard_member_count;
 
 	struct wh_epoch *older; /* [loop] the one before, as long as it is needed */
 	wh_word grace;          /* 1: no thread looks at it any more. [a job writes] */
@@ -86,7 +86,7 @@ void wh_epoch_send(whorl_node *node);
 /* The participant of its change of view (install.c). */
 extern const struct wh_participant wh_epoch_participant;
 
-/* The seat of that subgroup, NULL: none in this view. */
-struct wh_seat *wh_epoch_seat(const struct wh_epoch *epoch, const whorl_subgroup *subgroup);
+/* This node in its shard of that subgroup; NULL: it is in none in this view. */
+struct wh_shard_member *wh_epoch_shard_member(const struct wh_epoch *epoch, const whorl_subgroup *subgroup);
 
 #endif

@@ -17,11 +17,11 @@ static void wedge(void *ctx)
 	struct wh_epoch *epoch = ctx;
 	whorl_node *node = epoch->node;
 
-	for (uint32_t i = 0; i < epoch->seat_count; i++) {
-		if (epoch->seats[i].mc != NULL)
-			wh_multicast_wedge(epoch->seats[i].mc, epoch->heartbeat.peers);
-		if (epoch->seats[i].placed)
-			wh_ring_wedge(epoch->seats[i].subgroup->ring);
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		if (epoch->shard_members[i].mc != NULL)
+			wh_multicast_wedge(epoch->shard_members[i].mc, epoch->heartbeat.peers);
+		if (epoch->shard_members[i].placed)
+			wh_ring_wedge(epoch->shard_members[i].subgroup->ring);
 	}
 	node->change_began_ns = epoch->change.began_ns;
 	for (int stage = 0; stage < WHORL_STAGES; stage++)
@@ -44,10 +44,11 @@ static size_t deliver(void *ctx, const uint64_t *cuts, bool *done)
 	/* Members that are done hear me in the next view already. */
 	wh_heartbeat_beat(&epoch->node->proposed->heartbeat);
 	*done = true;
-	for (uint32_t i = 0; i < epoch->seat_count && *done; i++)
-		if (epoch->seats[i].mc != NULL)
-			work += wh_multicast_deliver_to(epoch->seats[i].mc,
-							cuts[epoch->seats[i].layout - epoch->view->subgroups], done);
+	for (uint32_t i = 0; i < epoch->shard_member_count && *done; i++)
+		if (epoch->shard_members[i].mc != NULL)
+			work += wh_multicast_deliver_to(epoch->shard_members[i].mc,
+							cuts[epoch->shard_members[i].layout - epoch->view->subgroups],
+							done);
 	return work;
 }
 
@@ -161,19 +162,19 @@ static void await_grace(whorl_node *node, struct wh_epoch *over)
 }
 
 /* My ring in the new view, in which message `first` is the first that may have to be sent. */
-static void move_ring(whorl_subgroup *subgroup, struct wh_seat *seat, uint64_t first)
+static void move_ring(whorl_subgroup *subgroup, struct wh_shard_member *member, uint64_t first)
 {
-	if (seat == NULL || (seat->mc != NULL && !seat->sends)) {
+	if (member == NULL || (member->mc != NULL && !member->sends)) {
 		uint64_t dropped = wh_ring_drop(subgroup->ring, first);
 
 		subgroup->gone_from = first;
 		subgroup->gone_count = dropped;
 		wh_store_relaxed(&subgroup->dropped, wh_load_relaxed(&subgroup->dropped) + dropped);
-	} else if (seat->mc == NULL) {
-		wh_ring_rest(subgroup->ring, first, seat->ends);
+	} else if (member->mc == NULL) {
+		wh_ring_rest(subgroup->ring, first, member->ends);
 	} else {
-		wh_ring_enter(subgroup->ring, &seat->place, first, seat->ends);
-		seat->placed = true;
+		wh_ring_enter(subgroup->ring, &member->place, first, member->ends);
+		member->placed = true;
 	}
 }
 
@@ -187,8 +188,8 @@ static void forget_delivered(whorl_subgroup *subgroup)
 
 static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl_subgroup *subgroup)
 {
-	struct wh_seat *seat = wh_epoch_seat(epoch, subgroup);
-	struct wh_seat *old = before != NULL ? wh_epoch_seat(before, subgroup) : NULL;
+	struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
+	struct wh_shard_member *old = before != NULL ? wh_epoch_shard_member(before, subgroup) : NULL;
 	uint64_t first = 0;
 
 	if (subgroup->ring != NULL)
@@ -199,15 +200,15 @@ static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl
 		if (old->sends)
 			first = end;
 	}
-	if (seat != NULL && wh_node_begins(subgroup, seat, epoch->rank))
+	if (member != NULL && wh_node_begins(subgroup, member, epoch->rank))
 		forget_delivered(subgroup);
 	/* Another life, or the first: its messages begin at 0, and none has been delivered here. */
 	for (uint32_t i = 0; i < epoch->view->joined_count; i++)
 		subgroup->had[epoch->view->joined[i]] = 0;
 	if (subgroup->ring != NULL)
-		move_ring(subgroup, seat, first);
-	if (seat != NULL && seat->mc != NULL)
-		wh_multicast_begin(seat->mc, first);
+		move_ring(subgroup, member, first);
+	if (member != NULL && member->mc != NULL)
+		wh_multicast_begin(member->mc, first);
 }
 
 static void inherit(struct wh_epoch *epoch, const struct wh_epoch *before)
@@ -299,11 +300,11 @@ static void install(void *ctx)
 /* What was sent and not delivered here: whether the others deliver it is not known here any more. */
 static void count_doubts(struct wh_epoch *epoch)
 {
-	for (uint32_t i = 0; i < epoch->seat_count; i++) {
-		const struct wh_seat *seat = &epoch->seats[i];
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &epoch->shard_members[i];
 
-		if (seat->mc != NULL && seat->placed)
-			wh_store_relaxed(&seat->subgroup->in_doubt, wh_multicast_undelivered(seat->mc));
+		if (member->mc != NULL && member->placed)
+			wh_store_relaxed(&member->subgroup->in_doubt, wh_multicast_undelivered(member->mc));
 	}
 }
 

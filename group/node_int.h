@@ -156,8 +156,8 @@ void wh_node_settle(whorl_node *node);
 /* transfer.c: the state of subgroups. */
 WH_MUST_CHECK enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whorl_state *functions,
 						   struct wh_error *err);
-/* In the view in which that is its seat: has the node of that rank entered the shard, with a state that it is given or an empty one? */
-bool wh_node_begins(const whorl_subgroup *subgroup, const struct wh_seat *seat, uint32_t rank);
+/* `member` is this node in the shard. Has the node of that rank entered the shard, with a state that it is given or an empty one? */
+bool wh_node_begins(const whorl_subgroup *subgroup, const struct wh_shard_member *member, uint32_t rank);
 /* A view has begun: if this node has entered a shard in it, it awaits its state, or begins with none. */
 void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch);
 /* Its upcall has returned: others that have entered are given theirs, and those that have asked early. */

@@ -104,10 +104,10 @@ static bool is_drained(whorl_node *node)
 {
 	for (uint32_t i = 0; node->epoch != NULL && i < node->subgroup_count; i++) {
 		const whorl_subgroup *subgroup = &node->subgroups[i];
-		struct wh_seat *seat = wh_epoch_seat(node->epoch, subgroup);
+		struct wh_shard_member *member = wh_epoch_shard_member(node->epoch, subgroup);
 
-		if (seat != NULL && seat->mc != NULL) {
-			if (!wh_multicast_drained(seat->mc))
+		if (member != NULL && member->mc != NULL) {
+			if (!wh_multicast_drained(member->mc))
 				return false;
 		} else if (subgroup->ring != NULL &&
 			   wh_ring_settled(subgroup->ring) != wh_ring_claimed(subgroup->ring)) {
@@ -171,14 +171,14 @@ static void watch_roles(whorl_node *node)
 }
 
 /* Numbers last for months at the least (docs/protocol.md). Those of rounds begin anew in each view; those of claims do not. */
-static void survey(whorl_node *node, const struct wh_seat *seat)
+static void survey(whorl_node *node, const struct wh_shard_member *member)
 {
-	const whorl_subgroup *subgroup = seat->subgroup;
+	const whorl_subgroup *subgroup = member->subgroup;
 
-	if (seat->mc == NULL)
+	if (member->mc == NULL)
 		return;
-	wh_multicast_survey(seat->mc);
-	node->epoch->change.ids_exhausted = node->epoch->change.ids_exhausted || wh_multicast_ids_exhausted(seat->mc);
+	wh_multicast_survey(member->mc);
+	node->epoch->change.ids_exhausted = node->epoch->change.ids_exhausted || wh_multicast_ids_exhausted(member->mc);
 	if (subgroup->ring != NULL && wh_ring_ids_exhausted(subgroup->ring))
 		wh_node_fail(node, WH_LOG_ERROR, WHORL_SYSTEM,
 			     "node %u has sent as many messages in %s as one life has numbers for: start it again",
@@ -208,8 +208,8 @@ size_t wh_node_watch(void *ctx)
 		return work;
 	node->surveyed_ns = now;
 	wh_node_stand(node);
-	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->seat_count; i++)
-		survey(node, &node->epoch->seats[i]);
+	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->shard_member_count; i++)
+		survey(node, &node->epoch->shard_members[i]);
 	return work;
 }
 

@@ -216,9 +216,10 @@ enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, stru
 	return give(out, out->size, &full, sizeof(full));
 }
 
-static void describe_seat(struct whorl_subgroup_info *info, const struct wh_epoch *epoch, const struct wh_seat *seat)
+static void describe_shard_member(struct whorl_subgroup_info *info, const struct wh_epoch *epoch,
+				  const struct wh_shard_member *member)
 {
-	const struct wh_view_subgroup *layout = seat->layout;
+	const struct wh_view_subgroup *layout = member->layout;
 
 	info->members = layout->member_count;
 	info->senders = layout->sender_count;
@@ -232,7 +233,7 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 {
 	struct whorl_subgroup_info full;
 	const struct wh_epoch *epoch;
-	const struct wh_seat *seat;
+	const struct wh_shard_member *member;
 
 	if (check(__func__, subgroup, out != NULL ? &out->size : NULL) != WHORL_OK)
 		return WHORL_INVALID;
@@ -248,9 +249,9 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 	};
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(subgroup->node->epoch);
-	seat = epoch != NULL ? wh_epoch_seat(epoch, subgroup) : NULL;
-	if (seat != NULL)
-		describe_seat(&full, epoch, seat);
+	member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
+	if (member != NULL)
+		describe_shard_member(&full, epoch, member);
 	wh_rcu_read_unlock();
 	return give(out, out->size, &full, sizeof(full));
 }

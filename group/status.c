@@ -125,8 +125,8 @@ static void show_place(struct whorl_status_place *place, const struct wh_epoch *
 	place->received_num = place->delivered_num;
 }
 
-static void show_seat(struct whorl_status_shard *shard, const struct wh_epoch *epoch, uint32_t g,
-		      const whorl_subgroup *subgroup)
+static void show_shard_member(struct whorl_status_shard *shard, const struct wh_epoch *epoch, uint32_t g,
+			      const whorl_subgroup *subgroup)
 {
 	const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
 
@@ -161,7 +161,7 @@ static void show_shard(struct whorl_status_shard *shard, whorl_node *node, uint3
 	shard->window = subgroup->window;
 	shard->message_bytes = subgroup->message_bytes;
 	if (is_seated(epoch, layout))
-		show_seat(shard, epoch, g, subgroup);
+		show_shard_member(shard, epoch, g, subgroup);
 }
 
 /* ---- memory, then all of it -------------------------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ static void name(struct wh_position *out, const struct wh_view *view, uint32_t r
 /* Unordered, any node of the view may have sent, or send again, what I do not have and others do: in this view or in a later one, in
  * which it begins with what some had not delivered, wherever they are by then. So all of them are named. If I cannot say more
  * of a node, nothing of it is here but what came with the state that I was given (wh_state_raise_position). */
-static void name_all(const whorl_subgroup *subgroup, const struct wh_seat *seat, struct wh_position *out)
+static void name_all(const whorl_subgroup *subgroup, const struct wh_shard_member *member, struct wh_position *out)
 {
 	const struct wh_view *view = subgroup->node->epoch->view;
 	bool named[WH_STATE_SENDERS_MAX] = {false};
@@ -29,7 +29,7 @@ static void name_all(const whorl_subgroup *subgroup, const struct wh_seat *seat,
 		named[out->of[i].id] = true;
 	for (uint32_t rank = 0; rank < view->members; rank++) {
 		uint32_t id = view->ids[rank];
-		bool sends = wh_rank_find(seat->layout->senders, seat->layout->sender_count, rank) >= 0;
+		bool sends = wh_rank_find(member->layout->senders, member->layout->sender_count, rank) >= 0;
 		bool knows = !sends && subgroup->had[id] != WH_UNKNOWN;
 
 		if (!named[id])
@@ -41,23 +41,23 @@ static bool position(void *ctx, struct wh_position *out, uint64_t *view, uint32_
 {
 	whorl_subgroup *subgroup = ctx;
 	const struct wh_epoch *epoch = subgroup->node->epoch;
-	const struct wh_seat *seat = epoch != NULL ? wh_epoch_seat(epoch, subgroup) : NULL;
+	const struct wh_shard_member *member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
 
-	if (seat == NULL)
+	if (member == NULL)
 		return false;
 	*view = epoch->view->number;
-	*shard = seat->layout->shard;
+	*shard = member->layout->shard;
 	out->count = 0;
-	out->sequence = subgroup->mode == WH_MODE_ORDERED && seat->mc != NULL ? wh_multicast_sequence(seat->mc) : 0;
-	for (uint32_t s = 0; s < seat->layout->sender_count; s++) {
-		uint32_t id = seat->sender_ids[s];
-		uint64_t next = seat->mc != NULL ? wh_multicast_next(seat->mc, s) : subgroup->had[id];
+	out->sequence = subgroup->mode == WH_MODE_ORDERED && member->mc != NULL ? wh_multicast_sequence(member->mc) : 0;
+	for (uint32_t s = 0; s < member->layout->sender_count; s++) {
+		uint32_t id = member->sender_ids[s];
+		uint64_t next = member->mc != NULL ? wh_multicast_next(member->mc, s) : subgroup->had[id];
 
 		if (next != WH_UNKNOWN)
-			name(out, epoch->view, seat->layout->senders[s], next);
+			name(out, epoch->view, member->layout->senders[s], next);
 	}
 	if (subgroup->mode != WH_MODE_ORDERED)
-		name_all(subgroup, seat, out);
+		name_all(subgroup, member, out);
 	return true;
 }
 
@@ -71,14 +71,14 @@ static uint32_t givers(void *ctx, uint32_t *ids, uint32_t max)
 {
 	whorl_subgroup *subgroup = ctx;
 	const struct wh_epoch *epoch = subgroup->node->epoch;
-	const struct wh_seat *seat = wh_epoch_seat(epoch, subgroup);
+	const struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
 	uint32_t count = 0;
 
-	for (int entered = 0; seat != NULL && entered <= 1; entered++)
-		for (uint32_t i = 0; i < seat->layout->member_count && count < max; i++) {
-			uint32_t rank = seat->layout->members[i];
+	for (int entered = 0; member != NULL && entered <= 1; entered++)
+		for (uint32_t i = 0; i < member->layout->member_count && count < max; i++) {
+			uint32_t rank = member->layout->members[i];
 
-			if (rank != epoch->rank && has_entered(seat->layout, rank) == (entered == 1) &&
+			if (rank != epoch->rank && has_entered(member->layout, rank) == (entered == 1) &&
 			    epoch->change.suspicion.known[rank] == WH_TRUSTED)
 				ids[count++] = epoch->view->ids[rank];
 		}
@@ -219,21 +219,21 @@ static int giver_of(const struct wh_view_subgroup *layout)
 	return -1;
 }
 
-bool wh_node_begins(const whorl_subgroup *subgroup, const struct wh_seat *seat, uint32_t rank)
+bool wh_node_begins(const whorl_subgroup *subgroup, const struct wh_shard_member *member, uint32_t rank)
 {
-	return subgroup->state != NULL && has_entered(seat->layout, rank);
+	return subgroup->state != NULL && has_entered(member->layout, rank);
 }
 
-static void transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoch, const struct wh_seat *seat)
+static void transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
-	int giver = giver_of(seat->layout);
+	int giver = giver_of(member->layout);
 
-	if (!wh_node_begins(subgroup, seat, epoch->rank))
+	if (!wh_node_begins(subgroup, member, epoch->rank))
 		return;
 	if (giver >= 0)
-		wh_state_await(subgroup->state, epoch->view->ids[giver], epoch->view->number, seat->layout->shard);
+		wh_state_await(subgroup->state, epoch->view->ids[giver], epoch->view->number, member->layout->shard);
 	else
-		wh_state_begin(subgroup->state, epoch->view->number, seat->layout->shard);
+		wh_state_begin(subgroup->state, epoch->view->number, member->layout->shard);
 }
 
 void wh_node_state_wanted(whorl_subgroup *subgroup, uint32_t from)
@@ -265,9 +265,9 @@ static void give_early(const struct wh_epoch *epoch)
 /* After the view upcall, in which the program may have changed its state. */
 void wh_node_give(const struct wh_epoch *epoch)
 {
-	for (uint32_t i = 0; i < epoch->seat_count; i++) {
-		const struct wh_view_subgroup *layout = epoch->seats[i].layout;
-		struct wh_state *state = epoch->seats[i].subgroup->state;
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		const struct wh_view_subgroup *layout = epoch->shard_members[i].layout;
+		struct wh_state *state = epoch->shard_members[i].subgroup->state;
 
 		if (state == NULL || giver_of(layout) != (int)epoch->rank)
 			continue;
@@ -281,7 +281,7 @@ void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch)
 {
 	for (uint32_t i = 0; i < node->subgroup_count; i++) {
 		whorl_subgroup *subgroup = &node->subgroups[i];
-		const struct wh_seat *seat = wh_epoch_seat(epoch, subgroup);
+		const struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
 
 		if (subgroup->state == NULL)
 			continue;
@@ -289,10 +289,10 @@ void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch)
 				    epoch->view->joined_count);
 		for (uint32_t k = 0; k < epoch->view->left_count; k++)
 			wh_state_removed(subgroup->state, epoch->view->left[k]);
-		if (seat == NULL)
+		if (member == NULL)
 			wh_state_leave(subgroup->state);
 		else
-			transfer(subgroup, epoch, seat);
+			transfer(subgroup, epoch, member);
 	}
 }
 

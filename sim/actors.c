@@ -67,48 +67,48 @@ static void take_time(struct actor *actor)
 }
 
 /* False: no node is there any more to get it. */
-static bool upcall(struct place *place, const struct whorl_message *message)
+static bool upcall(struct app *app, const struct whorl_message *message)
 {
-	struct actor *actor = place->actor;
+	struct actor *actor = app->actor;
 	struct play *play = actor->play;
-	struct seat *seat = place->behind ? NULL : place->seat; /* what was kept back is settled already */
+	struct shard_member *member = app->behind ? NULL : app->member; /* what was kept back is settled already */
 
 	if (wh_play_failed(play) || actor->crashed)
 		return false;
 	wh_faults_moment(actor, WH_MOMENT_UPCALL);
 	if (actor->crashed)
 		return false;
-	if (seat != NULL)
-		seat->in_upcall = true;
-	wh_check_upcall(place, message);
+	if (member != NULL)
+		member->in_upcall = true;
+	wh_check_upcall(app, message);
 	take_time(actor);
 	if (!actor->crashed && play->reply_in > 0 && wh_dice_one_in(&actor->dice, play->reply_in)) {
-		wh_stream_act(place->stream);
-		wh_stream_schedule(place->stream);
+		wh_stream_act(app->stream);
+		wh_stream_schedule(app->stream);
 	}
-	if (seat != NULL)
-		seat->in_upcall = false;
+	if (member != NULL)
+		member->in_upcall = false;
 	return !actor->crashed;
 }
 
 static void on_message(const struct whorl_message *message, void *ctx)
 {
-	struct place *place = ctx;
+	struct app *app = ctx;
 
-	if (upcall(place, message))
-		wh_check_payload(place, message); /* still */
+	if (upcall(app, message))
+		wh_check_payload(app, message); /* still */
 }
 
 /* All of a batch stays what it is until the upcall returns. */
 static void on_batch(const struct whorl_message *messages, size_t count, void *ctx)
 {
-	struct place *place = ctx;
+	struct app *app = ctx;
 	size_t got = 0;
 
-	while (got < count && upcall(place, &messages[got]))
+	while (got < count && upcall(app, &messages[got]))
 		got++;
-	for (size_t i = 0; i < got && !place->actor->crashed; i++)
-		wh_check_payload(place, &messages[i]);
+	for (size_t i = 0; i < got && !app->actor->crashed; i++)
+		wh_check_payload(app, &messages[i]);
 }
 
 /* ---- turns ------------------------------------------------------------------------------------------------------------ */
@@ -169,8 +169,8 @@ static void look_at_entry(struct actor *actor)
 static void begin_pass(struct actor *actor)
 {
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++)
-		if (actor->places[g].seat != NULL)
-			actor->places[g].seat->in_pass = 0;
+		if (actor->apps[g].member != NULL)
+			actor->apps[g].member->in_pass = 0;
 	actor->in_pass = true;
 	actor->play->passes++;
 }
@@ -187,9 +187,9 @@ static void end_pass(struct actor *actor)
 	}
 	wh_check_pass(actor);
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++)
-		if (actor->places[g].subgroup != NULL) {
-			wh_place_look(&actor->places[g]);
-			wh_stream_look(actor->places[g].stream);
+		if (actor->apps[g].subgroup != NULL) {
+			wh_app_look(&actor->apps[g]);
+			wh_stream_look(actor->apps[g].stream);
 		}
 	look_at_entry(actor);
 }
@@ -250,26 +250,26 @@ void wh_actor_init(struct actor *actor, struct play *play, uint32_t life, uint32
 		.play = play, .id = id, .life = life, .dice = wh_dice_split(play->plan->seed, 300 + life)};
 	begin_life(actor, id);
 	actor->pace_ns = paces_ns[wh_dice_below(&actor->dice, 4)];
-	actor->places = wh_plan_alloc(subgroups, sizeof(*actor->places));
+	actor->apps = wh_plan_alloc(subgroups, sizeof(*actor->apps));
 	for (uint32_t g = 0; g < subgroups; g++) {
-		struct place *place = &actor->places[g];
+		struct app *app = &actor->apps[g];
 
-		*place = (struct place){.actor = actor, .g = g, .shard = -1};
-		place->next = wh_plan_alloc(play->lives_max, sizeof(*place->next));
-		place->stream = wh_plan_alloc(1, sizeof(*place->stream));
-		wh_stream_init(place->stream, place);
+		*app = (struct app){.actor = actor, .g = g, .shard = -1};
+		app->next = wh_plan_alloc(play->lives_max, sizeof(*app->next));
+		app->stream = wh_plan_alloc(1, sizeof(*app->stream));
+		wh_stream_init(app->stream, app);
 	}
 }
 
 void wh_actor_free(struct actor *actor)
 {
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
-		wh_stream_free(actor->places[g].stream);
-		free(actor->places[g].stream);
-		free(actor->places[g].next);
-		free(actor->places[g].coming);
+		wh_stream_free(actor->apps[g].stream);
+		free(actor->apps[g].stream);
+		free(actor->apps[g].next);
+		free(actor->apps[g].coming);
 	}
-	free(actor->places);
+	free(actor->apps);
 }
 
 /* ---- the beginning and the end -------------------------------------------------------------------------------------------- */
@@ -277,35 +277,35 @@ void wh_actor_free(struct actor *actor)
 /* Its application is told of what may be lost by right, and of nothing else. */
 static void on_gone(whorl_subgroup *subgroup, uint64_t first, uint64_t end, void *ctx)
 {
-	struct place *place = ctx;
+	struct app *app = ctx;
 
-	if (place->actor->crashed || wh_play_failed(place->actor->play))
+	if (app->actor->crashed || wh_play_failed(app->actor->play))
 		return;
-	if (subgroup != place->subgroup || first >= end || end != place->stream->lapsed)
-		wh_play_fail(place->actor->play,
+	if (subgroup != app->subgroup || first >= end || end != app->stream->lapsed)
+		wh_play_fail(app->actor->play,
 			     "gone: %s, g%u: it is told that its messages from %" PRIu64 " to %" PRIu64
 			     " are gone, and may lose those below %" PRIu64,
-			     place->actor->name, place->g, first, end, place->stream->lapsed);
+			     app->actor->name, app->g, first, end, app->stream->lapsed);
 }
 
-static void take_place(struct place *place)
+static void open_app(struct app *app)
 {
-	struct actor *actor = place->actor;
+	struct actor *actor = app->actor;
 	bool batches = wh_dice_one_in(&actor->dice, 2);
 	enum whorl_result result;
 
-	place->subgroup = whorl_subgroup_find(actor->node, actor->play->plan->config.subgroups[place->g].name);
-	if (place->subgroup == NULL)
+	app->subgroup = whorl_subgroup_find(actor->node, actor->play->plan->config.subgroups[app->g].name);
+	if (app->subgroup == NULL)
 		return;
-	result = batches ? whorl_on_batch(place->subgroup, on_batch, place)
-			 : whorl_on_message(place->subgroup, on_message, place);
+	result = batches ? whorl_on_batch(app->subgroup, on_batch, app)
+			 : whorl_on_message(app->subgroup, on_message, app);
 	if (result != WHORL_OK)
 		wh_play_fail(actor->play, "open: %s: its upcall is refused: %s", actor->name,
 			     whorl_result_text(result));
-	if (whorl_on_gone(place->subgroup, on_gone, place) != WHORL_OK)
+	if (whorl_on_gone(app->subgroup, on_gone, app) != WHORL_OK)
 		wh_play_fail(actor->play, "open: %s: its upcall for what is gone is refused", actor->name);
 	if (wh_play_has_states(actor->play))
-		wh_state_of_place(place);
+		wh_state_of_app(app);
 }
 
 static void on_view(const struct whorl_view *view, void *ctx)
@@ -313,7 +313,7 @@ static void on_view(const struct whorl_view *view, void *ctx)
 	struct actor *actor = ctx;
 
 	if (!actor->crashed)
-		wh_scene_enter(actor, view);
+		wh_play_enter_view(actor, view);
 }
 
 static enum whorl_result load_record(void *ctx, uint64_t *group, struct wh_error *err)
@@ -366,14 +366,14 @@ void wh_actor_open(struct actor *actor)
 	actor->state = ACTOR_AWAKE;
 	wh_faults_born(actor);
 	for (uint32_t g = 0; g < subgroups; g++)
-		take_place(&actor->places[g]);
+		open_app(&actor->apps[g]);
 	if (whorl_on_view(actor->node, on_view, actor) != WHORL_OK)
 		wh_play_fail(play, "open: %s: its view upcall is refused", actor->name);
 	if (whorl_start(actor->node) != WHORL_OK)
 		wh_play_fail(play, "open: %s does not start", actor->name);
 	for (uint32_t g = 0; g < subgroups; g++)
-		if (actor->places[g].subgroup != NULL)
-			wh_stream_schedule(actor->places[g].stream);
+		if (actor->apps[g].subgroup != NULL)
+			wh_stream_schedule(actor->apps[g].stream);
 	turn_soon(actor);
 }
 
@@ -411,17 +411,17 @@ void wh_actor_rest(struct actor *actor, bool rests)
 		return;
 	wh_tell(actor, TOLD_REST, 0, rests, 0, 0);
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
-		struct place *place = &actor->places[g];
+		struct app *app = &actor->apps[g];
 		enum whorl_result result;
 
-		if (place->subgroup == NULL)
+		if (app->subgroup == NULL)
 			continue;
-		result = whorl_pause_sending(place->subgroup, rests);
+		result = whorl_pause_sending(app->subgroup, rests);
 		if (result != WHORL_OK && result != whorl_error(actor->node, NULL, 0))
 			wh_play_fail(play, "rest: %s, g%u: whorl_pause_sending says %s", actor->name, g,
 				     whorl_result_text(result));
 		if (!rests)
-			wh_stream_unbar(place->stream);
+			wh_stream_unbar(app->stream);
 	}
 }
 
@@ -444,10 +444,10 @@ void wh_actor_leave(struct actor *actor, int timeout_ms)
 	if (!actor->crashed && !actor->removed)
 		wh_history_left(play->history, actor->life);
 	actor->drained = timeout_ms > 0 && result == WHORL_OK;
-	wh_scene_forsake(actor);
+	wh_play_forsake_view(actor);
 	actor->node = NULL;
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-		actor->places[g].subgroup = NULL;
+		actor->apps[g].subgroup = NULL;
 	if (timeout_ms > 0 && result != WHORL_OK && !wh_play_has_faults(play))
 		wh_play_fail(play, "close: %s: it drains, and whorl_close says %s", actor->name,
 			     whorl_result_text(result));
@@ -466,7 +466,7 @@ static void leave_now(void *ctx, uint64_t argument)
 		wh_actor_leave(actor, 0);
 	actor->left = !wh_actor_runs(actor);
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count && actor->left; g++)
-		wh_stream_finish_late(actor->places[g].stream); /* as long as one is open, the node is not gone */
+		wh_stream_finish_late(actor->apps[g].stream); /* as long as one is open, the node is not gone */
 }
 
 void wh_actor_leave_soon(struct actor *actor)
@@ -486,8 +486,8 @@ bool wh_actor_depart(struct actor *actor)
 	if (is_busy(actor) || wh_sim_now(play->sim) < actor->stalled_until_ns)
 		return false;
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-		if (actor->places[g].subgroup != NULL)
-			wh_stream_stop(actor->places[g].stream);
+		if (actor->apps[g].subgroup != NULL)
+			wh_stream_stop(actor->apps[g].stream);
 	wh_actor_leave(actor, 10000);
 	actor->left = true;
 	if (actor->drained && !wh_play_failed(play))

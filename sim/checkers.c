@@ -20,23 +20,23 @@
 #include "sim/payload.h"
 #include "sst/columns.h"
 
-static const struct wh_engine_options *engine_of(const struct seat *seat)
+static const struct wh_engine_options *engine_of(const struct shard_member *member)
 {
-	return &seat->actor->play->plan->config.engine;
+	return &member->actor->play->plan->config.engine;
 }
 
 /* Its state there. False: it is not there any more, or not yet. */
-bool wh_check_look(const struct seat *seat, struct wh_inspect_seat *out)
+bool wh_check_look(const struct shard_member *member, struct wh_inspect_member *out)
 {
-	return seat->entered && !seat->gone && seat->circle->active && seat->actor->node != NULL &&
-	       wh_inspect_seat(seat->actor->node, seat->circle->shard, out);
+	return member->entered && !member->gone && member->shard->active && member->actor->node != NULL &&
+	       wh_inspect_member(member->actor->node, member->shard->index, out);
 }
 
 /* Where the messages of a sender begin cannot be known before it is in this view. */
-struct wh_inspect_sender wh_check_sender(const struct seat *seat, uint32_t s)
+struct wh_inspect_sender wh_check_sender(const struct shard_member *member, uint32_t s)
 {
-	struct wh_inspect_sender sender = wh_inspect_sender(seat->actor->node, seat->circle->shard, s);
-	const struct part *part = &seat->circle->parts[s];
+	struct wh_inspect_sender sender = wh_inspect_sender(member->actor->node, member->shard->index, s);
+	const struct part *part = &member->shard->parts[s];
 
 	if (part->begun && sender.covered == 0)
 		sender.announced = sender.next = sender.said_next = part->first;
@@ -45,9 +45,9 @@ struct wh_inspect_sender wh_check_sender(const struct seat *seat, uint32_t s)
 
 /* ---- senders ----------------------------------------------------------------------------------------------------------- */
 
-struct seat *wh_check_seat_of(const struct circle *circle, uint32_t s)
+struct shard_member *wh_check_member_of(const struct shard *shard, uint32_t s)
 {
-	return wh_circle_seat(circle, circle->parts[s].stream->place->actor);
+	return wh_shard_member(shard, shard->parts[s].stream->app->actor);
 }
 
 static void note_round(struct part *part, uint64_t round)
@@ -65,89 +65,89 @@ static void note_round(struct part *part, uint64_t round)
 }
 
 /* The slot of message `number` of sender `s`, as this node has it: is it what its sender made it? */
-static void check_slot(const struct seat *seat, uint32_t s, uint64_t number, const char *where)
+static void check_slot(const struct shard_member *member, uint32_t s, uint64_t number, const char *where)
 {
-	const struct part *part = &seat->circle->parts[s];
+	const struct part *part = &member->shard->parts[s];
 	const struct message *message = &part->stream->messages[number];
 	struct wh_payload_id id = wh_stream_payload(part->stream, number);
 	bool aborted = message->state != MESSAGE_COMMITTED;
 	const unsigned char *payload;
-	struct wh_slot_header header = wh_inspect_slot(seat->actor->node, seat->circle->shard, s, number, &payload);
+	struct wh_slot_header header = wh_inspect_slot(member->actor->node, member->shard->index, s, number, &payload);
 
-	REQUIRE(seat, header.round == round_of(part, number) && header.aborted == aborted, "held",
+	REQUIRE(member, header.round == round_of(part, number) && header.aborted == aborted, "held",
 		"message %" PRIu64 " of node %u: %s the header has round %" PRIu64 " and aborted %u, expected %" PRIu64
 		" and %d",
 		number, id.sender, where, header.round, header.aborted, round_of(part, number), aborted);
 	if (aborted)
 		return;
-	REQUIRE(seat, header.bytes == message->bytes, "held",
+	REQUIRE(member, header.bytes == message->bytes, "held",
 		"message %" PRIu64 " of node %u: %s the header says %u bytes, expected %u", number, id.sender, where,
 		header.bytes, message->bytes);
-	REQUIRE(seat, wh_payload_check(payload, &id) == id.bytes, "held",
+	REQUIRE(member, wh_payload_check(payload, &id) == id.bytes, "held",
 		"message %" PRIu64 " of node %u: %s the payload is not what was committed", number, id.sender, where);
 }
 
-static void check_one_sent(struct seat *seat, struct part *part, const struct wh_inspect_seat *now)
+static void check_one_sent(struct shard_member *member, struct part *part, const struct wh_inspect_member *now)
 {
 	const struct message *message = &part->stream->messages[part->sent];
 	uint64_t number = part->sent, round;
 	const unsigned char *payload;
 
-	round = wh_inspect_slot(seat->actor->node, seat->circle->shard, (uint32_t)seat->me, number, &payload).round;
-	REQUIRE(seat, message->state != MESSAGE_NONE && message->state != MESSAGE_OPEN, "rounds",
+	round = wh_inspect_slot(member->actor->node, member->shard->index, (uint32_t)member->me, number, &payload).round;
+	REQUIRE(member, message->state != MESSAGE_NONE && message->state != MESSAGE_OPEN, "rounds",
 		"sends claim %" PRIu64 ", which is open", number);
-	REQUIRE(seat,
-		round >= seat->covered && round < now->covered &&
+	REQUIRE(member,
+		round >= member->covered && round < now->covered &&
 			(number == part->first || round > round_of(part, number - 1)),
 		"rounds", "message %" PRIu64 " has round %" PRIu64 ", of %" PRIu64 " to %" PRIu64, number, round,
-		seat->covered, now->covered);
+		member->covered, now->covered);
 	note_round(part, round);
-	if (round >= seat->circle->rounds)
-		seat->circle->rounds = round + 1;
-	check_slot(seat, (uint32_t)seat->me, number, "at its sender");
+	if (round >= member->shard->rounds)
+		member->shard->rounds = round + 1;
+	check_slot(member, (uint32_t)member->me, number, "at its sender");
 }
 
 /* Takes in what a sender has sent since: from here on the rounds of these messages are the truth. */
-static void check_sent(struct seat *seat, const struct wh_inspect_seat *now)
+static void check_sent(struct shard_member *member, const struct wh_inspect_member *now)
 {
-	struct part *part = &seat->circle->parts[seat->me];
+	struct part *part = &member->shard->parts[member->me];
 
 	if (!part->begun || part->sent == now->announced)
 		return;
-	REQUIRE(seat, now->announced == now->sent && now->sent <= part->stream->claimed && now->sent >= part->sent,
+	REQUIRE(member, now->announced == now->sent && now->sent <= part->stream->claimed && now->sent >= part->sent,
 		"rounds", "announces %" PRIu64 " slots, has sent %" PRIu64 " of %" PRIu64 " claims", now->announced,
 		now->sent, part->stream->claimed);
-	REQUIRE(seat, now->announced - part->sent <= 1 || engine_of(seat)->send_batching || seat->actor->leaving,
+	REQUIRE(member, now->announced - part->sent <= 1 || engine_of(member)->send_batching || member->actor->leaving,
 		"switches", "sends %" PRIu64 " messages in a pass without send batching", now->announced - part->sent);
-	while (part->sent < now->announced && !has_failed(seat))
-		check_one_sent(seat, part, now);
-	seat->actor->play->useful_step = seat->actor->play->steps;
+	while (part->sent < now->announced && !has_failed(member))
+		check_one_sent(member, part, now);
+	member->actor->play->useful_step = member->actor->play->steps;
 }
 
 /* The same for a sender when the end of its pass is not seen: it leaves, or is in an upcall in the middle of it. */
-void wh_check_catch_up(struct seat *seat)
+void wh_check_catch_up(struct shard_member *member)
 {
-	struct wh_inspect_seat now;
+	struct wh_inspect_member now;
 
-	if (seat != NULL && seat->me >= 0 && wh_check_look(seat, &now))
-		check_sent(seat, &now);
+	if (member != NULL && member->me >= 0 && wh_check_look(member, &now))
+		check_sent(member, &now);
 }
 
 /* The least that any member has done with the slots of this sender. A member that has gone on does not need them any more;
  * one that is not here yet has all before the first. */
-static uint64_t least_done(const struct circle *circle, uint32_t s)
+static uint64_t least_done(const struct shard *shard, uint32_t s)
 {
-	const struct part *part = &circle->parts[s];
+	const struct part *part = &shard->parts[s];
 	uint64_t least = UINT64_MAX;
 
-	for (uint32_t i = 0; i < circle->seat_count; i++) {
-		const struct seat *seat = &circle->seats[i];
-		uint64_t done = seat->taken[s].done;
+	for (uint32_t i = 0; i < shard->member_count; i++) {
+		const struct shard_member *member = &shard->members[i];
+		uint64_t done = member->taken[s].done;
 
-		if (seat->gone)
+		if (member->gone)
 			continue;
-		if (seat->actor->leaving && seat->actor->node != NULL && seat->entered) /* its passes go unseen */
-			done = wh_check_sender(seat, s).next;
+		if (member->actor->leaving && member->actor->node != NULL && member->entered) /* its passes go unseen */
+			done = wh_check_sender(member, s).next;
 		if (done < part->first)
 			done = part->first;
 		if (done < least)
@@ -156,11 +156,11 @@ static uint64_t least_done(const struct circle *circle, uint32_t s)
 	return least;
 }
 
-static void check_window(const struct seat *seat, const struct wh_inspect_seat *now)
+static void check_window(const struct shard_member *member, const struct wh_inspect_member *now)
 {
-	uint64_t least = least_done(seat->circle, (uint32_t)seat->me);
+	uint64_t least = least_done(member->shard, (uint32_t)member->me);
 
-	REQUIRE(seat, now->freed <= least && now->limit <= least + now->window, "window",
+	REQUIRE(member, now->freed <= least && now->limit <= least + now->window, "window",
 		"allows claims below %" PRIu64 ", window %u, and a member has delivered no more than %" PRIu64
 		" of its messages",
 		now->limit, now->window, least);
@@ -168,35 +168,35 @@ static void check_window(const struct seat *seat, const struct wh_inspect_seat *
 
 void wh_check_claim(const struct stream *stream, uint64_t number)
 {
-	const struct actor *actor = stream->place->actor;
-	const struct seat *seat = stream->place->seat;
-	uint32_t window = (uint32_t)actor->play->plan->config.subgroups[stream->place->g].options.window;
+	const struct actor *actor = stream->app->actor;
+	const struct shard_member *member = stream->app->member;
+	uint32_t window = (uint32_t)actor->play->plan->config.subgroups[stream->app->g].options.window;
 	uint64_t least = 0;
 
-	if (seat != NULL && seat->me >= 0)
-		least = least_done(seat->circle, (uint32_t)seat->me);
+	if (member != NULL && member->me >= 0)
+		least = least_done(member->shard, (uint32_t)member->me);
 	if (stream->messages[number].claim.number != number)
 		wh_play_fail(actor->play, "window: %s, g%u: claim %" PRIu64 " says that it is %" PRIu64, actor->name,
-			     stream->place->g, number, stream->messages[number].claim.number);
+			     stream->app->g, number, stream->messages[number].claim.number);
 	else if (number >= least + window)
 		wh_play_fail(actor->play,
 			     "window: %s, g%u: claim %" PRIu64
 			     " is made, window %u, and a member has delivered no more than %" PRIu64,
-			     actor->name, stream->place->g, number, window, least);
+			     actor->name, stream->app->g, number, window, least);
 }
 
 /* ---- members ----------------------------------------------------------------------------------------------------------- */
 
-static void check_held_from(const struct seat *seat, uint32_t s, uint64_t from, uint64_t to)
+static void check_held_from(const struct shard_member *member, uint32_t s, uint64_t from, uint64_t to)
 {
-	for (; from < to && from < seat->circle->parts[s].sent && !has_failed(seat); from++)
-		check_slot(seat, s, from, "in its own copy");
+	for (; from < to && from < member->shard->parts[s].sent && !has_failed(member); from++)
+		check_slot(member, s, from, "in its own copy");
 }
 
 /* What a sender has given out in this view. */
-static uint64_t covered_by(const struct seat *sender)
+static uint64_t covered_by(const struct shard_member *sender)
 {
-	struct wh_inspect_seat now;
+	struct wh_inspect_member now;
 
 	if (wh_check_look(sender, &now))
 		return now.covered;
@@ -204,42 +204,42 @@ static uint64_t covered_by(const struct seat *sender)
 }
 
 /* What is counted as received has been sent: rounds, and the messages that are in them. */
-static void check_given(const struct seat *seat, uint32_t s, const struct wh_inspect_sender *sender)
+static void check_given(const struct shard_member *member, uint32_t s, const struct wh_inspect_sender *sender)
 {
-	const struct part *part = &seat->circle->parts[s];
-	uint64_t covered = covered_by(wh_check_seat_of(seat->circle, s));
+	const struct part *part = &member->shard->parts[s];
+	uint64_t covered = covered_by(wh_check_member_of(member->shard, s));
 
-	REQUIRE(seat, sender->covered <= covered && sender->announced <= part->sent, "held",
+	REQUIRE(member, sender->covered <= covered && sender->announced <= part->sent, "held",
 		"of sender %u counts %" PRIu64 " rounds and messages up to %" PRIu64
 		" as received, it has given out %" PRIu64 " and %" PRIu64,
 		s, sender->covered, sender->announced, covered, part->sent);
-	REQUIRE(seat, sender->announced == part->sent || round_of(part, sender->announced) >= sender->covered, "held",
+	REQUIRE(member, sender->announced == part->sent || round_of(part, sender->announced) >= sender->covered, "held",
 		"counts round %" PRIu64 " of sender %u as received, and not its message %" PRIu64,
 		round_of(part, sender->announced), s, sender->announced);
-	REQUIRE(seat, sender->announced == part->first || round_of(part, sender->announced - 1) < sender->covered,
+	REQUIRE(member, sender->announced == part->first || round_of(part, sender->announced - 1) < sender->covered,
 		"held", "counts message %" PRIu64 " of sender %u as received, and not its round", sender->announced - 1,
 		s);
 }
 
 /* What this member has taken in of one sender. */
-static void check_taken(struct seat *seat, uint32_t s, const struct wh_inspect_seat *now)
+static void check_taken(struct shard_member *member, uint32_t s, const struct wh_inspect_member *now)
 {
-	struct wh_inspect_sender sender = wh_check_sender(seat, s);
-	struct part *part = &seat->circle->parts[s];
-	struct taken *taken = &seat->taken[s], before = *taken;
-	struct seat *from = wh_check_seat_of(seat->circle, s);
+	struct wh_inspect_sender sender = wh_check_sender(member, s);
+	struct part *part = &member->shard->parts[s];
+	struct taken *taken = &member->taken[s], before = *taken;
+	struct shard_member *from = wh_check_member_of(member->shard, s);
 
 	if (sender.covered == taken->covered && sender.next == taken->done && sender.announced == taken->announced)
 		return;
 	if (!part->begun) {
-		REQUIRE(seat, sender.covered == 0, "held", "has %" PRIu64 " rounds of sender %u, which is not here yet",
-			sender.covered, s);
+		REQUIRE(member, sender.covered == 0, "held",
+			"has %" PRIu64 " rounds of sender %u, which is not here yet", sender.covered, s);
 		return;
 	}
-	REQUIRE(seat,
+	REQUIRE(member,
 		sender.covered >= taken->covered && sender.announced >= taken->announced && sender.next >= taken->done,
 		"counters", "what is taken in of sender %u shrinks", s);
-	REQUIRE(seat,
+	REQUIRE(member,
 		sender.announced - part->first <= sender.covered && sender.next <= sender.announced &&
 			sender.announced <= sender.next + now->window,
 		"counters", "of sender %u: next %" PRIu64 ", announced %" PRIu64 ", covered %" PRIu64 ", window %u", s,
@@ -249,140 +249,140 @@ static void check_taken(struct seat *seat, uint32_t s, const struct wh_inspect_s
 		wh_check_catch_up(from);
 	if (has_closed(from) && sender.announced > part->sent)
 		return;
-	check_given(seat, s, &sender);
-	check_held_from(seat, s, before.announced > sender.next ? before.announced : sender.next, sender.announced);
+	check_given(member, s, &sender);
+	check_held_from(member, s, before.announced > sender.next ? before.announced : sender.next, sender.announced);
 }
 
-static void check_receive_switch(const struct seat *seat)
+static void check_receive_switch(const struct shard_member *member)
 {
 	uint64_t rounds = 0;
 
-	if (engine_of(seat)->receive_batching)
+	if (engine_of(member)->receive_batching)
 		return;
-	for (uint32_t s = 0; s < seat->circle->part_count; s++)
-		rounds += wh_check_sender(seat, s).covered - seat->taken[s].covered;
-	REQUIRE(seat, rounds <= 1, "switches", "takes in %" PRIu64 " rounds in a pass without receive batching",
+	for (uint32_t s = 0; s < member->shard->part_count; s++)
+		rounds += wh_check_sender(member, s).covered - member->taken[s].covered;
+	REQUIRE(member, rounds <= 1, "switches", "takes in %" PRIu64 " rounds in a pass without receive batching",
 		rounds);
 }
 
-static void check_deliver_switch(const struct seat *seat)
+static void check_deliver_switch(const struct shard_member *member)
 {
-	uint64_t most = seat->circle->ordered ? 1 : seat->circle->part_count;
+	uint64_t most = member->shard->ordered ? 1 : member->shard->part_count;
 
-	if (engine_of(seat)->delivery_batching || wh_inspect_wedged(seat->actor->node))
+	if (engine_of(member)->delivery_batching || wh_inspect_wedged(member->actor->node))
 		return;
-	REQUIRE(seat, seat->in_pass <= most, "switches",
-		"delivers %" PRIu64 " messages in a pass without delivery batching", seat->in_pass);
+	REQUIRE(member, member->in_pass <= most, "switches",
+		"delivers %" PRIu64 " messages in a pass without delivery batching", member->in_pass);
 }
 
 /* What others can see is what it holds. */
-static void check_published(const struct seat *seat, const struct wh_inspect_seat *now)
+static void check_published(const struct shard_member *member, const struct wh_inspect_member *now)
 {
-	REQUIRE(seat,
-		seat->me < 0 || now->covered == 0 || now->said.guard == wh_guard_make(now->covered, now->announced),
+	REQUIRE(member,
+		member->me < 0 || now->covered == 0 || now->said.guard == wh_guard_make(now->covered, now->announced),
 		"counters", "its guard is not what it covers and announces: %" PRIu64 ", %" PRIu64, now->covered,
 		now->announced);
-	if (seat->circle->ordered) {
-		REQUIRE(seat, now->said.received_num == now->received_num, "counters",
+	if (member->shard->ordered) {
+		REQUIRE(member, now->said.received_num == now->received_num, "counters",
 			"it has received %" PRIu64 " and does not say so", now->received_num);
-		REQUIRE(seat, now->said.delivered_num == now->delivered_num, "counters",
+		REQUIRE(member, now->said.delivered_num == now->delivered_num, "counters",
 			"it has delivered %" PRIu64 " and does not say so", now->delivered_num);
 		return;
 	}
-	for (uint32_t s = 0; s < seat->circle->part_count; s++) {
-		struct wh_inspect_sender sender = wh_check_sender(seat, s);
+	for (uint32_t s = 0; s < member->shard->part_count; s++) {
+		struct wh_inspect_sender sender = wh_check_sender(member, s);
 
-		REQUIRE(seat, sender.said_next == sender.next, "counters",
+		REQUIRE(member, sender.said_next == sender.next, "counters",
 			"it has delivered %" PRIu64 " of sender %u and does not say so", sender.next, s);
 	}
 }
 
 /* Each other member has received what it has delivered, or is suspected, or has left. A member that goes along with the decision of
  * a quorum, and hears none itself, knows that and does not say it. */
-static void check_stable(const struct seat *seat, const struct wh_inspect_seat *now)
+static void check_stable(const struct shard_member *member, const struct wh_inspect_member *now)
 {
-	const struct circle *circle = seat->circle;
-	uint64_t suspects = wh_inspect_suspects(seat->actor->node) | wh_inspect_left(seat->actor->node);
+	const struct shard *shard = member->shard;
+	uint64_t suspects = wh_inspect_suspects(member->actor->node) | wh_inspect_left(member->actor->node);
 
-	for (uint32_t i = 0; i < circle->seat_count; i++) {
-		const struct seat *other = &circle->seats[i];
-		struct wh_inspect_seat there = {.received_num = 0};
+	for (uint32_t i = 0; i < shard->member_count; i++) {
+		const struct shard_member *other = &shard->members[i];
+		struct wh_inspect_member there = {.received_num = 0};
 
 		if (other->gone || (suspects >> other->actor->id & 1) != 0)
 			continue;
 		wh_check_look(other, &there);
-		REQUIRE(seat, now->delivered_num <= there.received_num, "stability",
+		REQUIRE(member, now->delivered_num <= there.received_num, "stability",
 			"has delivered %" PRIu64 ", node %u has received %" PRIu64, now->delivered_num,
 			other->actor->id, there.received_num);
 	}
 }
 
-static void check_ordered(const struct seat *seat, const struct wh_inspect_seat *now)
+static void check_ordered(const struct shard_member *member, const struct wh_inspect_member *now)
 {
-	const struct circle *circle = seat->circle;
+	const struct shard *shard = member->shard;
 	uint64_t least = UINT64_MAX, slots = 0;
 
-	if (seat->me >= 0)
-		slots = now->announced - circle->parts[seat->me].first;
-	REQUIRE(seat, now->covered <= circle->rounds + 1 && (now->covered == slots || engine_of(seat)->null_sends),
+	if (member->me >= 0)
+		slots = now->announced - shard->parts[member->me].first;
+	REQUIRE(member, now->covered <= shard->rounds + 1 && (now->covered == slots || engine_of(member)->null_sends),
 		"bound",
 		"covers %" PRIu64 " rounds, %" PRIu64 " with slots; the highest of all with a slot is %" PRIu64,
-		now->covered, slots, circle->rounds - 1);
-	for (uint32_t s = 0; s < circle->part_count; s++) {
-		uint64_t missing = wh_check_sender(seat, s).covered * circle->part_count + s;
+		now->covered, slots, shard->rounds - 1);
+	for (uint32_t s = 0; s < shard->part_count; s++) {
+		uint64_t missing = wh_check_sender(member, s).covered * shard->part_count + s;
 
 		if (missing < least)
 			least = missing;
 	}
-	REQUIRE(seat, now->received_num == least, "counters",
+	REQUIRE(member, now->received_num == least, "counters",
 		"received_num is %" PRIu64 ", the first that is missing is %" PRIu64, now->received_num, least);
 }
 
 /* Deaf and mute: what a wedged member has said in this view is its last. Only deliveries up to the cut go on. */
-static void check_wedged(struct seat *seat, const struct wh_inspect_seat *now)
+static void check_wedged(struct shard_member *member, const struct wh_inspect_member *now)
 {
-	if (!seat->wedged) {
-		seat->wedged = true;
-		seat->last_said = now->said;
+	if (!member->wedged) {
+		member->wedged = true;
+		member->last_said = now->said;
 	}
-	REQUIRE(seat, memcmp(&seat->last_said, &now->said, sizeof(now->said)) == 0, "wedged",
+	REQUIRE(member, memcmp(&member->last_said, &now->said, sizeof(now->said)) == 0, "wedged",
 		"says on that it has received %" PRIu64 " and delivered %" PRIu64, now->said.received_num,
 		now->said.delivered_num);
 }
 
-static void check_seat(struct seat *seat)
+static void check_member(struct shard_member *member)
 {
-	struct wh_inspect_seat now;
+	struct wh_inspect_member now;
 
-	if (!wh_check_look(seat, &now))
+	if (!wh_check_look(member, &now))
 		return;
-	REQUIRE(seat, !now.broken, "rounds", "finds a member %s", "broken");
-	REQUIRE(seat,
-		now.covered >= seat->covered && now.received_num >= seat->received_num &&
-			now.delivered_num >= seat->delivered_num,
+	REQUIRE(member, !now.broken, "rounds", "finds a member %s", "broken");
+	REQUIRE(member,
+		now.covered >= member->covered && now.received_num >= member->received_num &&
+			now.delivered_num >= member->delivered_num,
 		"counters", "a counter %s", "falls");
-	if (seat->me >= 0)
-		check_sent(seat, &now);
-	check_receive_switch(seat);
-	check_deliver_switch(seat);
-	for (uint32_t s = 0; s < seat->circle->part_count && !has_failed(seat); s++)
-		check_taken(seat, s, &now);
-	if (now.delivered_num != seat->delivered_num && seat->circle->ordered)
-		check_stable(seat, &now);
-	seat->covered = now.covered;
-	seat->received_num = now.received_num;
-	seat->delivered_num = now.delivered_num;
-	if (has_failed(seat))
+	if (member->me >= 0)
+		check_sent(member, &now);
+	check_receive_switch(member);
+	check_deliver_switch(member);
+	for (uint32_t s = 0; s < member->shard->part_count && !has_failed(member); s++)
+		check_taken(member, s, &now);
+	if (now.delivered_num != member->delivered_num && member->shard->ordered)
+		check_stable(member, &now);
+	member->covered = now.covered;
+	member->received_num = now.received_num;
+	member->delivered_num = now.delivered_num;
+	if (has_failed(member))
 		return;
-	if (wh_inspect_wedged(seat->actor->node)) {
-		check_wedged(seat, &now);
+	if (wh_inspect_wedged(member->actor->node)) {
+		check_wedged(member, &now);
 		return;
 	}
-	check_published(seat, &now);
-	if (seat->circle->ordered)
-		check_ordered(seat, &now);
-	if (seat->me >= 0)
-		check_window(seat, &now);
+	check_published(member, &now);
+	if (member->shard->ordered)
+		check_ordered(member, &now);
+	if (member->me >= 0)
+		check_window(member, &now);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------------- */
@@ -393,14 +393,14 @@ void wh_check_pass(struct actor *actor)
 
 	if (play->closing || play->extinct)
 		return;
-	wh_scene_enter(actor, NULL);
+	wh_play_enter_view(actor, NULL);
 	wh_check_node(actor);
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count && !wh_play_failed(play); g++)
-		if (actor->places[g].seat != NULL && !actor->removed)
-			check_seat(actor->places[g].seat);
+		if (actor->apps[g].member != NULL && !actor->removed)
+			check_member(actor->apps[g].member);
 }
 
-/* The rest of its pass may be far away, and others see by then what has left this node already. What the seat in the
+/* The rest of its pass may be far away, and others see by then what has left this node already. What the member in the
  * upcall is at work on is not settled: neither the count of the sender of that message, nor, in ordered mode,
  * any other. */
 void wh_check_settle(struct actor *actor)
@@ -408,15 +408,15 @@ void wh_check_settle(struct actor *actor)
 	struct play *play = actor->play;
 
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count && !wh_play_failed(play); g++) {
-		struct seat *seat = actor->places[g].seat;
-		struct wh_inspect_seat now;
+		struct shard_member *member = actor->apps[g].member;
+		struct wh_inspect_member now;
 
-		if (seat == NULL || !wh_check_look(seat, &now))
+		if (member == NULL || !wh_check_look(member, &now))
 			continue;
-		wh_check_catch_up(seat);
-		for (uint32_t s = 0; s < seat->circle->part_count; s++)
-			if (!seat->in_upcall || (!seat->circle->ordered && s != seat->upcall_sender))
-				seat->taken[s].done = wh_check_sender(seat, s).next;
+		wh_check_catch_up(member);
+		for (uint32_t s = 0; s < member->shard->part_count; s++)
+			if (!member->in_upcall || (!member->shard->ordered && s != member->upcall_sender))
+				member->taken[s].done = wh_check_sender(member, s).next;
 	}
 }
 
@@ -425,26 +425,26 @@ void wh_check_died(struct actor *actor)
 {
 	const struct wh_view *view = wh_inspect_view(actor->node);
 
-	if (actor->scene == NULL || (view != NULL && view->number == actor->scene->number))
+	if (actor->view == NULL || (view != NULL && view->number == actor->view->number))
 		wh_check_settle(actor);
 	else
-		wh_scene_forsake(actor);
+		wh_play_forsake_view(actor);
 }
 
 void wh_check_held(struct play *play)
 {
 	for (uint32_t i = 0; i < play->lives; i++)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
-			struct seat *seat = play->actors[i].places[g].seat;
-			struct wh_inspect_seat now;
+			struct shard_member *member = play->actors[i].apps[g].member;
+			struct wh_inspect_member now;
 
-			if (!wh_actor_runs(&play->actors[i]) || seat == NULL || !wh_check_look(seat, &now))
+			if (!wh_actor_runs(&play->actors[i]) || member == NULL || !wh_check_look(member, &now))
 				continue;
-			for (uint32_t s = 0; s < seat->circle->part_count && !wh_play_failed(play); s++) {
-				struct wh_inspect_sender sender = wh_check_sender(seat, s);
+			for (uint32_t s = 0; s < member->shard->part_count && !wh_play_failed(play); s++) {
+				struct wh_inspect_sender sender = wh_check_sender(member, s);
 
-				if (seat->circle->parts[s].begun)
-					check_held_from(seat, s, sender.next, sender.announced);
+				if (member->shard->parts[s].begun)
+					check_held_from(member, s, sender.next, sender.announced);
 			}
 		}
 }

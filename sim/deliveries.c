@@ -14,100 +14,102 @@
 #include "sim/payload.h"
 
 /* The stream of whichever life its sender is in that view. */
-static struct stream *sender_of(const struct place *place, const struct whorl_message *message)
+static struct stream *sender_of(const struct app *app, const struct whorl_message *message)
 {
-	const struct seat *seat = place->seat;
+	const struct shard_member *member = app->member;
 	int s;
 
-	if (seat == NULL || seat->circle->scene->number != message->view)
-		seat = wh_scene_seat(place, message->view);
-	s = seat != NULL ? wh_circle_sender(seat->circle, message->sender) : -1;
-	return s >= 0 ? seat->circle->parts[s].stream : NULL;
+	if (member == NULL || member->shard->view->number != message->view)
+		member = wh_app_member_in(app, message->view);
+	s = member != NULL ? wh_shard_sender(member->shard, message->sender) : -1;
+	return s >= 0 ? member->shard->parts[s].stream : NULL;
 }
 
-void wh_check_payload(const struct place *place, const struct whorl_message *message)
+void wh_check_payload(const struct app *app, const struct whorl_message *message)
 {
-	const struct stream *stream = sender_of(place, message);
+	const struct stream *stream = sender_of(app, message);
 	struct wh_payload_id id;
 	size_t good;
 
-	if (stream == NULL || message->index >= stream->claimed || wh_play_failed(place->actor->play))
+	if (stream == NULL || message->index >= stream->claimed || wh_play_failed(app->actor->play))
 		return;
 	id = wh_stream_payload(stream, message->index);
 	good = wh_payload_check(message->data, &id);
 	if (good != id.bytes)
-		wh_play_fail(place->actor->play,
+		wh_play_fail(app->actor->play,
 			     "payload: %s, g%u: message %" PRIu64
 			     " of node %u: byte %zu of %zu is not what was committed",
-			     place->actor->name, place->g, message->index, message->sender, good, id.bytes);
+			     app->actor->name, app->g, message->index, message->sender, good, id.bytes);
 }
 
-static void check_message(struct seat *seat, const struct whorl_message *message, uint32_t s)
+static void check_message(struct shard_member *member, const struct whorl_message *message, uint32_t s)
 {
-	const struct stream *stream = seat->circle->parts[s].stream;
+	const struct stream *stream = member->shard->parts[s].stream;
 	const struct message *truth = message->index < stream->claimed ? &stream->messages[message->index] : NULL;
-	uint64_t *next = &seat->place->next[seat->circle->parts[s].stream->place->actor->life];
+	uint64_t *next = &member->app->next[member->shard->parts[s].stream->app->actor->life];
 
-	REQUIRE(seat, truth != NULL && truth->state == MESSAGE_COMMITTED, "fifo",
+	REQUIRE(member, truth != NULL && truth->state == MESSAGE_COMMITTED, "fifo",
 		"of node %u delivers message %" PRIu64 ", which is not committed", message->sender, message->index);
-	REQUIRE(seat, message->index >= *next, "fifo", "of node %u delivers message %" PRIu64 ", expected %" PRIu64,
+	REQUIRE(member, message->index >= *next, "fifo", "of node %u delivers message %" PRIu64 ", expected %" PRIu64,
 		message->sender, message->index, *next);
-	REQUIRE(seat, message->bytes == truth->bytes, "payload",
+	REQUIRE(member, message->bytes == truth->bytes, "payload",
 		"message %" PRIu64 " of node %u has %zu bytes, expected %u", message->index, message->sender,
 		message->bytes, truth->bytes);
-	REQUIRE(seat, (uintptr_t)message->data % 16 == 0, "payload", "message %" PRIu64 " of node %u is not aligned",
+	REQUIRE(member, (uintptr_t)message->data % 16 == 0, "payload", "message %" PRIu64 " of node %u is not aligned",
 		message->index, message->sender);
 	*next = message->index + 1;
-	if (stream == seat->place->stream)
-		seat->place->own = message->index + 1;
+	if (stream == member->app->stream)
+		member->app->own = message->index + 1;
 }
 
-static void extend_order(struct circle *circle, struct entry entry)
+static void extend_order(struct shard *shard, struct entry entry)
 {
-	if (circle->order_count == circle->order_capacity) {
-		circle->order_capacity = circle->order_capacity ? 2 * circle->order_capacity : 64;
-		circle->order = realloc(circle->order, circle->order_capacity * sizeof(*circle->order));
-		if (circle->order == NULL)
+	if (shard->order_count == shard->order_capacity) {
+		shard->order_capacity = shard->order_capacity ? 2 * shard->order_capacity : 64;
+		shard->order = realloc(shard->order, shard->order_capacity * sizeof(*shard->order));
+		if (shard->order == NULL)
 			abort();
 	}
-	circle->order[circle->order_count++] = entry;
+	shard->order[shard->order_count++] = entry;
 }
 
-static void check_order(struct seat *seat, const struct whorl_message *message, uint32_t s)
+static void check_order(struct shard_member *member, const struct whorl_message *message, uint32_t s)
 {
-	struct circle *circle = seat->circle;
-	const struct part *part = &circle->parts[s];
+	struct shard *shard = member->shard;
+	const struct part *part = &shard->parts[s];
 	const struct entry entry = {s, message->index, message->sequence}, *first;
-	struct wh_inspect_seat now;
+	struct wh_inspect_member now;
 
-	REQUIRE(seat,
-		(has_closed(wh_check_seat_of(circle, s)) && message->index >= part->sent) ||
+	REQUIRE(member,
+		(has_closed(wh_check_member_of(shard, s)) && message->index >= part->sent) ||
 			(message->index >= part->first && message->index < part->sent &&
-			 message->sequence == round_of(part, message->index) * circle->part_count + s),
+			 message->sequence == round_of(part, message->index) * shard->part_count + s),
 		"order", "message %" PRIu64 " of node %u is delivered as number %" PRIu64, message->index,
 		message->sender, message->sequence);
-	REQUIRE(seat, message->sequence >= seat->next_sequence, "order",
-		"number %" PRIu64 " comes after number %" PRIu64, message->sequence, seat->next_sequence - 1);
-	REQUIRE(seat, seat->place->behind || !wh_check_look(seat, &now) || now.said.delivered_num <= message->sequence,
+	REQUIRE(member, message->sequence >= member->next_sequence, "order",
+		"number %" PRIu64 " comes after number %" PRIu64, message->sequence, member->next_sequence - 1);
+	REQUIRE(member,
+		member->app->behind || !wh_check_look(member, &now) || now.said.delivered_num <= message->sequence,
 		"window", "tells others that it has delivered number %" PRIu64 " before its upcall has returned",
 		message->sequence);
-	seat->next_sequence = message->sequence + 1;
-	if (seat->deliveries == circle->order_count)
-		extend_order(circle, entry);
-	first = &circle->order[seat->deliveries];
-	REQUIRE(seat, first->s == s && first->index == message->index && first->sequence == message->sequence, "order",
+	member->next_sequence = message->sequence + 1;
+	if (member->deliveries == shard->order_count)
+		extend_order(shard, entry);
+	first = &shard->order[member->deliveries];
+	REQUIRE(member, first->s == s && first->index == message->index && first->sequence == message->sequence,
+		"order",
 		"delivers message %" PRIu64 " of sender %u, where others have message %" PRIu64 " of sender %u",
 		message->index, s, first->index, first->s);
 }
 
-static void tell_history(struct place *place, const struct whorl_message *message)
+static void tell_history(struct app *app, const struct whorl_message *message)
 {
-	struct play *play = place->actor->play;
-	struct wh_payload_id id = wh_stream_payload(sender_of(place, message), message->index);
+	struct play *play = app->actor->play;
+	struct wh_payload_id id = wh_stream_payload(sender_of(app, message), message->index);
 
-	wh_place_add(place, wh_payload_seed(&id));
-	if (!wh_history_deliver(play->history, place->actor->life,
-				&(struct wh_history_delivery){.subgroup = place->g,
+	wh_app_add(app, wh_payload_seed(&id));
+	if (!wh_history_deliver(play->history, app->actor->life,
+				&(struct wh_history_delivery){.subgroup = app->g,
 							      .sender = message->sender,
 							      .view = message->view,
 							      .index = message->index,
@@ -116,59 +118,59 @@ static void tell_history(struct place *place, const struct whorl_message *messag
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
 }
 
-static void check_in_view(struct seat *seat, const struct whorl_message *message)
+static void check_in_view(struct shard_member *member, const struct whorl_message *message)
 {
-	struct circle *circle = seat->circle;
-	int s = wh_circle_sender(circle, message->sender);
+	struct shard *shard = member->shard;
+	int s = wh_shard_sender(shard, message->sender);
 
-	REQUIRE(seat, s >= 0 && message->subgroup == seat->place->subgroup, "order", "node %u is no sender",
+	REQUIRE(member, s >= 0 && message->subgroup == member->app->subgroup, "order", "node %u is no sender",
 		message->sender);
-	REQUIRE(seat, message->view == circle->scene->number, "order",
+	REQUIRE(member, message->view == shard->view->number, "order",
 		"message %" PRIu64 " of node %u is delivered in view %" PRIu64, message->index, message->sender,
 		message->view);
-	REQUIRE(seat, message->incarnation == circle->parts[s].stream->place->actor->incarnation, "incarnation",
+	REQUIRE(member, message->incarnation == shard->parts[s].stream->app->actor->incarnation, "incarnation",
 		"message %" PRIu64 " of node %u comes as one of another life", message->index, message->sender);
-	seat->upcall_sender = (uint32_t)s;
+	member->upcall_sender = (uint32_t)s;
 	/* The sender is this member, in the pass in which it sends the message; nulls may make that possible. Or it leaves. */
-	wh_check_catch_up(wh_check_seat_of(circle, (uint32_t)s));
-	check_message(seat, message, (uint32_t)s);
-	if (has_failed(seat))
+	wh_check_catch_up(wh_check_member_of(shard, (uint32_t)s));
+	check_message(member, message, (uint32_t)s);
+	if (has_failed(member))
 		return;
-	wh_check_payload(seat->place, message);
-	if (circle->ordered)
-		check_order(seat, message, (uint32_t)s);
+	wh_check_payload(member->app, message);
+	if (shard->ordered)
+		check_order(member, message, (uint32_t)s);
 	else
-		REQUIRE(seat, message->sequence == message->index, "order", "message %" PRIu64 " has number %" PRIu64,
+		REQUIRE(member, message->sequence == message->index, "order", "message %" PRIu64 " has number %" PRIu64,
 			message->index, message->sequence);
-	seat->deliveries++;
-	seat->in_pass += !seat->place->behind;
+	member->deliveries++;
+	member->in_pass += !member->app->behind;
 }
 
-void wh_check_upcall(struct place *place, const struct whorl_message *message)
+void wh_check_upcall(struct app *app, const struct whorl_message *message)
 {
-	struct play *play = place->actor->play;
+	struct play *play = app->actor->play;
 
-	struct seat *seat;
+	struct shard_member *member;
 
-	wh_tell(place->actor, TOLD_DELIVER, place->g, message->index, message->sender, message->view);
-	wh_scene_enter(place->actor, NULL);
-	seat = place->behind ? wh_scene_seat(place, message->view) : place->seat;
-	if (seat == NULL || place->seat == NULL) {
+	wh_tell(app->actor, TOLD_DELIVER, app->g, message->index, message->sender, message->view);
+	wh_play_enter_view(app->actor, NULL);
+	member = app->behind ? wh_app_member_in(app, message->view) : app->member;
+	if (member == NULL || app->member == NULL) {
 		wh_play_fail(play, "order: %s, g%u: message %" PRIu64 " of node %u comes outside of any view",
-			     place->actor->name, place->g, message->index, message->sender);
+			     app->actor->name, app->g, message->index, message->sender);
 		return;
 	}
-	if (place->actor->removed || place->awaits) {
+	if (app->actor->removed || app->awaits) {
 		wh_play_fail(play, "%s: %s, g%u: delivers message %" PRIu64 " of node %u, and %s",
-			     place->awaits ? "state" : "removed", place->actor->name, place->g, message->index,
-			     message->sender, place->awaits ? "has no state yet" : "knows that it was removed");
+			     app->awaits ? "state" : "removed", app->actor->name, app->g, message->index,
+			     message->sender, app->awaits ? "has no state yet" : "knows that it was removed");
 		return;
 	}
-	check_in_view(seat, message);
+	check_in_view(member, message);
 	if (!wh_play_failed(play))
-		tell_history(place, message);
-	place->deliveries++;
+		tell_history(app, message);
+	app->deliveries++;
 	play->useful_step = play->steps;
-	wh_sim_note(play->sim, (uint64_t)place->actor->id << 32 | message->sender);
+	wh_sim_note(play->sim, (uint64_t)app->actor->id << 32 | message->sender);
 	wh_sim_note(play->sim, message->index);
 }

@@ -282,9 +282,9 @@ void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct 
 	if ((limits->kinds & HARMS) != 0 && limits->nodes > 1 && !wh_dice_one_in(&draw.dice, 16)) {
 		uint32_t count = draw_count(&draw);
 
-		if (draw.flavour->scene == WH_SCENE_BETWEEN_TWO && may(&draw, WH_FAULT_CUT) && limits->nodes > 2)
+		if (draw.flavour->opening == WH_OPENING_BETWEEN_TWO && may(&draw, WH_FAULT_CUT) && limits->nodes > 2)
 			draw_between_two(&draw, schedule, count);
-		if (draw.flavour->scene == WH_SCENE_TAKEOVER && may(&draw, WH_FAULT_CRASH) && count > 1)
+		if (draw.flavour->opening == WH_OPENING_TAKEOVER && may(&draw, WH_FAULT_CRASH) && count > 1)
 			draw_takeover(&draw, schedule);
 		while (schedule->count < count) {
 			draw_one(&draw, &schedule->faults[schedule->count], schedule->count == 0);

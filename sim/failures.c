@@ -17,15 +17,15 @@
 static bool is_orphan(const struct actor *actor)
 {
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
-		const struct place *place = &actor->places[g];
+		const struct app *app = &actor->apps[g];
 		bool found = false;
 
-		if (!place->awaits || place->empties || place->seat == NULL)
+		if (!app->awaits || app->empties || app->member == NULL)
 			continue;
-		for (uint32_t i = 0; i < place->seat->circle->seat_count; i++) {
-			const struct seat *other = &place->seat->circle->seats[i];
+		for (uint32_t i = 0; i < app->member->shard->member_count; i++) {
+			const struct shard_member *other = &app->member->shard->members[i];
 
-			found |= other->actor != actor && (!other->place->awaits || other->place->empties) &&
+			found |= other->actor != actor && (!other->app->awaits || other->app->empties) &&
 				 wh_actor_runs(other->actor) && !other->actor->removed &&
 				 (actor->play->broken >> other->actor->life & 1) == 0;
 		}
@@ -51,9 +51,9 @@ static bool has_taken_a_side(const struct actor *actor)
 /* Faults have come to so many in its view that the members without a fault are no majority: the others may go on without them. */
 static bool is_outnumbered(const struct actor *actor)
 {
-	uint64_t untouched = actor->scene != NULL ? actor->scene->members & ~actor->play->touched : 0;
+	uint64_t untouched = actor->view != NULL ? actor->view->members & ~actor->play->touched : 0;
 
-	return actor->scene != NULL && 2 * (uint32_t)__builtin_popcountll(untouched) <= actor->scene->voters;
+	return actor->view != NULL && 2 * (uint32_t)__builtin_popcountll(untouched) <= actor->view->voters;
 }
 
 /* No configured node of its view is there any more: it has no quorum by rule (0032). */
@@ -61,11 +61,11 @@ static bool is_homeless(const struct actor *actor)
 {
 	const struct play *play = actor->play;
 
-	for (uint32_t i = 0; actor->scene != NULL && i < play->lives; i++)
-		if ((actor->scene->members >> i & 1) != 0 && wh_actor_runs(&play->actors[i]) &&
+	for (uint32_t i = 0; actor->view != NULL && i < play->lives; i++)
+		if ((actor->view->members >> i & 1) != 0 && wh_actor_runs(&play->actors[i]) &&
 		    play->actors[i].id < play->plan->config.group.nodes)
 			return false;
-	return actor->scene != NULL && wh_plan_needs_home(play->plan);
+	return actor->view != NULL && wh_plan_needs_home(play->plan);
 }
 
 /* May it have failed for good like that? */
@@ -136,17 +136,17 @@ static void check_memory(const struct actor *actor)
 	struct play *play = actor->play;
 	uint64_t distrusts = wh_inspect_distrusts(actor->node);
 
-	for (uint32_t i = 0; i < play->lives && actor->scene != NULL; i++) {
+	for (uint32_t i = 0; i < play->lives && actor->view != NULL; i++) {
 		const struct actor *behind = &play->actors[i];
-		const struct scene *scene = behind->scene;
+		const struct view *view = behind->view;
 
-		if (scene == NULL || behind->node == NULL || behind->removed || !wh_actor_runs(behind) ||
-		    scene->number >= actor->scene->number || (scene->members >> actor->life & 1) == 0 ||
-		    (actor->scene->members >> i & 1) == 0 || (distrusts >> behind->id & 1) != 0)
+		if (view == NULL || behind->node == NULL || behind->removed || !wh_actor_runs(behind) ||
+		    view->number >= actor->view->number || (view->members >> actor->life & 1) == 0 ||
+		    (actor->view->members >> i & 1) == 0 || (distrusts >> behind->id & 1) != 0)
 			continue;
-		if (!wh_inspect_has_image(actor->node, scene->key))
+		if (!wh_inspect_has_image(actor->node, view->key))
 			wh_play_fail(play, "memory: %s has let go of the memory of view %" PRIu64 ", in which %s is",
-				     actor->name, scene->number, behind->name);
+				     actor->name, view->number, behind->name);
 	}
 }
 

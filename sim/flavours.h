@@ -22,10 +22,10 @@ enum wh_flavours {
 };
 
 /* What a schedule begins with. */
-enum wh_scene {
-	WH_SCENE_NONE,
-	WH_SCENE_TAKEOVER,    /* one node ends, and then the leader, with its decision under way */
-	WH_SCENE_BETWEEN_TWO, /* a cut parts two sides, and the nodes that hear both stand still */
+enum wh_opening {
+	WH_OPENING_NONE,
+	WH_OPENING_TAKEOVER,    /* one node ends, and then the leader, with its decision under way */
+	WH_OPENING_BETWEEN_TWO, /* a cut parts two sides, and the nodes that hear both stand still */
 };
 
 enum wh_habit {
@@ -44,7 +44,7 @@ struct wh_flavour {
 	uint8_t kinds[WH_FAULT_JOIN]; /* how often each kind of harm is drawn: crash, stall, cut, slow, break, leave */
 	uint32_t slow_max;            /* by how much a link is slower, at most */
 	uint32_t window_max;
-	enum wh_scene scene;
+	enum wh_opening opening;
 	uint32_t habits; /* bits of enum wh_habit */
 };
 

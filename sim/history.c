@@ -113,13 +113,13 @@ static bool make_subgroup(struct wh_history *h, struct subgroup *g, const struct
 	h->units += g->shards;
 	g->name = strdup(config->name);
 	g->streams = calloc(h->life_count, sizeof(*g->streams));
-	g->seats = calloc(h->life_count, sizeof(*g->seats));
+	g->members = calloc(h->life_count, sizeof(*g->members));
 	g->next = calloc((size_t)h->life_count * h->life_count, sizeof(*g->next));
 	g->since = calloc(g->shards, sizeof(*g->since));
-	if (g->name == NULL || g->streams == NULL || g->seats == NULL || g->next == NULL || g->since == NULL)
+	if (g->name == NULL || g->streams == NULL || g->members == NULL || g->next == NULL || g->since == NULL)
 		return false;
 	for (uint32_t n = 0; n < h->life_count; n++)
-		g->seats[n].next = g->next + (size_t)n * h->life_count;
+		g->members[n].next = g->next + (size_t)n * h->life_count;
 	for (uint32_t s = 0; s < g->shards; s++)
 		g->since[s] = UINT64_MAX;
 	return true;
@@ -172,7 +172,7 @@ static void free_subgroup(struct subgroup *g, uint32_t lives)
 		free(g->streams[n].messages);
 	free(g->since);
 	free(g->streams);
-	free(g->seats);
+	free(g->members);
 	free(g->next);
 	free(g->name);
 }
@@ -295,7 +295,7 @@ static bool refuse(struct wh_history *h, uint32_t node, const struct wh_history_
 		   const char *format, ...)
 {
 	const struct subgroup *g = &h->subgroups[d->subgroup];
-	const struct seat *seat = &g->seats[node];
+	const struct member *member = &g->members[node];
 	char why[256], place[32] = "";
 	va_list arguments;
 
@@ -303,19 +303,21 @@ static bool refuse(struct wh_history *h, uint32_t node, const struct wh_history_
 	vsnprintf(why, sizeof(why), format, arguments);
 	va_end(arguments);
 	if (g->ordered)
-		snprintf(place, sizeof(place), ", place %" PRIu64, seat->position);
+		snprintf(place, sizeof(place), ", place %" PRIu64, member->position);
 	return wh_history_break(h, "%s: %s delivers message %" PRIu64 " of node %" PRIu32 "%s (%s%s)", property,
 				wh_history_who(h, node).text, d->index, d->sender, why,
-				wh_history_at(g, seat->unit, d->view).text, place);
+				wh_history_at(g, member->unit, d->view).text, place);
 }
 
-bool wh_history_may_miss(const struct subgroup *g, const struct seat *seat, const struct stream *stream, uint64_t index)
+bool wh_history_may_miss(const struct subgroup *g, const struct member *member, const struct stream *stream,
+			 uint64_t index)
 {
 	const struct message *message = &stream->messages[index];
 
 	if (message->state != COMMITTED)
 		return message->state == ABORTED;
-	if (message->delivered && (message->unit != seat->unit || (message->view < seat->joined && !seat->restored)))
+	if (message->delivered &&
+	    (message->unit != member->unit || (message->view < member->joined && !member->restored)))
 		return true;
 	return index < stream->lapsed && !(g->ordered && message->delivered);
 }
@@ -323,16 +325,16 @@ bool wh_history_may_miss(const struct subgroup *g, const struct seat *seat, cons
 /* May the node deliver anything, and what belongs to that view? */
 static bool check_view_of(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d)
 {
-	const struct seat *seat = &h->subgroups[d->subgroup].seats[node];
+	const struct member *member = &h->subgroups[d->subgroup].members[node];
 	const struct view *view = h->lives[node].view;
 
 	if (view == NULL)
 		return refuse(h, node, d, "its view", " and is in no view");
-	if (seat->awaits)
+	if (member->awaits)
 		return refuse(h, node, d, "state", " and has no state yet");
-	if (seat->behind ? d->view > view->number || d->view < seat->joined : d->view != view->number)
+	if (member->behind ? d->view > view->number || d->view < member->joined : d->view != view->number)
 		return refuse(h, node, d, "its view", " and is in view %" PRIu64, view->number);
-	if (seat->place.role == WH_HISTORY_OUT || (seat->place.inactive && d->view == view->number))
+	if (member->place.role == WH_HISTORY_OUT || (member->place.inactive && d->view == view->number))
 		return refuse(h, node, d, "its view", " and is in no active shard");
 	return true;
 }
@@ -341,7 +343,7 @@ static bool check_view_of(struct wh_history *h, uint32_t node, const struct wh_h
 static bool check_place(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d, uint32_t *from)
 {
 	const struct view *view;
-	const struct seat *seat, *sender;
+	const struct member *member, *sender;
 
 	if (d->subgroup >= h->subgroup_count || d->sender >= h->nodes)
 		return wh_history_break(h,
@@ -356,9 +358,9 @@ static bool check_place(struct wh_history *h, uint32_t node, const struct wh_his
 	*from = wh_history_sender_in(h, view, d->sender);
 	if (*from == NOBODY)
 		return refuse(h, node, d, "its view", ", which has not begun that view");
-	seat = &h->subgroups[d->subgroup].seats[node];
-	sender = &h->subgroups[d->subgroup].seats[*from];
-	if (h->lives[*from].view == view && (sender->place.role != WH_HISTORY_SENDER || sender->unit != seat->unit))
+	member = &h->subgroups[d->subgroup].members[node];
+	sender = &h->subgroups[d->subgroup].members[*from];
+	if (h->lives[*from].view == view && (sender->place.role != WH_HISTORY_SENDER || sender->unit != member->unit))
 		return refuse(h, node, d, "its view", ", which is no sender there");
 	return true;
 }
@@ -367,10 +369,10 @@ static bool check_place(struct wh_history *h, uint32_t node, const struct wh_his
 static bool check_stream(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d, uint32_t from)
 {
 	const struct subgroup *g = &h->subgroups[d->subgroup];
-	const struct seat *seat = &g->seats[node];
+	const struct member *member = &g->members[node];
 	const struct stream *stream = &g->streams[from];
 	const struct message *message = d->index < stream->count ? &stream->messages[d->index] : NULL;
-	uint64_t expected = seat->next[from];
+	uint64_t expected = member->next[from];
 
 	if (message == NULL || message->state == UNKNOWN)
 		return refuse(h, node, d, "committed", ", which is not committed");
@@ -378,7 +380,7 @@ static bool check_stream(struct wh_history *h, uint32_t node, const struct wh_hi
 		return refuse(h, node, d, "committed", ", which is aborted");
 	if (d->index < expected)
 		return refuse(h, node, d, "no duplicate", " again, or behind message %" PRIu64, expected - 1);
-	while (expected < d->index && wh_history_may_miss(g, seat, stream, expected))
+	while (expected < d->index && wh_history_may_miss(g, member, stream, expected))
 		expected++;
 	if (expected < d->index)
 		return refuse(h, node, d, "no gap", " without message %" PRIu64, expected);
@@ -396,7 +398,7 @@ static bool extend_order(struct wh_history *h, uint32_t node, const struct wh_hi
 	const struct message *message = &g->streams[from].messages[d->index];
 	struct entry *entries;
 
-	if (message->delivered && (message->view != d->view || message->unit != g->seats[node].unit))
+	if (message->delivered && (message->view != d->view || message->unit != g->members[node].unit))
 		return refuse(h, node, d, "same set", ", which %s delivered in %s", wh_history_who(h, message->by).text,
 			      wh_history_at(g, message->unit, message->view).text);
 	if (order->closed)
@@ -418,18 +420,18 @@ static bool extend_order(struct wh_history *h, uint32_t node, const struct wh_hi
 static bool check_order(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d, uint32_t from)
 {
 	struct subgroup *g = &h->subgroups[d->subgroup];
-	const struct seat *seat = &g->seats[node];
+	const struct member *member = &g->members[node];
 	struct order *order;
 	const struct entry *entry;
 
-	if (seat->behind && seat->at->number > d->view)
+	if (member->behind && member->at->number > d->view)
 		return refuse(h, node, d, "no duplicate", ", and has what comes after that view");
-	if (seat->behind && !wh_history_move_on(h, node, g, d->view))
+	if (member->behind && !wh_history_move_on(h, node, g, d->view))
 		return false;
-	order = &seat->at->orders[seat->unit];
-	if (seat->position == order->count)
+	order = &member->at->orders[member->unit];
+	if (member->position == order->count)
 		return extend_order(h, node, d, from, order);
-	entry = &order->entries[seat->position];
+	entry = &order->entries[member->position];
 	if (entry->sender != from || entry->index != d->index)
 		return refuse(h, node, d, "same order", " where %s delivered message %" PRIu64 " of %s",
 			      wh_history_who(h, entry->by).text, entry->index, wh_history_who(h, entry->sender).text);
@@ -442,7 +444,7 @@ static bool check_order(struct wh_history *h, uint32_t node, const struct wh_his
 bool wh_history_deliver(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d)
 {
 	struct subgroup *g;
-	struct seat *seat;
+	struct member *member;
 	struct message *message;
 	uint32_t from = NOBODY;
 
@@ -450,7 +452,7 @@ bool wh_history_deliver(struct wh_history *h, uint32_t node, const struct wh_his
 	    !check_stream(h, node, d, from))
 		return false;
 	g = &h->subgroups[d->subgroup];
-	seat = &g->seats[node];
+	member = &g->members[node];
 	if (g->ordered && !check_order(h, node, d, from))
 		return false;
 	if (!g->ordered && d->sequence != d->index)
@@ -459,11 +461,11 @@ bool wh_history_deliver(struct wh_history *h, uint32_t node, const struct wh_his
 	if (!message->delivered) {
 		message->delivered = true;
 		message->view = d->view;
-		message->unit = seat->unit;
+		message->unit = member->unit;
 		message->by = node;
 	}
-	seat->next[from] = d->index + 1;
-	seat->position++;
+	member->next[from] = d->index + 1;
+	member->position++;
 	h->deliveries++;
 	return true;
 }

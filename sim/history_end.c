@@ -85,18 +85,18 @@ static bool check_last_view(struct wh_history *h, const bool *survives)
 /* What the node lacks of a sender: what a survivor delivered, and what this sender could send if it survives, or has sent if it rests. */
 static bool check_rest(struct wh_history *h, const struct subgroup *g, uint32_t node, uint32_t s, bool sends)
 {
-	const struct seat *seat = &g->seats[node];
+	const struct member *member = &g->members[node];
 	const struct stream *stream = &g->streams[s];
 	const struct view *view = h->lives[node].view;
 
-	sends &= g->seats[s].place.role == WH_HISTORY_SENDER || g->seats[s].place.rests;
-	sends &= g->seats[s].unit == seat->unit && !seat->place.inactive;
-	for (uint64_t i = seat->next[s]; i < stream->count; i++) {
+	sends &= g->members[s].place.role == WH_HISTORY_SENDER || g->members[s].place.rests;
+	sends &= g->members[s].unit == member->unit && !member->place.inactive;
+	for (uint64_t i = member->next[s]; i < stream->count; i++) {
 		const struct message *message = &stream->messages[i];
 
 		if (message->state == UNKNOWN) /* an open claim, which holds back those behind it */
 			return true;
-		if (wh_history_may_miss(g, seat, stream, i) || (message->delivered && message->view > view->number))
+		if (wh_history_may_miss(g, member, stream, i) || (message->delivered && message->view > view->number))
 			continue;
 		if (g->ordered && message->delivered)
 			return wh_history_break(h,
@@ -109,7 +109,7 @@ static bool check_rest(struct wh_history *h, const struct subgroup *g, uint32_t 
 			return wh_history_break(
 				h, "progress: %s ends without message %" PRIu64 " of %s, which survives (%s)",
 				wh_history_who(h, node).text, i, wh_history_who(h, s).text,
-				wh_history_at(g, seat->unit, view->number).text);
+				wh_history_at(g, member->unit, view->number).text);
 	}
 	return true;
 }
@@ -120,11 +120,11 @@ bool wh_history_end(struct wh_history *h, const bool *survives)
 		return false;
 	for (uint32_t g = 0; g < h->subgroup_count; g++)
 		for (uint32_t n = 0; n < h->life_count; n++) {
-			const struct seat *seat = &h->subgroups[g].seats[n];
+			const struct member *member = &h->subgroups[g].members[n];
 
-			if (!survives[n] || seat->place.role == WH_HISTORY_OUT)
+			if (!survives[n] || member->place.role == WH_HISTORY_OUT)
 				continue;
-			if (seat->awaits)
+			if (member->awaits)
 				return wh_history_break(h, "progress: %s ends without the state of %s",
 							wh_history_who(h, n).text, h->subgroups[g].name);
 			for (uint32_t s = 0; s < h->life_count; s++)

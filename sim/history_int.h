@@ -67,7 +67,7 @@ struct view {
 
 #define NOBODY UINT32_MAX
 
-struct seat { /* of one node in one subgroup */
+struct member { /* of one node in one subgroup */
 	struct wh_history_place place;
 	uint32_t unit;
 	uint64_t joined; /* the view since which it has been in its shard */
@@ -97,9 +97,9 @@ struct subgroup {
 	char *name;
 	bool ordered, stateful;
 	uint32_t shards, unit;  /* unit: its first shard's number among all shards of all subgroups */
-	struct stream *streams; /* by life, as are the seats */
-	struct seat *seats;
-	uint64_t *next;  /* the memory of all seats' */
+	struct stream *streams; /* by life, as are the members */
+	struct member *members;
+	uint64_t *next;  /* the memory of all members' */
 	uint64_t *since; /* by shard: the first view in which it has a member */
 };
 
@@ -143,7 +143,7 @@ void *wh_history_grown(void *array, uint64_t need, uint64_t *capacity, size_t by
 
 /* May a member pass over this message of a sender? It was aborted; or delivered before the member was in the shard, or
  * while the sender was in another; or the sender was taken out of the shard before all had it. */
-bool wh_history_may_miss(const struct subgroup *g, const struct seat *seat, const struct stream *stream,
+bool wh_history_may_miss(const struct subgroup *g, const struct member *member, const struct stream *stream,
 			 uint64_t index);
 
 /* history_views.c */

@@ -340,12 +340,12 @@ static struct view *check_view(struct wh_history *h, uint32_t node, const struct
 
 bool wh_history_leave_order(struct wh_history *h, uint32_t node, const struct subgroup *g)
 {
-	const struct seat *seat = &g->seats[node];
-	const struct view *view = seat->at;
-	struct order *order = &view->orders[seat->unit];
+	const struct member *member = &g->members[node];
+	const struct view *view = member->at;
+	struct order *order = &view->orders[member->unit];
 
-	if (seat->position < order->count) {
-		const struct entry *lacks = &order->entries[seat->position];
+	if (member->position < order->count) {
+		const struct entry *lacks = &order->entries[member->position];
 
 		return wh_history_break(h,
 					"%s: %s goes on from view %" PRIu64 " without message %" PRIu64
@@ -353,7 +353,7 @@ bool wh_history_leave_order(struct wh_history *h, uint32_t node, const struct su
 					order->closed ? "same set" : "nothing that a survivor lacks",
 					wh_history_who(h, node).text, view->number, lacks->index,
 					wh_history_who(h, lacks->sender).text, wh_history_who(h, lacks->by).text,
-					wh_history_at(g, seat->unit, view->number).text, seat->position);
+					wh_history_at(g, member->unit, view->number).text, member->position);
 	}
 	if (!order->closed) {
 		order->closed = true;
@@ -371,54 +371,54 @@ static bool has_state(struct subgroup *g, uint32_t shard, uint64_t number)
 }
 
 /* A node that has been in another shard has something to forget where no node has anything. */
-static void begin_stay(struct subgroup *g, struct seat *seat, const struct wh_history_place *place, uint64_t number)
+static void begin_stay(struct subgroup *g, struct member *member, const struct wh_history_place *place, uint64_t number)
 {
 	bool comes = place->role != WH_HISTORY_OUT, needs = comes && has_state(g, place->shard, number);
 
-	seat->empties = comes && !needs && seat->had && g->stateful;
-	seat->awaits = needs || seat->empties;
-	seat->had |= comes;
+	member->empties = comes && !needs && member->had && g->stateful;
+	member->awaits = needs || member->empties;
+	member->had |= comes;
 }
 
 /* Only a member that is taken out of its shard loses what it has claimed there: a sender that stays, and is to send no more, has
  * waited until all had it. In an inactive shard that it has moved to the rest waits, to no avail unless it sends there. What it
  * sends there all the same may lack what newcomers to the shard before, itself among them, had kept back when they left it: that
  * was delivered. */
-static bool may_lose(struct seat *seat, const struct wh_history_place *place, bool stays)
+static bool may_lose(struct member *member, const struct wh_history_place *place, bool stays)
 {
-	bool leaves = !stays && seat->place.role != WH_HISTORY_OUT;
+	bool leaves = !stays && member->place.role != WH_HISTORY_OUT;
 
-	seat->astray = place->role != WH_HISTORY_SENDER && (seat->astray || leaves);
-	return leaves || (seat->astray && !place->inactive);
+	member->astray = place->role != WH_HISTORY_SENDER && (member->astray || leaves);
+	return leaves || (member->astray && !place->inactive);
 }
 
 static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, struct view *view,
 		       const struct wh_history_place *place)
 {
-	struct seat *seat = &g->seats[node];
+	struct member *member = &g->members[node];
 	struct stream *stream = &g->streams[node];
-	bool was_in = seat->place.role != WH_HISTORY_OUT;
-	bool stays = was_in && place->role != WH_HISTORY_OUT && place->shard == seat->place.shard;
-	bool follows = was_in && g->ordered && !seat->awaits && !seat->behind;
-	bool ahead = follows && seat->at->number >= view->number;
+	bool was_in = member->place.role != WH_HISTORY_OUT;
+	bool stays = was_in && place->role != WH_HISTORY_OUT && place->shard == member->place.shard;
+	bool follows = was_in && g->ordered && !member->awaits && !member->behind;
+	bool ahead = follows && member->at->number >= view->number;
 
 	if (place->shard >= g->shards)
 		return wh_history_break(h, "its view: %s is in shard %" PRIu32 " of %" PRIu32 " (%s)",
 					wh_history_who(h, node).text, place->shard, g->shards, g->name);
 	if (follows && !ahead && !wh_history_leave_order(h, node, g))
 		return false;
-	if (may_lose(seat, place, stays))
+	if (may_lose(member, place, stays))
 		stream->lapsed = stream->count;
 	if (!stays) {
-		seat->joined = view->number;
-		seat->behind = seat->restored = false;
-		begin_stay(g, seat, place, view->number);
+		member->joined = view->number;
+		member->behind = member->restored = false;
+		begin_stay(g, member, place, view->number);
 	}
-	seat->place = *place;
-	seat->unit = g->unit + place->shard;
-	if (!seat->behind && !(ahead && stays)) {
-		seat->at = view;
-		seat->position = 0;
+	member->place = *place;
+	member->unit = g->unit + place->shard;
+	if (!member->behind && !(ahead && stays)) {
+		member->at = view;
+		member->position = 0;
 	}
 	return true;
 }

@@ -51,12 +51,12 @@ bool wh_inspect_keeps(const whorl_node *node, uint32_t g)
 
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)
 {
-	for (uint32_t i = 0; i < node->epoch->seat_count; i++) {
-		const struct wh_seat *seat = &node->epoch->seats[i];
+	for (uint32_t i = 0; i < node->epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &node->epoch->shard_members[i];
 
-		if (seat->layout == &node->epoch->view->subgroups[shard])
-			return seat->ends &&
-			       wh_ring_settled(seat->subgroup->ring) == wh_ring_claimed(seat->subgroup->ring);
+		if (member->layout == &node->epoch->view->subgroups[shard])
+			return member->ends &&
+			       wh_ring_settled(member->subgroup->ring) == wh_ring_claimed(member->subgroup->ring);
 	}
 	return false;
 }
@@ -198,9 +198,9 @@ static const struct wh_multicast *multicast(const whorl_node *node, uint32_t sha
 {
 	const struct wh_epoch *epoch = node->epoch;
 
-	for (uint32_t i = 0; i < epoch->seat_count; i++)
-		if (epoch->seats[i].layout == &epoch->view->subgroups[shard])
-			return epoch->seats[i].mc;
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++)
+		if (epoch->shard_members[i].layout == &epoch->view->subgroups[shard])
+			return epoch->shard_members[i].mc;
 	return NULL;
 }
 
@@ -209,7 +209,7 @@ static uint64_t own_word(const whorl_node *node, uint32_t offset)
 	return wh_load_relaxed((const wh_word *)(const void *)(node->epoch->image->own + offset));
 }
 
-bool wh_inspect_seat(const whorl_node *node, uint32_t shard, struct wh_inspect_seat *out)
+bool wh_inspect_member(const whorl_node *node, uint32_t shard, struct wh_inspect_member *out)
 {
 	const struct wh_multicast *mc = wh_load_relaxed(&node->views) > 0 ? multicast(node, shard) : NULL;
 	const struct wh_subgroup_columns *columns;
@@ -219,16 +219,16 @@ bool wh_inspect_seat(const whorl_node *node, uint32_t shard, struct wh_inspect_s
 		return false;
 	columns = &mc->config.columns;
 	ring = mc->config.ring;
-	*out = (struct wh_inspect_seat){.broken = mc->broken,
-					.me = mc->config.me,
-					.covered = mc->covered,
-					.announced = mc->announced,
-					.received_num = mc->received_num,
-					.delivered_num = mc->delivered_num,
-					.said = {own_word(node, columns->guard.offset),
-						 own_word(node, columns->received_num.offset),
-						 own_word(node, columns->delivered_num.offset)},
-					.window = mc->config.window};
+	*out = (struct wh_inspect_member){.broken = mc->broken,
+					  .me = mc->config.me,
+					  .covered = mc->covered,
+					  .announced = mc->announced,
+					  .received_num = mc->received_num,
+					  .delivered_num = mc->delivered_num,
+					  .said = {own_word(node, columns->guard.offset),
+						   own_word(node, columns->received_num.offset),
+						   own_word(node, columns->delivered_num.offset)},
+					  .window = mc->config.window};
 	if (ring != NULL) {
 		out->sent = ring->sent;
 		out->freed = ring->freed;

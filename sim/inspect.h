@@ -64,7 +64,7 @@ struct wh_inspect_said { /* of a member, in its row, for all others to see */
 	uint64_t guard, received_num, delivered_num;
 };
 
-struct wh_inspect_seat {
+struct wh_inspect_member {
 	bool broken;                          /* it has found another member's memory to make no sense */
 	int me;                               /* its sender rank, -1: none */
 	uint64_t covered, announced;          /* its own rounds; its messages below have one */
@@ -81,7 +81,7 @@ struct wh_inspect_sender { /* what a member has taken in of a sender */
 };
 
 /* False: it is no member of that shard (index in the view), or the shard does not work. */
-bool wh_inspect_seat(const whorl_node *node, uint32_t shard, struct wh_inspect_seat *out);
+bool wh_inspect_member(const whorl_node *node, uint32_t shard, struct wh_inspect_member *out);
 /* By sender rank. */
 struct wh_inspect_sender wh_inspect_sender(const whorl_node *node, uint32_t shard, uint32_t s);
 /* The slot of message `number` of that sender in this node's own copy of the sender's row. */

@@ -34,48 +34,47 @@ static bool stream_is_done(const struct stream *stream)
 	return held || stream->claimed == stream->quota;
 }
 
-static bool must_progress(const struct play *play, const struct circle *circle)
+static bool must_progress(const struct play *play, const struct shard *shard)
 {
-	if (!circle->active)
+	if (!shard->active)
 		return false;
-	if (!circle->ordered || circle->part_count == 1 || play->plan->config.engine.null_sends)
+	if (!shard->ordered || shard->part_count == 1 || play->plan->config.engine.null_sends)
 		return true;
-	return !wh_play_has_faults(play) && wh_plan_progresses(play->plan, circle->g);
+	return !wh_play_has_faults(play) && wh_plan_progresses(play->plan, shard->g);
 }
 
 /* Its state? */
-static bool state_lacks(const struct seat *seat, char *what, size_t bytes)
+static bool state_lacks(const struct shard_member *member, char *what, size_t bytes)
 {
-	if (!seat->place->awaits)
+	if (!member->app->awaits)
 		return false;
-	snprintf(what, bytes, "%s, g%u, view %" PRIu64 ": has not restored its state", seat->actor->name,
-		 seat->circle->g, seat->circle->scene->number);
+	snprintf(what, bytes, "%s, g%u, view %" PRIu64 ": has not restored its state", member->actor->name,
+		 member->shard->g, member->shard->view->number);
 	return true;
 }
 
 /* What is not as it must be, in words; false: nothing. */
-static bool seat_lacks(const struct seat *seat, char *what, size_t bytes)
+static bool member_lacks(const struct shard_member *member, char *what, size_t bytes)
 {
-	const struct circle *circle = seat->circle;
+	const struct shard *shard = member->shard;
 
-	for (uint32_t s = 0; s < circle->part_count; s++) {
-		const struct stream *stream = circle->parts[s].stream;
-		uint64_t expected = wh_stream_finished(stream), done = seat->taken[s].done;
+	for (uint32_t s = 0; s < shard->part_count; s++) {
+		const struct stream *stream = shard->parts[s].stream;
+		uint64_t expected = wh_stream_finished(stream), done = member->taken[s].done;
 
-		if (done < circle->parts[s].first)
-			done = circle->parts[s].first;
+		if (done < shard->parts[s].first)
+			done = shard->parts[s].first;
 		if (done == expected)
 			continue;
 		snprintf(what, bytes,
 			 "%s, g%u, view %" PRIu64 ": is done with %" PRIu64 " messages of %s, expected %" PRIu64,
-			 seat->actor->name, circle->g, circle->scene->number, done, stream->place->actor->name,
-			 expected);
+			 member->actor->name, shard->g, shard->view->number, done, stream->app->actor->name, expected);
 		return true;
 	}
-	if (!circle->ordered || seat->deliveries == circle->order_count)
+	if (!shard->ordered || member->deliveries == shard->order_count)
 		return false;
 	snprintf(what, bytes, "%s, g%u, view %" PRIu64 ": has delivered %" PRIu64 " of %" PRIu64 " messages",
-		 seat->actor->name, circle->g, circle->scene->number, seat->deliveries, circle->order_count);
+		 member->actor->name, shard->g, shard->view->number, member->deliveries, shard->order_count);
 	return true;
 }
 
@@ -89,7 +88,7 @@ static bool stream_lacks(const struct part *part, char *what, size_t bytes)
 		return false;
 	snprintf(what, bytes,
 		 "%s, g%u: has claimed %" PRIu64 " of %" PRIu64 " messages%s, finished %" PRIu64 ", and sent %" PRIu64,
-		 stream->place->actor->name, stream->place->g, stream->claimed, stream->quota,
+		 stream->app->actor->name, stream->app->g, stream->claimed, stream->quota,
 		 stream->starved ? " (and waits for the window)" : "", finished, part->sent);
 	return true;
 }
@@ -102,32 +101,32 @@ static bool is_patient(const struct part *part, char *what, size_t bytes)
 	if (!stream->patient)
 		return false;
 	snprintf(what, bytes, "%s, g%u: waits for a quorum, and is a member where there is one",
-		 stream->place->actor->name, stream->place->g);
+		 stream->app->actor->name, stream->app->g);
 	return true;
 }
 
-static bool scene_lacks(const struct scene *scene, uint64_t survivors, char *what, size_t bytes)
+static bool view_lacks(const struct view *view, uint64_t survivors, char *what, size_t bytes)
 {
-	for (uint32_t i = 0; i < scene->circle_count; i++) {
-		const struct circle *circle = &scene->circles[i];
+	for (uint32_t i = 0; i < view->shard_count; i++) {
+		const struct shard *shard = &view->shards[i];
 
-		for (uint32_t k = 0; k < circle->seat_count; k++)
-			if ((survivors >> circle->seats[k].actor->life & 1) != 0 &&
-			    state_lacks(&circle->seats[k], what, bytes))
+		for (uint32_t k = 0; k < shard->member_count; k++)
+			if ((survivors >> shard->members[k].actor->life & 1) != 0 &&
+			    state_lacks(&shard->members[k], what, bytes))
 				return true;
-		for (uint32_t s = 0; s < circle->part_count; s++)
-			if ((survivors >> circle->parts[s].stream->place->actor->life & 1) != 0 &&
-			    is_patient(&circle->parts[s], what, bytes))
+		for (uint32_t s = 0; s < shard->part_count; s++)
+			if ((survivors >> shard->parts[s].stream->app->actor->life & 1) != 0 &&
+			    is_patient(&shard->parts[s], what, bytes))
 				return true;
-		if (!must_progress(scene->play, circle))
+		if (!must_progress(view->play, shard))
 			continue;
-		for (uint32_t s = 0; s < circle->part_count; s++)
-			if ((survivors >> circle->parts[s].stream->place->actor->life & 1) != 0 &&
-			    stream_lacks(&circle->parts[s], what, bytes))
+		for (uint32_t s = 0; s < shard->part_count; s++)
+			if ((survivors >> shard->parts[s].stream->app->actor->life & 1) != 0 &&
+			    stream_lacks(&shard->parts[s], what, bytes))
 				return true;
-		for (uint32_t k = 0; k < circle->seat_count; k++)
-			if ((survivors >> circle->seats[k].actor->life & 1) != 0 &&
-			    seat_lacks(&circle->seats[k], what, bytes))
+		for (uint32_t k = 0; k < shard->member_count; k++)
+			if ((survivors >> shard->members[k].actor->life & 1) != 0 &&
+			    member_lacks(&shard->members[k], what, bytes))
 				return true;
 	}
 	return false;
@@ -137,17 +136,17 @@ void wh_liveness_check(struct play *play)
 {
 	char what[256];
 
-	if (play->scenes != NULL && !wh_play_failed(play) && scene_lacks(play->scenes, UINT64_MAX, what, sizeof(what)))
+	if (play->views != NULL && !wh_play_failed(play) && view_lacks(play->views, UINT64_MAX, what, sizeof(what)))
 		wh_play_fail(play, "progress: %s", what);
 }
 
 /* ---- which nodes must go on? ------------------------------------------------------------------------------------- */
 
-struct state {                    /* of a run with all its faults over */
-	const struct scene *last; /* the last view that any node that runs is in */
-	uint64_t running;         /* lives that have not failed for good */
-	uint64_t survivors;       /* of these a majority of the last view that trust each other; 0: there is none */
-	uint64_t suspicions;      /* of all of them, mixed */
+struct state {                   /* of a run with all its faults over */
+	const struct view *last; /* the last view that any node that runs is in */
+	uint64_t running;        /* lives that have not failed for good */
+	uint64_t survivors;      /* of these a majority of the last view that trust each other; 0: there is none */
+	uint64_t suspicions;     /* of all of them, mixed */
 	uint64_t deliveries;
 	bool restoring; /* some node is */
 };
@@ -195,49 +194,49 @@ static bool all_trust(const struct play *play, const uint64_t *trusts, uint64_t 
 }
 
 /* Of that view, with the members that left in order. */
-bool wh_liveness_is_quorum(const struct play *play, const struct scene *scene, uint64_t set)
+bool wh_liveness_is_quorum(const struct play *play, const struct view *view, uint64_t set)
 {
 	bool home = !wh_plan_needs_home(play->plan);
 	int tie_breaker = wh_node_config_tie_breaker(&play->plan->config);
-	struct wh_quorum quorum = {.members = scene->voters, .tie_breaker = -1};
+	struct wh_quorum quorum = {.members = view->voters, .tie_breaker = -1};
 	bool tie = false;
 
-	if (tie_breaker >= 0 && (scene->ids >> tie_breaker & 1) != 0)
+	if (tie_breaker >= 0 && (view->ids >> tie_breaker & 1) != 0)
 		quorum.tie_breaker = tie_breaker;
 	for (uint32_t i = 0; i < play->lives; i++) {
-		bool votes = (set & scene->members) >> i & 1;
+		bool votes = (set & view->members) >> i & 1;
 
 		tie |= votes && quorum.tie_breaker >= 0 && play->actors[i].id == (uint32_t)tie_breaker;
 		home |= votes && play->actors[i].id < play->plan->config.group.nodes;
 	}
-	return home && wh_quorum_holds(&quorum, (uint32_t)__builtin_popcountll(set & scene->members), tie);
+	return home && wh_quorum_holds(&quorum, (uint32_t)__builtin_popcountll(set & view->members), tie);
 }
 
 /* Lives of `set` that are in a view before the last: is there one in it to learn of the last from, or may they decide what follows
  * theirs? Only a node cut off for good may have seen that what they decided was agreed to. */
-static bool can_follow(const struct play *play, const struct scene *last, uint64_t set)
+static bool can_follow(const struct play *play, const struct view *last, uint64_t set)
 {
 	bool can = true;
 
 	for (uint32_t i = 0; i < play->lives; i++) {
-		const struct scene *scene = play->actors[i].scene;
+		const struct view *view = play->actors[i].view;
 
 		if ((set >> i & 1) == 0)
 			continue;
-		if (scene == last && (last->before == NULL || (last->before->members >> i & 1) != 0))
+		if (view == last && (last->before == NULL || (last->before->members >> i & 1) != 0))
 			return true;
-		if (scene != last && (scene == NULL || !wh_liveness_is_quorum(play, scene, set)))
+		if (view != last && (view == NULL || !wh_liveness_is_quorum(play, view, set)))
 			can = false;
 	}
 	return can;
 }
 
 /* Have two members that have begun that view lost their connection? */
-static bool is_torn(const struct play *play, const struct scene *scene)
+static bool is_torn(const struct play *play, const struct view *view)
 {
 	for (uint32_t a = 0; a < play->lives; a++)
 		for (uint32_t b = 0; b < a; b++)
-			if (play->actors[a].scene == scene && play->actors[b].scene == scene &&
+			if (play->actors[a].view == view && play->actors[b].view == view &&
 			    !are_connected(play, &play->actors[a], &play->actors[b]))
 				return true;
 	return false;
@@ -248,10 +247,10 @@ static bool is_torn(const struct play *play, const struct scene *scene)
  * promise when so many have ended that no majority is left. A node that was not there yet has promised nothing. Where a majority
  * forms a view, the others may begin it without that node, and it is lost if one of them vanishes before the next view, or two of
  * them lose their connection (docs/decisions/0016). */
-static uint64_t find_dropped(const struct play *play, const struct scene *last, uint64_t candidates)
+static uint64_t find_dropped(const struct play *play, const struct view *last, uint64_t candidates)
 {
 	bool majority = 2 * (uint32_t)__builtin_popcountll(candidates) > last->voters;
-	bool may = wh_play_was_cut(play) || wh_scene_ended_late(play, last) || !majority;
+	bool may = wh_play_was_cut(play) || wh_play_ended_late(play, last) || !majority;
 	bool is_short = wh_plan_may_form(play->plan, (uint32_t)play->plan->config.group.nodes - 1);
 	bool has_vanished = play->vanished_ns != 0 && candidates != last->members;
 	bool lost = is_short && (has_vanished || is_torn(play, last));
@@ -265,7 +264,7 @@ static uint64_t find_dropped(const struct play *play, const struct scene *last, 
 }
 
 /* The largest quorum that trusts itself. */
-static uint64_t find_survivors(const struct play *play, const struct scene *last, uint64_t running)
+static uint64_t find_survivors(const struct play *play, const struct view *last, uint64_t running)
 {
 	uint64_t candidates = last->members & running, best = 0, trusts[64];
 
@@ -319,11 +318,11 @@ static struct state look(const struct play *play)
 			continue;
 		state.running |= UINT64_C(1) << i;
 		state.suspicions = wh_mix(state.suspicions ^ wh_inspect_suspects(actor->node)) + i;
-		if (actor->scene != NULL && (state.last == NULL || actor->scene->number > state.last->number))
-			state.last = actor->scene;
+		if (actor->view != NULL && (state.last == NULL || actor->view->number > state.last->number))
+			state.last = actor->view;
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
-			state.deliveries += actor->places[g].deliveries;
-			state.restoring |= actor->places[g].awaits;
+			state.deliveries += actor->apps[g].deliveries;
+			state.restoring |= actor->apps[g].awaits;
 		}
 	}
 	if (state.last != NULL)
@@ -347,15 +346,15 @@ static bool is_same(const struct state *a, const struct state *b)
 }
 
 /* One that survives. */
-static bool survivor_lacks(const struct actor *actor, const struct scene *last, char *what, size_t bytes)
+static bool survivor_lacks(const struct actor *actor, const struct view *last, char *what, size_t bytes)
 {
-	if (last != NULL && actor->scene == last && !wh_inspect_wedged(actor->node))
+	if (last != NULL && actor->view == last && !wh_inspect_wedged(actor->node))
 		return false;
-	if (actor->scene == NULL)
+	if (actor->view == NULL)
 		snprintf(what, bytes, "%s is in no view yet", actor->name);
 	else
 		snprintf(what, bytes, "%s is %s view %" PRIu64 ", the last is %" PRIu64, actor->name,
-			 wh_inspect_wedged(actor->node) ? "wedged in" : "in", actor->scene->number, last->number);
+			 wh_inspect_wedged(actor->node) ? "wedged in" : "in", actor->view->number, last->number);
 	return true;
 }
 
@@ -378,10 +377,10 @@ static bool other_lacks(const struct actor *actor, const struct state *state, ch
 	}
 	if (!runs || whorl_error(actor->node, text, sizeof(text)) != WHORL_OK)
 		return false;
-	if (actor->scene == NULL && is_apart(actor))
+	if (actor->view == NULL && is_apart(actor))
 		return false;
 	snprintf(what, bytes, "%s is not in the last view, and %s", actor->name,
-		 actor->scene == NULL ? "has not been let in" : "does not know it");
+		 actor->view == NULL ? "has not been let in" : "does not know it");
 	return true;
 }
 
@@ -389,12 +388,12 @@ static bool other_lacks(const struct actor *actor, const struct state *state, ch
 static bool is_to_end(const struct actor *actor, char *what, size_t bytes)
 {
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
-		const struct seat *seat = actor->places[g].seat;
+		const struct shard_member *member = actor->apps[g].member;
 
-		if (seat == NULL || seat->me < 0 || !wh_inspect_has_ended(actor->node, seat->circle->shard))
+		if (member == NULL || member->me < 0 || !wh_inspect_has_ended(actor->node, member->shard->index))
 			continue;
 		snprintf(what, bytes, "%s, g%u, view %" PRIu64 ": has ended, and is a sender still", actor->name, g,
-			 seat->circle->scene->number);
+			 member->shard->view->number);
 		return true;
 	}
 	return false;
@@ -417,7 +416,7 @@ static bool lacks(const struct play *play, const struct state *state, char *what
 		snprintf(what, bytes, "somebody rests in view %" PRIu64 ", who does not want to", state->last->number);
 		return true;
 	}
-	return scene_lacks(state->last, state->survivors, what, bytes);
+	return view_lacks(state->last, state->survivors, what, bytes);
 }
 
 static bool history_ends(struct play *play, uint64_t survivors)
@@ -453,7 +452,7 @@ static bool streams_are_open(const struct play *play)
 static bool somebody_is_outside(const struct play *play, const struct state *state)
 {
 	for (uint32_t i = 0; i < play->lives; i++)
-		if ((state->running >> i & 1) != 0 && play->actors[i].scene == NULL)
+		if ((state->running >> i & 1) != 0 && play->actors[i].view == NULL)
 			return true;
 	return false;
 }

@@ -30,15 +30,15 @@ void wh_liveness_check_silence(struct play *play)
 }
 
 /* Must that one have all of its messages? A node that is still in the view before has them, and will deliver them. */
-static bool expects_all_of(const struct actor *left, const struct place *place)
+static bool expects_all_of(const struct actor *left, const struct app *app)
 {
-	const struct actor *actor = place->actor;
+	const struct actor *actor = app->actor;
 	const struct play *play = actor->play;
 
-	return actor != left && place->seat != NULL && wh_actor_runs(actor) && !place->awaits && !place->behind &&
-	       wh_circle_sender(place->seat->circle, left->id) >= 0 && (play->touched >> actor->life & 1) == 0 &&
-	       left->scene != NULL && actor->scene->number >= left->scene->number &&
-	       (actor->scene->members >> left->life & 1) != 0;
+	return actor != left && app->member != NULL && wh_actor_runs(actor) && !app->awaits && !app->behind &&
+	       wh_shard_sender(app->member->shard, left->id) >= 0 && (play->touched >> actor->life & 1) == 0 &&
+	       left->view != NULL && actor->view->number >= left->view->number &&
+	       (actor->view->members >> left->life & 1) != 0;
 }
 
 void wh_liveness_check_left(const struct actor *actor)
@@ -46,19 +46,19 @@ void wh_liveness_check_left(const struct actor *actor)
 	struct play *play = actor->play;
 
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
-		const struct stream *stream = actor->places[g].stream;
+		const struct stream *stream = actor->apps[g].stream;
 		uint64_t count = stream->claimed; /* up to the last that was committed */
 
 		while (count > 0 && stream->messages[count - 1].state != MESSAGE_COMMITTED)
 			count--;
 		for (uint32_t i = 0; i < play->lives && !play->plan->subgroups[g].by_function; i++) {
-			const struct place *place = &play->actors[i].places[g];
+			const struct app *app = &play->actors[i].apps[g];
 
-			if (expects_all_of(actor, place) && place->next[actor->life] < count)
+			if (expects_all_of(actor, app) && app->next[actor->life] < count)
 				wh_play_fail(play,
 					     "close: %s, g%u: has delivered %" PRIu64 " of the %" PRIu64
 					     " messages of %s, which has drained and left",
-					     place->actor->name, g, place->next[actor->life], count, actor->name);
+					     app->actor->name, g, app->next[actor->life], count, actor->name);
 		}
 	}
 }

@@ -230,7 +230,7 @@ static bool counts_early(const struct play *play)
 static bool have_met(const struct play *play)
 {
 	for (uint32_t i = 0; i < play->nodes && !counts_early(play); i++)
-		if (play->at[i] != NULL && play->at[i]->scene == NULL)
+		if (play->at[i] != NULL && play->at[i]->view == NULL)
 			return false;
 	return play->unopened == 0;
 }
@@ -250,12 +250,12 @@ bool wh_play_meet(struct play *play)
 
 static bool all_delivered(const struct play *play)
 {
-	for (uint32_t i = 0; i < play->scenes->circle_count; i++) {
-		const struct circle *circle = &play->scenes->circles[i];
+	for (uint32_t i = 0; i < play->views->shard_count; i++) {
+		const struct shard *shard = &play->views->shards[i];
 
-		for (uint32_t s = 0; s < circle->part_count; s++)
-			for (uint32_t k = 0; k < circle->seat_count; k++)
-				if (circle->seats[k].taken[s].done < circle->parts[s].stream->quota)
+		for (uint32_t s = 0; s < shard->part_count; s++)
+			for (uint32_t k = 0; k < shard->member_count; k++)
+				if (shard->members[k].taken[s].done < shard->parts[s].stream->quota)
 					return false;
 	}
 	return true;
@@ -264,7 +264,7 @@ static bool all_delivered(const struct play *play)
 bool wh_play_work(struct play *play)
 {
 	while (!wh_play_failed(play) && !wh_play_is_quiet(play)) {
-		if (play->hasty && play->steps <= play->useful_step + 1 && play->scenes != NULL && all_delivered(play))
+		if (play->hasty && play->steps <= play->useful_step + 1 && play->views != NULL && all_delivered(play))
 			break;
 		if (!wh_play_step(play, wh_sim_now(play->sim) + NOTHING_NS))
 			wh_play_fail(play, "progress: nothing happens for an hour, and %u nodes are awake",
@@ -277,10 +277,10 @@ void wh_play_release(struct play *play)
 {
 	for (uint32_t i = 0; i < play->lives; i++)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
-			struct stream *stream = play->actors[i].places[g].stream;
+			struct stream *stream = play->actors[i].apps[g].stream;
 
 			stream->held = UINT64_MAX;
-			if (wh_actor_runs(&play->actors[i]) && stream->place->subgroup != NULL)
+			if (wh_actor_runs(&play->actors[i]) && stream->app->subgroup != NULL)
 				wh_stream_schedule(stream);
 		}
 }
@@ -292,12 +292,12 @@ static void check_open_claim(const struct stream *stream)
 {
 	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
 	bool held = stream->held < stream->claimed;
-	enum whorl_result result = whorl_subgroup_statistics(stream->place->subgroup, &stats);
+	enum whorl_result result = whorl_subgroup_statistics(stream->app->subgroup, &stats);
 
 	if (result != WHORL_OK || stats.open_claim != (held ? stream->held + 1 : 0))
-		wh_play_fail(stream->place->actor->play,
+		wh_play_fail(stream->app->actor->play,
 			     "statistics: %s, g%u: open_claim is %" PRIu64 ", claim %" PRId64 " is open",
-			     stream->place->actor->name, stream->place->g, stats.open_claim,
+			     stream->app->actor->name, stream->app->g, stats.open_claim,
 			     held ? (int64_t)stream->held : -1);
 }
 
@@ -309,11 +309,11 @@ static void check_open_claims(struct play *play)
 			wh_inspect_wake(play->actors[i].node);
 	if (!wh_play_work(play))
 		return;
-	for (uint32_t i = 0; i < play->scenes->circle_count; i++) {
-		const struct circle *circle = &play->scenes->circles[i];
+	for (uint32_t i = 0; i < play->views->shard_count; i++) {
+		const struct shard *shard = &play->views->shards[i];
 
-		for (uint32_t s = 0; s < circle->part_count && wh_plan_progresses(play->plan, circle->g); s++)
-			check_open_claim(circle->parts[s].stream);
+		for (uint32_t s = 0; s < shard->part_count && wh_plan_progresses(play->plan, shard->g); s++)
+			check_open_claim(shard->parts[s].stream);
 	}
 }
 
@@ -321,7 +321,7 @@ static bool nothing_is_held(const struct play *play)
 {
 	for (uint32_t i = 0; i < play->nodes; i++)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-			if (play->actors[i].places[g].stream->held != UINT64_MAX)
+			if (play->actors[i].apps[g].stream->held != UINT64_MAX)
 				return false;
 	return true;
 }
@@ -372,11 +372,11 @@ bool wh_play_finish(struct play *play)
 /* In each view to come all that is committed can be delivered. */
 static bool can_drain(const struct play *play)
 {
-	for (uint32_t i = 0; i < play->scenes->circle_count; i++) {
-		const struct circle *circle = &play->scenes->circles[i];
+	for (uint32_t i = 0; i < play->views->shard_count; i++) {
+		const struct shard *shard = &play->views->shards[i];
 
-		if (!circle->active || play->plan->subgroups[circle->g].by_function ||
-		    play->plan->config.subgroups[circle->g].options.members_min > 1)
+		if (!shard->active || play->plan->subgroups[shard->g].by_function ||
+		    play->plan->config.subgroups[shard->g].options.members_min > 1)
 			return false;
 	}
 	return play->plan->config.engine.null_sends;
@@ -442,15 +442,15 @@ static void count(const struct play *play, struct wh_play_result *result)
 					  .virtual_ns = wh_sim_now(play->sim),
 					  .happened = play->happened,
 					  .progressed = play->survivors != 0};
-	if (play->scenes != NULL)
-		result->views = play->scenes->number;
+	if (play->views != NULL)
+		result->views = play->views->number;
 	for (uint32_t i = 0; i < play->lives; i++)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
-			const struct place *place = &play->actors[i].places[g];
+			const struct app *app = &play->actors[i].apps[g];
 			struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
 
-			result->deliveries += place->deliveries;
-			if (place->subgroup != NULL && whorl_subgroup_statistics(place->subgroup, &stats) == WHORL_OK)
+			result->deliveries += app->deliveries;
+			if (app->subgroup != NULL && whorl_subgroup_statistics(app->subgroup, &stats) == WHORL_OK)
 				result->nulls += stats.nulls;
 		}
 }
@@ -468,7 +468,7 @@ static void close_all(struct play *play)
 		return; /* what is still open is not known */
 	for (uint32_t i = 0; i < play->lives; i++)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-			wh_stream_finish_late(play->actors[i].places[g].stream);
+			wh_stream_finish_late(play->actors[i].apps[g].stream);
 }
 
 bool wh_play_end(struct play *play, struct wh_play_result *result, char *verdict, size_t verdict_bytes)
@@ -482,7 +482,7 @@ bool wh_play_end(struct play *play, struct wh_play_result *result, char *verdict
 	for (uint32_t i = 0; i < play->lives; i++)
 		wh_actor_free(&play->actors[i]);
 	wh_sim_free(play->sim);
-	wh_scenes_free(play);
+	wh_play_free_views(play);
 	wh_history_free(play->history);
 	free(play->actors);
 	free(play->told);

@@ -5,7 +5,7 @@
  *     actors.c    nodes: when they make a pass, sleep, wake; what happens inside of upcalls
  *     streams.c   applications: claims, finished in any order, aborted, held
  *     states.c    the states of applications, given to nodes that come
- *     scenes.c    views, as nodes enter them
+ *     views.c    views, as nodes enter them
  *     checkers.c  what must hold in a view after each pass; deliveries.c: at each upcall; failures.c: of a node
  *     liveness.c      what must be so in the end
  *     report.c    what is told of a run that has failed
@@ -48,7 +48,7 @@ struct message { /* a claim, and what has become of it */
 enum manner { AT_ONCE, IN_ORDER, IN_ANY_ORDER, BACKWARDS };
 
 struct stream { /* all that one node sends in one subgroup, in all views */
-	struct place *place;
+	struct app *app;
 	struct wh_dice dice;
 	struct message *messages; /* by number */
 	uint64_t quota, claimed;
@@ -66,14 +66,14 @@ struct stream { /* all that one node sends in one subgroup, in all views */
 	bool stopped;   /* its node has ended */
 };
 
-struct place { /* one node in one subgroup, in all views */
+struct app { /* one node in one subgroup, in all views */
 	struct actor *actor;
 	uint32_t g;               /* in the configuration */
 	whorl_subgroup *subgroup; /* NULL: not open, or it can never be a member */
 	struct stream *stream;
-	struct seat *seat; /* in the current view; NULL: none */
-	bool was_sender;   /* in it */
-	int shard;         /* in it, as a shard of the view; -1: none */
+	struct shard_member *member; /* in the current view; NULL: none */
+	bool was_sender;             /* in it */
+	int shard;                   /* in it, as a shard of the view; -1: none */
 	bool astray; /* it has been taken out of a shard, and has sent in none since: what it had claimed has nowhere to go */
 	uint64_t *next; /* by life: of the messages of that sender the first that was not delivered or passed over */
 	uint64_t own;   /* of its own messages, whatever state it has begun with since */
@@ -112,8 +112,8 @@ struct actor { /* one life of a node */
 	bool drained;              /* and left nothing undelivered */
 	uint64_t stalled_until_ns; /* it makes no pass before */
 	uint64_t stall_ns;         /* its next upcall takes so long */
-	struct scene *scene;       /* the view that it is in; NULL: none yet */
-	struct place *places;      /* by subgroup */
+	struct view *view;         /* the view that it is in; NULL: none yet */
+	struct app *apps;          /* by subgroup */
 	uint64_t accused;          /* nodes of which it has said, in any view, that they are gone */
 	struct heard {             /* by node: its heartbeat, as this one had it after its last pass */
 		uint64_t key;      /* of the image */
@@ -138,10 +138,10 @@ struct taken { /* by a member, of a sender: what was so when it was last looked 
 	uint64_t done; /* slots with upcalls that have returned */
 };
 
-struct seat { /* one member of one shard in one view */
+struct shard_member { /* one member of one shard in one view */
 	struct actor *actor;
-	struct circle *circle;
-	struct place *place;
+	struct shard *shard;
+	struct app *app;
 	int me;              /* sender rank, -1: none */
 	bool entered;        /* it is in this view, or was */
 	bool gone;           /* it was: it is in a later one, or closed, or what it did last is not known */
@@ -156,14 +156,14 @@ struct seat { /* one member of one shard in one view */
 	struct wh_inspect_said last_said; /* when it was seen to be wedged */
 };
 
-struct circle { /* one shard in one view */
-	struct scene *scene;
-	uint32_t shard; /* index in the view */
+struct shard { /* one shard in one view */
+	struct view *view;
+	uint32_t index; /* in the view */
 	uint32_t g;     /* the subgroup */
 	bool ordered;
 	bool active;
-	struct seat *seats; /* by place among the members */
-	uint32_t seat_count;
+	struct shard_member *members; /* by place among the members */
+	uint32_t member_count;
 	struct part *parts; /* by sender rank */
 	uint32_t part_count;
 	uint64_t rounds; /* 1 + the highest round with a slot, of any sender */
@@ -174,17 +174,17 @@ struct circle { /* one shard in one view */
 	uint64_t order_count, order_capacity;
 };
 
-struct scene { /* a view, made when the first node enters it */
+struct view { /* a view, made when the first node enters it */
 	struct play *play;
-	struct scene *before;
+	struct view *before;
 	uint64_t number;
-	uint64_t group;         /* its identity */
-	uint64_t key;           /* of its image */
-	uint64_t members, ids;  /* lives, and nodes */
-	uint32_t voters;        /* how many a quorum is taken of */
-	bool rests;             /* some node rests in it */
-	struct circle *circles; /* by shard */
-	uint32_t circle_count;
+	uint64_t group;        /* its identity */
+	uint64_t key;          /* of its image */
+	uint64_t members, ids; /* lives, and nodes */
+	uint32_t voters;       /* how many a quorum is taken of */
+	bool rests;            /* some node rests in it */
+	struct shard *shards;  /* by shard */
+	uint32_t shard_count;
 };
 
 /* What an application did or saw, for reports. */
@@ -221,7 +221,7 @@ struct play {
 	uint32_t lives, lives_max;   /* that there are, and will be at most */
 	struct actor *actors;        /* by life */
 	struct actor **at;           /* by node id: its newest life */
-	struct scene *scenes;        /* the newest */
+	struct view *views;          /* the newest */
 	uint64_t *disks;             /* by node id: the record that it keeps; 0: none */
 	bool late_ends;              /* a node may end, and others notice it after more than a start time-out */
 	bool extinct;                /* no node of the group can go on, or others have formed one of that name */
@@ -331,7 +331,7 @@ static inline bool wh_actor_runs(const struct actor *actor)
 
 /* ---- streams.c --------------------------------------------------------------------------------------------------------- */
 
-void wh_stream_init(struct stream *stream, struct place *place);
+void wh_stream_init(struct stream *stream, struct app *app);
 void wh_stream_schedule(struct stream *stream);
 /* One claim, or the end of one. False: there is nothing to be done now. */
 bool wh_stream_act(struct stream *stream);
@@ -350,40 +350,40 @@ struct wh_payload_id wh_stream_payload(const struct stream *stream, uint64_t num
 /* ---- states.c ---------------------------------------------------------------------------------------------------------- */
 
 /* The subgroup is open: gives it the functions for its state. */
-void wh_state_of_place(struct place *place);
+void wh_state_of_app(struct app *app);
 /* It has entered the shard in this view, in which some member has a state, or none. */
-void wh_place_begin(struct place *place, bool needs_state);
+void wh_app_begin(struct app *app, bool needs_state);
 /* A message has been delivered. */
-void wh_place_add(struct place *place, uint64_t payload);
+void wh_app_add(struct app *app, uint64_t payload);
 /* The pass is over: is it behind still? */
-void wh_place_look(struct place *place);
+void wh_app_look(struct app *app);
 
-/* ---- scenes.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- views.c ---------------------------------------------------------------------------------------------------------- */
 
 /* The node is in a view that it was not in before; its application has been shown that, or NULL. */
-void wh_scene_enter(struct actor *actor, const struct whorl_view *shown);
+void wh_play_enter_view(struct actor *actor, const struct whorl_view *shown);
 /* A member of it has crashed, and that may go unnoticed for longer than a first view is waited for. */
-bool wh_scene_ended_late(const struct play *play, const struct scene *scene);
+bool wh_play_ended_late(const struct play *play, const struct view *view);
 /* This node's passes will not be looked at any more. */
-void wh_scene_forsake(struct actor *actor);
-void wh_scenes_free(struct play *play);
+void wh_play_forsake_view(struct actor *actor);
+void wh_play_free_views(struct play *play);
 /* The rank of that node, an id, among the senders, -1. */
-int wh_circle_sender(const struct circle *circle, uint32_t node);
-struct seat *wh_circle_seat(const struct circle *circle, const struct actor *actor);
-/* The seat that the place has in that view; NULL: none. */
-struct seat *wh_scene_seat(const struct place *place, uint64_t view);
+int wh_shard_sender(const struct shard *shard, uint32_t node);
+struct shard_member *wh_shard_member(const struct shard *shard, const struct actor *actor);
+/* The member that the node was, in that subgroup and view; NULL: it was none. */
+struct shard_member *wh_app_member_in(const struct app *app, uint64_t view);
 
 /* ---- checkers.c, deliveries.c ------------------------------------------------------------------------------------------- */
 
 void wh_check_pass(struct actor *actor);
 void wh_check_node(struct actor *actor); /* failures.c */
-/* Takes in what is settled in the middle of a pass, but for what the seat that is in an upcall does. */
+/* Takes in what is settled in the middle of a pass, but for what the member that is in an upcall does. */
 void wh_check_settle(struct actor *actor);
 /* The pass in which it has crashed is over. */
 void wh_check_died(struct actor *actor);
 void wh_check_claim(const struct stream *stream, uint64_t number);
-void wh_check_upcall(struct place *place, const struct whorl_message *message);
-void wh_check_payload(const struct place *place, const struct whorl_message *message);
+void wh_check_upcall(struct app *app, const struct whorl_message *message);
+void wh_check_payload(const struct app *app, const struct whorl_message *message);
 /* What survivors count as received is theirs, whichever nodes have crashed. */
 void wh_check_held(struct play *play);
 
@@ -399,7 +399,7 @@ void wh_report_line(void *ctx, uint32_t node, enum wh_log_level level, const cha
 /* Faults have stopped: goes on until all is delivered that must be, or it is plain that nothing can be any more. */
 bool wh_liveness_settle(struct play *play);
 /* Do these lives make a quorum of that view? Some of its members may have left in order. */
-bool wh_liveness_is_quorum(const struct play *play, const struct scene *scene, uint64_t set);
+bool wh_liveness_is_quorum(const struct play *play, const struct view *view, uint64_t set);
 /* No node may go on: of the last view no quorum is left; or all of it are gone, and nodes that come may not form another. */
 bool wh_liveness_is_over(const struct play *play);
 /* Nothing happens any more: is everything delivered that can be? */

@@ -108,8 +108,8 @@ void wh_report(struct play *play)
 		char progress[256] = "";
 
 		fprintf(play->log, "\n%s %s", actor->name, state_of(actor));
-		if (actor->scene != NULL)
-			fprintf(play->log, ", in view %" PRIu64, actor->scene->number);
+		if (actor->view != NULL)
+			fprintf(play->log, ", in view %" PRIu64, actor->view->number);
 		if (wh_actor_runs(actor) && actor->node != NULL)
 			whorl_progress(actor->node, progress, sizeof(progress));
 		fprintf(play->log, "%s%s", progress[0] != '\0' ? ": " : "", progress);

@@ -24,60 +24,60 @@ struct image {                 /* of a state, as bytes; padding follows */
 };
 
 struct snapshot {
-	struct place *place;
+	struct app *app;
 	size_t bytes, read;
 	unsigned char data[];
 };
 
 /* ---- giving ---------------------------------------------------------------------------------------------------------------- */
 
-static void fill(const struct place *place, struct image *image, size_t bytes)
+static void fill(const struct app *app, struct image *image, size_t bytes)
 {
-	const struct play *play = place->actor->play;
+	const struct play *play = app->actor->play;
 	size_t head = sizeof(*image) + play->lives_max * sizeof(image->next[0]);
 	struct wh_payload_id id = {
-		.subgroup = place->g, .sender = place->actor->life, .index = place->state, .bytes = bytes - head};
+		.subgroup = app->g, .sender = app->actor->life, .index = app->state, .bytes = bytes - head};
 
 	*image = (struct image){.magic = MAGIC,
 				.bytes = bytes,
-				.life = place->actor->life,
-				.g = place->g,
-				.view = place->actor->scene->number,
-				.deliveries = place->seat != NULL ? place->seat->deliveries : 0,
-				.state = place->state,
+				.life = app->actor->life,
+				.g = app->g,
+				.view = app->actor->view->number,
+				.deliveries = app->member != NULL ? app->member->deliveries : 0,
+				.state = app->state,
 				.lives = play->lives_max};
-	memcpy(image->next, place->next, play->lives_max * sizeof(image->next[0]));
+	memcpy(image->next, app->next, play->lives_max * sizeof(image->next[0]));
 	wh_payload_fill((unsigned char *)image + head, &id);
 }
 
 /* All that was upcalled here is in it, and what will be is not: that is held against later upcalls, here and at the newcomer. */
-static bool check_position(struct place *place, const struct whorl_position *position)
+static bool check_position(struct app *app, const struct whorl_position *position)
 {
-	const struct play *play = place->actor->play;
-	struct seat *seat = wh_scene_seat(place, position->view);
+	const struct play *play = app->actor->play;
+	struct shard_member *member = wh_app_member_in(app, position->view);
 
-	if (position->view < place->seat->circle->scene->number)
+	if (position->view < app->member->shard->view->number)
 		return false;
 	for (uint32_t i = 0; i < position->sender_count; i++) {
 		const struct whorl_position_of *of = WHORL_AT(whorl_position_of, position->senders, i);
 
 		for (uint32_t life = 0; of->incarnation != 0 && life < play->lives; life++)
 			if (play->actors[life].incarnation == of->incarnation &&
-			    (play->actors[life].id != of->id || of->next < place->next[life]))
+			    (play->actors[life].id != of->id || of->next < app->next[life]))
 				return false;
 	}
-	if (seat == NULL || !seat->circle->ordered)
+	if (member == NULL || !member->shard->ordered)
 		return true;
-	if (position->sequence < seat->next_sequence)
+	if (position->sequence < member->next_sequence)
 		return false;
-	seat->next_sequence = position->sequence;
+	member->next_sequence = position->sequence;
 	return true;
 }
 
 static void *take_snapshot(const struct whorl_position *position, void *ctx)
 {
-	struct place *place = ctx;
-	struct actor *actor = place->actor;
+	struct app *app = ctx;
+	struct actor *actor = app->actor;
 	struct play *play = actor->play;
 	size_t bytes = sizeof(struct image) + play->lives_max * sizeof(uint64_t) +
 		       wh_dice_below(&actor->dice, play->plan->state_bytes);
@@ -88,37 +88,37 @@ static void *take_snapshot(const struct whorl_position *position, void *ctx)
 	wh_faults_moment(actor, WH_MOMENT_GIVE);
 	if (actor->crashed)
 		return NULL;
-	if (place->awaits || place->seat == NULL) {
-		wh_play_fail(play, "state: %s, g%u: is asked for a state, and has none", actor->name, place->g);
+	if (app->awaits || app->member == NULL) {
+		wh_play_fail(play, "state: %s, g%u: is asked for a state, and has none", actor->name, app->g);
 		return NULL;
 	}
-	if (!check_position(place, position)) {
+	if (!check_position(app, position)) {
 		wh_play_fail(play,
 			     "state: %s, g%u: the position of a snapshot, %" PRIu64 " of view %" PRIu64
 			     ", is not where it stands",
-			     actor->name, place->g, position->sequence, position->view);
+			     actor->name, app->g, position->sequence, position->view);
 		return NULL;
 	}
-	wh_tell(actor, TOLD_GIVE, place->g, place->state, actor->scene->number, place->seat->deliveries);
-	if (!wh_history_gave(play->history, actor->life, place->g, place->state))
+	wh_tell(actor, TOLD_GIVE, app->g, app->state, actor->view->number, app->member->deliveries);
+	if (!wh_history_gave(play->history, actor->life, app->g, app->state))
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
 	snapshot = wh_plan_alloc(1, sizeof(*snapshot) + bytes);
-	snapshot->place = place;
+	snapshot->app = app;
 	snapshot->bytes = bytes;
-	fill(place, (struct image *)(void *)snapshot->data, bytes);
+	fill(app, (struct image *)(void *)snapshot->data, bytes);
 	play->useful_step = play->steps;
 	return snapshot;
 }
 
 /* Off the loop: other things happen meanwhile. */
-static void take_time(struct place *place)
+static void take_time(struct app *app)
 {
-	struct play *play = place->actor->play;
+	struct play *play = app->actor->play;
 
-	if (play->depth > 0 || play->closing || !wh_dice_one_in(&place->actor->dice, HASTE))
+	if (play->depth > 0 || play->closing || !wh_dice_one_in(&app->actor->dice, HASTE))
 		return;
 	play->depth++;
-	for (uint64_t events = wh_dice_below(&place->actor->dice, 40); events > 0; events--)
+	for (uint64_t events = wh_dice_below(&app->actor->dice, 40); events > 0; events--)
 		if (!wh_play_step(play, wh_sim_now(play->sim) + play->linger_ns))
 			break;
 	play->depth--;
@@ -127,20 +127,20 @@ static void take_time(struct place *place)
 static ptrdiff_t read_snapshot(void *snapshot_, void *bytes, size_t count, void *ctx)
 {
 	struct snapshot *snapshot = snapshot_;
-	struct place *place = ctx;
+	struct app *app = ctx;
 	size_t rest = snapshot->bytes - snapshot->read;
 
-	take_time(place);
-	if (place->actor->crashed || wh_play_failed(place->actor->play))
+	take_time(app);
+	if (app->actor->crashed || wh_play_failed(app->actor->play))
 		return -1;
 	if (rest == 0)
 		return 0;
 	if (rest > count)
 		rest = count;
-	rest = wh_dice_between(&place->actor->dice, 1, rest);
+	rest = wh_dice_between(&app->actor->dice, 1, rest);
 	memcpy(bytes, snapshot->data + snapshot->read, rest);
 	snapshot->read += rest;
-	place->actor->play->useful_step = place->actor->play->steps;
+	app->actor->play->useful_step = app->actor->play->steps;
 	return (ptrdiff_t)rest;
 }
 
@@ -152,162 +152,162 @@ static void release_snapshot(void *snapshot, void *ctx)
 
 /* ---- restoring ------------------------------------------------------------------------------------------------------------- */
 
-static void append(struct place *place, const void *bytes, size_t count)
+static void append(struct app *app, const void *bytes, size_t count)
 {
-	if (place->coming_bytes + count > place->coming_room) {
-		place->coming_room = 2 * (place->coming_bytes + count);
-		place->coming = realloc(place->coming, place->coming_room);
-		if (place->coming == NULL)
+	if (app->coming_bytes + count > app->coming_room) {
+		app->coming_room = 2 * (app->coming_bytes + count);
+		app->coming = realloc(app->coming, app->coming_room);
+		if (app->coming == NULL)
 			abort();
 	}
-	memcpy(place->coming + place->coming_bytes, bytes, count);
-	place->coming_bytes += count;
+	memcpy(app->coming + app->coming_bytes, bytes, count);
+	app->coming_bytes += count;
 }
 
 /* Is that what some member gave? */
-static bool check_image(const struct place *place, const struct image *image)
+static bool check_image(const struct app *app, const struct image *image)
 {
-	const struct play *play = place->actor->play;
+	const struct play *play = app->actor->play;
 	size_t head = sizeof(*image) + play->lives_max * sizeof(image->next[0]);
 	struct wh_payload_id id;
 
-	if (place->coming_bytes < head || image->magic != MAGIC || image->bytes != place->coming_bytes ||
-	    image->lives != play->lives_max || image->g != place->g || image->life >= play->lives)
+	if (app->coming_bytes < head || image->magic != MAGIC || image->bytes != app->coming_bytes ||
+	    image->lives != play->lives_max || image->g != app->g || image->life >= play->lives)
 		return false;
-	id = (struct wh_payload_id){.subgroup = place->g,
+	id = (struct wh_payload_id){.subgroup = app->g,
 				    .sender = (uint32_t)image->life,
 				    .index = image->state,
-				    .bytes = place->coming_bytes - head};
+				    .bytes = app->coming_bytes - head};
 	return wh_payload_check((const unsigned char *)image + head, &id) == id.bytes;
 }
 
 /* The newcomer is where its giver was, whether that is in its own view or not. */
-static void adopt(struct place *place, const struct image *image)
+static void adopt(struct app *app, const struct image *image)
 {
-	struct seat *seat = wh_scene_seat(place, image->view);
+	struct shard_member *member = wh_app_member_in(app, image->view);
 
-	place->state = image->state;
-	memcpy(place->next, image->next, image->lives * sizeof(image->next[0]));
-	if (place->own < place->next[place->actor->life])
-		place->own = place->next[place->actor->life]; /* in the state */
-	place->awaits = false;
-	place->behind = true;
-	if (seat == NULL)
+	app->state = image->state;
+	memcpy(app->next, image->next, image->lives * sizeof(image->next[0]));
+	if (app->own < app->next[app->actor->life])
+		app->own = app->next[app->actor->life]; /* in the state */
+	app->awaits = false;
+	app->behind = true;
+	if (member == NULL)
 		return;
-	seat->deliveries = image->deliveries;
-	if (image->deliveries > 0 && seat->circle->ordered)
-		seat->next_sequence = seat->circle->order[image->deliveries - 1].sequence + 1;
+	member->deliveries = image->deliveries;
+	if (image->deliveries > 0 && member->shard->ordered)
+		member->next_sequence = member->shard->order[image->deliveries - 1].sequence + 1;
 }
 
 /* It has been in another shard, and in this one no node was. */
-static void begin_empty(struct place *place)
+static void begin_empty(struct app *app)
 {
-	struct play *play = place->actor->play;
+	struct play *play = app->actor->play;
 
-	if (place->coming_bytes > 0)
+	if (app->coming_bytes > 0)
 		wh_play_fail(play, "state: %s, g%u: restores %zu bytes, and its shard begins with nothing",
-			     place->actor->name, place->g, place->coming_bytes);
-	else if (!wh_history_restored(play->history, place->actor->life, place->g, 0))
+			     app->actor->name, app->g, app->coming_bytes);
+	else if (!wh_history_restored(play->history, app->actor->life, app->g, 0))
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
-	place->state = 0;
-	memset(place->next, 0, play->lives_max * sizeof(place->next[0]));
-	place->awaits = place->empties = false;
-	place->behind = true;
+	app->state = 0;
+	memset(app->next, 0, play->lives_max * sizeof(app->next[0]));
+	app->awaits = app->empties = false;
+	app->behind = true;
 }
 
-static void finish(struct place *place)
+static void finish(struct app *app)
 {
-	struct actor *actor = place->actor;
+	struct actor *actor = app->actor;
 	struct play *play = actor->play;
-	const struct image *image = (const struct image *)(void *)place->coming;
+	const struct image *image = (const struct image *)(void *)app->coming;
 
-	if (place->coming_bytes >= sizeof(*image))
-		wh_tell(actor, TOLD_RESTORE, place->g, image->state, image->view, image->deliveries);
+	if (app->coming_bytes >= sizeof(*image))
+		wh_tell(actor, TOLD_RESTORE, app->g, image->state, image->view, image->deliveries);
 	else
-		wh_tell(actor, TOLD_RESTORE, place->g, 0, actor->scene->number, 0);
-	if (place->seat == NULL || place->stay != place->coming_stay)
+		wh_tell(actor, TOLD_RESTORE, app->g, 0, actor->view->number, 0);
+	if (app->member == NULL || app->stay != app->coming_stay)
 		; /* it ran beside the loop, and a view has come meanwhile in which the node is in no shard, or another: of no use */
-	else if (!place->awaits)
-		wh_play_fail(play, "state: %s, g%u: restores a state, and needs none", actor->name, place->g);
-	else if (place->empties)
-		begin_empty(place);
-	else if (!check_image(place, image))
+	else if (!app->awaits)
+		wh_play_fail(play, "state: %s, g%u: restores a state, and needs none", actor->name, app->g);
+	else if (app->empties)
+		begin_empty(app);
+	else if (!check_image(app, image))
 		wh_play_fail(play, "state: %s, g%u: what it restores, %zu bytes, is not what anybody gave", actor->name,
-			     place->g, place->coming_bytes);
-	else if (!wh_history_restored(play->history, actor->life, place->g, image->state))
+			     app->g, app->coming_bytes);
+	else if (!wh_history_restored(play->history, actor->life, app->g, image->state))
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
 	else
-		adopt(place, image);
+		adopt(app, image);
 	play->useful_step = play->steps;
 }
 
 static bool restore(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
 {
-	struct place *place = ctx;
-	struct actor *actor = place->actor;
+	struct app *app = ctx;
+	struct actor *actor = app->actor;
 
 	if (step == WHORL_RESTORE_BEGIN)
-		place->coming_stay = place->stay;
+		app->coming_stay = app->stay;
 	if (step == WHORL_RESTORE_BEGIN && !actor->crashed)
 		wh_faults_moment(actor, WH_MOMENT_RESTORE);
-	take_time(place);
+	take_time(app);
 	if (actor->crashed || actor->removed || wh_play_failed(actor->play))
 		return false;
 	if (step == WHORL_RESTORE_BEGIN)
-		place->coming_bytes = 0;
+		app->coming_bytes = 0;
 	else if (step == WHORL_RESTORE_BYTES)
-		append(place, bytes, count);
+		append(app, bytes, count);
 	else
-		finish(place);
+		finish(app);
 	return !wh_play_failed(actor->play);
 }
 
 /* ---- places ---------------------------------------------------------------------------------------------------------------- */
 
-void wh_state_of_place(struct place *place)
+void wh_state_of_app(struct app *app)
 {
 	const struct whorl_state functions = {.size = sizeof(functions),
 					      .snapshot = take_snapshot,
 					      .read = read_snapshot,
 					      .release = release_snapshot,
 					      .restore = restore,
-					      .ctx = place};
-	enum whorl_result result = whorl_on_state(place->subgroup, &functions);
+					      .ctx = app};
+	enum whorl_result result = whorl_on_state(app->subgroup, &functions);
 
 	if (result != WHORL_OK)
-		wh_play_fail(place->actor->play, "open: %s, g%u: whorl_on_state says %s", place->actor->name, place->g,
+		wh_play_fail(app->actor->play, "open: %s, g%u: whorl_on_state says %s", app->actor->name, app->g,
 			     whorl_result_text(result));
 }
 
-void wh_place_begin(struct place *place, bool needs_state)
+void wh_app_begin(struct app *app, bool needs_state)
 {
-	if (place->awaits || place->behind) /* of the shard before: what was kept back of it is never upcalled */
-		place->own = place->stream->claimed;
-	place->empties = !needs_state && place->stay > 0;
-	place->awaits = (needs_state || place->empties) && wh_play_has_states(place->actor->play);
-	place->stay++;
-	place->behind = false;
+	if (app->awaits || app->behind) /* of the shard before: what was kept back of it is never upcalled */
+		app->own = app->stream->claimed;
+	app->empties = !needs_state && app->stay > 0;
+	app->awaits = (needs_state || app->empties) && wh_play_has_states(app->actor->play);
+	app->stay++;
+	app->behind = false;
 }
 
 /* In unordered mode members may deliver in different orders. */
-void wh_place_add(struct place *place, uint64_t payload)
+void wh_app_add(struct app *app, uint64_t payload)
 {
-	if (place->actor->play->plan->subgroups[place->g].ordered)
-		place->state = wh_mix(place->state ^ payload) + 1;
+	if (app->actor->play->plan->subgroups[app->g].ordered)
+		app->state = wh_mix(app->state ^ payload) + 1;
 	else
-		place->state += wh_mix(payload);
+		app->state += wh_mix(payload);
 }
 
-void wh_place_look(struct place *place)
+void wh_app_look(struct app *app)
 {
-	struct actor *actor = place->actor;
+	struct actor *actor = app->actor;
 	struct play *play = actor->play;
 
-	if (!place->behind || place->awaits || place->seat == NULL || actor->removed || wh_play_failed(play) ||
-	    wh_inspect_keeps(actor->node, place->g))
+	if (!app->behind || app->awaits || app->member == NULL || actor->removed || wh_play_failed(play) ||
+	    wh_inspect_keeps(actor->node, app->g))
 		return;
-	place->behind = false;
-	wh_tell(actor, TOLD_CAUGHT_UP, place->g, place->state, actor->scene->number, place->seat->deliveries);
-	if (!wh_history_caught_up(play->history, actor->life, place->g))
+	app->behind = false;
+	wh_tell(actor, TOLD_CAUGHT_UP, app->g, app->state, actor->view->number, app->member->deliveries);
+	if (!wh_history_caught_up(play->history, actor->life, app->g))
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
 }

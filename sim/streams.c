@@ -11,7 +11,7 @@ static const uint64_t paces_ns[] = {50, 1000, 10000, 100000};
 
 static struct play *play_of(const struct stream *stream)
 {
-	return stream->place->actor->play;
+	return stream->app->actor->play;
 }
 
 /* Where things go wrong messages are to be sent before, in the middle, and after. */
@@ -24,15 +24,15 @@ static uint64_t draw_pace(struct stream *stream, const struct play *play)
 	return span_ns / (stream->quota + 1) + 1;
 }
 
-void wh_stream_init(struct stream *stream, struct place *place)
+void wh_stream_init(struct stream *stream, struct app *app)
 {
-	struct play *play = place->actor->play;
-	const struct wh_plan_subgroup *subgroup = &play->plan->subgroups[place->g];
-	const struct wh_subgroup_options *options = &play->plan->config.subgroups[place->g].options;
+	struct play *play = app->actor->play;
+	const struct wh_plan_subgroup *subgroup = &play->plan->subgroups[app->g];
+	const struct wh_subgroup_options *options = &play->plan->config.subgroups[app->g].options;
 	struct wh_dice *dice = &stream->dice;
 
-	*stream = (struct stream){.place = place, .held = UINT64_MAX};
-	stream->dice = wh_dice_split(play->plan->seed, 1000 + 100 * (uint64_t)place->g + place->actor->life);
+	*stream = (struct stream){.app = app, .held = UINT64_MAX};
+	stream->dice = wh_dice_split(play->plan->seed, 1000 + 100 * (uint64_t)app->g + app->actor->life);
 	stream->quota = subgroup->even ? subgroup->messages : wh_dice_below(dice, subgroup->messages + 1);
 	stream->messages = wh_plan_alloc(stream->quota, sizeof(*stream->messages));
 	stream->open = wh_plan_alloc(stream->quota, sizeof(*stream->open));
@@ -62,8 +62,8 @@ uint64_t wh_stream_finished(const struct stream *stream)
 
 struct wh_payload_id wh_stream_payload(const struct stream *stream, uint64_t number)
 {
-	return (struct wh_payload_id){.subgroup = stream->place->g,
-				      .sender = stream->place->actor->life,
+	return (struct wh_payload_id){.subgroup = stream->app->g,
+				      .sender = stream->app->actor->life,
 				      .index = number,
 				      .bytes = stream->messages[number].bytes};
 }
@@ -76,7 +76,7 @@ static void tell(struct stream *stream, uint64_t number, bool abort)
 	struct wh_payload_id id = wh_stream_payload(stream, number);
 	struct wh_history *history = play_of(stream)->history;
 
-	wh_tell(stream->place->actor, TOLD_COMMIT, id.subgroup, number, abort, 0);
+	wh_tell(stream->app->actor, TOLD_COMMIT, id.subgroup, number, abort, 0);
 	if (abort)
 		wh_history_abort(history, id.sender, id.subgroup, number);
 	else
@@ -86,11 +86,11 @@ static void tell(struct stream *stream, uint64_t number, bool abort)
 /* It says that the message will never be delivered, and may say so. */
 static bool is_refusal(const struct stream *stream, enum whorl_result result)
 {
-	const struct actor *actor = stream->place->actor;
+	const struct actor *actor = stream->app->actor;
 
 	switch (result) {
 	case WHORL_NOT_SENDER:
-		return stream->place->actor->scene != NULL && stream->place->actor->scene->number > 0;
+		return stream->app->actor->view != NULL && stream->app->actor->view->number > 0;
 	case WHORL_REMOVED:
 	case WHORL_MEMORY:
 	case WHORL_SHARD_LOST:
@@ -113,20 +113,20 @@ static void finish(struct stream *stream, uint64_t number)
 	message->state = abort ? MESSAGE_ABORTED : MESSAGE_COMMITTED;
 	if (!abort)
 		wh_payload_fill(message->claim.data, &id);
-	if (!stream->place->actor->removed && !message->lapsed) /* of these the answer is known */
+	if (!stream->app->actor->removed && !message->lapsed) /* of these the answer is known */
 		tell(stream, number, abort);
 	result = abort ? whorl_abort(&message->claim) : whorl_commit(&message->claim, message->bytes);
 	if (is_refusal(stream, result)) {
 		message->state = MESSAGE_REFUSED;
-		wh_tell(stream->place->actor, TOLD_REFUSED, id.subgroup, number, 0, 0);
+		wh_tell(stream->app->actor, TOLD_REFUSED, id.subgroup, number, 0, 0);
 		if (!abort && !message->lapsed)
 			tell(stream, number, true);
 	} else if (message->lapsed) {
 		wh_play_fail(play, "finish: %s, g%u: claim %llu was dropped, and is finished with %s",
-			     stream->place->actor->name, id.subgroup, (unsigned long long)number,
+			     stream->app->actor->name, id.subgroup, (unsigned long long)number,
 			     whorl_result_text(result));
 	} else if (result != WHORL_OK && (result != WHORL_PENDING || abort || !wh_play_has_faults(play))) {
-		wh_play_fail(play, "finish: %s, g%u: claim %llu was finished with %s", stream->place->actor->name,
+		wh_play_fail(play, "finish: %s, g%u: claim %llu was finished with %s", stream->app->actor->name,
 			     id.subgroup, (unsigned long long)number, whorl_result_text(result));
 	}
 	play->useful_step = play->steps;
@@ -140,7 +140,7 @@ void wh_stream_finish_late(struct stream *stream)
 
 		if (result != WHORL_CLOSED)
 			wh_play_fail(play_of(stream), "close: %s: a claim that was open is finished with %s",
-				     stream->place->actor->name, whorl_result_text(result));
+				     stream->app->actor->name, whorl_result_text(result));
 	}
 }
 
@@ -189,13 +189,13 @@ static void suffer(struct stream *stream)
 
 	if (stream->open_count > 0 && !wh_dice_one_in(&stream->dice, 3))
 		return;
-	result = whorl_window_arm(stream->place->subgroup);
+	result = whorl_window_arm(stream->app->subgroup);
 	if (result == WHORL_AGAIN)
 		stream->starved = true;
 	else if (result == WHORL_NOT_SENDER)
 		stream->barred = true;
 	else if (result != WHORL_OK && !wh_play_has_faults(play_of(stream)))
-		wh_play_fail(play_of(stream), "window: %s: whorl_window_arm says %s", stream->place->actor->name,
+		wh_play_fail(play_of(stream), "window: %s: whorl_window_arm says %s", stream->app->actor->name,
 			     whorl_result_text(result));
 }
 
@@ -205,7 +205,7 @@ static void refused(struct stream *stream, enum whorl_result result)
 	struct play *play = play_of(stream);
 	bool faults = wh_play_has_faults(play);
 
-	if (result == WHORL_NOT_SENDER || stream->place->actor->scene == NULL)
+	if (result == WHORL_NOT_SENDER || stream->app->actor->view == NULL)
 		stream->barred = true;
 	else if (result == WHORL_AGAIN)
 		suffer(stream);
@@ -216,7 +216,7 @@ static void refused(struct stream *stream, enum whorl_result result)
 		 faults)
 		stream->stopped = true;
 	else
-		wh_play_fail(play, "claim: %s, g%u: whorl_claim says %s", stream->place->actor->name, stream->place->g,
+		wh_play_fail(play, "claim: %s, g%u: whorl_claim says %s", stream->app->actor->name, stream->app->g,
 			     whorl_result_text(result));
 }
 
@@ -225,7 +225,7 @@ static bool claim_one(struct stream *stream)
 	uint64_t number = stream->claimed;
 	struct message *message = &stream->messages[number];
 	uint64_t bytes = wh_dice_one_in(&stream->dice, 8) ? 0 : wh_dice_between(&stream->dice, 0, stream->bytes_max);
-	enum whorl_result result = whorl_claim(stream->place->subgroup, bytes, &message->claim);
+	enum whorl_result result = whorl_claim(stream->app->subgroup, bytes, &message->claim);
 
 	if (result != WHORL_OK) {
 		refused(stream, result);
@@ -264,17 +264,17 @@ static void turn(void *ctx, uint64_t argument)
 {
 	struct stream *stream = ctx;
 	struct play *play = play_of(stream);
-	uint64_t stalled_until = stream->place->actor->stalled_until_ns;
+	uint64_t stalled_until = stream->app->actor->stalled_until_ns;
 
 	(void)argument;
-	if (wh_sim_now(play->sim) < stalled_until && wh_actor_runs(stream->place->actor)) {
+	if (wh_sim_now(play->sim) < stalled_until && wh_actor_runs(stream->app->actor)) {
 		wh_sim_at(play->sim, stalled_until, turn, stream, 0);
 		return;
 	}
 	stream->scheduled = false;
 	play->busy_streams -= stream->busy;
 	stream->patient = stream->busy = false;
-	if (!wh_actor_runs(stream->place->actor) || wh_play_failed(play) || play->closing)
+	if (!wh_actor_runs(stream->app->actor) || wh_play_failed(play) || play->closing)
 		return;
 	for (uint64_t i = 0; i < stream->burst && wh_stream_act(stream); i++)
 		;
@@ -302,7 +302,7 @@ void wh_stream_look(struct stream *stream)
 
 	/* A read takes what one arm was told; there is nothing to read before. */
 	if (!stream->starved ||
-	    read(whorl_window_fd(stream->place->subgroup), &room, sizeof(room)) != (ssize_t)sizeof(room))
+	    read(whorl_window_fd(stream->app->subgroup), &room, sizeof(room)) != (ssize_t)sizeof(room))
 		return;
 	stream->starved = false;
 	wh_stream_schedule(stream);

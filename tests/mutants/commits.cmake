@@ -57,7 +57,7 @@ mutant(NAME ended-early KIND views FILE group/epoch.c
 	WORDS --set sim.subgroups_max=2 --set sim.faults_max=4
 	REMOVES "a role ends when all that was claimed is delivered"
 	TEXT [[
-	if (!has_sent_all(seat))
+	if (!has_sent_all(member))
 		return false;
 ]]
 	REPLACEMENT [[

@@ -44,16 +44,16 @@ mutant(NAME unheard-unnamed KIND test_group_position FILE group/transfer.c
 ]]
 	REPLACEMENT [[
 		if (!named[id] && knows &&
-		    wh_rank_find(seat->layout->members, seat->layout->member_count, rank) >= 0)
+		    wh_rank_find(member->layout->members, member->layout->member_count, rank) >= 0)
 ]])
 
 mutant(NAME snapshot-early KIND views FILE group/transfer.c
 	REMOVES "the position says the first message that is not in the state: one before"
 	TEXT [[
-		uint64_t next = seat->mc != NULL ? wh_multicast_next(seat->mc, s) : subgroup->had[id];
+		uint64_t next = member->mc != NULL ? wh_multicast_next(member->mc, s) : subgroup->had[id];
 ]]
 	REPLACEMENT [[
-		uint64_t next = seat->mc != NULL ? wh_multicast_next(seat->mc, s) : subgroup->had[id];
+		uint64_t next = member->mc != NULL ? wh_multicast_next(member->mc, s) : subgroup->had[id];
 
 		if (next != WH_UNKNOWN && next > 0)
 			next--;
@@ -62,10 +62,10 @@ mutant(NAME snapshot-early KIND views FILE group/transfer.c
 mutant(NAME snapshot-late KIND views FILE group/transfer.c
 	REMOVES "the position says the first message that is not in the state: one behind"
 	TEXT [[
-		uint64_t next = seat->mc != NULL ? wh_multicast_next(seat->mc, s) : subgroup->had[id];
+		uint64_t next = member->mc != NULL ? wh_multicast_next(member->mc, s) : subgroup->had[id];
 ]]
 	REPLACEMENT [[
-		uint64_t next = seat->mc != NULL ? wh_multicast_next(seat->mc, s) : subgroup->had[id];
+		uint64_t next = member->mc != NULL ? wh_multicast_next(member->mc, s) : subgroup->had[id];
 
 		if (next != WH_UNKNOWN)
 			next++;
@@ -96,10 +96,10 @@ mutant(NAME old-members-give KIND views FILE group/transfer.c
 	      --fault "slow 4 to 2 by 20 for 279.472 ms at 20.332 ms"
 	REMOVES "who has entered a shard too is asked for its state in the end"
 	TEXT [[
-	for (int entered = 0; seat != NULL && entered <= 1; entered++)
+	for (int entered = 0; member != NULL && entered <= 1; entered++)
 ]]
 	REPLACEMENT [[
-	for (int entered = 0; seat != NULL && entered < 1; entered++)
+	for (int entered = 0; member != NULL && entered < 1; entered++)
 ]])
 
 mutant(NAME removed-giver-awaited KIND views FILE group/transfer.c
@@ -304,11 +304,11 @@ mutant(NAME unwanted-restored KIND test_state_threads FILE state/take.c
 mutant(NAME had-on-from-another-shard KIND test_timelines_stays FILE group/install.c
 	REMOVES "unordered, who begins with the empty state forgets what was delivered to it in another shard"
 	TEXT [[
-	if (seat != NULL && wh_node_begins(subgroup, seat, epoch->rank))
+	if (member != NULL && wh_node_begins(subgroup, member, epoch->rank))
 ]]
 	REPLACEMENT [[
-	if (seat != NULL && wh_node_begins(subgroup, seat, epoch->rank) &&
-	    seat->layout->entered_count < seat->layout->member_count)
+	if (member != NULL && wh_node_begins(subgroup, member, epoch->rank) &&
+	    member->layout->entered_count < member->layout->member_count)
 ]])
 
 # ---- what is kept back ----
@@ -515,20 +515,21 @@ mutant(NAME resting-sends KIND test_group_rests FILE membership/layout.c
 mutant(NAME rests-unheard KIND test_timelines_stays FILE group/epoch.c
 	REMOVES "unordered, whoever rests waits until the others, too, have delivered what it has committed"
 	TEXT [[
-	return seat->mc != NULL ? wh_multicast_has_sent_all(seat->mc) : wh_ring_settled(ring) == wh_ring_claimed(ring);
+	return member->mc != NULL ? wh_multicast_has_sent_all(member->mc)
+				  : wh_ring_settled(ring) == wh_ring_claimed(ring);
 ]]
 	REPLACEMENT [[
-	if (seat->mc != NULL && seat->sends && seat->subgroup->mode != WH_MODE_ORDERED)
-		return wh_multicast_next(seat->mc, (uint32_t)wh_rank_find(seat->layout->senders, seat->layout->sender_count,
-									  seat->subgroup->node->epoch->rank)) ==
+	if (member->mc != NULL && member->sends && member->subgroup->mode != WH_MODE_ORDERED)
+		return wh_multicast_next(member->mc, (uint32_t)wh_rank_find(member->layout->senders, member->layout->sender_count,
+									  member->subgroup->node->epoch->rank)) ==
 		       wh_ring_claimed(ring);
-	return seat->mc != NULL ? wh_multicast_has_sent_all(seat->mc) : wh_ring_settled(ring) == wh_ring_claimed(ring);
+	return member->mc != NULL ? wh_multicast_has_sent_all(member->mc) : wh_ring_settled(ring) == wh_ring_claimed(ring);
 ]])
 
 mutant(NAME idle-drops KIND views FILE group/install.c
 	REMOVES "what was claimed in a shard that is inactive now stays until it is active"
 	TEXT [[
-		wh_ring_rest(subgroup->ring, first, seat->ends);
+		wh_ring_rest(subgroup->ring, first, member->ends);
 ]]
 	REPLACEMENT [[
 		(void)wh_ring_drop(subgroup->ring, first);
@@ -546,10 +547,10 @@ mutant(NAME wishes-in-old-view KIND views FILE group/install.c
 mutant(NAME position-too-far KIND test_group_joins FILE group/transfer.c
 	REMOVES "the position of a snapshot has nothing that was not upcalled"
 	TEXT [[
-	out->sequence = subgroup->mode == WH_MODE_ORDERED && seat->mc != NULL ? wh_multicast_sequence(seat->mc) : 0;
+	out->sequence = subgroup->mode == WH_MODE_ORDERED && member->mc != NULL ? wh_multicast_sequence(member->mc) : 0;
 ]]
 	REPLACEMENT [[
-	out->sequence = subgroup->mode == WH_MODE_ORDERED && seat->mc != NULL ? wh_multicast_sequence(seat->mc) + 9 : 0;
+	out->sequence = subgroup->mode == WH_MODE_ORDERED && member->mc != NULL ? wh_multicast_sequence(member->mc) + 9 : 0;
 ]])
 
 mutant(NAME position-forgets-the-restored KIND test_state_keep FILE state/keep.c

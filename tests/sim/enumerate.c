@@ -80,9 +80,9 @@ static bool is_changing(const struct play *play)
 	for (uint32_t i = 0; i < play->nodes; i++) {
 		const struct actor *actor = &play->actors[i];
 
-		if ((play->scenes->members >> i & 1) == 0 || !wh_actor_runs(actor) || actor->removed)
+		if ((play->views->members >> i & 1) == 0 || !wh_actor_runs(actor) || actor->removed)
 			continue;
-		if (actor->scene != play->scenes || wh_inspect_wedged(actor->node) ||
+		if (actor->view != play->views || wh_inspect_wedged(actor->node) ||
 		    wh_inspect_suspects(actor->node) != 0)
 			return true;
 	}
@@ -184,8 +184,8 @@ static struct play *new_play(const struct wh_plan *plan, const struct wh_schedul
 
 		actor->pace_ns = actor->pace_ns <= PACE_MIN_NS ? PACE_MIN_NS : PACE_MAX_NS;
 		for (uint32_t g = 0; g < plan->config.subgroup_count; g++) {
-			actor->places[g].stream->pace_ns = SEND_NS;
-			actor->places[g].stream->burst = 1 + (i + g) % 2;
+			actor->apps[g].stream->pace_ns = SEND_NS;
+			actor->apps[g].stream->burst = 1 + (i + g) % 2;
 		}
 	}
 	return play;

@@ -24,7 +24,7 @@
 
 enum stepping { DEDICATED, TURNS, WAITING, POLLING };
 
-struct seat { /* one node in one subgroup */
+struct member { /* one node in one subgroup */
 	struct stage *stage;
 	uint32_t g;
 	whorl_subgroup *subgroup;
@@ -38,8 +38,8 @@ struct node { /* of this process */
 	uint32_t id, sender_threads;
 	enum stepping stepping;
 	whorl_node *node;
-	struct seat *seats;
-	uint32_t seat_count;
+	struct member *members;
+	uint32_t member_count;
 	pthread_t stepper, senders[SENDERS_MAX];
 	struct sender {
 		struct node *node;
@@ -69,14 +69,14 @@ static int place_of(uint64_t set, uint32_t node)
 
 static void on_message(const struct whorl_message *message, void *ctx)
 {
-	struct seat *seat = ctx;
-	struct record *record = seat->record;
+	struct member *member = ctx;
+	struct record *record = member->record;
 	uint64_t at = wh_load_relaxed(&record->count);
-	int rank = place_of(seat->stage->plan->subgroups[seat->g].senders, message->sender);
-	const struct wh_payload_id id = {seat->g, (uint32_t)rank, message->index, message->bytes};
+	int rank = place_of(member->stage->plan->subgroups[member->g].senders, message->sender);
+	const struct wh_payload_id id = {member->g, (uint32_t)rank, message->index, message->bytes};
 
 	if (at == record->capacity) {
-		shm_fail(seat->stage, "fifo: node delivers more than was sent in g%u", seat->g);
+		shm_fail(member->stage, "fifo: node delivers more than was sent in g%u", member->g);
 		return;
 	}
 	record->deliveries[at] = (struct delivery){.index = message->index,
@@ -105,54 +105,54 @@ static bool take_ticket(struct stream *stream)
 	return false;
 }
 
-static void finish(struct seat *seat, struct whorl_claim *claim, struct wh_dice *dice)
+static void finish(struct member *member, struct whorl_claim *claim, struct wh_dice *dice)
 {
-	struct sent *sent = &seat->stream->sent[claim->number];
-	const struct wh_payload_id id = {seat->g, seat->rank, claim->number, wh_dice_below(dice, claim->bytes + 1)};
+	struct sent *sent = &member->stream->sent[claim->number];
+	const struct wh_payload_id id = {member->g, member->rank, claim->number, wh_dice_below(dice, claim->bytes + 1)};
 	enum whorl_result result;
 
 	/* Not the last one: when all is delivered no abort is left for which somebody has to stay. */
 	*sent = (struct sent){.bytes = (uint32_t)id.bytes,
-			      .aborted = claim->number + 1 < seat->stream->quota && wh_dice_one_in(dice, 10)};
+			      .aborted = claim->number + 1 < member->stream->quota && wh_dice_one_in(dice, 10)};
 	wh_payload_scribble(claim->data, claim->bytes);
 	if (wh_dice_one_in(dice, 50))
 		sched_yield();
 	wh_payload_fill(claim->data, &id);
 	result = sent->aborted ? whorl_abort(claim) : whorl_commit(claim, id.bytes);
 	if (result != WHORL_OK)
-		shm_fail(seat->stage, "finish: claim %" PRIu64 " in g%u: %s", claim->number, seat->g,
+		shm_fail(member->stage, "finish: claim %" PRIu64 " in g%u: %s", claim->number, member->g,
 			 whorl_result_text(result));
-	wh_fetch_add(&seat->stream->finished, 1);
+	wh_fetch_add(&member->stream->finished, 1);
 }
 
 /* One claim, and if there is room at once, some more; finished in any order. False: there was nothing to
  * claim. */
-static bool send_some(struct seat *seat, struct wh_dice *dice)
+static bool send_some(struct member *member, struct wh_dice *dice)
 {
-	size_t most = seat->stage->plan->config.subgroups[seat->g].options.message_bytes;
+	size_t most = member->stage->plan->config.subgroups[member->g].options.message_bytes;
 	uint64_t wanted = wh_dice_between(dice, 1, HELD_MAX), held = 0;
 	struct whorl_claim claims[HELD_MAX];
 
-	while (held < wanted && take_ticket(seat->stream)) {
+	while (held < wanted && take_ticket(member->stream)) {
 		size_t bytes = wh_dice_below(dice, most + 1);
 		/* Not for long: another of my streams may be what the group waits for. Nor while I hold a
 		 * claim. */
-		enum whorl_result result = whorl_claim_wait(seat->subgroup, bytes, held > 0 ? 0 : 2, &claims[held]);
+		enum whorl_result result = whorl_claim_wait(member->subgroup, bytes, held > 0 ? 0 : 2, &claims[held]);
 
 		if (result == WHORL_OK) {
 			held++;
 			continue;
 		}
-		wh_fetch_add(&seat->stream->tickets, UINT64_MAX);
+		wh_fetch_add(&member->stream->tickets, UINT64_MAX);
 		if (result != WHORL_TIMEOUT && result != WHORL_AGAIN)
-			shm_fail(seat->stage, "claim: g%u: %s", seat->g, whorl_result_text(result));
+			shm_fail(member->stage, "claim: g%u: %s", member->g, whorl_result_text(result));
 		break;
 	}
 	wanted = held;
 	while (held > 0) {
 		uint64_t at = wh_dice_below(dice, held);
 
-		finish(seat, &claims[at], dice);
+		finish(member, &claims[at], dice);
 		claims[at] = claims[--held];
 	}
 	return wanted > 0;
@@ -166,15 +166,16 @@ static void *send_all(void *ctx)
 	bool more = true;
 
 	while (more && !shm_failed(node->stage)) {
-		uint32_t first = (uint32_t)wh_dice_below(&sender->dice, node->seat_count);
+		uint32_t first = (uint32_t)wh_dice_below(&sender->dice, node->member_count);
 
 		more = false;
-		for (uint32_t i = 0; i < node->seat_count; i++) {
-			struct seat *seat = &node->seats[(first + i) % node->seat_count];
+		for (uint32_t i = 0; i < node->member_count; i++) {
+			struct member *member = &node->members[(first + i) % node->member_count];
 
-			if (seat->stream == NULL || wh_load_relaxed(&seat->stream->tickets) >= seat->stream->quota)
+			if (member->stream == NULL ||
+			    wh_load_relaxed(&member->stream->tickets) >= member->stream->quota)
 				continue;
-			send_some(seat, &sender->dice);
+			send_some(member, &sender->dice);
 			more = true;
 		}
 	}
@@ -208,23 +209,23 @@ static void *step_all(void *ctx)
 
 /* ---- a node ---------------------------------------------------------------------------------------------------------------- */
 
-static void seat_node(struct node *node)
+static void place_node_members(struct node *node)
 {
 	const struct wh_plan *plan = node->stage->plan;
 
-	node->seats = wh_plan_alloc(plan->config.subgroup_count, sizeof(*node->seats));
+	node->members = wh_plan_alloc(plan->config.subgroup_count, sizeof(*node->members));
 	for (uint32_t g = 0; g < plan->config.subgroup_count; g++) {
 		int member = place_of(plan->subgroups[g].members, node->id);
 		int sender = place_of(plan->subgroups[g].senders, node->id);
 
 		if (member < 0)
 			continue;
-		node->seats[node->seat_count++] =
-			(struct seat){.stage = node->stage,
-				      .g = g,
-				      .record = &node->stage->circles[g].records[member],
-				      .stream = sender < 0 ? NULL : &node->stage->circles[g].streams[sender],
-				      .rank = (uint32_t)sender};
+		node->members[node->member_count++] =
+			(struct member){.stage = node->stage,
+					.g = g,
+					.record = &node->stage->subgroups[g].records[member],
+					.stream = sender < 0 ? NULL : &node->stage->subgroups[g].streams[sender],
+					.rank = (uint32_t)sender};
 	}
 }
 
@@ -238,19 +239,19 @@ static bool open_node(struct node *node, struct wh_dice *dice)
 	node->stepping = (enum stepping)wh_dice_below(dice, 4);
 	node->sender_threads = (uint32_t)wh_dice_between(dice, 1, SENDERS_MAX);
 	config.engine.thread = node->stepping != DEDICATED;
-	seat_node(node);
+	place_node_members(node);
 	if (wh_node_open(&config, node->id, &world, NULL, &node->node, &err) != WHORL_OK) {
 		shm_fail(node->stage, "open: node %u: %s", node->id, err.text);
 		return false;
 	}
-	for (uint32_t i = 0; i < node->seat_count; i++) {
-		struct seat *seat = &node->seats[i];
+	for (uint32_t i = 0; i < node->member_count; i++) {
+		struct member *member = &node->members[i];
 
-		seat->subgroup = whorl_subgroup_at(node->node, i);
+		member->subgroup = whorl_subgroup_at(node->node, i);
 		if (wh_dice_one_in(dice, 2))
-			whorl_on_batch(seat->subgroup, on_batch, seat);
+			whorl_on_batch(member->subgroup, on_batch, member);
 		else
-			whorl_on_message(seat->subgroup, on_message, seat);
+			whorl_on_message(member->subgroup, on_message, member);
 	}
 	if (whorl_start(node->node) == WHORL_OK)
 		return true;
@@ -262,7 +263,7 @@ static void start_threads(struct node *node)
 {
 	if (node->stepping != DEDICATED)
 		pthread_create(&node->stepper, NULL, step_all, node);
-	for (uint32_t i = 0; node->seat_count > 0 && i < node->sender_threads; i++) {
+	for (uint32_t i = 0; node->member_count > 0 && i < node->sender_threads; i++) {
 		node->sender[i] =
 			(struct sender){node, wh_dice_split(node->stage->plan->seed, 1000 + 10 * node->id + i)};
 		pthread_create(&node->senders[i], NULL, send_all, &node->sender[i]);
@@ -271,7 +272,7 @@ static void start_threads(struct node *node)
 
 static void join_senders(struct node *node)
 {
-	for (uint32_t i = 0; node->seat_count > 0 && i < node->sender_threads; i++)
+	for (uint32_t i = 0; node->member_count > 0 && i < node->sender_threads; i++)
 		pthread_join(node->senders[i], NULL);
 }
 
@@ -283,31 +284,31 @@ static void join_stepper(struct node *node)
 }
 
 /* Has all that was and will be sent in this subgroup been delivered here? */
-static bool is_complete(const struct seat *seat)
+static bool is_complete(const struct member *member)
 {
-	const struct circle *circle = &seat->stage->circles[seat->g];
+	const struct subgroup *subgroup = &member->stage->subgroups[member->g];
 	uint64_t expected = 0;
 
-	for (uint32_t s = 0; s < seat->stage->plan->subgroups[seat->g].sender_count; s++) {
-		const struct stream *stream = &circle->streams[s];
+	for (uint32_t s = 0; s < member->stage->plan->subgroups[member->g].sender_count; s++) {
+		const struct stream *stream = &subgroup->streams[s];
 
 		if (wh_load_acquire(&stream->finished) < stream->quota)
 			return false;
 		for (uint32_t i = 0; i < stream->quota; i++)
 			expected += !stream->sent[i].aborted;
 	}
-	return wh_load_acquire(&seat->record->count) >= expected;
+	return wh_load_acquire(&member->record->count) >= expected;
 }
 
 static void await_complete(struct node *node, uint64_t deadline_ns)
 {
-	for (uint32_t i = 0; i < node->seat_count; i++)
-		while (!is_complete(&node->seats[i]) && !shm_failed(node->stage)) {
+	for (uint32_t i = 0; i < node->member_count; i++)
+		while (!is_complete(&node->members[i]) && !shm_failed(node->stage)) {
 			if (wh_env_now(wh_env_system()) > deadline_ns)
-				shm_fail(node->stage,
-					 "progress: node %u has delivered %" PRIu64
-					 " messages in g%u, and no more come",
-					 node->id, wh_load_relaxed(&node->seats[i].record->count), node->seats[i].g);
+				shm_fail(
+					node->stage,
+					"progress: node %u has delivered %" PRIu64 " messages in g%u, and no more come",
+					node->id, wh_load_relaxed(&node->members[i].record->count), node->members[i].g);
 			poll(NULL, 0, 1);
 		}
 	wh_fetch_add(&node->stage->complete, 1);
@@ -330,7 +331,7 @@ static void close_node(struct node *node)
 	result = whorl_close(node->node, shm_failed(node->stage) ? 0 : (int)test_patience(PATIENCE_MS));
 	if (result != WHORL_OK && !shm_failed(node->stage))
 		shm_fail(node->stage, "close: node %u: %s", node->id, whorl_result_text(result));
-	free(node->seats);
+	free(node->members);
 }
 
 /* The nodes of one process, from the beginning to the end. */

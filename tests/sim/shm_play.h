@@ -35,14 +35,14 @@ struct record { /* what one member delivers in one subgroup; shared, written by 
 	struct delivery *deliveries;
 };
 
-struct circle {                 /* one subgroup; shared */
+struct subgroup {               /* one subgroup; shared */
 	struct stream *streams; /* by sender rank */
 	struct record *records; /* by place among the members */
 };
 
 struct stage { /* shared by all processes of a run */
 	const struct wh_plan *plan;
-	struct circle *circles;
+	struct subgroup *subgroups;
 	uint32_t processes;
 	wh_word complete; /* nodes that have delivered everything */
 	wh_word failed;

@@ -25,14 +25,14 @@
 /* Of each sender the committed messages, in order and whole; and as many as there are. */
 static void check_fifo(struct stage *stage, uint32_t g, uint32_t member)
 {
-	const struct circle *circle = &stage->circles[g];
-	const struct record *record = &circle->records[member];
+	const struct subgroup *subgroup = &stage->subgroups[g];
+	const struct record *record = &subgroup->records[member];
 	uint32_t senders = stage->plan->subgroups[g].sender_count;
 	uint64_t *next = wh_plan_alloc(senders, sizeof(*next));
 
 	for (uint64_t k = 0; k < record->count && !shm_failed(stage); k++) {
 		const struct delivery *d = &record->deliveries[k];
-		const struct stream *stream = d->sender < senders ? &circle->streams[d->sender] : NULL;
+		const struct stream *stream = d->sender < senders ? &subgroup->streams[d->sender] : NULL;
 
 		while (stream != NULL && next[d->sender] < stream->quota && stream->sent[next[d->sender]].aborted)
 			next[d->sender]++;
@@ -47,15 +47,15 @@ static void check_fifo(struct stage *stage, uint32_t g, uint32_t member)
 			next[d->sender]++;
 	}
 	for (uint32_t s = 0; s < senders && !shm_failed(stage); s++)
-		while (next[s] < circle->streams[s].quota)
-			if (!circle->streams[s].sent[next[s]++].aborted)
+		while (next[s] < subgroup->streams[s].quota)
+			if (!subgroup->streams[s].sent[next[s]++].aborted)
 				shm_fail(stage, "fifo: member %u of g%u lacks messages of sender %u", member, g, s);
 	free(next);
 }
 
 static void check_order(struct stage *stage, uint32_t g, uint32_t member)
 {
-	const struct record *record = &stage->circles[g].records[member], *first = &stage->circles[g].records[0];
+	const struct record *record = &stage->subgroups[g].records[member], *first = &stage->subgroups[g].records[0];
 
 	for (uint64_t k = 0; k < record->count && !shm_failed(stage); k++) {
 		const struct delivery *d = &record->deliveries[k];
@@ -95,23 +95,23 @@ static void *share(struct stage *stage, size_t count, size_t bytes)
 
 static void make_circle(struct stage *stage, uint32_t g, struct wh_dice *dice)
 {
-	const struct wh_plan_subgroup *subgroup = &stage->plan->subgroups[g];
-	struct circle *circle = &stage->circles[g];
+	const struct wh_plan_subgroup *planned = &stage->plan->subgroups[g];
+	struct subgroup *subgroup = &stage->subgroups[g];
 	uint64_t capacity = 0;
 
-	circle->streams = share(stage, subgroup->sender_count, sizeof(*circle->streams));
-	circle->records = share(stage, subgroup->member_count, sizeof(*circle->records));
-	for (uint32_t s = 0; s < subgroup->sender_count; s++) {
-		struct stream *stream = &circle->streams[s];
+	subgroup->streams = share(stage, planned->sender_count, sizeof(*subgroup->streams));
+	subgroup->records = share(stage, planned->member_count, sizeof(*subgroup->records));
+	for (uint32_t s = 0; s < planned->sender_count; s++) {
+		struct stream *stream = &subgroup->streams[s];
 
 		stream->quota =
-			subgroup->even ? subgroup->messages : (uint32_t)wh_dice_below(dice, subgroup->messages + 1);
+			planned->even ? planned->messages : (uint32_t)wh_dice_below(dice, planned->messages + 1);
 		stream->sent = share(stage, stream->quota, sizeof(*stream->sent));
 		capacity += stream->quota;
 	}
-	for (uint32_t m = 0; m < subgroup->member_count; m++) {
-		circle->records[m].capacity = capacity;
-		circle->records[m].deliveries = share(stage, capacity, sizeof(struct delivery));
+	for (uint32_t m = 0; m < planned->member_count; m++) {
+		subgroup->records[m].capacity = capacity;
+		subgroup->records[m].deliveries = share(stage, capacity, sizeof(struct delivery));
 	}
 }
 
@@ -132,7 +132,7 @@ static struct stage *make_stage(const struct wh_plan *plan, struct wh_dice *dice
 	if (!wh_dice_one_in(dice, 2))
 		stage->processes = (uint32_t)wh_dice_between(dice, 1, node_count(stage) < 4 ? node_count(stage) : 4);
 #endif
-	stage->circles = share(stage, plan->config.subgroup_count, sizeof(*stage->circles));
+	stage->subgroups = share(stage, plan->config.subgroup_count, sizeof(*stage->subgroups));
 	for (uint32_t g = 0; g < plan->config.subgroup_count; g++)
 		make_circle(stage, g, dice);
 	return stage;

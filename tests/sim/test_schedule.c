@@ -75,15 +75,15 @@ END_TEST
 
 /* ---- flavours ---------------------------------------------------------------------------------------------------- */
 
-/* One draw for the flavours with schedules that begin with a scene. */
-static bool has_scene(const struct wh_flavour *flavour, const struct wh_schedule *schedule)
+/* One draw for the flavours with schedules that have an opening. */
+static bool has_opening(const struct wh_flavour *flavour, const struct wh_schedule *schedule)
 {
 	const struct wh_fault *first = &schedule->faults[0], *second = &schedule->faults[1];
 
-	if (flavour->scene == WH_SCENE_TAKEOVER)
+	if (flavour->opening == WH_OPENING_TAKEOVER)
 		return schedule->count > 1 && first->kind == WH_FAULT_CRASH && second->kind == WH_FAULT_CRASH &&
 		       second->moment == WH_MOMENT_DECIDE && second->node == 0 && first->node != 0;
-	return flavour->scene == WH_SCENE_BETWEEN_TWO && schedule->count > 1 && first->kind == WH_FAULT_CUT &&
+	return flavour->opening == WH_OPENING_BETWEEN_TWO && schedule->count > 1 && first->kind == WH_FAULT_CUT &&
 	       second->kind == WH_FAULT_STALL && ((first->from | first->to) >> second->node & 1) == 0;
 }
 
@@ -91,7 +91,7 @@ START_TEST(each_flavour_draws_what_it_says)
 {
 	for (int which = WH_FLAVOUR_FIRST; which < WH_FLAVOUR_COUNT; which++) {
 		const struct wh_flavour *flavour = wh_flavour_of(which, 1);
-		uint32_t drawn[WH_FAULT_KIND_COUNT] = {0}, scenes = 0;
+		uint32_t drawn[WH_FAULT_KIND_COUNT] = {0}, openings = 0;
 
 		ck_assert_str_eq(flavour->name, wh_flavour_names[which]);
 		for (uint64_t seed = 1; seed <= 2000; seed++) {
@@ -109,7 +109,7 @@ START_TEST(each_flavour_draws_what_it_says)
 
 			wh_schedule_draw(&schedule, seed, &limits);
 			ck_assert_uint_le(schedule.count, 8);
-			scenes += has_scene(flavour, &schedule);
+			openings += has_opening(flavour, &schedule);
 			for (uint32_t i = 0; i < schedule.count; i++) {
 				ck_assert(wh_fault_fits(&schedule.faults[i], limits.ids));
 				drawn[schedule.faults[i].kind]++;
@@ -118,8 +118,8 @@ START_TEST(each_flavour_draws_what_it_says)
 		for (int kind = 0; kind < WH_FAULT_JOIN; kind++)
 			ck_assert_msg((drawn[kind] > 0) == (flavour->kinds[kind] > 0), "%s: %s", flavour->name,
 				      wh_fault_word((enum wh_fault_kind)kind));
-		ck_assert_msg((scenes > 1000) == (flavour->scene != WH_SCENE_NONE), "%s: %u scenes", flavour->name,
-			      scenes);
+		ck_assert_msg((openings > 1000) == (flavour->opening != WH_OPENING_NONE), "%s: %u openings", flavour->name,
+			      openings);
 	}
 }
 END_TEST

@@ -119,7 +119,7 @@ static void stall(struct play *play, uint32_t node, uint64_t for_ns)
 
 static uint64_t view_of(const struct play *play, uint32_t node)
 {
-	return play->actors[node].scene->number;
+	return play->actors[node].view->number;
 }
 
 /* Node 2 makes no pass any more: every other goes on without it when the time-out has passed since it was last heard. A
@@ -204,18 +204,18 @@ START_TEST(a_held_claim_holds_up_its_own_sender)
 		wh_plan_plain(&plan, seed, 3, 4, 50, 40);
 		play = wh_play_new(&plan, NULL, stdout);
 		for (uint32_t s = 0; s < 3; s++)
-			play->actors[s].places[0].stream->abort_in = 0;
-		play->actors[1].places[0].stream->held = 0;
+			play->actors[s].apps[0].stream->abort_in = 0;
+		play->actors[1].apps[0].stream->held = 0;
 		wh_play_work(play);
 		wh_liveness_check(play);
 		for (uint32_t i = 0; i < 3; i++)
-			ck_assert_uint_eq(play->actors[i].places[0].deliveries, 80);
-		ck_assert_uint_eq(play->actors[1].places[0].stream->claimed, 4);
+			ck_assert_uint_eq(play->actors[i].apps[0].deliveries, 80);
+		ck_assert_uint_eq(play->actors[1].apps[0].stream->claimed, 4);
 		wh_play_release(play);
 		wh_play_work(play);
 		wh_liveness_check(play);
 		for (uint32_t i = 0; i < 3; i++)
-			ck_assert_uint_eq(play->actors[i].places[0].deliveries, 120);
+			ck_assert_uint_eq(play->actors[i].apps[0].deliveries, 120);
 		end(play, &plan);
 	}
 }
@@ -234,13 +234,13 @@ START_TEST(long_streams)
 		play = wh_play_new(&plan, NULL, stdout);
 		play->long_upcall_in = play->reply_in = 0;
 		for (uint32_t s = 0; s < 2; s++) {
-			play->actors[s].places[0].stream->manner = IN_ORDER;
-			play->actors[s].places[0].stream->burst = 400;
-			play->actors[s].places[0].stream->abort_in = 1000;
+			play->actors[s].apps[0].stream->manner = IN_ORDER;
+			play->actors[s].apps[0].stream->burst = 400;
+			play->actors[s].apps[0].stream->abort_in = 1000;
 		}
 		wh_play_work(play);
 		wh_liveness_check(play);
-		ck_assert_uint_gt(play->actors[0].places[0].deliveries, 139000);
+		ck_assert_uint_gt(play->actors[0].apps[0].deliveries, 139000);
 		end(play, &plan);
 	}
 }
@@ -255,7 +255,7 @@ START_TEST(an_idle_group_sleeps)
 	struct play *play = idle_group(&plan, 7, 4);
 	uint64_t before[4], began_ns;
 	struct whorl_node_stats stats = {.size = sizeof(stats)};
-	struct stream *stream = play->actors[1].places[0].stream;
+	struct stream *stream = play->actors[1].apps[0].stream;
 
 	for (uint32_t i = 0; i < 4; i++) {
 		ck_assert_int_eq(whorl_node_statistics(play->actors[i].node, &stats), WHORL_OK);

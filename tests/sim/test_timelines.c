@@ -39,7 +39,7 @@ START_TEST(a_machine_loses_its_power)
 	{
 		begin(t, 3, "crash 1 silently at 30 ms");
 		until(t, 30 + TIMEOUT_MS * 3 / 4);
-		ck_assert_uint_eq(t->play->actors[0].scene->number, 0);
+		ck_assert_uint_eq(t->play->actors[0].view->number, 0);
 		expect_view(t, 30 + UNHEARD_MS + CHANGE_MS, 1, "0,2");
 		end(t);
 	}
@@ -81,11 +81,11 @@ START_TEST(who_is_dead_in_a_new_view_is_known)
 		uint64_t began_ns;
 
 		begin(t, 5, "crash 4 at 30 ms", "crash 0 after decide 1");
-		while (t->play->actors[1].scene->number == 0)
+		while (t->play->actors[1].view->number == 0)
 			ck_assert(wh_play_step(t->play, t->play->met_ns + 1000 * WH_NS_PER_MS));
 		began_ns = wh_sim_now(t->play->sim);
-		if (t->play->actors[1].scene->ids == set_of("0,1,2,3")) {
-			while (t->play->actors[1].scene->number == 1)
+		if (t->play->actors[1].view->ids == set_of("0,1,2,3")) {
+			while (t->play->actors[1].view->number == 1)
 				ck_assert(wh_play_step(t->play, t->play->met_ns + 1000 * WH_NS_PER_MS));
 			ck_assert_uint_lt(wh_sim_now(t->play->sim) - began_ns, TIMEOUT_MS * WH_NS_PER_MS / 2);
 			times++;
@@ -102,7 +102,7 @@ START_TEST(two_die_at_once)
 	{
 		begin(t, 5, "crash 1 at 30 ms", "crash 3 at 30 ms");
 		until(t, 30 + 2 * (NOTICED_MS + CHANGE_MS));
-		ck_assert_uint_eq(t->play->actors[0].scene->ids, set_of("0,2,4"));
+		ck_assert_uint_eq(t->play->actors[0].view->ids, set_of("0,2,4"));
 		end(t);
 	}
 }
@@ -134,7 +134,7 @@ START_TEST(two_halves)
 		expect_no_quorum(t, 200, "0,1,2,3");
 		until(t, 229);
 		for (uint32_t node = 0; node < 4; node++)
-			ck_assert_uint_eq(t->play->actors[node].scene->number, 0);
+			ck_assert_uint_eq(t->play->actors[node].view->number, 0);
 		end(t);
 	}
 }
@@ -191,7 +191,7 @@ START_TEST(a_short_stall_changes_nothing)
 	{
 		begin(t, 4, "stall 0 for 20 ms at 30 ms", "stall 1 for 20 ms at 80 ms");
 		until(t, 150);
-		ck_assert_uint_eq(t->play->actors[3].scene->number, 0);
+		ck_assert_uint_eq(t->play->actors[3].view->number, 0);
 		end(t);
 	}
 }
@@ -207,7 +207,7 @@ START_TEST(all_stand_still)
 		      "stall 2 for 225 ms at 30 ms");
 		until(t, 400);
 		for (uint32_t node = 0; node < 3; node++)
-			ck_assert_uint_eq(t->play->actors[node].scene->number, 0);
+			ck_assert_uint_eq(t->play->actors[node].view->number, 0);
 		end(t);
 	}
 }
@@ -233,7 +233,7 @@ START_TEST(of_two_the_other_waits)
 		begin_with(t, 2, "0", "crash 0 at 30 ms");
 		expect_no_quorum(t, 30 + NOTICED_MS + CHANGE_MS, "1");
 		until(t, 500);
-		ck_assert_uint_eq(t->play->actors[1].scene->number, 0);
+		ck_assert_uint_eq(t->play->actors[1].view->number, 0);
 		end(t);
 	}
 }

@@ -14,7 +14,7 @@ static struct group group_of(uint32_t nodes, uint32_t ids)
 static bool has_a_view(const struct timeline *t, const char *nodes)
 {
 	for (uint32_t node = 0; node < t->play->nodes; node++)
-		if ((set_of(nodes) >> node & 1) != 0 && scene_of(t, node) != NULL)
+		if ((set_of(nodes) >> node & 1) != 0 && view_of(t, node) != NULL)
 			return true;
 	return false;
 }
@@ -88,7 +88,7 @@ START_TEST(all_configured_nodes_form_a_group)
 
 		begin_group(t, &group, "join 1 at 30 ms", "join 3 at 3000 ms");
 		until(t, 2999);
-		ck_assert_ptr_null(t->play->scenes);
+		ck_assert_ptr_null(t->play->views);
 		expect_words(t, 0, "missing: 3");
 		expect_view(t, 3000 + JOIN_MS, 0, "0,1,2,3");
 		end(t);
@@ -110,7 +110,7 @@ START_TEST(one_that_ends_meanwhile_is_waited_for)
 		snprintf(crash, sizeof(crash), "crash 2 at %s 1", wh_moment_word(moments[_i]));
 		begin_group(t, &group, crash, "return 2 at 2000 ms");
 		until(t, 1999);
-		ck_assert(_i == 1 || t->play->scenes == NULL);
+		ck_assert(_i == 1 || t->play->views == NULL);
 		if (_i == 0)
 			expect_view(t, 2000 + 10 * START_MS + JOIN_MS, ANY, "0,1,2,3");
 		else /* it may have begun the view, alone, before it ended: then theirs is another group */
@@ -176,7 +176,7 @@ START_TEST(who_was_invited_is_waited_for)
 		begin_group(t, &group, "stall 4 for 150 ms at invited 1");
 		expect_view(t, 400, 0, "0,1,2,3,4");
 		until(t, 1000);
-		ck_assert_uint_eq(scene_of(t, 4)->number, 0);
+		ck_assert_uint_eq(view_of(t, 4)->number, 0);
 		end(t);
 	}
 }

@@ -48,7 +48,7 @@ START_TEST(more_than_half_begin_without_the_others)
 					     .early = true}),
 			    "join 1 at 500 ms", "join 4 at 500 ms");
 		until(t, 199);
-		ck_assert_ptr_null(t->play->scenes);
+		ck_assert_ptr_null(t->play->views);
 		expect_view(t, 200 + JOIN_MS, 0, "0,2,3");
 		expect_view(t, 500 + 2 * JOIN_MS, ANY, "0,1,2,3,4");
 		expect_state(t, 500 + 2 * JOIN_MS + RESTORE_MS, "1,4");
@@ -68,7 +68,7 @@ START_TEST(who_comes_late_is_not_late_for_the_first_view)
 				    .nodes = 2, .ids = 2, .start_timeout_ms = 1000, .messages = 20, .early = true}),
 			    "join 0 at 3000 ms");
 		until(t, 2999);
-		ck_assert_ptr_null(t->play->scenes);
+		ck_assert_ptr_null(t->play->views);
 		expect_view(t, 3000 + JOIN_MS, 0, "0,1");
 		end(t);
 	}
@@ -90,7 +90,7 @@ START_TEST(half_of_them_do_not)
 					     .early = true}),
 			    "join 1 at 400 ms", "join 3 at 800 ms");
 		until(t, 399);
-		ck_assert_ptr_null(t->play->scenes);
+		ck_assert_ptr_null(t->play->views);
 		expect_view(t, 400 + JOIN_MS, ANY, "0,1,2");
 		expect_view(t, 800 + JOIN_MS, ANY, "0,1,2,3");
 		end(t);
@@ -124,7 +124,7 @@ START_TEST(a_founder_and_seven_others)
 		begin_group(t, (&(struct group){.nodes = 8, .ids = 8, .founder = "3", .messages = 10, .early = true}),
 			    NULL);
 		expect_view(t, 5 * JOIN_MS, ANY, "0,1,2,3,4,5,6,7");
-		ck_assert_uint_ge(t->play->scenes->number, 4);
+		ck_assert_uint_ge(t->play->views->number, 4);
 		expect_state(t, 5 * JOIN_MS + RESTORE_MS, "0,1,2,3,4,5,6,7");
 		end(t);
 	}
@@ -176,7 +176,7 @@ START_TEST(two_join_at_once)
 	{
 		begin_growing(t, 3, 5, "join 3 at 30 ms", "join 4 at 30 ms");
 		expect_view(t, 30 + 2 * JOIN_MS, ANY, "0,1,2,3,4");
-		ck_assert_uint_le(t->play->scenes->number, 2);
+		ck_assert_uint_le(t->play->views->number, 2);
 		expect_state(t, 30 + 2 * JOIN_MS + RESTORE_MS, "3,4");
 		end(t);
 	}
@@ -190,7 +190,7 @@ START_TEST(it_is_cut_off_from_one)
 	{
 		begin_growing(t, 4, 5, "cut 4 and 2 for 200 ms at 29 ms", "join 4 at 30 ms");
 		until(t, 228);
-		ck_assert_uint_eq(t->play->at[0]->scene->number, 0);
+		ck_assert_uint_eq(t->play->at[0]->view->number, 0);
 		expect_view(t, 229 + GIVEN_UP_MS + 2 * JOIN_MS, ANY, "0,1,2,3,4");
 		end(t);
 	}
@@ -207,7 +207,7 @@ START_TEST(who_stands_still_on_its_way_in_holds_up_nobody)
 		{
 			begin_growing(t, 4, 5, "join 4 at 30 ms", stalls[i]);
 			for (uint32_t node = 0; node < 4; node++)
-				t->play->at[node]->places[0].stream->pace_ns = 4 * WH_NS_PER_MS;
+				t->play->at[node]->apps[0].stream->pace_ns = 4 * WH_NS_PER_MS;
 			until(t, 20);
 			expect_flow(t, 180, 0, 35);
 			expect_view(t, 180 + GIVEN_UP_MS + 2 * JOIN_MS, ANY, "0,1,2,3,4");
@@ -229,7 +229,7 @@ START_TEST(a_newcomer_dies)
 			begin_growing(t, 4, 5, "join 4 at 30 ms", crash);
 			until(t, 30 + JOIN_MS + RESTORE_MS + GIVEN_UP_MS + 2 * CHANGE_MS);
 			for (uint32_t node = 0; node < 4; node++)
-				ck_assert_uint_eq(scene_of(t, node)->ids, set_of("0,1,2,3"));
+				ck_assert_uint_eq(view_of(t, node)->ids, set_of("0,1,2,3"));
 			end(t);
 		}
 }
@@ -271,7 +271,7 @@ END_TEST
 
 static bool has_begun(const struct timeline *t, uint32_t node)
 {
-	return scene_of(t, node) != NULL;
+	return view_of(t, node) != NULL;
 }
 
 /* In some of the seeds it is asked before its own view begins, of which it hears last. It answers when that has begun: the newcomer
@@ -331,7 +331,7 @@ START_TEST(who_can_say_nothing_follows_who_came_in)
 			    "join 3 at 30 ms", "crash 2 at echo 1", "stall 1 for 150 ms after echo 1",
 			    "crash 0 silently at install 1");
 		until(t, 30 + JOIN_MS);
-		if (scene_of(t, 3) != NULL) {
+		if (view_of(t, 3) != NULL) {
 			came_in++;
 			expect_view(t, 30 + JOIN_MS + 150 + 2 * (UNHEARD_MS + CHANGE_MS), 2, "1,3");
 		}
@@ -411,9 +411,9 @@ START_TEST(a_minority_lets_nobody_in)
 		begin_growing(t, 3, 3, "crash 0 at 30 ms", "crash 1 at 30 ms", "return 0 at 60 ms",
 			      "return 1 at 60 ms");
 		until(t, 1000);
-		ck_assert_uint_eq(t->play->at[2]->scene->number, 0);
-		ck_assert_ptr_null(scene_of(t, 0));
-		ck_assert_ptr_null(scene_of(t, 1));
+		ck_assert_uint_eq(t->play->at[2]->view->number, 0);
+		ck_assert_ptr_null(view_of(t, 0));
+		ck_assert_ptr_null(view_of(t, 1));
 		end(t);
 	}
 }
@@ -423,7 +423,7 @@ END_TEST
 
 static bool rests(const struct timeline *t, uint32_t node)
 {
-	return wh_circle_sender(&scene_of(t, node)->circles[0], 1) < 0;
+	return wh_shard_sender(&view_of(t, node)->shards[0], 1) < 0;
 }
 
 static bool sends(const struct timeline *t, uint32_t node)
@@ -441,7 +441,7 @@ START_TEST(a_sender_rests_and_comes_back)
 		until(t, 179);
 		ck_assert(rests(t, 0));
 		by(t, 180 + JOIN_MS, sends, set_of("0,1,2"), "a sender is not back yet");
-		ck_assert_uint_eq(t->play->scenes->number, 2);
+		ck_assert_uint_eq(t->play->views->number, 2);
 		end(t);
 	}
 }
@@ -454,12 +454,12 @@ START_TEST(a_sender_is_asked_to_rest)
 	{
 		begin_growing(t, 3, 4, NULL);
 		until(t, 30);
-		ck_assert_int_eq(whorl_request_pause(t->play->at[2]->places[0].subgroup, 1, true), WHORL_OK);
+		ck_assert_int_eq(whorl_request_pause(t->play->at[2]->apps[0].subgroup, 1, true), WHORL_OK);
 		by(t, 30 + JOIN_MS, rests, set_of("0,1,2"), "a sender does not rest yet");
 		until(t, 250);
-		ck_assert_int_eq(whorl_request_pause(t->play->at[2]->places[0].subgroup, 1, false), WHORL_OK);
+		ck_assert_int_eq(whorl_request_pause(t->play->at[2]->apps[0].subgroup, 1, false), WHORL_OK);
 		by(t, 250 + JOIN_MS, sends, set_of("0,1,2"), "a sender is not back yet");
-		ck_assert_int_eq(whorl_request_pause(t->play->at[2]->places[0].subgroup, 3, true), WHORL_NOT_FOUND);
+		ck_assert_int_eq(whorl_request_pause(t->play->at[2]->apps[0].subgroup, 3, true), WHORL_NOT_FOUND);
 		end(t);
 	}
 }

@@ -28,7 +28,7 @@ START_TEST(who_is_left_in_a_first_view_follows)
 			    "crash 3 at push 15", "stall 1 for 5 ms after echo 1");
 		until(t, 200 + SETTLED_MS);
 		for (uint32_t node = 0; node < 3; node++)
-			goes_on = goes_on || scene_of(t, node)->number > 0;
+			goes_on = goes_on || view_of(t, node)->number > 0;
 		if (goes_on) {
 			went_on++;
 			expect_view(t, 200 + SETTLED_MS, ANY, "0,1,2");
@@ -119,9 +119,9 @@ static enum whorl_role go_to_another(const struct whorl_view *view, const char *
 /* The digest of an unordered state is of what is in it, in any order. */
 static bool has_the_state_of_0(const struct timeline *t, uint32_t node)
 {
-	uint64_t state = t->play->at[0]->places[0].state;
+	uint64_t state = t->play->at[0]->apps[0].state;
 
-	return state != 0 && t->play->at[node]->places[0].state == state;
+	return state != 0 && t->play->at[node]->apps[0].state == state;
 }
 
 /* What 1 sends again there, because 0 had not heard it, 2 has delivered in the shard before, and forgotten. */
@@ -194,7 +194,7 @@ static uint64_t owes(const struct timeline *t, uint32_t node)
 {
 	struct actor *actor = t->play->at[node];
 	struct wh_inspect_sender sender = wh_inspect_sender(actor->node, 0, 0);
-	const struct stream *stream = t->play->at[0]->places[0].stream;
+	const struct stream *stream = t->play->at[0]->apps[0].stream;
 	uint64_t count = 0;
 
 	for (uint64_t number = sender.next; number < sender.announced; number++)
@@ -217,7 +217,7 @@ START_TEST(who_leaves_delivers_what_it_has_received)
 					     .ordered = true,
 					     .layout = one_sends}),
 			    "stall 2 for 30 ms at 20 ms");
-		t->play->at[0]->places[0].stream->pace_ns = WH_NS_PER_MS;
+		t->play->at[0]->apps[0].stream->pace_ns = WH_NS_PER_MS;
 		until(t, 20);
 		while (owes(t, 1) == 0)
 			ck_assert(wh_play_step(t->play, t->play->met_ns + 1000 * WH_NS_PER_MS));
@@ -239,10 +239,10 @@ START_TEST(who_leaves_waits_until_all_have_begun)
 		uint32_t first;
 
 		begin_group(t, (&(struct group){.nodes = 2, .messages = 0, .early = true}), NULL);
-		while (scene_of(t, 0) == NULL && scene_of(t, 1) == NULL)
+		while (view_of(t, 0) == NULL && view_of(t, 1) == NULL)
 			ck_assert(wh_play_step(t->play, t->play->met_ns + 1000 * WH_NS_PER_MS));
-		first = scene_of(t, 0) == NULL;
-		ck_assert_ptr_null(scene_of(t, 1 - first));
+		first = view_of(t, 0) == NULL;
+		ck_assert_ptr_null(view_of(t, 1 - first));
 		ck_assert(wh_actor_depart(t->play->at[first]));
 		ck_assert(t->play->actors[first].drained);
 		expect_view(t, 2 * JOIN_MS, 1, first == 0 ? "1" : "0");

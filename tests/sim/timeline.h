@@ -147,9 +147,9 @@ static inline uint64_t set_of(const char *list)
 	return set;
 }
 
-static inline const struct scene *scene_of(const struct timeline *t, uint32_t node)
+static inline const struct view *view_of(const struct timeline *t, uint32_t node)
 {
-	return t->play->at[node] != NULL ? t->play->at[node]->scene : NULL;
+	return t->play->at[node] != NULL ? t->play->at[node]->view : NULL;
 }
 
 #define ANY UINT64_MAX
@@ -165,11 +165,11 @@ static inline void expect_view(struct timeline *t, uint64_t ms, uint64_t number,
 		bool all = true;
 
 		for (uint32_t node = 0; node < t->play->nodes; node++) {
-			const struct scene *scene = scene_of(t, node);
+			const struct view *view = view_of(t, node);
 
 			if ((set >> node & 1) != 0)
-				all = all && scene != NULL && scene->ids == set &&
-				      (number == ANY || scene->number == number);
+				all = all && view != NULL && view->ids == set &&
+				      (number == ANY || view->number == number);
 		}
 		if (all)
 			return;
@@ -218,12 +218,12 @@ static inline void expect_fine(struct timeline *t, uint64_t ms, const char *node
 
 static inline uint64_t delivered(const struct timeline *t, uint32_t node)
 {
-	return t->play->at[node]->places[0].deliveries;
+	return t->play->at[node]->apps[0].deliveries;
 }
 
 static inline bool has_state(const struct timeline *t, uint32_t node)
 {
-	return scene_of(t, node) != NULL && !t->play->at[node]->places[0].awaits;
+	return view_of(t, node) != NULL && !t->play->at[node]->apps[0].awaits;
 }
 
 static inline void expect_state(struct timeline *t, uint64_t ms, const char *nodes)
@@ -234,15 +234,15 @@ static inline void expect_state(struct timeline *t, uint64_t ms, const char *nod
 /* Somebody of the first view has committed what it has not delivered. */
 static inline bool waits_for_messages(const struct timeline *t, uint32_t node)
 {
-	const struct place *place = &t->play->at[node]->places[0];
+	const struct app *app = &t->play->at[node]->apps[0];
 
 	for (uint32_t i = 0; i < t->play->nodes; i++) {
-		const struct stream *stream = t->play->actors[i].places[0].stream;
+		const struct stream *stream = t->play->actors[i].apps[0].stream;
 		uint64_t committed = wh_stream_finished(stream);
 
 		while (committed > 0 && stream->messages[committed - 1].state != MESSAGE_COMMITTED)
 			committed--;
-		if (place->next[i] < committed)
+		if (app->next[i] < committed)
 			return true;
 	}
 	return false;

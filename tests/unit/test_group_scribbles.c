@@ -149,7 +149,7 @@ START_TEST(what_cannot_be_delivered_ends_the_node)
 	struct cluster c;
 
 	receive_five(&c);
-	place = &c.nodes[2]->epoch->seats[0].place;
+	place = &c.nodes[2]->epoch->shard_members[0].place;
 	wh_slot_write(&place->slots, place->row, 4, (struct wh_slot_header){.round = 4, .bytes = 1000});
 	cluster_leave(&c, 1);
 	for (int i = 0; i < 10; i++) /* node 0 shall learn of that before it delivers anything */

@@ -200,7 +200,7 @@ END_TEST
 static void grow_old(struct cluster *c, unsigned id, uint64_t number)
 {
 	struct wh_ring *ring = subgroup_of(c, id, "s")->ring;
-	struct wh_multicast *mc = wh_epoch_seat(c->nodes[id]->epoch, subgroup_of(c, id, "s"))->mc;
+	struct wh_multicast *mc = wh_epoch_shard_member(c->nodes[id]->epoch, subgroup_of(c, id, "s"))->mc;
 	struct wh_sender *me = &mc->senders[mc->config.me];
 
 	wh_store_relaxed(&ring->claim, number << ring->slot_bits | number % ring->window);

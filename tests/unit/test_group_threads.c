@@ -23,7 +23,7 @@
 
 enum fate { UNTOLD, ACCEPTED, ABORTED, REFUSED };
 
-struct seat { /* a node of the run */
+struct member { /* a node of the run */
 	struct run *run;
 	uint32_t id;
 	whorl_node *node;
@@ -41,7 +41,7 @@ struct seat { /* a node of the run */
 };
 
 struct worker { /* one thread of a node's program, or the one that closes it */
-	struct seat *seat;
+	struct member *member;
 	struct wh_dice dice;
 	uint64_t quota, pause_us;
 	struct whorl_claim held[HELD_MOST];
@@ -52,7 +52,7 @@ struct worker { /* one thread of a node's program, or the one that closes it */
 struct run {
 	uint32_t nodes, threads;
 	bool ordered;
-	struct seat seats[NODES_MOST];
+	struct member shard_members[NODES_MOST];
 	struct worker workers[NODES_MOST][THREADS_MOST], closers[NODES_MOST];
 };
 
@@ -104,16 +104,16 @@ static enum whorl_result create(const struct wh_transport_config *config, void *
 
 static void on_message(const struct whorl_message *message, void *ctx)
 {
-	struct seat *seat = ctx;
-	uint64_t at = wh_load_relaxed(&seat->delivered), word;
+	struct member *member = ctx;
+	uint64_t at = wh_load_relaxed(&member->delivered), word;
 
 	memcpy(&word, message->data, sizeof(word));
 	ck_assert_uint_eq(word, message->index);
-	ck_assert_uint_ge(message->index, seat->next[message->sender]);
-	seat->next[message->sender] = message->index + 1;
-	seat->order[at].sender = message->sender;
-	seat->order[at].index = message->index;
-	wh_store_release(&seat->delivered, at + 1);
+	ck_assert_uint_ge(message->index, member->next[message->sender]);
+	member->next[message->sender] = message->index + 1;
+	member->order[at].sender = message->sender;
+	member->order[at].index = message->index;
+	wh_store_release(&member->delivered, at + 1);
 }
 
 static void finish(struct worker *worker, uint32_t which)
@@ -126,30 +126,30 @@ static void finish(struct worker *worker, uint32_t which)
 	memcpy(claim.data, &claim.number, sizeof(claim.number));
 	result = aborts ? whorl_abort(&claim) : whorl_commit(&claim, sizeof(claim.number));
 	ck_assert_msg(result == WHORL_OK || result == WHORL_CLOSED, "%s", whorl_result_text(result));
-	ck_assert_uint_eq(wh_exchange(&worker->seat->fates[claim.number], aborts               ? ABORTED
-									  : result == WHORL_OK ? ACCEPTED
-											       : REFUSED),
+	ck_assert_uint_eq(wh_exchange(&worker->member->fates[claim.number], aborts               ? ABORTED
+									    : result == WHORL_OK ? ACCEPTED
+												 : REFUSED),
 			  UNTOLD); /* no other thread has had it */
 }
 
 /* False: the node is about to close. */
 static bool claim_one(struct worker *worker)
 {
-	struct seat *seat = worker->seat;
+	struct member *member = worker->member;
 	enum whorl_result result;
 	bool may;
 
-	pthread_rwlock_rdlock(&seat->open);
-	may = !seat->closing;
+	pthread_rwlock_rdlock(&member->open);
+	may = !member->closing;
 	if (may) {
-		result = whorl_claim_wait(seat->subgroup, sizeof(uint64_t), (int)wh_dice_below(&worker->dice, 3),
+		result = whorl_claim_wait(member->subgroup, sizeof(uint64_t), (int)wh_dice_below(&worker->dice, 3),
 					  &worker->held[worker->held_count]);
 		ck_assert_msg(result == WHORL_OK || result == WHORL_TIMEOUT || result == WHORL_AGAIN, "%s",
 			      whorl_result_text(result));
 		worker->held_count += result == WHORL_OK;
 		worker->quota -= result == WHORL_OK;
 	}
-	pthread_rwlock_unlock(&seat->open);
+	pthread_rwlock_unlock(&member->open);
 	return may;
 }
 
@@ -177,21 +177,21 @@ static void *work(void *ctx)
 static void *close_some_time(void *ctx)
 {
 	struct worker *closer = ctx;
-	struct seat *seat = closer->seat;
+	struct member *member = closer->member;
 
 	nanosleep(&(struct timespec){.tv_nsec = (long)(wh_dice_below(&closer->dice, 40) * WH_NS_PER_MS)}, NULL);
-	pthread_rwlock_wrlock(&seat->open);
-	seat->closing = true;
-	pthread_rwlock_unlock(&seat->open);
-	seat->closed = whorl_close(seat->node, wh_dice_one_in(&closer->dice, 2) ? PATIENCE_MS : 0);
+	pthread_rwlock_wrlock(&member->open);
+	member->closing = true;
+	pthread_rwlock_unlock(&member->open);
+	member->closed = whorl_close(member->node, wh_dice_one_in(&closer->dice, 2) ? PATIENCE_MS : 0);
 	return NULL;
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------------------ */
 
-static void open_seat(struct run *run, uint32_t id, int64_t window)
+static void open_shard_member(struct run *run, uint32_t id, int64_t window)
 {
-	struct seat *seat = &run->seats[id];
+	struct member *member = &run->shard_members[id];
 	struct wh_group_options group = {.nodes = run->nodes,
 					 .start_timeout_ms = PATIENCE_MS,
 					 .failure_timeout_ms = PATIENCE_MS,
@@ -199,12 +199,12 @@ static void open_seat(struct run *run, uint32_t id, int64_t window)
 	static unsigned runs;
 
 	snprintf(group.name, sizeof(group.name), "threads-%u", id == 0 ? ++runs : runs);
-	*seat = (struct seat){.run = run, .id = id};
-	ck_assert_int_eq(pthread_rwlock_init(&seat->open, NULL), 0);
-	seat->node = open_on(create, id, &group, run->ordered ? WH_SUBGROUP_ORDERED : WH_SUBGROUP_UNORDERED, window);
-	seat->subgroup = whorl_subgroup_find(seat->node, "g");
-	ck_assert_int_eq(whorl_on_message(seat->subgroup, on_message, seat), WHORL_OK);
-	ck_assert_int_eq(whorl_start(seat->node), WHORL_OK);
+	*member = (struct member){.run = run, .id = id};
+	ck_assert_int_eq(pthread_rwlock_init(&member->open, NULL), 0);
+	member->node = open_on(create, id, &group, run->ordered ? WH_SUBGROUP_ORDERED : WH_SUBGROUP_UNORDERED, window);
+	member->subgroup = whorl_subgroup_find(member->node, "g");
+	ck_assert_int_eq(whorl_on_message(member->subgroup, on_message, member), WHORL_OK);
+	ck_assert_int_eq(whorl_start(member->node), WHORL_OK);
 }
 
 static void begin(struct run *run, struct wh_dice *dice)
@@ -215,19 +215,19 @@ static void begin(struct run *run, struct wh_dice *dice)
 	run->threads = (uint32_t)wh_dice_between(dice, 2, THREADS_MOST);
 	run->ordered = !wh_dice_one_in(dice, 4);
 	for (uint32_t id = 0; id < run->nodes; id++)
-		open_seat(run, id, window);
+		open_shard_member(run, id, window);
 	for (uint32_t id = 0; id < run->nodes; id++)
-		ck_assert_int_eq(whorl_ready(run->seats[id].node, PATIENCE_MS), WHORL_OK);
+		ck_assert_int_eq(whorl_ready(run->shard_members[id].node, PATIENCE_MS), WHORL_OK);
 	for (uint32_t id = 0; id < run->nodes; id++) {
 		for (uint32_t t = 0; t < run->threads; t++) {
 			struct worker *worker = &run->workers[id][t];
 
-			*worker = (struct worker){.seat = &run->seats[id], .quota = QUOTA};
+			*worker = (struct worker){.member = &run->shard_members[id], .quota = QUOTA};
 			worker->dice = (struct wh_dice){wh_dice_roll(dice)};
 			worker->pause_us = wh_dice_one_in(dice, 2) ? 20 : 600;
 			ck_assert_int_eq(pthread_create(&worker->thread, NULL, work, worker), 0);
 		}
-		run->closers[id] = (struct worker){.seat = &run->seats[id], .dice = {wh_dice_roll(dice)}};
+		run->closers[id] = (struct worker){.member = &run->shard_members[id], .dice = {wh_dice_roll(dice)}};
 	}
 	for (uint32_t id = 1; id < run->nodes; id++)
 		ck_assert_int_eq(pthread_create(&run->closers[id].thread, NULL, close_some_time, &run->closers[id]), 0);
@@ -241,16 +241,16 @@ static void end(struct run *run)
 			pthread_join(run->workers[id][t].thread, NULL);
 	for (uint32_t id = 1; id < run->nodes; id++)
 		pthread_join(run->closers[id].thread, NULL);
-	run->seats[0].closed = whorl_close(run->seats[0].node, PATIENCE_MS);
-	ck_assert_int_eq(run->seats[0].closed, WHORL_OK);
+	run->shard_members[0].closed = whorl_close(run->shard_members[0].node, PATIENCE_MS);
+	ck_assert_int_eq(run->shard_members[0].closed, WHORL_OK);
 	for (uint32_t id = 0; id < run->nodes; id++)
-		pthread_rwlock_destroy(&run->seats[id].open);
+		pthread_rwlock_destroy(&run->shard_members[id].open);
 }
 
 /* Of each sender what was accepted, in its order, and nothing else; all of it if that drained and was told so. */
 static void check_sender(const struct run *run, uint32_t sender)
 {
-	const struct seat *from = &run->seats[sender], *last = &run->seats[0];
+	const struct member *from = &run->shard_members[sender], *last = &run->shard_members[0];
 	uint64_t next = 0, count = wh_load_acquire(&last->delivered);
 
 	for (uint64_t at = 0; at < count; at++) {
@@ -274,13 +274,13 @@ static void check_sender(const struct run *run, uint32_t sender)
 /* A node that has left has delivered the beginning of what the last node has. */
 static void check_order(const struct run *run, uint32_t id)
 {
-	const struct seat *seat = &run->seats[id], *last = &run->seats[0];
-	uint64_t count = wh_load_acquire(&seat->delivered);
+	const struct member *member = &run->shard_members[id], *last = &run->shard_members[0];
+	uint64_t count = wh_load_acquire(&member->delivered);
 
 	ck_assert_uint_le(count, wh_load_acquire(&last->delivered));
 	for (uint64_t at = 0; at < count; at++) {
-		ck_assert_uint_eq(seat->order[at].sender, last->order[at].sender);
-		ck_assert_uint_eq(seat->order[at].index, last->order[at].index);
+		ck_assert_uint_eq(member->order[at].sender, last->order[at].sender);
+		ck_assert_uint_eq(member->order[at].index, last->order[at].index);
 	}
 }
 

@@ -9,7 +9,7 @@
 
 #define CLAIMS 600 /* of one sender in one subgroup at most */
 #define EVENTS 60000
-#define SEATS 7
+#define NODES 7
 #define GROUPS 3
 
 struct event {
@@ -29,13 +29,13 @@ struct world { /* a group that does all right, at random */
 	struct event *events;
 	uint32_t event_count;
 	uint32_t views, count;
-	uint32_t members[SEATS + 1][SEATS], counts[SEATS + 1]; /* by view */
-	bool aborted[GROUPS][SEATS][CLAIMS];
-	uint64_t claims[GROUPS][SEATS], given[GROUPS][SEATS]; /* given: a place in an order */
-	uint64_t next[GROUPS][SEATS][SEATS];                  /* ticks: expected by a node of a sender */
-	struct line line[GROUPS][2][SEATS * CLAIMS];
-	uint32_t length[GROUPS][2], position[GROUPS][SEATS];
-	bool dead[SEATS];
+	uint32_t members[NODES + 1][NODES], counts[NODES + 1]; /* by view */
+	bool aborted[GROUPS][NODES][CLAIMS];
+	uint64_t claims[GROUPS][NODES], given[GROUPS][NODES]; /* given: a place in an order */
+	uint64_t next[GROUPS][NODES][NODES];                  /* ticks: expected by a node of a sender */
+	struct line line[GROUPS][2][NODES * CLAIMS];
+	uint32_t length[GROUPS][2], position[GROUPS][NODES];
+	bool dead[NODES];
 };
 
 static struct event *note(struct world *w, char kind, uint32_t node)
@@ -171,7 +171,7 @@ static uint32_t cut_of(struct world *w, uint32_t g, uint32_t shard)
 static void change(struct world *w)
 {
 	uint32_t cut[GROUPS][2] = {{0}}, before = w->views, stay = 0;
-	bool gone[SEATS] = {false};
+	bool gone[NODES] = {false};
 
 	for (uint32_t g = 0; g < GROUPS; g++)
 		for (uint32_t shard = 0; shard < 2; shard++)
@@ -207,14 +207,14 @@ static void change(struct world *w)
 				w->given[g][w->line[g][shard][i].sender] = w->line[g][shard][i].index;
 			w->length[g][shard] = 0;
 		}
-	for (uint32_t node = 0; node < SEATS; node++)
+	for (uint32_t node = 0; node < NODES; node++)
 		for (uint32_t g = 0; g < GROUPS; g++) {
 			struct wh_history_place was = place_now(w, g, node), is = place_in(w, before + 1, g, node);
 
 			w->position[g][node] = 0;
 			if (was.role == WH_HISTORY_SENDER && (is.role == WH_HISTORY_OUT || is.shard != was.shard)) {
 				w->given[g][node] = w->claims[g][node];
-				for (uint32_t other = 0; other < SEATS; other++)
+				for (uint32_t other = 0; other < NODES; other++)
 					w->next[g][other][node] = w->claims[g][node];
 			}
 		}
@@ -250,8 +250,8 @@ static struct world *new_world(uint64_t seed)
 	w->events = calloc(EVENTS, sizeof(*w->events));
 	ck_assert_ptr_nonnull(w->events);
 	w->dice.state = seed;
-	w->count = w->counts[0] = SEATS;
-	for (uint32_t n = 0; n < SEATS; n++) {
+	w->count = w->counts[0] = NODES;
+	for (uint32_t n = 0; n < NODES; n++) {
 		w->members[0][n] = n;
 		note(w, 'V', n);
 	}
@@ -308,10 +308,10 @@ static bool tell(struct wh_history *h, const struct world *w, const struct event
 /* Is the whole history good? Why not goes to the output. */
 static bool judge(const struct world *w)
 {
-	struct wh_history *h = make(SEATS, -1, false);
-	bool survives[SEATS], good = true;
+	struct wh_history *h = make(NODES, -1, false);
+	bool survives[NODES], good = true;
 
-	for (uint32_t n = 0; n < SEATS; n++)
+	for (uint32_t n = 0; n < NODES; n++)
 		survives[n] = !w->dead[n];
 	for (uint32_t i = 0; i < w->event_count && good; i++)
 		good = tell(h, w, &w->events[i]);
@@ -469,20 +469,20 @@ START_TEST(logs_are_merged)
 {
 	struct wh_dice dice = {test_seed(1)};
 	struct world *w = new_world(wh_dice_roll(&dice));
-	struct wh_history *h = make(SEATS, -1, false);
-	FILE *logs[SEATS];
-	char *text[SEATS];
-	size_t bytes[SEATS];
-	bool survives[SEATS];
+	struct wh_history *h = make(NODES, -1, false);
+	FILE *logs[NODES];
+	char *text[NODES];
+	size_t bytes[NODES];
+	bool survives[NODES];
 	uint64_t deliveries = 0;
 
-	for (uint32_t n = 0; n < SEATS; n++)
+	for (uint32_t n = 0; n < NODES; n++)
 		ck_assert_ptr_nonnull(logs[n] = open_memstream(&text[n], &bytes[n]));
 	for (uint32_t i = 0; i < w->event_count; i++) {
 		log_event(logs[w->events[i].node], w, &w->events[i]);
 		deliveries += w->events[i].kind == 'D';
 	}
-	for (uint32_t n = 0; n < SEATS; n++) {
+	for (uint32_t n = 0; n < NODES; n++) {
 		fclose(logs[n]);
 		ck_assert_ptr_nonnull(logs[n] = fmemopen(text[n], bytes[n], "r"));
 		survives[n] = !w->dead[n];
@@ -490,7 +490,7 @@ START_TEST(logs_are_merged)
 	ck_assert_msg(wh_history_replay(h, logs), "%s", wh_history_broken(h));
 	ck_assert_uint_eq(wh_history_deliveries(h), deliveries);
 	ck_assert_msg(wh_history_end(h, survives), "%s", wh_history_broken(h));
-	for (uint32_t n = 0; n < SEATS; n++) {
+	for (uint32_t n = 0; n < NODES; n++) {
 		fclose(logs[n]);
 		free(text[n]);
 	}
