@@ -13,7 +13,7 @@
 
 /* ---- a first view, or an invitation ------------------------------------------------------------------------------ */
 
-void wh_node_reach(whorl_node *node, int step)
+void wh_node_advance(whorl_node *node, int step)
 {
 	if (wh_load_relaxed(&node->entry_ns[step]) == 0)
 		wh_store_relaxed(&node->entry_ns[step],
@@ -30,7 +30,7 @@ static bool open(void *ctx, struct wh_view *view, uint64_t key)
 	if (result != WHORL_OK)
 		wh_node_fail(node, WH_LOG_ERROR, result, "view %" PRIu64 " cannot be entered: %s", number, err.text);
 	else
-		wh_node_reach(node, WHORL_ENTRY_INVITED);
+		wh_node_advance(node, WHORL_ENTRY_INVITED);
 	return result == WHORL_OK;
 }
 
@@ -63,7 +63,7 @@ static bool is_open(void *ctx)
 		node->transport->ops->service(node->transport);
 	if (!proposed->image->ready || !promise(node, proposed->view->group))
 		return false;
-	wh_node_reach(node, WHORL_ENTRY_THERE);
+	wh_node_advance(node, WHORL_ENTRY_THERE);
 	wh_heartbeat_arrive(&proposed->heartbeat);
 	return true;
 }
@@ -134,11 +134,11 @@ const struct wh_joiner wh_node_joiner = {
 	.refused = refused,
 };
 
-void wh_node_settle(whorl_node *node)
+void wh_node_state_restored(whorl_node *node)
 {
 	if (node->epoch == NULL || wh_node_restores(node))
 		return;
-	wh_node_reach(node, WHORL_ENTRY_RESTORED);
+	wh_node_advance(node, WHORL_ENTRY_RESTORED);
 	pthread_mutex_lock(&node->lock);
 	node->ready = true;
 	pthread_cond_broadcast(&node->changed);
@@ -147,7 +147,7 @@ void wh_node_settle(whorl_node *node)
 
 /* ---- what I am --------------------------------------------------------------------------------------------------- */
 
-void wh_node_stand(whorl_node *node)
+void wh_node_announce(whorl_node *node)
 {
 	const struct wh_epoch *epoch = node->epoch;
 	struct wh_wire intro = {.standing = WH_SEEKING};
@@ -161,7 +161,7 @@ void wh_node_stand(whorl_node *node)
 					 .group = epoch->view->group,
 					 .leader = epoch->view->ids[wh_change_leader_of(&epoch->change)],
 					 .key = epoch->image->key};
-	wh_roster_stand(&node->roster, &intro, epoch->view);
+	wh_roster_announce(&node->roster, &intro, epoch->view);
 }
 
 /* As a joiner does: if it is lost, the leader looks with its next heartbeat. */
@@ -185,7 +185,7 @@ static whorl_subgroup *subgroup_at(whorl_node *node, uint64_t configured)
 	return configured < node->subgroup_count ? &node->subgroups[configured] : NULL;
 }
 
-static void hear_state(whorl_node *node, uint32_t from, const struct wh_wire *message)
+static void on_state_message(whorl_node *node, uint32_t from, const struct wh_wire *message)
 {
 	whorl_subgroup *subgroup = subgroup_at(node, message->subgroup);
 
@@ -200,31 +200,31 @@ static void hear_state(whorl_node *node, uint32_t from, const struct wh_wire *me
 }
 
 /* False: no node says that. */
-static bool hear(whorl_node *node, uint32_t from, const struct wh_wire *message)
+static bool on_message(whorl_node *node, uint32_t from, const struct wh_wire *message)
 {
 	struct wh_epoch *epoch = node->epoch;
 
 	switch (message->kind) {
 	case WH_WIRE_INTRO:
-		wh_roster_hear(&node->roster, from, message);
+		wh_roster_on_intro(&node->roster, from, message);
 		return true;
 	case WH_WIRE_JOIN:
 	case WH_WIRE_THERE:
-		if (wh_join_requests_hear(&node->requests, from, message,
-					  epoch != NULL && wh_change_leads(&epoch->change)))
+		if (wh_join_requests_on_message(&node->requests, from, message,
+						epoch != NULL && wh_change_leads(&epoch->change)))
 			epoch->change.wanted = true;
 		return true;
 	case WH_WIRE_VIEW:
 	case WH_WIRE_WITHDRAWN:
 		if (epoch == NULL)
-			return wh_join_hear(&node->join, from, message);
+			return wh_join_on_message(&node->join, from, message);
 		wh_roster_dropped(&node->roster, from, message);
 		wh_epoch_suspect_lost(epoch);
 		return true;
 	case WH_WIRE_STATE_WANTED:
 	case WH_WIRE_NO_STATE:
 	case WH_WIRE_REST:
-		hear_state(node, from, message);
+		on_state_message(node, from, message);
 		return true;
 	case WH_WIRE_KINDS:
 		break;
@@ -232,14 +232,14 @@ static bool hear(whorl_node *node, uint32_t from, const struct wh_wire *message)
 	return false;
 }
 
-static void hear_control(whorl_node *node, const struct wh_transport_event *event)
+static void on_control(whorl_node *node, const struct wh_transport_event *event)
 {
 	struct wh_wire message;
 
 	node->roster.known_nodes[event->node].heard_ns = node->loop.now_ns;
-	if (wh_wire_decode(&message, event->text, event->bytes) && hear(node, event->node, &message))
+	if (wh_wire_decode(&message, event->text, event->bytes) && on_message(node, event->node, &message))
 		return;
-	if (node->nonsense++ == 0)
+	if (node->bad_messages++ == 0)
 		wh_log(&node->diag, WH_LOG_WARNING, "node %u says what no node can say, and is not heard", event->node);
 }
 
@@ -253,17 +253,17 @@ static void take_stream(whorl_node *node, const struct wh_transport_event *event
 		event->stream->ops->close(event->stream);
 }
 
-void wh_node_hear(whorl_node *node, const struct wh_transport_event *event)
+void wh_node_on_event(whorl_node *node, const struct wh_transport_event *event)
 {
 	switch (event->kind) {
 	case WH_EVENT_CONTROL:
-		hear_control(node, event);
+		on_control(node, event);
 		break;
 	case WH_EVENT_STREAM:
 		take_stream(node, event);
 		break;
-	case WH_EVENT_ASKED:
-		wh_status_answer(node, event->text, event->bytes, event->visitor);
+	case WH_EVENT_QUERY:
+		wh_status_answer(node, event->text, event->bytes, event->query);
 		break;
 	default:
 		break;

@@ -268,17 +268,17 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	node->transport->ops->past(node->transport, epoch->image->key);
 	node->requests.patience_ns = epoch->heartbeat.timeout_ns;
 	wh_join_requests_settle(&node->requests, epoch->view);
-	wh_node_stand(node);
+	wh_node_announce(node);
 	node->rests_settled = false;
 	wh_count(&node->views, 1);
 	wh_event(&node->diag, "view", epoch->view->number, epoch->view->members, 0);
 	log_view(node, epoch->view);
 	if (before == NULL)
-		wh_node_reach(node, WHORL_ENTRY_BEGUN);
+		wh_node_advance(node, WHORL_ENTRY_BEGUN);
 	wh_node_tell_view(node);
 	wh_node_tell_gone(node);
 	wh_node_give(epoch);
-	wh_node_settle(node);
+	wh_node_state_restored(node);
 }
 
 static void install(void *ctx)

@@ -87,7 +87,7 @@ struct whorl_node {
 	wh_word rest_asked;       /* 1: this node is to rest, or a node is to be asked to. [any sets, loop clears] */
 	bool rests_settled;       /* [loop] nothing of that is to be done in this view */
 	uint64_t explained_ns;    /* [loop] */
-	uint64_t nonsense;        /* [loop] control messages that were none */
+	uint64_t bad_messages;    /* [loop] control messages that were none */
 	uint64_t change_began_ns; /* [loop] */
 	bool awaits_delivery;     /* [loop] the first of this view */
 	wh_word jobs;             /* submitted, and not done. [any] */
@@ -139,19 +139,19 @@ void wh_node_regain_quorum(whorl_node *node);
 /* enter.c: the participant of join, and what is heard from others. */
 extern const struct wh_joiner wh_node_joiner;
 /* A control message, a stream, a question. */
-void wh_node_hear(whorl_node *node, const struct wh_transport_event *event);
+void wh_node_on_event(whorl_node *node, const struct wh_transport_event *event);
 /* What comes into the group, and goes: one pass. */
 size_t wh_node_enter(whorl_node *node);
 /* Tells nodes that are not in my view what I am. */
-void wh_node_stand(whorl_node *node);
+void wh_node_announce(whorl_node *node);
 /* Whether it sends again is settled: threads that wait for that claim. */
 void wh_node_returned(whorl_subgroup *subgroup);
 /* Asks the leader of my view to look which node wants what. */
 void wh_node_ask_leader(whorl_node *node);
 /* This node has reached that stage of its way in. */
-void wh_node_reach(whorl_node *node, int step);
+void wh_node_advance(whorl_node *node, int step);
 /* All that it was to restore is restored: it is ready, unless it was. */
-void wh_node_settle(whorl_node *node);
+void wh_node_state_restored(whorl_node *node);
 
 /* transfer.c: the state of subgroups. */
 WH_MUST_CHECK enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whorl_state *functions,

@@ -81,7 +81,7 @@ static void handle(whorl_node *node, const struct wh_transport_event *event)
 	case WH_EVENT_IMAGE_READY:
 		break; /* looked at where it is waited for */
 	case WH_EVENT_PEER_MET:
-		wh_node_reach(node, WHORL_ENTRY_MET);
+		wh_node_advance(node, WHORL_ENTRY_MET);
 		wh_roster_met(&node->roster, event->node, event->incarnation);
 		break;
 	case WH_EVENT_PEER_LEFT:
@@ -93,8 +93,8 @@ static void handle(whorl_node *node, const struct wh_transport_event *event)
 		break;
 	case WH_EVENT_CONTROL:
 	case WH_EVENT_STREAM:
-	case WH_EVENT_ASKED:
-		wh_node_hear(node, event);
+	case WH_EVENT_QUERY:
+		wh_node_on_event(node, event);
 		break;
 	}
 }
@@ -207,7 +207,7 @@ size_t wh_node_watch(void *ctx)
 	if (now - node->surveyed_ns < SURVEY_NS)
 		return work;
 	node->surveyed_ns = now;
-	wh_node_stand(node);
+	wh_node_announce(node);
 	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->shard_member_count; i++)
 		survey(node, &node->epoch->shard_members[i]);
 	return work;

@@ -212,24 +212,24 @@ enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out)
 	return WHORL_OK;
 }
 
-static void answer_in_full(whorl_node *node, uint64_t visitor)
+static void answer_in_full(whorl_node *node, uint64_t query)
 {
 	unsigned char *bytes = malloc(WH_ANSWER_MAX);
 	struct whorl_status *status = NULL;
 
 	if (bytes != NULL && wh_status_make(node, &status) == WHORL_OK)
-		node->transport->ops->answer(node->transport, visitor, bytes,
+		node->transport->ops->answer(node->transport, query, bytes,
 					     wh_status_encode(bytes, WH_ANSWER_MAX, status));
 	whorl_status_free(status);
 	free(bytes);
 }
 
-void wh_status_answer(whorl_node *node, const void *question, size_t bytes, uint64_t visitor)
+void wh_status_answer(whorl_node *node, const void *question, size_t bytes, uint64_t query)
 {
 	unsigned char shrug[WH_STATUS_QUESTION_BYTES];
 
 	if (wh_status_is_question(question, bytes))
-		answer_in_full(node, visitor);
+		answer_in_full(node, query);
 	else
-		node->transport->ops->answer(node->transport, visitor, shrug, wh_status_shrug(shrug));
+		node->transport->ops->answer(node->transport, query, shrug, wh_status_shrug(shrug));
 }

@@ -20,7 +20,7 @@
 
 /* Answers a question that has come to the node; whatever it does not understand is told so. On the loop, between two passes. It
  * allocates, for a moment, in proportion to the members and shards of the view; without memory there is no answer. */
-void wh_status_answer(whorl_node *node, const void *question, size_t bytes, uint64_t visitor);
+void wh_status_answer(whorl_node *node, const void *question, size_t bytes, uint64_t query);
 
 /* The node as it is now. On the loop. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out);
@@ -45,8 +45,8 @@ WH_MUST_CHECK enum whorl_result wh_inquiry_open(struct wh_inquiry *out, const st
 						struct wh_error *err);
 void wh_inquiry_close(struct wh_inquiry *inquiry);
 /* The results of whorl_status_get. */
-WH_MUST_CHECK enum whorl_result wh_inquiry_ask(const struct wh_inquiry *inquiry, uint32_t id, int timeout_ms,
-					       struct whorl_status **out, struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_inquiry_send(const struct wh_inquiry *inquiry, uint32_t id, int timeout_ms,
+						struct whorl_status **out, struct wh_error *err);
 
 size_t wh_status_question(unsigned char out[WH_STATUS_QUESTION_BYTES]);
 /* Is it one that this version answers? */

@@ -26,8 +26,8 @@ static enum whorl_result check(const char *group, uint32_t id, int timeout_ms, s
 }
 
 /* At its address by tcp, or as nodes on verbs are asked; without one on shared memory. */
-static enum whorl_result ask_by(const struct wh_tcp_asked *asked, bool verbs, int timeout_ms, struct whorl_status **out,
-				struct wh_error *err)
+static enum whorl_result query_by(const struct wh_tcp_target *asked, bool verbs, int timeout_ms,
+				  struct whorl_status **out, struct wh_error *err)
 {
 	uint64_t timeout_ns = (uint64_t)timeout_ms * WH_NS_PER_MS;
 	unsigned char question[WH_STATUS_QUESTION_BYTES];
@@ -38,11 +38,11 @@ static enum whorl_result ask_by(const struct wh_tcp_asked *asked, bool verbs, in
 	if (answer == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an answer");
 	if (asked->address != NULL && verbs)
-		result = wh_verbs_ask(asked->address, question, count, timeout_ns, answer, &bytes, err);
+		result = wh_verbs_query(asked->address, question, count, timeout_ns, answer, &bytes, err);
 	else if (asked->address != NULL)
-		result = wh_tcp_ask(asked, question, count, timeout_ns, answer, &bytes, err);
+		result = wh_tcp_query(asked, question, count, timeout_ns, answer, &bytes, err);
 	else
-		result = wh_shm_ask(asked->group, asked->node, question, count, timeout_ns, answer, &bytes, err);
+		result = wh_shm_query(asked->group, asked->node, question, count, timeout_ns, answer, &bytes, err);
 	if (result == WHORL_OK)
 		result = wh_status_decode(out, answer, bytes, err);
 	free(answer);
@@ -70,17 +70,17 @@ static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, str
 			     struct wh_error *err)
 {
 	char address[WH_TCP_ADDRESS_BYTES], on_verbs[WH_VERBS_ADDRESS_BYTES];
-	struct wh_tcp_asked asked = {.group = group, .node = id};
-	enum whorl_result result = ask_by(&asked, false, timeout_ms, out, err);
+	struct wh_tcp_target asked = {.group = group, .node = id};
+	enum whorl_result result = query_by(&asked, false, timeout_ms, out, err);
 
 	if (result == WHORL_NOT_FOUND) {
 		wh_tcp_address_default(group, id, address);
 		asked.address = address;
-		result = ask_by(&asked, false, timeout_ms, out, err);
+		result = query_by(&asked, false, timeout_ms, out, err);
 	}
 	if (result == WHORL_NOT_FOUND && wh_verbs_address_default(group, id, on_verbs, NULL) == WHORL_OK) {
 		asked.address = on_verbs;
-		result = ask_by(&asked, true, timeout_ms, out, err);
+		result = query_by(&asked, true, timeout_ms, out, err);
 	}
 	return believe(result, group, id, out, err);
 }
@@ -96,13 +96,13 @@ void wh_inquiry_close(struct wh_inquiry *inquiry)
 	wh_secret_free(&inquiry->secret);
 }
 
-enum whorl_result wh_inquiry_ask(const struct wh_inquiry *inquiry, uint32_t id, int timeout_ms,
-				 struct whorl_status **out, struct wh_error *err)
+enum whorl_result wh_inquiry_send(const struct wh_inquiry *inquiry, uint32_t id, int timeout_ms,
+				  struct whorl_status **out, struct wh_error *err)
 {
 	const struct wh_node_config *config = inquiry->config;
 	bool verbs = config->group.transport == WH_TRANSPORT_VERBS;
 	char address[WH_TCP_ADDRESS_BYTES];
-	struct wh_tcp_asked asked = {
+	struct wh_tcp_target asked = {
 		.group = config->group.name, .node = id, .key = inquiry->secret.key, .tls = inquiry->secret.tls};
 
 	*out = NULL;
@@ -117,7 +117,7 @@ enum whorl_result wh_inquiry_ask(const struct wh_inquiry *inquiry, uint32_t id, 
 					? config->addresses[id].address
 					: address;
 	}
-	return believe(ask_by(&asked, verbs, timeout_ms, out, err), asked.group, id, out, err);
+	return believe(query_by(&asked, verbs, timeout_ms, out, err), asked.group, id, out, err);
 }
 
 static enum whorl_result tell(const char *function, enum whorl_result result, const struct wh_error *err, char *text,
@@ -134,7 +134,7 @@ static enum whorl_result tell(const char *function, enum whorl_result result, co
 enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struct whorl_status **out, char *text,
 				      size_t bytes)
 {
-	const struct wh_tcp_asked asked = {.address = address, .group = "", .node = WH_SECURE_VISITOR};
+	const struct wh_tcp_target asked = {.address = address, .group = "", .node = WH_SECURE_VISITOR};
 	struct wh_error err = {0};
 	enum whorl_result result;
 
@@ -151,7 +151,7 @@ enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struc
 	if (result != WHORL_OK)
 		wh_error_prefix(&err, "address");
 	else
-		result = ask_by(&asked, false, timeout_ms, out, &err);
+		result = query_by(&asked, false, timeout_ms, out, &err);
 	return tell(__func__, result, &err, text, bytes);
 }
 
@@ -194,7 +194,7 @@ enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout
 	else
 		result = wh_inquiry_open(&inquiry, &bound, &err);
 	if (result == WHORL_OK) {
-		result = wh_inquiry_ask(&inquiry, id, timeout_ms, out, &err);
+		result = wh_inquiry_send(&inquiry, id, timeout_ms, out, &err);
 		wh_inquiry_close(&inquiry);
 	}
 	wh_node_config_free(&bound);

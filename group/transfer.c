@@ -140,7 +140,7 @@ static void restored(void *ctx)
 	whorl_subgroup *subgroup = ctx;
 
 	wh_event(&subgroup->node->diag, "restored", subgroup->configured, 0, 0);
-	wh_node_settle(subgroup->node);
+	wh_node_state_restored(subgroup->node);
 }
 
 static void failed(void *ctx, enum whorl_result code, const char *why)

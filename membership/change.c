@@ -97,11 +97,11 @@ static size_t wedge(struct wh_change *change)
 	wh_sst_publish_flag(change->sst, change->pushes, change->columns.wedged, change->heartbeat->peers);
 	wh_pushes_post(change->pushes);
 	wh_event(change->diag, "wedge", change->view->number, 0, 0);
-	wh_change_reach(change, WH_STAGE_WEDGED);
+	wh_change_advance(change, WH_STAGE_WEDGED);
 	if (change->ticket != 0) /* prepared while the view went on */
-		wh_change_reach(change, WH_STAGE_PROPOSED);
+		wh_change_advance(change, WH_STAGE_PROPOSED);
 	if (change->ticket != 0 && change->ticket == change->acknowledged)
-		wh_change_reach(change, WH_STAGE_ACKNOWLEDGED);
+		wh_change_advance(change, WH_STAGE_ACKNOWLEDGED);
 	return 1;
 }
 
@@ -131,7 +131,7 @@ static void agree(struct wh_change *change, uint32_t by)
 	change->agreed = (uint64_t)by + 1;
 	wh_sst_publish(change->sst, change->pushes, change->columns.agreed, change->agreed, to);
 	wh_pushes_post(change->pushes);
-	wh_change_reach(change, WH_STAGE_DECIDED);
+	wh_change_advance(change, WH_STAGE_DECIDED);
 }
 
 /* No member decides that I deliver what I have not received, nor that I have not delivered what I have: all survivors have received
@@ -328,7 +328,7 @@ static size_t settle(struct wh_change *change)
 		work = catch_up(change);
 	}
 	if (change->settled)
-		wh_change_reach(change, WH_STAGE_AGREED);
+		wh_change_advance(change, WH_STAGE_AGREED);
 	return work;
 }
 

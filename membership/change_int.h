@@ -85,7 +85,7 @@ static inline uint32_t wh_change_leader(const struct wh_change *change)
 	return rank;
 }
 
-static inline void wh_change_reach(struct wh_change *change, int stage)
+static inline void wh_change_advance(struct wh_change *change, int stage)
 {
 	if (change->stage_ns[stage] == 0 && change->began_ns != 0)
 		change->stage_ns[stage] = wh_env_now(change->diag->env) - change->began_ns;

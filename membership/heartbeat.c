@@ -69,7 +69,7 @@ void wh_heartbeat_forgive(struct wh_heartbeat *heartbeat)
 }
 
 /* Its heartbeats wait behind what is arriving. What the last one said about hearing a quorum is as old as that one. */
-static void hear_bytes(struct wh_heard *heard, uint64_t now, uint64_t arrived)
+static void on_bytes(struct wh_heard *heard, uint64_t now, uint64_t arrived)
 {
 	*heard = (struct wh_heard){.value = heard->value,
 				   .arrived = arrived,
@@ -91,7 +91,7 @@ static void look(struct wh_heartbeat *heartbeat, uint64_t now, uint32_t rank, bo
 		*heard = (struct wh_heard){
 			.value = value, .arrived = arrived, .when_ns = now, .afresh = !late, .deaf_ns = deaf_ns};
 	} else if (arrived != heard->arrived) {
-		hear_bytes(heard, now, arrived);
+		on_bytes(heard, now, arrived);
 	} else if (now - heard->when_ns > heartbeat->timeout_ns) {
 		heard->overdue = true;
 		heard->afresh = false;

@@ -77,7 +77,7 @@ void wh_join_begin(struct wh_join *join);
 void wh_join_close(struct wh_join *join);
 
 /* A VIEW or WITHDRAWN. False: it is not what a node can say: it is broken. */
-bool wh_join_hear(struct wh_join *join, uint32_t node, const struct wh_wire *message);
+bool wh_join_on_message(struct wh_join *join, uint32_t node, const struct wh_wire *message);
 
 /* The transport has refused that node, or it us: they cannot go together. */
 void wh_join_refused(struct wh_join *join, uint32_t node, const char *why);

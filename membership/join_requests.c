@@ -9,7 +9,8 @@
 
 #define WANTS_NS (500 * WH_NS_PER_MS) /* some times as often as it asks (join.c) */
 
-bool wh_join_requests_hear(struct wh_join_requests *requests, uint32_t node, const struct wh_wire *message, bool leads)
+bool wh_join_requests_on_message(struct wh_join_requests *requests, uint32_t node, const struct wh_wire *message,
+				 bool leads)
 {
 	struct wh_known_node *known = &requests->roster->known_nodes[node];
 
@@ -22,7 +23,7 @@ bool wh_join_requests_hear(struct wh_join_requests *requests, uint32_t node, con
 	if (known->incarnation != message->incarnation)
 		return false;
 	if (!known->introduced) /* its intro is behind */
-		wh_roster_hear(requests->roster, node, message);
+		wh_roster_on_intro(requests->roster, node, message);
 	if (!leads) {
 		known->told = 0; /* which member leads */
 		requests->roster->outstanding = true;

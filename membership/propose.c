@@ -293,7 +293,7 @@ static void follow(struct wh_change *change, uint32_t leader, uint64_t attempt)
 	}
 	if (!changes_something(change)) /* it is given up */
 		return;
-	wh_change_reach(change, WH_STAGE_PROPOSED);
+	wh_change_advance(change, WH_STAGE_PROPOSED);
 	next = (struct wh_next){.removed = change->left_out,
 				.newcomers = change->coming,
 				.newcomer_count = change->coming_count,
@@ -322,7 +322,7 @@ size_t wh_acknowledge_proposal(struct wh_change *change)
 	wh_sst_publish(change->sst, change->pushes, change->columns.acknowledged, ticket, change->heartbeat->peers);
 	wh_pushes_post(change->pushes);
 	wh_event(change->diag, "acknowledge", change->view->number, lead, attempt);
-	wh_change_reach(change, WH_STAGE_ACKNOWLEDGED);
+	wh_change_advance(change, WH_STAGE_ACKNOWLEDGED);
 	return 1;
 }
 

@@ -71,7 +71,7 @@ void wh_roster_dropped(struct wh_roster *roster, uint32_t node, const struct wh_
 		known->dropped = key;
 }
 
-void wh_roster_stand(struct wh_roster *roster, const struct wh_wire *intro, const struct wh_view *view)
+void wh_roster_announce(struct wh_roster *roster, const struct wh_wire *intro, const struct wh_view *view)
 {
 	struct wh_wire *mine = &roster->intro;
 
@@ -101,7 +101,7 @@ static const char *difference_of(const struct wh_roster *roster, const struct wh
 	return message->subgroups_digest != roster->subgroups_digest ? "[subgroup] sections differ" : NULL;
 }
 
-void wh_roster_hear(struct wh_roster *roster, uint32_t node, const struct wh_wire *message)
+void wh_roster_on_intro(struct wh_roster *roster, uint32_t node, const struct wh_wire *message)
 {
 	struct wh_known_node *known = &roster->known_nodes[node];
 	const char *difference = difference_of(roster, message);

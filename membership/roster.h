@@ -77,10 +77,10 @@ void wh_roster_gone(struct wh_roster *roster, uint32_t node);
 void wh_roster_dropped(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);
 
 /* What I am from now on. All nodes that are not in `view` with me are told. */
-void wh_roster_stand(struct wh_roster *roster, const struct wh_wire *intro, const struct wh_view *view);
+void wh_roster_announce(struct wh_roster *roster, const struct wh_wire *intro, const struct wh_view *view);
 
 /* A WH_WIRE_INTRO from that node. */
-void wh_roster_hear(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);
+void wh_roster_on_intro(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);
 
 /* A member of another group of this name that is there; -1: none is. `group` 0: any two that differ, and both hear a quorum. */
 int wh_roster_stranger(const struct wh_roster *roster, uint64_t group);
@@ -132,7 +132,8 @@ struct wh_join_requests {
 };
 
 /* A JOIN or THERE. True: a node wants to come in; a leader should look. A member that does not lead answers with an intro. */
-bool wh_join_requests_hear(struct wh_join_requests *requests, uint32_t node, const struct wh_wire *message, bool leads);
+bool wh_join_requests_on_message(struct wh_join_requests *requests, uint32_t node, const struct wh_wire *message,
+				 bool leads);
 
 /* The nodes that want to come in and may. Returns how many, at most `max`. */
 uint32_t wh_join_requests_newcomers(struct wh_join_requests *requests, struct wh_newcomer *out, uint32_t max);

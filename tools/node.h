@@ -119,7 +119,7 @@ struct wh_member_run {
 	/* A second has gone by. NULL: nothing to do. [main] */
 	void (*second)(struct wh_member_part *part, uint64_t now_ns);
 	/* What is typed is said: a line, or a piece of one if not `whole`. NULL: only commands are typed. [main] */
-	void (*hear)(struct wh_member_part *part, const char *text, size_t bytes, bool whole);
+	void (*on_bytes)(struct wh_member_part *part, const char *text, size_t bytes, bool whole);
 	bool (*has_room)(const struct wh_member_part *part); /* for WH_INPUT_BYTES of it */
 };
 

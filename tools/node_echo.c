@@ -236,7 +236,7 @@ static bool has_room(const struct wh_member_part *part)
 	return sizeof echo->input - echo->typed > WH_INPUT_BYTES;
 }
 
-static void hear(struct wh_member_part *part, const char *text, size_t bytes, bool whole)
+static void on_bytes(struct wh_member_part *part, const char *text, size_t bytes, bool whole)
 {
 	struct echo *echo = part->own;
 
@@ -279,5 +279,5 @@ const struct wh_member_run wh_member_echo = {.name = "echo",
 					     .close = close_echo,
 					     .next = next,
 					     .fill = fill,
-					     .hear = hear,
+					     .on_bytes = on_bytes,
 					     .has_room = has_room};

@@ -70,23 +70,23 @@ bool wh_input_listens(const struct wh_member *member)
 	const struct wh_member_run *run = member->options->run;
 
 	if (member->input.ended ||
-	    (run->hear != NULL && (member->part_count == 0 || !run->has_room(&member->parts[0]))))
+	    (run->on_bytes != NULL && (member->part_count == 0 || !run->has_room(&member->parts[0]))))
 		return false;
 	if (isatty(STDIN_FILENO))
 		return tcgetpgrp(STDIN_FILENO) == getpgrp();
-	return run->hear != NULL || member->options->commands;
+	return run->on_bytes != NULL || member->options->commands;
 }
 
 /* The first `count` bytes that were typed: a line, without its end, or a piece of one that is longer than there is room for. */
-static void hear(struct wh_member *member, size_t count, bool whole)
+static void on_bytes(struct wh_member *member, size_t count, bool whole)
 {
 	struct wh_input *input = &member->input;
 	const struct wh_member_run *run = member->options->run;
 	bool slash = count > 0 && input->bytes[0] == '/', middle = input->middle;
 
 	input->middle = !whole;
-	if (run->hear != NULL && (middle || !slash)) {
-		run->hear(&member->parts[0], input->bytes, count, whole);
+	if (run->on_bytes != NULL && (middle || !slash)) {
+		run->on_bytes(&member->parts[0], input->bytes, count, whole);
 	} else if (!middle) {
 		input->bytes[count] = '\0';
 		obey(member, input->bytes + slash);
@@ -106,12 +106,12 @@ void wh_input_take(struct wh_member *member)
 	while ((end = memchr(input->bytes, '\n', input->typed)) != NULL) {
 		size_t length = (size_t)(end - input->bytes);
 
-		hear(member, length, true);
+		on_bytes(member, length, true);
 		input->typed -= length + 1;
 		memmove(input->bytes, end + 1, input->typed);
 	}
 	if (input->typed < WH_INPUT_BYTES && !(input->ended && (input->typed > 0 || input->middle)))
 		return;
-	hear(member, input->typed, input->ended); /* what is too long, or has no end */
+	on_bytes(member, input->typed, input->ended); /* what is too long, or has no end */
 	input->typed = 0;
 }

@@ -196,7 +196,7 @@ static uint64_t idle_ns(const struct life *life, uint64_t now)
 }
 
 /* The windows that have said that there is room: they are silent then until they are armed again. */
-static void hear_windows(struct wh_member *member, const struct pollfd *windows, uint32_t count)
+static void on_windows(struct wh_member *member, const struct pollfd *windows, uint32_t count)
 {
 	uint64_t room;
 
@@ -232,7 +232,7 @@ static void rest(struct life *life, uint64_t now)
 	if (ppoll(fds, count, &time, NULL) > 0) {
 		if (listens && (fds[2].revents & (POLLIN | POLLHUP | POLLERR)) != 0)
 			wh_input_take(member);
-		hear_windows(member, fds + windows, count - windows);
+		on_windows(member, fds + windows, count - windows);
 	}
 	wh_watch_wait(&member->watch, 0);
 }
@@ -395,7 +395,7 @@ static bool is_over(const struct life *life, uint64_t now)
 
 	if (seconds > 0 && (double)(now - life->began_ns) >= seconds * 1e9)
 		return true;
-	return member->leaves || (member->options->run->hear != NULL && member->input.ended &&
+	return member->leaves || (member->options->run->on_bytes != NULL && member->input.ended &&
 				  !member->options->run->next(&member->parts[0], &bytes));
 }
 

@@ -20,7 +20,7 @@ struct round {
 	wh_word next; /* id to ask */
 };
 
-static void ask_one(const struct round *round, uint32_t id)
+static void query_one(const struct round *round, uint32_t id)
 {
 	struct wh_report_node *node = &round->report->nodes[id];
 	struct wh_error err = {.text = ""};
@@ -30,7 +30,7 @@ static void ask_one(const struct round *round, uint32_t id)
 						sizeof node->text);
 		return;
 	}
-	node->result = wh_inquiry_ask(&round->whom->inquiry, id, round->timeout_ms, &node->status, &err);
+	node->result = wh_inquiry_send(&round->whom->inquiry, id, round->timeout_ms, &node->status, &err);
 	if (node->result != WHORL_OK)
 		snprintf(node->text, sizeof node->text, "%.*s", (int)sizeof node->text - 1,
 			 err.text[0] != '\0' ? err.text : whorl_result_text(node->result));
@@ -42,7 +42,7 @@ static void *ask(void *ctx)
 	uint64_t id;
 
 	while ((id = wh_fetch_add(&round->next, 1)) < WH_NODES_MAX)
-		ask_one(round, (uint32_t)id);
+		query_one(round, (uint32_t)id);
 	return NULL;
 }
 
@@ -67,7 +67,7 @@ static void choose_speaker(struct wh_report *report)
 }
 
 /* Which node it is stands in the answer. */
-static void ask_at(struct wh_report *report, const char *address, int timeout_ms)
+static void query_at(struct wh_report *report, const char *address, int timeout_ms)
 {
 	struct wh_report_node found = {.result = WHORL_NOT_FOUND};
 
@@ -89,9 +89,9 @@ void wh_report_make(struct wh_report *report, const struct wh_report_whom *whom,
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
 		report->nodes[id].result = WHORL_NOT_FOUND;
 	if (whom->address != NULL) {
-		ask_at(report, whom->address, timeout_ms);
+		query_at(report, whom->address, timeout_ms);
 	} else if (only >= 0) {
-		ask_one(&round, (uint32_t)only);
+		query_one(&round, (uint32_t)only);
 	} else {
 		while (count < ASKERS && wh_thread_create(&threads[count], "asker", -1, ask, &round, NULL) == WHORL_OK)
 			count++;

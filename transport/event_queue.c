@@ -62,7 +62,7 @@ struct wh_transport_event *wh_event_queue_event(struct wh_event_queue *event_que
 	event->kind = kind;
 	event->node = node;
 	event->incarnation = incarnation;
-	event->visitor = 0;
+	event->query = 0;
 	event->tag = 0;
 	event->bytes = bytes;
 	memcpy(event->text, text, bytes);

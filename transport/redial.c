@@ -9,7 +9,7 @@
 #define SOON_NS (2 * WH_NS_PER_MS) /* then twice as long, and so on until that is seldom */
 #define TOGETHER_NS WH_NS_PER_MS   /* calls that are due so soon wait for no timer of their own */
 #define LATE_NS (WH_NS_PER_S / 2)  /* a search that has not looked for so long begins anew */
-#define CALLS_AT_ONCE 16           /* of those that were not there before: on one host each takes about a microsecond */
+#define CONNECTS_AT_ONCE 16        /* of those that were not there before: on one host each takes about a microsecond */
 
 void wh_redial_init(struct wh_redial *redial, const struct wh_transport_config *config)
 {
@@ -60,48 +60,48 @@ int wh_redial_wait(struct wh_redial *redial, int epoll, struct epoll_event *even
 
 /* ---- calling ------------------------------------------------------------------------------------------------------ */
 
-static void call_in(struct wh_redial *redial, struct wh_redial_call *call, uint64_t in_ns)
+static void connect_in(struct wh_redial *redial, struct wh_redial_peer *peer, uint64_t in_ns)
 {
-	call->in_ns = in_ns;
-	call->at_ns = wh_env_now(redial->env) + in_ns;
+	peer->in_ns = in_ns;
+	peer->at_ns = wh_env_now(redial->env) + in_ns;
 	wh_redial_timer(redial, in_ns);
 }
 
-void wh_redial_soon(struct wh_redial *redial, struct wh_redial_call *call)
+void wh_redial_soon(struct wh_redial *redial, struct wh_redial_peer *peer)
 {
-	uint64_t in_ns = call->in_ns == 0 ? SOON_NS : 2 * call->in_ns;
+	uint64_t in_ns = peer->in_ns == 0 ? SOON_NS : 2 * peer->in_ns;
 
-	call_in(redial, call, in_ns < redial->seldom_ns ? in_ns : redial->seldom_ns);
+	connect_in(redial, peer, in_ns < redial->seldom_ns ? in_ns : redial->seldom_ns);
 }
 
-void wh_redial_seldom(struct wh_redial *redial, struct wh_redial_call *call)
+void wh_redial_seldom(struct wh_redial *redial, struct wh_redial_peer *peer)
 {
-	wh_redial_sought(redial, call);
-	call_in(redial, call, redial->seldom_ns);
-	call->in_ns = 0;
+	wh_redial_sought(redial, peer);
+	connect_in(redial, peer, redial->seldom_ns);
+	peer->in_ns = 0;
 }
 
-void wh_redial_sought(struct wh_redial *redial, struct wh_redial_call *call)
+void wh_redial_sought(struct wh_redial *redial, struct wh_redial_peer *peer)
 {
-	if (call->sought)
+	if (peer->sought)
 		return;
 	assert(redial->unsought > 0);
-	call->sought = true;
+	peer->sought = true;
 	redial->unsought--;
 }
 
-void wh_redial_met(struct wh_redial *redial, struct wh_redial_call *call)
+void wh_redial_met(struct wh_redial *redial, struct wh_redial_peer *peer)
 {
-	wh_redial_sought(redial, call);
-	call->in_ns = 0;
+	wh_redial_sought(redial, peer);
+	peer->in_ns = 0;
 }
 
-bool wh_redial_is_due(const struct wh_redial_call *call, uint64_t now, uint32_t *again)
+bool wh_redial_is_due(const struct wh_redial_peer *peer, uint64_t now, uint32_t *again)
 {
-	return call->at_ns <= now + TOGETHER_NS && !(call->sought && (*again)++ >= CALLS_AT_ONCE);
+	return peer->at_ns <= now + TOGETHER_NS && !(peer->sought && (*again)++ >= CONNECTS_AT_ONCE);
 }
 
-void wh_redial_called(struct wh_redial *redial, uint64_t now, uint64_t next_ns)
+void wh_redial_tried(struct wh_redial *redial, uint64_t now, uint64_t next_ns)
 {
 	uint64_t soon = now + SOON_NS;
 

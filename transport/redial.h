@@ -25,7 +25,7 @@ struct wh_redial {
 };
 
 /* Of a peer. */
-struct wh_redial_call {
+struct wh_redial_peer {
 	bool sought;    /* it has been met, or refused, or was not there when it was called */
 	uint64_t at_ns; /* when it is to be called, if it is not here */
 	uint64_t in_ns; /* how long that was put off the last time; 0: not at all */
@@ -44,16 +44,16 @@ uint64_t wh_redial_tick(struct wh_redial *redial);
 /* epoll_wait with a time-out in nanoseconds. */
 int wh_redial_wait(struct wh_redial *redial, int epoll, struct epoll_event *events, int room, uint64_t timeout_ns);
 
-void wh_redial_soon(struct wh_redial *redial, struct wh_redial_call *call);
-void wh_redial_seldom(struct wh_redial *redial, struct wh_redial_call *call);
-void wh_redial_met(struct wh_redial *redial, struct wh_redial_call *call);
-void wh_redial_sought(struct wh_redial *redial, struct wh_redial_call *call); /* and not found, or not for me */
+void wh_redial_soon(struct wh_redial *redial, struct wh_redial_peer *peer);
+void wh_redial_seldom(struct wh_redial *redial, struct wh_redial_peer *peer);
+void wh_redial_met(struct wh_redial *redial, struct wh_redial_peer *peer);
+void wh_redial_sought(struct wh_redial *redial, struct wh_redial_peer *peer); /* and not found, or not for me */
 
 /* Is a peer that is not here to be called now? All that I have not looked for yet are, and a few of the others: there may be many
  * that never come. `again` counts these. */
-bool wh_redial_is_due(const struct wh_redial_call *call, uint64_t now, uint32_t *again);
+bool wh_redial_is_due(const struct wh_redial_peer *peer, uint64_t now, uint32_t *again);
 /* Those that are due have been called; of the others the first is at next_ns, UINT64_MAX: there is none. */
-void wh_redial_called(struct wh_redial *redial, uint64_t now, uint64_t next_ns);
+void wh_redial_tried(struct wh_redial *redial, uint64_t now, uint64_t next_ns);
 
 /* The search begins. */
 void wh_redial_begin(struct wh_redial *redial, uint64_t seldom_ns);

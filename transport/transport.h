@@ -131,7 +131,7 @@ enum wh_transport_event_kind {
 			       * is its end: no other event follows */
 	WH_EVENT_CONTROL, /* a message from `node`: `text` holds `bytes` bytes */
 	WH_EVENT_STREAM,  /* `node` has opened `stream`, with `tag`; it belongs to the thread that takes this event */
-	WH_EVENT_ASKED,   /* a visitor asks: `text` holds `bytes` bytes. `visitor` is for answer() */
+	WH_EVENT_QUERY,   /* a visitor asks: `text` holds `bytes` bytes. `query` is for answer() */
 };
 
 /* Of PEER_MET, PEER_LEFT, PEER_DOWN and REFUSED those of one incarnation come in this order: met, then at most one of the
@@ -143,7 +143,7 @@ struct wh_transport_event {
 	union {
 		struct wh_image *image;
 		struct wh_stream *stream;
-		uint64_t visitor;
+		uint64_t query;
 	};
 	uint64_t tag;
 	size_t bytes;
@@ -252,7 +252,7 @@ struct wh_transport_ops {
 	 * not; 0: none does; -1: one does, it is not known which. */
 	int (*holder)(struct wh_transport *t, uint32_t node);
 	/* T11. The answer to a question, at most WH_ANSWER_MAX bytes. A visitor that has gone meanwhile does not get it. */
-	void (*answer)(struct wh_transport *t, uint64_t visitor, const void *bytes, size_t count);
+	void (*answer)(struct wh_transport *t, uint64_t query, const void *bytes, size_t count);
 
 	/* How many writes to peers the pushes have become so far; NULL: each is one to each of its peers. Any thread. */
 	uint64_t (*writes)(const struct wh_transport *t);

@@ -22,7 +22,7 @@
 #define AGAIN_MS 10  /* and then the next */
 #define HELLO_MS 1000
 
-struct wh_limit_door {
+struct wh_limit_endpoint {
 	int listener; /* -1: of a node that is not here */
 	struct sockaddr_storage at;
 	socklen_t bytes;
@@ -48,7 +48,7 @@ static uint64_t deadline_in(int ms)
 /* ---- the parent --------------------------------------------------------------------------------------------------*/
 
 /* host:port or [address]:port; the configuration has been checked. */
-static enum whorl_result find(struct wh_limit_door *door, const char *address, struct wh_error *err)
+static enum whorl_result find(struct wh_limit_endpoint *endpoint, const char *address, struct wh_error *err)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
 	struct addrinfo *found = NULL;
@@ -61,32 +61,32 @@ static enum whorl_result find(struct wh_limit_door *door, const char *address, s
 	error = getaddrinfo(host, colon + 1, &hints, &found);
 	if (error != 0)
 		return wh_error_set(err, WHORL_NOT_FOUND, "limit: address %s: %s", address, gai_strerror(error));
-	memcpy(&door->at, found->ai_addr, found->ai_addrlen);
-	door->bytes = found->ai_addrlen;
+	memcpy(&endpoint->at, found->ai_addr, found->ai_addrlen);
+	endpoint->bytes = found->ai_addrlen;
 	freeaddrinfo(found);
 	return WHORL_OK;
 }
 
 /* A port of loopback that is free. */
-static void choose(struct wh_limit_door *door)
+static void choose(struct wh_limit_endpoint *endpoint)
 {
 	const struct sockaddr_in loopback = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
-	memcpy(&door->at, &loopback, sizeof loopback);
-	door->bytes = sizeof loopback;
+	memcpy(&endpoint->at, &loopback, sizeof loopback);
+	endpoint->bytes = sizeof loopback;
 }
 
-static enum whorl_result listen_at(struct wh_limit_door *door, uint32_t backlog, struct wh_error *err)
+static enum whorl_result listen_at(struct wh_limit_endpoint *endpoint, uint32_t backlog, struct wh_error *err)
 {
 	int on = 1;
 
-	door->listener = socket(door->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (door->listener < 0)
+	endpoint->listener = socket(endpoint->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (endpoint->listener < 0)
 		return wh_error_system(err, errno, "limit: socket");
-	(void)setsockopt(door->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (bind(door->listener, (struct sockaddr *)&door->at, door->bytes) != 0 ||
-	    listen(door->listener, (int)backlog) != 0 ||
-	    getsockname(door->listener, (struct sockaddr *)&door->at, &door->bytes) != 0)
+	(void)setsockopt(endpoint->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (bind(endpoint->listener, (struct sockaddr *)&endpoint->at, endpoint->bytes) != 0 ||
+	    listen(endpoint->listener, (int)backlog) != 0 ||
+	    getsockname(endpoint->listener, (struct sockaddr *)&endpoint->at, &endpoint->bytes) != 0)
 		return wh_error_system(err, errno, "limit: listen");
 	return WHORL_OK;
 }
@@ -107,20 +107,20 @@ enum whorl_result wh_limit_meeting_open(struct wh_limit_meeting *meeting, const 
 	enum whorl_result result = WHORL_OK;
 
 	*meeting = (struct wh_limit_meeting){
-		.number = number, .word = make_word(plan), .doors = calloc(nodes, sizeof *meeting->doors)};
-	if (meeting->doors == NULL)
+		.number = number, .word = make_word(plan), .endpoints = calloc(nodes, sizeof *meeting->endpoints)};
+	if (meeting->endpoints == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "limit: no memory for %u nodes", nodes);
 	while (meeting->nodes < nodes && result == WHORL_OK) {
 		uint32_t node = meeting->nodes++;
-		struct wh_limit_door *door = &meeting->doors[node];
+		struct wh_limit_endpoint *endpoint = &meeting->endpoints[node];
 
-		door->listener = -1;
+		endpoint->listener = -1;
 		if (plan->apart)
-			result = find(door, plan->addresses[node], err);
+			result = find(endpoint, plan->addresses[node], err);
 		else
-			choose(door);
+			choose(endpoint);
 		if (result == WHORL_OK && (!plan->apart || node == plan->here))
-			result = listen_at(door, nodes, err);
+			result = listen_at(endpoint, nodes, err);
 	}
 	if (result != WHORL_OK)
 		wh_limit_meeting_close(meeting);
@@ -130,9 +130,9 @@ enum whorl_result wh_limit_meeting_open(struct wh_limit_meeting *meeting, const 
 void wh_limit_meeting_close(struct wh_limit_meeting *meeting)
 {
 	for (uint32_t n = 0; n < meeting->nodes; n++)
-		if (meeting->doors[n].listener >= 0)
-			close(meeting->doors[n].listener);
-	free(meeting->doors);
+		if (meeting->endpoints[n].listener >= 0)
+			close(meeting->endpoints[n].listener);
+	free(meeting->endpoints);
 	*meeting = (struct wh_limit_meeting){0};
 }
 
@@ -181,15 +181,15 @@ static bool hear(const struct wh_limit_meeting *meeting, int socket, int ms, uin
  * gave up and called again would be found twice. */
 static int call(const struct wh_limit_meeting *meeting, uint32_t node, uint32_t peer, uint64_t deadline_ns)
 {
-	const struct wh_limit_door *door = &meeting->doors[peer];
-	int s = socket(door->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const struct wh_limit_endpoint *endpoint = &meeting->endpoints[peer];
+	int s = socket(endpoint->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	uint32_t who = node;
 
 	if (s < 0)
 		return -1;
 	set_options(s);
 	set_patience(s, SO_SNDTIMEO, CALL_MS); /* connect has no other */
-	if (connect(s, (const struct sockaddr *)&door->at, door->bytes) == 0 && say(meeting, s, node) &&
+	if (connect(s, (const struct sockaddr *)&endpoint->at, endpoint->bytes) == 0 && say(meeting, s, node) &&
 	    hear(meeting, s, left_ms(deadline_ns), &who) && who == peer)
 		return s;
 	close(s);
@@ -211,7 +211,7 @@ static int call_until(const struct wh_limit_meeting *meeting, uint32_t node, uin
 static bool answer(const struct wh_limit_meeting *meeting, uint32_t node, uint32_t peer, uint64_t deadline_ns,
 		   int *sockets)
 {
-	struct pollfd ready = {.fd = meeting->doors[node].listener, .events = POLLIN};
+	struct pollfd ready = {.fd = meeting->endpoints[node].listener, .events = POLLIN};
 	uint32_t who;
 	int s;
 

@@ -17,12 +17,12 @@
 #define WH_LIMIT_MEET_MS 10000 /* then the nodes that have not come do not */
 #define WH_LIMIT_EVERYBODY UINT32_MAX
 
-struct wh_limit_door;
+struct wh_limit_endpoint;
 
 struct wh_limit_meeting {
 	uint32_t nodes, number;
 	uint64_t word;
-	struct wh_limit_door *doors; /* [nodes] */
+	struct wh_limit_endpoint *endpoints; /* [nodes] */
 };
 
 /* Of nodes 0 to nodes - 1. Nodes that are apart meet only nodes that have opened a meeting of the same name and number.

@@ -110,7 +110,7 @@ static bool see(struct sim_node *node, const struct sim_notice *notice)
 		return false;
 	case SIM_REGION_GRANTED:
 	case SIM_REGION_WITHDRAWN:
-		wh_sim_remote_hear(node, notice);
+		wh_sim_remote_on_message(node, notice);
 		return false;
 	case WH_EVENT_IMAGE_READY:
 		wh_sim_image_become_ready(notice->image);
@@ -154,8 +154,8 @@ static void fill_event(struct wh_transport_event *out, struct sim_node *node, st
 		out->stream = wh_sim_stream_take(notice->stream, &out->tag);
 		notice->stream = NULL;
 		break;
-	case WH_EVENT_ASKED:
-		out->visitor = notice->key;
+	case WH_EVENT_QUERY:
+		out->query = notice->key;
 		break;
 	default:
 		break;
@@ -209,19 +209,20 @@ static enum whorl_result sim_control_send(struct wh_transport *transport, uint32
 
 /* ---- visitors ---------------------------------------------------------------------------------------------------------- */
 
-bool wh_sim_ask(struct wh_sim *sim, uint32_t node, const void *question, size_t bytes, wh_sim_answer_fn *fn, void *ctx)
+bool wh_sim_query(struct wh_sim *sim, uint32_t node, const void *question, size_t bytes, wh_sim_answer_fn *fn,
+		  void *ctx)
 {
 	struct sim_node *life = sim->hosts[node].life;
-	struct sim_visitor *visitor;
+	struct sim_query *query;
 
 	if (life == NULL || life->dead || bytes > WH_CONTROL_MAX)
 		return false;
-	visitor = malloc(sizeof(*visitor));
-	if (visitor == NULL)
+	query = malloc(sizeof(*query));
+	if (query == NULL)
 		return false;
-	*visitor = (struct sim_visitor){life->visitors, ++sim->visitors, fn, ctx};
-	life->visitors = visitor;
-	wh_sim_notify(life, WH_EVENT_ASKED, visitor->number, NULL, question, bytes);
+	*query = (struct sim_query){life->queries, ++sim->queries, fn, ctx};
+	life->queries = query;
+	wh_sim_notify(life, WH_EVENT_QUERY, query->number, NULL, question, bytes);
 	return true;
 }
 
@@ -231,14 +232,14 @@ static void sim_answer(struct wh_transport *transport, uint64_t number, const vo
 
 	if (count > WH_ANSWER_MAX)
 		wh_sim_condemn(node->sim, node->id, "answers with %zu bytes", count);
-	for (struct sim_visitor **at = &node->visitors; *at != NULL && !node->dead; at = &(*at)->next) {
-		struct sim_visitor *visitor = *at;
+	for (struct sim_query **at = &node->queries; *at != NULL && !node->dead; at = &(*at)->next) {
+		struct sim_query *query = *at;
 
-		if (visitor->number != number)
+		if (query->number != number)
 			continue;
-		*at = visitor->next;
-		visitor->fn(visitor->ctx, bytes, count);
-		free(visitor);
+		*at = query->next;
+		query->fn(query->ctx, bytes, count);
+		free(query);
 		return;
 	}
 }
@@ -258,11 +259,11 @@ static void sim_destroy(struct wh_transport *transport, bool forked)
 
 void wh_sim_free_node(struct sim_node *node)
 {
-	while (node->visitors != NULL) {
-		struct sim_visitor *visitor = node->visitors;
+	while (node->queries != NULL) {
+		struct sim_query *query = node->queries;
 
-		node->visitors = visitor->next;
-		free(visitor);
+		node->queries = query->next;
+		free(query);
 	}
 	wh_sim_remote_free(node);
 	free(node);

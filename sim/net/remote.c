@@ -85,7 +85,7 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 
 /* ---- regions ------------------------------------------------------------------------------------------------------ */
 
-void wh_sim_remote_hear(struct sim_node *node, const struct sim_notice *notice)
+void wh_sim_remote_on_message(struct sim_node *node, const struct sim_notice *notice)
 {
 	struct sim_link *link = notice->link->back; /* to the owner */
 	struct wh_remote_grant *grant;

@@ -137,7 +137,8 @@ typedef void wh_sim_answer_fn(void *ctx, const void *bytes, size_t count);
 
 /* A visitor asks a node; fn(ctx, ...) is called with its answer, from within answer(), if there will be one. False: no node is
  * there, or the question is longer than WH_CONTROL_MAX. */
-bool wh_sim_ask(struct wh_sim *sim, uint32_t node, const void *question, size_t bytes, wh_sim_answer_fn *fn, void *ctx);
+bool wh_sim_query(struct wh_sim *sim, uint32_t node, const void *question, size_t bytes, wh_sim_answer_fn *fn,
+		  void *ctx);
 
 /* ---- faults --------------------------------------------------------------------------------------------------------
  *

@@ -199,7 +199,7 @@ extern const struct wh_remote_ops wh_sim_remote_ops;
 
 struct sim_notice;
 /* service() sees what a peer says of its regions. */
-void wh_sim_remote_hear(struct sim_node *node, const struct sim_notice *notice);
+void wh_sim_remote_on_message(struct sim_node *node, const struct sim_notice *notice);
 /* Carries out what waits for a loop to do it. Returns how much that was. */
 size_t wh_sim_remote_serve(struct sim_node *node);
 /* Goes on with what is under way. */
@@ -214,7 +214,7 @@ void wh_sim_remote_free(struct sim_node *node);  /* all else that it has of them
 /* ---- notices: sim/net/notice.c ---------------------------------------------------------------------------------------- */
 
 enum sim_notice_kind { /* the first are those of enum wh_transport_event_kind */
-		       SIM_ROW_OFFERED = WH_EVENT_ASKED + 1,
+		       SIM_ROW_OFFERED = WH_EVENT_QUERY + 1,
 		       SIM_ROW_CONFIRMED,
 		       SIM_KNOCK, /* from a node that would meet this one */
 		       SIM_REGION_GRANTED,
@@ -276,8 +276,8 @@ bool wh_sim_searching(struct wh_transport *transport);
 
 /* ---- endpoints: sim/net/node.c ---------------------------------------------------------------------------------------- */
 
-struct sim_visitor {
-	struct sim_visitor *next;
+struct sim_query {
+	struct sim_query *next;
 	uint64_t number;
 	wh_sim_answer_fn *fn;
 	void *ctx;
@@ -303,7 +303,7 @@ struct sim_node { /* an endpoint: one life of a host */
 	uint64_t past_key;     /* no image below it will be opened any more: so its user has said */
 	struct sim_link *loud; /* with a loud push in the batch that is being posted */
 	struct sim_queue inbox, events;
-	struct sim_visitor *visitors;
+	struct sim_query *queries;
 	struct sim_region *regions;
 	struct sim_lane *lanes, *own_lane; /* all of them; and the one to itself, NULL: none */
 	struct sim_lane *served;           /* lanes of others to this node */
@@ -354,7 +354,7 @@ struct wh_sim {
 	size_t event_count, event_capacity;
 	uint64_t event_number;
 
-	uint64_t visitors;
+	uint64_t queries;
 	struct sim_host *hosts; /* by id */
 	struct sim_wire *wires; /* from x nodes + to */
 };

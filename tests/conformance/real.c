@@ -10,7 +10,7 @@
 #include "base/atomics.h"
 #include "base/env.h"
 
-struct real_visit { /* a thread that asks */
+struct real_query { /* a thread that asks */
 	pthread_t thread;
 	const struct wh_world *world;
 	uint32_t node;
@@ -37,10 +37,10 @@ void real_free(struct wh_world *world)
 	for (uint32_t id = 0; id < world->nodes; id++)
 		if (world->endpoints[id].transport != NULL)
 			wh_real.end(world->endpoints[id].transport);
-	for (uint32_t i = 0; i < world->visit_count; i++)
-		if (world->visits[i] != NULL) {
-			pthread_join(world->visits[i]->thread, NULL);
-			free(world->visits[i]);
+	for (uint32_t i = 0; i < world->query_count; i++)
+		if (world->queries[i] != NULL) {
+			pthread_join(world->queries[i]->thread, NULL);
+			free(world->queries[i]);
 		}
 	if (wh_real.clear != NULL)
 		wh_real.clear(world);
@@ -132,47 +132,47 @@ bool real_wait(struct wh_world *world, uint32_t id, uint64_t timeout_ns)
 
 /* ---- visitors ----------------------------------------------------------------------------------------------------- */
 
-static void *visit_thread(void *ctx)
+static void *query_thread(void *ctx)
 {
-	struct real_visit *visit = ctx;
+	struct real_query *query = ctx;
 	struct wh_error err;
 
-	visit->result = wh_real.ask(visit->world, visit->node, visit->question, visit->question_bytes, 5 * WH_NS_PER_S,
-				    visit->answer, &visit->answer_bytes, &err);
-	wh_store_release(&visit->ended, 1); /* what it has found, then that it has. Partner: real_answered */
+	query->result = wh_real.ask(query->world, query->node, query->question, query->question_bytes, 5 * WH_NS_PER_S,
+				    query->answer, &query->answer_bytes, &err);
+	wh_store_release(&query->ended, 1); /* what it has found, then that it has. Partner: real_answered */
 	return NULL;
 }
 
 uint32_t real_ask(struct wh_world *world, uint32_t id, const void *question, size_t bytes)
 {
-	struct real_visit *visit = calloc(1, sizeof(*visit));
+	struct real_query *query = calloc(1, sizeof(*query));
 
-	if (visit == NULL || world->visit_count == REAL_VISITS_MAX || bytes > sizeof(visit->question))
+	if (query == NULL || world->query_count == REAL_QUERIES_MAX || bytes > sizeof(query->question))
 		abort();
-	visit->world = world;
-	visit->node = id;
-	memcpy(visit->question, question, bytes);
-	visit->question_bytes = bytes;
-	if (pthread_create(&visit->thread, NULL, visit_thread, visit) != 0)
+	query->world = world;
+	query->node = id;
+	memcpy(query->question, question, bytes);
+	query->question_bytes = bytes;
+	if (pthread_create(&query->thread, NULL, query_thread, query) != 0)
 		abort();
-	world->visits[world->visit_count] = visit;
-	return world->visit_count++;
+	world->queries[world->query_count] = query;
+	return world->query_count++;
 }
 
 enum whorl_result real_answered(struct wh_world *world, uint32_t number, void *answer, size_t *bytes)
 {
-	struct real_visit *visit = world->visits[number];
+	struct real_query *query = world->queries[number];
 	enum whorl_result result;
 
-	if (wh_load_acquire(&visit->ended) == 0)
+	if (wh_load_acquire(&query->ended) == 0)
 		return WHORL_AGAIN;
-	pthread_join(visit->thread, NULL);
-	result = visit->result;
+	pthread_join(query->thread, NULL);
+	result = query->result;
 	if (result == WHORL_OK) {
-		memcpy(answer, visit->answer, visit->answer_bytes);
-		*bytes = visit->answer_bytes;
+		memcpy(answer, query->answer, query->answer_bytes);
+		*bytes = query->answer_bytes;
 	}
-	free(visit);
-	world->visits[number] = NULL;
+	free(query);
+	world->queries[number] = NULL;
 	return result;
 }

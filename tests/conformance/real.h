@@ -6,13 +6,13 @@
 
 #include "tests/conformance/world.h"
 
-#define REAL_VISITS_MAX 64
+#define REAL_QUERIES_MAX 64
 
 struct wh_world {
 	char group[40];
-	uint32_t nodes, visit_count;
+	uint32_t nodes, query_count;
 	void *own; /* the transport's: see prepare */
-	struct real_visit *visits[REAL_VISITS_MAX];
+	struct real_query *queries[REAL_QUERIES_MAX];
 	struct real_node {
 		struct wh_transport *transport;
 		uint64_t incarnation;
@@ -52,7 +52,7 @@ bool real_start(struct wh_world *world, uint32_t id);
 void real_pass(struct wh_world *world);
 bool real_wait(struct wh_world *world, uint32_t id, uint64_t timeout_ns);
 uint32_t real_ask(struct wh_world *world, uint32_t id, const void *question, size_t bytes);
-enum whorl_result real_answered(struct wh_world *world, uint32_t visit, void *answer, size_t *bytes);
+enum whorl_result real_answered(struct wh_world *world, uint32_t query, void *answer, size_t *bytes);
 
 /* Of the initializer of wh_world. */
 #define REAL_WORLD                                                                                                     \

@@ -164,8 +164,8 @@ static void take_event(struct node *n, const struct wh_transport_event *event)
 		n->stream = event->stream;
 		n->tag = event->tag;
 		return;
-	case WH_EVENT_ASKED:
-		n->visitor = event->visitor;
+	case WH_EVENT_QUERY:
+		n->query = event->query;
 		snprintf(n->text, sizeof(n->text), "%.*s", (int)event->bytes, event->text);
 		return;
 	case WH_EVENT_PEER_LEFT:

@@ -29,7 +29,7 @@ struct node {
 	uint64_t controls;
 	uint64_t last_met;        /* which incarnation */
 	struct wh_stream *stream; /* the last that came */
-	uint64_t tag, visitor;    /* of the last STREAM, and of the last ASKED */
+	uint64_t tag, query;      /* of the last STREAM, and of the last ASKED */
 	char text[256];           /* of the last LEFT, DOWN, REFUSED or ASKED */
 };
 

@@ -97,7 +97,7 @@ static int squat(const char *group)
 /* Asks a question by hand, as root's name is not what wh_shm_ask would take, and must get nothing but the end. */
 static int pry(const char *group)
 {
-	const struct wh_shm_head ask = wh_shm_head(WH_SHM_ASK);
+	const struct wh_shm_head ask = wh_shm_head(WH_SHM_QUERY);
 	ssize_t got;
 	char byte;
 	int s;
@@ -125,7 +125,7 @@ START_TEST(another_user_is_not_answered)
 	child = spawn(pry, group);
 	NODE_UNTIL(&n, waitpid(child, &status, WNOHANG) == child);
 	ck_assert_int_eq(status, 0);
-	ck_assert_uint_eq(n.visitor, 0);
+	ck_assert_uint_eq(n.query, 0);
 	node_free(&n);
 }
 END_TEST
@@ -141,7 +141,7 @@ START_TEST(another_user_is_not_asked)
 
 	snprintf(who, sizeof(who), "is held by pid %d of user %d", (int)child, NOBODY);
 	do { /* until it has the name */
-		result = wh_shm_ask(group, 0, "?", 1, PATIENCE_NS, answer, &bytes, &err);
+		result = wh_shm_query(group, 0, "?", 1, PATIENCE_NS, answer, &bytes, &err);
 	} while (result == WHORL_NOT_FOUND && waitpid(child, NULL, WNOHANG) == 0);
 	ck_assert_int_eq(result, WHORL_REFUSED);
 	ck_assert_msg(strstr(err.text, who) != NULL, "%s", err.text);

@@ -139,7 +139,7 @@ static void take_stream(struct endpoint *e, const struct wh_transport_event *eve
 static void take_question(struct endpoint *e, const struct wh_transport_event *event)
 {
 	e->asked++;
-	e->visitor = event->visitor;
+	e->query = event->query;
 	e->question_bytes = event->bytes;
 	memcpy(e->question, event->text, event->bytes);
 }
@@ -184,7 +184,7 @@ static void take_event(struct endpoint *e, const struct wh_transport_event *even
 		ck_assert_uint_eq(event->incarnation, e->here[event->node]);
 		take_stream(e, event);
 		return;
-	case WH_EVENT_ASKED:
+	case WH_EVENT_QUERY:
 		take_question(e, event);
 		return;
 	case WH_EVENT_PEER_MET:
@@ -273,7 +273,7 @@ int main(void)
 	suite_add_tcase(suite, cases_view());
 	suite_add_tcase(suite, cases_return());
 	suite_add_tcase(suite, cases_stream());
-	suite_add_tcase(suite, cases_visit());
+	suite_add_tcase(suite, cases_query());
 	if (wh_world.regions) {
 		suite_add_tcase(suite, cases_remote());
 		suite_add_tcase(suite, cases_remote_ends());

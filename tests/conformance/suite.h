@@ -43,7 +43,7 @@ struct endpoint {                       /* what has been seen at one */
 		uint64_t tag;
 	} streams[STREAMS_MAX]; /* that others have opened */
 	uint32_t stream_count, asked;
-	uint64_t visitor; /* of the last question */
+	uint64_t query; /* of the last question */
 	unsigned char question[WH_CONTROL_MAX];
 	size_t question_bytes;
 };
@@ -128,7 +128,7 @@ TCase *cases_image(void);
 TCase *cases_view(void);
 TCase *cases_return(void);
 TCase *cases_stream(void);
-TCase *cases_visit(void);
+TCase *cases_query(void);
 TCase *cases_remote(void);
 TCase *cases_remote_ends(void);
 

@@ -100,7 +100,7 @@ START_TEST(half_a_greeting)
 	uint64_t begin = now_ns();
 	size_t count;
 
-	ck_assert_int_eq(wh_secure_call(&ground, 0, &secure, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_secure_connect(&ground, 0, &secure, NULL), WHORL_OK);
 	raw_send(s, wh_secure_pending(secure, &count), (size_t)_i);
 	RAW_UNTIL(raw, recv(s, &byte, 1, MSG_DONTWAIT) == 0);
 	ck_assert_uint_lt(now_ns() - begin, 5 * WH_NS_PER_S);
@@ -127,7 +127,7 @@ START_TEST(each_word_has_its_time)
 	struct wh_secure *secure;
 	int s = raw_connect(raw);
 
-	ck_assert_int_eq(wh_secure_call(&ground, 0, &secure, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_secure_connect(&ground, 0, &secure, NULL), WHORL_OK);
 	RAW_UNTIL(raw, stranger->channel.fd >= 0);
 	for (unsigned turn = 1; wh_secure_state(secure) == WH_SECURE_GOING_ON; turn++) {
 		unsigned char bytes[256];
@@ -137,7 +137,7 @@ START_TEST(each_word_has_its_time)
 		raw_send(s, pending, count);
 		wh_secure_sent(secure, count);
 		stranger->since_ns -= WH_TCP_STRANGER_NS; /* it is late, but has spoken */
-		wh_tcp_door_tick(t, now_ns());
+		wh_tcp_accept_tick(t, now_ns());
 		ck_assert_uint_eq(stranger->channel.turns, turn);
 		do { /* the head of a message, and then its body */
 			count = wh_secure_wants(secure);
@@ -147,9 +147,9 @@ START_TEST(each_word_has_its_time)
 		} while (count == 0 && wh_secure_state(secure) == WH_SECURE_GOING_ON);
 	}
 	ck_assert_int_eq((int)wh_secure_state(secure), (int)WH_SECURE_PROVEN);
-	wh_tcp_door_tick(t, stranger->since_ns + WH_TCP_STRANGER_NS - 1);
+	wh_tcp_accept_tick(t, stranger->since_ns + WH_TCP_STRANGER_NS - 1);
 	ck_assert_int_ge(stranger->channel.fd, 0);
-	wh_tcp_door_tick(t, stranger->since_ns + WH_TCP_STRANGER_NS);
+	wh_tcp_accept_tick(t, stranger->since_ns + WH_TCP_STRANGER_NS);
 	ck_assert_int_lt(stranger->channel.fd, 0);
 	wh_secure_free(secure);
 	close(s);
@@ -244,8 +244,8 @@ START_TEST(a_caller_that_is_always_late)
 	open_end(&ends[1], 1, group, raw_key("sixteen bytes of a key"));
 	t = wh_tcp_of(ends[0].node);
 	for (int n = 0; n < 50 && t->peers[1].state != WH_TCP_MET; n++) {
-		if (t->peers[1].state == WH_TCP_CALLED)
-			t->peers[1].next_call.at_ns = 0;
+		if (t->peers[1].state == WH_TCP_GREETING)
+			t->peers[1].redial.at_ns = 0;
 		wh_tcp_meet_tick(t);
 		turn(ends + 1, 1);
 	}

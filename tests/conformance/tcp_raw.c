@@ -123,7 +123,7 @@ void raw_prove(struct raw *raw, int s, struct wh_secure_peer who)
 	struct wh_error err;
 	size_t count;
 
-	ck_assert_int_eq(wh_secure_call(&ground, 0, &secure, &err), WHORL_OK);
+	ck_assert_int_eq(wh_secure_connect(&ground, 0, &secure, &err), WHORL_OK);
 	while (wh_secure_state(secure) == WH_SECURE_GOING_ON) {
 		const void *pending = wh_secure_pending(secure, &count);
 

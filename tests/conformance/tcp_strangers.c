@@ -47,9 +47,9 @@ START_TEST(the_silent_go_in_time)
 
 	RAW_UNTIL(raw, t->strangers[0].channel.fd >= 0);
 	since = t->strangers[0].since_ns;
-	wh_tcp_door_tick(t, since + WH_TCP_STRANGER_NS - 1);
+	wh_tcp_accept_tick(t, since + WH_TCP_STRANGER_NS - 1);
 	ck_assert_int_ge(t->strangers[0].channel.fd, 0);
-	wh_tcp_door_tick(t, since + WH_TCP_STRANGER_NS);
+	wh_tcp_accept_tick(t, since + WH_TCP_STRANGER_NS);
 	ck_assert_int_lt(t->strangers[0].channel.fd, 0);
 	close(s);
 	raw_free(raw);
@@ -65,10 +65,10 @@ START_TEST(the_asked_take_their_time)
 	int s = raw_call(raw);
 
 	raw_send(s, frame, wh_tcp_put_question(frame, "who?", 4));
-	RAW_UNTIL(raw, t->strangers[0].visitor != 0);
-	wh_tcp_door_tick(t, t->strangers[0].since_ns + 100 * WH_TCP_STRANGER_NS);
-	ck_assert_uint_ne(t->strangers[0].visitor, 0);
-	raw->node->ops->answer(raw->node, t->strangers[0].visitor, "I", 1);
+	RAW_UNTIL(raw, t->strangers[0].query != 0);
+	wh_tcp_accept_tick(t, t->strangers[0].since_ns + 100 * WH_TCP_STRANGER_NS);
+	ck_assert_uint_ne(t->strangers[0].query, 0);
+	raw->node->ops->answer(raw->node, t->strangers[0].query, "I", 1);
 	raw_expect(raw, s, WH_TCP_ANSWER, body);
 	ck_assert_int_eq(body[0], 'I');
 	ck_assert_int_lt(t->strangers[0].channel.fd, 0);
@@ -246,7 +246,7 @@ START_TEST(an_answered_call_is_not_given_up)
 
 	raw_say_hello(s, &hello);
 	raw_expect(raw, s, WH_TCP_HELLO, body);
-	RAW_UNTIL(raw, now_ns() - begin > 5 * WH_TCP_CALL_NS / 2);
+	RAW_UNTIL(raw, now_ns() - begin > 5 * WH_TCP_CONNECT_NS / 2);
 	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
 	RAW_UNTIL(raw, raw->met == 1);
 	ck_assert_uint_eq(raw->down + raw->refused, 0);

@@ -62,11 +62,11 @@ struct wh_world_ops {
 	 * set any thread may call it, for different endpoints at once. */
 	bool (*wait)(struct wh_world *world, uint32_t id, uint64_t timeout_ns);
 
-	/* A visitor asks endpoint `id`, which need not be there. Returns the visit's number. NULL: there are no visitors. */
+	/* A visitor asks endpoint `id`, which need not be there. Returns the query's number. NULL: there are no visitors. */
 	uint32_t (*ask)(struct wh_world *world, uint32_t id, const void *question, size_t bytes);
 	/* What has come of it: WHORL_AGAIN nothing yet, WHORL_OK the answer, at most WH_ANSWER_MAX bytes; else why there is none.
 	 * Not asked for again after that. */
-	enum whorl_result (*answered)(struct wh_world *world, uint32_t visit, void *answer, size_t *bytes);
+	enum whorl_result (*answered)(struct wh_world *world, uint32_t query, void *answer, size_t *bytes);
 
 	/* How many times pushes of `id` have rung a doorbell, that is, have cost a wake. NULL where arrival itself wakes. */
 	uint64_t (*rings)(struct wh_world *world, uint32_t id);

@@ -7,7 +7,7 @@
 static enum whorl_result ask(const struct wh_world *world, uint32_t id, const void *question, size_t bytes,
 			     uint64_t timeout_ns, void *answer, size_t *answer_bytes, struct wh_error *err)
 {
-	return wh_shm_ask(world->group, id, question, bytes, timeout_ns, answer, answer_bytes, err);
+	return wh_shm_query(world->group, id, question, bytes, timeout_ns, answer, answer_bytes, err);
 }
 
 const struct wh_real wh_real = {.create = wh_shm_create, .kill = real_let_go, .end = real_destroy, .ask = ask};

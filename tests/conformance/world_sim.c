@@ -10,9 +10,9 @@
 
 #define LATENCY_MAX_NS 20000
 #define PASS_NS (100 * LATENCY_MAX_NS)
-#define VISITS_MAX 64
+#define QUERIES_MAX 64
 
-struct visit {
+struct query {
 	uint32_t id;
 	enum whorl_result result;
 	size_t bytes;
@@ -27,8 +27,8 @@ struct wh_world {
 		struct wh_transport *transport;
 		uint64_t incarnation;
 	} * endpoints;
-	struct visit *visits[VISITS_MAX];
-	uint32_t visit_count;
+	struct query *queries[QUERIES_MAX];
+	uint32_t query_count;
 };
 
 static void free_world(struct wh_world *world)
@@ -43,8 +43,8 @@ static void free_world(struct wh_world *world)
 		if (world->endpoints[id].transport != NULL)
 			world->endpoints[id].transport->ops->destroy(world->endpoints[id].transport, false);
 	wh_sim_free(world->sim);
-	for (uint32_t i = 0; i < world->visit_count; i++)
-		free(world->visits[i]);
+	for (uint32_t i = 0; i < world->query_count; i++)
+		free(world->queries[i]);
 	free(world->endpoints);
 	free(world);
 }
@@ -138,9 +138,9 @@ static void end(struct wh_world *world, uint32_t id, bool in_order)
 	if (in_order)
 		transport->ops->leave(transport);
 	transport->ops->destroy(transport, false);
-	for (uint32_t i = 0; i < world->visit_count; i++)
-		if (world->visits[i]->id == id && world->visits[i]->result == WHORL_AGAIN)
-			world->visits[i]->result = WHORL_NOT_FOUND;
+	for (uint32_t i = 0; i < world->query_count; i++)
+		if (world->queries[i]->id == id && world->queries[i]->result == WHORL_AGAIN)
+			world->queries[i]->result = WHORL_NOT_FOUND;
 }
 
 static void kill_endpoint(struct wh_world *world, uint32_t id)
@@ -172,36 +172,36 @@ static bool wait_endpoint(struct wh_world *world, uint32_t id, uint64_t timeout_
 
 static void hear(void *ctx, const void *bytes, size_t count)
 {
-	struct visit *visit = ctx;
+	struct query *query = ctx;
 
-	memcpy(visit->answer, bytes, count);
-	visit->bytes = count;
-	visit->result = WHORL_OK;
+	memcpy(query->answer, bytes, count);
+	query->bytes = count;
+	query->result = WHORL_OK;
 }
 
 static uint32_t ask(struct wh_world *world, uint32_t id, const void *question, size_t bytes)
 {
-	struct visit *visit = calloc(1, sizeof(*visit));
+	struct query *query = calloc(1, sizeof(*query));
 
-	if (visit == NULL || world->visit_count == VISITS_MAX)
+	if (query == NULL || world->query_count == QUERIES_MAX)
 		abort();
-	visit->id = id;
-	visit->result = WHORL_AGAIN;
-	if (!wh_sim_ask(world->sim, id, question, bytes, hear, visit))
-		visit->result = WHORL_NOT_FOUND;
-	world->visits[world->visit_count] = visit;
-	return world->visit_count++;
+	query->id = id;
+	query->result = WHORL_AGAIN;
+	if (!wh_sim_query(world->sim, id, question, bytes, hear, query))
+		query->result = WHORL_NOT_FOUND;
+	world->queries[world->query_count] = query;
+	return world->query_count++;
 }
 
 static enum whorl_result answered(struct wh_world *world, uint32_t number, void *answer, size_t *bytes)
 {
-	const struct visit *visit = world->visits[number];
+	const struct query *query = world->queries[number];
 
-	if (visit->result == WHORL_OK) {
-		memcpy(answer, visit->answer, visit->bytes);
-		*bytes = visit->bytes;
+	if (query->result == WHORL_OK) {
+		memcpy(answer, query->answer, query->bytes);
+		*bytes = query->bytes;
 	}
-	return visit->result;
+	return query->result;
 }
 
 const struct wh_world_ops wh_world = {

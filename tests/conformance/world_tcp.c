@@ -79,11 +79,11 @@ static enum whorl_result ask(const struct wh_world *world, uint32_t id, const vo
 {
 	const struct proofs *proofs = world->own;
 	char address[WH_TCP_ADDRESS_BYTES];
-	const struct wh_tcp_asked asked = {
+	const struct wh_tcp_target asked = {
 		.address = address, .group = world->group, .node = id, .key = proofs->key, .tls = proofs->tls[id]};
 
 	wh_tcp_address_default(world->group, id, address);
-	return wh_tcp_ask(&asked, question, bytes, timeout_ns, answer, answer_bytes, err);
+	return wh_tcp_query(&asked, question, bytes, timeout_ns, answer, answer_bytes, err);
 }
 
 const struct wh_real wh_real = {.prepare = arm_nodes,

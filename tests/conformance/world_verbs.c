@@ -50,7 +50,7 @@ static enum whorl_result ask(const struct wh_world *world, uint32_t id, const vo
 {
 	const struct addresses *addresses = world->own;
 
-	return wh_verbs_ask(addresses->text[id], question, bytes, timeout_ns, answer, answer_bytes, err);
+	return wh_verbs_query(addresses->text[id], question, bytes, timeout_ns, answer, answer_bytes, err);
 }
 
 const struct wh_real wh_real = {.prepare = find_addresses,

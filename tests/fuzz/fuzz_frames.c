@@ -57,7 +57,7 @@ static void check_first(const struct wh_tcp_head *head, const unsigned char *bod
 		REQUIRE(memchr(refused.reason, 0, sizeof(refused.reason)) != NULL);
 		REQUIRE(wh_tcp_put_refused(out, &refused) <= WH_TCP_HEAD_BYTES + head->bytes);
 	}
-	if (head->kind == WH_TCP_ASK)
+	if (head->kind == WH_TCP_QUERY)
 		(void)wh_tcp_take_question(&version, head, body);
 }
 

@@ -82,7 +82,7 @@ static void feed_stranger(int end, bool with_key, bool with_tls, const uint8_t *
 	struct wh_secure *s;
 	size_t taken = 0, now, pending;
 
-	REQUIRE((end == CALLER ? wh_secure_call(&ground, 2, &s, NULL) : wh_secure_accept(&ground, &s, NULL)) ==
+	REQUIRE((end == CALLER ? wh_secure_connect(&ground, 2, &s, NULL) : wh_secure_accept(&ground, &s, NULL)) ==
 		WHORL_OK);
 	while (taken < count && (now = wh_secure_feed(s, bytes + taken, count - taken < 97 ? count - taken : 97)) > 0)
 		taken += now;
@@ -146,7 +146,7 @@ static void change_greeting(const uint8_t *bytes, size_t count)
 		if (!again) /* two could make up for each other */
 			changes[change_count++] = next;
 	}
-	REQUIRE(wh_secure_call(&grounds[CALLER], 2, &ends[CALLER], NULL) == WHORL_OK);
+	REQUIRE(wh_secure_connect(&grounds[CALLER], 2, &ends[CALLER], NULL) == WHORL_OK);
 	REQUIRE(wh_secure_accept(&grounds[ANSWERER], &ends[ANSWERER], NULL) == WHORL_OK);
 	do {
 		more = carry(ends, CALLER, &passed[CALLER], changes, change_count, changed);

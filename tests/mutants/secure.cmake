@@ -12,10 +12,10 @@ mutant(NAME proof-unread KIND test_secure FILE transport/secure/greet.c
 mutant(NAME labels-alike KIND test_secure FILE transport/secure/key.c
 	REMOVES "the two directions have labels of their own: words that are sent back are no proof"
 	TEXT [[
-	memcpy(text, labels[caller], LABEL_BYTES);
+	memcpy(text, labels[connects], LABEL_BYTES);
 ]]
 	REPLACEMENT [[
-	memcpy(text, labels[0 * caller], LABEL_BYTES);
+	memcpy(text, labels[0 * connects], LABEL_BYTES);
 ]])
 
 mutant(NAME nonce-stale KIND test_secure FILE transport/secure/greet.c

@@ -170,17 +170,17 @@ mutant(NAME tcp-queue-endless KIND test_tcp_queue FILE transport/tcp/queue.c
 		return false;
 ]])
 
-mutant(NAME tcp-silent-stay KIND conformance-tcp-strangers FILE transport/tcp/door.c
+mutant(NAME tcp-silent-stay KIND conformance-tcp-strangers FILE transport/tcp/accept.c
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "a stranger who says nothing has a second"
 	TEXT [[
-	return stranger->visitor == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+	return stranger->query == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
 ]]
 	REPLACEMENT [[
-	return stranger->visitor == 0 && now >= stranger->since_ns + 100 * WH_TCP_STRANGER_NS;
+	return stranger->query == 0 && now >= stranger->since_ns + 100 * WH_TCP_STRANGER_NS;
 ]])
 
-mutant(NAME tcp-second-for-all KIND conformance-tcp-keys FILE transport/tcp/door.c
+mutant(NAME tcp-second-for-all KIND conformance-tcp-keys FILE transport/tcp/accept.c
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "a stranger has a second for each word of the greeting"
 	TEXT [[
@@ -190,11 +190,11 @@ mutant(NAME tcp-second-for-all KIND conformance-tcp-keys FILE transport/tcp/door
 	if (stranger->channel.turns < turns)
 ]])
 
-mutant(NAME tcp-asked-too-long-ago KIND conformance-tcp-strangers FILE transport/tcp/door.c
+mutant(NAME tcp-asked-too-long-ago KIND conformance-tcp-strangers FILE transport/tcp/accept.c
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "who has asked is not sent away for the time that the answer takes"
 	TEXT [[
-	return stranger->visitor == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+	return stranger->query == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
 ]]
 	REPLACEMENT [[
 	return now >= stranger->since_ns + WH_TCP_STRANGER_NS;
@@ -227,7 +227,7 @@ mutant(NAME tcp-full-delays-others KIND conformance-tcp FILE transport/tcp/tcp.c
 
 # ---- visitors -----------------------------------------------------------------------------------------------------------
 
-mutant(NAME tcp-unreached-is-there KIND test_tcp_visit FILE transport/tcp/visit.c
+mutant(NAME tcp-unreached-is-there KIND test_tcp_query FILE transport/tcp/query.c
 	REMOVES "who has never been connected to is not said to be there"
 	TEXT [[
 	if (result == WHORL_AGAIN && !q.reached)
@@ -236,7 +236,7 @@ mutant(NAME tcp-unreached-is-there KIND test_tcp_visit FILE transport/tcp/visit.
 	if (result == WHORL_AGAIN && !q.reached && false)
 ]])
 
-mutant(NAME tcp-silent-is-away KIND test_tcp_visit FILE transport/tcp/visit.c
+mutant(NAME tcp-silent-is-away KIND test_tcp_query FILE transport/tcp/query.c
 	REMOVES "who has been connected to is there, though it says nothing"
 	TEXT [[
 	q->reached = true;

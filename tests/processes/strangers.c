@@ -14,38 +14,39 @@
 #define TCP_LISTENS 0x0a /* state of a socket in /proc/net/tcp */
 #define LINK_MAX_BYTES 64
 
-struct visit { /* to all sockets of a group */
+struct query { /* to all sockets of a group */
 	struct strangers *strangers;
 	struct cluster *c;
 	uint32_t often;
 	size_t bytes;
 };
 
-static void call_once(const struct visit *v, const struct sockaddr *to, socklen_t length, int type)
+static void call_once(const struct query *v, const struct sockaddr *to, socklen_t length, int type)
 {
-	unsigned char nonsense[4096];
+	unsigned char bad_messages[4096];
 	int s = socket(to->sa_family, type | SOCK_CLOEXEC, 0);
 
-	for (size_t i = 0; i < sizeof(nonsense); i++)
-		nonsense[i] = (unsigned char)cluster_draw(v->c, 256);
+	for (size_t i = 0; i < sizeof(bad_messages); i++)
+		bad_messages[i] = (unsigned char)cluster_draw(v->c, 256);
 	if (s < 0 || connect(s, to, length) != 0) {
 		if (s >= 0)
 			close(s); /* its queue is full: there are strangers enough */
 		return;
 	}
 	if (v->bytes > 0)
-		(void)!send(s, nonsense, v->bytes < sizeof(nonsense) ? v->bytes : sizeof(nonsense), MSG_NOSIGNAL);
+		(void)!send(s, bad_messages, v->bytes < sizeof(bad_messages) ? v->bytes : sizeof(bad_messages),
+			    MSG_NOSIGNAL);
 	v->strangers->sockets[v->strangers->count++] = s;
 }
 
-static void call(const struct visit *v, const struct sockaddr *to, socklen_t length, int type)
+static void call(const struct query *v, const struct sockaddr *to, socklen_t length, int type)
 {
 	for (uint32_t n = 0; n < v->often && v->strangers->count < STRANGERS_MAX; n++)
 		call_once(v, to, length, type);
 }
 
 /* Sockets of shared memory's nodes have the name of their group. */
-static void visit_unix(const struct visit *v)
+static void query_unix(const struct query *v)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	char line[512], name[200];
@@ -94,7 +95,7 @@ static bool is_of_group(const struct cluster *c, unsigned long inode)
 }
 
 /* Sockets of tcp's nodes are those that the members have open. Each stranger waits until the kernel has taken its call. */
-static void visit_tcp(const struct visit *v)
+static void query_tcp(const struct query *v)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET};
 	unsigned address, port, state;
@@ -117,11 +118,11 @@ static void visit_tcp(const struct visit *v)
 
 void strangers_come(struct strangers *strangers, struct cluster *c, uint32_t often, size_t bytes)
 {
-	const struct visit v = {.strangers = strangers, .c = c, .often = often, .bytes = bytes};
+	const struct query v = {.strangers = strangers, .c = c, .often = often, .bytes = bytes};
 
 	strangers->count = 0;
-	visit_unix(&v);
-	visit_tcp(&v);
+	query_unix(&v);
+	query_tcp(&v);
 	if (strangers->count == 0)
 		cluster_fail(c, "nobody listens");
 }

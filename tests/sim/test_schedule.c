@@ -118,8 +118,8 @@ START_TEST(each_flavour_draws_what_it_says)
 		for (int kind = 0; kind < WH_FAULT_JOIN; kind++)
 			ck_assert_msg((drawn[kind] > 0) == (flavour->kinds[kind] > 0), "%s: %s", flavour->name,
 				      wh_fault_word((enum wh_fault_kind)kind));
-		ck_assert_msg((openings > 1000) == (flavour->opening != WH_OPENING_NONE), "%s: %u openings", flavour->name,
-			      openings);
+		ck_assert_msg((openings > 1000) == (flavour->opening != WH_OPENING_NONE), "%s: %u openings",
+			      flavour->name, openings);
 	}
 }
 END_TEST

@@ -309,7 +309,7 @@ static inline void say_they(struct lab *lab, const char *nodes, enum wh_standing
 
 		intro.standing = standing;
 		intro.key = key;
-		wh_roster_hear(&lab->roster, (uint32_t)(*nodes - '0'), &intro);
+		wh_roster_on_intro(&lab->roster, (uint32_t)(*nodes - '0'), &intro);
 	}
 }
 
@@ -323,7 +323,7 @@ static inline void say_member(struct lab *lab, uint32_t node, uint64_t view, uin
 	intro.view = view;
 	intro.leader = leader;
 	intro.key = key;
-	wh_roster_hear(&lab->roster, node, &intro);
+	wh_roster_on_intro(&lab->roster, node, &intro);
 }
 
 /* One pass, as group/enter.c makes it. */
@@ -387,7 +387,7 @@ static inline bool invite_by(struct lab *lab, uint32_t node, struct wh_view *vie
 		message.offset = (uint32_t)at;
 		message.bytes = (uint32_t)(count - at < WH_WIRE_PIECE_BYTES ? count - at : WH_WIRE_PIECE_BYTES);
 		message.piece = bytes + at;
-		believed = wh_join_hear(&lab->join, node, &message);
+		believed = wh_join_on_message(&lab->join, node, &message);
 	}
 	free(bytes);
 	return believed;
@@ -398,7 +398,7 @@ static inline void withdraw(struct lab *lab, uint32_t node, uint64_t key)
 	struct wh_wire message = message_of(lab, node, WH_WIRE_WITHDRAWN);
 
 	message.key = key;
-	ck_assert(wh_join_hear(&lab->join, node, &message));
+	ck_assert(wh_join_on_message(&lab->join, node, &message));
 }
 
 /* Node `me` of three that are configured, which has begun to seek; no other node has been met. */

@@ -102,7 +102,7 @@ static inline void lab_connect(struct lab *lab)
 	struct wh_error err;
 
 	lab_hang_up(lab);
-	ck_assert_int_eq(wh_secure_call(&lab->ground[CALLER], 2, &lab->end[CALLER], &err), WHORL_OK);
+	ck_assert_int_eq(wh_secure_connect(&lab->ground[CALLER], 2, &lab->end[CALLER], &err), WHORL_OK);
 	ck_assert_int_eq(wh_secure_accept(&lab->ground[ANSWERER], &lab->end[ANSWERER], &err), WHORL_OK);
 }
 

@@ -98,7 +98,7 @@ static inline void take_message(struct lab *lab, uint32_t at, const struct wh_tr
 
 static inline void take_event(struct lab *lab, uint32_t at, const struct wh_transport_event *event)
 {
-	if (event->kind != WH_EVENT_IMAGE_READY && event->kind != WH_EVENT_ASKED)
+	if (event->kind != WH_EVENT_IMAGE_READY && event->kind != WH_EVENT_QUERY)
 		check_order(lab, at, event);
 	switch (event->kind) {
 	case WH_EVENT_PEER_MET:
@@ -122,7 +122,7 @@ static inline void take_event(struct lab *lab, uint32_t at, const struct wh_tran
 		lab->tag[at] = event->tag;
 		break;
 	case WH_EVENT_IMAGE_READY:
-	case WH_EVENT_ASKED:
+	case WH_EVENT_QUERY:
 		break;
 	}
 }

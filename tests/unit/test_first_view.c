@@ -182,7 +182,7 @@ START_TEST(another_group_is_met)
 	intro.group = 8;
 	intro.view = 5;
 	intro.key = WH_FIRST_KEYS | 0x5000001;
-	wh_roster_hear(&lab->roster, 3, &intro);
+	wh_roster_on_intro(&lab->roster, 3, &intro);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "discard ") != NULL, !there);
 	lab_free(lab);

@@ -9,7 +9,7 @@ static void say_there(struct lab *lab, uint32_t node, uint64_t key)
 
 	there.key = key;
 	there.flag = true;
-	(void)wh_join_requests_hear(&lab->requests, node, &there, false);
+	(void)wh_join_requests_on_message(&lab->requests, node, &there, false);
 }
 
 /* ---- looking around ---------------------------------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ START_TEST(who_differs_is_not_counted)
 
 		intro.standing = WH_FORMING;
 		intro.subgroups_digest++;
-		wh_roster_hear(&lab->roster, node, &intro);
+		wh_roster_on_intro(&lab->roster, node, &intro);
 	}
 	pass_ns(lab, START_NS);
 	step(lab);
@@ -348,7 +348,7 @@ START_TEST(keys_of_others_do_not_count)
 	intro = message_of(lab, 5, WH_WIRE_INTRO);
 	intro.group_digest++;
 	intro.key = 0x80000;
-	wh_roster_hear(&lab->roster, 5, &intro);
+	wh_roster_on_intro(&lab->roster, 5, &intro);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "open-0,1,2-as-400 "), lab->told);
 	lab_free(lab);
@@ -381,7 +381,7 @@ static void say_recorded(struct lab *lab, uint32_t node, enum wh_standing standi
 
 	intro.standing = standing;
 	intro.group = group;
-	wh_roster_hear(&lab->roster, node, &intro);
+	wh_roster_on_intro(&lab->roster, node, &intro);
 }
 
 /* Three of four are enough on one host and where there are records; else it takes all, however long that is. */
@@ -547,7 +547,7 @@ START_TEST(a_forced_node_is_refused)
 	if (_i == 0)
 		say_member(lab, 2, 4, 2, 0x4000001);
 	else if (_i != 3)
-		wh_roster_hear(&lab->roster, 2, &intro);
+		wh_roster_on_intro(&lab->roster, 2, &intro);
 	pass_ns(lab, PATIENCE_NS);
 	step(lab);
 	ck_assert_ptr_nonnull(strstr(lab->told, "refused "));
@@ -608,7 +608,7 @@ START_TEST(beside_a_forced_node_nobody_forms)
 	intro = message_of(lab, 1, WH_WIRE_INTRO);
 	intro.standing = WH_FORMING;
 	intro.forced = true;
-	wh_roster_hear(&lab->roster, 1, &intro);
+	wh_roster_on_intro(&lab->roster, 1, &intro);
 	pass_ns(lab, 10 * START_NS);
 	step(lab);
 	ck_assert_ptr_null(strstr(lab->told, "open"));

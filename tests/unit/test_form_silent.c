@@ -90,7 +90,7 @@ START_TEST(a_lower_one_follows)
 	expect(lab, "open-0,1,2-as-102 0:view-102-at-0 1:view-102-at-0 ");
 	opened = message_of(lab, 1, WH_WIRE_THERE);
 	opened.key = lab->join.key;
-	(void)wh_join_requests_hear(&lab->requests, 1, &opened, false);
+	(void)wh_join_requests_on_message(&lab->requests, 1, &opened, false);
 	step(lab);
 	expect(lab, "");
 	lab_free(lab);

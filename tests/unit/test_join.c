@@ -203,18 +203,18 @@ START_TEST(invitations_that_cannot_be)
 	message.key = KEY;
 	message.total = message.bytes = sizeof(junk);
 	message.piece = junk;
-	ck_assert(wh_join_hear(&lab->join, 0, &message)); /* a node that has not said what it is is not heard */
+	ck_assert(wh_join_on_message(&lab->join, 0, &message)); /* a node that has not said what it is is not heard */
 	say_member(lab, 0, 1, 0, (WH_FIRST_KEYS | 0x1000001));
-	ck_assert(!wh_join_hear(&lab->join, 0, &message));
+	ck_assert(!wh_join_on_message(&lab->join, 0, &message));
 	message.total = 2 * sizeof(junk);
-	ck_assert(wh_join_hear(&lab->join, 0, &message));
-	ck_assert(!wh_join_hear(&lab->join, 0,
-				&(struct wh_wire){.kind = WH_WIRE_VIEW,
-						  .key = KEY,
-						  .total = 2 * sizeof(junk),
-						  .offset = 1,
-						  .bytes = 1,
-						  .piece = junk})); /* a piece that does not follow */
+	ck_assert(wh_join_on_message(&lab->join, 0, &message));
+	ck_assert(!wh_join_on_message(&lab->join, 0,
+				      &(struct wh_wire){.kind = WH_WIRE_VIEW,
+							.key = KEY,
+							.total = 2 * sizeof(junk),
+							.offset = 1,
+							.bytes = 1,
+							.piece = junk})); /* a piece that does not follow */
 	lab->roster.known_nodes[0].differs = "[group] section differs";
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY));
 	lab->roster.known_nodes[0].differs = NULL;

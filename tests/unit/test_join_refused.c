@@ -16,7 +16,7 @@ START_TEST(a_member_is_configured_otherwise)
 	intro = message_of(lab, 1, WH_WIRE_INTRO);
 	intro.group_digest++;
 	intro.standing = _i == 0 ? WH_MEMBER_OF : _i == 1 ? WH_SEEKING : WH_FORMING;
-	wh_roster_hear(&lab->roster, 1, &intro);
+	wh_roster_on_intro(&lab->roster, 1, &intro);
 	pass_ns(lab, START_NS);
 	step(lab);
 	if (_i == 0) {

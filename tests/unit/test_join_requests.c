@@ -14,7 +14,7 @@ static struct lab *lab_of_member(void)
 	struct lab *lab = lab_make(1, 3);
 	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 1};
 
-	wh_roster_stand(&lab->roster, &member, first_view(lab, "0,1", 2));
+	wh_roster_announce(&lab->roster, &member, first_view(lab, "0,1", 2));
 	meet(lab, "02345");
 	say_they(lab, "2345", WH_SEEKING, 0);
 	step(lab);
@@ -32,7 +32,7 @@ static bool say_join(struct lab *lab, uint32_t node, bool leads)
 {
 	struct wh_wire join = message_of(lab, node, WH_WIRE_JOIN);
 
-	return wh_join_requests_hear(&lab->requests, node, &join, leads);
+	return wh_join_requests_on_message(&lab->requests, node, &join, leads);
 }
 
 static void say_join_all(struct lab *lab, const char *nodes)
@@ -47,7 +47,7 @@ static void say_open(struct lab *lab, uint32_t node, uint64_t key, bool ready)
 
 	there.key = key;
 	there.flag = ready;
-	ck_assert(!wh_join_requests_hear(&lab->requests, node, &there, true));
+	ck_assert(!wh_join_requests_on_message(&lab->requests, node, &there, true));
 }
 
 /* The nodes that may come in, in the order in which they are found. */
@@ -96,7 +96,7 @@ START_TEST(who_asks_before_it_is_introduced)
 	join.incarnation += _i == 1;
 	join.group_digest += _i == 2;
 	join.subgroups_digest += _i == 3;
-	ck_assert_int_eq(wh_join_requests_hear(&lab->requests, 3, &join, true), _i != 1);
+	ck_assert_int_eq(wh_join_requests_on_message(&lab->requests, 3, &join, true), _i != 1);
 	expect_newcomers(lab, 5, _i == 0 ? "3" : "");
 	ck_assert_int_eq(lab->roster.known_nodes[3].differs != NULL, _i >= 2);
 	lab_end(lab);
@@ -484,7 +484,7 @@ START_TEST(who_drops_a_first_view_says_so)
 	struct wh_view *view = first_view(lab, "0,1,2,3", 4);
 	const struct wh_wire forming = {.standing = WH_FORMING};
 
-	wh_roster_stand(&lab->roster, &forming, NULL);
+	wh_roster_announce(&lab->roster, &forming, NULL);
 	meet(lab, "1234");
 	step(lab);
 	forget(lab);
@@ -510,7 +510,7 @@ START_TEST(an_intro_goes_before_an_invitation)
 	struct wh_view *view = first_view(lab, "0,1", 2);
 	const struct wh_wire forming = {.standing = WH_FORMING};
 
-	wh_roster_stand(&lab->roster, &forming, NULL);
+	wh_roster_announce(&lab->roster, &forming, NULL);
 	meet(lab, "1");
 	lab->room[1] = 0;
 	invite(lab, view, KEY, false);

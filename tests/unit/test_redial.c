@@ -11,7 +11,7 @@
 struct lab {
 	struct fake_env fake;
 	struct wh_redial redial;
-	struct wh_redial_call calls[3]; /* of the peers; a fourth node is this one */
+	struct wh_redial_peer calls[3]; /* of the peers; a fourth node is this one */
 };
 
 static void open_lab(struct lab *lab)
@@ -56,7 +56,7 @@ END_TEST
 
 START_TEST(all_new_ones_are_called_and_a_few_of_the_others)
 {
-	struct wh_redial_call unknown = {0}, absent = {.sought = true}, later = {.at_ns = 2 * WH_NS_PER_S};
+	struct wh_redial_peer unknown = {0}, absent = {.sought = true}, later = {.at_ns = 2 * WH_NS_PER_S};
 	uint32_t again = 0, called = 0;
 
 	for (int i = 0; i < 100; i++) {
@@ -73,7 +73,7 @@ START_TEST(the_search_ends_when_all_are_sought)
 	struct lab lab;
 
 	open_lab(&lab);
-	wh_redial_called(&lab.redial, lab.fake.now_ns, UINT64_MAX);
+	wh_redial_tried(&lab.redial, lab.fake.now_ns, UINT64_MAX);
 	wh_redial_met(&lab.redial, &lab.calls[0]);
 	wh_redial_met(&lab.redial, &lab.calls[0]); /* once more: that is no other peer */
 	wh_redial_seldom(&lab.redial, &lab.calls[1]);
@@ -93,7 +93,7 @@ START_TEST(the_search_ends_with_the_patience)
 	open_lab(&lab);
 	search_after(&lab, 2 * PATIENCE_NS);
 	ck_assert(lab.redial.searching); /* no node has been called yet */
-	wh_redial_called(&lab.redial, lab.fake.now_ns, UINT64_MAX);
+	wh_redial_tried(&lab.redial, lab.fake.now_ns, UINT64_MAX);
 	for (uint64_t past = WH_NS_PER_S / 4; past < PATIENCE_NS; past += WH_NS_PER_S / 4) {
 		search_after(&lab, WH_NS_PER_S / 4);
 		ck_assert(lab.redial.searching);
@@ -109,7 +109,7 @@ START_TEST(who_was_away_searches_anew)
 	struct lab lab;
 
 	open_lab(&lab);
-	wh_redial_called(&lab.redial, lab.fake.now_ns, UINT64_MAX);
+	wh_redial_tried(&lab.redial, lab.fake.now_ns, UINT64_MAX);
 	search_after(&lab, 1);
 	search_after(&lab, 10 * PATIENCE_NS); /* the answers may all be waiting to be read */
 	ck_assert(lab.redial.searching);

@@ -108,9 +108,9 @@ START_TEST(nothing_that_is_not_asked_for)
 END_TEST
 
 /* Its own files, else those of the first node that has both certificate and key here. */
-START_TEST(visitors)
+START_TEST(queries)
 {
-	static const struct certificate_wish visitor = {
+	static const struct certificate_wish query = {
 		.names = "URI:whorl://play/visitor", .from_s = -60, .until_s = 3600};
 	char path[LAB_PATH_BYTES];
 
@@ -119,8 +119,7 @@ START_TEST(visitors)
 	expect_good(WH_SECURE_VISITOR); /* there is no key of node 0 */
 	lab_write(&lab, "0.key", "no key", 6, 0600, path);
 	ck_assert_int_eq(wh_secret_load(&group, WH_SECURE_VISITOR, NODES, &secret, &err), WHORL_CONFIG);
-	make(&strangers, &visitor, "visitor.pem",
-	     "visitor.key"); /* the nodes must know the authority above a visitor */
+	make(&strangers, &query, "visitor.pem", "visitor.key"); /* the nodes must know the authority above a visitor */
 	expect_good(WH_SECURE_VISITOR);
 	ck_assert_int_eq(wh_secret_load(&group, WH_SECURE_VISITOR, 0, &secret, &err), WHORL_OK);
 	wh_secret_free(&secret);
@@ -259,7 +258,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(cases, begin, end);
 	tcase_add_test(cases, each_node_has_its_own);
 	tcase_add_test(cases, nothing_that_is_not_asked_for);
-	tcase_add_test(cases, visitors);
+	tcase_add_test(cases, queries);
 	tcase_add_test(cases, long_paths);
 	tcase_add_test(cases, the_cluster_key);
 	tcase_add_loop_test(cases, files_that_are_none, 0, 3);

@@ -414,7 +414,7 @@ START_TEST(without_random_numbers_there_is_no_channel)
 	struct wh_error err;
 
 	lab.ground[CALLER].random = no_random;
-	ck_assert_int_eq(wh_secure_call(&lab.ground[CALLER], 2, &s, &err), WHORL_SYSTEM);
+	ck_assert_int_eq(wh_secure_connect(&lab.ground[CALLER], 2, &s, &err), WHORL_SYSTEM);
 	ck_assert_ptr_null(s);
 }
 END_TEST

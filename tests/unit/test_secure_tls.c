@@ -212,15 +212,14 @@ END_TEST
 
 START_TEST(visitors_and_nodes_of_several_names)
 {
-	static const struct certificate_wish visitor = {
-		.names = "URI:whorl://g/visitor", .from_s = -60, .until_s = 3600};
+	static const struct certificate_wish query = {.names = "URI:whorl://g/visitor", .from_s = -60, .until_s = 3600};
 	static const struct certificate_wish several = {
 		.names = "DNS:host,URI:whorl://h/1,URI:whorl://g/4,URI:whorl://g/1", .from_s = -60, .until_s = 3600};
 
 	equip(CALLER, &authority, &several, 1);
 	lab_meet(&lab);
 	expect_both(&lab, WH_SECURE_PROVEN);
-	equip(CALLER, &authority, &visitor, WH_SECURE_VISITOR);
+	equip(CALLER, &authority, &query, WH_SECURE_VISITOR);
 	expect_refusal(&lab, "node 2 refuses: the certificate of node 1 has whorl://g/visitor, expected whorl://g/1",
 		       "the certificate of node 1 has whorl://g/visitor, expected whorl://g/1");
 	lab.ground[CALLER].node = WH_SECURE_VISITOR;

@@ -407,27 +407,27 @@ START_TEST(visitors_are_answered_once)
 	uint64_t heard[2] = {0, 0}, answer = 5;
 
 	node->ops->wait(node, 0);
-	ck_assert(wh_sim_ask(lab->sim, 1, "first", 5, hear, &heard[0]));
-	ck_assert(wh_sim_ask(lab->sim, 1, "second", 6, hear, &heard[1]));
+	ck_assert(wh_sim_query(lab->sim, 1, "first", 5, hear, &heard[0]));
+	ck_assert(wh_sim_query(lab->sim, 1, "second", 6, hear, &heard[1]));
 	ck_assert(wh_sim_rung(lab->sim, 1));
 	node->ops->service(node);
 	for (int k = 0; k < 2; k++) {
 		ck_assert(node->ops->next_event(node, &events[k]));
-		ck_assert_int_eq(events[k].kind, WH_EVENT_ASKED);
+		ck_assert_int_eq(events[k].kind, WH_EVENT_QUERY);
 		ck_assert_uint_eq(events[k].bytes, 5 + k);
 	}
 	ck_assert_mem_eq(events[1].text, "second", 6);
-	node->ops->answer(node, events[1].visitor, &answer, sizeof(answer));
+	node->ops->answer(node, events[1].query, &answer, sizeof(answer));
 	ck_assert_uint_eq(heard[1], 5);
 	ck_assert_uint_eq(heard[0], 0);
 	answer = 6;
-	node->ops->answer(node, events[1].visitor, &answer, sizeof(answer)); /* it has gone */
+	node->ops->answer(node, events[1].query, &answer, sizeof(answer)); /* it has gone */
 	ck_assert(heard[1] == 5 && heard[0] == 0);
-	node->ops->answer(node, events[0].visitor, &answer, sizeof(answer));
+	node->ops->answer(node, events[0].query, &answer, sizeof(answer));
 	ck_assert_uint_eq(heard[0], 6);
-	ck_assert(wh_sim_ask(lab->sim, 1, "third", 5, hear, &heard[0]));
+	ck_assert(wh_sim_query(lab->sim, 1, "third", 5, hear, &heard[0]));
 	wh_sim_crash(lab->sim, 1);
-	ck_assert(!wh_sim_ask(lab->sim, 1, "fourth", 6, hear, &heard[0]));
+	ck_assert(!wh_sim_query(lab->sim, 1, "fourth", 6, hear, &heard[0]));
 	end(lab);
 }
 END_TEST

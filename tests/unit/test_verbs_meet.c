@@ -150,7 +150,7 @@ static void lab_make(void)
 	t->device.context = &lab->context;
 	t->device.pd = &lab->pd;
 	strcpy(t->group, "meet");
-	t->visits = -1;
+	t->queries = -1;
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
 		t->strangers[i].socket = -1;
 	t->peers[0].state = WH_VERBS_SELF;
@@ -185,7 +185,7 @@ static void call_from(uint64_t incarnation)
 	lab->hello.incarnation = incarnation;
 	lab->id = calloc(1, sizeof(*lab->id));
 	lab->id->verbs = &lab->context;
-	wh_verbs_hear_call(lab->t, lab->id, &lab->hello, sizeof(lab->hello));
+	wh_verbs_on_connect(lab->t, lab->id, &lab->hello, sizeof(lab->hello));
 }
 
 /* Will be heard when a node looks. */
@@ -264,7 +264,7 @@ START_TEST(what_has_come_is_heard_before_a_call_is_given_up)
 
 	lab_make();
 	wh_verbs_meet_tick(lab->t);
-	ck_assert_int_eq(peer()->state, WH_VERBS_CALLED);
+	ck_assert_int_eq(peer()->state, WH_VERBS_GREETING);
 	lab->now_ns += LONG_NS;
 	if (answered)
 		say(RDMA_CM_EVENT_ESTABLISHED);

@@ -44,7 +44,7 @@ static bool hear(struct lab *lab, enum wh_verbs_kind kind, uint64_t name)
 	const struct wh_verbs_region_message message = {
 		.head.kind = kind, .name = name, .bytes = 4096, .address = name << 32, .rkey = (uint32_t)name};
 
-	return wh_verbs_remote_hear(lab->t, &lab->t->peers[1], &message);
+	return wh_verbs_remote_on_message(lab->t, &lab->t->peers[1], &message);
 }
 
 /* ---- what a peer grants ------------------------------------------------------------------------------------------- */

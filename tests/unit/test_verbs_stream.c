@@ -49,7 +49,7 @@ static void hear(struct lab *lab, enum wh_verbs_kind kind, uint32_t stream, size
 	message->head.kind = kind;
 	message->head.bytes = (uint32_t)(sizeof(*message) + bytes);
 	message->stream = stream;
-	ck_assert(wh_verbs_stream_hear(lab->t, &lab->t->peers[1], message));
+	ck_assert(wh_verbs_stream_on_message(lab->t, &lab->t->peers[1], message));
 	free(message);
 }
 

@@ -29,7 +29,7 @@
 #define MODE_KEY 1
 #define MODE_TLS 2
 
-enum kind { KIND_CALL = 1, KIND_ANSWER, KIND_PROOF, KIND_DONE, KIND_REFUSED };
+enum kind { KIND_HELLO = 1, KIND_ANSWER, KIND_PROOF, KIND_DONE, KIND_REFUSED };
 
 _Static_assert(WH_SECURE_GREETING_BYTES <= WH_SECURE_REASON_MOST && WH_SECURE_PROOF_BYTES <= WH_SECURE_REASON_MOST,
 	       "the longest message");
@@ -63,7 +63,7 @@ const char *wh_secure_name(uint32_t node, char out[WH_SECURE_NAME_BYTES])
 
 const char *wh_secure_other(const struct wh_secure *s, char out[WH_SECURE_NAME_BYTES])
 {
-	if (s->caller)
+	if (s->connects)
 		return s->to == WH_SECURE_VISITOR ? "the node" : wh_secure_name(s->to, out);
 	return s->claimed ? wh_secure_name(s->peer.node, out) : "the caller";
 }
@@ -131,7 +131,7 @@ void wh_secure_preamble(const struct wh_secure_ground *ground, unsigned char out
 	put(out + MAGIC_BYTES + 1, ground->version, 2);
 }
 
-static void send_call(struct wh_secure *s);
+static void send_hello(struct wh_secure *s);
 
 static void shake(struct wh_secure *s)
 {
@@ -151,24 +151,24 @@ static void shake(struct wh_secure *s)
 	}
 	s->wraps = true;
 	s->phase = WH_SECURE_GREETING;
-	if (s->caller && !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, s->to, reason))
+	if (s->connects && !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, s->to, reason))
 		refuse(s, true, "%s", reason);
-	else if (s->caller)
-		send_call(s);
+	else if (s->connects)
+		send_hello(s);
 }
 
 static void begin_after_preamble(struct wh_secure *s)
 {
 	if (s->ground.tls != NULL) {
 		s->phase = WH_SECURE_SHAKE;
-		if (!wh_secure_tunnel_begin(&s->tunnel, s->ground.tls, s->caller, &s->in, &s->out))
+		if (!wh_secure_tunnel_begin(&s->tunnel, s->ground.tls, s->connects, &s->in, &s->out))
 			refuse_without(s, "no memory for TLS");
 		else
 			shake(s);
 	} else if (s->ground.key != NULL) {
 		s->phase = WH_SECURE_GREETING;
-		if (s->caller)
-			send_call(s);
+		if (s->connects)
+			send_hello(s);
 	} else {
 		s->phase = WH_SECURE_END;
 		s->state = WH_SECURE_PROVEN;
@@ -186,7 +186,7 @@ static void judge_preamble(struct wh_secure *s)
 		refuse(s, false, "%s does not speak as whorl does", it);
 		return;
 	}
-	if (!s->caller && !emit(s, s->talk.preamble, WH_SECURE_PREAMBLE_BYTES)) {
+	if (!s->connects && !emit(s, s->talk.preamble, WH_SECURE_PREAMBLE_BYTES)) {
 		refuse_without(s, "no memory");
 		return;
 	}
@@ -247,10 +247,10 @@ static bool read_greeting(const unsigned char in[WH_SECURE_GREETING_BYTES], stru
 	return out->incarnation != 0 || out->node == WH_SECURE_VISITOR;
 }
 
-static void send_call(struct wh_secure *s)
+static void send_hello(struct wh_secure *s)
 {
-	write_greeting(s, s->talk.call, s->to);
-	if (!emit_message(s, KIND_CALL, s->talk.call, WH_SECURE_GREETING_BYTES))
+	write_greeting(s, s->talk.hello, s->to);
+	if (!emit_message(s, KIND_HELLO, s->talk.hello, WH_SECURE_GREETING_BYTES))
 		refuse_without(s, "no memory");
 }
 
@@ -263,13 +263,14 @@ static bool judge_greeting(struct wh_secure *s, const struct greeting *greeting)
 
 	if (strcmp(greeting->group, s->ground.group) != 0)
 		refuse(s, true, "%s is of group %s, %s of group %s", it, greeting->group, i, s->ground.group);
-	else if (s->caller && greeting->node != s->to)
+	else if (s->connects && greeting->node != s->to)
 		refuse(s, true, "%s answers where %s should", wh_secure_name(greeting->node, third), it);
 	else if (greeting->to != s->ground.node)
 		refuse(s, true, "%s calls %s, and this is %s", it, wh_secure_name(greeting->to, third), i);
 	else if (greeting->node == s->ground.node)
 		refuse(s, true, "there are two nodes with the id %" PRIu32, greeting->node);
-	else if (!s->caller && s->wraps && !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, greeting->node, reason))
+	else if (!s->connects && s->wraps &&
+		 !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, greeting->node, reason))
 		refuse(s, true, "%s", reason);
 	return s->state == WH_SECURE_GOING_ON;
 }
@@ -278,7 +279,8 @@ static void send_proof(struct wh_secure *s, enum kind kind)
 {
 	unsigned char proof[WH_SECURE_PROOF_BYTES];
 
-	if (!wh_secure_prove(s->ground.key, s->caller, &s->talk, proof) || !emit_message(s, kind, proof, sizeof(proof)))
+	if (!wh_secure_prove(s->ground.key, s->connects, &s->talk, proof) ||
+	    !emit_message(s, kind, proof, sizeof(proof)))
 		refuse_without(s, "no memory");
 }
 
@@ -293,11 +295,11 @@ static void take_greeting(struct wh_secure *s, const unsigned char *body)
 	}
 	s->claimed = true;
 	s->peer = (struct wh_secure_peer){.node = greeting.node, .incarnation = greeting.incarnation};
-	memcpy(s->caller ? s->talk.answer : s->talk.call, body, WH_SECURE_GREETING_BYTES);
+	memcpy(s->connects ? s->talk.answer : s->talk.hello, body, WH_SECURE_GREETING_BYTES);
 	if (!judge_greeting(s, &greeting))
 		return;
 	s->phase = WH_SECURE_PROOF;
-	if (s->caller) {
+	if (s->connects) {
 		send_proof(s, KIND_PROOF);
 		return;
 	}
@@ -313,17 +315,17 @@ static void take_proof(struct wh_secure *s, const unsigned char *body)
 	unsigned char proof[WH_SECURE_PROOF_BYTES];
 	char name[WH_SECURE_NAME_BYTES], my_name[WH_SECURE_NAME_BYTES];
 
-	if (!wh_secure_prove(s->ground.key, !s->caller, &s->talk, proof)) {
+	if (!wh_secure_prove(s->ground.key, !s->connects, &s->talk, proof)) {
 		refuse_without(s, "OpenSSL has no HMAC-SHA-256");
 		return;
 	}
 	if (!wh_secure_same(proof, body, sizeof(proof))) {
 		/* Of an answerer that has accepted my proof, and has not sent this, the next bytes are the application's. */
-		refuse(s, !s->caller, "%s and %s have different cluster keys (key_file)", wh_secure_other(s, name),
+		refuse(s, !s->connects, "%s and %s have different cluster keys (key_file)", wh_secure_other(s, name),
 		       wh_secure_name(s->ground.node, my_name));
 		return;
 	}
-	if (!s->caller) {
+	if (!s->connects) {
 		send_proof(s, KIND_DONE);
 		if (s->state != WH_SECURE_GOING_ON)
 			return;
@@ -338,7 +340,7 @@ static void take_proof(struct wh_secure *s, const unsigned char *body)
 static size_t needs(const struct wh_secure *s)
 {
 	bool greeting = s->phase == WH_SECURE_GREETING;
-	enum kind expected = s->caller ? (greeting ? KIND_ANSWER : KIND_DONE) : (greeting ? KIND_CALL : KIND_PROOF);
+	enum kind expected = s->connects ? (greeting ? KIND_ANSWER : KIND_DONE) : (greeting ? KIND_HELLO : KIND_PROOF);
 	size_t body;
 
 	if (s->phase == WH_SECURE_PREAMBLE)

@@ -154,7 +154,7 @@ void wh_secure_key_free(struct wh_secure_key *key)
 
 #define LABEL_BYTES 16
 
-bool wh_secure_prove(const struct wh_secure_key *key, bool caller, const struct wh_secure_talk *talk,
+bool wh_secure_prove(const struct wh_secure_key *key, bool connects, const struct wh_secure_talk *talk,
 		     unsigned char out[WH_SECURE_PROOF_BYTES])
 {
 	static const char labels[2][LABEL_BYTES] = {"whorl: answerer", "whorl: caller"};
@@ -162,7 +162,7 @@ bool wh_secure_prove(const struct wh_secure_key *key, bool caller, const struct 
 	unsigned length = 0;
 
 	_Static_assert(sizeof(*talk) == 8 + 2 * WH_SECURE_GREETING_BYTES + 32, "bytes alone, without gaps");
-	memcpy(text, labels[caller], LABEL_BYTES);
+	memcpy(text, labels[connects], LABEL_BYTES);
 	memcpy(text + LABEL_BYTES, talk, sizeof(*talk));
 	if (HMAC(EVP_sha256(), key != NULL ? key->bytes : (const unsigned char *)"", key != NULL ? (int)key->count : 0,
 		 text, sizeof(text), out, &length) == NULL)

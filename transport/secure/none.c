@@ -42,10 +42,10 @@ void wh_secure_key_free(struct wh_secure_key *key)
 	(void)key;
 }
 
-bool wh_secure_prove(const struct wh_secure_key *key, bool caller, const struct wh_secure_talk *talk,
+bool wh_secure_prove(const struct wh_secure_key *key, bool connects, const struct wh_secure_talk *talk,
 		     unsigned char out[WH_SECURE_PROOF_BYTES])
 {
-	(void)key, (void)caller, (void)talk, (void)out;
+	(void)key, (void)connects, (void)talk, (void)out;
 	return false;
 }
 
@@ -69,10 +69,10 @@ void wh_secure_tls_free(struct wh_secure_tls *tls)
 
 /* ---- tunnels ------------------------------------------------------------------------------------------------------------- */
 
-bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_tls *tls, bool caller,
+bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_tls *tls, bool connects,
 			    struct wh_secure_bytes *in, struct wh_secure_bytes *out)
 {
-	(void)t, (void)tls, (void)caller, (void)in, (void)out;
+	(void)t, (void)tls, (void)connects, (void)in, (void)out;
 	return false;
 }
 

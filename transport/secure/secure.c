@@ -10,8 +10,8 @@
 
 /* ---- from the beginning to the end --------------------------------------------------------------------------------------- */
 
-static enum whorl_result create(const struct wh_secure_ground *ground, bool caller, uint32_t to, struct wh_secure **out,
-				struct wh_error *err)
+static enum whorl_result create(const struct wh_secure_ground *ground, bool connects, uint32_t to,
+				struct wh_secure **out, struct wh_error *err)
 {
 	struct wh_secure *s = calloc(1, sizeof(*s));
 	bool random;
@@ -19,8 +19,10 @@ static enum whorl_result create(const struct wh_secure_ground *ground, bool call
 	*out = NULL;
 	if (s == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a connection");
-	*s = (struct wh_secure){
-		.ground = *ground, .caller = caller, .to = to, .peer = {.node = WH_SECURE_VISITOR, .incarnation = 0}};
+	*s = (struct wh_secure){.ground = *ground,
+				.connects = connects,
+				.to = to,
+				.peer = {.node = WH_SECURE_VISITOR, .incarnation = 0}};
 	memcpy(s->group, ground->group, strnlen(ground->group, sizeof(s->group) - 1));
 	s->ground.group = s->group;
 	wh_secure_preamble(ground, s->talk.preamble);
@@ -29,7 +31,7 @@ static enum whorl_result create(const struct wh_secure_ground *ground, bool call
 		free(s);
 		return wh_error_set(err, WHORL_SYSTEM, "there are no random numbers to be had");
 	}
-	if (caller && !wh_secure_bytes_put(&s->out, s->talk.preamble, WH_SECURE_PREAMBLE_BYTES)) {
+	if (connects && !wh_secure_bytes_put(&s->out, s->talk.preamble, WH_SECURE_PREAMBLE_BYTES)) {
 		free(s);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a connection");
 	}
@@ -44,8 +46,8 @@ enum whorl_result wh_secure_accept(const struct wh_secure_ground *ground, struct
 	return create(ground, false, 0, out, err);
 }
 
-enum whorl_result wh_secure_call(const struct wh_secure_ground *ground, uint32_t to, struct wh_secure **out,
-				 struct wh_error *err)
+enum whorl_result wh_secure_connect(const struct wh_secure_ground *ground, uint32_t to, struct wh_secure **out,
+				    struct wh_error *err)
 {
 	return create(ground, true, to, out, err);
 }

@@ -98,8 +98,8 @@ struct wh_secure; /* one end of one connection */
  * random numbers). */
 WH_MUST_CHECK enum whorl_result wh_secure_accept(const struct wh_secure_ground *ground, struct wh_secure **out,
 						 struct wh_error *err);
-WH_MUST_CHECK enum whorl_result wh_secure_call(const struct wh_secure_ground *ground, uint32_t to,
-					       struct wh_secure **out, struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_secure_connect(const struct wh_secure_ground *ground, uint32_t to,
+						  struct wh_secure **out, struct wh_error *err);
 void wh_secure_free(struct wh_secure *s); /* NULL is fine */
 
 enum wh_secure_state wh_secure_state(const struct wh_secure *s);

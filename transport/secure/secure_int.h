@@ -51,13 +51,13 @@ void wh_secure_wipe(void *bytes, size_t count); /* overwrites and frees */
 /* All that both ends have said and that a proof is about. */
 struct wh_secure_talk {
 	unsigned char preamble[8];
-	unsigned char call[WH_SECURE_GREETING_BYTES];
+	unsigned char hello[WH_SECURE_GREETING_BYTES];
 	unsigned char answer[WH_SECURE_GREETING_BYTES];
 	unsigned char channel[32]; /* a secret that only the ends of this TLS connection have; 0 without */
 };
 
 /* HMAC-SHA-256 under the key (none: of no bytes, which proves something only by the secret of TLS). False: OpenSSL cannot. */
-bool wh_secure_prove(const struct wh_secure_key *key, bool caller, const struct wh_secure_talk *talk,
+bool wh_secure_prove(const struct wh_secure_key *key, bool connects, const struct wh_secure_talk *talk,
 		     unsigned char out[WH_SECURE_PROOF_BYTES]);
 
 /* ---- secure/cert.c ----------------------------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ struct wh_secure_tunnel {                 /* TLS over bytes */
 	uint64_t sealed;                  /* since the key was last changed */
 };
 
-bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_tls *tls, bool caller,
+bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_tls *tls, bool connects,
 			    struct wh_secure_bytes *in, struct wh_secure_bytes *out);
 /* 1: the handshake is done; 0: more is needed; -1: it has failed, and `reason` says why and names the other end. */
 int wh_secure_tunnel_shake(struct wh_secure_tunnel *t, const char *who, char reason[WH_SECURE_REASON_BYTES]);
@@ -114,8 +114,8 @@ enum wh_secure_phase { WH_SECURE_PREAMBLE, WH_SECURE_SHAKE, WH_SECURE_GREETING, 
 struct wh_secure {
 	struct wh_secure_ground ground; /* a copy: `group` is below, key and tls are held */
 	char group[WH_SECURE_GROUP_BYTES];
-	bool caller, claimed; /* claimed: the peer has named itself */
-	uint32_t to;          /* of a caller */
+	bool connects, claimed; /* claimed: the peer has named itself */
+	uint32_t to;            /* of a caller */
 	enum wh_secure_state state;
 	enum wh_secure_phase phase;
 	struct wh_secure_peer peer;

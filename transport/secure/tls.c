@@ -55,7 +55,7 @@ BIO_METHOD *wh_secure_pipe_new(void)
 
 /* ---- the handshake ----------------------------------------------------------------------------------------------------- */
 
-bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_tls *tls, bool caller,
+bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_tls *tls, bool connects,
 			    struct wh_secure_bytes *in, struct wh_secure_bytes *out)
 {
 	BIO *bio = BIO_new(tls->pipe);
@@ -70,7 +70,7 @@ bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_t
 	BIO_set_data(bio, t);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(t->ssl, bio, bio);
-	if (caller)
+	if (connects)
 		SSL_set_connect_state(t->ssl);
 	else
 		SSL_set_accept_state(t->ssl);

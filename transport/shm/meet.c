@@ -19,7 +19,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* a node that is not there is called so often, in case it cannot call me */
+#define REDIAL_SELDOM_NS (2 * WH_NS_PER_S) /* a node that is not there is called so often, in case it cannot call me */
 #define LISTENER_RESTS_NS (50 * WH_NS_PER_MS)
 #define ACCEPTED_AT_ONCE 8
 
@@ -100,7 +100,7 @@ static bool welcome(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_pa
 void wh_shm_meet(struct wh_shm *t, struct wh_shm_peer *peer)
 {
 	peer->state = WH_SHM_MET;
-	wh_redial_met(&t->redial, &peer->next_call);
+	wh_redial_met(&t->redial, &peer->redial);
 	wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_MET, peer->node, peer->incarnation,
 			    "node %" PRIu32 " (pid %d) is here", peer->node, (int)peer->pid);
 }
@@ -120,19 +120,19 @@ static void call(struct wh_shm *t, struct wh_shm_peer *peer, int *unused)
 	s = *unused;
 	if (s < 0 || connect(s, (const struct sockaddr *)&name, name_bytes) != 0) {
 		if (s >= 0 && errno == ECONNREFUSED) {
-			wh_redial_seldom(&t->redial, &peer->next_call);
+			wh_redial_seldom(&t->redial, &peer->redial);
 			return;
 		}
 		if (s < 0 || errno != EAGAIN) /* its queue is full */
 			wh_event_queue_complain(&t->event_queue, "cannot call node %" PRIu32 ": %s", peer->node,
 						strerror(errno));
-		wh_redial_soon(&t->redial, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->redial);
 		return;
 	}
 	*unused = -1;
 	if (!wh_shm_who(s, &who) || !wh_shm_watch(t, EPOLL_CTL_ADD, s, WH_SHM_PEER, peer->node)) {
 		close(s);
-		wh_redial_soon(&t->redial, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->redial);
 		return;
 	}
 	peer->socket = s;
@@ -144,12 +144,12 @@ static void call(struct wh_shm *t, struct wh_shm_peer *peer, int *unused)
 		wh_shm_end_connection(t, peer, WH_SHM_REJECTED);
 		return;
 	}
-	peer->state = WH_SHM_CALLED;
+	peer->state = WH_SHM_GREETING;
 	if (!send_hello(t, s, who.pid))
 		wh_shm_lose(t, peer, "has hung up");
 }
 
-static void call_absent(struct wh_shm *t, uint64_t now)
+static void connect_absent(struct wh_shm *t, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 	uint32_t again = 0;
@@ -159,14 +159,14 @@ static void call_absent(struct wh_shm *t, uint64_t now)
 		struct wh_shm_peer *peer = &t->peers[node];
 
 		if (peer->state == WH_SHM_ABSENT && !wh_event_queue_is_full(&t->event_queue) &&
-		    wh_redial_is_due(&peer->next_call, now, &again))
+		    wh_redial_is_due(&peer->redial, now, &again))
 			call(t, peer, &unused);
-		if (peer->state == WH_SHM_ABSENT && peer->next_call.at_ns < next)
-			next = peer->next_call.at_ns;
+		if (peer->state == WH_SHM_ABSENT && peer->redial.at_ns < next)
+			next = peer->redial.at_ns;
 	}
 	if (unused >= 0)
 		close(unused);
-	wh_redial_called(&t->redial, now, next);
+	wh_redial_tried(&t->redial, now, next);
 }
 
 static void hang_up_late(struct wh_shm *t, uint64_t now)
@@ -192,10 +192,10 @@ void wh_shm_meet_tick(struct wh_shm *t)
 	if (t->listener_rests)
 		wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
 	hang_up_late(t, now);
-	call_absent(t, now);
+	connect_absent(t, now);
 }
 
-void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
+void wh_shm_on_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
 {
 	const struct wh_shm_head taken = wh_shm_head(WH_SHM_TAKEN);
 
@@ -370,7 +370,7 @@ static enum verdict judge(struct wh_shm *t, const struct wh_shm_stranger *strang
 			 (int)stranger->pid);
 		return NEVER;
 	}
-	if (peer->state == WH_SHM_CALLED && t->node > peer->node)
+	if (peer->state == WH_SHM_GREETING && t->node > peer->node)
 		return NOT_NOW; /* our calls have crossed */
 	if (peer->state == WH_SHM_MET && peer->incarnation == hello->incarnation)
 		return NOT_NOW; /* they had, and this is what is left of its call */
@@ -383,7 +383,7 @@ static enum verdict judge(struct wh_shm *t, const struct wh_shm_stranger *strang
 }
 
 /* A stranger has said hello. If it is a peer, the connection becomes the peer's. */
-static void hear_hello(struct wh_shm *t, struct wh_shm_stranger *stranger, struct wh_shm_packet *packet)
+static void on_hello(struct wh_shm *t, struct wh_shm_stranger *stranger, struct wh_shm_packet *packet)
 {
 	char reason[WH_SHM_REASON_BYTES];
 	enum verdict verdict = judge(t, stranger, &packet->hello, reason);
@@ -417,10 +417,10 @@ void wh_shm_meet_stranger(struct wh_shm *t, uint32_t i)
 	case WH_SHM_NOTHING:
 		return;
 	case WH_SHM_PACKET:
-		if (packet.head.kind == WH_SHM_HELLO && stranger->visitor == 0)
-			hear_hello(t, stranger, &packet);
-		else if (packet.head.kind == WH_SHM_ASK && stranger->visitor == 0)
-			wh_shm_hear_question(t, stranger, &packet);
+		if (packet.head.kind == WH_SHM_HELLO && stranger->query == 0)
+			on_hello(t, stranger, &packet);
+		else if (packet.head.kind == WH_SHM_QUERY && stranger->query == 0)
+			wh_shm_on_question(t, stranger, &packet);
 		else
 			wh_shm_hang_up(t, &stranger->socket);
 		wh_shm_packet_close(&packet);
@@ -470,6 +470,6 @@ enum whorl_result wh_shm_meet_open(struct wh_shm *t, struct wh_error *err)
 		return wh_error_system(err, errno, "listen");
 	if (!wh_shm_watch(t, EPOLL_CTL_ADD, t->listener, WH_SHM_LISTENER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
-	wh_redial_begin(&t->redial, CALL_SELDOM_NS);
+	wh_redial_begin(&t->redial, REDIAL_SELDOM_NS);
 	return WHORL_OK;
 }

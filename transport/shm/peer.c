@@ -47,7 +47,7 @@ void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_s
 	peer->incarnation = 0;
 	peer->state = state;
 	if (state == WH_SHM_REJECTED)
-		wh_redial_sought(&t->redial, &peer->next_call);
+		wh_redial_sought(&t->redial, &peer->redial);
 	wh_shm_hang_up(t, &peer->socket);
 	if (peer->doorbell >= 0)
 		close(peer->doorbell);
@@ -110,10 +110,10 @@ void wh_shm_lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)
 	if (t->left)
 		return; /* peers hang up because I did */
 	if (!met) {     /* called, and not answered */
-		wh_redial_soon(&t->redial, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->redial);
 		return;
 	}
-	wh_redial_seldom(&t->redial, &peer->next_call);
+	wh_redial_seldom(&t->redial, &peer->redial);
 	if (left)
 		wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_LEFT, peer->node, incarnation,
 				    "node %" PRIu32 " (pid %d) has left", peer->node, (int)peer->pid);
@@ -163,7 +163,7 @@ static void keep_offer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm
 }
 
 /* What each kind of message means in the states in which a connection is open. */
-static void hear_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
+static void on_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
 {
 	bool met = peer->state == WH_SHM_MET;
 
@@ -172,9 +172,9 @@ static void hear_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_
 		be_refused(t, peer, &packet->refused);
 		return;
 	case WH_SHM_HELLO:
-		if (peer->state != WH_SHM_CALLED)
+		if (peer->state != WH_SHM_GREETING)
 			break;
-		wh_shm_hear_answer(t, peer, packet);
+		wh_shm_on_answer(t, peer, packet);
 		return;
 	case WH_SHM_TAKEN:
 		if (peer->state != WH_SHM_ANSWERED)
@@ -204,10 +204,10 @@ static void hear_peer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_
 	case WH_SHM_MAILBOX:
 	case WH_SHM_GRANT:
 	case WH_SHM_WITHDRAWN:
-		if (!met || !wh_shm_remote_hear(t, peer, packet))
+		if (!met || !wh_shm_remote_on_message(t, peer, packet))
 			break;
 		return;
-	case WH_SHM_ASK:
+	case WH_SHM_QUERY:
 	case WH_SHM_ANSWER:
 	case WH_SHM_KINDS:
 		break;
@@ -224,7 +224,7 @@ bool wh_shm_peer_read(struct wh_shm *t, struct wh_shm_peer *peer)
 		case WH_SHM_NOTHING:
 			return true;
 		case WH_SHM_PACKET:
-			hear_peer(t, peer, &packet);
+			on_peer(t, peer, &packet);
 			wh_shm_packet_close(&packet);
 			break;
 		case WH_SHM_HUNG_UP:
@@ -272,7 +272,7 @@ void wh_shm_leave(struct wh_transport *transport)
 	for (uint32_t i = 0; i < WH_SHM_STRANGERS; i++)
 		wh_shm_hang_up(t, &t->strangers[i].socket);
 	for (uint32_t node = 0; node < t->nodes; node++) {
-		if (t->peers[node].state == WH_SHM_CALLED || t->peers[node].state == WH_SHM_ANSWERED)
+		if (t->peers[node].state == WH_SHM_GREETING || t->peers[node].state == WH_SHM_ANSWERED)
 			wh_shm_end_connection(t, &t->peers[node], WH_SHM_ABSENT);
 		if (t->peers[node].state == WH_SHM_MET)
 			(void)shutdown(t->peers[node].socket, SHUT_WR);

@@ -201,7 +201,7 @@ static bool map_region(struct wh_shm *t, struct wh_shm_peer *peer, const struct 
 	return false;
 }
 
-static bool hear_mailbox(struct wh_shm *t, struct wh_shm_peer *peer, const struct wh_shm_packet *packet)
+static bool on_mailbox(struct wh_shm *t, struct wh_shm_peer *peer, const struct wh_shm_packet *packet)
 {
 	struct wh_shm_lane *lane = peer->lane;
 
@@ -212,7 +212,7 @@ static bool hear_mailbox(struct wh_shm *t, struct wh_shm_peer *peer, const struc
 	return true;
 }
 
-static bool hear_grant(struct wh_shm *t, struct wh_shm_peer *peer, const struct wh_shm_packet *packet)
+static bool on_grant(struct wh_shm *t, struct wh_shm_peer *peer, const struct wh_shm_packet *packet)
 {
 	const struct wh_shm_region_message *message = &packet->region;
 	struct wh_shm_lane *lane = peer->lane;
@@ -230,7 +230,7 @@ static bool hear_grant(struct wh_shm *t, struct wh_shm_peer *peer, const struct 
 	return true;
 }
 
-static bool hear_withdrawal(struct wh_shm_peer *peer, const struct wh_shm_packet *packet)
+static bool on_withdrawal(struct wh_shm_peer *peer, const struct wh_shm_packet *packet)
 {
 	struct wh_remote_grant *grant = wh_remote_grant_find(&peer->lane->base, packet->region.name);
 
@@ -241,7 +241,7 @@ static bool hear_withdrawal(struct wh_shm_peer *peer, const struct wh_shm_packet
 	return true;
 }
 
-bool wh_shm_remote_hear(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
+bool wh_shm_remote_on_message(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
 {
 	bool sound = false;
 
@@ -251,11 +251,11 @@ bool wh_shm_remote_hear(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_sh
 		return true;
 	}
 	if (packet->head.kind == WH_SHM_MAILBOX)
-		sound = hear_mailbox(t, peer, packet);
+		sound = on_mailbox(t, peer, packet);
 	else if (packet->head.kind == WH_SHM_GRANT)
-		sound = hear_grant(t, peer, packet);
+		sound = on_grant(t, peer, packet);
 	else
-		sound = hear_withdrawal(peer, packet);
+		sound = on_withdrawal(peer, packet);
 	return sound;
 }
 

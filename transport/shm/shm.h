@@ -27,9 +27,9 @@ wh_transport_create wh_shm_create;
 /* Asks node `node` of a group of this user a question (T11), and waits for its answer, at most WH_ANSWER_MAX bytes. Any thread; no
  * transport is needed. WHORL_OK; WHORL_NOT_FOUND (no such node is running); WHORL_TIMEOUT; WHORL_REFUSED (it is another
  * user's, or its version is another); WHORL_INVALID (the name or the question is too long); WHORL_SYSTEM. */
-WH_MUST_CHECK enum whorl_result wh_shm_ask(const char *group, uint32_t node, const void *question, size_t bytes,
-					   uint64_t timeout_ns, void *answer, size_t *answer_bytes,
-					   struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_shm_query(const char *group, uint32_t node, const void *question, size_t bytes,
+					     uint64_t timeout_ns, void *answer, size_t *answer_bytes,
+					     struct wh_error *err);
 
 /* How often this node has rung a peer's doorbell, at the price of a system call each. Any thread. */
 uint64_t wh_shm_rings(const struct wh_transport *transport);

@@ -5,7 +5,7 @@
  *     shm/meet.c    how peers find each other
  *     shm/peer.c    what becomes of a connection: messages, its end, leaving
  *     shm/stream.c  streams between peers
- *     shm/visit.c   questions of visitors, which are no nodes
+ *     shm/query.c   questions of visitors, which are no nodes
  *     shm/remote.c  regions that peers may write to
  *     shm/wire.c    messages on a socket, what is believed of those that come, and the names of sockets
  *     shm/memory.c  sealed memory files
@@ -130,7 +130,7 @@ enum wh_shm_kind {
 	WH_SHM_CONTROL,
 	WH_SHM_REFUSED, /* the last message: why I close */
 	WH_SHM_STREAM,  /* a stream to you; with its other end */
-	WH_SHM_ASK,     /* a visitor's question; nothing but the answer follows */
+	WH_SHM_QUERY,   /* a visitor's question; nothing but the answer follows */
 	WH_SHM_ANSWER,
 	WH_SHM_TAKEN,     /* I have taken your hello, which answered mine: we have met */
 	WH_SHM_MAILBOX,   /* where you may put immediates for me; with its memory file. Before the first grant */
@@ -247,7 +247,7 @@ struct wh_shm_status {
  *
  * An incarnation is met once: what has ended or been refused is not met again, whichever side calls.
  */
-enum wh_shm_peer_state { WH_SHM_SELF, WH_SHM_ABSENT, WH_SHM_CALLED, WH_SHM_ANSWERED, WH_SHM_MET, WH_SHM_REJECTED };
+enum wh_shm_peer_state { WH_SHM_SELF, WH_SHM_ABSENT, WH_SHM_GREETING, WH_SHM_ANSWERED, WH_SHM_MET, WH_SHM_REJECTED };
 
 struct wh_shm_pending { /* an offer for a view that is not open here yet */
 	bool there;
@@ -269,7 +269,7 @@ struct wh_shm_peer {
 	pid_t pid;        /* as the kernel has it */
 	pid_t holder;     /* of its id, when it was looked for last while there was no connection; */
 	uint64_t held_ns; /* and when that was. 0: never, or no process held it */
-	struct wh_redial_call next_call;
+	struct wh_redial_peer redial;
 	struct wh_shm_view view;
 	struct wh_shm_pending pending[WH_SHM_PENDING];
 	struct wh_shm_lane *lane; /* what it has granted me; NULL: nothing so far */
@@ -279,7 +279,7 @@ struct wh_shm_peer {
 struct wh_shm_stranger { /* has connected to me, and said nothing yet, or has asked a question */
 	int socket;      /* -1: this place is free */
 	pid_t pid;
-	uint64_t visitor; /* the number of its question; 0: it has not asked */
+	uint64_t query; /* the number of its question; 0: it has not asked */
 	uint64_t deadline_ns;
 };
 
@@ -291,7 +291,7 @@ void wh_shm_meet_accept(struct wh_shm *t);               /* the listener is read
 void wh_shm_meet_stranger(struct wh_shm *t, uint32_t i); /* stranger i is readable */
 void wh_shm_meet_tick(struct wh_shm *t);                 /* the timer has run out */
 /* The hello with which it answers my call has come. */
-void wh_shm_hear_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
+void wh_shm_on_answer(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
 void wh_shm_meet(struct wh_shm *t, struct wh_shm_peer *peer); /* both hellos have been taken */
 bool wh_shm_searching(struct wh_transport *transport);
 int wh_shm_holder(struct wh_transport *transport, uint32_t node);
@@ -320,18 +320,18 @@ enum whorl_result wh_shm_stream_open(struct wh_transport *transport, uint32_t no
 /* A peer has opened one: it becomes an event. False: what it has sent is no end of a stream. */
 bool wh_shm_stream_take(struct wh_shm *t, const struct wh_shm_peer *peer, struct wh_shm_packet *packet);
 
-/* ---- visitors: shm/visit.c ---------------------------------------------------------------------------------------- */
+/* ---- visitors: shm/query.c ---------------------------------------------------------------------------------------- */
 
 /* A stranger has asked. */
-void wh_shm_hear_question(struct wh_shm *t, struct wh_shm_stranger *stranger, const struct wh_shm_packet *packet);
-void wh_shm_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count);
+void wh_shm_on_question(struct wh_shm *t, struct wh_shm_stranger *stranger, const struct wh_shm_packet *packet);
+void wh_shm_answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count);
 
 /* ---- regions: shm/remote.c ---------------------------------------------------------------------------------------- */
 
 extern const struct wh_remote_ops wh_shm_remote_ops;
 
 /* A peer that has been met says something of its regions, or gives me its mailbox. False: that is not as it should be. */
-bool wh_shm_remote_hear(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
+bool wh_shm_remote_on_message(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet);
 /* Sends what is to be said of mine. Returns how much that was. */
 size_t wh_shm_remote_advance(struct wh_shm *t);
 /* The connection has ended, and with it what was granted over it, either way. */
@@ -405,7 +405,7 @@ struct wh_shm {
 
 	bool left, forked, listener_rests;
 	struct wh_redial redial;
-	uint64_t visitors; /* questions so far */
+	uint64_t queries; /* questions so far */
 	struct wh_shm_stranger strangers[WH_SHM_STRANGERS];
 	struct wh_shm_image *images; /* in the order in which they were opened */
 	uint64_t past_key;           /* no image below it will be opened any more */

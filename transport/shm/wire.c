@@ -27,7 +27,7 @@ static const struct {
 	[WH_SHM_GRANT] = {sizeof(struct wh_shm_region_message), sizeof(struct wh_shm_region_message), 1},
 	[WH_SHM_WITHDRAWN] = {sizeof(struct wh_shm_region_message), sizeof(struct wh_shm_region_message), 0},
 	[WH_SHM_STREAM] = {sizeof(struct wh_shm_opened), sizeof(struct wh_shm_opened), 1},
-	[WH_SHM_ASK] = {sizeof(struct wh_shm_head), sizeof(struct wh_shm_control), 0},
+	[WH_SHM_QUERY] = {sizeof(struct wh_shm_head), sizeof(struct wh_shm_control), 0},
 	[WH_SHM_ANSWER] = {1, 0, 0}, /* goes to visitors, which are no nodes, and comes from none */
 };
 
@@ -80,7 +80,7 @@ static bool is_sound(struct wh_shm_packet *packet, size_t fds, bool cut)
 		return false;
 	if (head->kind == WH_SHM_HELLO && head->version != WH_SHM_VERSION)
 		return packet->bytes >= offsetof(struct wh_shm_hello, status);
-	if (head->kind == WH_SHM_ASK && head->version != WH_SHM_VERSION)
+	if (head->kind == WH_SHM_QUERY && head->version != WH_SHM_VERSION)
 		return true;
 	if (cut || head->kind == 0 || head->kind >= WH_SHM_KINDS ||
 	    (head->version != WH_SHM_VERSION && head->kind != WH_SHM_REFUSED))

@@ -33,8 +33,8 @@ static void tune(int fd)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
 
-int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_address *to,
-			const struct wh_secure_ground *ground, uint32_t node)
+int wh_tcp_channel_connect(struct wh_tcp_channel *channel, const struct wh_tcp_address *to,
+			   const struct wh_secure_ground *ground, uint32_t node)
 {
 	int error = 0;
 
@@ -45,7 +45,7 @@ int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_addr
 		return errno;
 	if (connect(channel->fd, (const struct sockaddr *)&to->at, to->bytes) != 0 && errno != EINPROGRESS)
 		error = errno;
-	if (error == 0 && wh_secure_call(ground, node, &channel->secure, NULL) != WHORL_OK)
+	if (error == 0 && wh_secure_connect(ground, node, &channel->secure, NULL) != WHORL_OK)
 		error = ENOMEM;
 	if (error != 0) {
 		close(channel->fd);

@@ -41,7 +41,7 @@ static bool body_fits(const struct wh_tcp_head *head)
 	case WH_TCP_HELLO:
 		return head->bytes >= WH_TCP_FIRST_BYTES + 16 && head->bytes <= WH_TCP_BODY_MAX;
 	case WH_TCP_STREAM:
-	case WH_TCP_ASK:
+	case WH_TCP_QUERY:
 		return head->bytes >= WH_TCP_FIRST_BYTES && head->bytes <= WH_TCP_BODY_MAX;
 	case WH_TCP_REFUSED:
 		return head->bytes >= WH_TCP_REFUSED_BYTES && head->bytes < WH_TCP_REFUSED_BYTES + WH_TCP_REASON_BYTES;
@@ -278,7 +278,7 @@ size_t wh_tcp_put_control(unsigned char *bytes, const void *message, size_t coun
 
 size_t wh_tcp_put_question(unsigned char *bytes, const void *question, size_t count)
 {
-	memcpy(begin_first(bytes, WH_TCP_ASK, WH_TCP_VERSION, WH_TCP_FIRST_BYTES + count), question, count);
+	memcpy(begin_first(bytes, WH_TCP_QUERY, WH_TCP_VERSION, WH_TCP_FIRST_BYTES + count), question, count);
 	return WH_TCP_HEAD_BYTES + WH_TCP_FIRST_BYTES + count;
 }
 

@@ -31,7 +31,7 @@ enum wh_tcp_kind {
 	WH_TCP_PING,   /* are you there? */
 	WH_TCP_PONG,   /* I am */
 	WH_TCP_STREAM, /* the first frame of a connection that is a stream to you; its bytes follow */
-	WH_TCP_ASK,    /* the first frame of a visitor; nothing but the answer follows */
+	WH_TCP_QUERY,  /* the first frame of a visitor; nothing but the answer follows */
 	WH_TCP_ANSWER,
 	WH_TCP_GRANT,       /* you may use my region `number` */
 	WH_TCP_WITHDRAWN,   /* my region `number` is closed */

@@ -105,7 +105,7 @@ static size_t end_push(struct wh_tcp_in *in)
 
 /* ---- frames ------------------------------------------------------------------------------------------------------- */
 
-enum parsed { WANTS_MORE, WENT_ON, HOLDS, NONSENSE };
+enum parsed { WANTS_MORE, WENT_ON, HOLDS, BAD_MESSAGE };
 
 /* The next frame of which enough is in the buffer. */
 static enum parsed parse(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *work)
@@ -118,16 +118,16 @@ static enum parsed parse(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *wor
 	if (have < WH_TCP_HEAD_BYTES)
 		return WANTS_MORE;
 	if (!wh_tcp_head_take(&head, from) || head.kind == WH_TCP_ANSWER)
-		return NONSENSE;
+		return BAD_MESSAGE;
 	if (head.kind == WH_TCP_PUSH) {
 		size_t table = wh_tcp_table_bytes(head.ranges, head.words);
 
 		if (peer->state != WH_TCP_MET)
-			return NONSENSE;
+			return BAD_MESSAGE;
 		if (have < WH_TCP_HEAD_BYTES + table)
 			return WANTS_MORE;
 		if (!begin_push(t, peer, &head, from + WH_TCP_HEAD_BYTES))
-			return NONSENSE;
+			return BAD_MESSAGE;
 		in->at += (uint32_t)(WH_TCP_HEAD_BYTES + table);
 		return WENT_ON;
 	}
@@ -136,7 +136,7 @@ static enum parsed parse(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *wor
 	if (wh_event_queue_is_full(&t->event_queue))
 		return HOLDS;
 	in->at += WH_TCP_HEAD_BYTES + head.bytes;
-	wh_tcp_hear(t, peer, &head, from + WH_TCP_HEAD_BYTES);
+	wh_tcp_on_message(t, peer, &head, from + WH_TCP_HEAD_BYTES);
 	*work += head.kind != WH_TCP_PING;
 	return WENT_ON;
 }
@@ -157,13 +157,13 @@ static bool digest(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *work)
 			*work += end_push(in);
 		}
 		parsed = parse(t, peer, work);
-		if (parsed == NONSENSE && wh_event_queue_is_full(&t->event_queue))
+		if (parsed == BAD_MESSAGE && wh_event_queue_is_full(&t->event_queue))
 			parsed = HOLDS;
 		if (parsed == HOLDS) {
 			in->held = true;
 			t->held_count++;
 		}
-		if (parsed == NONSENSE)
+		if (parsed == BAD_MESSAGE)
 			wh_tcp_lose(t, peer, "has broken the protocol: what it sends makes no sense");
 	}
 	return peer->link != NULL && parsed == WANTS_MORE;

@@ -1,4 +1,4 @@
-/* meet.c - how the nodes of a group find each other: the caller's side. tcp/door.c is the called side, redial.c when to call.
+/* meet.c - how the nodes of a group find each other: the caller's side. tcp/accept.c is the called side, redial.c when to call.
  *
  * A newcomer listens first and then calls all others: of two nodes at least the one that comes later reaches the other at
  * once. A node that does not answer is called again: soon, and later each time, if it may just be starting or ending, or is out
@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define CALL_SELDOM_NS WH_NS_PER_S /* a node that is not there is called so often */
+#define REDIAL_SELDOM_NS WH_NS_PER_S /* a node that is not there is called so often */
 #define LISTENER_RESTS_NS (50 * WH_NS_PER_MS)
 
 /* ---- hello -------------------------------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ void wh_tcp_meet(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	char whence[64];
 
 	peer->state = WH_TCP_MET;
-	wh_redial_met(&t->redial, &peer->next_call);
+	wh_redial_met(&t->redial, &peer->redial);
 	peer->unproven_told = false;
 	peer->pinged_ns = peer->ponged_ns = 0;
 	wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_MET, peer->node, peer->incarnation,
@@ -62,7 +62,7 @@ void wh_tcp_meet(struct wh_tcp *t, struct wh_tcp_peer *peer)
 			    wh_tcp_channel_whence(&peer->link->channel, whence, sizeof(whence)));
 }
 
-void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_hello *hello)
+void wh_tcp_on_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_hello *hello)
 {
 	unsigned char frame[WH_TCP_HEAD_BYTES];
 	char reason[WH_TCP_REASON_BYTES];
@@ -93,13 +93,13 @@ static void not_reached(struct wh_tcp *t, struct wh_tcp_peer *peer, int error)
 {
 	wh_tcp_names_ask(t, peer);
 	if (error == ECONNREFUSED) {
-		wh_redial_seldom(&t->redial, &peer->next_call);
+		wh_redial_seldom(&t->redial, &peer->redial);
 		return;
 	}
 	if (error != ECONNRESET) /* it was just ending */
 		wh_event_queue_complain(&t->event_queue, "cannot call node %" PRIu32 " at %s: %s", peer->node,
 					peer->name, strerror(error));
-	wh_redial_soon(&t->redial, &peer->next_call);
+	wh_redial_soon(&t->redial, &peer->redial);
 }
 
 static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
@@ -109,10 +109,10 @@ static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
 
 	if (peer->address.bytes == 0) {
 		wh_tcp_names_ask(t, peer);
-		wh_redial_seldom(&t->redial, &peer->next_call);
+		wh_redial_seldom(&t->redial, &peer->redial);
 		return;
 	}
-	error = wh_tcp_channel_call(&channel, &peer->address, &t->ground, peer->node);
+	error = wh_tcp_channel_connect(&channel, &peer->address, &t->ground, peer->node);
 	if (error != 0) {
 		not_reached(t, peer, error);
 		return;
@@ -123,13 +123,13 @@ static void call(struct wh_tcp *t, struct wh_tcp_peer *peer)
 		if (peer->link == NULL)
 			wh_tcp_channel_close(&channel, false);
 		wh_tcp_end_connection(t, peer, WH_TCP_ABSENT);
-		wh_redial_soon(&t->redial, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->redial);
 		return;
 	}
-	peer->state = WH_TCP_CALLED;
+	peer->state = WH_TCP_GREETING;
 	peer->link->watches_write = true;
-	peer->next_call.at_ns = wh_env_now(t->env) + WH_TCP_CALL_NS;
-	wh_redial_timer(&t->redial, WH_TCP_CALL_NS);
+	peer->redial.at_ns = wh_env_now(t->env) + WH_TCP_CONNECT_NS;
+	wh_redial_timer(&t->redial, WH_TCP_CONNECT_NS);
 	(void)wh_tcp_say_hello(t, peer); /* leaves when it is connected; there is room */
 }
 
@@ -145,7 +145,7 @@ static void not_proven(struct wh_tcp *t, struct wh_tcp_peer *peer)
 		return;
 	}
 	wh_tcp_end_connection(t, peer, WH_TCP_ABSENT);
-	wh_redial_seldom(&t->redial, &peer->next_call);
+	wh_redial_seldom(&t->redial, &peer->redial);
 	if (!peer->unproven_told)
 		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, 0,
 				    "node %" PRIu32 " (%s) cannot be met: %s", peer->node, peer->name, reason);
@@ -155,7 +155,7 @@ static void not_proven(struct wh_tcp *t, struct wh_tcp_peer *peer)
 /* It has said something that I waited for, and now I wait for the next. */
 static void wait_anew(struct wh_tcp *t, struct wh_tcp_peer *peer)
 {
-	peer->next_call.at_ns = wh_env_now(t->env) + WH_TCP_CALL_NS;
+	peer->redial.at_ns = wh_env_now(t->env) + WH_TCP_CONNECT_NS;
 }
 
 bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer)
@@ -209,10 +209,10 @@ static void look_again(struct wh_tcp *t, struct wh_tcp_peer *peer)
 
 static bool is_late(const struct wh_tcp_peer *peer, uint64_t now)
 {
-	return peer->state == WH_TCP_CALLED && peer->next_call.at_ns <= now;
+	return peer->state == WH_TCP_GREETING && peer->redial.at_ns <= now;
 }
 
-static void call_absent(struct wh_tcp *t, uint64_t now)
+static void connect_absent(struct wh_tcp *t, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 	uint32_t again = 0;
@@ -226,12 +226,12 @@ static void call_absent(struct wh_tcp *t, uint64_t now)
 			wh_tcp_names_ask(t, peer);
 			wh_tcp_lose(t, peer, "does not answer");
 		} else if (peer->state == WH_TCP_ABSENT && !wh_event_queue_is_full(&t->event_queue) &&
-			   wh_redial_is_due(&peer->next_call, now, &again))
+			   wh_redial_is_due(&peer->redial, now, &again))
 			call(t, peer);
-		if ((peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_CALLED) && peer->next_call.at_ns < next)
-			next = peer->next_call.at_ns;
+		if ((peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_GREETING) && peer->redial.at_ns < next)
+			next = peer->redial.at_ns;
 	}
-	wh_redial_called(&t->redial, now, next);
+	wh_redial_tried(&t->redial, now, next);
 }
 
 void wh_tcp_meet_tick(struct wh_tcp *t)
@@ -245,9 +245,9 @@ void wh_tcp_meet_tick(struct wh_tcp *t)
 	if (t->listener_rests)
 		wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
 	wh_tcp_names_tick(t);
-	wh_tcp_door_tick(t, now);
+	wh_tcp_accept_tick(t, now);
 	wh_tcp_stream_tick(t, now);
-	call_absent(t, now);
+	connect_absent(t, now);
 }
 
 /* ---- searching ---------------------------------------------------------------------------------------------------- */
@@ -280,6 +280,6 @@ enum whorl_result wh_tcp_meet_open(struct wh_tcp *t, struct wh_error *err)
 	}
 	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, t->listener, EPOLLIN, WH_TCP_LISTENER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
-	wh_redial_begin(&t->redial, CALL_SELDOM_NS);
+	wh_redial_begin(&t->redial, REDIAL_SELDOM_NS);
 	return WHORL_OK;
 }

@@ -62,7 +62,7 @@ void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_t
 	peer->incarnation = 0;
 	peer->state = state;
 	if (state == WH_TCP_REJECTED)
-		wh_redial_sought(&t->redial, &peer->next_call);
+		wh_redial_sought(&t->redial, &peer->redial);
 	peer->doomed = NULL;
 	wh_tcp_remote_end(peer);
 	free_link(t, peer->link);
@@ -111,10 +111,10 @@ void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how)
 	if (t->left)
 		return; /* peers hang up because I did */
 	if (!met) {     /* called, and not answered */
-		wh_redial_soon(&t->redial, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->redial);
 		return;
 	}
-	wh_redial_seldom(&t->redial, &peer->next_call);
+	wh_redial_seldom(&t->redial, &peer->redial);
 	if (left)
 		wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_LEFT, peer->node, incarnation,
 				    "node %" PRIu32 " (%s) has left", peer->node, peer->name);
@@ -172,8 +172,8 @@ static void answer_ping(struct wh_tcp *t, struct wh_tcp_peer *peer)
 }
 
 /* What each kind of frame means from a peer that has been met. False: it has no place there. */
-static bool hear_met(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
-		     const unsigned char *body)
+static bool on_met(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
+		   const unsigned char *body)
 {
 	struct wh_tcp_offer offer;
 
@@ -201,22 +201,23 @@ static bool hear_met(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh
 		peer->ponged_ns = wh_env_now(t->env);
 		return true;
 	default:
-		return wh_tcp_remote_hear(t, peer, head, body);
+		return wh_tcp_remote_on_message(t, peer, head, body);
 	}
 }
 
-void wh_tcp_hear(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head, const unsigned char *body)
+void wh_tcp_on_message(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
+		       const unsigned char *body)
 {
 	struct wh_tcp_refused refused;
 	struct wh_tcp_hello hello;
 
 	if (head->kind == WH_TCP_REFUSED && wh_tcp_take_refused(&refused, head, body))
 		be_refused(t, peer, &refused);
-	else if (peer->state == WH_TCP_CALLED && head->kind == WH_TCP_HELLO && wh_tcp_take_hello(&hello, head, body))
-		wh_tcp_hear_answer(t, peer, &hello);
+	else if (peer->state == WH_TCP_GREETING && head->kind == WH_TCP_HELLO && wh_tcp_take_hello(&hello, head, body))
+		wh_tcp_on_answer(t, peer, &hello);
 	else if (peer->state == WH_TCP_ANSWERED && head->kind == WH_TCP_TAKEN)
 		wh_tcp_meet(t, peer);
-	else if (peer->state != WH_TCP_MET || !hear_met(t, peer, head, body))
+	else if (peer->state != WH_TCP_MET || !on_met(t, peer, head, body))
 		wh_tcp_lose(t, peer, "has broken the protocol: its message does not belong here");
 }
 
@@ -247,11 +248,11 @@ void wh_tcp_leave(struct wh_transport *transport)
 
 	t->left = true;
 	t->gathers = false;
-	wh_tcp_door_close(t);
+	wh_tcp_accept_close(t);
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_tcp_peer *peer = &t->peers[node];
 
-		if (peer->state == WH_TCP_CALLED || peer->state == WH_TCP_ANSWERED)
+		if (peer->state == WH_TCP_GREETING || peer->state == WH_TCP_ANSWERED)
 			wh_tcp_end_connection(t, peer, WH_TCP_ABSENT);
 		if (peer->state != WH_TCP_MET)
 			continue;
@@ -262,7 +263,7 @@ void wh_tcp_leave(struct wh_transport *transport)
 
 void wh_tcp_close_connections(struct wh_tcp *t)
 {
-	wh_tcp_door_close(t);
+	wh_tcp_accept_close(t);
 	for (uint32_t node = 0; node < t->nodes; node++)
 		wh_tcp_end_connection(t, &t->peers[node], WH_TCP_ABSENT);
 }

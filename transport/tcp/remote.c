@@ -185,7 +185,7 @@ static bool serve(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tc
 }
 
 /* What has come of the oldest. */
-static bool hear_done(struct wh_tcp_remote *remote, const struct wh_tcp_head *head, const unsigned char *body)
+static bool on_done(struct wh_tcp_remote *remote, const struct wh_tcp_head *head, const unsigned char *body)
 {
 	const struct wh_remote_posted *posted = wh_remote_oldest(&remote->lane);
 	bool ok = head->flags == WHORL_OK, reads;
@@ -203,7 +203,7 @@ static bool hear_done(struct wh_tcp_remote *remote, const struct wh_tcp_head *he
 	return true;
 }
 
-static bool hear_credit(struct wh_tcp_remote *remote, uint64_t taken)
+static bool on_credit(struct wh_tcp_remote *remote, uint64_t taken)
 {
 	if (taken < remote->credit || taken > remote->sent)
 		return false;
@@ -211,7 +211,7 @@ static bool hear_credit(struct wh_tcp_remote *remote, uint64_t taken)
 	return true;
 }
 
-static bool hear_withdrawal(struct wh_tcp_remote *remote, uint64_t name)
+static bool on_withdrawal(struct wh_tcp_remote *remote, uint64_t name)
 {
 	struct wh_remote_grant *grant = wh_remote_grant_find(&remote->lane, name);
 
@@ -220,8 +220,8 @@ static bool hear_withdrawal(struct wh_tcp_remote *remote, uint64_t name)
 	return grant != NULL;
 }
 
-bool wh_tcp_remote_hear(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
-			const unsigned char *body)
+bool wh_tcp_remote_on_message(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
+			      const unsigned char *body)
 {
 	struct wh_tcp_remote *remote = remote_of(peer);
 
@@ -232,13 +232,13 @@ bool wh_tcp_remote_hear(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct
 		return wh_remote_grant_add(&remote->lane, head->number, wh_tcp_take_grant(body), peer->incarnation) !=
 		       NULL;
 	case WH_TCP_WITHDRAWN:
-		return hear_withdrawal(remote, head->number);
+		return on_withdrawal(remote, head->number);
 	case WH_TCP_REMOTE:
 		return serve(t, peer, head, body);
 	case WH_TCP_REMOTE_DONE:
-		return hear_done(remote, head, body);
+		return on_done(remote, head, body);
 	case WH_TCP_CREDIT:
-		return hear_credit(remote, head->number);
+		return on_credit(remote, head->number);
 	default:
 		return false;
 	}

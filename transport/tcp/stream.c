@@ -282,7 +282,7 @@ static enum wh_tcp_io begin(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *
 static bool call(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *stream)
 {
 	stream->calls++;
-	if (wh_tcp_channel_call(&stream->channel, &stream->address, &t->ground, stream->node) != 0)
+	if (wh_tcp_channel_connect(&stream->channel, &stream->address, &t->ground, stream->node) != 0)
 		return false;
 	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i)) {
 		wh_tcp_channel_close(&stream->channel, false);

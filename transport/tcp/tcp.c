@@ -142,10 +142,10 @@ static size_t dispatch(struct wh_tcp *t, const struct epoll_event *event)
 		wh_tcp_meet_tick(t);
 		return 1;
 	case WH_TCP_LISTENER:
-		wh_tcp_door_accept(t);
+		wh_tcp_accept(t);
 		return 1;
 	case WH_TCP_FROM_STRANGER:
-		return wh_tcp_door_hear(t, index);
+		return wh_tcp_accept_on_message(t, index);
 	case WH_TCP_FROM_PEER:
 		return from_peer(t, &t->peers[index], event->events);
 	case WH_TCP_TO_STREAM:
@@ -182,7 +182,7 @@ static void look_at_strangers(struct wh_tcp *t)
 	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++)
 		if (t->strangers[i].held && !wh_event_queue_is_full(&t->event_queue)) {
 			t->strangers[i].held = false;
-			(void)wh_tcp_door_hear(t, i);
+			(void)wh_tcp_accept_on_message(t, i);
 		}
 }
 

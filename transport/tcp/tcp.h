@@ -36,7 +36,7 @@ WH_MUST_CHECK enum whorl_result wh_tcp_address_check(const char *address, struct
  * follows from the user and the group's name. */
 void wh_tcp_address_default(const char *group, uint32_t node, char address[WH_TCP_ADDRESS_BYTES]);
 
-struct wh_tcp_asked { /* the node that a visitor asks */
+struct wh_tcp_target { /* the node that a visitor asks */
 	const char *address, *group;
 	uint32_t node;             /* WH_SECURE_VISITOR: whichever is there; not with key or TLS */
 	struct wh_secure_key *key; /* both as that node has them; NULL: none */
@@ -48,8 +48,8 @@ struct wh_tcp_asked { /* the node that a visitor asks */
  * host cannot be reached); WHORL_TIMEOUT (it does not answer); WHORL_REFUSED (its
  * version is another, or one of the two has not proven its identity); WHORL_INVALID (the address, or the question is too long);
  * WHORL_SYSTEM. */
-WH_MUST_CHECK enum whorl_result wh_tcp_ask(const struct wh_tcp_asked *asked, const void *question, size_t bytes,
-					   uint64_t timeout_ns, void *answer, size_t *answer_bytes,
-					   struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_tcp_query(const struct wh_tcp_target *asked, const void *question, size_t bytes,
+					     uint64_t timeout_ns, void *answer, size_t *answer_bytes,
+					     struct wh_error *err);
 
 #endif

@@ -9,11 +9,11 @@
  *     tcp/out.c      what leaves: frames of a batch in one gathered write
  *     tcp/in.c       what comes: received into its place in the image
  *     tcp/meet.c     how peers find each other: the caller's side, and time
- *     tcp/door.c     the called side: strangers, of which some become peers
+ *     tcp/accept.c     the called side: strangers, of which some become peers
  *     tcp/peer.c     what becomes of a connection between nodes: messages, its end, leaving
  *     tcp/image.c    images: which rows have a place here, post and freeze
  *     tcp/stream.c   streams, a connection each
- *     tcp/visit.c    questions of visitors, which are no nodes
+ *     tcp/query.c    questions of visitors, which are no nodes
  *     tcp/remote.c   regions: what others ask is done by this loop
  *
  * docs/decisions/0017-tcp.md tells why it is done so. Everything here belongs to the loop, save what is marked
@@ -92,8 +92,8 @@ enum wh_tcp_io { WH_TCP_DONE, WH_TCP_LATER, WH_TCP_ENDED /* closed in order */, 
 #define WH_TCP_NO_CHANNEL ((struct wh_tcp_channel){.fd = -1})
 
 /* Begins to connect to `node`. 0: it has begun, and the channel is writable when that has come to an end; or an errno value. */
-int wh_tcp_channel_call(struct wh_tcp_channel *channel, const struct wh_tcp_address *to,
-			const struct wh_secure_ground *ground, uint32_t node);
+int wh_tcp_channel_connect(struct wh_tcp_channel *channel, const struct wh_tcp_address *to,
+			   const struct wh_secure_ground *ground, uint32_t node);
 /* WH_TCP_LATER: not yet. WH_TCP_BROKEN: errno says why. */
 enum wh_tcp_io wh_tcp_channel_connected(struct wh_tcp_channel *channel);
 /* A caller has connected; the descriptor becomes the channel's. False: no memory; it is closed. */
@@ -217,7 +217,7 @@ size_t wh_tcp_in_take(struct wh_tcp *t, struct wh_tcp_peer *peer);
 /* Nothing of this image is written any more by this peer; NULL: of any. */
 void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image);
 
-/* ---- meeting: tcp/meet.c and tcp/door.c ---------------------------------------------------------------------------- */
+/* ---- meeting: tcp/meet.c and tcp/accept.c ---------------------------------------------------------------------------- */
 
 /* A newcomer calls all others: those that are there answer, those that are not will call when they come, and are called
  * again now and then, in case they cannot call me. Of two calls that cross, that of the higher id counts, and the other is hung
@@ -234,7 +234,7 @@ void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image);
  *
  * An incarnation is met once: what has ended or been refused is not met again, whichever side calls.
  */
-enum wh_tcp_peer_state { WH_TCP_SELF, WH_TCP_ABSENT, WH_TCP_CALLED, WH_TCP_ANSWERED, WH_TCP_MET, WH_TCP_REJECTED };
+enum wh_tcp_peer_state { WH_TCP_SELF, WH_TCP_ABSENT, WH_TCP_GREETING, WH_TCP_ANSWERED, WH_TCP_MET, WH_TCP_REJECTED };
 
 enum wh_tcp_stage { WH_TCP_CONNECTING, WH_TCP_SHAKING, WH_TCP_OPEN };
 
@@ -261,7 +261,7 @@ struct wh_tcp_peer {
 	uint64_t caller;                    /* ... and of which incarnation */
 	struct wh_known_incarnations ended; /* it is not met again as one of those */
 	bool unproven_told;                 /* that it was refused, or has refused, before anything was proven */
-	struct wh_redial_call next_call;    /* at_ns: ABSENT: when it is to be called; CALLED: when that is given up */
+	struct wh_redial_peer redial;       /* at_ns: ABSENT: when it is to be called; CALLED: when that is given up */
 	uint64_t pinged_ns;                 /* another has come in its place: is it still there? 0: not asked */
 	uint64_t ponged_ns;                 /* when it last said so */
 	const char *doomed;                 /* it will be given up at the next service: why */
@@ -275,7 +275,7 @@ struct wh_tcp_peer {
 struct wh_tcp_stranger { /* has connected to me, and said nothing yet, or has asked a question */
 	struct wh_tcp_channel channel;
 	bool shaken, held; /* held: what it has said is kept until it can be acted on */
-	uint64_t visitor;  /* the number of its question; 0: it has not asked */
+	uint64_t query;    /* the number of its question; 0: it has not asked */
 	uint64_t since_ns; /* since when I wait for it */
 	uint32_t count;
 	unsigned char bytes[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
@@ -283,31 +283,32 @@ struct wh_tcp_stranger { /* has connected to me, and said nothing yet, or has as
 
 #define WH_TCP_STRANGERS 32
 #define WH_TCP_STRANGER_NS WH_NS_PER_S
-#define WH_TCP_CALL_NS WH_NS_PER_S /* so long I wait for the answer to a call, and to each word of the greeting */
+#define WH_TCP_CONNECT_NS WH_NS_PER_S /* so long I wait for the answer to a call, and to each word of the greeting */
 
 enum whorl_result wh_tcp_meet_open(struct wh_tcp *t, struct wh_error *err);
 void wh_tcp_meet_tick(struct wh_tcp *t); /* the timer has run out */
 /* Its connection is readable, or writable, for the first time; true: frames may be read. */
 bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer);
 /* The hello with which it answers my call. */
-void wh_tcp_hear_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_hello *hello);
+void wh_tcp_on_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_hello *hello);
 bool wh_tcp_say_hello(struct wh_tcp *t, struct wh_tcp_peer *peer);
 /* True, and why, if its sender cannot be of our group as we know it. */
 bool wh_tcp_is_foreign(const struct wh_tcp *t, const struct wh_tcp_hello *hello, char reason[WH_TCP_REASON_BYTES]);
 void wh_tcp_meet(struct wh_tcp *t, struct wh_tcp_peer *peer);
 bool wh_tcp_searching(struct wh_transport *transport);
 
-void wh_tcp_door_accept(struct wh_tcp *t);             /* the listener is readable */
-size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i); /* stranger i is readable */
-void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now); /* late ones are hung up, held ones are looked at again */
-void wh_tcp_door_close(struct wh_tcp *t);
+void wh_tcp_accept(struct wh_tcp *t);                          /* the listener is readable */
+size_t wh_tcp_accept_on_message(struct wh_tcp *t, uint32_t i); /* stranger i is readable */
+void wh_tcp_accept_tick(struct wh_tcp *t, uint64_t now); /* late ones are hung up, held ones are looked at again */
+void wh_tcp_accept_close(struct wh_tcp *t);
 void wh_tcp_stranger_drop(struct wh_tcp *t, struct wh_tcp_stranger *stranger);
 
 /* ---- peers: tcp/peer.c --------------------------------------------------------------------------------------------- */
 
 struct wh_tcp_link *wh_tcp_link_new(const struct wh_tcp_channel *channel, uint32_t node); /* NULL: no memory */
 /* A frame of its, that is no push, is whole. */
-void wh_tcp_hear(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head, const unsigned char *body);
+void wh_tcp_on_message(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
+		       const unsigned char *body);
 void wh_tcp_refuse(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *format, ...) WH_PRINTF(3, 4);
 /* The peer has ended: how is said in the event, unless it has left. Or it has not answered my call. */
 void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how);
@@ -332,18 +333,18 @@ bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, cons
 void wh_tcp_stream_tick(struct wh_tcp *t, uint64_t now);
 void wh_tcp_stream_close_all(struct wh_tcp *t); /* those that are not connected yet */
 
-/* ---- visitors: tcp/visit.c ----------------------------------------------------------------------------------------- */
+/* ---- visitors: tcp/query.c ----------------------------------------------------------------------------------------- */
 
-void wh_tcp_hear_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head);
-void wh_tcp_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count);
+void wh_tcp_on_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head);
+void wh_tcp_answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count);
 
 /* ---- regions: tcp/remote.c ------------------------------------------------------------------------------------------ */
 
 extern const struct wh_remote_ops wh_tcp_remote_ops;
 
 /* What a peer that has been met says of regions, its own or mine. False: it has no place there. */
-bool wh_tcp_remote_hear(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
-			const unsigned char *body);
+bool wh_tcp_remote_on_message(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
+			      const unsigned char *body);
 /* Moves what waits for room to where it leaves from. False: there was nothing, or there is no room. */
 bool wh_tcp_remote_refill(struct wh_tcp_peer *peer);
 /* The connection has ended, and with it what was granted over it, either way. */
@@ -425,7 +426,7 @@ struct wh_tcp {
 	bool left, forked, listener_rests;
 	bool gathers; /* pushes are collected until flush() */
 	struct wh_redial redial;
-	uint64_t visitors;    /* questions so far */
+	uint64_t queries;     /* questions so far */
 	uint64_t calls;       /* so far */
 	uint32_t dirty_count; /* links that are dirty */
 	uint64_t kept_ns;     /* since when some have been kept so; 0: none */

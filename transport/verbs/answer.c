@@ -6,8 +6,8 @@
 
 #include "transport/verbs/verbs_int.h"
 
-#define CALL_COUNTS_NS (WH_NS_PER_S / 2) /* of two calls that cross one that is older than this does not count */
-#define RIVAL_NS (WH_NS_PER_S / 4)       /* when another calls in its name, a peer has so long to turn out dead */
+#define CONNECT_COUNTS_NS (WH_NS_PER_S / 2) /* of two calls that cross one that is older than this does not count */
+#define RIVAL_NS (WH_NS_PER_S / 4)          /* when another calls in its name, a peer has so long to turn out dead */
 
 struct wh_verbs_hello wh_verbs_my_hello(const struct wh_verbs *t)
 {
@@ -75,8 +75,8 @@ static enum wh_verbs_verdict judge(struct wh_verbs *t, const struct wh_verbs_hel
 		snprintf(reason, WH_VERBS_REFUSAL_BYTES, "node %" PRIu32 " is gone for good", hello->node);
 		return WH_VERBS_NEVER;
 	}
-	if (peer->state == WH_VERBS_CALLED && t->node > peer->node &&
-	    wh_env_now(t->env) - peer->link->begun_ns < CALL_COUNTS_NS)
+	if (peer->state == WH_VERBS_GREETING && t->node > peer->node &&
+	    wh_env_now(t->env) - peer->link->begun_ns < CONNECT_COUNTS_NS)
 		return WH_VERBS_NOT_NOW; /* our calls have crossed */
 	if (peer->state == WH_VERBS_MET && peer->incarnation == hello->incarnation)
 		return WH_VERBS_NOT_NOW; /* they had, and this is what is left of its call */
@@ -120,7 +120,7 @@ static void welcome(struct wh_verbs *t, struct wh_verbs_peer *peer, struct rdma_
 		wh_verbs_give_up(t, peer, true);
 }
 
-void wh_verbs_hear_call(struct wh_verbs *t, struct rdma_cm_id *id, const void *bytes, size_t count)
+void wh_verbs_on_connect(struct wh_verbs *t, struct rdma_cm_id *id, const void *bytes, size_t count)
 {
 	char reason[WH_VERBS_REFUSAL_BYTES] = "this is no node";
 	enum wh_verbs_verdict verdict = WH_VERBS_NEVER;
@@ -140,7 +140,7 @@ void wh_verbs_hear_call(struct wh_verbs *t, struct rdma_cm_id *id, const void *b
 	peer->link = wh_verbs_link_new(t, peer, false);
 	if (peer->link == NULL) {
 		peer->state = WH_VERBS_ABSENT;
-		wh_redial_soon(&t->redial, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->redial);
 		turn_away(t, id, WH_VERBS_NOT_NOW, "");
 		return;
 	}

@@ -202,7 +202,8 @@ bool wh_verbs_lane_is_open(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	return lane->connected && (lane->told || peer->state == WH_VERBS_SELF);
 }
 
-bool wh_verbs_lane_hear(struct wh_verbs *t, struct wh_verbs_peer *peer, const struct wh_verbs_region_message *message)
+bool wh_verbs_lane_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
+			      const struct wh_verbs_region_message *message)
 {
 	struct wh_verbs_lane *lane = wh_verbs_lane_of(t, peer);
 

@@ -37,7 +37,8 @@ struct wh_verbs_lane { /* it stays when the peer ends, for what has not been tak
 struct wh_verbs_lane *wh_verbs_lane_of(struct wh_verbs *t, struct wh_verbs_peer *peer);
 /* Makes the queue pair if there is none, and tells the peer. True: it is connected. */
 bool wh_verbs_lane_is_open(struct wh_verbs *t, struct wh_verbs_peer *peer);
-bool wh_verbs_lane_hear(struct wh_verbs *t, struct wh_verbs_peer *peer, const struct wh_verbs_region_message *message);
+bool wh_verbs_lane_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
+			      const struct wh_verbs_region_message *message);
 /* Of what has been granted, the end of which may not have been taken yet: so there are more than an owner has open. */
 struct wh_verbs_region_place *wh_verbs_lane_place(struct wh_verbs_lane *lane, const struct wh_remote_grant *grant);
 unsigned char *wh_verbs_lane_slot(const struct wh_verbs_lane *lane, uint64_t number);

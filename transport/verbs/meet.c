@@ -19,8 +19,8 @@
 
 #include "transport/verbs/verbs_int.h"
 
-#define CALL_SELDOM_NS (2 * WH_NS_PER_S) /* a node that is not there is called so often, in case it cannot call me */
-#define CALL_MAX_NS (5 * WH_NS_PER_S)    /* a call that leads nowhere */
+#define REDIAL_SELDOM_NS (2 * WH_NS_PER_S) /* a node that is not there is called so often, in case it cannot call me */
+#define CONNECT_MAX_NS (5 * WH_NS_PER_S)   /* a call that leads nowhere */
 #define RESOLVE_MS 1000
 #define BACKLOG 64
 #define EVENTS_AT_ONCE 16
@@ -28,7 +28,7 @@
 void wh_verbs_meet(struct wh_verbs *t, struct wh_verbs_peer *peer)
 {
 	peer->state = WH_VERBS_MET;
-	wh_redial_met(&t->redial, &peer->next_call);
+	wh_redial_met(&t->redial, &peer->redial);
 	peer->link->deadline_ns = 0;
 	wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_MET, peer->node, peer->incarnation,
 			    "node %" PRIu32 " is here", peer->node);
@@ -41,9 +41,9 @@ void wh_verbs_give_up(struct wh_verbs *t, struct wh_verbs_peer *peer, bool is_th
 	peer->link->ended = true;
 	wh_verbs_end_connection(t, peer, WH_VERBS_ABSENT);
 	if (is_there)
-		wh_redial_soon(&t->redial, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->redial);
 	else
-		wh_redial_seldom(&t->redial, &peer->next_call);
+		wh_redial_seldom(&t->redial, &peer->redial);
 }
 
 static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
@@ -52,7 +52,7 @@ static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	struct wh_verbs_link *link = wh_verbs_link_new(t, peer, true);
 
 	if (link == NULL) {
-		wh_redial_soon(&t->redial, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->redial);
 		return;
 	}
 	/* Any port, but my address: librdmacm would choose the device by the route otherwise. */
@@ -61,9 +61,9 @@ static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	else
 		((struct sockaddr_in *)&from)->sin_port = 0;
 	peer->link = link;
-	peer->state = WH_VERBS_CALLED;
-	link->deadline_ns = link->begun_ns + CALL_MAX_NS;
-	wh_redial_timer(&t->redial, CALL_MAX_NS);
+	peer->state = WH_VERBS_GREETING;
+	link->deadline_ns = link->begun_ns + CONNECT_MAX_NS;
+	wh_redial_timer(&t->redial, CONNECT_MAX_NS);
 	if (rdma_create_id(t->cm, &link->id, link, RDMA_PS_TCP) != 0 ||
 	    rdma_resolve_addr(link->id, (struct sockaddr *)&from, (struct sockaddr *)&peer->address, RESOLVE_MS) != 0) {
 		wh_event_queue_complain(&t->event_queue, "cannot call node %" PRIu32 ": %s", peer->node,
@@ -101,7 +101,7 @@ static void connect_link(struct wh_verbs *t, struct wh_verbs_peer *peer)
 }
 
 /* It has accepted. */
-static void hear_answer(struct wh_verbs *t, struct wh_verbs_peer *peer, const void *bytes, size_t count)
+static void on_answer(struct wh_verbs *t, struct wh_verbs_peer *peer, const void *bytes, size_t count)
 {
 	char reason[WH_VERBS_REFUSAL_BYTES];
 	struct wh_verbs_hello hello;
@@ -127,7 +127,7 @@ static void hear_answer(struct wh_verbs *t, struct wh_verbs_peer *peer, const vo
 		wh_verbs_meet(t, peer);
 }
 
-static void hear_refusal(struct wh_verbs *t, struct wh_verbs_peer *peer, const void *bytes, size_t count)
+static void on_refusal(struct wh_verbs *t, struct wh_verbs_peer *peer, const void *bytes, size_t count)
 {
 	struct wh_verbs_refusal refusal;
 
@@ -142,7 +142,7 @@ static void hear_refusal(struct wh_verbs *t, struct wh_verbs_peer *peer, const v
 		wh_verbs_give_up(t, peer, true);
 }
 
-static void call_absent(struct wh_verbs *t, uint64_t now)
+static void connect_absent(struct wh_verbs *t, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 	uint32_t again = 0;
@@ -150,17 +150,17 @@ static void call_absent(struct wh_verbs *t, uint64_t now)
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_verbs_peer *peer = &t->peers[node];
 
-		if (peer->state == WH_VERBS_ABSENT && wh_redial_is_due(&peer->next_call, now, &again))
+		if (peer->state == WH_VERBS_ABSENT && wh_redial_is_due(&peer->redial, now, &again))
 			call(t, peer);
-		if (peer->state == WH_VERBS_ABSENT && peer->next_call.at_ns < next)
-			next = peer->next_call.at_ns;
+		if (peer->state == WH_VERBS_ABSENT && peer->redial.at_ns < next)
+			next = peer->redial.at_ns;
 	}
-	wh_redial_called(&t->redial, now, next);
+	wh_redial_tried(&t->redial, now, next);
 }
 
 static bool is_late(const struct wh_verbs_peer *peer, uint64_t now)
 {
-	return peer->state == WH_VERBS_CALLED && peer->link->deadline_ns <= now;
+	return peer->state == WH_VERBS_GREETING && peer->link->deadline_ns <= now;
 }
 
 /* What is late may have come while it was this node that was long away. False: not all of it could be heard. */
@@ -187,7 +187,7 @@ static void drop_late(struct wh_verbs *t, uint64_t now)
 
 		if (is_late(peer, now))
 			wh_verbs_give_up(t, peer, false);
-		else if (peer->state == WH_VERBS_CALLED)
+		else if (peer->state == WH_VERBS_GREETING)
 			wh_redial_timer(&t->redial, peer->link->deadline_ns - now);
 	}
 }
@@ -198,9 +198,9 @@ void wh_verbs_meet_tick(struct wh_verbs *t)
 
 	if (t->left)
 		return;
-	wh_verbs_visit_tick(t, now);
+	wh_verbs_query_tick(t, now);
 	drop_late(t, now);
-	call_absent(t, now);
+	connect_absent(t, now);
 }
 
 bool wh_verbs_searching(struct wh_transport *transport)
@@ -224,9 +224,9 @@ static void end_link(struct wh_verbs *t, struct wh_verbs_link *link, const struc
 {
 	struct wh_verbs_peer *peer = link->peer;
 
-	if (peer != NULL && peer->state == WH_VERBS_CALLED) {
+	if (peer != NULL && peer->state == WH_VERBS_GREETING) {
 		if (news->kind == RDMA_CM_EVENT_REJECTED)
-			hear_refusal(t, peer, news->data, news->bytes);
+			on_refusal(t, peer, news->data, news->bytes);
 		else
 			wh_verbs_give_up(t, peer, false);
 	} else if (peer != NULL && peer->state == WH_VERBS_ANSWERED && news->kind != RDMA_CM_EVENT_DISCONNECTED) {
@@ -250,8 +250,8 @@ static void advance_link(struct wh_verbs *t, struct wh_verbs_link *link, const s
 			connect_link(t, peer);
 		return;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		if (peer != NULL && peer->state == WH_VERBS_CALLED)
-			hear_answer(t, peer, news->data, news->bytes);
+		if (peer != NULL && peer->state == WH_VERBS_GREETING)
+			on_answer(t, peer, news->data, news->bytes);
 		else if (peer != NULL && peer->state == WH_VERBS_ANSWERED)
 			wh_verbs_meet(t, peer);
 		return;
@@ -297,7 +297,7 @@ size_t wh_verbs_meet_events(struct wh_verbs *t)
 	while (done < EVENTS_AT_ONCE && !wh_event_queue_is_full(&t->event_queue) && take_news(t, &news)) {
 		done++;
 		if (news.kind == RDMA_CM_EVENT_CONNECT_REQUEST)
-			wh_verbs_hear_call(t, news.id, news.data, news.bytes);
+			wh_verbs_on_connect(t, news.id, news.data, news.bytes);
 		else if (news.id != t->listener && news.id->context != NULL)
 			advance_link(t, news.id->context, &news);
 		else if (news.kind == RDMA_CM_EVENT_DEVICE_REMOVAL)
@@ -372,9 +372,9 @@ enum whorl_result wh_verbs_meet_open(struct wh_verbs *t, const struct wh_transpo
 	if (!wh_verbs_watch(t, t->cm->fd, WH_VERBS_MEETING, 0, EPOLLIN) ||
 	    !wh_verbs_watch(t, t->device.channel->fd, WH_VERBS_COMPLETION, 0, EPOLLIN))
 		return wh_error_system(err, errno, "epoll_ctl");
-	result = wh_verbs_visit_open(t, (struct sockaddr *)&t->peers[t->node].address,
+	result = wh_verbs_query_open(t, (struct sockaddr *)&t->peers[t->node].address,
 				     sizeof(t->peers[t->node].address), err);
-	wh_redial_begin(&t->redial, CALL_SELDOM_NS);
+	wh_redial_begin(&t->redial, REDIAL_SELDOM_NS);
 	return result;
 }
 

@@ -22,7 +22,7 @@ void wh_verbs_end_connection(struct wh_verbs *t, struct wh_verbs_peer *peer, enu
 	peer->rival = 0;
 	peer->state = state;
 	if (state == WH_VERBS_REJECTED)
-		wh_redial_sought(&t->redial, &peer->next_call);
+		wh_redial_sought(&t->redial, &peer->redial);
 	wh_verbs_lane_end(peer);
 	if (peer->link != NULL) {
 		wh_verbs_streams_end(t, peer->link);
@@ -72,10 +72,10 @@ void wh_verbs_lose(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *h
 	if (t->left)
 		return; /* peers hang up because I did */
 	if (!met) {     /* called, and not answered */
-		wh_redial_soon(&t->redial, &peer->next_call);
+		wh_redial_soon(&t->redial, &peer->redial);
 		return;
 	}
-	wh_redial_seldom(&t->redial, &peer->next_call);
+	wh_redial_seldom(&t->redial, &peer->redial);
 	if (left)
 		wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_LEFT, peer->node, incarnation,
 				    "node %" PRIu32 " has left", peer->node);
@@ -145,7 +145,7 @@ static void keep_offer(struct wh_verbs *t, struct wh_verbs_peer *peer, const str
 /* ---- a peer speaks ------------------------------------------------------------------------------------------------ */
 
 /* False: it does not belong here. */
-static bool hear(struct wh_verbs *t, struct wh_verbs_peer *peer, union wh_verbs_message *message)
+static bool on_message(struct wh_verbs *t, struct wh_verbs_peer *peer, union wh_verbs_message *message)
 {
 	switch ((enum wh_verbs_kind)message->head.kind) {
 	case WH_VERBS_CREDIT:
@@ -172,13 +172,13 @@ static bool hear(struct wh_verbs *t, struct wh_verbs_peer *peer, union wh_verbs_
 	case WH_VERBS_STREAM_END:
 	case WH_VERBS_STREAM_TAKEN:
 	case WH_VERBS_STREAM_SHUT:
-		return wh_verbs_stream_hear(t, peer, &message->stream);
+		return wh_verbs_stream_on_message(t, peer, &message->stream);
 	case WH_VERBS_LANE:
 	case WH_VERBS_GRANT:
 	case WH_VERBS_WITHDRAWN:
 	case WH_VERBS_RELEASED:
 	case WH_VERBS_IMMEDIATES:
-		return wh_verbs_remote_hear(t, peer, &message->region);
+		return wh_verbs_remote_on_message(t, peer, &message->region);
 	case WH_VERBS_REFUSED:
 	case WH_VERBS_KINDS:
 		break;
@@ -187,7 +187,7 @@ static bool hear(struct wh_verbs *t, struct wh_verbs_peer *peer, union wh_verbs_
 }
 
 /* Returns how many messages it has heard. The peer may have ended by then. */
-static size_t hear_peer(struct wh_verbs *t, struct wh_verbs_peer *peer)
+static size_t on_peer(struct wh_verbs *t, struct wh_verbs_peer *peer)
 {
 	union wh_verbs_message *message;
 	size_t heard = 0, bytes;
@@ -202,7 +202,7 @@ static size_t hear_peer(struct wh_verbs *t, struct wh_verbs_peer *peer)
 		} else if (message->head.kind == WH_VERBS_REFUSED) {
 			peer->link->ended = true;
 			wh_verbs_be_refused(t, peer, peer->incarnation, message->refused.reason);
-		} else if (!hear(t, peer, message)) {
+		} else if (!on_message(t, peer, message)) {
 			wh_verbs_lose(t, peer, "has broken the protocol: its message does not belong here");
 		} else {
 			wh_verbs_link_drop(t, peer->link);
@@ -221,7 +221,7 @@ size_t wh_verbs_peers_advance(struct wh_verbs *t)
 
 		if (peer->link == NULL || (peer->state != WH_VERBS_MET && peer->state != WH_VERBS_ANSWERED))
 			continue;
-		done += hear_peer(t, peer);
+		done += on_peer(t, peer);
 		if (peer->link != NULL && peer->link->ended && wh_verbs_link_peek(peer->link, &bytes) == NULL &&
 		    !wh_event_queue_is_full(&t->event_queue)) {
 			wh_verbs_lose(t, peer,
@@ -260,11 +260,11 @@ void wh_verbs_leave(struct wh_transport *transport)
 		return;
 	t->left = true;
 	wh_verbs_meet_close(t);
-	wh_verbs_visit_close(t);
+	wh_verbs_query_close(t);
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_verbs_peer *peer = &t->peers[node];
 
-		if (peer->state == WH_VERBS_CALLED || peer->state == WH_VERBS_ANSWERED)
+		if (peer->state == WH_VERBS_GREETING || peer->state == WH_VERBS_ANSWERED)
 			wh_verbs_end_connection(t, peer, WH_VERBS_ABSENT);
 		if (peer->state == WH_VERBS_MET)
 			(void)wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_LAST, &goodbye, sizeof(goodbye), NULL, 0);

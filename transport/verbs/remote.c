@@ -155,7 +155,7 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 
 /* ---- what peers grant --------------------------------------------------------------------------------------------- */
 
-static bool hear_grant(struct wh_verbs_peer *peer, const struct wh_verbs_region_message *message)
+static bool on_grant(struct wh_verbs_peer *peer, const struct wh_verbs_region_message *message)
 {
 	struct wh_verbs_lane *lane = peer->lane;
 	struct wh_remote_grant *grant;
@@ -170,7 +170,7 @@ static bool hear_grant(struct wh_verbs_peer *peer, const struct wh_verbs_region_
 	return true;
 }
 
-static bool hear_withdrawal(struct wh_verbs_peer *peer, const struct wh_verbs_region_message *message)
+static bool on_withdrawal(struct wh_verbs_peer *peer, const struct wh_verbs_region_message *message)
 {
 	struct wh_verbs_lane *lane = peer->lane;
 	struct wh_remote_grant *grant = lane != NULL ? wh_remote_grant_find(&lane->base, message->name) : NULL;
@@ -182,8 +182,8 @@ static bool hear_withdrawal(struct wh_verbs_peer *peer, const struct wh_verbs_re
 	return true;
 }
 
-static bool hear_release(struct wh_verbs *t, const struct wh_verbs_peer *peer,
-			 const struct wh_verbs_region_message *message)
+static bool on_release(struct wh_verbs *t, const struct wh_verbs_peer *peer,
+		       const struct wh_verbs_region_message *message)
 {
 	for (struct wh_verbs_region *region = t->regions; region != NULL; region = region->next)
 		if (region->base.name == message->name && region->to[peer->node].told_of_end)
@@ -191,17 +191,18 @@ static bool hear_release(struct wh_verbs *t, const struct wh_verbs_peer *peer,
 	return false;
 }
 
-bool wh_verbs_remote_hear(struct wh_verbs *t, struct wh_verbs_peer *peer, const struct wh_verbs_region_message *message)
+bool wh_verbs_remote_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
+				const struct wh_verbs_region_message *message)
 {
 	switch ((enum wh_verbs_kind)message->head.kind) {
 	case WH_VERBS_LANE:
-		return wh_verbs_lane_hear(t, peer, message);
+		return wh_verbs_lane_on_message(t, peer, message);
 	case WH_VERBS_GRANT:
-		return hear_grant(peer, message);
+		return on_grant(peer, message);
 	case WH_VERBS_WITHDRAWN:
-		return hear_withdrawal(peer, message);
+		return on_withdrawal(peer, message);
 	case WH_VERBS_RELEASED:
-		return hear_release(t, peer, message);
+		return on_release(t, peer, message);
 	case WH_VERBS_IMMEDIATES:
 		if (peer->lane == NULL || message->name > peer->lane->immediates_sent ||
 		    message->name < peer->lane->immediates_known)

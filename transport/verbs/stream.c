@@ -239,7 +239,7 @@ enum whorl_result wh_verbs_stream_open(struct wh_transport *transport, uint32_t 
 	return WHORL_OK;
 }
 
-static bool hear_open(struct wh_verbs *t, struct wh_verbs_peer *peer, const struct wh_verbs_stream_message *message)
+static bool on_open(struct wh_verbs *t, struct wh_verbs_peer *peer, const struct wh_verbs_stream_message *message)
 {
 	struct wh_transport_event *event;
 	struct wh_verbs_stream *s;
@@ -287,7 +287,8 @@ static bool tell(struct wh_verbs_stream *s, const struct wh_verbs_stream_message
 	}
 }
 
-bool wh_verbs_stream_hear(struct wh_verbs *t, struct wh_verbs_peer *peer, const struct wh_verbs_stream_message *message)
+bool wh_verbs_stream_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
+				const struct wh_verbs_stream_message *message)
 {
 	bool to_writer = message->head.kind == WH_VERBS_STREAM_TAKEN || message->head.kind == WH_VERBS_STREAM_SHUT;
 	struct wh_verbs_stream *s = t->streams;
@@ -296,7 +297,7 @@ bool wh_verbs_stream_hear(struct wh_verbs *t, struct wh_verbs_peer *peer, const 
 	while (s != NULL && !(s->link == peer->link->serial && s->number == message->stream && s->writes == to_writer))
 		s = s->next;
 	if (message->head.kind == WH_VERBS_STREAM_OPEN)
-		return s == NULL && hear_open(t, peer, message);
+		return s == NULL && on_open(t, peer, message);
 	if (s == NULL) /* I have closed my end */
 		return true;
 	pthread_mutex_lock(&s->lock);

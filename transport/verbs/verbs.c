@@ -100,10 +100,10 @@ static size_t dispatch(struct wh_verbs *t, const struct epoll_event *event)
 		wh_verbs_drain_channel(t);
 		return 0;
 	case WH_VERBS_LISTENER:
-		wh_verbs_visit_accept(t);
+		wh_verbs_query_accept(t);
 		return 1;
 	case WH_VERBS_STRANGER:
-		wh_verbs_visit_hear(t, index);
+		wh_verbs_query_on_message(t, index);
 		return 1;
 	}
 	return 0;
@@ -169,7 +169,7 @@ static void linger(struct wh_verbs *t)
 /* What is a peer's and the device's, in order: nothing writes to memory when it goes. */
 static void close_all(struct wh_verbs *t)
 {
-	wh_verbs_visit_close(t);
+	wh_verbs_query_close(t);
 	wh_verbs_meet_close(t);
 	for (uint32_t node = 0; node < t->nodes; node++)
 		if (t->peers[node].link != NULL) {
@@ -195,7 +195,7 @@ static void close_all(struct wh_verbs *t)
 /* The device and all that belongs to it are the parent's: it is not even told. What librdmacm remembers stays. */
 static void let_go(struct wh_verbs *t)
 {
-	wh_verbs_visit_close(t);
+	wh_verbs_query_close(t);
 	wh_verbs_streams_end(t, NULL);
 	while (t->images != NULL) {
 		struct wh_verbs_image *image = t->images;
@@ -307,7 +307,7 @@ static void init(struct wh_verbs *t, const struct wh_transport_config *config)
 	wh_redial_init(&t->redial, config);
 	t->timeout = wh_verbs_timeout(config->failure_ns > 0 ? config->failure_ns : WH_NS_PER_S);
 	t->incarnation = config->incarnation;
-	t->epoll = t->doorbell = t->visits = -1;
+	t->epoll = t->doorbell = t->query_listener = -1;
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
 		t->strangers[i].socket = -1;
 	for (uint32_t node = 0; node < t->nodes; node++)

@@ -36,9 +36,9 @@ WH_MUST_CHECK enum whorl_result wh_verbs_address_default(const char *group, uint
 							 char address[WH_VERBS_ADDRESS_BYTES], struct wh_error *err);
 
 /* Asks the node that is at `address` (host:port) a question (T11), as wh_shm_ask does. */
-WH_MUST_CHECK enum whorl_result wh_verbs_ask(const char *address, const void *question, size_t bytes,
-					     uint64_t timeout_ns, void *answer, size_t *answer_bytes,
-					     struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_verbs_query(const char *address, const void *question, size_t bytes,
+					       uint64_t timeout_ns, void *answer, size_t *answer_bytes,
+					       struct wh_error *err);
 
 /* What has been given to the device. Any thread. */
 struct wh_verbs_figures {

@@ -1,7 +1,7 @@
 /* verbs_int.h - inside the RDMA transport.
  *
  *     verbs.c         the table: events, service, create and destroy
- *     verbs/door.c    the doorbell
+ *     verbs/doorbell.c    the doorbell
  *     verbs/device.c  the device: completions, and memory that is registered with it
  *     verbs/address.c addresses as text, and those of nodes that are given none
  *     verbs/meet.c    how peers find each other: librdmacm
@@ -14,7 +14,7 @@
  *     verbs/stream.c  streams between peers
  *     verbs/remote.c  regions: one-sided operations
  *     verbs/lane.c    the queue pair that they go through
- *     verbs/visit.c   questions of visitors, which are no nodes
+ *     verbs/query.c   questions of visitors, which are no nodes
  *     verbs/wire.h    messages, and what is believed of them
  *     verbs/count.h   outstanding requests, counted
  *
@@ -183,7 +183,7 @@ size_t wh_verbs_poll_in(struct wh_verbs *t);
 enum wh_verbs_peer_state {
 	WH_VERBS_SELF,
 	WH_VERBS_ABSENT,
-	WH_VERBS_CALLED,
+	WH_VERBS_GREETING,
 	WH_VERBS_ANSWERED,
 	WH_VERBS_MET,
 	WH_VERBS_REJECTED
@@ -199,7 +199,7 @@ struct wh_verbs_peer {
 	struct wh_verbs_link *link;
 	struct wh_verbs_lane *lane; /* NULL: no regions yet, either way */
 	struct sockaddr_storage address;
-	struct wh_redial_call next_call;
+	struct wh_redial_peer redial;
 	uint64_t rival; /* another incarnation that has called while this one was here; 0: none */
 	uint64_t rival_ns;
 	struct wh_verbs_offer *pending[WH_VERBS_PENDING]; /* for images that are not open here yet; NULL: none */
@@ -221,7 +221,7 @@ struct wh_verbs_hello wh_verbs_my_hello(const struct wh_verbs *t);
 bool wh_verbs_is_foreign(const struct wh_verbs *t, const struct wh_verbs_hello *hello,
 			 char reason[WH_VERBS_REFUSAL_BYTES]);
 /* A request to connect, with its private data. The id is taken over. */
-void wh_verbs_hear_call(struct wh_verbs *t, struct rdma_cm_id *id, const void *bytes, size_t count);
+void wh_verbs_on_connect(struct wh_verbs *t, struct rdma_cm_id *id, const void *bytes, size_t count);
 /* Before it connects or accepts: librdmacm's own choice for what goes out by it is 2.1 s. */
 void wh_verbs_set_timeout(const struct wh_verbs *t, struct rdma_cm_id *id);
 bool wh_verbs_searching(struct wh_transport *transport);
@@ -350,8 +350,8 @@ bool wh_verbs_row_is_here(const struct wh_verbs_row *row);
 enum whorl_result wh_verbs_stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
 				       struct wh_stream **out);
 /* False: the message breaks the protocol. */
-bool wh_verbs_stream_hear(struct wh_verbs *t, struct wh_verbs_peer *peer,
-			  const struct wh_verbs_stream_message *message);
+bool wh_verbs_stream_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
+				const struct wh_verbs_stream_message *message);
 size_t wh_verbs_streams_advance(struct wh_verbs *t);
 /* Those of that link have ended; NULL: all have. In a forked child they are left to their users. */
 void wh_verbs_streams_end(struct wh_verbs *t, const struct wh_verbs_link *link);
@@ -361,8 +361,8 @@ bool wh_verbs_streams_are_sent(struct wh_verbs *t); /* all that was written befo
 
 extern const struct wh_remote_ops wh_verbs_remote_ops;
 /* False: the message breaks the protocol. */
-bool wh_verbs_remote_hear(struct wh_verbs *t, struct wh_verbs_peer *peer,
-			  const struct wh_verbs_region_message *message);
+bool wh_verbs_remote_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
+				const struct wh_verbs_region_message *message);
 size_t wh_verbs_remote_advance(struct wh_verbs *t);
 void wh_verbs_remote_free(struct wh_verbs *t, bool forked); /* my regions */
 /* An operation is done, or an immediate has come. */
@@ -370,7 +370,7 @@ void wh_verbs_lane_complete(struct wh_verbs *t, const struct ibv_wc *done);
 void wh_verbs_lane_end(struct wh_verbs_peer *peer); /* the peer has ended */
 void wh_verbs_lanes_free(struct wh_verbs *t, bool forked);
 
-/* ---- visitors: verbs/visit.c -------------------------------------------------------------------------------------- */
+/* ---- visitors: verbs/query.c -------------------------------------------------------------------------------------- */
 
 #define WH_VERBS_STRANGERS 16
 #define WH_VERBS_STRANGER_NS WH_NS_PER_S
@@ -382,8 +382,8 @@ struct wh_verbs_question { /* what a visitor sends first; `bytes` more follow. T
 };
 
 struct wh_verbs_stranger {
-	int socket;       /* -1: this place is free */
-	uint64_t visitor; /* the number of its question; 0: it has not asked */
+	int socket;     /* -1: this place is free */
+	uint64_t query; /* the number of its question; 0: it has not asked */
 	uint64_t deadline_ns;
 	size_t got, sent, answer_bytes;
 	unsigned char *answer; /* NULL: none yet */
@@ -393,15 +393,15 @@ struct wh_verbs_stranger {
 	} question;
 };
 
-enum whorl_result wh_verbs_visit_open(struct wh_verbs *t, const struct sockaddr *address, socklen_t bytes,
+enum whorl_result wh_verbs_query_open(struct wh_verbs *t, const struct sockaddr *address, socklen_t bytes,
 				      struct wh_error *err);
-void wh_verbs_visit_accept(struct wh_verbs *t);
-void wh_verbs_visit_hear(struct wh_verbs *t, uint32_t i);
-void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now);
-void wh_verbs_visit_close(struct wh_verbs *t);
-void wh_verbs_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count);
+void wh_verbs_query_accept(struct wh_verbs *t);
+void wh_verbs_query_on_message(struct wh_verbs *t, uint32_t i);
+void wh_verbs_query_tick(struct wh_verbs *t, uint64_t now);
+void wh_verbs_query_close(struct wh_verbs *t);
+void wh_verbs_answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count);
 
-/* ---- the doorbell: verbs/door.c ----------------------------------------------------------------------------------- */
+/* ---- the doorbell: verbs/doorbell.c ----------------------------------------------------------------------------------- */
 
 void wh_verbs_arm(struct wh_transport *transport);
 void wh_verbs_disarm(struct wh_transport *transport);
@@ -433,15 +433,15 @@ struct wh_verbs {
 	struct rdma_event_channel *cm;
 	struct rdma_cm_id *listener;
 
-	int epoll, doorbell, visits; /* doorbell: [any thread writes it] */
+	int epoll, doorbell, query_listener; /* doorbell: [any thread writes it] */
 	bool armed;
 	bool notified; /* the device has been asked to tell when something comes, and has not told */
 	bool rung;     /* something has come since arm() */
-	bool left, forked, visits_rest;
+	bool left, forked, query_listener_rests;
 	bool gathers;    /* a pass is under way: what is pushed waits for its end */
 	uint8_t timeout; /* [const] of all queue pairs */
 	struct wh_redial redial;
-	uint64_t visitors;                /* questions so far */
+	uint64_t queries;                 /* questions so far */
 	uint32_t serials;                 /* links so far */
 	wh_word writes, doorbells, rings; /* [loop writes, any thread reads] */
 	uint32_t posts;

@@ -1,4 +1,4 @@
-/* door.c - the doorbell: going to sleep, and being woken.
+/* doorbell.c - the doorbell: going to sleep, and being woken.
  *
  * arm() asks the device to tell when the next completion comes, and then takes those that are there: whatever was pushed
  * for them is seen by the look that follows. What comes after that makes the completion channel readable. A ring that

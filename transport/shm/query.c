@@ -1,4 +1,4 @@
-/* visit.c - visitors: a process that is no node asks one a question, and gets one answer.
+/* query.c - a process that is no node asks one a question, and gets one answer.
  *
  * It connects as a node does, and takes one of the places that strangers have, for a second at most: so many visitors, or
  * slow ones, cost a node no more than any other stranger.
@@ -18,7 +18,7 @@
 
 /* ---- the node ----------------------------------------------------------------------------------------------------- */
 
-void wh_shm_hear_question(struct wh_shm *t, struct wh_shm_stranger *stranger, const struct wh_shm_packet *packet)
+void wh_shm_on_question(struct wh_shm *t, struct wh_shm_stranger *stranger, const struct wh_shm_packet *packet)
 {
 	char reason[WH_SHM_REASON_BYTES];
 	struct wh_transport_event *event;
@@ -31,25 +31,25 @@ void wh_shm_hear_question(struct wh_shm *t, struct wh_shm_stranger *stranger, co
 		wh_shm_hang_up(t, &stranger->socket);
 		return;
 	}
-	stranger->visitor = ++t->visitors; /* no number twice: an answer never gets to another */
+	stranger->query = ++t->queries; /* no number twice: an answer never gets to another */
 	stranger->deadline_ns = wh_env_now(t->env) + WH_SHM_STRANGER_NS;
-	event = wh_event_queue_event(&t->event_queue, WH_EVENT_ASKED, t->node, 0, packet->control.bytes,
+	event = wh_event_queue_event(&t->event_queue, WH_EVENT_QUERY, t->node, 0, packet->control.bytes,
 				     packet->bytes - sizeof(packet->control.head));
-	event->visitor = stranger->visitor;
+	event->query = stranger->query;
 }
 
-static struct wh_shm_stranger *find_visitor(struct wh_shm *t, uint64_t visitor)
+static struct wh_shm_stranger *find_query(struct wh_shm *t, uint64_t query)
 {
 	for (uint32_t i = 0; i < WH_SHM_STRANGERS; i++)
-		if (t->strangers[i].socket >= 0 && t->strangers[i].visitor == visitor && visitor != 0)
+		if (t->strangers[i].socket >= 0 && t->strangers[i].query == query && query != 0)
 			return &t->strangers[i];
 	return NULL;
 }
 
-void wh_shm_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count)
+void wh_shm_answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count)
 {
 	struct wh_shm *t = wh_shm_of(transport);
-	struct wh_shm_stranger *stranger = find_visitor(t, visitor);
+	struct wh_shm_stranger *stranger = find_query(t, query);
 	struct wh_shm_head head = wh_shm_head(WH_SHM_ANSWER);
 	struct iovec parts[] = {{&head, sizeof(head)}, {(void *)(uintptr_t)bytes, count}};
 	const struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
@@ -78,7 +78,7 @@ struct question {
 };
 
 /* WHORL_AGAIN: none has come, but the end. */
-static enum whorl_result hear_answer(int socket, const struct question *q, struct wh_error *err)
+static enum whorl_result on_answer(int socket, const struct question *q, struct wh_error *err)
 {
 	struct wh_shm_head head;
 	struct iovec parts[] = {{&head, sizeof(head)}, {q->answer, WH_ANSWER_MAX}};
@@ -118,9 +118,9 @@ static int time_left(const struct question *q)
 }
 
 /* WHORL_AGAIN: it can be tried once more. */
-static enum whorl_result ask_once(int s, const struct question *q, struct wh_error *err)
+static enum whorl_result query_once(int s, const struct question *q, struct wh_error *err)
 {
-	struct wh_shm_control ask = {.head = wh_shm_head(WH_SHM_ASK)};
+	struct wh_shm_control ask = {.head = wh_shm_head(WH_SHM_QUERY)};
 	struct pollfd poll_in = {.fd = s, .events = POLLIN};
 	struct sockaddr_un name;
 	socklen_t name_bytes = wh_shm_name(&name, geteuid(), q->group, q->node);
@@ -143,11 +143,11 @@ static enum whorl_result ask_once(int s, const struct question *q, struct wh_err
 		return WHORL_AGAIN;
 	if (poll(&poll_in, 1, time_left(q)) <= 0)
 		return WHORL_AGAIN;
-	return hear_answer(s, q, err);
+	return on_answer(s, q, err);
 }
 
-enum whorl_result wh_shm_ask(const char *group, uint32_t node, const void *question, size_t bytes, uint64_t timeout_ns,
-			     void *answer, size_t *answer_bytes, struct wh_error *err)
+enum whorl_result wh_shm_query(const char *group, uint32_t node, const void *question, size_t bytes,
+			       uint64_t timeout_ns, void *answer, size_t *answer_bytes, struct wh_error *err)
 {
 	const struct question q = {.group = group,
 				   .node = node,
@@ -166,7 +166,7 @@ enum whorl_result wh_shm_ask(const char *group, uint32_t node, const void *quest
 
 		if (s < 0)
 			return wh_error_system(err, errno, "socket");
-		result = ask_once(s, &q, err);
+		result = query_once(s, &q, err);
 		close(s);
 		if (result == WHORL_AGAIN && time_left(&q) > 0)
 			(void)poll(NULL, 0, again_ms);

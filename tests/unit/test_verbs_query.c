@@ -28,25 +28,25 @@ static struct wh_verbs *node_make(void)
 	wh_event_queue_init(&t->event_queue, &config, "verbs", t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
 		t->strangers[i].socket = -1;
-	ck_assert_int_eq(wh_verbs_visit_open(t, (const struct sockaddr *)&any, sizeof(any), NULL), WHORL_OK);
+	ck_assert_int_eq(wh_verbs_query_open(t, (const struct sockaddr *)&any, sizeof(any), NULL), WHORL_OK);
 	return t;
 }
 
 static void node_free(struct wh_verbs *t)
 {
-	wh_verbs_visit_close(t);
+	wh_verbs_query_close(t);
 	close(t->redial.timer);
 	close(t->epoll);
 	free(t);
 }
 
-static int visit(const struct wh_verbs *t)
+static int begin_query(const struct wh_verbs *t)
 {
 	struct sockaddr_in at;
 	socklen_t bytes = sizeof(at);
 	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	ck_assert_int_eq(getsockname(t->visits, (struct sockaddr *)&at, &bytes), 0);
+	ck_assert_int_eq(getsockname(t->query_listener, (struct sockaddr *)&at, &bytes), 0);
 	ck_assert_int_eq(connect(s, (struct sockaddr *)&at, bytes), 0);
 	return s;
 }
@@ -59,9 +59,9 @@ static bool serve(struct wh_verbs *t, int timeout_ms)
 	if (epoll_wait(t->epoll, &event, 1, timeout_ms) == 0)
 		return false;
 	if (event.data.u64 >> 32 == WH_VERBS_LISTENER)
-		wh_verbs_visit_accept(t);
+		wh_verbs_query_accept(t);
 	else
-		wh_verbs_visit_hear(t, (uint32_t)event.data.u64);
+		wh_verbs_query_on_message(t, (uint32_t)event.data.u64);
 	return true;
 }
 
@@ -86,18 +86,18 @@ static void end_sleeper(pid_t child)
 START_TEST(a_forked_child_keeps_no_visitor)
 {
 	struct wh_verbs *t = node_make();
-	int visitor = visit(t);
+	int query = begin_query(t);
 	pid_t child;
 
 	ck_assert(serve(t, WAIT_MS));
 	ck_assert(!serve(t, SHORT_MS));
 	child = fork_sleeper();
-	ck_assert_int_eq(shutdown(visitor, SHUT_RDWR), 0); /* the child has this one as well */
-	ck_assert(serve(t, WAIT_MS));                      /* it is hung up */
+	ck_assert_int_eq(shutdown(query, SHUT_RDWR), 0); /* the child has this one as well */
+	ck_assert(serve(t, WAIT_MS));                    /* it is hung up */
 	ck_assert_int_eq(t->strangers[0].socket, -1);
 	ck_assert(!serve(t, SHORT_MS));
 	end_sleeper(child);
-	close(visitor);
+	close(query);
 	node_free(t);
 }
 END_TEST
@@ -106,7 +106,7 @@ END_TEST
 START_TEST(the_listener_rests_without_descriptors)
 {
 	struct wh_verbs *t = node_make();
-	int visitor = visit(t);
+	int query = begin_query(t);
 	struct rlimit had, none;
 
 	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &had), 0);
@@ -114,22 +114,22 @@ START_TEST(the_listener_rests_without_descriptors)
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
 	ck_assert(serve(t, WAIT_MS));
 	ck_assert(!serve(t, SHORT_MS));
-	wh_verbs_visit_tick(t, wh_env_now(t->env));
+	wh_verbs_query_tick(t, wh_env_now(t->env));
 	ck_assert(serve(t, WAIT_MS));
 	ck_assert(!serve(t, SHORT_MS));
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &had), 0);
-	wh_verbs_visit_tick(t, wh_env_now(t->env));
+	wh_verbs_query_tick(t, wh_env_now(t->env));
 	ck_assert(serve(t, WAIT_MS));
 	ck_assert_int_ge(t->strangers[0].socket, 0);
-	close(visitor);
+	close(query);
 	node_free(t);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("verbs_visit");
-	TCase *cases = tcase_create("visit");
+	Suite *suite = suite_create("verbs_query");
+	TCase *cases = tcase_create("query");
 
 	tcase_add_test(cases, a_forked_child_keeps_no_visitor);
 	tcase_add_test(cases, the_listener_rests_without_descriptors);

@@ -1,4 +1,4 @@
-/* visit.c - visitors: a process that is no node asks one a question, and gets one answer.
+/* query.c - a process that is no node asks one a question, and gets one answer.
  *
  * They come by TCP to the node's address: librdmacm has port numbers of its own, so the same one is free there, and a visitor
  * needs no RDMA device. A visitor has one of a few places for a second.
@@ -21,22 +21,22 @@
 
 /* ---- the node ----------------------------------------------------------------------------------------------------- */
 
-enum whorl_result wh_verbs_visit_open(struct wh_verbs *t, const struct sockaddr *address, socklen_t bytes,
+enum whorl_result wh_verbs_query_open(struct wh_verbs *t, const struct sockaddr *address, socklen_t bytes,
 				      struct wh_error *err)
 {
 	const int one = 1;
 
-	t->visits = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (t->visits < 0)
+	t->query_listener = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (t->query_listener < 0)
 		return wh_error_system(err, errno, "socket");
 	if (address->sa_family == AF_INET)
 		bytes = sizeof(struct sockaddr_in);
 	else if (address->sa_family == AF_INET6)
 		bytes = sizeof(struct sockaddr_in6);
-	(void)setsockopt(t->visits, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(t->visits, address, bytes) != 0 || listen(t->visits, WH_VERBS_STRANGERS) != 0)
+	(void)setsockopt(t->query_listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(t->query_listener, address, bytes) != 0 || listen(t->query_listener, WH_VERBS_STRANGERS) != 0)
 		return wh_error_system(err, errno, "cannot listen for visitors");
-	if (!wh_verbs_watch(t, t->visits, WH_VERBS_LISTENER, 0, EPOLLIN))
+	if (!wh_verbs_watch(t, t->query_listener, WH_VERBS_LISTENER, 0, EPOLLIN))
 		return wh_error_system(err, errno, "epoll_ctl");
 	return WHORL_OK;
 }
@@ -54,7 +54,7 @@ static void close_socket(const struct wh_verbs *t, int *fd)
 static void hang_up(const struct wh_verbs *t, struct wh_verbs_stranger *stranger)
 {
 	close_socket(t, &stranger->socket);
-	stranger->visitor = 0;
+	stranger->query = 0;
 	free(stranger->answer);
 	stranger->answer = NULL;
 }
@@ -77,13 +77,13 @@ static uint32_t place_for_stranger(struct wh_verbs *t)
  * wait yet. */
 static void rest(struct wh_verbs *t)
 {
-	t->visits_rest = epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->visits, &(struct epoll_event){0}) == 0;
+	t->query_listener_rests = epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->query_listener, &(struct epoll_event){0}) == 0;
 	wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
 }
 
-void wh_verbs_visit_accept(struct wh_verbs *t)
+void wh_verbs_query_accept(struct wh_verbs *t)
 {
-	int s = accept4(t->visits, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int s = accept4(t->query_listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	uint32_t i;
 
 	if (s < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
@@ -105,14 +105,14 @@ static void take_question(struct wh_verbs *t, struct wh_verbs_stranger *stranger
 {
 	struct wh_transport_event *event;
 
-	stranger->visitor = ++t->visitors; /* no number twice: an answer never gets to another */
+	stranger->query = ++t->queries; /* no number twice: an answer never gets to another */
 	stranger->deadline_ns = wh_env_now(t->env) + WH_VERBS_STRANGER_NS;
-	event = wh_event_queue_event(&t->event_queue, WH_EVENT_ASKED, t->node, 0, stranger->question.bytes,
+	event = wh_event_queue_event(&t->event_queue, WH_EVENT_QUERY, t->node, 0, stranger->question.bytes,
 				     stranger->question.head.bytes);
-	event->visitor = stranger->visitor;
+	event->query = stranger->query;
 }
 
-static void hear_more(struct wh_verbs *t, struct wh_verbs_stranger *stranger)
+static void on_more(struct wh_verbs *t, struct wh_verbs_stranger *stranger)
 {
 	const struct wh_verbs_question *head = &stranger->question.head;
 	size_t whole = sizeof(*head);
@@ -159,7 +159,7 @@ static void give_more(const struct wh_verbs *t, struct wh_verbs_stranger *strang
 	hang_up(t, stranger); /* what has been sent can still be read */
 }
 
-void wh_verbs_visit_hear(struct wh_verbs *t, uint32_t i)
+void wh_verbs_query_on_message(struct wh_verbs *t, uint32_t i)
 {
 	struct wh_verbs_stranger *stranger = &t->strangers[i];
 	char byte;
@@ -168,17 +168,17 @@ void wh_verbs_visit_hear(struct wh_verbs *t, uint32_t i)
 		return;
 	if (stranger->answer != NULL)
 		give_more(t, stranger);
-	else if (stranger->visitor == 0)
-		hear_more(t, stranger);
+	else if (stranger->query == 0)
+		on_more(t, stranger);
 	else if (recv(stranger->socket, &byte, 1, 0) >= 0) /* it has gone, or talks on */
 		hang_up(t, stranger);
 }
 
-void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now)
+void wh_verbs_query_tick(struct wh_verbs *t, uint64_t now)
 {
-	if (t->visits_rest)
-		t->visits_rest = !wh_verbs_watch(t, t->visits, WH_VERBS_LISTENER, 0, EPOLLIN);
-	if (t->visits_rest)
+	if (t->query_listener_rests)
+		t->query_listener_rests = !wh_verbs_watch(t, t->query_listener, WH_VERBS_LISTENER, 0, EPOLLIN);
+	if (t->query_listener_rests)
 		wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++) {
 		struct wh_verbs_stranger *stranger = &t->strangers[i];
@@ -190,14 +190,14 @@ void wh_verbs_visit_tick(struct wh_verbs *t, uint64_t now)
 	}
 }
 
-void wh_verbs_visit_close(struct wh_verbs *t)
+void wh_verbs_query_close(struct wh_verbs *t)
 {
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
 		hang_up(t, &t->strangers[i]);
-	close_socket(t, &t->visits);
+	close_socket(t, &t->query_listener);
 }
 
-void wh_verbs_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count)
+void wh_verbs_answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
 	const struct wh_verbs_question head = {WH_VERBS_MAGIC, WH_VERBS_VERSION, (uint32_t)count};
@@ -205,7 +205,7 @@ void wh_verbs_answer(struct wh_transport *transport, uint64_t visitor, const voi
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS && count <= WH_ANSWER_MAX; i++) {
 		struct wh_verbs_stranger *stranger = &t->strangers[i];
 
-		if (stranger->socket < 0 || stranger->visitor != visitor || visitor == 0 || stranger->answer != NULL)
+		if (stranger->socket < 0 || stranger->query != query || query == 0 || stranger->answer != NULL)
 			continue;
 		stranger->answer = malloc(sizeof(head) + count);
 		if (stranger->answer == NULL) {
@@ -267,8 +267,8 @@ static bool move(int s, const struct question *q, bool out, void *bytes, size_t 
 }
 
 /* WHORL_AGAIN: it can be tried once more. */
-static enum whorl_result ask_once(int s, const struct sockaddr_storage *to, socklen_t to_bytes, struct question *q,
-				  struct wh_error *err)
+static enum whorl_result query_once(int s, const struct sockaddr_storage *to, socklen_t to_bytes, struct question *q,
+				    struct wh_error *err)
 {
 	struct pollfd ready = {.fd = s, .events = POLLOUT};
 	struct wh_verbs_question head = {WH_VERBS_MAGIC, WH_VERBS_VERSION, (uint32_t)q->count};
@@ -299,8 +299,8 @@ static enum whorl_result ask_once(int s, const struct sockaddr_storage *to, sock
 	return WHORL_OK;
 }
 
-enum whorl_result wh_verbs_ask(const char *address, const void *question, size_t bytes, uint64_t timeout_ns,
-			       void *answer, size_t *answer_bytes, struct wh_error *err)
+enum whorl_result wh_verbs_query(const char *address, const void *question, size_t bytes, uint64_t timeout_ns,
+				 void *answer, size_t *answer_bytes, struct wh_error *err)
 {
 	struct question q = {.address = address,
 			     .bytes = question,
@@ -322,7 +322,7 @@ enum whorl_result wh_verbs_ask(const char *address, const void *question, size_t
 
 		if (s < 0)
 			return wh_error_system(err, errno, "socket");
-		result = ask_once(s, &to, to_bytes, &q, err);
+		result = query_once(s, &to, to_bytes, &q, err);
 		close(s);
 		if (result == WHORL_AGAIN && time_left(&q) > 0)
 			(void)poll(NULL, 0, again_ms);

@@ -1,4 +1,4 @@
-/* cases_visit.c - T11: questions of visitors, which are no nodes. */
+/* cases_query.c - T11: questions of visitors, which are no nodes. */
 #include <string.h>
 
 #include "tests/conformance/suite.h"
@@ -6,17 +6,17 @@
 static unsigned char answer[WH_ANSWER_MAX];
 static size_t answer_bytes;
 
-static void give(struct group *g, uint32_t at, uint64_t visitor, const void *bytes, size_t count)
+static void give(struct group *g, uint32_t at, uint64_t query, const void *bytes, size_t count)
 {
-	g->at[at].transport->ops->answer(g->at[at].transport, visitor, bytes, count);
+	g->at[at].transport->ops->answer(g->at[at].transport, query, bytes, count);
 }
 
 /* Waits for its end. */
-static enum whorl_result end_of(struct group *g, uint32_t visit)
+static enum whorl_result end_of(struct group *g, uint32_t query)
 {
 	enum whorl_result result = WHORL_AGAIN;
 
-	UNTIL(g, (result = wh_world.answered(g->world, visit, answer, &answer_bytes)) != WHORL_AGAIN);
+	UNTIL(g, (result = wh_world.answered(g->world, query, answer, &answer_bytes)) != WHORL_AGAIN);
 	return result;
 }
 
@@ -29,18 +29,18 @@ START_TEST(t11_a_question_gets_its_answer)
 	uint64_t random = g->seed;
 
 	for (int k = 0; k < 4; k++) {
-		uint32_t visit;
+		uint32_t query;
 
 		for (size_t i = 0; i < sizeof(question); i++)
 			question[i] = (unsigned char)next_random(&random);
 		for (size_t i = 0; i < sizeof(given); i++)
 			given[i] = (unsigned char)next_random(&random);
-		visit = wh_world.ask(g->world, 1, question, questions[k]);
+		query = wh_world.ask(g->world, 1, question, questions[k]);
 		UNTIL(g, g->at[1].asked == (uint32_t)k + 1);
 		ck_assert_uint_eq(g->at[1].question_bytes, questions[k]);
 		ck_assert_mem_eq(g->at[1].question, question, questions[k]);
-		give(g, 1, g->at[1].visitor, given, answers[k]);
-		ck_assert_int_eq(end_of(g, visit), WHORL_OK);
+		give(g, 1, g->at[1].query, given, answers[k]);
+		ck_assert_int_eq(end_of(g, query), WHORL_OK);
 		ck_assert_uint_eq(answer_bytes, answers[k]);
 		ck_assert_mem_eq(answer, given, answers[k]);
 	}
@@ -50,29 +50,29 @@ START_TEST(t11_a_question_gets_its_answer)
 }
 END_TEST
 
-#define VISITS 6
+#define QUERIES 6
 
 /* Each gets what is meant for it, in whatever order; and an answer to no visitor is nothing. */
 START_TEST(t11_answers_find_their_visitors)
 {
 	struct group *g = group_make(2, test_seed(2));
-	uint64_t visitors[VISITS];
-	uint32_t visits[VISITS];
+	uint64_t queries[QUERIES];
+	uint32_t sent[QUERIES];
 
-	for (uint32_t k = 0; k < VISITS; k++) {
-		visits[k] = wh_world.ask(g->world, 0, &k, sizeof(k));
+	for (uint32_t k = 0; k < QUERIES; k++) {
+		sent[k] = wh_world.ask(g->world, 0, &k, sizeof(k));
 		UNTIL(g, g->at[0].asked == k + 1);
-		visitors[k] = g->at[0].visitor;
+		queries[k] = g->at[0].query;
 		for (uint32_t i = 0; i < k; i++)
-			ck_assert_uint_ne(visitors[i], visitors[k]);
+			ck_assert_uint_ne(queries[i], queries[k]);
 	}
 	give(g, 0, 0, "nobody", 7);
 	give(g, 0, UINT64_MAX, "nobody", 7);
-	for (uint32_t k = VISITS; k-- > 0;)
-		give(g, 0, visitors[k], &k, sizeof(k));
-	for (uint32_t k = 0; k < VISITS; k++) {
-		give(g, 0, visitors[k], "again", 6);
-		ck_assert_int_eq(end_of(g, visits[k]), WHORL_OK);
+	for (uint32_t k = QUERIES; k-- > 0;)
+		give(g, 0, queries[k], &k, sizeof(k));
+	for (uint32_t k = 0; k < QUERIES; k++) {
+		give(g, 0, queries[k], "again", 6);
+		ck_assert_int_eq(end_of(g, sent[k]), WHORL_OK);
 		ck_assert_uint_eq(answer_bytes, sizeof(k));
 		ck_assert_mem_eq(answer, &k, sizeof(k));
 	}
@@ -94,14 +94,14 @@ END_TEST
 START_TEST(t11_the_asked_goes)
 {
 	struct group *g = group_make(2, test_seed(4));
-	uint32_t visit = wh_world.ask(g->world, 1, "", 0);
+	uint32_t query = wh_world.ask(g->world, 1, "", 0);
 
 	UNTIL(g, g->at[1].asked == 1);
 	if (_i == 0)
 		group_kill(g, 1);
 	else
 		group_close(g, 1);
-	ck_assert_int_ne(end_of(g, visit), WHORL_OK);
+	ck_assert_int_ne(end_of(g, query), WHORL_OK);
 	group_free(g);
 }
 END_TEST
@@ -110,24 +110,24 @@ END_TEST
 START_TEST(t11_nodes_meet_among_visitors)
 {
 	struct group *g = group_make(3, test_seed(5));
-	uint32_t visits[VISITS];
+	uint32_t queries[QUERIES];
 
-	for (uint32_t k = 0; k < VISITS; k++)
-		visits[k] = wh_world.ask(g->world, 0, &k, sizeof(k));
-	UNTIL(g, g->at[0].asked >= VISITS);
+	for (uint32_t k = 0; k < QUERIES; k++)
+		queries[k] = wh_world.ask(g->world, 0, &k, sizeof(k));
+	UNTIL(g, g->at[0].asked >= QUERIES);
 	group_open(g, 1);
 	post_word(g, 0, 1, 64, 1);
 	UNTIL(g, column(g, 1, 1, 0, 64) == 1 && column(g, 2, 1, 0, 64) == 1);
 	group_close(g, 0);
-	for (uint32_t k = 0; k < VISITS; k++)
-		ck_assert_int_ne(end_of(g, visits[k]), WHORL_OK);
+	for (uint32_t k = 0; k < QUERIES; k++)
+		ck_assert_int_ne(end_of(g, queries[k]), WHORL_OK);
 	group_free(g);
 }
 END_TEST
 
-TCase *cases_visit(void)
+TCase *cases_query(void)
 {
-	TCase *cases = tcase_create("visit");
+	TCase *cases = tcase_create("query");
 
 	if (wh_world.ask == NULL)
 		return cases;

@@ -1,4 +1,4 @@
-/* visit.c - visitors: a process that is no node asks one a question, and gets one answer.
+/* query.c - a process that is no node asks one a question, and gets one answer.
  *
  * It connects as a node does, and takes one of the places that strangers have, for a second until it has asked, and then until
  * it is answered, goes, or must make room for another: so many visitors, or slow ones, cost a node no more than any other
@@ -32,7 +32,7 @@ static void refuse(struct wh_tcp *t, struct wh_tcp_stranger *stranger, uint32_t 
 	wh_tcp_stranger_drop(t, stranger);
 }
 
-void wh_tcp_hear_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head)
+void wh_tcp_on_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head)
 {
 	const unsigned char *body = stranger->bytes + WH_TCP_HEAD_BYTES;
 	struct wh_transport_event *event;
@@ -46,25 +46,25 @@ void wh_tcp_hear_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, co
 		refuse(t, stranger, version);
 		return;
 	}
-	stranger->visitor = ++t->visitors; /* no number twice: an answer never gets to another */
+	stranger->query = ++t->queries; /* no number twice: an answer never gets to another */
 	stranger->since_ns = wh_env_now(t->env);
-	event = wh_event_queue_event(&t->event_queue, WH_EVENT_ASKED, t->node, 0, body + WH_TCP_FIRST_BYTES,
+	event = wh_event_queue_event(&t->event_queue, WH_EVENT_QUERY, t->node, 0, body + WH_TCP_FIRST_BYTES,
 				     head->bytes - WH_TCP_FIRST_BYTES);
-	event->visitor = stranger->visitor;
+	event->query = stranger->query;
 }
 
-static struct wh_tcp_stranger *find_visitor(struct wh_tcp *t, uint64_t visitor)
+static struct wh_tcp_stranger *find_query(struct wh_tcp *t, uint64_t query)
 {
 	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++)
-		if (t->strangers[i].channel.fd >= 0 && t->strangers[i].visitor == visitor && visitor != 0)
+		if (t->strangers[i].channel.fd >= 0 && t->strangers[i].query == query && query != 0)
 			return &t->strangers[i];
 	return NULL;
 }
 
-void wh_tcp_answer(struct wh_transport *transport, uint64_t visitor, const void *bytes, size_t count)
+void wh_tcp_answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
-	struct wh_tcp_stranger *stranger = find_visitor(t, visitor);
+	struct wh_tcp_stranger *stranger = find_query(t, query);
 	unsigned char head[WH_TCP_HEAD_BYTES];
 	struct iovec parts[] = {{head, sizeof(head)}, {(void *)(uintptr_t)bytes, count}};
 	const int buffer = 4 * WH_ANSWER_MAX; /* it, and what the kernel counts as its own */
@@ -137,7 +137,7 @@ static bool move(struct wh_tcp_channel *channel, const struct question *q, bool 
 }
 
 /* WHORL_AGAIN: none has come, but the end. */
-static enum whorl_result hear_answer(struct wh_tcp_channel *channel, const struct question *q, struct wh_error *err)
+static enum whorl_result on_answer(struct wh_tcp_channel *channel, const struct question *q, struct wh_error *err)
 {
 	unsigned char bytes[WH_TCP_HEAD_BYTES];
 	struct wh_tcp_refused refused;
@@ -164,7 +164,7 @@ static bool is_away(int error)
 
 static enum whorl_result connect_to(struct wh_tcp_channel *channel, struct question *q, struct wh_error *err)
 {
-	int error = wh_tcp_channel_call(channel, &q->at, &q->ground, q->node);
+	int error = wh_tcp_channel_connect(channel, &q->at, &q->ground, q->node);
 	enum wh_tcp_io io = WH_TCP_LATER;
 	bool writes;
 
@@ -190,7 +190,7 @@ static enum whorl_result connect_to(struct wh_tcp_channel *channel, struct quest
 }
 
 /* WHORL_AGAIN: it can be tried once more. */
-static enum whorl_result ask_once(struct question *q, struct wh_error *err)
+static enum whorl_result query_once(struct question *q, struct wh_error *err)
 {
 	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
 	struct wh_tcp_channel channel = WH_TCP_NO_CHANNEL;
@@ -199,13 +199,13 @@ static enum whorl_result ask_once(struct question *q, struct wh_error *err)
 	if (result == WHORL_OK && !move(&channel, q, true, frame, wh_tcp_put_question(frame, q->bytes, q->count)))
 		result = WHORL_AGAIN;
 	if (result == WHORL_OK)
-		result = hear_answer(&channel, q, err);
+		result = on_answer(&channel, q, err);
 	wh_tcp_channel_close(&channel, false);
 	return result;
 }
 
-enum whorl_result wh_tcp_ask(const struct wh_tcp_asked *asked, const void *question, size_t bytes, uint64_t timeout_ns,
-			     void *answer, size_t *answer_bytes, struct wh_error *err)
+enum whorl_result wh_tcp_query(const struct wh_tcp_target *asked, const void *question, size_t bytes,
+			       uint64_t timeout_ns, void *answer, size_t *answer_bytes, struct wh_error *err)
 {
 	struct question q = {.address = asked->address,
 			     .node = asked->node,
@@ -228,7 +228,7 @@ enum whorl_result wh_tcp_ask(const struct wh_tcp_asked *asked, const void *quest
 	if (result != WHORL_OK)
 		return result;
 	do { /* it has hung up: to make room, for want of descriptors, or it is about to end */
-		result = ask_once(&q, err);
+		result = query_once(&q, err);
 		if (result == WHORL_AGAIN && time_left(&q) > 0)
 			(void)poll(NULL, 0, again_ms);
 		again_ms = 2 * again_ms < AGAIN_MS_MAX ? 2 * again_ms : AGAIN_MS_MAX;

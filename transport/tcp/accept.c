@@ -1,4 +1,4 @@
-/* door.c - the called side: a caller is a stranger until it has said a whole first frame.
+/* accept.c - the called side: a caller is a stranger until it has said a whole first frame.
  *
  * A stranger has one of a few places, and a second for each thing that it has to say: its frame, and before that the words of
  * the greeting (transport/secure/secure.h), of which there are a handful. The second begins when I have answered the last one, and
@@ -23,11 +23,11 @@ void wh_tcp_stranger_drop(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
 {
 	wh_tcp_hang_up(t, &stranger->channel);
 	stranger->held = false;
-	stranger->visitor = 0;
+	stranger->query = 0;
 	stranger->count = 0;
 }
 
-void wh_tcp_door_close(struct wh_tcp *t)
+void wh_tcp_accept_close(struct wh_tcp *t)
 {
 	struct wh_tcp_channel listener = {.fd = t->listener};
 
@@ -62,7 +62,7 @@ static void rest(struct wh_tcp *t)
 	wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
 }
 
-void wh_tcp_door_accept(struct wh_tcp *t)
+void wh_tcp_accept(struct wh_tcp *t)
 {
 	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_event_queue_is_full(&t->event_queue); n++) {
 		struct wh_tcp_stranger *stranger = place_for_stranger(t);
@@ -82,14 +82,14 @@ void wh_tcp_door_accept(struct wh_tcp *t)
 		if (!wh_tcp_channel_accept(&stranger->channel, s, &t->ground))
 			return;
 		stranger->since_ns = wh_env_now(t->env);
-		stranger->visitor = stranger->count = 0;
+		stranger->query = stranger->count = 0;
 		stranger->held = stranger->shaken = false;
 		wh_redial_timer(&t->redial, WH_TCP_STRANGER_NS);
 		if (!wh_tcp_watch(t, EPOLL_CTL_ADD, s, EPOLLIN, WH_TCP_FROM_STRANGER,
 				  (uint32_t)(stranger - t->strangers)))
 			wh_tcp_stranger_drop(t, stranger);
 		else
-			(void)wh_tcp_door_hear(t, (uint32_t)(stranger - t->strangers));
+			(void)wh_tcp_accept_on_message(t, (uint32_t)(stranger - t->strangers));
 	}
 }
 
@@ -141,7 +141,7 @@ static enum verdict judge(struct wh_tcp *t, const struct wh_tcp_channel *channel
 		snprintf(reason, WH_TCP_REASON_BYTES, "node %" PRIu32 " is gone for good", hello->node);
 		return NEVER;
 	}
-	if (peer->state == WH_TCP_CALLED && peer->link->stage == WH_TCP_OPEN && t->node > peer->node)
+	if (peer->state == WH_TCP_GREETING && peer->link->stage == WH_TCP_OPEN && t->node > peer->node)
 		return NOT_NOW; /* our calls have crossed */
 	if (peer->state == WH_TCP_MET && peer->incarnation == hello->incarnation)
 		return NOT_NOW; /* they had, and this is what is left of its call */
@@ -204,7 +204,7 @@ static void let_in(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const str
 	wh_tcp_dirty(t, peer->link);
 }
 
-static void hear_hello(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_hello *hello)
+static void on_hello(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_hello *hello)
 {
 	char reason[WH_TCP_REASON_BYTES];
 
@@ -232,19 +232,19 @@ static void hold(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
 }
 
 /* Its first frame is whole. */
-static void hear_first(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head)
+static void on_first(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head)
 {
 	const unsigned char *body = stranger->bytes + WH_TCP_HEAD_BYTES;
 	struct wh_tcp_opening opening;
 	struct wh_tcp_hello hello;
 
 	if (head->kind == WH_TCP_HELLO && wh_tcp_take_hello(&hello, head, body))
-		hear_hello(t, stranger, &hello);
+		on_hello(t, stranger, &hello);
 	else if (head->kind == WH_TCP_STREAM && wh_tcp_take_opening(&opening, head, body)) {
 		if (!wh_tcp_stream_take(t, stranger, &opening))
 			hold(t, stranger);
-	} else if (head->kind == WH_TCP_ASK)
-		wh_tcp_hear_question(t, stranger, head);
+	} else if (head->kind == WH_TCP_QUERY)
+		wh_tcp_on_question(t, stranger, head);
 	else
 		wh_tcp_stranger_drop(t, stranger);
 }
@@ -255,7 +255,7 @@ static uint32_t wanted_of(const struct wh_tcp_stranger *stranger, struct wh_tcp_
 	if (stranger->count < WH_TCP_HEAD_BYTES)
 		return WH_TCP_HEAD_BYTES;
 	if (!wh_tcp_head_take(head, stranger->bytes) || head->bytes > WH_TCP_BODY_MAX ||
-	    (head->kind != WH_TCP_HELLO && head->kind != WH_TCP_STREAM && head->kind != WH_TCP_ASK))
+	    (head->kind != WH_TCP_HELLO && head->kind != WH_TCP_STREAM && head->kind != WH_TCP_QUERY))
 		return 0;
 	return WH_TCP_HEAD_BYTES + head->bytes;
 }
@@ -314,7 +314,7 @@ static bool shake(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
 	return false;
 }
 
-size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i)
+size_t wh_tcp_accept_on_message(struct wh_tcp *t, uint32_t i)
 {
 	struct wh_tcp_stranger *stranger = &t->strangers[i];
 	struct wh_tcp_head head;
@@ -322,7 +322,7 @@ size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i)
 
 	if (stranger->channel.fd < 0 || wh_event_queue_is_full(&t->event_queue))
 		return 0;
-	if (stranger->visitor != 0) { /* a visitor that has asked has nothing more to say: it goes */
+	if (stranger->query != 0) { /* a visitor that has asked has nothing more to say: it goes */
 		wh_tcp_stranger_drop(t, stranger);
 		return 0;
 	}
@@ -335,17 +335,17 @@ size_t wh_tcp_door_hear(struct wh_tcp *t, uint32_t i)
 		wh_tcp_stranger_drop(t, stranger);
 		return 0;
 	}
-	hear_first(t, stranger, &head);
+	on_first(t, stranger, &head);
 	return 1;
 }
 
 /* A visitor that has asked waits for this node; when it goes its connection says so. */
 static bool is_late(const struct wh_tcp_stranger *stranger, uint64_t now)
 {
-	return stranger->visitor == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+	return stranger->query == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
 }
 
-void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now)
+void wh_tcp_accept_tick(struct wh_tcp *t, uint64_t now)
 {
 	bool full = wh_event_queue_is_full(&t->event_queue); /* then it is not its fault that it has not been heard */
 
@@ -353,10 +353,10 @@ void wh_tcp_door_tick(struct wh_tcp *t, uint64_t now)
 		struct wh_tcp_stranger *stranger = &t->strangers[i];
 
 		if (stranger->channel.fd >= 0 && is_late(stranger, now) && !full)
-			(void)wh_tcp_door_hear(t, i); /* it may be this node that was long away */
+			(void)wh_tcp_accept_on_message(t, i); /* it may be this node that was long away */
 		if (stranger->channel.fd >= 0 && is_late(stranger, now) && !full)
 			wh_tcp_stranger_drop(t, stranger);
-		if (stranger->channel.fd >= 0 && stranger->visitor == 0)
+		if (stranger->channel.fd >= 0 && stranger->query == 0)
 			wh_redial_timer(&t->redial, is_late(stranger, now)
 							    ? WH_NS_PER_MS
 							    : stranger->since_ns + WH_TCP_STRANGER_NS - now);

@@ -1,4 +1,4 @@
-/* test_tcp_visit.c - where a visitor cannot ask: no node is there, no way leads there, or there is one that says nothing. */
+/* test_tcp_query.c - where a visitor cannot ask: no node is there, no way leads there, or there is one that says nothing. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -28,10 +28,10 @@ static int open_port(char address[32])
 
 static enum whorl_result ask(const char *address, uint64_t timeout_ns, struct wh_error *err)
 {
-	const struct wh_tcp_asked asked = {.address = address, .group = "g", .node = 0};
+	const struct wh_tcp_target asked = {.address = address, .group = "g", .node = 0};
 	unsigned char *answer = malloc(WH_ANSWER_MAX);
 	size_t bytes = WH_ANSWER_MAX;
-	enum whorl_result result = wh_tcp_ask(&asked, "?", 1, timeout_ns, answer, &bytes, err);
+	enum whorl_result result = wh_tcp_query(&asked, "?", 1, timeout_ns, answer, &bytes, err);
 
 	free(answer);
 	return result;
@@ -89,8 +89,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("tcp_visit");
-	TCase *cases = tcase_create("visits");
+	Suite *suite = suite_create("tcp_query");
+	TCase *cases = tcase_create("queries");
 
 	tcase_add_test(cases, nobody_is_there);
 	tcase_add_test(cases, no_call_is_answered);

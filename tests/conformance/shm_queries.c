@@ -1,4 +1,4 @@
-/* shm_visits.c - visitors of a node in shared memory that misbehave, come in crowds, or go too early. */
+/* shm_queries.c - visitors of a node in shared memory that misbehave, come in crowds, or go too early. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,20 +11,20 @@
 
 static void raw_ask(const struct raw *r, uint32_t version, size_t bytes, int fd)
 {
-	struct wh_shm_control ask = {.head = wh_shm_head(WH_SHM_ASK), .bytes = "who are you?"};
+	struct wh_shm_control ask = {.head = wh_shm_head(WH_SHM_QUERY), .bytes = "who are you?"};
 
 	ask.head.version = version;
 	(void)wh_shm_send(r->socket, &ask, sizeof(ask.head) + bytes, &fd, fd >= 0 ? 1 : 0);
 }
 
-static void give(const struct node *n, uint64_t visitor, const void *bytes, size_t count)
+static void give(const struct node *n, uint64_t query, const void *bytes, size_t count)
 {
-	n->transport->ops->answer(n->transport, visitor, bytes, count);
+	n->transport->ops->answer(n->transport, query, bytes, count);
 }
 
 /* ---- a visitor's thread ------------------------------------------------------------------------------------------- */
 
-struct visit {
+struct query {
 	char group[40];
 	uint32_t node;
 	uint64_t timeout_ns;
@@ -35,32 +35,32 @@ struct visit {
 	wh_word ended;
 };
 
-static void *visit_thread(void *ctx)
+static void *query_thread(void *ctx)
 {
-	struct visit *v = ctx;
+	struct query *v = ctx;
 
-	v->result = wh_shm_ask(v->group, v->node, "?", 1, v->timeout_ns, v->answer, &v->bytes, &v->err);
+	v->result = wh_shm_query(v->group, v->node, "?", 1, v->timeout_ns, v->answer, &v->bytes, &v->err);
 	wh_store_release(&v->ended, 1); /* what it has found, then that it has. Partner: has_ended() */
 	return NULL;
 }
 
-static pthread_t visit(struct visit *v, const char *group, uint64_t timeout_ns)
+static pthread_t query(struct query *v, const char *group, uint64_t timeout_ns)
 {
 	pthread_t thread;
 
 	v->timeout_ns = timeout_ns;
 	wh_store_relaxed(&v->ended, 0);
 	memcpy(v->group, group, sizeof(v->group));
-	ck_assert_int_eq(pthread_create(&thread, NULL, visit_thread, v), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, query_thread, v), 0);
 	return thread;
 }
 
-static bool has_ended(const struct visit *v)
+static bool has_ended(const struct query *v)
 {
 	return wh_load_acquire(&v->ended) == 1;
 }
 
-static struct visit a_visit; /* large */
+static struct query a_query; /* large */
 
 /* ---- good ones ---------------------------------------------------------------------------------------------------- */
 
@@ -69,31 +69,31 @@ static struct visit a_visit; /* large */
 
 START_TEST(a_crowd_is_answered)
 {
-	struct visit *visits = calloc(CROWD, sizeof(*visits));
+	struct query *queries = calloc(CROWD, sizeof(*queries));
 	pthread_t threads[CROWD];
 	uint32_t ended = 0;
 	uint64_t last = 0;
 	char group[40];
 	struct node n;
 
-	ck_assert_ptr_nonnull(visits);
+	ck_assert_ptr_nonnull(queries);
 	node_make(&n, new_group(group), 0, 2);
 	for (int k = 0; k < CROWD; k++)
-		threads[k] = visit(&visits[k], group, PATIENCE_NS);
+		threads[k] = query(&queries[k], group, PATIENCE_NS);
 	for (uint64_t start = test_now(); ended < CROWD && test_now() - start < PATIENCE_NS;) {
 		node_pass(&n);
-		while (last < n.visitor) /* they are counted */
+		while (last < n.query) /* they are counted */
 			give(&n, ++last, &last, sizeof(last));
 		ended = 0;
 		for (int k = 0; k < CROWD; k++)
-			ended += has_ended(&visits[k]);
+			ended += has_ended(&queries[k]);
 	}
 	for (int k = 0; k < CROWD; k++) {
 		pthread_join(threads[k], NULL);
-		ck_assert_msg(visits[k].result == WHORL_OK, "%d: %s", k, visits[k].err.text);
-		ck_assert_uint_eq(visits[k].bytes, sizeof(uint64_t));
+		ck_assert_msg(queries[k].result == WHORL_OK, "%d: %s", k, queries[k].err.text);
+		ck_assert_uint_eq(queries[k].bytes, sizeof(uint64_t));
 	}
-	free(visits);
+	free(queries);
 	node_free(&n);
 }
 END_TEST
@@ -108,24 +108,24 @@ START_TEST(a_visitor_waits_as_long_as_it_likes)
 
 	node_make(&n, new_group(group), 0, 2);
 	if (_i == 0) /* not even serviced */
-		ck_assert_int_eq(
-			wh_shm_ask(group, 0, "?", 1, 100 * WH_NS_PER_MS, a_visit.answer, &a_visit.bytes, &a_visit.err),
-			WHORL_TIMEOUT);
+		ck_assert_int_eq(wh_shm_query(group, 0, "?", 1, 100 * WH_NS_PER_MS, a_query.answer, &a_query.bytes,
+					      &a_query.err),
+				 WHORL_TIMEOUT);
 	if (_i == 1) { /* longer than its place is kept: it asks again */
-		thread = visit(&a_visit, group, 5 * WH_SHM_STRANGER_NS / 2);
-		NODE_UNTIL(&n, has_ended(&a_visit));
+		thread = query(&a_query, group, 5 * WH_SHM_STRANGER_NS / 2);
+		NODE_UNTIL(&n, has_ended(&a_query));
 		pthread_join(thread, NULL);
-		ck_assert_int_eq(a_visit.result, WHORL_TIMEOUT);
-		ck_assert_uint_ge(n.visitor, 2);
-		ck_assert_uint_le(n.visitor, 4);
+		ck_assert_int_eq(a_query.result, WHORL_TIMEOUT);
+		ck_assert_uint_ge(n.query, 2);
+		ck_assert_uint_le(n.query, 4);
 	}
 	ck_assert_uint_ge(test_now() - start, 100 * WH_NS_PER_MS);
 	start = test_now();
-	ck_assert_int_eq(wh_shm_ask(group, 1, "?", 1, PATIENCE_NS, a_visit.answer, &a_visit.bytes, &a_visit.err),
+	ck_assert_int_eq(wh_shm_query(group, 1, "?", 1, PATIENCE_NS, a_query.answer, &a_query.bytes, &a_query.err),
 			 WHORL_NOT_FOUND);
 	ck_assert_uint_lt(test_now() - start, WH_NS_PER_S);
-	ck_assert_int_eq(wh_shm_ask("a-name-that-is-much-longer-than-anything-that-fits-into-an-address", 1, "?", 1,
-				    PATIENCE_NS, a_visit.answer, &a_visit.bytes, &a_visit.err),
+	ck_assert_int_eq(wh_shm_query("a-name-that-is-much-longer-than-anything-that-fits-into-an-address", 1, "?", 1,
+				      PATIENCE_NS, a_query.answer, &a_query.bytes, &a_query.err),
 			 WHORL_INVALID);
 	node_free(&n);
 }
@@ -139,17 +139,17 @@ START_TEST(an_answer_that_is_too_large_is_none)
 	struct node n;
 
 	node_make(&n, new_group(group), 0, 2);
-	thread = visit(&a_visit, group, PATIENCE_NS);
-	NODE_UNTIL(&n, n.visitor == 1);
+	thread = query(&a_query, group, PATIENCE_NS);
+	NODE_UNTIL(&n, n.query == 1);
 	give(&n, 1, large, sizeof(large));
 	for (int k = 0; k < A_WHILE; k++)
 		node_pass(&n);
-	ck_assert(!has_ended(&a_visit));
+	ck_assert(!has_ended(&a_query));
 	give(&n, 1, large, WH_ANSWER_MAX);
-	NODE_UNTIL(&n, has_ended(&a_visit));
+	NODE_UNTIL(&n, has_ended(&a_query));
 	pthread_join(thread, NULL);
-	ck_assert_int_eq(a_visit.result, WHORL_OK);
-	ck_assert_uint_eq(a_visit.bytes, WH_ANSWER_MAX);
+	ck_assert_int_eq(a_query.result, WHORL_OK);
+	ck_assert_uint_eq(a_query.bytes, WH_ANSWER_MAX);
 	node_free(&n);
 }
 END_TEST
@@ -190,7 +190,7 @@ START_TEST(a_visitor_that_misbehaves_is_hung_up)
 	give(&n, 1, "you", 3);
 	for (int k = 0; k < A_WHILE; k++)
 		node_pass(&n);
-	ck_assert_uint_eq(n.visitor, _i == 0 ? 0 : 1);
+	ck_assert_uint_eq(n.query, _i == 0 ? 0 : 1);
 	ck_assert_uint_eq(n.met + n.down + n.refused, 0);
 	ck_assert_int_eq(count_fds(), before);
 	node_free(&n);
@@ -208,7 +208,7 @@ START_TEST(a_node_does_not_ask)
 	raw_be_met(&r, &n, group, 1);
 	raw_ask(&r, WH_SHM_VERSION, 3, -1);
 	NODE_UNTIL(&n, n.down == 1);
-	ck_assert_uint_eq(n.visitor, 0);
+	ck_assert_uint_eq(n.query, 0);
 	raw_close(&r);
 	node_free(&n);
 }
@@ -227,7 +227,7 @@ START_TEST(a_question_of_another_version_is_refused)
 	ck_assert_int_eq((int)r.got.head.kind, WH_SHM_REFUSED);
 	ck_assert_msg(strstr(r.got.refused.reason, "version 9") != NULL, "%s", r.got.refused.reason);
 	ck_assert_int_eq(raw_receive(&r, &n), WH_SHM_HUNG_UP);
-	ck_assert_uint_eq(n.visitor, 0);
+	ck_assert_uint_eq(n.query, 0);
 	raw_close(&r);
 	node_free(&n);
 }
@@ -259,7 +259,7 @@ START_TEST(what_is_no_answer_is_an_error)
 	raw_name(new_group(group), 0, &name, &bytes);
 	ck_assert_int_eq(bind(listener, (const struct sockaddr *)&name, bytes), 0);
 	ck_assert_int_eq(listen(listener, 10), 0);
-	thread = visit(&a_visit, group, _i == 4 ? 50 * WH_NS_PER_MS : PATIENCE_NS);
+	thread = query(&a_query, group, _i == 4 ? 50 * WH_NS_PER_MS : PATIENCE_NS);
 	s = accept(listener, NULL, NULL);
 	ck_assert_int_ge(s, 0);
 	(void)setsockopt(s, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
@@ -274,8 +274,8 @@ START_TEST(what_is_no_answer_is_an_error)
 	else if (_i == 3)
 		ck_assert_int_eq(wh_shm_send(s, &answer, sizeof(answer.head) + WH_ANSWER_MAX + 1, NULL, 0), 0);
 	pthread_join(thread, NULL);
-	ck_assert_int_eq(a_visit.result, expected[_i].result);
-	ck_assert_msg(strstr(a_visit.err.text, expected[_i].text) != NULL, "%s", a_visit.err.text);
+	ck_assert_int_eq(a_query.result, expected[_i].result);
+	ck_assert_msg(strstr(a_query.err.text, expected[_i].text) != NULL, "%s", a_query.err.text);
 	close(s);
 	close(listener);
 }
@@ -283,8 +283,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("shm and visits");
-	TCase *cases = tcase_create("visits");
+	Suite *suite = suite_create("shm and queries");
+	TCase *cases = tcase_create("queries");
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, a_crowd_is_answered);
