@@ -120,8 +120,9 @@ static void decline(struct wh_state *state, uint32_t node)
 }
 
 /* The program makes it of what stands here. */
-static void *ask_for_snapshot(const struct wh_state *state, const struct wh_state_header *header)
+static void ask_for_snapshot(struct wh_give *give, const struct wh_state_header *header)
 {
+	const struct whorl_state *functions = &give->transfer.state->functions;
 	struct whorl_position_of senders[WH_STATE_SENDERS_MAX];
 	struct whorl_position shown = {.size = sizeof(shown),
 				       .view = header->view,
@@ -136,7 +137,7 @@ static void *ask_for_snapshot(const struct wh_state *state, const struct wh_stat
 		senders[i] = (struct whorl_position_of){
 			.size = sizeof(senders[i]), .id = of->id, .incarnation = of->incarnation, .next = of->next};
 	}
-	return state->functions.snapshot(&shown, state->functions.ctx);
+	give->snapshot = functions->snapshot(&shown, functions->ctx);
 }
 
 /* What is given stands behind its position in the buffer. False: there is no snapshot, or nothing to take one of. */
@@ -149,7 +150,7 @@ static bool take_snapshot(struct wh_give *give)
 		return false;
 	wh_state_raise_position(state, &header.position, &header.view);
 	give->have = wh_state_put_header(give->transfer.buffer, &header);
-	give->snapshot = ask_for_snapshot(state, &header);
+	ask_for_snapshot(give, &header);
 	return give->snapshot != NULL;
 }
 
