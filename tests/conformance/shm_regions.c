@@ -198,7 +198,7 @@ static bool talk_nonsense(const struct raw *r, int how)
 
 #define NONSENSES 13
 
-START_TEST(nonsense_of_regions_ends_its_sender_alone)
+START_TEST(a_bad_message_of_regions_ends_its_sender_alone)
 {
 	char group[40];
 	struct node n;
@@ -350,7 +350,7 @@ int main(void)
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, processes_share_a_region);
-	tcase_add_loop_test(cases, nonsense_of_regions_ends_its_sender_alone, 0, NONSENSES);
+	tcase_add_loop_test(cases, a_bad_message_of_regions_ends_its_sender_alone, 0, NONSENSES);
 	tcase_add_loop_test(cases, counts_that_cannot_be_end_their_writer, 0, 3);
 	tcase_add_test(cases, a_mailbox_that_is_scribbled_on_is_full);
 	tcase_add_test(cases, grants_wait_for_room);

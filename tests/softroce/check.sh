@@ -51,7 +51,7 @@ first_lane() {
 }
 
 second_lane() {
-	conformance push return image stream visit peer
+	conformance push return image stream query peer
 	processes processes-joins join-idle
 }
 

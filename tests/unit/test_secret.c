@@ -108,7 +108,7 @@ START_TEST(nothing_that_is_not_asked_for)
 END_TEST
 
 /* Its own files, else those of the first node that has both certificate and key here. */
-START_TEST(visitors)
+START_TEST(queries_have_their_own_files_or_those_of_a_node)
 {
 	static const struct certificate_wish visitor = {
 		.names = "URI:whorl://play/visitor", .from_s = -60, .until_s = 3600};
@@ -259,7 +259,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(cases, begin, end);
 	tcase_add_test(cases, each_node_has_its_own);
 	tcase_add_test(cases, nothing_that_is_not_asked_for);
-	tcase_add_test(cases, visitors);
+	tcase_add_test(cases, queries_have_their_own_files_or_those_of_a_node);
 	tcase_add_test(cases, long_paths);
 	tcase_add_test(cases, the_cluster_key);
 	tcase_add_loop_test(cases, files_that_are_none, 0, 3);

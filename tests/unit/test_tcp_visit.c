@@ -90,7 +90,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("tcp_visit");
-	TCase *cases = tcase_create("visits");
+	TCase *cases = tcase_create("queries");
 
 	tcase_add_test(cases, nobody_is_there);
 	tcase_add_test(cases, no_call_is_answered);
