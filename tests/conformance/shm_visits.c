@@ -239,7 +239,7 @@ START_TEST(what_is_no_answer_is_an_error)
 	static const struct {
 		enum whorl_result result;
 		const char *text;
-	} expected[] = {{WHORL_SYSTEM, "nonsense"},
+	} expected[] = {{WHORL_SYSTEM, "answers with a bad message"},
 			{WHORL_REFUSED, "refused by node 0 of group test-"},
 			{WHORL_SYSTEM, "no answer"},
 			{WHORL_SYSTEM, "no answer"},

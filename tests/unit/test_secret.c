@@ -228,7 +228,7 @@ START_TEST(a_certificate_that_is_not_good_now)
 
 	make(&authority, &past, "1.pem", "1.key");
 	snprintf(why, sizeof(why),
-		 " is not accepted by who has tls_authority_file %s/authority.pem: certificate has expired",
+		 " is not accepted by nodes that have tls_authority_file %s/authority.pem: certificate has expired",
 		 lab.directory);
 	expect("tls_certificate_file", "1.pem", why);
 	make(&authority, &future, "1.pem", "1.key");
@@ -242,7 +242,7 @@ START_TEST(a_certificate_of_another_authority)
 	char why[256];
 
 	name(group.tls_authority_file, "strangers.pem");
-	snprintf(why, sizeof(why), " is not accepted by who has tls_authority_file %s/strangers.pem: ...",
+	snprintf(why, sizeof(why), " is not accepted by nodes that have tls_authority_file %s/strangers.pem: ...",
 		 lab.directory);
 	expect("tls_certificate_file", "1.pem", why);
 	name(group.tls_authority_file, "authority.pem");

@@ -158,7 +158,7 @@ START_TEST(a_query_is_no_node)
 	ck_assert_uint_eq(wh_secure_peer(lab.end[ANSWERER]).node, WH_SECURE_VISITOR);
 	ck_assert(wh_secure_admits(lab.end[ANSWERER], WH_SECURE_VISITOR, 0, reason));
 	ck_assert(!wh_secure_admits(lab.end[ANSWERER], 1, 0, reason));
-	ck_assert_str_eq(reason, "a visitor (0000000000000000) says that it is node 1 (0000000000000000)");
+	ck_assert_str_eq(reason, "a query (0000000000000000) says that it is node 1 (0000000000000000)");
 }
 END_TEST
 

@@ -213,7 +213,7 @@ START_TEST(when_nobody_has_it_the_shard_is_lost)
 	}
 	ck_assert_int_eq(party->failed, 1);
 	ck_assert_int_eq(party->failed_code, WHORL_SHARD_LOST);
-	ck_assert_str_eq(party->failed_text, "nobody who has it is left");
+	ck_assert_str_eq(party->failed_text, "no node that has it is left");
 	party_message(party, 1, 1);
 	wait_ns(lab, 5 * WH_NS_PER_S);
 	ck_assert_uint_eq(party->asked_count, 4);
