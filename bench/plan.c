@@ -18,7 +18,7 @@ static const char *const copies[] = {"none", "send", "delivery", "both", NULL};
 static const struct wh_option bench_options[] = {
 	{"messages", WH_OPTION_INTEGER, "messages", "1000000", 1, INT64_C(1000000000000), NULL,
 	 "What each sender sends in each of its subgroups. With delayed senders a run of an ordered subgroup ends when "
-	 "messages x senders are delivered, whoever sent them.",
+	 "messages x senders are delivered, whichever node sent them.",
 	 BENCH(messages), true},
 	{"messages_total", WH_OPTION_INTEGER, "messages", "0", 0, INT64_C(1000000000000), NULL,
 	 "0, or what all senders of all subgroups send together, each as much as the others: then messages does not count.",

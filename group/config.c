@@ -66,7 +66,7 @@ static const struct wh_option group_options[] = {
 	 "none, or the node id of the member with which exactly half of a view may go on without the others.",
 	 GROUP(tie_breaker), false},
 	{"key_file", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
-	 "tcp: none, or the file of the cluster key, the same bytes for all nodes (16 to 4096; chmod 600): who does not have "
+	 "tcp: none, or the file of the cluster key, the same bytes for all nodes (16 to 4096; chmod 600): a program without "
 	 "them is not let in. Without a key or TLS only loopback addresses are allowed.",
 	 GROUP(key_file), false},
 	{"tls", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
@@ -77,7 +77,8 @@ static const struct wh_option group_options[] = {
 	{"tls_key_file", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
 	 "PEM: the private key of that certificate, without a pass phrase; chmod 600.", GROUP(tls_key_file), false},
 	{"tls_authority_file", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
-	 "PEM: the certificates of who may have signed those of the nodes.", GROUP(tls_authority_file), false},
+	 "PEM: the certificates of the authorities that may have signed those of the nodes.", GROUP(tls_authority_file),
+	 false},
 };
 const struct wh_option_table wh_group_table = {"group",
 					       false,
@@ -89,7 +90,7 @@ const struct wh_option_table wh_group_table = {"group",
 #define SUBGROUP(field) offsetof(struct wh_subgroup_options, field)
 static const struct wh_option subgroup_options[] = {
 	{"members", WH_OPTION_TEXT, "", "all", 0, 0, NULL,
-	 "all, node ids as in 0,1,2, or function: the program says for each view who is a member and who sends.",
+	 "all, node ids as in 0,1,2, or function: the program says for each view which nodes are members and which send.",
 	 SUBGROUP(members), false},
 	{"senders", WH_OPTION_TEXT, "", "all", 0, 0, NULL,
 	 "Of the members of each shard: all, half (every second), one (the first), or those of the node ids, as in 0,2.",

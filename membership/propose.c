@@ -138,7 +138,7 @@ static const char *take_newcomers(struct wh_change *change)
 		if (change->record[2 * i] > change->nodes || newcomer.incarnation == 0)
 			return "proposal takes in a node that cannot be";
 		if (wh_view_rank(change->view, newcomer.id) >= 0)
-			return "proposal takes in who is a member";
+			return "proposal takes in a node that is a member";
 		for (uint32_t k = 0; k < i; k++)
 			if (change->coming[k].id == newcomer.id)
 				return "proposal takes in a node twice";
@@ -155,7 +155,7 @@ static const char *take_left_out(struct wh_change *change, uint32_t leader, uint
 		change->left_out[rank] = first != 0 && first <= attempt;
 	}
 	return change->left_out[wh_change_me(change)] || change->left_out[leader]
-		       ? "proposal leaves out who takes part in it"
+		       ? "proposal leaves out a member that takes part in it"
 		       : NULL;
 }
 

@@ -126,7 +126,7 @@ static void check_heard(struct actor *actor)
 			heard->when_ns = now_ns;
 		else if (heard->overdue && !before.overdue && now_ns - heard->when_ns < least_ns)
 			wh_play_fail(actor->play,
-				     "in time: %s takes node %u to be late, whose heartbeat came %.3f ms ago",
+				     "in time: %s takes node %u to be late, though its heartbeat came %.3f ms ago",
 				     actor->name, id, (double)(now_ns - heard->when_ns) / 1e6);
 	}
 }

@@ -413,7 +413,7 @@ static bool lacks(const struct play *play, const struct state *state, char *what
 		if ((state->survivors >> i & 1) != 0 && is_to_end(&play->actors[i], what, bytes))
 			return true;
 	if (state->last->rests) {
-		snprintf(what, bytes, "somebody rests in view %" PRIu64 ", who does not want to", state->last->number);
+		snprintf(what, bytes, "in view %" PRIu64 " a node rests that does not want to", state->last->number);
 		return true;
 	}
 	return view_lacks(state->last, state->survivors, what, bytes);

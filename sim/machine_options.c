@@ -41,7 +41,7 @@ static const struct wh_option cpu_options[] = {
 	{"subgroup_ns", WH_OPTION_INTEGER, "ns", "10", 0, 1000000, NULL,
 	 "In each pass, the predicates of a subgroup...", CPU(subgroup_ns), true},
 	{"member_ns", WH_OPTION_INTEGER, "ns", "8", 0, 1000000, NULL,
-	 "...and each of its members, whose row is looked at.", CPU(member_ns), true},
+	 "...and each of its members: its row is looked at.", CPU(member_ns), true},
 	{"message_ns", WH_OPTION_INTEGER, "ns", "5", 0, 1000000, NULL,
 	 "The loop, for each message or round that it sends, takes in or covers.", CPU(message_ns), true},
 	{"deliver_ns", WH_OPTION_INTEGER, "ns", "10", 0, 1000000, NULL,

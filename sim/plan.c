@@ -402,7 +402,7 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 				       : "all form",
 			plan->config.group.founder, (int)plan->config.group.start_timeout_ms,
 			(double)plan->spread_ns / 1e6, plan->early ? "" : "not before all have met, ",
-			plan->restarts_form ? ", who returns may form a group" : "", (int)plan->state_bytes,
+			plan->restarts_form ? ", a node that returns may form a group" : "", (int)plan->state_bytes,
 			plan->config.group.backlog_max);
 	if (plan->flavour != NULL)
 		fprintf(out, "%s: ", plan->flavour);

@@ -37,7 +37,7 @@ static const struct wh_option trial_options[] = {
 	 "Faults of a run, at most. 0: nothing goes wrong, and everything else is tried more widely.",
 	 TRIAL(faults_max), false},
 	{"fault_kinds", WH_OPTION_TEXT, "", "crash, stall, cut, slow, break, leave, join, return, rest", 0, 0, NULL,
-	 "What may go wrong, and who may come and rest: any of these words.", TRIAL(fault_kinds), false},
+	 "What may go wrong, and whether nodes may come and rest: any of these words.", TRIAL(fault_kinds), false},
 	{"forming", WH_OPTION_CHOICE, "", "any", 0, 0, wh_plan_formings,
 	 "When a group may be formed: all: by all configured nodes together; host: all are on one host; disk: each keeps a record; any: "
 	 "drawn from the seed.",

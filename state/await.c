@@ -101,7 +101,7 @@ static void next_giver(struct wh_state *state)
 		state->round = 0;
 	state->somebody_is_silent = false;
 	if (++state->round == WH_STATE_ROUNDS) {
-		wh_state_fail(state, WHORL_SHARD_LOST, "nobody who has it is left");
+		wh_state_fail(state, WHORL_SHARD_LOST, "no node that has it is left");
 		return;
 	}
 	memset(state->tried, 0, sizeof(state->tried));

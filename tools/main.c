@@ -30,7 +30,7 @@ static const struct command {
 	"  node FILE      run one member of a group: a counter, a chat, a load\n"                                      \
 	"  report DIR     make one page of the results of benchmarks\n"                                                \
 	"  sim FILE       run groups in virtual time, let things go wrong, check what must hold\n"                     \
-	"  status NAME    ask the nodes of a group who is in it, how far each is, who lags\n"
+	"  status NAME    ask the nodes of a group which are members, how far each is, which lag\n"
 
 struct choice {
 	const struct command *command;

@@ -69,7 +69,7 @@ static const char doc[] =
 	"Run one member of the group of an ini file until it is interrupted: it joins the group if there is one, and forms "
 	"it with others if not. Start several in several shells, kill one, start it again; `whorl status` looks on.\v"
 	"All nodes of a group run the same:\n"
-	"  counter  each sends numbers, and adds up all; who shows the same count shows the same digest\n"
+	"  counter  each sends numbers, and adds up all; nodes that show the same count show the same digest\n"
 	"  load     the same, as fast as it can; it tells how fast\n"
 	"  echo     what is typed at any of them is printed by all, in one order. The end of the input is its end\n"
 	"  none     sends nothing, prints nothing that others send\n"

@@ -76,7 +76,7 @@ const char *wh_member_advice(enum whorl_result result)
 	case WHORL_REFUSED:
 		return "hold its file, its version and its user against those of the group";
 	case WHORL_SHARD_LOST:
-		return "nobody is left who has the state; only the program knows what to put in its place";
+		return "no node that has the state is left; only the program knows what to put in its place";
 	case WHORL_MEMORY:
 		return "[group] memory_max bounds what a node takes, backlog_max what it keeps back while it restores";
 	case WHORL_MEMBER_GONE:

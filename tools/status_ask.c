@@ -341,7 +341,7 @@ uint32_t wh_report_judge(const struct wh_report *report, wh_report_say_fn *say, 
 	if (refused && !wh_report_has_answer(report) && !report->by_file)
 		complain(
 			&judge,
-			"a group with a cluster key or TLS tells nothing to who has neither: ask with its file, `whorl status FILE.ini`");
+			"a group with a cluster key or TLS tells nothing to a program that has neither: ask with its file, `whorl status FILE.ini`");
 	for (uint32_t i = 0; speaker != NULL && i < speaker->member_count; i++)
 		judge_member(&judge, &speaker->members[i]);
 	for (uint32_t i = 0; speaker != NULL && i < speaker->shard_count; i++)

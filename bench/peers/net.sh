@@ -6,7 +6,7 @@
 #     net.sh rsh ADDRESS COMMAND...    the same, as mpirun wants it: the words are a shell's, and the host has a name of its own
 #
 # Node k has 10.77.23.(k+1). The MTU is as large as it can be, so that systems that send datagrams need as few as those that
-# have TCP, whose segments the interfaces do not cut. PEERS_MTU sets another.
+# have TCP, of which the interfaces do not cut the segments. PEERS_MTU sets another.
 
 set -euo pipefail
 

@@ -304,7 +304,7 @@ run_once() {
 		"$work/line" >&2
 }
 
-# The order of the systems turns from round to round, lest one always has the same neighbour.
+# The order of the systems turns from round to round, so that none always has the same neighbour.
 turned() {
 	local words by
 	read -ra words <<<"$systems"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# bench_apart.sh COMMAND - one group, each node by a command of its own, as on several hosts: told by --node, or by whoever has started
-# them. All deliver the same, and each has the latency of its own messages, and the limit of the same nodes.
+# bench_apart.sh COMMAND - one group, each node by a command of its own, as on several hosts: told by --node, or by
+# the launcher that has started them. All deliver the same, and each has the latency of its own messages, and the limit of the same
+# nodes.
 
 set -euo pipefail
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# status_at.sh COMMAND - whoever is at an address of a network says how it is: asked by the address alone, and by the file that has it.
+# status_at.sh COMMAND - the node at an address of a network says how it is: asked by the address alone,
+# and by the file that has it.
 
 set -euo pipefail
 

@@ -87,10 +87,10 @@ static void await_middle(pid_t *pids, size_t nodes)
 		ck_assert_uint_eq(cli_children(&cli, pids, NODES), nodes);
 }
 
-static void assert_failed_by(const char *who, const char *what)
+static void assert_failed_by(const char *nodes, const char *what)
 {
 	ck_assert_msg(cli.status == 1, "status %d: %s", cli.status, cli.err);
-	ck_assert_msg(CLI_LINES_WITH(cli.err, who, what) == 1, "%s", cli.err);
+	ck_assert_msg(CLI_LINES_WITH(cli.err, nodes, what) == 1, "%s", cli.err);
 	assert_nothing_left();
 }
 

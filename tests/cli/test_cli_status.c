@@ -241,7 +241,7 @@ START_TEST(a_group_with_a_key)
 	ASK(NULL);
 	ck_assert_int_eq(status.status, 1);
 	ck_assert_msg(shows("   0  refused") == 1, "%s", status.out);
-	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: ", "has a cluster key (key_file), a visitor has none"), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: ", "has a cluster key (key_file), a query has none"), 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: ", "ask with its file"), 1);
 	ck_assert_uint_eq(shows("nobody is a member"), 0); /* that is unknown */
 	cli_free(&status);

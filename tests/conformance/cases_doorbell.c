@@ -158,7 +158,7 @@ START_TEST(t6_quiet_among_loud)
 }
 END_TEST
 
-START_TEST(t6_who_is_awake_costs_nothing)
+START_TEST(t6_a_loop_that_is_awake_costs_nothing)
 {
 	struct group *g = settled_group(3, test_seed(4));
 	uint64_t rings = wh_world.rings(g->world, 0);
@@ -264,7 +264,7 @@ static void *lending_thread(void *ctx)
 }
 
 /* While a loop waits others post for it, where the transport says that a helper may post. */
-START_TEST(t6_who_waits_may_be_posted_for)
+START_TEST(t6_a_loop_that_waits_may_be_posted_for)
 {
 	struct group *g = settled_group(2, test_seed(10));
 	struct wh_transport *lender = g->at[1].transport, *other = g->at[0].transport;
@@ -468,10 +468,10 @@ TCase *cases_doorbell(void)
 	tcase_add_test(cases, t6_wake_is_sticky);
 	tcase_add_loop_test(cases, t6_no_push_is_slept_through, 0, seeds(5));
 	if (wh_world.rings != NULL)
-		tcase_add_test(cases, t6_who_is_awake_costs_nothing);
+		tcase_add_test(cases, t6_a_loop_that_is_awake_costs_nothing);
 	if (wh_world.threads) {
 		tcase_add_test(cases, t6_wake_from_another_thread);
-		tcase_add_test(cases, t6_who_waits_may_be_posted_for);
+		tcase_add_test(cases, t6_a_loop_that_waits_may_be_posted_for);
 		tcase_add_loop_test(cases, t6_hammer, 0, 2);
 	}
 	return cases;

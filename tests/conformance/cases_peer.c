@@ -27,7 +27,7 @@ START_TEST(t5_death_is_reported_once)
 			continue;
 		ck_assert_uint_eq(g->at[id].down, 1);
 		ck_assert_uint_eq(g->at[id].left + g->at[id].refused, 0);
-		ck_assert_msg(strstr(g->at[id].text, "2") != NULL, "who? %s", g->at[id].text);
+		ck_assert_msg(strstr(g->at[id].text, "2") != NULL, "not of node 2: %s", g->at[id].text);
 	}
 	group_free(g);
 }

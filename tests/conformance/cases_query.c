@@ -53,7 +53,7 @@ END_TEST
 #define QUERIES 6
 
 /* Each gets what is meant for it, in whatever order; and an answer to no visitor is nothing. */
-START_TEST(t11_answers_find_their_visitors)
+START_TEST(t11_answers_find_their_queries)
 {
 	struct group *g = group_make(2, test_seed(2));
 	uint64_t queries[QUERIES];
@@ -107,7 +107,7 @@ START_TEST(t11_the_asked_goes)
 END_TEST
 
 /* Visitors do not hold up nodes. */
-START_TEST(t11_nodes_meet_among_visitors)
+START_TEST(t11_queries_do_not_hold_up_nodes)
 {
 	struct group *g = group_make(3, test_seed(5));
 	uint32_t queries[QUERIES];
@@ -133,9 +133,9 @@ TCase *cases_query(void)
 		return cases;
 	tcase_set_timeout(cases, 120);
 	tcase_add_test(cases, t11_a_question_gets_its_answer);
-	tcase_add_test(cases, t11_answers_find_their_visitors);
+	tcase_add_test(cases, t11_answers_find_their_queries);
 	tcase_add_test(cases, t11_nobody_is_there);
 	tcase_add_loop_test(cases, t11_the_asked_goes, 0, 2);
-	tcase_add_test(cases, t11_nodes_meet_among_visitors);
+	tcase_add_test(cases, t11_queries_do_not_hold_up_nodes);
 	return cases;
 }

@@ -15,7 +15,7 @@ static const struct wh_remote_ops *ops_of(const struct remote *r, uint32_t id)
 
 /* ---- which nodes may, and what ------------------------------------------------------------------------------------ */
 
-START_TEST(t7_who_has_not_been_granted_has_nothing)
+START_TEST(t7_a_node_without_a_grant_has_nothing)
 {
 	struct remote *r = remote_make(3, test_seed(1));
 	struct wh_region *region = remote_open(r, 0, 5, 4096);
@@ -608,7 +608,7 @@ TCase *cases_remote_ends(void)
 	TCase *cases = tcase_create("remote ends");
 
 	tcase_set_timeout(cases, 120);
-	tcase_add_test(cases, t7_who_has_not_been_granted_has_nothing);
+	tcase_add_test(cases, t7_a_node_without_a_grant_has_nothing);
 	tcase_add_test(cases, t7_nobody_is_granted_anything_before_the_meeting);
 	tcase_add_test(cases, t7_names_and_sizes_of_regions);
 	tcase_add_test(cases, t7_what_is_out_of_range_is_refused);

@@ -49,7 +49,7 @@ START_TEST(t10_all_meet_once)
 END_TEST
 
 /* Both ways: the node that is there already has the lower id, or the higher. */
-START_TEST(t10_who_comes_later_is_met)
+START_TEST(t10_a_node_that_comes_later_is_met)
 {
 	struct group *g = group_make(3, test_seed(2));
 	uint32_t late = _i == 0 ? 2 : 0;
@@ -65,7 +65,7 @@ START_TEST(t10_who_comes_later_is_met)
 }
 END_TEST
 
-START_TEST(t10_nothing_is_sent_to_who_has_not_been_met)
+START_TEST(t10_nothing_is_sent_to_a_node_that_has_not_been_met)
 {
 	struct group *g = group_make(2, test_seed(3));
 	uint64_t random = g->seed;
@@ -236,7 +236,7 @@ static bool searching(const struct group *g, uint32_t id)
 }
 
 /* It ends when all nodes that are there have been met, whichever are not. */
-START_TEST(t10_who_is_there_is_found)
+START_TEST(t10_all_nodes_that_are_there_are_found)
 {
 	struct group *g = group_make(4, test_seed(9));
 
@@ -271,15 +271,15 @@ TCase *cases_return(void)
 
 	tcase_set_timeout(cases, 120);
 	tcase_add_test(cases, t10_all_meet_once);
-	tcase_add_loop_test(cases, t10_who_comes_later_is_met, 0, 2);
-	tcase_add_test(cases, t10_nothing_is_sent_to_who_has_not_been_met);
+	tcase_add_loop_test(cases, t10_a_node_that_comes_later_is_met, 0, 2);
+	tcase_add_test(cases, t10_nothing_is_sent_to_a_node_that_has_not_been_met);
 	tcase_add_loop_test(cases, t10_a_node_comes_back_at_once, 0, seeds(5));
 	tcase_add_test(cases, t10_the_end_of_one_comes_before_the_next);
 	tcase_add_loop_test(cases, t8_old_images_are_not_disturbed, 0, 2);
 	tcase_add_loop_test(cases, t8_an_image_belongs_to_incarnations, 0, 2);
 	if (wh_world.rings != NULL)
 		tcase_add_test(cases, t6_the_next_incarnation_is_not_rung_for_the_last);
-	tcase_add_loop_test(cases, t10_who_is_there_is_found, 0, 4);
+	tcase_add_loop_test(cases, t10_all_nodes_that_are_there_are_found, 0, 4);
 	tcase_add_test(cases, t10_the_silent_do_not_hold_up_the_search);
 	return cases;
 }

@@ -348,7 +348,7 @@ START_TEST(t10_a_stream_that_nobody_takes)
 }
 END_TEST
 
-START_TEST(t10_no_stream_to_who_has_not_been_met)
+START_TEST(t10_no_stream_to_a_node_that_has_not_been_met)
 {
 	struct group *g = group_make(2, test_seed(11));
 	struct wh_stream *stream;
@@ -396,7 +396,7 @@ TCase *cases_stream(void)
 	tcase_add_test(cases, t10_death_of_the_writer);
 	tcase_add_loop_test(cases, t10_death_of_the_reader, 0, 2);
 	tcase_add_test(cases, t10_a_stream_that_nobody_takes);
-	tcase_add_test(cases, t10_no_stream_to_who_has_not_been_met);
+	tcase_add_test(cases, t10_no_stream_to_a_node_that_has_not_been_met);
 	tcase_add_test(cases, t10_a_stream_may_outlive_its_transport);
 	return cases;
 }

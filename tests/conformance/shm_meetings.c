@@ -36,7 +36,7 @@ static int meet_as_1(const char *group)
 }
 
 /* The node that is there sleeps, and has nothing to do until another comes; whichever has the higher id. */
-START_TEST(who_comes_wakes_who_is_there)
+START_TEST(a_node_that_comes_wakes_the_one_that_is_there)
 {
 	char group[40];
 	struct node n;
@@ -538,7 +538,7 @@ int main(void)
 	TCase *cases = tcase_create("meetings");
 
 	tcase_set_timeout(cases, 60);
-	tcase_add_loop_test(cases, who_comes_wakes_who_is_there, 0, 2);
+	tcase_add_loop_test(cases, a_node_that_comes_wakes_the_one_that_is_there, 0, 2);
 	tcase_add_test(cases, waiting_for_others_costs_nothing);
 	tcase_add_test(cases, few_are_called_at_a_time);
 	tcase_add_loop_test(cases, the_search_is_my_own, 0, 2);

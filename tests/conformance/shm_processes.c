@@ -132,7 +132,7 @@ END_TEST
 
 START_TEST(a_kill_is_noticed_at_once)
 {
-	char group[40], who[40];
+	char group[40], died[40];
 	uint64_t killed;
 	struct node n;
 	pid_t child = spawn(just_stay, new_group(group));
@@ -147,8 +147,8 @@ START_TEST(a_kill_is_noticed_at_once)
 	}
 	ck_assert_uint_eq(n.down, 1);
 	ck_assert_uint_lt(test_now() - killed, 5 * WH_NS_PER_S); /* long before any time-out */
-	snprintf(who, sizeof(who), "node 1 (pid %d) has died", (int)child);
-	ck_assert_msg(strstr(n.text, who) != NULL, "%s", n.text);
+	snprintf(died, sizeof(died), "node 1 (pid %d) has died", (int)child);
+	ck_assert_msg(strstr(n.text, died) != NULL, "%s", n.text);
 	ck_assert_uint_eq(node_column(&n, 1, 64), 1);
 	for (int k = 0; k < 20; k++)
 		node_pass(&n);

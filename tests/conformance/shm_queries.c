@@ -11,7 +11,7 @@
 
 static void raw_ask(const struct raw *r, uint32_t version, size_t bytes, int fd)
 {
-	struct wh_shm_control ask = {.head = wh_shm_head(WH_SHM_QUERY), .bytes = "who are you?"};
+	struct wh_shm_control ask = {.head = wh_shm_head(WH_SHM_QUERY), .bytes = "how are you?"};
 
 	ask.head.version = version;
 	(void)wh_shm_send(r->socket, &ask, sizeof(ask.head) + bytes, &fd, fd >= 0 ? 1 : 0);
@@ -99,7 +99,7 @@ START_TEST(a_crowd_is_answered)
 END_TEST
 
 /* There is a node, which does not answer; or there is none. */
-START_TEST(a_visitor_waits_as_long_as_it_likes)
+START_TEST(a_query_waits_until_its_time_out)
 {
 	uint64_t start = test_now();
 	pthread_t thread;
@@ -157,7 +157,7 @@ END_TEST
 /* ---- bad ones ----------------------------------------------------------------------------------------------------- */
 
 /* What a visitor may do wrong: none is answered, or counted as a peer, and each loses its place. */
-START_TEST(a_visitor_that_misbehaves_is_hung_up)
+START_TEST(a_query_that_misbehaves_loses_its_place)
 {
 	char group[40];
 	struct node n;
@@ -239,7 +239,7 @@ START_TEST(what_is_no_answer_is_an_error)
 	static const struct {
 		enum whorl_result result;
 		const char *text;
-	} expected[] = {{WHORL_SYSTEM, "nonsense"},
+	} expected[] = {{WHORL_SYSTEM, "answers with a bad message"},
 			{WHORL_REFUSED, "refused by node 0 of group test-"},
 			{WHORL_SYSTEM, "no answer"},
 			{WHORL_SYSTEM, "no answer"},
@@ -288,9 +288,9 @@ int main(void)
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, a_crowd_is_answered);
-	tcase_add_loop_test(cases, a_visitor_waits_as_long_as_it_likes, 0, 2);
+	tcase_add_loop_test(cases, a_query_waits_until_its_time_out, 0, 2);
 	tcase_add_test(cases, an_answer_that_is_too_large_is_none);
-	tcase_add_loop_test(cases, a_visitor_that_misbehaves_is_hung_up, 0, 4);
+	tcase_add_loop_test(cases, a_query_that_misbehaves_loses_its_place, 0, 4);
 	tcase_add_test(cases, a_node_does_not_ask);
 	tcase_add_test(cases, a_question_of_another_version_is_refused);
 	tcase_add_loop_test(cases, what_is_no_answer_is_an_error, 0, 5);

@@ -138,7 +138,7 @@ static int raw_give_mailbox(const struct raw *r)
 }
 
 /* What node 1 says, behind a good mailbox if that is wanted. True: it is refused, else it has broken the protocol. */
-static bool talk_nonsense(const struct raw *r, int how)
+static bool say_bad_messages(const struct raw *r, int how)
 {
 	int good = new_file(BYTES, SIZE_SEALS), bad = -1;
 
@@ -196,9 +196,9 @@ static bool talk_nonsense(const struct raw *r, int how)
 	return true;
 }
 
-#define NONSENSES 13
+#define BAD_MESSAGES 13
 
-START_TEST(nonsense_of_regions_ends_its_sender_alone)
+START_TEST(a_bad_message_of_regions_ends_its_sender_alone)
 {
 	char group[40];
 	struct node n;
@@ -211,7 +211,7 @@ START_TEST(nonsense_of_regions_ends_its_sender_alone)
 		node_pass(&n);
 	fds = count_fds();
 	raw_be_met(&r, &n, group, 1);
-	refused = talk_nonsense(&r, _i);
+	refused = say_bad_messages(&r, _i);
 	NODE_UNTIL(&n, n.down + n.refused == 1);
 	ck_assert_uint_eq(n.refused, refused);
 	ck_assert_int_eq(post(&n, 1, WH_REMOTE_FETCH_ADD, 0), WHORL_MEMBER_GONE);
@@ -350,7 +350,7 @@ int main(void)
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, processes_share_a_region);
-	tcase_add_loop_test(cases, nonsense_of_regions_ends_its_sender_alone, 0, NONSENSES);
+	tcase_add_loop_test(cases, a_bad_message_of_regions_ends_its_sender_alone, 0, BAD_MESSAGES);
 	tcase_add_loop_test(cases, counts_that_cannot_be_end_their_writer, 0, 3);
 	tcase_add_test(cases, a_mailbox_that_is_scribbled_on_is_full);
 	tcase_add_test(cases, grants_wait_for_room);

@@ -133,18 +133,18 @@ END_TEST
 START_TEST(another_user_is_not_asked)
 {
 	static unsigned char answer[WH_ANSWER_MAX];
-	char group[40], who[60];
+	char group[40], holder[60];
 	struct wh_error err;
 	size_t bytes;
 	pid_t child = spawn(squat, new_group(group));
 	enum whorl_result result;
 
-	snprintf(who, sizeof(who), "is held by pid %d of user %d", (int)child, NOBODY);
+	snprintf(holder, sizeof(holder), "is held by pid %d of user %d", (int)child, NOBODY);
 	do { /* until it has the name */
 		result = wh_shm_query(group, 0, "?", 1, PATIENCE_NS, answer, &bytes, &err);
 	} while (result == WHORL_NOT_FOUND && waitpid(child, NULL, WNOHANG) == 0);
 	ck_assert_int_eq(result, WHORL_REFUSED);
-	ck_assert_msg(strstr(err.text, who) != NULL, "%s", err.text);
+	ck_assert_msg(strstr(err.text, holder) != NULL, "%s", err.text);
 	kill(child, SIGKILL);
 	reap(child);
 }
@@ -152,19 +152,19 @@ END_TEST
 
 START_TEST(a_place_held_by_another_user)
 {
-	char group[40], who[60];
+	char group[40], holder[60];
 	struct wh_error err;
 	struct node n, zero;
 	pid_t child = spawn(squat, new_group(group));
 
-	snprintf(who, sizeof(who), "is held by pid %d of user %d", (int)child, NOBODY);
+	snprintf(holder, sizeof(holder), "is held by pid %d of user %d", (int)child, NOBODY);
 	node_make(&n, group, 1, 2);
 	NODE_UNTIL(&n, n.refused == 1);
-	ck_assert_msg(strstr(n.text, "place of node 0 of group test-") != NULL && strstr(n.text, who) != NULL, "%s",
+	ck_assert_msg(strstr(n.text, "place of node 0 of group test-") != NULL && strstr(n.text, holder) != NULL, "%s",
 		      n.text);
 	node_free(&n);
 	ck_assert_int_eq(node_try(&n, group, 0, 2, WH_HUGE_OFF, &err), WHORL_REFUSED);
-	ck_assert_msg(strstr(err.text, who) != NULL, "%s", err.text);
+	ck_assert_msg(strstr(err.text, holder) != NULL, "%s", err.text);
 	node_make(&n, group, 1, 2); /* it waits, and the place becomes free */
 	NODE_UNTIL(&n, n.refused == 1);
 	kill(child, SIGKILL);

@@ -37,7 +37,7 @@ static int be_second_of_three(const char *group)
 	return 0;
 }
 
-START_TEST(one_who_never_comes_is_not_waited_for)
+START_TEST(a_node_that_never_comes_is_not_waited_for)
 {
 	char group[40];
 	struct node n;
@@ -306,7 +306,7 @@ int main(void)
 	TCase *cases = tcase_create("views");
 
 	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, one_who_never_comes_is_not_waited_for);
+	tcase_add_test(cases, a_node_that_never_comes_is_not_waited_for);
 	tcase_add_loop_test(cases, the_dead_are_waited_for_until_frozen, 0, 2);
 	tcase_add_test(cases, what_was_mapped_and_frozen_reads_as_zeros);
 	tcase_add_test(cases, the_stopped_stay_and_the_frozen_are_not_heard);

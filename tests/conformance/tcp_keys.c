@@ -16,7 +16,7 @@ static uint64_t now_ns(void)
 	return wh_env_now(wh_env_system());
 }
 
-START_TEST(who_has_the_key_comes_in)
+START_TEST(a_peer_that_has_the_key_comes_in)
 {
 	struct raw *raw = raw_make_with_key();
 	int s = raw_call(raw);
@@ -36,7 +36,7 @@ END_TEST
 START_TEST(a_hello_of_another_than_was_proven)
 {
 	struct raw *raw = raw_make_with_key();
-	struct wh_secure_peer who = me;
+	struct wh_secure_peer proven = me;
 	struct wh_tcp_hello hello = raw_hello(raw);
 	unsigned char body[WH_TCP_BODY_MAX];
 	struct wh_tcp_refused refused;
@@ -44,12 +44,12 @@ START_TEST(a_hello_of_another_than_was_proven)
 	int s = raw_connect(raw);
 
 	if (_i == 0)
-		who.node = 2;
+		proven.node = 2;
 	else if (_i == 1)
-		who.incarnation++;
+		proven.incarnation++;
 	else
-		who = (struct wh_secure_peer){.node = WH_SECURE_VISITOR};
-	raw_prove(raw, s, who);
+		proven = (struct wh_secure_peer){.node = WH_SECURE_VISITOR};
+	raw_prove(raw, s, proven);
 	raw_say_hello(s, &hello);
 	ck_assert(raw_receive(raw, s, &head, body));
 	ck_assert_int_eq((int)head.kind, WH_TCP_REFUSED);
@@ -70,10 +70,10 @@ START_TEST(a_stream_of_another_than_was_proven)
 	const struct wh_tcp_opening opening = {
 		.version = WH_TCP_VERSION, .node = RAW_ME, .incarnation = RAW_INCARNATION, .to = 1000, .tag = 5};
 	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_STREAM_BYTES], body[WH_TCP_BODY_MAX];
-	struct wh_secure_peer who = {.node = 2, .incarnation = 9};
+	struct wh_secure_peer proven = {.node = 2, .incarnation = 9};
 	struct wh_tcp_head head;
 
-	raw_prove(raw, s, who);
+	raw_prove(raw, s, proven);
 	raw_send(s, frame, wh_tcp_put_opening(frame, &opening));
 	ck_assert(!raw_receive(raw, s, &head, body));
 	ck_assert_uint_eq(raw->streams, 0);
@@ -282,7 +282,7 @@ int main(void)
 	TCase *cases = tcase_create("keys"), *in_time = tcase_create("in-time");
 
 	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, who_has_the_key_comes_in);
+	tcase_add_test(cases, a_peer_that_has_the_key_comes_in);
 	tcase_add_loop_test(cases, a_hello_of_another_than_was_proven, 0, 3);
 	tcase_add_test(cases, a_stream_of_another_than_was_proven);
 	tcase_add_loop_test(cases, half_a_greeting, 0, 9);

@@ -111,13 +111,13 @@ int raw_connect(struct raw *raw)
 
 static bool read_all(struct raw *raw, int s, unsigned char *bytes, size_t count);
 
-void raw_prove(struct raw *raw, int s, struct wh_secure_peer who)
+void raw_prove(struct raw *raw, int s, struct wh_secure_peer peer)
 {
 	const struct wh_secure_ground ground = {.key = raw->key,
 						.group = raw->group,
 						.version = WH_TCP_VERSION,
-						.node = who.node,
-						.incarnation = who.incarnation};
+						.node = peer.node,
+						.incarnation = peer.incarnation};
 	unsigned char bytes[256];
 	struct wh_secure *secure;
 	struct wh_error err;
@@ -217,10 +217,10 @@ int raw_meet(struct raw *raw, uint64_t incarnation)
 	struct wh_tcp_hello hello = raw_hello(raw);
 	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
 	uint32_t met = raw->met;
-	const struct wh_secure_peer who = {.node = RAW_ME, .incarnation = incarnation};
+	const struct wh_secure_peer peer = {.node = RAW_ME, .incarnation = incarnation};
 	int s = raw_connect(raw);
 
-	raw_prove(raw, s, who);
+	raw_prove(raw, s, peer);
 	hello.incarnation = incarnation;
 	raw_say_hello(s, &hello);
 	raw_expect(raw, s, WH_TCP_HELLO, body);

@@ -44,7 +44,7 @@ void raw_pass(struct raw *raw);
 
 int raw_connect(struct raw *raw); /* a socket that is connected to the node, on which nothing has been said */
 /* Proves to the node, with the key that it has itself, to be the given peer, as far as there is anything to prove. */
-void raw_prove(struct raw *raw, int s, struct wh_secure_peer who);
+void raw_prove(struct raw *raw, int s, struct wh_secure_peer peer);
 int raw_call(struct raw *raw); /* both, as RAW_ME */
 void raw_send(int s, const void *bytes, size_t count);
 /* Reads the next frame of the node, which is serviced meanwhile. False: it has closed. */

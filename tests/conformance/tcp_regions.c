@@ -169,7 +169,7 @@ START_TEST(an_operation_to_elsewhere)
 END_TEST
 
 /* Frames that no operation is, or that were not asked for. */
-static size_t put_nonsense(int how)
+static size_t put_bad_message(int how)
 {
 	static const uint64_t ones[] = {1, 1};
 	struct wh_remote_op op = {.kind = WH_REMOTE_WRITE, .region = NAME, .bytes = 16, .from = ones};
@@ -208,11 +208,11 @@ static size_t put_nonsense(int how)
 	}
 }
 
-START_TEST(nonsense_ends_its_sender)
+START_TEST(a_bad_message_ends_its_sender)
 {
 	struct met m = meet_and_grant();
 
-	raw_send(m.s, frame, put_nonsense(_i));
+	raw_send(m.s, frame, put_bad_message(_i));
 	must_end(&m);
 }
 END_TEST
@@ -335,7 +335,7 @@ int main(void)
 	tcase_add_test(cases, what_was_not_granted_is_not_found);
 	tcase_add_test(cases, an_operation_in_two_pieces);
 	tcase_add_loop_test(cases, an_operation_to_elsewhere, 0, sizeof(strays) / sizeof(strays[0]));
-	tcase_add_loop_test(cases, nonsense_ends_its_sender, 0, 11);
+	tcase_add_loop_test(cases, a_bad_message_ends_its_sender, 0, 11);
 	tcase_add_test(cases, immediates_beyond_their_number);
 	tcase_add_test(cases, questions_without_end);
 	tcase_add_loop_test(cases, an_answer_to_something_else, 0, 5);

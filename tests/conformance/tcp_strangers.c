@@ -64,7 +64,7 @@ START_TEST(the_asked_take_their_time)
 	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX], body[WH_TCP_BODY_MAX];
 	int s = raw_call(raw);
 
-	raw_send(s, frame, wh_tcp_put_question(frame, "who?", 4));
+	raw_send(s, frame, wh_tcp_put_question(frame, "how?", 4));
 	RAW_UNTIL(raw, t->strangers[0].query != 0);
 	wh_tcp_accept_tick(t, t->strangers[0].since_ns + 100 * WH_TCP_STRANGER_NS);
 	ck_assert_uint_ne(t->strangers[0].query, 0);

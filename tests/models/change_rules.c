@@ -258,7 +258,7 @@ static const char *agree(struct state *s, int i, int agreed, uint8_t decider)
 	if (mine->agreed > 0 && !same_decision(s, mine->decider, decider))
 		return "a row is to change the values that it has agreed to";
 	if (s->m[i].opened != s->m[decider - 1].decision_image)
-		return "somebody is to agree to a view whose memory it has not";
+		return "a member is to agree to a view and has not its memory";
 	publish(s, i, AGREED, agreed, decider);
 	return NULL;
 }
@@ -284,7 +284,7 @@ static const char *install(const struct world *w, struct state *s, int i)
 	const struct member *d = &s->m[decider - 1];
 
 	if (ahead >= 0 && row(s, i, i)->agreed > 0 && !same_decision(s, decider, row(s, i, i)->decider))
-		return "somebody who has agreed to one decision sees another installed";
+		return "a member that has agreed to one decision sees another installed";
 	if (s->installed > 0 && !same_decision(s, s->installed, decider))
 		return "two decisions are installed";
 	if (!in(d->decision_members, i))
@@ -602,7 +602,7 @@ const char *ended(const struct world *w, const struct state *s)
 		change = change || (mine->failed | mine->left) != 0;
 		for (int j = 0; j < w->count && w->follows && s->m[i].status == RUNNING; j++)
 			if (row(s, i, j)->installed && row(s, i, j)->gone)
-				return "somebody who could have followed does not";
+				return "a member that could have followed does not";
 		if (s->m[i].status == DONE)
 			done |= one(i);
 		if (s->m[i].status == AWAY)

@@ -328,7 +328,7 @@ static const struct scenario {
 	{"doorbell", make_doorbell, SLEEPER_NO_FENCE, "the sleeper has no fence", ASLEEP},
 	{"doorbell", make_doorbell, SLEEPER_LOOKS_FIRST, "the sleeper looks, then parks", ASLEEP},
 	{"doorbell", make_doorbell, SLEEPER_LOOKS_AT_HALF, "the last look leaves a pusher out", ASLEEP},
-	{"doorbell", make_doorbell, BELL_NOT_STICKY, "a ring is lost on who is not asleep yet", ASLEEP},
+	{"doorbell", make_doorbell, BELL_NOT_STICKY, "a ring is lost on a sleeper that is not asleep yet", ASLEEP},
 	{"doorbell", make_doorbell, BELL_CLEARED_AFTER_LOOK, "the bell is cleared after the last look", ASLEEP},
 	{"doorbell", make_doorbell, PARKED_NO_EPOCH, "parked is a flag: one parking looks like the next", ASLEEP},
 	{"doorbell", make_doorbell, RINGS_UNCOUNTED, "the pusher forgets that it rang", TWICE},
@@ -342,7 +342,7 @@ static const struct scenario {
 	{"commit", make_commit, BARRIER_AFTER_LOOK, "the barrier comes after the last look", ASLEEP},
 	{"commit", make_commit, COMMITTER_LOOKS_FIRST, "the compiler moves the look before the commit", ASLEEP},
 	{"commit", make_commit, PARKED_TAKEN_BY_STORE, "parked is taken away by a store that lingers", ASLEEP},
-	{"commit", make_commit, TAKER_DOES_NOT_RING, "who takes parked away does not ring", ASLEEP},
+	{"commit", make_commit, TAKER_DOES_NOT_RING, "a thread that takes parked away does not ring", ASLEEP},
 
 	{"window", make_window, WINDOW, "as built", NULL},
 	{"window", make_window, CLAIMER_NO_FENCE, "the claimer has no fence", ASLEEP},
@@ -352,7 +352,7 @@ static const struct scenario {
 	{"window", make_window, MOVER_NO_FENCE, "the loop has no fence", ASLEEP},
 	{"window", make_window, MOVER_LOOKS_FIRST, "the loop looks for the mark, then moves the limit", ASLEEP},
 	{"window", make_window, MARK_TAKEN_BY_STORE, "the mark is taken off by a store that lingers", ASLEEP},
-	{"window", make_window, WINDOW_BELL_NOT_STICKY, "a ring is lost on who is not asleep yet", ASLEEP},
+	{"window", make_window, WINDOW_BELL_NOT_STICKY, "a ring is lost on a claimer that is not asleep yet", ASLEEP},
 };
 
 static bool same_text(const char *a, const char *b)

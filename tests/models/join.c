@@ -189,16 +189,16 @@ static const struct {
 };
 
 #define UNDECIDED "somebody enters a view that was not decided"
-#define ABSENT "a view is decided with somebody who has not come"
+#define ABSENT "a view is decided with a newcomer that has not come"
 #define STILL "a view stands still"
-#define WAITS "who has failed waits for who comes"
+#define WAITS "a failed member waits for a newcomer"
 #define DROPPED "somebody drops a view that has been decided with it"
-#define SHUT_OUT "nobody lets in who seeks"
+#define SHUT_OUT "no member lets a seeking node in"
 #define NONE_FORMED "a majority forms no group"
 #define NEVER "a first view that can never be holds up all"
 #define STUCK "a quorum without suspicions among its members does not go on"
 #define UNENDED "a quorum does not go on"
-#define FOREIGN "a view goes on whose quorum is not its own"
+#define FOREIGN "a view goes on with a quorum that is not its own"
 #define ENDLESS "time-outs follow each other without end"
 #define TWO_GROUPS "there are two groups"
 
@@ -244,40 +244,41 @@ static const struct scenario {
 	{"the leader stops before all are there", ALONE, M(WEDGE_BEFORE_THERE), 0, ABSENT},
 	{"the leader stops before all have acknowledged", ALONE, M(WEDGE_BEFORE_ACK), 0, STILL},
 	{"there is not keyed", REBORN, M(THERE_NOT_KEYED), 4000, ABSENT},
-	{"who does not come is waited for", ALONE, M(NEVER_LEFT_OUT), 0, SHUT_OUT},
+	{"a newcomer that does not come is waited for", ALONE, M(NEVER_LEFT_OUT), 0, SHUT_OUT},
 	{"newcomers, although somebody has failed", PAIR, M(NEWCOMERS_WITH_SUSPECTS), 0, STILL},
 	{"newcomers take all attempts", FLAPPING, M(NO_RESERVE), 1000, STUCK},
 	{"more newcomers than members", GROWN, M(TOO_MANY), 0, DROPPED},
 	{"a next view that has begun is not looked at", DECIMATED, M(BEATEN_UNHEARD), 4000, UNENDED},
 	{"void when only the leader is gone", PAIR, M(DROP_WITH_LEADER), 0, DROPPED},
 	{"void before rows are looked at", HEIR, M(DROP_UNLOOKED), 0, DROPPED},
-	{"who says that it is no member is believed at once", GROWN, M(HASTY_DROP), 0, DROPPED},
-	{"who says that it is no member is never believed", RUSHED_DEATH, M(SEEKERS_ARE_MEMBERS), 4000, NONE_FORMED},
+	{"a node that says that it is no member is believed at once", GROWN, M(HASTY_DROP), 0, DROPPED},
+	{"a node that says that it is no member is never believed", RUSHED_DEATH, M(SEEKERS_ARE_MEMBERS), 4000,
+	 NONE_FORMED},
 	{"an intro's view number is ignored", ALONE, M(INTRO_NUMBER_IGNORED), 0, UNENDED},
 	{"tells what it is before it looks", COUPLE, M(TELL_UNLOOKED), 0, TWO_GROUPS},
-	{"forms before it knows who is there", COUPLE, M(FORM_RASHLY), 0, TWO_GROUPS},
+	{"forms before it knows which nodes are there", COUPLE, M(FORM_RASHLY), 0, TWO_GROUPS},
 	{"forms beside a member", COUPLE, M(FORM_BESIDE), 0, TWO_GROUPS},
 	{"an incarnation is not told from another", TWO, M(GONE_BY_ID), 0, ENDLESS},
 	{"void when the coordinator is gone", THREE, M(DROP_WITH_COORDINATOR), 0, NEVER},
 	{"a promise is broken", THREE, M(PROMISE_BROKEN), 0, NEVER},
-	{"who is there follows another invitation", RUSHED, M(REINVITED_WHEN_THERE), 0, NEVER},
-	{"who drops a first view does not say so", THREE, M(SILENT_DROP), 0, ENDLESS},
+	{"a node that is there follows another invitation", RUSHED, M(REINVITED_WHEN_THERE), 0, NEVER},
+	{"a node that drops a first view does not say so", THREE, M(SILENT_DROP), 0, ENDLESS},
 	{"of what others drop the last is remembered", LATE_FIVE, M(LAST_DROP_COUNTS), 4000, ENDLESS},
 	{"begins without a majority", THREE_AGAIN, M(BEGUN_WITHOUT_MAJORITY), 1000, NEVER},
 	{"a first view of some is not renewed", SOME, M(NEVER_RENEWED), 100, FOREIGN},
 
 	/* Covered twice. Where no reason stands nothing was found, which is no proof. */
 	{"a lower key is followed (intros end it)", DOUBTED, M(LOWER_KEY), 500, NULL},
-	{"taken in while it is in the view (who is dead acknowledges nothing)", REBORN, M(OLD_AND_NEW), 500, NULL},
+	{"taken in while it is in the view (a dead member acknowledges nothing)", REBORN, M(OLD_AND_NEW), 500, NULL},
 	{"intros do not end an invitation (it is invited again)", DOUBTED, M(NEVER_VOID), 500, NULL},
-	{"who is left out is not told (the same)", REBORN, M(SILENT_WITHDRAWAL), 500, NULL},
+	{"a node that is left out is not told (the same)", REBORN, M(SILENT_WITHDRAWAL), 500, NULL},
 	{"beats in the next view when it is installed (which comes)", PAIR, M(NO_BEAT), 0, NULL},
 	{"withdrawn is not keyed (queues are in order; one run in ten thousand)", SOME, M(WITHDRAWN_NOT_KEYED), 500,
 	 NULL},
 	{"the leader stops unheeding (it decides heeding)", DOUBTED, M(HEEDLESS_WEDGE), 500, NULL},
-	{"who sees that somebody has begun waits for all (a while)", THREE, M(BEGUN_ALONE), 0, NULL},
+	{"a node that sees that another has begun waits for all (a while)", THREE, M(BEGUN_ALONE), 0, NULL},
 	{"a coordinator meets a lower one and stays (a while)", FOUR, M(COORDINATORS_STAY), 500, NULL},
-	{"who has dropped a first view is not told (it invites in vain)", FOUR_DOUBTED, M(UNTOLD), 500, NULL},
+	{"a node that has dropped a first view is not told (it invites in vain)", FOUR_DOUBTED, M(UNTOLD), 500, NULL},
 	{"the quorum of a first view is of its members (a majority is there)", FIVE_CUT, M(VOTERS_ARE_MEMBERS), 500,
 	 NULL},
 };

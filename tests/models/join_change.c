@@ -271,7 +271,7 @@ static const char *agree(struct state *s, int i, int agreed, uint8_t decider)
 	if (mine(s, i)->agreed > 0 && !same_decision(image_of(s, i), mine(s, i)->decider, decider))
 		return "a row is to change the values that it has agreed to";
 	if (s->a[i].at[1] != image_of(s, i)->decided[decider - 1])
-		return "somebody is to agree to a view whose memory it has not";
+		return "a member is to agree to a view and has not its memory";
 	publish(s, i, 0, AGREED, agreed, decider);
 	return NULL;
 }
@@ -290,10 +290,10 @@ static const char *decide(struct state *s, int i)
 		const struct image *next = &s->image[image->decided[rank]];
 
 		if (in(next->fresh, r) && !in(next->there, next->member[r]))
-			return "a view is decided with somebody who has not come";
+			return "a view is decided with a newcomer that has not come";
 	}
 	if (s->image[image->decided[rank]].fresh != 0 && unsuspected(s, i) != everybody(s, i))
-		return "who has failed waits for who comes";
+		return "a failed member waits for a newcomer";
 	image->decided_cut[rank] = cut;
 	return agree(s, i, rank + 1, (uint8_t)(rank + 1));
 }
@@ -307,7 +307,7 @@ static const char *settle(const struct world *w, struct state *s, int i)
 	int next = image->decided[decider - 1];
 
 	if (ahead >= 0 && mine(s, i)->agreed > 0 && !same_decision(image, decider, mine(s, i)->decider))
-		return "somebody who has agreed to one decision sees another installed";
+		return "a member that has agreed to one decision sees another installed";
 	if (image->next >= 0 && (image->next != next || image->cut != image->decided_cut[decider - 1]))
 		return "two decisions are installed";
 	if (rank_of(&s->image[next], i) < 0)

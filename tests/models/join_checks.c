@@ -90,7 +90,7 @@ static const char *ended_with(const struct world *w, const struct state *s, acto
 			return s->a[i].rows[0][rank_of(k, i)].attempt + 2 + RESERVE > ATTEMPTS || k->count == MEMBERS ||
 					       does(w, NO_RESERVE)
 				       ? NULL
-				       : "nobody lets in who seeks";
+				       : "no member lets a seeking node in";
 	}
 	if (s->mistaken > 0 || s->left > 0)
 		return NULL;
@@ -126,7 +126,7 @@ const char *ended(const struct world *w, const struct state *s)
 		if (own->wedged && united(w, s, i))
 			return "a view stands still";
 		if (image_at(s, i, 0)->voters > image_at(s, i, 0)->count && united(w, s, i))
-			return "a view goes on whose quorum is not its own";
+			return "a view goes on with a quorum that is not its own";
 		if (best < 0 || image_at(s, i, 0)->number > image_at(s, best, 0)->number)
 			best = i;
 	}

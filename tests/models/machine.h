@@ -69,7 +69,7 @@ void emit_to(struct program *p, enum op op, uint8_t a, uint8_t b, uint8_t target
 void land(struct program *p, uint8_t jump);
 
 #define ASLEEP "asleep for ever"
-#define AWAKE "rings somebody who is awake"
+#define AWAKE "rings a thread that is awake"
 #define TWICE "rings twice for one parking"
 
 /* NULL if all states are good, else one of the three. *states: how many were looked at. Prints a trace if `verbose`. */

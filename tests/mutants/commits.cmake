@@ -12,7 +12,7 @@ mutant(NAME refused-is-sent KIND test_group_failed FILE group/send.c
 ]])
 
 mutant(NAME failed-pass-goes-on KIND test_group_failed FILE group/epoch.c
-	REMOVES "who fails in a delivery sends nothing more in that pass"
+	REMOVES "a node that fails in a delivery sends nothing more in that pass"
 	TEXT [[
 		if (__builtin_expect(is_silent(node), 0)) /* just now: removed, or in a delivery */
 ]]
@@ -21,7 +21,7 @@ mutant(NAME failed-pass-goes-on KIND test_group_failed FILE group/epoch.c
 ]])
 
 mutant(NAME failed-acknowledges KIND test_group_failed FILE predicates/deliver.c
-	REMOVES "who fails in a delivery does not say that it has delivered"
+	REMOVES "a node that fails in a delivery does not say that it has delivered"
 	TEXT [[
 	if (__builtin_expect(mc->failed, 0))
 		return mc->delivered_num - from;
@@ -30,7 +30,7 @@ mutant(NAME failed-acknowledges KIND test_group_failed FILE predicates/deliver.c
 ]])
 
 mutant(NAME failed-upcalls KIND test_group_failed FILE group/upcall.c
-	REMOVES "who has failed is upcalled nothing"
+	REMOVES "a node that has failed is upcalled nothing"
 	TEXT [[
 	if (__builtin_expect(wh_node_has_failed(subgroup->node), 0)) /* one of its subgroups, in this pass */
 		return;
@@ -43,7 +43,7 @@ mutant(NAME failed-upcalls KIND test_group_failed FILE group/upcall.c
 mutant(NAME ending-forgotten KIND views FILE membership/layout.c
 	SEED 1
 	WORDS --set sim.subgroups_max=2 --set sim.faults_max=4
-	REMOVES "who is to send no more, and stays, goes on until what it has claimed is delivered"
+	REMOVES "a sender that is to be a plain member goes on until what it has claimed is delivered"
 	TEXT [[
 	keep_ending(draft);
 ]]
@@ -64,7 +64,7 @@ mutant(NAME ended-early KIND views FILE group/epoch.c
 ]])
 
 mutant(NAME ending-claims KIND test_group_roles FILE smc/ring.c
-	REMOVES "who ends claims nothing more"
+	REMOVES "a sender that ends claims nothing more"
 	TEXT [[
 	if (ends)
 		wh_fetch_or
@@ -75,7 +75,7 @@ mutant(NAME ending-claims KIND test_group_roles FILE smc/ring.c
 ]])
 
 mutant(NAME settling-asks KIND test_group_roles FILE membership/propose.c
-	REMOVES "a view that only ends somebody asks no function"
+	REMOVES "a view that only ends senders asks no function"
 	TEXT [[
 				.settles = !changes_more(change)};
 ]]
@@ -84,7 +84,7 @@ mutant(NAME settling-asks KIND test_group_roles FILE membership/propose.c
 ]])
 
 mutant(NAME settles-always KIND test_prepare_rests FILE membership/propose.c
-	REMOVES "a view that ends somebody and changes something else asks"
+	REMOVES "a view that ends senders and changes something else asks"
 	TEXT [[
 				.settles = !changes_more(change)};
 ]]
@@ -93,7 +93,7 @@ mutant(NAME settles-always KIND test_prepare_rests FILE membership/propose.c
 ]])
 
 mutant(NAME ended-with-failures KIND test_prepare_rests FILE membership/propose.c
-	REMOVES "once somebody has failed nobody is ended"
+	REMOVES "once a member has failed no sender is ended"
 	TEXT [[
 	memset(rests + words, 0, words * sizeof(*rests));
 ]]
@@ -102,7 +102,7 @@ mutant(NAME ended-with-failures KIND test_prepare_rests FILE membership/propose.
 ]])
 
 mutant(NAME ended-unread KIND test_prepare_rests FILE membership/propose.c
-	REMOVES "who has ended is looked for"
+	REMOVES "the leader looks for senders that have ended"
 	TEXT [[
 	return find_ended(change, rests + role_words(change)) || differs;
 ]]

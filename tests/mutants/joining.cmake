@@ -4,7 +4,7 @@
 # ---- the newcomer ----
 
 mutant(NAME asks-anybody KIND views FILE membership/join.c
-	REMOVES "who wants to come in asks the leader"
+	REMOVES "a node that wants to come in asks the leader"
 	TEXT [[
 	if (leader >= roster->nodes || roster->known_nodes[leader].incarnation == 0 ||
 	    roster->known_nodes[leader].standing != WH_MEMBER_OF)
@@ -15,7 +15,7 @@ mutant(NAME asks-anybody KIND views FILE membership/join.c
 ]])
 
 mutant(NAME asks-once KIND views FILE membership/join.c
-	REMOVES "who wants to come in asks again"
+	REMOVES "a node that wants to come in asks again"
 	TEXT [[
 	if (leader == join->asked && join->asked_ns != 0 && now < join->asked_ns + ASK_AGAIN_NS) {
 ]]
@@ -24,7 +24,7 @@ mutant(NAME asks-once KIND views FILE membership/join.c
 ]])
 
 mutant(NAME asks-the-oldest KIND views FILE membership/join.c
-	REMOVES "of those who say that they are members one of the latest view is asked"
+	REMOVES "of the nodes that say that they are members one of the latest view is asked"
 	TEXT [[
 	return one->quorum != other->quorum ? one->quorum : one->view > other->view;
 ]]
@@ -33,14 +33,14 @@ mutant(NAME asks-the-oldest KIND views FILE membership/join.c
 ]])
 
 mutant(NAME there-untold KIND views FILE membership/join.c
-	REMOVES "who is there says so to the leader"
+	REMOVES "a newcomer that is there says so to the leader"
 	TEXT [[
 	join->said_there = join->said_there || say_there(join, true);
 ]]
 	REPLACEMENT "")
 
 mutant(NAME opened-untold KIND test_join FILE membership/join.c
-	REMOVES "who has opened its image says so"
+	REMOVES "a newcomer that has opened its image says so"
 	TEXT [[
 		join->said_open = join->said_open || say_there(join, false);
 ]]
@@ -58,7 +58,7 @@ mutant(NAME lower-key-counts KIND test_join FILE membership/join.c
 ]])
 
 mutant(NAME never-void KIND test_join FILE membership/join.c
-	REMOVES "an invitation is void when all who could tell are lost"
+	REMOVES "an invitation is void when all nodes that could tell are lost"
 	TEXT [[
 	else if (has_lost_its_members(join))
 		why = "members gone";
@@ -123,7 +123,7 @@ mutant(NAME dropped-unlooked KIND test_join FILE membership/join.c
 ]])
 
 mutant(NAME enters-with-newcomers KIND views FILE group/epoch.c
-	REMOVES "a view has begun when a member that is not new beats, or one who has begun it"
+	REMOVES "a view has begun when a member that is not new beats, or one that has begun it"
 	TEXT [[
 	       (beat == WH_BEAT_THERE && wh_rank_find(view->joined, view->joined_count, view->ids[rank]) < 0);
 ]]
@@ -145,7 +145,7 @@ mutant(NAME enters-unasked KIND views FILE group/enter.c
 ]])
 
 mutant(NAME arrived-is-begun KIND views FILE membership/heartbeat.c
-	REMOVES "the heartbeat of who is there says nothing of the view's beginning"
+	REMOVES "the heartbeat of a newcomer that is there says nothing of the view's beginning"
 	TEXT [[
 	return value == 0 ? WH_BEAT_NONE : value <= ARRIVED + 1 ? WH_BEAT_THERE : WH_BEAT_BEGUN;
 ]]
@@ -171,7 +171,7 @@ mutant(NAME beats-undecided KIND views FILE group/install.c
 # ---- the first view ----
 
 mutant(NAME forms-unsearched KIND test_join_refused FILE membership/join.c
-	REMOVES "nobody forms a group before it has looked for all who are there"
+	REMOVES "a node forms no group before it has looked for all that are there"
 	TEXT [[
 	if (transport->ops->searching(transport))
 		return true;
@@ -181,7 +181,7 @@ mutant(NAME forms-unsearched KIND test_join_refused FILE membership/join.c
 ]])
 
 mutant(NAME forms-unintroduced KIND test_form FILE membership/join.c
-	REMOVES "nobody forms a group before all whom it has met have said what they are"
+	REMOVES "a node forms no group before all that it has met have said what they are"
 	TEXT [[
 		if (join->roster->known_nodes[node].incarnation != 0 && !join->roster->known_nodes[node].introduced)
 			return true;
@@ -194,7 +194,7 @@ mutant(NAME silent-are-awaited KIND views FILE membership/join.c
 	SEED 2 WORDS --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=1
 	      --set sim.messages_max=2 --set sim.deliveries_max=20 --set sim.latency_max_us=2000
 	      --fault "crash 1 silently at met 1" --fault "return 1 at 0.286 ms"
-	REMOVES "who does not say what it is is not waited for for ever"
+	REMOVES "a node that does not say what it is is not waited for for ever"
 	TEXT [[
 	if (join->roster->loop->now_ns >= join->began_ns + join->patience_ns)
 		return false;
@@ -205,7 +205,7 @@ mutant(NAME silent-are-awaited KIND views FILE membership/join.c
 ]])
 
 mutant(NAME forms-beside-members KIND test_first_view FILE membership/join.c
-	REMOVES "who has met a member forms nothing"
+	REMOVES "a node that has met a member forms nothing"
 	TEXT [[
 	       wh_join_member(join) < 0 && (join->state != WH_JOIN_SEEKING || !wh_join_looks_around(join));
 ]]
@@ -225,7 +225,7 @@ mutant(NAME floor-forgotten KIND test_first_view FILE membership/join.c
 ]])
 
 mutant(NAME there-follows-another KIND test_first_view FILE membership/join.c
-	REMOVES "who is there has promised to go on in that first view: it follows another invitation"
+	REMOVES "a node that is there in a first view has promised to go on in it: it follows another invitation"
 	TEXT [[
 	return !follows ||
 	       (join->state == WH_JOIN_INVITED && wh_is_first_view(join->key) && from == join->by &&
@@ -235,7 +235,7 @@ mutant(NAME there-follows-another KIND test_first_view FILE membership/join.c
 ]])
 
 mutant(NAME follows-two KIND test_first_view FILE membership/join.c
-	REMOVES "who follows an invitation into a first view does not hear another coordinator"
+	REMOVES "a node that follows an invitation into a first view does not hear another coordinator"
 	TEXT [[
 	return !follows ||
 	       (join->state == WH_JOIN_INVITED && wh_is_first_view(join->key) && from == join->by &&
@@ -246,7 +246,7 @@ mutant(NAME follows-two KIND test_first_view FILE membership/join.c
 ]])
 
 mutant(NAME there-withdraws KIND test_join FILE membership/join.c
-	REMOVES "who is there in a first view goes on in it, though its coordinator withdraws"
+	REMOVES "a node that is there in a first view goes on in it, though its coordinator withdraws"
 	TEXT [[
 	if (join->state == WH_JOIN_INVITED ? node == join->by : !wh_is_first_view(message->key))
 ]]
@@ -255,7 +255,7 @@ mutant(NAME there-withdraws KIND test_join FILE membership/join.c
 ]])
 
 mutant(NAME there-gives-up KIND views FILE membership/join.c
-	REMOVES "who is there in a first view goes on in it, though its coordinator is gone, or it takes long"
+	REMOVES "a node that is there in a first view goes on in it, though its coordinator is gone, or it takes long"
 	TEXT [[
 		return now >= join->there_ns + THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;
 ]]
@@ -264,7 +264,7 @@ mutant(NAME there-gives-up KIND views FILE membership/join.c
 ]])
 
 mutant(NAME there-for-ever KIND test_first_view FILE membership/join.c
-	REMOVES "who is there in a first view, and nobody comes, gives it up in the end"
+	REMOVES "a node that is there in a first view into which no other comes gives it up in the end"
 	TEXT [[
 		return now >= join->there_ns + THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;
 ]]
@@ -303,7 +303,7 @@ mutant(NAME void-without-coordinator KIND test_first_view FILE membership/join.c
 ]])
 
 mutant(NAME dropped-untold KIND test_first_view FILE membership/join.c
-	REMOVES "who drops a first view tells all who are in it"
+	REMOVES "a node that drops a first view tells all that are in it"
 	TEXT [[
 		wh_join_requests_renounce(join->requests, join->view, join->key);
 		join->floor
@@ -313,7 +313,7 @@ mutant(NAME dropped-untold KIND test_first_view FILE membership/join.c
 ]])
 
 mutant(NAME dropped-unheard KIND test_first_view FILE membership/roster.c
-	REMOVES "who has dropped a first view has no part in it"
+	REMOVES "a node that has dropped a first view has no part in it"
 	TEXT [[
 	if (wh_is_first_view(message->key) && message->key > 0 && key > known->dropped)
 		known->dropped = key;
@@ -324,7 +324,7 @@ mutant(NAME dropped-unheard KIND test_first_view FILE membership/roster.c
 ]])
 
 mutant(NAME dropped-shrinks KIND test_first_view FILE membership/roster.c
-	REMOVES "who has dropped a first view has no part in earlier ones either"
+	REMOVES "a node that has dropped a first view has no part in earlier ones either"
 	TEXT [[
 	if (wh_is_first_view(message->key) && message->key > 0 && key > known->dropped)
 ]]
@@ -333,7 +333,7 @@ mutant(NAME dropped-shrinks KIND test_first_view FILE membership/roster.c
 ]])
 
 mutant(NAME invites-and-stays KIND test_roster FILE membership/roster.c
-	REMOVES "who invites into a first view has no part in those before"
+	REMOVES "a node that invites into a first view has no part in those before"
 	TEXT [[
 	uint64_t key = message->key - (message->kind == WH_WIRE_VIEW);
 ]]
@@ -342,7 +342,7 @@ mutant(NAME invites-and-stays KIND test_roster FILE membership/roster.c
 ]])
 
 mutant(NAME wishes-starve KIND test_prepare_rests FILE membership/propose.c
-	REMOVES "members' wishes do not wait for who may never come"
+	REMOVES "members' wishes do not wait for newcomers that may never come"
 	TEXT [[
 	if (change->one_at_a_time && (wishes || renews)) /* members do not wait for newcomers that may never come */
 		most = 0;
@@ -376,7 +376,7 @@ mutant(NAME one-begins KIND views FILE group/enter.c
 ]])
 
 mutant(NAME begins-at-majority KIND test_timelines_forming FILE group/enter.c
-	REMOVES "a first view waits for all who were invited: it begins with a majority"
+	REMOVES "a first view waits for all that were invited: it begins with a majority"
 	TEXT [[
 	if (view->number != 0 || 2 * there <= view->voters)
 		return false;
@@ -414,7 +414,7 @@ mutant(NAME two-coordinate KIND test_form FILE membership/form.c
 ]])
 
 mutant(NAME all-coordinate KIND test_first_view FILE membership/form.c
-	REMOVES "the lowest of those who form a group coordinates: all do"
+	REMOVES "the lowest of the forming nodes coordinates: all do"
 	TEXT [[
 	join->passes_over = is_lower(join, 0);
 ]]
@@ -429,7 +429,7 @@ mutant(NAME all-coordinate KIND test_first_view FILE membership/form.c
 ]])
 
 mutant(NAME lower-first-keys KIND test_form FILE membership/form.c
-	REMOVES "the key of a first view is greater than all that those who come have seen"
+	REMOVES "the key of a first view is greater than all that the nodes that come have seen"
 	TEXT [[
 		if (is_forming(join, node) && node != join->roster->id && join->roster->known_nodes[node].key > floor)
 			floor = join->roster->known_nodes[node].key;
@@ -439,7 +439,7 @@ mutant(NAME lower-first-keys KIND test_form FILE membership/form.c
 ]])
 
 mutant(NAME invites-all-again KIND test_form FILE membership/form.c
-	REMOVES "who did not come is left out of the next first view"
+	REMOVES "a node that did not come is left out of the next first view"
 	TEXT [[
 	       join->roster->known_nodes[node].not_before_ns <= join->roster->loop->now_ns;
 ]]
@@ -472,7 +472,7 @@ mutant(NAME minority-forms KIND views FILE membership/form.c
 ]])
 
 mutant(NAME gone-is-not-lost KIND test_join FILE membership/roster.c
-	REMOVES "who has ended is lost to the views that it was invited into"
+	REMOVES "a life that has ended is lost to the views that it was invited into"
 	TEXT [[
 	known->ended[0] = before.incarnation;
 ]]
@@ -481,7 +481,7 @@ mutant(NAME gone-is-not-lost KIND test_join FILE membership/roster.c
 ]])
 
 mutant(NAME silent-coordinates KIND test_form_silent FILE membership/form.c
-	REMOVES "who coordinates and is silent is passed over after a while"
+	REMOVES "a coordinator that is silent is passed over after a while"
 	TEXT [[
 	if (join->passes_over && (now < join->could_ns + silence_ns || is_lower(join, now - silence_ns + 1)))
 ]]

@@ -1,5 +1,5 @@
-# joins.cmake - mechanisms by which members take nodes in and change who sends (docs/decisions/0016), taken out one at a time. See
-# mutants.cmake and views.cmake.
+# joins.cmake - mechanisms by which members take nodes in and change which nodes send (docs/decisions/0016), taken out
+# one at a time. See mutants.cmake and views.cmake.
 
 # ---- what a proposal is ----
 
@@ -13,7 +13,7 @@ mutant(NAME record-unguarded KIND test_prepare FILE membership/propose.c
 ]])
 
 mutant(NAME record-guarded-by-number KIND test_prepare FILE membership/propose.c
-	REMOVES "a record is read if its seal is that of the attempt: who has read it looks at `proposed` again, which has not come"
+	REMOVES "a record is read if its seal is that of the attempt: a member that has read it looks at `proposed` again, which has not come"
 	TEXT [[
 	return change->record[words - 1] == wh_proposal_seal(change->record, words, attempt);
 ]]
@@ -84,7 +84,7 @@ mutant(NAME renewal-is-nothing KIND views FILE membership/propose.c
 ]])
 
 mutant(NAME no-renewal KIND test_prepare_rests FILE membership/propose.c
-	REMOVES "a first view whose quorum is taken of others is followed at once"
+	REMOVES "a first view with a quorum that is taken of other nodes is followed at once"
 	TEXT [[
 	if (change->view->voters > members(change) ||
 ]]
@@ -96,7 +96,7 @@ mutant(NAME taken-back-for-ever KIND views FILE membership/propose.c
 	SEED 5 WORDS --set sim.nodes_min=4 --set sim.nodes_max=4 --set sim.subgroups_max=1
 	      --set sim.messages_max=20 --set sim.deliveries_max=300 --set sim.latency_max_us=20
 	      --fault "rest 2 for 1.126 ms at 21.067 ms"
-	REMOVES "who has taken back a wish sends again with the next view, which follows"
+	REMOVES "a member that has taken back a wish sends again with the next view, which follows"
 	TEXT [[
 			if (wh_row_of(change, subgroup->members[i], change->columns.wish, g) > 1)
 				return true;
@@ -106,7 +106,7 @@ mutant(NAME taken-back-for-ever KIND views FILE membership/propose.c
 ]])
 
 mutant(NAME rests-as-seen KIND views FILE membership/propose.c
-	REMOVES "the proposal says who rests: everybody takes the wishes that it sees"
+	REMOVES "the proposal says which members rest: each member takes the wishes that it sees"
 	TEXT [[
 	memcpy(change->rests, rests_in(change->record), 2 * role_words(change) * sizeof(*change->rests));
 ]]
@@ -116,7 +116,7 @@ mutant(NAME rests-as-seen KIND views FILE membership/propose.c
 ]])
 
 mutant(NAME rests-forgotten KIND test_prepare_rests FILE membership/propose.c
-	REMOVES "who rests goes on resting"
+	REMOVES "a resting member goes on resting"
 	TEXT [[
 rest = wish == 0 ? rested : wish % 2 == 1;
 ]]
@@ -150,7 +150,7 @@ mutant(NAME together-again KIND views FILE membership/propose.c
 ]])
 
 mutant(NAME wedges-alone KIND test_prepare FILE membership/propose.c
-	REMOVES "nobody stops before all who come are there"
+	REMOVES "no member stops before all newcomers are there"
 	TEXT [[
 		if (change->on.arrival(change->ctx, wh_ticket_image(change), &change->coming[i]) != WH_ARRIVAL_THERE)
 			return false;
@@ -189,7 +189,7 @@ mutant(NAME begins-unheard KIND test_prepare FILE membership/propose.c
 ]])
 
 mutant(NAME awaits-for-ever KIND test_prepare FILE membership/propose.c
-	REMOVES "who does not come is left out"
+	REMOVES "a newcomer that does not come is left out"
 	TEXT [[
 		if (arrival == WH_ARRIVAL_THERE || (arrival == WH_ARRIVAL_COMING && waited <= patience))
 ]]
@@ -228,10 +228,10 @@ mutant(NAME wedges-at-proposal KIND views FILE membership/change.c
 	return wh_prepared(change);
 ]])
 
-# ---- who comes in ----
+# ---- which nodes come in ----
 
 mutant(NAME asks-remembered KIND test_join_requests FILE membership/join_requests.c
-	REMOVES "who asks no more does not want to come in"
+	REMOVES "a node that asks no more does not want to come in"
 	TEXT [[
 	return known->wanted_ns != 0 && roster->loop->now_ns - known->wanted_ns < WANTS_NS;
 ]]
@@ -251,7 +251,7 @@ mutant(NAME twice-a-member KIND test_join_requests FILE membership/join_requests
 ]])
 
 mutant(NAME asked-again-at-once KIND test_join_requests FILE membership/join_requests.c
-	REMOVES "who did not come is not waited for again at once"
+	REMOVES "a node that did not come is not waited for again at once"
 	TEXT [[
 		    wh_view_rank(roster->view, node) >= 0 || roster->loop->now_ns < known->not_before_ns)
 ]]
@@ -260,7 +260,7 @@ mutant(NAME asked-again-at-once KIND test_join_requests FILE membership/join_req
 ]])
 
 mutant(NAME all-are-late KIND test_join_requests FILE membership/join_requests.c
-	REMOVES "only who holds up the others has to wait"
+	REMOVES "only a node that holds up the others has to wait"
 	TEXT [[
 	return known->opened != known->invited || (all_opened && known->there != known->invited);
 ]]
@@ -271,7 +271,7 @@ mutant(NAME all-are-late KIND test_join_requests FILE membership/join_requests.c
 ]])
 
 mutant(NAME none-are-late KIND views FILE membership/join_requests.c
-	REMOVES "who holds up the others has to wait"
+	REMOVES "a node that holds up the others has to wait"
 	TEXT [[
 	return known->opened != known->invited || (all_opened && known->there != known->invited);
 ]]
@@ -282,7 +282,7 @@ mutant(NAME none-are-late KIND views FILE membership/join_requests.c
 ]])
 
 mutant(NAME late-if-unopened KIND test_join_requests FILE membership/join_requests.c
-	REMOVES "of those who cannot meet not all are invited again at once"
+	REMOVES "of nodes that cannot meet not all are invited again at once"
 	TEXT [[
 	return known->opened != known->invited || (all_opened && known->there != known->invited);
 ]]
@@ -292,7 +292,7 @@ mutant(NAME late-if-unopened KIND test_join_requests FILE membership/join_reques
 ]])
 
 mutant(NAME recall-forgotten KIND test_join_requests FILE membership/join_requests.c
-	REMOVES "who was invited and is not any more is told"
+	REMOVES "a node that was invited and is not any more is told"
 	TEXT [[
 	known->recalls = true;
 	known->recalled = known->invited;
@@ -303,7 +303,7 @@ mutant(NAME recall-forgotten KIND test_join_requests FILE membership/join_reques
 ]])
 
 mutant(NAME leader-unnamed KIND test_join_requests FILE membership/join_requests.c
-	REMOVES "who is asked to let somebody in and does not lead says who does"
+	REMOVES "a member that is asked to let a node in and does not lead says which member does"
 	TEXT [[
 		known->told = 0; /* which member leads */
 		requests->roster->outstanding = true;
@@ -311,7 +311,7 @@ mutant(NAME leader-unnamed KIND test_join_requests FILE membership/join_requests
 	REPLACEMENT "")
 
 mutant(NAME settled-unrecalled KIND test_join_requests FILE membership/join_requests.c
-	REMOVES "when a view begins, who was invited and is not in it is told"
+	REMOVES "when a view begins, a node that was invited and is not in it is told"
 	TEXT [[
 		else if (known->invited != 0)
 			recall(requests, known, false, true);
@@ -346,7 +346,7 @@ mutant(NAME missed-not-past KIND test_prepare FILE membership/propose.c
 ]])
 
 mutant(NAME invited-unheard KIND test_join_requests FILE membership/join_requests.c
-	REMOVES "to whom an invitation goes my intro has gone before"
+	REMOVES "my intro goes to a node before an invitation does"
 	TEXT [[
 		if (known->told == 0 && (known->recalls || known->invited != 0)) {
 ]]

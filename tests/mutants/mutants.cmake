@@ -5,7 +5,8 @@
 #
 # TEXT, which is in FILE exactly once, becomes REPLACEMENT. What is compiled anew is FILE, or COMPILE if that is a header.
 # KIND, what it does: views, groups with faults as `whorl sim` runs them with views.ini and WORDS; the name of a test, that test; if
-# it is not given, sim-random. The text stands here as it stands there, tabs and all: whoever changes the one is led to the other by the build.
+# it is not given, sim-random. The text stands here as it stands there, tabs and all: the build leads a change of
+# the one to the other.
 
 # ---- the order of slots and guard (T2, T3, T4) ----
 
@@ -126,7 +127,7 @@ mutant(NAME window-skips-me FILE predicates/send.c
 ]])
 
 mutant(NAME window-never-told FILE smc/ring.c
-	REMOVES "who waits for the window is told of room"
+	REMOVES "a thread that waits for the window is told of room"
 	TEXT [[
 	if (wh_load_relaxed(&ring->starved) == 0)
 ]]
@@ -144,7 +145,7 @@ mutant(NAME window-tells-one KIND test_group_claims FILE smc/ring.c
 ]])
 
 mutant(NAME window-tells-again KIND test_group_claims FILE smc/ring.c
-	REMOVES "who armed is told of room once: it is told as often as there is some"
+	REMOVES "a thread that armed is told of room once: it is told as often as there is some"
 	TEXT [[
 	arms = wh_fetch_and(&ring->starved, STARVED_IN_A_CALL) / STARVED_ARM;
 ]]
@@ -161,7 +162,7 @@ mutant(NAME finished-twice KIND test_group_claims FILE group/send.c
 ]])
 
 mutant(NAME arm-is-kept KIND test_group_claims FILE smc/ring.c
-	REMOVES "who sees that there is room takes its arm back: it is told of it later"
+	REMOVES "a thread that sees that there is room takes its arm back: it is told of it later"
 	TEXT [[
 		if (wh_compare_swap(&ring->starved, &starved, starved - STARVED_ARM))
 			return true;
@@ -173,7 +174,7 @@ mutant(NAME arm-is-kept KIND test_group_claims FILE smc/ring.c
 # ---- rounds and nulls ----
 
 mutant(NAME null-swapped FILE predicates/null.c
-	REMOVES "who ranks above owes one round less: above and below are swapped"
+	REMOVES "a sender that ranks above owes one round less: above and below are swapped"
 	TEXT [[
 		uint64_t target = j > me || covered == 0 ? covered : covered - 1;
 ]]
@@ -276,7 +277,7 @@ mutant(NAME slot-taken-early FILE predicates/receive.c
 ]])
 
 mutant(NAME unstable FILE predicates/deliver.c
-	REMOVES "stability: what this member has received is delivered, whoever else has"
+	REMOVES "stability: what this member has received is delivered, whether others have it or not"
 	TEXT [[
 	for (uint32_t i = 0; i < mc->peers.count && least > mc->delivered_num; i++) {
 ]]
@@ -361,7 +362,7 @@ mutant(NAME commit-leaves-it-to-the-loop KIND test_group_lent FILE group/run.c
 ]])
 
 mutant(NAME lent-send-unacknowledged KIND test_group_lent FILE predicates/multicast.c
-	REMOVES "who sends for a loop that sleeps says that it has what it sent"
+	REMOVES "a thread that sends for a loop that sleeps says that it has what it sent"
 	TEXT [[
 		wh_acknowledge(mc, 0); /* the others wait for what I have received, and be it my own */
 ]]
@@ -370,7 +371,7 @@ mutant(NAME lent-send-unacknowledged KIND test_group_lent FILE predicates/multic
 ]])
 
 mutant(NAME loop-runs-borrowed KIND test_loop_thread FILE predicates/loop.c
-	REMOVES "a loop that wakes waits for who has borrowed it"
+	REMOVES "a loop that wakes waits for the thread that has borrowed it"
 	TEXT [[
 	while (!wh_gate_take_back(loop->gate))
 ]]
@@ -379,7 +380,7 @@ mutant(NAME loop-runs-borrowed KIND test_loop_thread FILE predicates/loop.c
 ]])
 
 mutant(NAME heartbeat-bytes-unheard KIND test_heartbeat FILE membership/heartbeat.c
-	REMOVES "whose bytes arrive is heard, though its heartbeats wait behind them"
+	REMOVES "a member is heard when its bytes arrive, though its heartbeats wait behind them"
 	TEXT [[
 	} else if (arrived != heard->arrived) {
 ]]
@@ -397,7 +398,7 @@ mutant(NAME heartbeat-bytes-are-new KIND test_heartbeat FILE membership/heartbea
 ]])
 
 mutant(NAME heartbeat-deaf-of-old KIND test_heartbeat FILE membership/heartbeat.c
-	REMOVES "who is late to say that it hears no quorum has not said so all the time"
+	REMOVES "a member that is late to say that it hears no quorum has not said so all the time"
 	TEXT [[
 				   .deaf_ns = heard->deaf_ns != 0 ? now : 0};
 ]]

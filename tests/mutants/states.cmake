@@ -1,10 +1,10 @@
 # states.cmake - mechanisms by which states come to newcomers, numbers to another life, and members to rest (docs/decisions/0016), taken
 # out one at a time. See mutants.cmake and views.cmake.
 
-# ---- who gives, from where ----
+# ---- which members give, from where ----
 
 mutant(NAME enters-stateless KIND views FILE group/transfer.c
-	REMOVES "who enters a shard awaits its state"
+	REMOVES "a member that enters a shard awaits its state"
 	TEXT [[
 	if (giver >= 0)
 		wh_state_await
@@ -15,7 +15,7 @@ mutant(NAME enters-stateless KIND views FILE group/transfer.c
 ]])
 
 mutant(NAME first-stay-remembered KIND test_timelines_stays FILE group/install.c
-	REMOVES "who is given a state forgets what was delivered to it in an earlier stay in the shard"
+	REMOVES "a member that is given a state forgets what was delivered to it in an earlier stay in the shard"
 	TEXT [[
 		subgroup->had[id] = WH_UNKNOWN;
 ]]
@@ -27,7 +27,7 @@ mutant(NAME newcomer-gives KIND views FILE group/transfer.c
 	SEED 1741 WORDS --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=2
 	      --set sim.messages_max=20 --set sim.deliveries_max=300 --set sim.latency_max_us=1000
 	      --set sim.fault_kinds=join,slow,stall --set sim.faults_max=4
-	REMOVES "who gives has not entered the shard in this view"
+	REMOVES "a giver has not entered the shard in this view"
 	TEXT [[
 		if (!has_entered(layout, layout->members[i]))
 			return (int)layout->members[i];
@@ -38,7 +38,7 @@ mutant(NAME newcomer-gives KIND views FILE group/transfer.c
 ]])
 
 mutant(NAME unheard-unnamed KIND test_group_position FILE group/transfer.c
-	REMOVES "unordered, a position names all of the view: also whom the giver has not heard"
+	REMOVES "unordered, a position names all of the view: also senders that the giver has not heard"
 	TEXT [[
 		if (!named[id])
 ]]
@@ -94,7 +94,7 @@ mutant(NAME old-members-give KIND views FILE group/transfer.c
 	      --fault "break 0,4 with 2 at 42.759 ms" --fault "crash 1 after give 1"
 	      --fault "rest 4 for 0.037 ms at 18.818 ms"
 	      --fault "slow 4 to 2 by 20 for 279.472 ms at 20.332 ms"
-	REMOVES "who has entered a shard too is asked for its state in the end"
+	REMOVES "a member that has entered a shard too is asked for its state in the end"
 	TEXT [[
 	for (int entered = 0; member != NULL && entered <= 1; entered++)
 ]]
@@ -120,7 +120,7 @@ mutant(NAME gone-giver-awaited KIND test_state_asked FILE state/await.c
 	REPLACEMENT "")
 
 mutant(NAME gone-not-forsaken KIND views FILE state/await.c
-	REMOVES "nothing more is given to one who is gone"
+	REMOVES "nothing more is given to a newcomer that is gone"
 	TEXT [[
 	wh_state_forsake(state, node);
 ]]
@@ -141,7 +141,7 @@ mutant(NAME cut-off-for-good KIND test_state_await FILE state/await.c
 ]])
 
 mutant(NAME asks-nobody KIND views FILE state/await.c
-	REMOVES "who is to give and does not is not the only one who is asked"
+	REMOVES "a giver that does not give is not the only member that is asked"
 	TEXT [[
 	if (now_ns(state) >= state->asked_until_ns) {
 ]]
@@ -159,7 +159,7 @@ mutant(NAME one-round KIND test_state_asked FILE state/await.c
 ]])
 
 mutant(NAME slow-has-nothing KIND test_state_asked FILE state/await.c
-	REMOVES "who is slow to give is asked again"
+	REMOVES "a giver that is slow is asked again"
 	TEXT [[
 	state->somebody_is_silent |= transfer->end == WH_TRANSFER_SILENT; /* and has it */
 ]]
@@ -175,7 +175,7 @@ mutant(NAME hopeless KIND views FILE state/await.c
 ]])
 
 mutant(NAME gives-nothing KIND views FILE state/give.c
-	REMOVES "who awaits a state itself gives none"
+	REMOVES "a member that awaits a state itself gives none"
 	TEXT [[
 	if (state->phase == WH_STATE_HAS && state->hooks.may_give(state->hooks.ctx, node))
 		give_now(state, node);
@@ -192,7 +192,7 @@ mutant(NAME undeclined KIND views FILE state/give.c
 	      --set sim.messages_max=50 --set sim.deliveries_max=300 --set sim.latency_max_us=200
 	      --fault "join 2 at 9.761 ms" --fault "join 3 at 9.761 ms" --fault "join 4 at 9.761 ms"
 	      --fault "crash 0 after upcall 1" --fault "cut 1 from 0,2,3,4 for 0.071 ms at 9.761 ms"
-	REMOVES "who has no state says so"
+	REMOVES "a member that has no state says so"
 	TEXT [[
 if (due == WH_ANSWER_DECLINE || (due == WH_ANSWER_GIVE && !wh_state_has_hope(state)))
 ]]
@@ -201,7 +201,7 @@ if (due == WH_ANSWER_DECLINE)
 ]])
 
 mutant(NAME declined-at-the-end KIND test_state_asked FILE state/await.c
-	REMOVES "who may just have been given all of a state does not say that it has none"
+	REMOVES "a member that may just have been given all of a state does not say that it has none"
 	TEXT [[
 	       (state->phase == WH_STATE_AWAITS && may_yet_have_it(state));
 ]]
@@ -244,7 +244,7 @@ mutant(NAME cut-off-is-all KIND views FILE state/take.c
 ]])
 
 mutant(NAME state-outlives-shard KIND views FILE group/transfer.c
-	REMOVES "who leaves a shard forgets what it had restored of it"
+	REMOVES "a member that leaves a shard forgets what it had restored of it"
 	TEXT [[
 			wh_state_leave(subgroup->state);
 ]]
@@ -253,7 +253,7 @@ mutant(NAME state-outlives-shard KIND views FILE group/transfer.c
 ]])
 
 mutant(NAME lost-unheard KIND test_state_asked FILE state/await.c
-	REMOVES "who hears no quorum does not take a state for lost"
+	REMOVES "a member that hears no quorum does not take a state for lost"
 	TEXT [[
 	if (state->somebody_is_silent || !state->hooks.hears_quorum(state->hooks.ctx) ||
 ]]
@@ -262,7 +262,7 @@ mutant(NAME lost-unheard KIND test_state_asked FILE state/await.c
 ]])
 
 mutant(NAME done-forgotten KIND test_state_asked FILE state/await.c
-	REMOVES "a state whose giver is removed at its end is as good"
+	REMOVES "a state is as good when its giver is removed at its end"
 	TEXT [[
 		wh_take_stop(state->take, WH_TAKE_WILL_DO);
 ]]
@@ -282,7 +282,7 @@ mutant(NAME unrestored-begins KIND test_state_await FILE state/await.c
 ]])
 
 mutant(NAME moved-state-kept KIND views FILE state/await.c
-	REMOVES "who moves into a shard that begins with nothing forgets what it has of another"
+	REMOVES "a member that moves into a shard that begins with nothing forgets what it has of another"
 	TEXT [[
 	if (!had || state->phase == WH_STATE_FAILED)
 		return;
@@ -302,7 +302,7 @@ mutant(NAME unwanted-restored KIND test_state_threads FILE state/take.c
 ]])
 
 mutant(NAME had-on-from-another-shard KIND test_timelines_stays FILE group/install.c
-	REMOVES "unordered, who begins with the empty state forgets what was delivered to it in another shard"
+	REMOVES "unordered, a member that begins with the empty state forgets what was delivered to it in another shard"
 	TEXT [[
 	if (member != NULL && wh_node_begins(subgroup, member, epoch->rank))
 ]]
@@ -478,13 +478,13 @@ mutant(NAME had-on-from-earlier-life KIND views FILE group/install.c
 		continue;
 ]])
 
-# ---- who rests ----
+# ---- which members rest ----
 
 mutant(NAME claims-in-between KIND views FILE group/epoch.c
 	SEED 2 WORDS --set sim.nodes_min=4 --set sim.nodes_max=4 --set sim.subgroups_max=2
 	      --set sim.messages_max=2 --set sim.deliveries_max=300 --set sim.latency_max_us=1000
 	      --fault "rest 1 for 11.365 ms at 1.696 ms" --fault "crash 2 after propose 1"
-	REMOVES "who has taken back that it rests claims when it is a sender again"
+	REMOVES "a member that has taken back that it rests claims when it is a sender again"
 	TEXT [[
 	if (ring != NULL && !said)
 		wh_ring_hold(ring, rests);
@@ -495,7 +495,7 @@ mutant(NAME claims-in-between KIND views FILE group/epoch.c
 ]])
 
 mutant(NAME rests-for-good KIND test_prepare_rests FILE membership/propose.c
-	REMOVES "who wishes to send again does"
+	REMOVES "a member that wishes to send again does"
 	TEXT [[
 			     said + (said % 2 == rests ? 2 : 1), change->heartbeat->peers);
 ]]
@@ -504,7 +504,7 @@ mutant(NAME rests-for-good KIND test_prepare_rests FILE membership/propose.c
 ]])
 
 mutant(NAME resting-sends KIND test_group_rests FILE membership/layout.c
-	REMOVES "who rests is no sender"
+	REMOVES "a resting member is no sender"
 	TEXT [[
 		places->sender[rank] = in && places->sender[rank] && !draft->declared[rank];
 ]]
@@ -513,7 +513,7 @@ mutant(NAME resting-sends KIND test_group_rests FILE membership/layout.c
 ]])
 
 mutant(NAME rests-unheard KIND test_timelines_stays FILE group/epoch.c
-	REMOVES "unordered, whoever rests waits until the others, too, have delivered what it has committed"
+	REMOVES "unordered, a sender that wants to rest waits until the others, too, have delivered what it has committed"
 	TEXT [[
 	return member->mc != NULL ? wh_multicast_has_sent_all(member->mc)
 				  : wh_ring_settled(ring) == wh_ring_claimed(ring);
@@ -554,7 +554,7 @@ mutant(NAME position-too-far KIND test_group_joins FILE group/transfer.c
 ]])
 
 mutant(NAME position-forgets-the-restored KIND test_state_keep FILE state/keep.c
-	REMOVES "who gives on a state that it was given tells that state's position"
+	REMOVES "a member that gives on a state that it was given tells that state's position"
 	TEXT [[
 		position->sequence = state->floor_sequence;
 ]]

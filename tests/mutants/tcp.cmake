@@ -1,4 +1,4 @@
-# tcp.cmake - what makes images out of frames, and keeps those who send nonsense, nothing, or too much from doing harm
+# tcp.cmake - what makes images out of frames, and keeps peers that send bad messages, nothing, or too much from doing harm
 # (transport/tcp/tcp_int.h), taken out one at a time. See mutants.cmake.
 
 # ---- guards and what they guard -----------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ mutant(NAME tcp-half-range-lost KIND conformance-tcp-frames FILE transport/tcp/i
 ]])
 
 mutant(NAME tcp-bytes-not-counted KIND conformance-tcp-frames FILE transport/tcp/in.c
-	REMOVES "whose bytes arrive is known before the whole of a push has come"
+	REMOVES "that a peer's bytes arrive is known before the whole of a push has come"
 	TEXT [[
 		*in->arrived += bytes;
 ]]
@@ -130,7 +130,7 @@ mutant(NAME tcp-image-any KIND conformance-tcp-frames FILE transport/tcp/image.c
 ]])
 
 mutant(NAME tcp-image-closed KIND conformance-tcp-frames FILE transport/tcp/image.c
-	REMOVES "the rest of a push whose image has closed goes nowhere"
+	REMOVES "the rest of a push goes nowhere when its image has closed"
 	TEXT [[
 			wh_tcp_in_forget(&t->peers[node].link->in, image);
 ]]
@@ -157,7 +157,7 @@ mutant(NAME tcp-one-end-in-mind KIND conformance-tcp-strangers FILE transport/tc
 		peer->ended.of[0] = peer->incarnation;
 ]])
 
-# ---- who takes too much ---------------------------------------------------------------------------------------------------
+# ---- peers that take too much ----------------------------------------------------------------------------------------------
 
 mutant(NAME tcp-queue-endless KIND test_tcp_queue FILE transport/tcp/queue.c
 	REMOVES "what waits for one peer is bounded"
@@ -172,7 +172,7 @@ mutant(NAME tcp-queue-endless KIND test_tcp_queue FILE transport/tcp/queue.c
 
 mutant(NAME tcp-silent-stay KIND conformance-tcp-strangers FILE transport/tcp/accept.c
 	WORDS CK_RUN_CASE=in-time
-	REMOVES "a stranger who says nothing has a second"
+	REMOVES "a stranger that says nothing has a second"
 	TEXT [[
 	return stranger->query == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
 ]]
@@ -192,7 +192,7 @@ mutant(NAME tcp-second-for-all KIND conformance-tcp-keys FILE transport/tcp/acce
 
 mutant(NAME tcp-asked-too-long-ago KIND conformance-tcp-strangers FILE transport/tcp/accept.c
 	WORDS CK_RUN_CASE=in-time
-	REMOVES "who has asked is not sent away for the time that the answer takes"
+	REMOVES "a query is not sent away for the time that its answer takes"
 	TEXT [[
 	return stranger->query == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
 ]]
@@ -202,7 +202,7 @@ mutant(NAME tcp-asked-too-long-ago KIND conformance-tcp-strangers FILE transport
 
 mutant(NAME tcp-late-to-look KIND conformance-tcp-keys FILE transport/tcp/meet.c
 	WORDS CK_RUN_CASE=in-time
-	REMOVES "who has looked late looks for an answer before the call is given up"
+	REMOVES "a node that has looked late looks for an answer before it gives up a call"
 	TEXT [[
 		if (is_late(peer, now))
 			look_again(t, peer);
@@ -213,7 +213,7 @@ mutant(NAME tcp-late-to-look KIND conformance-tcp-keys FILE transport/tcp/meet.c
 
 mutant(NAME tcp-full-delays-others KIND conformance-tcp FILE transport/tcp/tcp.c
 	WORDS CK_RUN_CASE=peer
-	REMOVES "a peer whose socket is full holds up nobody else"
+	REMOVES "a peer with a full socket holds up no other"
 	TEXT [[
 		if (link == NULL || !link->dirty || (link->patient && !patient_ones))
 			continue;
@@ -225,10 +225,10 @@ mutant(NAME tcp-full-delays-others KIND conformance-tcp FILE transport/tcp/tcp.c
 			continue;
 ]])
 
-# ---- visitors -----------------------------------------------------------------------------------------------------------
+# ---- queries ------------------------------------------------------------------------------------------------------------
 
 mutant(NAME tcp-unreached-is-there KIND test_tcp_query FILE transport/tcp/query.c
-	REMOVES "who has never been connected to is not said to be there"
+	REMOVES "a node that was never connected to is not said to be there"
 	TEXT [[
 	if (result == WHORL_AGAIN && !q.reached)
 ]]
@@ -237,7 +237,7 @@ mutant(NAME tcp-unreached-is-there KIND test_tcp_query FILE transport/tcp/query.
 ]])
 
 mutant(NAME tcp-silent-is-away KIND test_tcp_query FILE transport/tcp/query.c
-	REMOVES "who has been connected to is there, though it says nothing"
+	REMOVES "a node that was connected to is there, though it says nothing"
 	TEXT [[
 	q->reached = true;
 ]]

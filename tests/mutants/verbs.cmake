@@ -30,7 +30,7 @@ mutant(NAME guards-beside KIND test_verbs_out FILE transport/verbs/out.c
 ]])
 
 mutant(NAME ring-first KIND test_verbs_out FILE transport/verbs/out.c
-	REMOVES "the doorbell is the last write of a chain: who is woken sees what was pushed before"
+	REMOVES "the doorbell is the last write of a chain: a loop that is woken sees what was pushed before"
 	TEXT [[
 		chain->requests[chain->count - 1].opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
 ]]

@@ -11,7 +11,7 @@ mutant(NAME no-freeze KIND views FILE membership/suspicion.c
 	REPLACEMENT "")
 
 mutant(NAME leaver-failed-for-good KIND test_suspicion FILE membership/suspicion.c
-	REMOVES "whom a leaver accused is the matter of the view that this was in"
+	REMOVES "an accusation by a leaver is the matter of the view that it was made in"
 	TEXT [[
 	if (was->left[before_rank] && was->said[before_rank] != WH_FAILED)
 		kind = WH_LEFT;
@@ -19,7 +19,7 @@ mutant(NAME leaver-failed-for-good KIND test_suspicion FILE membership/suspicion
 	REPLACEMENT "")
 
 mutant(NAME leaver-frozen-and-trusted KIND test_suspicion FILE membership/suspicion.c
-	REMOVES "whom my row said to have failed has not left in the next view"
+	REMOVES "a member that my row said to have failed has not left in the next view"
 	TEXT [[
 	if (was->left[before_rank] && was->said[before_rank] != WH_FAILED)
 ]]
@@ -28,7 +28,7 @@ mutant(NAME leaver-frozen-and-trusted KIND test_suspicion FILE membership/suspic
 ]])
 
 mutant(NAME leaves-bare-majority KIND test_group_joins FILE group/epoch.c
-	REMOVES "who leaves a first view waits until its quorum is one of its members"
+	REMOVES "a node that leaves a first view waits until the quorum is one of the view's members"
 	TEXT [[
 	if (epoch->view->voters > epoch->view->members)
 		return false;
@@ -36,7 +36,7 @@ mutant(NAME leaves-bare-majority KIND test_group_joins FILE group/epoch.c
 	REPLACEMENT "")
 
 mutant(NAME leaves-before-all-have-begun KIND test_timelines_stays FILE group/epoch.c
-	REMOVES "who leaves waits until all have begun its view"
+	REMOVES "a node that leaves waits until all have begun its view"
 	TEXT [[
 		    (change->suspicion.said[rank] == WH_TRUSTED && rank != epoch->rank && !has_begun(epoch, rank)))
 ]]
@@ -45,7 +45,7 @@ mutant(NAME leaves-before-all-have-begun KIND test_timelines_stays FILE group/ep
 ]])
 
 mutant(NAME leaves-what-it-received KIND test_timelines_stays FILE predicates/multicast.c
-	REMOVES "who leaves has delivered what it counted as received"
+	REMOVES "a node that leaves has delivered what it counted as received"
 	TEXT [[
 	return wh_multicast_has_sent_all(mc) && mc->delivered_num == mc->received_num;
 ]]
@@ -77,7 +77,7 @@ mutant(NAME suspects-heard KIND views FILE membership/suspicion.c
 ]])
 
 mutant(NAME removal-unseen KIND test_timelines FILE membership/suspicion.c
-	REMOVES "who is suspected by a member that it trusts is removed, and knows it"
+	REMOVES "a member that is suspected by one that it trusts is removed, and knows it"
 	TEXT [[
 	return of == wh_change_me(change) ? kind != WH_TRUSTED : kind >= WH_FAILED;
 ]]
@@ -95,7 +95,7 @@ mutant(NAME minority-suspects KIND views FILE membership/suspicion.c
 ]])
 
 mutant(NAME suspects-too-early KIND views FILE membership/heartbeat.c
-	REMOVES "who is heard in time is never suspected: half the failure time-out will do"
+	REMOVES "a member that is heard in time is never suspected: half the failure time-out will do"
 	TEXT [[
 	} else if (now - heard->when_ns > heartbeat->timeout_ns) {
 ]]
@@ -104,7 +104,7 @@ mutant(NAME suspects-too-early KIND views FILE membership/heartbeat.c
 ]])
 
 mutant(NAME late-as-a-time-out KIND test_heartbeat FILE membership/heartbeat.c
-	REMOVES "who is heard in time is never suspected: a loop is late only after the whole time-out"
+	REMOVES "a member that is heard in time is never suspected: a loop is late only after the whole time-out"
 	TEXT [[
 	bool late = now - heartbeat->looked_ns > heartbeat->timeout_ns / 2;
 ]]
@@ -113,7 +113,7 @@ mutant(NAME late-as-a-time-out KIND test_heartbeat FILE membership/heartbeat.c
 ]])
 
 mutant(NAME late-and-impatient KIND test_change_leaders FILE membership/change.c
-	REMOVES "who was late itself does not say that others hold it up"
+	REMOVES "a member that was late itself does not say that others hold it up"
 	TEXT [[
 	if (work > 0 || late || !change->suspicion.quorum)
 ]]
@@ -147,7 +147,7 @@ static struct poll open_poll(const struct wh_change *change)
 ]])
 
 mutant(NAME overdue-for-good KIND views FILE membership/heartbeat.c
-	REMOVES "who is heard again is not overdue"
+	REMOVES "a member that is heard again is not overdue"
 	TEXT [[
 			.value = value, .arrived = arrived, .when_ns = now, .afresh = !late, .deaf_ns = deaf_ns};
 ]]
@@ -157,7 +157,7 @@ mutant(NAME overdue-for-good KIND views FILE membership/heartbeat.c
 ]])
 
 mutant(NAME late-blames-others KIND test_timelines FILE membership/heartbeat.c
-	REMOVES "who was late itself, or heard no quorum, gives the others the whole time-out again"
+	REMOVES "a member that was late itself, or heard no quorum, gives the others the whole time-out again"
 	TEXT [[
 	if (late || value != heard->value) {
 ]]
@@ -228,7 +228,7 @@ mutant(NAME claims-open KIND views FILE smc/ring.c
 # ---- proposals ----
 
 mutant(NAME proposed-before-list KIND views FILE membership/propose.c
-	REMOVES "whom an attempt leaves out is pushed before its record and its number"
+	REMOVES "which members an attempt leaves out is pushed before its record and its number"
 	TEXT [[
 	for (uint32_t rank = 0; rank < members(change); rank++)
 		if (!wh_change_trusts(change, rank) &&
@@ -343,7 +343,7 @@ mutant(NAME agreed-before-values KIND views FILE membership/change.c
 # ---- heed (docs/decisions/0014: it stays at six steps) ----
 
 mutant(NAME heedless-open KIND test_change FILE membership/propose.c
-	REMOVES "who opens the memory of a next view heeds what others say"
+	REMOVES "a member that opens the memory of a next view heeds what others say"
 	TEXT [[
 	if (ticket != change->ticket && ticket != change->heeded && wh_suspicion_heeds(change))
 ]]
@@ -352,7 +352,7 @@ mutant(NAME heedless-open KIND test_change FILE membership/propose.c
 ]])
 
 mutant(NAME heedless-acknowledge KIND test_change FILE membership/propose.c
-	REMOVES "who acknowledges heeds what others say"
+	REMOVES "a member that acknowledges heeds what others say"
 	TEXT [[
 	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
 	    !wh_suspicion_heeds(change))
@@ -362,7 +362,7 @@ mutant(NAME heedless-acknowledge KIND test_change FILE membership/propose.c
 ]])
 
 mutant(NAME heedless-decide KIND test_change FILE membership/change.c
-	REMOVES "who decides heeds what others say"
+	REMOVES "a leader that decides heeds what others say"
 	TEXT [[
 			return false;
 	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
@@ -379,7 +379,7 @@ mutant(NAME heedless-decide KIND test_change FILE membership/change.c
 ]])
 
 mutant(NAME heedless-adopt KIND test_change_leaders FILE membership/change.c
-	REMOVES "who adopts a decision heeds what others say"
+	REMOVES "a leader that adopts a decision heeds what others say"
 	TEXT [[
 	if (!wh_suspicion_heeds(change) || !take_decision(change, (uint32_t)decided))
 ]]
@@ -388,7 +388,7 @@ mutant(NAME heedless-adopt KIND test_change_leaders FILE membership/change.c
 ]])
 
 mutant(NAME heedless-echo KIND test_change FILE membership/change.c
-	REMOVES "who echoes heeds what others say"
+	REMOVES "a member that echoes heeds what others say"
 	TEXT [[
 agreed <= change->agreed || !wh_suspicion_heeds(change) ||
 ]]
@@ -397,7 +397,7 @@ agreed <= change->agreed ||
 ]])
 
 mutant(NAME heedless-settle KIND test_change FILE membership/change.c
-	REMOVES "a decision is final for who heeds what others say"
+	REMOVES "a decision is final for a member that heeds what others say"
 	TEXT [[
 			return false;
 	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
@@ -428,7 +428,7 @@ mutant(NAME nobody-heeds KIND views FILE membership/suspicion.c
 
 mutant(NAME no-barrier KIND views FILE membership/change.c
 	WORDS --set sim.nodes_min=4 --fault "crash 3 at 10 ms" --fault "crash 0 after decide 1"
-	REMOVES "who takes over waits until all suspect those before it"
+	REMOVES "a leader that takes over waits until all suspect those before it"
 	TEXT [[
 	if (change->agreed == (uint64_t)me + 1 || !barrier(change))
 ]]
@@ -439,7 +439,7 @@ mutant(NAME no-barrier KIND views FILE membership/change.c
 
 mutant(NAME no-adopting KIND views FILE membership/change.c
 	WORDS --set sim.nodes_min=4 --fault "crash 3 at 10 ms" --fault "crash 0 after decide 1"
-	REMOVES "who takes over adopts a decision that it finds: only if it has agreed to it itself"
+	REMOVES "a leader that takes over adopts a decision that it finds: only if it has agreed to it itself"
 	TEXT [[
 	if (decided < 0)
 		return propose_and_decide(change);
@@ -469,7 +469,7 @@ mutant(NAME no-catching-up KIND test_change_leaders FILE membership/change.c
 ]])
 
 mutant(NAME gone-ahead-accused KIND test_change_leaders FILE membership/suspicion.c
-	REMOVES "nothing new is said of one who has installed, whoever accuses it"
+	REMOVES "nothing new is said of a member that has installed, whichever member accuses it"
 	TEXT [[
 	if (wanted[from] != WH_TRUSTED || wanted[of] != WH_TRUSTED || from == of || from == wh_change_me(change) ||
 	    is_spared(change, of))
@@ -489,7 +489,7 @@ mutant(NAME next-unseen KIND test_timelines_joins FILE membership/change.c
 ]])
 
 mutant(NAME next-heeded KIND test_timelines_joins FILE membership/change.c
-	REMOVES "who can say nothing goes along with a next view that others have begun"
+	REMOVES "a member that can say nothing goes along with a next view that others have begun"
 	TEXT [[
 	return change->agreed != 0 && change->on.has_begun(change->ctx);
 ]]
@@ -498,7 +498,7 @@ mutant(NAME next-heeded KIND test_timelines_joins FILE membership/change.c
 ]])
 
 mutant(NAME next-not-agreed KIND test_change_leaders FILE membership/change.c
-	REMOVES "where its messages end is known of a view only by who has agreed to it"
+	REMOVES "where its messages end is known of a view only by members that have agreed to it"
 	TEXT [[
 	return change->agreed != 0 && change->on.has_begun(change->ctx);
 ]]
@@ -507,7 +507,7 @@ mutant(NAME next-not-agreed KIND test_change_leaders FILE membership/change.c
 ]])
 
 mutant(NAME final-heeded KIND test_change_leaders FILE membership/change.c
-	REMOVES "who can say nothing goes along with what somebody has installed"
+	REMOVES "a member that can say nothing goes along with what another has installed"
 	TEXT [[
 		    (!read_decision(change, rank) && !wh_suspicion_heeds(change)))
 ]]
@@ -603,7 +603,7 @@ mutant(NAME places-forgotten KIND views FILE group/epoch.c
 ]])
 
 mutant(NAME memory-not-waited-for KIND views FILE group/epoch.c
-	REMOVES "a view's memory stays until all who go on have installed the next: a grace period will do"
+	REMOVES "a view's memory stays until all that go on have installed the next: a grace period will do"
 	TEXT [[
 	if (wh_load_acquire(&epoch->grace) == 0 || !rings_are_done(epoch) || !all_have_gone_on(epoch, current))
 ]]
@@ -647,7 +647,7 @@ mutant(NAME cut-takes-back KIND test_change FILE membership/change.c
 # ---- the end of a node ----
 
 mutant(NAME removed-hears-on KIND test_group_failed FILE group/epoch.c
-	REMOVES "who learns that it was removed is deaf at once"
+	REMOVES "a member that learns that it was removed is deaf at once"
 	TEXT [[
 		if (__builtin_expect(is_silent(node), 0)) /* just now: removed, or in a delivery */
 ]]

@@ -197,7 +197,7 @@ await_no_quorum() {
 	! says_behind "$1" "$line" '"event":"counter"' || fail "host $1 delivers without a quorum"
 }
 
-# Those who show the same count show the same digest.
+# Nodes that show the same count show the same digest.
 check_digests() {
 	local differ
 

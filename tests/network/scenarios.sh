@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scenarios.sh COMMAND SCENARIO - what can happen to a network, and what becomes of a group of nodes on three or more hosts:
-# the survivors go on within the failure time-out; who is cut off is told so, and delivers nothing more; nobody disagrees.
-# COMMAND is the `whorl` that was built.
+# the survivors go on within the failure time-out; a node that is cut off is told so, and delivers nothing more; no two nodes
+# disagree. COMMAND is the `whorl` that was built.
 
 # shellcheck source=tests/network/hosts.sh
 source "$(dirname "$(readlink -f "$0")")/hosts.sh"
@@ -81,7 +81,7 @@ cable-shortly) # less than the failure time-out: nobody is removed
 	! in_view 0 0,1 || fail "host 2 was removed"
 	end 0 1 2
 	;;
-cable-and-back) # who was removed meanwhile is told so, ends, and comes in again
+cable-and-back) # a node that was removed meanwhile is told so, ends, and comes in again
 	begin 3
 	form 0 1 2
 	drop_from 2

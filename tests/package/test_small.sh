@@ -62,7 +62,7 @@ for _ in {1..50}; do
 done
 expect "hello's lines" "$(sort -u "$work/hello.out" | wc -l)" 4
 expect "a program with the library that it was linked with" "$(LD_LIBRARY_PATH=$build "$work/old")" "the same"
-expect "a program with one whose structs have grown" "$(LD_LIBRARY_PATH=$libdir "$work/old")" "grown"
+expect "a program with one that has larger structs" "$(LD_LIBRARY_PATH=$libdir "$work/old")" "grown"
 LD_LIBRARY_PATH=$libdir "$work/alone"
 
 # Linked with the archive, in one piece: what pkg-config says is all that it needs.

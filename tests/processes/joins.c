@@ -381,7 +381,7 @@ static void suffer_silence(struct cluster *c)
 	suffer_strangers(c, 0);
 }
 
-static void suffer_nonsense(struct cluster *c)
+static void suffer_bad_messages(struct cluster *c)
 {
 	suffer_strangers(c, 1 + cluster_draw(c, 4000));
 }
@@ -485,7 +485,7 @@ static const struct scenario scenarios[] = {
 	 .options = {GROWING(LONG), .start_timeout_ms = 20000}},
 	{.name = "refuse-same-id", .run = refuse_same_id, .options = {GROWING(LONG), .start_timeout_ms = 20000}},
 	{.name = "suffer-silence", .run = suffer_silence, .options = {GROWING(LONG)}},
-	{.name = "suffer-nonsense", .run = suffer_nonsense, .options = {GROWING(LONG)}},
+	{.name = "suffer-bad-messages", .run = suffer_bad_messages, .options = {GROWING(LONG)}},
 	{.name = "giver-dies", .run = giver_dies, .options = {GROWING(LONG), .body_bytes = 8 << 20, .body_groups = 1}},
 	{.name = "many-states",
 	 .run = many_states,

@@ -72,7 +72,7 @@ START_TEST(the_leader_dies_with_its_decision_on_the_way)
 END_TEST
 
 /* The same, seen closely: a member that is dead in a view from its beginning is out of the next at once, not after a time-out. */
-START_TEST(who_is_dead_in_a_new_view_is_known)
+START_TEST(a_member_that_is_dead_when_a_view_begins_is_out_of_the_next_at_once)
 {
 	uint32_t times = 0;
 
@@ -292,7 +292,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_machine_loses_its_power);
 	tcase_add_test(cases, the_next_leader_dies_as_well);
 	tcase_add_test(cases, the_leader_dies_with_its_decision_on_the_way);
-	tcase_add_test(cases, who_is_dead_in_a_new_view_is_known);
+	tcase_add_test(cases, a_member_that_is_dead_when_a_view_begins_is_out_of_the_next_at_once);
 	tcase_add_test(cases, two_die_at_once);
 	tcase_add_test(cases, a_minority_is_cut_off);
 	tcase_add_test(cases, two_halves);

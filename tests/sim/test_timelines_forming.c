@@ -144,7 +144,7 @@ END_TEST
 /* ---- with a record on each node's disk ------------------------------------------------------------------------------------- */
 
 /* They begin without one, and two of them fail and come back behind a cut with the one that has never been in: it knows of no group. */
-START_TEST(a_record_tells_who_has_been_in_a_group)
+START_TEST(a_record_tells_which_nodes_have_been_in_a_group)
 {
 	FOREACH_SEED(t)
 	{
@@ -164,7 +164,7 @@ END_TEST
 
 /* A majority may form it, but those that were invited are waited for: one that stands still for longer than the failure time-out, and not
  * for the start time-out, is in the first view, and not suspected in it. */
-START_TEST(who_was_invited_is_waited_for)
+START_TEST(a_node_that_was_invited_is_waited_for)
 {
 	FOREACH_SEED(t)
 	{
@@ -259,8 +259,8 @@ static Suite *suite(void)
 	tcase_add_test(cases, all_configured_nodes_form_a_group);
 	tcase_add_loop_test(cases, one_that_ends_meanwhile_is_waited_for, 0, 2);
 	tcase_add_loop_test(cases, after_the_end_of_all_there_is_another_group, 0, 3);
-	tcase_add_test(cases, a_record_tells_who_has_been_in_a_group);
-	tcase_add_test(cases, who_was_invited_is_waited_for);
+	tcase_add_test(cases, a_record_tells_which_nodes_have_been_in_a_group);
+	tcase_add_test(cases, a_node_that_was_invited_is_waited_for);
 	tcase_add_test(cases, a_founder_comes_back_behind_a_cut);
 	tcase_add_test(cases, on_one_host_those_that_stand_still_are_waited_for);
 	tcase_add_test(cases, on_one_host_a_joined_node_is_waited_for_too);

@@ -59,7 +59,7 @@ END_TEST
 
 /* Long after they have started, and so looked around: a node that waits says so at once to a node that it meets, and is invited in
  * the same pass. The invitation must not overtake what the other says of itself: it would be for no node, until the time-out. */
-START_TEST(who_comes_late_is_not_late_for_the_first_view)
+START_TEST(a_node_that_comes_late_is_not_late_for_the_first_view)
 {
 	FOREACH_SEED(t)
 	{
@@ -98,7 +98,7 @@ START_TEST(half_of_them_do_not)
 }
 END_TEST
 
-START_TEST(who_dies_while_the_group_forms_is_not_waited_for)
+START_TEST(a_node_that_dies_while_the_group_forms_is_not_waited_for)
 {
 	FOREACH_SEED(t)
 	{
@@ -159,7 +159,7 @@ START_TEST(a_node_joins_a_busy_group)
 END_TEST
 
 /* The first member that it meets may be any: the leader is not the lowest id any more. */
-START_TEST(it_asks_whoever_leads)
+START_TEST(a_node_that_joins_asks_whichever_member_leads)
 {
 	FOREACH_SEED(t)
 	{
@@ -198,7 +198,7 @@ START_TEST(it_is_cut_off_from_one)
 END_TEST
 
 /* Before it is a member the others go on sending while it stands still. */
-START_TEST(who_stands_still_on_its_way_in_holds_up_nobody)
+START_TEST(a_node_that_stands_still_while_it_joins_holds_up_nobody)
 {
 	static const char *const stalls[] = {"stall 4 for 150 ms at met 1", "stall 4 for 150 ms at invited 1"};
 
@@ -257,7 +257,7 @@ START_TEST(the_leader_dies_while_somebody_comes)
 END_TEST
 
 /* The next one gives the state; if that dies too, the one after it. */
-START_TEST(who_gives_the_state_dies)
+START_TEST(the_next_member_gives_the_state_when_the_giver_dies)
 {
 	FOREACH_SEED(t)
 	{
@@ -306,7 +306,7 @@ END_TEST
 
 /* Node 1 has agreed to the next view, does not hear that 2 has, and hears of neither again; alone it is no quorum here. But 3,
  * which came in with them, has begun that view: so it was decided, and there they are enough. */
-START_TEST(those_who_went_ahead_die_and_who_came_in_shows_it)
+START_TEST(members_that_went_ahead_die_and_a_newcomer_shows_that_the_view_has_begun)
 {
 	FOREACH_SEED(t)
 	{
@@ -321,7 +321,7 @@ END_TEST
 
 /* The same, and 0 has said that 2 has failed. Node 1 stood still meanwhile: it hears no quorum with which it could say so too. In a
  * seed or two nobody has shown node 3 that the view has begun: then nobody knows, and nobody may go on. */
-START_TEST(who_can_say_nothing_follows_who_came_in)
+START_TEST(a_member_that_can_say_nothing_follows_a_newcomer)
 {
 	unsigned came_in = 0;
 
@@ -390,7 +390,7 @@ START_TEST(it_is_restarted_again_and_again)
 }
 END_TEST
 
-START_TEST(who_left_in_order_comes_back)
+START_TEST(a_node_that_left_in_order_comes_back)
 {
 	FOREACH_SEED(t)
 	{
@@ -473,27 +473,27 @@ static Suite *suite(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, eight_that_start_together_form_one_group);
 	tcase_add_test(cases, more_than_half_begin_without_the_others);
-	tcase_add_test(cases, who_comes_late_is_not_late_for_the_first_view);
+	tcase_add_test(cases, a_node_that_comes_late_is_not_late_for_the_first_view);
 	tcase_add_test(cases, half_of_them_do_not);
-	tcase_add_test(cases, who_dies_while_the_group_forms_is_not_waited_for);
+	tcase_add_test(cases, a_node_that_dies_while_the_group_forms_is_not_waited_for);
 	tcase_add_test(cases, a_founder_and_seven_others);
 	tcase_add_test(cases, a_node_joins_an_idle_group);
 	tcase_add_test(cases, a_node_joins_a_busy_group);
-	tcase_add_test(cases, it_asks_whoever_leads);
+	tcase_add_test(cases, a_node_that_joins_asks_whichever_member_leads);
 	tcase_add_test(cases, two_join_at_once);
 	tcase_add_test(cases, it_is_cut_off_from_one);
-	tcase_add_test(cases, who_stands_still_on_its_way_in_holds_up_nobody);
+	tcase_add_test(cases, a_node_that_stands_still_while_it_joins_holds_up_nobody);
 	tcase_add_test(cases, a_newcomer_dies);
 	tcase_add_test(cases, the_leader_dies_while_somebody_comes);
-	tcase_add_test(cases, who_gives_the_state_dies);
+	tcase_add_test(cases, the_next_member_gives_the_state_when_the_giver_dies);
 	tcase_add_test(cases, the_node_that_is_asked_for_the_state_hears_of_the_view_last);
 	tcase_add_test(cases, somebody_dies_while_somebody_comes);
-	tcase_add_test(cases, those_who_went_ahead_die_and_who_came_in_shows_it);
-	tcase_add_test(cases, who_can_say_nothing_follows_who_came_in);
+	tcase_add_test(cases, members_that_went_ahead_die_and_a_newcomer_shows_that_the_view_has_begun);
+	tcase_add_test(cases, a_member_that_can_say_nothing_follows_a_newcomer);
 	tcase_add_test(cases, a_node_is_restarted);
 	tcase_add_test(cases, it_is_back_before_its_death_is_noticed);
 	tcase_add_test(cases, it_is_restarted_again_and_again);
-	tcase_add_test(cases, who_left_in_order_comes_back);
+	tcase_add_test(cases, a_node_that_left_in_order_comes_back);
 	tcase_add_test(cases, a_minority_lets_nobody_in);
 	tcase_add_test(cases, a_sender_rests_and_comes_back);
 	tcase_add_test(cases, a_sender_is_asked_to_rest);

@@ -9,7 +9,7 @@
 /* The first view has five of six nodes; two of them die while it changes. Three of six are no quorum of it, so a member that has
  * not gone on to the next view before can say nothing. But others have gone on, and need it there, where three of five are one.
  * In a seed or two no member that is left has gone on, and then none may. */
-START_TEST(who_is_left_in_a_first_view_follows)
+START_TEST(a_member_that_is_left_in_a_first_view_follows)
 {
 	unsigned went_on = 0;
 
@@ -83,7 +83,7 @@ static enum whorl_role begins_another(const struct whorl_view *view, const char 
 
 /* It forgets what it has of the first before it is upcalled for a message of the other: a node that comes there later has the same
  * from it as from 3. */
-START_TEST(who_moves_into_a_fresh_shard_begins_with_nothing)
+START_TEST(a_node_that_moves_into_a_fresh_shard_begins_with_nothing)
 {
 	FOREACH_SEED(t)
 	{
@@ -125,7 +125,7 @@ static bool has_the_state_of_0(const struct timeline *t, uint32_t node)
 }
 
 /* What 1 sends again there, because 0 had not heard it, 2 has delivered in the shard before, and forgotten. */
-START_TEST(who_forgets_a_shard_has_what_is_sent_again)
+START_TEST(a_node_that_forgets_a_shard_has_what_is_sent_again)
 {
 	FOREACH_SEED(t)
 	{
@@ -157,7 +157,7 @@ static enum whorl_role two_send(const struct whorl_view *view, const char *subgr
 
 /* Unordered, that it has delivered its own messages says nothing of others: while 2, which stood still, takes
  * them in it goes on being a sender. */
-START_TEST(who_rests_waits_for_who_is_slow)
+START_TEST(a_sender_that_wants_to_rest_waits_for_a_slow_member)
 {
 	FOREACH_SEED(t)
 	{
@@ -203,7 +203,7 @@ static uint64_t owes(const struct timeline *t, uint32_t node)
 }
 
 /* The others deliver what it has said that it has; so does it, although it sends nothing itself and waits for a stopped one. */
-START_TEST(who_leaves_delivers_what_it_has_received)
+START_TEST(a_node_that_leaves_delivers_what_it_has_received)
 {
 	FOREACH_SEED(t)
 	{
@@ -232,7 +232,7 @@ END_TEST
 
 /* One of two has begun their first view and leaves it at once. The other was promised that view, and begins it; without that it would be
  * alone, and one of two forms no group. */
-START_TEST(who_leaves_waits_until_all_have_begun)
+START_TEST(a_node_that_leaves_waits_until_all_have_begun)
 {
 	FOREACH_SEED(t)
 	{
@@ -257,13 +257,13 @@ static Suite *suite(void)
 	TCase *cases = tcase_create("stays");
 
 	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, who_is_left_in_a_first_view_follows);
+	tcase_add_test(cases, a_member_that_is_left_in_a_first_view_follows);
 	tcase_add_test(cases, a_node_comes_back_to_its_shard_and_begins_with_less);
-	tcase_add_test(cases, who_moves_into_a_fresh_shard_begins_with_nothing);
-	tcase_add_test(cases, who_forgets_a_shard_has_what_is_sent_again);
-	tcase_add_test(cases, who_rests_waits_for_who_is_slow);
-	tcase_add_test(cases, who_leaves_delivers_what_it_has_received);
-	tcase_add_test(cases, who_leaves_waits_until_all_have_begun);
+	tcase_add_test(cases, a_node_that_moves_into_a_fresh_shard_begins_with_nothing);
+	tcase_add_test(cases, a_node_that_forgets_a_shard_has_what_is_sent_again);
+	tcase_add_test(cases, a_sender_that_wants_to_rest_waits_for_a_slow_member);
+	tcase_add_test(cases, a_node_that_leaves_delivers_what_it_has_received);
+	tcase_add_test(cases, a_node_that_leaves_waits_until_all_have_begun);
 	suite_add_tcase(all, cases);
 	return all;
 }

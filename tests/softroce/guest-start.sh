@@ -132,7 +132,7 @@ for port in /sys/class/virtio-ports/*; do
 	status) status_port=/dev/${port##*/} ;;
 	esac
 done
-$busybox mkfifo $files/output # a port can be opened once; a pipe by everybody who wants to write to his /dev/stderr
+$busybox mkfifo $files/output # a port can be opened once; a pipe by every program that writes to its /dev/stderr
 $busybox cat <$files/output >"$output_port" &
 copier=$!
 exec <>/dev/null >$files/output 2>&1

@@ -274,15 +274,15 @@ static inline uint64_t mine(const struct member *m, uint32_t offset)
 	return said(m, m->image.my_rank, offset);
 }
 
-static inline void say_suspected(struct member *m, uint32_t from, uint32_t whom, uint64_t kind)
+static inline void say_suspected(struct member *m, uint32_t from, uint32_t rank, uint64_t kind)
 {
-	say(m, from, m->columns.suspected.offset + 8 * whom, kind);
+	say(m, from, m->columns.suspected.offset + 8 * rank, kind);
 	say(m, from, m->columns.suspicions.offset, said(m, from, m->columns.suspicions.offset) + 1);
 }
 
-static inline uint64_t my_suspicion(const struct member *m, uint32_t whom)
+static inline uint64_t my_suspicion(const struct member *m, uint32_t rank)
 {
-	return mine(m, m->columns.suspected.offset + 8 * whom);
+	return mine(m, m->columns.suspected.offset + 8 * rank);
 }
 
 /* When the words at these offsets were pushed, 0: never. */

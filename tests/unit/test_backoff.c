@@ -38,7 +38,7 @@ static uint64_t wait_until_sleep(struct world *w, struct wh_backoff *backoff)
 	return backoff->yields - before;
 }
 
-START_TEST(beside_those_who_yield_it_yields_for_its_time)
+START_TEST(beside_threads_that_yield_it_yields_for_its_time)
 {
 	struct wh_backoff backoff = {0};
 	struct world w;
@@ -58,7 +58,7 @@ static void lose_turns(struct world *w, struct wh_backoff *backoff)
 }
 
 /* Some turns are lost, and then none for 64 times as long as one, and then one of that. */
-START_TEST(beside_one_who_computes_it_sleeps_at_once)
+START_TEST(beside_a_thread_that_computes_it_sleeps_at_once)
 {
 	struct wh_backoff backoff = {0};
 	struct world w;
@@ -91,7 +91,7 @@ START_TEST(a_long_turn_now_and_then_is_no_rule)
 }
 END_TEST
 
-START_TEST(it_yields_again_when_he_has_gone)
+START_TEST(it_yields_again_when_the_computing_thread_has_gone)
 {
 	struct wh_backoff backoff = {0};
 	struct world w;
@@ -120,7 +120,7 @@ START_TEST(a_stop_counts_for_a_second)
 }
 END_TEST
 
-START_TEST(who_never_sleeps_always_yields)
+START_TEST(a_thread_that_never_sleeps_always_yields)
 {
 	struct wh_backoff backoff = {0};
 	struct world w;
@@ -137,12 +137,12 @@ static Suite *suite(void)
 	Suite *backoff = suite_create("backoff");
 	TCase *all = tcase_create("backoff");
 
-	tcase_add_test(all, beside_those_who_yield_it_yields_for_its_time);
-	tcase_add_test(all, beside_one_who_computes_it_sleeps_at_once);
+	tcase_add_test(all, beside_threads_that_yield_it_yields_for_its_time);
+	tcase_add_test(all, beside_a_thread_that_computes_it_sleeps_at_once);
 	tcase_add_test(all, a_long_turn_now_and_then_is_no_rule);
-	tcase_add_test(all, it_yields_again_when_he_has_gone);
+	tcase_add_test(all, it_yields_again_when_the_computing_thread_has_gone);
 	tcase_add_test(all, a_stop_counts_for_a_second);
-	tcase_add_test(all, who_never_sleeps_always_yields);
+	tcase_add_test(all, a_thread_that_never_sleeps_always_yields);
 	suite_add_tcase(backoff, all);
 	return backoff;
 }

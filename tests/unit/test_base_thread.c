@@ -127,7 +127,7 @@ static void *stand_back(void *arg)
 }
 
 /* The thread alone: neither the one that made it, nor the process. */
-START_TEST(who_stands_back_leaves_its_place_to_others)
+START_TEST(a_thread_that_stands_back_leaves_its_place_to_others)
 {
 	int nice = getpriority(PRIO_PROCESS, (id_t)gettid()), policy = sched_getscheduler(0);
 	struct modest modest;
@@ -246,7 +246,7 @@ static Suite *suite(void)
 	tcase_add_test(create, thread_blocks_signals_and_the_creator_does_not);
 	tcase_add_test(create, thread_has_its_name);
 	tcase_add_test(create, thread_is_pinned);
-	tcase_add_test(create, who_stands_back_leaves_its_place_to_others);
+	tcase_add_test(create, a_thread_that_stands_back_leaves_its_place_to_others);
 	tcase_add_test(create, no_such_cpu_is_said);
 	tcase_set_timeout(barrier, 30);
 	tcase_add_test(barrier, one_side_of_the_barrier_sees_the_other);

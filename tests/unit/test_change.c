@@ -120,7 +120,7 @@ START_TEST(another_failure_makes_another_attempt)
 END_TEST
 
 /* After the decision it stays in the next view, and is suspected there; its echo is not waited for. */
-START_TEST(who_fails_after_the_decision_goes_along)
+START_TEST(a_member_that_fails_after_the_decision_goes_along)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -432,7 +432,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_leader_waits_for_everybody);
 	tcase_add_test(cases, the_memory_of_the_next_view_comes_first);
 	tcase_add_test(cases, another_failure_makes_another_attempt);
-	tcase_add_test(cases, who_fails_after_the_decision_goes_along);
+	tcase_add_test(cases, a_member_that_fails_after_the_decision_goes_along);
 	tcase_add_test(cases, a_follower_from_proposal_to_installation);
 	tcase_add_test(cases, a_follower_goes_from_attempt_to_attempt);
 	tcase_add_test(cases, words_of_the_next_attempt_come_early);

@@ -154,7 +154,7 @@ START_TEST(an_echo_is_not_echoed)
 END_TEST
 
 /* Another member has gone ahead: it has seen all echoes, and will say no more. */
-START_TEST(who_is_behind_catches_up)
+START_TEST(a_member_that_is_behind_catches_up)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -195,7 +195,7 @@ static struct member *left_alone(void)
 
 /* A member that has installed says in its row that others have failed. Its installation is final all the same, and there is nothing
  * to be said of the others here: it is the next view's matter. */
-START_TEST(who_hears_nobody_follows_and_says_nothing)
+START_TEST(a_member_that_hears_nobody_follows_and_says_nothing)
 {
 	struct member *m = left_alone();
 
@@ -214,7 +214,7 @@ END_TEST
 
 /* No member says here that it has installed. But some member beats in the next view, which is the one that was agreed to: that view
  * has begun, whatever members have said of each other before that cannot be said here (_i = 1). */
-START_TEST(who_hears_nobody_follows_those_who_have_begun)
+START_TEST(a_member_that_hears_nobody_follows_those_that_have_begun)
 {
 	struct member *m = left_alone();
 
@@ -252,7 +252,7 @@ END_TEST
 /* ---- members that hold up the others --------------------------------------------------------------------------------------- */
 
 /* Two time-outs for a member that does not follow, and four for a leader that does not lead: then it is suspected, though heard. */
-START_TEST(who_does_not_follow_is_suspected)
+START_TEST(a_member_that_does_not_follow_is_suspected)
 {
 	struct member *m = member_make((uint32_t)_i, 5, -1);
 	const char *others = _i == 0 ? "123" : "023";
@@ -323,11 +323,11 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_successor_heeds_suspicions);
 	tcase_add_test(cases, a_follower_echoes_each_leader_in_turn);
 	tcase_add_test(cases, an_echo_is_not_echoed);
-	tcase_add_loop_test(cases, who_is_behind_catches_up, 0, 3);
-	tcase_add_test(cases, who_hears_nobody_follows_and_says_nothing);
-	tcase_add_loop_test(cases, who_hears_nobody_follows_those_who_have_begun, 0, 2);
+	tcase_add_loop_test(cases, a_member_that_is_behind_catches_up, 0, 3);
+	tcase_add_test(cases, a_member_that_hears_nobody_follows_and_says_nothing);
+	tcase_add_loop_test(cases, a_member_that_hears_nobody_follows_those_that_have_begun, 0, 2);
 	tcase_add_test(cases, a_view_that_has_begun_is_no_decision);
-	tcase_add_loop_test(cases, who_does_not_follow_is_suspected, 0, 2);
+	tcase_add_loop_test(cases, a_member_that_does_not_follow_is_suspected, 0, 2);
 	tcase_add_test(cases, nobody_is_suspected_if_all_lag);
 	tcase_add_test(cases, a_late_loop_is_patient);
 	suite_add_tcase(all, cases);

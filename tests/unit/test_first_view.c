@@ -62,7 +62,7 @@ END_TEST
 
 /* Only by a node that is forming. One that still looks around may meet a member; one that only joins forms nothing, nor does
  * one that has met a member. */
-START_TEST(only_who_forms_accepts)
+START_TEST(only_a_forming_node_accepts)
 {
 	struct lab *lab = lab_make(1, 3);
 
@@ -236,7 +236,7 @@ START_TEST(a_majority_is_lost)
 END_TEST
 
 /* More than half of the configured nodes, and not of the view's members alone. */
-START_TEST(a_majority_is_of_those_who_are_configured)
+START_TEST(a_majority_is_of_all_configured_nodes)
 {
 	uint32_t configured = _i == 0 ? 5 : 4;
 	struct lab *lab = lab_make(1, configured);
@@ -288,7 +288,7 @@ START_TEST(not_all_come)
 END_TEST
 
 /* A node that the coordinator has met, but not this one, may have ended before: it is waited for less long than the coordinator. */
-START_TEST(who_is_never_met_is_missed)
+START_TEST(a_node_that_is_never_met_is_missed)
 {
 	struct lab *lab = lab_of_three(1);
 
@@ -359,7 +359,7 @@ START_TEST(a_member_is_met)
 }
 END_TEST
 
-START_TEST(who_gives_up_drops_it)
+START_TEST(a_node_that_gives_up_drops_the_first_view)
 {
 	struct lab *lab = lab_of_follower(_i == 1);
 
@@ -377,7 +377,7 @@ static Suite *suite(void)
 	TCase *cases = tcase_create("first_view");
 
 	tcase_add_test(cases, a_follower_goes_along);
-	tcase_add_loop_test(cases, only_who_forms_accepts, 0, 6);
+	tcase_add_loop_test(cases, only_a_forming_node_accepts, 0, 6);
 	tcase_add_test(cases, the_lowest_follows);
 	tcase_add_loop_test(cases, one_coordinator_is_followed, 0, 2);
 	tcase_add_test(cases, keys_only_grow);
@@ -385,14 +385,14 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, another_group_is_met, 0, 2);
 	tcase_add_loop_test(cases, a_first_view_is_withdrawn, 0, 2);
 	tcase_add_loop_test(cases, a_majority_is_lost, 0, 6);
-	tcase_add_loop_test(cases, a_majority_is_of_those_who_are_configured, 0, 2);
+	tcase_add_loop_test(cases, a_majority_is_of_all_configured_nodes, 0, 2);
 	tcase_add_test(cases, what_somebody_has_dropped);
 	tcase_add_test(cases, not_all_come);
 	tcase_add_test(cases, not_all_come_and_the_coordinator_is_lost);
-	tcase_add_test(cases, who_is_never_met_is_missed);
+	tcase_add_test(cases, a_node_that_is_never_met_is_missed);
 	tcase_add_test(cases, nobody_comes);
 	tcase_add_loop_test(cases, a_member_is_met, 0, 3);
-	tcase_add_loop_test(cases, who_gives_up_drops_it, 0, 2);
+	tcase_add_loop_test(cases, a_node_that_gives_up_drops_the_first_view, 0, 2);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

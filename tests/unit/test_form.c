@@ -39,7 +39,7 @@ END_TEST
 
 /* A node that says nothing is not waited for for ever. But as long as the transport knows of a node that is there and has
  * not been met, that one is. */
-START_TEST(who_is_silent_is_waited_for_for_a_while)
+START_TEST(a_silent_node_is_waited_for_for_a_while)
 {
 	struct lab *lab = lab_of_three(0);
 
@@ -60,7 +60,7 @@ START_TEST(who_is_silent_is_waited_for_for_a_while)
 END_TEST
 
 /* A node that meets a member forms nothing, nor does one that only joins, or has an id that is not configured. */
-START_TEST(who_forms_nothing)
+START_TEST(nodes_that_may_not_form_a_group_form_none)
 {
 	struct lab *lab = lab_make(_i == 2 ? 3 : 1, 3);
 
@@ -192,7 +192,7 @@ START_TEST(a_majority_after_the_time_out)
 END_TEST
 
 /* A node that is configured otherwise is not counted; when half of them are, there can be no group. */
-START_TEST(who_differs_is_not_counted)
+START_TEST(a_node_that_is_configured_otherwise_is_not_counted)
 {
 	struct lab *lab = lab_make(0, _i == 2 ? 4 : 3);
 
@@ -307,7 +307,7 @@ END_TEST
 /* Not all come: the view is dropped after a start time-out. The next is without the node that did not open its image, as
  * long as the rest is a majority. That node comes in again after a while. The key is another, beyond all that the nodes
  * that come have accepted. */
-START_TEST(who_does_not_come_is_left_out)
+START_TEST(a_node_that_does_not_come_is_left_out)
 {
 	struct lab *lab = lab_of_three(0);
 
@@ -660,19 +660,19 @@ static Suite *suite(void)
 	TCase *cases = tcase_create("form");
 
 	tcase_add_test(cases, nobody_forms_before_having_looked_around);
-	tcase_add_loop_test(cases, who_is_silent_is_waited_for_for_a_while, 0, 2);
-	tcase_add_loop_test(cases, who_forms_nothing, 0, 3);
+	tcase_add_loop_test(cases, a_silent_node_is_waited_for_for_a_while, 0, 2);
+	tcase_add_loop_test(cases, nodes_that_may_not_form_a_group_form_none, 0, 3);
 	tcase_add_loop_test(cases, a_founder_is_alone, 0, 2);
 	tcase_add_test(cases, others_wait_for_the_founder);
 	tcase_add_test(cases, a_founder_that_comes_back);
 	tcase_add_test(cases, all_at_once_without_waiting);
 	tcase_add_loop_test(cases, a_majority_after_the_time_out, 0, 2);
-	tcase_add_loop_test(cases, who_differs_is_not_counted, 0, 3);
+	tcase_add_loop_test(cases, a_node_that_is_configured_otherwise_is_not_counted, 0, 3);
 	tcase_add_test(cases, the_transport_refuses_too_many);
 	tcase_add_test(cases, a_layout_that_cannot_be);
 	tcase_add_loop_test(cases, the_lowest_coordinates, 0, 2);
 	tcase_add_loop_test(cases, a_lower_one_comes, 0, 2);
-	tcase_add_test(cases, who_does_not_come_is_left_out);
+	tcase_add_test(cases, a_node_that_does_not_come_is_left_out);
 	tcase_add_test(cases, keys_of_others_do_not_count);
 	tcase_add_loop_test(cases, it_takes_all_or_a_majority, 0, 3);
 	tcase_add_loop_test(cases, what_has_been_in_a_group_forms_none_by_majority, 0, 4);

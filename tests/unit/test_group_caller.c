@@ -149,7 +149,7 @@ static bool is_asleep(struct program *program)
 
 /* A thread that waits for the window takes the loop from a program that sleeps with its doorbell armed. When it gives
  * the loop back, the program must not be left asleep with the doorbell disarmed. */
-START_TEST(whoever_borrows_the_loop_gives_it_back)
+START_TEST(a_thread_that_borrows_the_loop_gives_it_back)
 {
 	uint64_t began = now_ms();
 	struct program program;
@@ -323,7 +323,7 @@ static Suite *suite(void)
 	tcase_add_test(t, a_dedicated_node_takes_no_steps);
 	tcase_add_test(t, one_thread_drives_two_nodes);
 	tcase_add_test(t, a_program_sleeps_in_its_own_epoll);
-	tcase_add_test(t, whoever_borrows_the_loop_gives_it_back);
+	tcase_add_test(t, a_thread_that_borrows_the_loop_gives_it_back);
 	tcase_add_test(t, a_node_that_has_failed_sleeps);
 	tcase_add_test(t, a_descriptor_that_comes_late);
 	tcase_add_test(t, wait_sleeps_until_there_is_something);

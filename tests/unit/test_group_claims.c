@@ -126,7 +126,7 @@ END_TEST
 
 /* A program that waits for its window and for other things, and now and then has something to send. Messages come and go, there is
  * room nearly always; it wakes for its own arms and for nothing else. */
-START_TEST(who_has_nothing_to_send_sleeps)
+START_TEST(a_program_that_has_nothing_to_send_sleeps)
 {
 	unsigned long wakes = 0, arms = 0, sent = 0;
 	struct whorl_claim claim;
@@ -440,7 +440,7 @@ static Suite *suite(void)
 	tcase_add_test(t, a_full_window_says_again);
 	tcase_add_test(t, the_window_has_a_descriptor);
 	tcase_add_test(t, each_arm_is_told_of_room_once);
-	tcase_add_test(t, who_has_nothing_to_send_sleeps);
+	tcase_add_test(t, a_program_that_has_nothing_to_send_sleeps);
 	tcase_add_test(t, a_claim_is_finished_once);
 	tcase_add_test(t, many_threads_wait_for_one_window);
 	tcase_add_test(t, the_largest_window_goes_round);

@@ -182,7 +182,7 @@ static bool is_removed(const struct cluster *c, unsigned id)
 }
 
 /* A member that stood still and was removed learns that before it sends anything. */
-START_TEST(who_is_removed_sends_nothing)
+START_TEST(a_removed_member_sends_nothing)
 {
 	struct cluster c;
 
@@ -251,7 +251,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, the_pass_in_which_a_node_fails_is_over);
 	tcase_add_test(cases, what_is_not_upcalled_is_not_acknowledged);
 	tcase_add_test(cases, nothing_is_sent_in_that_pass);
-	tcase_add_test(cases, who_is_removed_sends_nothing);
+	tcase_add_test(cases, a_removed_member_sends_nothing);
 	tcase_add_test(cases, nothing_is_upcalled_afterwards);
 	tcase_add_test(cases, what_is_refused_is_aborted);
 	suite_add_tcase(suite, cases);

@@ -171,7 +171,7 @@ START_TEST(a_majority_begins_without_the_rest)
 END_TEST
 
 /* Two of three would be no quorum of five: it stays until the quorum is the view's own. */
-START_TEST(who_leaves_a_bare_majority_lets_it_go_on)
+START_TEST(a_node_that_leaves_a_bare_majority_lets_it_go_on)
 {
 	struct cluster c;
 
@@ -228,7 +228,7 @@ START_TEST(a_founder_begins_alone)
 }
 END_TEST
 
-START_TEST(who_only_joins_forms_nothing)
+START_TEST(a_node_that_only_joins_forms_nothing)
 {
 	struct cluster c;
 	char text[256];
@@ -453,10 +453,10 @@ static Suite *suite(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, a_majority_begins_without_the_rest);
-	tcase_add_test(t, who_leaves_a_bare_majority_lets_it_go_on);
+	tcase_add_test(t, a_node_that_leaves_a_bare_majority_lets_it_go_on);
 	tcase_add_test(t, half_is_no_majority);
 	tcase_add_test(t, a_founder_begins_alone);
-	tcase_add_test(t, who_only_joins_forms_nothing);
+	tcase_add_test(t, a_node_that_only_joins_forms_nothing);
 	tcase_add_test(t, eight_at_once_are_one_group);
 	tcase_add_loop_test(t, a_newcomer_has_the_state, 0, 2);
 	tcase_add_test(t, a_newcomer_says_how_much_it_has);

@@ -176,7 +176,7 @@ START_TEST(an_id_is_there_once)
 END_TEST
 
 /* An operator's word is for a configured node, and for no other than the founder. (What it does: test_form.c.) */
-START_TEST(who_may_be_told_to_form_a_group)
+START_TEST(a_configured_node_may_be_told_to_form_a_group)
 {
 	const struct whorl_open_options told = {.size = sizeof(told), .form = true};
 	whorl_config *config = config_of("[group]\nname = told-to-form\nnodes = 2\nnodes_max = 3\n[subgroup s]\n");
@@ -461,7 +461,7 @@ static Suite *suite(void)
 	tcase_add_test(t, files_are_read);
 	tcase_add_test(t, an_id_is_one_of_the_group);
 	tcase_add_test(t, an_id_is_there_once);
-	tcase_add_test(t, who_may_be_told_to_form_a_group);
+	tcase_add_test(t, a_configured_node_may_be_told_to_form_a_group);
 	tcase_add_test(t, a_record_that_cannot_be_read);
 	tcase_add_test(t, memory_is_estimated_and_limited);
 	tcase_add_test(t, transports_that_cannot_be_had);

@@ -95,7 +95,7 @@ START_TEST(a_rest_that_was_said)
 END_TEST
 
 /* It goes on resting in the views that follow, and comes back when it says so. */
-START_TEST(who_rests_goes_on_resting)
+START_TEST(a_resting_member_goes_on_resting)
 {
 	struct cluster c;
 
@@ -130,7 +130,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, what_has_been_claimed_is_delivered_first, 0, 4);
 	tcase_add_test(cases, a_rest_that_was_not_said);
 	tcase_add_loop_test(cases, a_rest_that_was_said, 0, 2);
-	tcase_add_test(cases, who_rests_goes_on_resting);
+	tcase_add_test(cases, a_resting_member_goes_on_resting);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

@@ -117,7 +117,7 @@ START_TEST(an_accepted_commit_is_delivered)
 END_TEST
 
 /* A failure waits for no sender's open claim, nor does a sender that ends lose anything by it. */
-START_TEST(a_failure_does_not_wait_for_who_ends)
+START_TEST(a_failure_does_not_wait_for_a_sender_that_ends)
 {
 	struct rule rule = {.members = 4};
 	struct whorl_claim open;
@@ -138,7 +138,7 @@ START_TEST(a_failure_does_not_wait_for_who_ends)
 END_TEST
 
 /* It is made a sender again before it has ended: as if nothing had been. */
-START_TEST(who_ends_is_made_a_sender_again)
+START_TEST(a_sender_that_ends_is_made_a_sender_again)
 {
 	struct rule rule = {.members = 4};
 	struct whorl_claim open, more;
@@ -163,7 +163,7 @@ START_TEST(who_ends_is_made_a_sender_again)
 END_TEST
 
 /* The third case: no member is left that it could send to. Its program is told, after the view. */
-START_TEST(who_is_taken_out_is_told_what_is_gone)
+START_TEST(a_node_that_is_taken_out_is_told_what_is_gone)
 {
 	struct rule rule = {.members = 3, .takes_out = true};
 	struct whorl_claim claims[4];
@@ -216,9 +216,9 @@ static Suite *suite(void)
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, an_accepted_commit_is_delivered, 0, 2);
-	tcase_add_test(cases, a_failure_does_not_wait_for_who_ends);
-	tcase_add_test(cases, who_ends_is_made_a_sender_again);
-	tcase_add_loop_test(cases, who_is_taken_out_is_told_what_is_gone, 0, 2);
+	tcase_add_test(cases, a_failure_does_not_wait_for_a_sender_that_ends);
+	tcase_add_test(cases, a_sender_that_ends_is_made_a_sender_again);
+	tcase_add_loop_test(cases, a_node_that_is_taken_out_is_told_what_is_gone, 0, 2);
 	tcase_add_test(cases, a_function_of_the_number_comes_to_rest);
 	suite_add_tcase(suite, cases);
 	return suite;

@@ -169,7 +169,7 @@ START_TEST(what_was_not_received_is_sent_again)
 END_TEST
 
 /* While a view changes, and when it has changed, a window that was full makes room again: no node waits for one that has left. */
-START_TEST(who_left_does_not_hold_the_window)
+START_TEST(a_node_that_has_left_does_not_hold_the_window)
 {
 	struct cluster c;
 
@@ -512,7 +512,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, claims_take_their_place_in_any_view, 0, 2);
 	tcase_add_test(t, an_open_claim_keeps_its_memory);
 	tcase_add_loop_test(t, what_was_not_received_is_sent_again, 0, 2);
-	tcase_add_loop_test(t, who_left_does_not_hold_the_window, 0, 2);
+	tcase_add_loop_test(t, a_node_that_has_left_does_not_hold_the_window, 0, 2);
 	tcase_add_loop_test(t, the_others_take_all_numbers_that_there_are, 0, 4);
 	tcase_add_loop_test(t, a_removed_sender_is_in_doubt, 0, 2);
 	tcase_add_loop_test(t, claims_of_several_views_outlive_the_node, 0, 2);

@@ -110,7 +110,7 @@ START_TEST(the_first_view_is_told)
 END_TEST
 
 /* Whichever node leaves, the leader too (_i): the others are told, in between the messages of the two views. */
-START_TEST(who_leaves_is_left_out)
+START_TEST(a_node_that_leaves_is_left_out)
 {
 	static const char *const members[] = {"1,2", "0,2", "0,1"}, *const left[] = {"0", "1", "2"};
 	const unsigned one = _i == 0, other = _i == 2 ? 1 : 2;
@@ -191,7 +191,7 @@ static bool others_have_gone_on(struct cluster *c, unsigned stalled)
 }
 
 /* A node that makes no pass for too long learns that the others have gone on, and delivers nothing more. */
-START_TEST(who_stands_still_is_removed)
+START_TEST(a_node_that_stands_still_is_removed)
 {
 	const unsigned stalled = (unsigned)_i, other = stalled == 0;
 	struct told told[3];
@@ -460,9 +460,9 @@ static Suite *suite(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, the_first_view_is_told);
-	tcase_add_loop_test(t, who_leaves_is_left_out, 0, 3);
+	tcase_add_loop_test(t, a_node_that_leaves_is_left_out, 0, 3);
 	tcase_add_loop_test(t, the_last_one_goes_on_alone, 0, 2);
-	tcase_add_loop_test(t, who_stands_still_is_removed, 0, 3);
+	tcase_add_loop_test(t, a_node_that_stands_still_is_removed, 0, 3);
 	tcase_add_test(t, one_of_two_waits);
 	tcase_add_loop_test(t, the_tie_breaker_goes_on_alone, 0, 2);
 	tcase_add_test(t, shards_live_as_long_as_their_members);

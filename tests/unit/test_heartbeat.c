@@ -59,7 +59,7 @@ START_TEST(it_beats_every_quarter_of_the_time_out)
 }
 END_TEST
 
-START_TEST(who_is_silent_is_overdue_after_the_time_out)
+START_TEST(a_silent_member_is_overdue_after_the_time_out)
 {
 	struct member *m = member_make(0, 4, -1);
 
@@ -74,7 +74,7 @@ START_TEST(who_is_silent_is_overdue_after_the_time_out)
 }
 END_TEST
 
-START_TEST(who_is_heard_again_is_not_overdue)
+START_TEST(a_member_that_is_heard_again_is_not_overdue)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -130,7 +130,7 @@ END_TEST
 
 /* Why half: when a member is silent for no longer than the other half, nothing that this loop misses looks like a death. Its beats
  * were sent, and come to be seen only after the first look of a loop that had stopped. */
-START_TEST(who_is_heard_in_time_is_not_overdue)
+START_TEST(a_member_that_is_heard_in_time_is_not_overdue)
 {
 	for (uint64_t stop_ns = 0; stop_ns <= 2 * TIMEOUT_NS; stop_ns += TIMEOUT_NS / 16) {
 		struct member *m = member_make(0, 3, -1);
@@ -148,7 +148,7 @@ START_TEST(who_is_heard_in_time_is_not_overdue)
 }
 END_TEST
 
-START_TEST(a_view_begins_with_who_was_heard_before)
+START_TEST(a_view_begins_with_the_members_that_were_heard_before)
 {
 	const bool before[4] = {true, true, false, true};
 	struct member *m = member_make(0, 4, -1);
@@ -178,7 +178,7 @@ static void pass_arrivals(struct member *m, uint64_t *arrived, unsigned quarters
 }
 
 /* Heartbeats that wait behind what is arriving. */
-START_TEST(whose_bytes_arrive_is_heard)
+START_TEST(a_member_is_heard_when_its_bytes_arrive)
 {
 	struct member *m = member_make(0, 4, -1);
 	uint64_t arrived[MEMBERS_MAX] = {0};
@@ -227,7 +227,7 @@ START_TEST(bytes_that_a_late_loop_finds_say_nothing)
 END_TEST
 
 /* It hears no quorum, said its last heartbeat; while the next waits behind its bytes that may have changed. */
-START_TEST(who_is_late_to_say_whom_it_hears_is_not_deaf)
+START_TEST(a_member_that_is_late_to_say_that_it_hears_a_quorum_is_not_deaf)
 {
 	struct member *m = member_make(0, 2, -1);
 	uint64_t arrived[MEMBERS_MAX] = {0};
@@ -265,15 +265,15 @@ static Suite *suite(void)
 	TCase *cases = tcase_create("heartbeat");
 
 	tcase_add_test(cases, it_beats_every_quarter_of_the_time_out);
-	tcase_add_test(cases, who_is_silent_is_overdue_after_the_time_out);
-	tcase_add_test(cases, who_is_heard_again_is_not_overdue);
+	tcase_add_test(cases, a_silent_member_is_overdue_after_the_time_out);
+	tcase_add_test(cases, a_member_that_is_heard_again_is_not_overdue);
 	tcase_add_test(cases, a_late_loop_starts_the_deadlines_again);
 	tcase_add_test(cases, how_late_is_late);
-	tcase_add_test(cases, who_is_heard_in_time_is_not_overdue);
-	tcase_add_test(cases, a_view_begins_with_who_was_heard_before);
-	tcase_add_test(cases, whose_bytes_arrive_is_heard);
+	tcase_add_test(cases, a_member_that_is_heard_in_time_is_not_overdue);
+	tcase_add_test(cases, a_view_begins_with_the_members_that_were_heard_before);
+	tcase_add_test(cases, a_member_is_heard_when_its_bytes_arrive);
 	tcase_add_test(cases, bytes_that_a_late_loop_finds_say_nothing);
-	tcase_add_test(cases, who_is_late_to_say_whom_it_hears_is_not_deaf);
+	tcase_add_test(cases, a_member_that_is_late_to_say_that_it_hears_a_quorum_is_not_deaf);
 	tcase_add_test(cases, a_member_alone);
 	suite_add_tcase(all, cases);
 	return all;

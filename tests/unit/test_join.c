@@ -233,7 +233,7 @@ START_TEST(invitations_that_cannot_be)
 }
 END_TEST
 
-START_TEST(who_cannot_open_does_not_follow)
+START_TEST(a_node_that_cannot_open_does_not_follow)
 {
 	struct lab *lab = lab_of_seeker();
 
@@ -291,7 +291,7 @@ START_TEST(an_invitation_is_overtaken)
 END_TEST
 
 /* All nodes that could say that it has begun are lost, or say that they are no members. Other newcomers do not matter. */
-START_TEST(all_who_invited_are_lost)
+START_TEST(an_invitation_is_void_when_all_nodes_that_could_tell_are_lost)
 {
 	struct lab *lab = lab_of_invited(_i % 2 == 1);
 
@@ -361,7 +361,7 @@ END_TEST
 
 /* ---- the end, and words ------------------------------------------------------------------------------------------ */
 
-START_TEST(who_gives_up_says_so)
+START_TEST(a_node_that_gives_up_says_so)
 {
 	struct lab *lab = lab_of_invited(_i == 1);
 
@@ -418,13 +418,13 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_view_does_not_begin_before_its_memory_is_open, 0, 2);
 	tcase_add_loop_test(cases, lower_keys_are_out_of_date, 0, 2);
 	tcase_add_test(cases, invitations_that_cannot_be);
-	tcase_add_test(cases, who_cannot_open_does_not_follow);
+	tcase_add_test(cases, a_node_that_cannot_open_does_not_follow);
 	tcase_add_loop_test(cases, an_invitation_is_withdrawn, 0, 2);
 	tcase_add_loop_test(cases, an_invitation_is_overtaken, 0, 4);
-	tcase_add_loop_test(cases, all_who_invited_are_lost, 0, 6);
+	tcase_add_loop_test(cases, an_invitation_is_void_when_all_nodes_that_could_tell_are_lost, 0, 6);
 	tcase_add_loop_test(cases, a_member_that_was_never_met, 0, 3);
 	tcase_add_test(cases, what_has_begun_is_not_dropped);
-	tcase_add_loop_test(cases, who_gives_up_says_so, 0, 2);
+	tcase_add_loop_test(cases, a_node_that_gives_up_says_so, 0, 2);
 	tcase_add_test(cases, what_it_waits_for);
 	suite_add_tcase(suite, cases);
 	return suite;

@@ -71,7 +71,7 @@ static void invite(struct lab *lab, const struct wh_view *view, uint64_t key, bo
 
 /* ---- nodes that ask ---------------------------------------------------------------------------------------------- */
 
-START_TEST(who_asks_may_come_in)
+START_TEST(a_node_that_asks_may_come_in)
 {
 	struct lab *lab = lab_of_member();
 
@@ -85,7 +85,7 @@ END_TEST
 
 /* What asks says what it is: its intro may be on its way. But not if it is configured otherwise, nor for another
  * life. */
-START_TEST(who_asks_before_it_is_introduced)
+START_TEST(a_node_may_ask_before_its_intro_has_come)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_wire join;
@@ -128,7 +128,7 @@ START_TEST(a_member_that_asks_is_no_newcomer)
 }
 END_TEST
 
-START_TEST(who_does_not_lead_says_who_does)
+START_TEST(a_member_that_does_not_lead_says_which_does)
 {
 	struct lab *lab = lab_of_member();
 
@@ -143,7 +143,7 @@ START_TEST(who_does_not_lead_says_who_does)
 }
 END_TEST
 
-START_TEST(who_asks_no_more_is_forgotten)
+START_TEST(a_node_that_asks_no_more_is_forgotten)
 {
 	struct lab *lab = lab_of_member();
 
@@ -275,7 +275,7 @@ END_TEST
 
 /* ---- nodes that are not any more --------------------------------------------------------------------------------- */
 
-START_TEST(who_is_recalled_is_told)
+START_TEST(a_node_is_told_when_its_invitation_is_withdrawn)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *both = next_view(lab, lab->roster.view, "", "3,4"),
@@ -307,7 +307,7 @@ START_TEST(who_is_recalled_is_told)
 END_TEST
 
 /* Of two invitations the later one counts: the withdrawal of the first needs not be said any more. */
-START_TEST(who_is_invited_again_is_not_told)
+START_TEST(a_node_that_is_invited_again_is_not_told)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view = next_view(lab, lab->roster.view, "", "3");
@@ -328,7 +328,7 @@ END_TEST
 
 /* A node that has not opened its image held up all others; it must ask again, and wait. One that has, and was not
  * ready yet, was held up. */
-START_TEST(who_did_not_open_waits)
+START_TEST(a_node_that_did_not_open_waits)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view = next_view(lab, lab->roster.view, "", "2,3,4");
@@ -350,7 +350,7 @@ START_TEST(who_did_not_open_waits)
 }
 END_TEST
 
-START_TEST(if_all_have_opened_who_is_not_there_waits)
+START_TEST(if_all_have_opened_a_node_that_is_not_there_waits)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view = next_view(lab, lab->roster.view, "", "2,3");
@@ -370,7 +370,7 @@ START_TEST(if_all_have_opened_who_is_not_there_waits)
 END_TEST
 
 /* It is invited again, with the next attempt: it has its time anew. */
-START_TEST(who_is_still_invited_is_not_late)
+START_TEST(a_node_that_is_still_invited_is_not_late)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *both = next_view(lab, lab->roster.view, "", "2,3"),
@@ -388,7 +388,7 @@ START_TEST(who_is_still_invited_is_not_late)
 END_TEST
 
 /* A member failed meanwhile: the nodes that were to come are not to blame. */
-START_TEST(who_was_held_up_does_not_wait)
+START_TEST(a_node_that_was_held_up_does_not_wait)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view = next_view(lab, lab->roster.view, "", "2,3");
@@ -412,7 +412,7 @@ static void fail_to_come(struct lab *lab, const struct wh_view *view)
 }
 
 /* Longer each time, up to a limit; even if it is another life each time, which does not wait so long. */
-START_TEST(who_does_not_come_waits_longer_each_time)
+START_TEST(a_node_that_does_not_come_waits_longer_each_time)
 {
 	struct lab *lab = lab_of_member();
 
@@ -478,7 +478,7 @@ END_TEST
 
 /* All in a first view hear that this node has no part in it any more, also those that it did not invite; but no other
  * life of them. */
-START_TEST(who_drops_a_first_view_says_so)
+START_TEST(a_node_that_drops_a_first_view_says_so)
 {
 	struct lab *lab = lab_make(0, 4);
 	struct wh_view *view = first_view(lab, "0,1,2,3", 4);
@@ -552,25 +552,25 @@ static Suite *suite(void)
 	Suite *suite = suite_create("requests");
 	TCase *cases = tcase_create("requests");
 
-	tcase_add_test(cases, who_asks_may_come_in);
-	tcase_add_loop_test(cases, who_asks_before_it_is_introduced, 0, 4);
+	tcase_add_test(cases, a_node_that_asks_may_come_in);
+	tcase_add_loop_test(cases, a_node_may_ask_before_its_intro_has_come, 0, 4);
 	tcase_add_test(cases, a_member_that_asks_is_no_newcomer);
-	tcase_add_test(cases, who_does_not_lead_says_who_does);
-	tcase_add_test(cases, who_asks_no_more_is_forgotten);
+	tcase_add_test(cases, a_member_that_does_not_lead_says_which_does);
+	tcase_add_test(cases, a_node_that_asks_no_more_is_forgotten);
 	tcase_add_test(cases, they_come_in_turn);
 	tcase_add_test(cases, newcomers_are_sent_the_view);
 	tcase_add_loop_test(cases, only_that_life_is_invited, 0, 2);
 	tcase_add_test(cases, pieces_go_on_where_they_stopped);
 	tcase_add_test(cases, the_next_invitation_begins_anew);
-	tcase_add_test(cases, who_is_recalled_is_told);
-	tcase_add_test(cases, who_is_invited_again_is_not_told);
-	tcase_add_test(cases, who_did_not_open_waits);
-	tcase_add_test(cases, if_all_have_opened_who_is_not_there_waits);
-	tcase_add_test(cases, who_is_still_invited_is_not_late);
-	tcase_add_test(cases, who_was_held_up_does_not_wait);
-	tcase_add_loop_test(cases, who_does_not_come_waits_longer_each_time, 0, 2);
+	tcase_add_test(cases, a_node_is_told_when_its_invitation_is_withdrawn);
+	tcase_add_test(cases, a_node_that_is_invited_again_is_not_told);
+	tcase_add_test(cases, a_node_that_did_not_open_waits);
+	tcase_add_test(cases, if_all_have_opened_a_node_that_is_not_there_waits);
+	tcase_add_test(cases, a_node_that_is_still_invited_is_not_late);
+	tcase_add_test(cases, a_node_that_was_held_up_does_not_wait);
+	tcase_add_loop_test(cases, a_node_that_does_not_come_waits_longer_each_time, 0, 2);
 	tcase_add_test(cases, a_view_that_has_begun_settles);
-	tcase_add_test(cases, who_drops_a_first_view_says_so);
+	tcase_add_test(cases, a_node_that_drops_a_first_view_says_so);
 	tcase_add_test(cases, an_intro_goes_before_an_invitation);
 	tcase_add_test(cases, a_coordinator_that_drops_it_blames);
 	suite_add_tcase(suite, cases);

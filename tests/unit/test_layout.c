@@ -69,18 +69,18 @@ struct change {
 };
 
 /* The bit of each of these, for each shard. */
-static void set_bits(const struct wh_view *view, const struct wh_newcomer *who, uint32_t count, uint64_t *bits)
+static void set_bits(const struct wh_view *view, const struct wh_newcomer *nodes, uint32_t count, uint64_t *bits)
 {
 	ck_assert_uint_eq(wh_rest_words(view), 1);
 	for (uint32_t g = 0; g < view->subgroup_count; g++)
 		for (uint32_t i = 0; i < count; i++)
-			bits[g] |= UINT64_C(1) << wh_view_rank(view, who[i].id);
+			bits[g] |= UINT64_C(1) << wh_view_rank(view, nodes[i].id);
 }
 
 /* The view after `*view`; it takes the place of `*view`. */
 static void next_view(struct wh_view **view, const char *what, const struct wh_layout_config *layout)
 {
-	struct wh_newcomer who[WH_NODES_MAX], newcomers[WH_NODES_MAX];
+	struct wh_newcomer nodes[WH_NODES_MAX], newcomers[WH_NODES_MAX];
 	bool removed[WH_NODES_MAX] = {false};
 	uint64_t rests[WH_SHARDS_MAX] = {0};
 	uint64_t ended[WH_SHARDS_MAX] = {0};
@@ -88,16 +88,16 @@ static void next_view(struct wh_view **view, const char *what, const struct wh_l
 	struct wh_view *after;
 
 	for (const char *at = what; *at != '\0'; at += strcspn(at, " "), at += *at == ' ') {
-		uint32_t count = newcomers_of(strchr("+ze", *at) != NULL ? at + 1 : at, *at == '+' ? newcomers : who);
+		uint32_t count = newcomers_of(strchr("+ze", *at) != NULL ? at + 1 : at, *at == '+' ? newcomers : nodes);
 
 		if (*at == '+')
 			next.newcomer_count = count;
 		else if (*at == 'z')
-			set_bits(*view, who, count, rests);
+			set_bits(*view, nodes, count, rests);
 		else if (*at == 'e')
-			set_bits(*view, who, count, ended);
+			set_bits(*view, nodes, count, ended);
 		for (uint32_t i = 0; *at >= '0' && *at <= '9' && i < count; i++)
-			removed[wh_view_rank(*view, who[i].id)] = true;
+			removed[wh_view_rank(*view, nodes[i].id)] = true;
 		if (*at == 'z')
 			next.rests = rests;
 		if (*at == 'e')
@@ -291,13 +291,13 @@ START_TEST(many_rest)
 			 WHORL_OK);
 	for (int g = 0; g < 3; g++) {
 		const struct wh_view_subgroup *shard = &view->subgroups[g];
-		const uint32_t *who = &resting[g];
+		const uint32_t *expected = &resting[g];
 
 		ck_assert_uint_eq(shard->resting_count, g < 2 ? 1 : 2);
 		ck_assert_uint_eq(shard->sender_count, shard->member_count - shard->resting_count);
 		for (uint32_t i = 0; i < shard->resting_count; i++) {
-			ck_assert_uint_eq(shard->resting[i], who[i]);
-			ck_assert_int_eq(wh_rank_find(shard->senders, shard->sender_count, who[i]), -1);
+			ck_assert_uint_eq(shard->resting[i], expected[i]);
+			ck_assert_int_eq(wh_rank_find(shard->senders, shard->sender_count, expected[i]), -1);
 		}
 	}
 	wh_view_free(before);
@@ -430,7 +430,7 @@ START_TEST(shards_are_checked_alone)
 	ck_assert_int_eq(wh_view_check_shards(4, "function", 64, NULL), WHORL_OK); /* not known yet */
 	ck_assert_int_eq(wh_view_check_shards(4, "function", 65, NULL), WHORL_CONFIG);
 	ck_assert_int_eq(wh_view_check_list(4, NULL, "function", NULL), WHORL_OK);
-	ck_assert_int_eq(wh_view_check_list(4, "function", "whoever", NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_check_list(4, "function", "anything", NULL), WHORL_OK);
 }
 END_TEST
 

@@ -141,7 +141,7 @@ END_TEST
 
 /* ---- nodes that do not come -------------------------------------------------------------------------------------- */
 
-START_TEST(who_has_gone_is_left_out)
+START_TEST(a_newcomer_that_has_gone_is_left_out)
 {
 	struct member *m = member_that_invites(3, "89");
 
@@ -183,7 +183,7 @@ START_TEST(a_proposal_is_withdrawn)
 END_TEST
 
 /* A newcomer has the failure time-out, and not more. */
-START_TEST(who_is_late_is_left_out)
+START_TEST(a_newcomer_that_is_late_is_left_out)
 {
 	struct member *m = member_that_invites(3, "89");
 
@@ -493,7 +493,7 @@ START_TEST(newcomers_that_cannot_be)
 END_TEST
 
 /* What the next view is made of is what the leader's record says, whatever this node reads of wishes. */
-START_TEST(a_follower_lets_rest_whom_the_leader_lets_rest)
+START_TEST(a_follower_lets_rest_the_members_that_the_leader_lets_rest)
 {
 	struct member *m = member_make(2, 3, -1);
 
@@ -551,9 +551,9 @@ static Suite *suite(void)
 	tcase_add_test(cases, the_memory_of_the_leader_comes_too);
 	tcase_add_loop_test(cases, newcomers_are_fewer_than_members, 0, 4);
 	tcase_add_loop_test(cases, when_newcomers_are_looked_for, 0, 3);
-	tcase_add_test(cases, who_has_gone_is_left_out);
+	tcase_add_test(cases, a_newcomer_that_has_gone_is_left_out);
 	tcase_add_test(cases, a_proposal_is_withdrawn);
-	tcase_add_test(cases, who_is_late_is_left_out);
+	tcase_add_test(cases, a_newcomer_that_is_late_is_left_out);
 	tcase_add_test(cases, what_does_not_come_to_pass_is_given_up);
 	tcase_add_loop_test(cases, nobody_stops_for_an_attempt_that_is_replaced, 0, 2);
 	tcase_add_test(cases, a_leader_that_has_no_memory);
@@ -567,7 +567,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_record_that_was_written_over, 0, 2);
 	tcase_add_test(cases, what_is_open_stays_while_a_record_is_awaited);
 	tcase_add_loop_test(cases, newcomers_that_cannot_be, 0, 5);
-	tcase_add_test(cases, a_follower_lets_rest_whom_the_leader_lets_rest);
+	tcase_add_test(cases, a_follower_lets_rest_the_members_that_the_leader_lets_rest);
 	tcase_add_test(cases, a_worn_view_is_renewed);
 	tcase_add_test(cases, a_renewal_is_opened);
 	suite_add_tcase(suite, cases);

@@ -215,7 +215,7 @@ static void say_ended(struct member *m, uint32_t rank, uint32_t subgroup)
 }
 
 /* It is looked for with heartbeats; what others than those that are to end say is nothing. */
-START_TEST(who_has_ended_ends)
+START_TEST(a_sender_that_says_that_it_has_ended_ends)
 {
 	struct member *m = member_make(0, 4, -1);
 
@@ -237,7 +237,7 @@ START_TEST(who_has_ended_ends)
 END_TEST
 
 /* Then it is a view like others, in which functions are asked. */
-START_TEST(who_has_ended_ends_with_others)
+START_TEST(a_sender_that_has_ended_ends_in_the_view_of_other_wishes)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -353,8 +353,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, wishes_are_met_alone_after_what_is_given_up, 0, 2);
 	tcase_add_test(cases, a_failure_meets_no_wishes);
 	tcase_add_test(cases, what_a_member_wishes);
-	tcase_add_test(cases, who_has_ended_ends);
-	tcase_add_loop_test(cases, who_has_ended_ends_with_others, 0, 2);
+	tcase_add_test(cases, a_sender_that_says_that_it_has_ended_ends);
+	tcase_add_loop_test(cases, a_sender_that_has_ended_ends_in_the_view_of_other_wishes, 0, 2);
 	tcase_add_test(cases, a_failure_ends_nobody);
 	tcase_add_test(cases, that_it_has_ended_is_said_once);
 	tcase_add_test(cases, a_first_view_of_few_is_renewed);

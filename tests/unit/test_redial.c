@@ -32,7 +32,7 @@ static void search_after(struct lab *lab, uint64_t ns)
 	wh_redial_search(&lab->redial);
 }
 
-START_TEST(who_does_not_answer_is_called_later_each_time)
+START_TEST(a_node_that_does_not_answer_is_called_later_each_time)
 {
 	uint64_t before = 0, in_ns;
 	struct lab lab;
@@ -104,7 +104,7 @@ START_TEST(the_search_ends_with_the_patience)
 }
 END_TEST
 
-START_TEST(who_was_away_searches_anew)
+START_TEST(a_node_that_was_away_searches_anew)
 {
 	struct lab lab;
 
@@ -142,11 +142,11 @@ static Suite *suite(void)
 	Suite *all = suite_create("redial");
 	TCase *cases = tcase_create("redial");
 
-	tcase_add_test(cases, who_does_not_answer_is_called_later_each_time);
+	tcase_add_test(cases, a_node_that_does_not_answer_is_called_later_each_time);
 	tcase_add_test(cases, all_new_ones_are_called_and_a_few_of_the_others);
 	tcase_add_test(cases, the_search_ends_when_all_are_sought);
 	tcase_add_test(cases, the_search_ends_with_the_patience);
-	tcase_add_test(cases, who_was_away_searches_anew);
+	tcase_add_test(cases, a_node_that_was_away_searches_anew);
 	tcase_add_test(cases, the_timer_runs_out_at_the_earliest_time);
 	suite_add_tcase(all, cases);
 	return all;

@@ -168,7 +168,7 @@ END_TEST
 
 /* ---- the gate ------------------------------------------------------------------------------------------------------------ */
 
-START_TEST(a_commit_rings_who_sleeps)
+START_TEST(a_commit_rings_a_loop_that_sleeps)
 {
 	struct bench *b = make(WINDOW, BYTES, true);
 	struct wh_claim one = claim(b), other = claim(b), third = claim(b);
@@ -245,7 +245,7 @@ END_TEST
 
 /* ---- waiting for room ---------------------------------------------------------------------------------------------------- */
 
-START_TEST(room_is_told_to_who_asked)
+START_TEST(room_is_told_to_a_thread_that_asked)
 {
 	struct bench *b = make(1, BYTES, true);
 	struct wh_claim c = claim(b);
@@ -400,11 +400,11 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_slot_forgets_its_last_message);
 	tcase_add_test(cases, the_largest_window);
 	tcase_add_loop_test(cases, numbers_come_to_an_end, 0, 5);
-	tcase_add_test(cases, a_commit_rings_who_sleeps);
+	tcase_add_test(cases, a_commit_rings_a_loop_that_sleeps);
 	tcase_add_test(cases, a_loop_is_lent_to_one);
 	tcase_add_test(cases, a_closed_ring_takes_no_claims);
 	tcase_add_test(cases, a_full_ring_that_closes_says_closed);
-	tcase_add_test(cases, room_is_told_to_who_asked);
+	tcase_add_test(cases, room_is_told_to_a_thread_that_asked);
 	tcase_add_test(cases, room_costs_nothing_when_nobody_asked);
 	suite_add_tcase(all, cases);
 	tcase_set_timeout(threads, 60);

@@ -100,7 +100,7 @@ START_TEST(the_first_of_my_view_is_not_told)
 }
 END_TEST
 
-START_TEST(who_cannot_be_told_is_told_later)
+START_TEST(a_node_that_cannot_be_told_now_is_told_later)
 {
 	struct lab *lab = lab_make(0, 3);
 	struct wh_wire forming = {.standing = WH_FORMING};
@@ -125,7 +125,7 @@ START_TEST(who_cannot_be_told_is_told_later)
 }
 END_TEST
 
-START_TEST(who_is_gone_is_told_nothing)
+START_TEST(a_node_that_is_gone_is_told_nothing)
 {
 	struct lab *lab = lab_make(0, 3);
 
@@ -230,7 +230,7 @@ static void drop(struct lab *lab, enum wh_wire_kind kind, uint64_t key)
 
 /* A node that has said that it has no part in a first view is lost to it, and to those before; not to later ones, and to no
  * other view. */
-START_TEST(who_has_dropped_a_first_view_is_lost_to_it)
+START_TEST(a_node_that_has_dropped_a_first_view_is_lost_to_it)
 {
 	struct lab *lab = lab_make(0, 3);
 	uint64_t life = incarnation_of(1, 0);
@@ -295,7 +295,7 @@ START_TEST(a_new_life_begins_anew)
 END_TEST
 
 /* It was waited for in vain, too: a little longer each time. */
-START_TEST(who_dies_invited_waits)
+START_TEST(a_node_that_dies_when_invited_waits)
 {
 	struct lab *lab = lab_make(0, 3);
 	struct wh_known_node *known = &lab->roster.known_nodes[1];
@@ -384,15 +384,15 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, each_change_is_told, 0, 7);
 	tcase_add_test(cases, members_of_my_view_are_not_told);
 	tcase_add_test(cases, the_first_of_my_view_is_not_told);
-	tcase_add_test(cases, who_cannot_be_told_is_told_later);
-	tcase_add_test(cases, who_is_gone_is_told_nothing);
+	tcase_add_test(cases, a_node_that_cannot_be_told_now_is_told_later);
+	tcase_add_test(cases, a_node_that_is_gone_is_told_nothing);
 	tcase_add_test(cases, what_they_say_is_noted);
 	tcase_add_loop_test(cases, differences_are_named, 0, 4);
 	tcase_add_test(cases, a_life_ends_once);
-	tcase_add_test(cases, who_has_dropped_a_first_view_is_lost_to_it);
+	tcase_add_test(cases, a_node_that_has_dropped_a_first_view_is_lost_to_it);
 	tcase_add_loop_test(cases, what_outlives_a_life, 0, 2);
 	tcase_add_test(cases, a_new_life_begins_anew);
-	tcase_add_test(cases, who_dies_invited_waits);
+	tcase_add_test(cases, a_node_that_dies_when_invited_waits);
 	tcase_add_loop_test(cases, two_groups_are_told, 0, 2);
 	tcase_add_loop_test(cases, between_two_groups, 0, 2);
 	suite_add_tcase(suite, cases);

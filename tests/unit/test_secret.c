@@ -108,7 +108,7 @@ START_TEST(nothing_that_is_not_asked_for)
 END_TEST
 
 /* Its own files, else those of the first node that has both certificate and key here. */
-START_TEST(queries)
+START_TEST(queries_have_their_own_files_or_those_of_a_node)
 {
 	static const struct certificate_wish query = {
 		.names = "URI:whorl://play/visitor", .from_s = -60, .until_s = 3600};
@@ -227,7 +227,7 @@ START_TEST(a_certificate_that_is_not_good_now)
 
 	make(&authority, &past, "1.pem", "1.key");
 	snprintf(why, sizeof(why),
-		 " is not accepted by who has tls_authority_file %s/authority.pem: certificate has expired",
+		 " is not accepted by nodes that have tls_authority_file %s/authority.pem: certificate has expired",
 		 lab.directory);
 	expect("tls_certificate_file", "1.pem", why);
 	make(&authority, &future, "1.pem", "1.key");
@@ -241,7 +241,7 @@ START_TEST(a_certificate_of_another_authority)
 	char why[256];
 
 	name(group.tls_authority_file, "strangers.pem");
-	snprintf(why, sizeof(why), " is not accepted by who has tls_authority_file %s/strangers.pem: ...",
+	snprintf(why, sizeof(why), " is not accepted by nodes that have tls_authority_file %s/strangers.pem: ...",
 		 lab.directory);
 	expect("tls_certificate_file", "1.pem", why);
 	name(group.tls_authority_file, "authority.pem");
@@ -258,7 +258,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(cases, begin, end);
 	tcase_add_test(cases, each_node_has_its_own);
 	tcase_add_test(cases, nothing_that_is_not_asked_for);
-	tcase_add_test(cases, queries);
+	tcase_add_test(cases, queries_have_their_own_files_or_those_of_a_node);
 	tcase_add_test(cases, long_paths);
 	tcase_add_test(cases, the_cluster_key);
 	tcase_add_loop_test(cases, files_that_are_none, 0, 3);

@@ -58,7 +58,7 @@ START_TEST(one_with_a_key_one_without)
 }
 END_TEST
 
-START_TEST(who_does_not_speak_so)
+START_TEST(a_caller_that_says_something_else_is_refused)
 {
 	static const char *const strangers[] = {"GET / HTTP/1.1\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01", "whorm\0\0\0",
 						"whorl\xff\x07"};
@@ -147,7 +147,7 @@ START_TEST(a_hello_must_say_what_was_proven)
 }
 END_TEST
 
-START_TEST(a_visitor_is_no_node)
+START_TEST(a_query_is_no_node)
 {
 	char reason[WH_SECURE_REASON_BYTES];
 
@@ -158,7 +158,7 @@ START_TEST(a_visitor_is_no_node)
 	ck_assert_uint_eq(wh_secure_peer(lab.end[ANSWERER]).node, WH_SECURE_VISITOR);
 	ck_assert(wh_secure_admits(lab.end[ANSWERER], WH_SECURE_VISITOR, 0, reason));
 	ck_assert(!wh_secure_admits(lab.end[ANSWERER], 1, 0, reason));
-	ck_assert_str_eq(reason, "a visitor (0000000000000000) says that it is node 1 (0000000000000000)");
+	ck_assert_str_eq(reason, "a query (0000000000000000) says that it is node 1 (0000000000000000)");
 }
 END_TEST
 
@@ -428,14 +428,14 @@ static Suite *suite(void)
 	tcase_add_test(open, open_mode_is_eight_bytes);
 	tcase_add_test(open, versions_must_be_the_same);
 	tcase_add_test(open, one_with_a_key_one_without);
-	tcase_add_test(open, who_does_not_speak_so);
+	tcase_add_test(open, a_caller_that_says_something_else_is_refused);
 	tcase_add_test(open, only_this_host_is_loopback);
 	suite_add_tcase(suite, open);
 
 	tcase_add_checked_fixture(key, key_lab, end);
 	tcase_add_test(key, with_the_same_key_both_are_proven);
 	tcase_add_test(key, a_hello_must_say_what_was_proven);
-	tcase_add_test(key, a_visitor_is_no_node);
+	tcase_add_test(key, a_query_is_no_node);
 	tcase_add_test(key, another_key);
 	tcase_add_test(key, another_group);
 	tcase_add_test(key, another_node_than_the_one_called);

@@ -75,7 +75,7 @@ START_TEST(owners)
 		return; /* only root can give files away */
 	lab_write(&lab, "k", bytes, 32, 0600, path);
 	ck_assert_int_eq(chown(path, 12345, (gid_t)-1), 0);
-	expect(path, " belongs to another user: it must be of the user who runs this, or root");
+	expect(path, " belongs to another user: it must be of the user that runs this, or root");
 	ck_assert_int_eq(chown(path, 0, (gid_t)-1), 0);
 	expect(path, NULL);
 }

@@ -110,7 +110,7 @@ static void talk(int from, size_t count)
 	free(heard);
 }
 
-START_TEST(certificates_prove_who_it_is)
+START_TEST(certificates_prove_which_node_it_is)
 {
 	char reason[WH_SECURE_REASON_BYTES];
 
@@ -210,7 +210,7 @@ START_TEST(a_byte_changed_on_its_way_ends_it)
 }
 END_TEST
 
-START_TEST(visitors_and_nodes_of_several_names)
+START_TEST(queries_and_nodes_of_several_names)
 {
 	static const struct certificate_wish query = {.names = "URI:whorl://g/visitor", .from_s = -60, .until_s = 3600};
 	static const struct certificate_wish several = {
@@ -367,7 +367,7 @@ END_TEST
 /* ---- strangers ----------------------------------------------------------------------------------------------------------- */
 
 /* A hello that promises more and more: it is not read for ever, and what it takes is bounded. */
-START_TEST(who_does_not_come_to_the_point)
+START_TEST(a_hello_that_does_not_end_is_refused)
 {
 	unsigned char record[5 + 4096] = {22, 3, 1, 16, 0, 1, 1, 255, 0};
 	size_t count, taken = 0;
@@ -531,13 +531,13 @@ static Suite *suite(void)
 	TCase *good = tcase_create("good"), *refused = tcase_create("refused"), *both = tcase_create("both");
 
 	tcase_add_checked_fixture(good, begin, end);
-	tcase_add_test(good, certificates_prove_who_it_is);
+	tcase_add_test(good, certificates_prove_which_node_it_is);
 	tcase_add_test(good, application_bytes_cannot_be_read);
 	tcase_add_test(good, a_channel_outlives_what_it_was_made_of);
 	tcase_add_test(good, what_waits_to_be_sent_is_bounded);
 	tcase_add_test(good, the_key_is_changed_in_time);
 	tcase_add_test(good, a_byte_changed_on_its_way_ends_it);
-	tcase_add_test(good, visitors_and_nodes_of_several_names);
+	tcase_add_test(good, queries_and_nodes_of_several_names);
 	suite_add_tcase(suite, good);
 
 	tcase_add_checked_fixture(refused, begin, end);
@@ -548,7 +548,7 @@ static Suite *suite(void)
 	tcase_add_test(refused, a_certificate_is_for_one_node);
 	tcase_add_test(refused, a_certificate_is_for_one_group);
 	tcase_add_test(refused, files_that_do_not_fit);
-	tcase_add_test(refused, who_does_not_come_to_the_point);
+	tcase_add_test(refused, a_hello_that_does_not_end_is_refused);
 	tcase_add_test(refused, neither_old_versions_nor_nobody);
 	suite_add_tcase(suite, refused);
 

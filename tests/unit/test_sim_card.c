@@ -100,7 +100,7 @@ static void count_posted(void *ctx, uint32_t node)
 	lab->hooked++;
 }
 
-START_TEST(whoever_schedules_is_told_of_posting)
+START_TEST(the_scheduler_is_told_of_posting)
 {
 	struct wh_sim_options options = options_of(&paper, test_seed(3));
 	struct lab *lab;
@@ -233,7 +233,7 @@ int main(void)
 	tcase_add_test(cases, latency_follows_the_size);
 	tcase_add_test(cases, a_write_alone_is_posted_then_has_its_latency);
 	tcase_add_test(cases, posting_costs_each_batch_and_each_write);
-	tcase_add_test(cases, whoever_schedules_is_told_of_posting);
+	tcase_add_test(cases, the_scheduler_is_told_of_posting);
 	tcase_add_test(cases, a_link_is_shared_by_what_goes_out);
 	tcase_add_test(cases, a_link_is_shared_by_what_comes_in);
 	tcase_add_test(cases, a_link_carries_both_ways);

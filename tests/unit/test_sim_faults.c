@@ -86,7 +86,7 @@ START_TEST(news_of_a_death_are_held_up)
 }
 END_TEST
 
-START_TEST(who_is_cut_off_meets_later)
+START_TEST(a_node_that_is_cut_off_meets_later)
 {
 	struct lab *lab = make_strangers(wild(test_seed(6)));
 
@@ -395,7 +395,7 @@ int main(void)
 	tcase_add_loop_test(cases, a_cut_holds_up_one_way, 0, 10);
 	tcase_add_loop_test(cases, cuts_that_come_and_go, 0, 10);
 	tcase_add_test(cases, news_of_a_death_are_held_up);
-	tcase_add_test(cases, who_is_cut_off_meets_later);
+	tcase_add_test(cases, a_node_that_is_cut_off_meets_later);
 	tcase_add_loop_test(cases, a_broken_connection_ends_for_both, 0, 10);
 	tcase_add_test(cases, pushes_over_a_broken_connection);
 	tcase_add_test(cases, nothing_comes_behind_the_news);

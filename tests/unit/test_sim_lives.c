@@ -6,7 +6,7 @@
 /* ---- coming back --------------------------------------------------------------------------------------------------------- */
 
 /* Once it has come back at once, once when all know of its end. */
-START_TEST(who_comes_back_is_met_again)
+START_TEST(a_node_that_comes_back_is_met_again)
 {
 	enum manner manner = (enum manner)(_i % MANNERS);
 	uint64_t seed = test_seed(10);
@@ -213,7 +213,7 @@ START_TEST(messages_end_with_the_life)
 END_TEST
 
 /* What is sent before the news of another life have been taken is not for that one. */
-START_TEST(who_is_not_known_is_sent_nothing)
+START_TEST(a_life_that_is_not_known_is_sent_nothing)
 {
 	static struct wh_transport_event event;
 	struct lab *lab = make(plain(test_seed(30)));
@@ -241,7 +241,7 @@ START_TEST(who_is_not_known_is_sent_nothing)
 END_TEST
 
 /* That the first has been met is taken when the second is there already. */
-START_TEST(who_is_met_late_is_who_was_met)
+START_TEST(a_meeting_that_is_taken_late_is_with_the_life_that_was_met)
 {
 	static struct wh_transport_event event;
 	struct lab *lab = make_strangers(plain(test_seed(34)));
@@ -368,15 +368,15 @@ int main(void)
 	Suite *suite = suite_create("lives in the simulator");
 	TCase *cases = tcase_create("sim lives");
 
-	tcase_add_loop_test(cases, who_comes_back_is_met_again, 0, MANNERS);
+	tcase_add_loop_test(cases, a_node_that_comes_back_is_met_again, 0, MANNERS);
 	tcase_add_loop_test(cases, an_end_is_waited_for_or_hastened, 0, 2);
 	tcase_add_loop_test(cases, leaving_is_kept_by_the_next_life, 0, 10);
 	tcase_add_test(cases, a_silent_end_is_told_by_the_next_life);
 	tcase_add_loop_test(cases, a_broken_connection_is_between_two_lives, 0, 6);
 	tcase_add_loop_test(cases, lives_that_come_and_go, 0, 20);
 	tcase_add_loop_test(cases, messages_end_with_the_life, 0, 6);
-	tcase_add_test(cases, who_is_not_known_is_sent_nothing);
-	tcase_add_test(cases, who_is_met_late_is_who_was_met);
+	tcase_add_test(cases, a_life_that_is_not_known_is_sent_nothing);
+	tcase_add_test(cases, a_meeting_that_is_taken_late_is_with_the_life_that_was_met);
 	tcase_add_test(cases, images_are_of_incarnations);
 	tcase_add_test(cases, confirmations_end_with_the_life);
 	tcase_add_test(cases, two_lives_at_once);

@@ -86,7 +86,7 @@ START_TEST(what_comes_before_the_meeting_waits)
 }
 END_TEST
 
-START_TEST(who_leaves_before_the_meeting_is_met)
+START_TEST(a_node_that_leaves_before_the_meeting_is_met)
 {
 	struct lab *lab = make_half_met(test_seed(4));
 
@@ -101,7 +101,7 @@ START_TEST(who_leaves_before_the_meeting_is_met)
 END_TEST
 
 /* The other way round: it has been met, and has met no node. */
-START_TEST(who_leaves_before_it_has_met_is_heard)
+START_TEST(a_node_that_leaves_before_it_has_met_is_heard)
 {
 	struct lab *lab = make_half_met(test_seed(16));
 
@@ -113,7 +113,7 @@ START_TEST(who_leaves_before_it_has_met_is_heard)
 }
 END_TEST
 
-START_TEST(who_dies_before_the_meeting_is_not_met)
+START_TEST(a_node_that_dies_before_the_meeting_is_not_met)
 {
 	struct lab *lab = make_half_met(test_seed(5));
 
@@ -136,7 +136,7 @@ START_TEST(who_dies_before_the_meeting_is_not_met)
 END_TEST
 
 /* A node that does not look is not met, and is sought for no longer than any other. */
-START_TEST(who_does_not_look_is_not_met)
+START_TEST(a_node_that_does_not_look_is_not_met)
 {
 	struct lab *lab = make_strangers(wild(test_seed(9)));
 	struct wh_transport *silent = lab->node[1];
@@ -296,7 +296,7 @@ static uint64_t search(struct lab *lab, uint32_t id)
 	return wh_sim_now(lab->sim) - start;
 }
 
-START_TEST(who_has_searched_has_met_those_there)
+START_TEST(a_node_that_has_searched_has_met_all_that_are_there)
 {
 	uint64_t seed = test_seed(40), alone = 0;
 
@@ -325,7 +325,7 @@ START_TEST(who_has_searched_has_met_those_there)
 END_TEST
 
 /* It need not have met those that came after it, but those that came with it. */
-START_TEST(who_comes_later_is_not_searched_for)
+START_TEST(a_node_that_comes_later_is_not_searched_for)
 {
 	struct lab *lab = make_empty(plain(test_seed(44)));
 
@@ -399,7 +399,7 @@ static void hear(void *ctx, const void *bytes, size_t count)
 	memcpy(heard, bytes, count);
 }
 
-START_TEST(visitors_are_answered_once)
+START_TEST(queries_are_answered_once)
 {
 	static struct wh_transport_event events[2];
 	struct lab *lab = make(plain(test_seed(50)));
@@ -440,21 +440,21 @@ int main(void)
 	tcase_add_loop_test(cases, any_may_come_at_any_time, 0, 6);
 	tcase_add_test(cases, each_meets_in_its_own_time);
 	tcase_add_test(cases, what_comes_before_the_meeting_waits);
-	tcase_add_test(cases, who_leaves_before_the_meeting_is_met);
-	tcase_add_test(cases, who_leaves_before_it_has_met_is_heard);
+	tcase_add_test(cases, a_node_that_leaves_before_the_meeting_is_met);
+	tcase_add_test(cases, a_node_that_leaves_before_it_has_met_is_heard);
 	tcase_add_loop_test(cases, a_cut_comes_before_the_meeting, 0, 2);
 	tcase_add_test(cases, the_dead_are_not_met);
-	tcase_add_loop_test(cases, who_dies_before_the_meeting_is_not_met, 0, 4);
-	tcase_add_loop_test(cases, who_does_not_look_is_not_met, 0, 2);
+	tcase_add_loop_test(cases, a_node_that_dies_before_the_meeting_is_not_met, 0, 4);
+	tcase_add_loop_test(cases, a_node_that_does_not_look_is_not_met, 0, 2);
 	tcase_add_test(cases, another_count_of_nodes_is_refused);
 	tcase_add_test(cases, another_group_is_not_met);
 	tcase_add_test(cases, ids_and_incarnations_are_had_once);
-	tcase_add_test(cases, who_has_searched_has_met_those_there);
-	tcase_add_test(cases, who_comes_later_is_not_searched_for);
+	tcase_add_test(cases, a_node_that_has_searched_has_met_all_that_are_there);
+	tcase_add_test(cases, a_node_that_comes_later_is_not_searched_for);
 	tcase_add_test(cases, searching_is_over_when_it_is_told);
 	tcase_add_test(cases, searching_ends_within_a_second);
 	tcase_add_test(cases, the_dead_are_not_searched_for);
-	tcase_add_test(cases, visitors_are_answered_once);
+	tcase_add_test(cases, queries_are_answered_once);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
 }

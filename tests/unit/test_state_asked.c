@@ -1,7 +1,7 @@
 /* test_state_asked.c - the newcomer: which members it asks for a state, and when it gives up. */
 #include "tests/unit/state_newcomer.h"
 
-START_TEST(who_is_expected_has_its_time_and_is_asked_first)
+START_TEST(the_expected_giver_has_its_time_and_is_asked_first)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = newcomer(lab);
@@ -26,7 +26,7 @@ START_TEST(who_is_expected_has_its_time_and_is_asked_first)
 END_TEST
 
 /* Its view begins before that of the newcomer; so does its end. */
-START_TEST(who_says_no_early_is_not_waited_for)
+START_TEST(a_giver_that_declines_early_is_not_waited_for)
 {
 	static const uint32_t back[] = {1};
 	struct lab *lab = lab_create(LAB_AT_ONCE);
@@ -52,7 +52,7 @@ START_TEST(who_says_no_early_is_not_waited_for)
 }
 END_TEST
 
-START_TEST(who_is_gone_is_not_waited_for)
+START_TEST(a_giver_that_is_gone_is_not_waited_for)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = newcomer(lab);
@@ -71,7 +71,7 @@ START_TEST(who_is_gone_is_not_waited_for)
 END_TEST
 
 /* A giver that is removed may be there, and not be able to go on: it is not waited for. */
-START_TEST(who_is_removed_gives_no_more)
+START_TEST(a_removed_giver_gives_no_more)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -100,7 +100,7 @@ static void giver_is_removed(struct program *program, enum whorl_restore_step st
 }
 
 /* The program is just being given the end of it: then it has all, and there may be no other node that has. */
-START_TEST(who_is_removed_may_have_given_all)
+START_TEST(a_removed_giver_may_have_given_all)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -132,7 +132,7 @@ static void giver_is_removed_and_another_asks(struct program *program, enum whor
 }
 
 /* And a newcomer that asks just then, perhaps for the last time, waits for the answer. */
-START_TEST(who_may_have_been_given_all_does_not_say_no)
+START_TEST(a_node_that_may_have_been_given_all_does_not_decline)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab), *next = &lab->parties[2];
@@ -156,7 +156,7 @@ START_TEST(who_may_have_been_given_all_does_not_say_no)
 END_TEST
 
 /* What it has written may still come. */
-START_TEST(who_is_gone_may_have_written_all)
+START_TEST(a_giver_that_is_gone_may_have_written_all)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -213,7 +213,7 @@ START_TEST(when_nobody_has_it_the_shard_is_lost)
 	}
 	ck_assert_int_eq(party->failed, 1);
 	ck_assert_int_eq(party->failed_code, WHORL_SHARD_LOST);
-	ck_assert_str_eq(party->failed_text, "nobody who has it is left");
+	ck_assert_str_eq(party->failed_text, "no node that has it is left");
 	party_message(party, 1, 1);
 	wait_ns(lab, 5 * WH_NS_PER_S);
 	ck_assert_uint_eq(party->asked_count, 4);
@@ -240,7 +240,7 @@ END_TEST
 
 /* Those that are cut off are asked until they answer, or leave the view. */
 /* Cut off, it has no giver left, and may have been removed. */
-START_TEST(who_hears_no_quorum_does_not_know_that_it_is_lost)
+START_TEST(a_node_that_hears_no_quorum_does_not_take_a_state_for_lost)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = newcomer(lab);
@@ -301,7 +301,7 @@ START_TEST(late_is_better_than_never)
 END_TEST
 
 /* However often a program that has it is too slow, it is not lost. */
-START_TEST(who_stalls_is_asked_again)
+START_TEST(a_giver_that_stalls_is_asked_again)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -346,20 +346,20 @@ static Suite *suite(void)
 	Suite *s = suite_create("state_asked");
 	TCase *all = tcase_create("all");
 
-	tcase_add_test(all, who_is_expected_has_its_time_and_is_asked_first);
-	tcase_add_loop_test(all, who_says_no_early_is_not_waited_for, 0, 3);
-	tcase_add_test(all, who_is_gone_is_not_waited_for);
-	tcase_add_loop_test(all, who_is_removed_gives_no_more, 0, 2);
-	tcase_add_loop_test(all, who_is_removed_may_have_given_all, 0, 2);
-	tcase_add_test(all, who_may_have_been_given_all_does_not_say_no);
-	tcase_add_loop_test(all, who_is_gone_may_have_written_all, 0, 2);
+	tcase_add_test(all, the_expected_giver_has_its_time_and_is_asked_first);
+	tcase_add_loop_test(all, a_giver_that_declines_early_is_not_waited_for, 0, 3);
+	tcase_add_test(all, a_giver_that_is_gone_is_not_waited_for);
+	tcase_add_loop_test(all, a_removed_giver_gives_no_more, 0, 2);
+	tcase_add_loop_test(all, a_removed_giver_may_have_given_all, 0, 2);
+	tcase_add_test(all, a_node_that_may_have_been_given_all_does_not_decline);
+	tcase_add_loop_test(all, a_giver_that_is_gone_may_have_written_all, 0, 2);
 	tcase_add_test(all, a_question_that_cannot_be_sent_is_sent_later);
 	tcase_add_test(all, when_nobody_has_it_the_shard_is_lost);
 	tcase_add_test(all, when_there_is_nobody_the_shard_is_lost);
-	tcase_add_loop_test(all, who_hears_no_quorum_does_not_know_that_it_is_lost, 0, 2);
+	tcase_add_loop_test(all, a_node_that_hears_no_quorum_does_not_take_a_state_for_lost, 0, 2);
 	tcase_add_test(all, nobody_answers);
 	tcase_add_loop_test(all, late_is_better_than_never, 0, 2);
-	tcase_add_loop_test(all, who_stalls_is_asked_again, 0, 2);
+	tcase_add_loop_test(all, a_giver_that_stalls_is_asked_again, 0, 2);
 	tcase_add_loop_test(all, slow_groups_are_patient, 0, 2);
 	suite_add_tcase(s, all);
 	return s;

@@ -293,7 +293,7 @@ START_TEST(a_program_that_cannot_restore)
 }
 END_TEST
 
-START_TEST(who_waits_itself_declines)
+START_TEST(a_node_that_waits_itself_declines)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -308,7 +308,7 @@ START_TEST(who_waits_itself_declines)
 END_TEST
 
 /* A newcomer that asks one to which a state is just coming waits for it; and gets what was restored, as much as was. */
-START_TEST(who_is_about_to_have_it_gives_it_then)
+START_TEST(a_node_that_is_about_to_have_the_state_gives_it_then)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = newcomer(lab), *next = &lab->parties[2], as = {.view = VIEW, .shard = SHARD};
@@ -351,7 +351,7 @@ START_TEST(who_is_about_to_have_it_gives_it_then)
 }
 END_TEST
 
-START_TEST(who_leaves_the_shard_is_not_restored)
+START_TEST(a_node_that_leaves_the_shard_is_not_restored)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -386,7 +386,7 @@ START_TEST(who_leaves_the_shard_is_not_restored)
 END_TEST
 
 /* From one shard to another of the same subgroup. */
-START_TEST(who_awaits_another_state_forgets_the_first)
+START_TEST(a_node_that_awaits_another_state_forgets_the_first)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -418,7 +418,7 @@ START_TEST(who_awaits_another_state_forgets_the_first)
 END_TEST
 
 /* No node has been in the shard, and this node in none: there is nothing to forget. */
-START_TEST(who_begins_in_its_first_shard_is_not_asked_to_forget)
+START_TEST(a_node_that_begins_in_its_first_shard_is_not_asked_to_forget)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = &lab->parties[0];
@@ -434,7 +434,7 @@ START_TEST(who_begins_in_its_first_shard_is_not_asked_to_forget)
 END_TEST
 
 /* It has a state of another shard, or awaits one, or is in none meanwhile. */
-START_TEST(who_moves_into_a_fresh_shard_restores_the_empty_state)
+START_TEST(a_node_that_moves_into_a_fresh_shard_restores_the_empty_state)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = &lab->parties[0];
@@ -572,12 +572,12 @@ static Suite *suite(void)
 	tcase_add_loop_test(streams, a_second_stream, 0, 4);
 	suite_add_tcase(s, streams);
 	tcase_add_loop_test(others, a_program_that_cannot_restore, 0, 6);
-	tcase_add_loop_test(others, who_waits_itself_declines, 0, 2);
-	tcase_add_loop_test(others, who_is_about_to_have_it_gives_it_then, 0, 4);
-	tcase_add_loop_test(others, who_leaves_the_shard_is_not_restored, 0, 2);
-	tcase_add_loop_test(others, who_awaits_another_state_forgets_the_first, 0, 2);
-	tcase_add_loop_test(others, who_begins_in_its_first_shard_is_not_asked_to_forget, 0, 2);
-	tcase_add_loop_test(others, who_moves_into_a_fresh_shard_restores_the_empty_state, 0, 6);
+	tcase_add_loop_test(others, a_node_that_waits_itself_declines, 0, 2);
+	tcase_add_loop_test(others, a_node_that_is_about_to_have_the_state_gives_it_then, 0, 4);
+	tcase_add_loop_test(others, a_node_that_leaves_the_shard_is_not_restored, 0, 2);
+	tcase_add_loop_test(others, a_node_that_awaits_another_state_forgets_the_first, 0, 2);
+	tcase_add_loop_test(others, a_node_that_begins_in_its_first_shard_is_not_asked_to_forget, 0, 2);
+	tcase_add_loop_test(others, a_node_that_moves_into_a_fresh_shard_restores_the_empty_state, 0, 6);
 	tcase_add_loop_test(others, what_is_restored_of_the_shard_before_ends_first, 0, 2);
 	tcase_add_loop_test(others, a_program_that_cannot_forget, 0, 4);
 	tcase_add_loop_test(others, stop_closes_what_it_has, 0, 2);

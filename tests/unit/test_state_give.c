@@ -215,7 +215,7 @@ START_TEST(several_are_given_to_at_once)
 }
 END_TEST
 
-START_TEST(who_has_no_snapshot_declines)
+START_TEST(a_node_that_has_no_snapshot_declines)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = giver(lab);
@@ -317,7 +317,7 @@ START_TEST(a_newcomer_that_goes)
 }
 END_TEST
 
-START_TEST(who_asks_again)
+START_TEST(a_newcomer_that_asks_again_is_given_another_stream)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = giver(lab);
@@ -437,11 +437,11 @@ static Suite *suite(void)
 	tcase_add_test(all, a_job_on_the_loop_does_a_little);
 	tcase_add_test(all, the_state_is_that_of_the_moment);
 	tcase_add_loop_test(all, several_are_given_to_at_once, 0, 2);
-	tcase_add_test(all, who_has_no_snapshot_declines);
+	tcase_add_test(all, a_node_that_has_no_snapshot_declines);
 	tcase_add_loop_test(all, a_stream_that_cannot_be_opened, 0, 6);
 	tcase_add_loop_test(all, a_program_that_cannot_read, 0, 4);
 	tcase_add_loop_test(all, a_newcomer_that_goes, 0, 6);
-	tcase_add_test(all, who_asks_again);
+	tcase_add_test(all, a_newcomer_that_asks_again_is_given_another_stream);
 	tcase_add_loop_test(all, stop_ends_what_is_under_way, 0, 4);
 	tcase_add_test(all, a_fork_only_frees);
 	tcase_add_test(all, progress_is_logged_now_and_then);

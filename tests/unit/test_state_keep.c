@@ -313,7 +313,7 @@ START_TEST(it_catches_up_a_little_in_each_pass)
 END_TEST
 
 /* A node that asks meanwhile gets it as soon as this one has all. */
-START_TEST(who_catches_up_gives_later)
+START_TEST(a_node_that_catches_up_gives_later)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab);
@@ -354,7 +354,7 @@ START_TEST(a_pass_upcalls_as_long_as_it_may)
 END_TEST
 
 /* However fast it comes: a delivery upcalls as much as it adds, if passes come rarely. */
-START_TEST(it_catches_up_with_those_who_do_not_wait)
+START_TEST(it_catches_up_with_senders_that_do_not_wait)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab);
@@ -474,9 +474,9 @@ static Suite *suite(void)
 	tcase_add_loop_test(all, a_sender_comes_back, 0, 2);
 	tcase_add_test(all, a_batch_is_upcalled_in_runs);
 	tcase_add_test(all, it_catches_up_a_little_in_each_pass);
-	tcase_add_test(all, who_catches_up_gives_later);
+	tcase_add_test(all, a_node_that_catches_up_gives_later);
 	tcase_add_test(all, a_pass_upcalls_as_long_as_it_may);
-	tcase_add_test(all, it_catches_up_with_those_who_do_not_wait);
+	tcase_add_test(all, it_catches_up_with_senders_that_do_not_wait);
 	tcase_add_test(all, what_is_kept_back_is_bounded);
 	tcase_add_test(all, a_position_of_a_later_view);
 	tcase_add_test(all, a_position_at_the_beginning_of_a_later_view);

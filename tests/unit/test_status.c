@@ -268,7 +268,7 @@ START_TEST(cut_short)
 END_TEST
 
 /* What does not fit together. */
-START_TEST(bad_messages)
+START_TEST(a_status_that_does_not_fit_together_is_refused)
 {
 	struct whorl_status before = example(), *out;
 	struct whorl_status_member twice[] = {members[0], members[0], members[1]};
@@ -371,7 +371,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, what_has_no_room_is_left_off);
 	tcase_add_test(tcase, questions);
 	tcase_add_test(tcase, cut_short);
-	tcase_add_test(tcase, bad_messages);
+	tcase_add_test(tcase, a_status_that_does_not_fit_together_is_refused);
 	tcase_add_test(tcase, texts_do_not_control_the_terminal);
 	tcase_add_test(tcase, scribbles);
 	tcase_add_test(tcase, asking_for_what_cannot_be);

@@ -142,7 +142,7 @@ START_TEST(shards)
 }
 END_TEST
 
-START_TEST(who_is_not_there)
+START_TEST(a_node_that_is_not_there_is_not_found)
 {
 	struct whorl_status *status = (void *)&cluster;
 	char text[256];
@@ -159,7 +159,7 @@ START_TEST(who_is_not_there)
 END_TEST
 
 /* It is open, and no thread makes its passes. */
-START_TEST(who_does_not_answer)
+START_TEST(a_question_to_a_node_that_does_not_answer_times_out)
 {
 	struct whorl_status *status;
 	char text[256];
@@ -174,7 +174,7 @@ START_TEST(who_does_not_answer)
 }
 END_TEST
 
-START_TEST(who_seeks)
+START_TEST(a_seeking_node_answers)
 {
 	struct whorl_status *status;
 
@@ -196,7 +196,7 @@ START_TEST(who_seeks)
 END_TEST
 
 /* Its configuration is another: it has failed, and says so until it is closed. */
-START_TEST(who_has_failed)
+START_TEST(a_failed_node_says_so_until_it_is_closed)
 {
 	struct whorl_status *status;
 
@@ -242,7 +242,7 @@ static void *step(void *ctx)
 	return NULL;
 }
 
-START_TEST(who_runs_the_loop_himself)
+START_TEST(a_program_that_runs_the_loop_itself_answers)
 {
 	atomic_bool stop = false;
 	pthread_t thread;
@@ -297,12 +297,12 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, members);
 	tcase_add_test(tcase, shards);
-	tcase_add_test(tcase, who_is_not_there);
-	tcase_add_test(tcase, who_does_not_answer);
-	tcase_add_test(tcase, who_seeks);
-	tcase_add_test(tcase, who_has_failed);
+	tcase_add_test(tcase, a_node_that_is_not_there_is_not_found);
+	tcase_add_test(tcase, a_question_to_a_node_that_does_not_answer_times_out);
+	tcase_add_test(tcase, a_seeking_node_answers);
+	tcase_add_test(tcase, a_failed_node_says_so_until_it_is_closed);
 	tcase_add_test(tcase, a_later_view);
-	tcase_add_test(tcase, who_runs_the_loop_himself);
+	tcase_add_test(tcase, a_program_that_runs_the_loop_itself_answers);
 	tcase_add_test(tcase, under_load);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -36,7 +36,7 @@ START_TEST(silence_is_suspected_after_the_time_out)
 }
 END_TEST
 
-START_TEST(the_transport_says_who_is_gone)
+START_TEST(the_transport_says_which_member_is_gone)
 {
 	struct member *m = member_make(1, 3, -1);
 
@@ -103,7 +103,7 @@ START_TEST(a_deaf_member_is_suspected)
 END_TEST
 
 /* It told so while it could not hear us, and then it can. */
-START_TEST(who_hears_again_is_not_deaf)
+START_TEST(a_member_that_hears_again_is_not_deaf)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -120,7 +120,7 @@ START_TEST(who_hears_again_is_not_deaf)
 END_TEST
 
 /* All were only slow, or cut off for a while: a member that is heard again is not overdue, and none has said anything. */
-START_TEST(who_is_heard_again_is_not_suspected)
+START_TEST(a_member_that_is_heard_again_is_not_suspected)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -280,7 +280,7 @@ END_TEST
 /* ---- leaving in order ---------------------------------------------------------------------------------------------------- */
 
 /* Its row stays readable, and it is not counted: the last one goes on alone. */
-START_TEST(who_left_is_not_counted)
+START_TEST(a_member_that_left_is_not_counted)
 {
 	struct member *m = member_make(3, 4, -1);
 
@@ -313,7 +313,7 @@ START_TEST(that_somebody_left_is_not_taken_from_others)
 END_TEST
 
 /* A member has left, and another may think that it failed: the transport here knows better, and its row is final here. */
-START_TEST(who_left_has_not_failed_for_others)
+START_TEST(a_member_that_left_has_not_failed_for_others)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -328,7 +328,7 @@ START_TEST(who_left_has_not_failed_for_others)
 END_TEST
 
 /* A member that suspects others and leaves cannot be asked about it: it has failed. */
-START_TEST(who_leaves_with_suspicions_has_failed)
+START_TEST(a_member_that_leaves_with_suspicions_has_failed)
 {
 	struct member *m = member_make(0, 4, -1);
 
@@ -376,7 +376,7 @@ END_TEST
 
 /* Two have gone ahead and leave in the next view; here they are heard of in this one, in which they have suspected a member. That
  * is over: in the next view two of two are a quorum. Unless they suspect a member there, or were suspected here. */
-START_TEST(who_has_gone_ahead_and_left_has_left)
+START_TEST(a_member_that_has_gone_ahead_and_left_has_left)
 {
 	struct member *before = member_make(0, 5, -1), *m = member_make(0, 4, -1);
 
@@ -412,11 +412,11 @@ static Suite *suite(void)
 	TCase *cases = tcase_create("suspicion");
 
 	tcase_add_test(cases, silence_is_suspected_after_the_time_out);
-	tcase_add_test(cases, the_transport_says_who_is_gone);
+	tcase_add_test(cases, the_transport_says_which_member_is_gone);
 	tcase_add_test(cases, a_minority_suspects_nobody);
 	tcase_add_loop_test(cases, a_deaf_member_is_suspected, 0, 2);
-	tcase_add_test(cases, who_hears_again_is_not_deaf);
-	tcase_add_test(cases, who_is_heard_again_is_not_suspected);
+	tcase_add_test(cases, a_member_that_hears_again_is_not_deaf);
+	tcase_add_test(cases, a_member_that_is_heard_again_is_not_suspected);
 	tcase_add_test(cases, what_is_known_is_said_later);
 	tcase_add_test(cases, a_late_loop_suspects_nobody);
 	tcase_add_test(cases, exactly_half_needs_the_tie_breaker);
@@ -424,12 +424,12 @@ static Suite *suite(void)
 	tcase_add_test(cases, rows_of_suspects_are_not_read);
 	tcase_add_loop_test(cases, accusations_against_each_other, 0, 2);
 	tcase_add_loop_test(cases, a_removed_member_is_silent, 0, 2);
-	tcase_add_test(cases, who_left_is_not_counted);
+	tcase_add_test(cases, a_member_that_left_is_not_counted);
 	tcase_add_test(cases, that_somebody_left_is_not_taken_from_others);
-	tcase_add_test(cases, who_left_has_not_failed_for_others);
-	tcase_add_loop_test(cases, who_leaves_with_suspicions_has_failed, 0, 2);
+	tcase_add_test(cases, a_member_that_left_has_not_failed_for_others);
+	tcase_add_loop_test(cases, a_member_that_leaves_with_suspicions_has_failed, 0, 2);
 	tcase_add_test(cases, what_was_known_is_known_in_the_next_view);
-	tcase_add_loop_test(cases, who_has_gone_ahead_and_left_has_left, 0, 3);
+	tcase_add_loop_test(cases, a_member_that_has_gone_ahead_and_left_has_left, 0, 3);
 	suite_add_tcase(all, cases);
 	return all;
 }

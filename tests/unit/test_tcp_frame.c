@@ -124,7 +124,7 @@ START_TEST(tables_are_believed_nothing)
 }
 END_TEST
 
-START_TEST(other_versions_show_who_they_are)
+START_TEST(other_versions_show_which_node_they_are)
 {
 	struct wh_tcp_hello hello = {WH_TCP_VERSION + 1, 3, 7, 5, 1, "g"}, again;
 	struct wh_tcp_head head;
@@ -169,7 +169,7 @@ int main(void)
 	tcase_add_test(cases, what_is_put_is_taken);
 	tcase_add_test(cases, bodies_have_the_size_of_their_kind);
 	tcase_add_test(cases, tables_are_believed_nothing);
-	tcase_add_test(cases, other_versions_show_who_they_are);
+	tcase_add_test(cases, other_versions_show_which_node_they_are);
 	tcase_add_test(cases, texts_from_outside_end_and_are_tame);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);

@@ -89,7 +89,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("tcp_query");
+	Suite *suite = suite_create("tcp_visit");
 	TCase *cases = tcase_create("queries");
 
 	tcase_add_test(cases, nobody_is_there);

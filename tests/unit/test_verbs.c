@@ -211,7 +211,7 @@ END_TEST
 
 /* ---- without a device --------------------------------------------------------------------------------------------- */
 
-START_TEST(who_has_no_device_is_told_so)
+START_TEST(a_node_without_a_device_is_told_so)
 {
 	const char *addresses[] = {"127.0.0.1:9", "127.0.0.1:10"};
 	struct wh_transport_config config = {.env = wh_env_system(),
@@ -255,7 +255,7 @@ int main(void)
 	tcase_add_test(cases, a_refusal_is_read_and_tamed);
 	tcase_add_test(cases, sizes_are_those_of_kinds);
 	tcase_add_test(cases, parts_of_an_offer);
-	tcase_add_test(cases, who_has_no_device_is_told_so);
+	tcase_add_test(cases, a_node_without_a_device_is_told_so);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
 }

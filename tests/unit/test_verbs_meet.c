@@ -209,7 +209,7 @@ static void expect_event(enum wh_transport_event_kind kind, uint64_t incarnation
 /* ---- meeting ------------------------------------------------------------------------------------------------------ */
 
 /* The caller may have met this node: if this node gave up the caller would take it for dead, and an incarnation is met once. */
-START_TEST(who_has_been_answered_is_waited_for)
+START_TEST(a_caller_that_has_been_answered_is_waited_for)
 {
 	lab_make();
 	call_from(7);
@@ -303,7 +303,7 @@ int main(void)
 	Suite *suite = suite_create("verbs_meet");
 	TCase *cases = tcase_create("meet");
 
-	tcase_add_test(cases, who_has_been_answered_is_waited_for);
+	tcase_add_test(cases, a_caller_that_has_been_answered_is_waited_for);
 	tcase_add_test(cases, another_call_takes_the_place_of_one_that_was_answered);
 	tcase_add_loop_test(cases, an_answer_that_comes_to_nothing_ends, 0, 2);
 	tcase_add_loop_test(cases, what_has_come_is_heard_before_a_call_is_given_up, 0, 2);

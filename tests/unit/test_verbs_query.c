@@ -83,7 +83,7 @@ static void end_sleeper(pid_t child)
 	ck_assert_int_eq(waitpid(child, NULL, 0), child);
 }
 
-START_TEST(a_forked_child_keeps_no_visitor)
+START_TEST(a_forked_child_keeps_no_query)
 {
 	struct wh_verbs *t = node_make();
 	int query = begin_query(t);
@@ -128,10 +128,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("verbs_query");
+	Suite *suite = suite_create("verbs_visit");
 	TCase *cases = tcase_create("query");
 
-	tcase_add_test(cases, a_forked_child_keeps_no_visitor);
+	tcase_add_test(cases, a_forked_child_keeps_no_query);
 	tcase_add_test(cases, the_listener_rests_without_descriptors);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);

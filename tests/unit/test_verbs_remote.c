@@ -51,7 +51,7 @@ static bool hear(struct lab *lab, enum wh_verbs_kind kind, uint64_t name)
 
 /* An owner may open a region in place of one that it has closed before this node has taken the event of its end: of what is kept
  * for this node there is twice as much then as it has open. */
-START_TEST(grants_whose_end_is_not_taken_have_places)
+START_TEST(grants_have_places_until_their_end_is_taken)
 {
 	struct lab lab = lab_make();
 	struct wh_remote_event event;
@@ -114,7 +114,7 @@ START_TEST(a_broken_lane_to_myself_completes_all)
 END_TEST
 
 /* The way to this node itself is found by what it listens with, which is gone by then. */
-START_TEST(who_has_left_opens_no_region)
+START_TEST(a_node_that_has_left_opens_no_region)
 {
 	struct lab lab = lab_make();
 	struct wh_region *region = NULL;
@@ -132,9 +132,9 @@ int main(void)
 	Suite *suite = suite_create("verbs_remote");
 	TCase *cases = tcase_create("remote");
 
-	tcase_add_test(cases, grants_whose_end_is_not_taken_have_places);
+	tcase_add_test(cases, grants_have_places_until_their_end_is_taken);
 	tcase_add_test(cases, a_broken_lane_to_myself_completes_all);
-	tcase_add_test(cases, who_has_left_opens_no_region);
+	tcase_add_test(cases, a_node_that_has_left_opens_no_region);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
 }

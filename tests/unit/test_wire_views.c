@@ -18,8 +18,8 @@ static const struct wh_layout_config layout = {texts, COUNT(texts), NULL, NULL};
 
 static struct wh_view *follow(struct wh_view *before, uint64_t removed, const char *newcomers, const uint64_t *rests)
 {
-	struct wh_newcomer who[WH_NODES_MAX];
-	struct wh_next next = {.newcomers = who, .newcomer_count = newcomers_of(newcomers, who), .rests = rests};
+	struct wh_newcomer nodes[WH_NODES_MAX];
+	struct wh_next next = {.newcomers = nodes, .newcomer_count = newcomers_of(newcomers, nodes), .rests = rests};
 	bool out[WH_NODES_MAX];
 	struct wh_view *view;
 
@@ -35,10 +35,11 @@ static struct wh_view *follow(struct wh_view *before, uint64_t removed, const ch
 static struct wh_view *make_view(int which)
 {
 	static const uint64_t rests[6] = {1, 0, 2, 4, 0, 5};
-	struct wh_newcomer who[WH_NODES_MAX];
+	struct wh_newcomer nodes[WH_NODES_MAX];
 	struct wh_view *view;
 
-	ck_assert_int_eq(wh_view_create(&view, 7, who, newcomers_of("1,2,4,0,6,7,8", who), 9, &layout, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_create(&view, 7, nodes, newcomers_of("1,2,4,0,6,7,8", nodes), 9, &layout, NULL),
+			 WHORL_OK);
 	if (which >= 1)
 		view = follow(view, 0x10, "23,3,5", rests);
 	if (which >= 2)
@@ -124,17 +125,17 @@ static enum wh_role sends_at_first(const struct wh_view *view, const char *subgr
 }
 
 /* No node can end that does not send, or was not in the shard before. */
-START_TEST(who_ends_is_said)
+START_TEST(a_view_says_which_senders_end)
 {
 	static const struct wh_subgroup_text text = {"f", "function", "", 1, 1};
 	const struct wh_layout_config config = {&text, 1, sends_at_first, NULL};
 	const struct wh_newcomer newcomer = {2, 9};
-	struct wh_newcomer who[WH_NODES_MAX];
+	struct wh_newcomer members[WH_NODES_MAX];
 	struct wh_view *before, *view, *read;
 	unsigned char *bytes, *flags;
 	size_t count;
 
-	ck_assert_int_eq(wh_view_create(&before, 7, who, newcomers_of("0,1", who), 2, &config, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_create(&before, 7, members, newcomers_of("0,1", members), 2, &config, NULL), WHORL_OK);
 	ck_assert_int_eq(wh_view_next(&view, before, &(struct wh_next){.newcomers = &newcomer, .newcomer_count = 1},
 				      &config, NULL),
 			 WHORL_OK);
@@ -387,7 +388,7 @@ static Suite *suite(void)
 
 	tcase_add_loop_test(cases, views_are_read_as_written, 0, VIEWS);
 	tcase_add_test(cases, a_view_is_these_bytes);
-	tcase_add_test(cases, who_ends_is_said);
+	tcase_add_test(cases, a_view_says_which_senders_end);
 	tcase_add_test(cases, views_of_all_sizes);
 	tcase_add_loop_test(cases, views_end_where_they_should, 0, VIEWS);
 	tcase_add_loop_test(cases, views_are_written_in_one_way, 0, VIEWS);

@@ -163,9 +163,10 @@ static enum whorl_result check_certificate(SSL_CTX *ctx, const struct wh_secure_
 	}
 	if (X509_verify_cert(check) != 1) {
 		verdict = X509_STORE_CTX_get_error(check);
-		result = wh_error_set(err, WHORL_CONFIG,
-				      "tls_certificate_file: %s is not accepted by who has tls_authority_file %s: %s",
-				      files->certificate, files->authority, X509_verify_cert_error_string(verdict));
+		result = wh_error_set(
+			err, WHORL_CONFIG,
+			"tls_certificate_file: %s is not accepted by nodes that have tls_authority_file %s: %s",
+			files->certificate, files->authority, X509_verify_cert_error_string(verdict));
 	}
 	X509_STORE_CTX_free(check);
 	ERR_clear_error();

@@ -56,7 +56,7 @@ static uint64_t get(const unsigned char *at, unsigned bytes)
 const char *wh_secure_name(uint32_t node, char out[WH_SECURE_NAME_BYTES])
 {
 	if (node == WH_SECURE_VISITOR)
-		return "a visitor";
+		return "a query";
 	snprintf(out, WH_SECURE_NAME_BYTES, "node %" PRIu32, node);
 	return out;
 }
@@ -448,7 +448,7 @@ size_t wh_secure_feed(struct wh_secure *s, const void *bytes, size_t count)
 			s->unproven += now;
 			pump(s);
 			if (s->state == WH_SECURE_GOING_ON && s->unproven == WH_SECURE_UNPROVEN_MAX)
-				refuse(s, false, "%s says too much before it has proven who it is",
+				refuse(s, false, "%s says too much before it has proven which node it is",
 				       wh_secure_other(s, name));
 		}
 		taken += now;

@@ -35,7 +35,7 @@ static const char *wrong_with(const struct stat *file)
 	if (!S_ISREG(file->st_mode))
 		return "is not a regular file";
 	if (file->st_uid != geteuid() && file->st_uid != 0)
-		return "belongs to another user: it must be of the user who runs this, or root";
+		return "belongs to another user: it must be of the user that runs this, or root";
 	if ((file->st_mode & (S_IRWXG | S_IRWXO)) != 0)
 		return "may be used by others than its owner: chmod 600 it";
 	return NULL;

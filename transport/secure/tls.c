@@ -129,7 +129,7 @@ bool wh_secure_tunnel_is_for(struct wh_secure_tunnel *t, const char *group, uint
 		wh_secure_cert_name(certificate, name, sizeof(name));
 	if (node == WH_SECURE_VISITOR)
 		snprintf(reason, WH_SECURE_REASON_BYTES,
-			 "the certificate of a visitor has %s, expected one of whorl://%s/", name, group);
+			 "the certificate of a query has %s, expected one of whorl://%s/", name, group);
 	else
 		snprintf(reason, WH_SECURE_REASON_BYTES, "the certificate of node %u has %s, expected whorl://%s/%u",
 			 node, name, group, node);

@@ -92,8 +92,8 @@ static enum whorl_result on_answer(int socket, const struct question *q, struct 
 	if (got <= 0)
 		return WHORL_AGAIN;
 	if ((size_t)got < sizeof(head) || head.magic != WH_SHM_MAGIC)
-		return wh_error_set(err, WHORL_SYSTEM, "node %" PRIu32 " of group %s talks nonsense", q->node,
-				    q->group);
+		return wh_error_set(err, WHORL_SYSTEM, "node %" PRIu32 " of group %s answers with a bad message",
+				    q->node, q->group);
 	if (head.kind == WH_SHM_REFUSED && (size_t)got == sizeof(struct wh_shm_refused)) {
 		wh_shm_tame(reason, WH_SHM_REASON_BYTES);
 		return wh_error_set(err, WHORL_REFUSED, "refused by node %" PRIu32 " of group %s: %s", q->node,

@@ -146,7 +146,7 @@ static enum whorl_result on_answer(struct wh_tcp_channel *channel, const struct 
 	if (!move(channel, q, false, bytes, sizeof(bytes)))
 		return WHORL_AGAIN;
 	if (!wh_tcp_head_take(&head, bytes) || (head.kind != WH_TCP_ANSWER && head.kind != WH_TCP_REFUSED))
-		return wh_error_set(err, WHORL_SYSTEM, "whoever is at %s talks nonsense", q->address);
+		return wh_error_set(err, WHORL_SYSTEM, "the program at %s answers with a bad message", q->address);
 	if (!move(channel, q, false, q->answer, head.bytes))
 		return WHORL_AGAIN;
 	if (head.kind == WH_TCP_REFUSED && wh_tcp_take_refused(&refused, &head, q->answer))

@@ -35,7 +35,7 @@ enum whorl_result wh_verbs_query_open(struct wh_verbs *t, const struct sockaddr 
 		bytes = sizeof(struct sockaddr_in6);
 	(void)setsockopt(t->query_listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(t->query_listener, address, bytes) != 0 || listen(t->query_listener, WH_VERBS_STRANGERS) != 0)
-		return wh_error_system(err, errno, "cannot listen for visitors");
+		return wh_error_system(err, errno, "cannot listen for queries");
 	if (!wh_verbs_watch(t, t->query_listener, WH_VERBS_LISTENER, 0, EPOLLIN))
 		return wh_error_system(err, errno, "epoll_ctl");
 	return WHORL_OK;
@@ -87,7 +87,7 @@ void wh_verbs_query_accept(struct wh_verbs *t)
 	uint32_t i;
 
 	if (s < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-		wh_event_queue_complain(&t->event_queue, "cannot accept a visitor: %s", strerror(errno));
+		wh_event_queue_complain(&t->event_queue, "cannot accept a query: %s", strerror(errno));
 		rest(t);
 	}
 	if (s < 0)
