@@ -147,7 +147,7 @@ void wh_node_state_restored(whorl_node *node)
 
 /* ---- what I am --------------------------------------------------------------------------------------------------- */
 
-void wh_node_announce(whorl_node *node)
+void wh_node_introduce(whorl_node *node)
 {
 	const struct wh_epoch *epoch = node->epoch;
 	struct wh_wire intro = {.standing = WH_SEEKING};
@@ -161,7 +161,7 @@ void wh_node_announce(whorl_node *node)
 					 .group = epoch->view->group,
 					 .leader = epoch->view->ids[wh_change_leader_of(&epoch->change)],
 					 .key = epoch->image->key};
-	wh_roster_announce(&node->roster, &intro, epoch->view);
+	wh_roster_introduce(&node->roster, &intro, epoch->view);
 }
 
 /* As a joiner does: if it is lost, the leader looks with its next heartbeat. */

@@ -356,7 +356,7 @@ bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 	bool resting, said;
 
 	if (member == NULL && ring != NULL)
-		wh_ring_hold(ring, rests);
+		wh_ring_pause(ring, rests);
 	if (member == NULL)
 		wh_node_returned(subgroup);
 	if (member == NULL || epoch->change.wedged)
@@ -366,7 +366,7 @@ bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 	resting = wh_rank_find(member->layout->resting, member->layout->resting_count, epoch->rank) >= 0;
 	/* What was said in this view may be in a proposal already: a node that has taken it back waits for the next. */
 	if (ring != NULL && !said)
-		wh_ring_hold(ring, rests);
+		wh_ring_pause(ring, rests);
 	if (!said && !resting)
 		wh_node_returned(subgroup);
 	/* No thread claims any more: what has been claimed is delivered first. */

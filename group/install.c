@@ -268,7 +268,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	node->transport->ops->past(node->transport, epoch->image->key);
 	node->requests.patience_ns = epoch->heartbeat.timeout_ns;
 	wh_join_requests_settle(&node->requests, epoch->view);
-	wh_node_announce(node);
+	wh_node_introduce(node);
 	node->rests_settled = false;
 	wh_count(&node->views, 1);
 	wh_event(&node->diag, "view", epoch->view->number, epoch->view->members, 0);

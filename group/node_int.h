@@ -143,7 +143,7 @@ void wh_node_on_event(whorl_node *node, const struct wh_transport_event *event);
 /* What comes into the group, and goes: one pass. */
 size_t wh_node_enter(whorl_node *node);
 /* Tells nodes that are not in my view what I am. */
-void wh_node_announce(whorl_node *node);
+void wh_node_introduce(whorl_node *node);
 /* Whether it sends again is settled: threads that wait for that claim. */
 void wh_node_returned(whorl_subgroup *subgroup);
 /* Asks the leader of my view to look which node wants what. */

@@ -207,7 +207,7 @@ size_t wh_node_watch(void *ctx)
 	if (now - node->surveyed_ns < SURVEY_NS)
 		return work;
 	node->surveyed_ns = now;
-	wh_node_announce(node);
+	wh_node_introduce(node);
 	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->shard_member_count; i++)
 		survey(node, &node->epoch->shard_members[i]);
 	return work;

@@ -280,8 +280,8 @@ enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses)
 		wh_store_relaxed(&subgroup->rests, pauses ? WH_RESTS : WH_SENDS_AGAIN);
 		pthread_mutex_unlock(&subgroup->node->lock);
 		if (subgroup->ring != NULL && pauses) /* the loop takes it back when it may */
-			wh_ring_hold(subgroup->ring, true);
-		/* Release: what is asked, and that the ring is held. Partner: watch_roles, in run.c. */
+			wh_ring_pause(subgroup->ring, true);
+		/* Release: what is asked, and that the ring is paused. Partner: watch_roles, in run.c. */
 		wh_store_release(&subgroup->node->rest_asked, 1);
 		wh_gate_ring(subgroup->node->gate);
 		result = WHORL_OK;

@@ -14,7 +14,7 @@
 void wh_join_begin(struct wh_join *join)
 {
 	join->began_ns = join->roster->loop->now_ns;
-	wh_join_announce(join);
+	wh_join_introduce(join);
 }
 
 void wh_join_close(struct wh_join *join)
@@ -81,7 +81,7 @@ static uint64_t seen_key(const struct wh_join *join)
 	return follows && join->key > join->floor ? join->key : join->floor;
 }
 
-void wh_join_announce(struct wh_join *join)
+void wh_join_introduce(struct wh_join *join)
 {
 	const struct wh_wire intro = {.standing = wh_join_forms(join) ? WH_FORMING : WH_SEEKING,
 				      .flag = join->state != WH_JOIN_SEEKING,
@@ -90,7 +90,7 @@ void wh_join_announce(struct wh_join *join)
 				      .key = join->floor};
 
 	join->roster->seen = seen_key(join);
-	wh_roster_announce(join->roster, &intro, NULL);
+	wh_roster_introduce(join->roster, &intro, NULL);
 }
 
 /* ---- invitations --------------------------------------------------------------------------------------------------------- */
@@ -434,7 +434,7 @@ void wh_join_give_up(struct wh_join *join)
 
 	if (join->view != NULL)
 		wh_join_drop(join, "given up");
-	wh_roster_announce(join->roster, &intro, NULL);
+	wh_roster_introduce(join->roster, &intro, NULL);
 }
 
 size_t wh_join_step(struct wh_join *join)
@@ -449,7 +449,7 @@ size_t wh_join_step(struct wh_join *join)
 		return work;
 	if (join->state != WH_JOIN_SEEKING)
 		look_after(join);
-	wh_join_announce(join);
+	wh_join_introduce(join);
 	wh_loop_at(join->roster->loop, join->roster->loop->now_ns + ASK_AGAIN_NS); /* whatever is waited for */
 	work += ask(join);
 	return work + wh_join_form(join);

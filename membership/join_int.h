@@ -23,7 +23,7 @@ bool wh_form_is_forbidden(struct wh_join *join);
 bool wh_join_looks_around(const struct wh_join *join);
 
 /* Tells what I am, if that is new. */
-void wh_join_announce(struct wh_join *join);
+void wh_join_introduce(struct wh_join *join);
 
 /* The invitation is void. */
 void wh_join_drop(struct wh_join *join, const char *why);

@@ -71,7 +71,7 @@ void wh_roster_dropped(struct wh_roster *roster, uint32_t node, const struct wh_
 		known->dropped = key;
 }
 
-void wh_roster_announce(struct wh_roster *roster, const struct wh_wire *intro, const struct wh_view *view)
+void wh_roster_introduce(struct wh_roster *roster, const struct wh_wire *intro, const struct wh_view *view)
 {
 	struct wh_wire *mine = &roster->intro;
 

@@ -77,7 +77,7 @@ void wh_roster_gone(struct wh_roster *roster, uint32_t node);
 void wh_roster_dropped(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);
 
 /* What I am from now on. All nodes that are not in `view` with me are told. */
-void wh_roster_announce(struct wh_roster *roster, const struct wh_wire *intro, const struct wh_view *view);
+void wh_roster_introduce(struct wh_roster *roster, const struct wh_wire *intro, const struct wh_view *view);
 
 /* A WH_WIRE_INTRO from that node. */
 void wh_roster_on_intro(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);

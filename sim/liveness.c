@@ -29,9 +29,9 @@
 /* How many of its messages must have been delivered by now: those before its first open claim. */
 static bool stream_is_done(const struct stream *stream)
 {
-	bool held = stream->held < stream->claimed && stream->messages[stream->held].state == MESSAGE_OPEN;
+	bool keeps = stream->kept_open < stream->claimed && stream->messages[stream->kept_open].state == MESSAGE_OPEN;
 
-	return held || stream->claimed == stream->quota;
+	return keeps || stream->claimed == stream->quota;
 }
 
 static bool must_progress(const struct play *play, const struct shard *shard)
@@ -78,7 +78,7 @@ static bool member_lacks(const struct shard_member *member, char *what, size_t b
 	return true;
 }
 
-/* No sender has anything left to do but those behind a held claim. */
+/* No sender has anything left to do but those behind a claim that is kept open. */
 static bool stream_lacks(const struct part *part, char *what, size_t bytes)
 {
 	const struct stream *stream = part->stream;

@@ -279,7 +279,7 @@ void wh_play_release(struct play *play)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
 			struct stream *stream = play->actors[i].apps[g].stream;
 
-			stream->held = UINT64_MAX;
+			stream->kept_open = UINT64_MAX;
 			if (wh_actor_runs(&play->actors[i]) && stream->app->subgroup != NULL)
 				wh_stream_schedule(stream);
 		}
@@ -287,18 +287,18 @@ void wh_play_release(struct play *play)
 
 /* ---- a run without faults --------------------------------------------------------------------------------------------------- */
 
-/* A held claim shows in the statistics. */
+/* A claim that is kept open shows in the statistics. */
 static void check_open_claim(const struct stream *stream)
 {
 	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
-	bool held = stream->held < stream->claimed;
+	bool keeps = stream->kept_open < stream->claimed;
 	enum whorl_result result = whorl_subgroup_statistics(stream->app->subgroup, &stats);
 
-	if (result != WHORL_OK || stats.open_claim != (held ? stream->held + 1 : 0))
+	if (result != WHORL_OK || stats.open_claim != (keeps ? stream->kept_open + 1 : 0))
 		wh_play_fail(stream->app->actor->play,
 			     "statistics: %s, g%u: open_claim is %" PRIu64 ", claim %" PRId64 " is open",
 			     stream->app->actor->name, stream->app->g, stats.open_claim,
-			     held ? (int64_t)stream->held : -1);
+			     keeps ? (int64_t)stream->kept_open : -1);
 }
 
 static void check_open_claims(struct play *play)
@@ -317,11 +317,11 @@ static void check_open_claims(struct play *play)
 	}
 }
 
-static bool nothing_is_held(const struct play *play)
+static bool nothing_is_kept_open(const struct play *play)
 {
 	for (uint32_t i = 0; i < play->nodes; i++)
 		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-			if (play->actors[i].apps[g].stream->held != UINT64_MAX)
+			if (play->actors[i].apps[g].stream->kept_open != UINT64_MAX)
 				return false;
 	return true;
 }
@@ -336,7 +336,7 @@ static bool all_progress(const struct play *play)
 
 static void perform(struct play *play)
 {
-	play->hasty = play->hasty && all_progress(play) && nothing_is_held(play);
+	play->hasty = play->hasty && all_progress(play) && nothing_is_kept_open(play);
 	play->survivors = UINT64_MAX;
 	if (!wh_play_meet(play) || !wh_play_work(play))
 		return;

@@ -3,7 +3,7 @@
  *     play.c      the phases of a run: open, work, calm, silence, close
  *     faults.c    what goes wrong, when its moment comes
  *     actors.c    nodes: when they make a pass, sleep, wake; what happens inside of upcalls
- *     streams.c   applications: claims, finished in any order, aborted, held
+ *     streams.c   applications: claims, finished in any order, aborted, kept open
  *     states.c    the states of applications, given to nodes that come
  *     views.c    views, as nodes enter them
  *     checkers.c  what must hold in a view after each pass; deliveries.c: at each upcall; failures.c: of a node
@@ -55,7 +55,7 @@ struct stream { /* all that one node sends in one subgroup, in all views */
 	uint64_t lapsed; /* of those below some were dropped: its node was taken out of its shard */
 	uint64_t *open;  /* numbers of open claims, in the order of their claims */
 	uint64_t open_count;
-	uint64_t held; /* this number is claimed and not finished; UINT64_MAX: none */
+	uint64_t kept_open; /* this number is claimed and not finished; UINT64_MAX: none */
 	uint64_t pace_ns, burst, abort_in, bytes_max;
 	enum manner manner;
 	bool scheduled; /* it has a turn to come */

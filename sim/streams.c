@@ -31,7 +31,7 @@ void wh_stream_init(struct stream *stream, struct app *app)
 	const struct wh_subgroup_options *options = &play->plan->config.subgroups[app->g].options;
 	struct wh_dice *dice = &stream->dice;
 
-	*stream = (struct stream){.app = app, .held = UINT64_MAX};
+	*stream = (struct stream){.app = app, .kept_open = UINT64_MAX};
 	stream->dice = wh_dice_split(play->plan->seed, 1000 + 100 * (uint64_t)app->g + app->actor->life);
 	stream->quota = subgroup->even ? subgroup->messages : wh_dice_below(dice, subgroup->messages + 1);
 	stream->messages = wh_plan_alloc(stream->quota, sizeof(*stream->messages));
@@ -42,7 +42,7 @@ void wh_stream_init(struct stream *stream, struct app *app)
 	stream->bytes_max = (uint64_t)options->message_bytes;
 	stream->manner = (enum manner)wh_dice_below(dice, 4);
 	if (!subgroup->even && stream->quota > 0 && wh_dice_one_in(dice, 10))
-		stream->held = wh_dice_below(dice, stream->quota);
+		stream->kept_open = wh_dice_below(dice, stream->quota);
 }
 
 void wh_stream_free(struct stream *stream)
@@ -144,18 +144,18 @@ void wh_stream_finish_late(struct stream *stream)
 	}
 }
 
-/* The place, among the open ones, of the claim to finish next; -1 if all that are open are held. */
+/* The place, among the open ones, of the claim to finish next; -1 if all that are open are kept so. */
 static int64_t choose(struct stream *stream)
 {
 	uint64_t count = stream->open_count, at = 0;
 
-	if (count == 0 || (count == 1 && stream->open[0] == stream->held))
+	if (count == 0 || (count == 1 && stream->open[0] == stream->kept_open))
 		return -1;
 	if (stream->manner == IN_ANY_ORDER)
 		at = wh_dice_below(&stream->dice, count);
 	else if (stream->manner == BACKWARDS)
 		at = count - 1;
-	if (stream->open[at] == stream->held)
+	if (stream->open[at] == stream->kept_open)
 		at = at > 0 ? at - 1 : 1;
 	return (int64_t)at;
 }
@@ -176,7 +176,7 @@ static bool finish_one(struct stream *stream)
 
 void wh_stream_stop(struct stream *stream)
 {
-	stream->held = UINT64_MAX;
+	stream->kept_open = UINT64_MAX;
 	stream->stopped = true;
 	while (finish_one(stream))
 		;

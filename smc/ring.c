@@ -11,8 +11,8 @@
 #define CLAIM_CLOSED (UINT64_C(1) << 63) /* for good */
 #define CLAIM_WEDGED (UINT64_C(1) << 62) /* until the next view */
 #define CLAIM_AWAY (UINT64_C(1) << 61)   /* I am no sender, until a view in which I am one again */
-#define CLAIM_HELD (UINT64_C(1) << 60)   /* I do not want to send */
-#define CLAIM_BITS (CLAIM_CLOSED | CLAIM_WEDGED | CLAIM_AWAY | CLAIM_HELD)
+#define CLAIM_PAUSED (UINT64_C(1) << 60) /* I do not want to send */
+#define CLAIM_BITS (CLAIM_CLOSED | CLAIM_WEDGED | CLAIM_AWAY | CLAIM_PAUSED)
 #define CLAIM_NUMBER_BITS 60
 
 static uint64_t claim_number(const struct wh_ring *ring, uint64_t word)
@@ -99,7 +99,7 @@ bool wh_ring_has_room(const struct wh_ring *ring)
 {
 	uint64_t word = wh_load_relaxed(&ring->claim);
 
-	if ((word & (CLAIM_CLOSED | CLAIM_AWAY | CLAIM_HELD)) != 0 || !wh_gate_is_open(ring->gate))
+	if ((word & (CLAIM_CLOSED | CLAIM_AWAY | CLAIM_PAUSED)) != 0 || !wh_gate_is_open(ring->gate))
 		return true;
 	return (word & CLAIM_WEDGED) == 0 && claim_number(ring, word) < wh_load_relaxed(&ring->limit);
 }
@@ -181,7 +181,7 @@ WH_HINT_INLINE void prefetch(const struct wh_place *place, uint32_t slot, uint64
 /* Why no claim can be made now. */
 static enum whorl_result refusal(uint64_t word)
 {
-	return word & CLAIM_CLOSED ? WHORL_CLOSED : word & (CLAIM_AWAY | CLAIM_HELD) ? WHORL_NOT_SENDER : WHORL_AGAIN;
+	return word & CLAIM_CLOSED ? WHORL_CLOSED : word & (CLAIM_AWAY | CLAIM_PAUSED) ? WHORL_NOT_SENDER : WHORL_AGAIN;
 }
 
 enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
@@ -258,11 +258,11 @@ bool wh_ring_is_away(const struct wh_ring *ring)
 	return (wh_load_relaxed(&ring->claim) & CLAIM_AWAY) != 0;
 }
 
-void wh_ring_hold(struct wh_ring *ring, bool held)
+void wh_ring_pause(struct wh_ring *ring, bool paused)
 {
-	uint64_t before = held ? wh_fetch_or(&ring->claim, CLAIM_HELD) : wh_fetch_and(&ring->claim, ~CLAIM_HELD);
+	uint64_t before = paused ? wh_fetch_or(&ring->claim, CLAIM_PAUSED) : wh_fetch_and(&ring->claim, ~CLAIM_PAUSED);
 
-	if (((before & CLAIM_HELD) != 0) != held)
+	if (((before & CLAIM_PAUSED) != 0) != paused)
 		wh_ring_signal(ring);
 }
 

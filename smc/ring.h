@@ -58,7 +58,7 @@ struct wh_ring {
 	wh_word late;    /* [claim holders] claims that were finished after they had been dropped */
 	uint64_t dropped_open; /* [loop] claims that were open when they were dropped, over all */
 
-	/* closed << 63 | wedged << 62 | away << 61 | held << 60 | number << slot_bits | slot of the next claim. [application
+	/* closed << 63 | wedged << 62 | away << 61 | paused << 60 | number << slot_bits | slot of the next claim. [application
 	 * threads; the bits are set by the loop and whorl_close, taken away by the loop] */
 	alignas(WH_CACHE_LINE) wh_word claim;
 
@@ -172,7 +172,7 @@ static inline uint64_t wh_ring_settled(const struct wh_ring *ring)
 bool wh_ring_is_away(const struct wh_ring *ring);
 
 /* No claims, whatever the view, until it is taken back: they get WHORL_NOT_SENDER. Any thread. */
-void wh_ring_hold(struct wh_ring *ring, bool held);
+void wh_ring_pause(struct wh_ring *ring, bool paused);
 
 /* No claims until the next wh_ring_enter: they get WHORL_AGAIN. */
 void wh_ring_wedge(struct wh_ring *ring);

@@ -487,11 +487,11 @@ mutant(NAME claims-in-between KIND views FILE group/epoch.c
 	REMOVES "a member that has taken back that it rests claims when it is a sender again"
 	TEXT [[
 	if (ring != NULL && !said)
-		wh_ring_hold(ring, rests);
+		wh_ring_pause(ring, rests);
 ]]
 	REPLACEMENT [[
 	if (ring != NULL)
-		wh_ring_hold(ring, rests);
+		wh_ring_pause(ring, rests);
 ]])
 
 mutant(NAME rests-for-good KIND test_prepare_rests FILE membership/propose.c

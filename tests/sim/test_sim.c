@@ -1,5 +1,5 @@
 /* test_sim.c - runs in the simulator that are written by hand: repeatable, failures noticed and not invented,
- * held claims, long streams, silence.
+ * claims kept open, long streams, silence.
  */
 #include <string.h>
 
@@ -205,7 +205,7 @@ START_TEST(a_held_claim_holds_up_its_own_sender)
 		play = wh_play_new(&plan, NULL, stdout);
 		for (uint32_t s = 0; s < 3; s++)
 			play->actors[s].apps[0].stream->abort_in = 0;
-		play->actors[1].apps[0].stream->held = 0;
+		play->actors[1].apps[0].stream->kept_open = 0;
 		wh_play_work(play);
 		wh_liveness_check(play);
 		for (uint32_t i = 0; i < 3; i++)

@@ -14,7 +14,7 @@ static struct lab *lab_of_member(void)
 	struct lab *lab = lab_make(1, 3);
 	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 1};
 
-	wh_roster_announce(&lab->roster, &member, first_view(lab, "0,1", 2));
+	wh_roster_introduce(&lab->roster, &member, first_view(lab, "0,1", 2));
 	meet(lab, "02345");
 	say_they(lab, "2345", WH_SEEKING, 0);
 	step(lab);
@@ -484,7 +484,7 @@ START_TEST(a_node_that_drops_a_first_view_says_so)
 	struct wh_view *view = first_view(lab, "0,1,2,3", 4);
 	const struct wh_wire forming = {.standing = WH_FORMING};
 
-	wh_roster_announce(&lab->roster, &forming, NULL);
+	wh_roster_introduce(&lab->roster, &forming, NULL);
 	meet(lab, "1234");
 	step(lab);
 	forget(lab);
@@ -510,7 +510,7 @@ START_TEST(an_intro_goes_before_an_invitation)
 	struct wh_view *view = first_view(lab, "0,1", 2);
 	const struct wh_wire forming = {.standing = WH_FORMING};
 
-	wh_roster_announce(&lab->roster, &forming, NULL);
+	wh_roster_introduce(&lab->roster, &forming, NULL);
 	meet(lab, "1");
 	lab->room[1] = 0;
 	invite(lab, view, KEY, false);

@@ -13,15 +13,15 @@ START_TEST(everybody_is_told_once)
 	meet(lab, "1");
 	ck_assert_uint_eq(step(lab), 0); /* there is nothing to be told */
 	meet(lab, "2");
-	wh_roster_announce(&lab->roster, &seeking, NULL);
+	wh_roster_introduce(&lab->roster, &seeking, NULL);
 	ck_assert_uint_eq(step(lab), 2);
 	expect(lab, "1:seeking-0 2:seeking-0 ");
-	wh_roster_announce(&lab->roster, &seeking, NULL); /* the same */
+	wh_roster_introduce(&lab->roster, &seeking, NULL); /* the same */
 	ck_assert_uint_eq(step(lab), 0);
 	meet(lab, "3");
 	ck_assert_uint_eq(step(lab), 1);
 	expect(lab, "3:seeking-0 ");
-	wh_roster_announce(&lab->roster, &forming, NULL);
+	wh_roster_introduce(&lab->roster, &forming, NULL);
 	step(lab);
 	expect(lab, "1:forming-100 2:forming-100 3:forming-100 ");
 	step(lab);
@@ -37,7 +37,7 @@ START_TEST(each_change_is_told)
 	struct lab *lab = lab_make(0, 3);
 
 	meet(lab, "5");
-	wh_roster_announce(&lab->roster, &intro, NULL);
+	wh_roster_introduce(&lab->roster, &intro, NULL);
 	step(lab);
 	expect(lab, "5:member-3-of-1 ");
 	intro.standing = _i == 0 ? WH_FORMING : WH_MEMBER_OF;
@@ -47,7 +47,7 @@ START_TEST(each_change_is_told)
 	intro.key += _i == 4;
 	intro.group += _i == 5;
 	intro.forced = _i == 6;
-	wh_roster_announce(&lab->roster, &intro, NULL);
+	wh_roster_introduce(&lab->roster, &intro, NULL);
 	step(lab);
 	ck_assert_str_ne(lab->told, "");
 	lab_free(lab);
@@ -63,7 +63,7 @@ START_TEST(members_of_my_view_are_not_told)
 	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 0, .key = 0x100};
 
 	meet(lab, "123");
-	wh_roster_announce(&lab->roster, &member, view);
+	wh_roster_introduce(&lab->roster, &member, view);
 	step(lab);
 	expect(lab, "3:member-0-of-0 ");
 	wh_roster_gone(&lab->roster, 1);
@@ -71,11 +71,11 @@ START_TEST(members_of_my_view_are_not_told)
 	step(lab);
 	expect(lab, "1:member-0-of-0 ");
 	member.view = 1;
-	wh_roster_announce(&lab->roster, &member, next); /* 2 is out */
+	wh_roster_introduce(&lab->roster, &member, next); /* 2 is out */
 	step(lab);
 	expect(lab, "1:member-1-of-0 2:member-1-of-0 3:member-1-of-0 ");
-	wh_roster_announce(&lab->roster, &member,
-			   view); /* the same words, and another view: 2 is in it, and 1 has been told otherwise */
+	wh_roster_introduce(&lab->roster, &member,
+			    view); /* the same words, and another view: 2 is in it, and 1 has been told otherwise */
 	step(lab);
 	expect(lab, "1:member-1-of-0 3:member-1-of-0 ");
 	wh_view_free(view);
@@ -92,7 +92,7 @@ START_TEST(the_first_of_my_view_is_not_told)
 	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 0, .key = 0x100};
 
 	meet(lab, "013");
-	wh_roster_announce(&lab->roster, &member, view);
+	wh_roster_introduce(&lab->roster, &member, view);
 	step(lab);
 	expect(lab, "3:member-0-of-0 ");
 	wh_view_free(view);
@@ -107,7 +107,7 @@ START_TEST(a_node_that_cannot_be_told_now_is_told_later)
 
 	meet(lab, "123");
 	lab->room[1] = lab->room[3] = 0;
-	wh_roster_announce(&lab->roster, &seeking, NULL);
+	wh_roster_introduce(&lab->roster, &seeking, NULL);
 	ck_assert_uint_eq(step(lab), 1);
 	expect(lab, "2:seeking-0 ");
 	ck_assert_uint_eq(lab->loop.next_ns, lab->loop.now_ns + WH_NS_PER_MS);
@@ -116,7 +116,7 @@ START_TEST(a_node_that_cannot_be_told_now_is_told_later)
 	step(lab);
 	expect(lab, "3:seeking-0 ");
 	lab->room[1] = lab->room[3] = 2;
-	wh_roster_announce(&lab->roster, &forming, NULL); /* of what 1 has missed it hears the last */
+	wh_roster_introduce(&lab->roster, &forming, NULL); /* of what 1 has missed it hears the last */
 	step(lab);
 	expect(lab, "1:forming-0 2:forming-0 3:forming-0 ");
 	ck_assert_uint_eq(step(lab), 0);
@@ -131,7 +131,7 @@ START_TEST(a_node_that_is_gone_is_told_nothing)
 
 	meet(lab, "12");
 	wh_roster_gone(&lab->roster, 1);
-	wh_roster_announce(&lab->roster, &seeking, NULL);
+	wh_roster_introduce(&lab->roster, &seeking, NULL);
 	ck_assert_uint_eq(step(lab), 1);
 	expect(lab, "2:seeking-0 ");
 	ck_assert(wh_roster_send(&lab->roster, 1, &(struct wh_wire){.kind = WH_WIRE_WITHDRAWN, .key = 1}));
@@ -334,7 +334,7 @@ START_TEST(two_groups_are_told)
 	struct lab *lab = lab_make(0, 3);
 	struct wh_view *view = first_view(lab, "0,1", 3);
 
-	wh_roster_announce(&lab->roster, &member, view);
+	wh_roster_introduce(&lab->roster, &member, view);
 	meet(lab, "234");
 	say_group(lab, 2, 7, 3, true); /* of mine, but not in my view yet */
 	ck_assert_int_eq(lab->warnings, 0);
