@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# site.sh DIRECTORY - README.md and docs/ as pages in DIRECTORY, which a browser reads as they are: no server, no JavaScript. A page lies
+# site.sh DIRECTORY - README.md, what stands beside it, and docs/ as pages in DIRECTORY, which a browser reads as they are: no server, no JavaScript. A page lies
 # where its Markdown does, README.md is index.html; sources that a page leads to are pages too. What DIRECTORY had is lost.
 
 set -euo pipefail
@@ -8,7 +8,7 @@ out=$(readlink -m "$1")
 here=$(dirname "$(readlink -f "$0")")
 cd "$here/../.."
 
-mapfile -t pages < <(echo README.md; find docs -name '*.md' | sort)
+mapfile -t pages < <(printf '%s\n' README.md CHANGELOG.md CONTRIBUTING.md; find docs -name '*.md' | sort)
 
 title_of() { sed -n '/^# /{s/^# *//; s/`//g; p; q}' "$1"; }
 escaped() { sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g'; }
