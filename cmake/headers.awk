@@ -1,5 +1,5 @@
-# headers.awk - what the public headers say, in their order. man-api.awk and docs/site/reference.awk stand behind it, and do something
-# with each thing that it finds:
+# headers.awk - what the public headers say, in their order. man-api.awk and docs/site/reference.awk stand behind it, and
+# do something with each thing that it finds:
 #     awk -f headers.awk -f man-api.awk include/whorl/result.h include/whorl/message.h include/whorl/whorl.h ...
 #     on_header()                        a header begins, `header`: whorl/whorl.h
 #     on_top(text)                       the comment at its top
@@ -10,7 +10,8 @@
 #     on_macro(name, text, own)          a #define
 #     on_break()                         what comes now does not stand together with what came
 #     on_blank()                         an empty line; `comment` is what stands alone then, and is forgotten
-# With `exact` an enum of one line ends there; without, and so in the manual pages, it goes on to the next line that begins with "};".
+# With `exact` an enum of one line ends there; without, and so in the manual pages, it goes on to the next line that
+# begins with "};".
 
 # A comment, without its frame.
 function bare(text) {

@@ -103,7 +103,7 @@ function on_part(title, text) {
 
 function on_comment() { }
 
-function on_macro(name, text, own) { }
+function on_macro(name, text, own) { opens = 0 }
 
 function on_break() { end_of_group() }
 
