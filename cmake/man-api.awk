@@ -1,5 +1,5 @@
 # man-api.awk - manual pages of the interface, section 3, from the headers, which are the manual: the pages cannot say anything else.
-#     awk -v version=0.1.0 -v directory=man -f man-api.awk include/whorl/result.h include/whorl/message.h include/whorl/whorl.h ...
+#     awk -v version=0.1.0 -v directory=man -f headers.awk -f man-api.awk include/whorl/result.h include/whorl/message.h ...
 # Each function has a page, those under one comment one together; whorl.3 is what stands at the top of whorl.h. A page has the
 # prototypes, the comment, the types that these name, and what stands at the beginning of their part of the header.
 
@@ -38,17 +38,6 @@ function say_code(file, text,   lines, count, i) {
 	say(file, ".fi")
 }
 
-# A comment, without its frame.
-function bare(text) {
-	sub(/^\/\* ?/, "", text)
-	sub(/ *\*\/$/, "", text)
-	gsub(/\n \*$/, "\n", text)
-	gsub(/\n \*\n/, "\n\n", text)
-	gsub(/\n \*\n/, "\n\n", text)
-	gsub(/\n \* /, "\n", text)
-	return text
-}
-
 function first_sentence(text) {
 	gsub(/\n/, " ", text)
 	sub(/ *\. .*/, "", text)
@@ -67,19 +56,9 @@ function end_of_group(   i) {
 }
 
 # A function: it joins those above it that stand under the same comment.
-function add_function(text,   name, own) {
+function on_function(name, prototype, own) {
 	opens = 0
-	own = ""
-	if (match(text, /; *\/\*.*\*\//)) {
-		own = bare(substr(text, RSTART + 1))
-		sub(/^ */, "", own)
-		sub(/^\/\* */, "", own)
-		text = substr(text, 1, RSTART)
-	}
-	gsub(/WHORL_API |WHORL_MUST_CHECK /, "", text)
-	gsub(/\n[ \t]+/, " ", text)
-	match(text, /whorl_[a-z_]+\(/)
-	name = substr(text, RSTART, RLENGTH - 1)
+	gsub(/WHORL_MUST_CHECK /, "", prototype)
 	if (group_size == 0) {
 		pages++
 		page_header[pages] = header
@@ -91,10 +70,10 @@ function add_function(text,   name, own) {
 	if (own != "")
 		page_text[pages] = page_text[pages] (page_text[pages] == "" ? "" : "\n\n") name ": " own
 	group[++group_size] = name
-	page_prototypes[pages] = page_prototypes[pages] text "\n"
+	page_prototypes[pages] = page_prototypes[pages] prototype "\n"
 }
 
-function add_type(text,   name) {
+function on_type(text,   name) {
 	name = text
 	if (text ~ /^typedef/)
 		match(name, /whorl_[a-z_]+_fn/)
@@ -110,81 +89,31 @@ function add_type(text,   name) {
 	type_text[types] = (comment == "" ? "" : "/* " comment " */\n") text
 }
 
-FNR == 1 {
-	end_of_group()
-	header = FILENAME
-	sub(/.*include\//, "", header)
-	part = ""
-	comment = ""
-	top = 1
+function on_header() { part = "" }
+
+function on_top(text) {
+	if (header == "whorl/whorl.h")
+		overview = text
 }
 
-/^\/\*/ && !inside {
-	end_of_group()
-	inside = 1
-	held = ""
+function on_part(title, text) {
+	part = title "\n" text
+	opens = 1
 }
 
-inside {
-	held = held (held == "" ? "" : "\n") $0
-	if ($0 ~ /\*\/ *$/) {
-		inside = 0
-		comment = bare(held)
-		if (top) {
-			if (header == "whorl/whorl.h")
-				overview = comment
-			top = 0
-			comment = ""
-		} else if (held ~ /^\/\* ----/) {
-			part = comment
-			sub(/^-+ */, "", part)
-			title = part
-			sub(/ *-+ *(\n.*)?$/, "", title)
-			sub(/^[^\n]*\n?/, "", part)
-			part = title "\n" part
-			comment = ""
-			opens = 1
-		}
-	}
-	next
-}
+function on_comment() { }
 
-collecting {
-	decl = decl "\n" $0
-	if (decl_ends == "};" ? $0 ~ /^};/ : $0 ~ /; *(\/\*.*\*\/ *)?$/) {
-		collecting = 0
-		if (decl ~ /^WHORL_API/)
-			add_function(decl)
-		else
-			add_type(decl)
-	}
-	next
-}
+function on_macro(name, text, own) { opens = 0 }
 
-/^(WHORL_API|typedef|struct|enum)[ \t]/ {
-	decl = $0
-	decl_ends = $0 ~ /^(struct|enum).*{/ ? "};" : ";"
-	if ($0 !~ /^WHORL_API/)
-		end_of_group()
-	if (decl_ends == "};" || $0 !~ /; *(\/\*.*\*\/ *)?$/) {
-		collecting = 1
-		next
-	}
-	if ($0 ~ /^WHORL_API/)
-		add_function(decl)
-	else
-		add_type(decl)
-	next
-}
+function on_break() { end_of_group() }
 
 # A comment that stands alone behind that of the part belongs to it.
-/^ *$/ {
+function on_blank() {
 	end_of_group()
 	if (opens && comment != "") {
 		part = part "\n\n" comment
 		opens = 0
 	}
-	comment = ""
 }
 
 # Does `text` name it, as a whole word?

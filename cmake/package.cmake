@@ -13,9 +13,9 @@ foreach(header result message whorl status) # what is used stands before what us
 endforeach()
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man/man3)
 add_custom_command(OUTPUT ${pages}
-		   COMMAND awk -v version=${PROJECT_VERSION} -v directory=${PROJECT_BINARY_DIR}/man/man3 -f
-			   ${PROJECT_SOURCE_DIR}/cmake/man-api.awk ${headers}
-		   DEPENDS ${headers} cmake/man-api.awk cmake/whorl.map COMMENT "Writing the manual pages of the interface" VERBATIM)
+		   COMMAND awk -v version=${PROJECT_VERSION} -v directory=${PROJECT_BINARY_DIR}/man/man3
+			   -f ${PROJECT_SOURCE_DIR}/cmake/headers.awk -f ${PROJECT_SOURCE_DIR}/cmake/man-api.awk ${headers}
+		   DEPENDS ${headers} cmake/headers.awk cmake/man-api.awk cmake/whorl.map COMMENT "Writing the manual pages of the interface" VERBATIM)
 add_custom_target(man_api ALL DEPENDS ${pages})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 

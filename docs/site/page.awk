@@ -1,5 +1,6 @@
 # page.awk - what cmark-gfm makes of a page of Markdown, fit for the site: headings have anchors, links lead to pages of the site, tables
-# may be wider than a phone: cmark-gfm -e table PAGE.md | awk -f slug.awk -f page.awk
+# may be wider than a phone, names of the interface lead to the reference:
+#     cmark-gfm -e table PAGE.md | awk -v names=FILE -v page=PAGE.html -f slug.awk -f names.awk -f page.awk
 
 # Where a link leads: pages end with .html, and so do sources, which site.sh makes pages of; pictures are copied.
 function target(link,    at, anchor)
@@ -43,6 +44,8 @@ function text_of(html)
 	name = slug(text_of($0), slugs)
 	sub(/>/, " id=\"" name "\">")
 	sub(/<\/h[1-6]>$/, " <a class=\"here\" href=\"#" name "\" title=\"A link to here\">#</a>&")
+	print with_targets($0)
+	next
 }
 {
 	if (/ align="(right|center)"/)
@@ -50,5 +53,5 @@ function text_of(html)
 	gsub(/ align="left"/, "")
 	sub(/^<table>/, "<div class=\"wide\">\n&")
 	sub(/^<\/table>/, "&\n</div>")
-	print with_targets($0)
+	print linked(with_targets($0))
 }

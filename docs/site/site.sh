@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
-# site.sh DIRECTORY - README.md and docs/ as pages in DIRECTORY, which a browser reads as they are: no server, no JavaScript. A page lies
-# where its Markdown does, README.md is index.html; sources that a page leads to are pages too. What DIRECTORY had is lost.
+# site.sh DIRECTORY - README.md, what stands beside it, and docs/ as pages in DIRECTORY, which a browser reads as they are: no server,
+# no JavaScript. A page lies where its Markdown does, README.md is index.html; sources that a page leads to are pages too. The pages of
+# include/whorl/ and its headers are the reference of the interface. What DIRECTORY had is lost.
 
 set -euo pipefail
 
 out=$(readlink -m "$1")
 here=$(dirname "$(readlink -f "$0")")
 cd "$here/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
-mapfile -t pages < <(echo README.md; find docs -name '*.md' | sort)
+mapfile -t pages < <(printf '%s\n' README.md CHANGELOG.md CONTRIBUTING.md; find docs -name '*.md' | sort)
 
 title_of() { sed -n '/^# /{s/^# *//; s/`//g; p; q}' "$1"; }
 escaped() { sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g'; }
 within() { realpath -m --relative-to=. "$(dirname "$1")/$2"; } # what a link of page $1 means, seen from here
 
-# The page that is made of a path; as in page.awk.
+# The page that is made of a path; as in page.awk and reference.awk.
 page_of() {
 	case $1 in
 	README.md | */README.md) echo "${1%README.md}index.html" ;;
@@ -51,6 +54,9 @@ navigation+="</ul>"
 
 # ---- pages --------------------------------------------------------------------------------------------------------------
 
+# with_names PAGE PROGRAM...: awk, for a page in which names of the interface lead to the reference.
+with_names() { awk -v names="$work/names" -v page="$1" -f "$here/names.awk" -f "${@:2}"; }
+
 # frame PATH TITLE: a page around what is read. In the navigation @ is the way to the top.
 frame() {
 	local up=$1 page
@@ -74,7 +80,7 @@ frame() {
 source_page() {
 	{
 		printf '<h1>%s</h1>\n<pre><code>' "$1"
-		escaped <"$1"
+		with_names "$(page_of "$1")" "$here/source.awk" "$1"
 		printf '</code></pre>\n'
 	} | frame "$1" "$1"
 }
@@ -99,8 +105,21 @@ directory_page() {
 rm -rf "$out"
 mkdir -p "$out"
 cp "$here/style.css" "$out"
+
+headers=(include/whorl/whorl.h)
+for header in include/whorl/*.h; do
+	[ "$header" = include/whorl/whorl.h ] || headers+=("$header")
+done
+awk -v exact=1 -v directory="$work" -v sources="${pages[*]} $(echo examples/*.c)" -f cmake/headers.awk \
+	-f "$here/slug.awk" -f "$here/names.awk" -f "$here/reference.awk" "${headers[@]}"
+frame include/whorl "Reference" <"$work/index.html"
+for header in "${headers[@]}"; do
+	frame "$header" "${header#include/}" <"$work/${header##*/}.html"
+done
+
 for page in "${pages[@]}"; do
-	cmark-gfm -e table "$page" | awk -f "$here/slug.awk" -f "$here/page.awk" | frame "$page" "$(title_of "$page")"
+	cmark-gfm -e table "$page" | with_names "$(page_of "$page")" "$here/slug.awk" -f "$here/page.awk" |
+		frame "$page" "$(title_of "$page")"
 done
 for page in "${pages[@]}"; do
 	while read -r link; do
@@ -108,6 +127,7 @@ for page in "${pages[@]}"; do
 	done < <(grep -o '](\([^)#]*\)' "$page" | sed 's/^](//' | grep -vE '^[a-z]*:|^$|\.md$' || true)
 done | sort -u | while read -r path; do
 	case $path in
+	include/whorl | include/whorl/*) ;;
 	*.svg | *.png) install -D -m 644 "$path" "$out/$path" ;;
 	*) if [ -d "$path" ]; then directory_page "$path"; else source_page "$path"; fi ;;
 	esac

@@ -6,6 +6,7 @@
 #ifndef WHORL_RESULT_H
 #define WHORL_RESULT_H
 
+/* The list: X(the constant without WHORL_, its value, its text) for each result. */
 #define WHORL_RESULTS(X)                                                                                               \
 	/* Expected: part of normal work, no text is kept. */                                                          \
 	X(OK, 0, "done")                                                                                               \

@@ -78,6 +78,9 @@
 #include <whorl/message.h>
 #include <whorl/result.h>
 
+/* ---- the library, and words for results -----------------------------------------------------------------------------*/
+
+/* They stand before a function: it is exported; the compiler warns of a call that does not look at the result. */
 #if defined(__GNUC__)
 #define WHORL_API __attribute__((visibility("default")))
 #define WHORL_MUST_CHECK __attribute__((warn_unused_result))
@@ -90,6 +93,7 @@
 extern "C" {
 #endif
 
+/* The version of this header. */
 #define WHORL_VERSION_MAJOR 0
 #define WHORL_VERSION_MINOR 1
 #define WHORL_VERSION_PATCH 0
