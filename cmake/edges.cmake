@@ -3,8 +3,8 @@
 # A part is a directory or the beginning of files' names: predicates/loop stands for predicates/loop.c, loop.h,
 # loop_int.h. Where two parts fit a file, the longer name counts. A part may include its own headers and those of the
 # parts behind the colon; it may name only parts that stand above it here, so the arrows cannot form a cycle. Headers
-# called *_int.h are private to their part; only sim looks into them from outside. persistence, work, replica, dds and
-# delegation are places for what is to come.
+# called *_int.h are private to their part; only sim looks into them from outside. transport/session, persistence, work,
+# replica, dds and delegation are places for what is to come.
 
 set(public "include/whorl/result include/whorl/message include/whorl")
 set(core "base conf transport sst smc predicates predicates/loop membership")
@@ -16,10 +16,11 @@ set(WHORL_EDGES
 	"conf                  : include/whorl/result base"
 	"transport             : include/whorl/result base"
 	"transport/secure      : include/whorl/result base"
-	"transport/shm         : include/whorl/result base transport"
-	"transport/tcp         : include/whorl/result base transport transport/secure"
-	"transport/verbs       : include/whorl/result base transport"
-	"sim/net               : include/whorl/result base transport"
+	"transport/session     : include/whorl/result base transport"
+	"transport/shm         : include/whorl/result base transport transport/session"
+	"transport/tcp         : include/whorl/result base transport transport/session transport/secure"
+	"transport/verbs       : include/whorl/result base transport transport/session"
+	"sim/net               : include/whorl/result base transport transport/session"
 	"sst                   : include/whorl/result base transport"
 	"predicates/loop       : include/whorl/result base transport sst"
 	"membership            : include/whorl/result base transport sst predicates/loop"

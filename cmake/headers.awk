@@ -10,8 +10,6 @@
 #     on_macro(name, text, own)          a #define
 #     on_break()                         what comes now does not stand together with what came
 #     on_blank()                         an empty line; `comment` is what stands alone then, and is forgotten
-# With `exact` an enum of one line ends there; without, and so in the manual pages, it goes on to the next line that
-# begins with "};".
 
 # A comment, without its frame.
 function bare(text) {
@@ -111,7 +109,7 @@ collecting {
 	braces = $0 ~ /^(struct|enum).*[{]/
 	if ($0 !~ /^WHORL_API/)
 		on_break()
-	if (braces ? !exact || $0 !~ /};/ : $0 !~ /; *(\/\*.*\*\/ *)?$/)
+	if (braces ? $0 !~ /};/ : $0 !~ /; *(\/\*.*\*\/ *)?$/)
 		collecting = 1
 	else
 		whole_declaration()

@@ -74,6 +74,7 @@ function on_function(name, prototype, own) {
 }
 
 function on_type(text,   name) {
+	opens = 0
 	name = text
 	if (text ~ /^typedef/)
 		match(name, /whorl_[a-z_]+_fn/)

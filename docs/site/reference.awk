@@ -1,6 +1,6 @@
 # reference.awk - the reference of the interface, of what the public headers say: a page for each header, and one that
 # leads to all names.
-#     awk -v exact=1 -v directory=DIRECTORY -v sources="README.md docs/protocol.md ..." -f ../../cmake/headers.awk \
+#     awk -v directory=DIRECTORY -v sources="README.md docs/protocol.md ..." -f ../../cmake/headers.awk \
 #         -f slug.awk -f names.awk -f reference.awk include/whorl/whorl.h include/whorl/message.h ...
 # Leaves in DIRECTORY what is read of the pages, HEADER.html and index.html, which site.sh puts a frame around, and
 # `names` for names.awk. `sources` have pages too, which comments may name.

@@ -110,7 +110,7 @@ headers=(include/whorl/whorl.h)
 for header in include/whorl/*.h; do
 	[ "$header" = include/whorl/whorl.h ] || headers+=("$header")
 done
-awk -v exact=1 -v directory="$work" -v sources="${pages[*]} $(echo examples/*.c)" -f cmake/headers.awk \
+awk -v directory="$work" -v sources="${pages[*]} $(echo examples/*.c)" -f cmake/headers.awk \
 	-f "$here/slug.awk" -f "$here/names.awk" -f "$here/reference.awk" "${headers[@]}"
 frame include/whorl "Reference" <"$work/index.html"
 for header in "${headers[@]}"; do

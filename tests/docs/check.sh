@@ -17,7 +17,21 @@ complain() {
 
 # ---- the README ---------------------------------------------------------------------------------------------------------
 
-[ "$(wc -l <README.md)" -le 115 ] || complain "README.md has more than 115 lines"
+[ "$(wc -l <README.md)" -le 180 ] || complain "README.md has more than 180 lines"
+expected='Two commands
+Three nodes and a kill
+A program
+When to take something else
+What it guarantees
+How fast
+What it needs
+Status'
+diff -u <(printf '%s\n' "$expected") <(sed -n 's/^## //p' README.md) || complain "README.md has other sections, or another order"
+version=$("$command" --version | grep -oE '[0-9]+\.[0-9]+' | head -1)
+sed '1,/^## Status/d' README.md | grep -qF "$version, not released" || complain "README.md: the status does not say $version"
+while read -r package; do
+	sed '1,/^## What it needs/d' README.md | grep -qwF -- "$package" || complain "README.md does not name $package, which ./run installs"
+done < <(grep -oE '^\s+need [a-z0-9+-]+' tools/packages.sh | awk '$2 != "libc6-dev" { print $2 }' | sort -u)
 awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md | diff -u examples/hello.c - ||
 	complain "the program in README.md is not examples/hello.c"
 
@@ -37,6 +51,13 @@ done
 for page in docs/*.md docs/decisions/*.md; do
 	grep -qE "[(/]$(basename "$page")\)" "${pages[@]}" || complain "no page leads to $page"
 done
+
+# ---- the parts, as the build holds them ---------------------------------------------------------------------------------
+
+while read -r part; do
+	compgen -G "$part/*.c" >/dev/null || continue # a place for what is to come, or a part of a folder
+	grep -qF "$part/" docs/architecture.md || complain "docs/architecture.md does not name $part/"
+done < <(sed -n 's/^\t"\([a-z/]*\) *:.*/\1/p' cmake/edges.cmake | grep -v '^include')
 
 # ---- names of the code: `files`, `functions()`, whorl's own prefixes, `names_of_tests` -----------------------------------
 
