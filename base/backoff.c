@@ -20,7 +20,7 @@
 #define CROWDED_MOST_NS WH_NS_PER_S /* also if that one was a stop of the whole process */
 
 /* From a yield that has ended. */
-static void learn(struct wh_backoff *backoff, uint64_t took_ns, uint64_t now)
+static void learn_from_yield(struct wh_backoff *backoff, uint64_t took_ns, uint64_t now)
 {
 	uint64_t crowded_ns = took_ns < CROWDED_MOST_NS / CROWDED_TIMES ? CROWDED_TIMES * took_ns : CROWDED_MOST_NS;
 
@@ -51,7 +51,7 @@ bool wh_backoff_wait(struct wh_backoff *backoff, const struct wh_env *env, uint6
 	sched_yield();
 	after = wh_env_now(env);
 	backoff->yields++;
-	learn(backoff, after - before, after);
+	learn_from_yield(backoff, after - before, after);
 	if (after - before >= YIELD_TAKEN_NS)
 		backoff->enough = fewest;
 	else if (backoff->enough < most)

@@ -80,7 +80,7 @@ const char *wh_option_expected(const struct wh_option *option, char *buf, size_t
 }
 
 /* "is "x", expected y" */
-static enum whorl_result mistake(const struct wh_option *option, const char *value, struct wh_error *err)
+static enum whorl_result refuse_value(const struct wh_option *option, const char *value, struct wh_error *err)
 {
 	char expected[512];
 	const char *ellipsis;
@@ -106,7 +106,7 @@ static enum whorl_result parse_text(const char *value, char *field, struct wh_er
 	return WHORL_OK;
 }
 
-static enum whorl_result parse(const struct wh_option *option, const char *value, void *out, struct wh_error *err)
+static enum whorl_result parse_value(const struct wh_option *option, const char *value, void *out, struct wh_error *err)
 {
 	char *field = (char *)out + option->offset;
 	int64_t number;
@@ -115,12 +115,12 @@ static enum whorl_result parse(const struct wh_option *option, const char *value
 	case WH_OPTION_INTEGER:
 		if (!parse_integer(value, strcmp(option->unit, "bytes") == 0, &number) || number < option->least ||
 		    number > option->most)
-			return mistake(option, value, err);
+			return refuse_value(option, value, err);
 		memcpy(field, &number, sizeof(number));
 		return WHORL_OK;
 	case WH_OPTION_SWITCH:
 		if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
-			return mistake(option, value, err);
+			return refuse_value(option, value, err);
 		memcpy(field, &(bool){strcmp(value, "on") == 0}, sizeof(bool));
 		return WHORL_OK;
 	case WH_OPTION_CHOICE:
@@ -130,7 +130,7 @@ static enum whorl_result parse(const struct wh_option *option, const char *value
 				return WHORL_OK;
 			}
 		}
-		return mistake(option, value, err);
+		return refuse_value(option, value, err);
 	case WH_OPTION_TEXT:
 		return parse_text(value, field, err);
 	}
@@ -139,14 +139,14 @@ static enum whorl_result parse(const struct wh_option *option, const char *value
 
 enum whorl_result wh_option_parse(const struct wh_option *option, const char *value, void *out, struct wh_error *err)
 {
-	return parse(option, value, out, err);
+	return parse_value(option, value, out, err);
 }
 
 void wh_option_defaults(const struct wh_option_table *table, void *out)
 {
 	memset(out, 0, table->bytes);
 	for (size_t i = 0; i < table->count; i++)
-		parse(&table->options[i], table->options[i].fallback, out, NULL);
+		parse_value(&table->options[i], table->options[i].fallback, out, NULL);
 }
 
 const struct wh_option *wh_option_find(const struct wh_option_table *table, const char *key)
@@ -202,7 +202,7 @@ enum whorl_result wh_option_table_check(const struct wh_option_table *table, str
 
 		result = check_option(table, option, err);
 		if (result == WHORL_OK)
-			result = parse(option, option->fallback, values, err);
+			result = parse_value(option, option->fallback, values, err);
 		if (result != WHORL_OK && err != NULL)
 			wh_error_prefix(err, "%s.%s", table->section, option->key);
 	}

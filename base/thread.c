@@ -10,7 +10,7 @@
 
 static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
-static int pin(pthread_attr_t *attr, int cpu)
+static int pin_to_cpu(pthread_attr_t *attr, int cpu)
 {
 	cpu_set_t set;
 
@@ -46,7 +46,7 @@ enum whorl_result wh_thread_create(pthread_t *thread, const char *name, int cpu,
 	if (failed != 0)
 		return wh_error_system(err, failed, "thread \"%s\"", name);
 	if (cpu >= 0)
-		failed = pin(&attr, cpu);
+		failed = pin_to_cpu(&attr, cpu);
 	if (failed == 0)
 		failed = create_masked(thread, &attr, fn, arg);
 	pthread_attr_destroy(&attr);

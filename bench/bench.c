@@ -80,7 +80,7 @@ static int rank_of_launcher(uint32_t nodes)
 	return wh_command_rank(nodes);
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
@@ -125,7 +125,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {options, parse, "FILE", doc, NULL, NULL, NULL};
+static const struct argp argp = {options, parse_option, "FILE", doc, NULL, NULL, NULL};
 
 /* ---- running ---------------------------------------------------------------------------------------------------------*/
 

@@ -45,7 +45,7 @@ static void on_batch(const struct whorl_message *messages, size_t count, void *c
 }
 
 /* Every node makes passes, and time goes on, for so long. */
-static void settle(struct bench_of_one *bench, uint64_t for_ns)
+static void settle_nodes(struct bench_of_one *bench, uint64_t for_ns)
 {
 	const struct wh_env *clock = wh_machine_clock(bench->machine);
 	uint64_t until = wh_env_now(clock) + for_ns;
@@ -57,7 +57,7 @@ static void settle(struct bench_of_one *bench, uint64_t for_ns)
 	}
 }
 
-static bool bind(struct bench_of_one *bench, uint32_t subgroups, struct wh_machine_config *config)
+static bool bind_config(struct bench_of_one *bench, uint32_t subgroups, struct wh_machine_config *config)
 {
 	char set[64];
 
@@ -86,14 +86,14 @@ static bool open_all(struct bench_of_one *bench, uint32_t subgroups)
 	struct wh_machine_config config;
 	struct wh_error err;
 
-	if (!bind(bench, subgroups, &config) || wh_machine_new(&bench->machine, &config, &err) != WHORL_OK)
+	if (!bind_config(bench, subgroups, &config) || wh_machine_new(&bench->machine, &config, &err) != WHORL_OK)
 		return false;
 	for (uint32_t id = 0; id < bench->count; id++)
 		if (wh_machine_open(bench->machine, &bench->config, id, &options, &bench->nodes[id], &err) != WHORL_OK ||
 		    whorl_on_batch(whorl_subgroup_at(bench->nodes[id], 0), on_batch, bench) != WHORL_OK ||
 		    whorl_start(bench->nodes[id]) != WHORL_OK)
 			return false;
-	settle(bench, SETTLE_NS);
+	settle_nodes(bench, SETTLE_NS);
 	return whorl_ready(bench->nodes[0], 0) == WHORL_OK;
 }
 
@@ -145,7 +145,7 @@ struct steps { /* of a message */
 };
 
 /* One burst on its way from node 0. */
-static struct steps follow(struct bench_of_one *bench, uint32_t messages)
+static struct steps follow_burst(struct bench_of_one *bench, uint32_t messages)
 {
 	whorl_subgroup *subgroup = whorl_subgroup_at(bench->nodes[0], 0);
 	const struct wh_env *clock = wh_machine_clock(bench->machine);
@@ -168,7 +168,7 @@ static struct steps follow(struct bench_of_one *bench, uint32_t messages)
 			steps.deliver = (double)(now_ns() - began);
 		}
 	}
-	settle(bench, WH_NS_PER_MS);
+	settle_nodes(bench, WH_NS_PER_MS);
 	return steps;
 }
 
@@ -183,7 +183,7 @@ static struct steps least_of(struct bench_of_one *bench, uint32_t messages)
 	struct steps least = {0};
 
 	for (int i = 0; i < REPEAT; i++) {
-		struct steps steps = follow(bench, messages);
+		struct steps steps = follow_burst(bench, messages);
 
 		keep_least(&least.send, steps.send);
 		keep_least(&least.post, steps.post);

@@ -25,7 +25,7 @@ static uint64_t available_memory(void)
 }
 
 /* Run and limit do not need their memory at the same time. */
-static bool fits(const struct wh_bench_plan *plan, const struct wh_limit_plan *limit, const char *file)
+static bool fits_in_memory(const struct wh_bench_plan *plan, const struct wh_limit_plan *limit, const char *file)
 {
 	uint64_t available = available_memory(), needed = plan->memory, limit_bytes = wh_limit_memory(limit);
 
@@ -100,7 +100,7 @@ static enum wh_exit check_variant(struct wh_conf *conf, size_t variant, bool goo
 	}
 	result = wh_bench_limit_plan_make(&plan, &limit);
 	if (result == WHORL_OK) {
-		status = fits(&plan, &limit, file) ? WH_EXIT_GOOD : WH_EXIT_MACHINE;
+		status = fits_in_memory(&plan, &limit, file) ? WH_EXIT_GOOD : WH_EXIT_MACHINE;
 		wh_bench_limit_plan_free(&limit);
 	} else {
 		wh_say("%s: %s", file, whorl_result_text(result));

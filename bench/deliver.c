@@ -37,7 +37,7 @@ static void fail_record(struct wh_bench_node *node, int error)
 			   strerror(error));
 }
 
-static void record(const struct wh_bench_delivery *d, const struct whorl_message *m)
+static void record_message(const struct wh_bench_delivery *d, const struct whorl_message *m)
 {
 	if (fprintf(d->record, "%s %" PRIu32 " %" PRIu64 " %zu %08" PRIx32 "\n", d->subgroup->name, m->sender, m->index,
 		    m->bytes, wh_crc32c(0, m->data, m->bytes)) < 0)
@@ -52,7 +52,7 @@ static void take_extra(struct wh_bench_delivery *d)
 	wh_store_release(&d->part->extra, d->extra); /* partner: the node's main thread, after BENCH_LAST */
 }
 
-static inline void take(struct wh_bench_delivery *d, const struct whorl_message *m)
+static inline void take_message(struct wh_bench_delivery *d, const struct whorl_message *m)
 {
 	struct wh_bench_source *source = &d->sources[m->sender];
 	const void *data = m->data;
@@ -82,7 +82,7 @@ static inline void take(struct wh_bench_delivery *d, const struct whorl_message 
 		wh_histogram_add(&d->node->page->latency, wh_bench_time(d->node) - wh_load_relaxed(stamp));
 	}
 	if (d->record != NULL)
-		record(d, m);
+		record_message(d, m);
 }
 
 static uint64_t order_digest(const struct wh_bench_delivery *d)
@@ -96,7 +96,7 @@ static uint64_t order_digest(const struct wh_bench_delivery *d)
 }
 
 /* The last message that counts has been taken in. */
-static void finish(struct wh_bench_delivery *d)
+static void finish_part(struct wh_bench_delivery *d)
 {
 	struct wh_bench_node_page *page = d->node->page;
 	uint64_t left = wh_load_relaxed(&page->parts_left) - 1;
@@ -109,12 +109,12 @@ static void finish(struct wh_bench_delivery *d)
 }
 
 /* After each upcall: what the parent sees of it. */
-static void publish(struct wh_bench_delivery *d, uint64_t counted_before)
+static void publish_counts(struct wh_bench_delivery *d, uint64_t counted_before)
 {
 	wh_store_relaxed(&d->part->counted, d->counted);
 	wh_store_relaxed(&d->part->bytes, d->bytes);
 	if (d->counted == d->subgroup->expected && counted_before < d->counted)
-		finish(d);
+		finish_part(d);
 }
 
 /* Where time is virtual, that of this upcall passes before anything is noted. */
@@ -136,8 +136,8 @@ static void on_message(const struct whorl_message *message, void *ctx)
 	uint64_t before = d->counted;
 
 	pass_time(d, message, 1);
-	take(d, message);
-	publish(d, before);
+	take_message(d, message);
+	publish_counts(d, before);
 }
 
 static void on_batch(const struct whorl_message *messages, size_t count, void *ctx)
@@ -147,8 +147,8 @@ static void on_batch(const struct whorl_message *messages, size_t count, void *c
 
 	pass_time(d, messages, count);
 	for (size_t i = 0; i < count; i++)
-		take(d, &messages[i]);
-	publish(d, before);
+		take_message(d, &messages[i]);
+	publish_counts(d, before);
 }
 
 void wh_bench_deliver_view(struct wh_bench_node *node)

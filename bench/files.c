@@ -66,23 +66,23 @@ bool wh_bench_files_close(struct wh_bench_files *files)
 /* ---- the object ----------------------------------------------------------------------------------------------------------
  * jansson's functions take a value over, and refuse one that is NULL: when memory is out a key is missing, or all. */
 
-static void set(json_t *object, const char *key, json_t *value)
+static void set_value(json_t *object, const char *key, json_t *value)
 {
 	json_object_set_new(object, key, value);
 }
 
-static json_t *integer(uint64_t value)
+static json_t *integer_json(uint64_t value)
 {
 	return json_integer((json_int_t)value);
 }
 
 /* A figure of a run that is not timed is null: there is no such figure. */
-static json_t *figure(const struct wh_bench_plan *plan, double value)
+static json_t *figure_json(const struct wh_bench_plan *plan, double value)
 {
 	return plan->deliveries == NULL ? json_real(value) : json_null();
 }
 
-static json_t *digest(uint64_t value)
+static json_t *digest_json(uint64_t value)
 {
 	char text[17];
 
@@ -90,7 +90,7 @@ static json_t *digest(uint64_t value)
 	return json_string(text);
 }
 
-static json_t *latency(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+static json_t *latency_json(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
 {
 	static const char *const names[] = WH_BENCH_LATENCIES;
 	json_t *object;
@@ -99,27 +99,27 @@ static json_t *latency(const struct wh_bench_plan *plan, const struct wh_bench_r
 		return json_null();
 	object = json_object();
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		set(object, names[i], json_real(result->latency_us[i]));
+		set_value(object, names[i], json_real(result->latency_us[i]));
 	return object;
 }
 
-static json_t *batch(const struct whorl_batch_stats *stats)
+static json_t *batch_json(const struct whorl_batch_stats *stats)
 {
 	json_t *histogram = json_array();
 
 	for (size_t i = 0; i < sizeof stats->histogram / sizeof stats->histogram[0]; i++)
-		json_array_append_new(histogram, integer(stats->histogram[i]));
+		json_array_append_new(histogram, integer_json(stats->histogram[i]));
 	return json_pack("{s:f,s:o}", "mean", stats->batches > 0 ? (double)stats->events / (double)stats->batches : 0.0,
 			 "histogram", histogram);
 }
 
-static json_t *before(const struct wh_bench_result *result, const struct wh_limit_rate *rate)
+static json_t *rate_before_json(const struct wh_bench_result *result, const struct wh_limit_rate *rate)
 {
 	return result->limited_before ? json_real(rate->bytes_per_s) : json_null();
 }
 
 /* What all limits have: the means, and both measurements. */
-static json_t *rate(double bytes_per_s, double messages_per_s, json_t *before, const struct wh_limit_rate *after)
+static json_t *rate_json(double bytes_per_s, double messages_per_s, json_t *before, const struct wh_limit_rate *after)
 {
 	return json_pack("{s:f,s:f,s:o,s:f}", "bytes_per_s", bytes_per_s, "messages_per_s", messages_per_s, "before",
 			 before, "after", after->bytes_per_s);
@@ -128,21 +128,22 @@ static json_t *rate(double bytes_per_s, double messages_per_s, json_t *before, c
 /* The limits of tcp and verbs have two figures: the common keys are those of the first on tcp, of the second on verbs. */
 static void set_writes(json_t *object, bool tcp, const struct wh_bench_result *result)
 {
-	json_t *common = rate(result->limit_bytes_per_s, result->limit_messages_per_s,
-			      before(result, &result->before.rate), &result->after.rate);
-	json_t *other = tcp ? rate(result->best_write_bytes_per_s, result->best_write_messages_per_s,
-				   before(result, &result->before.best_write), &result->after.best_write)
-			    : rate(result->per_message_bytes_per_s, result->per_message_messages_per_s,
-				   before(result, &result->before.per_message), &result->after.per_message);
+	json_t *common = rate_json(result->limit_bytes_per_s, result->limit_messages_per_s,
+				   rate_before_json(result, &result->before.rate), &result->after.rate);
+	json_t *other =
+		tcp ? rate_json(result->best_write_bytes_per_s, result->best_write_messages_per_s,
+				rate_before_json(result, &result->before.best_write), &result->after.best_write)
+		    : rate_json(result->per_message_bytes_per_s, result->per_message_messages_per_s,
+				rate_before_json(result, &result->before.per_message), &result->after.per_message);
 
-	set(common, "fraction", json_real(result->fraction_of_limit));
-	set(other, "fraction", json_real(tcp ? result->fraction_of_best_write : result->fraction_of_per_message));
-	set(object, "per_message", tcp ? common : other);
-	set(object, "best_write", tcp ? other : common);
+	set_value(common, "fraction", json_real(result->fraction_of_limit));
+	set_value(other, "fraction", json_real(tcp ? result->fraction_of_best_write : result->fraction_of_per_message));
+	set_value(object, "per_message", tcp ? common : other);
+	set_value(object, "best_write", tcp ? other : common);
 }
 
 /* null: there are none. */
-static json_t *trips(const double us[2])
+static json_t *trips_json(const double us[2])
 {
 	return us[WH_LIMIT_POLLING] > 0
 		       ? json_pack("{s:f,s:f}", "polling", us[WH_LIMIT_POLLING], "sleeping", us[WH_LIMIT_SLEEPING])
@@ -153,14 +154,14 @@ static void set_trips(json_t *object, const struct wh_bench_plan *plan, const st
 {
 	json_t *peers = json_array();
 
-	set(object, "round_trip_us", trips(result->round_trip_us));
+	set_value(object, "round_trip_us", trips_json(result->round_trip_us));
 	for (uint32_t id = 0; id < plan->nodes; id++)
-		json_array_append_new(peers, trips(result->after.peers[id].us));
-	set(object, "peers_round_trip_us", wh_bench_is_whole(plan) ? json_null() : json_incref(peers));
+		json_array_append_new(peers, trips_json(result->after.peers[id].us));
+	set_value(object, "peers_round_trip_us", wh_bench_is_whole(plan) ? json_null() : json_incref(peers));
 	json_decref(peers);
 }
 
-static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+static json_t *limit_json(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
 {
 	static const char *const names[] = {
 		[WH_LIMIT_SHM] = "shm-rings", [WH_LIMIT_TCP] = "tcp-sockets", [WH_LIMIT_VERBS] = "verbs-writes"};
@@ -170,36 +171,36 @@ static json_t *limit(const struct wh_bench_plan *plan, const struct wh_bench_res
 	if (!result->limited)
 		return json_null();
 	if (wh_bench_is_simulated(plan)) {
-		object = rate(result->limit_bytes_per_s, result->limit_messages_per_s,
-			      before(result, &result->before.rate), &result->after.rate);
-		set(object, "name", json_string("sim-link"));
+		object = rate_json(result->limit_bytes_per_s, result->limit_messages_per_s,
+				   rate_before_json(result, &result->before.rate), &result->after.rate);
+		set_value(object, "name", json_string("sim-link"));
 		return object;
 	}
-	object = rate(result->limit_bytes_per_s, result->limit_messages_per_s, before(result, &result->before.rate),
-		      &result->after.rate);
-	set(object, "name", json_string(names[kind]));
+	object = rate_json(result->limit_bytes_per_s, result->limit_messages_per_s,
+			   rate_before_json(result, &result->before.rate), &result->after.rate);
+	set_value(object, "name", json_string(names[kind]));
 	if (kind != WH_LIMIT_SHM)
 		set_writes(object, kind == WH_LIMIT_TCP, result);
 	if (kind != WH_LIMIT_TCP) {
-		set(object, "publish_every",
-		    json_pack("[ii]", (int)result->before.publish_every, (int)result->after.publish_every));
-		set(object, "prefetched_bytes_per_s",
-		    json_real((result->before.prefetched_bytes_per_s + result->after.prefetched_bytes_per_s) / 2));
+		set_value(object, "publish_every",
+			  json_pack("[ii]", (int)result->before.publish_every, (int)result->after.publish_every));
+		set_value(object, "prefetched_bytes_per_s",
+			  json_real((result->before.prefetched_bytes_per_s + result->after.prefetched_bytes_per_s) / 2));
 	}
 	set_trips(object, plan, result);
 	return object;
 }
 
-static json_t *ids(const uint32_t *list, uint32_t count)
+static json_t *ids_json(const uint32_t *list, uint32_t count)
 {
 	json_t *array = json_array();
 
 	for (uint32_t i = 0; i < count; i++)
-		json_array_append_new(array, integer(list[i]));
+		json_array_append_new(array, integer_json(list[i]));
 	return array;
 }
 
-static json_t *subgroup(const struct wh_bench_run *run, uint32_t g, double seconds)
+static json_t *subgroup_json(const struct wh_bench_run *run, uint32_t g, double seconds)
 {
 	const struct wh_bench_subgroup *subgroup = &run->plan->subgroups[g];
 	uint64_t messages = 0, bytes = 0, nulls = 0;
@@ -214,16 +215,16 @@ static json_t *subgroup(const struct wh_bench_run *run, uint32_t g, double secon
 		bytes += wh_load_relaxed(&part->bytes);
 		nulls += part->stats.nulls;
 		here += is_here;
-		json_array_append_new(digests, is_here ? digest(wh_load_relaxed(&part->digest)) : json_null());
+		json_array_append_new(digests, is_here ? digest_json(wh_load_relaxed(&part->digest)) : json_null());
 	}
 	here += here == 0; /* no member here has delivered anything */
 	object = json_pack("{s:s,s:s,s:o,s:i,s:i,s:o}", "name", subgroup->name, "mode",
 			   subgroup->ordered ? "ordered" : "unordered", "members",
-			   ids(subgroup->members, subgroup->member_count), "senders", (int)subgroup->sender_count,
+			   ids_json(subgroup->members, subgroup->member_count), "senders", (int)subgroup->sender_count,
 			   "window", (int)subgroup->window, "order_digest", digests);
-	set(object, "messages_per_s", figure(run->plan, (double)messages / here / seconds));
-	set(object, "bytes_per_s", figure(run->plan, (double)bytes / here / seconds));
-	set(object, "nulls", integer(nulls));
+	set_value(object, "messages_per_s", figure_json(run->plan, (double)messages / here / seconds));
+	set_value(object, "bytes_per_s", figure_json(run->plan, (double)bytes / here / seconds));
+	set_value(object, "nulls", integer_json(nulls));
 	return object;
 }
 
@@ -246,12 +247,12 @@ static json_t *order_digest(const struct wh_bench_run *run)
 			sum = sum * 31 + wh_load_relaxed(&wh_bench_part(&run->memory, plan, id, g)->digest);
 			count++;
 		}
-		json_array_append_new(array, count > 0 ? digest(sum) : json_null());
+		json_array_append_new(array, count > 0 ? digest_json(sum) : json_null());
 	}
 	return array;
 }
 
-static json_t *idle(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+static json_t *idle_json(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
 {
 	if (plan->options.idle_seconds == 0)
 		return json_null();
@@ -261,7 +262,7 @@ static json_t *idle(const struct wh_bench_plan *plan, const struct wh_bench_resu
 			 "next_message_us", result->idle_next_us);
 }
 
-static json_t *machine(void)
+static json_t *machine_json(void)
 {
 	struct utsname name = {.release = "unknown"};
 	char model[128];
@@ -274,7 +275,7 @@ static json_t *machine(void)
 			 "kernel", name.release);
 }
 
-static json_t *doubts(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+static json_t *doubts_json(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
 {
 	static const char *const names[] = WH_BENCH_DOUBT_NAMES;
 	uint32_t bits = wh_bench_doubts(plan, result);
@@ -287,17 +288,17 @@ static json_t *doubts(const struct wh_bench_plan *plan, const struct wh_bench_re
 }
 
 /* The choice `key` of a table, as it stands in a file. */
-static json_t *choice(const struct wh_option_table *table, const char *key, int value)
+static json_t *choice_json(const struct wh_option_table *table, const char *key, int value)
 {
 	return json_string(wh_option_find(table, key)->choices[value]);
 }
 
 static void set_switches(json_t *object, const struct wh_engine_options *engine)
 {
-	set(object, "switches",
-	    json_pack("{s:b,s:b,s:b,s:b,s:b}", "send_batching", engine->send_batching, "receive_batching",
-		      engine->receive_batching, "delivery_batching", engine->delivery_batching, "null_sends",
-		      engine->null_sends, "deferred_push", engine->deferred_push));
+	set_value(object, "switches",
+		  json_pack("{s:b,s:b,s:b,s:b,s:b}", "send_batching", engine->send_batching, "receive_batching",
+			    engine->receive_batching, "delivery_batching", engine->delivery_batching, "null_sends",
+			    engine->null_sends, "deferred_push", engine->deferred_push));
 }
 
 /* What was run. Senders, window and mode are those of the first subgroup; `subgroups` has all. */
@@ -306,28 +307,28 @@ static void set_question(json_t *object, const char *file, const struct wh_bench
 	const struct wh_bench_plan *plan = run->plan;
 	const struct wh_bench_subgroup *first = &plan->subgroups[0];
 
-	set(object, "version", json_string(whorl_version()));
-	set(object, "file", json_string(file));
-	set(object, "variant", json_string(plan->text));
-	set(object, "run", integer(run->number));
-	set(object, "timed", json_boolean(plan->deliveries == NULL));
-	set(object, "transport", choice(&wh_group_table, "transport", plan->config.group.transport));
-	set(object, "simulated", json_boolean(wh_bench_is_simulated(plan)));
-	set(object, "nodes", integer(plan->nodes));
-	set(object, "senders", integer(first->sender_count));
-	set(object, "active_senders", integer(first->active_count));
-	set(object, "delayed_senders", integer(first->delayed_count));
-	set(object, "sender_delay_us", integer((uint64_t)plan->options.sender_delay_us));
-	set(object, "senders_per_node", integer((uint64_t)plan->options.senders_per_node));
-	set(object, "window", integer(first->window));
-	set(object, "bytes", integer((uint64_t)plan->options.bytes));
-	set(object, "messages", integer((uint64_t)plan->options.messages));
-	set(object, "mode", json_string(first->ordered ? "ordered" : "unordered"));
-	set(object, "thread", choice(&wh_engine_table, "thread", plan->config.engine.thread));
-	set(object, "idle_policy", choice(&wh_engine_table, "idle", plan->config.engine.idle));
-	set(object, "upcall", choice(&wh_bench_table, "upcall", plan->options.upcall));
-	set(object, "copies", choice(&wh_bench_table, "copies", plan->options.copies));
-	set(object, "processes", json_boolean(plan->options.processes));
+	set_value(object, "version", json_string(whorl_version()));
+	set_value(object, "file", json_string(file));
+	set_value(object, "variant", json_string(plan->text));
+	set_value(object, "run", integer_json(run->number));
+	set_value(object, "timed", json_boolean(plan->deliveries == NULL));
+	set_value(object, "transport", choice_json(&wh_group_table, "transport", plan->config.group.transport));
+	set_value(object, "simulated", json_boolean(wh_bench_is_simulated(plan)));
+	set_value(object, "nodes", integer_json(plan->nodes));
+	set_value(object, "senders", integer_json(first->sender_count));
+	set_value(object, "active_senders", integer_json(first->active_count));
+	set_value(object, "delayed_senders", integer_json(first->delayed_count));
+	set_value(object, "sender_delay_us", integer_json((uint64_t)plan->options.sender_delay_us));
+	set_value(object, "senders_per_node", integer_json((uint64_t)plan->options.senders_per_node));
+	set_value(object, "window", integer_json(first->window));
+	set_value(object, "bytes", integer_json((uint64_t)plan->options.bytes));
+	set_value(object, "messages", integer_json((uint64_t)plan->options.messages));
+	set_value(object, "mode", json_string(first->ordered ? "ordered" : "unordered"));
+	set_value(object, "thread", choice_json(&wh_engine_table, "thread", plan->config.engine.thread));
+	set_value(object, "idle_policy", choice_json(&wh_engine_table, "idle", plan->config.engine.idle));
+	set_value(object, "upcall", choice_json(&wh_bench_table, "upcall", plan->options.upcall));
+	set_value(object, "copies", choice_json(&wh_bench_table, "copies", plan->options.copies));
+	set_value(object, "processes", json_boolean(plan->options.processes));
 	set_switches(object, &plan->config.engine);
 }
 
@@ -347,31 +348,31 @@ static void set_answer(json_t *object, const struct wh_bench_run *run, const str
 	json_t *subgroups = json_array();
 
 	for (uint32_t g = 0; g < plan->subgroup_count; g++)
-		json_array_append_new(subgroups, subgroup(run, g, result->seconds));
-	set(object, "seconds", figure(plan, result->seconds));
-	set(object, "messages_per_s", figure(plan, result->messages_per_s));
-	set(object, "bytes_per_s", figure(plan, result->bytes_per_s));
-	set(object, "latency_us", latency(plan, result));
-	set(object, "latency_samples", integer(result->latency_samples));
-	set(object, "latency_timing", json_string(latency_timing(plan)));
-	set(object, "order_digest", order_digest(run));
-	set(object, "delivered", integer(result->delivered));
-	set(object, "nulls", integer(result->nulls));
-	set(object, "pushes", integer(result->pushes));
-	set(object, "writes_posted", integer(result->writes));
-	set(object, "bytes_pushed", integer(result->bytes_pushed));
-	set(object, "post_seconds", figure(plan, result->post_seconds));
-	set(object, "cpu_seconds", figure(plan, result->cpu_seconds));
-	set(object, "sender_wait_fraction", figure(plan, result->sender_wait_fraction));
-	set(object, "batch",
-	    json_pack("{s:o,s:o,s:o}", "send", batch(&result->batch[0]), "receive", batch(&result->batch[1]), "deliver",
-		      batch(&result->batch[2])));
-	set(object, "limit", limit(plan, result));
-	set(object, "fraction_of_limit", result->limited ? json_real(result->fraction_of_limit) : json_null());
-	set(object, "doubts", doubts(plan, result));
-	set(object, "idle", idle(plan, result));
-	set(object, "subgroups", subgroups);
-	set(object, "machine", machine());
+		json_array_append_new(subgroups, subgroup_json(run, g, result->seconds));
+	set_value(object, "seconds", figure_json(plan, result->seconds));
+	set_value(object, "messages_per_s", figure_json(plan, result->messages_per_s));
+	set_value(object, "bytes_per_s", figure_json(plan, result->bytes_per_s));
+	set_value(object, "latency_us", latency_json(plan, result));
+	set_value(object, "latency_samples", integer_json(result->latency_samples));
+	set_value(object, "latency_timing", json_string(latency_timing(plan)));
+	set_value(object, "order_digest", order_digest(run));
+	set_value(object, "delivered", integer_json(result->delivered));
+	set_value(object, "nulls", integer_json(result->nulls));
+	set_value(object, "pushes", integer_json(result->pushes));
+	set_value(object, "writes_posted", integer_json(result->writes));
+	set_value(object, "bytes_pushed", integer_json(result->bytes_pushed));
+	set_value(object, "post_seconds", figure_json(plan, result->post_seconds));
+	set_value(object, "cpu_seconds", figure_json(plan, result->cpu_seconds));
+	set_value(object, "sender_wait_fraction", figure_json(plan, result->sender_wait_fraction));
+	set_value(object, "batch",
+		  json_pack("{s:o,s:o,s:o}", "send", batch_json(&result->batch[0]), "receive",
+			    batch_json(&result->batch[1]), "deliver", batch_json(&result->batch[2])));
+	set_value(object, "limit", limit_json(plan, result));
+	set_value(object, "fraction_of_limit", result->limited ? json_real(result->fraction_of_limit) : json_null());
+	set_value(object, "doubts", doubts_json(plan, result));
+	set_value(object, "idle", idle_json(plan, result));
+	set_value(object, "subgroups", subgroups);
+	set_value(object, "machine", machine_json());
 }
 
 /* ---- CSV -----------------------------------------------------------------------------------------------------------*/

@@ -14,7 +14,7 @@ void wh_histogram_merge(struct wh_histogram *into, const struct wh_histogram *fr
 
 /* The middle of a bucket's values. Inverse of wh_histogram_add: bucket b is shift << BITS plus a value below 2 << BITS;
  * the value's top bit is set unless shift is 0. */
-static double middle(unsigned b)
+static double middle_of_bucket(unsigned b)
 {
 	unsigned shift = b >> (WH_HISTOGRAM_BITS + 1) == 0 ? 0 : (b >> WH_HISTOGRAM_BITS) - 1;
 	uint64_t least = (uint64_t)(b - (shift << WH_HISTOGRAM_BITS)) << shift;
@@ -34,7 +34,7 @@ double wh_histogram_quantile(const struct wh_histogram *histogram, double share)
 	for (unsigned b = 0; b < WH_HISTOGRAM_BUCKETS; b++) {
 		seen += histogram->bucket[b];
 		if (seen >= wanted && histogram->bucket[b] > 0)
-			return fmin(middle(b), (double)histogram->greatest);
+			return fmin(middle_of_bucket(b), (double)histogram->greatest);
 	}
 	return (double)histogram->greatest;
 }

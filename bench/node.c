@@ -176,7 +176,7 @@ static void await_stop(struct wh_bench_node *node, enum wh_bench_phase phase)
 }
 
 /* Until the phase is another one. */
-static enum wh_bench_phase follow(struct wh_bench_node *node, enum wh_bench_phase phase)
+static enum wh_bench_phase follow_phase(struct wh_bench_node *node, enum wh_bench_phase phase)
 {
 	struct idleness idleness = {0};
 	bool reached = false;
@@ -199,7 +199,7 @@ static enum wh_bench_phase follow(struct wh_bench_node *node, enum wh_bench_phas
 }
 
 /* What is to be done once, when a phase begins. */
-static void enter(struct wh_bench_node *node, enum wh_bench_phase phase, struct wh_bench_baseline *baseline)
+static void enter_phase(struct wh_bench_node *node, enum wh_bench_phase phase, struct wh_bench_baseline *baseline)
 {
 	switch (phase) {
 	case BENCH_OPEN:
@@ -288,7 +288,7 @@ static void fail_to_meet(struct wh_bench_node *node)
 		wh_bench_node_fail(node, "the nodes have not met in %d s: it %s", READY_MS / 1000, progress);
 }
 
-static enum whorl_result meet(struct wh_bench_node *node)
+static enum whorl_result meet_others(struct wh_bench_node *node)
 {
 	enum whorl_result result = WHORL_TIMEOUT;
 	char text[256] = "";
@@ -323,7 +323,7 @@ static enum whorl_result open_all(struct wh_bench_node *node, struct wh_bench_ru
 		wh_bench_node_fail(node, "start: %s", whorl_result_text(result));
 		return result;
 	}
-	result = meet(node);
+	result = meet_others(node);
 	return result == WHORL_OK ? wh_bench_send_start(node) : result;
 }
 
@@ -357,14 +357,14 @@ int wh_bench_node(void *ctx, uint32_t worker)
 	else
 		opened = open_all(&node, run) == WHORL_OK;
 	if (opened)
-		for (; phase < BENCH_CLOSE; phase = follow(&node, phase))
-			enter(&node, phase, &baseline);
+		for (; phase < BENCH_CLOSE; phase = follow_phase(&node, phase))
+			enter_phase(&node, phase, &baseline);
 	else
 		while ((phase = wh_phase_get(&node.shared->phase)) < BENCH_CLOSE)
 			wh_phase_wait(&node.shared->phase, phase, LOOK_IDLE_MS);
 	wh_bench_send_join(&node);
 	if (opened)
-		enter(&node, phase, &baseline);
+		enter_phase(&node, phase, &baseline);
 	if (node.node != NULL)
 		whorl_close(node.node, close_timeout(&node, phase));
 	wh_bench_deliver_close(&node);

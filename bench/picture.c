@@ -97,7 +97,7 @@ bool wh_bench_plot_is_wanted(const struct wh_bench_plot *plot)
 	return plot->lines != NULL;
 }
 
-static bool draw(const struct wh_bench_plot *plot)
+static bool draw_picture(const struct wh_bench_plot *plot)
 {
 	struct wh_figure figure;
 	char *image = wh_figure_make(&figure, plot->lines) ? wh_figure_draw(&figure, plot->path) : NULL;
@@ -116,7 +116,7 @@ bool wh_bench_plot_close(struct wh_bench_plot *plot)
 	if (plot == NULL)
 		return true;
 	if (json_array_size(plot->lines) > 0) /* otherwise nothing has been measured: it has been said why */
-		good = draw(plot);
+		good = draw_picture(plot);
 	if (plot->picture != NULL)
 		good = wh_close_file(plot->picture, plot->path) && good;
 	json_decref(plot->lines);

@@ -147,7 +147,7 @@ static enum whorl_result make_view(struct wh_bench_plan *plan)
 /* ---- mistakes that only [bench] together with the group can show ------------------------------------------------------*/
 
 /* Has something been said about this key already? Then nothing is built on it. */
-static bool mistaken(const struct wh_conf *conf, const char *path)
+static bool has_mistake(const struct wh_conf *conf, const char *path)
 {
 	char needle[WH_OPTION_TEXT_BYTES + 8];
 
@@ -165,8 +165,8 @@ static void find_size_mistakes(const struct wh_bench_plan *plan)
 
 		wh_conf_bind(plan->conf, plan->variant, &wh_subgroup_table, name, &subgroup);
 		snprintf(path, sizeof path, "subgroup %s.message_bytes", name);
-		if (!wh_conf_given(plan->conf, "subgroup", name, "message_bytes") || mistaken(plan->conf, path) ||
-		    mistaken(plan->conf, "bench.bytes") || plan->options.bytes <= subgroup.message_bytes)
+		if (!wh_conf_given(plan->conf, "subgroup", name, "message_bytes") || has_mistake(plan->conf, path) ||
+		    has_mistake(plan->conf, "bench.bytes") || plan->options.bytes <= subgroup.message_bytes)
 			continue;
 		wh_conf_mistake(plan->conf, "bench", NULL, "bytes",
 				"is %" PRId64 ", expected at most %" PRId64 ", the message_bytes of subgroup %s",
@@ -291,7 +291,7 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 
 	*plan = (struct wh_bench_plan){.conf = conf, .variant = variant};
 	wh_error_set(err, WHORL_MEMORY, "no memory for a plan");
-	if (mistaken(conf, "group.nodes")) /* every list of nodes would look wrong */
+	if (has_mistake(conf, "group.nodes")) /* every list of nodes would look wrong */
 		return WHORL_CONFIG;
 	wh_conf_variant_text(conf, variant, plan->text, sizeof plan->text);
 	wh_conf_bind(conf, variant, &wh_bench_table, NULL, &plan->options);

@@ -156,7 +156,7 @@ bool wh_bench_result_make(struct wh_bench_result *result, const struct wh_bench_
 #define BEYOND_LIMIT 2.0 /* a prefetch, or luck, is worth less */
 #define UNSTEADY 2.0
 
-static double ratio(double one, double other)
+static double ratio_of(double one, double other)
 {
 	return one > 0 && other > 0 ? (one > other ? one / other : other / one) : 1;
 }
@@ -172,14 +172,14 @@ uint32_t wh_bench_doubts(const struct wh_bench_plan *plan, const struct wh_bench
 		doubts |= 1u << BENCH_DOUBT_SHORT;
 	if (result->limited && result->fraction_of_limit > BEYOND_LIMIT)
 		doubts |= 1u << BENCH_DOUBT_LIMIT;
-	if (result->limited_before && (ratio(before->bytes_per_s, after->bytes_per_s) > UNSTEADY ||
-				       ratio(before->messages_per_s, after->messages_per_s) > UNSTEADY))
+	if (result->limited_before && (ratio_of(before->bytes_per_s, after->bytes_per_s) > UNSTEADY ||
+				       ratio_of(before->messages_per_s, after->messages_per_s) > UNSTEADY))
 		doubts |= 1u << BENCH_DOUBT_UNSTEADY;
 	return doubts;
 }
 
 /* Messages without bytes have a limit as well. */
-static double fraction(const struct wh_bench_result *result, double bytes_per_s, double messages_per_s)
+static double limit_fraction(const struct wh_bench_result *result, double bytes_per_s, double messages_per_s)
 {
 	double run = bytes_per_s > 0 ? result->bytes_per_s : result->messages_per_s;
 	double limit = bytes_per_s > 0 ? bytes_per_s : messages_per_s;
@@ -198,16 +198,16 @@ void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit
 	result->after = *after;
 	result->limit_bytes_per_s = (before->rate.bytes_per_s + after->rate.bytes_per_s) / 2;
 	result->limit_messages_per_s = (before->rate.messages_per_s + after->rate.messages_per_s) / 2;
-	result->fraction_of_limit = fraction(result, result->limit_bytes_per_s, result->limit_messages_per_s);
+	result->fraction_of_limit = limit_fraction(result, result->limit_bytes_per_s, result->limit_messages_per_s);
 	result->best_write_bytes_per_s = (before->best_write.bytes_per_s + after->best_write.bytes_per_s) / 2;
 	result->best_write_messages_per_s = (before->best_write.messages_per_s + after->best_write.messages_per_s) / 2;
 	result->fraction_of_best_write =
-		fraction(result, result->best_write_bytes_per_s, result->best_write_messages_per_s);
+		limit_fraction(result, result->best_write_bytes_per_s, result->best_write_messages_per_s);
 	result->per_message_bytes_per_s = (before->per_message.bytes_per_s + after->per_message.bytes_per_s) / 2;
 	result->per_message_messages_per_s =
 		(before->per_message.messages_per_s + after->per_message.messages_per_s) / 2;
 	result->fraction_of_per_message =
-		fraction(result, result->per_message_bytes_per_s, result->per_message_messages_per_s);
+		limit_fraction(result, result->per_message_bytes_per_s, result->per_message_messages_per_s);
 	for (size_t trip = 0; trip < 2; trip++) {
 		double one = before->round_trip_us[trip], other = after->round_trip_us[trip];
 

@@ -153,7 +153,7 @@ static void say_stuck(const struct wh_bench_run *run)
 }
 
 /* Says which nodes have ended. Returns how many have. */
-static uint32_t reap(struct wh_bench_run *run)
+static uint32_t reap_nodes(struct wh_bench_run *run)
 {
 	uint32_t worker, count = 0;
 	int status;
@@ -173,7 +173,7 @@ static void say_noticed(struct wh_bench_run *run)
 
 	while (now_ns() < deadline && run->watch->interrupted == 0 && count_failed(run) < run->crew.running) {
 		wh_watch_wait(run->watch, 10);
-		reap(run);
+		reap_nodes(run);
 	}
 	say_failures(run, since);
 }
@@ -186,7 +186,7 @@ static void say_failed(struct wh_bench_run *run)
 	uint64_t until = 0;
 
 	do {
-		if (reap(run) > 0) {
+		if (reap_nodes(run) > 0) {
 			say_noticed(run);
 			return;
 		}
@@ -200,7 +200,7 @@ static void say_failed(struct wh_bench_run *run)
 
 /* ---- the watch ---------------------------------------------------------------------------------------------------------*/
 
-static uint64_t delivered(const struct wh_bench_run *run)
+static uint64_t count_delivered(const struct wh_bench_run *run)
 {
 	size_t parts = (size_t)run->plan->nodes * run->plan->subgroup_count;
 	uint64_t sum = 0;
@@ -222,11 +222,11 @@ static bool have_all_reached(const struct wh_bench_run *run, enum wh_bench_phase
 enum verdict { GO_ON, INTERRUPTED, BROKEN, STUCK };
 
 /* Looks after the nodes until all have reached `phase` (at least for `least_ms`), or something is wrong, which is said. */
-static enum verdict await(struct wh_bench_run *run, enum wh_bench_phase phase, int64_t least_ms)
+static enum verdict await_phase(struct wh_bench_run *run, enum wh_bench_phase phase, int64_t least_ms)
 {
 	const struct wh_bench_options *options = &run->plan->options;
 	uint64_t patience_ns = (uint64_t)options->give_up_s * WH_NS_PER_S;
-	uint64_t began = now_ns(), progress_ns = began, last = delivered(run);
+	uint64_t began = now_ns(), progress_ns = began, last = count_delivered(run);
 	uint32_t worker;
 	int status;
 
@@ -235,7 +235,7 @@ static enum verdict await(struct wh_bench_run *run, enum wh_bench_phase phase, i
 	if (phase == BENCH_OPEN && patience_ns < OPEN_S * WH_NS_PER_S)
 		patience_ns = OPEN_S * WH_NS_PER_S;
 	for (;;) {
-		uint64_t now = now_ns(), sum = delivered(run);
+		uint64_t now = now_ns(), sum = count_delivered(run);
 		bool waited = now - began >= (uint64_t)least_ms * WH_NS_PER_MS;
 
 		if (wh_crew_reap(&run->crew, &worker, &status)) {
@@ -265,7 +265,7 @@ static enum verdict await(struct wh_bench_run *run, enum wh_bench_phase phase, i
 }
 
 /* The phases one after the other. */
-static enum verdict go(struct wh_bench_run *run)
+static enum verdict run_phases(struct wh_bench_run *run)
 {
 	struct wh_bench_shared *shared = run->memory.shared;
 	const struct {
@@ -275,18 +275,18 @@ static enum verdict go(struct wh_bench_run *run)
 		    {BENCH_IDLE, run->plan->options.idle_seconds * 1000},
 		    {BENCH_NOTE, 0},
 		    {BENCH_LAST, 0}};
-	enum verdict verdict = await(run, BENCH_OPEN, 0);
+	enum verdict verdict = await_phase(run, BENCH_OPEN, 0);
 
 	if (verdict != GO_ON)
 		return verdict;
 	shared->start_ns = now_ns();
 	wh_phase_set(&shared->phase, BENCH_RUN);
-	verdict = await(run, BENCH_RUN, 0);
+	verdict = await_phase(run, BENCH_RUN, 0);
 	if (run->plan->options.idle_seconds == 0)
 		return verdict;
 	for (size_t i = 0; verdict == GO_ON && i < sizeof idle / sizeof idle[0]; i++) {
 		wh_phase_set(&shared->phase, idle[i].phase);
-		verdict = await(run, idle[i].phase, idle[i].least_ms);
+		verdict = await_phase(run, idle[i].phase, idle[i].least_ms);
 	}
 	return verdict;
 }
@@ -340,7 +340,7 @@ enum whorl_result wh_bench_run_make(struct wh_bench_run *run)
 		wh_say("%s", err.text);
 		return err.code;
 	}
-	verdict = go(run);
+	verdict = run_phases(run);
 	wh_progress("");
 	if (verdict == INTERRUPTED)
 		wh_bench_print_partial(run->table, run);

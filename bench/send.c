@@ -35,7 +35,7 @@ static uint64_t until_due(const struct wh_bench_sender *sender, uint64_t most_ns
 static bool is_live(const struct wh_bench_stream *stream)
 {
 	if (stream->subgroup->by_total)
-		return wh_load_acquire(&stream->part->done_ns) == 0; /* partner: finish() in bench/deliver.c */
+		return wh_load_acquire(&stream->part->done_ns) == 0; /* partner: finish_part() in bench/deliver.c */
 	return stream->left > 0;
 }
 

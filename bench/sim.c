@@ -42,7 +42,7 @@ static void upcalled(void *ctx, size_t messages, size_t copied)
 	wh_machine_upcall(simulation->machine, messages, copied);
 }
 
-static uint64_t worked(void *ctx, uint32_t id)
+static uint64_t cpu_ns(void *ctx, uint32_t id)
 {
 	const struct simulation *simulation = ctx;
 
@@ -137,7 +137,7 @@ static enum whorl_result open_machine(struct simulation *simulation)
 		return result;
 	}
 	simulation->world =
-		(struct wh_bench_world){wh_machine_clock(simulation->machine), filled, upcalled, worked, simulation};
+		(struct wh_bench_world){wh_machine_clock(simulation->machine), filled, upcalled, cpu_ns, simulation};
 	simulation->nodes = calloc(plan->nodes, sizeof *simulation->nodes);
 	simulation->at_start = calloc(plan->nodes, sizeof *simulation->at_start);
 	if (simulation->nodes == NULL || simulation->at_start == NULL)
@@ -196,7 +196,7 @@ static void say_failures(const struct simulation *simulation)
 			wh_say("node %u: %s", id, simulation->run->memory.pages[id].failure);
 }
 
-static uint64_t counted(const struct simulation *simulation)
+static uint64_t count_delivered(const struct simulation *simulation)
 {
 	size_t parts = (size_t)simulation->plan->nodes * simulation->plan->subgroup_count;
 	uint64_t sum = 0;
@@ -211,7 +211,7 @@ static enum whorl_result go_on(struct simulation *simulation, bool (*is_over)(co
 			       uint64_t patience_ns)
 {
 	const struct wh_env *clock = simulation->world.clock;
-	uint64_t progress_ns = wh_env_now(clock), last = counted(simulation);
+	uint64_t progress_ns = wh_env_now(clock), last = count_delivered(simulation);
 
 	while (!is_over(simulation)) {
 		for (unsigned i = 0; i < LOOK_STEPS && !is_over(simulation); i++)
@@ -220,9 +220,9 @@ static enum whorl_result go_on(struct simulation *simulation, bool (*is_over)(co
 			return WHORL_AGAIN;
 		if (has_failed(simulation))
 			return WHORL_MEMBER_GONE;
-		if (counted(simulation) != last)
+		if (count_delivered(simulation) != last)
 			progress_ns = wh_env_now(clock);
-		last = counted(simulation);
+		last = count_delivered(simulation);
 		if (wh_env_now(clock) - progress_ns > patience_ns) {
 			wh_say("nothing has been delivered anywhere for %" PRIu64
 			       " s of virtual time: the run is given up",

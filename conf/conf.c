@@ -85,7 +85,7 @@ static bool is_ignored(const struct wh_conf *conf, const char *word)
 	return false;
 }
 
-static enum whorl_result verdict(const struct wh_conf *conf)
+static enum whorl_result result_of_mistakes(const struct wh_conf *conf)
 {
 	return wh_mistakes_any(&conf->mistakes) ? WHORL_CONFIG : WHORL_OK;
 }
@@ -164,7 +164,7 @@ static enum whorl_result load_bytes(struct wh_conf *conf, struct wh_place place,
 	};
 
 	wh_lines_parse(text, bytes, &sink);
-	return verdict(conf);
+	return result_of_mistakes(conf);
 }
 
 enum whorl_result wh_conf_load_text(struct wh_conf *conf, const char *name, const char *text)
@@ -247,7 +247,7 @@ enum whorl_result wh_conf_set(struct wh_conf *conf, const char *assignment)
 		return WHORL_CONFIG;
 	}
 	if (is_ignored(conf, set.word))
-		return verdict(conf);
+		return result_of_mistakes(conf);
 	wh_conf_path(set.word, set.name, set.key, path);
 	table = wh_conf_find_table(conf, place, path, set.word, set.name);
 	if (table == NULL)
@@ -255,14 +255,14 @@ enum whorl_result wh_conf_set(struct wh_conf *conf, const char *assignment)
 	section = wh_conf_need_section(conf, place, table, set.name);
 	if (section != NULL)
 		wh_conf_give(conf, section, place, set.key, set.value, set.value_bytes);
-	return verdict(conf);
+	return result_of_mistakes(conf);
 }
 
 enum whorl_result wh_conf_check(struct wh_conf *conf)
 {
-	if (verdict(conf) == WHORL_OK)
+	if (result_of_mistakes(conf) == WHORL_OK)
 		wh_conf_count_variants(conf);
-	return verdict(conf);
+	return result_of_mistakes(conf);
 }
 
 /* The line of the key, else of the section, else the file that was loaded last. */

@@ -97,7 +97,7 @@ bool wh_lines_split_section(const char *text, size_t bytes, char word[WH_CONF_NA
 }
 
 /* The length of the character of UTF-8 at `s`, 0 if it is none; *code is its number. */
-static size_t decode(const unsigned char *s, size_t bytes, unsigned *code)
+static size_t decode_utf8(const unsigned char *s, size_t bytes, unsigned *code)
 {
 	static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
 	size_t length = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : 4;
@@ -125,7 +125,7 @@ bool wh_lines_is_text(const char *text, size_t bytes, char what[64])
 	unsigned code;
 
 	for (size_t at = 0, length; at < bytes; at += length) {
-		length = decode(s + at, bytes - at, &code);
+		length = decode_utf8(s + at, bytes - at, &code);
 		if (length == 0) {
 			snprintf(what, 64, "the byte 0x%02x, which is not UTF-8", s[at]);
 			return false;
@@ -138,9 +138,9 @@ bool wh_lines_is_text(const char *text, size_t bytes, char what[64])
 	return true;
 }
 
-static void mistake(const struct reader *reader, const char *format, ...) WH_PRINTF(2, 3);
+static void note_mistake(const struct reader *reader, const char *format, ...) WH_PRINTF(2, 3);
 
-static void mistake(const struct reader *reader, const char *format, ...)
+static void note_mistake(const struct reader *reader, const char *format, ...)
 {
 	char what[256];
 	va_list args;
@@ -178,7 +178,8 @@ static void take_header(struct reader *reader, const char *text, size_t bytes)
 	}
 	leave_section(reader);
 	quoted = wh_error_quote(text, bytes, &ellipsis);
-	mistake(reader, "\"%.*s%s\" is not understood, expected [SECTION] or [SECTION NAME]", quoted, text, ellipsis);
+	note_mistake(reader, "\"%.*s%s\" is not understood, expected [SECTION] or [SECTION NAME]", quoted, text,
+		     ellipsis);
 }
 
 /* Is it a line that inih will find a key and a value in? Says so if not. */
@@ -191,11 +192,11 @@ static bool check_setting(const struct reader *reader, const char *text, size_t 
 	wh_lines_trim(&key, &key_bytes);
 	if (!wh_lines_is_key(key, key_bytes)) {
 		quoted = wh_error_quote(text, bytes, &ellipsis);
-		mistake(reader, "\"%.*s%s\" is not understood, expected key = value", quoted, text, ellipsis);
+		note_mistake(reader, "\"%.*s%s\" is not understood, expected key = value", quoted, text, ellipsis);
 		return false;
 	}
 	if (bytes > most) {
-		mistake(reader, "the line is %zu bytes long, expected at most %zu", bytes, most);
+		note_mistake(reader, "the line is %zu bytes long, expected at most %zu", bytes, most);
 		return false;
 	}
 	return true;
@@ -227,7 +228,7 @@ static char *next_setting(char *line, int space, void *stream)
 	char what[64];
 
 	if (reader->fed)
-		mistake(reader, "the line is not understood");
+		note_mistake(reader, "the line is not understood");
 	reader->fed = false;
 	while (take_line(reader, &text, &bytes)) {
 		wh_lines_trim(&text, &bytes);
@@ -236,7 +237,7 @@ static char *next_setting(char *line, int space, void *stream)
 		if (!wh_lines_is_text(text, bytes, what)) {
 			if (*text == '[')
 				leave_section(reader);
-			mistake(reader, "the line has %s, expected text in UTF-8", what);
+			note_mistake(reader, "the line has %s, expected text in UTF-8", what);
 		} else if (*text == '[')
 			take_header(reader, text, bytes);
 		else if (*text != ';' && *text != '#' &&
@@ -271,7 +272,7 @@ void wh_lines_parse(const char *text, size_t bytes, const struct wh_lines_sink *
 		reader.next += 3;
 	ini_parse_stream(next_setting, &reader, found_setting, &reader);
 	if (reader.fed || reader.next != reader.end)
-		mistake(&reader, "the file is not understood from here on");
+		note_mistake(&reader, "the file is not understood from here on");
 }
 
 /* All bytes of fd. A pipe (`<(...)` of a shell) may take a while, but not for ever. */

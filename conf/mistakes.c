@@ -22,7 +22,7 @@ void wh_mistakes_free(struct wh_mistakes *mistakes)
 }
 
 /* Room for one more mistake and `bytes` more of text. */
-static bool reserve(struct wh_mistakes *mistakes, size_t bytes)
+static bool reserve_room(struct wh_mistakes *mistakes, size_t bytes)
 {
 	char *text;
 
@@ -43,7 +43,7 @@ static bool reserve(struct wh_mistakes *mistakes, size_t bytes)
 }
 
 /* Behind all that are not later in the files. The text ends in a NUL where the last newline would be. */
-static void insert(struct wh_mistakes *mistakes, struct wh_place place, const char *line, size_t length)
+static void insert_mistake(struct wh_mistakes *mistakes, struct wh_place place, const char *line, size_t length)
 {
 	size_t at = mistakes->count, offset = mistakes->bytes, bytes = length + 1;
 
@@ -62,7 +62,7 @@ static void insert(struct wh_mistakes *mistakes, struct wh_place place, const ch
 	mistakes->text[mistakes->bytes - 1] = '\0';
 }
 
-static void add(struct wh_mistakes *mistakes, struct wh_place place, const char *path, const char *what)
+static void add_mistake(struct wh_mistakes *mistakes, struct wh_place place, const char *path, const char *what)
 {
 	const char *separator = path[0] != '\0' ? ": " : "";
 	char *line;
@@ -76,8 +76,8 @@ static void add(struct wh_mistakes *mistakes, struct wh_place place, const char 
 		mistakes->memory_out = true;
 		return;
 	}
-	if (reserve(mistakes, (size_t)length + 1))
-		insert(mistakes, place, line, (size_t)length);
+	if (reserve_room(mistakes, (size_t)length + 1))
+		insert_mistake(mistakes, place, line, (size_t)length);
 	else
 		mistakes->memory_out = true;
 	free(line);
@@ -92,14 +92,14 @@ void wh_mistakes_add_list(struct wh_mistakes *mistakes, struct wh_place place, c
 		return;
 	if (mistakes->count == WH_MISTAKES_MAX) {
 		place.order = WH_ORDER_LAST;
-		add(mistakes, place, "", "there are more mistakes than these, which are not shown");
+		add_mistake(mistakes, place, "", "there are more mistakes than these, which are not shown");
 		return;
 	}
 	if (vasprintf(&what, format, args) < 0) {
 		mistakes->memory_out = true;
 		return;
 	}
-	add(mistakes, place, path, what);
+	add_mistake(mistakes, place, path, what);
 	free(what);
 }
 

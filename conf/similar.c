@@ -12,7 +12,7 @@ static size_t least_of(size_t a, size_t b, size_t c)
 
 /* The least number of steps from a to b, each of which adds, drops or changes a character or swaps two neighbours.
  * Row i of the table holds the distances from the first i characters of a; three rows are kept. */
-static size_t distance(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+static size_t edit_distance(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
 	size_t rows[3][WH_CONF_NAME_BYTES];
 
@@ -41,7 +41,7 @@ bool wh_conf_is_closer(const char *word, const char *candidate, size_t *best)
 
 	if (word_bytes < 2 || word_bytes >= WH_CONF_NAME_BYTES || candidate_bytes >= WH_CONF_NAME_BYTES)
 		return false;
-	found = distance(word, word_bytes, candidate, candidate_bytes);
+	found = edit_distance(word, word_bytes, candidate, candidate_bytes);
 	if (found > most || found >= *best)
 		return false;
 	*best = found;

@@ -30,7 +30,7 @@ struct counter {
 };
 
 /* The state machine. */
-static void apply(const struct whorl_message *message, void *ctx)
+static void apply_command(const struct whorl_message *message, void *ctx)
 {
 	struct counter *counter = ctx;
 	struct command command;
@@ -41,7 +41,7 @@ static void apply(const struct whorl_message *message, void *ctx)
 		sem_post(&counter->finished);
 }
 
-static int fail(const char *what, enum whorl_result result, whorl_node *node)
+static int report_failure(const char *what, enum whorl_result result, whorl_node *node)
 {
 	char text[256] = "";
 
@@ -57,7 +57,7 @@ static int send_commands(whorl_node *node, whorl_subgroup *subgroup)
 		enum whorl_result result = whorl_send(subgroup, &command, sizeof(command), 5000, NULL);
 
 		if (result != WHORL_OK)
-			return fail("send", result, node);
+			return report_failure("send", result, node);
 	}
 	return 0;
 }
@@ -75,13 +75,13 @@ static int run_replica(whorl_config *config, unsigned id, uint64_t *value)
 	if (whorl_open(config, id, NULL, &node) != WHORL_OK)
 		return fprintf(stderr, "counter: %s\n", whorl_config_error(config)), 1;
 	subgroup = whorl_subgroup_find(node, "commands");
-	whorl_on_message(subgroup, apply, &counter);
+	whorl_on_message(subgroup, apply_command, &counter);
 	result = whorl_start(node);
-	failed = result == WHORL_OK ? send_commands(node, subgroup) : fail("start", result, node);
+	failed = result == WHORL_OK ? send_commands(node, subgroup) : report_failure("start", result, node);
 	clock_gettime(CLOCK_REALTIME, &deadline);
 	deadline.tv_sec += 20;
 	while (!failed && sem_timedwait(&counter.finished, &deadline) != 0)
-		failed = errno != EINTR && fail("waiting for the commands", WHORL_TIMEOUT, node);
+		failed = errno != EINTR && report_failure("waiting for the commands", WHORL_TIMEOUT, node);
 	/* A replica that has applied all has received all, and every replica has what it needs to apply all: it may leave. */
 	whorl_close(node, 5000);
 	*value = counter.value;

@@ -19,13 +19,13 @@
 
 static unsigned deliveries;
 
-static void deliver(const struct whorl_message *message, void *ctx)
+static void print_message(const struct whorl_message *message, void *ctx)
 {
 	printf("node %u delivers \"%.*s\"\n", whorl_node_id(ctx), (int)message->bytes, (const char *)message->data);
 	deliveries++;
 }
 
-static int tick(int timer, whorl_subgroup *subgroup)
+static int send_tick(int timer, whorl_subgroup *subgroup)
 {
 	static unsigned long ticks;
 	struct whorl_claim claim;
@@ -52,14 +52,14 @@ static int nothing_to_do(whorl_node *nodes[])
 	return idle;
 }
 
-static int add(int epoll, int fd)
+static int watch_fd(int epoll, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-static int run(whorl_node *nodes[], int epoll, int timer)
+static int run_loop(whorl_node *nodes[], int epoll, int timer)
 {
 	struct epoll_event events[NODES + 1];
 
@@ -71,7 +71,7 @@ static int run(whorl_node *nodes[], int epoll, int timer)
 			return fprintf(stderr, "epoll: %s\n", text), 1;
 		n = epoll_wait(epoll, events, NODES + 1, nothing_to_do(nodes) ? -1 : 0);
 		for (int i = 0; i < n; i++) /* readable nodes are stepped anyway */
-			if (events[i].data.fd == timer && tick(timer, whorl_subgroup_find(nodes[0], "ticks")) != 0)
+			if (events[i].data.fd == timer && send_tick(timer, whorl_subgroup_find(nodes[0], "ticks")) != 0)
 				return 1;
 	}
 	return 0;
@@ -95,12 +95,12 @@ int main(void)
 	for (unsigned id = 0; id < NODES; id++) {
 		if (whorl_open(config, id, NULL, &nodes[id]) != WHORL_OK)
 			return fprintf(stderr, "epoll: %s\n", whorl_config_error(config)), 1;
-		whorl_on_message(whorl_subgroup_find(nodes[id], "ticks"), deliver, nodes[id]);
-		if (whorl_start(nodes[id]) != WHORL_OK || add(epoll, whorl_fd(nodes[id])) != 0)
+		whorl_on_message(whorl_subgroup_find(nodes[id], "ticks"), print_message, nodes[id]);
+		if (whorl_start(nodes[id]) != WHORL_OK || watch_fd(epoll, whorl_fd(nodes[id])) != 0)
 			return fprintf(stderr, "epoll: node %u does not start\n", id), 1;
 	}
 	timerfd_settime(timer, 0, &every_20_ms, NULL);
-	failed = add(epoll, timer) != 0 || run(nodes, epoll, timer);
+	failed = watch_fd(epoll, timer) != 0 || run_loop(nodes, epoll, timer);
 	for (unsigned id = 0; id < NODES; id++)
 		whorl_close(nodes[id], 0); /* all is delivered: nothing to drain */
 	whorl_config_free(config);

@@ -7,13 +7,13 @@
 
 static sem_t delivered;
 
-static void deliver(const struct whorl_message *m, void *me)
+static void print_message(const struct whorl_message *m, void *me)
 {
 	printf("node %u delivers from %u: %.*s\n", whorl_node_id(me), m->sender, (int)m->bytes, (const char *)m->data);
 	sem_post(&delivered);
 }
 
-static void check(const whorl_node *node, const char *what, enum whorl_result result)
+static void exit_unless_ok(const whorl_node *node, const char *what, enum whorl_result result)
 {
 	char how_far[256];
 
@@ -37,13 +37,13 @@ int main(void)
 	for (int i = 0; i < 2; i++) {
 		if ((talk[i] = whorl_subgroup_find(nodes[i], "talk")) == NULL)
 			errx(1, "node %d has no subgroup talk", i);
-		check(nodes[i], "upcall", whorl_on_message(talk[i], deliver, nodes[i]));
-		check(nodes[i], "start", whorl_start(nodes[i]));
+		exit_unless_ok(nodes[i], "upcall", whorl_on_message(talk[i], print_message, nodes[i]));
+		exit_unless_ok(nodes[i], "start", whorl_start(nodes[i]));
 	}
 	for (int i = 0; i < 2; i++) /* until both have met, and are a group */
-		check(nodes[i], "ready", whorl_ready(nodes[i], 5000));
+		exit_unless_ok(nodes[i], "ready", whorl_ready(nodes[i], 5000));
 	for (int i = 0; i < 2; i++)
-		check(nodes[i], "send", whorl_send(talk[i], "hello", 5, 1000, NULL));
+		exit_unless_ok(nodes[i], "send", whorl_send(talk[i], "hello", 5, 1000, NULL));
 	for (int i = 0; i < 4; i++) /* two messages at each of two nodes */
 		sem_wait(&delivered);
 	for (int i = 0; i < 2; i++)

@@ -24,12 +24,12 @@ struct receiver {
 	uint64_t digest;
 };
 
-static uint64_t word(uint32_t sender, uint64_t number, unsigned at)
+static uint64_t make_word(uint32_t sender, uint64_t number, unsigned at)
 {
 	return ((uint64_t)sender << 56 | number << 8 | at) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static void deliver(const struct whorl_message *messages, size_t count, void *ctx)
+static void check_messages(const struct whorl_message *messages, size_t count, void *ctx)
 {
 	struct receiver *receiver = ctx;
 
@@ -39,7 +39,7 @@ static void deliver(const struct whorl_message *messages, size_t count, void *ct
 		unsigned long wrong = message->bytes != WORDS * sizeof(*words);
 
 		for (unsigned at = 0; at < WORDS && !wrong; at++)
-			wrong = words[at] != word(message->sender, message->index, at);
+			wrong = words[at] != make_word(message->sender, message->index, at);
 		receiver->digest = receiver->digest * 31 + words[0];
 		receiver->wrong += wrong;
 	}
@@ -58,7 +58,7 @@ static void *send_messages(void *node)
 			return "claim";
 		words = claim.data;
 		for (unsigned at = 0; at < WORDS; at++) /* in place, while the other threads fill their slots */
-			words[at] = word(whorl_node_id(node), claim.number, at);
+			words[at] = make_word(whorl_node_id(node), claim.number, at);
 		if (whorl_commit(&claim, WORDS * sizeof(*words)) != WHORL_OK)
 			return "commit";
 	}
@@ -121,7 +121,7 @@ int main(void)
 	for (unsigned id = 0; id < NODES; id++) {
 		if (whorl_open(config, id, NULL, &nodes[id]) != WHORL_OK)
 			return fprintf(stderr, "senders: %s\n", whorl_config_error(config)), 1;
-		whorl_on_batch(whorl_subgroup_find(nodes[id], "samples"), deliver, &receivers[id]);
+		whorl_on_batch(whorl_subgroup_find(nodes[id], "samples"), check_messages, &receivers[id]);
 		if (whorl_start(nodes[id]) != WHORL_OK)
 			return fprintf(stderr, "senders: node %u does not start\n", id), 1;
 	}

@@ -29,13 +29,13 @@ struct replica {
 	bool dies; /* in the middle */
 	sem_t all_finished;
 	size_t moved;  /* of the store, in bytes: read from a copy, or restored */
-	struct store { /* apply writes it, or restore does, never both at once: there is no lock */
+	struct store { /* apply_put writes it, or restore_copy does, never both at once: there is no lock */
 		uint64_t puts, finished;
 		uint32_t of[KEYS];
 	} store;
 };
 
-static void apply(const struct whorl_message *message, void *ctx)
+static void apply_put(const struct whorl_message *message, void *ctx)
 {
 	struct replica *replica = ctx;
 	const struct put *put = message->data;
@@ -49,7 +49,7 @@ static void apply(const struct whorl_message *message, void *ctx)
 }
 
 /* On the loop, between two messages. (What is large is better not copied here, but shared until it changes.) */
-static void *snapshot(const struct whorl_position *position, void *ctx)
+static void *take_copy(const struct whorl_position *position, void *ctx)
 {
 	struct replica *copy = malloc(sizeof(*copy));
 
@@ -73,14 +73,14 @@ static ptrdiff_t read_copy(void *snapshot, void *bytes, size_t count, void *ctx)
 	return (ptrdiff_t)count;
 }
 
-static void release(void *snapshot, void *ctx)
+static void free_copy(void *snapshot, void *ctx)
 {
 	(void)ctx;
 	free(snapshot);
 }
 
 /* At the newcomer, on such a thread too. Nothing is applied before this has said true to the end. */
-static bool restore(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
+static bool restore_copy(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
 {
 	struct replica *replica = ctx;
 
@@ -96,9 +96,9 @@ static bool restore(enum whorl_restore_step step, const void *bytes, size_t coun
 	return step != WHORL_RESTORE_END || replica->moved == sizeof(replica->store);
 }
 
-static int run(whorl_config *config, struct replica *replica)
+static int run_replica(whorl_config *config, struct replica *replica)
 {
-	struct whorl_state functions = {sizeof(functions), snapshot, read_copy, release, restore, replica};
+	struct whorl_state functions = {sizeof(functions), take_copy, read_copy, free_copy, restore_copy, replica};
 	whorl_subgroup *puts;
 	whorl_node *node;
 	int failed;
@@ -108,7 +108,7 @@ static int run(whorl_config *config, struct replica *replica)
 	if (whorl_open(config, replica->id, NULL, &node) != WHORL_OK)
 		return fprintf(stderr, "store: %s\n", whorl_config_error(config)), 1;
 	puts = whorl_subgroup_find(node, "puts");
-	whorl_on_message(puts, apply, replica);
+	whorl_on_message(puts, apply_put, replica);
 	failed = whorl_on_state(puts, &functions) != WHORL_OK || whorl_start(node) != WHORL_OK ||
 		 whorl_ready(node, 20000) != WHORL_OK; /* a member, with the state */
 	for (uint32_t i = 0; i <= PUTS && !failed; i++) {
@@ -141,7 +141,8 @@ int main(void)
 			failed = waitpid(pids[0], &status, 0) < 0 || !WIFSIGNALED(status);
 		pids[i] = fork(); /* nodes are opened after it, never before */
 		if (pids[i] == 0)
-			_exit(run(config, &replica) || write(results[1], &replica.store, sizeof(stores[0])) < 0);
+			_exit(run_replica(config, &replica) ||
+			      write(results[1], &replica.store, sizeof(stores[0])) < 0);
 	}
 	for (int i = 0; i < NODES && !failed; i++)
 		failed = wait(&status) < 0 || status != 0 ||

@@ -28,7 +28,7 @@ struct log {
 static sem_t all_delivered;
 
 /* Are all messages of all members that are still here delivered? */
-static void look(const struct log *log)
+static void post_if_all_delivered(const struct log *log)
 {
 	for (uint32_t i = 0; i < log->members; i++)
 		if (log->from[log->ids[i]] < MESSAGES)
@@ -50,7 +50,7 @@ static void on_view(const struct whorl_view *view, void *ctx)
 			log->total_with_victim = log->total;
 	}
 	printf("\n");
-	look(log);
+	post_if_all_delivered(log);
 }
 
 static void on_message(const struct whorl_message *message, void *ctx)
@@ -61,10 +61,10 @@ static void on_message(const struct whorl_message *message, void *ctx)
 	log->from[message->sender]++;
 	if (++log->total == MESSAGES && log->id == VICTIM)
 		raise(SIGKILL); /* as the power fails: in the middle of something */
-	look(log);
+	post_if_all_delivered(log);
 }
 
-static int run(whorl_config *config, struct log *log)
+static int run_node(whorl_config *config, struct log *log)
 {
 	whorl_node *node;
 	int failed;
@@ -100,7 +100,7 @@ int main(void)
 		return fprintf(stderr, "views: it cannot begin\n"), 1;
 	for (log.id = 0; log.id < NODES; log.id++) /* nodes are opened after fork, never before */
 		if (fork() == 0) {
-			failed = run(config, &log);
+			failed = run_node(config, &log);
 			whorl_config_free(config);
 			_exit(failed || write(logs[1], &log, sizeof(log)) != sizeof(log));
 		}

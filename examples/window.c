@@ -43,7 +43,7 @@ static void send_what_goes(struct sender *s)
 	}
 }
 
-static void add(int epoll, int fd)
+static void watch_fd(int epoll, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
@@ -51,14 +51,14 @@ static void add(int epoll, int fd)
 		err(1, "epoll_ctl");
 }
 
-static void run(struct sender *s)
+static void run_sender(struct sender *s)
 {
 	const struct itimerspec every_5_ms = {{0, 5000000}, {0, 5000000}};
 	int epoll = epoll_create1(EPOLL_CLOEXEC), timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	int window = whorl_window_fd(s->subgroup);
 
-	add(epoll, timer);
-	add(epoll, window);
+	watch_fd(epoll, timer);
+	watch_fd(epoll, window);
 	timerfd_settime(timer, 0, &every_5_ms, NULL);
 	for (unsigned bursts = 0; bursts < BURSTS || s->queued > 0;) {
 		struct epoll_event event;
@@ -98,7 +98,7 @@ int main(void)
 	sender.subgroup = whorl_subgroup_find(nodes[0], "work");
 	if (sender.subgroup == NULL || whorl_ready(nodes[0], 10000) != WHORL_OK)
 		errx(1, "node 0 is not ready");
-	run(&sender);
+	run_sender(&sender);
 	printf("%u messages sent; the window was armed %u times, and woke the program %u times\n", sender.sent,
 	       sender.arms, sender.wakes);
 	for (unsigned id = 0; id < NODES; id++)

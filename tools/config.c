@@ -28,7 +28,7 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, NULL, 0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
@@ -59,8 +59,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {options, parse, NULL, "Describe the keys of an ini file, or check one.",
-				 NULL,    NULL,  NULL};
+static const struct argp argp = {options, parse_option, NULL, "Describe the keys of an ini file, or check one.",
+				 NULL,    NULL,         NULL};
 
 static const char *header_of(const struct wh_option_table *table, char *buf, size_t bytes)
 {
@@ -176,7 +176,7 @@ static void print_all(enum form form)
 }
 
 /* As `whorl sim` does before it runs, if there is a section [sim], or `whorl bench`. */
-static enum wh_exit check(const char *file)
+static enum wh_exit check_file(const char *file)
 {
 	struct wh_conf *conf = wh_sections_conf();
 	enum wh_exit status;
@@ -200,7 +200,7 @@ int wh_config_main(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	if (arguments.form == FORM_CHECK)
-		return check(arguments.file);
+		return check_file(arguments.file);
 	print_all(arguments.form);
 	return WH_EXIT_GOOD;
 }

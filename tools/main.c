@@ -60,7 +60,7 @@ static const struct command *find_command(const char *name)
 }
 
 /* `whorl help`, `whorl help COMMAND`, as --help. Does not return. */
-static void help(struct argp_state *state)
+static void print_help(struct argp_state *state)
 {
 	static char option[] = "--help";
 	const char *name = state->next < state->argc ? state->argv[state->next] : NULL;
@@ -75,14 +75,14 @@ static void help(struct argp_state *state)
 	exit(command->main(2, (char *[]){call, option, NULL}));
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
 	struct choice *choice = state->input;
 
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (strcmp(argument, "help") == 0)
-			help(state);
+			print_help(state);
 		choice->command = find_command(argument);
 		if (choice->command == NULL)
 			argp_error(state, "there is no command \"%s\"", argument);
@@ -109,7 +109,7 @@ static void hold_standard_files(void)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {NULL, parse, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
+	static const struct argp argp = {NULL, parse_option, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
 	struct choice choice = {0};
 	char name[64];
 

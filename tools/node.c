@@ -87,8 +87,8 @@ static const char doc[] =
 	"file, 3 the machine lacks something, 130 interrupted before it was a member, or twice.";
 
 /* A number in [least, most], with k, m or g behind it if `units`; complains otherwise. */
-static double number(struct argp_state *state, const char *option, const char *text, bool units, double least,
-		     double most)
+static double parse_number(struct argp_state *state, const char *option, const char *text, bool units, double least,
+			   double most)
 {
 	static const char suffixes[] = "kmg";
 	const char *suffix;
@@ -114,7 +114,7 @@ static const struct wh_member_run *find_run(struct argp_state *state, const char
 	return NULL;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 	struct wh_member_options *member = &arguments->member;
@@ -122,7 +122,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case KEY_ID:
-		member->id = (uint32_t)number(state, "--id", argument, false, 0, WH_NODES_MAX - 1);
+		member->id = (uint32_t)parse_number(state, "--id", argument, false, 0, WH_NODES_MAX - 1);
 		arguments->has_id = true;
 		return 0;
 	case KEY_RUN:
@@ -132,19 +132,19 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		member->subgroup = argument;
 		return 0;
 	case KEY_RATE:
-		member->rate = number(state, "--rate", argument, false, 0, 1e9);
+		member->rate = parse_number(state, "--rate", argument, false, 0, 1e9);
 		return 0;
 	case KEY_BYTES:
-		member->bytes = (int64_t)number(state, "--bytes", argument, true, 1, 1 << 30);
+		member->bytes = (int64_t)parse_number(state, "--bytes", argument, true, 1, 1 << 30);
 		return 0;
 	case KEY_STATE:
-		member->state = (int64_t)number(state, "--state", argument, true, 0, 1e12);
+		member->state = (int64_t)parse_number(state, "--state", argument, true, 0, 1e12);
 		return 0;
 	case KEY_EVERY:
-		member->every = (int64_t)number(state, "--every", argument, false, 1, 1e15);
+		member->every = (int64_t)parse_number(state, "--every", argument, false, 1, 1e15);
 		return 0;
 	case KEY_SECONDS:
-		member->seconds = number(state, "--seconds", argument, false, 0.001, 1e9);
+		member->seconds = parse_number(state, "--seconds", argument, false, 0.001, 1e9);
 		return 0;
 	case KEY_SET:
 		arguments->sets[arguments->set_count++] = argument;
@@ -181,7 +181,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {words, parse, "FILE", doc, NULL, NULL, NULL};
+static const struct argp argp = {words, parse_option, "FILE", doc, NULL, NULL, NULL};
 
 /* Is there a subgroup of that name? */
 static bool has_subgroup(const struct wh_conf *conf, const char *name)

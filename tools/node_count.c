@@ -37,7 +37,7 @@ struct counter {
 	} restoring;
 };
 
-static uint64_t mix(uint64_t word)
+static uint64_t mix_bits(uint64_t word)
 {
 	word = (word ^ word >> 33) * UINT64_C(0xff51afd7ed558ccd);
 	return word ^ word >> 29;
@@ -45,7 +45,7 @@ static uint64_t mix(uint64_t word)
 
 /* ---- deliveries ------------------------------------------------------------------------------------------------------------ */
 
-static void tell(struct wh_member_part *part, const struct sum *sum)
+static void tell_sum(struct wh_member_part *part, const struct sum *sum)
 {
 	struct wh_member *member = part->member;
 	char digest[24];
@@ -59,34 +59,34 @@ static void tell(struct wh_member_part *part, const struct sum *sum)
 		       digest);
 }
 
-static void add(struct wh_member_part *part, struct counter *counter, const struct whorl_message *message)
+static void add_message(struct wh_member_part *part, struct counter *counter, const struct whorl_message *message)
 {
 	struct sum *sum = &counter->sum;
 	uint64_t amount = 0, every = wh_load_relaxed(&counter->every), this, now;
 
 	memcpy(&amount, message->data, message->bytes < 8 ? message->bytes : 8);
-	this = mix(amount ^ mix(message->index ^ mix(message->sender + 1)));
+	this = mix_bits(amount ^ mix_bits(message->index ^ mix_bits(message->sender + 1)));
 	sum->count++;
 	sum->value += amount;
 	/* Without an order among senders the digest has none either. */
-	sum->digest = part->ordered ? mix(sum->digest ^ this) : sum->digest + this;
+	sum->digest = part->ordered ? mix_bits(sum->digest ^ this) : sum->digest + this;
 	if (every == 0 || sum->count % every != 0)
 		return;
 	now = wh_member_now();
 	if (part->member->options->every == 0 && now - counter->told_ns < LINE_NS)
 		return;
 	counter->told_ns = now;
-	tell(part, sum);
+	tell_sum(part, sum);
 }
 
-static void deliver(const struct whorl_message *messages, size_t count, void *ctx)
+static void deliver_batch(const struct whorl_message *messages, size_t count, void *ctx)
 {
 	struct wh_member_part *part = ctx;
 	struct counter *counter = part->own;
 
 	pthread_mutex_lock(&counter->lock);
 	for (size_t i = 0; i < count; i++)
-		add(part, counter, &messages[i]);
+		add_message(part, counter, &messages[i]);
 	pthread_mutex_unlock(&counter->lock);
 }
 
@@ -193,7 +193,7 @@ static bool take_bytes(const struct counter *counter, struct restoring *restorin
 	return true;
 }
 
-static bool restore(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
+static bool restore_counter(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
 {
 	struct wh_member_part *part = ctx;
 	struct counter *counter = part->own;
@@ -211,7 +211,7 @@ static bool restore(enum whorl_restore_step step, const void *bytes, size_t coun
 		pthread_mutex_lock(&counter->lock);
 		counter->sum = restoring->sum;
 		pthread_mutex_unlock(&counter->lock);
-		tell(part, &restoring->sum);
+		tell_sum(part, &restoring->sum);
 		return true;
 	}
 	return false;
@@ -219,7 +219,7 @@ static bool restore(enum whorl_restore_step step, const void *bytes, size_t coun
 
 /* ---- sending ----------------------------------------------------------------------------------------------------------------- */
 
-static bool next(struct wh_member_part *part, size_t *bytes)
+static bool has_next_message(struct wh_member_part *part, size_t *bytes)
 {
 	const struct wh_member_options *options = part->member->options;
 	int64_t wanted = options->bytes >= 0 ? options->bytes : options->run->bytes;
@@ -229,12 +229,12 @@ static bool next(struct wh_member_part *part, size_t *bytes)
 }
 
 /* A number from 1 to 9, and the message's own number for all the rest. */
-static void fill(struct wh_member_part *part, void *data, size_t bytes, uint64_t number)
+static void fill_message(struct wh_member_part *part, void *data, size_t bytes, uint64_t number)
 {
 	struct counter *counter = part->own;
 	uint64_t amount;
 
-	counter->random = mix(counter->random + UINT64_C(0x9e3779b97f4a7c15));
+	counter->random = mix_bits(counter->random + UINT64_C(0x9e3779b97f4a7c15));
 	amount = 1 + counter->random % 9;
 	memset(data, (int)(number & 0xff), bytes);
 	memcpy(data, &amount, bytes < 8 ? bytes : 8);
@@ -303,11 +303,11 @@ static enum whorl_result open_counter(struct wh_member_part *part)
 		return WHORL_MEMORY;
 	pthread_mutex_init(&counter->lock, NULL);
 	for (uint64_t i = 0; i < PATTERN_BYTES; i++)
-		counter->pattern[i] = (unsigned char)mix(i);
+		counter->pattern[i] = (unsigned char)mix_bits(i);
 	counter->random = wh_member_now() ^ part->member->options->id;
 	wh_store_relaxed(&counter->every, (uint64_t)part->member->options->every);
 	part->own = counter;
-	return whorl_on_batch(part->subgroup, deliver, part);
+	return whorl_on_batch(part->subgroup, deliver_batch, part);
 }
 
 static void close_counter(struct wh_member_part *part)
@@ -320,7 +320,8 @@ static void close_counter(struct wh_member_part *part)
 	free(counter);
 }
 
-static const struct whorl_state counter_state = {.snapshot = take_snapshot, .read = read_snapshot, .restore = restore};
+static const struct whorl_state counter_state = {
+	.snapshot = take_snapshot, .read = read_snapshot, .restore = restore_counter};
 
 const struct wh_member_run wh_member_counter = {.name = "counter",
 						.rate = 10,
@@ -328,8 +329,8 @@ const struct wh_member_run wh_member_counter = {.name = "counter",
 						.state = &counter_state,
 						.open = open_counter,
 						.close = close_counter,
-						.next = next,
-						.fill = fill,
+						.next = has_next_message,
+						.fill = fill_message,
 						.second = look_at_counter};
 
 const struct wh_member_run wh_member_load = {.name = "load",
@@ -338,6 +339,6 @@ const struct wh_member_run wh_member_load = {.name = "load",
 					     .state = &counter_state,
 					     .open = open_counter,
 					     .close = close_counter,
-					     .next = next,
-					     .fill = fill,
+					     .next = has_next_message,
+					     .fill = fill_message,
 					     .second = tell_rates};

@@ -33,7 +33,7 @@ struct echo {
 /* ---- deliveries ------------------------------------------------------------------------------------------------------------ */
 
 /* For a terminal, which is to obey no stranger, or for JSON, which is UTF-8. */
-static void clean(const struct said *said, bool json, char text[SAID_BYTES + 1])
+static void clean_text(const struct said *said, bool json, char text[SAID_BYTES + 1])
 {
 	json_t *utf8;
 
@@ -46,12 +46,12 @@ static void clean(const struct said *said, bool json, char text[SAID_BYTES + 1])
 	json_decref(utf8);
 }
 
-static void tell(struct wh_member_part *part, const struct said *said, bool before)
+static void tell_message(struct wh_member_part *part, const struct said *said, bool before)
 {
 	struct wh_member *member = part->member;
 	char text[SAID_BYTES + 1];
 
-	clean(said, member->options->json, text);
+	clean_text(said, member->options->json, text);
 	wh_member_tell(member,
 		       WH_MEMBER_JSON(member, "{s:s, s:i, s:s, s:i, s:I, s:b, s:s}", "event", "echo", "node",
 				      (int)member->options->id, "subgroup", part->name, "sender", (int)said->sender,
@@ -59,7 +59,7 @@ static void tell(struct wh_member_part *part, const struct said *said, bool befo
 		       "%sview %" PRIu64 ", node %u: %s", before ? "before, in " : "", said->view, said->sender, text);
 }
 
-static void deliver(const struct whorl_message *message, void *ctx)
+static void deliver_message(const struct whorl_message *message, void *ctx)
 {
 	struct wh_member_part *part = ctx;
 	struct echo *echo = part->own;
@@ -72,7 +72,7 @@ static void deliver(const struct whorl_message *message, void *ctx)
 	said->bytes = message->bytes < SAID_BYTES ? (uint32_t)message->bytes : SAID_BYTES;
 	memcpy(said->text, message->data, said->bytes);
 	pthread_mutex_unlock(&echo->lock);
-	tell(part, said, false); /* nothing writes to it but the next delivery */
+	tell_message(part, said, false); /* nothing writes to it but the next delivery */
 }
 
 /* ---- the state: how many lines, then each ------------------------------------------------------------------------ */
@@ -82,13 +82,13 @@ struct snapshot {
 	unsigned char data[STATE_MAX];
 };
 
-static void put(unsigned char *at, uint64_t value, size_t bytes)
+static void put_number(unsigned char *at, uint64_t value, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
 		at[i] = (unsigned char)(value >> 8 * i);
 }
 
-static uint64_t get(const unsigned char *at, size_t bytes)
+static uint64_t get_number(const unsigned char *at, size_t bytes)
 {
 	uint64_t value = 0;
 
@@ -110,16 +110,16 @@ static void *take_snapshot(const struct whorl_position *position, void *ctx)
 	snapshot->at = 0;
 	pthread_mutex_lock(&echo->lock);
 	kept = echo->count < HISTORY_MAX ? echo->count : HISTORY_MAX;
-	put(snapshot->data, STATE_MAGIC, 4);
-	put(snapshot->data + 4, kept, 4);
+	put_number(snapshot->data, STATE_MAGIC, 4);
+	put_number(snapshot->data + 4, kept, 4);
 	snapshot->bytes = 8;
 	for (uint64_t n = echo->count - kept; n < echo->count; n++) {
 		const struct said *said = &echo->said[n % HISTORY_MAX];
 		unsigned char *at = snapshot->data + snapshot->bytes;
 
-		put(at, said->view, 8);
-		put(at + 8, said->sender, 4);
-		put(at + 12, said->bytes, 4);
+		put_number(at, said->view, 8);
+		put_number(at + 8, said->sender, 4);
+		put_number(at + 12, said->bytes, 4);
 		memcpy(at + ENTRY_HEAD, said->text, said->bytes);
 		snapshot->bytes += ENTRY_HEAD + said->bytes;
 	}
@@ -145,9 +145,9 @@ static bool take_state(struct echo *echo)
 	const unsigned char *at = echo->coming, *end = at + echo->taken;
 	uint64_t count;
 
-	if (end - at < 8 || get(at, 4) != STATE_MAGIC)
+	if (end - at < 8 || get_number(at, 4) != STATE_MAGIC)
 		return false;
-	count = get(at + 4, 4);
+	count = get_number(at + 4, 4);
 	at += 8;
 	if (count > HISTORY_MAX)
 		return false;
@@ -156,9 +156,9 @@ static bool take_state(struct echo *echo)
 
 		if (end - at < ENTRY_HEAD)
 			return false;
-		said->view = get(at, 8);
-		said->sender = (uint32_t)get(at + 8, 4);
-		said->bytes = (uint32_t)get(at + 12, 4);
+		said->view = get_number(at, 8);
+		said->sender = (uint32_t)get_number(at + 8, 4);
+		said->bytes = (uint32_t)get_number(at + 12, 4);
 		at += ENTRY_HEAD;
 		if (said->bytes > SAID_BYTES || (size_t)(end - at) < said->bytes)
 			return false;
@@ -169,7 +169,7 @@ static bool take_state(struct echo *echo)
 	return at == end;
 }
 
-static bool restore(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
+static bool restore_echo(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
 {
 	struct wh_member_part *part = ctx;
 	struct echo *echo = part->own;
@@ -190,7 +190,7 @@ static bool restore(enum whorl_restore_step step, const void *bytes, size_t coun
 		good = take_state(echo);
 		pthread_mutex_unlock(&echo->lock);
 		for (uint64_t n = 0; good && n < echo->count; n++)
-			tell(part, &echo->said[n], true);
+			tell_message(part, &echo->said[n], true);
 		return good;
 	}
 	return false;
@@ -209,7 +209,7 @@ static size_t line_length(const struct wh_member_part *part)
 	return length > most ? most : end != NULL ? length : 0;
 }
 
-static bool next(struct wh_member_part *part, size_t *bytes)
+static bool has_next_message(struct wh_member_part *part, size_t *bytes)
 {
 	struct echo *echo = part->own;
 
@@ -219,7 +219,7 @@ static bool next(struct wh_member_part *part, size_t *bytes)
 	return *bytes > 0;
 }
 
-static void fill(struct wh_member_part *part, void *data, size_t bytes, uint64_t number)
+static void fill_message(struct wh_member_part *part, void *data, size_t bytes, uint64_t number)
 {
 	struct echo *echo = part->own;
 
@@ -256,7 +256,7 @@ static enum whorl_result open_echo(struct wh_member_part *part)
 		return WHORL_MEMORY;
 	pthread_mutex_init(&echo->lock, NULL);
 	part->own = echo;
-	return whorl_on_message(part->subgroup, deliver, part);
+	return whorl_on_message(part->subgroup, deliver_message, part);
 }
 
 static void close_echo(struct wh_member_part *part)
@@ -269,7 +269,7 @@ static void close_echo(struct wh_member_part *part)
 	free(echo);
 }
 
-static const struct whorl_state echo_state = {.snapshot = take_snapshot, .read = read_snapshot, .restore = restore};
+static const struct whorl_state echo_state = {.snapshot = take_snapshot, .read = read_snapshot, .restore = restore_echo};
 
 const struct wh_member_run wh_member_echo = {.name = "echo",
 					     .rate = 0,
@@ -277,7 +277,7 @@ const struct wh_member_run wh_member_echo = {.name = "echo",
 					     .state = &echo_state,
 					     .open = open_echo,
 					     .close = close_echo,
-					     .next = next,
-					     .fill = fill,
+					     .next = has_next_message,
+					     .fill = fill_message,
 					     .on_bytes = on_bytes,
 					     .has_room = has_room};

@@ -36,7 +36,7 @@ static json_t *array_of(const uint32_t *ids, uint32_t count)
 }
 
 /* " | joined 3 4"; "" if there is none. */
-static size_t list(char *text, size_t room, const char *what, const uint32_t *ids, uint32_t count)
+static size_t list_ids(char *text, size_t room, const char *what, const uint32_t *ids, uint32_t count)
 {
 	size_t used = 0;
 
@@ -60,9 +60,9 @@ void wh_member_tell_view(struct wh_member *member, const struct whorl_view *view
 			       "%s", "");
 		return;
 	}
-	used += list(text + used, sizeof text - used, "", view->members, view->member_count);
-	used += list(text + used, sizeof text - used, " | joined", view->joined, view->joined_count);
-	list(text + used, sizeof text - used, " | left", view->left, view->left_count);
+	used += list_ids(text + used, sizeof text - used, "", view->members, view->member_count);
+	used += list_ids(text + used, sizeof text - used, " | joined", view->joined, view->joined_count);
+	list_ids(text + used, sizeof text - used, " | left", view->left, view->left_count);
 	wh_member_tell(member, NULL, "view %" PRIu64 ": members%s", view->number, text);
 }
 

@@ -30,7 +30,7 @@ static void tell_rest(struct wh_member *member, const char *subgroup, uint32_t i
 }
 
 /* In the subgroup that was chosen, or in all that this node is in. */
-static void rest(struct wh_member *member, uint32_t id, bool rests)
+static void request_rest(struct wh_member *member, uint32_t id, bool rests)
 {
 	const char *only = member->options->subgroup;
 	whorl_subgroup *subgroup;
@@ -44,7 +44,7 @@ static void rest(struct wh_member *member, uint32_t id, bool rests)
 	}
 }
 
-static void obey(struct wh_member *member, char *line)
+static void obey_command(struct wh_member *member, char *line)
 {
 	static const char blanks[] = " \t\r";
 	char *at, *end = "", *word = strtok_r(line, blanks, &at), *argument = strtok_r(NULL, blanks, &at);
@@ -54,7 +54,7 @@ static void obey(struct wh_member *member, char *line)
 	if (word == NULL)
 		return;
 	if (good && (strcmp(word, "rest") == 0 || strcmp(word, "send") == 0)) {
-		rest(member, (uint32_t)id, word[0] == 'r');
+		request_rest(member, (uint32_t)id, word[0] == 'r');
 	} else if (argument == NULL && strcmp(word, "leave") == 0) {
 		member->leaves = true;
 	} else {
@@ -89,7 +89,7 @@ static void on_bytes(struct wh_member *member, size_t count, bool whole)
 		run->on_bytes(&member->parts[0], input->bytes, count, whole);
 	} else if (!middle) {
 		input->bytes[count] = '\0';
-		obey(member, input->bytes + slash);
+		obey_command(member, input->bytes + slash);
 	}
 }
 

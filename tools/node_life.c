@@ -102,7 +102,7 @@ static enum whorl_result open_parts(struct life *life)
 	return WHORL_NOT_FOUND;
 }
 
-static enum wh_exit begin(struct life *life)
+static enum wh_exit start_node(struct life *life)
 {
 	struct wh_member *member = &life->member;
 	const struct whorl_open_options open = {
@@ -210,7 +210,7 @@ static void on_windows(struct wh_member *member, const struct pollfd *windows, u
 }
 
 /* Sleeps until there is something to do. */
-static void rest(struct life *life, uint64_t now)
+static void sleep_until_work(struct life *life, uint64_t now)
 {
 	struct wh_member *member = &life->member;
 	uint32_t count = 2;
@@ -361,7 +361,7 @@ static bool look_for_errors(struct life *life)
 }
 
 /* False: this is the end. */
-static bool look(struct life *life, uint64_t now)
+static bool look_at_node(struct life *life, uint64_t now)
 {
 	struct wh_member *member = &life->member;
 	const struct wh_member_run *run = member->options->run;
@@ -407,13 +407,13 @@ static void go_on(struct life *life)
 	life->began_ns = now;
 	while (member->watch.interrupted == 0 && wh_lines_write(&member->lines) && !is_over(life, now)) {
 		if (now - life->looked_ns >= LOOK_NS) {
-			if (!look(life, now))
+			if (!look_at_node(life, now))
 				return;
 			life->looked_ns = now;
 		}
 		for (uint32_t i = 0; life->ready && i < member->part_count; i++)
 			send_some(&member->parts[i], now);
-		rest(life, now);
+		sleep_until_work(life, now);
 		now = wh_member_now();
 	}
 }
@@ -440,7 +440,7 @@ static void arm_second_signal(void)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static enum wh_exit leave(struct life *life)
+static enum wh_exit leave_group(struct life *life)
 {
 	struct wh_member *member = &life->member;
 	enum whorl_result result;
@@ -491,10 +491,10 @@ enum wh_exit wh_member_live(struct wh_conf *conf, const struct wh_member_options
 		wh_say("%s", whorl_result_text(WHORL_MEMORY));
 		goto out_lines;
 	}
-	status = begin(&life);
+	status = start_node(&life);
 	if (status == WH_EXIT_GOOD) {
 		go_on(&life);
-		status = leave(&life);
+		status = leave_group(&life);
 	}
 	if (member->node != NULL)
 		whorl_close(member->node, 0);

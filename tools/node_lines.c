@@ -41,7 +41,7 @@ void wh_lines_add(struct wh_lines *lines, bool is_error, const char *text)
 }
 
 /* The oldest, taken out, so that no thread waits while it is written. */
-static bool take(struct wh_lines *lines, struct wh_line *out, uint64_t *lost)
+static bool take_line(struct wh_lines *lines, struct wh_line *out, uint64_t *lost)
 {
 	bool found;
 
@@ -61,7 +61,7 @@ bool wh_lines_write(struct wh_lines *lines)
 	uint64_t lost;
 	bool cleared = false;
 
-	while (take(lines, &line, &lost)) {
+	while (take_line(lines, &line, &lost)) {
 		if (lost > 0)
 			wh_say("%llu lines came faster than they could be written, and are left out",
 			       (unsigned long long)lost);

@@ -67,7 +67,7 @@ static const char doc[] =
 	"Exit status: 0 good, 1 a property is broken, 2 the command line or the file, 3 the machine lacks something, 130 "
 	"interrupted.";
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 	char wrong[256];
@@ -116,7 +116,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {words, parse, "FILE", doc, NULL, NULL, NULL};
+static const struct argp argp = {words, parse_option, "FILE", doc, NULL, NULL, NULL};
 
 /* ---- the file ---------------------------------------------------------------------------------------------------------------*/
 
@@ -164,7 +164,7 @@ static void find_mistakes(struct wh_conf *conf, const struct wh_trial_options *t
 	read_faults(conf, (uint32_t)trial->nodes_min, schedule);
 }
 
-static enum wh_exit check(struct wh_conf *conf, struct wh_trial_options *trial, struct wh_schedule *schedule)
+static enum wh_exit check_conf(struct wh_conf *conf, struct wh_trial_options *trial, struct wh_schedule *schedule)
 {
 	schedule->count = 0;
 	if (wh_conf_check(conf) == WHORL_OK && wh_conf_variants(conf) == 1) {
@@ -184,7 +184,7 @@ enum wh_exit wh_sim_check(struct wh_conf *conf)
 	struct wh_trial_options trial;
 	struct wh_schedule schedule;
 
-	return check(conf, &trial, &schedule);
+	return check_conf(conf, &trial, &schedule);
 }
 
 /* ---- seed after seed --------------------------------------------------------------------------------------------------------*/
@@ -220,7 +220,7 @@ static void print_run(const struct wh_trial *trial, const struct wh_verdict *ver
 		       (result->happened >> i & 1) != 0 ? "" : "   (has not come about)");
 }
 
-static void work(const struct campaign *campaign)
+static void run_seeds(const struct campaign *campaign)
 {
 	struct page *page = campaign->page;
 
@@ -279,7 +279,7 @@ static bool run_all(struct campaign *campaign)
 	worker = fork();
 	if (worker == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		work(campaign);
+		run_seeds(campaign);
 		_exit(wh_flush(stdout, WH_STDOUT) && wh_load_relaxed(&page->failed) == 0 ? WH_EXIT_GOOD
 											 : WH_EXIT_FAILED);
 	}
@@ -343,7 +343,7 @@ static void print_again(const struct campaign *campaign, uint64_t seed, const st
 }
 
 /* The report is that of a run made anew: it is the same run. */
-static void explain(struct campaign *campaign, uint64_t seed)
+static void explain_failure(struct campaign *campaign, uint64_t seed)
 {
 	struct wh_trial trial;
 	struct wh_verdict verdict;
@@ -409,7 +409,7 @@ static enum wh_exit run_campaign(struct campaign *campaign)
 	if (!run_all(campaign)) {
 		status = campaign->watch.interrupted != 0 ? WH_EXIT_INTERRUPTED : WH_EXIT_FAILED;
 		if (status == WH_EXIT_FAILED && !campaign->unwritten && !is_told(campaign))
-			explain(campaign, wh_load_acquire(&campaign->page->seed));
+			explain_failure(campaign, wh_load_acquire(&campaign->page->seed));
 		if (campaign->watch.interrupted != 0)
 			status = WH_EXIT_INTERRUPTED;
 	}
@@ -420,7 +420,7 @@ static enum wh_exit run_campaign(struct campaign *campaign)
 	return status;
 }
 
-static void set(struct wh_conf *conf, const char *key, const char *value)
+static void set_key(struct wh_conf *conf, const char *key, const char *value)
 {
 	char text[128];
 
@@ -447,9 +447,9 @@ int wh_sim_main(int argc, char **argv)
 	wh_conf_load_file(conf, arguments.file);
 	for (size_t i = 0; i < arguments.set_count; i++)
 		wh_conf_set(conf, arguments.sets[i]);
-	set(conf, "seed", arguments.seed);
-	set(conf, "runs", arguments.runs);
-	status = check(conf, &trial, &of_file);
+	set_key(conf, "seed", arguments.seed);
+	set_key(conf, "runs", arguments.runs);
+	status = check_conf(conf, &trial, &of_file);
 	if (arguments.has_faults)
 		campaign.given = &arguments.faults;
 	else if (of_file.count > 0)

@@ -43,7 +43,7 @@ static const char doc[] =
 	"file, 3 no such group, or node, is running, 130 interrupted.";
 
 /* A number in [least, most]; complains otherwise. */
-static double number(struct argp_state *state, const char *option, const char *text, double least, double most)
+static double parse_number(struct argp_state *state, const char *option, const char *text, double least, double most)
 {
 	char *end;
 	double value = strtod(text, &end);
@@ -53,24 +53,24 @@ static double number(struct argp_state *state, const char *option, const char *t
 	return value;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
 	switch (key) {
 	case KEY_NODE:
-		arguments->node = (int)number(state, "--node", argument, 0, WH_NODES_MAX - 1);
+		arguments->node = (int)parse_number(state, "--node", argument, 0, WH_NODES_MAX - 1);
 		return 0;
 	case KEY_WATCH:
 		arguments->watches = true;
 		if (argument != NULL)
-			arguments->watch_ms = (int)(1000 * number(state, "--watch", argument, 0.1, 86400));
+			arguments->watch_ms = (int)(1000 * parse_number(state, "--watch", argument, 0.1, 86400));
 		return 0;
 	case KEY_JSON:
 		arguments->json = true;
 		return 0;
 	case KEY_TIMEOUT:
-		arguments->timeout_ms = (int)number(state, "--timeout", argument, 1, 600000);
+		arguments->timeout_ms = (int)parse_number(state, "--timeout", argument, 1, 600000);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->name != NULL)
@@ -86,7 +86,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {options, parse, "NAME", doc, NULL, NULL, NULL};
+static const struct argp argp = {options, parse_option, "NAME", doc, NULL, NULL, NULL};
 
 static bool can_be_name(const char *text)
 {
@@ -178,8 +178,8 @@ static void say_wrong(void *ctx, const char *line)
 		wh_say("%s", line);
 }
 
-static enum wh_exit show(const struct arguments *arguments, FILE *out, const struct wh_report *report,
-			 const struct wh_report *before)
+static enum wh_exit show_report(const struct arguments *arguments, FILE *out, const struct wh_report *report,
+				const struct wh_report *before)
 {
 	uint32_t wrong;
 
@@ -203,7 +203,7 @@ static enum wh_exit show(const struct arguments *arguments, FILE *out, const str
 }
 
 /* Over what stands there, in one piece: nothing flickers. What has no room is not shown. */
-static void redraw(const char *text)
+static void redraw_screen(const char *text)
 {
 	struct winsize size = {.ws_row = 24};
 	unsigned lines = 1;
@@ -233,15 +233,15 @@ static enum wh_exit show_in_place(const struct arguments *arguments, const struc
 		wh_say("%s", strerror(errno));
 		return status;
 	}
-	status = show(arguments, page, report, before);
+	status = show_report(arguments, page, report, before);
 	if (fclose(page) == 0 && bytes > 0)
-		redraw(text);
+		redraw_screen(text);
 	free(text);
 	return status;
 }
 
-static enum wh_exit watch(const struct arguments *arguments, const struct wh_report_whom *whom,
-			  struct wh_report reports[2])
+static enum wh_exit watch_group(const struct arguments *arguments, const struct wh_report_whom *whom,
+				struct wh_report reports[2])
 {
 	bool terminal = isatty(STDOUT_FILENO) && !arguments->json;
 	struct wh_watch watch;
@@ -260,7 +260,7 @@ static enum wh_exit watch(const struct arguments *arguments, const struct wh_rep
 
 		wh_report_free(now);
 		wh_report_make(now, whom, arguments->node, arguments->timeout_ms);
-		status = terminal ? show_in_place(arguments, now, before) : show(arguments, stdout, now, before);
+		status = terminal ? show_in_place(arguments, now, before) : show_report(arguments, stdout, now, before);
 		if (!wh_flush(stdout, WH_STDOUT))
 			break;
 		turn++;
@@ -287,10 +287,10 @@ int wh_status_main(int argc, char **argv)
 		return WH_EXIT_MACHINE;
 	}
 	if (arguments.watches) {
-		status = watch(&arguments, &whom, reports);
+		status = watch_group(&arguments, &whom, reports);
 	} else {
 		wh_report_make(&reports[0], &whom, arguments.node, arguments.timeout_ms);
-		status = show(&arguments, stdout, &reports[0], NULL);
+		status = show_report(&arguments, stdout, &reports[0], NULL);
 	}
 	wh_report_free(&reports[0]);
 	wh_report_free(&reports[1]);

@@ -36,7 +36,7 @@ static void query_one(const struct round *round, uint32_t id)
 			 err.text[0] != '\0' ? err.text : whorl_result_text(node->result));
 }
 
-static void *ask(void *ctx)
+static void *ask_nodes(void *ctx)
 {
 	struct round *round = ctx;
 	uint64_t id;
@@ -93,9 +93,10 @@ void wh_report_make(struct wh_report *report, const struct wh_report_whom *whom,
 	} else if (only >= 0) {
 		query_one(&round, (uint32_t)only);
 	} else {
-		while (count < ASKERS && wh_thread_create(&threads[count], "asker", -1, ask, &round, NULL) == WHORL_OK)
+		while (count < ASKERS &&
+		       wh_thread_create(&threads[count], "asker", -1, ask_nodes, &round, NULL) == WHORL_OK)
 			count++;
-		ask(&round);
+		ask_nodes(&round);
 		while (count > 0)
 			pthread_join(threads[--count], NULL);
 	}
@@ -182,8 +183,8 @@ struct judge {
 	uint32_t count;
 };
 
-static void complain(struct judge *judge, const char *format, ...) WH_PRINTF(2, 3);
-static void complain(struct judge *judge, const char *format, ...)
+static void add_complaint(struct judge *judge, const char *format, ...) WH_PRINTF(2, 3);
+static void add_complaint(struct judge *judge, const char *format, ...)
 {
 	char line[1024];
 	va_list args;
@@ -237,15 +238,15 @@ static void judge_groups(struct judge *judge)
 		return;
 	list_members(speaker, here, sizeof here);
 	if (other != NULL)
-		complain(judge,
-			 "there are two groups of this name: %016" PRIx64 " with nodes %s, and %016" PRIx64
-			 " with nodes %s; end the nodes of one of them",
-			 speaker->identity, here, other->identity, list_members(other, there, sizeof there));
+		add_complaint(judge,
+			      "there are two groups of this name: %016" PRIx64 " with nodes %s, and %016" PRIx64
+			      " with nodes %s; end the nodes of one of them",
+			      speaker->identity, here, other->identity, list_members(other, there, sizeof there));
 	else
-		complain(judge,
-			 "there are two groups of this name: %016" PRIx64
-			 " with nodes %s, which have met members of %016" PRIx64 "; end the nodes of one of them",
-			 speaker->identity, here, speaker->other);
+		add_complaint(judge,
+			      "there are two groups of this name: %016" PRIx64
+			      " with nodes %s, which have met members of %016" PRIx64 "; end the nodes of one of them",
+			      speaker->identity, here, speaker->other);
 }
 
 static void judge_answer(struct judge *judge, const struct whorl_status *status)
@@ -253,23 +254,23 @@ static void judge_answer(struct judge *judge, const struct whorl_status *status)
 	const struct whorl_status *speaker = judge->report->speaker;
 
 	if (status->standing == WHORL_HAS_FAILED) {
-		complain(judge, "node %u has failed: %s", status->id,
-			 status->error[0] != '\0' ? status->error : whorl_result_text(status->result));
+		add_complaint(judge, "node %u has failed: %s", status->id,
+			      status->error[0] != '\0' ? status->error : whorl_result_text(status->result));
 		return;
 	}
 	if (status->member_count == 0)
 		return;
 	if (status->result == WHORL_NO_QUORUM || !status->quorum)
-		complain(judge, "node %u hears no quorum%s%s", status->id, status->error[0] != '\0' ? ": " : "",
-			 status->error);
+		add_complaint(judge, "node %u hears no quorum%s%s", status->id, status->error[0] != '\0' ? ": " : "",
+			      status->error);
 	if (status->identity != speaker->identity)
 		return; /* judge_groups has said so */
 	if (status->view != speaker->view)
-		complain(judge, "node %u is in view %" PRIu64 ", node %u in view %" PRIu64, status->id, status->view,
-			 speaker->id, speaker->view);
+		add_complaint(judge, "node %u is in view %" PRIu64 ", node %u in view %" PRIu64, status->id,
+			      status->view, speaker->id, speaker->view);
 	else if (!is_same_view(status, speaker))
-		complain(judge, "nodes %u and %u are in different views of the same number, %" PRIu64, status->id,
-			 speaker->id, status->view);
+		add_complaint(judge, "nodes %u and %u are in different views of the same number, %" PRIu64, status->id,
+			      speaker->id, status->view);
 }
 
 /* A member of the view that does not speak as one. */
@@ -279,18 +280,19 @@ static void judge_member(struct judge *judge, const struct whorl_status_member *
 	const struct wh_report_node *node = &judge->report->nodes[member->id];
 
 	if (node->result == WHORL_NOT_FOUND && judge->report->only < 0)
-		complain(judge, "node %u is a member of view %" PRIu64 ", and is not running", member->id,
-			 speaker->view);
+		add_complaint(judge, "node %u is a member of view %" PRIu64 ", and is not running", member->id,
+			      speaker->view);
 	else if (node->status != NULL && node->status->incarnation != member->incarnation)
-		complain(judge, "node %u has been started anew, and view %" PRIu64 " has the one before", member->id,
-			 speaker->view);
+		add_complaint(judge, "node %u has been started anew, and view %" PRIu64 " has the one before",
+			      member->id, speaker->view);
 	if (member->suspicion == WHORL_HAS_LEFT)
-		complain(judge, "node %u leaves: the next view will be without it", member->id);
+		add_complaint(judge, "node %u leaves: the next view will be without it", member->id);
 	else if (member->suspicion == WHORL_IS_FAILED)
-		complain(judge, "node %u suspects node %u: the next view will be without it", speaker->id, member->id);
+		add_complaint(judge, "node %u suspects node %u: the next view will be without it", speaker->id,
+			      member->id);
 	else if (member->overdue)
-		complain(judge, "node %u has not heard node %u for %" PRIu64 " ms", speaker->id, member->id,
-			 member->heard_ms);
+		add_complaint(judge, "node %u has not heard node %u for %" PRIu64 " ms", speaker->id, member->id,
+			      member->heard_ms);
 }
 
 static void judge_shard(struct judge *judge, const struct whorl_status_shard *shard)
@@ -301,11 +303,11 @@ static void judge_shard(struct judge *judge, const struct whorl_status_shard *sh
 	if (shard->shards > 1)
 		snprintf(which, sizeof which, "shard %u of %s", shard->shard, shard->name);
 	if (shard->lost)
-		complain(judge, "%s is lost: no member has survived, and its state is gone", which);
+		add_complaint(judge, "%s is lost: no member has survived, and its state is gone", which);
 	else if (shard->senders == 0)
-		complain(judge, "%s has no sender: it waits", which);
+		add_complaint(judge, "%s has no sender: it waits", which);
 	else if (shard->condition == WHORL_SHARD_INACTIVE)
-		complain(judge, "%s has too few members (%u): it waits", which, shard->members);
+		add_complaint(judge, "%s has too few members (%u): it waits", which, shard->members);
 }
 
 /* A host that is down and has no member in the view is as it should be, or that cannot be known. */
@@ -322,7 +324,7 @@ uint32_t wh_report_judge(const struct wh_report *report, wh_report_say_fn *say, 
 	bool refused = false;
 
 	if (speaker == NULL && wh_report_has_answer(report))
-		complain(&judge, "there is no view: nobody is a member");
+		add_complaint(&judge, "there is no view: nobody is a member");
 	if (speaker != NULL)
 		judge_groups(&judge);
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++) {
@@ -331,15 +333,16 @@ uint32_t wh_report_judge(const struct wh_report *report, wh_report_say_fn *say, 
 		if (node->status != NULL)
 			judge_answer(&judge, node->status);
 		else if (node->result == WHORL_TIMEOUT)
-			complain(&judge,
-				 "node %u is there and does not answer: it is stopped, not started, or in a long upcall",
-				 id);
+			add_complaint(
+				&judge,
+				"node %u is there and does not answer: it is stopped, not started, or in a long upcall",
+				id);
 		else if (node->result != WHORL_NOT_FOUND && is_missed(report, id))
-			complain(&judge, "node %u: %s", id, node->text);
+			add_complaint(&judge, "node %u: %s", id, node->text);
 		refused |= node->result == WHORL_REFUSED;
 	}
 	if (refused && !wh_report_has_answer(report) && !report->by_file)
-		complain(
+		add_complaint(
 			&judge,
 			"a group with a cluster key or TLS tells nothing to a program that has neither: ask with its file, `whorl status FILE.ini`");
 	for (uint32_t i = 0; speaker != NULL && i < speaker->member_count; i++)

@@ -11,24 +11,24 @@
 #include "tools/status.h"
 
 /* jansson's functions take a value over, and refuse one that is NULL: when memory is out a key is missing, or all. */
-static void set(json_t *object, const char *key, json_t *value)
+static void set_value(json_t *object, const char *key, json_t *value)
 {
 	json_object_set_new(object, key, value);
 }
 
 static void set_count(json_t *object, const char *key, uint64_t value)
 {
-	set(object, key, json_integer((json_int_t)value));
+	set_value(object, key, json_integer((json_int_t)value));
 }
 
 static void set_text(json_t *object, const char *key, const char *value)
 {
-	set(object, key, json_string(value)); /* NULL, if it is not UTF-8: then the key is missing */
+	set_value(object, key, json_string(value)); /* NULL, if it is not UTF-8: then the key is missing */
 }
 
 static void set_node(json_t *object, const char *key, uint32_t id)
 {
-	set(object, key, id == WHORL_NOBODY ? json_null() : json_integer(id));
+	set_value(object, key, id == WHORL_NOBODY ? json_null() : json_integer(id));
 }
 
 /* Numbers of 64 bits that are names. */
@@ -59,7 +59,7 @@ static json_t *times_of(const uint64_t *ns, const char *const *names, size_t cou
 	json_t *object = json_object();
 
 	for (size_t i = 0; i < count; i++)
-		set(object, names[i], ns[i] != 0 ? json_integer((json_int_t)ns[i]) : json_null());
+		set_value(object, names[i], ns[i] != 0 ? json_integer((json_int_t)ns[i]) : json_null());
 	return object;
 }
 
@@ -74,8 +74,8 @@ static json_t *node_stats(const struct whorl_node_stats *s)
 	       COUNT(s, writes), COUNT(s, bytes_pushed), COUNT(s, posts), COUNT(s, post_ns), COUNT(s, heartbeats),
 	       COUNT(s, memory_bytes), COUNT(s, views), COUNT(s, state_given), COUNT(s, state_taken),
 	       COUNT(s, state_kept), COUNT(s, gives), COUNT(s, takes));
-	set(object, "change_ns", times_of(s->change_ns, stages, WHORL_STAGES));
-	set(object, "entry_ns", times_of(s->entry_ns, entries, WHORL_ENTRIES));
+	set_value(object, "change_ns", times_of(s->change_ns, stages, WHORL_STAGES));
+	set_value(object, "entry_ns", times_of(s->entry_ns, entries, WHORL_ENTRIES));
 	return object;
 }
 
@@ -84,7 +84,7 @@ static json_t *batch_of(const struct whorl_batch_stats *s)
 	json_t *object = json_object();
 
 	COUNTS(object, COUNT(s, batches), COUNT(s, events));
-	set(object, "mean", s->batches > 0 ? json_real((double)s->events / (double)s->batches) : json_null());
+	set_value(object, "mean", s->batches > 0 ? json_real((double)s->events / (double)s->batches) : json_null());
 	return object;
 }
 
@@ -96,10 +96,10 @@ static json_t *subgroup_stats(const struct whorl_subgroup_stats *s)
 	       COUNT(s, in_doubt), COUNT(s, delivered), COUNT(s, delivered_bytes), COUNT(s, nulls),
 	       COUNT(s, received_num), COUNT(s, delivered_num), COUNT(s, window_full), COUNT(s, window_wait_ns),
 	       COUNT(s, upcall_longest_ns), COUNT(s, slowest_member), COUNT(s, slowest_behind));
-	set(object, "open_claim", s->open_claim != 0 ? json_integer((json_int_t)s->open_claim - 1) : json_null());
-	set(object, "send", batch_of(&s->send));
-	set(object, "receive", batch_of(&s->receive));
-	set(object, "deliver", batch_of(&s->deliver));
+	set_value(object, "open_claim", s->open_claim != 0 ? json_integer((json_int_t)s->open_claim - 1) : json_null());
+	set_value(object, "send", batch_of(&s->send));
+	set_value(object, "receive", batch_of(&s->receive));
+	set_value(object, "deliver", batch_of(&s->deliver));
 	return object;
 }
 
@@ -112,8 +112,8 @@ static json_t *places_of(const struct whorl_status_shard *shard)
 		json_t *object = json_object();
 
 		set_node(object, "node", place->id);
-		set(object, "sends", json_boolean(place->sends));
-		set(object, "rests", json_boolean(place->rests));
+		set_value(object, "sends", json_boolean(place->sends));
+		set_value(object, "rests", json_boolean(place->rests));
 		set_count(object, "received_num", place->received_num);
 		set_count(object, "delivered_num", place->delivered_num);
 		json_array_append_new(array, object);
@@ -132,13 +132,13 @@ static json_t *shards_of(const struct whorl_status *status)
 
 		set_text(object, "subgroup", s->name);
 		set_text(object, "mode", s->ordered ? "ordered" : "unordered");
-		set(object, "member", json_boolean(mine));
-		set(object, "active", mine ? json_boolean(s->condition == WHORL_SHARD_ACTIVE) : json_null());
-		set(object, "lost", json_boolean(s->lost));
+		set_value(object, "member", json_boolean(mine));
+		set_value(object, "active", mine ? json_boolean(s->condition == WHORL_SHARD_ACTIVE) : json_null());
+		set_value(object, "lost", json_boolean(s->lost));
 		COUNTS(object, COUNT(s, shard), COUNT(s, shards), COUNT(s, members), COUNT(s, senders),
 		       COUNT(s, resting), COUNT(s, window), COUNT(s, message_bytes));
-		set(object, "stats", mine ? subgroup_stats(s->stats) : json_null());
-		set(object, "places", places_of(s));
+		set_value(object, "stats", mine ? subgroup_stats(s->stats) : json_null());
+		set_value(object, "places", places_of(s));
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -157,7 +157,7 @@ static json_t *members_of(const struct whorl_status *status)
 		set_name(object, "incarnation", member->incarnation);
 		set_count(object, "heard_ms", member->heard_ms);
 		set_text(object, "suspicion", suspicions[member->suspicion]);
-		set(object, "overdue", json_boolean(member->overdue));
+		set_value(object, "overdue", json_boolean(member->overdue));
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -171,11 +171,11 @@ static json_t *view_of(const struct whorl_status *status)
 		return json_null();
 	object = json_object();
 	set_count(object, "number", status->view);
-	set(object, "members", members_of(status));
+	set_value(object, "members", members_of(status));
 	set_node(object, "leader", status->leader);
 	set_node(object, "tie_breaker", status->tie_breaker);
 	set_count(object, "voters", status->voters);
-	set(object, "quorum", json_boolean(status->quorum));
+	set_value(object, "quorum", json_boolean(status->quorum));
 	set_text(object, "change", wh_report_change(status->change));
 	set_count(object, "change_ms", status->change_ms);
 	return object;
@@ -189,14 +189,14 @@ static void set_status(json_t *object, const struct whorl_status *status)
 	set_name(object, "identity", status->identity);
 	set_name(object, "other_group", status->other);
 	set_text(object, "standing", wh_report_standing(status));
-	set(object, "ready", json_boolean(status->ready));
+	set_value(object, "ready", json_boolean(status->ready));
 	set_text(object, "progress", status->progress);
 	set_text(object, "error", status->error);
 	set_count(object, "failure_timeout_ms", status->failure_timeout_ms);
-	set(object, "view", view_of(status));
-	set(object, "shards", shards_of(status));
+	set_value(object, "view", view_of(status));
+	set_value(object, "shards", shards_of(status));
 	set_count(object, "shards_left_off", status->shards_left_off);
-	set(object, "stats", node_stats(status->stats));
+	set_value(object, "stats", node_stats(status->stats));
 }
 
 /* "ok", "silent", "gone", "unclear". */

@@ -102,8 +102,8 @@ static void print_node(FILE *out, const struct wh_report *report, uint32_t id)
 
 /* Of all that are in the shard the first that answers, the speaker before others: its counters are of one moment, and can be held
  * against each other. */
-static const struct whorl_status_shard *observe(const struct wh_report *report, const struct whorl_status_shard *shard,
-						uint32_t *observer)
+static const struct whorl_status_shard *observe_shard(const struct wh_report *report,
+						      const struct whorl_status_shard *shard, uint32_t *observer)
 {
 	const struct whorl_status_shard *seen = wh_report_shard(report->speaker, shard->name, shard->shard);
 
@@ -193,7 +193,7 @@ static void print_shard(FILE *out, const struct wh_report *report, const struct 
 			const struct whorl_status_shard *shard)
 {
 	uint32_t observer;
-	const struct whorl_status_shard *seen = observe(report, shard, &observer);
+	const struct whorl_status_shard *seen = observe_shard(report, shard, &observer);
 	struct frontier frontier;
 
 	fprintf(out, "\n%s", shard->name);

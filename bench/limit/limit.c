@@ -46,7 +46,7 @@ enum whorl_result wh_limit_open(struct wh_limit_run *run, const struct wh_limit_
 }
 
 /* Sleeps for `ms`, or until `ready` threads are ready. */
-static enum whorl_result await(struct wh_limit_run *run, uint32_t ms, uint64_t ready, struct wh_error *err)
+static enum whorl_result await_workers(struct wh_limit_run *run, uint32_t ms, uint64_t ready, struct wh_error *err)
 {
 	const struct wh_env *env = wh_env_system();
 	struct wh_watch *watch = run->crew.watch;
@@ -78,7 +78,7 @@ enum whorl_result wh_limit_start(struct wh_limit_run *run, struct wh_watch *watc
 	enum whorl_result result = wh_crew_start(&run->crew, watch, nodes, run->plan->processes, fn, ctx, err);
 
 	if (result == WHORL_OK)
-		result = await(run, READY_MS, threads, err);
+		result = await_workers(run, READY_MS, threads, err);
 	if (result == WHORL_OK)
 		wh_phase_set(&run->shared->phase, WH_LIMIT_RUN);
 	return result;
@@ -86,10 +86,10 @@ enum whorl_result wh_limit_start(struct wh_limit_run *run, struct wh_watch *watc
 
 enum whorl_result wh_limit_pass(struct wh_limit_run *run, uint32_t ms, struct wh_error *err)
 {
-	return await(run, ms, 0, err);
+	return await_workers(run, ms, 0, err);
 }
 
-static void sample(const struct wh_limit_run *run, uint64_t *ns, uint64_t *messages, uint64_t *bytes)
+static void sample_counts(const struct wh_limit_run *run, uint64_t *ns, uint64_t *messages, uint64_t *bytes)
 {
 	*messages = *bytes = 0;
 	*ns = wh_env_now(wh_env_system());
@@ -106,11 +106,11 @@ enum whorl_result wh_limit_rate(struct wh_limit_run *run, struct wh_limit_rate *
 
 	if (result != WHORL_OK)
 		return result;
-	sample(run, &t0, &messages0, &bytes0);
+	sample_counts(run, &t0, &messages0, &bytes0);
 	result = wh_limit_pass(run, run->plan->measure_ms, err);
 	if (result != WHORL_OK)
 		return result;
-	sample(run, &t1, &messages1, &bytes1);
+	sample_counts(run, &t1, &messages1, &bytes1);
 	double node_seconds = (double)(t1 - t0) / 1e9 * wh_limit_here(run->plan);
 
 	rate->messages_per_s = (double)(messages1 - messages0) / node_seconds;

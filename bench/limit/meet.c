@@ -48,7 +48,7 @@ static uint64_t deadline_in(int ms)
 /* ---- the parent --------------------------------------------------------------------------------------------------*/
 
 /* host:port or [address]:port; the configuration has been checked. */
-static enum whorl_result find(struct wh_limit_endpoint *endpoint, const char *address, struct wh_error *err)
+static enum whorl_result find_address(struct wh_limit_endpoint *endpoint, const char *address, struct wh_error *err)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
 	struct addrinfo *found = NULL;
@@ -68,7 +68,7 @@ static enum whorl_result find(struct wh_limit_endpoint *endpoint, const char *ad
 }
 
 /* A port of loopback that is free. */
-static void choose(struct wh_limit_endpoint *endpoint)
+static void choose_loopback(struct wh_limit_endpoint *endpoint)
 {
 	const struct sockaddr_in loopback = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
@@ -116,9 +116,9 @@ enum whorl_result wh_limit_meeting_open(struct wh_limit_meeting *meeting, const 
 
 		endpoint->listener = -1;
 		if (plan->apart)
-			result = find(endpoint, plan->addresses[node], err);
+			result = find_address(endpoint, plan->addresses[node], err);
 		else
-			choose(endpoint);
+			choose_loopback(endpoint);
 		if (result == WHORL_OK && (!plan->apart || node == plan->here))
 			result = listen_at(endpoint, nodes, err);
 	}
@@ -157,7 +157,7 @@ static void set_patience(int socket, int option, int ms)
 	(void)setsockopt(socket, SOL_SOCKET, option, &patience, sizeof patience);
 }
 
-static bool say(const struct wh_limit_meeting *meeting, int socket, uint32_t node)
+static bool say_hello(const struct wh_limit_meeting *meeting, int socket, uint32_t node)
 {
 	const struct hello hello = {.word = meeting->word, .node = node, .number = meeting->number};
 
@@ -165,7 +165,7 @@ static bool say(const struct wh_limit_meeting *meeting, int socket, uint32_t nod
 }
 
 /* A peer that something else has called says something else, or nothing. */
-static bool hear(const struct wh_limit_meeting *meeting, int socket, int ms, uint32_t *node)
+static bool hear_hello(const struct wh_limit_meeting *meeting, int socket, int ms, uint32_t *node)
 {
 	struct hello hello = {0};
 
@@ -179,7 +179,7 @@ static bool hear(const struct wh_limit_meeting *meeting, int socket, int ms, uin
 
 /* One call. A peer that is there may be waiting for others before it answers, so it is given all the time there is: a caller that
  * gave up and called again would be found twice. */
-static int call(const struct wh_limit_meeting *meeting, uint32_t node, uint32_t peer, uint64_t deadline_ns)
+static int call_once(const struct wh_limit_meeting *meeting, uint32_t node, uint32_t peer, uint64_t deadline_ns)
 {
 	const struct wh_limit_endpoint *endpoint = &meeting->endpoints[peer];
 	int s = socket(endpoint->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -189,8 +189,8 @@ static int call(const struct wh_limit_meeting *meeting, uint32_t node, uint32_t 
 		return -1;
 	set_options(s);
 	set_patience(s, SO_SNDTIMEO, CALL_MS); /* connect has no other */
-	if (connect(s, (const struct sockaddr *)&endpoint->at, endpoint->bytes) == 0 && say(meeting, s, node) &&
-	    hear(meeting, s, left_ms(deadline_ns), &who) && who == peer)
+	if (connect(s, (const struct sockaddr *)&endpoint->at, endpoint->bytes) == 0 && say_hello(meeting, s, node) &&
+	    hear_hello(meeting, s, left_ms(deadline_ns), &who) && who == peer)
 		return s;
 	close(s);
 	return -1;
@@ -199,7 +199,7 @@ static int call(const struct wh_limit_meeting *meeting, uint32_t node, uint32_t 
 static int call_until(const struct wh_limit_meeting *meeting, uint32_t node, uint32_t peer, uint64_t deadline_ns)
 {
 	for (;;) {
-		int s = call(meeting, node, peer, deadline_ns);
+		int s = call_once(meeting, node, peer, deadline_ns);
 
 		if (s >= 0 || left_ms(deadline_ns) == 0)
 			return s;
@@ -208,8 +208,8 @@ static int call_until(const struct wh_limit_meeting *meeting, uint32_t node, uin
 }
 
 /* Answers a caller, if it is one of us, wanted and not here yet. False: no node has called in time. */
-static bool answer(const struct wh_limit_meeting *meeting, uint32_t node, uint32_t peer, uint64_t deadline_ns,
-		   int *sockets)
+static bool answer_caller(const struct wh_limit_meeting *meeting, uint32_t node, uint32_t peer, uint64_t deadline_ns,
+			  int *sockets)
 {
 	struct pollfd ready = {.fd = meeting->endpoints[node].listener, .events = POLLIN};
 	uint32_t who;
@@ -220,8 +220,8 @@ static bool answer(const struct wh_limit_meeting *meeting, uint32_t node, uint32
 	s = accept4(ready.fd, NULL, NULL, SOCK_CLOEXEC);
 	if (s < 0)
 		return true; /* it has hung up again, or the deadline ends this */
-	if (hear(meeting, s, HELLO_MS, &who) && who > node && (peer == WH_LIMIT_EVERYBODY || who == peer) &&
-	    sockets[who] < 0 && say(meeting, s, node)) {
+	if (hear_hello(meeting, s, HELLO_MS, &who) && who > node && (peer == WH_LIMIT_EVERYBODY || who == peer) &&
+	    sockets[who] < 0 && say_hello(meeting, s, node)) {
 		set_options(s);
 		sockets[who] = s;
 	} else {
@@ -245,7 +245,7 @@ int wh_limit_meet(const struct wh_limit_meeting *meeting, uint32_t node, uint32_
 	}
 	for (uint32_t other = node + 1; other < meeting->nodes; other++)
 		while ((peer == WH_LIMIT_EVERYBODY || peer == other) && sockets[other] < 0)
-			if (!answer(meeting, node, peer, deadline_ns, sockets))
+			if (!answer_caller(meeting, node, peer, deadline_ns, sockets))
 				return ETIMEDOUT;
 	return 0;
 }

@@ -63,7 +63,7 @@ uint64_t wh_limit_rings_memory(const struct wh_limit_plan *plan)
 
 /* ---- writing and reading -----------------------------------------------------------------------------------------*/
 
-static inline void advance(struct ring_end *ring)
+static inline void advance_ring(struct ring_end *ring)
 {
 	ring->count++;
 	ring->next += ring->slot;
@@ -106,7 +106,7 @@ WH_HINT_INLINE void prefetch_to_write(const struct ring_end *ring, uint64_t coun
 }
 
 /* Fills what there is room for, at most `most` messages. Returns how many. */
-static uint32_t fill(struct ring_end *ring, uint32_t most, uint64_t publish_every, bool prefetches)
+static uint32_t fill_ring(struct ring_end *ring, uint32_t most, uint64_t publish_every, bool prefetches)
 {
 	uint64_t room = ring->window - (ring->count - ring->known);
 	uint32_t count;
@@ -114,7 +114,7 @@ static uint32_t fill(struct ring_end *ring, uint32_t most, uint64_t publish_ever
 	if (room == 0) {
 		ring->known = ring->count;
 		for (uint32_t r = 0; r < ring->reader_count; r++) {
-			uint64_t tail = wh_load_acquire(&ring->tails[r].word); /* partner: drain */
+			uint64_t tail = wh_load_acquire(&ring->tails[r].word); /* partner: drain_ring */
 
 			if (tail < ring->known)
 				ring->known = tail;
@@ -126,17 +126,17 @@ static uint32_t fill(struct ring_end *ring, uint32_t most, uint64_t publish_ever
 		if (prefetches)
 			prefetch_to_write(ring, room - (n - 1));
 		wh_payload_fill(ring->next, ring->bytes, ring->seed ^ ring->count);
-		advance(ring);
+		advance_ring(ring);
 		if ((n & (publish_every - 1)) == 0 || n == count)
-			wh_store_release(&ring->head->word, ring->count); /* partner: drain */
+			wh_store_release(&ring->head->word, ring->count); /* partner: drain_ring */
 	}
 	return count;
 }
 
 /* Reads all that is there. Returns how many. */
-static uint64_t drain(struct ring_end *ring, uint64_t *digest, bool prefetches)
+static uint64_t drain_ring(struct ring_end *ring, uint64_t *digest, bool prefetches)
 {
-	uint64_t head = wh_load_acquire(&ring->head->word); /* partner: fill */
+	uint64_t head = wh_load_acquire(&ring->head->word); /* partner: fill_ring */
 	uint64_t count = head - ring->count;
 
 	if (count == 0)
@@ -145,9 +145,9 @@ static uint64_t drain(struct ring_end *ring, uint64_t *digest, bool prefetches)
 		if (prefetches)
 			prefetch_to_read(ring, head - ring->count);
 		*digest += wh_payload_digest(ring->next, ring->bytes);
-		advance(ring);
+		advance_ring(ring);
 	}
-	wh_store_release(&ring->tails[ring->reader].word, head); /* partner: fill */
+	wh_store_release(&ring->tails[ring->reader].word, head); /* partner: fill_ring */
 	return count;
 }
 
@@ -161,7 +161,7 @@ static uint64_t fill_all(struct worker *w)
 		uint32_t window = w->writes[r].window;
 		uint32_t most = w->m->plan->caller ? wh_limit_burst(window, w->writes[r].bytes) : window;
 
-		count += fill(&w->writes[r], most, publish_every, prefetches);
+		count += fill_ring(&w->writes[r], most, publish_every, prefetches);
 	}
 	return count;
 }
@@ -172,7 +172,7 @@ static uint64_t drain_all(struct worker *w)
 	uint64_t messages = 0, bytes = 0, digest = 0;
 
 	for (size_t r = 0; r < w->read_count; r++) {
-		uint64_t count = drain(&w->reads[r], &digest, prefetches);
+		uint64_t count = drain_ring(&w->reads[r], &digest, prefetches);
 
 		messages += count;
 		bytes += count * w->reads[r].bytes;
@@ -183,7 +183,7 @@ static uint64_t drain_all(struct worker *w)
 }
 
 /* Where the run could not be pinned it has failed already; here it does no harm. */
-static void pin(int cpu)
+static void pin_thread(int cpu)
 {
 	cpu_set_t set;
 
@@ -193,13 +193,13 @@ static void pin(int cpu)
 }
 
 /* One thread's life: fills, reads, or does both in turn, until it is told to stop. */
-static void work(struct worker *w, bool fills, bool reads)
+static void work_until_stop(struct worker *w, bool fills, bool reads)
 {
 	struct wh_limit_shared *shared = w->m->run.shared;
 	unsigned empty = 0;
 
 	if (reads && w->m->plan->cpus != NULL && w->m->plan->cpus[w->node] >= 0)
-		pin(w->m->plan->cpus[w->node]);
+		pin_thread(w->m->plan->cpus[w->node]);
 	wh_limit_ready(shared);
 	while (wh_phase_get(&shared->phase) == WH_LIMIT_RUN) {
 		uint64_t done = (fills ? fill_all(w) : 0) + (reads ? drain_all(w) : 0);
@@ -260,7 +260,7 @@ static bool worker_open(struct worker *w)
 
 static void *fill_thread(void *worker)
 {
-	work(worker, true, false);
+	work_until_stop(worker, true, false);
 	return NULL;
 }
 
@@ -273,11 +273,11 @@ static int run_node(void *ctx, uint32_t node)
 	if (!worker_open(&w)) {
 		number = ENOMEM;
 	} else if (w.m->plan->caller || w.write_count == 0) {
-		work(&w, true, true);
+		work_until_stop(&w, true, true);
 	} else {
 		number = pthread_create(&filler, NULL, fill_thread, &w);
 		if (number == 0) {
-			work(&w, false, true);
+			work_until_stop(&w, false, true);
 			pthread_join(filler, NULL);
 		}
 	}
@@ -297,7 +297,7 @@ static bool has_small(const struct wh_limit_plan *plan)
 }
 
 /* Measures each way of publishing while the workers go on, and keeps the best; then all of them with prefetching. */
-static enum whorl_result measure(struct wh_limit_run *run, struct wh_limit_result *best, struct wh_error *err)
+static enum whorl_result measure_ways(struct wh_limit_run *run, struct wh_limit_result *best, struct wh_error *err)
 {
 	static const uint32_t every[] = {1, 8, 64}; /* powers of two */
 	const size_t ways = sizeof every / sizeof every[0];
@@ -322,7 +322,7 @@ static enum whorl_result measure(struct wh_limit_run *run, struct wh_limit_resul
 }
 
 /* Where each ring begins. NULL: no memory. */
-static size_t *place(const struct wh_limit_plan *plan)
+static size_t *place_rings(const struct wh_limit_plan *plan)
 {
 	size_t offset = wh_limit_shared_bytes(plan->nodes), *offsets = calloc(plan->ring_count + 1, sizeof *offsets);
 
@@ -336,7 +336,7 @@ static size_t *place(const struct wh_limit_plan *plan)
 enum whorl_result wh_limit_rings(const struct wh_limit_plan *plan, struct wh_watch *watch,
 				 struct wh_limit_result *result, struct wh_error *err)
 {
-	struct measurement m = {.plan = plan, .ring_offset = place(plan)};
+	struct measurement m = {.plan = plan, .ring_offset = place_rings(plan)};
 	enum whorl_result outcome;
 
 	if (m.ring_offset == NULL)
@@ -345,7 +345,7 @@ enum whorl_result wh_limit_rings(const struct wh_limit_plan *plan, struct wh_wat
 	if (outcome == WHORL_OK)
 		outcome = wh_limit_start(&m.run, watch, plan->nodes, wh_limit_threads(plan), run_node, &m, err);
 	if (outcome == WHORL_OK)
-		outcome = measure(&m.run, result, err);
+		outcome = measure_ways(&m.run, result, err);
 	outcome = wh_limit_close(&m.run, outcome, err);
 	free(m.ring_offset);
 	return outcome;

@@ -104,7 +104,7 @@ uint64_t wh_limit_sockets_memory(const struct wh_limit_plan *plan)
 /* ---- writing and reading -----------------------------------------------------------------------------------------*/
 
 /* How much from the stream's position on, and before `end`, lies in one piece and is for this reader. */
-static uint64_t piece(struct stream *stream, uint64_t end)
+static uint64_t piece_bytes(struct stream *stream, uint64_t end)
 {
 	const struct row *row = stream->row;
 	uint64_t border;
@@ -118,22 +118,22 @@ static uint64_t piece(struct stream *stream, uint64_t end)
 	return (border < end ? border : end) - stream->position;
 }
 
-static char *place(const struct stream *stream)
+static char *place_in_row(const struct stream *stream)
 {
 	return stream->row->slots + stream->position % stream->row->bytes;
 }
 
 /* Sends what the reader has not got yet. Returns how many bytes went; sets *number on failure. */
-static uint64_t flush(const struct worker *w, struct stream *stream, int *number)
+static uint64_t flush_stream(const struct worker *w, struct stream *stream, int *number)
 {
 	uint64_t sent = 0, bytes;
 
 	stream->full = false;
-	while ((bytes = piece(stream, w->filled)) > 0) {
+	while ((bytes = piece_bytes(stream, w->filled)) > 0) {
 		uint64_t most =
 			w->m->per_message ? stream->row->slot - stream->position % stream->row->slot : WRITE_BYTES;
-		ssize_t went =
-			send(stream->socket, place(stream), bytes < most ? bytes : most, MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t went = send(stream->socket, place_in_row(stream), bytes < most ? bytes : most,
+				    MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (went < 0) {
 			stream->full = errno == EAGAIN;
@@ -148,7 +148,7 @@ static uint64_t flush(const struct worker *w, struct stream *stream, int *number
 }
 
 /* Fills a turn if all readers have left room for it. */
-static bool fill(struct worker *w)
+static bool fill_turn(struct worker *w)
 {
 	struct row *row = &w->rows[w->node];
 	const struct wh_limit_ring *ring = row->rings[w->filled / row->turn % row->ring_count];
@@ -174,11 +174,11 @@ static bool write_some(struct worker *w, uint32_t most, int *number)
 	bool done = false;
 
 	for (uint32_t turns = 0; turns < most && *number == 0; turns++) {
-		bool filled = fill(w);
+		bool filled = fill_turn(w);
 		uint64_t sent = 0;
 
 		for (uint32_t s = 0; s < w->write_count; s++)
-			sent += flush(w, &w->writes[s], number);
+			sent += flush_stream(w, &w->writes[s], number);
 		if (!filled && sent == 0)
 			break;
 		done = true;
@@ -190,9 +190,9 @@ static bool write_some(struct worker *w, uint32_t most, int *number)
 static bool read_one(struct worker *w, struct stream *stream, int *number)
 {
 	const struct row *row = stream->row;
-	uint64_t bytes = piece(stream, UINT64_MAX), messages = 0, digest = 0;
+	uint64_t bytes = piece_bytes(stream, UINT64_MAX), messages = 0, digest = 0;
 	uint32_t message_bytes = row->rings[0]->bytes;
-	ssize_t came = recv(stream->socket, place(stream), bytes, MSG_DONTWAIT);
+	ssize_t came = recv(stream->socket, place_in_row(stream), bytes, MSG_DONTWAIT);
 
 	if (came <= 0) {
 		if (came == 0 || errno != EAGAIN)
@@ -221,7 +221,7 @@ static void sleep_until_ready(const struct worker *w, bool fills, bool reads, st
 }
 
 /* Others that have seen the end before us close their sockets: that is no failure. */
-static void fail(struct worker *w, int number)
+static void note_failure(struct worker *w, int number)
 {
 	uint64_t none = 0;
 
@@ -231,7 +231,7 @@ static void fail(struct worker *w, int number)
 }
 
 /* One thread's life. */
-static void work(struct worker *w, bool fills, bool reads)
+static void work_until_stop(struct worker *w, bool fills, bool reads)
 {
 	const struct wh_limit_plan *plan = w->m->plan;
 	struct wh_limit_shared *shared = w->m->run.shared;
@@ -252,7 +252,7 @@ static void work(struct worker *w, bool fills, bool reads)
 			sleep_until_ready(w, fills, reads, fds);
 	}
 	if (number != 0)
-		fail(w, number);
+		note_failure(w, number);
 	free(fds);
 }
 
@@ -334,7 +334,7 @@ static void worker_close(struct worker *w)
 
 static void *fill_thread(void *worker)
 {
-	work(worker, true, false);
+	work_until_stop(worker, true, false);
 	return NULL;
 }
 
@@ -348,7 +348,7 @@ static int run_worker(struct worker *w)
 		if (number != 0)
 			return number;
 	}
-	work(w, fills && both, true);
+	work_until_stop(w, fills && both, true);
 	if (fills && !both)
 		pthread_join(w->filler, NULL);
 	return (int)wh_load_relaxed(&w->failure);

@@ -171,7 +171,7 @@ static bool receive_message(struct end *end)
 }
 
 /* Both take the time: what is an answer to one is a message to the other. */
-static void travel(struct end *end)
+static void time_trips(struct end *end)
 {
 	struct log *log = &end->trips->area->logs[end->side];
 
@@ -184,12 +184,12 @@ static void travel(struct end *end)
 		if (!goes_on(end) || !receive_message(end))
 			return;
 		wh_store_relaxed(&log->samples[count % SAMPLES], wh_env_now(wh_env_system()) - start);
-		wh_store_release(&log->count, count + 1); /* partner: median */
+		wh_store_release(&log->count, count + 1); /* partner: median_us */
 	}
 }
 
 /* Two that poll get a processor each, and need not yield. False: there is only one. */
-static bool pin(uint32_t side)
+static bool pin_side(uint32_t side)
 {
 	cpu_set_t allowed, one;
 	uint32_t left = side;
@@ -212,13 +212,13 @@ static void run_end(struct end *end)
 	struct timeval patience = {.tv_usec = SLEEP_MS * 1000};
 
 	/* Soft-RoCE moves bytes by threads of the kernel, which need a turn. */
-	end->yields = !end->trips->sleeps && (!pin(end->side) || end->trips->kind == WH_LIMIT_VERBS);
+	end->yields = !end->trips->sleeps && (!pin_side(end->side) || end->trips->kind == WH_LIMIT_VERBS);
 	if (end->socket >= 0) {
 		setsockopt(end->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 		memset(end->in, 0, end->trips->slot);
 	}
 	wh_limit_ready(end->trips->run.shared);
-	travel(end);
+	time_trips(end);
 	while (end->left && wh_phase_get(phase) == WH_LIMIT_RUN)
 		wh_phase_wait(phase, WH_LIMIT_RUN, SLEEP_MS);
 }
@@ -236,7 +236,7 @@ static void meet_by_verbs(struct end *end)
 }
 
 /* Connects with the other. */
-static int meet(struct end *end, int *sockets)
+static int meet_other(struct end *end, int *sockets)
 {
 	const struct trips *trips = end->trips;
 	uint32_t other = trips->nodes[1 - end->side];
@@ -261,7 +261,7 @@ static int run_node(void *ctx, uint32_t worker)
 	if (trips->kind == WH_LIMIT_TCP) {
 		end.in = malloc(trips->slot); /* the other's slot is where it fills */
 		sockets = calloc(trips->meeting.nodes, sizeof *sockets);
-		end.number = end.in == NULL || sockets == NULL ? ENOMEM : meet(&end, sockets);
+		end.number = end.in == NULL || sockets == NULL ? ENOMEM : meet_other(&end, sockets);
 	}
 	if (trips->kind == WH_LIMIT_VERBS)
 		meet_by_verbs(&end);
@@ -288,9 +288,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Of the trips from number `first` on, in microseconds; 0: there were none, or no memory. */
-static double median(const struct log *log, uint64_t first)
+static double median_us(const struct log *log, uint64_t first)
 {
-	uint64_t count = wh_load_acquire(&log->count), kept; /* partner: travel */
+	uint64_t count = wh_load_acquire(&log->count), kept; /* partner: time_trips */
 	uint64_t *sorted = calloc(SAMPLES, sizeof *sorted);
 	double us = 0;
 
@@ -329,7 +329,7 @@ static void close_ways(struct trips *trips)
 			close(trips->bells[i]);
 }
 
-static enum whorl_result measure(struct trips *trips, struct wh_watch *watch, double *us, struct wh_error *err)
+static enum whorl_result measure_median(struct trips *trips, struct wh_watch *watch, double *us, struct wh_error *err)
 {
 	const struct wh_limit_plan *plan = trips->run.plan;
 	uint32_t fifth = plan->measure_ms / 5, ms = fifth > LEAST_MS ? fifth : LEAST_MS, count = plan->apart ? 1 : 2;
@@ -347,7 +347,7 @@ static enum whorl_result measure(struct trips *trips, struct wh_watch *watch, do
 		if (wh_load_acquire(&log->count) > first)
 			break;
 	}
-	*us = median(log, first);
+	*us = median_us(log, first);
 	return result;
 }
 
@@ -375,7 +375,7 @@ static enum whorl_result measure_pair(const struct wh_limit_plan *plan, struct w
 			result = wh_limit_open(&trips.run, plan, bytes, 0, err);
 		if (result == WHORL_OK) {
 			trips.area = (struct area *)((char *)trips.run.shared + offset);
-			result = measure(&trips, watch, &us[way], err);
+			result = measure_median(&trips, watch, &us[way], err);
 		}
 		result = wh_limit_close(&trips.run, result, err);
 		close_ways(&trips);
@@ -385,7 +385,7 @@ static enum whorl_result measure_pair(const struct wh_limit_plan *plan, struct w
 
 /* The node that `node` meets in a round of a tournament of `count` players, an even number: one stays where it is, and the others
  * walk around it. In count - 1 rounds each meets each. */
-static uint32_t opponent(uint32_t node, uint32_t round, uint32_t count)
+static uint32_t opponent_of(uint32_t node, uint32_t round, uint32_t count)
 {
 	uint32_t walkers = count - 1, other = (round + walkers - node % walkers) % walkers;
 
@@ -401,7 +401,7 @@ static enum whorl_result measure_all(const struct wh_limit_plan *plan, struct wh
 	enum whorl_result result = WHORL_OK;
 
 	for (uint32_t round = 0; round < count - 1 && result == WHORL_OK; round++) {
-		uint32_t other = opponent(here, round, count);
+		uint32_t other = opponent_of(here, round, count);
 		double *us;
 
 		if (other >= plan->nodes) /* their number is odd: this one rests */

@@ -105,8 +105,9 @@ uint64_t wh_limit_verbs_memory(const struct wh_limit_plan *plan)
 /* ---- writing ---------------------------------------------------------------------------------------------------------*/
 
 /* A write of `bytes` at `offset` of my memory to the same place in the peer's. */
-static struct ibv_send_wr *add(struct ibv_send_wr *chain, struct ibv_sge *pieces, uint32_t *count,
-			       const struct worker *w, const struct wh_limit_link *link, size_t offset, size_t bytes)
+static struct ibv_send_wr *add_write(struct ibv_send_wr *chain, struct ibv_sge *pieces, uint32_t *count,
+				     const struct worker *w, const struct wh_limit_link *link, size_t offset,
+				     size_t bytes)
 {
 	struct ibv_send_wr *request = &chain[*count];
 
@@ -126,7 +127,7 @@ static struct ibv_send_wr *add_word(struct ibv_send_wr *chain, struct ibv_sge *p
 				    const struct worker *w, const struct wh_limit_link *link, size_t offset,
 				    const uint64_t *value)
 {
-	struct ibv_send_wr *request = add(chain, pieces, count, w, link, offset, sizeof *value);
+	struct ibv_send_wr *request = add_write(chain, pieces, count, w, link, offset, sizeof *value);
 
 	request->sg_list->addr = (uintptr_t)value;
 	request->send_flags = IBV_SEND_INLINE;
@@ -150,15 +151,15 @@ static void flush_to(struct worker *w, struct ring_end *end, uint32_t reader)
 	w->failure = wh_limit_link_room(link, CHAIN_MOST, &room);
 	if (w->failure != NULL || !room)
 		return;
-	add(chain, pieces, &requests, w, link, slots + from * end->slot, first * end->slot);
+	add_write(chain, pieces, &requests, w, link, slots + from * end->slot, first * end->slot);
 	if (first < count)
-		add(chain, pieces, &requests, w, link, slots, (count - first) * end->slot);
+		add_write(chain, pieces, &requests, w, link, slots, (count - first) * end->slot);
 	last = add_word(chain, pieces, &requests, w, link, end->offset, &end->count);
 	w->failure = wh_limit_link_post(link, chain, last, requests);
 	end->sent[reader] = end->count;
 }
 
-static void flush(struct worker *w, struct ring_end *end)
+static void flush_ring(struct worker *w, struct ring_end *end)
 {
 	for (uint32_t r = 0; r < end->ring->reader_count && w->failure == NULL; r++)
 		if (end->ring->readers[r] != w->node)
@@ -171,7 +172,7 @@ static uint64_t room_of(struct ring_end *end)
 		return end->ring->window - (end->count - end->known);
 	end->known = end->count;
 	for (uint32_t r = 0; r < end->ring->reader_count; r++) {
-		uint64_t tail = wh_load_acquire(&end->tails[r].word); /* partner: drain, or the device for it */
+		uint64_t tail = wh_load_acquire(&end->tails[r].word); /* partner: drain_ring, or the device for it */
 
 		if (tail < end->known)
 			end->known = tail;
@@ -188,7 +189,7 @@ static uint64_t most_of(const struct wh_limit_ring *ring, uint64_t every)
 }
 
 /* Fills what there is room for, that many at most. Returns how many. */
-static uint64_t fill(struct worker *w, struct ring_end *end)
+static uint64_t fill_ring(struct worker *w, struct ring_end *end)
 {
 	uint64_t every = wh_load_relaxed(&w->m->run.shared->publish_every), room = room_of(end);
 	uint64_t most = most_of(end->ring, every), count = room < most ? room : most;
@@ -200,11 +201,11 @@ static uint64_t fill(struct worker *w, struct ring_end *end)
 		end->count++;
 		if (n % every != 0 && n < count)
 			continue;
-		wh_store_release(&end->head->word, end->count); /* partner: my own drain */
-		flush(w, end);
+		wh_store_release(&end->head->word, end->count); /* partner: my own drain_ring */
+		flush_ring(w, end);
 	}
 	if (count == 0)
-		flush(w, end); /* to the readers with a queue that was full */
+		flush_ring(w, end); /* to the readers with a queue that was full */
 	return count;
 }
 
@@ -229,9 +230,9 @@ static void return_tail(struct worker *w, struct ring_end *end)
 }
 
 /* Reads all that is there. Returns how many. */
-static uint64_t drain(struct worker *w, struct ring_end *end, uint64_t *digest)
+static uint64_t drain_ring(struct worker *w, struct ring_end *end, uint64_t *digest)
 {
-	uint64_t head = wh_load_acquire(&end->head->word); /* partner: fill, or the device for it */
+	uint64_t head = wh_load_acquire(&end->head->word); /* partner: fill_ring, or the device for it */
 	uint64_t count = head - end->count;
 
 	for (; end->count < head; end->count++)
@@ -248,7 +249,7 @@ static uint64_t drain_all(struct worker *w)
 	uint64_t messages = 0, bytes = 0, digest = 0;
 
 	for (size_t r = 0; r < w->read_count && w->failure == NULL; r++) {
-		uint64_t count = drain(w, &w->reads[r], &digest);
+		uint64_t count = drain_ring(w, &w->reads[r], &digest);
 
 		messages += count;
 		bytes += count * w->reads[r].ring->bytes;
@@ -258,7 +259,7 @@ static uint64_t drain_all(struct worker *w)
 	return messages;
 }
 
-static void work(struct worker *w)
+static void work_until_stop(struct worker *w)
 {
 	struct wh_limit_shared *shared = w->m->run.shared;
 	unsigned empty = 0;
@@ -268,7 +269,7 @@ static void work(struct worker *w)
 		uint64_t done = 0;
 
 		for (size_t r = 0; r < w->write_count && w->failure == NULL; r++)
-			done += fill(w, &w->writes[r]);
+			done += fill_ring(w, &w->writes[r]);
 		done += drain_all(w);
 		if (done > 0)
 			empty = 0;
@@ -340,7 +341,7 @@ static void worker_close(struct worker *w)
 }
 
 /* Makes a queue pair for each other node, waits until all have, and connects them. */
-static const char *meet(struct worker *w)
+static const char *meet_others(struct worker *w)
 {
 	const struct wh_limit_plan *plan = w->m->plan;
 	const char *address = plan->addresses != NULL ? plan->addresses[w->node] : NULL;
@@ -376,9 +377,9 @@ static int run_node(void *ctx, uint32_t node)
 		w.failure = "no memory";
 		errno = ENOMEM;
 	} else {
-		w.failure = meet(&w);
+		w.failure = meet_others(&w);
 		if (w.failure == NULL)
-			work(&w);
+			work_until_stop(&w);
 	}
 	if (w.failure != NULL && wh_phase_get(&w.m->run.shared->phase) != WH_LIMIT_STOP) {
 		number = errno > 0 && errno < 126 ? errno : 125;
@@ -391,7 +392,7 @@ static int run_node(void *ctx, uint32_t node)
 /* ---- the parent ------------------------------------------------------------------------------------------------------*/
 
 /* Measures each way of writing while the workers go on, and keeps the best. */
-static enum whorl_result measure(struct wh_limit_run *run, struct wh_limit_result *best, struct wh_error *err)
+static enum whorl_result measure_ways(struct wh_limit_run *run, struct wh_limit_result *best, struct wh_error *err)
 {
 	static const uint32_t every[] = {1, 8, 64};
 
@@ -435,7 +436,7 @@ static enum whorl_result run_nodes(struct measurement *m, struct wh_watch *watch
 	wh_store_relaxed(&m->run.shared->publish_every, 1);
 	outcome = wh_limit_start(&m->run, watch, m->plan->nodes, m->plan->nodes, run_node, m, err);
 	if (outcome == WHORL_OK)
-		outcome = measure(&m->run, result, err);
+		outcome = measure_ways(&m->run, result, err);
 	say_why(m, outcome, err);
 	return wh_limit_close(&m->run, outcome, err);
 }

@@ -19,7 +19,7 @@
 /* ---- which device ----------------------------------------------------------------------------------------------------*/
 
 /* An IPv4 or IPv6 address as a device has it. "host:port" goes as well. */
-static bool parse(const char *text, union ibv_gid *gid)
+static bool parse_address(const char *text, union ibv_gid *gid)
 {
 	char host[INET6_ADDRSTRLEN + 8];
 	const char *colon = strrchr(text, ':');
@@ -113,7 +113,7 @@ const char *wh_limit_device_open(struct wh_limit_device *device, uint32_t node, 
 	*device = (struct wh_limit_device){0};
 	errno = ENODEV;
 	if (address != NULL) {
-		if (!parse(address, &wanted) || !open_one(device, &wanted, 0, &seen))
+		if (!parse_address(address, &wanted) || !open_one(device, &wanted, 0, &seen))
 			return "no RDMA device has the address";
 	} else if (!open_one(device, NULL, node, &seen) &&
 		   (seen == 0 || !open_one(device, NULL, node % seen, &(uint32_t){0}))) {

@@ -67,7 +67,7 @@ static bool wait_for_all(struct peers_board *board, bool done, uint64_t seconds)
 }
 
 /* Did all nodes deliver the same messages, and in the same order? */
-static bool same(const struct peers_board *board, bool *order)
+static bool is_same_everywhere(const struct peers_board *board, bool *order)
 {
 	bool streams = true;
 
@@ -90,7 +90,7 @@ static void print_latency(const char *name, const struct wh_histogram *latency)
 	printf(",\"max\":%.1f}", (double)latency->greatest / 1000);
 }
 
-static void print(const struct question *question, const struct peers_board *board, bool order)
+static void print_figures(const struct question *question, const struct peers_board *board, bool order)
 {
 	static struct wh_histogram remote, own;
 	uint64_t start_ns = atomic_load(&board->start_ns), done_ns = 0, cpu_ns = 0;
@@ -116,7 +116,7 @@ static void print(const struct question *question, const struct peers_board *boa
 	printf("}\n");
 }
 
-static void ask(struct question *question, int argc, char *argv[])
+static void read_arguments(struct question *question, int argc, char *argv[])
 {
 	uint32_t value[5];
 
@@ -141,7 +141,7 @@ int main(int argc, char *argv[])
 	struct peers_board *board;
 	bool order, good;
 
-	ask(&question, argc, argv);
+	read_arguments(&question, argc, argv);
 	board = make_board(&question);
 	good = wait_for_all(board, false, READY_S);
 	if (good) {
@@ -151,10 +151,10 @@ int main(int argc, char *argv[])
 	atomic_store(&board->over, 1);
 	if (!good)
 		return 1;
-	if (!same(board, &order) || (question.total_order && !order)) {
+	if (!is_same_everywhere(board, &order) || (question.total_order && !order)) {
 		fprintf(stderr, "peers-collect: %s: the nodes have delivered different things\n", question.system);
 		return 1;
 	}
-	print(&question, board, order);
+	print_figures(&question, board, order);
 	return 0;
 }

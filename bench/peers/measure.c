@@ -79,7 +79,7 @@ void peers_open(struct peers_node *node, int argc, char *argv[])
 	peers_open_as(node, argv[1], (uint32_t)strtoul(argv[2], NULL, 10));
 }
 
-static void nap(void)
+static void sleep_100_us(void)
 {
 	nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
@@ -94,7 +94,7 @@ void peers_ready(struct peers_node *node, void (*step)(void *ctx), void *ctx)
 			peers_fail("the run is over before it began");
 		if (step != NULL)
 			step(ctx);
-		nap();
+		sleep_100_us();
 	}
 	node->cpu_before_ns = cpu_now(node);
 	node->end_ns = start_ns + (uint64_t)node->plan.duration_ms * 1000000;
@@ -107,7 +107,7 @@ void peers_finish(struct peers_node *node, void (*step)(void *ctx), void *ctx)
 	while (atomic_load(&node->board->over) == 0) {
 		if (step != NULL)
 			step(ctx);
-		nap();
+		sleep_100_us();
 	}
 }
 
@@ -152,7 +152,7 @@ void peers_fill(struct peers_node *node, void *data)
 	node->sent++;
 }
 
-static void complete(struct peers_node *node)
+static void complete_page(struct peers_node *node)
 {
 	uint64_t delivered = 0;
 
@@ -184,5 +184,5 @@ void peers_take(struct peers_node *node, const void *data, size_t bytes)
 		wh_histogram_add(header->sender == node->id ? &page->own : &page->remote,
 				 peers_now() - header->stamp_ns);
 	if (header->kind == PEERS_LAST && ++node->lasts == node->plan.senders)
-		complete(node);
+		complete_page(node);
 }

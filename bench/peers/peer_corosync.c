@@ -34,8 +34,8 @@ struct corosync {
 	_Alignas(64) char buffer[PEERS_BYTES_MAX];
 };
 
-static void deliver(cpg_handle_t handle, const struct cpg_name *group, uint32_t node, uint32_t pid, void *data,
-		    size_t bytes)
+static void take_message(cpg_handle_t handle, const struct cpg_name *group, uint32_t node, uint32_t pid, void *data,
+			 size_t bytes)
 {
 	void *c = NULL;
 
@@ -46,9 +46,9 @@ static void deliver(cpg_handle_t handle, const struct cpg_name *group, uint32_t 
 	peers_take(&((struct corosync *)c)->node, data, bytes);
 }
 
-static void change(cpg_handle_t handle, const struct cpg_name *group, const struct cpg_address *members, size_t count,
-		   const struct cpg_address *left, size_t left_count, const struct cpg_address *joined,
-		   size_t joined_count)
+static void note_members(cpg_handle_t handle, const struct cpg_name *group, const struct cpg_address *members,
+			 size_t count, const struct cpg_address *left, size_t left_count,
+			 const struct cpg_address *joined, size_t joined_count)
 {
 	void *c = NULL;
 
@@ -62,7 +62,7 @@ static void change(cpg_handle_t handle, const struct cpg_name *group, const stru
 	((struct corosync *)c)->members = (uint32_t)count;
 }
 
-static size_t dispatch(struct corosync *c, cs_dispatch_flags_t how)
+static size_t dispatch_callbacks(struct corosync *c, cs_dispatch_flags_t how)
 {
 	cs_error_t error = cpg_dispatch(c->handle, how);
 
@@ -71,12 +71,12 @@ static size_t dispatch(struct corosync *c, cs_dispatch_flags_t how)
 	return error == CS_OK;
 }
 
-static void step(void *c)
+static void dispatch_all(void *c)
 {
-	dispatch(c, CS_DISPATCH_ALL);
+	dispatch_callbacks(c, CS_DISPATCH_ALL);
 }
 
-static void join(struct corosync *c)
+static void join_group(struct corosync *c)
 {
 	cpg_model_v1_data_t model;
 	struct cpg_name group = {.length = sizeof(GROUP) - 1, .value = GROUP};
@@ -84,8 +84,8 @@ static void join(struct corosync *c)
 
 	memset(&model, 0, sizeof(model));
 	model.model = CPG_MODEL_V1;
-	model.cpg_deliver_fn = deliver;
-	model.cpg_confchg_fn = change;
+	model.cpg_deliver_fn = take_message;
+	model.cpg_confchg_fn = note_members;
 	/* The daemon may still be on its way; alarm() ends it if it does not come. */
 	while (cpg_model_initialize(&c->handle, CPG_MODEL_V1, (cpg_model_data_t *)&model, c) != CS_OK)
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
@@ -94,7 +94,7 @@ static void join(struct corosync *c)
 	if (error != CS_OK)
 		peers_fail("join: %d", error);
 	while (c->members < c->node.plan.nodes) {
-		step(c);
+		dispatch_all(c);
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
 }
@@ -128,7 +128,7 @@ static bool send_some(struct corosync *c)
 }
 
 /* Sleeps until there is something to deliver, or the next message is due. A full queue has no descriptor: it is tried again. */
-static void rest(struct corosync *c, int fd)
+static void sleep_until_work(struct corosync *c, int fd)
 {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
 	uint64_t ns = RETRY_NS;
@@ -167,21 +167,21 @@ int main(int argc, char *argv[])
 
 	peers_open(&c.node, argc, argv);
 	c.window = WINDOW_BYTES / c.node.plan.bytes > WINDOW_LEAST ? WINDOW_BYTES / c.node.plan.bytes : WINDOW_LEAST;
-	join(&c);
+	join_group(&c);
 	if (argc < 4)
 		peers_fail("which daemon?");
 	count_daemon(&c, argv[3]);
 	if (cpg_fd_get(c.handle, &fd) != CS_OK)
 		peers_fail("no descriptor");
-	peers_ready(&c.node, step, &c);
+	peers_ready(&c.node, dispatch_all, &c);
 	while (!peers_complete(&c.node)) {
 		bool more = send_some(&c);
 
-		step(&c);
+		dispatch_all(&c);
 		if (!more && !peers_complete(&c.node))
-			rest(&c, fd);
+			sleep_until_work(&c, fd);
 	}
-	peers_finish(&c.node, step, &c);
+	peers_finish(&c.node, dispatch_all, &c);
 	cpg_finalize(c.handle);
 	return 0;
 }

@@ -23,7 +23,7 @@ struct cyclone {
 	dds_entity_t participant, writer, reader, waitset;
 };
 
-static dds_entity_t made(dds_entity_t entity, const char *what)
+static dds_entity_t check_made(dds_entity_t entity, const char *what)
 {
 	if (entity < 0)
 		peers_fail("%s: %s", what, dds_strretcode(-entity));
@@ -51,19 +51,19 @@ static void open_entities(struct cyclone *c)
 
 	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, PATIENCE);
 	dds_qset_history(qos, DDS_HISTORY_KEEP_ALL, 0);
-	c->participant = made(dds_create_participant(DDS_DOMAIN_DEFAULT, NULL, NULL), "participant");
+	c->participant = check_made(dds_create_participant(DDS_DOMAIN_DEFAULT, NULL, NULL), "participant");
 	dds_write_set_batch(c->node.plan.gap_us == 0); /* of what there is, so only now */
-	topic = made(dds_create_topic(c->participant, type_of(c->node.plan.bytes), "peers", qos, NULL), "topic");
-	c->writer = made(dds_create_writer(c->participant, topic, qos, NULL), "writer");
-	c->reader = made(dds_create_reader(c->participant, topic, qos, NULL), "reader");
+	topic = check_made(dds_create_topic(c->participant, type_of(c->node.plan.bytes), "peers", qos, NULL), "topic");
+	c->writer = check_made(dds_create_writer(c->participant, topic, qos, NULL), "writer");
+	c->reader = check_made(dds_create_reader(c->participant, topic, qos, NULL), "reader");
 	dds_delete_qos(qos);
 	dds_set_status_mask(c->reader, DDS_DATA_AVAILABLE_STATUS);
-	c->waitset = made(dds_create_waitset(c->participant), "waitset");
-	made(dds_waitset_attach(c->waitset, c->reader, c->reader), "attach");
+	c->waitset = check_made(dds_create_waitset(c->participant), "waitset");
+	check_made(dds_waitset_attach(c->waitset, c->reader, c->reader), "attach");
 }
 
 /* Waits until this node's writer has all readers and its reader all writers; alarm() ends it if they do not come. */
-static void meet(const struct cyclone *c)
+static void await_others(const struct cyclone *c)
 {
 	dds_publication_matched_status_t readers = {0};
 	dds_subscription_matched_status_t writers = {0};
@@ -121,7 +121,7 @@ int main(int argc, char *argv[])
 
 	peers_open(&c.node, argc, argv);
 	open_entities(&c);
-	meet(&c);
+	await_others(&c);
 	peers_ready(&c.node, NULL, NULL);
 	if (pthread_create(&sender, NULL, write_all, &c) != 0)
 		peers_fail("no thread");

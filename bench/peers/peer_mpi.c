@@ -19,7 +19,7 @@ struct mpi {
 };
 
 /* Fills this rank's part of a round: void messages behind its last. */
-static void fill(struct mpi *m)
+static void fill_round(struct mpi *m)
 {
 	for (int i = 0; i < m->count; i++) {
 		void *message = m->out + (size_t)i * m->node.plan.bytes;
@@ -31,7 +31,7 @@ static void fill(struct mpi *m)
 	}
 }
 
-static void take(struct mpi *m)
+static void take_round(struct mpi *m)
 {
 	for (size_t i = 0; i < (size_t)m->count * m->node.plan.nodes; i++) {
 		const struct peers_header *message = (const void *)(m->in + i * m->node.plan.bytes);
@@ -44,9 +44,9 @@ static void take(struct mpi *m)
 static void gather_all(struct mpi *m)
 {
 	while (!peers_complete(&m->node)) {
-		fill(m);
+		fill_round(m);
 		MPI_Allgather(m->out, (int)m->bytes, MPI_BYTE, m->in, (int)m->bytes, MPI_BYTE, MPI_COMM_WORLD);
-		take(m);
+		take_round(m);
 	}
 }
 

@@ -26,7 +26,7 @@ struct peer {
 	bool is_armed; /* the window will say that there is room */
 };
 
-static void deliver(const struct whorl_message *messages, size_t count, void *ctx)
+static void take_messages(const struct whorl_message *messages, size_t count, void *ctx)
 {
 	struct peer *p = ctx;
 
@@ -34,7 +34,7 @@ static void deliver(const struct whorl_message *messages, size_t count, void *ct
 		peers_take(&p->node, messages[i].data, messages[i].bytes);
 }
 
-static _Noreturn void fail(const struct peer *p, const char *what, enum whorl_result result)
+static _Noreturn void exit_with_error(const struct peer *p, const char *what, enum whorl_result result)
 {
 	char text[256] = "";
 
@@ -61,12 +61,12 @@ static void open_node(struct peer *p, int argc, char *argv[])
 	p->subgroup = whorl_subgroup_find(p->whorl, "peers");
 	if (p->subgroup == NULL)
 		peers_fail("the file has no subgroup `peers`");
-	whorl_on_batch(p->subgroup, deliver, p);
+	whorl_on_batch(p->subgroup, take_messages, p);
 	result = whorl_start(p->whorl);
 	if (result == WHORL_OK)
 		result = whorl_ready(p->whorl, START_MS);
 	if (result != WHORL_OK)
-		fail(p, "start", result);
+		exit_with_error(p, "start", result);
 }
 
 /* One message, if the window has room within timeout_ms. */
@@ -80,15 +80,15 @@ static bool send_one(struct peer *p, int timeout_ms)
 	if (result == WHORL_AGAIN && timeout_ms == 0)
 		return false;
 	if (result != WHORL_OK)
-		fail(p, "claim", result);
+		exit_with_error(p, "claim", result);
 	peers_fill(&p->node, claim.data);
 	result = whorl_commit(&claim, p->node.plan.bytes);
 	if (result != WHORL_OK)
-		fail(p, "commit", result);
+		exit_with_error(p, "commit", result);
 	return true;
 }
 
-static void step(void *ctx)
+static void step_node(void *ctx)
 {
 	struct peer *p = ctx;
 
@@ -100,7 +100,7 @@ static void step(void *ctx)
 /* ---- thread = caller ---------------------------------------------------------------------------------------------------*/
 
 /* Sleeps until the loop has work, the window has room again, or the next message is due. */
-static void rest(struct peer *p)
+static void sleep_until_work(struct peer *p)
 {
 	struct pollfd wait[] = {{.fd = whorl_fd(p->whorl), .events = POLLIN},
 				{.fd = whorl_window_fd(p->subgroup), .events = POLLIN}};
@@ -134,10 +134,10 @@ static void run_loop(struct peer *p)
 		work += whorl_step(p->whorl);
 		if (work > 0)
 			continue;
-		rest(p);
+		sleep_until_work(p);
 		result = whorl_error(p->whorl, NULL, 0);
 		if (result != WHORL_OK)
-			fail(p, "run", result);
+			exit_with_error(p, "run", result);
 	}
 }
 
@@ -161,12 +161,12 @@ int main(int argc, char *argv[])
 	if (argc < 4)
 		peers_fail("which file?");
 	open_node(&p, argc, argv);
-	peers_ready(&p.node, step, &p);
+	peers_ready(&p.node, step_node, &p);
 	if (p.is_caller)
 		run_loop(&p);
 	else
 		send_all(&p);
-	peers_finish(&p.node, step, &p);
+	peers_finish(&p.node, step_node, &p);
 	whorl_close(p.whorl, 1000);
 	return 0;
 }

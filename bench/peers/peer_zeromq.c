@@ -26,7 +26,7 @@ struct zeromq {
 	int high_water;
 };
 
-static void set(void *socket, int option, int value)
+static void set_option(void *socket, int option, int value)
 {
 	if (zmq_setsockopt(socket, option, &value, sizeof(value)) != 0)
 		peers_fail("option %d: %s", option, zmq_strerror(errno));
@@ -38,17 +38,17 @@ static void *make_socket(const struct zeromq *z, int type)
 
 	if (socket == NULL)
 		peers_fail("socket: %s", zmq_strerror(errno));
-	set(socket, ZMQ_SNDHWM, z->high_water);
-	set(socket, ZMQ_RCVHWM, z->high_water);
-	set(socket, ZMQ_SNDBUF, SOCKET_BYTES);
-	set(socket, ZMQ_RCVBUF, SOCKET_BYTES);
-	set(socket, ZMQ_SNDTIMEO, PATIENCE_MS);
-	set(socket, ZMQ_RCVTIMEO, PATIENCE_MS);
-	set(socket, ZMQ_LINGER, 0);
+	set_option(socket, ZMQ_SNDHWM, z->high_water);
+	set_option(socket, ZMQ_RCVHWM, z->high_water);
+	set_option(socket, ZMQ_SNDBUF, SOCKET_BYTES);
+	set_option(socket, ZMQ_RCVBUF, SOCKET_BYTES);
+	set_option(socket, ZMQ_SNDTIMEO, PATIENCE_MS);
+	set_option(socket, ZMQ_RCVTIMEO, PATIENCE_MS);
+	set_option(socket, ZMQ_LINGER, 0);
 	return socket;
 }
 
-static void name(const char *address, char endpoint[static 128])
+static void make_endpoint(const char *address, char endpoint[static 128])
 {
 	snprintf(endpoint, 128, "tcp://%s", address);
 }
@@ -60,22 +60,22 @@ static void open_sockets(struct zeromq *z, char *addresses[])
 	z->context = zmq_ctx_new();
 	z->publisher = make_socket(z, ZMQ_XPUB);
 	z->subscriber = make_socket(z, ZMQ_SUB);
-	set(z->publisher, ZMQ_XPUB_NODROP, 1);
-	set(z->publisher, ZMQ_XPUB_VERBOSE, 1);
-	name(addresses[z->node.id], endpoint);
+	set_option(z->publisher, ZMQ_XPUB_NODROP, 1);
+	set_option(z->publisher, ZMQ_XPUB_VERBOSE, 1);
+	make_endpoint(addresses[z->node.id], endpoint);
 	if (zmq_bind(z->publisher, endpoint) != 0 || zmq_bind(z->publisher, "inproc://own") != 0)
 		peers_fail("%s: %s", endpoint, zmq_strerror(errno));
 	if (zmq_setsockopt(z->subscriber, ZMQ_SUBSCRIBE, "", 0) != 0)
 		peers_fail("subscribe: %s", zmq_strerror(errno));
 	for (uint32_t n = 0; n < z->node.plan.nodes; n++) {
-		name(addresses[n], endpoint);
+		make_endpoint(addresses[n], endpoint);
 		if (zmq_connect(z->subscriber, n == z->node.id ? "inproc://own" : endpoint) != 0)
 			peers_fail("%s: %s", endpoint, zmq_strerror(errno));
 	}
 }
 
 /* Every subscriber says so to the publisher; equal subscriptions are told once each with XPUB_VERBOSE. */
-static void meet(struct zeromq *z)
+static void await_subscribers(struct zeromq *z)
 {
 	char subscription[8];
 
@@ -127,7 +127,7 @@ int main(int argc, char *argv[])
 	if (argc > rest + 1 && strcmp(argv[rest], "--high-water") == 0)
 		z.high_water = atoi(argv[rest + 1]);
 	open_sockets(&z, argv + 3);
-	meet(&z);
+	await_subscribers(&z);
 	peers_ready(&z.node, NULL, NULL);
 	if (pthread_create(&sender, NULL, send_all, &z) != 0)
 		peers_fail("no thread");

@@ -80,7 +80,7 @@ double wh_figure_measure_of(const struct wh_figure_measure *measure, const json_
 	return over > 0 ? value / over : NAN;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double one = *(const double *)a, other = *(const double *)b;
 
@@ -97,7 +97,7 @@ struct wh_figure_spread wh_figure_spread_of(double *values, size_t count)
 			values[n++] = values[i];
 	if (n == 0)
 		return spread;
-	qsort(values, n, sizeof *values, compare);
+	qsort(values, n, sizeof *values, compare_doubles);
 	spread.count = n;
 	spread.least = values[0];
 	spread.greatest = values[n - 1];

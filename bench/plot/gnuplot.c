@@ -44,7 +44,7 @@ void wh_gnuplot_label(FILE *script, const char *text)
 
 /* Its standard input is a pipe from here, its standard output memory: whether that was all written is seen, which is not so of a file
  * that gnuplot itself writes. -d: the user's own settings would make other pictures. */
-static bool start(struct wh_gnuplot *gnuplot, const int ends[2])
+static bool start_gnuplot(struct wh_gnuplot *gnuplot, const int ends[2])
 {
 	char *const argv[] = {"gnuplot", "-d", NULL};
 	posix_spawn_file_actions_t actions;
@@ -68,7 +68,7 @@ bool wh_gnuplot_open(struct wh_gnuplot *gnuplot, int width, int height)
 	int ends[2] = {-1, -1};
 
 	*gnuplot = (struct wh_gnuplot){.image = memfd_create("picture", MFD_CLOEXEC)};
-	if (gnuplot->image < 0 || pipe2(ends, O_CLOEXEC) != 0 || !start(gnuplot, ends) ||
+	if (gnuplot->image < 0 || pipe2(ends, O_CLOEXEC) != 0 || !start_gnuplot(gnuplot, ends) ||
 	    (gnuplot->script = fdopen(ends[1], "w")) == NULL) {
 		int error = errno;
 

@@ -24,7 +24,7 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, NULL, 0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
@@ -48,7 +48,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {
 	options,
-	parse,
+	parse_option,
 	"DIR",
 	"Make one page of all results of `whorl bench --json` in a folder: of each file *.json the picture, the machine, the limits, "
 	"medians and spread, and the command that makes it.\v"
@@ -102,7 +102,7 @@ out_bad:
 }
 
 /* The picture's text, to be freed. NULL: said why there is none. */
-static char *draw(json_t *lines, const char *name)
+static char *draw_picture(json_t *lines, const char *name)
 {
 	struct wh_figure figure;
 	char *text = NULL;
@@ -136,7 +136,7 @@ static enum wh_exit make_parts(struct wh_report_part *parts, const char *directo
 		parts[p].lines = read_lines(path);
 		if (parts[p].lines == NULL)
 			return WH_EXIT_USAGE;
-		parts[p].picture = draw(parts[p].lines, path);
+		parts[p].picture = draw_picture(parts[p].lines, path);
 		if (parts[p].picture == NULL)
 			return WH_EXIT_FAILED;
 	}
@@ -184,7 +184,7 @@ static enum wh_exit write_page(const char *path, const struct wh_report_part *pa
 	return status;
 }
 
-static enum wh_exit report(const struct arguments *arguments, struct dirent **entries, size_t count)
+static enum wh_exit make_report(const struct arguments *arguments, struct dirent **entries, size_t count)
 {
 	struct wh_report_part *parts = calloc(count, sizeof *parts);
 	char index[PATH_BYTES];
@@ -226,7 +226,7 @@ int wh_report_main(int argc, char **argv)
 			free(entries);
 		return WH_EXIT_USAGE;
 	}
-	status = report(&arguments, entries, (size_t)count);
+	status = make_report(&arguments, entries, (size_t)count);
 	for (int e = 0; e < count; e++)
 		free(entries[e]);
 	free(entries);
