@@ -8,8 +8,8 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <time.h>
+#include <unistd.h>
 #include <whorl/whorl.h>
 
 #include "bench/peers/measure.h"
