@@ -33,3 +33,11 @@ void wh_text_add_id(char *text, size_t bytes, const char *separator, uint32_t id
 {
 	wh_text_add(text, bytes, "%s%u", text[0] != '\0' ? separator : "", id);
 }
+
+void wh_text_tame(char *text, size_t bytes)
+{
+	text[bytes - 1] = '\0';
+	for (; *text != '\0'; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}

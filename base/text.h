@@ -12,6 +12,9 @@ void wh_text_add(char *text, size_t bytes, const char *format, ...) __attribute_
 void wh_text_vadd(char *text, size_t bytes, const char *format, va_list arguments)
 	__attribute__((format(printf, 3, 0)));
 
+/* Text from outside, in a buffer of so many bytes: now it ends, and what is not printable ASCII is a question mark. */
+void wh_text_tame(char *text, size_t bytes);
+
 /* Adds a node id to a list of them: behind `separator`, unless it is the first in the buffer. */
 void wh_text_add_id(char *text, size_t bytes, const char *separator, uint32_t id);
 

@@ -111,22 +111,15 @@ int raw_connect(struct raw *raw)
 
 static bool read_all(struct raw *raw, int s, unsigned char *bytes, size_t count);
 
-void raw_prove(struct raw *raw, int s, struct wh_secure_peer peer)
+/* The greeting, to its end. */
+static void shake(struct raw *raw, int s, struct wh_secure *secure)
 {
-	const struct wh_secure_ground ground = {.key = raw->key,
-						.group = raw->group,
-						.version = WH_TCP_VERSION,
-						.node = peer.node,
-						.incarnation = peer.incarnation};
 	unsigned char bytes[256];
-	struct wh_secure *secure;
-	struct wh_error err;
+	const void *pending;
 	size_t count;
 
-	ck_assert_int_eq(wh_secure_connect(&ground, 0, &secure, &err), WHORL_OK);
 	while (wh_secure_state(secure) == WH_SECURE_GOING_ON) {
-		const void *pending = wh_secure_pending(secure, &count);
-
+		pending = wh_secure_pending(secure, &count);
 		if (count > 0)
 			raw_send(s, pending, count);
 		wh_secure_sent(secure, count);
@@ -136,7 +129,29 @@ void raw_prove(struct raw *raw, int s, struct wh_secure_peer peer)
 		wh_secure_feed(secure, bytes, count);
 	}
 	ck_assert_msg(wh_secure_state(secure) == WH_SECURE_PROVEN, "%s", wh_secure_reason(secure));
+	pending = wh_secure_pending(secure, &count);
+	if (count > 0)
+		raw_send(s, pending, count);
 	wh_secure_free(secure);
+}
+
+static struct wh_secure_ground ground_of(const struct raw *raw, struct wh_secure_peer me)
+{
+	return (struct wh_secure_ground){.key = raw->key,
+					 .group = raw->group,
+					 .version = WH_TCP_VERSION,
+					 .node = me.node,
+					 .incarnation = me.incarnation};
+}
+
+void raw_prove(struct raw *raw, int s, struct wh_secure_peer peer)
+{
+	const struct wh_secure_ground ground = ground_of(raw, peer);
+	struct wh_secure *secure;
+	struct wh_error err;
+
+	ck_assert_int_eq(wh_secure_connect(&ground, 0, &secure, &err), WHORL_OK);
+	shake(raw, s, secure);
 }
 
 int raw_call(struct raw *raw)
@@ -145,6 +160,37 @@ int raw_call(struct raw *raw)
 	int s = raw_connect(raw);
 
 	raw_prove(raw, s, me);
+	return s;
+}
+
+int raw_listen(struct raw *raw)
+{
+	char text[WH_TCP_ADDRESS_BYTES];
+	struct wh_tcp_address address;
+	const int on = 1;
+	struct wh_error err;
+	int s;
+
+	wh_tcp_address_default(raw->group, RAW_ME, text);
+	ck_assert_int_eq(wh_tcp_address_find(text, &address, &err), WHORL_OK);
+	s = socket(address.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	ck_assert_int_ge(s, 0);
+	ck_assert_int_eq(setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), 0);
+	ck_assert_int_eq(bind(s, (const struct sockaddr *)&address.at, address.bytes), 0);
+	ck_assert_int_eq(listen(s, 8), 0);
+	return s;
+}
+
+int raw_accept(struct raw *raw, int listener)
+{
+	const struct wh_secure_ground ground = ground_of(raw, (struct wh_secure_peer){RAW_ME, RAW_INCARNATION});
+	struct wh_secure *secure;
+	struct wh_error err;
+	int s = -1;
+
+	RAW_UNTIL(raw, (s = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0);
+	ck_assert_int_eq(wh_secure_accept(&ground, &secure, &err), WHORL_OK);
+	shake(raw, s, secure);
 	return s;
 }
 

@@ -45,7 +45,9 @@ void raw_pass(struct raw *raw);
 int raw_connect(struct raw *raw); /* a socket that is connected to the node, on which nothing has been said */
 /* Proves to the node, with the key that it has itself, to be the given peer, as far as there is anything to prove. */
 void raw_prove(struct raw *raw, int s, struct wh_secure_peer peer);
-int raw_call(struct raw *raw); /* both, as RAW_ME */
+int raw_call(struct raw *raw);                 /* both, as RAW_ME */
+int raw_listen(struct raw *raw);               /* at the address of RAW_ME */
+int raw_accept(struct raw *raw, int listener); /* the node's next call there */
 void raw_send(int s, const void *bytes, size_t count);
 /* Reads the next frame of the node, which is serviced meanwhile. False: it has closed. */
 bool raw_receive(struct raw *raw, int s, struct wh_tcp_head *head, unsigned char body[WH_TCP_BODY_MAX]);

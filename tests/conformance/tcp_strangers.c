@@ -235,6 +235,77 @@ START_TEST(an_older_call_comes_later)
 }
 END_TEST
 
+/* A call of another life, which was long on its way, does not take the place of one that is answered: the connection of that one
+ * must have ended before. */
+START_TEST(a_late_call_of_another_life)
+{
+	struct raw *raw = raw_make();
+	struct wh_tcp_hello hello = raw_hello(raw), late = raw_hello(raw);
+	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
+	struct wh_tcp_head head;
+	int answered = raw_call(raw), other = raw_call(raw);
+
+	raw_say_hello(answered, &hello);
+	raw_expect(raw, answered, WH_TCP_HELLO, body);
+	late.incarnation--;
+	raw_say_hello(other, &late);
+	ck_assert(!raw_receive(raw, other, &head, body));
+	close(other);
+	raw_expect(raw, answered, WH_TCP_PING,
+		   body); /* is it there? If its host has forgotten it, its connection ends */
+	if (_i == 0) {
+		raw_send(answered, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+		RAW_UNTIL(raw, raw->met == 1);
+		close(answered);
+	} else {
+		close(answered); /* it was the answered one that has ended: the other calls again */
+		late.call++;
+		other = raw_call(raw);
+		raw_say_hello(other, &late);
+		raw_expect(raw, other, WH_TCP_HELLO, body);
+		raw_send(other, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+		RAW_UNTIL(raw, raw->met == 1);
+		close(other);
+	}
+	ck_assert_uint_eq(raw->down + raw->refused, 0);
+	raw_free(raw);
+}
+END_TEST
+
+/* A node that has refused a peer calls it again: another may be in its place by now, which cannot call here itself. It tells of each
+ * incarnation once. */
+START_TEST(a_rejected_peer_is_called_again)
+{
+	struct raw *raw = raw_make();
+	int listener = raw_listen(raw), s;
+	struct wh_tcp_hello hello = raw_hello(raw);
+	unsigned char body[WH_TCP_BODY_MAX];
+	struct wh_tcp_head head;
+
+	hello.version = 9;
+	for (int times = 0; times < 3; times++) {
+		s = raw_accept(raw, listener);
+		raw_expect(raw, s, WH_TCP_HELLO, body);
+		raw_say_hello(s, &hello);
+		while (raw_receive(raw, s, &head, body))
+			ck_assert_int_eq((int)head.kind, WH_TCP_REFUSED);
+		close(s);
+	}
+	ck_assert_uint_eq(raw->refused, 1);
+	hello.version = WH_TCP_VERSION;
+	hello.incarnation++;
+	s = raw_accept(raw, listener);
+	raw_expect(raw, s, WH_TCP_HELLO, body);
+	raw_say_hello(s, &hello);
+	raw_expect(raw, s, WH_TCP_TAKEN, body);
+	ck_assert_uint_eq(raw->met, 1);
+	ck_assert_uint_eq(raw->refused, 1);
+	close(s);
+	close(listener);
+	raw_free(raw);
+}
+END_TEST
+
 /* A peer that has been answered, and says nothing for long, has perhaps met this node: it is not for this node to hang up. */
 START_TEST(an_answered_call_is_not_given_up)
 {
@@ -407,6 +478,8 @@ int main(void)
 	tcase_add_test(cases, the_next_life_of_a_node);
 	tcase_add_test(lives, the_life_before_the_last);
 	tcase_add_test(cases, an_older_call_comes_later);
+	tcase_add_loop_test(cases, a_late_call_of_another_life, 0, 2);
+	tcase_add_test(cases, a_rejected_peer_is_called_again);
 	tcase_add_test(cases, an_answered_call_is_not_given_up);
 	tcase_add_loop_test(cases, a_stream_before_its_opener_is_met, 0, 2);
 	tcase_add_test(cases, only_loopback_without_a_key);

@@ -243,3 +243,36 @@ mutant(NAME tcp-silent-is-away KIND test_tcp_query FILE transport/tcp/query.c
 ]]
 	REPLACEMENT [[
 ]])
+
+# ---- meeting ------------------------------------------------------------------------------------------------------------
+
+mutant(NAME tcp-answered-gives-way KIND conformance-tcp-strangers FILE transport/tcp/accept.c
+	REMOVES "an answered call is not put aside for a call of another incarnation before its connection has ended"
+	TEXT [[
+	if (peer->state == WH_TCP_MET || (peer->state == WH_TCP_ANSWERED && peer->incarnation != hello->incarnation))
+]]
+	REPLACEMENT [[
+	if (peer->state == WH_TCP_MET)
+]])
+
+mutant(NAME tcp-rejected-forgotten KIND conformance-tcp-strangers FILE transport/tcp/meet.c
+	REMOVES "a rejected peer is called again"
+	TEXT [[
+	return peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_REJECTED;
+]]
+	REPLACEMENT [[
+	return peer->state == WH_TCP_ABSENT;
+]])
+
+mutant(NAME tcp-refusal-told-again KIND conformance-tcp-strangers FILE transport/tcp/peer.c
+	REMOVES "a node tells once of each incarnation that it has refused"
+	TEXT [[
+	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation))
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+				    "refused node
+]]
+	REPLACEMENT [[
+	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation) || true)
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+				    "refused node
+]])

@@ -47,7 +47,7 @@ START_TEST(what_is_put_is_taken)
 	struct wh_tcp_hello hello = {WH_TCP_VERSION, 3, 7, UINT64_MAX - 1, 12, "a group"}, hello_again;
 	struct wh_tcp_opening opening = {WH_TCP_VERSION, 3, 4, 5, UINT64_MAX}, opening_again;
 	struct wh_tcp_offer offer = {UINT64_C(1) << 63, 9, 5, 4, 1 << 20}, offer_again;
-	struct wh_tcp_refused refused = {77, "because"}, refused_again;
+	struct wh_tcp_refused refused = {77, "be\tca\x80use\xff"}, refused_again;
 	struct wh_tcp_head head;
 	uint32_t version;
 
@@ -65,7 +65,7 @@ START_TEST(what_is_put_is_taken)
 	head = head_of(wh_tcp_put_refused(frame, &refused));
 	ck_assert(wh_tcp_take_refused(&refused_again, &head, body()));
 	ck_assert_uint_eq(refused_again.incarnation, 77);
-	ck_assert_str_eq(refused_again.reason, "because");
+	ck_assert_str_eq(refused_again.reason, "be?ca?use?"); /* it goes into a log */
 	head = head_of(wh_tcp_put_control(frame, "message", 7));
 	ck_assert_int_eq((int)head.kind, WH_TCP_CONTROL);
 	ck_assert_mem_eq(body(), "message", 7);

@@ -17,6 +17,7 @@
  * Neither end speaks before it has the whole of the other's last message, and no message is longer than WH_SECURE_MESSAGE_MOST:
  * when one end refuses and closes nothing unread is left in its socket, which would make the kernel throw the reason away.
  */
+#include "base/text.h"
 #include "transport/secure/secure_int.h"
 
 #include <inttypes.h>
@@ -68,13 +69,6 @@ const char *wh_secure_other(const struct wh_secure *s, char out[WH_SECURE_NAME_B
 	return s->claimed ? wh_secure_name(s->peer.node, out) : "the caller";
 }
 
-void wh_secure_tame(char *text)
-{
-	for (; *text != '\0'; text++)
-		if (*text < ' ' || *text > '~')
-			*text = '?';
-}
-
 /* ---- sending ----------------------------------------------------------------------------------------------------------- */
 
 /* False: no memory, or TLS is broken. */
@@ -104,7 +98,7 @@ static void refuse(struct wh_secure *s, bool tell, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(s->reason, sizeof(s->reason), format, arguments);
 	va_end(arguments);
-	wh_secure_tame(s->reason);
+	wh_text_tame(s->reason, sizeof(s->reason));
 	s->state = WH_SECURE_REFUSED;
 	if (tell)
 		(void)emit_message(s, KIND_REFUSED, s->reason, strnlen(s->reason, WH_SECURE_REASON_MOST));
@@ -139,7 +133,7 @@ static void shake(struct wh_secure *s)
 	int done = wh_secure_tunnel_shake(&s->tunnel, wh_secure_other(s, name), s->reason);
 
 	if (done < 0) {
-		wh_secure_tame(s->reason);
+		wh_text_tame(s->reason, sizeof(s->reason));
 		s->state = WH_SECURE_REFUSED;
 		return;
 	}
@@ -243,7 +237,7 @@ static bool read_greeting(const unsigned char in[WH_SECURE_GREETING_BYTES], stru
 			return false;
 	if (length == 0 || length == WH_SECURE_GROUP_BYTES)
 		return false;
-	wh_secure_tame(out->group);
+	wh_text_tame(out->group, sizeof(out->group));
 	return out->incarnation != 0 || out->node == WH_SECURE_VISITOR;
 }
 
@@ -407,7 +401,7 @@ static void pump(struct wh_secure *s)
 						      wh_secure_other(s, name), s->reason);
 
 		if (got < 0) {
-			wh_secure_tame(s->reason);
+			wh_text_tame(s->reason, sizeof(s->reason));
 			s->state = WH_SECURE_REFUSED;
 		}
 		if (got <= 0)

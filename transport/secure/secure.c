@@ -1,4 +1,5 @@
 /* secure.c - channels: what a caller of secure.h sees of them. How two ends greet each other is in secure/greet.c. */
+#include "base/text.h"
 #include "transport/secure/secure_int.h"
 
 #include <arpa/inet.h>
@@ -139,7 +140,7 @@ ptrdiff_t wh_secure_open(struct wh_secure *s, void *bytes, size_t count)
 		return -1;
 	got = wh_secure_tunnel_read(&s->tunnel, bytes, count, wh_secure_other(s, name), s->reason);
 	if (got < 0) {
-		wh_secure_tame(s->reason);
+		wh_text_tame(s->reason, sizeof(s->reason));
 		s->state = WH_SECURE_REFUSED;
 	}
 	return got;

@@ -138,6 +138,5 @@ void wh_secure_preamble(const struct wh_secure_ground *ground, unsigned char out
 const char *wh_secure_name(uint32_t node, char out[WH_SECURE_NAME_BYTES]);
 const char *wh_secure_other(const struct wh_secure *s,
 			    char out[WH_SECURE_NAME_BYTES]); /* the other end, as far as it is known */
-void wh_secure_tame(char *text);                             /* what is not printable becomes a question mark */
 
 #endif

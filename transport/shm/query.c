@@ -3,6 +3,7 @@
  * It connects as a node does, and takes one of the places that strangers have, for a second at most: so many visitors, or
  * slow ones, cost a node no more than any other stranger.
  */
+#include "base/text.h"
 #include "transport/shm/shm_int.h"
 
 #include <errno.h>
@@ -95,7 +96,7 @@ static enum whorl_result on_answer(int socket, const struct question *q, struct 
 		return wh_error_set(err, WHORL_SYSTEM, "node %" PRIu32 " of group %s answers with a bad message",
 				    q->node, q->group);
 	if (head.kind == WH_SHM_REFUSED && (size_t)got == sizeof(struct wh_shm_refused)) {
-		wh_shm_tame(reason, WH_SHM_REASON_BYTES);
+		wh_text_tame(reason, WH_SHM_REASON_BYTES);
 		return wh_error_set(err, WHORL_REFUSED, "refused by node %" PRIu32 " of group %s: %s", q->node,
 				    q->group, reason);
 	}

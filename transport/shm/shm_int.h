@@ -216,8 +216,6 @@ enum wh_shm_received wh_shm_receive(int socket, struct wh_shm_packet *packet);
 void wh_shm_packet_close(struct wh_shm_packet *packet); /* the descriptors that have not been taken out of it */
 /* 0, or the errno value: EAGAIN when the queue is full. */
 int wh_shm_send(int socket, const void *bytes, size_t count, const int *fds, size_t fd_count);
-/* Text that has come from outside: it ends, and can be printed. */
-void wh_shm_tame(char *text, size_t bytes);
 void wh_shm_send_refusal(int socket, uint64_t incarnation, const char *reason);
 /* The name of the socket of a node; returns its size. */
 socklen_t wh_shm_name(struct sockaddr_un *name, uid_t user, const char *group, uint32_t node);

@@ -3,6 +3,7 @@
  * Nothing is believed of what comes: a message that has not exactly the size and the number of descriptors of its kind,
  * or that was cut, is garbage, and descriptors that came with it are closed.
  */
+#include "base/text.h"
 #include "transport/shm/shm_int.h"
 
 #include <errno.h>
@@ -62,14 +63,6 @@ static size_t take_fds(struct msghdr *message, struct wh_shm_packet *packet)
 	return count;
 }
 
-void wh_shm_tame(char *text, size_t bytes)
-{
-	text[bytes - 1] = '\0';
-	for (; *text != '\0'; text++)
-		if (*text < ' ' || *text > '~')
-			*text = '?';
-}
-
 /* A hello or a question of another version is let through for its first fields: its sender is to be told why it is
  * refused. */
 static bool is_sound(struct wh_shm_packet *packet, size_t fds, bool cut)
@@ -91,9 +84,9 @@ static bool is_sound(struct wh_shm_packet *packet, size_t fds, bool cut)
 	if (head->kind == WH_SHM_HELLO && packet->hello.incarnation == 0)
 		return false;
 	if (head->kind == WH_SHM_HELLO)
-		wh_shm_tame(packet->hello.group, sizeof(packet->hello.group));
+		wh_text_tame(packet->hello.group, sizeof(packet->hello.group));
 	if (head->kind == WH_SHM_REFUSED)
-		wh_shm_tame(packet->refused.reason, sizeof(packet->refused.reason));
+		wh_text_tame(packet->refused.reason, sizeof(packet->refused.reason));
 	return true;
 }
 

@@ -97,8 +97,9 @@ void wh_tcp_accept(struct wh_tcp *t)
 
 enum verdict { COME, NOT_NOW /* it calls again */, NEVER };
 
-/* Another incarnation has called while one is here. Most likely that has died or left, and I have not noticed yet: what it has
- * sent comes first. Else it is asked whether it is there. If its host has forgotten it, the answer is the end of the connection;
+/* Another incarnation has called while one is here, or is answered. Most likely that has died or left, and I have not noticed yet:
+ * what it has sent comes first. Or the call is late, of a life that ended long ago: an answered one gives no place to it, since it may
+ * have met this node already. Else it is asked whether it is there. If its host has forgotten it, the answer is the end of the connection;
  * a peer that does not answer is not given up for that. */
 static enum verdict make_way(struct wh_tcp *t, struct wh_tcp_peer *peer)
 {
@@ -106,7 +107,7 @@ static enum verdict make_way(struct wh_tcp *t, struct wh_tcp_peer *peer)
 	uint64_t now = wh_env_now(t->env);
 
 	(void)wh_tcp_in_take(t, peer);
-	if (peer->state != WH_TCP_MET)
+	if (peer->state != WH_TCP_MET && peer->state != WH_TCP_ANSWERED)
 		return COME;
 	if (peer->pinged_ns != 0 && peer->ponged_ns >= peer->pinged_ns) {
 		peer->pinged_ns = 0;
@@ -149,7 +150,7 @@ static enum verdict judge(struct wh_tcp *t, const struct wh_tcp_channel *channel
 		return NOT_NOW; /* an older call, which it has given up: its hello was long on its way */
 	if (peer->state == WH_TCP_MET && wh_tcp_is_foreign(t, hello, reason))
 		return NEVER; /* it does not even come in the other's place */
-	if (peer->state == WH_TCP_MET)
+	if (peer->state == WH_TCP_MET || (peer->state == WH_TCP_ANSWERED && peer->incarnation != hello->incarnation))
 		verdict = make_way(t, peer);
 	if (verdict == NEVER)
 		snprintf(reason, WH_TCP_REASON_BYTES, "node %" PRIu32 " is here already (%s)", peer->node,

@@ -1,5 +1,6 @@
 /* frame.c - see tcp/frame.h. */
 #include "transport/tcp/frame.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -157,9 +158,7 @@ static void take_text(char *text, size_t room, const unsigned char *bytes, size_
 
 	memcpy(text, bytes, n);
 	text[n] = '\0';
-	for (char *at = text; *at != '\0'; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
+	wh_text_tame(text, room);
 }
 
 size_t wh_tcp_put_plain(unsigned char *bytes, enum wh_tcp_kind kind, uint64_t number)

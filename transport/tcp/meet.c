@@ -212,6 +212,11 @@ static bool is_late(const struct wh_tcp_peer *peer, uint64_t now)
 	return peer->state == WH_TCP_GREETING && peer->redial.at_ns <= now;
 }
 
+static bool is_away(const struct wh_tcp_peer *peer)
+{
+	return peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_REJECTED;
+}
+
 static void connect_absent(struct wh_tcp *t, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
@@ -225,10 +230,10 @@ static void connect_absent(struct wh_tcp *t, uint64_t now)
 		if (is_late(peer, now)) {
 			wh_tcp_names_ask(t, peer);
 			wh_tcp_lose(t, peer, "does not answer");
-		} else if (peer->state == WH_TCP_ABSENT && !wh_event_queue_is_full(&t->event_queue) &&
+		} else if (is_away(peer) && !wh_event_queue_is_full(&t->event_queue) &&
 			   wh_redial_is_due(&peer->redial, now, &again))
 			call(t, peer);
-		if ((peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_GREETING) && peer->redial.at_ns < next)
+		if ((is_away(peer) || peer->state == WH_TCP_GREETING) && peer->redial.at_ns < next)
 			next = peer->redial.at_ns;
 	}
 	wh_redial_tried(&t->redial, now, next);

@@ -62,7 +62,7 @@ void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_t
 	peer->incarnation = 0;
 	peer->state = state;
 	if (state == WH_TCP_REJECTED)
-		wh_redial_sought(&t->redial, &peer->redial);
+		wh_redial_seldom(&t->redial, &peer->redial); /* another may be in its place by then */
 	peer->doomed = NULL;
 	wh_tcp_remote_end(peer);
 	free_link(t, peer->link);
@@ -86,8 +86,9 @@ void wh_tcp_refuse(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *forma
 		if (wh_tcp_out_message(peer->link, frame, wh_tcp_put_refused(frame, &refused), true))
 			wh_tcp_out_flush(t, peer->link);
 	}
-	wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
-			    "refused node %" PRIu32 " (%s): %s", peer->node, whence, refused.reason);
+	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation))
+		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
+				    "refused node %" PRIu32 " (%s): %s", peer->node, whence, refused.reason);
 	wh_tcp_end_connection(t, peer, WH_TCP_REJECTED);
 }
 

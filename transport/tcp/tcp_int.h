@@ -230,7 +230,7 @@ void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image);
  *     CALLED   -> ABSENT     it hung up, or took too long: it will be called again
  *     ANSWERED -> ABSENT     it hung up. I do not: it may have met me already, and an incarnation is met once
  *     MET      -> ABSENT     it left, died, or broke the protocol
- *     any      -> REJECTED   one has refused the other: it is not called any more, but may call as another incarnation
+ *     any      -> REJECTED   one has refused the other: it is called again, seldom, as another incarnation may be there
  *
  * An incarnation is met once: what has ended or been refused is not met again, whichever side calls.
  */

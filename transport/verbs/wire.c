@@ -1,5 +1,6 @@
 /* wire.c - what is believed of what a peer sends: nothing that does not have the size of its kind. */
 #include "transport/verbs/wire.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -25,14 +26,6 @@ static const struct {
 	[WH_VERBS_IMMEDIATES] = {sizeof(struct wh_verbs_region_message), sizeof(struct wh_verbs_region_message)},
 };
 
-void wh_verbs_tame(char *text, size_t bytes)
-{
-	text[bytes - 1] = '\0';
-	for (; *text != '\0'; text++)
-		if (*text < ' ' || *text > '~')
-			*text = '?';
-}
-
 bool wh_verbs_message_is_sound(union wh_verbs_message *message, size_t bytes)
 {
 	const struct wh_verbs_head *head = &message->head;
@@ -46,7 +39,7 @@ bool wh_verbs_message_is_sound(union wh_verbs_message *message, size_t bytes)
 	     bytes != sizeof(message->offer) + message->offer.part_count * sizeof(message->offer.parts[0])))
 		return false;
 	if (head->kind == WH_VERBS_REFUSED)
-		wh_verbs_tame(message->refused.reason, sizeof(message->refused.reason));
+		wh_text_tame(message->refused.reason, sizeof(message->refused.reason));
 	return true;
 }
 
@@ -78,7 +71,7 @@ bool wh_verbs_read_refusal(const void *bytes, size_t count, struct wh_verbs_refu
 	if (count < sizeof(*out))
 		return false;
 	memcpy(out, bytes, sizeof(*out));
-	wh_verbs_tame(out->reason, sizeof(out->reason));
+	wh_text_tame(out->reason, sizeof(out->reason));
 	return out->hello.magic == WH_VERBS_MAGIC && out->hello.incarnation != 0 &&
 	       (out->verdict == WH_VERBS_NOT_NOW || out->verdict == WH_VERBS_NEVER);
 }

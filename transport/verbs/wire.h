@@ -151,7 +151,5 @@ bool wh_verbs_parts_are_sound(const struct wh_verbs_offer *offer, uint64_t row_b
 bool wh_verbs_read_hello(const void *bytes, size_t count, struct wh_verbs_hello *out);
 bool wh_verbs_read_refusal(const void *bytes, size_t count, struct wh_verbs_refusal *out);
 uint64_t wh_verbs_group_digest(const char *group);
-/* Text that has come from outside: it ends, and can be printed. */
-void wh_verbs_tame(char *text, size_t bytes);
 
 #endif
