@@ -31,11 +31,11 @@ mutant(NAME all-begin-early KIND test_timelines_forming FILE group/enter.c
 mutant(NAME record-unwritten KIND test_timelines_forming FILE group/enter.c
 	REMOVES "the record is on disk before a node says that it is there"
 	TEXT [[
-	if (!proposed->image->ready || !promise(node, proposed->view->group))
+	if (!proposed->image->ready || !record_group(node, proposed->view->group))
 		return false;
 ]]
 	REPLACEMENT [[
-	(void)promise(node, proposed->view->group);
+	(void)record_group(node, proposed->view->group);
 	if (!proposed->image->ready)
 		return false;
 ]])
