@@ -46,7 +46,7 @@ static uint64_t now_ns(const whorl_node *node)
 	return node->caller ? wh_env_now(&node->env) : wh_monotonic_ns();
 }
 
-static struct seen look(const whorl_node *node)
+static struct seen look_at_loop(const whorl_node *node)
 {
 	uint64_t idle = wh_load_relaxed(&node->loop.stats.idle_steps), steps = wh_load_relaxed(&node->loop.stats.steps);
 
@@ -61,9 +61,9 @@ static bool stands_still(const struct seen *then, const struct seen *now)
 	       now->steps >= then->steps + 3;
 }
 
-static enum whorl_result drain(whorl_node *node, int timeout_ms)
+static enum whorl_result drain_node(whorl_node *node, int timeout_ms)
 {
-	struct seen now = look(node), then = now;
+	struct seen now = look_at_loop(node), then = now;
 	uint64_t deadline = now.when_ns + (uint64_t)timeout_ms * WH_NS_PER_MS;
 	enum whorl_result failed;
 	bool drained;
@@ -71,7 +71,7 @@ static enum whorl_result drain(whorl_node *node, int timeout_ms)
 	wh_store_release(&node->wants_drain, 1);
 	wh_gate_ring(node->gate);
 	while (!may_leave(node, &drained, &failed)) {
-		now = look(node);
+		now = look_at_loop(node);
 		if (failed == WHORL_OK || failed == WHORL_NO_QUORUM || now.busy != then.busy)
 			then = now;
 		if (stands_still(&then, &now))
@@ -148,7 +148,7 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 		return WHORL_WOULD_DEADLOCK;
 	close_rings(node);
 	if (timeout_ms > 0 && wh_load_relaxed(&node->started) != 0 && (node->caller || node->loop.running))
-		result = drain(node, timeout_ms);
+		result = drain_node(node, timeout_ms);
 	/* From here on a commit is refused; those under way are waited for, so the ones that were accepted are counted. */
 	wh_fetch_or(&node->gate->state, WH_GATE_CLOSED);
 	wh_rcu_synchronize();

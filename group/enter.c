@@ -20,7 +20,7 @@ void wh_node_advance(whorl_node *node, int step)
 				 wh_env_now(&node->env) - wh_load_relaxed(&node->started_ns) + 1);
 }
 
-static bool open(void *ctx, struct wh_view *view, uint64_t key)
+static bool open_view(void *ctx, struct wh_view *view, uint64_t key)
 {
 	whorl_node *node = ctx;
 	struct wh_error err;
@@ -35,7 +35,7 @@ static bool open(void *ctx, struct wh_view *view, uint64_t key)
 }
 
 /* The record of a group that this node was counted in must be on disk before any node counts on it (0032). */
-static bool promise(whorl_node *node, uint64_t group)
+static bool record_group(whorl_node *node, uint64_t group)
 {
 	if (!node->join.records || wh_record_has(&node->record, group)) {
 		node->join.record = node->join.records ? group : 0;
@@ -61,7 +61,7 @@ static bool is_open(void *ctx)
 			node->transport->ops->freeze(proposed->image, rank);
 	if (!proposed->image->ready)
 		node->transport->ops->service(node->transport);
-	if (!proposed->image->ready || !promise(node, proposed->view->group))
+	if (!proposed->image->ready || !record_group(node, proposed->view->group))
 		return false;
 	wh_node_advance(node, WHORL_ENTRY_THERE);
 	wh_heartbeat_arrive(&proposed->heartbeat);
@@ -94,7 +94,7 @@ static bool has_begun(void *ctx, bool late)
 	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 }
 
-static void discard(void *ctx)
+static void discard_view(void *ctx)
 {
 	whorl_node *node = ctx;
 	struct wh_epoch *proposed = node->proposed;
@@ -103,7 +103,7 @@ static void discard(void *ctx)
 	wh_epoch_free(proposed, true);
 }
 
-static void begin(void *ctx)
+static void begin_view(void *ctx)
 {
 	whorl_node *node = ctx;
 	struct wh_epoch *next = node->proposed;
@@ -118,7 +118,7 @@ static void begin(void *ctx)
 	wh_epoch_begin(next);
 }
 
-static void refused(void *ctx, const char *why)
+static void fail_as_refused(void *ctx, const char *why)
 {
 	whorl_node *node = ctx;
 
@@ -126,12 +126,12 @@ static void refused(void *ctx, const char *why)
 }
 
 const struct wh_joiner wh_node_joiner = {
-	.open = open,
+	.open = open_view,
 	.is_open = is_open,
 	.has_begun = has_begun,
-	.discard = discard,
-	.begin = begin,
-	.refused = refused,
+	.discard = discard_view,
+	.begin = begin_view,
+	.refused = fail_as_refused,
 };
 
 void wh_node_state_restored(whorl_node *node)
@@ -274,7 +274,7 @@ void wh_node_on_event(whorl_node *node, const struct wh_transport_event *event)
 
 #define EXPLAIN_NS (10 * WH_NS_PER_MS) /* for people; it may ask the system for each id of the group */
 
-static void explain(whorl_node *node)
+static void explain_join(whorl_node *node)
 {
 	char text[sizeof(node->progress)];
 
@@ -284,7 +284,7 @@ static void explain(whorl_node *node)
 	pthread_mutex_unlock(&node->lock);
 }
 
-static size_t seek(whorl_node *node)
+static size_t seek_group(whorl_node *node)
 {
 	size_t work;
 
@@ -293,7 +293,7 @@ static size_t seek(whorl_node *node)
 	work = wh_join_step(&node->join);
 	if (node->loop.now_ns - node->explained_ns >= EXPLAIN_NS) {
 		node->explained_ns = node->loop.now_ns;
-		explain(node);
+		explain_join(node);
 	}
 	return work;
 }
@@ -306,7 +306,7 @@ size_t wh_node_enter(whorl_node *node)
 		if ((wh_gate_state(node->gate) & (WH_GATE_FAILED | WH_GATE_CLOSED)) != 0)
 			wh_join_give_up(&node->join);
 		else
-			work += seek(node);
+			work += seek_group(node);
 	}
 	if (__builtin_expect((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0, 0))
 		wh_node_stop_states(node); /* no node waits for what a failed node gives */

@@ -29,7 +29,7 @@ static void member_broken(void *ctx, uint32_t rank, const char *what)
 	wh_epoch_participant.broken(member->subgroup->node->epoch, rank, what);
 }
 
-static bool deliver(void *ctx, const struct whorl_message *messages, size_t count)
+static bool deliver_messages(void *ctx, const struct whorl_message *messages, size_t count)
 {
 	struct wh_shard_member *member = ctx;
 
@@ -99,7 +99,7 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_
 			.now_ns = &epoch->node->loop.now_ns,
 			.message_of = subgroup,
 			.handle = member,
-			.deliver = deliver,
+			.deliver = deliver_messages,
 			.broken = member_broken,
 		},
 		err);
@@ -377,7 +377,7 @@ bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 	return true;
 }
 
-static size_t retire(struct wh_epoch **at, const struct wh_epoch *current)
+static size_t retire_epoch(struct wh_epoch **at, const struct wh_epoch *current)
 {
 	struct wh_epoch *epoch = *at;
 
@@ -436,7 +436,7 @@ size_t wh_epoch_step(void *ctx)
 	if (__builtin_expect(epoch->older != NULL, 0) && wh_load_acquire(&epoch->older->grace) != 0)
 		count_dropped(node);
 	for (struct wh_epoch **at = &epoch->older; *at != NULL;) {
-		size_t gone = retire(at, epoch);
+		size_t gone = retire_epoch(at, epoch);
 
 		work += gone;
 		if (gone == 0)

@@ -12,7 +12,7 @@
 
 /* ---- the old view stops --------------------------------------------------------------------------------------------- */
 
-static void wedge(void *ctx)
+static void wedge_epoch(void *ctx)
 {
 	struct wh_epoch *epoch = ctx;
 	whorl_node *node = epoch->node;
@@ -36,7 +36,7 @@ static bool has_begun(void *ctx)
 	return wh_epoch_is_beaten(epoch->node->proposed);
 }
 
-static size_t deliver(void *ctx, const uint64_t *cuts, bool *done)
+static size_t deliver_to_cuts(void *ctx, const uint64_t *cuts, bool *done)
 {
 	struct wh_epoch *epoch = ctx;
 	size_t work = 0;
@@ -54,7 +54,7 @@ static size_t deliver(void *ctx, const uint64_t *cuts, bool *done)
 
 /* ---- the next view is prepared -------------------------------------------------------------------------------------- */
 
-static bool open(void *ctx, const struct wh_next *next, uint64_t key)
+static bool open_next_view(void *ctx, const struct wh_next *next, uint64_t key)
 {
 	struct wh_epoch *epoch = ctx;
 	whorl_node *node = epoch->node;
@@ -92,7 +92,7 @@ static bool is_open(void *ctx, const uint64_t *suspected)
 	return proposed->image->ready;
 }
 
-static void discard(void *ctx, uint64_t key)
+static void discard_next_view(void *ctx, uint64_t key)
 {
 	struct wh_epoch *epoch = ctx;
 
@@ -102,14 +102,14 @@ static void discard(void *ctx, uint64_t key)
 
 /* ---- newcomers -------------------------------------------------------------------------------------------------------- */
 
-static uint32_t newcomers(void *ctx, struct wh_newcomer *out, uint32_t max)
+static uint32_t find_newcomers(void *ctx, struct wh_newcomer *out, uint32_t max)
 {
 	struct wh_epoch *epoch = ctx;
 
 	return wh_join_requests_newcomers(&epoch->node->requests, out, max);
 }
 
-static void invite(void *ctx, uint64_t key, uint32_t count)
+static void invite_newcomers(void *ctx, uint64_t key, uint32_t count)
 {
 	struct wh_epoch *epoch = ctx;
 	whorl_node *node = epoch->node;
@@ -120,7 +120,7 @@ static void invite(void *ctx, uint64_t key, uint32_t count)
 		wh_log(&node->diag, WH_LOG_WARNING, "no memory to invite %u nodes", count);
 }
 
-static enum wh_arrival arrival(void *ctx, uint64_t key, const struct wh_newcomer *newcomer)
+static enum wh_arrival arrival_of(void *ctx, uint64_t key, const struct wh_newcomer *newcomer)
 {
 	const struct wh_epoch *epoch = ctx;
 	const struct wh_known_node *known = &epoch->node->roster.known_nodes[newcomer->id];
@@ -143,7 +143,7 @@ static void pass_grace(void *argument)
 
 	free(argument);
 	wh_rcu_synchronize();
-	wh_store_release(&job.over->grace, 1); /* partner: retire, in epoch.c */
+	wh_store_release(&job.over->grace, 1); /* partner: retire_epoch, in epoch.c */
 	wh_fetch_add(&job.node->jobs, UINT64_MAX);
 }
 
@@ -211,7 +211,7 @@ static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl
 		wh_multicast_begin(member->mc, first);
 }
 
-static void inherit(struct wh_epoch *epoch, const struct wh_epoch *before)
+static void inherit_from(struct wh_epoch *epoch, const struct wh_epoch *before)
 {
 	bool heard[WH_NODES_MAX];
 
@@ -251,7 +251,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	struct wh_epoch *before = node->epoch;
 
 	if (before != NULL)
-		inherit(epoch, before);
+		inherit_from(epoch, before);
 	else
 		wh_heartbeat_begin(&epoch->heartbeat, NULL);
 	wh_epoch_suspect_lost(epoch);
@@ -281,7 +281,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	wh_node_state_restored(node);
 }
 
-static void install(void *ctx)
+static void install_view(void *ctx)
 {
 	struct wh_epoch *epoch = ctx, *next = epoch->node->proposed;
 	whorl_node *node = epoch->node;
@@ -308,7 +308,7 @@ static void count_doubts(struct wh_epoch *epoch)
 	}
 }
 
-static void removed(void *ctx, uint32_t by)
+static void fail_as_removed(void *ctx, uint32_t by)
 {
 	struct wh_epoch *epoch = ctx;
 
@@ -326,7 +326,7 @@ static void tell_suspected(void *ctx, uint32_t rank, const char *why)
 	       epoch->view->number, why);
 }
 
-static void quorum(void *ctx, bool heard)
+static void note_quorum(void *ctx, bool heard)
 {
 	struct wh_epoch *epoch = ctx;
 
@@ -336,7 +336,7 @@ static void quorum(void *ctx, bool heard)
 		wh_node_lose_quorum(epoch->node);
 }
 
-static void broken(void *ctx, uint32_t rank, const char *what)
+static void suspect_broken(void *ctx, uint32_t rank, const char *what)
 {
 	struct wh_epoch *epoch = ctx;
 
@@ -351,18 +351,18 @@ static void broken(void *ctx, uint32_t rank, const char *what)
 }
 
 const struct wh_participant wh_epoch_participant = {
-	.wedge = wedge,
-	.open = open,
+	.wedge = wedge_epoch,
+	.open = open_next_view,
 	.is_open = is_open,
-	.discard = discard,
-	.newcomers = newcomers,
-	.invite = invite,
-	.arrival = arrival,
+	.discard = discard_next_view,
+	.newcomers = find_newcomers,
+	.invite = invite_newcomers,
+	.arrival = arrival_of,
 	.has_begun = has_begun,
-	.deliver = deliver,
-	.install = install,
-	.removed = removed,
-	.quorum = quorum,
+	.deliver = deliver_to_cuts,
+	.install = install_view,
+	.removed = fail_as_removed,
+	.quorum = note_quorum,
 	.suspected = tell_suspected,
-	.broken = broken,
+	.broken = suspect_broken,
 };

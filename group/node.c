@@ -187,7 +187,7 @@ static bool may_be_in(const struct wh_subgroup_text *text, uint32_t id)
 }
 
 /* What a view will take: nothing large is allocated yet. */
-static enum whorl_result plan(whorl_node *node, struct wh_error *err)
+static enum whorl_result plan_memory(whorl_node *node, struct wh_error *err)
 {
 	struct wh_view *view = NULL;
 	enum whorl_result result = open_layout(node, err);
@@ -436,7 +436,7 @@ enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
 	if (result == WHORL_OK)
 		result = open_record(node, world, err);
 	if (result == WHORL_OK)
-		result = plan(node, err);
+		result = plan_memory(node, err);
 	if (result == WHORL_OK)
 		result = open_transport(node, world, err);
 	if (result == WHORL_OK)
@@ -516,7 +516,7 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
 	node = new_node(id, &world, NULL);
 	result = node == NULL ? WHORL_MEMORY : wh_node_config_copy(&node->config, &bound, wh_config_failure(config));
 	if (result == WHORL_OK)
-		result = plan(node, wh_config_failure(config));
+		result = plan_memory(node, wh_config_failure(config));
 	if (node != NULL) {
 		*bytes = node->memory_bytes;
 		if (*bytes > 0 && result == WHORL_MEMORY) { /* too much is an answer as well */

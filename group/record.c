@@ -20,27 +20,27 @@
 
 /* ---- files ---------------------------------------------------------------------------------------------------------------- */
 
-static int format(const struct wh_record_file *file, uint64_t group, char text[TEXT_BYTES])
+static int format_record(const struct wh_record_file *file, uint64_t group, char text[TEXT_BYTES])
 {
 	return snprintf(text, TEXT_BYTES, "whorl record 1\ngroup %s\nnode %" PRIu32 "\nidentity %016" PRIx64 "\n",
 			file->group, file->node, group);
 }
 
-static enum whorl_result fail(struct wh_error *err, const struct wh_record_file *file, const char *what)
+static enum whorl_result set_file_error(struct wh_error *err, const struct wh_record_file *file, const char *what)
 {
 	return wh_error_set(err, WHORL_SYSTEM, "group.state_dir: cannot %s %s/%s: %s", what, file->directory,
 			    file->name, strerror(errno));
 }
 
 /* What stands there must be what would be written for that identity: nothing more, nothing less. */
-static bool parse(const struct wh_record_file *file, const char *text, uint64_t *group)
+static bool parse_record(const struct wh_record_file *file, const char *text, uint64_t *group)
 {
 	const char *identity = strstr(text, "\nidentity ");
 	char expected[TEXT_BYTES];
 
 	if (identity == NULL || sscanf(identity, "\nidentity %16" SCNx64, group) != 1 || *group == 0)
 		return false;
-	format(file, *group, expected);
+	format_record(file, *group, expected);
 	return strcmp(text, expected) == 0;
 }
 
@@ -75,14 +75,14 @@ static enum whorl_result load_file(void *ctx, uint64_t *group, struct wh_error *
 
 	*group = 0;
 	if (directory < 0) /* it is not made: where a disk is not mounted an empty directory would be no record */
-		return fail(err, file, "open the directory of");
+		return set_file_error(err, file, "open the directory of");
 	count = read_text(directory, file, text);
 	why = errno;
 	close(directory);
 	errno = why;
 	if (count < 0)
-		return errno == ENOENT ? WHORL_OK : fail(err, file, "read");
-	if (parse(file, text, group))
+		return errno == ENOENT ? WHORL_OK : set_file_error(err, file, "read");
+	if (parse_record(file, text, group))
 		return WHORL_OK;
 	*group = 0;
 	return wh_error_set(err, WHORL_CONFIG,
@@ -101,7 +101,7 @@ static bool write_text(int fd, const char *text, size_t bytes)
 	return count == (ptrdiff_t)bytes && fsync(fd) == 0;
 }
 
-static bool replace(int directory, const struct wh_record_file *file, const char *text, size_t bytes)
+static bool replace_record(int directory, const struct wh_record_file *file, const char *text, size_t bytes)
 {
 	char beside[sizeof(file->name) + 8];
 	bool good;
@@ -125,10 +125,10 @@ static enum whorl_result save_file(void *ctx, uint64_t group, struct wh_error *e
 	char text[TEXT_BYTES];
 
 	if (directory < 0)
-		return fail(err, file, "open the directory of");
-	bytes = format(file, group, text);
-	if (!replace(directory, file, text, (size_t)bytes))
-		result = fail(err, file, "write");
+		return set_file_error(err, file, "open the directory of");
+	bytes = format_record(file, group, text);
+	if (!replace_record(directory, file, text, (size_t)bytes))
+		result = set_file_error(err, file, "write");
 	close(directory);
 	return result;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t align(uint64_t bytes)
+static uint64_t align_bytes(uint64_t bytes)
 {
 	return (bytes + WH_ROW_ALIGN - 1) / WH_ROW_ALIGN * WH_ROW_ALIGN;
 }
@@ -67,7 +67,7 @@ static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const 
 		columns->first = wh_layout_counter(&rows->layout);
 		columns->delivered_of = wh_layout_array(&rows->layout, unordered ? subgroup->sender_count : 0);
 	}
-	rows->control_bytes = align(rows->layout.bytes);
+	rows->control_bytes = align_bytes(rows->layout.bytes);
 }
 
 /* One member's row: its length, and what of it `my_rank` sees. Returns the parts used. */
@@ -86,8 +86,8 @@ static size_t lay_row(struct wh_rows *rows, const struct wh_view *view, const st
 
 		if (sender < 0)
 			continue;
-		bytes = align(wh_slots_lay(&rows->subgroups[g].slots[sender], offset, (uint32_t)options->window,
-					   (uint32_t)options->message_bytes, apart));
+		bytes = align_bytes(wh_slots_lay(&rows->subgroups[g].slots[sender], offset, (uint32_t)options->window,
+						 (uint32_t)options->message_bytes, apart));
 		if (wh_rank_find(subgroup->members, subgroup->member_count, my_rank) >= 0)
 			parts[count++] = (struct wh_row_part){offset, bytes};
 		offset += bytes;

@@ -49,7 +49,7 @@ enum whorl_result wh_node_shut(const whorl_node *node)
 /* ---- the watch ------------------------------------------------------------------------------------------------------ */
 
 /* The end of a node that was met: a suspicion like others if it is a member. */
-static void lose(whorl_node *node, const struct wh_transport_event *event)
+static void lose_node(whorl_node *node, const struct wh_transport_event *event)
 {
 	bool left = event->kind == WH_EVENT_PEER_LEFT;
 	int rank = -1;
@@ -68,14 +68,14 @@ static void lose(whorl_node *node, const struct wh_transport_event *event)
 }
 
 /* A node, of which we are told that it does not go with us: it is not a member, or will not be for long. */
-static void part(whorl_node *node, const struct wh_transport_event *event)
+static void part_from_node(whorl_node *node, const struct wh_transport_event *event)
 {
-	lose(node, event);
+	lose_node(node, event);
 	if (node->epoch == NULL)
 		wh_join_refused(&node->join, event->node, event->text);
 }
 
-static void handle(whorl_node *node, const struct wh_transport_event *event)
+static void handle_event(whorl_node *node, const struct wh_transport_event *event)
 {
 	switch (event->kind) {
 	case WH_EVENT_IMAGE_READY:
@@ -86,10 +86,10 @@ static void handle(whorl_node *node, const struct wh_transport_event *event)
 		break;
 	case WH_EVENT_PEER_LEFT:
 	case WH_EVENT_PEER_DOWN:
-		lose(node, event);
+		lose_node(node, event);
 		break;
 	case WH_EVENT_REFUSED:
-		part(node, event);
+		part_from_node(node, event);
 		break;
 	case WH_EVENT_CONTROL:
 	case WH_EVENT_STREAM:
@@ -171,7 +171,7 @@ static void watch_roles(whorl_node *node)
 }
 
 /* Numbers last for months at the least (docs/protocol.md). Those of rounds begin anew in each view; those of claims do not. */
-static void survey(whorl_node *node, const struct wh_shard_member *member)
+static void survey_shard(whorl_node *node, const struct wh_shard_member *member)
 {
 	const whorl_subgroup *subgroup = member->subgroup;
 
@@ -196,7 +196,7 @@ size_t wh_node_watch(void *ctx)
 	if (node->may_leave)
 		return 0;
 	while (node->transport->ops->next_event(node->transport, node->event)) {
-		handle(node, node->event);
+		handle_event(node, node->event);
 		work++;
 	}
 	node->roster.quiet = work == 0;
@@ -209,7 +209,7 @@ size_t wh_node_watch(void *ctx)
 	node->surveyed_ns = now;
 	wh_node_introduce(node);
 	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->shard_member_count; i++)
-		survey(node, &node->epoch->shard_members[i]);
+		survey_shard(node, &node->epoch->shard_members[i]);
 	return work;
 }
 

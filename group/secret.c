@@ -11,7 +11,7 @@
 #define NAME_BYTES 16
 
 /* False: it does not fit. */
-static bool expand(const char *text, const char *node, char out[PATH_BYTES])
+static bool expand_path(const char *text, const char *node, char out[PATH_BYTES])
 {
 	size_t at = 0;
 
@@ -33,7 +33,7 @@ static bool can_read(const char *text, const char *node)
 {
 	char path[PATH_BYTES];
 
-	return expand(text, node, path) && access(path, R_OK) == 0;
+	return expand_path(text, node, path) && access(path, R_OK) == 0;
 }
 
 /* What {node} stands for. */
@@ -56,8 +56,8 @@ static enum whorl_result load_tls(const struct wh_group_options *group, uint32_t
 	char certificate[PATH_BYTES], key[PATH_BYTES], authority[PATH_BYTES];
 	const struct wh_secure_files files = {.certificate = certificate, .key = key, .authority = authority};
 
-	if (!expand(group->tls_certificate_file, name, certificate) || !expand(group->tls_key_file, name, key) ||
-	    !expand(group->tls_authority_file, name, authority))
+	if (!expand_path(group->tls_certificate_file, name, certificate) ||
+	    !expand_path(group->tls_key_file, name, key) || !expand_path(group->tls_authority_file, name, authority))
 		return wh_error_set(err, WHORL_CONFIG, "tls: a path is too long");
 	return wh_secure_tls_load(&files, group->name, id, &out->tls, err);
 }

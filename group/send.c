@@ -71,7 +71,7 @@ static bool is_taken(enum whorl_result result)
 
 /* The answer is given once, by one look at the gate, and the mark that the loop acts upon follows from it: what is refused is an
  * aborted claim, which no node delivers, however far the loop has come meanwhile. */
-static enum whorl_result finish(struct whorl_claim *claim, size_t bytes, bool aborted)
+static enum whorl_result finish_claim(struct whorl_claim *claim, size_t bytes, bool aborted)
 {
 	const struct wh_claim own = {.number = claim->number, .slot = claim->slot, .home = claim->home};
 	whorl_subgroup *subgroup = claim->stream;
@@ -103,14 +103,14 @@ enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes)
 		return WH_REFUSE(claim == NULL ? "no claim" : FINISHED);
 	if (__builtin_expect(bytes > claim->bytes, 0))
 		return WH_REFUSE("more than was claimed; the claim is still open");
-	return finish(claim, bytes, false);
+	return finish_claim(claim, bytes, false);
 }
 
 enum whorl_result whorl_abort(struct whorl_claim *claim)
 {
 	if (__builtin_expect(claim == NULL || claim->stream == NULL, 0))
 		return WH_REFUSE(claim == NULL ? "no claim" : FINISHED);
-	return finish(claim, 0, true);
+	return finish_claim(claim, 0, true);
 }
 
 /* ---- waiting for the window --------------------------------------------------------------------------------------------- */

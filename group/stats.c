@@ -101,7 +101,7 @@ static void copy_batch(struct whorl_batch_stats *out, const struct wh_batch_coun
 _Static_assert((int)WHORL_STAGES <= WHORL_STAGES_MAX && (int)WHORL_ENTRIES <= WHORL_STAGES_MAX, "stages have room");
 
 /* What is asked, and a struct for the answer. */
-static enum whorl_result check(const char *function, const void *whom, const size_t *size)
+static enum whorl_result check_question(const char *function, const void *whom, const size_t *size)
 {
 	if (whom == NULL)
 		return wh_refuse(function, "nothing to ask: no node, or no subgroup");
@@ -111,7 +111,7 @@ static enum whorl_result check(const char *function, const void *whom, const siz
 }
 
 /* Gives the caller as much of the struct as it knows. */
-static enum whorl_result give(void *out, size_t size, void *full, size_t full_size)
+static enum whorl_result give_answer(void *out, size_t size, void *full, size_t full_size)
 {
 	memcpy((char *)out + sizeof(size_t), (char *)full + sizeof(size_t),
 	       (size < full_size ? size : full_size) - sizeof(size_t));
@@ -166,12 +166,12 @@ enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_nod
 {
 	struct whorl_node_stats full;
 
-	if (check(__func__, node, out != NULL ? &out->size : NULL) != WHORL_OK)
+	if (check_question(__func__, node, out != NULL ? &out->size : NULL) != WHORL_OK)
 		return WHORL_INVALID;
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	full = stats_of_node(node);
-	return give(out, out->size, &full, sizeof(full));
+	return give_answer(out, out->size, &full, sizeof(full));
 }
 
 static struct whorl_subgroup_stats stats_of_subgroup(const whorl_subgroup *subgroup)
@@ -208,12 +208,12 @@ enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, stru
 {
 	struct whorl_subgroup_stats full;
 
-	if (check(__func__, subgroup, out != NULL ? &out->size : NULL) != WHORL_OK)
+	if (check_question(__func__, subgroup, out != NULL ? &out->size : NULL) != WHORL_OK)
 		return WHORL_INVALID;
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	full = stats_of_subgroup(subgroup);
-	return give(out, out->size, &full, sizeof(full));
+	return give_answer(out, out->size, &full, sizeof(full));
 }
 
 static void describe_shard_member(struct whorl_subgroup_info *info, const struct wh_epoch *epoch,
@@ -235,7 +235,7 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 	const struct wh_epoch *epoch;
 	const struct wh_shard_member *member;
 
-	if (check(__func__, subgroup, out != NULL ? &out->size : NULL) != WHORL_OK)
+	if (check_question(__func__, subgroup, out != NULL ? &out->size : NULL) != WHORL_OK)
 		return WHORL_INVALID;
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
@@ -253,7 +253,7 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 	if (member != NULL)
 		describe_shard_member(&full, epoch, member);
 	wh_rcu_read_unlock();
-	return give(out, out->size, &full, sizeof(full));
+	return give_answer(out, out->size, &full, sizeof(full));
 }
 
 enum whorl_result whorl_shard_state(const whorl_node *node, const char *subgroup, uint32_t shard)

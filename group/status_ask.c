@@ -13,7 +13,7 @@
 
 #define NO_PLACE "no place for the status"
 
-static enum whorl_result check(const char *group, uint32_t id, int timeout_ms, struct wh_error *err)
+static enum whorl_result check_target(const char *group, uint32_t id, int timeout_ms, struct wh_error *err)
 {
 	if (group == NULL || group[0] == '\0' || strlen(group) >= WH_NAME_BYTES)
 		return wh_error_set(err, WHORL_INVALID, "the name of a group has 1 to %d characters",
@@ -50,8 +50,8 @@ static enum whorl_result query_by(const struct wh_tcp_target *asked, bool verbs,
 }
 
 /* A node that answers for another is not believed. */
-static enum whorl_result believe(enum whorl_result result, const char *group, uint32_t id, struct whorl_status **out,
-				 struct wh_error *err)
+static enum whorl_result believe_answer(enum whorl_result result, const char *group, uint32_t id,
+					struct whorl_status **out, struct wh_error *err)
 {
 	if (result == WHORL_NOT_FOUND)
 		wh_error_set(err, result, "node %u of group %s is not running", id, group);
@@ -66,8 +66,8 @@ static enum whorl_result believe(enum whorl_result result, const char *group, ui
 }
 
 /* On shared memory, then where the group is on tcp, and on verbs, if it has no addresses. */
-static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, struct whorl_status **out,
-			     struct wh_error *err)
+static enum whorl_result ask_node(const char *group, uint32_t id, int timeout_ms, struct whorl_status **out,
+				  struct wh_error *err)
 {
 	char address[WH_TCP_ADDRESS_BYTES], on_verbs[WH_VERBS_ADDRESS_BYTES];
 	struct wh_tcp_target asked = {.group = group, .node = id};
@@ -82,7 +82,7 @@ static enum whorl_result ask(const char *group, uint32_t id, int timeout_ms, str
 		asked.address = on_verbs;
 		result = query_by(&asked, true, timeout_ms, out, err);
 	}
-	return believe(result, group, id, out, err);
+	return believe_answer(result, group, id, out, err);
 }
 
 enum whorl_result wh_inquiry_open(struct wh_inquiry *out, const struct wh_node_config *config, struct wh_error *err)
@@ -117,11 +117,11 @@ enum whorl_result wh_inquiry_send(const struct wh_inquiry *inquiry, uint32_t id,
 					? config->addresses[id].address
 					: address;
 	}
-	return believe(query_by(&asked, verbs, timeout_ms, out, err), asked.group, id, out, err);
+	return believe_answer(query_by(&asked, verbs, timeout_ms, out, err), asked.group, id, out, err);
 }
 
-static enum whorl_result tell(const char *function, enum whorl_result result, const struct wh_error *err, char *text,
-			      size_t bytes)
+static enum whorl_result tell_result(const char *function, enum whorl_result result, const struct wh_error *err,
+				     char *text, size_t bytes)
 {
 	if (text != NULL && bytes > 0)
 		snprintf(text, bytes, "%s",
@@ -152,22 +152,22 @@ enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struc
 		wh_error_prefix(&err, "address");
 	else
 		result = query_by(&asked, false, timeout_ms, out, &err);
-	return tell(__func__, result, &err, text, bytes);
+	return tell_result(__func__, result, &err, text, bytes);
 }
 
 enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_ms, struct whorl_status **out,
 				   char *text, size_t bytes)
 {
 	struct wh_error err = {0};
-	enum whorl_result result = check(group, id, timeout_ms, &err);
+	enum whorl_result result = check_target(group, id, timeout_ms, &err);
 
 	if (out == NULL)
 		result = wh_error_set(&err, WHORL_INVALID, NO_PLACE);
 	else
 		*out = NULL;
 	if (result == WHORL_OK)
-		result = ask(group, id, timeout_ms, out, &err);
-	return tell(__func__, result, &err, text, bytes);
+		result = ask_node(group, id, timeout_ms, out, &err);
+	return tell_result(__func__, result, &err, text, bytes);
 }
 
 enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout_ms, struct whorl_status **out,
@@ -185,10 +185,11 @@ enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout
 	else if (timeout_ms < 0)
 		wh_error_set(&err, WHORL_INVALID, "a time-out of %d ms", timeout_ms);
 	if (err.code != WHORL_OK)
-		return tell(__func__, err.code, &err, text, bytes);
+		return tell_result(__func__, err.code, &err, text, bytes);
 	result = wh_config_bind(config, &bound);
 	if (result != WHORL_OK)
-		return tell(__func__, wh_error_set(&err, result, "%s", whorl_config_error(config)), &err, text, bytes);
+		return tell_result(__func__, wh_error_set(&err, result, "%s", whorl_config_error(config)), &err, text,
+				   bytes);
 	if (id >= wh_node_config_nodes_max(&bound))
 		result = wh_error_set(&err, WHORL_INVALID, "group %s has no node %u", bound.group.name, id);
 	else
@@ -198,5 +199,5 @@ enum whorl_result whorl_status_of(whorl_config *config, uint32_t id, int timeout
 		wh_inquiry_close(&inquiry);
 	}
 	wh_node_config_free(&bound);
-	return tell(__func__, result, &err, text, bytes);
+	return tell_result(__func__, result, &err, text, bytes);
 }

@@ -22,7 +22,7 @@ static void go_wrong(struct walk *walk, const char *why)
 		walk->wrong = why;
 }
 
-static void number(struct walk *walk, uint64_t *value, size_t bytes)
+static void walk_number(struct walk *walk, uint64_t *value, size_t bytes)
 {
 	if (walk->wrong == NULL && (size_t)(walk->end - walk->at) < bytes)
 		go_wrong(walk, "it is cut off");
@@ -39,25 +39,25 @@ static void number(struct walk *walk, uint64_t *value, size_t bytes)
 	walk->at += bytes;
 }
 
-static void word(struct walk *walk, uint64_t *value)
+static void walk_u64(struct walk *walk, uint64_t *value)
 {
-	number(walk, value, 8);
+	walk_number(walk, value, 8);
 }
 
-static void half(struct walk *walk, uint32_t *value)
+static void walk_u32(struct walk *walk, uint32_t *value)
 {
 	uint64_t wide = *value;
 
-	number(walk, &wide, 4);
+	walk_number(walk, &wide, 4);
 	*value = (uint32_t)wide;
 }
 
 /* A small number, at most `most`. */
-static void small(struct walk *walk, uint32_t *value, uint32_t most)
+static void walk_small(struct walk *walk, uint32_t *value, uint32_t most)
 {
 	uint64_t wide = *value;
 
-	number(walk, &wide, 2);
+	walk_number(walk, &wide, 2);
 	if (wide > most) {
 		go_wrong(walk, "a number is out of its range");
 		wide = 0;
@@ -65,27 +65,27 @@ static void small(struct walk *walk, uint32_t *value, uint32_t most)
 	*value = (uint32_t)wide;
 }
 
-static void flag(struct walk *walk, bool *value)
+static void walk_flag(struct walk *walk, bool *value)
 {
 	uint32_t wide = *value;
 
-	small(walk, &wide, 1);
+	walk_small(walk, &wide, 1);
 	*value = wide != 0;
 }
 
 #define SMALL_ENUM(walk, type, value, most)                                                                            \
 	do {                                                                                                           \
 		uint32_t wide_ = (uint32_t)(value);                                                                    \
-		small(walk, &wide_, most);                                                                             \
+		walk_small(walk, &wide_, most);                                                                        \
 		(value) = (enum type)wide_;                                                                            \
 	} while (0)
 
 /* `bytes` with the zero. It may end up on a terminal: of what controls one nothing is taken over. */
-static void text(struct walk *walk, char *value, size_t bytes)
+static void walk_text(struct walk *walk, char *value, size_t bytes)
 {
 	uint32_t length = walk->writes ? (uint32_t)strnlen(value, bytes - 1) : 0;
 
-	small(walk, &length, (uint32_t)bytes - 1);
+	walk_small(walk, &length, (uint32_t)bytes - 1);
 	if ((size_t)(walk->end - walk->at) < length)
 		go_wrong(walk, "it is cut off");
 	if (walk->wrong != NULL)
@@ -108,10 +108,10 @@ static void walk_head(struct walk *walk, uint32_t *version)
 {
 	uint32_t magic = MAGIC;
 
-	half(walk, &magic);
+	walk_u32(walk, &magic);
 	if (magic != MAGIC)
 		go_wrong(walk, "it is none");
-	half(walk, version);
+	walk_u32(walk, version);
 }
 
 static void walk_node_stats(struct walk *walk, struct whorl_node_stats *stats)
@@ -126,19 +126,19 @@ static void walk_node_stats(struct walk *walk, struct whorl_node_stats *stats)
 
 	stats->size = sizeof *stats;
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		word(walk, words[i]);
+		walk_u64(walk, words[i]);
 	for (int stage = 0; stage < WHORL_STAGES_MAX; stage++)
-		word(walk, &stats->change_ns[stage]);
+		walk_u64(walk, &stats->change_ns[stage]);
 	for (int stage = 0; stage < WHORL_STAGES_MAX; stage++)
-		word(walk, &stats->entry_ns[stage]);
+		walk_u64(walk, &stats->entry_ns[stage]);
 }
 
 static void walk_batch(struct walk *walk, struct whorl_batch_stats *batch)
 {
-	word(walk, &batch->batches);
-	word(walk, &batch->events);
+	walk_u64(walk, &batch->batches);
+	walk_u64(walk, &batch->events);
 	for (size_t i = 0; i < sizeof batch->histogram / sizeof batch->histogram[0]; i++)
-		word(walk, &batch->histogram[i]);
+		walk_u64(walk, &batch->histogram[i]);
 }
 
 static void walk_subgroup_stats(struct walk *walk, struct whorl_subgroup_stats *stats)
@@ -152,8 +152,8 @@ static void walk_subgroup_stats(struct walk *walk, struct whorl_subgroup_stats *
 
 	stats->size = sizeof *stats;
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		word(walk, words[i]);
-	half(walk, &stats->slowest_member);
+		walk_u64(walk, words[i]);
+	walk_u32(walk, &stats->slowest_member);
 	walk_batch(walk, &stats->send);
 	walk_batch(walk, &stats->receive);
 	walk_batch(walk, &stats->deliver);
@@ -162,38 +162,38 @@ static void walk_subgroup_stats(struct walk *walk, struct whorl_subgroup_stats *
 static void walk_member(struct walk *walk, struct whorl_status_member *member)
 {
 	member->size = sizeof *member;
-	small(walk, &member->id, WH_NODES_MAX - 1);
-	word(walk, &member->incarnation);
-	word(walk, &member->heard_ms);
+	walk_small(walk, &member->id, WH_NODES_MAX - 1);
+	walk_u64(walk, &member->incarnation);
+	walk_u64(walk, &member->heard_ms);
 	SMALL_ENUM(walk, whorl_suspicion, member->suspicion, WHORL_IS_FAILED);
-	flag(walk, &member->overdue);
+	walk_flag(walk, &member->overdue);
 }
 
 static void walk_place(struct walk *walk, struct whorl_status_place *place)
 {
 	place->size = sizeof *place;
-	small(walk, &place->id, WH_NODES_MAX - 1);
-	flag(walk, &place->sends);
-	flag(walk, &place->rests);
-	word(walk, &place->received_num);
-	word(walk, &place->delivered_num);
+	walk_small(walk, &place->id, WH_NODES_MAX - 1);
+	walk_flag(walk, &place->sends);
+	walk_flag(walk, &place->rests);
+	walk_u64(walk, &place->received_num);
+	walk_u64(walk, &place->delivered_num);
 }
 
 static void walk_shard(struct walk *walk, struct whorl_status_shard *shard)
 {
 	shard->size = sizeof *shard;
-	text(walk, shard->name, sizeof shard->name);
-	small(walk, &shard->shard, WH_SHARDS_MAX - 1);
-	small(walk, &shard->shards, WH_SHARDS_MAX);
-	flag(walk, &shard->ordered);
-	flag(walk, &shard->lost);
+	walk_text(walk, shard->name, sizeof shard->name);
+	walk_small(walk, &shard->shard, WH_SHARDS_MAX - 1);
+	walk_small(walk, &shard->shards, WH_SHARDS_MAX);
+	walk_flag(walk, &shard->ordered);
+	walk_flag(walk, &shard->lost);
 	SMALL_ENUM(walk, whorl_shard_condition, shard->condition, WHORL_SHARD_GONE);
-	small(walk, &shard->members, WH_NODES_MAX);
-	small(walk, &shard->senders, WH_NODES_MAX);
-	small(walk, &shard->resting, WH_NODES_MAX);
-	half(walk, &shard->window);
-	half(walk, &shard->message_bytes);
-	small(walk, &shard->place_count, WH_NODES_MAX);
+	walk_small(walk, &shard->members, WH_NODES_MAX);
+	walk_small(walk, &shard->senders, WH_NODES_MAX);
+	walk_small(walk, &shard->resting, WH_NODES_MAX);
+	walk_u32(walk, &shard->window);
+	walk_u32(walk, &shard->message_bytes);
+	walk_small(walk, &shard->place_count, WH_NODES_MAX);
 }
 
 /* All but what is behind pointers. */
@@ -204,30 +204,30 @@ static void walk_status(struct walk *walk, struct whorl_status *status)
 	walk_head(walk, &version);
 	if (version != WH_STATUS_VERSION)
 		go_wrong(walk, "it is of another version");
-	text(walk, status->version, sizeof status->version);
-	text(walk, status->group, sizeof status->group);
-	small(walk, &status->id, WH_NODES_MAX - 1);
-	half(walk, &status->pid);
-	word(walk, &status->incarnation);
-	word(walk, &status->identity);
-	word(walk, &status->other);
+	walk_text(walk, status->version, sizeof status->version);
+	walk_text(walk, status->group, sizeof status->group);
+	walk_small(walk, &status->id, WH_NODES_MAX - 1);
+	walk_u32(walk, &status->pid);
+	walk_u64(walk, &status->incarnation);
+	walk_u64(walk, &status->identity);
+	walk_u64(walk, &status->other);
 	SMALL_ENUM(walk, whorl_standing, status->standing, WHORL_HAS_FAILED);
 	SMALL_ENUM(walk, whorl_result, status->result, UINT8_MAX); /* a later one has no text, and that is all */
-	text(walk, status->error, sizeof status->error);
-	text(walk, status->progress, sizeof status->progress);
-	flag(walk, &status->ready);
-	half(walk, &status->failure_timeout_ms);
-	word(walk, &status->view);
-	small(walk, &status->voters, WH_NODES_MAX);
-	half(walk, &status->leader);
-	half(walk, &status->tie_breaker);
-	flag(walk, &status->quorum);
+	walk_text(walk, status->error, sizeof status->error);
+	walk_text(walk, status->progress, sizeof status->progress);
+	walk_flag(walk, &status->ready);
+	walk_u32(walk, &status->failure_timeout_ms);
+	walk_u64(walk, &status->view);
+	walk_small(walk, &status->voters, WH_NODES_MAX);
+	walk_u32(walk, &status->leader);
+	walk_u32(walk, &status->tie_breaker);
+	walk_flag(walk, &status->quorum);
 	SMALL_ENUM(walk, whorl_change_step, status->change, WHORL_CHANGE_SETTLED);
-	word(walk, &status->change_ms);
-	small(walk, &status->member_count, WH_NODES_MAX);
+	walk_u64(walk, &status->change_ms);
+	walk_small(walk, &status->member_count, WH_NODES_MAX);
 	walk_node_stats(walk, status->stats);
-	half(walk, &status->shard_count);
-	half(walk, &status->shards_left_off);
+	walk_u32(walk, &status->shard_count);
+	walk_u32(walk, &status->shards_left_off);
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------------------------------*/
@@ -311,7 +311,7 @@ bool wh_status_is_question(const void *bytes, size_t count)
 }
 
 /* An array of what there are `count` of. No more than bytes follow, so a great number cannot ask for much. */
-static void *array(struct walk *walk, uint32_t count, size_t each, bool *enough)
+static void *make_array(struct walk *walk, uint32_t count, size_t each, bool *enough)
 {
 	void *memory = NULL;
 
@@ -337,7 +337,7 @@ static void read_members(struct walk *walk, struct whorl_status *status, bool *e
 	uint32_t count = status->member_count;
 
 	status->member_count = 0;
-	status->members = array(walk, count, sizeof *status->members, enough);
+	status->members = make_array(walk, count, sizeof *status->members, enough);
 	for (uint32_t i = 0; status->members != NULL && i < count; i++) {
 		walk_member(walk, &status->members[i]);
 		if (is_member(status, status->members[i].id))
@@ -355,13 +355,13 @@ static void read_shard(struct walk *walk, const struct whorl_status *status, str
 	count = shard->place_count;
 	shard->place_count = 0;
 	if (shard->condition != WHORL_SHARD_GONE) {
-		shard->stats = array(walk, 1, sizeof *shard->stats, enough);
+		shard->stats = make_array(walk, 1, sizeof *shard->stats, enough);
 		if (shard->stats != NULL)
 			walk_subgroup_stats(walk, shard->stats);
 	}
 	if (count != (shard->condition == WHORL_SHARD_GONE ? 0 : shard->members))
 		go_wrong(walk, "the members of a shard are not as many as it says");
-	shard->places = array(walk, count, sizeof *shard->places, enough);
+	shard->places = make_array(walk, count, sizeof *shard->places, enough);
 	for (uint32_t i = 0; shard->places != NULL && i < count; i++) {
 		walk_place(walk, &shard->places[i]);
 		if (!is_member(status, shard->places[i].id))
@@ -381,7 +381,7 @@ static void read_status(struct walk *walk, struct whorl_status *status, bool *en
 	if (status->member_count > 0 && status->leader != WHORL_NOBODY && !is_member(status, status->leader))
 		go_wrong(walk, "its leader is no member");
 	if (*enough)
-		status->shards = array(walk, count, sizeof *status->shards, enough);
+		status->shards = make_array(walk, count, sizeof *status->shards, enough);
 	for (uint32_t i = 0; status->shards != NULL && i < count && *enough && walk->wrong == NULL; i++) {
 		read_shard(walk, status, &status->shards[i], enough);
 		status->shard_count++; /* what it has of memory is freed in any case */

@@ -11,7 +11,7 @@
 
 /* ---- hooks ----------------------------------------------------------------------------------------------------------- */
 
-static void name(struct wh_position *out, const struct wh_view *view, uint32_t rank, uint64_t next)
+static void name_sender(struct wh_position *out, const struct wh_view *view, uint32_t rank, uint64_t next)
 {
 	out->of[out->count++] =
 		(struct wh_position_of){.id = view->ids[rank], .next = next, .incarnation = view->incarnations[rank]};
@@ -33,11 +33,11 @@ static void name_all(const whorl_subgroup *subgroup, const struct wh_shard_membe
 		bool knows = !sends && subgroup->had[id] != WH_UNKNOWN;
 
 		if (!named[id])
-			name(out, view, rank, knows ? subgroup->had[id] : 0);
+			name_sender(out, view, rank, knows ? subgroup->had[id] : 0);
 	}
 }
 
-static bool position(void *ctx, struct wh_position *out, uint64_t *view, uint32_t *shard)
+static bool find_position(void *ctx, struct wh_position *out, uint64_t *view, uint32_t *shard)
 {
 	whorl_subgroup *subgroup = ctx;
 	const struct wh_epoch *epoch = subgroup->node->epoch;
@@ -54,7 +54,7 @@ static bool position(void *ctx, struct wh_position *out, uint64_t *view, uint32_
 		uint64_t next = member->mc != NULL ? wh_multicast_next(member->mc, s) : subgroup->had[id];
 
 		if (next != WH_UNKNOWN)
-			name(out, epoch->view, member->layout->senders[s], next);
+			name_sender(out, epoch->view, member->layout->senders[s], next);
 	}
 	if (subgroup->mode != WH_MODE_ORDERED)
 		name_all(subgroup, member, out);
@@ -67,7 +67,7 @@ static bool has_entered(const struct wh_view_subgroup *layout, uint32_t rank)
 }
 
 /* Members that have been there longer first: they are likelier to have it. */
-static uint32_t givers(void *ctx, uint32_t *ids, uint32_t max)
+static uint32_t find_givers(void *ctx, uint32_t *ids, uint32_t max)
 {
 	whorl_subgroup *subgroup = ctx;
 	const struct wh_epoch *epoch = subgroup->node->epoch;
@@ -93,7 +93,7 @@ static bool hears_quorum(void *ctx)
 	return epoch != NULL && epoch->change.suspicion.quorum;
 }
 
-static bool say(whorl_subgroup *subgroup, uint32_t node, enum wh_wire_kind kind)
+static bool send_control(whorl_subgroup *subgroup, uint32_t node, enum wh_wire_kind kind)
 {
 	const struct wh_wire message = {.kind = kind, .subgroup = subgroup->configured};
 
@@ -120,22 +120,22 @@ static bool may_give(void *ctx, uint32_t to)
 	return gives < GIVES_MAX;
 }
 
-static bool ask(void *ctx, uint32_t node)
+static bool ask_for_state(void *ctx, uint32_t node)
 {
-	return say(ctx, node, WH_WIRE_STATE_WANTED);
+	return send_control(ctx, node, WH_WIRE_STATE_WANTED);
 }
 
-static bool decline(void *ctx, uint32_t node)
+static bool decline_to_give(void *ctx, uint32_t node)
 {
-	return say(ctx, node, WH_WIRE_NO_STATE);
+	return send_control(ctx, node, WH_WIRE_NO_STATE);
 }
 
-static void upcall(void *ctx, const struct whorl_message *messages, size_t count)
+static void upcall_messages(void *ctx, const struct whorl_message *messages, size_t count)
 {
 	wh_node_upcall(ctx, messages, count);
 }
 
-static void restored(void *ctx)
+static void note_restored(void *ctx)
 {
 	whorl_subgroup *subgroup = ctx;
 
@@ -143,7 +143,7 @@ static void restored(void *ctx)
 	wh_node_state_restored(subgroup->node);
 }
 
-static void failed(void *ctx, enum whorl_result code, const char *why)
+static void fail_restoring(void *ctx, enum whorl_result code, const char *why)
 {
 	whorl_subgroup *subgroup = ctx;
 
@@ -187,15 +187,15 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.timeout_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS,
 		.upcall_ns = UPCALL_NS,
 		.ctx = subgroup,
-		.position = position,
-		.givers = givers,
+		.position = find_position,
+		.givers = find_givers,
 		.may_give = may_give,
 		.hears_quorum = hears_quorum,
-		.ask = ask,
-		.decline = decline,
-		.upcall = upcall,
-		.restored = restored,
-		.failed = failed,
+		.ask = ask_for_state,
+		.decline = decline_to_give,
+		.upcall = upcall_messages,
+		.restored = note_restored,
+		.failed = fail_restoring,
 		.job_begins = job_begins,
 		.job_ends = job_ends,
 		.log = log_text,
@@ -224,7 +224,7 @@ bool wh_node_begins(const whorl_subgroup *subgroup, const struct wh_shard_member
 	return subgroup->state != NULL && has_entered(member->layout, rank);
 }
 
-static void transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoch, const struct wh_shard_member *member)
+static void begin_transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
 	int giver = giver_of(member->layout);
 
@@ -239,7 +239,7 @@ static void transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoch, con
 void wh_node_state_wanted(whorl_subgroup *subgroup, uint32_t from)
 {
 	if (subgroup->state == NULL)
-		(void)say(subgroup, from, WH_WIRE_NO_STATE);
+		(void)send_control(subgroup, from, WH_WIRE_NO_STATE);
 	else if (is_with_me(subgroup->node, from))
 		wh_state_give(subgroup->state, from);
 	else
@@ -292,7 +292,7 @@ void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch)
 		if (member == NULL)
 			wh_state_leave(subgroup->state);
 		else
-			transfer(subgroup, epoch, member);
+			begin_transfer(subgroup, epoch, member);
 	}
 }
 

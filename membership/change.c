@@ -62,7 +62,7 @@ void wh_change_close(struct wh_change *change)
 
 /* ---- looking ------------------------------------------------------------------------------------------------------ */
 
-static uint32_t members(const struct wh_change *change)
+static uint32_t member_count(const struct wh_change *change)
 {
 	return change->view->members;
 }
@@ -77,9 +77,9 @@ static bool breaks_barrier(const struct wh_change *change, uint32_t rank)
 
 /* Every member that I trust suspects all those before me. What one of the suspects has said to such a member is then known:
  * the member has seen it before it suspected, and I see what the member made of it. */
-static bool barrier(const struct wh_change *change)
+static bool is_past_barrier(const struct wh_change *change)
 {
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (wh_change_trusts(change, rank) && breaks_barrier(change, rank))
 			return false;
 	return true;
@@ -118,7 +118,7 @@ static bool is_time_to_stop(const struct wh_change *change)
 /* ---- the decision ----------------------------------------------------------------------------------------------------- */
 
 /* My row says the decision of rank `by`. Its values first, and only once; they never change. */
-static void agree(struct wh_change *change, uint32_t by)
+static void publish_decision(struct wh_change *change, uint32_t by)
 {
 	const struct wh_to to = change->heartbeat->peers;
 
@@ -176,7 +176,7 @@ static bool all_are_ready(const struct wh_change *change)
 {
 	uint64_t ticket = wh_ticket(wh_change_me(change), change->attempt);
 
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (wh_change_trusts(change, rank) && (!wh_row_flag(change, rank, change->columns.wedged) ||
 						       wh_row(change, rank, change->columns.acknowledged) != ticket))
 			return false;
@@ -204,7 +204,7 @@ static size_t decide(struct wh_change *change)
 	for (uint32_t g = 0; g < change->columns.cut.count; g++)
 		change->cuts[g] = cut_of(change, &change->cuts_from[g]);
 	wh_event(change->diag, "decide", change->view->number, change->attempt, 0);
-	agree(change, wh_change_me(change));
+	publish_decision(change, wh_change_me(change));
 	return 1;
 }
 
@@ -214,7 +214,7 @@ static int decided_row(const struct wh_change *change)
 	uint64_t highest = 0;
 	int best = -1;
 
-	for (uint32_t rank = 0; rank < members(change); rank++) {
+	for (uint32_t rank = 0; rank < member_count(change); rank++) {
 		uint64_t agreed = wh_change_reads(change, rank) ? wh_row(change, rank, change->columns.agreed) : 0;
 
 		if (agreed > highest) {
@@ -234,12 +234,12 @@ static size_t propose_and_decide(struct wh_change *change)
 }
 
 /* As leader. What may have been decided before me is decided again under my rank; only if there is nothing is it mine. */
-static size_t lead(struct wh_change *change)
+static size_t lead_change(struct wh_change *change)
 {
 	uint32_t me = wh_change_me(change);
 	int decided;
 
-	if (change->agreed == (uint64_t)me + 1 || !barrier(change))
+	if (change->agreed == (uint64_t)me + 1 || !is_past_barrier(change))
 		return 0;
 	decided = decided_row(change);
 	if (decided < 0)
@@ -247,7 +247,7 @@ static size_t lead(struct wh_change *change)
 	if (!wh_suspicion_heeds(change) || !take_decision(change, (uint32_t)decided))
 		return 0;
 	wh_event(change->diag, "adopt", change->view->number, (uint64_t)decided, 0);
-	agree(change, me);
+	publish_decision(change, me);
 	return 1;
 }
 
@@ -261,7 +261,7 @@ static size_t echo(struct wh_change *change, uint32_t lead)
 	    !take_decision(change, lead))
 		return 0;
 	wh_event(change->diag, "echo", change->view->number, lead, 0);
-	agree(change, lead);
+	publish_decision(change, lead);
 	return 1;
 }
 
@@ -282,7 +282,7 @@ static bool all_say_the_same(const struct wh_change *change)
 {
 	if (change->agreed == 0)
 		return false;
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (wh_change_trusts(change, rank) && !says_the_same(change, rank))
 			return false;
 	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
@@ -301,7 +301,7 @@ static bool others_are_there(const struct wh_change *change)
  * decision is not mine I may have been left out, and not have looked yet. */
 static size_t catch_up(struct wh_change *change)
 {
-	for (uint32_t rank = 0; rank < members(change); rank++) {
+	for (uint32_t rank = 0; rank < member_count(change); rank++) {
 		if (rank == wh_change_me(change) || !wh_change_trusts(change, rank) ||
 		    !wh_row_flag(change, rank, change->columns.installed) ||
 		    (!read_decision(change, rank) && !wh_suspicion_heeds(change)))
@@ -310,14 +310,14 @@ static size_t catch_up(struct wh_change *change)
 			return 0;
 		wh_event(change->diag, "catch up", change->view->number, rank, 0);
 		if (change->agreed == 0)
-			agree(change, (uint32_t)wh_row(change, rank, change->columns.agreed) - 1);
+			publish_decision(change, (uint32_t)wh_row(change, rank, change->columns.agreed) - 1);
 		change->settled = true;
 		return 1;
 	}
 	return 0;
 }
 
-static size_t settle(struct wh_change *change)
+static size_t settle_decision(struct wh_change *change)
 {
 	size_t work = 0;
 
@@ -332,7 +332,7 @@ static size_t settle(struct wh_change *change)
 	return work;
 }
 
-static size_t finish(struct wh_change *change)
+static size_t finish_change(struct wh_change *change)
 {
 	bool done = false;
 	size_t work = change->on.deliver(change->ctx, change->cuts, &done);
@@ -350,7 +350,7 @@ static size_t finish(struct wh_change *change)
 /* ---- members that hold up the others --------------------------------------------------------------------------------- */
 
 /* Do I wait for something that `rank` should have said? */
-static bool lags(const struct wh_change *change, uint32_t rank, uint32_t lead)
+static bool is_lagging(const struct wh_change *change, uint32_t rank, uint32_t lead)
 {
 	uint32_t me = wh_change_me(change);
 
@@ -358,7 +358,7 @@ static bool lags(const struct wh_change *change, uint32_t rank, uint32_t lead)
 		return wh_row(change, rank, change->columns.agreed) != change->agreed;
 	if (lead != me)
 		return rank == lead;
-	if (!barrier(change))
+	if (!is_past_barrier(change))
 		return breaks_barrier(change, rank);
 	return !wh_row_flag(change, rank, change->columns.wedged) ||
 	       wh_row(change, rank, change->columns.acknowledged) != wh_ticket(me, change->attempt);
@@ -366,7 +366,7 @@ static bool lags(const struct wh_change *change, uint32_t rank, uint32_t lead)
 
 /* A member that is heard and does not go along (its memory is out, its messages do not get through) would hold up all for
  * ever. */
-static void watch(struct wh_change *change, size_t work)
+static void watch_members(struct wh_change *change, size_t work)
 {
 	uint64_t now = change->loop->now_ns, patience = STANDING_TIMEOUTS * change->heartbeat->timeout_ns;
 	uint32_t lead = wh_change_leader(change), me = wh_change_me(change);
@@ -378,8 +378,8 @@ static void watch(struct wh_change *change, size_t work)
 	if (now - change->standing_ns <= (lead == me ? patience : 2 * patience))
 		return;
 	change->standing_ns = now;
-	for (uint32_t rank = 0; rank < members(change); rank++)
-		if (rank != me && wh_change_trusts(change, rank) && lags(change, rank, lead))
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
+		if (rank != me && wh_change_trusts(change, rank) && is_lagging(change, rank, lead))
 			wh_suspicion_lags(change, rank);
 }
 
@@ -416,15 +416,15 @@ size_t wh_change_step(struct wh_change *change)
 	lead_rank = wh_change_leader(change);
 	if (!change->settled) {
 		if (lead_rank == wh_change_me(change))
-			work += lead(change);
+			work += lead_change(change);
 		else if (change->agreed == 0)
 			work += wh_acknowledge_proposal(change);
 		if (lead_rank != wh_change_me(change))
 			work += echo(change, lead_rank);
-		work += settle(change);
+		work += settle_decision(change);
 	}
 	if (change->settled)
-		return work + finish(change);
-	watch(change, work);
+		return work + finish_change(change);
+	watch_members(change, work);
 	return work;
 }

@@ -67,7 +67,7 @@ static bool is_awaited(const struct wh_join *join, uint32_t node)
 /* ---- may a view be formed? (0032) ------------------------------------------------------------------------------------ */
 
 /* A node that is there, this one included, and has been counted in a group before; -1: none. */
-static int recorded(const struct wh_join *join)
+static int find_recorded(const struct wh_join *join)
 {
 	const struct wh_roster *roster = join->roster;
 
@@ -98,7 +98,7 @@ static bool may_form(const struct wh_join *join, uint32_t count)
 		return true;
 	if (join->rule != WH_FORM_MAJORITY || 2 * count <= join->configured)
 		return false;
-	return !join->records || join->forced || recorded(join) < 0;
+	return !join->records || join->forced || find_recorded(join) < 0;
 }
 
 bool wh_form_agrees(const struct wh_join *join, uint32_t from, const struct wh_view *view)
@@ -143,7 +143,7 @@ static bool knows_all(const struct wh_join *join)
 
 /* This node gives up; its program is told why. */
 WH_PRINTF(2, 3)
-static bool refuse(struct wh_join *join, const char *format, ...)
+static bool fail_as_refused(struct wh_join *join, const char *format, ...)
 {
 	char why[1024];
 	va_list arguments;
@@ -155,7 +155,8 @@ static bool refuse(struct wh_join *join, const char *format, ...)
 	return true;
 }
 
-static size_t invite(struct wh_join *join, const struct wh_newcomer *newcomers, uint32_t count, uint32_t voters)
+static size_t invite_newcomers(struct wh_join *join, const struct wh_newcomer *newcomers, uint32_t count,
+			       uint32_t voters)
 {
 	const struct wh_env *env = join->roster->diag->env;
 	struct wh_loop *loop = join->roster->loop;
@@ -169,13 +170,14 @@ static size_t invite(struct wh_join *join, const struct wh_newcomer *newcomers, 
 		return 0;
 	}
 	if (!wh_is_first_view(key))
-		return refuse(join, "so many first views have come to nothing that there are no names for more");
+		return fail_as_refused(join,
+				       "so many first views have come to nothing that there are no names for more");
 	result = wh_view_create(&view, group, newcomers, count, voters, join->layout, &err);
 
 	if (result == WHORL_MEMORY)
 		return 0; /* in the next pass */
 	if (result != WHORL_OK)
-		return refuse(join, "%s", err.text);
+		return fail_as_refused(join, "%s", err.text);
 	if (wh_join_requests_invite(join->requests, view, key, true) != WHORL_OK) {
 		wh_view_free(view);
 		return 0; /* no memory: in the next pass */
@@ -201,11 +203,11 @@ static uint32_t find_formers(const struct wh_join *join, struct wh_newcomer newc
 /* The quorum is one of all configured nodes. */
 static size_t invite_formers(struct wh_join *join, const struct wh_newcomer *newcomers, uint32_t count)
 {
-	return invite(join, newcomers, count, join->configured);
+	return invite_newcomers(join, newcomers, count, join->configured);
 }
 
 /* Forms a view when it can be formed. That is for the lowest id to do; where it could and says nothing, the others do not wait for it. */
-static size_t coordinate(struct wh_join *join)
+static size_t coordinate_forming(struct wh_join *join)
 {
 	const struct wh_roster *roster = join->roster;
 	struct wh_newcomer newcomers[WH_NODES_MAX];
@@ -228,13 +230,13 @@ static size_t coordinate(struct wh_join *join)
 }
 
 /* No other node of the group is there but nodes that seek, as this one does. */
-static size_t found(struct wh_join *join)
+static size_t found_group(struct wh_join *join)
 {
 	struct wh_newcomer me = {join->roster->id, join->roster->incarnation};
 
 	if (join->record != 0 && !join->forced)
 		return 0;
-	return invite(join, &me, 1, 1);
+	return invite_newcomers(join, &me, 1, 1);
 }
 
 /* Too many of the configured nodes are configured otherwise. */
@@ -263,14 +265,15 @@ bool wh_form_is_forbidden(struct wh_join *join)
 		if (!known->introduced)
 			continue;
 		if (known->standing == WH_MEMBER_OF)
-			return refuse(join,
-				      "told to form a group, but node %u is a member of group %016" PRIx64
-				      ", in view %" PRIu64
-				      ": start this node without that word to join it, or end that group",
-				      node, known->group, known->view);
+			return fail_as_refused(join,
+					       "told to form a group, but node %u is a member of group %016" PRIx64
+					       ", in view %" PRIu64
+					       ": start this node without that word to join it, or end that group",
+					       node, known->group, known->view);
 		if ((known->follows && !follows_me) || known->forced)
-			return refuse(join, "told to form a group, but node %u is %s: wait until it has, and join it",
-				      node, known->follows ? "invited into one" : "told so as well");
+			return fail_as_refused(
+				join, "told to form a group, but node %u is %s: wait until it has, and join it", node,
+				known->follows ? "invited into one" : "told so as well");
 	}
 	return false;
 }
@@ -282,7 +285,7 @@ static bool refuse_beside_silent(struct wh_join *join)
 
 	for (uint32_t node = 0; node < roster->nodes; node++)
 		if (roster->known_nodes[node].incarnation != 0 && !roster->known_nodes[node].introduced)
-			return refuse(
+			return fail_as_refused(
 				join,
 				"told to form a group, but node %u is there and says nothing: it may be a member; end it first",
 				node);
@@ -322,14 +325,14 @@ static size_t form_by_force(struct wh_join *join)
 		return 0;
 	}
 	if (is_silent)
-		return refuse(join,
-			      "told to form a group, but node %u (pid %d) is there and may be a member; end it first",
-			      node, pid);
+		return fail_as_refused(
+			join, "told to form a group, but node %u (pid %d) is there and may be a member; end it first",
+			node, pid);
 	if (join->waits_ns == 0)
 		warn_of_absent(join);
 	join->waits_ns = join->waits_ns == 0 ? now : join->waits_ns;
 	if (!join->records || join->rule != WH_FORM_MAJORITY)
-		return found(join);
+		return found_group(join);
 	count = find_formers(join, newcomers);
 	if (count < join->configured && now < join->waits_ns + join->start_timeout_ns) {
 		wh_loop_at(join->roster->loop, join->waits_ns + join->start_timeout_ns);
@@ -340,10 +343,11 @@ static size_t form_by_force(struct wh_join *join)
 	wh_loop_at(join->roster->loop, join->waits_ns + patience_ns);
 	return now < join->waits_ns + patience_ns
 		       ? 0
-		       : refuse(join,
-				"told to form a group, but of %u configured nodes %u are there: with state_dir it takes more than "
-				"half; start more of them, or lower `nodes` in the file of all",
-				join->configured, count);
+		       : fail_as_refused(
+				 join,
+				 "told to form a group, but of %u configured nodes %u are there: with state_dir it takes more than "
+				 "half; start more of them, or lower `nodes` in the file of all",
+				 join->configured, count);
 }
 
 /* The nodes are there, and too few of them go with this one: for good. */
@@ -354,9 +358,10 @@ static bool is_hopeless(struct wh_join *join)
 
 	if (join->founder >= 0 || join->forced || !cannot_form(join, &other))
 		return false;
-	return refuse(join, "those that go with this node are no majority of %u: of node %u the %s from those here%s%s",
-		      join->configured, other, roster->known_nodes[other].differs, join->refusal[0] != '\0' ? ": " : "",
-		      join->refusal);
+	return fail_as_refused(
+		join, "those that go with this node are no majority of %u: of node %u the %s from those here%s%s",
+		join->configured, other, roster->known_nodes[other].differs, join->refusal[0] != '\0' ? ": " : "",
+		join->refusal);
 }
 
 /* This node's own invitation, if something speaks against it now. */
@@ -396,8 +401,8 @@ size_t wh_join_form(struct wh_join *join)
 	if (forced_other(join) >= 0)
 		return 0;
 	if (join->founder >= 0)
-		return (uint32_t)join->founder == roster->id ? found(join) : 0;
-	return coordinate(join);
+		return (uint32_t)join->founder == roster->id ? found_group(join) : 0;
+	return coordinate_forming(join);
 }
 
 /* ---- for people ---------------------------------------------------------------------------------------------------------- */
@@ -418,7 +423,7 @@ static void explain_founder(const struct wh_join *join, char *text, size_t bytes
 static void explain_missing(const struct wh_join *join, char *text, size_t bytes)
 {
 	const struct wh_roster *roster = join->roster;
-	int other = join->records ? recorded(join) : -1, forced = forced_other(join);
+	int other = join->records ? find_recorded(join) : -1, forced = forced_other(join);
 	bool all = true;
 
 	if (forced >= 0) {

@@ -78,7 +78,7 @@ static void on_bytes(struct wh_heard *heard, uint64_t now, uint64_t arrived)
 				   .deaf_ns = heard->deaf_ns != 0 ? now : 0};
 }
 
-static void look(struct wh_heartbeat *heartbeat, uint64_t now, uint32_t rank, bool late)
+static void look_at_member(struct wh_heartbeat *heartbeat, uint64_t now, uint32_t rank, bool late)
 {
 	const uint64_t *arrivals = heartbeat->sst->image->arrived;
 	struct wh_heard *heard = &heartbeat->heard[rank];
@@ -123,7 +123,7 @@ bool wh_heartbeat_step(struct wh_heartbeat *heartbeat)
 	if (!wh_heartbeat_beat(heartbeat))
 		return false;
 	for (uint32_t i = 0; i < heartbeat->peers.count; i++)
-		look(heartbeat, now, heartbeat->peers.ranks[i], late);
+		look_at_member(heartbeat, now, heartbeat->peers.ranks[i], late);
 	heartbeat->looked_ns = now;
 	return true;
 }

@@ -25,7 +25,7 @@ void wh_join_close(struct wh_join *join)
 /* ---- what I am --------------------------------------------------------------------------------------------------------- */
 
 /* Members that hear no quorum can let no node in. */
-static bool outdoes(const struct wh_known_node *one, const struct wh_known_node *other)
+static bool is_better_member(const struct wh_known_node *one, const struct wh_known_node *other)
 {
 	return one->quorum != other->quorum ? one->quorum : one->view > other->view;
 }
@@ -40,7 +40,7 @@ int wh_join_member(const struct wh_join *join)
 		const struct wh_known_node *known = &roster->known_nodes[node];
 
 		if (known->introduced && known->differs == NULL && known->standing == WH_MEMBER_OF &&
-		    (found < 0 || outdoes(known, &roster->known_nodes[found])))
+		    (found < 0 || is_better_member(known, &roster->known_nodes[found])))
 			found = (int)node;
 	}
 	return found;
@@ -128,7 +128,7 @@ void wh_join_follow(struct wh_join *join, struct wh_view *view, uint64_t key, ui
 
 /* An invitation into a later view counts if its key is greater. One into a first view counts while no other does; but for
  * that, of the same coordinator the last, until I am there: then I have promised to go on in it. */
-static bool counts(const struct wh_join *join, uint32_t from, uint64_t key)
+static bool may_follow(const struct wh_join *join, uint32_t from, uint64_t key)
 {
 	bool follows = join->state != WH_JOIN_SEEKING;
 
@@ -168,7 +168,7 @@ static bool on_view_message(struct wh_join *join, uint32_t node, const struct wh
 	struct wh_error err;
 	enum whorl_result result;
 
-	if (!counts(join, node, message->key))
+	if (!may_follow(join, node, message->key))
 		return true;
 	result = wh_view_parts_take(&join->parts, message);
 	if (result == WHORL_AGAIN || result == WHORL_MEMORY)
@@ -315,7 +315,7 @@ static void look_after(struct wh_join *join)
 
 /* ---- asking -------------------------------------------------------------------------------------------------------------- */
 
-static size_t ask(struct wh_join *join)
+static size_t ask_to_join(struct wh_join *join)
 {
 	struct wh_roster *roster = join->roster;
 	const struct wh_wire request = {.kind = WH_WIRE_JOIN,
@@ -395,7 +395,7 @@ static bool say_there(struct wh_join *join, bool ready)
 	return join->by == join->roster->id || wh_roster_send(join->roster, join->by, &there);
 }
 
-static size_t arrive(struct wh_join *join)
+static size_t come_into_view(struct wh_join *join)
 {
 	bool late;
 
@@ -444,14 +444,14 @@ size_t wh_join_step(struct wh_join *join)
 	if (join->state == WH_JOIN_IN || is_refused(join) || wh_form_is_forbidden(join))
 		return 0;
 	if (join->state != WH_JOIN_SEEKING)
-		work += arrive(join);
+		work += come_into_view(join);
 	if (join->state == WH_JOIN_IN)
 		return work;
 	if (join->state != WH_JOIN_SEEKING)
 		look_after(join);
 	wh_join_introduce(join);
 	wh_loop_at(join->roster->loop, join->roster->loop->now_ns + ASK_AGAIN_NS); /* whatever is waited for */
-	work += ask(join);
+	work += ask_to_join(join);
 	return work + wh_join_form(join);
 }
 

@@ -44,7 +44,7 @@ static void forget_bytes(struct wh_join_requests *requests)
 }
 
 /* It asks again and again as long as it lives. */
-static bool wants(const struct wh_roster *roster, const struct wh_known_node *known)
+static bool wants_to_join(const struct wh_roster *roster, const struct wh_known_node *known)
 {
 	return known->wanted_ns != 0 && roster->loop->now_ns - known->wanted_ns < WANTS_NS;
 }
@@ -59,7 +59,7 @@ uint32_t wh_join_requests_newcomers(struct wh_join_requests *requests, struct wh
 		const struct wh_known_node *known = &roster->known_nodes[node];
 
 		/* An id is taken in again only after a view without it. */
-		if (!wants(roster, known) || !known->introduced || known->differs != NULL ||
+		if (!wants_to_join(roster, known) || !known->introduced || known->differs != NULL ||
 		    wh_view_rank(roster->view, node) >= 0 || roster->loop->now_ns < known->not_before_ns)
 			continue;
 		out[count++] = (struct wh_newcomer){.id = node, .incarnation = known->incarnation};
@@ -87,7 +87,8 @@ static bool have_all_opened(const struct wh_join_requests *requests)
 	return true;
 }
 
-static void recall(struct wh_join_requests *requests, struct wh_known_node *known, bool blames, bool all_opened)
+static void recall_invitation(struct wh_join_requests *requests, struct wh_known_node *known, bool blames,
+			      bool all_opened)
 {
 	const struct wh_env *env = requests->roster->diag->env;
 	uint64_t now = requests->roster->loop->now_ns, random = env->random_u64(env->ctx);
@@ -124,7 +125,7 @@ enum whorl_result wh_join_requests_invite(struct wh_join_requests *requests, con
 			       wh_view_rank_of(view, node, known->incarnation) >= 0;
 
 		if (known->invited != 0 && !invited)
-			recall(requests, known, blames, all_opened);
+			recall_invitation(requests, known, blames, all_opened);
 		if (!invited)
 			continue;
 		known->invited = key;
@@ -146,7 +147,7 @@ void wh_join_requests_renounce(struct wh_join_requests *requests, const struct w
 		if (known->incarnation != view->incarnations[rank])
 			continue;
 		if (known->invited != 0)
-			recall(requests, known, true, all_opened);
+			recall_invitation(requests, known, true, all_opened);
 		known->recalls = true;
 		known->recalled = key;
 	}
@@ -154,7 +155,7 @@ void wh_join_requests_renounce(struct wh_join_requests *requests, const struct w
 }
 
 /* What was noted of its coming is over. */
-static struct wh_known_node came(const struct wh_known_node *known)
+static struct wh_known_node forget_coming(const struct wh_known_node *known)
 {
 	struct wh_known_node now = *known;
 
@@ -172,9 +173,9 @@ void wh_join_requests_settle(struct wh_join_requests *requests, const struct wh_
 		struct wh_known_node *known = &roster->known_nodes[node];
 
 		if (known->incarnation != 0 && wh_view_rank_of(view, node, known->incarnation) >= 0)
-			*known = came(known);
+			*known = forget_coming(known);
 		else if (known->invited != 0)
-			recall(requests, known, false, true);
+			recall_invitation(requests, known, false, true);
 		known->invited = 0;
 	}
 	forget_bytes(requests);

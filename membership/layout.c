@@ -133,8 +133,8 @@ enum whorl_result wh_view_check_shards(uint32_t nodes, const char *members, uint
 }
 
 /* What only the first view can be wrong in. Which ids there may ever be was the configuration's matter. */
-static enum whorl_result check(const struct wh_subgroup_text *text, const struct wh_layout_config *layout,
-			       struct wh_error *err)
+static enum whorl_result check_first_view(const struct wh_subgroup_text *text, const struct wh_layout_config *layout,
+					  struct wh_error *err)
 {
 	enum whorl_result result = wh_view_check_list(WH_NODES_MAX, NULL, text->members, err);
 
@@ -230,7 +230,7 @@ static void draft_begin(struct draft *draft, const struct source *source, uint32
 	}
 }
 
-static void put(struct draft *draft, uint32_t rank, uint32_t shard)
+static void put_into_shard(struct draft *draft, uint32_t rank, uint32_t shard)
 {
 	draft->places.shard[rank] = (int)shard;
 	draft->size[shard]++;
@@ -240,7 +240,7 @@ static void put(struct draft *draft, uint32_t rank, uint32_t shard)
 
 /* Is one more needed rather by a shard of this size than by one of the other? Below the minimum the one that lacks fewest comes
  * first, so that a shard works as soon as can be; above it the one that has fewest. */
-static bool needier(uint32_t size, uint32_t other, uint32_t members_min)
+static bool is_needier(uint32_t size, uint32_t other, uint32_t members_min)
 {
 	bool lacks = size < members_min;
 
@@ -250,13 +250,13 @@ static bool needier(uint32_t size, uint32_t other, uint32_t members_min)
 }
 
 /* The neediest shard that is not lost, if shards have these sizes, the first of equals. WH_NOWHERE: all are lost. */
-static int neediest(const struct draft *draft, const uint32_t *size)
+static int find_neediest(const struct draft *draft, const uint32_t *size)
 {
 	int found = WH_NOWHERE;
 
 	for (uint32_t shard = 0; shard < draft->shards; shard++)
 		if (!draft->lost[shard] &&
-		    (found == WH_NOWHERE || needier(size[shard], size[found], draft->members_min)))
+		    (found == WH_NOWHERE || is_needier(size[shard], size[found], draft->members_min)))
 			found = (int)shard;
 	return found;
 }
@@ -268,13 +268,13 @@ static void share_out(struct draft *draft, const bool *eligible)
 
 	for (uint32_t rank = 0; rank < draft->view->members; rank++)
 		if (eligible[rank])
-			room[neediest(draft, room)]++;
+			room[find_neediest(draft, room)]++;
 	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
 		if (!eligible[rank])
 			continue;
 		while (draft->size[shard] == room[shard])
 			shard++;
-		put(draft, rank, shard);
+		put_into_shard(draft, rank, shard);
 	}
 }
 
@@ -283,12 +283,12 @@ static void carry_over(struct draft *draft, const bool *eligible)
 {
 	for (uint32_t rank = 0; rank < draft->view->members; rank++)
 		if (draft->was[rank] != WH_NOWHERE)
-			put(draft, rank, (uint32_t)draft->was[rank]);
+			put_into_shard(draft, rank, (uint32_t)draft->was[rank]);
 	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
-		int shard = neediest(draft, draft->size);
+		int shard = find_neediest(draft, draft->size);
 
 		if (eligible[rank] && draft->places.shard[rank] == WH_NOWHERE && shard != WH_NOWHERE)
-			put(draft, rank, (uint32_t)shard);
+			put_into_shard(draft, rank, (uint32_t)shard);
 	}
 }
 
@@ -383,7 +383,7 @@ static void draft_from_function(struct draft *draft, const char *name, const str
 				continue;
 			role = layout->function(view, name, shard, view->ids[rank], layout->ctx);
 			if (role != WH_ROLE_NONE)
-				put(draft, rank, shard);
+				put_into_shard(draft, rank, shard);
 			draft->places.sender[rank] = role == WH_ROLE_SENDER;
 		}
 		if (!draft->lost[shard])
@@ -401,7 +401,7 @@ static void draft_as_before(struct draft *draft)
 {
 	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
 		if (draft->was[rank] != WH_NOWHERE)
-			put(draft, rank, (uint32_t)draft->was[rank]);
+			put_into_shard(draft, rank, (uint32_t)draft->was[rank]);
 		draft->places.sender[rank] = draft->sent[rank] && !draft->ended[rank];
 	}
 }
@@ -504,7 +504,7 @@ enum whorl_result wh_layout_make(struct wh_view_subgroup **out, uint32_t *out_co
 	for (uint32_t i = 0; i < layout->count; i++) {
 		const struct wh_subgroup_text *text = &layout->subgroups[i];
 
-		if (before == NULL && check(text, layout, err) != WHORL_OK)
+		if (before == NULL && check_first_view(text, layout, err) != WHORL_OK)
 			return err != NULL ? wh_error_prefix(err, "subgroup %s", text->name) : WHORL_CONFIG;
 		count += text->shards;
 	}

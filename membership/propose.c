@@ -17,7 +17,7 @@
 /* A newcomer has one failure time-out to be there, and a member that follows none of this so many. */
 #define PREPARE_TIMEOUTS 2
 
-static uint32_t members(const struct wh_change *change)
+static uint32_t member_count(const struct wh_change *change)
 {
 	return change->view->members;
 }
@@ -149,7 +149,7 @@ static const char *take_newcomers(struct wh_change *change)
 
 static const char *take_left_out(struct wh_change *change, uint32_t leader, uint64_t attempt)
 {
-	for (uint32_t rank = 0; rank < members(change); rank++) {
+	for (uint32_t rank = 0; rank < member_count(change); rank++) {
 		uint64_t first = wh_row_of(change, leader, change->columns.left_out, rank);
 
 		change->left_out[rank] = first != 0 && first <= attempt;
@@ -175,7 +175,7 @@ static bool changes_more(const struct wh_change *change)
 {
 	uint32_t words = wh_rest_words(change->view);
 
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (change->left_out[rank])
 			return true;
 	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {
@@ -203,7 +203,7 @@ static bool changes_something(const struct wh_change *change)
  * again. */
 static bool needs_renewal(const struct wh_change *change)
 {
-	if (change->view->voters > members(change) || change->ids_exhausted ||
+	if (change->view->voters > member_count(change) || change->ids_exhausted ||
 	    change->attempt >= WH_ATTEMPTS_MAX - ATTEMPTS_KEPT)
 		return true;
 	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {
@@ -219,7 +219,7 @@ static bool needs_renewal(const struct wh_change *change)
 /* ---- as leader: proposing ------------------------------------------------------------------------------------------------ */
 
 /* Publishes the next attempt: suspects are left out, `newcomers` come in, the record says which rest. What it guards first. */
-static void publish(struct wh_change *change, const struct wh_newcomer *newcomers, uint32_t count, bool renews)
+static void publish_attempt(struct wh_change *change, const struct wh_newcomer *newcomers, uint32_t count, bool renews)
 {
 	struct wh_to to = change->heartbeat->peers;
 	uint64_t words = wh_proposal_words(change->view), before = change->attempt * words;
@@ -227,7 +227,7 @@ static void publish(struct wh_change *change, const struct wh_newcomer *newcomer
 
 	change->attempt++;
 	change->attempted_ns = change->loop->now_ns;
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (!wh_change_trusts(change, rank) &&
 		    wh_row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
 			wh_sst_publish_array(change->sst, change->pushes, change->columns.left_out, rank,
@@ -250,7 +250,7 @@ static void publish(struct wh_change *change, const struct wh_newcomer *newcomer
 
 static bool is_news(const struct wh_change *change)
 {
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (!wh_change_trusts(change, rank) &&
 		    wh_row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
 			return true;
@@ -265,14 +265,14 @@ size_t wh_propose_without(struct wh_change *change)
 	keep_roles(change);
 	if (change->coming_count > 0)
 		change->on.invite(change->ctx, 0, 0);
-	publish(change, NULL, 0, false);
+	publish_attempt(change, NULL, 0, false);
 	return 1;
 }
 
 /* ---- acknowledging --------------------------------------------------------------------------------------------------------- */
 
 /* Begins to open the memory of what the leader proposes. */
-static void follow(struct wh_change *change, uint32_t leader, uint64_t attempt)
+static void follow_proposal(struct wh_change *change, uint32_t leader, uint64_t attempt)
 {
 	uint64_t key = wh_image_key(change->view->number, leader, attempt);
 	struct wh_next next;
@@ -314,7 +314,7 @@ size_t wh_acknowledge_proposal(struct wh_change *change)
 		return 0;
 	/* A proposal of a leader that some member has dropped meanwhile must not cost the memory of what may have been decided. */
 	if (ticket != change->ticket && ticket != change->heeded && wh_suspicion_heeds(change))
-		follow(change, lead, attempt);
+		follow_proposal(change, lead, attempt);
 	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
 	    !wh_suspicion_heeds(change))
 		return 0;
@@ -330,7 +330,7 @@ size_t wh_acknowledge_proposal(struct wh_change *change)
 
 static bool all_have_opened(const struct wh_change *change)
 {
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (wh_change_trusts(change, rank) &&
 		    wh_row(change, rank, change->columns.acknowledged) != change->ticket)
 			return false;
@@ -359,10 +359,10 @@ static bool is_memory_ready(struct wh_change *change)
 }
 
 /* Which nodes want in, and which wishes are not met? Looked for when a node has come to me, and with my heartbeats. */
-static size_t begin(struct wh_change *change)
+static size_t begin_attempt(struct wh_change *change)
 {
 	struct wh_newcomer newcomers[WH_NEWCOMERS_MAX];
-	uint32_t most = members(change) > 1 && !change->one_at_a_time ? members(change) - 1 : 1, count;
+	uint32_t most = member_count(change) > 1 && !change->one_at_a_time ? member_count(change) - 1 : 1, count;
 	bool wishes = find_roles(change), renews = needs_renewal(change);
 
 	change->wanted = false; /* again with the next heartbeats */
@@ -374,7 +374,7 @@ static size_t begin(struct wh_change *change)
 	count = change->on.newcomers(change->ctx, newcomers, most < WH_NEWCOMERS_MAX ? most : WH_NEWCOMERS_MAX);
 	if (!wishes && count == 0 && !renews)
 		return 0;
-	publish(change, newcomers, count, renews);
+	publish_attempt(change, newcomers, count, renews);
 	return 1;
 }
 
@@ -393,19 +393,19 @@ static size_t look_after(struct wh_change *change)
 	}
 	if (waited > PREPARE_TIMEOUTS * patience) {
 		keep_roles(change);
-		publish(change, NULL, 0, false);
+		publish_attempt(change, NULL, 0, false);
 		change->one_at_a_time = true;
 		return 1;
 	}
 	if (count == change->coming_count)
 		return 0;
 	(void)find_roles(change);
-	publish(change, still, count, needs_renewal(change));
+	publish_attempt(change, still, count, needs_renewal(change));
 	return 1;
 }
 
 /* Opens it here; tells the nodes that are invited, and those that are not any more. */
-static size_t tell(struct wh_change *change)
+static size_t tell_invited(struct wh_change *change)
 {
 	uint64_t ticket = wh_ticket(wh_change_me(change), change->attempt);
 	size_t work = wh_acknowledge_proposal(change);
@@ -421,7 +421,7 @@ static size_t tell(struct wh_change *change)
 	if (changes_something(change)) { /* it cannot be opened here: the others need not keep it open */
 		change->rests_until_ns = change->loop->now_ns + change->heartbeat->timeout_ns;
 		keep_roles(change);
-		publish(change, NULL, 0, false);
+		publish_attempt(change, NULL, 0, false);
 	}
 	return work + 1;
 }
@@ -440,10 +440,10 @@ size_t wh_prepare(struct wh_change *change)
 	if (lead != wh_change_me(change))
 		return wh_row(change, lead, change->columns.proposed) != 0 ? wh_acknowledge_proposal(change) : 0;
 	if (change->told != wh_ticket(lead, change->attempt)) /* of the last attempt: also that it is given up */
-		return tell(change);
+		return tell_invited(change);
 	if (change->ticket != 0)
 		return prepare_as_leader(change);
-	return change->wanted && is_memory_ready(change) ? begin(change) : 0;
+	return change->wanted && is_memory_ready(change) ? begin_attempt(change) : 0;
 }
 
 bool wh_change_wish(struct wh_change *change, uint32_t subgroup, bool rests)

@@ -27,7 +27,7 @@ void wh_roster_close(struct wh_roster *roster)
 
 /* What is remembered of an id when one life of it has ended, or another begins: a node that comes back again and again is made to
  * wait like one that does not come, but no node waits for long. */
-static struct wh_known_node remember(const struct wh_roster *roster, const struct wh_known_node *before)
+static struct wh_known_node remember_id(const struct wh_roster *roster, const struct wh_known_node *before)
 {
 	uint64_t most_ns = roster->loop->now_ns + NEW_LIFE_WAITS_NS;
 	struct wh_known_node known = {.failures = before->failures, .not_before_ns = before->not_before_ns};
@@ -40,7 +40,7 @@ static struct wh_known_node remember(const struct wh_roster *roster, const struc
 
 void wh_roster_met(struct wh_roster *roster, uint32_t node, uint64_t incarnation)
 {
-	roster->known_nodes[node] = remember(roster, &roster->known_nodes[node]);
+	roster->known_nodes[node] = remember_id(roster, &roster->known_nodes[node]);
 	roster->known_nodes[node].incarnation = incarnation;
 	roster->outstanding = true;
 	wh_event(roster->diag, "met", node, incarnation, 0);
@@ -51,7 +51,7 @@ void wh_roster_gone(struct wh_roster *roster, uint32_t node)
 	const struct wh_known_node before = roster->known_nodes[node];
 	struct wh_known_node *known = &roster->known_nodes[node];
 
-	*known = remember(roster, &before);
+	*known = remember_id(roster, &before);
 	memmove(known->ended + 1, known->ended, (WH_LIVES_KEPT - 1) * sizeof(*known->ended));
 	known->ended[0] = before.incarnation;
 	if (before.invited != 0) { /* it has been waited for in vain */

@@ -10,7 +10,7 @@
 
 #include "membership/change_int.h"
 
-static uint32_t members(const struct wh_change *change)
+static uint32_t member_count(const struct wh_change *change)
 {
 	return change->view->members;
 }
@@ -27,7 +27,7 @@ static struct poll open_poll(const struct wh_change *change)
 	return (struct poll){.quorum = {.members = change->view->voters, .tie_breaker = change->tie_breaker}};
 }
 
-static void cast(struct poll *poll, const struct wh_change *change, uint32_t rank, uint64_t kind, bool votes)
+static void cast_vote(struct poll *poll, const struct wh_change *change, uint32_t rank, uint64_t kind, bool votes)
 {
 	poll->votes += votes;
 	poll->tie = poll->tie || (votes && (int)rank == change->tie_breaker);
@@ -35,7 +35,7 @@ static void cast(struct poll *poll, const struct wh_change *change, uint32_t ran
 	poll->quorum.members -= kind == WH_LEFT;
 }
 
-static bool holds(const struct poll *poll)
+static bool has_quorum(const struct poll *poll)
 {
 	return poll->home && wh_quorum_holds(&poll->quorum, poll->votes, poll->tie);
 }
@@ -44,9 +44,9 @@ bool wh_suspicion_trusted_quorum(const struct wh_change *change)
 {
 	struct poll poll = open_poll(change);
 
-	for (uint32_t rank = 0; rank < members(change); rank++)
-		cast(&poll, change, rank, change->suspicion.said[rank], wh_change_trusts(change, rank));
-	return holds(&poll);
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
+		cast_vote(&poll, change, rank, change->suspicion.said[rank], wh_change_trusts(change, rank));
+	return has_quorum(&poll);
 }
 
 /* It will say nothing more in this view, its heartbeats are in the next. What becomes of it is that view's matter: here nothing new
@@ -61,19 +61,19 @@ static bool hears_quorum(const struct wh_change *change)
 {
 	struct poll poll = open_poll(change);
 
-	for (uint32_t rank = 0; rank < members(change); rank++) {
+	for (uint32_t rank = 0; rank < member_count(change); rank++) {
 		uint64_t kind = change->suspicion.wanted[rank];
 		bool heard = rank == wh_change_me(change) || wh_heartbeat_hears(change->heartbeat, rank) ||
 			     has_gone_ahead(change, rank);
 
-		cast(&poll, change, rank, kind, kind == WH_TRUSTED && heard);
+		cast_vote(&poll, change, rank, kind, kind == WH_TRUSTED && heard);
 	}
-	return holds(&poll);
+	return has_quorum(&poll);
 }
 
 /* The suspicion goes to all others, to the suspect too, and is the last push to it: then it is frozen. Nothing of its row is
  * read in between. */
-static void say(struct wh_change *change, uint32_t rank, uint64_t kind)
+static void say_suspicion(struct wh_change *change, uint32_t rank, uint64_t kind)
 {
 	struct wh_suspicion *s = &change->suspicion;
 	const char *why = s->why[rank] != NULL ? s->why[rank]
@@ -99,10 +99,10 @@ static size_t say_wanted(struct wh_change *change)
 	struct wh_suspicion *s = &change->suspicion;
 	size_t news = 0;
 
-	for (uint32_t rank = 0; rank < members(change); rank++) {
+	for (uint32_t rank = 0; rank < member_count(change); rank++) {
 		if (s->wanted[rank] == s->said[rank])
 			continue;
-		say(change, rank, s->wanted[rank]);
+		say_suspicion(change, rank, s->wanted[rank]);
 		news++;
 	}
 	return news;
@@ -122,7 +122,7 @@ static void tell_quorum(struct wh_change *change, bool heard)
  * same, and no member has to heed the suspicions of one that is not there to be asked. */
 static bool has_suspects(const struct wh_change *change, uint32_t rank)
 {
-	for (uint32_t other = 0; other < members(change); other++)
+	for (uint32_t other = 0; other < member_count(change); other++)
 		if (wh_sst_observe_array(change->sst, rank, change->columns.suspected, other) >= WH_FAILED)
 			return true;
 	return false;
@@ -171,7 +171,7 @@ static bool is_spared(const struct wh_change *change, uint32_t rank)
 
 /* Is `from` to be asked, and does its row say that `of` has failed? Of me anything is an accusation; all hear from the
  * transport that another member left, behind that member's last words: others may know it before these have come here. */
-static bool accuses(const struct wh_change *change, uint32_t from, uint32_t of)
+static bool has_accused(const struct wh_change *change, uint32_t from, uint32_t of)
 {
 	const uint64_t *wanted = change->suspicion.wanted;
 	uint64_t kind;
@@ -188,8 +188,8 @@ static void be_removed(struct wh_change *change)
 {
 	uint32_t me = wh_change_me(change), by = me;
 
-	for (uint32_t rank = 0; rank < members(change) && by == me; rank++)
-		if (accuses(change, rank, me))
+	for (uint32_t rank = 0; rank < member_count(change) && by == me; rank++)
+		if (has_accused(change, rank, me))
 			by = rank;
 	change->removed = true;
 	wh_event(change->diag, "removed", by, 0, 0);
@@ -203,13 +203,13 @@ static int choose_accused(const struct wh_change *change, bool least)
 	uint32_t chosen = 0;
 	int worst = -1;
 
-	for (uint32_t rank = 0; rank < members(change); rank++) {
+	for (uint32_t rank = 0; rank < member_count(change); rank++) {
 		uint32_t by = 0, of = 0, weight;
 
-		for (uint32_t other = 0; other < members(change); other++)
-			by += accuses(change, other, rank);
-		for (uint32_t other = 0; by > 0 && other < members(change); other++)
-			of += accuses(change, rank, other);
+		for (uint32_t other = 0; other < member_count(change); other++)
+			by += has_accused(change, other, rank);
+		for (uint32_t other = 0; by > 0 && other < member_count(change); other++)
+			of += has_accused(change, rank, other);
 		weight = by * (WH_NODES_MAX + 1) + of;
 		if (by > 0 && (worst < 0 || (least ? weight < chosen : weight >= chosen))) {
 			chosen = weight;
@@ -225,7 +225,7 @@ static bool look_at_rows(struct wh_change *change)
 	struct wh_suspicion *s = &change->suspicion;
 	bool says = false;
 
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (s->wanted[rank] == WH_TRUSTED && rank != wh_change_me(change)) {
 			s->seen[rank] = wh_sst_observe(change->sst, rank, change->columns.suspicions);
 			says = says || s->seen[rank] != 0;
@@ -256,7 +256,7 @@ static bool find_wanted(struct wh_change *change, bool least)
 	struct wh_suspicion *s = &change->suspicion;
 	int worst;
 
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		s->wanted[rank] = wanted_at_first_hand(change, rank);
 	while (look_at_rows(change) && (worst = choose_accused(change, least)) >= 0) {
 		if ((uint32_t)worst == wh_change_me(change)) {
@@ -265,14 +265,14 @@ static bool find_wanted(struct wh_change *change, bool least)
 		}
 		s->wanted[worst] = WH_FAILED;
 	}
-	return memcmp(s->wanted, s->said, members(change) * sizeof(*s->said)) != 0;
+	return memcmp(s->wanted, s->said, member_count(change) * sizeof(*s->said)) != 0;
 }
 
 static bool is_news_in_rows(const struct wh_change *change)
 {
 	const struct wh_suspicion *s = &change->suspicion;
 
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (s->said[rank] == WH_TRUSTED && rank != wh_change_me(change) &&
 		    wh_sst_observe(change->sst, rank, change->columns.suspicions) != s->seen[rank])
 			return true;
@@ -291,8 +291,8 @@ static bool is_heeded(const struct wh_change *change, uint32_t from, uint32_t of
 
 bool wh_suspicion_heeds(const struct wh_change *change)
 {
-	for (uint32_t from = 0; from < members(change); from++)
-		for (uint32_t of = 0; wh_change_trusts(change, from) && of < members(change); of++)
+	for (uint32_t from = 0; from < member_count(change); from++)
+		for (uint32_t of = 0; wh_change_trusts(change, from) && of < member_count(change); of++)
 			if (!is_heeded(change, from, of))
 				return false;
 	return true;
@@ -305,7 +305,7 @@ static bool finds_a_way(struct wh_change *change, bool least)
 
 /* Finds what is to be said. True: it may be. Of members that accuse each other those go that a quorum can do without; and a
  * deaf member goes if it is not needed for one: when all are, it was the network, and they will hear each other. */
-static bool weigh(struct wh_change *change)
+static bool weigh_suspicions(struct wh_change *change)
 {
 	change->suspicion.suspect_no_quorum = true;
 	if (finds_a_way(change, false) || finds_a_way(change, true))
@@ -323,18 +323,18 @@ size_t wh_suspicion_step(struct wh_change *change)
 	if (!looked && !s->news && !is_news_in_rows(change))
 		return 0;
 	s->news = false; /* what cannot be said yet is looked at again after the next heartbeats */
-	heard = weigh(change);
+	heard = weigh_suspicions(change);
 	if (s->any_lags) { /* for once only */
-		memset(s->lags, 0, members(change) * sizeof(*s->lags));
+		memset(s->lags, 0, member_count(change) * sizeof(*s->lags));
 		s->any_lags = false;
-		heard = heard || weigh(change);
+		heard = heard || weigh_suspicions(change);
 	}
 	if (heard && !s->quorum && !s->deadlines_extended && !change->removed) {
 		/* Of many that were cut off or stood still the first comes back: the others may be just behind. Only once, for
 		 * without those that are overdue it may be that a quorum is heard, and with them, and what they say, none. */
 		wh_heartbeat_forgive(change->heartbeat);
 		s->deadlines_extended = true;
-		heard = weigh(change);
+		heard = weigh_suspicions(change);
 	}
 	if (change->removed)
 		return 1;

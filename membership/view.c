@@ -26,7 +26,7 @@ int wh_view_rank_of(const struct wh_view *view, uint32_t id, uint64_t incarnatio
 	return rank >= 0 && view->incarnations[rank] == incarnation ? rank : -1;
 }
 
-static bool same(const uint32_t *one, uint32_t one_count, const uint32_t *other, uint32_t other_count)
+static bool is_same_list(const uint32_t *one, uint32_t one_count, const uint32_t *other, uint32_t other_count)
 {
 	return one_count == other_count && (one_count == 0 || memcmp(one, other, one_count * sizeof(*one)) == 0);
 }
@@ -35,20 +35,21 @@ static bool same_shard(const struct wh_view_subgroup *one, const struct wh_view_
 {
 	return strcmp(one->name, other->name) == 0 && one->configured == other->configured &&
 	       one->shard == other->shard && one->shards == other->shards && one->state == other->state &&
-	       same(one->members, one->member_count, other->members, other->member_count) &&
-	       same(one->senders, one->sender_count, other->senders, other->sender_count) &&
-	       same(one->entered, one->entered_count, other->entered, other->entered_count) &&
-	       same(one->resting, one->resting_count, other->resting, other->resting_count) &&
-	       same(one->ending, one->ending_count, other->ending, other->ending_count);
+	       is_same_list(one->members, one->member_count, other->members, other->member_count) &&
+	       is_same_list(one->senders, one->sender_count, other->senders, other->sender_count) &&
+	       is_same_list(one->entered, one->entered_count, other->entered, other->entered_count) &&
+	       is_same_list(one->resting, one->resting_count, other->resting, other->resting_count) &&
+	       is_same_list(one->ending, one->ending_count, other->ending, other->ending_count);
 }
 
 bool wh_view_equals(const struct wh_view *one, const struct wh_view *other)
 {
 	if (one->group != other->group || one->number != other->number || one->voters != other->voters ||
-	    one->subgroup_count != other->subgroup_count || !same(one->ids, one->members, other->ids, other->members) ||
+	    one->subgroup_count != other->subgroup_count ||
+	    !is_same_list(one->ids, one->members, other->ids, other->members) ||
 	    memcmp(one->incarnations, other->incarnations, one->members * sizeof(*one->incarnations)) != 0 ||
-	    !same(one->joined, one->joined_count, other->joined, other->joined_count) ||
-	    !same(one->left, one->left_count, other->left, other->left_count))
+	    !is_same_list(one->joined, one->joined_count, other->joined, other->joined_count) ||
+	    !is_same_list(one->left, one->left_count, other->left, other->left_count))
 		return false;
 	for (uint32_t g = 0; g < one->subgroup_count; g++)
 		if (!same_shard(&one->subgroups[g], &other->subgroups[g]))

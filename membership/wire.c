@@ -17,7 +17,7 @@
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------------- */
 
-static unsigned char *put(unsigned char *at, uint64_t value, unsigned bytes)
+static unsigned char *put_number(unsigned char *at, uint64_t value, unsigned bytes)
 {
 	for (unsigned i = 0; i < bytes; i++)
 		at[i] = (unsigned char)(value >> 8 * i);
@@ -31,7 +31,7 @@ struct reader {
 };
 
 /* 0 if they are not there. */
-static uint64_t take(struct reader *reader, unsigned bytes)
+static uint64_t take_number(struct reader *reader, unsigned bytes)
 {
 	uint64_t value = 0;
 
@@ -50,7 +50,7 @@ static uint64_t take(struct reader *reader, unsigned bytes)
 /* A number from `least` to `most`; `least` if it is not. */
 static uint64_t take_within(struct reader *reader, unsigned bytes, uint64_t least, uint64_t most)
 {
-	uint64_t value = take(reader, bytes);
+	uint64_t value = take_number(reader, bytes);
 
 	if (value >= least && value <= most)
 		return value;
@@ -62,30 +62,30 @@ static uint64_t take_within(struct reader *reader, unsigned bytes, uint64_t leas
 
 static unsigned char *put_intro(unsigned char *at, const struct wh_wire *message)
 {
-	at = put(at, message->incarnation, 8);
-	at = put(at, message->group_digest, 8);
-	at = put(at, message->subgroups_digest, 8);
+	at = put_number(at, message->incarnation, 8);
+	at = put_number(at, message->group_digest, 8);
+	at = put_number(at, message->subgroups_digest, 8);
 	if (message->kind == WH_WIRE_JOIN)
 		return at;
-	at = put(at, message->standing, 1);
-	at = put(at, message->flag, 1);
-	at = put(at, message->forced, 1);
-	at = put(at, message->group, 8);
-	at = put(at, message->key, 8);
+	at = put_number(at, message->standing, 1);
+	at = put_number(at, message->flag, 1);
+	at = put_number(at, message->forced, 1);
+	at = put_number(at, message->group, 8);
+	at = put_number(at, message->key, 8);
 	if (message->standing != WH_MEMBER_OF)
 		return at;
-	at = put(at, message->view, 8);
-	at = put(at, message->leader, 4);
+	at = put_number(at, message->view, 8);
+	at = put_number(at, message->leader, 4);
 	for (size_t i = 0; i < WH_NODES_MAX / 64; i++)
-		at = put(at, message->members[i], 8);
+		at = put_number(at, message->members[i], 8);
 	return at;
 }
 
 static unsigned char *put_piece(unsigned char *at, const struct wh_wire *message)
 {
-	at = put(at, message->key, 8);
-	at = put(at, message->total, 4);
-	at = put(at, message->offset, 4);
+	at = put_number(at, message->key, 8);
+	at = put_number(at, message->total, 4);
+	at = put_number(at, message->offset, 4);
 	memcpy(at, message->piece, message->bytes);
 	return at + message->bytes;
 }
@@ -94,10 +94,10 @@ size_t wh_wire_encode(unsigned char out[WH_WIRE_BYTES], const struct wh_wire *me
 {
 	unsigned char *at = out;
 
-	at = put(at, 'W', 1);
-	at = put(at, 'H', 1);
-	at = put(at, WH_WIRE_VERSION, 1);
-	at = put(at, message->kind, 1);
+	at = put_number(at, 'W', 1);
+	at = put_number(at, 'H', 1);
+	at = put_number(at, WH_WIRE_VERSION, 1);
+	at = put_number(at, message->kind, 1);
 	switch (message->kind) {
 	case WH_WIRE_INTRO:
 	case WH_WIRE_JOIN:
@@ -107,18 +107,18 @@ size_t wh_wire_encode(unsigned char out[WH_WIRE_BYTES], const struct wh_wire *me
 		at = put_piece(at, message);
 		break;
 	case WH_WIRE_WITHDRAWN:
-		at = put(at, message->key, 8);
+		at = put_number(at, message->key, 8);
 		break;
 	case WH_WIRE_THERE:
-		at = put(at, message->key, 8);
-		at = put(at, message->flag, 1);
+		at = put_number(at, message->key, 8);
+		at = put_number(at, message->flag, 1);
 		break;
 	case WH_WIRE_REST:
-		at = put(at, message->flag, 1);
+		at = put_number(at, message->flag, 1);
 		/* fall through */
 	case WH_WIRE_STATE_WANTED:
 	case WH_WIRE_NO_STATE:
-		at = put(at, message->subgroup, 4);
+		at = put_number(at, message->subgroup, 4);
 		break;
 	case WH_WIRE_KINDS:
 		break;
@@ -129,8 +129,8 @@ size_t wh_wire_encode(unsigned char out[WH_WIRE_BYTES], const struct wh_wire *me
 static void take_intro(struct reader *reader, struct wh_wire *out)
 {
 	out->incarnation = take_within(reader, 8, 1, UINT64_MAX);
-	out->group_digest = take(reader, 8);
-	out->subgroups_digest = take(reader, 8);
+	out->group_digest = take_number(reader, 8);
+	out->subgroups_digest = take_number(reader, 8);
 	if (out->kind == WH_WIRE_JOIN)
 		return;
 	out->standing = (enum wh_standing)take_within(reader, 1, WH_SEEKING, WH_MEMBER_OF);
@@ -140,15 +140,15 @@ static void take_intro(struct reader *reader, struct wh_wire *out)
 	out->key = take_within(reader, 8, 0, out->standing == WH_MEMBER_OF ? UINT64_MAX : WH_FIRST_KEYS - 1);
 	if (out->standing != WH_MEMBER_OF)
 		return;
-	out->view = take(reader, 8);
+	out->view = take_number(reader, 8);
 	out->leader = (uint32_t)take_within(reader, 4, 0, WH_NODES_MAX - 1);
 	for (size_t i = 0; i < WH_NODES_MAX / 64; i++)
-		out->members[i] = take(reader, 8);
+		out->members[i] = take_number(reader, 8);
 }
 
 static void take_piece(struct reader *reader, struct wh_wire *out)
 {
-	out->key = take(reader, 8);
+	out->key = take_number(reader, 8);
 	out->total = (uint32_t)take_within(reader, 4, 1, WH_VIEW_BYTES_MAX);
 	out->offset = (uint32_t)take_within(reader, 4, 0, out->total - 1);
 	if (reader->left < 1 || reader->left > WH_WIRE_PIECE_BYTES || reader->left > out->total - out->offset) {
@@ -180,10 +180,10 @@ bool wh_wire_decode(struct wh_wire *out, const void *bytes, size_t count)
 		take_piece(&reader, out);
 		break;
 	case WH_WIRE_WITHDRAWN:
-		out->key = take(&reader, 8);
+		out->key = take_number(&reader, 8);
 		break;
 	case WH_WIRE_THERE:
-		out->key = take(&reader, 8);
+		out->key = take_number(&reader, 8);
 		out->flag = take_within(&reader, 1, 0, 1);
 		break;
 	case WH_WIRE_REST:
@@ -191,7 +191,7 @@ bool wh_wire_decode(struct wh_wire *out, const void *bytes, size_t count)
 		/* fall through */
 	case WH_WIRE_STATE_WANTED:
 	case WH_WIRE_NO_STATE:
-		out->subgroup = (uint32_t)take(&reader, 4);
+		out->subgroup = (uint32_t)take_number(&reader, 4);
 		break;
 	case WH_WIRE_KINDS:
 		break;
@@ -251,17 +251,17 @@ static size_t view_bytes(uint32_t members, uint32_t left, size_t configured, siz
 
 static unsigned char *put_head(unsigned char *at, const struct wh_view *view)
 {
-	at = put(at, 'W', 1);
-	at = put(at, 'H', 1);
-	at = put(at, 'V', 1);
-	at = put(at, WH_WIRE_VERSION, 1);
-	at = put(at, view->group, 8);
-	at = put(at, view->number, 8);
-	at = put(at, view->members, 2);
-	at = put(at, view->joined_count, 2);
-	at = put(at, view->left_count, 2);
-	at = put(at, view->voters, 2);
-	return put(at, view->subgroup_count, 4);
+	at = put_number(at, 'W', 1);
+	at = put_number(at, 'H', 1);
+	at = put_number(at, 'V', 1);
+	at = put_number(at, WH_WIRE_VERSION, 1);
+	at = put_number(at, view->group, 8);
+	at = put_number(at, view->number, 8);
+	at = put_number(at, view->members, 2);
+	at = put_number(at, view->joined_count, 2);
+	at = put_number(at, view->left_count, 2);
+	at = put_number(at, view->voters, 2);
+	return put_number(at, view->subgroup_count, 4);
 }
 
 static void put_flag(unsigned char *places, const uint32_t *ranks, uint32_t count, unsigned flag)
@@ -303,11 +303,11 @@ enum whorl_result wh_view_encode(unsigned char **out, size_t *bytes, const struc
 		return WHORL_MEMORY;
 	at = put_head(at, view);
 	for (uint32_t rank = 0; rank < view->members; rank++) {
-		at = put(at, view->ids[rank], 4);
-		at = put(at, view->incarnations[rank], 8);
+		at = put_number(at, view->ids[rank], 4);
+		at = put_number(at, view->incarnations[rank], 8);
 	}
 	for (uint32_t i = 0; i < view->left_count; i++)
-		at = put(at, view->left[i], 4);
+		at = put_number(at, view->left[i], 4);
 	for (uint32_t g = 0; g < view->subgroup_count; g += view->subgroups[g].shards)
 		at = put_subgroup(at, &view->subgroups[g], view->members);
 	return WHORL_OK;
@@ -325,12 +325,12 @@ static bool take_head(struct reader *reader, struct head *out, uint32_t nodes_ma
 	take_within(reader, 1, 'V', 'V');
 	take_within(reader, 1, WH_WIRE_VERSION, WH_WIRE_VERSION);
 	out->group = take_within(reader, 8, 1, UINT64_MAX);
-	out->number = take(reader, 8);
+	out->number = take_number(reader, 8);
 	out->members = (uint32_t)take_within(reader, 2, 1, nodes_max);
 	out->joined = (uint32_t)take_within(reader, 2, 0, out->members);
 	out->left = (uint32_t)take_within(reader, 2, 0, nodes_max - out->members);
 	out->voters = (uint32_t)take_within(reader, 2, out->members, nodes_max);
-	out->shards = (uint32_t)take(reader, 4);
+	out->shards = (uint32_t)take_number(reader, 4);
 	if (out->number == 0)
 		return reader->ok && out->joined == out->members && out->left == 0;
 	return reader->ok && out->joined < out->members && out->voters == out->members;

@@ -34,7 +34,7 @@ static void flush_run(struct wh_multicast *mc)
 	mc->run = 0;
 }
 
-static void count(struct wh_multicast *mc, size_t messages)
+static void count_delivered(struct wh_multicast *mc, size_t messages)
 {
 	if (messages == 0)
 		return;
@@ -72,7 +72,7 @@ static inline void look_ahead(struct wh_sender *sender)
 
 /* Takes the next slot of `sender` as number `sequence`; its header was looked at. Returns how many messages that is:
  * 0, 1, or -1 when it makes no sense, and the sender is broken. */
-static inline int take(struct wh_multicast *mc, struct wh_sender *sender, uint64_t sequence)
+static inline int take_slot(struct wh_multicast *mc, struct wh_sender *sender, uint64_t sequence)
 {
 	bool message = !sender->ahead.aborted && sender->next >= sender->have;
 
@@ -114,7 +114,7 @@ static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 		struct wh_sender *sender = &mc->senders[rank];
 
 		if (sender->ahead.round <= round) { /* else a null */
-			int taken = sender->ahead.round == round ? take(mc, sender, sequence) : -1;
+			int taken = sender->ahead.round == round ? take_slot(mc, sender, sequence) : -1;
 
 			if (taken < 0) {
 				wh_multicast_break(mc, sender->rank, "slot has a round that is over");
@@ -188,7 +188,7 @@ size_t wh_deliver(struct wh_multicast *mc)
 	wh_store_relaxed(&mc->config.stats->delivered_num, mc->delivered_num);
 	tell_delivered(mc);
 	wh_event(mc->config.diag, "deliver", mc->config.subgroup, mc->delivered_num, messages);
-	count(mc, messages);
+	count_delivered(mc, messages);
 	return mc->delivered_num - from;
 }
 
@@ -204,7 +204,7 @@ static size_t deliver_rest(struct wh_multicast *mc, uint64_t cut, bool *done)
 	look_at_senders(mc);
 	messages = deliver_below(mc, cut);
 	flush_run(mc);
-	count(mc, messages);
+	count_delivered(mc, messages);
 	WH_CHECK(mc->config.diag, mc->broken || mc->delivered_num <= mc->received_num);
 	*done = mc->delivered_num >= cut && !mc->failed;
 	return mc->delivered_num - from;
@@ -227,7 +227,7 @@ static uint64_t deliver_sender(struct wh_multicast *mc, struct wh_sender *sender
 	sender->row = mc->config.sst->image->row[sender->rank];
 	look_ahead(sender);
 	while (sender->ahead.round != WH_NO_ROUND && sender->next - from < most && mc->run_start_ns < *until_ns &&
-	       !mc->failed && (taken = take(mc, sender, sender->next)) >= 0)
+	       !mc->failed && (taken = take_slot(mc, sender, sender->next)) >= 0)
 		*messages += (size_t)taken;
 	flush_run(mc);
 	return sender->next - from;
@@ -256,7 +256,7 @@ size_t wh_deliver_unordered(struct wh_multicast *mc)
 				     sender->next, to);
 	}
 	wh_pushes_post(mc->config.pushes);
-	count(mc, messages);
+	count_delivered(mc, messages);
 	return slots;
 }
 
@@ -271,7 +271,7 @@ static size_t deliver_taken_in(struct wh_multicast *mc, bool *done)
 		slots += deliver_sender(mc, &mc->senders[s], &until_ns, &messages);
 		*done = *done && !mc->failed && mc->senders[s].next == mc->senders[s].announced;
 	}
-	count(mc, messages);
+	count_delivered(mc, messages);
 	return slots;
 }
 

@@ -43,7 +43,7 @@ enum whorl_result wh_loop_add(struct wh_loop *loop, wh_predicate *fn, void *ctx,
 	return WHORL_OK;
 }
 
-static size_t serve(struct wh_loop *loop)
+static size_t serve_transport(struct wh_loop *loop)
 {
 	loop->serviced_ns = loop->now_ns;
 	return loop->transport->ops->service(loop->transport);
@@ -63,7 +63,7 @@ size_t wh_loop_step(struct wh_loop *loop)
 	for (size_t i = 0; i < loop->count; i++)
 		work += loop->predicates[i].fn(loop->predicates[i].ctx);
 	if (loop->now_ns - loop->serviced_ns >= WH_SERVICE_NS)
-		work += serve(loop);
+		work += serve_transport(loop);
 	if (ops->flush != NULL)
 		ops->flush(loop->transport);
 	wh_count(&loop->stats.steps, 1);
@@ -81,7 +81,7 @@ size_t wh_loop_arm(struct wh_loop *loop)
 	/* Both flags are up before the last look: a thread that says something after it sees them and rings. */
 	loop->transport->ops->arm(loop->transport);
 	loop->sleep_max_ns = wh_gate_park(loop->gate) ? SLEEP_MAX_NS : SLEEP_UNSURE_NS;
-	work = serve(loop);
+	work = serve_transport(loop);
 	work += wh_loop_step(loop);
 	loop->armed = true;
 	if (work > 0)
@@ -109,7 +109,7 @@ static void take_back(struct wh_loop *loop)
 }
 
 /* Lent meanwhile, where another thread may post. */
-static void wait(struct wh_loop *loop, uint64_t timeout_ns)
+static void wait_on_transport(struct wh_loop *loop, uint64_t timeout_ns)
 {
 	const struct wh_transport_ops *ops = loop->transport->ops;
 
@@ -128,14 +128,14 @@ void wh_loop_sleep(struct wh_loop *loop, uint64_t timeout_ns)
 	if (timeout_ns > until_next)
 		timeout_ns = until_next;
 	wh_count(&loop->stats.sleeps, 1);
-	wait(loop, timeout_ns < loop->sleep_max_ns ? timeout_ns : loop->sleep_max_ns);
+	wait_on_transport(loop, timeout_ns < loop->sleep_max_ns ? timeout_ns : loop->sleep_max_ns);
 	wh_loop_disarm(loop);
 	loop->now_ns = wh_env_now(loop->diag->env);
-	serve(loop);
+	serve_transport(loop);
 }
 
 /* What a dedicated loop does after a pass without work. */
-static void idle(struct wh_loop *loop, struct wh_backoff *backoff)
+static void back_off(struct wh_loop *loop, struct wh_backoff *backoff)
 {
 	uint64_t yield_ns = loop->idle == WH_IDLE_YIELD ? UINT64_MAX : YIELD_NS;
 
@@ -149,7 +149,7 @@ static void idle(struct wh_loop *loop, struct wh_backoff *backoff)
 		wh_loop_sleep(loop, SLEEP_MAX_NS);
 }
 
-static void *run(void *ctx)
+static void *run_loop(void *ctx)
 {
 	struct wh_loop *loop = ctx;
 	struct wh_backoff backoff = {.dear = loop->transport->ops->poll_costs_syscall};
@@ -158,7 +158,7 @@ static void *run(void *ctx)
 		if (wh_loop_step(loop) > 0) {
 			wh_backoff_renew(&backoff);
 		} else {
-			idle(loop, &backoff);
+			back_off(loop, &backoff);
 			wh_store_relaxed(&loop->stats.yields, backoff.yields);
 		}
 	}
@@ -167,7 +167,7 @@ static void *run(void *ctx)
 
 enum whorl_result wh_loop_start(struct wh_loop *loop, const char *name, int cpu, struct wh_error *err)
 {
-	enum whorl_result result = wh_thread_create(&loop->thread, name, cpu, run, loop, err);
+	enum whorl_result result = wh_thread_create(&loop->thread, name, cpu, run_loop, loop, err);
 
 	loop->running = result == WHORL_OK;
 	return result;

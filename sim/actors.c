@@ -11,7 +11,7 @@
 #define LINGER_EVENTS 60
 #define LINGER_DEPTH 3
 
-static void turn(void *ctx, uint64_t number);
+static void take_turn(void *ctx, uint64_t number);
 
 /* Not while it is busy with what it has posted. */
 static void turn_at(struct actor *actor, uint64_t when_ns)
@@ -20,7 +20,7 @@ static void turn_at(struct actor *actor, uint64_t when_ns)
 
 	if (when_ns < busy_until_ns)
 		when_ns = busy_until_ns;
-	wh_sim_at(actor->play->sim, when_ns, turn, actor, ++actor->turn);
+	wh_sim_at(actor->play->sim, when_ns, take_turn, actor, ++actor->turn);
 }
 
 /* The next turn: mostly about the node's pace, sometimes much later. */
@@ -36,7 +36,7 @@ static void turn_soon(struct actor *actor)
 /* ---- upcalls ---------------------------------------------------------------------------------------------------------- */
 
 /* Other things happen, while an upcall runs: for a while or, if the node is stalled in it, until that is over. */
-static void linger(struct actor *actor, uint64_t until_ns, uint64_t events)
+static void linger_in_upcall(struct actor *actor, uint64_t until_ns, uint64_t events)
 {
 	struct play *play = actor->play;
 
@@ -60,14 +60,14 @@ static void take_time(struct actor *actor)
 			play->touched |= (uint64_t)play->actors[i].in_pass << i;
 		actor->stall_ns = 0;
 		actor->stalled_until_ns = now_ns + stall_ns;
-		linger(actor, actor->stalled_until_ns, UINT64_MAX);
+		linger_in_upcall(actor, actor->stalled_until_ns, UINT64_MAX);
 	} else if (play->long_upcall_in > 0 && wh_dice_one_in(&actor->dice, play->long_upcall_in)) {
-		linger(actor, now_ns + play->linger_ns, wh_dice_between(&actor->dice, 1, LINGER_EVENTS));
+		linger_in_upcall(actor, now_ns + play->linger_ns, wh_dice_between(&actor->dice, 1, LINGER_EVENTS));
 	}
 }
 
 /* False: no node is there any more to get it. */
-static bool upcall(struct app *app, const struct whorl_message *message)
+static bool upcall_message(struct app *app, const struct whorl_message *message)
 {
 	struct actor *actor = app->actor;
 	struct play *play = actor->play;
@@ -95,7 +95,7 @@ static void on_message(const struct whorl_message *message, void *ctx)
 {
 	struct app *app = ctx;
 
-	if (upcall(app, message))
+	if (upcall_message(app, message))
 		wh_check_payload(app, message); /* still */
 }
 
@@ -105,7 +105,7 @@ static void on_batch(const struct whorl_message *messages, size_t count, void *c
 	struct app *app = ctx;
 	size_t got = 0;
 
-	while (got < count && upcall(app, &messages[got]))
+	while (got < count && upcall_message(app, &messages[got]))
 		got++;
 	for (size_t i = 0; i < got && !app->actor->crashed; i++)
 		wh_check_payload(app, &messages[i]);
@@ -195,7 +195,7 @@ static void end_pass(struct actor *actor)
 }
 
 /* One pass: an ordinary one, or the last look before sleep. */
-static void pass(struct actor *actor, bool last_look)
+static void make_pass(struct actor *actor, bool last_look)
 {
 	size_t work;
 
@@ -211,7 +211,7 @@ static void pass(struct actor *actor, bool last_look)
 		turn_soon(actor);
 }
 
-static void turn(void *ctx, uint64_t number)
+static void take_turn(void *ctx, uint64_t number)
 {
 	struct actor *actor = ctx;
 	struct play *play = actor->play;
@@ -223,7 +223,7 @@ static void turn(void *ctx, uint64_t number)
 		turn_at(actor, actor->stalled_until_ns);
 		return;
 	}
-	pass(actor, actor->idle > 0 && wh_dice_one_in(&actor->dice, 2));
+	make_pass(actor, actor->idle > 0 && wh_dice_one_in(&actor->dice, 2));
 }
 
 /* ---- lives ---------------------------------------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ struct draw {
 	uint64_t last_us;
 };
 
-static uint32_t node(struct draw *draw)
+static uint32_t draw_node(struct draw *draw)
 {
 	uint64_t one = wh_dice_below(&draw->dice, draw->limits->ids);
 
@@ -25,24 +25,24 @@ static uint32_t node(struct draw *draw)
 									    : one);
 }
 
-static bool may(const struct draw *draw, enum wh_fault_kind kind)
+static bool may_draw(const struct draw *draw, enum wh_fault_kind kind)
 {
 	return (draw->limits->kinds >> kind & 1) != 0;
 }
 
 /* Neither empty nor all. */
-static uint64_t part(struct draw *draw)
+static uint64_t draw_part(struct draw *draw)
 {
 	uint64_t all = (UINT64_C(1) << draw->limits->ids) - 1, set = 0;
 
 	if (wh_dice_one_in(&draw->dice, 2))
-		return UINT64_C(1) << node(draw);
+		return UINT64_C(1) << draw_node(draw);
 	while (set == 0 || set == all)
 		set = wh_dice_roll(&draw->dice) & all;
 	return set;
 }
 
-static uint64_t duration(struct draw *draw)
+static uint64_t draw_duration(struct draw *draw)
 {
 	uint64_t timeout = draw->limits->failure_timeout_us;
 
@@ -97,7 +97,7 @@ static void draw_moment(struct draw *draw, struct wh_fault *fault, bool first)
 	}
 }
 
-static enum wh_fault_kind weigh(struct draw *draw, const uint8_t *weights)
+static enum wh_fault_kind draw_weighted(struct draw *draw, const uint8_t *weights)
 {
 	uint64_t sum = 0, at;
 	int kind = 0;
@@ -120,13 +120,13 @@ static enum wh_fault_kind draw_kind(struct draw *draw, bool first)
 	    wh_dice_one_in(&draw->dice, 2))
 		kinds = steps;
 	do
-		kind = weigh(draw, draw->flavour->kinds);
+		kind = draw_weighted(draw, draw->flavour->kinds);
 	while ((kinds >> kind & 1) == 0);
 	return kind;
 }
 
 /* Which node does this step? Leaders, those of the lowest ranks that are left, propose and decide; the others echo. */
-static uint32_t doer(struct draw *draw, enum wh_moment moment)
+static uint32_t draw_doer(struct draw *draw, enum wh_moment moment)
 {
 	bool leads = moment == WH_MOMENT_PROPOSE || moment == WH_MOMENT_DECIDE;
 	uint32_t leader = 0;
@@ -137,13 +137,13 @@ static uint32_t doer(struct draw *draw, enum wh_moment moment)
 		return leader;
 	if (moment == WH_MOMENT_ECHO && leader + 1 < draw->limits->nodes)
 		return (uint32_t)wh_dice_between(&draw->dice, leader + 1, draw->limits->nodes - 1);
-	return node(draw);
+	return draw_node(draw);
 }
 
 /* One more node goes for good: a majority is to be left in most runs. */
-static uint32_t victim(struct draw *draw, enum wh_moment moment)
+static uint32_t draw_victim(struct draw *draw, enum wh_moment moment)
 {
-	uint32_t at = doer(draw, moment);
+	uint32_t at = draw_doer(draw, moment);
 	uint32_t gone = (uint32_t)__builtin_popcountll(draw->harmed);
 
 	if (2 * (gone + 1) >= draw->limits->nodes && !wh_dice_one_in(&draw->dice, 4))
@@ -154,11 +154,11 @@ static uint32_t victim(struct draw *draw, enum wh_moment moment)
 }
 
 /* What one node says is then known to some and not to others. */
-static void narrow(struct draw *draw, struct wh_fault *fault)
+static void narrow_links(struct draw *draw, struct wh_fault *fault)
 {
 	if (!wh_flavour_has(draw->flavour, WH_HABIT_SINGLE_LINKS) || wh_dice_one_in(&draw->dice, 6))
 		return;
-	fault->from = UINT64_C(1) << node(draw);
+	fault->from = UINT64_C(1) << draw_node(draw);
 	do
 		fault->to = UINT64_C(1) << wh_dice_below(&draw->dice, draw->limits->ids);
 	while (fault->to == fault->from);
@@ -171,33 +171,33 @@ static void draw_one(struct draw *draw, struct wh_fault *fault, bool first)
 	switch (fault->kind) {
 	case WH_FAULT_CRASH:
 		draw_moment(draw, fault, first);
-		fault->node = victim(draw, fault->moment);
+		fault->node = draw_victim(draw, fault->moment);
 		fault->silently = wh_dice_one_in(&draw->dice, 2);
 		return;
 	case WH_FAULT_STALL:
 		draw_moment(draw, fault, first);
-		fault->node = doer(draw, fault->moment);
-		fault->for_us = duration(draw);
+		fault->node = draw_doer(draw, fault->moment);
+		fault->for_us = draw_duration(draw);
 		return;
 	case WH_FAULT_LEAVE:
-		fault->node = victim(draw, WH_MOMENT_TIME);
+		fault->node = draw_victim(draw, WH_MOMENT_TIME);
 		break;
 	case WH_FAULT_CUT:
 	case WH_FAULT_BREAK:
-		fault->from = part(draw);
+		fault->from = draw_part(draw);
 		fault->to = ((UINT64_C(1) << draw->limits->ids) - 1) & ~fault->from;
 		if (wh_dice_one_in(&draw->dice, 3))
 			fault->to &= ~fault->to + 1; /* one of them alone */
 		fault->both = fault->kind == WH_FAULT_CUT && wh_dice_one_in(&draw->dice, 2);
-		fault->for_us = fault->kind == WH_FAULT_CUT ? duration(draw) : 0;
-		narrow(draw, fault);
+		fault->for_us = fault->kind == WH_FAULT_CUT ? draw_duration(draw) : 0;
+		narrow_links(draw, fault);
 		break;
 	default:
-		fault->from = UINT64_C(1) << node(draw);
+		fault->from = UINT64_C(1) << draw_node(draw);
 		fault->to = ((UINT64_C(1) << draw->limits->ids) - 1) & ~fault->from;
 		fault->factor = (uint32_t)wh_dice_between(&draw->dice, 2, draw->flavour->slow_max);
-		fault->for_us = duration(draw);
-		narrow(draw, fault);
+		fault->for_us = draw_duration(draw);
+		narrow_links(draw, fault);
 		break;
 	}
 	draw_time(draw, fault, first);
@@ -221,14 +221,14 @@ static void draw_between_two(struct draw *draw, struct wh_schedule *schedule, ui
 								.from = from,
 								.to = rest & ~from,
 								.both = !wh_dice_one_in(&draw->dice, 8),
-								.for_us = timeout + duration(draw),
+								.for_us = timeout + draw_duration(draw),
 								.at = draw->last_us};
 	for (uint32_t i = 0; i < draw->limits->nodes && schedule->count < most; i++)
-		if ((middle >> i & 1) != 0 && may(draw, WH_FAULT_STALL))
+		if ((middle >> i & 1) != 0 && may_draw(draw, WH_FAULT_STALL))
 			schedule->faults[schedule->count++] =
 				(struct wh_fault){.kind = WH_FAULT_STALL,
 						  .node = i,
-						  .for_us = timeout / 4 + duration(draw),
+						  .for_us = timeout / 4 + draw_duration(draw),
 						  .at = draw->last_us + wh_dice_below(&draw->dice, timeout / 4)};
 }
 
@@ -282,9 +282,10 @@ void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct 
 	if ((limits->kinds & HARMS) != 0 && limits->nodes > 1 && !wh_dice_one_in(&draw.dice, 16)) {
 		uint32_t count = draw_count(&draw);
 
-		if (draw.flavour->opening == WH_OPENING_BETWEEN_TWO && may(&draw, WH_FAULT_CUT) && limits->nodes > 2)
+		if (draw.flavour->opening == WH_OPENING_BETWEEN_TWO && may_draw(&draw, WH_FAULT_CUT) &&
+		    limits->nodes > 2)
 			draw_between_two(&draw, schedule, count);
-		if (draw.flavour->opening == WH_OPENING_TAKEOVER && may(&draw, WH_FAULT_CRASH) && count > 1)
+		if (draw.flavour->opening == WH_OPENING_TAKEOVER && may_draw(&draw, WH_FAULT_CRASH) && count > 1)
 			draw_takeover(&draw, schedule);
 		while (schedule->count < count) {
 			draw_one(&draw, &schedule->faults[schedule->count], schedule->count == 0);

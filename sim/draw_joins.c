@@ -16,7 +16,7 @@ struct draw {
 };
 
 /* NULL: there is no room, or the limits do not want that. */
-static struct wh_fault *add(struct draw *draw, enum wh_fault_kind kind, uint32_t node)
+static struct wh_fault *add_fault(struct draw *draw, enum wh_fault_kind kind, uint32_t node)
 {
 	struct wh_fault *fault;
 
@@ -32,7 +32,7 @@ static bool one_in(struct draw *draw, uint64_t n)
 	return wh_dice_one_in(&draw->dice, n);
 }
 
-static uint64_t below(struct draw *draw, uint64_t n)
+static uint64_t draw_below(struct draw *draw, uint64_t n)
 {
 	return wh_dice_below(&draw->dice, n > 0 ? n : 1);
 }
@@ -41,7 +41,7 @@ static uint64_t below(struct draw *draw, uint64_t n)
 
 static void draw_join(struct draw *draw, uint32_t node, uint64_t at_us)
 {
-	struct wh_fault *fault = add(draw, WH_FAULT_JOIN, node);
+	struct wh_fault *fault = add_fault(draw, WH_FAULT_JOIN, node);
 
 	if (fault == NULL)
 		return;
@@ -58,8 +58,8 @@ static uint64_t draw_absent(struct draw *draw)
 
 	if (most == 0 || !one_in(draw, 3))
 		return 0;
-	for (uint64_t i = 1 + below(draw, most); i > 0; i--)
-		absent |= UINT64_C(1) << below(draw, draw->limits->nodes);
+	for (uint64_t i = 1 + draw_below(draw, most); i > 0; i--)
+		absent |= UINT64_C(1) << draw_below(draw, draw->limits->nodes);
 	if (draw->limits->founder >= 0)
 		absent &= ~(UINT64_C(1) << draw->limits->founder);
 	return absent;
@@ -69,7 +69,7 @@ static uint64_t draw_absent(struct draw *draw)
 static void draw_arrivals(struct draw *draw)
 {
 	uint64_t coming = draw_absent(draw), span_us = 2 * draw->limits->span_us;
-	uint64_t at_us = below(draw, span_us);
+	uint64_t at_us = draw_below(draw, span_us);
 	bool at_once = one_in(draw, 3);
 
 	for (uint32_t node = draw->limits->nodes; node < draw->limits->ids; node++)
@@ -77,7 +77,7 @@ static void draw_arrivals(struct draw *draw)
 			coming |= UINT64_C(1) << node;
 	for (uint32_t node = 0; node < draw->limits->ids; node++)
 		if ((coming >> node & 1) != 0)
-			draw_join(draw, node, at_once ? at_us : below(draw, span_us));
+			draw_join(draw, node, at_once ? at_us : draw_below(draw, span_us));
 }
 
 /* ---- nodes that come back -------------------------------------------------------------------------------------------------- */
@@ -87,21 +87,21 @@ static uint64_t draw_absence(struct draw *draw)
 {
 	uint64_t timeout_us = draw->limits->failure_timeout_us;
 
-	switch (below(draw, 4)) {
+	switch (draw_below(draw, 4)) {
 	case 0:
-		return below(draw, timeout_us / 20);
+		return draw_below(draw, timeout_us / 20);
 	case 1:
-		return below(draw, timeout_us / 2);
+		return draw_below(draw, timeout_us / 2);
 	case 2:
-		return timeout_us / 2 + below(draw, 2 * timeout_us);
+		return timeout_us / 2 + draw_below(draw, 2 * timeout_us);
 	default:
-		return below(draw, 8 * timeout_us);
+		return draw_below(draw, 8 * timeout_us);
 	}
 }
 
 static void draw_return(struct draw *draw, uint32_t node, uint64_t gone_us)
 {
-	struct wh_fault *fault = add(draw, WH_FAULT_RETURN, node);
+	struct wh_fault *fault = add_fault(draw, WH_FAULT_RETURN, node);
 
 	if (fault == NULL)
 		return;
@@ -128,14 +128,15 @@ static void draw_returns(struct draw *draw)
 		while (one_in(draw, 5));
 	}
 	if (one_in(draw, 8))
-		draw_return(draw, (uint32_t)below(draw, draw->limits->ids), below(draw, 2 * draw->limits->span_us));
+		draw_return(draw, (uint32_t)draw_below(draw, draw->limits->ids),
+			    draw_below(draw, 2 * draw->limits->span_us));
 }
 
 /* ---- what goes wrong with it ----------------------------------------------------------------------------------------------- */
 
-static uint32_t comer(struct draw *draw)
+static uint32_t draw_newcomer(struct draw *draw)
 {
-	uint32_t node = (uint32_t)below(draw, draw->limits->ids);
+	uint32_t node = (uint32_t)draw_below(draw, draw->limits->ids);
 
 	while ((draw->coming >> node & 1) == 0)
 		node = (node + 1) % draw->limits->ids;
@@ -145,19 +146,19 @@ static uint32_t comer(struct draw *draw)
 /* A node that comes ends or stands still at a step of it. */
 static void trouble_comer(struct draw *draw, enum wh_fault_kind kind)
 {
-	struct wh_fault *fault = add(draw, kind, comer(draw));
+	struct wh_fault *fault = add_fault(draw, kind, draw_newcomer(draw));
 
 	if (fault == NULL)
 		return;
-	fault->moment =
-		one_in(draw, 4)
-			? WH_MOMENT_RESTORE
-			: (enum wh_moment)(WH_MOMENT_MET + (int)below(draw, WH_MOMENT_RESTORED - WH_MOMENT_MET + 1));
+	fault->moment = one_in(draw, 4)
+				? WH_MOMENT_RESTORE
+				: (enum wh_moment)(WH_MOMENT_MET +
+						   (int)draw_below(draw, WH_MOMENT_RESTORED - WH_MOMENT_MET + 1));
 	fault->at = 1;
 	fault->after = one_in(draw, 2);
 	fault->silently = kind == WH_FAULT_CRASH && one_in(draw, 2);
 	if (kind == WH_FAULT_STALL)
-		fault->for_us = below(draw, 5 * draw->limits->failure_timeout_us) + 1;
+		fault->for_us = draw_below(draw, 5 * draw->limits->failure_timeout_us) + 1;
 	else if (one_in(draw, 3))
 		draw_return(draw, fault->node, draw->at_us);
 }
@@ -165,19 +166,19 @@ static void trouble_comer(struct draw *draw, enum wh_fault_kind kind)
 /* One of the nodes that let it in does: the leader at a step of the change, or the one that gives the state. */
 static void trouble_others(struct draw *draw)
 {
-	struct wh_fault *fault = add(draw, one_in(draw, 3) ? WH_FAULT_STALL : WH_FAULT_CRASH,
-				     one_in(draw, 3) ? (uint32_t)below(draw, draw->limits->ids) : 0);
+	struct wh_fault *fault = add_fault(draw, one_in(draw, 3) ? WH_FAULT_STALL : WH_FAULT_CRASH,
+					   one_in(draw, 3) ? (uint32_t)draw_below(draw, draw->limits->ids) : 0);
 
 	if (fault == NULL)
 		return;
-	fault->moment =
-		one_in(draw, 3)
-			? WH_MOMENT_GIVE
-			: (enum wh_moment)(WH_MOMENT_WEDGE + (int)below(draw, WH_MOMENT_INSTALL - WH_MOMENT_WEDGE + 1));
+	fault->moment = one_in(draw, 3)
+				? WH_MOMENT_GIVE
+				: (enum wh_moment)(WH_MOMENT_WEDGE +
+						   (int)draw_below(draw, WH_MOMENT_INSTALL - WH_MOMENT_WEDGE + 1));
 	fault->at = one_in(draw, 4) ? 2 : 1;
 	fault->after = one_in(draw, 2);
 	if (fault->kind == WH_FAULT_STALL)
-		fault->for_us = below(draw, 3 * draw->limits->failure_timeout_us) + 1;
+		fault->for_us = draw_below(draw, 3 * draw->limits->failure_timeout_us) + 1;
 	else
 		fault->silently = one_in(draw, 2);
 }
@@ -185,15 +186,15 @@ static void trouble_others(struct draw *draw)
 /* It is cut off from one, some or all, one way or both. */
 static void cut_comer(struct draw *draw)
 {
-	uint32_t node = comer(draw);
+	uint32_t node = draw_newcomer(draw);
 	uint64_t all = ((UINT64_C(1) << draw->limits->ids) - 1) & ~(UINT64_C(1) << node), others = all;
 	struct wh_fault *fault;
 
 	if (one_in(draw, 3))
 		others = wh_dice_roll(&draw->dice) & all;
 	else if (one_in(draw, 2))
-		others = UINT64_C(1) << below(draw, draw->limits->nodes) & all;
-	fault = others != 0 ? add(draw, WH_FAULT_CUT, 0) : NULL;
+		others = UINT64_C(1) << draw_below(draw, draw->limits->nodes) & all;
+	fault = others != 0 ? add_fault(draw, WH_FAULT_CUT, 0) : NULL;
 	if (fault == NULL)
 		return;
 	fault->from = UINT64_C(1) << node;
@@ -203,8 +204,8 @@ static void cut_comer(struct draw *draw)
 		fault->to = UINT64_C(1) << node;
 	}
 	fault->both = one_in(draw, 2);
-	fault->at = draw->at_us + below(draw, draw->limits->failure_timeout_us / 4);
-	fault->for_us = below(draw, 4 * draw->limits->failure_timeout_us) + 1;
+	fault->at = draw->at_us + draw_below(draw, draw->limits->failure_timeout_us / 4);
+	fault->for_us = draw_below(draw, 4 * draw->limits->failure_timeout_us) + 1;
 }
 
 static void draw_trouble(struct draw *draw)
@@ -224,12 +225,12 @@ static void draw_trouble(struct draw *draw)
 static void draw_rests(struct draw *draw)
 {
 	for (uint32_t i = 0; i < 3 && one_in(draw, 3); i++) {
-		struct wh_fault *fault = add(draw, WH_FAULT_REST, (uint32_t)below(draw, draw->limits->ids));
+		struct wh_fault *fault = add_fault(draw, WH_FAULT_REST, (uint32_t)draw_below(draw, draw->limits->ids));
 
 		if (fault == NULL)
 			return;
-		fault->at = below(draw, 2 * draw->limits->span_us);
-		fault->for_us = 1 + below(draw, 4 * draw->limits->failure_timeout_us);
+		fault->at = draw_below(draw, 2 * draw->limits->span_us);
+		fault->for_us = 1 + draw_below(draw, 4 * draw->limits->failure_timeout_us);
 	}
 }
 

@@ -33,7 +33,7 @@ void wh_actor_crash(struct actor *actor, bool silently)
 	wh_history_crashed(play->history, actor->life);
 }
 
-static void stall(struct actor *actor, const struct wh_fault *fault)
+static void stall_actor(struct actor *actor, const struct wh_fault *fault)
 {
 	uint64_t for_ns = fault->for_us * WH_NS_PER_US, until_ns = wh_sim_now(actor->play->sim) + for_ns;
 
@@ -59,7 +59,7 @@ static void each_link(struct play *play, const struct wh_fault *fault, bool ends
 }
 
 /* A link may be cut more than once at a time. */
-static void cut(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault, bool ends)
+static void cut_link(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault, bool ends)
 {
 	uint32_t *cuts = &play->cuts[from * play->nodes + to];
 
@@ -70,7 +70,7 @@ static void cut(struct play *play, uint32_t from, uint32_t to, const struct wh_f
 		wh_sim_cut_off(play->sim, from, to);
 }
 
-static void slow(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault, bool ends)
+static void slow_link(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault, bool ends)
 {
 	struct wh_sim_link_cost cost = play->link;
 
@@ -79,7 +79,7 @@ static void slow(struct play *play, uint32_t from, uint32_t to, const struct wh_
 	wh_sim_link_set(play->sim, from, to, &cost);
 }
 
-static void disconnect(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault, bool ends)
+static void break_link(struct play *play, uint32_t from, uint32_t to, const struct wh_fault *fault, bool ends)
 {
 	(void)fault;
 	(void)ends;
@@ -99,7 +99,7 @@ static void harm_links(struct play *play, const struct wh_fault *fault, int by)
 }
 
 /* Those lives that are there now. */
-static void touch(struct play *play, const struct wh_fault *fault)
+static void touch_lives(struct play *play, const struct wh_fault *fault)
 {
 	for (uint32_t id = 0; id < play->nodes; id++) {
 		if ((wh_fault_touches(fault) >> id & 1) == 0 || play->at[id] == NULL)
@@ -120,7 +120,7 @@ void wh_faults_born(struct actor *actor)
 
 /* ---- when ------------------------------------------------------------------------------------------------------------------ */
 
-static void end(void *ctx, uint64_t i)
+static void end_fault(void *ctx, uint64_t i)
 {
 	struct play *play = ctx;
 	const struct wh_fault *fault = fault_at(play, i);
@@ -129,21 +129,21 @@ static void end(void *ctx, uint64_t i)
 	play->restless_ns = wh_sim_now(play->sim);
 	harm_links(play, fault, -1);
 	if (fault->kind == WH_FAULT_CUT)
-		each_link(play, fault, true, cut);
+		each_link(play, fault, true, cut_link);
 	else if (fault->kind == WH_FAULT_SLOW)
-		each_link(play, fault, true, slow);
+		each_link(play, fault, true, slow_link);
 	else if (fault->kind == WH_FAULT_REST && play->subjects[i] != NULL)
 		wh_actor_rest(play->subjects[i], false);
 }
 
-static void begin(struct play *play, uint64_t i);
+static void begin_fault(struct play *play, uint64_t i);
 
 static void begin_later(void *ctx, uint64_t i)
 {
 	struct play *play = ctx;
 
 	play->faults_due--;
-	begin(play, i);
+	begin_fault(play, i);
 }
 
 static void at_time(struct play *play, uint64_t when_ns, wh_sim_fn *fn, uint64_t i)
@@ -153,7 +153,7 @@ static void at_time(struct play *play, uint64_t when_ns, wh_sim_fn *fn, uint64_t
 }
 
 /* False: not now. What is about a node that is not there comes about for no node. */
-static bool act(struct play *play, const struct wh_fault *fault, uint64_t i)
+static bool carry_out_fault(struct play *play, const struct wh_fault *fault, uint64_t i)
 {
 	struct actor *actor = wh_fault_is_between(fault) || fault->node >= play->nodes ? NULL : play->at[fault->node];
 
@@ -167,34 +167,34 @@ static bool act(struct play *play, const struct wh_fault *fault, uint64_t i)
 		wh_actor_crash(actor, fault->silently);
 		return true;
 	case WH_FAULT_STALL:
-		stall(actor, fault);
+		stall_actor(actor, fault);
 		return true;
 	case WH_FAULT_REST:
 		wh_actor_rest(actor, true);
 		return true;
 	case WH_FAULT_CUT:
-		each_link(play, fault, false, cut);
+		each_link(play, fault, false, cut_link);
 		return true;
 	case WH_FAULT_SLOW:
-		each_link(play, fault, false, slow);
+		each_link(play, fault, false, slow_link);
 		return true;
 	case WH_FAULT_BREAK:
-		each_link(play, fault, false, disconnect);
+		each_link(play, fault, false, break_link);
 		return true;
 	default:
 		return wh_actor_depart(actor);
 	}
 }
 
-static void begin(struct play *play, uint64_t i)
+static void begin_fault(struct play *play, uint64_t i)
 {
 	const struct wh_fault *fault = fault_at(play, i);
 	uint64_t now_ns = wh_sim_now(play->sim);
 
 	if (play->closing || wh_play_failed(play))
 		return;
-	touch(play, fault);
-	if (!act(play, fault, i)) {
+	touch_lives(play, fault);
+	if (!carry_out_fault(play, fault, i)) {
 		at_time(play, now_ns + AGAIN_NS, begin_later, i);
 		return;
 	}
@@ -203,7 +203,7 @@ static void begin(struct play *play, uint64_t i)
 	play->restless_ns = wh_sim_now(play->sim);
 	wh_sim_note(play->sim, i);
 	if (wh_fault_lasts(fault))
-		at_time(play, now_ns + fault->for_us * WH_NS_PER_US, end, i);
+		at_time(play, now_ns + fault->for_us * WH_NS_PER_US, end_fault, i);
 }
 
 void wh_faults_arm(struct play *play)
@@ -234,7 +234,7 @@ void wh_faults_moment(struct actor *actor, enum wh_moment moment)
 		if (fault->after) /* the pass is one event */
 			at_time(play, wh_sim_now(play->sim), begin_later, i);
 		else
-			begin(play, i);
+			begin_fault(play, i);
 	}
 }
 

@@ -75,7 +75,7 @@ static void go_in(struct wh_fiber *fiber)
 }
 #endif
 
-static void leave(struct wh_fiber *fiber)
+static void leave_fiber(struct wh_fiber *fiber)
 {
 #if ASAN
 	__sanitizer_start_switch_fiber(fiber->ended ? NULL : &fiber->fake_own, fiber->resumer_stack,
@@ -87,7 +87,7 @@ static void leave(struct wh_fiber *fiber)
 	go_out(fiber);
 }
 
-static void arrive(struct wh_fiber *fiber)
+static void arrive_in_fiber(struct wh_fiber *fiber)
 {
 	(void)fiber;
 #if ASAN
@@ -96,15 +96,15 @@ static void arrive(struct wh_fiber *fiber)
 }
 
 /* makecontext passes integers: the address comes in two. */
-static void begin(unsigned high, unsigned low)
+static void begin_fiber(unsigned high, unsigned low)
 {
 	struct wh_fiber *fiber =
 		(struct wh_fiber *)((uintptr_t)high << 32 | low); /* NOLINT(performance-no-int-to-ptr) */
 
-	arrive(fiber);
+	arrive_in_fiber(fiber);
 	fiber->fn(fiber->ctx);
 	fiber->ended = true;
-	leave(fiber);
+	leave_fiber(fiber);
 }
 
 static bool map_stack(struct wh_fiber *fiber)
@@ -129,7 +129,7 @@ static void make_context(struct wh_fiber *fiber)
 
 	getcontext(&fiber->own);
 	fiber->own.uc_stack = stack;
-	makecontext(&fiber->own, (void (*)(void))begin, 2, (unsigned)(address >> 32), (unsigned)address);
+	makecontext(&fiber->own, (void (*)(void))begin_fiber, 2, (unsigned)(address >> 32), (unsigned)address);
 }
 
 struct wh_fiber *wh_fiber_new(wh_fiber_fn *fn, void *ctx)
@@ -170,8 +170,8 @@ void wh_fiber_resume(struct wh_fiber *fiber)
 
 void wh_fiber_pause(struct wh_fiber *fiber)
 {
-	leave(fiber);
-	arrive(fiber);
+	leave_fiber(fiber);
+	arrive_in_fiber(fiber);
 }
 
 bool wh_fiber_has_ended(const struct wh_fiber *fiber)

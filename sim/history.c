@@ -235,7 +235,7 @@ static struct message *claim_of(struct wh_history *h, uint32_t node, uint32_t su
 	return &messages[index];
 }
 
-static void finish(struct stream *stream, struct message *message, enum claim_state state)
+static void finish_claim(struct stream *stream, struct message *message, enum claim_state state)
 {
 	message->state = state;
 	while (stream->known < stream->count && stream->messages[stream->known].state != UNKNOWN)
@@ -256,7 +256,7 @@ bool wh_history_commit(struct wh_history *h, uint32_t node, uint32_t subgroup, u
 					wh_history_who(h, node).text, index, h->subgroups[subgroup].name,
 					message->state == COMMITTED ? "committed" : "aborted");
 	message->digest = digest;
-	finish(&h->subgroups[subgroup].streams[node], message, COMMITTED);
+	finish_claim(&h->subgroups[subgroup].streams[node], message, COMMITTED);
 	return true;
 }
 
@@ -275,7 +275,7 @@ bool wh_history_abort(struct wh_history *h, uint32_t node, uint32_t subgroup, ui
 					"delivered it (%s)",
 					index, wh_history_who(h, node).text, wh_history_who(h, message->by).text,
 					wh_history_at(&h->subgroups[subgroup], message->unit, message->view).text);
-	finish(&h->subgroups[subgroup].streams[node], message, ABORTED);
+	finish_claim(&h->subgroups[subgroup].streams[node], message, ABORTED);
 	return true;
 }
 
@@ -291,8 +291,8 @@ bool wh_history_knows(const struct wh_history *h, uint32_t subgroup, uint64_t vi
 
 /* "same order: node 2 delivers message 7 of node 0 where ... (orders, view 2, place 31)" */
 WH_PRINTF(5, 6)
-static bool refuse(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d, const char *property,
-		   const char *format, ...)
+static bool refuse_delivery(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d,
+			    const char *property, const char *format, ...)
 {
 	const struct subgroup *g = &h->subgroups[d->subgroup];
 	const struct member *member = &g->members[node];
@@ -329,13 +329,13 @@ static bool check_view_of(struct wh_history *h, uint32_t node, const struct wh_h
 	const struct view *view = h->lives[node].view;
 
 	if (view == NULL)
-		return refuse(h, node, d, "its view", " and is in no view");
+		return refuse_delivery(h, node, d, "its view", " and is in no view");
 	if (member->awaits)
-		return refuse(h, node, d, "state", " and has no state yet");
+		return refuse_delivery(h, node, d, "state", " and has no state yet");
 	if (member->behind ? d->view > view->number || d->view < member->joined : d->view != view->number)
-		return refuse(h, node, d, "its view", " and is in view %" PRIu64, view->number);
+		return refuse_delivery(h, node, d, "its view", " and is in view %" PRIu64, view->number);
 	if (member->place.role == WH_HISTORY_OUT || (member->place.inactive && d->view == view->number))
-		return refuse(h, node, d, "its view", " and is in no active shard");
+		return refuse_delivery(h, node, d, "its view", " and is in no active shard");
 	return true;
 }
 
@@ -354,14 +354,14 @@ static bool check_place(struct wh_history *h, uint32_t node, const struct wh_his
 		return false;
 	view = wh_history_find_view(h, d->view);
 	if (view == NULL || view->place[d->sender] == 0)
-		return refuse(h, node, d, "its view", ", which is not in the view");
+		return refuse_delivery(h, node, d, "its view", ", which is not in the view");
 	*from = wh_history_sender_in(h, view, d->sender);
 	if (*from == NOBODY)
-		return refuse(h, node, d, "its view", ", which has not begun that view");
+		return refuse_delivery(h, node, d, "its view", ", which has not begun that view");
 	member = &h->subgroups[d->subgroup].members[node];
 	sender = &h->subgroups[d->subgroup].members[*from];
 	if (h->lives[*from].view == view && (sender->place.role != WH_HISTORY_SENDER || sender->unit != member->unit))
-		return refuse(h, node, d, "its view", ", which is no sender there");
+		return refuse_delivery(h, node, d, "its view", ", which is no sender there");
 	return true;
 }
 
@@ -375,18 +375,18 @@ static bool check_stream(struct wh_history *h, uint32_t node, const struct wh_hi
 	uint64_t expected = member->next[from];
 
 	if (message == NULL || message->state == UNKNOWN)
-		return refuse(h, node, d, "committed", ", which is not committed");
+		return refuse_delivery(h, node, d, "committed", ", which is not committed");
 	if (message->state == ABORTED)
-		return refuse(h, node, d, "committed", ", which is aborted");
+		return refuse_delivery(h, node, d, "committed", ", which is aborted");
 	if (d->index < expected)
-		return refuse(h, node, d, "no duplicate", " again, or behind message %" PRIu64, expected - 1);
+		return refuse_delivery(h, node, d, "no duplicate", " again, or behind message %" PRIu64, expected - 1);
 	while (expected < d->index && wh_history_may_miss(g, member, stream, expected))
 		expected++;
 	if (expected < d->index)
-		return refuse(h, node, d, "no gap", " without message %" PRIu64, expected);
+		return refuse_delivery(h, node, d, "no gap", " without message %" PRIu64, expected);
 	if (message->digest != d->digest)
-		return refuse(h, node, d, "payload", " with digest %016" PRIx64 ", committed was %016" PRIx64,
-			      d->digest, message->digest);
+		return refuse_delivery(h, node, d, "payload", " with digest %016" PRIx64 ", committed was %016" PRIx64,
+				       d->digest, message->digest);
 	return true;
 }
 
@@ -399,15 +399,16 @@ static bool extend_order(struct wh_history *h, uint32_t node, const struct wh_hi
 	struct entry *entries;
 
 	if (message->delivered && (message->view != d->view || message->unit != g->members[node].unit))
-		return refuse(h, node, d, "same set", ", which %s delivered in %s", wh_history_who(h, message->by).text,
-			      wh_history_at(g, message->unit, message->view).text);
+		return refuse_delivery(h, node, d, "same set", ", which %s delivered in %s",
+				       wh_history_who(h, message->by).text,
+				       wh_history_at(g, message->unit, message->view).text);
 	if (order->closed)
-		return refuse(h, node, d, "nothing that a survivor lacks",
-			      ", without which %s has gone on to the next view",
-			      wh_history_who(h, order->closed_by).text);
+		return refuse_delivery(h, node, d, "nothing that a survivor lacks",
+				       ", without which %s has gone on to the next view",
+				       wh_history_who(h, order->closed_by).text);
 	if (order->count > 0 && d->sequence <= order->entries[order->count - 1].sequence)
-		return refuse(h, node, d, "same order", " with sequence %" PRIu64 " behind sequence %" PRIu64,
-			      d->sequence, order->entries[order->count - 1].sequence);
+		return refuse_delivery(h, node, d, "same order", " with sequence %" PRIu64 " behind sequence %" PRIu64,
+				       d->sequence, order->entries[order->count - 1].sequence);
 	entries = wh_history_grown(order->entries, order->count + 1, &order->capacity, sizeof(*entries));
 	if (entries == NULL)
 		return wh_history_memory_out(h);
@@ -425,7 +426,7 @@ static bool check_order(struct wh_history *h, uint32_t node, const struct wh_his
 	const struct entry *entry;
 
 	if (member->behind && member->at->number > d->view)
-		return refuse(h, node, d, "no duplicate", ", and has what comes after that view");
+		return refuse_delivery(h, node, d, "no duplicate", ", and has what comes after that view");
 	if (member->behind && !wh_history_move_on(h, node, g, d->view))
 		return false;
 	order = &member->at->orders[member->unit];
@@ -433,11 +434,12 @@ static bool check_order(struct wh_history *h, uint32_t node, const struct wh_his
 		return extend_order(h, node, d, from, order);
 	entry = &order->entries[member->position];
 	if (entry->sender != from || entry->index != d->index)
-		return refuse(h, node, d, "same order", " where %s delivered message %" PRIu64 " of %s",
-			      wh_history_who(h, entry->by).text, entry->index, wh_history_who(h, entry->sender).text);
+		return refuse_delivery(h, node, d, "same order", " where %s delivered message %" PRIu64 " of %s",
+				       wh_history_who(h, entry->by).text, entry->index,
+				       wh_history_who(h, entry->sender).text);
 	if (entry->sequence != d->sequence)
-		return refuse(h, node, d, "same order", " with sequence %" PRIu64 ", %s with %" PRIu64, d->sequence,
-			      wh_history_who(h, entry->by).text, entry->sequence);
+		return refuse_delivery(h, node, d, "same order", " with sequence %" PRIu64 ", %s with %" PRIu64,
+				       d->sequence, wh_history_who(h, entry->by).text, entry->sequence);
 	return true;
 }
 
@@ -456,7 +458,8 @@ bool wh_history_deliver(struct wh_history *h, uint32_t node, const struct wh_his
 	if (g->ordered && !check_order(h, node, d, from))
 		return false;
 	if (!g->ordered && d->sequence != d->index)
-		return refuse(h, node, d, "same order", " with sequence %" PRIu64 ", expected its index", d->sequence);
+		return refuse_delivery(h, node, d, "same order", " with sequence %" PRIu64 ", expected its index",
+				       d->sequence);
 	message = &g->streams[from].messages[d->index];
 	if (!message->delivered) {
 		message->delivered = true;

@@ -13,7 +13,7 @@
 /* ---- writing --------------------------------------------------------------------------------------------------------- */
 
 /* Whole lines leave the process, whatever becomes of it. */
-static bool flushed(FILE *log, int printed)
+static bool flush_line(FILE *log, int printed)
 {
 	return printed >= 0 && fflush(log) == 0;
 }
@@ -36,50 +36,51 @@ bool wh_history_log_view(FILE *log, const struct wh_history_view *view, uint32_t
 		good &= fprintf(log, "%s%" PRIu32, rank ? "," : "", view->members[rank]) >= 0;
 	for (uint32_t g = 0; g < subgroups; g++)
 		good &= print_place(log, &view->places[g]) >= 0;
-	good &= flushed(log, putc('\n', log));
+	good &= flush_line(log, putc('\n', log));
 	funlockfile(log);
 	return good;
 }
 
 bool wh_history_log_commit(FILE *log, uint32_t subgroup, uint64_t index, uint64_t digest)
 {
-	return flushed(log, fprintf(log, "C %" PRIu32 " %" PRIu64 " %" PRIx64 "\n", subgroup, index, digest));
+	return flush_line(log, fprintf(log, "C %" PRIu32 " %" PRIu64 " %" PRIx64 "\n", subgroup, index, digest));
 }
 
 bool wh_history_log_abort(FILE *log, uint32_t subgroup, uint64_t index)
 {
-	return flushed(log, fprintf(log, "A %" PRIu32 " %" PRIu64 "\n", subgroup, index));
+	return flush_line(log, fprintf(log, "A %" PRIu32 " %" PRIu64 "\n", subgroup, index));
 }
 
 bool wh_history_log_deliver(FILE *log, const struct wh_history_delivery *d)
 {
-	return flushed(log, fprintf(log, "D %" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIx64 "\n",
-				    d->subgroup, d->view, d->sender, d->index, d->sequence, d->digest));
+	return flush_line(log,
+			  fprintf(log, "D %" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIx64 "\n",
+				  d->subgroup, d->view, d->sender, d->index, d->sequence, d->digest));
 }
 
 bool wh_history_log_gave(FILE *log, uint32_t subgroup, uint64_t digest)
 {
-	return flushed(log, fprintf(log, "G %" PRIu32 " %" PRIx64 "\n", subgroup, digest));
+	return flush_line(log, fprintf(log, "G %" PRIu32 " %" PRIx64 "\n", subgroup, digest));
 }
 
 bool wh_history_log_restored(FILE *log, uint32_t subgroup, uint64_t digest)
 {
-	return flushed(log, fprintf(log, "T %" PRIu32 " %" PRIx64 "\n", subgroup, digest));
+	return flush_line(log, fprintf(log, "T %" PRIu32 " %" PRIx64 "\n", subgroup, digest));
 }
 
 bool wh_history_log_removed(FILE *log)
 {
-	return flushed(log, fprintf(log, "R\n"));
+	return flush_line(log, fprintf(log, "R\n"));
 }
 
 bool wh_history_log_leaving(FILE *log)
 {
-	return flushed(log, fprintf(log, "L\n"));
+	return flush_line(log, fprintf(log, "L\n"));
 }
 
 bool wh_history_log_left(FILE *log)
 {
-	return flushed(log, fprintf(log, "E\n"));
+	return flush_line(log, fprintf(log, "E\n"));
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------------- */
@@ -110,7 +111,7 @@ static bool take_number(const char **at, int base, uint64_t max, uint64_t *out)
 	return *out <= max;
 }
 
-static bool take(const char **at, char what)
+static bool take_char(const char **at, char what)
 {
 	if (**at != what)
 		return false;
@@ -122,7 +123,8 @@ static bool take(const char **at, char what)
 static bool take_numbers(struct reader *r, const char **at, unsigned count, bool digest)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (!take(at, ' ') || !take_number(at, digest && i + 1 == count ? 16 : 10, UINT64_MAX, &r->numbers[i]))
+		if (!take_char(at, ' ') ||
+		    !take_number(at, digest && i + 1 == count ? 16 : 10, UINT64_MAX, &r->numbers[i]))
 			return false;
 	return true;
 }
@@ -136,7 +138,7 @@ static bool take_members(struct reader *r, const char **at, uint32_t nodes)
 		if (r->view.count == nodes || !take_number(at, 10, nodes - 1, &id))
 			return false;
 		r->members[r->view.count++] = (uint32_t)id;
-	} while (take(at, ','));
+	} while (take_char(at, ','));
 	return true;
 }
 
@@ -145,27 +147,27 @@ static bool take_place(const char **at, struct wh_history_place *place)
 	uint64_t shard = 0;
 
 	*place = (struct wh_history_place){.role = WH_HISTORY_OUT};
-	if (!take(at, ' '))
+	if (!take_char(at, ' '))
 		return false;
-	if (take(at, '-'))
+	if (take_char(at, '-'))
 		return true;
-	if (take(at, 's'))
+	if (take_char(at, 's'))
 		place->role = WH_HISTORY_SENDER;
-	else if (take(at, 'm'))
+	else if (take_char(at, 'm'))
 		place->role = WH_HISTORY_MEMBER;
 	else
 		return false;
 	if (!take_number(at, 10, UINT32_MAX, &shard))
 		return false;
 	place->shard = (uint32_t)shard;
-	place->inactive = take(at, '?');
+	place->inactive = take_char(at, '?');
 	return true;
 }
 
 static bool take_view(const struct wh_history *h, struct reader *r, const char **at)
 {
-	if (!take_numbers(r, at, 2, false) || r->numbers[0] > VIEW_MAX || r->numbers[1] >= h->nodes || !take(at, ' ') ||
-	    !take_members(r, at, h->nodes))
+	if (!take_numbers(r, at, 2, false) || r->numbers[0] > VIEW_MAX || r->numbers[1] >= h->nodes ||
+	    !take_char(at, ' ') || !take_members(r, at, h->nodes))
 		return false;
 	for (uint32_t g = 0; g < h->subgroup_count; g++)
 		if (!take_place(at, &r->places[g]))
@@ -175,7 +177,7 @@ static bool take_view(const struct wh_history *h, struct reader *r, const char *
 	return true;
 }
 
-static bool parse(const struct wh_history *h, struct reader *r)
+static bool parse_line(const struct wh_history *h, struct reader *r)
 {
 	const char *at = r->line + 1;
 	bool good;
@@ -210,7 +212,7 @@ static bool parse(const struct wh_history *h, struct reader *r)
 }
 
 /* Is there another event? False too if the log is broken. */
-static bool peek(struct wh_history *h, struct reader *r)
+static bool peek_event(struct wh_history *h, struct reader *r)
 {
 	ssize_t length;
 
@@ -225,7 +227,7 @@ static bool peek(struct wh_history *h, struct reader *r)
 		return false;
 	}
 	r->line_number++;
-	if (!parse(h, r))
+	if (!parse_line(h, r))
 		return wh_history_break(h, "log: node %" PRIu32 ", line %" PRIu64 " says \"%.*s\"", r->node,
 					r->line_number, (int)(length - 1 < 60 ? length - 1 : 60), r->line);
 	return true;
@@ -241,7 +243,7 @@ static struct wh_history_delivery delivery_of(const struct reader *r)
 					    .digest = r->numbers[5]};
 }
 
-static bool tell(struct wh_history *h, struct reader *r)
+static bool tell_event(struct wh_history *h, struct reader *r)
 {
 	const struct wh_history_delivery delivery = delivery_of(r);
 	char kind = r->kind;
@@ -269,7 +271,7 @@ static bool tell(struct wh_history *h, struct reader *r)
 	}
 }
 
-static bool waits(const struct wh_history *h, const struct reader *r)
+static bool must_wait(const struct wh_history *h, const struct reader *r)
 {
 	if (r->kind == 'T')
 		return !wh_history_knows_state(h, (uint32_t)r->numbers[0], r->numbers[1]);
@@ -278,12 +280,12 @@ static bool waits(const struct wh_history *h, const struct reader *r)
 }
 
 /* Tells all that can be told of this log up to view `number`. Returns how many events that were. */
-static uint64_t advance(struct wh_history *h, struct reader *r, uint64_t number)
+static uint64_t advance_log(struct wh_history *h, struct reader *r, uint64_t number)
 {
 	uint64_t told = 0;
 
-	for (; peek(h, r) && !waits(h, r) && !(r->kind == 'V' && r->view.number > number); told++)
-		if (!tell(h, r))
+	for (; peek_event(h, r) && !must_wait(h, r) && !(r->kind == 'V' && r->view.number > number); told++)
+		if (!tell_event(h, r))
 			break;
 	return told;
 }
@@ -300,7 +302,7 @@ static bool goes_on(const struct wh_history *h, const struct reader *readers)
 /* All logs, view by view: what is done in a view before the next is installed. A delivery waits until its sender's log has
  * come to the claim; if all wait, that is never, and the history says so. A newcomer that has its state only in a later view waits
  * as long as the others go on. */
-static bool merge(struct wh_history *h, struct reader *readers)
+static bool merge_logs(struct wh_history *h, struct reader *readers)
 {
 	uint64_t number = 0, told, next;
 
@@ -308,12 +310,12 @@ static bool merge(struct wh_history *h, struct reader *readers)
 		do {
 			told = 0;
 			for (uint32_t n = 0; n < h->life_count && !h->is_broken; n++)
-				told += advance(h, &readers[n], number);
+				told += advance_log(h, &readers[n], number);
 		} while (told > 0 && !h->is_broken);
 		next = UINT64_MAX;
 		for (uint32_t n = 0; n < h->life_count && !h->is_broken; n++) {
 			if (readers[n].kind == 'D' || (readers[n].kind == 'T' && !goes_on(h, readers)))
-				return tell(h, &readers[n]);
+				return tell_event(h, &readers[n]);
 			if (readers[n].kind == 'V' && readers[n].view.number < next)
 				next = readers[n].view.number;
 		}
@@ -337,7 +339,7 @@ bool wh_history_replay(struct wh_history *h, FILE *const logs[])
 		r->view.places = r->places = calloc(h->subgroup_count, sizeof(*r->places));
 		made = r->members != NULL && r->places != NULL;
 	}
-	good = made ? merge(h, readers) : wh_history_memory_out(h);
+	good = made ? merge_logs(h, readers) : wh_history_memory_out(h);
 	for (uint32_t n = 0; readers != NULL && n < h->life_count; n++) {
 		free(readers[n].line);
 		free(readers[n].members);

@@ -119,14 +119,14 @@ static bool breaks_ties(const struct wh_history *h, const struct view *before, c
 }
 
 /* The number of nodes that a quorum of that view is taken of. */
-static uint32_t voters(const struct wh_history *h, const struct view *view)
+static uint32_t voter_count(const struct wh_history *h, const struct view *view)
 {
 	return view->number == 0 && !h->founded && view->count < h->configured ? h->configured : view->count;
 }
 
 static bool check_chain(struct wh_history *h, const struct view *before, const struct view *view)
 {
-	uint32_t stay = 0, all = voters(h, before), most = before->count > 2 ? before->count - 1 : 1;
+	uint32_t stay = 0, all = voter_count(h, before), most = before->count > 2 ? before->count - 1 : 1;
 
 	for (uint32_t rank = 0; rank < before->count; rank++) {
 		uint32_t member = before->members[rank];

@@ -194,7 +194,7 @@ enum wh_moment wh_inspect_step(const whorl_node *node, uint64_t key, const struc
 
 /* ---- a member in a shard of its view ------------------------------------------------------------------------------------ */
 
-static const struct wh_multicast *multicast(const whorl_node *node, uint32_t shard)
+static const struct wh_multicast *multicast_of(const whorl_node *node, uint32_t shard)
 {
 	const struct wh_epoch *epoch = node->epoch;
 
@@ -211,7 +211,7 @@ static uint64_t own_word(const whorl_node *node, uint32_t offset)
 
 bool wh_inspect_member(const whorl_node *node, uint32_t shard, struct wh_inspect_member *out)
 {
-	const struct wh_multicast *mc = wh_load_relaxed(&node->views) > 0 ? multicast(node, shard) : NULL;
+	const struct wh_multicast *mc = wh_load_relaxed(&node->views) > 0 ? multicast_of(node, shard) : NULL;
 	const struct wh_subgroup_columns *columns;
 	const struct wh_ring *ring;
 
@@ -239,7 +239,7 @@ bool wh_inspect_member(const whorl_node *node, uint32_t shard, struct wh_inspect
 
 struct wh_inspect_sender wh_inspect_sender(const whorl_node *node, uint32_t shard, uint32_t s)
 {
-	const struct wh_multicast *mc = multicast(node, shard);
+	const struct wh_multicast *mc = multicast_of(node, shard);
 	const struct wh_sender *sender = &mc->senders[s];
 	uint64_t said = sender->next;
 
@@ -255,7 +255,7 @@ struct wh_inspect_sender wh_inspect_sender(const whorl_node *node, uint32_t shar
 struct wh_slot_header wh_inspect_slot(const whorl_node *node, uint32_t shard, uint32_t s, uint64_t number,
 				      const unsigned char **payload)
 {
-	const struct wh_multicast *mc = multicast(node, shard);
+	const struct wh_multicast *mc = multicast_of(node, shard);
 	const struct wh_slots *slots = &mc->config.slots[s];
 	const unsigned char *row = node->epoch->image->row[mc->config.senders[s]];
 	uint32_t slot = (uint32_t)(number % slots->window);

@@ -154,7 +154,7 @@ struct state {                   /* of a run with all its faults over */
 /* What a node knows of another, and may not say without a quorum, is heard of when no node was ever cut off. But of two nodes with
  * an ended connection it may have believed one, said so in the view before, and then gone along with the nodes that believe the
  * other into a view in which they need it for a quorum. */
-static uint64_t distrusts(const struct actor *actor)
+static uint64_t distrusted_by(const struct actor *actor)
 {
 	uint64_t knows = wh_inspect_distrusts(actor->node);
 
@@ -169,9 +169,10 @@ static bool are_connected(const struct play *play, const struct actor *a, const 
 }
 
 /* They are connected, and neither suspects the other. */
-static bool trust(const struct play *play, const struct actor *a, const struct actor *b)
+static bool trust_each_other(const struct play *play, const struct actor *a, const struct actor *b)
 {
-	return are_connected(play, a, b) && (distrusts(a) >> b->id & 1) == 0 && (distrusts(b) >> a->id & 1) == 0;
+	return are_connected(play, a, b) && (distrusted_by(a) >> b->id & 1) == 0 &&
+	       (distrusted_by(b) >> a->id & 1) == 0;
 }
 
 /* By life of `set`: which lives of it trust that one. */
@@ -180,7 +181,7 @@ static void find_trust(const struct play *play, uint64_t set, uint64_t *trusts)
 	for (uint32_t a = 0; a < play->lives; a++) {
 		trusts[a] = UINT64_C(1) << a;
 		for (uint32_t b = 0; b < play->lives && (set >> a & 1) != 0; b++)
-			if (b != a && (set >> b & 1) != 0 && trust(play, &play->actors[a], &play->actors[b]))
+			if (b != a && (set >> b & 1) != 0 && trust_each_other(play, &play->actors[a], &play->actors[b]))
 				trusts[a] |= UINT64_C(1) << b;
 	}
 }
@@ -307,7 +308,7 @@ static uint64_t find_formers(const struct play *play, uint64_t running)
 	return count < play->plan->config.group.nodes && have_records(play, running) ? 0 : set;
 }
 
-static struct state look(const struct play *play)
+static struct state look_at_lives(const struct play *play)
 {
 	struct state state = {.last = NULL};
 
@@ -334,7 +335,7 @@ static struct state look(const struct play *play)
 
 bool wh_liveness_is_over(const struct play *play)
 {
-	struct state state = look(play);
+	struct state state = look_at_lives(play);
 
 	return state.survivors == 0 && (state.last != NULL || find_formers(play, state.running) == 0);
 }
@@ -400,7 +401,7 @@ static bool is_to_end(const struct actor *actor, char *what, size_t bytes)
 }
 
 /* What is not as it must be where there are survivors. */
-static bool lacks(const struct play *play, const struct state *state, char *what, size_t bytes)
+static bool play_lacks(const struct play *play, const struct state *state, char *what, size_t bytes)
 {
 	for (uint32_t i = 0; i < play->lives; i++) {
 		const struct actor *actor = &play->actors[i];
@@ -472,7 +473,7 @@ static uint64_t patience_ns(const struct play *play, const struct state *state)
 }
 
 /* Nodes that are kept out for good give up. */
-static void dismiss(struct play *play, const struct state *state)
+static void dismiss_nodes(struct play *play, const struct state *state)
 {
 	if ((state->running & ~state->survivors) == 0)
 		return;
@@ -485,25 +486,26 @@ static void dismiss(struct play *play, const struct state *state)
 bool wh_liveness_settle(struct play *play)
 {
 	uint64_t since_ns = wh_sim_now(play->sim);
-	struct state before = look(play);
+	struct state before = look_at_lives(play);
 	bool dismissed = false;
 	char what[256] = "";
 
 	for (;;) {
-		struct state now = look(play);
+		struct state now = look_at_lives(play);
 
 		if (!is_same(&now, &before))
 			since_ns = wh_sim_now(play->sim);
 		before = now;
-		if (now.survivors != 0 && wh_play_is_quiet(play) && !lacks(play, &now, what, sizeof(what))) {
+		if (now.survivors != 0 && wh_play_is_quiet(play) && !play_lacks(play, &now, what, sizeof(what))) {
 			play->survivors = now.survivors;
-			dismiss(play, &now);
+			dismiss_nodes(play, &now);
 			return !wh_play_failed(play) && history_ends(play, now.survivors);
 		}
 		if (wh_sim_now(play->sim) - since_ns > patience_ns(play, &now)) {
-			if (dismissed || now.survivors == 0 || lacks(play, &now, what, sizeof(what)))
+			if (dismissed || now.survivors == 0 || play_lacks(play, &now, what, sizeof(what)))
 				break;
-			dismiss(play, &now); /* a lone node may give its state for ever to one that has vanished */
+			dismiss_nodes(play,
+				      &now); /* a lone node may give its state for ever to one that has vanished */
 			dismissed = true;
 			since_ns = wh_sim_now(play->sim);
 		}
@@ -514,7 +516,7 @@ bool wh_liveness_settle(struct play *play)
 	}
 	if (before.survivors == 0)
 		return true; /* no node may go on, and none has */
-	if (!lacks(play, &before, what, sizeof(what)))
+	if (!play_lacks(play, &before, what, sizeof(what)))
 		snprintf(what, sizeof(what),
 			 "%u nodes are awake, %u applications work, and %" PRIu64 " things are under way", play->awake,
 			 play->busy_streams, wh_sim_under_way(play->sim));

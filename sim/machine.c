@@ -80,7 +80,7 @@ static uint64_t with_jitter(struct wh_machine *machine, uint64_t ns)
 }
 
 /* This processor is busy for so long. `useful`: with what has to be done. */
-static void spend(struct wh_machine *machine, uint64_t ns, bool useful)
+static void spend_time(struct wh_machine *machine, uint64_t ns, bool useful)
 {
 	if (machine->current == NULL || ns == 0)
 		return;
@@ -104,7 +104,7 @@ void wh_machine_sleep_until(struct wh_machine *machine, uint64_t when_ns)
 /* ---- what takes time ----------------------------------------------------------------------------------------------------- */
 
 /* Processors that wait for the loop of that node look now. */
-static void wake(struct wh_machine *machine, uint32_t id)
+static void wake_processors(struct wh_machine *machine, uint32_t id)
 {
 	for (struct processor *processor = machine->processors; processor != NULL; processor = processor->next) {
 		if (processor->id != id || !processor->awaits_pass)
@@ -123,7 +123,7 @@ void wh_machine_await_pass(struct wh_machine *machine)
 }
 
 /* post() returns when the node is not busy with it any more. */
-static void posted(void *ctx, uint32_t id)
+static void note_posted(void *ctx, uint32_t id)
 {
 	struct wh_machine *machine = ctx;
 	uint64_t now_ns = wh_sim_now(machine->sim), until_ns = wh_sim_busy_until(machine->sim, id);
@@ -131,7 +131,7 @@ static void posted(void *ctx, uint32_t id)
 	if (machine->current == NULL || machine->current->id != id || until_ns <= now_ns)
 		return;
 	machine->nodes[id].worked_ns += until_ns - now_ns;
-	wake(machine, id);
+	wake_processors(machine, id);
 	pause_until(machine, until_ns);
 }
 
@@ -144,21 +144,22 @@ void wh_machine_send(struct wh_machine *machine, size_t copied)
 {
 	const struct wh_cpu_options *cpu = &machine->config.cpu;
 
-	spend(machine, (uint64_t)cpu->send_ns + copying_ns(cpu, copied), true);
+	spend_time(machine, (uint64_t)cpu->send_ns + copying_ns(cpu, copied), true);
 }
 
 void wh_machine_upcall(struct wh_machine *machine, size_t messages, size_t copied)
 {
 	const struct wh_cpu_options *cpu = &machine->config.cpu;
 
-	spend(machine, (uint64_t)cpu->upcall_ns + messages * (uint64_t)cpu->deliver_ns + copying_ns(cpu, copied), true);
+	spend_time(machine, (uint64_t)cpu->upcall_ns + messages * (uint64_t)cpu->deliver_ns + copying_ns(cpu, copied),
+		   true);
 	if (machine->current != NULL)
 		machine->nodes[machine->current->id].delivered += messages;
 }
 
 /* ---- processors ---------------------------------------------------------------------------------------------------------- */
 
-static void run(void *ctx)
+static void run_processor(void *ctx)
 {
 	struct processor *processor = ctx;
 
@@ -173,7 +174,7 @@ static struct processor *add_processor(struct wh_machine *machine, uint32_t id, 
 		return NULL;
 	*processor =
 		(struct processor){.next = machine->processors, .machine = machine, .id = id, .fn = fn, .ctx = ctx};
-	processor->fiber = wh_fiber_new(run, processor);
+	processor->fiber = wh_fiber_new(run_processor, processor);
 	if (processor->fiber == NULL) {
 		free(processor);
 		return NULL;
@@ -212,8 +213,8 @@ static void make_passes(void *ctx)
 		node->delivered = 0;
 		work = whorl_step(node->node);
 		others = work > node->delivered ? work - node->delivered : 0;
-		spend(machine, node->look_ns + others * (uint64_t)machine->config.cpu.message_ns, work > 0);
-		wake(machine, loop.id);
+		spend_time(machine, node->look_ns + others * (uint64_t)machine->config.cpu.message_ns, work > 0);
+		wake_processors(machine, loop.id);
 	}
 }
 
@@ -319,7 +320,7 @@ static struct wh_sim_options sim_options(struct wh_machine *machine)
 		.pieces = 1,
 		.gap_bytes = GAP_BYTES,
 		.log = log_line,
-		.posted = posted,
+		.posted = note_posted,
 		.ctx = machine,
 	};
 }

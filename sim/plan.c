@@ -22,7 +22,7 @@ void *wh_plan_alloc(size_t count, size_t bytes)
 }
 
 /* Small ones often, large ones sometimes: uniform in the number of bits. */
-static uint64_t skewed(struct wh_dice *dice, uint64_t least, uint64_t most)
+static uint64_t draw_skewed(struct wh_dice *dice, uint64_t least, uint64_t most)
 {
 	unsigned bits = 64u - (unsigned)__builtin_clzll(most - least + 1);
 	uint64_t span = UINT64_C(1) << wh_dice_below(dice, bits + 1);
@@ -67,7 +67,7 @@ static void write_list(char *text, uint64_t set)
 }
 
 /* Every second of `set`, or the first alone: what the words "half" and "one" mean. */
-static uint64_t thin(uint64_t set, bool half)
+static uint64_t thin_set(uint64_t set, bool half)
 {
 	uint64_t thinned = 0;
 	unsigned seen = 0;
@@ -90,11 +90,11 @@ static void draw_members(struct wh_dice *dice, uint32_t nodes, struct wh_plan_su
 		write_list(options->members, out->members);
 	switch (wh_dice_below(dice, 6)) {
 	case 0:
-		out->senders = thin(out->members, false);
+		out->senders = thin_set(out->members, false);
 		snprintf(options->senders, sizeof(options->senders), "one");
 		break;
 	case 1:
-		out->senders = thin(out->members, true);
+		out->senders = thin_set(out->members, true);
 		snprintf(options->senders, sizeof(options->senders), "half");
 		break;
 	default:
@@ -232,9 +232,10 @@ static void draw_sizes(struct wh_dice *dice, const struct wh_plan_limits *limits
 	uint64_t each = (uint64_t)subgroup->sender_count * subgroup->member_count;
 	uint64_t most = limits->deliveries / share / each, most_by_bytes;
 
-	options->window = wh_dice_one_in(dice, 3) ? (int64_t)skewed(dice, 1, limits->window > 0 ? limits->window : 1000)
-						  : (int64_t)wh_dice_between(dice, 1, 6);
-	options->message_bytes = (int64_t)skewed(dice, 1, 65536);
+	options->window = wh_dice_one_in(dice, 3)
+				  ? (int64_t)draw_skewed(dice, 1, limits->window > 0 ? limits->window : 1000)
+				  : (int64_t)wh_dice_between(dice, 1, 6);
+	options->message_bytes = (int64_t)draw_skewed(dice, 1, 65536);
 	while (rows_bytes(subgroup, options) > limits->rows_bytes / share && options->message_bytes > 1)
 		options->message_bytes /= 2;
 	while (rows_bytes(subgroup, options) > limits->rows_bytes / share && options->window > 1)
@@ -342,7 +343,7 @@ void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limi
 	struct wh_dice dice = wh_dice_split(seed, 100), who = wh_dice_split(seed, 101),
 		       engine = wh_dice_split(seed, 102);
 	uint32_t most = limits->subgroups > 0 ? limits->subgroups : 50;
-	uint32_t count = most == 1 || wh_dice_one_in(&dice, 2) ? 1 : (uint32_t)skewed(&dice, 2, most);
+	uint32_t count = most == 1 || wh_dice_one_in(&dice, 2) ? 1 : (uint32_t)draw_skewed(&dice, 2, most);
 
 	*plan = (struct wh_plan){.seed = seed,
 				 .layout = wh_plan_layout,

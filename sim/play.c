@@ -35,7 +35,7 @@ bool wh_play_failed(const struct play *play)
 
 /* ---- setting the stage --------------------------------------------------------------------------------------------------- */
 
-static void rung(void *ctx, uint32_t node)
+static void note_rung(void *ctx, uint32_t node)
 {
 	struct play *play = ctx;
 
@@ -98,7 +98,7 @@ static void open_world(struct play *play)
 					 .latency_min_ns = 100,
 					 .one_host = play->plan->one_host,
 					 .log = wh_report_line,
-					 .rung = rung,
+					 .rung = note_rung,
 					 .posting = wh_faults_posting,
 					 .ctx = play};
 	struct wh_error err;
@@ -334,7 +334,7 @@ static bool all_progress(const struct play *play)
 	return true;
 }
 
-static void perform(struct play *play)
+static void perform_run(struct play *play)
 {
 	play->hasty = play->hasty && all_progress(play) && nothing_is_kept_open(play);
 	play->survivors = UINT64_MAX;
@@ -430,12 +430,12 @@ void wh_play_perform(struct play *play)
 	if (wh_play_has_faults(play))
 		perform_faults(play);
 	else
-		perform(play);
+		perform_run(play);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------------ */
 
-static void count(const struct play *play, struct wh_play_result *result)
+static void fill_result(const struct play *play, struct wh_play_result *result)
 {
 	*result = (struct wh_play_result){.digest = wh_sim_digest(play->sim),
 					  .steps = play->steps,
@@ -477,7 +477,7 @@ bool wh_play_end(struct play *play, struct wh_play_result *result, char *verdict
 
 	if (wh_play_failed(play) && play->log != NULL)
 		wh_report(play);
-	count(play, result);
+	fill_result(play, result);
 	close_all(play);
 	for (uint32_t i = 0; i < play->lives; i++)
 		wh_actor_free(&play->actors[i]);

@@ -67,9 +67,9 @@ struct text {
 	char *at, *end;
 };
 
-static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_text(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void add(struct text *text, const char *format, ...)
+static void add_text(struct text *text, const char *format, ...)
 {
 	va_list arguments;
 	int bytes;
@@ -86,7 +86,7 @@ static void add_set(struct text *text, uint64_t set)
 
 	for (unsigned i = 0; i < WH_FAULT_NODES_MAX; i++)
 		if (set >> i & 1) {
-			add(text, "%s%u", comma, i);
+			add_text(text, "%s%u", comma, i);
 			comma = ",";
 		}
 }
@@ -96,18 +96,18 @@ static void add_time(struct text *text, uint64_t us)
 {
 	unsigned rest = (unsigned)(us % 1000);
 
-	add(text, "%" PRIu64, us / 1000);
+	add_text(text, "%" PRIu64, us / 1000);
 	if (rest % 10 != 0)
-		add(text, ".%03u", rest);
+		add_text(text, ".%03u", rest);
 	else if (rest % 100 != 0)
-		add(text, ".%02u", rest / 10);
+		add_text(text, ".%02u", rest / 10);
 	else if (rest != 0)
-		add(text, ".%u", rest / 100);
-	add(text, " ms");
+		add_text(text, ".%u", rest / 100);
+	add_text(text, " ms");
 }
 
 /* The word between the two sets. */
-static const char *preposition(const struct wh_fault *fault)
+static const char *preposition_of(const struct wh_fault *fault)
 {
 	if (fault->kind == WH_FAULT_SLOW)
 		return "to";
@@ -119,32 +119,32 @@ static const char *preposition(const struct wh_fault *fault)
 static void add_links(struct text *text, const struct wh_fault *fault)
 {
 	add_set(text, fault->from);
-	add(text, " %s ", preposition(fault));
+	add_text(text, " %s ", preposition_of(fault));
 	add_set(text, fault->to);
 	if (fault->kind == WH_FAULT_SLOW)
-		add(text, " by %u", fault->factor);
+		add_text(text, " by %u", fault->factor);
 }
 
 const char *wh_fault_print(const struct wh_fault *fault, char *buf)
 {
 	struct text text = {buf, buf + WH_FAULT_TEXT};
 
-	add(&text, "%s ", fault_words[fault->kind]);
+	add_text(&text, "%s ", fault_words[fault->kind]);
 	if (wh_fault_is_between(fault))
 		add_links(&text, fault);
 	else
-		add(&text, "%u", fault->node);
+		add_text(&text, "%u", fault->node);
 	if (fault->kind == WH_FAULT_CRASH && fault->silently)
-		add(&text, " silently");
+		add_text(&text, " silently");
 	if (wh_fault_lasts(fault)) {
-		add(&text, " for ");
+		add_text(&text, " for ");
 		add_time(&text, fault->for_us);
 	}
-	add(&text, fault->after ? " after " : " at ");
+	add_text(&text, fault->after ? " after " : " at ");
 	if (fault->moment == WH_MOMENT_TIME)
 		add_time(&text, fault->at);
 	else
-		add(&text, "%s %" PRIu64, moment_words[fault->moment], fault->at);
+		add_text(&text, "%s %" PRIu64, moment_words[fault->moment], fault->at);
 	return buf;
 }
 
@@ -155,71 +155,71 @@ struct reader {
 	const char *expected; /* what did not stand at `at`; NULL: nothing wrong so far */
 };
 
-static void blanks(struct reader *reader)
+static void skip_blanks(struct reader *reader)
 {
 	while (*reader->at == ' ' || *reader->at == '\t')
 		reader->at++;
 }
 
 /* A caller that knows more of what is expected says it later. */
-static bool miss(struct reader *reader, const char *expected)
+static bool miss_expected(struct reader *reader, const char *expected)
 {
 	reader->expected = expected;
 	return false;
 }
 
 /* Takes a word if it is the next. */
-static bool word(struct reader *reader, const char *word)
+static bool take_word(struct reader *reader, const char *word)
 {
 	size_t bytes = strlen(word);
 
-	blanks(reader);
+	skip_blanks(reader);
 	if (strncmp(reader->at, word, bytes) != 0 || isalnum((unsigned char)reader->at[bytes]))
 		return false;
 	reader->at += bytes;
 	return true;
 }
 
-static bool expect(struct reader *reader, const char *which)
+static bool expect_word(struct reader *reader, const char *which)
 {
-	return word(reader, which) || miss(reader, which);
+	return take_word(reader, which) || miss_expected(reader, which);
 }
 
 /* Takes one of the words; -1: none of them is the next. */
 static int one_of(struct reader *reader, const char *const *words)
 {
 	for (int i = 0; words[i] != NULL; i++)
-		if (words[i][0] != '\0' && word(reader, words[i]))
+		if (words[i][0] != '\0' && take_word(reader, words[i]))
 			return i;
 	return -1;
 }
 
-static bool number(struct reader *reader, uint64_t least, uint64_t most, uint64_t *out)
+static bool take_number(struct reader *reader, uint64_t least, uint64_t most, uint64_t *out)
 {
 	uint64_t value = 0;
 
-	blanks(reader);
+	skip_blanks(reader);
 	if (!isdigit((unsigned char)*reader->at))
-		return miss(reader, "a number");
+		return miss_expected(reader, "a number");
 	for (; isdigit((unsigned char)*reader->at); reader->at++) {
 		value = 10 * value + (uint64_t)(*reader->at - '0');
 		if (value > most)
-			return miss(reader, "a smaller number");
+			return miss_expected(reader, "a smaller number");
 	}
 	if (value < least)
-		return miss(reader, "a larger number");
+		return miss_expected(reader, "a larger number");
 	*out = value;
 	return true;
 }
 
-static bool set(struct reader *reader, uint64_t *out)
+static bool take_set(struct reader *reader, uint64_t *out)
 {
 	uint64_t node;
 
 	*out = 0;
 	do {
-		if (!number(reader, 0, WH_FAULT_NODES_MAX - 1, &node))
-			return miss(reader, "nodes, as in 0,2");
+		if (!take_number(reader, 0, WH_FAULT_NODES_MAX - 1, &node))
+			return miss_expected(reader, "nodes, as in 0,2");
 		*out |= UINT64_C(1) << node;
 	} while (*reader->at == ',' && reader->at++ != NULL);
 	return true;
@@ -228,85 +228,85 @@ static bool set(struct reader *reader, uint64_t *out)
 #define TIME_MAX_MS 1000000
 
 /* "20 ms", "0.125 ms". */
-static bool duration(struct reader *reader, uint64_t *us)
+static bool take_duration(struct reader *reader, uint64_t *us)
 {
 	uint64_t unit = 100;
 
-	if (!number(reader, 0, TIME_MAX_MS, us))
-		return miss(reader, "a time, as in 20 ms");
+	if (!take_number(reader, 0, TIME_MAX_MS, us))
+		return miss_expected(reader, "a time, as in 20 ms");
 	*us *= 1000;
 	if (*reader->at == '.')
 		for (reader->at++; isdigit((unsigned char)*reader->at); reader->at++, unit /= 10)
 			*us += unit * (uint64_t)(*reader->at - '0');
-	return expect(reader, "ms");
+	return expect_word(reader, "ms");
 }
 
-static bool moment(struct reader *reader, struct wh_fault *fault)
+static bool take_moment(struct reader *reader, struct wh_fault *fault)
 {
 	int which;
 
-	fault->after = word(reader, "after");
-	if (!fault->after && !expect(reader, "at"))
+	fault->after = take_word(reader, "after");
+	if (!fault->after && !expect_word(reader, "at"))
 		return false;
 	which = one_of(reader, moment_words);
 	if (which < 0 && fault->after)
-		return miss(reader, "a step: a time comes at, not after");
+		return miss_expected(reader, "a step: a time comes at, not after");
 	if (which < 0) {
 		fault->moment = WH_MOMENT_TIME;
-		return duration(reader, &fault->at);
+		return take_duration(reader, &fault->at);
 	}
 	fault->moment = (enum wh_moment)which;
 	if (fault->kind != WH_FAULT_CRASH && fault->kind != WH_FAULT_STALL)
-		return miss(reader, "a time: only crashes and stalls come at a step");
-	return number(reader, 1, UINT32_MAX, &fault->at);
+		return miss_expected(reader, "a time: only crashes and stalls come at a step");
+	return take_number(reader, 1, UINT32_MAX, &fault->at);
 }
 
-static bool links(struct reader *reader, struct wh_fault *fault)
+static bool take_links(struct reader *reader, struct wh_fault *fault)
 {
 	uint64_t factor = 1;
 
-	if (!set(reader, &fault->from))
+	if (!take_set(reader, &fault->from))
 		return false;
-	fault->both = fault->kind == WH_FAULT_CUT && word(reader, "and");
-	if ((!fault->both && !expect(reader, preposition(fault))) || !set(reader, &fault->to))
+	fault->both = fault->kind == WH_FAULT_CUT && take_word(reader, "and");
+	if ((!fault->both && !expect_word(reader, preposition_of(fault))) || !take_set(reader, &fault->to))
 		return false;
 	if ((fault->from & fault->to) != 0)
-		return miss(reader, "two sets without a node in common");
-	if (fault->kind == WH_FAULT_SLOW && (!expect(reader, "by") || !number(reader, 1, 100000, &factor)))
+		return miss_expected(reader, "two sets without a node in common");
+	if (fault->kind == WH_FAULT_SLOW && (!expect_word(reader, "by") || !take_number(reader, 1, 100000, &factor)))
 		return false;
 	fault->factor = (uint32_t)factor;
 	return true;
 }
 
-static bool subject(struct reader *reader, struct wh_fault *fault)
+static bool take_subject(struct reader *reader, struct wh_fault *fault)
 {
 	uint64_t node;
 
 	if (wh_fault_is_between(fault))
-		return links(reader, fault);
-	if (!number(reader, 0, WH_FAULT_NODES_MAX - 1, &node))
-		return miss(reader, "a node");
+		return take_links(reader, fault);
+	if (!take_number(reader, 0, WH_FAULT_NODES_MAX - 1, &node))
+		return miss_expected(reader, "a node");
 	fault->node = (uint32_t)node;
-	fault->silently = fault->kind == WH_FAULT_CRASH && word(reader, "silently");
+	fault->silently = fault->kind == WH_FAULT_CRASH && take_word(reader, "silently");
 	return true;
 }
 
-static bool sentence(struct reader *reader, struct wh_fault *fault)
+static bool take_sentence(struct reader *reader, struct wh_fault *fault)
 {
 	int kind = one_of(reader, fault_words);
 
 	if (kind < 0)
-		return miss(reader, "crash, stall, cut, slow, break, leave, join, return or rest");
+		return miss_expected(reader, "crash, stall, cut, slow, break, leave, join, return or rest");
 	fault->kind = (enum wh_fault_kind)kind;
-	if (!subject(reader, fault))
+	if (!take_subject(reader, fault))
 		return false;
 	if (wh_fault_lasts(fault))
-		if (!expect(reader, "for") || !duration(reader, &fault->for_us))
+		if (!expect_word(reader, "for") || !take_duration(reader, &fault->for_us))
 			return false;
-	if (!moment(reader, fault))
+	if (!take_moment(reader, fault))
 		return false;
-	blanks(reader);
-	return *reader->at == '\0' || miss(reader, "the end");
+	skip_blanks(reader);
+	return *reader->at == '\0' || miss_expected(reader, "the end");
 }
 
 bool wh_fault_parse(struct wh_fault *fault, const char *line, char *wrong, size_t wrong_bytes)
@@ -314,7 +314,7 @@ bool wh_fault_parse(struct wh_fault *fault, const char *line, char *wrong, size_
 	struct reader reader = {.at = line};
 
 	*fault = (struct wh_fault){.kind = WH_FAULT_CRASH};
-	if (sentence(&reader, fault))
+	if (take_sentence(&reader, fault))
 		return true;
 	if (*reader.at == '\0')
 		snprintf(wrong, wrong_bytes, "is \"%s\", expected %s at its end", line, reader.expected);

@@ -25,7 +25,7 @@ static bool same_property(const char *a, const char *b)
 	return strcspn(b, ":") == bytes && strncmp(a, b, bytes) == 0;
 }
 
-static bool fits(const struct wh_trial *trial)
+static bool trial_fits(const struct wh_trial *trial)
 {
 	for (uint32_t i = 0; i < trial->schedule.count; i++)
 		if (!wh_fault_fits(&trial->schedule.faults[i], wh_node_config_nodes_max(&trial->plan.config)))
@@ -34,7 +34,8 @@ static bool fits(const struct wh_trial *trial)
 }
 
 /* True: that fails as well, and is the best from now on. */
-static bool attempt(struct shrink *shrink, const struct wh_trial_options *options, const struct wh_schedule *schedule)
+static bool try_smaller(struct shrink *shrink, const struct wh_trial_options *options,
+			const struct wh_schedule *schedule)
 {
 	struct wh_verdict verdict = {.good = true};
 	struct wh_trial trial;
@@ -42,7 +43,7 @@ static bool attempt(struct shrink *shrink, const struct wh_trial_options *option
 	if (!shrink->goes_on)
 		return false;
 	wh_trial_make(&trial, options, shrink->best->seed, schedule);
-	if (fits(&trial)) {
+	if (trial_fits(&trial)) {
 		shrink->play(&trial, NULL, &verdict);
 		shrink->goes_on = shrink->tell(shrink->ctx, ++shrink->attempts);
 	}
@@ -67,12 +68,12 @@ static void drop_faults(struct shrink *shrink)
 		schedule.count--;
 		memmove(&schedule.faults[i], &schedule.faults[i + 1],
 			(schedule.count - i) * sizeof(schedule.faults[0]));
-		attempt(shrink, &shrink->best->options, &schedule);
+		try_smaller(shrink, &shrink->best->options, &schedule);
 	}
 }
 
 /* Halves a number, and halves it again. */
-static void halve(struct shrink *shrink, uint32_t i, uint64_t *(*field)(struct wh_fault *fault), uint64_t least)
+static void halve_field(struct shrink *shrink, uint32_t i, uint64_t *(*field)(struct wh_fault *fault), uint64_t least)
 {
 	for (;;) {
 		struct wh_schedule schedule = shrink->best->schedule;
@@ -80,7 +81,7 @@ static void halve(struct shrink *shrink, uint32_t i, uint64_t *(*field)(struct w
 
 		/* Round figures read better: milliseconds, as long as there are some. */
 		*value = before / 2 >= 2000 ? before / 2000 * 1000 : before / 2;
-		if (*value < least || *value == before || !attempt(shrink, &shrink->best->options, &schedule))
+		if (*value < least || *value == before || !try_smaller(shrink, &shrink->best->options, &schedule))
 			return;
 	}
 }
@@ -100,21 +101,21 @@ static void simplify_faults(struct shrink *shrink)
 	for (uint32_t i = 0; i < shrink->best->schedule.count; i++) {
 		const struct wh_fault *fault = &shrink->best->schedule.faults[i];
 
-		halve(shrink, i, at_of, fault->moment == WH_MOMENT_TIME ? 0 : 1);
+		halve_field(shrink, i, at_of, fault->moment == WH_MOMENT_TIME ? 0 : 1);
 		if (wh_fault_lasts(fault))
-			halve(shrink, i, for_of, 1);
+			halve_field(shrink, i, for_of, 1);
 	}
 }
 
 /* A limit of the options, down to what it makes no difference below. */
-static void lower(struct shrink *shrink, int64_t *(*field)(struct wh_trial_options *options), int64_t least)
+static void lower_limit(struct shrink *shrink, int64_t *(*field)(struct wh_trial_options *options), int64_t least)
 {
 	for (;;) {
 		struct wh_trial_options options = shrink->best->options;
 		int64_t *value = field(&options), before = *value;
 
 		*value = before / 2 > least ? before / 2 : before - 1;
-		if (*value < least || !attempt(shrink, &options, &shrink->best->schedule))
+		if (*value < least || !try_smaller(shrink, &options, &shrink->best->schedule))
 			return;
 	}
 }
@@ -140,7 +141,7 @@ static void drop_nodes(struct shrink *shrink)
 		struct wh_trial_options options = shrink->best->options;
 
 		options.nodes_min = options.nodes_max = nodes;
-		if (!attempt(shrink, &options, &shrink->best->schedule))
+		if (!try_smaller(shrink, &options, &shrink->best->schedule))
 			return;
 	}
 }
@@ -154,10 +155,10 @@ uint32_t wh_trial_shrink(struct wh_trial *trial, struct wh_verdict *verdict, wh_
 	do {
 		shrink.kept = 0;
 		drop_faults(&shrink);
-		lower(&shrink, subgroups_of, 1);
+		lower_limit(&shrink, subgroups_of, 1);
 		drop_nodes(&shrink);
-		lower(&shrink, messages_of, 1);
-		lower(&shrink, deliveries_of, 1);
+		lower_limit(&shrink, messages_of, 1);
+		lower_limit(&shrink, deliveries_of, 1);
 		simplify_faults(&shrink);
 	} while (shrink.kept > 0 && shrink.goes_on);
 	return shrink.attempts;

@@ -31,7 +31,7 @@ struct snapshot {
 
 /* ---- giving ---------------------------------------------------------------------------------------------------------------- */
 
-static void fill(const struct app *app, struct image *image, size_t bytes)
+static void fill_image(const struct app *app, struct image *image, size_t bytes)
 {
 	const struct play *play = app->actor->play;
 	size_t head = sizeof(*image) + play->lives_max * sizeof(image->next[0]);
@@ -105,7 +105,7 @@ static void *take_snapshot(const struct whorl_position *position, void *ctx)
 	snapshot = wh_plan_alloc(1, sizeof(*snapshot) + bytes);
 	snapshot->app = app;
 	snapshot->bytes = bytes;
-	fill(app, (struct image *)(void *)snapshot->data, bytes);
+	fill_image(app, (struct image *)(void *)snapshot->data, bytes);
 	play->useful_step = play->steps;
 	return snapshot;
 }
@@ -152,7 +152,7 @@ static void release_snapshot(void *snapshot, void *ctx)
 
 /* ---- restoring ------------------------------------------------------------------------------------------------------------- */
 
-static void append(struct app *app, const void *bytes, size_t count)
+static void append_bytes(struct app *app, const void *bytes, size_t count)
 {
 	if (app->coming_bytes + count > app->coming_room) {
 		app->coming_room = 2 * (app->coming_bytes + count);
@@ -182,7 +182,7 @@ static bool check_image(const struct app *app, const struct image *image)
 }
 
 /* The newcomer is where its giver was, whether that is in its own view or not. */
-static void adopt(struct app *app, const struct image *image)
+static void take_over_image(struct app *app, const struct image *image)
 {
 	struct shard_member *member = wh_app_member_in(app, image->view);
 
@@ -215,7 +215,7 @@ static void begin_empty(struct app *app)
 	app->behind = true;
 }
 
-static void finish(struct app *app)
+static void finish_restore(struct app *app)
 {
 	struct actor *actor = app->actor;
 	struct play *play = actor->play;
@@ -237,11 +237,11 @@ static void finish(struct app *app)
 	else if (!wh_history_restored(play->history, actor->life, app->g, image->state))
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
 	else
-		adopt(app, image);
+		take_over_image(app, image);
 	play->useful_step = play->steps;
 }
 
-static bool restore(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
+static bool restore_part(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
 {
 	struct app *app = ctx;
 	struct actor *actor = app->actor;
@@ -256,9 +256,9 @@ static bool restore(enum whorl_restore_step step, const void *bytes, size_t coun
 	if (step == WHORL_RESTORE_BEGIN)
 		app->coming_bytes = 0;
 	else if (step == WHORL_RESTORE_BYTES)
-		append(app, bytes, count);
+		append_bytes(app, bytes, count);
 	else
-		finish(app);
+		finish_restore(app);
 	return !wh_play_failed(actor->play);
 }
 
@@ -270,7 +270,7 @@ void wh_state_of_app(struct app *app)
 					      .snapshot = take_snapshot,
 					      .read = read_snapshot,
 					      .release = release_snapshot,
-					      .restore = restore,
+					      .restore = restore_part,
 					      .ctx = app};
 	enum whorl_result result = whorl_on_state(app->subgroup, &functions);
 

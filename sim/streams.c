@@ -71,7 +71,7 @@ struct wh_payload_id wh_stream_payload(const struct stream *stream, uint64_t num
 /* ---- what an application does ------------------------------------------------------------------------------------------ */
 
 /* The history is told before the library: what is committed may be delivered before the call returns. */
-static void tell(struct stream *stream, uint64_t number, bool abort)
+static void tell_history(struct stream *stream, uint64_t number, bool abort)
 {
 	struct wh_payload_id id = wh_stream_payload(stream, number);
 	struct wh_history *history = play_of(stream)->history;
@@ -102,7 +102,7 @@ static bool is_refusal(const struct stream *stream, enum whorl_result result)
 	}
 }
 
-static void finish(struct stream *stream, uint64_t number)
+static void finish_claim(struct stream *stream, uint64_t number)
 {
 	struct play *play = play_of(stream);
 	struct message *message = &stream->messages[number];
@@ -114,13 +114,13 @@ static void finish(struct stream *stream, uint64_t number)
 	if (!abort)
 		wh_payload_fill(message->claim.data, &id);
 	if (!stream->app->actor->removed && !message->lapsed) /* of these the answer is known */
-		tell(stream, number, abort);
+		tell_history(stream, number, abort);
 	result = abort ? whorl_abort(&message->claim) : whorl_commit(&message->claim, message->bytes);
 	if (is_refusal(stream, result)) {
 		message->state = MESSAGE_REFUSED;
 		wh_tell(stream->app->actor, TOLD_REFUSED, id.subgroup, number, 0, 0);
 		if (!abort && !message->lapsed)
-			tell(stream, number, true);
+			tell_history(stream, number, true);
 	} else if (message->lapsed) {
 		wh_play_fail(play, "finish: %s, g%u: claim %llu was dropped, and is finished with %s",
 			     stream->app->actor->name, id.subgroup, (unsigned long long)number,
@@ -145,7 +145,7 @@ void wh_stream_finish_late(struct stream *stream)
 }
 
 /* The place, among the open ones, of the claim to finish next; -1 if all that are open are kept so. */
-static int64_t choose(struct stream *stream)
+static int64_t choose_claim(struct stream *stream)
 {
 	uint64_t count = stream->open_count, at = 0;
 
@@ -162,7 +162,7 @@ static int64_t choose(struct stream *stream)
 
 static bool finish_one(struct stream *stream)
 {
-	int64_t at = choose(stream);
+	int64_t at = choose_claim(stream);
 	uint64_t number;
 
 	if (at < 0)
@@ -170,7 +170,7 @@ static bool finish_one(struct stream *stream)
 	number = stream->open[at];
 	stream->open_count--;
 	memmove(&stream->open[at], &stream->open[at + 1], (stream->open_count - (uint64_t)at) * sizeof(*stream->open));
-	finish(stream, number);
+	finish_claim(stream, number);
 	return true;
 }
 
@@ -183,7 +183,7 @@ void wh_stream_stop(struct stream *stream)
 }
 
 /* The window is full, or the view changes: the application may wait for the descriptor, or look again some time. */
-static void suffer(struct stream *stream)
+static void arm_window(struct stream *stream)
 {
 	enum whorl_result result;
 
@@ -200,7 +200,7 @@ static void suffer(struct stream *stream)
 }
 
 /* Nothing can be claimed now. */
-static void refused(struct stream *stream, enum whorl_result result)
+static void note_refusal(struct stream *stream, enum whorl_result result)
 {
 	struct play *play = play_of(stream);
 	bool faults = wh_play_has_faults(play);
@@ -208,7 +208,7 @@ static void refused(struct stream *stream, enum whorl_result result)
 	if (result == WHORL_NOT_SENDER || stream->app->actor->view == NULL)
 		stream->barred = true;
 	else if (result == WHORL_AGAIN)
-		suffer(stream);
+		arm_window(stream);
 	else if (result == WHORL_NO_QUORUM && faults)
 		stream->patient = true;
 	else if ((result == WHORL_REMOVED || result == WHORL_MEMBER_GONE || result == WHORL_MEMORY ||
@@ -228,7 +228,7 @@ static bool claim_one(struct stream *stream)
 	enum whorl_result result = whorl_claim(stream->app->subgroup, bytes, &message->claim);
 
 	if (result != WHORL_OK) {
-		refused(stream, result);
+		note_refusal(stream, result);
 		return false;
 	}
 	stream->claimed++;
@@ -251,16 +251,16 @@ bool wh_stream_act(struct stream *stream)
 {
 	bool claims = may_claim(stream);
 
-	if (stream->manner == AT_ONCE && choose(stream) >= 0)
+	if (stream->manner == AT_ONCE && choose_claim(stream) >= 0)
 		claims = false;
-	if (claims && (choose(stream) < 0 || wh_dice_one_in(&stream->dice, 2)))
+	if (claims && (choose_claim(stream) < 0 || wh_dice_one_in(&stream->dice, 2)))
 		return claim_one(stream) || finish_one(stream);
 	return finish_one(stream);
 }
 
 /* ---- when ------------------------------------------------------------------------------------------------------------- */
 
-static void turn(void *ctx, uint64_t argument)
+static void take_turn(void *ctx, uint64_t argument)
 {
 	struct stream *stream = ctx;
 	struct play *play = play_of(stream);
@@ -268,7 +268,7 @@ static void turn(void *ctx, uint64_t argument)
 
 	(void)argument;
 	if (wh_sim_now(play->sim) < stalled_until && wh_actor_runs(stream->app->actor)) {
-		wh_sim_at(play->sim, stalled_until, turn, stream, 0);
+		wh_sim_at(play->sim, stalled_until, take_turn, stream, 0);
 		return;
 	}
 	stream->scheduled = false;
@@ -286,14 +286,14 @@ void wh_stream_schedule(struct stream *stream)
 	struct play *play = play_of(stream);
 	uint64_t pause =
 		stream->patient ? wh_play_timeout_ns(play) / 4 : wh_dice_below(&stream->dice, 2 * stream->pace_ns);
-	bool works = choose(stream) >= 0 || may_claim(stream);
+	bool works = choose_claim(stream) >= 0 || may_claim(stream);
 
 	if (stream->scheduled || (!works && !stream->patient))
 		return;
 	stream->scheduled = true;
 	stream->busy = works;
 	play->busy_streams += works;
-	wh_sim_at(play->sim, wh_sim_now(play->sim) + pause, turn, stream, 0);
+	wh_sim_at(play->sim, wh_sim_now(play->sim) + pause, take_turn, stream, 0);
 }
 
 void wh_stream_look(struct stream *stream)
@@ -315,7 +315,7 @@ void wh_stream_lapse(struct stream *stream)
 		struct message *message = &stream->messages[stream->open[i]];
 
 		if (!message->lapsed)
-			tell(stream, stream->open[i], true);
+			tell_history(stream, stream->open[i], true);
 		message->lapsed = true;
 	}
 }

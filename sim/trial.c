@@ -91,7 +91,7 @@ bool wh_trial_kinds(const char *words, uint32_t *kinds)
 
 /* ---- one of them ----------------------------------------------------------------------------------------------------------- */
 
-static uint32_t within(uint32_t nodes, const struct wh_trial_options *options)
+static uint32_t clamp_nodes(uint32_t nodes, const struct wh_trial_options *options)
 {
 	int64_t least = options->nodes_min, most = options->nodes_max;
 
@@ -105,8 +105,8 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	uint64_t timeout_us = (uint64_t)options->failure_timeout_ms * 1000;
 	uint32_t kinds = 0;
 	struct wh_plan_limits limits = {
-		.nodes_min = within(flavour->nodes_min, options),
-		.nodes = within(flavour->nodes_max, options),
+		.nodes_min = clamp_nodes(flavour->nodes_min, options),
+		.nodes = clamp_nodes(flavour->nodes_max, options),
 		.subgroups = (uint32_t)options->subgroups_max,
 		.messages = (uint32_t)options->messages_max,
 		.window = flavour->window_max,

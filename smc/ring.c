@@ -179,7 +179,7 @@ WH_HINT_INLINE void prefetch(const struct wh_place *place, uint32_t slot, uint64
 }
 
 /* Why no claim can be made now. */
-static enum whorl_result refusal(uint64_t word)
+static enum whorl_result claim_refusal(uint64_t word)
 {
 	return word & CLAIM_CLOSED ? WHORL_CLOSED : word & (CLAIM_AWAY | CLAIM_PAUSED) ? WHORL_NOT_SENDER : WHORL_AGAIN;
 }
@@ -193,7 +193,7 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 		uint32_t slot = (uint32_t)(word & ((UINT64_C(1) << ring->slot_bits) - 1));
 
 		if (__builtin_expect((word & CLAIM_BITS) != 0, 0))
-			return refusal(word);
+			return claim_refusal(word);
 		/* Acquire: the readers of this slot's last message have finished with it. Partner: wh_ring_publish_limit. */
 		limit = wh_load_acquire(&ring->limit);
 		if (number >= limit) {

@@ -3,7 +3,7 @@
 
 #include "base/atomics.h"
 
-static uint32_t take(struct wh_layout *layout, uint32_t words)
+static uint32_t take_words(struct wh_layout *layout, uint32_t words)
 {
 	uint32_t offset = layout->bytes;
 
@@ -13,24 +13,24 @@ static uint32_t take(struct wh_layout *layout, uint32_t words)
 
 struct wh_counter_col wh_layout_counter(struct wh_layout *layout)
 {
-	return (struct wh_counter_col){take(layout, 1)};
+	return (struct wh_counter_col){take_words(layout, 1)};
 }
 
 struct wh_flag_col wh_layout_flag(struct wh_layout *layout)
 {
-	return (struct wh_flag_col){take(layout, 1)};
+	return (struct wh_flag_col){take_words(layout, 1)};
 }
 
 struct wh_array_col wh_layout_array(struct wh_layout *layout, uint32_t count)
 {
-	return (struct wh_array_col){take(layout, count), count};
+	return (struct wh_array_col){take_words(layout, count), count};
 }
 
 struct wh_list_col wh_layout_list(struct wh_layout *layout, uint32_t capacity)
 {
-	uint32_t guard = take(layout, 1);
+	uint32_t guard = take_words(layout, 1);
 
-	return (struct wh_list_col){guard, take(layout, capacity), capacity};
+	return (struct wh_list_col){guard, take_words(layout, capacity), capacity};
 }
 
 void wh_layout_line(struct wh_layout *layout)

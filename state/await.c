@@ -77,7 +77,7 @@ void wh_state_fail(struct wh_state *state, enum whorl_result code, const char *f
 
 /* ---- asking --------------------------------------------------------------------------------------------------------- */
 
-static void expect(struct wh_state *state, uint32_t node, bool asks, uint64_t patience_ns)
+static void expect_giver(struct wh_state *state, uint32_t node, bool asks, uint64_t patience_ns)
 {
 	state->asked = node;
 	state->asks = asks;
@@ -92,7 +92,7 @@ static void next_giver(struct wh_state *state)
 	for (uint32_t i = 0; i < count; i++)
 		if (!state->tried[ids[i]]) {
 			state->tried[ids[i]] = true;
-			expect(state, ids[i], true, WH_STATE_PATIENCE * state->hooks.timeout_ns);
+			expect_giver(state, ids[i], true, WH_STATE_PATIENCE * state->hooks.timeout_ns);
 			return;
 		}
 	/* A node that says nothing may have it, and will answer, or leave the view. And a node that hears no quorum cannot know
@@ -105,7 +105,7 @@ static void next_giver(struct wh_state *state)
 		return;
 	}
 	memset(state->tried, 0, sizeof(state->tried));
-	expect(state, WH_NOBODY, false, state->hooks.timeout_ns / WH_STATE_ROUND_PART);
+	expect_giver(state, WH_NOBODY, false, state->hooks.timeout_ns / WH_STATE_ROUND_PART);
 }
 
 /* The node that is expected to give has said no, or is gone, or gave something that is no good. */
@@ -119,7 +119,7 @@ static void give_up(struct wh_state *state, uint32_t node)
 	state->asked_until_ns = 0;
 }
 
-static size_t ask(struct wh_state *state)
+static size_t ask_giver(struct wh_state *state)
 {
 	size_t work = 0;
 
@@ -150,7 +150,7 @@ void wh_state_await(struct wh_state *state, uint32_t giver, uint64_t view, uint3
 	state->view = view;
 	state->shard = shard;
 	state->round = 0;
-	expect(state, giver, false, WH_STATE_PATIENCE * state->hooks.timeout_ns);
+	expect_giver(state, giver, false, WH_STATE_PATIENCE * state->hooks.timeout_ns);
 	if (state->declined_early[giver])
 		give_up(state, giver);
 	memset(state->declined_early, 0, sizeof(state->declined_early));
@@ -256,7 +256,7 @@ static void was_cut(struct wh_state *state, const struct wh_transfer *transfer)
 }
 
 /* A take that is over, and that was wanted to the end. */
-static void settle(struct wh_state *state, const struct wh_take *take)
+static void end_take(struct wh_state *state, const struct wh_take *take)
 {
 	const struct wh_transfer *transfer = &take->transfer;
 	char pace[WH_TRANSFER_PACE_BYTES];
@@ -301,7 +301,7 @@ static size_t look_after_take(struct wh_state *state)
 	state->take = NULL;
 	wh_store_relaxed(&state->stats.takes, 0);
 	if (take->use == WH_TAKE_WANTED || (take->use == WH_TAKE_WILL_DO && take->transfer.end == WH_TRANSFER_DONE))
-		settle(state, take);
+		end_take(state, take);
 	wh_transfer_free(&take->transfer);
 	return work;
 }
@@ -325,6 +325,6 @@ size_t wh_state_step_await(struct wh_state *state)
 	    now_ns(state) >= state->spare_until_ns)
 		drop_spare(state);
 	if (state->phase == WH_STATE_AWAITS && !is_taking(state) && state->spare == NULL)
-		work += ask(state);
+		work += ask_giver(state);
 	return work;
 }

@@ -15,7 +15,7 @@ _Static_assert(WH_STATE_HEADER_BYTES <= WH_STATE_PIECE, "the header fits in the 
 
 /* ---- the job -------------------------------------------------------------------------------------------------------- */
 
-static void finish(struct wh_give *give)
+static void finish_give(struct wh_give *give)
 {
 	const struct whorl_state *functions = &give->transfer.state->functions;
 
@@ -28,7 +28,7 @@ static void finish(struct wh_give *give)
 }
 
 /* The next piece, with its length before it. */
-static void refill(struct wh_give *give)
+static void read_piece(struct wh_give *give)
 {
 	const struct whorl_state *functions = &give->transfer.state->functions;
 	ptrdiff_t got;
@@ -98,12 +98,12 @@ static void write_stream(struct wh_transfer *transfer, bool may_wait)
 		if (wh_transfer_is_to_stop(transfer))
 			transfer->end = WH_TRANSFER_STOPPED;
 		else if (give->at == give->have)
-			refill(give);
+			read_piece(give);
 		else
 			goes_on = write_some(give, may_wait);
 	}
 	if (transfer->end != WH_TRANSFER_GOES_ON)
-		finish(give);
+		finish_give(give);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static void answer_later(struct wh_state *state, uint32_t node, enum wh_answer a
 	state->answers[node] = (unsigned char)answer;
 }
 
-static void decline(struct wh_state *state, uint32_t node)
+static void decline_to_give(struct wh_state *state, uint32_t node)
 {
 	answer_later(state, node, state->hooks.decline(state->hooks.ctx, node) ? WH_ANSWER_NONE : WH_ANSWER_DECLINE);
 }
@@ -176,7 +176,7 @@ static size_t open_stream(struct wh_give *give)
 		give->transfer.why = wh_result_text(result);
 		give->transfer.end = WH_TRANSFER_CUT;
 		if (result == WHORL_SYSTEM || result == WHORL_MEMORY)
-			decline(state, give->transfer.node);
+			decline_to_give(state, give->transfer.node);
 	}
 	wh_transfer_submit(&give->transfer);
 	return 1;
@@ -191,7 +191,7 @@ static void give_now(struct wh_state *state, uint32_t node)
 		if (give != NULL)
 			wh_transfer_free(&give->transfer);
 		wh_state_log(state, WH_LOG_INFO, "has no state of %s for node %" PRIu32, state->hooks.name, node);
-		decline(state, node);
+		decline_to_give(state, node);
 		return;
 	}
 	answer_later(state, node, WH_ANSWER_NONE);
@@ -233,7 +233,7 @@ void wh_state_forsake(struct wh_state *state, uint32_t node)
 			wh_transfer_stop(&give->transfer);
 }
 
-static size_t answer(struct wh_state *state)
+static size_t answer_requests(struct wh_state *state)
 {
 	size_t work = 0;
 
@@ -244,7 +244,7 @@ static size_t answer(struct wh_state *state)
 			if (state->hooks.may_give(state->hooks.ctx, node))
 				give_now(state, node);
 		} else if (due == WH_ANSWER_DECLINE || (due == WH_ANSWER_GIVE && !wh_state_has_hope(state)))
-			decline(state, node);
+			decline_to_give(state, node);
 		work += state->answers[node] != due;
 	}
 	return work;
@@ -293,7 +293,7 @@ static bool look_after(struct wh_give *give, size_t *work)
 
 size_t wh_state_step_gives(struct wh_state *state)
 {
-	size_t work = state->answers_due > 0 && !state->stopped ? answer(state) : 0;
+	size_t work = state->answers_due > 0 && !state->stopped ? answer_requests(state) : 0;
 
 	for (struct wh_give **link = &state->gives; *link != NULL;) {
 		struct wh_give *give = *link, *next = give->next;
@@ -315,7 +315,7 @@ void wh_state_stop_gives(struct wh_state *state)
 		if (!wh_transfer_rests(&give->transfer) || give->transfer.end != WH_TRANSFER_GOES_ON)
 			continue;
 		give->transfer.end = WH_TRANSFER_STOPPED;
-		finish(give);
+		finish_give(give);
 	}
 }
 
@@ -326,7 +326,7 @@ void wh_state_free_gives(struct wh_state *state, bool forked)
 
 		state->gives = give->next;
 		if (!forked)
-			finish(give);
+			finish_give(give);
 		wh_transfer_free(&give->transfer);
 	}
 }

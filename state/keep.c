@@ -68,7 +68,7 @@ static void come_up(struct wh_state *state, const struct whorl_message *message)
 }
 
 /* Upcalls those that are not in the state, in runs as long as can be. */
-static void upcall(struct wh_state *state, const struct whorl_message *messages, size_t count)
+static void upcall_messages(struct wh_state *state, const struct whorl_message *messages, size_t count)
 {
 	size_t begin = 0;
 
@@ -129,7 +129,7 @@ static void note_kept(struct wh_state *state)
 	wh_store_relaxed(&state->stats.kept, state->backlog.allocated);
 }
 
-static void append(struct wh_state *state, const struct whorl_message *messages, size_t count)
+static void keep_back(struct wh_state *state, const struct whorl_message *messages, size_t count)
 {
 	enum whorl_result result = WHORL_OK;
 
@@ -150,7 +150,7 @@ static size_t upcall_oldest(struct wh_state *state)
 	struct whorl_message run[WH_STATE_RUN];
 	size_t count = wh_backlog_oldest(&state->backlog, run, WH_STATE_RUN);
 
-	upcall(state, run, count);
+	upcall_messages(state, run, count);
 	wh_backlog_drop(&state->backlog, count);
 	note_kept(state);
 	return count;
@@ -163,11 +163,11 @@ void wh_state_keep(struct wh_state *state, const struct whorl_message *messages,
 	if (state->phase == WH_STATE_FAILED)
 		return;
 	if (state->phase == WH_STATE_HAS) {
-		upcall(state, messages, count);
+		upcall_messages(state, messages, count);
 		state->keeps = state->filters;
 		return;
 	}
-	append(state, messages, count);
+	keep_back(state, messages, count);
 	if (state->phase == WH_STATE_CATCHES_UP)
 		upcall_oldest(state);
 }

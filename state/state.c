@@ -162,7 +162,7 @@ void wh_state_free(struct wh_state *state, bool forked)
 }
 
 /* It is not restored yet. */
-static bool waits(const struct wh_state *state)
+static bool awaits_state(const struct wh_state *state)
 {
 	return state->phase == WH_STATE_AWAITS || state->phase == WH_STATE_EMPTIES;
 }
@@ -173,7 +173,7 @@ size_t wh_state_step(struct wh_state *state)
 
 	if (state->gives != NULL || state->answers_due > 0)
 		work += wh_state_step_gives(state);
-	if (waits(state) || state->take != NULL || state->spare != NULL)
+	if (awaits_state(state) || state->take != NULL || state->spare != NULL)
 		work += wh_state_step_await(state);
 	if (state->phase == WH_STATE_CATCHES_UP)
 		work += wh_state_step_catch_up(state);
@@ -182,7 +182,7 @@ size_t wh_state_step(struct wh_state *state)
 
 bool wh_state_is_busy(const struct wh_state *state)
 {
-	return state->gives != NULL || state->answers_due > 0 || waits(state) || state->take != NULL ||
+	return state->gives != NULL || state->answers_due > 0 || awaits_state(state) || state->take != NULL ||
 	       state->spare != NULL || state->phase == WH_STATE_CATCHES_UP;
 }
 

@@ -7,14 +7,14 @@
 
 #define BUFFER_BYTES WH_STATE_PIECE
 
-static void cut(struct wh_take *take, const char *why)
+static void end_as_cut(struct wh_take *take, const char *why)
 {
 	take->transfer.end = WH_TRANSFER_CUT;
 	take->transfer.why = why;
 }
 
 /* Nothing more of what is not wanted any more: a node in another shard by now is soon upcalled for that one's messages. */
-static void restore(struct wh_take *take, enum whorl_restore_step step, const void *bytes, size_t count)
+static void restore_part(struct wh_take *take, enum whorl_restore_step step, const void *bytes, size_t count)
 {
 	const struct whorl_state *functions = &take->transfer.state->functions;
 
@@ -34,7 +34,7 @@ static void restore(struct wh_take *take, enum whorl_restore_step step, const vo
 }
 
 /* Hands on what has come. */
-static void feed(struct wh_take *take, size_t count)
+static void hand_on_bytes(struct wh_take *take, size_t count)
 {
 	const unsigned char *from = take->transfer.buffer, *end = from + count;
 
@@ -43,19 +43,19 @@ static void feed(struct wh_take *take, size_t count)
 		case WH_PART_NONE:
 			return;
 		case WH_PART_HEADER:
-			restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
+			restore_part(take, WHORL_RESTORE_BEGIN, NULL, 0);
 			break;
 		case WH_PART_BYTES:
-			restore(take, WHORL_RESTORE_BYTES, take->parser.bytes, take->parser.count);
+			restore_part(take, WHORL_RESTORE_BYTES, take->parser.bytes, take->parser.count);
 			break;
 		case WH_PART_END:
-			restore(take, WHORL_RESTORE_END, NULL, 0);
+			restore_part(take, WHORL_RESTORE_END, NULL, 0);
 			break;
 		case WH_PART_STALE:
 			take->transfer.end = WH_TRANSFER_STALE;
 			break;
 		case WH_PART_BROKEN:
-			cut(take, take->parser.wrong);
+			end_as_cut(take, take->parser.wrong);
 			break;
 		}
 	}
@@ -94,12 +94,12 @@ static bool read_some(struct wh_take *take, bool may_wait)
 	if (got == 0)
 		return wait_for_more(take, may_wait);
 	if (got < 0) {
-		cut(take, "it ended too early");
+		end_as_cut(take, "it ended too early");
 		return false;
 	}
 	take->transfer.moved = true;
 	take->silent_ns = 0;
-	feed(take, (size_t)got);
+	hand_on_bytes(take, (size_t)got);
 	return may_wait;
 }
 
@@ -124,9 +124,9 @@ static void restore_nothing(struct wh_transfer *transfer, bool may_wait)
 	struct wh_take *take = (struct wh_take *)transfer;
 
 	(void)may_wait;
-	restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
+	restore_part(take, WHORL_RESTORE_BEGIN, NULL, 0);
 	if (transfer->end == WH_TRANSFER_GOES_ON)
-		restore(take, WHORL_RESTORE_END, NULL, 0);
+		restore_part(take, WHORL_RESTORE_END, NULL, 0);
 }
 
 void wh_take_finish(struct wh_take *take)

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-static void put(unsigned char *out, uint64_t value, int bytes)
+static void put_number(unsigned char *out, uint64_t value, int bytes)
 {
 	for (int i = 0; i < bytes; i++)
 		out[i] = (unsigned char)(value >> 8 * i);
 }
 
-static uint64_t get(const unsigned char *in, int bytes)
+static uint64_t get_number(const unsigned char *in, int bytes)
 {
 	uint64_t value = 0;
 
@@ -22,21 +22,21 @@ size_t wh_state_put_header(unsigned char out[WH_STATE_HEADER_BYTES], const struc
 {
 	unsigned char *at = out + WH_STATE_FIXED_BYTES;
 
-	put(out, header->subgroup, 4);
-	put(out + 4, header->shard, 4);
-	put(out + 8, header->view, 8);
-	put(out + 16, header->position.sequence, 8);
-	put(out + 24, header->position.count, 4);
+	put_number(out, header->subgroup, 4);
+	put_number(out + 4, header->shard, 4);
+	put_number(out + 8, header->view, 8);
+	put_number(out + 16, header->position.sequence, 8);
+	put_number(out + 24, header->position.count, 4);
 	for (uint32_t i = 0; i < header->position.count; i++, at += WH_STATE_SENDER_BYTES) {
-		put(at, header->position.of[i].id, 4);
-		put(at + 4, header->position.of[i].next, 8);
+		put_number(at, header->position.of[i].id, 4);
+		put_number(at + 4, header->position.of[i].next, 8);
 	}
 	return (size_t)(at - out);
 }
 
 void wh_state_put_length(unsigned char out[WH_STATE_LENGTH_BYTES], uint32_t length)
 {
-	put(out, length, WH_STATE_LENGTH_BYTES);
+	put_number(out, length, WH_STATE_LENGTH_BYTES);
 }
 
 void wh_state_parser_init(struct wh_state_parser *parser, uint32_t subgroup, uint32_t shard, uint64_t view)
@@ -47,7 +47,7 @@ void wh_state_parser_init(struct wh_state_parser *parser, uint32_t subgroup, uin
 	parser->header.view = view;
 }
 
-static enum wh_state_part broken(struct wh_state_parser *parser, const char *why)
+static enum wh_state_part end_as_broken(struct wh_state_parser *parser, const char *why)
 {
 	parser->at = WH_AT_END;
 	parser->wrong = why;
@@ -63,21 +63,21 @@ static enum wh_state_part header_is_whole(struct wh_state_parser *parser)
 static enum wh_state_part take_header(struct wh_state_parser *parser)
 {
 	struct wh_state_header *header = &parser->header;
-	uint64_t view = get(parser->word + 8, 8);
+	uint64_t view = get_number(parser->word + 8, 8);
 
-	if (get(parser->word, 4) != header->subgroup)
-		return broken(parser, "it is of another subgroup");
+	if (get_number(parser->word, 4) != header->subgroup)
+		return end_as_broken(parser, "it is of another subgroup");
 	if (view < header->view) {
 		parser->at = WH_AT_END;
 		return WH_PART_STALE;
 	}
-	if (get(parser->word + 4, 4) != header->shard)
-		return broken(parser, "it is of another shard");
+	if (get_number(parser->word + 4, 4) != header->shard)
+		return end_as_broken(parser, "it is of another shard");
 	header->view = view;
-	header->position.sequence = get(parser->word + 16, 8);
-	parser->left = (uint32_t)get(parser->word + 24, 4);
+	header->position.sequence = get_number(parser->word + 16, 8);
+	parser->left = (uint32_t)get_number(parser->word + 24, 4);
 	if (parser->left > WH_STATE_SENDERS_MAX)
-		return broken(parser, "its position has too many senders");
+		return end_as_broken(parser, "its position has too many senders");
 	if (parser->left == 0)
 		return header_is_whole(parser);
 	parser->at = WH_AT_SENDER;
@@ -87,29 +87,30 @@ static enum wh_state_part take_header(struct wh_state_parser *parser)
 static enum wh_state_part take_sender(struct wh_state_parser *parser)
 {
 	struct wh_position *position = &parser->header.position;
-	struct wh_position_of of = {.id = (uint32_t)get(parser->word, 4), .next = get(parser->word + 4, 8)};
+	struct wh_position_of of = {.id = (uint32_t)get_number(parser->word, 4),
+				    .next = get_number(parser->word + 4, 8)};
 
 	if (of.id >= WH_STATE_SENDERS_MAX)
-		return broken(parser, "its position has a sender that cannot be");
+		return end_as_broken(parser, "its position has a sender that cannot be");
 	for (uint32_t i = 0; i < position->count; i++)
 		if (position->of[i].id == of.id)
-			return broken(parser, "its position has a sender twice");
+			return end_as_broken(parser, "its position has a sender twice");
 	position->of[position->count++] = of;
 	return --parser->left == 0 ? header_is_whole(parser) : WH_PART_NONE;
 }
 
 static enum wh_state_part take_length(struct wh_state_parser *parser)
 {
-	parser->left = (uint32_t)get(parser->word, WH_STATE_LENGTH_BYTES);
+	parser->left = (uint32_t)get_number(parser->word, WH_STATE_LENGTH_BYTES);
 	if (parser->left > WH_STATE_PIECE)
-		return broken(parser, "a piece is too long");
+		return end_as_broken(parser, "a piece is too long");
 	parser->at = parser->left > 0 ? WH_AT_PIECE : WH_AT_END;
 	return parser->left > 0 ? WH_PART_NONE : WH_PART_END;
 }
 
 /* Copies until the word has `bytes`. */
-static bool complete(struct wh_state_parser *parser, uint32_t bytes, const unsigned char **from,
-		     const unsigned char *end)
+static bool complete_word(struct wh_state_parser *parser, uint32_t bytes, const unsigned char **from,
+			  const unsigned char *end)
 {
 	while (parser->held < bytes && *from < end)
 		parser->word[parser->held++] = *(*from)++;
@@ -139,13 +140,13 @@ enum wh_state_part wh_state_parse(struct wh_state_parser *parser, const unsigned
 
 	while (part == WH_PART_NONE && *from < end && parser->at != WH_AT_END) {
 		if (parser->at == WH_AT_HEADER) {
-			if (complete(parser, WH_STATE_FIXED_BYTES, from, end))
+			if (complete_word(parser, WH_STATE_FIXED_BYTES, from, end))
 				part = take_header(parser);
 		} else if (parser->at == WH_AT_SENDER) {
-			if (complete(parser, WH_STATE_SENDER_BYTES, from, end))
+			if (complete_word(parser, WH_STATE_SENDER_BYTES, from, end))
 				part = take_sender(parser);
 		} else if (parser->at == WH_AT_LENGTH) {
-			if (complete(parser, WH_STATE_LENGTH_BYTES, from, end))
+			if (complete_word(parser, WH_STATE_LENGTH_BYTES, from, end))
 				part = take_length(parser);
 		} else {
 			part = take_bytes(parser, from, end);

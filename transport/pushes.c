@@ -24,7 +24,7 @@ void wh_pushes_post(struct wh_pushes *pushes)
 	pushes->count = 0;
 }
 
-static void add(struct wh_pushes *pushes, struct wh_push push, uint64_t bytes)
+static void add_push(struct wh_pushes *pushes, struct wh_push push, uint64_t bytes)
 {
 	if (push.to_count == 0 && push.kind == WH_PUSH_BYTES)
 		return; /* no peer to tell, and my own row has the bytes */
@@ -40,15 +40,16 @@ static void add(struct wh_pushes *pushes, struct wh_push push, uint64_t bytes)
 
 void wh_push_bytes(struct wh_pushes *pushes, uint64_t offset, uint64_t bytes, const uint32_t *to, uint32_t to_count)
 {
-	add(pushes,
-	    (struct wh_push){.kind = WH_PUSH_BYTES, .to = to, .to_count = to_count, .offset = offset, .bytes = bytes},
-	    bytes);
+	add_push(pushes,
+		 (struct wh_push){
+			 .kind = WH_PUSH_BYTES, .to = to, .to_count = to_count, .offset = offset, .bytes = bytes},
+		 bytes);
 }
 
 static void add_word(struct wh_pushes *pushes, struct wh_push push)
 {
 	push.kind = WH_PUSH_WORD;
-	add(pushes, push, sizeof(push.value));
+	add_push(pushes, push, sizeof(push.value));
 }
 
 void wh_push_word(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to, uint32_t to_count)

@@ -72,7 +72,7 @@ static struct sim_link *take_turn(struct sim_host *host)
 }
 
 /* The last byte of the first unsent push has left, and comes through the receiver's link at `end_ns`. */
-static void finish(struct sim_link *link, uint64_t end_ns)
+static void finish_sending(struct sim_link *link, uint64_t end_ns)
 {
 	struct sim_flight *flight = link->unsent;
 
@@ -99,11 +99,11 @@ static uint64_t send_some(struct sim_link *link)
 	end_ns = wh_sim_later(receiver->port_free_ns, sim->now_ns + takes_ns);
 	link->sent_bytes += bytes;
 	if (bytes == left)
-		finish(link, end_ns);
+		finish_sending(link, end_ns);
 	return sim->now_ns + takes_ns;
 }
 
-static void work(void *ctx, uint64_t argument)
+static void send_in_turn(void *ctx, uint64_t argument)
 {
 	struct sim_host *host = ctx;
 	struct sim_link *last = host->sending;
@@ -116,7 +116,7 @@ static void work(void *ctx, uint64_t argument)
 	}
 	host->sending = take_turn(host);
 	if (host->sending != NULL)
-		wh_sim_at(host->sim, send_some(host->sending), work, host, 0);
+		wh_sim_at(host->sim, send_some(host->sending), send_in_turn, host, 0);
 }
 
 static void hand_over(void *ctx, uint64_t argument)
@@ -131,7 +131,7 @@ static void hand_over(void *ctx, uint64_t argument)
 	if (!link->has_turn)
 		give_turn(link);
 	if (host->sending == NULL)
-		work(host, 0);
+		send_in_turn(host, 0);
 }
 
 void wh_sim_card_take(struct sim_link *link, struct sim_flight *flight, uint64_t when_ns)

@@ -5,7 +5,7 @@
 
 enum fault { FAULT_CRASH = 1, FAULT_VANISH, FAULT_CUT_OFF, FAULT_HEAL, FAULT_BREAK };
 
-static void note(struct wh_sim *sim, enum fault fault, uint32_t one, uint32_t other)
+static void note_fault(struct wh_sim *sim, enum fault fault, uint32_t one, uint32_t other)
 {
 	wh_sim_note(sim, fault);
 	wh_sim_note(sim, (uint64_t)one << 32 | other);
@@ -47,7 +47,7 @@ void wh_sim_die(struct sim_node *node, bool silently)
 
 	if (node->dead)
 		return;
-	note(sim, silently ? FAULT_VANISH : FAULT_CRASH, node->id, 0);
+	note_fault(sim, silently ? FAULT_VANISH : FAULT_CRASH, node->id, 0);
 	wh_sim_end_batch(node);
 	node->dead = true;
 	wh_sim_forget(node, NULL);
@@ -72,7 +72,7 @@ void wh_sim_vanish(struct wh_sim *sim, uint32_t node)
 
 void wh_sim_cut_off(struct wh_sim *sim, uint32_t from, uint32_t to)
 {
-	note(sim, FAULT_CUT_OFF, from, to);
+	note_fault(sim, FAULT_CUT_OFF, from, to);
 	wh_sim_wire(sim, from, to)->cut_off = true;
 }
 
@@ -80,7 +80,7 @@ void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to)
 {
 	struct sim_wire *wire = wh_sim_wire(sim, from, to);
 
-	note(sim, FAULT_HEAL, from, to);
+	note_fault(sim, FAULT_HEAL, from, to);
 	wire->cut_off = false;
 	for (struct sim_link *link = wire->links; link != NULL; link = link->older) {
 		wh_sim_resume(link);
@@ -129,7 +129,7 @@ void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other)
 
 	if (link == NULL || link->broken)
 		return;
-	note(sim, FAULT_BREAK, one, other);
+	note_fault(sim, FAULT_BREAK, one, other);
 	wh_sim_end_batch(link->from);
 	wh_sim_end_batch(link->to);
 	break_link(link);

@@ -27,21 +27,21 @@ static bool is_broken(const struct sim_lane *lane)
 	return lane->link != NULL && lane->link->broken;
 }
 
-static uint64_t delay(struct sim_lane *lane, uint32_t from, uint32_t to)
+static uint64_t draw_delay(struct sim_lane *lane, uint32_t from, uint32_t to)
 {
 	const struct wh_sim_link_cost *cost = &wh_sim_wire(lane->sim, from, to)->cost;
 
 	return wh_dice_between(&lane->sim->dice, cost->latency_min_ns, cost->latency_max_ns);
 }
 
-static void append(struct sim_requests *queue, struct sim_request *request)
+static void append_request(struct sim_requests *queue, struct sim_request *request)
 {
 	request->next = NULL;
 	*queue->tail = request;
 	queue->tail = &request->next;
 }
 
-static struct sim_request *take(struct sim_requests *queue)
+static struct sim_request *take_request(struct sim_requests *queue)
 {
 	struct sim_request *request = queue->head;
 
@@ -51,9 +51,9 @@ static struct sim_request *take(struct sim_requests *queue)
 	return request;
 }
 
-static void drop(struct sim_lane *lane, struct sim_requests *queue)
+static void drop_request(struct sim_lane *lane, struct sim_requests *queue)
 {
-	free(take(queue));
+	free(take_request(queue));
 	lane->sim->under_way--;
 }
 
@@ -145,9 +145,9 @@ static void give_immediate(struct sim_lane *lane, uint32_t number)
 static void go_back(struct sim_lane *lane);
 
 /* The first one has been carried out, or there is nothing to carry it out on. */
-static void finish(struct sim_lane *lane, enum whorl_result result)
+static void finish_request(struct sim_lane *lane, enum whorl_result result)
 {
-	struct sim_request *request = take(&lane->there);
+	struct sim_request *request = take_request(&lane->there);
 
 	wh_sim_note(lane->sim, (uint64_t)lane->from->id << 32 | lane->to->id);
 	wh_sim_note(lane->sim, request->op.offset << 8 | request->op.kind);
@@ -155,34 +155,35 @@ static void finish(struct sim_lane *lane, enum whorl_result result)
 	request->result = result;
 	if (result == WHORL_OK && request->op.kind == WH_REMOTE_WRITE_IMMEDIATE)
 		give_immediate(lane, request->op.immediate);
-	request->due_ns = wh_sim_later(lane->back_ns, lane->sim->now_ns + delay(lane, lane->to->id, lane->from->id));
+	request->due_ns =
+		wh_sim_later(lane->back_ns, lane->sim->now_ns + draw_delay(lane, lane->to->id, lane->from->id));
 	lane->back_ns = request->due_ns;
-	append(&lane->back, request);
+	append_request(&lane->back, request);
 	go_back(lane);
 }
 
 /* One step of the first one. False: there will be another. */
-static bool work(struct sim_lane *lane, bool at_once)
+static bool work_on_request(struct sim_lane *lane, bool at_once)
 {
 	struct sim_request *request = lane->there.head;
 	const struct sim_region *region = find_region(lane->to, request->op.region);
 	bool torn = !at_once && !request->half && request->op.bytes > sizeof(wh_word);
 
 	if (lane->to->dead) { /* the initiator will hear of it */
-		drop(lane, &lane->there);
+		drop_request(lane, &lane->there);
 		return true;
 	}
 	if (region != NULL)
 		carry_out(lane, request, region, !torn);
 	request->half = torn && region != NULL;
 	if (!request->half)
-		finish(lane, region != NULL ? WHORL_OK : WHORL_NOT_FOUND);
+		finish_request(lane, region != NULL ? WHORL_OK : WHORL_NOT_FOUND);
 	return !request->half;
 }
 
 static void go_there(struct sim_lane *lane);
 
-static void arrive(void *ctx, uint64_t argument)
+static void let_requests_arrive(void *ctx, uint64_t argument)
 {
 	struct sim_lane *lane = ctx;
 
@@ -195,7 +196,7 @@ static void arrive(void *ctx, uint64_t argument)
 		ring_if_armed(lane->to);
 		return;
 	}
-	(void)work(lane, false);
+	(void)work_on_request(lane, false);
 	go_there(lane);
 }
 
@@ -209,16 +210,16 @@ static void go_there(struct sim_lane *lane)
 		return;
 	when = first->half ? lane->sim->now_ns + wh_dice_below(&lane->sim->dice, GAP_NS) : first->due_ns;
 	lane->there.scheduled = true;
-	wh_sim_at(lane->sim, when, arrive, lane, 0);
+	wh_sim_at(lane->sim, when, let_requests_arrive, lane, 0);
 }
 
-static size_t serve(struct sim_lane *lane)
+static size_t serve_lane(struct sim_lane *lane)
 {
 	size_t done = 0;
 
 	lane->waiting = false;
 	while (lane->there.head != NULL && lane->there.head->due_ns <= lane->sim->now_ns && !is_cut(lane->link)) {
-		(void)work(lane, true);
+		(void)work_on_request(lane, true);
 		done++;
 	}
 	go_there(lane);
@@ -231,13 +232,13 @@ size_t wh_sim_remote_serve(struct sim_node *node)
 
 	for (struct sim_lane *lane = node->served; lane != NULL && !node->dead; lane = lane->next_served)
 		if (lane->waiting)
-			done += serve(lane);
+			done += serve_lane(lane);
 	return done;
 }
 
 /* ---- completions -------------------------------------------------------------------------------------------------- */
 
-static void complete(struct sim_lane *lane, const struct sim_request *request)
+static void complete_request(struct sim_lane *lane, const struct sim_request *request)
 {
 	if (request->op.kind == WH_REMOTE_READ && request->result == WHORL_OK)
 		memcpy(request->into, request->words, request->op.bytes);
@@ -256,8 +257,8 @@ static void come_back(void *ctx, uint64_t argument)
 	if (lane->back.head == NULL || (lane->link != NULL && is_cut(lane->link->back)))
 		return;
 	if (!lane->over && !lane->from->dead && !is_broken(lane))
-		complete(lane, lane->back.head);
-	drop(lane, &lane->back);
+		complete_request(lane, lane->back.head);
+	drop_request(lane, &lane->back);
 	go_back(lane);
 }
 
@@ -312,7 +313,7 @@ void wh_sim_remote_truncate(struct sim_lane *lane)
 static void free_requests(struct sim_requests *queue)
 {
 	while (queue->head != NULL)
-		free(take(queue));
+		free(take_request(queue));
 }
 
 void wh_sim_lane_free(struct sim_lane *lane)
@@ -326,7 +327,7 @@ void wh_sim_lane_free(struct sim_lane *lane)
 
 enum whorl_result wh_sim_lane_post(struct sim_lane *lane, const struct wh_remote_op *op)
 {
-	uint64_t at = lane->sim->now_ns + delay(lane, lane->from->id, lane->to->id);
+	uint64_t at = lane->sim->now_ns + draw_delay(lane, lane->from->id, lane->to->id);
 	struct sim_request *request = calloc(1, sizeof(*request));
 
 	if (request == NULL)
@@ -344,7 +345,7 @@ enum whorl_result wh_sim_lane_post(struct sim_lane *lane, const struct wh_remote
 		return WHORL_OK;
 	}
 	lane->sim->under_way++;
-	append(&lane->there, request);
+	append_request(&lane->there, request);
 	go_there(lane);
 	return WHORL_OK;
 }

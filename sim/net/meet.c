@@ -75,7 +75,7 @@ static bool must_wait(struct sim_link *link)
 }
 
 /* `from` meets `to`; it takes both ways. */
-static void meet(void *ctx, uint64_t argument)
+static void meet_or_wait(void *ctx, uint64_t argument)
 {
 	struct sim_link *link = ctx;
 
@@ -92,7 +92,7 @@ static void meet(void *ctx, uint64_t argument)
 
 static void meet_soon(struct sim_link *link)
 {
-	wh_sim_at(link->sim, link->sim->now_ns + wh_sim_notice_delay(link), meet, link, 0);
+	wh_sim_at(link->sim, link->sim->now_ns + wh_sim_notice_delay(link), meet_or_wait, link, 0);
 }
 
 void wh_sim_answer_knock(struct sim_link *link)
@@ -111,7 +111,7 @@ void wh_sim_meet_after_all(struct sim_link *link)
 	meet_soon(link);
 }
 
-static struct sim_link *latter(const struct sim_link *link)
+static struct sim_link *next_newer(const struct sim_link *link)
 {
 	struct sim_link *newer = link->from->links[link->to->id];
 
@@ -122,7 +122,7 @@ static struct sim_link *latter(const struct sim_link *link)
 
 void wh_sim_end_link(struct sim_link *link)
 {
-	struct sim_link *next = latter(link);
+	struct sim_link *next = next_newer(link);
 
 	link->over = true;
 	wh_sim_remote_end(link->lane);

@@ -96,7 +96,7 @@ static int sim_fd(struct wh_transport *transport)
 /* ---- events ------------------------------------------------------------------------------------------------------------ */
 
 /* What service() sees. True: it is an event as well. */
-static bool see(struct sim_node *node, const struct sim_notice *notice)
+static bool see_notice(struct sim_node *node, const struct sim_notice *notice)
 {
 	switch (notice->kind) {
 	case SIM_ROW_OFFERED:
@@ -127,7 +127,7 @@ static size_t sim_service(struct wh_transport *transport)
 	size_t count = 0;
 
 	while ((notice = wh_sim_queue_take(&node->inbox)) != NULL) {
-		if (see(node, notice))
+		if (see_notice(node, notice))
 			wh_sim_queue_append(&node->events, notice);
 		else
 			wh_sim_free_notice(notice);

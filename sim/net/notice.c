@@ -29,7 +29,7 @@ struct sim_notice *wh_sim_queue_take(struct sim_queue *queue)
 	return notice;
 }
 
-static size_t length(const struct sim_queue *queue)
+static size_t queue_length(const struct sim_queue *queue)
 {
 	size_t count = 0;
 
@@ -45,7 +45,7 @@ void wh_sim_free_notice(struct sim_notice *notice)
 	free(notice);
 }
 
-static void clear(struct sim_queue *queue, const struct wh_image *image)
+static void clear_queue(struct sim_queue *queue, const struct wh_image *image)
 {
 	struct sim_notice **at = &queue->head;
 
@@ -64,11 +64,11 @@ static void clear(struct sim_queue *queue, const struct wh_image *image)
 
 void wh_sim_forget(struct sim_node *node, const struct wh_image *image)
 {
-	size_t before = length(&node->inbox);
+	size_t before = queue_length(&node->inbox);
 
-	clear(&node->inbox, image);
-	clear(&node->events, image);
-	node->sim->under_way -= before - length(&node->inbox);
+	clear_queue(&node->inbox, image);
+	clear_queue(&node->events, image);
+	node->sim->under_way -= before - queue_length(&node->inbox);
 }
 
 /* ---- on their way ------------------------------------------------------------------------------------------------------ */
@@ -118,7 +118,7 @@ static void receive_notice(struct sim_node *node, struct sim_notice *notice)
 		wh_sim_end_link(about);
 }
 
-static void deliver(struct sim_link *link, struct sim_notice *notice)
+static void deliver_notice(struct sim_link *link, struct sim_notice *notice)
 {
 	if (notice->kind == WH_EVENT_CONTROL)
 		link->controls_flying--;
@@ -135,7 +135,7 @@ static bool is_held_up(const struct sim_link *link, const struct sim_notice *not
 }
 
 /* A notice or a message that was under way has arrived, or has come as far as the cut. */
-static void arrive(void *ctx, uint64_t argument)
+static void let_notice_arrive(void *ctx, uint64_t argument)
 {
 	struct sim_notice *notice = ctx;
 	struct sim_link *link = notice->link;
@@ -144,22 +144,22 @@ static void arrive(void *ctx, uint64_t argument)
 	if (is_held_up(link, notice) || link->held.head != NULL)
 		wh_sim_queue_append(&link->held, notice);
 	else
-		deliver(link, notice);
+		deliver_notice(link, notice);
 }
 
-static void release(void *ctx, uint64_t argument)
+static void release_held(void *ctx, uint64_t argument)
 {
 	struct sim_link *link = ctx;
 
 	(void)argument;
 	while (link->held.head != NULL && !is_held_up(link, link->held.head))
-		deliver(link, wh_sim_queue_take(&link->held));
+		deliver_notice(link, wh_sim_queue_take(&link->held));
 }
 
 void wh_sim_release(struct sim_link *link)
 {
 	if (link->held.head != NULL)
-		wh_sim_at(link->sim, link->sim->now_ns + wh_sim_notice_delay(link), release, link, 0);
+		wh_sim_at(link->sim, link->sim->now_ns + wh_sim_notice_delay(link), release_held, link, 0);
 }
 
 void wh_sim_drop_held(struct sim_link *link)
@@ -170,7 +170,7 @@ void wh_sim_drop_held(struct sim_link *link)
 
 void wh_sim_drop_arrival(const struct sim_event *event)
 {
-	if (event->fn == arrive)
+	if (event->fn == let_notice_arrive)
 		free(event->ctx);
 }
 
@@ -203,7 +203,7 @@ void wh_sim_send_notice(struct sim_link *link, uint64_t when_ns, int kind, uint6
 	if (notice == NULL)
 		return;
 	notice->key = key;
-	wh_sim_at(link->sim, when_ns, arrive, notice, 0);
+	wh_sim_at(link->sim, when_ns, let_notice_arrive, notice, 0);
 }
 
 void wh_sim_send_row(struct sim_link *link, enum sim_notice_kind kind, uint64_t key)
@@ -220,5 +220,5 @@ void wh_sim_send_stream(struct sim_link *link, struct sim_stream *stream)
 		return;
 	}
 	notice->stream = stream;
-	wh_sim_at(link->sim, link->sim->now_ns + wh_sim_notice_delay(link), arrive, notice, 0);
+	wh_sim_at(link->sim, link->sim->now_ns + wh_sim_notice_delay(link), let_notice_arrive, notice, 0);
 }

@@ -40,8 +40,8 @@ static enum whorl_result post_one(struct sim_node *node, const struct wh_remote_
 	return result == WHORL_OK ? wh_sim_lane_post(lane, op) : result;
 }
 
-static enum whorl_result post(struct wh_transport *transport, const struct wh_remote_op *ops, size_t count,
-			      size_t *posted)
+static enum whorl_result post_all(struct wh_transport *transport, const struct wh_remote_op *ops, size_t count,
+				  size_t *posted)
 {
 	for (*posted = 0; *posted < count; ++*posted) {
 		enum whorl_result result = post_one(node_of(transport), &ops[*posted]);
@@ -72,7 +72,7 @@ static bool next_immediate(struct sim_node *node, struct wh_remote_event *out)
 	return true;
 }
 
-static bool next(struct wh_transport *transport, struct wh_remote_event *out)
+static bool next_event(struct wh_transport *transport, struct wh_remote_event *out)
 {
 	struct sim_node *node = node_of(transport);
 
@@ -110,7 +110,7 @@ void wh_sim_remote_on_message(struct sim_node *node, const struct sim_notice *no
 		wh_remote_grant_withdraw(&link->lane->base, grant);
 }
 
-static void tell(struct sim_link *link, enum sim_notice_kind kind, const struct sim_region *region)
+static void tell_of_region(struct sim_link *link, enum sim_notice_kind kind, const struct sim_region *region)
 {
 	uint64_t due = wh_sim_later(link->grant_due_ns, link->sim->now_ns + wh_sim_delay(link));
 
@@ -118,7 +118,7 @@ static void tell(struct sim_link *link, enum sim_notice_kind kind, const struct 
 	wh_sim_send_notice(link, due, (int)kind, region->base.name, &region->base.bytes, sizeof(region->base.bytes));
 }
 
-static enum whorl_result grant(struct wh_region *base, uint32_t to)
+static enum whorl_result grant_region(struct wh_region *base, uint32_t to)
 {
 	struct sim_region *region = (struct sim_region *)base;
 	struct sim_node *node = region->owner;
@@ -132,7 +132,7 @@ static enum whorl_result grant(struct wh_region *base, uint32_t to)
 	if (region->granted[to] == link->to->incarnation)
 		return WHORL_OK;
 	region->granted[to] = link->to->incarnation;
-	tell(link, SIM_REGION_GRANTED, region);
+	tell_of_region(link, SIM_REGION_GRANTED, region);
 	return WHORL_OK;
 }
 
@@ -213,7 +213,7 @@ static void region_close(struct wh_region *base)
 		struct sim_link *link = node->known[id];
 
 		if (link != NULL && !link->over && region->granted[id] == link->to->incarnation)
-			tell(link, SIM_REGION_WITHDRAWN, region);
+			tell_of_region(link, SIM_REGION_WITHDRAWN, region);
 	}
 	for (at = &node->regions; *at != region; at = &(*at)->next)
 		;
@@ -240,8 +240,8 @@ void wh_sim_remote_free(struct sim_node *node)
 
 const struct wh_remote_ops wh_sim_remote_ops = {
 	.region_open = region_open,
-	.grant = grant,
+	.grant = grant_region,
 	.region_close = region_close,
-	.post = post,
-	.next = next,
+	.post = post_all,
+	.next = next_event,
 };

@@ -10,12 +10,12 @@
 
 /* ---- events ------------------------------------------------------------------------------------------------------- */
 
-static bool earlier(const struct sim_event *a, const struct sim_event *b)
+static bool is_earlier(const struct sim_event *a, const struct sim_event *b)
 {
 	return a->when_ns != b->when_ns ? a->when_ns < b->when_ns : a->number < b->number;
 }
 
-static bool grow(struct wh_sim *sim)
+static bool grow_events(struct wh_sim *sim)
 {
 	size_t capacity = sim->event_capacity ? 2 * sim->event_capacity : 256;
 	struct sim_event *events = realloc(sim->events, capacity * sizeof(*events));
@@ -33,12 +33,12 @@ void wh_sim_at(struct wh_sim *sim, uint64_t when_ns, wh_sim_fn *fn, void *ctx, u
 				  argument};
 	size_t at;
 
-	if (sim->event_count == sim->event_capacity && !grow(sim)) {
+	if (sim->event_count == sim->event_capacity && !grow_events(sim)) {
 		wh_sim_condemn(sim, 0, "no memory for an event");
 		return;
 	}
 	for (at = sim->event_count++; at > 0; at = (at - 1) / 2) {
-		if (!earlier(&event, &sim->events[(at - 1) / 2]))
+		if (!is_earlier(&event, &sim->events[(at - 1) / 2]))
 			break;
 		sim->events[at] = sim->events[(at - 1) / 2];
 	}
@@ -52,9 +52,9 @@ static struct sim_event take_earliest(struct wh_sim *sim)
 	size_t at = 0, below;
 
 	while ((below = 2 * at + 1) < sim->event_count) {
-		if (below + 1 < sim->event_count && earlier(&events[below + 1], &events[below]))
+		if (below + 1 < sim->event_count && is_earlier(&events[below + 1], &events[below]))
 			below++;
-		if (!earlier(&events[below], &last))
+		if (!is_earlier(&events[below], &last))
 			break;
 		events[at] = events[below];
 		at = below;
@@ -124,7 +124,7 @@ static void log_line(void *ctx, enum wh_log_level level, const char *line)
 		host->sim->options.log(host->sim->options.ctx, host->id, level, line);
 }
 
-static void fatal(void *ctx, const char *what)
+static void condemn_host(void *ctx, const char *what)
 {
 	struct sim_host *host = ctx;
 
@@ -146,7 +146,7 @@ static void run_job(void *ctx, uint64_t argument)
 }
 
 /* As if another thread had found the time for it. */
-static void submit(void *ctx, void (*run)(void *argument), void *argument)
+static void submit_job(void *ctx, void (*run)(void *argument), void *argument)
 {
 	struct sim_host *host = ctx;
 	struct job *job = malloc(sizeof(*job));
@@ -261,7 +261,7 @@ static void init_host(struct sim_host *host, struct wh_sim *sim, uint32_t id)
 {
 	host->sim = sim;
 	host->id = id;
-	host->env = (struct wh_env){host, now_ns, random_u64, log_line, fatal, submit};
+	host->env = (struct wh_env){host, now_ns, random_u64, log_line, condemn_host, submit_job};
 	host->dice = wh_dice_split(sim->options.seed, id + 1);
 	host->clock_offset_ns = wh_dice_one_in(&host->dice, 4) ? 0 : wh_dice_below(&host->dice, UINT64_C(1) << 40);
 	host->cost = sim->options.node_cost;

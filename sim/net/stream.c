@@ -98,10 +98,10 @@ static bool has_more(const struct sim_stream *stream)
 	return stream->arrived < stream->written || (stream->whole && !stream->whole_arrived);
 }
 
-static void flow(void *ctx, uint64_t argument);
+static void let_bytes_arrive(void *ctx, uint64_t argument);
 
 /* What has been written by now leaves, if nothing is on its way. */
-static void depart(struct sim_stream *stream)
+static void let_bytes_depart(struct sim_stream *stream)
 {
 	struct sim_link *link = stream->link;
 
@@ -110,11 +110,11 @@ static void depart(struct sim_stream *stream)
 	stream->departed = stream->written;
 	stream->whole_departed = stream->whole;
 	stream->scheduled = true;
-	wh_sim_at(link->sim, link->sim->now_ns + wh_sim_delay(link), flow, stream, 0);
+	wh_sim_at(link->sim, link->sim->now_ns + wh_sim_delay(link), let_bytes_arrive, stream, 0);
 }
 
 /* Some of it arrives, or all. */
-static void flow(void *ctx, uint64_t argument)
+static void let_bytes_arrive(void *ctx, uint64_t argument)
 {
 	struct sim_stream *stream = ctx;
 	struct sim_link *link = stream->link;
@@ -134,14 +134,14 @@ static void flow(void *ctx, uint64_t argument)
 	wh_sim_note(link->sim, stream->arrived);
 	if (rest > 0)
 		wh_sim_note(link->sim, stream->bytes[(stream->arrived - 1) % stream->capacity]);
-	depart(stream);
+	let_bytes_depart(stream);
 	wh_sim_arrived(link);
 }
 
 void wh_sim_streams_resume(struct sim_link *link)
 {
 	for (struct sim_stream *stream = link->streams; stream != NULL; stream = stream->next)
-		depart(stream);
+		let_bytes_depart(stream);
 }
 
 bool wh_sim_streams_flying(const struct sim_link *link)
@@ -162,7 +162,7 @@ uint32_t wh_sim_streams_count(const struct sim_link *link)
 }
 
 /* What is under way is cut off anywhere; where all of it arrives, that it is whole arrives as well. */
-static void tear(struct sim_stream *stream)
+static void tear_stream(struct sim_stream *stream)
 {
 	struct wh_dice *dice = &stream->link->sim->dice;
 
@@ -185,7 +185,7 @@ static void tear(struct sim_stream *stream)
 void wh_sim_streams_tear(struct sim_link *link)
 {
 	for (struct sim_stream *stream = link->streams; stream != NULL; stream = stream->next)
-		tear(stream);
+		tear_stream(stream);
 }
 
 void wh_sim_streams_orphan(struct sim_link *link, bool writes)
@@ -193,7 +193,7 @@ void wh_sim_streams_orphan(struct sim_link *link, bool writes)
 	for (struct sim_stream *stream = link->streams; stream != NULL; stream = stream->next) {
 		count_end(writes ? &stream->writer : &stream->reader, false);
 		if (writes && !link->from->left)
-			tear(stream);
+			tear_stream(stream);
 	}
 }
 
@@ -230,7 +230,7 @@ static ptrdiff_t stream_write(struct wh_stream *base, const void *bytes, size_t 
 	most = some_of(link->sim, most);
 	for (uint64_t k = 0; k < most; k++)
 		stream->bytes[stream->written++ % stream->capacity] = from[k];
-	depart(stream);
+	let_bytes_depart(stream);
 	return (ptrdiff_t)most;
 }
 
@@ -274,7 +274,7 @@ static void close_writer(struct sim_stream *stream)
 	if (stream->torn)
 		return;
 	stream->whole = true;
-	depart(stream);
+	let_bytes_depart(stream);
 }
 
 static void close_reader(struct sim_stream *stream)

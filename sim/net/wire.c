@@ -26,7 +26,7 @@ void wh_sim_drop_flight(struct sim_link *link)
 }
 
 /* Which words make a piece, and in what order the pieces come. */
-static void tear(struct wh_sim *sim, struct sim_flight *flight)
+static void tear_push(struct wh_sim *sim, struct sim_flight *flight)
 {
 	uint64_t words = (flight->offset % 8 + flight->bytes + 7) / 8;
 	uint64_t most = words < sim->options.pieces ? words : sim->options.pieces;
@@ -81,7 +81,7 @@ static void show_piece(struct sim_link *link, const struct sim_flight *flight, u
 	wh_sim_note(link->sim, from[0]);
 }
 
-static void finish(struct sim_link *link)
+static void finish_push(struct sim_link *link)
 {
 	struct sim_node *node = link->to;
 	bool rings = link->head->rings;
@@ -95,7 +95,7 @@ static void finish(struct sim_link *link)
 }
 
 /* One piece of the first push on this link. */
-static void arrive(void *ctx, uint64_t argument)
+static void let_piece_arrive(void *ctx, uint64_t argument)
 {
 	struct sim_link *link = ctx;
 	struct sim_flight *flight = link->head;
@@ -105,11 +105,11 @@ static void arrive(void *ctx, uint64_t argument)
 	if (flight == NULL || link->wire->cut_off)
 		return;
 	if (flight->pieces == 0)
-		tear(link->sim, flight);
+		tear_push(link->sim, flight);
 	if (flight->arrived < flight->last)
 		show_piece(link, flight, flight->order[flight->arrived++]);
 	if (flight->arrived >= flight->last)
-		finish(link);
+		finish_push(link);
 	wh_sim_resume(link);
 }
 
@@ -127,13 +127,13 @@ void wh_sim_resume(struct sim_link *link)
 	else
 		when += wh_dice_below(&sim->dice, GAP_NS);
 	link->scheduled = true;
-	wh_sim_at(sim, when, arrive, link, 0);
+	wh_sim_at(sim, when, let_piece_arrive, link, 0);
 }
 
 /* ---- what it costs ----------------------------------------------------------------------------------------------------- */
 
 /* What is ready at `ready_ns` waits until the thing is free, then keeps it until the time that is returned. */
-static uint64_t occupy(uint64_t *free_ns, uint64_t ready_ns, uint64_t bytes, uint64_t bytes_per_s)
+static uint64_t occupy_until(uint64_t *free_ns, uint64_t ready_ns, uint64_t bytes, uint64_t bytes_per_s)
 {
 	if (bytes_per_s == 0)
 		return ready_ns;
@@ -154,8 +154,8 @@ static uint64_t due_of(struct sim_link *link, uint64_t bytes)
 	uint64_t at;
 
 	be_busy(host, host->cost.push_ns);
-	at = occupy(&host->card_free_ns, host->busy_until_ns, bytes, host->cost.bytes_per_s);
-	at = occupy(&wire->free_ns, at, bytes, wire->cost.bytes_per_s);
+	at = occupy_until(&host->card_free_ns, host->busy_until_ns, bytes, host->cost.bytes_per_s);
+	at = occupy_until(&wire->free_ns, at, bytes, wire->cost.bytes_per_s);
 	return at + wh_sim_delay(link);
 }
 
@@ -186,7 +186,7 @@ static struct sim_flight *new_flight(const struct sim_image *image, const struct
 }
 
 /* Words beside each other, as one push: in which order they are seen is drawn when it arrives. */
-static bool join(struct sim_link *link, const struct sim_image *image, const struct wh_push *push)
+static bool join_words(struct sim_link *link, const struct sim_image *image, const struct wh_push *push)
 {
 	struct sim_flight *last = link->head == NULL ? NULL : (struct sim_flight *)(void *)link->tail;
 	uint64_t end;
@@ -225,7 +225,7 @@ static void send_to(struct sim_image *image, const struct wh_push *push, uint32_
 
 	if (row->frozen != NULL || link->over || link->broken)
 		return;
-	if (image->node->sim->options.joins && !wh_sim_has_card(link) && join(link, image, push)) {
+	if (image->node->sim->options.joins && !wh_sim_has_card(link) && join_words(link, image, push)) {
 		if (!push->no_wake)
 			note_loud(link, (struct sim_flight *)(void *)link->tail);
 		return;

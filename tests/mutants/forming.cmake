@@ -31,11 +31,11 @@ mutant(NAME all-begin-early KIND test_timelines_forming FILE group/enter.c
 mutant(NAME record-unwritten KIND test_timelines_forming FILE group/enter.c
 	REMOVES "the record is on disk before a node says that it is there"
 	TEXT [[
-	if (!proposed->image->ready || !promise(node, proposed->view->group))
+	if (!proposed->image->ready || !record_group(node, proposed->view->group))
 		return false;
 ]]
 	REPLACEMENT [[
-	(void)promise(node, proposed->view->group);
+	(void)record_group(node, proposed->view->group);
 	if (!proposed->image->ready)
 		return false;
 ]])
@@ -43,10 +43,10 @@ mutant(NAME record-unwritten KIND test_timelines_forming FILE group/enter.c
 mutant(NAME record-unread KIND test_timelines_forming FILE membership/form.c
 	REMOVES "what has been in a group forms none by majority"
 	TEXT [[
-	return !join->records || join->forced || recorded(join) < 0;
+	return !join->records || join->forced || find_recorded(join) < 0;
 ]]
 	REPLACEMENT [[
-	(void)recorded;
+	(void)find_recorded;
 	return true;
 ]])
 
@@ -103,11 +103,11 @@ mutant(NAME forced-beside-members KIND test_form FILE membership/form.c
 	REMOVES "an operator's word is checked: a member forbids it"
 	TEXT [[
 		if (known->standing == WH_MEMBER_OF)
-			return refuse(join,
+			return fail_as_refused(join,
 ]]
 	REPLACEMENT [[
 		if (known->standing > WH_MEMBER_OF)
-			return refuse(join,
+			return fail_as_refused(join,
 ]])
 
 mutant(NAME forced-beside-invited KIND test_form FILE membership/form.c
@@ -133,11 +133,11 @@ mutant(NAME forced-alone-with-records KIND test_form FILE membership/form.c
 	REMOVES "where there are records an operator's word takes a majority"
 	TEXT [[
 	if (!join->records || join->rule != WH_FORM_MAJORITY)
-		return found(join);
+		return found_group(join);
 ]]
 	REPLACEMENT [[
 	if (join->configured > 0)
-		return found(join);
+		return found_group(join);
 ]])
 
 mutant(NAME forms-beside-forced KIND test_form FILE membership/form.c

@@ -107,7 +107,7 @@ mutant(NAME dropped-unlooked KIND test_join FILE membership/join.c
 	REMOVES "before an invitation is dropped its rows are looked at"
 	TEXT [[
 	if (join->state != WH_JOIN_SEEKING)
-		work += arrive(join);
+		work += come_into_view(join);
 	if (join->state == WH_JOIN_IN)
 		return work;
 	if (join->state != WH_JOIN_SEEKING)
@@ -117,7 +117,7 @@ mutant(NAME dropped-unlooked KIND test_join FILE membership/join.c
 	if (join->state != WH_JOIN_SEEKING)
 		look_after(join);
 	if (join->state != WH_JOIN_SEEKING)
-		work += arrive(join);
+		work += come_into_view(join);
 	if (join->state == WH_JOIN_IN)
 		return work;
 ]])
@@ -450,10 +450,10 @@ mutant(NAME invites-all-again KIND test_form FILE membership/form.c
 mutant(NAME quorum-of-few KIND views FILE membership/form.c
 	REMOVES "the quorum of a first view is taken of all configured nodes"
 	TEXT [[
-	return invite(join, newcomers, count, join->configured);
+	return invite_newcomers(join, newcomers, count, join->configured);
 ]]
 	REPLACEMENT [[
-	return invite(join, newcomers, count, count);
+	return invite_newcomers(join, newcomers, count, count);
 ]])
 
 mutant(NAME minority-forms KIND views FILE membership/form.c
@@ -465,10 +465,10 @@ mutant(NAME minority-forms KIND views FILE membership/form.c
 	if (count < join->configured && now < until) {
 ]]
 	TEXT_2 [[
-	return invite(join, newcomers, count, join->configured);
+	return invite_newcomers(join, newcomers, count, join->configured);
 ]]
 	REPLACEMENT_2 [[
-	return invite(join, newcomers, count, count);
+	return invite_newcomers(join, newcomers, count, count);
 ]])
 
 mutant(NAME gone-is-not-lost KIND test_join FILE membership/roster.c

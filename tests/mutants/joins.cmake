@@ -36,10 +36,10 @@ mutant(NAME newcomers-stay KIND views FILE membership/propose.c
 	TEXT [[
 	if (change->coming_count > 0)
 		change->on.invite(change->ctx, 0, 0);
-	publish(change, NULL, 0, false);
+	publish_attempt(change, NULL, 0, false);
 ]]
 	REPLACEMENT [[
-	publish(change, change->coming, change->coming_count, false);
+	publish_attempt(change, change->coming, change->coming_count, false);
 	change->on.invite(change->ctx, wh_image_key(change->view->number, wh_change_me(change), change->attempt),
 			  change->coming_count);
 ]])
@@ -58,7 +58,7 @@ mutant(NAME wishes-with-failures KIND test_prepare FILE membership/propose.c
 mutant(NAME all-at-once KIND views FILE membership/propose.c
 	REMOVES "newcomers are fewer than members"
 	TEXT [[
-	uint32_t most = members(change) > 1 && !change->one_at_a_time ? members(change) - 1 : 1, count;
+	uint32_t most = member_count(change) > 1 && !change->one_at_a_time ? member_count(change) - 1 : 1, count;
 ]]
 	REPLACEMENT [[
 	uint32_t most = change->one_at_a_time ? 1 : WH_NEWCOMERS_MAX, count;
@@ -86,7 +86,7 @@ mutant(NAME renewal-is-nothing KIND views FILE membership/propose.c
 mutant(NAME no-renewal KIND test_prepare_rests FILE membership/propose.c
 	REMOVES "a first view with a quorum that is taken of other nodes is followed at once"
 	TEXT [[
-	if (change->view->voters > members(change) ||
+	if (change->view->voters > member_count(change) ||
 ]]
 	REPLACEMENT [[
 	if (
@@ -143,10 +143,10 @@ mutant(NAME together-again KIND views FILE membership/propose.c
 	SEED 200 WORDS --set sim.forming=all
 	REMOVES "after an attempt that left somebody out newcomers come one by one"
 	TEXT [[
-	uint32_t most = members(change) > 1 && !change->one_at_a_time ? members(change) - 1 : 1, count;
+	uint32_t most = member_count(change) > 1 && !change->one_at_a_time ? member_count(change) - 1 : 1, count;
 ]]
 	REPLACEMENT [[
-	uint32_t most = members(change) > 1 ? members(change) - 1 : 1, count;
+	uint32_t most = member_count(change) > 1 ? member_count(change) - 1 : 1, count;
 ]])
 
 mutant(NAME wedges-alone KIND test_prepare FILE membership/propose.c
@@ -314,7 +314,7 @@ mutant(NAME settled-unrecalled KIND test_join_requests FILE membership/join_requ
 	REMOVES "when a view begins, a node that was invited and is not in it is told"
 	TEXT [[
 		else if (known->invited != 0)
-			recall(requests, known, false, true);
+			recall_invitation(requests, known, false, true);
 		known->invited = 0;
 ]]
 	REPLACEMENT [[

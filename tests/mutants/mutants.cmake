@@ -337,11 +337,11 @@ mutant(NAME unordered-before-upcall FILE predicates/deliver.c
 mutant(NAME no-last-look FILE predicates/loop.c
 	REMOVES "a look is taken between arming and sleeping"
 	TEXT [[
-	work = serve(loop);
+	work = serve_transport(loop);
 	work += wh_loop_step(loop);
 ]]
 	REPLACEMENT [[
-	work = serve(loop);
+	work = serve_transport(loop);
 ]])
 
 mutant(NAME commit-does-not-ring FILE base/gate.h COMPILE group/send.c

@@ -221,24 +221,24 @@ mutant(NAME stale-taken KIND test_state_await FILE state/wire.c
 mutant(NAME begun-once KIND views FILE state/take.c
 	REMOVES "a restore that begins anew says so"
 	TEXT [[
-			restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
+			restore_part(take, WHORL_RESTORE_BEGIN, NULL, 0);
 ]]
 	REPLACEMENT [[
 			if (take->transfer.state->filters)
-				restore(take, WHORL_RESTORE_BEGIN, NULL, 0);
+				restore_part(take, WHORL_RESTORE_BEGIN, NULL, 0);
 ]])
 
 mutant(NAME cut-off-is-all KIND views FILE state/take.c
 	REMOVES "a stream that ends without its end was cut off"
 	TEXT [[
 	if (got < 0) {
-		cut(take, "it ended too early");
+		end_as_cut(take, "it ended too early");
 		return false;
 	}
 ]]
 	REPLACEMENT [[
 	if (got < 0) {
-		restore(take, WHORL_RESTORE_END, NULL, 0);
+		restore_part(take, WHORL_RESTORE_END, NULL, 0);
 		return false;
 	}
 ]])
@@ -316,30 +316,30 @@ mutant(NAME had-on-from-another-shard KIND test_timelines_stays FILE group/insta
 mutant(NAME upcalls-unrestored KIND views FILE state/keep.c
 	REMOVES "what is delivered before the state is restored is kept back"
 	TEXT [[
-	append(state, messages, count);
+	keep_back(state, messages, count);
 	if (state->phase
 ]]
 	REPLACEMENT [[
 	if (state->phase == WH_STATE_AWAITS) {
-		upcall(state, messages, count);
+		upcall_messages(state, messages, count);
 		return;
 	}
-	append(state, messages, count);
+	keep_back(state, messages, count);
 	if (state->phase
 ]])
 
 mutant(NAME overtakes-backlog KIND test_state_keep FILE state/keep.c
 	REMOVES "what is delivered while it catches up comes behind what is kept back"
 	TEXT [[
-	append(state, messages, count);
+	keep_back(state, messages, count);
 	if (state->phase
 ]]
 	REPLACEMENT [[
 	if (state->phase == WH_STATE_CATCHES_UP) {
-		upcall(state, messages, count);
+		upcall_messages(state, messages, count);
 		return;
 	}
-	append(state, messages, count);
+	keep_back(state, messages, count);
 	if (state->phase
 ]])
 

@@ -230,7 +230,7 @@ mutant(NAME claims-open KIND views FILE smc/ring.c
 mutant(NAME proposed-before-list KIND views FILE membership/propose.c
 	REMOVES "which members an attempt leaves out is pushed before its record and its number"
 	TEXT [[
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (!wh_change_trusts(change, rank) &&
 		    wh_row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
 			wh_sst_publish_array(change->sst, change->pushes, change->columns.left_out, rank,
@@ -241,7 +241,7 @@ mutant(NAME proposed-before-list KIND views FILE membership/propose.c
 	wh_event(change->diag, "propose", change->view->number, change->attempt, count);
 ]]
 	REPLACEMENT_2 [[
-	for (uint32_t rank = 0; rank < members(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (!wh_change_trusts(change, rank) &&
 		    wh_row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
 			wh_sst_publish_array(change->sst, change->pushes, change->columns.left_out, rank,
@@ -430,10 +430,10 @@ mutant(NAME no-barrier KIND views FILE membership/change.c
 	WORDS --set sim.nodes_min=4 --fault "crash 3 at 10 ms" --fault "crash 0 after decide 1"
 	REMOVES "a leader that takes over waits until all suspect those before it"
 	TEXT [[
-	if (change->agreed == (uint64_t)me + 1 || !barrier(change))
+	if (change->agreed == (uint64_t)me + 1 || !is_past_barrier(change))
 ]]
 	REPLACEMENT [[
-	(void)barrier;
+	(void)is_past_barrier;
 	if (change->agreed == (uint64_t)me + 1)
 ]])
 

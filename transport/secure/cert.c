@@ -87,7 +87,7 @@ void wh_secure_cert_name(X509 *certificate, char *out, size_t bytes)
 /* ---- files ------------------------------------------------------------------------------------------------------------- */
 
 /* What OpenSSL complains of first; the queue of the thread is empty then. */
-static const char *complaint(void)
+static const char *take_complaint(void)
 {
 	unsigned long number = ERR_peek_error();
 	const char *text =
@@ -138,10 +138,10 @@ static enum whorl_result load_private_key(SSL_CTX *ctx, const char *path, struct
 	if (key == NULL)
 		return wh_error_set(err, WHORL_CONFIG,
 				    "tls_key_file: %s: %s (expected a PEM file without a pass phrase)", path,
-				    complaint());
+				    take_complaint());
 	if (SSL_CTX_use_PrivateKey(ctx, key) != 1 || SSL_CTX_check_private_key(ctx) != 1)
 		result = wh_error_set(err, WHORL_CONFIG, "tls_key_file: %s is not the key of the certificate: %s", path,
-				      complaint());
+				      take_complaint());
 	EVP_PKEY_free(key);
 	return result;
 }
@@ -183,7 +183,8 @@ static enum whorl_result load_certificate(SSL_CTX *ctx, const struct wh_secure_f
 	if (result != WHORL_OK)
 		return result;
 	if (SSL_CTX_use_certificate_chain_file(ctx, files->certificate) != 1)
-		return wh_error_set(err, WHORL_CONFIG, "tls_certificate_file: %s: %s", files->certificate, complaint());
+		return wh_error_set(err, WHORL_CONFIG, "tls_certificate_file: %s: %s", files->certificate,
+				    take_complaint());
 	mine = SSL_CTX_get0_certificate(ctx);
 	if (!wh_secure_cert_is_for(mine, group, node)) {
 		wh_secure_cert_name(mine, name, sizeof(name));
@@ -207,7 +208,8 @@ static enum whorl_result load_files(SSL_CTX *ctx, const struct wh_secure_files *
 	if (result != WHORL_OK)
 		return result;
 	if (SSL_CTX_load_verify_file(ctx, files->authority) != 1)
-		return wh_error_set(err, WHORL_CONFIG, "tls_authority_file: %s: %s", files->authority, complaint());
+		return wh_error_set(err, WHORL_CONFIG, "tls_authority_file: %s: %s", files->authority,
+				    take_complaint());
 	result = load_private_key(ctx, files->key, err);
 	if (result == WHORL_OK && node != WH_SECURE_VISITOR)
 		result = check_certificate(ctx, files, err);
@@ -240,7 +242,7 @@ enum whorl_result wh_secure_tls_load(const struct wh_secure_files *files, const 
 	tls->ctx = SSL_CTX_new(TLS_method());
 	tls->pipe = wh_secure_pipe_new();
 	if (tls->ctx == NULL || tls->pipe == NULL || !set_rules(tls->ctx))
-		result = wh_error_set(err, WHORL_SYSTEM, "tls: OpenSSL cannot do TLS 1.3: %s", complaint());
+		result = wh_error_set(err, WHORL_SYSTEM, "tls: OpenSSL cannot do TLS 1.3: %s", take_complaint());
 	else
 		result = load_files(tls->ctx, files, group, node, err);
 	if (result != WHORL_OK)

@@ -37,13 +37,13 @@ _Static_assert(WH_SECURE_GREETING_BYTES <= WH_SECURE_REASON_MOST && WH_SECURE_PR
 
 /* ---- numbers, independent of byte order -------------------------------------------------------------------------------- */
 
-static void put(unsigned char *at, uint64_t value, unsigned bytes)
+static void put_number(unsigned char *at, uint64_t value, unsigned bytes)
 {
 	for (unsigned i = 0; i < bytes; i++)
 		at[i] = (unsigned char)(value >> 8 * i);
 }
 
-static uint64_t get(const unsigned char *at, unsigned bytes)
+static uint64_t get_number(const unsigned char *at, unsigned bytes)
 {
 	uint64_t value = 0;
 
@@ -72,7 +72,7 @@ const char *wh_secure_other(const struct wh_secure *s, char out[WH_SECURE_NAME_B
 /* ---- sending ----------------------------------------------------------------------------------------------------------- */
 
 /* False: no memory, or TLS is broken. */
-static bool emit(struct wh_secure *s, const void *bytes, size_t count)
+static bool emit_bytes(struct wh_secure *s, const void *bytes, size_t count)
 {
 	if (s->wraps)
 		return wh_secure_tunnel_write(&s->tunnel, bytes, count) == (ptrdiff_t)count;
@@ -83,15 +83,15 @@ static bool emit_message(struct wh_secure *s, enum kind kind, const void *body, 
 {
 	unsigned char message[WH_SECURE_MESSAGE_MOST] = {(unsigned char)kind};
 
-	put(message + 2, count, 2);
+	put_number(message + 2, count, 2);
 	memcpy(message + WH_SECURE_HEAD_BYTES, body, count);
-	return emit(s, message, WH_SECURE_HEAD_BYTES + count);
+	return emit_bytes(s, message, WH_SECURE_HEAD_BYTES + count);
 }
 
-static void refuse(struct wh_secure *s, bool tell, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void refuse_peer(struct wh_secure *s, bool tell, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* It is over. `tell`: the other end understands a REFUSED, and gets the reason. */
-static void refuse(struct wh_secure *s, bool tell, const char *format, ...)
+static void refuse_peer(struct wh_secure *s, bool tell, const char *format, ...)
 {
 	va_list arguments;
 
@@ -108,7 +108,7 @@ static void refuse_without(struct wh_secure *s, const char *what)
 {
 	char name[WH_SECURE_NAME_BYTES];
 
-	refuse(s, false, "%s cannot be met: %s", wh_secure_other(s, name), what);
+	refuse_peer(s, false, "%s cannot be met: %s", wh_secure_other(s, name), what);
 }
 
 /* ---- the preamble ------------------------------------------------------------------------------------------------------ */
@@ -122,12 +122,12 @@ void wh_secure_preamble(const struct wh_secure_ground *ground, unsigned char out
 {
 	memcpy(out, MAGIC, MAGIC_BYTES);
 	out[MAGIC_BYTES] = (unsigned char)wh_secure_mode(ground);
-	put(out + MAGIC_BYTES + 1, ground->version, 2);
+	put_number(out + MAGIC_BYTES + 1, ground->version, 2);
 }
 
 static void send_hello(struct wh_secure *s);
 
-static void shake(struct wh_secure *s)
+static void shake_hands(struct wh_secure *s)
 {
 	char name[WH_SECURE_NAME_BYTES], reason[WH_SECURE_REASON_BYTES];
 	int done = wh_secure_tunnel_shake(&s->tunnel, wh_secure_other(s, name), s->reason);
@@ -146,7 +146,7 @@ static void shake(struct wh_secure *s)
 	s->wraps = true;
 	s->phase = WH_SECURE_GREETING;
 	if (s->connects && !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, s->to, reason))
-		refuse(s, true, "%s", reason);
+		refuse_peer(s, true, "%s", reason);
 	else if (s->connects)
 		send_hello(s);
 }
@@ -158,7 +158,7 @@ static void begin_after_preamble(struct wh_secure *s)
 		if (!wh_secure_tunnel_begin(&s->tunnel, s->ground.tls, s->connects, &s->in, &s->out))
 			refuse_without(s, "no memory for TLS");
 		else
-			shake(s);
+			shake_hands(s);
 	} else if (s->ground.key != NULL) {
 		s->phase = WH_SECURE_GREETING;
 		if (s->connects)
@@ -172,29 +172,29 @@ static void begin_after_preamble(struct wh_secure *s)
 static void judge_preamble(struct wh_secure *s)
 {
 	unsigned mode = s->message[MAGIC_BYTES], mine = wh_secure_mode(&s->ground);
-	unsigned version = (unsigned)get(s->message + MAGIC_BYTES + 1, 2);
+	unsigned version = (unsigned)get_number(s->message + MAGIC_BYTES + 1, 2);
 	char name[WH_SECURE_NAME_BYTES], my_name[WH_SECURE_NAME_BYTES];
 	const char *it = wh_secure_other(s, name), *i = wh_secure_name(s->ground.node, my_name);
 
 	if (memcmp(s->message, MAGIC, MAGIC_BYTES) != 0) {
-		refuse(s, false, "%s does not speak as whorl does", it);
+		refuse_peer(s, false, "%s does not speak as whorl does", it);
 		return;
 	}
-	if (!s->connects && !emit(s, s->talk.preamble, WH_SECURE_PREAMBLE_BYTES)) {
+	if (!s->connects && !emit_bytes(s, s->talk.preamble, WH_SECURE_PREAMBLE_BYTES)) {
 		refuse_without(s, "no memory");
 		return;
 	}
 	if (version != s->ground.version)
-		refuse(s, false, "%s speaks version %u of the protocol, %s version %u", it, version, i,
-		       s->ground.version);
+		refuse_peer(s, false, "%s speaks version %u of the protocol, %s version %u", it, version, i,
+			    s->ground.version);
 	else if (((mode ^ mine) & MODE_KEY) != 0)
-		refuse(s, false, "%s has %s cluster key (key_file), %s has %s", it, (mode & MODE_KEY) != 0 ? "a" : "no",
-		       i, (mine & MODE_KEY) != 0 ? "one" : "none");
+		refuse_peer(s, false, "%s has %s cluster key (key_file), %s has %s", it,
+			    (mode & MODE_KEY) != 0 ? "a" : "no", i, (mine & MODE_KEY) != 0 ? "one" : "none");
 	else if (((mode ^ mine) & MODE_TLS) != 0)
-		refuse(s, false, "%s has tls = %s, %s has tls = %s", it, (mode & MODE_TLS) != 0 ? "on" : "off", i,
-		       (mine & MODE_TLS) != 0 ? "on" : "off");
+		refuse_peer(s, false, "%s has tls = %s, %s has tls = %s", it, (mode & MODE_TLS) != 0 ? "on" : "off", i,
+			    (mine & MODE_TLS) != 0 ? "on" : "off");
 	else if (mode != mine)
-		refuse(s, false, "%s asks for a mode %u that is not known", it, mode);
+		refuse_peer(s, false, "%s asks for a mode %u that is not known", it, mode);
 	else
 		begin_after_preamble(s);
 }
@@ -216,9 +216,9 @@ _Static_assert(AT_GROUP + WH_SECURE_GROUP_BYTES == WH_SECURE_GREETING_BYTES, "th
 static void write_greeting(const struct wh_secure *s, unsigned char out[WH_SECURE_GREETING_BYTES], uint32_t to)
 {
 	memset(out, 0, WH_SECURE_GREETING_BYTES);
-	put(out, s->ground.node, 4);
-	put(out + AT_TO, to, 4);
-	put(out + AT_INCARNATION, s->ground.incarnation, 8);
+	put_number(out, s->ground.node, 4);
+	put_number(out + AT_TO, to, 4);
+	put_number(out + AT_INCARNATION, s->ground.incarnation, 8);
 	memcpy(out + AT_NONCE, s->nonce, WH_SECURE_NONCE_BYTES);
 	memcpy(out + AT_GROUP, s->group, WH_SECURE_GROUP_BYTES);
 }
@@ -228,9 +228,9 @@ static bool read_greeting(const unsigned char in[WH_SECURE_GREETING_BYTES], stru
 {
 	size_t length = strnlen((const char *)in + AT_GROUP, WH_SECURE_GROUP_BYTES);
 
-	out->node = (uint32_t)get(in, 4);
-	out->to = (uint32_t)get(in + AT_TO, 4);
-	out->incarnation = get(in + AT_INCARNATION, 8);
+	out->node = (uint32_t)get_number(in, 4);
+	out->to = (uint32_t)get_number(in + AT_TO, 4);
+	out->incarnation = get_number(in + AT_INCARNATION, 8);
 	memcpy(out->group, in + AT_GROUP, WH_SECURE_GROUP_BYTES);
 	for (size_t i = length; i < WH_SECURE_GROUP_BYTES; i++)
 		if (out->group[i] != '\0')
@@ -256,16 +256,16 @@ static bool judge_greeting(struct wh_secure *s, const struct greeting *greeting)
 	const char *it = wh_secure_other(s, name), *i = wh_secure_name(s->ground.node, my_name);
 
 	if (strcmp(greeting->group, s->ground.group) != 0)
-		refuse(s, true, "%s is of group %s, %s of group %s", it, greeting->group, i, s->ground.group);
+		refuse_peer(s, true, "%s is of group %s, %s of group %s", it, greeting->group, i, s->ground.group);
 	else if (s->connects && greeting->node != s->to)
-		refuse(s, true, "%s answers where %s should", wh_secure_name(greeting->node, third), it);
+		refuse_peer(s, true, "%s answers where %s should", wh_secure_name(greeting->node, third), it);
 	else if (greeting->to != s->ground.node)
-		refuse(s, true, "%s calls %s, and this is %s", it, wh_secure_name(greeting->to, third), i);
+		refuse_peer(s, true, "%s calls %s, and this is %s", it, wh_secure_name(greeting->to, third), i);
 	else if (greeting->node == s->ground.node)
-		refuse(s, true, "there are two nodes with the id %" PRIu32, greeting->node);
+		refuse_peer(s, true, "there are two nodes with the id %" PRIu32, greeting->node);
 	else if (!s->connects && s->wraps &&
 		 !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, greeting->node, reason))
-		refuse(s, true, "%s", reason);
+		refuse_peer(s, true, "%s", reason);
 	return s->state == WH_SECURE_GOING_ON;
 }
 
@@ -284,7 +284,7 @@ static void take_greeting(struct wh_secure *s, const unsigned char *body)
 	char name[WH_SECURE_NAME_BYTES];
 
 	if (!read_greeting(body, &greeting)) {
-		refuse(s, false, "%s says what no node says", wh_secure_other(s, name));
+		refuse_peer(s, false, "%s says what no node says", wh_secure_other(s, name));
 		return;
 	}
 	s->claimed = true;
@@ -315,8 +315,8 @@ static void take_proof(struct wh_secure *s, const unsigned char *body)
 	}
 	if (!wh_secure_same(proof, body, sizeof(proof))) {
 		/* Of an answerer that has accepted my proof, and has not sent this, the next bytes are the application's. */
-		refuse(s, !s->connects, "%s and %s have different cluster keys (key_file)", wh_secure_other(s, name),
-		       wh_secure_name(s->ground.node, my_name));
+		refuse_peer(s, !s->connects, "%s and %s have different cluster keys (key_file)",
+			    wh_secure_other(s, name), wh_secure_name(s->ground.node, my_name));
 		return;
 	}
 	if (!s->connects) {
@@ -331,7 +331,7 @@ static void take_proof(struct wh_secure *s, const unsigned char *body)
 /* ---- receiving --------------------------------------------------------------------------------------------------------- */
 
 /* How long the message is that is on its way, as far as can be known by now; 0: it is none. */
-static size_t needs(const struct wh_secure *s)
+static size_t bytes_needed(const struct wh_secure *s)
 {
 	bool greeting = s->phase == WH_SECURE_GREETING;
 	enum kind expected = s->connects ? (greeting ? KIND_ANSWER : KIND_DONE) : (greeting ? KIND_HELLO : KIND_PROOF);
@@ -341,7 +341,7 @@ static size_t needs(const struct wh_secure *s)
 		return WH_SECURE_PREAMBLE_BYTES;
 	if (s->have < WH_SECURE_HEAD_BYTES)
 		return WH_SECURE_HEAD_BYTES;
-	body = (size_t)get(s->message + 2, 2);
+	body = (size_t)get_number(s->message + 2, 2);
 	if (s->message[1] != 0)
 		return 0;
 	if (s->message[0] == KIND_REFUSED)
@@ -358,17 +358,17 @@ static void take_refusal(struct wh_secure *s)
 
 	memcpy(text, s->message + WH_SECURE_HEAD_BYTES, bytes);
 	text[bytes] = '\0';
-	refuse(s, false, "%s refuses: %s", wh_secure_other(s, name), text);
+	refuse_peer(s, false, "%s refuses: %s", wh_secure_other(s, name), text);
 }
 
 /* Takes what has come of a message; when it is whole, the message. */
 static void take_bytes(struct wh_secure *s)
 {
-	size_t need = needs(s);
+	size_t need = bytes_needed(s);
 	char name[WH_SECURE_NAME_BYTES];
 
 	if (need == 0) {
-		refuse(s, false, "%s says what no node says", wh_secure_other(s, name));
+		refuse_peer(s, false, "%s says what no node says", wh_secure_other(s, name));
 		return;
 	}
 	if (s->have < need)
@@ -384,20 +384,20 @@ static void take_bytes(struct wh_secure *s)
 	s->have = 0;
 }
 
-static size_t missing(const struct wh_secure *s)
+static size_t bytes_missing(const struct wh_secure *s)
 {
-	return needs(s) - s->have;
+	return bytes_needed(s) - s->have;
 }
 
 /* With TLS, going on: as far as the bytes that are there lead. */
-static void pump(struct wh_secure *s)
+static void pump_tunnel(struct wh_secure *s)
 {
 	char name[WH_SECURE_NAME_BYTES];
 
 	if (s->phase == WH_SECURE_SHAKE)
-		shake(s);
+		shake_hands(s);
 	while (s->state == WH_SECURE_GOING_ON && s->phase != WH_SECURE_SHAKE) {
-		ptrdiff_t got = wh_secure_tunnel_read(&s->tunnel, s->message + s->have, missing(s),
+		ptrdiff_t got = wh_secure_tunnel_read(&s->tunnel, s->message + s->have, bytes_missing(s),
 						      wh_secure_other(s, name), s->reason);
 
 		if (got < 0) {
@@ -420,7 +420,7 @@ size_t wh_secure_wants(const struct wh_secure *s)
 	if (s->state == WH_SECURE_REFUSED)
 		return 0;
 	if (s->phase == WH_SECURE_PREAMBLE || s->ground.tls == NULL)
-		return missing(s);
+		return bytes_missing(s);
 	return room < WH_SECURE_UNPROVEN_MAX - s->unproven ? room : WH_SECURE_UNPROVEN_MAX - s->unproven;
 }
 
@@ -440,10 +440,10 @@ size_t wh_secure_feed(struct wh_secure *s, const void *bytes, size_t count)
 			refuse_without(s, "no memory");
 		} else if (s->state == WH_SECURE_GOING_ON) {
 			s->unproven += now;
-			pump(s);
+			pump_tunnel(s);
 			if (s->state == WH_SECURE_GOING_ON && s->unproven == WH_SECURE_UNPROVEN_MAX)
-				refuse(s, false, "%s says too much before it has proven which node it is",
-				       wh_secure_other(s, name));
+				refuse_peer(s, false, "%s says too much before it has proven which node it is",
+					    wh_secure_other(s, name));
 		}
 		taken += now;
 	}

@@ -11,8 +11,8 @@
 
 /* ---- from the beginning to the end --------------------------------------------------------------------------------------- */
 
-static enum whorl_result create(const struct wh_secure_ground *ground, bool connects, uint32_t to,
-				struct wh_secure **out, struct wh_error *err)
+static enum whorl_result create_connection(const struct wh_secure_ground *ground, bool connects, uint32_t to,
+					   struct wh_secure **out, struct wh_error *err)
 {
 	struct wh_secure *s = calloc(1, sizeof(*s));
 	bool random;
@@ -44,13 +44,13 @@ static enum whorl_result create(const struct wh_secure_ground *ground, bool conn
 
 enum whorl_result wh_secure_accept(const struct wh_secure_ground *ground, struct wh_secure **out, struct wh_error *err)
 {
-	return create(ground, false, 0, out, err);
+	return create_connection(ground, false, 0, out, err);
 }
 
 enum whorl_result wh_secure_connect(const struct wh_secure_ground *ground, uint32_t to, struct wh_secure **out,
 				    struct wh_error *err)
 {
-	return create(ground, true, to, out, err);
+	return create_connection(ground, true, to, out, err);
 }
 
 void wh_secure_free(struct wh_secure *s)

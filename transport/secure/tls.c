@@ -78,7 +78,7 @@ bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_t
 }
 
 /* Why a call has failed for good. */
-static void explain(const struct wh_secure_tunnel *t, const char *who, char reason[WH_SECURE_REASON_BYTES])
+static void explain_failure(const struct wh_secure_tunnel *t, const char *who, char reason[WH_SECURE_REASON_BYTES])
 {
 	long verdict = SSL_get_verify_result(t->ssl);
 	unsigned long number = ERR_peek_error();
@@ -106,7 +106,7 @@ int wh_secure_tunnel_shake(struct wh_secure_tunnel *t, const char *who, char rea
 		return 1;
 	if (SSL_get_error(t->ssl, done) == SSL_ERROR_WANT_READ)
 		return 0;
-	explain(t, who, reason);
+	explain_failure(t, who, reason);
 	return -1;
 }
 
@@ -170,7 +170,7 @@ ptrdiff_t wh_secure_tunnel_read(struct wh_secure_tunnel *t, void *bytes, size_t 
 	if (error == SSL_ERROR_ZERO_RETURN)
 		snprintf(reason, WH_SECURE_REASON_BYTES, "%s has ended TLS", who);
 	else
-		explain(t, who, reason);
+		explain_failure(t, who, reason);
 	return -1;
 }
 
