@@ -227,6 +227,35 @@ START_TEST(a_hello_alone_is_no_meeting)
 }
 END_TEST
 
+/* A call of another life, which was long on its way, does not take the place of one that is answered: that life may have met this
+ * node already. */
+START_TEST(a_late_call_of_another_life)
+{
+	const struct wh_shm_head taken = wh_shm_head(WH_SHM_TAKEN);
+	char group[40];
+	struct raw answered, late;
+	struct node n;
+
+	node_make(&n, new_group(group), 0, 2);
+	raw_connect(&answered, group, 0, 1, 2);
+	ck_assert_int_eq(wh_shm_send(answered.socket, &answered.hello, sizeof(answered.hello),
+				     (int[]){answered.doorbell, answered.page}, 2),
+			 0);
+	ck_assert_int_eq(raw_receive(&answered, &n), WH_SHM_PACKET);
+	wh_shm_packet_close(&answered.got);
+	raw_connect(&late, group, 0, 1, 2);
+	late.hello.incarnation--;
+	raw_say_hello(&late);
+	ck_assert_int_eq(raw_receive(&late, &n), WH_SHM_HUNG_UP);
+	ck_assert_int_eq(wh_shm_send(answered.socket, &taken, sizeof(taken), NULL, 0), 0);
+	NODE_UNTIL(&n, n.met == 1);
+	ck_assert_uint_eq(n.down + n.refused, 0);
+	raw_close(&late);
+	raw_close(&answered);
+	node_free(&n);
+}
+END_TEST
+
 /* One that has room for its call, but none for what comes with the answer, calls until it has. */
 static int be_short_of_fds(const char *group)
 {
@@ -544,6 +573,7 @@ int main(void)
 	tcase_add_loop_test(cases, the_search_is_my_own, 0, 2);
 	tcase_add_test(cases, many_meet_at_once);
 	tcase_add_loop_test(cases, a_hello_alone_is_no_meeting, 0, 3);
+	tcase_add_test(cases, a_late_call_of_another_life);
 	tcase_add_test(cases, a_meeting_that_fails_is_tried_again);
 	tcase_add_test(cases, one_that_stops_holds_up_nobody);
 	tcase_add_test(cases, the_holder_of_an_id_is_known);

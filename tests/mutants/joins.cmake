@@ -364,3 +364,12 @@ mutant(NAME past-kept KIND conformance-shm-offers FILE transport/shm/peer.c
 			if (key > 8 && peer->pending[i].there && !wh_shm_image_wants(t, peer, peer->pending[i].offer.key))
 				drop_offer(peer, &peer->pending[i]);
 ]])
+
+mutant(NAME shm-answered-gives-way KIND conformance-shm-meetings FILE transport/shm/meet.c
+	REMOVES "an answered call is not put aside for a late call of another life"
+	TEXT [[
+	if (peer->state == WH_SHM_MET || (peer->state == WH_SHM_ANSWERED && peer->incarnation != hello->incarnation))
+]]
+	REPLACEMENT [[
+	if (peer->state == WH_SHM_MET)
+]])

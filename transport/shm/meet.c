@@ -337,8 +337,9 @@ int wh_shm_holder(struct wh_transport *transport, uint32_t node)
 
 enum verdict { COME, NOT_NOW /* it calls again */, NEVER };
 
-/* Another incarnation has called while one is here. If it has got the name, then that one's process is dead, or it has left,
- * and I have not noticed yet. What it has sent comes first. */
+/* Another incarnation has called while one is here, or is answered. If it has got the name, then that one's process is dead, or it
+ * has left, and I have not noticed yet: what it has sent comes first. Else the call is late, of a life that ended long ago, and the
+ * answered one may have met this node already. */
 static enum verdict make_way(struct wh_shm *t, struct wh_shm_peer *peer, pid_t pid)
 {
 	uid_t user;
@@ -374,7 +375,7 @@ static enum verdict judge(struct wh_shm *t, const struct wh_shm_stranger *strang
 		return NOT_NOW; /* our calls have crossed */
 	if (peer->state == WH_SHM_MET && peer->incarnation == hello->incarnation)
 		return NOT_NOW; /* they had, and this is what is left of its call */
-	if (peer->state == WH_SHM_MET)
+	if (peer->state == WH_SHM_MET || (peer->state == WH_SHM_ANSWERED && peer->incarnation != hello->incarnation))
 		verdict = make_way(t, peer, stranger->pid);
 	if (verdict == NEVER)
 		snprintf(reason, WH_SHM_REASON_BYTES, "node %" PRIu32 " (pid %d) is here already", peer->node,
