@@ -137,7 +137,7 @@ static void show_shard_member(struct whorl_status_shard *shard, const struct wh_
 		show_place(&shard->places[i], epoch, g, layout->members[i], shard->ordered);
 }
 
-static bool is_seated(const struct wh_epoch *epoch, const struct wh_view_subgroup *layout)
+static bool is_in_shard(const struct wh_epoch *epoch, const struct wh_view_subgroup *layout)
 {
 	return wh_rank_find(layout->members, layout->member_count, epoch->rank) >= 0;
 }
@@ -160,7 +160,7 @@ static void show_shard(struct whorl_status_shard *shard, whorl_node *node, uint3
 	shard->resting = layout->resting_count;
 	shard->window = subgroup->window;
 	shard->message_bytes = subgroup->message_bytes;
-	if (is_seated(epoch, layout))
+	if (is_in_shard(epoch, layout))
 		show_shard_member(shard, epoch, g, subgroup);
 }
 
@@ -182,7 +182,7 @@ static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *layout = &view->subgroups[g];
 
-		if (!is_seated(epoch, layout))
+		if (!is_in_shard(epoch, layout))
 			continue;
 		status->shards[g].places = calloc(layout->member_count, sizeof(*status->shards[g].places));
 		status->shards[g].stats = calloc(1, sizeof(*status->shards[g].stats));

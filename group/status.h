@@ -1,7 +1,7 @@
 /* status.h - what a node says of itself to a visitor (transport.h, T11), as a struct and as bytes.
  *
  *     the visitor   wh_status_question -> the transport -> wh_status_decode            whorl_status_get (status_ask.c)
- *     the node      WH_EVENT_ASKED -> wh_status_answer: wh_status_make, wh_status_encode -> answer()       status.c
+ *     the node      WH_EVENT_QUERY -> wh_status_answer: wh_status_make, wh_status_encode -> answer()       status.c
  *
  * The bytes are little-endian, begin with a version, and are checked in full before anything of them is believed: they come from
  * another process (status_wire.c).

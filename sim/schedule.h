@@ -18,7 +18,7 @@
  *     return 2 at 80 ms                      it is opened again: another life of it. If it still runs it is killed first
  *     rest 1 for 60 ms at 20 ms              it declares that it does not send, and takes that back
  *
- * Times count from when all nodes that are there at the beginning have met, or have been opened, as the plan says. The moment of
+ * Times count from when all nodes that are there at the beginning are members, or have been opened, as the plan says. The moment of
  * a fault of one node may also be the k-th thing of a kind that this node does, in all its lives: an upcall, a step of coming in,
  * or a step of a change of view, that is a push. "push 17" is its 17th push after any node has suspected another or proposed a
  * view; the other kinds are pushes of one column (enum wh_moment). What never comes about, as the third wedge of a node that sees

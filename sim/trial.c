@@ -34,7 +34,7 @@ static const struct wh_option trial_options[] = {
 	{"deliveries_max", WH_OPTION_INTEGER, "messages", "1500", 1, 100000000, NULL, "Of all members together, about.",
 	 TRIAL(deliveries_max), false},
 	{"faults_max", WH_OPTION_INTEGER, "", "8", 0, WH_FAULTS_MAX, NULL,
-	 "Faults of a run, at most. 0: nothing goes wrong, and everything else is tried more widely.",
+	 "Faults of a run, at most, but for nodes that join, return or rest. 0: nothing goes wrong, and everything else is tried more widely.",
 	 TRIAL(faults_max), false},
 	{"fault_kinds", WH_OPTION_TEXT, "", "crash, stall, cut, slow, break, leave, join, return, rest", 0, 0, NULL,
 	 "What may go wrong, and whether nodes may come and rest: any of these words.", TRIAL(fault_kinds), false},

@@ -132,7 +132,7 @@ static bool read_whom(const char *path, struct wh_report_whom *whom)
 		memcpy(whom->group, group.name, WH_NAME_BYTES);
 		if (!good)
 			wh_say("%s: \"%s\" cannot be the name of a group", path, group.name);
-		else if (group.transport == WH_TRANSPORT_TCP)
+		else if (group.transport != WH_TRANSPORT_SHM)
 			good = read_more(whom, conf, path);
 	} else {
 		fprintf(stderr, "%s\n", wh_conf_mistakes(conf));

@@ -199,7 +199,6 @@ static void set_status(json_t *object, const struct whorl_status *status)
 	set_value(object, "stats", node_stats(status->stats));
 }
 
-/* "ok", "silent", "gone", "unclear". */
 static uint64_t wall_clock_ms(void)
 {
 	struct timespec now;

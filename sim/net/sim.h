@@ -26,7 +26,7 @@
  *          A stream holds a few bytes, another number of them each time; read and write give and take what they like of
  *          what they could, and wait() never waits. When its writer's node has left, all that was written can be read;
  *          when it is down, what had arrived, or nothing any more.
- *   T11    wh_sim_ask() is a visitor.
+ *   T11    wh_sim_query() is a visitor.
  *
  * A node may end and come back: wh_sim_create() makes a new life of an id when its last one has crashed, vanished or been
  * destroyed. What was under way from or to the old life never reaches the new one. At each peer the end of the old

@@ -227,6 +227,29 @@ START_TEST(a_host_that_is_not_reached)
 }
 END_TEST
 
+/* It is connected to, and says nothing: its kernel does that much. */
+START_TEST(a_group_on_a_network_is_asked_at_the_addresses_of_its_file)
+{
+	static const char *const transports[] = {"tcp", "verbs"};
+	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t bytes = sizeof here;
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	char ini[256];
+
+	ck_assert_int_eq(bind(listener, (const struct sockaddr *)&here, bytes), 0);
+	ck_assert_int_eq(listen(listener, 8), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&here, &bytes), 0);
+	snprintf(ini, sizeof ini,
+		 "[group]\nname = %s\nnodes = 1\ntransport = %s\n[node 0]\naddress = 127.0.0.1:%d\n[subgroup orders]\n",
+		 nodes.name, transports[_i], ntohs(here.sin_port));
+	cli_write(&nodes.dir, "group.ini", ini);
+	CLI_RUN(&status, &nodes.dir, "status", nodes.ini, "--timeout=300");
+	ck_assert_int_eq(status.status, 1);
+	ck_assert_msg(shows("   0  silent") == 1, "%s", status.out);
+	close(listener);
+}
+END_TEST
+
 START_TEST(a_group_with_a_key)
 {
 	char ini[768], key[512];
@@ -472,6 +495,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_minority);
 	tcase_add_test(tcase, no_view);
 	tcase_add_test(tcase, a_host_that_is_not_reached);
+	tcase_add_loop_test(tcase, a_group_on_a_network_is_asked_at_the_addresses_of_its_file, 0, 2);
 	tcase_add_test(tcase, a_group_with_a_key);
 	tcase_add_test(tcase, json);
 	tcase_add_test(tcase, watched);

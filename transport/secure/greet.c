@@ -30,7 +30,7 @@
 #define MODE_KEY 1
 #define MODE_TLS 2
 
-enum kind { KIND_HELLO = 1, KIND_ANSWER, KIND_PROOF, KIND_DONE, KIND_REFUSED };
+enum kind { KIND_CALL = 1, KIND_ANSWER, KIND_PROOF, KIND_DONE, KIND_REFUSED };
 
 _Static_assert(WH_SECURE_GREETING_BYTES <= WH_SECURE_REASON_MOST && WH_SECURE_PROOF_BYTES <= WH_SECURE_REASON_MOST,
 	       "the longest message");
@@ -125,7 +125,7 @@ void wh_secure_preamble(const struct wh_secure_ground *ground, unsigned char out
 	put_number(out + MAGIC_BYTES + 1, ground->version, 2);
 }
 
-static void send_hello(struct wh_secure *s);
+static void send_call(struct wh_secure *s);
 
 static void shake_hands(struct wh_secure *s)
 {
@@ -148,7 +148,7 @@ static void shake_hands(struct wh_secure *s)
 	if (s->connects && !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, s->to, reason))
 		refuse_peer(s, true, "%s", reason);
 	else if (s->connects)
-		send_hello(s);
+		send_call(s);
 }
 
 static void begin_after_preamble(struct wh_secure *s)
@@ -162,7 +162,7 @@ static void begin_after_preamble(struct wh_secure *s)
 	} else if (s->ground.key != NULL) {
 		s->phase = WH_SECURE_GREETING;
 		if (s->connects)
-			send_hello(s);
+			send_call(s);
 	} else {
 		s->phase = WH_SECURE_END;
 		s->state = WH_SECURE_PROVEN;
@@ -241,10 +241,10 @@ static bool read_greeting(const unsigned char in[WH_SECURE_GREETING_BYTES], stru
 	return out->incarnation != 0 || out->node == WH_SECURE_VISITOR;
 }
 
-static void send_hello(struct wh_secure *s)
+static void send_call(struct wh_secure *s)
 {
-	write_greeting(s, s->talk.hello, s->to);
-	if (!emit_message(s, KIND_HELLO, s->talk.hello, WH_SECURE_GREETING_BYTES))
+	write_greeting(s, s->talk.call, s->to);
+	if (!emit_message(s, KIND_CALL, s->talk.call, WH_SECURE_GREETING_BYTES))
 		refuse_without(s, "no memory");
 }
 
@@ -289,7 +289,7 @@ static void take_greeting(struct wh_secure *s, const unsigned char *body)
 	}
 	s->claimed = true;
 	s->peer = (struct wh_secure_peer){.node = greeting.node, .incarnation = greeting.incarnation};
-	memcpy(s->connects ? s->talk.answer : s->talk.hello, body, WH_SECURE_GREETING_BYTES);
+	memcpy(s->connects ? s->talk.answer : s->talk.call, body, WH_SECURE_GREETING_BYTES);
 	if (!judge_greeting(s, &greeting))
 		return;
 	s->phase = WH_SECURE_PROOF;
@@ -334,7 +334,7 @@ static void take_proof(struct wh_secure *s, const unsigned char *body)
 static size_t bytes_needed(const struct wh_secure *s)
 {
 	bool greeting = s->phase == WH_SECURE_GREETING;
-	enum kind expected = s->connects ? (greeting ? KIND_ANSWER : KIND_DONE) : (greeting ? KIND_HELLO : KIND_PROOF);
+	enum kind expected = s->connects ? (greeting ? KIND_ANSWER : KIND_DONE) : (greeting ? KIND_CALL : KIND_PROOF);
 	size_t body;
 
 	if (s->phase == WH_SECURE_PREAMBLE)

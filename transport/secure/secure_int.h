@@ -51,7 +51,7 @@ void wh_secure_wipe(void *bytes, size_t count); /* overwrites and frees */
 /* All that both ends have said and that a proof is about. */
 struct wh_secure_talk {
 	unsigned char preamble[8];
-	unsigned char hello[WH_SECURE_GREETING_BYTES];
+	unsigned char call[WH_SECURE_GREETING_BYTES];
 	unsigned char answer[WH_SECURE_GREETING_BYTES];
 	unsigned char channel[32]; /* a secret that only the ends of this TLS connection have; 0 without */
 };

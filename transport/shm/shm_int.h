@@ -235,11 +235,11 @@ struct wh_shm_status {
 /* A newcomer calls all others once: those that are there answer, those that are not will call when they come. Of two
  * calls that cross, that of the higher id counts, and the other is hung up.
  *
- *     ABSENT   -> CALLED     I have connected to it and sent my hello
- *     CALLED   -> MET        its hello has come, and I have said so
+ *     ABSENT   -> GREETING   I have connected to it and sent my hello
+ *     GREETING -> MET        its hello has come, and I have said so
  *     any      -> ANSWERED   it has called, its hello was good, mine is sent
  *     ANSWERED -> MET        it has taken mine
- *     CALLED, ANSWERED -> ABSENT   it hung up: it will be called again
+ *     GREETING, ANSWERED -> ABSENT   it hung up: it will be called again
  *     MET      -> ABSENT     it left, died, or broke the protocol
  *     any      -> REJECTED   one has refused the other: it is not called any more, but may call as another incarnation
  *

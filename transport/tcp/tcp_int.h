@@ -223,11 +223,11 @@ void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image);
  * again now and then, in case they cannot call me. Of two calls that cross, that of the higher id counts, and the other is hung
  * up.
  *
- *     ABSENT   -> CALLED     I have begun to connect to it; my hello is sent
- *     CALLED   -> MET        its hello has come, and I have said so
+ *     ABSENT   -> GREETING   I have begun to connect to it; my hello is sent
+ *     GREETING -> MET        its hello has come, and I have said so
  *     any      -> ANSWERED   it has called, its hello was good, mine is sent
  *     ANSWERED -> MET        it has taken mine
- *     CALLED   -> ABSENT     it hung up, or took too long: it will be called again
+ *     GREETING -> ABSENT     it hung up, or took too long: it will be called again
  *     ANSWERED -> ABSENT     it hung up. I do not: it may have met me already, and an incarnation is met once
  *     MET      -> ABSENT     it left, died, or broke the protocol
  *     any      -> REJECTED   one has refused the other: it is called again, seldom, as another incarnation may be there
@@ -261,12 +261,12 @@ struct wh_tcp_peer {
 	uint64_t caller;                    /* ... and of which incarnation */
 	struct wh_known_incarnations ended; /* it is not met again as one of those */
 	bool unproven_told;                 /* that it was refused, or has refused, before anything was proven */
-	struct wh_redial_peer redial;       /* at_ns: ABSENT: when it is to be called; CALLED: when that is given up */
-	uint64_t pinged_ns;                 /* another has come in its place: is it still there? 0: not asked */
-	uint64_t ponged_ns;                 /* when it last said so */
-	const char *doomed;                 /* it will be given up at the next service: why */
-	const char *name;                   /* its address as text */
-	uint64_t looked_up_ns;              /* when that was last looked up, after the first time; 0: not again */
+	struct wh_redial_peer redial; /* at_ns: ABSENT: when it is to be called; GREETING: when that is given up */
+	uint64_t pinged_ns;           /* another has come in its place: is it still there? 0: not asked */
+	uint64_t ponged_ns;           /* when it last said so */
+	const char *doomed;           /* it will be given up at the next service: why */
+	const char *name;             /* its address as text */
+	uint64_t looked_up_ns;        /* when that was last looked up, after the first time; 0: not again */
 	struct wh_tcp_address address;
 	struct wh_tcp_offer offers[WH_TCP_OFFERS]; /* of images that are not open here yet; members 0: none */
 	struct wh_tcp_remote *remote;              /* regions, mine for it and its for me; NULL: nothing so far */

@@ -80,8 +80,6 @@ static enum wh_verbs_verdict judge(struct wh_verbs *t, const struct wh_verbs_hel
 		return WH_VERBS_NOT_NOW; /* our calls have crossed */
 	if (peer->state == WH_VERBS_MET && peer->incarnation == hello->incarnation)
 		return WH_VERBS_NOT_NOW; /* they had, and this is what is left of its call */
-	if (peer->state == WH_VERBS_ANSWERED && peer->incarnation != hello->incarnation && !peer->link->ended)
-		return WH_VERBS_NOT_NOW; /* that one may have met this node already: its connection must end first */
 	if (peer->state == WH_VERBS_MET)
 		verdict = make_way(t, peer, hello);
 	if (verdict == WH_VERBS_NEVER)

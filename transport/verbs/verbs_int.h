@@ -127,7 +127,7 @@ struct wh_verbs_link {
 	uint32_t serial; /* none has had it before */
 	struct rdma_cm_id *id;
 	struct wh_verbs_peer *peer; /* NULL: it only lingers until what was sent has gone */
-	uint64_t deadline_ns;       /* CALLED: when it is given up; lingering as well */
+	uint64_t deadline_ns;       /* GREETING: when it is given up; lingering as well */
 	uint64_t begun_ns;
 	bool called; /* by me */
 	bool ended;  /* there will be nothing more on it */
@@ -170,11 +170,11 @@ size_t wh_verbs_poll_in(struct wh_verbs *t);
 
 /* A newcomer calls all others once, as on shm (shm_int.h): of two calls that cross, that of the higher id counts.
  *
- *     ABSENT   -> CALLED     librdmacm is looking for it, or connects
- *     CALLED   -> MET        it has accepted, and what it says of itself is good
+ *     ABSENT   -> GREETING   librdmacm is looking for it, or connects
+ *     GREETING -> MET        it has accepted, and what it says of itself is good
  *     any      -> ANSWERED   it has called, what it says of itself is good, and I have accepted
  *     ANSWERED -> MET        it knows
- *     CALLED   -> ABSENT     nothing came of it: it will be called again
+ *     GREETING -> ABSENT     nothing came of it: it will be called again
  *     ANSWERED -> ABSENT     it hung up, or librdmacm gives it up, after a minute or so. I do not: it may have met me already, and
  *                            an incarnation is met once. If it calls again, that call takes the place of this one
  *     MET      -> ABSENT     it left, died, or broke the protocol
