@@ -3,7 +3,7 @@
 # A part is a directory or the beginning of files' names: predicates/loop stands for predicates/loop.c, loop.h,
 # loop_int.h. Where two parts fit a file, the longer name counts. A part may include its own headers and those of the
 # parts behind the colon; it may name only parts that stand above it here, so the arrows cannot form a cycle. Headers
-# called *_int.h are private to their part; only sim looks into them from outside. transport/session, persistence, work,
+# called *_int.h are private to their part; only sim looks into them from outside. persistence, work,
 # replica, dds and delegation are places for what is to come.
 
 set(public "include/whorl/result include/whorl/message include/whorl")

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "tests/unit/fake.h"
-#include "transport/redial.h"
+#include "transport/session/redial.h"
 
 #define SELDOM_NS WH_NS_PER_S
 #define PATIENCE_NS (3 * WH_NS_PER_S)

@@ -23,10 +23,10 @@
 #include <sys/un.h>
 
 #include "base/atomics.h"
-#include "transport/event_queue.h"
-#include "transport/exchange.h"
-#include "transport/known_incarnations.h"
-#include "transport/redial.h"
+#include "transport/session/event_queue.h"
+#include "transport/session/exchange.h"
+#include "transport/session/known_incarnations.h"
+#include "transport/session/redial.h"
 #include "transport/shm/shm.h"
 #include "transport/transport.h"
 

@@ -28,11 +28,11 @@
 #include <sys/uio.h>
 
 #include "base/atomics.h"
-#include "transport/event_queue.h"
-#include "transport/exchange.h"
-#include "transport/known_incarnations.h"
-#include "transport/redial.h"
 #include "transport/secure/secure.h"
+#include "transport/session/event_queue.h"
+#include "transport/session/exchange.h"
+#include "transport/session/known_incarnations.h"
+#include "transport/session/redial.h"
 #include "transport/tcp/frame.h"
 #include "transport/tcp/tcp.h"
 #include "transport/transport.h"

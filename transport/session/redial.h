@@ -4,8 +4,8 @@
  * A newcomer calls all others once. A node that is not there is called again: soon, and later each time, if it may just be
  * starting or ending; seldom if there is no node in its place. Loop thread only.
  */
-#ifndef WH_TRANSPORT_REDIAL_H
-#define WH_TRANSPORT_REDIAL_H
+#ifndef WH_TRANSPORT_SESSION_REDIAL_H
+#define WH_TRANSPORT_SESSION_REDIAL_H
 
 #include <sys/epoll.h>
 

@@ -1,8 +1,8 @@
 /* event_queue.h - what a transport says: events for the loop, in their order, and lines for the log. Of shm, tcp and verbs; the
  * simulator has clocks of its own for both. Loop thread only.
  */
-#ifndef WH_TRANSPORT_EVENT_QUEUE_H
-#define WH_TRANSPORT_EVENT_QUEUE_H
+#ifndef WH_TRANSPORT_SESSION_EVENT_QUEUE_H
+#define WH_TRANSPORT_SESSION_EVENT_QUEUE_H
 
 #include "transport/transport.h"
 

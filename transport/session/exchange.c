@@ -1,5 +1,5 @@
 /* exchange.c - see exchange.h. */
-#include "transport/exchange.h"
+#include "transport/session/exchange.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * Not the last one alone is kept in mind: while a network is parted others may come and go in the place of one that calls again
  * when it is not. A row of an older one is in no image that is open.
  */
-#ifndef WH_TRANSPORT_KNOWN_INCARNATIONS_H
-#define WH_TRANSPORT_KNOWN_INCARNATIONS_H
+#ifndef WH_TRANSPORT_SESSION_KNOWN_INCARNATIONS_H
+#define WH_TRANSPORT_SESSION_KNOWN_INCARNATIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,10 +6,10 @@
  * (the transport's peers), and one that is closed says nothing. What an offer is made of, and what it is to map one, is the
  * transport's. Loop thread only.
  */
-#ifndef WH_TRANSPORT_EXCHANGE_H
-#define WH_TRANSPORT_EXCHANGE_H
+#ifndef WH_TRANSPORT_SESSION_EXCHANGE_H
+#define WH_TRANSPORT_SESSION_EXCHANGE_H
 
-#include "transport/event_queue.h"
+#include "transport/session/event_queue.h"
 
 /* With the member of one rank. */
 struct wh_exchange_row {

@@ -1,5 +1,5 @@
 /* event_queue.c - see event_queue.h. */
-#include "transport/event_queue.h"
+#include "transport/session/event_queue.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

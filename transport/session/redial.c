@@ -1,5 +1,5 @@
 /* redial.c - see redial.h. */
-#include "transport/redial.h"
+#include "transport/session/redial.h"
 
 #include <assert.h>
 #include <errno.h>
