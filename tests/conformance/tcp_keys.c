@@ -1,6 +1,7 @@
 /* tcp_keys.c - nodes that have a cluster key, and callers that come without it, with another, or as another node than they have
  * proven to be: they are told why, and the nodes that are here are not disturbed. What is proven, and how, is in
  * tests/unit/test_secure.c. */
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -109,6 +110,64 @@ START_TEST(half_a_greeting)
 	wh_secure_free(secure);
 	close(s);
 	close(first);
+	raw_free(raw);
+}
+END_TEST
+
+/* ---- the door ----------------------------------------------------------------------------------------------------------- */
+
+/* Says the first word of the greeting. */
+static int call_halfway(struct raw *raw)
+{
+	const struct wh_secure_ground ground = {
+		.key = raw->key, .group = raw->group, .version = WH_TCP_VERSION, .node = RAW_ME, .incarnation = 4};
+	struct wh_secure *secure;
+	const void *pending;
+	size_t count;
+	int s = raw_connect(raw);
+
+	ck_assert_int_eq(wh_secure_connect(&ground, 0, &secure, NULL), WHORL_OK);
+	pending = wh_secure_pending(secure, &count);
+	raw_send(s, pending, count);
+	wh_secure_free(secure);
+	raw_pass(raw);
+	return s;
+}
+
+/* Behind what the node has said. */
+static bool has_ended(int s)
+{
+	unsigned char bytes[256];
+	ssize_t n;
+
+	do {
+		n = recv(s, bytes, sizeof(bytes), MSG_DONTWAIT);
+	} while (n > 0);
+	return n == 0 || errno == ECONNRESET;
+}
+
+/* One that has proven what it is keeps its place, however many come after it, and however long ago it came. */
+START_TEST(the_proven_keep_their_place)
+{
+	static int others[WH_TCP_STRANGERS + 50];
+	struct raw *raw = raw_make_with_key();
+	struct wh_tcp *t = wh_tcp_of(raw->node);
+	int proven = raw_call(raw);
+	uint32_t gone = 0;
+
+	RAW_UNTIL(raw, t->strangers[0].shaken);
+	for (uint32_t i = 0; i < WH_TCP_STRANGERS + 50; i++) {
+		others[i] = call_halfway(raw);
+		t->strangers[0].since_ns = now_ns() - WH_NS_PER_S / 2; /* the oldest, and not late */
+	}
+	for (uint32_t i = 0; i < WH_TCP_STRANGERS + 50; i++)
+		gone += has_ended(others[i]);
+	ck_assert_uint_ge(
+		gone, 50 - 2 * RAW_NODES); /* that many places more, if they come from a host of the configuration */
+	ck_assert(!has_ended(proven));
+	for (uint32_t i = 0; i < WH_TCP_STRANGERS + 50; i++)
+		close(others[i]);
+	close(proven);
 	raw_free(raw);
 }
 END_TEST
@@ -282,6 +341,7 @@ int main(void)
 	TCase *cases = tcase_create("keys"), *in_time = tcase_create("in-time");
 
 	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, the_proven_keep_their_place);
 	tcase_add_test(cases, a_peer_that_has_the_key_comes_in);
 	tcase_add_loop_test(cases, a_hello_of_another_than_was_proven, 0, 3);
 	tcase_add_test(cases, a_stream_of_another_than_was_proven);

@@ -1,7 +1,12 @@
 /* tcp_strangers.c - other callers: those that say nothing, nonsense, or half of something; those that belong elsewhere; and those
  * that come in another's place. None of them disturbs the nodes that are here. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -37,7 +42,7 @@ START_TEST(a_place_for_a_second)
 }
 END_TEST
 
-/* The time is not asked for: a second after a caller has come the next tick of the clock hangs up if it has said nothing. */
+/* The time is not asked for: a quarter of a second after a caller has come the next tick of the clock hangs up if it has said nothing. */
 START_TEST(the_silent_go_in_time)
 {
 	struct raw *raw = raw_make();
@@ -47,9 +52,9 @@ START_TEST(the_silent_go_in_time)
 
 	RAW_UNTIL(raw, t->strangers[0].channel.fd >= 0);
 	since = t->strangers[0].since_ns;
-	wh_tcp_accept_tick(t, since + WH_TCP_STRANGER_NS - 1);
+	wh_tcp_accept_tick(t, since + WH_TCP_SILENT_NS - 1);
 	ck_assert_int_ge(t->strangers[0].channel.fd, 0);
-	wh_tcp_accept_tick(t, since + WH_TCP_STRANGER_NS);
+	wh_tcp_accept_tick(t, since + WH_TCP_SILENT_NS);
 	ck_assert_int_lt(t->strangers[0].channel.fd, 0);
 	close(s);
 	raw_free(raw);
@@ -95,6 +100,184 @@ START_TEST(a_crowd_keeps_nobody_out)
 	for (int i = 0; i < MANY; i++)
 		close(crowd[i]);
 	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* Connections that say nothing, and come again as soon as they are hung up: a thread of the test keeps so many of them. */
+#define CROWD 900
+
+struct crowd {
+	struct raw *raw;
+	wh_word ends;
+	uint64_t came; /* so often one has come again */
+	int sockets[CROWD];
+};
+
+static int come(const struct crowd *crowd)
+{
+	struct wh_tcp_address to;
+	struct wh_error err;
+	int s;
+
+	if (wh_tcp_address_find(crowd->raw->address, &to, &err) != WHORL_OK)
+		return -1;
+	s = socket(to.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s >= 0)
+		(void)!connect(s, (const struct sockaddr *)&to.at, to.bytes);
+	return s;
+}
+
+static bool is_hung_up(int s)
+{
+	char byte;
+	ssize_t n = recv(s, &byte, 1, MSG_DONTWAIT);
+
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != ENOTCONN);
+}
+
+static void *crowd_thread(void *ctx)
+{
+	struct crowd *crowd = ctx;
+
+	for (int i = 0; i < CROWD; i++)
+		crowd->sockets[i] = come(crowd);
+	while (wh_load_relaxed(&crowd->ends) == 0)
+		for (int i = 0; i < CROWD; i++)
+			if (crowd->sockets[i] < 0 || is_hung_up(crowd->sockets[i])) {
+				close(crowd->sockets[i]);
+				crowd->sockets[i] = come(crowd);
+				crowd->came++;
+			}
+	for (int i = 0; i < CROWD; i++)
+		close(crowd->sockets[i]);
+	return NULL;
+}
+
+/* A second is what a member waits for an answer before it hangs up, and goes to the end of the queue. */
+START_TEST(a_crowd_that_comes_again_keeps_nobody_out)
+{
+	struct raw *raw = raw_make();
+	struct crowd *crowd = calloc(1, sizeof(*crowd));
+	struct rlimit files;
+	pthread_t thread;
+	uint64_t begin;
+	int s;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
+	files.rlim_cur = files.rlim_max;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files), 0);
+	ck_assert_ptr_nonnull(crowd);
+	crowd->raw = raw;
+	ck_assert_int_eq(pthread_create(&thread, NULL, crowd_thread, crowd), 0);
+	for (begin = now_ns(); now_ns() - begin < WH_NS_PER_S;)
+		raw_pass(raw);
+	begin = now_ns();
+	s = raw_meet(raw, RAW_INCARNATION);
+	ck_assert_uint_lt(now_ns() - begin, test_patience(1000) * WH_NS_PER_MS);
+	wh_store_relaxed(&crowd->ends, 1);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_uint_gt(crowd->came, 0);
+	close(s);
+	free(crowd);
+	raw_free(raw);
+}
+END_TEST
+
+/* ---- which stranger gives its place up ------------------------------------------------------------------------------------ */
+
+/* Calls from that address of this host, and says a little if it is to. */
+static int call_from(struct raw *raw, const char *host, bool speaks)
+{
+	struct sockaddr_in from = {.sin_family = AF_INET};
+	struct wh_tcp_address to;
+	struct wh_error err;
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	ck_assert_int_ge(s, 0);
+	ck_assert_int_eq(inet_pton(AF_INET, host, &from.sin_addr), 1);
+	ck_assert_int_eq(bind(s, (const struct sockaddr *)&from, sizeof(from)), 0);
+	ck_assert_int_eq(wh_tcp_address_find(raw->address, &to, &err), WHORL_OK);
+	ck_assert_int_eq(connect(s, (const struct sockaddr *)&to.at, to.bytes), 0);
+	if (speaks)
+		raw_prove(raw, s, (struct wh_secure_peer){RAW_ME, RAW_INCARNATION}); /* and then no frame */
+	return s;
+}
+
+/* None is late, however long this test takes; their order stays. */
+static void stop_time(struct raw *raw)
+{
+	struct wh_tcp *t = wh_tcp_of(raw->node);
+	uint64_t last_ns = 0, now = now_ns();
+
+	for (uint32_t i = 0; i < t->stranger_count; i++)
+		if (t->strangers[i].channel.fd >= 0 && t->strangers[i].since_ns > last_ns)
+			last_ns = t->strangers[i].since_ns;
+	for (uint32_t i = 0; i < t->stranger_count; i++)
+		if (t->strangers[i].channel.fd >= 0)
+			t->strangers[i].since_ns += now - last_ns;
+}
+
+/* How many of these have been hung up, when all that wait have been let in. */
+static uint32_t hung_up(struct raw *raw, const int *sockets, uint32_t count)
+{
+	uint32_t gone = 0;
+
+	for (uint32_t k = 0; k < 3; k++) {
+		stop_time(raw);
+		raw_pass(raw);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		gone += is_hung_up(sockets[i]);
+	return gone;
+}
+
+#define FEW 10
+
+static void close_all(const int *sockets, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		close(sockets[i]);
+}
+
+static void call_often(struct raw *raw, const char *host, bool speaks, int *sockets, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		stop_time(raw);
+		sockets[i] = call_from(raw, host, speaks);
+		raw_pass(raw);
+	}
+}
+
+/* All places are taken: by a few that are the oldest, and many of one host. */
+START_TEST(the_silent_and_the_many_give_way)
+{
+	static int few[FEW], many[WH_TCP_STRANGERS - FEW], more[FEW];
+	struct raw *raw = raw_make();
+	char own[INET_ADDRSTRLEN];
+	int s;
+
+	call_often(raw, "127.0.0.3", true, few, FEW);
+	call_often(raw, "127.0.0.2", _i == 1, many, WH_TCP_STRANGERS - FEW);
+	if (_i < 2) { /* the many are silent, or they speak: it is one of them that goes */
+		call_often(raw, _i == 0 ? "127.0.0.3" : "127.0.0.2", true, more, FEW);
+		ck_assert_uint_eq(hung_up(raw, few, FEW), 0);
+		ck_assert_uint_eq(hung_up(raw, more, FEW), 0);
+		ck_assert_uint_eq(hung_up(raw, many, WH_TCP_STRANGERS - FEW), FEW);
+		close_all(more, FEW);
+	} else { /* a call from a host of the configuration: there is a place yet */
+		ck_assert_int_eq(sscanf(raw->address, "%15[0-9.]", own), 1);
+		s = call_from(raw, own, true);
+		ck_assert_uint_eq(hung_up(raw, few, FEW) + hung_up(raw, many, WH_TCP_STRANGERS - FEW), 0);
+		ck_assert_uint_eq(hung_up(raw, &s, 1), 0);
+		close(s);
+		call_often(raw, "127.0.0.3", false, more, 1); /* and none for another */
+		ck_assert_uint_eq(hung_up(raw, few, FEW), 0);
+		ck_assert_uint_eq(hung_up(raw, many, WH_TCP_STRANGERS - FEW), 1);
+		close_all(more, 1);
+	}
+	close_all(few, FEW);
+	close_all(many, WH_TCP_STRANGERS - FEW);
 	raw_free(raw);
 }
 END_TEST
@@ -332,7 +515,7 @@ static bool holds_one(const struct raw *raw)
 {
 	bool held = false;
 
-	for (int i = 0; i < WH_TCP_STRANGERS; i++)
+	for (uint32_t i = 0; i < wh_tcp_of(raw->node)->stranger_count; i++)
 		held = held || wh_tcp_of(raw->node)->strangers[i].held;
 	return held;
 }
@@ -466,13 +649,15 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("tcp-strangers");
-	TCase *cases = tcase_create("strangers"), *in_time = tcase_create("in-time"), *lives = tcase_create("lives");
+	TCase *cases = tcase_create("strangers"), *in_time = tcase_create("in-time"), *lives = tcase_create("lives"),
+	      *door = tcase_create("door");
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, a_place_for_a_second, 0, 6);
 	tcase_add_test(in_time, the_silent_go_in_time);
 	tcase_add_test(in_time, the_asked_take_their_time);
 	tcase_add_test(cases, a_crowd_keeps_nobody_out);
+	tcase_add_test(cases, a_crowd_that_comes_again_keeps_nobody_out);
 	tcase_add_loop_test(cases, the_foreign_are_told_why, 0, 3);
 	tcase_add_test(cases, a_second_of_the_same_id);
 	tcase_add_test(cases, the_next_life_of_a_node);
@@ -488,5 +673,8 @@ int main(void)
 	suite_add_tcase(suite, cases);
 	suite_add_tcase(suite, in_time);
 	suite_add_tcase(suite, lives);
+	tcase_set_timeout(door, 60);
+	tcase_add_loop_test(door, the_silent_and_the_many_give_way, 0, 3);
+	suite_add_tcase(suite, door);
 	return test_main(suite);
 }

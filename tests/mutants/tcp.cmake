@@ -172,32 +172,82 @@ mutant(NAME tcp-queue-endless KIND test_tcp_queue FILE transport/tcp/queue.c
 
 mutant(NAME tcp-silent-stay KIND conformance-tcp-strangers FILE transport/tcp/accept.c
 	WORDS CK_RUN_CASE=in-time
-	REMOVES "a stranger that says nothing has a second"
+	REMOVES "a stranger that says nothing has a quarter of a second"
 	TEXT [[
-	return stranger->query == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+	return stranger->spoke ? WH_TCP_STRANGER_NS : WH_TCP_SILENT_NS;
 ]]
 	REPLACEMENT [[
-	return stranger->query == 0 && now >= stranger->since_ns + 100 * WH_TCP_STRANGER_NS;
+	return stranger->spoke ? WH_TCP_STRANGER_NS : 4 * WH_TCP_SILENT_NS;
+]])
+
+mutant(NAME tcp-full-stays KIND conformance-tcp-strangers FILE transport/tcp/accept.c
+	REMOVES "the last that calls gets a place"
+	TEXT [[
+		unused = first;
+]]
+	REPLACEMENT [[
+		unused = first = NULL;
+]])
+
+mutant(NAME tcp-silent-outlive-speakers KIND conformance-tcp-strangers FILE transport/tcp/accept.c
+	WORDS CK_RUN_CASE=door
+	REMOVES "a place is taken from a stranger that has said nothing, before one that has"
+	TEXT [[
+		return !one->spoke;
+]]
+	REPLACEMENT [[
+		return one->spoke;
+]])
+
+mutant(NAME tcp-sources-are-alike KIND conformance-tcp-strangers FILE transport/tcp/accept.c
+	WORDS CK_RUN_CASE=door
+	REMOVES "of those that speak, the source with most places gives one up"
+	TEXT [[
+		if (places != others)
+			return places > others;
+]]
+	REPLACEMENT [[
+		if (places != others && places == 0)
+			return places > others;
+]])
+
+mutant(NAME tcp-no-places-kept KIND conformance-tcp-strangers FILE transport/tcp/accept.c
+	WORDS CK_RUN_CASE=door
+	REMOVES "places are kept for calls from hosts of the configuration"
+	TEXT [[
+	if (unused == NULL || (!configured && others >= WH_TCP_STRANGERS)) {
+]]
+	REPLACEMENT [[
+	if (unused == NULL) {
+]])
+
+mutant(NAME tcp-proven-put-out KIND conformance-tcp-keys FILE transport/tcp/accept.c
+	REMOVES "a stranger that has proven what it is does not lose its place"
+	TEXT [[
+	return stranger->shaken && (t->ground.key != NULL || t->ground.tls != NULL);
+]]
+	REPLACEMENT [[
+	return stranger->shaken && (t->ground.key != NULL || t->ground.tls != NULL) && false;
 ]])
 
 mutant(NAME tcp-second-for-all KIND conformance-tcp-keys FILE transport/tcp/accept.c
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "a stranger has a second for each word of the greeting"
 	TEXT [[
-	if (stranger->channel.turns != turns)
+	if (stranger->channel.turns != turns) {
 ]]
 	REPLACEMENT [[
-	if (stranger->channel.turns < turns)
+	if (stranger->channel.turns < turns) {
 ]])
 
 mutant(NAME tcp-asked-too-long-ago KIND conformance-tcp-strangers FILE transport/tcp/accept.c
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "a query is not sent away for the time that its answer takes"
 	TEXT [[
-	return stranger->query == 0 && now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+	return stranger->query == 0 && now >= stranger->since_ns + time_of(stranger);
 ]]
 	REPLACEMENT [[
-	return now >= stranger->since_ns + WH_TCP_STRANGER_NS;
+	return now >= stranger->since_ns + time_of(stranger);
 ]])
 
 mutant(NAME tcp-late-to-look KIND conformance-tcp-keys FILE transport/tcp/meet.c

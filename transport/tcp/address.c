@@ -93,6 +93,20 @@ bool wh_tcp_address_is_loopback(const struct wh_tcp_address *address)
 	return address->at.ss_family == AF_INET && ntohl(in->sin_addr.s_addr) >> 24 == 127;
 }
 
+uint64_t wh_tcp_address_source(const struct wh_tcp_address *address)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&address->at;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&address->at;
+	uint64_t halves[2];
+
+	if (address->at.ss_family != AF_INET6)
+		return in->sin_addr.s_addr;
+	if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr))
+		return in6->sin6_addr.s6_addr32[3];
+	memcpy(halves, &in6->sin6_addr, sizeof(halves));
+	return wh_mix(wh_mix(halves[0]) ^ halves[1]);
+}
+
 bool wh_tcp_address_same(const struct wh_tcp_address *a, const struct wh_tcp_address *b)
 {
 	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)&a->at, *b6 = (const struct sockaddr_in6 *)&b->at;

@@ -55,7 +55,7 @@ void wh_tcp_on_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, cons
 
 static struct wh_tcp_stranger *find_query(struct wh_tcp *t, uint64_t query)
 {
-	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++)
+	for (uint32_t i = 0; i < t->stranger_count; i++)
 		if (t->strangers[i].channel.fd >= 0 && t->strangers[i].query == query && query != 0)
 			return &t->strangers[i];
 	return NULL;

@@ -179,7 +179,7 @@ static size_t take_held(struct wh_tcp *t)
 /* Streams of openers that have met me, as I know by now. */
 static void look_at_strangers(struct wh_tcp *t)
 {
-	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++)
+	for (uint32_t i = 0; i < t->stranger_count; i++)
 		if (t->strangers[i].held && !wh_event_queue_is_full(&t->event_queue)) {
 			t->strangers[i].held = false;
 			(void)wh_tcp_accept_on_message(t, i);
@@ -387,11 +387,12 @@ static enum whorl_result find_addresses(struct wh_tcp *t, const char *const *add
 	enum whorl_result result = WHORL_OK;
 
 	t->names = calloc(t->nodes, WH_TCP_ADDRESS_BYTES);
-	t->strangers = calloc(WH_TCP_STRANGERS, sizeof(*t->strangers));
+	t->stranger_count = WH_TCP_STRANGERS + 2 * t->nodes;
+	t->strangers = calloc(t->stranger_count, sizeof(*t->strangers));
 	t->lookups = wh_tcp_names_new();
 	if (t->names == NULL || t->strangers == NULL || t->lookups == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " addresses", t->nodes);
-	for (uint32_t i = 0; i < WH_TCP_STRANGERS; i++)
+	for (uint32_t i = 0; i < t->stranger_count; i++)
 		t->strangers[i].channel = WH_TCP_NO_CHANNEL;
 	for (uint32_t node = 0; node < t->nodes && result == WHORL_OK; node++)
 		result = find_address(t, &t->peers[node], addresses != NULL ? addresses[node] : NULL,

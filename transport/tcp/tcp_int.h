@@ -57,6 +57,8 @@ enum whorl_result wh_tcp_address_split(const char *text, char host[WH_TCP_HOST_B
 /* Looks the name up, which may block. WHORL_OK, WHORL_INVALID, WHORL_NOT_FOUND. */
 enum whorl_result wh_tcp_address_find(const char *text, struct wh_tcp_address *out, struct wh_error *err);
 bool wh_tcp_address_is_loopback(const struct wh_tcp_address *address);
+/* Equal for addresses of one host, whatever their ports. */
+uint64_t wh_tcp_address_source(const struct wh_tcp_address *address);
 bool wh_tcp_address_same(const struct wh_tcp_address *a, const struct wh_tcp_address *b);
 
 /* ---- names: tcp/names.c ------------------------------------------------------------------------------------------ */
@@ -275,14 +277,18 @@ struct wh_tcp_peer {
 struct wh_tcp_stranger { /* has connected to me, and said nothing yet, or has asked a question */
 	struct wh_tcp_channel channel;
 	bool shaken, held; /* held: what it has said is kept until it can be acted on */
+	bool spoke;        /* it has said something */
+	bool configured;   /* it calls from a host of the configuration */
+	uint64_t source;   /* its host: wh_tcp_address_source */
 	uint64_t query;    /* the number of its question; 0: it has not asked */
 	uint64_t since_ns; /* since when I wait for it */
 	uint32_t count;
 	unsigned char bytes[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
 };
 
-#define WH_TCP_STRANGERS 32
-#define WH_TCP_STRANGER_NS WH_NS_PER_S
+#define WH_TCP_STRANGERS 256           /* and two for each node, for those that call from hosts of the configuration */
+#define WH_TCP_STRANGER_NS WH_NS_PER_S /* for each word that it has to say, */
+#define WH_TCP_SILENT_NS (WH_NS_PER_S / 4) /* but for the first */
 #define WH_TCP_CONNECT_NS WH_NS_PER_S /* so long I wait for the answer to a call, and to each word of the greeting */
 
 enum whorl_result wh_tcp_meet_open(struct wh_tcp *t, struct wh_error *err);
@@ -432,6 +438,7 @@ struct wh_tcp {
 	uint64_t kept_ns;     /* since when some have been kept so; 0: none */
 	uint32_t held_count;  /* links, at most, with a frame that is held */
 	struct wh_tcp_stranger *strangers;
+	uint32_t stranger_count;
 	struct wh_tcp_stream *streams[WH_TCP_STREAMS];
 	struct wh_tcp_image *images; /* in the order in which they were opened */
 	uint64_t past_key;           /* no image below it will be opened any more */
