@@ -564,7 +564,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("shm and meetings");
-	TCase *cases = tcase_create("meetings");
+	TCase *cases = tcase_create("meetings"), *calls = tcase_create("calls");
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, a_node_that_comes_wakes_the_one_that_is_there, 0, 2);
@@ -573,7 +573,7 @@ int main(void)
 	tcase_add_loop_test(cases, the_search_is_my_own, 0, 2);
 	tcase_add_test(cases, many_meet_at_once);
 	tcase_add_loop_test(cases, a_hello_alone_is_no_meeting, 0, 3);
-	tcase_add_test(cases, a_late_call_of_another_life);
+	tcase_add_test(calls, a_late_call_of_another_life);
 	tcase_add_test(cases, a_meeting_that_fails_is_tried_again);
 	tcase_add_test(cases, one_that_stops_holds_up_nobody);
 	tcase_add_test(cases, the_holder_of_an_id_is_known);
@@ -583,5 +583,6 @@ int main(void)
 	tcase_add_test(cases, the_next_ends_the_one_before);
 	tcase_add_test(cases, the_killed_come_back);
 	suite_add_tcase(suite, cases);
+	suite_add_tcase(suite, calls);
 	return test_main(suite);
 }

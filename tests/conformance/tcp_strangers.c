@@ -489,6 +489,29 @@ START_TEST(a_rejected_peer_is_called_again)
 }
 END_TEST
 
+/* A peer that was met, and whose connection has ended, answers a call: it is told that it is gone for good. Its own calls may not get
+ * through, and nothing else would tell it. */
+START_TEST(an_ended_life_that_answers_is_told_so)
+{
+	struct raw *raw = raw_make();
+	int listener, s = raw_meet(raw, RAW_INCARNATION);
+	struct wh_tcp_hello hello = raw_hello(raw);
+	unsigned char body[WH_TCP_BODY_MAX];
+
+	close(s);
+	RAW_UNTIL(raw, raw->down == 1);
+	listener = raw_listen(raw);
+	s = raw_accept(raw, listener);
+	raw_expect(raw, s, WH_TCP_HELLO, body);
+	raw_say_hello(s, &hello);
+	expect_refusal(raw, s, "gone for good");
+	ck_assert_uint_eq(raw->refused, 0); /* here that is no news */
+	close(s);
+	close(listener);
+	raw_free(raw);
+}
+END_TEST
+
 /* A peer that has been answered, and says nothing for long, has perhaps met this node: it is not for this node to hang up. */
 START_TEST(an_answered_call_is_not_given_up)
 {
@@ -650,7 +673,7 @@ int main(void)
 {
 	Suite *suite = suite_create("tcp-strangers");
 	TCase *cases = tcase_create("strangers"), *in_time = tcase_create("in-time"), *lives = tcase_create("lives"),
-	      *door = tcase_create("door");
+	      *door = tcase_create("door"), *calls = tcase_create("calls");
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, a_place_for_a_second, 0, 6);
@@ -663,8 +686,9 @@ int main(void)
 	tcase_add_test(cases, the_next_life_of_a_node);
 	tcase_add_test(lives, the_life_before_the_last);
 	tcase_add_test(cases, an_older_call_comes_later);
-	tcase_add_loop_test(cases, a_late_call_of_another_life, 0, 2);
-	tcase_add_test(cases, a_rejected_peer_is_called_again);
+	tcase_add_loop_test(calls, a_late_call_of_another_life, 0, 2);
+	tcase_add_test(calls, a_rejected_peer_is_called_again);
+	tcase_add_test(calls, an_ended_life_that_answers_is_told_so);
 	tcase_add_test(cases, an_answered_call_is_not_given_up);
 	tcase_add_loop_test(cases, a_stream_before_its_opener_is_met, 0, 2);
 	tcase_add_test(cases, only_loopback_without_a_key);
@@ -676,5 +700,7 @@ int main(void)
 	tcase_set_timeout(door, 60);
 	tcase_add_loop_test(door, the_silent_and_the_many_give_way, 0, 3);
 	suite_add_tcase(suite, door);
+	tcase_set_timeout(calls, 60);
+	suite_add_tcase(suite, calls);
 	return test_main(suite);
 }

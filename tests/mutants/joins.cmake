@@ -366,6 +366,7 @@ mutant(NAME past-kept KIND conformance-shm-offers FILE transport/shm/peer.c
 ]])
 
 mutant(NAME shm-answered-gives-way KIND conformance-shm-meetings FILE transport/shm/meet.c
+	WORDS CK_RUN_CASE=calls
 	REMOVES "an answered call is not put aside for a late call of another life"
 	TEXT [[
 	if (peer->state == WH_SHM_MET || (peer->state == WH_SHM_ANSWERED && peer->incarnation != hello->incarnation))

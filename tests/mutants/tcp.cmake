@@ -181,6 +181,7 @@ mutant(NAME tcp-silent-stay KIND conformance-tcp-strangers FILE transport/tcp/ac
 ]])
 
 mutant(NAME tcp-full-stays KIND conformance-tcp-strangers FILE transport/tcp/accept.c
+	WORDS CK_RUN_CASE=door
 	REMOVES "the last that calls gets a place"
 	TEXT [[
 		unused = first;
@@ -222,6 +223,7 @@ mutant(NAME tcp-no-places-kept KIND conformance-tcp-strangers FILE transport/tcp
 ]])
 
 mutant(NAME tcp-proven-put-out KIND conformance-tcp-keys FILE transport/tcp/accept.c
+	WORDS CK_RUN_CASE=keys
 	REMOVES "a stranger that has proven what it is does not lose its place"
 	TEXT [[
 	return stranger->shaken && (t->ground.key != NULL || t->ground.tls != NULL);
@@ -297,6 +299,7 @@ mutant(NAME tcp-silent-is-away KIND test_tcp_query FILE transport/tcp/query.c
 # ---- meeting ------------------------------------------------------------------------------------------------------------
 
 mutant(NAME tcp-answered-gives-way KIND conformance-tcp-strangers FILE transport/tcp/accept.c
+	WORDS CK_RUN_CASE=calls
 	REMOVES "an answered call is not put aside for a call of another incarnation before its connection has ended"
 	TEXT [[
 	if (peer->state == WH_TCP_MET || (peer->state == WH_TCP_ANSWERED && peer->incarnation != hello->incarnation))
@@ -306,6 +309,7 @@ mutant(NAME tcp-answered-gives-way KIND conformance-tcp-strangers FILE transport
 ]])
 
 mutant(NAME tcp-rejected-forgotten KIND conformance-tcp-strangers FILE transport/tcp/meet.c
+	WORDS CK_RUN_CASE=calls
 	REMOVES "a rejected peer is called again"
 	TEXT [[
 	return peer->state == WH_TCP_ABSENT || peer->state == WH_TCP_REJECTED;
@@ -315,6 +319,7 @@ mutant(NAME tcp-rejected-forgotten KIND conformance-tcp-strangers FILE transport
 ]])
 
 mutant(NAME tcp-refusal-told-again KIND conformance-tcp-strangers FILE transport/tcp/peer.c
+	WORDS CK_RUN_CASE=calls
 	REMOVES "a node tells once of each incarnation that it has refused"
 	TEXT [[
 	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation))
@@ -325,4 +330,14 @@ mutant(NAME tcp-refusal-told-again KIND conformance-tcp-strangers FILE transport
 	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation) || true)
 		wh_event_queue_tell(&t->event_queue, WH_EVENT_REFUSED, peer->node, peer->incarnation,
 				    "refused node
+]])
+
+mutant(NAME tcp-ended-untold KIND conformance-tcp-strangers FILE transport/tcp/meet.c
+	WORDS CK_RUN_CASE=calls
+	REMOVES "a life that was met and has ended is told so when it answers a call"
+	TEXT [[
+		wh_tcp_refuse(t, peer, "node %" PRIu32 " is gone for good", peer->node); /* it may not know */
+]]
+	REPLACEMENT [[
+		wh_tcp_end_connection(t, peer, WH_TCP_REJECTED);
 ]])

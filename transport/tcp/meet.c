@@ -67,13 +67,10 @@ void wh_tcp_on_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct w
 	unsigned char frame[WH_TCP_HEAD_BYTES];
 	char reason[WH_TCP_REASON_BYTES];
 
-	if (wh_known_incarnations_has(&peer->ended,
-				      hello->incarnation)) { /* there yet, with nothing to say to me any more */
-		wh_tcp_end_connection(t, peer, WH_TCP_REJECTED);
-		return;
-	}
 	peer->incarnation = hello->incarnation;
-	if (wh_tcp_is_foreign(t, hello, reason)) {
+	if (wh_known_incarnations_has(&peer->ended, hello->incarnation)) {
+		wh_tcp_refuse(t, peer, "node %" PRIu32 " is gone for good", peer->node); /* it may not know */
+	} else if (wh_tcp_is_foreign(t, hello, reason)) {
 		wh_tcp_refuse(t, peer, "%s", reason);
 	} else if (hello->node != peer->node) {
 		wh_tcp_refuse(t, peer, "node %" PRIu32 " answers at %s, where node %" PRIu32 " should", hello->node,
