@@ -489,7 +489,7 @@ START_TEST(a_rejected_peer_is_called_again)
 }
 END_TEST
 
-/* A peer that was met, and whose connection has ended, answers a call: it is told that it is gone for good. Its own calls may not get
+/* A peer was met, and its connection has ended. When it answers a call it is told that it is gone for good: its own calls may not get
  * through, and nothing else would tell it. */
 START_TEST(an_ended_life_that_answers_is_told_so)
 {
