@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "book.h"
+
 /* ---- states that have been seen ------------------------------------------------------------------------------------ */
 
 struct entry {
@@ -13,93 +15,45 @@ struct entry {
 	struct step step; /* the one that led here */
 };
 
-struct book {
-	struct entry *entries;
-	uint32_t *table; /* 1 + index into entries */
-	uint32_t count, room, table_size;
-};
+static const struct book empty = {.state_bytes = sizeof(struct state), .entry_bytes = sizeof(struct entry)};
 
-static uint64_t hash(const struct state *s)
+static const struct entry *entry_of(const struct book *b, uint32_t i)
 {
-	uint64_t h = UINT64_C(0x9e3779b97f4a7c15), word;
-	const char *bytes = (const char *)s;
-
-	for (size_t at = 0; at < sizeof(*s); at += sizeof(word)) {
-		word = 0;
-		memcpy(&word, bytes + at, sizeof(*s) - at < sizeof(word) ? sizeof(*s) - at : sizeof(word));
-		h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
-		h ^= h >> 32;
-	}
-	return h;
-}
-
-static uint32_t *find(struct book *b, const struct state *s)
-{
-	uint32_t at = (uint32_t)hash(s) & (b->table_size - 1);
-
-	while (b->table[at] != 0 && memcmp(&b->entries[b->table[at] - 1].state, s, sizeof(*s)) != 0)
-		at = (at + 1) & (b->table_size - 1);
-	return &b->table[at];
-}
-
-static void grow(struct book *b)
-{
-	b->room = b->room != 0 ? 2 * b->room : 256;
-	b->table_size = 2 * b->room;
-	free(b->table);
-	b->entries = realloc(b->entries, b->room * sizeof(*b->entries));
-	b->table = calloc(b->table_size, sizeof(*b->table));
-	if (b->entries == NULL || b->table == NULL)
-		abort();
-	for (uint32_t i = 0; i < b->count; i++)
-		*find(b, &b->entries[i].state) = i + 1;
-}
-
-static bool is_in(struct book *b, const struct state *s)
-{
-	return b->count > 0 && *find(b, s) != 0;
+	return (const struct entry *)(const void *)b->entries + i;
 }
 
 static void add(struct book *b, const struct state *s, uint32_t parent, struct step step)
 {
-	uint32_t *place;
+	struct entry e;
 
-	if (b->count == b->room)
-		grow(b);
-	place = find(b, s);
-	if (*place != 0)
-		return;
-	*place = b->count + 1;
-	b->entries[b->count++] = (struct entry){*s, parent, step};
+	memset(&e, 0, sizeof(e));
+	memcpy(&e.state, s, sizeof(*s));
+	e.parent = parent;
+	e.step = step;
+	(void)book_add(b, &e);
 }
 
 static void expand(struct book *b, const struct world *w, uint32_t i, bool calm)
 {
 	struct step steps[STEPS];
-	int count = steps_from(w, &b->entries[i].state, calm, steps);
+	int count = steps_from(w, &entry_of(b, i)->state, calm, steps);
 
 	for (int n = 0; n < count; n++) {
-		struct state next = b->entries[i].state;
+		struct state next = entry_of(b, i)->state;
 
 		take(w, &next, steps[n]);
 		add(b, &next, i, steps[n]);
 	}
 }
 
-static void close_book(struct book *b)
-{
-	free(b->entries);
-	free(b->table);
-}
-
 static void print_trace(const struct book *b, const struct world *w, uint32_t i)
 {
-	const struct entry *e = &b->entries[i];
+	const struct entry *e = entry_of(b, i);
 
 	if (i == 0)
 		return;
 	print_trace(b, w, e->parent);
-	print_step(w, &b->entries[e->parent].state, e->step);
+	print_step(w, &entry_of(b, e->parent)->state, e->step);
 }
 
 /* ---- does it come back? -------------------------------------------------------------------------------------------- */
@@ -125,19 +79,19 @@ struct search {
 
 static bool comes_back(struct search *x, struct state s)
 {
-	struct book seen = {0};
+	struct book seen = empty;
 	bool found = false;
 
 	tidy(&x->world, &s);
-	if (is_in(&x->good, &s))
+	if (book_has(&x->good, &s))
 		return true;
 	add(&seen, &s, 0, (struct step){0});
 	for (uint32_t i = 0; i < seen.count && !found; i++) {
-		found = is_whole(&x->world, &seen.entries[i].state);
+		found = is_whole(&x->world, &entry_of(&seen, i)->state);
 		if (!found)
 			expand(&seen, &x->world, i, true);
 	}
-	close_book(&seen);
+	book_close(&seen);
 	if (found)
 		add(&x->good, &s, 0, (struct step){0});
 	return found;
@@ -210,17 +164,17 @@ static const char *stays_away(struct search *x, uint8_t repairs)
 
 static const char *look_for_return(const struct world *w, const struct book *b, uint8_t repairs, bool verbose)
 {
-	struct search x = {.world = *w};
+	struct search x = {.world = *w, .good = empty};
 	const char *wrong = NULL;
 
 	x.world.identities = GROUPS;
 	for (uint32_t i = 0; i < b->count && wrong == NULL; i++) {
-		x.from = &b->entries[i].state;
+		x.from = &entry_of(b, i)->state;
 		wrong = stays_away(&x, repairs);
 		if (wrong != NULL && verbose)
 			print_trace(b, w, i);
 	}
-	close_book(&x.good);
+	book_close(&x.good);
 	return wrong;
 }
 
@@ -228,7 +182,7 @@ static const char *look_for_return(const struct world *w, const struct book *b, 
 
 struct finding explore(const struct world *w, uint32_t limit, uint8_t repairs, bool verbose)
 {
-	struct book b = {0};
+	struct book b = empty;
 	struct finding found = {0};
 	struct state first;
 	uint32_t i;
@@ -237,7 +191,7 @@ struct finding explore(const struct world *w, uint32_t limit, uint8_t repairs, b
 	begin(w, &first);
 	add(&b, &first, 0, (struct step){0});
 	for (i = 0; i < b.count && b.count < limit && found.wrong == NULL; i++) {
-		if (delivering(w, &b.entries[i].state, &group) > 1)
+		if (delivering(w, &entry_of(&b, i)->state, &group) > 1)
 			found.wrong = TWO;
 		else
 			expand(&b, w, i, false);
@@ -248,6 +202,6 @@ struct finding explore(const struct world *w, uint32_t limit, uint8_t repairs, b
 	if (found.wrong == NULL && repairs != 0)
 		found.wrong = look_for_return(w, &b, repairs, verbose);
 	found.looked = b.count;
-	close_book(&b);
+	book_close(&b);
 	return found;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "book.h"
+
 /* ---- states that have been seen ------------------------------------------------------------------------------------ */
 
 struct entry {
@@ -14,72 +16,11 @@ struct entry {
 	uint8_t torn;     /* enum finding: by what the two are torn, if they are */
 };
 
-struct book {
-	struct entry *entries;
-	uint32_t *table; /* 1 + index into entries */
-	uint32_t count, room, table_size;
-};
+static const struct book empty = {.state_bytes = sizeof(struct state), .entry_bytes = sizeof(struct entry)};
 
-static uint64_t hash(const struct state *s)
+static const struct entry *entry_of(const struct book *b, uint32_t i)
 {
-	uint64_t h = UINT64_C(0x9e3779b97f4a7c15), word;
-	const char *bytes = (const char *)s;
-
-	for (size_t at = 0; at < sizeof(*s); at += sizeof(word)) {
-		word = 0;
-		memcpy(&word, bytes + at, sizeof(*s) - at < sizeof(word) ? sizeof(*s) - at : sizeof(word));
-		h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
-		h ^= h >> 32;
-	}
-	return h;
-}
-
-static uint32_t *find(struct book *b, const struct state *s)
-{
-	uint32_t at = (uint32_t)hash(s) & (b->table_size - 1);
-
-	while (b->table[at] != 0 && memcmp(&b->entries[b->table[at] - 1].state, s, sizeof(*s)) != 0)
-		at = (at + 1) & (b->table_size - 1);
-	return &b->table[at];
-}
-
-static void grow(struct book *b)
-{
-	b->room = b->room != 0 ? 2 * b->room : 1024;
-	b->table_size = 2 * b->room;
-	free(b->table);
-	b->entries = realloc(b->entries, b->room * sizeof(*b->entries));
-	b->table = calloc(b->table_size, sizeof(*b->table));
-	if (b->entries == NULL || b->table == NULL)
-		abort();
-	for (uint32_t i = 0; i < b->count; i++)
-		*find(b, &b->entries[i].state) = i + 1;
-}
-
-/* False: it was there. */
-static bool add(struct book *b, const struct entry *e)
-{
-	uint32_t *place;
-
-	if (b->count == b->room)
-		grow(b);
-	place = find(b, &e->state);
-	if (*place != 0)
-		return false;
-	*place = b->count + 1;
-	b->entries[b->count++] = *e;
-	return true;
-}
-
-static bool is_in(struct book *b, const struct state *s)
-{
-	return b->count > 0 && *find(b, s) != 0;
-}
-
-static void close_book(struct book *b)
-{
-	free(b->entries);
-	free(b->table);
+	return (const struct entry *)(const void *)b->entries + i;
 }
 
 /* ---- when there are no faults any more ----------------------------------------------------------------------------- */
@@ -146,7 +87,7 @@ static enum finding goes_on(struct search *x, const struct state *s, enum findin
 	enum finding found = HOLDS;
 	int count;
 
-	if (is_in(&x->good, s))
+	if (book_has(&x->good, s))
 		return HOLDS;
 	count = steps_from(x->world, s, true, steps);
 	if (count == 0)
@@ -154,7 +95,7 @@ static enum finding goes_on(struct search *x, const struct state *s, enum findin
 	for (int i = 0; i < count && found == HOLDS; i++)
 		found = goes_on_after(x, s, torn_so_far, steps[i]);
 	if (found == HOLDS)
-		(void)add(&x->good, &e);
+		(void)book_add(&x->good, &e);
 	return found;
 }
 
@@ -164,15 +105,15 @@ static void keep_course(const struct search *x, uint32_t i, struct course *out)
 {
 	uint32_t count = 0;
 
-	for (uint32_t at = i; at != 0; at = x->seen.entries[at].parent)
+	for (uint32_t at = i; at != 0; at = entry_of(&x->seen, at)->parent)
 		count++;
 	if (count + x->calm.count > COURSE)
 		abort();
 	out->calm_at = count;
 	out->count = count + x->calm.count;
 	memcpy(out->steps + count, x->calm.steps, x->calm.count * sizeof(*out->steps));
-	for (uint32_t at = i; at != 0; at = x->seen.entries[at].parent)
-		out->steps[--count] = x->seen.entries[at].step;
+	for (uint32_t at = i; at != 0; at = entry_of(&x->seen, at)->parent)
+		out->steps[--count] = entry_of(&x->seen, at)->step;
 }
 
 static void note(const struct search *x, uint32_t i, enum finding found, struct result *out)
@@ -183,7 +124,7 @@ static void note(const struct search *x, uint32_t i, enum finding found, struct 
 
 static void look(struct search *x, uint32_t i, struct result *out)
 {
-	const struct entry *e = &x->seen.entries[i];
+	const struct entry *e = entry_of(&x->seen, i);
 	struct state s = e->state;
 
 	x->calm.count = 0;
@@ -199,34 +140,34 @@ static void look(struct search *x, uint32_t i, struct result *out)
 static void expand(struct search *x, uint32_t i)
 {
 	struct step steps[STEPS];
-	struct entry e = x->seen.entries[i], next;
+	struct entry e = *entry_of(&x->seen, i), next;
 	int count = steps_from(x->world, &e.state, false, steps);
 
 	for (int n = 0; n < count; n++) {
 		next = (struct entry){e.state, i, steps[n], HOLDS};
 		take(x->world, &next.state, steps[n]);
 		next.torn = (uint8_t)torn(&e.state, (enum finding)e.torn, steps[n], &next.state);
-		(void)add(&x->seen, &next);
+		(void)book_add(&x->seen, &next);
 	}
 }
 
 void explore(const struct world *w, uint32_t limit, struct result *out)
 {
-	struct search x = {.world = w};
+	struct search x = {.world = w, .seen = empty, .good = empty};
 	struct entry first = {0};
 	uint32_t i;
 
 	memset(out, 0, sizeof(*out));
 	begin(w, &first.state);
-	(void)add(&x.seen, &first);
+	(void)book_add(&x.seen, &first);
 	for (i = 0; i < x.seen.count && x.seen.count < limit; i++) {
 		look(&x, i, out);
 		expand(&x, i);
 	}
 	out->states = x.seen.count;
 	out->all = i == x.seen.count;
-	close_book(&x.seen);
-	close_book(&x.good);
+	book_close(&x.seen);
+	book_close(&x.good);
 }
 
 void print_course(const struct world *w, const struct course *c, bool verbose)
