@@ -54,3 +54,10 @@ mutant(NAME channel-unbound KIND test_secure_tls FILE transport/secure/tls.c
 	memset(out, (int)strlen(EXPORT_LABEL), 32);
 	return t->ssl != NULL;
 ]])
+
+mutant(NAME key-in-core-files KIND test_secure_key FILE transport/secure/key.c
+	REMOVES "no core file has the cluster key"
+	TEXT [[
+	(void)madvise(pages, count, MADV_DONTDUMP);
+]]
+	REPLACEMENT "")

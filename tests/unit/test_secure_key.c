@@ -1,5 +1,8 @@
 /* test_secure_key.c - the file of the cluster key: which are taken, and what is said of the others. */
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "tests/unit/secure_lab.h"
 
@@ -118,6 +121,90 @@ START_TEST(each_byte_counts)
 }
 END_TEST
 
+/* ---- core files ----------------------------------------------------------------------------------------------------------- */
+
+#define SECRET 48
+#define CHUNK (1 << 20)
+
+static unsigned char *undumped(size_t count)
+{
+	void *memory = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(memory, MAP_FAILED);
+	ck_assert_int_eq(madvise(memory, count, MADV_DONTDUMP), 0);
+	return memory;
+}
+
+/* How often the secret stands in that memory of this process. */
+static unsigned times_in(int mem, uint64_t from, uint64_t to, const unsigned char *secret, unsigned char *chunk)
+{
+	unsigned times = 0;
+
+	for (uint64_t at = from; at < to; at += CHUNK - SECRET) {
+		size_t count = to - at < CHUNK ? (size_t)(to - at) : CHUNK;
+		ssize_t got = pread(mem, chunk, count, (off_t)at);
+
+		times += got > 0 && memmem(chunk, (size_t)got, secret, SECRET) != NULL;
+	}
+	return times;
+}
+
+/* In memory that goes into a core file, and (`hidden`) in memory that does not. */
+static unsigned look_for(const unsigned char *secret, unsigned char *chunk, unsigned *hidden)
+{
+	FILE *maps = fopen("/proc/self/smaps", "re");
+	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	unsigned long first, last, from = 0, to = 0;
+	unsigned shown = 0;
+	char line[512], rights[5] = "";
+
+	ck_assert(maps != NULL && mem >= 0);
+	*hidden = 0;
+	while (fgets(line, sizeof(line), maps) != NULL) {
+		if (sscanf(line, "%lx-%lx %4s", &first, &last, rights) == 3) {
+			from = first;
+			to = last;
+		}
+		if (strncmp(line, "VmFlags:", 8) != 0)
+			continue;
+		if (rights[0] == 'r' && to - from < (UINT64_C(1) << 30)) /* the sanitizers' own are larger */
+			*(strstr(line, " dd") != NULL ? hidden : &shown) += times_in(mem, from, to, secret, chunk);
+	}
+	fclose(maps);
+	close(mem);
+	return shown;
+}
+
+/* Neither while the key is there, when something has been proven with it, nor when it has been freed. */
+START_TEST(no_core_file_has_the_key)
+{
+	unsigned char *secret = undumped(2 * CHUNK), *chunk = secret + CHUNK;
+	char path[LAB_PATH_BYTES];
+	struct wh_secure_key *key;
+	struct wh_error err;
+	unsigned hidden;
+	int fd;
+
+	ck_assert_int_eq(getrandom(secret, SECRET, 0), SECRET);
+	lab_path(&lab, "k", path);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_eq(write(fd, secret, SECRET), SECRET);
+	close(fd);
+	ck_assert_int_eq(wh_secure_key_load(path, &key, &err), WHORL_OK);
+	lab.ground[ANSWERER].key = lab.ground[CALLER].key = key;
+	lab_meet(&lab);
+	expect_both(&lab, WH_SECURE_PROVEN);
+	ck_assert_uint_eq(look_for(secret, chunk, &hidden), 0);
+	ck_assert_uint_ge(hidden, 2); /* the test's, and the library's */
+	lab.ground[ANSWERER].key = lab.ground[CALLER].key = NULL;
+	lab_end(&lab);
+	lab_begin(&lab);
+	wh_secure_key_free(key);
+	ck_assert_uint_eq(look_for(secret, chunk, &hidden), 0);
+	munmap(secret, 2 * CHUNK);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("secure_key");
@@ -129,6 +216,7 @@ static Suite *suite(void)
 	tcase_add_test(file, owners);
 	tcase_add_test(file, what_is_no_file);
 	tcase_add_test(file, each_byte_counts);
+	tcase_add_test(file, no_core_file_has_the_key);
 	suite_add_tcase(suite, file);
 	return suite;
 }

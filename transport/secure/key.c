@@ -9,6 +9,7 @@
 #include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +63,17 @@ static bool read_whole(int fd, unsigned char *out, size_t count)
 	return got == 0;
 }
 
+/* Of their own, so that no core file has what they hold. NULL: no memory. */
+static unsigned char *private_pages(size_t count)
+{
+	void *pages = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		return NULL;
+	(void)madvise(pages, count, MADV_DONTDUMP);
+	return pages;
+}
+
 static enum whorl_result read_private(int fd, const char *what, const char *path, size_t least, size_t most,
 				      unsigned char **out, size_t *count, struct wh_error *err)
 {
@@ -77,7 +89,7 @@ static enum whorl_result read_private(int fd, const char *what, const char *path
 		return wh_error_set(err, WHORL_CONFIG, "%s: %s has %lld bytes, expected %zu to %zu", what, path,
 				    (long long)file.st_size, least, most);
 	*count = (size_t)file.st_size;
-	*out = malloc(*count);
+	*out = private_pages(*count);
 	if (*out == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "%s: no memory for %s", what, path);
 	if (read_whole(fd, *out, *count))
@@ -108,7 +120,7 @@ void wh_secure_wipe(void *bytes, size_t count)
 	if (bytes == NULL)
 		return;
 	OPENSSL_cleanse(bytes, count);
-	free(bytes);
+	(void)munmap(bytes, count);
 }
 
 /* ---- the key ----------------------------------------------------------------------------------------------------------- */

@@ -38,8 +38,8 @@ bool wh_secure_same(const void *one, const void *other,
 		    size_t count);                 /* in a time that does not tell where they differ */
 void wh_secure_cleanse(void *bytes, size_t count); /* overwrites */
 
-/* The bytes of a file that must be private; wiped by wh_secure_wipe. `what` names the key of the configuration. WHORL_OK,
- * WHORL_CONFIG, WHORL_MEMORY. */
+/* The bytes of a file that must be private, kept out of core files; wiped by wh_secure_wipe. `what` names the key of the
+ * configuration. WHORL_OK, WHORL_CONFIG, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_secure_file_read(const char *what, const char *path, size_t least, size_t most,
 						    unsigned char **out, size_t *count, struct wh_error *err);
 void wh_secure_wipe(void *bytes, size_t count); /* overwrites and frees */
