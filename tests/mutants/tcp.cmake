@@ -184,10 +184,11 @@ mutant(NAME tcp-full-stays KIND conformance-tcp-strangers FILE transport/tcp/acc
 	WORDS CK_RUN_CASE=door
 	REMOVES "the last that calls gets a place"
 	TEXT [[
-		unused = first;
+	place = first_to_go(t, configured);
 ]]
 	REPLACEMENT [[
-		unused = first = NULL;
+	place = NULL;
+	(void)first_to_go;
 ]])
 
 mutant(NAME tcp-silent-outlive-speakers KIND conformance-tcp-strangers FILE transport/tcp/accept.c
@@ -216,10 +217,10 @@ mutant(NAME tcp-no-places-kept KIND conformance-tcp-strangers FILE transport/tcp
 	WORDS CK_RUN_CASE=door
 	REMOVES "places are kept for calls from hosts of the configuration"
 	TEXT [[
-	if (unused == NULL || (!configured && others >= WH_TCP_STRANGERS)) {
+	if (place != NULL && (configured || others < WH_TCP_STRANGERS))
 ]]
 	REPLACEMENT [[
-	if (unused == NULL) {
+	if (place != NULL && (configured || others < 2 * WH_TCP_STRANGERS))
 ]])
 
 mutant(NAME tcp-proven-put-out KIND conformance-tcp-keys FILE transport/tcp/accept.c

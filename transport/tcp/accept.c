@@ -24,7 +24,7 @@
 void wh_tcp_stranger_drop(struct wh_tcp *t, struct wh_tcp_stranger *stranger)
 {
 	wh_tcp_hang_up(t, &stranger->channel);
-	stranger->held = false;
+	stranger->shaken = stranger->held = stranger->spoke = false;
 	stranger->query = 0;
 	stranger->count = 0;
 }
@@ -78,33 +78,41 @@ static bool is_configured(const struct wh_tcp *t, uint64_t source)
 	return false;
 }
 
-/* NULL: none can be had, as all have proven what they are. */
-static struct wh_tcp_stranger *place_for_stranger(struct wh_tcp *t, uint64_t source, bool configured)
+/* NULL: all that might have proven what they are. */
+static struct wh_tcp_stranger *first_to_go(struct wh_tcp *t, bool configured)
 {
-	struct wh_tcp_stranger *first = NULL, *unused = NULL;
+	struct wh_tcp_stranger *first = NULL;
+
+	for (uint32_t i = 0; i < t->stranger_count; i++) {
+		struct wh_tcp_stranger *stranger = &t->strangers[i];
+
+		if (stranger->channel.fd >= 0 && !is_proven(t, stranger) && (configured || !stranger->configured) &&
+		    (first == NULL || goes_first(t, stranger, first)))
+			first = stranger;
+	}
+	return first;
+}
+
+/* NULL: none can be had. */
+static struct wh_tcp_stranger *place_for_stranger(struct wh_tcp *t, bool configured)
+{
+	struct wh_tcp_stranger *place = NULL;
 	uint32_t others = 0; /* strangers from addresses that are not configured */
 
 	for (uint32_t i = 0; i < t->stranger_count; i++) {
 		struct wh_tcp_stranger *stranger = &t->strangers[i];
 
-		if (stranger->channel.fd < 0) {
-			unused = unused != NULL ? unused : stranger;
-			continue;
-		}
-		others += !stranger->configured;
-		if (!is_proven(t, stranger) && (configured || !stranger->configured) &&
-		    (first == NULL || goes_first(t, stranger, first)))
-			first = stranger;
+		if (stranger->channel.fd >= 0)
+			others += !stranger->configured;
+		else if (place == NULL)
+			place = stranger;
 	}
-	if (unused == NULL || (!configured && others >= WH_TCP_STRANGERS)) {
-		if (first != NULL)
-			wh_tcp_stranger_drop(t, first);
-		unused = first;
-	}
-	if (unused != NULL)
-		*unused = (struct wh_tcp_stranger){
-			.channel = WH_TCP_NO_CHANNEL, .source = source, .configured = configured};
-	return unused;
+	if (place != NULL && (configured || others < WH_TCP_STRANGERS))
+		return place;
+	place = first_to_go(t, configured);
+	if (place != NULL)
+		wh_tcp_stranger_drop(t, place);
+	return place;
 }
 
 static void rest_listener(struct wh_tcp *t)
@@ -116,7 +124,8 @@ static void rest_listener(struct wh_tcp *t)
 /* It has connected. */
 static void take_call(struct wh_tcp *t, int fd, uint64_t source)
 {
-	struct wh_tcp_stranger *stranger = place_for_stranger(t, source, is_configured(t, source));
+	bool configured = is_configured(t, source);
+	struct wh_tcp_stranger *stranger = place_for_stranger(t, configured);
 
 	if (stranger == NULL) {
 		close(fd);
@@ -124,6 +133,8 @@ static void take_call(struct wh_tcp *t, int fd, uint64_t source)
 	}
 	if (!wh_tcp_channel_accept(&stranger->channel, fd, &t->ground))
 		return;
+	stranger->source = source;
+	stranger->configured = configured;
 	stranger->since_ns = wh_env_now(t->env);
 	wh_redial_timer(&t->redial, WH_TCP_SILENT_NS);
 	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, fd, EPOLLIN, WH_TCP_FROM_STRANGER, (uint32_t)(stranger - t->strangers)))
