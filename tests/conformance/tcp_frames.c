@@ -10,20 +10,20 @@
 #define RING CONTROL_BYTES
 
 struct pushed { /* a push of two ranges and two words, as bytes */
-	unsigned char bytes[WH_TCP_HEAD_BYTES + 2 * WH_TCP_RANGE_BYTES + 2 * WH_TCP_WORD_BYTES + 300];
+	unsigned char bytes[WH_HEAD_BYTES + 2 * WH_TCP_RANGE_BYTES + 2 * WH_TCP_WORD_BYTES + 300];
 	size_t count;
 };
 
 static size_t put_push(unsigned char *bytes, uint64_t key, const struct wh_tcp_span *spans, uint16_t span_count,
 		       const struct wh_tcp_word *words, uint16_t word_count, unsigned char fill)
 {
-	struct wh_tcp_head head = {.kind = WH_TCP_PUSH,
-				   .flags = WH_TCP_LOUD,
-				   .ranges = span_count,
-				   .words = word_count,
-				   .bytes = (uint32_t)wh_tcp_table_bytes(span_count, word_count),
-				   .number = key};
-	unsigned char *at = bytes + WH_TCP_HEAD_BYTES;
+	struct wh_message_head head = {.kind = WH_MESSAGE_PUSH,
+				       .flags = WH_TCP_LOUD,
+				       .ranges = span_count,
+				       .words = word_count,
+				       .bytes = (uint32_t)wh_tcp_table_bytes(span_count, word_count),
+				       .number = key};
+	unsigned char *at = bytes + WH_HEAD_BYTES;
 
 	for (uint16_t i = 0; i < span_count; i++, at += WH_TCP_RANGE_BYTES) {
 		wh_tcp_span_put(at, &spans[i]);
@@ -31,9 +31,9 @@ static size_t put_push(unsigned char *bytes, uint64_t key, const struct wh_tcp_s
 	}
 	for (uint16_t i = 0; i < word_count; i++, at += WH_TCP_WORD_BYTES)
 		wh_tcp_word_put(at, &words[i]);
-	wh_tcp_head_put(bytes, &head);
+	wh_message_head_put(bytes, &head);
 	memset(at, fill, head.bytes - wh_tcp_table_bytes(span_count, word_count));
-	return WH_TCP_HEAD_BYTES + head.bytes;
+	return WH_HEAD_BYTES + head.bytes;
 }
 
 static struct pushed make_push(uint64_t key, uint64_t number)
@@ -71,8 +71,8 @@ START_TEST(a_push_in_two_pieces)
 	raw_open(raw, s, KEY);
 	for (size_t cut = 1; cut < make_push(KEY, 1).count; cut++) {
 		struct pushed push = make_push(KEY, ++number);
-		unsigned char together[WH_TCP_HEAD_BYTES + WH_CONTROL_MAX + sizeof(push.bytes)];
-		size_t before = wh_tcp_put_control(together, "x", 1);
+		unsigned char together[WH_HEAD_BYTES + WH_CONTROL_MAX + sizeof(push.bytes)];
+		size_t before = wh_message_put_control(together, "x", 1);
 
 		memcpy(together + before, push.bytes, cut);
 		raw_send(s, together, before + cut);
@@ -116,10 +116,10 @@ END_TEST
 /* Everything until now has been taken in. */
 static void settle(struct raw *raw, int s)
 {
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_CONTROL_MAX];
+	unsigned char frame[WH_HEAD_BYTES + WH_CONTROL_MAX];
 	uint32_t controls = raw->controls;
 
-	raw_send(s, frame, wh_tcp_put_control(frame, "x", 1));
+	raw_send(s, frame, wh_message_put_control(frame, "x", 1));
 	RAW_UNTIL(raw, raw->controls == controls + 1);
 }
 
@@ -203,7 +203,7 @@ START_TEST(a_push_that_is_not_wanted_any_more)
 {
 	struct raw *raw = raw_make();
 	int s = raw_meet(raw, RAW_INCARNATION);
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_CONTROL_MAX];
+	unsigned char frame[WH_HEAD_BYTES + WH_CONTROL_MAX];
 	uint64_t key = KEY;
 
 	for (size_t cut = 1; cut < make_push(KEY, 1).count; cut += 7, key++) {
@@ -218,7 +218,7 @@ START_TEST(a_push_that_is_not_wanted_any_more)
 		if (_i != 0)
 			raw->image->ops->image_close(raw->image);
 		raw_send(s, push.bytes + cut, push.count - cut);
-		raw_send(s, frame, wh_tcp_put_control(frame, "x", 1));
+		raw_send(s, frame, wh_message_put_control(frame, "x", 1));
 		RAW_UNTIL(raw, raw->controls == controls + 1);
 		if (_i != 0)
 			continue;
@@ -283,8 +283,8 @@ START_TEST(a_push_of_a_stranger)
 {
 	struct raw *raw = raw_make();
 	struct pushed push = make_push(KEY, 1);
-	unsigned char body[WH_TCP_BODY_MAX];
-	struct wh_tcp_head head;
+	unsigned char body[WH_BODY_MAX];
+	struct wh_message_head head;
 	int s = raw_call(raw);
 
 	raw_send(s, push.bytes, push.count);
@@ -301,12 +301,12 @@ END_TEST
 static uint32_t receive_words(struct raw *raw, int s, uint32_t ranges, struct wh_tcp_word words[WH_TCP_WORDS_MAX])
 {
 	static struct wh_tcp_span spans[WH_TCP_RANGES_MAX];
-	unsigned char body[WH_TCP_BODY_MAX];
-	struct wh_tcp_head head;
+	unsigned char body[WH_BODY_MAX];
+	struct wh_message_head head;
 
 	do {
 		ck_assert(raw_receive(raw, s, &head, body));
-	} while (head.kind != WH_TCP_PUSH);
+	} while (head.kind != WH_MESSAGE_PUSH);
 	ck_assert_uint_eq(head.number, KEY);
 	ck_assert(wh_tcp_table_take(&head, body, spans, words));
 	ck_assert_uint_eq(head.ranges, ranges);

@@ -21,12 +21,12 @@ START_TEST(a_peer_that_has_the_key_comes_in)
 {
 	struct raw *raw = raw_make_with_key();
 	int s = raw_call(raw);
-	struct wh_tcp_hello hello = raw_hello(raw);
-	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
+	struct wh_hello hello = raw_hello(raw);
+	unsigned char frame[WH_HEAD_BYTES], body[WH_BODY_MAX];
 
 	raw_say_hello(s, &hello);
-	raw_expect(raw, s, WH_TCP_HELLO, body);
-	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+	raw_expect(raw, s, WH_MESSAGE_HELLO, body);
+	raw_send(s, frame, wh_message_put_plain(frame, WH_MESSAGE_TAKEN, 0));
 	RAW_UNTIL(raw, raw->met == 1);
 	close(s);
 	raw_free(raw);
@@ -38,10 +38,10 @@ START_TEST(a_hello_of_another_than_was_proven)
 {
 	struct raw *raw = raw_make_with_key();
 	struct wh_secure_peer proven = me;
-	struct wh_tcp_hello hello = raw_hello(raw);
-	unsigned char body[WH_TCP_BODY_MAX];
-	struct wh_tcp_refused refused;
-	struct wh_tcp_head head;
+	struct wh_hello hello = raw_hello(raw);
+	unsigned char body[WH_BODY_MAX];
+	struct wh_refused refused;
+	struct wh_message_head head;
 	int s = raw_connect(raw);
 
 	if (_i == 0)
@@ -53,8 +53,8 @@ START_TEST(a_hello_of_another_than_was_proven)
 	raw_prove(raw, s, proven);
 	raw_say_hello(s, &hello);
 	ck_assert(raw_receive(raw, s, &head, body));
-	ck_assert_int_eq((int)head.kind, WH_TCP_REFUSED);
-	ck_assert(wh_tcp_take_refused(&refused, &head, body));
+	ck_assert_int_eq((int)head.kind, WH_MESSAGE_REFUSED);
+	ck_assert(wh_message_take_refused(&refused, &head, body));
 	ck_assert_ptr_nonnull(strstr(refused.reason, "says that it is node 1"));
 	ck_assert(!raw_receive(raw, s, &head, body));
 	ck_assert_uint_eq(raw->met + raw->refused, 0);
@@ -68,19 +68,19 @@ START_TEST(a_stream_of_another_than_was_proven)
 {
 	struct raw *raw = raw_make_with_key();
 	int first = raw_meet(raw, RAW_INCARNATION), s = raw_connect(raw);
-	const struct wh_tcp_opening opening = {
+	const struct wh_opening opening = {
 		.version = WH_TCP_VERSION, .node = RAW_ME, .incarnation = RAW_INCARNATION, .to = 1000, .tag = 5};
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_STREAM_BYTES], body[WH_TCP_BODY_MAX];
+	unsigned char frame[WH_HEAD_BYTES + WH_OPENING_BYTES], body[WH_BODY_MAX];
 	struct wh_secure_peer proven = {.node = 2, .incarnation = 9};
-	struct wh_tcp_head head;
+	struct wh_message_head head;
 
 	raw_prove(raw, s, proven);
-	raw_send(s, frame, wh_tcp_put_opening(frame, &opening));
+	raw_send(s, frame, wh_message_put_opening(frame, &opening));
 	ck_assert(!raw_receive(raw, s, &head, body));
 	ck_assert_uint_eq(raw->streams, 0);
 	close(s);
 	s = raw_call(raw); /* as itself */
-	raw_send(s, frame, wh_tcp_put_opening(frame, &opening));
+	raw_send(s, frame, wh_message_put_opening(frame, &opening));
 	RAW_UNTIL(raw, raw->streams == 1);
 	ck_assert_uint_eq(raw->down + raw->refused, 0);
 	close(s);
@@ -149,23 +149,22 @@ static bool has_ended(int s)
 /* One that has proven what it is keeps its place, however many come after it, and however long ago it came. */
 START_TEST(the_proven_keep_their_place)
 {
-	static int others[WH_TCP_STRANGERS + 50];
+	static int others[WH_SESSION_STRANGERS + 50];
 	struct raw *raw = raw_make_with_key();
-	struct wh_tcp *t = wh_tcp_of(raw->node);
 	int proven = raw_call(raw);
 	uint32_t gone = 0;
 
-	RAW_UNTIL(raw, t->strangers[0].shaken);
-	for (uint32_t i = 0; i < WH_TCP_STRANGERS + 50; i++) {
+	RAW_UNTIL(raw, raw_stranger(raw) != NULL && raw_stranger(raw)->greeted);
+	for (uint32_t i = 0; i < WH_SESSION_STRANGERS + 50; i++) {
 		others[i] = call_halfway(raw);
-		t->strangers[0].since_ns = now_ns() - WH_NS_PER_S / 2; /* the oldest, and not late */
+		raw_stranger(raw)->since_ns = now_ns() - WH_NS_PER_S / 2; /* the oldest, and not late */
 	}
-	for (uint32_t i = 0; i < WH_TCP_STRANGERS + 50; i++)
+	for (uint32_t i = 0; i < WH_SESSION_STRANGERS + 50; i++)
 		gone += has_ended(others[i]);
 	ck_assert_uint_ge(
 		gone, 50 - 2 * RAW_NODES); /* that many places more, if they come from a host of the configuration */
 	ck_assert(!has_ended(proven));
-	for (uint32_t i = 0; i < WH_TCP_STRANGERS + 50; i++)
+	for (uint32_t i = 0; i < WH_SESSION_STRANGERS + 50; i++)
 		close(others[i]);
 	close(proven);
 	raw_free(raw);
@@ -179,15 +178,16 @@ END_TEST
 START_TEST(each_word_has_its_time)
 {
 	struct raw *raw = raw_make_with_key();
-	struct wh_tcp *t = wh_tcp_of(raw->node);
-	struct wh_tcp_stranger *stranger = &t->strangers[0];
+	struct wh_session *session = raw_session(raw);
+	struct wh_conn *stranger;
 	const struct wh_secure_ground ground = {
 		.key = raw->key, .group = raw->group, .version = WH_TCP_VERSION, .node = RAW_ME, .incarnation = 4};
 	struct wh_secure *secure;
 	int s = raw_connect(raw);
 
 	ck_assert_int_eq(wh_secure_connect(&ground, 0, &secure, NULL), WHORL_OK);
-	RAW_UNTIL(raw, stranger->channel.fd >= 0);
+	RAW_UNTIL(raw, raw_stranger(raw) != NULL);
+	stranger = raw_stranger(raw);
 	for (unsigned turn = 1; wh_secure_state(secure) == WH_SECURE_GOING_ON; turn++) {
 		unsigned char bytes[256];
 		size_t count;
@@ -195,9 +195,9 @@ START_TEST(each_word_has_its_time)
 
 		raw_send(s, pending, count);
 		wh_secure_sent(secure, count);
-		stranger->since_ns -= WH_TCP_STRANGER_NS; /* it is late, but has spoken */
-		wh_tcp_accept_tick(t, now_ns());
-		ck_assert_uint_eq(stranger->channel.turns, turn);
+		stranger->since_ns -= WH_SESSION_STRANGER_NS; /* it is late, but has spoken */
+		wh_session_door_tick(session, now_ns());
+		ck_assert_uint_eq(wh_tcp_conn_of(stranger)->channel.turns, turn);
 		do { /* the head of a message, and then its body */
 			count = wh_secure_wants(secure);
 			ck_assert_int_eq(recv(s, bytes, count, MSG_WAITALL), (ssize_t)count);
@@ -206,10 +206,10 @@ START_TEST(each_word_has_its_time)
 		} while (count == 0 && wh_secure_state(secure) == WH_SECURE_GOING_ON);
 	}
 	ck_assert_int_eq((int)wh_secure_state(secure), (int)WH_SECURE_PROVEN);
-	wh_tcp_accept_tick(t, stranger->since_ns + WH_TCP_STRANGER_NS - 1);
-	ck_assert_int_ge(stranger->channel.fd, 0);
-	wh_tcp_accept_tick(t, stranger->since_ns + WH_TCP_STRANGER_NS);
-	ck_assert_int_lt(stranger->channel.fd, 0);
+	wh_session_door_tick(session, stranger->since_ns + WH_SESSION_STRANGER_NS - 1);
+	ck_assert_ptr_nonnull(raw_stranger(raw));
+	wh_session_door_tick(session, stranger->since_ns + WH_SESSION_STRANGER_NS);
+	ck_assert_ptr_null(raw_stranger(raw));
 	wh_secure_free(secure);
 	close(s);
 	raw_free(raw);
@@ -295,21 +295,22 @@ END_TEST
 START_TEST(a_caller_that_is_always_late)
 {
 	struct end ends[2];
-	struct wh_tcp *t;
+	struct wh_peer *peer;
 	char group[40];
 
 	snprintf(group, sizeof(group), "late-%d", (int)getpid());
 	open_end(&ends[0], 0, group, raw_key("sixteen bytes of a key"));
 	open_end(&ends[1], 1, group, raw_key("sixteen bytes of a key"));
-	t = wh_tcp_of(ends[0].node);
-	for (int n = 0; n < 50 && t->peers[1].state != WH_TCP_MET; n++) {
-		if (t->peers[1].state == WH_TCP_GREETING)
-			t->peers[1].redial.at_ns = 0;
-		wh_tcp_meet_tick(t);
+	peer = wh_session_peer(wh_tcp_of(ends[0].node)->session, 1);
+	for (int n = 0; n < 50 && peer->state != WH_PEER_MET; n++) {
+		if (peer->state == WH_PEER_CALLED)
+			peer->redial.at_ns = 0;
+		wh_session_on_timer(wh_tcp_of(ends[0].node)->session);
 		turn(ends + 1, 1);
 	}
-	ck_assert_int_eq((int)t->peers[1].state, (int)WH_TCP_MET);
-	ck_assert_uint_eq(wh_tcp_of(ends[1].node)->peers[0].call, 1); /* its first, of which the number is 1 */
+	ck_assert_int_eq((int)peer->state, (int)WH_PEER_MET);
+	ck_assert_uint_eq(wh_session_peer(wh_tcp_of(ends[1].node)->session, 0)->call,
+			  1); /* its first, of which the number is 1 */
 	close_ends(ends, 2);
 }
 END_TEST

@@ -93,6 +93,21 @@ void raw_pass(struct raw *raw)
 
 /* ---- frames ------------------------------------------------------------------------------------------------------- */
 
+struct wh_session *raw_session(const struct raw *raw)
+{
+	return wh_tcp_of(raw->node)->session;
+}
+
+struct wh_conn *raw_stranger(const struct raw *raw)
+{
+	const struct wh_session *s = raw_session(raw);
+
+	for (uint32_t slot = 0; slot < s->slot_count; slot++)
+		if (s->slots[slot] != NULL && s->slots[slot]->node == WH_NO_NODE)
+			return s->slots[slot];
+	return NULL;
+}
+
 int raw_connect(struct raw *raw)
 {
 	struct wh_tcp_address address;
@@ -218,20 +233,20 @@ static bool read_all(struct raw *raw, int s, unsigned char *bytes, size_t count)
 	return true;
 }
 
-bool raw_receive(struct raw *raw, int s, struct wh_tcp_head *head, unsigned char body[WH_TCP_BODY_MAX])
+bool raw_receive(struct raw *raw, int s, struct wh_message_head *head, unsigned char body[WH_BODY_MAX])
 {
-	unsigned char bytes[WH_TCP_HEAD_BYTES];
+	unsigned char bytes[WH_HEAD_BYTES];
 
 	if (!read_all(raw, s, bytes, sizeof(bytes)))
 		return false;
 	ck_assert(wh_tcp_head_take(head, bytes));
-	ck_assert_uint_le(head->bytes, WH_TCP_BODY_MAX);
+	ck_assert_uint_le(head->bytes, WH_BODY_MAX);
 	return read_all(raw, s, body, head->bytes);
 }
 
-void raw_expect(struct raw *raw, int s, enum wh_tcp_kind kind, unsigned char body[WH_TCP_BODY_MAX])
+void raw_expect(struct raw *raw, int s, uint8_t kind, unsigned char body[WH_BODY_MAX])
 {
-	struct wh_tcp_head head;
+	struct wh_message_head head;
 
 	ck_assert_msg(raw_receive(raw, s, &head, body), "the node has hung up");
 	ck_assert_int_eq((int)head.kind, (int)kind);
@@ -239,29 +254,29 @@ void raw_expect(struct raw *raw, int s, enum wh_tcp_kind kind, unsigned char bod
 
 /* ---- meeting ------------------------------------------------------------------------------------------------------ */
 
-struct wh_tcp_hello raw_hello(const struct raw *raw)
+struct wh_hello raw_hello(const struct raw *raw)
 {
-	struct wh_tcp_hello hello = {.version = WH_TCP_VERSION,
-				     .node = RAW_ME,
-				     .nodes = RAW_NODES,
-				     .incarnation = RAW_INCARNATION,
-				     .call = 1};
+	struct wh_hello hello = {.version = WH_TCP_VERSION,
+				 .node = RAW_ME,
+				 .nodes = RAW_NODES,
+				 .incarnation = RAW_INCARNATION,
+				 .call = 1};
 
 	memcpy(hello.group, raw->group, sizeof(raw->group));
 	return hello;
 }
 
-void raw_say_hello(int s, const struct wh_tcp_hello *hello)
+void raw_say_hello(int s, const struct wh_hello *hello)
 {
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_HELLO_BYTES];
+	unsigned char frame[WH_HEAD_BYTES + WH_HELLO_BYTES];
 
-	raw_send(s, frame, wh_tcp_put_hello(frame, hello));
+	raw_send(s, frame, wh_message_put_hello(frame, hello, 0));
 }
 
 int raw_meet(struct raw *raw, uint64_t incarnation)
 {
-	struct wh_tcp_hello hello = raw_hello(raw);
-	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
+	struct wh_hello hello = raw_hello(raw);
+	unsigned char frame[WH_HEAD_BYTES], body[WH_BODY_MAX];
 	uint32_t met = raw->met;
 	const struct wh_secure_peer peer = {.node = RAW_ME, .incarnation = incarnation};
 	int s = raw_connect(raw);
@@ -269,8 +284,8 @@ int raw_meet(struct raw *raw, uint64_t incarnation)
 	raw_prove(raw, s, peer);
 	hello.incarnation = incarnation;
 	raw_say_hello(s, &hello);
-	raw_expect(raw, s, WH_TCP_HELLO, body);
-	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+	raw_expect(raw, s, WH_MESSAGE_HELLO, body);
+	raw_send(s, frame, wh_message_put_plain(frame, WH_MESSAGE_TAKEN, 0));
 	RAW_UNTIL(raw, raw->met == met + 1);
 	return s;
 }
@@ -282,19 +297,18 @@ void raw_open(struct raw *raw, int s, uint64_t key)
 					   {RAW_ME, RAW_INCARNATION, ROW_BYTES, parts, 2}};
 	const struct wh_image_spec spec = {
 		.key = key, .layout_digest = 5, .members = 2, .control_bytes = CONTROL_BYTES, .rows = rows};
-	const struct wh_tcp_offer offer = {
-		.key = key, .layout_digest = 5, .members = 2, .rank = 1, .row_bytes = ROW_BYTES};
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_OFFER_BYTES], body[WH_TCP_BODY_MAX];
+	const struct wh_offer offer = {.key = key, .layout_digest = 5, .members = 2, .rank = 1, .row_bytes = ROW_BYTES};
+	unsigned char frame[WH_HEAD_BYTES + WH_OFFER_BYTES], body[WH_BODY_MAX];
 	uint32_t ready = raw->ready;
-	struct wh_tcp_head head;
+	struct wh_message_head head;
 	struct wh_error err;
 
 	ck_assert_int_eq(raw->node->ops->image_open(raw->node, &spec, &raw->image, &err), WHORL_OK);
-	raw_send(s, frame, wh_tcp_put_offer(frame, &offer));
+	raw_send(s, frame, wh_message_put_offer(frame, &offer, 0));
 	do { /* it offers its own once or twice, and the last one's too */
 		ck_assert(raw_receive(raw, s, &head, body));
-		ck_assert(head.kind == WH_TCP_OFFER || head.kind == WH_TCP_MAPPED);
-	} while (head.kind != WH_TCP_MAPPED || head.number != key);
-	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_MAPPED, key));
+		ck_assert(head.kind == WH_MESSAGE_OFFER || head.kind == WH_MESSAGE_MAPPED);
+	} while (head.kind != WH_MESSAGE_MAPPED || head.number != key);
+	raw_send(s, frame, wh_message_put_plain(frame, WH_MESSAGE_MAPPED, key));
 	RAW_UNTIL(raw, raw->ready == ready + 1);
 }

@@ -4,6 +4,7 @@
 
 #include "tests/harness.h"
 #include "tests/patience.h"
+#include "transport/session/session_int.h"
 #include "transport/tcp/frame.h"
 #include "transport/tcp/tcp.h"
 
@@ -42,6 +43,9 @@ void raw_pass(struct raw *raw);
 		ck_assert_msg(is_so_, "never: %s", #condition);                                                        \
 	} while (0)
 
+struct wh_session *raw_session(const struct raw *raw); /* the node's */
+struct wh_conn *raw_stranger(const struct raw *raw);   /* its first stranger; NULL: none */
+
 int raw_connect(struct raw *raw); /* a socket that is connected to the node, on which nothing has been said */
 /* Proves to the node, with the key that it has itself, to be the given peer, as far as there is anything to prove. */
 void raw_prove(struct raw *raw, int s, struct wh_secure_peer peer);
@@ -50,12 +54,12 @@ int raw_listen(struct raw *raw);               /* at the address of RAW_ME */
 int raw_accept(struct raw *raw, int listener); /* the node's next call there */
 void raw_send(int s, const void *bytes, size_t count);
 /* Reads the next frame of the node, which is serviced meanwhile. False: it has closed. */
-bool raw_receive(struct raw *raw, int s, struct wh_tcp_head *head, unsigned char body[WH_TCP_BODY_MAX]);
+bool raw_receive(struct raw *raw, int s, struct wh_message_head *head, unsigned char body[WH_BODY_MAX]);
 /* The next frame is of that kind. */
-void raw_expect(struct raw *raw, int s, enum wh_tcp_kind kind, unsigned char body[WH_TCP_BODY_MAX]);
+void raw_expect(struct raw *raw, int s, uint8_t kind, unsigned char body[WH_BODY_MAX]);
 
-struct wh_tcp_hello raw_hello(const struct raw *raw);
-void raw_say_hello(int s, const struct wh_tcp_hello *hello);
+struct wh_hello raw_hello(const struct raw *raw);
+void raw_say_hello(int s, const struct wh_hello *hello);
 /* Meets the node; returns the socket. */
 int raw_meet(struct raw *raw, uint64_t incarnation);
 /* Opens the image of that key at the node, as rank 0 of two, and takes part in it as rank 1 until it is ready. */

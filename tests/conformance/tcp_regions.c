@@ -9,7 +9,7 @@
 #define NAME 7 /* of the node's region, and of the peer's */
 #define BYTES 8192
 
-static unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX], body[WH_TCP_BODY_MAX];
+static unsigned char frame[WH_HEAD_BYTES + WH_BODY_MAX], body[WH_BODY_MAX];
 
 struct met { /* a node, and a peer that it has granted its region */
 	struct raw *raw;
@@ -54,9 +54,9 @@ static void ask(const struct met *m, struct wh_remote_op op)
 	raw_send(m->s, frame, wh_tcp_put_remote(frame, &op));
 }
 
-static struct wh_tcp_head answer(const struct met *m)
+static struct wh_message_head answer(const struct met *m)
 {
-	struct wh_tcp_head head;
+	struct wh_message_head head;
 
 	ck_assert(raw_receive(m->raw, m->s, &head, body));
 	ck_assert_int_eq((int)head.kind, WH_TCP_REMOTE_DONE);
@@ -89,7 +89,7 @@ START_TEST(what_was_not_granted_is_not_found)
 	ask(&m, (struct wh_remote_op){.kind = WH_REMOTE_READ, .bytes = 8});
 	ask(&m, (struct wh_remote_op){.kind = WH_REMOTE_WRITE_IMMEDIATE, .bytes = 8, .from = &one});
 	for (int k = 0; k < 3; k++) {
-		struct wh_tcp_head head = answer(&m);
+		struct wh_message_head head = answer(&m);
 
 		ck_assert_int_eq(head.flags, WHORL_NOT_FOUND);
 		ck_assert_uint_eq(head.bytes, 0);
@@ -120,7 +120,7 @@ START_TEST(an_operation_in_two_pieces)
 		ck_assert(!next(&m, &event));
 		raw_send(m.s, frame + cut, count - cut);
 		do { /* credits come between */
-			struct wh_tcp_head head;
+			struct wh_message_head head;
 
 			ck_assert(raw_receive(m.raw, m.s, &head, body));
 			if (head.kind == WH_TCP_CREDIT)
@@ -188,9 +188,9 @@ static size_t put_bad_message(int how)
 	case 3: /* nothing is outstanding */
 		return wh_tcp_put_done(frame, WHORL_OK, 1, NULL, 0);
 	case 4: /* nothing was sent */
-		return wh_tcp_put_plain(frame, WH_TCP_CREDIT, 1);
+		return wh_message_put_plain(frame, WH_TCP_CREDIT, 1);
 	case 5: /* nothing was granted */
-		return wh_tcp_put_plain(frame, WH_TCP_WITHDRAWN, NAME);
+		return wh_message_put_plain(frame, WH_TCP_WITHDRAWN, NAME);
 	case 6:
 		return wh_tcp_put_grant(frame, NAME, 0);
 	case 7:

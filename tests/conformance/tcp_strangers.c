@@ -13,7 +13,7 @@
 #include "tests/conformance/tcp_raw.h"
 #include "transport/tcp/tcp_int.h"
 
-#define MANY (2 * WH_TCP_STRANGERS)
+#define MANY (2 * WH_SESSION_STRANGERS)
 
 static uint64_t now_ns(void)
 {
@@ -24,11 +24,11 @@ static uint64_t now_ns(void)
 START_TEST(a_place_for_a_second)
 {
 	struct raw *raw = raw_make();
-	struct wh_tcp_hello hello = raw_hello(raw);
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_HELLO_BYTES], body[WH_TCP_BODY_MAX];
-	size_t bytes = wh_tcp_put_hello(frame, &hello), said[] = {0, 1, WH_TCP_HEAD_BYTES, bytes - 1, bytes, 0};
+	struct wh_hello hello = raw_hello(raw);
+	unsigned char frame[WH_HEAD_BYTES + WH_HELLO_BYTES], body[WH_BODY_MAX];
+	size_t bytes = wh_message_put_hello(frame, &hello, 0), said[] = {0, 1, WH_HEAD_BYTES, bytes - 1, bytes, 0};
 	uint64_t begin = now_ns();
-	struct wh_tcp_head head;
+	struct wh_message_head head;
 	int s = _i == 5 ? raw_connect(raw) : raw_call(raw); /* 5: not even what comes before a frame */
 
 	if (_i == 4)
@@ -46,16 +46,16 @@ END_TEST
 START_TEST(the_silent_go_in_time)
 {
 	struct raw *raw = raw_make();
-	struct wh_tcp *t = wh_tcp_of(raw->node);
+	struct wh_session *session = raw_session(raw);
 	int s = raw_connect(raw);
 	uint64_t since;
 
-	RAW_UNTIL(raw, t->strangers[0].channel.fd >= 0);
-	since = t->strangers[0].since_ns;
-	wh_tcp_accept_tick(t, since + WH_TCP_SILENT_NS - 1);
-	ck_assert_int_ge(t->strangers[0].channel.fd, 0);
-	wh_tcp_accept_tick(t, since + WH_TCP_SILENT_NS);
-	ck_assert_int_lt(t->strangers[0].channel.fd, 0);
+	RAW_UNTIL(raw, raw_stranger(raw) != NULL);
+	since = raw_stranger(raw)->since_ns;
+	wh_session_door_tick(session, since + WH_SESSION_SILENT_NS - 1);
+	ck_assert_ptr_nonnull(raw_stranger(raw));
+	wh_session_door_tick(session, since + WH_SESSION_SILENT_NS);
+	ck_assert_ptr_null(raw_stranger(raw));
 	close(s);
 	raw_free(raw);
 }
@@ -65,18 +65,18 @@ END_TEST
 START_TEST(the_asked_take_their_time)
 {
 	struct raw *raw = raw_make();
-	struct wh_tcp *t = wh_tcp_of(raw->node);
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX], body[WH_TCP_BODY_MAX];
+	struct wh_session *session = raw_session(raw);
+	unsigned char frame[WH_HEAD_BYTES + WH_BODY_MAX], body[WH_BODY_MAX];
 	int s = raw_call(raw);
 
-	raw_send(s, frame, wh_tcp_put_question(frame, "how?", 4));
-	RAW_UNTIL(raw, t->strangers[0].query != 0);
-	wh_tcp_accept_tick(t, t->strangers[0].since_ns + 100 * WH_TCP_STRANGER_NS);
-	ck_assert_uint_ne(t->strangers[0].query, 0);
-	raw->node->ops->answer(raw->node, t->strangers[0].query, "I", 1);
-	raw_expect(raw, s, WH_TCP_ANSWER, body);
+	raw_send(s, frame, wh_message_put_query(frame, WH_TCP_VERSION, "how?", 4));
+	RAW_UNTIL(raw, raw_stranger(raw) != NULL && raw_stranger(raw)->query != 0);
+	wh_session_door_tick(session, raw_stranger(raw)->since_ns + 100 * WH_SESSION_STRANGER_NS);
+	ck_assert_uint_ne(raw_stranger(raw)->query, 0);
+	raw->node->ops->answer(raw->node, raw_stranger(raw)->query, "I", 1);
+	raw_expect(raw, s, WH_MESSAGE_ANSWER, body);
 	ck_assert_int_eq(body[0], 'I');
-	ck_assert_int_lt(t->strangers[0].channel.fd, 0);
+	ck_assert_ptr_null(raw_stranger(raw));
 	close(s);
 	raw_free(raw);
 }
@@ -207,15 +207,15 @@ static int call_from(struct raw *raw, const char *host, bool speaks)
 /* None is late, however long this test takes; their order stays. */
 static void stop_time(struct raw *raw)
 {
-	struct wh_tcp *t = wh_tcp_of(raw->node);
+	struct wh_session *session = raw_session(raw);
 	uint64_t last_ns = 0, now = now_ns();
 
-	for (uint32_t i = 0; i < t->stranger_count; i++)
-		if (t->strangers[i].channel.fd >= 0 && t->strangers[i].since_ns > last_ns)
-			last_ns = t->strangers[i].since_ns;
-	for (uint32_t i = 0; i < t->stranger_count; i++)
-		if (t->strangers[i].channel.fd >= 0)
-			t->strangers[i].since_ns += now - last_ns;
+	for (uint32_t i = 0; i < session->slot_count; i++)
+		if (session->slots[i] != NULL && session->slots[i]->since_ns > last_ns)
+			last_ns = session->slots[i]->since_ns;
+	for (uint32_t i = 0; i < session->slot_count; i++)
+		if (session->slots[i] != NULL)
+			session->slots[i]->since_ns += now - last_ns;
 }
 
 /* How many of these have been hung up, when all that wait have been let in. */
@@ -252,32 +252,32 @@ static void call_often(struct raw *raw, const char *host, bool speaks, int *sock
 /* All places are taken: by a few that are the oldest, and many of one host. */
 START_TEST(the_silent_and_the_many_give_way)
 {
-	static int few[FEW], many[WH_TCP_STRANGERS - FEW], more[FEW];
+	static int few[FEW], many[WH_SESSION_STRANGERS - FEW], more[FEW];
 	struct raw *raw = raw_make();
 	char own[INET_ADDRSTRLEN];
 	int s;
 
 	call_often(raw, "127.0.0.3", true, few, FEW);
-	call_often(raw, "127.0.0.2", _i == 1, many, WH_TCP_STRANGERS - FEW);
+	call_often(raw, "127.0.0.2", _i == 1, many, WH_SESSION_STRANGERS - FEW);
 	if (_i < 2) { /* the many are silent, or they speak: it is one of them that goes */
 		call_often(raw, _i == 0 ? "127.0.0.3" : "127.0.0.2", true, more, FEW);
 		ck_assert_uint_eq(hung_up(raw, few, FEW), 0);
 		ck_assert_uint_eq(hung_up(raw, more, FEW), 0);
-		ck_assert_uint_eq(hung_up(raw, many, WH_TCP_STRANGERS - FEW), FEW);
+		ck_assert_uint_eq(hung_up(raw, many, WH_SESSION_STRANGERS - FEW), FEW);
 		close_all(more, FEW);
 	} else { /* a call from a host of the configuration: there is a place yet */
 		ck_assert_int_eq(sscanf(raw->address, "%15[0-9.]", own), 1);
 		s = call_from(raw, own, true);
-		ck_assert_uint_eq(hung_up(raw, few, FEW) + hung_up(raw, many, WH_TCP_STRANGERS - FEW), 0);
+		ck_assert_uint_eq(hung_up(raw, few, FEW) + hung_up(raw, many, WH_SESSION_STRANGERS - FEW), 0);
 		ck_assert_uint_eq(hung_up(raw, &s, 1), 0);
 		close(s);
 		call_often(raw, "127.0.0.3", false, more, 1); /* and none for another */
 		ck_assert_uint_eq(hung_up(raw, few, FEW), 0);
-		ck_assert_uint_eq(hung_up(raw, many, WH_TCP_STRANGERS - FEW), 1);
+		ck_assert_uint_eq(hung_up(raw, many, WH_SESSION_STRANGERS - FEW), 1);
 		close_all(more, 1);
 	}
 	close_all(few, FEW);
-	close_all(many, WH_TCP_STRANGERS - FEW);
+	close_all(many, WH_SESSION_STRANGERS - FEW);
 	raw_free(raw);
 }
 END_TEST
@@ -286,13 +286,13 @@ END_TEST
 
 static void expect_refusal(struct raw *raw, int s, const char *why)
 {
-	unsigned char body[WH_TCP_BODY_MAX];
-	struct wh_tcp_refused refused;
-	struct wh_tcp_head head;
+	unsigned char body[WH_BODY_MAX];
+	struct wh_refused refused;
+	struct wh_message_head head;
 
 	ck_assert(raw_receive(raw, s, &head, body));
-	ck_assert_int_eq((int)head.kind, WH_TCP_REFUSED);
-	ck_assert(wh_tcp_take_refused(&refused, &head, body));
+	ck_assert_int_eq((int)head.kind, WH_MESSAGE_REFUSED);
+	ck_assert(wh_message_take_refused(&refused, &head, body));
 	ck_assert_msg(strstr(refused.reason, why) != NULL, "\"%s\" does not say \"%s\"", refused.reason, why);
 	ck_assert(!raw_receive(raw, s, &head, body));
 }
@@ -301,7 +301,7 @@ START_TEST(the_foreign_are_told_why)
 {
 	static const char *const whys[] = {"version 9", "of a group of 5 nodes", "of group other"};
 	struct raw *raw = raw_make();
-	struct wh_tcp_hello hello = raw_hello(raw);
+	struct wh_hello hello = raw_hello(raw);
 	int s = raw_call(raw);
 
 	if (_i == 0)
@@ -328,24 +328,24 @@ START_TEST(a_second_of_the_same_id)
 {
 	struct raw *raw = raw_make();
 	int first = raw_meet(raw, RAW_INCARNATION), second;
-	struct wh_tcp_hello hello = raw_hello(raw);
-	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
-	struct wh_tcp_head head;
+	struct wh_hello hello = raw_hello(raw);
+	unsigned char frame[WH_HEAD_BYTES], body[WH_BODY_MAX];
+	struct wh_message_head head;
 
 	hello.incarnation = RAW_INCARNATION + 1;
 	second = raw_call(raw);
 	raw_say_hello(second, &hello);
 	ck_assert(!raw_receive(raw, second, &head, body)); /* not now */
 	close(second);
-	raw_expect(raw, first, WH_TCP_PING, body);
-	raw_send(first, frame, wh_tcp_put_plain(frame, WH_TCP_PONG, 0));
-	RAW_UNTIL(raw, wh_tcp_of(raw->node)->peers[RAW_ME].ponged_ns != 0);
+	raw_expect(raw, first, WH_MESSAGE_PING, body);
+	raw_send(first, frame, wh_message_put_plain(frame, WH_MESSAGE_PONG, 0));
+	RAW_UNTIL(raw, wh_session_peer(raw_session(raw), RAW_ME)->ponged_ns != 0);
 	hello.call++;
 	second = raw_call(raw);
 	raw_say_hello(second, &hello);
 	expect_refusal(raw, second, "node 1 is here already");
 	close(second);
-	raw_send(first, frame, wh_tcp_put_plain(frame, WH_TCP_LEAVE, 0));
+	raw_send(first, frame, wh_message_put_plain(frame, WH_MESSAGE_LEAVE, 0));
 	RAW_UNTIL(raw, raw->left == 1);
 	ck_assert_uint_eq(raw->down + raw->refused, 0);
 	close(first);
@@ -373,7 +373,7 @@ END_TEST
 START_TEST(the_life_before_the_last)
 {
 	struct raw *raw = raw_make();
-	struct wh_tcp_hello hello = raw_hello(raw);
+	struct wh_hello hello = raw_hello(raw);
 	int s;
 
 	for (uint64_t life = 0; life < WH_LIVES; life++) {
@@ -399,18 +399,18 @@ END_TEST
 START_TEST(an_older_call_comes_later)
 {
 	struct raw *raw = raw_make();
-	struct wh_tcp_hello hello = raw_hello(raw);
-	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
-	struct wh_tcp_head head;
+	struct wh_hello hello = raw_hello(raw);
+	unsigned char frame[WH_HEAD_BYTES], body[WH_BODY_MAX];
+	struct wh_message_head head;
 	int older = raw_call(raw), newer = raw_call(raw);
 
 	hello.call = 2;
 	raw_say_hello(newer, &hello);
-	raw_expect(raw, newer, WH_TCP_HELLO, body);
+	raw_expect(raw, newer, WH_MESSAGE_HELLO, body);
 	hello.call = 1;
 	raw_say_hello(older, &hello);
 	ck_assert(!raw_receive(raw, older, &head, body));
-	raw_send(newer, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+	raw_send(newer, frame, wh_message_put_plain(frame, WH_MESSAGE_TAKEN, 0));
 	RAW_UNTIL(raw, raw->met == 1);
 	close(older);
 	close(newer);
@@ -423,21 +423,21 @@ END_TEST
 START_TEST(a_late_call_of_another_life)
 {
 	struct raw *raw = raw_make();
-	struct wh_tcp_hello hello = raw_hello(raw), late = raw_hello(raw);
-	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
-	struct wh_tcp_head head;
+	struct wh_hello hello = raw_hello(raw), late = raw_hello(raw);
+	unsigned char frame[WH_HEAD_BYTES], body[WH_BODY_MAX];
+	struct wh_message_head head;
 	int answered = raw_call(raw), other = raw_call(raw);
 
 	raw_say_hello(answered, &hello);
-	raw_expect(raw, answered, WH_TCP_HELLO, body);
+	raw_expect(raw, answered, WH_MESSAGE_HELLO, body);
 	late.incarnation--;
 	raw_say_hello(other, &late);
 	ck_assert(!raw_receive(raw, other, &head, body));
 	close(other);
-	raw_expect(raw, answered, WH_TCP_PING,
+	raw_expect(raw, answered, WH_MESSAGE_PING,
 		   body); /* is it there? If its host has forgotten it, its connection ends */
 	if (_i == 0) {
-		raw_send(answered, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+		raw_send(answered, frame, wh_message_put_plain(frame, WH_MESSAGE_TAKEN, 0));
 		RAW_UNTIL(raw, raw->met == 1);
 		close(answered);
 	} else {
@@ -445,8 +445,8 @@ START_TEST(a_late_call_of_another_life)
 		late.call++;
 		other = raw_call(raw);
 		raw_say_hello(other, &late);
-		raw_expect(raw, other, WH_TCP_HELLO, body);
-		raw_send(other, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+		raw_expect(raw, other, WH_MESSAGE_HELLO, body);
+		raw_send(other, frame, wh_message_put_plain(frame, WH_MESSAGE_TAKEN, 0));
 		RAW_UNTIL(raw, raw->met == 1);
 		close(other);
 	}
@@ -461,26 +461,26 @@ START_TEST(a_rejected_peer_is_called_again)
 {
 	struct raw *raw = raw_make();
 	int listener = raw_listen(raw), s;
-	struct wh_tcp_hello hello = raw_hello(raw);
-	unsigned char body[WH_TCP_BODY_MAX];
-	struct wh_tcp_head head;
+	struct wh_hello hello = raw_hello(raw);
+	unsigned char body[WH_BODY_MAX];
+	struct wh_message_head head;
 
 	hello.version = 9;
 	for (int times = 0; times < 3; times++) {
 		s = raw_accept(raw, listener);
-		raw_expect(raw, s, WH_TCP_HELLO, body);
+		raw_expect(raw, s, WH_MESSAGE_HELLO, body);
 		raw_say_hello(s, &hello);
 		while (raw_receive(raw, s, &head, body))
-			ck_assert_int_eq((int)head.kind, WH_TCP_REFUSED);
+			ck_assert_int_eq((int)head.kind, WH_MESSAGE_REFUSED);
 		close(s);
 	}
 	ck_assert_uint_eq(raw->refused, 1);
 	hello.version = WH_TCP_VERSION;
 	hello.incarnation++;
 	s = raw_accept(raw, listener);
-	raw_expect(raw, s, WH_TCP_HELLO, body);
+	raw_expect(raw, s, WH_MESSAGE_HELLO, body);
 	raw_say_hello(s, &hello);
-	raw_expect(raw, s, WH_TCP_TAKEN, body);
+	raw_expect(raw, s, WH_MESSAGE_TAKEN, body);
 	ck_assert_uint_eq(raw->met, 1);
 	ck_assert_uint_eq(raw->refused, 1);
 	close(s);
@@ -495,14 +495,14 @@ START_TEST(an_ended_life_that_answers_is_told_so)
 {
 	struct raw *raw = raw_make();
 	int listener, s = raw_meet(raw, RAW_INCARNATION);
-	struct wh_tcp_hello hello = raw_hello(raw);
-	unsigned char body[WH_TCP_BODY_MAX];
+	struct wh_hello hello = raw_hello(raw);
+	unsigned char body[WH_BODY_MAX];
 
 	close(s);
 	RAW_UNTIL(raw, raw->down == 1);
 	listener = raw_listen(raw);
 	s = raw_accept(raw, listener);
-	raw_expect(raw, s, WH_TCP_HELLO, body);
+	raw_expect(raw, s, WH_MESSAGE_HELLO, body);
 	raw_say_hello(s, &hello);
 	expect_refusal(raw, s, "gone for good");
 	ck_assert_uint_eq(raw->refused, 0); /* here that is no news */
@@ -516,15 +516,15 @@ END_TEST
 START_TEST(an_answered_call_is_not_given_up)
 {
 	struct raw *raw = raw_make();
-	struct wh_tcp_hello hello = raw_hello(raw);
-	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
+	struct wh_hello hello = raw_hello(raw);
+	unsigned char frame[WH_HEAD_BYTES], body[WH_BODY_MAX];
 	int s = raw_call(raw);
 	uint64_t begin = now_ns();
 
 	raw_say_hello(s, &hello);
-	raw_expect(raw, s, WH_TCP_HELLO, body);
-	RAW_UNTIL(raw, now_ns() - begin > 5 * WH_TCP_CONNECT_NS / 2);
-	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+	raw_expect(raw, s, WH_MESSAGE_HELLO, body);
+	RAW_UNTIL(raw, now_ns() - begin > 5 * wh_tcp_wire_ops.answer_ns / 2);
+	raw_send(s, frame, wh_message_put_plain(frame, WH_MESSAGE_TAKEN, 0));
 	RAW_UNTIL(raw, raw->met == 1);
 	ck_assert_uint_eq(raw->down + raw->refused, 0);
 	close(s);
@@ -538,20 +538,20 @@ static bool holds_one(const struct raw *raw)
 {
 	bool held = false;
 
-	for (uint32_t i = 0; i < wh_tcp_of(raw->node)->stranger_count; i++)
-		held = held || wh_tcp_of(raw->node)->strangers[i].held;
+	for (uint32_t i = 0; i < raw_session(raw)->slot_count; i++)
+		held = held || (raw_session(raw)->slots[i] != NULL && raw_session(raw)->slots[i]->held);
 	return held;
 }
 
 /* Opens a stream, and goes on at once. */
 static int open_early(struct raw *raw)
 {
-	const struct wh_tcp_opening opening = {
+	const struct wh_opening opening = {
 		.version = WH_TCP_VERSION, .node = RAW_ME, .incarnation = RAW_INCARNATION, .to = 1000};
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
+	unsigned char frame[WH_HEAD_BYTES + WH_BODY_MAX];
 	int s = raw_call(raw);
 
-	raw_send(s, frame, wh_tcp_put_opening(frame, &opening));
+	raw_send(s, frame, wh_message_put_opening(frame, &opening));
 	RAW_UNTIL(raw, holds_one(raw));
 	raw_send(s, "what follows", 12);
 	return s;
@@ -562,26 +562,26 @@ START_TEST(a_stream_before_its_opener_is_met)
 {
 	struct raw *raw = raw_make();
 	struct wh_tcp *t = wh_tcp_of(raw->node);
-	struct wh_tcp_hello hello = raw_hello(raw);
-	unsigned char frame[WH_TCP_HEAD_BYTES], body[WH_TCP_BODY_MAX];
+	struct wh_hello hello = raw_hello(raw);
+	unsigned char frame[WH_HEAD_BYTES], body[WH_BODY_MAX];
 	struct epoll_event event;
 	int s = raw_call(raw), early;
 
 	raw_say_hello(s, &hello);
-	raw_expect(raw, s, WH_TCP_HELLO, body);
+	raw_expect(raw, s, WH_MESSAGE_HELLO, body);
 	early = open_early(raw);
-	RAW_UNTIL(raw, epoll_wait(t->epoll, &event, 1, 0) == 0); /* now and then the clock ticks */
-	if (_i == 1) {                                           /* nor does its end wake the node */
+	RAW_UNTIL(raw, epoll_wait(t->poll.epoll, &event, 1, 0) == 0); /* now and then the clock ticks */
+	if (_i == 1) {                                                /* nor does its end wake the node */
 		ck_assert_int_eq(shutdown(early, SHUT_WR), 0);
-		RAW_UNTIL(raw, epoll_wait(t->epoll, &event, 1, 0) == 0);
+		RAW_UNTIL(raw, epoll_wait(t->poll.epoll, &event, 1, 0) == 0);
 	}
 	ck_assert_msg(holds_one(raw), "it slept only when the stream had been given up");
 	while (!wh_event_queue_is_full(
-		&t->event_queue)) /* there is no room for its event: it is not forgotten for that */
-		wh_event_queue_event(&t->event_queue, WH_EVENT_CONTROL, RAW_ME, RAW_INCARNATION, "x", 1);
+		&t->session->event_queue)) /* there is no room for its event: it is not forgotten for that */
+		wh_event_queue_event(&t->session->event_queue, WH_EVENT_CONTROL, RAW_ME, RAW_INCARNATION, "x", 1);
 	raw->node->ops->service(raw->node);
 	ck_assert(holds_one(raw));
-	raw_send(s, frame, wh_tcp_put_plain(frame, WH_TCP_TAKEN, 0));
+	raw_send(s, frame, wh_message_put_plain(frame, WH_MESSAGE_TAKEN, 0));
 	RAW_UNTIL(raw, raw->streams == 1);
 	ck_assert_uint_eq(raw->met, 1);
 	close(early);
@@ -641,13 +641,13 @@ START_TEST(names_are_looked_up_again)
 
 	ck_assert_int_eq(wh_tcp_create(&config, NULL, &raw.node, &err), WHORL_OK);
 	t = wh_tcp_of(raw.node);
-	right = t->peers[1].address;
+	right = t->wire->hosts[1].address;
 	ck_assert(right.is_name);
 	if (_i == 0)
-		t->peers[1].address.bytes = 0;
+		t->wire->hosts[1].address.bytes = 0;
 	else
-		t->peers[1].address.at = (struct sockaddr_storage){.ss_family = right.at.ss_family};
-	RAW_UNTIL(&raw, t->peers[1].address.bytes > 0 && wh_tcp_address_same(&t->peers[1].address, &right));
+		t->wire->hosts[1].address.at = (struct sockaddr_storage){.ss_family = right.at.ss_family};
+	RAW_UNTIL(&raw, t->wire->hosts[1].address.bytes > 0 && wh_tcp_address_same(&t->wire->hosts[1].address, &right));
 	raw.node->ops->destroy(raw.node, false);
 }
 END_TEST

@@ -1,7 +1,4 @@
 /* test_redial.c - when the others are called, and for how long they are searched for. */
-#include <poll.h>
-#include <unistd.h>
-
 #include "tests/unit/fake.h"
 #include "transport/session/redial.h"
 
@@ -11,8 +8,17 @@
 struct lab {
 	struct fake_env fake;
 	struct wh_redial redial;
+	uint64_t alarm_ns;              /* the earliest that has been asked for; 0: none */
 	struct wh_redial_peer calls[3]; /* of the peers; a fourth node is this one */
 };
+
+static void note_alarm(void *ctx, uint64_t in_ns)
+{
+	struct lab *lab = ctx;
+
+	if (lab->alarm_ns == 0 || lab->fake.now_ns + in_ns < lab->alarm_ns)
+		lab->alarm_ns = lab->fake.now_ns + in_ns;
+}
 
 static void open_lab(struct lab *lab)
 {
@@ -21,9 +27,8 @@ static void open_lab(struct lab *lab)
 	*lab = (struct lab){0};
 	fake_env_init(&lab->fake);
 	config.env = &lab->fake.env;
-	wh_redial_init(&lab->redial, &config);
-	ck_assert(wh_redial_open(&lab->redial));
-	wh_redial_begin(&lab->redial, SELDOM_NS);
+	wh_redial_init(&lab->redial, &config, note_alarm, lab);
+	wh_redial_begin(&lab->redial);
 }
 
 static void search_after(struct lab *lab, uint64_t ns)
@@ -50,7 +55,6 @@ START_TEST(a_node_that_does_not_answer_is_called_later_each_time)
 	wh_redial_met(&lab.redial, &lab.calls[0]);
 	wh_redial_soon(&lab.redial, &lab.calls[0]);
 	ck_assert_uint_lt(lab.calls[0].at_ns - lab.fake.now_ns, SELDOM_NS / 100); /* it begins anew */
-	close(lab.redial.timer);
 }
 END_TEST
 
@@ -82,7 +86,6 @@ START_TEST(the_search_ends_when_all_are_sought)
 	wh_redial_sought(&lab.redial, &lab.calls[2]);
 	search_after(&lab, WH_NS_PER_MS);
 	ck_assert(!lab.redial.searching);
-	close(lab.redial.timer);
 }
 END_TEST
 
@@ -100,7 +103,6 @@ START_TEST(the_search_ends_with_the_patience)
 	}
 	search_after(&lab, WH_NS_PER_S / 4);
 	ck_assert(!lab.redial.searching);
-	close(lab.redial.timer);
 }
 END_TEST
 
@@ -113,27 +115,6 @@ START_TEST(a_node_that_was_away_searches_anew)
 	search_after(&lab, 1);
 	search_after(&lab, 10 * PATIENCE_NS); /* the answers may all be waiting to be read */
 	ck_assert(lab.redial.searching);
-	close(lab.redial.timer);
-}
-END_TEST
-
-START_TEST(the_timer_runs_out_at_the_earliest_time)
-{
-	struct lab lab;
-	uint64_t times;
-
-	open_lab(&lab);
-	(void)wh_redial_tick(&lab.redial); /* that of the beginning */
-	wh_redial_timer(&lab.redial, 5 * WH_NS_PER_S);
-	wh_redial_timer(&lab.redial, 9 * WH_NS_PER_S);
-	ck_assert_uint_eq(lab.redial.timer_ns, lab.fake.now_ns + 5 * WH_NS_PER_S);
-	wh_redial_timer(&lab.redial, 0); /* runs out at once, and not never */
-	ck_assert_uint_eq(lab.redial.timer_ns, lab.fake.now_ns);
-	ck_assert_int_eq(poll(&(struct pollfd){.fd = lab.redial.timer, .events = POLLIN}, 1, 5000), 1);
-	ck_assert_uint_eq(wh_redial_tick(&lab.redial), lab.fake.now_ns);
-	ck_assert_uint_eq(lab.redial.timer_ns, 0);
-	ck_assert_int_lt(read(lab.redial.timer, &times, sizeof(times)), 0);
-	close(lab.redial.timer);
 }
 END_TEST
 
@@ -147,7 +128,6 @@ static Suite *suite(void)
 	tcase_add_test(cases, the_search_ends_when_all_are_sought);
 	tcase_add_test(cases, the_search_ends_with_the_patience);
 	tcase_add_test(cases, a_node_that_was_away_searches_anew);
-	tcase_add_test(cases, the_timer_runs_out_at_the_earliest_time);
 	suite_add_tcase(all, cases);
 	return all;
 }

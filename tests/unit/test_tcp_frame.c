@@ -4,36 +4,36 @@
 #include "tests/harness.h"
 #include "transport/tcp/frame.h"
 
-static unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
+static unsigned char frame[WH_HEAD_BYTES + WH_BODY_MAX];
 
 /* The head of what was put, which is as long as it says. */
-static struct wh_tcp_head head_of(size_t bytes)
+static struct wh_message_head head_of(size_t bytes)
 {
-	struct wh_tcp_head head;
+	struct wh_message_head head;
 
 	ck_assert(wh_tcp_head_take(&head, frame));
-	ck_assert_uint_eq(bytes, WH_TCP_HEAD_BYTES + head.bytes);
+	ck_assert_uint_eq(bytes, WH_HEAD_BYTES + head.bytes);
 	return head;
 }
 
 static const unsigned char *body(void)
 {
-	return frame + WH_TCP_HEAD_BYTES;
+	return frame + WH_HEAD_BYTES;
 }
 
 /* The bytes on the wire are what docs/wire.md says, on whatever host. */
 START_TEST(numbers_are_little_endian)
 {
 	static const unsigned char expected[] = {6, 1, 2, 1, 4, 3, 0, 0, 0x84, 0x41, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1};
-	const struct wh_tcp_head head = {.kind = WH_TCP_PUSH,
-					 .flags = WH_TCP_LOUD,
-					 .ranges = 0x0102,
-					 .words = 0x0304,
-					 .bytes = 0x4184,
-					 .number = UINT64_C(0x0102030405060708)};
+	const struct wh_message_head head = {.kind = WH_MESSAGE_PUSH,
+					     .flags = WH_TCP_LOUD,
+					     .ranges = 0x0102,
+					     .words = 0x0304,
+					     .bytes = 0x4184,
+					     .number = UINT64_C(0x0102030405060708)};
 	unsigned char bytes[WH_TCP_WORD_BYTES];
 
-	wh_tcp_head_put(frame, &head);
+	wh_message_head_put(frame, &head);
 	ck_assert_mem_eq(frame, expected, sizeof(expected));
 	wh_tcp_word_put(bytes, &(struct wh_tcp_word){0x10, 0x0203});
 	ck_assert_mem_eq(bytes, "\x10\0\0\0\0\0\0\0\x03\x02\0\0\0\0\0", sizeof(bytes));
@@ -44,35 +44,35 @@ END_TEST
 
 START_TEST(what_is_put_is_taken)
 {
-	struct wh_tcp_hello hello = {WH_TCP_VERSION, 3, 7, UINT64_MAX - 1, 12, "a group"}, hello_again;
-	struct wh_tcp_opening opening = {WH_TCP_VERSION, 3, 4, 5, UINT64_MAX}, opening_again;
-	struct wh_tcp_offer offer = {UINT64_C(1) << 63, 9, 5, 4, 1 << 20}, offer_again;
-	struct wh_tcp_refused refused = {77, "be\tca\x80use\xff"}, refused_again;
-	struct wh_tcp_head head;
+	struct wh_hello hello = {WH_TCP_VERSION, 3, 7, UINT64_MAX - 1, 12, "a group"}, hello_again;
+	struct wh_opening opening = {WH_TCP_VERSION, 3, 4, 5, UINT64_MAX}, opening_again;
+	struct wh_offer offer = {UINT64_C(1) << 63, 9, 5, 4, 1 << 20}, offer_again;
+	struct wh_refused refused = {77, "be\tca\x80use\xff"}, refused_again;
+	struct wh_message_head head;
 	uint32_t version;
 
-	head = head_of(wh_tcp_put_hello(frame, &hello));
-	ck_assert(wh_tcp_take_hello(&hello_again, &head, body()));
+	head = head_of(wh_message_put_hello(frame, &hello, 0));
+	ck_assert(wh_message_take_hello(&hello_again, WH_TCP_VERSION, &head, body()));
 	ck_assert(hello_again.node == 3 && hello_again.nodes == 7 && hello_again.incarnation == UINT64_MAX - 1 &&
 		  hello_again.call == 12);
 	ck_assert_str_eq(hello_again.group, "a group");
-	head = head_of(wh_tcp_put_opening(frame, &opening));
-	ck_assert(wh_tcp_take_opening(&opening_again, &head, body()));
+	head = head_of(wh_message_put_opening(frame, &opening));
+	ck_assert(wh_message_take_opening(&opening_again, WH_TCP_VERSION, &head, body()));
 	ck_assert_mem_eq(&opening, &opening_again, sizeof(opening));
-	head = head_of(wh_tcp_put_offer(frame, &offer));
-	ck_assert(wh_tcp_take_offer(&offer_again, &head, body()));
+	head = head_of(wh_message_put_offer(frame, &offer, 0));
+	ck_assert(wh_message_take_offer(&offer_again, &head, body()));
 	ck_assert_mem_eq(&offer, &offer_again, sizeof(offer));
-	head = head_of(wh_tcp_put_refused(frame, &refused));
-	ck_assert(wh_tcp_take_refused(&refused_again, &head, body()));
+	head = head_of(wh_message_put_refused(frame, WH_TCP_VERSION, &refused));
+	ck_assert(wh_message_take_refused(&refused_again, &head, body()));
 	ck_assert_uint_eq(refused_again.incarnation, 77);
 	ck_assert_str_eq(refused_again.reason, "be?ca?use?"); /* it goes into a log */
-	head = head_of(wh_tcp_put_control(frame, "message", 7));
-	ck_assert_int_eq((int)head.kind, WH_TCP_CONTROL);
+	head = head_of(wh_message_put_control(frame, "message", 7));
+	ck_assert_int_eq((int)head.kind, WH_MESSAGE_CONTROL);
 	ck_assert_mem_eq(body(), "message", 7);
-	head = head_of(wh_tcp_put_question(frame, "question", 8));
-	ck_assert(wh_tcp_take_question(&version, &head, body()));
+	head = head_of(wh_message_put_query(frame, WH_TCP_VERSION, "question", 8));
+	ck_assert(wh_message_take_query(&version, body()));
 	ck_assert_uint_eq(version, WH_TCP_VERSION);
-	ck_assert_mem_eq(body() + WH_TCP_FIRST_BYTES, "question", 8);
+	ck_assert_mem_eq(body() + WH_FIRST_BYTES, "question", 8);
 }
 END_TEST
 
@@ -81,13 +81,13 @@ START_TEST(bodies_have_the_size_of_their_kind)
 {
 	for (int kind = 0; kind < 256; kind++)
 		for (uint32_t bytes = 0; bytes < 70000; bytes += bytes < 600 ? 1 : 997) {
-			struct wh_tcp_head head = {.kind = (enum wh_tcp_kind)kind, .bytes = bytes}, again;
+			struct wh_message_head head = {.kind = (enum wh_tcp_kind)kind, .bytes = bytes}, again;
 
-			wh_tcp_head_put(frame, &head);
+			wh_message_head_put(frame, &head);
 			if (!wh_tcp_head_take(&again, frame))
 				continue;
-			ck_assert(kind >= WH_TCP_HELLO && kind < WH_TCP_KINDS);
-			ck_assert(kind == WH_TCP_PUSH || kind == WH_TCP_ANSWER || bytes <= WH_TCP_BODY_MAX);
+			ck_assert(kind >= WH_MESSAGE_HELLO && kind < WH_TCP_KINDS);
+			ck_assert(kind == WH_MESSAGE_PUSH || kind == WH_MESSAGE_ANSWER || bytes <= WH_BODY_MAX);
 		}
 }
 END_TEST
@@ -98,8 +98,8 @@ static struct wh_tcp_word words[WH_TCP_WORDS_MAX];
 /* The table of a push of one range and one word, and `more` bytes behind it. */
 static bool takes(struct wh_tcp_span span, struct wh_tcp_word word, uint32_t more)
 {
-	const struct wh_tcp_head head = {
-		.kind = WH_TCP_PUSH, .ranges = 1, .words = 1, .bytes = (uint32_t)wh_tcp_table_bytes(1, 1) + more};
+	const struct wh_message_head head = {
+		.kind = WH_MESSAGE_PUSH, .ranges = 1, .words = 1, .bytes = (uint32_t)wh_tcp_table_bytes(1, 1) + more};
 
 	wh_tcp_span_put(frame, &span);
 	wh_tcp_word_put(frame + WH_TCP_RANGE_BYTES, &word);
@@ -126,36 +126,36 @@ END_TEST
 
 START_TEST(other_versions_show_which_node_they_are)
 {
-	struct wh_tcp_hello hello = {WH_TCP_VERSION + 1, 3, 7, 5, 1, "g"}, again;
-	struct wh_tcp_head head;
+	struct wh_hello hello = {WH_TCP_VERSION + 1, 3, 7, 5, 1, "g"}, again;
+	struct wh_message_head head;
 
-	(void)wh_tcp_put_hello(frame, &hello);
-	frame[8] = WH_TCP_FIRST_BYTES + 16; /* its hello ends where all versions agree */
+	(void)wh_message_put_hello(frame, &hello, 0);
+	frame[8] = WH_FIRST_BYTES + 16; /* its hello ends where all versions agree */
 	ck_assert(wh_tcp_head_take(&head, frame));
-	ck_assert(wh_tcp_take_hello(&again, &head, body()));
+	ck_assert(wh_message_take_hello(&again, WH_TCP_VERSION, &head, body()));
 	ck_assert(again.version == WH_TCP_VERSION + 1 && again.node == 3 && again.nodes == 7 && again.incarnation == 5);
 	hello.version = WH_TCP_VERSION;
-	(void)wh_tcp_put_hello(frame, &hello);
+	(void)wh_message_put_hello(frame, &hello, 0);
 	frame[8]--; /* mine does not */
 	ck_assert(wh_tcp_head_take(&head, frame));
-	ck_assert(!wh_tcp_take_hello(&again, &head, body()));
-	(void)wh_tcp_put_hello(frame, &hello);
-	frame[WH_TCP_HEAD_BYTES] ^= 1; /* it is no hello of whorl */
+	ck_assert(!wh_message_take_hello(&again, WH_TCP_VERSION, &head, body()));
+	(void)wh_message_put_hello(frame, &hello, 0);
+	frame[WH_HEAD_BYTES] ^= 1; /* it is no hello of whorl */
 	ck_assert(wh_tcp_head_take(&head, frame));
-	ck_assert(!wh_tcp_take_hello(&again, &head, body()));
+	ck_assert(!wh_message_take_hello(&again, WH_TCP_VERSION, &head, body()));
 }
 END_TEST
 
 START_TEST(texts_from_outside_end_and_are_tame)
 {
-	struct wh_tcp_hello hello = {WH_TCP_VERSION, 1, 2, 3, 4, ""}, again;
-	struct wh_tcp_head head;
+	struct wh_hello hello = {WH_TCP_VERSION, 1, 2, 3, 4, ""}, again;
+	struct wh_message_head head;
 
 	memset(hello.group, 'g', sizeof(hello.group));
 	hello.group[5] = '\033';
-	head = head_of(wh_tcp_put_hello(frame, &hello));
-	ck_assert(wh_tcp_take_hello(&again, &head, body()));
-	ck_assert_uint_eq(strlen(again.group), WH_TCP_GROUP_BYTES - 1);
+	head = head_of(wh_message_put_hello(frame, &hello, 0));
+	ck_assert(wh_message_take_hello(&again, WH_TCP_VERSION, &head, body()));
+	ck_assert_uint_eq(strlen(again.group), WH_MESSAGE_GROUP_BYTES - 1);
 	ck_assert_int_eq(again.group[5], '?');
 }
 END_TEST

@@ -156,9 +156,9 @@ static void lab_make(void)
 	t->peers[0].state = WH_VERBS_SELF;
 	t->peers[1] = (struct wh_verbs_peer){.node = 1, .state = WH_VERBS_ABSENT};
 	wh_event_queue_init(&t->event_queue, &config, "verbs", t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
-	wh_redial_init(&t->redial, &config);
-	ck_assert(wh_redial_open(&t->redial));
-	wh_redial_begin(&t->redial, WH_NS_PER_S);
+	wh_dial_init(&t->redial, &config);
+	ck_assert(wh_dial_open(&t->redial));
+	wh_dial_begin(&t->redial, WH_NS_PER_S);
 	lab->hello = wh_verbs_my_hello(t);
 	lab->hello.node = 1;
 	lab->hello.incarnation = 7;

@@ -23,8 +23,8 @@ static struct wh_verbs *node_make(void)
 
 	t->env = config.env;
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
-	wh_redial_init(&t->redial, &config);
-	ck_assert(wh_redial_open(&t->redial));
+	wh_dial_init(&t->redial, &config);
+	ck_assert(wh_dial_open(&t->redial));
 	wh_event_queue_init(&t->event_queue, &config, "verbs", t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
 		t->strangers[i].socket = -1;

@@ -2,60 +2,21 @@
 #include "transport/session/redial.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #define SOON_NS (2 * WH_NS_PER_MS) /* then twice as long, and so on until that is seldom */
-#define TOGETHER_NS WH_NS_PER_MS   /* calls that are due so soon wait for no timer of their own */
+#define SELDOM_NS WH_NS_PER_S      /* a node that is not there is called so often, in case it cannot call me */
+#define TOGETHER_NS WH_NS_PER_MS   /* calls that are due so soon wait for no alarm of their own */
 #define LATE_NS (WH_NS_PER_S / 2)  /* a search that has not looked for so long begins anew */
 #define CONNECTS_AT_ONCE 16        /* of those that were not there before: on one host each takes about a microsecond */
 
-void wh_redial_init(struct wh_redial *redial, const struct wh_transport_config *config)
+void wh_redial_init(struct wh_redial *redial, const struct wh_transport_config *config,
+		    void (*alarm)(void *ctx, uint64_t in_ns), void *ctx)
 {
-	*redial = (struct wh_redial){
-		.env = config->env, .patience_ns = config->patience_ns, .timer = -1, .unsought = config->nodes - 1};
-}
-
-bool wh_redial_open(struct wh_redial *redial)
-{
-	redial->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	return redial->timer >= 0;
-}
-
-void wh_redial_timer(struct wh_redial *redial, uint64_t in_ns)
-{
-	/* a timer of no time at all would not run */
-	struct itimerspec when = {.it_value.tv_sec = (time_t)(in_ns / WH_NS_PER_S),
-				  .it_value.tv_nsec = (long)(in_ns % WH_NS_PER_S) + (in_ns == 0)};
-	uint64_t at = wh_env_now(redial->env) + in_ns;
-
-	if ((redial->timer_ns == 0 || at < redial->timer_ns) && timerfd_settime(redial->timer, 0, &when, NULL) == 0)
-		redial->timer_ns = at;
-}
-
-uint64_t wh_redial_tick(struct wh_redial *redial)
-{
-	uint64_t times;
-
-	redial->timer_ns = 0;
-	(void)!read(redial->timer, &times, sizeof(times));
-	return wh_env_now(redial->env);
-}
-
-int wh_redial_wait(struct wh_redial *redial, int epoll, struct epoll_event *events, int room, uint64_t timeout_ns)
-{
-	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / WH_NS_PER_S),
-				   .tv_nsec = (long)(timeout_ns % WH_NS_PER_S)};
-	int n;
-
-	if (!redial->no_pwait2) {
-		n = epoll_pwait2(epoll, events, room, &timeout, NULL);
-		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
-			return n;
-		redial->no_pwait2 = true; /* before Linux 5.11, or a filter that does not know it */
-	}
-	return epoll_wait(epoll, events, room, (int)((timeout_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS));
+	*redial = (struct wh_redial){.env = config->env,
+				     .alarm = alarm,
+				     .ctx = ctx,
+				     .patience_ns = config->patience_ns,
+				     .unsought = config->nodes - 1};
 }
 
 /* ---- calling ------------------------------------------------------------------------------------------------------ */
@@ -64,20 +25,20 @@ static void connect_in(struct wh_redial *redial, struct wh_redial_peer *peer, ui
 {
 	peer->in_ns = in_ns;
 	peer->at_ns = wh_env_now(redial->env) + in_ns;
-	wh_redial_timer(redial, in_ns);
+	redial->alarm(redial->ctx, in_ns);
 }
 
 void wh_redial_soon(struct wh_redial *redial, struct wh_redial_peer *peer)
 {
 	uint64_t in_ns = peer->in_ns == 0 ? SOON_NS : 2 * peer->in_ns;
 
-	connect_in(redial, peer, in_ns < redial->seldom_ns ? in_ns : redial->seldom_ns);
+	connect_in(redial, peer, in_ns < SELDOM_NS ? in_ns : SELDOM_NS);
 }
 
 void wh_redial_seldom(struct wh_redial *redial, struct wh_redial_peer *peer)
 {
 	wh_redial_sought(redial, peer);
-	connect_in(redial, peer, redial->seldom_ns);
+	connect_in(redial, peer, SELDOM_NS);
 	peer->in_ns = 0;
 }
 
@@ -106,18 +67,17 @@ void wh_redial_tried(struct wh_redial *redial, uint64_t now, uint64_t next_ns)
 	uint64_t soon = now + SOON_NS;
 
 	if (next_ns != UINT64_MAX)
-		wh_redial_timer(redial, (next_ns > soon ? next_ns : soon) - now);
+		redial->alarm(redial->ctx, (next_ns > soon ? next_ns : soon) - now);
 	if (redial->search_until_ns == 0)
 		redial->search_until_ns = now + redial->patience_ns;
 }
 
 /* ---- searching ---------------------------------------------------------------------------------------------------- */
 
-void wh_redial_begin(struct wh_redial *redial, uint64_t seldom_ns)
+void wh_redial_begin(struct wh_redial *redial)
 {
-	redial->seldom_ns = seldom_ns;
 	redial->searching = true;
-	wh_redial_timer(redial, 1);
+	redial->alarm(redial->ctx, 1);
 }
 
 void wh_redial_search(struct wh_redial *redial)

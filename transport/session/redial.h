@@ -1,5 +1,4 @@
-/* redial.h - when a node calls the others of its group, how long it searches for them, its one timer, and its sleep: what shm, tcp
- * and verbs do alike.
+/* redial.h - when a node calls the others of its group, and how long it searches for them.
  *
  * A newcomer calls all others once. A node that is not there is called again: soon, and later each time, if it may just be
  * starting or ending; seldom if there is no node in its place. Loop thread only.
@@ -7,21 +6,17 @@
 #ifndef WH_TRANSPORT_SESSION_REDIAL_H
 #define WH_TRANSPORT_SESSION_REDIAL_H
 
-#include <sys/epoll.h>
-
 #include "transport/transport.h"
 
 struct wh_redial {
-	const struct wh_env *env; /* [const] */
-	uint64_t patience_ns;     /* [const] of the configuration */
-	uint64_t seldom_ns;       /* [const from wh_redial_begin on] what is seldom */
-	int timer;
-	uint64_t timer_ns; /* when it runs out, 0: it does not run */
-	uint32_t unsought; /* peers that are not sought yet */
+	const struct wh_env *env;                 /* [const] */
+	void (*alarm)(void *ctx, uint64_t in_ns); /* [const] connecting goes on then */
+	void *ctx;                                /* [const] */
+	uint64_t patience_ns;                     /* [const] of the configuration */
+	uint32_t unsought;                        /* peers that are not sought yet */
 	bool searching;
 	uint64_t search_until_ns; /* no answer is waited for after it; 0: no node has been called yet */
 	uint64_t searched_ns;     /* when wh_redial_search looked */
-	bool no_pwait2;           /* this kernel has none */
 };
 
 /* Of a peer. */
@@ -31,18 +26,8 @@ struct wh_redial_peer {
 	uint64_t in_ns; /* how long that was put off the last time; 0: not at all */
 };
 
-/* Still without its timer. */
-void wh_redial_init(struct wh_redial *redial, const struct wh_transport_config *config);
-/* False: there is no timer, errno says why. The transport watches it, and closes it. */
-bool wh_redial_open(struct wh_redial *redial);
-
-/* The timer runs out then, unless it does so earlier. */
-void wh_redial_timer(struct wh_redial *redial, uint64_t in_ns);
-/* It has run out. Returns the time. */
-uint64_t wh_redial_tick(struct wh_redial *redial);
-
-/* epoll_wait with a time-out in nanoseconds. */
-int wh_redial_wait(struct wh_redial *redial, int epoll, struct epoll_event *events, int room, uint64_t timeout_ns);
+void wh_redial_init(struct wh_redial *redial, const struct wh_transport_config *config,
+		    void (*alarm)(void *ctx, uint64_t in_ns), void *ctx);
 
 void wh_redial_soon(struct wh_redial *redial, struct wh_redial_peer *peer);
 void wh_redial_seldom(struct wh_redial *redial, struct wh_redial_peer *peer);
@@ -56,7 +41,7 @@ bool wh_redial_is_due(const struct wh_redial_peer *peer, uint64_t now, uint32_t 
 void wh_redial_tried(struct wh_redial *redial, uint64_t now, uint64_t next_ns);
 
 /* The search begins. */
-void wh_redial_begin(struct wh_redial *redial, uint64_t seldom_ns);
+void wh_redial_begin(struct wh_redial *redial);
 /* After each look at what has come: does it go on? A call that was hung up is made once more before it counts: two may have
  * crossed, or the node that was there has gone and another has come. */
 void wh_redial_search(struct wh_redial *redial);

@@ -121,7 +121,7 @@ static bool send_offer(struct wh_image *base, uint32_t rank)
 
 	if (wh_shm_send(peer->socket, &offer, sizeof(offer), &image->own.fd, 1) == 0)
 		return true;
-	wh_redial_timer(&t->redial, SEND_AGAIN_NS);
+	wh_dial_timer(&t->redial, SEND_AGAIN_NS);
 	return false;
 }
 
@@ -133,7 +133,7 @@ static bool send_mapped(struct wh_image *base, uint32_t rank)
 
 	if (wh_shm_send(image->rows[rank].peer->socket, &mapped, sizeof(mapped), NULL, 0) == 0)
 		return true;
-	wh_redial_timer(&t->redial, SEND_AGAIN_NS);
+	wh_dial_timer(&t->redial, SEND_AGAIN_NS);
 	return false;
 }
 

@@ -84,7 +84,7 @@ static void make_spare(void *argument)
 void wh_shm_spare_later(struct wh_shm *t)
 {
 	t->spare_due_ns = wh_env_now(t->env) + SPARE_AFTER_NS;
-	wh_redial_timer(&t->redial, SPARE_AFTER_NS);
+	wh_dial_timer(&t->redial, SPARE_AFTER_NS);
 }
 
 /* Large enough, and not much larger: what a row has too much is memory that is not used. */
@@ -101,7 +101,7 @@ void wh_shm_spare_tick(struct wh_shm *t)
 	if (t->spare_due_ns == 0)
 		return;
 	if (now < t->spare_due_ns) {
-		wh_redial_timer(&t->redial, t->spare_due_ns - now);
+		wh_dial_timer(&t->redial, t->spare_due_ns - now);
 		return;
 	}
 	t->spare_due_ns = 0;

@@ -100,7 +100,7 @@ static bool welcome(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_pa
 void wh_shm_meet(struct wh_shm *t, struct wh_shm_peer *peer)
 {
 	peer->state = WH_SHM_MET;
-	wh_redial_met(&t->redial, &peer->redial);
+	wh_dial_met(&t->redial, &peer->redial);
 	wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_MET, peer->node, peer->incarnation,
 			    "node %" PRIu32 " (pid %d) is here", peer->node, (int)peer->pid);
 }
@@ -120,19 +120,19 @@ static void call(struct wh_shm *t, struct wh_shm_peer *peer, int *unused)
 	s = *unused;
 	if (s < 0 || connect(s, (const struct sockaddr *)&name, name_bytes) != 0) {
 		if (s >= 0 && errno == ECONNREFUSED) {
-			wh_redial_seldom(&t->redial, &peer->redial);
+			wh_dial_seldom(&t->redial, &peer->redial);
 			return;
 		}
 		if (s < 0 || errno != EAGAIN) /* its queue is full */
 			wh_event_queue_complain(&t->event_queue, "cannot call node %" PRIu32 ": %s", peer->node,
 						strerror(errno));
-		wh_redial_soon(&t->redial, &peer->redial);
+		wh_dial_soon(&t->redial, &peer->redial);
 		return;
 	}
 	*unused = -1;
 	if (!wh_shm_who(s, &who) || !wh_shm_watch(t, EPOLL_CTL_ADD, s, WH_SHM_PEER, peer->node)) {
 		close(s);
-		wh_redial_soon(&t->redial, &peer->redial);
+		wh_dial_soon(&t->redial, &peer->redial);
 		return;
 	}
 	peer->socket = s;
@@ -159,14 +159,14 @@ static void connect_absent(struct wh_shm *t, uint64_t now)
 		struct wh_shm_peer *peer = &t->peers[node];
 
 		if (peer->state == WH_SHM_ABSENT && !wh_event_queue_is_full(&t->event_queue) &&
-		    wh_redial_is_due(&peer->redial, now, &again))
+		    wh_dial_is_due(&peer->redial, now, &again))
 			call(t, peer, &unused);
 		if (peer->state == WH_SHM_ABSENT && peer->redial.at_ns < next)
 			next = peer->redial.at_ns;
 	}
 	if (unused >= 0)
 		close(unused);
-	wh_redial_tried(&t->redial, now, next);
+	wh_dial_tried(&t->redial, now, next);
 }
 
 static void hang_up_late(struct wh_shm *t, uint64_t now)
@@ -177,20 +177,20 @@ static void hang_up_late(struct wh_shm *t, uint64_t now)
 		if (stranger->socket >= 0 && stranger->deadline_ns <= now)
 			wh_shm_hang_up(t, &stranger->socket);
 		if (stranger->socket >= 0)
-			wh_redial_timer(&t->redial, stranger->deadline_ns - now);
+			wh_dial_timer(&t->redial, stranger->deadline_ns - now);
 	}
 }
 
 void wh_shm_meet_tick(struct wh_shm *t)
 {
-	uint64_t now = wh_redial_tick(&t->redial);
+	uint64_t now = wh_dial_tick(&t->redial);
 
 	if (t->left)
 		return;
 	if (t->listener_rests)
 		t->listener_rests = !wh_shm_watch(t, EPOLL_CTL_MOD, t->listener, WH_SHM_LISTENER, 0);
 	if (t->listener_rests)
-		wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
+		wh_dial_timer(&t->redial, LISTENER_RESTS_NS);
 	hang_up_late(t, now);
 	connect_absent(t, now);
 }
@@ -249,7 +249,7 @@ void wh_shm_meet_accept(struct wh_shm *t)
 			wh_event_queue_complain(&t->event_queue, "cannot accept a connection: %s", strerror(errno));
 			t->listener_rests =
 				epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->listener, &(struct epoll_event){0}) == 0;
-			wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
+			wh_dial_timer(&t->redial, LISTENER_RESTS_NS);
 			return;
 		}
 		if (!wh_shm_who(s, &who) || who.uid != t->user) {
@@ -265,7 +265,7 @@ void wh_shm_meet_accept(struct wh_shm *t)
 		}
 		t->strangers[i] = (struct wh_shm_stranger){
 			.socket = s, .pid = who.pid, .deadline_ns = wh_env_now(t->env) + WH_SHM_STRANGER_NS};
-		wh_redial_timer(&t->redial, WH_SHM_STRANGER_NS);
+		wh_dial_timer(&t->redial, WH_SHM_STRANGER_NS);
 		wh_shm_meet_stranger(t, i); /* a peer has said its hello already */
 	}
 }
@@ -471,6 +471,6 @@ enum whorl_result wh_shm_meet_open(struct wh_shm *t, struct wh_error *err)
 		return wh_error_system(err, errno, "listen");
 	if (!wh_shm_watch(t, EPOLL_CTL_ADD, t->listener, WH_SHM_LISTENER, 0))
 		return wh_error_system(err, errno, "epoll_ctl");
-	wh_redial_begin(&t->redial, REDIAL_SELDOM_NS);
+	wh_dial_begin(&t->redial, REDIAL_SELDOM_NS);
 	return WHORL_OK;
 }

@@ -47,7 +47,7 @@ void wh_shm_end_connection(struct wh_shm *t, struct wh_shm_peer *peer, enum wh_s
 	peer->incarnation = 0;
 	peer->state = state;
 	if (state == WH_SHM_REJECTED)
-		wh_redial_sought(&t->redial, &peer->redial);
+		wh_dial_sought(&t->redial, &peer->redial);
 	wh_shm_hang_up(t, &peer->socket);
 	if (peer->doorbell >= 0)
 		close(peer->doorbell);
@@ -110,10 +110,10 @@ void wh_shm_lose(struct wh_shm *t, struct wh_shm_peer *peer, const char *how)
 	if (t->left)
 		return; /* peers hang up because I did */
 	if (!met) {     /* called, and not answered */
-		wh_redial_soon(&t->redial, &peer->redial);
+		wh_dial_soon(&t->redial, &peer->redial);
 		return;
 	}
-	wh_redial_seldom(&t->redial, &peer->redial);
+	wh_dial_seldom(&t->redial, &peer->redial);
 	if (left)
 		wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_LEFT, peer->node, incarnation,
 				    "node %" PRIu32 " (pid %d) has left", peer->node, (int)peer->pid);

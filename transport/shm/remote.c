@@ -291,7 +291,7 @@ static bool send_message(struct wh_shm *t, const struct wh_shm_peer *peer, enum 
 			memory != NULL ? 1 : 0) == 0)
 		return true;
 	wh_shm_claim_drop(&message.memory, peer->pid == getpid());
-	wh_redial_timer(&t->redial, SEND_AGAIN_NS);
+	wh_dial_timer(&t->redial, SEND_AGAIN_NS);
 	return false;
 }
 

@@ -64,8 +64,8 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 	uint64_t rings;
 	int n;
 
-	n = wh_redial_wait(&t->redial, t->epoll, events, EPOLL_AT_ONCE,
-			   timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
+	n = wh_dial_wait(&t->redial, t->epoll, events, EPOLL_AT_ONCE,
+			 timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
 	disarm(transport);
 	for (int i = 0; i < n; i++)
 		if (events[i].data.u64 >> 32 == WH_SHM_DOORBELL)
@@ -142,7 +142,7 @@ static size_t service(struct wh_transport *transport)
 	if (t->regions_unsaid)
 		done += wh_shm_remote_advance(t);
 	if (t->redial.searching)
-		wh_redial_search(&t->redial);
+		wh_dial_search(&t->redial);
 	return done;
 }
 
@@ -180,7 +180,7 @@ static enum whorl_result open_descriptors(struct wh_shm *t, struct wh_error *err
 	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->doorbell < 0)
 		return wh_error_system(err, errno, "eventfd");
-	if (!wh_redial_open(&t->redial))
+	if (!wh_dial_open(&t->redial))
 		return wh_error_system(err, errno, "timerfd_create");
 	if (!wh_shm_watch(t, EPOLL_CTL_ADD, t->doorbell, WH_SHM_DOORBELL, 0) ||
 	    !wh_shm_watch(t, EPOLL_CTL_ADD, t->redial.timer, WH_SHM_TIMER, 0))
@@ -223,7 +223,7 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config)
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;
-	wh_redial_init(&t->redial, config);
+	wh_dial_init(&t->redial, config);
 	t->incarnation = config->incarnation;
 	t->user = geteuid();
 	t->huge_pages = (int)config->huge_pages;

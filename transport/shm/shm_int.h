@@ -23,10 +23,10 @@
 #include <sys/un.h>
 
 #include "base/atomics.h"
+#include "transport/session/dial.h"
 #include "transport/session/event_queue.h"
 #include "transport/session/exchange.h"
 #include "transport/session/known_incarnations.h"
-#include "transport/session/redial.h"
 #include "transport/shm/shm.h"
 #include "transport/transport.h"
 
@@ -267,7 +267,7 @@ struct wh_shm_peer {
 	pid_t pid;        /* as the kernel has it */
 	pid_t holder;     /* of its id, when it was looked for last while there was no connection; */
 	uint64_t held_ns; /* and when that was. 0: never, or no process held it */
-	struct wh_redial_peer redial;
+	struct wh_dial_peer redial;
 	struct wh_shm_view view;
 	struct wh_shm_pending pending[WH_SHM_PENDING];
 	struct wh_shm_lane *lane; /* what it has granted me; NULL: nothing so far */
@@ -402,7 +402,7 @@ struct wh_shm {
 	wh_word rings;   /* [loop writes, any thread reads] */
 
 	bool left, forked, listener_rests;
-	struct wh_redial redial;
+	struct wh_dial redial;
 	uint64_t queries; /* questions so far */
 	struct wh_shm_stranger strangers[WH_SHM_STRANGERS];
 	struct wh_shm_image *images; /* in the order in which they were opened */

@@ -1,6 +1,6 @@
 /* in.c - what comes.
  *
- * Heads, tables and messages are read into a buffer. The ranges of a push are then read straight into their places in the
+ * Heads, tables and messages of the session are read into a buffer. The ranges of a push are then read straight into their places in the
  * image, by the same call that reads the beginning of the next frame into the buffer. Words are in the table, and so never
  * are where a reader could see half of one: when all ranges are there they are stored, each with release, in order (T2, T3).
  *
@@ -27,17 +27,18 @@ void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image)
 /* ---- a push ------------------------------------------------------------------------------------------------------- */
 
 /* Its head and its table are in the buffer. False: it is none that this peer could send. */
-static bool begin_push(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
-		       const unsigned char *table)
+static bool begin_push(struct wh_tcp_conn *conn, const struct wh_message_head *head, const unsigned char *table)
 {
-	struct wh_tcp_in *in = &peer->link->in;
-	const struct wh_tcp_row *row;
+	struct wh_tcp_in *in = &conn->link->in;
+	const struct wh_session_row *row;
+	uint32_t rank;
 
 	if (!wh_tcp_table_take(head, table, in->spans, in->words))
 		return false;
-	row = wh_tcp_image_row(t, peer, head->number, &in->image);
-	in->row = row != NULL ? row->base : NULL;
-	in->arrived = row != NULL ? &in->image->arrived[row - in->image->rows] : NULL;
+	in->image = wh_tcp_image_for(conn->wire, conn->base.node, head->number, &rank);
+	row = in->image != NULL ? &in->image->base.rows[rank] : NULL;
+	in->row = row != NULL ? in->image->places[rank] : NULL;
+	in->arrived = row != NULL ? &in->image->arrived[rank] : NULL;
 	for (uint32_t i = 0; row != NULL && i < head->ranges; i++)
 		if (!wh_tcp_row_holds(row, in->spans[i].offset, in->spans[i].bytes))
 			return false;
@@ -105,68 +106,77 @@ static size_t end_push(struct wh_tcp_in *in)
 
 /* ---- frames ------------------------------------------------------------------------------------------------------- */
 
-enum parsed { WANTS_MORE, WENT_ON, HOLDS, BAD_MESSAGE };
+enum parsed { WANTS_MORE, WENT_ON, MESSAGE, HOLDS, BAD_MESSAGE };
 
-/* The next frame of which enough is in the buffer. */
-static enum parsed parse(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *work)
+static bool may_push(const struct wh_tcp_conn *conn)
 {
-	struct wh_tcp_in *in = &peer->link->in;
-	const unsigned char *from = in->bytes + in->at;
-	uint32_t have = in->count - in->at;
-	struct wh_tcp_head head;
+	return conn->wire->pushes && wh_session_peer(conn->wire->session, conn->base.node)->state == WH_PEER_MET;
+}
 
-	if (have < WH_TCP_HEAD_BYTES)
-		return WANTS_MORE;
-	if (!wh_tcp_head_take(&head, from) || head.kind == WH_TCP_ANSWER)
+static enum parsed parse_push(struct wh_tcp_conn *conn, const struct wh_message_head *head, const unsigned char *table,
+			      uint32_t have)
+{
+	struct wh_tcp_in *in = &conn->link->in;
+	size_t bytes = wh_tcp_table_bytes(head->ranges, head->words);
+
+	if (!may_push(conn))
 		return BAD_MESSAGE;
-	if (head.kind == WH_TCP_PUSH) {
-		size_t table = wh_tcp_table_bytes(head.ranges, head.words);
-
-		if (peer->state != WH_TCP_MET)
-			return BAD_MESSAGE;
-		if (have < WH_TCP_HEAD_BYTES + table)
-			return WANTS_MORE;
-		if (!begin_push(t, peer, &head, from + WH_TCP_HEAD_BYTES))
-			return BAD_MESSAGE;
-		in->at += (uint32_t)(WH_TCP_HEAD_BYTES + table);
-		return WENT_ON;
-	}
-	if (have < WH_TCP_HEAD_BYTES + head.bytes)
+	if (have < bytes)
 		return WANTS_MORE;
-	if (wh_event_queue_is_full(&t->event_queue))
-		return HOLDS;
-	in->at += WH_TCP_HEAD_BYTES + head.bytes;
-	wh_tcp_on_message(t, peer, &head, from + WH_TCP_HEAD_BYTES);
-	*work += head.kind != WH_TCP_PING;
+	if (!begin_push(conn, head, table))
+		return BAD_MESSAGE;
+	in->at += (uint32_t)(WH_HEAD_BYTES + bytes);
 	return WENT_ON;
 }
 
-/* All that is in the buffer. False: no more is to be read now. */
-static bool digest(struct wh_tcp *t, struct wh_tcp_peer *peer, size_t *work)
+/* The next frame of which enough is in the buffer. `m` is NULL where there is no room for a message. */
+static enum parsed parse(struct wh_tcp_conn *conn, struct wh_message *m)
 {
+	struct wh_tcp_in *in = &conn->link->in;
+	const unsigned char *from = in->bytes + in->at;
+	uint32_t have = in->count - in->at;
+	struct wh_message_head head;
+
+	if (have < WH_HEAD_BYTES)
+		return WANTS_MORE;
+	if (!wh_tcp_head_take(&head, from) || head.kind == WH_MESSAGE_ANSWER)
+		return m == NULL ? HOLDS : BAD_MESSAGE;
+	if (head.kind == WH_MESSAGE_PUSH) {
+		enum parsed parsed = parse_push(conn, &head, from + WH_HEAD_BYTES, have - WH_HEAD_BYTES);
+
+		return parsed == BAD_MESSAGE && m == NULL ? HOLDS : parsed;
+	}
+	if (have < WH_HEAD_BYTES + head.bytes)
+		return WANTS_MORE;
+	if (m == NULL)
+		return HOLDS;
+	in->at += WH_HEAD_BYTES + head.bytes;
+	m->head = head;
+	m->body = from + WH_HEAD_BYTES;
+	return MESSAGE;
+}
+
+/* All that is in the buffer, up to the next message. */
+static enum parsed digest(struct wh_tcp_conn *conn, struct wh_message *m)
+{
+	struct wh_tcp_in *in = &conn->link->in;
 	enum parsed parsed = WENT_ON;
 
-	while (peer->link != NULL && parsed == WENT_ON) {
-		struct wh_tcp_in *in = &peer->link->in;
-
-		in->held = false;
+	in->held = false;
+	while (parsed == WENT_ON) {
 		if (in->pushing) {
 			copy_ranges(in);
 			if (in->left > 0)
-				return true;
-			*work += end_push(in);
+				return WANTS_MORE;
+			conn->wire->work += end_push(in);
 		}
-		parsed = parse(t, peer, work);
-		if (parsed == BAD_MESSAGE && wh_event_queue_is_full(&t->event_queue))
-			parsed = HOLDS;
-		if (parsed == HOLDS) {
-			in->held = true;
-			t->held_count++;
-		}
-		if (parsed == BAD_MESSAGE)
-			wh_tcp_lose(t, peer, "has broken the protocol: what it sends makes no sense");
+		parsed = parse(conn, m);
 	}
-	return peer->link != NULL && parsed == WANTS_MORE;
+	if (parsed == HOLDS) {
+		in->held = true;
+		conn->wire->held_count++;
+	}
+	return parsed;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
@@ -211,56 +221,50 @@ static bool account(struct wh_tcp_in *in, const struct iovec *parts, size_t coun
 	return done == asked;
 }
 
-static bool read_some(struct wh_tcp *t, struct wh_tcp_peer *peer)
+/* WH_TCP_DONE: there may be more. */
+static enum wh_tcp_io read_some(struct wh_tcp_conn *conn)
 {
-	struct wh_tcp_in *in = &peer->link->in;
+	struct wh_tcp_in *in = &conn->link->in;
 	struct iovec parts[PARTS_AT_ONCE + 1];
 	size_t count = places(in, parts), done;
+	enum wh_tcp_io io = wh_tcp_channel_read(&conn->channel, parts, count, &done);
 
-	switch (wh_tcp_channel_read(&peer->link->channel, parts, count, &done)) {
-	case WH_TCP_DONE:
-		return account(in, parts, count, done);
-	case WH_TCP_LATER:
+	return io != WH_TCP_DONE || account(in, parts, count, done) ? io : WH_TCP_LATER;
+}
+
+/* Is more to be read for now? After some reads others have their turn. With TLS what has been taken off the socket, and waits to be
+ * opened, comes first: nothing would tell of it any more. */
+static bool may_read(struct wh_tcp_conn *conn)
+{
+	if (conn->link->in.dry)
 		return false;
-	case WH_TCP_ENDED:
-	case WH_TCP_BROKEN:
-		break;
+	if (conn->base.reads < READS_AT_ONCE) {
+		conn->base.reads++;
+		return true;
 	}
-	if (!wh_event_queue_is_full(&t->event_queue))
-		wh_tcp_lose(t, peer, "has died, or closed its connection");
-	return false;
+	conn->channel.looks = conn->channel.wraps;
+	return conn->channel.wraps;
 }
 
-/* With TLS: what has been taken off the socket, and waits to be opened: nothing would tell of it any more. */
-static size_t look(struct wh_tcp *t, struct wh_tcp_peer *peer)
+enum wh_wire_result wh_tcp_in_receive(struct wh_tcp_conn *conn, struct wh_message *m)
 {
-	bool more = peer->link->channel.wraps;
-	size_t work = 0;
+	struct wh_tcp_in *in = &conn->link->in;
 
-	peer->link->channel.looks = true;
-	while (more) {
-		more = read_some(t, peer);
-		more = peer->link != NULL && digest(t, peer, &work) && more;
+	if (conn->base.reads == 0)
+		in->dry = conn->channel.looks = false;
+	for (;;) {
+		enum parsed parsed = digest(conn, m);
+		enum wh_tcp_io io;
+
+		if (parsed == MESSAGE)
+			return WH_WIRE_DONE;
+		if (parsed == BAD_MESSAGE)
+			return WH_WIRE_BROKEN;
+		if (parsed == HOLDS || !may_read(conn))
+			return WH_WIRE_LATER;
+		io = read_some(conn);
+		in->dry = io == WH_TCP_LATER;
+		if (io == WH_TCP_ENDED || io == WH_TCP_BROKEN)
+			return m == NULL ? WH_WIRE_LATER : WH_WIRE_ENDED;
 	}
-	if (peer->link != NULL)
-		peer->link->channel.looks = false;
-	return work;
-}
-
-size_t wh_tcp_in_take(struct wh_tcp *t, struct wh_tcp_peer *peer)
-{
-	enum wh_tcp_peer_state state = peer->state;
-	bool more = true;
-	size_t work = 0;
-
-	if (!digest(t, peer, &work))
-		return work;
-	for (int n = 0; n < READS_AT_ONCE && more && peer->link != NULL; n++) {
-		more = read_some(t, peer);
-		if (peer->link == NULL || !digest(t, peer, &work))
-			return work + (peer->state != state);
-	}
-	if (more && peer->link != NULL)
-		work += look(t, peer);
-	return work + (peer->state != state);
 }

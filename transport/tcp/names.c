@@ -53,36 +53,38 @@ static void look_up(void *argument)
 	let_go(names);
 }
 
-void wh_tcp_names_ask(struct wh_tcp *t, struct wh_tcp_peer *peer)
+void wh_tcp_names_ask(struct wh_wire *wire, uint32_t node)
 {
-	struct wh_tcp_names *names = t->lookups;
-	uint64_t now = wh_env_now(t->env);
+	struct wh_tcp_wire *w = wh_tcp_wire_of(wire);
+	struct wh_tcp_host *host = &w->hosts[node];
+	struct wh_tcp_names *names = w->lookups;
+	uint64_t now = wh_env_now(w->env);
 
-	if (!peer->address.is_name || wh_load_relaxed(&names->state) != RESTS ||
-	    (peer->looked_up_ns != 0 && now < peer->looked_up_ns + AGAIN_NS))
+	if (!host->address.is_name || wh_load_relaxed(&names->state) != RESTS ||
+	    (host->looked_up_ns != 0 && now < host->looked_up_ns + AGAIN_NS))
 		return;
-	peer->looked_up_ns = now;
-	names->node = peer->node;
-	memcpy(names->name, peer->name, strlen(peer->name) + 1);
+	host->looked_up_ns = now;
+	names->node = node;
+	memcpy(names->name, host->name, strlen(host->name) + 1);
 	wh_store_relaxed(&names->state, WORKS);
 	(void)wh_fetch_add(&names->users, 1);
-	t->env->submit(t->env->ctx, look_up, names);
-	wh_redial_timer(&t->redial, LOOK_NS);
+	w->env->submit(w->env->ctx, look_up, names);
+	wh_poll_alarm(w->poll, LOOK_NS);
 }
 
-void wh_tcp_names_tick(struct wh_tcp *t)
+void wh_tcp_names_tick(struct wh_tcp_wire *w)
 {
-	struct wh_tcp_names *names = t->lookups;
+	struct wh_tcp_names *names = w->lookups;
 	enum state state = (enum state)wh_load_acquire(&names->state);
-	struct wh_tcp_peer *peer = &t->peers[names->node];
+	struct wh_tcp_host *host = &w->hosts[names->node];
 
 	if (state == WORKS)
-		wh_redial_timer(&t->redial, LOOK_NS);
+		wh_poll_alarm(w->poll, LOOK_NS);
 	if (state != HAS_FOUND)
 		return;
 	/* Where I am on loopback alone, all are: nobody else has keys. */
 	if (names->found.bytes > 0 &&
-	    (wh_tcp_address_is_loopback(&names->found) || !wh_tcp_address_is_loopback(&t->peers[t->node].address)))
-		peer->address = names->found;
+	    (wh_tcp_address_is_loopback(&names->found) || !wh_tcp_address_is_loopback(&w->hosts[w->node].address)))
+		host->address = names->found;
 	wh_store_relaxed(&names->state, RESTS);
 }

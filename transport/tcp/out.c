@@ -9,10 +9,9 @@
 
 #include "transport/tcp/tcp_int.h"
 
-bool wh_tcp_out_message(struct wh_tcp_link *link, const unsigned char *frame, size_t bytes, bool reserve)
+bool wh_tcp_out_message(struct wh_tcp_out *out, const unsigned char *frame, size_t bytes, enum wh_wire_room for_whom)
 {
-	struct wh_tcp_out *out = &link->out;
-	size_t room = reserve ? WH_TCP_MESSAGES_BYTES + WH_TCP_RESERVE_BYTES : WH_TCP_MESSAGES_BYTES;
+	size_t room = for_whom == WH_WIRE_OWN ? WH_TCP_MESSAGES_BYTES + WH_TCP_RESERVE_BYTES : WH_TCP_MESSAGES_BYTES;
 
 	if (out->messages_in == 0 && out->messages_at > 0) { /* no write points at them */
 		memmove(out->messages, out->messages + out->messages_at, out->messages_count - out->messages_at);
@@ -36,25 +35,25 @@ bool wh_tcp_out_empty(const struct wh_tcp_out *out)
 static void put_push(struct wh_tcp_out *out, uint32_t ranges, uint32_t words)
 {
 	const struct wh_tcp_queue *q = &out->queue;
-	struct wh_tcp_head head = {.kind = WH_TCP_PUSH, .ranges = (uint16_t)ranges, .words = (uint16_t)words};
-	unsigned char *at = out->table + WH_TCP_HEAD_BYTES;
+	struct wh_message_head head = {.kind = WH_MESSAGE_PUSH, .ranges = (uint16_t)ranges, .words = (uint16_t)words};
+	unsigned char *at = out->table + WH_HEAD_BYTES;
 	struct wh_tcp_image *image = ranges > 0 ? q->ranges[q->range_at].image : q->words[q->word_at].image;
 
-	head.number = image->base.key;
+	head.number = image->base.base.key;
 	head.flags = q->loud ? WH_TCP_LOUD : 0;
 	head.bytes = (uint32_t)wh_tcp_table_bytes(ranges, words);
-	out->parts[out->part_count++] = (struct iovec){out->table, WH_TCP_HEAD_BYTES + head.bytes};
+	out->parts[out->part_count++] = (struct iovec){out->table, WH_HEAD_BYTES + head.bytes};
 	for (uint32_t i = 0; i < ranges; i++) {
 		const struct wh_tcp_span *span = &q->ranges[q->range_at + i].span;
 
 		wh_tcp_span_put(at, span);
 		at += WH_TCP_RANGE_BYTES;
-		out->parts[out->part_count++] = (struct iovec){image->base.own + span->offset, span->bytes};
+		out->parts[out->part_count++] = (struct iovec){image->base.base.own + span->offset, span->bytes};
 		head.bytes += span->bytes;
 	}
 	for (uint32_t i = 0; i < words; i++, at += WH_TCP_WORD_BYTES)
 		wh_tcp_word_put(at, &q->words[q->word_at + i].word);
-	wh_tcp_head_put(out->table, &head);
+	wh_message_head_put(out->table, &head);
 }
 
 /* The next write. False: there is nothing to write. */
@@ -64,7 +63,7 @@ static bool begin(struct wh_tcp_out *out)
 
 	out->part_at = out->part_count = 0;
 	if (out->leaving && out->messages_count == 0 && wh_tcp_queue_empty(&out->queue)) {
-		out->messages_count = (uint32_t)wh_tcp_put_plain(out->messages, WH_TCP_LEAVE, 0);
+		out->messages_count = (uint32_t)wh_message_put_plain(out->messages, WH_MESSAGE_LEAVE, 0);
 		out->leaving = false;
 	}
 	out->messages_in = out->messages_count - out->messages_at;
@@ -113,20 +112,19 @@ static void give_up(struct wh_tcp_out *out)
 	out->dead = true;
 }
 
-void wh_tcp_out_flush(struct wh_tcp *t, struct wh_tcp_link *link)
+void wh_tcp_out_flush(struct wh_tcp_conn *conn)
 {
-	struct wh_tcp_out *out = &link->out;
+	struct wh_tcp_out *out = &conn->link->out;
 	enum wh_tcp_io io = WH_TCP_DONE;
 	size_t done;
 
-	(void)t;
 	if (out->dead) {
 		give_up(out);
 		return;
 	}
-	io = wh_tcp_channel_flush(&link->channel);
+	io = wh_tcp_channel_flush(&conn->channel);
 	while (io == WH_TCP_DONE && (out->part_count > 0 || begin(out))) {
-		io = wh_tcp_channel_write(&link->channel, out->parts + out->part_at, out->part_count - out->part_at,
+		io = wh_tcp_channel_write(&conn->channel, out->parts + out->part_at, out->part_count - out->part_at,
 					  &done);
 		if (io != WH_TCP_DONE)
 			break;
@@ -134,7 +132,7 @@ void wh_tcp_out_flush(struct wh_tcp *t, struct wh_tcp_link *link)
 		if (out->part_at == out->part_count)
 			finish(out);
 	}
-	out->blocked = io == WH_TCP_LATER || wh_tcp_channel_unsent(&link->channel);
+	out->blocked = io == WH_TCP_LATER || wh_tcp_channel_unsent(&conn->channel);
 	if (io == WH_TCP_BROKEN || io == WH_TCP_ENDED)
 		give_up(out);
 }

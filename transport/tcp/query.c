@@ -1,8 +1,7 @@
 /* query.c - a process that is no node asks one a question, and gets one answer.
  *
- * It connects as a node does, and takes one of the places that strangers have, for a second until it has asked, and then until
- * it is answered, goes, or must make room for another: so many visitors, or slow ones, cost a node no more than any other
- * stranger.
+ * It connects as a node does, and takes one of the places that strangers have (transport/session/door.c). This is the program's
+ * side, which waits.
  */
 #include "transport/tcp/tcp_int.h"
 
@@ -14,72 +13,6 @@
 
 #define AGAIN_MS 2 /* at first, then twice as long each time, ... */
 #define AGAIN_MS_MAX 64
-
-/* ---- the node ----------------------------------------------------------------------------------------------------- */
-
-static void refuse(struct wh_tcp *t, struct wh_tcp_stranger *stranger, uint32_t version)
-{
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_REFUSED_BYTES + WH_TCP_REASON_BYTES];
-	struct wh_tcp_refused refused = {.incarnation = t->incarnation};
-	struct iovec part = {.iov_base = frame};
-	size_t done;
-
-	snprintf(refused.reason, sizeof(refused.reason),
-		 "the question is in version %" PRIu32 " of the protocol, node %" PRIu32 " speaks version %d", version,
-		 t->node, WH_TCP_VERSION);
-	part.iov_len = wh_tcp_put_refused(frame, &refused);
-	(void)wh_tcp_channel_write(&stranger->channel, &part, 1, &done);
-	wh_tcp_stranger_drop(t, stranger);
-}
-
-void wh_tcp_on_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head)
-{
-	const unsigned char *body = stranger->bytes + WH_TCP_HEAD_BYTES;
-	struct wh_transport_event *event;
-	uint32_t version;
-
-	if (!wh_tcp_take_question(&version, head, body)) {
-		wh_tcp_stranger_drop(t, stranger);
-		return;
-	}
-	if (version != WH_TCP_VERSION) {
-		refuse(t, stranger, version);
-		return;
-	}
-	stranger->query = ++t->queries; /* no number twice: an answer never gets to another */
-	stranger->since_ns = wh_env_now(t->env);
-	event = wh_event_queue_event(&t->event_queue, WH_EVENT_QUERY, t->node, 0, body + WH_TCP_FIRST_BYTES,
-				     head->bytes - WH_TCP_FIRST_BYTES);
-	event->query = stranger->query;
-}
-
-static struct wh_tcp_stranger *find_query(struct wh_tcp *t, uint64_t query)
-{
-	for (uint32_t i = 0; i < t->stranger_count; i++)
-		if (t->strangers[i].channel.fd >= 0 && t->strangers[i].query == query && query != 0)
-			return &t->strangers[i];
-	return NULL;
-}
-
-void wh_tcp_answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count)
-{
-	struct wh_tcp *t = wh_tcp_of(transport);
-	struct wh_tcp_stranger *stranger = find_query(t, query);
-	unsigned char head[WH_TCP_HEAD_BYTES];
-	struct iovec parts[] = {{head, sizeof(head)}, {(void *)(uintptr_t)bytes, count}};
-	const int buffer = 4 * WH_ANSWER_MAX; /* it, and what the kernel counts as its own */
-	size_t done = 0;
-
-	if (stranger == NULL || count > WH_ANSWER_MAX)
-		return;
-	(void)wh_tcp_put_answer_head(head, count);
-	(void)setsockopt(stranger->channel.fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
-	if (wh_tcp_channel_write(&stranger->channel, parts, 2, &done) == WH_TCP_DONE && done < sizeof(head) + count)
-		wh_event_queue_complain(&t->event_queue, "an answer of %zu bytes did not fit", count);
-	wh_tcp_stranger_drop(t, stranger); /* what has been sent can still be read */
-}
-
-/* ---- the visitor -------------------------------------------------------------------------------------------------- */
 
 struct question {
 	const char *address;
@@ -139,20 +72,20 @@ static bool move(struct wh_tcp_channel *channel, const struct question *q, bool 
 /* WHORL_AGAIN: none has come, but the end. */
 static enum whorl_result on_answer(struct wh_tcp_channel *channel, const struct question *q, struct wh_error *err)
 {
-	unsigned char bytes[WH_TCP_HEAD_BYTES];
-	struct wh_tcp_refused refused;
-	struct wh_tcp_head head;
+	unsigned char bytes[WH_HEAD_BYTES];
+	struct wh_refused refused;
+	struct wh_message_head head;
 
 	if (!move(channel, q, false, bytes, sizeof(bytes)))
 		return WHORL_AGAIN;
-	if (!wh_tcp_head_take(&head, bytes) || (head.kind != WH_TCP_ANSWER && head.kind != WH_TCP_REFUSED))
+	if (!wh_message_head_take(&head, bytes) || (head.kind != WH_MESSAGE_ANSWER && head.kind != WH_MESSAGE_REFUSED))
 		return wh_error_set(err, WHORL_SYSTEM, "the program at %s answers with a bad message", q->address);
 	if (!move(channel, q, false, q->answer, head.bytes))
 		return WHORL_AGAIN;
-	if (head.kind == WH_TCP_REFUSED && wh_tcp_take_refused(&refused, &head, q->answer))
+	if (head.kind == WH_MESSAGE_REFUSED && wh_message_take_refused(&refused, &head, q->answer))
 		return wh_error_set(err, WHORL_REFUSED, "refused by %s: %s", q->address, refused.reason);
 	*q->answer_bytes = head.bytes;
-	return head.kind == WH_TCP_ANSWER ? WHORL_OK : WHORL_AGAIN;
+	return head.kind == WH_MESSAGE_ANSWER ? WHORL_OK : WHORL_AGAIN;
 }
 
 /* No way leads there, as the system says at once or after a while. */
@@ -192,11 +125,12 @@ static enum whorl_result connect_to(struct wh_tcp_channel *channel, struct quest
 /* WHORL_AGAIN: it can be tried once more. */
 static enum whorl_result query_once(struct question *q, struct wh_error *err)
 {
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
+	unsigned char frame[WH_MESSAGE_MAX];
 	struct wh_tcp_channel channel = WH_TCP_NO_CHANNEL;
 	enum whorl_result result = connect_to(&channel, q, err);
 
-	if (result == WHORL_OK && !move(&channel, q, true, frame, wh_tcp_put_question(frame, q->bytes, q->count)))
+	if (result == WHORL_OK &&
+	    !move(&channel, q, true, frame, wh_message_put_query(frame, WH_TCP_VERSION, q->bytes, q->count)))
 		result = WHORL_AGAIN;
 	if (result == WHORL_OK)
 		result = on_answer(&channel, q, err);

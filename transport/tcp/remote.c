@@ -44,18 +44,18 @@ struct wh_tcp_region {
 };
 
 /* NULL: no memory. */
-static struct wh_tcp_remote *remote_of(struct wh_tcp_peer *peer)
+static struct wh_tcp_remote *remote_of(struct wh_tcp *t, uint32_t node)
 {
-	struct wh_tcp_remote *remote = peer->remote;
+	struct wh_tcp_remote *remote = t->remotes[node];
 
 	if (remote != NULL)
 		return remote;
 	remote = calloc(1, sizeof(*remote));
 	if (remote == NULL)
 		return NULL;
-	remote->lane.node = peer->node;
+	remote->lane.node = node;
 	remote->tail = &remote->waiting;
-	peer->remote = remote;
+	t->remotes[node] = remote;
 	return remote;
 }
 
@@ -70,9 +70,16 @@ static struct wh_tcp_region *find_region(const struct wh_tcp *t, uint64_t name)
 
 /* ---- what leaves -------------------------------------------------------------------------------------------------- */
 
-static bool put_out(struct wh_tcp_peer *peer, const unsigned char *bytes, size_t count)
+static bool takes_no_more(const struct wh_peer *peer)
 {
-	return peer->link->out.messages_count < ROOM_LEFT && wh_tcp_out_message(peer->link, bytes, count, false);
+	return peer->state != WH_PEER_MET || wh_tcp_conn_of(peer->conn)->link->out.dead;
+}
+
+static bool put_out(struct wh_tcp_conn *conn, const unsigned char *bytes, size_t count)
+{
+	struct wh_tcp_out *out = &conn->link->out;
+
+	return out->messages_count < ROOM_LEFT && wh_tcp_out_message(out, bytes, count, WH_WIRE_USER);
 }
 
 static void drop_frame(struct wh_tcp_remote *remote)
@@ -87,14 +94,16 @@ static void drop_frame(struct wh_tcp_remote *remote)
 	free(frame);
 }
 
-bool wh_tcp_remote_refill(struct wh_tcp_peer *peer)
+bool wh_tcp_remote_refill(struct wh_tcp_wire *w, uint32_t node)
 {
-	struct wh_tcp_remote *remote = peer->remote;
+	const struct wh_peer *peer = wh_session_peer(w->session, node);
+	struct wh_tcp_remote *remote = wh_tcp_of(w->transport)->remotes[node];
 	bool moved = false;
 
-	if (remote == NULL || peer->link == NULL || peer->link->out.dead)
+	if (remote == NULL || takes_no_more(peer))
 		return false;
-	while (remote->waiting != NULL && put_out(peer, remote->waiting->data, remote->waiting->bytes)) {
+	while (remote->waiting != NULL &&
+	       put_out(wh_tcp_conn_of(peer->conn), remote->waiting->data, remote->waiting->bytes)) {
 		drop_frame(remote);
 		moved = true;
 	}
@@ -102,11 +111,11 @@ bool wh_tcp_remote_refill(struct wh_tcp_peer *peer)
 }
 
 /* Behind what waits. False: no memory. */
-static bool send_frame(struct wh_tcp *t, struct wh_tcp_peer *peer, const unsigned char *bytes, size_t count)
+static bool send_frame(struct wh_tcp *t, const struct wh_peer *peer, const unsigned char *bytes, size_t count)
 {
-	struct wh_tcp_remote *remote = peer->remote;
+	struct wh_tcp_remote *remote = t->remotes[peer->node];
 
-	if (remote->waiting != NULL || !put_out(peer, bytes, count)) {
+	if (remote->waiting != NULL || !put_out(wh_tcp_conn_of(peer->conn), bytes, count)) {
 		struct frame *frame = malloc(sizeof(*frame) + count);
 
 		if (frame == NULL)
@@ -120,16 +129,16 @@ static bool send_frame(struct wh_tcp *t, struct wh_tcp_peer *peer, const unsigne
 		remote->waiting_count++;
 		remote->waiting_answers += frame->answers;
 	}
-	wh_tcp_dirty(t, peer->link);
+	wh_tcp_dirty(wh_tcp_conn_of(peer->conn));
 	return true;
 }
 
 /* ---- immediates --------------------------------------------------------------------------------------------------- */
 
-static bool take_immediate(struct wh_tcp *t, struct wh_tcp_peer *peer, struct wh_remote_event *out)
+static bool take_immediate(struct wh_tcp *t, const struct wh_peer *peer, struct wh_remote_event *out)
 {
-	struct wh_tcp_remote *remote = peer->remote;
-	unsigned char frame[WH_TCP_HEAD_BYTES];
+	struct wh_tcp_remote *remote = t->remotes[peer->node];
+	unsigned char frame[WH_HEAD_BYTES];
 
 	if (remote->taken == remote->came)
 		return false;
@@ -142,7 +151,7 @@ static bool take_immediate(struct wh_tcp *t, struct wh_tcp_peer *peer, struct wh
 	if (peer->node == t->node)
 		remote->credit = remote->taken;
 	else if (remote->taken - remote->told >= CREDIT_AFTER &&
-		 send_frame(t, peer, frame, wh_tcp_put_plain(frame, WH_TCP_CREDIT, remote->taken)))
+		 send_frame(t, peer, frame, wh_message_put_plain(frame, WH_TCP_CREDIT, remote->taken)))
 		remote->told = remote->taken; /* else the next time */
 	return true;
 }
@@ -159,9 +168,10 @@ static bool keep_immediate(struct wh_tcp_remote *remote, uint32_t number)
 /* ---- what peers ask ----------------------------------------------------------------------------------------------- */
 
 /* Carries it out. False: no peer that keeps to the rules asks that. */
-static bool serve(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head, const unsigned char *body)
+static bool serve(struct wh_tcp *t, const struct wh_peer *peer, const struct wh_message_head *head,
+		  const unsigned char *body)
 {
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_REMOTE_BYTES_MAX];
+	unsigned char frame[WH_HEAD_BYTES + WH_REMOTE_BYTES_MAX];
 	uint64_t words[WH_REMOTE_BYTES_MAX / 8], value = 0;
 	const struct wh_tcp_region *region;
 	enum whorl_result result = WHORL_NOT_FOUND; /* it has been closed meanwhile */
@@ -169,7 +179,8 @@ static bool serve(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tc
 	size_t read = 0;
 
 	if (!wh_tcp_take_remote(&op, words, head, body) ||
-	    peer->remote->waiting_answers == WH_REMOTE_OUTSTANDING) /* it has not heard of so many, and asks for more */
+	    t->remotes[peer->node]->waiting_answers ==
+		    WH_REMOTE_OUTSTANDING) /* it has not heard of so many, and asks for more */
 		return false;
 	region = find_region(t, op.region);
 	if (region != NULL && region->granted[peer->node] == peer->incarnation) {
@@ -179,13 +190,14 @@ static bool serve(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tc
 		read = op.kind == WH_REMOTE_READ ? (size_t)op.bytes : 0;
 		result = WHORL_OK;
 	}
-	if (result == WHORL_OK && op.kind == WH_REMOTE_WRITE_IMMEDIATE && !keep_immediate(peer->remote, op.immediate))
+	if (result == WHORL_OK && op.kind == WH_REMOTE_WRITE_IMMEDIATE &&
+	    !keep_immediate(t->remotes[peer->node], op.immediate))
 		return false;
 	return send_frame(t, peer, frame, wh_tcp_put_done(frame, result, value, words, read));
 }
 
 /* What has come of the oldest. */
-static bool on_done(struct wh_tcp_remote *remote, const struct wh_tcp_head *head, const unsigned char *body)
+static bool on_done(struct wh_tcp_remote *remote, const struct wh_message_head *head, const unsigned char *body)
 {
 	const struct wh_remote_posted *posted = wh_remote_oldest(&remote->lane);
 	bool ok = head->flags == WHORL_OK, reads;
@@ -220,33 +232,34 @@ static bool on_withdrawal(struct wh_tcp_remote *remote, uint64_t name)
 	return grant != NULL;
 }
 
-bool wh_tcp_remote_on_message(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
-			      const unsigned char *body)
+bool wh_tcp_remote_on_message(struct wh_transport *transport, uint32_t node, struct wh_message *m)
 {
-	struct wh_tcp_remote *remote = remote_of(peer);
+	struct wh_tcp *t = wh_tcp_of(transport);
+	struct wh_tcp_remote *remote = remote_of(t, node);
+	const struct wh_peer *peer = wh_session_peer(t->session, node);
 
 	if (remote == NULL)
 		return false;
-	switch (head->kind) {
+	switch (m->head.kind) {
 	case WH_TCP_GRANT:
-		return wh_remote_grant_add(&remote->lane, head->number, wh_tcp_take_grant(body), peer->incarnation) !=
-		       NULL;
+		return wh_remote_grant_add(&remote->lane, m->head.number, wh_tcp_take_grant(m->body),
+					   peer->incarnation) != NULL;
 	case WH_TCP_WITHDRAWN:
-		return on_withdrawal(remote, head->number);
+		return on_withdrawal(remote, m->head.number);
 	case WH_TCP_REMOTE:
-		return serve(t, peer, head, body);
+		return serve(t, peer, &m->head, m->body);
 	case WH_TCP_REMOTE_DONE:
-		return on_done(remote, head, body);
+		return on_done(remote, &m->head, m->body);
 	case WH_TCP_CREDIT:
-		return on_credit(remote, head->number);
+		return on_credit(remote, m->head.number);
 	default:
 		return false;
 	}
 }
 
-void wh_tcp_remote_end(struct wh_tcp_peer *peer)
+void wh_tcp_remote_end(struct wh_transport *transport, uint32_t node)
 {
-	struct wh_tcp_remote *remote = peer->remote;
+	struct wh_tcp_remote *remote = wh_tcp_of(transport)->remotes[node];
 
 	if (remote == NULL)
 		return;
@@ -272,17 +285,17 @@ static void do_mine(struct wh_tcp *t, struct wh_tcp_remote *remote, const struct
 
 static enum whorl_result post_one(struct wh_tcp *t, const struct wh_remote_op *op)
 {
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_REMOTE_MAX];
+	unsigned char frame[WH_HEAD_BYTES + WH_TCP_REMOTE_MAX];
 	struct wh_remote_grant *grant;
 	struct wh_tcp_remote *remote;
 	enum whorl_result result;
-	struct wh_tcp_peer *peer;
+	const struct wh_peer *peer;
 
 	if (op->node >= t->nodes)
 		return WHORL_INVALID;
-	peer = &t->peers[op->node];
-	remote = peer->remote;
-	if (t->left || (peer->state != WH_TCP_SELF && (peer->state != WH_TCP_MET || peer->link->out.dead)))
+	peer = wh_session_peer(t->session, op->node);
+	remote = t->remotes[op->node];
+	if (wh_session_has_left(t->session) || (peer->state != WH_PEER_SELF && takes_no_more(peer)))
 		return WHORL_MEMBER_GONE;
 	if (remote == NULL)
 		return WHORL_NOT_FOUND;
@@ -292,7 +305,7 @@ static enum whorl_result post_one(struct wh_tcp *t, const struct wh_remote_op *o
 		result = WHORL_AGAIN;
 	if (result != WHORL_OK)
 		return result;
-	if (peer->state == WH_TCP_SELF)
+	if (peer->state == WH_PEER_SELF)
 		do_mine(t, remote, op);
 	else if (send_frame(t, peer, frame, wh_tcp_put_remote(frame, op)))
 		wh_remote_posted(&remote->lane, op, peer->incarnation);
@@ -308,14 +321,14 @@ static enum whorl_result post(struct wh_transport *transport, const struct wh_re
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
 	enum whorl_result result = WHORL_OK;
-	bool gathers = t->gathers;
+	bool gathers = t->wire->gathers;
 
-	t->gathers = true;
+	t->wire->gathers = true;
 	for (*posted = 0; *posted < count && result == WHORL_OK; *posted += result == WHORL_OK)
 		result = post_one(t, &ops[*posted]);
-	t->gathers = gathers;
+	t->wire->gathers = gathers;
 	if (!gathers)
-		wh_tcp_flush(t);
+		wh_tcp_wire_flush(t->wire);
 	return result;
 }
 
@@ -326,11 +339,11 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 
 	for (uint32_t k = 0; k < t->nodes; k++) {
 		uint32_t node = (t->next_lane + k) % t->nodes;
-		struct wh_tcp_peer *peer = &t->peers[node];
 
-		if (peer->remote == NULL)
+		if (t->remotes[node] == NULL)
 			continue;
-		if (wh_remote_lane_next(&peer->remote->lane, out) || take_immediate(t, peer, out)) {
+		if (wh_remote_lane_next(&t->remotes[node]->lane, out) ||
+		    take_immediate(t, wh_session_peer(t->session, node), out)) {
 			t->next_lane = node + 1;
 			return true;
 		}
@@ -344,19 +357,19 @@ static enum whorl_result grant(struct wh_region *base, uint32_t node)
 {
 	struct wh_tcp *t = wh_tcp_of(base->transport);
 	struct wh_tcp_region *region = (struct wh_tcp_region *)base;
-	unsigned char frame[WH_TCP_HEAD_BYTES + WH_TCP_GRANT_BYTES];
-	struct wh_tcp_peer *peer;
+	unsigned char frame[WH_HEAD_BYTES + WH_TCP_GRANT_BYTES];
+	const struct wh_peer *peer;
 
 	if (node >= t->nodes || node == t->node)
 		return WHORL_INVALID;
-	peer = &t->peers[node];
-	if (peer->state != WH_TCP_MET || t->left || peer->link->out.dead)
+	peer = wh_session_peer(t->session, node);
+	if (wh_session_has_left(t->session) || takes_no_more(peer))
 		return WHORL_MEMBER_GONE;
 	if (region->granted[node] == peer->incarnation)
 		return WHORL_OK;
-	if (remote_of(peer) == NULL)
+	if (remote_of(t, node) == NULL)
 		return WHORL_MEMORY;
-	if (peer->remote->waiting_count >= GRANT_BEHIND)
+	if (t->remotes[node]->waiting_count >= GRANT_BEHIND)
 		return WHORL_AGAIN;
 	if (!send_frame(t, peer, frame, wh_tcp_put_grant(frame, region->base.name, region->base.bytes)))
 		return WHORL_MEMORY;
@@ -367,7 +380,7 @@ static enum whorl_result grant(struct wh_region *base, uint32_t node)
 /* I use it as others do, through a lane to myself. */
 static enum whorl_result grant_myself(struct wh_tcp *t, const struct wh_tcp_region *region)
 {
-	struct wh_tcp_remote *remote = remote_of(&t->peers[t->node]);
+	struct wh_tcp_remote *remote = remote_of(t, t->node);
 	struct wh_remote_grant *own;
 
 	if (remote == NULL)
@@ -426,18 +439,17 @@ static void region_close(struct wh_region *base)
 {
 	struct wh_tcp *t = wh_tcp_of(base->transport);
 	struct wh_tcp_region *region = (struct wh_tcp_region *)base, **at = &t->regions;
-	unsigned char frame[WH_TCP_HEAD_BYTES];
+	unsigned char frame[WH_HEAD_BYTES];
 
-	wh_remote_grant_find(&t->peers[t->node].remote->lane, base->name)->state = WH_GRANT_NONE;
+	wh_remote_grant_find(&t->remotes[t->node]->lane, base->name)->state = WH_GRANT_NONE;
 	for (uint32_t node = 0; node < t->nodes; node++) {
-		struct wh_tcp_peer *peer = &t->peers[node];
+		const struct wh_peer *peer = wh_session_peer(t->session, node);
 
-		if (region->granted[node] == 0 || peer->state != WH_TCP_MET ||
+		if (region->granted[node] == 0 || peer->state != WH_PEER_MET ||
 		    peer->incarnation != region->granted[node])
 			continue;
-		if (!send_frame(t, peer, frame, wh_tcp_put_plain(frame, WH_TCP_WITHDRAWN, base->name)) &&
-		    peer->doomed == NULL)
-			peer->doomed = "cannot be told that a region is closed: there is no memory";
+		if (!send_frame(t, peer, frame, wh_message_put_plain(frame, WH_TCP_WITHDRAWN, base->name)))
+			wh_session_doom(t->session, node, "cannot be told that a region is closed: there is no memory");
 	}
 	while (*at != region)
 		at = &(*at)->next;
@@ -454,8 +466,8 @@ void wh_tcp_remote_free(struct wh_tcp *t)
 		free_region(region);
 	}
 	for (uint32_t node = 0; node < t->nodes; node++) {
-		free(t->peers[node].remote);
-		t->peers[node].remote = NULL;
+		free(t->remotes[node]);
+		t->remotes[node] = NULL;
 	}
 }
 

@@ -34,7 +34,7 @@ struct wh_tcp_stream {
 	struct wh_tcp_address address; /* [loop] */
 	uint64_t deadline_ns;
 	uint32_t greeting_bytes, greeted; /* [loop] */
-	unsigned char greeting[WH_TCP_HEAD_BYTES + WH_TCP_STREAM_BYTES];
+	unsigned char greeting[WH_HEAD_BYTES + WH_OPENING_BYTES];
 	/* [lock] What its owner has written while it began, which takes as long as the other node takes to prove itself. */
 	uint32_t early_bytes, early_sent;
 	unsigned char early[EARLY_BYTES];
@@ -219,14 +219,14 @@ static enum wh_tcp_io say_early(struct wh_tcp_stream *stream)
 }
 
 /* From now on it is its owner's, or has none; unless it FLOWS, and what has been written already does not fit the socket. */
-static void end_beginning(struct wh_tcp *t, uint32_t i, enum state state)
+static void end_beginning(struct wh_tcp_wire *w, uint32_t i, enum state state)
 {
-	struct wh_tcp_stream *stream = t->streams[i];
+	struct wh_tcp_stream *stream = w->streams[i];
 	enum wh_tcp_io io = WH_TCP_DONE;
 	bool closed;
 
-	if (t->forked) { /* a thread of the parent's may have the lock */
-		t->streams[i] = NULL;
+	if (w->forked) { /* a thread of the parent's may have the lock */
+		w->streams[i] = NULL;
 		return;
 	}
 	pthread_mutex_lock(&stream->lock);
@@ -234,11 +234,12 @@ static void end_beginning(struct wh_tcp *t, uint32_t i, enum state state)
 		io = say_early(stream);
 	if (io == WH_TCP_LATER) {
 		pthread_mutex_unlock(&stream->lock);
-		(void)wh_tcp_watch(t, EPOLL_CTL_MOD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i);
+		(void)wh_poll_watch(w->poll, EPOLL_CTL_MOD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM,
+				    i);
 		return;
 	}
-	t->streams[i] = NULL;
-	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, stream->channel.fd, NULL);
+	w->streams[i] = NULL;
+	(void)epoll_ctl(w->poll->epoll, EPOLL_CTL_DEL, stream->channel.fd, NULL);
 	stream->state = io == WH_TCP_DONE ? state : FAILED;
 	closed = stream->closed;
 	pthread_cond_broadcast(&stream->changed);
@@ -247,7 +248,7 @@ static void end_beginning(struct wh_tcp *t, uint32_t i, enum state state)
 		free_stream(stream);
 }
 
-static enum wh_tcp_io begin(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *stream)
+static enum wh_tcp_io begin(struct wh_tcp_wire *w, uint32_t i, struct wh_tcp_stream *stream)
 {
 	unsigned turns = stream->channel.turns;
 	bool writes = true;
@@ -258,10 +259,10 @@ static enum wh_tcp_io begin(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *
 		if (io == WH_TCP_DONE)
 			io = wh_tcp_channel_shake(&stream->channel, &writes);
 		if (io == WH_TCP_DONE || stream->channel.turns != turns)
-			stream->deadline_ns = wh_env_now(t->env) + BEGIN_NS;
+			stream->deadline_ns = wh_env_now(w->env) + BEGIN_NS;
 		if (io == WH_TCP_LATER)
-			(void)wh_tcp_watch(t, EPOLL_CTL_MOD, stream->channel.fd, EPOLLIN | (writes ? EPOLLOUT : 0),
-					   WH_TCP_TO_STREAM, i);
+			(void)wh_poll_watch(w->poll, EPOLL_CTL_MOD, stream->channel.fd,
+					    EPOLLIN | (writes ? EPOLLOUT : 0), WH_TCP_TO_STREAM, i);
 		if (io != WH_TCP_DONE)
 			return io;
 		stream->shaken = true;
@@ -279,36 +280,37 @@ static enum wh_tcp_io begin(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *
 	return WH_TCP_DONE;
 }
 
-static bool call(struct wh_tcp *t, uint32_t i, struct wh_tcp_stream *stream)
+static bool call(struct wh_tcp_wire *w, uint32_t i, struct wh_tcp_stream *stream)
 {
 	stream->calls++;
-	if (wh_tcp_channel_connect(&stream->channel, &stream->address, &t->ground, stream->node) != 0)
+	if (wh_tcp_channel_connect(&stream->channel, &stream->address, &w->ground, stream->node) != 0)
 		return false;
-	if (!wh_tcp_watch(t, EPOLL_CTL_ADD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i)) {
+	if (!wh_poll_watch(w->poll, EPOLL_CTL_ADD, stream->channel.fd, EPOLLIN | EPOLLOUT, WH_TCP_TO_STREAM, i)) {
 		wh_tcp_channel_close(&stream->channel, false);
 		return false;
 	}
-	if (t->ground.tls != NULL)
+	if (w->ground.tls != NULL)
 		wh_tcp_channel_take_care(&stream->channel);
 	return true;
 }
 
-void wh_tcp_stream_advance(struct wh_tcp *t, uint32_t i)
+void wh_tcp_stream_advance(struct wh_tcp_wire *w, uint32_t i)
 {
-	struct wh_tcp_stream *stream = t->streams[i];
+	struct wh_tcp_stream *stream = w->streams[i];
 	enum wh_tcp_io io;
 
 	if (stream == NULL)
 		return;
-	io = begin(t, i, stream);
+	io = begin(w, i, stream);
 	if (io != WH_TCP_DONE && io != WH_TCP_LATER && !stream->shaken && stream->calls < CALLS_MAX &&
 	    wh_tcp_channel_reason(&stream->channel)[0] ==
 		    '\0') { /* hung up on, as one of many strangers, or a slow one */
-		wh_tcp_hang_up(t, &stream->channel);
-		io = call(t, i, stream) ? WH_TCP_LATER : WH_TCP_BROKEN;
+		(void)epoll_ctl(w->poll->epoll, EPOLL_CTL_DEL, stream->channel.fd, NULL);
+		wh_tcp_channel_close(&stream->channel, false);
+		io = call(w, i, stream) ? WH_TCP_LATER : WH_TCP_BROKEN;
 	}
 	if (io != WH_TCP_LATER)
-		end_beginning(t, i, io == WH_TCP_DONE ? FLOWS : FAILED);
+		end_beginning(w, i, io == WH_TCP_DONE ? FLOWS : FAILED);
 }
 
 static bool is_late(const struct wh_tcp_stream *stream, uint64_t now)
@@ -316,101 +318,77 @@ static bool is_late(const struct wh_tcp_stream *stream, uint64_t now)
 	return stream != NULL && stream->deadline_ns <= now;
 }
 
-void wh_tcp_stream_tick(struct wh_tcp *t, uint64_t now)
+void wh_tcp_stream_tick(struct wh_tcp_wire *w, uint64_t now)
 {
 	for (uint32_t i = 0; i < WH_TCP_STREAMS; i++) {
-		if (is_late(t->streams[i], now))
-			wh_tcp_stream_advance(t, i); /* it may be this node that was long away */
-		if (is_late(t->streams[i], now))
-			end_beginning(t, i, FAILED);
-		if (t->streams[i] != NULL)
-			wh_redial_timer(&t->redial, t->streams[i]->deadline_ns - now);
+		if (is_late(w->streams[i], now))
+			wh_tcp_stream_advance(w, i); /* it may be this node that was long away */
+		if (is_late(w->streams[i], now))
+			end_beginning(w, i, FAILED);
+		if (w->streams[i] != NULL)
+			wh_poll_alarm(w->poll, w->streams[i]->deadline_ns - now);
 	}
 }
 
-void wh_tcp_stream_close_all(struct wh_tcp *t)
+void wh_tcp_stream_close_all(struct wh_tcp_wire *w)
 {
 	for (uint32_t i = 0; i < WH_TCP_STREAMS; i++)
-		if (t->streams[i] != NULL)
-			end_beginning(t, i, FAILED);
+		if (w->streams[i] != NULL)
+			end_beginning(w, i, FAILED);
 }
 
 /* The place is free. */
-static enum whorl_result open_in(struct wh_tcp *t, uint32_t i, const struct wh_tcp_peer *peer, uint64_t tag)
+static enum whorl_result open_in(struct wh_tcp_wire *w, uint32_t i, uint32_t node, const struct wh_opening *opening)
 {
-	const struct wh_tcp_opening opening = {.version = WH_TCP_VERSION,
-					       .node = t->node,
-					       .incarnation = t->incarnation,
-					       .to = peer->incarnation,
-					       .tag = tag};
 	struct wh_tcp_stream *stream = new_stream(BEGINS);
 
 	if (stream == NULL)
 		return WHORL_MEMORY;
-	stream->greeting_bytes = (uint32_t)wh_tcp_put_opening(stream->greeting, &opening);
-	stream->deadline_ns = wh_env_now(t->env) + BEGIN_NS;
-	stream->node = peer->node;
-	stream->address = peer->address;
-	if (!call(t, i, stream)) {
+	stream->greeting_bytes = (uint32_t)wh_message_put_opening(stream->greeting, opening);
+	stream->deadline_ns = wh_env_now(w->env) + BEGIN_NS;
+	stream->node = node;
+	stream->address = w->hosts[node].address;
+	if (!call(w, i, stream)) {
 		free_stream(stream);
 		return WHORL_SYSTEM;
 	}
-	t->streams[i] = stream;
-	wh_redial_timer(&t->redial, BEGIN_NS);
+	w->streams[i] = stream;
+	wh_poll_alarm(w->poll, BEGIN_NS);
 	return WHORL_OK;
 }
 
-enum whorl_result wh_tcp_stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
-				     struct wh_stream **out)
+enum whorl_result wh_tcp_stream_open(struct wh_conn *c, const struct wh_opening *opening, struct wh_stream **out)
 {
-	struct wh_tcp *t = wh_tcp_of(transport);
+	struct wh_tcp_wire *w = wh_tcp_conn_of(c)->wire;
 	enum whorl_result result;
 	uint32_t i = 0;
 
-	*out = NULL;
-	if (node >= t->nodes || node == t->node)
-		return WHORL_INVALID;
-	if (t->peers[node].state != WH_TCP_MET)
-		return WHORL_MEMBER_GONE;
-	while (i < WH_TCP_STREAMS && t->streams[i] != NULL)
+	while (i < WH_TCP_STREAMS && w->streams[i] != NULL)
 		i++;
 	if (i == WH_TCP_STREAMS)
 		return WHORL_AGAIN;
-	result = open_in(t, i, &t->peers[node], tag);
+	result = open_in(w, i, c->node, opening);
 	if (result == WHORL_OK)
-		*out = &t->streams[i]->base;
+		*out = &w->streams[i]->base;
 	return result;
 }
 
 /* ---- the other end ------------------------------------------------------------------------------------------------- */
 
-bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_opening *opening)
+enum wh_wire_result wh_tcp_stream_take(struct wh_conn *c, struct wh_message *m, struct wh_stream **out)
 {
-	struct wh_tcp_peer *peer = &t->peers[opening->node < t->nodes ? opening->node : t->node];
-	char reason[WH_SECURE_REASON_BYTES];
-	struct wh_transport_event *event;
+	struct wh_tcp_conn *conn = wh_tcp_conn_of(c);
 	struct wh_tcp_stream *stream;
 
-	if (opening->version != WH_TCP_VERSION || opening->to != t->incarnation || peer->state == WH_TCP_SELF ||
-	    wh_known_incarnations_has(&peer->ended, opening->incarnation) ||
-	    !wh_tcp_channel_may_be(&stranger->channel, opening->node, opening->incarnation, reason)) {
-		wh_tcp_stranger_drop(t, stranger);
-		return true;
-	}
-	if (peer->state != WH_TCP_MET || peer->incarnation != opening->incarnation)
-		return false; /* it has met me; what it said of that is still on its way */
+	(void)m;
+	if (conn->link != NULL) /* a peer's own connection is no stream */
+		return WH_WIRE_BROKEN;
 	stream = new_stream(FLOWS);
-	if (stream == NULL) {
-		wh_event_queue_complain(&t->event_queue, "no memory for a stream of node %" PRIu32, peer->node);
-		wh_tcp_stranger_drop(t, stranger);
-		return true;
-	}
-	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, stranger->channel.fd, NULL);
-	stream->channel = stranger->channel;
-	stranger->channel = WH_TCP_NO_CHANNEL;
-	wh_tcp_stranger_drop(t, stranger);
-	event = wh_event_queue_event(&t->event_queue, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
-	event->stream = &stream->base;
-	event->tag = opening->tag;
-	return true;
+	if (stream == NULL)
+		return WH_WIRE_LATER;
+	(void)epoll_ctl(conn->wire->poll->epoll, EPOLL_CTL_DEL, conn->channel.fd, NULL);
+	stream->channel = conn->channel;
+	conn->channel = WH_TCP_NO_CHANNEL;
+	*out = &stream->base;
+	return WH_WIRE_DONE;
 }

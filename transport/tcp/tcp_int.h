@@ -1,20 +1,18 @@
 /* tcp_int.h - inside the tcp transport.
  *
  *     tcp.c          the table: doorbell, service, create and destroy
+ *     tcp/wire.c     connections of the session: connecting, accepting, messages; and when they are flushed
+ *     tcp/channel.c  a connection: the one place that reads and writes sockets, and where keys and TLS have their place
  *     tcp/frame.c    frames as bytes (tcp/frame.h; docs/wire.md)
+ *     tcp/in.c       what comes: received into its place in the image
+ *     tcp/out.c      what leaves: frames of a batch in one gathered write
+ *     tcp/queue.c    pushes that have not left yet
  *     tcp/address.c  addresses as text, and what they mean
  *     tcp/names.c    names that are looked up again, off the loop
- *     tcp/channel.c  a connection: the one place that reads and writes sockets, and where keys and TLS have their place
- *     tcp/queue.c    pushes that have not left yet
- *     tcp/out.c      what leaves: frames of a batch in one gathered write
- *     tcp/in.c       what comes: received into its place in the image
- *     tcp/meet.c     how peers find each other: the caller's side, and time
- *     tcp/accept.c     the called side: strangers, of which some become peers
- *     tcp/peer.c     what becomes of a connection between nodes: messages, its end, leaving
- *     tcp/image.c    images: which rows have a place here, post and freeze
  *     tcp/stream.c   streams, a connection each
- *     tcp/query.c    questions of visitors, which are no nodes
+ *     tcp/image.c    images: which rows have a place here, post and freeze
  *     tcp/remote.c   regions: what others ask is done by this loop
+ *     tcp/query.c    visitors: programs that ask a node, and are no nodes
  *
  * docs/decisions/0017-tcp.md tells why it is done so. Everything here belongs to the loop, save what is marked
  * otherwise.
@@ -29,17 +27,14 @@
 
 #include "base/atomics.h"
 #include "transport/secure/secure.h"
-#include "transport/session/event_queue.h"
-#include "transport/session/exchange.h"
-#include "transport/session/known_incarnations.h"
-#include "transport/session/redial.h"
+#include "transport/session/session.h"
 #include "transport/tcp/frame.h"
 #include "transport/tcp/tcp.h"
-#include "transport/transport.h"
+#include "transport/tcp/wire.h"
 
 struct wh_tcp;
 struct wh_tcp_image;
-struct wh_tcp_peer;
+struct wh_tcp_conn;
 
 /* ---- addresses: tcp/address.c ------------------------------------------------------------------------------------- */
 
@@ -67,9 +62,9 @@ struct wh_tcp_names;
 
 struct wh_tcp_names *wh_tcp_names_new(void); /* NULL: no memory */
 void wh_tcp_names_free(struct wh_tcp_names *names);
-/* The peer cannot be reached, or its address is not known: it is looked up, unless that was done just now. */
-void wh_tcp_names_ask(struct wh_tcp *t, struct wh_tcp_peer *peer);
-void wh_tcp_names_tick(struct wh_tcp *t); /* what has been found is used */
+/* A node cannot be reached, or its address is not known: it is looked up, unless that was done just now. */
+void wh_tcp_names_ask(struct wh_wire *wire, uint32_t node);
+void wh_tcp_names_tick(struct wh_tcp_wire *w); /* what has been found is used */
 
 /* ---- connections: tcp/channel.c ----------------------------------------------------------------------------------- */
 
@@ -186,11 +181,10 @@ struct wh_tcp_out {
 	bool dead;    /* it cannot be written to any more; what it has sent may still be read */
 };
 
-struct wh_tcp_link;
-/* A whole frame. False: there is no room; `reserve`: for one of the transport's own. */
-bool wh_tcp_out_message(struct wh_tcp_link *link, const unsigned char *frame, size_t bytes, bool reserve);
+/* A whole frame. False: there is no room. */
+bool wh_tcp_out_message(struct wh_tcp_out *out, const unsigned char *frame, size_t bytes, enum wh_wire_room room);
 /* Writes until all has left, or the socket is full. */
-void wh_tcp_out_flush(struct wh_tcp *t, struct wh_tcp_link *link);
+void wh_tcp_out_flush(struct wh_tcp_conn *conn);
 bool wh_tcp_out_empty(const struct wh_tcp_out *out);
 
 /* ---- what comes: tcp/in.c ------------------------------------------------------------------------------------------ */
@@ -212,174 +206,131 @@ struct wh_tcp_in {
 	uint64_t left;      /* bytes that are still to come */
 	bool large;         /* the last one was: the next is likely to be */
 	bool held;          /* a whole frame waits for room for its event */
+	bool dry;           /* all that had come has been taken in */
 };
 
-/* Takes in what has come. Returns how much of that a thread may wait for. */
-size_t wh_tcp_in_take(struct wh_tcp *t, struct wh_tcp_peer *peer);
+/* Of a connection that has been adopted: as in struct wh_wire_ops. Takes in pushes that come before the message. */
+enum wh_wire_result wh_tcp_in_receive(struct wh_tcp_conn *conn, struct wh_message *m);
 /* Nothing of this image is written any more by this peer; NULL: of any. */
 void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image);
 
-/* ---- meeting: tcp/meet.c and tcp/accept.c ---------------------------------------------------------------------------- */
-
-/* A newcomer calls all others: those that are there answer, those that are not will call when they come, and are called
- * again now and then, in case they cannot call me. Of two calls that cross, that of the higher id counts, and the other is hung
- * up.
- *
- *     ABSENT   -> GREETING   I have begun to connect to it; my hello is sent
- *     GREETING -> MET        its hello has come, and I have said so
- *     any      -> ANSWERED   it has called, its hello was good, mine is sent
- *     ANSWERED -> MET        it has taken mine
- *     GREETING -> ABSENT     it hung up, or took too long: it will be called again
- *     ANSWERED -> ABSENT     it hung up. I do not: it may have met me already, and an incarnation is met once
- *     MET      -> ABSENT     it left, died, or broke the protocol
- *     any      -> REJECTED   one has refused the other: it is called again, seldom, as another incarnation may be there
- *
- * An incarnation is met once: what has ended or been refused is not met again, whichever side calls.
- */
-enum wh_tcp_peer_state { WH_TCP_SELF, WH_TCP_ABSENT, WH_TCP_GREETING, WH_TCP_ANSWERED, WH_TCP_MET, WH_TCP_REJECTED };
+/* ---- connections of the session: tcp/wire.c ------------------------------------------------------------------------ */
 
 enum wh_tcp_stage { WH_TCP_CONNECTING, WH_TCP_SHAKING, WH_TCP_OPEN };
 
-struct wh_tcp_link { /* a connection between two nodes */
-	struct wh_tcp_channel channel;
-	enum wh_tcp_stage stage;
-	uint32_t node;
-	bool dirty;         /* something waits to be flushed, ... */
-	bool patient;       /* ... and may wait a little longer */
-	bool watches_write; /* in epoll */
-	bool left;          /* the other side has said that it goes */
+struct wh_tcp_link {  /* of one that is a peer's: what a stranger has no need of, and could fill a host with */
+	bool dirty;   /* something waits to be flushed, ... */
+	bool patient; /* ... and may wait a little longer */
 	struct wh_tcp_in in;
 	struct wh_tcp_out out;
 };
 
-#define WH_TCP_OFFERS 8 /* kept of one peer; beyond, the one of the lowest key is dropped */
-
-struct wh_tcp_peer {
-	enum wh_tcp_peer_state state;
-	uint32_t node;
-	struct wh_tcp_link *link;
-	uint64_t incarnation;               /* since its hello was good; else 0 */
-	uint64_t call;                      /* the number of its call that was answered last, ... */
-	uint64_t caller;                    /* ... and of which incarnation */
-	struct wh_known_incarnations ended; /* it is not met again as one of those */
-	bool unproven_told;                 /* that it was refused, or has refused, before anything was proven */
-	struct wh_redial_peer redial; /* at_ns: ABSENT: when it is to be called; GREETING: when that is given up */
-	uint64_t pinged_ns;           /* another has come in its place: is it still there? 0: not asked */
-	uint64_t ponged_ns;           /* when it last said so */
-	const char *doomed;           /* it will be given up at the next service: why */
-	const char *name;             /* its address as text */
-	uint64_t looked_up_ns;        /* when that was last looked up, after the first time; 0: not again */
-	struct wh_tcp_address address;
-	struct wh_tcp_offer offers[WH_TCP_OFFERS]; /* of images that are not open here yet; members 0: none */
-	struct wh_tcp_remote *remote;              /* regions, mine for it and its for me; NULL: nothing so far */
-};
-
-struct wh_tcp_stranger { /* has connected to me, and said nothing yet, or has asked a question */
+struct wh_tcp_conn {
+	struct wh_conn base;
+	struct wh_tcp_wire *wire;
 	struct wh_tcp_channel channel;
-	bool shaken, held; /* held: what it has said is kept until it can be acted on */
-	bool spoke;        /* it has said something */
-	bool configured;   /* it calls from a host of the configuration */
-	uint64_t source;   /* its host: wh_tcp_address_source */
-	uint64_t query;    /* the number of its question; 0: it has not asked */
-	uint64_t since_ns; /* since when I wait for it */
-	uint32_t count;
-	unsigned char bytes[WH_TCP_HEAD_BYTES + WH_TCP_BODY_MAX];
+	enum wh_tcp_stage stage;
+	bool watched, watches_write; /* in epoll */
+	struct wh_tcp_link *link;    /* NULL: a stranger's */
+	uint32_t first_count; /* of a stranger: bytes of its first message, which is read to its end and not a byte further: */
+	unsigned char first[WH_MESSAGE_MAX]; /* what follows belongs to the peer or the stream that it becomes */
 };
 
-#define WH_TCP_STRANGERS 256           /* and two for each node, for those that call from hosts of the configuration */
-#define WH_TCP_STRANGER_NS WH_NS_PER_S /* for each word that it has to say, */
-#define WH_TCP_SILENT_NS (WH_NS_PER_S / 4) /* but for the first */
-#define WH_TCP_CONNECT_NS WH_NS_PER_S /* so long I wait for the answer to a call, and to each word of the greeting */
+static inline struct wh_tcp_conn *wh_tcp_conn_of(struct wh_conn *c)
+{
+	return (struct wh_tcp_conn *)c;
+}
 
-enum whorl_result wh_tcp_meet_open(struct wh_tcp *t, struct wh_error *err);
-void wh_tcp_meet_tick(struct wh_tcp *t); /* the timer has run out */
-/* Its connection is readable, or writable, for the first time; true: frames may be read. */
-bool wh_tcp_link_open(struct wh_tcp *t, struct wh_tcp_peer *peer);
-/* The hello with which it answers my call. */
-void wh_tcp_on_answer(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_hello *hello);
-bool wh_tcp_say_hello(struct wh_tcp *t, struct wh_tcp_peer *peer);
-/* True, and why, if its sender cannot be of our group as we know it. */
-bool wh_tcp_is_foreign(const struct wh_tcp *t, const struct wh_tcp_hello *hello, char reason[WH_TCP_REASON_BYTES]);
-void wh_tcp_meet(struct wh_tcp *t, struct wh_tcp_peer *peer);
-bool wh_tcp_searching(struct wh_transport *transport);
-
-void wh_tcp_accept(struct wh_tcp *t);                          /* the listener is readable */
-size_t wh_tcp_accept_on_message(struct wh_tcp *t, uint32_t i); /* stranger i is readable */
-void wh_tcp_accept_tick(struct wh_tcp *t, uint64_t now); /* late ones are hung up, held ones are looked at again */
-void wh_tcp_accept_close(struct wh_tcp *t);
-void wh_tcp_stranger_drop(struct wh_tcp *t, struct wh_tcp_stranger *stranger);
-
-/* ---- peers: tcp/peer.c --------------------------------------------------------------------------------------------- */
-
-struct wh_tcp_link *wh_tcp_link_new(const struct wh_tcp_channel *channel, uint32_t node); /* NULL: no memory */
-/* A frame of its, that is no push, is whole. */
-void wh_tcp_on_message(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
-		       const unsigned char *body);
-void wh_tcp_refuse(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *format, ...) WH_PRINTF(3, 4);
-/* The peer has ended: how is said in the event, unless it has left. Or it has not answered my call. */
-void wh_tcp_lose(struct wh_tcp *t, struct wh_tcp_peer *peer, const char *how);
-/* What belongs to the connection goes, and the incarnation that was met has ended. */
-void wh_tcp_end_connection(struct wh_tcp *t, struct wh_tcp_peer *peer, enum wh_tcp_peer_state state);
-void wh_tcp_hang_up(struct wh_tcp *t, struct wh_tcp_channel *channel);
-void wh_tcp_past(struct wh_transport *transport, uint64_t key);
-void wh_tcp_close_connections(struct wh_tcp *t);
-void wh_tcp_leave(struct wh_transport *transport);
-enum whorl_result wh_tcp_control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count);
-
-/* ---- streams: tcp/stream.c ----------------------------------------------------------------------------------------- */
+struct wh_tcp_host { /* where a node is */
+	struct wh_tcp_address address;
+	const char *name;      /* the same as text */
+	uint64_t looked_up_ns; /* when that was last looked up, after the first time; 0: not again */
+};
 
 struct wh_tcp_stream;
 
-enum whorl_result wh_tcp_stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
-				     struct wh_stream **out);
+#define WH_TCP_STREAMS 16 /* that are being connected */
+
+struct wh_tcp_wire {
+	const struct wh_env *env;
+	struct wh_poll *poll;
+	struct wh_session *session;
+	struct wh_transport *transport;
+	struct wh_secure_ground ground; /* [const] key and tls are held */
+	char group[WH_MESSAGE_GROUP_BYTES];
+	uint32_t node, nodes;
+	int listener;
+	bool forked;
+	bool gathers; /* what is posted and sent is collected until wh_tcp_wire_flush */
+	bool pushes;  /* pushes go over these connections */
+	/* NULL, or the transport's own: */
+	bool (*refill)(struct wh_tcp_wire *w,
+		       uint32_t node); /* moves what waits for room to where it leaves from. False: nothing */
+	uint32_t dirty_count;          /* links that are dirty */
+	uint64_t kept_ns;              /* since when some have been kept so; 0: none */
+	uint32_t held_count;           /* links, at most, with a frame that is held */
+	size_t work;                   /* pushes that a thread may wait for, so far */
+	char *names;                   /* of hosts */
+	struct wh_tcp_names *lookups;
+	struct wh_tcp_stream *streams[WH_TCP_STREAMS];
+	struct wh_tcp_host hosts[]; /* by node id */
+};
+
+static inline struct wh_tcp_wire *wh_tcp_wire_of(struct wh_wire *w)
+{
+	return (struct wh_tcp_wire *)w;
+}
+
+/* The connection of a peer; NULL: none. */
+static inline struct wh_tcp_conn *wh_tcp_wire_conn(const struct wh_tcp_wire *w, uint32_t node)
+{
+	return wh_tcp_conn_of(wh_session_peer(w->session, node)->conn);
+}
+
+/* It has something to flush. */
+void wh_tcp_mark(struct wh_tcp_conn *conn, bool patient);
+/* The same, and it leaves at once, or when the pass ends. */
+void wh_tcp_dirty(struct wh_tcp_conn *conn);
+/* Those that are; the patient ones are kept until something else goes to the same peer, but not for long. */
+void wh_tcp_wire_flush_pass(struct wh_tcp_wire *w);
+/* Frames that waited for room for their events, of which the socket does not tell any more. */
+size_t wh_tcp_wire_take_held(struct wh_tcp_wire *w);
+
+/* ---- streams: tcp/stream.c ----------------------------------------------------------------------------------------- */
+
+/* As in struct wh_wire_ops. */
+enum whorl_result wh_tcp_stream_open(struct wh_conn *c, const struct wh_opening *opening, struct wh_stream **out);
+enum wh_wire_result wh_tcp_stream_take(struct wh_conn *c, struct wh_message *m, struct wh_stream **out);
 /* One of mine that is being connected goes on. */
-void wh_tcp_stream_advance(struct wh_tcp *t, uint32_t i);
-/* A stranger opens one. True: it has been seen to; false: later. */
-bool wh_tcp_stream_take(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_opening *opening);
-void wh_tcp_stream_tick(struct wh_tcp *t, uint64_t now);
-void wh_tcp_stream_close_all(struct wh_tcp *t); /* those that are not connected yet */
-
-/* ---- visitors: tcp/query.c ----------------------------------------------------------------------------------------- */
-
-void wh_tcp_on_question(struct wh_tcp *t, struct wh_tcp_stranger *stranger, const struct wh_tcp_head *head);
-void wh_tcp_answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count);
+void wh_tcp_stream_advance(struct wh_tcp_wire *w, uint32_t i);
+void wh_tcp_stream_tick(struct wh_tcp_wire *w, uint64_t now);
+void wh_tcp_stream_close_all(struct wh_tcp_wire *w); /* those that are not connected yet */
 
 /* ---- regions: tcp/remote.c ------------------------------------------------------------------------------------------ */
+
+struct wh_tcp_remote;
 
 extern const struct wh_remote_ops wh_tcp_remote_ops;
 
 /* What a peer that has been met says of regions, its own or mine. False: it has no place there. */
-bool wh_tcp_remote_on_message(struct wh_tcp *t, struct wh_tcp_peer *peer, const struct wh_tcp_head *head,
-			      const unsigned char *body);
+bool wh_tcp_remote_on_message(struct wh_transport *transport, uint32_t node, struct wh_message *m);
 /* Moves what waits for room to where it leaves from. False: there was nothing, or there is no room. */
-bool wh_tcp_remote_refill(struct wh_tcp_peer *peer);
+bool wh_tcp_remote_refill(struct wh_tcp_wire *w, uint32_t node);
 /* The connection has ended, and with it what was granted over it, either way. */
-void wh_tcp_remote_end(struct wh_tcp_peer *peer);
+void wh_tcp_remote_end(struct wh_transport *transport, uint32_t node);
 void wh_tcp_remote_free(struct wh_tcp *t);
 
 /* ---- images: tcp/image.c ------------------------------------------------------------------------------------------- */
 
-struct wh_tcp_row {
-	struct wh_tcp_peer *peer; /* of its node; it may be another incarnation than the row's, or none */
-	uint64_t incarnation;
-	uint64_t bytes;
-	struct wh_row_part *parts; /* ascending, those that touch as one */
-	size_t part_count;
-	unsigned char *base; /* its place here; NULL: none yet */
-};
-
 struct wh_tcp_image {
-	struct wh_image base;
-	struct wh_tcp_image *next;
-	bool announced; /* the event that it is ready has been taken */
+	struct wh_session_image base;
 	bool closed;    /* kept for what is still to leave */
 	uint32_t holds; /* ranges in queues */
-	struct wh_exchange exchange;
-	uint64_t layout_digest, control_bytes, own_bytes;
-	struct wh_tcp_row *rows; /* by rank */
-	struct wh_row_part *parts;
-	unsigned char *zeros; /* the columns of those that were frozen before it was ready */
-	uint64_t *arrived;    /* by rank: bytes */
+	uint64_t own_bytes;
+	int huge_pages;
+	unsigned char **places; /* by rank: of the rows of others; NULL: none yet */
+	unsigned char *zeros;   /* the columns of those that were frozen before it was ready */
+	uint64_t *arrived;      /* by rank: bytes */
 };
 
 enum whorl_result wh_tcp_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
@@ -388,82 +339,35 @@ void wh_tcp_image_close(struct wh_image *base);
 void wh_tcp_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
 void wh_tcp_freeze(struct wh_image *base, uint32_t rank);
 
-size_t wh_tcp_image_advance(struct wh_tcp *t, struct wh_tcp_image *image);
-/* It has a place for my row of that image. */
-void wh_tcp_image_confirmed(struct wh_tcp *t, const struct wh_tcp_peer *peer, uint64_t key);
-bool wh_tcp_image_wants(const struct wh_tcp *t, const struct wh_tcp_peer *peer, uint64_t key);
-bool wh_tcp_image_is_open(const struct wh_tcp *t, uint64_t key);
-/* Where what the peer pushes to that image goes; NULL: nowhere. *image is then NULL too. */
-const struct wh_tcp_row *wh_tcp_image_row(const struct wh_tcp *t, const struct wh_tcp_peer *peer, uint64_t key,
-					  struct wh_tcp_image **image);
+/* Makes a place for the row that a peer has offered: as in struct wh_plane_ops. */
+const unsigned char *wh_tcp_image_map(struct wh_session_image *image, uint32_t rank, const unsigned char *own,
+				      size_t bytes, int *fd, char reason[WH_MESSAGE_REASON_BYTES]);
+/* The image to which that node may push, and its rank in it. NULL: none with that key. */
+struct wh_tcp_image *wh_tcp_image_for(const struct wh_tcp_wire *w, uint32_t node, uint64_t key, uint32_t *rank);
 /* All of the span is part of the row here. */
-bool wh_tcp_row_holds(const struct wh_tcp_row *row, uint64_t offset, uint64_t bytes);
+bool wh_tcp_row_holds(const struct wh_session_row *row, uint64_t offset, uint64_t bytes);
 void wh_tcp_image_hold(struct wh_tcp_image *image);
 void wh_tcp_image_let_go(struct wh_tcp_image *image);
-void wh_tcp_image_free(struct wh_tcp_image *image);
 
 /* ---- the transport: tcp.c ------------------------------------------------------------------------------------------ */
-
-/* What an epoll event is about: the kind in the upper half of its data, an index in the lower. */
-enum wh_tcp_source {
-	WH_TCP_DOORBELL,
-	WH_TCP_TIMER,
-	WH_TCP_LISTENER,
-	WH_TCP_FROM_STRANGER,
-	WH_TCP_FROM_PEER,
-	WH_TCP_TO_STREAM
-};
-
-#define WH_TCP_EVENTS 16        /* a power of two */
-#define WH_TCP_EVENTS_AT_ONCE 3 /* at most so many come of what is taken in at once */
-#define WH_TCP_STREAMS 16       /* that are being connected */
 
 struct wh_tcp {
 	struct wh_transport base;
 	const struct wh_env *env;
-	char group[WH_TCP_GROUP_BYTES];
 	uint32_t node, nodes;
 	uint64_t incarnation;
 	int huge_pages;
-	struct wh_secure_ground ground; /* [const] key and tls are held */
-
-	int epoll, doorbell, listener; /* doorbell: [any thread writes it] */
-
-	bool left, forked, listener_rests;
-	bool gathers; /* pushes are collected until flush() */
-	struct wh_redial redial;
-	uint64_t queries;     /* questions so far */
-	uint64_t calls;       /* so far */
-	uint32_t dirty_count; /* links that are dirty */
-	uint64_t kept_ns;     /* since when some have been kept so; 0: none */
-	uint32_t held_count;  /* links, at most, with a frame that is held */
-	struct wh_tcp_stranger *strangers;
-	uint32_t stranger_count;
-	struct wh_tcp_stream *streams[WH_TCP_STREAMS];
-	struct wh_tcp_image *images; /* in the order in which they were opened */
-	uint64_t past_key;           /* no image below it will be opened any more */
-
+	struct wh_poll poll;
+	struct wh_tcp_wire *wire;
+	struct wh_session *session;
 	struct wh_tcp_region *regions;
-	uint32_t next_lane; /* its events of regions are looked at first */
-
-	char *names; /* of the peers' addresses */
-	struct wh_tcp_names *lookups;
-	struct wh_event_queue event_queue;
-	struct wh_transport_event events[WH_TCP_EVENTS];
-
-	struct wh_tcp_peer peers[]; /* by node id */
+	uint32_t next_lane;              /* its events of regions are looked at first */
+	struct wh_tcp_remote *remotes[]; /* by node id: regions, mine for it and its for me; NULL: nothing so far */
 };
 
 static inline struct wh_tcp *wh_tcp_of(struct wh_transport *transport)
 {
 	return (struct wh_tcp *)transport;
 }
-
-bool wh_tcp_watch(struct wh_tcp *t, int operation, int fd, uint32_t events, enum wh_tcp_source source, uint32_t index);
-/* It has something to flush. */
-void wh_tcp_mark(struct wh_tcp *t, struct wh_tcp_link *link, bool patient);
-/* The same, and it leaves at once, or when the pass ends. */
-void wh_tcp_dirty(struct wh_tcp *t, struct wh_tcp_link *link);
-void wh_tcp_flush(struct wh_tcp *t); /* all that are; nothing is gathered until the next take */
 
 #endif

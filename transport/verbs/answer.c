@@ -140,7 +140,7 @@ void wh_verbs_on_connect(struct wh_verbs *t, struct rdma_cm_id *id, const void *
 	peer->link = wh_verbs_link_new(t, peer, false);
 	if (peer->link == NULL) {
 		peer->state = WH_VERBS_ABSENT;
-		wh_redial_soon(&t->redial, &peer->redial);
+		wh_dial_soon(&t->redial, &peer->redial);
 		turn_away(t, id, WH_VERBS_NOT_NOW, "");
 		return;
 	}

@@ -67,7 +67,7 @@ void wh_verbs_arm(struct wh_transport *transport)
 	if (something_is_heard(t) && !wh_event_queue_is_full(&t->event_queue))
 		wh_verbs_wake(transport);
 	if (writes_wait(t))
-		wh_redial_timer(&t->redial, WH_NS_PER_MS);
+		wh_dial_timer(&t->redial, WH_NS_PER_MS);
 }
 
 void wh_verbs_disarm(struct wh_transport *transport)
@@ -84,8 +84,8 @@ void wh_verbs_wait(struct wh_transport *transport, uint64_t timeout_ns)
 
 	if (t->rung)
 		timeout_ns = 0;
-	n = wh_redial_wait(&t->redial, t->epoll, events, EPOLL_AT_ONCE,
-			   timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
+	n = wh_dial_wait(&t->redial, t->epoll, events, EPOLL_AT_ONCE,
+			 timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
 	wh_verbs_disarm(transport);
 	t->rung = false;
 	for (int i = 0; i < n; i++) {

@@ -362,6 +362,6 @@ bool wh_verbs_images_reap(struct wh_verbs *t)
 		wh_verbs_image_free(t, image, false);
 	}
 	if (left)
-		wh_redial_timer(&t->redial, AGAIN_NS);
+		wh_dial_timer(&t->redial, AGAIN_NS);
 	return left;
 }

@@ -192,7 +192,7 @@ bool wh_verbs_lane_is_open(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	if (lane->qp == NULL && !open_pair(t, peer)) {
 		wh_event_queue_complain(&t->event_queue, "no queue pair for regions with node %" PRIu32 ": %s",
 					peer->node, strerror(errno));
-		wh_redial_timer(&t->redial, 100 * WH_NS_PER_MS);
+		wh_dial_timer(&t->redial, 100 * WH_NS_PER_MS);
 		return false;
 	}
 	if (peer->state == WH_VERBS_SELF)

@@ -130,7 +130,7 @@ void wh_verbs_link_release(struct wh_verbs *t, struct wh_verbs_link *link)
 	if (link->ended || wh_verbs_link_is_idle(link))
 		wh_verbs_link_free(t, link);
 	else
-		wh_redial_timer(&t->redial, WH_NS_PER_MS);
+		wh_dial_timer(&t->redial, WH_NS_PER_MS);
 }
 
 bool wh_verbs_link_is_idle(const struct wh_verbs_link *link)
@@ -275,7 +275,7 @@ size_t wh_verbs_links_advance(struct wh_verbs *t)
 		next = link->next;
 		if (link->peer == NULL) {
 			if (!link->ended && !wh_verbs_link_is_idle(link) && now < link->deadline_ns) {
-				wh_redial_timer(&t->redial, WH_NS_PER_MS);
+				wh_dial_timer(&t->redial, WH_NS_PER_MS);
 				continue;
 			}
 			wh_verbs_link_free(t, link);

@@ -28,7 +28,7 @@
 void wh_verbs_meet(struct wh_verbs *t, struct wh_verbs_peer *peer)
 {
 	peer->state = WH_VERBS_MET;
-	wh_redial_met(&t->redial, &peer->redial);
+	wh_dial_met(&t->redial, &peer->redial);
 	peer->link->deadline_ns = 0;
 	wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_MET, peer->node, peer->incarnation,
 			    "node %" PRIu32 " is here", peer->node);
@@ -41,9 +41,9 @@ void wh_verbs_give_up(struct wh_verbs *t, struct wh_verbs_peer *peer, bool is_th
 	peer->link->ended = true;
 	wh_verbs_end_connection(t, peer, WH_VERBS_ABSENT);
 	if (is_there)
-		wh_redial_soon(&t->redial, &peer->redial);
+		wh_dial_soon(&t->redial, &peer->redial);
 	else
-		wh_redial_seldom(&t->redial, &peer->redial);
+		wh_dial_seldom(&t->redial, &peer->redial);
 }
 
 static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
@@ -52,7 +52,7 @@ static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	struct wh_verbs_link *link = wh_verbs_link_new(t, peer, true);
 
 	if (link == NULL) {
-		wh_redial_soon(&t->redial, &peer->redial);
+		wh_dial_soon(&t->redial, &peer->redial);
 		return;
 	}
 	/* Any port, but my address: librdmacm would choose the device by the route otherwise. */
@@ -63,7 +63,7 @@ static void call(struct wh_verbs *t, struct wh_verbs_peer *peer)
 	peer->link = link;
 	peer->state = WH_VERBS_GREETING;
 	link->deadline_ns = link->begun_ns + CONNECT_MAX_NS;
-	wh_redial_timer(&t->redial, CONNECT_MAX_NS);
+	wh_dial_timer(&t->redial, CONNECT_MAX_NS);
 	if (rdma_create_id(t->cm, &link->id, link, RDMA_PS_TCP) != 0 ||
 	    rdma_resolve_addr(link->id, (struct sockaddr *)&from, (struct sockaddr *)&peer->address, RESOLVE_MS) != 0) {
 		wh_event_queue_complain(&t->event_queue, "cannot call node %" PRIu32 ": %s", peer->node,
@@ -150,12 +150,12 @@ static void connect_absent(struct wh_verbs *t, uint64_t now)
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		struct wh_verbs_peer *peer = &t->peers[node];
 
-		if (peer->state == WH_VERBS_ABSENT && wh_redial_is_due(&peer->redial, now, &again))
+		if (peer->state == WH_VERBS_ABSENT && wh_dial_is_due(&peer->redial, now, &again))
 			call(t, peer);
 		if (peer->state == WH_VERBS_ABSENT && peer->redial.at_ns < next)
 			next = peer->redial.at_ns;
 	}
-	wh_redial_tried(&t->redial, now, next);
+	wh_dial_tried(&t->redial, now, next);
 }
 
 static bool is_late(const struct wh_verbs_peer *peer, uint64_t now)
@@ -179,7 +179,7 @@ static void drop_late(struct wh_verbs *t, uint64_t now)
 	for (uint32_t node = 0; node < t->nodes; node++)
 		late = late || is_late(&t->peers[node], now);
 	if (late && !look_again(t)) {
-		wh_redial_timer(&t->redial, WH_NS_PER_MS);
+		wh_dial_timer(&t->redial, WH_NS_PER_MS);
 		return;
 	}
 	for (uint32_t node = 0; node < t->nodes; node++) {
@@ -188,13 +188,13 @@ static void drop_late(struct wh_verbs *t, uint64_t now)
 		if (is_late(peer, now))
 			wh_verbs_give_up(t, peer, false);
 		else if (peer->state == WH_VERBS_GREETING)
-			wh_redial_timer(&t->redial, peer->link->deadline_ns - now);
+			wh_dial_timer(&t->redial, peer->link->deadline_ns - now);
 	}
 }
 
 void wh_verbs_meet_tick(struct wh_verbs *t)
 {
-	uint64_t now = wh_redial_tick(&t->redial);
+	uint64_t now = wh_dial_tick(&t->redial);
 
 	if (t->left)
 		return;
@@ -374,7 +374,7 @@ enum whorl_result wh_verbs_meet_open(struct wh_verbs *t, const struct wh_transpo
 		return wh_error_system(err, errno, "epoll_ctl");
 	result = wh_verbs_query_open(t, (struct sockaddr *)&t->peers[t->node].address,
 				     sizeof(t->peers[t->node].address), err);
-	wh_redial_begin(&t->redial, REDIAL_SELDOM_NS);
+	wh_dial_begin(&t->redial, REDIAL_SELDOM_NS);
 	return result;
 }
 

@@ -22,7 +22,7 @@ void wh_verbs_end_connection(struct wh_verbs *t, struct wh_verbs_peer *peer, enu
 	peer->rival = 0;
 	peer->state = state;
 	if (state == WH_VERBS_REJECTED)
-		wh_redial_sought(&t->redial, &peer->redial);
+		wh_dial_sought(&t->redial, &peer->redial);
 	wh_verbs_lane_end(peer);
 	if (peer->link != NULL) {
 		wh_verbs_streams_end(t, peer->link);
@@ -72,10 +72,10 @@ void wh_verbs_lose(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *h
 	if (t->left)
 		return; /* peers hang up because I did */
 	if (!met) {     /* called, and not answered */
-		wh_redial_soon(&t->redial, &peer->redial);
+		wh_dial_soon(&t->redial, &peer->redial);
 		return;
 	}
-	wh_redial_seldom(&t->redial, &peer->redial);
+	wh_dial_seldom(&t->redial, &peer->redial);
 	if (left)
 		wh_event_queue_tell(&t->event_queue, WH_EVENT_PEER_LEFT, peer->node, incarnation,
 				    "node %" PRIu32 " has left", peer->node);

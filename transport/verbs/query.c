@@ -78,7 +78,7 @@ static uint32_t place_for_stranger(struct wh_verbs *t)
 static void rest(struct wh_verbs *t)
 {
 	t->query_listener_rests = epoll_ctl(t->epoll, EPOLL_CTL_MOD, t->query_listener, &(struct epoll_event){0}) == 0;
-	wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
+	wh_dial_timer(&t->redial, LISTENER_RESTS_NS);
 }
 
 void wh_verbs_query_accept(struct wh_verbs *t)
@@ -95,7 +95,7 @@ void wh_verbs_query_accept(struct wh_verbs *t)
 	i = place_for_stranger(t);
 	t->strangers[i] =
 		(struct wh_verbs_stranger){.socket = s, .deadline_ns = wh_env_now(t->env) + WH_VERBS_STRANGER_NS};
-	wh_redial_timer(&t->redial, WH_VERBS_STRANGER_NS);
+	wh_dial_timer(&t->redial, WH_VERBS_STRANGER_NS);
 	if (!wh_verbs_watch(t, s, WH_VERBS_STRANGER, i, EPOLLIN))
 		hang_up(t, &t->strangers[i]);
 }
@@ -179,14 +179,14 @@ void wh_verbs_query_tick(struct wh_verbs *t, uint64_t now)
 	if (t->query_listener_rests)
 		t->query_listener_rests = !wh_verbs_watch(t, t->query_listener, WH_VERBS_LISTENER, 0, EPOLLIN);
 	if (t->query_listener_rests)
-		wh_redial_timer(&t->redial, LISTENER_RESTS_NS);
+		wh_dial_timer(&t->redial, LISTENER_RESTS_NS);
 	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++) {
 		struct wh_verbs_stranger *stranger = &t->strangers[i];
 
 		if (stranger->socket >= 0 && stranger->deadline_ns <= now)
 			hang_up(t, stranger);
 		if (stranger->socket >= 0)
-			wh_redial_timer(&t->redial, stranger->deadline_ns - now);
+			wh_dial_timer(&t->redial, stranger->deadline_ns - now);
 	}
 }
 

@@ -95,7 +95,7 @@ static bool prepare_row(struct wh_verbs *t, struct wh_verbs_image *image, struct
 out_complain:
 	wh_event_queue_complain(&t->event_queue, "no queue pairs for node %" PRIu32 ", or no memory that stays: %s",
 				row->peer->node, strerror(errno));
-	wh_redial_timer(&t->redial, 100 * WH_NS_PER_MS);
+	wh_dial_timer(&t->redial, 100 * WH_NS_PER_MS);
 	return false;
 }
 
@@ -236,7 +236,7 @@ static size_t advance_writes(struct wh_verbs *t, struct wh_verbs_image *image, s
 	if (row->out.failed_ns == 0 || row->shut || wh_event_queue_is_full(&t->event_queue))
 		return done;
 	if (wh_env_now(t->env) - row->out.failed_ns < FAILED_NS) {
-		wh_redial_timer(&t->redial, FAILED_NS);
+		wh_dial_timer(&t->redial, FAILED_NS);
 		return done;
 	}
 	wh_event_queue_complain(&t->event_queue, "node %" PRIu32 ": %s", row->peer->node, row->out.how);

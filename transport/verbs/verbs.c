@@ -133,7 +133,7 @@ static size_t service(struct wh_transport *transport)
 		done += wh_verbs_remote_advance(t);
 	done += wh_verbs_links_advance(t);
 	if (t->redial.searching)
-		wh_redial_search(&t->redial);
+		wh_dial_search(&t->redial);
 	return done;
 }
 
@@ -261,7 +261,7 @@ static enum whorl_result open_descriptors(struct wh_verbs *t, struct wh_error *e
 	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->doorbell < 0)
 		return wh_error_system(err, errno, "eventfd");
-	if (!wh_redial_open(&t->redial))
+	if (!wh_dial_open(&t->redial))
 		return wh_error_system(err, errno, "timerfd_create");
 	if (!wh_verbs_watch(t, t->doorbell, WH_VERBS_DOORBELL, 0, EPOLLIN) ||
 	    !wh_verbs_watch(t, t->redial.timer, WH_VERBS_TIMER, 0, EPOLLIN))
@@ -304,7 +304,7 @@ static void init(struct wh_verbs *t, const struct wh_transport_config *config)
 	memcpy(t->group, config->group, strlen(config->group) + 1);
 	t->node = config->node;
 	t->nodes = config->nodes;
-	wh_redial_init(&t->redial, config);
+	wh_dial_init(&t->redial, config);
 	t->timeout = wh_verbs_timeout(config->failure_ns > 0 ? config->failure_ns : WH_NS_PER_S);
 	t->incarnation = config->incarnation;
 	t->epoll = t->doorbell = t->query_listener = -1;

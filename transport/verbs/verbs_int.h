@@ -36,10 +36,10 @@
 
 #include "base/atomics.h"
 #include "base/counter.h"
+#include "transport/session/dial.h"
 #include "transport/session/event_queue.h"
 #include "transport/session/exchange.h"
 #include "transport/session/known_incarnations.h"
-#include "transport/session/redial.h"
 #include "transport/transport.h"
 #include "transport/verbs/count.h"
 #include "transport/verbs/verbs.h"
@@ -199,7 +199,7 @@ struct wh_verbs_peer {
 	struct wh_verbs_link *link;
 	struct wh_verbs_lane *lane; /* NULL: no regions yet, either way */
 	struct sockaddr_storage address;
-	struct wh_redial_peer redial;
+	struct wh_dial_peer redial;
 	uint64_t rival; /* another incarnation that has called while this one was here; 0: none */
 	uint64_t rival_ns;
 	struct wh_verbs_offer *pending[WH_VERBS_PENDING]; /* for images that are not open here yet; NULL: none */
@@ -440,7 +440,7 @@ struct wh_verbs {
 	bool left, forked, query_listener_rests;
 	bool gathers;    /* a pass is under way: what is pushed waits for its end */
 	uint8_t timeout; /* [const] of all queue pairs */
-	struct wh_redial redial;
+	struct wh_dial redial;
 	uint64_t queries;                 /* questions so far */
 	uint32_t serials;                 /* links so far */
 	wh_word writes, doorbells, rings; /* [loop writes, any thread reads] */

@@ -1,0 +1,233 @@
+/* call.c - how the nodes of a group find each other: the caller's side. door.c is the called side, redial.c when to call.
+ *
+ * A newcomer listens first and then calls all others: of two nodes at least the one that comes later reaches the other at
+ * once. A node that does not answer is called again: soon, and later each time, if it may just be starting or ending, or is out
+ * of reach; seldom if no process listens there, for it will call me when it comes.
+ */
+#include "transport/session/session_int.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- hello -------------------------------------------------------------------------------------------------------- */
+
+bool wh_session_say_hello(struct wh_session *s, struct wh_peer *peer)
+{
+	unsigned char message[WH_HEAD_BYTES + WH_HELLO_BYTES + WH_OWN_HELLO_MAX];
+	struct wh_own own = {
+		.bytes = message + WH_HEAD_BYTES + WH_HELLO_BYTES, .room = WH_OWN_HELLO_MAX, .fds = {-1, -1}};
+	struct wh_hello hello = {
+		.version = s->version, .node = s->node, .nodes = s->nodes, .incarnation = s->incarnation};
+	size_t bytes, fds = 0;
+
+	if (peer->conn->called)
+		hello.call = ++s->calls;
+	memcpy(hello.group, s->group, sizeof(hello.group));
+	if (s->plane_ops->hello != NULL)
+		s->plane_ops->hello(s->transport, peer->conn, &own);
+	while (fds < WH_MESSAGE_FDS && own.fds[fds] >= 0)
+		fds++;
+	bytes = wh_message_put_hello(message, &hello, own.count) + own.count;
+	return s->wire_ops->send(peer->conn, message, bytes, own.fds, fds, WH_WIRE_OWN) == WH_WIRE_DONE;
+}
+
+bool wh_session_is_foreign(const struct wh_session *s, const struct wh_hello *hello,
+			   char reason[WH_MESSAGE_REASON_BYTES])
+{
+	if (hello->version != s->version)
+		snprintf(reason, WH_MESSAGE_REASON_BYTES,
+			 "node %" PRIu32 " speaks version %" PRIu32 " of the protocol, node %" PRIu32
+			 " version %" PRIu32,
+			 hello->node, hello->version, s->node, s->version);
+	else if (strcmp(hello->group, s->group) != 0)
+		snprintf(reason, WH_MESSAGE_REASON_BYTES,
+			 "node %" PRIu32 " is of group %s, node %" PRIu32 " of group %s", hello->node, hello->group,
+			 s->node, s->group);
+	else if (hello->nodes != s->nodes)
+		snprintf(reason, WH_MESSAGE_REASON_BYTES,
+			 "node %" PRIu32 " is of a group of %" PRIu32 " nodes, node %" PRIu32 " of one of %" PRIu32,
+			 hello->node, hello->nodes, s->node, s->nodes);
+	else
+		return false;
+	return true;
+}
+
+bool wh_session_welcome(struct wh_session *s, struct wh_peer *peer, struct wh_message *m)
+{
+	const unsigned char *own = m->body + WH_HELLO_BYTES;
+	char reason[WH_MESSAGE_REASON_BYTES] = "its hello is longer than it should be";
+	size_t bytes = m->head.bytes - WH_HELLO_BYTES;
+	bool fits = s->plane_ops->welcome == NULL
+			    ? bytes == 0
+			    : s->plane_ops->welcome(s->transport, peer->node, peer->conn, m, own, bytes, reason);
+
+	if (!fits)
+		wh_session_refuse(s, peer, "node %" PRIu32 ": %s", peer->node, reason);
+	return fits;
+}
+
+void wh_session_meet(struct wh_session *s, struct wh_peer *peer)
+{
+	peer->state = WH_PEER_MET;
+	peer->left = peer->refusal_told = false;
+	peer->pinged_ns = peer->ponged_ns = 0;
+	wh_redial_met(&s->redial, &peer->redial);
+	if (s->plane_ops->met != NULL)
+		s->plane_ops->met(s->transport, peer->node);
+	wh_event_queue_tell(&s->event_queue, WH_EVENT_PEER_MET, peer->node, peer->incarnation,
+			    "node %" PRIu32 " (%s) is here", peer->node, peer->text);
+}
+
+void wh_session_on_answer(struct wh_session *s, struct wh_peer *peer, const struct wh_hello *hello,
+			  struct wh_message *m)
+{
+	char reason[WH_MESSAGE_REASON_BYTES];
+
+	peer->incarnation = hello->incarnation;
+	if (wh_known_incarnations_has(&peer->ended, hello->incarnation))
+		wh_session_refuse(s, peer, "node %" PRIu32 " is gone for good", peer->node); /* it may not know */
+	else if (wh_session_is_foreign(s, hello, reason))
+		wh_session_refuse(s, peer, "%s", reason);
+	else if (hello->node != peer->node)
+		wh_session_refuse(s, peer, "node %" PRIu32 " answers at %s, where node %" PRIu32 " should", hello->node,
+				  peer->text, peer->node);
+	else if (s->wire_ops->admits != NULL &&
+		 !s->wire_ops->admits(peer->conn, hello->node, hello->incarnation, reason))
+		wh_session_refuse(s, peer, "%s", reason);
+	else if (!wh_session_welcome(s, peer, m))
+		return;
+	else if (wh_session_say_plain(s, peer, WH_MESSAGE_TAKEN, 0))
+		wh_session_meet(s, peer);
+	else
+		wh_session_lose(s, peer, "has hung up");
+}
+
+/* ---- calling ------------------------------------------------------------------------------------------------------ */
+
+/* The answer, or each word before it, may take so long from now on. */
+static void wait_anew(struct wh_session *s, struct wh_peer *peer)
+{
+	uint64_t answer_ns = s->wire_ops->answer_ns;
+
+	peer->redial.at_ns = answer_ns == 0 ? UINT64_MAX : wh_env_now(s->env) + answer_ns;
+	if (answer_ns != 0)
+		wh_session_alarm(s, answer_ns);
+}
+
+static void look_up(struct wh_session *s, const struct wh_peer *peer)
+{
+	if (s->wire_ops->look_up != NULL)
+		s->wire_ops->look_up(s->wire, peer->node);
+}
+
+/* Nothing has come of a call before anything was proven. Nothing says that it was the peer that refused, or was refused, and not
+ * another in its place or on the way: so it is called again, seldom, and not taken for met and gone. */
+static void not_reached(struct wh_session *s, struct wh_peer *peer, enum wh_wire_result why, const char *reason)
+{
+	wh_session_end_connection(s, peer, WH_PEER_ABSENT);
+	switch (why) {
+	case WH_WIRE_NOBODY:
+		look_up(s, peer);
+		wh_redial_seldom(&s->redial, &peer->redial);
+		return;
+	case WH_WIRE_REFUSED:
+		wh_redial_seldom(&s->redial, &peer->redial);
+		if (!peer->refusal_told)
+			wh_event_queue_tell(&s->event_queue, WH_EVENT_REFUSED, peer->node, 0,
+					    "node %" PRIu32 " (%s) cannot be met: %s", peer->node, peer->text, reason);
+		peer->refusal_told = true;
+		return;
+	case WH_WIRE_BROKEN:
+		look_up(s, peer);
+		if (reason[0] != '\0')
+			wh_event_queue_complain(&s->event_queue, "cannot call node %" PRIu32 ": %s", peer->node,
+						reason);
+		break;
+	default: /* it has hung up, or nothing can be made for it */
+		break;
+	}
+	wh_redial_soon(&s->redial, &peer->redial);
+}
+
+static void call(struct wh_session *s, struct wh_peer *peer)
+{
+	char reason[WH_MESSAGE_REASON_BYTES] = "";
+	struct wh_conn *c = NULL;
+	enum wh_wire_result result = s->wire_ops->connect(s->wire, peer->node, &c, reason);
+
+	if (result != WH_WIRE_DONE) {
+		not_reached(s, peer, result, reason);
+		return;
+	}
+	c->called = true;
+	memcpy(peer->text, c->text, sizeof(peer->text));
+	if (!wh_session_add_conn(s, c, peer->node)) {
+		s->wire_ops->close(c, false);
+		not_reached(s, peer, WH_WIRE_LATER, "");
+		return;
+	}
+	peer->conn = c;
+	peer->state = WH_PEER_CALLED;
+	wait_anew(s, peer);
+	if (!s->wire_ops->watch(c, true) ||
+	    !wh_session_say_hello(s, peer)) /* leaves when it is connected; there is room */
+		not_reached(s, peer, WH_WIRE_LATER, "");
+}
+
+bool wh_session_greet_peer(struct wh_session *s, struct wh_peer *peer)
+{
+	char reason[WH_MESSAGE_REASON_BYTES] = "";
+	struct wh_conn *c = peer->conn;
+	uint32_t words = c->words;
+	enum wh_wire_result result = s->wire_ops->greet(c, reason);
+
+	if (result == WH_WIRE_DONE || c->words != words)
+		wait_anew(s, peer);
+	memcpy(peer->text, c->text, sizeof(peer->text));
+	if (result == WH_WIRE_DONE)
+		c->greeted = true;
+	else if (result != WH_WIRE_LATER)
+		not_reached(s, peer, result, reason);
+	return result == WH_WIRE_DONE;
+}
+
+static bool is_late(const struct wh_peer *peer, uint64_t now)
+{
+	return peer->state == WH_PEER_CALLED && peer->redial.at_ns <= now;
+}
+
+/* An answer that is late may have come while it was this node that was long away. */
+static void look_again(struct wh_session *s, struct wh_peer *peer)
+{
+	if (!wh_session_takes_nothing(s))
+		(void)wh_session_on_ready(s, peer->conn->slot);
+}
+
+static bool is_away(const struct wh_peer *peer)
+{
+	return peer->state == WH_PEER_ABSENT || peer->state == WH_PEER_REJECTED;
+}
+
+void wh_session_call_absent(struct wh_session *s, uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+	uint32_t again = 0;
+
+	for (uint32_t node = 0; node < s->nodes; node++) {
+		struct wh_peer *peer = &s->peers[node];
+
+		if (is_late(peer, now))
+			look_again(s, peer);
+		if (is_late(peer, now)) {
+			look_up(s, peer);
+			wh_session_lose(s, peer, "does not answer");
+		} else if (is_away(peer) && !wh_session_takes_nothing(s) &&
+			   wh_redial_is_due(&peer->redial, now, &again)) {
+			call(s, peer);
+		}
+		if ((is_away(peer) || peer->state == WH_PEER_CALLED) && peer->redial.at_ns < next)
+			next = peer->redial.at_ns;
+	}
+	wh_redial_tried(&s->redial, now, next);
+}

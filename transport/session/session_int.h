@@ -1,0 +1,104 @@
+/* session_int.h - inside the session.
+ *
+ *     session.c  the table: events, service, control messages, leaving
+ *     call.c     the caller's side: when peers are called, and what comes of it
+ *     door.c     the called side: strangers, of which some become peers, and visitors
+ *     peer.c     what becomes of a connection between nodes: messages, its end
+ *     image.c    how images become ready
+ *     message.c  messages as bytes
+ */
+#ifndef WH_TRANSPORT_SESSION_SESSION_INT_H
+#define WH_TRANSPORT_SESSION_SESSION_INT_H
+
+#include "transport/session/session.h"
+
+#define WH_SESSION_EVENTS 16        /* a power of two */
+#define WH_SESSION_EVENTS_AT_ONCE 3 /* at most so many come of what is taken in at once */
+
+#define WH_SESSION_STRANGERS 256 /* and two for each node, for those that call from hosts of the configuration */
+#define WH_SESSION_STRANGER_NS WH_NS_PER_S     /* for each word that it has to say, */
+#define WH_SESSION_SILENT_NS (WH_NS_PER_S / 4) /* but for the first */
+
+struct wh_session {
+	const struct wh_env *env;
+	const struct wh_wire_ops *wire_ops;
+	struct wh_wire *wire;
+	const struct wh_plane_ops *plane_ops;
+	struct wh_transport *transport;
+	char group[WH_MESSAGE_GROUP_BYTES];
+	uint32_t node, nodes, version;
+	uint64_t incarnation;
+
+	bool left, forked;
+	uint64_t rests_until_ns; /* nothing is accepted before; 0: callers are heard */
+	struct wh_redial redial;
+	uint64_t queries, calls;         /* so far */
+	uint32_t slot_count, places;     /* connections there may be; and of strangers */
+	struct wh_conn **slots;          /* NULL: free */
+	struct wh_session_image *images; /* in the order in which they were opened */
+	uint64_t past_key;               /* no image below it will be opened any more */
+
+	struct wh_event_queue event_queue;
+	struct wh_transport_event events[WH_SESSION_EVENTS];
+
+	struct wh_peer peers[]; /* by node id */
+};
+
+static inline bool wh_session_takes_nothing(const struct wh_session *s)
+{
+	return wh_event_queue_is_full(&s->event_queue);
+}
+
+static inline void wh_session_alarm(struct wh_session *s, uint64_t in_ns)
+{
+	s->wire_ops->alarm(s->wire, in_ns);
+}
+
+/* ---- connections: session.c ---------------------------------------------------------------------------------------- */
+
+/* False: there is no slot. */
+bool wh_session_add_conn(struct wh_session *s, struct wh_conn *c, uint32_t node);
+/* It is the session's no more. */
+void wh_session_drop_conn(struct wh_session *s, struct wh_conn *c);
+void wh_session_close_conn(struct wh_session *s, struct wh_conn *c); /* the same, and it is closed */
+void wh_message_close_fds(struct wh_message *m);
+
+/* ---- calling: call.c ------------------------------------------------------------------------------------------------ */
+
+void wh_session_call_absent(struct wh_session *s, uint64_t now);
+/* What comes before the first message. True: that is over. The connection may be gone. */
+bool wh_session_greet_peer(struct wh_session *s, struct wh_peer *peer);
+/* False: it is gone. */
+bool wh_session_say_hello(struct wh_session *s, struct wh_peer *peer);
+/* True, and why, if its sender cannot be of our group as we know it. */
+bool wh_session_is_foreign(const struct wh_session *s, const struct wh_hello *hello,
+			   char reason[WH_MESSAGE_REASON_BYTES]);
+/* What the transport has added to a hello is judged by it. False: the peer has been refused. */
+bool wh_session_welcome(struct wh_session *s, struct wh_peer *peer, struct wh_message *m);
+void wh_session_on_answer(struct wh_session *s, struct wh_peer *peer, const struct wh_hello *hello,
+			  struct wh_message *m);
+void wh_session_meet(struct wh_session *s, struct wh_peer *peer);
+
+/* ---- callers: door.c ------------------------------------------------------------------------------------------------ */
+
+size_t wh_session_hear_stranger(struct wh_session *s, struct wh_conn *c);
+void wh_session_door_tick(struct wh_session *s, uint64_t now);
+void wh_session_look_at_held(struct wh_session *s);
+
+/* ---- peers: peer.c -------------------------------------------------------------------------------------------------- */
+
+/* Takes in what has come, as far as there is room. Returns how much that was; *dry: there is no more. */
+size_t wh_session_read(struct wh_session *s, struct wh_peer *peer, bool *dry);
+/* What belongs to the connection goes, and the incarnation that was met has ended. */
+void wh_session_end_connection(struct wh_session *s, struct wh_peer *peer, enum wh_peer_state state);
+bool wh_session_say_plain(struct wh_session *s, struct wh_peer *peer, uint8_t kind, uint64_t number);
+
+/* ---- images: image.c ------------------------------------------------------------------------------------------------ */
+
+size_t wh_session_advance_images(struct wh_session *s);
+/* False: it is none. */
+bool wh_session_on_offer(struct wh_session *s, struct wh_peer *peer, struct wh_message *m);
+void wh_session_on_mapped(struct wh_session *s, const struct wh_peer *peer, uint64_t key);
+void wh_session_drop_offers(struct wh_session *s, struct wh_peer *peer);
+
+#endif
