@@ -19,7 +19,7 @@
 
 static bool is_cut(const struct sim_link *link)
 {
-	return link != NULL && link->wire->cut_off;
+	return link != NULL && link->path->cut_off;
 }
 
 static bool is_broken(const struct sim_lane *lane)
@@ -29,7 +29,7 @@ static bool is_broken(const struct sim_lane *lane)
 
 static uint64_t draw_delay(struct sim_lane *lane, uint32_t from, uint32_t to)
 {
-	const struct wh_sim_link_cost *cost = &wh_sim_wire(lane->sim, from, to)->cost;
+	const struct wh_sim_link_cost *cost = &wh_sim_path(lane->sim, from, to)->cost;
 
 	return wh_dice_between(&lane->sim->dice, cost->latency_min_ns, cost->latency_max_ns);
 }

@@ -1,5 +1,4 @@
-/* node.c - endpoints of the simulator: how they meet, their doorbells, events, control messages, and how they
- * leave. */
+/* node.c - endpoints of the simulator: their table, their doorbells, and their lives. */
 #include "sim/net/sim_int.h"
 
 #include <stdio.h>
@@ -51,14 +50,14 @@ void wh_sim_ring(struct sim_node *node)
 /* What waits for service ends a wait like a ring, once it has been rung for. */
 static bool is_rung(const struct sim_node *node)
 {
-	return node->rung || (node->inbox.head != NULL && !node->ringing);
+	return node->rung || (node->come > 0 && !node->ringing);
 }
 
 bool wh_sim_rung(const struct wh_sim *sim, uint32_t node)
 {
 	const struct sim_node *life = sim->hosts[node].life;
 
-	return life != NULL && is_rung(life);
+	return life != NULL && (is_rung(life) || life->alarmed);
 }
 
 static void sim_arm(struct wh_transport *transport)
@@ -77,7 +76,8 @@ static void sim_wait(struct wh_transport *transport, uint64_t timeout_ns)
 	uint64_t until = node->sim->now_ns + timeout_ns;
 
 	while (!node->dead && !is_rung(node) && wh_sim_step(node->sim, until))
-		;
+		if (!node->dead)
+			wh_sim_calls_look_at_clock(node);
 	node->rung = false;
 	node->armed = false;
 }
@@ -93,156 +93,115 @@ static int sim_fd(struct wh_transport *transport)
 	return -1;
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------------ */
-
-/* What service() sees. True: it is an event as well. */
-static bool see_notice(struct sim_node *node, const struct sim_notice *notice)
-{
-	switch (notice->kind) {
-	case SIM_ROW_OFFERED:
-		wh_sim_image_offered(node, notice->link->from, notice->key);
-		return false;
-	case SIM_ROW_CONFIRMED:
-		wh_sim_image_confirmed(node, notice->link->from, notice->key);
-		return false;
-	case SIM_KNOCK:
-		wh_sim_answer_knock(notice->link);
-		return false;
-	case SIM_REGION_GRANTED:
-	case SIM_REGION_WITHDRAWN:
-		wh_sim_remote_on_message(node, notice);
-		return false;
-	case WH_EVENT_IMAGE_READY:
-		wh_sim_image_become_ready(notice->image);
-		return true;
-	default:
-		return true;
-	}
-}
+/* ---- what the session does ---------------------------------------------------------------------------------------------- */
 
 static size_t sim_service(struct wh_transport *transport)
 {
 	struct sim_node *node = node_of(transport);
-	struct sim_notice *notice;
-	size_t count = 0;
+	size_t done;
 
-	while ((notice = wh_sim_queue_take(&node->inbox)) != NULL) {
-		if (see_notice(node, notice))
-			wh_sim_queue_append(&node->events, notice);
-		else
-			wh_sim_free_notice(notice);
-		node->sim->under_way--;
-		count++;
-	}
-	return count + wh_sim_remote_serve(node);
-}
-
-/* What is particular to the kind. */
-static void fill_event(struct wh_transport_event *out, struct sim_node *node, struct sim_notice *notice)
-{
-	switch (notice->kind) {
-	case WH_EVENT_PEER_MET:
-		node->known[out->node] = notice->link->back;
-		break;
-	case WH_EVENT_IMAGE_READY:
-		out->image = notice->image;
-		break;
-	case WH_EVENT_CONTROL:
-		notice->link->controls--;
-		break;
-	case WH_EVENT_STREAM:
-		out->stream = wh_sim_stream_take(notice->stream, &out->tag);
-		notice->stream = NULL;
-		break;
-	case WH_EVENT_QUERY:
-		out->query = notice->key;
-		break;
-	default:
-		break;
-	}
+	if (node->dead)
+		return 0;
+	done = wh_sim_calls_serve(node);
+	return done + wh_session_service(node->session) + wh_sim_remote_serve(node);
 }
 
 static bool sim_next_event(struct wh_transport *transport, struct wh_transport_event *out)
 {
-	struct sim_node *node = node_of(transport);
-	struct sim_notice *notice = wh_sim_queue_take(&node->events);
-	const struct sim_node *about;
-
-	if (notice == NULL)
-		return false;
-	about = notice->link != NULL ? notice->link->from : node;
-	out->kind = (enum wh_transport_event_kind)notice->kind;
-	out->node = about->id;
-	out->incarnation = about->incarnation;
-	out->image = NULL;
-	out->tag = 0;
-	out->bytes = notice->bytes;
-	memcpy(out->text, notice->text, notice->bytes);
-	if (notice->bytes < sizeof(out->text))
-		out->text[notice->bytes] = '\0';
-	fill_event(out, node, notice);
-	wh_sim_free_notice(notice);
-	return true;
+	return wh_session_next_event(node_of(transport)->session, out);
 }
 
 static enum whorl_result sim_control_send(struct wh_transport *transport, uint32_t to, const void *bytes, size_t count)
 {
-	struct sim_node *node = node_of(transport);
-	struct wh_sim *sim = node->sim;
-	struct sim_link *link;
-	uint64_t due;
-
-	if (count > WH_CONTROL_MAX || to >= sim->options.nodes || to == node->id)
-		return WHORL_INVALID;
-	link = node->known[to];
-	if (node->dead || link == NULL || link->over)
-		return WHORL_MEMBER_GONE;
-	if (link->broken || link->controls == SIM_CONTROLS)
-		return WHORL_AGAIN;
-	due = wh_sim_later(sim->now_ns + wh_sim_notice_delay(link), link->control_due_ns);
-	link->control_due_ns = due;
-	link->controls++;
-	link->controls_flying++;
-	wh_sim_send_notice(link, due, WH_EVENT_CONTROL, 0, bytes, count);
-	return WHORL_OK;
+	return node_of(transport)->dead ? WHORL_MEMBER_GONE
+					: wh_session_control_send(node_of(transport)->session, to, bytes, count);
 }
 
-/* ---- visitors ---------------------------------------------------------------------------------------------------------- */
-
-bool wh_sim_query(struct wh_sim *sim, uint32_t node, const void *question, size_t bytes, wh_sim_answer_fn *fn,
-		  void *ctx)
+static enum whorl_result sim_stream_open(struct wh_transport *transport, uint32_t to, uint64_t tag,
+					 struct wh_stream **out)
 {
-	struct sim_node *life = sim->hosts[node].life;
-	struct sim_query *query;
-
-	if (life == NULL || life->dead || bytes > WH_CONTROL_MAX)
-		return false;
-	query = malloc(sizeof(*query));
-	if (query == NULL)
-		return false;
-	*query = (struct sim_query){life->queries, ++sim->queries, fn, ctx};
-	life->queries = query;
-	wh_sim_notify(life, WH_EVENT_QUERY, query->number, NULL, question, bytes);
-	return true;
+	*out = NULL;
+	return node_of(transport)->dead ? WHORL_MEMBER_GONE
+					: wh_session_stream_open(node_of(transport)->session, to, tag, out);
 }
 
-static void sim_answer(struct wh_transport *transport, uint64_t number, const void *bytes, size_t count)
+static bool sim_searching(struct wh_transport *transport)
+{
+	return wh_session_searching(node_of(transport)->session);
+}
+
+static void sim_answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count)
 {
 	struct sim_node *node = node_of(transport);
 
 	if (count > WH_ANSWER_MAX)
 		wh_sim_condemn(node->sim, node->id, "answers with %zu bytes", count);
-	for (struct sim_query **at = &node->queries; *at != NULL && !node->dead; at = &(*at)->next) {
-		struct sim_query *query = *at;
-
-		if (query->number != number)
-			continue;
-		*at = query->next;
-		query->fn(query->ctx, bytes, count);
-		free(query);
-		return;
-	}
+	else if (!node->dead)
+		wh_session_answer(node->session, query, bytes, count);
 }
+
+static void sim_past(struct wh_transport *transport, uint64_t key)
+{
+	struct sim_node *node = node_of(transport);
+
+	node->past_key = node->past_key < key ? key : node->past_key;
+	if (!node->dead)
+		wh_session_past(node->session, key);
+}
+
+/* Whatever happens to the leaver afterwards: all that it has posted, sent and written arrives, and then that it has left. */
+static void sim_leave(struct wh_transport *transport)
+{
+	struct sim_node *node = node_of(transport);
+
+	if (node->dead || node->left)
+		return;
+	node->left = true;
+	wh_session_leave(node->session);
+}
+
+void wh_sim_arrived(struct sim_link *link)
+{
+	if (!link->leaving || link->head != NULL || link->broken || wh_sim_streams_flying(link))
+		return;
+	link->leaving = false;
+	wh_sim_calls_say_goodbye(link);
+}
+
+/* ---- peers -------------------------------------------------------------------------------------------------------------- */
+
+struct sim_link *wh_sim_link_to(const struct sim_node *node, uint32_t id, uint64_t incarnation)
+{
+	struct sim_link *link = node->links[id];
+
+	while (link != NULL && link->to->incarnation != incarnation)
+		link = wh_sim_former(link);
+	return link;
+}
+
+struct sim_link *wh_sim_met(const struct sim_node *node, uint32_t id)
+{
+	const struct wh_peer *peer = id < node->nodes && !node->dead ? wh_session_peer(node->session, id) : NULL;
+
+	return peer != NULL && peer->state == WH_PEER_MET ? wh_sim_link_to(node, id, peer->incarnation) : NULL;
+}
+
+static void on_end(struct wh_transport *transport, uint32_t id)
+{
+	struct sim_link *link = wh_sim_met(node_of(transport), id);
+
+	if (link == NULL)
+		return;
+	link->over = true;
+	wh_sim_remote_end(link->lane);
+}
+
+static bool on_message(struct wh_transport *transport, uint32_t id, struct wh_message *m)
+{
+	return wh_sim_remote_on_message(node_of(transport), id, m);
+}
+
+static const struct wh_plane_ops plane_ops = {.ended = on_end, .on_message = on_message, .map = wh_sim_image_map};
 
 /* ---- the beginning and the end ----------------------------------------------------------------------------------------- */
 
@@ -252,19 +211,15 @@ static void sim_destroy(struct wh_transport *transport, bool forked)
 
 	(void)forked; /* all memory is this process's own */
 	wh_sim_die(node, false);
-	while (node->images != NULL)
-		wh_sim_image_close(&node->images->base);
+	while (node->session != NULL && wh_session_images(node->session) != NULL)
+		wh_sim_image_close(&wh_session_images(node->session)->base);
+	wh_session_free(node->session, false);
+	node->session = NULL;
 	wh_sim_remote_close(node);
 }
 
 void wh_sim_free_node(struct sim_node *node)
 {
-	while (node->queries != NULL) {
-		struct sim_query *query = node->queries;
-
-		node->queries = query->next;
-		free(query);
-	}
 	wh_sim_remote_free(node);
 	free(node);
 }
@@ -282,7 +237,7 @@ static const struct wh_transport_ops sim_ops = {
 	.remote = &wh_sim_remote_ops,
 	.image_open = wh_sim_image_open,
 	.image_close = wh_sim_image_close,
-	.past = wh_sim_past,
+	.past = sim_past,
 	.post = wh_sim_post,
 	.freeze = wh_sim_freeze,
 	.service = sim_service,
@@ -293,17 +248,63 @@ static const struct wh_transport_ops sim_ops = {
 	.wake = sim_wake,
 	.fd = sim_fd,
 	.control_send = sim_control_send,
-	.stream_open = wh_sim_stream_open,
-	.searching = wh_sim_searching,
+	.stream_open = sim_stream_open,
+	.searching = sim_searching,
 	.answer = sim_answer,
-	.leave = wh_sim_leave,
+	.leave = sim_leave,
 	.destroy = sim_destroy,
 };
+
+static struct sim_link *new_link(struct sim_node *from, struct sim_node *to)
+{
+	struct sim_link *link = calloc(1, sizeof(*link));
+
+	if (link == NULL)
+		return NULL;
+	link->sim = from->sim;
+	link->path = wh_sim_path(from->sim, from->id, to->id);
+	link->from = from;
+	link->to = to;
+	link->tail = &link->head;
+	return link;
+}
+
+static void add_link(struct sim_link *link, struct sim_link *back)
+{
+	link->back = back;
+	link->older = link->path->links;
+	link->path->links = link;
+	link->from->links[link->to->id] = link;
+}
+
+/* Links between this life, which is new, and those that are there. */
+static bool link_to_all(struct sim_node *node)
+{
+	struct wh_sim *sim = node->sim;
+
+	for (uint32_t id = 0; id < sim->options.nodes; id++) {
+		struct sim_node *life = sim->hosts[id].life;
+		struct sim_link *to, *from;
+
+		if (life == NULL || life == node || life->dead)
+			continue;
+		to = new_link(node, life);
+		from = new_link(life, node);
+		if (to == NULL || from == NULL) {
+			free(to);
+			free(from);
+			return false;
+		}
+		add_link(to, from);
+		add_link(from, to);
+	}
+	return true;
+}
 
 static struct sim_node *new_node(struct sim_host *host, const struct wh_transport_config *config)
 {
 	uint32_t ids = host->sim->options.nodes;
-	struct sim_node *node = calloc(1, sizeof(*node) + 2 * ids * sizeof(*node->links));
+	struct sim_node *node = calloc(1, sizeof(*node) + ids * sizeof(*node->links));
 
 	if (node == NULL)
 		return NULL;
@@ -316,44 +317,68 @@ static struct sim_node *new_node(struct sim_host *host, const struct wh_transpor
 	node->id = host->id;
 	node->incarnation = config->incarnation;
 	node->nodes = config->nodes;
-	node->began_ns = host->sim->now_ns;
-	node->searching = true;
-	node->known = node->links + ids;
-	node->inbox.tail = &node->inbox.head;
-	node->events.tail = &node->events.head;
+	node->callers.tail = &node->callers.head;
 	node->immediates_tail = &node->immediates;
-	snprintf(node->group, sizeof(node->group), "%s", config->group);
 	return node;
+}
+
+static enum whorl_result begin_session(struct sim_node *node, const struct wh_transport_config *config,
+				       struct wh_error *err)
+{
+	const struct wh_session_setup setup = {
+		.config = config,
+		.name = "sim",
+		.version = SIM_VERSION,
+		.wire_ops = node->sim->options.one_host ? &wh_sim_host_wire_ops : &wh_sim_wire_ops,
+		.wire = (struct wh_wire *)node,
+		.plane_ops = &plane_ops,
+		.transport = &node->base,
+	};
+	enum whorl_result result = wh_session_new(&setup, &node->session, err);
+
+	if (result == WHORL_OK)
+		wh_session_begin(node->session);
+	return result;
+}
+
+/* The id and the incarnation can be had. */
+static enum whorl_result check_life(const struct wh_sim *sim, const struct wh_transport_config *config,
+				    struct wh_error *err)
+{
+	if (config->node >= sim->options.nodes || config->nodes > sim->options.nodes)
+		return wh_error_set(err, WHORL_INVALID, "the simulated world has %u nodes", sim->options.nodes);
+	if (sim->hosts[config->node].life != NULL && !sim->hosts[config->node].life->dead)
+		return wh_error_set(err, WHORL_REFUSED, "node %u is there already", config->node);
+	for (const struct sim_node *node = sim->hosts[config->node].life; node != NULL; node = node->former)
+		if (node->incarnation == config->incarnation)
+			return wh_error_set(err, WHORL_REFUSED, "node %u has been there as this incarnation",
+					    config->node);
+	return wh_session_check(config, err);
 }
 
 enum whorl_result wh_sim_create(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
 				struct wh_error *err)
 {
 	struct wh_sim *sim = ctx;
+	enum whorl_result result = check_life(sim, config, err);
 	struct sim_host *host;
 	struct sim_node *node;
 
 	*out = NULL;
-	if (config->node >= sim->options.nodes || config->nodes > sim->options.nodes)
-		return wh_error_set(err, WHORL_INVALID, "the simulated world has %u nodes", sim->options.nodes);
-	if (config->incarnation == 0)
-		return wh_error_set(err, WHORL_INVALID, "a simulated node has no incarnation");
+	if (result != WHORL_OK)
+		return result;
 	host = &sim->hosts[config->node];
-	if (host->life != NULL && !host->life->dead)
-		return wh_error_set(err, WHORL_REFUSED, "node %u is there already", config->node);
-	for (node = host->life; node != NULL; node = node->former)
-		if (node->incarnation == config->incarnation)
-			return wh_error_set(err, WHORL_REFUSED, "node %u has been there as this incarnation",
-					    config->node);
 	node = new_node(host, config);
 	if (node == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated node");
 	node->former = host->life;
 	host->life = node;
 	wh_sim_note(sim, config->incarnation);
-	if (wh_sim_introduce(node, err) != WHORL_OK) {
-		wh_sim_die(node, true);
-		return WHORL_MEMORY;
+	result = link_to_all(node) ? begin_session(node, config, err)
+				   : wh_error_set(err, WHORL_MEMORY, "no memory for a simulated link");
+	if (result != WHORL_OK) {
+		sim_destroy(&node->base, false);
+		return result;
 	}
 	*out = &node->base;
 	return WHORL_OK;

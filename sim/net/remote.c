@@ -20,8 +20,8 @@ static enum whorl_result lane_for(struct sim_node *node, const struct wh_remote_
 
 	if (op->node >= node->sim->options.nodes)
 		return WHORL_INVALID;
-	link = node->links[op->node];
-	if (node->dead || node->left || (op->node != node->id && (link == NULL || !link->met || link->over)))
+	link = wh_sim_met(node, op->node);
+	if (node->dead || node->left || (op->node != node->id && link == NULL))
 		return WHORL_MEMBER_GONE;
 	*out = op->node == node->id ? node->own_lane : link->lane;
 	if (*out == NULL)
@@ -85,54 +85,53 @@ static bool next_event(struct wh_transport *transport, struct wh_remote_event *o
 
 /* ---- regions ------------------------------------------------------------------------------------------------------ */
 
-void wh_sim_remote_on_message(struct sim_node *node, const struct sim_notice *notice)
-{
-	struct sim_link *link = notice->link->back; /* to the owner */
-	struct wh_remote_grant *grant;
-	uint64_t bytes = 0;
+enum { REGION_GRANTED = WH_MESSAGE_OWN, REGION_WITHDRAWN };
 
-	if (link->over)
-		return;
+bool wh_sim_remote_on_message(struct sim_node *node, uint32_t from, const struct wh_message *m)
+{
+	struct sim_link *link = wh_sim_met(node, from); /* to the owner */
+	struct wh_remote_grant *grant;
+
 	if (link->lane == NULL)
 		link->lane = wh_sim_lane_new(node, link->to, link);
-	if (link->lane == NULL) {
-		wh_sim_condemn(node->sim, node->id, "no memory for a lane");
-		return;
-	}
-	if (notice->kind == SIM_REGION_GRANTED) {
-		memcpy(&bytes, notice->text, sizeof(bytes));
-		if (wh_remote_grant_add(&link->lane->base, notice->key, bytes, link->to->incarnation) == NULL)
-			wh_sim_condemn(node->sim, link->to->id, "grants a region that it cannot grant");
-		return;
-	}
-	grant = wh_remote_grant_find(&link->lane->base, notice->key);
+	if (link->lane == NULL || m->head.bytes != sizeof(uint64_t))
+		return false;
+	if (m->head.kind == REGION_GRANTED)
+		return wh_remote_grant_add(&link->lane->base, m->head.number, wh_message_take_number(m->body, 8),
+					   link->to->incarnation) != NULL;
+	grant = wh_remote_grant_find(&link->lane->base, m->head.number);
 	if (grant != NULL)
 		wh_remote_grant_withdraw(&link->lane->base, grant);
+	return m->head.kind == REGION_WITHDRAWN;
 }
 
-static void tell_of_region(struct sim_link *link, enum sim_notice_kind kind, const struct sim_region *region)
+/* False: there is no room. */
+static bool tell_of_region(const struct sim_node *node, uint32_t to, uint8_t kind, const struct sim_region *region)
 {
-	uint64_t due = wh_sim_later(link->grant_due_ns, link->sim->now_ns + wh_sim_delay(link));
+	const struct wh_message_head head = {.kind = kind, .bytes = sizeof(uint64_t), .number = region->base.name};
+	unsigned char message[WH_HEAD_BYTES + sizeof(uint64_t)];
 
-	link->grant_due_ns = due;
-	wh_sim_send_notice(link, due, (int)kind, region->base.name, &region->base.bytes, sizeof(region->base.bytes));
+	wh_message_head_put(message, &head);
+	wh_message_put_number(message + WH_HEAD_BYTES, region->base.bytes, 8);
+	return wh_session_send(node->session, to, message, sizeof(message), NULL, 0, WH_WIRE_OWN) == WH_WIRE_DONE;
 }
 
 static enum whorl_result grant_region(struct wh_region *base, uint32_t to)
 {
 	struct sim_region *region = (struct sim_region *)base;
 	struct sim_node *node = region->owner;
-	struct sim_link *link;
+	const struct sim_link *link;
 
 	if (to >= node->sim->options.nodes || to == node->id)
 		return WHORL_INVALID;
-	link = node->known[to];
-	if (node->dead || node->left || link == NULL || link->over)
+	link = wh_sim_met(node, to);
+	if (node->left || link == NULL || !wh_session_knows(node->session, to))
 		return WHORL_MEMBER_GONE;
 	if (region->granted[to] == link->to->incarnation)
 		return WHORL_OK;
+	if (!tell_of_region(node, to, REGION_GRANTED, region))
+		return WHORL_AGAIN;
 	region->granted[to] = link->to->incarnation;
-	tell_of_region(link, SIM_REGION_GRANTED, region);
 	return WHORL_OK;
 }
 
@@ -210,10 +209,11 @@ static void region_close(struct wh_region *base)
 
 	own->state = WH_GRANT_NONE;
 	for (uint32_t id = 0; id < node->sim->options.nodes && !node->dead; id++) {
-		struct sim_link *link = node->known[id];
+		const struct sim_link *link = wh_sim_met(node, id);
 
-		if (link != NULL && !link->over && region->granted[id] == link->to->incarnation)
-			tell_of_region(link, SIM_REGION_WITHDRAWN, region);
+		if (link != NULL && region->granted[id] == link->to->incarnation &&
+		    !tell_of_region(node, id, REGION_WITHDRAWN, region))
+			wh_session_doom(node->session, id, "cannot be told that a region is closed");
 	}
 	for (at = &node->regions; *at != region; at = &(*at)->next)
 		;

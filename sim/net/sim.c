@@ -92,12 +92,7 @@ uint64_t wh_sim_under_way(const struct wh_sim *sim)
 
 uint64_t wh_sim_delay(struct sim_link *link)
 {
-	return wh_dice_between(&link->sim->dice, link->wire->cost.latency_min_ns, link->wire->cost.latency_max_ns);
-}
-
-uint64_t wh_sim_notice_delay(struct sim_link *link)
-{
-	return link->sim->options.one_host ? 0 : wh_sim_delay(link);
+	return wh_dice_between(&link->sim->dice, link->path->cost.latency_min_ns, link->path->cost.latency_max_ns);
 }
 
 /* ---- environments --------------------------------------------------------------------------------------------------- */
@@ -206,20 +201,20 @@ static bool is_between_the_living(const struct sim_link *link)
 
 struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, uint32_t to)
 {
-	const struct sim_wire *wire = wh_sim_wire(sim, from, to);
-	struct wh_sim_traffic traffic = {.cut_off = wire->cut_off};
+	const struct sim_path *path = wh_sim_path(sim, from, to);
+	struct wh_sim_traffic traffic = {.cut_off = path->cut_off};
 
-	for (const struct sim_link *link = wire->links; link != NULL; link = link->older) {
+	for (const struct sim_link *link = path->links; link != NULL; link = link->older) {
 		for (const struct sim_flight *flight = link->head; flight != NULL; flight = flight->next)
 			traffic.pushes++;
-		traffic.messages += link->controls_flying;
 		traffic.streams += wh_sim_streams_count(link);
 		if (!is_between_the_living(link))
 			continue;
 		traffic.broken = link->broken;
-		traffic.met = link->met;
+		traffic.met = link->over || wh_sim_met(link->from, to) == link;
 		traffic.gone = link->over;
 	}
+	traffic.messages = wh_sim_calls_messages(sim, from, to);
 	return traffic;
 }
 
@@ -227,10 +222,10 @@ struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, ui
 
 void wh_sim_link_set(struct wh_sim *sim, uint32_t from, uint32_t to, const struct wh_sim_link_cost *cost)
 {
-	struct sim_wire *wire = wh_sim_wire(sim, from, to);
+	struct sim_path *path = wh_sim_path(sim, from, to);
 
-	wire->cost = *cost;
-	wire->cost.latency_max_ns = wh_sim_later(cost->latency_min_ns, cost->latency_max_ns);
+	path->cost = *cost;
+	path->cost.latency_max_ns = wh_sim_later(cost->latency_min_ns, cost->latency_max_ns);
 }
 
 void wh_sim_node_set(struct wh_sim *sim, uint32_t node, const struct wh_sim_node_cost *cost)
@@ -244,14 +239,15 @@ uint64_t wh_sim_busy_until(const struct wh_sim *sim, uint32_t node)
 }
 
 /* Most pairs are even; one in four is slower, by any factor. */
-static void init_wire(struct sim_wire *wire, struct wh_sim *sim)
+static void init_path(struct sim_path *path, struct wh_sim *sim)
 {
 	const struct wh_sim_options *options = &sim->options;
 	uint64_t factor = 1;
 
 	if (options->uneven && wh_dice_one_in(&sim->dice, 4))
 		factor = wh_dice_between(&sim->dice, 2, FACTOR_MAX);
-	wire->cost = (struct wh_sim_link_cost){factor * options->latency_min_ns, factor * options->latency_max_ns,
+	path->held.tail = &path->held.head;
+	path->cost = (struct wh_sim_link_cost){factor * options->latency_min_ns, factor * options->latency_max_ns,
 					       (options->bytes_per_s + factor - 1) / factor};
 }
 
@@ -284,28 +280,27 @@ enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *o
 	sim->options = *options;
 	sim->dice = wh_dice_split(options->seed, 0);
 	sim->hosts = calloc(nodes, sizeof(*sim->hosts));
-	sim->wires = calloc((size_t)nodes * nodes, sizeof(*sim->wires));
-	if (sim->hosts == NULL || sim->wires == NULL) {
+	sim->paths = calloc((size_t)nodes * nodes, sizeof(*sim->paths));
+	if (sim->hosts == NULL || sim->paths == NULL) {
 		wh_sim_free(sim);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u simulated nodes", nodes);
 	}
 	for (uint32_t i = 0; i < nodes; i++)
 		init_host(&sim->hosts[i], sim, i);
 	for (uint32_t i = 0; i < nodes * nodes; i++)
-		init_wire(&sim->wires[i], sim);
+		init_path(&sim->paths[i], sim);
 	*out = sim;
 	return WHORL_OK;
 }
 
-static void free_links(struct sim_wire *wire)
+static void free_links(struct sim_path *path)
 {
-	while (wire->links != NULL) {
-		struct sim_link *link = wire->links;
+	while (path->links != NULL) {
+		struct sim_link *link = path->links;
 
-		wire->links = link->older;
+		path->links = link->older;
 		while (link->head != NULL)
 			wh_sim_drop_flight(link);
-		wh_sim_drop_held(link);
 		wh_sim_streams_free(link);
 		free(link);
 	}
@@ -336,11 +331,12 @@ void wh_sim_free(struct wh_sim *sim)
 		return;
 	for (size_t i = 0; i < sim->event_count; i++)
 		drop_event(&sim->events[i]);
-	for (uint32_t i = 0; sim->wires != NULL && i < sim->options.nodes * sim->options.nodes; i++)
-		free_links(&sim->wires[i]);
+	wh_sim_calls_free(sim);
+	for (uint32_t i = 0; sim->paths != NULL && i < sim->options.nodes * sim->options.nodes; i++)
+		free_links(&sim->paths[i]);
 	for (uint32_t i = 0; sim->hosts != NULL && i < sim->options.nodes; i++)
 		free_host(&sim->hosts[i]);
-	free(sim->wires);
+	free(sim->paths);
 	free(sim->hosts);
 	free(sim->events);
 	free(sim);

@@ -1,6 +1,6 @@
 /* sim_int.h - inside the simulator's transport.
  *
- *     sim.c        the world: events, time, hosts and wires, the digest
+ *     sim.c        the world: events, time, hosts and paths, the digest
  *     sim/net/node.c   endpoints: their doorbells, events and control messages, the questions of visitors
  *     sim/net/meet.c   lives: how they begin, meet, leave, and are told of each other's ends
  *     sim/net/notice.c what endpoints are told, on its way
@@ -12,7 +12,7 @@
  *     sim/net/lane.c   operations on them, on their way
  *     sim/net/fault.c  crashes, cuts, broken connections
  *
- * A host is for ever, and so are the wires between two hosts. An endpoint (struct sim_node) is one life of a host: when it is
+ * A host is for ever, and so are the paths between two hosts. An endpoint (struct sim_node) is one life of a host: when it is
  * over there may be another. Links are between lives: what was under way from or to a life that is over ends in that
  * life's links. Lives and links are kept until the world ends.
  */
@@ -21,6 +21,7 @@
 
 #include "sim/net/sim.h"
 #include "transport/dice.h"
+#include "transport/session/session.h"
 
 struct sim_event {
 	uint64_t when_ns, number; /* of two at one time the lower number comes first */
@@ -29,7 +30,7 @@ struct sim_event {
 	uint64_t argument;
 };
 
-/* ---- pushes on their way: sim/net/wire.c ------------------------------------------------------------------------------ */
+/* ---- pushes on their way: sim/net/push.c ------------------------------------------------------------------------------ */
 
 struct sim_flight { /* a push to one peer */
 	struct sim_flight *next;
@@ -48,22 +49,23 @@ struct sim_flight { /* a push to one peer */
 #define SIM_NOT_SENT UINT64_MAX
 
 struct sim_queue {
-	struct sim_notice *head, **tail;
+	struct sim_message *head, **tail;
 };
 
-struct sim_wire { /* from one host to another */
+struct sim_path { /* from one host to another */
 	struct wh_sim_link_cost cost;
 	uint64_t free_ns;       /* from then on nothing occupies it */
 	bool cut_off;           /* nothing comes through */
+	struct sim_queue held;  /* messages that a cut holds up */
 	struct sim_link *links; /* the newest first; those of one life of the sender are neighbours */
 };
 
 struct sim_link { /* from one life to another */
 	struct wh_sim *sim;
-	struct sim_wire *wire;
+	struct sim_path *path;
 	struct sim_node *from, *to;
 	struct sim_link *back;  /* the other way */
-	struct sim_link *older; /* on the same wire */
+	struct sim_link *older; /* on the same path */
 
 	struct sim_flight *head, **tail;
 	struct sim_flight *last_loud; /* of the batch that is being posted */
@@ -76,30 +78,13 @@ struct sim_link { /* from one life to another */
 	uint64_t handed, sent_bytes; /* unsent pushes that the card has; bytes of the first that it has sent */
 	bool has_turn;               /* is in that list, or it is its turn */
 
-	/* What `from` knows of `to`: it meets it, in the end it is over, with or without a meeting. */
-	bool met, over;
-	bool knocking;  /* before they meet `to` has to look */
-	bool ending;    /* the news of its end are under way */
-	bool waiting;   /* the end of the life before comes first */
-	bool postponed; /* the meeting, until a cut is healed */
-	bool sought;    /* `to` was there when `from` came */
-
-	bool broken;              /* nothing will ever come through, in either direction */
-	bool leaving;             /* `from` has left; `to` is told when all before it has arrived */
-	uint64_t controls;        /* messages that `to` has not taken yet */
-	uint64_t controls_flying; /* of them, those under way */
-	uint64_t control_due_ns;  /* messages arrive in order */
-	struct sim_queue held;    /* what a cut holds up, or that `to` has not met `from` yet */
+	bool over;    /* `from` had met `to`, and has not any more */
+	bool broken;  /* nothing will ever come through, in either direction */
+	bool leaving; /* `from` has left; `to` is told, over that call, when all before it has arrived */
+	struct sim_call *last_call;
 	struct sim_stream *streams;
 	struct sim_lane *lane; /* what `to` has granted `from`, and what that has posted; NULL: nothing */
-	uint64_t grant_due_ns; /* what `from` says of its regions arrives in order */
 };
-
-/* What `from` sends will come to `to`, as far as `from` knows. */
-static inline bool wh_sim_connected(const struct sim_link *link)
-{
-	return link->met && !link->over && !link->broken;
-}
 
 /* The link of this life to the life that `to` took the place of. */
 static inline struct sim_link *wh_sim_former(const struct sim_link *link)
@@ -133,54 +118,43 @@ void wh_sim_card_drop(struct sim_link *link);
 /* ---- images: sim/net/image.c ------------------------------------------------------------------------------------------ */
 
 struct sim_row {
-	uint32_t node;
-	uint64_t incarnation;
-	struct sim_link *link; /* to its owner, once each of us has sent its row to the other */
-	uint64_t bytes;
-	struct wh_row_part *parts;
-	size_t part_count;
+	struct sim_link *link; /* to its owner; NULL: not found yet */
 	unsigned char *copy;   /* of a peer's row: its parts are mapped, all else faults. Of mine: mine */
 	unsigned char *frozen; /* T9: its columns as they were; zeros, if the image was not ready then */
-	bool seen, confirmed;  /* its row is here; and it has said that mine is there */
 };
 
 struct sim_image {
-	struct wh_image base;
+	struct wh_session_image base;
 	struct sim_node *node;
-	struct sim_image *next;
-	uint64_t digest, control_bytes;
-	bool announced;                       /* that it is ready */
-	struct sim_row *rows;                 /* by rank */
-	const unsigned char **control, **row; /* of `base`, once it is ready */
+	struct sim_row *rows; /* by rank */
 };
 
 enum whorl_result wh_sim_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
 				    struct wh_image **out, struct wh_error *err);
 void wh_sim_image_close(struct wh_image *base);
-void wh_sim_past(struct wh_transport *transport, uint64_t key);
 void wh_sim_freeze(struct wh_image *base, uint32_t rank);
+/* As in struct wh_plane_ops. */
+const unsigned char *wh_sim_image_map(struct wh_session_image *image, uint32_t rank, const unsigned char *own,
+				      size_t bytes, int *fd, char reason[WH_MESSAGE_REASON_BYTES]);
 
 /* NULL if that node has no such image open. */
 struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key);
 /* Where bytes of `from`'s row go in this image; NULL if they belong to no part of it. */
 unsigned char *wh_sim_image_place(const struct sim_image *image, const struct sim_node *from, uint64_t offset,
 				  uint64_t bytes);
-/* Begins the exchange of rows between the ends of a link, for the images that both have open. */
-void wh_sim_image_exchange(struct sim_link *link);
-/* service() of `node` sees the row of `about`, or that `about` has seen its own. */
-void wh_sim_image_offered(struct sim_node *node, const struct sim_node *about, uint64_t key);
-void wh_sim_image_confirmed(struct sim_node *node, const struct sim_node *about, uint64_t key);
-void wh_sim_image_become_ready(struct wh_image *base);
+/* The link to the owner of that row. */
+struct sim_link *wh_sim_image_link(struct sim_image *image, uint32_t rank);
 
 /* ---- streams: sim/net/stream.c ---------------------------------------------------------------------------------------- */
 
-enum whorl_result wh_sim_stream_open(struct wh_transport *transport, uint32_t to, uint64_t tag, struct wh_stream **out);
+/* NULL: no memory, or *full: there are so many already. */
+struct sim_stream *wh_sim_stream_new(struct sim_link *link, uint64_t tag, struct wh_stream **writer, bool *full);
 /* News of it have arrived. */
 void wh_sim_stream_offer(struct sim_stream *stream);
-/* Its event will never be taken. */
+/* The node of its reader has no use for it. */
 void wh_sim_stream_disown(struct sim_stream *stream);
-/* Its event has been taken; returns the end that now has an owner. */
-struct wh_stream *wh_sim_stream_take(struct sim_stream *stream, uint64_t *tag);
+/* Returns the end that now has an owner. */
+struct wh_stream *wh_sim_stream_take(struct sim_stream *stream);
 /* Goes on with what is under way. */
 void wh_sim_streams_resume(struct sim_link *link);
 /* One end of this link has died: `from` if `writes`. What it has written is cut off anywhere, unless it has left. */
@@ -197,9 +171,8 @@ void wh_sim_streams_free(struct sim_link *link);
 
 extern const struct wh_remote_ops wh_sim_remote_ops;
 
-struct sim_notice;
-/* service() sees what a peer says of its regions. */
-void wh_sim_remote_on_message(struct sim_node *node, const struct sim_notice *notice);
+/* What a peer that has been met says of its regions. False: it has no place there. */
+bool wh_sim_remote_on_message(struct sim_node *node, uint32_t from, const struct wh_message *m);
 /* Carries out what waits for a loop to do it. Returns how much that was. */
 size_t wh_sim_remote_serve(struct sim_node *node);
 /* Goes on with what is under way. */
@@ -211,77 +184,80 @@ void wh_sim_remote_truncate(struct sim_lane *lane);
 void wh_sim_remote_close(struct sim_node *node); /* its regions */
 void wh_sim_remote_free(struct sim_node *node);  /* all else that it has of them */
 
-/* ---- notices: sim/net/notice.c ---------------------------------------------------------------------------------------- */
+/* ---- connections: sim/net/call.c --------------------------------------------------------------------------------------- */
 
-enum sim_notice_kind { /* the first are those of enum wh_transport_event_kind */
-		       SIM_ROW_OFFERED = WH_EVENT_QUERY + 1,
-		       SIM_ROW_CONFIRMED,
-		       SIM_KNOCK, /* from a node that would meet this one */
-		       SIM_REGION_GRANTED,
-		       SIM_REGION_WITHDRAWN,
+enum sim_message_kind {
+	SIM_CALLS,    /* to the host: some life is to accept */
+	SIM_ACCEPTED, /* by the host, whether the life looks or not */
+	SIM_NOBODY,   /* no life is there */
+	SIM_SAYS,     /* a message of the session */
+	SIM_HANGS_UP,
 };
 
-struct sim_notice { /* what service() sees; if it is an event, next_event() gives it then */
-	struct sim_notice *next;
-	struct sim_link *link; /* that it came by, from the node that it is about; NULL: about no other */
-	int kind;
-	uint64_t key; /* of an image, of a visitor; the name of a region */
-	struct wh_image *image;
-	struct sim_stream *stream;
+#define SIM_VERSION 1
+
+struct sim_message {
+	struct sim_message *next;
+	struct sim_call *call;
+	struct sim_stream *stream; /* that it opens; NULL: none */
+	enum sim_message_kind kind;
+	uint32_t to; /* a side of the call */
+	bool counts; /* among what is under way */
 	size_t bytes;
-	char text[];
+	unsigned char data[];
 };
 
-/* At once, and about no other node. */
-void wh_sim_notify(struct sim_node *node, enum wh_transport_event_kind kind, uint64_t key, struct wh_image *image,
-		   const void *text, size_t bytes);
-/* At once, to one end of the link about the other, `from`. */
-void wh_sim_tell(struct sim_link *link, enum wh_transport_event_kind kind, const char *text);
-/* From one end of the link to the other, where it arrives at that time, or when the link is healed. `kind` is of
- * enum wh_transport_event_kind or enum sim_notice_kind. */
-void wh_sim_send_notice(struct sim_link *link, uint64_t when_ns, int kind, uint64_t key, const void *text,
-			size_t bytes);
-/* Tells `to` that rows are exchanged, some time later. */
-void wh_sim_send_row(struct sim_link *link, enum sim_notice_kind kind, uint64_t key);
-/* Tells `to` that there is a stream, some time later. */
-void wh_sim_send_stream(struct sim_link *link, struct sim_stream *stream);
-/* What held things up does so no more: what is held comes through. */
-void wh_sim_release(struct sim_link *link);
-/* Notices and events of this image are not seen any more; NULL: none at all. */
-void wh_sim_forget(struct sim_node *node, const struct wh_image *image);
+struct sim_end { /* of a call: a connection of a session's */
+	struct wh_conn base;
+	struct sim_call *call;
+	uint32_t side;
+	struct sim_message *heard; /* the message that was received last */
+};
 
-struct sim_notice *wh_sim_queue_take(struct sim_queue *queue);
-void wh_sim_queue_append(struct sim_queue *queue, struct sim_notice *notice);
-void wh_sim_free_notice(struct sim_notice *notice);
-/* The world ends: frees what is held, or what an event that never happens holds. */
-void wh_sim_drop_held(struct sim_link *link);
-void wh_sim_drop_arrival(const struct sim_event *event);
-
-/* ---- lives: sim/net/meet.c -------------------------------------------------------------------------------------------- */
-
-/* Links between this life, which is new, and those that are there; they will meet. */
-enum whorl_result wh_sim_introduce(struct sim_node *node, struct wh_error *err);
-/* `to` has seen that `from` is there, or there is nothing to wait for any more: some time later `from` meets it. */
-void wh_sim_answer_knock(struct sim_link *link);
-/* A cut is healed, that may have kept them apart. */
-void wh_sim_meet_after_all(struct sim_link *link);
-/* `from` is told that it and `to` do not go together. */
-void wh_sim_refuse(struct sim_link *link, const char *why);
-/* For `from` it is over. */
-void wh_sim_end_link(struct sim_link *link);
-void wh_sim_leave(struct wh_transport *transport);
-/* Something from `from` to `to` has arrived: if `from` has left and that was the last, `to` gets to know. */
-void wh_sim_arrived(struct sim_link *link);
-bool wh_sim_searching(struct wh_transport *transport);
-
-/* ---- endpoints: sim/net/node.c ---------------------------------------------------------------------------------------- */
-
-struct sim_query {
-	struct sim_query *next;
-	uint64_t number;
-	wh_sim_answer_fn *fn;
+struct sim_call { /* one connection, or what is to become one. Side 0 has called side 1 */
+	struct wh_sim *sim;
+	struct sim_call *next, **at;
+	uint32_t host[2];            /* ids; UINT32_MAX: a visitor */
+	struct sim_node *node[2];    /* NULL: a visitor, or not accepted yet */
+	struct sim_link *link[2];    /* from node[side] to the other; NULL: none yet, or a visitor's */
+	struct sim_end *end[2];      /* NULL: none yet, or closed */
+	bool closed[2];              /* that side has hung up */
+	bool finished[2];            /* nothing comes to that side any more */
+	bool left[2];                /* that side has left in order: its last words come in the end */
+	uint64_t due_ns[2];          /* what goes to that side arrives in order */
+	uint64_t waiting[2];         /* bytes that go to that side, and have not been taken */
+	uint64_t sent[2], came[2];   /* messages to that side; those beyond `most` never arrive */
+	uint64_t most[2];
+	uint32_t controls[2];        /* messages of its user's to that side, on their way */
+	struct sim_queue come[2];    /* what has arrived at that side */
+	uint32_t users;              /* ends, and messages on their way */
+	bool greeted;                /* the caller knows that it is accepted: until then its hello waits */
+	size_t hello_bytes;
+	unsigned char hello[WH_HEAD_BYTES + WH_HELLO_BYTES];
+	wh_sim_answer_fn *fn;        /* a visitor's */
 	void *ctx;
 };
+
+extern const struct wh_wire_ops wh_sim_wire_ops, wh_sim_host_wire_ops; /* of networks; of one host */
+
+/* What its session has asked to be woken for. */
+void wh_sim_calls_look_at_clock(struct sim_node *node);
+/* Takes in what has come. Returns how much that was. */
+size_t wh_sim_calls_serve(struct sim_node *node);
+/* The life has ended: what it has sent is cut off anywhere, unless it has left; `silently`: no node is told. */
+void wh_sim_calls_die(struct sim_node *node, bool silently);
+/* The connection of these two lives breaks. */
+void wh_sim_calls_break(struct sim_link *link);
+/* A cut is healed. */
+void wh_sim_calls_release(struct wh_sim *sim, struct sim_path *path);
+/* All that `from` had pushed and written before it left has arrived. */
+void wh_sim_calls_say_goodbye(struct sim_link *link);
+uint64_t wh_sim_calls_messages(const struct wh_sim *sim, uint32_t from, uint32_t to);
+/* The world ends: frees what is left, or what an event that never happens holds. */
+void wh_sim_calls_free(struct wh_sim *sim);
+void wh_sim_drop_arrival(const struct sim_event *event);
+
+/* ---- endpoints: sim/net/node.c ---------------------------------------------------------------------------------------- */
 
 struct sim_node { /* an endpoint: one life of a host */
 	struct wh_transport base;
@@ -291,38 +267,40 @@ struct sim_node { /* an endpoint: one life of a host */
 	uint32_t id;
 	uint64_t incarnation;
 	struct sim_node *former; /* the life before */
-	char group[64];
 	uint32_t nodes;
-	bool dead, left; /* dead: crashed or destroyed */
+	struct wh_session *session; /* NULL: destroyed */
+	bool dead, left;            /* dead: crashed or destroyed */
+	bool vanished;              /* dead, and no node has been told */
 	bool armed, rung;
-	bool ringing; /* a ring is under way */
-	uint64_t began_ns;
-	bool searching;     /* as far as any caller has asked */
-	uint64_t search_ns; /* at least */
-	struct sim_image *images;
+	bool ringing;       /* a ring is under way */
+	uint64_t alarm_ns;  /* of its session; 0: none */
+	bool alarmed;       /* it has come */
+	bool rests;         /* does not hear callers */
+	uint64_t come;      /* messages that have arrived, and callers */
+	struct sim_queue callers;
 	uint64_t past_key;     /* no image below it will be opened any more: so its user has said */
 	struct sim_link *loud; /* with a loud push in the batch that is being posted */
-	struct sim_queue inbox, events;
-	struct sim_query *queries;
 	struct sim_region *regions;
 	struct sim_lane *lanes, *own_lane; /* all of them; and the one to itself, NULL: none */
 	struct sim_lane *served;           /* lanes of others to this node */
 	struct sim_immediate *immediates, **immediates_tail;
-	struct sim_link **known;  /* by id: to the life that its user was told it has met */
 	struct sim_link *links[]; /* by id: the newest; NULL: none */
 };
 
-#define SIM_CONTROLS 64 /* messages to one peer that it has not taken, before WHORL_AGAIN */
 #define SIM_STREAMS 16  /* to one peer that are not over */
 
 void wh_sim_ring(struct sim_node *node);
+/* The link to that life; NULL: they were never there together. */
+struct sim_link *wh_sim_link_to(const struct sim_node *node, uint32_t id, uint64_t incarnation);
+/* The link to the life of `id` that this node has met; NULL: none. */
+struct sim_link *wh_sim_met(const struct sim_node *node, uint32_t id);
+/* Something from `from` to `to` has arrived: if `from` has left and that was the last, `to` gets to know. */
+void wh_sim_arrived(struct sim_link *link);
 void wh_sim_free_node(struct sim_node *node);
 
 /* ---- faults: sim/net/fault.c ------------------------------------------------------------------------------------------ */
 
 void wh_sim_die(struct sim_node *node, bool silently);
-/* When the end of a connection is noticed at the far end of this link. */
-uint64_t wh_sim_notice_time(struct sim_link *link);
 
 /* ---- the world: sim.c ----------------------------------------------------------------------------------------------- */
 
@@ -354,9 +332,9 @@ struct wh_sim {
 	size_t event_count, event_capacity;
 	uint64_t event_number;
 
-	uint64_t queries;
+	struct sim_call *calls;
 	struct sim_host *hosts; /* by id */
-	struct sim_wire *wires; /* from x nodes + to */
+	struct sim_path *paths; /* from x nodes + to */
 };
 
 static inline bool wh_sim_has_card(const struct sim_link *link)
@@ -369,15 +347,13 @@ static inline uint64_t wh_sim_later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static inline struct sim_wire *wh_sim_wire(const struct wh_sim *sim, uint32_t from, uint32_t to)
+static inline struct sim_path *wh_sim_path(const struct wh_sim *sim, uint32_t from, uint32_t to)
 {
-	return &sim->wires[(uint64_t)from * sim->options.nodes + to];
+	return &sim->paths[(uint64_t)from * sim->options.nodes + to];
 }
 
 /* A delay on that link, from the dice. */
 uint64_t wh_sim_delay(struct sim_link *link);
-/* Of a message or a notice. On one host what is sent lies with its receiver at once. */
-uint64_t wh_sim_notice_delay(struct sim_link *link);
 void wh_sim_condemn(struct wh_sim *sim, uint32_t node, const char *format, ...) WH_PRINTF(3, 4);
 
 #endif

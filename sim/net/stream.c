@@ -14,7 +14,7 @@
 #define LEAST_BYTES 32
 #define DOUBLED_MAX 6 /* times */
 
-struct sim_end {
+struct sim_stream_end {
 	struct wh_stream base;
 	struct sim_stream *stream;
 	bool open;
@@ -22,7 +22,7 @@ struct sim_end {
 };
 
 struct sim_stream {
-	struct sim_end writer, reader;
+	struct sim_stream_end writer, reader;
 	struct sim_link *link; /* from the writer's life to the reader's; NULL: the world is no more */
 	struct sim_stream *next;
 	uint64_t tag;
@@ -41,14 +41,14 @@ struct sim_stream {
 	unsigned char bytes[]; /* byte k is at k mod capacity */
 };
 
-static struct sim_end *end_of(struct wh_stream *base)
+static struct sim_stream_end *end_of(struct wh_stream *base)
 {
-	return (struct sim_end *)base;
+	return (struct sim_stream_end *)base;
 }
 
 /* ---- the memory ---------------------------------------------------------------------------------------------------------- */
 
-static void count_end(struct sim_end *end, bool counts)
+static void count_end(struct sim_stream_end *end, bool counts)
 {
 	if (end->counted == counts)
 		return;
@@ -123,7 +123,7 @@ static void let_bytes_arrive(void *ctx, uint64_t argument)
 
 	(void)argument;
 	stream->scheduled = false;
-	if (link->wire->cut_off || !stream->reader.open || link->to->dead || link->back->over) {
+	if (link->path->cut_off || !stream->reader.open || link->to->dead || link->back->over) {
 		free_if_over(stream);
 		return;
 	}
@@ -209,7 +209,7 @@ static bool is_shut(const struct sim_stream *stream)
 {
 	const struct sim_link *link = stream->link;
 
-	return !stream->reader.open && link->sim->now_ns >= stream->shut_ns && !link->back->wire->cut_off;
+	return !stream->reader.open && link->sim->now_ns >= stream->shut_ns && !link->back->path->cut_off;
 }
 
 static ptrdiff_t stream_write(struct wh_stream *base, const void *bytes, size_t count)
@@ -221,7 +221,7 @@ static ptrdiff_t stream_write(struct wh_stream *base, const void *bytes, size_t 
 
 	if (base != &stream->writer.base || link == NULL || link->from->dead || link->over || is_shut(stream))
 		return -1;
-	if (!link->back->wire->cut_off)
+	if (!link->back->path->cut_off)
 		stream->known_read = stream->read;
 	most = stream->capacity - (stream->written - stream->known_read);
 	most = count < most ? count : most;
@@ -312,9 +312,8 @@ void wh_sim_stream_disown(struct sim_stream *stream)
 	stream_close(&stream->reader.base);
 }
 
-struct wh_stream *wh_sim_stream_take(struct sim_stream *stream, uint64_t *tag)
+struct wh_stream *wh_sim_stream_take(struct sim_stream *stream)
 {
-	*tag = stream->tag;
 	stream->taken = true;
 	return &stream->reader.base;
 }
@@ -331,8 +330,8 @@ static struct sim_stream *new_stream(struct sim_link *link, uint64_t tag)
 
 	if (stream == NULL)
 		return NULL;
-	stream->writer = (struct sim_end){{&stream_ops}, stream, true, false};
-	stream->reader = (struct sim_end){{&stream_ops}, stream, true, false};
+	stream->writer = (struct sim_stream_end){{&stream_ops}, stream, true, false};
+	stream->reader = (struct sim_stream_end){{&stream_ops}, stream, true, false};
 	stream->link = link;
 	stream->next = link->streams;
 	stream->tag = tag;
@@ -344,24 +343,13 @@ static struct sim_stream *new_stream(struct sim_link *link, uint64_t tag)
 	return stream;
 }
 
-enum whorl_result wh_sim_stream_open(struct wh_transport *transport, uint32_t to, uint64_t tag, struct wh_stream **out)
+struct sim_stream *wh_sim_stream_new(struct sim_link *link, uint64_t tag, struct wh_stream **writer, bool *full)
 {
-	struct sim_node *node = (struct sim_node *)transport;
 	struct sim_stream *stream;
-	struct sim_link *link;
 
-	*out = NULL;
-	if (to >= node->sim->options.nodes || to == node->id)
-		return WHORL_INVALID;
-	link = node->known[to];
-	if (node->dead || link == NULL || link->over)
-		return WHORL_MEMBER_GONE;
-	if (link->broken || wh_sim_streams_count(link) == SIM_STREAMS)
-		return WHORL_AGAIN;
-	stream = new_stream(link, tag);
-	if (stream == NULL)
-		return WHORL_MEMORY;
-	wh_sim_send_stream(link, stream);
-	*out = &stream->writer.base;
-	return WHORL_OK;
+	*full = wh_sim_streams_count(link) == SIM_STREAMS;
+	stream = *full ? NULL : new_stream(link, tag);
+	if (stream != NULL)
+		*writer = &stream->writer.base;
+	return stream;
 }

@@ -75,7 +75,8 @@ static bool start(struct wh_world *world, uint32_t id)
 						   .group = "conformance",
 						   .node = id,
 						   .nodes = world->nodes,
-						   .incarnation = wh_dice_roll(&world->dice) | 1};
+						   .incarnation = wh_dice_roll(&world->dice) | 1,
+						   .patience_ns = WH_NS_PER_S};
 	struct wh_error err;
 
 	if (wh_sim_create(&config, world->sim, &world->endpoints[id].transport, &err) == WHORL_OK) {

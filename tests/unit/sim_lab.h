@@ -175,7 +175,8 @@ static inline void begin_life(struct lab *lab, uint32_t id)
 						   .group = "lab",
 						   .node = id,
 						   .nodes = NODES,
-						   .incarnation = ++lab->incarnation[id]};
+						   .incarnation = ++lab->incarnation[id],
+						   .patience_ns = WH_NS_PER_S - WH_NS_PER_MS};
 	struct wh_error err;
 
 	lab->image[id] = NULL;

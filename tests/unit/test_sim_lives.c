@@ -38,10 +38,11 @@ START_TEST(a_node_that_comes_back_is_met_again)
 }
 END_TEST
 
-/* The end that is under way comes late: it is waited for, or overtaken by the new life. */
+/* The end that is under way comes late. Where the new life calls, the peer asks the old connection, of which the host knows no more:
+ * so the end is hastened; over a connection that is broken nothing can be asked, and the end is waited for. */
 START_TEST(an_end_is_waited_for_or_hastened)
 {
-	uint64_t waited = 0, hastened = 0, seed = test_seed(11);
+	uint64_t late = 0, seed = test_seed(11);
 
 	for (uint64_t n = 0; n < 60; n++) {
 		struct wh_sim_options options = plain(60 * seed + n);
@@ -53,17 +54,16 @@ START_TEST(an_end_is_waited_for_or_hastened)
 			wh_sim_break(lab->sim, 0, 1);
 		end_life(lab, 0, _i == 0 ? CRASHES : VANISHES);
 		begin_life(lab, 0);
-		run(lab, WH_NS_PER_MS);
-		hastened += have_met(lab, 1, 0);
+		run(lab, 10 * WH_NS_PER_MS);
 		ck_assert_uint_eq(lab->down[1][0], have_met(lab, 1, 0));
+		ck_assert(have_met(lab, 1, 0) || _i == 1);
+		late += !have_met(lab, 1, 0);
 		run(lab, LONG_NS);
-		waited += lab->heard_ns[1] > wh_sim_now(lab->sim) - LONG_NS;
 		assert_all_met(lab);
 		assert_ends(lab, 1, 0, 1, 0);
 		end(lab);
 	}
-	ck_assert_uint_gt(waited, 10);
-	ck_assert_uint_gt(hastened, 10);
+	ck_assert(_i == 0 ? late == 0 : late > 10);
 }
 END_TEST
 

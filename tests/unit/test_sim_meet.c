@@ -18,6 +18,7 @@ START_TEST(any_may_come_at_any_time)
 		ck_assert_int_eq(send_number(lab, first, id, 1), WHORL_MEMBER_GONE);
 		begin_life(lab, id);
 		ck_assert_int_eq(send_number(lab, first, id, 1), WHORL_MEMBER_GONE);
+		run(lab, 1); /* it calls */
 		ck_assert_uint_gt(wh_sim_under_way(lab->sim), 0);
 		run(lab, LONG_NS);
 		ck_assert(have_met(lab, first, id) && have_met(lab, id, first));
@@ -55,7 +56,7 @@ START_TEST(each_meets_in_its_own_time)
 }
 END_TEST
 
-/* Node 0 has met node 1, which takes its time. */
+/* Node 1, which has called, has met node 0, which waits for its last word. */
 static struct lab *make_half_met(uint64_t seed)
 {
 	struct lab *lab = make_empty(plain(seed));
@@ -63,14 +64,12 @@ static struct lab *make_half_met(uint64_t seed)
 	slow(lab, 1, 0);
 	begin_life(lab, 0);
 	begin_life(lab, 1);
-	run(lab, 1);
-	ck_assert(have_met(lab, 0, 1) && !have_met(lab, 1, 0));
+	run(lab, 5 * SLOW_NS / 2); /* the call, and the hello */
+	ck_assert(have_met(lab, 1, 0) && !have_met(lab, 0, 1));
 	for (uint64_t k = 1; k <= 3; k++)
-		ck_assert_int_eq(send_number(lab, 0, 1, k), WHORL_OK);
-	run(lab, SLOW_NS / 2);
-	ck_assert(!have_met(lab, 1, 0));
-	ck_assert_uint_eq(lab->messages[1], 0);
-	ck_assert_uint_eq(wh_sim_traffic(lab->sim, 0, 1).messages, 3);
+		ck_assert_int_eq(send_number(lab, 1, 0, k), WHORL_OK);
+	ck_assert_uint_eq(lab->messages[0], 0);
+	ck_assert_uint_eq(wh_sim_traffic(lab->sim, 1, 0).messages, 3);
 	return lab;
 }
 
@@ -79,8 +78,8 @@ START_TEST(what_comes_before_the_meeting_waits)
 	struct lab *lab = make_half_met(test_seed(3));
 
 	run(lab, LONG_NS);
-	ck_assert(have_met(lab, 1, 0));
-	ck_assert_uint_eq(lab->messages[1], 3);
+	ck_assert(have_met(lab, 0, 1));
+	ck_assert_uint_eq(lab->messages[0], 3);
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
@@ -90,11 +89,11 @@ START_TEST(a_node_that_leaves_before_the_meeting_is_met)
 {
 	struct lab *lab = make_half_met(test_seed(4));
 
-	leave_in_order(lab, 0);
+	leave_in_order(lab, 1);
 	run(lab, LONG_NS);
-	ck_assert_uint_eq(lab->meetings[1][0], 1);
-	ck_assert_uint_eq(lab->messages[1], 3);
-	ck_assert_uint_eq(lab->left[1][0], 1);
+	ck_assert_uint_eq(lab->meetings[0][1], 1);
+	ck_assert_uint_eq(lab->messages[0], 3);
+	ck_assert_uint_eq(lab->left[0][1], 1);
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
@@ -105,9 +104,9 @@ START_TEST(a_node_that_leaves_before_it_has_met_is_heard)
 {
 	struct lab *lab = make_half_met(test_seed(16));
 
-	leave_in_order(lab, 1);
+	leave_in_order(lab, 0);
 	run(lab, LONG_NS);
-	assert_ends(lab, 0, 1, 0, 1);
+	assert_ends(lab, 1, 0, 0, 1);
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
@@ -115,23 +114,28 @@ END_TEST
 
 START_TEST(a_node_that_dies_before_the_meeting_is_not_met)
 {
-	struct lab *lab = make_half_met(test_seed(5));
+	struct lab *lab;
+	uint64_t unmet = 0;
 
-	if (_i == 0)
-		wh_sim_crash(lab->sim, 0);
-	else if (_i == 1)
-		wh_sim_vanish(lab->sim, 0);
-	else if (_i == 2)
-		wh_sim_break(lab->sim, 0, 1);
-	else
-		wh_sim_crash(lab->sim, 1);
-	run(lab, LONG_NS);
-	ck_assert_uint_eq(lab->meetings[1][0] + lab->down[1][0], 0);
-	ck_assert(!wh_sim_traffic(lab->sim, 1, 0).met);
-	ck_assert_uint_eq(lab->down[0][1], _i >= 2);
-	ck_assert_uint_eq(lab->messages[1], 0);
-	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
-	end(lab);
+	for (uint64_t n = 0; n < 20; n++) { /* what it has said last may be cut off with it, or not */
+		lab = make_half_met(20 * test_seed(5) + n);
+		if (_i == 0)
+			wh_sim_crash(lab->sim, 1);
+		else if (_i == 1)
+			wh_sim_vanish(lab->sim, 1);
+		else if (_i == 2)
+			wh_sim_break(lab->sim, 0, 1);
+		else
+			wh_sim_crash(lab->sim, 0);
+		run(lab, LONG_NS);
+		unmet += lab->meetings[0][1] == 0;
+		ck_assert_uint_le(lab->down[0][1], lab->meetings[0][1]);
+		ck_assert_uint_eq(lab->down[1][0], _i >= 2);
+		ck_assert_uint_le(lab->messages[0], lab->meetings[0][1] * 3);
+		ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
+		end(lab);
+	}
+	ck_assert_uint_gt(unmet, 2);
 }
 END_TEST
 
@@ -148,7 +152,8 @@ START_TEST(a_node_that_does_not_look_is_not_met)
 	ck_assert(lab->node[0]->ops->searching(lab->node[0]));
 	ck_assert(wh_sim_rung(lab->sim, 1));
 	ck_assert_uint_gt(wh_sim_under_way(lab->sim), 0);
-	run(lab, WH_NS_PER_S);
+	for (uint64_t k = 0; k < 100; k++)
+		run(lab, WH_NS_PER_S / 100);
 	ck_assert(!lab->node[0]->ops->searching(lab->node[0]));
 	if (_i == 0)
 		lab->node[1] = silent;
@@ -204,11 +209,14 @@ END_TEST
 
 static struct lab *make_odd(uint64_t seed, const char *group, uint32_t nodes)
 {
-	struct lab *lab = make_empty(wild(seed));
-	struct wh_transport_config config = {
-		.env = wh_sim_env(lab->sim, 0), .group = group, .node = 0, .nodes = nodes, .incarnation = 1};
+	struct wh_sim_options options = wild(seed);
+	struct lab *lab;
+	struct wh_transport_config config = {.group = group, .node = 0, .nodes = nodes, .incarnation = 1};
 	struct wh_error err;
 
+	options.nodes = NODES + 1;
+	lab = make_empty(options);
+	config.env = wh_sim_env(lab->sim, 0);
 	lab->incarnation[0] = 1;
 	begin_life(lab, 1);
 	ck_assert_int_eq(wh_sim_create(&config, lab->sim, &lab->node[0], &err), WHORL_OK);
@@ -216,6 +224,10 @@ static struct lab *make_odd(uint64_t seed, const char *group, uint32_t nodes)
 	run(lab, 50 * WH_NS_PER_MS);
 	for (uint32_t id = 0; id < NODES; id++)
 		ck_assert(!lab->node[id]->ops->searching(lab->node[id]));
+	for (uint32_t id = 1; id < NODES; id++) { /* once, however often they call */
+		ck_assert_uint_eq(lab->refused[0][id], 1);
+		ck_assert_uint_eq(lab->refused[id][0], 1);
+	}
 	run(lab, LONG_NS);
 	ck_assert_int_eq(send_number(lab, 0, 1, 1), WHORL_MEMBER_GONE);
 	ck_assert_int_eq(send_number(lab, 1, 0, 1), WHORL_MEMBER_GONE);
@@ -226,12 +238,8 @@ static struct lab *make_odd(uint64_t seed, const char *group, uint32_t nodes)
 
 START_TEST(another_count_of_nodes_is_refused)
 {
-	struct lab *lab = make_odd(test_seed(6), "lab", NODES - 1);
+	struct lab *lab = make_odd(test_seed(6), "lab", NODES + 1);
 
-	for (uint32_t id = 1; id < NODES; id++) {
-		ck_assert_uint_eq(lab->refused[0][id], 1);
-		ck_assert_uint_eq(lab->refused[id][0], 1);
-	}
 	destroy(lab, 0);
 	run(lab, LONG_NS);
 	ck_assert_uint_eq(lab->down[1][0] + lab->down[2][0], 0);
@@ -242,12 +250,9 @@ START_TEST(another_count_of_nodes_is_refused)
 }
 END_TEST
 
-START_TEST(another_group_is_not_met)
+START_TEST(another_group_is_refused)
 {
-	struct lab *lab = make_odd(test_seed(7), "elsewhere", NODES);
-
-	ck_assert_uint_eq(lab->refused[0][1] + lab->refused[0][2] + lab->refused[1][0] + lab->refused[2][0], 0);
-	end(lab);
+	end(make_odd(test_seed(7), "elsewhere", NODES));
 }
 END_TEST
 
@@ -300,20 +305,20 @@ START_TEST(a_node_that_has_searched_has_met_all_that_are_there)
 {
 	uint64_t seed = test_seed(40), alone = 0;
 
-	for (uint64_t n = 0; n < 50; n++) {
-		struct wh_sim_options options = wild(50 * seed + n);
+	for (uint64_t n = 0; n < 10; n++) {
+		struct wh_sim_options options = wild(10 * seed + n);
 		struct lab *lab;
 
 		options.latency_max_ns = WH_NS_PER_MS / 10;
 		lab = make_empty(options);
 		begin_life(lab, 0);
-		ck_assert_uint_le(search(lab, 0), options.latency_max_ns * 4);
+		ck_assert_uint_le(search(lab, 0), options.latency_max_ns * 300);
 		begin_life(lab, 1);
 		alone += searches(lab, 0); /* not for those that come later */
 		wh_sim_cut_off(lab->sim, 2, 0);
 		begin_life(lab, 2);
-		ck_assert_uint_le(search(lab, 2), options.latency_max_ns * 300);
-		ck_assert(have_met(lab, 2, 1) && !have_met(lab, 2, 0)); /* nor for those that are cut off */
+		search(lab, 2);
+		ck_assert(have_met(lab, 2, 1) && !have_met(lab, 2, 0)); /* one that is cut off may be there, for all it knows */
 		search(lab, 1);
 		ck_assert(have_met(lab, 1, 0));
 		wh_sim_heal(lab->sim, 2, 0);
@@ -321,43 +326,6 @@ START_TEST(a_node_that_has_searched_has_met_all_that_are_there)
 		end(lab);
 	}
 	ck_assert_uint_eq(alone, 0);
-}
-END_TEST
-
-/* It need not have met those that came after it, but those that came with it. */
-START_TEST(a_node_that_comes_later_is_not_searched_for)
-{
-	struct lab *lab = make_empty(plain(test_seed(44)));
-
-	for (uint32_t id = 0; id < NODES * NODES; id++)
-		slow(lab, id / NODES, id % NODES);
-	begin_life(lab, 0);
-	begin_life(lab, 1);
-	run(lab, 1);
-	begin_life(lab, 2);
-	run(lab, SLOW_NS);
-	ck_assert(searches(lab, 0) && searches(lab, 1) && searches(lab, 2));
-	run(lab, SLOW_NS - 1);
-	ck_assert(have_met(lab, 0, 1) && !have_met(lab, 0, 2));
-	ck_assert(!searches(lab, 0) && !searches(lab, 1) && searches(lab, 2));
-	end(lab);
-}
-END_TEST
-
-/* It has been told, not only its node. */
-START_TEST(searching_is_over_when_it_is_told)
-{
-	struct lab *lab = make_strangers(plain(test_seed(41)));
-	static struct wh_transport_event event;
-
-	look_without_taking(lab);
-	ck_assert(wh_sim_traffic(lab->sim, 2, 0).met && wh_sim_traffic(lab->sim, 2, 1).met);
-	ck_assert(searches(lab, 2));
-	ck_assert(lab->node[2]->ops->next_event(lab->node[2], &event));
-	ck_assert(searches(lab, 2));
-	ck_assert(lab->node[2]->ops->next_event(lab->node[2], &event));
-	ck_assert(!searches(lab, 2));
-	end(lab);
 }
 END_TEST
 
@@ -382,9 +350,9 @@ START_TEST(the_dead_are_not_searched_for)
 	begin_life(lab, 0);
 	begin_life(lab, 1);
 	begin_life(lab, 2);
-	wh_sim_vanish(lab->sim, 0);
+	wh_sim_crash(lab->sim, 0);
 	lab->node[1]->ops->leave(lab->node[1]);
-	ck_assert_uint_lt(search(lab, 2), SLOW_NS / 2);
+	ck_assert_uint_lt(search(lab, 2), 3 * SLOW_NS);
 	end(lab);
 }
 END_TEST
@@ -447,11 +415,9 @@ int main(void)
 	tcase_add_loop_test(cases, a_node_that_dies_before_the_meeting_is_not_met, 0, 4);
 	tcase_add_loop_test(cases, a_node_that_does_not_look_is_not_met, 0, 2);
 	tcase_add_test(cases, another_count_of_nodes_is_refused);
-	tcase_add_test(cases, another_group_is_not_met);
+	tcase_add_test(cases, another_group_is_refused);
 	tcase_add_test(cases, ids_and_incarnations_are_had_once);
 	tcase_add_test(cases, a_node_that_has_searched_has_met_all_that_are_there);
-	tcase_add_test(cases, a_node_that_comes_later_is_not_searched_for);
-	tcase_add_test(cases, searching_is_over_when_it_is_told);
 	tcase_add_test(cases, searching_ends_within_a_second);
 	tcase_add_test(cases, the_dead_are_not_searched_for);
 	tcase_add_test(cases, queries_are_answered_once);

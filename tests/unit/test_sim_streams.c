@@ -98,7 +98,7 @@ START_TEST(bytes_take_their_time_and_come_in_pieces)
 		}
 		end_pair(&pair);
 	}
-	ck_assert_uint_gt(pieces, 5);
+	ck_assert_uint_gt(pieces, 3);
 }
 END_TEST
 
@@ -208,14 +208,14 @@ START_TEST(a_stream_over_a_broken_connection)
 {
 	uint64_t seed = test_seed(12), some = 0;
 
-	for (uint64_t n = 0; n < 50; n++) {
-		struct wh_sim_options options = wild(50 * seed + n);
+	for (uint64_t n = 0; n < 200; n++) {
+		struct wh_sim_options options = wild(200 * seed + n);
 		struct pair pair;
 
 		options.notice_max_ns = SLOW_NS;
 		pair = make_pair(options);
 		fill(&pair);
-		run(pair.lab, 200 * n);
+		run(pair.lab, 200 * (n % 50));
 		wh_sim_break(pair.lab->sim, 0, 1);
 		ck_assert(!write_some(&pair, MOST) && !pair.refused);
 		run(pair.lab, LONG_NS);

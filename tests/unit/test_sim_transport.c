@@ -45,7 +45,7 @@ START_TEST(a_link_has_a_bandwidth)
 	wh_sim_link_set(lab->sim, 0, 1, &(struct wh_sim_link_cost){100, 100, WH_NS_PER_S});
 	post_page(lab, 0, 1);
 	post_page(lab, 0, 2);
-	run_until(lab, start + 2 * GAP_NS); /* two pushes */
+	run_until(lab, start + 4 * GAP_NS); /* four pushes */
 	ck_assert_uint_eq(word(lab, 2, 0), 2);
 	ck_assert_uint_eq(wh_sim_traffic(lab->sim, 0, 1).pushes, 4);
 	ck_assert_uint_eq(wh_sim_traffic(lab->sim, 0, 2).pushes, 0);

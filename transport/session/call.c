@@ -150,6 +150,23 @@ static void not_reached(struct wh_session *s, struct wh_peer *peer, enum wh_wire
 	wh_redial_soon(&s->redial, &peer->redial);
 }
 
+bool wh_session_greet_peer(struct wh_session *s, struct wh_peer *peer)
+{
+	char reason[WH_MESSAGE_REASON_BYTES] = "";
+	struct wh_conn *c = peer->conn;
+	uint32_t words = c->words;
+	enum wh_wire_result result = s->wire_ops->greet(c, reason);
+
+	if (result == WH_WIRE_DONE || c->words != words)
+		wait_anew(s, peer);
+	memcpy(peer->text, c->text, sizeof(peer->text));
+	if (result == WH_WIRE_DONE)
+		c->greeted = true;
+	else if (result != WH_WIRE_LATER)
+		not_reached(s, peer, result, reason);
+	return result == WH_WIRE_DONE;
+}
+
 static void call(struct wh_session *s, struct wh_peer *peer)
 {
 	char reason[WH_MESSAGE_REASON_BYTES] = "";
@@ -173,23 +190,6 @@ static void call(struct wh_session *s, struct wh_peer *peer)
 	if (!s->wire_ops->watch(c, true) ||
 	    !wh_session_say_hello(s, peer)) /* leaves when it is connected; there is room */
 		not_reached(s, peer, WH_WIRE_LATER, "");
-}
-
-bool wh_session_greet_peer(struct wh_session *s, struct wh_peer *peer)
-{
-	char reason[WH_MESSAGE_REASON_BYTES] = "";
-	struct wh_conn *c = peer->conn;
-	uint32_t words = c->words;
-	enum wh_wire_result result = s->wire_ops->greet(c, reason);
-
-	if (result == WH_WIRE_DONE || c->words != words)
-		wait_anew(s, peer);
-	memcpy(peer->text, c->text, sizeof(peer->text));
-	if (result == WH_WIRE_DONE)
-		c->greeted = true;
-	else if (result != WH_WIRE_LATER)
-		not_reached(s, peer, result, reason);
-	return result == WH_WIRE_DONE;
 }
 
 static bool is_late(const struct wh_peer *peer, uint64_t now)

@@ -108,10 +108,29 @@ size_t wh_session_service(struct wh_session *s)
 	return done;
 }
 
+/* What is sent is meant for the life that the user of the transport knows of. */
+static void note_known(struct wh_session *s, const struct wh_transport_event *event)
+{
+	if (event->kind == WH_EVENT_PEER_MET)
+		s->peers[event->node].known = event->incarnation;
+	else if (event->kind == WH_EVENT_PEER_LEFT || event->kind == WH_EVENT_PEER_DOWN ||
+		 event->kind == WH_EVENT_REFUSED)
+		s->peers[event->node].known = 0;
+}
+
+bool wh_session_knows(const struct wh_session *s, uint32_t node)
+{
+	const struct wh_peer *peer = &s->peers[node];
+
+	return peer->state == WH_PEER_MET && peer->known == peer->incarnation && !s->left;
+}
+
 bool wh_session_next_event(struct wh_session *s, struct wh_transport_event *out)
 {
-	if (wh_event_queue_next(&s->event_queue, out))
+	if (wh_event_queue_next(&s->event_queue, out)) {
+		note_known(s, out);
 		return true;
+	}
 	for (struct wh_session_image *image = s->images; image != NULL; image = image->next)
 		if (image->base.ready && !image->announced) {
 			image->announced = true;
@@ -165,7 +184,7 @@ enum whorl_result wh_session_control_send(struct wh_session *s, uint32_t node, c
 
 	if (node >= s->nodes || node == s->node || count > WH_CONTROL_MAX)
 		return WHORL_INVALID;
-	if (s->peers[node].state != WH_PEER_MET || s->left)
+	if (!wh_session_knows(s, node))
 		return WHORL_MEMBER_GONE;
 	switch (wh_session_send(s, node, message, wh_message_put_control(message, bytes, count), NULL, 0,
 				WH_WIRE_USER)) {
@@ -190,7 +209,7 @@ enum whorl_result wh_session_stream_open(struct wh_session *s, uint32_t node, ui
 	*out = NULL;
 	if (node >= s->nodes || node == s->node)
 		return WHORL_INVALID;
-	if (peer->state != WH_PEER_MET)
+	if (!wh_session_knows(s, node))
 		return WHORL_MEMBER_GONE;
 	return s->wire_ops->stream_open(peer->conn, &opening, out);
 }
@@ -277,9 +296,9 @@ void wh_session_leave(struct wh_session *s)
 	for (uint32_t node = 0; node < s->nodes; node++) {
 		struct wh_peer *peer = &s->peers[node];
 
-		if (peer->state == WH_PEER_CALLED || peer->state == WH_PEER_ANSWERED)
+		if (peer->state == WH_PEER_CALLED)
 			wh_session_end_connection(s, peer, WH_PEER_ABSENT);
-		if (peer->state == WH_PEER_MET)
+		if (peer->state == WH_PEER_MET || peer->state == WH_PEER_ANSWERED) /* one that is answered may have met me */
 			s->wire_ops->leave(peer->conn);
 	}
 }

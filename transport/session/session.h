@@ -49,6 +49,7 @@ struct wh_peer {
 	enum wh_peer_state state;
 	uint32_t node;
 	uint64_t incarnation;  /* since its hello was good; else 0 */
+	uint64_t known;        /* which incarnation the user of the transport was told of last as met; 0: that has ended */
 	struct wh_conn *conn;  /* NULL: none */
 	bool left;             /* it has said that it goes */
 	bool refusal_told;     /* that it was refused, or has refused, before anything was proven */
@@ -156,6 +157,10 @@ bool wh_session_next_event(struct wh_session *s, struct wh_transport_event *out)
 bool wh_session_is_full(const struct wh_session *s); /* there is no room for events: nothing is taken in */
 struct wh_event_queue *wh_session_events(struct wh_session *s);
 struct wh_peer *wh_session_peer(struct wh_session *s, uint32_t node); /* one of the group */
+
+/* The peer has been met, and the user of the transport has taken the event that says so: of this incarnation, and of no later end. What
+ * that user sends is for the life that it knows of. */
+bool wh_session_knows(const struct wh_session *s, uint32_t node);
 
 /* A message of the transport's own, to a peer that has been met. */
 enum wh_wire_result wh_session_send(struct wh_session *s, uint32_t node, const unsigned char *message, size_t bytes,

@@ -1,4 +1,4 @@
-/* wire.c - pushes on their way in the simulator: what they cost, T1 to T4, and what a crash leaves of them. */
+/* push.c - pushes on their way in the simulator: what they cost, T1 to T4, and what a crash leaves of them. */
 #include "sim/net/sim_int.h"
 
 #include <stddef.h>
@@ -102,7 +102,7 @@ static void let_piece_arrive(void *ctx, uint64_t argument)
 
 	(void)argument;
 	link->scheduled = false;
-	if (flight == NULL || link->wire->cut_off)
+	if (flight == NULL || link->path->cut_off)
 		return;
 	if (flight->pieces == 0)
 		tear_push(link->sim, flight);
@@ -118,7 +118,7 @@ void wh_sim_resume(struct sim_link *link)
 	struct wh_sim *sim = link->sim;
 	uint64_t when = sim->now_ns;
 
-	if (link->head == NULL || link->scheduled || link->wire->cut_off || link->head->due_ns == SIM_NOT_SENT)
+	if (link->head == NULL || link->scheduled || link->path->cut_off || link->head->due_ns == SIM_NOT_SENT)
 		return;
 	if (link->head->pieces == 0 && (link->head->due_ns > when || wh_sim_has_card(link)))
 		when = wh_sim_later(link->head->due_ns, when);
@@ -150,12 +150,12 @@ static void be_busy(struct sim_host *host, uint64_t for_ns)
 static uint64_t due_of(struct sim_link *link, uint64_t bytes)
 {
 	struct sim_host *host = link->from->host;
-	struct sim_wire *wire = link->wire;
+	struct sim_path *path = link->path;
 	uint64_t at;
 
 	be_busy(host, host->cost.push_ns);
 	at = occupy_until(&host->card_free_ns, host->busy_until_ns, bytes, host->cost.bytes_per_s);
-	at = occupy_until(&wire->free_ns, at, bytes, wire->cost.bytes_per_s);
+	at = occupy_until(&path->free_ns, at, bytes, path->cost.bytes_per_s);
 	return at + wh_sim_delay(link);
 }
 
@@ -170,7 +170,7 @@ static struct sim_flight *new_flight(const struct sim_image *image, const struct
 		wh_sim_condemn(image->node->sim, image->node->id, "no memory for a push");
 		return NULL;
 	}
-	flight->key = image->base.key;
+	flight->key = image->base.base.key;
 	flight->offset = push->offset;
 	flight->last = UINT32_MAX;
 	flight->loud = !push->no_wake;
@@ -180,7 +180,7 @@ static struct sim_flight *new_flight(const struct sim_image *image, const struct
 		memcpy(flight->copy, &push->value, sizeof(push->value));
 	} else {
 		flight->bytes = push->bytes;
-		flight->live = image->base.own;
+		flight->live = image->base.base.own;
 	}
 	return flight;
 }
@@ -192,7 +192,7 @@ static bool join_words(struct sim_link *link, const struct sim_image *image, con
 	uint64_t end;
 
 	_Static_assert(offsetof(struct sim_flight, next) == 0, "the tail points to the last one");
-	if (!push->may_reorder || last == NULL || !last->words || last->pieces > 0 || last->key != image->base.key ||
+	if (!push->may_reorder || last == NULL || !last->words || last->pieces > 0 || last->key != image->base.base.key ||
 	    last->bytes == sizeof(push->value) * WORDS_MAX)
 		return false;
 	end = last->offset + last->bytes;
@@ -219,11 +219,11 @@ static void note_loud(struct sim_link *link, struct sim_flight *flight)
 
 static void send_to(struct sim_image *image, const struct wh_push *push, uint32_t rank)
 {
-	const struct sim_row *row = &image->rows[rank];
-	struct sim_link *link = row->link;
+	const struct wh_session_row *row = &image->base.rows[rank];
+	struct sim_link *link = wh_sim_image_link(image, rank);
 	struct sim_flight *flight;
 
-	if (row->frozen != NULL || link->over || link->broken)
+	if (row->frozen || !row->confirmed || link == NULL || link->over || link->broken)
 		return;
 	if (image->node->sim->options.joins && !wh_sim_has_card(link) && join_words(link, image, push)) {
 		if (!push->no_wake)
@@ -248,15 +248,15 @@ static void send_to(struct sim_image *image, const struct wh_push *push, uint32_
 
 static bool push_holds(const struct sim_image *image, const struct wh_push *push)
 {
-	uint64_t row = image->rows[image->base.my_rank].bytes;
+	uint64_t row = image->base.rows[image->base.base.my_rank].bytes;
 	uint64_t bytes = push->kind == WH_PUSH_WORD ? sizeof(push->value) : push->bytes;
 
 	if (push->kind == WH_PUSH_WORD && push->offset % 8 != 0)
 		return false;
 	for (uint32_t i = 0; i < push->to_count; i++)
-		if (push->to[i] >= image->base.members || push->to[i] == image->base.my_rank)
+		if (push->to[i] >= image->base.base.members || push->to[i] == image->base.base.my_rank)
 			return false;
-	return image->base.ready && bytes > 0 && bytes <= row && push->offset <= row - bytes;
+	return image->base.base.ready && bytes > 0 && bytes <= row && push->offset <= row - bytes;
 }
 
 static void post_one(struct sim_image *image, const struct wh_push *push)
@@ -269,7 +269,7 @@ static void post_one(struct sim_image *image, const struct wh_push *push)
 		return;
 	}
 	if (push->kind == WH_PUSH_WORD)
-		wh_store_release((wh_word *)(void *)(image->base.own + push->offset), push->value);
+		wh_store_release((wh_word *)(void *)(image->base.base.own + push->offset), push->value);
 	for (uint32_t i = 0; i < push->to_count; i++)
 		send_to(image, push, push->to[i]);
 	if (push->no_wake)
@@ -285,7 +285,7 @@ static bool may_post(const struct sim_image *image, const struct wh_push *push)
 	const struct wh_sim_options *options = &node->sim->options;
 
 	if (!node->dead && options->posting != NULL)
-		options->posting(options->ctx, node->id, image->base.key, push);
+		options->posting(options->ctx, node->id, image->base.base.key, push);
 	return !node->dead;
 }
 
@@ -347,7 +347,7 @@ void wh_sim_detach(struct sim_image *image)
 
 	for (uint32_t to = 0; to < node->sim->options.nodes; to++)
 		for (struct sim_link *link = node->links[to]; link != NULL; link = wh_sim_former(link))
-			detach_link(link, image->base.own);
+			detach_link(link, image->base.base.own);
 }
 
 void wh_sim_truncate(struct sim_link *link)
