@@ -205,8 +205,8 @@ static struct sim_message *send_at(struct sim_call *call, uint32_t to, enum sim_
 	return message;
 }
 
-static struct sim_message *send_message(struct sim_call *call, uint32_t to, enum sim_message_kind kind, const void *data,
-					size_t bytes)
+static struct sim_message *send_message(struct sim_call *call, uint32_t to, enum sim_message_kind kind,
+					const void *data, size_t bytes)
 {
 	return send_at(call, to, kind, data, bytes, call->sim->now_ns + delay_to(call, to));
 }
@@ -260,8 +260,8 @@ static void reset(struct sim_call *call, uint32_t side)
 	bool answers = node != NULL && (!node->vanished || call->sim->hosts[call->host[side]].life != node);
 	struct sim_message *end;
 
-	if (!answers || call->left[side] || call->node[other(side)] == NULL || call->finished[other(side)] ||
-	    is_broken(call) || path_to(call, other(side))->cut_off)
+	if (!answers || call->left[side] || call->end[other(side)] == NULL || call->finished[other(side)] ||
+	    call->node[other(side)]->dead || is_broken(call) || path_to(call, other(side))->cut_off)
 		return;
 	end = new_message(call, other(side), SIM_HANGS_UP, NULL, 0);
 	if (end != NULL)
@@ -282,7 +282,8 @@ static void deliver(struct sim_message *message)
 	if (message->kind == SIM_CALLS) {
 		call_arrives(message);
 	} else if (node == NULL || node->dead) {
-		reset(call, to);
+		if (message->kind == SIM_SAYS)
+			reset(call, to);
 		drop_message(message);
 	} else if (is_lost(call, message)) {
 		drop_message(message);
@@ -317,7 +318,8 @@ static void release(void *ctx, uint64_t argument)
 void wh_sim_calls_release(struct wh_sim *sim, struct sim_path *path)
 {
 	if (path->held.head != NULL)
-		wh_sim_at(sim, sim->now_ns + wh_dice_below(&sim->dice, path->cost.latency_max_ns + 1), release, path, 0);
+		wh_sim_at(sim, sim->now_ns + wh_dice_below(&sim->dice, path->cost.latency_max_ns + 1), release, path,
+			  0);
 }
 
 static void find_out(void *ctx, uint64_t argument)

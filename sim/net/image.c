@@ -17,8 +17,8 @@ static enum whorl_result map_copy(struct sim_row *row, const struct wh_session_r
 				  struct wh_error *err)
 {
 	const int rights = PROT_READ | PROT_WRITE;
-	void *base = mmap(NULL, spec->bytes, mine ? rights : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-			  0);
+	void *base =
+		mmap(NULL, spec->bytes, mine ? rights : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (base == MAP_FAILED)
 		return wh_error_system(err, errno, "no memory for a simulated row");
@@ -50,8 +50,7 @@ static enum whorl_result fill_image(struct sim_image *image, const struct wh_ima
 	enum whorl_result result = WHORL_OK;
 
 	image->rows = calloc(spec->members, sizeof(*image->rows));
-	if (image->rows == NULL ||
-	    !wh_session_image_init(&image->base, image->node->session, &image->node->base, spec))
+	if (image->rows == NULL || !wh_session_image_init(&image->base, image->node->session, &image->node->base, spec))
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated image");
 	for (uint32_t rank = 0; rank < spec->members && result == WHORL_OK; rank++)
 		result = map_copy(&image->rows[rank], &image->base.rows[rank], rank == spec->my_rank, err);

@@ -192,8 +192,8 @@ static bool join_words(struct sim_link *link, const struct sim_image *image, con
 	uint64_t end;
 
 	_Static_assert(offsetof(struct sim_flight, next) == 0, "the tail points to the last one");
-	if (!push->may_reorder || last == NULL || !last->words || last->pieces > 0 || last->key != image->base.base.key ||
-	    last->bytes == sizeof(push->value) * WORDS_MAX)
+	if (!push->may_reorder || last == NULL || !last->words || last->pieces > 0 ||
+	    last->key != image->base.base.key || last->bytes == sizeof(push->value) * WORDS_MAX)
 		return false;
 	end = last->offset + last->bytes;
 	if (push->offset != end && push->offset + sizeof(push->value) != last->offset)

@@ -217,24 +217,24 @@ struct sim_end { /* of a call: a connection of a session's */
 struct sim_call { /* one connection, or what is to become one. Side 0 has called side 1 */
 	struct wh_sim *sim;
 	struct sim_call *next, **at;
-	uint32_t host[2];            /* ids; UINT32_MAX: a visitor */
-	struct sim_node *node[2];    /* NULL: a visitor, or not accepted yet */
-	struct sim_link *link[2];    /* from node[side] to the other; NULL: none yet, or a visitor's */
-	struct sim_end *end[2];      /* NULL: none yet, or closed */
-	bool closed[2];              /* that side has hung up */
-	bool finished[2];            /* nothing comes to that side any more */
-	bool left[2];                /* that side has left in order: its last words come in the end */
-	uint64_t due_ns[2];          /* what goes to that side arrives in order */
-	uint64_t waiting[2];         /* bytes that go to that side, and have not been taken */
-	uint64_t sent[2], came[2];   /* messages to that side; those beyond `most` never arrive */
+	uint32_t host[2];          /* ids; UINT32_MAX: a visitor */
+	struct sim_node *node[2];  /* NULL: a visitor, or not accepted yet */
+	struct sim_link *link[2];  /* from node[side] to the other; NULL: none yet, or a visitor's */
+	struct sim_end *end[2];    /* NULL: none yet, or closed */
+	bool closed[2];            /* that side has hung up */
+	bool finished[2];          /* nothing comes to that side any more */
+	bool left[2];              /* that side has left in order: its last words come in the end */
+	uint64_t due_ns[2];        /* what goes to that side arrives in order */
+	uint64_t waiting[2];       /* bytes that go to that side, and have not been taken */
+	uint64_t sent[2], came[2]; /* messages to that side; those beyond `most` never arrive */
 	uint64_t most[2];
-	uint32_t controls[2];        /* messages of its user's to that side, on their way */
-	struct sim_queue come[2];    /* what has arrived at that side */
-	uint32_t users;              /* ends, and messages on their way */
-	bool greeted;                /* the caller knows that it is accepted: until then its hello waits */
+	uint32_t controls[2];     /* messages of its user's to that side, on their way */
+	struct sim_queue come[2]; /* what has arrived at that side */
+	uint32_t users;           /* ends, and messages on their way */
+	bool greeted;             /* the caller knows that it is accepted: until then its hello waits */
 	size_t hello_bytes;
 	unsigned char hello[WH_HEAD_BYTES + WH_HELLO_BYTES];
-	wh_sim_answer_fn *fn;        /* a visitor's */
+	wh_sim_answer_fn *fn; /* a visitor's */
 	void *ctx;
 };
 
@@ -272,11 +272,11 @@ struct sim_node { /* an endpoint: one life of a host */
 	bool dead, left;            /* dead: crashed or destroyed */
 	bool vanished;              /* dead, and no node has been told */
 	bool armed, rung;
-	bool ringing;       /* a ring is under way */
-	uint64_t alarm_ns;  /* of its session; 0: none */
-	bool alarmed;       /* it has come */
-	bool rests;         /* does not hear callers */
-	uint64_t come;      /* messages that have arrived, and callers */
+	bool ringing;      /* a ring is under way */
+	uint64_t alarm_ns; /* of its session; 0: none */
+	bool alarmed;      /* it has come */
+	bool rests;        /* does not hear callers */
+	uint64_t come;     /* messages that have arrived, and callers */
 	struct sim_queue callers;
 	uint64_t past_key;     /* no image below it will be opened any more: so its user has said */
 	struct sim_link *loud; /* with a loud push in the batch that is being posted */
@@ -287,7 +287,7 @@ struct sim_node { /* an endpoint: one life of a host */
 	struct sim_link *links[]; /* by id: the newest; NULL: none */
 };
 
-#define SIM_STREAMS 16  /* to one peer that are not over */
+#define SIM_STREAMS 16 /* to one peer that are not over */
 
 void wh_sim_ring(struct sim_node *node);
 /* The link to that life; NULL: they were never there together. */

@@ -60,7 +60,7 @@ START_TEST(a_node_comes_back_to_its_shard_and_begins_with_less)
 		begin_group(t,
 			    (&(struct group){
 				    .nodes = 5, .ids = 5, .messages = 60, .early = true, .layout = away_for_a_view}),
-			    "slow 1 to 0 by 1000 for 300 ms at 0 ms", "crash 3 at 30 ms", "crash 4 at install 1");
+			    "slow 1 to 0 by 1000 for 300 ms at 5 ms", "crash 3 at 30 ms", "crash 4 at install 1");
 		expect_view(t, 300 + 2 * JOIN_MS, 2, "0,1,2");
 		expect_state(t, 300 + 2 * JOIN_MS + RESTORE_MS, "2");
 		end(t);

@@ -318,7 +318,8 @@ START_TEST(a_node_that_has_searched_has_met_all_that_are_there)
 		wh_sim_cut_off(lab->sim, 2, 0);
 		begin_life(lab, 2);
 		search(lab, 2);
-		ck_assert(have_met(lab, 2, 1) && !have_met(lab, 2, 0)); /* one that is cut off may be there, for all it knows */
+		ck_assert(have_met(lab, 2, 1) &&
+			  !have_met(lab, 2, 0)); /* one that is cut off may be there, for all it knows */
 		search(lab, 1);
 		ck_assert(have_met(lab, 1, 0));
 		wh_sim_heal(lab->sim, 2, 0);

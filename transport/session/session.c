@@ -298,7 +298,8 @@ void wh_session_leave(struct wh_session *s)
 
 		if (peer->state == WH_PEER_CALLED)
 			wh_session_end_connection(s, peer, WH_PEER_ABSENT);
-		if (peer->state == WH_PEER_MET || peer->state == WH_PEER_ANSWERED) /* one that is answered may have met me */
+		if (peer->state == WH_PEER_MET ||
+		    peer->state == WH_PEER_ANSWERED) /* one that is answered may have met me */
 			s->wire_ops->leave(peer->conn);
 	}
 }

@@ -48,8 +48,8 @@ struct wh_kept_offer {
 struct wh_peer {
 	enum wh_peer_state state;
 	uint32_t node;
-	uint64_t incarnation;  /* since its hello was good; else 0 */
-	uint64_t known;        /* which incarnation the user of the transport was told of last as met; 0: that has ended */
+	uint64_t incarnation; /* since its hello was good; else 0 */
+	uint64_t known; /* which incarnation the user of the transport was told of last as met; 0: that has ended */
 	struct wh_conn *conn;  /* NULL: none */
 	bool left;             /* it has said that it goes */
 	bool refusal_told;     /* that it was refused, or has refused, before anything was proven */
