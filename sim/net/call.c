@@ -142,7 +142,7 @@ static uint64_t delay_to(const struct sim_call *call, uint32_t side)
 
 static bool is_broken(const struct sim_call *call)
 {
-	return call->link[0] != NULL && call->link[0]->broken;
+	return call->torn || (call->link[0] != NULL && call->link[0]->broken);
 }
 
 /* Of its user's. */
@@ -705,6 +705,7 @@ static void break_to(struct sim_call *call, uint32_t side)
 {
 	struct sim_message *end = new_message(call, side, SIM_HANGS_UP, NULL, 0);
 
+	call->torn = true;
 	cut_off_to(call, side);
 	if (end != NULL)
 		wh_sim_at(call->sim, notice_time(call, side), find_out, end, 0);
@@ -713,9 +714,10 @@ static void break_to(struct sim_call *call, uint32_t side)
 void wh_sim_calls_break(struct sim_link *link)
 {
 	for (struct sim_call *call = link->sim->calls; call != NULL; call = call->next)
-		for (uint32_t side = 0; side < 2; side++)
-			if (call->link[side] == link)
-				break_to(call, other(side));
+		if (!call->torn && (call->link[0] == link || call->link[1] == link)) {
+			break_to(call, 0);
+			break_to(call, 1);
+		}
 }
 
 uint64_t wh_sim_calls_messages(const struct wh_sim *sim, uint32_t from, uint32_t to)
@@ -729,6 +731,32 @@ uint64_t wh_sim_calls_messages(const struct wh_sim *sim, uint32_t from, uint32_t
 	return count;
 }
 
+/* ---- strangers ---------------------------------------------------------------------------------------------------------- */
+
+/* NULL: no memory. It is heard at once. */
+static struct sim_call *new_stranger(struct wh_sim *sim, uint32_t node, const void *message, size_t bytes)
+{
+	struct sim_call *call = new_call(sim, NO_HOST, node);
+	struct sim_message *calls, *says = NULL;
+
+	if (call == NULL)
+		return NULL;
+	call->greeted = true;
+	calls = new_message(call, 1, SIM_CALLS, NULL, 0);
+	if (bytes > 0)
+		says = new_message(call, 1, SIM_SAYS, message, bytes);
+	if (calls != NULL)
+		deliver(calls);
+	if (says != NULL)
+		deliver(says);
+	return call;
+}
+
+void wh_sim_call_as_stranger(struct wh_sim *sim, uint32_t node, const void *message, size_t bytes)
+{
+	(void)new_stranger(sim, node, message, bytes);
+}
+
 /* ---- visitors ----------------------------------------------------------------------------------------------------------- */
 
 bool wh_sim_query(struct wh_sim *sim, uint32_t node, const void *question, size_t bytes, wh_sim_answer_fn *fn,
@@ -736,22 +764,14 @@ bool wh_sim_query(struct wh_sim *sim, uint32_t node, const void *question, size_
 {
 	const struct sim_node *life = sim->hosts[node].life;
 	unsigned char message[WH_MESSAGE_MAX];
-	struct sim_message *calls, *says;
 	struct sim_call *call;
 
 	if (life == NULL || life->dead || bytes > WH_CONTROL_MAX)
 		return false;
-	call = new_call(sim, NO_HOST, node);
+	call = new_stranger(sim, node, message, wh_message_put_query(message, SIM_VERSION, question, bytes));
 	if (call == NULL)
 		return false;
-	call->greeted = true;
 	call->fn = fn;
 	call->ctx = ctx;
-	calls = new_message(call, 1, SIM_CALLS, NULL, 0);
-	says = new_message(call, 1, SIM_SAYS, message, wh_message_put_query(message, SIM_VERSION, question, bytes));
-	if (calls == NULL || says == NULL)
-		return false;
-	deliver(calls);
-	deliver(says);
 	return true;
 }

@@ -76,13 +76,18 @@ void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to)
 
 static void break_link(struct sim_link *link)
 {
-	wh_sim_calls_break(link);
 	wh_sim_truncate(link);
 	wh_sim_streams_tear(link);
 	wh_sim_remote_truncate(link->lane);
 	link->broken = true;
 }
 
+static bool has_met(const struct sim_link *link)
+{
+	return link->over || wh_sim_met(link->from, link->to->id) == link;
+}
+
+/* An incarnation is met once: if one of the two had met the other that is the end for these lives. */
 void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other)
 {
 	struct sim_node *node = sim->hosts[one].life;
@@ -91,6 +96,9 @@ void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other)
 	if (link == NULL || link->broken)
 		return;
 	note_fault(sim, FAULT_BREAK, one, other);
+	wh_sim_calls_break(link);
+	if (!has_met(link) && !has_met(link->back))
+		return;
 	wh_sim_end_batch(link->from);
 	wh_sim_end_batch(link->to);
 	break_link(link);

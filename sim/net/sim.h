@@ -17,21 +17,19 @@
  *   T7     Operations go to their target, are carried out one after the other and in pieces, and their completions come back,
  *          each way with the latency of the link. To some targets, as it happens, they wait there for its loop. A number for
  *          its owner rings if that is armed, and so does a completion.
- *   T10    Two lives meet some time after both are there, each at its own time, and after the other has looked (service());
- *          what one sends to another that has not met it yet waits until it has. All of it is seen by service() only. leave() is
- *          kept, whatever happens to the leaver afterwards: all that it has posted, sent and written arrives, and then the notice.
- *          A message or a stream goes to the life that the sender's user knows of: it has taken the meeting of that
- *          life from next_event(), and the end of that life has not come to its node. So nothing is ever meant for one
- *          life and sent to another.
+ *   T10    Nodes meet by the session that the other transports have (transport/session/), over calls to each other's hosts: a
+ *          host answers at once whether a life is there, or is vanished, and says nothing. What is sent over a call is late, comes in
+ *          order, and is seen by service() only. leave() is kept, whatever happens to the leaver afterwards: all that it has
+ *          posted, sent and written arrives, and then its last word.
  *          A stream holds a few bytes, another number of them each time; read and write give and take what they like of
  *          what they could, and wait() never waits. When its writer's node has left, all that was written can be read;
  *          when it is down, what had arrived, or nothing any more.
  *   T11    wh_sim_query() is a visitor.
  *
  * A node may end and come back: wh_sim_create() makes a new life of an id when its last one has crashed, vanished or been
- * destroyed. What was under way from or to the old life never reaches the new one. At each peer the end of the old
- * comes before the meeting of the new: it is waited for, or, if the old has crashed, hastened. The end of a life that
- * vanished is told then, and not before: another has taken its place. Clocks, dice and costs are an id's and go on.
+ * destroyed. What was under way from or to the old life never reaches the new one. The host of a life that has ended answers that
+ * it knows of no such connection when something comes for it; of one that vanished, when another is there. Clocks, dice and costs are
+ * an id's and go on.
  *
  * Whatever happens is an event with a time; wh_sim_step() makes the next one happen. The world's user adds events
  * of its own (a node's pass, an application's turn, a fault). The same seed and the same calls give the same run, and
@@ -140,6 +138,9 @@ typedef void wh_sim_answer_fn(void *ctx, const void *bytes, size_t count);
 bool wh_sim_query(struct wh_sim *sim, uint32_t node, const void *question, size_t bytes, wh_sim_answer_fn *fn,
 		  void *ctx);
 
+/* A process that is no node connects to one, and says that, if anything. As many as that are a crowd at the door. */
+void wh_sim_call_as_stranger(struct wh_sim *sim, uint32_t node, const void *message, size_t bytes);
+
 /* ---- faults --------------------------------------------------------------------------------------------------------
  *
  * They happen at once, may be called from events and hooks, and are in the digest. */
@@ -156,8 +157,9 @@ void wh_sim_vanish(struct wh_sim *sim, uint32_t node);
 void wh_sim_cut_off(struct wh_sim *sim, uint32_t from, uint32_t to);
 void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to);
 
-/* The connection of these two lives ends for good, both ways: what is under way is cut off anywhere, what is sent later is
- * dropped, and each, if it had met the other, is told at its own time that that is down. Lives that come after them meet. */
+/* The connection of these two lives ends, both ways: what is under way is cut off anywhere, what is sent later is dropped, and each
+ * finds out at its own time. If one had met the other that is for good, and nothing comes through between them any more; if not they
+ * call again. Lives that come after them meet. */
 void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other);
 
 /* ---- what a scheduler and a test look at --------------------------------------------------------------------------- */
@@ -165,8 +167,8 @@ void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other);
 /* wait() of this node would end at once. */
 bool wh_sim_rung(const struct wh_sim *sim, uint32_t node);
 
-/* Pushes, messages and notices that have not arrived, or not been seen by service(), rings that are late, meetings to
- * come, and ends of streams that the living have not closed; what a cut holds up is among them. */
+/* Pushes, messages and calls that have not arrived, or not been seen by service(), rings that are late, and ends of streams that
+ * the living have not closed; what a cut holds up is among them. Calls to where no life is are not: they are made for ever. */
 uint64_t wh_sim_under_way(const struct wh_sim *sim);
 
 struct wh_sim_traffic {            /* from one node to another */
