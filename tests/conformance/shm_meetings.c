@@ -194,17 +194,15 @@ START_TEST(a_hello_alone_is_no_meeting)
 	char group[40];
 	struct node n, whole;
 	struct raw r;
-	int fds[2], before;
+	int before;
 
 	node_make(&n, new_group(group), 0, 2);
 	before = count_fds();
 	raw_connect(&r, group, 0, 1, 2);
-	fds[0] = r.doorbell;
-	fds[1] = r.page;
-	ck_assert_int_eq(wh_shm_send(r.socket, &r.hello, sizeof(r.hello), fds, 2), 0);
-	ck_assert_int_eq(raw_receive(&r, &n), WH_SHM_PACKET);
-	ck_assert_int_eq((int)r.got.head.kind, WH_SHM_HELLO);
-	wh_shm_packet_close(&r.got);
+	raw_say_hello_alone(&r);
+	ck_assert_int_eq(raw_receive(&r, &n), WH_WIRE_DONE);
+	ck_assert_int_eq(r.head.kind, WH_MESSAGE_HELLO);
+	wh_shm_datagram_close_fds(&r.got);
 	for (int k = 0; k < A_WHILE; k++)
 		node_pass(&n);
 	ck_assert_int_eq(n.transport->ops->control_send(n.transport, 1, "", 0), WHORL_MEMBER_GONE);
@@ -231,23 +229,20 @@ END_TEST
  * node already. */
 START_TEST(a_late_call_of_another_life)
 {
-	const struct wh_shm_head taken = wh_shm_head(WH_SHM_TAKEN);
 	char group[40];
 	struct raw answered, late;
 	struct node n;
 
 	node_make(&n, new_group(group), 0, 2);
 	raw_connect(&answered, group, 0, 1, 2);
-	ck_assert_int_eq(wh_shm_send(answered.socket, &answered.hello, sizeof(answered.hello),
-				     (int[]){answered.doorbell, answered.page}, 2),
-			 0);
-	ck_assert_int_eq(raw_receive(&answered, &n), WH_SHM_PACKET);
-	wh_shm_packet_close(&answered.got);
+	raw_say_hello_alone(&answered);
+	ck_assert_int_eq(raw_receive(&answered, &n), WH_WIRE_DONE);
+	wh_shm_datagram_close_fds(&answered.got);
 	raw_connect(&late, group, 0, 1, 2);
 	late.hello.incarnation--;
 	raw_say_hello(&late);
-	ck_assert_int_eq(raw_receive(&late, &n), WH_SHM_HUNG_UP);
-	ck_assert_int_eq(wh_shm_send(answered.socket, &taken, sizeof(taken), NULL, 0), 0);
+	ck_assert_int_eq(raw_receive(&late, &n), WH_WIRE_ENDED);
+	ck_assert(raw_say(answered.socket, WH_MESSAGE_TAKEN, 0));
 	NODE_UNTIL(&n, n.met == 1);
 	ck_assert_uint_eq(n.down + n.refused, 0);
 	raw_close(&late);
@@ -450,7 +445,7 @@ START_TEST(the_broken_are_not_met_again)
 	for (uint32_t id = 0; id < 2; id++)
 		node_make(&n[id], group, id, 2);
 	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].met == 1 && n[1].met == 1));
-	ck_assert_int_eq(wh_shm_send(((struct wh_shm *)n[1].transport)->peers[0].socket, "garbage", 7, NULL, 0), 0);
+	ck_assert(raw_send(wh_shm_peer_conn((struct wh_shm *)n[1].transport, 0)->socket, "garbage", 7, NULL, 0));
 	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].down == 1 && n[1].down == 1));
 	for (uint64_t start = test_now(); test_now() - start < long_enough;)
 		nodes_pass(n, 2);
@@ -486,12 +481,12 @@ START_TEST(the_next_ends_the_one_before)
 	ck_assert_int_eq(n[1].transport->ops->control_send(n[1].transport, 0, "last", 4), WHORL_OK);
 	child = fork();
 	if (child == 0) {
-		close(((struct wh_shm *)n[1].transport)->listener);
+		close(((struct wh_shm *)n[1].transport)->wire.listener);
 		for (;;)
 			pause();
 	}
-	close(((struct wh_shm *)n[1].transport)->listener);
-	((struct wh_shm *)n[1].transport)->listener = -1;
+	close(((struct wh_shm *)n[1].transport)->wire.listener);
+	((struct wh_shm *)n[1].transport)->wire.listener = -1;
 	n[1].transport->ops->destroy(n[1].transport, true); /* as a kill does */
 	for (bool is_free = false; !is_free;) {             /* once the child has closed its copy */
 		struct wh_error err;

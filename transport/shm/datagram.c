@@ -94,5 +94,6 @@ enum wh_wire_result wh_shm_datagram_send(int socket, const struct iovec *parts, 
 	} while (sent < 0 && errno == EINTR);
 	if (sent >= 0)
 		return WH_WIRE_DONE;
-	return errno == EPIPE || errno == ECONNRESET ? WH_WIRE_ENDED : WH_WIRE_LATER; /* as EAGAIN, ENOBUFS, ETOOMANYREFS */
+	return errno == EPIPE || errno == ECONNRESET ? WH_WIRE_ENDED
+						     : WH_WIRE_LATER; /* as EAGAIN, ENOBUFS, ETOOMANYREFS */
 }

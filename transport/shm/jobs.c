@@ -106,8 +106,7 @@ void wh_shm_spare_tick(struct wh_shm *t)
 	}
 	t->spare_due_ns = 0;
 	state = wh_load_acquire(&t->jobs->spare);
-	if (wh_session_images(t->session) == NULL || wh_session_has_left(t->session) ||
-	    state == WH_SHM_SPARE_IN_WORK ||
+	if (wh_session_images(t->session) == NULL || wh_session_has_left(t->session) || state == WH_SHM_SPARE_IN_WORK ||
 	    (state == WH_SHM_SPARE_MADE && fits(&t->jobs->memory, wanted)))
 		return;
 	wh_store_relaxed(&t->jobs->spare, WH_SHM_SPARE_IN_WORK);

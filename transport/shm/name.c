@@ -32,8 +32,8 @@ bool wh_shm_other_end(int socket, struct ucred *process)
 	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, process, &bytes) == 0;
 }
 
-void wh_shm_name_explain(char reason[WH_MESSAGE_REASON_BYTES], const char *group, uint32_t node,
-			 pid_t holder, uid_t user)
+void wh_shm_name_explain(char reason[WH_MESSAGE_REASON_BYTES], const char *group, uint32_t node, pid_t holder,
+			 uid_t user)
 {
 	snprintf(reason, WH_MESSAGE_REASON_BYTES,
 		 "the place of node %" PRIu32 " of group %s is held by pid %d of user %" PRIu64, node, group,
@@ -127,8 +127,7 @@ enum whorl_result wh_shm_name_listen(uid_t user, const char *group, uint32_t nod
 	if (*listener < 0)
 		return wh_error_system(err, errno, "socket");
 	if (bind(*listener, (const struct sockaddr *)&name, bytes) != 0)
-		return errno == EADDRINUSE ? name_taken(user, group, node, err)
-					   : wh_error_system(err, errno, "bind");
+		return errno == EADDRINUSE ? name_taken(user, group, node, err) : wh_error_system(err, errno, "bind");
 	if (listen(*listener, SOMAXCONN) != 0)
 		return wh_error_system(err, errno, "listen");
 	return WHORL_OK;

@@ -248,8 +248,7 @@ static enum whorl_result open_all(struct wh_shm *t, const struct wh_transport_co
 	t->wire.session = t->session;
 	t->status = (struct wh_shm_status *)(void *)t->memory.base;
 	result = wh_shm_name_listen(t->wire.user, t->wire.group, t->node, &t->wire.listener, err);
-	if (result == WHORL_OK &&
-	    !wh_poll_watch(&t->poll, EPOLL_CTL_ADD, t->wire.listener, EPOLLIN, WH_SHM_LISTENER, 0))
+	if (result == WHORL_OK && !wh_poll_watch(&t->poll, EPOLL_CTL_ADD, t->wire.listener, EPOLLIN, WH_SHM_LISTENER, 0))
 		result = wh_error_system(err, errno, "epoll_ctl");
 	if (result == WHORL_OK)
 		wh_session_begin(t->session);

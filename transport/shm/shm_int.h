@@ -125,9 +125,10 @@ void wh_shm_image_discard(struct wh_shm *t, struct wh_shm_image *image); /* free
 #define WH_SHM_VERSION 4 /* of the messages; before 4 they were others: shm/older.c */
 
 enum wh_shm_kind {
-	WH_SHM_MAILBOX = WH_MESSAGE_OWN, /* where you may put immediates for me: a claim, and its memory file. Before a grant */
-	WH_SHM_GRANT,                    /* my region `number`: a claim, and its memory file */
-	WH_SHM_WITHDRAWN,                /* my region `number`, which I had granted, is closed */
+	WH_SHM_MAILBOX =
+		WH_MESSAGE_OWN, /* where you may put immediates for me: a claim, and its memory file. Before a grant */
+	WH_SHM_GRANT,           /* my region `number`: a claim, and its memory file */
+	WH_SHM_WITHDRAWN,       /* my region `number`, which I had granted, is closed */
 };
 
 /* ---- datagrams: shm/datagram.c ------------------------------------------------------------------------------------ */
@@ -180,7 +181,7 @@ struct wh_shm_wire {
 	char group[WH_MESSAGE_GROUP_BYTES];
 	uid_t user;
 	int listener; /* -1: none */
-	int unused;   /* a socket that is not connected, -1: none: calls that reach no process go through the same one */
+	int unused; /* a socket that is not connected, -1: none: calls that reach no process go through the same one */
 };
 
 struct wh_shm_conn {
@@ -200,7 +201,7 @@ static inline struct wh_shm_conn *wh_shm_conn_of(struct wh_conn *c)
 
 extern const struct wh_wire_ops wh_shm_wire_ops;
 
-void wh_shm_wire_tidy(struct wh_shm_wire *w);   /* after calls have been made */
+void wh_shm_wire_tidy(struct wh_shm_wire *w);                /* after calls have been made */
 void wh_shm_wire_deafen(struct wh_shm_wire *w, bool forked); /* no more callers */
 
 /* ---- versions before this one: shm/older.c -------------------------------------------------------------------------- */
@@ -220,8 +221,8 @@ struct wh_shm_peer {
 	struct wh_shm_view view;            /* of the page */
 	struct wh_shm_lane *lane;           /* what it has granted me; NULL: nothing so far */
 	struct wh_shm_mail *mail;           /* its immediates for me; NULL: none can come */
-	pid_t holder;     /* of its id, when it was looked for last while there was no connection; */
-	uint64_t held_ns; /* and when that was. 0: never, or no process held it */
+	pid_t holder;                       /* of its id, when it was looked for last while there was no connection; */
+	uint64_t held_ns;                   /* and when that was. 0: never, or no process held it */
 };
 
 /* As in struct wh_plane_ops. */

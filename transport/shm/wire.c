@@ -239,7 +239,8 @@ static bool is_sound(const struct wh_conn *c, const struct wh_shm_datagram *d, s
 	if (d->count < WH_HEAD_BYTES || !wh_message_head_take(&m->head, d->bytes) || d->cut || d->fds_cut ||
 	    d->count != WH_HEAD_BYTES + m->head.bytes)
 		return false;
-	if (c->node == WH_NO_NODE && m->head.kind == WH_MESSAGE_STREAM) /* a stream is opened by a peer, over its connection */
+	if (c->node == WH_NO_NODE &&
+	    m->head.kind == WH_MESSAGE_STREAM) /* a stream is opened by a peer, over its connection */
 		return false;
 	return d->fd_count == fds_of(m->head.kind) || is_of_another_version(m);
 }
@@ -267,8 +268,8 @@ static enum wh_wire_result receive(struct wh_conn *c, struct wh_message *m)
 		return WH_WIRE_DONE;
 	}
 	if (d->fds_cut)
-		wh_event_queue_complain(log_of(conn->wire),
-					"%s sends more descriptors than this process has room for", c->text);
+		wh_event_queue_complain(log_of(conn->wire), "%s sends more descriptors than this process has room for",
+					c->text);
 	wh_shm_datagram_close_fds(d);
 	return WH_WIRE_BROKEN;
 }
