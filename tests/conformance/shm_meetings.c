@@ -514,6 +514,35 @@ START_TEST(the_next_ends_the_one_before)
 }
 END_TEST
 
+#define LAST_WORDS 12 /* more than are taken in at once */
+
+/* The call of the next comes before all of them have been taken in. */
+START_TEST(the_last_words_of_the_one_before)
+{
+	unsigned char word[WH_MESSAGE_MAX];
+	struct node n, next;
+	char group[40];
+	struct raw r;
+
+	node_make(&n, new_group(group), 0, 2);
+	raw_be_met(&r, &n, group, 1);
+	for (int k = 0; k < A_WHILE; k++) /* nothing is left to be heard: the call will be first */
+		node_pass(&n);
+	node_make_again(&next, group, 1, 2, 99);
+	NODE_UNTIL(&next, wh_shm_peer_conn((struct wh_shm *)next.transport, 0) != NULL); /* it has called */
+	for (int k = 0; k < LAST_WORDS; k++)
+		ck_assert(raw_send(r.socket, word, wh_message_put_control(word, "last", 4), NULL, 0));
+	NODE_UNTIL(&n, (node_pass(&next), n.last_met == 99));
+	ck_assert_uint_eq(n.controls, LAST_WORDS);
+	ck_assert_uint_eq(n.met, 2);
+	ck_assert_uint_eq(n.down, 1);
+	ck_assert_uint_eq(n.left + n.refused + next.refused, 0);
+	raw_close(&r);
+	node_free(&next);
+	node_free(&n);
+}
+END_TEST
+
 /* Again and again, in processes of their own, which are killed at any moment. */
 static int come(const char *group)
 {
@@ -559,9 +588,10 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("shm and meetings");
-	TCase *cases = tcase_create("meetings"), *calls = tcase_create("calls");
+	TCase *cases = tcase_create("meetings"), *calls = tcase_create("calls"), *lives = tcase_create("lives");
 
 	tcase_set_timeout(cases, 60);
+	tcase_set_timeout(lives, 60);
 	tcase_add_loop_test(cases, a_node_that_comes_wakes_the_one_that_is_there, 0, 2);
 	tcase_add_test(cases, waiting_for_others_costs_nothing);
 	tcase_add_test(cases, few_are_called_at_a_time);
@@ -575,9 +605,11 @@ int main(void)
 	tcase_add_test(cases, a_forked_child_holds_no_id);
 	tcase_add_loop_test(cases, a_refusal_is_told_once, 0, 2);
 	tcase_add_test(cases, the_broken_are_not_met_again);
-	tcase_add_test(cases, the_next_ends_the_one_before);
-	tcase_add_test(cases, the_killed_come_back);
+	tcase_add_test(lives, the_next_ends_the_one_before);
+	tcase_add_test(lives, the_last_words_of_the_one_before);
+	tcase_add_test(lives, the_killed_come_back);
 	suite_add_tcase(suite, cases);
 	suite_add_tcase(suite, calls);
+	suite_add_tcase(suite, lives);
 	return test_main(suite);
 }
