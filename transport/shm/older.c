@@ -1,4 +1,4 @@
-/* older.c - nodes and visitors of versions before 4, whose messages were structs as they lay in memory.
+/* older.c - nodes and visitors of versions before 4, in which messages were structs as they lay in memory.
  *
  * They are refused, and are to know why: so of what such a stranger says first that is made which the session understands, in its
  * version, and what the session answers is said as they know it. From 2 on a hello began with head, node, nodes and incarnation, a
