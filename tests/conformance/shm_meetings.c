@@ -194,17 +194,15 @@ START_TEST(a_hello_alone_is_no_meeting)
 	char group[40];
 	struct node n, whole;
 	struct raw r;
-	int fds[2], before;
+	int before;
 
 	node_make(&n, new_group(group), 0, 2);
 	before = count_fds();
 	raw_connect(&r, group, 0, 1, 2);
-	fds[0] = r.doorbell;
-	fds[1] = r.page;
-	ck_assert_int_eq(wh_shm_send(r.socket, &r.hello, sizeof(r.hello), fds, 2), 0);
-	ck_assert_int_eq(raw_receive(&r, &n), WH_SHM_PACKET);
-	ck_assert_int_eq((int)r.got.head.kind, WH_SHM_HELLO);
-	wh_shm_packet_close(&r.got);
+	raw_say_hello_alone(&r);
+	ck_assert_int_eq(raw_receive(&r, &n), WH_WIRE_DONE);
+	ck_assert_int_eq(r.head.kind, WH_MESSAGE_HELLO);
+	wh_shm_datagram_close_fds(&r.got);
 	for (int k = 0; k < A_WHILE; k++)
 		node_pass(&n);
 	ck_assert_int_eq(n.transport->ops->control_send(n.transport, 1, "", 0), WHORL_MEMBER_GONE);
@@ -231,23 +229,20 @@ END_TEST
  * node already. */
 START_TEST(a_late_call_of_another_life)
 {
-	const struct wh_shm_head taken = wh_shm_head(WH_SHM_TAKEN);
 	char group[40];
 	struct raw answered, late;
 	struct node n;
 
 	node_make(&n, new_group(group), 0, 2);
 	raw_connect(&answered, group, 0, 1, 2);
-	ck_assert_int_eq(wh_shm_send(answered.socket, &answered.hello, sizeof(answered.hello),
-				     (int[]){answered.doorbell, answered.page}, 2),
-			 0);
-	ck_assert_int_eq(raw_receive(&answered, &n), WH_SHM_PACKET);
-	wh_shm_packet_close(&answered.got);
+	raw_say_hello_alone(&answered);
+	ck_assert_int_eq(raw_receive(&answered, &n), WH_WIRE_DONE);
+	wh_shm_datagram_close_fds(&answered.got);
 	raw_connect(&late, group, 0, 1, 2);
 	late.hello.incarnation--;
 	raw_say_hello(&late);
-	ck_assert_int_eq(raw_receive(&late, &n), WH_SHM_HUNG_UP);
-	ck_assert_int_eq(wh_shm_send(answered.socket, &taken, sizeof(taken), NULL, 0), 0);
+	ck_assert_int_eq(raw_receive(&late, &n), WH_WIRE_ENDED);
+	ck_assert(raw_say(answered.socket, WH_MESSAGE_TAKEN, 0));
 	NODE_UNTIL(&n, n.met == 1);
 	ck_assert_uint_eq(n.down + n.refused, 0);
 	raw_close(&late);
@@ -450,7 +445,7 @@ START_TEST(the_broken_are_not_met_again)
 	for (uint32_t id = 0; id < 2; id++)
 		node_make(&n[id], group, id, 2);
 	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].met == 1 && n[1].met == 1));
-	ck_assert_int_eq(wh_shm_send(((struct wh_shm *)n[1].transport)->peers[0].socket, "garbage", 7, NULL, 0), 0);
+	ck_assert(raw_send(wh_shm_peer_conn((struct wh_shm *)n[1].transport, 0)->socket, "garbage", 7, NULL, 0));
 	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].down == 1 && n[1].down == 1));
 	for (uint64_t start = test_now(); test_now() - start < long_enough;)
 		nodes_pass(n, 2);
@@ -486,12 +481,12 @@ START_TEST(the_next_ends_the_one_before)
 	ck_assert_int_eq(n[1].transport->ops->control_send(n[1].transport, 0, "last", 4), WHORL_OK);
 	child = fork();
 	if (child == 0) {
-		close(((struct wh_shm *)n[1].transport)->listener);
+		close(((struct wh_shm *)n[1].transport)->wire.listener);
 		for (;;)
 			pause();
 	}
-	close(((struct wh_shm *)n[1].transport)->listener);
-	((struct wh_shm *)n[1].transport)->listener = -1;
+	close(((struct wh_shm *)n[1].transport)->wire.listener);
+	((struct wh_shm *)n[1].transport)->wire.listener = -1;
 	n[1].transport->ops->destroy(n[1].transport, true); /* as a kill does */
 	for (bool is_free = false; !is_free;) {             /* once the child has closed its copy */
 		struct wh_error err;
@@ -516,6 +511,35 @@ START_TEST(the_next_ends_the_one_before)
 	ck_assert_uint_eq(n[0].down + n[0].left + n[1].down + n[1].left, 1);
 	node_free(&n[0]);
 	node_free(&n[1]);
+}
+END_TEST
+
+#define LAST_WORDS 12 /* more than are taken in at once */
+
+/* The call of the next comes before all of them have been taken in. */
+START_TEST(the_last_words_of_the_one_before)
+{
+	unsigned char word[WH_MESSAGE_MAX];
+	struct node n, next;
+	char group[40];
+	struct raw r;
+
+	node_make(&n, new_group(group), 0, 2);
+	raw_be_met(&r, &n, group, 1);
+	for (int k = 0; k < A_WHILE; k++) /* nothing is left to be heard: the call will be first */
+		node_pass(&n);
+	node_make_again(&next, group, 1, 2, 99);
+	NODE_UNTIL(&next, wh_shm_peer_conn((struct wh_shm *)next.transport, 0) != NULL); /* it has called */
+	for (int k = 0; k < LAST_WORDS; k++)
+		ck_assert(raw_send(r.socket, word, wh_message_put_control(word, "last", 4), NULL, 0));
+	NODE_UNTIL(&n, (node_pass(&next), n.last_met == 99));
+	ck_assert_uint_eq(n.controls, LAST_WORDS);
+	ck_assert_uint_eq(n.met, 2);
+	ck_assert_uint_eq(n.down, 1);
+	ck_assert_uint_eq(n.left + n.refused + next.refused, 0);
+	raw_close(&r);
+	node_free(&next);
+	node_free(&n);
 }
 END_TEST
 
@@ -564,9 +588,10 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("shm and meetings");
-	TCase *cases = tcase_create("meetings"), *calls = tcase_create("calls");
+	TCase *cases = tcase_create("meetings"), *calls = tcase_create("calls"), *lives = tcase_create("lives");
 
 	tcase_set_timeout(cases, 60);
+	tcase_set_timeout(lives, 60);
 	tcase_add_loop_test(cases, a_node_that_comes_wakes_the_one_that_is_there, 0, 2);
 	tcase_add_test(cases, waiting_for_others_costs_nothing);
 	tcase_add_test(cases, few_are_called_at_a_time);
@@ -580,9 +605,11 @@ int main(void)
 	tcase_add_test(cases, a_forked_child_holds_no_id);
 	tcase_add_loop_test(cases, a_refusal_is_told_once, 0, 2);
 	tcase_add_test(cases, the_broken_are_not_met_again);
-	tcase_add_test(cases, the_next_ends_the_one_before);
-	tcase_add_test(cases, the_killed_come_back);
+	tcase_add_test(lives, the_next_ends_the_one_before);
+	tcase_add_test(lives, the_last_words_of_the_one_before);
+	tcase_add_test(lives, the_killed_come_back);
 	suite_add_tcase(suite, cases);
 	suite_add_tcase(suite, calls);
+	suite_add_tcase(suite, lives);
 	return test_main(suite);
 }

@@ -333,21 +333,69 @@ void raw_connect(struct raw *r, const char *group, uint32_t node, uint32_t me, u
 	ck_assert_int_eq(connect(r->socket, (const struct sockaddr *)&name, bytes), 0);
 	r->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r->page = raw_page();
-	r->hello = (struct wh_shm_hello){.head = wh_shm_head(WH_SHM_HELLO),
-					 .node = me,
-					 .nodes = nodes,
-					 .incarnation = INCARNATION(me),
-					 .status = {.bytes = WH_SHM_STATUS_BYTES, .page = 4096}};
+	r->hello = (struct wh_hello){.version = WH_SHM_VERSION,
+				     .node = me,
+				     .nodes = nodes,
+				     .incarnation = INCARNATION(me),
+				     .call = test_now()}; /* none is older than one before */
 	snprintf(r->hello.group, sizeof(r->hello.group), "%s", group);
+	r->status = (struct wh_shm_claim){.bytes = WH_SHM_STATUS_BYTES, .page = 4096};
 }
 
-void raw_say_hello(struct raw *r)
+bool raw_send(int socket, const void *bytes, size_t count, const int *fds, size_t fd_count)
 {
-	const struct wh_shm_head taken = wh_shm_head(WH_SHM_TAKEN);
-	const int fds[] = {r->doorbell, r->page};
+	const struct iovec part = {(void *)(uintptr_t)bytes, count};
 
-	ck_assert_int_eq(wh_shm_send(r->socket, &r->hello, sizeof(r->hello), fds, 2), 0);
-	(void)wh_shm_send(r->socket, &taken, sizeof(taken), NULL, 0); /* it may have been refused by now */
+	return wh_shm_datagram_send(socket, &part, 1, fds, fd_count) == WH_WIRE_DONE;
+}
+
+size_t raw_hello(const struct raw *r, unsigned char message[WH_MESSAGE_MAX])
+{
+	size_t count = wh_message_put_hello(message, &r->hello, WH_SHM_CLAIM_BYTES);
+
+	wh_shm_claim_put(message + count, &r->status);
+	return count + WH_SHM_CLAIM_BYTES;
+}
+
+void raw_say_hello_alone(const struct raw *r)
+{
+	const int fds[] = {r->doorbell, r->page};
+	unsigned char message[WH_MESSAGE_MAX];
+
+	ck_assert(raw_send(r->socket, message, raw_hello(r, message), fds, 2));
+}
+
+void raw_say_hello(const struct raw *r)
+{
+	raw_say_hello_alone(r);
+	(void)raw_say(r->socket, WH_MESSAGE_TAKEN, 0); /* it may have been refused by now */
+}
+
+bool raw_say(int socket, uint8_t kind, uint64_t number)
+{
+	unsigned char message[WH_HEAD_BYTES];
+
+	return raw_send(socket, message, wh_message_put_plain(message, kind, number), NULL, 0);
+}
+
+bool raw_say_claim(const struct raw *r, uint8_t kind, uint64_t number, uint64_t bytes, int fd)
+{
+	const struct wh_message_head head = {.kind = kind, .bytes = WH_SHM_CLAIM_BYTES, .number = number};
+	const struct wh_shm_claim claim = {.bytes = bytes, .page = 4096};
+	unsigned char message[WH_HEAD_BYTES + WH_SHM_CLAIM_BYTES];
+
+	wh_message_head_put(message, &head);
+	wh_shm_claim_put(message + WH_HEAD_BYTES, &claim);
+	return raw_send(r->socket, message, sizeof(message), &fd, fd >= 0);
+}
+
+bool raw_say_offer(const struct raw *r, const struct wh_offer *offer, uint64_t bytes, int fd)
+{
+	const struct wh_shm_claim claim = {.bytes = bytes, .page = 4096};
+	unsigned char message[WH_HEAD_BYTES + WH_OFFER_BYTES + WH_SHM_CLAIM_BYTES];
+
+	wh_shm_claim_put(message + wh_message_put_offer(message, offer, WH_SHM_CLAIM_BYTES), &claim);
+	return raw_send(r->socket, message, sizeof(message), &fd, 1);
 }
 
 void raw_be_met(struct raw *r, struct node *n, const char *group, uint32_t me)
@@ -356,22 +404,35 @@ void raw_be_met(struct raw *r, struct node *n, const char *group, uint32_t me)
 
 	raw_connect(r, group, n->id, me, n->nodes);
 	raw_say_hello(r);
-	ck_assert_int_eq(raw_receive(r, n), WH_SHM_PACKET);
-	ck_assert_int_eq((int)r->got.head.kind, WH_SHM_HELLO);
-	wh_shm_packet_close(&r->got);
+	ck_assert_int_eq(raw_receive(r, n), WH_WIRE_DONE);
+	ck_assert_int_eq(r->head.kind, WH_MESSAGE_HELLO);
+	wh_shm_datagram_close_fds(&r->got);
 	NODE_UNTIL(n, n->met == met + 1);
 }
 
-enum wh_shm_received raw_receive(struct raw *r, struct node *n)
+enum wh_wire_result raw_receive(struct raw *r, struct node *n)
 {
 	uint64_t deadline = test_now() + PATIENCE_NS;
-	enum wh_shm_received what = WH_SHM_NOTHING;
+	enum wh_wire_result what = WH_WIRE_LATER;
 
-	while (what == WH_SHM_NOTHING && test_now() < deadline) {
+	while (what == WH_WIRE_LATER && test_now() < deadline) {
 		node_pass(n);
-		what = wh_shm_receive(r->socket, &r->got);
+		what = wh_shm_datagram_receive(r->socket, &r->got);
+	}
+	if (what == WH_WIRE_DONE) {
+		ck_assert(wh_message_head_take(&r->head, r->got.bytes));
+		ck_assert_uint_eq(r->got.count, WH_HEAD_BYTES + r->head.bytes);
 	}
 	return what;
+}
+
+struct wh_refused raw_refusal(const struct raw *r)
+{
+	struct wh_refused refused;
+
+	ck_assert_int_eq(r->head.kind, WH_MESSAGE_REFUSED);
+	ck_assert(wh_message_take_refused(&refused, &r->head, r->got.bytes + WH_HEAD_BYTES));
+	return refused;
 }
 
 void raw_close(struct raw *r)

@@ -93,19 +93,31 @@ int reap(pid_t pid);
 
 struct raw {
 	int socket, doorbell, page;
-	struct wh_shm_hello hello; /* that it will say, if nothing is changed in it */
-	struct wh_shm_packet got;  /* the last packet */
+	struct wh_hello hello;       /* that it will say, if nothing is changed in it; */
+	struct wh_shm_claim status;  /* with it */
+	struct wh_shm_datagram got;  /* the last message, */
+	struct wh_message_head head; /* and how it begins */
 };
 
 int raw_page(void); /* a status page as it should be */
 void raw_name(const char *group, uint32_t node, struct sockaddr_un *name, socklen_t *bytes);
 /* Connects to `node`, as node `me` of `nodes`. */
 void raw_connect(struct raw *r, const char *group, uint32_t node, uint32_t me, uint32_t nodes);
-void raw_say_hello(struct raw *r); /* and that the answer has been taken, in advance */
+/* False: it is not there any more, or has no room. */
+bool raw_send(int socket, const void *bytes, size_t count, const int *fds, size_t fd_count);
+size_t raw_hello(const struct raw *r, unsigned char message[WH_MESSAGE_MAX]); /* what it will say; how many bytes */
+void raw_say_hello_alone(const struct raw *r);
+void raw_say_hello(const struct raw *r);                 /* and that the answer has been taken, in advance */
+bool raw_say(int socket, uint8_t kind, uint64_t number); /* a message without a body */
+bool raw_say_claim(const struct raw *r, uint8_t kind, uint64_t number, uint64_t bytes,
+		   int fd); /* one that is a claim */
+/* An offer of a row, of which the claim says `bytes`. */
+bool raw_say_offer(const struct raw *r, const struct wh_offer *offer, uint64_t bytes, int fd);
 /* It is let in, as node `me`. */
 void raw_be_met(struct raw *r, struct node *n, const char *group, uint32_t me);
-/* Passes of `n` until a packet has come, or the connection has ended. */
-enum wh_shm_received raw_receive(struct raw *r, struct node *n);
+/* Passes of `n` until a message has come, or the connection has ended: WH_WIRE_DONE, _ENDED; _LATER: neither. */
+enum wh_wire_result raw_receive(struct raw *r, struct node *n);
+struct wh_refused raw_refusal(const struct raw *r); /* the last message */
 void raw_close(struct raw *r);
 
 #endif

@@ -41,7 +41,7 @@ START_TEST(offers_that_are_never_taken_up)
 		image_close(image[1]);
 		most = count_fds() > most ? count_fds() : most;
 	}
-	ck_assert_int_le(most, fds + WH_SHM_PENDING);
+	ck_assert_int_le(most, fds + WH_SESSION_OFFERS);
 	image[1] = node_open_of(&n[1], 2 + TURNS, 3, ROW_BYTES);
 	for (int k = 0; k < 5; k++)
 		nodes_pass(n, 2);
@@ -95,21 +95,15 @@ END_TEST
 
 static void raw_offer(const struct raw *r, uint64_t key)
 {
-	const struct wh_shm_offer offer = {.head = wh_shm_head(WH_SHM_OFFER),
-					   .key = key,
-					   .layout_digest = ROW_BYTES,
-					   .members = 2,
-					   .rank = 1,
-					   .row = {.bytes = ROW_BYTES, .page = 4096}};
+	const struct wh_offer offer = {
+		.key = key, .layout_digest = ROW_BYTES, .members = 2, .rank = 1, .row_bytes = ROW_BYTES};
 
-	ck_assert_int_eq(wh_shm_send(r->socket, &offer, sizeof(offer), &r->page, 1), 0);
+	ck_assert(raw_say_offer(r, &offer, ROW_BYTES, r->page));
 }
 
 static void raw_mapped(const struct raw *r, uint64_t key)
 {
-	const struct wh_shm_mapped mapped = {.head = wh_shm_head(WH_SHM_MAPPED), .key = key};
-
-	ck_assert_int_eq(wh_shm_send(r->socket, &mapped, sizeof(mapped), NULL, 0), 0);
+	ck_assert(raw_say(r->socket, WH_MESSAGE_MAPPED, key));
 }
 
 /* It is let in; `page` is its row from then on, which says 'x'. */
@@ -172,7 +166,7 @@ END_TEST
 /* Whether they come in that order or in the other. */
 START_TEST(offers_of_the_greatest_keys_are_kept)
 {
-	const uint64_t last = 9, first = last - WH_SHM_PENDING - 1;
+	const uint64_t last = 9, first = last - WH_SESSION_OFFERS - 1;
 	struct wh_image *image;
 	struct node n;
 	struct raw r;
@@ -182,7 +176,7 @@ START_TEST(offers_of_the_greatest_keys_are_kept)
 		raw_offer(&r, _i == 0 ? first + k : last - k);
 	for (int k = 0; k < 10; k++)
 		node_pass(&n);
-	for (uint64_t key = last - WH_SHM_PENDING + 1; key <= last; key++) {
+	for (uint64_t key = last - WH_SESSION_OFFERS + 1; key <= last; key++) {
 		image = node_open_of(&n, key, 3, ROW_BYTES);
 		raw_mapped(&r, key);
 		NODE_UNTIL(&n, image->ready);
@@ -196,7 +190,7 @@ END_TEST
 /* It can be read, but did not take in the word that it may read too; then it is frozen. What was posted is for it. */
 START_TEST(what_was_posted_before_the_freeze_goes_out)
 {
-	enum wh_shm_received what;
+	enum wh_wire_result what;
 	char message[WH_CONTROL_MAX] = "";
 	struct wh_image *image;
 	struct node n;
@@ -223,9 +217,9 @@ START_TEST(what_was_posted_before_the_freeze_goes_out)
 	ck_assert_uint_eq(image_column(image, 1, 64), 'x');
 	do {
 		what = raw_receive(&r, &n);
-		ck_assert_int_eq(what, WH_SHM_PACKET);
-		wh_shm_packet_close(&r.got);
-	} while (r.got.head.kind != WH_SHM_MAPPED);
+		ck_assert_int_eq(what, WH_WIRE_DONE);
+		wh_shm_datagram_close_fds(&r.got);
+	} while (r.head.kind != WH_MESSAGE_MAPPED);
 	raw_close(&r);
 	node_free(&n);
 }

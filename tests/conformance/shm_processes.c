@@ -115,14 +115,14 @@ START_TEST(what_a_peer_gets_cannot_be_written)
 	node_open(&n, ROW_BYTES);
 	raw_connect(&r, group, 0, 1, 2);
 	raw_say_hello(&r);
-	ck_assert_int_eq(raw_receive(&r, &n), WH_SHM_PACKET);
-	ck_assert_int_eq((int)r.got.head.kind, WH_SHM_HELLO);
+	ck_assert_int_eq(raw_receive(&r, &n), WH_WIRE_DONE);
+	ck_assert_int_eq(r.head.kind, WH_MESSAGE_HELLO);
 	check_sealed(r.got.fds[1], WH_SHM_STATUS_BYTES);
-	wh_shm_packet_close(&r.got);
-	ck_assert_int_eq(raw_receive(&r, &n), WH_SHM_PACKET);
-	ck_assert_int_eq((int)r.got.head.kind, WH_SHM_OFFER);
+	wh_shm_datagram_close_fds(&r.got);
+	ck_assert_int_eq(raw_receive(&r, &n), WH_WIRE_DONE);
+	ck_assert_int_eq(r.head.kind, WH_MESSAGE_OFFER);
 	check_sealed(r.got.fds[0], ROW_BYTES);
-	wh_shm_packet_close(&r.got);
+	wh_shm_datagram_close_fds(&r.got);
 	raw_close(&r);
 	node_free(&n);
 }

@@ -120,20 +120,12 @@ static int new_file(uint64_t bytes, int seals)
 	return fd;
 }
 
-static void raw_say(const struct raw *r, enum wh_shm_kind kind, uint64_t name, uint64_t bytes, int fd)
-{
-	const struct wh_shm_region_message message = {
-		.head = wh_shm_head(kind), .name = name, .memory = {.bytes = bytes, .page = 4096}};
-
-	ck_assert_int_eq(wh_shm_send(r->socket, &message, sizeof(message), fd >= 0 ? &fd : NULL, fd >= 0), 0);
-}
-
 /* A mailbox, as it should be. Returns its file. */
 static int raw_give_mailbox(const struct raw *r)
 {
 	int fd = new_file(MAILBOX_BYTES, SIZE_SEALS);
 
-	raw_say(r, WH_SHM_MAILBOX, 0, MAILBOX_BYTES, fd);
+	ck_assert(raw_say_claim(r, WH_SHM_MAILBOX, 0, MAILBOX_BYTES, fd));
 	return fd;
 }
 
@@ -146,36 +138,36 @@ static bool say_bad_messages(const struct raw *r, int how)
 		close(raw_give_mailbox(r));
 	switch (how) {
 	case 0: /* no mailbox before it */
-		raw_say(r, WH_SHM_GRANT, NAME, BYTES, good);
+		ck_assert(raw_say_claim(r, WH_SHM_GRANT, NAME, BYTES, good));
 		break;
 	case 1: /* a mailbox of another size */
-		raw_say(r, WH_SHM_MAILBOX, 0, BYTES, good);
+		ck_assert(raw_say_claim(r, WH_SHM_MAILBOX, 0, BYTES, good));
 		break;
 	case 2: /* another mailbox */
 		close(raw_give_mailbox(r));
 		break;
 	case 3: /* no size of a region */
-		raw_say(r, WH_SHM_GRANT, NAME, 0, good);
+		ck_assert(raw_say_claim(r, WH_SHM_GRANT, NAME, 0, good));
 		break;
 	case 4:
-		raw_say(r, WH_SHM_GRANT, NAME, 4097, good);
+		ck_assert(raw_say_claim(r, WH_SHM_GRANT, NAME, 4097, good));
 		break;
 	case 5:
-		raw_say(r, WH_SHM_GRANT, NAME, WH_REMOTE_REGION_MAX + 8, good);
+		ck_assert(raw_say_claim(r, WH_SHM_GRANT, NAME, WH_REMOTE_REGION_MAX + 8, good));
 		break;
 	case 6: /* twice */
-		raw_say(r, WH_SHM_GRANT, NAME, BYTES, good);
-		raw_say(r, WH_SHM_GRANT, NAME, BYTES, good);
+		ck_assert(raw_say_claim(r, WH_SHM_GRANT, NAME, BYTES, good));
+		ck_assert(raw_say_claim(r, WH_SHM_GRANT, NAME, BYTES, good));
 		break;
 	case 7: /* more than there may be */
 		for (uint64_t name = 0; name <= WH_REMOTE_REGIONS; name++)
-			raw_say(r, WH_SHM_GRANT, name, BYTES, good);
+			ck_assert(raw_say_claim(r, WH_SHM_GRANT, name, BYTES, good));
 		break;
 	case 8: /* what was never granted */
-		raw_say(r, WH_SHM_WITHDRAWN, NAME, 0, -1);
+		ck_assert(raw_say(r->socket, WH_SHM_WITHDRAWN, NAME));
 		break;
 	case 9: /* larger than its file */
-		raw_say(r, WH_SHM_GRANT, NAME, BYTES + 8, good);
+		ck_assert(raw_say_claim(r, WH_SHM_GRANT, NAME, BYTES + 8, good));
 		close(good);
 		return true;
 	case 10: /* it could be cut */
@@ -191,7 +183,7 @@ static bool say_bad_messages(const struct raw *r, int how)
 	close(good);
 	if (bad < 0)
 		return false;
-	raw_say(r, WH_SHM_GRANT, NAME, BYTES, bad);
+	ck_assert(raw_say_claim(r, WH_SHM_GRANT, NAME, BYTES, bad));
 	close(bad);
 	return true;
 }
@@ -249,11 +241,11 @@ START_TEST(counts_that_cannot_be_end_their_writer)
 	region = open_region(&n);
 	raw_be_met(&r, &n, group, 1);
 	ck_assert_int_eq(region->ops->grant(region, 1), WHORL_OK);
-	ck_assert_int_eq(raw_receive(&r, &n), WH_SHM_PACKET);
-	ck_assert_int_eq((int)r.got.head.kind, WH_SHM_MAILBOX);
+	ck_assert_int_eq(raw_receive(&r, &n), WH_WIRE_DONE);
+	ck_assert_int_eq(r.head.kind, WH_SHM_MAILBOX);
 	box = map_words(r.got.fds[0], MAILBOX_BYTES);
 	ck_assert_int_ne(ftruncate(r.got.fds[0], 0), 0); /* its size is final */
-	wh_shm_packet_close(&r.got);
+	wh_shm_datagram_close_fds(&r.got);
 	wh_store_release(&box[MAILBOX_SENT], 2);
 	for (int k = 0; k < 2; k++)
 		ck_assert(ops_of(&n)->next(n.transport, &event) && event.kind == WH_REMOTE_IMMEDIATE);
@@ -282,7 +274,7 @@ START_TEST(a_mailbox_that_is_scribbled_on_is_full)
 	own = open_region(&n);
 	raw_be_met(&r, &n, group, 1);
 	mailbox = raw_give_mailbox(&r);
-	raw_say(&r, WH_SHM_GRANT, NAME, BYTES, file);
+	ck_assert(raw_say_claim(&r, WH_SHM_GRANT, NAME, BYTES, file));
 	NODE_UNTIL(&n, is_granted(&n));
 	ck_assert_int_eq(post(&n, 1, WH_REMOTE_WRITE_IMMEDIATE, 0), WHORL_OK);
 	box = map_words(mailbox, MAILBOX_BYTES);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/conformance/shm_node.h"
+#include "transport/session/session_int.h"
 
 /* A node that serves as a peer in this process. */
 static void meet_each_other(struct node *a, struct node *b)
@@ -17,25 +18,29 @@ static void meet_each_other(struct node *a, struct node *b)
 
 /* ---- silence and garbage ------------------------------------------------------------------------------------------ */
 
+#define SILENT (WH_SESSION_STRANGERS + 40)
+
 /* More than there are places for, before and after; and the group forms. */
 START_TEST(silence_disturbs_nobody)
 {
-	struct raw silent[3 * WH_SHM_STRANGERS];
+	static struct raw silent[SILENT];
 	char group[40];
 	struct node n[2];
 
 	node_make(&n[0], new_group(group), 0, 2);
 	node_open(&n[0], ROW_BYTES);
-	for (size_t i = 0; i < 3 * WH_SHM_STRANGERS; i++) {
+	for (size_t i = 0; i < SILENT; i++) {
 		raw_connect(&silent[i], group, 0, 1, 2);
+		close(silent[i].doorbell);
+		close(silent[i].page);
 		node_pass(&n[0]);
 	}
 	node_make(&n[1], group, 1, 2);
 	node_open(&n[1], ROW_BYTES);
 	meet_each_other(&n[0], &n[1]);
-	for (size_t i = 0; i < 3 * WH_SHM_STRANGERS; i++) { /* a second each, at most */
-		ck_assert_int_eq(raw_receive(&silent[i], &n[0]), WH_SHM_HUNG_UP);
-		raw_close(&silent[i]);
+	for (size_t i = 0; i < SILENT; i++) { /* a quarter of a second each, at most */
+		ck_assert_int_eq(raw_receive(&silent[i], &n[0]), WH_WIRE_ENDED);
+		close(silent[i].socket);
 	}
 	node_free(&n[0]);
 	node_free(&n[1]);
@@ -47,10 +52,12 @@ static void misbehave(struct raw *r, int how)
 {
 	const int fds[] = {r->doorbell, r->page};
 	const int many[] = {r->doorbell, r->page, r->page, r->page, r->page, r->page};
-	unsigned char noise[6000];
+	const struct wh_opening opening = {
+		.version = WH_SHM_VERSION, .node = 1, .incarnation = INCARNATION(1), .to = INCARNATION(0)};
+	unsigned char noise[6000], hello[WH_MESSAGE_MAX];
+	size_t bytes = raw_hello(r, hello);
 	uint64_t random = (uint64_t)how;
-	struct wh_shm_mapped mapped = {.head = wh_shm_head(WH_SHM_MAPPED)};
-	struct iovec place = {.iov_base = &r->hello, .iov_len = sizeof(r->hello)};
+	struct iovec place = {.iov_base = hello, .iov_len = bytes};
 	union {
 		struct cmsghdr align;
 		unsigned char bytes[CMSG_SPACE(sizeof(many))];
@@ -64,19 +71,19 @@ static void misbehave(struct raw *r, int how)
 	}
 	switch (how) {
 	case 0: /* noise, with descriptors */
-		(void)wh_shm_send(r->socket, noise, 100, fds, 2);
+		(void)raw_send(r->socket, noise, 100, fds, 2);
 		return;
 	case 1: /* larger than any message */
-		(void)wh_shm_send(r->socket, noise, sizeof(noise), fds, 2);
+		(void)raw_send(r->socket, noise, sizeof(noise), fds, 2);
 		return;
 	case 2: /* half a hello */
-		(void)wh_shm_send(r->socket, &r->hello, sizeof(r->hello) / 2, fds, 2);
+		(void)raw_send(r->socket, hello, bytes / 2, fds, 2);
 		return;
 	case 3: /* no descriptors */
-		(void)wh_shm_send(r->socket, &r->hello, sizeof(r->hello), NULL, 0);
+		(void)raw_send(r->socket, hello, bytes, NULL, 0);
 		return;
 	case 4: /* one is missing */
-		(void)wh_shm_send(r->socket, &r->hello, sizeof(r->hello), fds, 1);
+		(void)raw_send(r->socket, hello, bytes, fds, 1);
 		return;
 	case 5: /* too many */
 		control.align = (struct cmsghdr){
@@ -85,11 +92,11 @@ static void misbehave(struct raw *r, int how)
 		(void)sendmsg(r->socket, &message, MSG_NOSIGNAL);
 		return;
 	case 6: /* something else than a hello first */
-		(void)wh_shm_send(r->socket, &mapped, sizeof(mapped), NULL, 0);
+		(void)raw_say(r->socket, WH_MESSAGE_MAPPED, 1);
 		return;
 	case 7: /* an unknown kind */
-		r->hello.head.kind = 77;
-		(void)wh_shm_send(r->socket, &r->hello, sizeof(r->hello), fds, 2);
+		hello[0] = 77;
+		(void)raw_send(r->socket, hello, bytes, fds, 2);
 		return;
 	case 8: /* a hello of a node that does not exist */
 		r->hello.node = 99;
@@ -100,7 +107,17 @@ static void misbehave(struct raw *r, int how)
 		raw_say_hello(r);
 		return;
 	case 10: /* an empty message */
-		(void)wh_shm_send(r->socket, noise, 0, NULL, 0);
+		(void)raw_send(r->socket, noise, 0, NULL, 0);
+		return;
+	case 11: /* a stream, which only a peer opens, over its connection */
+		(void)raw_send(r->socket, hello, wh_message_put_opening(hello, &opening), &r->socket, 1);
+		return;
+	case 12: /* a byte more than it says */
+		(void)raw_send(r->socket, hello, bytes + 1, fds, 2);
+		return;
+	case 13: /* no incarnation */
+		r->hello.incarnation = 0;
+		raw_say_hello(r);
 		return;
 	default: /* away again */
 		shutdown(r->socket, SHUT_RDWR);
@@ -108,7 +125,7 @@ static void misbehave(struct raw *r, int how)
 	}
 }
 
-#define MISBEHAVIOURS 12
+#define MISBEHAVIOURS 15
 
 START_TEST(garbage_disturbs_nobody)
 {
@@ -151,12 +168,10 @@ END_TEST
 
 static void send_offer(struct raw *r, uint64_t view, int fd)
 {
-	struct wh_shm_offer offer = {.head = wh_shm_head(WH_SHM_OFFER), .key = view, .layout_digest = ROW_BYTES};
+	const struct wh_offer offer = {
+		.key = view, .layout_digest = ROW_BYTES, .members = 2, .rank = 1, .row_bytes = ROW_BYTES};
 
-	offer.members = 2;
-	offer.rank = 1;
-	offer.row = (struct wh_shm_claim){.bytes = ROW_BYTES, .page = 4096};
-	ck_assert_int_eq(wh_shm_send(r->socket, &offer, sizeof(offer), &fd, 1), 0);
+	ck_assert(raw_say_offer(r, &offer, ROW_BYTES, fd));
 }
 
 static void let_in(struct raw *r, struct node *n, char group[40])
@@ -175,7 +190,7 @@ START_TEST(garbage_of_a_peer_ends_it)
 	if (_i == 0)
 		raw_say_hello(&r); /* a second time */
 	else
-		ck_assert_int_eq(wh_shm_send(r.socket, "garbage", 7, &r.page, 1), 0);
+		ck_assert(raw_send(r.socket, "garbage", 7, &r.page, 1));
 	NODE_UNTIL(&n, n.down == 1);
 	ck_assert_msg(strstr(n.text, "broken the protocol") != NULL, "%s", n.text);
 	ck_assert_uint_eq(n.refused + n.left, 0);
@@ -200,7 +215,7 @@ START_TEST(offers_are_bounded)
 	}
 	for (int k = 0; k < 20; k++)
 		node_pass(&n);
-	ck_assert_int_eq(count_fds(), before + WH_SHM_PENDING);
+	ck_assert_int_eq(count_fds(), before + WH_SESSION_OFFERS);
 	raw_close(&r);
 	NODE_UNTIL(&n, n.down == 1);
 	ck_assert_int_eq(count_fds(), before - 5); /* the three of r, and the socket and doorbell of the peer */
@@ -231,15 +246,15 @@ START_TEST(a_row_that_could_vanish_is_refused)
 }
 END_TEST
 
-/* One thing is different each time, the file is as it says. */
+/* One thing is different each time, the file is as the offer says; or it is not. */
 START_TEST(an_offer_that_does_not_fit_is_refused)
 {
-	struct wh_shm_offer offer = {.head = wh_shm_head(WH_SHM_OFFER),
-				     .key = 1,
-				     .layout_digest = ROW_BYTES + (_i == 0),
-				     .members = 2 + (_i == 1),
-				     .rank = 1 - (_i == 2),
-				     .row = {.bytes = ROW_BYTES * (1 + (_i == 3)), .page = 4096}};
+	const struct wh_offer offer = {.key = 1,
+				       .layout_digest = ROW_BYTES + (_i == 0),
+				       .members = 2 + (_i == 1),
+				       .rank = 1 - (_i == 2),
+				       .row_bytes = ROW_BYTES * (1 + (_i == 3))};
+	uint64_t bytes = _i == 4 ? ROW_BYTES / 2 : offer.row_bytes; /* that the file has */
 	char group[40];
 	struct node n;
 	struct raw r;
@@ -247,11 +262,12 @@ START_TEST(an_offer_that_does_not_fit_is_refused)
 
 	let_in(&r, &n, group);
 	node_open(&n, ROW_BYTES);
-	ck_assert_int_eq(ftruncate(fd, (off_t)offer.row.bytes), 0);
+	ck_assert_int_eq(ftruncate(fd, (off_t)bytes), 0);
 	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
-	ck_assert_int_eq(wh_shm_send(r.socket, &offer, sizeof(offer), &fd, 1), 0);
+	ck_assert(raw_say_offer(&r, &offer, bytes, fd));
 	NODE_UNTIL(&n, n.refused == 1);
-	ck_assert_msg(strstr(n.text, "lay out image 1 differently") != NULL, "%s", n.text);
+	ck_assert_msg(strstr(n.text, _i == 4 ? "memory file is not as large" : "lay out image 1 differently") != NULL,
+		      "%s", n.text);
 	close(fd);
 	raw_close(&r);
 	node_free(&n);
@@ -263,18 +279,18 @@ END_TEST
 /* What the hand-made peer is told, and what the node says of it. */
 static void check_refusal(struct raw *r, struct node *n, const char *reason)
 {
-	enum wh_shm_received what;
+	enum wh_wire_result what;
 
 	do { /* it may have been let in before */
 		what = raw_receive(r, n);
-		ck_assert_int_eq(what, WH_SHM_PACKET);
-		wh_shm_packet_close(&r->got);
-	} while (r->got.head.kind != WH_SHM_REFUSED);
-	ck_assert_msg(strstr(r->got.refused.reason, reason) != NULL, "told: %s", r->got.refused.reason);
+		ck_assert_int_eq(what, WH_WIRE_DONE);
+		wh_shm_datagram_close_fds(&r->got);
+	} while (r->head.kind != WH_MESSAGE_REFUSED);
+	ck_assert_msg(strstr(raw_refusal(r).reason, reason) != NULL, "told: %s", raw_refusal(r).reason);
 	NODE_UNTIL(n, n->refused == 1);
 	ck_assert_msg(strstr(n->text, reason) != NULL && strstr(n->text, "refused node 1 (pid ") != NULL, "%s",
 		      n->text);
-	ck_assert_int_eq(raw_receive(r, n), WH_SHM_HUNG_UP);
+	ck_assert_int_eq(raw_receive(r, n), WH_WIRE_ENDED);
 	ck_assert_uint_eq(n->down + n->left, 0);
 }
 
@@ -293,7 +309,7 @@ START_TEST(a_hello_that_does_not_fit_is_refused)
 	ck_assert_int_eq(pipe2(other, O_CLOEXEC), 0);
 	switch (_i) {
 	case 0:
-		r.hello.head.version = 7;
+		r.hello.version = 7;
 		break;
 	case 1:
 		r.hello.nodes = 3;
@@ -310,7 +326,7 @@ START_TEST(a_hello_that_does_not_fit_is_refused)
 		ck_assert_int_eq(ftruncate(r.page, 2048), 0);
 		break;
 	default:
-		r.hello.status.page = 3;
+		r.status.page = 3;
 		break;
 	}
 	raw_say_hello(&r);
@@ -325,24 +341,128 @@ END_TEST
 /* The first fields of a hello are the same in all versions, whatever follows. */
 START_TEST(a_longer_hello_of_another_version_is_told_so)
 {
-	struct {
-		struct wh_shm_hello hello;
-		unsigned char more[100];
-	} longer = {.more = {1}};
+	unsigned char longer[WH_MESSAGE_MAX];
+	struct wh_message_head head;
 	char group[40];
 	struct node n;
 	struct raw r;
 
 	node_make(&n, new_group(group), 0, 2);
 	raw_connect(&r, group, 0, 1, 2);
-	longer.hello = r.hello;
-	longer.hello.head.version = 9;
-	ck_assert_int_eq(wh_shm_send(r.socket, &longer, sizeof(longer), &r.page, 1), 0);
+	r.hello.version = 9;
+	memset(longer, 1, sizeof(longer));
+	ck_assert_uint_lt(raw_hello(&r, longer), sizeof(longer) - 100);
+	ck_assert(wh_message_head_take(&head, longer));
+	head.bytes += 100;
+	wh_message_head_put(longer, &head);
+	ck_assert(raw_send(r.socket, longer, WH_HEAD_BYTES + head.bytes, &r.page, 1));
 	check_refusal(&r, &n, "version 9 of the protocol");
 	raw_close(&r);
 	node_free(&n);
 }
 END_TEST
+
+/* A hello without what goes with it, its descriptors there. */
+START_TEST(a_hello_without_its_page_is_refused)
+{
+	unsigned char shorter[WH_MESSAGE_MAX];
+	char group[40];
+	struct node n;
+	struct raw r;
+
+	node_make(&n, new_group(group), 0, 2);
+	raw_connect(&r, group, 0, 1, 2);
+	ck_assert(raw_send(r.socket, shorter, wh_message_put_hello(shorter, &r.hello, 0), (int[]){r.doorbell, r.page},
+			   2));
+	check_refusal(&r, &n, "0 bytes of its own");
+	raw_close(&r);
+	node_free(&n);
+}
+END_TEST
+
+/* ---- versions that had other messages ----------------------------------------------------------------------------- */
+
+/* As they lay in memory, in version 3. */
+struct older_head {
+	uint64_t magic;
+	uint32_t version, kind;
+};
+
+struct older_hello {
+	struct older_head head;
+	uint32_t node, nodes;
+	uint64_t incarnation, claim[3];
+	char group[64];
+};
+
+struct older_refused {
+	struct older_head head;
+	uint64_t incarnation;
+	char reason[512];
+};
+
+#define OLDER_HEAD(of_kind)                                                                                            \
+	{                                                                                                              \
+		.magic = UINT64_C(0x6d68732d6c726877), .version = 3, .kind = (of_kind)                                 \
+	}
+
+/* A node, or a visitor, of version 3: it is told so in its own words, and then there is the end. */
+START_TEST(those_of_version_3_are_told_so)
+{
+	const struct older_hello hello = {.head = OLDER_HEAD(1), .node = 1, .nodes = 2, .incarnation = 42};
+	const struct older_head query = OLDER_HEAD(7);
+	struct older_refused told;
+	ssize_t got = -1;
+	char group[40];
+	struct node n;
+	struct raw r;
+
+	node_make(&n, new_group(group), 0, 2);
+	for (int again = 0; again < 2; again++) {
+		raw_connect(&r, group, 0, 1, 2);
+		if (_i == 0)
+			ck_assert(raw_send(r.socket, &hello, sizeof(hello), (int[]){r.doorbell, r.page}, 2));
+		else
+			ck_assert(raw_send(r.socket, &query, sizeof(query), NULL, 0));
+		NODE_UNTIL(&n, (got = recv(r.socket, &told, sizeof(told), MSG_DONTWAIT)) >= 0);
+		ck_assert_int_eq(got, sizeof(told));
+		ck_assert_uint_eq(told.head.magic, hello.head.magic);
+		ck_assert_uint_eq(told.head.version, WH_SHM_VERSION);
+		ck_assert_uint_eq(told.head.kind, 5);
+		ck_assert_uint_eq(told.incarnation, INCARNATION(0));
+		ck_assert_msg(strstr(told.reason,
+				     again == 0 || _i == 1 ? "version 3 of the protocol" : "is gone for good") != NULL,
+			      "%s", told.reason);
+		ck_assert_int_eq(recv(r.socket, &told, sizeof(told), MSG_DONTWAIT), 0);
+		raw_close(&r);
+	}
+	ck_assert_uint_eq(n.refused, _i == 0); /* a visitor is nothing to it */
+	ck_assert_uint_eq(n.met + n.down + n.query, 0);
+	node_free(&n);
+}
+END_TEST
+
+/* Half of a hello of theirs, one of a version that never had such messages, and another message of theirs are garbage. */
+START_TEST(what_is_nothing_in_version_3_either)
+{
+	struct older_hello hello = {.head = OLDER_HEAD(_i == 2 ? 3 : 1), .node = 1, .nodes = 2, .incarnation = 42};
+	char group[40];
+	struct node n;
+	struct raw r;
+
+	node_make(&n, new_group(group), 0, 2);
+	raw_connect(&r, group, 0, 1, 2);
+	if (_i == 1)
+		hello.head.version = WH_SHM_VERSION;
+	ck_assert(raw_send(r.socket, &hello, _i == 0 ? sizeof(hello.head) : sizeof(hello), NULL, 0));
+	ck_assert_int_eq(raw_receive(&r, &n), WH_WIRE_ENDED);
+	ck_assert_uint_eq(n.refused + n.met, 0);
+	raw_close(&r);
+	node_free(&n);
+}
+END_TEST
+
+/* ---- others of this version --------------------------------------------------------------------------------------- */
 
 /* Nodes, this time, that disagree on how many they are. */
 START_TEST(nodes_of_different_counts_refuse_each_other)
@@ -391,16 +511,16 @@ END_TEST
 static int usurp(const char *group)
 {
 	uint64_t deadline = test_now() + PATIENCE_NS;
-	enum wh_shm_received what = WH_SHM_NOTHING;
+	enum wh_wire_result what = WH_WIRE_LATER;
 	struct raw r;
 
 	raw_connect(&r, group, 0, 1, 2);
 	r.hello.incarnation = 77;
 	raw_say_hello(&r);
-	while (what == WH_SHM_NOTHING && test_now() < deadline)
-		what = wh_shm_receive(r.socket, &r.got);
-	return what == WH_SHM_PACKET && r.got.head.kind == WH_SHM_REFUSED &&
-			       strstr(r.got.refused.reason, "is here already") != NULL
+	while (what == WH_WIRE_LATER && test_now() < deadline)
+		what = wh_shm_datagram_receive(r.socket, &r.got);
+	return what == WH_WIRE_DONE && wh_message_head_take(&r.head, r.got.bytes) &&
+			       strstr(raw_refusal(&r).reason, "is here already") != NULL
 		       ? 0
 		       : 1;
 }
@@ -453,9 +573,12 @@ int main(void)
 	tcase_add_loop_test(cases, garbage_of_a_peer_ends_it, 0, 2);
 	tcase_add_test(cases, offers_are_bounded);
 	tcase_add_loop_test(cases, a_row_that_could_vanish_is_refused, 0, 3);
-	tcase_add_loop_test(cases, an_offer_that_does_not_fit_is_refused, 0, 4);
+	tcase_add_loop_test(cases, an_offer_that_does_not_fit_is_refused, 0, 5);
 	tcase_add_loop_test(cases, a_hello_that_does_not_fit_is_refused, 0, 6);
 	tcase_add_test(cases, a_longer_hello_of_another_version_is_told_so);
+	tcase_add_test(cases, a_hello_without_its_page_is_refused);
+	tcase_add_loop_test(cases, those_of_version_3_are_told_so, 0, 2);
+	tcase_add_loop_test(cases, what_is_nothing_in_version_3_either, 0, 3);
 	tcase_add_test(cases, nodes_of_different_counts_refuse_each_other);
 	tcase_add_test(cases, a_node_too_many_is_refused_alone);
 	tcase_add_test(cases, a_place_is_taken_once);

@@ -228,9 +228,14 @@ END_TEST
 
 static void send_end(const struct raw *r, int fd)
 {
-	const struct wh_shm_opened opened = {.head = wh_shm_head(WH_SHM_STREAM), .tag = TAG};
+	const struct wh_opening opening = {.version = WH_SHM_VERSION,
+					   .node = r->hello.node,
+					   .incarnation = r->hello.incarnation,
+					   .to = INCARNATION(0),
+					   .tag = TAG};
+	unsigned char message[WH_MESSAGE_MAX];
 
-	ck_assert_int_eq(wh_shm_send(r->socket, &opened, sizeof(opened), &fd, fd >= 0 ? 1 : 0), 0);
+	ck_assert(raw_send(r->socket, message, wh_message_put_opening(message, &opening), &fd, fd >= 0));
 }
 
 /* A file, which always has something to say; a socket of another kind; none at all. */

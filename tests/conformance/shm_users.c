@@ -38,8 +38,10 @@ static int socket_of_node(const char *group, uint32_t node, bool listens)
 /* Says a perfect hello, and must get nothing but the end. */
 static int intrude(const char *group)
 {
-	struct wh_shm_hello hello = {
-		.head = wh_shm_head(WH_SHM_HELLO), .node = 1, .nodes = 2, .status = {.bytes = 4096, .page = 4096}};
+	struct raw perfect = {
+		.hello = {.version = WH_SHM_VERSION, .node = 1, .nodes = 2, .incarnation = INCARNATION(1), .call = 1},
+		.status = {.bytes = WH_SHM_STATUS_BYTES, .page = 4096}};
+	unsigned char message[WH_MESSAGE_MAX];
 	int fds[2], s;
 	ssize_t got;
 	char byte;
@@ -49,10 +51,10 @@ static int intrude(const char *group)
 	s = socket_of_node(group, 0, false);
 	if (s < 0)
 		return 2;
-	snprintf(hello.group, sizeof(hello.group), "%s", group);
+	snprintf(perfect.hello.group, sizeof(perfect.hello.group), "%s", group);
 	fds[0] = eventfd(0, EFD_NONBLOCK);
 	fds[1] = raw_page();
-	(void)wh_shm_send(s, &hello, sizeof(hello), fds, 2);
+	(void)raw_send(s, message, raw_hello(&perfect, message), fds, 2);
 	do { /* what was sent and never read makes a reset of it */
 		got = recv(s, &byte, 1, 0);
 	} while (got < 0 && errno == EINTR);
@@ -97,7 +99,7 @@ static int squat(const char *group)
 /* Asks a question by hand, as root's name is not what wh_shm_ask would take, and must get nothing but the end. */
 static int pry(const char *group)
 {
-	const struct wh_shm_head ask = wh_shm_head(WH_SHM_QUERY);
+	unsigned char ask[WH_MESSAGE_MAX];
 	ssize_t got;
 	char byte;
 	int s;
@@ -107,7 +109,7 @@ static int pry(const char *group)
 	s = socket_of_node(group, 0, false);
 	if (s < 0)
 		return 2;
-	(void)wh_shm_send(s, &ask, sizeof(ask), NULL, 0);
+	(void)raw_send(s, ask, wh_message_put_query(ask, WH_SHM_VERSION, "?", 1), NULL, 0);
 	do { /* what was sent and never read makes a reset of it */
 		got = recv(s, &byte, 1, 0);
 	} while (got < 0 && errno == EINTR);

@@ -354,23 +354,33 @@ mutant(NAME invited-unheard KIND test_join_requests FILE membership/join_request
 		if (false) {
 ]])
 
-mutant(NAME past-kept KIND conformance-shm-offers FILE transport/shm/peer.c
+mutant(NAME past-kept KIND conformance-shm-offers FILE transport/session/image.c
 	REMOVES "offers that are past are let go of at once"
 	TEXT [[
-			if (peer->pending[i].there && !wh_shm_image_wants(t, peer, peer->pending[i].offer.key))
-				drop_offer(peer, &peer->pending[i]);
+			if (peer->offers[i].there && !is_wanted(s, peer, peer->offers[i].offer.key))
+				drop_offer(s, peer, &peer->offers[i]);
 ]]
 	REPLACEMENT [[
-			if (key > 8 && peer->pending[i].there && !wh_shm_image_wants(t, peer, peer->pending[i].offer.key))
-				drop_offer(peer, &peer->pending[i]);
+			if (key > 8 && peer->offers[i].there && !is_wanted(s, peer, peer->offers[i].offer.key))
+				drop_offer(s, peer, &peer->offers[i]);
 ]])
 
-mutant(NAME shm-answered-gives-way KIND conformance-shm-meetings FILE transport/shm/meet.c
+mutant(NAME shm-answered-gives-way KIND conformance-shm-meetings FILE transport/session/door.c
 	WORDS CK_RUN_CASE=calls
 	REMOVES "an answered call is not put aside for a late call of another life"
 	TEXT [[
-	if (peer->state == WH_SHM_MET || (peer->state == WH_SHM_ANSWERED && peer->incarnation != hello->incarnation))
+	if (peer->state == WH_PEER_MET || (peer->state == WH_PEER_ANSWERED && peer->incarnation != hello->incarnation))
 ]]
 	REPLACEMENT [[
-	if (peer->state == WH_SHM_MET)
+	if (peer->state == WH_PEER_MET)
+]])
+
+mutant(NAME shm-last-words-lost KIND conformance-shm-meetings FILE transport/session/peer.c
+	WORDS CK_RUN_CASE=lives
+	REMOVES "all that a peer has sent is taken in before another process has its place"
+	TEXT [[
+		*dry = room && !peer->conn->more;
+]]
+	REPLACEMENT [[
+		*dry = room;
 ]])

@@ -133,9 +133,11 @@ static void not_reached(struct wh_session *s, struct wh_peer *peer, enum wh_wire
 		return;
 	case WH_WIRE_REFUSED:
 		wh_redial_seldom(&s->redial, &peer->redial);
-		if (!peer->refusal_told)
+		if (!peer->refusal_told) /* where there was no connection, nor ever was one, there is no text */
 			wh_event_queue_tell(&s->event_queue, WH_EVENT_REFUSED, peer->node, 0,
-					    "node %" PRIu32 " (%s) cannot be met: %s", peer->node, peer->text, reason);
+					    "node %" PRIu32 "%s%s%s cannot be met: %s", peer->node,
+					    peer->text[0] != '\0' ? " (" : "", peer->text,
+					    peer->text[0] != '\0' ? ")" : "", reason);
 		peer->refusal_told = true;
 		return;
 	case WH_WIRE_BROKEN:

@@ -180,7 +180,7 @@ static bool hear(struct wh_session *s, struct wh_peer *peer, size_t *done, bool 
 		return true;
 	}
 	if (result == WH_WIRE_LATER || !room) {
-		*dry = room;
+		*dry = room && !peer->conn->more;
 		return false;
 	}
 	peer->left = peer->left || result == WH_WIRE_LEFT;

@@ -26,12 +26,13 @@ struct wh_conn {
 	uint64_t source; /* its host, or process: equal for what may be one and the same caller */
 	bool spoke;      /* it has said something; later too */
 	uint32_t words;  /* what it has said before its first message: each earns it time anew; later too */
+	bool more;       /* there may be more, but others have their turn: it will be told of again; later too */
 	char text[WH_CONN_TEXT_BYTES]; /* where it is: "127.0.0.1:4711", "pid 42" */
 	/* The session's. */
 	uint32_t slot;     /* its number among the connections */
-	uint32_t node;     /* of the peer whose it is; WH_NO_NODE: a stranger's */
+	uint32_t node;     /* of the peer that has it; WH_NO_NODE: a stranger's */
 	bool called;       /* by this node */
-	bool greeted;      /* what comes before its first message is over */
+	bool greeted;      /* what comes before its first message is over; the wire sets it where nothing does */
 	bool held;         /* of a stranger: its first message is kept until it can be acted on */
 	uint32_t reads;    /* by the wire, since the session began to take in what has come: 0 at the beginning */
 	uint64_t since_ns; /* of a stranger: since when it is waited for; */
@@ -55,7 +56,7 @@ enum wh_wire_room { WH_WIRE_USER, WH_WIRE_OWN };
 struct wh_message { /* that has come */
 	struct wh_message_head head;
 	const unsigned char *body; /* until the next receive on that connection, or its end */
-	int fds[WH_MESSAGE_FDS];   /* descriptors that came with it; -1: none. Who keeps one sets -1 here */
+	int fds[WH_MESSAGE_FDS];   /* descriptors that came with it; -1: none, or kept: then it is another's to close */
 };
 
 struct wh_wire_ops {
@@ -74,7 +75,7 @@ struct wh_wire_ops {
 	/* It has its slot: from now on the wire tells when it is ready; or does so no more. False: it cannot. */
 	bool (*watch)(struct wh_conn *c, bool on);
 	/* What comes before the first message: being connected, and proofs. DONE; LATER; NOBODY; REFUSED: `reason`; ENDED; BROKEN: it
-	 * cannot be reached: `reason`, or "" where nothing is to be said of it. */
+	 * cannot be reached: `reason`, or "" where nothing is to be said of it. NULL: nothing does. */
 	enum wh_wire_result (*greet)(struct wh_conn *c, char reason[WH_MESSAGE_REASON_BYTES]);
 	/* What has been proven lets it be that node; if not, why. NULL: any. */
 	bool (*admits)(const struct wh_conn *c, uint32_t node, uint64_t incarnation,

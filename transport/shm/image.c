@@ -1,29 +1,20 @@
 /* image.c - the image of a view: my row as a memory file of its own, the rows of the others as read-only maps.
  *
- * How it becomes ready is told in exchange.h.
+ * How it becomes ready is told in session.h: an offer comes with the memory file, and to map one is to map that.
  *
  * The bytes of a push are where they belong already, so posting is storing the words, in order and with release, and
  * then looking whether a peer sleeps.
  */
 #include "transport/shm/shm_int.h"
 
-#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/counter.h"
 
-#define SEND_AGAIN_NS (2 * WH_NS_PER_MS)
-
 /* ---- post and freeze ---------------------------------------------------------------------------------------------- */
-
-/* The row's peer is there, and is the incarnation that the row belongs to: not one that has come after it. */
-static bool is_here(const struct wh_shm_row *row)
-{
-	return row->peer->state == WH_SHM_MET && row->peer->incarnation == row->incarnation;
-}
 
 /* An odd number that I have not rung for yet: it is going to sleep, and may have looked before my push.
  * tests/models/doorbell.c */
@@ -65,10 +56,10 @@ void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 		looked_at = pushes[i].to;
 		looked_count = pushes[i].to_count;
 		for (uint32_t k = 0; k < pushes[i].to_count; k++) {
-			const struct wh_shm_row *row = &image->rows[pushes[i].to[k]];
+			const struct wh_session_row *row = &image->base.rows[pushes[i].to[k]];
 
-			if (!image->exchange.rows[pushes[i].to[k]].frozen && is_here(row))
-				wh_shm_look_at(t, row->peer);
+			if (!row->frozen && wh_session_row_is_here(row))
+				wh_shm_look_at(t, &t->peers[row->peer->node]);
 		}
 	}
 }
@@ -82,189 +73,96 @@ void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 void wh_shm_freeze(struct wh_image *base, uint32_t rank)
 {
 	struct wh_shm_image *image = (struct wh_shm_image *)base;
-	unsigned char *copy = image->frozen + rank * image->control_bytes;
+	unsigned char *copy = image->frozen + rank * image->base.control_bytes;
 
-	if (rank == base->my_rank || image->exchange.rows[rank].frozen)
+	if (rank == base->my_rank || image->base.rows[rank].frozen)
 		return;
-	image->exchange.rows[rank].frozen = true;
+	image->base.rows[rank].frozen = true;
 	if (base->ready)
-		for (uint64_t at = 0; at < image->control_bytes; at += sizeof(wh_word)) {
+		for (uint64_t at = 0; at < image->base.control_bytes; at += sizeof(wh_word)) {
 			const wh_word *from = (const wh_word *)(const void *)(base->row[rank] + at);
 
 			wh_store_relaxed((wh_word *)(void *)(copy + at), wh_load_acquire(from));
 		}
-	image->exchange.control[rank] = copy;
+	image->base.control[rank] = copy;
 	if (!base->ready)
 		base->ops->wake(base->transport);
 }
 
 /* ---- becoming ready ----------------------------------------------------------------------------------------------- */
 
-static bool row_is_here(const struct wh_image *base, uint32_t rank)
+/* The row's peer is a node of this process. */
+static bool is_mine(struct wh_session_image *image, uint32_t rank)
 {
-	return is_here(&((const struct wh_shm_image *)base)->rows[rank]);
+	return wh_shm_conn_of(image->rows[rank].peer->conn)->pid == getpid();
 }
 
-static bool send_offer(struct wh_image *base, uint32_t rank)
+bool wh_shm_image_offer(struct wh_session_image *base, uint32_t rank, struct wh_own *own)
 {
-	struct wh_shm *t = wh_shm_of(base->transport);
 	struct wh_shm_image *image = (struct wh_shm_image *)base;
-	struct wh_shm_peer *peer = image->rows[rank].peer;
-	struct wh_shm_offer offer = {
-		.head = wh_shm_head(WH_SHM_OFFER),
-		.key = image->base.key,
-		.layout_digest = image->layout_digest,
-		.members = image->base.members,
-		.rank = image->base.my_rank,
-		.row = wh_shm_memory_claim(&image->own, image->rows[image->base.my_rank].bytes, peer->pid == getpid()),
-	};
+	const struct wh_shm_claim claim =
+		wh_shm_memory_claim(&image->own, base->rows[base->base.my_rank].bytes, is_mine(base, rank));
 
-	if (wh_shm_send(peer->socket, &offer, sizeof(offer), &image->own.fd, 1) == 0)
-		return true;
-	wh_dial_timer(&t->redial, SEND_AGAIN_NS);
-	return false;
+	wh_shm_claim_put(own->bytes, &claim);
+	own->count = WH_SHM_CLAIM_BYTES;
+	own->fds[0] = image->own.fd;
+	return true;
 }
 
-static bool send_mapped(struct wh_image *base, uint32_t rank)
+const unsigned char *wh_shm_image_map(struct wh_session_image *base, uint32_t rank, const unsigned char *own,
+				      size_t bytes, int *fd, char reason[WH_MESSAGE_REASON_BYTES])
 {
-	struct wh_shm *t = wh_shm_of(base->transport);
 	struct wh_shm_image *image = (struct wh_shm_image *)base;
-	struct wh_shm_mapped mapped = {.head = wh_shm_head(WH_SHM_MAPPED), .key = base->key};
-
-	if (wh_shm_send(image->rows[rank].peer->socket, &mapped, sizeof(mapped), NULL, 0) == 0)
-		return true;
-	wh_dial_timer(&t->redial, SEND_AGAIN_NS);
-	return false;
-}
-
-/* Maps what the peer has offered. False: it did not fit, and has been refused. */
-static bool map_offered(struct wh_shm *t, const struct wh_shm_image *image, struct wh_shm_row *row,
-			const struct wh_shm_pending *pending)
-{
-	const struct wh_shm_offer *offer = &pending->offer;
-	struct wh_shm_peer *peer = row->peer;
+	const struct wh_session_row *row = &base->rows[rank];
+	struct wh_shm_claim claim = {.bytes = 0};
 	struct wh_error err;
 
-	if (offer->layout_digest != image->layout_digest || offer->members != image->base.members ||
-	    offer->rank != (uint32_t)(row - image->rows) || offer->row.bytes != row->bytes) {
-		wh_shm_refuse(t, peer,
-			      "nodes %" PRIu32 " and %" PRIu32 " lay out image %" PRIx64
-			      " differently: their configurations are not the same",
-			      t->node, peer->node, offer->key);
-		return false;
+	if (bytes == WH_SHM_CLAIM_BYTES)
+		claim = wh_shm_claim_take(own);
+	if (claim.bytes != row->bytes) {
+		snprintf(reason, WH_MESSAGE_REASON_BYTES, "its memory file is not as large as its offer says");
+		return NULL;
 	}
-	if (wh_shm_view_map(&row->view, pending->fd, &offer->row, row->parts, row->part_count, peer->pid == getpid(),
-			    &err) == WHORL_OK)
-		return true;
-	wh_shm_refuse(t, peer, "row of node %" PRIu32 ": %s", peer->node, err.text);
-	return false;
-}
-
-static const unsigned char *map_row(struct wh_image *base, uint32_t rank, bool *offered)
-{
-	struct wh_shm_image *image = (struct wh_shm_image *)base;
-	struct wh_shm_row *row = &image->rows[rank];
-
-	for (size_t i = 0; i < WH_SHM_PENDING; i++) {
-		struct wh_shm_pending *pending = &row->peer->pending[i];
-
-		if (!pending->there || pending->offer.key != base->key)
-			continue;
-		*offered = true;
-		if (!map_offered(wh_shm_of(base->transport), image, row, pending))
-			return NULL; /* the refusal has dropped it */
-		close(pending->fd);
-		pending->there = false;
-		return row->view.base;
-	}
+	if (wh_shm_view_map(&image->views[rank], *fd, &claim, row->parts, row->part_count, base->control_bytes,
+			    is_mine(base, rank), &err) == WHORL_OK)
+		return image->views[rank].base;
+	snprintf(reason, WH_MESSAGE_REASON_BYTES, "%.*s", WH_MESSAGE_REASON_BYTES - 1, err.text);
 	return NULL;
 }
 
-static const struct wh_exchange_ops exchange_ops = {
-	.is_here = row_is_here,
-	.offer = send_offer,
-	.map = map_row,
-	.tell = send_mapped,
-};
-
-size_t wh_shm_image_advance(struct wh_shm *t, struct wh_shm_image *image)
+static void look(struct wh_shm *t, struct wh_shm_image *image)
 {
-	bool was_ready = image->base.ready;
-	size_t done = wh_exchange_advance(&image->exchange, &image->base, &t->event_queue);
-
-	if (image->base.ready && !was_ready)
+	if (image->base.base.ready && !image->seen_ready)
 		wh_shm_spare_later(t);
-	if (image->exchange.settled)
-		wh_shm_memory_let_go(&image->own);
-	return done;
+	image->seen_ready = image->base.base.ready;
+	if (image->base.settled)
+		wh_shm_memory_let_go(&image->own); /* none will ask for it any more */
 }
 
-bool wh_shm_image_wants(const struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t key)
+void wh_shm_image_look(struct wh_shm *t)
 {
-	for (const struct wh_shm_image *image = t->images; image != NULL; image = image->next) {
-		if (image->base.key != key)
-			continue;
-		for (uint32_t rank = 0; rank < image->base.members; rank++)
-			if (image->rows[rank].peer == peer && is_here(&image->rows[rank]))
-				return wh_exchange_wants(&image->exchange.rows[rank]);
-		return false;
-	}
-	return key >= t->past_key;
-}
-
-void wh_shm_image_confirmed(struct wh_shm *t, const struct wh_shm_peer *peer, uint64_t key)
-{
-	for (struct wh_shm_image *image = t->images; image != NULL; image = image->next)
-		for (uint32_t rank = 0; image->base.key == key && rank < image->base.members; rank++)
-			if (image->rows[rank].peer == peer && is_here(&image->rows[rank]))
-				wh_exchange_confirmed(&image->exchange.rows[rank]);
+	for (struct wh_session_image *image = wh_session_images(t->session); image != NULL; image = image->next)
+		look(t, (struct wh_shm_image *)image);
 }
 
 /* ---- open and close ----------------------------------------------------------------------------------------------- */
 
-static bool allocate(struct wh_shm_image *image, const struct wh_image_spec *spec)
-{
-	size_t parts = 0;
-
-	for (uint32_t rank = 0; rank < spec->members; rank++)
-		parts += spec->rows[rank].part_count;
-	image->rows = calloc(spec->members, sizeof(*image->rows));
-	image->parts = calloc(parts + 1, sizeof(*image->parts));
-	image->frozen = calloc(spec->members, spec->control_bytes);
-	return wh_exchange_open(&image->exchange, &exchange_ops, spec->members) && image->rows != NULL &&
-	       image->parts != NULL && image->frozen != NULL;
-}
-
-static void copy_spec(struct wh_shm *t, struct wh_shm_image *image, const struct wh_image_spec *spec)
-{
-	struct wh_row_part *parts = image->parts;
-
-	for (uint32_t rank = 0; rank < spec->members; rank++) {
-		const struct wh_row_spec *from = &spec->rows[rank];
-
-		image->rows[rank] = (struct wh_shm_row){
-			.peer = &t->peers[from->node],
-			.incarnation = from->incarnation,
-			.bytes = from->bytes,
-			.parts = parts,
-			.part_count = from->part_count,
-		};
-		if (from->part_count > 0)
-			memcpy(parts, from->parts, from->part_count * sizeof(*parts));
-		parts += from->part_count;
-	}
-}
-
 void wh_shm_image_free(struct wh_shm_image *image)
 {
-	for (uint32_t rank = 0; image->rows != NULL && rank < image->base.members; rank++)
-		wh_shm_view_unmap(&image->rows[rank].view);
+	for (uint32_t rank = 0; image->views != NULL && rank < image->base.base.members; rank++)
+		wh_shm_view_unmap(&image->views[rank]);
 	wh_shm_memory_free(&image->own);
-	wh_exchange_close(&image->exchange);
+	wh_session_image_free(&image->base);
 	free(image->frozen);
-	free(image->parts);
-	free(image->rows);
+	free(image->views);
 	free(image);
+}
+
+static bool allocate(struct wh_shm_image *image, const struct wh_image_spec *spec)
+{
+	image->views = calloc(spec->members, sizeof(*image->views));
+	image->frozen = calloc(spec->members, spec->control_bytes);
+	return image->views != NULL && image->frozen != NULL;
 }
 
 enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
@@ -274,34 +172,27 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 	const struct wh_shm_wish wish = {
 		.name = "whorl-row", .bytes = spec->rows[spec->my_rank].bytes, .huge_pages = t->huge_pages};
 	struct wh_shm_image *image = calloc(1, sizeof(*image));
-	struct wh_shm_image **link = &t->images;
 	enum whorl_result result = WHORL_OK;
 
 	*out = NULL;
 	if (image == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image");
 	image->own.fd = -1;
-	image->base = wh_exchange_image(transport, spec);
-	image->layout_digest = spec->layout_digest;
-	image->control_bytes = spec->control_bytes;
-	if (!allocate(image, spec)) {
+	if (!wh_session_image_init(&image->base, t->session, transport, spec) || !allocate(image, spec)) {
 		wh_shm_image_free(image);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image of %" PRIu32 " members", spec->members);
 	}
-	copy_spec(t, image, spec);
 	if (!wh_shm_spare_take(t, wish.bytes, &image->own))
 		result = wh_shm_memory_make(&image->own, &wish, err);
 	if (result != WHORL_OK) {
 		wh_shm_image_free(image);
 		return result;
 	}
-	image->base.own = image->own.base;
+	image->base.base.own = image->own.base;
 	t->row_bytes = wish.bytes;
-	while (*link != NULL)
-		link = &(*link)->next;
-	*link = image;
-	wh_shm_image_advance(t, image);
-	*out = &image->base;
+	wh_session_image_open(&image->base);
+	look(t, image);
+	*out = &image->base.base;
 	return WHORL_OK;
 }
 
@@ -309,12 +200,8 @@ void wh_shm_image_close(struct wh_image *base)
 {
 	struct wh_shm *t = wh_shm_of(base->transport);
 	struct wh_shm_image *image = (struct wh_shm_image *)base;
-	struct wh_shm_image **link = &t->images;
 
-	while (*link != image)
-		link = &(*link)->next;
-	*link = image->next;
-	wh_shm_past(&t->base, base->key + 1);
+	wh_session_image_close(&image->base);
 	wh_shm_image_discard(t, image);
 	wh_shm_spare_later(t); /* it may have taken the spare, and never become ready */
 }

@@ -84,7 +84,7 @@ static void make_spare(void *argument)
 void wh_shm_spare_later(struct wh_shm *t)
 {
 	t->spare_due_ns = wh_env_now(t->env) + SPARE_AFTER_NS;
-	wh_dial_timer(&t->redial, SPARE_AFTER_NS);
+	wh_poll_alarm(&t->poll, SPARE_AFTER_NS);
 }
 
 /* Large enough, and not much larger: what a row has too much is memory that is not used. */
@@ -101,12 +101,12 @@ void wh_shm_spare_tick(struct wh_shm *t)
 	if (t->spare_due_ns == 0)
 		return;
 	if (now < t->spare_due_ns) {
-		wh_dial_timer(&t->redial, t->spare_due_ns - now);
+		wh_poll_alarm(&t->poll, t->spare_due_ns - now);
 		return;
 	}
 	t->spare_due_ns = 0;
 	state = wh_load_acquire(&t->jobs->spare);
-	if (t->images == NULL || t->left || state == WH_SHM_SPARE_IN_WORK ||
+	if (wh_session_images(t->session) == NULL || wh_session_has_left(t->session) || state == WH_SHM_SPARE_IN_WORK ||
 	    (state == WH_SHM_SPARE_MADE && fits(&t->jobs->memory, wanted)))
 		return;
 	wh_store_relaxed(&t->jobs->spare, WH_SHM_SPARE_IN_WORK);
@@ -117,7 +117,7 @@ void wh_shm_spare_tick(struct wh_shm *t)
 /* A small row is made present sooner than it is waited for. */
 bool wh_shm_spare_comes(const struct wh_shm *t)
 {
-	return t->row_bytes >= WAITED_FOR && !t->left &&
+	return t->row_bytes >= WAITED_FOR && !wh_session_has_left(t->session) &&
 	       (t->spare_due_ns != 0 || wh_load_relaxed(&t->jobs->spare) == WH_SHM_SPARE_IN_WORK);
 }
 
@@ -148,8 +148,8 @@ void wh_shm_image_discard(struct wh_shm *t, struct wh_shm_image *image)
 {
 	uint64_t bytes = image->own.bytes;
 
-	for (uint32_t rank = 0; rank < image->base.members; rank++)
-		bytes += image->rows[rank].view.map_bytes;
+	for (uint32_t rank = 0; rank < image->base.base.members; rank++)
+		bytes += image->views[rank].map_bytes;
 	if (bytes < DISCARD_OFF_LOOP) {
 		wh_shm_image_free(image);
 		return;

@@ -272,7 +272,23 @@ struct wh_shm_claim wh_shm_memory_claim(struct wh_shm_memory *m, uint64_t bytes,
 	};
 }
 
+void wh_shm_claim_put(unsigned char bytes[WH_SHM_CLAIM_BYTES], const struct wh_shm_claim *claim)
+{
+	wh_message_put_number(bytes, claim->bytes, 8);
+	wh_message_put_number(bytes + 8, claim->page, 8);
+	wh_message_put_number(bytes + 16, claim->share, 8);
+}
+
 /* ---- a peer's ----------------------------------------------------------------------------------------------------- */
+
+struct wh_shm_claim wh_shm_claim_take(const unsigned char bytes[WH_SHM_CLAIM_BYTES])
+{
+	return (struct wh_shm_claim){
+		.bytes = wh_message_take_number(bytes, 8),
+		.page = wh_message_take_number(bytes + 8, 8),
+		.share = wh_message_take_number(bytes + 16, 8),
+	};
+}
 
 static enum whorl_result check_file(int fd, const struct wh_shm_claim *claim, int wanted, struct wh_error *err)
 {
@@ -292,13 +308,19 @@ static enum whorl_result check_file(int fd, const struct wh_shm_claim *claim, in
 	return WHORL_OK;
 }
 
+static bool map_range(unsigned char *base, int fd, uint64_t begin, uint64_t end, int flags)
+{
+	return begin == end || mmap(base + begin, end - begin, PROT_READ, MAP_SHARED | MAP_FIXED | flags, fd,
+				    (off_t)begin) != MAP_FAILED;
+}
+
 /* The whole range of addresses is taken, so that an offset means the same in every view; then the parts are put into
  * it. A part of a file of huge pages is widened to such pages: more of the row can then be read than was asked for.
  *
- * The first part, the columns, is read at once. The pages of the rings are present too, and enter this map when they are
+ * The columns are read at once. The pages of the rings are present too, and enter this map when they are
  * touched, several at a time: that costs less than to do it for all of them here, where the loop waits. */
 enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh_shm_claim *claim,
-				  const struct wh_row_part *parts, size_t part_count, bool same_process,
+				  const struct wh_row_part *parts, size_t part_count, uint64_t soon, bool same_process,
 				  struct wh_error *err)
 {
 	uint64_t page = claim->page;
@@ -319,13 +341,13 @@ enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh
 				       (unsigned long long)v->map_bytes);
 	}
 	base = (unsigned char *)(uintptr_t)round_up((uintptr_t)v->map, page);
+	soon = round_up(soon, page);
 	for (size_t i = 0; i < part_count; i++) {
 		uint64_t begin = parts[i].offset / page * page;
 		uint64_t end = round_up(parts[i].offset + parts[i].bytes, page);
+		uint64_t between = end < soon ? end : begin < soon ? soon : begin;
 
-		if (end > begin &&
-		    mmap(base + begin, end - begin, PROT_READ, MAP_SHARED | MAP_FIXED | (i == 0 ? MAP_POPULATE : 0), fd,
-			 (off_t)begin) == MAP_FAILED) {
+		if (!map_range(base, fd, begin, between, MAP_POPULATE) || !map_range(base, fd, between, end, 0)) {
 			wh_error_system(err, errno, "cannot map %llu bytes", (unsigned long long)(end - begin));
 			wh_shm_view_unmap(v);
 			return WHORL_SYSTEM;

@@ -64,6 +64,17 @@ static wh_word *words_of(const struct wh_shm_view *view)
 	return (wh_word *)(uintptr_t)view->base; /* mapped writable */
 }
 
+static enum wh_peer_state state_of(const struct wh_shm *t, uint32_t node)
+{
+	return wh_session_peer(t->session, node)->state;
+}
+
+/* A peer that has been met is a node of this process. */
+static bool is_mine(const struct wh_shm *t, uint32_t node)
+{
+	return wh_shm_peer_conn(t, node)->pid == getpid();
+}
+
 /* ---- immediates --------------------------------------------------------------------------------------------------- */
 
 /* What the target says may be nonsense: then nothing can be sent, which is its own loss. */
@@ -73,21 +84,22 @@ static bool mailbox_is_full(const struct wh_shm_lane *lane)
 	return lane->sent - wh_load_acquire(&lane->box->taken) >= WH_REMOTE_IMMEDIATES;
 }
 
-static void send_mail(struct wh_shm *t, struct wh_shm_peer *peer, uint32_t number)
+static void send_mail(struct wh_shm *t, uint32_t node, uint32_t number)
 {
-	struct wh_shm_lane *lane = peer->lane;
+	struct wh_shm_lane *lane = t->peers[node].lane;
 
 	wh_store_relaxed(&lane->box->numbers[lane->sent % WH_REMOTE_IMMEDIATES], number);
 	wh_store_release(&lane->box->sent, ++lane->sent); /* data and number before it. Partner: take_mail */
-	if (peer->state != WH_SHM_MET)
+	if (state_of(t, node) != WH_PEER_MET)
 		return;
 	wh_fence_full(); /* the count, then the look. Partner: the fence in arm() */
-	wh_shm_look_at(t, peer);
+	wh_shm_look_at(t, &t->peers[node]);
 }
 
-static bool take_mail(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_remote_event *out)
+static bool take_mail(struct wh_shm *t, uint32_t node, struct wh_remote_event *out)
 {
-	struct wh_shm_mail *mail = peer->mail;
+	struct wh_peer *peer = wh_session_peer(t->session, node);
+	struct wh_shm_mail *mail = t->peers[node].mail;
 	uint64_t there;
 
 	if (mail == NULL)
@@ -96,14 +108,15 @@ static bool take_mail(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_remo
 	if (there == 0)
 		return false;
 	if (there > WH_REMOTE_IMMEDIATES) {
-		if (!wh_event_queue_is_full(&t->event_queue))
-			wh_shm_lose(t, peer, "has broken the protocol: it counts immediates that it cannot have sent");
+		if (!wh_session_is_full(t->session))
+			wh_session_lose(t->session, peer,
+					"has broken the protocol: it counts immediates that it cannot have sent");
 		return false;
 	}
 	*out = (struct wh_remote_event){
 		.kind = WH_REMOTE_IMMEDIATE,
-		.node = peer->node,
-		.incarnation = peer->node == t->node ? t->incarnation : peer->incarnation,
+		.node = node,
+		.incarnation = node == t->node ? t->incarnation : peer->incarnation,
 		.immediate = (uint32_t)wh_load_relaxed(&mail->box->numbers[mail->taken % WH_REMOTE_IMMEDIATES]),
 	};
 	wh_store_release(&mail->box->taken,
@@ -117,15 +130,15 @@ static enum whorl_result post_one(struct wh_shm *t, const struct wh_remote_op *o
 {
 	struct wh_remote_grant *grant;
 	enum whorl_result result;
-	struct wh_shm_peer *peer;
+	enum wh_peer_state state;
 	struct wh_shm_lane *lane;
 	uint64_t value;
 
 	if (op->node >= t->nodes)
 		return WHORL_INVALID;
-	peer = &t->peers[op->node];
-	lane = peer->lane;
-	if (t->left || (peer->state != WH_SHM_MET && peer->state != WH_SHM_SELF))
+	state = state_of(t, op->node);
+	lane = t->peers[op->node].lane;
+	if (wh_session_has_left(t->session) || (state != WH_PEER_MET && state != WH_PEER_SELF))
 		return WHORL_MEMBER_GONE;
 	if (lane == NULL)
 		return WHORL_NOT_FOUND;
@@ -138,7 +151,7 @@ static enum whorl_result post_one(struct wh_shm *t, const struct wh_remote_op *o
 	wh_remote_posted(&lane->base, op, grant->incarnation);
 	wh_remote_complete(&lane->base, WHORL_OK, value);
 	if (op->kind == WH_REMOTE_WRITE_IMMEDIATE)
-		send_mail(t, peer, op->immediate);
+		send_mail(t, op->node, op->immediate);
 	return WHORL_OK;
 }
 
@@ -161,9 +174,9 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 
 	for (uint32_t k = 0; k < t->nodes; k++) {
 		uint32_t node = (t->next_lane + k) % t->nodes;
-		struct wh_shm_peer *peer = &t->peers[node];
+		struct wh_shm_lane *lane = t->peers[node].lane;
 
-		if ((peer->lane != NULL && wh_remote_lane_next(&peer->lane->base, out)) || take_mail(t, peer, out)) {
+		if ((lane != NULL && wh_remote_lane_next(&lane->base, out)) || take_mail(t, node, out)) {
 			t->next_lane = node + 1;
 			return true;
 		}
@@ -173,12 +186,14 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 
 /* ---- what peers grant --------------------------------------------------------------------------------------------- */
 
-static struct wh_shm_lane *lane_of(struct wh_shm_peer *peer)
+static struct wh_shm_lane *lane_of(struct wh_shm *t, uint32_t node)
 {
+	struct wh_shm_peer *peer = &t->peers[node];
+
 	if (peer->lane == NULL)
 		peer->lane = calloc(1, sizeof(*peer->lane));
 	if (peer->lane != NULL)
-		peer->lane->base.node = peer->node;
+		peer->lane->base.node = node;
 	return peer->lane;
 }
 
@@ -188,75 +203,90 @@ static void forget_grant(struct wh_shm_lane *lane, size_t i)
 	lane->words[i] = NULL;
 }
 
+/* What a peer says of a region, or its mailbox. */
+struct said {
+	uint32_t node;
+	uint64_t name;
+	struct wh_shm_claim claim;
+	int fd;
+};
+
 /* Maps what has come with the message. False: it cannot be, and the peer has been refused. */
-static bool map_region(struct wh_shm *t, struct wh_shm_peer *peer, const struct wh_shm_packet *packet,
-		       struct wh_shm_view *view)
+static bool map_region(struct wh_shm *t, const struct said *said, struct wh_shm_view *view)
 {
 	struct wh_error err;
 
-	if (wh_shm_view_map_shared(view, packet->fds[0], &packet->region.memory, peer->pid == getpid(), &err) ==
-	    WHORL_OK)
+	if (wh_shm_view_map_shared(view, said->fd, &said->claim, is_mine(t, said->node), &err) == WHORL_OK)
 		return true;
-	wh_shm_refuse(t, peer, "region of node %" PRIu32 ": %s", peer->node, err.text);
+	wh_session_refuse(t->session, wh_session_peer(t->session, said->node), "region of node %" PRIu32 ": %s",
+			  said->node, err.text);
 	return false;
 }
 
-static bool on_mailbox(struct wh_shm *t, struct wh_shm_peer *peer, const struct wh_shm_packet *packet)
+static bool on_mailbox(struct wh_shm *t, struct wh_shm_lane *lane, const struct said *said)
 {
-	struct wh_shm_lane *lane = peer->lane;
-
-	if (lane->box != NULL || packet->region.memory.bytes != MAILBOX_BYTES)
+	if (lane->box != NULL || said->claim.bytes != MAILBOX_BYTES)
 		return false;
-	if (map_region(t, peer, packet, &lane->mailbox))
+	if (map_region(t, said, &lane->mailbox))
 		lane->box = (struct mailbox *)words_of(&lane->mailbox);
 	return true;
 }
 
-static bool on_grant(struct wh_shm *t, struct wh_shm_peer *peer, const struct wh_shm_packet *packet)
+static bool on_grant(struct wh_shm *t, struct wh_shm_lane *lane, const struct said *said)
 {
-	const struct wh_shm_region_message *message = &packet->region;
-	struct wh_shm_lane *lane = peer->lane;
 	struct wh_remote_grant *grant;
 	size_t i;
 
 	if (lane->box == NULL)
 		return false;
-	grant = wh_remote_grant_add(&lane->base, message->name, message->memory.bytes, peer->incarnation);
+	grant = wh_remote_grant_add(&lane->base, said->name, said->claim.bytes,
+				    wh_session_peer(t->session, said->node)->incarnation);
 	if (grant == NULL)
 		return false;
 	i = (size_t)(grant - lane->base.grants);
-	if (map_region(t, peer, packet, &lane->memory[i]))
+	if (map_region(t, said, &lane->memory[i]))
 		lane->words[i] = words_of(&lane->memory[i]);
 	return true;
 }
 
-static bool on_withdrawal(struct wh_shm_peer *peer, const struct wh_shm_packet *packet)
+static bool on_withdrawal(struct wh_shm_lane *lane, const struct said *said)
 {
-	struct wh_remote_grant *grant = wh_remote_grant_find(&peer->lane->base, packet->region.name);
+	struct wh_remote_grant *grant = wh_remote_grant_find(&lane->base, said->name);
 
 	if (grant == NULL)
 		return false;
-	forget_grant(peer->lane, (size_t)(grant - peer->lane->base.grants));
-	wh_remote_grant_withdraw(&peer->lane->base, grant);
+	forget_grant(lane, (size_t)(grant - lane->base.grants));
+	wh_remote_grant_withdraw(&lane->base, grant);
 	return true;
 }
 
-bool wh_shm_remote_on_message(struct wh_shm *t, struct wh_shm_peer *peer, struct wh_shm_packet *packet)
+bool wh_shm_remote_on_message(struct wh_transport *transport, uint32_t node, struct wh_message *m)
 {
-	bool sound = false;
+	bool claims = m->head.kind == WH_SHM_MAILBOX || m->head.kind == WH_SHM_GRANT;
+	struct said said = {.node = node, .name = m->head.number, .fd = m->fds[0]};
+	struct wh_shm *t = wh_shm_of(transport);
+	struct wh_shm_lane *lane = lane_of(t, node);
 
-	if (lane_of(peer) == NULL) {
-		wh_shm_claim_drop(&packet->region.memory, peer->pid == getpid());
-		wh_shm_refuse(t, peer, "no memory for the regions of node %" PRIu32, peer->node);
+	if (m->head.bytes != (claims ? WH_SHM_CLAIM_BYTES : 0))
+		return false;
+	if (claims)
+		said.claim = wh_shm_claim_take(m->body);
+	if (lane == NULL) {
+		wh_shm_claim_drop(&said.claim, is_mine(t, node));
+		wh_session_refuse(t->session, wh_session_peer(t->session, node),
+				  "no memory for the regions of node %" PRIu32, node);
 		return true;
 	}
-	if (packet->head.kind == WH_SHM_MAILBOX)
-		sound = on_mailbox(t, peer, packet);
-	else if (packet->head.kind == WH_SHM_GRANT)
-		sound = on_grant(t, peer, packet);
-	else
-		sound = on_withdrawal(peer, packet);
-	return sound;
+	switch (m->head.kind) {
+	case WH_SHM_MAILBOX:
+		return on_mailbox(t, lane, &said);
+	case WH_SHM_GRANT:
+		return on_grant(t, lane, &said);
+	case WH_SHM_WITHDRAWN:
+		return on_withdrawal(lane, &said);
+	default:
+		return false;
+	}
 }
 
 void wh_shm_remote_end(struct wh_shm_peer *peer)
@@ -280,41 +310,48 @@ void wh_shm_remote_end(struct wh_shm_peer *peer)
 
 /* ---- what I grant ------------------------------------------------------------------------------------------------- */
 
-static bool send_message(struct wh_shm *t, const struct wh_shm_peer *peer, enum wh_shm_kind kind, uint64_t name,
+/* `memory`: what goes with it, of `bytes` bytes; NULL: nothing. */
+static bool send_message(struct wh_shm *t, uint32_t node, enum wh_shm_kind kind, uint64_t name,
 			 struct wh_shm_memory *memory, uint64_t bytes)
 {
-	struct wh_shm_region_message message = {.head = wh_shm_head(kind), .name = name};
+	const struct wh_message_head head = {
+		.kind = (uint8_t)kind, .bytes = memory != NULL ? WH_SHM_CLAIM_BYTES : 0, .number = name};
+	unsigned char message[WH_HEAD_BYTES + WH_SHM_CLAIM_BYTES];
+	struct wh_shm_claim claim = {.bytes = 0};
 
 	if (memory != NULL)
-		message.memory = wh_shm_memory_claim(memory, bytes, peer->pid == getpid());
-	if (wh_shm_send(peer->socket, &message, sizeof(message), memory != NULL ? &memory->fd : NULL,
-			memory != NULL ? 1 : 0) == 0)
+		claim = wh_shm_memory_claim(memory, bytes, is_mine(t, node));
+	wh_message_head_put(message, &head);
+	wh_shm_claim_put(message + WH_HEAD_BYTES, &claim);
+	if (wh_session_send(t->session, node, message, WH_HEAD_BYTES + head.bytes, memory != NULL ? &memory->fd : NULL,
+			    memory != NULL ? 1 : 0, WH_WIRE_OWN) == WH_WIRE_DONE)
 		return true;
-	wh_shm_claim_drop(&message.memory, peer->pid == getpid());
-	wh_dial_timer(&t->redial, SEND_AGAIN_NS);
+	wh_shm_claim_drop(&claim, is_mine(t, node));
+	wh_poll_alarm(&t->poll, SEND_AGAIN_NS);
 	return false;
 }
 
 /* True: there is nothing more to be said. */
-static bool tell(struct wh_shm *t, struct wh_shm_region *region, struct wh_shm_peer *peer, size_t *done)
+static bool tell(struct wh_shm *t, struct wh_shm_region *region, uint32_t node, size_t *done)
 {
-	struct grantee *to = &region->to[peer->node];
+	const struct wh_peer *peer = wh_session_peer(t->session, node);
+	struct wh_shm_mail *mail = t->peers[node].mail;
+	struct grantee *to = &region->to[node];
 
-	if (to->incarnation == 0 || peer->state != WH_SHM_MET || peer->incarnation != to->incarnation)
+	if (to->incarnation == 0 || peer->state != WH_PEER_MET || peer->incarnation != to->incarnation)
 		return true;
 	if (region->closed) {
 		if (to->told && !to->told_of_end)
-			*done += to->told_of_end = send_message(t, peer, WH_SHM_WITHDRAWN, region->base.name, NULL, 0);
+			*done += to->told_of_end = send_message(t, node, WH_SHM_WITHDRAWN, region->base.name, NULL, 0);
 		return !to->told || to->told_of_end;
 	}
-	if (!peer->mail->offered)
-		*done += peer->mail->offered =
-			send_message(t, peer, WH_SHM_MAILBOX, 0, &peer->mail->memory, MAILBOX_BYTES);
-	if (peer->mail->offered)
-		wh_shm_memory_let_go(&peer->mail->memory);
-	if (peer->mail->offered && !to->told)
+	if (!mail->offered)
+		*done += mail->offered = send_message(t, node, WH_SHM_MAILBOX, 0, &mail->memory, MAILBOX_BYTES);
+	if (mail->offered)
+		wh_shm_memory_let_go(&mail->memory);
+	if (mail->offered && !to->told)
 		*done += to->told =
-			send_message(t, peer, WH_SHM_GRANT, region->base.name, &region->memory, region->base.bytes);
+			send_message(t, node, WH_SHM_GRANT, region->base.name, &region->memory, region->base.bytes);
 	return to->told;
 }
 
@@ -335,7 +372,7 @@ size_t wh_shm_remote_advance(struct wh_shm *t)
 		bool said = true;
 
 		for (uint32_t node = 0; node < t->nodes; node++)
-			said = tell(t, region, &t->peers[node], &done) && said;
+			said = tell(t, region, node, &done) && said;
 		t->regions_unsaid = t->regions_unsaid || !said;
 		if (said && region->closed) {
 			*at = region->next;
@@ -369,18 +406,20 @@ static enum whorl_result grant(struct wh_region *base, uint32_t node)
 	struct wh_shm *t = wh_shm_of(base->transport);
 	struct wh_shm_region *region = (struct wh_shm_region *)base;
 	struct wh_shm_peer *peer;
+	uint64_t incarnation;
 
 	if (node >= t->nodes || node == t->node)
 		return WHORL_INVALID;
-	peer = &t->peers[node];
-	if (peer->state != WH_SHM_MET || t->left)
+	if (state_of(t, node) != WH_PEER_MET || wh_session_has_left(t->session))
 		return WHORL_MEMBER_GONE;
+	peer = &t->peers[node];
 	if (peer->mail == NULL)
 		peer->mail = new_mail();
 	if (peer->mail == NULL)
 		return WHORL_MEMORY;
-	if (region->to[node].incarnation != peer->incarnation)
-		region->to[node] = (struct grantee){.incarnation = peer->incarnation};
+	incarnation = wh_session_peer(t->session, node)->incarnation;
+	if (region->to[node].incarnation != incarnation)
+		region->to[node] = (struct grantee){.incarnation = incarnation};
 	(void)wh_shm_remote_advance(t);
 	return WHORL_OK;
 }
@@ -400,7 +439,7 @@ static uint32_t count_regions(const struct wh_shm *t)
 static enum whorl_result grant_myself(struct wh_shm *t, const struct wh_shm_region *region)
 {
 	struct wh_shm_peer *me = &t->peers[t->node];
-	struct wh_shm_lane *lane = lane_of(me);
+	struct wh_shm_lane *lane = lane_of(t, t->node);
 	struct wh_remote_grant *own;
 
 	if (me->mail == NULL)
@@ -480,6 +519,7 @@ void wh_shm_remote_free(struct wh_shm *t)
 		t->regions = region->next;
 		free_region(region);
 	}
+	wh_shm_remote_end(&t->peers[t->node]); /* of others their connections have */
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		free(t->peers[node].lane);
 		t->peers[node].lane = NULL;

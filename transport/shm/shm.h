@@ -5,11 +5,11 @@
  * over abstract Unix sockets named by user, group and node; the kernel vouches for the user at both ends. Nothing has
  * a name in a file system, so nothing is left behind, however a process ends. See transport.h for the contract.
  *
- * Bounds: a group's name has at most 63 bytes; of images that a peer has opened and this node has not, the four of the
+ * Bounds: a group's name has at most 63 bytes; of images that a peer has opened and this node has not, the eight of the
  * greatest keys are remembered.
  *
  * A node that waits for others costs next to nothing: a newcomer calls it. A stream has a quarter of a megabyte under way,
- * or a little more. Of visitors sixteen at a time are let in, for a second each; others come again by themselves.
+ * or a little more. Of visitors and other strangers 256 at a time are let in; others come again by themselves.
  *
  * Memory: besides the row of each image that is open a node keeps a spare for the next one, about as large as its last row: twice
  * the row in a view, three times for a while after a change. If the machine has less than twice the spare's size left,

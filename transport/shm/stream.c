@@ -6,7 +6,6 @@
 #include "transport/shm/shm_int.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,19 +94,13 @@ static struct wh_stream *new_stream(int fd)
 	return &stream->base;
 }
 
-enum whorl_result wh_shm_stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
-				     struct wh_stream **out)
+enum whorl_result wh_shm_stream_open(struct wh_conn *c, const struct wh_opening *opening, struct wh_stream **out)
 {
-	struct wh_shm *t = wh_shm_of(transport);
-	const struct wh_shm_opened opened = {.head = wh_shm_head(WH_SHM_STREAM), .tag = tag};
+	unsigned char message[WH_HEAD_BYTES + WH_OPENING_BYTES];
 	const int buffer = BUFFER_BYTES;
-	int ends[2], error;
+	enum wh_wire_result result;
+	int ends[2];
 
-	*out = NULL;
-	if (node >= t->nodes || node == t->node)
-		return WHORL_INVALID;
-	if (t->peers[node].state != WH_SHM_MET)
-		return WHORL_MEMBER_GONE;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
 		return WHORL_SYSTEM;
 	(void)setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer)); /* a wish */
@@ -118,13 +111,13 @@ enum whorl_result wh_shm_stream_open(struct wh_transport *transport, uint32_t no
 		close(ends[1]);
 		return WHORL_MEMORY;
 	}
-	error = wh_shm_send(t->peers[node].socket, &opened, sizeof(opened), &ends[1], 1);
+	result = wh_shm_wire_ops.send(c, message, wh_message_put_opening(message, opening), &ends[1], 1, WH_WIRE_USER);
 	close(ends[1]);
-	if (error == 0)
+	if (result == WH_WIRE_DONE)
 		return WHORL_OK;
 	close_end(*out);
 	*out = NULL;
-	return error == EPIPE || error == ECONNRESET ? WHORL_MEMBER_GONE : WHORL_AGAIN;
+	return result == WH_WIRE_ENDED ? WHORL_MEMBER_GONE : WHORL_AGAIN;
 }
 
 /* What can be read from as a stream, and cannot be anything that the peer has a hand on otherwise. */
@@ -137,21 +130,14 @@ static bool is_stream(int fd)
 	       getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX;
 }
 
-bool wh_shm_stream_take(struct wh_shm *t, const struct wh_shm_peer *peer, struct wh_shm_packet *packet)
+enum wh_wire_result wh_shm_stream_take(struct wh_conn *c, struct wh_message *m, struct wh_stream **out)
 {
-	struct wh_transport_event *event;
-	struct wh_stream *stream;
-
-	if (!is_stream(packet->fds[0]))
-		return false;
-	stream = new_stream(packet->fds[0]);
-	if (stream == NULL) { /* the descriptor is closed with the packet, which ends the stream */
-		wh_event_queue_complain(&t->event_queue, "no memory for a stream of node %" PRIu32, peer->node);
-		return true;
-	}
-	packet->fds[0] = -1;
-	event = wh_event_queue_event(&t->event_queue, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
-	event->stream = stream;
-	event->tag = packet->opened.tag;
-	return true;
+	(void)c;
+	if (!is_stream(m->fds[0]))
+		return WH_WIRE_BROKEN;
+	*out = new_stream(m->fds[0]);
+	if (*out == NULL)
+		return WH_WIRE_LATER; /* the descriptor is closed with the message, which ends the stream */
+	m->fds[0] = -1;
+	return WH_WIRE_DONE;
 }

@@ -1,191 +1,303 @@
-/* wire.c - messages between two nodes: a datagram each, on a socket that keeps order and never splits one.
+/* wire.c - connections of the session: sockets of the host, of which the kernel says which process is at the other end.
  *
- * Nothing is believed of what comes: a message that has not exactly the size and the number of descriptors of its kind,
- * or that was cut, is garbage, and descriptors that came with it are closed.
+ * The kernel is asked that before a byte is read, or said; another user's process is turned away, or not called. It also tells the end
+ * of each process. So no answer is waited for with a clock: calls that are made again would pile up in the queue of a process that
+ * is stopped, each with descriptors on their way.
+ *
+ * Nothing is believed of what comes: a message that has not exactly the size and the number of descriptors of its kind, or that was
+ * cut, is garbage, and descriptors that came with it are closed.
  */
-#include "base/text.h"
-#include "transport/shm/shm_int.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define FDS_TAKEN 8 /* room for more than belongs there: the kernel closes what does not fit, and says so */
+#include "transport/shm/shm_int.h"
 
-static const struct {
-	uint16_t least, most; /* bytes */
-	uint16_t fds;
-} kinds[WH_SHM_KINDS] = {
-	[WH_SHM_HELLO] = {sizeof(struct wh_shm_hello), sizeof(struct wh_shm_hello), 2},
-	[WH_SHM_TAKEN] = {sizeof(struct wh_shm_head), sizeof(struct wh_shm_head), 0},
-	[WH_SHM_OFFER] = {sizeof(struct wh_shm_offer), sizeof(struct wh_shm_offer), 1},
-	[WH_SHM_MAPPED] = {sizeof(struct wh_shm_mapped), sizeof(struct wh_shm_mapped), 0},
-	[WH_SHM_CONTROL] = {sizeof(struct wh_shm_head), sizeof(struct wh_shm_control), 0},
-	[WH_SHM_REFUSED] = {sizeof(struct wh_shm_refused), sizeof(struct wh_shm_refused), 0},
-	[WH_SHM_MAILBOX] = {sizeof(struct wh_shm_region_message), sizeof(struct wh_shm_region_message), 1},
-	[WH_SHM_GRANT] = {sizeof(struct wh_shm_region_message), sizeof(struct wh_shm_region_message), 1},
-	[WH_SHM_WITHDRAWN] = {sizeof(struct wh_shm_region_message), sizeof(struct wh_shm_region_message), 0},
-	[WH_SHM_STREAM] = {sizeof(struct wh_shm_opened), sizeof(struct wh_shm_opened), 1},
-	[WH_SHM_QUERY] = {sizeof(struct wh_shm_head), sizeof(struct wh_shm_control), 0},
-	[WH_SHM_ANSWER] = {1, 0, 0}, /* goes to visitors, which are no nodes, and comes from none */
-};
+#define READS_AT_ONCE 8                   /* messages of one peer, then others have their turn */
+#define ANSWER_BUFFER (2 * WH_ANSWER_MAX) /* of a socket: one message, and what the kernel counts as its own */
 
-struct wh_shm_head wh_shm_head(enum wh_shm_kind kind)
+static struct wh_shm_wire *wire_of(struct wh_wire *w)
 {
-	return (struct wh_shm_head){.magic = WH_SHM_MAGIC, .version = WH_SHM_VERSION, .kind = (uint32_t)kind};
+	return (struct wh_shm_wire *)w;
 }
 
-/* ---- receiving ---------------------------------------------------------------------------------------------------- */
-
-/* Takes the descriptors out of the control data: those that fit into the packet, the others are closed. Returns how
- * many there were. */
-static size_t take_fds(struct msghdr *message, struct wh_shm_packet *packet)
+static struct wh_event_queue *log_of(const struct wh_shm_wire *w)
 {
-	size_t count = 0;
+	return wh_session_events(w->session);
+}
 
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
-		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+/* ---- the life of a connection ------------------------------------------------------------------------------------- */
 
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < n; i++, count++) {
-			int fd;
+static bool watch(struct wh_conn *c, bool on)
+{
+	const struct wh_shm_conn *conn = wh_shm_conn_of(c);
 
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-			if (count < WH_SHM_FDS)
-				packet->fds[count] = fd;
-			else
-				close(fd);
-		}
+	return wh_poll_watch(conn->wire->poll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, conn->socket, EPOLLIN, WH_SHM_CONN,
+			     c->slot);
+}
+
+/* Out of epoll by name, and an end for the other side too: a forked child may hold the same socket, which would keep
+ * both alive. That child itself only closes. */
+static void hang_up(const struct wh_shm_wire *w, int socket, bool forked)
+{
+	if (!forked) {
+		(void)epoll_ctl(w->poll->epoll, EPOLL_CTL_DEL, socket, NULL);
+		(void)shutdown(socket, SHUT_RDWR);
 	}
-	return count;
+	close(socket);
 }
 
-/* A hello or a question of another version is let through for its first fields: its sender is to be told why it is
- * refused. */
-static bool is_sound(struct wh_shm_packet *packet, size_t fds, bool cut)
+static void close_conn(struct wh_conn *c, bool forked)
 {
-	const struct wh_shm_head *head = &packet->head;
+	struct wh_shm_conn *conn = wh_shm_conn_of(c);
 
-	if (packet->bytes < sizeof(*head) || head->magic != WH_SHM_MAGIC)
-		return false;
-	if (head->kind == WH_SHM_HELLO && head->version != WH_SHM_VERSION)
-		return packet->bytes >= offsetof(struct wh_shm_hello, status);
-	if (head->kind == WH_SHM_QUERY && head->version != WH_SHM_VERSION)
-		return true;
-	if (cut || head->kind == 0 || head->kind >= WH_SHM_KINDS ||
-	    (head->version != WH_SHM_VERSION && head->kind != WH_SHM_REFUSED))
-		return false;
-	if (packet->bytes < kinds[head->kind].least || packet->bytes > kinds[head->kind].most ||
-	    fds != kinds[head->kind].fds)
-		return false;
-	if (head->kind == WH_SHM_HELLO && packet->hello.incarnation == 0)
-		return false;
-	if (head->kind == WH_SHM_HELLO)
-		wh_text_tame(packet->hello.group, sizeof(packet->hello.group));
-	if (head->kind == WH_SHM_REFUSED)
-		wh_text_tame(packet->refused.reason, sizeof(packet->refused.reason));
+	hang_up(conn->wire, conn->socket, forked);
+	free(conn);
+}
+
+/* Before the first message there is nothing: the kernel has said all. NULL: no memory. */
+static struct wh_shm_conn *new_conn(struct wh_shm_wire *w, int socket, pid_t pid)
+{
+	struct wh_shm_conn *conn = malloc(sizeof(*conn));
+
+	if (conn == NULL)
+		return NULL;
+	*conn = (struct wh_shm_conn){
+		.base = {.greeted = true, .source = (uint64_t)pid}, .wire = w, .socket = socket, .pid = pid};
+	snprintf(conn->base.text, sizeof(conn->base.text), "pid %d", (int)pid);
+	return conn;
+}
+
+/* What it is sent fits, or waits in the kernel. */
+static bool adopt(struct wh_conn *c)
+{
+	(void)c;
 	return true;
 }
 
-enum wh_shm_received wh_shm_receive(int socket, struct wh_shm_packet *packet)
-{
-	union {
-		struct cmsghdr align;
-		unsigned char bytes[CMSG_SPACE(FDS_TAKEN * sizeof(int))];
-	} control;
-	struct iovec place = {.iov_base = packet, .iov_len = sizeof(struct wh_shm_control)};
-	struct msghdr message = {.msg_iov = &place, .msg_iovlen = 1, .msg_control = &control};
-	ssize_t got;
-	size_t fds;
+/* ---- connecting --------------------------------------------------------------------------------------------------- */
 
-	_Static_assert(sizeof(struct wh_shm_control) >= sizeof(struct wh_shm_refused), "the largest message");
-	for (size_t i = 0; i < WH_SHM_FDS; i++)
-		packet->fds[i] = -1;
-	do { /* a reset is told once, before what is still to be read */
-		message.msg_controllen = sizeof(control);
-		got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	} while (got < 0 && (errno == EINTR || errno == ECONNRESET));
-	if (got < 0)
-		return errno == EAGAIN ? WH_SHM_NOTHING : WH_SHM_HUNG_UP;
-	if (got == 0)
-		return WH_SHM_HUNG_UP;
-	packet->bytes = (size_t)got;
-	fds = take_fds(&message, packet);
-	if (is_sound(packet, fds, (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0))
-		return WH_SHM_PACKET;
-	wh_shm_packet_close(packet);
-	return WH_SHM_GARBAGE;
+static enum wh_wire_result explain(int error, char reason[WH_MESSAGE_REASON_BYTES])
+{
+	if (error == ECONNREFUSED)
+		return WH_WIRE_NOBODY;
+	if (error == EAGAIN) /* its queue is full */
+		return WH_WIRE_LATER;
+	snprintf(reason, WH_MESSAGE_REASON_BYTES, "%s", strerror(error));
+	return WH_WIRE_BROKEN;
 }
 
-void wh_shm_packet_close(struct wh_shm_packet *packet)
+static enum wh_wire_result connect_to(struct wh_wire *wire, uint32_t node, struct wh_conn **out,
+				      char reason[WH_MESSAGE_REASON_BYTES])
 {
-	for (size_t i = 0; i < WH_SHM_FDS; i++) {
-		if (packet->fds[i] >= 0)
-			close(packet->fds[i]);
-		packet->fds[i] = -1;
+	struct wh_shm_wire *w = wire_of(wire);
+	struct sockaddr_un name;
+	socklen_t bytes = wh_shm_name(&name, w->user, w->group, node);
+	struct wh_shm_conn *conn = NULL;
+	struct ucred process;
+	int s;
+
+	if (w->unused < 0)
+		w->unused = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	s = w->unused;
+	if (s < 0 || connect(s, (const struct sockaddr *)&name, bytes) != 0)
+		return explain(errno, reason);
+	w->unused = -1;
+	if (wh_shm_other_end(s, &process)) {
+		if (process.uid != w->user) {
+			wh_shm_name_explain(reason, w->group, node, process.pid, process.uid);
+			close(s);
+			return WH_WIRE_REFUSED;
+		}
+		conn = new_conn(w, s, process.pid);
 	}
+	if (conn == NULL) {
+		close(s);
+		return WH_WIRE_LATER;
+	}
+	*out = &conn->base;
+	return WH_WIRE_DONE;
 }
 
-/* ---- sending ------------------------------------------------------------------------------------------------------ */
-
-int wh_shm_send(int socket, const void *bytes, size_t count, const int *fds, size_t fd_count)
+void wh_shm_wire_tidy(struct wh_shm_wire *w)
 {
-	union {
-		struct cmsghdr align;
-		unsigned char bytes[CMSG_SPACE(WH_SHM_FDS * sizeof(int))];
-	} control;
-	struct iovec place = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = count};
-	struct msghdr message = {.msg_iov = &place, .msg_iovlen = 1};
-	ssize_t sent;
+	if (w->unused >= 0)
+		close(w->unused);
+	w->unused = -1;
+}
 
-	if (fd_count > 0) {
-		struct cmsghdr *c = &control.align;
+static enum wh_wire_result accept_caller(struct wh_wire *wire, struct wh_conn **out)
+{
+	struct wh_shm_wire *w = wire_of(wire);
+	int s = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred process = {.uid = (uid_t)-1};
+	struct wh_shm_conn *conn;
 
-		memset(&control, 0, sizeof(control));
-		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(fd_count * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, fd_count * sizeof(int));
+	if (s < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
+		return WH_WIRE_LATER;
+	if (s < 0) {
+		wh_event_queue_complain(log_of(w), "cannot accept a connection: %s", strerror(errno));
+		return WH_WIRE_BROKEN;
 	}
-	do {
-		sent = sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-	} while (sent < 0 && errno == EINTR);
-	if (sent >= 0)
+	if (!wh_shm_other_end(s, &process) || process.uid != w->user) {
+		close(s);
+		wh_event_queue_complain(log_of(w), "turned away a process of user %" PRIu64, (uint64_t)process.uid);
+		return WH_WIRE_REFUSED;
+	}
+	conn = new_conn(w, s, process.pid);
+	if (conn == NULL) {
+		close(s);
+		return WH_WIRE_BROKEN;
+	}
+	*out = &conn->base;
+	return WH_WIRE_DONE;
+}
+
+static void rest(struct wh_wire *wire, bool rests)
+{
+	const struct wh_shm_wire *w = wire_of(wire);
+
+	(void)wh_poll_watch(w->poll, EPOLL_CTL_MOD, w->listener, rests ? 0 : EPOLLIN, WH_SHM_LISTENER, 0);
+}
+
+void wh_shm_wire_deafen(struct wh_shm_wire *w, bool forked)
+{
+	if (w->listener >= 0)
+		hang_up(w, w->listener, forked);
+	w->listener = -1;
+}
+
+/* The process that has the name of a node is alive, and any other that says it is that node is none, or was. */
+static enum wh_wire_result holds_id(struct wh_conn *c, uint32_t node)
+{
+	const struct wh_shm_conn *conn = wh_shm_conn_of(c);
+	uid_t user;
+	pid_t holder = wh_shm_name_holder(conn->wire->user, conn->wire->group, node, &user);
+
+	if (holder == conn->pid)
+		return WH_WIRE_DONE;
+	return holder == -1 ? WH_WIRE_LATER : WH_WIRE_REFUSED;
+}
+
+/* ---- messages ----------------------------------------------------------------------------------------------------- */
+
+/* All waits in the kernel, which has no room that is one's own alone: what the transport says itself is said again later. */
+static enum wh_wire_result send_message(struct wh_conn *c, const unsigned char *message, size_t bytes, const int *fds,
+					size_t fd_count, enum wh_wire_room room)
+{
+	const struct iovec part = {(void *)(uintptr_t)message, bytes};
+
+	(void)room;
+	return wh_shm_datagram_send(wh_shm_conn_of(c)->socket, &part, 1, fds, fd_count);
+}
+
+static bool finish(struct wh_conn *c, const struct iovec *parts, size_t count)
+{
+	const struct wh_shm_conn *conn = wh_shm_conn_of(c);
+	const int buffer = ANSWER_BUFFER;
+	size_t bytes = 0;
+
+	if (conn->older)
+		return wh_shm_older_refuse(conn->socket, parts) != WH_WIRE_LATER;
+	for (size_t i = 0; i < count; i++)
+		bytes += parts[i].iov_len;
+	if (bytes > WH_MESSAGE_MAX)
+		(void)setsockopt(conn->socket, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+	return wh_shm_datagram_send(conn->socket, parts, count, NULL, 0) != WH_WIRE_LATER;
+}
+
+static size_t fds_of(uint8_t kind)
+{
+	switch (kind) {
+	case WH_MESSAGE_HELLO: /* doorbell and status page */
+		return 2;
+	case WH_MESSAGE_OFFER:
+	case WH_MESSAGE_STREAM:
+	case WH_SHM_MAILBOX:
+	case WH_SHM_GRANT:
+		return 1;
+	default:
 		return 0;
-	return errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS ? EAGAIN : errno;
+	}
 }
 
-void wh_shm_send_refusal(int socket, uint64_t incarnation, const char *reason)
+/* A hello or a question of another version is let through for its first fields: its sender is to be told why it is refused. */
+static bool is_of_another_version(const struct wh_message *m)
 {
-	struct wh_shm_refused refused = {.head = wh_shm_head(WH_SHM_REFUSED), .incarnation = incarnation};
+	uint32_t version = WH_SHM_VERSION;
 
-	memcpy(refused.reason, reason, strnlen(reason, sizeof(refused.reason) - 1));
-	(void)wh_shm_send(socket, &refused, sizeof(refused), NULL, 0); /* if it does not get there: it sees the end */
+	if (m->head.kind == WH_MESSAGE_HELLO || m->head.kind == WH_MESSAGE_QUERY)
+		(void)wh_message_take_query(&version, m->body); /* they begin alike */
+	return version != WH_SHM_VERSION;
 }
 
-/* ---- where nodes are ---------------------------------------------------------------------------------------------- */
-
-socklen_t wh_shm_name(struct sockaddr_un *name, uid_t user, const char *group, uint32_t node)
+static bool is_sound(const struct wh_conn *c, const struct wh_shm_datagram *d, struct wh_message *m)
 {
-	int length;
-
-	memset(name, 0, sizeof(*name));
-	name->sun_family = AF_UNIX;
-	length = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "whorl/%" PRIu64 "/%s/%" PRIu32,
-			  (uint64_t)user, group, node);
-	_Static_assert(WH_SHM_GROUP_BYTES + sizeof("whorl/4294967295//4294967295") <= sizeof(name->sun_path) - 1,
-		       "every name fits");
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+	if (d->count < WH_HEAD_BYTES || !wh_message_head_take(&m->head, d->bytes) || d->cut || d->fds_cut ||
+	    d->count != WH_HEAD_BYTES + m->head.bytes)
+		return false;
+	if (c->node == WH_NO_NODE &&
+	    m->head.kind == WH_MESSAGE_STREAM) /* a stream is opened by a peer, over its connection */
+		return false;
+	return d->fd_count == fds_of(m->head.kind) || is_of_another_version(m);
 }
 
-bool wh_shm_who(int socket, struct ucred *who)
+static enum wh_wire_result receive(struct wh_conn *c, struct wh_message *m)
 {
-	socklen_t bytes = sizeof(*who);
+	struct wh_shm_conn *conn = wh_shm_conn_of(c);
+	struct wh_shm_datagram *d = &conn->last;
+	enum wh_wire_result result;
 
-	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, who, &bytes) == 0;
+	c->more = m == NULL || c->reads == READS_AT_ONCE;
+	if (c->more)
+		return WH_WIRE_LATER;
+	c->reads++;
+	result = wh_shm_datagram_receive(conn->socket, d);
+	if (result == WH_WIRE_ENDED && conn->status != NULL && wh_load_acquire(&conn->status->left) == 1)
+		return WH_WIRE_LEFT; /* partner: leave(). No message, which a full queue would not take */
+	if (result != WH_WIRE_DONE)
+		return result;
+	c->spoke = true;
+	conn->older = c->node == WH_NO_NODE && wh_shm_older_take(d);
+	m->body = d->bytes + WH_HEAD_BYTES;
+	if (is_sound(c, d, m)) {
+		memcpy(m->fds, d->fds, sizeof(m->fds));
+		return WH_WIRE_DONE;
+	}
+	if (d->fds_cut)
+		wh_event_queue_complain(log_of(conn->wire), "%s sends more descriptors than this process has room for",
+					c->text);
+	wh_shm_datagram_close_fds(d);
+	return WH_WIRE_BROKEN;
 }
+
+/* What was sent before is still received. */
+static void leave(struct wh_conn *c)
+{
+	(void)shutdown(wh_shm_conn_of(c)->socket, SHUT_WR);
+}
+
+static void set_alarm(struct wh_wire *wire, uint64_t in_ns)
+{
+	wh_poll_alarm(wire_of(wire)->poll, in_ns);
+}
+
+const struct wh_wire_ops wh_shm_wire_ops = {
+	.connect = connect_to,
+	.accept = accept_caller,
+	.rest = rest,
+	.watch = watch,
+	.holds_id = holds_id,
+	.adopt = adopt,
+	.send = send_message,
+	.finish = finish,
+	.receive = receive,
+	.leave = leave,
+	.close = close_conn,
+	.stream_open = wh_shm_stream_open,
+	.stream_take = wh_shm_stream_take,
+	.alarm = set_alarm,
+};
