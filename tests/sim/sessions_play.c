@@ -77,7 +77,7 @@ static void end(struct sessions *s, uint32_t host, bool leaves, bool silently)
 		return;
 	if (leaves)
 		life->transport->ops->leave(life->transport);
-	else if (silently)
+	else if (silently && !s->sim->options.one_host) /* there the kernel tells */
 		wh_sim_vanish(s->sim, host);
 	else
 		wh_sim_crash(s->sim, host);
