@@ -173,7 +173,7 @@ enum whorl_result wh_session_stream_open(struct wh_session *s, uint32_t node, ui
 bool wh_session_searching(const struct wh_session *s);
 void wh_session_answer(struct wh_session *s, uint64_t query, const void *bytes, size_t count);
 void wh_session_past(struct wh_session *s, uint64_t key);
-void wh_session_leave(struct wh_session *s);
+void wh_session_leave(struct wh_session *s); /* events that were not taken are dropped, and none comes any more */
 bool wh_session_has_left(const struct wh_session *s);
 
 #endif
