@@ -309,8 +309,10 @@ static inline enum wh_wire_result fake_wire_receive(struct wh_conn *c, struct wh
 		m->fds[i] = next->fds[i];
 		next->fds[i] = -1;
 	}
-	if (!end->adopted)
+	if (!end->adopted) {
+		end->ready = next->next != NULL || end->other == NULL;
 		return WH_WIRE_DONE;
+	}
 	fake_forget(end->current);
 	end->current = next;
 	end->in = next->next;
