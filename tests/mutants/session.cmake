@@ -390,10 +390,10 @@ mutant(NAME session-no-room-for-events KIND test_session FILE transport/session/
 	bool room = !wh_session_takes_nothing(s);
 ]]
 	REPLACEMENT [[
-	bool room = s->events != NULL;
+	bool room = s->nodes > 0;
 ]])
 
-mutant(NAME session-no-room-for-strangers KIND test_session_door FILE transport/session/door.c
+mutant(NAME session-no-room-for-strangers KIND test_session FILE transport/session/door.c
 	REMOVES "nor one of a stranger"
 	TEXT [[
 	if (wh_session_takes_nothing(s) || c->held || !greet_stranger(s, c))
@@ -727,7 +727,7 @@ mutant(NAME session-kept-places-taken KIND test_session_door FILE transport/sess
 		if (is_stranger(c) && !is_proven(c) && (configured || !c->configured) &&
 ]]
 	REPLACEMENT [[
-		if (is_stranger(c) && !is_proven(c) &&
+		if (is_stranger(c) && !is_proven(c) && (configured || c->configured || first == NULL) &&
 ]])
 
 mutant(NAME session-proven-put-out KIND conformance-tcp-keys FILE transport/session/door.c

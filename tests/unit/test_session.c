@@ -130,7 +130,8 @@ START_TEST(of_crossed_calls_that_of_the_higher_id_counts)
 	fake_pump(&net);
 	fake_expect(called, WH_MESSAGE_TAKEN);
 	ck_assert_int_eq(fake_state(&net, 1, 0), WH_PEER_MET);
-	call_in_vain(0, 1, LIFE, 2); /* what is left of its call */
+	call_in_vain(0, 1, LIFE, 2); /* what is left of its call: it is no other, and nothing is asked */
+	fake_expect(called, 0);
 	ck_assert_int_eq(fake_state(&net, 1, 0), WH_PEER_MET);
 	hang_up(called);
 }
@@ -312,7 +313,7 @@ static void fill_with_events(uint32_t node, struct fake_end *from)
 {
 	unsigned char message[WH_HEAD_BYTES + WH_CONTROL_MAX];
 
-	for (int i = 0; i < WH_SESSION_EVENTS; i++)
+	for (int i = 0; i < 2 * WH_SESSION_EVENTS; i++)
 		fake_say(from, message, wh_message_put_control(message, &i, sizeof(i)));
 	fake_hear(&net);
 	ck_assert(wh_session_is_full(net.node[node].session));
@@ -724,23 +725,29 @@ START_TEST(users_leave_room_for_the_sessions_own)
 }
 END_TEST
 
-/* Nothing is taken in without room for its event, and nothing is lost: 0: of a peer; 1: of a caller. */
+/* Nothing is taken in without room for its event, and nothing is lost: of a peer, and 0: of a caller; 1: of one that has a place. */
 START_TEST(what_finds_no_room_waits)
 {
 	static struct wh_transport_event event;
 	struct wh_session *s = begin(0)->session;
-	struct fake_end *end = fake_meet(&net, 1, LIFE, 1, 0), *caller;
+	struct fake_end *end = fake_meet(&net, 1, LIFE, 1, 0), *caller = NULL;
 	int taken = 0;
 
-	fill_with_events(0, end);
-	ck_assert_uint_le(s->event_queue.in - s->event_queue.out, WH_SESSION_EVENTS);
-	caller = fake_call(&net, 2, 0);
-	fake_say_hello(caller, 2, LIFE, 1);
 	if (_i == 1)
-		caller->other->watched = true;
+		caller = fake_call(&net, 2, 0);
+	fake_pump(&net);
+	fill_with_events(0, end);
+	if (_i == 0)
+		caller = fake_call(&net, 2, 0);
+	ck_assert_uint_le(s->event_queue.in - s->event_queue.out, WH_SESSION_EVENTS);
+	fake_say_hello(caller, 2, LIFE, 1);
 	fake_hear(&net);
+	if (_i == 1)
+		ck_assert_uint_eq(wh_session_on_ready(s, caller->other->base.slot), 0);
+	else
+		ck_assert_uint_eq(net.node[0].wire.waiting, 1);
 	ck_assert_int_eq(fake_state(&net, 0, 2), WH_PEER_ABSENT);
-	while (taken < WH_SESSION_EVENTS) {
+	while (taken < 2 * WH_SESSION_EVENTS) {
 		int number;
 
 		ck_assert(wh_session_next_event(s, &event));
