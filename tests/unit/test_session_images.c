@@ -376,7 +376,7 @@ START_TEST(an_offer_made_twice_takes_the_place_of_the_first)
 END_TEST
 
 /* ---- descriptors ---------------------------------------------------------------------------------------------------- *
- * Of a pipe whose one end is sent: the other shows whether all copies are closed. */
+ * One end of a pipe is sent: the other shows whether all copies are closed. */
 
 static int watched[2];
 
