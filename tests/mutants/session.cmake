@@ -125,6 +125,15 @@ mutant(NAME session-full-gives-up KIND test_session FILE transport/session/call.
 
 # ---- one in another's place ---------------------------------------------------------------------------------------------
 
+mutant(NAME session-answered-gives-way-at-random KIND test_session_random FILE transport/session/door.c
+	REMOVES "the same, found by random runs of three sessions"
+	TEXT [[
+	if (peer->state == WH_PEER_MET || (peer->state == WH_PEER_ANSWERED && peer->incarnation != hello->incarnation))
+]]
+	REPLACEMENT [[
+	if (peer->state == WH_PEER_MET)
+]])
+
 mutant(NAME session-pong-unheard KIND test_session FILE transport/session/door.c
 	REMOVES "a peer that says that it is here keeps its place, and the caller is told so"
 	TEXT [[
