@@ -123,6 +123,29 @@ static void settle(struct raw *raw, int s)
 	RAW_UNTIL(raw, raw->controls == controls + 1);
 }
 
+/* As it is while there is no room to tell the peer that its row is mapped: it cannot have meant this image. */
+START_TEST(a_push_before_its_row_is_said_to_be_mapped)
+{
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	struct pushed push = make_push(KEY, 7);
+
+	raw_open(raw, s, KEY);
+	((struct wh_session_image *)raw->image)->rows[1].told = false;
+	raw_send(s, push.bytes, push.count);
+	settle(raw, s);
+	ck_assert(holds(raw, 0));
+	ck_assert_uint_eq(word_at(raw, 64), 0);
+	((struct wh_session_image *)raw->image)->rows[1].told = true;
+	raw_send(s, push.bytes, push.count);
+	settle(raw, s);
+	ck_assert(holds(raw, 7));
+	ck_assert_uint_eq(word_at(raw, 64), 7);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
 /* Before a push is whole it is known that something of that row arrives; of a row that is frozen nothing does any more. */
 START_TEST(bytes_are_counted_as_they_arrive)
 {
@@ -357,6 +380,7 @@ int main(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, a_push_in_two_pieces);
 	tcase_add_test(cases, a_push_byte_by_byte);
+	tcase_add_test(cases, a_push_before_its_row_is_said_to_be_mapped);
 	tcase_add_test(cases, bytes_are_counted_as_they_arrive);
 	tcase_add_test(cases, a_push_to_another_image);
 	tcase_add_test(cases, a_push_of_the_next_life);

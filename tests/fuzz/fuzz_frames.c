@@ -1,4 +1,5 @@
-/* fuzz_frames.c - any bytes as a frame: nothing may break, and what is accepted says the same when it is put again.
+/* fuzz_frames.c - any bytes as frames of tcp, pushes and operations on regions: nothing may break, and what is accepted says the same
+ * when it is put again. Messages of the session: fuzz_messages.c.
  *
  *     cmake -S . -B build/fuzz -DCMAKE_C_COMPILER=clang -DWHORL_FUZZ=ON && cmake --build build/fuzz --target fuzz_frames
  *     build/fuzz/tests/fuzz/fuzz_frames -max_total_time=600 -max_len=8192 CORPUS_DIRECTORY
@@ -14,7 +15,7 @@
 			abort();                                                                                       \
 	} while (0)
 
-static unsigned char out[WH_HEAD_BYTES + WH_BODY_MAX + WH_MESSAGE_REASON_BYTES];
+static unsigned char out[WH_HEAD_BYTES + WH_BODY_MAX];
 
 static void check_push(const struct wh_message_head *head, const unsigned char *table)
 {
@@ -33,33 +34,6 @@ static void check_push(const struct wh_message_head *head, const unsigned char *
 	REQUIRE(sum == head->bytes);
 	for (uint32_t i = 0; i < head->words; i++)
 		REQUIRE(words[i].offset % 8 == 0);
-}
-
-static void check_first(const struct wh_message_head *head, const unsigned char *body)
-{
-	struct wh_hello hello, hello_again;
-	struct wh_opening opening;
-	struct wh_refused refused;
-	uint32_t version;
-
-	if (head->kind == WH_MESSAGE_HELLO && wh_message_take_hello(&hello, WH_TCP_VERSION, head, body) &&
-	    hello.version == WH_TCP_VERSION) {
-		REQUIRE(memchr(hello.group, 0, sizeof(hello.group)) != NULL);
-		REQUIRE(wh_message_put_hello(out, &hello, 0) == WH_HEAD_BYTES + head->bytes);
-		REQUIRE(wh_message_take_hello(&hello_again, WH_TCP_VERSION, head, out + WH_HEAD_BYTES));
-		REQUIRE(hello_again.incarnation == hello.incarnation && strcmp(hello_again.group, hello.group) == 0);
-	}
-	if (head->kind == WH_MESSAGE_STREAM && wh_message_take_opening(&opening, WH_TCP_VERSION, head, body) &&
-	    opening.version == WH_TCP_VERSION) {
-		REQUIRE(wh_message_put_opening(out, &opening) == WH_HEAD_BYTES + head->bytes);
-		REQUIRE(memcmp(out + WH_HEAD_BYTES, body, head->bytes) == 0);
-	}
-	if (head->kind == WH_MESSAGE_REFUSED && wh_message_take_refused(&refused, head, body)) {
-		REQUIRE(memchr(refused.reason, 0, sizeof(refused.reason)) != NULL);
-		REQUIRE(wh_message_put_refused(out, WH_TCP_VERSION, &refused) <= WH_HEAD_BYTES + head->bytes);
-	}
-	if (head->kind == WH_MESSAGE_QUERY)
-		(void)wh_message_take_query(&version, body);
 }
 
 static void check_remote(const struct wh_message_head *head, const unsigned char *body)
@@ -81,7 +55,6 @@ static void check_remote(const struct wh_message_head *head, const unsigned char
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct wh_offer offer;
 	struct wh_message_head head;
 
 	while (size >= WH_HEAD_BYTES && wh_tcp_head_take(&head, data)) { /* one after another, as they come */
@@ -92,12 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		if (head.kind == WH_MESSAGE_PUSH)
 			check_push(&head, body);
-		else if (head.kind == WH_MESSAGE_OFFER && wh_message_take_offer(&offer, &head, body))
-			REQUIRE(wh_message_put_offer(out, &offer, 0) == WH_HEAD_BYTES + head.bytes &&
-				memcmp(out + WH_HEAD_BYTES, body, head.bytes) == 0);
 		else
-			check_first(&head, body);
-		check_remote(&head, body);
+			check_remote(&head, body);
 		data += WH_HEAD_BYTES + wanted;
 		size -= WH_HEAD_BYTES + wanted;
 	}

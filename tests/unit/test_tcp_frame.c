@@ -1,25 +1,11 @@
-/* test_tcp_frame.c - frames as bytes: what is put is taken again, and nothing else is believed. */
+/* test_tcp_frame.c - pushes as bytes, and heads of frames: what is put is taken again, and nothing else is believed. Messages of the
+ * session: test_message.c; operations on regions: test_tcp_remote_frame.c. */
 #include <string.h>
 
 #include "tests/harness.h"
 #include "transport/tcp/frame.h"
 
 static unsigned char frame[WH_HEAD_BYTES + WH_BODY_MAX];
-
-/* The head of what was put, which is as long as it says. */
-static struct wh_message_head head_of(size_t bytes)
-{
-	struct wh_message_head head;
-
-	ck_assert(wh_tcp_head_take(&head, frame));
-	ck_assert_uint_eq(bytes, WH_HEAD_BYTES + head.bytes);
-	return head;
-}
-
-static const unsigned char *body(void)
-{
-	return frame + WH_HEAD_BYTES;
-}
 
 /* The bytes on the wire are what docs/wire.md says, on whatever host. */
 START_TEST(numbers_are_little_endian)
@@ -39,40 +25,6 @@ START_TEST(numbers_are_little_endian)
 	ck_assert_mem_eq(bytes, "\x10\0\0\0\0\0\0\0\x03\x02\0\0\0\0\0", sizeof(bytes));
 	wh_tcp_span_put(bytes, &(struct wh_tcp_span){0x10, 0x0203});
 	ck_assert_mem_eq(bytes, "\x10\0\0\0\0\0\0\0\x03\x02\0", WH_TCP_RANGE_BYTES);
-}
-END_TEST
-
-START_TEST(what_is_put_is_taken)
-{
-	struct wh_hello hello = {WH_TCP_VERSION, 3, 7, UINT64_MAX - 1, 12, "a group"}, hello_again;
-	struct wh_opening opening = {WH_TCP_VERSION, 3, 4, 5, UINT64_MAX}, opening_again;
-	struct wh_offer offer = {UINT64_C(1) << 63, 9, 5, 4, 1 << 20}, offer_again;
-	struct wh_refused refused = {77, "be\tca\x80use\xff"}, refused_again;
-	struct wh_message_head head;
-	uint32_t version;
-
-	head = head_of(wh_message_put_hello(frame, &hello, 0));
-	ck_assert(wh_message_take_hello(&hello_again, WH_TCP_VERSION, &head, body()));
-	ck_assert(hello_again.node == 3 && hello_again.nodes == 7 && hello_again.incarnation == UINT64_MAX - 1 &&
-		  hello_again.call == 12);
-	ck_assert_str_eq(hello_again.group, "a group");
-	head = head_of(wh_message_put_opening(frame, &opening));
-	ck_assert(wh_message_take_opening(&opening_again, WH_TCP_VERSION, &head, body()));
-	ck_assert_mem_eq(&opening, &opening_again, sizeof(opening));
-	head = head_of(wh_message_put_offer(frame, &offer, 0));
-	ck_assert(wh_message_take_offer(&offer_again, &head, body()));
-	ck_assert_mem_eq(&offer, &offer_again, sizeof(offer));
-	head = head_of(wh_message_put_refused(frame, WH_TCP_VERSION, &refused));
-	ck_assert(wh_message_take_refused(&refused_again, &head, body()));
-	ck_assert_uint_eq(refused_again.incarnation, 77);
-	ck_assert_str_eq(refused_again.reason, "be?ca?use?"); /* it goes into a log */
-	head = head_of(wh_message_put_control(frame, "message", 7));
-	ck_assert_int_eq((int)head.kind, WH_MESSAGE_CONTROL);
-	ck_assert_mem_eq(body(), "message", 7);
-	head = head_of(wh_message_put_query(frame, WH_TCP_VERSION, "question", 8));
-	ck_assert(wh_message_take_query(&version, body()));
-	ck_assert_uint_eq(version, WH_TCP_VERSION);
-	ck_assert_mem_eq(body() + WH_FIRST_BYTES, "question", 8);
 }
 END_TEST
 
@@ -124,53 +76,14 @@ START_TEST(tables_are_believed_nothing)
 }
 END_TEST
 
-START_TEST(other_versions_show_which_node_they_are)
-{
-	struct wh_hello hello = {WH_TCP_VERSION + 1, 3, 7, 5, 1, "g"}, again;
-	struct wh_message_head head;
-
-	(void)wh_message_put_hello(frame, &hello, 0);
-	frame[8] = WH_FIRST_BYTES + 16; /* its hello ends where all versions agree */
-	ck_assert(wh_tcp_head_take(&head, frame));
-	ck_assert(wh_message_take_hello(&again, WH_TCP_VERSION, &head, body()));
-	ck_assert(again.version == WH_TCP_VERSION + 1 && again.node == 3 && again.nodes == 7 && again.incarnation == 5);
-	hello.version = WH_TCP_VERSION;
-	(void)wh_message_put_hello(frame, &hello, 0);
-	frame[8]--; /* mine does not */
-	ck_assert(wh_tcp_head_take(&head, frame));
-	ck_assert(!wh_message_take_hello(&again, WH_TCP_VERSION, &head, body()));
-	(void)wh_message_put_hello(frame, &hello, 0);
-	frame[WH_HEAD_BYTES] ^= 1; /* it is no hello of whorl */
-	ck_assert(wh_tcp_head_take(&head, frame));
-	ck_assert(!wh_message_take_hello(&again, WH_TCP_VERSION, &head, body()));
-}
-END_TEST
-
-START_TEST(texts_from_outside_end_and_are_tame)
-{
-	struct wh_hello hello = {WH_TCP_VERSION, 1, 2, 3, 4, ""}, again;
-	struct wh_message_head head;
-
-	memset(hello.group, 'g', sizeof(hello.group));
-	hello.group[5] = '\033';
-	head = head_of(wh_message_put_hello(frame, &hello, 0));
-	ck_assert(wh_message_take_hello(&again, WH_TCP_VERSION, &head, body()));
-	ck_assert_uint_eq(strlen(again.group), WH_MESSAGE_GROUP_BYTES - 1);
-	ck_assert_int_eq(again.group[5], '?');
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("tcp_frame");
 	TCase *cases = tcase_create("frames");
 
 	tcase_add_test(cases, numbers_are_little_endian);
-	tcase_add_test(cases, what_is_put_is_taken);
 	tcase_add_test(cases, bodies_have_the_size_of_their_kind);
 	tcase_add_test(cases, tables_are_believed_nothing);
-	tcase_add_test(cases, other_versions_show_which_node_they_are);
-	tcase_add_test(cases, texts_from_outside_end_and_are_tame);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
 }

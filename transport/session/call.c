@@ -53,6 +53,13 @@ bool wh_session_is_foreign(const struct wh_session *s, const struct wh_hello *he
 	return true;
 }
 
+void wh_session_discard_hello(struct wh_session *s, const struct wh_conn *c, const struct wh_message *m)
+{
+	if (s->plane_ops->discard != NULL && m->head.bytes > WH_HELLO_BYTES)
+		s->plane_ops->discard(s->transport, c, WH_MESSAGE_HELLO, m->body + WH_HELLO_BYTES,
+				      m->head.bytes - WH_HELLO_BYTES);
+}
+
 bool wh_session_welcome(struct wh_session *s, struct wh_peer *peer, struct wh_message *m)
 {
 	const unsigned char *own = m->body + WH_HELLO_BYTES;
@@ -79,25 +86,39 @@ void wh_session_meet(struct wh_session *s, struct wh_peer *peer)
 			    "node %" PRIu32 " (%s) is here", peer->node, peer->text);
 }
 
+/* True, and why, if the node that has answered my call is not the one that I have called, or cannot be met. */
+static bool is_unfit(const struct wh_session *s, const struct wh_peer *peer, const struct wh_hello *hello,
+		     char reason[WH_MESSAGE_REASON_BYTES])
+{
+	if (wh_known_incarnations_has(&peer->ended, hello->incarnation)) { /* it may not know */
+		snprintf(reason, WH_MESSAGE_REASON_BYTES, "node %" PRIu32 " is gone for good", peer->node);
+		return true;
+	}
+	if (wh_session_is_foreign(s, hello, reason))
+		return true;
+	if (hello->node != peer->node) {
+		snprintf(reason, WH_MESSAGE_REASON_BYTES,
+			 "node %" PRIu32 " answers at %s, where node %" PRIu32 " should", hello->node, peer->text,
+			 peer->node);
+		return true;
+	}
+	return s->wire_ops->admits != NULL && !s->wire_ops->admits(peer->conn, hello->node, hello->incarnation, reason);
+}
+
 void wh_session_on_answer(struct wh_session *s, struct wh_peer *peer, const struct wh_hello *hello,
 			  struct wh_message *m)
 {
 	char reason[WH_MESSAGE_REASON_BYTES];
 
 	peer->incarnation = hello->incarnation;
-	if (wh_known_incarnations_has(&peer->ended, hello->incarnation))
-		wh_session_refuse(s, peer, "node %" PRIu32 " is gone for good", peer->node); /* it may not know */
-	else if (wh_session_is_foreign(s, hello, reason))
+	if (is_unfit(s, peer, hello, reason)) {
+		wh_session_discard_hello(s, peer->conn, m);
 		wh_session_refuse(s, peer, "%s", reason);
-	else if (hello->node != peer->node)
-		wh_session_refuse(s, peer, "node %" PRIu32 " answers at %s, where node %" PRIu32 " should", hello->node,
-				  peer->text, peer->node);
-	else if (s->wire_ops->admits != NULL &&
-		 !s->wire_ops->admits(peer->conn, hello->node, hello->incarnation, reason))
-		wh_session_refuse(s, peer, "%s", reason);
-	else if (!wh_session_welcome(s, peer, m))
 		return;
-	else if (wh_session_say_plain(s, peer, WH_MESSAGE_TAKEN, 0))
+	}
+	if (!wh_session_welcome(s, peer, m))
+		return;
+	if (wh_session_say_plain(s, peer, WH_MESSAGE_TAKEN, 0))
 		wh_session_meet(s, peer);
 	else
 		wh_session_lose(s, peer, "has hung up");
@@ -190,8 +211,12 @@ static void call(struct wh_session *s, struct wh_peer *peer)
 	peer->state = WH_PEER_CALLED;
 	wait_anew(s, peer);
 	if (!s->wire_ops->watch(c, true) ||
-	    !wh_session_say_hello(s, peer)) /* leaves when it is connected; there is room */
+	    !wh_session_say_hello(s, peer)) { /* leaves when it is connected; there is room */
 		not_reached(s, peer, WH_WIRE_LATER, "");
+		return;
+	}
+	/* Where that is at once the call counts at once: else of two that cross each would be hung up by the node that made it. */
+	(void)wh_session_greet_peer(s, peer);
 }
 
 static bool is_late(const struct wh_peer *peer, uint64_t now)
@@ -221,7 +246,7 @@ void wh_session_call_absent(struct wh_session *s, uint64_t now)
 
 		if (is_late(peer, now))
 			look_again(s, peer);
-		if (is_late(peer, now)) {
+		if (is_late(peer, now) && !wh_session_takes_nothing(s)) {
 			look_up(s, peer);
 			wh_session_lose(s, peer, "does not answer");
 		} else if (is_away(peer) && !wh_session_takes_nothing(s) &&

@@ -247,9 +247,12 @@ static void let_in(struct wh_session *s, struct wh_conn *c, const struct wh_hell
 	memcpy(peer->text, c->text, sizeof(peer->text));
 	peer->incarnation = peer->caller = hello->incarnation;
 	peer->call = hello->call;
-	if (wh_session_is_foreign(s, hello, reason))
+	if (wh_session_is_foreign(s, hello, reason)) {
+		wh_session_discard_hello(s, c, m);
 		wh_session_refuse(s, peer, "%s", reason);
-	else if (wh_session_welcome(s, peer, m) && !(s->wire_ops->adopt(c) && wh_session_say_hello(s, peer)))
+		return;
+	}
+	if (wh_session_welcome(s, peer, m) && !(s->wire_ops->adopt(c) && wh_session_say_hello(s, peer)))
 		wh_session_lose(s, peer, "has hung up, or there is no memory for it");
 }
 
@@ -262,9 +265,7 @@ static void on_hello(struct wh_session *s, struct wh_conn *c, const struct wh_he
 		let_in(s, c, hello, m);
 		return;
 	}
-	if (s->plane_ops->discard != NULL && m->head.bytes > WH_HELLO_BYTES)
-		s->plane_ops->discard(s->transport, c, WH_MESSAGE_HELLO, m->body + WH_HELLO_BYTES,
-				      m->head.bytes - WH_HELLO_BYTES);
+	wh_session_discard_hello(s, c, m);
 	if (verdict == NEVER)
 		turn_away(s, c, reason);
 	else
@@ -436,12 +437,12 @@ static bool is_late(const struct wh_conn *c, uint64_t now)
 
 void wh_session_door_tick(struct wh_session *s, uint64_t now)
 {
-	bool full = wh_session_takes_nothing(s); /* then it is not its fault that it has not been heard */
-
 	for (uint32_t i = 0; i < s->slot_count; i++) {
-		if (is_late(s->slots[i], now) && !full)
+		/* Where there is no room for events, as one before it may have taken the last, it is not its fault that it has not
+		 * been heard. */
+		if (is_late(s->slots[i], now) && !wh_session_takes_nothing(s))
 			(void)wh_session_hear_stranger(s, s->slots[i]); /* it may be this node that was long away */
-		if (is_late(s->slots[i], now) && !full)
+		if (is_late(s->slots[i], now) && !wh_session_takes_nothing(s))
 			wh_session_close_conn(s, s->slots[i]);
 		if (is_stranger(s->slots[i]) && s->slots[i]->query == 0)
 			wh_session_alarm(s, is_late(s->slots[i], now)

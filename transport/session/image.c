@@ -273,7 +273,7 @@ static size_t advance(struct wh_session *s, struct wh_session_image *image)
 	bool ready = true, settled = true;
 	size_t done = 0;
 
-	if (image->settled)
+	if (image->settled || s->left)
 		return 0;
 	for (uint32_t rank = 0; rank < image->base.members; rank++) {
 		if (rank == image->base.my_rank)

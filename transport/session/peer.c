@@ -155,6 +155,8 @@ static void on_message(struct wh_session *s, struct wh_peer *peer, struct wh_mes
 	struct wh_refused refused;
 	struct wh_hello hello;
 
+	if (s->left)
+		return; /* it is only taken off the connection, so that my last words can be heard */
 	if (m->head.kind == WH_MESSAGE_REFUSED && wh_message_take_refused(&refused, &m->head, m->body))
 		be_refused(s, peer, &refused);
 	else if (peer->state == WH_PEER_CALLED && m->head.kind == WH_MESSAGE_HELLO &&

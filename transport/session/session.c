@@ -131,7 +131,7 @@ bool wh_session_next_event(struct wh_session *s, struct wh_transport_event *out)
 		note_known(s, out);
 		return true;
 	}
-	for (struct wh_session_image *image = s->images; image != NULL; image = image->next)
+	for (struct wh_session_image *image = s->images; image != NULL && !s->left; image = image->next)
 		if (image->base.ready && !image->announced) {
 			image->announced = true;
 			wh_event_queue_image(&s->event_queue, &image->base, out);
@@ -292,6 +292,7 @@ static void close_strangers(struct wh_session *s)
 void wh_session_leave(struct wh_session *s)
 {
 	s->left = true;
+	wh_event_queue_drop(&s->event_queue);
 	close_strangers(s);
 	for (uint32_t node = 0; node < s->nodes; node++) {
 		struct wh_peer *peer = &s->peers[node];

@@ -1,4 +1,4 @@
-/* session.h - which nodes are there, are let in, are gone: for all transports, and the same code in the simulator.
+/* session.h - which nodes are there, which are let in, which are gone: for all transports, and the same code in the simulator.
  *
  * A session knows the other nodes of a group (peers), finds them, meets them, carries what they say to each other (T10), makes
  * images ready (T8), and answers visitors (T11). It sees no sockets and no memory that peers write to: connections are a wire's
@@ -178,7 +178,7 @@ enum whorl_result wh_session_stream_open(struct wh_session *s, uint32_t node, ui
 bool wh_session_searching(const struct wh_session *s);
 void wh_session_answer(struct wh_session *s, uint64_t query, const void *bytes, size_t count);
 void wh_session_past(struct wh_session *s, uint64_t key);
-void wh_session_leave(struct wh_session *s);
+void wh_session_leave(struct wh_session *s); /* events that were not taken are dropped, and none comes any more */
 bool wh_session_has_left(const struct wh_session *s);
 
 #endif

@@ -73,6 +73,8 @@ bool wh_session_say_hello(struct wh_session *s, struct wh_peer *peer);
 /* True, and why, if its sender cannot be of our group as we know it. */
 bool wh_session_is_foreign(const struct wh_session *s, const struct wh_hello *hello,
 			   char reason[WH_MESSAGE_REASON_BYTES]);
+/* What the transport has added to a hello will not even be judged by it. */
+void wh_session_discard_hello(struct wh_session *s, const struct wh_conn *c, const struct wh_message *m);
 /* What the transport has added to a hello is judged by it. False: the peer has been refused. */
 bool wh_session_welcome(struct wh_session *s, struct wh_peer *peer, struct wh_message *m);
 void wh_session_on_answer(struct wh_session *s, struct wh_peer *peer, const struct wh_hello *hello,
