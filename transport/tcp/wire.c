@@ -625,6 +625,11 @@ bool wh_tcp_wire_address(const struct wh_tcp_wire *w, uint32_t node, struct sock
 	return w->hosts[node].address.bytes > 0;
 }
 
+const char *wh_tcp_wire_name(const struct wh_tcp_wire *w, uint32_t node)
+{
+	return w->hosts[node].name;
+}
+
 void wh_tcp_wire_close(struct wh_tcp_wire *w, bool forked)
 {
 	if (w == NULL)

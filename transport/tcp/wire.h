@@ -42,5 +42,6 @@ void wh_tcp_wire_linger(struct wh_tcp_wire *w); /* the last words, where a socke
 void wh_tcp_wire_close(struct wh_tcp_wire *w, bool forked);
 /* Where a node is; false: not known (yet). */
 bool wh_tcp_wire_address(const struct wh_tcp_wire *w, uint32_t node, struct sockaddr_storage *out);
+const char *wh_tcp_wire_name(const struct wh_tcp_wire *w, uint32_t node); /* the same as text */
 
 #endif
