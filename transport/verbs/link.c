@@ -248,8 +248,9 @@ static void answer(struct wh_verbs *t, struct wh_verbs_link *link, struct rdma_c
 	link->state = WH_VERBS_ANSWERED;
 	if (prepare(t, id) && rdma_accept(id, &given) == 0)
 		return;
-	wh_event_queue_complain(wh_session_events(t->session), "cannot answer node %" PRIu32 ": %s", link->node,
-				strerror(errno));
+	if (errno != EINVAL) /* it has given up meanwhile */
+		wh_event_queue_complain(wh_session_events(t->session), "cannot answer node %" PRIu32 ": %s",
+					link->node, strerror(errno));
 	drop_id(link);
 	link->state = WH_VERBS_EXPECTED;
 }

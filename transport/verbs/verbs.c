@@ -178,7 +178,7 @@ static bool on_message(struct wh_transport *transport, uint32_t node, struct wh_
 	return wh_verbs_remote_on_message(t, peer, &message);
 }
 
-static const struct wh_plane_ops plane_ops = {
+const struct wh_plane_ops wh_verbs_plane_ops = {
 	.hello = hello,
 	.welcome = welcome,
 	.met = wh_verbs_link_met,
@@ -216,7 +216,7 @@ static void linger(struct wh_verbs *t)
 }
 
 /* What I have pushed goes another way than what I say: peers see it before they hear that I go. */
-static void leave(struct wh_transport *transport)
+void wh_verbs_leave(struct wh_transport *transport)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
 
@@ -309,7 +309,7 @@ static const struct wh_transport_ops verbs_ops = {
 	.searching = searching,
 	.answer = answer,
 	.writes = writes,
-	.leave = leave,
+	.leave = wh_verbs_leave,
 	.destroy = destroy,
 	.remote = &wh_verbs_remote_ops,
 };
@@ -361,7 +361,7 @@ static enum whorl_result open_session(struct wh_verbs *t, const struct wh_transp
 					       .version = WH_VERBS_VERSION,
 					       .wire_ops = &wh_tcp_wire_ops,
 					       .wire = (struct wh_wire *)t->wire,
-					       .plane_ops = &plane_ops,
+					       .plane_ops = &wh_verbs_plane_ops,
 					       .transport = &t->base};
 	enum whorl_result result = wh_session_new(&setup, &t->session, err);
 

@@ -309,6 +309,9 @@ struct wh_verbs {
 	struct wh_verbs_peer peers[]; /* by node id */
 };
 
+extern const struct wh_plane_ops wh_verbs_plane_ops; /* of the session */
+void wh_verbs_leave(struct wh_transport *transport);
+
 static inline struct wh_verbs *wh_verbs_of(struct wh_transport *transport)
 {
 	return (struct wh_verbs *)transport;
