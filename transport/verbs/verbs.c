@@ -47,7 +47,7 @@ static void flush(struct wh_transport *transport)
 
 /* ---- service ------------------------------------------------------------------------------------------------------ */
 
-static size_t dispatch(struct wh_verbs *t, const struct epoll_event *event)
+size_t wh_verbs_dispatch(struct wh_verbs *t, const struct epoll_event *event)
 {
 	switch (wh_poll_source(event)) {
 	case WH_POLL_DOORBELL:
@@ -59,7 +59,7 @@ static size_t dispatch(struct wh_verbs *t, const struct epoll_event *event)
 			wh_verbs_links_tick(t);
 		}
 		wh_session_on_timer(t->session);
-		return 1;
+		return 0; /* what there is to be done wh_verbs_advance finds */
 	case WH_VERBS_MEETING:
 		return wh_verbs_links_listen(t);
 	case WH_VERBS_COMPLETION:
@@ -71,6 +71,19 @@ static size_t dispatch(struct wh_verbs *t, const struct epoll_event *event)
 	}
 }
 
+size_t wh_verbs_advance(struct wh_verbs *t)
+{
+	bool searches = wh_session_searching(t->session);
+	size_t done = wh_session_service(t->session);
+
+	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
+		done += wh_verbs_image_advance(t, image);
+	(void)wh_verbs_images_reap(t);
+	if (t->lanes > 0)
+		done += wh_verbs_remote_advance(t);
+	return done + (searches != wh_session_searching(t->session));
+}
+
 static size_t service(struct wh_transport *transport)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
@@ -79,18 +92,12 @@ static size_t service(struct wh_transport *transport)
 	int n = wh_poll_look(&t->poll, events);
 
 	for (int i = 0; i < n; i++)
-		done += dispatch(t, &events[i]);
+		done += wh_verbs_dispatch(t, &events[i]);
 	done += wh_verbs_poll_in(t);
 	if (t->rung && t->armed)
 		wh_verbs_wake(transport);
 	t->rung = false;
-	done += wh_session_service(t->session);
-	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-		done += wh_verbs_image_advance(t, image);
-	(void)wh_verbs_images_reap(t);
-	if (t->lanes > 0)
-		done += wh_verbs_remote_advance(t);
-	return done;
+	return done + wh_verbs_advance(t);
 }
 
 /* ---- what the session does ---------------------------------------------------------------------------------------- */

@@ -310,6 +310,9 @@ struct wh_verbs {
 };
 
 extern const struct wh_plane_ops wh_verbs_plane_ops; /* of the session */
+/* What has come by a descriptor; then whatever waits for time, or for others. Each returns how much was done. */
+size_t wh_verbs_dispatch(struct wh_verbs *t, const struct epoll_event *event);
+size_t wh_verbs_advance(struct wh_verbs *t);
 void wh_verbs_leave(struct wh_transport *transport);
 
 static inline struct wh_verbs *wh_verbs_of(struct wh_transport *transport)
