@@ -101,9 +101,11 @@ enum whorl_result wh_inquiry_send(const struct wh_inquiry *inquiry, uint32_t id,
 	const struct wh_node_config *config = inquiry->config;
 	bool verbs = config->group.transport == WH_TRANSPORT_VERBS;
 	char address[WH_TCP_ADDRESS_BYTES];
-	struct wh_tcp_target asked = {
-		.group = config->group.name, .node = id, .key = inquiry->secret.key, .tls = inquiry->secret.tls,
-		.version = verbs ? WH_VERBS_VERSION : WH_TCP_VERSION};
+	struct wh_tcp_target asked = {.group = config->group.name,
+				      .node = id,
+				      .key = inquiry->secret.key,
+				      .tls = inquiry->secret.tls,
+				      .version = verbs ? WH_VERBS_VERSION : 0};
 
 	*out = NULL;
 	if (id >= wh_node_config_nodes_max(config))

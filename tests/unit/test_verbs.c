@@ -237,7 +237,7 @@ START_TEST(sizes_of_an_offer)
 	for (size_t bytes = 0; bytes <= sizeof(own); bytes++)
 		if (wh_verbs_take_offer(&offer, parts, &count, own, bytes, 1 << 20))
 			ck_assert_uint_eq(bytes, WH_VERBS_OFFER_BYTES); /* parts of no bytes are none */
-	own[23] = 1; /* a number that no queue pair begins with */
+	own[23] = 1;                                                    /* a number that no queue pair begins with */
 	ck_assert(!wh_verbs_take_offer(&offer, parts, &count, own, WH_VERBS_OFFER_BYTES, 1 << 20));
 }
 END_TEST

@@ -9,9 +9,9 @@ static struct rdma {
 	struct rdma_cm_id listener;
 	struct rdma_cm_id *id; /* the last that was made here, or has called */
 	struct rdma_cm_event event;
-	bool says; /* the event is still to be told */
+	bool says;                  /* the event is still to be told */
 	unsigned char request[256]; /* private data, of either */
-	uint32_t ids, pairs; /* that there are */
+	uint32_t ids, pairs;        /* that there are */
 	uint32_t called, accepted, rejected;
 } rdma;
 
@@ -498,8 +498,7 @@ START_TEST(writes_are_done_before_peers_hear_that_this_node_goes)
 	rdma.context.ops.post_send = post_send;
 	rdma.context.ops.poll_cq = poll_cq;
 	leaving.pair.context = leaving.cq.context = leaving.in.context = &rdma.context;
-	leaving.image.base.base =
-		(struct wh_image){.transport = &lab->t->base, .own = own, .members = 1, .my_rank = 1};
+	leaving.image.base.base = (struct wh_image){.transport = &lab->t->base, .own = own, .members = 1, .my_rank = 1};
 	leaving.image.base.rows = &leaving.state;
 	leaving.image.rows = &leaving.row;
 	leaving.image.mr = &leaving.mr;

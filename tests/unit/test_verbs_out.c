@@ -120,7 +120,8 @@ static struct lab *lab_make(void)
 	lab->context.ops.poll_cq = poll_cq;
 	lab->pair.context = lab->cq.context = lab->in.context = &lab->context;
 	lab->t->device.in = &lab->in;
-	lab->image.base.base = (struct wh_image){.transport = &lab->t->base, .own = lab->own, .members = 1, .my_rank = 1};
+	lab->image.base.base =
+		(struct wh_image){.transport = &lab->t->base, .own = lab->own, .members = 1, .my_rank = 1};
 	lab->image.rows = &lab->row;
 	lab->image.base.rows = &lab->state;
 	lab->image.mr = &lab->mr;

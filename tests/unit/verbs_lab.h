@@ -23,9 +23,9 @@ struct verbs_lab {
 		unsigned char bytes[WH_MESSAGE_MAX];
 	} sent[VERBS_SENT];
 	uint32_t sent_count;
-	bool full;                                  /* nothing can be sent now */
-	void (*on_leave)(struct verbs_lab *lab);    /* a peer is told that this node goes; NULL: no matter */
-	void *own;                                  /* the test's */
+	bool full;                               /* nothing can be sent now */
+	void (*on_leave)(struct verbs_lab *lab); /* a peer is told that this node goes; NULL: no matter */
+	void *own;                               /* the test's */
 };
 
 static struct verbs_lab *verbs_lab;

@@ -14,6 +14,8 @@
 #include "transport/remote.h"
 #include "transport/session/message.h"
 
+#define WH_TCP_VERSION 1
+
 enum wh_tcp_kind {
 	WH_TCP_GRANT = WH_MESSAGE_OWN, /* you may use my region `number` */
 	WH_TCP_WITHDRAWN,              /* my region `number` is closed */

@@ -27,7 +27,6 @@
  * be found). */
 wh_transport_create wh_tcp_create;
 
-#define WH_TCP_VERSION 1 /* of its messages */
 #define WH_TCP_ADDRESS_BYTES 192 /* of an address as text, with the zero */
 
 /* Is it host:port, [host]:port? Nothing is looked up. WHORL_OK, WHORL_INVALID: err says what is expected. */
@@ -42,7 +41,7 @@ struct wh_tcp_target { /* the node that a visitor asks */
 	uint32_t node;             /* WH_SECURE_VISITOR: whichever is there; not with key or TLS */
 	struct wh_secure_key *key; /* both as that node has them; NULL: none */
 	struct wh_secure_tls *tls;
-	uint32_t version; /* of its messages; 0: WH_TCP_VERSION */
+	uint32_t version; /* of its messages: of another transport on this wire; 0: tcp's */
 };
 
 /* Asks a node on tcp, or on verbs, a question (T11), and waits for its answer, at most WH_ANSWER_MAX bytes. Any thread; no transport

@@ -261,7 +261,7 @@ struct wh_tcp_wire {
 	uint32_t node, nodes;
 	int listener;
 	bool forked;
-	bool gathers; /* what is posted and sent is collected until wh_tcp_wire_flush */
+	bool gathers;               /* what is posted and sent is collected until wh_tcp_wire_flush */
 	struct wh_tcp_wire_use use; /* [const] */
 	/* NULL, or the transport's own: */
 	bool (*refill)(struct wh_tcp_wire *w,

@@ -17,7 +17,7 @@ extern const struct wh_wire_ops wh_tcp_wire_ops;
 /* Sources of events of the transport's poll. */
 enum { WH_TCP_LISTENER = WH_POLL_OTHERS, WH_TCP_FROM_CONN, WH_TCP_TO_STREAM, WH_TCP_OTHERS };
 
-struct wh_tcp_wire_use { /* what a transport makes of it */
+struct wh_tcp_wire_use {  /* what a transport makes of it */
 	uint32_t version; /* of its messages; transports have different ones, so that their nodes never meet */
 	bool pushes;      /* tcp's own: pushes, and operations on regions, go over the same connections */
 	bool trusts_network; /* without key or TLS addresses other than loopback are allowed too: all that reach them are trusted */
@@ -35,8 +35,8 @@ void wh_tcp_wire_tick(struct wh_tcp_wire *w);                                   
 /* Messages have come for the events of which there was no room, and now there is: no socket tells of them any more. */
 bool wh_tcp_wire_holds(const struct wh_tcp_wire *w);
 size_t wh_tcp_wire_take_held(struct wh_tcp_wire *w); /* takes them in */
-void wh_tcp_wire_flush(struct wh_tcp_wire *w);  /* what waits leaves, as far as sockets take it */
-void wh_tcp_wire_deafen(struct wh_tcp_wire *w); /* no more callers */
+void wh_tcp_wire_flush(struct wh_tcp_wire *w);       /* what waits leaves, as far as sockets take it */
+void wh_tcp_wire_deafen(struct wh_tcp_wire *w);      /* no more callers */
 void wh_tcp_wire_linger(struct wh_tcp_wire *w); /* the last words, where a socket was full: for a moment, and no longer */
 /* The session has been freed. NULL is fine. */
 void wh_tcp_wire_close(struct wh_tcp_wire *w, bool forked);

@@ -319,8 +319,7 @@ static size_t advance_lane(struct wh_verbs *t, uint32_t node)
 
 	if (lane->qp != NULL)
 		tell_pair(t, node);
-	if (lane->immediates_told != lane->immediates_out &&
-	    say(t, node, WH_VERBS_IMMEDIATES, lane->immediates_out)) {
+	if (lane->immediates_told != lane->immediates_out && say(t, node, WH_VERBS_IMMEDIATES, lane->immediates_out)) {
 		lane->immediates_told = lane->immediates_out;
 		done++;
 	}

@@ -37,8 +37,8 @@ static struct wh_verbs_link *link_of(struct wh_verbs *t, uint32_t node)
 bool wh_verbs_say(struct wh_verbs *t, uint32_t node, const struct wh_verbs_message *message)
 {
 	unsigned char bytes[WH_VERBS_MESSAGE_MAX];
-	enum wh_wire_result result = wh_session_send(t->session, node, bytes, wh_verbs_put_message(bytes, message),
-						     NULL, 0, WH_WIRE_OWN);
+	enum wh_wire_result result =
+		wh_session_send(t->session, node, bytes, wh_verbs_put_message(bytes, message), NULL, 0, WH_WIRE_OWN);
 
 	if (result == WH_WIRE_LATER)
 		wh_poll_alarm(&t->poll, SAY_AGAIN_NS);
@@ -249,8 +249,8 @@ static void answer(struct wh_verbs *t, struct wh_verbs_link *link, struct rdma_c
 	if (prepare(t, id) && rdma_accept(id, &given) == 0)
 		return;
 	if (errno != EINVAL) /* it has given up meanwhile */
-		wh_event_queue_complain(wh_session_events(t->session), "cannot answer node %" PRIu32 ": %s",
-					link->node, strerror(errno));
+		wh_event_queue_complain(wh_session_events(t->session), "cannot answer node %" PRIu32 ": %s", link->node,
+					strerror(errno));
 	drop_id(link);
 	link->state = WH_VERBS_EXPECTED;
 }

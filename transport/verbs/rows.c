@@ -24,9 +24,8 @@ static struct ibv_qp *new_pair(const struct wh_verbs *t, struct wh_verbs_row *ro
 			.max_send_sge = 1,
 			.max_inline_data = in ? 0 : WH_VERBS_INLINE},
 	};
-	struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT,
-				   .port_num = port,
-				   .qp_access_flags = in ? IBV_ACCESS_REMOTE_WRITE : 0};
+	struct ibv_qp_attr init = {
+		.qp_state = IBV_QPS_INIT, .port_num = port, .qp_access_flags = in ? IBV_ACCESS_REMOTE_WRITE : 0};
 	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
 	struct ibv_qp *pair = ibv_create_qp(device->pd, &wanted);
 
@@ -196,8 +195,7 @@ static size_t advance_writes(struct wh_verbs *t, struct wh_verbs_image *image, u
 		wh_poll_alarm(&t->poll, FAILED_NS);
 		return done;
 	}
-	wh_event_queue_complain(wh_session_events(t->session), "node %" PRIu32 ": %s", state->peer->node,
-				row->out.how);
+	wh_event_queue_complain(wh_session_events(t->session), "node %" PRIu32 ": %s", state->peer->node, row->out.how);
 	wh_session_doom(t->session, state->peer->node, "takes no writes any more");
 	return done + 1;
 }

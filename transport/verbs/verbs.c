@@ -322,8 +322,8 @@ static const struct wh_transport_ops verbs_ops = {
 };
 
 /* Addresses of my own choice, where there are none: `text` is of `nodes`, and `list` points to it. */
-static enum whorl_result choose_addresses(const struct wh_transport_config *config, char (*text)[WH_VERBS_ADDRESS_BYTES],
-					  const char **list, struct wh_error *err)
+static enum whorl_result choose_addresses(const struct wh_transport_config *config,
+					  char (*text)[WH_VERBS_ADDRESS_BYTES], const char **list, struct wh_error *err)
 {
 	enum whorl_result result = WHORL_OK;
 

@@ -197,7 +197,7 @@ void wh_verbs_out_close(struct wh_verbs_out *out, bool forked);
 
 /* ---- images: verbs/image.c ---------------------------------------------------------------------------------------- */
 
-struct wh_verbs_row { /* beside the session's of the same rank */
+struct wh_verbs_row {        /* beside the session's of the same rank */
 	uint64_t held;       /* bytes of all parts that are here */
 	uint64_t at;         /* where they are in the image's memory */
 	unsigned char *view; /* the row as it is read here: parts in their places, all else faults; NULL: not yet */
