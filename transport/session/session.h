@@ -1,4 +1,4 @@
-/* session.h - who is there, who is let in, who is gone: for all transports, and the same code in the simulator.
+/* session.h - which nodes are there, which are let in, which are gone: for all transports, and the same code in the simulator.
  *
  * A session knows the other nodes of a group (peers), finds them, meets them, carries what they say to each other (T10), makes
  * images ready (T8), and answers visitors (T11). It sees no sockets and no memory that peers write to: connections are a wire's

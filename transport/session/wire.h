@@ -29,7 +29,7 @@ struct wh_conn {
 	char text[WH_CONN_TEXT_BYTES]; /* where it is: "127.0.0.1:4711", "pid 42" */
 	/* The session's. */
 	uint32_t slot;     /* its number among the connections */
-	uint32_t node;     /* of the peer whose it is; WH_NO_NODE: a stranger's */
+	uint32_t node;     /* of the peer that it belongs to; WH_NO_NODE: a stranger's */
 	bool called;       /* by this node */
 	bool greeted;      /* what comes before its first message is over */
 	bool held;         /* of a stranger: its first message is kept until it can be acted on */
@@ -55,7 +55,7 @@ enum wh_wire_room { WH_WIRE_USER, WH_WIRE_OWN };
 struct wh_message { /* that has come */
 	struct wh_message_head head;
 	const unsigned char *body; /* until the next receive on that connection, or its end */
-	int fds[WH_MESSAGE_FDS];   /* descriptors that came with it; -1: none. Who keeps one sets -1 here */
+	int fds[WH_MESSAGE_FDS];   /* descriptors that came with it; -1: none. What is kept is set to -1 here */
 };
 
 struct wh_wire_ops {
