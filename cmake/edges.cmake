@@ -19,7 +19,7 @@ set(WHORL_EDGES
 	"transport/session     : include/whorl/result base transport"
 	"transport/shm         : include/whorl/result base transport transport/session"
 	"transport/tcp         : include/whorl/result base transport transport/session transport/secure"
-	"transport/verbs       : include/whorl/result base transport transport/session"
+	"transport/verbs       : include/whorl/result base transport transport/session transport/tcp"
 	"sim/net               : include/whorl/result base transport transport/session"
 	"sst                   : include/whorl/result base transport"
 	"predicates/loop       : include/whorl/result base transport sst"

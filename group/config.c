@@ -66,11 +66,12 @@ static const struct wh_option group_options[] = {
 	 "none, or the node id of the member with which exactly half of a view may go on without the others.",
 	 GROUP(tie_breaker), false},
 	{"key_file", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
-	 "tcp: none, or the file of the cluster key, the same bytes for all nodes (16 to 4096; chmod 600): a program without "
-	 "them is not let in. Without a key or TLS only loopback addresses are allowed.",
+	 "tcp, verbs: none, or the file of the cluster key, the same bytes for all nodes (16 to 4096; chmod 600): a program "
+	 "without them is not let in. Without a key or TLS only loopback addresses are allowed on tcp, and any on verbs.",
 	 GROUP(key_file), false},
 	{"tls", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
-	 "tcp: everything is encrypted, and nodes show certificates (docs/security.md).", GROUP(tls), true},
+	 "tcp, verbs: nodes show certificates, and everything is encrypted, on verbs but for what devices write (docs/security.md).",
+	 GROUP(tls), true},
 	{"tls_certificate_file", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
 	 "PEM: this node's certificate, for the name URI:whorl://GROUP/ID. In this path and the next {node} stands for the id.",
 	 GROUP(tls_certificate_file), false},

@@ -69,7 +69,7 @@ enum whorl_result wh_secret_load(const struct wh_group_options *group, uint32_t 
 	char name[NAME_BYTES];
 
 	*out = (struct wh_secret){.key = NULL};
-	if (group->transport != WH_TRANSPORT_TCP)
+	if (group->transport != WH_TRANSPORT_TCP && group->transport != WH_TRANSPORT_VERBS)
 		return WHORL_OK;
 	if (strcmp(group->key_file, "none") != 0)
 		result = wh_secure_key_load(group->key_file, &out->key, err);

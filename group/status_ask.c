@@ -25,9 +25,9 @@ static enum whorl_result check_target(const char *group, uint32_t id, int timeou
 	return WHORL_OK;
 }
 
-/* At its address by tcp, or as nodes on verbs are asked; without one on shared memory. */
-static enum whorl_result query_by(const struct wh_tcp_target *asked, bool verbs, int timeout_ms,
-				  struct whorl_status **out, struct wh_error *err)
+/* At its address by tcp; without one on shared memory. */
+static enum whorl_result query_by(const struct wh_tcp_target *asked, int timeout_ms, struct whorl_status **out,
+				  struct wh_error *err)
 {
 	uint64_t timeout_ns = (uint64_t)timeout_ms * WH_NS_PER_MS;
 	unsigned char question[WH_STATUS_QUESTION_BYTES];
@@ -37,9 +37,7 @@ static enum whorl_result query_by(const struct wh_tcp_target *asked, bool verbs,
 
 	if (answer == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an answer");
-	if (asked->address != NULL && verbs)
-		result = wh_verbs_query(asked->address, question, count, timeout_ns, answer, &bytes, err);
-	else if (asked->address != NULL)
+	if (asked->address != NULL)
 		result = wh_tcp_query(asked, question, count, timeout_ns, answer, &bytes, err);
 	else
 		result = wh_shm_query(asked->group, asked->node, question, count, timeout_ns, answer, &bytes, err);
@@ -71,16 +69,17 @@ static enum whorl_result ask_node(const char *group, uint32_t id, int timeout_ms
 {
 	char address[WH_TCP_ADDRESS_BYTES], on_verbs[WH_VERBS_ADDRESS_BYTES];
 	struct wh_tcp_target asked = {.group = group, .node = id};
-	enum whorl_result result = query_by(&asked, false, timeout_ms, out, err);
+	enum whorl_result result = query_by(&asked, timeout_ms, out, err);
 
 	if (result == WHORL_NOT_FOUND) {
 		wh_tcp_address_default(group, id, address);
 		asked.address = address;
-		result = query_by(&asked, false, timeout_ms, out, err);
+		result = query_by(&asked, timeout_ms, out, err);
 	}
 	if (result == WHORL_NOT_FOUND && wh_verbs_address_default(group, id, on_verbs, NULL) == WHORL_OK) {
 		asked.address = on_verbs;
-		result = query_by(&asked, true, timeout_ms, out, err);
+		asked.version = WH_VERBS_VERSION;
+		result = query_by(&asked, timeout_ms, out, err);
 	}
 	return believe_answer(result, group, id, out, err);
 }
@@ -102,8 +101,11 @@ enum whorl_result wh_inquiry_send(const struct wh_inquiry *inquiry, uint32_t id,
 	const struct wh_node_config *config = inquiry->config;
 	bool verbs = config->group.transport == WH_TRANSPORT_VERBS;
 	char address[WH_TCP_ADDRESS_BYTES];
-	struct wh_tcp_target asked = {
-		.group = config->group.name, .node = id, .key = inquiry->secret.key, .tls = inquiry->secret.tls};
+	struct wh_tcp_target asked = {.group = config->group.name,
+				      .node = id,
+				      .key = inquiry->secret.key,
+				      .tls = inquiry->secret.tls,
+				      .version = verbs ? WH_VERBS_VERSION : 0};
 
 	*out = NULL;
 	if (id >= wh_node_config_nodes_max(config))
@@ -117,7 +119,7 @@ enum whorl_result wh_inquiry_send(const struct wh_inquiry *inquiry, uint32_t id,
 					? config->addresses[id].address
 					: address;
 	}
-	return believe_answer(query_by(&asked, verbs, timeout_ms, out, err), asked.group, id, out, err);
+	return believe_answer(query_by(&asked, timeout_ms, out, err), asked.group, id, out, err);
 }
 
 static enum whorl_result tell_result(const char *function, enum whorl_result result, const struct wh_error *err,
@@ -151,7 +153,7 @@ enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struc
 	if (result != WHORL_OK)
 		wh_error_prefix(&err, "address");
 	else
-		result = query_by(&asked, false, timeout_ms, out, &err);
+		result = query_by(&asked, timeout_ms, out, &err);
 	return tell_result(__func__, result, &err, text, bytes);
 }
 

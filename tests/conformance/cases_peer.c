@@ -92,6 +92,30 @@ START_TEST(t5_leaving_is_not_dying)
 }
 END_TEST
 
+/* Pushes and the word that one goes may take different ways. */
+START_TEST(t5_what_was_pushed_before_leaving_is_seen_first)
+{
+	struct group *g = group_make(3, test_seed(11));
+	struct wh_push bytes;
+
+	group_open(g, 1);
+	memset(g->at[1].image[1]->own + RING_0, 7, 4096);
+	for (uint64_t k = 1; k <= 200; k++) {
+		bytes = push_bytes(g, 1, RING_0, 4096);
+		post(g, 1, 1, &bytes, 1);
+		post_word(g, 1, 1, 64, k);
+	}
+	g->at[1].transport->ops->leave(g->at[1].transport); /* and goes on: only what it says tells of its end */
+	for (uint32_t id = 0; id < 3; id += 2) {
+		UNTIL(g, g->at[id].left_of[1] == 1);
+		ck_assert_uint_eq(column(g, id, 1, 1, 64), 200);
+		ck_assert_int_eq(g->at[id].image[1]->row[1][RING_0 + 4095], 7);
+	}
+	group_kill(g, 1);
+	group_free(g);
+}
+END_TEST
+
 /* ---- T10 ---------------------------------------------------------------------------------------------------------- */
 
 static enum whorl_result send_number(struct group *g, uint32_t from, uint32_t to, uint64_t number, size_t bytes)
@@ -248,6 +272,7 @@ TCase *cases_peer(void)
 	tcase_add_test(cases, t5_the_rows_of_the_dead_stay);
 	tcase_add_test(cases, t5_a_stalled_peer_stalls_nobody);
 	tcase_add_test(cases, t5_leaving_is_not_dying);
+	tcase_add_test(cases, t5_what_was_pushed_before_leaving_is_seen_first);
 	tcase_add_test(cases, t10_messages_before_any_image);
 	tcase_add_test(cases, t10_messages_are_bounded);
 	tcase_add_test(cases, t10_a_full_queue_says_again);

@@ -26,12 +26,13 @@ step() {
 	return $status
 }
 
-# conformance CASE...: the transport contract
+# conformance PROGRAM CASE...: the transport contract; -both with a cluster key and TLS
 conformance() {
-	local case
+	local program=$1 case
+	shift
 
 	for case in "$@"; do
-		step 90 "conformance-verbs, $case" env CK_RUN_CASE="$case" tests/conformance/conformance-verbs
+		step 90 "$program, $case" env CK_RUN_CASE="$case" "tests/conformance/$program"
 	done
 }
 
@@ -46,19 +47,21 @@ processes() {
 }
 
 first_lane() {
-	conformance doorbell view remote
+	conformance conformance-verbs doorbell view remote
 	processes processes-faults kill-leader
+	conformance conformance-verbs-both image peer
 }
 
 second_lane() {
-	conformance push return image stream query peer
+	conformance conformance-verbs push return image stream query peer
 	processes processes-joins join-idle
 }
 
 all_processes() {
 	local scenarios
 
-	conformance "remote ends"
+	conformance conformance-verbs "remote ends"
+	conformance conformance-verbs-both push return stream query view remote "remote ends"
 	mapfile -t scenarios < <(tests/processes/processes-faults --list)
 	processes processes-faults "${scenarios[@]}"
 	mapfile -t scenarios < <(tests/processes/processes-joins --list)

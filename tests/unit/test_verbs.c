@@ -110,102 +110,135 @@ END_TEST
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
-static const struct wh_verbs_hello hello = {
-	.magic = WH_VERBS_MAGIC, .version = 1, .node = 3, .incarnation = 7, .group = 9, .nodes = 4};
-
-START_TEST(a_hello_is_read)
+START_TEST(messages_come_as_they_went)
 {
-	struct wh_verbs_hello out, other = hello;
-	unsigned char padded[56] = {0}; /* librdmacm gives all that there is room for */
-
-	memcpy(padded, &hello, sizeof(hello));
-	ck_assert(wh_verbs_read_hello(padded, sizeof(padded), &out));
-	ck_assert_mem_eq(&out, &hello, sizeof(hello));
-	ck_assert(!wh_verbs_read_hello(padded, sizeof(hello) - 1, &out));
-	ck_assert(!wh_verbs_read_hello("", 0, &out));
-	other.magic = __builtin_bswap64(hello.magic); /* a host of the other byte order */
-	ck_assert(!wh_verbs_read_hello(&other, sizeof(other), &out));
-	other = hello;
-	other.incarnation = 0;
-	ck_assert(!wh_verbs_read_hello(&other, sizeof(other), &out));
-}
-END_TEST
-
-START_TEST(a_refusal_is_read_and_tamed)
-{
-	struct wh_verbs_refusal refusal = {.hello = hello, .verdict = WH_VERBS_NEVER}, out;
-
-	memset(refusal.reason, 'x', sizeof(refusal.reason)); /* without an end */
-	refusal.reason[1] = '\033';
-	ck_assert(wh_verbs_read_refusal(&refusal, sizeof(refusal), &out));
-	ck_assert_uint_eq(strlen(out.reason), sizeof(out.reason) - 1);
-	ck_assert_int_eq(out.reason[1], '?');
-	ck_assert(!wh_verbs_read_refusal(&refusal, sizeof(refusal) - 1, &out));
-	refusal.verdict = WH_VERBS_COME;
-	ck_assert(!wh_verbs_read_refusal(&refusal, sizeof(refusal), &out));
-	refusal.verdict = 77;
-	ck_assert(!wh_verbs_read_refusal(&refusal, sizeof(refusal), &out));
-}
-END_TEST
-
-/* Each kind has a least and a most; a head that says another size than came is none. */
-START_TEST(sizes_are_those_of_kinds)
-{
-	static union wh_verbs_message message;
-	const struct {
-		uint32_t kind;
-		size_t least, most;
-	} kinds[] = {
-		{WH_VERBS_CREDIT, sizeof(struct wh_verbs_head), sizeof(struct wh_verbs_head)},
-		{WH_VERBS_MAPPED, sizeof(struct wh_verbs_about), sizeof(struct wh_verbs_about)},
-		{WH_VERBS_CONTROL, sizeof(struct wh_verbs_head), sizeof(struct wh_verbs_control)},
-		{WH_VERBS_REFUSED, sizeof(struct wh_verbs_refused), sizeof(struct wh_verbs_refused)},
-		{WH_VERBS_GOODBYE, sizeof(struct wh_verbs_head), sizeof(struct wh_verbs_head)},
-		{WH_VERBS_STREAM_DATA, sizeof(struct wh_verbs_stream_message) + 1, WH_VERBS_MESSAGE_MAX},
-		{WH_VERBS_STREAM_END, sizeof(struct wh_verbs_stream_message), sizeof(struct wh_verbs_stream_message)},
-		{0, 1, 0},
-		{WH_VERBS_KINDS, 1, 0},
-		{UINT32_MAX, 1, 0},
+	const struct wh_verbs_message all[] = {
+		{.kind = WH_VERBS_TOKEN, .token = "0123456789abcde"},
+		{.kind = WH_VERBS_SHUT, .number = UINT64_MAX},
+		{.kind = WH_VERBS_LANE, .qp = 0xfffffe, .psn = 0xffffff},
+		{.kind = WH_VERBS_GRANT, .number = 7, .bytes = 4096, .address = UINT64_C(1) << 63, .rkey = UINT32_MAX},
+		{.kind = WH_VERBS_WITHDRAWN, .number = 8},
+		{.kind = WH_VERBS_RELEASED, .number = 9},
+		{.kind = WH_VERBS_IMMEDIATES, .number = 10},
 	};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		for (uint32_t bytes = 0; bytes <= WH_VERBS_MESSAGE_MAX; bytes++) {
-			bool good = bytes >= kinds[i].least && bytes <= kinds[i].most;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		unsigned char bytes[WH_VERBS_MESSAGE_MAX];
+		struct wh_verbs_message again;
+		struct wh_message_head head;
+		size_t count = wh_verbs_put_message(bytes, &all[i]);
 
-			message.head.kind = kinds[i].kind;
-			message.head.bytes = bytes;
-			ck_assert_int_eq(wh_verbs_message_is_sound(&message, bytes), good);
-			message.head.bytes = bytes + 1;
-			ck_assert(!wh_verbs_message_is_sound(&message, bytes));
+		ck_assert(wh_message_head_take(&head, bytes));
+		ck_assert_uint_eq(count, WH_HEAD_BYTES + head.bytes);
+		ck_assert(wh_verbs_take_message(&again, &head, bytes + WH_HEAD_BYTES));
+		ck_assert_int_eq(again.kind, all[i].kind);
+		ck_assert_uint_eq(again.number, all[i].number);
+		ck_assert_mem_eq(again.token, all[i].token, sizeof(again.token));
+		ck_assert_uint_eq(again.rkey, all[i].rkey);
+	}
+}
+END_TEST
+
+/* Each kind has one size, and there are no others. */
+START_TEST(sizes_are_those_of_kinds)
+{
+	static const uint32_t sizes[WH_MESSAGE_KINDS] = {
+		[WH_VERBS_TOKEN] = 16, [WH_VERBS_LANE] = 8, [WH_VERBS_GRANT] = 20};
+	unsigned char body[64] = {0};
+	struct wh_verbs_message message;
+
+	for (uint8_t kind = 0; kind < WH_MESSAGE_KINDS; kind++)
+		for (uint32_t bytes = 0; bytes <= sizeof(body); bytes++) {
+			const struct wh_message_head head = {.kind = kind, .bytes = bytes};
+			bool good = kind >= WH_VERBS_TOKEN && kind < WH_VERBS_KINDS && bytes == sizes[kind];
+
+			ck_assert_int_eq(wh_verbs_take_message(&message, &head, body), good);
 		}
 }
 END_TEST
 
+START_TEST(numbers_that_no_device_has_are_refused)
+{
+	unsigned char bytes[WH_VERBS_MESSAGE_MAX];
+	struct wh_verbs_message message = {.kind = WH_VERBS_LANE, .psn = 1 << 24};
+	struct wh_message_head head;
+
+	(void)wh_verbs_put_message(bytes, &message);
+	ck_assert(wh_message_head_take(&head, bytes));
+	ck_assert(!wh_verbs_take_message(&message, &head, bytes + WH_HEAD_BYTES));
+	message = (struct wh_verbs_message){.kind = WH_VERBS_GRANT, .bytes = 4096, .address = UINT64_MAX - 4095};
+	(void)wh_verbs_put_message(bytes, &message);
+	ck_assert(wh_message_head_take(&head, bytes));
+	ck_assert(!wh_verbs_take_message(&message, &head, bytes + WH_HEAD_BYTES));
+}
+END_TEST
+
+START_TEST(a_hello_is_of_this_byte_order)
+{
+	const uint64_t other = __builtin_bswap64(WH_VERBS_MAGIC);
+	unsigned char own[WH_VERBS_HELLO_BYTES];
+
+	wh_verbs_put_hello(own);
+	ck_assert(wh_verbs_take_hello(own, sizeof(own)));
+	ck_assert(!wh_verbs_take_hello(own, sizeof(own) - 1));
+	ck_assert(!wh_verbs_take_hello(own, 0)); /* of tcp */
+	memcpy(own, &other, sizeof(other));
+	ck_assert(!wh_verbs_take_hello(own, sizeof(own)));
+}
+END_TEST
+
+/* Does an offer with those parts hold, of a row of so many bytes? */
+static bool holds(uint64_t base, const struct wh_row_part *parts, size_t count, uint64_t row_bytes)
+{
+	const struct wh_verbs_offer offer = {.base = base, .rkey = 1, .in_qp = 2, .out_qp = 3, .out_psn = 4};
+	struct wh_row_part again[WH_VERBS_PARTS_MAX];
+	static unsigned char own[WH_OWN_OFFER_MAX];
+	struct wh_verbs_offer taken;
+	size_t bytes = wh_verbs_put_offer(own, &offer, parts, count), taken_count;
+
+	ck_assert_uint_le(bytes, sizeof(own));
+	if (!wh_verbs_take_offer(&taken, again, &taken_count, own, bytes, row_bytes))
+		return false;
+	ck_assert_mem_eq(&taken, &offer, sizeof(offer));
+	ck_assert_uint_eq(taken_count, count);
+	ck_assert_mem_eq(again, parts, count * sizeof(parts[0]));
+	return true;
+}
+
 START_TEST(parts_of_an_offer)
 {
-	static union wh_verbs_message message;
-	struct wh_verbs_offer *offer = &message.offer;
-	const struct wh_row_part good[] = {{0, 4096}, {8192, 4096}, {16384, 100}};
+	struct wh_row_part parts[] = {{0, 4096}, {8192, 4096}, {16384, 100}};
+	static struct wh_row_part most[WH_VERBS_PARTS_MAX];
 
-	*offer = (struct wh_verbs_offer){.head.kind = WH_VERBS_OFFER, .base = 1 << 20, .part_count = 3};
-	memcpy(offer->parts, good, sizeof(good));
-	offer->head.bytes = sizeof(*offer) + sizeof(good);
-	ck_assert(wh_verbs_message_is_sound(&message, sizeof(*offer) + sizeof(good)));
-	ck_assert(wh_verbs_parts_are_sound(offer, 16484));
-	ck_assert(!wh_verbs_parts_are_sound(offer, 16483)); /* beyond the row */
-	offer->parts[2].bytes = UINT64_MAX;
-	ck_assert(!wh_verbs_parts_are_sound(offer, UINT64_MAX));
-	offer->parts[2] = (struct wh_row_part){4096, 0};
-	ck_assert(!wh_verbs_parts_are_sound(offer, 1 << 20));
-	offer->parts[2] = (struct wh_row_part){12287, 1}; /* one over another */
-	ck_assert(!wh_verbs_parts_are_sound(offer, 1 << 20));
-	offer->parts[2] = good[2];
-	offer->base = UINT64_MAX - 100;
-	ck_assert(!wh_verbs_parts_are_sound(offer, 1 << 20));
-	offer->part_count = 4;
-	ck_assert(!wh_verbs_message_is_sound(&message, sizeof(*offer) + sizeof(good)));
-	offer->part_count = UINT32_MAX;
-	ck_assert(!wh_verbs_message_is_sound(&message, sizeof(*offer) + sizeof(good)));
+	ck_assert(holds(1 << 20, parts, 3, 16484));
+	ck_assert(holds(1 << 20, parts, 0, 16484));
+	ck_assert(!holds(1 << 20, parts, 3, 16483)); /* beyond the row */
+	ck_assert(holds(UINT64_MAX - 16484, parts, 3, 16484));
+	ck_assert(!holds(UINT64_MAX - 16483, parts, 3, 16484));
+	parts[2].bytes = UINT64_MAX;
+	ck_assert(!holds(1 << 20, parts, 3, UINT64_MAX));
+	parts[2] = (struct wh_row_part){4096, 0};
+	ck_assert(!holds(1 << 20, parts, 3, 1 << 20));
+	parts[2] = (struct wh_row_part){12287, 1}; /* one over another */
+	ck_assert(!holds(1 << 20, parts, 3, 1 << 20));
+	for (size_t i = 0; i < WH_VERBS_PARTS_MAX; i++)
+		most[i] = (struct wh_row_part){i * 8192, 4096};
+	ck_assert(holds(1 << 20, most, WH_VERBS_PARTS_MAX, UINT64_C(1) << 30));
+}
+END_TEST
+
+START_TEST(sizes_of_an_offer)
+{
+	static unsigned char own[WH_OWN_OFFER_MAX + 16];
+	struct wh_row_part parts[WH_VERBS_PARTS_MAX];
+	struct wh_verbs_offer offer;
+	size_t count;
+
+	for (size_t bytes = 0; bytes <= sizeof(own); bytes++)
+		if (wh_verbs_take_offer(&offer, parts, &count, own, bytes, 1 << 20))
+			ck_assert_uint_eq(bytes, WH_VERBS_OFFER_BYTES); /* parts of no bytes are none */
+	own[23] = 1;                                                    /* a number that no queue pair begins with */
+	ck_assert(!wh_verbs_take_offer(&offer, parts, &count, own, WH_VERBS_OFFER_BYTES, 1 << 20));
 }
 END_TEST
 
@@ -251,10 +284,12 @@ int main(void)
 	tcase_add_test(cases, few_are_signalled);
 	tcase_add_test(cases, the_last_can_be_asked_for);
 	tcase_add_test(cases, what_was_not_posted_is_not_done);
-	tcase_add_test(cases, a_hello_is_read);
-	tcase_add_test(cases, a_refusal_is_read_and_tamed);
+	tcase_add_test(cases, messages_come_as_they_went);
 	tcase_add_test(cases, sizes_are_those_of_kinds);
+	tcase_add_test(cases, numbers_that_no_device_has_are_refused);
+	tcase_add_test(cases, a_hello_is_of_this_byte_order);
 	tcase_add_test(cases, parts_of_an_offer);
+	tcase_add_test(cases, sizes_of_an_offer);
 	tcase_add_test(cases, a_node_without_a_device_is_told_so);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);

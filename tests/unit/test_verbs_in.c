@@ -15,7 +15,7 @@ struct lab {
 	struct wh_verbs *t;
 	struct wh_verbs_image image;
 	struct wh_verbs_row rows[ROWS];
-	struct wh_exchange_row states[ROWS];
+	struct wh_session_row states[ROWS];
 	const unsigned char *control[ROWS];
 	unsigned char frozen[ROWS * 8];
 
@@ -122,11 +122,11 @@ static struct lab *lab_make(void)
 	lab->srq.context = lab->in.context = &lab->context;
 	lab->t->device.in = &lab->in;
 	lab->t->device.srq = &lab->srq;
-	lab->image.base = (struct wh_image){.ops = &lab->ops, .transport = &lab->t->base, .members = ROWS};
+	lab->image.base.base = (struct wh_image){.ops = &lab->ops, .transport = &lab->t->base, .members = ROWS};
 	lab->image.rows = lab->rows;
 	lab->image.frozen = lab->frozen;
-	lab->image.exchange.rows = lab->states;
-	lab->image.exchange.control = lab->control;
+	lab->image.base.rows = lab->states;
+	lab->image.base.control = lab->control;
 	lab->room = WH_VERBS_RINGS;
 	wh_verbs_device_fill(&lab->t->device);
 	return lab;
@@ -158,7 +158,7 @@ START_TEST(no_request_is_lost_with_a_queue_pair)
 		for (int i = 0; i < 20; i++)
 			ring(lab, 1 + (uint32_t)i % (ROWS - 1));
 		for (uint32_t rank = 1; rank < ROWS; rank++) {
-			wh_verbs_freeze(&lab->image.base, rank);
+			wh_verbs_freeze(&lab->image.base.base, rank);
 			ck_assert_ptr_null(lab->rows[rank].in);
 		}
 		ck_assert_uint_eq(lab->held, WH_VERBS_RINGS);
@@ -178,7 +178,7 @@ START_TEST(there_are_never_more_than_there_is_room_for)
 	for (int i = 0; i < 3 * WH_VERBS_RINGS; i++)
 		ring(lab, 1 + (uint32_t)i % 2);
 	ck_assert_uint_eq(lab->held, 0);
-	wh_verbs_freeze(&lab->image.base, 1);
+	wh_verbs_freeze(&lab->image.base.base, 1);
 	while (wh_verbs_poll_in(lab->t) > 0)
 		;
 	ck_assert_uint_eq(lab->held, WH_VERBS_RINGS);

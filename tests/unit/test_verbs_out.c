@@ -22,7 +22,7 @@ struct lab {
 	struct wh_verbs *t;
 	struct wh_verbs_image image;
 	struct wh_verbs_row row;
-	struct wh_exchange_row state;
+	struct wh_session_row state;
 	uint32_t touched[1];
 	unsigned char own[ROW_BYTES], peer[ROW_BYTES];
 
@@ -120,9 +120,10 @@ static struct lab *lab_make(void)
 	lab->context.ops.poll_cq = poll_cq;
 	lab->pair.context = lab->cq.context = lab->in.context = &lab->context;
 	lab->t->device.in = &lab->in;
-	lab->image.base = (struct wh_image){.transport = &lab->t->base, .own = lab->own, .members = 1, .my_rank = 1};
+	lab->image.base.base =
+		(struct wh_image){.transport = &lab->t->base, .own = lab->own, .members = 1, .my_rank = 1};
 	lab->image.rows = &lab->row;
-	lab->image.exchange.rows = &lab->state;
+	lab->image.base.rows = &lab->state;
 	lab->image.mr = &lab->mr;
 	lab->image.touched = lab->touched;
 	lab->row.out.qp = &lab->pair;
@@ -163,7 +164,7 @@ static void push_number(struct lab *lab, uint64_t k)
 	};
 
 	memset(lab->own + at, (int)(k & 0xff), 200);
-	wh_verbs_post(&lab->image.base, pushes, 2);
+	wh_verbs_post(&lab->image.base.base, pushes, 2);
 }
 
 static uint64_t seen(const struct lab *lab)
@@ -222,7 +223,7 @@ START_TEST(a_pass_is_one_chain)
 	lab->t->gathers = true;
 	push_number(lab, 2);
 	push_number(lab, 3);
-	wh_verbs_post(&lab->image.base, &other, 1);
+	wh_verbs_post(&lab->image.base.base, &other, 1);
 	ck_assert_uint_eq(lab->doorbells, 1);
 	wh_verbs_flush(lab->t, &lab->image);
 	ck_assert_uint_eq(lab->doorbells, 2);
@@ -242,9 +243,9 @@ START_TEST(words_are_copied_when_pushed)
 	uint64_t value;
 
 	lab->t->gathers = true;
-	wh_verbs_post(&lab->image.base, &first, 1);
-	wh_verbs_post(&lab->image.base, &second, 1);
-	wh_verbs_post(&lab->image.base, &third, 1);
+	wh_verbs_post(&lab->image.base.base, &first, 1);
+	wh_verbs_post(&lab->image.base.base, &second, 1);
+	wh_verbs_post(&lab->image.base.base, &third, 1);
 	memset(lab->own, 0xff, 16);
 	wh_verbs_flush(lab->t, &lab->image);
 	ck_assert_uint_eq(lab->given_in, 2);
@@ -288,7 +289,7 @@ START_TEST(words_that_stand_beside_are_one_write)
 					 beside(0, 5), beside(32, 6), word(0, 7),    beside(16, 8)};
 
 	lab->t->gathers = true;
-	wh_verbs_post(&lab->image.base, pushes, sizeof(pushes) / sizeof(pushes[0]));
+	wh_verbs_post(&lab->image.base.base, pushes, sizeof(pushes) / sizeof(pushes[0]));
 	wh_verbs_flush(lab->t, &lab->image);
 	ck_assert_uint_eq(lab->doorbells, 1);
 	ck_assert_uint_eq(lab->given_in, 4); /* 0 to 24, as many as there may be; 32; 0; 16 */
@@ -323,7 +324,7 @@ static void push_any(struct lab *lab, struct history *history)
 	push.may_delay = roll(lab, 4) == 0;
 	history->offsets[k] = push.offset;
 	history->run[k] = push.may_reorder && k > 1 ? history->run[k - 1] : k;
-	wh_verbs_post(&lab->image.base, &push, 1);
+	wh_verbs_post(&lab->image.base.base, &push, 1);
 }
 
 /* Of a push that is seen all has been seen that was pushed before its run of words beside each other. */
@@ -381,15 +382,15 @@ START_TEST(patient_words_wait_for_company)
 
 	alone.may_delay = true;
 	lab->t->gathers = true;
-	wh_verbs_post(&lab->image.base, &alone, 1);
+	wh_verbs_post(&lab->image.base.base, &alone, 1);
 	wh_verbs_flush_pass(lab->t, &lab->image);
 	ck_assert_uint_eq(lab->doorbells, 0);
-	wh_verbs_post(&lab->image.base, &other, 1);
+	wh_verbs_post(&lab->image.base.base, &other, 1);
 	wh_verbs_flush_pass(lab->t, &lab->image);
 	ck_assert_uint_eq(lab->doorbells, 1);
 	ck_assert_uint_eq(lab->given_in, 2);
 	alone.value = 3;
-	wh_verbs_post(&lab->image.base, &alone, 1);
+	wh_verbs_post(&lab->image.base.base, &alone, 1);
 	while (lab->doorbells == 1 && wh_env_now(lab->t->env) < end)
 		wh_verbs_flush_pass(lab->t, &lab->image);
 	ck_assert_uint_eq(lab->doorbells, 2);

@@ -1,17 +1,16 @@
 /* Regions of the RDMA transport, as far as they need no device: what a peer says of them, and how operations end. */
-#include <string.h>
-
-#include "tests/harness.h"
+#include "tests/unit/verbs_lab.h"
 #include "transport/verbs/lane.h"
 
 struct lab {
+	struct verbs_lab *node; /* 0, which has met node 1 */
 	struct wh_verbs *t;
 	struct wh_verbs_lane *lane; /* to node 1 */
 };
 
 static struct wh_verbs_lane *connected(struct wh_verbs *t, uint32_t node)
 {
-	struct wh_verbs_lane *lane = wh_verbs_lane_of(t, &t->peers[node]);
+	struct wh_verbs_lane *lane = wh_verbs_lane_of(t, node);
 
 	ck_assert_ptr_nonnull(lane);
 	lane->connected = true;
@@ -19,32 +18,31 @@ static struct wh_verbs_lane *connected(struct wh_verbs *t, uint32_t node)
 	return lane;
 }
 
-/* Node 0, which has met node 1. */
 static struct lab lab_make(void)
 {
-	struct wh_verbs *t = calloc(1, sizeof(*t) + 2 * sizeof(t->peers[0]));
+	struct verbs_lab *node = verbs_lab_make(0);
 
-	ck_assert_ptr_nonnull(t);
-	t->nodes = 2;
-	t->incarnation = 6;
-	t->env = wh_env_system();
-	t->peers[0].state = WH_VERBS_SELF;
-	t->peers[1] = (struct wh_verbs_peer){.state = WH_VERBS_MET, .node = 1, .incarnation = 7};
-	return (struct lab){t, connected(t, 1)};
+	verbs_lab_meet(node, 1);
+	node->t->peers[1].link.state = WH_VERBS_OPEN;
+	return (struct lab){node, node->t, connected(node->t, 1)};
 }
 
 static void lab_free(struct lab *lab)
 {
-	wh_verbs_lanes_free(lab->t, true);
-	free(lab->t);
+	lab->t->forked = true; /* there is no device to be told */
+	verbs_lab_free(lab->node);
 }
 
 static bool hear(struct lab *lab, enum wh_verbs_kind kind, uint64_t name)
 {
-	const struct wh_verbs_region_message message = {
-		.head.kind = kind, .name = name, .bytes = 4096, .address = name << 32, .rkey = (uint32_t)name};
+	struct wh_verbs_message message = {.kind = kind, .number = name};
 
-	return wh_verbs_remote_on_message(lab->t, &lab->t->peers[1], &message);
+	if (kind == WH_VERBS_GRANT) {
+		message.bytes = 4096;
+		message.address = name << 32;
+		message.rkey = (uint32_t)name;
+	}
+	return verbs_lab_hear(lab->node, 1, &message);
 }
 
 /* ---- what a peer grants ------------------------------------------------------------------------------------------- */
@@ -120,9 +118,24 @@ START_TEST(a_node_that_has_left_opens_no_region)
 	struct wh_region *region = NULL;
 	struct wh_error err = {0};
 
-	lab.t->left = true;
+	wh_session_leave(lab.t->session);
 	ck_assert_int_eq(wh_verbs_remote_ops.region_open(&lab.t->base, 5, 4096, &region, &err), WHORL_SYSTEM);
 	ck_assert_ptr_null(region);
+	lab_free(&lab);
+}
+END_TEST
+
+/* What a peer says of a lane before it has one breaks the protocol. */
+START_TEST(a_grant_needs_a_lane)
+{
+	struct lab lab = lab_make();
+
+	lab.lane->connected = false;
+	ck_assert(!hear(&lab, WH_VERBS_GRANT, 1));
+	ck_assert(!hear(&lab, WH_VERBS_WITHDRAWN, 1));
+	ck_assert(!hear(&lab, WH_VERBS_RELEASED, 1));
+	ck_assert(!hear(&lab, WH_VERBS_IMMEDIATES, 1));
+	ck_assert(hear(&lab, WH_VERBS_IMMEDIATES, 0));
 	lab_free(&lab);
 }
 END_TEST
@@ -135,6 +148,7 @@ int main(void)
 	tcase_add_test(cases, grants_have_places_until_their_end_is_taken);
 	tcase_add_test(cases, a_broken_lane_to_myself_completes_all);
 	tcase_add_test(cases, a_node_that_has_left_opens_no_region);
+	tcase_add_test(cases, a_grant_needs_a_lane);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
 }

@@ -178,8 +178,11 @@ bool wh_session_greet_peer(struct wh_session *s, struct wh_peer *peer)
 	char reason[WH_MESSAGE_REASON_BYTES] = "";
 	struct wh_conn *c = peer->conn;
 	uint32_t words = c->words;
-	enum wh_wire_result result = s->wire_ops->greet(c, reason);
+	enum wh_wire_result result;
 
+	if (c->greeted)
+		return true;
+	result = s->wire_ops->greet(c, reason);
 	if (result == WH_WIRE_DONE || c->words != words)
 		wait_anew(s, peer);
 	memcpy(peer->text, c->text, sizeof(peer->text));

@@ -212,6 +212,8 @@ static size_t map_row(struct wh_session *s, struct wh_session_image *image, uint
 			continue;
 		image->row[rank] = map_offered(s, image, rank, kept);
 		row->mapped = image->row[rank] != NULL;
+		if (!row->mapped)
+			return !wh_session_row_is_here(row); /* else it is tried again */
 		/* Mine may have come before the peer had this image open, and after it had closed one of a greater key. */
 		row->offers_again = row->offered && !row->confirmed;
 		return 1;

@@ -136,7 +136,7 @@ struct wh_plane_ops {
 	/* Adds to my offer of that image: where my row is. False: not now; it is tried again in each service. */
 	bool (*offer)(struct wh_session_image *image, uint32_t rank, struct wh_own *own);
 	/* Maps the row that is offered; everything but what it has added has been found to fit. NULL: it is refused, and `reason`
-	 * says why; or, if that is empty, tried again. */
+	 * says why; or, if that is empty, not now: it is tried again in each service. */
 	const unsigned char *(*map)(struct wh_session_image *image, uint32_t rank, const unsigned char *own,
 				    size_t bytes, int *fd, char reason[WH_MESSAGE_REASON_BYTES]);
 	/* What came with a HELLO or an OFFER will not be used. */

@@ -15,6 +15,7 @@
 #include "transport/tcp/tcp_int.h"
 
 #define HUGE_PAGE (UINT64_C(2) << 20)
+#define AGAIN_NS (100 * WH_NS_PER_MS) /* what there was no memory for is tried again then */
 
 /* ---- post and freeze ---------------------------------------------------------------------------------------------- */
 
@@ -152,9 +153,11 @@ const unsigned char *wh_tcp_image_map(struct wh_session_image *base, uint32_t ra
 	}
 	if (image->places[rank] == NULL)
 		image->places[rank] = zero_memory(image->huge_pages, base->rows[rank].bytes);
-	if (image->places[rank] == NULL)
+	if (image->places[rank] == NULL) {
 		wh_event_queue_complain(wh_session_events(base->session), "no memory for a row of node %" PRIu32,
 					base->rows[rank].peer->node);
+		wh_poll_alarm(&wh_tcp_of(base->base.transport)->poll, AGAIN_NS);
+	}
 	return image->places[rank];
 }
 

@@ -110,7 +110,7 @@ enum parsed { WANTS_MORE, WENT_ON, MESSAGE, HOLDS, BAD_MESSAGE };
 
 static bool may_push(const struct wh_tcp_conn *conn)
 {
-	return conn->wire->pushes && wh_session_peer(conn->wire->session, conn->base.node)->state == WH_PEER_MET;
+	return conn->wire->use.pushes && wh_session_peer(conn->wire->session, conn->base.node)->state == WH_PEER_MET;
 }
 
 static enum parsed parse_push(struct wh_tcp_conn *conn, const struct wh_message_head *head, const unsigned char *table,
@@ -129,6 +129,12 @@ static enum parsed parse_push(struct wh_tcp_conn *conn, const struct wh_message_
 	return WENT_ON;
 }
 
+/* Own kinds of other transports are judged by them. */
+static bool take_head(const struct wh_tcp_conn *conn, struct wh_message_head *head, const unsigned char *bytes)
+{
+	return conn->wire->use.pushes ? wh_tcp_head_take(head, bytes) : wh_message_head_take(head, bytes);
+}
+
 /* The next frame of which enough is in the buffer. `m` is NULL where there is no room for a message. */
 static enum parsed parse(struct wh_tcp_conn *conn, struct wh_message *m)
 {
@@ -139,7 +145,7 @@ static enum parsed parse(struct wh_tcp_conn *conn, struct wh_message *m)
 
 	if (have < WH_HEAD_BYTES)
 		return WANTS_MORE;
-	if (!wh_tcp_head_take(&head, from) || head.kind == WH_MESSAGE_ANSWER)
+	if (!take_head(conn, &head, from) || head.kind == WH_MESSAGE_ANSWER)
 		return m == NULL ? HOLDS : BAD_MESSAGE;
 	if (head.kind == WH_MESSAGE_PUSH) {
 		enum parsed parsed = parse_push(conn, &head, from + WH_HEAD_BYTES, have - WH_HEAD_BYTES);

@@ -130,7 +130,7 @@ static enum whorl_result query_once(struct question *q, struct wh_error *err)
 	enum whorl_result result = connect_to(&channel, q, err);
 
 	if (result == WHORL_OK &&
-	    !move(&channel, q, true, frame, wh_message_put_query(frame, WH_TCP_VERSION, q->bytes, q->count)))
+	    !move(&channel, q, true, frame, wh_message_put_query(frame, q->ground.version, q->bytes, q->count)))
 		result = WHORL_AGAIN;
 	if (result == WHORL_OK)
 		result = on_answer(&channel, q, err);
@@ -146,7 +146,7 @@ enum whorl_result wh_tcp_query(const struct wh_tcp_target *asked, const void *qu
 			     .ground = {.key = asked->key,
 					.tls = asked->tls,
 					.group = asked->group,
-					.version = WH_TCP_VERSION,
+					.version = (uint16_t)(asked->version == 0 ? WH_TCP_VERSION : asked->version),
 					.node = WH_SECURE_VISITOR},
 			     .bytes = question,
 			     .count = bytes,

@@ -207,10 +207,13 @@ static enum whorl_result open_all(struct wh_tcp *t, const struct wh_transport_co
 					 .wire_ops = &wh_tcp_wire_ops,
 					 .plane_ops = &plane_ops,
 					 .transport = &t->base};
+	const struct wh_tcp_wire_use use = {.version = WH_TCP_VERSION, .pushes = true};
 	enum whorl_result result = wh_poll_open(&t->poll, t->env, err);
 
 	if (result == WHORL_OK)
-		result = wh_tcp_wire_open(config, WH_TCP_VERSION, &t->poll, &t->wire, err);
+		result = wh_tcp_wire_open(config, &use, &t->poll, &t->wire, err);
+	if (result == WHORL_OK)
+		result = wh_tcp_wire_listen(t->wire, err);
 	if (result != WHORL_OK)
 		return result;
 	setup.wire = (struct wh_wire *)t->wire;
@@ -218,7 +221,6 @@ static enum whorl_result open_all(struct wh_tcp *t, const struct wh_transport_co
 	if (result != WHORL_OK)
 		return result;
 	t->wire->transport = &t->base;
-	t->wire->pushes = true;
 	t->wire->refill = wh_tcp_remote_refill;
 	wh_tcp_wire_attach(t->wire, t->session);
 	wh_session_begin(t->session);

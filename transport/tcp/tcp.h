@@ -41,9 +41,10 @@ struct wh_tcp_target { /* the node that a visitor asks */
 	uint32_t node;             /* WH_SECURE_VISITOR: whichever is there; not with key or TLS */
 	struct wh_secure_key *key; /* both as that node has them; NULL: none */
 	struct wh_secure_tls *tls;
+	uint32_t version; /* of its messages: of another transport on this wire; 0: tcp's */
 };
 
-/* Asks a node a question (T11), and waits for its answer, at most WH_ANSWER_MAX bytes. Any thread; no transport
+/* Asks a node on tcp, or on verbs, a question (T11), and waits for its answer, at most WH_ANSWER_MAX bytes. Any thread; no transport
  * is needed. WHORL_OK; WHORL_NOT_FOUND (no node is there, or the name is not known); WHORL_AGAIN (no connection in that time: its
  * host cannot be reached); WHORL_TIMEOUT (it does not answer); WHORL_REFUSED (its
  * version is another, or one of the two has not proven its identity); WHORL_INVALID (the address, or the question is too long);

@@ -261,8 +261,8 @@ struct wh_tcp_wire {
 	uint32_t node, nodes;
 	int listener;
 	bool forked;
-	bool gathers; /* what is posted and sent is collected until wh_tcp_wire_flush */
-	bool pushes;  /* pushes go over these connections */
+	bool gathers;               /* what is posted and sent is collected until wh_tcp_wire_flush */
+	struct wh_tcp_wire_use use; /* [const] */
 	/* NULL, or the transport's own: */
 	bool (*refill)(struct wh_tcp_wire *w,
 		       uint32_t node); /* moves what waits for room to where it leaves from. False: nothing */
@@ -293,8 +293,6 @@ void wh_tcp_mark(struct wh_tcp_conn *conn, bool patient);
 void wh_tcp_dirty(struct wh_tcp_conn *conn);
 /* Those that are; the patient ones are kept until something else goes to the same peer, but not for long. */
 void wh_tcp_wire_flush_pass(struct wh_tcp_wire *w);
-/* Frames that waited for room for their events, of which the socket does not tell any more. */
-size_t wh_tcp_wire_take_held(struct wh_tcp_wire *w);
 
 /* ---- streams: tcp/stream.c ----------------------------------------------------------------------------------------- */
 

@@ -468,11 +468,16 @@ size_t wh_tcp_wire_dispatch(struct wh_tcp_wire *w, const struct epoll_event *eve
 	}
 }
 
+bool wh_tcp_wire_holds(const struct wh_tcp_wire *w)
+{
+	return w->held_count > 0 && !wh_session_is_full(w->session);
+}
+
 size_t wh_tcp_wire_take_held(struct wh_tcp_wire *w)
 {
 	size_t done = 0;
 
-	if (w->held_count == 0 || wh_session_is_full(w->session))
+	if (!wh_tcp_wire_holds(w))
 		return 0;
 	w->held_count = 0;
 	for (uint32_t node = 0; node < w->nodes; node++) {
@@ -509,8 +514,8 @@ static enum whorl_result find_host(struct wh_tcp_wire *w, uint32_t node, const c
 		wh_tcp_address_default(w->group, node, name);
 	host->name = name;
 	result = wh_tcp_address_find(name, &host->address, err);
-	if (result == WHORL_OK && !wh_tcp_address_is_loopback(&host->address) && w->ground.key == NULL &&
-	    w->ground.tls == NULL)
+	if (result == WHORL_OK && !wh_tcp_address_is_loopback(&host->address) && !w->use.trusts_network &&
+	    w->ground.key == NULL && w->ground.tls == NULL)
 		return wh_error_set(err, WHORL_CONFIG,
 				    "node %" PRIu32
 				    " is at %s: without a cluster key (key_file) or TLS only addresses of "
@@ -541,7 +546,7 @@ static enum whorl_result find_hosts(struct wh_tcp_wire *w, const char *const *ad
 	return result;
 }
 
-static enum whorl_result listen_at(struct wh_tcp_wire *w, struct wh_error *err)
+enum whorl_result wh_tcp_wire_listen(struct wh_tcp_wire *w, struct wh_error *err)
 {
 	const struct wh_tcp_host *me = &w->hosts[w->node];
 	const int on = 1;
@@ -563,9 +568,10 @@ static enum whorl_result listen_at(struct wh_tcp_wire *w, struct wh_error *err)
 	return WHORL_OK;
 }
 
-static void init(struct wh_tcp_wire *w, const struct wh_transport_config *config, uint32_t version,
+static void init(struct wh_tcp_wire *w, const struct wh_transport_config *config, const struct wh_tcp_wire_use *use,
 		 struct wh_poll *poll)
 {
+	w->use = *use;
 	w->env = config->env;
 	w->poll = poll;
 	w->node = config->node;
@@ -575,13 +581,13 @@ static void init(struct wh_tcp_wire *w, const struct wh_transport_config *config
 	w->ground = (struct wh_secure_ground){.key = wh_secure_key_hold(config->key),
 					      .tls = wh_secure_tls_hold(config->tls),
 					      .group = w->group,
-					      .version = (uint16_t)version,
+					      .version = (uint16_t)use->version,
 					      .node = w->node,
 					      .incarnation = config->incarnation};
 }
 
-enum whorl_result wh_tcp_wire_open(const struct wh_transport_config *config, uint32_t version, struct wh_poll *poll,
-				   struct wh_tcp_wire **out, struct wh_error *err)
+enum whorl_result wh_tcp_wire_open(const struct wh_transport_config *config, const struct wh_tcp_wire_use *use,
+				   struct wh_poll *poll, struct wh_tcp_wire **out, struct wh_error *err)
 {
 	struct wh_tcp_wire *w = calloc(1, sizeof(*w) + config->nodes * sizeof(w->hosts[0]));
 	enum whorl_result result;
@@ -589,10 +595,8 @@ enum whorl_result wh_tcp_wire_open(const struct wh_transport_config *config, uin
 	*out = NULL;
 	if (w == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " addresses", config->nodes);
-	init(w, config, version, poll);
+	init(w, config, use, poll);
 	result = find_hosts(w, config->addresses, err);
-	if (result == WHORL_OK)
-		result = listen_at(w, err);
 	if (result == WHORL_OK)
 		*out = w;
 	else
@@ -619,6 +623,11 @@ bool wh_tcp_wire_address(const struct wh_tcp_wire *w, uint32_t node, struct sock
 {
 	*out = w->hosts[node].address.at;
 	return w->hosts[node].address.bytes > 0;
+}
+
+const char *wh_tcp_wire_name(const struct wh_tcp_wire *w, uint32_t node)
+{
+	return w->hosts[node].name;
 }
 
 void wh_tcp_wire_close(struct wh_tcp_wire *w, bool forked)

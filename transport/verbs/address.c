@@ -1,7 +1,6 @@
-/* address.c - addresses as text, and where the nodes of a group are that is given none; see verbs.h. */
+/* address.c - where the nodes of a group are that is given no addresses; see verbs.h. */
 #include <arpa/inet.h>
 #include <inttypes.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,33 +10,6 @@
 #define GIDS_MAX 256
 #define PORT_FIRST 16384 /* below the ports that systems choose for callers */
 #define PORTS 8000
-
-enum whorl_result wh_verbs_find_address(const char *text, struct sockaddr_storage *out, socklen_t *bytes,
-					struct wh_error *err)
-{
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-	const char *colon = strrchr(text, ':');
-	struct addrinfo *found = NULL;
-	char host[256] = "";
-	size_t length;
-	int error;
-
-	if (colon == NULL || colon == text || (size_t)(colon - text) >= sizeof(host))
-		return wh_error_set(err, WHORL_CONFIG, "address \"%s\": expected host:port or [address]:port", text);
-	length = (size_t)(colon - text);
-	if (text[0] == '[' && text[length - 1] == ']')
-		memcpy(host, text + 1, length - 2);
-	else
-		memcpy(host, text, length);
-	error = getaddrinfo(host, colon + 1, &hints, &found);
-	if (error != 0 || found == NULL)
-		return wh_error_set(err, WHORL_CONFIG, "address %s: %s", text, gai_strerror(error));
-	memset(out, 0, sizeof(*out));
-	memcpy(out, found->ai_addr, found->ai_addrlen);
-	*bytes = found->ai_addrlen;
-	freeaddrinfo(found);
-	return WHORL_OK;
-}
 
 /* Takes the number `*skip` of the IPv4 addresses of a device; is it not among them, *skip becomes less by how many there are. */
 static bool take(struct ibv_context *context, uint32_t *skip, char host[INET_ADDRSTRLEN])

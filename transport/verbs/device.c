@@ -1,6 +1,7 @@
 /* device.c - what a transport has of its device, and memory to register with it.
  *
- * One completion queue holds all that comes, messages and rings, so that going to sleep asks the device for one notice.
+ * One completion queue holds all that comes, rings and what becomes of operations, so that going to sleep asks the device for one
+ * notice.
  * Rings take their requests from one shared receive queue: how many can have come is bounded by it, and so is the completion
  * queue. A peer that rings when it is empty waits in its device, which tries again.
  *
@@ -16,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "transport/remote.h"
 #include "transport/verbs/verbs_int.h"
 
 /* False: there is no room. There is where one was taken out, unless that has been made up for already. */
@@ -32,6 +34,39 @@ void wh_verbs_device_fill(struct wh_verbs_device *device)
 		;
 }
 
+/* ---- completions -------------------------------------------------------------------------------------------------- */
+
+static void complete(struct wh_verbs *t, const struct ibv_wc *done)
+{
+	switch ((enum wh_verbs_done)(done->wr_id >> 48 & 0xffff)) {
+	case WH_VERBS_DONE_RING:
+		(void)wh_verbs_device_take_ring(&t->device);
+		t->rung = true;
+		return;
+	case WH_VERBS_DONE_OPERATION:
+	case WH_VERBS_DONE_IMMEDIATE:
+		wh_verbs_lane_complete(t, done);
+		return;
+	}
+}
+
+size_t wh_verbs_poll_in(struct wh_verbs *t)
+{
+	struct ibv_wc done[32];
+	size_t count = 0;
+	int n;
+
+	do {
+		n = ibv_poll_cq(t->device.in, 32, done);
+		for (int i = 0; i < n; i++)
+			complete(t, &done[i]);
+		count += n > 0 ? (size_t)n : 0;
+	} while (n == 32 && count < 4096);
+	return count;
+}
+
+/* ---- open and close ----------------------------------------------------------------------------------------------- */
+
 uint8_t wh_verbs_timeout(uint64_t failure_ns)
 {
 	uint8_t timeout = WH_VERBS_TIMEOUT_LEAST;
@@ -45,7 +80,8 @@ static enum whorl_result open_queues(struct wh_verbs_device *device, const struc
 				     uint32_t nodes, struct wh_error *err)
 {
 	struct ibv_srq_init_attr srq = {.attr = {.max_wr = WH_VERBS_RINGS, .max_sge = 1}};
-	uint64_t completions = 2 * WH_VERBS_RINGS + 6 * WH_VERBS_BUFFERS * (uint64_t)(nodes + 8);
+	uint64_t completions =
+		2 * WH_VERBS_RINGS + (WH_REMOTE_OUTSTANDING + WH_REMOTE_IMMEDIATES) * (uint64_t)(nodes + 8);
 
 	if (completions > (uint64_t)limits->max_cqe)
 		completions = (uint64_t)limits->max_cqe;

@@ -1,6 +1,6 @@
 /* image.c - the image of a view: my row, and the parts of the others' rows that are read here, which they write.
  *
- * How it becomes ready is told in exchange.h (verbs/rows.c): an offer says where the peer's row lies at me, and what writes to it
+ * How it becomes ready is told in session.h (verbs/rows.c): an offer says where the peer's row lies at me, and what writes to it
  * goes through; to map one is to be able to take its writes.
  *
  * For each peer there are two queue pairs, one for each direction. Mine that takes its writes is destroyed when it is
@@ -29,7 +29,7 @@ static void push_to(struct wh_verbs *t, struct wh_verbs_image *image, const stru
 	for (uint32_t k = 0; k < push->to_count; k++) {
 		struct wh_verbs_row *row = &image->rows[push->to[k]];
 
-		if (image->exchange.rows[push->to[k]].frozen || !row->out.open)
+		if (image->base.rows[push->to[k]].frozen || !row->out.open)
 			continue;
 		wh_verbs_out_add(t, row, push);
 		if (!row->out.touched)
@@ -139,8 +139,8 @@ static void close_in(struct wh_verbs *t, struct wh_verbs_row *rows, uint32_t cou
 void wh_verbs_freeze(struct wh_image *base, uint32_t rank)
 {
 	struct wh_verbs_image *image = (struct wh_verbs_image *)base;
-	struct wh_exchange_row *state = &image->exchange.rows[rank];
-	unsigned char *copy = image->frozen + rank * image->control_bytes;
+	struct wh_session_row *state = &image->base.rows[rank];
+	unsigned char *copy = image->frozen + rank * image->base.control_bytes;
 
 	if (rank == base->my_rank || state->frozen)
 		return;
@@ -148,8 +148,8 @@ void wh_verbs_freeze(struct wh_image *base, uint32_t rank)
 	image->rows[rank].tell_shut = state->offered;
 	close_in(wh_verbs_of(base->transport), &image->rows[rank], 1);
 	if (base->ready)
-		memcpy(copy, base->row[rank], image->control_bytes);
-	image->exchange.control[rank] = copy;
+		memcpy(copy, base->row[rank], image->base.control_bytes);
+	image->base.control[rank] = copy;
 	if (!base->ready)
 		base->ops->wake(base->transport);
 }
@@ -158,59 +158,32 @@ void wh_verbs_freeze(struct wh_image *base, uint32_t rank)
 
 static bool allocate(struct wh_verbs_image *image, const struct wh_image_spec *spec)
 {
-	size_t parts = 0;
-
-	for (uint32_t rank = 0; rank < spec->members; rank++)
-		parts += spec->rows[rank].part_count + 1;
 	image->rows = calloc(spec->members, sizeof(*image->rows));
-	image->parts = calloc(parts, sizeof(*image->parts));
 	image->touched = calloc(spec->members, sizeof(*image->touched));
 	image->frozen = calloc(spec->members, spec->control_bytes);
-	return wh_verbs_exchange_open(image, spec->members) && image->rows != NULL && image->parts != NULL &&
-	       image->touched != NULL && image->frozen != NULL;
+	return image->rows != NULL && image->touched != NULL && image->frozen != NULL;
 }
 
-/* A push may go across parts that are neighbours, and an offer has room for so many: if there are more the row is here as a
- * whole. */
-static void copy_parts(struct wh_verbs_row *row, const struct wh_row_spec *spec)
+/* An offer has room for so many parts: if there are more the row is here as a whole. Returns how much memory the image needs: my
+ * row, and what is held of others. */
+static uint64_t lay_out(struct wh_verbs_image *image)
 {
-	row->part_count = 0;
-	for (size_t i = 0; i < spec->part_count; i++) {
-		struct wh_row_part *last = &row->parts[row->part_count - (row->part_count > 0)];
+	uint32_t me = image->base.base.my_rank;
+	uint64_t at = image->base.rows[me].bytes;
 
-		if (row->part_count > 0 && spec->parts[i].offset == last->offset + last->bytes)
-			last->bytes += spec->parts[i].bytes;
-		else
-			row->parts[row->part_count++] = spec->parts[i];
-	}
-	if (row->part_count > WH_VERBS_PARTS_MAX) {
-		row->parts[0] = (struct wh_row_part){0, spec->bytes};
-		row->part_count = 1;
-	}
-	row->held = 0;
-	for (uint32_t i = 0; i < row->part_count; i++)
-		row->held += row->parts[i].bytes;
-}
-
-/* Returns how much memory the image needs: my row, and what is held of others. */
-static uint64_t copy_spec(struct wh_verbs *t, struct wh_verbs_image *image, const struct wh_image_spec *spec)
-{
-	uint64_t at = spec->rows[spec->my_rank].bytes;
-	struct wh_row_part *parts = image->parts;
-
-	for (uint32_t rank = 0; rank < spec->members; rank++) {
-		const struct wh_row_spec *from = &spec->rows[rank];
+	for (uint32_t rank = 0; rank < image->base.base.members; rank++) {
+		struct wh_session_row *state = &image->base.rows[rank];
 		struct wh_verbs_row *row = &image->rows[rank];
 
-		*row = (struct wh_verbs_row){.peer = &t->peers[from->node],
-					     .incarnation = from->incarnation,
-					     .bytes = from->bytes,
-					     .parts = parts,
-					     .at = at};
-		parts += from->part_count + 1;
-		if (rank == spec->my_rank)
+		if (rank == me)
 			continue;
-		copy_parts(row, from);
+		if (state->part_count > WH_VERBS_PARTS_MAX) {
+			state->parts[0] = (struct wh_row_part){0, state->bytes};
+			state->part_count = 1;
+		}
+		row->at = at;
+		for (size_t i = 0; i < state->part_count; i++)
+			row->held += state->parts[i].bytes;
 		at += row->held;
 	}
 	return at;
@@ -219,60 +192,60 @@ static uint64_t copy_spec(struct wh_verbs *t, struct wh_verbs_image *image, cons
 /* The parts of its row once more, each in its place, to be read. */
 static enum whorl_result map_view(const struct wh_verbs_image *image, struct wh_verbs_row *row, struct wh_error *err)
 {
-	void *base = mmap(NULL, row->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const struct wh_session_row *state = wh_verbs_state(image, row);
+	void *base = mmap(NULL, state->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	uint64_t at = row->at;
 
 	if (base == MAP_FAILED)
-		return wh_error_system(err, errno, "no addresses for a row of %" PRIu64 " bytes", row->bytes);
+		return wh_error_system(err, errno, "no addresses for a row of %" PRIu64 " bytes", state->bytes);
 	row->view = base;
-	for (uint32_t i = 0; i < row->part_count; i++) {
-		if (mmap(row->view + row->parts[i].offset, row->parts[i].bytes, PROT_READ, MAP_SHARED | MAP_FIXED,
+	for (size_t i = 0; i < state->part_count; i++) {
+		if (mmap(row->view + state->parts[i].offset, state->parts[i].bytes, PROT_READ, MAP_SHARED | MAP_FIXED,
 			 image->memory.fd, (off_t)at) == MAP_FAILED)
 			return wh_error_system(err, errno, "cannot map a part of a row");
-		at += row->parts[i].bytes;
+		at += state->parts[i].bytes;
 	}
 	return WHORL_OK;
 }
 
-static enum whorl_result fill_image(struct wh_verbs *t, struct wh_verbs_image *image, const struct wh_image_spec *spec,
-				    struct wh_error *err)
+static enum whorl_result fill_image(struct wh_verbs *t, struct wh_verbs_image *image, struct wh_error *err)
 {
-	uint64_t bytes = copy_spec(t, image, spec);
-	enum whorl_result result = wh_verbs_memory_make(&image->memory, "whorl-image", bytes, err);
+	uint32_t me = image->base.base.my_rank;
+	uint64_t own_bytes = image->base.rows[me].bytes;
+	enum whorl_result result = wh_verbs_memory_make(&image->memory, "whorl-image", lay_out(image), err);
 
-	for (uint32_t rank = 0; result == WHORL_OK && rank < spec->members; rank++)
-		if (rank != spec->my_rank)
+	for (uint32_t rank = 0; result == WHORL_OK && rank < image->base.base.members; rank++)
+		if (rank != me)
 			result = map_view(image, &image->rows[rank], err);
 	if (result != WHORL_OK)
 		return result;
-	image->base.own = image->memory.base;
-	image->mr = ibv_reg_mr(t->device.pd, image->memory.base, spec->rows[spec->my_rank].bytes, 0);
+	image->base.base.own = image->memory.base;
+	image->mr = ibv_reg_mr(t->device.pd, image->memory.base, own_bytes, 0);
 	if (image->mr == NULL)
 		return wh_error_system(err, errno,
 				       "cannot register a row of %" PRIu64 " bytes: does RLIMIT_MEMLOCK allow it?",
-				       spec->rows[spec->my_rank].bytes);
+				       own_bytes);
 	return WHORL_OK;
 }
 
 void wh_verbs_image_free(struct wh_verbs *t, struct wh_verbs_image *image, bool forked)
 {
 	if (!forked && image->rows != NULL)
-		close_in(t, image->rows, image->base.members);
-	for (uint32_t rank = 0; image->rows != NULL && rank < image->base.members; rank++) {
+		close_in(t, image->rows, image->base.base.members);
+	for (uint32_t rank = 0; image->rows != NULL && rank < image->base.base.members; rank++) {
 		struct wh_verbs_row *row = &image->rows[rank];
 
 		wh_verbs_out_close(&row->out, forked);
 		if (row->view != NULL)
-			munmap(row->view, row->bytes);
+			munmap(row->view, image->base.rows[rank].bytes);
 	}
 	if (!forked && image->mr != NULL)
 		ibv_dereg_mr(image->mr);
 	wh_verbs_memory_free(&image->memory);
-	wh_exchange_close(&image->exchange);
 	free(image->frozen);
 	free(image->touched);
-	free(image->parts);
 	free(image->rows);
+	wh_session_image_free(&image->base);
 	free(image);
 }
 
@@ -287,14 +260,11 @@ enum whorl_result wh_verbs_image_open(struct wh_transport *transport, const stru
 	if (image == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image");
 	image->memory.fd = -1;
-	image->base = wh_exchange_image(transport, spec);
-	image->layout_digest = spec->layout_digest;
-	image->control_bytes = spec->control_bytes;
-	if (!allocate(image, spec)) {
+	if (!wh_session_image_init(&image->base, t->session, transport, spec) || !allocate(image, spec)) {
 		wh_verbs_image_free(t, image, false);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image of %" PRIu32 " members", spec->members);
 	}
-	result = fill_image(t, image, spec, err);
+	result = fill_image(t, image, err);
 	if (result != WHORL_OK) {
 		wh_verbs_image_free(t, image, false);
 		return result;
@@ -302,8 +272,8 @@ enum whorl_result wh_verbs_image_open(struct wh_transport *transport, const stru
 	while (*link != NULL)
 		link = &(*link)->next;
 	*link = image;
-	wh_verbs_image_advance(t, image);
-	*out = &image->base;
+	wh_session_image_open(&image->base);
+	*out = &image->base.base;
 	return WHORL_OK;
 }
 
@@ -315,10 +285,11 @@ void wh_verbs_image_close(struct wh_image *base)
 	struct wh_verbs_image *image = (struct wh_verbs_image *)base;
 
 	wh_verbs_flush(t, image);
+	wh_session_image_close(&image->base);
 	image->closed = true;
 	image->closed_ns = wh_env_now(t->env);
 	for (uint32_t rank = 0; rank < base->members; rank++) {
-		const struct wh_exchange_row *state = &image->exchange.rows[rank];
+		const struct wh_session_row *state = &image->base.rows[rank];
 		struct wh_verbs_row *row = &image->rows[rank];
 
 		if (rank == base->my_rank)
@@ -326,7 +297,6 @@ void wh_verbs_image_close(struct wh_image *base)
 		row->tell_shut = row->tell_shut || (state->offered && !state->frozen);
 	}
 	close_in(t, image->rows, base->members);
-	wh_verbs_past(&t->base, base->key + 1);
 	(void)wh_verbs_images_reap(t);
 }
 
@@ -336,11 +306,11 @@ static bool is_done(struct wh_verbs *t, struct wh_verbs_image *image)
 
 	if (wh_env_now(t->env) - image->closed_ns > DRAIN_NS)
 		return true;
-	for (uint32_t rank = 0; rank < image->base.members; rank++) {
+	for (uint32_t rank = 0; rank < image->base.base.members; rank++) {
 		struct wh_verbs_row *row = &image->rows[rank];
 
 		drained = wh_verbs_out_is_drained(t, &row->out) && drained;
-		drained = drained && !(row->tell_shut && wh_verbs_row_is_here(row));
+		drained = drained && !(row->tell_shut && wh_session_row_is_here(&image->base.rows[rank]));
 	}
 	return drained;
 }
@@ -362,6 +332,6 @@ bool wh_verbs_images_reap(struct wh_verbs *t)
 		wh_verbs_image_free(t, image, false);
 	}
 	if (left)
-		wh_dial_timer(&t->redial, AGAIN_NS);
+		wh_poll_alarm(&t->poll, AGAIN_NS);
 	return left;
 }

@@ -8,18 +8,22 @@
 #include <string.h>
 
 #define GIDS_MAX 256
+#define AGAIN_NS (100 * WH_NS_PER_MS) /* a queue pair that could not be made */
 
-struct wh_verbs_lane *wh_verbs_lane_of(struct wh_verbs *t, struct wh_verbs_peer *peer)
+struct wh_verbs_lane *wh_verbs_lane_of(struct wh_verbs *t, uint32_t node)
 {
-	if (peer->lane == NULL) {
-		peer->lane = calloc(1, sizeof(*peer->lane));
-		if (peer->lane == NULL)
-			return NULL;
-		peer->lane->base.node = peer->node;
-		peer->lane->memory.fd = -1;
-		t->lanes++;
-	}
-	return peer->lane;
+	struct wh_verbs_lane *lane = t->peers[node].lane;
+
+	if (lane != NULL)
+		return lane;
+	lane = calloc(1, sizeof(*lane));
+	if (lane == NULL)
+		return NULL;
+	lane->base.node = node;
+	lane->memory.fd = -1;
+	t->peers[node].lane = lane;
+	t->lanes++;
+	return lane;
 }
 
 struct wh_verbs_region_place *wh_verbs_lane_place(struct wh_verbs_lane *lane, const struct wh_remote_grant *grant)
@@ -73,7 +77,13 @@ static void expect_immediate(const struct wh_verbs_lane *lane)
 	(void)ibv_post_recv(lane->qp, &request, &bad); /* there is room: as many as may come */
 }
 
-static bool open_pair(struct wh_verbs *t, struct wh_verbs_peer *peer)
+/* What knows the port, and the path but to myself. */
+static struct rdma_cm_id *id_of(const struct wh_verbs *t, uint32_t node)
+{
+	return node == t->node ? t->listener : t->peers[node].link.id;
+}
+
+static bool open_pair(struct wh_verbs *t, uint32_t node)
 {
 	struct ibv_qp_init_attr wanted = {
 		.send_cq = t->device.in,
@@ -85,10 +95,10 @@ static bool open_pair(struct wh_verbs *t, struct wh_verbs_peer *peer)
 			.max_recv_sge = 1},
 	};
 	struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT,
-				   .port_num = peer->link != NULL ? peer->link->id->port_num : t->listener->port_num,
+				   .port_num = id_of(t, node)->port_num,
 				   .qp_access_flags =
 					   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC};
-	struct wh_verbs_lane *lane = peer->lane;
+	struct wh_verbs_lane *lane = t->peers[node].lane;
 	uint64_t bytes = WH_REMOTE_OUTSTANDING * WH_REMOTE_BYTES_MAX;
 	struct wh_error err;
 
@@ -111,7 +121,7 @@ static bool open_pair(struct wh_verbs *t, struct wh_verbs_peer *peer)
 /* The place of my own address among those of my device's port. */
 static uint8_t my_gid(const struct wh_verbs *t, union ibv_gid *gid)
 {
-	const struct sockaddr_storage *address = &t->peers[t->node].address;
+	const struct sockaddr_storage *address = &t->address;
 	struct ibv_gid_entry entries[GIDS_MAX];
 	ssize_t count = ibv_query_gid_table(t->device.context, entries, GIDS_MAX, 0);
 	union ibv_gid mine = {.raw = {[10] = 0xff, [11] = 0xff}};
@@ -131,14 +141,14 @@ static uint8_t my_gid(const struct wh_verbs *t, union ibv_gid *gid)
 }
 
 /* To a peer as the connection goes, to myself by my own address. */
-static bool find_path(const struct wh_verbs *t, const struct wh_verbs_peer *peer, struct ibv_qp_attr *path)
+static bool find_path(const struct wh_verbs *t, uint32_t node, struct ibv_qp_attr *path)
 {
 	struct ibv_port_attr port;
 	int mask;
 
 	*path = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR};
-	if (peer->link != NULL)
-		return rdma_init_qp_attr(peer->link->id, path, &mask) == 0;
+	if (node != t->node)
+		return rdma_init_qp_attr(id_of(t, node), path, &mask) == 0;
 	if (ibv_query_port(t->device.context, t->listener->port_num, &port) != 0)
 		return false;
 	path->path_mtu = port.active_mtu;
@@ -150,9 +160,9 @@ static bool find_path(const struct wh_verbs *t, const struct wh_verbs_peer *peer
 	return true;
 }
 
-static bool connect_pair(const struct wh_verbs *t, const struct wh_verbs_peer *peer, uint32_t to, uint32_t to_psn)
+static bool connect_pair(const struct wh_verbs *t, uint32_t node, uint32_t to, uint32_t to_psn)
 {
-	const struct wh_verbs_lane *lane = peer->lane;
+	const struct wh_verbs_lane *lane = t->peers[node].lane;
 	struct ibv_qp_attr path, ready = {.qp_state = IBV_QPS_RTS,
 					  .timeout = t->timeout,
 					  .retry_cnt = WH_VERBS_RETRIES,
@@ -160,7 +170,7 @@ static bool connect_pair(const struct wh_verbs *t, const struct wh_verbs_peer *p
 					  .sq_psn = lane->psn,
 					  .max_rd_atomic = t->device.fetches};
 
-	if (!find_path(t, peer, &path))
+	if (!find_path(t, node, &path))
 		return false;
 	path.qp_state = IBV_QPS_RTR;
 	path.dest_qp_num = to;
@@ -175,44 +185,53 @@ static bool connect_pair(const struct wh_verbs *t, const struct wh_verbs_peer *p
 				     IBV_QP_MAX_QP_RD_ATOMIC) == 0;
 }
 
-static void tell_pair(struct wh_verbs *t, struct wh_verbs_peer *peer)
+static void tell_pair(struct wh_verbs *t, uint32_t node)
 {
-	struct wh_verbs_region_message message = {
-		.head.kind = WH_VERBS_LANE, .qp = peer->lane->qp->qp_num, .psn = peer->lane->psn};
+	struct wh_verbs_lane *lane = t->peers[node].lane;
+	const struct wh_verbs_message message = {.kind = WH_VERBS_LANE, .qp = lane->qp->qp_num, .psn = lane->psn};
 
-	if (!peer->lane->told)
-		peer->lane->told =
-			wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_IMAGES, &message.head, sizeof(message), NULL, 0);
+	if (!lane->told)
+		lane->told = wh_verbs_say(t, node, &message);
 }
 
-bool wh_verbs_lane_is_open(struct wh_verbs *t, struct wh_verbs_peer *peer)
+static bool make_pair(struct wh_verbs *t, uint32_t node)
 {
-	struct wh_verbs_lane *lane = peer->lane;
+	if (t->peers[node].lane->qp != NULL || open_pair(t, node))
+		return true;
+	wh_event_queue_complain(wh_session_events(t->session), "no queue pair for regions with node %" PRIu32 ": %s",
+				node, strerror(errno));
+	return false;
+}
 
-	if (lane->qp == NULL && !open_pair(t, peer)) {
-		wh_event_queue_complain(&t->event_queue, "no queue pair for regions with node %" PRIu32 ": %s",
-					peer->node, strerror(errno));
-		wh_dial_timer(&t->redial, 100 * WH_NS_PER_MS);
+bool wh_verbs_lane_is_open(struct wh_verbs *t, uint32_t node)
+{
+	struct wh_verbs_lane *lane = t->peers[node].lane;
+
+	if (node != t->node && !wh_verbs_link_is_open(t, node))
+		return lane->connected && lane->told;
+	if (!make_pair(t, node)) {
+		wh_poll_alarm(&t->poll, AGAIN_NS);
 		return false;
 	}
-	if (peer->state == WH_VERBS_SELF)
-		lane->connected = lane->connected || connect_pair(t, peer, lane->qp->qp_num, lane->psn);
-	else
-		tell_pair(t, peer);
-	return lane->connected && (lane->told || peer->state == WH_VERBS_SELF);
+	if (node == t->node)
+		return lane->connected = lane->connected || connect_pair(t, node, lane->qp->qp_num, lane->psn);
+	tell_pair(t, node);
+	return lane->connected && lane->told;
 }
 
-bool wh_verbs_lane_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
-			      const struct wh_verbs_region_message *message)
+bool wh_verbs_lane_on_message(struct wh_verbs *t, const struct wh_peer *peer, const struct wh_verbs_message *message)
 {
-	struct wh_verbs_lane *lane = wh_verbs_lane_of(t, peer);
+	struct wh_verbs_lane *lane = wh_verbs_lane_of(t, peer->node);
 
-	if (lane == NULL || lane->connected || (lane->qp == NULL && !open_pair(t, peer)) ||
-	    !connect_pair(t, peer, message->qp, message->psn & 0xffffff))
+	if (lane != NULL && lane->connected)
 		return false;
+	if (lane == NULL || !make_pair(t, peer->node) || !connect_pair(t, peer->node, message->qp, message->psn)) {
+		wh_session_doom(t->session, peer->node, "cannot be connected to for regions");
+		return true;
+	}
 	lane->connected = true;
 	lane->immediates_of = peer->incarnation;
-	tell_pair(t, peer);
+	tell_pair(t, peer->node);
 	return true;
 }
 
@@ -235,30 +254,30 @@ static void complete_operation(struct wh_verbs_lane *lane)
 
 /* A broken lane is a broken peer, and its end completes what is left. The one to myself has no peer to end: its device gives up
  * all that is posted, now or later, one after the other, and so is it told. */
-static void break_lane(struct wh_verbs_peer *peer, const struct ibv_wc *done)
+static void break_lane(struct wh_verbs *t, uint32_t node, const struct ibv_wc *done)
 {
-	if (peer->link != NULL)
-		peer->link->ended = true;
-	else if (done->wr_id >> 48 == WH_VERBS_DONE_OPERATION && wh_remote_oldest(&peer->lane->base) != NULL)
-		wh_remote_complete(&peer->lane->base, WHORL_MEMBER_GONE, 0);
+	struct wh_verbs_lane *lane = t->peers[node].lane;
+
+	if (node != t->node)
+		wh_verbs_link_broke(t, node);
+	else if (done->wr_id >> 48 == WH_VERBS_DONE_OPERATION && wh_remote_oldest(&lane->base) != NULL)
+		wh_remote_complete(&lane->base, WHORL_MEMBER_GONE, 0);
 }
 
 void wh_verbs_lane_complete(struct wh_verbs *t, const struct ibv_wc *done)
 {
 	uint32_t serial = (uint32_t)done->wr_id, node = 0;
-	struct wh_verbs_peer *peer;
 	struct wh_verbs_lane *lane;
 
 	while (node < t->nodes && !(t->peers[node].lane != NULL && t->peers[node].lane->serial == serial))
 		node++;
 	if (node == t->nodes)
 		return;
-	peer = &t->peers[node];
-	lane = peer->lane;
+	lane = t->peers[node].lane;
 	t->rung = true;
 	if (done->status != IBV_WC_SUCCESS || (done->wr_id >> 48 == WH_VERBS_DONE_IMMEDIATE &&
 					       lane->immediates_in - lane->immediates_out == WH_REMOTE_IMMEDIATES)) {
-		break_lane(peer, done);
+		break_lane(t, node, done);
 		return;
 	}
 	if (done->wr_id >> 48 == WH_VERBS_DONE_OPERATION) {
@@ -286,27 +305,27 @@ bool wh_verbs_lane_next_immediate(struct wh_verbs *t, struct wh_verbs_lane *lane
 
 /* ---- what is to be said ------------------------------------------------------------------------------------------- */
 
-static bool say(struct wh_verbs *t, struct wh_verbs_peer *peer, enum wh_verbs_kind kind, uint64_t name)
+static bool say(struct wh_verbs *t, uint32_t node, enum wh_verbs_kind kind, uint64_t number)
 {
-	struct wh_verbs_region_message message = {.head.kind = kind, .name = name};
+	const struct wh_verbs_message message = {.kind = kind, .number = number};
 
-	return wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_IMAGES, &message.head, sizeof(message), NULL, 0);
+	return wh_verbs_say(t, node, &message);
 }
 
-static size_t advance_lane(struct wh_verbs *t, struct wh_verbs_peer *peer)
+static size_t advance_lane(struct wh_verbs *t, uint32_t node)
 {
-	struct wh_verbs_lane *lane = peer->lane;
+	struct wh_verbs_lane *lane = t->peers[node].lane;
 	size_t done = 0;
 
 	if (lane->qp != NULL)
-		tell_pair(t, peer);
-	if (lane->immediates_told != lane->immediates_out && say(t, peer, WH_VERBS_IMMEDIATES, lane->immediates_out)) {
+		tell_pair(t, node);
+	if (lane->immediates_told != lane->immediates_out && say(t, node, WH_VERBS_IMMEDIATES, lane->immediates_out)) {
 		lane->immediates_told = lane->immediates_out;
 		done++;
 	}
 	for (uint32_t i = 0; i < lane->release_count;) {
 		if (wh_verbs_lane_works_on(lane, lane->releases[i]) ||
-		    !say(t, peer, WH_VERBS_RELEASED, lane->releases[i])) {
+		    !say(t, node, WH_VERBS_RELEASED, lane->releases[i])) {
 			i++;
 			continue;
 		}
@@ -321,21 +340,21 @@ size_t wh_verbs_lanes_advance(struct wh_verbs *t)
 	size_t done = 0;
 
 	for (uint32_t node = 0; node < t->nodes && t->lanes > 0; node++)
-		if (t->peers[node].lane != NULL && t->peers[node].state == WH_VERBS_MET)
-			done += advance_lane(t, &t->peers[node]);
+		if (t->peers[node].lane != NULL && wh_session_peer(t->session, node)->state == WH_PEER_MET)
+			done += advance_lane(t, node);
 	return done;
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------------------ */
 
 /* What it has granted is gone, and what was posted to it is completed; its immediates that have not been taken are lost. */
-void wh_verbs_lane_end(struct wh_verbs_peer *peer)
+void wh_verbs_lane_end(struct wh_verbs *t, uint32_t node)
 {
-	struct wh_verbs_lane *lane = peer->lane;
+	struct wh_verbs_lane *lane = t->peers[node].lane;
 
 	if (lane == NULL)
 		return;
-	close_pair(lane, false);
+	close_pair(lane, t->forked);
 	wh_remote_lane_end(&lane->base);
 	lane->release_count = 0;
 	lane->immediates_sent = lane->immediates_known = 0;

@@ -17,9 +17,9 @@ struct wh_verbs_lane { /* it stays when the peer ends, for what has not been tak
 	uint64_t releases[WH_REMOTE_REGIONS]; /* names of regions that were withdrawn: to be let go of, and said so */
 	uint32_t release_count;
 
-	uint32_t serial;   /* of the queue pair, among those of links */
+	uint32_t serial;   /* of the queue pair; none has had it before */
 	struct ibv_qp *qp; /* NULL: none */
-	bool told;         /* the peer knows of it */
+	bool told;         /* the peer has been told of it */
 	bool connected;    /* to the peer's, which takes operations */
 	uint32_t psn;
 	struct wh_verbs_memory memory; /* a slot for each operation */
@@ -34,11 +34,11 @@ struct wh_verbs_lane { /* it stays when the peer ends, for what has not been tak
 };
 
 /* NULL: no memory. */
-struct wh_verbs_lane *wh_verbs_lane_of(struct wh_verbs *t, struct wh_verbs_peer *peer);
+struct wh_verbs_lane *wh_verbs_lane_of(struct wh_verbs *t, uint32_t node);
 /* Makes the queue pair if there is none, and tells the peer. True: it is connected. */
-bool wh_verbs_lane_is_open(struct wh_verbs *t, struct wh_verbs_peer *peer);
-bool wh_verbs_lane_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
-			      const struct wh_verbs_region_message *message);
+bool wh_verbs_lane_is_open(struct wh_verbs *t, uint32_t node);
+/* False: it breaks the protocol. */
+bool wh_verbs_lane_on_message(struct wh_verbs *t, const struct wh_peer *peer, const struct wh_verbs_message *message);
 /* Of what has been granted, the end of which may not have been taken yet: so there are more than an owner has open. */
 struct wh_verbs_region_place *wh_verbs_lane_place(struct wh_verbs_lane *lane, const struct wh_remote_grant *grant);
 unsigned char *wh_verbs_lane_slot(const struct wh_verbs_lane *lane, uint64_t number);

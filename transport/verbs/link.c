@@ -1,288 +1,462 @@
-/* link.c - a connection to a peer: buffers, credits, and what the device says is done.
+/* link.c - the connection with each peer by librdmacm: it finds the path between the two devices, which all queue pairs take. It has
+ * a small queue pair of its own, by which nothing goes; its end is the peer's.
  *
- * A message goes by send and receive, each into a buffer of its own. The receiver has WH_VERBS_BUFFERS of them; each head
- * says how many its sender has given back, so no sender sends what there is no buffer for, and the device never has to try
- * again. If there is nothing else to say for long a message says that alone.
+ * Any program on the RDMA network can ask to be connected. Which node it is nothing says there; so two nodes meet by their session
+ * first, and the one of the lower id gives the other a token, by which it knows it again. A request without that of a peer that is
+ * met, and expected, is turned away and gets nothing made for it. A token is used once: it can be read in the request.
  *
- * What comes is noted in the order in which it came, and stays in its buffer until it is heard: so a loop that takes no events
- * costs its peers their credits, and nothing is lost.
+ * Nothing here waits: librdmacm says by events how far it is.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <netinet/in.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
 
 #include "transport/verbs/verbs_int.h"
 
-#define LINGER_NS (200 * WH_NS_PER_MS)
-#define OWED_MAX (WH_VERBS_BUFFERS / 4) /* buffers given back that the peer has not been told of */
+#define TRIES 8
+#define TRY_NS (2 * WH_NS_PER_S)       /* a try that leads nowhere */
+#define AGAIN_NS (20 * WH_NS_PER_MS)   /* the pause after the first, then twice as long each time, */
+#define AGAIN_MAX_NS (WH_NS_PER_S / 2) /* until that */
+#define RESOLVE_MS 1000
+#define BACKLOG 64
+#define EVENTS_AT_ONCE 16
+#define SAY_AGAIN_NS (2 * WH_NS_PER_MS)
+/* When the connection has ended, the peer's last words may still be on their way by the other one; and that it has died is said by
+ * the end of the other as well. */
+#define LAST_WORDS_NS (300 * WH_NS_PER_MS)
 
-static uint64_t name_request(const struct wh_verbs_link *link, enum wh_verbs_done kind, uint32_t buffer)
+static struct wh_verbs_link *link_of(struct wh_verbs *t, uint32_t node)
 {
-	return (uint64_t)kind << 48 | (uint64_t)buffer << 32 | link->serial;
+	return &t->peers[node].link;
 }
 
-static unsigned char *buffer_in(const struct wh_verbs_link *link, uint32_t i)
+bool wh_verbs_say(struct wh_verbs *t, uint32_t node, const struct wh_verbs_message *message)
 {
-	return link->memory.base + i * (uint64_t)WH_VERBS_MESSAGE_MAX;
+	unsigned char bytes[WH_VERBS_MESSAGE_MAX];
+	enum wh_wire_result result =
+		wh_session_send(t->session, node, bytes, wh_verbs_put_message(bytes, message), NULL, 0, WH_WIRE_OWN);
+
+	if (result == WH_WIRE_LATER)
+		wh_poll_alarm(&t->poll, SAY_AGAIN_NS);
+	return result == WH_WIRE_DONE;
 }
 
-static unsigned char *buffer_out(const struct wh_verbs_link *link, uint32_t i)
+/* ---- its beginning and its end ------------------------------------------------------------------------------------- */
+
+static void drop_id(struct wh_verbs_link *link)
 {
-	return buffer_in(link, WH_VERBS_BUFFERS + i);
+	if (link->id == NULL)
+		return;
+	if (link->id->qp != NULL)
+		rdma_destroy_qp(link->id);
+	rdma_destroy_id(link->id);
+	link->id = NULL;
 }
 
-/* ---- its life ----------------------------------------------------------------------------------------------------- */
-
-struct wh_verbs_link *wh_verbs_link_new(struct wh_verbs *t, struct wh_verbs_peer *peer, bool called)
+static void tell_token(struct wh_verbs *t, struct wh_verbs_link *link)
 {
-	struct wh_verbs_link *link = calloc(1, sizeof(*link));
+	struct wh_verbs_message message = {.kind = WH_VERBS_TOKEN};
 
-	if (link == NULL)
-		return NULL;
-	link->serial = ++t->serials;
-	link->peer = peer;
-	link->called = called;
-	link->begun_ns = wh_env_now(t->env);
-	link->memory.fd = -1;
-	link->allowed = WH_VERBS_BUFFERS;
-	link->next = t->links;
-	t->links = link;
-	return link;
+	memcpy(message.token, link->token, sizeof(link->token));
+	link->told = wh_verbs_say(t, link->node, &message);
 }
 
-static void give_buffer(struct wh_verbs_link *link, uint32_t buffer)
+void wh_verbs_link_met(struct wh_transport *transport, uint32_t node)
 {
-	struct ibv_sge piece = {
-		.addr = (uintptr_t)buffer_in(link, buffer), .length = WH_VERBS_MESSAGE_MAX, .lkey = link->mr->lkey};
-	struct ibv_recv_wr request = {
-		.wr_id = name_request(link, WH_VERBS_DONE_HEARD, buffer), .sg_list = &piece, .num_sge = 1};
-	struct ibv_recv_wr *bad;
+	struct wh_verbs *t = wh_verbs_of(transport);
+	struct wh_verbs_link *link = link_of(t, node);
 
-	(void)ibv_post_recv(link->id->qp, &request, &bad); /* there is room: as many as buffers */
+	if (t->node > node)
+		return; /* it gives me one */
+	if (getrandom(link->token, sizeof(link->token), 0) != (ssize_t)sizeof(link->token)) {
+		wh_session_doom(t->session, node, "cannot be connected to: there are no random numbers");
+		return;
+	}
+	link->state = WH_VERBS_EXPECTED;
+	tell_token(t, link);
 }
 
-static bool explain(struct wh_verbs_link *link, const char *what)
+/* In a forked child nothing is said to the device. */
+void wh_verbs_link_close(struct wh_verbs *t, struct wh_verbs_link *link)
 {
-	snprintf(link->how, sizeof(link->how), "%s: %s", what, strerror(errno));
-	return false;
+	if (!t->forked)
+		drop_id(link);
+	*link = (struct wh_verbs_link){.node = link->node};
 }
 
-bool wh_verbs_link_prepare(struct wh_verbs *t, struct wh_verbs_link *link)
+bool wh_verbs_link_is_open(const struct wh_verbs *t, uint32_t node)
+{
+	return t->peers[node].link.state == WH_VERBS_OPEN;
+}
+
+bool wh_verbs_link_heard(struct wh_verbs *t, uint32_t node)
+{
+	struct wh_verbs_link *link = link_of(t, node);
+
+	if (link->state == WH_VERBS_ANSWERED)
+		link->state = WH_VERBS_OPEN; /* it would not speak if it did not know */
+	return link->state == WH_VERBS_OPEN;
+}
+
+void wh_verbs_link_broke(struct wh_verbs *t, uint32_t node)
+{
+	struct wh_verbs_link *link = link_of(t, node);
+
+	if (link->state != WH_VERBS_OPEN)
+		return;
+	link->state = WH_VERBS_BROKEN;
+	link->at_ns = wh_env_now(t->env) + LAST_WORDS_NS;
+	wh_poll_alarm(&t->poll, LAST_WORDS_NS);
+}
+
+/* Before it connects or accepts: librdmacm's own choice for what goes out by it is 2.1 s. */
+static void set_timeout(const struct wh_verbs *t, struct rdma_cm_id *id)
+{
+	uint8_t timeout = t->timeout;
+
+	(void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
+}
+
+/* Its queue pair, when its device is known. */
+static bool prepare(struct wh_verbs *t, struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr wanted = {
 		.send_cq = t->device.in,
 		.recv_cq = t->device.in,
 		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
-		.cap = {.max_send_wr = WH_VERBS_BUFFERS,
-			.max_recv_wr = WH_VERBS_BUFFERS,
-			.max_send_sge = 1,
-			.max_recv_sge = 1},
+		.cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
 	};
-	uint64_t bytes = 2 * WH_VERBS_BUFFERS * (uint64_t)WH_VERBS_MESSAGE_MAX;
-	struct wh_error err;
 
-	if (link->id->verbs != t->device.context) {
+	if (id->verbs != t->device.context) { /* it is reached by another */
 		errno = ENODEV;
-		return explain(link, "it is reached by another RDMA device");
+		return false;
 	}
-	if (wh_verbs_memory_make(&link->memory, "whorl-link", bytes, &err) != WHORL_OK)
-		return explain(link, "buffers");
-	link->mr = ibv_reg_mr(t->device.pd, link->memory.base, bytes, IBV_ACCESS_LOCAL_WRITE);
-	if (link->mr == NULL)
-		return explain(link, "buffers cannot be registered");
-	if (rdma_create_qp(link->id, t->device.pd, &wanted) != 0)
-		return explain(link, "queue pair");
-	for (uint32_t i = 0; i < WH_VERBS_BUFFERS; i++) {
-		give_buffer(link, i);
-		link->slots[i] = (uint16_t)i;
-	}
-	link->slots_free = WH_VERBS_BUFFERS;
+	if (rdma_create_qp(id, t->device.pd, &wanted) != 0)
+		return false;
+	set_timeout(t, id);
 	return true;
 }
 
-/* In a forked child only memory goes. */
-void wh_verbs_link_free(struct wh_verbs *t, struct wh_verbs_link *link)
-{
-	struct wh_verbs_link **at = &t->links;
+/* ---- the node of the higher id ------------------------------------------------------------------------------------- */
 
-	while (*at != link)
-		at = &(*at)->next;
-	*at = link->next;
-	if (link->id != NULL) {
-		if (link->id->qp != NULL)
-			rdma_destroy_qp(link->id);
-		rdma_destroy_id(link->id);
+static void fail_try(struct wh_verbs *t, struct wh_verbs_link *link, const char *why)
+{
+	uint64_t in_ns = AGAIN_NS << (link->tries - 1);
+
+	wh_event_queue_complain(wh_session_events(t->session), "cannot connect to node %" PRIu32 ": %s", link->node,
+				why);
+	drop_id(link);
+	if (link->tries == TRIES) {
+		link->state = WH_VERBS_BROKEN;
+		link->at_ns = UINT64_MAX;
+		wh_session_doom(t->session, link->node, "cannot be connected to by RDMA");
+		return;
 	}
-	if (link->mr != NULL)
-		ibv_dereg_mr(link->mr);
-	wh_verbs_memory_free(&link->memory);
-	free(link);
+	in_ns = in_ns < AGAIN_MAX_NS ? in_ns : AGAIN_MAX_NS;
+	link->state = WH_VERBS_RESTS;
+	link->at_ns = wh_env_now(t->env) + in_ns;
+	wh_poll_alarm(&t->poll, in_ns);
 }
 
-void wh_verbs_link_release(struct wh_verbs *t, struct wh_verbs_link *link)
+static void call(struct wh_verbs *t, struct wh_verbs_link *link)
 {
-	link->peer = NULL;
-	link->deadline_ns = wh_env_now(t->env) + LINGER_NS;
-	if (link->ended || wh_verbs_link_is_idle(link))
-		wh_verbs_link_free(t, link);
+	struct sockaddr_storage from = t->address, to;
+
+	/* Any port, but my address: librdmacm would choose the device by the route otherwise. */
+	if (from.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&from)->sin6_port = 0;
 	else
-		wh_dial_timer(&t->redial, WH_NS_PER_MS);
-}
-
-bool wh_verbs_link_is_idle(const struct wh_verbs_link *link)
-{
-	return link->mr == NULL || link->slots_free == WH_VERBS_BUFFERS;
-}
-
-/* ---- sending ------------------------------------------------------------------------------------------------------ */
-
-bool wh_verbs_link_can_send(const struct wh_verbs_link *link, enum wh_verbs_reserve reserve)
-{
-	return !link->ended && link->slots_free > 0 && link->allowed - link->sent > (uint32_t)reserve &&
-	       link->allowed - link->sent <= WH_VERBS_BUFFERS;
-}
-
-bool wh_verbs_link_send(struct wh_verbs *t, struct wh_verbs_link *link, enum wh_verbs_reserve reserve,
-			struct wh_verbs_head *head, size_t head_bytes, const void *bytes, size_t count)
-{
-	struct ibv_sge piece = {.length = (uint32_t)(head_bytes + count), .lkey = link->mr->lkey};
-	struct ibv_send_wr request = {.sg_list = &piece, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
-	uint32_t slot;
-
-	if (link->slots_free == 0)
-		(void)wh_verbs_poll_in(t);
-	if (!wh_verbs_link_can_send(link, reserve))
-		return false;
-	slot = link->slots[--link->slots_free];
-	head->bytes = (uint32_t)(head_bytes + count);
-	head->freed = link->freed_told = link->freed;
-	memcpy(buffer_out(link, slot), head, head_bytes);
-	if (count > 0)
-		memcpy(buffer_out(link, slot) + head_bytes, bytes, count);
-	piece.addr = (uintptr_t)buffer_out(link, slot);
-	request.wr_id = name_request(link, WH_VERBS_DONE_SENT, slot);
-	if (ibv_post_send(link->id->qp, &request, &bad) != 0) {
-		link->slots_free++;
-		link->ended = true;
-		(void)explain(link, "cannot be sent to");
-		return false;
+		((struct sockaddr_in *)&from)->sin_port = 0;
+	link->tries++;
+	link->state = WH_VERBS_CALLS;
+	link->at_ns = wh_env_now(t->env) + TRY_NS;
+	wh_poll_alarm(&t->poll, TRY_NS);
+	if (!wh_tcp_wire_address(t->wire, link->node, &to)) {
+		wh_tcp_wire_ops.look_up((struct wh_wire *)t->wire, link->node);
+		fail_try(t, link, "its address is not known");
+	} else if (rdma_create_id(t->cm, &link->id, link, RDMA_PS_TCP) != 0 ||
+		   rdma_resolve_addr(link->id, (struct sockaddr *)&from, (struct sockaddr *)&to, RESOLVE_MS) != 0) {
+		fail_try(t, link, strerror(errno));
 	}
-	link->sent++;
+}
+
+bool wh_verbs_link_on_token(struct wh_verbs *t, uint32_t node, const unsigned char token[WH_VERBS_TOKEN_BYTES])
+{
+	struct wh_verbs_link *link = link_of(t, node);
+
+	if (t->node < node || link->state != WH_VERBS_APART)
+		return false;
+	memcpy(link->token, token, sizeof(link->token));
+	call(t, link);
 	return true;
 }
 
-/* ---- what has come ------------------------------------------------------------------------------------------------ */
-
-union wh_verbs_message *wh_verbs_link_peek(struct wh_verbs_link *link, size_t *bytes)
+static void connect_link(struct wh_verbs *t, struct wh_verbs_link *link)
 {
-	uint32_t at = link->heard_out % WH_VERBS_BUFFERS;
+	struct wh_verbs_request request = {.node = t->node, .incarnation = t->incarnation};
+	unsigned char bytes[WH_VERBS_REQUEST_BYTES];
+	struct rdma_conn_param wanted = {.private_data = bytes,
+					 .private_data_len = sizeof(bytes),
+					 .retry_count = WH_VERBS_RETRIES,
+					 .rnr_retry_count = WH_VERBS_RNR_RETRIES};
 
-	if (link->heard_out == link->heard_in)
-		return NULL;
-	*bytes = link->heard[at].bytes;
-	return (union wh_verbs_message *)(void *)buffer_in(link, link->heard[at].buffer);
+	memcpy(request.token, link->token, sizeof(link->token));
+	wh_verbs_put_request(bytes, &request);
+	if (!prepare(t, link->id) || rdma_connect(link->id, &wanted) != 0)
+		fail_try(t, link, strerror(errno));
 }
 
-void wh_verbs_link_drop(struct wh_verbs *t, struct wh_verbs_link *link)
-{
-	uint32_t at = link->heard_out++ % WH_VERBS_BUFFERS;
+/* ---- the node of the lower id -------------------------------------------------------------------------------------- */
 
-	(void)t;
-	give_buffer(link, link->heard[at].buffer);
-	link->freed++;
+static bool is_token(const unsigned char *a, const unsigned char *b)
+{
+	unsigned char difference = 0;
+
+	for (size_t i = 0; i < WH_VERBS_TOKEN_BYTES; i++) /* as long for all */
+		difference |= a[i] ^ b[i];
+	return difference == 0;
 }
 
-static struct wh_verbs_link *find(struct wh_verbs *t, uint32_t serial)
+/* Whether that is a peer which I have met, and which has not connected. One of which the connection has ended may have given it up
+ * when I had just taken it for made. */
+static bool is_expected(const struct wh_verbs *t, const struct wh_verbs_request *request)
 {
-	for (struct wh_verbs_link *link = t->links; link != NULL; link = link->next)
-		if (link->serial == serial)
-			return link;
-	return NULL;
+	const struct wh_verbs_link *link;
+	const struct wh_peer *peer;
+
+	if (request->node >= t->nodes || request->node <= t->node)
+		return false;
+	peer = wh_session_peer(t->session, request->node);
+	link = &t->peers[request->node].link;
+	return peer->state == WH_PEER_MET && peer->incarnation == request->incarnation &&
+	       (link->state == WH_VERBS_EXPECTED || link->state == WH_VERBS_ANSWERED ||
+		link->state == WH_VERBS_BROKEN) &&
+	       is_token(link->token, request->token);
 }
 
-/* Its head is looked at here: what it says of buffers counts at once, whenever the rest is heard. */
-static void note_message(struct wh_verbs_link *link, uint32_t buffer, uint32_t bytes)
+static void answer(struct wh_verbs *t, struct wh_verbs_link *link, struct rdma_cm_id *id)
 {
-	const struct wh_verbs_head *head = (const struct wh_verbs_head *)(const void *)buffer_in(link, buffer);
-	uint32_t at = link->heard_in++ % WH_VERBS_BUFFERS;
+	struct rdma_conn_param given = {.retry_count = WH_VERBS_RETRIES, .rnr_retry_count = WH_VERBS_RNR_RETRIES};
 
-	link->heard[at].buffer = (uint16_t)buffer;
-	link->heard[at].bytes = bytes;
-	if (bytes >= sizeof(*head) && link->sent - head->freed <= WH_VERBS_BUFFERS)
-		link->allowed = head->freed + WH_VERBS_BUFFERS;
+	drop_id(link); /* of a try that it has given up */
+	id->context = link;
+	link->id = id;
+	link->state = WH_VERBS_ANSWERED;
+	if (prepare(t, id) && rdma_accept(id, &given) == 0)
+		return;
+	if (errno != EINVAL) /* it has given up meanwhile */
+		wh_event_queue_complain(wh_session_events(t->session), "cannot answer node %" PRIu32 ": %s", link->node,
+					strerror(errno));
+	drop_id(link);
+	link->state = WH_VERBS_EXPECTED;
 }
 
-static void complete(struct wh_verbs *t, const struct ibv_wc *done)
+static void on_request(struct wh_verbs *t, struct rdma_cm_id *id, const unsigned char *bytes, size_t count)
 {
-	enum wh_verbs_done kind = (enum wh_verbs_done)(done->wr_id >> 48 & 0xffff);
-	uint32_t buffer = (uint32_t)(done->wr_id >> 32 & 0xffff);
-	struct wh_verbs_link *link;
+	struct wh_verbs_request request;
 
-	if (kind == WH_VERBS_DONE_RING) {
-		(void)wh_verbs_device_take_ring(&t->device);
-		t->rung = true;
+	if (wh_verbs_take_request(&request, bytes, count) && is_expected(t, &request)) {
+		answer(t, link_of(t, request.node), id);
 		return;
 	}
-	if (kind == WH_VERBS_DONE_OPERATION || kind == WH_VERBS_DONE_IMMEDIATE) {
-		wh_verbs_lane_complete(t, done);
-		return;
-	}
-	link = find(t, (uint32_t)done->wr_id);
-	if (link == NULL || buffer >= WH_VERBS_BUFFERS) /* it was there when this was posted */
-		return;
-	if (kind == WH_VERBS_DONE_SENT)
-		link->slots[link->slots_free++] = (uint16_t)buffer;
-	t->rung = t->rung || kind == WH_VERBS_DONE_HEARD;
-	if (done->status != IBV_WC_SUCCESS) {
-		if (!link->ended && link->how[0] == '\0')
-			snprintf(link->how, sizeof(link->how), "cannot be reached: %s",
-				 ibv_wc_status_str(done->status));
-		link->ended = true;
-		t->rung = true;
-		return;
-	}
-	if (kind == WH_VERBS_DONE_HEARD)
-		note_message(link, buffer, done->byte_len);
+	(void)rdma_reject(id, NULL, 0);
+	rdma_destroy_id(id);
+	wh_event_queue_complain(wh_session_events(t->session),
+				"turned away a program that wants to be connected: it is no node that has been met");
 }
 
-size_t wh_verbs_poll_in(struct wh_verbs *t)
-{
-	struct ibv_wc done[32];
-	size_t count = 0;
-	int n;
+/* ---- what librdmacm says ------------------------------------------------------------------------------------------ */
 
-	do {
-		n = ibv_poll_cq(t->device.in, 32, done);
-		for (int i = 0; i < n; i++)
-			complete(t, &done[i]);
-		count += n > 0 ? (size_t)n : 0;
-	} while (n == 32 && count < 4096);
-	return count;
+struct news {
+	enum rdma_cm_event_type kind;
+	struct rdma_cm_id *id;
+	size_t bytes;
+	unsigned char data[256]; /* its private data is never longer: 56 to 224 bytes */
+};
+
+static void end_link(struct wh_verbs *t, struct wh_verbs_link *link, const struct news *news)
+{
+	switch (link->state) {
+	case WH_VERBS_CALLS:
+		fail_try(t, link, rdma_event_str(news->kind));
+		return;
+	case WH_VERBS_ANSWERED:
+		drop_id(link);
+		link->state = WH_VERBS_EXPECTED;
+		return;
+	default:
+		wh_verbs_link_broke(t, link->node);
+		return;
+	}
 }
 
-size_t wh_verbs_links_advance(struct wh_verbs *t)
+static void advance_link(struct wh_verbs *t, struct wh_verbs_link *link, const struct news *news)
 {
-	struct wh_verbs_head credit = {.kind = WH_VERBS_CREDIT};
-	uint64_t now = wh_env_now(t->env);
-	struct wh_verbs_link *next;
-	size_t count = 0;
+	switch (news->kind) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (rdma_resolve_route(link->id, RESOLVE_MS) != 0)
+			fail_try(t, link, strerror(errno));
+		return;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		connect_link(t, link);
+		return;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		if (link->state == WH_VERBS_CALLS || link->state == WH_VERBS_ANSWERED)
+			link->state = WH_VERBS_OPEN;
+		return;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		end_link(t, link, news);
+		return;
+	default: /* ADDR_CHANGE, TIMEWAIT_EXIT */
+		return;
+	}
+}
 
-	for (struct wh_verbs_link *link = t->links; link != NULL; link = next) {
-		next = link->next;
-		if (link->peer == NULL) {
-			if (!link->ended && !wh_verbs_link_is_idle(link) && now < link->deadline_ns) {
-				wh_dial_timer(&t->redial, WH_NS_PER_MS);
-				continue;
-			}
-			wh_verbs_link_free(t, link);
-			count++;
-		} else if (link->freed - link->freed_told >= OWED_MAX) {
-			count += wh_verbs_link_send(t, link, WH_VERBS_FOR_CREDIT, &credit, sizeof(credit), NULL, 0);
+static bool take_news(struct wh_verbs *t, struct news *news)
+{
+	struct rdma_cm_event *event;
+
+	if (rdma_get_cm_event(t->cm, &event) != 0)
+		return false;
+	news->kind = event->event;
+	news->id = event->id;
+	news->bytes = event->param.conn.private_data_len;
+	if (event->param.conn.private_data == NULL)
+		news->bytes = 0;
+	if (news->bytes > sizeof(news->data))
+		news->bytes = sizeof(news->data);
+	if (news->bytes > 0)
+		memcpy(news->data, event->param.conn.private_data, news->bytes);
+	(void)rdma_ack_cm_event(event);
+	return true;
+}
+
+size_t wh_verbs_links_listen(struct wh_verbs *t)
+{
+	struct news news;
+	size_t done = 0;
+
+	while (done < EVENTS_AT_ONCE && take_news(t, &news)) {
+		done++;
+		if (news.kind == RDMA_CM_EVENT_CONNECT_REQUEST)
+			on_request(t, news.id, news.data, news.bytes);
+		else if (news.id != t->listener && news.id->context != NULL)
+			advance_link(t, news.id->context, &news);
+		else if (news.kind == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			wh_event_queue_complain(wh_session_events(t->session), "the RDMA device is gone");
+	}
+	return done;
+}
+
+/* ---- time ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_timed(const struct wh_verbs_link *link)
+{
+	return link->state == WH_VERBS_CALLS || link->state == WH_VERBS_RESTS || link->state == WH_VERBS_BROKEN;
+}
+
+static bool is_late(const struct wh_verbs_link *link, uint64_t now)
+{
+	return is_timed(link) && link->at_ns <= now;
+}
+
+/* What is late may have come while it was this node that was long away. */
+static void look_again(struct wh_verbs *t)
+{
+	for (uint32_t k = 0; k < t->nodes && wh_verbs_links_listen(t) == EVENTS_AT_ONCE; k++)
+		;
+}
+
+static void tick_link(struct wh_verbs *t, struct wh_verbs_link *link, uint64_t now)
+{
+	if (is_late(link, now) && link->state == WH_VERBS_CALLS)
+		look_again(t);
+	if (is_late(link, now))
+		switch (link->state) {
+		case WH_VERBS_CALLS:
+			fail_try(t, link, "it does not answer");
+			break;
+		case WH_VERBS_RESTS:
+			call(t, link);
+			break;
+		default:
+			link->at_ns = UINT64_MAX;
+			wh_session_doom(t->session, link->node, "has died, or closed its connection by RDMA");
+			break;
 		}
-	}
-	return count;
+	else if (link->state == WH_VERBS_EXPECTED && !link->told)
+		tell_token(t, link);
+	else if (is_timed(link) && link->at_ns != UINT64_MAX)
+		wh_poll_alarm(&t->poll, link->at_ns - now);
+}
+
+void wh_verbs_links_tick(struct wh_verbs *t)
+{
+	uint64_t now = wh_env_now(t->env);
+
+	for (uint32_t node = 0; node < t->nodes; node++)
+		tick_link(t, link_of(t, node), now);
+}
+
+/* ---- open --------------------------------------------------------------------------------------------------------- */
+
+static enum whorl_result explain_bind(const struct wh_verbs *t, int error, struct wh_error *err)
+{
+	const char *address = wh_tcp_wire_name(t->wire, t->node);
+
+	if (error == EADDRINUSE)
+		return wh_error_set(err, WHORL_REFUSED, "address %s is taken: is this node running already?", address);
+	if (error == ENODEV || error == EADDRNOTAVAIL)
+		return wh_error_set(err, WHORL_UNSUPPORTED,
+				    "address %s belongs to no RDMA device of this host (`rdma link` lists them); "
+				    "./run softroce shows how to have one",
+				    address);
+	return wh_error_system(err, error, "cannot listen at %s", address);
+}
+
+enum whorl_result wh_verbs_links_open(struct wh_verbs *t, struct wh_error *err)
+{
+	t->cm = rdma_create_event_channel();
+	if (t->cm == NULL)
+		return wh_error_set(
+			err, WHORL_UNSUPPORTED,
+			"no RDMA device on this host: %s (/dev/infiniband/rdma_cm). group.transport = verbs needs "
+			"one, in hardware or Soft-RoCE; ./run softroce tries it in a virtual machine",
+			strerror(errno));
+	if (fcntl(t->cm->fd, F_SETFL, O_NONBLOCK) != 0 || fcntl(t->cm->fd, F_SETFD, FD_CLOEXEC) != 0)
+		return wh_error_system(err, errno, "fcntl");
+	if (rdma_create_id(t->cm, &t->listener, NULL, RDMA_PS_TCP) != 0)
+		return wh_error_system(err, errno, "rdma_create_id");
+	if (rdma_bind_addr(t->listener, (struct sockaddr *)&t->address) != 0)
+		return explain_bind(t, errno, err);
+	if (t->listener->verbs == NULL)
+		return explain_bind(t, ENODEV, err);
+	return wh_verbs_device_open(&t->device, t->listener->verbs, t->nodes, err);
+}
+
+enum whorl_result wh_verbs_links_begin(struct wh_verbs *t, struct wh_error *err)
+{
+	if (rdma_listen(t->listener, BACKLOG) != 0)
+		return explain_bind(t, errno, err);
+	if (!wh_poll_watch(&t->poll, EPOLL_CTL_ADD, t->cm->fd, EPOLLIN, WH_VERBS_MEETING, 0) ||
+	    !wh_poll_watch(&t->poll, EPOLL_CTL_ADD, t->device.channel->fd, EPOLLIN, WH_VERBS_COMPLETION, 0))
+		return wh_error_system(err, errno, "epoll_ctl");
+	return WHORL_OK;
+}
+
+void wh_verbs_links_deafen(struct wh_verbs *t)
+{
+	if (t->listener != NULL && !t->forked)
+		rdma_destroy_id(t->listener);
+	t->listener = NULL;
 }

@@ -18,10 +18,3 @@ enum whorl_result wh_verbs_address_default(const char *group, uint32_t node, cha
 	address[0] = '\0';
 	return wh_error_set(err, WHORL_UNSUPPORTED, WITHOUT);
 }
-
-enum whorl_result wh_verbs_query(const char *address, const void *question, size_t bytes, uint64_t timeout_ns,
-				 void *answer, size_t *answer_bytes, struct wh_error *err)
-{
-	(void)address, (void)question, (void)bytes, (void)timeout_ns, (void)answer, (void)answer_bytes;
-	return wh_error_set(err, WHORL_UNSUPPORTED, WITHOUT);
-}

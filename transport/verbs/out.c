@@ -137,7 +137,7 @@ static void link_request(struct chain *chain, const struct wh_verbs_image *image
 		return;
 	memcpy(chain->values[chain->count], write->values, sizeof(write->values));
 	*piece = (struct ibv_sge){.addr = write->words > 0 ? (uintptr_t)chain->values[chain->count]
-							   : (uintptr_t)(image->base.own + write->offset),
+							   : (uintptr_t)(image->base.base.own + write->offset),
 				  .length = (uint32_t)bytes,
 				  .lkey = image->mr->lkey};
 	*request = (struct ibv_send_wr){.sg_list = piece,

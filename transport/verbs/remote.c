@@ -70,7 +70,7 @@ static void describe(struct ibv_send_wr *request, struct ibv_sge *piece, const s
 	}
 }
 
-/* False: the device does not take it; what the link is worth is found out by the next look at it. */
+/* False: the device does not take it. */
 static bool give_to_device(struct wh_verbs_lane *lane, const struct wh_remote_op *op,
 			   const struct wh_verbs_region_place *place)
 {
@@ -94,14 +94,14 @@ static enum whorl_result post_one(struct wh_verbs *t, const struct wh_remote_op 
 {
 	struct wh_remote_grant *grant;
 	struct wh_verbs_lane *lane;
-	struct wh_verbs_peer *peer;
+	const struct wh_peer *peer;
 	enum whorl_result result;
 
 	if (op->node >= t->nodes)
 		return WHORL_INVALID;
-	peer = &t->peers[op->node];
-	lane = peer->lane;
-	if (t->left || (peer->state != WH_VERBS_MET && peer->state != WH_VERBS_SELF))
+	peer = wh_session_peer(t->session, op->node);
+	lane = t->peers[op->node].lane;
+	if (wh_session_has_left(t->session) || (peer->state != WH_PEER_MET && peer->state != WH_PEER_SELF))
 		return WHORL_MEMBER_GONE;
 	if (lane == NULL || !lane->connected)
 		return WHORL_NOT_FOUND;
@@ -112,8 +112,7 @@ static enum whorl_result post_one(struct wh_verbs *t, const struct wh_remote_op 
 	if (result != WHORL_OK)
 		return result;
 	if (!give_to_device(lane, op, wh_verbs_lane_place(lane, grant))) {
-		if (peer->link != NULL)
-			peer->link->ended = true;
+		wh_verbs_link_broke(t, op->node);
 		return WHORL_MEMBER_GONE;
 	}
 	wh_remote_posted(&lane->base, op, grant->incarnation);
@@ -155,14 +154,13 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 
 /* ---- what peers grant --------------------------------------------------------------------------------------------- */
 
-static bool on_grant(struct wh_verbs_peer *peer, const struct wh_verbs_region_message *message)
+static bool on_grant(struct wh_verbs_lane *lane, const struct wh_peer *peer, const struct wh_verbs_message *message)
 {
-	struct wh_verbs_lane *lane = peer->lane;
 	struct wh_remote_grant *grant;
 
-	if (lane == NULL || !lane->connected || message->address > UINT64_MAX - message->bytes)
-		return false;
-	grant = wh_remote_grant_add(&lane->base, message->name, message->bytes, peer->incarnation);
+	if (lane == NULL || !lane->connected)
+		return peer->doomed != NULL; /* it has said with what to connect */
+	grant = wh_remote_grant_add(&lane->base, message->number, message->bytes, peer->incarnation);
 	if (grant == NULL)
 		return false;
 	*wh_verbs_lane_place(lane, grant) =
@@ -170,45 +168,48 @@ static bool on_grant(struct wh_verbs_peer *peer, const struct wh_verbs_region_me
 	return true;
 }
 
-static bool on_withdrawal(struct wh_verbs_peer *peer, const struct wh_verbs_region_message *message)
+static bool on_withdrawal(struct wh_verbs_lane *lane, uint64_t name)
 {
-	struct wh_verbs_lane *lane = peer->lane;
-	struct wh_remote_grant *grant = lane != NULL ? wh_remote_grant_find(&lane->base, message->name) : NULL;
+	struct wh_remote_grant *grant = lane != NULL ? wh_remote_grant_find(&lane->base, name) : NULL;
 
 	if (grant == NULL || lane->release_count == WH_REMOTE_REGIONS)
 		return false;
 	wh_remote_grant_withdraw(&lane->base, grant);
-	lane->releases[lane->release_count++] = message->name;
+	lane->releases[lane->release_count++] = name;
 	return true;
 }
 
-static bool on_release(struct wh_verbs *t, const struct wh_verbs_peer *peer,
-		       const struct wh_verbs_region_message *message)
+static bool on_release(struct wh_verbs *t, uint32_t node, uint64_t name)
 {
 	for (struct wh_verbs_region *region = t->regions; region != NULL; region = region->next)
-		if (region->base.name == message->name && region->to[peer->node].told_of_end)
-			return region->to[peer->node].released = true;
+		if (region->base.name == name && region->to[node].told_of_end)
+			return region->to[node].released = true;
 	return false;
 }
 
-bool wh_verbs_remote_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
-				const struct wh_verbs_region_message *message)
+static bool on_immediates(struct wh_verbs_lane *lane, uint64_t count)
 {
-	switch ((enum wh_verbs_kind)message->head.kind) {
+	if (lane == NULL || count > lane->immediates_sent || count < lane->immediates_known)
+		return false;
+	lane->immediates_known = count;
+	return true;
+}
+
+bool wh_verbs_remote_on_message(struct wh_verbs *t, const struct wh_peer *peer, const struct wh_verbs_message *message)
+{
+	struct wh_verbs_lane *lane = t->peers[peer->node].lane;
+
+	switch (message->kind) {
 	case WH_VERBS_LANE:
 		return wh_verbs_lane_on_message(t, peer, message);
 	case WH_VERBS_GRANT:
-		return on_grant(peer, message);
+		return on_grant(lane, peer, message);
 	case WH_VERBS_WITHDRAWN:
-		return on_withdrawal(peer, message);
+		return on_withdrawal(lane, message->number) || peer->doomed != NULL;
 	case WH_VERBS_RELEASED:
-		return on_release(t, peer, message);
+		return on_release(t, peer->node, message->number);
 	case WH_VERBS_IMMEDIATES:
-		if (peer->lane == NULL || message->name > peer->lane->immediates_sent ||
-		    message->name < peer->lane->immediates_known)
-			return false;
-		peer->lane->immediates_known = message->name;
-		return true;
+		return on_immediates(lane, message->number);
 	default:
 		return false;
 	}
@@ -217,36 +218,36 @@ bool wh_verbs_remote_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
 /* ---- what I grant ------------------------------------------------------------------------------------------------- */
 
 /* It has been granted it, and has not ended since. */
-static bool is_granted(const struct wh_verbs_region *region, const struct wh_verbs_peer *peer)
+static bool is_granted(const struct wh_verbs_region *region, const struct wh_peer *peer)
 {
 	uint64_t incarnation = region->to[peer->node].incarnation;
 
-	return incarnation != 0 && peer->state == WH_VERBS_MET && peer->incarnation == incarnation;
+	return incarnation != 0 && peer->state == WH_PEER_MET && peer->incarnation == incarnation;
 }
 
-static bool send_about(struct wh_verbs *t, const struct wh_verbs_peer *peer, enum wh_verbs_kind kind,
-		       const struct wh_verbs_region *region)
+static bool send_about(struct wh_verbs *t, uint32_t node, enum wh_verbs_kind kind, const struct wh_verbs_region *region)
 {
-	struct wh_verbs_region_message message = {.head.kind = kind,
-						  .name = region->base.name,
-						  .bytes = region->base.bytes,
-						  .address = (uintptr_t)region->memory.base,
-						  .rkey = region->mr->rkey};
+	struct wh_verbs_message message = {.kind = kind, .number = region->base.name};
 
-	return wh_verbs_link_send(t, peer->link, WH_VERBS_FOR_IMAGES, &message.head, sizeof(message), NULL, 0);
+	if (kind == WH_VERBS_GRANT) {
+		message.bytes = region->base.bytes;
+		message.address = (uintptr_t)region->memory.base;
+		message.rkey = region->mr->rkey;
+	}
+	return wh_verbs_say(t, node, &message);
 }
 
 /* True: nothing more is to be said to it or heard of it. */
-static bool tell(struct wh_verbs *t, struct wh_verbs_region *region, struct wh_verbs_peer *peer, size_t *done)
+static bool tell(struct wh_verbs *t, struct wh_verbs_region *region, uint32_t node, size_t *done)
 {
-	struct grantee *to = &region->to[peer->node];
+	struct grantee *to = &region->to[node];
 
-	if (!is_granted(region, peer))
+	if (!is_granted(region, wh_session_peer(t->session, node)))
 		return true;
-	if (!region->closed && !to->told && wh_verbs_lane_is_open(t, peer))
-		*done += to->told = send_about(t, peer, WH_VERBS_GRANT, region);
+	if (!region->closed && !to->told && wh_verbs_lane_is_open(t, node))
+		*done += to->told = send_about(t, node, WH_VERBS_GRANT, region);
 	if (region->closed && to->told && !to->told_of_end)
-		*done += to->told_of_end = send_about(t, peer, WH_VERBS_WITHDRAWN, region);
+		*done += to->told_of_end = send_about(t, node, WH_VERBS_WITHDRAWN, region);
 	return region->closed && (!to->told || to->released);
 }
 
@@ -269,7 +270,7 @@ size_t wh_verbs_remote_advance(struct wh_verbs *t)
 		bool over = !wh_verbs_lane_works_on(own, region->base.name);
 
 		for (uint32_t node = 0; node < t->nodes; node++)
-			over = tell(t, region, &t->peers[node], &done) && over;
+			over = tell(t, region, node, &done) && over;
 		if (region->closed && over) {
 			*at = region->next;
 			free_region(region, false);
@@ -285,14 +286,14 @@ static enum whorl_result grant(struct wh_region *base, uint32_t node)
 {
 	struct wh_verbs *t = wh_verbs_of(base->transport);
 	struct wh_verbs_region *region = (struct wh_verbs_region *)base;
-	struct wh_verbs_peer *peer;
+	const struct wh_peer *peer;
 
 	if (node >= t->nodes || node == t->node)
 		return WHORL_INVALID;
-	peer = &t->peers[node];
-	if (peer->state != WH_VERBS_MET || t->left)
+	peer = wh_session_peer(t->session, node);
+	if (peer->state != WH_PEER_MET || wh_session_has_left(t->session))
 		return WHORL_MEMBER_GONE;
-	if (wh_verbs_lane_of(t, peer) == NULL)
+	if (wh_verbs_lane_of(t, node) == NULL)
 		return WHORL_MEMORY;
 	if (region->to[node].incarnation != peer->incarnation)
 		region->to[node] = (struct grantee){.incarnation = peer->incarnation};
@@ -305,10 +306,10 @@ static enum whorl_result grant(struct wh_region *base, uint32_t node)
 /* I use it as others do. */
 static enum whorl_result grant_myself(struct wh_verbs *t, const struct wh_verbs_region *region)
 {
-	struct wh_verbs_lane *lane = wh_verbs_lane_of(t, &t->peers[t->node]);
+	struct wh_verbs_lane *lane = wh_verbs_lane_of(t, t->node);
 	struct wh_remote_grant *own;
 
-	if (lane == NULL || !wh_verbs_lane_is_open(t, &t->peers[t->node]))
+	if (lane == NULL || !wh_verbs_lane_is_open(t, t->node))
 		return WHORL_SYSTEM;
 	own = wh_remote_grant_add(&lane->base, region->base.name, region->base.bytes, t->incarnation);
 	if (own == NULL)
@@ -354,7 +355,7 @@ static enum whorl_result region_open(struct wh_transport *transport, uint64_t na
 	*out = NULL;
 	if (bytes == 0 || bytes % sizeof(wh_word) != 0 || bytes > WH_REMOTE_REGION_MAX)
 		return wh_error_set(err, WHORL_INVALID, "a region cannot have %" PRIu64 " bytes", bytes);
-	if (t->left) /* what the way to myself is found by is gone */
+	if (wh_session_has_left(t->session)) /* what the way to myself is found by is gone */
 		return wh_error_set(err, WHORL_SYSTEM, "this node has left: it opens no region any more");
 	if (count_regions(t) == WH_REMOTE_REGIONS)
 		return wh_error_set(err, WHORL_AGAIN, "%d regions are open", WH_REMOTE_REGIONS);

@@ -1,21 +1,18 @@
 /* rows.c - how an image becomes ready: with each peer the places of rows are exchanged, and two queue pairs connected. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "transport/verbs/verbs_int.h"
 
 #define FAILED_NS (300 * WH_NS_PER_MS) /* when writes to a peer fail it has so long to say that it does not want them */
-
-bool wh_verbs_row_is_here(const struct wh_verbs_row *row)
-{
-	return row->peer->state == WH_VERBS_MET && row->peer->incarnation == row->incarnation;
-}
+#define AGAIN_NS (100 * WH_NS_PER_MS)  /* queue pairs that could not be made */
 
 /* ---- queue pairs -------------------------------------------------------------------------------------------------- */
 
-static struct ibv_qp *new_pair(const struct wh_verbs *t, struct wh_verbs_row *row, bool in)
+static struct ibv_qp *new_pair(const struct wh_verbs *t, struct wh_verbs_row *row, uint8_t port, bool in)
 {
 	const struct wh_verbs_device *device = &t->device;
 	struct ibv_qp_init_attr wanted = {
@@ -27,13 +24,13 @@ static struct ibv_qp *new_pair(const struct wh_verbs *t, struct wh_verbs_row *ro
 			.max_send_sge = 1,
 			.max_inline_data = in ? 0 : WH_VERBS_INLINE},
 	};
-	struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .qp_access_flags = in ? IBV_ACCESS_REMOTE_WRITE : 0};
+	struct ibv_qp_attr init = {
+		.qp_state = IBV_QPS_INIT, .port_num = port, .qp_access_flags = in ? IBV_ACCESS_REMOTE_WRITE : 0};
 	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
 	struct ibv_qp *pair = ibv_create_qp(device->pd, &wanted);
 
 	if (pair == NULL)
 		return NULL;
-	init.port_num = row->peer->link->id->port_num;
 	if (ibv_modify_qp(pair, &init, mask) == 0)
 		return pair;
 	ibv_destroy_qp(pair);
@@ -41,13 +38,13 @@ static struct ibv_qp *new_pair(const struct wh_verbs *t, struct wh_verbs_row *ro
 }
 
 /* The path is that of the connection, as librdmacm knows it. */
-static bool connect_pair(const struct wh_verbs *t, const struct wh_verbs_row *row, struct ibv_qp *pair, uint32_t to,
-			 uint32_t to_psn)
+static bool connect_pair(const struct wh_verbs *t, const struct wh_verbs_link *link, const struct wh_verbs_row *row,
+			 struct ibv_qp *pair, uint32_t to, uint32_t to_psn)
 {
 	struct ibv_qp_attr path = {.qp_state = IBV_QPS_RTR}, ready = {.qp_state = IBV_QPS_RTS};
 	int mask;
 
-	if (rdma_init_qp_attr(row->peer->link->id, &path, &mask) != 0)
+	if (rdma_init_qp_attr(link->id, &path, &mask) != 0)
 		return false;
 	path.qp_state = IBV_QPS_RTR;
 	path.dest_qp_num = to;
@@ -70,8 +67,10 @@ static bool connect_pair(const struct wh_verbs *t, const struct wh_verbs_row *ro
 }
 
 /* My side of a pair: its row registered, both queue pairs. */
-static bool prepare_row(struct wh_verbs *t, struct wh_verbs_image *image, struct wh_verbs_row *row)
+static bool prepare_row(struct wh_verbs *t, struct wh_verbs_image *image, struct wh_verbs_row *row, uint32_t node)
 {
+	uint8_t port = t->peers[node].link.id->port_num;
+
 	if (row->out.qp != NULL)
 		return true;
 	if (row->mr == NULL)
@@ -82,10 +81,10 @@ static bool prepare_row(struct wh_verbs *t, struct wh_verbs_image *image, struct
 	if (row->mr == NULL || row->out.cq == NULL)
 		goto out_complain;
 	if (row->in == NULL)
-		row->in = new_pair(t, row, true);
+		row->in = new_pair(t, row, port, true);
 	if (row->in == NULL)
 		goto out_complain;
-	row->out.qp = new_pair(t, row, false);
+	row->out.qp = new_pair(t, row, port, false);
 	if (row->out.qp == NULL)
 		goto out_complain;
 	row->out.count = wh_verbs_count(WH_VERBS_DEPTH);
@@ -93,154 +92,111 @@ static bool prepare_row(struct wh_verbs *t, struct wh_verbs_image *image, struct
 	return true;
 
 out_complain:
-	wh_event_queue_complain(&t->event_queue, "no queue pairs for node %" PRIu32 ", or no memory that stays: %s",
-				row->peer->node, strerror(errno));
-	wh_dial_timer(&t->redial, 100 * WH_NS_PER_MS);
+	wh_event_queue_complain(wh_session_events(t->session),
+				"no queue pairs for node %" PRIu32 ", or no memory that stays: %s", node,
+				strerror(errno));
+	wh_poll_alarm(&t->poll, AGAIN_NS);
 	return false;
 }
 
 /* ---- becoming ready ----------------------------------------------------------------------------------------------- */
 
-static bool is_here(const struct wh_image *base, uint32_t rank)
+/* Not before its device can be reached: that ends a wait(). */
+bool wh_verbs_image_offer(struct wh_session_image *base, uint32_t rank, struct wh_own *own)
 {
-	return wh_verbs_row_is_here(&((const struct wh_verbs_image *)base)->rows[rank]);
-}
-
-static bool send_offer(struct wh_image *base, uint32_t rank)
-{
-	struct wh_verbs *t = wh_verbs_of(base->transport);
+	struct wh_verbs *t = wh_verbs_of(base->base.transport);
 	struct wh_verbs_image *image = (struct wh_verbs_image *)base;
+	const struct wh_session_row *state = &base->rows[rank];
 	struct wh_verbs_row *row = &image->rows[rank];
-	struct wh_verbs_offer offer = {
-		.head.kind = WH_VERBS_OFFER,
-		.key = image->base.key,
-		.layout_digest = image->layout_digest,
-		.row_bytes = image->rows[image->base.my_rank].bytes,
-		.base = (uintptr_t)image->memory.base + row->at,
-		.members = image->base.members,
-		.rank = image->base.my_rank,
-		.part_count = row->part_count,
-	};
+	struct wh_verbs_offer offer = {.base = (uintptr_t)image->memory.base + row->at};
 
-	if (!wh_verbs_link_can_send(row->peer->link, WH_VERBS_FOR_IMAGES) || !prepare_row(t, image, row))
+	if (!wh_verbs_link_is_open(t, state->peer->node) || !prepare_row(t, image, row, state->peer->node))
 		return false;
 	offer.rkey = row->mr->rkey;
 	offer.in_qp = row->in->qp_num;
 	offer.out_qp = row->out.qp->qp_num;
 	offer.out_psn = row->out_psn;
-	return wh_verbs_link_send(t, row->peer->link, WH_VERBS_FOR_IMAGES, &offer.head, sizeof(offer), row->parts,
-				  row->part_count * sizeof(row->parts[0]));
+	own->count = wh_verbs_put_offer(own->bytes, &offer, state->parts, state->part_count);
+	return true;
 }
 
-static bool send_about(struct wh_verbs *t, const struct wh_verbs_image *image, const struct wh_verbs_row *row,
-		       enum wh_verbs_kind kind)
-{
-	struct wh_verbs_about about = {.head.kind = kind, .key = image->base.key};
-
-	return wh_verbs_link_send(t, row->peer->link, WH_VERBS_FOR_IMAGES, &about.head, sizeof(about), NULL, 0);
-}
-
-static bool send_mapped(struct wh_image *base, uint32_t rank)
-{
-	const struct wh_verbs_image *image = (struct wh_verbs_image *)base;
-
-	return send_about(wh_verbs_of(base->transport), image, &image->rows[rank], WH_VERBS_MAPPED);
-}
-
-static bool take_places(struct wh_verbs_out *out, const struct wh_verbs_offer *offer)
+static bool take_places(struct wh_verbs_out *out, const struct wh_verbs_offer *offer, const struct wh_row_part *parts,
+			size_t count)
 {
 	uint64_t address = offer->base;
 
-	out->places = calloc(offer->part_count + 1, sizeof(*out->places));
+	free(out->places);
+	out->places = calloc(count + 1, sizeof(*out->places));
 	if (out->places == NULL)
 		return false;
-	for (uint32_t i = 0; i < offer->part_count; i++) {
-		out->places[i] = (struct wh_verbs_place){offer->parts[i].offset, offer->parts[i].bytes, address};
-		address += offer->parts[i].bytes;
+	for (size_t i = 0; i < count; i++) {
+		out->places[i] = (struct wh_verbs_place){parts[i].offset, parts[i].bytes, address};
+		address += parts[i].bytes;
 	}
-	out->place_count = offer->part_count;
+	out->place_count = (uint32_t)count;
 	out->rkey = offer->rkey;
 	return true;
 }
 
-/* False: it did not fit, and the peer has been refused or lost. */
-static bool take_offer(struct wh_verbs *t, struct wh_verbs_image *image, struct wh_verbs_row *row,
-		       const struct wh_verbs_offer *offer)
-{
-	struct wh_verbs_peer *peer = row->peer;
-
-	if (offer->layout_digest != image->layout_digest || offer->members != image->base.members ||
-	    offer->rank != (uint32_t)(row - image->rows) || offer->row_bytes != row->bytes ||
-	    !wh_verbs_parts_are_sound(offer, image->rows[image->base.my_rank].bytes)) {
-		wh_verbs_refuse(t, peer,
-				"nodes %" PRIu32 " and %" PRIu32 " lay out image %" PRIx64
-				" differently: their configurations are not the same",
-				t->node, peer->node, offer->key);
-		return false;
-	}
-	if (take_places(&row->out, offer) && connect_pair(t, row, row->in, offer->out_qp, offer->out_psn) &&
-	    connect_pair(t, row, row->out.qp, offer->in_qp, 0)) {
-		row->out.open = true;
-		return true;
-	}
-	wh_event_queue_complain(&t->event_queue, "cannot connect queue pairs to node %" PRIu32 ": %s", peer->node,
-				strerror(errno));
-	wh_verbs_lose(t, peer, "cannot be connected to");
-	return false;
-}
-
 /* Not before mine has been made: it is made of queue pairs that this needs. */
-static const unsigned char *map_row(struct wh_image *base, uint32_t rank, bool *offered)
+const unsigned char *wh_verbs_image_map(struct wh_session_image *base, uint32_t rank, const unsigned char *own,
+					size_t bytes, int *fd, char reason[WH_MESSAGE_REASON_BYTES])
 {
-	struct wh_verbs_image *image = (struct wh_verbs_image *)base;
-	struct wh_verbs_row *row = &image->rows[rank];
+	struct wh_verbs *t = wh_verbs_of(base->base.transport);
+	struct wh_verbs_row *row = &((struct wh_verbs_image *)base)->rows[rank];
+	uint32_t node = base->rows[rank].peer->node;
+	const struct wh_verbs_link *link = &t->peers[node].link;
+	struct wh_row_part parts[WH_VERBS_PARTS_MAX];
+	struct wh_verbs_offer offer;
+	size_t count;
 
-	for (size_t i = 0; i < WH_VERBS_PENDING && image->exchange.rows[rank].offered; i++) {
-		struct wh_verbs_offer *offer = row->peer->pending[i];
-		bool taken;
-
-		if (offer == NULL || offer->key != base->key)
-			continue;
-		*offered = true;
-		row->peer->pending[i] = NULL;
-		taken = take_offer(wh_verbs_of(base->transport), image, row, offer);
-		free(offer);
-		return taken ? row->view : NULL;
+	(void)fd;
+	if (!wh_verbs_take_offer(&offer, parts, &count, own, bytes, base->rows[base->base.my_rank].bytes)) {
+		snprintf(reason, WH_MESSAGE_REASON_BYTES, "its offer makes no sense");
+		return NULL;
 	}
+	if (!wh_verbs_link_heard(t, node) || !base->rows[rank].offered)
+		return NULL;
+	if (take_places(&row->out, &offer, parts, count) &&
+	    connect_pair(t, link, row, row->in, offer.out_qp, offer.out_psn) &&
+	    connect_pair(t, link, row, row->out.qp, offer.in_qp, 0)) {
+		row->out.open = true;
+		return row->view;
+	}
+	wh_event_queue_complain(wh_session_events(t->session), "cannot connect queue pairs to node %" PRIu32 ": %s",
+				node, strerror(errno));
+	wh_session_doom(t->session, node, "cannot be connected to");
 	return NULL;
 }
 
-bool wh_verbs_exchange_open(struct wh_verbs_image *image, uint32_t members)
+static bool tell_shut(struct wh_verbs *t, const struct wh_verbs_image *image, uint32_t node)
 {
-	static const struct wh_exchange_ops ops = {
-		.is_here = is_here,
-		.offer = send_offer,
-		.map = map_row,
-		.tell = send_mapped,
-	};
+	const struct wh_verbs_message message = {.kind = WH_VERBS_SHUT, .number = image->base.base.key};
 
-	return wh_exchange_open(&image->exchange, &ops, members);
+	return wh_verbs_say(t, node, &message);
 }
 
 /* What goes on in images that are closed as well. */
-static size_t advance_writes(struct wh_verbs *t, struct wh_verbs_image *image, struct wh_verbs_row *row)
+static size_t advance_writes(struct wh_verbs *t, struct wh_verbs_image *image, uint32_t rank)
 {
+	struct wh_session_row *state = &image->base.rows[rank];
+	struct wh_verbs_row *row = &image->rows[rank];
 	size_t done = wh_verbs_out_advance(t, image, row);
 
-	if (!wh_verbs_row_is_here(row))
+	if (!wh_session_row_is_here(state))
 		return done;
-	if (row->tell_shut && send_about(t, image, row, WH_VERBS_SHUT)) {
+	if (row->tell_shut && tell_shut(t, image, state->peer->node)) {
 		row->tell_shut = false;
 		done++;
 	}
-	if (row->out.failed_ns == 0 || row->shut || wh_event_queue_is_full(&t->event_queue))
+	if (row->out.failed_ns == 0 || row->shut || state->peer->doomed != NULL)
 		return done;
 	if (wh_env_now(t->env) - row->out.failed_ns < FAILED_NS) {
-		wh_dial_timer(&t->redial, FAILED_NS);
+		wh_poll_alarm(&t->poll, FAILED_NS);
 		return done;
 	}
-	wh_event_queue_complain(&t->event_queue, "node %" PRIu32 ": %s", row->peer->node, row->out.how);
-	wh_verbs_lose(t, row->peer, "takes no writes any more");
+	wh_event_queue_complain(wh_session_events(t->session), "node %" PRIu32 ": %s", state->peer->node, row->out.how);
+	wh_session_doom(t->session, state->peer->node, "takes no writes any more");
 	return done + 1;
 }
 
@@ -248,71 +204,47 @@ size_t wh_verbs_image_advance(struct wh_verbs *t, struct wh_verbs_image *image)
 {
 	size_t done = 0;
 
-	for (uint32_t rank = 0; rank < image->base.members; rank++)
-		if (rank != image->base.my_rank)
-			done += advance_writes(t, image, &image->rows[rank]);
-	if (!image->closed)
-		done += wh_exchange_advance(&image->exchange, &image->base, &t->event_queue);
+	for (uint32_t rank = 0; rank < image->base.base.members; rank++)
+		if (rank != image->base.base.my_rank)
+			done += advance_writes(t, image, rank);
 	return done;
 }
 
-bool wh_verbs_image_wants(const struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key)
-{
-	for (const struct wh_verbs_image *image = t->images; image != NULL; image = image->next) {
-		if (image->base.key != key || image->closed)
-			continue;
-		for (uint32_t rank = 0; rank < image->base.members; rank++)
-			if (image->rows[rank].peer == peer && wh_verbs_row_is_here(&image->rows[rank]))
-				return wh_exchange_wants(&image->exchange.rows[rank]);
-		return false;
-	}
-	return key >= t->past_key;
-}
-
 /* The image with that key, which may be closed, and the rank in it of that peer. NULL: there is none, or it is not in it. */
-static struct wh_verbs_image *find_row(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key,
-				       uint32_t *rank)
+static struct wh_verbs_image *find_row(struct wh_verbs *t, const struct wh_peer *peer, uint64_t key, uint32_t *rank)
 {
 	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-		for (*rank = 0; image->base.key == key && *rank < image->base.members; (*rank)++)
-			if (image->rows[*rank].peer == peer && *rank != image->base.my_rank &&
-			    wh_verbs_row_is_here(&image->rows[*rank]))
+		for (*rank = 0; image->base.base.key == key && *rank < image->base.base.members; (*rank)++)
+			if (image->base.rows[*rank].peer == peer && *rank != image->base.base.my_rank &&
+			    wh_session_row_is_here(&image->base.rows[*rank]))
 				return image;
 	return NULL;
 }
 
-void wh_verbs_image_confirmed(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key)
+static void stop_writes(struct wh_verbs_out *out)
 {
-	uint32_t rank;
-	struct wh_verbs_image *image = find_row(t, peer, key, &rank);
-
-	if (image != NULL)
-		wh_exchange_confirmed(&image->exchange.rows[rank]);
+	out->open = false;
+	out->queue_out = out->queue_in;
 }
 
-void wh_verbs_image_shut(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key)
+void wh_verbs_image_shut(struct wh_verbs *t, const struct wh_peer *peer, uint64_t key)
 {
 	uint32_t rank;
 	struct wh_verbs_image *image = find_row(t, peer, key, &rank);
-	struct wh_verbs_row *row;
 
 	if (image == NULL)
 		return;
-	row = &image->rows[rank];
-	row->shut = true;
-	row->out.open = false;
-	row->out.queue_out = row->out.queue_in;
+	image->rows[rank].shut = true;
+	stop_writes(&image->rows[rank].out);
 }
 
-void wh_verbs_images_lose(struct wh_verbs *t, const struct wh_verbs_peer *peer)
+void wh_verbs_images_lose(struct wh_verbs *t, const struct wh_peer *peer)
 {
 	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-		for (uint32_t rank = 0; rank < image->base.members; rank++) {
-			struct wh_verbs_row *row = &image->rows[rank];
+		for (uint32_t rank = 0; rank < image->base.base.members; rank++) {
+			const struct wh_session_row *state = &image->base.rows[rank];
 
-			if (row->peer != peer || row->incarnation != peer->incarnation)
-				continue;
-			row->out.open = false;
-			row->out.queue_out = row->out.queue_in;
+			if (state->peer == peer && state->incarnation == peer->incarnation)
+				stop_writes(&image->rows[rank].out);
 		}
 }

@@ -1,41 +1,15 @@
-/* verbs.c - the RDMA transport: its table, the doorbell, events, and service. verbs_int.h says what is where. */
+/* verbs.c - the RDMA transport: its table, a pass, and service. verbs_int.h says what is where. */
 #include "transport/verbs/verbs.h"
 
-#include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "transport/verbs/verbs_int.h"
 
-#define EPOLL_AT_ONCE 16
 #define LINGER_NS (300 * WH_NS_PER_MS) /* what is under way at the end has so long to arrive */
-
-/* ---- events --------------------------------------------------------------------------------------------------------- */
-
-static bool next_event(struct wh_transport *transport, struct wh_transport_event *out)
-{
-	struct wh_verbs *t = wh_verbs_of(transport);
-
-	if (wh_event_queue_next(&t->event_queue, out))
-		return true;
-	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-		if (image->base.ready && !image->announced && !image->closed) {
-			image->announced = true;
-			wh_event_queue_image(&t->event_queue, &image->base, out);
-			return true;
-		}
-	return false;
-}
-
-static int fd(struct wh_transport *transport)
-{
-	return wh_verbs_of(transport)->epoll;
-}
 
 struct wh_verbs_figures wh_verbs_figures(const struct wh_transport *transport)
 {
@@ -73,81 +47,163 @@ static void flush(struct wh_transport *transport)
 
 /* ---- service ------------------------------------------------------------------------------------------------------ */
 
-bool wh_verbs_watch(struct wh_verbs *t, int fd, enum wh_verbs_source source, uint32_t index, uint32_t events)
+size_t wh_verbs_dispatch(struct wh_verbs *t, const struct epoll_event *event)
 {
-	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)source << 32 | index};
-
-	if (epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &event) == 0)
-		return true;
-	return errno == EEXIST && epoll_ctl(t->epoll, EPOLL_CTL_MOD, fd, &event) == 0;
-}
-
-static size_t dispatch(struct wh_verbs *t, const struct epoll_event *event)
-{
-	uint32_t index = (uint32_t)event->data.u64;
-
-	switch ((enum wh_verbs_source)(event->data.u64 >> 32)) {
-	case WH_VERBS_DOORBELL:
+	switch (wh_poll_source(event)) {
+	case WH_POLL_DOORBELL:
 		return 0;
-	case WH_VERBS_TIMER:
-		wh_verbs_meet_tick(t);
-		return 1;
+	case WH_POLL_TIMER:
+		wh_poll_timer_is_out(&t->poll);
+		if (!wh_session_has_left(t->session)) {
+			wh_tcp_wire_tick(t->wire);
+			wh_verbs_links_tick(t);
+		}
+		wh_session_on_timer(t->session);
+		return 0; /* what there is to be done wh_verbs_advance finds */
 	case WH_VERBS_MEETING:
-		return wh_verbs_meet_events(t);
+		return wh_verbs_links_listen(t);
 	case WH_VERBS_COMPLETION:
-		if (t->armed) /* it is to end wait() */
-			return 0;
-		wh_verbs_drain_channel(t);
+		if (!t->armed) /* else it is to end wait() */
+			wh_verbs_drain_channel(t);
 		return 0;
-	case WH_VERBS_LISTENER:
-		wh_verbs_query_accept(t);
-		return 1;
-	case WH_VERBS_STRANGER:
-		wh_verbs_query_on_message(t, index);
-		return 1;
+	default:
+		return wh_tcp_wire_dispatch(t->wire, event);
 	}
-	return 0;
 }
 
-/* What librdmacm says of a connection's end comes first, then what has come through it before, then its end. */
+size_t wh_verbs_advance(struct wh_verbs *t)
+{
+	bool searches = wh_session_searching(t->session);
+	size_t done = wh_session_service(t->session);
+
+	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
+		done += wh_verbs_image_advance(t, image);
+	(void)wh_verbs_images_reap(t);
+	if (t->lanes > 0)
+		done += wh_verbs_remote_advance(t);
+	return done + (searches != wh_session_searching(t->session));
+}
+
 static size_t service(struct wh_transport *transport)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
-	struct epoll_event events[EPOLL_AT_ONCE];
-	size_t done = 0;
-	int n;
+	struct epoll_event events[WH_POLL_AT_ONCE];
+	size_t done = wh_tcp_wire_take_held(t->wire);
+	int n = wh_poll_look(&t->poll, events);
 
-	n = epoll_wait(t->epoll, events, EPOLL_AT_ONCE, 0);
-	for (int i = 0; i < n && !wh_event_queue_is_full(&t->event_queue); i++)
-		done += dispatch(t, &events[i]);
+	for (int i = 0; i < n; i++)
+		done += wh_verbs_dispatch(t, &events[i]);
 	done += wh_verbs_poll_in(t);
 	if (t->rung && t->armed)
 		wh_verbs_wake(transport);
 	t->rung = false;
-	done += wh_verbs_peers_advance(t);
-	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-		done += wh_verbs_image_advance(t, image);
-	(void)wh_verbs_images_reap(t);
-	done += wh_verbs_streams_advance(t);
-	if (t->lanes > 0)
-		done += wh_verbs_remote_advance(t);
-	done += wh_verbs_links_advance(t);
-	if (t->redial.searching)
-		wh_dial_search(&t->redial);
-	return done;
+	return done + wh_verbs_advance(t);
 }
 
-/* ---- create and destroy ------------------------------------------------------------------------------------------- */
+/* ---- what the session does ---------------------------------------------------------------------------------------- */
 
-/* All that was posted and sent has arrived. */
+static bool next_event(struct wh_transport *transport, struct wh_transport_event *out)
+{
+	return wh_session_next_event(wh_verbs_of(transport)->session, out);
+}
+
+static int fd(struct wh_transport *transport)
+{
+	return wh_verbs_of(transport)->poll.epoll;
+}
+
+static enum whorl_result control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count)
+{
+	return wh_session_control_send(wh_verbs_of(transport)->session, node, bytes, count);
+}
+
+static enum whorl_result stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
+				     struct wh_stream **out)
+{
+	return wh_session_stream_open(wh_verbs_of(transport)->session, node, tag, out);
+}
+
+static bool searching(struct wh_transport *transport)
+{
+	return wh_session_searching(wh_verbs_of(transport)->session);
+}
+
+static void answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count)
+{
+	wh_session_answer(wh_verbs_of(transport)->session, query, bytes, count);
+}
+
+static void past(struct wh_transport *transport, uint64_t key)
+{
+	wh_session_past(wh_verbs_of(transport)->session, key);
+}
+
+/* ---- what it adds to the session ---------------------------------------------------------------------------------- */
+
+static void hello(struct wh_transport *transport, struct wh_conn *c, struct wh_own *own)
+{
+	(void)transport, (void)c;
+	wh_verbs_put_hello(own->bytes);
+	own->count = WH_VERBS_HELLO_BYTES;
+}
+
+static bool welcome(struct wh_transport *transport, uint32_t node, struct wh_conn *c, struct wh_message *m,
+		    const unsigned char *own, size_t bytes, char reason[WH_MESSAGE_REASON_BYTES])
+{
+	(void)transport, (void)node, (void)c, (void)m;
+	if (wh_verbs_take_hello(own, bytes))
+		return true;
+	snprintf(reason, WH_MESSAGE_REASON_BYTES, "its host has another byte order");
+	return false;
+}
+
+static void ended(struct wh_transport *transport, uint32_t node)
+{
+	struct wh_verbs *t = wh_verbs_of(transport);
+
+	wh_verbs_images_lose(t, wh_session_peer(t->session, node));
+	wh_verbs_lane_end(t, node);
+	wh_verbs_link_close(t, &t->peers[node].link);
+}
+
+static bool on_message(struct wh_transport *transport, uint32_t node, struct wh_message *m)
+{
+	struct wh_verbs *t = wh_verbs_of(transport);
+	const struct wh_peer *peer = wh_session_peer(t->session, node);
+	struct wh_verbs_message message;
+
+	if (!wh_verbs_take_message(&message, &m->head, m->body))
+		return false;
+	if (message.kind == WH_VERBS_TOKEN)
+		return wh_verbs_link_on_token(t, node, message.token);
+	if (!wh_verbs_link_heard(t, node) && t->peers[node].link.state != WH_VERBS_BROKEN)
+		return false; /* it says so before it can */
+	if (message.kind == WH_VERBS_SHUT) {
+		wh_verbs_image_shut(t, peer, message.number);
+		return true;
+	}
+	return wh_verbs_remote_on_message(t, peer, &message);
+}
+
+const struct wh_plane_ops wh_verbs_plane_ops = {
+	.hello = hello,
+	.welcome = welcome,
+	.met = wh_verbs_link_met,
+	.ended = ended,
+	.on_message = on_message,
+	.offer = wh_verbs_image_offer,
+	.map = wh_verbs_image_map,
+};
+
+/* ---- the end ------------------------------------------------------------------------------------------------------ */
+
+/* All that was posted has arrived. */
 static bool is_quiet(struct wh_verbs *t)
 {
-	bool quiet = wh_verbs_streams_are_sent(t);
+	bool quiet = true;
 
-	for (const struct wh_verbs_link *link = t->links; link != NULL; link = link->next)
-		quiet = quiet && (link->ended || wh_verbs_link_is_idle(link));
 	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
-		for (uint32_t rank = 0; rank < image->base.members; rank++) {
+		for (uint32_t rank = 0; rank < image->base.base.members; rank++) {
 			(void)wh_verbs_out_advance(t, image, &image->rows[rank]);
 			quiet = wh_verbs_out_is_drained(t, &image->rows[rank].out) && quiet;
 		}
@@ -158,82 +214,64 @@ static bool is_quiet(struct wh_verbs *t)
 static void linger(struct wh_verbs *t)
 {
 	uint64_t end = wh_env_now(t->env) + LINGER_NS;
-	struct epoll_event event;
 
+	wh_verbs_flush_all(t);
 	while (!is_quiet(t) && wh_env_now(t->env) < end) {
-		(void)epoll_wait(t->epoll, &event, 1, 1);
+		(void)poll(NULL, 0, 1);
 		(void)wh_verbs_poll_in(t);
 	}
 }
 
-/* What is a peer's and the device's, in order: nothing writes to memory when it goes. */
-static void close_all(struct wh_verbs *t)
+/* What I have pushed goes another way than what I say: peers see it before they hear that I go. */
+void wh_verbs_leave(struct wh_transport *transport)
 {
-	wh_verbs_query_close(t);
-	wh_verbs_meet_close(t);
-	for (uint32_t node = 0; node < t->nodes; node++)
-		if (t->peers[node].link != NULL) {
-			t->peers[node].link->ended = true;
-			wh_verbs_end_connection(t, &t->peers[node], WH_VERBS_ABSENT);
-		}
-	while (t->links != NULL)
-		wh_verbs_link_free(t, t->links);
-	wh_verbs_streams_end(t, NULL);
+	struct wh_verbs *t = wh_verbs_of(transport);
+
+	if (wh_session_has_left(t->session))
+		return;
+	linger(t);
+	wh_tcp_wire_deafen(t->wire);
+	wh_verbs_links_deafen(t);
+	wh_session_leave(t->session);
+}
+
+static void free_images(struct wh_verbs *t)
+{
 	while (t->images != NULL) {
 		struct wh_verbs_image *image = t->images;
 
 		t->images = image->next;
-		wh_verbs_image_free(t, image, false);
+		if (image->base.listed)
+			wh_session_image_close(&image->base);
+		wh_verbs_image_free(t, image, t->forked);
 	}
-	wh_verbs_remote_free(t, false);
-	wh_verbs_lanes_free(t, false);
-	wh_verbs_device_close(&t->device, false);
-	if (t->cm != NULL)
-		rdma_destroy_event_channel(t->cm);
 }
 
 /* The device and all that belongs to it are the parent's: it is not even told. What librdmacm remembers stays. */
 static void let_go(struct wh_verbs *t)
 {
-	wh_verbs_query_close(t);
-	wh_verbs_streams_end(t, NULL);
-	while (t->images != NULL) {
-		struct wh_verbs_image *image = t->images;
-
-		t->images = image->next;
-		wh_verbs_image_free(t, image, true);
-	}
-	while (t->links != NULL) {
-		struct wh_verbs_link *link = t->links;
-
-		t->links = link->next;
-		wh_verbs_memory_free(&link->memory);
-		free(link);
-	}
-	wh_verbs_remote_free(t, true);
-	wh_verbs_lanes_free(t, true);
 	if (t->device.channel != NULL)
 		close(t->device.channel->fd);
 	if (t->cm != NULL)
 		close(t->cm->fd);
 }
 
+/* In order: nothing writes to memory when it goes. */
 static void finish(struct wh_verbs *t, bool forked)
 {
-	const int own[] = {t->redial.timer, t->doorbell, t->epoll};
-
 	t->forked = forked;
-	wh_event_queue_drop(&t->event_queue);
+	wh_verbs_links_deafen(t);
+	free_images(t);
+	wh_session_free(t->session, forked);
+	wh_tcp_wire_close(t->wire, forked);
+	wh_verbs_remote_free(t, forked);
+	wh_verbs_lanes_free(t, forked);
 	if (forked)
 		let_go(t);
-	else
-		close_all(t);
-	for (uint32_t node = 0; node < t->nodes; node++)
-		for (size_t i = 0; i < WH_VERBS_PENDING; i++)
-			free(t->peers[node].pending[i]);
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (own[i] >= 0)
-			close(own[i]);
+	wh_verbs_device_close(&t->device, forked);
+	if (t->cm != NULL && !forked)
+		rdma_destroy_event_channel(t->cm);
+	wh_poll_close(&t->poll);
 	free(t);
 }
 
@@ -241,9 +279,10 @@ static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
 
-	if (!forked && t->device.in != NULL) {
-		wh_verbs_flush_all(t);
+	if (!forked) {
 		linger(t);
+		if (wh_session_has_left(t->session))
+			wh_tcp_wire_linger(t->wire);
 	}
 	finish(t, forked);
 }
@@ -253,28 +292,14 @@ void wh_verbs_abort(struct wh_transport *transport)
 	finish(wh_verbs_of(transport), false);
 }
 
-static enum whorl_result open_descriptors(struct wh_verbs *t, struct wh_error *err)
-{
-	t->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (t->epoll < 0)
-		return wh_error_system(err, errno, "epoll_create1");
-	t->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (t->doorbell < 0)
-		return wh_error_system(err, errno, "eventfd");
-	if (!wh_dial_open(&t->redial))
-		return wh_error_system(err, errno, "timerfd_create");
-	if (!wh_verbs_watch(t, t->doorbell, WH_VERBS_DOORBELL, 0, EPOLLIN) ||
-	    !wh_verbs_watch(t, t->redial.timer, WH_VERBS_TIMER, 0, EPOLLIN))
-		return wh_error_system(err, errno, "epoll_ctl");
-	return WHORL_OK;
-}
+/* ---- create ------------------------------------------------------------------------------------------------------- */
 
 static const struct wh_transport_ops verbs_ops = {
 	.name = "verbs",
 	.gap_bytes = 1024, /* a request more */
 	.image_open = wh_verbs_image_open,
 	.image_close = wh_verbs_image_close,
-	.past = wh_verbs_past,
+	.past = past,
 	.post = wh_verbs_post,
 	.freeze = wh_verbs_freeze,
 	.take = take,
@@ -286,59 +311,118 @@ static const struct wh_transport_ops verbs_ops = {
 	.wait = wh_verbs_wait,
 	.wake = wh_verbs_wake,
 	.fd = fd,
-	.control_send = wh_verbs_control_send,
-	.stream_open = wh_verbs_stream_open,
-	.searching = wh_verbs_searching,
-	.answer = wh_verbs_answer,
+	.control_send = control_send,
+	.stream_open = stream_open,
+	.searching = searching,
+	.answer = answer,
 	.writes = writes,
 	.leave = wh_verbs_leave,
 	.destroy = destroy,
 	.remote = &wh_verbs_remote_ops,
 };
 
-static void init(struct wh_verbs *t, const struct wh_transport_config *config)
+/* Addresses of my own choice, where there are none: `text` is of `nodes`, and `list` points to it. */
+static enum whorl_result choose_addresses(const struct wh_transport_config *config,
+					  char (*text)[WH_VERBS_ADDRESS_BYTES], const char **list, struct wh_error *err)
 {
-	t->base.ops = &verbs_ops;
-	t->env = config->env;
-	wh_event_queue_init(&t->event_queue, config, "verbs", t->events, WH_VERBS_EVENTS, WH_VERBS_EVENTS_AT_ONCE);
-	memcpy(t->group, config->group, strlen(config->group) + 1);
-	t->node = config->node;
-	t->nodes = config->nodes;
-	wh_dial_init(&t->redial, config);
-	t->timeout = wh_verbs_timeout(config->failure_ns > 0 ? config->failure_ns : WH_NS_PER_S);
-	t->incarnation = config->incarnation;
-	t->epoll = t->doorbell = t->query_listener = -1;
-	for (uint32_t i = 0; i < WH_VERBS_STRANGERS; i++)
-		t->strangers[i].socket = -1;
-	for (uint32_t node = 0; node < t->nodes; node++)
-		t->peers[node] = (struct wh_verbs_peer){
-			.node = node,
-			.state = node == t->node ? WH_VERBS_SELF : WH_VERBS_ABSENT,
-		};
+	enum whorl_result result = WHORL_OK;
+
+	for (uint32_t node = 0; node < config->nodes && result == WHORL_OK; node++) {
+		list[node] = config->addresses != NULL ? config->addresses[node] : NULL;
+		if (list[node] != NULL && list[node][0] != '\0')
+			continue;
+		result = wh_verbs_address_default(config->group, node, text[node], err);
+		list[node] = text[node];
+	}
+	return result;
+}
+
+/* Without key or TLS any address will do: all that reach it are trusted. */
+static enum whorl_result open_wire(struct wh_verbs *t, const struct wh_transport_config *config, struct wh_error *err)
+{
+	const struct wh_tcp_wire_use use = {.version = WH_VERBS_VERSION, .trusts_network = true};
+	char(*text)[WH_VERBS_ADDRESS_BYTES] = calloc(t->nodes, sizeof(*text));
+	const char **list = calloc(t->nodes, sizeof(*list));
+	struct wh_transport_config own = *config;
+	enum whorl_result result = WHORL_MEMORY;
+
+	if (text == NULL || list == NULL)
+		wh_error_set(err, result, "no memory for %" PRIu32 " addresses", t->nodes);
+	else
+		result = choose_addresses(config, text, list, err);
+	own.addresses = list;
+	if (result == WHORL_OK)
+		result = wh_tcp_wire_open(&own, &use, &t->poll, &t->wire, err);
+	if (result == WHORL_OK)
+		(void)wh_tcp_wire_address(t->wire, t->node, &t->address);
+	free(list);
+	free(text);
+	return result;
+}
+
+static enum whorl_result open_session(struct wh_verbs *t, const struct wh_transport_config *config,
+				      struct wh_error *err)
+{
+	const struct wh_session_setup setup = {.config = config,
+					       .name = "verbs",
+					       .version = WH_VERBS_VERSION,
+					       .wire_ops = &wh_tcp_wire_ops,
+					       .wire = (struct wh_wire *)t->wire,
+					       .plane_ops = &wh_verbs_plane_ops,
+					       .transport = &t->base};
+	enum whorl_result result = wh_session_new(&setup, &t->session, err);
+
+	if (result != WHORL_OK)
+		return result;
+	wh_tcp_wire_attach(t->wire, t->session);
+	return WHORL_OK;
+}
+
+/* My address is had before anything else is done with it: that is how a second node of this id, or one elsewhere, is told. */
+static enum whorl_result open_all(struct wh_verbs *t, const struct wh_transport_config *config, struct wh_error *err)
+{
+	enum whorl_result result = wh_poll_open(&t->poll, t->env, err);
+
+	if (result == WHORL_OK)
+		result = open_wire(t, config, err);
+	if (result == WHORL_OK)
+		result = wh_verbs_links_open(t, err);
+	if (result == WHORL_OK)
+		result = wh_tcp_wire_listen(t->wire, err);
+	if (result == WHORL_OK)
+		result = open_session(t, config, err);
+	if (result == WHORL_OK)
+		result = wh_verbs_links_begin(t, err);
+	if (result == WHORL_OK)
+		wh_session_begin(t->session);
+	return result;
 }
 
 enum whorl_result wh_verbs_create(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
 				  struct wh_error *err)
 {
-	enum whorl_result result;
+	enum whorl_result result = wh_session_check(config, err);
 	struct wh_verbs *t;
 
 	(void)ctx;
 	*out = NULL;
-	if (strlen(config->group) >= WH_VERBS_GROUP_BYTES)
-		return wh_error_set(err, WHORL_INVALID, "the name of group %s has more than %d bytes", config->group,
-				    WH_VERBS_GROUP_BYTES - 1);
-	if (config->incarnation == 0)
-		return wh_error_set(err, WHORL_INVALID, "node %" PRIu32 " has no incarnation", config->node);
+	if (result != WHORL_OK)
+		return result;
 	if (config->huge_pages == WH_HUGE_REQUIRE)
 		return wh_error_set(err, WHORL_CONFIG, "verbs has no huge pages: they cannot be required");
 	t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->peers[0]));
 	if (t == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
-	init(t, config);
-	result = open_descriptors(t, err);
-	if (result == WHORL_OK)
-		result = wh_verbs_meet_open(t, config, err);
+	t->base.ops = &verbs_ops;
+	t->env = config->env;
+	t->node = config->node;
+	t->nodes = config->nodes;
+	t->incarnation = config->incarnation;
+	t->timeout = wh_verbs_timeout(config->failure_ns > 0 ? config->failure_ns : WH_NS_PER_S);
+	t->poll = WH_POLL_NONE;
+	for (uint32_t node = 0; node < t->nodes; node++)
+		t->peers[node].link.node = node;
+	result = open_all(t, config, err);
 	if (result != WHORL_OK) {
 		finish(t, false);
 		return result;

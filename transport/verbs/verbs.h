@@ -1,31 +1,33 @@
 /* verbs.h - the transport for RDMA: InfiniBand, RoCE, and Soft-RoCE, which needs no device.
  *
- * librdmacm finds the peers and makes one connection to each, for messages and streams. Each image has, for each pair and
- * each direction, a queue pair of its own: a push is a one-sided write by it, straight into the image of the peer, which takes
- * no part in that. A batch of pushes is one chain of linked requests, posted with one doorbell; its last write carries
- * an immediate if it rings. See transport.h for the contract, docs/decisions/0019-verbs.md for the reasons.
+ * Nodes meet, and speak to each other, by tcp, at the same addresses (transport/tcp/wire.h). Two that have met are then connected by
+ * librdmacm, which knows the path between their devices. Each image has, for each pair and each direction, a queue pair of its own:
+ * a push is a one-sided write by it, straight into the image of the peer, which takes no part in that. A batch of pushes is one
+ * chain of linked requests, posted with one doorbell; its last write carries an immediate if it rings. See transport.h for the
+ * contract, docs/decisions/0019-verbs.md for the reasons.
  *
- * Any process that reaches the address of a node on the RDMA network can speak to it: none is asked for a key. Such a network is
- * for the machines of one owner, as those that carry storage are.
+ * Which nodes may come in: transport/secure/secure.h, as on tcp. TLS protects what goes by tcp: where memory is, and its keys. It does
+ * not protect rows and regions, which are plain writes of the device; and without a key or TLS any program that reaches the address
+ * of a node can come in, whichever address that is. So an RDMA network is for the machines of one owner, as those that carry storage are.
  *
- * Bounds: a group's name has at most 63 bytes; of images that a peer has opened and this node has not, the four of the
- * greatest keys are remembered. To each peer WH_VERBS_DEPTH writes of an image are with the device at a time, and at most
- * WH_VERBS_QUEUE_MAX wait; a peer for which more would have to wait is down. 64 streams of each peer are open at a time. Of
- * visitors, which come by TCP on the same address, sixteen at a time are let in, for a second each.
+ * Bounds: a group's name has at most 63 bytes. To each peer WH_VERBS_DEPTH writes of an image are with the device at a time, and at
+ * most WH_VERBS_QUEUE_MAX wait; a peer for which more would have to wait is down.
  *
- * Memory: the parts of rows that an image holds are registered, which pins them: RLIMIT_MEMLOCK must allow it.
+ * Memory: the parts of rows that an image holds are registered, which pins them: RLIMIT_MEMLOCK must allow it. 160 KB for each peer
+ * that is there.
  */
 #ifndef WH_TRANSPORT_VERBS_VERBS_H
 #define WH_TRANSPORT_VERBS_VERBS_H
 
 #include "transport/transport.h"
 
+#define WH_VERBS_VERSION 2 /* of its messages */
 #define WH_VERBS_DEPTH 256
 #define WH_VERBS_QUEUE_MAX 65536
 
 /* `addresses` of the configuration says where each node is (NULL: wh_verbs_address_default); mine belongs to an RDMA device. ctx
- * is not used. WHORL_OK, WHORL_UNSUPPORTED (no RDMA device, or not at this address), WHORL_SYSTEM, WHORL_MEMORY, WHORL_REFUSED (the address is taken), WHORL_INVALID (the
- * name), WHORL_CONFIG (an address, or huge pages that are required). */
+ * is not used. WHORL_OK, WHORL_UNSUPPORTED (no RDMA device, or not at this address), WHORL_SYSTEM, WHORL_MEMORY, WHORL_REFUSED (the
+ * address is taken), WHORL_INVALID (the name), WHORL_CONFIG (an address, or huge pages that are required). */
 wh_transport_create wh_verbs_create;
 
 #define WH_VERBS_ADDRESS_BYTES 64
@@ -34,11 +36,6 @@ wh_transport_create wh_verbs_create;
  * host have, at a port that follows from the group's name and the node. WHORL_OK; WHORL_UNSUPPORTED: there are none. */
 WH_MUST_CHECK enum whorl_result wh_verbs_address_default(const char *group, uint32_t node,
 							 char address[WH_VERBS_ADDRESS_BYTES], struct wh_error *err);
-
-/* Asks the node that is at `address` (host:port) a question (T11), as wh_shm_ask does. */
-WH_MUST_CHECK enum whorl_result wh_verbs_query(const char *address, const void *question, size_t bytes,
-					       uint64_t timeout_ns, void *answer, size_t *answer_bytes,
-					       struct wh_error *err);
 
 /* What has been given to the device. Any thread. */
 struct wh_verbs_figures {

@@ -1,22 +1,19 @@
 /* verbs_int.h - inside the RDMA transport.
  *
- *     verbs.c         the table: events, service, create and destroy
+ *     verbs.c         the table: a pass, service, create and destroy
  *     verbs/doorbell.c    the doorbell
  *     verbs/device.c  the device: completions, and memory that is registered with it
- *     verbs/address.c addresses as text, and those of nodes that are given none
- *     verbs/meet.c    how peers find each other: librdmacm
- *     verbs/answer.c  callers, and what comes of their calls
- *     verbs/link.c    a connection: its buffers, credits, and completions
- *     verbs/peer.c    what a peer says, its end, leaving
+ *     verbs/address.c where nodes are that are given no addresses
+ *     verbs/link.c    the connection with each peer by librdmacm, which finds the path
  *     verbs/image.c   images: their memory, post and freeze
  *     verbs/rows.c    becoming ready: places of rows, queue pairs
  *     verbs/out.c     pushes: their queue to one peer, chains of writes, and how they end
- *     verbs/stream.c  streams between peers
  *     verbs/remote.c  regions: one-sided operations
  *     verbs/lane.c    the queue pair that they go through
- *     verbs/query.c   questions of visitors, which are no nodes
- *     verbs/wire.h    messages, and what is believed of them
+ *     verbs/message.h what peers say of all that, as bytes
  *     verbs/count.h   outstanding requests, counted
+ *
+ * Which nodes are there, messages, streams and questions are the session's (transport/session/session.h), over tcp (transport/tcp/wire.h).
  *
  * Why nothing here asks for relaxed ordering (IBV_ACCESS_RELAXED_ORDERING): all memory that a peer writes is polled. Words guard
  * bytes that were written before them, by an earlier request on the same queue pair. The device carries out the requests
@@ -29,27 +26,21 @@
 #define WH_TRANSPORT_VERBS_VERBS_INT_H
 
 #include <infiniband/verbs.h>
-#include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
 #include "base/atomics.h"
 #include "base/counter.h"
-#include "transport/session/dial.h"
-#include "transport/session/event_queue.h"
-#include "transport/session/exchange.h"
-#include "transport/session/known_incarnations.h"
-#include "transport/transport.h"
+#include "transport/session/poll.h"
+#include "transport/session/session.h"
+#include "transport/tcp/wire.h"
 #include "transport/verbs/count.h"
+#include "transport/verbs/message.h"
 #include "transport/verbs/verbs.h"
-#include "transport/verbs/wire.h"
 
 struct wh_verbs;
-struct wh_verbs_peer;
-struct wh_verbs_link;
 struct wh_verbs_image;
-struct wh_verbs_stream;
 struct wh_verbs_lane;
 struct wh_verbs_region;
 
@@ -66,20 +57,14 @@ struct wh_verbs_region;
 #define WH_VERBS_RNR_RETRIES 7    /* for ever: it is there, and its loop does not look */
 #define WH_VERBS_RNR_TIMER 12     /* 0.64 ms */
 
-/* What a completion in `in` is of: the upper 16 bits of its request's name; those below name a buffer and a link, or a lane. */
-enum wh_verbs_done {
-	WH_VERBS_DONE_RING,
-	WH_VERBS_DONE_HEARD,
-	WH_VERBS_DONE_SENT,
-	WH_VERBS_DONE_OPERATION,
-	WH_VERBS_DONE_IMMEDIATE
-};
+/* What a completion in `in` is of: the upper 16 bits of its request's name; those below name a lane. */
+enum wh_verbs_done { WH_VERBS_DONE_RING, WH_VERBS_DONE_OPERATION, WH_VERBS_DONE_IMMEDIATE };
 
 struct wh_verbs_device {
 	struct ibv_context *context; /* librdmacm's */
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
-	struct ibv_cq *in;   /* whatever comes, and messages that have gone; wakes by `channel` */
+	struct ibv_cq *in;   /* rings, and what becomes of operations on regions; wakes by `channel` */
 	uint8_t fetches;     /* reads and atomic operations of a queue pair at a time */
 	struct ibv_srq *srq; /* of all queue pairs that take writes: requests for immediates, without memory */
 };
@@ -103,142 +88,67 @@ void wh_verbs_device_close(struct wh_verbs_device *device, bool forked);
 bool wh_verbs_device_take_ring(struct wh_verbs_device *device); /* puts back the request that an immediate has used */
 /* Makes up for those that queue pairs have taken to their end. */
 void wh_verbs_device_fill(struct wh_verbs_device *device);
+/* Takes what the device has completed of rings and operations. Returns how much that was. */
+size_t wh_verbs_poll_in(struct wh_verbs *t);
 
 enum whorl_result wh_verbs_memory_make(struct wh_verbs_memory *memory, const char *name, uint64_t bytes,
 				       struct wh_error *err);
 void wh_verbs_memory_free(struct wh_verbs_memory *memory);
 
-/* ---- a connection: verbs/link.c ----------------------------------------------------------------------------------- *
- * Each side has WH_VERBS_BUFFERS buffers for what comes, and knows from the heads of messages how many of the other side's are
- * free: neither sends what there is no buffer for. */
+/* ---- a connection by librdmacm: verbs/link.c ----------------------------------------------------------------------- */
 
-#define WH_VERBS_BUFFERS 40
-
-/* How many buffers of the peer must be left when such a message has gone. The last are for what gives buffers back. */
-enum wh_verbs_reserve {
-	WH_VERBS_FOR_USERS = 10,
-	WH_VERBS_FOR_IMAGES = 4,
-	WH_VERBS_FOR_LAST = 2,
-	WH_VERBS_FOR_CREDIT = 0
+/* Of two that have met the node of the lower id makes a token and tells it, by their session; that of the higher id connects with it.
+ *
+ *     APART    -> EXPECTED   (lower id) we have met: the token goes to the peer
+ *     EXPECTED -> ANSWERED   its request has the token, and I have accepted
+ *     ANSWERED -> OPEN       it knows
+ *     ANSWERED -> EXPECTED   it does not, and tries again
+ *     APART    -> CALLS      (higher id) the token has come; CALLS -> RESTS -> CALLS if nothing comes of a try, a few times
+ *     CALLS    -> OPEN       it has accepted
+ *     OPEN     -> BROKEN     the connection has ended: the peer is lost, if its session does not say first how it ended
+ *     any      -> APART      the session's connection has ended
+ */
+enum wh_verbs_link_state {
+	WH_VERBS_APART,
+	WH_VERBS_EXPECTED,
+	WH_VERBS_ANSWERED,
+	WH_VERBS_CALLS,
+	WH_VERBS_RESTS,
+	WH_VERBS_OPEN,
+	WH_VERBS_BROKEN
 };
 
 struct wh_verbs_link {
-	struct wh_verbs_link *next;
-	uint32_t serial; /* none has had it before */
-	struct rdma_cm_id *id;
-	struct wh_verbs_peer *peer; /* NULL: it only lingers until what was sent has gone */
-	uint64_t deadline_ns;       /* GREETING: when it is given up; lingering as well */
-	uint64_t begun_ns;
-	bool called; /* by me */
-	bool ended;  /* there will be nothing more on it */
-	bool left;   /* the peer has said goodbye */
-	char how[96];
-	struct wh_verbs_memory memory; /* buffers for what comes, then for what goes */
-	struct ibv_mr *mr;
-	struct { /* has come, not been heard */
-		uint16_t buffer;
-		uint32_t bytes;
-	} heard[WH_VERBS_BUFFERS];
-	uint32_t heard_in, heard_out;
-	uint32_t freed, freed_told; /* my buffers, given back */
-	uint32_t sent, allowed;     /* messages of mine, and how many there may be; modulo 2^32 */
-	uint32_t slots_free;
-	uint16_t slots[WH_VERBS_BUFFERS]; /* buffers for what goes that are free */
-	uint32_t streams_opened;
+	enum wh_verbs_link_state state;
+	uint32_t node;         /* [const] of the peer */
+	struct rdma_cm_id *id; /* NULL: none */
+	bool told;             /* EXPECTED and later: the peer has been sent the token */
+	unsigned char token[WH_VERBS_TOKEN_BYTES];
+	uint32_t tries;
+	uint64_t at_ns; /* CALLS: when it is given up; RESTS: when it is tried again; BROKEN: when the peer is lost */
 };
 
-struct wh_verbs_link *wh_verbs_link_new(struct wh_verbs *t, struct wh_verbs_peer *peer, bool called);
-/* Buffers and queue pair, when its device is known. False, with the reason in link->how. */
-bool wh_verbs_link_prepare(struct wh_verbs *t, struct wh_verbs_link *link);
-void wh_verbs_link_free(struct wh_verbs *t, struct wh_verbs_link *link);
-/* The peer has no link any more. What was sent may go yet for a while. */
-void wh_verbs_link_release(struct wh_verbs *t, struct wh_verbs_link *link);
-/* `head` has the kind; its other fields are filled in. False: no room. */
-bool wh_verbs_link_send(struct wh_verbs *t, struct wh_verbs_link *link, enum wh_verbs_reserve reserve,
-			struct wh_verbs_head *head, size_t head_bytes, const void *bytes, size_t count);
-bool wh_verbs_link_can_send(const struct wh_verbs_link *link, enum wh_verbs_reserve reserve);
-/* The oldest message that has not been heard, whatever it is; NULL: none. It stays until it is dropped. */
-union wh_verbs_message *wh_verbs_link_peek(struct wh_verbs_link *link, size_t *bytes);
-void wh_verbs_link_drop(struct wh_verbs *t, struct wh_verbs_link *link);
-bool wh_verbs_link_is_idle(const struct wh_verbs_link *link); /* all that was sent has arrived */
-/* Gives back buffers, if many are owed; lets go of those that linger and are done. */
-size_t wh_verbs_links_advance(struct wh_verbs *t);
-/* Takes what the device has completed of messages and rings. Returns how much that was. */
-size_t wh_verbs_poll_in(struct wh_verbs *t);
+/* They have met, as in struct wh_plane_ops; and the session's connection has ended. */
+void wh_verbs_link_met(struct wh_transport *transport, uint32_t node);
+void wh_verbs_link_close(struct wh_verbs *t, struct wh_verbs_link *link);
+/* False: there is none to be told. */
+bool wh_verbs_link_on_token(struct wh_verbs *t, uint32_t node, const unsigned char token[WH_VERBS_TOKEN_BYTES]);
+/* What comes from the peer for its device: it knows of the connection, if that has been answered. Can queue pairs be connected to it? */
+bool wh_verbs_link_heard(struct wh_verbs *t, uint32_t node);
+/* The same, where nothing has come. */
+bool wh_verbs_link_is_open(const struct wh_verbs *t, uint32_t node);
+/* What goes by it fails. */
+void wh_verbs_link_broke(struct wh_verbs *t, uint32_t node);
+/* What librdmacm says. Returns how much that was. */
+size_t wh_verbs_links_listen(struct wh_verbs *t);
+void wh_verbs_links_tick(struct wh_verbs *t); /* the timer has run out */
+/* Binds to my address, and opens its device; then callers are heard. */
+enum whorl_result wh_verbs_links_open(struct wh_verbs *t, struct wh_error *err);
+enum whorl_result wh_verbs_links_begin(struct wh_verbs *t, struct wh_error *err);
+void wh_verbs_links_deafen(struct wh_verbs *t); /* no more callers */
 
-/* ---- meeting: verbs/meet.c ---------------------------------------------------------------------------------------- */
-
-/* A newcomer calls all others once, as on shm (shm_int.h): of two calls that cross, that of the higher id counts.
- *
- *     ABSENT   -> GREETING   librdmacm is looking for it, or connects
- *     GREETING -> MET        it has accepted, and what it says of itself is good
- *     any      -> ANSWERED   it has called, what it says of itself is good, and I have accepted
- *     ANSWERED -> MET        it knows
- *     GREETING -> ABSENT     nothing came of it: it will be called again
- *     ANSWERED -> ABSENT     it hung up, or librdmacm gives it up, after a minute or so. I do not: it may have met me already, and
- *                            an incarnation is met once. If it calls again, that call takes the place of this one
- *     MET      -> ABSENT     it left, died, or broke the protocol
- *     any      -> REJECTED   one has refused the other: it is not called any more, but may call as another incarnation
- */
-enum wh_verbs_peer_state {
-	WH_VERBS_SELF,
-	WH_VERBS_ABSENT,
-	WH_VERBS_GREETING,
-	WH_VERBS_ANSWERED,
-	WH_VERBS_MET,
-	WH_VERBS_REJECTED
-};
-
-#define WH_VERBS_PENDING 4 /* offers kept of one peer; beyond, the one of the lowest key is dropped */
-
-struct wh_verbs_peer {
-	enum wh_verbs_peer_state state;
-	uint32_t node;
-	uint64_t incarnation;               /* since it is known; else 0 */
-	struct wh_known_incarnations ended; /* it is not met again as one of those */
-	struct wh_verbs_link *link;
-	struct wh_verbs_lane *lane; /* NULL: no regions yet, either way */
-	struct sockaddr_storage address;
-	struct wh_dial_peer redial;
-	uint64_t rival; /* another incarnation that has called while this one was here; 0: none */
-	uint64_t rival_ns;
-	struct wh_verbs_offer *pending[WH_VERBS_PENDING]; /* for images that are not open here yet; NULL: none */
-};
-
-enum whorl_result wh_verbs_meet_open(struct wh_verbs *t, const struct wh_transport_config *config,
-				     struct wh_error *err);
-/* "host:port" or "[address]:port"; names are looked up, which may block. Any thread. WHORL_OK, WHORL_CONFIG. */
-enum whorl_result wh_verbs_find_address(const char *text, struct sockaddr_storage *out, socklen_t *bytes,
-					struct wh_error *err);
-void wh_verbs_meet_close(struct wh_verbs *t); /* the listener */
-size_t wh_verbs_meet_events(struct wh_verbs *t);
-void wh_verbs_meet_tick(struct wh_verbs *t);
-void wh_verbs_meet(struct wh_verbs *t, struct wh_verbs_peer *peer);
-/* Nothing comes of the call that is under way, mine or its own. */
-void wh_verbs_give_up(struct wh_verbs *t, struct wh_verbs_peer *peer, bool is_there);
-struct wh_verbs_hello wh_verbs_my_hello(const struct wh_verbs *t);
-/* True, and why, if its sender cannot be of our group as we know it. */
-bool wh_verbs_is_foreign(const struct wh_verbs *t, const struct wh_verbs_hello *hello,
-			 char reason[WH_VERBS_REFUSAL_BYTES]);
-/* A request to connect, with its private data. The id is taken over. */
-void wh_verbs_on_connect(struct wh_verbs *t, struct rdma_cm_id *id, const void *bytes, size_t count);
-/* Before it connects or accepts: librdmacm's own choice for what goes out by it is 2.1 s. */
-void wh_verbs_set_timeout(const struct wh_verbs *t, struct rdma_cm_id *id);
-bool wh_verbs_searching(struct wh_transport *transport);
-
-/* ---- peers: verbs/peer.c ------------------------------------------------------------------------------------------ */
-
-/* Hears what has come, as far as there is room for events; then the end of links. */
-size_t wh_verbs_peers_advance(struct wh_verbs *t);
-void wh_verbs_refuse(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *format, ...) WH_PRINTF(3, 4);
-/* `incarnation` has refused me. */
-void wh_verbs_be_refused(struct wh_verbs *t, struct wh_verbs_peer *peer, uint64_t incarnation, const char *reason);
-/* The peer has ended: how is said in the event, unless it has left. Or it has not answered my call. */
-void wh_verbs_lose(struct wh_verbs *t, struct wh_verbs_peer *peer, const char *how);
-void wh_verbs_end_connection(struct wh_verbs *t, struct wh_verbs_peer *peer, enum wh_verbs_peer_state state);
-void wh_verbs_past(struct wh_transport *transport, uint64_t key);
-void wh_verbs_leave(struct wh_transport *transport);
-enum whorl_result wh_verbs_control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count);
+/* A message of its own to a peer that has been met. False: there is no room; it is tried again in the next service. */
+bool wh_verbs_say(struct wh_verbs *t, uint32_t node, const struct wh_verbs_message *message);
 
 /* ---- pushes: verbs/out.c ------------------------------------------------------------------------------------------ */
 
@@ -287,13 +197,8 @@ void wh_verbs_out_close(struct wh_verbs_out *out, bool forked);
 
 /* ---- images: verbs/image.c ---------------------------------------------------------------------------------------- */
 
-struct wh_verbs_row {
-	struct wh_verbs_peer *peer; /* of its node; it may be another incarnation than the row's, or none */
-	uint64_t incarnation;
-	uint64_t bytes;
-	struct wh_row_part *parts; /* that are here; neighbours are one */
-	uint32_t part_count;
-	uint64_t held;       /* bytes of all parts */
+struct wh_verbs_row {        /* beside the session's of the same rank */
+	uint64_t held;       /* bytes of all parts that are here */
 	uint64_t at;         /* where they are in the image's memory */
 	unsigned char *view; /* the row as it is read here: parts in their places, all else faults; NULL: not yet */
 	struct ibv_mr *mr;   /* of the parts, which only this peer has the key of */
@@ -305,22 +210,23 @@ struct wh_verbs_row {
 };
 
 struct wh_verbs_image {
-	struct wh_image base;
+	struct wh_session_image base;
 	struct wh_verbs_image *next;
-	bool announced; /* the event that it is ready has been taken */
-	bool closed;    /* what was posted goes on */
+	bool closed; /* what was posted goes on */
 	uint64_t closed_ns;
-	uint64_t layout_digest, control_bytes;
 	struct wh_verbs_memory memory; /* my row, then the parts of all others */
 	struct ibv_mr *mr;             /* of my row: only read, and only from here */
 	struct wh_verbs_row *rows;     /* by rank */
-	struct wh_row_part *parts;     /* of all rows */
 	uint32_t *touched;             /* ranks for which something was pushed that has not been flushed */
 	uint32_t touched_count;
 	uint64_t kept_ns;      /* since when a patient push is kept; 0: none is */
 	unsigned char *frozen; /* control columns of those that are frozen, by rank */
-	struct wh_exchange exchange;
 };
+
+static inline struct wh_session_row *wh_verbs_state(const struct wh_verbs_image *image, const struct wh_verbs_row *row)
+{
+	return &image->base.rows[row - image->rows];
+}
 
 enum whorl_result wh_verbs_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
 				      struct wh_image **out, struct wh_error *err);
@@ -332,74 +238,29 @@ void wh_verbs_flush_all(struct wh_verbs *t); /* of all images */
 /* The end of a pass: the same, but a peer for which all is patient is sent nothing yet, for a moment. */
 void wh_verbs_flush_pass(struct wh_verbs *t, struct wh_verbs_image *image);
 void wh_verbs_freeze(struct wh_image *base, uint32_t rank);
-/* Of one that is being made. False: no memory. verbs/rows.c */
-bool wh_verbs_exchange_open(struct wh_verbs_image *image, uint32_t members);
+/* Its place is offered, as in struct wh_plane_ops: verbs/rows.c. */
+bool wh_verbs_image_offer(struct wh_session_image *base, uint32_t rank, struct wh_own *own);
+const unsigned char *wh_verbs_image_map(struct wh_session_image *base, uint32_t rank, const unsigned char *own,
+					size_t bytes, int *fd, char reason[WH_MESSAGE_REASON_BYTES]);
 size_t wh_verbs_image_advance(struct wh_verbs *t, struct wh_verbs_image *image);
-void wh_verbs_image_confirmed(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key);
-void wh_verbs_image_shut(struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key);
-bool wh_verbs_image_wants(const struct wh_verbs *t, const struct wh_verbs_peer *peer, uint64_t key);
+void wh_verbs_image_shut(struct wh_verbs *t, const struct wh_peer *peer, uint64_t key);
 /* The peer has ended: no more is written to it. */
-void wh_verbs_images_lose(struct wh_verbs *t, const struct wh_verbs_peer *peer);
+void wh_verbs_images_lose(struct wh_verbs *t, const struct wh_peer *peer);
 /* Frees those that are closed and have nothing under way. Returns whether any are left. */
 bool wh_verbs_images_reap(struct wh_verbs *t);
 void wh_verbs_image_free(struct wh_verbs *t, struct wh_verbs_image *image, bool forked);
-bool wh_verbs_row_is_here(const struct wh_verbs_row *row);
-
-/* ---- streams: verbs/stream.c -------------------------------------------------------------------------------------- */
-
-enum whorl_result wh_verbs_stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
-				       struct wh_stream **out);
-/* False: the message breaks the protocol. */
-bool wh_verbs_stream_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
-				const struct wh_verbs_stream_message *message);
-size_t wh_verbs_streams_advance(struct wh_verbs *t);
-/* Those of that link have ended; NULL: all have. In a forked child they are left to their users. */
-void wh_verbs_streams_end(struct wh_verbs *t, const struct wh_verbs_link *link);
-bool wh_verbs_streams_are_sent(struct wh_verbs *t); /* all that was written before streams were closed */
 
 /* ---- regions: verbs/remote.c, verbs/lane.c ------------------------------------------------------------------------ */
 
 extern const struct wh_remote_ops wh_verbs_remote_ops;
 /* False: the message breaks the protocol. */
-bool wh_verbs_remote_on_message(struct wh_verbs *t, struct wh_verbs_peer *peer,
-				const struct wh_verbs_region_message *message);
+bool wh_verbs_remote_on_message(struct wh_verbs *t, const struct wh_peer *peer, const struct wh_verbs_message *message);
 size_t wh_verbs_remote_advance(struct wh_verbs *t);
 void wh_verbs_remote_free(struct wh_verbs *t, bool forked); /* my regions */
 /* An operation is done, or an immediate has come. */
 void wh_verbs_lane_complete(struct wh_verbs *t, const struct ibv_wc *done);
-void wh_verbs_lane_end(struct wh_verbs_peer *peer); /* the peer has ended */
+void wh_verbs_lane_end(struct wh_verbs *t, uint32_t node); /* the peer has ended */
 void wh_verbs_lanes_free(struct wh_verbs *t, bool forked);
-
-/* ---- visitors: verbs/query.c -------------------------------------------------------------------------------------- */
-
-#define WH_VERBS_STRANGERS 16
-#define WH_VERBS_STRANGER_NS WH_NS_PER_S
-
-struct wh_verbs_question { /* what a visitor sends first; `bytes` more follow. The head of the answer is the same */
-	uint64_t magic;
-	uint32_t version;
-	uint32_t bytes;
-};
-
-struct wh_verbs_stranger {
-	int socket;     /* -1: this place is free */
-	uint64_t query; /* the number of its question; 0: it has not asked */
-	uint64_t deadline_ns;
-	size_t got, sent, answer_bytes;
-	unsigned char *answer; /* NULL: none yet */
-	struct {
-		struct wh_verbs_question head;
-		unsigned char bytes[WH_CONTROL_MAX];
-	} question;
-};
-
-enum whorl_result wh_verbs_query_open(struct wh_verbs *t, const struct sockaddr *address, socklen_t bytes,
-				      struct wh_error *err);
-void wh_verbs_query_accept(struct wh_verbs *t);
-void wh_verbs_query_on_message(struct wh_verbs *t, uint32_t i);
-void wh_verbs_query_tick(struct wh_verbs *t, uint64_t now);
-void wh_verbs_query_close(struct wh_verbs *t);
-void wh_verbs_answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count);
 
 /* ---- the doorbell: verbs/doorbell.c ----------------------------------------------------------------------------------- */
 
@@ -411,59 +272,52 @@ void wh_verbs_drain_channel(struct wh_verbs *t);    /* of notices that have come
 
 /* ---- the transport: verbs.c --------------------------------------------------------------------------------------- */
 
-enum wh_verbs_source {
-	WH_VERBS_DOORBELL,
-	WH_VERBS_TIMER,
-	WH_VERBS_MEETING,
-	WH_VERBS_COMPLETION,
-	WH_VERBS_LISTENER,
-	WH_VERBS_STRANGER
-};
+/* Sources of events of the poll, beside the wire's. */
+enum { WH_VERBS_MEETING = WH_TCP_OTHERS, WH_VERBS_COMPLETION };
 
-#define WH_VERBS_EVENTS 32        /* a power of two */
-#define WH_VERBS_EVENTS_AT_ONCE 8 /* at most so many come of what is taken in at once */
+struct wh_verbs_peer {
+	struct wh_verbs_link link;
+	struct wh_verbs_lane *lane; /* NULL: no regions yet, either way */
+};
 
 struct wh_verbs {
 	struct wh_transport base;
 	const struct wh_env *env;
-	char group[WH_VERBS_GROUP_BYTES];
 	uint32_t node, nodes;
 	uint64_t incarnation;
+	struct wh_poll poll;
+	struct wh_tcp_wire *wire;
+	struct wh_session *session;
 	struct wh_verbs_device device;
 	struct rdma_event_channel *cm;
 	struct rdma_cm_id *listener;
+	struct sockaddr_storage address; /* mine */
 
-	int epoll, doorbell, query_listener; /* doorbell: [any thread writes it] */
 	bool armed;
 	bool notified; /* the device has been asked to tell when something comes, and has not told */
 	bool rung;     /* something has come since arm() */
-	bool left, forked, query_listener_rests;
-	bool gathers;    /* a pass is under way: what is pushed waits for its end */
-	uint8_t timeout; /* [const] of all queue pairs */
-	struct wh_dial redial;
-	uint64_t queries;                 /* questions so far */
-	uint32_t serials;                 /* links so far */
+	bool forked;
+	bool gathers;                     /* a pass is under way: what is pushed waits for its end */
+	uint8_t timeout;                  /* [const] of all queue pairs */
+	uint32_t serials;                 /* lanes so far */
 	wh_word writes, doorbells, rings; /* [loop writes, any thread reads] */
 	uint32_t posts;
-	struct wh_verbs_link *links;
-	struct wh_verbs_image *images; /* in the order in which they were opened; those that are closed as well */
-	uint64_t past_key;             /* no image below it will be opened any more */
-	struct wh_verbs_stream *streams;
+	struct wh_verbs_image *images;   /* in the order in which they were opened; those that are closed as well */
 	struct wh_verbs_region *regions; /* mine; those that are closed until no node uses them */
 	uint32_t lanes, next_lane;
-	struct wh_verbs_stranger strangers[WH_VERBS_STRANGERS];
-
-	struct wh_event_queue event_queue;
-	struct wh_transport_event events[WH_VERBS_EVENTS];
 
 	struct wh_verbs_peer peers[]; /* by node id */
 };
+
+extern const struct wh_plane_ops wh_verbs_plane_ops; /* of the session */
+/* What has come by a descriptor; then whatever waits for time, or for others. Each returns how much was done. */
+size_t wh_verbs_dispatch(struct wh_verbs *t, const struct epoll_event *event);
+size_t wh_verbs_advance(struct wh_verbs *t);
+void wh_verbs_leave(struct wh_transport *transport);
 
 static inline struct wh_verbs *wh_verbs_of(struct wh_transport *transport)
 {
 	return (struct wh_verbs *)transport;
 }
-
-bool wh_verbs_watch(struct wh_verbs *t, int fd, enum wh_verbs_source source, uint32_t index, uint32_t events);
 
 #endif
