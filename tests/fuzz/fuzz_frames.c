@@ -95,8 +95,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (head.kind == WH_MESSAGE_PUSH)
 			check_push(&head, body);
 		else if (head.kind == WH_MESSAGE_OFFER && wh_message_take_offer(&offer, &head, body))
-			REQUIRE(wh_message_put_offer(out, &offer, 0) == WH_HEAD_BYTES + head.bytes &&
-				memcmp(out + WH_HEAD_BYTES, body, head.bytes) == 0);
+			REQUIRE(wh_message_put_offer(out, &offer, head.bytes - WH_OFFER_BYTES) ==
+					WH_HEAD_BYTES + WH_OFFER_BYTES &&
+				memcmp(out + WH_HEAD_BYTES, body, WH_OFFER_BYTES) == 0);
 		else
 			check_first(&head, body);
 		check_remote(&head, body);
