@@ -48,12 +48,6 @@ int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	return 0;
 }
 
-int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t bytes)
-{
-	(void)id, (void)level, (void)name, (void)value, (void)bytes;
-	return 0;
-}
-
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *wanted)
 {
 	(void)pd, (void)wanted;
