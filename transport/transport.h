@@ -257,7 +257,8 @@ struct wh_transport_ops {
 	/* How many writes to peers the pushes have become so far; NULL: each is one to each of its peers. Any thread. */
 	uint64_t (*writes)(const struct wh_transport *t);
 
-	/* Tells all peers that this node goes in order. */
+	/* Tells all peers that this node goes in order. They see what it has pushed before that, if it takes no longer than a moment to
+	 * get there: so it may block for that moment. */
 	void (*leave)(struct wh_transport *t);
 	/* Closes all images and frees everything. In a forked child (`forked`) it only lets go of memory and descriptors. */
 	void (*destroy)(struct wh_transport *t, bool forked);

@@ -48,12 +48,6 @@ int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	return 0;
 }
 
-int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t bytes)
-{
-	(void)id, (void)level, (void)name, (void)value, (void)bytes;
-	return 0;
-}
-
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *wanted)
 {
 	(void)pd, (void)wanted;
@@ -434,6 +428,28 @@ START_TEST(a_peer_that_hangs_up_is_lost_after_its_last_words)
 }
 END_TEST
 
+/* There may be nothing left by which its queue pairs could be connected. */
+START_TEST(what_a_lost_peer_says_is_not_heard)
+{
+	const struct wh_verbs_message lane = {.kind = WH_VERBS_LANE, .qp = 1}, grant = {.kind = WH_VERBS_GRANT};
+	struct verbs_lab *lab = lab_make(2);
+
+	verbs_lab_meet(lab, 1);
+	ck_assert(!verbs_lab_hear(lab, 1, &lane));
+	ck_assert(verbs_lab_hear(lab, 1, &a_token));
+	ck_assert(!verbs_lab_hear(lab, 1, &lane));
+	while (link_of(lab, 1)->state != WH_VERBS_BROKEN) {
+		say_now(RDMA_CM_EVENT_REJECTED);
+		lab->now_ns += WH_NS_PER_S;
+		wh_verbs_links_tick(lab->t);
+	}
+	ck_assert(verbs_lab_hear(lab, 1, &lane));
+	ck_assert(verbs_lab_hear(lab, 1, &grant));
+	ck_assert_ptr_null(lab->t->peers[1].lane);
+	lab_free(lab);
+}
+END_TEST
+
 START_TEST(a_forked_child_says_nothing_to_the_device)
 {
 	struct verbs_lab *lab = connected();
@@ -542,6 +558,7 @@ int main(void)
 	tcase_add_loop_test(cases, a_peer_that_cannot_be_connected_to_is_lost, 0, 2);
 	tcase_add_loop_test(cases, what_has_come_is_heard_before_a_try_is_given_up, 0, 2);
 	tcase_add_loop_test(cases, a_peer_that_hangs_up_is_lost_after_its_last_words, 0, 2);
+	tcase_add_test(cases, what_a_lost_peer_says_is_not_heard);
 	tcase_add_test(cases, a_forked_child_says_nothing_to_the_device);
 	tcase_add_test(cases, writes_are_done_before_peers_hear_that_this_node_goes);
 	suite_add_tcase(suite, cases);

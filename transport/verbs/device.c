@@ -1,8 +1,7 @@
 /* device.c - what a transport has of its device, and memory to register with it.
  *
- * One completion queue holds all that comes, rings and what becomes of operations, so that going to sleep asks the device for one
- * notice.
- * Rings take their requests from one shared receive queue: how many can have come is bounded by it, and so is the completion
+ * One completion queue holds all that comes, rings and what becomes of operations, so that going to sleep asks the device for
+ * one notice. Rings take their requests from one shared receive queue: how many can have come is bounded by it, and so is the completion
  * queue. A peer that rings when it is empty waits in its device, which tries again.
  *
  * A queue pair that is destroyed may take requests with it: one that it was about to complete, and those with completions

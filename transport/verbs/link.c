@@ -113,14 +113,6 @@ void wh_verbs_link_broke(struct wh_verbs *t, uint32_t node)
 	wh_poll_alarm(&t->poll, LAST_WORDS_NS);
 }
 
-/* Before it connects or accepts: librdmacm's own choice for what goes out by it is 2.1 s. */
-static void set_timeout(const struct wh_verbs *t, struct rdma_cm_id *id)
-{
-	uint8_t timeout = t->timeout;
-
-	(void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
-}
-
 /* Its queue pair, when its device is known. */
 static bool prepare(struct wh_verbs *t, struct rdma_cm_id *id)
 {
@@ -135,10 +127,7 @@ static bool prepare(struct wh_verbs *t, struct rdma_cm_id *id)
 		errno = ENODEV;
 		return false;
 	}
-	if (rdma_create_qp(id, t->device.pd, &wanted) != 0)
-		return false;
-	set_timeout(t, id);
-	return true;
+	return rdma_create_qp(id, t->device.pd, &wanted) == 0;
 }
 
 /* ---- the node of the higher id ------------------------------------------------------------------------------------- */

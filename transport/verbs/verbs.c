@@ -176,8 +176,8 @@ static bool on_message(struct wh_transport *transport, uint32_t node, struct wh_
 		return false;
 	if (message.kind == WH_VERBS_TOKEN)
 		return wh_verbs_link_on_token(t, node, message.token);
-	if (!wh_verbs_link_heard(t, node) && t->peers[node].link.state != WH_VERBS_BROKEN)
-		return false; /* it says so before it can */
+	if (!wh_verbs_link_heard(t, node)) /* it says so before it can; or it is lost, and only its leaving is heard */
+		return t->peers[node].link.state == WH_VERBS_BROKEN;
 	if (message.kind == WH_VERBS_SHUT) {
 		wh_verbs_image_shut(t, peer, message.number);
 		return true;
