@@ -88,12 +88,10 @@ mutant(NAME position-of-others KIND views FILE predicates/multicast.c
 ]])
 
 mutant(NAME old-members-give KIND views FILE group/transfer.c
-	SEED 2140 WORDS --set sim.forming=all --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=1
-	      --set sim.messages_max=20 --set sim.deliveries_max=300 --set sim.latency_max_us=1000
-	      --fault "join 3 at 19.793 ms" --fault "join 4 at 19.793 ms"
-	      --fault "break 0,4 with 2 at 42.759 ms" --fault "crash 1 after give 1"
-	      --fault "rest 4 for 0.037 ms at 18.818 ms"
-	      --fault "slow 4 to 2 by 20 for 279.472 ms at 20.332 ms"
+	SEED 700 WORDS --set sim.forming=all --set sim.nodes_min=3 --set sim.nodes_max=3 --set sim.subgroups_max=1
+	      --set sim.latency_max_us=100
+	      --fault "join 3 at 20 ms" --fault "join 4 at 20 ms" --fault "crash 1 at 31 ms"
+	      --fault "slow 1 to 4 by 20 for 100 ms at 20 ms" --fault "stall 0 for 30 ms after suspect 1"
 	REMOVES "a member that has entered a shard too is asked for its state in the end"
 	TEXT [[
 	for (int entered = 0; member != NULL && entered <= 1; entered++)

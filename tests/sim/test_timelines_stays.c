@@ -251,6 +251,32 @@ START_TEST(a_node_that_leaves_waits_until_all_have_begun)
 }
 END_TEST
 
+static bool has_begun(const struct timeline *t, uint32_t node)
+{
+	return view_of(t, node) != NULL;
+}
+
+/* Nodes 2 and 4 do not hear each other, and are not ready for their first view in time: the others, a majority, begin
+ * it. They are not there, so they have promised nothing: they would drop it if its coordinator left, and of the four that
+ * are left 1 and 3 are no quorum. So it leaves when 2 and 4 have begun it too. */
+START_TEST(a_node_that_leaves_waits_for_those_that_begin_late)
+{
+	FOREACH_SEED(t)
+	{
+		begin_group(t,
+			    (&(struct group){
+				    .nodes = 5, .start_timeout_ms = 50, .messages = 0, .disks = true, .early = true}),
+			    "stall 3 for 30 ms at 0 ms", "cut 2 and 4 for 80 ms at 20 ms");
+		by(t, 100, has_begun, set_of("0,1,3"), "a majority has not begun");
+		ck_assert(!has_begun(t, 2) && !has_begun(t, 4));
+		ck_assert(wh_actor_depart(t->play->at[0]));
+		ck_assert(t->play->actors[0].drained);
+		expect_view(t, 100 + 2 * JOIN_MS, 1, "1,2,3,4");
+		end(t);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("stays");
@@ -264,6 +290,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_sender_that_wants_to_rest_waits_for_a_slow_member);
 	tcase_add_test(cases, a_node_that_leaves_delivers_what_it_has_received);
 	tcase_add_test(cases, a_node_that_leaves_waits_until_all_have_begun);
+	tcase_add_test(cases, a_node_that_leaves_waits_for_those_that_begin_late);
 	suite_add_tcase(all, cases);
 	return all;
 }
