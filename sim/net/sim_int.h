@@ -231,7 +231,7 @@ struct sim_call { /* one connection, or what is to become one. Side 0 has called
 	uint32_t controls[2];     /* messages of its user's to that side, on their way */
 	struct sim_queue come[2]; /* what has arrived at that side */
 	uint32_t users;           /* ends, and messages on their way */
-	bool torn; /* nothing leaves any more */
+	bool torn;                /* nothing leaves any more */
 	bool greeted;             /* the caller knows that it is accepted: until then its hello waits */
 	size_t hello_bytes;
 	unsigned char hello[WH_HEAD_BYTES + WH_HELLO_BYTES];

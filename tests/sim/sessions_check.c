@@ -53,19 +53,22 @@ static void check_message(struct sessions *s, struct view *view, const struct li
 
 	memcpy(&number, event->text, sizeof(number));
 	if (event->bytes < sizeof(number) || number != ++view->got || number > of->of[number_of(s, at)].sent)
-		sessions_fail(s, "S4: host %" PRIu32 " hears message %" PRIu64 " of host %" PRIu32 " as number %" PRIu64,
+		sessions_fail(s,
+			      "S4: host %" PRIu32 " hears message %" PRIu64 " of host %" PRIu32 " as number %" PRIu64,
 			      at->host, number, of->host, view->got);
 }
 
 static void check_end_of(struct sessions *s, struct view *view, const struct life *at, const struct life *of, bool left)
 {
 	if (!view->met || view->over)
-		sessions_fail(s, "S1: for host %" PRIu32 " host %" PRIu32 " ends, which it has not met, or twice", at->host,
-			      of->host);
+		sessions_fail(s, "S1: for host %" PRIu32 " host %" PRIu32 " ends, which it has not met, or twice",
+			      at->host, of->host);
 	if (left && !of->left)
 		sessions_fail(s, "S4: host %" PRIu32 " is told that host %" PRIu32 " has left", at->host, of->host);
 	if (left && view->got != of->of[number_of(s, at)].sent)
-		sessions_fail(s, "S4: host %" PRIu32 " has heard %" PRIu64 " messages of host %" PRIu32 ", which left after %" PRIu64,
+		sessions_fail(s,
+			      "S4: host %" PRIu32 " has heard %" PRIu64 " messages of host %" PRIu32
+			      ", which left after %" PRIu64,
 			      at->host, view->got, of->host, of->of[number_of(s, at)].sent);
 	view->over = true;
 	view->left = left;
@@ -78,7 +81,8 @@ static void check_about(struct sessions *s, struct life *at, struct life *of, co
 	switch (event->kind) {
 	case WH_EVENT_PEER_MET:
 		if (view->met || view->over || !is_only(s, at, of))
-			sessions_fail(s, "S1: host %" PRIu32 " meets host %" PRIu32 " again, or before another has ended",
+			sessions_fail(s,
+				      "S1: host %" PRIu32 " meets host %" PRIu32 " again, or before another has ended",
 				      at->host, of->host);
 		view->met = true;
 		break;
@@ -168,7 +172,8 @@ static void check_peer(struct sessions *s, const struct life *life, const struct
 		       const struct wh_peer *peer)
 {
 	if (has_connection(peer) != (peer->conn != NULL))
-		sessions_fail(s, "S9: for host %" PRIu32 " host %" PRIu32 " is in state %d with a connection, or without",
+		sessions_fail(s,
+			      "S9: for host %" PRIu32 " host %" PRIu32 " is in state %d with a connection, or without",
 			      life->host, peer->node, (int)peer->state);
 	for (size_t i = 0; i < WH_SESSION_OFFERS; i++)
 		if (peer->offers[i].there && peer->offers[i].offer.key < session->past_key &&
@@ -187,7 +192,8 @@ static void check_image(struct sessions *s, const struct life *life)
 
 		if (rank != image->base.base.my_rank && (row->mapped || row->confirmed) &&
 		    (of == NULL || !(life->of[number_of(s, of)].met || wh_session_row_is_here(row))))
-			sessions_fail(s, "S6: host %" PRIu32 " has mapped a row of a life that it has not met", life->host);
+			sessions_fail(s, "S6: host %" PRIu32 " has mapped a row of a life that it has not met",
+				      life->host);
 	}
 }
 
@@ -217,13 +223,13 @@ static void check_pair(struct sessions *s, const struct life *one, const struct 
 	if (one->odd != other->odd) {
 		/* Where another life of that host still counts as there the group can do without this one: it alone is told. */
 		if ((!a->refused && is_only(s, one, other)) || (!b->refused && is_only(s, other, one)))
-			sessions_fail(s, "S3: hosts %" PRIu32 " and %" PRIu32 " do not go together: told %d and %d", one->host,
-				      other->host, a->refused, b->refused);
+			sessions_fail(s, "S3: hosts %" PRIu32 " and %" PRIu32 " do not go together: told %d and %d",
+				      one->host, other->host, a->refused, b->refused);
 		return;
 	}
 	if (parted ? !(a->over || b->over || (a->met && b->met)) : !(a->met && !a->over && b->met && !b->over))
-		sessions_fail(s, "S7: hosts %" PRIu32 " and %" PRIu32 " have not met (%d%d and %d%d)", one->host, other->host,
-			      a->met, a->over, b->met, b->over);
+		sessions_fail(s, "S7: hosts %" PRIu32 " and %" PRIu32 " have not met (%d%d and %d%d)", one->host,
+			      other->host, a->met, a->over, b->met, b->over);
 	if (!a->over && !b->over && (a->got != b->sent || b->got != a->sent))
 		sessions_fail(s, "S4: hosts %" PRIu32 " and %" PRIu32 " have not heard all", one->host, other->host);
 }
@@ -234,10 +240,11 @@ static void check_left(struct sessions *s, const struct life *at, const struct l
 	const struct view *view = &at->of[number_of(s, of)];
 
 	if (view->met && !view->over)
-		sessions_fail(s, "S7: host %" PRIu32 " has not been told of the end of host %" PRIu32, at->host, of->host);
+		sessions_fail(s, "S7: host %" PRIu32 " has not been told of the end of host %" PRIu32, at->host,
+			      of->host);
 	if (view->met && of->left && !view->left && !s->parted[number_of(s, at)][number_of(s, of)])
-		sessions_fail(s, "S4: host %" PRIu32 " has left, and host %" PRIu32 " is told that it has died", of->host,
-			      at->host);
+		sessions_fail(s, "S4: host %" PRIu32 " has left, and host %" PRIu32 " is told that it has died",
+			      of->host, at->host);
 }
 
 void sessions_check_end(struct sessions *s)
@@ -252,7 +259,8 @@ void sessions_check_end(struct sessions *s)
 				continue;
 			if (of == s->at[of->host])
 				check_pair(s, at, of);
-			else if (s->at[of->host] != NULL && s->at[of->host]->odd == at->odd) /* which has come in its place */
+			else if (s->at[of->host] != NULL &&
+				 s->at[of->host]->odd == at->odd) /* which has come in its place */
 				check_left(s, at, of);
 		}
 	}

@@ -110,7 +110,7 @@ static void send(struct sessions *s, struct life *from, uint32_t host, uint32_t 
 
 		memcpy(message, &number, sizeof(number));
 		result = from->transport->ops->control_send(from->transport, host, message,
-							     wh_dice_between(&s->dice, sizeof(number), sizeof(message)));
+							    wh_dice_between(&s->dice, sizeof(number), sizeof(message)));
 		view->sent += result == WHORL_OK;
 		sessions_check_sent(s, from, to, result);
 	}
@@ -206,8 +206,8 @@ static void turn(struct sessions *s)
 		break;
 	case 4:
 		if (s->at[host] != NULL)
-			s->at[host]->paused_ns =
-				wh_sim_now(s->sim) + wh_dice_below(&s->dice, 3 * WH_NS_PER_S) / (1 + wh_dice_below(&s->dice, 1000));
+			s->at[host]->paused_ns = wh_sim_now(s->sim) + wh_dice_below(&s->dice, 3 * WH_NS_PER_S) /
+									      (1 + wh_dice_below(&s->dice, 1000));
 		break;
 	case 5:
 		open_images(s, hosts_there(s));

@@ -9,7 +9,7 @@
  *   S5  A bounded number of bytes waits for a peer. WHORL_AGAIN is said then and only then.
  *   S6  An offer that is kept is of an image that may be opened yet; a row is mapped under its own key and incarnation.
  *   S7  When faults have stopped two live incarnations meet, unless a broken connection has parted them: then one of the two has met
- *       and lost the other. An image all of whose members have met becomes ready.
+ *       and lost the other. An image becomes ready when all its members have met.
  *   S8  A node comes in within a second, whatever stands at the door.
  *   S9  Each connection of a session is a peer's or a stranger's; none is left when its peer is gone.
  *

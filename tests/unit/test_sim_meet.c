@@ -358,6 +358,32 @@ START_TEST(the_dead_are_not_searched_for)
 }
 END_TEST
 
+/* ---- the door ------------------------------------------------------------------------------------------------------------ */
+
+/* Two thousand stand there when a node comes back, and as many again each millisecond; they say nothing, or half of something. */
+START_TEST(a_crowd_keeps_no_node_out)
+{
+	struct wh_sim_options options = wild(test_seed(60) + (uint64_t)_i);
+	const unsigned char nonsense[30] = {1, 2, 3};
+	uint64_t back_ns, slept;
+	struct lab *lab;
+
+	options.latency_max_ns = 50 * WH_NS_PER_US;
+	lab = make(options);
+	end_life(lab, 0, (enum manner)(_i % MANNERS));
+	begin_life(lab, 0);
+	back_ns = wh_sim_now(lab->sim);
+	while (!(have_met(lab, 0, 1) && have_met(lab, 1, 0) && have_met(lab, 0, 2) && have_met(lab, 2, 0))) {
+		for (uint32_t n = 0; n < 2000; n++)
+			wh_sim_call_as_stranger(lab->sim, 1 + n % 2, nonsense, _i % 2 == 0 ? 0 : sizeof(nonsense));
+		for (slept = 0; slept < WH_NS_PER_MS; slept += WH_NS_PER_MS / 10)
+			run(lab, WH_NS_PER_MS / 10);
+		ck_assert_uint_lt(wh_sim_now(lab->sim), back_ns + WH_NS_PER_S);
+	}
+	end(lab);
+}
+END_TEST
+
 /* ---- visitors ------------------------------------------------------------------------------------------------------------ */
 
 static void hear(void *ctx, const void *bytes, size_t count)
@@ -421,6 +447,7 @@ int main(void)
 	tcase_add_test(cases, a_node_that_has_searched_has_met_all_that_are_there);
 	tcase_add_test(cases, searching_ends_within_a_second);
 	tcase_add_test(cases, the_dead_are_not_searched_for);
+	tcase_add_loop_test(cases, a_crowd_keeps_no_node_out, 0, 6);
 	tcase_add_test(cases, queries_are_answered_once);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
