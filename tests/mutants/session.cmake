@@ -801,3 +801,57 @@ mutant(NAME session-stream-of-another-life KIND test_session_door FILE transport
 	REPLACEMENT [[
 	return opening->version == s->version && peer->state != WH_PEER_SELF &&
 ]])
+
+# ---- the same code in the simulator: tests/sim/sessions_play.h ----
+
+mutant(NAME session-play-ended-forgotten KIND sim-sessions FILE transport/session/door.c
+	REMOVES "an incarnation is met once (S1)"
+	TEXT [[
+	if (wh_known_incarnations_has(&peer->ended, hello->incarnation)) {
+		snprintf(reason, WH_MESSAGE_REASON_BYTES, "node %" PRIu32 " is gone for good", hello->node);
+]]
+	REPLACEMENT [[
+	if (s->left) {
+		snprintf(reason, WH_MESSAGE_REASON_BYTES, "node %" PRIu32 " is gone for good", hello->node);
+]])
+
+mutant(NAME session-play-crossed KIND sim-sessions FILE transport/session/door.c
+	REMOVES "of two calls that cross that of the higher id counts (S7)"
+	TEXT [[
+	if (peer->state == WH_PEER_CALLED && peer->conn->greeted && s->node > peer->node)
+]]
+	REPLACEMENT [[
+	if (peer->state == WH_PEER_CALLED && s->left)
+]])
+
+mutant(NAME session-play-answered-gives-up KIND sim-sessions FILE transport/session/call.c
+	REMOVES "a node that has answered never gives up (S7)"
+	TEXT [[
+	return peer->state == WH_PEER_CALLED && peer->redial.at_ns <= now;
+]]
+	REPLACEMENT [[
+	return (peer->state == WH_PEER_CALLED || peer->state == WH_PEER_ANSWERED) && peer->redial.at_ns <= now;
+]])
+
+mutant(NAME session-play-past-kept KIND sim-sessions FILE transport/session/image.c
+	REMOVES "offers of images that are past are not kept (S6)"
+	TEXT [[
+	return find(s, key) == NULL && key >= s->past_key;
+]]
+	REPLACEMENT [[
+	return find(s, key) == NULL;
+]])
+
+mutant(NAME session-crowd KIND test_sim_meet FILE transport/session/door.c
+	REMOVES "the last that comes gets a place, and some are kept for nodes (S8)"
+	TEXT [[
+	if (all < s->places && (configured || others < WH_SESSION_STRANGERS))
+		return true;
+	first = first_to_go(s, configured);
+]]
+	REPLACEMENT [[
+	(void)configured;
+	if (others < WH_SESSION_STRANGERS && all < s->places)
+		return true;
+	first = s->left ? first_to_go(s, true) : NULL;
+]])
