@@ -240,7 +240,8 @@ struct wh_transport_ops {
 	void (*wake)(struct wh_transport *t); /* any thread: rings my own doorbell, armed or not */
 	int (*fd)(struct wh_transport *t);    /* readable when wait would return; -1 where there is no such thing */
 
-	/* T10. WHORL_OK; WHORL_AGAIN the queue to that node is full; WHORL_MEMBER_GONE: it has not been met, or is gone. */
+	/* T10. WHORL_OK; WHORL_AGAIN the queue to that node is full; WHORL_MEMBER_GONE: it has not been met, or is gone, or the event that
+	 * says so of this incarnation has not been taken: what is sent is for the one that the caller knows of. */
 	enum whorl_result (*control_send)(struct wh_transport *t, uint32_t node, const void *bytes, size_t count);
 	/* Opens a stream to a node that has been met. WHORL_OK, WHORL_AGAIN, WHORL_MEMBER_GONE, WHORL_SYSTEM, WHORL_MEMORY. */
 	enum whorl_result (*stream_open)(struct wh_transport *t, uint32_t node, uint64_t tag, struct wh_stream **out);

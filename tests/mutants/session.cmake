@@ -855,3 +855,12 @@ mutant(NAME session-crowd KIND test_sim_meet FILE transport/session/door.c
 		return true;
 	first = s->left ? first_to_go(s, true) : NULL;
 ]])
+
+mutant(NAME session-life-unknown KIND test_sim_lives FILE transport/session/session.c
+	REMOVES "what is sent is for the life that its sender knows of"
+	TEXT [[
+	return peer->state == WH_PEER_MET && peer->known == peer->incarnation && !s->left;
+]]
+	REPLACEMENT [[
+	return peer->state == WH_PEER_MET && !s->left;
+]])

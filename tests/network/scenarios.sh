@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# scenarios.sh COMMAND SCENARIO - what can happen to a network, and what becomes of a group of nodes on three or more hosts:
+# scenarios.sh COMMAND SCENARIO [tls] - what can happen to a network, and what becomes of a group of nodes on three or more hosts:
 # the survivors go on within the failure time-out; a node that is cut off is told so, and delivers nothing more; no two nodes
-# disagree. COMMAND is the `whorl` that was built.
+# disagree. COMMAND is the `whorl` that was built. The nodes have a cluster key, and with `tls` certificates too.
 
 # shellcheck source=tests/network/hosts.sh
 source "$(dirname "$(readlink -f "$0")")/hosts.sh"
 
 command=$1
 scenario=$2
+tls=${3:-}
 enter_network "$0" "$@"
 
 # write_group NODES: the same file for all hosts
@@ -24,6 +25,24 @@ write_group() {
 		done
 		printf '[subgroup all]\nwindow = 16\nmessage_bytes = 1k\n'
 	} >"$directory/group.ini"
+}
+
+# make_certificates NODES: as docs/security.md has it
+make_certificates() {
+	local node
+
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -days 30 -subj "/CN=authority" \
+		-keyout "$directory/authority.key" -out "$directory/authority.pem" 2>/dev/null
+	for ((node = 0; node < $1; node++)); do
+		openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -subj "/CN=$node" \
+			-addext "subjectAltName=URI:whorl://network/$node" -keyout "$directory/node-$node.key" \
+			-out "$directory/node-$node.csr" 2>/dev/null
+		openssl x509 -req -in "$directory/node-$node.csr" -CA "$directory/authority.pem" -CAkey "$directory/authority.key" \
+			-CAcreateserial -copy_extensions copy -days 30 -out "$directory/node-$node.pem" 2>/dev/null
+	done
+	sed -i "s|^transport|tls = on\ntls_authority_file = $directory/authority.pem\ntransport|" "$directory/group.ini"
+	sed -i "s|^transport|tls_certificate_file = $directory/node-{node}.pem\ntransport|" "$directory/group.ini"
+	sed -i "s|^transport|tls_key_file = $directory/node-{node}.key\ntransport|" "$directory/group.ini"
 }
 
 # Each node notes on its disk which group it was in.
@@ -43,6 +62,20 @@ status_says() {
 begin() {
 	make_network "$1"
 	write_group "$1"
+	[ "$tls" != tls ] || make_certificates "$1"
+}
+
+# One of hosts 1 and 2 is removed, and says so; the other goes on with host 0.
+await_removal_of_one() {
+	local removed kept
+
+	within $((failure_timeout_ms + slack_ms)) "host 0 goes on with one" in_view 0 '0,[12]'
+	removed=1 kept=2
+	! in_view 0 0,1 || removed=2 kept=1
+	await_view "0,$kept" "$kept"
+	wait "${pid[$removed]}" && fail "host $removed was removed, and ended well"
+	await_progress 0 "$kept"
+	end 0 "$kept"
 }
 
 # Three hosts, host 2 is cut off by the command; the others go on without it.
@@ -96,6 +129,33 @@ cable-and-back) # a node that was removed meanwhile is told so, ends, and comes 
 deaf) cut_off_two drop_to 2 ;;
 mute) cut_off_two drop_from 2 ;;
 address) cut_off_two remove_address 2 ;;
+pair) # two of three do not hear each other, and both hear the third
+	begin 3
+	form 0 1 2
+	sever 1 from 2
+	await_removal_of_one
+	;;
+pair-one-way) # one hears the other, which does not hear it
+	begin 3
+	form 0 1 2
+	ip rule add from 10.22.1.0/24 to 10.22.2.0/24 priority 11 blackhole
+	await_removal_of_one
+	;;
+pair-forming) # a first view has all nodes: it waits until they can reach each other
+	begin 3
+	sever 1 from 2
+	for host in 0 1 2; do start "$host"; done
+	sleep 2
+	for host in 0 1 2; do
+		! in_view "$host" '[0-9,]*' || fail "host $host is in a view, and two nodes have not met"
+	done
+	heal
+	for host in 0 1 2; do
+		within 20000 "host $host counts" says "$host" '"event":"counter"'
+	done
+	await_progress 0 1 2
+	end 0 1 2
+	;;
 vanish)
 	begin 3
 	form 0 1 2

@@ -6,7 +6,8 @@
  *
  * Bounds: a group's name has at most 63 bytes. For one peer 65536 ranges and as many words may wait to leave, and 64 KB of
  * control messages; a peer that lets more pile up is stalled, and given up. A stream is a connection of its own, bounded by the
- * system's buffers. 32 strangers at a time are let in, for a second each.
+ * system's buffers. 256 strangers at a time are let in, and some more from hosts
+ * of the configuration, for a second for each thing that they have to say.
  *
  * Names that are not known yet, or the nodes of which cannot be reached, are looked up again off the loop.
  *
