@@ -141,10 +141,10 @@ pair-one-way) # one hears the other, which does not hear it
 	ip rule add from 10.22.1.0/24 to 10.22.2.0/24 priority 11 blackhole
 	await_removal_of_one
 	;;
-pair-forming) # a first view has all nodes: it waits until they can reach each other
+pair-forming) # a first view has all nodes: two that cannot reach each other yet keep it waiting, until the start time-out
 	begin 3
 	sever 1 from 2
-	for host in 0 1 2; do start "$host"; done
+	for host in 0 1 2; do start "$host" --set group.start_timeout_ms=60000; done
 	sleep 2
 	for host in 0 1 2; do
 		! in_view "$host" '[0-9,]*' || fail "host $host is in a view, and two nodes have not met"
