@@ -573,6 +573,8 @@ static enum whorl_result stream_open(struct wh_conn *c, const struct wh_opening 
 	struct sim_stream *stream;
 	bool full = is_broken(call);
 
+	if (call->node[end_of(c)->side]->dead)
+		return WHORL_MEMBER_GONE;
 	stream = full ? NULL : wh_sim_stream_new(call->link[end_of(c)->side], opening->tag, out, &full);
 	if (stream == NULL)
 		return full ? WHORL_AGAIN : WHORL_MEMORY;
@@ -632,7 +634,7 @@ void wh_sim_calls_look_at_clock(struct sim_node *node)
 	if (!node->alarmed)
 		return;
 	node->alarmed = false;
-	wh_session_on_timer(node->session);
+	wh_session_on_timer(node->base.session);
 }
 
 size_t wh_sim_calls_serve(struct sim_node *node)
@@ -643,12 +645,12 @@ size_t wh_sim_calls_serve(struct sim_node *node)
 	if (node->come == 0)
 		return 0;
 	if (!node->rests)
-		wh_session_on_caller(node->session);
-	for (uint32_t slot = 0; slot < wh_session_slots(node->session) && node->come > 0; slot++) {
-		struct sim_end *end = end_of(wh_session_conn(node->session, slot));
+		wh_session_on_caller(node->base.session);
+	for (uint32_t slot = 0; slot < wh_session_slots(node->base.session) && node->come > 0; slot++) {
+		struct sim_end *end = end_of(wh_session_conn(node->base.session, slot));
 
 		if (end != NULL && end->call->come[end->side].head != NULL)
-			done += wh_session_on_ready(node->session, slot);
+			done += wh_session_on_ready(node->base.session, slot);
 	}
 	return done;
 }

@@ -50,7 +50,8 @@ static enum whorl_result fill_image(struct sim_image *image, const struct wh_ima
 	enum whorl_result result = WHORL_OK;
 
 	image->rows = calloc(spec->members, sizeof(*image->rows));
-	if (image->rows == NULL || !wh_session_image_init(&image->base, image->node->session, &image->node->base, spec))
+	if (image->rows == NULL ||
+	    !wh_session_image_init(&image->base, image->node->base.session, &image->node->base.base, spec))
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated image");
 	for (uint32_t rank = 0; rank < spec->members && result == WHORL_OK; rank++)
 		result = map_copy(&image->rows[rank], &image->base.rows[rank], rank == spec->my_rank, err);
@@ -95,7 +96,7 @@ void wh_sim_image_close(struct wh_image *base)
 
 struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key)
 {
-	struct wh_session_image *image = node->dead ? NULL : wh_session_images(node->session);
+	struct wh_session_image *image = node->dead ? NULL : wh_session_images(node->base.session);
 
 	while (image != NULL && image->base.key != key)
 		image = image->next;

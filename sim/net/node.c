@@ -103,31 +103,7 @@ static size_t sim_service(struct wh_transport *transport)
 	if (node->dead)
 		return 0;
 	done = wh_sim_calls_serve(node);
-	return done + wh_session_service(node->session) + wh_sim_remote_serve(node);
-}
-
-static bool sim_next_event(struct wh_transport *transport, struct wh_transport_event *out)
-{
-	return wh_session_next_event(node_of(transport)->session, out);
-}
-
-static enum whorl_result sim_control_send(struct wh_transport *transport, uint32_t to, const void *bytes, size_t count)
-{
-	return node_of(transport)->dead ? WHORL_MEMBER_GONE
-					: wh_session_control_send(node_of(transport)->session, to, bytes, count);
-}
-
-static enum whorl_result sim_stream_open(struct wh_transport *transport, uint32_t to, uint64_t tag,
-					 struct wh_stream **out)
-{
-	*out = NULL;
-	return node_of(transport)->dead ? WHORL_MEMBER_GONE
-					: wh_session_stream_open(node_of(transport)->session, to, tag, out);
-}
-
-static bool sim_searching(struct wh_transport *transport)
-{
-	return wh_session_searching(node_of(transport)->session);
+	return done + wh_session_service(node->base.session) + wh_sim_remote_serve(node);
 }
 
 static void sim_answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count)
@@ -137,7 +113,7 @@ static void sim_answer(struct wh_transport *transport, uint64_t query, const voi
 	if (count > WH_ANSWER_MAX)
 		wh_sim_condemn(node->sim, node->id, "answers with %zu bytes", count);
 	else if (!node->dead)
-		wh_session_answer(node->session, query, bytes, count);
+		wh_session_answer(node->base.session, query, bytes, count);
 }
 
 static void sim_past(struct wh_transport *transport, uint64_t key)
@@ -146,7 +122,7 @@ static void sim_past(struct wh_transport *transport, uint64_t key)
 
 	node->past_key = node->past_key < key ? key : node->past_key;
 	if (!node->dead)
-		wh_session_past(node->session, key);
+		wh_session_past(node->base.session, key);
 }
 
 /* Whatever happens to the leaver afterwards: all that it has posted, sent and written arrives, and then that it has left. */
@@ -157,7 +133,7 @@ static void sim_leave(struct wh_transport *transport)
 	if (node->dead || node->left)
 		return;
 	node->left = true;
-	wh_session_leave(node->session);
+	wh_session_leave(node->base.session);
 }
 
 void wh_sim_arrived(struct sim_link *link)
@@ -181,7 +157,7 @@ struct sim_link *wh_sim_link_to(const struct sim_node *node, uint32_t id, uint64
 
 struct sim_link *wh_sim_met(const struct sim_node *node, uint32_t id)
 {
-	const struct wh_peer *peer = id < node->nodes && !node->dead ? wh_session_peer(node->session, id) : NULL;
+	const struct wh_peer *peer = id < node->nodes && !node->dead ? wh_session_peer(node->base.session, id) : NULL;
 
 	return peer != NULL && peer->state == WH_PEER_MET ? wh_sim_link_to(node, id, peer->incarnation) : NULL;
 }
@@ -211,10 +187,10 @@ static void sim_destroy(struct wh_transport *transport, bool forked)
 
 	(void)forked; /* all memory is this process's own */
 	wh_sim_die(node, false);
-	while (node->session != NULL && wh_session_images(node->session) != NULL)
-		wh_sim_image_close(&wh_session_images(node->session)->base);
-	wh_session_free(node->session, false);
-	node->session = NULL;
+	while (node->base.session != NULL && wh_session_images(node->base.session) != NULL)
+		wh_sim_image_close(&wh_session_images(node->base.session)->base);
+	wh_session_free(node->base.session, false);
+	node->base.session = NULL;
 	wh_sim_remote_close(node);
 }
 
@@ -241,15 +217,15 @@ static const struct wh_transport_ops sim_ops = {
 	.post = wh_sim_post,
 	.freeze = wh_sim_freeze,
 	.service = sim_service,
-	.next_event = sim_next_event,
+	.next_event = wh_session_table_next_event,
 	.arm = sim_arm,
 	.disarm = sim_disarm,
 	.wait = sim_wait,
 	.wake = sim_wake,
 	.fd = sim_fd,
-	.control_send = sim_control_send,
-	.stream_open = sim_stream_open,
-	.searching = sim_searching,
+	.control_send = wh_session_table_control_send,
+	.stream_open = wh_session_table_stream_open,
+	.searching = wh_session_table_searching,
 	.answer = sim_answer,
 	.leave = sim_leave,
 	.destroy = sim_destroy,
@@ -311,7 +287,7 @@ static struct sim_node *new_node(struct sim_host *host, const struct wh_transpor
 	node->ops = sim_ops;
 	node->ops.gap_bytes = host->sim->options.gap_bytes;
 	node->ops.holder = host->sim->options.one_host ? sim_holder : NULL;
-	node->base.ops = &node->ops;
+	node->base.base.ops = &node->ops;
 	node->sim = host->sim;
 	node->host = host;
 	node->id = host->id;
@@ -332,12 +308,12 @@ static enum whorl_result begin_session(struct sim_node *node, const struct wh_tr
 		.wire_ops = node->sim->options.one_host ? &wh_sim_host_wire_ops : &wh_sim_wire_ops,
 		.wire = (struct wh_wire *)node,
 		.plane_ops = &plane_ops,
-		.transport = &node->base,
+		.transport = &node->base.base,
 	};
-	enum whorl_result result = wh_session_new(&setup, &node->session, err);
+	enum whorl_result result = wh_session_new(&setup, &node->base.session, err);
 
 	if (result == WHORL_OK)
-		wh_session_begin(node->session);
+		wh_session_begin(node->base.session);
 	return result;
 }
 
@@ -377,9 +353,9 @@ enum whorl_result wh_sim_create(const struct wh_transport_config *config, void *
 	result = link_to_all(node) ? begin_session(node, config, err)
 				   : wh_error_set(err, WHORL_MEMORY, "no memory for a simulated link");
 	if (result != WHORL_OK) {
-		sim_destroy(&node->base, false);
+		sim_destroy(&node->base.base, false);
 		return result;
 	}
-	*out = &node->base;
+	*out = &node->base.base;
 	return WHORL_OK;
 }

@@ -113,7 +113,7 @@ static bool tell_of_region(const struct sim_node *node, uint32_t to, uint8_t kin
 
 	wh_message_head_put(message, &head);
 	wh_message_put_number(message + WH_HEAD_BYTES, region->base.bytes, 8);
-	return wh_session_send(node->session, to, message, sizeof(message), NULL, 0, WH_WIRE_OWN) == WH_WIRE_DONE;
+	return wh_session_send(node->base.session, to, message, sizeof(message), NULL, 0, WH_WIRE_OWN) == WH_WIRE_DONE;
 }
 
 static enum whorl_result grant_region(struct wh_region *base, uint32_t to)
@@ -125,7 +125,7 @@ static enum whorl_result grant_region(struct wh_region *base, uint32_t to)
 	if (to >= node->sim->options.nodes || to == node->id)
 		return WHORL_INVALID;
 	link = wh_sim_met(node, to);
-	if (node->left || link == NULL || !wh_session_knows(node->session, to))
+	if (node->left || link == NULL || !wh_session_knows(node->base.session, to))
 		return WHORL_MEMBER_GONE;
 	if (region->granted[to] == link->to->incarnation)
 		return WHORL_OK;
@@ -213,7 +213,7 @@ static void region_close(struct wh_region *base)
 
 		if (link != NULL && region->granted[id] == link->to->incarnation &&
 		    !tell_of_region(node, id, REGION_WITHDRAWN, region))
-			wh_session_doom(node->session, id, "cannot be told that a region is closed");
+			wh_session_doom(node->base.session, id, "cannot be told that a region is closed");
 	}
 	for (at = &node->regions; *at != region; at = &(*at)->next)
 		;

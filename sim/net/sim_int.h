@@ -260,18 +260,17 @@ void wh_sim_drop_arrival(const struct sim_event *event);
 
 /* ---- endpoints: sim/net/node.c ---------------------------------------------------------------------------------------- */
 
-struct sim_node { /* an endpoint: one life of a host */
-	struct wh_transport base;
-	struct wh_transport_ops ops; /* [const] */
+struct sim_node {                         /* an endpoint: one life of a host */
+	struct wh_session_transport base; /* its session is NULL once it is destroyed */
+	struct wh_transport_ops ops;      /* [const] */
 	struct wh_sim *sim;
 	struct sim_host *host;
 	uint32_t id;
 	uint64_t incarnation;
 	struct sim_node *former; /* the life before */
 	uint32_t nodes;
-	struct wh_session *session; /* NULL: destroyed */
-	bool dead, left;            /* dead: crashed or destroyed */
-	bool vanished;              /* dead, and no node has been told */
+	bool dead, left; /* dead: crashed or destroyed */
+	bool vanished;   /* dead, and no node has been told */
 	bool armed, rung;
 	bool ringing;      /* a ring is under way */
 	uint64_t alarm_ns; /* of its session; 0: none */

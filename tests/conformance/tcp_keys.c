@@ -301,15 +301,15 @@ START_TEST(a_caller_that_is_always_late)
 	snprintf(group, sizeof(group), "late-%d", (int)getpid());
 	open_end(&ends[0], 0, group, raw_key("sixteen bytes of a key"));
 	open_end(&ends[1], 1, group, raw_key("sixteen bytes of a key"));
-	peer = wh_session_peer(wh_tcp_of(ends[0].node)->session, 1);
+	peer = wh_session_peer(wh_tcp_of(ends[0].node)->base.session, 1);
 	for (int n = 0; n < 50 && peer->state != WH_PEER_MET; n++) {
 		if (peer->state == WH_PEER_CALLED)
 			peer->redial.at_ns = 0;
-		wh_session_on_timer(wh_tcp_of(ends[0].node)->session);
+		wh_session_on_timer(wh_tcp_of(ends[0].node)->base.session);
 		turn(ends + 1, 1);
 	}
 	ck_assert_int_eq((int)peer->state, (int)WH_PEER_MET);
-	ck_assert_uint_eq(wh_session_peer(wh_tcp_of(ends[1].node)->session, 0)->call,
+	ck_assert_uint_eq(wh_session_peer(wh_tcp_of(ends[1].node)->base.session, 0)->call,
 			  1); /* its first, of which the number is 1 */
 	close_ends(ends, 2);
 }

@@ -95,7 +95,7 @@ void raw_pass(struct raw *raw)
 
 struct wh_session *raw_session(const struct raw *raw)
 {
-	return wh_tcp_of(raw->node)->session;
+	return wh_tcp_of(raw->node)->base.session;
 }
 
 struct wh_conn *raw_stranger(const struct raw *raw)

@@ -577,8 +577,8 @@ START_TEST(a_stream_before_its_opener_is_met)
 	}
 	ck_assert_msg(holds_one(raw), "it slept only when the stream had been given up");
 	while (!wh_event_queue_is_full(
-		&t->session->event_queue)) /* there is no room for its event: it is not forgotten for that */
-		wh_event_queue_event(&t->session->event_queue, WH_EVENT_CONTROL, RAW_ME, RAW_INCARNATION, "x", 1);
+		&t->base.session->event_queue)) /* there is no room for its event: it is not forgotten for that */
+		wh_event_queue_event(&t->base.session->event_queue, WH_EVENT_CONTROL, RAW_ME, RAW_INCARNATION, "x", 1);
 	raw->node->ops->service(raw->node);
 	ck_assert(holds_one(raw));
 	raw_send(s, frame, wh_message_put_plain(frame, WH_MESSAGE_TAKEN, 0));

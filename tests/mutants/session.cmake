@@ -117,7 +117,7 @@ mutant(NAME session-late-to-look KIND conformance-tcp-keys FILE transport/sessio
 mutant(NAME session-full-gives-up KIND test_session FILE transport/session/call.c
 	REMOVES "nor does it give up a call while it has no room for the answer"
 	TEXT [[
-		if (is_late(peer, now) && !wh_session_takes_nothing(s)) {
+		if (is_late(peer, now) && !wh_session_is_full(s)) {
 ]]
 	REPLACEMENT [[
 		if (is_late(peer, now)) {
@@ -396,7 +396,7 @@ mutant(NAME session-pong-needs-user-room KIND test_session FILE transport/sessio
 mutant(NAME session-no-room-for-events KIND test_session FILE transport/session/peer.c
 	REMOVES "no message of a peer is taken in without room for its event"
 	TEXT [[
-	bool room = !wh_session_takes_nothing(s);
+	bool room = !wh_session_is_full(s);
 ]]
 	REPLACEMENT [[
 	bool room = s->nodes > 0;
@@ -405,7 +405,7 @@ mutant(NAME session-no-room-for-events KIND test_session FILE transport/session/
 mutant(NAME session-no-room-for-strangers KIND test_session FILE transport/session/door.c
 	REMOVES "nor one of a stranger"
 	TEXT [[
-	if (wh_session_takes_nothing(s) || c->held || !greet_stranger(s, c))
+	if (wh_session_is_full(s) || c->held || !greet_stranger(s, c))
 ]]
 	REPLACEMENT [[
 	if (c->held || !greet_stranger(s, c))
@@ -414,7 +414,7 @@ mutant(NAME session-no-room-for-strangers KIND test_session FILE transport/sessi
 mutant(NAME session-no-room-for-callers KIND test_session FILE transport/session/door.c
 	REMOVES "and none is accepted"
 	TEXT [[
-	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_session_takes_nothing(s) && !s->left; n++) {
+	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_session_is_full(s) && !s->left; n++) {
 ]]
 	REPLACEMENT [[
 	for (int n = 0; n < ACCEPTED_AT_ONCE; n++) {
@@ -423,7 +423,7 @@ mutant(NAME session-no-room-for-callers KIND test_session FILE transport/session
 mutant(NAME session-full-is-late KIND test_session_door FILE transport/session/door.c
 	REMOVES "a stranger is not late where one before it has taken the last room for events"
 	TEXT [[
-		if (is_late(s->slots[i], now) && !wh_session_takes_nothing(s))
+		if (is_late(s->slots[i], now) && !wh_session_is_full(s))
 			wh_session_close_conn(s, s->slots[i]);
 ]]
 	REPLACEMENT [[

@@ -124,19 +124,18 @@ void sessions_check_event(struct sessions *s, struct life *at, const struct wh_t
 		sessions_fail(s, "S2: host %" PRIu32 " is told of an incarnation that never was", at->host);
 }
 
-static uint64_t waiting_for(const struct sessions *s, const struct life *from, const struct life *to)
+static uint64_t waiting_for(const struct life *from, const struct life *to)
 {
-	const struct wh_peer *peer = wh_session_peer(((struct sim_node *)from->transport)->session, to->host);
+	const struct wh_peer *peer = wh_session_peer(((struct sim_node *)from->transport)->base.session, to->host);
 	const struct sim_end *end = (const struct sim_end *)peer->conn;
 
-	(void)s;
 	return end == NULL ? 0 : end->call->waiting[1 - end->side];
 }
 
 void sessions_check_sent(struct sessions *s, struct life *from, struct life *to, enum whorl_result result)
 {
 	const struct view *view = &from->of[number_of(s, to)];
-	uint64_t waiting = waiting_for(s, from, to);
+	uint64_t waiting = waiting_for(from, to);
 
 	if (result == WHORL_OK && (!view->met || view->over))
 		sessions_fail(s, "S4: host %" PRIu32 " sends to host %" PRIu32 ", which it has not met", from->host,
@@ -205,7 +204,7 @@ void sessions_check_step(struct sessions *s)
 
 		if (life == NULL)
 			continue;
-		session = ((const struct sim_node *)life->transport)->session;
+		session = ((const struct sim_node *)life->transport)->base.session;
 		check_conns(s, life, session);
 		check_image(s, life);
 		for (uint32_t node = 0; node < session->nodes; node++)

@@ -93,7 +93,7 @@ static void end(struct sessions *s, uint32_t host, bool leaves, bool silently)
 /* To the life of that host that it knows of, which may have ended. */
 static void send(struct sessions *s, struct life *from, uint32_t host, uint32_t times)
 {
-	uint64_t known = wh_session_peer(((struct sim_node *)from->transport)->session, host)->known;
+	uint64_t known = wh_session_peer(((struct sim_node *)from->transport)->base.session, host)->known;
 	unsigned char message[WH_CONTROL_MAX] = {0};
 	enum whorl_result result = WHORL_OK;
 	struct life *to = s->at[host];

@@ -27,7 +27,6 @@
 struct view { /* of one life by another */
 	bool met, over, left, refused;
 	uint64_t sent, got;
-	bool all_said; /* whatever is sent to it is heard: it has left since, or is there in the end */
 };
 
 struct life {

@@ -116,13 +116,13 @@ static struct lab *lab_make(void)
 
 	lab->t = calloc(1, sizeof(*lab->t));
 	lab->ops.wake = wake;
-	lab->t->base.ops = &lab->ops;
+	lab->t->base.base.ops = &lab->ops;
 	lab->context.ops.post_srq_recv = post_srq_recv;
 	lab->context.ops.poll_cq = poll_cq;
 	lab->srq.context = lab->in.context = &lab->context;
 	lab->t->device.in = &lab->in;
 	lab->t->device.srq = &lab->srq;
-	lab->image.base.base = (struct wh_image){.ops = &lab->ops, .transport = &lab->t->base, .members = ROWS};
+	lab->image.base.base = (struct wh_image){.ops = &lab->ops, .transport = &lab->t->base.base, .members = ROWS};
 	lab->image.rows = lab->rows;
 	lab->image.frozen = lab->frozen;
 	lab->image.base.rows = lab->states;

@@ -166,7 +166,7 @@ static void sleep_ns(struct verbs_lab *lab, uint64_t ns)
 {
 	lab->now_ns += ns;
 	wh_verbs_links_tick(lab->t);
-	(void)wh_session_service(lab->t->session);
+	(void)wh_session_service(lab->t->base.session);
 }
 
 /* ---- the node of the lower id ------------------------------------------------------------------------------------- */
@@ -246,7 +246,7 @@ START_TEST(a_token_ends_with_the_session)
 	memcpy(token, link_of(lab, 2)->token, sizeof(token));
 	call_from(2, 12, token);
 	ck_assert_uint_eq(rdma.ids, 1);
-	wh_session_lose(lab->t->session, verbs_lab_peer(lab, 2), "is gone");
+	wh_session_lose(lab->t->base.session, verbs_lab_peer(lab, 2), "is gone");
 	ck_assert_uint_eq(rdma.ids + rdma.pairs, 0);
 	call_from(2, 12, token);
 	verbs_lab_meet(lab, 2);
@@ -415,7 +415,7 @@ START_TEST(a_peer_that_hangs_up_is_lost_after_its_last_words)
 	ck_assert_int_eq(peer->state, WH_PEER_MET);
 	if (says) {
 		peer->left = true;
-		wh_session_lose(lab->t->session, peer, "has left");
+		wh_session_lose(lab->t->base.session, peer, "has left");
 		verbs_lab_expect(lab, WH_EVENT_PEER_LEFT, 1);
 	}
 	sleep_ns(lab, WH_NS_PER_S);
@@ -514,7 +514,8 @@ START_TEST(writes_are_done_before_peers_hear_that_this_node_goes)
 	rdma.context.ops.post_send = post_send;
 	rdma.context.ops.poll_cq = poll_cq;
 	leaving.pair.context = leaving.cq.context = leaving.in.context = &rdma.context;
-	leaving.image.base.base = (struct wh_image){.transport = &lab->t->base, .own = own, .members = 1, .my_rank = 1};
+	leaving.image.base.base =
+		(struct wh_image){.transport = &lab->t->base.base, .own = own, .members = 1, .my_rank = 1};
 	leaving.image.base.rows = &leaving.state;
 	leaving.image.rows = &leaving.row;
 	leaving.image.mr = &leaving.mr;
@@ -534,7 +535,7 @@ START_TEST(writes_are_done_before_peers_hear_that_this_node_goes)
 	for (push.value = 1; push.value <= 20; push.value++, push.offset += 8)
 		wh_verbs_post(&leaving.image.base.base, &push, 1);
 	ck_assert_uint_eq(leaving.given, 0);
-	wh_verbs_leave(&lab->t->base);
+	wh_verbs_leave(&lab->t->base.base);
 	ck_assert_uint_eq(leaving.told, 1);
 	lab->t->images = NULL;
 	free(leaving.row.out.queue);

@@ -121,7 +121,7 @@ static struct lab *lab_make(void)
 	lab->pair.context = lab->cq.context = lab->in.context = &lab->context;
 	lab->t->device.in = &lab->in;
 	lab->image.base.base =
-		(struct wh_image){.transport = &lab->t->base, .own = lab->own, .members = 1, .my_rank = 1};
+		(struct wh_image){.transport = &lab->t->base.base, .own = lab->own, .members = 1, .my_rank = 1};
 	lab->image.rows = &lab->row;
 	lab->image.base.rows = &lab->state;
 	lab->image.mr = &lab->mr;

@@ -118,8 +118,8 @@ START_TEST(a_node_that_has_left_opens_no_region)
 	struct wh_region *region = NULL;
 	struct wh_error err = {0};
 
-	wh_session_leave(lab.t->session);
-	ck_assert_int_eq(wh_verbs_remote_ops.region_open(&lab.t->base, 5, 4096, &region, &err), WHORL_SYSTEM);
+	wh_session_leave(lab.t->base.session);
+	ck_assert_int_eq(wh_verbs_remote_ops.region_open(&lab.t->base.base, 5, 4096, &region, &err), WHORL_SYSTEM);
 	ck_assert_ptr_null(region);
 	lab_free(&lab);
 }

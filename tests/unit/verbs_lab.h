@@ -112,7 +112,7 @@ static inline struct verbs_lab *verbs_lab_make(uint32_t node)
 					       .version = WH_VERBS_VERSION,
 					       .wire_ops = &wire_ops,
 					       .plane_ops = &wh_verbs_plane_ops,
-					       .transport = &t->base};
+					       .transport = &t->base.base};
 	struct wh_error err;
 
 	lab->env = *wh_env_system();
@@ -128,7 +128,7 @@ static inline struct verbs_lab *verbs_lab_make(uint32_t node)
 		t->peers[id].link.node = lab->conns[id].node = id;
 	ck_assert_int_eq(wh_poll_open(&t->poll, &lab->env, &err), WHORL_OK);
 	ck_assert_int_eq(wh_tcp_wire_open(&config, &use, &t->poll, &t->wire, &err), WHORL_OK);
-	ck_assert_int_eq(wh_session_new(&setup, &t->session, &err), WHORL_OK);
+	ck_assert_int_eq(wh_session_new(&setup, &t->base.session, &err), WHORL_OK);
 	return lab;
 }
 
@@ -136,7 +136,7 @@ static inline void verbs_lab_free(struct verbs_lab *lab)
 {
 	struct wh_verbs *t = lab->t;
 
-	wh_session_free(t->session, t->forked);
+	wh_session_free(t->base.session, t->forked);
 	wh_tcp_wire_close(t->wire, t->forked);
 	wh_verbs_lanes_free(t, true);
 	wh_poll_close(&t->poll);
@@ -146,7 +146,7 @@ static inline void verbs_lab_free(struct verbs_lab *lab)
 
 static inline struct wh_peer *verbs_lab_peer(const struct verbs_lab *lab, uint32_t node)
 {
-	return wh_session_peer(lab->t->session, node);
+	return wh_session_peer(lab->t->base.session, node);
 }
 
 static inline void verbs_lab_meet(struct verbs_lab *lab, uint32_t node)
@@ -156,7 +156,7 @@ static inline void verbs_lab_meet(struct verbs_lab *lab, uint32_t node)
 	peer->state = WH_PEER_MET;
 	peer->incarnation = 10 + node;
 	peer->conn = &lab->conns[node];
-	wh_verbs_link_met(&lab->t->base, node);
+	wh_verbs_link_met(&lab->t->base.base, node);
 }
 
 /* The peer says so. */
@@ -167,7 +167,7 @@ static inline bool verbs_lab_hear(const struct verbs_lab *lab, uint32_t node, co
 
 	(void)wh_verbs_put_message(bytes, message);
 	ck_assert(wh_message_head_take(&m.head, bytes));
-	return wh_verbs_plane_ops.on_message(&lab->t->base, node, &m);
+	return wh_verbs_plane_ops.on_message(&lab->t->base.base, node, &m);
 }
 
 /* The last event, which is of that kind. */
@@ -175,10 +175,10 @@ static inline void verbs_lab_expect(const struct verbs_lab *lab, enum wh_transpo
 {
 	struct wh_transport_event event;
 
-	ck_assert(wh_session_next_event(lab->t->session, &event));
+	ck_assert(wh_session_next_event(lab->t->base.session, &event));
 	ck_assert_int_eq(event.kind, kind);
 	ck_assert_uint_eq(event.node, node);
-	ck_assert(!wh_session_next_event(lab->t->session, &event));
+	ck_assert(!wh_session_next_event(lab->t->base.session, &event));
 }
 
 #endif

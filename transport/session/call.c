@@ -230,7 +230,7 @@ static bool is_late(const struct wh_peer *peer, uint64_t now)
 /* An answer that is late may have come while it was this node that was long away. */
 static void look_again(struct wh_session *s, struct wh_peer *peer)
 {
-	if (!wh_session_takes_nothing(s))
+	if (!wh_session_is_full(s))
 		(void)wh_session_on_ready(s, peer->conn->slot);
 }
 
@@ -249,11 +249,10 @@ void wh_session_call_absent(struct wh_session *s, uint64_t now)
 
 		if (is_late(peer, now))
 			look_again(s, peer);
-		if (is_late(peer, now) && !wh_session_takes_nothing(s)) {
+		if (is_late(peer, now) && !wh_session_is_full(s)) {
 			look_up(s, peer);
 			wh_session_lose(s, peer, "does not answer");
-		} else if (is_away(peer) && !wh_session_takes_nothing(s) &&
-			   wh_redial_is_due(&peer->redial, now, &again)) {
+		} else if (is_away(peer) && !wh_session_is_full(s) && wh_redial_is_due(&peer->redial, now, &again)) {
 			call(s, peer);
 		}
 		if ((is_away(peer) || peer->state == WH_PEER_CALLED) && peer->redial.at_ns < next)

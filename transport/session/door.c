@@ -108,7 +108,7 @@ static void take_caller(struct wh_session *s, struct wh_conn *c)
 
 void wh_session_on_caller(struct wh_session *s)
 {
-	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_session_takes_nothing(s) && !s->left; n++) {
+	for (int n = 0; n < ACCEPTED_AT_ONCE && !wh_session_is_full(s) && !s->left; n++) {
 		struct wh_conn *c;
 
 		switch (s->wire_ops->accept(s->wire, &c)) {
@@ -344,6 +344,7 @@ static void on_opening(struct wh_session *s, struct wh_conn *c, const struct wh_
 	if (peer->state != WH_PEER_MET || peer->incarnation != opening->incarnation) {
 		(void)s->wire_ops->watch(c, false);
 		c->held = true;
+		s->held_count++;
 		return;
 	}
 	taken = s->wire_ops->stream_take(c, m, &stream) == WH_WIRE_DONE;
@@ -400,7 +401,7 @@ size_t wh_session_hear_stranger(struct wh_session *s, struct wh_conn *c)
 	struct wh_message m = {.fds = {-1, -1}};
 	enum wh_wire_result result;
 
-	if (wh_session_takes_nothing(s) || c->held || !greet_stranger(s, c))
+	if (wh_session_is_full(s) || c->held || !greet_stranger(s, c))
 		return 0;
 	c->reads = 0;
 	result = s->wire_ops->receive(c, &m);
@@ -417,11 +418,21 @@ size_t wh_session_hear_stranger(struct wh_session *s, struct wh_conn *c)
 
 void wh_session_look_at_held(struct wh_session *s)
 {
-	for (uint32_t i = 0; i < s->slot_count; i++)
-		if (is_stranger(s->slots[i]) && s->slots[i]->held && !wh_session_takes_nothing(s)) {
-			s->slots[i]->held = false;
-			(void)wh_session_hear_stranger(s, s->slots[i]);
+	if (s->held_count == 0)
+		return;
+	s->held_count = 0;
+	for (uint32_t i = 0; i < s->slot_count; i++) {
+		struct wh_conn *c = s->slots[i];
+
+		if (!is_stranger(c) || !c->held)
+			continue;
+		if (wh_session_is_full(s)) {
+			s->held_count++;
+			continue;
 		}
+		c->held = false;
+		(void)wh_session_hear_stranger(s, c);
+	}
 }
 
 static uint64_t time_of(const struct wh_conn *c)
@@ -440,9 +451,9 @@ void wh_session_door_tick(struct wh_session *s, uint64_t now)
 	for (uint32_t i = 0; i < s->slot_count; i++) {
 		/* Where there is no room for events, as one before it may have taken the last, it is not its fault that it has not
 		 * been heard. */
-		if (is_late(s->slots[i], now) && !wh_session_takes_nothing(s))
+		if (is_late(s->slots[i], now) && !wh_session_is_full(s))
 			(void)wh_session_hear_stranger(s, s->slots[i]); /* it may be this node that was long away */
-		if (is_late(s->slots[i], now) && !wh_session_takes_nothing(s))
+		if (is_late(s->slots[i], now) && !wh_session_is_full(s))
 			wh_session_close_conn(s, s->slots[i]);
 		if (is_stranger(s->slots[i]) && s->slots[i]->query == 0)
 			wh_session_alarm(s, is_late(s->slots[i], now)

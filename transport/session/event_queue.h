@@ -1,5 +1,4 @@
-/* event_queue.h - what a transport says: events for the loop, in their order, and lines for the log. Of shm, tcp and verbs; the
- * simulator has clocks of its own for both. Loop thread only.
+/* event_queue.h - what a transport says: events for the loop, in their order, and lines for the log. Loop thread only.
  */
 #ifndef WH_TRANSPORT_SESSION_EVENT_QUEUE_H
 #define WH_TRANSPORT_SESSION_EVENT_QUEUE_H

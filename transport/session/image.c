@@ -234,7 +234,7 @@ static size_t advance_row(struct wh_session *s, struct wh_session_image *image, 
 		row->offers_again = false;
 		done++;
 	}
-	if (wh_session_row_is_here(row) && wants(row) && !wh_session_takes_nothing(s))
+	if (wh_session_row_is_here(row) && wants(row) && !wh_session_is_full(s))
 		done += map_row(s, image, rank);
 	if (wh_session_row_is_here(row) && row->mapped && !row->told) {
 		row->told = wh_session_say_plain(s, row->peer, WH_MESSAGE_MAPPED, image->base.key);
@@ -388,7 +388,6 @@ void wh_session_image_open(struct wh_session_image *image)
 	while (*link != NULL)
 		link = &(*link)->next;
 	*link = image;
-	image->listed = true;
 	(void)advance(image->session, image);
 }
 
@@ -400,6 +399,5 @@ void wh_session_image_close(struct wh_session_image *image)
 	while (*link != image)
 		link = &(*link)->next;
 	*link = image->next;
-	image->listed = false;
 	wh_session_past(s, image->base.key + 1);
 }

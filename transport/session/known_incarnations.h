@@ -1,4 +1,4 @@
-/* known_incarnations.h - which incarnations of a node have ended: each is met once, on shm, tcp and verbs alike.
+/* known_incarnations.h - which incarnations of a node have ended: each is met once.
  *
  * Not the last one alone is kept in mind: while a network is parted others may come and go in the place of one that calls again
  * when it is not. A row of an older one is in no image that is open.

@@ -172,7 +172,7 @@ static void on_message(struct wh_session *s, struct wh_peer *peer, struct wh_mes
 static bool hear(struct wh_session *s, struct wh_peer *peer, size_t *done, bool *dry)
 {
 	struct wh_message m = {.fds = {-1, -1}};
-	bool room = !wh_session_takes_nothing(s);
+	bool room = !wh_session_is_full(s);
 	enum wh_wire_result result = s->wire_ops->receive(peer->conn, room ? &m : NULL);
 
 	if (result == WH_WIRE_DONE) {

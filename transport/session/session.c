@@ -57,7 +57,7 @@ static size_t hear_peer(struct wh_session *s, struct wh_peer *peer)
 {
 	bool dry;
 
-	if (!peer->conn->greeted && (wh_session_takes_nothing(s) || !wh_session_greet_peer(s, peer)))
+	if (!peer->conn->greeted && (wh_session_is_full(s) || !wh_session_greet_peer(s, peer)))
 		return 1;
 	return wh_session_read(s, peer, &dry);
 }
@@ -92,7 +92,7 @@ void wh_session_on_timer(struct wh_session *s)
 static void give_up_doomed(struct wh_session *s)
 {
 	for (uint32_t node = 0; node < s->nodes; node++)
-		if (s->peers[node].doomed != NULL && !wh_session_takes_nothing(s))
+		if (s->peers[node].doomed != NULL && !wh_session_is_full(s))
 			wh_session_lose(s, &s->peers[node], s->peers[node].doomed);
 }
 
@@ -142,7 +142,7 @@ bool wh_session_next_event(struct wh_session *s, struct wh_transport_event *out)
 
 bool wh_session_is_full(const struct wh_session *s)
 {
-	return wh_session_takes_nothing(s);
+	return wh_event_queue_is_full(&s->event_queue);
 }
 
 struct wh_event_queue *wh_session_events(struct wh_session *s)

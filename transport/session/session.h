@@ -93,7 +93,6 @@ struct wh_session_image { /* the first field of each transport's own */
 	const unsigned char **control,
 		**row;  /* by rank: those of `base`, once it is ready. The transport sets control of those that it
 					       * freezes before */
-	bool listed;    /* it is open */
 	bool announced; /* the event that it is ready has been taken */
 	bool settled;   /* nothing is left to be sent or to be waited for */
 };
@@ -172,7 +171,6 @@ void wh_session_lose(struct wh_session *s, struct wh_peer *peer, const char *how
 /* The same, in the next service: for a caller that must not lose it now. `how` is constant. */
 void wh_session_doom(struct wh_session *s, uint32_t node, const char *how);
 
-/* As in struct wh_transport_ops. */
 enum whorl_result wh_session_control_send(struct wh_session *s, uint32_t node, const void *bytes, size_t count);
 enum whorl_result wh_session_stream_open(struct wh_session *s, uint32_t node, uint64_t tag, struct wh_stream **out);
 bool wh_session_searching(const struct wh_session *s);
@@ -180,5 +178,21 @@ void wh_session_answer(struct wh_session *s, uint64_t query, const void *bytes, 
 void wh_session_past(struct wh_session *s, uint64_t key);
 void wh_session_leave(struct wh_session *s); /* events that were not taken are dropped, and none comes any more */
 bool wh_session_has_left(const struct wh_session *s);
+
+/* ---- the same in a transport's table ------------------------------------------------------------------------------- */
+
+struct wh_session_transport { /* the first field of each transport on a session */
+	struct wh_transport base;
+	struct wh_session *session;
+};
+
+/* Of struct wh_transport_ops: what is the session's alone. */
+bool wh_session_table_next_event(struct wh_transport *t, struct wh_transport_event *out);
+enum whorl_result wh_session_table_control_send(struct wh_transport *t, uint32_t node, const void *bytes, size_t count);
+enum whorl_result wh_session_table_stream_open(struct wh_transport *t, uint32_t node, uint64_t tag,
+					       struct wh_stream **out);
+bool wh_session_table_searching(struct wh_transport *t);
+void wh_session_table_answer(struct wh_transport *t, uint64_t query, const void *bytes, size_t count);
+void wh_session_table_past(struct wh_transport *t, uint64_t key);
 
 #endif

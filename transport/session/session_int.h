@@ -6,6 +6,10 @@
  *     peer.c     what becomes of a connection between nodes: messages, its end
  *     image.c    how images become ready
  *     message.c  messages as bytes
+ *     table.c    what is the session's alone in the table of a transport
+ *
+ *     redial.c, event_queue.c, known_incarnations.h  when a peer is called again; what is told; which lives have ended
+ *     poll.c     descriptors and the timer of transports that sleep on them
  */
 #ifndef WH_TRANSPORT_SESSION_SESSION_INT_H
 #define WH_TRANSPORT_SESSION_SESSION_INT_H
@@ -35,6 +39,7 @@ struct wh_session {
 	uint64_t queries, calls;         /* so far */
 	uint32_t slot_count, places;     /* connections there may be; and of strangers */
 	struct wh_conn **slots;          /* NULL: free */
+	uint32_t held_count;             /* strangers that are held, at most */
 	struct wh_session_image *images; /* in the order in which they were opened */
 	uint64_t past_key;               /* no image below it will be opened any more */
 
@@ -43,11 +48,6 @@ struct wh_session {
 
 	struct wh_peer peers[]; /* by node id */
 };
-
-static inline bool wh_session_takes_nothing(const struct wh_session *s)
-{
-	return wh_event_queue_is_full(&s->event_queue);
-}
 
 static inline void wh_session_alarm(struct wh_session *s, uint64_t in_ns)
 {

@@ -141,7 +141,7 @@ static void look(struct wh_shm *t, struct wh_shm_image *image)
 
 void wh_shm_image_look(struct wh_shm *t)
 {
-	for (struct wh_session_image *image = wh_session_images(t->session); image != NULL; image = image->next)
+	for (struct wh_session_image *image = wh_session_images(t->base.session); image != NULL; image = image->next)
 		look(t, (struct wh_shm_image *)image);
 }
 
@@ -178,7 +178,7 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 	if (image == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image");
 	image->own.fd = -1;
-	if (!wh_session_image_init(&image->base, t->session, transport, spec) || !allocate(image, spec)) {
+	if (!wh_session_image_init(&image->base, t->base.session, transport, spec) || !allocate(image, spec)) {
 		wh_shm_image_free(image);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image of %" PRIu32 " members", spec->members);
 	}

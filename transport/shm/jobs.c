@@ -106,8 +106,8 @@ void wh_shm_spare_tick(struct wh_shm *t)
 	}
 	t->spare_due_ns = 0;
 	state = wh_load_acquire(&t->jobs->spare);
-	if (wh_session_images(t->session) == NULL || wh_session_has_left(t->session) || state == WH_SHM_SPARE_IN_WORK ||
-	    (state == WH_SHM_SPARE_MADE && fits(&t->jobs->memory, wanted)))
+	if (wh_session_images(t->base.session) == NULL || wh_session_has_left(t->base.session) ||
+	    state == WH_SHM_SPARE_IN_WORK || (state == WH_SHM_SPARE_MADE && fits(&t->jobs->memory, wanted)))
 		return;
 	wh_store_relaxed(&t->jobs->spare, WH_SHM_SPARE_IN_WORK);
 	t->jobs->wish.bytes = wanted;
@@ -117,7 +117,7 @@ void wh_shm_spare_tick(struct wh_shm *t)
 /* A small row is made present sooner than it is waited for. */
 bool wh_shm_spare_comes(const struct wh_shm *t)
 {
-	return t->row_bytes >= WAITED_FOR && !wh_session_has_left(t->session) &&
+	return t->row_bytes >= WAITED_FOR && !wh_session_has_left(t->base.session) &&
 	       (t->spare_due_ns != 0 || wh_load_relaxed(&t->jobs->spare) == WH_SHM_SPARE_IN_WORK);
 }
 

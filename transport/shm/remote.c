@@ -66,7 +66,7 @@ static wh_word *words_of(const struct wh_shm_view *view)
 
 static enum wh_peer_state state_of(const struct wh_shm *t, uint32_t node)
 {
-	return wh_session_peer(t->session, node)->state;
+	return wh_session_peer(t->base.session, node)->state;
 }
 
 /* A peer that has been met is a node of this process. */
@@ -98,7 +98,7 @@ static void send_mail(struct wh_shm *t, uint32_t node, uint32_t number)
 
 static bool take_mail(struct wh_shm *t, uint32_t node, struct wh_remote_event *out)
 {
-	struct wh_peer *peer = wh_session_peer(t->session, node);
+	struct wh_peer *peer = wh_session_peer(t->base.session, node);
 	struct wh_shm_mail *mail = t->peers[node].mail;
 	uint64_t there;
 
@@ -108,8 +108,8 @@ static bool take_mail(struct wh_shm *t, uint32_t node, struct wh_remote_event *o
 	if (there == 0)
 		return false;
 	if (there > WH_REMOTE_IMMEDIATES) {
-		if (!wh_session_is_full(t->session))
-			wh_session_lose(t->session, peer,
+		if (!wh_session_is_full(t->base.session))
+			wh_session_lose(t->base.session, peer,
 					"has broken the protocol: it counts immediates that it cannot have sent");
 		return false;
 	}
@@ -138,7 +138,7 @@ static enum whorl_result post_one(struct wh_shm *t, const struct wh_remote_op *o
 		return WHORL_INVALID;
 	state = state_of(t, op->node);
 	lane = t->peers[op->node].lane;
-	if (wh_session_has_left(t->session) || (state != WH_PEER_MET && state != WH_PEER_SELF))
+	if (wh_session_has_left(t->base.session) || (state != WH_PEER_MET && state != WH_PEER_SELF))
 		return WHORL_MEMBER_GONE;
 	if (lane == NULL)
 		return WHORL_NOT_FOUND;
@@ -218,8 +218,8 @@ static bool map_region(struct wh_shm *t, const struct said *said, struct wh_shm_
 
 	if (wh_shm_view_map_shared(view, said->fd, &said->claim, is_mine(t, said->node), &err) == WHORL_OK)
 		return true;
-	wh_session_refuse(t->session, wh_session_peer(t->session, said->node), "region of node %" PRIu32 ": %s",
-			  said->node, err.text);
+	wh_session_refuse(t->base.session, wh_session_peer(t->base.session, said->node),
+			  "region of node %" PRIu32 ": %s", said->node, err.text);
 	return false;
 }
 
@@ -240,7 +240,7 @@ static bool on_grant(struct wh_shm *t, struct wh_shm_lane *lane, const struct sa
 	if (lane->box == NULL)
 		return false;
 	grant = wh_remote_grant_add(&lane->base, said->name, said->claim.bytes,
-				    wh_session_peer(t->session, said->node)->incarnation);
+				    wh_session_peer(t->base.session, said->node)->incarnation);
 	if (grant == NULL)
 		return false;
 	i = (size_t)(grant - lane->base.grants);
@@ -273,7 +273,7 @@ bool wh_shm_remote_on_message(struct wh_transport *transport, uint32_t node, str
 		said.claim = wh_shm_claim_take(m->body);
 	if (lane == NULL) {
 		wh_shm_claim_drop(&said.claim, is_mine(t, node));
-		wh_session_refuse(t->session, wh_session_peer(t->session, node),
+		wh_session_refuse(t->base.session, wh_session_peer(t->base.session, node),
 				  "no memory for the regions of node %" PRIu32, node);
 		return true;
 	}
@@ -323,8 +323,8 @@ static bool send_message(struct wh_shm *t, uint32_t node, enum wh_shm_kind kind,
 		claim = wh_shm_memory_claim(memory, bytes, is_mine(t, node));
 	wh_message_head_put(message, &head);
 	wh_shm_claim_put(message + WH_HEAD_BYTES, &claim);
-	if (wh_session_send(t->session, node, message, WH_HEAD_BYTES + head.bytes, memory != NULL ? &memory->fd : NULL,
-			    memory != NULL ? 1 : 0, WH_WIRE_OWN) == WH_WIRE_DONE)
+	if (wh_session_send(t->base.session, node, message, WH_HEAD_BYTES + head.bytes,
+			    memory != NULL ? &memory->fd : NULL, memory != NULL ? 1 : 0, WH_WIRE_OWN) == WH_WIRE_DONE)
 		return true;
 	wh_shm_claim_drop(&claim, is_mine(t, node));
 	wh_poll_alarm(&t->poll, SEND_AGAIN_NS);
@@ -334,7 +334,7 @@ static bool send_message(struct wh_shm *t, uint32_t node, enum wh_shm_kind kind,
 /* True: there is nothing more to be said. */
 static bool tell(struct wh_shm *t, struct wh_shm_region *region, uint32_t node, size_t *done)
 {
-	const struct wh_peer *peer = wh_session_peer(t->session, node);
+	const struct wh_peer *peer = wh_session_peer(t->base.session, node);
 	struct wh_shm_mail *mail = t->peers[node].mail;
 	struct grantee *to = &region->to[node];
 
@@ -410,14 +410,14 @@ static enum whorl_result grant(struct wh_region *base, uint32_t node)
 
 	if (node >= t->nodes || node == t->node)
 		return WHORL_INVALID;
-	if (state_of(t, node) != WH_PEER_MET || wh_session_has_left(t->session))
+	if (state_of(t, node) != WH_PEER_MET || wh_session_has_left(t->base.session))
 		return WHORL_MEMBER_GONE;
 	peer = &t->peers[node];
 	if (peer->mail == NULL)
 		peer->mail = new_mail();
 	if (peer->mail == NULL)
 		return WHORL_MEMORY;
-	incarnation = wh_session_peer(t->session, node)->incarnation;
+	incarnation = wh_session_peer(t->base.session, node)->incarnation;
 	if (region->to[node].incarnation != incarnation)
 		region->to[node] = (struct grantee){.incarnation = incarnation};
 	(void)wh_shm_remote_advance(t);

@@ -75,15 +75,15 @@ static size_t dispatch(struct wh_shm *t, const struct epoll_event *event)
 		return 0;
 	case WH_POLL_TIMER:
 		wh_poll_timer_is_out(&t->poll);
-		wh_session_on_timer(t->session);
+		wh_session_on_timer(t->base.session);
 		wh_shm_wire_tidy(&t->wire);
 		wh_shm_spare_tick(t);
 		return 1;
 	case WH_SHM_LISTENER:
-		wh_session_on_caller(t->session);
+		wh_session_on_caller(t->base.session);
 		return 1;
 	case WH_SHM_CONN:
-		return wh_session_on_ready(t->session, wh_poll_index(event));
+		return wh_session_on_ready(t->base.session, wh_poll_index(event));
 	default:
 		return 0;
 	}
@@ -93,50 +93,19 @@ static size_t service(struct wh_transport *transport)
 {
 	struct wh_shm *t = wh_shm_of(transport);
 	struct epoll_event events[WH_POLL_AT_ONCE];
-	int n = wh_session_is_full(t->session) ? 0 : wh_poll_look(&t->poll, events);
+	int n = wh_session_is_full(t->base.session) ? 0 : wh_poll_look(&t->poll, events);
 	size_t done = 0;
 
-	for (int i = 0; i < n && !wh_session_is_full(t->session); i++)
+	for (int i = 0; i < n && !wh_session_is_full(t->base.session); i++)
 		done += dispatch(t, &events[i]);
-	done += wh_session_service(t->session);
+	done += wh_session_service(t->base.session);
 	wh_shm_image_look(t);
 	if (t->regions_unsaid)
 		done += wh_shm_remote_advance(t);
 	return done;
 }
 
-/* ---- what the session does ---------------------------------------------------------------------------------------- */
-
-static bool next_event(struct wh_transport *transport, struct wh_transport_event *out)
-{
-	return wh_session_next_event(wh_shm_of(transport)->session, out);
-}
-
-static enum whorl_result control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count)
-{
-	return wh_session_control_send(wh_shm_of(transport)->session, node, bytes, count);
-}
-
-static enum whorl_result stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
-				     struct wh_stream **out)
-{
-	return wh_session_stream_open(wh_shm_of(transport)->session, node, tag, out);
-}
-
-static bool searching(struct wh_transport *transport)
-{
-	return wh_session_searching(wh_shm_of(transport)->session);
-}
-
-static void answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count)
-{
-	wh_session_answer(wh_shm_of(transport)->session, query, bytes, count);
-}
-
-static void past(struct wh_transport *transport, uint64_t key)
-{
-	wh_session_past(wh_shm_of(transport)->session, key);
-}
+/* ---- leaving ----------------------------------------------------------------------------------------------------- */
 
 /* No message, which a full queue would not take: a word that a peer looks at when it sees the connection end. */
 static void leave(struct wh_transport *transport)
@@ -145,7 +114,7 @@ static void leave(struct wh_transport *transport)
 
 	wh_store_release(&t->status->left, 1); /* before the end that peers see; partner: receive() in shm/wire.c */
 	wh_shm_wire_deafen(&t->wire, false);
-	wh_session_leave(t->session);
+	wh_session_leave(t->base.session);
 }
 
 /* ---- create and destroy ------------------------------------------------------------------------------------------- */
@@ -154,14 +123,14 @@ static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_shm *t = wh_shm_of(transport);
 
-	while (t->session != NULL && wh_session_images(t->session) != NULL) {
-		struct wh_session_image *image = wh_session_images(t->session);
+	while (t->base.session != NULL && wh_session_images(t->base.session) != NULL) {
+		struct wh_session_image *image = wh_session_images(t->base.session);
 
 		wh_session_image_close(image);
 		wh_shm_image_free((struct wh_shm_image *)image);
 	}
 	wh_shm_wire_deafen(&t->wire, forked);
-	wh_session_free(t->session, forked);
+	wh_session_free(t->base.session, forked);
 	wh_shm_wire_tidy(&t->wire);
 	wh_shm_remote_free(t);
 	if (t->jobs != NULL)
@@ -189,28 +158,28 @@ static const struct wh_transport_ops shm_ops = {
 	.image_open = wh_shm_image_open,
 	.prepares = prepares,
 	.image_close = wh_shm_image_close,
-	.past = past,
+	.past = wh_session_table_past,
 	.post = wh_shm_post,
 	.freeze = wh_shm_freeze,
 	.service = service,
-	.next_event = next_event,
+	.next_event = wh_session_table_next_event,
 	.arm = arm,
 	.disarm = disarm,
 	.wait = wait,
 	.wake = wake,
 	.fd = fd,
-	.control_send = control_send,
-	.stream_open = stream_open,
-	.searching = searching,
+	.control_send = wh_session_table_control_send,
+	.stream_open = wh_session_table_stream_open,
+	.searching = wh_session_table_searching,
 	.holder = wh_shm_holder,
-	.answer = answer,
+	.answer = wh_session_table_answer,
 	.leave = leave,
 	.destroy = destroy,
 };
 
 static void init(struct wh_shm *t, const struct wh_transport_config *config)
 {
-	t->base.ops = &shm_ops;
+	t->base.base.ops = &shm_ops;
 	t->env = config->env;
 	t->node = config->node;
 	t->nodes = config->nodes;
@@ -234,24 +203,24 @@ static enum whorl_result open_all(struct wh_shm *t, const struct wh_transport_co
 					       .wire_ops = &wh_shm_wire_ops,
 					       .wire = (struct wh_wire *)&t->wire,
 					       .plane_ops = &plane_ops,
-					       .transport = &t->base};
+					       .transport = &t->base.base};
 	enum whorl_result result = wh_poll_open(&t->poll, t->env, err);
 
 	if (result == WHORL_OK && t->jobs == NULL)
 		result = wh_error_set(err, WHORL_MEMORY, "no memory");
 	if (result == WHORL_OK)
-		result = wh_session_new(&setup, &t->session, err);
+		result = wh_session_new(&setup, &t->base.session, err);
 	if (result == WHORL_OK)
 		result = wh_shm_memory_make(&t->memory, &status, err);
 	if (result != WHORL_OK)
 		return result;
-	t->wire.session = t->session;
+	t->wire.session = t->base.session;
 	t->status = (struct wh_shm_status *)(void *)t->memory.base;
 	result = wh_shm_name_listen(t->wire.user, t->wire.group, t->node, &t->wire.listener, err);
 	if (result == WHORL_OK && !wh_poll_watch(&t->poll, EPOLL_CTL_ADD, t->wire.listener, EPOLLIN, WH_SHM_LISTENER, 0))
 		result = wh_error_system(err, errno, "epoll_ctl");
 	if (result == WHORL_OK)
-		wh_session_begin(t->session);
+		wh_session_begin(t->base.session);
 	return result;
 }
 
@@ -271,9 +240,9 @@ enum whorl_result wh_shm_create(const struct wh_transport_config *config, void *
 	init(t, config);
 	result = open_all(t, config, err);
 	if (result != WHORL_OK) {
-		destroy(&t->base, false);
+		destroy(&t->base.base, false);
 		return result;
 	}
-	*out = &t->base;
+	*out = &t->base.base;
 	return WHORL_OK;
 }

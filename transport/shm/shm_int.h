@@ -282,7 +282,7 @@ void wh_shm_image_free(struct wh_shm_image *image);
 /* ---- the transport: shm.c ----------------------------------------------------------------------------------------- */
 
 struct wh_shm {
-	struct wh_transport base;
+	struct wh_session_transport base;
 	const struct wh_env *env;
 	uint32_t node, nodes;
 	uint64_t incarnation;
@@ -290,7 +290,6 @@ struct wh_shm {
 
 	struct wh_poll poll;
 	struct wh_shm_wire wire;
-	struct wh_session *session;
 	struct wh_shm_memory memory; /* my status page */
 	struct wh_shm_status *status;
 	uint64_t parked; /* what status->parked holds */
@@ -315,7 +314,7 @@ static inline struct wh_shm *wh_shm_of(struct wh_transport *transport)
 /* The connection of a peer; NULL: none. */
 static inline struct wh_shm_conn *wh_shm_peer_conn(const struct wh_shm *t, uint32_t node)
 {
-	return wh_shm_conn_of(wh_session_peer(t->session, node)->conn);
+	return wh_shm_conn_of(wh_session_peer(t->base.session, node)->conn);
 }
 
 #endif

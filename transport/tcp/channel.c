@@ -287,11 +287,6 @@ enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct 
 
 /* ---- the end ------------------------------------------------------------------------------------------------------- */
 
-void wh_tcp_channel_finish(struct wh_tcp_channel *channel)
-{
-	(void)shutdown(channel->fd, SHUT_WR);
-}
-
 /* An end for the other side by name: a forked child may hold the same socket, which would keep it alive. That child itself only
  * closes. What has come and was not read is read away first: the kernel would answer a close with a reset, which may overtake
  * what was written last. */

@@ -51,7 +51,8 @@ static void push_to(struct wh_tcp *t, struct wh_tcp_image *image, uint32_t rank,
 	if (row->frozen || !row->confirmed || !wh_session_row_is_here(row) || conn->link->out.dead)
 		return;
 	if (!queue_push(&conn->link->out.queue, image, push)) {
-		wh_session_doom(t->session, row->peer->node, "is stalled: more waits for it than there is room for");
+		wh_session_doom(t->base.session, row->peer->node,
+				"is stalled: more waits for it than there is room for");
 		conn->link->out.dead = true;
 		wh_poll_wake(&t->poll);
 		return;
@@ -206,7 +207,7 @@ enum whorl_result wh_tcp_image_open(struct wh_transport *transport, const struct
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image");
 	image->huge_pages = t->huge_pages;
 	image->own_bytes = spec->rows[spec->my_rank].bytes;
-	if (!wh_session_image_init(&image->base, t->session, transport, spec) || !allocate(image, spec)) {
+	if (!wh_session_image_init(&image->base, t->base.session, transport, spec) || !allocate(image, spec)) {
 		free_image(image);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image of %" PRIu32 " members%s", spec->members,
 				    t->huge_pages == WH_HUGE_REQUIRE ? " in huge pages" : "");

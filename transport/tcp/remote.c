@@ -236,7 +236,7 @@ bool wh_tcp_remote_on_message(struct wh_transport *transport, uint32_t node, str
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
 	struct wh_tcp_remote *remote = remote_of(t, node);
-	const struct wh_peer *peer = wh_session_peer(t->session, node);
+	const struct wh_peer *peer = wh_session_peer(t->base.session, node);
 
 	if (remote == NULL)
 		return false;
@@ -293,9 +293,9 @@ static enum whorl_result post_one(struct wh_tcp *t, const struct wh_remote_op *o
 
 	if (op->node >= t->nodes)
 		return WHORL_INVALID;
-	peer = wh_session_peer(t->session, op->node);
+	peer = wh_session_peer(t->base.session, op->node);
 	remote = t->remotes[op->node];
-	if (wh_session_has_left(t->session) || (peer->state != WH_PEER_SELF && takes_no_more(peer)))
+	if (wh_session_has_left(t->base.session) || (peer->state != WH_PEER_SELF && takes_no_more(peer)))
 		return WHORL_MEMBER_GONE;
 	if (remote == NULL)
 		return WHORL_NOT_FOUND;
@@ -343,7 +343,7 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 		if (t->remotes[node] == NULL)
 			continue;
 		if (wh_remote_lane_next(&t->remotes[node]->lane, out) ||
-		    take_immediate(t, wh_session_peer(t->session, node), out)) {
+		    take_immediate(t, wh_session_peer(t->base.session, node), out)) {
 			t->next_lane = node + 1;
 			return true;
 		}
@@ -362,8 +362,8 @@ static enum whorl_result grant(struct wh_region *base, uint32_t node)
 
 	if (node >= t->nodes || node == t->node)
 		return WHORL_INVALID;
-	peer = wh_session_peer(t->session, node);
-	if (wh_session_has_left(t->session) || takes_no_more(peer))
+	peer = wh_session_peer(t->base.session, node);
+	if (wh_session_has_left(t->base.session) || takes_no_more(peer))
 		return WHORL_MEMBER_GONE;
 	if (region->granted[node] == peer->incarnation)
 		return WHORL_OK;
@@ -443,13 +443,14 @@ static void region_close(struct wh_region *base)
 
 	wh_remote_grant_find(&t->remotes[t->node]->lane, base->name)->state = WH_GRANT_NONE;
 	for (uint32_t node = 0; node < t->nodes; node++) {
-		const struct wh_peer *peer = wh_session_peer(t->session, node);
+		const struct wh_peer *peer = wh_session_peer(t->base.session, node);
 
 		if (region->granted[node] == 0 || peer->state != WH_PEER_MET ||
 		    peer->incarnation != region->granted[node])
 			continue;
 		if (!send_frame(t, peer, frame, wh_message_put_plain(frame, WH_TCP_WITHDRAWN, base->name)))
-			wh_session_doom(t->session, node, "cannot be told that a region is closed: there is no memory");
+			wh_session_doom(t->base.session, node,
+					"cannot be told that a region is closed: there is no memory");
 	}
 	while (*at != region)
 		at = &(*at)->next;

@@ -10,11 +10,6 @@
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------- */
 
-static bool next_event(struct wh_transport *transport, struct wh_transport_event *out)
-{
-	return wh_session_next_event(wh_tcp_of(transport)->session, out);
-}
-
 static size_t dispatch(struct wh_tcp *t, const struct epoll_event *event)
 {
 	switch (wh_poll_source(event)) {
@@ -22,9 +17,9 @@ static size_t dispatch(struct wh_tcp *t, const struct epoll_event *event)
 		return 0;
 	case WH_POLL_TIMER:
 		wh_poll_timer_is_out(&t->poll);
-		if (!wh_session_has_left(t->session))
+		if (!wh_session_has_left(t->base.session))
 			wh_tcp_wire_tick(t->wire);
-		wh_session_on_timer(t->session);
+		wh_session_on_timer(t->base.session);
 		return 1;
 	default:
 		return wh_tcp_wire_dispatch(t->wire, event);
@@ -46,7 +41,7 @@ static size_t take(struct wh_transport *transport)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
 
-	t->wire->gathers = !wh_session_has_left(t->session);
+	t->wire->gathers = !wh_session_has_left(t->base.session);
 	return turn(t);
 }
 
@@ -60,7 +55,7 @@ static size_t service(struct wh_transport *transport)
 	struct wh_tcp *t = wh_tcp_of(transport);
 	size_t done = turn(t);
 
-	return done + wh_session_service(t->session);
+	return done + wh_session_service(t->base.session);
 }
 
 /* ---- the doorbell ------------------------------------------------------------------------------------------------- *
@@ -96,7 +91,7 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 				work += dispatch(t, &events[i]);
 		}
 		now = wh_env_now(t->env);
-	} while (work == 0 && n >= 0 && now < deadline && !wh_session_is_full(t->session));
+	} while (work == 0 && n >= 0 && now < deadline && !wh_session_is_full(t->base.session));
 }
 
 static void wake(struct wh_transport *transport)
@@ -109,33 +104,7 @@ static int fd(struct wh_transport *transport)
 	return wh_tcp_of(transport)->poll.epoll;
 }
 
-/* ---- what the session does ---------------------------------------------------------------------------------------- */
-
-static enum whorl_result control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count)
-{
-	return wh_session_control_send(wh_tcp_of(transport)->session, node, bytes, count);
-}
-
-static enum whorl_result stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
-				     struct wh_stream **out)
-{
-	return wh_session_stream_open(wh_tcp_of(transport)->session, node, tag, out);
-}
-
-static bool searching(struct wh_transport *transport)
-{
-	return wh_session_searching(wh_tcp_of(transport)->session);
-}
-
-static void answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count)
-{
-	wh_session_answer(wh_tcp_of(transport)->session, query, bytes, count);
-}
-
-static void past(struct wh_transport *transport, uint64_t key)
-{
-	wh_session_past(wh_tcp_of(transport)->session, key);
-}
+/* ---- leaving ----------------------------------------------------------------------------------------------------- */
 
 /* The last frame to each; whatever was posted before it goes first, as far as the socket takes it now (destroy waits a
  * little for the rest). */
@@ -145,7 +114,7 @@ static void leave(struct wh_transport *transport)
 
 	t->wire->gathers = false;
 	wh_tcp_wire_deafen(t->wire);
-	wh_session_leave(t->session);
+	wh_session_leave(t->base.session);
 }
 
 /* ---- create and destroy ------------------------------------------------------------------------------------------- */
@@ -160,11 +129,11 @@ static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
 
-	if (t->session != NULL && wh_session_has_left(t->session) && !forked)
+	if (t->base.session != NULL && wh_session_has_left(t->base.session) && !forked)
 		wh_tcp_wire_linger(t->wire);
-	while (t->session != NULL && wh_session_images(t->session) != NULL)
-		wh_tcp_image_close(&wh_session_images(t->session)->base);
-	wh_session_free(t->session, forked);
+	while (t->base.session != NULL && wh_session_images(t->base.session) != NULL)
+		wh_tcp_image_close(&wh_session_images(t->base.session)->base);
+	wh_session_free(t->base.session, forked);
 	wh_tcp_wire_close(t->wire, forked);
 	wh_tcp_remote_free(t);
 	wh_poll_close(&t->poll);
@@ -179,22 +148,22 @@ static const struct wh_transport_ops tcp_ops = {
 	.gap_bytes = 512, /* an entry of the table, and one of two vectors; to be copied twice */
 	.image_open = wh_tcp_image_open,
 	.image_close = wh_tcp_image_close,
-	.past = past,
+	.past = wh_session_table_past,
 	.post = wh_tcp_post,
 	.freeze = wh_tcp_freeze,
 	.take = take,
 	.flush = flush,
 	.service = service,
-	.next_event = next_event,
+	.next_event = wh_session_table_next_event,
 	.arm = arm,
 	.disarm = disarm,
 	.wait = wait,
 	.wake = wake,
 	.fd = fd,
-	.control_send = control_send,
-	.stream_open = stream_open,
-	.searching = searching,
-	.answer = answer,
+	.control_send = wh_session_table_control_send,
+	.stream_open = wh_session_table_stream_open,
+	.searching = wh_session_table_searching,
+	.answer = wh_session_table_answer,
 	.leave = leave,
 	.destroy = destroy,
 };
@@ -206,7 +175,7 @@ static enum whorl_result open_all(struct wh_tcp *t, const struct wh_transport_co
 					 .version = WH_TCP_VERSION,
 					 .wire_ops = &wh_tcp_wire_ops,
 					 .plane_ops = &plane_ops,
-					 .transport = &t->base};
+					 .transport = &t->base.base};
 	const struct wh_tcp_wire_use use = {.version = WH_TCP_VERSION, .pushes = true};
 	enum whorl_result result = wh_poll_open(&t->poll, t->env, err);
 
@@ -217,13 +186,13 @@ static enum whorl_result open_all(struct wh_tcp *t, const struct wh_transport_co
 	if (result != WHORL_OK)
 		return result;
 	setup.wire = (struct wh_wire *)t->wire;
-	result = wh_session_new(&setup, &t->session, err);
+	result = wh_session_new(&setup, &t->base.session, err);
 	if (result != WHORL_OK)
 		return result;
-	t->wire->transport = &t->base;
+	t->wire->transport = &t->base.base;
 	t->wire->refill = wh_tcp_remote_refill;
-	wh_tcp_wire_attach(t->wire, t->session);
-	wh_session_begin(t->session);
+	wh_tcp_wire_attach(t->wire, t->base.session);
+	wh_session_begin(t->base.session);
 	return WHORL_OK;
 }
 
@@ -240,7 +209,7 @@ enum whorl_result wh_tcp_create(const struct wh_transport_config *config, void *
 	t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->remotes[0]));
 	if (t == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
-	t->base.ops = &tcp_ops;
+	t->base.base.ops = &tcp_ops;
 	t->env = config->env;
 	t->node = config->node;
 	t->nodes = config->nodes;
@@ -249,9 +218,9 @@ enum whorl_result wh_tcp_create(const struct wh_transport_config *config, void *
 	t->poll = WH_POLL_NONE;
 	result = open_all(t, config, err);
 	if (result != WHORL_OK) {
-		destroy(&t->base, false);
+		destroy(&t->base.base, false);
 		return result;
 	}
-	*out = &t->base;
+	*out = &t->base.base;
 	return WHORL_OK;
 }

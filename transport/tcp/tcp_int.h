@@ -110,7 +110,6 @@ void wh_tcp_channel_take_care(struct wh_tcp_channel *channel);
 bool wh_tcp_channel_unsent(const struct wh_tcp_channel *channel);
 /* "" where neither side has refused the other. Valid until the channel is closed. */
 const char *wh_tcp_channel_reason(const struct wh_tcp_channel *channel);
-void wh_tcp_channel_finish(struct wh_tcp_channel *channel); /* nothing more will be written */
 /* `forked`: the other side is not told. */
 void wh_tcp_channel_close(struct wh_tcp_channel *channel, bool forked);
 /* The other end's address as text. */
@@ -350,14 +349,13 @@ void wh_tcp_image_let_go(struct wh_tcp_image *image);
 /* ---- the transport: tcp.c ------------------------------------------------------------------------------------------ */
 
 struct wh_tcp {
-	struct wh_transport base;
+	struct wh_session_transport base;
 	const struct wh_env *env;
 	uint32_t node, nodes;
 	uint64_t incarnation;
 	int huge_pages;
 	struct wh_poll poll;
 	struct wh_tcp_wire *wire;
-	struct wh_session *session;
 	struct wh_tcp_region *regions;
 	uint32_t next_lane;              /* its events of regions are looked at first */
 	struct wh_tcp_remote *remotes[]; /* by node id: regions, mine for it and its for me; NULL: nothing so far */

@@ -63,7 +63,7 @@ void wh_verbs_disarm(struct wh_transport *transport)
 /* Does one of them end a sleep? Most times that the timer runs out nothing is left of what it was set for. */
 static size_t look(struct wh_verbs *t, const struct epoll_event *event)
 {
-	const struct wh_event_queue *news = wh_session_events(t->session);
+	const struct wh_event_queue *news = wh_session_events(t->base.session);
 	size_t work;
 
 	switch (wh_poll_source(event)) {
@@ -95,7 +95,7 @@ void wh_verbs_wait(struct wh_transport *transport, uint64_t timeout_ns)
 		for (int i = 0; i < n; i++)
 			work += look(t, &events[i]);
 		now = wh_env_now(t->env);
-	} while (work == 0 && !t->rung && n >= 0 && now < deadline && !wh_session_is_full(t->session));
+	} while (work == 0 && !t->rung && n >= 0 && now < deadline && !wh_session_is_full(t->base.session));
 	wh_verbs_disarm(transport);
 	t->rung = false;
 }

@@ -260,7 +260,7 @@ enum whorl_result wh_verbs_image_open(struct wh_transport *transport, const stru
 	if (image == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image");
 	image->memory.fd = -1;
-	if (!wh_session_image_init(&image->base, t->session, transport, spec) || !allocate(image, spec)) {
+	if (!wh_session_image_init(&image->base, t->base.session, transport, spec) || !allocate(image, spec)) {
 		wh_verbs_image_free(t, image, false);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image of %" PRIu32 " members", spec->members);
 	}

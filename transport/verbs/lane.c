@@ -198,8 +198,8 @@ static bool make_pair(struct wh_verbs *t, uint32_t node)
 {
 	if (t->peers[node].lane->qp != NULL || open_pair(t, node))
 		return true;
-	wh_event_queue_complain(wh_session_events(t->session), "no queue pair for regions with node %" PRIu32 ": %s",
-				node, strerror(errno));
+	wh_event_queue_complain(wh_session_events(t->base.session),
+				"no queue pair for regions with node %" PRIu32 ": %s", node, strerror(errno));
 	return false;
 }
 
@@ -226,7 +226,7 @@ bool wh_verbs_lane_on_message(struct wh_verbs *t, const struct wh_peer *peer, co
 	if (lane != NULL && lane->connected)
 		return false;
 	if (lane == NULL || !make_pair(t, peer->node) || !connect_pair(t, peer->node, message->qp, message->psn)) {
-		wh_session_doom(t->session, peer->node, "cannot be connected to for regions");
+		wh_session_doom(t->base.session, peer->node, "cannot be connected to for regions");
 		return true;
 	}
 	lane->connected = true;
@@ -340,7 +340,7 @@ size_t wh_verbs_lanes_advance(struct wh_verbs *t)
 	size_t done = 0;
 
 	for (uint32_t node = 0; node < t->nodes && t->lanes > 0; node++)
-		if (t->peers[node].lane != NULL && wh_session_peer(t->session, node)->state == WH_PEER_MET)
+		if (t->peers[node].lane != NULL && wh_session_peer(t->base.session, node)->state == WH_PEER_MET)
 			done += advance_lane(t, node);
 	return done;
 }

@@ -37,8 +37,8 @@ static struct wh_verbs_link *link_of(struct wh_verbs *t, uint32_t node)
 bool wh_verbs_say(struct wh_verbs *t, uint32_t node, const struct wh_verbs_message *message)
 {
 	unsigned char bytes[WH_VERBS_MESSAGE_MAX];
-	enum wh_wire_result result =
-		wh_session_send(t->session, node, bytes, wh_verbs_put_message(bytes, message), NULL, 0, WH_WIRE_OWN);
+	enum wh_wire_result result = wh_session_send(t->base.session, node, bytes, wh_verbs_put_message(bytes, message),
+						     NULL, 0, WH_WIRE_OWN);
 
 	if (result == WH_WIRE_LATER)
 		wh_poll_alarm(&t->poll, SAY_AGAIN_NS);
@@ -73,7 +73,7 @@ void wh_verbs_link_met(struct wh_transport *transport, uint32_t node)
 	if (t->node > node)
 		return; /* it gives me one */
 	if (getrandom(link->token, sizeof(link->token), 0) != (ssize_t)sizeof(link->token)) {
-		wh_session_doom(t->session, node, "cannot be connected to: there are no random numbers");
+		wh_session_doom(t->base.session, node, "cannot be connected to: there are no random numbers");
 		return;
 	}
 	link->state = WH_VERBS_EXPECTED;
@@ -136,13 +136,13 @@ static void fail_try(struct wh_verbs *t, struct wh_verbs_link *link, const char 
 {
 	uint64_t in_ns = AGAIN_NS << (link->tries - 1);
 
-	wh_event_queue_complain(wh_session_events(t->session), "cannot connect to node %" PRIu32 ": %s", link->node,
-				why);
+	wh_event_queue_complain(wh_session_events(t->base.session), "cannot connect to node %" PRIu32 ": %s",
+				link->node, why);
 	drop_id(link);
 	if (link->tries == TRIES) {
 		link->state = WH_VERBS_BROKEN;
 		link->at_ns = UINT64_MAX;
-		wh_session_doom(t->session, link->node, "cannot be connected to by RDMA");
+		wh_session_doom(t->base.session, link->node, "cannot be connected to by RDMA");
 		return;
 	}
 	in_ns = in_ns < AGAIN_MAX_NS ? in_ns : AGAIN_MAX_NS;
@@ -219,7 +219,7 @@ static bool is_expected(const struct wh_verbs *t, const struct wh_verbs_request 
 
 	if (request->node >= t->nodes || request->node <= t->node)
 		return false;
-	peer = wh_session_peer(t->session, request->node);
+	peer = wh_session_peer(t->base.session, request->node);
 	link = &t->peers[request->node].link;
 	return peer->state == WH_PEER_MET && peer->incarnation == request->incarnation &&
 	       (link->state == WH_VERBS_EXPECTED || link->state == WH_VERBS_ANSWERED ||
@@ -238,8 +238,8 @@ static void answer(struct wh_verbs *t, struct wh_verbs_link *link, struct rdma_c
 	if (prepare(t, id) && rdma_accept(id, &given) == 0)
 		return;
 	if (errno != EINVAL) /* it has given up meanwhile */
-		wh_event_queue_complain(wh_session_events(t->session), "cannot answer node %" PRIu32 ": %s", link->node,
-					strerror(errno));
+		wh_event_queue_complain(wh_session_events(t->base.session), "cannot answer node %" PRIu32 ": %s",
+					link->node, strerror(errno));
 	drop_id(link);
 	link->state = WH_VERBS_EXPECTED;
 }
@@ -254,7 +254,7 @@ static void on_request(struct wh_verbs *t, struct rdma_cm_id *id, const unsigned
 	}
 	(void)rdma_reject(id, NULL, 0);
 	rdma_destroy_id(id);
-	wh_event_queue_complain(wh_session_events(t->session),
+	wh_event_queue_complain(wh_session_events(t->base.session),
 				"turned away a program that wants to be connected: it is no node that has been met");
 }
 
@@ -342,7 +342,7 @@ size_t wh_verbs_links_listen(struct wh_verbs *t)
 		else if (news.id != t->listener && news.id->context != NULL)
 			advance_link(t, news.id->context, &news);
 		else if (news.kind == RDMA_CM_EVENT_DEVICE_REMOVAL)
-			wh_event_queue_complain(wh_session_events(t->session), "the RDMA device is gone");
+			wh_event_queue_complain(wh_session_events(t->base.session), "the RDMA device is gone");
 	}
 	return done;
 }
@@ -380,7 +380,7 @@ static void tick_link(struct wh_verbs *t, struct wh_verbs_link *link, uint64_t n
 			break;
 		default:
 			link->at_ns = UINT64_MAX;
-			wh_session_doom(t->session, link->node, "has died, or closed its connection by RDMA");
+			wh_session_doom(t->base.session, link->node, "has died, or closed its connection by RDMA");
 			break;
 		}
 	else if (link->state == WH_VERBS_EXPECTED && !link->told)

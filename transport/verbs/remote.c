@@ -99,9 +99,9 @@ static enum whorl_result post_one(struct wh_verbs *t, const struct wh_remote_op 
 
 	if (op->node >= t->nodes)
 		return WHORL_INVALID;
-	peer = wh_session_peer(t->session, op->node);
+	peer = wh_session_peer(t->base.session, op->node);
 	lane = t->peers[op->node].lane;
-	if (wh_session_has_left(t->session) || (peer->state != WH_PEER_MET && peer->state != WH_PEER_SELF))
+	if (wh_session_has_left(t->base.session) || (peer->state != WH_PEER_MET && peer->state != WH_PEER_SELF))
 		return WHORL_MEMBER_GONE;
 	if (lane == NULL || !lane->connected)
 		return WHORL_NOT_FOUND;
@@ -242,7 +242,7 @@ static bool tell(struct wh_verbs *t, struct wh_verbs_region *region, uint32_t no
 {
 	struct grantee *to = &region->to[node];
 
-	if (!is_granted(region, wh_session_peer(t->session, node)))
+	if (!is_granted(region, wh_session_peer(t->base.session, node)))
 		return true;
 	if (!region->closed && !to->told && wh_verbs_lane_is_open(t, node))
 		*done += to->told = send_about(t, node, WH_VERBS_GRANT, region);
@@ -290,8 +290,8 @@ static enum whorl_result grant(struct wh_region *base, uint32_t node)
 
 	if (node >= t->nodes || node == t->node)
 		return WHORL_INVALID;
-	peer = wh_session_peer(t->session, node);
-	if (peer->state != WH_PEER_MET || wh_session_has_left(t->session))
+	peer = wh_session_peer(t->base.session, node);
+	if (peer->state != WH_PEER_MET || wh_session_has_left(t->base.session))
 		return WHORL_MEMBER_GONE;
 	if (wh_verbs_lane_of(t, node) == NULL)
 		return WHORL_MEMORY;
@@ -355,7 +355,7 @@ static enum whorl_result region_open(struct wh_transport *transport, uint64_t na
 	*out = NULL;
 	if (bytes == 0 || bytes % sizeof(wh_word) != 0 || bytes > WH_REMOTE_REGION_MAX)
 		return wh_error_set(err, WHORL_INVALID, "a region cannot have %" PRIu64 " bytes", bytes);
-	if (wh_session_has_left(t->session)) /* what the way to myself is found by is gone */
+	if (wh_session_has_left(t->base.session)) /* what the way to myself is found by is gone */
 		return wh_error_set(err, WHORL_SYSTEM, "this node has left: it opens no region any more");
 	if (count_regions(t) == WH_REMOTE_REGIONS)
 		return wh_error_set(err, WHORL_AGAIN, "%d regions are open", WH_REMOTE_REGIONS);

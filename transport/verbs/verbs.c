@@ -54,11 +54,11 @@ size_t wh_verbs_dispatch(struct wh_verbs *t, const struct epoll_event *event)
 		return 0;
 	case WH_POLL_TIMER:
 		wh_poll_timer_is_out(&t->poll);
-		if (!wh_session_has_left(t->session)) {
+		if (!wh_session_has_left(t->base.session)) {
 			wh_tcp_wire_tick(t->wire);
 			wh_verbs_links_tick(t);
 		}
-		wh_session_on_timer(t->session);
+		wh_session_on_timer(t->base.session);
 		return 0; /* what there is to be done wh_verbs_advance finds */
 	case WH_VERBS_MEETING:
 		return wh_verbs_links_listen(t);
@@ -73,15 +73,15 @@ size_t wh_verbs_dispatch(struct wh_verbs *t, const struct epoll_event *event)
 
 size_t wh_verbs_advance(struct wh_verbs *t)
 {
-	bool searches = wh_session_searching(t->session);
-	size_t done = wh_session_service(t->session);
+	bool searches = wh_session_searching(t->base.session);
+	size_t done = wh_session_service(t->base.session);
 
 	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
 		done += wh_verbs_image_advance(t, image);
 	(void)wh_verbs_images_reap(t);
 	if (t->lanes > 0)
 		done += wh_verbs_remote_advance(t);
-	return done + (searches != wh_session_searching(t->session));
+	return done + (searches != wh_session_searching(t->base.session));
 }
 
 static size_t service(struct wh_transport *transport)
@@ -100,42 +100,11 @@ static size_t service(struct wh_transport *transport)
 	return done + wh_verbs_advance(t);
 }
 
-/* ---- what the session does ---------------------------------------------------------------------------------------- */
-
-static bool next_event(struct wh_transport *transport, struct wh_transport_event *out)
-{
-	return wh_session_next_event(wh_verbs_of(transport)->session, out);
-}
+/* ---- sleeping ---------------------------------------------------------------------------------------------------- */
 
 static int fd(struct wh_transport *transport)
 {
 	return wh_verbs_of(transport)->poll.epoll;
-}
-
-static enum whorl_result control_send(struct wh_transport *transport, uint32_t node, const void *bytes, size_t count)
-{
-	return wh_session_control_send(wh_verbs_of(transport)->session, node, bytes, count);
-}
-
-static enum whorl_result stream_open(struct wh_transport *transport, uint32_t node, uint64_t tag,
-				     struct wh_stream **out)
-{
-	return wh_session_stream_open(wh_verbs_of(transport)->session, node, tag, out);
-}
-
-static bool searching(struct wh_transport *transport)
-{
-	return wh_session_searching(wh_verbs_of(transport)->session);
-}
-
-static void answer(struct wh_transport *transport, uint64_t query, const void *bytes, size_t count)
-{
-	wh_session_answer(wh_verbs_of(transport)->session, query, bytes, count);
-}
-
-static void past(struct wh_transport *transport, uint64_t key)
-{
-	wh_session_past(wh_verbs_of(transport)->session, key);
 }
 
 /* ---- what it adds to the session ---------------------------------------------------------------------------------- */
@@ -161,7 +130,7 @@ static void ended(struct wh_transport *transport, uint32_t node)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
 
-	wh_verbs_images_lose(t, wh_session_peer(t->session, node));
+	wh_verbs_images_lose(t, wh_session_peer(t->base.session, node));
 	wh_verbs_lane_end(t, node);
 	wh_verbs_link_close(t, &t->peers[node].link);
 }
@@ -169,7 +138,7 @@ static void ended(struct wh_transport *transport, uint32_t node)
 static bool on_message(struct wh_transport *transport, uint32_t node, struct wh_message *m)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
-	const struct wh_peer *peer = wh_session_peer(t->session, node);
+	const struct wh_peer *peer = wh_session_peer(t->base.session, node);
 	struct wh_verbs_message message;
 
 	if (!wh_verbs_take_message(&message, &m->head, m->body))
@@ -227,12 +196,12 @@ void wh_verbs_leave(struct wh_transport *transport)
 {
 	struct wh_verbs *t = wh_verbs_of(transport);
 
-	if (wh_session_has_left(t->session))
+	if (wh_session_has_left(t->base.session))
 		return;
 	linger(t);
 	wh_tcp_wire_deafen(t->wire);
 	wh_verbs_links_deafen(t);
-	wh_session_leave(t->session);
+	wh_session_leave(t->base.session);
 }
 
 static void free_images(struct wh_verbs *t)
@@ -241,7 +210,7 @@ static void free_images(struct wh_verbs *t)
 		struct wh_verbs_image *image = t->images;
 
 		t->images = image->next;
-		if (image->base.listed)
+		if (!image->closed)
 			wh_session_image_close(&image->base);
 		wh_verbs_image_free(t, image, t->forked);
 	}
@@ -262,7 +231,7 @@ static void finish(struct wh_verbs *t, bool forked)
 	t->forked = forked;
 	wh_verbs_links_deafen(t);
 	free_images(t);
-	wh_session_free(t->session, forked);
+	wh_session_free(t->base.session, forked);
 	wh_tcp_wire_close(t->wire, forked);
 	wh_verbs_remote_free(t, forked);
 	wh_verbs_lanes_free(t, forked);
@@ -281,7 +250,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 
 	if (!forked) {
 		linger(t);
-		if (wh_session_has_left(t->session))
+		if (wh_session_has_left(t->base.session))
 			wh_tcp_wire_linger(t->wire);
 	}
 	finish(t, forked);
@@ -299,22 +268,22 @@ static const struct wh_transport_ops verbs_ops = {
 	.gap_bytes = 1024, /* a request more */
 	.image_open = wh_verbs_image_open,
 	.image_close = wh_verbs_image_close,
-	.past = past,
+	.past = wh_session_table_past,
 	.post = wh_verbs_post,
 	.freeze = wh_verbs_freeze,
 	.take = take,
 	.flush = flush,
 	.service = service,
-	.next_event = next_event,
+	.next_event = wh_session_table_next_event,
 	.arm = wh_verbs_arm,
 	.disarm = wh_verbs_disarm,
 	.wait = wh_verbs_wait,
 	.wake = wh_verbs_wake,
 	.fd = fd,
-	.control_send = control_send,
-	.stream_open = stream_open,
-	.searching = searching,
-	.answer = answer,
+	.control_send = wh_session_table_control_send,
+	.stream_open = wh_session_table_stream_open,
+	.searching = wh_session_table_searching,
+	.answer = wh_session_table_answer,
 	.writes = writes,
 	.leave = wh_verbs_leave,
 	.destroy = destroy,
@@ -369,12 +338,12 @@ static enum whorl_result open_session(struct wh_verbs *t, const struct wh_transp
 					       .wire_ops = &wh_tcp_wire_ops,
 					       .wire = (struct wh_wire *)t->wire,
 					       .plane_ops = &wh_verbs_plane_ops,
-					       .transport = &t->base};
-	enum whorl_result result = wh_session_new(&setup, &t->session, err);
+					       .transport = &t->base.base};
+	enum whorl_result result = wh_session_new(&setup, &t->base.session, err);
 
 	if (result != WHORL_OK)
 		return result;
-	wh_tcp_wire_attach(t->wire, t->session);
+	wh_tcp_wire_attach(t->wire, t->base.session);
 	return WHORL_OK;
 }
 
@@ -394,7 +363,7 @@ static enum whorl_result open_all(struct wh_verbs *t, const struct wh_transport_
 	if (result == WHORL_OK)
 		result = wh_verbs_links_begin(t, err);
 	if (result == WHORL_OK)
-		wh_session_begin(t->session);
+		wh_session_begin(t->base.session);
 	return result;
 }
 
@@ -413,7 +382,7 @@ enum whorl_result wh_verbs_create(const struct wh_transport_config *config, void
 	t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->peers[0]));
 	if (t == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
-	t->base.ops = &verbs_ops;
+	t->base.base.ops = &verbs_ops;
 	t->env = config->env;
 	t->node = config->node;
 	t->nodes = config->nodes;
@@ -427,6 +396,6 @@ enum whorl_result wh_verbs_create(const struct wh_transport_config *config, void
 		finish(t, false);
 		return result;
 	}
-	*out = &t->base;
+	*out = &t->base.base;
 	return WHORL_OK;
 }

@@ -281,13 +281,12 @@ struct wh_verbs_peer {
 };
 
 struct wh_verbs {
-	struct wh_transport base;
+	struct wh_session_transport base;
 	const struct wh_env *env;
 	uint32_t node, nodes;
 	uint64_t incarnation;
 	struct wh_poll poll;
 	struct wh_tcp_wire *wire;
-	struct wh_session *session;
 	struct wh_verbs_device device;
 	struct rdma_event_channel *cm;
 	struct rdma_cm_id *listener;
