@@ -793,6 +793,16 @@ mutant(NAME session-stream-unmet KIND test_session_door FILE transport/session/d
 	if (peer->state == WH_PEER_SELF) {
 ]])
 
+mutant(NAME session-stream-forgotten KIND test_session_door FILE transport/session/door.c
+	REMOVES "and until there is room for its event"
+	TEXT [[
+			s->held_count++;
+			continue;
+]]
+	REPLACEMENT [[
+			continue;
+]])
+
 mutant(NAME session-stream-of-another-life KIND test_session_door FILE transport/session/door.c
 	REMOVES "a stream for another life of this node is not taken"
 	TEXT [[

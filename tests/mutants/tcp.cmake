@@ -172,16 +172,16 @@ mutant(NAME tcp-full-delays-others KIND conformance-tcp FILE transport/tcp/wire.
 mutant(NAME tcp-unreached-is-there KIND test_tcp_query FILE transport/tcp/query.c
 	REMOVES "a node that was never connected to is not said to be there"
 	TEXT [[
-	if (result == WHORL_AGAIN && !q.reached)
+	if (result == WHORL_TIMEOUT && !way.reached)
 ]]
 	REPLACEMENT [[
-	if (result == WHORL_AGAIN && !q.reached && false)
+	if (result == WHORL_TIMEOUT && !way.reached && false)
 ]])
 
 mutant(NAME tcp-silent-is-away KIND test_tcp_query FILE transport/tcp/query.c
 	REMOVES "a node that was connected to is there, though it says nothing"
 	TEXT [[
-	q->reached = true;
+	way->reached = true;
 ]]
 	REPLACEMENT [[
 ]])

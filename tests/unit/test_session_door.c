@@ -328,6 +328,31 @@ START_TEST(a_stream_waits_until_its_opener_is_met)
 }
 END_TEST
 
+/* Nor is it forgotten where there is no room for its event when its opener is met. */
+START_TEST(a_stream_waits_until_there_is_room)
+{
+	struct fake_end *ends[2 * WH_SESSION_EVENTS], *end = open_stream(1, LIFE, fake_life(0)), *peer;
+	const uint32_t count = sizeof(ends) / sizeof(ends[0]);
+
+	peer = fake_call(&net, 1, 0);
+	fake_say_hello(peer, 1, LIFE, 1);
+	fake_pump(&net);
+	fake_expect(peer, WH_MESSAGE_HELLO);
+	come_many(ends, 0, count, 9, false);
+	for (uint32_t i = 0; i < count; i++)
+		say_query(ends[i], FAKE_VERSION);
+	fake_say_plain(peer, WH_MESSAGE_TAKEN, 0);
+	fake_hear(&net);
+	ck_assert(fake_state(&net, 0, 1) == WH_PEER_MET && wh_session_is_full(me->session));
+	fake_pump(&net);
+	ck_assert_uint_eq(me->events[WH_EVENT_STREAM], 1);
+	close_all(ends, count);
+	fake_close_end(end);
+	fake_close_end(peer);
+	fake_pump(&net);
+}
+END_TEST
+
 /* 0: of another life of mine; 1: of this node itself; 2: of a life that has ended; 3: it is never met. */
 START_TEST(a_stream_that_has_no_place)
 {
@@ -389,6 +414,7 @@ int main(void)
 	tcase_add_test(others, a_visitor_gets_its_answer);
 	tcase_add_loop_test(others, a_visitor_that_is_not_answered, 0, 4);
 	tcase_add_test(others, a_stream_waits_until_its_opener_is_met);
+	tcase_add_test(others, a_stream_waits_until_there_is_room);
 	tcase_add_loop_test(others, a_stream_that_has_no_place, 0, 4);
 	tcase_add_loop_test(others, a_peer_opens_a_stream, 0, 2);
 	tcase_add_checked_fixture(places, setup, teardown);

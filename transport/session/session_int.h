@@ -9,6 +9,7 @@
  *     table.c    what is the session's alone in the table of a transport
  *
  *     redial.c, event_queue.c, known_incarnations.h  when a peer is called again; what is told; which lives have ended
+ *     query.c    the asking side of a query, which needs no session
  *     poll.c     descriptors and the timer of transports that sleep on them
  */
 #ifndef WH_TRANSPORT_SESSION_SESSION_INT_H
