@@ -178,6 +178,7 @@ void wh_session_answer(struct wh_session *s, uint64_t query, const void *bytes, 
 void wh_session_past(struct wh_session *s, uint64_t key);
 void wh_session_leave(struct wh_session *s); /* events that were not taken are dropped, and none comes any more */
 bool wh_session_has_left(const struct wh_session *s);
+void wh_session_complaints(const struct wh_session *s, uint64_t out[WH_COMPLAINTS]); /* any thread */
 
 /* ---- the same in a transport's table ------------------------------------------------------------------------------- */
 
@@ -194,5 +195,6 @@ enum whorl_result wh_session_table_stream_open(struct wh_transport *t, uint32_t 
 bool wh_session_table_searching(struct wh_transport *t);
 void wh_session_table_answer(struct wh_transport *t, uint64_t query, const void *bytes, size_t count);
 void wh_session_table_past(struct wh_transport *t, uint64_t key);
+void wh_session_table_complaints(const struct wh_transport *t, uint64_t out[WH_COMPLAINTS]);
 
 #endif
