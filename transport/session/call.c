@@ -70,7 +70,7 @@ bool wh_session_welcome(struct wh_session *s, struct wh_peer *peer, struct wh_me
 			    : s->plane_ops->welcome(s->transport, peer->node, peer->conn, m, own, bytes, reason);
 
 	if (!fits)
-		wh_session_refuse(s, peer, "node %" PRIu32 ": %s", peer->node, reason);
+		wh_session_refuse(s, peer, WH_COMPLAINT_FOREIGN, "node %" PRIu32 ": %s", peer->node, reason);
 	return fits;
 }
 
@@ -88,8 +88,9 @@ void wh_session_meet(struct wh_session *s, struct wh_peer *peer)
 
 /* True, and why, if the node that has answered my call is not the one that I have called, or cannot be met. */
 static bool is_unfit(const struct wh_session *s, const struct wh_peer *peer, const struct wh_hello *hello,
-		     char reason[WH_MESSAGE_REASON_BYTES])
+		     enum wh_complaint *kind, char reason[WH_MESSAGE_REASON_BYTES])
 {
+	*kind = WH_COMPLAINT_FOREIGN;
 	if (wh_known_incarnations_has(&peer->ended, hello->incarnation)) { /* it may not know */
 		snprintf(reason, WH_MESSAGE_REASON_BYTES, "node %" PRIu32 " is gone for good", peer->node);
 		return true;
@@ -102,6 +103,7 @@ static bool is_unfit(const struct wh_session *s, const struct wh_peer *peer, con
 			 peer->node);
 		return true;
 	}
+	*kind = WH_COMPLAINT_UNPROVEN;
 	return s->wire_ops->admits != NULL && !s->wire_ops->admits(peer->conn, hello->node, hello->incarnation, reason);
 }
 
@@ -109,11 +111,12 @@ void wh_session_on_answer(struct wh_session *s, struct wh_peer *peer, const stru
 			  struct wh_message *m)
 {
 	char reason[WH_MESSAGE_REASON_BYTES];
+	enum wh_complaint kind;
 
 	peer->incarnation = hello->incarnation;
-	if (is_unfit(s, peer, hello, reason)) {
+	if (is_unfit(s, peer, hello, &kind, reason)) {
 		wh_session_discard_hello(s, peer->conn, m);
-		wh_session_refuse(s, peer, "%s", reason);
+		wh_session_refuse(s, peer, kind, "%s", reason);
 		return;
 	}
 	if (!wh_session_welcome(s, peer, m))

@@ -251,7 +251,7 @@ static void let_in(struct wh_session *s, struct wh_conn *c, const struct wh_hell
 	peer->call = hello->call;
 	if (wh_session_is_foreign(s, hello, reason)) {
 		wh_session_discard_hello(s, c, m);
-		wh_session_refuse(s, peer, "%s", reason);
+		wh_session_refuse(s, peer, WH_COMPLAINT_FOREIGN, "%s", reason);
 		return;
 	}
 	if (wh_session_welcome(s, peer, m) && !(s->wire_ops->adopt(c) && wh_session_say_hello(s, peer)))

@@ -33,7 +33,7 @@ void wh_session_end_connection(struct wh_session *s, struct wh_peer *peer, enum 
 		wh_session_close_conn(s, c);
 }
 
-void wh_session_refuse(struct wh_session *s, struct wh_peer *peer, const char *format, ...)
+void wh_session_refuse(struct wh_session *s, struct wh_peer *peer, enum wh_complaint kind, const char *format, ...)
 {
 	struct wh_refused refused = {.incarnation = s->incarnation};
 	unsigned char message[WH_REFUSED_MAX];
@@ -44,7 +44,7 @@ void wh_session_refuse(struct wh_session *s, struct wh_peer *peer, const char *f
 	vsnprintf(refused.reason, sizeof(refused.reason), format, args);
 	va_end(args);
 	part.iov_len = wh_message_put_refused(message, s->version, &refused);
-	(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_FOREIGN);
+	(void)wh_event_queue_count(&s->event_queue, kind);
 	if (peer->conn != NULL)
 		(void)s->wire_ops->finish(peer->conn, &part, 1); /* if it does not get there: the next call tells it */
 	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation))

@@ -19,6 +19,7 @@ struct question {
 	uint32_t node;
 	struct wh_secure_ground ground;
 	struct wh_tcp_address at;
+	uint32_t *spoken; /* NULL: it is not asked for */
 	const void *bytes;
 	size_t count;
 	uint64_t deadline_ns;
@@ -134,6 +135,8 @@ static enum whorl_result query_once(struct question *q, struct wh_error *err)
 		result = WHORL_AGAIN;
 	if (result == WHORL_OK)
 		result = on_answer(&channel, q, err);
+	if (q->spoken != NULL)
+		*q->spoken = wh_tcp_channel_spoken(&channel);
 	wh_tcp_channel_close(&channel, false);
 	return result;
 }
@@ -148,6 +151,7 @@ enum whorl_result wh_tcp_query(const struct wh_tcp_target *asked, const void *qu
 					.group = asked->group,
 					.version = (uint16_t)(asked->version == 0 ? WH_TCP_VERSION : asked->version),
 					.node = WH_SECURE_VISITOR},
+			     .spoken = asked->spoken,
 			     .bytes = question,
 			     .count = bytes,
 			     .deadline_ns = wh_env_now(wh_env_system()) + timeout_ns,
