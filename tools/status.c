@@ -240,7 +240,7 @@ static enum wh_exit show_in_place(const struct arguments *arguments, const struc
 	return status;
 }
 
-static enum wh_exit watch_group(const struct arguments *arguments, const struct wh_report_whom *whom,
+static enum wh_exit watch_group(const struct arguments *arguments, struct wh_report_whom *whom,
 				struct wh_report reports[2])
 {
 	bool terminal = isatty(STDOUT_FILENO) && !arguments->json;
