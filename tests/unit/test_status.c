@@ -43,8 +43,12 @@ static struct whorl_status_shard shards[] = {
 	{.name = "other", .shard = 1, .shards = 2, .lost = true, .condition = WHORL_SHARD_GONE},
 };
 
-static struct whorl_node_stats node_stats = {
-	.steps = 1, .memory_bytes = 2, .change_ns = {5, 6}, .entry_ns = {7, 8}, .takes = 9};
+static struct whorl_node_stats node_stats = {.steps = 1,
+					     .memory_bytes = 2,
+					     .change_ns = {5, 6},
+					     .entry_ns = {7, 8},
+					     .takes = 9,
+					     .complaints = {[WHORL_COMPLAINT_STARVED] = 11}};
 
 static struct whorl_status example(void)
 {
@@ -175,6 +179,26 @@ START_TEST(what_is_written_is_read)
 }
 END_TEST
 
+/* A node answers in the version that it is asked in, and what has come since then is not known. */
+START_TEST(the_version_before)
+{
+	struct whorl_status before = example(), *after;
+	size_t count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
+	size_t less = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION_LEAST);
+
+	ck_assert_uint_eq(count - less, 8 * WHORL_COMPLAINTS_MAX);
+	after = decode(less);
+	ck_assert_uint_eq(after->stats->size, offsetof(struct whorl_node_stats, complaints));
+	ck_assert_uint_eq(after->stats->entry_ns[1], 8);
+	ck_assert_uint_eq(after->shards[0].stats->slowest_behind, 17);
+	whorl_status_free(after);
+	after = decode(wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION));
+	ck_assert_uint_eq(after->stats->size, sizeof *after->stats);
+	ck_assert_uint_eq(after->stats->complaints[WHORL_COMPLAINT_STARVED], 11);
+	whorl_status_free(after);
+}
+END_TEST
+
 START_TEST(a_node_without_a_view)
 {
 	struct whorl_status before = {.group = "demo",
@@ -240,6 +264,17 @@ START_TEST(questions)
 	question[4]--;
 	question[0]++;
 	ck_assert(!wh_status_take_question(question, WH_STATUS_QUESTION_BYTES));
+	/* The version before is spoken too, and the one before that is not. */
+	wh_status_question(question, WH_STATUS_VERSION_LEAST);
+	ck_assert_uint_eq(wh_status_take_question(question, WH_STATUS_QUESTION_BYTES), WH_STATUS_VERSION_LEAST);
+	wh_status_question(question, WH_STATUS_VERSION_LEAST - 1);
+	ck_assert_uint_eq(wh_status_take_question(question, WH_STATUS_QUESTION_BYTES), 0);
+	/* A node that shrugs is asked again in its version, if that is an older one. */
+	wh_status_question(question, WH_STATUS_VERSION_LEAST);
+	ck_assert_uint_eq(wh_status_take_shrug(question, WH_STATUS_QUESTION_BYTES, WH_STATUS_VERSION),
+			  WH_STATUS_VERSION_LEAST);
+	ck_assert_uint_eq(wh_status_take_shrug(question, WH_STATUS_QUESTION_BYTES - 1, WH_STATUS_VERSION), 0);
+	ck_assert_uint_eq(wh_status_take_shrug(question, wh_status_shrug(question), WH_STATUS_VERSION), 0);
 	/* A shrug is no status. */
 	ck_assert_int_eq(wh_status_decode(&out, question, wh_status_shrug(question), &err), WHORL_REFUSED);
 	question[4]++;
@@ -367,6 +402,7 @@ static Suite *suite(void)
 	TCase *tcase = tcase_create("wire");
 
 	tcase_add_test(tcase, what_is_written_is_read);
+	tcase_add_test(tcase, the_version_before);
 	tcase_add_test(tcase, a_node_without_a_view);
 	tcase_add_test(tcase, what_has_no_room_is_left_off);
 	tcase_add_test(tcase, questions);
