@@ -888,6 +888,25 @@ mutant(NAME complaints-all-logged KIND test_session_complaints FILE transport/se
 	if (n == 0)
 ]])
 
+mutant(NAME status-tcp-alone KIND test_status_at FILE group/status_ask.c
+	REMOVES "a node at an address that names another version is asked in that"
+	TEXT [[
+	*verbs = !*verbs;
+	asked.version = *verbs ? WH_VERBS_VERSION : 0;
+]]
+	REPLACEMENT [[
+	*verbs = !*verbs;
+]])
+
+mutant(NAME status-own-version-alone KIND test_status_at FILE group/status_ask.c
+	REMOVES "a node that does not know the version of a question is asked in its own"
+	TEXT [[
+	if (older != 0)
+]]
+	REPLACEMENT [[
+	if (older > WH_STATUS_VERSION)
+]])
+
 mutant(NAME complaints-unproven-are-foreign KIND test_session_complaints FILE transport/session/door.c
 	REMOVES "one that has not proven to be the node it says it is is no foreign one"
 	TEXT [[
