@@ -74,7 +74,7 @@ START_TEST(a_caller_that_says_something_else_is_refused)
 		ck_assert(lab_is(&lab, ANSWERER, WH_SECURE_REFUSED));
 		wh_secure_pending(lab.end[ANSWERER], &count);
 		ck_assert_uint_eq(count, i < 3 ? 0 : 8); /* a stranger is not answered */
-		ck_assert_int_eq(wh_secure_fault(lab.end[ANSWERER]), i < 3 ? WH_SECURE_GARBLED : WH_SECURE_FOREIGN);
+		ck_assert_int_eq(wh_secure_fault(lab.end[ANSWERER]), i < 3 ? WH_SECURE_GARBLED : WH_SECURE_UNPROVEN);
 		ck_assert_uint_eq(wh_secure_spoken(lab.end[ANSWERER]), i < 3 ? 0 : 7);
 		ck_assert_uint_eq(wh_secure_feed(lab.end[ANSWERER], "more", 4), 0);
 	}
