@@ -243,14 +243,14 @@ mutant(NAME session-ended-untold KIND conformance-tcp-strangers FILE transport/s
 	WORDS CK_RUN_CASE=calls
 	REMOVES "a life that was met and has ended is told so when it answers a call"
 	TEXT [[
-	if (is_unfit(s, peer, hello, reason)) {
+	if (is_unfit(s, peer, hello, &kind, reason)) {
 ]]
 	REPLACEMENT [[
 	if (wh_known_incarnations_has(&peer->ended, hello->incarnation)) {
 		wh_session_end_connection(s, peer, WH_PEER_REJECTED);
 		return;
 	}
-	if (is_unfit(s, peer, hello, reason)) {
+	if (is_unfit(s, peer, hello, &kind, reason)) {
 ]])
 
 mutant(NAME session-refused-unmarked KIND test_session FILE transport/session/peer.c
