@@ -98,6 +98,17 @@ static void copy_batch(struct whorl_batch_stats *out, const struct wh_batch_coun
 		out->histogram[i] = wh_load_relaxed(&counter->bucket[i]);
 }
 
+_Static_assert((int)WHORL_COMPLAINTS == WH_COMPLAINTS && (int)WHORL_COMPLAINTS <= WHORL_COMPLAINTS_MAX,
+	       "complaints have room");
+_Static_assert((int)WHORL_COMPLAINT_UNPROVEN == WH_COMPLAINT_UNPROVEN &&
+		       (int)WHORL_COMPLAINT_FOREIGN == WH_COMPLAINT_FOREIGN &&
+		       (int)WHORL_COMPLAINT_GARBLED == WH_COMPLAINT_GARBLED &&
+		       (int)WHORL_COMPLAINT_SILENT == WH_COMPLAINT_SILENT &&
+		       (int)WHORL_COMPLAINT_CROWDED == WH_COMPLAINT_CROWDED &&
+		       (int)WHORL_COMPLAINT_REFUSED == WH_COMPLAINT_REFUSED &&
+		       (int)WHORL_COMPLAINT_UNREACHED == WH_COMPLAINT_UNREACHED &&
+		       (int)WHORL_COMPLAINT_STARVED == WH_COMPLAINT_STARVED,
+	       "the public names of complaints");
 _Static_assert((int)WHORL_STAGES <= WHORL_STAGES_MAX && (int)WHORL_ENTRIES <= WHORL_STAGES_MAX, "stages have room");
 
 /* What is asked, and a struct for the answer. */
@@ -157,6 +168,8 @@ static struct whorl_node_stats stats_of_node(const whorl_node *node)
 	for (int step = 0; step < WHORL_ENTRIES; step++)
 		full.entry_ns[step] = wh_load_relaxed(&node->entry_ns[step]);
 	add_states(&full, node);
+	if (ops->complaints != NULL)
+		ops->complaints(node->transport, full.complaints);
 	for (int stage = 0; stage < WHORL_STAGES; stage++)
 		full.change_ns[stage] = wh_load_relaxed(&node->change_ns[stage]);
 	return full;

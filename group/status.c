@@ -212,14 +212,14 @@ enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out)
 	return WHORL_OK;
 }
 
-static void answer_in_full(whorl_node *node, uint64_t query)
+static void answer_in_full(whorl_node *node, uint64_t query, uint32_t version)
 {
 	unsigned char *bytes = malloc(WH_ANSWER_MAX);
 	struct whorl_status *status = NULL;
 
 	if (bytes != NULL && wh_status_make(node, &status) == WHORL_OK)
 		node->transport->ops->answer(node->transport, query, bytes,
-					     wh_status_encode(bytes, WH_ANSWER_MAX, status));
+					     wh_status_encode(bytes, WH_ANSWER_MAX, status, version));
 	whorl_status_free(status);
 	free(bytes);
 }
@@ -227,9 +227,10 @@ static void answer_in_full(whorl_node *node, uint64_t query)
 void wh_status_answer(whorl_node *node, const void *question, size_t bytes, uint64_t query)
 {
 	unsigned char shrug[WH_STATUS_QUESTION_BYTES];
+	uint32_t version = wh_status_take_question(question, bytes);
 
-	if (wh_status_is_question(question, bytes))
-		answer_in_full(node, query);
+	if (version != 0)
+		answer_in_full(node, query, version);
 	else
 		node->transport->ops->answer(node->transport, query, shrug, wh_status_shrug(shrug));
 }

@@ -25,22 +25,40 @@ static enum whorl_result check_target(const char *group, uint32_t id, int timeou
 	return WHORL_OK;
 }
 
-/* At its address by tcp; without one on shared memory. */
-static enum whorl_result query_by(const struct wh_tcp_target *asked, int timeout_ms, struct whorl_status **out,
+static uint64_t deadline_of(int timeout_ms)
+{
+	return wh_env_now(wh_env_system()) + (uint64_t)timeout_ms * WH_NS_PER_MS;
+}
+
+/* At its address by tcp; without one on shared memory. The answer is to be in that version of a status. */
+static enum whorl_result query_once(const struct wh_tcp_target *asked, uint32_t version, uint64_t deadline_ns,
+				    unsigned char *answer, size_t *bytes, struct wh_error *err)
+{
+	uint64_t now = wh_env_now(wh_env_system()), left_ns = deadline_ns > now ? deadline_ns - now : 0;
+	unsigned char question[WH_STATUS_QUESTION_BYTES];
+	size_t count = wh_status_question(question, version);
+
+	*bytes = WH_ANSWER_MAX;
+	if (asked->address != NULL)
+		return wh_tcp_query(asked, question, count, left_ns, answer, bytes, err);
+	return wh_shm_query(asked->group, asked->node, question, count, left_ns, answer, bytes, err);
+}
+
+/* A node of an older version is asked in that. */
+static enum whorl_result query_by(const struct wh_tcp_target *asked, uint64_t deadline_ns, struct whorl_status **out,
 				  struct wh_error *err)
 {
-	uint64_t timeout_ns = (uint64_t)timeout_ms * WH_NS_PER_MS;
-	unsigned char question[WH_STATUS_QUESTION_BYTES];
 	unsigned char *answer = malloc(WH_ANSWER_MAX);
-	size_t count = wh_status_question(question), bytes = WH_ANSWER_MAX;
 	enum whorl_result result;
+	uint32_t older;
+	size_t bytes;
 
 	if (answer == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an answer");
-	if (asked->address != NULL)
-		result = wh_tcp_query(asked, question, count, timeout_ns, answer, &bytes, err);
-	else
-		result = wh_shm_query(asked->group, asked->node, question, count, timeout_ns, answer, &bytes, err);
+	result = query_once(asked, WH_STATUS_VERSION, deadline_ns, answer, &bytes, err);
+	older = result == WHORL_OK ? wh_status_take_shrug(answer, bytes, WH_STATUS_VERSION) : 0;
+	if (older != 0)
+		result = query_once(asked, older, deadline_ns, answer, &bytes, err);
 	if (result == WHORL_OK)
 		result = wh_status_decode(out, answer, bytes, err);
 	free(answer);
@@ -69,17 +87,17 @@ static enum whorl_result ask_node(const char *group, uint32_t id, int timeout_ms
 {
 	char address[WH_TCP_ADDRESS_BYTES], on_verbs[WH_VERBS_ADDRESS_BYTES];
 	struct wh_tcp_target asked = {.group = group, .node = id};
-	enum whorl_result result = query_by(&asked, timeout_ms, out, err);
+	enum whorl_result result = query_by(&asked, deadline_of(timeout_ms), out, err);
 
 	if (result == WHORL_NOT_FOUND) {
 		wh_tcp_address_default(group, id, address);
 		asked.address = address;
-		result = query_by(&asked, timeout_ms, out, err);
+		result = query_by(&asked, deadline_of(timeout_ms), out, err);
 	}
 	if (result == WHORL_NOT_FOUND && wh_verbs_address_default(group, id, on_verbs, NULL) == WHORL_OK) {
 		asked.address = on_verbs;
 		asked.version = WH_VERBS_VERSION;
-		result = query_by(&asked, timeout_ms, out, err);
+		result = query_by(&asked, deadline_of(timeout_ms), out, err);
 	}
 	return believe_answer(result, group, id, out, err);
 }
@@ -119,7 +137,7 @@ enum whorl_result wh_inquiry_send(const struct wh_inquiry *inquiry, uint32_t id,
 					? config->addresses[id].address
 					: address;
 	}
-	return believe_answer(query_by(&asked, timeout_ms, out, err), asked.group, id, out, err);
+	return believe_answer(query_by(&asked, deadline_of(timeout_ms), out, err), asked.group, id, out, err);
 }
 
 static enum whorl_result tell_result(const char *function, enum whorl_result result, const struct wh_error *err,
@@ -133,27 +151,49 @@ static enum whorl_result tell_result(const char *function, enum whorl_result res
 	return result == WHORL_INVALID ? wh_refuse(function, err->text) : result;
 }
 
+/* On tcp and on verbs nodes are met in the same way, and say which version they speak before they refuse another. */
+enum whorl_result wh_status_get_at(const char *address, bool *verbs, int timeout_ms, struct whorl_status **out,
+				   struct wh_error *err)
+{
+	uint64_t deadline_ns = deadline_of(timeout_ms);
+	uint32_t spoken = 0;
+	struct wh_tcp_target asked = {.address = address,
+				      .group = "",
+				      .node = WH_SECURE_VISITOR,
+				      .version = *verbs ? WH_VERBS_VERSION : 0,
+				      .spoken = &spoken};
+	enum whorl_result result = wh_tcp_address_check(address, err);
+
+	*out = NULL;
+	if (result != WHORL_OK) {
+		wh_error_prefix(err, "address");
+		return result;
+	}
+	result = query_by(&asked, deadline_ns, out, err);
+	if (result != WHORL_REFUSED || spoken == 0 || (spoken == WH_VERBS_VERSION) == *verbs)
+		return result;
+	*verbs = !*verbs;
+	asked.version = *verbs ? WH_VERBS_VERSION : 0;
+	return query_by(&asked, deadline_ns, out, err);
+}
+
 enum whorl_result whorl_status_get_at(const char *address, int timeout_ms, struct whorl_status **out, char *text,
 				      size_t bytes)
 {
-	const struct wh_tcp_target asked = {.address = address, .group = "", .node = WH_SECURE_VISITOR};
 	struct wh_error err = {0};
 	enum whorl_result result;
+	bool verbs = false;
 
 	if (out != NULL)
 		*out = NULL;
 	if (out == NULL)
-		result = wh_error_set(&err, WHORL_INVALID, NO_PLACE);
+		result = wh_error_set(&err, WHORL_INVALID, "address: " NO_PLACE);
 	else if (address == NULL)
-		result = wh_error_set(&err, WHORL_INVALID, "no address");
+		result = wh_error_set(&err, WHORL_INVALID, "address: no address");
 	else if (timeout_ms < 0)
-		result = wh_error_set(&err, WHORL_INVALID, "a time-out of %d ms", timeout_ms);
+		result = wh_error_set(&err, WHORL_INVALID, "address: a time-out of %d ms", timeout_ms);
 	else
-		result = wh_tcp_address_check(address, &err);
-	if (result != WHORL_OK)
-		wh_error_prefix(&err, "address");
-	else
-		result = query_by(&asked, timeout_ms, out, &err);
+		result = wh_status_get_at(address, &verbs, timeout_ms, out, &err);
 	return tell_result(__func__, result, &err, text, bytes);
 }
 

@@ -2,6 +2,7 @@
  * two cannot drift apart. */
 #include "group/status.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ struct walk { /* over bytes; what is walked is written there, or read from there
 	unsigned char *at;
 	const unsigned char *end;
 	bool writes;
+	uint32_t version;  /* of what is walked */
 	const char *wrong; /* NULL: nothing so far. Then nothing moves any more, and all that is read is 0 */
 };
 
@@ -123,14 +125,18 @@ static void walk_node_stats(struct walk *walk, struct whorl_node_stats *stats)
 		&stats->state_given, &stats->state_taken, &stats->state_kept,   &stats->gives,
 		&stats->takes,
 	};
+	const bool complaints = walk->version >= 3;
 
-	stats->size = sizeof *stats;
+	if (!walk->writes)
+		stats->size = complaints ? sizeof *stats : offsetof(struct whorl_node_stats, complaints);
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		walk_u64(walk, words[i]);
 	for (int stage = 0; stage < WHORL_STAGES_MAX; stage++)
 		walk_u64(walk, &stats->change_ns[stage]);
 	for (int stage = 0; stage < WHORL_STAGES_MAX; stage++)
 		walk_u64(walk, &stats->entry_ns[stage]);
+	for (int kind = 0; kind < WHORL_COMPLAINTS_MAX && complaints; kind++)
+		walk_u64(walk, &stats->complaints[kind]);
 }
 
 static void walk_batch(struct walk *walk, struct whorl_batch_stats *batch)
@@ -196,13 +202,16 @@ static void walk_shard(struct walk *walk, struct whorl_status_shard *shard)
 	walk_small(walk, &shard->place_count, WH_NODES_MAX);
 }
 
+static bool is_spoken(uint32_t version)
+{
+	return version >= WH_STATUS_VERSION_LEAST && version <= WH_STATUS_VERSION;
+}
+
 /* All but what is behind pointers. */
 static void walk_status(struct walk *walk, struct whorl_status *status)
 {
-	uint32_t version = WH_STATUS_VERSION;
-
-	walk_head(walk, &version);
-	if (version != WH_STATUS_VERSION)
+	walk_head(walk, &walk->version);
+	if (!is_spoken(walk->version))
 		go_wrong(walk, "it is of another version");
 	walk_text(walk, status->version, sizeof status->version);
 	walk_text(walk, status->group, sizeof status->group);
@@ -252,9 +261,9 @@ static bool write_shard(struct walk *walk, const struct whorl_status_shard *shar
 	return true;
 }
 
-size_t wh_status_encode(unsigned char *out, size_t bytes, const struct whorl_status *status)
+size_t wh_status_encode(unsigned char *out, size_t bytes, const struct whorl_status *status, uint32_t version)
 {
-	struct walk walk = {.at = out, .end = out + bytes, .writes = true}, again = walk;
+	struct walk walk = {.at = out, .end = out + bytes, .writes = true, .version = version}, again = walk;
 	struct whorl_status copy = *status;
 
 	walk_status(&walk, &copy);
@@ -273,23 +282,22 @@ size_t wh_status_encode(unsigned char *out, size_t bytes, const struct whorl_sta
 	return (size_t)(walk.at - out);
 }
 
-static size_t write_head(unsigned char out[WH_STATUS_QUESTION_BYTES])
+static size_t write_head(unsigned char out[WH_STATUS_QUESTION_BYTES], uint32_t version)
 {
 	struct walk walk = {.at = out, .end = out + WH_STATUS_QUESTION_BYTES, .writes = true};
-	uint32_t version = WH_STATUS_VERSION;
 
 	walk_head(&walk, &version);
 	return (size_t)(walk.at - out);
 }
 
-size_t wh_status_question(unsigned char out[WH_STATUS_QUESTION_BYTES])
+size_t wh_status_question(unsigned char out[WH_STATUS_QUESTION_BYTES], uint32_t version)
 {
-	return write_head(out);
+	return write_head(out, version);
 }
 
 size_t wh_status_shrug(unsigned char out[WH_STATUS_QUESTION_BYTES])
 {
-	return write_head(out);
+	return write_head(out, WH_STATUS_VERSION);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------------------*/
@@ -301,13 +309,19 @@ static struct walk read_from(const void *bytes, size_t count)
 	return (struct walk){.at = at, .end = at + count};
 }
 
-bool wh_status_is_question(const void *bytes, size_t count)
+uint32_t wh_status_take_question(const void *bytes, size_t count)
 {
 	struct walk walk = read_from(bytes, count);
-	uint32_t version = 0;
 
-	walk_head(&walk, &version);
-	return walk.wrong == NULL && walk.at == walk.end && version == WH_STATUS_VERSION;
+	walk_head(&walk, &walk.version);
+	return walk.wrong == NULL && walk.at == walk.end && is_spoken(walk.version) ? walk.version : 0;
+}
+
+uint32_t wh_status_take_shrug(const void *bytes, size_t count, uint32_t asked)
+{
+	uint32_t version = wh_status_take_question(bytes, count); /* they look alike */
+
+	return version < asked ? version : 0;
 }
 
 /* An array of what there are `count` of. No more than bytes follow, so a great number cannot ask for much. */

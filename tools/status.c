@@ -31,7 +31,7 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Ask the nodes of a group which of them are members, how far each is, and which lag.\v"
-	"NAME is the name of a group, or an ini file that has it, or host:port of one node on tcp. First comes the view, as its leader sees it, then a line "
+	"NAME is the name of a group, or an ini file that has it, or host:port of one node on tcp or verbs. First comes the view, as its leader sees it, then a line "
 	"for each node, then for each subgroup a line for each member: what it has sent and delivered since it was "
 	"started, per second with --watch; up to which sequence number it has received and delivered in this view, as it "
 	"has come to the leader; and how far its deliveries are behind the member that has received most. "
@@ -240,7 +240,7 @@ static enum wh_exit show_in_place(const struct arguments *arguments, const struc
 	return status;
 }
 
-static enum wh_exit watch_group(const struct arguments *arguments, const struct wh_report_whom *whom,
+static enum wh_exit watch_group(const struct arguments *arguments, struct wh_report_whom *whom,
 				struct wh_report reports[2])
 {
 	bool terminal = isatty(STDOUT_FILENO) && !arguments->json;

@@ -16,6 +16,7 @@
 struct wh_report_whom { /* a group by its name, or by a file that says more, or whichever node is at an address */
 	char group[WH_NAME_BYTES];
 	const char *address; /* NULL: none; not owned */
+	bool verbs;          /* the node there is on verbs: found out when it was first asked */
 	bool by_file;        /* the two below are there */
 	struct wh_node_config config;
 	struct wh_inquiry inquiry;
@@ -37,7 +38,7 @@ struct wh_report {
 };
 
 /* Asks node `only`, or (-1) all nodes that there are, all at the same time, and waits at most timeout_ms. */
-void wh_report_make(struct wh_report *report, const struct wh_report_whom *whom, int only, int timeout_ms);
+void wh_report_make(struct wh_report *report, struct wh_report_whom *whom, int only, int timeout_ms);
 void wh_report_free(struct wh_report *report);
 
 /* Does any node answer, or not answer? */
@@ -55,6 +56,9 @@ const char *wh_report_answer(enum whorl_result result);
 /* "seeking", "member", "removed". */
 const char *wh_report_standing(const struct whorl_status *status);
 const char *wh_report_change(enum whorl_change_step step);
+const char *wh_report_complaint(enum whorl_complaint kind);
+/* A node of an older version does not say of what it complains. */
+bool wh_report_tells_complaints(const struct whorl_status *status);
 /* The member of the status's view; NULL: it is none. */
 const struct whorl_status_member *wh_report_member(const struct whorl_status *status, uint32_t id);
 /* The shard that the node is in, NULL: none. */

@@ -20,6 +20,13 @@ struct round {
 	wh_word next; /* id to ask */
 };
 
+static void tell_failure(struct wh_report_node *node, const struct wh_error *err)
+{
+	if (node->result != WHORL_OK)
+		snprintf(node->text, sizeof node->text, "%.*s", (int)sizeof node->text - 1,
+			 err->text[0] != '\0' ? err->text : whorl_result_text(node->result));
+}
+
 static void query_one(const struct round *round, uint32_t id)
 {
 	struct wh_report_node *node = &round->report->nodes[id];
@@ -31,9 +38,7 @@ static void query_one(const struct round *round, uint32_t id)
 		return;
 	}
 	node->result = wh_inquiry_send(&round->whom->inquiry, id, round->timeout_ms, &node->status, &err);
-	if (node->result != WHORL_OK)
-		snprintf(node->text, sizeof node->text, "%.*s", (int)sizeof node->text - 1,
-			 err.text[0] != '\0' ? err.text : whorl_result_text(node->result));
+	tell_failure(node, &err);
 }
 
 static void *ask_nodes(void *ctx)
@@ -67,18 +72,20 @@ static void choose_speaker(struct wh_report *report)
 }
 
 /* Which node it is stands in the answer. */
-static void query_at(struct wh_report *report, const char *address, int timeout_ms)
+static void query_at(struct wh_report *report, struct wh_report_whom *whom, int timeout_ms)
 {
 	struct wh_report_node found = {.result = WHORL_NOT_FOUND};
+	struct wh_error err = {.text = ""};
 
-	found.result = whorl_status_get_at(address, timeout_ms, &found.status, found.text, sizeof found.text);
+	found.result = wh_status_get_at(whom->address, &whom->verbs, timeout_ms, &found.status, &err);
+	tell_failure(&found, &err);
 	report->only = found.status != NULL ? (int)found.status->id : 0;
 	report->nodes[report->only] = found;
 	if (found.status != NULL)
 		snprintf(report->group, sizeof report->group, "%s", found.status->group);
 }
 
-void wh_report_make(struct wh_report *report, const struct wh_report_whom *whom, int only, int timeout_ms)
+void wh_report_make(struct wh_report *report, struct wh_report_whom *whom, int only, int timeout_ms)
 {
 	struct round round = {.report = report, .whom = whom, .timeout_ms = timeout_ms};
 	pthread_t threads[ASKERS];
@@ -89,7 +96,7 @@ void wh_report_make(struct wh_report *report, const struct wh_report_whom *whom,
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
 		report->nodes[id].result = WHORL_NOT_FOUND;
 	if (whom->address != NULL) {
-		query_at(report, whom->address, timeout_ms);
+		query_at(report, whom, timeout_ms);
 	} else if (only >= 0) {
 		query_one(&round, (uint32_t)only);
 	} else {
@@ -155,6 +162,19 @@ const char *wh_report_change(enum whorl_change_step step)
 					    "acknowledged", "decided",    "settled"};
 
 	return words[step];
+}
+
+const char *wh_report_complaint(enum whorl_complaint kind)
+{
+	static const char *const words[WHORL_COMPLAINTS] = {"unproven", "foreign", "garbled",   "silent",
+							    "crowded",  "refused", "unreached", "starved"};
+
+	return words[kind];
+}
+
+bool wh_report_tells_complaints(const struct whorl_status *status)
+{
+	return status->stats->size > offsetof(struct whorl_node_stats, complaints);
 }
 
 const struct whorl_status_member *wh_report_member(const struct whorl_status *status, uint32_t id)

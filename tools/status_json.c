@@ -63,8 +63,22 @@ static json_t *times_of(const uint64_t *ns, const char *const *names, size_t cou
 	return object;
 }
 
-static json_t *node_stats(const struct whorl_node_stats *s)
+static json_t *complaints_of(const struct whorl_status *status)
 {
+	json_t *object;
+
+	if (!wh_report_tells_complaints(status))
+		return json_null();
+	object = json_object();
+	for (uint32_t kind = 0; kind < WHORL_COMPLAINTS; kind++)
+		set_count(object, wh_report_complaint((enum whorl_complaint)kind), status->stats->complaints[kind]);
+	return object;
+}
+
+static json_t *node_stats(const struct whorl_status *status)
+{
+	const struct whorl_node_stats *s = status->stats;
+
 	static const char *const stages[WHORL_STAGES] = {"wedged", "proposed",  "acknowledged", "decided",
 							 "agreed", "installed", "delivered"};
 	static const char *const entries[WHORL_ENTRIES] = {"met", "invited", "there", "begun", "restored"};
@@ -76,6 +90,7 @@ static json_t *node_stats(const struct whorl_node_stats *s)
 	       COUNT(s, state_kept), COUNT(s, gives), COUNT(s, takes));
 	set_value(object, "change_ns", times_of(s->change_ns, stages, WHORL_STAGES));
 	set_value(object, "entry_ns", times_of(s->entry_ns, entries, WHORL_ENTRIES));
+	set_value(object, "complaints", complaints_of(status));
 	return object;
 }
 
@@ -196,7 +211,7 @@ static void set_status(json_t *object, const struct whorl_status *status)
 	set_value(object, "view", view_of(status));
 	set_value(object, "shards", shards_of(status));
 	set_count(object, "shards_left_off", status->shards_left_off);
-	set_value(object, "stats", node_stats(status->stats));
+	set_value(object, "stats", node_stats(status));
 }
 
 static uint64_t wall_clock_ms(void)

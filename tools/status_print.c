@@ -98,6 +98,26 @@ static void print_node(FILE *out, const struct wh_report *report, uint32_t id)
 	fputc('\n', out);
 }
 
+/* A line for a node that has any. */
+static void print_complaints(FILE *out, const struct whorl_status *status)
+{
+	bool any = false;
+
+	if (status == NULL || !wh_report_tells_complaints(status))
+		return;
+	for (uint32_t kind = 0; kind < WHORL_COMPLAINTS; kind++) {
+		if (status->stats->complaints[kind] == 0)
+			continue;
+		if (!any)
+			fprintf(out, "complaints of node %u:", status->id);
+		fprintf(out, "%s %s %" PRIu64, any ? "," : "", wh_report_complaint((enum whorl_complaint)kind),
+			status->stats->complaints[kind]);
+		any = true;
+	}
+	if (any)
+		fputc('\n', out);
+}
+
 /* ---- the shards ------------------------------------------------------------------------------------------------------------ */
 
 /* Of all that are in the shard the first that answers, the speaker before others: its counters are of one moment, and can be held
@@ -281,6 +301,8 @@ void wh_report_print(FILE *out, const struct wh_report *report, const struct wh_
 	fprintf(out, "%4s  %-10s %8s %8s %10s %9s\n", "node", "is", "view", "pid", "heard", "memory");
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
 		print_node(out, report, id);
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
+		print_complaints(out, report->nodes[id].status);
 	for (uint32_t i = 0; report->speaker != NULL && i < report->speaker->shard_count; i++)
 		print_shard(out, report, before, &report->speaker->shards[i]);
 	if (report->speaker != NULL && report->speaker->shards_left_off > 0)

@@ -150,6 +150,22 @@ struct wh_transport_event {
 	char text[WH_CONTROL_MAX];
 };
 
+/* ---- complaints ------------------------------------------------------------------------------------------------ */
+
+/* What others can make happen again and again, of which each kind is counted by itself: noise of one kind hides no other. What each
+ * means stands in whorl/whorl.h (enum whorl_complaint). */
+enum wh_complaint {
+	WH_COMPLAINT_UNPROVEN,
+	WH_COMPLAINT_FOREIGN,
+	WH_COMPLAINT_GARBLED,
+	WH_COMPLAINT_SILENT,
+	WH_COMPLAINT_CROWDED,
+	WH_COMPLAINT_REFUSED,
+	WH_COMPLAINT_UNREACHED,
+	WH_COMPLAINT_STARVED,
+	WH_COMPLAINTS
+};
+
 /* ---- streams (T10) --------------------------------------------------------------------------------------------- */
 
 /* One end of a stream of bytes from the node that opened it to the one that took it. None of these blocks, but wait(). */
@@ -257,6 +273,9 @@ struct wh_transport_ops {
 
 	/* How many writes to peers the pushes have become so far; NULL: each is one to each of its peers. Any thread. */
 	uint64_t (*writes)(const struct wh_transport *t);
+
+	/* How many complaints there have been of each kind. NULL: none are counted. Any thread. */
+	void (*complaints)(const struct wh_transport *t, uint64_t out[WH_COMPLAINTS]);
 
 	/* Tells all peers that this node goes in order. They see what it has pushed before that, if it takes no longer than a moment to
 	 * get there: so it may block for that moment. */

@@ -104,7 +104,7 @@ struct whorl_status {
 	uint32_t member_count;
 	struct whorl_status_member *members; /* WHORL_AT(whorl_status_member, status->members, rank) */
 
-	struct whorl_node_stats *stats;
+	struct whorl_node_stats *stats; /* of a node of an older version `size` is less: what lies behind is not known */
 	uint32_t shard_count;
 	struct whorl_status_shard
 		*shards; /* in the order of the configuration: WHORL_AT(whorl_status_shard, status->shards, i) */
@@ -119,9 +119,10 @@ struct whorl_status {
  * id, a negative time-out; WHORL_MEMORY; WHORL_SYSTEM. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get(const char *group, uint32_t id, int timeout_ms,
 							      struct whorl_status **out, char *text, size_t bytes);
-/* Asks whatever node of whatever group on tcp is at `address`: host:port or [address]:port. As above; WHORL_NOT_FOUND:
+/* Asks whatever node of whatever group on tcp or verbs is at `address`: host:port or [address]:port. As above; WHORL_NOT_FOUND:
  * nothing listens there, or the name is not known; how long the system's resolver takes for a name does not count. A node that has
- * a cluster key or TLS refuses. */
+ * a cluster key or TLS refuses. Which of the two transports it is on is found out by asking as of tcp first, which a node on verbs counts as
+ * a complaint (WHORL_COMPLAINT_FOREIGN): a program that asks often uses whorl_status_of. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_status_get_at(const char *address, int timeout_ms,
 								 struct whorl_status **out, char *text, size_t bytes);
 /* Asks node `id` of the group that the configuration describes: on its transport, at its address, with its cluster key and

@@ -512,6 +512,25 @@ enum {
 
 #define WHORL_STAGES_MAX 16 /* room for stages that are to come */
 
+/* What a node complains of, and counts by kind. What others can make happen again and again is logged the 1st, 2nd, 4th, 8th time of
+ * each kind; the counters know all. docs/operations.md says what to do. */
+enum whorl_complaint {
+	/* At its door, of callers, and of peers that it has called: */
+	WHORL_COMPLAINT_UNPROVEN, /* the cluster key, the certificate or the user is missing, another, or another node's */
+	WHORL_COMPLAINT_FOREIGN, /* of another group, version or layout, or its id is taken, or it had ended before */
+	WHORL_COMPLAINT_GARBLED, /* what it says no node says: a program that is none, or a node that is broken */
+	WHORL_COMPLAINT_SILENT,  /* a caller that has not said in time what it is. Not logged */
+	WHORL_COMPLAINT_CROWDED, /* a caller that had to make room for another, or found none. Not logged */
+	/* Of its own calls: */
+	WHORL_COMPLAINT_REFUSED, /* a peer has refused this node */
+	WHORL_COMPLAINT_UNREACHED, /* a peer to which no connection can be made, or which does not answer; not: none runs there */
+	/* Of its host: */
+	WHORL_COMPLAINT_STARVED, /* no descriptors, memory, or queue pairs of the device, to do what was asked for */
+	WHORL_COMPLAINTS
+};
+
+#define WHORL_COMPLAINTS_MAX 16 /* room for kinds that are to come */
+
 struct whorl_node_stats {
 	size_t size; /* sizeof(struct whorl_node_stats) */
 	uint64_t steps, idle_steps, yields, sleeps;
@@ -529,7 +548,8 @@ struct whorl_node_stats {
 	uint64_t entry_ns[WHORL_STAGES_MAX];
 	/* Of state, in bytes, through all transfers: given to others; restored here; kept back now until it is restored. */
 	uint64_t state_given, state_taken, state_kept;
-	uint64_t gives, takes; /* transfers under way now */
+	uint64_t gives, takes;                     /* transfers under way now */
+	uint64_t complaints[WHORL_COMPLAINTS_MAX]; /* so far, by enum whorl_complaint */
 };
 
 struct whorl_subgroup_stats {

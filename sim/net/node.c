@@ -227,6 +227,7 @@ static const struct wh_transport_ops sim_ops = {
 	.stream_open = wh_session_table_stream_open,
 	.searching = wh_session_table_searching,
 	.answer = sim_answer,
+	.complaints = wh_session_table_complaints,
 	.leave = sim_leave,
 	.destroy = sim_destroy,
 };

@@ -271,6 +271,53 @@ START_TEST(a_group_with_a_key)
 	CLI_RUN(&status, &nodes.dir, "status", nodes.ini);
 	ck_assert_int_eq(status.status, 0);
 	ck_assert_uint_eq(shows("   0  member"), 1);
+	ck_assert_msg(CLI_LINES_WITH(status.out, "complaints of node 0: unproven ") == 1, "%s", status.out);
+	ck_assert_uint_eq(shows("wrong:"), 0); /* it has turned away what it should */
+	ck_assert_uint_eq(shows("starved"), 0);
+}
+END_TEST
+
+/* Callers that say nothing are counted: in a line of its own, and in JSON. */
+START_TEST(a_crowd_at_the_door)
+{
+	struct sockaddr_in there = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t bytes = sizeof there;
+	int port = socket(AF_INET, SOCK_STREAM, 0), callers[3];
+	json_t *answers;
+	char ini[512];
+
+	ck_assert_int_eq(bind(port, (const struct sockaddr *)&there, bytes), 0);
+	ck_assert_int_eq(getsockname(port, (struct sockaddr *)&there, &bytes), 0);
+	close(port);
+	snprintf(ini, sizeof ini,
+		 "[group]\nname = %s\nnodes = 1\ntransport = tcp\n[node 0]\naddress = 127.0.0.1:%d\n[subgroup orders]\n",
+		 nodes.name, ntohs(there.sin_port));
+	cli_write(&nodes.dir, "group.ini", ini);
+	NODES_START(&nodes, 0, "--run", "none");
+	nodes_await(&nodes, 0, "ready after");
+	CLI_RUN(&status, &nodes.dir, "status", nodes.ini);
+	ck_assert_int_eq(status.status, 0);
+	ck_assert_uint_eq(shows("complaints"), 0);
+	for (int i = 0; i < 3; i++) {
+		char word;
+
+		callers[i] = socket(AF_INET, SOCK_STREAM, 0);
+		ck_assert_int_eq(connect(callers[i], (const struct sockaddr *)&there, bytes), 0);
+		if (i == 2)
+			ck_assert_int_eq(send(callers[i], "GET / HTTP/1.0\r\n", 16, MSG_NOSIGNAL), 16);
+		ck_assert_int_le(recv(callers[i], &word, 1, 0), 0); /* it is hung up */
+		close(callers[i]);
+	}
+	cli_free(&status);
+	CLI_RUN(&status, &nodes.dir, "status", nodes.ini);
+	ck_assert_int_eq(status.status, 0);
+	ck_assert_msg(CLI_LINES_WITH(status.out, "complaints of node 0: garbled 1, silent 2") == 1, "%s", status.out);
+	cli_free(&status);
+	CLI_RUN(&status, &nodes.dir, "status", nodes.ini, "--json");
+	answers = results_parse(status.out);
+	ck_assert_int_eq(json_integer_value(results_at(json_array_get(answers, 0), "stats.complaints.silent")), 2);
+	ck_assert_int_eq(json_integer_value(results_at(json_array_get(answers, 0), "stats.complaints.crowded")), 0);
+	json_decref(answers);
 }
 END_TEST
 
@@ -360,6 +407,14 @@ START_TEST(json)
 					   "stats.state_kept",
 					   "stats.gives",
 					   "stats.takes",
+					   "stats.complaints.unproven",
+					   "stats.complaints.foreign",
+					   "stats.complaints.garbled",
+					   "stats.complaints.silent",
+					   "stats.complaints.crowded",
+					   "stats.complaints.refused",
+					   "stats.complaints.unreached",
+					   "stats.complaints.starved",
 					   "stats.change_ns.wedged",
 					   "stats.change_ns.delivered",
 					   "stats.entry_ns.met",
@@ -497,6 +552,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_host_that_is_not_reached);
 	tcase_add_loop_test(tcase, a_group_on_a_network_is_asked_at_the_addresses_of_its_file, 0, 2);
 	tcase_add_test(tcase, a_group_with_a_key);
+	tcase_add_test(tcase, a_crowd_at_the_door);
 	tcase_add_test(tcase, json);
 	tcase_add_test(tcase, watched);
 	tcase_add_test(tcase, watched_as_json);

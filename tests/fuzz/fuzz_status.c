@@ -5,7 +5,7 @@
  *     build/fuzz/tests/fuzz/fuzz_status -max_total_time=600 -max_len=4096 CORPUS_DIRECTORY
  *
  * An answer is long before it is one. So the input is changes to a small one that is right: a place (two bytes), and what stands
- * there. If the first byte is odd the input is the answer itself.
+ * there. If the first byte is odd the input is the answer itself; if the next bit is set the answer is in the version before.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +20,25 @@
 
 #define BYTES 65536
 
-static size_t write_example(unsigned char *out)
+static size_t write_example(unsigned char *out, uint32_t version)
 {
+	struct whorl_subgroup_stats shard_stats = {.delivered = 1};
+	struct whorl_node_stats stats = {.steps = 1, .complaints = {1, 2}};
 	struct whorl_status_member members[] = {{.id = 1}, {.id = 2}};
 	struct whorl_status_place places[] = {{.id = 1}, {.id = 2}};
 	struct whorl_status_shard shards[] = {
-		{.name = "a", .shards = 1, .members = 2, .place_count = 2, .places = places},
+		{.name = "a", .shards = 1, .members = 2, .stats = &shard_stats, .place_count = 2, .places = places},
 		{.name = "b", .shards = 1, .condition = WHORL_SHARD_GONE}};
 	const struct whorl_status status = {.group = "g",
 					    .leader = 1,
 					    .tie_breaker = WHORL_NOBODY,
+					    .stats = &stats,
 					    .member_count = 2,
 					    .members = members,
 					    .shard_count = 2,
 					    .shards = shards};
 
-	return wh_status_encode(out, BYTES, &status);
+	return wh_status_encode(out, BYTES, &status, version);
 }
 
 static void check(const unsigned char *bytes, size_t count)
@@ -43,6 +46,7 @@ static void check(const unsigned char *bytes, size_t count)
 	static unsigned char one[2 * BYTES], other[2 * BYTES];
 	struct whorl_status *status, *again;
 	struct wh_error err;
+	uint32_t version;
 	size_t length;
 
 	if (wh_status_decode(&status, bytes, count, &err) != WHORL_OK) {
@@ -50,10 +54,11 @@ static void check(const unsigned char *bytes, size_t count)
 		return;
 	}
 	/* It may be shorter: texts have lost what controls terminals, and what was behind a zero. */
-	length = wh_status_encode(one, sizeof one, status);
+	version = bytes[4]; /* behind the four bytes that all begin with */
+	length = wh_status_encode(one, sizeof one, status, version);
 	REQUIRE(length > 0 && length <= count);
 	REQUIRE(wh_status_decode(&again, one, length, &err) == WHORL_OK);
-	REQUIRE(wh_status_encode(other, sizeof other, again) == length && memcmp(one, other, length) == 0);
+	REQUIRE(wh_status_encode(other, sizeof other, again, version) == length && memcmp(one, other, length) == 0);
 	whorl_status_free(status);
 	whorl_status_free(again);
 }
@@ -68,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(data + 1, size - 1);
 		return 0;
 	}
-	count = write_example(bytes);
+	count = write_example(bytes, size > 0 && (data[0] & 2) != 0 ? WH_STATUS_VERSION_LEAST : WH_STATUS_VERSION);
 	for (size_t i = 1; i + 2 < size; i += 3)
 		bytes[((size_t)data[i] << 8 | data[i + 1]) % count] = data[i + 2];
 	check(bytes, count);

@@ -180,7 +180,7 @@ static struct wh_view *follow(struct input *input, struct wh_view *before)
 {
 	bool there[NODES_MAX] = {false}, removed[NODES_MAX] = {false};
 	struct wh_newcomer newcomers[NODES_MAX];
-	struct wh_next next = {removed, newcomers, 0, NULL};
+	struct wh_next next = {.removed = removed, .newcomers = newcomers};
 	uint64_t rests[6], bits = take_many(input, 3);
 	uint32_t stays = take(input) % before->members;
 	struct wh_view *view;

@@ -243,14 +243,14 @@ mutant(NAME session-ended-untold KIND conformance-tcp-strangers FILE transport/s
 	WORDS CK_RUN_CASE=calls
 	REMOVES "a life that was met and has ended is told so when it answers a call"
 	TEXT [[
-	if (is_unfit(s, peer, hello, reason)) {
+	if (is_unfit(s, peer, hello, &kind, reason)) {
 ]]
 	REPLACEMENT [[
 	if (wh_known_incarnations_has(&peer->ended, hello->incarnation)) {
 		wh_session_end_connection(s, peer, WH_PEER_REJECTED);
 		return;
 	}
-	if (is_unfit(s, peer, hello, reason)) {
+	if (is_unfit(s, peer, hello, &kind, reason)) {
 ]])
 
 mutant(NAME session-refused-unmarked KIND test_session FILE transport/session/peer.c
@@ -423,12 +423,12 @@ mutant(NAME session-no-room-for-callers KIND test_session FILE transport/session
 mutant(NAME session-full-is-late KIND test_session_door FILE transport/session/door.c
 	REMOVES "a stranger is not late where one before it has taken the last room for events"
 	TEXT [[
-		if (is_late(s->slots[i], now) && !wh_session_is_full(s))
-			wh_session_close_conn(s, s->slots[i]);
+		if (is_late(s->slots[i], now) && !wh_session_is_full(s)) {
+			(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_SILENT);
 ]]
 	REPLACEMENT [[
-		if (is_late(s->slots[i], now))
-			wh_session_close_conn(s, s->slots[i]);
+		if (is_late(s->slots[i], now)) {
+			(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_SILENT);
 ]])
 
 mutant(NAME session-hears-after-leaving KIND test_session FILE transport/session/peer.c
@@ -466,12 +466,12 @@ mutant(NAME session-descriptors-of-strangers KIND test_session_images FILE trans
 	REMOVES "and those that come with a stranger's"
 	TEXT [[
 	else
-		wh_session_close_conn(s, c);
+		turn_away_garbled(s, c);
 	wh_message_close_fds(m);
 ]]
 	REPLACEMENT [[
 	else
-		wh_session_close_conn(s, c);
+		turn_away_garbled(s, c);
 ]])
 
 # ---- images -------------------------------------------------------------------------------------------------------------
@@ -873,4 +873,55 @@ mutant(NAME session-life-unknown KIND test_sim_lives FILE transport/session/sess
 ]]
 	REPLACEMENT [[
 	return peer->state == WH_PEER_MET && !s->left;
+]])
+
+# ---- complaints ---------------------------------------------------------------------------------------------------------
+
+mutant(NAME complaints-in-one-number KIND test_session_complaints FILE transport/session/event_queue.c
+	REMOVES "the 1st, 2nd, 4th, 8th of each kind is logged: one kind hides another"
+	TEXT [[
+	uint64_t n = wh_event_queue_count(event_queue, kind);
+]]
+	REPLACEMENT [[
+	uint64_t n = wh_event_queue_count(event_queue, kind);
+
+	for (uint32_t i = 0; i < WH_COMPLAINTS; i++)
+		n += i != (uint32_t)kind ? wh_load_relaxed(&event_queue->complaints[i]) : 0;
+]])
+
+mutant(NAME complaints-all-logged KIND test_session_complaints FILE transport/session/event_queue.c
+	REMOVES "and not each of them"
+	TEXT [[
+	if ((n & (n - 1)) != 0)
+]]
+	REPLACEMENT [[
+	if (n == 0)
+]])
+
+mutant(NAME status-tcp-alone KIND test_status_at FILE group/status_ask.c
+	REMOVES "a node at an address that names another version is asked in that"
+	TEXT [[
+	*verbs = !*verbs;
+	asked.version = *verbs ? WH_VERBS_VERSION : 0;
+]]
+	REPLACEMENT [[
+	*verbs = !*verbs;
+]])
+
+mutant(NAME status-own-version-alone KIND test_status_at FILE group/status_ask.c
+	REMOVES "a node that does not know the version of a question is asked in its own"
+	TEXT [[
+	if (older != 0)
+]]
+	REPLACEMENT [[
+	if (older > WH_STATUS_VERSION)
+]])
+
+mutant(NAME complaints-unproven-are-foreign KIND test_session_complaints FILE transport/session/door.c
+	REMOVES "one that has not proven to be the node it says it is is no foreign one"
+	TEXT [[
+		return UNPROVEN; /* before anything is done in that node's name */
+]]
+	REPLACEMENT [[
+		return NEVER;
 ]])

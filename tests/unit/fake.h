@@ -19,6 +19,8 @@ struct fake_env {
 	uint64_t now_ns, advance_ns; /* the clock, and how much it moves each time it is read */
 	int fatal;                   /* checks that broke */
 	char last_fatal[256];
+	unsigned warnings; /* lines of the log that are such */
+	char last_warning[256];
 };
 
 static inline uint64_t fake_now(void *ctx)
@@ -36,9 +38,12 @@ static inline uint64_t fake_random(void *ctx)
 
 static inline void fake_log(void *ctx, enum wh_log_level level, const char *line)
 {
-	(void)ctx;
-	(void)level;
-	(void)line;
+	struct fake_env *fake = ctx;
+
+	if (level != WH_LOG_WARNING)
+		return;
+	fake->warnings++;
+	snprintf(fake->last_warning, sizeof(fake->last_warning), "%s", line);
 }
 
 static inline void fake_submit(void *ctx, void (*job)(void *argument), void *argument)

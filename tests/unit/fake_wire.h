@@ -53,6 +53,7 @@ struct wh_wire {
 	uint32_t node;
 	bool listens, rests;
 	enum wh_wire_result greets, holder; /* of new ends; what holds_id says */
+	enum wh_complaint fault;            /* of those that greet refuses */
 	const char *reason;                 /* of greets */
 	bool is_broken;                     /* nothing can be accepted */
 	uint64_t alarm_ns;                  /* 0: none */
@@ -158,6 +159,7 @@ static inline struct fake_end *fake_new_end(struct fake_net *net, uint32_t owner
 	end->greets = net->node[owner].wire.greets;
 	end->reason = net->node[owner].wire.reason;
 	end->base.source = owner;
+	end->base.fault = net->node[owner].wire.fault;
 	snprintf(end->base.text, sizeof(end->base.text), "node %u", owner);
 	return end;
 }

@@ -169,4 +169,10 @@ static inline void expect_refusal(struct lab *lab, const char *caller, const cha
 	ck_assert_str_eq(wh_secure_reason(lab->end[ANSWERER]), answerer);
 }
 
+static inline void expect_faults(const struct lab *lab, enum wh_secure_fault caller, enum wh_secure_fault answerer)
+{
+	ck_assert_int_eq(wh_secure_fault(lab->end[CALLER]), caller);
+	ck_assert_int_eq(wh_secure_fault(lab->end[ANSWERER]), answerer);
+}
+
 #endif

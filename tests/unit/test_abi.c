@@ -63,6 +63,7 @@ static const struct {
 	FIELD(whorl_node_stats, state_kept, 376, 8),
 	FIELD(whorl_node_stats, gives, 384, 8),
 	FIELD(whorl_node_stats, takes, 392, 8),
+	FIELD(whorl_node_stats, complaints, 400, 128),
 	FIELD(whorl_subgroup_stats, size, 0, 8),
 	FIELD(whorl_subgroup_stats, claimed, 8, 8),
 	FIELD(whorl_subgroup_stats, sent, 16, 8),

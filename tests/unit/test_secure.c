@@ -43,6 +43,9 @@ START_TEST(versions_must_be_the_same)
 	lab.ground[ANSWERER].version = 0x108;
 	expect_refusal(&lab, "node 2 speaks version 264 of the protocol, node 1 version 7",
 		       "the caller speaks version 7 of the protocol, node 2 version 264");
+	expect_faults(&lab, WH_SECURE_FOREIGN, WH_SECURE_FOREIGN);
+	ck_assert_uint_eq(wh_secure_spoken(lab.end[CALLER]), 264);
+	ck_assert_uint_eq(wh_secure_spoken(lab.end[ANSWERER]), 7);
 }
 END_TEST
 
@@ -55,6 +58,7 @@ START_TEST(one_with_a_key_one_without)
 	lab.ground[CALLER].key = NULL;
 	expect_refusal(&lab, "node 2 has a cluster key (key_file), node 1 has none",
 		       "the caller has no cluster key (key_file), node 2 has one");
+	expect_faults(&lab, WH_SECURE_UNPROVEN, WH_SECURE_UNPROVEN);
 }
 END_TEST
 
@@ -70,6 +74,8 @@ START_TEST(a_caller_that_says_something_else_is_refused)
 		ck_assert(lab_is(&lab, ANSWERER, WH_SECURE_REFUSED));
 		wh_secure_pending(lab.end[ANSWERER], &count);
 		ck_assert_uint_eq(count, i < 3 ? 0 : 8); /* a stranger is not answered */
+		ck_assert_int_eq(wh_secure_fault(lab.end[ANSWERER]), i < 3 ? WH_SECURE_GARBLED : WH_SECURE_UNPROVEN);
+		ck_assert_uint_eq(wh_secure_spoken(lab.end[ANSWERER]), i < 3 ? 0 : 7);
 		ck_assert_uint_eq(wh_secure_feed(lab.end[ANSWERER], "more", 4), 0);
 	}
 	ck_assert_ptr_nonnull(strstr(wh_secure_reason(lab.end[ANSWERER]), "key"));
@@ -168,6 +174,7 @@ START_TEST(another_key)
 	lab.ground[CALLER].key = lab_key(&lab, "sixteen bytes of a kez");
 	expect_refusal(&lab, "node 2 refuses: node 1 and node 2 have different cluster keys (key_file)",
 		       "node 1 and node 2 have different cluster keys (key_file)");
+	expect_faults(&lab, WH_SECURE_TURNED_DOWN, WH_SECURE_UNPROVEN);
 }
 END_TEST
 
@@ -176,6 +183,7 @@ START_TEST(another_group)
 	lab.ground[CALLER].group = "ga";
 	expect_refusal(&lab, "node 2 refuses: node 1 is of group ga, node 2 of group g",
 		       "node 1 is of group ga, node 2 of group g");
+	expect_faults(&lab, WH_SECURE_TURNED_DOWN, WH_SECURE_FOREIGN);
 }
 END_TEST
 
@@ -184,6 +192,7 @@ START_TEST(another_node_than_the_one_called)
 	lab.ground[ANSWERER].node = 3;
 	expect_refusal(&lab, "node 2 refuses: node 1 calls node 2, and this is node 3",
 		       "node 1 calls node 2, and this is node 3");
+	expect_faults(&lab, WH_SECURE_TURNED_DOWN, WH_SECURE_FOREIGN);
 }
 END_TEST
 
@@ -191,6 +200,7 @@ START_TEST(two_of_one_id)
 {
 	lab.ground[CALLER].node = 2;
 	expect_refusal(&lab, "node 2 refuses: there are two nodes with the id 2", "there are two nodes with the id 2");
+	expect_faults(&lab, WH_SECURE_TURNED_DOWN, WH_SECURE_FOREIGN);
 }
 END_TEST
 
@@ -335,6 +345,7 @@ START_TEST(lengths_that_no_message_has)
 		ck_assert_uint_eq(say_to_answerer(bytes, sizeof(bytes)), 4); /* and not a byte more */
 		ck_assert(lab_is(&lab, ANSWERER, WH_SECURE_REFUSED));
 		ck_assert_str_eq(wh_secure_reason(lab.end[ANSWERER]), "the caller says what no node says");
+		ck_assert_int_eq(wh_secure_fault(lab.end[ANSWERER]), WH_SECURE_GARBLED);
 		ck_assert_uint_eq(wh_secure_wants(lab.end[ANSWERER]), 0);
 	}
 }
@@ -365,6 +376,7 @@ START_TEST(calls_that_no_node_makes)
 		ck_assert_uint_eq(say_to_answerer(bad, sizeof(bad)), sizeof(bad));
 		ck_assert_msg(lab_is(&lab, ANSWERER, WH_SECURE_REFUSED), "%d", i);
 		ck_assert_str_eq(wh_secure_reason(lab.end[ANSWERER]), "the caller says what no node says");
+		ck_assert_int_eq(wh_secure_fault(lab.end[ANSWERER]), WH_SECURE_GARBLED);
 	}
 }
 END_TEST
@@ -378,6 +390,7 @@ START_TEST(a_reason_cannot_harm_a_terminal)
 	ck_assert_uint_eq(say_to_answerer(message, sizeof(message)), sizeof(message));
 	ck_assert(lab_is(&lab, ANSWERER, WH_SECURE_REFUSED));
 	ck_assert_int_eq(strncmp(wh_secure_reason(lab.end[ANSWERER]), "the caller refuses: no????", 26), 0);
+	ck_assert_int_eq(wh_secure_fault(lab.end[ANSWERER]), WH_SECURE_TURNED_DOWN);
 }
 END_TEST
 

@@ -774,7 +774,7 @@ START_TEST(a_full_connection_ends_when_it_is_finished)
 	struct fake_end *end = fake_meet(&net, 1, LIFE, 1, 0);
 
 	end->other->deaf = true;
-	wh_session_refuse(s, wh_session_peer(s, 1), "for a test");
+	wh_session_refuse(s, wh_session_peer(s, 1), WH_COMPLAINT_FOREIGN, "for a test");
 	ck_assert_ptr_null(end->other);
 	fake_expect(end, 0);
 	fake_pump(&net);

@@ -43,8 +43,12 @@ static struct whorl_status_shard shards[] = {
 	{.name = "other", .shard = 1, .shards = 2, .lost = true, .condition = WHORL_SHARD_GONE},
 };
 
-static struct whorl_node_stats node_stats = {
-	.steps = 1, .memory_bytes = 2, .change_ns = {5, 6}, .entry_ns = {7, 8}, .takes = 9};
+static struct whorl_node_stats node_stats = {.steps = 1,
+					     .memory_bytes = 2,
+					     .change_ns = {5, 6},
+					     .entry_ns = {7, 8},
+					     .takes = 9,
+					     .complaints = {[WHORL_COMPLAINT_STARVED] = 11}};
 
 static struct whorl_status example(void)
 {
@@ -143,7 +147,7 @@ START_TEST(what_is_written_is_read)
 
 	fill(before.stats, sizeof *before.stats);
 	fill(shards[0].stats, sizeof *shards[0].stats);
-	count = wh_status_encode(bytes, sizeof bytes, &before);
+	count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 	after = decode(count);
 	ck_assert_str_eq(after->version, before.version);
 	ck_assert_str_eq(after->group, before.group);
@@ -175,6 +179,26 @@ START_TEST(what_is_written_is_read)
 }
 END_TEST
 
+/* A node answers in the version that it is asked in, and what has come since then is not known. */
+START_TEST(the_version_before)
+{
+	struct whorl_status before = example(), *after;
+	size_t count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
+	size_t less = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION_LEAST);
+
+	ck_assert_uint_eq(count - less, 8 * WHORL_COMPLAINTS_MAX);
+	after = decode(less);
+	ck_assert_uint_eq(after->stats->size, offsetof(struct whorl_node_stats, complaints));
+	ck_assert_uint_eq(after->stats->entry_ns[1], 8);
+	ck_assert_uint_eq(after->shards[0].stats->slowest_behind, 17);
+	whorl_status_free(after);
+	after = decode(wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION));
+	ck_assert_uint_eq(after->stats->size, sizeof *after->stats);
+	ck_assert_uint_eq(after->stats->complaints[WHORL_COMPLAINT_STARVED], 11);
+	whorl_status_free(after);
+}
+END_TEST
+
 START_TEST(a_node_without_a_view)
 {
 	struct whorl_status before = {.group = "demo",
@@ -183,7 +207,7 @@ START_TEST(a_node_without_a_view)
 				      .stats = &node_stats},
 			    *after;
 
-	after = decode(wh_status_encode(bytes, sizeof bytes, &before));
+	after = decode(wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION));
 	ck_assert_uint_eq(after->member_count, 0);
 	ck_assert_ptr_null(after->members);
 	ck_assert_ptr_null(after->shards);
@@ -211,7 +235,7 @@ START_TEST(what_has_no_room_is_left_off)
 	before.members = many;
 	before.shard_count = 64;
 	before.shards = much;
-	count = wh_status_encode(bytes, sizeof bytes, &before);
+	count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 	ck_assert_uint_gt(count, sizeof bytes / 2);
 	after = decode(count);
 	ck_assert_uint_eq(after->member_count, 256);
@@ -220,7 +244,7 @@ START_TEST(what_has_no_room_is_left_off)
 	ck_assert_uint_gt(after->shards_left_off, 0);
 	ck_assert_str_eq(after->shards[after->shard_count - 1].name, "small"); /* what has room still finds it */
 	whorl_status_free(after);
-	ck_assert_uint_eq(wh_status_encode(bytes, 100, &before), 0); /* not even its head */
+	ck_assert_uint_eq(wh_status_encode(bytes, 100, &before, WH_STATUS_VERSION), 0); /* not even its head */
 }
 END_TEST
 
@@ -230,16 +254,27 @@ START_TEST(questions)
 	struct whorl_status *out;
 	struct wh_error err;
 
-	ck_assert_uint_eq(wh_status_question(question), WH_STATUS_QUESTION_BYTES);
-	ck_assert(wh_status_is_question(question, WH_STATUS_QUESTION_BYTES));
-	ck_assert(!wh_status_is_question(question, WH_STATUS_QUESTION_BYTES + 1));
-	ck_assert(!wh_status_is_question(question, WH_STATUS_QUESTION_BYTES - 1));
-	ck_assert(!wh_status_is_question(question, 0));
+	ck_assert_uint_eq(wh_status_question(question, WH_STATUS_VERSION), WH_STATUS_QUESTION_BYTES);
+	ck_assert_uint_eq(wh_status_take_question(question, WH_STATUS_QUESTION_BYTES), WH_STATUS_VERSION);
+	ck_assert(!wh_status_take_question(question, WH_STATUS_QUESTION_BYTES + 1));
+	ck_assert(!wh_status_take_question(question, WH_STATUS_QUESTION_BYTES - 1));
+	ck_assert(!wh_status_take_question(question, 0));
 	question[4]++; /* the version */
-	ck_assert(!wh_status_is_question(question, WH_STATUS_QUESTION_BYTES));
+	ck_assert(!wh_status_take_question(question, WH_STATUS_QUESTION_BYTES));
 	question[4]--;
 	question[0]++;
-	ck_assert(!wh_status_is_question(question, WH_STATUS_QUESTION_BYTES));
+	ck_assert(!wh_status_take_question(question, WH_STATUS_QUESTION_BYTES));
+	/* The version before is spoken too, and the one before that is not. */
+	wh_status_question(question, WH_STATUS_VERSION_LEAST);
+	ck_assert_uint_eq(wh_status_take_question(question, WH_STATUS_QUESTION_BYTES), WH_STATUS_VERSION_LEAST);
+	wh_status_question(question, WH_STATUS_VERSION_LEAST - 1);
+	ck_assert_uint_eq(wh_status_take_question(question, WH_STATUS_QUESTION_BYTES), 0);
+	/* A node that shrugs is asked again in its version, if that is an older one. */
+	wh_status_question(question, WH_STATUS_VERSION_LEAST);
+	ck_assert_uint_eq(wh_status_take_shrug(question, WH_STATUS_QUESTION_BYTES, WH_STATUS_VERSION),
+			  WH_STATUS_VERSION_LEAST);
+	ck_assert_uint_eq(wh_status_take_shrug(question, WH_STATUS_QUESTION_BYTES - 1, WH_STATUS_VERSION), 0);
+	ck_assert_uint_eq(wh_status_take_shrug(question, wh_status_shrug(question), WH_STATUS_VERSION), 0);
 	/* A shrug is no status. */
 	ck_assert_int_eq(wh_status_decode(&out, question, wh_status_shrug(question), &err), WHORL_REFUSED);
 	question[4]++;
@@ -252,7 +287,7 @@ END_TEST
 START_TEST(cut_short)
 {
 	struct whorl_status before = example(), *out;
-	size_t count = wh_status_encode(bytes, sizeof bytes, &before);
+	size_t count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 
 	for (size_t less = 0; less < count; less++) {
 		unsigned char *exact = malloc(less + 1); /* so that a sanitizer sees a read beyond */
@@ -278,7 +313,7 @@ START_TEST(a_status_that_does_not_fit_together_is_refused)
 
 #define REFUSED(word)                                                                                                  \
 	do {                                                                                                           \
-		size_t count_ = wh_status_encode(bytes, sizeof bytes, &before);                                        \
+		size_t count_ = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);                     \
 		ck_assert_uint_gt(count_, 0);                                                                          \
 		ck_assert_int_eq(wh_status_decode(&out, bytes, count_, &err), WHORL_REFUSED);                          \
 		ck_assert_msg(strstr(err.text, word) != NULL, "%s", err.text);                                         \
@@ -305,7 +340,7 @@ START_TEST(texts_do_not_control_the_terminal)
 	struct whorl_status before = example(), *after;
 
 	strcpy(before.error, "a\033[2Jb\nc\x7f ü");
-	after = decode(wh_status_encode(bytes, sizeof bytes, &before));
+	after = decode(wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION));
 	ck_assert_str_eq(after->error, "a?[2Jb?c? ü");
 	whorl_status_free(after);
 }
@@ -316,7 +351,7 @@ START_TEST(scribbles)
 {
 	uint64_t random = test_seed(20);
 	struct whorl_status before = example(), *out;
-	size_t count = wh_status_encode(bytes, sizeof bytes, &before);
+	size_t count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 	unsigned accepted = 0;
 
 	for (int run = 0; run < 100000; run++) {
@@ -367,6 +402,7 @@ static Suite *suite(void)
 	TCase *tcase = tcase_create("wire");
 
 	tcase_add_test(tcase, what_is_written_is_read);
+	tcase_add_test(tcase, the_version_before);
 	tcase_add_test(tcase, a_node_without_a_view);
 	tcase_add_test(tcase, what_has_no_room_is_left_off);
 	tcase_add_test(tcase, questions);

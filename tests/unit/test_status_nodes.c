@@ -214,6 +214,35 @@ START_TEST(a_failed_node_says_so_until_it_is_closed)
 }
 END_TEST
 
+static uint64_t refusals(const struct whorl_node_stats *stats)
+{
+	return stats->complaints[WHORL_COMPLAINT_FOREIGN] + stats->complaints[WHORL_COMPLAINT_REFUSED];
+}
+
+/* A node that counts another number of ids: each has refused the other, or was refused. The program itself can read that, too. */
+START_TEST(complaints)
+{
+	struct whorl_node_stats stats = {.size = sizeof stats};
+	struct whorl_status *status;
+
+	open_and_start(2, "nodes_max = 3\n", subgroups);
+	ck_ok(whorl_node_statistics(cluster.nodes[0], &stats));
+	ck_assert_uint_eq(refusals(&stats), 0);
+	ck_ok(whorl_config_set(cluster.config, "group.nodes_max=4"));
+	cluster.count = 3;
+	cluster_open_node(&cluster, 2);
+	ck_ok(whorl_start(cluster.nodes[2]));
+	for (unsigned id = 0; id < 3; id++) {
+		ck_ok(whorl_node_statistics(cluster.nodes[id], &stats));
+		await(refusals(&stats) > 0, ck_ok(whorl_node_statistics(cluster.nodes[id], &stats)));
+		status = ask(id);
+		ck_assert_uint_ge(refusals(status->stats), refusals(&stats));
+		ck_assert_uint_eq(status->stats->complaints[WHORL_COMPLAINT_STARVED], 0);
+		whorl_status_free(status);
+	}
+}
+END_TEST
+
 START_TEST(a_later_view)
 {
 	struct whorl_status *status;
@@ -301,6 +330,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_question_to_a_node_that_does_not_answer_times_out);
 	tcase_add_test(tcase, a_seeking_node_answers);
 	tcase_add_test(tcase, a_failed_node_says_so_until_it_is_closed);
+	tcase_add_test(tcase, complaints);
 	tcase_add_test(tcase, a_later_view);
 	tcase_add_test(tcase, a_program_that_runs_the_loop_itself_answers);
 	tcase_add_test(tcase, under_load);

@@ -88,10 +88,11 @@ static bool emit_message(struct wh_secure *s, enum kind kind, const void *body, 
 	return emit_bytes(s, message, WH_SECURE_HEAD_BYTES + count);
 }
 
-static void refuse_peer(struct wh_secure *s, bool tell, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void refuse_peer(struct wh_secure *s, enum wh_secure_fault fault, bool tell, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* It is over. `tell`: the other end understands a REFUSED, and gets the reason. */
-static void refuse_peer(struct wh_secure *s, bool tell, const char *format, ...)
+static void refuse_peer(struct wh_secure *s, enum wh_secure_fault fault, bool tell, const char *format, ...)
 {
 	va_list arguments;
 
@@ -100,6 +101,7 @@ static void refuse_peer(struct wh_secure *s, bool tell, const char *format, ...)
 	va_end(arguments);
 	wh_text_tame(s->reason, sizeof(s->reason));
 	s->state = WH_SECURE_REFUSED;
+	s->fault = fault;
 	if (tell)
 		(void)emit_message(s, KIND_REFUSED, s->reason, strnlen(s->reason, WH_SECURE_REASON_MOST));
 }
@@ -108,7 +110,7 @@ static void refuse_without(struct wh_secure *s, const char *what)
 {
 	char name[WH_SECURE_NAME_BYTES];
 
-	refuse_peer(s, false, "%s cannot be met: %s", wh_secure_other(s, name), what);
+	refuse_peer(s, WH_SECURE_STARVED, false, "%s cannot be met: %s", wh_secure_other(s, name), what);
 }
 
 /* ---- the preamble ------------------------------------------------------------------------------------------------------ */
@@ -146,7 +148,7 @@ static void shake_hands(struct wh_secure *s)
 	s->wraps = true;
 	s->phase = WH_SECURE_GREETING;
 	if (s->connects && !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, s->to, reason))
-		refuse_peer(s, true, "%s", reason);
+		refuse_peer(s, WH_SECURE_UNPROVEN, true, "%s", reason);
 	else if (s->connects)
 		send_call(s);
 }
@@ -177,24 +179,25 @@ static void judge_preamble(struct wh_secure *s)
 	const char *it = wh_secure_other(s, name), *i = wh_secure_name(s->ground.node, my_name);
 
 	if (memcmp(s->message, MAGIC, MAGIC_BYTES) != 0) {
-		refuse_peer(s, false, "%s does not speak as whorl does", it);
+		refuse_peer(s, WH_SECURE_GARBLED, false, "%s does not speak as whorl does", it);
 		return;
 	}
+	s->spoken = (uint16_t)version;
 	if (!s->connects && !emit_bytes(s, s->talk.preamble, WH_SECURE_PREAMBLE_BYTES)) {
 		refuse_without(s, "no memory");
 		return;
 	}
 	if (version != s->ground.version)
-		refuse_peer(s, false, "%s speaks version %u of the protocol, %s version %u", it, version, i,
-			    s->ground.version);
+		refuse_peer(s, WH_SECURE_FOREIGN, false, "%s speaks version %u of the protocol, %s version %u", it,
+			    version, i, s->ground.version);
 	else if (((mode ^ mine) & MODE_KEY) != 0)
-		refuse_peer(s, false, "%s has %s cluster key (key_file), %s has %s", it,
+		refuse_peer(s, WH_SECURE_UNPROVEN, false, "%s has %s cluster key (key_file), %s has %s", it,
 			    (mode & MODE_KEY) != 0 ? "a" : "no", i, (mine & MODE_KEY) != 0 ? "one" : "none");
 	else if (((mode ^ mine) & MODE_TLS) != 0)
-		refuse_peer(s, false, "%s has tls = %s, %s has tls = %s", it, (mode & MODE_TLS) != 0 ? "on" : "off", i,
-			    (mine & MODE_TLS) != 0 ? "on" : "off");
+		refuse_peer(s, WH_SECURE_UNPROVEN, false, "%s has tls = %s, %s has tls = %s", it,
+			    (mode & MODE_TLS) != 0 ? "on" : "off", i, (mine & MODE_TLS) != 0 ? "on" : "off");
 	else if (mode != mine)
-		refuse_peer(s, false, "%s asks for a mode %u that is not known", it, mode);
+		refuse_peer(s, WH_SECURE_GARBLED, false, "%s asks for a mode %u that is not known", it, mode);
 	else
 		begin_after_preamble(s);
 }
@@ -256,16 +259,19 @@ static bool judge_greeting(struct wh_secure *s, const struct greeting *greeting)
 	const char *it = wh_secure_other(s, name), *i = wh_secure_name(s->ground.node, my_name);
 
 	if (strcmp(greeting->group, s->ground.group) != 0)
-		refuse_peer(s, true, "%s is of group %s, %s of group %s", it, greeting->group, i, s->ground.group);
+		refuse_peer(s, WH_SECURE_FOREIGN, true, "%s is of group %s, %s of group %s", it, greeting->group, i,
+			    s->ground.group);
 	else if (s->connects && greeting->node != s->to)
-		refuse_peer(s, true, "%s answers where %s should", wh_secure_name(greeting->node, third), it);
+		refuse_peer(s, WH_SECURE_FOREIGN, true, "%s answers where %s should",
+			    wh_secure_name(greeting->node, third), it);
 	else if (greeting->to != s->ground.node)
-		refuse_peer(s, true, "%s calls %s, and this is %s", it, wh_secure_name(greeting->to, third), i);
+		refuse_peer(s, WH_SECURE_FOREIGN, true, "%s calls %s, and this is %s", it,
+			    wh_secure_name(greeting->to, third), i);
 	else if (greeting->node == s->ground.node)
-		refuse_peer(s, true, "there are two nodes with the id %" PRIu32, greeting->node);
+		refuse_peer(s, WH_SECURE_FOREIGN, true, "there are two nodes with the id %" PRIu32, greeting->node);
 	else if (!s->connects && s->wraps &&
 		 !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, greeting->node, reason))
-		refuse_peer(s, true, "%s", reason);
+		refuse_peer(s, WH_SECURE_UNPROVEN, true, "%s", reason);
 	return s->state == WH_SECURE_GOING_ON;
 }
 
@@ -284,7 +290,7 @@ static void take_greeting(struct wh_secure *s, const unsigned char *body)
 	char name[WH_SECURE_NAME_BYTES];
 
 	if (!read_greeting(body, &greeting)) {
-		refuse_peer(s, false, "%s says what no node says", wh_secure_other(s, name));
+		refuse_peer(s, WH_SECURE_GARBLED, false, "%s says what no node says", wh_secure_other(s, name));
 		return;
 	}
 	s->claimed = true;
@@ -315,7 +321,7 @@ static void take_proof(struct wh_secure *s, const unsigned char *body)
 	}
 	if (!wh_secure_same(proof, body, sizeof(proof))) {
 		/* Of an answerer that has accepted my proof, and has not sent this, the next bytes are the application's. */
-		refuse_peer(s, !s->connects, "%s and %s have different cluster keys (key_file)",
+		refuse_peer(s, WH_SECURE_UNPROVEN, !s->connects, "%s and %s have different cluster keys (key_file)",
 			    wh_secure_other(s, name), wh_secure_name(s->ground.node, my_name));
 		return;
 	}
@@ -358,7 +364,7 @@ static void take_refusal(struct wh_secure *s)
 
 	memcpy(text, s->message + WH_SECURE_HEAD_BYTES, bytes);
 	text[bytes] = '\0';
-	refuse_peer(s, false, "%s refuses: %s", wh_secure_other(s, name), text);
+	refuse_peer(s, WH_SECURE_TURNED_DOWN, false, "%s refuses: %s", wh_secure_other(s, name), text);
 }
 
 /* Takes what has come of a message; when it is whole, the message. */
@@ -368,7 +374,7 @@ static void take_bytes(struct wh_secure *s)
 	char name[WH_SECURE_NAME_BYTES];
 
 	if (need == 0) {
-		refuse_peer(s, false, "%s says what no node says", wh_secure_other(s, name));
+		refuse_peer(s, WH_SECURE_GARBLED, false, "%s says what no node says", wh_secure_other(s, name));
 		return;
 	}
 	if (s->have < need)
@@ -442,7 +448,8 @@ size_t wh_secure_feed(struct wh_secure *s, const void *bytes, size_t count)
 			s->unproven += now;
 			pump_tunnel(s);
 			if (s->state == WH_SECURE_GOING_ON && s->unproven == WH_SECURE_UNPROVEN_MAX)
-				refuse_peer(s, false, "%s says too much before it has proven which node it is",
+				refuse_peer(s, WH_SECURE_UNPROVEN, false,
+					    "%s says too much before it has proven which node it is",
 					    wh_secure_other(s, name));
 		}
 		taken += now;

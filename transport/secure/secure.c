@@ -89,6 +89,16 @@ const char *wh_secure_reason(const struct wh_secure *s)
 	return s->reason;
 }
 
+enum wh_secure_fault wh_secure_fault(const struct wh_secure *s)
+{
+	return s->fault;
+}
+
+uint32_t wh_secure_spoken(const struct wh_secure *s)
+{
+	return s->spoken;
+}
+
 struct wh_secure_peer wh_secure_peer(const struct wh_secure *s)
 {
 	return s->peer;

@@ -120,6 +120,19 @@ void wh_secure_sent(struct wh_secure *s, size_t count); /* of what was pending s
  * cluster keys"; what the other end says of itself, or as its reason, is not proven to come from it. "" before. */
 const char *wh_secure_reason(const struct wh_secure *s);
 
+/* Which of them it was that did not fit. */
+enum wh_secure_fault {
+	WH_SECURE_UNPROVEN,    /* the key or the certificate is missing, or another, or proves another node */
+	WH_SECURE_FOREIGN,     /* its version, its group, which node it is or has called */
+	WH_SECURE_GARBLED,     /* it does not speak as whorl does */
+	WH_SECURE_TURNED_DOWN, /* it has refused this end, and why is its own business */
+	WH_SECURE_STARVED,     /* there was no memory, or something else that the system should give */
+};
+enum wh_secure_fault wh_secure_fault(const struct wh_secure *s); /* of one that is refused */
+
+/* The version that the other end speaks, as far as it has said so; 0: it has not. */
+uint32_t wh_secure_spoken(const struct wh_secure *s);
+
 /* What the other end is; of one that called me: what it has proven to be when the state is PROVEN, and what it only claims before.
  * Not known in open mode: node WH_SECURE_VISITOR, incarnation 0. */
 struct wh_secure_peer {

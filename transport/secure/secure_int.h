@@ -128,6 +128,8 @@ struct wh_secure {
 	struct wh_secure_tunnel tunnel;
 	struct wh_secure_bytes in, out; /* of the socket; `in` with TLS alone */
 	char reason[WH_SECURE_REASON_BYTES];
+	enum wh_secure_fault fault; /* of that */
+	uint16_t spoken;            /* the version that the other end has named; 0: none yet */
 };
 
 /* What it shows of its key and TLS in the preamble; 0: open mode. */

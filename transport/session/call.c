@@ -70,7 +70,7 @@ bool wh_session_welcome(struct wh_session *s, struct wh_peer *peer, struct wh_me
 			    : s->plane_ops->welcome(s->transport, peer->node, peer->conn, m, own, bytes, reason);
 
 	if (!fits)
-		wh_session_refuse(s, peer, "node %" PRIu32 ": %s", peer->node, reason);
+		wh_session_refuse(s, peer, WH_COMPLAINT_FOREIGN, "node %" PRIu32 ": %s", peer->node, reason);
 	return fits;
 }
 
@@ -88,8 +88,9 @@ void wh_session_meet(struct wh_session *s, struct wh_peer *peer)
 
 /* True, and why, if the node that has answered my call is not the one that I have called, or cannot be met. */
 static bool is_unfit(const struct wh_session *s, const struct wh_peer *peer, const struct wh_hello *hello,
-		     char reason[WH_MESSAGE_REASON_BYTES])
+		     enum wh_complaint *kind, char reason[WH_MESSAGE_REASON_BYTES])
 {
+	*kind = WH_COMPLAINT_FOREIGN;
 	if (wh_known_incarnations_has(&peer->ended, hello->incarnation)) { /* it may not know */
 		snprintf(reason, WH_MESSAGE_REASON_BYTES, "node %" PRIu32 " is gone for good", peer->node);
 		return true;
@@ -102,6 +103,7 @@ static bool is_unfit(const struct wh_session *s, const struct wh_peer *peer, con
 			 peer->node);
 		return true;
 	}
+	*kind = WH_COMPLAINT_UNPROVEN;
 	return s->wire_ops->admits != NULL && !s->wire_ops->admits(peer->conn, hello->node, hello->incarnation, reason);
 }
 
@@ -109,11 +111,12 @@ void wh_session_on_answer(struct wh_session *s, struct wh_peer *peer, const stru
 			  struct wh_message *m)
 {
 	char reason[WH_MESSAGE_REASON_BYTES];
+	enum wh_complaint kind;
 
 	peer->incarnation = hello->incarnation;
-	if (is_unfit(s, peer, hello, reason)) {
+	if (is_unfit(s, peer, hello, &kind, reason)) {
 		wh_session_discard_hello(s, peer->conn, m);
-		wh_session_refuse(s, peer, "%s", reason);
+		wh_session_refuse(s, peer, kind, "%s", reason);
 		return;
 	}
 	if (!wh_session_welcome(s, peer, m))
@@ -146,6 +149,9 @@ static void look_up(struct wh_session *s, const struct wh_peer *peer)
  * another in its place or on the way: so it is called again, seldom, and not taken for met and gone. */
 static void not_reached(struct wh_session *s, struct wh_peer *peer, enum wh_wire_result why, const char *reason)
 {
+	/* Where there was no connection another user's process has the peer's place. */
+	enum wh_complaint fault = peer->conn != NULL ? peer->conn->fault : WH_COMPLAINT_UNPROVEN;
+
 	wh_session_end_connection(s, peer, WH_PEER_ABSENT);
 	switch (why) {
 	case WH_WIRE_NOBODY:
@@ -153,6 +159,7 @@ static void not_reached(struct wh_session *s, struct wh_peer *peer, enum wh_wire
 		wh_redial_seldom(&s->redial, &peer->redial);
 		return;
 	case WH_WIRE_REFUSED:
+		(void)wh_event_queue_count(&s->event_queue, fault);
 		wh_redial_seldom(&s->redial, &peer->redial);
 		if (!peer->refusal_told) /* where there was no connection, nor ever was one, there is no text */
 			wh_event_queue_tell(&s->event_queue, WH_EVENT_REFUSED, peer->node, 0,
@@ -164,8 +171,8 @@ static void not_reached(struct wh_session *s, struct wh_peer *peer, enum wh_wire
 	case WH_WIRE_BROKEN:
 		look_up(s, peer);
 		if (reason[0] != '\0')
-			wh_event_queue_complain(&s->event_queue, "cannot call node %" PRIu32 ": %s", peer->node,
-						reason);
+			wh_event_queue_complain(&s->event_queue, WH_COMPLAINT_UNREACHED,
+						"cannot call node %" PRIu32 ": %s", peer->node, reason);
 		break;
 	default: /* it has hung up, or nothing can be made for it */
 		break;
@@ -250,6 +257,7 @@ void wh_session_call_absent(struct wh_session *s, uint64_t now)
 		if (is_late(peer, now))
 			look_again(s, peer);
 		if (is_late(peer, now) && !wh_session_is_full(s)) {
+			(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_UNREACHED);
 			look_up(s, peer);
 			wh_session_lose(s, peer, "does not answer");
 		} else if (is_away(peer) && !wh_session_is_full(s) && wh_redial_is_due(&peer->redial, now, &again)) {

@@ -88,6 +88,7 @@ static bool make_place(struct wh_session *s, bool configured)
 	first = first_to_go(s, configured);
 	if (first == NULL)
 		return false;
+	(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_CROWDED);
 	wh_session_close_conn(s, first);
 	return true;
 }
@@ -95,6 +96,7 @@ static bool make_place(struct wh_session *s, bool configured)
 static void take_caller(struct wh_session *s, struct wh_conn *c)
 {
 	if (!make_place(s, c->configured) || !wh_session_add_conn(s, c, WH_NO_NODE)) {
+		(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_CROWDED);
 		s->wire_ops->close(c, false);
 		return;
 	}
@@ -130,7 +132,7 @@ void wh_session_on_caller(struct wh_session *s)
 
 /* ---- hello -------------------------------------------------------------------------------------------------------- */
 
-enum verdict { COME, NOT_NOW /* it calls again */, NEVER };
+enum verdict { COME, NOT_NOW /* it calls again */, NEVER, UNPROVEN /* and never, either */ };
 
 /* Only the one that is here can say whether it is. If its host has forgotten it, the answer is the end of the connection; a peer that
  * does not answer is not given up for that. */
@@ -191,7 +193,7 @@ static enum verdict judge(struct wh_session *s, struct wh_conn *c, const struct 
 	enum verdict verdict = COME;
 
 	if (s->wire_ops->admits != NULL && !s->wire_ops->admits(c, hello->node, hello->incarnation, reason))
-		return NEVER; /* before anything is done in that node's name */
+		return UNPROVEN; /* before anything is done in that node's name */
 	if (peer->state == WH_PEER_SELF) {
 		explain_self(s, hello, reason);
 		return NEVER;
@@ -229,9 +231,9 @@ static void refuse_stranger(struct wh_session *s, struct wh_conn *c, const char 
 }
 
 /* A stranger that does not belong here, and without which the group can form: it is told why, and forgotten. */
-static void turn_away(struct wh_session *s, struct wh_conn *c, const char *reason)
+static void turn_away(struct wh_session *s, struct wh_conn *c, enum wh_complaint kind, const char *reason)
 {
-	wh_event_queue_complain(&s->event_queue, "turned away %s: %s", c->text, reason);
+	wh_event_queue_complain(&s->event_queue, kind, "turned away %s: %s", c->text, reason);
 	refuse_stranger(s, c, reason);
 }
 
@@ -249,7 +251,7 @@ static void let_in(struct wh_session *s, struct wh_conn *c, const struct wh_hell
 	peer->call = hello->call;
 	if (wh_session_is_foreign(s, hello, reason)) {
 		wh_session_discard_hello(s, c, m);
-		wh_session_refuse(s, peer, "%s", reason);
+		wh_session_refuse(s, peer, WH_COMPLAINT_FOREIGN, "%s", reason);
 		return;
 	}
 	if (wh_session_welcome(s, peer, m) && !(s->wire_ops->adopt(c) && wh_session_say_hello(s, peer)))
@@ -266,10 +268,18 @@ static void on_hello(struct wh_session *s, struct wh_conn *c, const struct wh_he
 		return;
 	}
 	wh_session_discard_hello(s, c, m);
-	if (verdict == NEVER)
-		turn_away(s, c, reason);
-	else
+	if (verdict == NOT_NOW)
 		wh_session_close_conn(s, c);
+	else
+		turn_away(s, c, verdict == NEVER ? WH_COMPLAINT_FOREIGN : WH_COMPLAINT_UNPROVEN, reason);
+}
+
+/* What it has sent is no message, or none that is a first one. */
+static void turn_away_garbled(struct wh_session *s, struct wh_conn *c)
+{
+	wh_event_queue_complain(&s->event_queue, WH_COMPLAINT_GARBLED,
+				"turned away %s: what it says no node says, nor a visitor", c->text);
+	wh_session_close_conn(s, c);
 }
 
 /* ---- visitors ----------------------------------------------------------------------------------------------------- */
@@ -281,7 +291,7 @@ static void on_query(struct wh_session *s, struct wh_conn *c, const struct wh_me
 	uint32_t version;
 
 	if (!wh_message_take_query(&version, m->body)) {
-		wh_session_close_conn(s, c);
+		turn_away_garbled(s, c);
 		return;
 	}
 	if (version != s->version) {
@@ -289,7 +299,7 @@ static void on_query(struct wh_session *s, struct wh_conn *c, const struct wh_me
 			 "the question is in version %" PRIu32 " of the protocol, node %" PRIu32
 			 " speaks version %" PRIu32,
 			 version, s->node, s->version);
-		refuse_stranger(s, c, reason);
+		turn_away(s, c, WH_COMPLAINT_FOREIGN, reason);
 		return;
 	}
 	c->query = ++s->queries; /* no number twice: an answer never gets to another */
@@ -310,7 +320,8 @@ void wh_session_answer(struct wh_session *s, uint64_t query, const void *bytes, 
 		if (!is_stranger(c) || c->query != query)
 			continue;
 		if (!s->wire_ops->finish(c, parts, 2))
-			wh_event_queue_complain(&s->event_queue, "an answer of %zu bytes did not fit", count);
+			wh_event_queue_complain(&s->event_queue, WH_COMPLAINT_STARVED,
+						"an answer of %zu bytes did not fit", count);
 		wh_session_close_conn(s, c); /* what has been sent can still be read */
 		return;
 	}
@@ -323,9 +334,13 @@ static bool may_open(struct wh_session *s, const struct wh_conn *c, const struct
 	const struct wh_peer *peer = &s->peers[opening->node < s->nodes ? opening->node : s->node];
 	char reason[WH_MESSAGE_REASON_BYTES];
 
+	if (s->wire_ops->admits != NULL && !s->wire_ops->admits(c, opening->node, opening->incarnation, reason)) {
+		wh_event_queue_complain(&s->event_queue, WH_COMPLAINT_UNPROVEN, "turned away a stream of %s: %s",
+					c->text, reason);
+		return false;
+	}
 	return opening->version == s->version && opening->to == s->incarnation && peer->state != WH_PEER_SELF &&
-	       !wh_known_incarnations_has(&peer->ended, opening->incarnation) &&
-	       (s->wire_ops->admits == NULL || s->wire_ops->admits(c, opening->node, opening->incarnation, reason));
+	       !wh_known_incarnations_has(&peer->ended, opening->incarnation);
 }
 
 /* The connection is a stream. It waits until I know that its opener has met me: what that said of it may still be on its way. What
@@ -350,7 +365,8 @@ static void on_opening(struct wh_session *s, struct wh_conn *c, const struct wh_
 	taken = s->wire_ops->stream_take(c, m, &stream) == WH_WIRE_DONE;
 	wh_session_close_conn(s, c);
 	if (!taken) {
-		wh_event_queue_complain(&s->event_queue, "no memory for a stream of node %" PRIu32, peer->node);
+		wh_event_queue_complain(&s->event_queue, WH_COMPLAINT_STARVED,
+					"no memory for a stream of node %" PRIu32, peer->node);
 		return;
 	}
 	event = wh_event_queue_event(&s->event_queue, WH_EVENT_STREAM, peer->node, peer->incarnation, "", 0);
@@ -372,7 +388,7 @@ static void on_first(struct wh_session *s, struct wh_conn *c, struct wh_message 
 	else if (m->head.kind == WH_MESSAGE_QUERY)
 		on_query(s, c, m);
 	else
-		wh_session_close_conn(s, c);
+		turn_away_garbled(s, c);
 	wh_message_close_fds(m);
 }
 
@@ -391,7 +407,7 @@ static bool greet_stranger(struct wh_session *s, struct wh_conn *c)
 	if (result == WH_WIRE_DONE || result == WH_WIRE_LATER)
 		return c->greeted;
 	if (reason[0] != '\0')
-		wh_event_queue_complain(&s->event_queue, "turned away %s: %s", c->text, reason);
+		wh_event_queue_complain(&s->event_queue, c->fault, "turned away %s: %s", c->text, reason);
 	wh_session_close_conn(s, c);
 	return false;
 }
@@ -412,7 +428,10 @@ size_t wh_session_hear_stranger(struct wh_session *s, struct wh_conn *c)
 		return 1;
 	}
 	wh_message_close_fds(&m);
-	wh_session_close_conn(s, c); /* a visitor that has asked has nothing more to say: it goes */
+	if (result == WH_WIRE_BROKEN)
+		turn_away_garbled(s, c);
+	else
+		wh_session_close_conn(s, c); /* a visitor that has asked has nothing more to say: it goes */
 	return 0;
 }
 
@@ -453,8 +472,10 @@ void wh_session_door_tick(struct wh_session *s, uint64_t now)
 		 * been heard. */
 		if (is_late(s->slots[i], now) && !wh_session_is_full(s))
 			(void)wh_session_hear_stranger(s, s->slots[i]); /* it may be this node that was long away */
-		if (is_late(s->slots[i], now) && !wh_session_is_full(s))
+		if (is_late(s->slots[i], now) && !wh_session_is_full(s)) {
+			(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_SILENT);
 			wh_session_close_conn(s, s->slots[i]);
+		}
 		if (is_stranger(s->slots[i]) && s->slots[i]->query == 0)
 			wh_session_alarm(s, is_late(s->slots[i], now)
 						    ? WH_NS_PER_MS

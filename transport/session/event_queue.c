@@ -39,10 +39,18 @@ void wh_event_queue_log(const struct wh_event_queue *event_queue, enum wh_log_le
 	va_end(args);
 }
 
-void wh_event_queue_complain(struct wh_event_queue *event_queue, const char *format, ...)
+uint64_t wh_event_queue_count(struct wh_event_queue *event_queue, enum wh_complaint kind)
+{
+	uint64_t n = wh_load_relaxed(&event_queue->complaints[kind]) + 1;
+
+	wh_store_relaxed(&event_queue->complaints[kind], n);
+	return n;
+}
+
+void wh_event_queue_complain(struct wh_event_queue *event_queue, enum wh_complaint kind, const char *format, ...)
 {
 	char suffix[64] = "";
-	uint64_t n = ++event_queue->complaints;
+	uint64_t n = wh_event_queue_count(event_queue, kind);
 	va_list args;
 
 	if ((n & (n - 1)) != 0)

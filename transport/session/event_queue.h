@@ -3,16 +3,17 @@
 #ifndef WH_TRANSPORT_SESSION_EVENT_QUEUE_H
 #define WH_TRANSPORT_SESSION_EVENT_QUEUE_H
 
+#include "base/atomics.h"
 #include "transport/transport.h"
 
 struct wh_event_queue {
 	const struct wh_env *env;
-	const char *name;     /* of the transport, before each line */
-	uint32_t node;        /* me, */
-	uint64_t incarnation; /* and which */
-	uint32_t room;        /* of events: a power of two */
-	uint32_t at_once;     /* at most so many events come of what is taken in at once */
-	uint64_t complaints;
+	const char *name;                  /* of the transport, before each line */
+	uint32_t node;                     /* me, */
+	uint64_t incarnation;              /* and which */
+	uint32_t room;                     /* of events: a power of two */
+	uint32_t at_once;                  /* at most so many events come of what is taken in at once */
+	wh_word complaints[WH_COMPLAINTS]; /* so far; this thread writes, any reads */
 	uint64_t in, out;
 	struct wh_transport_event *events; /* the transport's */
 };
@@ -23,8 +24,11 @@ void wh_event_queue_init(struct wh_event_queue *event_queue, const struct wh_tra
 
 void wh_event_queue_log(const struct wh_event_queue *event_queue, enum wh_log_level level, const char *format, ...)
 	WH_PRINTF(3, 4);
-/* For what others can make happen again and again: the 1st, 2nd, 4th, 8th time ... is logged. */
-void wh_event_queue_complain(struct wh_event_queue *event_queue, const char *format, ...) WH_PRINTF(2, 3);
+/* For what others can make happen again and again: of each kind the 1st, 2nd, 4th, 8th time ... is logged. */
+void wh_event_queue_complain(struct wh_event_queue *event_queue, enum wh_complaint kind, const char *format, ...)
+	WH_PRINTF(3, 4);
+/* The same for what is logged in another way, or is nothing to be read of one by one. Returns how many there are of that kind now. */
+uint64_t wh_event_queue_count(struct wh_event_queue *event_queue, enum wh_complaint kind);
 
 /* Whatever may make events is taken in only while there is room for them: nothing is lost, senders wait instead. */
 static inline bool wh_event_queue_is_full(const struct wh_event_queue *event_queue)

@@ -187,7 +187,7 @@ static const unsigned char *map_offered(struct wh_session *s, struct wh_session_
 	const unsigned char *row;
 
 	if (!fits(image, rank, &kept->offer)) {
-		wh_session_refuse(s, peer,
+		wh_session_refuse(s, peer, WH_COMPLAINT_FOREIGN,
 				  "nodes %" PRIu32 " and %" PRIu32 " lay out image %" PRIx64
 				  " differently: their configurations are not the same",
 				  s->node, peer->node, kept->offer.key);
@@ -197,7 +197,7 @@ static const unsigned char *map_offered(struct wh_session *s, struct wh_session_
 	if (row != NULL)
 		forget_offer(kept);
 	else if (reason[0] != '\0')
-		wh_session_refuse(s, peer, "row of node %" PRIu32 ": %s", peer->node, reason);
+		wh_session_refuse(s, peer, WH_COMPLAINT_FOREIGN, "row of node %" PRIu32 ": %s", peer->node, reason);
 	return row;
 }
 

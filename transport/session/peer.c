@@ -33,7 +33,7 @@ void wh_session_end_connection(struct wh_session *s, struct wh_peer *peer, enum 
 		wh_session_close_conn(s, c);
 }
 
-void wh_session_refuse(struct wh_session *s, struct wh_peer *peer, const char *format, ...)
+void wh_session_refuse(struct wh_session *s, struct wh_peer *peer, enum wh_complaint kind, const char *format, ...)
 {
 	struct wh_refused refused = {.incarnation = s->incarnation};
 	unsigned char message[WH_REFUSED_MAX];
@@ -44,6 +44,7 @@ void wh_session_refuse(struct wh_session *s, struct wh_peer *peer, const char *f
 	vsnprintf(refused.reason, sizeof(refused.reason), format, args);
 	va_end(args);
 	part.iov_len = wh_message_put_refused(message, s->version, &refused);
+	(void)wh_event_queue_count(&s->event_queue, kind);
 	if (peer->conn != NULL)
 		(void)s->wire_ops->finish(peer->conn, &part, 1); /* if it does not get there: the next call tells it */
 	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation))
@@ -55,6 +56,7 @@ void wh_session_refuse(struct wh_session *s, struct wh_peer *peer, const char *f
 /* It says so again if it is called again, or when our calls have crossed. */
 static void be_refused(struct wh_session *s, struct wh_peer *peer, const struct wh_refused *refused)
 {
+	(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_REFUSED);
 	if (peer->state != WH_PEER_MET)
 		peer->incarnation = refused->incarnation;
 	if (!wh_known_incarnations_has(&peer->ended, peer->incarnation))
@@ -108,7 +110,8 @@ static bool on_stream(struct wh_session *s, const struct wh_peer *peer, struct w
 	case WH_WIRE_DONE:
 		break;
 	case WH_WIRE_LATER:
-		wh_event_queue_complain(&s->event_queue, "no memory for a stream of node %" PRIu32, peer->node);
+		wh_event_queue_complain(&s->event_queue, WH_COMPLAINT_STARVED,
+					"no memory for a stream of node %" PRIu32, peer->node);
 		return true;
 	default:
 		return false;
@@ -150,6 +153,12 @@ static bool on_met(struct wh_session *s, struct wh_peer *peer, struct wh_message
 	}
 }
 
+static void lose_garbled(struct wh_session *s, struct wh_peer *peer, const char *how)
+{
+	(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_GARBLED);
+	wh_session_lose(s, peer, how);
+}
+
 static void on_message(struct wh_session *s, struct wh_peer *peer, struct wh_message *m)
 {
 	struct wh_refused refused;
@@ -165,7 +174,7 @@ static void on_message(struct wh_session *s, struct wh_peer *peer, struct wh_mes
 	else if (peer->state == WH_PEER_ANSWERED && m->head.kind == WH_MESSAGE_TAKEN)
 		wh_session_meet(s, peer);
 	else if (peer->state != WH_PEER_MET || !on_met(s, peer, m))
-		wh_session_lose(s, peer, "has broken the protocol: its message does not belong here");
+		lose_garbled(s, peer, "has broken the protocol: its message does not belong here");
 }
 
 /* True: there is a message, and it has been heard. */
@@ -187,9 +196,10 @@ static bool hear(struct wh_session *s, struct wh_peer *peer, size_t *done, bool 
 	}
 	peer->left = peer->left || result == WH_WIRE_LEFT;
 	*dry = true;
-	wh_session_lose(s, peer,
-			result == WH_WIRE_BROKEN ? "has broken the protocol: what it sends makes no sense"
-						 : "has died, or closed its connection");
+	if (result == WH_WIRE_BROKEN)
+		lose_garbled(s, peer, "has broken the protocol: what it sends makes no sense");
+	else
+		wh_session_lose(s, peer, "has died, or closed its connection");
 	return false;
 }
 

@@ -310,6 +310,12 @@ bool wh_session_has_left(const struct wh_session *s)
 	return s->left;
 }
 
+void wh_session_complaints(const struct wh_session *s, uint64_t out[WH_COMPLAINTS])
+{
+	for (uint32_t kind = 0; kind < WH_COMPLAINTS; kind++)
+		out[kind] = wh_load_relaxed(&s->event_queue.complaints[kind]);
+}
+
 void wh_session_free(struct wh_session *s, bool forked)
 {
 	if (s == NULL)

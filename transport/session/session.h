@@ -164,8 +164,9 @@ bool wh_session_knows(const struct wh_session *s, uint32_t node);
 /* A message of the transport's own, to a peer that has been met. */
 enum wh_wire_result wh_session_send(struct wh_session *s, uint32_t node, const unsigned char *message, size_t bytes,
 				    const int *fds, size_t fd_count, enum wh_wire_room room);
-/* The peer is refused, and told why. */
-void wh_session_refuse(struct wh_session *s, struct wh_peer *peer, const char *format, ...) WH_PRINTF(3, 4);
+/* The peer is refused, and told why; and what kind of a complaint that is. */
+void wh_session_refuse(struct wh_session *s, struct wh_peer *peer, enum wh_complaint kind, const char *format, ...)
+	WH_PRINTF(4, 5);
 /* The peer has ended: how is said in the event, unless it has left. Or it has not answered my call. */
 void wh_session_lose(struct wh_session *s, struct wh_peer *peer, const char *how);
 /* The same, in the next service: for a caller that must not lose it now. `how` is constant. */
@@ -178,6 +179,7 @@ void wh_session_answer(struct wh_session *s, uint64_t query, const void *bytes, 
 void wh_session_past(struct wh_session *s, uint64_t key);
 void wh_session_leave(struct wh_session *s); /* events that were not taken are dropped, and none comes any more */
 bool wh_session_has_left(const struct wh_session *s);
+void wh_session_complaints(const struct wh_session *s, uint64_t out[WH_COMPLAINTS]); /* any thread */
 
 /* ---- the same in a transport's table ------------------------------------------------------------------------------- */
 
@@ -194,5 +196,6 @@ enum whorl_result wh_session_table_stream_open(struct wh_transport *t, uint32_t 
 bool wh_session_table_searching(struct wh_transport *t);
 void wh_session_table_answer(struct wh_transport *t, uint64_t query, const void *bytes, size_t count);
 void wh_session_table_past(struct wh_transport *t, uint64_t key);
+void wh_session_table_complaints(const struct wh_transport *t, uint64_t out[WH_COMPLAINTS]);
 
 #endif

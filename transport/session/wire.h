@@ -21,12 +21,13 @@ struct wh_wire; /* each wire's own */
 /* One end of a connection: the first field of each wire's own struct. Made by connect or accept, freed by close or given away. */
 struct wh_conn {
 	/* The wire's: set before the session sees it. */
-	bool proven;     /* the other end has proven what it is, or its kernel says so */
-	bool configured; /* it calls from a host of the configuration */
-	uint64_t source; /* its host, or process: equal for what may be one and the same caller */
-	bool spoke;      /* it has said something; later too */
-	uint32_t words;  /* what it has said before its first message: each earns it time anew; later too */
-	bool more;       /* there may be more, but others have their turn: it will be told of again; later too */
+	bool proven;             /* the other end has proven what it is, or its kernel says so */
+	bool configured;         /* it calls from a host of the configuration */
+	uint64_t source;         /* its host, or process: equal for what may be one and the same caller */
+	bool spoke;              /* it has said something; later too */
+	enum wh_complaint fault; /* of one that `greet` refuses: what kind of a complaint that is; later too */
+	uint32_t words;          /* what it has said before its first message: each earns it time anew; later too */
+	bool more; /* there may be more, but others have their turn: it will be told of again; later too */
 	char text[WH_CONN_TEXT_BYTES]; /* where it is: "127.0.0.1:4711", "pid 42" */
 	/* The session's. */
 	uint32_t slot;     /* its number among the connections */

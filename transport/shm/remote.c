@@ -218,7 +218,7 @@ static bool map_region(struct wh_shm *t, const struct said *said, struct wh_shm_
 
 	if (wh_shm_view_map_shared(view, said->fd, &said->claim, is_mine(t, said->node), &err) == WHORL_OK)
 		return true;
-	wh_session_refuse(t->base.session, wh_session_peer(t->base.session, said->node),
+	wh_session_refuse(t->base.session, wh_session_peer(t->base.session, said->node), WH_COMPLAINT_FOREIGN,
 			  "region of node %" PRIu32 ": %s", said->node, err.text);
 	return false;
 }
@@ -273,7 +273,7 @@ bool wh_shm_remote_on_message(struct wh_transport *transport, uint32_t node, str
 		said.claim = wh_shm_claim_take(m->body);
 	if (lane == NULL) {
 		wh_shm_claim_drop(&said.claim, is_mine(t, node));
-		wh_session_refuse(t->base.session, wh_session_peer(t->base.session, node),
+		wh_session_refuse(t->base.session, wh_session_peer(t->base.session, node), WH_COMPLAINT_STARVED,
 				  "no memory for the regions of node %" PRIu32, node);
 		return true;
 	}

@@ -173,6 +173,7 @@ static const struct wh_transport_ops shm_ops = {
 	.searching = wh_session_table_searching,
 	.holder = wh_shm_holder,
 	.answer = wh_session_table_answer,
+	.complaints = wh_session_table_complaints,
 	.leave = leave,
 	.destroy = destroy,
 };

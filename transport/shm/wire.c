@@ -139,17 +139,20 @@ static enum wh_wire_result accept_caller(struct wh_wire *wire, struct wh_conn **
 	if (s < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
 		return WH_WIRE_LATER;
 	if (s < 0) {
-		wh_event_queue_complain(log_of(w), "cannot accept a connection: %s", strerror(errno));
+		wh_event_queue_complain(log_of(w), WH_COMPLAINT_STARVED, "cannot accept a connection: %s",
+					strerror(errno));
 		return WH_WIRE_BROKEN;
 	}
 	if (!wh_shm_other_end(s, &process) || process.uid != w->user) {
 		close(s);
-		wh_event_queue_complain(log_of(w), "turned away a process of user %" PRIu64, (uint64_t)process.uid);
+		wh_event_queue_complain(log_of(w), WH_COMPLAINT_UNPROVEN, "turned away a process of user %" PRIu64,
+					(uint64_t)process.uid);
 		return WH_WIRE_REFUSED;
 	}
 	conn = new_conn(w, s, process.pid);
 	if (conn == NULL) {
 		close(s);
+		wh_event_queue_complain(log_of(w), WH_COMPLAINT_STARVED, "no memory for a connection");
 		return WH_WIRE_BROKEN;
 	}
 	*out = &conn->base;
@@ -268,8 +271,8 @@ static enum wh_wire_result receive(struct wh_conn *c, struct wh_message *m)
 		return WH_WIRE_DONE;
 	}
 	if (d->fds_cut)
-		wh_event_queue_complain(log_of(conn->wire), "%s sends more descriptors than this process has room for",
-					c->text);
+		wh_event_queue_complain(log_of(conn->wire), WH_COMPLAINT_STARVED,
+					"%s sends more descriptors than this process has room for", c->text);
 	wh_shm_datagram_close_fds(d);
 	return WH_WIRE_BROKEN;
 }

@@ -199,6 +199,16 @@ const char *wh_tcp_channel_reason(const struct wh_tcp_channel *channel)
 	return channel->secure != NULL ? wh_secure_reason(channel->secure) : "";
 }
 
+enum wh_secure_fault wh_tcp_channel_fault(const struct wh_tcp_channel *channel)
+{
+	return channel->secure != NULL ? wh_secure_fault(channel->secure) : WH_SECURE_UNPROVEN;
+}
+
+uint32_t wh_tcp_channel_spoken(const struct wh_tcp_channel *channel)
+{
+	return channel->secure != NULL ? wh_secure_spoken(channel->secure) : 0;
+}
+
 bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node, uint64_t incarnation,
 			   char reason[WH_SECURE_REASON_BYTES])
 {

@@ -155,8 +155,8 @@ const unsigned char *wh_tcp_image_map(struct wh_session_image *base, uint32_t ra
 	if (image->places[rank] == NULL)
 		image->places[rank] = zero_memory(image->huge_pages, base->rows[rank].bytes);
 	if (image->places[rank] == NULL) {
-		wh_event_queue_complain(wh_session_events(base->session), "no memory for a row of node %" PRIu32,
-					base->rows[rank].peer->node);
+		wh_event_queue_complain(wh_session_events(base->session), WH_COMPLAINT_STARVED,
+					"no memory for a row of node %" PRIu32, base->rows[rank].peer->node);
 		wh_poll_alarm(&wh_tcp_of(base->base.transport)->poll, AGAIN_NS);
 	}
 	return image->places[rank];

@@ -99,13 +99,16 @@ static enum whorl_result connect_to(struct wh_tcp_channel *channel, struct way *
 static enum whorl_result ask_once(void *ctx, const struct wh_query *q, struct wh_error *err)
 {
 	unsigned char message[WH_MESSAGE_MAX];
+	struct way *way = ctx;
 	struct wh_tcp_channel channel = WH_TCP_NO_CHANNEL;
-	enum whorl_result result = connect_to(&channel, ctx, q, err);
+	enum whorl_result result = connect_to(&channel, way, q, err);
 
 	if (result == WHORL_OK && !move(&channel, q, true, message, wh_query_message(q, message)))
 		result = WHORL_AGAIN;
 	if (result == WHORL_OK)
 		result = on_answer(&channel, q, err);
+	if (way->to->spoken != NULL)
+		*way->to->spoken = wh_tcp_channel_spoken(&channel);
 	wh_tcp_channel_close(&channel, false);
 	return result;
 }

@@ -43,6 +43,7 @@ struct wh_tcp_target { /* the node that a visitor asks */
 	struct wh_secure_key *key; /* both as that node has them; NULL: none */
 	struct wh_secure_tls *tls;
 	uint32_t version; /* of its messages: of another transport on this wire; 0: tcp's */
+	uint32_t *spoken; /* gets the version that the node itself has named, 0: none; NULL: it need not */
 };
 
 /* Asks a node on tcp, or on verbs, a question (T11), and waits for its answer, at most WH_ANSWER_MAX bytes. Any thread; no transport

@@ -110,6 +110,10 @@ void wh_tcp_channel_take_care(struct wh_tcp_channel *channel);
 bool wh_tcp_channel_unsent(const struct wh_tcp_channel *channel);
 /* "" where neither side has refused the other. Valid until the channel is closed. */
 const char *wh_tcp_channel_reason(const struct wh_tcp_channel *channel);
+/* Of one with a reason: what did not fit. */
+enum wh_secure_fault wh_tcp_channel_fault(const struct wh_tcp_channel *channel);
+/* The version that the other side has named; 0: none. */
+uint32_t wh_tcp_channel_spoken(const struct wh_tcp_channel *channel);
 /* `forked`: the other side is not told. */
 void wh_tcp_channel_close(struct wh_tcp_channel *channel, bool forked);
 /* The other end's address as text. */

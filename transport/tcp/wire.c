@@ -223,6 +223,13 @@ static enum wh_wire_result connect_to(struct wh_wire *wire, uint32_t node, struc
 	return WH_WIRE_DONE;
 }
 
+static enum wh_wire_result cannot_accept(const struct wh_tcp_wire *w, int error)
+{
+	wh_event_queue_complain(wh_session_events(w->session), WH_COMPLAINT_STARVED,
+				"cannot accept a connection: error %d", error);
+	return WH_WIRE_BROKEN;
+}
+
 static enum wh_wire_result accept_caller(struct wh_wire *wire, struct wh_conn **out)
 {
 	struct wh_tcp_wire *w = wh_tcp_wire_of(wire);
@@ -230,20 +237,18 @@ static enum wh_wire_result accept_caller(struct wh_wire *wire, struct wh_conn **
 	int fd = accept4(w->listener, (struct sockaddr *)&from.at, &from.bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct wh_tcp_conn *conn;
 
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-		wh_event_queue_complain(wh_session_events(w->session), "cannot accept a connection: error %d", errno);
-		return WH_WIRE_BROKEN;
-	}
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+		return cannot_accept(w, errno);
 	if (fd < 0)
 		return WH_WIRE_LATER;
 	conn = new_conn(w);
 	if (conn == NULL) {
 		close(fd);
-		return WH_WIRE_BROKEN;
+		return cannot_accept(w, ENOMEM);
 	}
 	if (!wh_tcp_channel_accept(&conn->channel, fd, &w->ground)) {
 		free(conn);
-		return WH_WIRE_BROKEN;
+		return cannot_accept(w, ENOMEM);
 	}
 	conn->stage = WH_TCP_SHAKING;
 	conn->base.source = wh_tcp_address_source(&from);
@@ -264,6 +269,23 @@ static void rest(struct wh_wire *wire, bool rests)
 }
 
 /* ---- before the first message ------------------------------------------------------------------------------------- */
+
+static enum wh_complaint fault_of(const struct wh_tcp_channel *channel)
+{
+	switch (wh_tcp_channel_fault(channel)) {
+	case WH_SECURE_FOREIGN:
+		return WH_COMPLAINT_FOREIGN;
+	case WH_SECURE_GARBLED:
+		return WH_COMPLAINT_GARBLED;
+	case WH_SECURE_TURNED_DOWN:
+		return WH_COMPLAINT_REFUSED;
+	case WH_SECURE_STARVED:
+		return WH_COMPLAINT_STARVED;
+	case WH_SECURE_UNPROVEN:
+		break;
+	}
+	return WH_COMPLAINT_UNPROVEN;
+}
 
 static enum wh_wire_result shake(struct wh_tcp_conn *conn, char reason[WH_MESSAGE_REASON_BYTES])
 {
@@ -291,6 +313,7 @@ static enum wh_wire_result shake(struct wh_tcp_conn *conn, char reason[WH_MESSAG
 		break;
 	}
 	snprintf(reason, WH_MESSAGE_REASON_BYTES, "%s", wh_tcp_channel_reason(&conn->channel));
+	conn->base.fault = fault_of(&conn->channel);
 	return reason[0] != '\0' ? WH_WIRE_REFUSED : WH_WIRE_ENDED;
 }
 

@@ -198,7 +198,7 @@ static bool make_pair(struct wh_verbs *t, uint32_t node)
 {
 	if (t->peers[node].lane->qp != NULL || open_pair(t, node))
 		return true;
-	wh_event_queue_complain(wh_session_events(t->base.session),
+	wh_event_queue_complain(wh_session_events(t->base.session), WH_COMPLAINT_STARVED,
 				"no queue pair for regions with node %" PRIu32 ": %s", node, strerror(errno));
 	return false;
 }

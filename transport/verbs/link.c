@@ -136,8 +136,8 @@ static void fail_try(struct wh_verbs *t, struct wh_verbs_link *link, const char 
 {
 	uint64_t in_ns = AGAIN_NS << (link->tries - 1);
 
-	wh_event_queue_complain(wh_session_events(t->base.session), "cannot connect to node %" PRIu32 ": %s",
-				link->node, why);
+	wh_event_queue_complain(wh_session_events(t->base.session), WH_COMPLAINT_UNREACHED,
+				"cannot connect to node %" PRIu32 ": %s", link->node, why);
 	drop_id(link);
 	if (link->tries == TRIES) {
 		link->state = WH_VERBS_BROKEN;
@@ -238,8 +238,8 @@ static void answer(struct wh_verbs *t, struct wh_verbs_link *link, struct rdma_c
 	if (prepare(t, id) && rdma_accept(id, &given) == 0)
 		return;
 	if (errno != EINVAL) /* it has given up meanwhile */
-		wh_event_queue_complain(wh_session_events(t->base.session), "cannot answer node %" PRIu32 ": %s",
-					link->node, strerror(errno));
+		wh_event_queue_complain(wh_session_events(t->base.session), WH_COMPLAINT_UNREACHED,
+					"cannot answer node %" PRIu32 ": %s", link->node, strerror(errno));
 	drop_id(link);
 	link->state = WH_VERBS_EXPECTED;
 }
@@ -254,7 +254,7 @@ static void on_request(struct wh_verbs *t, struct rdma_cm_id *id, const unsigned
 	}
 	(void)rdma_reject(id, NULL, 0);
 	rdma_destroy_id(id);
-	wh_event_queue_complain(wh_session_events(t->base.session),
+	wh_event_queue_complain(wh_session_events(t->base.session), WH_COMPLAINT_UNPROVEN,
 				"turned away a program that wants to be connected: it is no node that has been met");
 }
 
@@ -342,7 +342,8 @@ size_t wh_verbs_links_listen(struct wh_verbs *t)
 		else if (news.id != t->listener && news.id->context != NULL)
 			advance_link(t, news.id->context, &news);
 		else if (news.kind == RDMA_CM_EVENT_DEVICE_REMOVAL)
-			wh_event_queue_complain(wh_session_events(t->base.session), "the RDMA device is gone");
+			wh_event_queue_complain(wh_session_events(t->base.session), WH_COMPLAINT_STARVED,
+						"the RDMA device is gone");
 	}
 	return done;
 }

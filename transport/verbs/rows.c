@@ -92,7 +92,7 @@ static bool prepare_row(struct wh_verbs *t, struct wh_verbs_image *image, struct
 	return true;
 
 out_complain:
-	wh_event_queue_complain(wh_session_events(t->base.session),
+	wh_event_queue_complain(wh_session_events(t->base.session), WH_COMPLAINT_STARVED,
 				"no queue pairs for node %" PRIu32 ", or no memory that stays: %s", node,
 				strerror(errno));
 	wh_poll_alarm(&t->poll, AGAIN_NS);
@@ -163,7 +163,7 @@ const unsigned char *wh_verbs_image_map(struct wh_session_image *base, uint32_t 
 		row->out.open = true;
 		return row->view;
 	}
-	wh_event_queue_complain(wh_session_events(t->base.session),
+	wh_event_queue_complain(wh_session_events(t->base.session), WH_COMPLAINT_UNREACHED,
 				"cannot connect queue pairs to node %" PRIu32 ": %s", node, strerror(errno));
 	wh_session_doom(t->base.session, node, "cannot be connected to");
 	return NULL;
@@ -195,8 +195,8 @@ static size_t advance_writes(struct wh_verbs *t, struct wh_verbs_image *image, u
 		wh_poll_alarm(&t->poll, FAILED_NS);
 		return done;
 	}
-	wh_event_queue_complain(wh_session_events(t->base.session), "node %" PRIu32 ": %s", state->peer->node,
-				row->out.how);
+	wh_event_queue_complain(wh_session_events(t->base.session), WH_COMPLAINT_UNREACHED, "node %" PRIu32 ": %s",
+				state->peer->node, row->out.how);
 	wh_session_doom(t->base.session, state->peer->node, "takes no writes any more");
 	return done + 1;
 }

@@ -284,6 +284,7 @@ static const struct wh_transport_ops verbs_ops = {
 	.stream_open = wh_session_table_stream_open,
 	.searching = wh_session_table_searching,
 	.answer = wh_session_table_answer,
+	.complaints = wh_session_table_complaints,
 	.writes = writes,
 	.leave = wh_verbs_leave,
 	.destroy = destroy,
