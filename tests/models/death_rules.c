@@ -513,7 +513,7 @@ int steps_from(const struct world *w, const struct state *s, bool calm, struct s
 
 enum finding take(const struct world *w, struct state *s, struct step step)
 {
-	struct member *m = &s->m[step.i];
+	struct member *m = &s->m[step.i], planning;
 	enum finding wrong = HOLDS;
 
 	switch ((enum step_kind)step.kind) {
@@ -540,13 +540,10 @@ enum finding take(const struct world *w, struct state *s, struct step step)
 	case REMOVE:
 		take_out(m, REMOVED);
 		break;
-	case LOOK: {
-		struct member planning;
-
+	case LOOK:
 		(void)plans(w, s, step.i, (enum plan)step.p, &planning);
 		*m = planning;
 		break;
-	}
 	case ACT:
 		wrong = act(w, s, step.i);
 		break;

@@ -199,8 +199,8 @@ static int pick(uint64_t seed, uint64_t *dice, const struct step *steps, int cou
 
 	for (int k = 0; k < count; k++)
 		sum += weight_of(seed, steps[k]);
-	at = roll(dice) % sum;
-	while (at >= weight_of(seed, steps[n]))
+	at = sum > 0 ? roll(dice) % sum : 0;
+	while (n < count - 1 && at >= weight_of(seed, steps[n]))
 		at -= weight_of(seed, steps[n++]);
 	return n;
 }
