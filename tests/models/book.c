@@ -44,6 +44,11 @@ bool book_has(const struct book *b, const void *state)
 	return b->count > 0 && *find_place(b, state) != 0;
 }
 
+uint32_t book_find(const struct book *b, const void *state)
+{
+	return *find_place(b, state) - 1;
+}
+
 bool book_add(struct book *b, const void *entry)
 {
 	uint32_t *place;

@@ -18,6 +18,8 @@ struct book {
 /* False: one with its state was there. An end of memory ends the program. */
 bool book_add(struct book *b, const void *entry);
 bool book_has(const struct book *b, const void *state);
+/* The number of the entry with that state, which is there. */
+uint32_t book_find(const struct book *b, const void *state);
 void book_close(struct book *b);
 
 #endif
