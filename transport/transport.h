@@ -29,10 +29,13 @@
  *                 of them has ended and a new one has taken its place (another incarnation). Nodes that have met may send bounded
  *                 messages, in order, with WHORL_AGAIN as back-pressure, and streams of any length. Never blocks the loop.
  * T11 visitors    a process that is no node may ask a node a question, and gets one answer.
+ * T12 proof of death   where one kernel runs all nodes (shm), it says of a node that has been met when its process has ended. Then all
+ *                 that it ever wrote to its rows is seen, and thaw(p) lets its columns be read again though p was frozen. Of a node
+ *                 that has closed its connections and runs, is stopped, or shares this node's process, nothing of the kind is said.
  *
  * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `helper_may_post`), except wake(), which any
  * thread of the process may call, and the functions of a stream, which belongs to one thread at a time, whichever.
- * The conformance suite in tests/conformance/ states T1-T11 once and runs on every transport.
+ * The conformance suite in tests/conformance/ states T1-T12 once and runs on every transport.
  */
 #ifndef WH_TRANSPORT_TRANSPORT_H
 #define WH_TRANSPORT_TRANSPORT_H
@@ -128,14 +131,16 @@ enum wh_transport_event_kind {
 	WH_EVENT_PEER_DOWN, /* `node`, which was met, died or broke; `text` says how it was noticed */
 	WH_EVENT_REFUSED, /* `node` and this one do not go together (version, group, layout of an image, the user of its
 			       * process): one has refused the other; `text` says which and why. If it had been met that
-			       * is its end: no other event follows */
-	WH_EVENT_CONTROL, /* a message from `node`: `text` holds `bytes` bytes */
-	WH_EVENT_STREAM,  /* `node` has opened `stream`, with `tag`; it belongs to the thread that takes this event */
-	WH_EVENT_QUERY,   /* a visitor asks: `text` holds `bytes` bytes. `query` is for answer() */
+			       * is its end: no other event follows but PEER_DEAD */
+	WH_EVENT_PEER_DEAD, /* the process of `node`, which was met, has ended (T12) */
+	WH_EVENT_CONTROL,   /* a message from `node`: `text` holds `bytes` bytes */
+	WH_EVENT_STREAM,    /* `node` has opened `stream`, with `tag`; it belongs to the thread that takes this event */
+	WH_EVENT_QUERY,     /* a visitor asks: `text` holds `bytes` bytes. `query` is for answer() */
 };
 
 /* Of PEER_MET, PEER_LEFT, PEER_DOWN and REFUSED those of one incarnation come in this order: met, then at most one of the
- * others. The end of one comes before the meeting of the next. */
+ * others. The end of one comes before the meeting of the next. PEER_DEAD comes behind the end of the same incarnation, if at all, and
+ * may come behind the meeting of the next. */
 struct wh_transport_event {
 	enum wh_transport_event_kind kind;
 	uint32_t node;
@@ -235,6 +240,10 @@ struct wh_transport_ops {
 
 	/* T9. Also drops all later pushes to that rank; those posted before still go out. At any time after image_open. */
 	void (*freeze)(struct wh_image *image, uint32_t rank);
+	/* T12. The process of that member has ended, as PEER_DEAD says here, or a member's row that sees the same memory: its columns are
+	 * read from its row again, as they will be for ever. Nothing is pushed to it. False: its row was never there, and it has
+	 * said nothing in this image. NULL where there is no proof of death. */
+	bool (*thaw)(struct wh_image *image, uint32_t rank);
 
 	/* Around each pass of a loop: takes in pushes that have come, and returns how much of that is loud; and what is posted
 	 * from then on may wait until flush, which sends it together. Without a pass it leaves when it is posted. NULL, both: pushes
