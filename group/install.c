@@ -230,8 +230,12 @@ void wh_epoch_suspect_lost(struct wh_epoch *epoch)
 	const struct wh_view *view = epoch->view;
 
 	for (uint32_t rank = 0; rank < view->members; rank++)
-		if (rank != epoch->rank && epoch->change.suspicion.known[rank] == WH_TRUSTED &&
-		    wh_roster_lost(&epoch->node->roster, view->ids[rank], view->incarnations[rank], epoch->image->key))
+		if (rank != epoch->rank &&
+		    epoch->node->roster.known_nodes[view->ids[rank]].died == view->incarnations[rank])
+			wh_change_suspect(&epoch->change, rank, WH_DEAD, "its process has ended");
+		else if (rank != epoch->rank && epoch->change.suspicion.known[rank] == WH_TRUSTED &&
+			 wh_roster_lost(&epoch->node->roster, view->ids[rank], view->incarnations[rank],
+					epoch->image->key))
 			wh_change_suspect(&epoch->change, rank, WH_FAILED, "it is gone, or has dropped this view");
 }
 
@@ -340,7 +344,7 @@ static void suspect_broken(void *ctx, uint32_t rank, const char *what)
 {
 	struct wh_epoch *epoch = ctx;
 
-	if (epoch->change.suspicion.known[rank] != WH_FAILED) /* once, also if that cannot be said now */
+	if (epoch->change.suspicion.known[rank] < WH_FAILED) /* once, also if that cannot be said now */
 		wh_log(&epoch->node->diag, WH_LOG_WARNING, "node %u is broken: its %s", epoch->view->ids[rank], what);
 	if (epoch->change.settled) /* and its messages are to be delivered here */
 		wh_node_fail(epoch->node, WH_LOG_WARNING, WHORL_MEMBER_GONE,

@@ -109,8 +109,8 @@ void wh_node_lose_quorum(whorl_node *node)
 	char ids[128] = "";
 
 	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
-		if (rank != epoch->rank && (!wh_heartbeat_hears(&epoch->heartbeat, rank) ||
-					    epoch->change.suspicion.wanted[rank] != WH_TRUSTED))
+		if (rank != epoch->rank && epoch->change.suspicion.wanted[rank] != WH_DEAD &&
+		    (!wh_heartbeat_hears(&epoch->heartbeat, rank) || epoch->change.suspicion.wanted[rank] != WH_TRUSTED))
 			wh_text_add_id(ids, sizeof(ids), ", ", epoch->view->ids[rank]);
 	pthread_mutex_lock(&node->lock);
 	wh_error_set(&node->minority, WHORL_NO_QUORUM,

@@ -67,6 +67,19 @@ static void lose_node(whorl_node *node, const struct wh_transport_event *event)
 	wh_node_state_gone(node, event->node);
 }
 
+/* There is proof that the process of that node has ended (0039). Its end as a node was told before, and its next life may have been met
+ * since: so it is looked up by its incarnation. */
+static void note_death(whorl_node *node, const struct wh_transport_event *event)
+{
+	int rank = -1;
+
+	wh_roster_died(&node->roster, event->node, event->incarnation);
+	if (node->epoch != NULL)
+		rank = wh_view_rank_of(node->epoch->view, event->node, event->incarnation);
+	if (rank >= 0)
+		wh_change_suspect(&node->epoch->change, (uint32_t)rank, WH_DEAD, "its process has ended");
+}
+
 /* A node, of which we are told that it does not go with us: it is not a member, or will not be for long. */
 static void part_from_node(whorl_node *node, const struct wh_transport_event *event)
 {
@@ -90,6 +103,9 @@ static void handle_event(whorl_node *node, const struct wh_transport_event *even
 		break;
 	case WH_EVENT_REFUSED:
 		part_from_node(node, event);
+		break;
+	case WH_EVENT_PEER_DEAD:
+		note_death(node, event);
 		break;
 	case WH_EVENT_CONTROL:
 	case WH_EVENT_STREAM:

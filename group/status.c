@@ -74,7 +74,7 @@ static void show_member(struct whorl_status_member *member, const struct wh_epoc
 	member->size = sizeof(*member);
 	member->id = epoch->view->ids[rank];
 	member->incarnation = epoch->view->incarnations[rank];
-	member->suspicion = (enum whorl_suspicion)epoch->change.suspicion.said[rank]; /* wh_suspected: the same three */
+	member->suspicion = (enum whorl_suspicion)epoch->change.suspicion.said[rank]; /* wh_suspected: the same four */
 	if (rank == epoch->rank)
 		return;
 	member->heard_ms = ms_since(heard->when_ns, now_ns);
@@ -167,7 +167,8 @@ static void show_shard(struct whorl_status_shard *shard, whorl_node *node, uint3
 /* ---- memory, then all of it -------------------------------------------------------------------------------------------------- */
 
 _Static_assert(sizeof(((struct whorl_status_shard *)0)->name) == WH_NAME_BYTES, "names have room");
-_Static_assert((int)WHORL_HAS_LEFT == WH_LEFT && (int)WHORL_IS_FAILED == WH_FAILED, "the public names of suspicions");
+_Static_assert((int)WHORL_HAS_LEFT == WH_LEFT && (int)WHORL_IS_FAILED == WH_FAILED && (int)WHORL_IS_DEAD == WH_DEAD,
+	       "the public names of suspicions");
 
 static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
 {

@@ -167,11 +167,16 @@ static void walk_subgroup_stats(struct walk *walk, struct whorl_subgroup_stats *
 
 static void walk_member(struct walk *walk, struct whorl_status_member *member)
 {
+	const uint32_t most = walk->version >= 4 ? WHORL_IS_DEAD : WHORL_IS_FAILED;
+	uint32_t suspicion = (uint32_t)member->suspicion < most ? (uint32_t)member->suspicion : most;
+
 	member->size = sizeof *member;
 	walk_small(walk, &member->id, WH_NODES_MAX - 1);
 	walk_u64(walk, &member->incarnation);
 	walk_u64(walk, &member->heard_ms);
-	SMALL_ENUM(walk, whorl_suspicion, member->suspicion, WHORL_IS_FAILED);
+	walk_small(walk, &suspicion, most);
+	if (!walk->writes)
+		member->suspicion = (enum whorl_suspicion)suspicion;
 	walk_flag(walk, &member->overdue);
 }
 

@@ -145,12 +145,29 @@ static bool is_within_reach(const struct wh_change *change, uint32_t subgroup, u
 	       (cut <= wh_row(change, me, source->received_num) && cut >= wh_row(change, me, source->delivered_num));
 }
 
+static bool is_of_my_image(const struct wh_change *change, uint32_t rank)
+{
+	return change->ticket != 0 && change->ticket == change->acknowledged &&
+	       wh_row(change, rank, change->columns.image) == wh_ticket_image(change);
+}
+
+bool wh_change_fits(const struct wh_change *change, uint32_t rank)
+{
+	bool fits = is_of_my_image(change, rank);
+
+	for (uint32_t g = 0; fits && g < change->columns.cut.count; g++) {
+		uint64_t cut = wh_row_of(change, rank, change->columns.cut, g);
+
+		fits = is_within_reach(change, g, cut) && (change->agreed == 0 || change->cuts[g] == cut);
+	}
+	return fits;
+}
+
 /* Reads the decision in that row: what is checked is what is kept. False: it cannot be mine, as I have one, and it is another; or
  * I have not acknowledged the memory of the view that it is about, or it is about messages that it cannot be about. */
 static bool read_decision(struct wh_change *change, uint32_t from)
 {
-	bool same = change->ticket != 0 && change->ticket == change->acknowledged &&
-		    wh_row(change, from, change->columns.image) == wh_ticket_image(change);
+	bool same = is_of_my_image(change, from);
 
 	for (uint32_t g = 0; same && g < change->columns.cut.count; g++) {
 		uint64_t cut = wh_row_of(change, from, change->columns.cut, g);
@@ -208,6 +225,14 @@ static size_t decide(struct wh_change *change)
 	return 1;
 }
 
+/* A decision in the row of a dead member that I cannot follow is nothing to me, unless I am left behind by it: its owner has waited for
+ * my word. I may have read its row too late: it had failed first, another attempt was acknowledged, and the memory of its view was
+ * given up. Of all others, that is what no member does, and lead_change says so. */
+static bool is_void(const struct wh_change *change, uint32_t rank)
+{
+	return change->suspicion.said[rank] == WH_DEAD && !wh_change_fits(change, rank);
+}
+
 /* The readable row with the decision of the highest rank, mine too; -1: there is none. */
 static int decided_row(const struct wh_change *change)
 {
@@ -217,7 +242,7 @@ static int decided_row(const struct wh_change *change)
 	for (uint32_t rank = 0; rank < member_count(change); rank++) {
 		uint64_t agreed = wh_change_reads(change, rank) ? wh_row(change, rank, change->columns.agreed) : 0;
 
-		if (agreed > highest) {
+		if (agreed > highest && !is_void(change, rank)) {
 			highest = agreed;
 			best = (int)rank;
 		}

@@ -7,7 +7,8 @@
 /* Takes in heartbeats and what rows say; states what is new if a quorum is heard. Returns how much was new. */
 size_t wh_suspicion_step(struct wh_change *change);
 
-/* All that the members which I trust have said of others is in my row, and none of them has said anything of me. To be
+/* All that the members which I trust have said of others is in my row, none of them has said anything of me, and no dead member has
+ * left me behind. To be
  * asked after what a step acts upon has been read: a member that goes along with a decision has then said of every member
  * what the maker of the decision says. */
 bool wh_suspicion_heeds(const struct wh_change *change);
@@ -15,6 +16,10 @@ bool wh_suspicion_heeds(const struct wh_change *change);
 /* That member holds up the change. It is suspected if that leaves a quorum; otherwise it is forgotten: it may be held up itself
  * by what no member can help. */
 void wh_suspicion_lags(struct wh_change *change, uint32_t rank);
+
+/* The decision in that row can be mine: I have made or echoed it, or else I have acknowledged the memory of the view that it is
+ * about, and it is about messages that it can be about. */
+bool wh_change_fits(const struct wh_change *change, uint32_t rank);
 
 /* Do the members that I do not suspect make a quorum? */
 bool wh_suspicion_trusted_quorum(const struct wh_change *change);
@@ -52,7 +57,7 @@ static inline uint32_t wh_change_me(const struct wh_change *change)
 	return change->sst->image->my_rank;
 }
 
-/* Its row may be read: it is trusted, or it left in order and the row is final. */
+/* Its row may be read: it is trusted, or it left in order, or is dead, and the row is final. */
 static inline bool wh_change_reads(const struct wh_change *change, uint32_t rank)
 {
 	return change->suspicion.said[rank] != WH_FAILED;

@@ -30,7 +30,8 @@ void wh_roster_close(struct wh_roster *roster)
 static struct wh_known_node remember_id(const struct wh_roster *roster, const struct wh_known_node *before)
 {
 	uint64_t most_ns = roster->loop->now_ns + NEW_LIFE_WAITS_NS;
-	struct wh_known_node known = {.failures = before->failures, .not_before_ns = before->not_before_ns};
+	struct wh_known_node known = {
+		.failures = before->failures, .not_before_ns = before->not_before_ns, .died = before->died};
 
 	memcpy(known.ended, before->ended, sizeof(known.ended));
 	if (known.not_before_ns > most_ns)
@@ -60,6 +61,12 @@ void wh_roster_gone(struct wh_roster *roster, uint32_t node)
 	}
 	wh_event(roster->diag, "gone", node, 0, 0);
 	wh_roster_watch_groups(roster);
+}
+
+void wh_roster_died(struct wh_roster *roster, uint32_t node, uint64_t incarnation)
+{
+	roster->known_nodes[node].died = incarnation;
+	wh_event(roster->diag, "died", node, incarnation, 0);
 }
 
 void wh_roster_dropped(struct wh_roster *roster, uint32_t node, const struct wh_wire *message)

@@ -34,6 +34,7 @@ struct wh_known_node {        /* another node of the group, by id */
 	uint64_t key;                  /* of its image; of others: keys of first views must be greater */
 	uint64_t told;                 /* which of my intros it has been sent; 0: none */
 	uint64_t ended[WH_LIVES_KEPT]; /* incarnations that were there, and are gone; the last first */
+	uint64_t died;    /* the incarnation of which it was proved last that its process has ended; 0: none */
 	uint64_t dropped; /* it has said that it has no part in images of first views up to that key any more */
 
 	/* join_requests.c */
@@ -72,6 +73,8 @@ void wh_roster_close(struct wh_roster *roster);
 
 void wh_roster_met(struct wh_roster *roster, uint32_t node, uint64_t incarnation);
 void wh_roster_gone(struct wh_roster *roster, uint32_t node);
+/* Its process has ended: a view that begins later may have it as a member (0039). */
+void wh_roster_died(struct wh_roster *roster, uint32_t node, uint64_t incarnation);
 
 /* A WITHDRAWN or VIEW from that node: it has no part in that image any more, or in any but the one that it invites into. */
 void wh_roster_dropped(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);

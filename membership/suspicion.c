@@ -5,6 +5,11 @@
  * it is said of. A member that was stopped for a while and wakes would otherwise suspect all others, and by gossip end the
  * group. Until then nothing is said, and the node tells its callers that there is no quorum. What heartbeats and rows show is
  * not remembered: a member that is heard again is not overdue. What is said is never taken back.
+ *
+ * On one host there is a fourth source, which is no guess: the kernel says that the process of a member has ended (0039). A
+ * dead member is not counted, and its row, which is final, is read: what it decided may have been acted upon. What it says
+ * of others counts for nothing, but for one thing (is_left_behind). *Dead* is said like other words, at the beginning of a pass
+ * and while a quorum is heard: no step looks before it and acts behind it.
  */
 #include <string.h>
 
@@ -15,7 +20,7 @@ static uint32_t member_count(const struct wh_change *change)
 	return change->view->members;
 }
 
-/* Counts votes. A member that left is not counted. Without a configured node there is no quorum (0032). */
+/* Counts votes. A member that left is not counted, nor is one that is dead: neither will ever take a step again. Without a configured node there is no quorum (0032). */
 struct poll {
 	struct wh_quorum quorum;
 	uint32_t votes;
@@ -32,7 +37,7 @@ static void cast_vote(struct poll *poll, const struct wh_change *change, uint32_
 	poll->votes += votes;
 	poll->tie = poll->tie || (votes && (int)rank == change->tie_breaker);
 	poll->home = poll->home || (votes && change->view->ids[rank] < change->home);
-	poll->quorum.members -= kind == WH_LEFT;
+	poll->quorum.members -= kind == WH_LEFT || kind == WH_DEAD;
 }
 
 static bool has_quorum(const struct poll *poll)
@@ -72,7 +77,7 @@ static bool hears_quorum(const struct wh_change *change)
 }
 
 /* The suspicion goes to all others, to the suspect too, and is the last push to it: then it is frozen. Nothing of its row is
- * read in between. */
+ * read in between. The row of one that is dead is not frozen, or not any more (may_be_read). */
 static void say_suspicion(struct wh_change *change, uint32_t rank, uint64_t kind)
 {
 	struct wh_suspicion *s = &change->suspicion;
@@ -119,13 +124,20 @@ static void tell_quorum(struct wh_change *change, bool heard)
 }
 
 /* A member that leaves while its row says that another has failed counts as failed itself: its row is complete, so all see the
- * same, and no member has to heed the suspicions of one that is not there to be asked. */
+ * same, and no member has to heed the suspicions of one that is not there to be asked. That another is dead is no suspicion: it will
+ * be found in the rows of others, or not be needed. */
 static bool has_suspects(const struct wh_change *change, uint32_t rank)
 {
 	for (uint32_t other = 0; other < member_count(change); other++)
-		if (wh_sst_observe_array(change->sst, rank, change->columns.suspected, other) >= WH_FAILED)
+		if (wh_sst_observe_array(change->sst, rank, change->columns.suspected, other) == WH_FAILED)
 			return true;
 	return false;
+}
+
+/* There are proofs of death, here and in the rows of others. */
+static bool has_proofs(const struct wh_change *change)
+{
+	return change->sst->image->ops->thaw != NULL;
 }
 
 void wh_change_suspect(struct wh_change *change, uint32_t rank, enum wh_suspected kind, const char *why)
@@ -135,8 +147,8 @@ void wh_change_suspect(struct wh_change *change, uint32_t rank, enum wh_suspecte
 	s->left[rank] = s->left[rank] || kind == WH_LEFT;
 	if (kind == WH_LEFT && has_suspects(change, rank))
 		kind = WH_FAILED;
-	if ((uint64_t)kind <= s->known[rank])
-		return;
+	if ((uint64_t)kind <= s->known[rank] || (kind == WH_DEAD && s->known[rank] == WH_LEFT))
+		return; /* a process ends after its node has left */
 	s->news = true;
 	s->known[rank] = kind;
 	s->why[rank] = why;
@@ -158,7 +170,7 @@ void wh_change_inherit(struct wh_change *change, uint32_t rank, const struct wh_
 	/* Which members it accused before it left is the matter of the view that this was in: of members that left after a
 	 * change the others may hear when they are still in it. But a member that my row said to have failed may be frozen in
 	 * both. */
-	if (was->left[before_rank] && was->said[before_rank] != WH_FAILED)
+	if (was->left[before_rank] && was->said[before_rank] < WH_FAILED)
 		kind = WH_LEFT;
 	if (kind != WH_TRUSTED)
 		wh_change_suspect(change, rank, (enum wh_suspected)kind, was->why[before_rank]);
@@ -183,14 +195,36 @@ static bool has_accused(const struct wh_change *change, uint32_t from, uint32_t 
 	return of == wh_change_me(change) ? kind != WH_TRUSTED : kind >= WH_FAILED;
 }
 
-/* The others go on without me. */
-static void be_removed(struct wh_change *change)
+/* The member by which I am accused. */
+static uint32_t find_accuser(const struct wh_change *change)
 {
-	uint32_t me = wh_change_me(change), by = me;
+	uint32_t me = wh_change_me(change);
 
-	for (uint32_t rank = 0; rank < member_count(change) && by == me; rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		if (has_accused(change, rank, me))
-			by = rank;
+			return rank;
+	return me;
+}
+
+/* A dead member, by `kinds`, has agreed to a decision that I cannot follow, and its row accuses me: it may have gone on without me,
+ * and have delivered, before its row said that it had installed. -1: there is none. Otherwise what the dead have said of others counts
+ * for nothing: a last survivor that a dead member had accused, because it was stopped a while ago, would be removed, and the group
+ * would end though its state was there. And a decision by a member that did not accuse me has waited for my word in vain. */
+static int find_left_behind(const struct wh_change *change, const uint64_t *kinds)
+{
+	uint32_t me = wh_change_me(change);
+
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
+		if (kinds[rank] == WH_DEAD && wh_row(change, rank, change->columns.agreed) != 0 &&
+		    wh_row_of(change, rank, change->columns.suspected, me) != WH_TRUSTED &&
+		    !wh_change_fits(change, rank))
+			return (int)rank;
+	return -1;
+}
+
+/* The others go on without me, or have. */
+static void be_removed(struct wh_change *change, uint32_t by)
+{
 	change->removed = true;
 	wh_event(change->diag, "removed", by, 0, 0);
 	change->on.removed(change->ctx, by);
@@ -219,6 +253,33 @@ static int choose_accused(const struct wh_change *change, bool least)
 	return worst;
 }
 
+/* The row of `from` says that another member is dead. */
+static void hear_of_death(struct wh_change *change, uint32_t from, uint32_t of)
+{
+	if (has_proofs(change))
+		wh_change_suspect(change, of, WH_DEAD, "another member has proof that it is dead");
+	else
+		change->on.broken(change->ctx, from, "row says what cannot be known");
+}
+
+/* That a member is dead is known from a proof of my own, or from the row of one that I trust: both look at the same memory, and not all
+ * may have a proof. Where there are none a row that says so makes no sense. (That a member left is not taken from rows: its last words
+ * may not have come here. On networks nothing of this kind is: there it made two views.) */
+static void hear_of_the_dead(struct wh_change *change)
+{
+	uint32_t me = wh_change_me(change);
+
+	for (uint32_t from = 0; from < member_count(change); from++) {
+		if (from == me || !wh_change_trusts(change, from) ||
+		    wh_sst_observe(change->sst, from, change->columns.suspicions) == 0)
+			continue;
+		for (uint32_t of = 0; of < member_count(change); of++)
+			if (of != me &&
+			    wh_sst_observe_array(change->sst, from, change->columns.suspected, of) >= WH_DEAD)
+				hear_of_death(change, from, of);
+	}
+}
+
 /* Notes how far the rows that are asked have been looked at. True: one of them says something. */
 static bool look_at_rows(struct wh_change *change)
 {
@@ -233,6 +294,16 @@ static bool look_at_rows(struct wh_change *change)
 	return says;
 }
 
+/* The row of a dead member, which may be frozen: it is final now, and read again. What it holds may be a decision that others have
+ * acted upon, so it is looked at after the proof and before the quorum that leaves its owner out. If it was never there its owner
+ * remains one that has failed, and counts. */
+static bool may_be_read(const struct wh_change *change, uint32_t rank)
+{
+	struct wh_image *image = change->sst->image;
+
+	return image->ops->thaw != NULL && image->ops->thaw(image, rank);
+}
+
 static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t rank)
 {
 	const struct wh_suspicion *s = &change->suspicion;
@@ -240,7 +311,7 @@ static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t ra
 	if (is_spared(change, rank))
 		return WH_TRUSTED;
 	if (s->known[rank] > s->said[rank])
-		return s->known[rank];
+		return s->known[rank] == WH_DEAD && !may_be_read(change, rank) ? WH_FAILED : s->known[rank];
 	if (s->said[rank] == WH_TRUSTED && (s->lags[rank] || wh_heartbeat_overdue(change->heartbeat, rank) ||
 					    (s->suspect_no_quorum && wh_heartbeat_is_deaf(change->heartbeat, rank))))
 		return WH_FAILED;
@@ -254,13 +325,18 @@ static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t ra
 static bool find_wanted(struct wh_change *change, bool least)
 {
 	struct wh_suspicion *s = &change->suspicion;
-	int worst;
+	int worst, by;
 
 	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		s->wanted[rank] = wanted_at_first_hand(change, rank);
+	by = find_left_behind(change, s->wanted);
+	if (by >= 0) {
+		be_removed(change, (uint32_t)by);
+		return false;
+	}
 	while (look_at_rows(change) && (worst = choose_accused(change, least)) >= 0) {
 		if ((uint32_t)worst == wh_change_me(change)) {
-			be_removed(change);
+			be_removed(change, find_accuser(change));
 			return false;
 		}
 		s->wanted[worst] = WH_FAILED;
@@ -295,7 +371,7 @@ bool wh_suspicion_heeds(const struct wh_change *change)
 		for (uint32_t of = 0; wh_change_trusts(change, from) && of < member_count(change); of++)
 			if (!is_heeded(change, from, of))
 				return false;
-	return true;
+	return find_left_behind(change, change->suspicion.said) < 0;
 }
 
 static bool finds_a_way(struct wh_change *change, bool least)
@@ -322,6 +398,7 @@ size_t wh_suspicion_step(struct wh_change *change)
 	change->wanted = change->wanted || looked; /* wishes lie in rows: they are looked for now and then */
 	if (!looked && !s->news && !is_news_in_rows(change))
 		return 0;
+	hear_of_the_dead(change);
 	s->news = false; /* what cannot be said yet is looked at again after the next heartbeats */
 	heard = weigh_suspicions(change);
 	if (s->any_lags) { /* for once only */

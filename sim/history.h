@@ -66,6 +66,7 @@ struct wh_history_config {
 	uint32_t founder;
 	bool all;  /* the first view has all configured nodes */
 	bool home; /* each view has one of them */
+	bool proofs; /* no quorum is taken of lives that have crashed: others may have proof of it (docs/decisions/0039) */
 	const struct wh_history_subgroup *subgroups;
 	uint32_t subgroup_count;
 	int tie_breaker; /* a node, -1: none */

@@ -117,8 +117,8 @@ uint64_t wh_inspect_unfrozen(const whorl_node *node)
 	uint64_t unfrozen = 0;
 
 	for (uint32_t rank = 0; image != NULL && image->ready && rank < epoch->view->members; rank++)
-		if (epoch->change.suspicion.said[rank] == WH_FAILED && image->row[rank] != NULL &&
-		    image->control[rank] == image->row[rank])
+		if (epoch->change.suspicion.said[rank] == WH_FAILED && epoch->change.suspicion.known[rank] != WH_DEAD &&
+		    image->row[rank] != NULL && image->control[rank] == image->row[rank])
 			unfrozen |= UINT64_C(1) << epoch->view->ids[rank];
 	return unfrozen;
 }

@@ -194,12 +194,29 @@ static bool all_trust(const struct play *play, const uint64_t *trusts, uint64_t 
 	return true;
 }
 
-/* Of that view, with the members that left in order. */
+/* Members of that view that have died, and some of `set` know it. */
+static uint32_t count_proved(const struct play *play, const struct view *view, uint64_t set)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < play->lives && play->plan->proofs; i++) {
+		const struct actor *dead = &play->actors[i];
+		bool proved = false;
+
+		for (uint32_t k = 0; k < play->lives && dead->crashed && (view->members >> i & 1) != 0; k++)
+			proved |= (set >> k & 1) != 0 &&
+				  wh_sim_has_proof(play->sim, play->actors[k].id, dead->id, dead->incarnation);
+		count += proved;
+	}
+	return count;
+}
+
+/* Of that view, with the members that left in order, and without those of which some of them have proof that they are dead. */
 bool wh_liveness_is_quorum(const struct play *play, const struct view *view, uint64_t set)
 {
 	bool home = !wh_plan_needs_home(play->plan);
 	int tie_breaker = wh_node_config_tie_breaker(&play->plan->config);
-	struct wh_quorum quorum = {.members = view->voters, .tie_breaker = -1};
+	struct wh_quorum quorum = {.members = view->voters - count_proved(play, view, set), .tie_breaker = -1};
 	bool tie = false;
 
 	if (tie_breaker >= 0 && (view->ids >> tie_breaker & 1) != 0)

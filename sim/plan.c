@@ -359,6 +359,10 @@ void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limi
 		snprintf(plan->config.group.tie_breaker, sizeof(plan->config.group.tie_breaker), "%u",
 			 (unsigned)wh_dice_below(&dice, (uint64_t)plan->config.group.nodes));
 	draw_beginning(plan, limits);
+	if (limits->proofs) {
+		plan->one_host = plan->proofs = true;
+		plan->disks = false;
+	}
 	for (uint32_t g = 0; g < count; g++)
 		draw_subgroup(limits, plan, g);
 }
@@ -398,9 +402,10 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 		fprintf(out,
 			"%s, founder %s, start time-out %d ms, opened within %.3f ms, %stime counts from then%s, states up to %d "
 			"bytes, backlog %" PRId64 "\n",
-			plan->one_host ? "one host"
-			: plan->disks  ? "a disk each"
-				       : "all form",
+			plan->proofs     ? "one host with proofs of death"
+			: plan->one_host ? "one host"
+			: plan->disks    ? "a disk each"
+					 : "all form",
 			plan->config.group.founder, (int)plan->config.group.start_timeout_ms,
 			(double)plan->spread_ns / 1e6, plan->early ? "" : "not before all have met, ",
 			plan->restarts_form ? ", a node that returns may form a group" : "", (int)plan->state_bytes,

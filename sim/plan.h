@@ -38,6 +38,7 @@ struct wh_plan_limits {
 	bool shards; /* and minimum sizes, and a tie-breaker: for runs in which views follow one another */
 	enum wh_plan_forming forming;
 	bool network; /* something may be cut off: the nodes are not on one host */
+	bool proofs;  /* they are on one, and its kernel proves that processes have ended */
 	bool joins;   /* nodes that are not configured, a founder; groups begin in any way, and newcomers need states */
 	uint32_t ids; /* there are at least so many */
 };
@@ -66,6 +67,7 @@ struct wh_plan {
 	bool early;           /* faults count from when all of them have been opened, not from when they have met */
 	bool restarts_form;   /* what comes back may form a group anew, like those of the beginning */
 	bool one_host;        /* all nodes are on one host: a majority may form a group, and nothing is cut off */
+	bool proofs;          /* its kernel proves that processes have ended (0039) */
 	bool disks;           /* each node keeps a record on a disk: a majority, or the founder, may form a group */
 	uint64_t state_bytes; /* of a state, at most; 0: there are no states */
 };

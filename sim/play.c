@@ -97,6 +97,7 @@ static void open_world(struct play *play)
 					 .seed = play->plan->seed,
 					 .latency_min_ns = 100,
 					 .one_host = play->plan->one_host,
+					 .proofs = play->plan->proofs,
 					 .log = wh_report_line,
 					 .rung = note_rung,
 					 .posting = wh_faults_posting,
@@ -117,6 +118,7 @@ static void open_world(struct play *play)
 	}
 	if (options.one_host) /* the kernel tells at once */
 		options.notice_max_ns = 0;
+	options.proof_max_ns = 3 * wh_play_timeout_ns(play);
 	play->late_ends = options.notice_max_ns > (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
 	if (wh_dice_one_in(&play->dice, 4))
 		draw_costs(play, &options);
@@ -147,6 +149,7 @@ static void open_history(struct play *play)
 					    .founder = (uint32_t)wh_node_config_founder(config),
 					    .all = !wh_plan_may_form(play->plan, (uint32_t)config->group.nodes - 1),
 					    .home = wh_plan_needs_home(play->plan),
+					    .proofs = play->plan->proofs,
 					    .subgroups = subgroups,
 					    .subgroup_count = config->subgroup_count,
 					    .tie_breaker = wh_node_config_tie_breaker(config),

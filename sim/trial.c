@@ -42,6 +42,9 @@ static const struct wh_option trial_options[] = {
 	 "When a group may be formed: all: by all configured nodes together; host: all are on one host; disk: each keeps a record; any: "
 	 "drawn from the seed.",
 	 TRIAL(forming), false},
+	{"proofs", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
+	 "All nodes are on one host, and its kernel proves that processes have ended (docs/decisions/0039).",
+	 TRIAL(proofs), false},
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "40", 20, 10000, NULL,
 	 "Of the group; virtual time, as all times here.", TRIAL(failure_timeout_ms), false},
 	{"latency_max_us", WH_OPTION_INTEGER, "us", "20", 1, 2000, NULL,
@@ -98,6 +101,14 @@ static uint32_t clamp_nodes(uint32_t nodes, const struct wh_trial_options *optio
 	return (uint32_t)(nodes > most ? most : nodes < least ? least : nodes);
 }
 
+/* On one host nothing is cut off or slow; that a connection ends and both processes go on is seen where ends are told from deaths. */
+static uint32_t kinds_on(const struct wh_plan *plan, uint32_t kinds)
+{
+	uint32_t between = plan->proofs ? BETWEEN & ~(1u << WH_FAULT_BREAK) : plan->one_host ? BETWEEN : 0;
+
+	return kinds & ~between;
+}
+
 void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *options, uint64_t seed,
 		   const struct wh_schedule *given)
 {
@@ -125,6 +136,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 		kinds &= ~COMING;
 	limits.joins = (kinds & COMING) != 0 || (wh_schedule_kinds(given) & COMING) != 0;
 	limits.forming = (enum wh_plan_forming)options->forming;
+	limits.proofs = options->proofs;
 	limits.network = (wh_schedule_kinds(given) & BETWEEN) != 0;
 	limits.ids = 64 - (uint32_t)__builtin_clzll(wh_schedule_absent(given) | 1);
 	wh_plan_make(&trial->plan, seed, &limits);
@@ -137,7 +149,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 							  .ids = wh_node_config_nodes_max(&trial->plan.config),
 							  .founder = wh_node_config_founder(&trial->plan.config),
 							  .faults = (uint32_t)options->faults_max,
-							  .kinds = trial->plan.one_host ? kinds & ~BETWEEN : kinds,
+							  .kinds = kinds_on(&trial->plan, kinds),
 							  .span_us = 2 * timeout_us,
 							  .failure_timeout_us = timeout_us};
 

@@ -45,7 +45,9 @@ struct wh_node_columns {
 	struct wh_list_col proposal;
 };
 
-enum wh_suspected { WH_TRUSTED, WH_LEFT, WH_FAILED }; /* left: in order, its row is final and still read. Only grows */
+/* Left: in order, its row is final and still read. Dead: that its process has ended is proved (docs/decisions/0039), on one host alone;
+ * its row is final and read, if need be again. Only grows; but what left in order does not die. */
+enum wh_suspected { WH_TRUSTED, WH_LEFT, WH_FAILED, WH_DEAD };
 
 /* One set per subgroup. `received_num` and `delivered_num` of the ordered modes count sequence numbers,
  * round x senders + rank. Spindle §II-B, II-C, with the changes of docs/protocol.md. */

@@ -310,6 +310,8 @@ static void judge_member(struct judge *judge, const struct whorl_status_member *
 	else if (member->suspicion == WHORL_IS_FAILED)
 		add_complaint(judge, "node %u suspects node %u: the next view will be without it", speaker->id,
 			      member->id);
+	else if (member->suspicion == WHORL_IS_DEAD)
+		add_complaint(judge, "node %u is dead: the next view will be without it", member->id);
 	else if (member->overdue)
 		add_complaint(judge, "node %u has not heard node %u for %" PRIu64 " ms", speaker->id, member->id,
 			      member->heard_ms);

@@ -161,7 +161,7 @@ static json_t *shards_of(const struct whorl_status *status)
 
 static json_t *members_of(const struct whorl_status *status)
 {
-	static const char *const suspicions[] = {"trusted", "left", "failed"};
+	static const char *const suspicions[] = {"trusted", "left", "failed", "dead"};
 	json_t *array = json_array();
 
 	for (uint32_t i = 0; i < status->member_count; i++) {

@@ -43,7 +43,8 @@ enum whorl_change_step {
 	WHORL_CHANGE_SETTLED,      /* ... for good, and is being delivered */
 };
 
-enum whorl_suspicion { WHORL_IS_TRUSTED, WHORL_HAS_LEFT, WHORL_IS_FAILED };
+/* Failed: it is taken to have, and is counted. Dead: there is proof that its process has ended, and it is not. */
+enum whorl_suspicion { WHORL_IS_TRUSTED, WHORL_HAS_LEFT, WHORL_IS_FAILED, WHORL_IS_DEAD };
 
 struct whorl_status_member { /* of the node's view, by rank */
 	uint32_t size;

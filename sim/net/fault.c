@@ -17,11 +17,12 @@ static void end_at(struct sim_link *link)
 	wh_sim_streams_orphan(link, true);
 	wh_sim_streams_orphan(link->back, false);
 	wh_sim_remote_truncate(link->lane);
-	if (!link->from->left)
+	if (!link->from->left && !link->sim->options.proofs)
 		wh_sim_truncate(link);
 }
 
-void wh_sim_die(struct sim_node *node, bool silently)
+/* `killed`: its process has ended. */
+static void die(struct sim_node *node, bool silently, bool killed)
 {
 	struct wh_sim *sim = node->sim;
 
@@ -35,12 +36,19 @@ void wh_sim_die(struct sim_node *node, bool silently)
 	for (uint32_t to = 0; to < sim->options.nodes; to++)
 		for (struct sim_link *link = node->links[to]; link != NULL; link = wh_sim_former(link))
 			end_at(link);
+	if (sim->options.proofs)
+		wh_sim_prove(node, killed);
+}
+
+void wh_sim_die(struct sim_node *node, bool silently)
+{
+	die(node, silently, false);
 }
 
 void wh_sim_crash(struct wh_sim *sim, uint32_t node)
 {
 	if (sim->hosts[node].life != NULL)
-		wh_sim_die(sim->hosts[node].life, false);
+		die(sim->hosts[node].life, false, true);
 }
 
 void wh_sim_vanish(struct wh_sim *sim, uint32_t node)
@@ -76,7 +84,8 @@ void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to)
 
 static void break_link(struct sim_link *link)
 {
-	wh_sim_truncate(link);
+	if (!link->sim->options.proofs) /* memory is no part of it */
+		wh_sim_truncate(link);
 	wh_sim_streams_tear(link);
 	wh_sim_remote_truncate(link->lane);
 	link->broken = true;

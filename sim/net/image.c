@@ -105,11 +105,30 @@ struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key)
 
 /* ---- rows --------------------------------------------------------------------------------------------------------------- */
 
-const unsigned char *wh_sim_image_map(struct wh_session_image *image, uint32_t rank, const unsigned char *own,
+/* Of one host: all that its owner has posted so far, also when its process has ended since. NULL: it has let go of it. */
+static const unsigned char *copy_memory(struct sim_image *image, uint32_t rank)
+{
+	const struct sim_link *link = wh_sim_image_link(image, rank);
+	const struct wh_session_row *row = &image->base.rows[rank];
+	const struct wh_session_image *theirs = NULL;
+
+	if (link != NULL && link->to->base.session != NULL)
+		theirs = wh_session_images(link->to->base.session);
+	while (theirs != NULL && theirs->base.key != image->base.base.key)
+		theirs = theirs->next;
+	for (size_t i = 0; theirs != NULL && i < row->part_count; i++)
+		memcpy(image->rows[rank].copy + row->parts[i].offset, theirs->base.own + row->parts[i].offset,
+		       row->parts[i].bytes);
+	return theirs != NULL ? image->rows[rank].copy : NULL;
+}
+
+const unsigned char *wh_sim_image_map(struct wh_session_image *base, uint32_t rank, const unsigned char *own,
 				      size_t bytes, int *fd, char reason[WH_MESSAGE_REASON_BYTES])
 {
+	struct sim_image *image = (struct sim_image *)base;
+
 	(void)own, (void)bytes, (void)fd, (void)reason;
-	return ((struct sim_image *)image)->rows[rank].copy;
+	return image->node->sim->options.proofs ? copy_memory(image, rank) : image->rows[rank].copy;
 }
 
 static uint32_t rank_of(const struct sim_image *image, const struct sim_node *owner)
@@ -146,6 +165,28 @@ unsigned char *wh_sim_image_place(const struct sim_image *image, const struct si
 			return image->rows[rank].copy + offset;
 	}
 	return NULL;
+}
+
+bool wh_sim_image_has(const struct sim_image *image, const struct sim_node *from)
+{
+	uint32_t rank = rank_of(image, from);
+
+	return rank < image->base.base.members && image->base.rows[rank].mapped;
+}
+
+/* Of a process that lives, or of which something is still to be seen, there is no proof. */
+bool wh_sim_thaw(struct wh_image *base, uint32_t rank)
+{
+	struct sim_image *image = image_of(base);
+	const struct sim_link *link = wh_sim_image_link(image, rank);
+
+	if (link == NULL || !link->to->dead || !wh_sim_has_landed(link->to))
+		wh_sim_condemn(image->node->sim, image->node->id, "reads the row of rank %u as that of a dead member",
+			       rank);
+	if (!base->ready || base->row[rank] == NULL)
+		return false;
+	base->control[rank] = base->row[rank];
+	return true;
 }
 
 void wh_sim_freeze(struct wh_image *base, uint32_t rank)

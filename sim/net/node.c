@@ -95,6 +95,12 @@ static int sim_fd(struct wh_transport *transport)
 
 /* ---- what the session does ---------------------------------------------------------------------------------------------- */
 
+/* What the session says comes first: a proof behind the end of the same life. */
+static bool sim_next_event(struct wh_transport *transport, struct wh_transport_event *out)
+{
+	return wh_session_table_next_event(transport, out) || wh_sim_next_proof(node_of(transport), out);
+}
+
 static size_t sim_service(struct wh_transport *transport)
 {
 	struct sim_node *node = node_of(transport);
@@ -288,6 +294,11 @@ static struct sim_node *new_node(struct sim_host *host, const struct wh_transpor
 	node->ops = sim_ops;
 	node->ops.gap_bytes = host->sim->options.gap_bytes;
 	node->ops.holder = host->sim->options.one_host ? sim_holder : NULL;
+	if (host->sim->options.proofs) {
+		node->ops.thaw = wh_sim_thaw;
+		node->ops.next_event = sim_next_event;
+	}
+	node->proofs_tail = &node->proofs;
 	node->base.base.ops = &node->ops;
 	node->sim = host->sim;
 	node->host = host;

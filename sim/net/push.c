@@ -64,7 +64,7 @@ static void show_piece(struct sim_link *link, const struct sim_flight *flight, u
 	unsigned char *place;
 	uint64_t offset, bytes;
 
-	if (image == NULL || link->back->over)
+	if (image == NULL || (link->back->over && !link->sim->options.proofs))
 		return;
 	bounds_of(flight, i, &offset, &bytes);
 	place = wh_sim_image_place(image, link->from, offset, bytes);
@@ -217,13 +217,26 @@ static void note_loud(struct sim_link *link, struct sim_flight *flight)
 	link->last_loud = flight;
 }
 
-static void send_to(struct sim_image *image, const struct wh_push *push, uint32_t rank)
+/* Over the connection that the two have; in the memory of one host, which stays as it is whatever becomes of that, to all that have
+ * the row. */
+static bool reaches(const struct sim_image *image, uint32_t rank, const struct sim_link *link)
 {
 	const struct wh_session_row *row = &image->base.rows[rank];
+
+	if (link != NULL && link->sim->options.proofs) {
+		const struct sim_image *theirs = wh_sim_image_find(link->to, image->base.base.key);
+
+		return theirs != NULL && wh_sim_image_has(theirs, image->node);
+	}
+	return !row->frozen && row->confirmed && link != NULL && !link->over && !link->broken;
+}
+
+static void send_to(struct sim_image *image, const struct wh_push *push, uint32_t rank)
+{
 	struct sim_link *link = wh_sim_image_link(image, rank);
 	struct sim_flight *flight;
 
-	if (row->frozen || !row->confirmed || link == NULL || link->over || link->broken)
+	if (!reaches(image, rank, link))
 		return;
 	if (image->node->sim->options.joins && !wh_sim_has_card(link) && join_words(link, image, push)) {
 		if (!push->no_wake)

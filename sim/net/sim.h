@@ -25,6 +25,10 @@
  *          what they could, and wait() never waits. When its writer's node has left, all that was written can be read;
  *          when it is down, what had arrived, or nothing any more.
  *   T11    wh_sim_query() is a visitor.
+ *   T12    If it is asked for: rows are memory of one host. What a node has posted is seen in the end by all that have its row, whatever
+ *          becomes of the node, of a connection, or of freeze, and each sees it at its own time; but all of it before any of
+ *          them is told that the node's process has ended. Of a node that was killed each that has met it is told so, some time
+ *          later, or, sometimes, never; of one that has left in order it may be told. Whatever else ends is a process that goes on.
  *
  * A node may end and come back: wh_sim_create() makes a new life of an id when its last one has crashed, vanished or been
  * destroyed. What was under way from or to the old life never reaches the new one. The host of a life that has ended answers that
@@ -84,9 +88,11 @@ struct wh_sim_options {
 	uint32_t gap_bytes;      /* as in struct wh_transport_ops */
 	bool joins;              /* words beside each other are one push, torn like others; not with a card */
 	bool one_host;           /* holder() knows which ids are held; messages and notices come at once */
+	bool proofs;             /* T12, also with one_host alone; not with a card */
 	bool uneven;             /* some pairs are up to 64 times slower than that */
 	uint64_t ring_max_ns;    /* a ring takes at most so long */
 	uint64_t notice_max_ns;  /* a death is noticed at most so much later, at each peer at its own time */
+	uint64_t proof_max_ns;   /* and proved at most so much later, after all that is under way from it */
 
 	/* Told as it happens; each may be NULL. */
 	void (*log)(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
@@ -183,6 +189,9 @@ struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, ui
 
 /* The first broken invariant, "node 3: FILE:LINE: check failed: ...", or breach of transport.h; NULL: none. */
 const char *wh_sim_verdict(const struct wh_sim *sim);
+
+/* The life of `peer` that is there has been told that the process of that life of `node` has ended (T12). */
+bool wh_sim_has_proof(const struct wh_sim *sim, uint32_t peer, uint32_t node, uint64_t incarnation);
 
 /* Of everything that has happened, and of what the user adds. */
 uint64_t wh_sim_digest(const struct wh_sim *sim);

@@ -11,6 +11,7 @@
  *     sim/net/remote.c regions
  *     sim/net/lane.c   operations on them, on their way
  *     sim/net/fault.c  crashes, cuts, broken connections
+ *     sim/net/proof.c  proofs of death
  *
  * A host is for ever, and so are the paths between two hosts. An endpoint (struct sim_node) is one life of a host: when it is
  * over there may be another. Links are between lives: what was under way from or to a life that is over ends in that
@@ -78,8 +79,10 @@ struct sim_link { /* from one life to another */
 	uint64_t handed, sent_bytes; /* unsent pushes that the card has; bytes of the first that it has sent */
 	bool has_turn;               /* is in that list, or it is its turn */
 
+	struct sim_link *next_proof;
 	bool over;    /* `from` had met `to`, and has not any more */
 	bool broken;  /* nothing will ever come through, in either direction */
+	bool proved;  /* `from` has been told that the process of `to` has ended */
 	bool leaving; /* `from` has left; `to` is told, over that call, when all before it has arrived */
 	struct sim_call *last_call;
 	struct sim_stream *streams;
@@ -137,6 +140,9 @@ void wh_sim_freeze(struct wh_image *base, uint32_t rank);
 const unsigned char *wh_sim_image_map(struct wh_session_image *image, uint32_t rank, const unsigned char *own,
 				      size_t bytes, int *fd, char reason[WH_MESSAGE_REASON_BYTES]);
 
+bool wh_sim_thaw(struct wh_image *base, uint32_t rank);
+/* That node's memory of this image holds what `from` pushes: its row is mapped there. */
+bool wh_sim_image_has(const struct sim_image *image, const struct sim_node *from);
 /* NULL if that node has no such image open. */
 struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key);
 /* Where bytes of `from`'s row go in this image; NULL if they belong to no part of it. */
@@ -281,8 +287,9 @@ struct sim_node {                         /* an endpoint: one life of a host */
 	uint64_t past_key;     /* no image below it will be opened any more: so its user has said */
 	struct sim_link *loud; /* with a loud push in the batch that is being posted */
 	struct sim_region *regions;
-	struct sim_lane *lanes, *own_lane; /* all of them; and the one to itself, NULL: none */
-	struct sim_lane *served;           /* lanes of others to this node */
+	struct sim_lane *lanes, *own_lane;      /* all of them; and the one to itself, NULL: none */
+	struct sim_lane *served;                /* lanes of others to this node */
+	struct sim_link *proofs, **proofs_tail; /* to lives that are proved to be dead, and no event says so yet */
 	struct sim_immediate *immediates, **immediates_tail;
 	struct sim_link *links[]; /* by id: the newest; NULL: none */
 };
@@ -301,6 +308,15 @@ void wh_sim_free_node(struct sim_node *node);
 /* ---- faults: sim/net/fault.c ------------------------------------------------------------------------------------------ */
 
 void wh_sim_die(struct sim_node *node, bool silently);
+
+/* ---- proofs of death: sim/net/proof.c --------------------------------------------------------------------------------- */
+
+/* The life has ended: others will have the proof of it, if its process has. */
+void wh_sim_prove(struct sim_node *node, bool killed);
+/* Takes the oldest that is due. */
+bool wh_sim_next_proof(struct sim_node *node, struct wh_transport_event *out);
+/* Has all that it posted arrived at all that have its row? */
+bool wh_sim_has_landed(const struct sim_node *node);
 
 /* ---- the world: sim.c ----------------------------------------------------------------------------------------------- */
 

@@ -195,6 +195,8 @@ static void take_event(struct endpoint *e, const struct wh_transport_event *even
 	case WH_EVENT_REFUSED:
 		take_end(e, event);
 		return;
+	case WH_EVENT_PEER_DEAD:
+		return;
 	}
 }
 

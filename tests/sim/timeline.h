@@ -50,6 +50,7 @@ struct group {
 	uint32_t start_timeout_ms, messages;
 	uint64_t spread_ns;
 	bool disks, one_host; /* a majority may form the group: each node keeps a record, or all are on one host */
+	bool proofs;          /* with one_host: processes that have ended are proved to have */
 	bool restarts_form;   /* what comes back may form one as well */
 	bool early;           /* times count from when the nodes of the beginning have been opened */
 	whorl_layout_fn
@@ -92,6 +93,7 @@ static inline void begin_faults(struct timeline *t, const struct group *group, c
 	plan->spread_ns = group->spread_ns;
 	plan->early = group->early;
 	plan->one_host = group->one_host;
+	plan->proofs = group->proofs;
 	plan->disks = group->disks || group->founder != NULL;
 	plan->restarts_form = group->restarts_form;
 	plan->state_bytes = group->ids > 0 ? 500 : 0;
