@@ -147,8 +147,10 @@ void wh_change_suspect(struct wh_change *change, uint32_t rank, enum wh_suspecte
 	s->left[rank] = s->left[rank] || kind == WH_LEFT;
 	if (kind == WH_LEFT && has_suspects(change, rank))
 		kind = WH_FAILED;
-	if ((uint64_t)kind <= s->known[rank] || (kind == WH_DEAD && s->known[rank] == WH_LEFT))
-		return; /* a process ends after its node has left */
+	if ((uint64_t)kind <= s->known[rank])
+		return;
+	if (kind == WH_DEAD && s->known[rank] == WH_LEFT && s->said[rank] < WH_FAILED)
+		return; /* a process ends some time after its node has left in order */
 	s->news = true;
 	s->known[rank] = kind;
 	s->why[rank] = why;

@@ -140,13 +140,14 @@ static uint32_t draw_doer(struct draw *draw, enum wh_moment moment)
 	return draw_node(draw);
 }
 
-/* One more node goes for good: a majority is to be left in most runs. */
+/* One more node goes for good: a majority is to be left in most runs; or one node, if it can go on. */
 static uint32_t draw_victim(struct draw *draw, enum wh_moment moment)
 {
 	uint32_t at = draw_doer(draw, moment);
 	uint32_t gone = (uint32_t)__builtin_popcountll(draw->harmed);
+	uint32_t most = draw->limits->proofs ? gone + 1 : 2 * (gone + 1);
 
-	if (2 * (gone + 1) >= draw->limits->nodes && !wh_dice_one_in(&draw->dice, 4))
+	if (most >= draw->limits->nodes && !wh_dice_one_in(&draw->dice, 4))
 		while (draw->harmed != 0 && (draw->harmed >> at & 1) == 0)
 			at = (at + 1) % draw->limits->ids;
 	draw->harmed |= UINT64_C(1) << at;

@@ -153,7 +153,6 @@ struct wh_history *wh_history_new(const struct wh_history_config *config)
 	h->founder = config->founder;
 	h->all = config->all;
 	h->home = config->home;
-	h->proofs = config->proofs;
 	h->subgroups = calloc(config->subgroup_count, sizeof(*h->subgroups));
 	if (!make_lives(h, config) || h->subgroups == NULL)
 		goto fail;

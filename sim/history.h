@@ -66,7 +66,6 @@ struct wh_history_config {
 	uint32_t founder;
 	bool all;  /* the first view has all configured nodes */
 	bool home; /* each view has one of them */
-	bool proofs; /* no quorum is taken of lives that have crashed: others may have proof of it (docs/decisions/0039) */
 	const struct wh_history_subgroup *subgroups;
 	uint32_t subgroup_count;
 	int tie_breaker; /* a node, -1: none */
@@ -135,7 +134,7 @@ bool wh_history_restored(struct wh_history *h, uint32_t node, uint32_t subgroup,
 /* It is not behind any more: it has delivered what the others have that go on from the views before its own. */
 bool wh_history_caught_up(struct wh_history *h, uint32_t node, uint32_t subgroup);
 
-/* How a node ends. One that is leaving still delivers, but others need not count it from here on; one that was removed may
+/* How a node ends. One that is leaving still delivers, but others need not count it from here on, as one that is proved dead; one that was removed may
  * still have commits refused. */
 bool wh_history_crashed(struct wh_history *h, uint32_t node);
 bool wh_history_removed(struct wh_history *h, uint32_t node); /* its application has learnt it */

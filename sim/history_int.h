@@ -106,7 +106,7 @@ struct subgroup {
 struct wh_history {
 	uint32_t nodes, life_count, configured, founder, subgroup_count, units;
 	int tie_breaker;
-	bool joins, founded, all, home, proofs, is_broken;
+	bool joins, founded, all, home, is_broken;
 	struct life *lives;
 	struct subgroup *subgroups;
 	struct state *states;

@@ -69,12 +69,15 @@ uint32_t wh_history_sender_in(const struct wh_history *h, const struct view *vie
 	return only;
 }
 
-/* Has node `id` in that view left in order, or died where that is proved? */
-static bool is_uncounted(const struct wh_history *h, const struct view *view, uint32_t id)
+/* Has node `id` in that view left in order? */
+static bool has_left(const struct wh_history *h, const struct view *view, uint32_t id)
 {
 	uint32_t life = wh_history_sender_in(h, view, id);
+	bool has = life != NOBODY && h->lives[life].leaves;
 
-	return life != NOBODY && (h->lives[life].leaves || (h->proofs && h->lives[life].fate == CRASHED));
+	for (uint32_t n = 0; n < h->life_count && life == NOBODY; n++) /* one that has installed nothing */
+		has |= h->lives[n].id == id && h->lives[n].view == NULL && h->lives[n].leaves;
+	return has;
 }
 
 /* ---- which views may follow one another ------------------------------------------------------------------------------ */
@@ -132,14 +135,13 @@ static bool check_chain(struct wh_history *h, const struct view *before, const s
 		uint32_t member = before->members[rank];
 
 		stay += view->place[member] > 0;
-		all -= view->place[member] == 0 && is_uncounted(h, before, member);
+		all -= view->place[member] == 0 && has_left(h, before, member);
 	}
 	if (!is_majority(stay, all, breaks_ties(h, before, view)))
 		return wh_history_break(h,
 					"majority: view %" PRIu64 ", which %s installs, has %" PRIu32 " of the %" PRIu32
-					" members of view %" PRIu64 " that have not left%s",
-					view->number, wh_history_who(h, view->by).text, stay, all, before->number,
-					h->proofs ? " or died" : "");
+					" members of view %" PRIu64 " that have not left",
+					view->number, wh_history_who(h, view->by).text, stay, all, before->number);
 	if (view->count - stay > most)
 		return wh_history_break(h,
 					"newcomers: view %" PRIu64 ", which %s installs, takes in %" PRIu32

@@ -194,20 +194,13 @@ static bool all_trust(const struct play *play, const uint64_t *trusts, uint64_t 
 	return true;
 }
 
-/* Members of that view that have died, and some of `set` know it. */
+/* Members of that view of which some of `set` have proof that they are dead. */
 static uint32_t count_proved(const struct play *play, const struct view *view, uint64_t set)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < play->lives && play->plan->proofs; i++) {
-		const struct actor *dead = &play->actors[i];
-		bool proved = false;
-
-		for (uint32_t k = 0; k < play->lives && dead->crashed && (view->members >> i & 1) != 0; k++)
-			proved |= (set >> k & 1) != 0 &&
-				  wh_sim_has_proof(play->sim, play->actors[k].id, dead->id, dead->incarnation);
-		count += proved;
-	}
+	for (uint32_t i = 0; i < play->lives; i++)
+		count += (view->members >> i & 1) != 0 && wh_play_is_proved_dead(&play->actors[i], set);
 	return count;
 }
 

@@ -149,7 +149,6 @@ static void open_history(struct play *play)
 					    .founder = (uint32_t)wh_node_config_founder(config),
 					    .all = !wh_plan_may_form(play->plan, (uint32_t)config->group.nodes - 1),
 					    .home = wh_plan_needs_home(play->plan),
-					    .proofs = play->plan->proofs,
 					    .subgroups = subgroups,
 					    .subgroup_count = config->subgroup_count,
 					    .tie_breaker = wh_node_config_tie_breaker(config),

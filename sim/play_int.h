@@ -364,6 +364,8 @@ void wh_app_look(struct app *app);
 void wh_play_enter_view(struct actor *actor, const struct whorl_view *shown);
 /* A member of it has crashed, and that may go unnoticed for longer than a first view is waited for. */
 bool wh_play_ended_late(const struct play *play, const struct view *view);
+/* Has some life of that set the proof that this one is dead? */
+bool wh_play_is_proved_dead(const struct actor *actor, uint64_t set);
 /* This node's passes will not be looked at any more. */
 void wh_play_forsake_view(struct actor *actor);
 void wh_play_free_views(struct play *play);

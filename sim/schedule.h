@@ -143,6 +143,7 @@ struct wh_schedule_limits {
 	int founder;                      /* -1: a majority of the configured nodes forms the group */
 	uint32_t faults;                  /* at most, but for what follows from them, as returns */
 	uint32_t kinds;                   /* bit k: enum wh_fault_kind */
+	bool proofs;                      /* of deaths: a minority may go on */
 	uint64_t span_us;                 /* the first faults come within this time */
 	uint64_t failure_timeout_us;
 };

@@ -150,6 +150,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 							  .founder = wh_node_config_founder(&trial->plan.config),
 							  .faults = (uint32_t)options->faults_max,
 							  .kinds = kinds_on(&trial->plan, kinds),
+							  .proofs = trial->plan.proofs,
 							  .span_us = 2 * timeout_us,
 							  .failure_timeout_us = timeout_us};
 

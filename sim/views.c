@@ -186,18 +186,36 @@ static void sit_down(struct shard_member *member)
 
 /* Members in their whorl_close that some node has taken as leaving in order: a quorum is not taken of them. A member that only
  * begins to close may have failed for the others. */
-static void tell_leavers(const struct play *play)
+static bool is_seen_to_leave(const struct play *play, const struct actor *leaver)
+{
+	bool seen = false;
+
+	for (uint32_t k = 0; k < play->lives && leaver->leaving && !leaver->crashed; k++)
+		seen |= k != leaver->life && play->actors[k].node != NULL &&
+			wh_inspect_saw_leave(play->actors[k].node, leaver->id, leaver->incarnation);
+	return seen;
+}
+
+/* Nor is one taken of those of which some node has proof that they are dead. */
+static void tell_uncounted(const struct play *play)
 {
 	for (uint32_t i = 0; i < play->lives; i++) {
-		const struct actor *leaver = &play->actors[i];
-		bool seen = false;
+		const struct actor *actor = &play->actors[i];
 
-		for (uint32_t k = 0; k < play->lives && leaver->leaving && !leaver->crashed; k++)
-			seen |= k != i && play->actors[k].node != NULL &&
-				wh_inspect_saw_leave(play->actors[k].node, leaver->id, leaver->incarnation);
-		if (seen)
+		if (is_seen_to_leave(play, actor) || wh_play_is_proved_dead(actor, UINT64_MAX))
 			wh_history_leaving(play->history, i);
 	}
+}
+
+bool wh_play_is_proved_dead(const struct actor *actor, uint64_t set)
+{
+	const struct play *play = actor->play;
+
+	for (uint32_t i = 0; i < play->lives && play->plan->proofs; i++)
+		if ((set >> i & 1) != 0 && wh_sim_has_proof(play->sim, play->actors[i].id, play->actors[i].incarnation,
+							    actor->id, actor->incarnation))
+			return true;
+	return false;
 }
 
 /* `shown`: the view as the application was told of it; NULL: it was not yet. */
@@ -221,7 +239,7 @@ static void tell_history(struct actor *actor, const struct wh_view *installed, c
 											    : WH_HISTORY_SENDER;
 		wh_tell(actor, TOLD_VIEW, layout->configured, installed->number, place->role, place->shard);
 	}
-	tell_leavers(play);
+	tell_uncounted(play);
 	wh_history_view(play->history, actor->life,
 			&(struct wh_history_view){.number = installed->number,
 						  .count = installed->members,

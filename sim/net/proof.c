@@ -80,10 +80,14 @@ bool wh_sim_next_proof(struct sim_node *node, struct wh_transport_event *out)
 	return true;
 }
 
-bool wh_sim_has_proof(const struct wh_sim *sim, uint32_t peer, uint32_t node, uint64_t incarnation)
+bool wh_sim_has_proof(const struct wh_sim *sim, uint32_t peer, uint64_t peer_incarnation, uint32_t node,
+		      uint64_t incarnation)
 {
 	const struct sim_node *life = sim->hosts[peer].life;
-	const struct sim_link *link = life != NULL ? wh_sim_link_to(life, node, incarnation) : NULL;
+	const struct sim_link *link;
 
+	while (life != NULL && life->incarnation != peer_incarnation)
+		life = life->former;
+	link = life != NULL ? wh_sim_link_to(life, node, incarnation) : NULL;
 	return link != NULL && link->proved;
 }

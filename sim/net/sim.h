@@ -190,8 +190,9 @@ struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, ui
 /* The first broken invariant, "node 3: FILE:LINE: check failed: ...", or breach of transport.h; NULL: none. */
 const char *wh_sim_verdict(const struct wh_sim *sim);
 
-/* The life of `peer` that is there has been told that the process of that life of `node` has ended (T12). */
-bool wh_sim_has_proof(const struct wh_sim *sim, uint32_t peer, uint32_t node, uint64_t incarnation);
+/* That life of `peer` has been told that the process of that life of `node` has ended (T12). */
+bool wh_sim_has_proof(const struct wh_sim *sim, uint32_t peer, uint64_t peer_incarnation, uint32_t node,
+		      uint64_t incarnation);
 
 /* Of everything that has happened, and of what the user adds. */
 uint64_t wh_sim_digest(const struct wh_sim *sim);

@@ -14,7 +14,8 @@
 /* It has the proof that the first life of that node is dead. */
 static bool has_proof(const struct timeline *t, uint32_t node, uint32_t of)
 {
-	return wh_sim_has_proof(t->play->sim, node, of, t->play->actors[of].incarnation);
+	return wh_sim_has_proof(t->play->sim, node, t->play->actors[node].incarnation, of,
+				t->play->actors[of].incarnation);
 }
 
 /* Two nodes, no tie-breaker: the other one goes on, if it has the proof. */
