@@ -227,15 +227,14 @@ static void inherit_from(struct wh_epoch *epoch, const struct wh_epoch *before)
 
 void wh_epoch_suspect_lost(struct wh_epoch *epoch)
 {
+	const struct wh_roster *roster = &epoch->node->roster;
 	const struct wh_view *view = epoch->view;
 
 	for (uint32_t rank = 0; rank < view->members; rank++)
-		if (rank != epoch->rank &&
-		    epoch->node->roster.known_nodes[view->ids[rank]].died == view->incarnations[rank])
+		if (rank != epoch->rank && wh_roster_has_died(roster, view->ids[rank], view->incarnations[rank]))
 			wh_change_suspect(&epoch->change, rank, WH_DEAD, "its process has ended");
 		else if (rank != epoch->rank && epoch->change.suspicion.known[rank] == WH_TRUSTED &&
-			 wh_roster_lost(&epoch->node->roster, view->ids[rank], view->incarnations[rank],
-					epoch->image->key))
+			 wh_roster_lost(roster, view->ids[rank], view->incarnations[rank], epoch->image->key))
 			wh_change_suspect(&epoch->change, rank, WH_FAILED, "it is gone, or has dropped this view");
 }
 

@@ -109,6 +109,12 @@ static inline bool wh_is_first_view(uint64_t key)
 	return key < WH_FIRST_KEYS;
 }
 
+/* Is there proof that the process of this incarnation has ended? */
+static inline bool wh_roster_has_died(const struct wh_roster *roster, uint32_t node, uint64_t incarnation)
+{
+	return roster->known_nodes[node].died == incarnation;
+}
+
 /* It is known that this incarnation is there no more, or has no part in that image. (A node that was never met may still come,
  * also when another life of its id is there: which of the two is the later one cannot be told.) */
 static inline bool wh_roster_lost(const struct wh_roster *roster, uint32_t node, uint64_t incarnation, uint64_t key)

@@ -8,8 +8,8 @@
  *
  * On one host there is a fourth source, which is no guess: the kernel says that the process of a member has ended (0039). A
  * dead member is not counted, and its row, which is final, is read: what it decided may have been acted upon. What it says
- * of others counts for nothing, but for one thing (is_left_behind). *Dead* is said like other words, at the beginning of a pass
- * and while a quorum is heard: no step looks before it and acts behind it.
+ * of others counts for nothing, but for one thing (find_left_behind). *Dead* is said at the beginning of a pass, as other words are:
+ * no step looks before it and acts behind it.
  */
 #include <string.h>
 
@@ -99,13 +99,15 @@ static void say_suspicion(struct wh_change *change, uint32_t rank, uint64_t kind
 	change->on.suspected(change->ctx, rank, why);
 }
 
-static size_t say_wanted(struct wh_change *change)
+/* Without a quorum a proof is said all the same: it is no guess, and of members that lack different proofs each may need those of the
+ * others to have a quorum. */
+static size_t say_wanted(struct wh_change *change, bool heard)
 {
 	struct wh_suspicion *s = &change->suspicion;
 	size_t news = 0;
 
 	for (uint32_t rank = 0; rank < member_count(change); rank++) {
-		if (s->wanted[rank] == s->said[rank])
+		if (s->wanted[rank] == s->said[rank] || (!heard && s->wanted[rank] != WH_DEAD))
 			continue;
 		say_suspicion(change, rank, s->wanted[rank]);
 		news++;
@@ -419,5 +421,5 @@ size_t wh_suspicion_step(struct wh_change *change)
 		return 1;
 	s->deadlines_extended = s->deadlines_extended && !heard;
 	tell_quorum(change, heard);
-	return heard ? say_wanted(change) : 0;
+	return say_wanted(change, heard);
 }

@@ -13,7 +13,7 @@ mutant(NAME no-freeze KIND views FILE membership/suspicion.c
 mutant(NAME leaver-failed-for-good KIND test_suspicion FILE membership/suspicion.c
 	REMOVES "an accusation by a leaver is the matter of the view that it was made in"
 	TEXT [[
-	if (was->left[before_rank] && was->said[before_rank] != WH_FAILED)
+	if (was->left[before_rank] && was->said[before_rank] < WH_FAILED)
 		kind = WH_LEFT;
 ]]
 	REPLACEMENT "")
@@ -21,7 +21,7 @@ mutant(NAME leaver-failed-for-good KIND test_suspicion FILE membership/suspicion
 mutant(NAME leaver-frozen-and-trusted KIND test_suspicion FILE membership/suspicion.c
 	REMOVES "a member that my row said to have failed has not left in the next view"
 	TEXT [[
-	if (was->left[before_rank] && was->said[before_rank] != WH_FAILED)
+	if (was->left[before_rank] && was->said[before_rank] < WH_FAILED)
 ]]
 	REPLACEMENT [[
 	if (was->left[before_rank])
@@ -88,10 +88,10 @@ mutant(NAME removal-unseen KIND test_timelines FILE membership/suspicion.c
 mutant(NAME minority-suspects KIND views FILE membership/suspicion.c
 	REMOVES "a suspicion is said only while a quorum is heard"
 	TEXT [[
-	return heard ? say_wanted(change) : 0;
+	return say_wanted(change, heard);
 ]]
 	REPLACEMENT [[
-	return say_wanted(change);
+	return say_wanted(change, true);
 ]])
 
 mutant(NAME suspects-too-early KIND views FILE membership/heartbeat.c

@@ -1,0 +1,137 @@
+# deaths.cmake - what is done with proofs of death (docs/decisions/0039), taken out one rule at a time. See mutants.cmake.
+
+set(on_one_host --set sim.proofs=on --set sim.faults_max=6)
+
+mutant(NAME dead-counted KIND views FILE membership/suspicion.c
+	WORDS ${on_one_host}
+	REMOVES "no quorum is taken of the dead"
+	TEXT [[
+	poll->quorum.members -= kind == WH_LEFT || kind == WH_DEAD;
+]]
+	REPLACEMENT [[
+	poll->quorum.members -= kind == WH_LEFT;
+]])
+
+mutant(NAME dead-unread KIND views FILE membership/change_int.h
+	COMPILE membership/suspicion.c membership/change.c membership/propose.c
+	WORDS ${on_one_host}
+	REMOVES "what a dead member has decided is read"
+	TEXT [[
+	return change->suspicion.said[rank] != WH_FAILED;
+]]
+	REPLACEMENT [[
+	return change->suspicion.said[rank] < WH_FAILED;
+]])
+
+mutant(NAME dead-frozen KIND views FILE membership/suspicion.c
+	WORDS ${on_one_host}
+	REMOVES "the row of a member that had failed is read again when it is dead"
+	TEXT [[
+	return image->ops->thaw != NULL && image->ops->thaw(image, rank);
+]]
+	REPLACEMENT [[
+	return image->ops->thaw != NULL && image->row[rank] != NULL;
+]])
+
+mutant(NAME failed-never-dead KIND views FILE membership/suspicion.c
+	WORDS ${on_one_host}
+	REMOVES "a failed member becomes a dead one when the proof comes"
+	TEXT [[
+	if ((uint64_t)kind <= s->known[rank])
+		return;
+	if (kind
+]]
+	REPLACEMENT [[
+	if ((uint64_t)kind <= s->known[rank] || s->known[rank] == WH_FAILED)
+		return;
+	if (kind
+]])
+
+mutant(NAME dead-after-leaving KIND views FILE membership/suspicion.c
+	WORDS ${on_one_host}
+	REMOVES "one that was said to have failed, and then left, may become dead"
+	TEXT [[
+	if (kind == WH_DEAD && s->known[rank] == WH_LEFT && s->said[rank] < WH_FAILED)
+]]
+	REPLACEMENT [[
+	if (kind == WH_DEAD && s->known[rank] == WH_LEFT)
+]])
+
+mutant(NAME dead-accusers-fail KIND views FILE membership/suspicion.c
+	WORDS ${on_one_host}
+	REMOVES "what the dead say of others counts for nothing: one that accuses another counts as failed"
+	TEXT [[
+	if (kind == WH_LEFT && has_suspects(change, rank))
+]]
+	REPLACEMENT [[
+	if (kind != WH_FAILED && has_suspects(change, rank))
+]])
+
+mutant(NAME leavers-proofs-fail KIND views FILE membership/suspicion.c
+	WORDS ${on_one_host}
+	REMOVES "one that leaves while its row says that another is dead has left"
+	TEXT [[
+		if (wh_sst_observe_array(change->sst, rank, change->columns.suspected, other) == WH_FAILED)
+]]
+	REPLACEMENT [[
+		if (wh_sst_observe_array(change->sst, rank, change->columns.suspected, other) >= WH_FAILED)
+]])
+
+mutant(NAME deaths-at-first-hand KIND views FILE membership/suspicion.c
+	WORDS ${on_one_host}
+	REMOVES "that a member is dead is taken from the rows of others"
+	TEXT [[
+		wh_change_suspect(change, of, WH_DEAD, "another member has proof that it is dead");
+]]
+	REPLACEMENT [[
+		(void)of;
+]])
+
+mutant(NAME left-behind-stays KIND views FILE membership/suspicion.c
+	WORDS ${on_one_host}
+	REMOVES "a member that a dead one accuses, and may have gone on without, is removed"
+	TEXT [[
+			return (int)rank;
+	return -1;
+}
+
+/* The others go on without me, or have. */
+]]
+	REPLACEMENT [[
+			return -1;
+	return -1;
+}
+
+/* The others go on without me, or have. */
+]])
+
+mutant(NAME dead-always-adopted KIND views FILE membership/change.c
+	WORDS ${on_one_host}
+	REMOVES "a decision of a dead member that cannot be followed is nothing"
+	TEXT [[
+	return change->suspicion.said[rank] == WH_DEAD && !wh_change_fits(change, rank);
+]]
+	REPLACEMENT [[
+	(void)rank;
+	return change == NULL;
+]])
+
+mutant(NAME death-not-carried-over KIND views FILE group/install.c
+	WORDS ${on_one_host}
+	REMOVES "a proof that came before a view began counts in it"
+	TEXT [==[
+		if (rank != epoch->rank && wh_roster_has_died(roster, view->ids[rank], view->incarnations[rank]))
+]==]
+	REPLACEMENT [[
+		if (rank == WH_NODES_MAX)
+]])
+
+mutant(NAME proofs-wait KIND views FILE membership/suspicion.c
+	WORDS ${on_one_host}
+	REMOVES "a proof is said without a quorum, too"
+	TEXT [[
+	return say_wanted(change, heard);
+]]
+	REPLACEMENT [[
+	return heard ? say_wanted(change, true) : 0;
+]])
