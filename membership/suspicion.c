@@ -378,9 +378,11 @@ bool wh_suspicion_heeds(const struct wh_change *change)
 	return find_left_behind(change, change->suspicion.said) < 0;
 }
 
+/* Where nothing is to be said those that are trusted were a quorum when the last was said, unless that was a proof. */
 static bool finds_a_way(struct wh_change *change, bool least)
 {
-	return !find_wanted(change, least) || hears_quorum(change);
+	return find_wanted(change, least) ? hears_quorum(change)
+					  : change->removed || wh_suspicion_trusted_quorum(change);
 }
 
 /* Finds what is to be said. True: it may be. Of members that accuse each other those go that a quorum can do without; and a
