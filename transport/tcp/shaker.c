@@ -34,7 +34,8 @@ struct wh_tcp_step {
 	struct wh_tcp_shaker *shaker;
 	struct wh_tcp_caller caller;
 	enum state state; /* [lock] */
-	bool dropped;     /* [lock] while it WORKS: its connection is closed, and the worker frees it */
+	bool dropped;     /* [lock] its connection is closed: when it is done the worker frees it */
+	bool silent;      /* [lock] and tells the other end nothing */
 	/* The worker's while it WORKS, else the loop's. */
 	struct wh_tcp_channel channel;
 	enum wh_tcp_io io;
@@ -45,6 +46,7 @@ struct wh_tcp_shaker {
 	const struct wh_env *env;
 	struct wh_poll *poll; /* [loop] */
 	wh_word users;        /* the wire, and the job: the last frees it */
+	pid_t pid;            /* of the process that has the threads: a forked child has none */
 	int bell;
 	pthread_t loop; /* the thread that has submitted the job */
 	pthread_mutex_t lock;
@@ -77,7 +79,7 @@ static struct wh_tcp_step *first_of(const struct link *list)
 
 static void free_step(struct wh_tcp_step *step)
 {
-	wh_tcp_channel_close(&step->channel, false);
+	wh_tcp_channel_close(&step->channel, step->silent);
 	free(step);
 }
 
@@ -243,19 +245,20 @@ void wh_tcp_shaker_hush(const struct wh_tcp_shaker *shaker)
 	(void)!read(shaker->bell, &rings, sizeof(rings));
 }
 
-/* A forked child has none of the threads: the lock, and what a worker had, are as these left them. */
+/* In a forked child the lock, and what the worker had, are as the parent's threads left them. */
 void wh_tcp_step_drop(struct wh_tcp_step *step, bool forked)
 {
 	struct wh_tcp_shaker *shaker = step->shaker;
 	bool works;
 
-	if (forked) {
+	if (shaker->pid != getpid()) {
 		close(step->channel.fd);
 		return;
 	}
 	pthread_mutex_lock(&shaker->lock);
 	works = step->state == WORKS;
 	step->dropped = works;
+	step->silent = forked;
 	if (!works)
 		take_out(step);
 	pthread_mutex_unlock(&shaker->lock);
@@ -274,6 +277,7 @@ static struct wh_tcp_shaker *make_shaker(const struct wh_env *env, struct wh_pol
 		return NULL;
 	shaker->env = env;
 	shaker->poll = poll;
+	shaker->pid = getpid();
 	wh_store_relaxed(&shaker->users, 1);
 	shaker->first = (struct link){&shaker->first, &shaker->first};
 	shaker->waiting = (struct link){&shaker->waiting, &shaker->waiting};
@@ -310,7 +314,7 @@ enum whorl_result wh_tcp_shaker_new(const struct wh_env *env, struct wh_poll *po
 	return WHORL_OK;
 }
 
-void wh_tcp_shaker_free(struct wh_tcp_shaker *shaker, bool forked)
+void wh_tcp_shaker_free(struct wh_tcp_shaker *shaker)
 {
 	uint64_t at = wh_env_now(wh_env_system()) + END_NS;
 	const struct timespec deadline = {.tv_sec = (time_t)(at / WH_NS_PER_S), .tv_nsec = (long)(at % WH_NS_PER_S)};
@@ -318,7 +322,7 @@ void wh_tcp_shaker_free(struct wh_tcp_shaker *shaker, bool forked)
 
 	if (shaker == NULL)
 		return;
-	if (forked) {
+	if (shaker->pid != getpid()) {
 		close(shaker->bell);
 		free(shaker);
 		return;

@@ -226,6 +226,8 @@ static void end_beginning(struct wh_tcp_wire *w, uint32_t i, enum state state)
 	enum wh_tcp_io io = WH_TCP_DONE;
 	bool closed;
 
+	if (stream->channel.step != NULL) /* the stream's owner may close it when there is no shaker any more */
+		wh_tcp_channel_close(&stream->channel, w->forked);
 	if (w->forked) { /* a thread of the parent's may have the lock */
 		w->streams[i] = NULL;
 		return;
@@ -240,8 +242,6 @@ static void end_beginning(struct wh_tcp_wire *w, uint32_t i, enum state state)
 		return;
 	}
 	w->streams[i] = NULL;
-	if (stream->channel.step != NULL) /* what has it may not live as long as the stream's owner */
-		wh_tcp_channel_close(&stream->channel, false);
 	(void)epoll_ctl(w->poll->epoll, EPOLL_CTL_DEL, stream->channel.fd, NULL);
 	stream->state = io == WH_TCP_DONE ? state : FAILED;
 	closed = stream->closed;

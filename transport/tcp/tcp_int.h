@@ -136,7 +136,7 @@ struct wh_tcp_caller { /* that has a channel which shakes hands */
 enum whorl_result wh_tcp_shaker_new(const struct wh_env *env, struct wh_poll *poll, struct wh_tcp_shaker **out,
 				    struct wh_error *err);
 /* Waits for the step that is under way, if any. All channels that shook hands by it are closed. NULL is fine. */
-void wh_tcp_shaker_free(struct wh_tcp_shaker *shaker, bool forked);
+void wh_tcp_shaker_free(struct wh_tcp_shaker *shaker);
 /* As wh_tcp_channel_shake, of a channel whose socket is in the poll. WH_TCP_LATER and channel->step: a worker has it, and the poll tells
  * nothing of it, until WH_TCP_SHAKEN does; then to be called again. `shaker` NULL: all is done here and now. */
 enum wh_tcp_io wh_tcp_shaker_shake(struct wh_tcp_shaker *shaker, struct wh_tcp_channel *channel,
@@ -145,7 +145,7 @@ enum wh_tcp_io wh_tcp_shaker_shake(struct wh_tcp_shaker *shaker, struct wh_tcp_c
 bool wh_tcp_shaker_done(struct wh_tcp_shaker *shaker, uint32_t *source, uint32_t *index);
 void wh_tcp_shaker_ring(const struct wh_tcp_shaker *shaker); /* WH_TCP_SHAKEN is told */
 void wh_tcp_shaker_hush(const struct wh_tcp_shaker *shaker); /* no more */
-/* Its channel is closed: at once, or, if it is under way, when that ends. `forked`: its descriptor alone. */
+/* Its channel is closed, as by wh_tcp_channel_close: at once, or, if it is under way, when that ends. */
 void wh_tcp_step_drop(struct wh_tcp_step *step, bool forked);
 
 /* ---- pushes that have not left: tcp/queue.c ------------------------------------------------------------------------ */

@@ -673,7 +673,7 @@ void wh_tcp_wire_close(struct wh_tcp_wire *w, bool forked)
 	w->forked = forked;
 	wh_tcp_wire_deafen(w);
 	wh_tcp_stream_close_all(w);
-	wh_tcp_shaker_free(w->shaker, forked);
+	wh_tcp_shaker_free(w->shaker);
 	wh_secure_key_free(w->ground.key);
 	wh_secure_tls_free(w->ground.tls);
 	wh_tcp_names_free(w->lookups);
