@@ -423,7 +423,7 @@ static bool greet_stranger(struct wh_session *s, struct wh_conn *c)
 	result = s->wire_ops->greet(c, reason);
 	keep_time(s, c, words, working_ns);
 	c->greeted = result == WH_WIRE_DONE;
-	if (c->greeted || (result == WH_WIRE_LATER && !(working_ns != 0 && is_late(c, wh_env_now(s->env)))))
+	if (c->greeted || (result == WH_WIRE_LATER && (working_ns == 0 || !is_late(c, wh_env_now(s->env)))))
 		return c->greeted;
 	if (reason[0] != '\0')
 		wh_event_queue_complain(&s->event_queue, "turned away %s: %s", c->text, reason);

@@ -50,8 +50,8 @@ struct wh_tcp_shaker {
 	int bell;
 	pthread_t loop; /* the thread that has submitted the job */
 	pthread_mutex_t lock;
-	pthread_cond_t rests;              /* the job has ended */
-	bool works;                        /* [lock] there is a job */
+	pthread_cond_t rests;             /* the job has ended */
+	bool works;                       /* [lock] there is a job */
 	struct link first, waiting, done; /* [lock] lists of steps */
 };
 

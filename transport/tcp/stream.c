@@ -27,13 +27,13 @@ struct wh_tcp_stream {
 	pid_t pid;                     /* its owner: not a forked child */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	enum state state;              /* [lock] */
-	bool closed;                   /* [lock] its owner has closed it while it began */
-	bool shaken;                   /* [loop] */
-	uint32_t node, calls;          /* [loop] the other node, and how often it has been called */
-	struct wh_tcp_address address; /* [loop] */
-	uint64_t deadline_ns; /* [loop] UINT64_MAX: it is this node's turn, which has */
-	uint64_t left_ns;     /* [loop] so long left of the other's when it ends */
+	enum state state;                 /* [lock] */
+	bool closed;                      /* [lock] its owner has closed it while it began */
+	bool shaken;                      /* [loop] */
+	uint32_t node, calls;             /* [loop] the other node, and how often it has been called */
+	struct wh_tcp_address address;    /* [loop] */
+	uint64_t deadline_ns;             /* [loop] UINT64_MAX: it is this node's turn, which has */
+	uint64_t left_ns;                 /* [loop] so long left of the other's when it ends */
 	uint32_t greeting_bytes, greeted; /* [loop] */
 	unsigned char greeting[WH_HEAD_BYTES + WH_OPENING_BYTES];
 	/* [lock] What its owner has written while it began, which takes as long as the other node takes to prove itself. */
@@ -270,8 +270,7 @@ static enum wh_tcp_io shake(struct wh_tcp_wire *w, uint32_t i, struct wh_tcp_str
 	const struct wh_tcp_caller caller = {WH_TCP_TO_STREAM, i, .first = true};
 	unsigned turns = stream->channel.turns;
 	bool writes = true;
-	enum wh_tcp_io io =
-		stream->channel.step != NULL ? WH_TCP_DONE : wh_tcp_channel_connected(&stream->channel);
+	enum wh_tcp_io io = stream->channel.step != NULL ? WH_TCP_DONE : wh_tcp_channel_connected(&stream->channel);
 
 	if (io == WH_TCP_DONE)
 		io = wh_tcp_shaker_shake(w->shaker, &stream->channel, &caller, &writes);

@@ -127,9 +127,9 @@ bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node, 
 
 struct wh_tcp_shaker;
 
-struct wh_tcp_caller { /* that has a channel which shakes hands */
+struct wh_tcp_caller {          /* that has a channel which shakes hands */
 	uint32_t source, index; /* of its events */
-	bool first;             /* it is called by this node, or from a host of the configuration: it does not wait for others */
+	bool first; /* it is called by this node, or from a host of the configuration: it does not wait for others */
 };
 
 /* WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */

@@ -471,8 +471,8 @@ static size_t from_shaker(struct wh_tcp_wire *w)
 	size_t done = 0;
 
 	wh_tcp_shaker_hush(w->shaker);
-	for (int n = 0; n < WH_POLL_AT_ONCE && !wh_session_is_full(w->session) &&
-			wh_tcp_shaker_done(w->shaker, &source, &index);
+	for (int n = 0;
+	     n < WH_POLL_AT_ONCE && !wh_session_is_full(w->session) && wh_tcp_shaker_done(w->shaker, &source, &index);
 	     n++) {
 		if (source == WH_TCP_FROM_CONN)
 			done += from_conn(w, index, EPOLLIN);
