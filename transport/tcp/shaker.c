@@ -45,13 +45,13 @@ struct wh_tcp_step {
 struct wh_tcp_shaker {
 	const struct wh_env *env;
 	struct wh_poll *poll; /* [loop] */
-	wh_word users;        /* the wire, and the job: the last frees it */
 	pid_t pid;            /* of the process that has the threads: a forked child has none */
 	int bell;
 	pthread_t loop; /* the thread that has submitted the job */
 	pthread_mutex_t lock;
 	pthread_cond_t rests;             /* the job has ended */
 	bool works;                       /* [lock] there is a job */
+	bool abandoned;                   /* [lock] its wire is gone: the job frees it */
 	struct link first, waiting, done; /* [lock] lists of steps */
 };
 
@@ -83,20 +83,19 @@ static void free_step(struct wh_tcp_step *step)
 	free(step);
 }
 
-static void let_go(struct wh_tcp_shaker *shaker)
+static void free_shaker(struct wh_tcp_shaker *shaker)
 {
-	if (wh_fetch_add(&shaker->users, UINT64_MAX) != 1)
-		return;
 	close(shaker->bell);
 	pthread_cond_destroy(&shaker->rests);
 	pthread_mutex_destroy(&shaker->lock);
 	free(shaker);
 }
 
-/* NULL: none waits, and the job ends. */
+/* NULL: none waits, and the job ends: what it has worked for may be gone. */
 static struct wh_tcp_step *next_step(struct wh_tcp_shaker *shaker)
 {
 	struct wh_tcp_step *step;
+	bool abandoned;
 
 	pthread_mutex_lock(&shaker->lock);
 	step = first_of(&shaker->first);
@@ -109,7 +108,10 @@ static struct wh_tcp_step *next_step(struct wh_tcp_shaker *shaker)
 		shaker->works = false;
 		pthread_cond_broadcast(&shaker->rests);
 	}
+	abandoned = step == NULL && shaker->abandoned;
 	pthread_mutex_unlock(&shaker->lock);
+	if (abandoned)
+		free_shaker(shaker);
 	return step;
 }
 
@@ -142,7 +144,6 @@ static void work(void *argument)
 		step->io = wh_tcp_channel_shake(&step->channel, &step->writes);
 		hand_back(shaker, step);
 	}
-	let_go(shaker);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------- */
@@ -168,7 +169,6 @@ static bool begin_step(struct wh_tcp_shaker *shaker, struct wh_tcp_channel *chan
 	if (works)
 		return true;
 	shaker->loop = pthread_self();
-	(void)wh_fetch_add(&shaker->users, 1);
 	shaker->env->submit(shaker->env->ctx, work, shaker);
 	return true;
 }
@@ -278,7 +278,6 @@ static struct wh_tcp_shaker *make_shaker(const struct wh_env *env, struct wh_pol
 	shaker->env = env;
 	shaker->poll = poll;
 	shaker->pid = getpid();
-	wh_store_relaxed(&shaker->users, 1);
 	shaker->first = (struct link){&shaker->first, &shaker->first};
 	shaker->waiting = (struct link){&shaker->waiting, &shaker->waiting};
 	shaker->done = (struct link){&shaker->done, &shaker->done};
@@ -307,8 +306,9 @@ enum whorl_result wh_tcp_shaker_new(const struct wh_env *env, struct wh_poll *po
 	}
 	shaker->bell = bell;
 	if (!wh_poll_watch(poll, EPOLL_CTL_ADD, bell, EPOLLIN, WH_TCP_SHAKEN, 0)) {
-		let_go(shaker);
-		return wh_error_system(err, errno, "epoll_ctl");
+		(void)wh_error_system(err, errno, "epoll_ctl");
+		free_shaker(shaker);
+		return WHORL_SYSTEM;
 	}
 	*out = shaker;
 	return WHORL_OK;
@@ -319,6 +319,7 @@ void wh_tcp_shaker_free(struct wh_tcp_shaker *shaker)
 	uint64_t at = wh_env_now(wh_env_system()) + END_NS;
 	const struct timespec deadline = {.tv_sec = (time_t)(at / WH_NS_PER_S), .tv_nsec = (long)(at % WH_NS_PER_S)};
 	int error = 0;
+	bool works;
 
 	if (shaker == NULL)
 		return;
@@ -330,6 +331,8 @@ void wh_tcp_shaker_free(struct wh_tcp_shaker *shaker)
 	pthread_mutex_lock(&shaker->lock);
 	while (shaker->works && error == 0)
 		error = pthread_cond_timedwait(&shaker->rests, &shaker->lock, &deadline);
+	works = shaker->abandoned = shaker->works;
 	pthread_mutex_unlock(&shaker->lock);
-	let_go(shaker);
+	if (!works)
+		free_shaker(shaker);
 }
