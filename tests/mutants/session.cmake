@@ -682,7 +682,7 @@ mutant(NAME session-work-took-time KIND test_session_door FILE transport/session
 	REMOVES "nor when it has worked on it"
 	TEXT [[
 	else if (has_worked)
-		c->since_ns += wh_env_now(s->env) - working_ns;
+		c->since_ns += now - working_ns;
 ]]
 	REPLACEMENT [[
 ]])
@@ -691,7 +691,7 @@ mutant(NAME session-work-is-forgotten KIND test_session_door FILE transport/sess
 	REMOVES "when the wire has worked on what a stranger has said, its time runs again"
 	TEXT [[
 	if (has_worked)
-		wh_session_alarm(s, WH_SESSION_SILENT_NS);
+		wh_session_alarm(s, time_left(c, now));
 ]]
 	REPLACEMENT [[
 ]])

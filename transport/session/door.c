@@ -393,22 +393,30 @@ static uint64_t time_of(const struct wh_conn *c)
 	return c->spoke ? WH_SESSION_STRANGER_NS : WH_SESSION_SILENT_NS;
 }
 
+static uint64_t time_left(const struct wh_conn *c, uint64_t now)
+{
+	uint64_t until_ns = c->since_ns + time_of(c);
+
+	return until_ns > now ? until_ns - now : 0;
+}
+
 static bool is_late(const struct wh_conn *c, uint64_t now)
 {
-	return is_waited_for(c) && now >= c->since_ns + time_of(c);
+	return is_waited_for(c) && time_left(c, now) == 0;
 }
 
 /* Its time begins anew with a word, and goes on when the wire has worked on less than one. */
 static void keep_time(struct wh_session *s, struct wh_conn *c, uint32_t words, uint64_t working_ns)
 {
 	bool has_worked = working_ns != 0 && c->working_ns == 0;
+	uint64_t now = wh_env_now(s->env);
 
 	if (c->words != words)
-		c->since_ns = wh_env_now(s->env);
+		c->since_ns = now;
 	else if (has_worked)
-		c->since_ns += wh_env_now(s->env) - working_ns;
+		c->since_ns += now - working_ns;
 	if (has_worked)
-		wh_session_alarm(s, WH_SESSION_SILENT_NS);
+		wh_session_alarm(s, time_left(c, now));
 }
 
 static bool greet_stranger(struct wh_session *s, struct wh_conn *c)
@@ -480,8 +488,6 @@ void wh_session_door_tick(struct wh_session *s, uint64_t now)
 		if (is_late(s->slots[i], now) && !wh_session_is_full(s))
 			wh_session_close_conn(s, s->slots[i]);
 		if (is_waited_for(s->slots[i]))
-			wh_session_alarm(s, is_late(s->slots[i], now)
-						    ? WH_NS_PER_MS
-						    : s->slots[i]->since_ns + time_of(s->slots[i]) - now);
+			wh_session_alarm(s, is_late(s->slots[i], now) ? WH_NS_PER_MS : time_left(s->slots[i], now));
 	}
 }
