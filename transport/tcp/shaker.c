@@ -91,11 +91,10 @@ static void free_shaker(struct wh_tcp_shaker *shaker)
 	free(shaker);
 }
 
-/* NULL: none waits, and the job ends: what it has worked for may be gone. */
+/* NULL: none waits. */
 static struct wh_tcp_step *next_step(struct wh_tcp_shaker *shaker)
 {
 	struct wh_tcp_step *step;
-	bool abandoned;
 
 	pthread_mutex_lock(&shaker->lock);
 	step = first_of(&shaker->first);
@@ -104,14 +103,8 @@ static struct wh_tcp_step *next_step(struct wh_tcp_shaker *shaker)
 	if (step != NULL) {
 		take_out(step);
 		step->state = WORKS;
-	} else {
-		shaker->works = false;
-		pthread_cond_broadcast(&shaker->rests);
 	}
-	abandoned = step == NULL && shaker->abandoned;
 	pthread_mutex_unlock(&shaker->lock);
-	if (abandoned)
-		free_shaker(shaker);
 	return step;
 }
 
@@ -132,18 +125,42 @@ static void hand_back(struct wh_tcp_shaker *shaker, struct wh_tcp_step *step)
 		wh_tcp_shaker_ring(shaker);
 }
 
-/* The loop, and members, go before strangers. */
+/* Where nothing waits the job ends, and the shaker may be gone. False: something does. */
+static bool end_work(struct wh_tcp_shaker *shaker)
+{
+	bool ends, abandoned;
+
+	pthread_mutex_lock(&shaker->lock);
+	ends = first_of(&shaker->first) == NULL && first_of(&shaker->waiting) == NULL;
+	abandoned = shaker->abandoned;
+	if (ends) {
+		shaker->works = false;
+		pthread_cond_broadcast(&shaker->rests);
+	}
+	pthread_mutex_unlock(&shaker->lock);
+	if (ends && abandoned)
+		free_shaker(shaker);
+	return ends;
+}
+
+/* Its thread stands back: the loop, and members, go before strangers. What OpenSSL keeps for the thread goes before the job ends: when
+ * that is told the process may end as well. */
 static void work(void *argument)
 {
 	struct wh_tcp_shaker *shaker = argument;
+	bool apart = !pthread_equal(shaker->loop, pthread_self());
 	struct wh_tcp_step *step;
 
-	if (!pthread_equal(shaker->loop, pthread_self()))
+	if (apart)
 		wh_thread_stand_back();
-	while ((step = next_step(shaker)) != NULL) {
-		step->io = wh_tcp_channel_shake(&step->channel, &step->writes);
-		hand_back(shaker, step);
-	}
+	do {
+		while ((step = next_step(shaker)) != NULL) {
+			step->io = wh_tcp_channel_shake(&step->channel, &step->writes);
+			hand_back(shaker, step);
+		}
+		if (apart)
+			wh_secure_thread_ends();
+	} while (!end_work(shaker));
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------- */

@@ -137,7 +137,7 @@ enum whorl_result wh_tcp_shaker_new(const struct wh_env *env, struct wh_poll *po
 				    struct wh_error *err);
 /* Waits for the step that is under way, if any. All channels that shook hands by it are closed. NULL is fine. */
 void wh_tcp_shaker_free(struct wh_tcp_shaker *shaker);
-/* As wh_tcp_channel_shake, of a channel whose socket is in the poll. WH_TCP_LATER and channel->step: a worker has it, and the poll tells
+/* As wh_tcp_channel_shake; the socket is in the poll. WH_TCP_LATER and channel->step: a worker has it, and the poll tells
  * nothing of it, until WH_TCP_SHAKEN does; then to be called again. `shaker` NULL: all is done here and now. */
 enum wh_tcp_io wh_tcp_shaker_shake(struct wh_tcp_shaker *shaker, struct wh_tcp_channel *channel,
 				   const struct wh_tcp_caller *caller, bool *writes);
