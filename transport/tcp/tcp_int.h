@@ -143,7 +143,7 @@ enum wh_tcp_io wh_tcp_shaker_shake(struct wh_tcp_shaker *shaker, struct wh_tcp_c
 				   const struct wh_tcp_caller *caller, bool *writes);
 /* The first that is done, and that the loop has not taken back. False: none. */
 bool wh_tcp_shaker_done(struct wh_tcp_shaker *shaker, uint32_t *source, uint32_t *index);
-void wh_tcp_shaker_ring(const struct wh_tcp_shaker *shaker); /* WH_TCP_SHAKEN is told */
+void wh_tcp_shaker_ring(const struct wh_tcp_shaker *shaker); /* WH_TCP_SHAKEN is told. Any thread */
 void wh_tcp_shaker_hush(const struct wh_tcp_shaker *shaker); /* no more */
 /* Its channel is closed, as by wh_tcp_channel_close: at once, or, if it is under way, when that ends. */
 void wh_tcp_step_drop(struct wh_tcp_step *step, bool forked);
