@@ -77,10 +77,10 @@ mutant(NAME session-answered-gives-way KIND conformance-tcp-strangers FILE trans
 mutant(NAME session-answered-gives-up KIND test_session FILE transport/session/call.c
 	REMOVES "a node that has answered never gives up"
 	TEXT [[
-	return peer->state == WH_PEER_CALLED && peer->redial.at_ns <= now;
+	return is_waited_for(peer) && peer->redial.at_ns <= now;
 ]]
 	REPLACEMENT [[
-	return (peer->state == WH_PEER_CALLED || peer->state == WH_PEER_ANSWERED) && peer->redial.at_ns <= now;
+	return (is_waited_for(peer) || peer->state == WH_PEER_ANSWERED) && peer->redial.at_ns <= now;
 ]])
 
 mutant(NAME session-word-for-nothing KIND test_session FILE transport/session/call.c
@@ -899,10 +899,10 @@ mutant(NAME session-play-crossed KIND sim-sessions FILE transport/session/door.c
 mutant(NAME session-play-answered-gives-up KIND sim-sessions FILE transport/session/call.c
 	REMOVES "a node that has answered never gives up (S7)"
 	TEXT [[
-	return peer->state == WH_PEER_CALLED && peer->redial.at_ns <= now;
+	return is_waited_for(peer) && peer->redial.at_ns <= now;
 ]]
 	REPLACEMENT [[
-	return (peer->state == WH_PEER_CALLED || peer->state == WH_PEER_ANSWERED) && peer->redial.at_ns <= now;
+	return (is_waited_for(peer) || peer->state == WH_PEER_ANSWERED) && peer->redial.at_ns <= now;
 ]])
 
 mutant(NAME session-play-past-kept KIND sim-sessions FILE transport/session/image.c
