@@ -3,10 +3,12 @@
 #define WITH_KEY false
 #define WITH_TLS true
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/conformance/proofs.h"
 #include "tests/harness.h"
@@ -32,37 +34,55 @@ static int fds_before;
 
 /* ---- jobs of node 0, and steps ---------------------------------------------------------------------------------------- */
 
+struct job {
+	void (*run)(void *argument);
+	void *argument;
+};
+
 static struct {
 	enum { ON_THREADS, KEPT, AT_ONCE } how;
-	void (*run)(void *argument); /* the one that is kept; one before it may not have ended yet, and does what comes */
-	void *argument;
-	uint32_t count;
+	struct job *kept;
+	wh_word count, ended;
 } jobs;
+
+static void run_job(void *argument)
+{
+	struct job job = *(struct job *)argument;
+
+	free(argument);
+	job.run(job.argument);
+	(void)wh_fetch_add(&jobs.ended, 1);
+}
 
 static void submit(void *ctx, void (*run)(void *argument), void *argument)
 {
+	struct job *job = malloc(sizeof(*job));
+
 	(void)ctx;
-	jobs.count++;
+	ck_assert_ptr_nonnull(job);
+	*job = (struct job){run, argument};
+	(void)wh_fetch_add(&jobs.count, 1);
 	if (jobs.how == ON_THREADS) {
-		wh_env_system()->submit(NULL, run, argument);
+		wh_env_system()->submit(NULL, run_job, job);
 	} else if (jobs.how == AT_ONCE) {
-		run(argument);
+		run_job(job);
 	} else {
-		ck_assert(jobs.run == NULL);
-		jobs.run = run;
-		jobs.argument = argument;
+		ck_assert_ptr_null(jobs.kept);
+		jobs.kept = job;
 	}
 }
 
-static void release_job(void)
+/* On a thread, or here and now; and from now on the others are not kept. */
+static void release_job(bool now)
 {
-	void (*run)(void *argument);
+	struct job *job = jobs.kept;
 
-	run = jobs.run;
-	jobs.run = NULL;
+	jobs.kept = NULL;
 	jobs.how = ON_THREADS;
-	if (run != NULL)
-		submit(NULL, run, jobs.argument);
+	if (now)
+		run_job(job);
+	else
+		wh_env_system()->submit(NULL, run_job, job);
 }
 
 static struct {
@@ -228,12 +248,25 @@ static struct wh_conn *working(bool called)
 	return NULL;
 }
 
-static uint32_t connections(void)
+static uint32_t count_working(void)
 {
 	uint32_t count = 0;
 
-	for (uint32_t slot = 0; slot < wh_session_slots(session()); slot++)
-		count += wh_session_conn(session(), slot) != NULL;
+	for (uint32_t slot = 0; slot < wh_session_slots(session()); slot++) {
+		const struct wh_conn *c = wh_session_conn(session(), slot);
+
+		count += c != NULL && c->working_ns != 0;
+	}
+	return count;
+}
+
+static uint32_t connections(uint32_t id)
+{
+	const struct wh_session *of = wh_tcp_of(nodes[id].transport)->base.session;
+	uint32_t count = 0;
+
+	for (uint32_t slot = 0; slot < wh_session_slots(of); slot++)
+		count += wh_session_conn(of, slot) != NULL;
 	return count;
 }
 
@@ -248,11 +281,19 @@ static void talk(void)
 	}
 }
 
+/* From now on. One that is on its way ends first: it would do what comes. */
+static void keep_jobs(void)
+{
+	UNTIL(wh_load_acquire(&jobs.ended) == wh_load_relaxed(&jobs.count));
+	jobs.how = KEPT;
+}
+
+/* They have met, and of a call that has crossed the other nothing is left. */
 static void start_two(void)
 {
 	start(0);
 	start(2);
-	UNTIL(nodes[0].met == 1 && nodes[2].met == 1);
+	UNTIL(nodes[0].met == 1 && nodes[2].met == 1 && connections(0) == 1 && connections(2) == 1);
 }
 
 /* ---- steps that wait for a thread -------------------------------------------------------------------------------------- */
@@ -263,14 +304,14 @@ START_TEST(the_loop_goes_on)
 	const struct wh_conn *c = NULL;
 
 	start_two();
-	jobs.how = KEPT;
+	keep_jobs();
 	start(1);
-	UNTIL(jobs.run != NULL && (c = working(false)) != NULL);
+	UNTIL(jobs.kept != NULL && (c = working(false)) != NULL);
 	wh_session_door_tick(session(), wh_env_now(wh_env_system()) + LONG_NS);
 	ck_assert_ptr_eq(working(false), c);
 	talk();
 	ck_assert(!has_met(1));
-	release_job();
+	release_job(false);
 	UNTIL(has_met(1) && nodes[1].met == 2);
 	end_all();
 }
@@ -282,12 +323,12 @@ START_TEST(a_call_of_its_own_waits)
 	const struct wh_conn *c = NULL;
 
 	start(1);
-	jobs.how = KEPT;
+	keep_jobs();
 	start(0);
-	UNTIL(jobs.run != NULL && (c = working(true)) != NULL);
+	UNTIL(jobs.kept != NULL && (c = working(true)) != NULL);
 	wh_session_call_absent(session(), wh_env_now(wh_env_system()) + LONG_NS);
 	ck_assert_ptr_eq(working(true), c);
-	release_job();
+	release_job(false);
 	UNTIL(has_met(1) && nodes[1].met == 1);
 	end_all();
 }
@@ -297,12 +338,12 @@ END_TEST
 START_TEST(what_waits_ends_with_the_node)
 {
 	start_two();
-	jobs.how = KEPT;
+	keep_jobs();
 	start(1);
-	UNTIL(jobs.run != NULL && working(false) != NULL);
+	UNTIL(jobs.kept != NULL && working(false) != NULL);
 	nodes[0].transport->ops->leave(nodes[0].transport);
 	ck_assert_ptr_null(working(false));
-	release_job();
+	release_job(false);
 	end(0, false);
 	end_all();
 }
@@ -315,7 +356,7 @@ START_TEST(without_threads_all_is_done_at_once)
 		start(id);
 	for (uint32_t id = 0; id < NODES; id++)
 		UNTIL(nodes[id].met == NODES - 1);
-	ck_assert_uint_gt(jobs.count, 0);
+	ck_assert_uint_gt(wh_load_relaxed(&jobs.count), 0);
 	end_all();
 }
 END_TEST
@@ -326,22 +367,63 @@ START_TEST(what_is_done_finds_no_room)
 	struct wh_event_queue *events;
 
 	start_two();
-	jobs.how = KEPT;
+	keep_jobs();
 	start(1);
-	UNTIL(jobs.run != NULL && working(false) != NULL);
+	UNTIL(jobs.kept != NULL && working(false) != NULL);
 	events = wh_session_events(session());
 	while (!wh_event_queue_is_full(events))
 		wh_event_queue_event(events, WH_EVENT_CONTROL, 2, 102, "x", 1);
-	jobs.run(jobs.argument);
-	jobs.run = NULL;
+	release_job(true);
 	for (int k = 0; k < 3; k++)
 		(void)nodes[0].transport->ops->service(nodes[0].transport);
 	ck_assert_ptr_nonnull(working(false));
 	take_events(&nodes[0]);
 	(void)nodes[0].transport->ops->service(nodes[0].transport);
 	ck_assert_ptr_null(working(false));
-	jobs.how = ON_THREADS;
 	UNTIL(has_met(1) && nodes[1].met == 2);
+	end_all();
+}
+END_TEST
+
+/* Begins TLS with node 0, from its own host or from another. */
+static int call_from(bool own_host)
+{
+	const unsigned char preamble[] = {'w', 'h', 'o', 'r', 'l', 2, WH_TCP_VERSION, 0};
+	struct sockaddr_in from = {.sin_family = AF_INET};
+	char text[WH_TCP_ADDRESS_BYTES];
+	struct wh_tcp_address to;
+	struct wh_error err;
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	wh_tcp_address_default(world->group, 0, text);
+	ck_assert_int_eq(wh_tcp_address_find(text, &to, &err), WHORL_OK);
+	ck_assert_int_eq(inet_pton(AF_INET, "127.0.0.3", &from.sin_addr), 1);
+	if (own_host)
+		from.sin_addr = ((const struct sockaddr_in *)&to.at)->sin_addr;
+	ck_assert_int_eq(bind(s, (const struct sockaddr *)&from, sizeof(from)), 0);
+	ck_assert_int_eq(connect(s, (const struct sockaddr *)&to.at, to.bytes), 0);
+	ck_assert_int_eq(send(s, preamble, sizeof(preamble), MSG_NOSIGNAL), sizeof(preamble));
+	return s;
+}
+
+/* Though a stranger has called before. */
+START_TEST(a_host_of_the_configuration_goes_first)
+{
+	uint32_t source, index;
+	int sockets[2];
+
+	start_two();
+	keep_jobs();
+	sockets[0] = call_from(false);
+	UNTIL(jobs.kept != NULL && count_working() == 1);
+	sockets[1] = call_from(true);
+	UNTIL(count_working() == 2);
+	release_job(true);
+	ck_assert(wh_tcp_shaker_done(wh_tcp_of(nodes[0].transport)->wire->shaker, &source, &index));
+	ck_assert_int_eq((int)source, WH_TCP_FROM_CONN);
+	ck_assert(wh_session_conn(session(), index)->configured);
+	for (int i = 0; i < 2; i++)
+		close(sockets[i]);
 	end_all();
 }
 END_TEST
@@ -360,7 +442,7 @@ START_TEST(the_node_ends_meanwhile)
 	talk();
 	if (_i == 0) {
 		nodes[0].transport->ops->leave(nodes[0].transport);
-		ck_assert_uint_eq(connections(), 1);
+		ck_assert_uint_eq(connections(0), 1);
 	}
 	ck_assert_int_eq(pthread_create(&opener, NULL, open_gate, NULL), 0);
 	end(0, _i == 2); /* 2: as a process that is killed */
@@ -394,9 +476,9 @@ START_TEST(a_stream_waits)
 
 	start_two();
 	w = wh_tcp_of(nodes[0].transport)->wire;
-	jobs.how = KEPT;
+	keep_jobs();
 	stream = open_stream();
-	UNTIL(jobs.run != NULL);
+	UNTIL(jobs.kept != NULL);
 	wh_tcp_stream_tick(w, wh_env_now(wh_env_system()) + LONG_NS);
 	ck_assert_ptr_nonnull(beginning());
 	talk();
@@ -404,7 +486,7 @@ START_TEST(a_stream_waits)
 		stream->ops->close(stream);
 	else
 		ck_assert_int_eq(stream->ops->write(stream, "y", 1), 1);
-	release_job();
+	release_job(false);
 	UNTIL(beginning() == NULL && nodes[2].stream != NULL);
 	UNTIL(nodes[2].stream->ops->read(nodes[2].stream, &byte, 1) != 0);
 	ck_assert_int_eq(byte, _i == 1 ? 0 : 'y');
@@ -444,6 +526,7 @@ int main(void)
 	tcase_add_test(waiting, what_waits_ends_with_the_node);
 	tcase_add_test(waiting, without_threads_all_is_done_at_once);
 	tcase_add_test(waiting, what_is_done_finds_no_room);
+	tcase_add_test(waiting, a_host_of_the_configuration_goes_first);
 	tcase_add_loop_test(working_now, the_node_ends_meanwhile, 0, 3);
 	tcase_add_loop_test(streams, a_stream_waits, 0, 2);
 	tcase_add_test(streams, a_stream_outlives_the_node);

@@ -218,6 +218,16 @@ mutant(NAME tcp-shakes-are-alike KIND test_tcp_shaker FILE transport/tcp/shaker.
 	put_last(&shaker->waiting, step);
 ]])
 
+mutant(NAME tcp-strangers-go-first KIND conformance-tcp-handshakes FILE transport/tcp/wire.c
+	WORDS CK_RUN_CASE=waiting
+	REMOVES "and those of strangers are not"
+	TEXT [[
+	const struct wh_tcp_caller caller = {WH_TCP_FROM_CONN, c->slot, .first = c->called || c->configured};
+]]
+	REPLACEMENT [[
+	const struct wh_tcp_caller caller = {WH_TCP_FROM_CONN, c->slot, .first = true};
+]])
+
 mutant(NAME tcp-shakes-with-the-silent KIND test_tcp_shaker FILE transport/tcp/channel.c
 	REMOVES "where nothing has come there is no step"
 	TEXT [[
