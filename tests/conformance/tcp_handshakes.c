@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -452,6 +453,31 @@ START_TEST(the_node_ends_meanwhile)
 }
 END_TEST
 
+/* A forked child has no worker: it closes the descriptor and waits for nothing. Here all goes on. */
+START_TEST(a_child_is_forked_meanwhile)
+{
+	pid_t child;
+	int status;
+
+	start_two();
+	wh_store_release(&gate.holds, 1);
+	start(1);
+	UNTIL(wh_load_acquire(&gate.inside) != 0);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		for (uint32_t id = 0; id < NODES; id++)
+			end(id, true);
+		_exit(count_fds() == fds_before ? 0 : 1);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	wh_store_release(&gate.holds, 0);
+	UNTIL(has_met(1) && nodes[1].met == 2);
+	end_all();
+}
+END_TEST
+
 /* ---- streams ------------------------------------------------------------------------------------------------------------ */
 
 static struct wh_stream *open_stream(void)
@@ -528,6 +554,7 @@ int main(void)
 	tcase_add_test(waiting, what_is_done_finds_no_room);
 	tcase_add_test(waiting, a_host_of_the_configuration_goes_first);
 	tcase_add_loop_test(working_now, the_node_ends_meanwhile, 0, 3);
+	tcase_add_test(working_now, a_child_is_forked_meanwhile);
 	tcase_add_loop_test(streams, a_stream_waits, 0, 2);
 	tcase_add_test(streams, a_stream_outlives_the_node);
 	for (int i = 0; i < 3; i++) {

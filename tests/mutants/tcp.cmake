@@ -289,6 +289,18 @@ mutant(NAME tcp-shaken-stays-open KIND conformance-tcp-handshakes FILE transport
 		shaker->works = true;
 ]])
 
+mutant(NAME tcp-shaker-of-the-parent KIND conformance-tcp-handshakes FILE transport/tcp/shaker.c
+	WORDS CK_RUN_CASE=working
+	REMOVES "a forked child closes what a worker has that it has not"
+	TEXT [[
+	if (shaker->pid != getpid()) {
+		close(step->channel.fd);
+		return;
+	}
+]]
+	REPLACEMENT [[
+]])
+
 mutant(NAME tcp-shaker-ends-early KIND conformance-tcp-handshakes FILE transport/tcp/shaker.c
 	WORDS CK_RUN_CASE=working
 	REMOVES "a node that ends waits for the step that is under way"
