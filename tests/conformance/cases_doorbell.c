@@ -23,14 +23,16 @@ static bool sleep_at(struct group *g, uint32_t id, uint64_t timeout_ns)
 	return wh_world.wait(g->world, id, timeout_ns);
 }
 
-/* What setting up has left to do is done, so nothing but pushes ends a wait. */
+/* What setting up has left to do is done, so nothing but pushes ends a wait. Of a call that has crossed another a handshake may be left,
+ * which a thread that stands back does. */
 static struct group *settled_group(uint32_t nodes, uint64_t seed)
 {
 	struct group *g = group_make(nodes, seed);
+	uint64_t quiet_ns = wh_world.threads ? test_patience(3 * SHORT_NS) : 3 * SHORT_NS;
 
 	group_open(g, 1);
 	for (uint32_t id = 0; id < nodes; id++)
-		for (int k = 0; k < PATIENCE && sleep_at(g, id, 3 * SHORT_NS); k++)
+		for (int k = 0; k < PATIENCE && sleep_at(g, id, quiet_ns); k++)
 			group_pass(g);
 	return g;
 }

@@ -77,10 +77,10 @@ mutant(NAME session-answered-gives-way KIND conformance-tcp-strangers FILE trans
 mutant(NAME session-answered-gives-up KIND test_session FILE transport/session/call.c
 	REMOVES "a node that has answered never gives up"
 	TEXT [[
-	return peer->state == WH_PEER_CALLED && peer->redial.at_ns <= now;
+	return is_waited_for(peer) && peer->redial.at_ns <= now;
 ]]
 	REPLACEMENT [[
-	return (peer->state == WH_PEER_CALLED || peer->state == WH_PEER_ANSWERED) && peer->redial.at_ns <= now;
+	return (is_waited_for(peer) || peer->state == WH_PEER_ANSWERED) && peer->redial.at_ns <= now;
 ]])
 
 mutant(NAME session-word-for-nothing KIND test_session FILE transport/session/call.c
@@ -663,10 +663,82 @@ mutant(NAME session-asked-too-long-ago KIND conformance-tcp-strangers FILE trans
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "a query is not sent away for the time that its answer takes"
 	TEXT [[
-	return is_stranger(c) && c->query == 0 && now >= c->since_ns + time_of(c);
+	return is_stranger(c) && c->query == 0 && c->working_ns == 0;
 ]]
 	REPLACEMENT [[
-	return is_stranger(c) && now >= c->since_ns + time_of(c);
+	return is_stranger(c) && c->working_ns == 0;
+]])
+
+mutant(NAME session-work-takes-time KIND test_session_door FILE transport/session/door.c
+	REMOVES "what the wire works on is not the stranger's time"
+	TEXT [[
+	return is_stranger(c) && c->query == 0 && c->working_ns == 0;
+]]
+	REPLACEMENT [[
+	return is_stranger(c) && c->query == 0;
+]])
+
+mutant(NAME session-work-took-time KIND test_session_door FILE transport/session/door.c
+	REMOVES "nor when it has worked on it"
+	TEXT [[
+	else if (has_worked)
+		c->since_ns += now - working_ns;
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME session-work-is-forgotten KIND test_session_door FILE transport/session/door.c
+	REMOVES "when the wire has worked on what a stranger has said, its time runs again"
+	TEXT [[
+	if (has_worked)
+		wh_session_alarm(s, time_left(c, now));
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME session-looks-without-end KIND test_session_door FILE transport/session/door.c
+	REMOVES "one whose time is over is worked for once more, and not again"
+	TEXT [[
+	if (c->greeted || (result == WH_WIRE_LATER && (working_ns == 0 || !is_late(c, wh_env_now(s->env)))))
+]]
+	REPLACEMENT [[
+	if (c->greeted || result == WH_WIRE_LATER)
+]])
+
+mutant(NAME session-worked-for-is-silent KIND test_session_door FILE transport/session/door.c
+	REMOVES "a stranger that the wire works for has said something"
+	TEXT [[
+	return c->spoke || c->working_ns != 0;
+]]
+	REPLACEMENT [[
+	return c->spoke;
+]])
+
+mutant(NAME session-work-takes-time-of-a-call KIND test_session FILE transport/session/call.c
+	REMOVES "what the wire works on is not the time of the node that was called"
+	TEXT [[
+	return peer->state == WH_PEER_CALLED && peer->conn->working_ns == 0;
+]]
+	REPLACEMENT [[
+	return peer->state == WH_PEER_CALLED;
+]])
+
+mutant(NAME session-work-took-time-of-a-call KIND test_session FILE transport/session/call.c
+	REMOVES "nor when it has worked on it"
+	TEXT [[
+	peer->redial.at_ns += worked_ns;
+]]
+	REPLACEMENT [[
+	peer->redial.at_ns += 0 * worked_ns;
+]])
+
+mutant(NAME session-work-ends-no-limit KIND test_session FILE transport/session/call.c
+	REMOVES "a call without a limit has none after work either"
+	TEXT [[
+	if (peer->redial.at_ns == UINT64_MAX)
+		return;
+]]
+	REPLACEMENT [[
 ]])
 
 mutant(NAME session-late-unseen KIND test_session_door FILE transport/session/door.c
@@ -693,10 +765,10 @@ mutant(NAME session-silent-outlive-speakers KIND conformance-tcp-strangers FILE 
 	WORDS CK_RUN_CASE=door
 	REMOVES "a place is taken from a stranger that has said nothing, before one that has"
 	TEXT [[
-		return !one->spoke;
+		return !has_spoken(one);
 ]]
 	REPLACEMENT [[
-		return one->spoke;
+		return has_spoken(one);
 ]])
 
 mutant(NAME session-sources-are-alike KIND conformance-tcp-strangers FILE transport/session/door.c
@@ -837,10 +909,10 @@ mutant(NAME session-play-crossed KIND sim-sessions FILE transport/session/door.c
 mutant(NAME session-play-answered-gives-up KIND sim-sessions FILE transport/session/call.c
 	REMOVES "a node that has answered never gives up (S7)"
 	TEXT [[
-	return peer->state == WH_PEER_CALLED && peer->redial.at_ns <= now;
+	return is_waited_for(peer) && peer->redial.at_ns <= now;
 ]]
 	REPLACEMENT [[
-	return (peer->state == WH_PEER_CALLED || peer->state == WH_PEER_ANSWERED) && peer->redial.at_ns <= now;
+	return (is_waited_for(peer) || peer->state == WH_PEER_ANSWERED) && peer->redial.at_ns <= now;
 ]])
 
 mutant(NAME session-play-past-kept KIND sim-sessions FILE transport/session/image.c

@@ -186,3 +186,157 @@ mutant(NAME tcp-silent-is-away KIND test_tcp_query FILE transport/tcp/query.c
 	REPLACEMENT [[
 ]])
 
+
+# ---- handshakes off the loop: tcp/shaker.c ------------------------------------------------------------------------------
+
+mutant(NAME tcp-shakes-on-the-loop KIND conformance-tcp-handshakes FILE transport/tcp/wire.c
+	WORDS CK_RUN_CASE=waiting
+	REMOVES "handshakes of TLS are done off the loop"
+	TEXT [[
+	enum wh_tcp_io io = wh_tcp_shaker_shake(conn->wire->shaker, &conn->channel, &caller, &writes);
+]]
+	REPLACEMENT [[
+	enum wh_tcp_io io = wh_tcp_shaker_shake(NULL, &conn->channel, &caller, &writes);
+]])
+
+mutant(NAME tcp-shakes-of-streams-on-the-loop KIND conformance-tcp-handshakes FILE transport/tcp/stream.c
+	WORDS CK_RUN_CASE=streams
+	REMOVES "those of streams too"
+	TEXT [[
+		io = wh_tcp_shaker_shake(w->shaker, &stream->channel, &caller, &writes);
+]]
+	REPLACEMENT [[
+		io = wh_tcp_shaker_shake(NULL, &stream->channel, &caller, &writes);
+]])
+
+mutant(NAME tcp-shakes-are-alike KIND test_tcp_shaker FILE transport/tcp/shaker.c
+	REMOVES "calls of this node, and from hosts of the configuration, are served first"
+	TEXT [[
+	put_last(caller->first ? &shaker->first : &shaker->waiting, step);
+]]
+	REPLACEMENT [[
+	put_last(&shaker->waiting, step);
+]])
+
+mutant(NAME tcp-strangers-go-first KIND conformance-tcp-handshakes FILE transport/tcp/wire.c
+	WORDS CK_RUN_CASE=waiting
+	REMOVES "and those of strangers are not"
+	TEXT [[
+	const struct wh_tcp_caller caller = {WH_TCP_FROM_CONN, c->slot, .first = c->called || c->configured};
+]]
+	REPLACEMENT [[
+	const struct wh_tcp_caller caller = {WH_TCP_FROM_CONN, c->slot, .first = true};
+]])
+
+mutant(NAME tcp-shakes-with-the-silent KIND test_tcp_shaker FILE transport/tcp/channel.c
+	REMOVES "where nothing has come there is no step"
+	TEXT [[
+	*hears = io == WH_TCP_DONE;
+]]
+	REPLACEMENT [[
+	*hears = io == WH_TCP_DONE || io == WH_TCP_LATER;
+]])
+
+mutant(NAME tcp-shaking-is-told KIND test_tcp_shaker FILE transport/tcp/shaker.c
+	REMOVES "while the worker has a channel the poll tells nothing of its socket"
+	TEXT [[
+	(void)epoll_ctl(shaker->poll->epoll, EPOLL_CTL_DEL, channel->fd, NULL);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME tcp-shaken-is-untold KIND test_tcp_shaker FILE transport/tcp/shaker.c
+	REMOVES "and then it does so again"
+	TEXT [[
+	    !wh_poll_watch(shaker->poll, EPOLL_CTL_ADD, channel->fd, EPOLLIN | (*writes ? EPOLLOUT : 0),
+			   step->caller.source, step->caller.index))
+]]
+	REPLACEMENT [[
+	    shaker->poll == NULL)
+]])
+
+mutant(NAME tcp-shakes-by-many KIND test_tcp_shaker FILE transport/tcp/shaker.c
+	REMOVES "there is one worker at a time"
+	TEXT [[
+	works = shaker->works;
+	shaker->works = true;
+]]
+	REPLACEMENT [[
+	works = false;
+	shaker->works = true;
+]])
+
+mutant(NAME tcp-shakes-for-the-closed KIND test_tcp_shaker FILE transport/tcp/shaker.c
+	REMOVES "a step whose connection is closed while it waits ends at once"
+	TEXT [[
+	works = step->state == WORKS;
+	step->dropped = works;
+]]
+	REPLACEMENT [[
+	works = step->state != DONE;
+	step->dropped = works;
+]])
+
+mutant(NAME tcp-shaken-stays-open KIND conformance-tcp-handshakes FILE transport/tcp/shaker.c
+	WORDS CK_RUN_CASE=working
+	REMOVES "a step whose connection is closed while it is under way frees what it has"
+	TEXT [[
+	if (dropped)
+		free_step(step);
+]]
+	REPLACEMENT [[
+	if (dropped)
+		shaker->works = true;
+]])
+
+mutant(NAME tcp-shaker-of-the-parent KIND conformance-tcp-handshakes FILE transport/tcp/shaker.c
+	WORDS CK_RUN_CASE=working
+	REMOVES "a forked child closes what a worker has that it has not"
+	TEXT [[
+	if (shaker->pid != getpid()) {
+		close(step->channel.fd);
+		return;
+	}
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME tcp-shaker-ends-early KIND conformance-tcp-handshakes FILE transport/tcp/shaker.c
+	WORDS CK_RUN_CASE=working
+	REMOVES "a node that ends waits for the step that is under way"
+	TEXT [[
+	while (shaker->works && error == 0)
+]]
+	REPLACEMENT [[
+	while (shaker->works && error > 0)
+]])
+
+mutant(NAME tcp-shaken-overflows KIND conformance-tcp-handshakes FILE transport/tcp/wire.c
+	WORDS CK_RUN_CASE=waiting
+	REMOVES "what is done and finds no room for its event waits, and is told of again"
+	TEXT [[
+	if (wh_tcp_shaker_done(w->shaker, &source, &index))
+		wh_tcp_shaker_ring(w->shaker);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME tcp-stream-keeps-its-step KIND conformance-tcp-handshakes FILE transport/tcp/stream.c
+	WORDS CK_RUN_CASE=streams
+	REMOVES "a stream whose node ends while it shakes hands has no step any more"
+	TEXT [[
+	if (stream->channel.step != NULL) /* the stream's owner may close it when there is no shaker any more */
+		wh_tcp_channel_close(&stream->channel, w->forked);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME tcp-stream-waits-in-vain KIND conformance-tcp-handshakes FILE transport/tcp/stream.c
+	WORDS CK_RUN_CASE=streams
+	REMOVES "the time for which a stream's step waits is not the other node's"
+	TEXT [[
+		stream->deadline_ns = UINT64_MAX;
+]]
+	REPLACEMENT [[
+		stream->left_ns = 0;
+]])

@@ -11,7 +11,8 @@ set -euo pipefail
 source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../patience.sh"
 
 failure_timeout_ms=$(patience 500)
-command=     # the caller sets it: the `whorl` that was built
+command=     # the caller sets it: the `whorl` that was built,
+crowd=       # and network-crowd, of crowd.c
 slack_ms=1500 # to notice, to agree, and for this script to see it
 
 # ---- the network --------------------------------------------------------------------------------------------------------
@@ -175,6 +176,21 @@ form() {
 	for host in "$@"; do
 		within 10000 "host $host counts" says "$host" '"event":"counter"'
 	done
+}
+
+# gather HOST HOW CALLERS ADDRESS...: on that host so many connections to each address, each made again as soon as it is hung up
+# (crowd.c); returns when they have been at it for a second
+gather() {
+	[ -x "$crowd" ] || fail "there is no $crowd: \`make network-crowd\`"
+	nsenter --net="/run/netns/h$1" "$crowd" "$2" "$3" 600 "${@:4}" </dev/null >"$directory/out-crowd" 2>&1 &
+	crowd_pid=$!
+	within 10000 "the crowd is there" grep -qE '^hung up [1-9].* [1-9][0-9]* stand' "$directory/out-crowd"
+}
+
+# It has been there to the end.
+disperse() {
+	kill -TERM "$crowd_pid" 2>/dev/null || fail "the crowd has ended"
+	wait "$crowd_pid" || true
 }
 
 # await_progress HOST...: each delivers more than it had

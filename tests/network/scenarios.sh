@@ -7,8 +7,11 @@
 source "$(dirname "$(readlink -f "$0")")/hosts.sh"
 
 command=$1
+crowd=$(dirname "$1")/tests/network/network-crowd
 scenario=$2
 tls=${3:-}
+first_word=greets # of a crowd that begins to prove itself
+[ "$tls" != tls ] || first_word=begins
 enter_network "$0" "$@"
 
 # write_group NODES: the same file for all hosts
@@ -59,10 +62,13 @@ status_says() {
 	[ $status -eq 1 ] && grep -q -- "$1" "$directory/status"
 }
 
+# begin HOSTS [NODES]: where there are more hosts than nodes, the last are no hosts of the configuration
 begin() {
+	local nodes=${2:-$1}
+
 	make_network "$1"
-	write_group "$1"
-	[ "$tls" != tls ] || make_certificates "$1"
+	write_group "$nodes"
+	[ "$tls" != tls ] || make_certificates "$nodes"
 }
 
 # One of hosts 1 and 2 is removed, and says so; the other goes on with host 0.
@@ -86,6 +92,54 @@ cut_off_two() {
 	await_view 0,1 0 1
 	await_no_quorum 2 0 1
 	end 0 1
+}
+
+# `whorl status`, asked from that host, names a view of all three, and nothing that is wrong.
+await_status() {
+	local status=0 begin
+
+	begin=$(now_ms)
+	on "$1" "$command" status "$directory/group.ini" --timeout "$(patience 5000)" >"$directory/out-status" 2>&1 || status=$?
+	status_ms=$(($(now_ms) - begin))
+	if [ $status -ne 0 ] || ! grep -q ', members 0 1 2,' "$directory/out-status"; then
+		fail "status $status after $status_ms ms: $(cat "$directory/out-status")"
+	fi
+}
+
+# crowd_from HOST HOW CALLERS: from that host a crowd stands at the doors of three nodes (CALLERS at each; 0: none). Node 2 is killed,
+# removed, started again, and comes in; then the group is asked from the host of the crowd. The limits are for a busy machine: what
+# it takes is printed, and docs/security.md has the figures.
+crowd_from() {
+	local removed_ms back_ms delivers_ms begin callers=${WHORL_CROWD:-$3}
+
+	form 0 1 2
+	[ "$3" -eq 0 ] || gather "$1" "$2" "$callers" 10.22.{0,1,2}.2:22000
+	kill -KILL "${pid[2]}"
+	wait "${pid[2]}" 2>/dev/null || true
+	within 20000 "host 0 in a view of 0,1" in_view 0 0,1
+	removed_ms=$waited_ms
+	begin=$(now_ms)
+	start 2
+	within 20000 "host 2 is back" in_view 2 0,1,2
+	back_ms=$(($(now_ms) - begin))
+	within 20000 "host 2 has the state, and counts" says 2 '"event":"counter"'
+	delivers_ms=$(($(now_ms) - begin))
+	await_status "$1"
+	[ "$3" -eq 0 ] || tail -n 1 "$directory/out-crowd"
+	echo "removed after $removed_ms ms, back after $back_ms ms, delivers after $delivers_ms ms, status after $status_ms ms"
+	within 20000 "host 2 is ready" says 2 '"event":"ready"' # which it looks at now and then
+	for host in 0 1 2; do
+		! says "$host" '"event":"quorum".*"heard":false' || fail "host $host heard too few"
+	done
+	await_progress 0 1 2
+	[ "$3" -eq 0 ] || disperse
+	end 0 1 2
+}
+
+# Three nodes with a long failure time-out: nothing here waits for it, and a busy machine does not break it.
+begin_crowd() {
+	failure_timeout_ms=$(patience 2000)
+	begin "$1" 3
 }
 
 case $scenario in
@@ -258,6 +312,38 @@ two-groups) # an operator says so on both sides of a cut: that makes two groups,
 	grep -q 'told to form a group, but node 0 is a member of group' "${out[1]}.err" || fail "host 1 does not say why it was refused"
 	rm "$directory"/out-1-* # another group has another order
 	end 0
+	;;
+crowd-of-none)
+	begin_crowd 4
+	crowd_from 3 silent 0
+	;;
+crowd-of-host) # from the host of the node that comes back, with its address
+	begin_crowd 3
+	crowd_from 2 silent 2000
+	;;
+crowd-of-stranger) # from a host that is not configured
+	begin_crowd 4
+	crowd_from 3 silent 2000
+	;;
+crowd-that-begins) # to prove itself, and stops there
+	begin_crowd 4
+	crowd_from 3 "$first_word" 2000
+	;;
+crowd-that-begins-few) # hardly more than a door has places: all of them get a word in
+	begin_crowd 4
+	crowd_from 3 "$first_word" 300
+	;;
+crowd-that-begins-few-of-host)
+	begin_crowd 3
+	crowd_from 2 "$first_word" 300
+	;;
+crowd-that-finishes) # a handshake of TLS, without a certificate
+	begin_crowd 4
+	crowd_from 3 finishes 2000
+	;;
+crowd-that-finishes-few)
+	begin_crowd 4
+	crowd_from 3 finishes 300
 	;;
 stalled-reader)
 	begin 3

@@ -44,6 +44,7 @@ struct fake_end {
 	bool deaf;                     /* it takes nothing: each send and finish finds it full */
 	enum wh_wire_result greets;    /* what `greet` finds */
 	bool says_word;                /* the next `greet` finds one more */
+	bool works;                    /* `greet` finds it at work on what has come */
 	const char *reason;
 	bool *closed; /* NULL, or it is set when this end is closed by its session */
 };
@@ -240,6 +241,10 @@ static inline enum wh_wire_result fake_wire_greet(struct wh_conn *c, char reason
 	c->words += end->says_word;
 	c->spoke = c->spoke || end->says_word;
 	end->says_word = false;
+	if (!end->works)
+		c->working_ns = 0;
+	else if (c->working_ns == 0)
+		c->working_ns = end->net->fake.now_ns;
 	if (end->reason != NULL)
 		snprintf(reason, WH_MESSAGE_REASON_BYTES, "%s", end->reason);
 	return end->greets;

@@ -282,6 +282,32 @@ START_TEST(each_word_earns_time_anew)
 }
 END_TEST
 
+/* What the other end has said waits for this node, and then its time goes on; of a call without a limit there is none. */
+START_TEST(what_is_worked_on_takes_no_time)
+{
+	struct fake_end *called;
+
+	net.node[1].wire.listens = true;
+	net.node[0].wire.greets = WH_WIRE_LATER;
+	net.node[0].wire_ops.answer_ns = _i == 0 ? WH_NS_PER_S : 0;
+	begin(0);
+	called = fake_accept(&net, 1);
+	fake_advance(&net, 900 * WH_NS_PER_MS);
+	called->other->works = called->other->ready = true;
+	fake_pump(&net);
+	fake_advance(&net, 100 * WH_NS_PER_S);
+	ck_assert_ptr_nonnull(called->other);
+	called->other->works = false;
+	called->other->ready = true;
+	fake_pump(&net);
+	fake_advance(&net, 80 * WH_NS_PER_MS);
+	ck_assert_ptr_nonnull(called->other);
+	fake_advance(&net, 40 * WH_NS_PER_MS);
+	ck_assert((called->other != NULL) == (_i == 1));
+	hang_up(called);
+}
+END_TEST
+
 /* Where the kernel tells the end of each process a call waits as long as it likes. */
 START_TEST(a_call_without_a_limit_is_not_given_up)
 {
@@ -857,6 +883,7 @@ static void add_calls(TCase *cases)
 	tcase_add_test(cases, an_answered_call_is_never_given_up);
 	tcase_add_test(cases, a_call_is_given_up_and_made_again);
 	tcase_add_test(cases, each_word_earns_time_anew);
+	tcase_add_loop_test(cases, what_is_worked_on_takes_no_time, 0, 2);
 	tcase_add_test(cases, a_call_without_a_limit_is_not_given_up);
 	tcase_add_test(cases, a_late_node_looks_before_it_gives_up);
 	tcase_add_test(cases, a_full_node_looks_before_it_gives_up);

@@ -392,6 +392,84 @@ START_TEST(a_peer_opens_a_stream)
 }
 END_TEST
 
+/* ---- a wire that works on what has come ----------------------------------------------------------------------------- */
+
+static void hear_of(struct fake_end *end, bool works)
+{
+	end->other->works = works;
+	end->other->ready = true;
+	fake_pump(&net);
+}
+
+/* It has spoken, and has used most of the time for its next word. */
+static struct fake_end *come_late(void)
+{
+	struct fake_end *end;
+
+	me->wire.greets = WH_WIRE_LATER;
+	end = come(0, 9, false);
+	fake_pump(&net);
+	end->other->says_word = true;
+	hear_of(end, false);
+	fake_advance(&net, WH_SESSION_STRANGER_NS - 100 * WH_NS_PER_MS);
+	return end;
+}
+
+/* Then its time goes on; or begins anew, if that was a word. */
+START_TEST(what_is_worked_on_takes_no_time)
+{
+	struct fake_end *end = come_late();
+	uint64_t left_ns = _i == 0 ? 100 * WH_NS_PER_MS : WH_SESSION_STRANGER_NS;
+
+	hear_of(end, true);
+	fake_advance(&net, 100 * WH_NS_PER_S + WH_NS_PER_S / 2); /* calls have alarms at other times */
+	ck_assert(!gone[0]);
+	end->other->says_word = _i == 1;
+	hear_of(end, false);
+	fake_advance(&net, left_ns - 10 * WH_NS_PER_MS);
+	ck_assert(!gone[0]);
+	fake_advance(&net, 20 * WH_NS_PER_MS);
+	ck_assert(gone[0]);
+	fake_close_end(end);
+}
+END_TEST
+
+/* Its time is over, and something has come that is no word yet: that is looked at, and nothing after it. */
+START_TEST(the_last_look_is_one)
+{
+	struct fake_end *end = come_late();
+
+	end->other->works = true;
+	fake_advance(&net, WH_NS_PER_S);
+	ck_assert(!gone[0]);
+	ck_assert_uint_ne(end->other->base.working_ns, 0);
+	hear_of(end, false);
+	ck_assert(gone[0]);
+	fake_close_end(end);
+}
+END_TEST
+
+/* It has a place as those that have: what it has said waits for this node. */
+START_TEST(one_that_is_worked_for_has_spoken)
+{
+	static struct fake_end *ends[PLACES + 1];
+
+	come_many(ends, 0, PLACES, 9, false);
+	for (uint32_t i = 0; i < PLACES; i++)
+		ends[i]->other->base.working_ns = i != 100;
+	come_many(ends, PLACES, PLACES + 1, 8, false);
+	ck_assert_uint_eq(first_gone(PLACES), 100);
+	close_all(ends, PLACES + 1);
+}
+END_TEST
+
+static void add_work(TCase *cases)
+{
+	tcase_add_loop_test(cases, what_is_worked_on_takes_no_time, 0, 2);
+	tcase_add_test(cases, the_last_look_is_one);
+	tcase_add_test(cases, one_that_is_worked_for_has_spoken);
+}
+
 static void add_places(TCase *cases)
 {
 	tcase_add_test(cases, the_silent_give_way_first);
@@ -411,6 +489,7 @@ int main(void)
 	TCase *places = tcase_create("places"), *others = tcase_create("visitors and streams");
 
 	add_places(places);
+	add_work(places);
 	tcase_add_test(others, a_visitor_gets_its_answer);
 	tcase_add_loop_test(others, a_visitor_that_is_not_answered, 0, 4);
 	tcase_add_test(others, a_stream_waits_until_its_opener_is_met);

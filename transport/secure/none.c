@@ -118,3 +118,9 @@ void wh_secure_tunnel_end(struct wh_secure_tunnel *t)
 {
 	(void)t;
 }
+
+/* ---- threads ------------------------------------------------------------------------------------------------------------- */
+
+void wh_secure_thread_ends(void)
+{
+}

@@ -14,8 +14,8 @@
  *
  * docs/wire.md has the bytes, docs/security.md what is promised and what is not.
  *
- * Threads: an end is one thread's at a time. The key and the TLS context are not changed once made: channels of
- * several threads may have the same.
+ * Threads: an end is one thread's at a time, and may go from one to another: which has it is the callers' to agree on. The key and the TLS
+ * context are not changed once made: channels of several threads may have the same, and any thread frees them.
  * The bytes that come are validated, never asserted. What is held for a peer that has proven nothing is bounded: a message of at
  * most 204 bytes, and with TLS WH_SECURE_UNPROVEN_MAX bytes in all beside OpenSSL's own state.
  */
@@ -101,6 +101,10 @@ WH_MUST_CHECK enum whorl_result wh_secure_accept(const struct wh_secure_ground *
 WH_MUST_CHECK enum whorl_result wh_secure_connect(const struct wh_secure_ground *ground, uint32_t to,
 						  struct wh_secure **out, struct wh_error *err);
 void wh_secure_free(struct wh_secure *s); /* NULL is fine */
+
+/* The calling thread, which has had ends with TLS, will soon be no more: what OpenSSL keeps for it goes now, and not when the process may
+ * be ending. */
+void wh_secure_thread_ends(void);
 
 enum wh_secure_state wh_secure_state(const struct wh_secure *s);
 

@@ -186,3 +186,10 @@ void wh_secure_tunnel_end(struct wh_secure_tunnel *t)
 	SSL_free(t->ssl);
 	t->ssl = NULL;
 }
+
+/* ---- threads ----------------------------------------------------------------------------------------------------------- */
+
+void wh_secure_thread_ends(void)
+{
+	OPENSSL_thread_stop();
+}

@@ -180,10 +180,22 @@ static void not_reached(struct wh_session *s, struct wh_peer *peer, enum wh_wire
 	wh_redial_soon(&s->redial, &peer->redial);
 }
 
+/* The wire has worked on what the other end had said since `working_ns`: that was no time of its own. */
+static void wait_on(struct wh_session *s, struct wh_peer *peer, uint64_t working_ns)
+{
+	uint64_t now = wh_env_now(s->env), worked_ns = now - working_ns;
+
+	if (peer->redial.at_ns == UINT64_MAX)
+		return;
+	peer->redial.at_ns += worked_ns;
+	wh_session_alarm(s, peer->redial.at_ns > now ? peer->redial.at_ns - now : 0);
+}
+
 bool wh_session_greet_peer(struct wh_session *s, struct wh_peer *peer)
 {
 	char reason[WH_MESSAGE_REASON_BYTES] = "";
 	struct wh_conn *c = peer->conn;
+	uint64_t working_ns = c->working_ns;
 	uint32_t words = c->words;
 	enum wh_wire_result result;
 
@@ -192,6 +204,8 @@ bool wh_session_greet_peer(struct wh_session *s, struct wh_peer *peer)
 	result = s->wire_ops->greet(c, reason);
 	if (result == WH_WIRE_DONE || c->words != words)
 		wait_anew(s, peer);
+	else if (working_ns != 0 && c->working_ns == 0)
+		wait_on(s, peer, working_ns);
 	memcpy(peer->text, c->text, sizeof(peer->text));
 	if (result == WH_WIRE_DONE)
 		c->greeted = true;
@@ -229,9 +243,15 @@ static void call(struct wh_session *s, struct wh_peer *peer)
 	(void)wh_session_greet_peer(s, peer);
 }
 
+/* Its answer, or a word before that. What my wire works on has come. */
+static bool is_waited_for(const struct wh_peer *peer)
+{
+	return peer->state == WH_PEER_CALLED && peer->conn->working_ns == 0;
+}
+
 static bool is_late(const struct wh_peer *peer, uint64_t now)
 {
-	return peer->state == WH_PEER_CALLED && peer->redial.at_ns <= now;
+	return is_waited_for(peer) && peer->redial.at_ns <= now;
 }
 
 /* An answer that is late may have come while it was this node that was long away. */
@@ -263,7 +283,7 @@ void wh_session_call_absent(struct wh_session *s, uint64_t now)
 		} else if (is_away(peer) && !wh_session_is_full(s) && wh_redial_is_due(&peer->redial, now, &again)) {
 			call(s, peer);
 		}
-		if ((is_away(peer) || peer->state == WH_PEER_CALLED) && peer->redial.at_ns < next)
+		if ((is_away(peer) || is_waited_for(peer)) && peer->redial.at_ns < next)
 			next = peer->redial.at_ns;
 	}
 	wh_redial_tried(&s->redial, now, next);

@@ -6,8 +6,9 @@
  * a second that is 32 ms. Places beyond these are kept for calls from hosts of the configuration.
  *
  * A stranger that says nothing has a quarter of a second; one that speaks has a second for each word before its first message, and for
- * that. The time begins when I have answered the last word, and before it is held to be over I look once more: what I take to answer,
- * where many come at once or I am seldom given the processor, is no fault of the stranger's.
+ * that. The time begins when I have answered the last word, it stands still while my wire works on one (wh_conn.working_ns), and before
+ * it is held to be over I look once more: what I take to answer, where many come at once or I am seldom given the processor, is no
+ * fault of the stranger's.
  *
  * A process that is no node asks one a question and gets one answer (T11). It has one of these places until it is answered, goes, or
  * must make room for another: so many visitors, or slow ones, cost a node no more than any other stranger.
@@ -43,12 +44,17 @@ static uint32_t places_of(const struct wh_session *s, uint64_t source)
 	return places;
 }
 
+static bool has_spoken(const struct wh_conn *c)
+{
+	return c->spoke || c->working_ns != 0;
+}
+
 /* Of two that have a place: which is to give it up before the other? */
 static bool goes_first(const struct wh_session *s, const struct wh_conn *one, const struct wh_conn *other)
 {
-	if (one->spoke != other->spoke)
-		return !one->spoke;
-	if (one->spoke && one->source != other->source) {
+	if (has_spoken(one) != has_spoken(other))
+		return !has_spoken(one);
+	if (has_spoken(one) && one->source != other->source) {
 		uint32_t places = places_of(s, one->source), others = places_of(s, other->source);
 
 		if (places != others)
@@ -392,21 +398,60 @@ static void on_first(struct wh_session *s, struct wh_conn *c, struct wh_message 
 	wh_message_close_fds(m);
 }
 
+/* A visitor that has asked waits for this node; when it goes its connection says so. */
+static bool is_waited_for(const struct wh_conn *c)
+{
+	return is_stranger(c) && c->query == 0 && c->working_ns == 0;
+}
+
+static uint64_t time_of(const struct wh_conn *c)
+{
+	return c->spoke ? WH_SESSION_STRANGER_NS : WH_SESSION_SILENT_NS;
+}
+
+static uint64_t time_left(const struct wh_conn *c, uint64_t now)
+{
+	uint64_t until_ns = c->since_ns + time_of(c);
+
+	return until_ns > now ? until_ns - now : 0;
+}
+
+static bool is_late(const struct wh_conn *c, uint64_t now)
+{
+	return is_waited_for(c) && time_left(c, now) == 0;
+}
+
+/* Its time begins anew with a word, and goes on when the wire has worked on less than one. */
+static void keep_time(struct wh_session *s, struct wh_conn *c, uint32_t words, uint64_t working_ns)
+{
+	bool has_worked = working_ns != 0 && c->working_ns == 0;
+	uint64_t now = wh_env_now(s->env);
+
+	if (c->words != words)
+		c->since_ns = now;
+	else if (has_worked)
+		c->since_ns += now - working_ns;
+	if (has_worked)
+		wh_session_alarm(s, time_left(c, now));
+}
+
 static bool greet_stranger(struct wh_session *s, struct wh_conn *c)
 {
 	char reason[WH_MESSAGE_REASON_BYTES] = "";
+	uint64_t working_ns = c->working_ns;
 	uint32_t words = c->words;
 	enum wh_wire_result result;
 
 	if (c->greeted)
 		return true;
 	result = s->wire_ops->greet(c, reason);
-	if (c->words != words)
-		c->since_ns = wh_env_now(s->env);
+	keep_time(s, c, words, working_ns);
 	c->greeted = result == WH_WIRE_DONE;
-	if (result == WH_WIRE_DONE || result == WH_WIRE_LATER)
+	if (c->greeted || (result == WH_WIRE_LATER && (working_ns == 0 || !is_late(c, wh_env_now(s->env)))))
 		return c->greeted;
-	if (reason[0] != '\0')
+	if (result == WH_WIRE_LATER)
+		(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_SILENT);
+	else if (reason[0] != '\0')
 		wh_event_queue_complain(&s->event_queue, c->fault, "turned away %s: %s", c->text, reason);
 	wh_session_close_conn(s, c);
 	return false;
@@ -454,17 +499,6 @@ void wh_session_look_at_held(struct wh_session *s)
 	}
 }
 
-static uint64_t time_of(const struct wh_conn *c)
-{
-	return c->spoke ? WH_SESSION_STRANGER_NS : WH_SESSION_SILENT_NS;
-}
-
-/* A visitor that has asked waits for this node; when it goes its connection says so. */
-static bool is_late(const struct wh_conn *c, uint64_t now)
-{
-	return is_stranger(c) && c->query == 0 && now >= c->since_ns + time_of(c);
-}
-
 void wh_session_door_tick(struct wh_session *s, uint64_t now)
 {
 	for (uint32_t i = 0; i < s->slot_count; i++) {
@@ -476,9 +510,7 @@ void wh_session_door_tick(struct wh_session *s, uint64_t now)
 			(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_SILENT);
 			wh_session_close_conn(s, s->slots[i]);
 		}
-		if (is_stranger(s->slots[i]) && s->slots[i]->query == 0)
-			wh_session_alarm(s, is_late(s->slots[i], now)
-						    ? WH_NS_PER_MS
-						    : s->slots[i]->since_ns + time_of(s->slots[i]) - now);
+		if (is_waited_for(s->slots[i]))
+			wh_session_alarm(s, is_late(s->slots[i], now) ? WH_NS_PER_MS : time_left(s->slots[i], now));
 	}
 }

@@ -27,7 +27,8 @@ struct wh_conn {
 	bool spoke;              /* it has said something; later too */
 	enum wh_complaint fault; /* of one that `greet` refuses: what kind of a complaint that is; later too */
 	uint32_t words;          /* what it has said before its first message: each earns it time anew; later too */
-	bool more; /* there may be more, but others have their turn: it will be told of again; later too */
+	uint64_t working_ns; /* since when the wire works on what it has said, which is not its time; 0: it does not; later too */
+	bool more;           /* there may be more, but others have their turn: it will be told of again; later too */
 	char text[WH_CONN_TEXT_BYTES]; /* where it is: "127.0.0.1:4711", "pid 42" */
 	/* The session's. */
 	uint32_t slot;     /* its number among the connections */

@@ -170,28 +170,51 @@ bool wh_tcp_channel_unsent(const struct wh_tcp_channel *channel)
 	return count > 0;
 }
 
+/* What it has to say leaves. WH_TCP_LATER and not `writes`: it is the other end's turn. */
+static enum wh_tcp_io say(struct wh_tcp_channel *channel, bool *writes)
+{
+	enum wh_tcp_io io = wh_tcp_channel_flush(channel);
+
+	*writes = io == WH_TCP_LATER;
+	if (wh_secure_state(channel->secure) == WH_SECURE_REFUSED) /* what it has said of that has left, or does not */
+		return WH_TCP_BROKEN;
+	if (io != WH_TCP_DONE)
+		return io;
+	if (wh_secure_state(channel->secure) != WH_SECURE_PROVEN)
+		return WH_TCP_LATER;
+	channel->wraps = wh_secure_wraps(channel->secure);
+	return WH_TCP_DONE;
+}
+
 enum wh_tcp_io wh_tcp_channel_shake(struct wh_tcp_channel *channel, bool *writes)
 {
-	enum wh_tcp_io io;
-
-	*writes = false;
 	for (;;) {
-		io = wh_tcp_channel_flush(channel);
-		if (wh_secure_state(channel->secure) ==
-		    WH_SECURE_REFUSED) /* what it has said of that has left, or does not */
-			return WH_TCP_BROKEN;
-		*writes = io == WH_TCP_LATER;
-		if (io != WH_TCP_DONE)
+		enum wh_tcp_io io = say(channel, writes);
+
+		if (io == WH_TCP_LATER && !*writes)
+			io = feed(channel);
+		else
 			return io;
-		if (wh_secure_state(channel->secure) == WH_SECURE_PROVEN)
-			break;
-		io = feed(channel);
 		if (io != WH_TCP_DONE)
 			return io;
 		channel->turns += channel->turns < WH_TCP_TURNS_MAX && wh_tcp_channel_unsent(channel);
 	}
-	channel->wraps = wh_secure_wraps(channel->secure);
-	return WH_TCP_DONE;
+}
+
+enum wh_tcp_io wh_tcp_channel_look(struct wh_tcp_channel *channel, bool *writes, bool *hears)
+{
+	enum wh_tcp_io io = say(channel, writes);
+	size_t done = 0;
+	ssize_t n;
+	char byte;
+
+	*hears = false;
+	if (io != WH_TCP_LATER || *writes)
+		return io;
+	n = recv(channel->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	io = result_of(n, &done);
+	*hears = io == WH_TCP_DONE;
+	return *hears ? WH_TCP_LATER : io;
 }
 
 const char *wh_tcp_channel_reason(const struct wh_tcp_channel *channel)
@@ -304,6 +327,9 @@ void wh_tcp_channel_close(struct wh_tcp_channel *channel, bool forked)
 {
 	char waste[4096];
 
+	if (channel->step != NULL)
+		wh_tcp_step_drop(channel->step, forked);
+	channel->step = NULL;
 	if (channel->fd < 0)
 		return;
 	if (!forked) {

@@ -27,12 +27,13 @@ struct wh_tcp_stream {
 	pid_t pid;                     /* its owner: not a forked child */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	enum state state;              /* [lock] */
-	bool closed;                   /* [lock] its owner has closed it while it began */
-	bool shaken;                   /* [loop] */
-	uint32_t node, calls;          /* [loop] the other node, and how often it has been called */
-	struct wh_tcp_address address; /* [loop] */
-	uint64_t deadline_ns;
+	enum state state;                 /* [lock] */
+	bool closed;                      /* [lock] its owner has closed it while it began */
+	bool shaken;                      /* [loop] */
+	uint32_t node, calls;             /* [loop] the other node, and how often it has been called */
+	struct wh_tcp_address address;    /* [loop] */
+	uint64_t deadline_ns;             /* [loop] UINT64_MAX: it is this node's turn, which has */
+	uint64_t left_ns;                 /* [loop] so long left of the other's when it ends */
 	uint32_t greeting_bytes, greeted; /* [loop] */
 	unsigned char greeting[WH_HEAD_BYTES + WH_OPENING_BYTES];
 	/* [lock] What its owner has written while it began, which takes as long as the other node takes to prove itself. */
@@ -225,6 +226,8 @@ static void end_beginning(struct wh_tcp_wire *w, uint32_t i, enum state state)
 	enum wh_tcp_io io = WH_TCP_DONE;
 	bool closed;
 
+	if (stream->channel.step != NULL) /* the stream's owner may close it when there is no shaker any more */
+		wh_tcp_channel_close(&stream->channel, w->forked);
 	if (w->forked) { /* a thread of the parent's may have the lock */
 		w->streams[i] = NULL;
 		return;
@@ -248,21 +251,41 @@ static void end_beginning(struct wh_tcp_wire *w, uint32_t i, enum state state)
 		free_stream(stream);
 }
 
-static enum wh_tcp_io begin(struct wh_tcp_wire *w, uint32_t i, struct wh_tcp_stream *stream)
+/* While this node works on what the other has said the other's time does not run. */
+static void set_deadline(struct wh_tcp_wire *w, struct wh_tcp_stream *stream, bool has_spoken)
 {
+	uint64_t now = wh_env_now(w->env);
+
+	if (stream->channel.step != NULL && stream->deadline_ns != UINT64_MAX) {
+		stream->left_ns = stream->deadline_ns > now ? stream->deadline_ns - now : 0;
+		stream->deadline_ns = UINT64_MAX;
+	} else if (stream->channel.step == NULL && (has_spoken || stream->deadline_ns == UINT64_MAX)) {
+		stream->deadline_ns = now + (has_spoken ? BEGIN_NS : stream->left_ns);
+		wh_poll_alarm(w->poll, stream->deadline_ns - now);
+	}
+}
+
+static enum wh_tcp_io shake(struct wh_tcp_wire *w, uint32_t i, struct wh_tcp_stream *stream)
+{
+	const struct wh_tcp_caller caller = {WH_TCP_TO_STREAM, i, .first = true};
 	unsigned turns = stream->channel.turns;
 	bool writes = true;
+	enum wh_tcp_io io = stream->channel.step != NULL ? WH_TCP_DONE : wh_tcp_channel_connected(&stream->channel);
 
+	if (io == WH_TCP_DONE)
+		io = wh_tcp_shaker_shake(w->shaker, &stream->channel, &caller, &writes);
+	set_deadline(w, stream, io == WH_TCP_DONE || stream->channel.turns != turns);
+	if (io == WH_TCP_LATER && stream->channel.step == NULL)
+		(void)wh_poll_watch(w->poll, EPOLL_CTL_MOD, stream->channel.fd, EPOLLIN | (writes ? EPOLLOUT : 0),
+				    WH_TCP_TO_STREAM, i);
+	return io;
+}
+
+static enum wh_tcp_io begin(struct wh_tcp_wire *w, uint32_t i, struct wh_tcp_stream *stream)
+{
 	if (!stream->shaken) {
-		enum wh_tcp_io io = wh_tcp_channel_connected(&stream->channel);
+		enum wh_tcp_io io = shake(w, i, stream);
 
-		if (io == WH_TCP_DONE)
-			io = wh_tcp_channel_shake(&stream->channel, &writes);
-		if (io == WH_TCP_DONE || stream->channel.turns != turns)
-			stream->deadline_ns = wh_env_now(w->env) + BEGIN_NS;
-		if (io == WH_TCP_LATER)
-			(void)wh_poll_watch(w->poll, EPOLL_CTL_MOD, stream->channel.fd,
-					    EPOLLIN | (writes ? EPOLLOUT : 0), WH_TCP_TO_STREAM, i);
 		if (io != WH_TCP_DONE)
 			return io;
 		stream->shaken = true;

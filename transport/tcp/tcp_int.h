@@ -3,6 +3,7 @@
  *     tcp.c          the table: doorbell, service, create and destroy
  *     tcp/wire.c     connections of the session: connecting, accepting, messages; and when they are flushed
  *     tcp/channel.c  a connection: the one place that reads and writes sockets, and where keys and TLS have their place
+ *     tcp/shaker.c   handshakes of TLS, off the loop
  *     tcp/frame.c    frames as bytes (tcp/frame.h; docs/wire.md)
  *     tcp/in.c       what comes: received into its place in the image
  *     tcp/out.c      what leaves: frames of a batch in one gathered write
@@ -35,6 +36,7 @@
 struct wh_tcp;
 struct wh_tcp_image;
 struct wh_tcp_conn;
+struct wh_tcp_step;
 
 /* ---- addresses: tcp/address.c ------------------------------------------------------------------------------------- */
 
@@ -79,6 +81,7 @@ struct wh_tcp_channel {
 	bool looks;     /* with TLS: what has been received is opened, and no more received */
 	unsigned turns; /* what it has said, before the first frame, that I have answered: each earns it time anew */
 	struct wh_secure *secure; /* what the other end has proven to be */
+	struct wh_tcp_step *step; /* NULL, or where all of it is but for `turns`: tcp/shaker.c */
 };
 
 #define WH_TCP_TURNS_MAX 6 /* more are not counted: there are no more but of a peer that plays for time */
@@ -96,8 +99,10 @@ enum wh_tcp_io wh_tcp_channel_connected(struct wh_tcp_channel *channel);
 /* A caller has connected; the descriptor becomes the channel's. False: no memory; it is closed. */
 bool wh_tcp_channel_accept(struct wh_tcp_channel *channel, int fd, const struct wh_secure_ground *ground);
 /* What comes before the first frame. WH_TCP_LATER: `*writes` says whether it waits to write. WH_TCP_BROKEN: if there is a reason
- * (wh_tcp_channel_reason) one of the two has refused the other. */
+ * (wh_tcp_channel_reason) one of the two has refused the other. Any thread, one at a time. */
 enum wh_tcp_io wh_tcp_channel_shake(struct wh_tcp_channel *channel, bool *writes);
+/* The same, but that what has come is not taken off the socket: nothing is computed. `*hears`: there is something. */
+enum wh_tcp_io wh_tcp_channel_look(struct wh_tcp_channel *channel, bool *writes, bool *hears);
 /* Each reads or writes as much as goes. With WH_TCP_DONE *done is how much, >= 1. Any thread, one at a time. */
 enum wh_tcp_io wh_tcp_channel_write(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
 				    size_t *done);
@@ -121,6 +126,31 @@ const char *wh_tcp_channel_whence(const struct wh_tcp_channel *channel, char *te
 /* Whether the other end may be believed when it says that it is that node; if not, why. */
 bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node, uint64_t incarnation,
 			   char reason[WH_SECURE_REASON_BYTES]);
+
+/* ---- handshakes off the loop: tcp/shaker.c ------------------------------------------------------------------------ */
+
+struct wh_tcp_shaker;
+
+struct wh_tcp_caller {          /* that has a channel which shakes hands */
+	uint32_t source, index; /* of its events */
+	bool first; /* it is called by this node, or from a host of the configuration: it does not wait for others */
+};
+
+/* WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */
+enum whorl_result wh_tcp_shaker_new(const struct wh_env *env, struct wh_poll *poll, struct wh_tcp_shaker **out,
+				    struct wh_error *err);
+/* Waits for the step that is under way, if any. All channels that shook hands by it are closed. NULL is fine. */
+void wh_tcp_shaker_free(struct wh_tcp_shaker *shaker);
+/* As wh_tcp_channel_shake; the socket is in the poll. WH_TCP_LATER and channel->step: a worker has it, and the poll tells
+ * nothing of it, until WH_TCP_SHAKEN does; then to be called again. `shaker` NULL: all is done here and now. */
+enum wh_tcp_io wh_tcp_shaker_shake(struct wh_tcp_shaker *shaker, struct wh_tcp_channel *channel,
+				   const struct wh_tcp_caller *caller, bool *writes);
+/* The first that is done, and that the loop has not taken back. False: none. */
+bool wh_tcp_shaker_done(struct wh_tcp_shaker *shaker, uint32_t *source, uint32_t *index);
+void wh_tcp_shaker_ring(const struct wh_tcp_shaker *shaker); /* WH_TCP_SHAKEN is told. Any thread */
+void wh_tcp_shaker_hush(const struct wh_tcp_shaker *shaker); /* no more */
+/* Its channel is closed, as by wh_tcp_channel_close: at once, or, if it is under way, when that ends. */
+void wh_tcp_step_drop(struct wh_tcp_step *step, bool forked);
 
 /* ---- pushes that have not left: tcp/queue.c ------------------------------------------------------------------------ */
 
@@ -275,6 +305,7 @@ struct wh_tcp_wire {
 	size_t work;                   /* pushes that a thread may wait for, so far */
 	char *names;                   /* of hosts */
 	struct wh_tcp_names *lookups;
+	struct wh_tcp_shaker *shaker; /* NULL: there is no TLS */
 	struct wh_tcp_stream *streams[WH_TCP_STREAMS];
 	struct wh_tcp_host hosts[]; /* by node id */
 };

@@ -287,11 +287,26 @@ static enum wh_complaint fault_of(const struct wh_tcp_channel *channel)
 	return WH_COMPLAINT_UNPROVEN;
 }
 
+static enum wh_tcp_io shake_on(struct wh_tcp_conn *conn)
+{
+	struct wh_conn *c = &conn->base;
+	const struct wh_tcp_caller caller = {WH_TCP_FROM_CONN, c->slot, .first = c->called || c->configured};
+	bool writes;
+	enum wh_tcp_io io = wh_tcp_shaker_shake(conn->wire->shaker, &conn->channel, &caller, &writes);
+
+	if (conn->channel.step == NULL)
+		c->working_ns = 0;
+	else if (c->working_ns == 0)
+		c->working_ns = wh_env_now(conn->wire->env);
+	if (conn->channel.step == NULL && (io == WH_TCP_LATER || io == WH_TCP_DONE))
+		watch_write(conn, writes);
+	return io;
+}
+
 static enum wh_wire_result shake(struct wh_tcp_conn *conn, char reason[WH_MESSAGE_REASON_BYTES])
 {
 	unsigned turns = conn->channel.turns;
-	bool writes;
-	enum wh_tcp_io io = wh_tcp_channel_shake(&conn->channel, &writes);
+	enum wh_tcp_io io = shake_on(conn);
 
 	if (conn->channel.turns != turns) {
 		conn->base.words++;
@@ -302,11 +317,8 @@ static enum wh_wire_result shake(struct wh_tcp_conn *conn, char reason[WH_MESSAG
 		conn->stage = WH_TCP_OPEN;
 		if (conn->link != NULL)
 			wh_tcp_dirty(conn); /* my hello */
-		else
-			watch_write(conn, false);
 		return WH_WIRE_DONE;
 	case WH_TCP_LATER:
-		watch_write(conn, writes);
 		return WH_WIRE_LATER;
 	case WH_TCP_ENDED:
 	case WH_TCP_BROKEN:
@@ -475,6 +487,26 @@ static size_t from_conn(struct wh_tcp_wire *w, uint32_t slot, uint32_t events)
 	return done + w->work;
 }
 
+/* Where there is no room for events what is done waits, as it does in sockets. */
+static size_t from_shaker(struct wh_tcp_wire *w)
+{
+	uint32_t source, index;
+	size_t done = 0;
+
+	wh_tcp_shaker_hush(w->shaker);
+	for (int n = 0;
+	     n < WH_POLL_AT_ONCE && !wh_session_is_full(w->session) && wh_tcp_shaker_done(w->shaker, &source, &index);
+	     n++) {
+		if (source == WH_TCP_FROM_CONN)
+			done += from_conn(w, index, EPOLLIN);
+		else
+			wh_tcp_stream_advance(w, index);
+	}
+	if (wh_tcp_shaker_done(w->shaker, &source, &index))
+		wh_tcp_shaker_ring(w->shaker);
+	return done;
+}
+
 size_t wh_tcp_wire_dispatch(struct wh_tcp_wire *w, const struct epoll_event *event)
 {
 	switch (wh_poll_source(event)) {
@@ -486,6 +518,8 @@ size_t wh_tcp_wire_dispatch(struct wh_tcp_wire *w, const struct epoll_event *eve
 	case WH_TCP_TO_STREAM:
 		wh_tcp_stream_advance(w, wh_poll_index(event));
 		return 1;
+	case WH_TCP_SHAKEN:
+		return from_shaker(w);
 	default:
 		return 0;
 	}
@@ -620,6 +654,8 @@ enum whorl_result wh_tcp_wire_open(const struct wh_transport_config *config, con
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " addresses", config->nodes);
 	init(w, config, use, poll);
 	result = find_hosts(w, config->addresses, err);
+	if (result == WHORL_OK && w->ground.tls != NULL)
+		result = wh_tcp_shaker_new(w->env, poll, &w->shaker, err);
 	if (result == WHORL_OK)
 		*out = w;
 	else
@@ -660,6 +696,7 @@ void wh_tcp_wire_close(struct wh_tcp_wire *w, bool forked)
 	w->forked = forked;
 	wh_tcp_wire_deafen(w);
 	wh_tcp_stream_close_all(w);
+	wh_tcp_shaker_free(w->shaker);
 	wh_secure_key_free(w->ground.key);
 	wh_secure_tls_free(w->ground.tls);
 	wh_tcp_names_free(w->lookups);

@@ -15,7 +15,7 @@ struct wh_tcp_wire;
 extern const struct wh_wire_ops wh_tcp_wire_ops;
 
 /* Sources of events of the transport's poll. */
-enum { WH_TCP_LISTENER = WH_POLL_OTHERS, WH_TCP_FROM_CONN, WH_TCP_TO_STREAM, WH_TCP_OTHERS };
+enum { WH_TCP_LISTENER = WH_POLL_OTHERS, WH_TCP_FROM_CONN, WH_TCP_TO_STREAM, WH_TCP_SHAKEN, WH_TCP_OTHERS };
 
 struct wh_tcp_wire_use {  /* what a transport makes of it */
 	uint32_t version; /* of its messages; transports have different ones, so that their nodes never meet */
