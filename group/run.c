@@ -91,6 +91,8 @@ static void handle_event(whorl_node *node, const struct wh_transport_event *even
 	case WH_EVENT_REFUSED:
 		part_from_node(node, event);
 		break;
+	case WH_EVENT_PEER_DEAD:
+		break;
 	case WH_EVENT_CONTROL:
 	case WH_EVENT_STREAM:
 	case WH_EVENT_QUERY:
