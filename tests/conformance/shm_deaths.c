@@ -1,6 +1,6 @@
 /* shm_deaths.c - T12 where processes are real: they are killed, stopped, run on without a connection, or become another program; and
  * what a node says of it, on each kind of kernel. */
-#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -26,7 +26,12 @@ static void make_on(struct node *n, uint32_t id, const char *group, uint32_t nod
 	((struct wh_shm *)n->transport)->wire.lacks = lacks;
 }
 
-static void make_again_on(struct node *n, const char *group, uint64_t incarnation)
+static const struct wh_shm_life *lives_of_1(const struct node *n)
+{
+	return ((struct wh_shm *)n->transport)->peers[1].lives;
+}
+
+static void live_again(struct node *n, const char *group, uint64_t incarnation)
 {
 	node_make_again(n, group, 1, 2, incarnation);
 	NODE_UNTIL(n, n->met == 1);
@@ -377,21 +382,19 @@ END_TEST
 /* A node of this very process: no descriptor is held for it. */
 START_TEST(a_node_of_ones_own_process)
 {
-	struct wh_shm *t;
 	struct node n[2];
 
 	nodes_make(n, 2);
 	for (uint32_t id = 0; id < 2; id++)
 		((struct wh_shm *)n[id].transport)->wire.lacks = kernels[_i];
 	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].met == 1 && n[1].met == 1));
-	t = (struct wh_shm *)n[0].transport;
 	for (size_t i = 0; i < WH_SHM_LIVES; i++)
-		ck_assert_int_eq(t->peers[1].lives[i].pidfd, -1);
+		ck_assert_int_eq(lives_of_1(&n[0])[i].pidfd, -1);
 	node_free(&n[1]);
 	NODE_UNTIL(&n[0], n[0].down == 1);
 	pass_a_while(&n[0]);
 	ck_assert_uint_eq(n[0].dead, 0);
-	ck_assert(!t->wire.proofless); /* nothing to be said of it */
+	ck_assert(!((struct wh_shm *)n[0].transport)->wire.proofless); /* nothing to be said of it */
 	node_free(&n[0]);
 }
 END_TEST
@@ -496,7 +499,7 @@ static int be_the_second(const char *group)
 {
 	struct node n;
 
-	for (make_again_on(&n, group, 1000); true; node_pass(&n))
+	for (live_again(&n, group, 1000); true; node_pass(&n))
 		;
 	return 0;
 }
@@ -535,7 +538,7 @@ static int live_many_times(const char *group)
 	struct node n;
 
 	for (uint64_t life = 1; life <= MANY_LIVES; life++) {
-		make_again_on(&n, group, 1000 + life);
+		live_again(&n, group, 1000 + life);
 		node_free(&n);
 	}
 	return stay();
@@ -554,11 +557,31 @@ START_TEST(of_many_lives_the_last_are_watched)
 	child = spawn_here(live_many_times, group);
 	NODE_UNTIL(&n, n.met == MANY_LIVES && n.down == MANY_LIVES);
 	ck_assert_int_le(count_fds(), fds + WH_SHM_LIVES);
+	for (size_t i = 0; i < WH_SHM_LIVES; i++)
+		ck_assert_uint_gt(lives_of_1(&n)[i].incarnation, 1000 + MANY_LIVES - WH_SHM_LIVES);
 	end(child);
 	NODE_UNTIL(&n, n.dead == WH_SHM_LIVES);
 	pass_a_while(&n);
 	ck_assert_uint_eq(n.dead, WH_SHM_LIVES);
 	ck_assert_int_le(count_fds(), fds);
+	node_free(&n);
+}
+END_TEST
+
+/* What epoll has told may be of a life that was in its place before. */
+START_TEST(what_epoll_says_is_looked_at)
+{
+	char group[40];
+	struct node n;
+	pid_t child = spawn_here(just_stay, new_group(group));
+
+	meet_ready(&n, group, kernels[_i]);
+	for (uint32_t i = 0; i < WH_SHM_LIVES; i++)
+		ck_assert_uint_eq(wh_shm_proof_on_ready((struct wh_shm *)n.transport, WH_SHM_LIVES + i), 0);
+	pass_a_while(&n);
+	ck_assert_uint_eq(n.dead + n.down, 0);
+	ck_assert((fcntl(lives_of_1(&n)[0].pidfd, F_GETFD) & FD_CLOEXEC) != 0);
+	end(child);
 	node_free(&n);
 }
 END_TEST
@@ -710,38 +733,17 @@ END_TEST
  * Before 6.5. A process connects, says HELLO, and a child of it goes on with the connection. */
 
 struct taker {
-	int go[2]; /* a byte: answer, */
-	bool lies; /* as if it were the process that has connected */
+	int go[2]; /* a byte: answer */
 	pid_t pid; /* of the child */
 };
 
-/* TAKEN, with those credentials. */
-static bool say_taken_as(int socket, pid_t pid)
-{
-	union {
-		struct cmsghdr align;
-		unsigned char bytes[CMSG_SPACE(sizeof(struct ucred))];
-	} control = {.bytes = {0}};
-	const struct ucred process = {.pid = pid, .uid = geteuid(), .gid = getegid()};
-	unsigned char message[WH_HEAD_BYTES];
-	struct iovec part = {message, wh_message_put_plain(message, WH_MESSAGE_TAKEN, 0)};
-	const struct msghdr all = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-
-	control.align.cmsg_level = SOL_SOCKET;
-	control.align.cmsg_type = SCM_CREDENTIALS;
-	control.align.cmsg_len = CMSG_LEN(sizeof(process));
-	memcpy(CMSG_DATA(&control.align), &process, sizeof(process));
-	return sendmsg(socket, &all, MSG_NOSIGNAL) > 0;
-}
-
-static int take(const struct raw *r, const struct taker *taker, pid_t connected)
+static int take(const struct raw *r, const struct taker *taker)
 {
 	char byte;
 
 	if (read(taker->go[0], &byte, 1) != 1)
 		return 1;
-	if (!(taker->lies ? say_taken_as(r->socket, connected) : raw_say(r->socket, WH_MESSAGE_TAKEN, 0)))
+	if (!raw_say(r->socket, WH_MESSAGE_TAKEN, 0))
 		return 2;
 	return stay();
 }
@@ -750,24 +752,23 @@ static int take(const struct raw *r, const struct taker *taker, pid_t connected)
 static int connect_and_fork(const char *group, struct taker *taker)
 {
 	struct raw r;
-	pid_t me = getpid(), child;
+	pid_t child;
 
 	raw_connect(&r, group, 0, 1, 2);
 	raw_say_hello_alone(&r);
 	child = fork();
 	if (child == 0)
-		return take(&r, taker, me);
+		return take(&r, taker);
 	taker->pid = child;
 	return stay();
 }
 
-static struct taker *taker_new(bool lies)
+static struct taker *taker_new(void)
 {
 	struct taker *taker = mmap(NULL, sizeof(*taker), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	ck_assert_ptr_ne(taker, MAP_FAILED);
 	ck_assert_int_eq(pipe(taker->go), 0);
-	taker->lies = lies;
 	return taker;
 }
 
@@ -789,7 +790,7 @@ static bool is_answered(const struct node *n)
 /* The pid that the kernel knows the connection by is not that of the process that answers: its end proves nothing. */
 START_TEST(another_process_answers)
 {
-	struct taker *taker = taker_new(false);
+	struct taker *taker = taker_new();
 	char group[40];
 	struct node n;
 	pid_t child;
@@ -811,45 +812,47 @@ START_TEST(another_process_answers)
 }
 END_TEST
 
-/* The process that was opened has ended, and the pid is another's when the answer comes: it cannot be told whether what was opened is
- * what answers. Only root can say that it has another pid, which stands here for that. */
+/* The process that was opened has ended when the answer comes: so another has its pid, though it is the same. */
 START_TEST(the_pid_is_used_again)
 {
-	struct taker *taker = taker_new(true);
-	char group[40];
-	struct node n;
-	pid_t child;
-	siginfo_t info;
+	struct wh_shm_wire wire = {.lacks = WH_SHM_LACKS_PEERPIDFD};
+	struct wh_shm_conn conn = {.wire = &wire, .pidfd = -1};
+	int ends[2];
 
-	if (geteuid() != 0)
-		return;
-	make_on(&n, 0, new_group(group), 2, WH_SHM_LACKS_PEERPIDFD);
-	child = spawn_taker(group, taker);
-	NODE_UNTIL(&n, is_answered(&n));
-	kill(child, SIGKILL);
-	ck_assert_int_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-	ck_assert_int_eq(write(taker->go[1], "x", 1), 1);
-	NODE_UNTIL(&n, n.met == 1);
-	pass_a_while(&n);
-	ck_assert_uint_eq(n.dead + n.down, 0);
-	kill(taker->pid, SIGKILL);
-	NODE_UNTIL(&n, n.down == 1);
-	reap(child);
-	node_free(&n);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	conn.socket = ends[0];
+	conn.pid = fork();
+	if (conn.pid == 0)
+		_exit(stay());
+	wh_shm_proof_ask(&conn);
+	ck_assert_int_ge(conn.pidfd, 0);
+	ck_assert(conn.doubted);
+	if (_i == 1)
+		kill(conn.pid, SIGKILL);
+	if (_i == 1)
+		ck_assert_int_eq(waitid(P_PID, (id_t)conn.pid, &(siginfo_t){.si_pid = 0}, WEXITED | WNOWAIT), 0);
+	wh_shm_proof_on_answer(&conn, conn.pid);
+	ck_assert(!conn.doubted);
+	ck_assert((conn.pidfd < 0) == (_i == 1));
+	wh_shm_proof_drop(&conn);
+	end(conn.pid);
+	close(ends[0]);
+	close(ends[1]);
 }
 END_TEST
 
-int main(void)
+static void add_proven(TCase *cases)
 {
-	Suite *suite = suite_create("shm and deaths");
-	TCase *cases = tcase_create("deaths");
-
-	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, killed, 0, 2 * WITH_PROOF);
 	tcase_add_loop_test(cases, killed_when_called, 0, 2 * WITH_PROOF);
 	tcase_add_loop_test(cases, killed_with_much_memory, 0, WITH_PROOF);
 	tcase_add_loop_test(cases, killed_and_its_child_has_the_connection, 0, WITH_PROOF);
 	tcase_add_loop_test(cases, a_proof_waits_for_room, 0, WITH_PROOF);
+	tcase_add_loop_test(cases, a_fork_takes_no_proof_away, 0, WITH_PROOF);
+}
+
+static void add_unproven(TCase *cases)
+{
 	tcase_add_loop_test(cases, stopped, 0, WITH_PROOF);
 	tcase_add_loop_test(cases, closed_and_runs_on, 0, WITH_PROOF);
 	tcase_add_loop_test(cases, became_another_program, 0, 2 * WITH_PROOF);
@@ -858,14 +861,38 @@ int main(void)
 	tcase_add_loop_test(cases, left, 0, ALL_KERNELS);
 	tcase_add_loop_test(cases, left_and_ended, 0, ALL_KERNELS);
 	tcase_add_loop_test(cases, nothing_comes_when_i_have_left, 0, ALL_KERNELS);
-	tcase_add_loop_test(cases, a_fork_takes_no_proof_away, 0, WITH_PROOF);
+	tcase_add_test(cases, no_way_to_a_proof);
+}
+
+static void add_lives(TCase *cases)
+{
 	tcase_add_loop_test(cases, the_next_is_met_before, 0, WITH_PROOF);
 	tcase_add_loop_test(cases, of_many_lives_the_last_are_watched, 0, WITH_PROOF);
+	tcase_add_loop_test(cases, what_epoll_says_is_looked_at, 0, WITH_PROOF);
+	tcase_add_test(cases, another_process_answers);
+	tcase_add_loop_test(cases, the_pid_is_used_again, 0, 2);
+}
+
+static void add_words(TCase *cases)
+{
 	tcase_add_loop_test(cases, the_last_words_are_read, 0, 10);
 	tcase_add_loop_test(cases, a_row_that_never_was, 0, WITH_PROOF);
-	tcase_add_test(cases, no_way_to_a_proof);
-	tcase_add_test(cases, another_process_answers);
-	tcase_add_test(cases, the_pid_is_used_again);
-	suite_add_tcase(suite, cases);
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		void (*add)(TCase *cases);
+	} all[] = {{"proven", add_proven}, {"unproven", add_unproven}, {"lives", add_lives}, {"words", add_words}};
+	Suite *suite = suite_create("shm and deaths");
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		TCase *cases = tcase_create(all[i].name);
+
+		tcase_set_timeout(cases, 60);
+		all[i].add(cases);
+		suite_add_tcase(suite, cases);
+	}
 	return test_main(suite);
 }
