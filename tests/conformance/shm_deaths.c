@@ -658,6 +658,29 @@ START_TEST(a_row_that_never_was)
 }
 END_TEST
 
+/* Of an image that is not ready, which is all that a loop may be waiting for. */
+START_TEST(thawing_wakes)
+{
+	const struct wh_poll *poll;
+	struct node n[2];
+
+	nodes_make(n, 2);
+	NODE_UNTIL(&n[0], (node_pass(&n[1]), n[0].met == 1 && n[1].met == 1));
+	node_open(&n[1], ROW_BYTES); /* which offers its row, and does not take that of the other */
+	node_open(&n[0], ROW_BYTES);
+	pass_a_while(&n[0]);
+	poll = &((struct wh_shm *)n[0].transport)->poll;
+	(void)wh_poll_hush(poll);
+	ck_assert(n[0].image->ops->thaw(n[0].image, 1));
+	ck_assert(wh_poll_hush(poll));
+	NODE_UNTIL(&n[0], n[0].image->ready);
+	ck_assert(n[0].image->ops->thaw(n[0].image, 1));
+	ck_assert(!wh_poll_hush(poll));
+	node_free(&n[0]);
+	node_free(&n[1]);
+}
+END_TEST
+
 /* ---- no proof can be had -------------------------------------------------------------------------------------------- */
 
 struct lines {
@@ -877,6 +900,7 @@ static void add_words(TCase *cases)
 {
 	tcase_add_loop_test(cases, the_last_words_are_read, 0, 10);
 	tcase_add_loop_test(cases, a_row_that_never_was, 0, WITH_PROOF);
+	tcase_add_test(cases, thawing_wakes);
 }
 
 int main(void)

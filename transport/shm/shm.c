@@ -117,7 +117,6 @@ static void leave(struct wh_transport *transport)
 	wh_store_release(&t->status->left, 1); /* before the end that peers see; partner: receive() in shm/wire.c */
 	wh_shm_wire_deafen(&t->wire, false);
 	wh_session_leave(t->base.session);
-	wh_shm_proof_forget_all(t, false); /* nothing comes any more */
 }
 
 /* ---- create and destroy ------------------------------------------------------------------------------------------- */
