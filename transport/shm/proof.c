@@ -99,9 +99,10 @@ void wh_shm_proof_drop(struct wh_shm_conn *conn)
 	conn->doubted = false;
 }
 
-/* All that the process ever stored is seen from then on. Each of its threads has entered the kernel after its last store, and has made
- * full barriers there (exit_mm) before it counted as ended, which is what was read here; the fence keeps what is read next behind
- * that. A node that hears of it from another's row acquires the word there, which was released behind the fence. */
+/* All that the process ever stored is seen from then on. Each of its threads has entered the kernel after its last store, and has let
+ * go of locks and taken others there, with a full barrier in between (exit_mm), before it counted as ended: so what is read here comes
+ * behind its stores. The fence keeps what is read next behind that. A node that hears of it from another's row acquires the word there,
+ * which was released behind this fence, and sees the same. */
 static bool has_ended(int pidfd)
 {
 	struct pollfd look = {.fd = pidfd, .events = POLLIN};
