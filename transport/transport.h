@@ -31,7 +31,8 @@
  * T11 visitors    a process that is no node may ask a node a question, and gets one answer.
  * T12 proof of death   where one kernel runs all nodes (shm), it says of a node that has been met when its process has ended. Then all
  *                 that it ever wrote to its rows is seen, and thaw(p) lets its columns be read again though p was frozen. Of a node
- *                 that has closed its connections and runs, is stopped, or shares this node's process, nothing of the kind is said.
+ *                 that has closed its connections and runs, is stopped, has left, or shares this node's process, nothing of the kind is
+ *                 said; nor where the kernel does not give a proof. So it may never come.
  *
  * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `helper_may_post`), except wake(), which any
  * thread of the process may call, and the functions of a stream, which belongs to one thread at a time, whichever.
@@ -110,8 +111,8 @@ struct wh_image {
 	 * of lists and arrays are stored here and pushed as bytes. All zero when the image opens. */
 	unsigned char *own;
 	/* By rank: where to read columns, and where to read ring bytes (row + offset). control[p] == row[p] until p is
-	 * frozen; then control[p] is a private copy that never changes again, and row[p] stays readable for the slots
-	 * that were taken in before. Both are NULL before the image is ready. [loop] */
+	 * frozen; then control[p] is a private copy that never changes again, unless p is thawed, and row[p] stays
+	 * readable for the slots that were taken in before. Both are NULL before the image is ready. [loop] */
 	const unsigned char **control;
 	const unsigned char **row;
 	/* By rank, or NULL: grows with what arrives of that row, before the whole of a push is there. For transports where words,
@@ -132,7 +133,7 @@ enum wh_transport_event_kind {
 	WH_EVENT_REFUSED, /* `node` and this one do not go together (version, group, layout of an image, the user of its
 			       * process): one has refused the other; `text` says which and why. If it had been met that
 			       * is its end: no other event follows but PEER_DEAD */
-	WH_EVENT_PEER_DEAD, /* the process of `node`, which was met, has ended (T12) */
+	WH_EVENT_PEER_DEAD, /* the process of `node`, which was met, has ended (T12): once, if at all */
 	WH_EVENT_CONTROL,   /* a message from `node`: `text` holds `bytes` bytes */
 	WH_EVENT_STREAM,    /* `node` has opened `stream`, with `tag`; it belongs to the thread that takes this event */
 	WH_EVENT_QUERY,     /* a visitor asks: `text` holds `bytes` bytes. `query` is for answer() */
@@ -240,9 +241,11 @@ struct wh_transport_ops {
 
 	/* T9. Also drops all later pushes to that rank; those posted before still go out. At any time after image_open. */
 	void (*freeze)(struct wh_image *image, uint32_t rank);
-	/* T12. The process of that member has ended, as PEER_DEAD says here, or a member's row that sees the same memory: its columns are
-	 * read from its row again, as they will be for ever. Nothing is pushed to it. False: its row was never there, and it has
-	 * said nothing in this image. NULL where there is no proof of death. */
+	/* T12. The process of that member has ended, as PEER_DEAD says here, or a member's row that sees the same memory. Frozen or not,
+	 * its columns are read from its row from now on, as they are for ever, and `row` can be read. All else is as for one that is
+	 * frozen: nothing is pushed to it, and an image that is not ready yet does not wait for it. False, and nothing has changed: its
+	 * row has not come here, so what it has said in this image, if it went on without this node, is not known. NULL where there is no
+	 * proof of death. */
 	bool (*thaw)(struct wh_image *image, uint32_t rank);
 
 	/* Around each pass of a loop: takes in pushes that have come, and returns how much of that is loud; and what is posted

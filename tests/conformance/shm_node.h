@@ -25,12 +25,12 @@ struct node {
 	struct wh_transport *transport;
 	struct wh_image *image;
 	uint32_t id, nodes;
-	uint32_t met, left, down, refused;
-	uint64_t controls;
-	uint64_t last_met;        /* which incarnation */
-	struct wh_stream *stream; /* the last that came */
-	uint64_t tag, query;      /* of the last STREAM, and of the last ASKED */
-	char text[256];           /* of the last LEFT, DOWN, REFUSED or ASKED */
+	uint32_t met, left, down, refused, dead;
+	uint64_t controls, controls_at_dead;
+	uint64_t last_met, last_dead; /* which incarnation */
+	struct wh_stream *stream;     /* the last that came */
+	uint64_t tag, query;          /* of the last STREAM, and of the last ASKED */
+	char text[256];               /* of the last LEFT, DOWN, REFUSED or ASKED */
 };
 
 /* Of a node that is nothing else. */

@@ -169,6 +169,16 @@ static void take_end(struct endpoint *e, const struct wh_transport_event *event)
 	snprintf(e->text, sizeof(e->text), "%.*s", (int)sizeof(e->text) - 1, event->text);
 }
 
+/* Behind the end of the same incarnation, of which there may have been another since. */
+static void take_proof(struct endpoint *e, const struct wh_transport_event *event)
+{
+	ck_assert_uint_ne(event->incarnation, 0);
+	ck_assert_uint_ne(event->incarnation, e->here[event->node]);
+	e->dead++;
+	e->dead_of[event->node]++;
+	ck_assert_uint_le(e->dead, e->down + e->refused);
+}
+
 static void take_event(struct endpoint *e, const struct wh_transport_event *event)
 {
 	switch (event->kind) {
@@ -196,6 +206,7 @@ static void take_event(struct endpoint *e, const struct wh_transport_event *even
 		take_end(e, event);
 		return;
 	case WH_EVENT_PEER_DEAD:
+		take_proof(e, event);
 		return;
 	}
 }
@@ -276,6 +287,7 @@ int main(void)
 	suite_add_tcase(suite, cases_return());
 	suite_add_tcase(suite, cases_stream());
 	suite_add_tcase(suite, cases_query());
+	suite_add_tcase(suite, cases_death());
 	if (wh_world.regions) {
 		suite_add_tcase(suite, cases_remote());
 		suite_add_tcase(suite, cases_remote_ends());

@@ -28,9 +28,9 @@ struct endpoint {                       /* what has been seen at one */
 	struct wh_transport *transport; /* NULL: it is gone */
 	struct wh_image *image[VIEWS_MAX + 1];
 	bool paused; /* it is not serviced */
-	uint32_t ready, met, left, down, refused;
+	uint32_t ready, met, left, down, refused, dead;
 	char text[256]; /* of the last LEFT, DOWN or REFUSED */
-	uint32_t met_of[NODES_MAX], down_of[NODES_MAX], left_of[NODES_MAX];
+	uint32_t met_of[NODES_MAX], down_of[NODES_MAX], left_of[NODES_MAX], dead_of[NODES_MAX];
 	uint64_t here[NODES_MAX];  /* which incarnation has been met, and has not ended; 0: none */
 	uint64_t ended[NODES_MAX]; /* the last that has */
 	uint64_t controls;         /* control messages so far */
@@ -129,6 +129,7 @@ TCase *cases_view(void);
 TCase *cases_return(void);
 TCase *cases_stream(void);
 TCase *cases_query(void);
+TCase *cases_death(void);
 TCase *cases_remote(void);
 TCase *cases_remote_ends(void);
 

@@ -17,5 +17,5 @@ static uint64_t rings(struct wh_world *world, uint32_t id)
 	return wh_shm_rings(world->endpoints[id].transport);
 }
 
-const struct wh_world_ops wh_world = {REAL_WORLD, .name = "shm", .regions = true, .whole_rows = WH_TSAN,
-				      .rings = rings};
+const struct wh_world_ops wh_world = {REAL_WORLD,     .name = "shm",         .regions = true,
+				      .proofs = true, .whole_rows = WH_TSAN, .rings = rings};

@@ -256,15 +256,16 @@ static bool has_all(const struct wh_session_row *row)
 	return row->told || !wh_session_row_is_here(row) || (row->frozen && !row->mapped);
 }
 
-/* Of one that is frozen the control columns are the transport's copy already, and its row is not read. */
+/* Of one that is frozen the control columns are the transport's copy already, and its row is not read. One that was thawed again
+ * reads its columns there. */
 static void become_ready(struct wh_session_image *image)
 {
 	image->row[image->base.my_rank] = image->base.own;
 	for (uint32_t rank = 0; rank < image->base.members; rank++)
-		if (image->rows[rank].frozen)
-			image->row[rank] = NULL;
-		else
+		if (!image->rows[rank].frozen)
 			image->control[rank] = image->row[rank];
+		else if (image->control[rank] != image->row[rank])
+			image->row[rank] = NULL;
 	image->base.row = image->row;
 	image->base.control = image->control;
 	image->base.ready = true;

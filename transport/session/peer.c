@@ -215,3 +215,29 @@ size_t wh_session_read(struct wh_session *s, struct wh_peer *peer, bool *dry)
 		;
 	return done + (peer->state != state);
 }
+
+static bool is_here(const struct wh_peer *peer, uint64_t incarnation)
+{
+	return peer->state == WH_PEER_MET && peer->incarnation == incarnation;
+}
+
+bool wh_session_prove_dead(struct wh_session *s, uint32_t node, uint64_t incarnation)
+{
+	struct wh_peer *peer = &s->peers[node];
+	bool dry;
+
+	if (s->left)
+		return true;
+	if (is_here(peer, incarnation)) {
+		(void)wh_session_read(s, peer, &dry);
+		if (!is_here(peer, incarnation) && peer->left)
+			return true;
+		if (is_here(peer, incarnation) && dry && !wh_session_is_full(s))
+			wh_session_lose(s, peer, "has died");
+	}
+	if (is_here(peer, incarnation) || wh_session_is_full(s))
+		return false;
+	wh_event_queue_tell(&s->event_queue, WH_EVENT_PEER_DEAD, node, incarnation,
+			    "the process of node %" PRIu32 " has ended", node);
+	return true;
+}

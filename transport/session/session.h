@@ -171,6 +171,10 @@ void wh_session_refuse(struct wh_session *s, struct wh_peer *peer, enum wh_compl
 void wh_session_lose(struct wh_session *s, struct wh_peer *peer, const char *how);
 /* The same, in the next service: for a caller that must not lose it now. `how` is constant. */
 void wh_session_doom(struct wh_session *s, uint32_t node, const char *how);
+/* T12: the process of that incarnation, which has been met, has ended. What has come of it before is taken in, its end is told if it
+ * was not (a forked child may have its connection), then that it is dead; of one that left in order nothing. True: it is not to be
+ * said again. False: there is no room for events, or more has come than is taken in at once: again later. */
+WH_MUST_CHECK bool wh_session_prove_dead(struct wh_session *s, uint32_t node, uint64_t incarnation);
 
 enum whorl_result wh_session_control_send(struct wh_session *s, uint32_t node, const void *bytes, size_t count);
 enum whorl_result wh_session_stream_open(struct wh_session *s, uint32_t node, uint64_t tag, struct wh_stream **out);

@@ -11,12 +11,23 @@
 
 #define FDS_TAKEN 8 /* room for more than belongs there: the kernel closes what does not fit, and says so */
 
-/* Takes the descriptors out of the control data: those that there is a place for, the others are closed. */
-static void take_fds(struct msghdr *message, struct wh_shm_datagram *d)
+static void take_sender(const struct cmsghdr *c, struct wh_shm_datagram *d)
+{
+	struct ucred process;
+
+	memcpy(&process, CMSG_DATA(c), sizeof(process));
+	d->sender = process.pid;
+}
+
+/* Takes the descriptors out of the control data: those that there is a place for, the others are closed. And the sender, if it is
+ * told. */
+static void take_control(struct msghdr *message, struct wh_shm_datagram *d)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
 		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS)
+			take_sender(c, d);
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		for (size_t i = 0; i < n; i++, d->fd_count++) {
@@ -35,7 +46,7 @@ enum wh_wire_result wh_shm_datagram_receive(int socket, struct wh_shm_datagram *
 {
 	union {
 		struct cmsghdr align;
-		unsigned char bytes[CMSG_SPACE(FDS_TAKEN * sizeof(int))];
+		unsigned char bytes[CMSG_SPACE(FDS_TAKEN * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 	} control;
 	struct iovec place = {.iov_base = d->bytes, .iov_len = sizeof(d->bytes)};
 	struct msghdr message = {.msg_iov = &place, .msg_iovlen = 1, .msg_control = &control};
@@ -44,13 +55,14 @@ enum wh_wire_result wh_shm_datagram_receive(int socket, struct wh_shm_datagram *
 	for (size_t i = 0; i < WH_MESSAGE_FDS; i++)
 		d->fds[i] = -1;
 	d->fd_count = 0;
+	d->sender = -1;
 	do { /* a reset is told once, before what is still to be read */
 		message.msg_controllen = sizeof(control);
 		got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	} while (got < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (got < 0)
 		return errno == EAGAIN ? WH_WIRE_LATER : WH_WIRE_ENDED;
-	take_fds(&message, d);
+	take_control(&message, d);
 	if (got == 0)
 		return WH_WIRE_ENDED;
 	d->count = (size_t)got;

@@ -89,6 +89,23 @@ void wh_shm_freeze(struct wh_image *base, uint32_t rank)
 		base->ops->wake(base->transport);
 }
 
+/* Its process has ended: what it stored is all there, and proof.c says why it is seen. Frozen it stays, for pushes; and an image that
+ * is not ready yet waits for it no more. Its rings can be read as well, since the columns may say now that something is there. The map
+ * stays as long as the image. */
+bool wh_shm_thaw(struct wh_image *base, uint32_t rank)
+{
+	struct wh_shm_image *image = (struct wh_shm_image *)base;
+	const unsigned char *row = image->views[rank].base;
+
+	if (rank == base->my_rank || row == NULL)
+		return false;
+	image->base.rows[rank].frozen = true;
+	image->base.control[rank] = image->base.row[rank] = row;
+	if (!base->ready)
+		base->ops->wake(base->transport);
+	return true;
+}
+
 /* ---- becoming ready ----------------------------------------------------------------------------------------------- */
 
 /* The row's peer is a node of this process. */

@@ -84,6 +84,8 @@ static size_t dispatch(struct wh_shm *t, const struct epoll_event *event)
 		return 1;
 	case WH_SHM_CONN:
 		return wh_session_on_ready(t->base.session, wh_poll_index(event));
+	case WH_SHM_PROCESS:
+		return wh_shm_proof_on_ready(t, wh_poll_index(event));
 	default:
 		return 0;
 	}
@@ -131,6 +133,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 	}
 	wh_shm_wire_deafen(&t->wire, forked);
 	wh_session_free(t->base.session, forked);
+	wh_shm_proof_forget_all(t, forked);
 	wh_shm_wire_tidy(&t->wire);
 	wh_shm_remote_free(t);
 	if (t->jobs != NULL)
@@ -143,6 +146,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 static const struct wh_plane_ops plane_ops = {
 	.hello = wh_shm_status_hello,
 	.welcome = wh_shm_status_welcome,
+	.met = wh_shm_proof_met,
 	.ended = wh_shm_status_ended,
 	.on_message = wh_shm_remote_on_message,
 	.offer = wh_shm_image_offer,
@@ -161,6 +165,7 @@ static const struct wh_transport_ops shm_ops = {
 	.past = wh_session_table_past,
 	.post = wh_shm_post,
 	.freeze = wh_shm_freeze,
+	.thaw = wh_shm_thaw,
 	.service = service,
 	.next_event = wh_session_table_next_event,
 	.arm = arm,
@@ -178,6 +183,13 @@ static const struct wh_transport_ops shm_ops = {
 	.destroy = destroy,
 };
 
+static void init_peer(struct wh_shm_peer *peer)
+{
+	peer->doorbell = -1;
+	for (size_t i = 0; i < WH_SHM_LIVES; i++)
+		peer->lives[i].pidfd = -1;
+}
+
 static void init(struct wh_shm *t, const struct wh_transport_config *config)
 {
 	t->base.base.ops = &shm_ops;
@@ -191,7 +203,7 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config)
 	memcpy(t->wire.group, config->group, strlen(config->group) + 1);
 	t->memory.fd = -1;
 	for (uint32_t node = 0; node < t->nodes; node++)
-		t->peers[node].doorbell = -1;
+		init_peer(&t->peers[node]);
 	t->jobs = wh_shm_jobs_new(t->huge_pages);
 }
 

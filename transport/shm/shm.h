@@ -8,6 +8,9 @@
  * Bounds: a group's name has at most 63 bytes; of images that a peer has opened and this node has not, the eight of the
  * greatest keys are remembered.
  *
+ * The process of each peer is watched by a descriptor, for T12; likewise that of a node which has closed its connections and runs on, or
+ * has not ended yet. These are at most four for each node: of its lives before the last four no proof of death will come.
+ *
  * A node that waits for others costs next to nothing: a newcomer calls it. A stream has a quarter of a megabyte under way,
  * or a little more. Of visitors and other strangers 256 at a time are let in; others come again by themselves.
  *

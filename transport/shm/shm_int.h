@@ -4,6 +4,7 @@
  *     shm/wire.c      connections of the session
  *     shm/datagram.c  datagrams on a socket, with descriptors
  *     shm/name.c      the names of sockets, and which process has one
+ *     shm/proof.c     the processes of nodes that have been met, and their end
  *     shm/older.c     what is said to nodes of versions before these messages
  *     shm/status.c    the doorbell and the status page, which go with a hello
  *     shm/image.c     images: my row, maps of those of the others, post and freeze
@@ -139,6 +140,7 @@ struct wh_shm_datagram { /* that has come */
 	int fds[WH_MESSAGE_FDS]; /* -1: none; others that came with it have been closed */
 	size_t fd_count;         /* that came with it */
 	bool cut, fds_cut;       /* there was more than there is room for */
+	pid_t sender;            /* where the socket asks for it (SO_PASSCRED): the kernel's word; else -1 */
 };
 
 /* The next: DONE; LATER; ENDED. */
@@ -173,7 +175,7 @@ struct wh_shm_status {
 
 #define WH_SHM_STATUS_BYTES 4096
 
-enum { WH_SHM_LISTENER = WH_POLL_OTHERS, WH_SHM_CONN }; /* sources of events */
+enum { WH_SHM_LISTENER = WH_POLL_OTHERS, WH_SHM_CONN, WH_SHM_PROCESS }; /* sources of events */
 
 struct wh_shm_wire {
 	struct wh_poll *poll;
@@ -182,14 +184,18 @@ struct wh_shm_wire {
 	uid_t user;
 	int listener; /* -1: none */
 	int unused; /* a socket that is not connected, -1: none: calls that reach no process go through the same one */
+	bool proofless; /* it has been said that there is no proof of the end of a process */
+	uint32_t lacks; /* for tests: what this kernel is taken not to have */
 };
 
 struct wh_shm_conn {
 	struct wh_conn base;
 	struct wh_shm_wire *wire;
 	int socket;
-	pid_t pid;                          /* at the other end, as the kernel has it */
-	bool older;                         /* it speaks as versions before this one did */
+	pid_t pid;    /* at the other end, as the kernel has it */
+	bool older;   /* it speaks as versions before this one did */
+	bool doubted; /* it is not known yet whether pidfd is of the process at the other end: its next message tells */
+	int pidfd;    /* of its process, before the two have met; -1: none */
 	const struct wh_shm_status *status; /* of the peer; NULL: its hello has not been taken */
 	struct wh_shm_datagram last;        /* that has come */
 };
@@ -203,6 +209,28 @@ extern const struct wh_wire_ops wh_shm_wire_ops;
 
 void wh_shm_wire_tidy(struct wh_shm_wire *w);                /* after calls have been made */
 void wh_shm_wire_deafen(struct wh_shm_wire *w, bool forked); /* no more callers */
+
+/* ---- proofs of death: shm/proof.c ----------------------------------------------------------------------------------- */
+
+enum { WH_SHM_LACKS_PEERPIDFD = 1, WH_SHM_LACKS_PIDFD_OPEN = 2 };
+
+/* Before anything that the process at the other end must answer is sent. */
+void wh_shm_proof_ask(struct wh_shm_conn *conn);
+void wh_shm_proof_on_answer(struct wh_shm_conn *conn, pid_t sender); /* of one that is doubted: the answer */
+void wh_shm_proof_drop(struct wh_shm_conn *conn);
+
+#define WH_SHM_LIVES 4 /* that are watched of one node. Beyond, there will be no proof of that which was met first */
+
+/* A process that was met as a node, and has not left: its end is yet to come. */
+struct wh_shm_life {
+	int pidfd; /* -1: none */
+	uint64_t incarnation, number;
+};
+
+void wh_shm_proof_met(struct wh_transport *transport, uint32_t node); /* as in struct wh_plane_ops */
+void wh_shm_proof_left(struct wh_shm *t, uint32_t node);              /* the connection ends: if the peer has left */
+size_t wh_shm_proof_on_ready(struct wh_shm *t, uint32_t index);       /* a process seems to have ended */
+void wh_shm_proof_forget_all(struct wh_shm *t, bool forked);
 
 /* ---- versions before this one: shm/older.c -------------------------------------------------------------------------- */
 
@@ -223,6 +251,7 @@ struct wh_shm_peer {
 	struct wh_shm_mail *mail;           /* its immediates for me; NULL: none can come */
 	pid_t holder;                       /* of its id, when it was looked for last while there was no connection; */
 	uint64_t held_ns;                   /* and when that was. 0: never, or no process held it */
+	struct wh_shm_life lives[WH_SHM_LIVES];
 };
 
 /* As in struct wh_plane_ops. */
@@ -267,6 +296,7 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 void wh_shm_image_close(struct wh_image *base);
 void wh_shm_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
 void wh_shm_freeze(struct wh_image *base, uint32_t rank);
+bool wh_shm_thaw(struct wh_image *base, uint32_t rank);
 /* After a full fence: wakes a peer that has been met if it sleeps, or is about to. */
 void wh_shm_look_at(struct wh_shm *t, struct wh_shm_peer *peer);
 
@@ -302,6 +332,7 @@ struct wh_shm {
 	struct wh_shm_region *regions;
 	bool regions_unsaid; /* something is to be sent of them */
 	uint32_t next_lane;  /* its events are looked at first */
+	uint64_t lives_met;  /* so far */
 
 	struct wh_shm_peer peers[]; /* by node id */
 };

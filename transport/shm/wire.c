@@ -55,6 +55,7 @@ static void close_conn(struct wh_conn *c, bool forked)
 	struct wh_shm_conn *conn = wh_shm_conn_of(c);
 
 	hang_up(conn->wire, conn->socket, forked);
+	wh_shm_proof_drop(conn);
 	free(conn);
 }
 
@@ -65,8 +66,11 @@ static struct wh_shm_conn *new_conn(struct wh_shm_wire *w, int socket, pid_t pid
 
 	if (conn == NULL)
 		return NULL;
-	*conn = (struct wh_shm_conn){
-		.base = {.greeted = true, .source = (uint64_t)pid}, .wire = w, .socket = socket, .pid = pid};
+	*conn = (struct wh_shm_conn){.base = {.greeted = true, .source = (uint64_t)pid},
+				     .wire = w,
+				     .socket = socket,
+				     .pid = pid,
+				     .pidfd = -1};
 	snprintf(conn->base.text, sizeof(conn->base.text), "pid %d", (int)pid);
 	return conn;
 }
@@ -74,7 +78,7 @@ static struct wh_shm_conn *new_conn(struct wh_shm_wire *w, int socket, pid_t pid
 /* What it is sent fits, or waits in the kernel. */
 static bool adopt(struct wh_conn *c)
 {
-	(void)c;
+	wh_shm_proof_ask(wh_shm_conn_of(c));
 	return true;
 }
 
@@ -118,6 +122,7 @@ static enum wh_wire_result connect_to(struct wh_wire *wire, uint32_t node, struc
 		close(s);
 		return WH_WIRE_LATER;
 	}
+	wh_shm_proof_ask(conn);
 	*out = &conn->base;
 	return WH_WIRE_DONE;
 }
@@ -264,6 +269,8 @@ static enum wh_wire_result receive(struct wh_conn *c, struct wh_message *m)
 	if (result != WH_WIRE_DONE)
 		return result;
 	c->spoke = true;
+	if (conn->doubted)
+		wh_shm_proof_on_answer(conn, d->sender);
 	conn->older = c->node == WH_NO_NODE && wh_shm_older_take(d);
 	m->body = d->bytes + WH_HEAD_BYTES;
 	if (is_sound(c, d, m)) {

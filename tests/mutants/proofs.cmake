@@ -1,0 +1,225 @@
+# proofs.cmake - proof of death on shared memory (T12): how it is got, what it is behind, what is read then; taken out one rule at a
+# time. See mutants.cmake.
+
+# ---- what is a proof ----------------------------------------------------------------------------------------------------
+
+mutant(NAME pidfd-by-connection KIND conformance-shm-deaths FILE transport/session/peer.c
+	WORDS CK_RUN_CASE=unproven
+	REMOVES "the end of a connection is no proof"
+	TEXT [[
+				    "node %" PRIu32 " (%s) %s", peer->node, peer->text, how);
+]]
+	REPLACEMENT [[
+				    "node %" PRIu32 " (%s) %s", peer->node, peer->text, how);
+	if (!left)
+		wh_event_queue_tell(&s->event_queue, WH_EVENT_PEER_DEAD, peer->node, incarnation, "dead");
+]])
+
+mutant(NAME pidfd-of-oneself KIND conformance-shm-deaths FILE transport/shm/proof.c
+	WORDS CK_RUN_CASE=unproven
+	REMOVES "nothing is proven of nodes of one's own process"
+	TEXT [[
+	if (conn->pid == getpid())
+]]
+	REPLACEMENT [[
+	if (conn->pid == -1)
+]])
+
+mutant(NAME pidfd-of-another KIND conformance-shm-deaths FILE transport/shm/proof.c
+	WORDS CK_RUN_CASE=lives
+	REMOVES "the process that was opened is the one that answers"
+	TEXT [[
+	if (sender == conn->pid && !has_ended(conn->pidfd))
+]]
+	REPLACEMENT [[
+	if (sender > 0 && !has_ended(conn->pidfd))
+]])
+
+mutant(NAME pidfd-of-a-pid-used-again KIND conformance-shm-deaths FILE transport/shm/proof.c
+	WORDS CK_RUN_CASE=lives
+	REMOVES "the process that was opened lives when the answer comes: else another may have its pid"
+	TEXT [[
+	if (sender == conn->pid && !has_ended(conn->pidfd))
+]]
+	REPLACEMENT [[
+	if (sender == conn->pid)
+]])
+
+mutant(NAME pidfd-undoubted KIND conformance-shm-deaths FILE transport/shm/proof.c
+	WORDS CK_RUN_CASE=lives
+	REMOVES "a pid is doubted until there is an answer"
+	TEXT [[
+	conn->doubted = true;
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME pidfd-unlooked KIND conformance-shm-deaths FILE transport/shm/proof.c
+	WORDS CK_RUN_CASE=lives
+	REMOVES "what epoll has told is looked at again: another life may be in that place"
+	TEXT [[
+	if (life->pidfd < 0 || !has_ended(life->pidfd))
+]]
+	REPLACEMENT [[
+	if (life->pidfd < 0)
+]])
+
+# ---- when it is told ----------------------------------------------------------------------------------------------------
+
+mutant(NAME pidfd-before-words KIND conformance-shm-deaths FILE transport/session/peer.c
+	WORDS CK_RUN_CASE=proven
+	REMOVES "what the dead have sent comes before the proof"
+	TEXT [[
+		(void)wh_session_read(s, peer, &dry);
+		if (!is_here
+]]
+	REPLACEMENT [[
+		dry = true;
+		if (!is_here
+]])
+
+mutant(NAME pidfd-before-the-rest KIND test_session_death FILE transport/session/peer.c
+	REMOVES "the proof waits until all is taken in that has come"
+	TEXT [[
+		if (is_here(peer, incarnation) && dry && !wh_session_is_full(s))
+]]
+	REPLACEMENT [[
+		if (is_here(peer, incarnation) && !wh_session_is_full(s))
+]])
+
+mutant(NAME pidfd-before-the-end KIND conformance-shm-deaths FILE transport/session/peer.c
+	WORDS CK_RUN_CASE=proven
+	REMOVES "a proof ends a connection that a forked child has"
+	TEXT [[
+	if (is_here(peer, incarnation) || wh_session_is_full(s))
+		return false;
+]]
+	REPLACEMENT [[
+	if (wh_session_is_full(s))
+		return false;
+]]
+	TEXT_2 [[
+			wh_session_lose(s, peer, "has died");
+]]
+	REPLACEMENT_2 [[
+			dry = false;
+]])
+
+mutant(NAME pidfd-without-room KIND test_session_death FILE transport/session/peer.c
+	REMOVES "a proof waits for room"
+	TEXT [[
+	if (is_here(peer, incarnation) || wh_session_is_full(s))
+		return false;
+]]
+	REPLACEMENT [[
+	if (is_here(peer, incarnation))
+		return false;
+]]
+	TEXT_2 [[
+		if (is_here(peer, incarnation) && dry && !wh_session_is_full(s))
+]]
+	REPLACEMENT_2 [[
+		if (is_here(peer, incarnation))
+]])
+
+mutant(NAME pidfd-of-leavers KIND test_session_death FILE transport/session/peer.c
+	REMOVES "of one that left in order nothing is proven: its words come with the proof"
+	TEXT [[
+		if (!is_here(peer, incarnation) && peer->left)
+]]
+	REPLACEMENT [[
+		if (!is_here(peer, incarnation) && peer->left && dry && s->left)
+]])
+
+mutant(NAME pidfd-of-leavers-kept KIND conformance-shm-deaths FILE transport/shm/status.c
+	WORDS CK_RUN_CASE=unproven
+	REMOVES "of one that left in order nothing is proven: its descriptor is closed"
+	TEXT [[
+	wh_shm_proof_left(t, node);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME pidfd-when-left KIND test_session_death FILE transport/session/peer.c
+	REMOVES "no proof comes to a node that has left"
+	TEXT [[
+	if (s->left)
+		return true;
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME pidfd-forgotten-by-a-fork KIND conformance-shm-deaths FILE transport/shm/proof.c
+	WORDS CK_RUN_CASE=proven
+	REMOVES "a forked child takes no descriptor out of epoll"
+	TEXT [[
+	if (life->pidfd >= 0 && !forked)
+]]
+	REPLACEMENT [[
+	if (life->pidfd >= 0 && (!forked || life->pidfd != -1))
+]])
+
+mutant(NAME pidfd-of-the-first-lives KIND conformance-shm-deaths FILE transport/shm/proof.c
+	WORDS CK_RUN_CASE=lives
+	REMOVES "of many lives the last are watched"
+	TEXT [[
+peer->lives[i].number < place->number)
+]]
+	REPLACEMENT [[
+peer->lives[i].number > place->number)
+]])
+
+# ---- what is read then --------------------------------------------------------------------------------------------------
+
+mutant(NAME thaw-forgotten KIND conformance-shm FILE transport/shm/image.c
+	WORDS CK_RUN_CASE=death
+	REMOVES "the columns of a thawed member are read from its row again"
+	TEXT [[
+	image->base.control[rank] = image->base.row[rank] = row;
+]]
+	REPLACEMENT [[
+	image->base.row[rank] = row;
+]])
+
+mutant(NAME thaw-waited-for KIND conformance-shm FILE transport/shm/image.c
+	WORDS CK_RUN_CASE=death
+	REMOVES "an image does not wait for a thawed member"
+	TEXT [[
+	image->base.rows[rank].frozen = true;
+	image->base.control[rank] = image->base.row
+]]
+	REPLACEMENT [[
+	image->base.control[rank] = image->base.row
+]])
+
+mutant(NAME thaw-sleeps KIND conformance-shm-deaths FILE transport/shm/image.c
+	WORDS CK_RUN_CASE=words
+	REMOVES "a loop that sleeps until an image is ready is woken"
+	TEXT [[
+	image->base.control[rank] = image->base.row[rank] = row;
+	if (!base->ready)
+]]
+	REPLACEMENT [[
+	image->base.control[rank] = image->base.row[rank] = row;
+	if (base->ready)
+]])
+
+mutant(NAME thaw-of-oneself KIND conformance-shm FILE transport/shm/image.c
+	WORDS CK_RUN_CASE=death
+	REMOVES "a row that is not here is not thawed"
+	TEXT [[
+	if (rank == base->my_rank || row == NULL)
+]]
+	REPLACEMENT [[
+	if (rank == base->my_rank)
+]])
+
+mutant(NAME thaw-until-ready KIND conformance-shm FILE transport/session/image.c
+	WORDS CK_RUN_CASE=death
+	REMOVES "the row of a thawed member can be read in an image that becomes ready later"
+	TEXT [[
+		else if (image->control[rank] != image->row[rank])
+]]
+	REPLACEMENT [[
+		else
+]])
