@@ -183,8 +183,6 @@ static void take_event(struct node *n, const struct wh_transport_event *event)
 	case WH_EVENT_REFUSED:
 		n->refused++;
 		break;
-	case WH_EVENT_PEER_DEAD:
-		break;
 	}
 	snprintf(n->text, sizeof(n->text), "%.*s", (int)sizeof(n->text) - 1, event->text);
 }
