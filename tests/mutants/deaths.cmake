@@ -109,11 +109,33 @@ mutant(NAME dead-always-adopted KIND views FILE membership/change.c
 	WORDS ${on_one_host}
 	REMOVES "a decision of a dead member that cannot be followed is nothing"
 	TEXT [[
-	return change->suspicion.said[rank] == WH_DEAD && !wh_change_fits(change, rank);
+	return !wh_change_fits(change, rank);
 ]]
 	REPLACEMENT [[
-	(void)rank;
-	return change == NULL;
+	return false;
+]])
+
+mutant(NAME dead-adopted-alone KIND views FILE membership/change.c
+	WORDS ${on_one_host}
+	REMOVES "nor one that another member cannot follow"
+	TEXT [[
+		if (is_beyond(change, other, rank))
+]]
+	REPLACEMENT [[
+		if (is_beyond(change, other, rank) && other == rank)
+]])
+
+mutant(NAME given-up-unsaid KIND views FILE membership/propose.c
+	WORDS ${on_one_host}
+	REMOVES "a member that gives up the memory of a proposal says so"
+	TEXT [[
+	give_up_earlier(change, leader);
+	change->on
+]]
+	REPLACEMENT [[
+	if (leader == WH_NODES_MAX)
+		give_up_earlier(change, leader);
+	change->on
 ]])
 
 mutant(NAME death-not-carried-over KIND views FILE group/install.c
