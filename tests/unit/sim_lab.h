@@ -123,6 +123,7 @@ static inline void take_event(struct lab *lab, uint32_t at, const struct wh_tran
 		break;
 	case WH_EVENT_IMAGE_READY:
 	case WH_EVENT_QUERY:
+	case WH_EVENT_PEER_DEAD:
 		break;
 	}
 }
