@@ -225,12 +225,26 @@ static size_t decide(struct wh_change *change)
 	return 1;
 }
 
+/* `dead` holds a decision that `rank`, which I trust, cannot follow, though it has not been accused there. */
+static bool is_beyond(const struct wh_change *change, uint32_t rank, uint32_t dead)
+{
+	return rank != wh_change_me(change) && wh_change_trusts(change, rank) &&
+	       wh_row_of(change, dead, change->columns.suspected, rank) == WH_TRUSTED &&
+	       wh_row(change, rank, change->columns.acknowledged) != change->acknowledged;
+}
+
 /* A decision in the row of a dead member that I cannot follow is nothing to me, unless I am left behind by it: its owner has waited for
- * my word. I may have read its row too late: it had failed first, another attempt was acknowledged, and the memory of its view was
- * given up. Of all others, that is what no member does, and lead_change says so. */
+ * my word. I may have read its row too late: it had failed first, another attempt was followed, and the memory of its view was
+ * given up. So may another have done that I trust, and then it is nothing to me either. Of members that are not dead a decision that
+ * cannot be followed is what no member makes, and lead_change says so. */
 static bool is_void(const struct wh_change *change, uint32_t rank)
 {
-	return change->suspicion.said[rank] == WH_DEAD && !wh_change_fits(change, rank);
+	if (change->suspicion.said[rank] != WH_DEAD)
+		return false;
+	for (uint32_t other = 0; other < member_count(change); other++)
+		if (is_beyond(change, other, rank))
+			return true;
+	return !wh_change_fits(change, rank);
 }
 
 /* The readable row with the decision of the highest rank, mine too; -1: there is none. */

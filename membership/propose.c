@@ -271,6 +271,19 @@ size_t wh_propose_without(struct wh_change *change)
 
 /* ---- acknowledging --------------------------------------------------------------------------------------------------------- */
 
+/* What another leader before has proposed is given up: my row says so before it is, by the number of no attempt. A decision for it may
+ * be found yet, in the row of a dead member, and must not be adopted then (change.c, is_void). */
+static void give_up_earlier(struct wh_change *change, uint32_t leader)
+{
+	uint64_t none = wh_ticket(leader, 0);
+
+	if (change->acknowledged == 0 || change->acknowledged >= none || change->sst->image->ops->thaw == NULL)
+		return;
+	change->acknowledged = none;
+	wh_sst_publish(change->sst, change->pushes, change->columns.acknowledged, none, change->heartbeat->peers);
+	wh_pushes_post(change->pushes);
+}
+
 /* Begins to open the memory of what the leader proposes. */
 static void follow_proposal(struct wh_change *change, uint32_t leader, uint64_t attempt)
 {
@@ -280,6 +293,7 @@ static void follow_proposal(struct wh_change *change, uint32_t leader, uint64_t 
 
 	if (!read_record(change, leader, attempt))
 		return;
+	give_up_earlier(change, leader);
 	change->on.discard(change->ctx, key); /* also those attempts that I have never seen, and others have */
 	change->ticket = 0;
 	change->heeded = wh_ticket(leader, attempt);

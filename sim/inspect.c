@@ -33,7 +33,9 @@ uint64_t wh_inspect_counted(const whorl_node *node)
 
 bool wh_inspect_may_be_in(const whorl_node *node, uint64_t group)
 {
-	return node->epoch == NULL || node->epoch->view->group == group;
+	uint64_t counted = wh_inspect_counted(node);
+
+	return counted == 0 || counted == group;
 }
 
 bool wh_inspect_has_promised(const whorl_node *node)

@@ -83,8 +83,8 @@ static void *take_snapshot(const struct whorl_position *position, void *ctx)
 		       wh_dice_below(&actor->dice, play->plan->state_bytes);
 	struct snapshot *snapshot;
 
-	if (wh_play_failed(play) || actor->crashed || actor->removed)
-		return NULL;
+	if (wh_play_failed(play) || play->extinct || actor->crashed || actor->removed)
+		return NULL; /* of another group nothing is known */
 	wh_faults_moment(actor, WH_MOMENT_GIVE);
 	if (actor->crashed)
 		return NULL;

@@ -21,7 +21,8 @@ struct wh_node_columns {
 	struct wh_flag_col wedged;
 	/* As leader: the number of my last attempt at a next view, from 1. Guards `left_out` and `proposal`. */
 	struct wh_counter_col proposed;
-	/* The memory of this attempt's view is shared with all its members: (rank of its leader + 1) << 16 | attempt. */
+	/* The memory of this attempt's view is shared with all its members: (rank of its leader + 1) << 16 | attempt. Attempt 0: none of
+	 * that leader's yet, and what was acknowledged before is given up (on one host alone, 0039). */
 	struct wh_counter_col acknowledged;
 	/* Rank + 1 of the leader of the decision that I have made or echoed, 0: none. Guards `image` and `cut`, which never change
 	 * once it is not 0. */

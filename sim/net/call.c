@@ -685,6 +685,18 @@ static void die_on(struct sim_call *call, uint32_t side, bool silently)
 		(void)send_at(call, other(side), SIM_HANGS_UP, NULL, 0, notice_time(call, other(side)));
 }
 
+void wh_sim_calls_turn_away(struct sim_node *node)
+{
+	struct sim_message *caller;
+
+	while ((caller = take(&node->callers)) != NULL) {
+		caller->call->finished[1] = true; /* nor is what they say heard */
+		drop_come(caller->call, 1);
+		node->come--;
+		drop_message(caller);
+	}
+}
+
 void wh_sim_calls_die(struct sim_node *node, bool silently)
 {
 	struct sim_message *caller;

@@ -251,6 +251,8 @@ extern const struct wh_wire_ops wh_sim_wire_ops, wh_sim_host_wire_ops; /* of net
 void wh_sim_calls_look_at_clock(struct sim_node *node);
 /* Takes in what has come. Returns how much that was. */
 size_t wh_sim_calls_serve(struct sim_node *node);
+/* Those that wait to be accepted never will be. */
+void wh_sim_calls_turn_away(struct sim_node *node);
 /* The life has ended: what it has sent is cut off anywhere, unless it has left; `silently`: no node is told. */
 void wh_sim_calls_die(struct sim_node *node, bool silently);
 /* The connection of these two lives breaks. */

@@ -12,9 +12,8 @@ mutant(NAME dead-counted KIND views FILE membership/suspicion.c
 	poll->quorum.members -= kind == WH_LEFT;
 ]])
 
-mutant(NAME dead-unread KIND views FILE membership/change_int.h
+mutant(NAME dead-unread KIND test_change_dead FILE membership/change_int.h
 	COMPILE membership/suspicion.c membership/change.c membership/propose.c
-	WORDS ${on_one_host}
 	REMOVES "what a dead member has decided is read"
 	TEXT [[
 	return change->suspicion.said[rank] != WH_FAILED;
@@ -23,8 +22,7 @@ mutant(NAME dead-unread KIND views FILE membership/change_int.h
 	return change->suspicion.said[rank] < WH_FAILED;
 ]])
 
-mutant(NAME dead-frozen KIND views FILE membership/suspicion.c
-	WORDS ${on_one_host}
+mutant(NAME dead-frozen KIND test_change_dead FILE membership/suspicion.c
 	REMOVES "the row of a member that had failed is read again when it is dead"
 	TEXT [[
 	return image->ops->thaw != NULL && image->ops->thaw(image, rank);
@@ -67,8 +65,7 @@ mutant(NAME dead-accusers-fail KIND views FILE membership/suspicion.c
 	if (kind != WH_FAILED && has_suspects(change, rank))
 ]])
 
-mutant(NAME leavers-proofs-fail KIND views FILE membership/suspicion.c
-	WORDS ${on_one_host}
+mutant(NAME leavers-proofs-fail KIND test_change_dead FILE membership/suspicion.c
 	REMOVES "one that leaves while its row says that another is dead has left"
 	TEXT [[
 		if (wh_sst_observe_array(change->sst, rank, change->columns.suspected, other) == WH_FAILED)
@@ -87,8 +84,7 @@ mutant(NAME deaths-at-first-hand KIND views FILE membership/suspicion.c
 		(void)of;
 ]])
 
-mutant(NAME left-behind-stays KIND views FILE membership/suspicion.c
-	WORDS ${on_one_host}
+mutant(NAME left-behind-stays KIND test_timelines_death FILE membership/suspicion.c
 	REMOVES "a member that a dead one accuses, and may have gone on without, is removed"
 	TEXT [[
 			return (int)rank;
@@ -105,15 +101,38 @@ mutant(NAME left-behind-stays KIND views FILE membership/suspicion.c
 /* The others go on without me, or have. */
 ]])
 
-mutant(NAME dead-always-adopted KIND views FILE membership/change.c
-	WORDS ${on_one_host}
+mutant(NAME dead-always-adopted KIND test_change_dead FILE membership/change.c
 	REMOVES "a decision of a dead member that cannot be followed is nothing"
 	TEXT [[
-	return change->suspicion.said[rank] == WH_DEAD && !wh_change_fits(change, rank);
+	return !wh_change_fits(change, rank);
 ]]
 	REPLACEMENT [[
-	(void)rank;
-	return change == NULL;
+	return false;
+]])
+
+mutant(NAME dead-adopted-alone KIND views FILE membership/change.c
+	WORDS ${on_one_host} --set sim.nodes_min=5 --fault "crash 4 at 10 ms" --fault "crash 0 after decide 1"
+	      --fault "crash 1 silently after push 10"
+	REMOVES "nor one that another member cannot follow"
+	TEXT [[
+		if (is_beyond(change, other, rank))
+]]
+	REPLACEMENT [[
+		if (is_beyond(change, other, rank) && other == rank)
+]])
+
+mutant(NAME given-up-unsaid KIND views FILE membership/propose.c
+	WORDS ${on_one_host} --set sim.nodes_min=5 --fault "crash 4 at 10 ms" --fault "crash 0 after decide 1"
+	      --fault "crash 1 silently after push 10"
+	REMOVES "a member that gives up the memory of a proposal says so"
+	TEXT [[
+	give_up_earlier(change, leader);
+	change->on
+]]
+	REPLACEMENT [[
+	if (leader == WH_NODES_MAX)
+		give_up_earlier(change, leader);
+	change->on
 ]])
 
 mutant(NAME death-not-carried-over KIND views FILE group/install.c
@@ -134,4 +153,14 @@ mutant(NAME proofs-wait KIND views FILE membership/suspicion.c
 ]]
 	REPLACEMENT [[
 	return heard ? say_wanted(change, true) : 0;
+]])
+
+mutant(NAME proof-taken-for-quorum KIND views FILE membership/suspicion.c
+	WORDS ${on_one_host}
+	REMOVES "where nothing is left to be said a quorum is trusted, for all that: not behind a proof"
+	TEXT [[
+					  : change->removed || wh_suspicion_trusted_quorum(change);
+]]
+	REPLACEMENT [[
+					  : true;
 ]])

@@ -92,6 +92,12 @@ mutant(NAME minority-suspects KIND views FILE membership/suspicion.c
 ]]
 	REPLACEMENT [[
 	return say_wanted(change, true);
+]]
+	TEXT_2 [[
+					  : change->removed || wh_suspicion_trusted_quorum(change);
+]]
+	REPLACEMENT_2 [[
+					  : true;
 ]])
 
 mutant(NAME suspects-too-early KIND views FILE membership/heartbeat.c

@@ -40,6 +40,58 @@ START_TEST(the_last_of_two_goes_on)
 }
 END_TEST
 
+/* 0 stands for the tie. It goes on without 1, which stands still, and is killed, before its row says that it has gone on, or behind
+ * that: 1 has no part in what it has delivered. */
+START_TEST(one_that_the_dead_have_left_behind_is_removed)
+{
+	uint32_t proved = 0;
+
+	FOREACH_SEED(t)
+	{
+		begin_on_host(t, 2, "0", "stall 1 for 200 ms at 30 ms",
+			      _i == 0 ? "crash 0 at install 1" : "crash 0 after install 1");
+		until(t, 240 + PROOF_MS);
+		if (has_proof(t, 1, 0))
+			expect_removed(t, 240 + PROOF_MS, "1");
+		proved += has_proof(t, 1, 0);
+		end(t);
+	}
+	ck_assert_uint_gt(proved, 0);
+}
+END_TEST
+
+/* 1 and 2 believe that the other has failed, by 0, which is killed. 1 stands for the tie, goes on, and is killed too: what it said since
+ * is behind what 2 has kept of its row. */
+START_TEST(the_row_of_one_that_had_failed_is_read_again)
+{
+	uint32_t proved = 0;
+
+	FOREACH_SEED(t)
+	{
+		begin_on_host(t, 3, "1", "break 1 with 2 at 30 ms", "crash 0 at suspect 1", "crash 1 after install 1");
+		until(t, 100 + 2 * PROOF_MS);
+		proved += has_proof(t, 2, 0) && has_proof(t, 2, 1);
+		end(t);
+	}
+	ck_assert_uint_gt(proved, 0);
+}
+END_TEST
+
+/* 0 decides, and is killed; 1, which stands for the tie, has it as failed before it looks, proposes anew, and gives up the memory of what
+ * was decided. Then comes the proof. */
+START_TEST(a_decision_with_memory_that_is_given_up_is_nothing)
+{
+	FOREACH_SEED(t)
+	{
+		begin_on_host(t, 3, "1", "crash 2 at 30 ms", "stall 1 for 20 ms after acknowledge 1",
+			      "crash 0 after decide 1");
+		until(t, 100 + 2 * PROOF_MS);
+		expect_view(t, 150 + 2 * PROOF_MS, ANY, "1");
+		end(t);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("timelines, deaths that are proved");
@@ -47,6 +99,9 @@ static Suite *suite(void)
 
 	tcase_set_timeout(cases, 120);
 	tcase_add_loop_test(cases, the_last_of_two_goes_on, 0, 2);
+	tcase_add_loop_test(cases, one_that_the_dead_have_left_behind_is_removed, 0, 2);
+	tcase_add_test(cases, the_row_of_one_that_had_failed_is_read_again);
+	tcase_add_test(cases, a_decision_with_memory_that_is_given_up_is_nothing);
 	suite_add_tcase(all, cases);
 	return all;
 }

@@ -1,0 +1,269 @@
+/* test_change_dead.c - a change of view on one host, where it is proved of members that they are dead (docs/decisions/0039); at one
+ * member, the others by hand.
+ */
+#include "tests/unit/member.h"
+
+static bool thaw(struct wh_image *image, uint32_t rank)
+{
+	struct member *m = (struct member *)image;
+
+	if (m->row[rank] != NULL)
+		m->control[rank] = m->row[rank];
+	return m->row[rank] != NULL;
+}
+
+static const struct wh_transport_ops host_ops = {
+	.name = "by hand, one host",
+	.post = member_post,
+	.freeze = member_freeze,
+	.thaw = thaw,
+	.prepares = member_prepares,
+};
+
+static struct member *on_host(uint32_t me, uint32_t members, int tie_breaker)
+{
+	struct member *m = member_make(me, members, tie_breaker);
+
+	m->image.ops = &host_ops;
+	return m;
+}
+
+static void prove(struct member *m, uint32_t rank)
+{
+	wh_change_suspect(&m->change, rank, WH_DEAD, "its process has ended");
+}
+
+/* ---- the quorum ------------------------------------------------------------------------------------------------------------- */
+
+/* Of two the other is one of one, whether it was heard of its end before or not. But if its row was never there it remains one that
+ * has failed, and counts (_i = 2). */
+START_TEST(the_last_of_two_goes_on)
+{
+	struct member *m = on_host(0, 2, -1);
+
+	m->row[1] = _i == 2 ? NULL : m->row[1];
+	if (_i > 0) {
+		die(m, 1);
+		settle(m);
+		expect_told(m, "no-quorum ");
+	}
+	prove(m, 1);
+	settle(m);
+	expect_told(m, _i == 2   ? ""
+		       : _i == 1 ? "quorum suspect-1 wedge open-without-1-as-7000001 deliver-0-0 install "
+				 : "suspect-1 wedge open-without-1-as-7000001 deliver-0-0 install ");
+	ck_assert_uint_eq(my_suspicion(m, 1), _i == 2 ? WH_TRUSTED : WH_DEAD);
+	member_free(m);
+}
+END_TEST
+
+/* Each of the two that are left lacks the proof that the other has: what can be said of itself is said. */
+START_TEST(a_proof_is_said_without_a_quorum)
+{
+	struct member *m = on_host(0, 5, -1);
+
+	prove(m, 4);
+	die(m, 3);
+	die(m, 2);
+	settle(m);
+	ck_assert_uint_eq(my_suspicion(m, 4), WH_DEAD);
+	ck_assert_uint_eq(my_suspicion(m, 3), WH_TRUSTED);
+	expect_told(m, "no-quorum suspect-4 wedge open-without-4-as-7000001 ");
+	say_suspected(m, 1, 3, WH_DEAD);
+	settle(m);
+	ck_assert_uint_eq(my_suspicion(m, 3), WH_DEAD);
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_FAILED);
+	member_free(m);
+}
+END_TEST
+
+/* Where there are no proofs no row can say such a thing. */
+START_TEST(on_networks_no_member_is_dead)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	say_suspected(m, 1, 2, WH_DEAD);
+	settle(m);
+	ck_assert_uint_ne(my_suspicion(m, 2), WH_DEAD);
+	ck_assert_ptr_nonnull(strstr(m->told, "broken-1 "));
+	member_free(m);
+}
+END_TEST
+
+/* One that leaves while its row says that another is dead has left; one that said to have failed becomes dead behind that. */
+START_TEST(leavers_and_the_dead)
+{
+	struct member *m = on_host(0, 3, -1);
+
+	say_suspected(m, 1, 2, WH_DEAD);
+	settle(m);
+	leave(m, 1);
+	prove(m, 1);
+	settle(m);
+	ck_assert_uint_eq(my_suspicion(m, 1), WH_LEFT);
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_DEAD);
+	member_free(m);
+}
+END_TEST
+
+START_TEST(one_that_had_failed_and_then_left_may_die)
+{
+	struct member *m = on_host(0, 3, -1);
+
+	live(m, 6, "1");
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_FAILED);
+	leave(m, 2);
+	prove(m, 2);
+	settle(m);
+	ck_assert_uint_eq(my_suspicion(m, 2), WH_DEAD);
+	member_free(m);
+}
+END_TEST
+
+/* ---- what the dead have decided --------------------------------------------------------------------------------------------- */
+
+/* 4 has failed; all have acknowledged the view that 0 has proposed. */
+static struct member *all_have_acknowledged(void)
+{
+	struct member *m = on_host(1, 5, 1);
+
+	receive(m, 100);
+	say_suspected(m, 2, 4, WH_FAILED);
+	say_suspected(m, 3, 4, WH_FAILED);
+	propose(m, 0, 1, 4);
+	m->is_open = true;
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "023", 4, 100, TICKET(0, 1));
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 1));
+	m->told[0] = '\0';
+	return m;
+}
+
+/* Its row is read also if it had failed before it decided. */
+START_TEST(a_decision_of_the_dead_is_adopted)
+{
+	struct member *m = all_have_acknowledged();
+
+	if (_i == 1) {
+		die(m, 0);
+		settle(m);
+	}
+	decide(m, "0", 0x7000001, 77, 0);
+	prove(m, 0);
+	say_suspected(m, 2, 0, WH_DEAD);
+	say_suspected(m, 3, 0, WH_FAILED);
+	settle(m);
+	ck_assert_uint_eq(my_suspicion(m, 0), WH_DEAD);
+	expect_my_decision(m, 0x7000001, 77, 2);
+	member_free(m);
+}
+END_TEST
+
+/* It was read too late: another view has been acknowledged. If its row accuses me (_i = 1) it may have gone on without me. */
+START_TEST(a_decision_that_cannot_be_followed)
+{
+	struct member *m = all_have_acknowledged();
+
+	die(m, 0);
+	say_suspected(m, 2, 0, WH_FAILED);
+	say_suspected(m, 3, 0, WH_FAILED);
+	settle(m);
+	expect_told(m, "suspect-0 discard open-without-0-4-as-7010001 ");
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(1, 1));
+	decide(m, "0", 0x7000001, 77, 0);
+	if (_i == 1)
+		say_suspected(m, 0, 1, WH_FAILED);
+	prove(m, 0);
+	acknowledge(m, "23", 4, 100, TICKET(1, 1));
+	settle(m);
+	if (_i == 1) {
+		expect_told(m, "removed-by-0 ");
+	} else {
+		expect_told(m, "suspect-0 ");
+		expect_my_decision(m, 0x7010001, 100, 2);
+	}
+	member_free(m);
+}
+END_TEST
+
+/* Another that I trust follows a later proposal: it has given up the memory of what was decided, and is no part of that. If the row
+ * that has the decision accuses it (_i = 1) that is its own matter. */
+START_TEST(a_decision_that_another_cannot_follow)
+{
+	struct member *m = all_have_acknowledged();
+
+	decide(m, "0", 0x7000001, 77, 0);
+	if (_i == 1)
+		say_suspected(m, 0, 3, WH_FAILED);
+	prove(m, 0);
+	say_suspected(m, 2, 0, WH_DEAD);
+	say_suspected(m, 3, 0, WH_FAILED);
+	say(m, 3, m->columns.acknowledged.offset, TICKET(2, 0));
+	settle(m);
+	if (_i == 1)
+		expect_my_decision(m, 0x7000001, 77, 2);
+	else
+		ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
+	member_free(m);
+}
+END_TEST
+
+/* My row says so before the memory is given up; on networks no member needs to know. */
+START_TEST(memory_that_is_given_up_is_said_to_be)
+{
+	struct member *m = all_have_acknowledged();
+
+	m->image.ops = _i == 0 ? &host_ops : &member_ops;
+	m->is_open = false;
+	die(m, 0);
+	say_suspected(m, 2, 0, WH_FAILED);
+	say_suspected(m, 3, 0, WH_FAILED);
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), _i == 0 ? TICKET(1, 0) : TICKET(0, 1));
+	m->is_open = true;
+	settle(m);
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(1, 1));
+	member_free(m);
+}
+END_TEST
+
+/* What the dead say of others counts for nothing, else. */
+START_TEST(what_the_dead_accuse_is_not_heeded)
+{
+	struct member *m = all_have_acknowledged();
+
+	say_suspected(m, 0, 1, WH_FAILED);
+	say_suspected(m, 0, 3, WH_FAILED);
+	prove(m, 0);
+	settle(m);
+	ck_assert(!m->change.removed);
+	ck_assert_uint_eq(my_suspicion(m, 0), WH_DEAD);
+	ck_assert_uint_eq(my_suspicion(m, 3), WH_TRUSTED);
+	member_free(m);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("change: the dead");
+	TCase *cases = tcase_create("dead");
+
+	tcase_add_loop_test(cases, the_last_of_two_goes_on, 0, 3);
+	tcase_add_test(cases, a_proof_is_said_without_a_quorum);
+	tcase_add_test(cases, on_networks_no_member_is_dead);
+	tcase_add_test(cases, leavers_and_the_dead);
+	tcase_add_test(cases, one_that_had_failed_and_then_left_may_die);
+	tcase_add_loop_test(cases, a_decision_of_the_dead_is_adopted, 0, 2);
+	tcase_add_loop_test(cases, a_decision_that_cannot_be_followed, 0, 2);
+	tcase_add_loop_test(cases, a_decision_that_another_cannot_follow, 0, 2);
+	tcase_add_loop_test(cases, memory_that_is_given_up_is_said_to_be, 0, 2);
+	tcase_add_test(cases, what_the_dead_accuse_is_not_heeded);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
