@@ -634,7 +634,7 @@ void wh_sim_calls_look_at_clock(struct sim_node *node)
 	if (!node->alarmed)
 		return;
 	node->alarmed = false;
-	wh_session_on_timer(node->base.session);
+	(void)wh_session_on_timer(node->base.session);
 }
 
 size_t wh_sim_calls_serve(struct sim_node *node)

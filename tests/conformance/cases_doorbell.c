@@ -7,6 +7,7 @@
 
 #define LONG_NS (10 * WH_NS_PER_S)
 #define SHORT_NS (30 * WH_NS_PER_MS)
+#define ALARMS_NS (3 * WH_NS_PER_S / 2) /* longer than any alarm that setting up sets */
 
 static void arm(const struct group *g, uint32_t id)
 {
@@ -24,7 +25,7 @@ static bool sleep_at(struct group *g, uint32_t id, uint64_t timeout_ns)
 }
 
 /* What setting up has left to do is done, so nothing but pushes ends a wait. Of a call that has crossed another a handshake may be left,
- * which a thread that stands back does. */
+ * which a thread that stands back does. Alarms may be left as well: they end none. */
 static struct group *settled_group(uint32_t nodes, uint64_t seed)
 {
 	struct group *g = group_make(nodes, seed);
@@ -175,6 +176,19 @@ START_TEST(t6_a_loop_that_is_awake_costs_nothing)
 	arm(g, 1);
 	post_word(g, 0, 1, 64, 2001);
 	ck_assert_uint_gt(wh_world.rings(g->world, 0), rings);
+	group_free(g);
+}
+END_TEST
+
+/* Alarms that were set for what has been done since, as for an answer that came, find nothing to do. */
+START_TEST(t6_time_alone_does_not_ring)
+{
+	struct group *g = settled_group(2, test_seed(11));
+
+	for (uint32_t id = 0; id < 2; id++) {
+		arm(g, id);
+		ck_assert(!sleep_at(g, id, ALARMS_NS));
+	}
 	group_free(g);
 }
 END_TEST
@@ -468,6 +482,7 @@ TCase *cases_doorbell(void)
 	tcase_add_test(cases, t6_patient_pushes_are_not_overtaken);
 	tcase_add_test(cases, t6_the_descriptor_says_what_wait_would);
 	tcase_add_test(cases, t6_wake_is_sticky);
+	tcase_add_test(cases, t6_time_alone_does_not_ring);
 	tcase_add_loop_test(cases, t6_no_push_is_slept_through, 0, seeds(5));
 	if (wh_world.rings != NULL)
 		tcase_add_test(cases, t6_a_loop_that_is_awake_costs_nothing);

@@ -305,7 +305,7 @@ START_TEST(a_caller_that_is_always_late)
 	for (int n = 0; n < 50 && peer->state != WH_PEER_MET; n++) {
 		if (peer->state == WH_PEER_CALLED)
 			peer->redial.at_ns = 0;
-		wh_session_on_timer(wh_tcp_of(ends[0].node)->base.session);
+		(void)wh_session_on_timer(wh_tcp_of(ends[0].node)->base.session);
 		turn(ends + 1, 1);
 	}
 	ck_assert_int_eq((int)peer->state, (int)WH_PEER_MET);

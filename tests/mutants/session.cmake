@@ -103,6 +103,42 @@ mutant(NAME session-no-time-no-limit KIND test_session FILE transport/session/ca
 	peer->redial.at_ns = wh_env_now(s->env) + answer_ns;
 ]])
 
+mutant(NAME session-alarm-wakes KIND test_session FILE transport/session/session.c
+	REMOVES "an alarm whose reason is gone does not end a sleep"
+	TEXT [[
+	return wants_service(s);
+]]
+	REPLACEMENT [[
+	return wants_service(s) || true;
+]])
+
+mutant(NAME session-alarm-for-images KIND test_session_images FILE transport/session/session.c
+	REMOVES "an alarm ends a sleep where a step of an image is to be tried again"
+	TEXT [[
+		wants = !image->settled;
+]]
+	REPLACEMENT [[
+		wants = false;
+]])
+
+mutant(NAME session-alarm-for-doomed KIND test_session FILE transport/session/session.c
+	REMOVES "an alarm ends a sleep where a peer is to be given up"
+	TEXT [[
+		wants = s->peers[node].doomed != NULL;
+]]
+	REPLACEMENT [[
+		wants = false;
+]])
+
+mutant(NAME session-alarm-for-events KIND test_session FILE transport/session/session.c
+	REMOVES "an alarm ends a sleep where there are events, or others are looked for"
+	TEXT [[
+	bool wants = s->redial.searching || s->held_count > 0 || s->event_queue.in != s->event_queue.out;
+]]
+	REPLACEMENT [[
+	bool wants = s->held_count > 0;
+]])
+
 mutant(NAME session-late-to-look KIND conformance-tcp-keys FILE transport/session/call.c
 	WORDS CK_RUN_CASE=in-time
 	REMOVES "a node that has looked late looks for an answer before it gives up a call"

@@ -86,6 +86,16 @@ static uint32_t draw_victim(struct nemesis *n)
 	return count > 0 ? lives[cluster_draw(&n->c, count)] : NOBODY;
 }
 
+/* On a network no view goes on without a configured node (docs/decisions/0032). */
+static bool has_configured(const struct nemesis *n, uint32_t victim)
+{
+	for (uint32_t life = 0; life < n->c.lives; life++)
+		if (fate_of(n, life) == FATE_LIVES && life != victim && was_member(n, life) &&
+		    state_of(n, life)->id < NODES)
+			return true;
+	return n->c.options.transport == NULL;
+}
+
 /* May `victim` go, for good or for long? A group goes on with more than half of a view, whatever view may have begun by
  * now: newcomers that are dead may be in it, members that have left are not counted. */
 static bool may_go(const struct nemesis *n, uint32_t victim, bool leaves)
@@ -108,7 +118,7 @@ static bool may_go(const struct nemesis *n, uint32_t victim, bool leaves)
 	for (uint32_t life = 0; life < n->c.lives; life++)
 		count -= fate_of(n, life) == FATE_LEAVES && !n->c.children[life].ended &&
 			 (members >> state_of(n, life)->id & 1) != 0;
-	return 2 * alive > count + lost;
+	return 2 * alive > count + lost && has_configured(n, victim);
 }
 
 /* ---- what is done to them ------------------------------------------------------------------------------------------- */

@@ -627,7 +627,7 @@ static inline void fake_advance(struct fake_net *net, uint64_t ns)
 			if (net->node[id].session != NULL && net->node[id].wire.alarm_ns != 0 &&
 			    net->node[id].wire.alarm_ns <= net->fake.now_ns) {
 				net->node[id].wire.alarm_ns = 0;
-				wh_session_on_timer(net->node[id].session);
+				(void)wh_session_on_timer(net->node[id].session);
 			}
 		fake_pump(net);
 	}

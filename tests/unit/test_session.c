@@ -322,6 +322,32 @@ START_TEST(a_call_without_a_limit_is_not_given_up)
 }
 END_TEST
 
+/* It looks for others until it has found them all, or has none left to find; and there are events. */
+START_TEST(an_alarm_says_whether_there_is_something_to_do)
+{
+	struct fake_end *called = begin_calling(0, 1);
+	struct wh_session *s = net.node[0].session;
+
+	ck_assert(wh_session_searching(s));
+	ck_assert(wh_session_on_timer(s));
+	net.node[1].wire.listens = false;
+	hang_up(called);
+	fake_advance(&net, WH_NS_PER_S);
+	ck_assert(!wh_session_searching(s));
+	ck_assert(!wh_session_on_timer(s));
+	called = fake_call(&net, 1, 0);
+	fake_say_hello(called, 1, LIFE, 1);
+	fake_hear(&net);
+	fake_say_plain(called, WH_MESSAGE_TAKEN, 0);
+	fake_hear(&net);
+	ck_assert(wh_session_on_timer(s));
+	fake_take_events(&net);
+	ck_assert_uint_eq(net.node[0].met, 1);
+	ck_assert(!wh_session_on_timer(s));
+	hang_up(called);
+}
+END_TEST
+
 /* It was this node that was long away: the answer waits to be read. */
 START_TEST(a_late_node_looks_before_it_gives_up)
 {
@@ -329,7 +355,7 @@ START_TEST(a_late_node_looks_before_it_gives_up)
 
 	fake_say_hello(called, 1, LIFE, 0);
 	net.fake.now_ns += 5 * WH_NS_PER_S;
-	wh_session_on_timer(net.node[0].session);
+	(void)wh_session_on_timer(net.node[0].session);
 	ck_assert_int_eq(fake_state(&net, 0, 1), WH_PEER_MET);
 	hang_up(called);
 }
@@ -352,7 +378,7 @@ START_TEST(a_full_node_looks_before_it_gives_up)
 	fill_with_events(0, other);
 	fake_say_hello(called, 1, LIFE, 0);
 	net.fake.now_ns += 5 * WH_NS_PER_S;
-	wh_session_on_timer(net.node[0].session);
+	(void)wh_session_on_timer(net.node[0].session);
 	ck_assert_int_eq(fake_state(&net, 0, 1), WH_PEER_CALLED);
 	fake_pump(&net);
 	ck_assert_int_eq(fake_state(&net, 0, 1), WH_PEER_MET);
@@ -719,6 +745,7 @@ START_TEST(the_doomed_go_in_the_next_service)
 	wh_session_doom(s, 1, "is slow");
 	ck_assert_int_eq(fake_state(&net, 0, 1), WH_PEER_MET);
 	ck_assert_ptr_nonnull(end->other);
+	ck_assert(wh_session_on_timer(s));
 	fake_pump(&net);
 	ck_assert_uint_eq(net.node[0].events[WH_EVENT_PEER_DOWN], 1);
 	ck_assert_ptr_nonnull(strstr(net.node[0].texts[WH_EVENT_PEER_DOWN], "is stalled"));
@@ -887,6 +914,7 @@ static void add_calls(TCase *cases)
 	tcase_add_test(cases, a_call_without_a_limit_is_not_given_up);
 	tcase_add_test(cases, a_late_node_looks_before_it_gives_up);
 	tcase_add_test(cases, a_full_node_looks_before_it_gives_up);
+	tcase_add_test(cases, an_alarm_says_whether_there_is_something_to_do);
 	tcase_add_test(cases, a_peer_that_answers_keeps_its_place);
 	tcase_add_test(cases, what_the_last_life_has_sent_comes_first);
 	tcase_add_test(cases, the_holder_of_an_id_is_believed);

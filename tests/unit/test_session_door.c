@@ -205,7 +205,7 @@ START_TEST(a_late_stranger_is_looked_at_once_more)
 	fake_pump(&net);
 	fake_say_hello(end, 1, LIFE, 1);
 	net.fake.now_ns += 5 * WH_NS_PER_S;
-	wh_session_on_timer(me->session);
+	(void)wh_session_on_timer(me->session);
 	ck_assert(!gone[0]);
 	ck_assert_int_eq(fake_state(&net, 0, 1), WH_PEER_ANSWERED);
 	fake_close_end(end);
@@ -230,7 +230,7 @@ START_TEST(what_finds_no_room_is_not_late)
 	for (uint32_t i = 0; i < count; i++)
 		say_query(ends[i], FAKE_VERSION);
 	net.fake.now_ns += 5 * WH_NS_PER_S;
-	wh_session_on_timer(me->session);
+	(void)wh_session_on_timer(me->session);
 	ck_assert(wh_session_is_full(me->session));
 	ck_assert_uint_le(me->session->event_queue.in - me->session->event_queue.out, WH_SESSION_EVENTS);
 	ck_assert_uint_eq(first_gone(count), count);

@@ -186,9 +186,12 @@ START_TEST(images_need_no_room_of_users)
 	ck_assert(image->rows[1].mapped && !image->rows[1].told && !image->rows[1].offered);
 	ck_assert_uint_ne(me->wire.alarm_ns, 0);
 	ck_assert_uint_le(me->wire.alarm_ns, net.fake.now_ns + 2 * WH_NS_PER_MS);
+	ck_assert(wh_session_on_timer(me->session)); /* service is to try it */
 	end->other->deaf = false;
 	fake_pump(&net);
 	ck_assert(image->rows[1].told && image->rows[1].offered);
+	say_mapped(6);
+	ck_assert(!wh_session_on_timer(me->session));
 	close_image(image);
 }
 END_TEST

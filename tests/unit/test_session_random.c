@@ -133,7 +133,7 @@ static void leap(uint32_t id)
 {
 	net.fake.now_ns += pick(3) == 0 ? pick(1500) * WH_NS_PER_MS : pick(5000) * WH_NS_PER_US;
 	net.node[id].wire.alarm_ns = 0;
-	wh_session_on_timer(net.node[id].session);
+	(void)wh_session_on_timer(net.node[id].session);
 }
 
 static void step(uint32_t id)
@@ -205,7 +205,7 @@ static void rest(void)
 		for (uint32_t id = 0; id < FAKE_NODES; id++)
 			if (net.node[id].wire.alarm_ns != 0 && net.node[id].wire.alarm_ns <= net.fake.now_ns) {
 				net.node[id].wire.alarm_ns = 0;
-				wh_session_on_timer(net.node[id].session);
+				(void)wh_session_on_timer(net.node[id].session);
 			}
 		for (int k = 0; k < 4; k++) {
 			fake_hear(&net);
@@ -248,7 +248,7 @@ START_TEST(all_meet_in_the_end)
 		ck_assert_msg(all_have_met(), "seed %" PRIu64 ": not all have met", seed);
 		net.fake.now_ns += 2 * WH_SESSION_STRANGER_NS;
 		for (uint32_t id = 0; id < FAKE_NODES; id++)
-			wh_session_on_timer(net.node[id].session);
+			(void)wh_session_on_timer(net.node[id].session);
 		for (int k = 0; k < 20; k++) {
 			fake_hear(&net);
 			take_events();

@@ -71,12 +71,24 @@ size_t wh_session_on_ready(struct wh_session *s, uint32_t slot)
 	return c->node == WH_NO_NODE ? wh_session_hear_stranger(s, c) : hear_peer(s, &s->peers[c->node]);
 }
 
-void wh_session_on_timer(struct wh_session *s)
+/* What no connection tells of: a step that is to be tried again. */
+static bool wants_service(const struct wh_session *s)
+{
+	bool wants = s->redial.searching || s->held_count > 0 || s->event_queue.in != s->event_queue.out;
+
+	for (const struct wh_session_image *image = s->images; image != NULL && !wants; image = image->next)
+		wants = !image->settled;
+	for (uint32_t node = 0; node < s->nodes && !wants; node++)
+		wants = s->peers[node].doomed != NULL;
+	return wants;
+}
+
+bool wh_session_on_timer(struct wh_session *s)
 {
 	uint64_t now = wh_env_now(s->env);
 
 	if (s->left)
-		return;
+		return false;
 	if (s->rests_until_ns != 0 && now >= s->rests_until_ns) {
 		s->rests_until_ns = 0;
 		s->wire_ops->rest(s->wire, false);
@@ -85,6 +97,7 @@ void wh_session_on_timer(struct wh_session *s)
 	}
 	wh_session_door_tick(s, now);
 	wh_session_call_absent(s, now);
+	return wants_service(s);
 }
 
 /* ---- what a transport does with it -------------------------------------------------------------------------------- */

@@ -143,7 +143,8 @@ void wh_session_free(struct wh_session *s, bool forked);
 void wh_session_on_caller(struct wh_session *s);
 /* The connection in that slot has something to say, or goes on with its greeting. Returns how much was done. */
 size_t wh_session_on_ready(struct wh_session *s, uint32_t slot);
-void wh_session_on_timer(struct wh_session *s);
+/* An alarm has come. True: there are events, or service has something to do. Mostly its reason is gone by then. */
+bool wh_session_on_timer(struct wh_session *s);
 /* NULL: there is no connection in it any more. */
 struct wh_conn *wh_session_conn(const struct wh_session *s, uint32_t slot);
 uint32_t wh_session_slots(const struct wh_session *s);

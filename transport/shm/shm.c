@@ -75,10 +75,9 @@ static size_t dispatch(struct wh_shm *t, const struct epoll_event *event)
 		return 0;
 	case WH_POLL_TIMER:
 		wh_poll_timer_is_out(&t->poll);
-		wh_session_on_timer(t->base.session);
 		wh_shm_wire_tidy(&t->wire);
 		wh_shm_spare_tick(t);
-		return 1;
+		return wh_session_on_timer(t->base.session) || t->regions_unsaid;
 	case WH_SHM_LISTENER:
 		wh_session_on_caller(t->base.session);
 		return 1;

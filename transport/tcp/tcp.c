@@ -19,8 +19,7 @@ static size_t dispatch(struct wh_tcp *t, const struct epoll_event *event)
 		wh_poll_timer_is_out(&t->poll);
 		if (!wh_session_has_left(t->base.session))
 			wh_tcp_wire_tick(t->wire);
-		wh_session_on_timer(t->base.session);
-		return 1;
+		return wh_session_on_timer(t->base.session);
 	default:
 		return wh_tcp_wire_dispatch(t->wire, event);
 	}

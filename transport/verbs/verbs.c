@@ -58,7 +58,7 @@ size_t wh_verbs_dispatch(struct wh_verbs *t, const struct epoll_event *event)
 			wh_tcp_wire_tick(t->wire);
 			wh_verbs_links_tick(t);
 		}
-		wh_session_on_timer(t->base.session);
+		(void)wh_session_on_timer(t->base.session);
 		return 0; /* what there is to be done wh_verbs_advance finds */
 	case WH_VERBS_MEETING:
 		return wh_verbs_links_listen(t);
