@@ -178,9 +178,14 @@ static void make_body(struct cluster *c)
 	c->board->body_groups = c->options.body_groups;
 }
 
+bool cluster_is_on_one_host(const struct cluster *c)
+{
+	return c->options.transport == NULL || strcmp(c->options.transport, "shm") == 0;
+}
+
 static void make_state_dir(struct cluster *c)
 {
-	if (!c->options.records || c->options.transport == NULL || strcmp(c->options.transport, "shm") == 0)
+	if (!c->options.records || cluster_is_on_one_host(c))
 		return;
 	snprintf(c->state_dir, sizeof(c->state_dir), "/tmp/whorl-records-XXXXXX");
 	if (mkdtemp(c->state_dir) == NULL) {

@@ -129,6 +129,7 @@ void cluster_end(struct cluster *c, bool whole);
 uint64_t cluster_living(const struct cluster *c);                              /* a bit for each node id */
 void cluster_write_config(const struct cluster *c);                            /* to the board */
 bool cluster_takes_part(const struct cluster *c, uint32_t group, uint32_t id); /* is it in that subgroup? */
+bool cluster_is_on_one_host(const struct cluster *c); /* where the kernel proves the end of a process */
 bool cluster_sends(const struct cluster *c, uint32_t group, uint32_t id);
 
 /* ---- for waits of one's own ----------------------------------------------------------------------------------------- */

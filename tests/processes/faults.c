@@ -1,5 +1,4 @@
 /* faults.c - a group of processes on shared memory, or tcp, and what befalls it. */
-#include <string.h>
 
 #include "tests/processes/scenarios.h"
 
@@ -212,7 +211,7 @@ static void stop_one_of_two(struct cluster *c)
 /* On one host the kernel says which are dead, and no quorum is taken of these; on a network those that are left wait for ever. */
 static void end_with_few(struct cluster *c)
 {
-	if (c->options.transport == NULL || strcmp(c->options.transport, "shm") == 0) {
+	if (cluster_is_on_one_host(c)) {
 		cluster_recover(c);
 		cluster_end(c, true);
 	} else {

@@ -150,6 +150,17 @@ static bool tell_some(struct story *story, uint32_t life, bool all, bool *more)
 	return told;
 }
 
+/* On one host no quorum is taken of those that were killed, from the view on that comes after their last one. */
+static void tell_uncounted(const struct story *story)
+{
+	for (uint32_t life = 0; life < story->c->lives && cluster_is_on_one_host(story->c); life++) {
+		enum fate fate = story->c->children[life].fate;
+
+		if ((fate == FATE_KILLED || fate == FATE_EXITED) && story->c->board->state[life].view < story->view)
+			wh_history_leaving(story->history, life);
+	}
+}
+
 static bool is_told(const struct story *story)
 {
 	for (uint32_t life = 0; life < story->c->lives; life++)
@@ -180,6 +191,7 @@ static bool tell(struct story *story)
 		for (uint32_t life = 0; life < story->c->lives && told; life++)
 			told = tell_some(story, life, story->view > last, &more);
 		story->view += !more;
+		tell_uncounted(story);
 	}
 	return told;
 }

@@ -53,6 +53,15 @@ static bool was_member(const struct nemesis *n, uint32_t life)
 	return state_of(n, life)->members != 0;
 }
 
+/* Of that id. */
+static bool is_last_life(const struct nemesis *n, uint32_t life)
+{
+	for (uint32_t later = life + 1; later < n->c.lives; later++)
+		if (state_of(n, later)->id == state_of(n, life)->id)
+			return false;
+	return true;
+}
+
 /* Does a life of that node have the id? The end of a killed life is seen to. */
 static bool is_there(struct nemesis *n, uint32_t id)
 {
@@ -93,12 +102,21 @@ static bool has_configured(const struct nemesis *n, uint32_t victim)
 		if (fate_of(n, life) == FATE_LIVES && life != victim && was_member(n, life) &&
 		    state_of(n, life)->id < NODES)
 			return true;
-	return n->c.options.transport == NULL;
+	return cluster_is_on_one_host(&n->c);
 }
 
-/* May `victim` go, for good or for long? A group goes on with more than half of a view, whatever view may have begun by
- * now: newcomers that are dead may be in it, members that have left are not counted. */
-static bool may_go(const struct nemesis *n, uint32_t victim, bool leaves)
+/* Of a member of the latest view: no quorum is taken of it. */
+static bool is_uncounted(const struct nemesis *n, uint32_t life)
+{
+	if (fate_of(n, life) == FATE_LEAVES)
+		return !n->c.children[life].ended;
+	return fate_of(n, life) == FATE_KILLED && cluster_is_on_one_host(&n->c) && is_last_life(n, life) &&
+	       was_member(n, life);
+}
+
+/* May `victim` go, for good or for long; `uncounted`: in a way that takes it out of the count? A group goes on with more than half of a view, whatever view may have begun by
+ * now: newcomers that are dead may be in it, members that have left are not counted, nor are those that were killed on this host. */
+static bool may_go(const struct nemesis *n, uint32_t victim, bool uncounted)
 {
 	uint64_t latest = 0, members = 0;
 	uint32_t alive = 0, count, lost = 0;
@@ -114,10 +132,9 @@ static bool may_go(const struct nemesis *n, uint32_t victim, bool leaves)
 		alive += good && was_member(n, life);
 		lost += !good && !was_member(n, life) && !n->c.children[life].ended;
 	}
-	count = (uint32_t)__builtin_popcountll(members) - (leaves && was_member(n, victim));
+	count = (uint32_t)__builtin_popcountll(members) - (uncounted && was_member(n, victim));
 	for (uint32_t life = 0; life < n->c.lives; life++)
-		count -= fate_of(n, life) == FATE_LEAVES && !n->c.children[life].ended &&
-			 (members >> state_of(n, life)->id & 1) != 0;
+		count -= is_uncounted(n, life) && (members >> state_of(n, life)->id & 1) != 0;
 	return 2 * alive > count + lost && has_configured(n, victim);
 }
 
@@ -127,7 +144,7 @@ static void kill_one(struct nemesis *n)
 {
 	uint32_t life = draw_victim(n);
 
-	if (life == NOBODY || !may_go(n, life, false))
+	if (life == NOBODY || !may_go(n, life, cluster_is_on_one_host(&n->c)))
 		return;
 	cluster_note(&n->c, "node %u (life %u) is killed", state_of(n, life)->id, life);
 	cluster_kill(&n->c, life);

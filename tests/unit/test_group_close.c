@@ -331,14 +331,15 @@ static void lose_node_1(struct cluster *c, pid_t child, int signal)
 	ck_assert_uint_eq(whorl_node_count(c->nodes[0]), 2);
 }
 
-/* Its death is noticed at once and not by heartbeats. What is committed then waits for a majority; close waits for as long
- * as it is allowed to. */
+/* On a network: its death is noticed at once and not by heartbeats, but nothing proves it. What is committed then waits for a
+ * majority; close waits for as long as it is allowed to. */
 START_TEST(one_of_two_that_is_killed_leaves_no_quorum)
 {
 	struct whorl_claim claim;
 	struct cluster c;
 	uint64_t began;
-	pid_t child = start_with_child(&c, "failure_timeout_ms = 600000\n", "[subgroup s]\nwindow = 4\n[subgroup t]\n");
+	pid_t child = start_with_child(&c, "transport = tcp\nfailure_timeout_ms = 600000\n",
+				       "[subgroup s]\nwindow = 4\n[subgroup t]\n");
 
 	ck_ok(whorl_claim(subgroup_of(&c, 0, "t"), 1, &claim));
 	lose_node_1(&c, child, SIGKILL);
@@ -346,6 +347,26 @@ START_TEST(one_of_two_that_is_killed_leaves_no_quorum)
 	began = now_ms();
 	ck_assert_int_eq(whorl_close(c.nodes[0], 200), WHORL_NO_QUORUM);
 	ck_assert_uint_ge(now_ms() - began, 199);
+	c.nodes[0] = NULL;
+	end(&c, child);
+}
+END_TEST
+
+/* On shared memory its end is proved, and no quorum is taken of the dead: calls wait until then, and go on. */
+START_TEST(one_of_two_that_is_killed_is_no_longer_waited_for)
+{
+	struct whorl_claim claim;
+	struct cluster c;
+	pid_t child = start_with_child(&c, "failure_timeout_ms = 600000\n", "[subgroup s]\nwindow = 4\n[subgroup t]\n");
+
+	ck_ok(whorl_claim(subgroup_of(&c, 0, "t"), 1, &claim));
+	kill(child, SIGKILL);
+	for (int i = 0; i < 100; i++)
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "message", 7, PATIENCE_MS, NULL));
+	await(whorl_node_count(c.nodes[0]) == 1, sched_yield());
+	ck_ok(whorl_error(c.nodes[0], NULL, 0));
+	ck_ok(whorl_commit(&claim, 1));
+	ck_ok(whorl_close(c.nodes[0], PATIENCE_MS));
 	c.nodes[0] = NULL;
 	end(&c, child);
 }
@@ -376,7 +397,7 @@ START_TEST(no_quorum_ends_the_wait_for_the_window)
 	whorl_subgroup *s;
 	struct cluster c;
 	struct pollfd fd;
-	pid_t child = start_with_child(&c, "", "[subgroup s]\nwindow = 1\n");
+	pid_t child = start_with_child(&c, "transport = tcp\n", "[subgroup s]\nwindow = 1\n");
 
 	s = subgroup_of(&c, 0, "s");
 	ck_ok(whorl_claim(s, 1, &claim));
@@ -409,6 +430,7 @@ static Suite *suite(void)
 	tcase_add_test(t, commits_race_with_close);
 	tcase_add_test(t, a_member_that_leaves_is_left_out);
 	tcase_add_test(t, one_of_two_that_is_killed_leaves_no_quorum);
+	tcase_add_test(t, one_of_two_that_is_killed_is_no_longer_waited_for);
 	tcase_add_test(t, one_of_two_that_is_stopped_may_go_on);
 	tcase_add_test(t, no_quorum_ends_the_wait_for_the_window);
 	suite_add_tcase(s, t);
