@@ -68,16 +68,24 @@ uint64_t wh_shm_rings(const struct wh_transport *transport)
 
 /* ---- service ------------------------------------------------------------------------------------------------------ */
 
+static size_t on_timer(struct wh_shm *t)
+{
+	bool wants;
+
+	wh_poll_timer_is_out(&t->poll);
+	wants = wh_session_on_timer(t->base.session) || t->regions_unsaid;
+	wh_shm_wire_tidy(&t->wire); /* what calling left */
+	wh_shm_spare_tick(t);
+	return wants;
+}
+
 static size_t dispatch(struct wh_shm *t, const struct epoll_event *event)
 {
 	switch (wh_poll_source(event)) {
 	case WH_POLL_DOORBELL: /* wait clears it */
 		return 0;
 	case WH_POLL_TIMER:
-		wh_poll_timer_is_out(&t->poll);
-		wh_shm_wire_tidy(&t->wire);
-		wh_shm_spare_tick(t);
-		return wh_session_on_timer(t->base.session) || t->regions_unsaid;
+		return on_timer(t);
 	case WH_SHM_LISTENER:
 		wh_session_on_caller(t->base.session);
 		return 1;
