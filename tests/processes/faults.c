@@ -221,24 +221,25 @@ static void end_with_few(struct cluster *c)
 }
 
 /* All at once: while the first are killed the last might help to go on without them, so they stand still before. */
-static void kill_all_below(struct cluster *c, uint32_t count)
+static void kill_all_of(struct cluster *c, const uint32_t *ids, uint32_t count)
 {
 	cluster_warm_up(c);
-	for (uint32_t id = 0; id < count; id++)
-		cluster_stop(c, id);
-	for (uint32_t id = 0; id < count; id++)
-		cluster_kill(c, id);
+	for (uint32_t i = 0; i < count; i++)
+		cluster_stop(c, ids[i]);
+	for (uint32_t i = 0; i < count; i++)
+		cluster_kill(c, ids[i]);
 	end_with_few(c);
 }
 
 static void kill_most(struct cluster *c)
 {
-	kill_all_below(c, 3);
+	kill_all_of(c, (const uint32_t[]){0, 1, 2}, 3);
 }
 
+/* The last one sends. */
 static void kill_all_but_one(struct cluster *c)
 {
-	kill_all_below(c, 4);
+	kill_all_of(c, (const uint32_t[]){0, 1, 2, RECEIVER}, 4);
 }
 
 static void kill_one_of_two(struct cluster *c)
