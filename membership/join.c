@@ -8,7 +8,6 @@
 #include "base/text.h"
 
 #define ASK_AGAIN_NS (100 * WH_NS_PER_MS)
-#define THERE_TIMEOUTS 4 /* start time-outs; a node that has begun a first view has seen a majority there after one */
 #define LOOK_AGAIN_NS WH_NS_PER_MS /* heartbeats do not ring */
 
 void wh_join_begin(struct wh_join *join)
@@ -275,7 +274,7 @@ static const char *why_first_is_void(const struct wh_join *join)
 	if (2 * left <= view->voters)
 		return "no majority is left";
 	if (join->state == WH_JOIN_THERE) /* the nodes that are there are too few, and the others neither come nor end */
-		return now >= join->there_ns + THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;
+		return now >= join->there_ns + WH_THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;
 	if (now >= until)
 		return "not all came";
 	wh_loop_at(join->roster->loop, until);

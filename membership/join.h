@@ -20,6 +20,10 @@ enum wh_form_rule {
 	WH_FORM_FOUNDER   /* by the founder, alone */
 };
 
+/* So many start time-outs a node that is there keeps its promise to go on in a first view. A node that has begun it has seen a majority
+ * there after one. */
+#define WH_THERE_TIMEOUTS 4
+
 enum wh_join_state { WH_JOIN_SEEKING, WH_JOIN_INVITED, WH_JOIN_THERE, WH_JOIN_IN };
 
 struct wh_joiner { /* what join asks of the node; group/ fills it in */

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "membership/join.h"
 #include "membership/roster.h"
 #include "sim/payload.h"
 #include "sim/play_int.h"
@@ -253,15 +254,17 @@ static bool is_torn(const struct play *play, const struct view *view)
 	return false;
 }
 
-/* A node that has promised to go on in a first view keeps that for some start time-outs: one that is cut off for longer, just then,
- * may never see that another has begun it; nor may one that is not told in time which nodes it need not wait for. No node keeps the
+/* A node that has promised to go on in a first view keeps that for some start time-outs: where one is cut off or stands still for
+ * longer, just then, it may never see that another has begun it; nor may one that is not told in time which nodes it need not wait for. No node keeps the
  * promise when so many have ended that no majority is left. A node that was not there yet has promised nothing. Where a majority
  * forms a view, the others may begin it without that node, and it is lost if one of them vanishes before the next view, or two of
  * them lose their connection (docs/decisions/0016). */
 static uint64_t find_dropped(const struct play *play, const struct view *last, uint64_t candidates)
 {
 	bool majority = 2 * (uint32_t)__builtin_popcountll(candidates) > last->voters;
-	bool may = wh_play_was_cut(play) || wh_play_ended_late(play, last) || !majority;
+	uint64_t start_ns = (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
+	bool may = wh_play_was_cut(play) || wh_play_stood_still(play, WH_THERE_TIMEOUTS * start_ns) ||
+		   wh_play_ended_late(play, last) || !majority;
 	bool is_short = wh_plan_may_form(play->plan, (uint32_t)play->plan->config.group.nodes - 1);
 	bool has_vanished = play->vanished_ns != 0 && candidates != last->members;
 	bool lost = is_short && (has_vanished || is_torn(play, last));

@@ -282,6 +282,16 @@ static inline bool wh_play_was_cut(const struct play *play)
 	return false;
 }
 
+/* Some node stood still for so long. */
+static inline bool wh_play_stood_still(const struct play *play, uint64_t ns)
+{
+	for (uint32_t i = 0; play->schedule != NULL && i < play->schedule->count; i++)
+		if ((play->happened >> i & 1) != 0 && play->schedule->faults[i].kind == WH_FAULT_STALL &&
+		    play->schedule->faults[i].for_us * WH_NS_PER_US >= ns)
+			return true;
+	return false;
+}
+
 /* Things go wrong, or the group grows. */
 static inline bool wh_play_has_faults(const struct play *play)
 {

@@ -1,8 +1,8 @@
 /* call.c - the wire of sessions in the simulator: connections, and what is on its way over them.
  *
- * A call goes to a host. The life that is there gets it in its queue of callers, and the host says so at once, whether the life looks
- * or not, as a kernel does; where none is, the host says that; a host that has vanished says nothing. From then on messages go both
- * ways, in order, late, and as far as cuts let them. The end of a connection comes behind all that was sent before it. When a life
+ * A call goes to a host. If a life is there the host says so at once, whether the life looks or not, as a kernel does; where none is,
+ * the host says that; a host that has vanished says nothing. When the caller's host has heard it, and says so, the life gets the call in
+ * its queue of callers: three ways, as on tcp, so what a caller says next is not far behind. From then on messages go both ways, in order, late, and as far as cuts let them. The end of a connection comes behind all that was sent before it. When a life
  * crashes what it had sent is cut off anywhere. What is sent to a life that has vanished is lost, until another is there: then the
  * host answers that it knows of no such connection.
  */
@@ -219,7 +219,13 @@ static void leave_with(struct sim_node *node, struct sim_queue *queue, struct si
 	wh_sim_ring(node);
 }
 
-/* The life that gets the call: the one that is there now. */
+static void enter(struct sim_message *message)
+{
+	message->call->entered = true;
+	leave_with(message->call->node[1], &message->call->node[1]->callers, message);
+}
+
+/* The life that gets the call: the one that is there now. A stranger's comes as it is. */
 static void call_arrives(struct sim_message *message)
 {
 	struct sim_call *call = message->call;
@@ -227,12 +233,14 @@ static void call_arrives(struct sim_message *message)
 
 	if (is_there(life, caller)) {
 		call->node[1] = life;
-		if (caller != NULL) {
-			call->link[0] = wh_sim_link_to(caller, life->id, life->incarnation);
-			call->link[1] = call->link[0]->back;
-			(void)send_message(call, 0, SIM_ACCEPTED, NULL, 0);
+		if (caller == NULL) {
+			enter(message);
+			return;
 		}
-		leave_with(life, &life->callers, message);
+		call->link[0] = wh_sim_link_to(caller, life->id, life->incarnation);
+		call->link[1] = call->link[0]->back;
+		(void)send_message(call, 0, SIM_ACCEPTED, NULL, 0);
+		drop_message(message);
 		return;
 	}
 	if (life == NULL || life->left || (life->dead && !life->vanished))
@@ -287,7 +295,15 @@ static void deliver(struct sim_message *message)
 		drop_message(message);
 	} else if (is_lost(call, message)) {
 		drop_message(message);
+	} else if (to == 1 && !call->entered &&
+		   message->kind != SIM_ENTERS) { /* its end, which overtakes its beginning */
+		call->finished[1] = true;
+		drop_message(message);
+	} else if (message->kind == SIM_ENTERS) {
+		enter(message);
 	} else {
+		if (message->kind == SIM_ACCEPTED)
+			(void)send_message(call, 1, SIM_ENTERS, NULL, 0);
 		call->finished[to] = message->kind == SIM_HANGS_UP || message->kind == SIM_NOBODY;
 		leave_with(node, &call->come[to], message);
 	}

@@ -195,6 +195,7 @@ void wh_sim_remote_free(struct sim_node *node);  /* all else that it has of them
 enum sim_message_kind {
 	SIM_CALLS,    /* to the host: some life is to accept */
 	SIM_ACCEPTED, /* by the host, whether the life looks or not */
+	SIM_ENTERS,   /* and its host knows: the life has a caller */
 	SIM_NOBODY,   /* no life is there */
 	SIM_SAYS,     /* a message of the session */
 	SIM_HANGS_UP,
@@ -238,6 +239,7 @@ struct sim_call { /* one connection, or what is to become one. Side 0 has called
 	struct sim_queue come[2]; /* what has arrived at that side */
 	uint32_t users;           /* ends, and messages on their way */
 	bool torn;                /* nothing leaves any more */
+	bool entered;             /* side 1 has, or had, a caller */
 	bool greeted;             /* the caller knows that it is accepted: until then its hello waits */
 	size_t hello_bytes;
 	unsigned char hello[WH_HEAD_BYTES + WH_HELLO_BYTES];

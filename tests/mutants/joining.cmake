@@ -255,16 +255,16 @@ mutant(NAME there-withdraws KIND test_join FILE membership/join.c
 mutant(NAME there-gives-up KIND views FILE membership/join.c
 	REMOVES "a node that is there in a first view goes on in it, though its coordinator is gone, or it takes long"
 	TEXT [[
-		return now >= join->there_ns + THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;
+		return now >= join->there_ns + WH_THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;
 ]]
 	REPLACEMENT [[
-		return now >= join->there_ns + THERE_TIMEOUTS ? "nobody comes" : NULL;
+		return now >= join->there_ns + WH_THERE_TIMEOUTS ? "nobody comes" : NULL;
 ]])
 
 mutant(NAME there-for-ever KIND test_first_view FILE membership/join.c
 	REMOVES "a node that is there in a first view into which no other comes gives it up in the end"
 	TEXT [[
-		return now >= join->there_ns + THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;
+		return now >= join->there_ns + WH_THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;
 ]]
 	REPLACEMENT [[
 		return NULL;

@@ -180,6 +180,20 @@ static void check_peer(struct sessions *s, const struct life *life, const struct
 			sessions_fail(s, "S6: host %" PRIu32 " keeps an offer of an image that is past", life->host);
 }
 
+/* It has been met, and may have ended since, which its host has yet to hear. */
+static bool is_to_be_told(const struct life *life, uint32_t node, uint64_t incarnation)
+{
+	const struct wh_event_queue *queue = wh_session_events(((struct sim_node *)life->transport)->base.session);
+
+	for (uint64_t at = queue->out; at != queue->in; at++) {
+		const struct wh_transport_event *event = &queue->events[at % queue->room];
+
+		if (event->kind == WH_EVENT_PEER_MET && event->node == node && event->incarnation == incarnation)
+			return true;
+	}
+	return false;
+}
+
 /* A row that is mapped is of the life that it was meant for (S6). */
 static void check_image(struct sessions *s, const struct life *life)
 {
@@ -190,7 +204,8 @@ static void check_image(struct sessions *s, const struct life *life)
 		const struct life *of = find(s, row->peer->node, row->incarnation);
 
 		if (rank != image->base.base.my_rank && (row->mapped || row->confirmed) &&
-		    (of == NULL || !(life->of[number_of(s, of)].met || wh_session_row_is_here(row))))
+		    (of == NULL || !(life->of[number_of(s, of)].met || wh_session_row_is_here(row) ||
+				     is_to_be_told(life, row->peer->node, row->incarnation))))
 			sessions_fail(s, "S6: host %" PRIu32 " has mapped a row of a life that it has not met",
 				      life->host);
 	}

@@ -61,6 +61,28 @@ START_TEST(a_majority_that_comes_back_behind_a_cut_waits)
 }
 END_TEST
 
+/* It stands still, invited, for longer than the other keeps its promise. Then it begins the view alone, and says that it hears no
+ * quorum; the other could form a group only with it. A shorter time harms none. */
+START_TEST(a_promise_is_kept_for_four_time_outs)
+{
+	FOREACH_SEED(t)
+	{
+		struct group group = group_of(2, 2);
+		bool kept = _i == 0;
+
+		group.early = true;
+		begin_group(t, &group,
+			    kept ? "stall 1 for 390 ms after invited 1" : "stall 1 for 410 ms after invited 1");
+		until(t, 2000);
+		ck_assert(has_a_view(t, "1"));
+		ck_assert(has_a_view(t, "0") == kept);
+		if (!kept)
+			expect_no_quorum(t, 2000, "1");
+		end(t);
+	}
+}
+END_TEST
+
 /* All configured nodes fail in turn: the two that have joined could go on, were it not that the three may form a group. */
 START_TEST(a_view_has_a_configured_node)
 {
@@ -255,6 +277,7 @@ static Suite *suite(void)
 
 	tcase_set_timeout(cases, 120);
 	tcase_add_loop_test(cases, a_majority_that_comes_back_behind_a_cut_waits, 0, 2);
+	tcase_add_loop_test(cases, a_promise_is_kept_for_four_time_outs, 0, 2);
 	tcase_add_test(cases, a_view_has_a_configured_node);
 	tcase_add_test(cases, all_configured_nodes_form_a_group);
 	tcase_add_loop_test(cases, one_that_ends_meanwhile_is_waited_for, 0, 2);

@@ -136,7 +136,7 @@ START_TEST(a_node_that_forgets_a_shard_has_what_is_sent_again)
 					     .early = true,
 					     .shards = 2,
 					     .layout = go_to_another}),
-			    "slow 1 to 0 by 1000 for 300 ms at 0 ms", "crash 3 at 30 ms");
+			    "slow 1 to 0 by 1000 for 300 ms at 0 ms", "crash 3 at 60 ms");
 		expect_view(t, 300 + 2 * JOIN_MS, 1, "0,1,2");
 		by(t, 300 + 4 * JOIN_MS, has_the_state_of_0, 1 << 2, "two in an unordered shard have other states");
 		end(t);

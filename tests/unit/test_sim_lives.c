@@ -55,9 +55,9 @@ START_TEST(an_end_is_waited_for_or_hastened)
 		end_life(lab, 0, _i == 0 ? CRASHES : VANISHES);
 		begin_life(lab, 0);
 		run(lab, 10 * WH_NS_PER_MS);
-		ck_assert_uint_eq(lab->down[1][0], have_met(lab, 1, 0));
+		ck_assert_uint_ge(lab->down[1][0], have_met(lab, 1, 0)); /* they may be meeting */
 		ck_assert(have_met(lab, 1, 0) || _i == 1);
-		late += !have_met(lab, 1, 0);
+		late += lab->down[1][0] == 0;
 		run(lab, LONG_NS);
 		assert_all_met(lab);
 		assert_ends(lab, 1, 0, 1, 0);
@@ -291,23 +291,33 @@ START_TEST(images_are_of_incarnations)
 }
 END_TEST
 
-/* The row of the old life, and that it has seen mine, are on their way when another takes its place. */
+/* The row of the old life, and that it has seen mine, are on their way when another takes its place. They may be cut off with it. */
 START_TEST(confirmations_end_with_the_life)
 {
-	struct lab *lab = make(plain(test_seed(32)));
 	struct wh_image *image[NODES];
+	uint32_t cut_off = 0;
 
-	slow(lab, 1, 0);
-	for (uint32_t i = 0; i < NODES; i++)
-		image[i] = open_image(lab, i, 2);
-	run(lab, SLOW_NS / 2);
-	ck_assert(!image[0]->ready && image[2]->ready);
-	end_life(lab, 1, VANISHES);
-	begin_life(lab, 1);
-	run(lab, LONG_NS);
-	ck_assert_uint_eq(lab->meetings[0][1], 2);
-	ck_assert(!image[0]->ready);
-	end(lab);
+	for (uint64_t n = 0; n < 20; n++) {
+		struct lab *lab = make(plain(20 * test_seed(32) + n));
+		bool was_ready;
+
+		slow(lab, 1, 0);
+		for (uint32_t i = 0; i < NODES; i++)
+			image[i] = open_image(lab, i, 2);
+		run(lab, SLOW_NS / 2);
+		ck_assert(!image[0]->ready && image[2]->ready);
+		end_life(lab, 1, VANISHES);
+		begin_life(lab, 1);
+		while (lab->down[0][1] == 0)
+			run(lab, 100);
+		was_ready = image[0]->ready;
+		run(lab, LONG_NS);
+		ck_assert_uint_eq(lab->meetings[0][1], 2);
+		ck_assert(image[0]->ready == was_ready);
+		cut_off += !was_ready;
+		end(lab);
+	}
+	ck_assert_uint_gt(cut_off, 2);
 }
 END_TEST
 
