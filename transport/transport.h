@@ -31,7 +31,7 @@
  * T11 visitors    a process that is no node may ask a node a question, and gets one answer.
  * T12 proof of death   where one kernel runs all nodes (shm), it says of a node that has been met when its process has ended. Then all
  *                 that it ever wrote to its rows is seen, and thaw(p) lets its columns be read again though p was frozen. Of a node
- *                 that has closed its connections and runs, is stopped, has left, or shares this node's process, nothing of the kind is
+ *                 that has closed its connections and runs, is stopped, or shares this node's process, nothing of the kind is
  *                 said; nor where the kernel does not give a proof. So it may never come.
  *
  * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `helper_may_post`), except wake(), which any

@@ -180,12 +180,15 @@ bool wh_sim_thaw(struct wh_image *base, uint32_t rank)
 	struct sim_image *image = image_of(base);
 	const struct sim_link *link = wh_sim_image_link(image, rank);
 
+	if (rank == base->my_rank || !image->base.rows[rank].mapped)
+		return false;
 	if (link == NULL || !link->to->dead || !wh_sim_has_landed(link->to))
 		wh_sim_condemn(image->node->sim, image->node->id, "reads the row of rank %u as that of a dead member",
 			       rank);
-	if (!base->ready || base->row[rank] == NULL)
-		return false;
-	base->control[rank] = base->row[rank];
+	image->base.rows[rank].frozen = true;
+	image->base.control[rank] = image->base.row[rank] = image->rows[rank].copy;
+	if (!base->ready)
+		wh_sim_ring(image->node);
 	return true;
 }
 
@@ -194,7 +197,7 @@ void wh_sim_freeze(struct wh_image *base, uint32_t rank)
 	struct sim_image *image = image_of(base);
 	struct sim_row *row = &image->rows[rank];
 
-	if (row->frozen != NULL)
+	if (image->base.rows[rank].frozen)
 		return;
 	row->frozen = aligned_alloc(WH_ROW_ALIGN, image->base.control_bytes);
 	if (row->frozen == NULL) {

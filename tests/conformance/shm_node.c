@@ -164,7 +164,7 @@ static void take_event(struct node *n, const struct wh_transport_event *event)
 		n->dead++;
 		n->last_dead = event->incarnation;
 		n->controls_at_dead = n->controls;
-		ck_assert_uint_le(n->dead, n->down + n->refused); /* behind the end */
+		ck_assert_uint_le(n->dead, n->down + n->left + n->refused); /* behind the end */
 		return;
 	case WH_EVENT_STREAM:
 		n->stream = event->stream;

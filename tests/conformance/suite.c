@@ -176,7 +176,7 @@ static void take_proof(struct endpoint *e, const struct wh_transport_event *even
 	ck_assert_uint_ne(event->incarnation, e->here[event->node]);
 	e->dead++;
 	e->dead_of[event->node]++;
-	ck_assert_uint_le(e->dead, e->down + e->refused);
+	ck_assert_uint_le(e->dead, e->down + e->left + e->refused);
 }
 
 static void take_event(struct endpoint *e, const struct wh_transport_event *event)

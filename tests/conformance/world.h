@@ -30,6 +30,7 @@ struct wh_world_ops {
 
 	bool regions; /* it has T7 */
 	bool proofs; /* it has T12. Of a node that shares a process with others there is no proof of death all the same */
+	bool apart; /* each node is a process of its own */
 
 	/* Ranges of a peer's row that are no part of the image can be read here all the same, and show what the peer wrote:
 	 * only where a sanitizer needs it so. Otherwise such a read faults, or finds zeros. */

@@ -1,4 +1,4 @@
-/* world_sim.c - the simulator, for the conformance cases. */
+/* world_sim.c - the simulator, for the conformance cases: a network, or (WITH_PROOFS) processes of one host. */
 #include "tests/conformance/world.h"
 
 #include <stdio.h>
@@ -96,6 +96,8 @@ static struct wh_world *make(uint32_t nodes, uint64_t seed)
 		.latency_min_ns = 100,
 		.latency_max_ns = LATENCY_MAX_NS,
 		.pieces = (uint32_t)wh_dice_between(&dice, 1, WH_SIM_PIECES_MAX),
+		.one_host = WITH_PROOFS,
+		.proofs = WITH_PROOFS,
 		.log = log_line,
 	};
 	struct wh_world *world = calloc(1, sizeof(*world));
@@ -146,6 +148,8 @@ static void end(struct wh_world *world, uint32_t id, bool in_order)
 
 static void kill_endpoint(struct wh_world *world, uint32_t id)
 {
+	if (WITH_PROOFS) /* it is a process that ends */
+		wh_sim_crash(world->sim, id);
 	end(world, id, false);
 }
 
@@ -209,6 +213,8 @@ const struct wh_world_ops wh_world = {
 	.name = "sim",
 	.threads = false,
 	.regions = true,
+	.proofs = WITH_PROOFS,
+	.apart = WITH_PROOFS,
 	.make = make,
 	.free = free_world,
 	.endpoint = endpoint,

@@ -122,24 +122,6 @@ mutant(NAME pidfd-without-room KIND test_session_death FILE transport/session/pe
 		if (is_here(peer, incarnation))
 ]])
 
-mutant(NAME pidfd-of-leavers KIND test_session_death FILE transport/session/peer.c
-	REMOVES "of one that left in order nothing is proven: its words come with the proof"
-	TEXT [[
-		if (!is_here(peer, incarnation) && peer->left)
-]]
-	REPLACEMENT [[
-		if (!is_here(peer, incarnation) && peer->left && dry && s->left)
-]])
-
-mutant(NAME pidfd-of-leavers-kept KIND conformance-shm-deaths FILE transport/shm/status.c
-	WORDS CK_RUN_CASE=unproven
-	REMOVES "of one that left in order nothing is proven: its descriptor is closed"
-	TEXT [[
-	wh_shm_proof_left(t, node);
-]]
-	REPLACEMENT [[
-]])
-
 mutant(NAME pidfd-when-left KIND test_session_death FILE transport/session/peer.c
 	REMOVES "no proof comes to a node that has left"
 	TEXT [[

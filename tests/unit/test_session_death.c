@@ -90,7 +90,7 @@ START_TEST(its_words_come_first)
 }
 END_TEST
 
-START_TEST(of_one_that_has_left_nothing_is_proven)
+START_TEST(one_that_has_left_may_be_proven_dead)
 {
 	struct wh_session *s = begin()->session;
 	struct fake_end *end = fake_meet(&net, 1, LIFE, 1, 0);
@@ -101,6 +101,7 @@ START_TEST(of_one_that_has_left_nothing_is_proven)
 	fake_close_end(end);
 	ck_assert(wh_session_prove_dead(s, 1, LIFE));
 	expect_event(s, WH_EVENT_PEER_LEFT, LIFE);
+	expect_event(s, WH_EVENT_PEER_DEAD, LIFE);
 	expect_no_event(s);
 }
 END_TEST
@@ -208,7 +209,7 @@ int main(void)
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, behind_the_end_of_the_connection);
 	tcase_add_loop_test(cases, its_words_come_first, 0, 2);
-	tcase_add_loop_test(cases, of_one_that_has_left_nothing_is_proven, 0, 2);
+	tcase_add_loop_test(cases, one_that_has_left_may_be_proven_dead, 0, 2);
 	tcase_add_test(cases, it_waits_for_room);
 	tcase_add_test(cases, it_waits_for_the_rest);
 	tcase_add_test(cases, the_next_life_stays);

@@ -230,8 +230,6 @@ bool wh_session_prove_dead(struct wh_session *s, uint32_t node, uint64_t incarna
 		return true;
 	if (is_here(peer, incarnation)) {
 		(void)wh_session_read(s, peer, &dry);
-		if (!is_here(peer, incarnation) && peer->left)
-			return true;
 		if (is_here(peer, incarnation) && dry && !wh_session_is_full(s))
 			wh_session_lose(s, peer, "has died");
 	}

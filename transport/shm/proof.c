@@ -9,7 +9,7 @@
  * or TAKEN, is sent behind mine, and mine behind the opening.
  *
  * The connection's end is told first. The process may be at its end for a while then, as memory is taken apart, or run on: so what is
- * kept here outlives the connection. Of a node that has left in order nothing is asked, and nothing is kept.
+ * kept here outlives the connection, also that of a node that has left in order: it may be said to have failed before that.
  */
 #include <errno.h>
 #include <poll.h>
@@ -171,15 +171,6 @@ void wh_shm_proof_met(struct wh_transport *transport, uint32_t node)
 				     .incarnation = wh_session_peer(t->base.session, node)->incarnation,
 				     .number = ++t->lives_met};
 	conn->pidfd = -1;
-}
-
-void wh_shm_proof_left(struct wh_shm *t, uint32_t node)
-{
-	const struct wh_peer *peer = wh_session_peer(t->base.session, node);
-
-	for (size_t i = 0; i < WH_SHM_LIVES && peer->state == WH_PEER_MET && peer->left; i++)
-		if (t->peers[node].lives[i].pidfd >= 0 && t->peers[node].lives[i].incarnation == peer->incarnation)
-			forget(t, &t->peers[node].lives[i], false);
 }
 
 size_t wh_shm_proof_on_ready(struct wh_shm *t, uint32_t index)

@@ -228,7 +228,6 @@ struct wh_shm_life {
 };
 
 void wh_shm_proof_met(struct wh_transport *transport, uint32_t node); /* as in struct wh_plane_ops */
-void wh_shm_proof_left(struct wh_shm *t, uint32_t node);              /* the connection ends: if the peer has left */
 size_t wh_shm_proof_on_ready(struct wh_shm *t, uint32_t index);       /* a process seems to have ended */
 void wh_shm_proof_forget_all(struct wh_shm *t, bool forked);
 

@@ -68,7 +68,6 @@ void wh_shm_status_ended(struct wh_transport *transport, uint32_t node)
 
 	if (wh_shm_peer_conn(t, node) != NULL)
 		wh_shm_peer_conn(t, node)->status = NULL;
-	wh_shm_proof_left(t, node);
 	if (peer->doorbell >= 0)
 		close(peer->doorbell);
 	peer->doorbell = -1;
