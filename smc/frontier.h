@@ -3,8 +3,8 @@
  * Two numbers of a ring, which only grow: messages below are past. The loop moves them (smc/ring.c, predicates/deliver.c); any
  * thread reads them, or is told when one has come beyond an index: a thread that waits in a call, or the program's descriptor.
  *
- * Where nobody is to be told a move costs the loop a store and a load. Who wants to be told stores the least index that is wanted,
- * makes a barrier on all threads of the process, and looks once more; the loop moves, holds back the compiler, and looks what is
+ * Where no thread is to be told a move costs the loop a store and a load. A thread that is to be told stores the least index that is
+ * wanted, makes a barrier on all threads of the process, and looks once more; the loop moves, holds back the compiler, and looks what is
  * wanted (as in base/gate.h). One of the two sees the other. Only then there is a lock, which is held for some instructions.
  */
 #ifndef WH_SMC_FRONTIER_H
@@ -72,7 +72,7 @@ static inline void wh_frontiers_survey(struct wh_frontiers *frontiers)
 			wh_frontiers_tell(frontiers);
 }
 
-/* From now on nothing moves. Who waits is told by wh_frontiers_wake. */
+/* From now on nothing moves. Threads that wait are told by wh_frontiers_wake. */
 static inline void wh_frontiers_stop(struct wh_frontiers *frontiers)
 {
 	frontiers->stands = true;
