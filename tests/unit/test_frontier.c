@@ -171,6 +171,7 @@ START_TEST(each_is_woken_for_its_own)
 	}
 	wh_frontier_move(&b->frontiers, WH_DELIVERED_BY_ALL, 1);
 	await_word(&w[0].done);
+	ck_assert_uint_eq(wh_load_relaxed(&b->frontiers.wanted[WH_DELIVERED_BY_ALL]), 10);
 	poll(NULL, 0, 5);
 	ck_assert_uint_eq(wh_load_acquire(&w[1].done), 0);
 	wh_frontier_move(&b->frontiers, WH_DELIVERED_BY_ALL, 11);
@@ -211,7 +212,7 @@ static void *wait_for_many(void *ctx)
 	struct waiter *w = ctx;
 
 	for (uint64_t index = w->index; index < INDEXES; index += THREADS) {
-		struct timespec deadline = in_ms(PATIENCE_MS);
+		struct timespec deadline = in_ms((int)test_patience(2000));
 		struct wh_frontier_wait wait;
 
 		wh_store_release(&w->enters, index + 1);
@@ -219,7 +220,8 @@ static void *wait_for_many(void *ctx)
 			continue;
 		wh_frontier_sleep(&w->bench->frontiers, &wait, &deadline);
 		wh_frontier_delist(&w->bench->frontiers, &wait);
-		ck_assert_uint_gt(wh_frontier_past(&w->bench->frontiers, w->which), index); /* no time-out */
+		ck_assert(wait.told); /* no time-out */
+		ck_assert_uint_gt(wh_frontier_past(&w->bench->frontiers, w->which), index);
 	}
 	wh_store_release(&w->done, 1);
 	return NULL;
