@@ -37,7 +37,7 @@ static void finish_cluster(struct cluster *c)
 	cluster_free(c);
 }
 
-/* Every node has all messages below `end` but those whose bit is set in `aborted`, in order. */
+/* Every node has all messages below `end`, in order, but those with their bit set in `aborted`. */
 static void expect_all(struct cluster *c, uint64_t end, uint64_t aborted)
 {
 	for (unsigned id = 0; id < c->count; id++) {
