@@ -450,7 +450,8 @@ WHORL_API enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes
  * WHORL_OK: all `count`; WHORL_INVALID: `count` is 0 or more than the subgroup's window, which can never be had, or as for whorl_claim;
  * the other results of whorl_claim, WHORL_AGAIN also where there is room, but not for all: none is claimed then. whorl_window_arm and
  * whorl_claim_wait know of one slot only; for `count` of them there is room when of this node's messages the one with the index
- * last + count - window is delivered by all (whorl_frontier_wait, whorl_frontier_arm), `last` being that of its newest claim. */
+ * last + count - window is delivered by all (whorl_frontier_wait, whorl_frontier_arm), `last` being that of its newest claim. Where
+ * that is past already the view is changing, or there is none, and whorl_window_arm tells of the end of that. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim_many(whorl_subgroup *subgroup, size_t bytes, size_t count,
 							      struct whorl_claim *out);
 
@@ -522,8 +523,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_window_arm(whorl_subgroup *su
  * has failed (WHORL_REMOVED and the like) for good. */
 
 enum whorl_frontier {
-	/* Every member has the message: it is delivered by all that go on, whatever happens to its sender, and lost only if all
-	 * members end. It comes when this node delivers the message itself, after its upcall. Unordered: as delivered by all. */
+	/* Every member has the message: it is delivered by all that go on, whatever happens to its sender, and lost only with the
+	 * group. It comes when this node delivers the message itself, after its upcall. Unordered: as delivered by all. */
 	WHORL_RECEIVED_BY_ALL,
 	/* At every member the upcall with the message has returned. */
 	WHORL_DELIVERED_BY_ALL,

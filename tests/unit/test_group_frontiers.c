@@ -405,14 +405,14 @@ START_TEST(removal_ends_a_wait)
 }
 END_TEST
 
-/* It waits as long as the node drains, and no longer. */
+/* It waits as long as the node drains, and no longer. With thread = caller the threads that wait make the passes, too. */
 START_TEST(close_ends_a_wait)
 {
 	struct gate gate = {true, false};
 	struct cluster c;
 	struct waiter w[3];
 
-	open_on(&c, _i, 2, FAR, "[subgroup s]\n");
+	open_on(&c, _i % TRANSPORTS, 2, FAR, _i < TRANSPORTS ? "[subgroup s]\n" : "[subgroup s]\n" CALLER);
 	ck_ok(whorl_on_message(subgroup_of(&c, 1, "s"), wait_at_gate, &gate));
 	cluster_start(&c);
 	send_one(&c, 0);
@@ -622,7 +622,7 @@ static Suite *suite(void)
 	tcase_add_test(t, a_newcomer_counts_at_once);
 	tcase_add_test(t, a_removed_node_learns_nothing_more);
 	tcase_add_test(t, removal_ends_a_wait);
-	tcase_add_loop_test(t, close_ends_a_wait, 0, TRANSPORTS);
+	tcase_add_loop_test(t, close_ends_a_wait, 0, 2 * TRANSPORTS);
 	tcase_add_test(t, what_comes_while_it_drains_is_told);
 	tcase_add_test(t, what_is_gone_is_told_first);
 	tcase_add_test(t, too_few_are_heard);
