@@ -152,6 +152,7 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	/* From here on a commit is refused; those under way are waited for, so the ones that were accepted are counted. */
 	wh_fetch_or(&node->gate->state, WH_GATE_CLOSED);
 	wh_rcu_synchronize();
+	wh_node_await_waits(node);
 	wh_loop_stop(&node->loop);
 	wh_node_stop_states(node); /* the program's snapshots are released before this returns */
 	wh_store_relaxed(&node->stepper, 0);

@@ -284,6 +284,45 @@ static bool all_have_gone_on(const struct wh_epoch *epoch, const struct wh_epoch
 	return true;
 }
 
+/* Each member of that shard of the view before that is in the current one has delivered all that was to be delivered there. Whether I
+ * suspect it does not matter: it is a member until a view begins without it. */
+static bool all_have_delivered(const struct wh_epoch *before, const struct wh_shard_member *member,
+			       const struct wh_epoch *current)
+{
+	for (uint32_t i = 0; i < member->layout->member_count; i++) {
+		uint32_t rank = member->layout->members[i];
+		int now = wh_view_rank_of(current->view, before->view->ids[rank], before->view->incarnations[rank]);
+
+		if (rank != before->rank && now >= 0 &&
+		    !wh_sst_observe_flag(&before->sst, rank, before->rows->node.installed))
+			return false;
+	}
+	return true;
+}
+
+/* What I had delivered when the current view began, in each shard: others may have been at work on it still. If the view before is not
+ * there any more, because this node suspects those that have not gone on, the next view settles it (move_subgroup, in install.c). */
+static void release_rings(struct wh_epoch *current)
+{
+	const struct wh_epoch *before = current->older;
+	bool holds = false;
+
+	if (before == NULL || before->view->number + 1 != current->view->number)
+		return;
+	for (uint32_t i = 0; i < before->shard_member_count; i++) {
+		const struct wh_shard_member *member = &before->shard_members[i];
+		struct wh_ring *ring = member->subgroup->ring;
+
+		if (ring == NULL || !ring->held)
+			continue;
+		if (all_have_delivered(before, member, current))
+			wh_ring_release(ring);
+		else
+			holds = true;
+	}
+	current->holds = holds;
+}
+
 static bool rings_are_done(const struct wh_epoch *epoch)
 {
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++)
@@ -433,6 +472,8 @@ size_t wh_epoch_step(void *ctx)
 		if (epoch->shard_members[i].mc != NULL)
 			work += wh_multicast_step(epoch->shard_members[i].mc);
 	}
+	if (__builtin_expect(epoch->holds, 0))
+		release_rings(epoch);
 	if (__builtin_expect(epoch->older != NULL, 0) && wh_load_acquire(&epoch->older->grace) != 0)
 		count_dropped(node);
 	for (struct wh_epoch **at = &epoch->older; *at != NULL;) {

@@ -42,6 +42,7 @@ struct wh_epoch {
 	struct wh_shard_member *shard_members; /* [const] those that this node has */
 	uint32_t shard_member_count;
 
+	bool holds; /* [loop] of what I had delivered in the view before it is not known yet that all that go on have */
 	struct wh_epoch *older; /* [loop] the one before, as long as it is needed */
 	wh_word grace;          /* 1: no thread looks at it any more. [a job writes] */
 };

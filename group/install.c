@@ -192,8 +192,11 @@ static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl
 	struct wh_shard_member *old = before != NULL ? wh_epoch_shard_member(before, subgroup) : NULL;
 	uint64_t first = 0;
 
-	if (subgroup->ring != NULL)
+	if (subgroup->ring != NULL) {
+		/* All that come here from the view before have begun that one: they have acknowledged this one in it. */
+		wh_ring_release(subgroup->ring);
 		first = wh_ring_settled(subgroup->ring);
+	}
 	if (old != NULL && old->mc != NULL) {
 		uint64_t end = wh_multicast_end(old->mc, before->change.left_out);
 
@@ -207,6 +210,8 @@ static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl
 		subgroup->had[epoch->view->joined[i]] = 0;
 	if (subgroup->ring != NULL)
 		move_ring(subgroup, member, first);
+	if (subgroup->ring != NULL && old == NULL) /* no other node has had anything of it to deliver */
+		wh_ring_release(subgroup->ring);
 	if (member != NULL && member->mc != NULL)
 		wh_multicast_begin(member->mc, first);
 }
@@ -262,6 +267,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	wh_rcu_publish(node->epoch, epoch);
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
 		move_subgroup(epoch, before, &node->subgroups[i]);
+	epoch->holds = before != NULL;
 	wh_node_transfer(node, epoch);
 	if (before != NULL) {
 		await_grace(node, before);

@@ -81,6 +81,15 @@ static void signal_rings(whorl_node *node)
 			wh_ring_signal(node->subgroups[i].ring);
 }
 
+/* What has become of the messages is not known here any more. */
+static void stop_frontiers(whorl_node *node)
+{
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (node->subgroups[i].ring != NULL)
+			wh_frontiers_stop(&node->subgroups[i].ring->frontiers);
+	wh_node_wake_frontiers(node);
+}
+
 void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)
 {
 	char text[sizeof(node->failure.text)];
@@ -101,6 +110,7 @@ void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result c
 		return;
 	wh_log(&node->diag, level, "%s", text);
 	signal_rings(node);
+	stop_frontiers(node);
 }
 
 void wh_node_lose_quorum(whorl_node *node)

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "base/backoff.h"
 #include "group/epoch.h"
 #include "group/node.h"
 #include "membership/join.h"
@@ -95,6 +96,7 @@ struct whorl_node {
 	wh_word stepper;      /* the thread that makes passes, 0: none. With thread = caller a try-lock for each pass */
 	wh_word away;         /* with thread = caller: 1 from whorl_arm to the next whorl_step. [any] */
 	uint64_t surveyed_ns; /* [loop] */
+	wh_word waits;        /* threads in whorl_frontier_wait. [any] */
 	wh_word orphans;      /* after close: claims still open; the last one to be finished frees the node */
 	int fd;       /* epoll of the transport's descriptor and a heartbeat timer; -1 until asked for. [lock] */
 	int timer_fd; /* [lock] */
@@ -127,6 +129,15 @@ void wh_node_nap(whorl_node *node);
 /* After passes for one's own sake (whorl_ready, whorl_claim_wait; thread = caller): the doorbell that the program armed
  * before it went to its epoll is not armed any more, so it is woken, and arms again. */
 void wh_node_hand_back(whorl_node *node);
+
+/* Looks again, and yields, for some while (base/backoff.h). False: it is time to sleep. For threads that wait for the window, or for
+ * what has become of messages. */
+bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff);
+
+/* frontier.c: threads that wait for what has become of messages look again, and those with a descriptor. */
+void wh_node_wake_frontiers(whorl_node *node);
+/* The gate is closed, and readers have passed: until none waits there any more. */
+void wh_node_await_waits(whorl_node *node);
 
 /* The group cannot go on. The first reason stays, and is logged at `level`. Loop thread, or before there is one. */
 void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)

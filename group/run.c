@@ -194,6 +194,8 @@ static void survey_shard(whorl_node *node, const struct wh_shard_member *member)
 	if (member->mc == NULL)
 		return;
 	wh_multicast_survey(member->mc);
+	if (subgroup->ring != NULL) /* where a thread may have been missed (base/barrier.h) */
+		wh_frontiers_survey(&subgroup->ring->frontiers);
 	node->epoch->change.ids_exhausted = node->epoch->change.ids_exhausted || wh_multicast_ids_exhausted(member->mc);
 	if (subgroup->ring != NULL && wh_ring_ids_exhausted(subgroup->ring))
 		wh_node_fail(node, WH_LOG_ERROR, WHORL_SYSTEM,

@@ -10,12 +10,44 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/backoff.h"
 #include "base/rcu.h"
 
 /* A thread that finds the window full looks again and yields for so long (base/backoff.h) before it sleeps: a sleeper
  * costs the loop that wakes it microseconds. */
 #define YIELD_NS (200 * WH_NS_PER_US)
+
+/* Can that be claimed there at all, by what is known without the ring? In the RCU lock. */
+static enum whorl_result may_claim(const char *function, const whorl_subgroup *subgroup, size_t bytes)
+{
+	enum whorl_result result = wh_node_state(subgroup->node);
+
+	if (result != WHORL_OK)
+		return result;
+	if (subgroup->ring == NULL)
+		return WHORL_NOT_SENDER;
+	if (__builtin_expect(bytes > subgroup->message_bytes, 0))
+		return wh_refuse(function, "more than the subgroup's message_bytes");
+	return WHORL_OK;
+}
+
+/* `room` is left as it is. */
+static inline void show_claim(whorl_subgroup *subgroup, const struct wh_claim *claim, size_t bytes,
+			      struct whorl_claim *out)
+{
+	out->data = claim->data;
+	out->bytes = bytes;
+	out->number = claim->number;
+	out->stream = subgroup;
+	out->slot = claim->slot;
+	out->home = claim->home;
+}
+
+/* It rests, and is to send again. */
+static enum whorl_result claimed(const whorl_subgroup *subgroup, enum whorl_result result)
+{
+	return __builtin_expect(result == WHORL_NOT_SENDER && wh_load_relaxed(&subgroup->returns) != 0, 0) ? WHORL_AGAIN
+													   : result;
+}
 
 enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct whorl_claim *out)
 {
@@ -27,36 +59,44 @@ enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct who
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED; /* before the lock, which a child of fork() must not touch (base/rcu.h) */
 	wh_rcu_read_lock();
-	result = wh_node_state(subgroup->node);
-	if (result != WHORL_OK)
-		goto out_unlock;
-	result = WHORL_NOT_SENDER;
-	if (subgroup->ring == NULL)
-		goto out_unlock;
-	if (__builtin_expect(bytes > subgroup->message_bytes, 0)) {
-		result = WH_REFUSE("more than the subgroup's message_bytes");
-		goto out_unlock;
+	result = may_claim(__func__, subgroup, bytes);
+	if (__builtin_expect(result == WHORL_OK, 1)) {
+		result = claimed(subgroup, wh_ring_claim(subgroup->ring, &claim));
+		if (result == WHORL_OK)
+			show_claim(subgroup, &claim, bytes, out);
 	}
-	result = wh_ring_claim(subgroup->ring, &claim);
-	if (__builtin_expect(result == WHORL_NOT_SENDER && wh_load_relaxed(&subgroup->returns) != 0, 0))
-		result = WHORL_AGAIN;
-	if (result == WHORL_OK) { /* `room` is left as it is */
-		out->data = claim.data;
-		out->bytes = bytes;
-		out->number = claim.number;
-		out->stream = subgroup;
-		out->slot = claim.slot;
-		out->home = claim.home;
-	}
-out_unlock:
 	wh_rcu_read_unlock();
 	return result;
 }
 
-/* An open claim of a closed node: the last of them frees it. */
-static enum whorl_result finish_orphan(whorl_node *node)
+enum whorl_result whorl_claim_many(whorl_subgroup *subgroup, size_t bytes, size_t count, struct whorl_claim *out)
 {
-	if (wh_fetch_add(&node->orphans, UINT64_MAX) == 1)
+	struct wh_claims claims;
+	enum whorl_result result;
+
+	if (subgroup == NULL || out == NULL)
+		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no place for the claims");
+	if (count == 0 || count > subgroup->window)
+		return WH_REFUSE(count == 0 ? "no claims" : "more claims than the subgroup's window");
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	wh_rcu_read_lock();
+	result = may_claim(__func__, subgroup, bytes);
+	if (result == WHORL_OK)
+		result = claimed(subgroup, wh_ring_claim_many(subgroup->ring, (uint32_t)count, &claims));
+	for (uint32_t i = 0; result == WHORL_OK && i < count; i++) {
+		struct wh_claim claim = wh_ring_claim_of(&claims, i);
+
+		show_claim(subgroup, &claim, bytes, &out[i]);
+	}
+	wh_rcu_read_unlock();
+	return result;
+}
+
+/* Open claims of a closed node: the last of them frees it. */
+static enum whorl_result finish_orphans(whorl_node *node, uint64_t count)
+{
+	if (wh_fetch_add(&node->orphans, 0 - count) == count)
 		wh_node_free(node, false);
 	return WHORL_CLOSED;
 }
@@ -67,6 +107,16 @@ static enum whorl_result finish_orphan(whorl_node *node)
 static bool is_taken(enum whorl_result result)
 {
 	return result == WHORL_OK || result == WHORL_NO_QUORUM;
+}
+
+/* What is said of a claim that is not an orphan; `result` is what the gate said when it was marked. */
+static enum whorl_result finished(enum whorl_result result, bool taken, bool aborted)
+{
+	if (!is_taken(result))
+		return result;
+	if (!taken)
+		return WHORL_NOT_SENDER;
+	return result == WHORL_NO_QUORUM && !aborted ? WHORL_PENDING : WHORL_OK;
 }
 
 /* The answer is given once, by one look at the gate, and the mark that the loop acts upon follows from it: what is refused is an
@@ -89,12 +139,67 @@ static enum whorl_result finish_claim(struct whorl_claim *claim, size_t bytes, b
 	if (__builtin_expect(result == WHORL_OK && taken, 1))
 		return WHORL_OK;
 	if (result == WHORL_CLOSED)
-		return finish_orphan(subgroup->node);
-	if (!is_taken(result))
+		return finish_orphans(subgroup->node, 1);
+	return finished(result, taken, aborted);
+}
+
+/* From the last to the first: the loop sends a prefix, so it finds all of them or none. In the RCU lock; one look at what is dropped
+ * is enough in it. False: some had been dropped. */
+static bool mark_all(struct whorl_claim *claims, size_t count, const size_t *bytes, bool aborted)
+{
+	whorl_subgroup *subgroup = claims[0].stream;
+	uint64_t dropped = wh_ring_dropped(subgroup->ring);
+	bool taken = true;
+
+	for (size_t i = count; i-- > 0;) {
+		const struct wh_claim own = {.number = claims[i].number, .slot = claims[i].slot, .home = claims[i].home};
+
+		taken &= wh_ring_mark(subgroup->ring, dropped, &own,
+				      (uint32_t)(bytes != NULL ? bytes[i] : claims[i].bytes), aborted);
+		claims[i].stream = NULL;
+	}
+	wh_gate_ring(subgroup->node->gate);
+	return taken;
+}
+
+static enum whorl_result may_commit_many(const struct whorl_claim *claims, size_t count, const size_t *bytes)
+{
+	static const char *const function = "whorl_commit_many";
+
+	if (claims == NULL || count == 0)
+		return wh_refuse(function, "no claims");
+	for (size_t i = 0; i < count; i++) {
+		if (claims[i].stream == NULL)
+			return wh_refuse(function, "a claim is finished already; nothing is done");
+		if (claims[i].stream != claims[0].stream)
+			return wh_refuse(function, "the claims are of several subgroups; nothing is done");
+		if (bytes != NULL && bytes[i] > claims[i].bytes)
+			return wh_refuse(function, "more than was claimed; all claims are still open");
+	}
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_commit_many(struct whorl_claim *claims, size_t count, const size_t *bytes)
+{
+	enum whorl_result result = may_commit_many(claims, count, bytes);
+	bool taken = false;
+	whorl_node *node;
+
+	if (result != WHORL_OK)
 		return result;
-	if (!taken)
-		return WHORL_NOT_SENDER;
-	return result == WHORL_NO_QUORUM && !aborted ? WHORL_PENDING : WHORL_OK;
+	node = ((whorl_subgroup *)claims[0].stream)->node;
+	if (wh_node_state(node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	wh_rcu_read_lock();
+	result = wh_node_state(node);
+	if (result != WHORL_CLOSED)
+		taken = mark_all(claims, count, bytes, !is_taken(result));
+	wh_rcu_read_unlock();
+	if (result != WHORL_CLOSED)
+		return finished(result, taken, false);
+	for (size_t i = 0; i < count; i++)
+		claims[i].stream = NULL;
+	return finish_orphans(node, count);
 }
 
 enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes)
@@ -132,7 +237,7 @@ static bool is_to_return(whorl_subgroup *subgroup)
 
 /* A thread waits anew in each call, but what this machine's yields cost it need not learn anew. Relaxed: it is advice, and
  * threads that write at once lose no more than the count of one of them. */
-static bool wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff)
+bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff)
 {
 	uint64_t yields = backoff->yields;
 	bool more;
@@ -153,7 +258,7 @@ static bool look_for_room(whorl_subgroup *subgroup)
 	struct wh_backoff backoff = {0};
 
 	while (!wh_ring_has_room(subgroup->ring))
-		if (!wait_a_little(subgroup, &backoff))
+		if (!wh_node_wait_a_little(subgroup, &backoff))
 			return false;
 	return true;
 }
@@ -169,7 +274,7 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh
 		if (work > 0)
 			wh_backoff_renew(backoff);
 		else if ((is_to_return(subgroup) || !wh_ring_has_room(subgroup->ring)) &&
-			 !wait_a_little(subgroup, backoff))
+			 !wh_node_wait_a_little(subgroup, backoff))
 			wh_node_nap(subgroup->node);
 		return true;
 	}

@@ -168,6 +168,13 @@ static void tell_delivered(struct wh_multicast *mc)
 	wh_pushes_post(c->pushes);
 }
 
+/* Ordered: of my own messages all have received those that I have delivered. */
+static void tell_received(const struct wh_multicast *mc)
+{
+	if (mc->config.ring != NULL)
+		wh_frontier_move(&mc->config.ring->frontiers, WH_RECEIVED_BY_ALL, mc->senders[mc->config.me].next);
+}
+
 size_t wh_deliver(struct wh_multicast *mc)
 {
 	uint64_t from = mc->delivered_num, limit;
@@ -187,6 +194,7 @@ size_t wh_deliver(struct wh_multicast *mc)
 	WH_CHECK(mc->config.diag, mc->delivered_num <= mc->received_num);
 	wh_store_relaxed(&mc->config.stats->delivered_num, mc->delivered_num);
 	tell_delivered(mc);
+	tell_received(mc);
 	wh_event(mc->config.diag, "deliver", mc->config.subgroup, mc->delivered_num, messages);
 	count_delivered(mc, messages);
 	return mc->delivered_num - from;
@@ -206,6 +214,8 @@ static size_t deliver_rest(struct wh_multicast *mc, uint64_t cut, bool *done)
 	flush_run(mc);
 	count_delivered(mc, messages);
 	WH_CHECK(mc->config.diag, mc->broken || mc->delivered_num <= mc->received_num);
+	if (!mc->failed)
+		tell_received(mc);
 	*done = mc->delivered_num >= cut && !mc->failed;
 	return mc->delivered_num - from;
 }

@@ -396,8 +396,11 @@ void wh_check_pass(struct actor *actor)
 	wh_play_enter_view(actor, NULL);
 	wh_check_node(actor);
 	for (uint32_t g = 0; g < play->plan->config.subgroup_count && !wh_play_failed(play); g++)
-		if (actor->apps[g].member != NULL && !actor->removed)
-			check_member(actor->apps[g].member);
+		if (!actor->removed) {
+			if (actor->apps[g].member != NULL)
+				check_member(actor->apps[g].member);
+			wh_check_frontiers(&actor->apps[g]);
+		}
 }
 
 /* The rest of its pass may be far away, and others see by then what has left this node already. What the member in the

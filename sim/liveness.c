@@ -446,6 +446,14 @@ static bool history_ends(struct play *play, uint64_t survivors)
 	return !wh_play_failed(play);
 }
 
+static bool frontiers_end(struct play *play, uint64_t survivors)
+{
+	for (uint32_t i = 0; i < play->lives; i++)
+		for (uint32_t g = 0; (survivors >> i & 1) != 0 && g < play->plan->config.subgroup_count; g++)
+			wh_check_frontiers_end(&play->actors[i].apps[g]);
+	return !wh_play_failed(play);
+}
+
 /* Until all is quiet, for a moment, or time for a look has come. */
 static bool go_on(struct play *play)
 {
@@ -512,7 +520,7 @@ bool wh_liveness_settle(struct play *play)
 		if (now.survivors != 0 && wh_play_is_quiet(play) && !play_lacks(play, &now, what, sizeof(what))) {
 			play->survivors = now.survivors;
 			dismiss_nodes(play, &now);
-			return !wh_play_failed(play) && history_ends(play, now.survivors);
+			return frontiers_end(play, now.survivors) && history_ends(play, now.survivors);
 		}
 		if (wh_sim_now(play->sim) - since_ns > patience_ns(play, &now)) {
 			if (dismissed || now.survivors == 0 || play_lacks(play, &now, what, sizeof(what)))

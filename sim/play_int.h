@@ -7,6 +7,7 @@
  *     states.c    the states of applications, given to nodes that come
  *     views.c    views, as nodes enter them
  *     checkers.c  what must hold in a view after each pass; deliveries.c: at each upcall; failures.c: of a node
+ *     frontiers.c     what a sender is told of its messages
  *     liveness.c      what must be so in the end
  *     report.c    what is told of a run that has failed
  *     inspect.c   how all these look into a node
@@ -76,7 +77,10 @@ struct app { /* one node in one subgroup, in all views */
 	int shard;                   /* in it, as a shard of the view; -1: none */
 	bool astray; /* it has been taken out of a shard, and has sent in none since: what it had claimed has nowhere to go */
 	uint64_t *next; /* by life: of the messages of that sender the first that was not delivered or passed over */
-	uint64_t own;   /* of its own messages, whatever state it has begun with since */
+	uint64_t past[2]; /* of its own messages: up to where all have received, and have delivered, as it was told last */
+	uint64_t armed; /* 1 + the index that it is to be told of; 0: none */
+	enum whorl_frontier armed_for;
+	uint64_t own; /* of its own messages, whatever state it has begun with since */
 	uint64_t deliveries;
 
 	uint64_t state; /* its application's: the digest of all that it has delivered, or taken over with a state */
@@ -398,6 +402,13 @@ void wh_check_upcall(struct app *app, const struct whorl_message *message);
 void wh_check_payload(const struct app *app, const struct whorl_message *message);
 /* What survivors count as received is theirs, whichever nodes have crashed. */
 void wh_check_held(struct play *play);
+
+/* ---- frontiers.c -------------------------------------------------------------------------------------------------------- */
+
+/* The pass is over: what it is told has become of its messages is so. */
+void wh_check_frontiers(struct app *app);
+/* Nothing happens any more: it is told all that is so. */
+void wh_check_frontiers_end(const struct app *app);
 
 /* ---- report.c ----------------------------------------------------------------------------------------------------------- */
 

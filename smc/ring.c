@@ -66,6 +66,7 @@ enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, str
 		free(ring);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u slots", window);
 	}
+	wh_frontiers_init(&ring->frontiers, gate);
 	ring->window_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	ring->room_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
 	if (ring->window_fd < 0 || ring->room_fd < 0) {
@@ -86,6 +87,7 @@ void wh_ring_free(struct wh_ring *ring)
 		close(ring->window_fd);
 	if (ring->room_fd >= 0)
 		close(ring->room_fd);
+	wh_frontiers_close(&ring->frontiers);
 	free(ring->ready);
 	free(ring);
 }
@@ -184,7 +186,9 @@ static enum whorl_result claim_refusal(uint64_t word)
 	return word & CLAIM_CLOSED ? WHORL_CLOSED : word & (CLAIM_AWAY | CLAIM_PAUSED) ? WHORL_NOT_SENDER : WHORL_AGAIN;
 }
 
-enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
+/* Takes so many numbers, and the slots that belong to them, all or none. *room: how many there were. */
+static inline __attribute__((always_inline)) enum whorl_result take_numbers(struct wh_ring *ring, uint32_t count,
+									    struct wh_claims *out, uint64_t *room)
 {
 	uint64_t word = wh_load_relaxed(&ring->claim);
 
@@ -194,25 +198,43 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 
 		if (__builtin_expect((word & CLAIM_BITS) != 0, 0))
 			return claim_refusal(word);
-		/* Acquire: the readers of this slot's last message have finished with it. Partner: wh_ring_publish_limit. */
+		/* Acquire: the readers of these slots' last messages have finished with them. Partner: wh_ring_publish_limit. */
 		limit = wh_load_acquire(&ring->limit);
-		if (number >= limit) {
+		if (number + count > limit) {
 			atomic_fetch_add_explicit(&ring->window_full, 1, memory_order_relaxed);
 			return WHORL_AGAIN;
 		}
 		if (wh_compare_swap(&ring->claim, &word,
-				    (number + 1) << ring->slot_bits | wh_slot_after(slot, ring->window))) {
+				    (number + count) << ring->slot_bits | wh_slot_behind(slot, count, ring->window))) {
 			/* After the claim: the place of its view or of a later one, never an older. Partner: wh_ring_enter. */
-			const struct wh_place *place = wh_rcu_dereference(ring->place);
-
-			prefetch(place, slot, limit - number);
-			out->number = number;
-			out->slot = slot;
-			out->home = place->home;
-			out->data = place->row + wh_slot_payload(&place->slots, slot);
+			*out = (struct wh_claims){wh_rcu_dereference(ring->place), number, slot};
+			*room = limit - number;
 			return WHORL_OK;
 		}
 	}
+}
+
+enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
+{
+	struct wh_claims claims;
+	uint64_t room;
+	enum whorl_result result = take_numbers(ring, 1, &claims, &room);
+
+	if (result == WHORL_OK) {
+		prefetch(claims.place, claims.slot, room);
+		*out = wh_ring_claim_of(&claims, 0);
+	}
+	return result;
+}
+
+enum whorl_result wh_ring_claim_many(struct wh_ring *ring, uint32_t count, struct wh_claims *out)
+{
+	uint64_t room;
+	enum whorl_result result = take_numbers(ring, count, out, &room);
+
+	for (uint32_t i = 0; result == WHORL_OK && i < count; i++)
+		prefetch(out->place, wh_slot_behind(out->slot, i, ring->window), room - i);
+	return result;
 }
 
 bool wh_ring_ids_exhausted(const struct wh_ring *ring)
@@ -220,12 +242,21 @@ bool wh_ring_ids_exhausted(const struct wh_ring *ring)
 	return wh_ring_claimed(ring) == number_end(ring);
 }
 
+/* What all have delivered all have received; so a thread that sees the one sees the other. */
+static void tell_frontiers(struct wh_ring *ring, uint64_t delivered)
+{
+	wh_frontier_move(&ring->frontiers, WH_RECEIVED_BY_ALL, delivered);
+	wh_frontier_move(&ring->frontiers, WH_DELIVERED_BY_ALL, delivered);
+}
+
 void wh_ring_publish_limit(struct wh_ring *ring)
 {
 	uint64_t limit = ring->freed + ring->window, end = number_end(ring);
 
-	/* Release: partner wh_ring_claim. */
+	/* Release: partner take_numbers. */
 	wh_store_release(&ring->limit, limit < end ? limit : end);
+	if (!ring->held)
+		tell_frontiers(ring, ring->freed);
 	wh_fence_full(); /* partners: wh_ring_starve, wh_ring_arm */
 	if (wh_load_relaxed(&ring->starved) == 0)
 		return;
@@ -284,8 +315,17 @@ static void begin_at(struct wh_ring *ring, uint64_t first)
 	}
 	if (ring->place != NULL)
 		ring->place->end = claimed;
+	ring->held = true;
 	ring->sent = ring->freed = first;
 	ring->sent_slot = ring->freed_slot = (uint32_t)(first % ring->window);
+}
+
+void wh_ring_release(struct wh_ring *ring)
+{
+	if (!ring->held)
+		return;
+	ring->held = false;
+	tell_frontiers(ring, wh_ring_settled(ring));
 }
 
 /* Nothing can be claimed meanwhile: it is wedged, and stays so if it ends. */
@@ -294,7 +334,7 @@ static void begin_role(struct wh_ring *ring, uint64_t opened, bool ends)
 	ring->ends = ends;
 	if (ends)
 		wh_fetch_or(&ring->claim, CLAIM_AWAY);
-	else /* Release: the place, before a claim can be made in this view. Partner: wh_ring_claim. */
+	else /* Release: the place, before a claim can be made in this view. Partner: take_numbers. */
 		wh_fetch_and(&ring->claim, ~opened);
 }
 

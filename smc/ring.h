@@ -3,7 +3,7 @@
  * Any number of application threads claim and finish slots at once, without a lock, in any order; the loop sends the
  * committed prefix. A claim's number m never changes; its slot is m mod window.
  *
- *   claim     compare-and-swap of the claim word from m to m+1, if m < limit
+ *   claim     compare-and-swap of the claim word from m to m+n, if m+n <= limit; mostly of one
  *   finish    a release store of m+1 in the private ready array; nothing that is pushed is touched
  *   send      (loop) takes the ready prefix, writes headers, pushes; see predicates/send.c
  *   free      (loop) raises the limit when all members have delivered a slot's message
@@ -22,6 +22,7 @@
 
 #include "base/check.h"
 #include "base/gate.h"
+#include "smc/frontier.h"
 #include "smc/slots.h"
 
 struct wh_ready {       /* one per slot, private to the process */
@@ -42,6 +43,12 @@ struct wh_claim {
 	unsigned char *data;
 	uint64_t number;
 	uint32_t slot, home;
+};
+
+struct wh_claims { /* that follow each other, of one compare-and-swap */
+	const struct wh_place *place;
+	uint64_t number; /* of the first; so is */
+	uint32_t slot;
 };
 
 struct wh_ring {
@@ -76,6 +83,10 @@ struct wh_ring {
 	uint32_t sent_slot, freed_slot;       /* sent, freed modulo window */
 	uint64_t ever_sent;                   /* the greatest that `sent` has been: beyond it nothing is sent again */
 	bool ends;                            /* in this view I send what I have claimed, and am away for claims */
+	bool held; /* `freed` is what I have delivered: of the others it is not known yet, see wh_ring_release */
+
+	/* [loop writes `past`, application threads read] what all have received and delivered of what was sent */
+	alignas(WH_CACHE_LINE) struct wh_frontiers frontiers;
 };
 
 /* Allocates. No claim can be made before the first wh_ring_enter: until it is known whether I send they get WHORL_AGAIN. WHORL_OK,
@@ -93,6 +104,21 @@ uint64_t wh_ring_estimate(uint32_t window);
  * system call. */
 WH_MUST_CHECK enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out);
 
+/* The same for `count` at once, all or none. 1 <= count <= window. The claims are valid inside of the RCU lock. */
+WH_MUST_CHECK enum whorl_result wh_ring_claim_many(struct wh_ring *ring, uint32_t count, struct wh_claims *out);
+
+/* Number i of those. */
+static inline struct wh_claim wh_ring_claim_of(const struct wh_claims *claims, uint32_t i)
+{
+	const struct wh_slots *slots = &claims->place->slots;
+	uint32_t slot = wh_slot_behind(claims->slot, i, slots->window);
+
+	return (struct wh_claim){.data = claims->place->row + wh_slot_payload(slots, slot),
+				 .number = claims->number + i,
+				 .slot = slot,
+				 .home = claims->place->home};
+}
+
 /* Is it worth to claim? A hint, without a trace. True when there is room, and when there will never be any: the ring is
  * closed, or the group has failed. (A waiter that took in the signal of a failure would otherwise sleep.) */
 bool wh_ring_has_room(const struct wh_ring *ring);
@@ -105,14 +131,14 @@ void wh_ring_arm(struct wh_ring *ring);
 /* Takes one arm back. False: all have been told, so room_fd is readable, or is about to be. */
 WH_MUST_CHECK bool wh_ring_disarm(struct wh_ring *ring);
 
-/* The claim is final, or given back. False: it had been dropped. */
-static inline bool wh_ring_finish(struct wh_ring *ring, const struct wh_claim *claim, uint32_t bytes, bool aborted)
+/* The claim is final, or given back. False: it had been dropped. `dropped` is the ring's, read in this RCU lock; then the gate is rung. */
+static inline bool wh_ring_mark(struct wh_ring *ring, uint64_t dropped, const struct wh_claim *claim, uint32_t bytes,
+				bool aborted)
 {
 	struct wh_ready *ready = &ring->ready[claim->slot];
 	uint64_t number = claim->number;
 
-	/* Acquire, and in the RCU lock: the thread that drops sees either the mark or, after a grace period, that it is missing. */
-	if (__builtin_expect(number < wh_load_acquire(&ring->dropped), 0)) {
+	if (__builtin_expect(number < dropped, 0)) {
 		wh_fetch_add(&ring->late, 1);
 		return false;
 	}
@@ -120,6 +146,20 @@ static inline bool wh_ring_finish(struct wh_ring *ring, const struct wh_claim *c
 	ready->home = claim->home;
 	/* Release: the payload and its length before the mark. Partner: wh_ring_ready. */
 	wh_store_release(&ready->mark, (number + 1) << 1 | aborted);
+	return true;
+}
+
+static inline uint64_t wh_ring_dropped(const struct wh_ring *ring)
+{
+	/* Acquire, and in the RCU lock: the thread that drops sees either the mark or, after a grace period, that it is missing. */
+	return wh_load_acquire(&ring->dropped);
+}
+
+/* One claim, and the loop is told. */
+static inline bool wh_ring_finish(struct wh_ring *ring, const struct wh_claim *claim, uint32_t bytes, bool aborted)
+{
+	if (!wh_ring_mark(ring, wh_ring_dropped(ring), claim, bytes, aborted))
+		return false;
 	wh_gate_ring(ring->gate);
 	return true;
 }
@@ -202,6 +242,10 @@ bool wh_ring_ids_exhausted(const struct wh_ring *ring);
 
 /* Raises the limit by what `freed` has grown to, and tells the threads that wait. */
 void wh_ring_publish_limit(struct wh_ring *ring);
+
+/* A view has begun with what I have delivered, and others that go on with me may still be at work on that: until they have begun it,
+ * all that all have delivered is what all had delivered before. Now they have begun it, or what I had not delivered was nothing. */
+void wh_ring_release(struct wh_ring *ring);
 
 /* Wakes threads that wait for the window, whatever the reason; threads that armed, if it is worth to claim now. Any thread. */
 void wh_ring_signal(struct wh_ring *ring);

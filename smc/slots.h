@@ -75,6 +75,12 @@ static inline uint32_t wh_slot_after(uint32_t slot, uint32_t window)
 	return slot + 1 == window ? 0 : slot + 1;
 }
 
+/* The one that comes `count` <= window slots later. */
+static inline uint32_t wh_slot_behind(uint32_t slot, uint32_t count, uint32_t window)
+{
+	return count < window - slot ? slot + count : slot + count - window;
+}
+
 static inline uint32_t wh_slot_next(const struct wh_slots *slots, uint32_t slot)
 {
 	return wh_slot_after(slot, slots->window);

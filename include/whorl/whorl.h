@@ -25,7 +25,7 @@
  * signals but those of a fault of their own (SIGSEGV and the like), and the library installs no signal handlers and
  * raises no SIGPIPE.
  *
- * WAITING. Only whorl_ready, whorl_claim_wait, whorl_send, whorl_wait and whorl_close wait, each with a time-out in
+ * WAITING. Only whorl_ready, whorl_claim_wait, whorl_send, whorl_frontier_wait, whorl_wait and whorl_close wait, each with a time-out in
  * milliseconds: 0 does not wait at all; a negative one is refused (WHORL_INVALID). From an upcall they never wait: a
  * time-out other than 0 gives WHORL_WOULD_DEADLOCK at once.
  *
@@ -55,7 +55,7 @@
  * because of what a peer, a file or the system does.
  *
  * FORK. A child of fork() inherits a node that it cannot use: every call that does something gives WHORL_FORKED
- * (whorl_step and whorl_arm 0, the descriptors -1), except whorl_close, which frees the child's copy, its open claims as
+ * (whorl_step, whorl_arm and whorl_frontier_get 0, the descriptors -1), except whorl_close, which frees the child's copy, its open claims as
  * well, and does not disturb the parent. Open nodes after forking.
  *
  * STRUCTS grow, and a program that was compiled before goes on with a newer library. There is one rule. Each struct begins with
@@ -226,7 +226,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int t
  * timeout_ms == 0 abandons at once. In both cases the node is gone afterwards; other members see that it left. What a newcomer
  * has kept back, because its state was not restored yet, is dropped: it counts as delivered (whorl_on_state).
  * Claims that are still open stay valid memory: their commit or abort gives WHORL_CLOSED and frees it.
- * No other call with this node may be under way or follow, except commit and abort of open claims.
+ * No other call with this node may be under way or follow, except commit and abort of open claims; but threads may be in
+ * whorl_frontier_wait when this begins. They go on waiting while it drains, then get WHORL_CLOSED, and it waits until they have left.
  * Beyond the time-out it waits for what cannot be interrupted: a call of the program's `read` or `restore`, and, with `[group]
  * state_dir`, a sync of the record that is under way.
  * WHORL_OK (always, in a forked child); WHORL_TIMEOUT: something was abandoned; what whorl_error says of the node
@@ -443,6 +444,25 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim_wait(whorl_subgroup *su
  * says of the node for good; WHORL_CLOSED: the node was closed; WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes);
 
+/* Takes `count` slots that follow each other, all or none, in one step: the messages have the indexes out[0].number and on, and no other
+ * thread's is among them. `bytes` is the size of each. Each is finished by itself, with whorl_commit or whorl_abort, or many at once with
+ * whorl_commit_many. Never blocks. Any thread, upcalls too.
+ * WHORL_OK: all `count`; WHORL_INVALID: `count` is 0 or more than the subgroup's window, which can never be had, or as for whorl_claim;
+ * the other results of whorl_claim, WHORL_AGAIN also where there is room, but not for all: none is claimed then. whorl_window_arm and
+ * whorl_claim_wait know of one slot only; for `count` of them there is room when of this node's messages the one with the index
+ * last + count - window is delivered by all (whorl_frontier_wait, whorl_frontier_arm), `last` being that of its newest claim. Where
+ * that is past already the view is changing, or there is none, and whorl_window_arm tells of the end of that. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim_many(whorl_subgroup *subgroup, size_t bytes, size_t count,
+							      struct whorl_claim *out);
+
+/* Commits `count` open claims of one subgroup, however they were made: claims[i] with bytes[i], or, if `bytes` is NULL, each with as
+ * many as were claimed. If they follow each other they leave together. Otherwise as whorl_commit, and there is one result for all:
+ * WHORL_INVALID: `count` is 0; or for one of them there are too many bytes, or it was finished before, or is of another subgroup: nothing
+ * is done, and all that were open are. WHORL_OK, WHORL_PENDING: all are accepted. WHORL_NOT_SENDER: none is sent that was claimed before
+ * this node was taken out of the shard, as all claims of one whorl_claim_many are; claims that were made later are sent. The other
+ * results of whorl_commit: none is sent. */
+WHORL_API enum whorl_result whorl_commit_many(struct whorl_claim *claims, size_t count, const size_t *bytes);
+
 /* Gives the slot back: nothing is delivered for it, and the claim is finished in any case. WHORL_OK (without a quorum, too);
  * WHORL_INVALID: it was finished before; or why it did not matter any more: the results of whorl_commit that say that nothing is sent. */
 WHORL_API enum whorl_result whorl_abort(struct whorl_claim *claim);
@@ -479,6 +499,63 @@ WHORL_API enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32
  * Never blocks. Any thread, upcalls too. */
 WHORL_API int whorl_window_fd(whorl_subgroup *subgroup);
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_window_arm(whorl_subgroup *subgroup);
+
+/* ---- what became of mine ------------------------------------------------------------------------------------------------
+ * A commit says that a message will be delivered. Two *frontiers* say how far that is, for all messages that this node sends in a
+ * subgroup: numbers F such that all of them with an index below F are past, and the one with the index F is not known to be.
+ *
+ * The index is that of the message as everywhere: whorl_claim's `number`, what whorl_send stores in *index, and message.index of the
+ * upcall. It counts the messages of this node in this subgroup from 0, in the order of their claims, for as long as the node is open.
+ * A change of view does not touch it: what is sent again in a later view keeps its index, and frontiers go on where they were. A node
+ * that is opened again begins at 0, with both frontiers 0.
+ *
+ * *All* are the members of the subgroup (of its shard) in the view in which the message is delivered, this node among them, but for
+ * those that do not come into the view that follows. A member that is suspected counts until a view has begun without it; one that
+ * is slow to deliver the rest of a view counts until it has begun the next one. A newcomer that keeps back what is
+ * delivered, because its state is not restored yet, counts at once (whorl_on_state): its program has not seen these messages.
+ *
+ * An aborted claim is past when a message in its place would be. Messages that are gone because the layout function has taken this node out
+ * of its shard (whorl_on_gone) count as past too, once the program has been told of them. An open claim is not past, and holds up
+ * those behind it.
+ *
+ * Frontiers never fall. WHORL_DELIVERED_BY_ALL is never ahead of WHORL_RECEIVED_BY_ALL, if it is read first. Both may be late: they
+ * say what this node has heard. Where too few members are heard they stand until there is a majority again, and when the node
+ * has failed (WHORL_REMOVED and the like) for good. */
+
+enum whorl_frontier {
+	/* Every member has the message: it is delivered by all that go on, whatever happens to its sender, and lost only with the
+	 * group. It comes when this node delivers the message itself, after its upcall. Unordered: as delivered by all. */
+	WHORL_RECEIVED_BY_ALL,
+	/* At every member the upcall with the message has returned. */
+	WHORL_DELIVERED_BY_ALL,
+};
+
+/* The frontier: messages with indexes below are past. 0 at first, where nothing was sent, and in a forked child; 0 for no subgroup or
+ * no such frontier (whorl_invalid_text). Never blocks. Any thread, upcalls too. */
+WHORL_API uint64_t whorl_frontier_get(const whorl_subgroup *subgroup, enum whorl_frontier which);
+
+/* Waits until message `index` is past, at most timeout_ms; the index may be of a message that is yet to come. Any number of threads, for any
+ * indexes: each is woken for its own. With thread = caller it runs the loop meanwhile unless another thread does.
+ * WHORL_OK: it is past, whatever has become of the node since; WHORL_TIMEOUT: it is not, by then; WHORL_NO_QUORUM: the same, and too few
+ * members are heard now; WHORL_CLOSED: whorl_close has begun, and given up or finished before it was;
+ * WHORL_REMOVED, and whatever else whorl_error says of the node for good: it will never be known here; WHORL_NOT_SENDER: this node can be no
+ * member of the subgroup; WHORL_WOULD_DEADLOCK (from an upcall, unless timeout_ms is 0); WHORL_INVALID; WHORL_FORKED. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_frontier_wait(whorl_subgroup *subgroup, enum whorl_frontier which,
+								 uint64_t index, int timeout_ms);
+
+/* For programs that wait in poll or epoll (examples/frontier.c): whorl_frontier_arm; if that says WHORL_AGAIN, the descriptor says it,
+ * once, when message `index` is past, or when it is certain that this will never be known here. It is an eventfd that counts
+ * (EFD_SEMAPHORE), as that of the window: each arm adds one, and each read of 8 bytes, which does not block, takes one. So arm once, read
+ * when it is readable, look with whorl_frontier_get. There is one for both frontiers. All that are armed for one of them are told when
+ * the least of their indexes is past: a program that armed for several looks, and arms again for the rest. A thread that has not
+ * armed does not read. Do not write to it or close it; it is the node's.
+ * fd: -1 if the system has none left, or this node can be no member.
+ * arm: WHORL_OK: it is past, nothing is armed; WHORL_AGAIN: it is armed; WHORL_SYSTEM: no descriptor can be had; WHORL_NOT_SENDER, WHORL_INVALID,
+ * WHORL_FORKED, WHORL_REMOVED and whatever else whorl_error says of the node for good: nothing is armed.
+ * Never blocks. Any thread, upcalls too. */
+WHORL_API int whorl_frontier_fd(whorl_subgroup *subgroup);
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_frontier_arm(whorl_subgroup *subgroup, enum whorl_frontier which,
+								uint64_t index);
 
 /* ---- statistics -------------------------------------------------------------------------------------------------------
  * Any thread, at any time, without disturbing the loop; each figure is exact, together they are of about one moment. */

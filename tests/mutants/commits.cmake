@@ -173,10 +173,10 @@ mutant(NAME claims-unswapped KIND test_group_threads FILE smc/ring.c
 	REMOVES "a claim is made by one compare-and-swap: by a look, and a store"
 	TEXT [[
 		if (wh_compare_swap(&ring->claim, &word,
-				    (number + 1) << ring->slot_bits | wh_slot_after(slot, ring->window))) {
+				    (number + count) << ring->slot_bits | wh_slot_behind(slot, count, ring->window))) {
 ]]
 	REPLACEMENT [[
-		uint64_t after = (number + 1) << ring->slot_bits | wh_slot_after(slot, ring->window);
+		uint64_t after = (number + count) << ring->slot_bits | wh_slot_behind(slot, count, ring->window);
 
 		if (word != wh_load_relaxed(&ring->claim)) {
 			word = wh_load_relaxed(&ring->claim);

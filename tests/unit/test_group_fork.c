@@ -41,6 +41,12 @@ static int use_what_was_inherited(struct cluster *c, struct whorl_claim *open)
 	EXPECT(whorl_send(s, "x", 1, 1000, NULL), WHORL_FORKED);
 	EXPECT(whorl_commit(open, 1), WHORL_FORKED);
 	EXPECT(whorl_abort(open), WHORL_FORKED);
+	EXPECT(whorl_claim_many(s, 1, 1, &claim), WHORL_FORKED);
+	EXPECT(whorl_commit_many(open, 1, NULL), WHORL_FORKED);
+	EXPECT(whorl_frontier_get(s, WHORL_DELIVERED_BY_ALL), 0);
+	EXPECT(whorl_frontier_wait(s, WHORL_DELIVERED_BY_ALL, 0, 1000), WHORL_FORKED);
+	EXPECT(whorl_frontier_fd(s), -1);
+	EXPECT(whorl_frontier_arm(s, WHORL_DELIVERED_BY_ALL, 0), WHORL_FORKED);
 	EXPECT(whorl_window_fd(s), -1);
 	EXPECT(whorl_window_arm(s), WHORL_FORKED);
 	EXPECT(whorl_node_statistics(node, &stats), WHORL_FORKED);

@@ -222,6 +222,24 @@ static void claim_(void)
 	REFUSES(whorl_claim(subgroup, SIZE_MAX, &claim));
 }
 
+static void claim_many(void)
+{
+	REFUSES(whorl_claim_many(NULL, 1, 1, &claim));
+	REFUSES(whorl_claim_many(subgroup, 1, 1, NULL));
+	REFUSES(whorl_claim_many(subgroup, 1, 0, &claim));
+	REFUSES(whorl_claim_many(subgroup, 1, SIZE_MAX, &claim));
+	REFUSES(whorl_claim_many(subgroup, SIZE_MAX, 1, &claim));
+}
+
+static void commit_many(void)
+{
+	struct whorl_claim finished = {.stream = NULL};
+
+	REFUSES(whorl_commit_many(NULL, 1, NULL));
+	REFUSES(whorl_commit_many(&finished, 0, NULL));
+	REFUSES(whorl_commit_many(&finished, 1, NULL));
+}
+
 static void claim_wait(void)
 {
 	REFUSES(whorl_claim_wait(NULL, 1, 0, &claim));
@@ -255,6 +273,26 @@ static void rest(void)
 static void ask_to_rest(void)
 {
 	REFUSES(whorl_request_pause(NULL, 0, true));
+}
+static void frontier_get(void)
+{
+	GIVES(0, whorl_frontier_get(NULL, WHORL_DELIVERED_BY_ALL));
+	GIVES(0, whorl_frontier_get(subgroup, (enum whorl_frontier)2));
+}
+static void frontier_wait(void)
+{
+	REFUSES(whorl_frontier_wait(NULL, WHORL_DELIVERED_BY_ALL, 0, 0));
+	REFUSES(whorl_frontier_wait(subgroup, (enum whorl_frontier)2, 0, 0));
+	REFUSES(whorl_frontier_wait(subgroup, WHORL_DELIVERED_BY_ALL, 0, -1));
+}
+static void frontier_fd(void)
+{
+	GIVES(-1, whorl_frontier_fd(NULL));
+}
+static void frontier_arm(void)
+{
+	REFUSES(whorl_frontier_arm(NULL, WHORL_DELIVERED_BY_ALL, 0));
+	REFUSES(whorl_frontier_arm(subgroup, (enum whorl_frontier) - 1, 0));
 }
 static void window_fd(void)
 {
@@ -332,9 +370,11 @@ static const struct {
 	{"whorl_arm", arm},
 	{"whorl_request_pause", ask_to_rest},
 	{"whorl_claim", claim_},
+	{"whorl_claim_many", claim_many},
 	{"whorl_claim_wait", claim_wait},
 	{"whorl_close", close_},
 	{"whorl_commit", commit},
+	{"whorl_commit_many", commit_many},
 	{"whorl_config_error", config_error},
 	{"whorl_config_free", config_free},
 	{"whorl_config_ignore", config_ignore},
@@ -345,6 +385,10 @@ static const struct {
 	{"whorl_error", error},
 	{"whorl_estimate", estimate},
 	{"whorl_fd", fd},
+	{"whorl_frontier_arm", frontier_arm},
+	{"whorl_frontier_fd", frontier_fd},
+	{"whorl_frontier_get", frontier_get},
+	{"whorl_frontier_wait", frontier_wait},
 	{"whorl_invalid_text", nothing},
 	{"whorl_node_count", node_count},
 	{"whorl_node_id", node_id},

@@ -388,6 +388,83 @@ START_TEST(threads_share_a_ring)
 }
 END_TEST
 
+/* ---- threads that claim many at once ------------------------------------------------------------------------------------ */
+
+#define CLAIMERS 3
+#define CLAIMS 6000 /* of each, at least */
+
+struct claimer {
+	struct bench *bench;
+	uint32_t seed;
+	wh_word done;
+	pthread_t thread;
+};
+
+static void *claim_all_the_time(void *ctx)
+{
+	struct claimer *claimer = ctx;
+	struct bench *b = claimer->bench;
+	uint32_t x = claimer->seed;
+
+	for (uint32_t made = 0; made < CLAIMS;) {
+		uint32_t count = 1 + (x = x * 1103515245 + 12345) / 65536 % WINDOW;
+		struct wh_claims claims;
+
+		if (wh_ring_claim_many(b->ring, count, &claims) != WHORL_OK) {
+			sched_yield();
+			continue;
+		}
+		for (uint32_t i = count; i-- > 0;) { /* no other thread has it, or it would be overwritten */
+			struct wh_claim c = wh_ring_claim_of(&claims, i);
+
+			memcpy(c.data, &c.number, sizeof(c.number));
+		}
+		for (uint32_t i = count; i-- > 0;) {
+			struct wh_claim c = wh_ring_claim_of(&claims, i);
+
+			ck_assert_mem_eq(c.data, &c.number, sizeof(c.number));
+			finish(b, &c, sizeof(c.number), (x >> i & 7) == 0);
+		}
+		made += count;
+	}
+	wh_store_release(&claimer->done, 1);
+	return NULL;
+}
+
+START_TEST(threads_claim_many_at_once)
+{
+	struct bench *b = make(WINDOW, BYTES, false);
+	struct claimer claimers[CLAIMERS];
+	uint64_t number = 0;
+	bool over;
+
+	for (uint32_t i = 0; i < CLAIMERS; i++) {
+		claimers[i] = (struct claimer){.bench = b, .seed = 77 + i};
+		pthread_create(&claimers[i].thread, NULL, claim_all_the_time, &claimers[i]);
+	}
+	do {
+		over = true;
+		for (uint32_t i = 0; i < CLAIMERS; i++)
+			over &= wh_load_acquire(&claimers[i].done) != 0;
+		for (uint64_t end = number + take(b->ring, false); number < end; number++) {
+			const unsigned char *data =
+				b->place.row + wh_slot_payload(&b->place.slots, (uint32_t)(number % WINDOW));
+
+			ck_assert_mem_eq(data, &number, sizeof(number));
+		}
+		if (b->ring->freed != number) { /* looked at: they may be overwritten */
+			b->ring->freed = number;
+			wh_ring_publish_limit(b->ring);
+		}
+		sched_yield();
+	} while (!over || number < wh_ring_claimed(b->ring));
+	for (uint32_t i = 0; i < CLAIMERS; i++)
+		pthread_join(claimers[i].thread, NULL);
+	ck_assert_uint_eq(number, wh_ring_claimed(b->ring));
+	discard(b);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("ring");
@@ -409,6 +486,7 @@ static Suite *suite(void)
 	suite_add_tcase(all, cases);
 	tcase_set_timeout(threads, 60);
 	tcase_add_loop_test(threads, threads_share_a_ring, 1, 6);
+	tcase_add_test(threads, threads_claim_many_at_once);
 	suite_add_tcase(all, threads);
 	return all;
 }
