@@ -129,7 +129,7 @@ mutant(NAME pending-untold KIND test_group_answers FILE group/send.c
 	return result == WHORL_NO_QUORUM && !aborted ? WHORL_PENDING : WHORL_OK;
 ]]
 	REPLACEMENT [[
-	return result;
+	return aborted ? WHORL_OK : result;
 ]])
 
 mutant(NAME index-too-late KIND test_group_answers FILE group/send.c
