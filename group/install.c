@@ -262,6 +262,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	wh_rcu_publish(node->epoch, epoch);
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
 		move_subgroup(epoch, before, &node->subgroups[i]);
+	wh_pushes_post(&epoch->pushes);
 	wh_node_transfer(node, epoch);
 	if (before != NULL) {
 		await_grace(node, before);

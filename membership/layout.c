@@ -431,14 +431,14 @@ bool wh_shard_fill(struct wh_view_subgroup *out, const struct wh_places *places,
 	for (uint32_t rank = 0; rank < members; rank++)
 		size += places->shard[rank] == (int)out->shard;
 	room = size > 0 ? size : 1;
-	out->members = calloc(room, sizeof(*out->members));
-	out->senders = calloc(room, sizeof(*out->senders));
-	out->entered = calloc(room, sizeof(*out->entered));
-	out->resting = calloc(room, sizeof(*out->resting));
-	out->ending = calloc(room, sizeof(*out->ending));
-	if (out->members == NULL || out->senders == NULL || out->entered == NULL || out->resting == NULL ||
-	    out->ending == NULL)
+	out->members =
+		calloc(5 * (size_t)room, sizeof(*out->members)); /* all five lists: a view may have a thousand shards */
+	if (out->members == NULL)
 		return false;
+	out->senders = out->members + room;
+	out->entered = out->senders + room;
+	out->resting = out->entered + room;
+	out->ending = out->resting + room;
 	for (uint32_t rank = 0; rank < members; rank++) {
 		if (places->shard[rank] != (int)out->shard)
 			continue;
@@ -525,12 +525,7 @@ enum whorl_result wh_layout_make(struct wh_view_subgroup **out, uint32_t *out_co
 
 void wh_layout_free(struct wh_view_subgroup *subgroups, uint32_t count)
 {
-	for (uint32_t i = 0; subgroups != NULL && i < count; i++) {
-		free(subgroups[i].members);
-		free(subgroups[i].senders);
-		free(subgroups[i].entered);
-		free(subgroups[i].resting);
-		free(subgroups[i].ending);
-	}
+	for (uint32_t i = 0; subgroups != NULL && i < count; i++)
+		free(subgroups[i].members); /* and the other lists with it */
 	free(subgroups);
 }

@@ -51,8 +51,8 @@ struct wh_ring {
 	uint32_t slot_bits;     /* [const] of the claim word: as many as the window needs */
 	uint32_t message_bytes; /* [const] */
 	/* Eventfds, + 1; 0: no thread has asked for it yet: with many subgroups most never need one. [any thread, once] */
-	wh_word window_fd; /* there is room, after wh_ring_starve. Of threads that wait in a call */
-	wh_word room_fd;   /* it counts: there is room, once for each wh_ring_arm. The program's */
+	wh_word window_fd;      /* there is room, after wh_ring_starve. Of threads that wait in a call */
+	wh_word room_fd;        /* it counts: there is room, once for each wh_ring_arm. The program's */
 	struct wh_ready *ready; /* [const pointer] */
 	struct wh_place *place; /* [loop writes; RCU] of the current view, or the last in which I was a sender */
 	wh_word dropped; /* [loop writes] claims below it, if not sent, belong to no sender: I was none any more */

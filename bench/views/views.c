@@ -61,7 +61,6 @@ static void note_view(const struct whorl_view *view, void *ctx)
 
 /* ---- nodes ---------------------------------------------------------------------------------------------------------- */
 
-
 static whorl_config *configure(const struct plan *plan, pid_t group)
 {
 	whorl_config *config = whorl_config_new();
@@ -71,7 +70,8 @@ static whorl_config *configure(const struct plan *plan, pid_t group)
 
 	if (out == NULL || config == NULL)
 		errx(1, "no memory");
-	fprintf(out, "[group]\nname = views-%ld\ntransport = %s\nnodes = %lu\nmemory_max = 64g\nfailure_timeout_ms = 10000\n",
+	fprintf(out,
+		"[group]\nname = views-%ld\ntransport = %s\nnodes = %lu\nmemory_max = 64g\nfailure_timeout_ms = 10000\n",
 		(long)group, plan->transport, plan->nodes);
 	for (unsigned long g = 0; g < plan->subgroups; g++)
 		fprintf(out, "[subgroup s%lu]\nwindow = %lu\nmessage_bytes = %lu\n", g, plan->window, plan->bytes);
@@ -139,8 +139,7 @@ static struct change change_view(const whorl_node *node, whorl_subgroup *subgrou
 		sleep_us(50);
 		whorl_node_statistics(node, &stats);
 	} while (stats.change_ns[WHORL_STAGE_INSTALLED] == 0);
-	change.wedged_to_installed_ns =
-		stats.change_ns[WHORL_STAGE_INSTALLED] - stats.change_ns[WHORL_STAGE_WEDGED];
+	change.wedged_to_installed_ns = stats.change_ns[WHORL_STAGE_INSTALLED] - stats.change_ns[WHORL_STAGE_WEDGED];
 	return change;
 }
 
@@ -156,8 +155,9 @@ static int compare(const void *a, const void *b)
 static void print_times(const char *name, uint64_t *ns, unsigned long count)
 {
 	qsort(ns, count, sizeof(*ns), compare);
-	printf(", \"%s\": {\"p10\": %.0f, \"p50\": %.0f, \"p90\": %.0f, \"max\": %.0f}", name, (double)ns[count / 10] / 1e3,
-	       (double)ns[count / 2] / 1e3, (double)ns[count * 9 / 10] / 1e3, (double)ns[count - 1] / 1e3);
+	printf(", \"%s\": {\"p10\": %.0f, \"p50\": %.0f, \"p90\": %.0f, \"max\": %.0f}", name,
+	       (double)ns[count / 10] / 1e3, (double)ns[count / 2] / 1e3, (double)ns[count * 9 / 10] / 1e3,
+	       (double)ns[count - 1] / 1e3);
 }
 
 static unsigned long count_descriptors(void)

@@ -99,7 +99,8 @@ START_TEST(a_follower_waits_for_its_memory)
 	else
 		die(m, 2);
 	settle(m);
-	expect_told(m, _i == 0 ? "open-without-with-8.80-as-7000001 " : "suspect-2 wedge open-without-with-8.80-as-7000001 ");
+	expect_told(m, _i == 0 ? "open-without-with-8.80-as-7000001 "
+			       : "suspect-2 wedge open-without-with-8.80-as-7000001 ");
 	member_free(m);
 }
 END_TEST

@@ -162,7 +162,8 @@ START_TEST(threads_that_ask_at_once_get_the_same)
 			ck_assert_int_eq(pthread_join(askers[i].thread, NULL), 0);
 		ck_assert_int_eq(askers[0].room_fd, askers[1].room_fd);
 		ck_assert_int_eq(askers[0].window_fd, askers[1].window_fd);
-		wh_ring_signal(b->ring); /* for those that armed when there was room already: group/send.c takes that back */
+		wh_ring_signal(
+			b->ring); /* for those that armed when there was room already: group/send.c takes that back */
 		room.fd = askers[0].room_fd;
 		for (int i = 0; i < 2; i++) {
 			ck_assert_int_eq(poll(&room, 1, WAIT_MS), 1);

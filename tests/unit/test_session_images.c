@@ -492,7 +492,7 @@ END_TEST
 
 /* ---- parts ---------------------------------------------------------------------------------------------------------- */
 
-#define PAGE(k) ((uint64_t)(k) * WH_ROW_ALIGN)
+#define PAGE(k) ((uint64_t)(k)*WH_ROW_ALIGN)
 
 struct parts_case {
 	struct wh_row_part given[6];
@@ -510,7 +510,12 @@ static const struct parts_case parts_cases[] = {
 	/* a gap stays one, however small: what lies in it is not to be read */
 	{{{0, PAGE(1)}, {PAGE(2), PAGE(1)}}, 2, {{0, PAGE(1)}, {PAGE(2), PAGE(1)}}, 2},
 	/* both, before a gap and behind it */
-	{{{PAGE(5), PAGE(1)}, {PAGE(1), PAGE(1)}, {0, PAGE(1)}, {PAGE(7), PAGE(2)}, {PAGE(4), PAGE(1)}, {PAGE(9), PAGE(1)}},
+	{{{PAGE(5), PAGE(1)},
+	  {PAGE(1), PAGE(1)},
+	  {0, PAGE(1)},
+	  {PAGE(7), PAGE(2)},
+	  {PAGE(4), PAGE(1)},
+	  {PAGE(9), PAGE(1)}},
 	 6,
 	 {{0, PAGE(2)}, {PAGE(4), PAGE(2)}, {PAGE(7), PAGE(3)}},
 	 3},

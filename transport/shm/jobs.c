@@ -14,9 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SPARE_AFTER_NS (20 * WH_NS_PER_MS)   /* images are left alone: the change of views is over, or makes a pause */
-#define SPARE_LAST_NS (100 * WH_NS_PER_MS)   /* a row that comes back is waited for so long: others are slow to close views */
-#define PIECE (UINT64_C(1) << 20)            /* bytes that are zeroed between looks whether to stop */
+#define SPARE_AFTER_NS (20 * WH_NS_PER_MS) /* images are left alone: the change of views is over, or makes a pause */
+#define SPARE_LAST_NS                                                                                                  \
+	(100 * WH_NS_PER_MS)      /* a row that comes back is waited for so long: others are slow to close views */
+#define PIECE (UINT64_C(1) << 20) /* bytes that are zeroed between looks whether to stop */
 #define WAITED_FOR (UINT64_C(16) << 20)      /* bytes of a row: to make so many takes longer than the pause above */
 #define SLACK (UINT64_C(64) << 10)           /* bytes that a large spare has more */
 #define DISCARD_OFF_LOOP (UINT64_C(1) << 20) /* bytes; a thread is cheaper than to unmap so many */
