@@ -8,7 +8,8 @@
  * node prepares for the next view is prepared while nothing happens, or the next view waits for it: with --pause 0 a wish follows each
  * view at once.
  *
- * `descriptors` and `maps` are those of the process of node 1 at the end.
+ * `processor_us` is what a node uses for a change, on all its threads and with what is prepared in the pause after it: the mean of all
+ * nodes. It says more than the times where processors are shared. `descriptors` and `maps` are those of the process of node 1 at the end.
  */
 #include <dirent.h>
 #include <err.h>
@@ -36,6 +37,12 @@ struct change {
 	uint64_t wish_to_view_ns, wedged_to_installed_ns;
 };
 
+struct run {          /* of a plan */
+	pid_t *nodes; /* by id */
+	struct change *changes;
+	uint64_t processor_ns; /* of all nodes */
+};
+
 static _Atomic uint64_t view_ns; /* of the last view upcall */
 static _Atomic uint64_t view_number;
 
@@ -45,6 +52,17 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Of processor, that this process has used. */
+static uint64_t processor_ns(pid_t process)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0)
+		err(1, "the processor time of %ld", (long)process);
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
 static void sleep_us(long us)
@@ -184,7 +202,7 @@ static unsigned long count_maps(void)
 	return count;
 }
 
-static void print(const struct plan *plan, const struct change *changes)
+static void print(const struct plan *plan, const struct run *run)
 {
 	uint64_t *ns = calloc(plan->changes, sizeof(*ns));
 
@@ -194,11 +212,12 @@ static void print(const struct plan *plan, const struct change *changes)
 	       "\"changes\": %lu, \"pause_ms\": %lu",
 	       plan->transport, plan->nodes, plan->subgroups, plan->bytes, plan->window, plan->changes, plan->pause_ms);
 	for (unsigned long i = 0; i < plan->changes; i++)
-		ns[i] = changes[i].wish_to_view_ns;
+		ns[i] = run->changes[i].wish_to_view_ns;
 	print_times("wish_to_view_us", ns, plan->changes);
 	for (unsigned long i = 0; i < plan->changes; i++)
-		ns[i] = changes[i].wedged_to_installed_ns;
+		ns[i] = run->changes[i].wedged_to_installed_ns;
 	print_times("wedged_to_installed_us", ns, plan->changes);
+	printf(", \"processor_us\": %.0f", (double)run->processor_ns / 1e3 / (double)(plan->changes * plan->nodes));
 	printf(", \"descriptors\": %lu, \"maps\": %lu}\n", count_descriptors(), count_maps());
 	free(ns);
 }
@@ -246,34 +265,58 @@ static void read_options(struct plan *plan, int argc, char *argv[])
 		errx(2, "it takes two nodes, a subgroup and a change at least");
 }
 
+static uint64_t all_processor_ns(const struct plan *plan, const struct run *run)
+{
+	uint64_t sum = 0;
+
+	for (unsigned long id = 0; id < plan->nodes; id++)
+		sum += processor_ns(run->nodes[id]);
+	return sum;
+}
+
+/* The first two changes are not counted: rows are made in them that later ones find. */
+static void run_changes(const struct plan *plan, struct run *run, const whorl_node *node, whorl_subgroup *subgroup)
+{
+	for (unsigned long i = 0; i < plan->changes + 2; i++) {
+		struct change change = change_view(node, subgroup, i % 2 == 0);
+
+		if (i >= 2)
+			run->changes[i - 2] = change;
+		sleep_us((long)plan->pause_ms * 1000);
+		if (i == 1)
+			run->processor_ns = all_processor_ns(plan, run);
+	}
+	run->processor_ns = all_processor_ns(plan, run) - run->processor_ns;
+}
+
 int main(int argc, char *argv[])
 {
 	struct plan plan = {"shm", 4, 500, 128, 100, 20, 100};
-	struct change *changes;
 	pid_t group = getpid();
 	whorl_node *node;
+	struct run run = {.processor_ns = 0};
 	int until[2];
 
 	read_options(&plan, argc, argv);
-	changes = calloc(plan.changes, sizeof(*changes));
-	if (changes == NULL || pipe(until) != 0)
+	run.changes = calloc(plan.changes, sizeof(*run.changes));
+	run.nodes = calloc(plan.nodes, sizeof(*run.nodes));
+	if (run.changes == NULL || run.nodes == NULL || pipe(until) != 0)
 		err(1, "start");
-	for (uint32_t id = 0; id < plan.nodes; id++)
-		if (id != CHANGER && fork() == 0)
+	for (uint32_t id = 0; id < plan.nodes; id++) {
+		run.nodes[id] = id == CHANGER ? group : fork();
+		if (run.nodes[id] == 0)
 			be_member(&plan, group, id, until);
-	node = open_node(&plan, group, CHANGER);
-	for (unsigned long i = 0; i < plan.changes + 2; i++) { /* the first two are not counted */
-		struct change change = change_view(node, whorl_subgroup_at(node, 0), i % 2 == 0);
-
-		if (i >= 2)
-			changes[i - 2] = change;
-		sleep_us((long)plan.pause_ms * 1000);
+		if (run.nodes[id] < 0)
+			err(1, "fork");
 	}
-	print(&plan, changes);
+	node = open_node(&plan, group, CHANGER);
+	run_changes(&plan, &run, node, whorl_subgroup_at(node, 0));
+	print(&plan, &run);
 	close(until[1]);
 	whorl_close(node, 1000);
 	while (wait(NULL) > 0)
 		;
-	free(changes);
+	free(run.nodes);
+	free(run.changes);
 	return 0;
 }
