@@ -336,11 +336,14 @@ static void choose_senders(struct draft *draft, enum sender_rule rule, const boo
 static void draft_from_lists(struct draft *draft, const struct wh_subgroup_text *text, bool first)
 {
 	bool members[WH_NODES_MAX] = {false}, senders[WH_NODES_MAX] = {false}, eligible[WH_NODES_MAX] = {false};
+	enum sender_rule rule = sender_rule(text->senders);
 	bool all = strcmp(text->members, "all") == 0;
 
 	/* Checked when the first view was made. Nodes that the lists do not name have other ids. */
-	(void)parse_members(WH_NODES_MAX, text->members, members, NULL);
-	(void)parse_senders(WH_NODES_MAX, text->senders, senders, NULL);
+	if (!all)
+		(void)parse_members(WH_NODES_MAX, text->members, members, NULL);
+	if (rule == SENDERS_LISTED)
+		(void)parse_senders(WH_NODES_MAX, text->senders, senders, NULL);
 	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
 		uint32_t id = draft->view->ids[rank];
 
@@ -350,10 +353,10 @@ static void draft_from_lists(struct draft *draft, const struct wh_subgroup_text 
 		share_out(draft, eligible);
 	else
 		carry_over(draft, eligible);
-	if (!first && (sender_rule(text->senders) == SENDERS_HALF || sender_rule(text->senders) == SENDERS_ONE))
-		keep_senders(draft, sender_rule(text->senders));
+	if (!first && (rule == SENDERS_HALF || rule == SENDERS_ONE))
+		keep_senders(draft, rule);
 	else
-		choose_senders(draft, sender_rule(text->senders), senders);
+		choose_senders(draft, rule, senders);
 }
 
 /* A member that sent in the shard, stays in it and is to send no more goes on until what it has claimed is delivered: that would
