@@ -189,8 +189,7 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 {
 	struct wh_shm *t = wh_shm_of(transport);
 	const uint64_t bytes = spec->rows[spec->my_rank].bytes;
-	const struct wh_shm_wish wish = {
-		.name = "whorl-row", .bytes = wh_shm_spare_room(bytes), .huge_pages = t->huge_pages};
+	struct wh_shm_wish wish = {.name = "whorl-row", .bytes = wh_shm_spare_room(bytes), .huge_pages = t->huge_pages};
 	struct wh_shm_image *image = calloc(1, sizeof(*image));
 	enum whorl_result result = WHORL_OK;
 
@@ -204,6 +203,10 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 	}
 	if (!wh_shm_spare_take(t, bytes, &image->own))
 		result = wh_shm_memory_make(&image->own, &wish, err);
+	if (result != WHORL_OK && wish.bytes > bytes) { /* the room is a luxury */
+		wish.bytes = bytes;
+		result = wh_shm_memory_make(&image->own, &wish, err);
+	}
 	if (result != WHORL_OK) {
 		wh_shm_image_free(image);
 		return result;
