@@ -221,7 +221,8 @@ START_TEST(a_row_that_is_awaited_goes_with_its_transport)
 	pid_t child;
 
 	begin(n, image[0], image[1]);
-	for (int k = 0; k < A_WHILE; k++) /* what is under way arrives: a lost offer keeps memory with ThreadSanitizer */
+	for (int k = 0; k < A_WHILE;
+	     k++) /* what is under way arrives: a lost offer keeps memory with ThreadSanitizer */
 		nodes_pass(n, 2);
 	image_close(image[0][0]);
 	ck_assert_ptr_nonnull(shm_of(&n[0])->returning.memory.base);
