@@ -119,9 +119,13 @@ void wh_shm_row_on_end(struct wh_shm *t, uint32_t node)
 		wh_shm_row_give_up(t);
 }
 
+/* It is awaited already; or two images are ready, of which the older one will be closed. One that is not ready may never be. */
 bool wh_shm_row_comes(const struct wh_shm *t)
 {
-	const struct wh_session_image *image = wh_session_images(t->base.session);
+	uint32_t ready = 0;
 
-	return t->row_bytes >= WH_SHM_RETURNS && (t->returning.holders > 0 || (image != NULL && image->next != NULL));
+	for (const struct wh_session_image *image = wh_session_images(t->base.session); image != NULL;
+	     image = image->next)
+		ready += image->base.ready;
+	return t->row_bytes >= WH_SHM_RETURNS && (t->returning.holders > 0 || ready > 1);
 }
