@@ -40,6 +40,7 @@ set(WHORL_EDGES
 	"bench                 : ${public} base conf group sim command bench/limit bench/plot"
 	"tools                 : ${public} base conf group sim command bench bench/plot"
 	"bench/peers           : ${public} bench bench/limit"
+	"bench/views           : ${public}"
 	"examples              : ${public}"
 )
 

@@ -8,10 +8,9 @@
 
 struct wh_shard_member *wh_epoch_shard_member(const struct wh_epoch *epoch, const whorl_subgroup *subgroup)
 {
-	for (uint32_t i = 0; i < epoch->shard_member_count; i++)
-		if (epoch->shard_members[i].subgroup == subgroup)
-			return &epoch->shard_members[i];
-	return NULL;
+	uint32_t place = epoch->shard_member_of[subgroup->configured];
+
+	return place > 0 ? &epoch->shard_members[place - 1] : NULL;
 }
 
 /* My row of this view, and that of the next, which is prepared in advance (transport/shm/shm.h). For a while after a change there
@@ -138,7 +137,8 @@ static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_er
 
 	epoch->shard_members = calloc(view->subgroup_count + 1, sizeof(*epoch->shard_members));
 	epoch->cuts_from = calloc(view->subgroup_count + 1, sizeof(*epoch->cuts_from));
-	if (epoch->shard_members == NULL || epoch->cuts_from == NULL)
+	epoch->shard_member_of = calloc(epoch->node->subgroup_count + 1, sizeof(*epoch->shard_member_of));
+	if (epoch->shard_members == NULL || epoch->cuts_from == NULL || epoch->shard_member_of == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", view->subgroup_count);
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *layout = &view->subgroups[g];
@@ -151,6 +151,7 @@ static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_er
 								     epoch->rows->subgroups[g].columns.delivered_num};
 		if (wh_rank_find(layout->members, layout->member_count, epoch->rank) < 0)
 			continue;
+		epoch->shard_member_of[layout->configured] = epoch->shard_member_count + 1;
 		result = open_shard_member(epoch, &epoch->shard_members[epoch->shard_member_count++], g, err);
 		if (result != WHORL_OK)
 			return result;
@@ -238,6 +239,7 @@ void wh_epoch_free(struct wh_epoch *epoch, bool close_image)
 	}
 	free(epoch->shard_members);
 	free(epoch->cuts_from);
+	free(epoch->shard_member_of);
 	wh_change_close(&epoch->change);
 	wh_heartbeat_close(&epoch->heartbeat);
 	wh_sst_close(&epoch->sst);

@@ -41,6 +41,7 @@ struct wh_epoch {
 	struct wh_change change;
 	struct wh_shard_member *shard_members; /* [const] those that this node has */
 	uint32_t shard_member_count;
+	uint32_t *shard_member_of; /* [const] by configured subgroup: which of these is of it, + 1; 0: none */
 
 	bool holds; /* [loop] of what I had delivered in the view before it is not known yet that all that go on have */
 	struct wh_epoch *older; /* [loop] the one before, as long as it is needed */

@@ -268,6 +268,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	for (uint32_t i = 0; i < node->subgroup_count; i++)
 		move_subgroup(epoch, before, &node->subgroups[i]);
 	epoch->holds = before != NULL;
+	wh_pushes_post(&epoch->pushes);
 	wh_node_transfer(node, epoch);
 	if (before != NULL) {
 		await_grace(node, before);

@@ -125,11 +125,20 @@ static uint64_t digest_layout(const struct wh_rows *rows, const struct wh_view *
 	return digest;
 }
 
+static size_t count_senders(const struct wh_view *view)
+{
+	size_t count = 0;
+
+	for (uint32_t g = 0; g < view->subgroup_count; g++)
+		count += view->subgroups[g].sender_count;
+	return count;
+}
+
 enum whorl_result wh_rows_create(struct wh_rows **out, const struct wh_view *view, const struct wh_node_config *config,
 				 uint32_t my_rank, bool apart, struct wh_error *err)
 {
 	struct wh_rows *rows = calloc(1, sizeof(*rows));
-	size_t part = 0;
+	size_t part = 0, senders = 0;
 
 	if (rows == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view's rows");
@@ -137,12 +146,14 @@ enum whorl_result wh_rows_create(struct wh_rows **out, const struct wh_view *vie
 	rows->specs = calloc(view->members, sizeof(*rows->specs));
 	rows->parts = calloc((size_t)view->members * (view->subgroup_count + 1), sizeof(*rows->parts));
 	rows->subgroups = calloc(view->subgroup_count ? view->subgroup_count : 1, sizeof(*rows->subgroups));
-	if (rows->specs == NULL || rows->parts == NULL || rows->subgroups == NULL)
-		goto out_free;
+	rows->slots = calloc(count_senders(view) + 1, sizeof(*rows->slots));
+	if (rows->specs == NULL || rows->parts == NULL || rows->subgroups == NULL || rows->slots == NULL) {
+		wh_rows_free(rows);
+		return wh_error_set(err, WHORL_MEMORY, "no memory for the rows of %u members", view->members);
+	}
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
-		rows->subgroups[g].slots = calloc(view->subgroups[g].sender_count + 1, sizeof(struct wh_slots));
-		if (rows->subgroups[g].slots == NULL)
-			goto out_free;
+		rows->subgroups[g].slots = rows->slots + senders;
+		senders += view->subgroups[g].sender_count;
 	}
 	lay_columns(rows, view, config);
 	for (uint32_t rank = 0; rank < view->members; rank++)
@@ -150,18 +161,13 @@ enum whorl_result wh_rows_create(struct wh_rows **out, const struct wh_view *vie
 	rows->digest = digest_layout(rows, view, config, apart);
 	*out = rows;
 	return WHORL_OK;
-
-out_free:
-	wh_rows_free(rows);
-	return wh_error_set(err, WHORL_MEMORY, "no memory for the rows of %u members", view->members);
 }
 
 void wh_rows_free(struct wh_rows *rows)
 {
 	if (rows == NULL)
 		return;
-	for (uint32_t g = 0; rows->subgroups != NULL && g < rows->subgroup_count; g++)
-		free(rows->subgroups[g].slots);
+	free(rows->slots);
 	free(rows->subgroups);
 	free(rows->parts);
 	free(rows->specs);

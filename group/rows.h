@@ -17,6 +17,7 @@ struct wh_rows {
 	struct wh_node_columns node;
 	struct wh_row_spec *specs; /* by rank, as seen by my_rank */
 	struct wh_row_part *parts; /* what the specs point into */
+	struct wh_slots *slots;    /* and the subgroups */
 	uint64_t control_bytes;
 	uint64_t digest; /* of everything that the places depend on */
 	struct wh_rows_subgroup {

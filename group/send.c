@@ -8,7 +8,6 @@
 
 #include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/rcu.h"
 
@@ -223,11 +222,9 @@ enum whorl_result whorl_abort(struct whorl_claim *claim)
 /* It rests, and is to send again: the window says nothing. False: it may not rest any more, or the descriptor will tell. */
 static bool is_to_return(whorl_subgroup *subgroup)
 {
-	uint64_t count;
-
 	if (wh_load_relaxed(&subgroup->returns) == 0)
 		return false;
-	(void)!read(subgroup->ring->window_fd, &count, sizeof(count)); /* nothing to drain is fine */
+	wh_ring_drain_window(subgroup->ring);
 	wh_fence_full(); /* the descriptor, then the word. Partner: wh_node_returned */
 	if (wh_load_relaxed(&subgroup->returns) != 0)
 		return true;
@@ -266,7 +263,7 @@ static bool look_for_room(whorl_subgroup *subgroup)
 /* True if this thread has made passes of the loop; then it is as patient as a loop of its own. */
 static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh_backoff *backoff)
 {
-	struct pollfd room = {.fd = subgroup->ring->window_fd, .events = POLLIN};
+	struct pollfd room = {.events = POLLIN};
 	uint64_t now, left_ms;
 	size_t work;
 
@@ -282,8 +279,10 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh
 		return false;
 	now = wh_monotonic_ns();
 	left_ms = now < deadline ? (deadline - now + WH_NS_PER_MS - 1) / WH_NS_PER_MS : 0;
-	/* With thread = caller the thread that runs the loop now may stop, and then it is my turn. */
-	if (subgroup->node->caller && left_ms > 1)
+	room.fd = wh_ring_window_fd(subgroup->ring);
+	/* With thread = caller the thread that runs the loop now may stop, and then it is my turn. And where there is no descriptor
+	 * left, no signal comes. */
+	if ((subgroup->node->caller || room.fd < 0) && left_ms > 1)
 		left_ms = 1;
 	poll(&room, 1, (int)left_ms);
 	return false;
@@ -343,7 +342,7 @@ int whorl_window_fd(whorl_subgroup *subgroup)
 	/* Only a look: what is_to_return takes in may be what another thread waits for. */
 	if (subgroup->ring == NULL || (wh_ring_is_away(subgroup->ring) && wh_load_relaxed(&subgroup->returns) == 0))
 		return -1;
-	return subgroup->ring->room_fd;
+	return wh_ring_room_fd(subgroup->ring);
 }
 
 enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)

@@ -336,11 +336,14 @@ static void choose_senders(struct draft *draft, enum sender_rule rule, const boo
 static void draft_from_lists(struct draft *draft, const struct wh_subgroup_text *text, bool first)
 {
 	bool members[WH_NODES_MAX] = {false}, senders[WH_NODES_MAX] = {false}, eligible[WH_NODES_MAX] = {false};
+	enum sender_rule rule = sender_rule(text->senders);
 	bool all = strcmp(text->members, "all") == 0;
 
 	/* Checked when the first view was made. Nodes that the lists do not name have other ids. */
-	(void)parse_members(WH_NODES_MAX, text->members, members, NULL);
-	(void)parse_senders(WH_NODES_MAX, text->senders, senders, NULL);
+	if (!all)
+		(void)parse_members(WH_NODES_MAX, text->members, members, NULL);
+	if (rule == SENDERS_LISTED)
+		(void)parse_senders(WH_NODES_MAX, text->senders, senders, NULL);
 	for (uint32_t rank = 0; rank < draft->view->members; rank++) {
 		uint32_t id = draft->view->ids[rank];
 
@@ -350,10 +353,10 @@ static void draft_from_lists(struct draft *draft, const struct wh_subgroup_text 
 		share_out(draft, eligible);
 	else
 		carry_over(draft, eligible);
-	if (!first && (sender_rule(text->senders) == SENDERS_HALF || sender_rule(text->senders) == SENDERS_ONE))
-		keep_senders(draft, sender_rule(text->senders));
+	if (!first && (rule == SENDERS_HALF || rule == SENDERS_ONE))
+		keep_senders(draft, rule);
 	else
-		choose_senders(draft, sender_rule(text->senders), senders);
+		choose_senders(draft, rule, senders);
 }
 
 /* A member that sent in the shard, stays in it and is to send no more goes on until what it has claimed is delivered: that would
@@ -431,14 +434,14 @@ bool wh_shard_fill(struct wh_view_subgroup *out, const struct wh_places *places,
 	for (uint32_t rank = 0; rank < members; rank++)
 		size += places->shard[rank] == (int)out->shard;
 	room = size > 0 ? size : 1;
-	out->members = calloc(room, sizeof(*out->members));
-	out->senders = calloc(room, sizeof(*out->senders));
-	out->entered = calloc(room, sizeof(*out->entered));
-	out->resting = calloc(room, sizeof(*out->resting));
-	out->ending = calloc(room, sizeof(*out->ending));
-	if (out->members == NULL || out->senders == NULL || out->entered == NULL || out->resting == NULL ||
-	    out->ending == NULL)
+	out->members =
+		calloc(5 * (size_t)room, sizeof(*out->members)); /* all five lists: a view may have a thousand shards */
+	if (out->members == NULL)
 		return false;
+	out->senders = out->members + room;
+	out->entered = out->senders + room;
+	out->resting = out->entered + room;
+	out->ending = out->resting + room;
 	for (uint32_t rank = 0; rank < members; rank++) {
 		if (places->shard[rank] != (int)out->shard)
 			continue;
@@ -525,12 +528,7 @@ enum whorl_result wh_layout_make(struct wh_view_subgroup **out, uint32_t *out_co
 
 void wh_layout_free(struct wh_view_subgroup *subgroups, uint32_t count)
 {
-	for (uint32_t i = 0; subgroups != NULL && i < count; i++) {
-		free(subgroups[i].members);
-		free(subgroups[i].senders);
-		free(subgroups[i].entered);
-		free(subgroups[i].resting);
-		free(subgroups[i].ending);
-	}
+	for (uint32_t i = 0; subgroups != NULL && i < count; i++)
+		free(subgroups[i].members); /* and the other lists with it */
 	free(subgroups);
 }

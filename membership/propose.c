@@ -271,6 +271,19 @@ size_t wh_propose_without(struct wh_change *change)
 
 /* ---- acknowledging --------------------------------------------------------------------------------------------------------- */
 
+/* A view may be followed by the next at once, and no member is to stand still for that: while none is suspected each waits until its own
+ * memory is ready, the leader before it proposes. */
+static bool is_memory_ready(struct wh_change *change)
+{
+	const struct wh_image *image = change->sst->image;
+
+	if (image->ops->prepares == NULL || change->wedged || change->suspicion.count > 0 ||
+	    !image->ops->prepares(image->transport))
+		return true;
+	wh_loop_at(change->loop, change->loop->now_ns + WH_NS_PER_MS);
+	return false;
+}
+
 /* What another leader before has proposed is given up: my row says so before it is, by the number of no attempt. A decision for it may
  * be found yet, in the row of a dead member, and must not be adopted then (change.c, is_void). */
 static void give_up_earlier(struct wh_change *change, uint32_t leader)
@@ -327,7 +340,8 @@ size_t wh_acknowledge_proposal(struct wh_change *change)
 	if (attempt == 0 || attempt > WH_ATTEMPTS_MAX || ticket <= change->acknowledged)
 		return 0;
 	/* A proposal of a leader that some member has dropped meanwhile must not cost the memory of what may have been decided. */
-	if (ticket != change->ticket && ticket != change->heeded && wh_suspicion_heeds(change))
+	if (ticket != change->ticket && ticket != change->heeded && wh_suspicion_heeds(change) &&
+	    is_memory_ready(change))
 		follow_proposal(change, lead, attempt);
 	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
 	    !wh_suspicion_heeds(change))
@@ -359,17 +373,6 @@ bool wh_prepared(const struct wh_change *change)
 		if (change->on.arrival(change->ctx, wh_ticket_image(change), &change->coming[i]) != WH_ARRIVAL_THERE)
 			return false;
 	return change->suspicion.quorum && wh_suspicion_heeds(change);
-}
-
-/* The others make memory ready when I do: a view may be followed by the next at once, and no member is to stand still for that. */
-static bool is_memory_ready(struct wh_change *change)
-{
-	const struct wh_image *image = change->sst->image;
-
-	if (image->ops->prepares == NULL || !image->ops->prepares(image->transport))
-		return true;
-	wh_loop_at(change->loop, change->loop->now_ns + WH_NS_PER_MS);
-	return false;
 }
 
 /* Which nodes want in, and which wishes are not met? Looked for when a node has come to me, and with my heartbeats. */

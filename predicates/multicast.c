@@ -62,7 +62,6 @@ void wh_multicast_begin(struct wh_multicast *mc, uint64_t first)
 	if (first == 0)
 		return;
 	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.first, first, mc->peers);
-	wh_pushes_post(mc->config.pushes);
 }
 
 void wh_multicast_wedge(struct wh_multicast *mc, struct wh_to everyone)
@@ -71,7 +70,6 @@ void wh_multicast_wedge(struct wh_multicast *mc, struct wh_to everyone)
 	if (mc->config.mode != WH_MODE_ORDERED)
 		return;
 	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.received_num, mc->received_num, everyone);
-	wh_pushes_post(mc->config.pushes);
 }
 
 /* Unordered: the least that a member which stays has delivered of mine. Its row says 0 before its first delivery in a view;

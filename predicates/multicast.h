@@ -83,7 +83,7 @@ struct wh_multicast;
 /* Nothing is sent or taken in before wh_multicast_begin. */
 WH_MUST_CHECK enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh_multicast_config *config,
 						    struct wh_error *err);
-/* The view begins: my messages from number `first` on are sent in it. */
+/* The view begins: my messages from number `first` on are sent in it. The caller posts what this pushes: of all its shards at once. */
 void wh_multicast_begin(struct wh_multicast *mc, uint64_t first);
 void wh_multicast_free(struct wh_multicast *mc);
 uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count);
@@ -96,7 +96,7 @@ void wh_multicast_send(struct wh_multicast *mc);
 /* ---- the end of a view (docs/decisions/0014) ---- */
 
 /* Deaf and dumb from now on: no counter of this view grows any more. What has been received is told to all members of the
- * view: the node that decides the cut need not be in this subgroup, and has not been told before. */
+ * view: the node that decides the cut need not be in this subgroup, and has not been told before. The caller posts it, before it says that it has stopped. */
 void wh_multicast_wedge(struct wh_multicast *mc, struct wh_to everyone);
 /* Delivers what is below the cut, for some milliseconds at a time. *done: all of it. Returns how much. The cut is no more
  * than what I have received. In unordered mode what has been taken in is delivered. */

@@ -1,7 +1,6 @@
 /* ring.c - see ring.h. */
 #include "smc/ring.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -40,6 +39,63 @@ static uint64_t number_end(const struct wh_ring *ring)
 	return wh_ring_numbers(ring->window);
 }
 
+/* ---- descriptors ---------------------------------------------------------------------------------------------------- */
+
+static int descriptor_in(const wh_word *word)
+{
+	return (int)wh_load_acquire(word) - 1;
+}
+
+/* Of threads that ask at once one makes it for all. -1: none can be made. */
+static int make_descriptor(wh_word *word, int flags)
+{
+	uint64_t none = 0;
+	int fd = descriptor_in(word);
+
+	if (fd >= 0)
+		return fd;
+	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | flags);
+	if (fd < 0)
+		return -1;
+	while (none == 0)
+		if (wh_compare_swap(word, &none, (uint64_t)fd + 1))
+			return fd;
+	close(fd);
+	return descriptor_in(word);
+}
+
+static void add_to(int fd, uint64_t count)
+{
+	ssize_t written = write(fd, &count, sizeof(count));
+
+	(void)written; /* fails only when the eventfd is at its maximum, which is readable as well */
+}
+
+int wh_ring_window_fd(struct wh_ring *ring)
+{
+	return make_descriptor(&ring->window_fd, 0);
+}
+
+void wh_ring_drain_window(struct wh_ring *ring)
+{
+	int fd = wh_ring_window_fd(ring);
+	uint64_t count;
+
+	if (fd >= 0)
+		(void)!read(fd, &count, sizeof(count)); /* nothing to drain is fine */
+}
+
+/* Where there is none no thread waits on it: a thread that makes it looks once more after that. */
+static void tell_waiters(struct wh_ring *ring)
+{
+	int fd = descriptor_in(&ring->window_fd);
+
+	if (fd >= 0)
+		add_to(fd, 1);
+}
+
+/* ---- making ----------------------------------------------------------------------------------------------------------- */
+
 uint64_t wh_ring_estimate(uint32_t window)
 {
 	return sizeof(struct wh_ring) + (uint64_t)window * sizeof(struct wh_ready);
@@ -67,14 +123,6 @@ enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, str
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u slots", window);
 	}
 	wh_frontiers_init(&ring->frontiers, gate);
-	ring->window_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	ring->room_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-	if (ring->window_fd < 0 || ring->room_fd < 0) {
-		enum whorl_result result = wh_error_system(err, errno, "eventfd");
-
-		wh_ring_free(ring);
-		return result;
-	}
 	*out = ring;
 	return WHORL_OK;
 }
@@ -83,10 +131,10 @@ void wh_ring_free(struct wh_ring *ring)
 {
 	if (ring == NULL)
 		return;
-	if (ring->window_fd >= 0)
-		close(ring->window_fd);
-	if (ring->room_fd >= 0)
-		close(ring->room_fd);
+	if (descriptor_in(&ring->window_fd) >= 0)
+		close(descriptor_in(&ring->window_fd));
+	if (descriptor_in(&ring->room_fd) >= 0)
+		close(descriptor_in(&ring->room_fd));
 	wh_frontiers_close(&ring->frontiers);
 	free(ring->ready);
 	free(ring);
@@ -109,30 +157,40 @@ bool wh_ring_has_room(const struct wh_ring *ring)
 #define STARVED_IN_A_CALL UINT64_C(1)
 #define STARVED_ARM UINT64_C(2)
 
-static void add_to(int fd, uint64_t count)
-{
-	ssize_t written = write(fd, &count, sizeof(count));
-
-	(void)written; /* fails only when the eventfd is at its maximum, which is readable as well */
-}
-
-/* A thread that armed is told of room alone; without it the arms stay. A thread that arms too late to be counted here sees the
- * room: partner wh_ring_arm. */
+/* A thread that armed is told of room alone; without it, or without the descriptor, the arms stay. A thread that arms too late to be
+ * counted here sees the room: partner wh_ring_arm. */
 static void tell_arms(struct wh_ring *ring)
 {
+	int fd = descriptor_in(&ring->room_fd);
 	uint64_t arms;
 
-	if (wh_load_relaxed(&ring->starved) < STARVED_ARM || !wh_ring_has_room(ring))
+	if (fd < 0 || wh_load_relaxed(&ring->starved) < STARVED_ARM || !wh_ring_has_room(ring))
 		return;
 	arms = wh_fetch_and(&ring->starved, STARVED_IN_A_CALL) / STARVED_ARM;
 	if (arms > 0)
-		add_to(ring->room_fd, arms);
+		add_to(fd, arms);
+}
+
+int wh_ring_room_fd(struct wh_ring *ring)
+{
+	int fd;
+
+	if (descriptor_in(&ring->room_fd) >= 0)
+		return descriptor_in(&ring->room_fd);
+	fd = make_descriptor(&ring->room_fd, EFD_SEMAPHORE);
+	/* The descriptor, then the arms and the room. Partners: wh_ring_signal, wh_ring_publish_limit, which look for it after their
+	 * fence: one of us tells those that armed before. */
+	wh_fence_full();
+	tell_arms(ring);
+	return fd;
 }
 
 void wh_ring_signal(struct wh_ring *ring)
 {
-	add_to(ring->window_fd, 1);
-	wh_fence_full(); /* why there is room, which was stored before, then which threads are to be told. Partner: wh_ring_arm */
+	/* Why there is room, which was stored before, then which threads are to be told, and on what. Partners: wh_ring_arm,
+	 * wh_ring_room_fd, and threads that make window_fd before they look again: wh_ring_starve, is_to_return in group/send.c. */
+	wh_fence_full();
+	tell_waiters(ring);
 	tell_arms(ring);
 }
 
@@ -154,16 +212,14 @@ bool wh_ring_disarm(struct wh_ring *ring)
 
 bool wh_ring_starve(struct wh_ring *ring)
 {
-	uint64_t count;
-	ssize_t drained = read(ring->window_fd, &count, sizeof(count));
-
-	(void)drained; /* nothing to drain is fine */
+	wh_ring_drain_window(ring);
 	wh_fetch_or(&ring->starved, STARVED_IN_A_CALL);
-	/* My flag, then the limit; partner: the limit, then the flag, in wh_ring_publish_limit. One of us sees the other. */
+	/* The descriptor and my flag, then the limit; partner: the limit, then the flag, in wh_ring_publish_limit. One of us sees the
+	 * other. */
 	wh_fence_full();
 	if (!wh_ring_has_room(ring))
 		return false;
-	add_to(ring->window_fd, 1); /* I may have drained a signal that another thread waits for */
+	tell_waiters(ring); /* I may have drained a signal that another thread waits for */
 	return true;
 }
 
@@ -261,7 +317,7 @@ void wh_ring_publish_limit(struct wh_ring *ring)
 	if (wh_load_relaxed(&ring->starved) == 0)
 		return;
 	if ((wh_fetch_and(&ring->starved, ~STARVED_IN_A_CALL) & STARVED_IN_A_CALL) != 0)
-		add_to(ring->window_fd, 1);
+		tell_waiters(ring);
 	tell_arms(ring);
 }
 

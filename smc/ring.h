@@ -57,8 +57,9 @@ struct wh_ring {
 	uint32_t window;        /* [const] */
 	uint32_t slot_bits;     /* [const] of the claim word: as many as the window needs */
 	uint32_t message_bytes; /* [const] */
-	int window_fd; /* [const] an eventfd: there is room, after wh_ring_starve. Of threads that wait in a call */
-	int room_fd;   /* [const] an eventfd that counts: there is room, once for each wh_ring_arm. The program's */
+	/* Eventfds, + 1; 0: no thread has asked for it yet: with many subgroups most never need one. [any thread, once] */
+	wh_word window_fd;      /* there is room, after wh_ring_starve. Of threads that wait in a call */
+	wh_word room_fd;        /* it counts: there is room, once for each wh_ring_arm. The program's */
 	struct wh_ready *ready; /* [const pointer] */
 	struct wh_place *place; /* [loop writes; RCU] of the current view, or the last in which I was a sender */
 	wh_word dropped; /* [loop writes] claims below it, if not sent, belong to no sender: I was none any more */
@@ -90,7 +91,7 @@ struct wh_ring {
 };
 
 /* Allocates. No claim can be made before the first wh_ring_enter: until it is known whether I send they get WHORL_AGAIN. WHORL_OK,
- * WHORL_MEMORY, WHORL_SYSTEM. */
+ * WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_gate *gate, struct wh_diag *diag,
 					       uint32_t window, uint32_t message_bytes, struct wh_error *err);
 void wh_ring_free(struct wh_ring *ring);
@@ -123,6 +124,12 @@ static inline struct wh_claim wh_ring_claim_of(const struct wh_claims *claims, u
  * closed, or the group has failed. (A waiter that took in the signal of a failure would otherwise sleep.) */
 bool wh_ring_has_room(const struct wh_ring *ring);
 
+/* The descriptor on which threads that wait in a call are told of room; made when it is first asked for, and the ring's from then
+ * on. -1: none can be made (errno): then wait a little, and ask again. */
+int wh_ring_window_fd(struct wh_ring *ring);
+/* Takes in what it says, and makes it if it was not there: what is said later is said on it. */
+void wh_ring_drain_window(struct wh_ring *ring);
+
 /* Asks to be told about room. False: window_fd becomes readable when there is some. True: do not wait, but claim. */
 bool wh_ring_starve(struct wh_ring *ring);
 
@@ -130,6 +137,9 @@ bool wh_ring_starve(struct wh_ring *ring);
 void wh_ring_arm(struct wh_ring *ring);
 /* Takes one arm back. False: all have been told, so room_fd is readable, or is about to be. */
 WH_MUST_CHECK bool wh_ring_disarm(struct wh_ring *ring);
+/* The descriptor on which threads that arm are told; made when it is first asked for: those that armed before are told on it as
+ * well. -1: none can be made (errno). */
+int wh_ring_room_fd(struct wh_ring *ring);
 
 /* The claim is final, or given back. False: it had been dropped. `dropped` is the ring's, read in this RCU lock; then the gate is rung. */
 static inline bool wh_ring_mark(struct wh_ring *ring, uint64_t dropped, const struct wh_claim *claim, uint32_t bytes,

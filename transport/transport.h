@@ -19,8 +19,9 @@
  * T7  extras      read, write, fetch-and-add, compare-and-swap, write with immediate, on regions of their own and never on
  *                 rows: transport/remote.h. What goes beyond that is asked for in `capabilities`, not assumed.
  * T8  images      a push belongs to one image: it lands there or nowhere. An image has a key that its members agree on
- *                 and that no other image of these nodes ever has; images of successive views are disjoint memory. A node
- *                 may have several open: the one in use, older ones that others still read, a next one that may never be.
+ *                 and that no other image of these nodes ever has; images of successive views are disjoint memory, and what
+ *                 some node may still read is part of no other image. A node may have several open: the one in use, older
+ *                 ones that others still read, a next one that may never be.
  * T9  freeze(p)   from now on no thread of this node sees what p writes to its columns, although p may be alive. An image
  *                 that is not ready yet does not wait for p any more; p's columns then read as zeros for ever. What
  *                 is kept of columns that p is writing at the time may mix older words and newer; of two words the one at

@@ -492,8 +492,9 @@ WHORL_API enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32
  * arm that said WHORL_AGAIN finds it silent otherwise, whatever room there is. So arm once, read when it is readable, claim. A
  * thread that has not armed does not read: several may share the descriptor, and each that armed is told. Do not write to it or
  * close it; it is the node's.
- * fd: -1 where this node is not a sender; there is one before the first view, which decides that, and for a node that comes back
- * (whorl_pause_sending).
+ * fd: made by the first call, and then the same; an arm before it counts. -1 where this node is not a sender (errno is not touched);
+ * there is one before the first view, which decides that, and for a node that comes back (whorl_pause_sending). -1 too where none can be
+ * made (EMFILE, ENFILE, ENOMEM in errno): ask again later.
  * arm: WHORL_OK: claim at once: there is room, or the claim says why not (WHORL_NO_QUORUM, too: then try again later), nothing is
  * armed; WHORL_AGAIN: it is armed (before the first view, too); WHORL_NOT_SENDER, WHORL_INVALID, WHORL_FORKED: nothing is armed.
  * Never blocks. Any thread, upcalls too. */

@@ -2,6 +2,8 @@
  * candidates that are closed before they are ready, and what is left behind by all that.
  */
 #include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -277,6 +279,58 @@ static int turn_2(const char *group)
 	return turn_and_leave(group, 2);
 }
 
+/* ---- maps ----------------------------------------------------------------------------------------------------------- */
+
+#define PAGES (1u << 18) /* more than there may be maps */
+
+/* Makes maps until no more can be had: each page has another protection than its neighbours. */
+static unsigned char *use_up_maps(void)
+{
+	unsigned char *pages =
+		mmap(NULL, (size_t)PAGES * WH_ROW_ALIGN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	for (size_t k = 0; k < PAGES; k += 2)
+		if (mprotect(pages + k * WH_ROW_ALIGN, WH_ROW_ALIGN, PROT_READ) != 0)
+			return pages;
+	munmap(pages, (size_t)PAGES * WH_ROW_ALIGN);
+	return NULL; /* more than this kernel has by default */
+}
+
+/* Parts that touch, and those that do not, are where they should be, and nothing between them. Where maps have run out the error
+ * says what to look at. */
+START_TEST(parts_are_mapped_or_the_want_of_maps_is_named)
+{
+	const struct wh_row_part parts[] = {{0, WH_ROW_ALIGN}, {RING_READ, WH_ROW_ALIGN}};
+	const struct wh_shm_wish wish = {.name = "whorl-row", .bytes = ROW_BYTES};
+	struct wh_shm_memory memory;
+	struct wh_shm_claim claim;
+	enum whorl_result result;
+	struct wh_shm_view view;
+	unsigned char *pages;
+	struct wh_error err;
+	int maps;
+
+	ck_assert_int_eq(wh_shm_memory_make(&memory, &wish, &err), WHORL_OK);
+	claim = wh_shm_memory_claim(&memory, ROW_BYTES, false);
+	maps = rows_mapped();
+	ck_assert_int_eq(wh_shm_view_map(&view, memory.fd, &claim, parts, 2, WH_ROW_ALIGN, false, &err), WHORL_OK);
+	ck_assert_int_eq(rows_mapped(), maps + 2);
+	memory.base[RING_READ] = 7;
+	ck_assert_int_eq(view.base[RING_READ], 7);
+	wh_shm_view_unmap(&view);
+	pages = WH_TSAN ? NULL : use_up_maps(); /* ThreadSanitizer itself needs some */
+	if (pages != NULL) {
+		result = wh_shm_view_map(&view, memory.fd, &claim, parts, 2, WH_ROW_ALIGN, false, &err);
+		munmap(pages, (size_t)PAGES * WH_ROW_ALIGN);
+		ck_assert_int_eq(result, WHORL_SYSTEM);
+		ck_assert_ptr_nonnull(strstr(err.text, "/proc/sys/vm/max_map_count"));
+		ck_assert_int_eq(rows_mapped(), maps);
+	}
+	wh_shm_memory_free(&memory);
+}
+END_TEST
+
 START_TEST(candidates_in_turn_leave_nothing)
 {
 	char group[40];
@@ -311,6 +365,7 @@ int main(void)
 	tcase_add_test(cases, what_was_mapped_and_frozen_reads_as_zeros);
 	tcase_add_test(cases, the_stopped_stay_and_the_frozen_are_not_heard);
 	tcase_add_loop_test(cases, neither_the_frozen_nor_the_gone_are_rung, 0, 2);
+	tcase_add_test(cases, parts_are_mapped_or_the_want_of_maps_is_named);
 	tcase_add_test(cases, candidates_in_turn_leave_nothing);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);

@@ -1,6 +1,6 @@
-/* doorbell.c - the doorbell (T6) and its two relatives inside a process, explored exhaustively.
+/* doorbell.c - the doorbell (T6) and its three relatives inside a process, explored exhaustively.
  *
- * Three little protocols of one kind: one side stores and then looks whether the other sleeps, the other says that it is
+ * Four little protocols of one kind: one side stores and then looks whether the other sleeps, the other says that it is
  * going to sleep and then looks at what was stored. Each side's store must be visible before its own look is made, or
  * both look past each other and one of them sleeps for ever.
  *
@@ -8,6 +8,7 @@
  *     commit     application threads hold back nothing but the compiler; the loop, before its last look, makes a barrier
  *                on all threads
  *     window     a claimer that found the window full, and the loop that moves the limit
+ *     late       a program that arms, and asks for the descriptor that tells it later, and the loop that moves the limit
  *
  * Each is tried as built, and then again and again with one thing wrong in it: each time the explorer must find what
  * breaks. One line is printed for each; the exit status is 0 if there is no surprise. -v adds a trace of each finding.
@@ -313,6 +314,94 @@ static void make_window(struct model *m, int variant)
 	write_mover(&m->threads[1], (enum window_variant)variant);
 }
 
+/* ---- a descriptor that is made late: wh_ring_room_fd in smc/ring.c ------------------------------------------------ */
+
+enum late_variant {
+	LATE,
+	MAKER_DOES_NOT_LOOK,
+	MAKER_NO_FENCE,
+	MAKER_LOOKS_FIRST,
+	LATE_MOVER_NO_FENCE,
+	LATE_MOVER_LOOKS_FIRST,
+	ARMS_TAKEN_WITHOUT_IT,
+};
+
+enum { MADE = 2 };
+
+/* Arms; if there is no room makes the descriptor, tells itself if it must, and waits. */
+static void write_maker(struct program *p, enum late_variant variant)
+{
+	enum { FLAG, ROOM, ARMED, HERE };
+	uint8_t room, told = NONE, full = NONE, taken = NONE;
+
+	emit(p, SET, FLAG, 1);
+	emit(p, EXCHANGE, FLAG, STARVED);
+	emit(p, LOAD, ROOM, LIMIT);
+	room = emit(p, IF_NOT, ROOM, 0);
+	emit(p, SET, HERE, 1);
+	if (variant != MAKER_LOOKS_FIRST)
+		emit(p, STORE, MADE, HERE);
+	if (variant != MAKER_NO_FENCE)
+		emit(p, FENCE, 0, 0);
+	if (variant != MAKER_DOES_NOT_LOOK) {
+		emit(p, LOAD, ARMED, STARVED);
+		told = emit(p, IF_IS, ARMED, 0);
+		emit(p, LOAD, ROOM, LIMIT);
+		full = emit(p, IF_IS, ROOM, 0);
+		emit(p, SET, ARMED, 0);
+		emit(p, EXCHANGE, ARMED, STARVED);
+		taken = emit(p, IF_IS, ARMED, 0);
+		emit(p, RING, NONE, 0);
+		land(p, told);
+		land(p, full);
+		land(p, taken);
+	}
+	if (variant == MAKER_LOOKS_FIRST)
+		emit(p, STORE, MADE, HERE);
+	emit(p, WAIT, 0, 0);
+	land(p, room);
+	emit(p, END, 0, 0);
+}
+
+static void write_late_mover(struct program *p, enum late_variant variant)
+{
+	enum { VALUE, HERE, ARMED };
+	uint8_t missing = NONE, nobody, taken, nowhere = NONE;
+
+	emit(p, SET, VALUE, 1);
+	if (variant == LATE_MOVER_LOOKS_FIRST)
+		emit(p, LOAD, HERE, MADE);
+	emit(p, RELEASE, LIMIT, VALUE);
+	if (variant != LATE_MOVER_NO_FENCE)
+		emit(p, FENCE, 0, 0);
+	if (variant != LATE_MOVER_LOOKS_FIRST)
+		emit(p, LOAD, HERE, MADE);
+	if (variant != ARMS_TAKEN_WITHOUT_IT)
+		missing = emit(p, IF_IS, HERE, 0);
+	emit(p, LOAD, ARMED, STARVED);
+	nobody = emit(p, IF_IS, ARMED, 0);
+	emit(p, SET, ARMED, 0);
+	emit(p, EXCHANGE, ARMED, STARVED);
+	taken = emit(p, IF_IS, ARMED, 0);
+	if (variant == ARMS_TAKEN_WITHOUT_IT)
+		nowhere = emit(p, IF_IS, HERE, 0);
+	emit(p, RING, NONE, 0);
+	if (missing != NONE)
+		land(p, missing);
+	land(p, nobody);
+	land(p, taken);
+	if (nowhere != NONE)
+		land(p, nowhere);
+	emit(p, END, 0, 0);
+}
+
+static void make_late(struct model *m, int variant)
+{
+	m->thread_count = 2;
+	write_maker(&m->threads[0], (enum late_variant)variant);
+	write_late_mover(&m->threads[1], (enum late_variant)variant);
+}
+
 /* ---- all of them -------------------------------------------------------------------------------------------------- */
 
 static const struct scenario {
@@ -353,6 +442,14 @@ static const struct scenario {
 	{"window", make_window, MOVER_LOOKS_FIRST, "the loop looks for the mark, then moves the limit", ASLEEP},
 	{"window", make_window, MARK_TAKEN_BY_STORE, "the mark is taken off by a store that lingers", ASLEEP},
 	{"window", make_window, WINDOW_BELL_NOT_STICKY, "a ring is lost on a claimer that is not asleep yet", ASLEEP},
+
+	{"late", make_late, LATE, "as built", NULL},
+	{"late", make_late, MAKER_DOES_NOT_LOOK, "the maker does not look for what was said before", ASLEEP},
+	{"late", make_late, MAKER_NO_FENCE, "the maker has no fence", ASLEEP},
+	{"late", make_late, MAKER_LOOKS_FIRST, "the maker looks, then makes it", ASLEEP},
+	{"late", make_late, LATE_MOVER_NO_FENCE, "the loop has no fence", ASLEEP},
+	{"late", make_late, LATE_MOVER_LOOKS_FIRST, "the loop looks for it, then moves the limit", ASLEEP},
+	{"late", make_late, ARMS_TAKEN_WITHOUT_IT, "arms are taken though there is nothing to tell them on", ASLEEP},
 };
 
 static bool same_text(const char *a, const char *b)

@@ -138,10 +138,10 @@ mutant(NAME window-never-told FILE smc/ring.c
 mutant(NAME window-tells-one KIND test_group_claims FILE smc/ring.c
 	REMOVES "each that armed is told of room: one of them is"
 	TEXT [[
-		add_to(ring->room_fd, arms);
+		add_to(fd, arms);
 ]]
 	REPLACEMENT [[
-		add_to(ring->room_fd, 1);
+		add_to(fd, 1);
 ]])
 
 mutant(NAME window-tells-again KIND test_group_claims FILE smc/ring.c

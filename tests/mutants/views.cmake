@@ -351,10 +351,10 @@ mutant(NAME agreed-before-values KIND views FILE membership/change.c
 mutant(NAME heedless-open KIND test_change FILE membership/propose.c
 	REMOVES "a member that opens the memory of a next view heeds what others say"
 	TEXT [[
-	if (ticket != change->ticket && ticket != change->heeded && wh_suspicion_heeds(change))
+	if (ticket != change->ticket && ticket != change->heeded && wh_suspicion_heeds(change) &&
 ]]
 	REPLACEMENT [[
-	if (ticket != change->ticket && ticket != change->heeded)
+	if (ticket != change->ticket && ticket != change->heeded &&
 ]])
 
 mutant(NAME heedless-acknowledge KIND test_change FILE membership/propose.c

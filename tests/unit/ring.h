@@ -38,8 +38,8 @@ static inline void place_make(struct wh_place *place, uint32_t view, uint32_t wi
 	ck_assert_ptr_nonnull(place->row);
 }
 
-/* A ring that was not in any view yet. */
-static inline struct bench *make_idle(uint32_t window, uint32_t message_bytes, bool apart)
+/* A ring that was not in any view yet, and of which no thread has asked for a descriptor. */
+static inline struct bench *make_bare(uint32_t window, uint32_t message_bytes, bool apart)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 	struct wh_error err;
@@ -52,12 +52,20 @@ static inline struct bench *make_idle(uint32_t window, uint32_t message_bytes, b
 	return b;
 }
 
+static inline struct bench *make_idle(uint32_t window, uint32_t message_bytes, bool apart)
+{
+	struct bench *b = make_bare(window, message_bytes, apart);
+
+	ck_assert_int_ge(wh_ring_window_fd(b->ring), 0); /* so that nothing that is said is missed */
+	return b;
+}
+
 /* Takes back what the ring has told the callers that wait. */
-static inline void hush(const struct wh_ring *ring)
+static inline void hush(struct wh_ring *ring)
 {
 	uint64_t count;
 
-	ck_assert_int_eq(read(ring->window_fd, &count, sizeof(count)), sizeof(count));
+	ck_assert_int_eq(read(wh_ring_window_fd(ring), &count, sizeof(count)), sizeof(count));
 }
 
 static inline struct bench *make(uint32_t window, uint32_t message_bytes, bool apart)
@@ -110,9 +118,9 @@ static inline uint64_t take(struct wh_ring *ring, bool frees)
 	return ring->sent - before;
 }
 
-static inline bool is_readable(const struct wh_ring *ring, int timeout_ms)
+static inline bool is_readable(struct wh_ring *ring, int timeout_ms)
 {
-	struct pollfd room = {.fd = ring->window_fd, .events = POLLIN};
+	struct pollfd room = {.fd = wh_ring_window_fd(ring), .events = POLLIN};
 
 	return poll(&room, 1, timeout_ms) == 1;
 }

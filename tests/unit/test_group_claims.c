@@ -1,8 +1,10 @@
 /* test_group_claims.c - claim, fill in place, commit or abort: by many threads, in any order, and against the window.
  * Labels: threads
  */
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "tests/unit/group.h"
 
@@ -196,6 +198,93 @@ START_TEST(a_claim_is_finished_once)
 	ck_ok(whorl_close(c.nodes[0], PATIENCE_MS));
 	c.nodes[0] = NULL;
 	ck_assert_int_eq(whorl_commit(&claim, 1), WHORL_INVALID); /* the node is not asked: it is not there any more */
+	cluster_free(&c);
+}
+END_TEST
+
+/* ---- descriptors ------------------------------------------------------------------------------------------------------ */
+
+static bool change_view(struct cluster *c, bool pauses)
+{
+	uint64_t before, number;
+	uint32_t none = 0;
+
+	ck_ok(whorl_view_members(c->nodes[0], &before, NULL, &none));
+	ck_ok(whorl_pause_sending(subgroup_of(c, 1, "s"), pauses));
+	await(whorl_view_members(c->nodes[0], &number, NULL, &none) == WHORL_OK && number > before, sched_yield());
+	return number == before + 1;
+}
+
+/* The descriptor is asked for before the arm, before the view changes, behind that, or when there is room already: it is told once. */
+START_TEST(a_descriptor_is_told_however_late_it_is_made)
+{
+	struct whorl_claim claim;
+	struct pollfd fd;
+	struct cluster c;
+	whorl_subgroup *s;
+
+	cluster_open(&c, 2, "", "[subgroup s]\nwindow = 1\n");
+	cluster_start(&c);
+	s = subgroup_of(&c, 0, "s");
+	if (_i == 0)
+		ck_assert(!took_room(s));
+	ck_ok(whorl_claim_wait(s, 1, PATIENCE_MS, &claim));
+	ck_assert_int_eq(whorl_window_arm(s), WHORL_AGAIN);
+	if (_i == 1)
+		ck_assert(!took_room(s));
+	ck_assert(change_view(&c, true));
+	if (_i == 2)
+		ck_assert(!took_room(s));
+	ck_ok(whorl_commit(&claim, 1));
+	if (_i == 3)
+		ck_ok(whorl_claim_wait(s, 1, PATIENCE_MS, &claim));
+	if (_i == 3)
+		ck_ok(whorl_abort(&claim));
+	fd = (struct pollfd){.fd = whorl_window_fd(s), .events = POLLIN};
+	ck_assert_int_eq(fd.fd, whorl_window_fd(s));
+	ck_assert_int_eq(poll(&fd, 1, PATIENCE_MS), 1);
+	ck_assert(took_room(s));
+	ck_assert(change_view(&c, false)); /* nothing was armed: it says nothing */
+	ck_assert(!took_room(s));
+	cluster_free(&c);
+}
+END_TEST
+
+#define SUBGROUPS 120
+#define FEW 60 /* descriptors, beside those that are open */
+
+/* Subgroups cost no descriptors. Where there are none left a program is told so when it asks for one, and threads that wait in a call
+ * wait all the same. */
+START_TEST(subgroups_need_no_descriptors)
+{
+	static char subgroups[SUBGROUPS * 30];
+	struct rlimit limit, few;
+	struct whorl_claim claim;
+	int open = dup(0), given = 0;
+	struct cluster c;
+	size_t at = 0;
+
+	for (int i = 0; i < SUBGROUPS; i++)
+		at += (size_t)sprintf(subgroups + at, "[subgroup s%d]\nwindow=1\n", i);
+	close(open);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = limit;
+	few.rlim_cur = (rlim_t)(open + FEW);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	cluster_open(&c, 1, "", subgroups);
+	cluster_start(&c);
+	ck_ok(whorl_ready(c.nodes[0], PATIENCE_MS));
+	for (size_t i = 0; i < SUBGROUPS; i++)
+		given += whorl_window_fd(whorl_subgroup_at(c.nodes[0], i)) >= 0;
+	ck_assert(given > 0 && given < FEW);
+	ck_assert_int_eq(whorl_window_fd(whorl_subgroup_at(c.nodes[0], SUBGROUPS - 1)), -1);
+	ck_assert_int_eq(errno, EMFILE);
+	for (int i = 0; i < 100; i++) { /* each waits for the one before */
+		ck_ok(whorl_claim_wait(whorl_subgroup_at(c.nodes[0], SUBGROUPS - 1), 1, PATIENCE_MS, &claim));
+		ck_ok(whorl_commit(&claim, 1));
+	}
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_int_ge(whorl_window_fd(whorl_subgroup_at(c.nodes[0], SUBGROUPS - 1)), 0);
 	cluster_free(&c);
 }
 END_TEST
@@ -440,6 +529,8 @@ static Suite *suite(void)
 	tcase_add_test(t, a_full_window_says_again);
 	tcase_add_test(t, the_window_has_a_descriptor);
 	tcase_add_test(t, each_arm_is_told_of_room_once);
+	tcase_add_loop_test(t, a_descriptor_is_told_however_late_it_is_made, 0, 4);
+	tcase_add_test(t, subgroups_need_no_descriptors);
 	tcase_add_test(t, a_program_that_has_nothing_to_send_sleeps);
 	tcase_add_test(t, a_claim_is_finished_once);
 	tcase_add_test(t, many_threads_wait_for_one_window);

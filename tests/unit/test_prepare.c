@@ -83,6 +83,28 @@ START_TEST(newcomers_wait_for_the_memory)
 }
 END_TEST
 
+/* Likewise a follower: it opens nothing until its own memory is ready, unless a member has failed meanwhile. */
+START_TEST(a_follower_waits_for_its_memory)
+{
+	struct member *m = member_make(1, 3, -1);
+
+	m->prepares = true;
+	say_proposal(m, 0, 1, "8", "");
+	settle(m);
+	expect_told(m, "");
+	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), 0);
+	ck_assert_uint_le(m->loop.next_ns, m->loop.now_ns + WH_NS_PER_MS);
+	if (_i == 0)
+		m->prepares = false;
+	else
+		die(m, 2);
+	settle(m);
+	expect_told(m, _i == 0 ? "open-without-with-8.80-as-7000001 "
+			       : "suspect-2 wedge open-without-with-8.80-as-7000001 ");
+	member_free(m);
+}
+END_TEST
+
 START_TEST(the_memory_of_the_leader_comes_too)
 {
 	struct member *m = member_make(0, 3, -1);
@@ -548,6 +570,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_leader_from_a_newcomer_to_installation);
 	tcase_add_loop_test(cases, what_a_leader_waits_for, 0, 4);
 	tcase_add_loop_test(cases, newcomers_wait_for_the_memory, 0, 2);
+	tcase_add_loop_test(cases, a_follower_waits_for_its_memory, 0, 2);
 	tcase_add_test(cases, the_memory_of_the_leader_comes_too);
 	tcase_add_loop_test(cases, newcomers_are_fewer_than_members, 0, 4);
 	tcase_add_loop_test(cases, when_newcomers_are_looked_for, 0, 3);

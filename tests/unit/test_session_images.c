@@ -490,8 +490,62 @@ START_TEST(what_the_plane_adds_is_sent)
 }
 END_TEST
 
+/* ---- parts ---------------------------------------------------------------------------------------------------------- */
+
+#define PAGE(k) ((uint64_t)(k)*WH_ROW_ALIGN)
+
+struct parts_case {
+	struct wh_row_part given[6];
+	size_t given_count;
+	struct wh_row_part made[6];
+	size_t made_count;
+};
+
+static const struct parts_case parts_cases[] = {
+	{{{0}}, 0, {{0}}, 0},
+	{{{0, PAGE(1)}}, 1, {{0, PAGE(1)}}, 1},
+	/* neighbours, in any order */
+	{{{0, PAGE(1)}, {PAGE(1), PAGE(2)}, {PAGE(3), PAGE(1)}}, 3, {{0, PAGE(4)}}, 1},
+	{{{PAGE(3), PAGE(1)}, {PAGE(1), PAGE(2)}, {0, PAGE(1)}}, 3, {{0, PAGE(4)}}, 1},
+	/* a gap stays one, however small: what lies in it is not to be read */
+	{{{0, PAGE(1)}, {PAGE(2), PAGE(1)}}, 2, {{0, PAGE(1)}, {PAGE(2), PAGE(1)}}, 2},
+	/* both, before a gap and behind it */
+	{{{PAGE(5), PAGE(1)},
+	  {PAGE(1), PAGE(1)},
+	  {0, PAGE(1)},
+	  {PAGE(7), PAGE(2)},
+	  {PAGE(4), PAGE(1)},
+	  {PAGE(9), PAGE(1)}},
+	 6,
+	 {{0, PAGE(2)}, {PAGE(4), PAGE(2)}, {PAGE(7), PAGE(3)}},
+	 3},
+};
+
+START_TEST(parts_that_touch_become_one)
+{
+	const struct parts_case *it = &parts_cases[_i];
+	const struct wh_row_part whole = {0, PAGE(10)};
+	const struct wh_row_spec rows[] = {{0, fake_life(0), PAGE(10), &whole, 1},
+					   {1, LIFE, PAGE(10), it->given, it->given_count},
+					   {2, LIFE, PAGE(10), &whole, 1}};
+	const struct wh_image_spec spec = {.key = 5, .members = 3, .control_bytes = WH_ROW_ALIGN, .rows = rows};
+	struct wh_session_image image = {.settled = false};
+
+	ck_assert(wh_session_image_init(&image, me->session, &me->transport, &spec));
+	ck_assert_uint_eq(image.rows[1].part_count, it->made_count);
+	for (size_t i = 0; i < it->made_count; i++) {
+		ck_assert_uint_eq(image.rows[1].parts[i].offset, it->made[i].offset);
+		ck_assert_uint_eq(image.rows[1].parts[i].bytes, it->made[i].bytes);
+	}
+	for (uint32_t rank = 0; rank < 3; rank += 2) /* those of the others are where they were */
+		ck_assert(image.rows[rank].part_count == 1 && image.rows[rank].parts[0].bytes == PAGE(10));
+	wh_session_image_free(&image);
+}
+END_TEST
+
 static void add_images(TCase *cases)
 {
+	tcase_add_loop_test(cases, parts_that_touch_become_one, 0, (int)(sizeof(parts_cases) / sizeof(parts_cases[0])));
 	tcase_add_test(cases, an_image_becomes_ready);
 	tcase_add_test(cases, only_what_was_offered_can_be_mapped);
 	tcase_add_test(cases, my_row_is_offered_again_when_its_row_comes);

@@ -304,29 +304,25 @@ size_t wh_session_advance_images(struct wh_session *s)
 
 /* ---- open and close ----------------------------------------------------------------------------------------------- */
 
-/* In ascending order; those that touch become one, as ranges that touch are pushed as one. */
+/* In ascending order; those that touch become one: fewer ranges are pushed, and fewer maps made. What lies between two that do not
+ * touch is not this node's to read, so it stays out. */
 static size_t copy_parts(struct wh_row_part *to, const struct wh_row_spec *from)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < from->part_count; i++) {
 		struct wh_row_part part = from->parts[i];
-		size_t at = count;
+		size_t at = i;
 
 		for (; at > 0 && to[at - 1].offset > part.offset; at--)
 			to[at] = to[at - 1];
 		to[at] = part;
-		count++;
 	}
-	for (size_t i = 1; i < count;) {
-		if (to[i - 1].offset + to[i - 1].bytes != to[i].offset) {
-			i++;
-			continue;
-		}
-		to[i - 1].bytes += to[i].bytes;
-		memmove(&to[i], &to[i + 1], (count - i - 1) * sizeof(*to));
-		count--;
-	}
+	for (size_t i = 0; i < from->part_count; i++)
+		if (count > 0 && to[count - 1].offset + to[count - 1].bytes == to[i].offset)
+			to[count - 1].bytes += to[i].bytes;
+		else
+			to[count++] = to[i];
 	return count;
 }
 

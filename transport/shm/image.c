@@ -152,7 +152,7 @@ static void look(struct wh_shm *t, struct wh_shm_image *image)
 	if (image->base.base.ready && !image->seen_ready)
 		wh_shm_spare_later(t);
 	image->seen_ready = image->base.base.ready;
-	if (image->base.settled)
+	if (image->base.settled && image->own.bytes < WH_SHM_RETURNS)
 		wh_shm_memory_let_go(&image->own); /* none will ask for it any more */
 }
 
@@ -171,6 +171,7 @@ void wh_shm_image_free(struct wh_shm_image *image)
 	wh_shm_memory_free(&image->own);
 	wh_session_image_free(&image->base);
 	free(image->frozen);
+	free(image->let_go);
 	free(image->views);
 	free(image);
 }
@@ -179,15 +180,16 @@ static bool allocate(struct wh_shm_image *image, const struct wh_image_spec *spe
 {
 	image->views = calloc(spec->members, sizeof(*image->views));
 	image->frozen = calloc(spec->members, spec->control_bytes);
-	return image->views != NULL && image->frozen != NULL;
+	image->let_go = calloc(spec->members, sizeof(*image->let_go));
+	return image->views != NULL && image->frozen != NULL && image->let_go != NULL;
 }
 
 enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
 				    struct wh_image **out, struct wh_error *err)
 {
 	struct wh_shm *t = wh_shm_of(transport);
-	const struct wh_shm_wish wish = {
-		.name = "whorl-row", .bytes = spec->rows[spec->my_rank].bytes, .huge_pages = t->huge_pages};
+	const uint64_t bytes = spec->rows[spec->my_rank].bytes;
+	struct wh_shm_wish wish = {.name = "whorl-row", .bytes = wh_shm_spare_room(bytes), .huge_pages = t->huge_pages};
 	struct wh_shm_image *image = calloc(1, sizeof(*image));
 	enum whorl_result result = WHORL_OK;
 
@@ -199,14 +201,19 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 		wh_shm_image_free(image);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image of %" PRIu32 " members", spec->members);
 	}
-	if (!wh_shm_spare_take(t, wish.bytes, &image->own))
+	if (!wh_shm_spare_take(t, bytes, &image->own))
 		result = wh_shm_memory_make(&image->own, &wish, err);
+	if (result != WHORL_OK && wish.bytes > bytes) { /* the room is a luxury */
+		wish.bytes = bytes;
+		result = wh_shm_memory_make(&image->own, &wish, err);
+	}
 	if (result != WHORL_OK) {
 		wh_shm_image_free(image);
 		return result;
 	}
 	image->base.base.own = image->own.base;
-	t->row_bytes = wish.bytes;
+	t->row_bytes_before = t->row_bytes;
+	t->row_bytes = bytes;
 	wh_session_image_open(&image->base);
 	look(t, image);
 	*out = &image->base.base;
@@ -219,6 +226,8 @@ void wh_shm_image_close(struct wh_image *base)
 	struct wh_shm_image *image = (struct wh_shm_image *)base;
 
 	wh_session_image_close(&image->base);
+	wh_shm_row_let_go(t, image);
+	wh_shm_row_await(t, image);
 	wh_shm_image_discard(t, image);
 	wh_shm_spare_later(t); /* it may have taken the spare, and never become ready */
 }

@@ -308,6 +308,14 @@ static enum whorl_result check_file(int fd, const struct wh_shm_claim *claim, in
 	return WHORL_OK;
 }
 
+/* errno says why. Many maps are there only where members are in different subgroups, between which there are gaps. */
+static enum whorl_result no_map(struct wh_error *err, const char *what, uint64_t bytes)
+{
+	const char *hint = errno == ENOMEM ? " (see /proc/sys/vm/max_map_count)" : "";
+
+	return wh_error_system(err, errno, "%s %llu bytes%s", what, (unsigned long long)bytes, hint);
+}
+
 static bool map_range(unsigned char *base, int fd, uint64_t begin, uint64_t end, int flags)
 {
 	return begin == end || mmap(base + begin, end - begin, PROT_READ, MAP_SHARED | MAP_FIXED | flags, fd,
@@ -337,8 +345,7 @@ enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh
 	v->map = mmap(NULL, v->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (v->map == MAP_FAILED) {
 		v->map = NULL;
-		return wh_error_system(err, errno, "no room for %llu bytes of addresses",
-				       (unsigned long long)v->map_bytes);
+		return no_map(err, "cannot take the addresses of", v->map_bytes);
 	}
 	base = (unsigned char *)(uintptr_t)round_up((uintptr_t)v->map, page);
 	soon = round_up(soon, page);
@@ -348,7 +355,7 @@ enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh
 		uint64_t between = end < soon ? end : begin < soon ? soon : begin;
 
 		if (!map_range(base, fd, begin, between, MAP_POPULATE) || !map_range(base, fd, between, end, 0)) {
-			wh_error_system(err, errno, "cannot map %llu bytes", (unsigned long long)(end - begin));
+			no_map(err, "cannot map", end - begin);
 			wh_shm_view_unmap(v);
 			return WHORL_SYSTEM;
 		}

@@ -132,6 +132,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 {
 	struct wh_shm *t = wh_shm_of(transport);
 
+	wh_shm_memory_free(&t->returning.memory);
 	while (t->base.session != NULL && wh_session_images(t->base.session) != NULL) {
 		struct wh_session_image *image = wh_session_images(t->base.session);
 
@@ -150,12 +151,21 @@ static void destroy(struct wh_transport *transport, bool forked)
 	free(t);
 }
 
+static bool on_message(struct wh_transport *transport, uint32_t node, struct wh_message *m)
+{
+	if (m->head.kind != WH_SHM_LET_GO)
+		return wh_shm_remote_on_message(transport, node, m);
+	if (m->head.bytes == 0)
+		wh_shm_row_on_let_go(wh_shm_of(transport), node, m->head.number);
+	return m->head.bytes == 0;
+}
+
 static const struct wh_plane_ops plane_ops = {
 	.hello = wh_shm_status_hello,
 	.welcome = wh_shm_status_welcome,
 	.met = wh_shm_proof_met,
 	.ended = wh_shm_status_ended,
-	.on_message = wh_shm_remote_on_message,
+	.on_message = on_message,
 	.offer = wh_shm_image_offer,
 	.map = wh_shm_image_map,
 	.discard = wh_shm_status_discard,
@@ -208,7 +218,7 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config)
 	t->poll = WH_POLL_NONE;
 	t->wire = (struct wh_shm_wire){.poll = &t->poll, .user = geteuid(), .listener = -1, .unused = -1};
 	memcpy(t->wire.group, config->group, strlen(config->group) + 1);
-	t->memory.fd = -1;
+	t->memory.fd = t->returning.memory.fd = -1;
 	for (uint32_t node = 0; node < t->nodes; node++)
 		init_peer(&t->peers[node]);
 	t->jobs = wh_shm_jobs_new(t->huge_pages);

@@ -15,7 +15,7 @@
  * or a little more. Of visitors and other strangers 256 at a time are let in; others come again by themselves.
  *
  * Memory: besides the row of each image that is open a node keeps a spare for the next one, about as large as its last row: twice
- * the row in a view, three times for a while after a change. If the machine has less than twice the spare's size left,
+ * the row in a view, three times for a while after a change. The spare is a row of before that all have let go of, or a new one. If the machine has less than twice the spare's size left,
  * there is none, and image_open makes the row itself, which takes about half a millisecond per megabyte. A row goes when
  * its owner and all that have been offered it have let go of it.
  */

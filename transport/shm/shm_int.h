@@ -13,6 +13,7 @@
  *     shm/remote.c    regions that peers may write to
  *     shm/memory.c    sealed memory files
  *     shm/jobs.c      what takes long and is done off the loop
+ *     shm/returns.c   rows that no node reads any more, which are used again
  *
  * docs/decisions/0001-shm-rendezvous.md tells why it is done so. Everything here belongs to the loop, save what is
  * marked otherwise.
@@ -95,6 +96,8 @@ struct wh_shm_claim wh_shm_claim_take(const unsigned char bytes[WH_SHM_CLAIM_BYT
 
 /* ---- off the loop: shm/jobs.c ------------------------------------------------------------------------------------- */
 
+#define WH_SHM_LARGE (UINT64_C(1) << 20) /* bytes of a row: to make so many takes the loop too long */
+
 enum wh_shm_spare_state { WH_SHM_SPARE_NONE, WH_SHM_SPARE_IN_WORK, WH_SHM_SPARE_MADE };
 
 /* What jobs work on. Counted, so that one that hangs does not hold up the end of its transport. */
@@ -102,7 +105,7 @@ struct wh_shm_jobs {
 	wh_word users; /* the transport, and each job that has not ended */
 	wh_word stop;  /* 1: what is still being made is not wanted any more */
 	wh_word spare; /* enum wh_shm_spare_state. What follows is the job's while it is IN_WORK, else the loop's */
-	struct wh_shm_memory memory;
+	struct wh_shm_memory memory, returned;
 	struct wh_shm_wish wish;
 	pid_t pid; /* the process that the threads of the jobs belong to */
 };
@@ -117,19 +120,26 @@ void wh_shm_spare_tick(struct wh_shm *t); /* the timer has run out */
 bool wh_shm_spare_comes(const struct wh_shm *t);
 /* False: there is none of about that size. */
 bool wh_shm_spare_take(struct wh_shm *t, uint64_t bytes, struct wh_shm_memory *out);
+/* How many bytes a row of so many is made of. */
+uint64_t wh_shm_spare_room(uint64_t bytes);
+/* Takes memory that no node reads any more: zeroed it is the spare, unless there is one. */
+void wh_shm_spare_give(struct wh_shm *t, struct wh_shm_memory *memory);
+/* Frees it, off the loop if it is large. */
+void wh_shm_memory_discard(struct wh_shm *t, struct wh_shm_memory *memory);
 
 struct wh_shm_image;
 void wh_shm_image_discard(struct wh_shm *t, struct wh_shm_image *image); /* frees it; a large one off the loop */
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
-#define WH_SHM_VERSION 4 /* of the messages; before 4 they were others: shm/older.c */
+#define WH_SHM_VERSION 5 /* of the messages; before 4 they were others: shm/older.c */
 
 enum wh_shm_kind {
 	WH_SHM_MAILBOX =
 		WH_MESSAGE_OWN, /* where you may put immediates for me: a claim, and its memory file. Before a grant */
 	WH_SHM_GRANT,           /* my region `number`: a claim, and its memory file */
 	WH_SHM_WITHDRAWN,       /* my region `number`, which I had granted, is closed */
+	WH_SHM_LET_GO,          /* I read no more of your row of the image `number`: shm/returns.c */
 };
 
 /* ---- datagrams: shm/datagram.c ------------------------------------------------------------------------------------ */
@@ -250,6 +260,7 @@ struct wh_shm_peer {
 	struct wh_shm_mail *mail;           /* its immediates for me; NULL: none can come */
 	pid_t holder;                       /* of its id, when it was looked for last while there was no connection; */
 	uint64_t held_ns;                   /* and when that was. 0: never, or no process held it */
+	bool holds_row;                     /* it may still read the row that is to come back: shm/returns.c */
 	struct wh_shm_life lives[WH_SHM_LIVES];
 };
 
@@ -287,6 +298,7 @@ struct wh_shm_image {
 	struct wh_shm_jobs *jobs;  /* that free it off the loop */
 	struct wh_shm_view *views; /* by rank: of the rows of others */
 	unsigned char *frozen;     /* control columns of those that are frozen, by rank */
+	bool *let_go;              /* by rank: it reads no more of my row */
 	bool seen_ready;           /* a spare is made for the next */
 };
 
@@ -308,6 +320,27 @@ void wh_shm_image_look(struct wh_shm *t);
 /* All of it, also of one that is half made. Any thread. */
 void wh_shm_image_free(struct wh_shm_image *image);
 
+/* ---- rows that are used again: shm/returns.c ------------------------------------------------------------------------ */
+
+#define WH_SHM_RETURNS WH_SHM_LARGE /* bytes: smaller rows are made anew */
+
+/* My row of the last image that I have closed, until all that it was offered to have let go of it. */
+struct wh_shm_returning {
+	struct wh_shm_memory memory; /* base NULL: there is none */
+	uint64_t key;
+	uint32_t holders; /* peers with holds_row */
+};
+
+/* The image is being closed: what I have mapped of it I read no more, and say so. */
+void wh_shm_row_let_go(struct wh_shm *t, struct wh_shm_image *image);
+/* After it: takes its memory if that can come back. */
+void wh_shm_row_await(struct wh_shm *t, struct wh_shm_image *image);
+void wh_shm_row_on_let_go(struct wh_shm *t, uint32_t node, uint64_t key);
+void wh_shm_row_on_end(struct wh_shm *t, uint32_t node); /* that peer says nothing more */
+/* My row of an older image may be back soon. */
+bool wh_shm_row_comes(const struct wh_shm *t);
+void wh_shm_row_give_up(struct wh_shm *t);
+
 /* ---- the transport: shm.c ----------------------------------------------------------------------------------------- */
 
 struct wh_shm {
@@ -325,8 +358,11 @@ struct wh_shm {
 	wh_word rings;   /* [loop writes, any thread reads] */
 
 	struct wh_shm_jobs *jobs;
-	uint64_t spare_due_ns; /* 0: no spare is wanted yet */
-	uint64_t row_bytes;    /* of my last image */
+	uint64_t spare_due_ns;  /* 0: no spare is wanted yet */
+	uint64_t spare_last_ns; /* so long it is waited for a row that comes back */
+	uint64_t row_bytes;     /* of my last image */
+	uint64_t row_bytes_before;
+	struct wh_shm_returning returning;
 
 	struct wh_shm_region *regions;
 	bool regions_unsaid; /* something is to be sent of them */

@@ -73,6 +73,7 @@ void wh_shm_status_ended(struct wh_transport *transport, uint32_t node)
 	peer->doorbell = -1;
 	peer->status = NULL;
 	wh_shm_remote_end(peer);
+	wh_shm_row_on_end(t, node);
 	wh_shm_view_unmap(&peer->view);
 }
 
