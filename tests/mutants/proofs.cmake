@@ -71,11 +71,11 @@ mutant(NAME pidfd-before-words KIND conformance-shm-deaths FILE transport/sessio
 	REMOVES "what the dead have sent comes before the proof"
 	TEXT [[
 		(void)wh_session_read(s, peer, &dry);
-		if (!is_here
+		if (is_here
 ]]
 	REPLACEMENT [[
 		dry = true;
-		if (!is_here
+		if (is_here
 ]])
 
 mutant(NAME pidfd-before-the-rest KIND test_session_death FILE transport/session/peer.c
