@@ -75,6 +75,9 @@ struct whorl_node {
 	wh_word heartbeats;     /* [loop] statistics */
 	struct wh_epoch *epoch; /* [loop writes; RCU] the current one, and `older` ones behind it; NULL: no member yet */
 	struct wh_epoch *proposed; /* [loop] that of the view that may come; NULL: none */
+	/* [const pointer] A bit for each configured subgroup: its ring has been committed to (smc/ring.h). NULL: there are few. */
+	wh_word *committed;
+	uint32_t committed_words;
 	whorl_subgroup *subgroups; /* [const] all that are configured */
 	uint32_t subgroup_count;
 	struct wh_transport_event *event; /* [loop] scratch: large */

@@ -131,6 +131,14 @@ void wh_multicast_free(struct wh_multicast *mc)
 	free(mc);
 }
 
+void wh_multicast_post(struct wh_multicast *mc)
+{
+	if (mc->moved && mc->config.moves != NULL && mc->peers.count > 0)
+		wh_moves_say(mc->config.moves, mc->config.subgroup, !mc->hurries, mc->peers);
+	mc->moved = mc->hurries = false;
+	wh_pushes_post(mc->config.pushes);
+}
+
 /* What send, null and receive have to say goes to the same peers, in this order, and nothing that takes long lies between:
  * slots, guard and acknowledgement are posted together. Delivery takes long; it comes after that. */
 static size_t step_ordered(struct wh_multicast *mc)
@@ -143,7 +151,7 @@ static size_t step_ordered(struct wh_multicast *mc)
 	wh_announce(mc);
 	if (work + taken > 0)
 		wh_acknowledge(mc, taken);
-	wh_pushes_post(mc->config.pushes);
+	wh_multicast_post(mc);
 	return work + taken + wh_deliver(mc);
 }
 
@@ -152,7 +160,7 @@ static size_t step_unordered(struct wh_multicast *mc)
 	size_t work = wh_send(mc);
 
 	wh_announce(mc);
-	wh_pushes_post(mc->config.pushes);
+	wh_multicast_post(mc);
 	work += wh_receive(mc);
 	return work + wh_deliver_unordered(mc);
 }
@@ -173,7 +181,7 @@ void wh_multicast_send(struct wh_multicast *mc)
 	wh_announce(mc);
 	if (mc->config.mode == WH_MODE_ORDERED)
 		wh_acknowledge(mc, 0); /* the others wait for what I have received, and be it my own */
-	wh_pushes_post(mc->config.pushes);
+	wh_multicast_post(mc);
 }
 
 bool wh_multicast_has_sent_all(struct wh_multicast *mc)
@@ -248,5 +256,5 @@ bool wh_multicast_ids_exhausted(const struct wh_multicast *mc)
 	for (uint32_t s = 0; s < mc->config.sender_count; s++)
 		if (mc->senders[s].covered >= ROUNDS_EXHAUSTED)
 			return true;
-	return false;
+	return mc->config.moves != NULL && wh_moves_exhausted(mc->config.moves);
 }

@@ -38,6 +38,9 @@ struct wh_multicast {
 	bool runs;   /* the view has begun, and is not wedged */
 	bool failed; /* this node, in a delivery: nothing is upcalled or said any more */
 
+	/* What was published since the last post: a counter that others wait for, and one that may not be delayed. */
+	bool moved, hurries;
+
 	/* send and null: my rounds */
 	uint64_t covered;         /* rounds given out */
 	uint64_t announced;       /* slots among them, as numbers of my messages; == ring->sent */
@@ -70,6 +73,16 @@ size_t wh_deliver_unordered(struct wh_multicast *mc);
 
 /* The slots of messages that all have delivered may be claimed again. */
 void wh_free_slots(struct wh_multicast *mc);
+
+/* A counter was published to all peers; `advice` as for its push. */
+static inline void wh_note_move(struct wh_multicast *mc, unsigned advice)
+{
+	mc->moved = true;
+	mc->hurries |= (advice & WH_PUSH_MAY_DELAY) == 0;
+}
+
+/* Posts what was published, and behind it that something moved here. */
+void wh_multicast_post(struct wh_multicast *mc);
 
 /* The guard, if send or null gave out rounds: after the slots that it announces. */
 void wh_announce(struct wh_multicast *mc);
