@@ -154,7 +154,8 @@ static enum whorl_result open_hot(struct wh_epoch *epoch, struct wh_error *err)
 						   .subgroups = epoch->view->subgroup_count,
 						   .most = epoch->view->subgroup_count,
 						   .cools = node->config.cools > 0 ? node->config.cools : WH_HOT_COOLS,
-						   .deliver_ns = deliver_ns(node)},
+						   .deliver_ns = deliver_ns(node),
+						   .looks = &node->looks},
 			   err);
 }
 

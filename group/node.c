@@ -267,7 +267,8 @@ static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 	enum whorl_result result;
 
 	node->subgroups = calloc(1, bytes);
-	if (node->subgroups == NULL)
+	node->busy_states = calloc(node->config.subgroup_count + 1, sizeof(struct wh_state *));
+	if (node->subgroups == NULL || node->busy_states == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
 	node->subgroup_count = node->config.subgroup_count;
 	if (!open_committed(node))
@@ -567,6 +568,7 @@ void wh_node_free(whorl_node *node, bool forked)
 	}
 	free(node->subgroups);
 	free(node->committed);
+	free(node->busy_states);
 	wh_join_close(&node->join);
 	wh_join_requests_close(&node->requests);
 	wh_roster_close(&node->roster);

@@ -238,7 +238,7 @@ static void look_at_words(struct wh_hot *hot)
 	for (uint32_t rank = 0; rank < image->members; rank++)
 		if (rank != image->my_rank)
 			look_at_row(hot, rank);
-	hot->words += (uint64_t)(image->members - 1) * hot->config.moved.count;
+	hot->config.looks->words += (uint64_t)(image->members - 1) * hot->config.moved.count;
 }
 
 /* ---- nearly all ---------------------------------------------------------------------------------------------------------------- */

@@ -22,6 +22,10 @@
 #include "predicates/loop.h"
 #include "predicates/multicast.h"
 
+struct wh_looks { /* over all passes: steps of subgroups, words of peers that were looked at. For those that count what a pass costs */
+	uint64_t steps, words;
+};
+
 struct wh_hot_config {
 	struct wh_loop *loop;
 	struct wh_sst *sst;
@@ -32,6 +36,7 @@ struct wh_hot_config {
 	uint32_t most;             /* members, at most */
 	uint32_t cools;            /* behind so many steps that found nothing, at least 1 */
 	uint64_t deliver_ns;       /* so long may a pass deliver, all together */
+	struct wh_looks *looks;    /* counted here */
 };
 
 #define WH_HOT_COOLS 16
@@ -62,7 +67,6 @@ struct wh_hot {
 	bool lingers;                  /* a ring would cool but for its bit */
 	bool slept;                    /* perhaps: the last pass was the one between arm and sleep */
 	uint64_t taken_ns;             /* when bits were taken away while it was busy */
-	uint64_t steps, words;         /* over all: for those that count what a pass costs */
 };
 
 /* WHORL_OK, WHORL_MEMORY. */
@@ -92,7 +96,7 @@ static inline void wh_hot_begin(struct wh_hot *hot)
 	hot->next = 0;
 	if (hot->config.moved.count > 0)
 		wh_hot_look(hot);
-	hot->steps += hot->count;
+	hot->config.looks->steps += hot->count;
 }
 
 static inline struct wh_multicast *wh_hot_next(struct wh_hot *hot)
