@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define HELD_MAX 8 /* posts in which it is not said that something moved */
+#define HELD_MAX 8                           /* posts in which it is not said that something moved */
 #define ROUNDS_EXHAUSTED (UINT64_C(1) << 47) /* a guard has 48 bits for them */
 
 uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count)
@@ -211,7 +211,7 @@ void wh_multicast_send(struct wh_multicast *mc)
 	wh_announce(mc);
 	if (mc->config.mode == WH_MODE_ORDERED)
 		wh_acknowledge(mc, 0); /* the others wait for what I have received, and be it my own */
-	mc->held = 0; /* no step follows here */
+	mc->held = 0;                  /* no step follows here */
 	wh_multicast_post(mc);
 }
 
