@@ -50,22 +50,20 @@ uint64_t wh_hot_estimate(uint32_t peers, uint32_t words, uint32_t subgroups)
 
 /* ---- hot and cold ------------------------------------------------------------------------------------------------------- */
 
+/* It may have moved. What is named is to be seen, so two steps tell: one that finds nothing, and the next, behind which it is cold again.
+ * What works stays hot for longer. */
 static void heat(struct wh_hot *hot, uint32_t m)
 {
 	struct wh_hot_member *member = &hot->members[m];
+	uint32_t idle = hot->config.cools - 1;
 
-	member->idle = 0;
+	if (member->at != WH_HOT_COLD && member->idle < idle)
+		return;
+	member->idle = idle;
 	if (member->at != WH_HOT_COLD)
 		return;
 	member->at = hot->count;
 	hot->list[hot->count++] = m;
-}
-
-/* Nothing is known to have moved in it: after two steps that find nothing it is cold. */
-static void heat_a_little(struct wh_hot *hot, uint32_t m)
-{
-	heat(hot, m);
-	hot->members[m].idle = hot->config.cools - 1;
 }
 
 /* The one that has its turn; the last of the list, which has not had it yet, takes its place. */
@@ -87,7 +85,7 @@ void wh_hot_add(struct wh_hot *hot, struct wh_multicast *mc, uint32_t subgroup, 
 	hot->of_subgroup[subgroup] = m;
 	if (ring != NULL && hot->config.committed_words > 0)
 		hot->of_bit[bit] = m;
-	heat_a_little(hot, m);
+	heat(hot, m);
 	wh_hot_share_all(hot);
 }
 
@@ -162,7 +160,7 @@ static void take_bits(struct wh_hot *hot)
 
 		if (member->idle < hot->config.cools || member->ring == NULL)
 			continue;
-		member->idle = 0;
+		heat(hot, hot->list[i]);
 		wh_ring_set_committed(member->ring, false);
 	}
 	/* The bits, then the look at these rings. Partner: wh_ring_say_committed. */
@@ -243,12 +241,13 @@ static void look_at_words(struct wh_hot *hot)
 
 /* ---- nearly all ---------------------------------------------------------------------------------------------------------------- */
 
+/* Those that have worked lately: what is named only may not have moved for long. */
 static uint32_t count_busy(const struct wh_hot *hot)
 {
 	uint32_t busy = 0;
 
 	for (uint32_t m = 0; m < hot->member_count; m++)
-		busy += hot->members[m].at != WH_HOT_COLD && hot->members[m].idle < hot->config.cools;
+		busy += hot->members[m].at != WH_HOT_COLD && hot->members[m].idle + 1 < hot->config.cools;
 	return busy;
 }
 
@@ -257,7 +256,7 @@ static void leave_all(struct wh_hot *hot)
 {
 	hot->all = false;
 	for (uint32_t m = 0; m < hot->member_count; m++)
-		heat_a_little(hot, m);
+		heat(hot, m);
 	look_at_words(hot);
 }
 
@@ -266,7 +265,7 @@ static void enter_all(struct wh_hot *hot)
 	hot->all = true;
 	for (uint32_t m = 0; m < hot->member_count; m++)
 		if (hot->members[m].at == WH_HOT_COLD)
-			heat_a_little(hot, m);
+			heat(hot, m);
 }
 
 /* Few are never nearly all. */

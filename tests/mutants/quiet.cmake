@@ -102,7 +102,7 @@ mutant(NAME quiet-all-left-cold KIND test_hot FILE predicates/hot.c
 	REMOVES "when no longer all are stepped all are hot once more"
 	TEXT [[
 	for (uint32_t m = 0; m < hot->member_count; m++)
-		heat_a_little(hot, m);
+		heat(hot, m);
 	look_at_words(hot);
 ]]
 	REPLACEMENT [[
@@ -124,11 +124,18 @@ mutant(NAME quiet-cools-twice KIND test_hot FILE predicates/hot.c
 mutant(NAME quiet-word-read-again KIND test_hot_threads FILE predicates/hot.c
 	REMOVES "seen is the word of which the names were taken: it is read again behind them"
 	TEXT [[
-		seen[i] = word;
+#include <stdlib.h>
 ]]
 	REPLACEMENT [[
-		for (int wait = 0; wait < 20; wait++) /* a little later, so that the peer may move meanwhile */
-			wh_cpu_relax();
+#include <sched.h>
+#include <stdlib.h>
+]]
+	TEXT_2 [[
+		seen[i] = word;
+]]
+	REPLACEMENT_2 [[
+		for (int wait = 0; wait < 20; wait++) /* a little later: the peer may move meanwhile */
+			sched_yield();
 		seen[i] = wh_sst_observe_array(hot->config.sst, rank, moved, i);
 ]])
 
