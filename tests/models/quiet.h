@@ -53,6 +53,7 @@ enum peers_rule {
 	WORD_DOES_NOT_RING,
 	WORD_READ_AGAIN,
 	ALL_LEFT_COLD,
+	HELD_FOR_EVER,
 };
 
 enum commits_rule {
@@ -65,8 +66,8 @@ enum commits_rule {
 	COMMITS_FENCE_TOO_LATE,
 };
 
-/* quiet_peers.c: the reader looks at the word behind the step of what is active, as in the rule's first draft, or before it, and may
- * step all, as it is built. */
+/* quiet_peers.c: the reader looks at the word behind the step of what is active, as in the rule's first draft; or as it is built: before
+ * it, and it may step all; and the peer may hold the word back while it moves. */
 extern const struct world peers_behind, peers_built;
 /* quiet_commits.c */
 extern const struct world commits;

@@ -21,6 +21,7 @@ struct item { /* on its way: a counter and its value, a word, a bell */
 
 struct peers {
 	uint8_t counters[SUBGROUPS], moves, now, before; /* the peer's: names of this stretch and of the one before */
+	uint8_t held;                                    /* which moved, and the word does not say so yet */
 	uint8_t on_wire;
 	struct item wire[WIRE];
 	uint8_t visible[SUBGROUPS];
@@ -47,25 +48,55 @@ static void put(struct peers *p, struct item item)
 	p->wire[p->on_wire++] = item;
 }
 
+static struct item name(const struct world *w, struct peers *p, int g)
+{
+	struct item word = {.kind = WORD};
+
+	if (++p->moves % w->stretch == 0) {
+		p->before = p->now;
+		p->now = 0;
+	}
+	p->now |= (uint8_t)(1 << g);
+	word.word.moves = p->moves;
+	word.word.names = w->rule == THIS_STRETCH_ONLY ? p->now : p->now | p->before;
+	return word;
+}
+
 static void move(const struct world *w, const struct peers *before, int g, bool split, struct nexts *out)
 {
 	struct peers p = *before;
-	struct item counter = {.kind = COUNTER, .subgroup = (uint8_t)g}, word = {.kind = WORD}, bell = {.kind = BELL};
+	struct item counter = {.kind = COUNTER, .subgroup = (uint8_t)g}, bell = {.kind = BELL};
+	struct item word = name(w, &p, g);
 
-	if (++p.moves % w->stretch == 0) {
-		p.before = p.now;
-		p.now = 0;
-	}
-	p.now |= (uint8_t)(1 << g);
 	counter.word.moves = ++p.counters[g];
-	word.word.moves = p.moves;
-	word.word.names = w->rule == THIS_STRETCH_ONLY ? p.now : p.now | p.before;
+	p.held &= (uint8_t) ~(1 << g);
 	put(&p, w->rule == WORD_FIRST ? word : counter);
 	if ((split || w->rule == WORD_DOES_NOT_RING) && w->rule != WORD_FIRST)
 		put(&p, bell);
 	put(&p, w->rule == WORD_FIRST ? counter : word);
 	if (w->rule != WORD_DOES_NOT_RING)
 		put(&p, bell);
+	emit(out, &p);
+}
+
+/* The counter now, and the word later. */
+static void move_and_hold(const struct peers *before, int g, struct nexts *out)
+{
+	struct peers p = *before;
+
+	put(&p, (struct item){.kind = COUNTER, .subgroup = (uint8_t)g, .word.moves = ++p.counters[g]});
+	put(&p, (struct item){.kind = BELL});
+	p.held |= (uint8_t)(1 << g);
+	emit(out, &p);
+}
+
+static void say_held(const struct world *w, const struct peers *before, int g, struct nexts *out)
+{
+	struct peers p = *before;
+
+	put(&p, name(w, &p, g));
+	put(&p, (struct item){.kind = BELL});
+	p.held &= (uint8_t) ~(1 << g);
 	emit(out, &p);
 }
 
@@ -341,9 +372,19 @@ static void go_on_behind(const struct world *w, const struct state *s, struct ne
 	go_on(w, s, out, read_behind);
 }
 
+/* A peer that has begun to hold the word back says it later, and before it rests. */
 static void go_on_built(const struct world *w, const struct state *s, struct nexts *out)
 {
+	struct peers p;
+
 	go_on(w, s, out, read_built);
+	memcpy(&p, s->bytes, sizeof(p));
+	for (int g = 0; p.on_wire < 4 && g < SUBGROUPS; g++) {
+		if (all_moves(&p) < w->moves)
+			move_and_hold(&p, g, out);
+		if ((p.held >> g & 1) && w->rule != HELD_FOR_EVER)
+			say_held(w, &p, g, out);
+	}
 }
 
 static void begin_at(struct state *s, enum where where)
@@ -371,7 +412,8 @@ static bool is_rest(const struct world *w, const struct state *s)
 	struct peers p;
 
 	memcpy(&p, s->bytes, sizeof(p));
-	return p.on_wire == 0 && p.where == SLEEP && !p.rung && all_moves(&p) == w->moves;
+	return p.on_wire == 0 && (p.held == 0 || w->rule == HELD_FOR_EVER) && p.where == SLEEP && !p.rung &&
+	       all_moves(&p) == w->moves;
 }
 
 static bool has_seen_all(const struct world *w, const struct state *s)
@@ -393,5 +435,5 @@ const struct world peers_built = {.begin = begin_built,
 				  .go_on = go_on_built,
 				  .is_rest = is_rest,
 				  .has_seen_all = has_seen_all,
-				  .moves = 4,
+				  .moves = 3,
 				  .stretch = 2};
