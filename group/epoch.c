@@ -478,8 +478,7 @@ size_t wh_epoch_step(void *ctx)
 		return 0;
 	work = wh_change_step(&epoch->change);
 	epoch = node->epoch; /* which may be the next */
-	if (__builtin_expect(!epoch->change.wedged, 1))
-		work += step_subgroups(node, epoch);
+	work += step_subgroups(node, epoch);
 	if (__builtin_expect(is_silent(node), 0))
 		return work;
 	if (__builtin_expect(epoch->older != NULL, 0) && wh_load_acquire(&epoch->older->grace) != 0)

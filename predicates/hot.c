@@ -6,8 +6,8 @@
 #define BUSY_LOOK 8 /* each so many passes that had work, and */
 #define IDLE_LOOK 4 /* that had none */
 #define ALL_LOOK 64 /* passes, until it is asked whether nearly all are hot still */
-#define TAKE_NS                                                                                                        \
-	(10 * WH_NS_PER_MS) /* while it is busy: a barrier costs microseconds, and other threads of the process some */
+/* A busy loop takes bits away so often: a barrier costs microseconds, and other threads of the process some. */
+#define TAKE_NS (10 * WH_NS_PER_MS)
 
 enum whorl_result wh_hot_init(struct wh_hot *hot, const struct wh_hot_config *config, struct wh_error *err)
 {

@@ -207,7 +207,7 @@ mutant(NAME wedged-not-deaf KIND views FILE predicates/multicast.c
 	TEXT [[
 	if (!mc->runs)
 		return 0;
-	return mc->config.mode
+	work = mc->config.mode
 ]]
 	REPLACEMENT [[
 	if (!mc->runs && mc->config.mode == WH_MODE_ORDERED) {
@@ -219,7 +219,7 @@ mutant(NAME wedged-not-deaf KIND views FILE predicates/multicast.c
 	}
 	if (!mc->runs)
 		return 0;
-	return mc->config.mode
+	work = mc->config.mode
 ]])
 
 mutant(NAME claims-open KIND views FILE smc/ring.c
