@@ -1,6 +1,6 @@
 /* moves.h - says to the others in which of my subgroups something has moved (docs/decisions/0041).
  *
- * A word of my row for each WH_MOVED_NAMES subgroups (sst/columns.h). It is pushed behind the counters, never beside them: who sees
+ * A word of my row for each WH_MOVED_NAMES subgroups (sst/columns.h). It is pushed behind the counters, never beside them: a node that sees
  * the word sees what moved (T2). Count and names are one word, so they never fit badly (T3).
  *
  * Threads: the loop's. Memory: allocated by wh_moves_init.
