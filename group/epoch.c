@@ -454,14 +454,14 @@ void wh_epoch_park(void *ctx)
 }
 
 /* Returns how much was done. A subgroup in which nothing moves is left out. */
-static size_t step_subgroups(whorl_node *node, struct wh_epoch *epoch)
+static size_t step_subgroups(struct wh_epoch *epoch)
 {
 	struct wh_multicast *mc;
 	size_t work = 0;
 
 	wh_hot_begin(&epoch->hot);
 	while ((mc = wh_hot_next(&epoch->hot)) != NULL) {
-		if (__builtin_expect(is_silent(node), 0)) /* just now: removed, or in a delivery */
+		if (__builtin_expect(is_silent(epoch->node), 0)) /* just now: removed, or in a delivery */
 			return work;
 		work += wh_hot_note(&epoch->hot, wh_multicast_step(mc));
 	}
@@ -478,7 +478,7 @@ size_t wh_epoch_step(void *ctx)
 		return 0;
 	work = wh_change_step(&epoch->change);
 	epoch = node->epoch; /* which may be the next */
-	work += step_subgroups(node, epoch);
+	work += step_subgroups(epoch);
 	if (__builtin_expect(is_silent(node), 0))
 		return work;
 	if (__builtin_expect(epoch->older != NULL, 0) && wh_load_acquire(&epoch->older->grace) != 0)

@@ -655,8 +655,8 @@ mutant(NAME cut-takes-back KIND test_change FILE membership/change.c
 mutant(NAME removed-hears-on KIND test_group_failed FILE group/epoch.c
 	REMOVES "a member that learns that it was removed is deaf at once"
 	TEXT [[
-		if (__builtin_expect(is_silent(node), 0)) /* just now: removed, or in a delivery */
+		if (__builtin_expect(is_silent(epoch->node), 0)) /* just now: removed, or in a delivery */
 ]]
 	REPLACEMENT [[
-		if (is_silent(node) && !epoch->change.removed)
+		if (is_silent(epoch->node) && !epoch->change.removed)
 ]])
