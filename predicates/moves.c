@@ -32,10 +32,9 @@ void wh_moves_say(struct wh_moves *moves, uint32_t subgroup, bool patient, struc
 			       patient ? WH_PUSH_MAY_DELAY : 0, to);
 }
 
-bool wh_moves_exhausted(const struct wh_moves *moves)
+bool wh_moves_exhausted(const struct wh_moves *moves, uint32_t subgroup)
 {
-	for (uint32_t i = 0; i < moves->column.count; i++)
-		if (wh_moved_moves(wh_sst_mine(moves->sst, wh_array_at(moves->column, i))) >= MOVES_EXHAUSTED)
-			return true;
-	return false;
+	struct wh_counter_col word = wh_array_at(moves->column, subgroup / WH_MOVED_NAMES);
+
+	return wh_moved_moves(wh_sst_mine(moves->sst, word)) >= MOVES_EXHAUSTED;
 }

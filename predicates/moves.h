@@ -29,7 +29,7 @@ void wh_moves_close(struct wh_moves *moves);
  * may be delayed, and so may this. */
 void wh_moves_say(struct wh_moves *moves, uint32_t subgroup, bool patient, struct wh_to to);
 
-/* Half of the numbers of moves have been used: it is time for a view that begins with 0 again. */
-bool wh_moves_exhausted(const struct wh_moves *moves);
+/* Half of the numbers of moves of that subgroup's word have been used: it is time for a view that begins with 0 again. */
+bool wh_moves_exhausted(const struct wh_moves *moves, uint32_t subgroup);
 
 #endif

@@ -287,5 +287,5 @@ bool wh_multicast_ids_exhausted(const struct wh_multicast *mc)
 	for (uint32_t s = 0; s < mc->config.sender_count; s++)
 		if (mc->senders[s].covered >= ROUNDS_EXHAUSTED)
 			return true;
-	return mc->config.moves != NULL && wh_moves_exhausted(mc->config.moves);
+	return mc->config.moves != NULL && wh_moves_exhausted(mc->config.moves, mc->config.subgroup);
 }

@@ -350,12 +350,13 @@ START_TEST(numbers_come_to_an_end)
 {
 	struct lab *lab = make(SUBGROUPS);
 
-	ck_assert(!wh_moves_exhausted(&lab->moves));
+	ck_assert(!wh_moves_exhausted(&lab->moves, WH_MOVED_NAMES));
 	lab->sst.mine[lab->moved.offset / 8 + 1] = wh_moved_make((UINT64_C(1) << 39) - 1, 1);
-	ck_assert(!wh_moves_exhausted(&lab->moves));
+	ck_assert(!wh_moves_exhausted(&lab->moves, WH_MOVED_NAMES));
 	wh_moves_say(&lab->moves, WH_MOVED_NAMES, false, to_peer);
 	wh_pushes_post(&lab->pushes);
-	ck_assert(wh_moves_exhausted(&lab->moves));
+	ck_assert(!wh_moves_exhausted(&lab->moves, 0));
+	ck_assert(wh_moves_exhausted(&lab->moves, WH_MOVED_NAMES));
 	discard(lab);
 }
 END_TEST
