@@ -37,14 +37,19 @@ void wh_gate_free(struct wh_gate *gate)
 		munmap(gate, GATE_BYTES);
 }
 
-bool wh_gate_park(struct wh_gate *gate)
+bool wh_gate_barrier(const struct wh_gate *gate)
 {
-	wh_fetch_or(&gate->state, WH_GATE_PARKED);
-	/* The flag, then the last look. Partner: the store, then the load of the flag, in wh_gate_ring. */
 	if (!gate->heavy)
 		return wh_barrier_all_threads();
 	wh_fence_full();
 	return true;
+}
+
+bool wh_gate_park(struct wh_gate *gate)
+{
+	wh_fetch_or(&gate->state, WH_GATE_PARKED);
+	/* The flag, then the last look. Partner: the store, then the load of the flag, in wh_gate_ring. */
+	return wh_gate_barrier(gate);
 }
 
 void wh_gate_unpark(struct wh_gate *gate)

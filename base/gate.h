@@ -53,17 +53,27 @@ static inline bool wh_gate_is_open(const struct wh_gate *gate)
 	return (wh_gate_state(gate) & ~(uint64_t)WH_GATE_PARKED) == WH_GATE_OPEN;
 }
 
-/* After a release store that the loop must not miss. */
-static inline void wh_gate_ring(struct wh_gate *gate)
+/* What this thread has stored, then what it looks at: in that order for a loop that has made wh_gate_barrier. */
+static inline void wh_gate_fence(const struct wh_gate *gate)
 {
 	if (gate->heavy)
 		wh_fence_full();
 	else
-		wh_fence_compiler(); /* partner: wh_gate_park */
+		wh_fence_compiler();
+}
+
+/* After a release store that the loop must not miss. */
+static inline void wh_gate_ring(struct wh_gate *gate)
+{
+	wh_gate_fence(gate); /* partner: wh_gate_park */
 	if (__builtin_expect((wh_load_relaxed(&gate->state) & WH_GATE_PARKED) != 0, 0) &&
 	    (wh_fetch_and(&gate->state, ~(uint64_t)WH_GATE_PARKED) & WH_GATE_PARKED) != 0)
 		gate->wake(gate->ctx);
 }
+
+/* Loop: the other side of wh_gate_fence. What it stored before, then what it looks at. Costs a system call. False: nothing is in order,
+ * as the barrier has been forbidden since it was registered. */
+bool wh_gate_barrier(const struct wh_gate *gate);
 
 /* Loop: before the last look. Costs a system call. False: the barrier has been forbidden since it was registered, so a
  * thread may not see that the loop is parked, which must not sleep for long. */

@@ -75,6 +75,7 @@ static bool bind_config(struct bench_of_one *bench, uint32_t subgroups, struct w
 	*config = (struct wh_machine_config){.nodes = bench->count, .seed = 1};
 	if (wh_conf_check(bench->conf) != WHORL_OK || wh_node_config_bind(&bench->config, bench->conf, 0) != WHORL_OK)
 		return false;
+	bench->config.words_from = UINT32_MAX; /* what a subgroup costs that is looked at: all are, in each pass */
 	wh_conf_bind(bench->conf, 0, &wh_nic_table, NULL, &config->nic);
 	wh_conf_bind(bench->conf, 0, &wh_cpu_table, NULL, &config->cpu);
 	return true;

@@ -72,6 +72,9 @@ struct wh_node_config { /* one variant of a configuration, bound */
 		struct wh_subgroup_options options;
 	} * subgroups;
 	struct wh_address_options *addresses; /* by id, as many as wh_node_config_nodes_max; NULL: none are given */
+	/* Not of the file, 0: as usual. The simulator has few subgroups, and tries what is for many (0041): from how many shards on there
+	 * are words that say where something moves, and behind how many steps that find nothing a subgroup cools. All nodes alike. */
+	uint32_t words_from, cools;
 };
 
 /* Binds and checks one variant of `conf`, which has been checked against the tables. Everything that only the whole

@@ -196,7 +196,7 @@ static void on_state_message(whorl_node *node, uint32_t from, const struct wh_wi
 	else if (message->kind == WH_WIRE_STATE_WANTED)
 		wh_node_state_wanted(subgroup, from);
 	else if (subgroup->state != NULL)
-		wh_state_declined(subgroup->state, from);
+		wh_state_declined(wh_node_use_state(subgroup), from);
 }
 
 /* False: no node says that. */
@@ -248,7 +248,7 @@ static void take_stream(whorl_node *node, const struct wh_transport_event *event
 	whorl_subgroup *subgroup = subgroup_at(node, event->tag);
 
 	if (subgroup != NULL && subgroup->state != NULL)
-		wh_state_stream(subgroup->state, event->node, event->stream);
+		wh_state_stream(wh_node_use_state(subgroup), event->node, event->stream);
 	else
 		event->stream->ops->close(event->stream);
 }

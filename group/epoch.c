@@ -50,13 +50,12 @@ static enum whorl_result open_image(struct wh_epoch *epoch, uint64_t key, struct
 }
 
 /* Between passes a node hears others and is heard: were they unbounded, upcalls that are a little slow and a window that is
- * full would look like a death. All subgroups together have this time. */
+ * full would look like a death. All subgroups that a pass steps have this time together. */
 static uint64_t deliver_ns(const whorl_node *node)
 {
 	uint64_t timeout_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS;
-	uint64_t pass_ns = timeout_ns / 8 < DELIVER_NS ? timeout_ns / 8 : DELIVER_NS;
 
-	return pass_ns / node->subgroup_count;
+	return timeout_ns / 8 < DELIVER_NS ? timeout_ns / 8 : DELIVER_NS;
 }
 
 static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_member *member, uint32_t index,
@@ -94,7 +93,8 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_
 			.place = &member->place,
 			.had = subgroup->had,
 			.stats = &subgroup->stats,
-			.deliver_ns = deliver_ns(epoch->node),
+			.moves = epoch->moves.column.count > 0 ? &epoch->moves : NULL,
+			.deliver_ns = &epoch->hot.share_ns,
 			.now_ns = &epoch->node->loop.now_ns,
 			.message_of = subgroup,
 			.handle = member,
@@ -128,7 +128,34 @@ static enum whorl_result open_shard_member(struct wh_epoch *epoch, struct wh_sha
 						  .end = UINT64_MAX};
 	if (result == WHORL_OK && layout->state == WH_SHARD_ACTIVE)
 		result = open_multicast(epoch, member, index, err);
+	if (result == WHORL_OK && member->mc != NULL)
+		wh_hot_add(&epoch->hot, member->mc, index, member->sends ? member->subgroup->ring : NULL,
+			   layout->configured);
 	return result;
+}
+
+static enum whorl_result open_hot(struct wh_epoch *epoch, struct wh_error *err)
+{
+	whorl_node *node = epoch->node;
+	struct wh_array_col moved = epoch->rows->node.moved;
+	enum whorl_result result = WHORL_OK;
+
+	if (moved.count > 0)
+		result = wh_moves_init(&epoch->moves, &epoch->sst, &epoch->pushes, moved, err);
+	if (result != WHORL_OK)
+		return result;
+	return wh_hot_init(&epoch->hot,
+			   &(struct wh_hot_config){.loop = &node->loop,
+						   .sst = &epoch->sst,
+						   .moved = moved,
+						   .committed = node->committed,
+						   .committed_words = node->committed_words,
+						   .subgroups = epoch->view->subgroup_count,
+						   .most = epoch->view->subgroup_count,
+						   .cools = node->config.cools > 0 ? node->config.cools : WH_HOT_COOLS,
+						   .deliver_ns = deliver_ns(node),
+						   .looks = &node->looks},
+			   err);
 }
 
 static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_error *err)
@@ -215,6 +242,8 @@ enum whorl_result wh_epoch_create(struct wh_epoch **out, whorl_node *node, struc
 	wh_pushes_init(&epoch->pushes, &node->env, &node->push_stats, node->config.engine.deferred_push);
 	epoch->pushes.image = epoch->image;
 	if (result == WHORL_OK)
+		result = open_hot(epoch, err);
+	if (result == WHORL_OK)
 		result = open_shard_members(epoch, err);
 	if (result == WHORL_OK)
 		result = open_membership(epoch, err);
@@ -242,6 +271,8 @@ void wh_epoch_free(struct wh_epoch *epoch, bool close_image)
 	free(epoch->shard_member_of);
 	wh_change_close(&epoch->change);
 	wh_heartbeat_close(&epoch->heartbeat);
+	wh_hot_close(&epoch->hot);
+	wh_moves_close(&epoch->moves);
 	wh_sst_close(&epoch->sst);
 	wh_rows_free(epoch->rows);
 	wh_view_free(epoch->view);
@@ -257,7 +288,8 @@ enum whorl_result wh_epoch_estimate(const whorl_node *node, const struct wh_view
 
 	if (result != WHORL_OK)
 		return result;
-	*bytes = sizeof(struct wh_epoch) + ROWS * rows->specs[rank].bytes + rows->layout.bytes;
+	*bytes = sizeof(struct wh_epoch) + ROWS * rows->specs[rank].bytes + rows->layout.bytes +
+		 wh_hot_estimate(view->members, rows->node.moved.count, view->subgroup_count);
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *layout = &view->subgroups[g];
 
@@ -449,13 +481,32 @@ static bool is_silent(const whorl_node *node)
 
 void wh_epoch_send(whorl_node *node)
 {
-	const struct wh_epoch *epoch = node->epoch;
-
-	if (epoch == NULL || is_silent(node))
+	if (node->epoch == NULL || is_silent(node))
 		return;
-	for (uint32_t i = 0; i < epoch->shard_member_count; i++)
-		if (epoch->shard_members[i].mc != NULL)
-			wh_multicast_send(epoch->shard_members[i].mc);
+	wh_hot_send(&node->epoch->hot);
+}
+
+void wh_epoch_park(void *ctx)
+{
+	whorl_node *node = ctx;
+
+	if (node->epoch != NULL)
+		wh_hot_park(&node->epoch->hot);
+}
+
+/* Returns how much was done. A subgroup in which nothing moves is left out. */
+static size_t step_subgroups(struct wh_epoch *epoch)
+{
+	struct wh_multicast *mc;
+	size_t work = 0;
+
+	wh_hot_begin(&epoch->hot);
+	while ((mc = wh_hot_next(&epoch->hot)) != NULL) {
+		if (__builtin_expect(is_silent(epoch->node), 0)) /* just now: removed, or in a delivery */
+			return work;
+		work += wh_hot_note(&epoch->hot, wh_multicast_step(mc));
+	}
+	return work;
 }
 
 size_t wh_epoch_step(void *ctx)
@@ -468,12 +519,9 @@ size_t wh_epoch_step(void *ctx)
 		return 0;
 	work = wh_change_step(&epoch->change);
 	epoch = node->epoch; /* which may be the next */
-	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
-		if (__builtin_expect(is_silent(node), 0)) /* just now: removed, or in a delivery */
-			return work;
-		if (epoch->shard_members[i].mc != NULL)
-			work += wh_multicast_step(epoch->shard_members[i].mc);
-	}
+	work += step_subgroups(epoch);
+	if (__builtin_expect(is_silent(node), 0))
+		return work;
 	if (__builtin_expect(epoch->holds, 0))
 		release_rings(epoch);
 	if (__builtin_expect(epoch->older != NULL, 0) && wh_load_acquire(&epoch->older->grace) != 0)

@@ -15,6 +15,7 @@
 
 #include "group/rows.h"
 #include "membership/change.h"
+#include "predicates/hot.h"
 #include "predicates/multicast.h"
 
 struct wh_shard_member {                       /* this node, as a member of one shard in this view */
@@ -39,6 +40,8 @@ struct wh_epoch {
 	struct wh_heartbeat heartbeat;
 	struct wh_cut_source *cuts_from;
 	struct wh_change change;
+	struct wh_moves moves; /* empty column: there are so few subgroups that all are looked at anyway */
+	struct wh_hot hot;     /* which of them a pass steps */
 	struct wh_shard_member *shard_members; /* [const] those that this node has */
 	uint32_t shard_member_count;
 	uint32_t *shard_member_of; /* [const] by configured subgroup: which of these is of it, + 1; 0: none */
@@ -81,6 +84,9 @@ bool wh_epoch_end(struct wh_epoch *epoch, whorl_subgroup *subgroup);
 
 /* One pass over the current epoch, and over those that are over. A wh_predicate of the node. */
 size_t wh_epoch_step(void *node);
+
+/* Before the loop parks. ctx is the node. */
+void wh_epoch_park(void *node);
 
 /* What is committed is sent in the current epoch, and nothing else is done: no upcalls. For a thread that has borrowed the loop. */
 void wh_epoch_send(whorl_node *node);

@@ -23,6 +23,7 @@ static void wedge_epoch(void *ctx)
 		if (epoch->shard_members[i].placed)
 			wh_ring_wedge(epoch->shard_members[i].subgroup->ring);
 	}
+	wh_hot_share_all(&epoch->hot);
 	node->change_began_ns = epoch->change.began_ns;
 	for (int stage = 0; stage < WHORL_STAGES; stage++)
 		wh_store_relaxed(&node->change_ns[stage], 0);

@@ -260,6 +260,16 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 	return wh_gate_create(&node->gate, wh_node_wake, node, err);
 }
 
+/* Where passes leave subgroups out, a bit says that one has been committed to. */
+static bool open_committed(whorl_node *node)
+{
+	if (wh_rows_moved_words(&node->config) == 0)
+		return true;
+	node->committed_words = (node->subgroup_count + WH_COMMITTED_BITS - 1) / WH_COMMITTED_BITS;
+	node->committed = calloc(node->committed_words, sizeof(*node->committed));
+	return node->committed != NULL;
+}
+
 static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 {
 	size_t bytes = (node->config.subgroup_count + 1) * sizeof(*node->subgroups);
@@ -267,9 +277,12 @@ static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 	enum whorl_result result;
 
 	node->subgroups = calloc(1, bytes);
-	if (node->subgroups == NULL)
+	node->busy_states = calloc(node->config.subgroup_count + 1, sizeof(struct wh_state *));
+	if (node->subgroups == NULL || node->busy_states == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
 	node->subgroup_count = node->config.subgroup_count;
+	if (!open_committed(node))
+		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
 	for (uint32_t i = 0; i < node->subgroup_count; i++) {
 		const struct wh_node_subgroup *configured = &node->config.subgroups[i];
 		whorl_subgroup *subgroup = &node->subgroups[i];
@@ -287,6 +300,8 @@ static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 					: WHORL_OK;
 		if (result != WHORL_OK)
 			return result;
+		if (subgroup->mine && node->committed != NULL)
+			wh_ring_use_bit(subgroup->ring, node->committed, i);
 		subgroup->had = calloc(nodes, sizeof(*subgroup->had));
 		if (subgroup->had == NULL)
 			return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
@@ -304,6 +319,7 @@ static enum whorl_result open_engine(whorl_node *node, struct wh_error *err)
 	if (node->event == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a node");
 	wh_loop_init(&node->loop, &node->diag, node->transport, node->gate, (enum wh_idle)node->config.engine.idle);
+	wh_loop_on_park(&node->loop, wh_epoch_park, node);
 	result = wh_loop_add(&node->loop, wh_node_watch, node, err);
 	return result == WHORL_OK ? open_subgroups(node, err) : result;
 }
@@ -561,6 +577,8 @@ void wh_node_free(whorl_node *node, bool forked)
 		free(node->subgroups[i].had);
 	}
 	free(node->subgroups);
+	free(node->committed);
+	free(node->busy_states);
 	wh_join_close(&node->join);
 	wh_join_requests_close(&node->requests);
 	wh_roster_close(&node->roster);

@@ -8,6 +8,7 @@
 
 #include "group/config.h"
 #include "group/record.h"
+#include "predicates/hot.h"
 #include "transport/transport.h"
 
 struct wh_world {
@@ -25,5 +26,8 @@ struct wh_world {
 WH_MUST_CHECK enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
 					     const struct wh_world *world, const struct whorl_open_options *options,
 					     whorl_node **out, struct wh_error *err);
+
+/* What its passes have looked at so far: for a world in which that takes time. The thread that makes them. */
+struct wh_looks wh_node_looks(const whorl_node *node);
 
 #endif

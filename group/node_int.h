@@ -76,8 +76,15 @@ struct whorl_node {
 	wh_word heartbeats;     /* [loop] statistics */
 	struct wh_epoch *epoch; /* [loop writes; RCU] the current one, and `older` ones behind it; NULL: no member yet */
 	struct wh_epoch *proposed; /* [loop] that of the view that may come; NULL: none */
+	/* [const pointer] A bit for each configured subgroup: its ring has been committed to (smc/ring.h). NULL: there are few. */
+	wh_word *committed;
+	uint32_t committed_words;
+	struct wh_looks looks;     /* [loop] */
 	whorl_subgroup *subgroups; /* [const] all that are configured */
 	uint32_t subgroup_count;
+	struct wh_state **busy_states;    /* [loop] something of them is under way */
+	uint32_t busy_state_count;        /* [loop] */
+	bool states_used;                 /* [loop] of others it may be: wh_node_use_state */
 	struct wh_transport_event *event; /* [loop] scratch: large */
 	whorl_view_fn *on_view;           /* [const after start] */
 	void *on_view_ctx;
@@ -167,6 +174,12 @@ void wh_node_state_restored(whorl_node *node);
 /* transfer.c: the state of subgroups. */
 WH_MUST_CHECK enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whorl_state *functions,
 						   struct wh_error *err);
+/* That of a subgroup that has one, for something that may have to be gone on with in later passes. */
+static inline struct wh_state *wh_node_use_state(whorl_subgroup *subgroup)
+{
+	subgroup->node->states_used = true;
+	return subgroup->state;
+}
 /* `member` is this node in the shard. Has the node of that rank entered the shard, with a state that it is given or an empty one? */
 bool wh_node_begins(const whorl_subgroup *subgroup, const struct wh_shard_member *member, uint32_t rank);
 /* A view has begun: if this node has entered a shard in it, it awaits its state, or begins with none. */

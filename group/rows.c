@@ -30,9 +30,21 @@ static const struct wh_subgroup_options *options_of(const struct wh_view_subgrou
 	return &config->subgroups[subgroup->configured].options;
 }
 
+#define WORDS_FROM 9 /* shards: fewer are stepped as quickly as words are looked at */
+
+uint32_t wh_rows_moved_words(const struct wh_node_config *config)
+{
+	uint32_t shards = 0, from = config->words_from > 0 ? config->words_from : WORDS_FROM;
+
+	for (uint32_t i = 0; i < config->subgroup_count; i++)
+		shards += (uint32_t)config->subgroups[i].options.shards;
+	return shards < from ? 0 : (shards + WH_MOVED_NAMES - 1) / WH_MOVED_NAMES;
+}
+
 /* What changes seldom stands in one line, which then stays in the caches of all: each pass looks at it. What is said last
  * comes first (sst/columns.h). */
-static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *columns, const struct wh_view *view)
+static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *columns, const struct wh_view *view,
+			     uint32_t moved_words)
 {
 	columns->heartbeat = wh_layout_counter(layout);
 	columns->installed = wh_layout_flag(layout);
@@ -41,6 +53,9 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 	columns->proposed = wh_layout_counter(layout);
 	columns->wedged = wh_layout_flag(layout);
 	columns->suspicions = wh_layout_counter(layout);
+	wh_layout_line(layout);
+	columns->moved = wh_layout_array(
+		layout, moved_words); /* before what it is pushed behind (T9), and apart: it changes often */
 	wh_layout_line(layout);
 	columns->suspected = wh_layout_array(layout, view->members);
 	columns->left_out = wh_layout_array(layout, view->members);
@@ -53,7 +68,7 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 
 static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const struct wh_node_config *config)
 {
-	lay_node_columns(&rows->layout, &rows->node, view);
+	lay_node_columns(&rows->layout, &rows->node, view, wh_rows_moved_words(config));
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
 		struct wh_subgroup_columns *columns = &rows->subgroups[g].columns;
@@ -109,6 +124,8 @@ static uint64_t digest_layout(const struct wh_rows *rows, const struct wh_view *
 	digest = digest_number(digest, view->number);
 	digest = digest_number(digest, rows->control_bytes);
 	digest = digest_number(digest, apart);
+	if (rows->node.moved.count > 0) /* where there are none rows are as they were before there were any */
+		digest = digest_number(digest, rows->node.moved.count);
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
 		const struct wh_subgroup_options *options = options_of(subgroup, config);

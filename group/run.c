@@ -203,6 +203,11 @@ static void survey_shard(whorl_node *node, const struct wh_shard_member *member)
 			     node->id, subgroup->name);
 }
 
+struct wh_looks wh_node_looks(const whorl_node *node)
+{
+	return node->looks;
+}
+
 size_t wh_node_watch(void *ctx)
 {
 	whorl_node *node = ctx;

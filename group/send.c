@@ -157,7 +157,7 @@ static bool mark_all(struct whorl_claim *claims, size_t count, const size_t *byt
 				      (uint32_t)(bytes != NULL ? bytes[i] : claims[i].bytes), aborted);
 		claims[i].stream = NULL;
 	}
-	wh_gate_ring(subgroup->node->gate);
+	wh_ring_tell(subgroup->ring);
 	return taken;
 }
 

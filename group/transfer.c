@@ -231,9 +231,10 @@ static void begin_transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoc
 	if (!wh_node_begins(subgroup, member, epoch->rank))
 		return;
 	if (giver >= 0)
-		wh_state_await(subgroup->state, epoch->view->ids[giver], epoch->view->number, member->layout->shard);
+		wh_state_await(wh_node_use_state(subgroup), epoch->view->ids[giver], epoch->view->number,
+			       member->layout->shard);
 	else
-		wh_state_begin(subgroup->state, epoch->view->number, member->layout->shard);
+		wh_state_begin(wh_node_use_state(subgroup), epoch->view->number, member->layout->shard);
 }
 
 void wh_node_state_wanted(whorl_subgroup *subgroup, uint32_t from)
@@ -241,7 +242,7 @@ void wh_node_state_wanted(whorl_subgroup *subgroup, uint32_t from)
 	if (subgroup->state == NULL)
 		(void)send_control(subgroup, from, WH_WIRE_NO_STATE);
 	else if (is_with_me(subgroup->node, from))
-		wh_state_give(subgroup->state, from);
+		wh_state_give(wh_node_use_state(subgroup), from);
 	else
 		subgroup->asked_early[from] = true;
 }
@@ -257,7 +258,7 @@ static void give_early(const struct wh_epoch *epoch)
 			if (!subgroup->asked_early[id] || !is_with_me(epoch->node, id))
 				continue;
 			subgroup->asked_early[id] = false;
-			wh_state_give(subgroup->state, id);
+			wh_state_give(wh_node_use_state(subgroup), id);
 		}
 	}
 }
@@ -267,12 +268,12 @@ void wh_node_give(const struct wh_epoch *epoch)
 {
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		const struct wh_view_subgroup *layout = epoch->shard_members[i].layout;
-		struct wh_state *state = epoch->shard_members[i].subgroup->state;
+		whorl_subgroup *subgroup = epoch->shard_members[i].subgroup;
 
-		if (state == NULL || giver_of(layout) != (int)epoch->rank)
+		if (subgroup->state == NULL || giver_of(layout) != (int)epoch->rank)
 			continue;
 		for (uint32_t k = 0; k < layout->entered_count; k++)
-			wh_state_give(state, epoch->view->ids[layout->entered[k]]);
+			wh_state_give(wh_node_use_state(subgroup), epoch->view->ids[layout->entered[k]]);
 	}
 	give_early(epoch);
 }
@@ -288,9 +289,9 @@ void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch)
 		wh_state_begin_view(subgroup->state, epoch->view->number, epoch->view->joined,
 				    epoch->view->joined_count);
 		for (uint32_t k = 0; k < epoch->view->left_count; k++)
-			wh_state_removed(subgroup->state, epoch->view->left[k]);
+			wh_state_removed(wh_node_use_state(subgroup), epoch->view->left[k]);
 		if (member == NULL)
-			wh_state_leave(subgroup->state);
+			wh_state_leave(wh_node_use_state(subgroup));
 		else
 			begin_transfer(subgroup, epoch, member);
 	}
@@ -304,19 +305,33 @@ bool wh_node_restores(const whorl_node *node)
 	return false;
 }
 
+/* Those of which something is under way: mostly none, and then no pass looks at any. */
+static void list_busy_states(whorl_node *node)
+{
+	node->states_used = false;
+	node->busy_state_count = 0;
+	for (uint32_t i = 0; i < node->subgroup_count; i++)
+		if (node->subgroups[i].state != NULL && wh_state_is_busy(node->subgroups[i].state))
+			node->busy_states[node->busy_state_count++] = node->subgroups[i].state;
+}
+
 size_t wh_node_state_step(whorl_node *node)
 {
 	size_t work = 0;
+	uint32_t busy = 0;
 
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
-		struct wh_state *state = node->subgroups[i].state;
+	if (node->states_used)
+		list_busy_states(node);
+	for (uint32_t i = 0; i < node->busy_state_count; i++) {
+		struct wh_state *state = node->busy_states[i];
 
-		if (state == NULL)
-			continue;
 		work += wh_state_step(state);
 		if (wh_state_is_busy(state))
-			wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
+			node->busy_states[busy++] = state;
 	}
+	node->busy_state_count = busy;
+	if (busy > 0)
+		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
 	return work;
 }
 
@@ -332,6 +347,6 @@ void wh_node_state_gone(whorl_node *node, uint32_t id)
 	for (uint32_t i = 0; i < node->subgroup_count; i++) {
 		node->subgroups[i].asked_early[id] = false;
 		if (node->subgroups[i].state != NULL)
-			wh_state_gone(node->subgroups[i].state, id);
+			wh_state_gone(wh_node_use_state(&node->subgroups[i]), id);
 	}
 }

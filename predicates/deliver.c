@@ -106,7 +106,7 @@ static inline int take_slot(struct wh_multicast *mc, struct wh_sender *sender, u
  * pass may, which leaves the rest to the next pass. Returns how many messages. */
 static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 {
-	uint64_t until_ns = mc->run_start_ns + mc->config.deliver_ns, sequence = mc->delivered_num, round = mc->round;
+	uint64_t until_ns = mc->run_start_ns + *mc->config.deliver_ns, sequence = mc->delivered_num, round = mc->round;
 	size_t messages = 0, most = mc->config.switches.delivery_batching ? SIZE_MAX : 1;
 	uint32_t rank = mc->rank;
 
@@ -165,7 +165,8 @@ static void tell_delivered(struct wh_multicast *mc)
 			mc->senders[s].told = mc->senders[s].next;
 	wh_sst_publish_advised(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num,
 			       WH_PUSH_MAY_REORDER | (awaited ? 0 : WH_PUSH_MAY_DELAY), mc->peers);
-	wh_pushes_post(c->pushes);
+	wh_note_move(mc, awaited ? 0 : WH_PUSH_MAY_DELAY);
+	wh_multicast_post(mc);
 }
 
 /* Ordered: of my own messages all have received those that I have delivered. */
@@ -232,7 +233,7 @@ static uint64_t deliver_sender(struct wh_multicast *mc, struct wh_sender *sender
 		return 0;
 	if (*until_ns == 0) {
 		mc->run_start_ns = wh_env_now(mc->config.diag->env);
-		*until_ns = mc->run_start_ns + mc->config.deliver_ns;
+		*until_ns = mc->run_start_ns + *mc->config.deliver_ns;
 	}
 	sender->row = mc->config.sst->image->row[sender->rank];
 	look_ahead(sender);
@@ -264,6 +265,8 @@ size_t wh_deliver_unordered(struct wh_multicast *mc)
 		slots += delivered;
 		wh_sst_publish_array(mc->config.sst, mc->config.pushes, mc->config.columns.delivered_of, s,
 				     sender->next, to);
+		if (mc->config.moves != NULL && to.count > 0)
+			wh_moves_say(mc->config.moves, mc->config.subgroup, false, to);
 	}
 	wh_pushes_post(mc->config.pushes);
 	count_delivered(mc, messages);

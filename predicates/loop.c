@@ -80,9 +80,14 @@ size_t wh_loop_arm(struct wh_loop *loop)
 
 	/* Both flags are up before the last look: a thread that says something after it sees them and rings. */
 	loop->transport->ops->arm(loop->transport);
-	loop->sleep_max_ns = wh_gate_park(loop->gate) ? SLEEP_MAX_NS : SLEEP_UNSURE_NS;
+	if (loop->parks != NULL)
+		loop->parks(loop->parks_ctx);
+	loop->sure = wh_gate_park(loop->gate);
+	loop->sleep_max_ns = loop->sure ? SLEEP_MAX_NS : SLEEP_UNSURE_NS;
+	loop->looks_last = true;
 	work = serve_transport(loop);
 	work += wh_loop_step(loop);
+	loop->looks_last = false;
 	loop->armed = true;
 	if (work > 0)
 		wh_loop_disarm(loop);

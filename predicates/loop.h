@@ -43,14 +43,18 @@ struct wh_loop {
 	} * predicates; /* [loop] */
 	size_t count, capacity;
 
-	uint64_t now_ns;       /* [loop] the clock, at most WH_CLOCK_PASSES busy passes old */
-	uint64_t next_ns;      /* [loop] the earliest time that a predicate asked for; see wh_loop_at */
-	uint64_t sleep_max_ns; /* [loop] set by each arm */
-	uint64_t serviced_ns;  /* [loop] when the transport was last served */
-	bool armed;            /* [loop] from an arm that found nothing to the next disarm */
-	wh_word stop;          /* [any] */
-	pthread_t thread;      /* of a dedicated loop */
-	bool running;          /* there is one */
+	uint64_t now_ns;          /* [loop] the clock, at most WH_CLOCK_PASSES busy passes old */
+	uint64_t next_ns;         /* [loop] the earliest time that a predicate asked for; see wh_loop_at */
+	uint64_t sleep_max_ns;    /* [loop] set by each arm */
+	uint64_t serviced_ns;     /* [loop] when the transport was last served */
+	void (*parks)(void *ctx); /* [loop] see wh_loop_on_park; NULL: nothing */
+	void *parks_ctx;
+	bool looks_last;  /* [loop] this pass is the one between arm and sleep */
+	bool sure;        /* [loop] in it: parking was ordered before it in the eyes of all threads (wh_gate_park) */
+	bool armed;       /* [loop] from an arm that found nothing to the next disarm */
+	wh_word stop;     /* [any] */
+	pthread_t thread; /* of a dedicated loop */
+	bool running;     /* there is one */
 };
 
 #define WH_CLOCK_PASSES 16
@@ -63,6 +67,13 @@ void wh_loop_close(struct wh_loop *loop);
 
 /* Before the first pass, or from a predicate: it takes part from then on. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_loop_add(struct wh_loop *loop, wh_predicate *fn, void *ctx, struct wh_error *err);
+
+/* Is called before each parking, which orders what it does before the pass that follows, in the eyes of all threads. */
+static inline void wh_loop_on_park(struct wh_loop *loop, void (*parks)(void *ctx), void *ctx)
+{
+	loop->parks = parks;
+	loop->parks_ctx = ctx;
+}
 
 /* A predicate, in its pass: "call me again by then even if nothing happens". */
 static inline void wh_loop_at(struct wh_loop *loop, uint64_t when_ns)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#define HELD_MAX 8                           /* posts in which it is not said that something moved */
 #define ROUNDS_EXHAUSTED (UINT64_C(1) << 47) /* a guard has 48 bits for them */
 
 uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count)
@@ -30,6 +31,7 @@ enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh
 		if (config->members[i] != my_rank)
 			mc->peer_ranks[mc->peers.count++] = config->members[i];
 	mc->peers.ranks = mc->peer_ranks;
+	mc->held_max = config->sst->image->ops->poll_costs_syscall ? 1 : HELD_MAX;
 	for (uint32_t s = 0; s < config->sender_count; s++) {
 		mc->senders[s].rank = config->senders[s];
 		mc->senders[s].id = config->sender_ids[s];
@@ -129,6 +131,38 @@ void wh_multicast_free(struct wh_multicast *mc)
 	free(mc);
 }
 
+/* Behind the counters that were published: something moved here. */
+static void say_moved(struct wh_multicast *mc)
+{
+	if (mc->moved && mc->config.moves != NULL && mc->peers.count > 0)
+		wh_moves_say(mc->config.moves, mc->config.subgroup, !mc->hurries, mc->peers);
+	mc->moved = mc->hurries = false;
+}
+
+/* That something moves is said at once where nothing did before, since others may not look here. While it goes on they do, and it is
+ * said now and then; where a post is a system call, and a word more in it is next to nothing, in each: the one at the end is saved. */
+void wh_multicast_post(struct wh_multicast *mc)
+{
+	if (mc->news && (mc->held == 0 || mc->held >= mc->held_max)) {
+		say_moved(mc);
+		mc->held = 1;
+	} else if (mc->news) {
+		mc->held++;
+	}
+	mc->news = false;
+	wh_pushes_post(mc->config.pushes);
+}
+
+/* And when it ends: in the first step that finds nothing. There is one before the loop sleeps. */
+static void end_moves(struct wh_multicast *mc)
+{
+	mc->held = 0;
+	if (!mc->moved)
+		return;
+	say_moved(mc);
+	wh_pushes_post(mc->config.pushes);
+}
+
 /* What send, null and receive have to say goes to the same peers, in this order, and nothing that takes long lies between:
  * slots, guard and acknowledgement are posted together. Delivery takes long; it comes after that. */
 static size_t step_ordered(struct wh_multicast *mc)
@@ -141,7 +175,7 @@ static size_t step_ordered(struct wh_multicast *mc)
 	wh_announce(mc);
 	if (work + taken > 0)
 		wh_acknowledge(mc, taken);
-	wh_pushes_post(mc->config.pushes);
+	wh_multicast_post(mc);
 	return work + taken + wh_deliver(mc);
 }
 
@@ -150,7 +184,7 @@ static size_t step_unordered(struct wh_multicast *mc)
 	size_t work = wh_send(mc);
 
 	wh_announce(mc);
-	wh_pushes_post(mc->config.pushes);
+	wh_multicast_post(mc);
 	work += wh_receive(mc);
 	return work + wh_deliver_unordered(mc);
 }
@@ -158,10 +192,14 @@ static size_t step_unordered(struct wh_multicast *mc)
 size_t wh_multicast_step(void *ctx)
 {
 	struct wh_multicast *mc = ctx;
+	size_t work;
 
 	if (!mc->runs)
 		return 0;
-	return mc->config.mode == WH_MODE_ORDERED ? step_ordered(mc) : step_unordered(mc);
+	work = mc->config.mode == WH_MODE_ORDERED ? step_ordered(mc) : step_unordered(mc);
+	if (work == 0 && mc->held > 0)
+		end_moves(mc);
+	return work;
 }
 
 void wh_multicast_send(struct wh_multicast *mc)
@@ -171,7 +209,8 @@ void wh_multicast_send(struct wh_multicast *mc)
 	wh_announce(mc);
 	if (mc->config.mode == WH_MODE_ORDERED)
 		wh_acknowledge(mc, 0); /* the others wait for what I have received, and be it my own */
-	wh_pushes_post(mc->config.pushes);
+	mc->held = 0;                  /* no step follows here */
+	wh_multicast_post(mc);
 }
 
 bool wh_multicast_has_sent_all(struct wh_multicast *mc)
@@ -246,5 +285,5 @@ bool wh_multicast_ids_exhausted(const struct wh_multicast *mc)
 	for (uint32_t s = 0; s < mc->config.sender_count; s++)
 		if (mc->senders[s].covered >= ROUNDS_EXHAUSTED)
 			return true;
-	return false;
+	return mc->config.moves != NULL && wh_moves_exhausted(mc->config.moves, mc->config.subgroup);
 }

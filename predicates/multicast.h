@@ -16,6 +16,7 @@
 
 #include <whorl/message.h>
 
+#include "predicates/moves.h"
 #include "smc/ring.h"
 #include "sst/columns.h"
 #include "sst/sst.h"
@@ -70,7 +71,9 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 	struct wh_place *place;       /* of my ring in this view */
 	uint64_t *had;                /* by node id: messages below were delivered in views before; WH_UNKNOWN */
 	struct wh_multicast_stats *stats;
-	uint64_t deliver_ns; /* so long may a pass deliver here, by the clock that is read after each run of upcalls */
+	struct wh_moves *moves; /* says to the others that something moved here (0041); NULL: they look anyway */
+	const uint64_t
+		*deliver_ns; /* so long may a pass deliver here, by the clock that is read after each run of upcalls */
 	uint64_t *now_ns;    /* the loop's clock: moved on after upcalls, which take what time they like */
 	whorl_subgroup *message_of; /* what messages name as their subgroup */
 	void *handle;               /* ctx of the two functions */

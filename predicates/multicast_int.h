@@ -38,6 +38,11 @@ struct wh_multicast {
 	bool runs;   /* the view has begun, and is not wedged */
 	bool failed; /* this node, in a delivery: nothing is upcalled or said any more */
 
+	/* Of the word that says that something moved here (0041): counters were published since the last post; since it was last said;
+	 * one of these may not be delayed. And in how many posts it has been held back, + 1; 0: nothing moves. */
+	bool news, moved, hurries;
+	uint32_t held, held_max; /* [held_max const] */
+
 	/* send and null: my rounds */
 	uint64_t covered;         /* rounds given out */
 	uint64_t announced;       /* slots among them, as numbers of my messages; == ring->sent */
@@ -70,6 +75,16 @@ size_t wh_deliver_unordered(struct wh_multicast *mc);
 
 /* The slots of messages that all have delivered may be claimed again. */
 void wh_free_slots(struct wh_multicast *mc);
+
+/* A counter was published to all peers; `advice` as for its push. */
+static inline void wh_note_move(struct wh_multicast *mc, unsigned advice)
+{
+	mc->news = mc->moved = true;
+	mc->hurries |= (advice & WH_PUSH_MAY_DELAY) == 0;
+}
+
+/* Posts what was published, and behind it, now or later, that something moved here. */
+void wh_multicast_post(struct wh_multicast *mc);
 
 /* The guard, if send or null gave out rounds: after the slots that it announces. */
 void wh_announce(struct wh_multicast *mc);

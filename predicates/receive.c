@@ -126,4 +126,5 @@ void wh_acknowledge(struct wh_multicast *mc, size_t taken)
 	/* Beside the guard: it counts my own rounds too, and a peer counts those only by the guard that it has taken in. */
 	wh_sst_publish_advised(mc->config.sst, mc->config.pushes, mc->config.columns.received_num, least,
 			       WH_PUSH_MAY_REORDER, mc->peers);
+	wh_note_move(mc, 0);
 }

@@ -179,4 +179,5 @@ void wh_announce(struct wh_multicast *mc)
 		return;
 	mc->guard = guard;
 	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.guard, guard, mc->peers);
+	wh_note_move(mc, 0);
 }

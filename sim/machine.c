@@ -23,7 +23,7 @@ struct processor {
 
 struct machine_node {
 	whorl_node *node;
-	uint64_t look_ns; /* at the predicates of all its subgroups */
+	struct wh_looks looks; /* until now */
 	uint64_t worked_ns;
 	uint64_t delivered; /* in the pass that is under way */
 };
@@ -197,6 +197,19 @@ struct loop {
 	void *ctx;
 };
 
+/* Of the pass that is over: the predicates of each subgroup that it stepped look once at the row of each member; and then there are the
+ * words that say in which subgroups something moves. */
+static uint64_t look_ns(const struct wh_machine *machine, struct machine_node *node)
+{
+	const struct wh_cpu_options *cpu = &machine->config.cpu;
+	struct wh_looks before = node->looks;
+	uint64_t subgroup_ns = (uint64_t)cpu->subgroup_ns + machine->config.nodes * (uint64_t)cpu->member_ns;
+
+	node->looks = wh_node_looks(node->node);
+	return (uint64_t)cpu->pass_ns + (node->looks.steps - before.steps) * subgroup_ns +
+	       (node->looks.words - before.words) * (uint64_t)cpu->member_ns;
+}
+
 /* Time for what was looked at and found is taken when the pass is over; for posting and upcalls, where they are. */
 static void make_passes(void *ctx)
 {
@@ -213,7 +226,8 @@ static void make_passes(void *ctx)
 		node->delivered = 0;
 		work = whorl_step(node->node);
 		others = work > node->delivered ? work - node->delivered : 0;
-		spend_time(machine, node->look_ns + others * (uint64_t)machine->config.cpu.message_ns, work > 0);
+		spend_time(machine, look_ns(machine, node) + others * (uint64_t)machine->config.cpu.message_ns,
+			   work > 0);
 		wake_processors(machine, loop.id);
 	}
 }
@@ -263,17 +277,6 @@ uint64_t wh_machine_worked_ns(const struct wh_machine *machine, uint32_t id)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
 
-/* In each pass each predicate looks once at the row of each member. */
-static uint64_t look_ns(const struct wh_machine *machine, whorl_node *node)
-{
-	const struct wh_cpu_options *cpu = &machine->config.cpu;
-	uint64_t ns = (uint64_t)cpu->pass_ns;
-
-	for (size_t g = 0; whorl_subgroup_at(node, g) != NULL; g++)
-		ns += (uint64_t)cpu->subgroup_ns + machine->config.nodes * (uint64_t)cpu->member_ns;
-	return ns;
-}
-
 enum whorl_result wh_machine_open(struct wh_machine *machine, const struct wh_node_config *config, uint32_t id,
 				  const struct whorl_open_options *options, whorl_node **node, struct wh_error *err)
 {
@@ -287,7 +290,6 @@ enum whorl_result wh_machine_open(struct wh_machine *machine, const struct wh_no
 	if (result != WHORL_OK)
 		return result;
 	machine->nodes[id].node = *node;
-	machine->nodes[id].look_ns = look_ns(machine, *node);
 	return WHORL_OK;
 }
 

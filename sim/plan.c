@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "predicates/hot.h"
 #include "smc/slots.h"
 #include "transport/dice.h"
 #include "transport/transport.h"
@@ -289,6 +290,15 @@ static void draw_engine(struct wh_dice *dice, struct wh_engine_options *engine)
 	engine->huge_pages = 0;
 }
 
+/* What is for many subgroups, with few: words and bits say where something moves, and what is silent cools soon (0041). */
+static void draw_quiet(struct wh_plan *plan)
+{
+	struct wh_dice of_this = wh_dice_split(plan->seed, 105), *dice = &of_this;
+
+	plan->config.words_from = 1;
+	plan->config.cools = wh_dice_one_in(dice, 4) ? 0 : (uint32_t)wh_dice_between(dice, 1, 3);
+}
+
 static void set_group(struct wh_plan *plan, uint32_t nodes, uint32_t subgroups)
 {
 	struct wh_node_config *config = &plan->config;
@@ -351,6 +361,8 @@ void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limi
 				 .latency_max_ns = limits->latency_max_ns};
 	set_group(plan, draw_nodes(&who, limits), count);
 	draw_engine(&engine, &plan->config.engine);
+	if (limits->words)
+		draw_quiet(plan);
 	if (limits->failure_timeout_ms > 0)
 		plan->config.group.failure_timeout_ms = limits->failure_timeout_ms;
 	else if (wh_dice_one_in(&dice, 4))
@@ -418,6 +430,9 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 		plan->headers_apart ? "apart" : "with payloads", engine->send_batching, engine->receive_batching,
 		engine->delivery_batching, engine->null_sends, engine->deferred_push,
 		(int)plan->config.group.failure_timeout_ms, plan->config.group.tie_breaker);
+	if (plan->config.words_from > 0)
+		fprintf(out, "words say where something moves, and what is silent cools behind %u steps\n",
+			plan->config.cools > 0 ? plan->config.cools : WH_HOT_COOLS);
 	for (uint32_t g = 0; g < plan->config.subgroup_count; g++) {
 		const struct wh_subgroup_options *options = &plan->config.subgroups[g].options;
 

@@ -41,6 +41,7 @@ struct wh_plan_limits {
 	bool proofs;  /* they are on one, and its kernel proves that processes have ended */
 	bool joins;   /* nodes that are not configured, a founder; groups begin in any way, and newcomers need states */
 	uint32_t ids; /* there are at least so many */
+	bool words; /* say in which subgroups something moves, though there are few; and a silent one cools soon (0041) */
 };
 
 struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it has one shard */

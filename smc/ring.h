@@ -4,7 +4,8 @@
  * committed prefix. A claim's number m never changes; its slot is m mod window.
  *
  *   claim     compare-and-swap of the claim word from m to m+n, if m+n <= limit; mostly of one
- *   finish    a release store of m+1 in the private ready array; nothing that is pushed is touched
+ *   finish    a release store of m+1 in the private ready array; nothing that is pushed is touched. Where a loop does not look at all
+ *             rings in each pass (docs/decisions/0041) a bit says that it must look at this one
  *   send      (loop) takes the ready prefix, writes headers, pushes; see predicates/send.c
  *   free      (loop) raises the limit when all members have delivered a slot's message
  *
@@ -24,6 +25,8 @@
 #include "base/gate.h"
 #include "smc/frontier.h"
 #include "smc/slots.h"
+
+#define WH_COMMITTED_BITS 64 /* in a word of bits of rings: wh_ring_use_bit */
 
 struct wh_ready {       /* one per slot, private to the process */
 	wh_word mark;   /* [claim holder; loop reads] (m + 1) << 1 | aborted, once claim m is finished */
@@ -64,7 +67,9 @@ struct wh_ring {
 	struct wh_place *place; /* [loop writes; RCU] of the current view, or the last in which I was a sender */
 	wh_word dropped; /* [loop writes] claims below it, if not sent, belong to no sender: I was none any more */
 	wh_word late;    /* [claim holders] claims that were finished after they had been dropped */
-	uint64_t dropped_open; /* [loop] claims that were open when they were dropped, over all */
+	wh_word *committed; /* [const; NULL: there is none] the word that has my bit. [claim holders set it, the loop takes it away] */
+	uint64_t committed_bit; /* [const] */
+	uint64_t dropped_open;  /* [loop] claims that were open when they were dropped, over all */
 
 	/* closed << 63 | wedged << 62 | away << 61 | paused << 60 | number << slot_bits | slot of the next claim. [application
 	 * threads; the bits are set by the loop and whorl_close, taken away by the loop] */
@@ -141,6 +146,25 @@ WH_MUST_CHECK bool wh_ring_disarm(struct wh_ring *ring);
  * well. -1: none can be made (errno). */
 int wh_ring_room_fd(struct wh_ring *ring);
 
+/* Behind a mark: there is something in this ring. The bit is mostly set, and then only looked at. */
+static inline void wh_ring_say_committed(const struct wh_ring *ring)
+{
+	if (ring->committed == NULL)
+		return;
+	/* The mark, then the bit. The loop takes the bit away, then makes its barrier, then looks for marks (predicates/hot.c): so
+	 * either it sees my mark, or I see that the bit is gone. */
+	wh_gate_fence(ring->gate);
+	if ((wh_load_relaxed(ring->committed) & ring->committed_bit) == 0)
+		wh_fetch_or(ring->committed, ring->committed_bit);
+}
+
+/* Behind the marks of one claim, or of many: the loop is told. */
+static inline void wh_ring_tell(struct wh_ring *ring)
+{
+	wh_ring_say_committed(ring);
+	wh_gate_ring(ring->gate);
+}
+
 /* The claim is final, or given back. False: it had been dropped. `dropped` is the ring's, read in this RCU lock; then the gate is rung. */
 static inline bool wh_ring_mark(struct wh_ring *ring, uint64_t dropped, const struct wh_claim *claim, uint32_t bytes,
 				bool aborted)
@@ -170,7 +194,7 @@ static inline bool wh_ring_finish(struct wh_ring *ring, const struct wh_claim *c
 {
 	if (!wh_ring_mark(ring, wh_ring_dropped(ring), claim, bytes, aborted))
 		return false;
-	wh_gate_ring(ring->gate);
+	wh_ring_tell(ring);
 	return true;
 }
 
@@ -190,6 +214,28 @@ static inline bool wh_ring_ready(const struct wh_ring *ring, uint64_t number, ui
 }
 
 uint64_t wh_ring_claimed(const struct wh_ring *ring);
+
+/* It has bit number `bit` of these words from now on, which outlive it. Before any claim. */
+static inline void wh_ring_use_bit(struct wh_ring *ring, wh_word *words, uint32_t bit)
+{
+	ring->committed = &words[bit / WH_COMMITTED_BITS];
+	ring->committed_bit = UINT64_C(1) << bit % WH_COMMITTED_BITS;
+}
+
+/* It may have been committed to since its bit was taken away. A hint; after wh_gate_barrier what it does not show will set it. */
+static inline bool wh_ring_has_committed(const struct wh_ring *ring)
+{
+	return ring->committed != NULL && (wh_load_relaxed(ring->committed) & ring->committed_bit) != 0;
+}
+
+/* Its bit goes, or comes back. When it is gone wh_gate_barrier comes, then a look at the ring: docs/decisions/0041. */
+static inline void wh_ring_set_committed(struct wh_ring *ring, bool set)
+{
+	if (ring->committed != NULL && set)
+		wh_fetch_or(ring->committed, ring->committed_bit);
+	else if (wh_ring_has_committed(ring))
+		wh_fetch_and(ring->committed, ~ring->committed_bit);
+}
 
 /* Where the finished claim that has `slot` lies, if that is not the current place, which is `place`; NULL: it is. */
 static inline const unsigned char *wh_ring_elsewhere(const struct wh_ring *ring, const struct wh_place *place,

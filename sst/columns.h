@@ -30,6 +30,10 @@ struct wh_node_columns {
 	/* My last word in this view: I have delivered up to the cut, and go on in the next. */
 	struct wh_flag_col installed;
 
+	/* By subgroup / WH_MOVED_NAMES: how often something moved in these, and in which of them lately. Pushed behind each counter of
+	 * theirs that others wait for. None where there are few subgroups (docs/decisions/0041). */
+	struct wh_array_col moved;
+
 	struct wh_array_col suspected; /* by rank: enum wh_suspected */
 	struct wh_array_col left_out;  /* by rank: number of my first attempt without that member, 0: it is in all */
 	struct wh_counter_col image;   /* of the decision: the key of the next view's image */
@@ -66,6 +70,32 @@ struct wh_subgroup_columns {
 	/* Unordered: by sender rank, how many of its messages have been delivered here. */
 	struct wh_array_col delivered_of;
 };
+
+/* A word of `moved`: moves, counted in this view, << 24 | the subgroups that moved in the stretch of the last of them or in the one
+ * before. A stretch is WH_MOVED_STRETCH moves. It is never the same twice, so each move is seen. */
+#define WH_MOVED_NAMES 24
+#define WH_MOVED_STRETCH 1024
+#define WH_MOVED_ALL ((UINT32_C(1) << WH_MOVED_NAMES) - 1)
+
+static inline uint64_t wh_moved_make(uint64_t moves, uint32_t names)
+{
+	return moves << WH_MOVED_NAMES | names;
+}
+
+static inline uint64_t wh_moved_moves(uint64_t word)
+{
+	return word >> WH_MOVED_NAMES;
+}
+
+/* Which may have moved from one value of a word to a later one: if more was missed than names are kept for, all. */
+static inline uint32_t wh_moved_between(uint64_t seen, uint64_t now)
+{
+	uint64_t missed = (wh_moved_moves(seen) + 1) / WH_MOVED_STRETCH;
+
+	if (now == seen)
+		return 0;
+	return wh_moved_moves(now) / WH_MOVED_STRETCH - missed <= 1 ? (uint32_t)now & WH_MOVED_ALL : WH_MOVED_ALL;
+}
 
 #define WH_GUARD_ANNOUNCED_BITS 16
 #define WH_WINDOW_MAX 32768 /* half of what the announced bits can tell apart */

@@ -14,7 +14,7 @@ mutant(NAME refused-is-sent KIND test_group_failed FILE group/send.c
 mutant(NAME failed-pass-goes-on KIND test_group_failed FILE group/epoch.c
 	REMOVES "a node that fails in a delivery sends nothing more in that pass"
 	TEXT [[
-		if (__builtin_expect(is_silent(node), 0)) /* just now: removed, or in a delivery */
+		if (__builtin_expect(is_silent(epoch->node), 0)) /* just now: removed, or in a delivery */
 ]]
 	REPLACEMENT [[
 		if (epoch->change.removed)

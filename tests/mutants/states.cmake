@@ -103,7 +103,7 @@ mutant(NAME old-members-give KIND views FILE group/transfer.c
 mutant(NAME removed-giver-awaited KIND views FILE group/transfer.c
 	REMOVES "a giver that is not in the view any more is replaced"
 	TEXT [[
-			wh_state_removed(subgroup->state, epoch->view->left[k]);
+			wh_state_removed(wh_node_use_state(subgroup), epoch->view->left[k]);
 ]]
 	REPLACEMENT [[
 			continue;
@@ -244,7 +244,7 @@ mutant(NAME cut-off-is-all KIND views FILE state/take.c
 mutant(NAME state-outlives-shard KIND views FILE group/transfer.c
 	REMOVES "a member that leaves a shard forgets what it had restored of it"
 	TEXT [[
-			wh_state_leave(subgroup->state);
+			wh_state_leave(wh_node_use_state(subgroup));
 ]]
 	REPLACEMENT [[
 			continue;

@@ -207,7 +207,7 @@ mutant(NAME wedged-not-deaf KIND views FILE predicates/multicast.c
 	TEXT [[
 	if (!mc->runs)
 		return 0;
-	return mc->config.mode
+	work = mc->config.mode
 ]]
 	REPLACEMENT [[
 	if (!mc->runs && mc->config.mode == WH_MODE_ORDERED) {
@@ -219,7 +219,7 @@ mutant(NAME wedged-not-deaf KIND views FILE predicates/multicast.c
 	}
 	if (!mc->runs)
 		return 0;
-	return mc->config.mode
+	work = mc->config.mode
 ]])
 
 mutant(NAME claims-open KIND views FILE smc/ring.c
@@ -655,8 +655,8 @@ mutant(NAME cut-takes-back KIND test_change FILE membership/change.c
 mutant(NAME removed-hears-on KIND test_group_failed FILE group/epoch.c
 	REMOVES "a member that learns that it was removed is deaf at once"
 	TEXT [[
-		if (__builtin_expect(is_silent(node), 0)) /* just now: removed, or in a delivery */
+		if (__builtin_expect(is_silent(epoch->node), 0)) /* just now: removed, or in a delivery */
 ]]
 	REPLACEMENT [[
-		if (is_silent(node) && !epoch->change.removed)
+		if (is_silent(epoch->node) && !epoch->change.removed)
 ]])

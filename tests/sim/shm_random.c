@@ -140,12 +140,21 @@ static struct stage *make_stage(const struct wh_plan *plan, struct wh_dice *dice
 
 static bool run(uint64_t seed, bool verbose, char *verdict, size_t verdict_bytes)
 {
+	bool words = seed % 2 == 0;
 #if WH_TSAN
-	const struct wh_plan_limits limits = {
-		.nodes = 5, .rows_bytes = 8 << 20, .deliveries = 1500, .data_bytes = 1 << 20, .all_progress = true};
+	const struct wh_plan_limits limits = {.nodes = 5,
+					      .rows_bytes = 8 << 20,
+					      .deliveries = 1500,
+					      .data_bytes = 1 << 20,
+					      .all_progress = true,
+					      .words = words};
 #else
-	const struct wh_plan_limits limits = {
-		.nodes = 16, .rows_bytes = 64 << 20, .deliveries = 20000, .data_bytes = 32 << 20, .all_progress = true};
+	const struct wh_plan_limits limits = {.nodes = 16,
+					      .rows_bytes = 64 << 20,
+					      .deliveries = 20000,
+					      .data_bytes = 32 << 20,
+					      .all_progress = true,
+					      .words = words};
 #endif
 	struct wh_dice dice = wh_dice_split(seed, 300);
 	struct stage *stage;

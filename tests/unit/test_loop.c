@@ -139,6 +139,39 @@ START_TEST(the_last_look_comes_after_arming)
 }
 END_TEST
 
+static void parks(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	ck_assert((wh_gate_state(f->gate) & WH_GATE_PARKED) == 0);
+	strcat(f->order, "p");
+}
+
+static size_t looks(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	strcat(f->order, f->loop.looks_last ? "L" : "l");
+	return 0;
+}
+
+/* What is done before parking is in order with the look behind it. */
+START_TEST(before_it_parks_it_says_so)
+{
+	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+
+	add(f, looks);
+	wh_loop_on_park(&f->loop, parks, f);
+	wh_loop_step(&f->loop);
+	ck_assert_uint_eq(wh_loop_arm(&f->loop), 0);
+	ck_assert(f->loop.sure);
+	wh_loop_sleep(&f->loop, 500);
+	wh_loop_step(&f->loop);
+	ck_assert_str_eq(f->order, "lpLl");
+	discard(f);
+}
+END_TEST
+
 START_TEST(a_look_that_finds_something_disarms)
 {
 	struct fixture *f = make(WH_IDLE_ADAPTIVE);
@@ -235,6 +268,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, the_clock_is_read_now_and_then);
 	tcase_add_test(cases, a_busy_loop_serves_its_transport);
 	tcase_add_test(cases, the_last_look_comes_after_arming);
+	tcase_add_test(cases, before_it_parks_it_says_so);
 	tcase_add_test(cases, a_look_that_finds_something_disarms);
 	tcase_add_test(cases, sleep_ends_awake_and_served);
 	tcase_add_test(cases, sleep_ends_by_the_time_asked_for);

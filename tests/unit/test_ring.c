@@ -465,6 +465,31 @@ START_TEST(threads_claim_many_at_once)
 }
 END_TEST
 
+/* ---- the bit of a ring ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_commit_sets_its_bit_and_no_other)
+{
+	struct bench *b = make(WINDOW, BYTES, false);
+	wh_word words[2] = {5, 1};
+	struct wh_claim c;
+
+	wh_ring_use_bit(b->ring, words, 64 + 7);
+	ck_assert(!wh_ring_has_committed(b->ring));
+	c = claim(b);
+	ck_assert(!wh_ring_has_committed(b->ring));
+	finish(b, &c, 1, false);
+	ck_assert(wh_ring_has_committed(b->ring));
+	ck_assert_uint_eq(words[0], 5);
+	ck_assert_uint_eq(words[1], 1 | 1 << 7);
+	wh_ring_set_committed(b->ring, false);
+	ck_assert_uint_eq(words[1], 1);
+	c = claim(b);
+	finish(b, &c, 0, true); /* an abort is to be sent as well */
+	ck_assert_uint_eq(words[1], 1 | 1 << 7);
+	discard(b);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("ring");
@@ -483,6 +508,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_full_ring_that_closes_says_closed);
 	tcase_add_test(cases, room_is_told_to_a_thread_that_asked);
 	tcase_add_test(cases, room_costs_nothing_when_nobody_asked);
+	tcase_add_test(cases, a_commit_sets_its_bit_and_no_other);
 	suite_add_tcase(all, cases);
 	tcase_set_timeout(threads, 60);
 	tcase_add_loop_test(threads, threads_share_a_ring, 1, 6);

@@ -1,0 +1,75 @@
+/* quiet.h - subgroups in which nothing moves are not looked at: the rule, and wrong ones, in all interleavings.
+ *
+ * Two halves, each a little world of its own:
+ *
+ *     peers     a peer moves counters of some subgroups, and behind each raises one word: how many moves, and which subgroups moved in
+ *               this stretch of moves or in the one before. Words become visible one by one, in the order of pushes (T2); what makes
+ *               something visible rings a reader that is parked, and one post may end between counter and word. The reader steps what
+ *               was lately active in each pass; looks at the word now and then, and always between parking and sleeping; what the word
+ *               names becomes active. Or it steps all subgroups and looks at no word.
+ *     commits   a thread commits to a ring and says so in a bit, unless it is set; its stores wait in a buffer until a fence, its own or
+ *               a barrier that the loop makes on all threads. The loop takes bits away before it sleeps, or while it is busy.
+ *
+ * Property: a loop that sleeps, and that nothing is about to ring, has looked at all that there is; and from everywhere such a rest can
+ * be reached.
+ */
+#ifndef WH_TESTS_MODELS_QUIET_H
+#define WH_TESTS_MODELS_QUIET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum finding { HOLDS, MISSED, NO_REST };
+
+#define STATE_BYTES 56
+#define NEXT_MAX 16
+
+struct state {
+	uint8_t bytes[STATE_BYTES];
+};
+
+/* How a state goes on. */
+struct nexts {
+	struct state states[NEXT_MAX];
+	int count;
+};
+
+struct world {
+	void (*begin)(const struct world *w, struct state *s);
+	void (*go_on)(const struct world *w, const struct state *s, struct nexts *out);
+	bool (*is_rest)(const struct world *w, const struct state *s);
+	bool (*has_seen_all)(const struct world *w, const struct state *s);
+	int rule; /* enum peers_rule, enum commits_rule */
+	int moves, stretch;
+};
+
+enum peers_rule {
+	PEERS_RIGHT,
+	WORD_FIRST,
+	THIS_STRETCH_ONLY,
+	THREE_STRETCHES,
+	NO_LAST_LOOK,
+	WORD_DOES_NOT_RING,
+	WORD_READ_AGAIN,
+	ALL_LEFT_COLD,
+	HELD_FOR_EVER,
+};
+
+enum commits_rule {
+	COMMITS_RIGHT,
+	BIT_FIRST,
+	BIT_TAKEN_AFTER_THE_LOOK,
+	NO_BARRIER,
+	BARRIER_FIRST,
+	COMMITS_FENCE,
+	COMMITS_FENCE_TOO_LATE,
+};
+
+/* quiet_peers.c: the reader looks at the word behind the step of what is active, as in the rule's first draft; or as it is built: before
+ * it, and it may step all; and the peer may hold the word back while it moves. */
+extern const struct world peers_behind, peers_built;
+/* quiet_commits.c */
+extern const struct world commits;
+
+#endif
