@@ -45,7 +45,7 @@ mutant(NAME failed-never-dead KIND views FILE membership/suspicion.c
 	if (kind
 ]])
 
-mutant(NAME dead-after-leaving KIND views FILE membership/suspicion.c
+mutant(NAME dead-after-leaving KIND views FILE membership/suspicion.c SEED 1020
 	WORDS ${on_one_host}
 	REMOVES "one that was said to have failed, and then left, may become dead"
 	TEXT [[
@@ -135,7 +135,7 @@ mutant(NAME given-up-unsaid KIND views FILE membership/propose.c
 	change->on
 ]])
 
-mutant(NAME death-not-carried-over KIND views FILE group/install.c
+mutant(NAME death-not-carried-over KIND views FILE group/install.c SEED 460
 	WORDS ${on_one_host}
 	REMOVES "a proof that came before a view began counts in it"
 	TEXT [==[

@@ -226,6 +226,9 @@ check_digests() {
 end() {
 	local host
 
+	for host in "$@"; do # one that is ended before it has its state says that with its status
+		within 10000 "host $host is ready" says "$host" '"event":"ready"'
+	done
 	for host in "$@"; do
 		kill -TERM "${pid[$host]}"
 	done
