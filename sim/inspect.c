@@ -38,6 +38,14 @@ bool wh_inspect_may_be_in(const whorl_node *node, uint64_t group)
 	return counted == 0 || counted == group;
 }
 
+bool wh_inspect_has_row(const whorl_node *node, uint32_t id, uint64_t incarnation)
+{
+	const struct wh_epoch *epoch = node->epoch;
+	int rank = epoch != NULL ? wh_view_rank_of(epoch->view, id, incarnation) : -1;
+
+	return rank >= 0 && epoch->image->ready && epoch->image->row[rank] != NULL;
+}
+
 bool wh_inspect_has_promised(const whorl_node *node)
 {
 	return node->join.there_ns != 0;

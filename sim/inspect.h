@@ -26,6 +26,8 @@ uint64_t wh_inspect_counted(const whorl_node *node);
 bool wh_inspect_may_be_in(const whorl_node *node, uint64_t group);
 /* Has it ever been there in a first view, or on its way into another? */
 bool wh_inspect_has_promised(const whorl_node *node);
+/* The row of that life in its view has come to it: it can be read when its owner is proved dead. */
+bool wh_inspect_has_row(const whorl_node *node, uint32_t id, uint64_t incarnation);
 /* Has it no part in the first view of that key any more? */
 bool wh_inspect_dropped(const whorl_node *node, uint64_t key);
 /* Does it keep back what is delivered in that subgroup of the configuration? */

@@ -195,13 +195,25 @@ static bool all_trust(const struct play *play, const uint64_t *trusts, uint64_t 
 	return true;
 }
 
+/* A member whose row never came, because it ended before it was there, is counted also when it is proved dead: what it may have said in
+ * that view is not known (docs/decisions/0039). */
+static bool all_have_row(const struct play *play, const struct view *view, uint64_t set, const struct actor *of)
+{
+	for (uint32_t i = 0; i < play->lives; i++)
+		if (((set & view->members) >> i & 1) != 0 && play->actors[i].view == view &&
+		    !wh_inspect_has_row(play->actors[i].node, of->id, of->incarnation))
+			return false;
+	return true;
+}
+
 /* Members of that view of which some of `set` have proof that they are dead. */
 static uint32_t count_proved(const struct play *play, const struct view *view, uint64_t set)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < play->lives; i++)
-		count += (view->members >> i & 1) != 0 && wh_play_is_proved_dead(&play->actors[i], set);
+		count += (view->members >> i & 1) != 0 && wh_play_is_proved_dead(&play->actors[i], set) &&
+			 all_have_row(play, view, set, &play->actors[i]);
 	return count;
 }
 

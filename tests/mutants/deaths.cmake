@@ -145,8 +145,7 @@ mutant(NAME death-not-carried-over KIND views FILE group/install.c SEED 460
 		if (rank == WH_NODES_MAX)
 ]])
 
-mutant(NAME proofs-wait KIND views FILE membership/suspicion.c
-	WORDS ${on_one_host}
+mutant(NAME proofs-wait KIND test_change_dead FILE membership/suspicion.c
 	REMOVES "a proof is said without a quorum, too"
 	TEXT [[
 	return say_wanted(change, heard);
