@@ -195,8 +195,8 @@ static bool all_trust(const struct play *play, const uint64_t *trusts, uint64_t 
 	return true;
 }
 
-/* A member whose row never came, because it ended before it was there, is counted also when it is proved dead: what it may have said in
- * that view is not known (docs/decisions/0039). */
+/* A member that ended before its row came is counted also when it is proved dead: what it may have said in that view is not known
+ * (docs/decisions/0039). */
 static bool all_have_row(const struct play *play, const struct view *view, uint64_t set, const struct actor *of)
 {
 	for (uint32_t i = 0; i < play->lives; i++)

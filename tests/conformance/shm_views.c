@@ -59,9 +59,10 @@ START_TEST(a_node_that_never_comes_is_not_waited_for)
 	node_post_word(&n, 64, 2);
 	NODE_UNTIL(&n, n.left == 1);
 	NODE_UNTIL(&n, spare_state(&n) == WH_SHM_SPARE_MADE);
+	ck_assert_int_eq(reap(child), 0);
+	NODE_UNTIL(&n, n.dead == 1);
 	ck_assert_int_eq(count_fds(),
 			 fds + 1); /* the spare's; my row is let go of, as it will not be asked for any more */
-	ck_assert_int_eq(reap(child), 0);
 	node_free(&n);
 }
 END_TEST

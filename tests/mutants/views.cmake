@@ -485,6 +485,7 @@ mutant(NAME gone-ahead-accused KIND test_change_leaders FILE membership/suspicio
 ]])
 
 mutant(NAME next-unseen KIND test_timelines_joins FILE membership/change.c
+	WORDS CK_RUN_CASE=following
 	REMOVES "a next view that others have begun was decided"
 	TEXT [[
 	return change->agreed != 0 && change->on.has_begun(change->ctx);
@@ -495,6 +496,7 @@ mutant(NAME next-unseen KIND test_timelines_joins FILE membership/change.c
 ]])
 
 mutant(NAME next-heeded KIND test_timelines_joins FILE membership/change.c
+	WORDS CK_RUN_CASE=following
 	REMOVES "a member that can say nothing goes along with a next view that others have begun"
 	TEXT [[
 	return change->agreed != 0 && change->on.has_begun(change->ctx);

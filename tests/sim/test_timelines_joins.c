@@ -468,9 +468,10 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *all = suite_create("joins");
-	TCase *cases = tcase_create("joins");
+	TCase *cases = tcase_create("joins"), *following = tcase_create("following");
 
 	tcase_set_timeout(cases, 60);
+	tcase_set_timeout(following, 60);
 	tcase_add_test(cases, eight_that_start_together_form_one_group);
 	tcase_add_test(cases, more_than_half_begin_without_the_others);
 	tcase_add_test(cases, a_node_that_comes_late_is_not_late_for_the_first_view);
@@ -489,7 +490,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, the_node_that_is_asked_for_the_state_hears_of_the_view_last);
 	tcase_add_test(cases, somebody_dies_while_somebody_comes);
 	tcase_add_test(cases, members_that_went_ahead_die_and_a_newcomer_shows_that_the_view_has_begun);
-	tcase_add_test(cases, a_member_that_can_say_nothing_follows_a_newcomer);
+	tcase_add_test(following, a_member_that_can_say_nothing_follows_a_newcomer);
 	tcase_add_test(cases, a_node_is_restarted);
 	tcase_add_test(cases, it_is_back_before_its_death_is_noticed);
 	tcase_add_test(cases, it_is_restarted_again_and_again);
@@ -498,6 +499,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_sender_rests_and_comes_back);
 	tcase_add_test(cases, a_sender_is_asked_to_rest);
 	suite_add_tcase(all, cases);
+	suite_add_tcase(all, following);
 	return all;
 }
 
