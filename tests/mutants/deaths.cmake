@@ -154,7 +154,7 @@ mutant(NAME proofs-wait KIND test_change_dead FILE membership/suspicion.c
 	return heard ? say_wanted(change, true) : 0;
 ]])
 
-mutant(NAME proof-taken-for-quorum KIND views FILE membership/suspicion.c
+mutant(NAME proof-taken-for-quorum KIND views FILE membership/suspicion.c SEED 1065
 	WORDS ${on_one_host}
 	REMOVES "where nothing is left to be said a quorum is trusted, for all that: not behind a proof"
 	TEXT [[

@@ -23,7 +23,7 @@ mutant(NAME asks-once KIND views FILE membership/join.c
 	if (leader == join->asked && join->asked_ns != 0) {
 ]])
 
-mutant(NAME asks-the-oldest KIND views FILE membership/join.c
+mutant(NAME asks-the-oldest KIND views FILE membership/join.c SEED 605
 	REMOVES "of the nodes that say that they are members one of the latest view is asked"
 	TEXT [[
 	return one->quorum != other->quorum ? one->quorum : one->view > other->view;
@@ -358,7 +358,7 @@ mutant(NAME hasty-followers KIND test_first_view FILE membership/join.c
 ]])
 
 mutant(NAME one-begins KIND views FILE group/enter.c
-	SEED 9 WORDS --set sim.nodes_min=5 --set sim.nodes_max=5 --set sim.subgroups_max=1
+	SEED 1230 WORDS --set sim.nodes_min=5 --set sim.nodes_max=5 --set sim.subgroups_max=1
 	      --set sim.messages_max=2 --set sim.deliveries_max=20 --set sim.latency_max_us=20
 	      --fault "stall 4 for 5.867 ms at 1.871 ms"
 	REMOVES "a first view begins when all are there, or lost, or late: it does when one is"
@@ -388,7 +388,7 @@ mutant(NAME begins-at-majority KIND test_timelines_forming FILE group/enter.c
 ]])
 
 mutant(NAME begins-in-minority KIND views FILE group/enter.c
-	SEED 9 WORDS --set sim.nodes_min=5 --set sim.nodes_max=5 --set sim.subgroups_max=1
+	SEED 1230 WORDS --set sim.nodes_min=5 --set sim.nodes_max=5 --set sim.subgroups_max=1
 	      --set sim.messages_max=2 --set sim.deliveries_max=20 --set sim.latency_max_us=20
 	      --fault "stall 4 for 5.867 ms at 1.871 ms"
 	REMOVES "a first view begins only with a majority"

@@ -105,7 +105,7 @@ mutant(NAME taken-back-for-ever KIND views FILE membership/propose.c
 			(void)subgroup;
 ]])
 
-mutant(NAME rests-as-seen KIND views FILE membership/propose.c
+mutant(NAME rests-as-seen KIND views FILE membership/propose.c SEED 415
 	REMOVES "the proposal says which members rest: each member takes the wishes that it sees"
 	TEXT [[
 	memcpy(change->rests, rests_in(change->record), 2 * role_words(change) * sizeof(*change->rests));
@@ -127,7 +127,7 @@ rest = wish % 2 == 1;
 # ---- preparing ----
 
 mutant(NAME wedges-unopened KIND views FILE membership/propose.c
-	SEED 5200 WORDS --set sim.forming=all
+	SEED 7190 WORDS --set sim.forming=all
 	REMOVES "nobody stops before all members have opened the memory of the next view"
 	TEXT [[
 	if (change->ticket != wh_ticket(wh_change_me(change), change->attempt) || !all_have_opened(change))

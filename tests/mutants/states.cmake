@@ -561,6 +561,7 @@ mutant(NAME position-forgets-the-restored KIND test_state_keep FILE state/keep.c
 ]])
 
 mutant(NAME early-question-dropped KIND test_timelines_joins FILE group/transfer.c
+	WORDS CK_RUN_CASE=following
 	REMOVES "a node that is asked for a state before its view begins answers when it has begun"
 	TEXT [[
 		subgroup->asked_early[from] = true;

@@ -632,7 +632,7 @@ mutant(NAME duplicates KIND views FILE predicates/deliver.c
 	bool message = !sender->ahead.aborted;
 ]])
 
-mutant(NAME least-had-ignored KIND views FILE predicates/multicast.c
+mutant(NAME least-had-ignored KIND views FILE predicates/multicast.c SEED 270
 	REMOVES "unordered: what some lack is sent again"
 	TEXT [[
 	return c->mode == WH_MODE_ORDERED ? mc->senders[c->me].next : least_had(mc, leaves);

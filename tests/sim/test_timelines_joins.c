@@ -487,7 +487,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_newcomer_dies);
 	tcase_add_test(cases, the_leader_dies_while_somebody_comes);
 	tcase_add_test(cases, the_next_member_gives_the_state_when_the_giver_dies);
-	tcase_add_test(cases, the_node_that_is_asked_for_the_state_hears_of_the_view_last);
+	tcase_add_test(following, the_node_that_is_asked_for_the_state_hears_of_the_view_last);
 	tcase_add_test(cases, somebody_dies_while_somebody_comes);
 	tcase_add_test(cases, members_that_went_ahead_die_and_a_newcomer_shows_that_the_view_has_begun);
 	tcase_add_test(following, a_member_that_can_say_nothing_follows_a_newcomer);
