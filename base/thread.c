@@ -72,3 +72,13 @@ void wh_thread_stand_back(void)
 	(void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
 	(void)setpriority(PRIO_PROCESS, me, getpriority(PRIO_PROCESS, me) + 10); /* beyond 19 it is 19 */
 }
+
+void wh_thread_condition_init(pthread_cond_t *condition)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(condition, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}

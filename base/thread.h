@@ -23,4 +23,7 @@ WH_MUST_CHECK enum whorl_result wh_thread_create(pthread_t *thread, const char *
  * and it would inherit both. Where that is refused it goes on as it is. */
 void wh_thread_stand_back(void);
 
+/* A condition with deadlines of CLOCK_MONOTONIC. */
+void wh_thread_condition_init(pthread_cond_t *condition);
+
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/thread.h"
 #include "group/secret.h"
 #include "transport/shm/shm.h"
 #include "transport/tcp/tcp.h"
@@ -409,7 +410,6 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 {
 	whorl_node *node =
 		aligned_alloc(WH_CACHE_LINE, (sizeof(*node) + WH_CACHE_LINE - 1) / WH_CACHE_LINE * WH_CACHE_LINE);
-	pthread_condattr_t attributes;
 
 	if (node == NULL)
 		return NULL;
@@ -431,10 +431,7 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 		node->layout_ctx = options->layout_ctx;
 	}
 	pthread_mutex_init(&node->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&node->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	wh_thread_condition_init(&node->changed);
 	wh_diag_init(&node->diag, &node->env, id);
 	node->incarnation = world->env->random_u64(world->env->ctx) | 1;
 	return node;

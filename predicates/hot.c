@@ -129,11 +129,19 @@ static void put_back(struct wh_hot *hot)
 			wh_ring_set_committed(hot->members[hot->list[i]].ring, true);
 }
 
-/* Rings of which the bits were set: of members, or of none in this view. */
+/* Takes the lowest bit away, and returns its member. WH_HOT_COLD: that ring has none in this view. */
+static uint32_t take_lowest(const struct wh_hot *hot, uint32_t word, uint64_t *bits)
+{
+	uint32_t bit = (uint32_t)__builtin_ctzll(*bits);
+
+	*bits &= *bits - 1;
+	return hot->of_bit[word * WH_COMMITTED_BITS + bit];
+}
+
 static void heat_rings(struct wh_hot *hot, uint32_t word, uint64_t bits)
 {
-	for (; bits != 0; bits &= bits - 1) {
-		uint32_t m = hot->of_bit[word * WH_COMMITTED_BITS + (uint32_t)__builtin_ctzll(bits)];
+	while (bits != 0) {
+		uint32_t m = take_lowest(hot, word, &bits);
 
 		if (m != WH_HOT_COLD)
 			heat(hot, m);
@@ -174,8 +182,8 @@ static void look_at_bits(struct wh_hot *hot)
 		/* Acquire: the marks behind them. Partner: wh_ring_say_committed. */
 		uint64_t bits = wh_load_acquire(&hot->config.committed[i]);
 
-		for (; bits != 0; bits &= bits - 1) {
-			uint32_t m = hot->of_bit[i * WH_COMMITTED_BITS + (uint32_t)__builtin_ctzll(bits)];
+		while (bits != 0) {
+			uint32_t m = take_lowest(hot, i, &bits);
 
 			if (m != WH_HOT_COLD && hot->members[m].at == WH_HOT_COLD)
 				heat(hot, m);
@@ -191,8 +199,8 @@ void wh_hot_send(struct wh_hot *hot)
 	for (uint32_t i = 0; i < hot->config.committed_words; i++) {
 		uint64_t bits = wh_load_acquire(&hot->config.committed[i]); /* as in look_at_bits */
 
-		for (; bits != 0; bits &= bits - 1) {
-			uint32_t m = hot->of_bit[i * WH_COMMITTED_BITS + (uint32_t)__builtin_ctzll(bits)];
+		while (bits != 0) {
+			uint32_t m = take_lowest(hot, i, &bits);
 
 			if (m != WH_HOT_COLD)
 				wh_multicast_send(hot->members[m].mc);

@@ -4,7 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/barrier.h"
+#include "base/thread.h"
 
 /* Where a thread may be missed it looks again itself: the barrier has been forbidden since it was registered (base/barrier.h). */
 #define UNSURE_NS 1000000
@@ -39,15 +39,6 @@ static void find_wanted(struct wh_frontiers *frontiers)
 			least[wait->which] = wait->index;
 	for (int which = 0; which < WH_FRONTIERS; which++)
 		wh_store_relaxed(&frontiers->wanted[which], least[which]);
-}
-
-/* What was entered before is seen by the loop when it moves next, or what has moved before is seen here. False: perhaps neither. */
-static bool is_seen(const struct wh_frontiers *frontiers)
-{
-	if (!frontiers->gate->heavy)
-		return wh_barrier_all_threads(); /* partner: wh_frontier_move */
-	wh_fence_full();
-	return true;
 }
 
 static bool is_past(const struct wh_frontiers *frontiers, enum wh_frontier which, uint64_t index)
@@ -106,27 +97,19 @@ void wh_frontiers_wake(struct wh_frontiers *frontiers)
 
 /* ---- threads that wait in a call --------------------------------------------------------------------------------------- */
 
-static void init_condition(pthread_cond_t *condition)
-{
-	pthread_condattr_t attributes;
-
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(condition, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
-
 bool wh_frontier_enlist(struct wh_frontiers *frontiers, struct wh_frontier_wait *wait, enum wh_frontier which,
 			uint64_t index)
 {
 	*wait = (struct wh_frontier_wait){.which = which, .index = index};
-	init_condition(&wait->changed);
+	wh_thread_condition_init(&wait->changed);
 	pthread_mutex_lock(&frontiers->lock);
 	wait->next = frontiers->waits;
 	frontiers->waits = wait;
 	find_wanted(frontiers);
 	pthread_mutex_unlock(&frontiers->lock);
-	wait->sure = is_seen(frontiers);
+	/* What is wanted, then what is past: the loop sees the one when it moves next, or I see that it has moved. Partner:
+	 * wh_frontier_move. */
+	wait->sure = wh_gate_barrier(frontiers->gate);
 	if (!is_past(frontiers, which, index))
 		return true;
 	wh_frontier_delist(frontiers, wait);
@@ -205,7 +188,8 @@ bool wh_frontier_arm(struct wh_frontiers *frontiers, enum wh_frontier which, uin
 	}
 	pthread_mutex_unlock(&frontiers->lock);
 	if (armed)
-		(void)is_seen(frontiers); /* if it is not, the next survey of the loop tells (group/run.c) */
+		(void)wh_gate_barrier(
+			frontiers->gate); /* as above; else the next survey of the loop tells (group/run.c) */
 	return armed;
 }
 

@@ -56,10 +56,7 @@ static inline void wh_frontier_move(struct wh_frontiers *frontiers, enum wh_fron
 		return;
 	/* Release: what my own upcalls have done with these messages. Partner: wh_frontier_past. */
 	wh_store_release(&frontiers->past[which], to);
-	if (frontiers->gate->heavy)
-		wh_fence_full();
-	else
-		wh_fence_compiler(); /* what is past, then what is wanted. Partner: is_seen, in frontier.c */
+	wh_gate_fence(frontiers->gate); /* what is past, then what is wanted. Partner: wh_gate_barrier, in frontier.c */
 	if (__builtin_expect(to > wh_load_relaxed(&frontiers->wanted[which]), 0))
 		wh_frontiers_tell(frontiers);
 }

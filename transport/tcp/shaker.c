@@ -288,7 +288,6 @@ void wh_tcp_step_drop(struct wh_tcp_step *step, bool forked)
 static struct wh_tcp_shaker *make_shaker(const struct wh_env *env, struct wh_poll *poll)
 {
 	struct wh_tcp_shaker *shaker = calloc(1, sizeof(*shaker));
-	pthread_condattr_t monotonic;
 
 	if (shaker == NULL)
 		return NULL;
@@ -298,11 +297,8 @@ static struct wh_tcp_shaker *make_shaker(const struct wh_env *env, struct wh_pol
 	shaker->first = (struct link){&shaker->first, &shaker->first};
 	shaker->waiting = (struct link){&shaker->waiting, &shaker->waiting};
 	shaker->done = (struct link){&shaker->done, &shaker->done};
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_mutex_init(&shaker->lock, NULL);
-	pthread_cond_init(&shaker->rests, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	wh_thread_condition_init(&shaker->rests);
 	return shaker;
 }
 

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
+
 #define EARLY_BYTES 4096
 #define CALLS_MAX 8
 #define BEGIN_NS (5 * WH_NS_PER_S) /* so long each thing that the other end has to say may take */
@@ -187,15 +189,11 @@ static const struct wh_stream_ops stream_ops = {
 static struct wh_tcp_stream *new_stream(enum state state)
 {
 	struct wh_tcp_stream *stream = calloc(1, sizeof(*stream));
-	pthread_condattr_t monotonic;
 
 	if (stream == NULL)
 		return NULL;
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_mutex_init(&stream->lock, NULL);
-	pthread_cond_init(&stream->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	wh_thread_condition_init(&stream->changed);
 	stream->base.ops = &stream_ops;
 	stream->channel = WH_TCP_NO_CHANNEL;
 	stream->pid = getpid();
