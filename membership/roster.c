@@ -30,10 +30,10 @@ void wh_roster_close(struct wh_roster *roster)
 static struct wh_known_node remember_id(const struct wh_roster *roster, const struct wh_known_node *before)
 {
 	uint64_t most_ns = roster->loop->now_ns + NEW_LIFE_WAITS_NS;
-	struct wh_known_node known = {
-		.failures = before->failures, .not_before_ns = before->not_before_ns, .died = before->died};
+	struct wh_known_node known = {.failures = before->failures, .not_before_ns = before->not_before_ns};
 
 	memcpy(known.ended, before->ended, sizeof(known.ended));
+	memcpy(known.dead, before->dead, sizeof(known.dead));
 	if (known.not_before_ns > most_ns)
 		known.not_before_ns = most_ns;
 	return known;
@@ -47,14 +47,20 @@ void wh_roster_met(struct wh_roster *roster, uint32_t node, uint64_t incarnation
 	wh_event(roster->diag, "met", node, incarnation, 0);
 }
 
+/* As the first of those that are kept; the oldest is forgotten. */
+static void keep_life(uint64_t *lives, uint64_t incarnation)
+{
+	memmove(lives + 1, lives, (WH_LIVES_KEPT - 1) * sizeof(*lives));
+	lives[0] = incarnation;
+}
+
 void wh_roster_gone(struct wh_roster *roster, uint32_t node)
 {
 	const struct wh_known_node before = roster->known_nodes[node];
 	struct wh_known_node *known = &roster->known_nodes[node];
 
 	*known = remember_id(roster, &before);
-	memmove(known->ended + 1, known->ended, (WH_LIVES_KEPT - 1) * sizeof(*known->ended));
-	known->ended[0] = before.incarnation;
+	keep_life(known->ended, before.incarnation);
 	if (before.invited != 0) { /* it has been waited for in vain */
 		known->not_before_ns = roster->loop->now_ns + (INVITED_WAITS_NS << known->failures);
 		known->failures += known->failures < WH_FAILURES_MAX;
@@ -65,7 +71,7 @@ void wh_roster_gone(struct wh_roster *roster, uint32_t node)
 
 void wh_roster_died(struct wh_roster *roster, uint32_t node, uint64_t incarnation)
 {
-	roster->known_nodes[node].died = incarnation;
+	keep_life(roster->known_nodes[node].dead, incarnation);
 	wh_event(roster->diag, "died", node, incarnation, 0);
 }
 

@@ -15,7 +15,7 @@
 #include "predicates/loop.h"
 #include "transport/transport.h"
 
-#define WH_LIVES_KEPT 4
+#define WH_LIVES_KEPT 4 /* of one id that have ended; of what came before nothing is known any more */
 #define WH_FAILURES_MAX 6
 
 struct wh_known_node {        /* another node of the group, by id */
@@ -34,7 +34,7 @@ struct wh_known_node {        /* another node of the group, by id */
 	uint64_t key;                  /* of its image; of others: keys of first views must be greater */
 	uint64_t told;                 /* which of my intros it has been sent; 0: none */
 	uint64_t ended[WH_LIVES_KEPT]; /* incarnations that were there, and are gone; the last first */
-	uint64_t died;    /* the incarnation of which it was proved last that its process has ended; 0: none */
+	uint64_t dead[WH_LIVES_KEPT]; /* incarnations of which it was proved that their process has ended; the last first */
 	uint64_t dropped; /* it has said that it has no part in images of first views up to that key any more */
 
 	/* join_requests.c */
@@ -112,7 +112,12 @@ static inline bool wh_is_first_view(uint64_t key)
 /* Is there proof that the process of this incarnation has ended? */
 static inline bool wh_roster_has_died(const struct wh_roster *roster, uint32_t node, uint64_t incarnation)
 {
-	return roster->known_nodes[node].died == incarnation;
+	const struct wh_known_node *known = &roster->known_nodes[node];
+
+	for (int i = 0; i < WH_LIVES_KEPT; i++)
+		if (known->dead[i] == incarnation)
+			return true;
+	return false;
 }
 
 /* It is known that this incarnation is there no more, or has no part in that image. (A node that was never met may still come,

@@ -145,6 +145,15 @@ mutant(NAME death-not-carried-over KIND views FILE group/install.c SEED 460
 		if (rank == WH_NODES_MAX)
 ]])
 
+mutant(NAME death-of-the-last-life KIND test_roster FILE membership/roster.c
+	REMOVES "that a life has ended is known also when a later one of its id has ended too"
+	TEXT [[
+	keep_life(roster->known_nodes[node].dead, incarnation);
+]]
+	REPLACEMENT [[
+	roster->known_nodes[node].dead[0] = incarnation;
+]])
+
 mutant(NAME proofs-wait KIND test_change_dead FILE membership/suspicion.c
 	REMOVES "a proof is said without a quorum, too"
 	TEXT [[

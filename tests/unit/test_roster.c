@@ -223,6 +223,31 @@ START_TEST(a_life_ends_once)
 }
 END_TEST
 
+static bool is_dead(const struct lab *lab, uint32_t node, uint32_t life)
+{
+	return wh_roster_has_died(&lab->roster, node, incarnation_of(node, life));
+}
+
+/* A member may be killed and come again more than once before the view that it was coming into begins: it is dead there, although
+ * later lives of its id are too. */
+START_TEST(the_dead_are_remembered)
+{
+	struct lab *lab = lab_make(0, 3);
+
+	for (uint32_t life = 0; life < WH_LIVES_KEPT; life++) {
+		wh_roster_met(&lab->roster, 1, incarnation_of(1, life));
+		wh_roster_gone(&lab->roster, 1);
+		ck_assert(!is_dead(lab, 1, life)); /* the proof comes behind the end of the connection */
+		wh_roster_met(&lab->roster, 1, incarnation_of(1, life + 1));
+		wh_roster_died(&lab->roster, 1, incarnation_of(1, life));
+		for (uint32_t before = 0; before <= life; before++)
+			ck_assert(is_dead(lab, 1, before));
+		ck_assert(!is_dead(lab, 1, life + 1) && !is_dead(lab, 2, life));
+	}
+	lab_free(lab);
+}
+END_TEST
+
 static void drop(struct lab *lab, enum wh_wire_kind kind, uint64_t key)
 {
 	wh_roster_dropped(&lab->roster, 1, &(struct wh_wire){.kind = kind, .key = key});
@@ -389,6 +414,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_they_say_is_noted);
 	tcase_add_loop_test(cases, differences_are_named, 0, 4);
 	tcase_add_test(cases, a_life_ends_once);
+	tcase_add_test(cases, the_dead_are_remembered);
 	tcase_add_test(cases, a_node_that_has_dropped_a_first_view_is_lost_to_it);
 	tcase_add_loop_test(cases, what_outlives_a_life, 0, 2);
 	tcase_add_test(cases, a_new_life_begins_anew);
