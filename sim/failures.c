@@ -68,6 +68,18 @@ static bool is_homeless(const struct actor *actor)
 	return actor->view != NULL && wh_plan_needs_home(play->plan);
 }
 
+/* A connection has ended of which one side knew and the other did not yet: they were strangers to one, and gone for good to the other,
+ * which turns the call away. (A program would start that node again.) */
+static bool may_be_refused(const struct actor *actor)
+{
+	const struct play *play = actor->play;
+
+	for (uint32_t i = 0; i < play->lives; i++)
+		if (i != actor->life && (play->broken >> i & 1) != 0 && wh_actor_runs(&play->actors[i]))
+			return (play->broken >> actor->life & 1) != 0 && actor->view == NULL;
+	return false;
+}
+
 /* May it have failed for good like that? */
 static bool may_fail(const struct actor *actor, enum whorl_result error)
 {
@@ -76,6 +88,8 @@ static bool may_fail(const struct actor *actor, enum whorl_result error)
 	switch (error) {
 	case WHORL_REMOVED: /* it was touched by a fault, or by a node that was */
 		return (play->touched >> actor->life & 1) != 0 || has_taken_a_side(actor) || is_outnumbered(actor);
+	case WHORL_REFUSED:
+		return may_be_refused(actor);
 	case WHORL_MEMORY:
 		return play->plan->config.group.backlog_max < INT64_C(1) << 20;
 	case WHORL_SHARD_LOST:
