@@ -24,6 +24,12 @@ bool wh_inspect_dropped(const whorl_node *node, uint64_t key)
 	return wh_is_first_view(key) && node->epoch == NULL && node->join.floor >= key;
 }
 
+bool wh_inspect_has_let_go(const whorl_node *node, uint64_t key)
+{
+	return !wh_is_first_view(key) && node->epoch == NULL && node->join.state == WH_JOIN_SEEKING &&
+	       node->join.key == key;
+}
+
 uint64_t wh_inspect_counted(const whorl_node *node)
 {
 	if (node->epoch != NULL)

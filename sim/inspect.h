@@ -30,6 +30,9 @@ bool wh_inspect_has_promised(const whorl_node *node);
 bool wh_inspect_has_row(const whorl_node *node, uint32_t id, uint64_t incarnation);
 /* Has it no part in the first view of that key any more? */
 bool wh_inspect_dropped(const whorl_node *node, uint64_t key);
+
+/* A newcomer of a later view, invited by that key, has let go of it: it comes in only when it is invited again. */
+bool wh_inspect_has_let_go(const whorl_node *node, uint64_t key);
 /* Does it keep back what is delivered in that subgroup of the configuration? */
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g);
 /* Is it a sender of that shard (index in the view) that is to end, and has nothing left to send? */

@@ -341,15 +341,26 @@ static uint64_t find_living(const struct play *play, const struct view *view)
 	return living;
 }
 
+/* Newcomers that have let go of the view, as all its other members had ended: none is left to invite them again. (Where ends are proved
+ * they would be a quorum of it.) */
+static bool have_let_go(const struct play *play, const struct view *view, uint64_t living)
+{
+	for (uint32_t i = 0; i < play->lives; i++)
+		if ((living >> i & 1) != 0 && !wh_inspect_has_let_go(play->actors[i].node, view->key))
+			return false;
+	return true;
+}
+
 /* Can they ever go on in this view, or from it to the next? Members that have left in order do not count. A member that the others
  * took to have failed before is taken for one that left, which is to err on the side of two groups. */
 static bool can_go_on(const struct play *play, const struct view *view)
 {
+	uint64_t living = find_living(play, view);
 	struct view left = *view;
 
 	for (uint32_t i = 0; i < play->lives; i++)
 		left.voters -= (view->members >> i & 1) != 0 && play->actors[i].left;
-	return wh_liveness_is_quorum(play, &left, find_living(play, view));
+	return wh_liveness_is_quorum(play, &left, living) && !have_let_go(play, view, living);
 }
 
 /* There may be another group of this name when no node of the first can go on any more, and that is the end of this run; never two
