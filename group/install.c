@@ -273,7 +273,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	wh_node_transfer(node, epoch);
 	if (before != NULL) {
 		await_grace(node, before);
-		if (!before->change.suspicion.quorum) /* the new view begins as one that hears its members */
+		if (before->change.suspicion.unheard_told) /* the new view begins as one that hears its members */
 			wh_node_regain_quorum(node);
 	}
 	node->transport->ops->past(node->transport, epoch->image->key);

@@ -91,7 +91,9 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 		bool any_lags;
 		bool suspect_no_quorum; /* a member that says that it hears no quorum is to be suspected */
 		bool news;              /* `wanted` is to be found anew */
-		bool quorum;            /* as last told */
+		bool quorum;            /* one is heard */
+		bool unheard_told;      /* that none is */
+		uint64_t unheard_ns;    /* since when none is */
 		bool deadlines_extended; /* those that were overdue have had the whole time-out again, since a quorum was missing */
 	} suspicion;
 

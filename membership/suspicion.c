@@ -61,13 +61,14 @@ static bool has_gone_ahead(const struct wh_change *change, uint32_t rank)
 	return rank != wh_change_me(change) && wh_sst_observe_flag(change->sst, rank, change->columns.installed);
 }
 
-/* Those that are heard and nothing is to be said of, me among them. */
-static bool hears_quorum(const struct wh_change *change)
+/* Those that are heard and nothing is to be said of, me among them. `if_proved`: were those dead of which the connection has ended. */
+static bool hears_quorum(const struct wh_change *change, bool if_proved)
 {
 	struct poll poll = open_poll(change);
 
 	for (uint32_t rank = 0; rank < member_count(change); rank++) {
-		uint64_t kind = change->suspicion.wanted[rank];
+		bool ended = if_proved && change->suspicion.known[rank] == WH_FAILED;
+		uint64_t kind = ended ? WH_DEAD : change->suspicion.wanted[rank];
 		bool heard = rank == wh_change_me(change) || wh_heartbeat_hears(change->heartbeat, rank) ||
 			     has_gone_ahead(change, rank);
 
@@ -115,13 +116,33 @@ static size_t say_wanted(struct wh_change *change, bool heard)
 	return news;
 }
 
+/* There are proofs of death, here and in the rows of others. */
+static bool has_proofs(const struct wh_change *change)
+{
+	return change->sst->image->ops->thaw != NULL;
+}
+
+/* The connection of a process that was killed ends first, and the proof comes behind it, when the kernel has taken its memory apart. If
+ * that is all that is missing callers need not hear of it. It is waited for no longer than for heartbeats. */
+static bool awaits_proof(const struct wh_change *change)
+{
+	return has_proofs(change) && hears_quorum(change, true) &&
+	       change->loop->now_ns - change->suspicion.unheard_ns <= change->heartbeat->timeout_ns;
+}
+
 static void tell_quorum(struct wh_change *change, bool heard)
 {
-	if (change->suspicion.quorum == heard)
+	struct wh_suspicion *s = &change->suspicion;
+
+	if (s->quorum != heard) {
+		s->quorum = heard;
+		s->unheard_ns = change->loop->now_ns;
+		change->heartbeat->deaf = !heard;
+		wh_event(change->diag, heard ? "quorum" : "no quorum", change->view->number, 0, 0);
+	}
+	if (heard ? !s->unheard_told : s->unheard_told || awaits_proof(change))
 		return;
-	change->suspicion.quorum = heard;
-	change->heartbeat->deaf = !heard;
-	wh_event(change->diag, heard ? "quorum" : "no quorum", change->view->number, 0, 0);
+	s->unheard_told = !heard;
 	change->on.quorum(change->ctx, heard);
 }
 
@@ -134,12 +155,6 @@ static bool has_suspects(const struct wh_change *change, uint32_t rank)
 		if (wh_sst_observe_array(change->sst, rank, change->columns.suspected, other) == WH_FAILED)
 			return true;
 	return false;
-}
-
-/* There are proofs of death, here and in the rows of others. */
-static bool has_proofs(const struct wh_change *change)
-{
-	return change->sst->image->ops->thaw != NULL;
 }
 
 void wh_change_suspect(struct wh_change *change, uint32_t rank, enum wh_suspected kind, const char *why)
@@ -381,7 +396,7 @@ bool wh_suspicion_heeds(const struct wh_change *change)
 /* Where nothing is to be said those that are trusted were a quorum when the last was said, unless that was a proof. */
 static bool finds_a_way(struct wh_change *change, bool least)
 {
-	return find_wanted(change, least) ? hears_quorum(change)
+	return find_wanted(change, least) ? hears_quorum(change, false)
 					  : change->removed || wh_suspicion_trusted_quorum(change);
 }
 

@@ -37,8 +37,8 @@
  * survivors is gone for all. While a view changes, claims answer WHORL_AGAIN. A view may follow only with a strict majority
  * of the one before (or exactly half of it with `[group] tie_breaker`): a minority waits, and its claims answer
  * WHORL_NO_QUORUM, its commits WHORL_PENDING, until it hears a majority again. On shared memory members are not counted of which the
- * kernel proves that their process has ended (Linux 5.3; docs/operations.md, "On one host"): the last of two goes on. The connection ends
- * a moment before the proof comes, by as long as the kernel takes for the memory of the process: meanwhile too few may be heard. A node that the others have removed, rightly or not, gets WHORL_REMOVED,
+ * kernel proves that their process has ended (Linux 5.3; docs/operations.md, "On one host"): the last of two goes on. That
+ * proof comes when the kernel has taken the memory of the process apart, and is waited for no longer than heartbeats are. A node that the others have removed, rightly or not, gets WHORL_REMOVED,
  * for good; it delivers nothing more.
  *
  * COMING IN. A node that is started joins the group of its name, or forms one with others if there is none (whorl_open). It is a

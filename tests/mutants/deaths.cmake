@@ -154,6 +154,34 @@ mutant(NAME death-of-the-last-life KIND test_roster FILE membership/roster.c
 	roster->known_nodes[node].dead[0] = incarnation;
 ]])
 
+mutant(NAME proof-unawaited KIND test_change_dead FILE membership/suspicion.c
+	REMOVES "callers do not hear that there is no quorum while a proof may come"
+	TEXT [[
+	if (heard ? !s->unheard_told : s->unheard_told || awaits_proof(change))
+]]
+	REPLACEMENT [[
+	if (heard ? !s->unheard_told : s->unheard_told || (member_count(change) == 0 && awaits_proof(change)))
+]])
+
+mutant(NAME proof-awaited-for-ever KIND test_change_dead FILE membership/suspicion.c
+	REMOVES "a proof is waited for no longer than for heartbeats"
+	TEXT [[
+	return has_proofs(change) && hears_quorum(change, true) &&
+	       change->loop->now_ns - change->suspicion.unheard_ns <= change->heartbeat->timeout_ns;
+]]
+	REPLACEMENT [[
+	return has_proofs(change) && hears_quorum(change, true);
+]])
+
+mutant(NAME proof-awaited-in-vain KIND test_change_dead FILE membership/suspicion.c
+	REMOVES "a proof is waited for where it makes a quorum"
+	TEXT [[
+	return has_proofs(change) && hears_quorum(change, true) &&
+]]
+	REPLACEMENT [[
+	return has_proofs(change) &&
+]])
+
 mutant(NAME proofs-wait KIND test_change_dead FILE membership/suspicion.c
 	REMOVES "a proof is said without a quorum, too"
 	TEXT [[
