@@ -21,6 +21,7 @@ void wh_actor_crash(struct actor *actor, bool silently)
 		play->awake--;
 	actor->state = ACTOR_GONE;
 	actor->crashed = true;
+	actor->vanished = silently;
 	play->touched |= UINT64_C(1) << actor->life;
 	if (!actor->in_pass)
 		wh_check_settle(actor);

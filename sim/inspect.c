@@ -24,6 +24,13 @@ bool wh_inspect_dropped(const whorl_node *node, uint64_t key)
 	return wh_is_first_view(key) && node->epoch == NULL && node->join.floor >= key;
 }
 
+bool wh_inspect_comes_to(const whorl_node *node, uint32_t id, uint64_t incarnation)
+{
+	const struct wh_view *view = node->epoch == NULL ? node->join.view : NULL;
+
+	return view != NULL && view->number > 0 && wh_view_rank_of(view, id, incarnation) >= 0;
+}
+
 bool wh_inspect_has_let_go(const whorl_node *node, uint64_t key)
 {
 	return !wh_is_first_view(key) && node->epoch == NULL && node->join.state == WH_JOIN_SEEKING &&

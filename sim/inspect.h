@@ -31,6 +31,8 @@ bool wh_inspect_has_row(const whorl_node *node, uint32_t id, uint64_t incarnatio
 /* Has it no part in the first view of that key any more? */
 bool wh_inspect_dropped(const whorl_node *node, uint64_t key);
 
+/* It is on its way into a later view of which that life is a member. */
+bool wh_inspect_comes_to(const whorl_node *node, uint32_t id, uint64_t incarnation);
 /* A newcomer of a later view, invited by that key, has let go of it: it comes in only when it is invited again. */
 bool wh_inspect_has_let_go(const whorl_node *node, uint64_t key);
 /* Does it keep back what is delivered in that subgroup of the configuration? */

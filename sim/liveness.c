@@ -313,6 +313,18 @@ static bool have_records(const struct play *play, uint64_t running)
 	return false;
 }
 
+/* Is one of them on its way into a view of which a member has vanished? It waits until its connection to that one ends. That takes tcp
+ * five seconds, as nothing of this node is at stake before; here it never ends. */
+static bool wait_for_vanished(const struct play *play, uint64_t set)
+{
+	for (uint32_t i = 0; i < play->lives; i++)
+		for (uint32_t k = 0; (set >> i & 1) != 0 && k < play->lives; k++)
+			if (play->actors[k].vanished &&
+			    wh_inspect_comes_to(play->actors[i].node, play->actors[k].id, play->actors[k].incarnation))
+				return true;
+	return false;
+}
+
 /* There is no view: the nodes that must form the first one, if they are enough, and all connected. */
 static uint64_t find_formers(const struct play *play, uint64_t running)
 {
@@ -326,7 +338,8 @@ static uint64_t find_formers(const struct play *play, uint64_t running)
 			set |= UINT64_C(1) << i;
 	find_trust(play, set, trusts);
 	count = (uint32_t)__builtin_popcountll(set);
-	if (set == 0 || !all_trust(play, trusts, set) || !wh_plan_may_form(play->plan, count))
+	if (set == 0 || !all_trust(play, trusts, set) || !wh_plan_may_form(play->plan, count) ||
+	    wait_for_vanished(play, set))
 		return 0;
 	if (founder >= 0)
 		return have_records(play, set) ? 0 : set;

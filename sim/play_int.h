@@ -112,6 +112,7 @@ struct actor { /* one life of a node */
 	bool in_pass;
 	bool leaving; /* its passes are made by whorl_close */
 	bool crashed, left;
+	bool vanished;             /* crashed, and no node is told */
 	bool removed;              /* or failed for good in another way: it does nothing any more */
 	bool drained;              /* and left nothing undelivered */
 	uint64_t stalled_until_ns; /* it makes no pass before */
