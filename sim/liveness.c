@@ -206,13 +206,25 @@ static bool all_have_row(const struct play *play, const struct view *view, uint6
 	return true;
 }
 
-/* Members of that view of which some of `set` have proof that they are dead. */
+/* Lives of `set` that would say of that one that it is dead: not those to which it has left in order, as of that member nothing more is
+ * said. (Another to which its connection had ended before may count it, and lack the proof: 0039.) */
+static uint64_t find_witnesses(const struct play *play, uint64_t set, const struct actor *of)
+{
+	for (uint32_t i = 0; i < play->lives; i++)
+		if ((set >> i & 1) != 0 && play->actors[i].node != NULL &&
+		    (wh_inspect_left(play->actors[i].node) >> of->id & 1) != 0)
+			set &= ~(UINT64_C(1) << i);
+	return set;
+}
+
+/* Members of that view of which some of `set` have proof that they are dead, and would say so. */
 static uint32_t count_proved(const struct play *play, const struct view *view, uint64_t set)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < play->lives; i++)
-		count += (view->members >> i & 1) != 0 && wh_play_is_proved_dead(&play->actors[i], set) &&
+		count += (view->members >> i & 1) != 0 &&
+			 wh_play_is_proved_dead(&play->actors[i], find_witnesses(play, set, &play->actors[i])) &&
 			 all_have_row(play, view, set, &play->actors[i]);
 	return count;
 }
