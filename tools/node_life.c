@@ -122,6 +122,9 @@ static enum wh_exit start_node(struct life *life)
 		return result == WHORL_INVALID ? WH_EXIT_USAGE : wh_exit_of(result);
 	}
 	member->id = whorl_node_id(member->node);
+	if (member->options->id == WHORL_ANY_ID)
+		wh_member_tell(member, WH_MEMBER_JSON(member, "{s:s, s:i}", "event", "id", "node", (int)member->id),
+			       "is node %u", member->id);
 	result = open_parts(life);
 	if (result == WHORL_OK)
 		result = whorl_on_view(member->node, on_view, member);
