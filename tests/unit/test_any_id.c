@@ -311,20 +311,21 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *all = suite_create("any_id");
-	TCase *cases = tcase_create("any_id");
+	TCase *order = tcase_create("order"), *nodes = tcase_create("nodes");
 
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, all_ids_are_tried_from_a_random_place_on);
-	tcase_add_test(cases, what_is_free_is_found);
-	tcase_add_test(cases, what_is_free_and_moves_is_found_too);
-	tcase_add_test(cases, what_else_is_wrong_is_told_at_once);
-	tcase_add_test(cases, ids_are_given_out_until_none_is_free);
-	tcase_add_test(cases, what_fails_lets_go_of_its_id);
-	tcase_add_test(cases, the_first_forms_a_group_that_names_no_nodes);
-	tcase_add_test(cases, other_ids_wait_for_the_first);
-	tcase_add_test(cases, an_id_of_a_network_is_chosen);
-	tcase_add_test(cases, what_is_no_id);
-	suite_add_tcase(all, cases);
+	tcase_set_timeout(nodes, 60);
+	tcase_add_test(order, all_ids_are_tried_from_a_random_place_on);
+	tcase_add_test(order, what_is_free_is_found);
+	tcase_add_test(order, what_is_free_and_moves_is_found_too);
+	tcase_add_test(order, what_else_is_wrong_is_told_at_once);
+	tcase_add_test(nodes, ids_are_given_out_until_none_is_free);
+	tcase_add_test(nodes, what_fails_lets_go_of_its_id);
+	tcase_add_test(nodes, the_first_forms_a_group_that_names_no_nodes);
+	tcase_add_test(nodes, other_ids_wait_for_the_first);
+	tcase_add_test(nodes, an_id_of_a_network_is_chosen);
+	tcase_add_test(nodes, what_is_no_id);
+	suite_add_tcase(all, order);
+	suite_add_tcase(all, nodes);
 	return all;
 }
 
