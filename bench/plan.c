@@ -297,6 +297,11 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 	wh_conf_bind(conf, variant, &wh_bench_table, NULL, &plan->options);
 	find_mistakes(plan);
 	result = wh_node_config_bind(&plan->config, conf, variant);
+	if (result == WHORL_OK && plan->config.group.nodes == 0) {
+		wh_conf_mistake(conf, "group", NULL, "nodes",
+				"is 0, expected at least 1: a benchmark is of so many nodes");
+		result = WHORL_CONFIG;
+	}
 	if (result != WHORL_OK)
 		goto out_free;
 	fit_slots(plan);

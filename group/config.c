@@ -30,8 +30,9 @@ static const struct wh_option group_options[] = {
 	{"transport", WH_OPTION_CHOICE, "", "shm", 0, 0, transports,
 	 "What moves the bytes: shm: processes of one host and one user; tcp: nodes on any network; verbs: nodes with RDMA devices.",
 	 GROUP(transport), true},
-	{"nodes", WH_OPTION_INTEGER, "", "2", 1, WH_NODES_MAX, NULL,
-	 "Nodes that form the group, all of them; on shm, or with state_dir, more than half. Their ids are 0 to nodes-1.",
+	{"nodes", WH_OPTION_INTEGER, "", "2", 0, WH_NODES_MAX, NULL,
+	 "Nodes that form the group, all of them; on shm, or with state_dir, more than half. Their ids are 0 to nodes-1. 0, on shm: "
+	 "no node is named, and the first process forms the group, as node 0.",
 	 GROUP(nodes), true},
 	{"nodes_max", WH_OPTION_INTEGER, "", "0", 0, WH_NODES_MAX, NULL,
 	 "Nodes that there may ever be: those with ids from nodes to nodes_max-1 join; 0: as many as nodes.",
@@ -212,7 +213,9 @@ static int parse_id(const char *text, int64_t nodes)
 
 uint32_t wh_node_config_nodes_max(const struct wh_node_config *config)
 {
-	return (uint32_t)(config->group.nodes_max > 0 ? config->group.nodes_max : config->group.nodes);
+	int64_t most = config->group.nodes_max > 0 ? config->group.nodes_max : config->group.nodes;
+
+	return most > 0 ? (uint32_t)most : 1; /* neither is said: a mistake, found later */
 }
 
 int wh_node_config_tie_breaker(const struct wh_node_config *config)
@@ -220,9 +223,15 @@ int wh_node_config_tie_breaker(const struct wh_node_config *config)
 	return parse_id(config->group.tie_breaker, wh_node_config_nodes_max(config)); /* of `none`: -1 */
 }
 
+bool wh_node_config_names_none(const struct wh_node_config *config)
+{
+	return config->group.nodes == 0 && strcmp(config->group.founder, "none") == 0;
+}
+
 int wh_node_config_founder(const struct wh_node_config *config)
 {
-	return parse_id(config->group.founder, wh_node_config_nodes_max(config));
+	return wh_node_config_names_none(config) ? 0
+						 : parse_id(config->group.founder, wh_node_config_nodes_max(config));
 }
 
 /* ---- digests: FNV-1a of numbers and texts, each with its end ---------------------------------------------------------- */
@@ -402,7 +411,14 @@ static void find_forming_mistakes(const struct wh_node_config *config, struct wh
 	int transport = config->group.transport;
 	bool network = transport == WH_TRANSPORT_TCP || transport == WH_TRANSPORT_VERBS;
 
-	if (network && wh_node_config_founder(config) >= 0 && !wh_node_config_keeps_records(config))
+	if (config->group.nodes == 0 && transport != WH_TRANSPORT_SHM)
+		wh_conf_mistake(conf, "group", NULL, "nodes",
+				"is 0, expected 1 to %d: only on shm the first process may form a group", WH_NODES_MAX);
+	else if (config->group.nodes == 0 && config->group.nodes_max == 0)
+		wh_conf_mistake(conf, "group", NULL, "nodes",
+				"is 0, so nodes_max has to say how many nodes there may be, expected 1 to %d",
+				WH_NODES_MAX);
+	else if (network && wh_node_config_founder(config) >= 0 && !wh_node_config_keeps_records(config))
 		wh_conf_mistake(
 			conf, "group", NULL, "founder",
 			"is %s, and on a network a founder needs state_dir, which keeps it from founding a second group",

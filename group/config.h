@@ -16,7 +16,7 @@
 struct wh_group_options {
 	char name[WH_OPTION_TEXT_BYTES];
 	int transport;                        /* enum wh_transport_kind */
-	int64_t nodes;                        /* configured: ids 0 to nodes-1 */
+	int64_t nodes;                        /* configured: ids 0 to nodes-1; 0: wh_node_config_names_none */
 	int64_t nodes_max;                    /* ids are below; 0: nodes. Use wh_node_config_nodes_max */
 	char founder[WH_OPTION_TEXT_BYTES];   /* none, or a node id: wh_node_config_founder */
 	char state_dir[WH_OPTION_TEXT_BYTES]; /* none, or a directory: wh_node_config_keeps_records */
@@ -92,6 +92,8 @@ void wh_node_config_address(const struct wh_node_config *config, uint32_t id, ch
 
 /* One more than the greatest id. */
 uint32_t wh_node_config_nodes_max(const struct wh_node_config *config);
+/* Is no node named, so that the first process forms the group? It has the id 0, which is the founder then (0047). */
+bool wh_node_config_names_none(const struct wh_node_config *config);
 /* The node id of the founder, -1: none, the first view is formed by a majority. */
 int wh_node_config_founder(const struct wh_node_config *config);
 

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "base/thread.h"
+#include "group/any_id.h"
 #include "group/secret.h"
 #include "transport/shm/shm.h"
 #include "transport/tcp/tcp.h"
@@ -231,7 +232,7 @@ static uint64_t patience_ns(const struct wh_node_config *config)
 	return (uint64_t)(start > failure ? start : failure) * WH_NS_PER_MS;
 }
 
-static enum whorl_result open_transport(whorl_node *node, const struct wh_world *world, struct wh_error *err)
+static enum whorl_result open_transport(whorl_node *node, const struct wh_world *world, int *held, struct wh_error *err)
 {
 	const char *addresses[WH_NODES_MAX] = {NULL};
 	struct wh_transport_config config = {
@@ -241,6 +242,7 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 		.nodes = wh_node_config_nodes_max(&node->config),
 		.addresses = addresses,
 		.incarnation = node->incarnation,
+		.held = held,
 		.patience_ns = patience_ns(&node->config),
 		.failure_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS,
 		.huge_pages = node->config.engine.huge_pages,
@@ -437,23 +439,56 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 	return node;
 }
 
-enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id, const struct wh_world *world,
-			       const struct whorl_open_options *options, whorl_node **out, struct wh_error *err)
-{
-	enum whorl_result result;
-	whorl_node *node;
+/* ---- an id ------------------------------------------------------------------------------------------------------------ */
 
-	*out = NULL;
-	if (id >= wh_node_config_nodes_max(config))
-		return wh_error_set(err, WHORL_INVALID, "there is no node %u, expected 0 to %u", id,
-				    wh_node_config_nodes_max(config) - 1);
+struct id_place {
+	const struct wh_node_config *config;
+	const struct wh_world *world;
+	int held; /* what holds the id until the transport does; -1: nothing */
+};
+
+static enum whorl_result take_id(void *ctx, uint32_t id, struct wh_error *err)
+{
+	struct id_place *place = ctx;
+
+	return place->world->take_id(place->config->group.name, id, &place->held, err);
+}
+
+/* The id that was asked for; or one that is free, which is held from here on. */
+static enum whorl_result find_id(struct id_place *place, const struct whorl_open_options *options, uint32_t *id,
+				 struct wh_error *err)
+{
+	const struct wh_node_config *config = place->config;
+	const struct wh_env *env = place->world->env;
+	uint32_t nodes = wh_node_config_nodes_max(config);
+
+	if (*id >= nodes && *id != WHORL_ANY_ID)
+		return wh_error_set(err, WHORL_INVALID, "there is no node %u, expected 0 to %u", *id, nodes - 1);
 	if (options != NULL && options->size < sizeof(size_t))
 		return wh_error_set(err, WHORL_INVALID, "whorl_open_options.size is not set");
-	node = new_node(id, world, options);
+	if (*id != WHORL_ANY_ID)
+		return WHORL_OK;
+	if (place->world->take_id == NULL)
+		return wh_error_set(
+			err, WHORL_UNSUPPORTED,
+			"WHORL_ANY_ID is for group.transport shm: here an id is an address, expected one from 0 to %u",
+			nodes - 1);
+	if (options != NULL && options->size > offsetof(struct whorl_open_options, form) && options->form)
+		return wh_error_set(err, WHORL_INVALID, "a node that is told to form a group has an id of its own");
+	return wh_any_id(config, env->random_u64(env->ctx), take_id, place, id, err);
+}
+
+static enum whorl_result open_with_id(uint32_t id, struct id_place *place, const struct whorl_open_options *options,
+				      whorl_node **out, struct wh_error *err)
+{
+	const struct wh_world *world = place->world;
+	whorl_node *node = new_node(id, world, options);
+	enum whorl_result result;
+
 	if (node == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a node");
-	node->caller = config->engine.thread == WH_THREAD_CALLER;
-	result = wh_node_config_copy(&node->config, config, err);
+	node->caller = place->config->engine.thread == WH_THREAD_CALLER;
+	result = wh_node_config_copy(&node->config, place->config, err);
 	if (result == WHORL_OK)
 		result = check_forced(node, err);
 	if (result == WHORL_OK)
@@ -461,7 +496,7 @@ enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
 	if (result == WHORL_OK)
 		result = plan_memory(node, err);
 	if (result == WHORL_OK)
-		result = open_transport(node, world, err);
+		result = open_transport(node, world, &place->held, err);
 	if (result == WHORL_OK)
 		result = open_engine(node, err);
 	if (result == WHORL_OK)
@@ -472,6 +507,21 @@ enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id,
 	}
 	*out = node;
 	return WHORL_OK;
+}
+
+enum whorl_result wh_node_open(const struct wh_node_config *config, uint32_t id, const struct wh_world *world,
+			       const struct whorl_open_options *options, whorl_node **out, struct wh_error *err)
+{
+	struct id_place place = {.config = config, .world = world, .held = -1};
+	enum whorl_result result;
+
+	*out = NULL;
+	result = find_id(&place, options, &id, err);
+	if (result == WHORL_OK)
+		result = open_with_id(id, &place, options, out, err);
+	if (place.held >= 0)
+		close(place.held);
+	return result;
 }
 
 /* A world for each transport of this machine. */
@@ -485,8 +535,11 @@ static enum whorl_result open_here(whorl_config *config, struct wh_node_config *
 		*world = (struct wh_world){.env = wh_env_system()};
 		return WHORL_OK;
 	}
-	*world = (struct wh_world){
-		.env = wh_env_system(), .create = wh_shm_create, .headers_apart = true, .one_host = true};
+	*world = (struct wh_world){.env = wh_env_system(),
+				   .create = wh_shm_create,
+				   .headers_apart = true,
+				   .one_host = true,
+				   .take_id = wh_shm_take_id};
 	if (bound->group.transport == WH_TRANSPORT_TCP)
 		*world = (struct wh_world){.env = wh_env_system(), .create = wh_tcp_create};
 	if (bound->group.transport == WH_TRANSPORT_VERBS)

@@ -17,6 +17,8 @@ struct wh_world {
 	void *create_ctx;
 	bool headers_apart; /* smc/slots.h: true where pushing bytes costs nothing */
 	bool one_host;      /* all nodes are processes of this host, and the transport knows which ids they hold */
+	/* Takes the id of a node (transport/shm/shm.h); NULL: an id is an address here, and none is to be had by looking for one. */
+	enum whorl_result (*take_id)(const char *group, uint32_t node, int *held, struct wh_error *err);
 	const struct wh_record_ops
 		*records; /* where records are kept (0032); NULL: in [group] state_dir, if that is set */
 	void *records_ctx;

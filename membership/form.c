@@ -409,7 +409,14 @@ size_t wh_join_form(struct wh_join *join)
 
 static void explain_founder(const struct wh_join *join, char *text, size_t bytes)
 {
-	if (join->founder != (int)join->roster->id || (!join->may_form && !join->forced))
+	bool is_other = join->founder != (int)join->roster->id;
+
+	if (is_other && join->configured == 0)
+		snprintf(
+			text, bytes,
+			"waits for node %d, which forms the group: if it is gone, the next process without an id of its own does",
+			join->founder);
+	else if (is_other || (!join->may_form && !join->forced))
 		snprintf(text, bytes, "waits for node %d, the founder of the group", join->founder);
 	else if (join->record != 0 && !join->forced)
 		snprintf(text, bytes,

@@ -39,8 +39,8 @@ enum {
 
 static const struct argp_option words[] = {
 	{"id", KEY_ID, "N", 0,
-	 "The id of the node; in each group and at a time one process has it. Where srun or mpirun has started it, the "
-	 "number that it was given will do",
+	 "The id of the node; in each group and at a time one process has it. any: one that is free, on shm. Where srun or mpirun has "
+	 "started it, the number that it was given will do",
 	 0},
 	{"run", KEY_RUN, "WHAT", 0, "counter (if nothing is said), echo, load or none", 0},
 	{"subgroup", KEY_SUBGROUP, "NAME", 0,
@@ -122,7 +122,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case KEY_ID:
-		member->id = (uint32_t)parse_number(state, "--id", argument, false, 0, WH_NODES_MAX - 1);
+		member->id = strcmp(argument, "any") == 0
+				     ? WHORL_ANY_ID
+				     : (uint32_t)parse_number(state, "--id", argument, false, 0, WH_NODES_MAX - 1);
 		arguments->has_id = true;
 		return 0;
 	case KEY_RUN:
@@ -173,7 +175,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 			return 0;
 		rank = wh_command_rank(WH_NODES_MAX);
 		if (rank < 0)
-			argp_error(state, "which node: --id N?");
+			argp_error(state, "which node: --id N, or --id any?");
 		member->id = (uint32_t)rank;
 		return 0;
 	default:

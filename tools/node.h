@@ -53,7 +53,7 @@ bool wh_lines_write(struct wh_lines *lines);
 
 struct wh_member_options {
 	const struct wh_member_run *run;
-	uint32_t id;
+	uint32_t id;          /* or WHORL_ANY_ID */
 	const char *subgroup; /* NULL: all that the node is in */
 	double rate;    /* messages per second in each subgroup; 0: as fast as possible; -1: as is usual for the run */
 	int64_t bytes;  /* of a message; -1: as is usual for the run */
@@ -77,6 +77,7 @@ struct wh_input {                       /* [main] */
 struct wh_member {
 	const struct wh_member_options *options;
 	whorl_node *node;
+	uint32_t id; /* of the node */
 	struct wh_watch watch;
 	struct wh_lines lines;
 	struct wh_input input;

@@ -53,8 +53,8 @@ static void tell_sum(struct wh_member_part *part, const struct sum *sum)
 	snprintf(digest, sizeof digest, "%016" PRIx64, sum->digest);
 	wh_member_tell(member,
 		       WH_MEMBER_JSON(member, "{s:s, s:i, s:s, s:I, s:I, s:s}", "event", "counter", "node",
-				      (int)member->options->id, "subgroup", part->name, "count", (json_int_t)sum->count,
-				      "value", (json_int_t)sum->value, "digest", digest),
+				      (int)member->id, "subgroup", part->name, "count", (json_int_t)sum->count, "value",
+				      (json_int_t)sum->value, "digest", digest),
 		       "%s: %" PRIu64 " messages, value %" PRIu64 ", digest %s", part->name, sum->count, sum->value,
 		       digest);
 }
@@ -283,8 +283,8 @@ static void tell_rates(struct wh_member_part *part, uint64_t now_ns)
 	if (part->told_ns != 0)
 		wh_member_tell(member,
 			       WH_MEMBER_JSON(member, "{s:s, s:i, s:s, s:f, s:f, s:f, s:I}", "event", "load", "node",
-					      (int)member->options->id, "subgroup", part->name, "delivered_per_s",
-					      delivered, "bytes_per_s", bytes, "sent_per_s", sent, "delivered",
+					      (int)member->id, "subgroup", part->name, "delivered_per_s", delivered,
+					      "bytes_per_s", bytes, "sent_per_s", sent, "delivered",
 					      (json_int_t)stats.delivered),
 			       "%s: delivers %s/s, %s/s; sends %s/s", part->name,
 			       wh_figure_text(delivered, figures[0], sizeof figures[0]),
@@ -304,7 +304,7 @@ static enum whorl_result open_counter(struct wh_member_part *part)
 	pthread_mutex_init(&counter->lock, NULL);
 	for (uint64_t i = 0; i < PATTERN_BYTES; i++)
 		counter->pattern[i] = (unsigned char)mix_bits(i);
-	counter->random = wh_member_now() ^ part->member->options->id;
+	counter->random = wh_member_now() ^ part->member->id;
 	wh_store_relaxed(&counter->every, (uint64_t)part->member->options->every);
 	part->own = counter;
 	return whorl_on_batch(part->subgroup, deliver_batch, part);

@@ -54,8 +54,8 @@ static void tell_message(struct wh_member_part *part, const struct said *said, b
 	clean_text(said, member->options->json, text);
 	wh_member_tell(member,
 		       WH_MEMBER_JSON(member, "{s:s, s:i, s:s, s:i, s:I, s:b, s:s}", "event", "echo", "node",
-				      (int)member->options->id, "subgroup", part->name, "sender", (int)said->sender,
-				      "view", (json_int_t)said->view, "before", (int)before, "text", text),
+				      (int)member->id, "subgroup", part->name, "sender", (int)said->sender, "view",
+				      (json_int_t)said->view, "before", (int)before, "text", text),
 		       "%sview %" PRIu64 ", node %u: %s", before ? "before, in " : "", said->view, said->sender, text);
 }
 

@@ -53,7 +53,7 @@ void wh_member_tell_view(struct wh_member *member, const struct whorl_view *view
 	if (member->options->json) {
 		wh_member_tell(member,
 			       json_pack("{s:s, s:i, s:I, s:o, s:o, s:o, s:i}", "event", "view", "node",
-					 (int)member->options->id, "view", (json_int_t)view->number, "members",
+					 (int)member->id, "view", (json_int_t)view->number, "members",
 					 array_of(view->members, view->member_count), "joined",
 					 array_of(view->joined, view->joined_count), "left",
 					 array_of(view->left, view->left_count), "rank", (int)view->rank),

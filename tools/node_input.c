@@ -19,13 +19,12 @@ static void tell_rest(struct wh_member *member, const char *subgroup, uint32_t i
 	char text[160];
 
 	if (result == WHORL_OK)
-		snprintf(text, sizeof text, "is %sto %s", id == member->options->id ? "" : "asked ", does);
+		snprintf(text, sizeof text, "is %sto %s", id == member->id ? "" : "asked ", does);
 	else
 		snprintf(text, sizeof text, "cannot be asked to %s: %s", does, why);
 	wh_member_tell(member,
-		       WH_MEMBER_JSON(member, "{s:s, s:i, s:s, s:i, s:b, s:s}", "event", "rest", "node",
-				      (int)member->options->id, "subgroup", subgroup, "of", (int)id, "rests",
-				      (int)rests, "result", why),
+		       WH_MEMBER_JSON(member, "{s:s, s:i, s:s, s:i, s:b, s:s}", "event", "rest", "node", (int)member->id,
+				      "subgroup", subgroup, "of", (int)id, "rests", (int)rests, "result", why),
 		       "%s: node %u %s", subgroup, id, text);
 }
 
@@ -48,7 +47,7 @@ static void obey_command(struct wh_member *member, char *line)
 {
 	static const char blanks[] = " \t\r";
 	char *at, *end = "", *word = strtok_r(line, blanks, &at), *argument = strtok_r(NULL, blanks, &at);
-	unsigned long id = argument != NULL ? strtoul(argument, &end, 10) : member->options->id;
+	unsigned long id = argument != NULL ? strtoul(argument, &end, 10) : member->id;
 	bool good = *end == '\0' && id < WH_NODES_MAX && strtok_r(NULL, blanks, &at) == NULL;
 
 	if (word == NULL)

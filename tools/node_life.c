@@ -98,7 +98,7 @@ static enum whorl_result open_parts(struct life *life)
 	}
 	if (options->subgroup == NULL || options->run->open == NULL || member->part_count > 0)
 		return WHORL_OK;
-	wh_say("node %u is in no subgroup %s", options->id, options->subgroup);
+	wh_say("node %u is in no subgroup %s", member->id, options->subgroup);
 	return WHORL_NOT_FOUND;
 }
 
@@ -121,6 +121,10 @@ static enum wh_exit start_node(struct life *life)
 		wh_say("%s", why[0] != '\0' ? why : whorl_result_text(result));
 		return result == WHORL_INVALID ? WH_EXIT_USAGE : wh_exit_of(result);
 	}
+	member->id = whorl_node_id(member->node);
+	if (member->options->id == WHORL_ANY_ID)
+		wh_member_tell(member, WH_MEMBER_JSON(member, "{s:s, s:i}", "event", "id", "node", (int)member->id),
+			       "is node %u", member->id);
 	result = open_parts(life);
 	if (result == WHORL_OK)
 		result = whorl_on_view(member->node, on_view, member);
@@ -253,8 +257,8 @@ static void look_at_progress(struct life *life, uint64_t now)
 		return;
 	if (!isatty(STDERR_FILENO) || member->options->json)
 		wh_member_tell(member,
-			       WH_MEMBER_JSON(member, "{s:s, s:i, s:s}", "event", "progress", "node",
-					      (int)member->options->id, "text", text),
+			       WH_MEMBER_JSON(member, "{s:s, s:i, s:s}", "event", "progress", "node", (int)member->id,
+					      "text", text),
 			       "%s", text);
 	memcpy(life->progress, text, sizeof text);
 	life->progress_ns = now;
@@ -266,10 +270,9 @@ static void tell_ready(struct life *life, uint64_t now)
 	double ms = (double)(now - life->began_ns) / 1e6;
 
 	wh_progress("");
-	wh_member_tell(
-		member,
-		WH_MEMBER_JSON(member, "{s:s, s:i, s:f}", "event", "ready", "node", (int)member->options->id, "ms", ms),
-		"ready after %.0f ms", ms);
+	wh_member_tell(member,
+		       WH_MEMBER_JSON(member, "{s:s, s:i, s:f}", "event", "ready", "node", (int)member->id, "ms", ms),
+		       "ready after %.0f ms", ms);
 }
 
 /* ns 0: it was over before it was seen. */
@@ -282,8 +285,8 @@ static void tell_transfer(struct wh_member *member, const char *event, const cha
 		snprintf(rate, sizeof rate, " in %.1f s, %s/s", seconds,
 			 wh_size_text((uint64_t)((double)bytes / seconds), per_second, sizeof per_second));
 	wh_member_tell(member,
-		       WH_MEMBER_JSON(member, "{s:s, s:i, s:I, s:f}", "event", event, "node", (int)member->options->id,
-				      "bytes", (json_int_t)bytes, "seconds", seconds),
+		       WH_MEMBER_JSON(member, "{s:s, s:i, s:I, s:f}", "event", event, "node", (int)member->id, "bytes",
+				      (json_int_t)bytes, "seconds", seconds),
 		       "%s: %s%s", words, wh_size_text(bytes, size, sizeof size), rate);
 }
 
@@ -331,8 +334,8 @@ static void look_at_quorum(struct life *life, bool lost, const char *text)
 		return;
 	life->lost_quorum = lost;
 	wh_member_tell(member,
-		       WH_MEMBER_JSON(member, "{s:s, s:i, s:b, s:s}", "event", "quorum", "node",
-				      (int)member->options->id, "heard", (int)!lost, "text", text),
+		       WH_MEMBER_JSON(member, "{s:s, s:i, s:b, s:s}", "event", "quorum", "node", (int)member->id,
+				      "heard", (int)!lost, "text", text),
 		       "%s", lost ? wh_member_advice(WHORL_NO_QUORUM) : "a quorum is heard again");
 }
 
@@ -348,11 +351,10 @@ static bool look_for_errors(struct life *life)
 		return true;
 	if (member->options->json)
 		wh_member_tell(member,
-			       json_pack("{s:s, s:i, s:s, s:s}", "event", "failed", "node", (int)member->options->id,
-					 "why", whorl_result_text(result), "text", text),
+			       json_pack("{s:s, s:i, s:s, s:s}", "event", "failed", "node", (int)member->id, "why",
+					 whorl_result_text(result), "text", text),
 			       "%s", "");
-	snprintf(line, sizeof line, "node %u: %s", member->options->id,
-		 text[0] != '\0' ? text : whorl_result_text(result));
+	snprintf(line, sizeof line, "node %u: %s", member->id, text[0] != '\0' ? text : whorl_result_text(result));
 	wh_lines_add(&member->lines, true, line); /* if the library has not logged it */
 	if (wh_member_advice(result)[0] != '\0')
 		wh_lines_add(&member->lines, true, wh_member_advice(result));
@@ -447,8 +449,7 @@ static enum wh_exit leave_group(struct life *life)
 
 	wh_progress("");
 	if (life->end == WHORL_OK && life->ready)
-		wh_member_tell(member,
-			       WH_MEMBER_JSON(member, "{s:s, s:i}", "event", "leaves", "node", (int)member->options->id),
+		wh_member_tell(member, WH_MEMBER_JSON(member, "{s:s, s:i}", "event", "leaves", "node", (int)member->id),
 			       "leaves; what is under way is waited for, at most %d s", DRAIN_MS / 1000);
 	wh_lines_write(&member->lines);
 	arm_second_signal();
@@ -459,16 +460,15 @@ static enum wh_exit leave_group(struct life *life)
 	if (!life->ready && member->watch.interrupted != 0)
 		return WH_EXIT_INTERRUPTED;
 	if (!life->ready) {
-		wh_say("node %u has not come into the group in time: it %s", member->options->id, life->progress);
+		wh_say("node %u has not come into the group in time: it %s", member->id, life->progress);
 		return WH_EXIT_FAILED;
 	}
 	if (result != WHORL_OK) {
-		wh_say("node %u has left, and not all that it sent is known to be delivered: %s", member->options->id,
+		wh_say("node %u has left, and not all that it sent is known to be delivered: %s", member->id,
 		       whorl_result_text(result));
 		return WH_EXIT_FAILED;
 	}
-	wh_member_tell(member, WH_MEMBER_JSON(member, "{s:s, s:i}", "event", "left", "node", (int)member->options->id),
-		       "left");
+	wh_member_tell(member, WH_MEMBER_JSON(member, "{s:s, s:i}", "event", "left", "node", (int)member->id), "left");
 	return WH_EXIT_GOOD;
 }
 

@@ -209,6 +209,8 @@ struct wh_transport_config {
 	 * the transport as long as it needs them. */
 	struct wh_secure_key *key;
 	struct wh_secure_tls *tls;
+	/* shm: NULL, or a descriptor that holds the id already (wh_shm_take_id): it becomes the transport's, and is -1 here. */
+	int *held;
 	uint64_t patience_ns; /* a node that is there and does not answer for so long counts as not there: searching() */
 	uint64_t failure_ns;  /* a node that is silent for so long counts as dead for the group; 0: a second */
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;

@@ -183,19 +183,28 @@ struct whorl_open_options {
 	bool form;
 };
 
-/* Makes node `id` (0 .. nodes_max-1) of the configured group: checks the configuration, estimates the memory and holds it
+/* On shm, for whorl_open: an id that is free (0 .. nodes_max-1); whorl_node_id says which. A process of which the last life died
+ * or left has let go of its id, and it is free, whether the others have noticed or not: then the node comes in after a view without it.
+ * Nobody is refused while an id stays free, however many processes look for one at the same time. Ids below `nodes` come first, since
+ * they count for the first view; with a `founder` the others do, and its id is the last; where `nodes` is 0 the first process gets 0, and
+ * forms the group. Lists of members in the file name ids, so a node with an id that is just free may be in other subgroups than the
+ * last time. */
+#define WHORL_ANY_ID UINT32_MAX
+
+/* Makes node `id` (0 .. nodes_max-1, or WHORL_ANY_ID) of the configured group: checks the configuration, estimates the memory and holds it
  * against `[group] memory_max`, and begins to meet the others. Waits for no other node; on tcp and verbs for the system's resolver,
  * which looks up each `[node N] address` that is a name. `options` may be NULL. Several nodes, also of
  * one group, may be opened in one process.
  * If a group of that name is running the node will join it. If not, it will form one with all the nodes that are configured; on shm, and
  * on networks with `[group] state_dir`, after `start_timeout_ms` with more than half of them, or as its founder, alone
- * (docs/operations.md). There are never two groups of one name that both go on: docs/decisions/0032.
+ * (docs/operations.md). Where the file names no nodes (`nodes = 0`, on shm) node 0 forms it, alone and at once. There are never two groups of one name that both go on: docs/decisions/0032.
  * The id is held from here on. On shm a node that is opened and never started may be a member for all that the others know, and no group
  * is formed while it is there: start it, or close it.
  * WHORL_OK; WHORL_CONFIG (addresses too: one that must be known and is not, or is not allowed without a key; a record in `state_dir`
  * that is damaged, or another node's); WHORL_INVALID (id, options); WHORL_MEMORY (more than `memory_max`; what the machine has is asked for
  * when a view begins); WHORL_SYSTEM (`state_dir` is not there, too); WHORL_REFUSED
- * (the id is in use); WHORL_UNSUPPORTED (the transport: this machine lacks what it needs). On failure *out is NULL, nothing is left, and whorl_config_error says why. */
+ * (the id is in use; with WHORL_ANY_ID no id is free); WHORL_UNSUPPORTED (the transport: this machine lacks what it needs; WHORL_ANY_ID where
+ * an id is an address: on tcp and verbs, and on sim). On failure *out is NULL, nothing is left, and whorl_config_error says why. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_open(whorl_config *config, uint32_t id,
 							const struct whorl_open_options *options, whorl_node **out);
 
@@ -203,7 +212,7 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_open(whorl_config *config, ui
  * arrays. Not in it, nor in `[group] memory_max`: the row of the view before, which is kept for a while after a change; 256 KiB
  * for each state that is given or taken, while it is; and what a newcomer keeps back until it has the state, up to
  * `[group] backlog_max` for each subgroup. WHORL_OK, also if it is more than memory_max; WHORL_CONFIG (`members = function` too:
- * there is none here); WHORL_INVALID (id); WHORL_MEMORY; WHORL_UNSUPPORTED. */
+ * there is none here); WHORL_INVALID (id; WHORL_ANY_ID too); WHORL_MEMORY; WHORL_UNSUPPORTED. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *bytes);
 
 /* Replaces the log's sink; fn NULL: stderr. Any thread, also before whorl_start. */
@@ -251,6 +260,7 @@ WHORL_API void whorl_progress(const whorl_node *node, char *text, size_t bytes);
  * closed)"), at most `bytes` with the terminating zero. Any thread. */
 WHORL_API enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes);
 
+/* The id that the node was opened with, or that it has got (WHORL_ANY_ID): the same for as long as it is open. Any thread. */
 WHORL_API uint32_t whorl_node_id(const whorl_node *node);
 WHORL_API uint32_t whorl_node_count(const whorl_node *node); /* members of the current view; 0: there is none yet */
 

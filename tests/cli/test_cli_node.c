@@ -245,6 +245,62 @@ START_TEST(an_id_that_is_in_use)
 }
 END_TEST
 
+/* The id that the node of that slot has got. */
+static int id_of(int slot)
+{
+	char *text;
+	int id = -1;
+
+	nodes_await(&nodes, slot, "is node ");
+	text = nodes_output(&nodes, slot);
+	ck_assert_int_eq(sscanf(strstr(text, "is node "), "is node %d", &id), 1);
+	free(text);
+	return id;
+}
+
+/* They form a group as if they had been given ids. It is told which it is, also when it leaves. */
+START_TEST(any_id_that_is_free)
+{
+	struct cli_dir dir;
+	struct cli one;
+	unsigned seen = 0;
+
+	START_THREE("--run", "none", "--id", "any");
+	for (int slot = 0; slot < 3; slot++)
+		seen |= 1U << id_of(slot);
+	ck_assert_uint_eq(seen, 7); /* configured ones first */
+	NODES_START(&nodes, 3, "--run", "none", "--id", "any", "--json");
+	nodes_await(&nodes, 3, "\"event\":\"id\"");
+	nodes_await(&nodes, 3, "\"event\":\"ready\"");
+	cli_dir_make(&dir);
+	CLI_RUN(&one, &dir, "node", nodes.ini, "--id", "any", "--set", "group.nodes_max=3");
+	ck_assert_int_eq(one.status, 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(one.err, "no id is free"), 1);
+	cli_free(&one);
+	CLI_RUN(&one, &dir, "node", nodes.ini, "--id", "any", "--set", "group.transport=tcp");
+	ck_assert_int_eq(one.status, 3);
+	ck_assert_uint_eq(CLI_LINES_WITH(one.err, "an id is an address"), 1);
+	cli_free(&one);
+	cli_dir_remove(&dir);
+	for (int slot = 3; slot >= 0; slot--)
+		ck_assert_int_eq(nodes_end(&nodes, slot, SIGTERM), 0);
+}
+END_TEST
+
+/* The first is ready alone, and the others join it. */
+START_TEST(a_group_that_names_no_nodes)
+{
+	NODES_START(&nodes, 5, "--set", "group.nodes=0", "--id", "any");
+	nodes_await(&nodes, 5, "view 0: members 0 | joined 0");
+	nodes_await(&nodes, 5, "ready after");
+	NODES_START(&nodes, 2, "--set", "group.nodes=0", "--id", "any");
+	nodes_await(&nodes, 2, "ready after");
+	ck_assert_int_gt(id_of(2), 0);
+	ck_assert_int_eq(nodes_end(&nodes, 5, SIGTERM), 0);
+	ck_assert_int_eq(nodes_end(&nodes, 2, SIGTERM), 0);
+}
+END_TEST
+
 /* A node that srun or mpirun starts has a number already; --id comes first. */
 START_TEST(the_number_of_a_launcher)
 {
@@ -433,6 +489,8 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_large_state);
 	tcase_add_test(tcase, load_as_json);
 	tcase_add_test(tcase, an_id_that_is_in_use);
+	tcase_add_test(tcase, any_id_that_is_free);
+	tcase_add_test(tcase, a_group_that_names_no_nodes);
 	tcase_add_test(tcase, the_number_of_a_launcher);
 	tcase_add_test(tcase, another_configuration);
 	tcase_add_test(tcase, removed);

@@ -84,6 +84,22 @@ static const struct scenario {
 	{"one host, a silent name forbids, one may join", CUT_OFF, USUAL, NULL,
 	 WORLD(.configured = 3, .joined = 1, .form = A_MAJORITY, .one_host = true, .identities = 2,
 	       .mutations = JOINED_IDS_GO_ON)},
+	/* One host, and the founder needs no record: whatever group it has founded before holds names. Where no node is named all but the
+	 * first are joined ids. */
+	{"one host, the founder, a silent name forbids", EVERY, USUAL, NULL,
+	 WORLD(.configured = 3, .form = THE_FOUNDER, .one_host = true, .identities = 3)},
+	{"one host, no node is named, the first process forms", EVERY, USUAL, NULL,
+	 WORLD(.configured = 1, .joined = 2, .form = THE_FOUNDER, .one_host = true, .identities = 3,
+	       .mutations = JOINED_IDS_GO_ON)},
+	{"one host, no node is named, the first process forms", CUT_OFF, USUAL, NULL,
+	 WORLD(.configured = 1, .joined = 3, .form = THE_FOUNDER, .one_host = true, .identities = 2,
+	       .mutations = JOINED_IDS_GO_ON)},
+	{"one host, no node is named, the names of the others are free", EVERY, 0, TWO,
+	 WORLD(.configured = 1, .joined = 2, .form = THE_FOUNDER, .one_host = true, .identities = 3,
+	       .mutations = JOINED_IDS_GO_ON | JOINED_NAMES_ARE_FREE)},
+	{"one host, no node is named, a silent name forbids for a while", EVERY, 0, TWO,
+	 WORLD(.configured = 1, .joined = 2, .form = THE_FOUNDER, .one_host = true, .identities = 3,
+	       .mutations = JOINED_IDS_GO_ON | SILENCE_TIMES_OUT)},
 	/* Each rule taken out. */
 	{"rule 1: a majority is enough", EVERY, 0, TWO, WORLD(.configured = 3, .form = A_MAJORITY, .identities = 3)},
 	{"rule 1, nobody leaves, tie-breaker", EVERY, 0, TWO,

@@ -646,6 +646,11 @@ START_TEST(what_is_missing_is_named)
 	lab->join.configured = 5;
 	lab->join.founder = 3;
 	expect_words(lab, "waits for node 3, the founder of the group");
+	lab->join.configured = 0;
+	expect_words(
+		lab,
+		"waits for node 3, which forms the group: if it is gone, the next process without an id of its own does");
+	lab->join.configured = 3;
 	lab_free(lab);
 	lab = lab_make(2, 5);
 	lab->join.founder = 0;

@@ -170,6 +170,8 @@ static const struct {
 	{"[group]\nnodes = 4\ntie_breaker = 0\n[subgroup s]\n", 4, 0},
 	{"[group]\nnodes = 4\nfailure_timeout_ms = 1001\n[subgroup s]\n", 5, 0},
 	{"[group]\nnodes = 4\nfounder = 1\n[subgroup s]\n", 6, 0},
+	{"[group]\nnodes = 0\nnodes_max = 4\n[subgroup s]\n", 18, 0},
+	{"[group]\nnodes = 0\nnodes_max = 4\nfounder = 1\n[subgroup s]\n", 19, 0},
 	{"[group]\nnodes = 4\ntransport = tcp\nstate_dir = /var/a\n[subgroup s]\n", 17, 0},
 	{"[group]\nnodes = 4\ntransport = tcp\nstate_dir = /var/b\n[subgroup s]\n", 17, 0},
 	{"[group]\nnodes = 4\n[subgroup t]\n", 0, 7},
@@ -251,6 +253,56 @@ START_TEST(mistakes_of_the_whole)
 }
 END_TEST
 
+/* Then the first process is the founder, as node 0, unless the file says which node is. */
+START_TEST(a_group_may_name_no_nodes)
+{
+	struct wh_node_config config;
+
+	bind("[group]\nnodes = 0\nnodes_max = 7\n[subgroup s]\nmembers = 0,6\n", &config);
+	ck_assert(wh_node_config_names_none(&config));
+	ck_assert_uint_eq(wh_node_config_nodes_max(&config), 7);
+	ck_assert_int_eq(wh_node_config_founder(&config), 0);
+	wh_node_config_free(&config);
+	bind("[group]\nnodes = 0\nnodes_max = 7\nfounder = 3\n[subgroup s]\n", &config);
+	ck_assert(!wh_node_config_names_none(&config));
+	ck_assert_int_eq(wh_node_config_founder(&config), 3);
+	wh_node_config_free(&config);
+	bind("[group]\nnodes = 1\nnodes_max = 7\n[subgroup s]\n", &config);
+	ck_assert(!wh_node_config_names_none(&config));
+	wh_node_config_free(&config);
+}
+END_TEST
+
+/* On shm alone, and then it has to say how many there may be. */
+START_TEST(what_may_form_has_to_be_named)
+{
+	static const struct {
+		const char *lines, *mistake;
+	} wrong[] = {
+		{"",
+		 "x.ini:2: group.nodes: is 0, so nodes_max has to say how many nodes there may be, expected 1 to 256"},
+		{"nodes_max = 2\ntransport = tcp",
+		 "x.ini:2: group.nodes: is 0, expected 1 to 256: only on shm the first process may form a group"},
+		{"nodes_max = 2\ntransport = verbs\nstate_dir = /var",
+		 "x.ini:2: group.nodes: is 0, expected 1 to 256: only on shm the first process may form a group"},
+		{"transport = sim",
+		 "x.ini:2: group.nodes: is 0, expected 1 to 256: only on shm the first process may form a group"},
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct wh_node_config config;
+		struct wh_conf *conf;
+		char text[256];
+
+		snprintf(text, sizeof(text), "[group]\nnodes = 0\n%s\n[subgroup s]\n", wrong[i].lines);
+		conf = load(text);
+		ck_assert_int_eq(wh_node_config_bind(&config, conf, 0), WHORL_CONFIG);
+		ck_assert_str_eq(wh_conf_mistakes(conf), wrong[i].mistake);
+		wh_conf_free(conf);
+	}
+}
+END_TEST
+
 START_TEST(ranges)
 {
 	static const struct {
@@ -260,6 +312,7 @@ START_TEST(ranges)
 		{"subgroup s", "shards = 65", "expected a number from 1 to 64"},
 		{"subgroup s", "members_min = 0", "expected a number from 1 to 256"},
 		{"subgroup s", "members_min = 257", "expected a number from 1 to 256"},
+		{"group", "nodes = -1", "expected a number from 0 to 256"},
 		{"group", "nodes_max = -1", "expected a number from 0 to 256"},
 		{"group", "nodes_max = 257", "expected a number from 0 to 256"},
 		{"group", "start_timeout_ms = 9", "expected a number from 10 to 600000"},
@@ -314,6 +367,8 @@ static Suite *suite(void)
 	tcase_add_test(cases, digests_tell_what_must_agree);
 	tcase_add_test(cases, a_layout_is_handed_on);
 	tcase_add_loop_test(cases, mistakes_of_the_whole, 0, sizeof(bad) / sizeof(bad[0]));
+	tcase_add_test(cases, a_group_may_name_no_nodes);
+	tcase_add_test(cases, what_may_form_has_to_be_named);
 	tcase_add_test(cases, ranges);
 	tcase_add_test(cases, there_are_not_too_many_subgroups);
 	suite_add_tcase(all, cases);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "transport/shm/shm.h"
 #include "transport/shm/shm_int.h"
 
 socklen_t wh_shm_name(struct sockaddr_un *name, uid_t user, const char *group, uint32_t node)
@@ -118,7 +119,8 @@ static enum whorl_result name_taken(uid_t me, const char *group, uint32_t node, 
 			    (int)holder);
 }
 
-enum whorl_result wh_shm_name_listen(uid_t user, const char *group, uint32_t node, int *listener, struct wh_error *err)
+/* WHORL_AGAIN: a process has it. Otherwise *listener is to be closed, if it is one. */
+static enum whorl_result take_name(uid_t user, const char *group, uint32_t node, int *listener, struct wh_error *err)
 {
 	struct sockaddr_un name;
 	socklen_t bytes = wh_shm_name(&name, user, group, node);
@@ -127,8 +129,25 @@ enum whorl_result wh_shm_name_listen(uid_t user, const char *group, uint32_t nod
 	if (*listener < 0)
 		return wh_error_system(err, errno, "socket");
 	if (bind(*listener, (const struct sockaddr *)&name, bytes) != 0)
-		return errno == EADDRINUSE ? name_taken(user, group, node, err) : wh_error_system(err, errno, "bind");
+		return errno == EADDRINUSE ? WHORL_AGAIN : wh_error_system(err, errno, "bind");
 	if (listen(*listener, SOMAXCONN) != 0)
 		return wh_error_system(err, errno, "listen");
 	return WHORL_OK;
+}
+
+enum whorl_result wh_shm_name_listen(uid_t user, const char *group, uint32_t node, int *listener, struct wh_error *err)
+{
+	enum whorl_result result = take_name(user, group, node, listener, err);
+
+	return result == WHORL_AGAIN ? name_taken(user, group, node, err) : result;
+}
+
+enum whorl_result wh_shm_take_id(const char *group, uint32_t node, int *held, struct wh_error *err)
+{
+	enum whorl_result result = take_name(geteuid(), group, node, held, err);
+
+	if (result != WHORL_OK && *held >= 0)
+		close(*held);
+	*held = result == WHORL_OK ? *held : -1;
+	return result;
 }

@@ -224,6 +224,16 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config)
 	t->jobs = wh_shm_jobs_new(t->huge_pages);
 }
 
+/* What is called by the id of this node. */
+static enum whorl_result open_listener(struct wh_shm *t, const struct wh_transport_config *config, struct wh_error *err)
+{
+	if (config->held == NULL || *config->held < 0)
+		return wh_shm_name_listen(t->wire.user, t->wire.group, t->node, &t->wire.listener, err);
+	t->wire.listener = *config->held;
+	*config->held = -1;
+	return WHORL_OK;
+}
+
 static enum whorl_result open_all(struct wh_shm *t, const struct wh_transport_config *config, struct wh_error *err)
 {
 	const struct wh_shm_wish status = {.name = "whorl-status", .bytes = WH_SHM_STATUS_BYTES};
@@ -246,7 +256,7 @@ static enum whorl_result open_all(struct wh_shm *t, const struct wh_transport_co
 		return result;
 	t->wire.session = t->base.session;
 	t->status = (struct wh_shm_status *)(void *)t->memory.base;
-	result = wh_shm_name_listen(t->wire.user, t->wire.group, t->node, &t->wire.listener, err);
+	result = open_listener(t, config, err);
 	if (result == WHORL_OK && !wh_poll_watch(&t->poll, EPOLL_CTL_ADD, t->wire.listener, EPOLLIN, WH_SHM_LISTENER, 0))
 		result = wh_error_system(err, errno, "epoll_ctl");
 	if (result == WHORL_OK)

@@ -27,6 +27,10 @@
 /* ctx is not used. WHORL_OK, WHORL_SYSTEM, WHORL_MEMORY, WHORL_REFUSED (the id is taken), WHORL_INVALID (the name). */
 wh_transport_create wh_shm_create;
 
+/* Takes the id of a node: what calls it from now on waits for its transport. `*held` is for wh_transport_config.held, or to be closed.
+ * Any thread. WHORL_OK; WHORL_AGAIN (a process has it, of whatever user); WHORL_SYSTEM. */
+WH_MUST_CHECK enum whorl_result wh_shm_take_id(const char *group, uint32_t node, int *held, struct wh_error *err);
+
 /* Asks node `node` of a group of this user a question (T11), and waits for its answer, at most WH_ANSWER_MAX bytes. Any thread; no
  * transport is needed. WHORL_OK; WHORL_NOT_FOUND (no such node is running); WHORL_TIMEOUT; WHORL_REFUSED (it is another
  * user's, or its version is another); WHORL_INVALID (the name or the question is too long); WHORL_SYSTEM. */

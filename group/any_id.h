@@ -1,0 +1,18 @@
+/* any_id.h - an id for a node to which any is right (docs/decisions/0047).
+ *
+ * Ids are tried one after the other until one is taken. Which come first is a matter of how the group is formed; where it does not
+ * matter it begins at a random place, so that many processes that start at once do not all try the same ones.
+ */
+#ifndef WH_GROUP_ANY_ID_H
+#define WH_GROUP_ANY_ID_H
+
+#include "group/config.h"
+
+/* Takes that id. WHORL_OK; WHORL_AGAIN: a process has it; whatever else is wrong: no other id is tried. */
+typedef enum whorl_result wh_take_id(void *ctx, uint32_t id, struct wh_error *err);
+
+/* WHORL_OK: *id is taken; WHORL_REFUSED: none is free; what `take` has said. `random` says where it begins. */
+WH_MUST_CHECK enum whorl_result wh_any_id(const struct wh_node_config *config, uint64_t random, wh_take_id *take,
+					  void *ctx, uint32_t *id, struct wh_error *err);
+
+#endif
