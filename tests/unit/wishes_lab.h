@@ -121,6 +121,7 @@ static inline void lab_forget(struct lab *lab)
 	wh_view_free(lab->before);
 	wh_view_free(lab->base);
 	free(lab->composed.refusals);
+	lab->composed.refusals = NULL;
 	lab->before = lab->base = NULL;
 }
 
@@ -170,6 +171,15 @@ static inline void lab_step(struct lab *lab, const struct wh_next *next)
 		lab->refused[lab->view->ids[it->rank]][it->wish] = true;
 	}
 	lab_all_follow(lab);
+}
+
+/* The view after by that record alone: what a failure makes. */
+static inline void lab_without_wishes(struct lab *lab, const struct wh_next *next)
+{
+	lab_forget(lab);
+	lab->before = lab->view;
+	ck_assert_int_eq(wh_view_next(&lab->view, lab->before, next, &lab_layout, NULL), WHORL_OK);
+	wh_view_free(lab_copy(lab->view));
 }
 
 /* Nobody comes, goes, or rests. */
