@@ -1,6 +1,7 @@
 /* test_wishes.c - what nodes wish, and the view that the leader composes of it: each rule of docs/decisions/0046. In each step every member
  * must find that the view succeeds its own, and the view is written and read.
  */
+#include "tests/unit/seeds.h"
 #include "tests/unit/wishes_lab.h"
 
 /* ---- sets ---------------------------------------------------------------------------------------------------------------- */
@@ -21,6 +22,7 @@ START_TEST(a_set_is_these_bytes)
 	ck_assert_str_eq(wh_wish_find(&read, "bc")->name, "bc");
 	ck_assert(!wh_wish_find(&read, "bc")->sends && wh_wish_find(&read, "a")->sends);
 	ck_assert_ptr_null(wh_wish_find(&read, "b"));
+	keep_seed('s', 0, bytes, sizeof(expected));
 	free(set);
 }
 END_TEST
