@@ -259,6 +259,25 @@ START_TEST(views_with_wishes_are_written_in_one_way)
 }
 END_TEST
 
+/* No name twice, and none of the file. */
+START_TEST(names_are_of_one)
+{
+	static const char *const names[] = {"a", "file", "some", "x"};
+	struct lab lab;
+	struct wh_view *read = NULL;
+	unsigned char *bytes;
+	size_t count;
+
+	begin(&lab);
+	snprintf(dynamic(&lab, 1)->name, WH_NAME_BYTES, "%s", names[_i]);
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, lab.view), WHORL_OK);
+	ck_assert_int_eq(wh_view_decode(&read, bytes, count, &lab_layout, 8, NULL), _i == 3 ? WHORL_OK : WHORL_INVALID);
+	wh_view_free(read);
+	free(bytes);
+	lab_end(&lab);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("wishes_wrong");
@@ -267,6 +286,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, what_is_no_successor, 0, sizeof(wrong) / sizeof(wrong[0]));
 	tcase_add_test(cases, a_replaced_set_is_out_of_date);
 	tcase_add_test(cases, a_newcomer_looks_at_its_place);
+	tcase_add_loop_test(cases, names_are_of_one, 0, 4);
 	tcase_add_test(cases, views_with_wishes_are_written_in_one_way);
 	suite_add_tcase(all, cases);
 	return all;
