@@ -25,8 +25,8 @@ struct work {
 	struct draft *drafts;   /* room for all that went on, and all that may be born */
 	struct draft **by_name; /* those that there are */
 	uint32_t drafted, count;
-	bool taken[WH_DYNAMIC_INDEXES]; /* by a subgroup of the view before, or one that is born */
-	bool serves[WH_NODES_MAX];      /* by rank */
+	bool taken[WH_SEATS];      /* by a subgroup of the view before, or one that is born */
+	bool serves[WH_NODES_MAX]; /* by rank */
 };
 
 /* ---- what goes on ------------------------------------------------------------------------------------------------------ */
@@ -172,16 +172,16 @@ static uint32_t lowest_member(const struct work *work, const struct draft *draft
 	return lowest;
 }
 
-/* One with that name, and the lowest index that is free. There is room. */
+/* One with that name, and the lowest seat that is free. There is room. */
 static struct draft *be_born(struct work *work, const struct wh_wish *wish)
 {
 	struct draft *draft = &work->drafts[work->drafted++];
-	uint32_t index = 0;
+	uint32_t seat = 0;
 
-	while (work->taken[index])
-		index++;
-	work->taken[index] = true;
-	*draft = (struct draft){.birth = wh_birth_make(work->view->number, index), .parameters = wish->parameters};
+	while (work->taken[seat])
+		seat++;
+	work->taken[seat] = true;
+	*draft = (struct draft){.birth = wh_birth_make(work->view->number, seat), .parameters = wish->parameters};
 	memcpy(draft->name, wish->name, sizeof(draft->name));
 	put_by_name(work, draft);
 	return draft;
@@ -237,10 +237,10 @@ static bool meet_all(struct work *work)
 
 /* ---- the view ------------------------------------------------------------------------------------------------------------- */
 
-static int compare_indexes(const void *one, const void *other)
+static int compare_seats(const void *one, const void *other)
 {
-	uint32_t first = wh_birth_index((*(struct draft *const *)one)->birth);
-	uint32_t second = wh_birth_index((*(struct draft *const *)other)->birth);
+	uint32_t first = wh_birth_seat((*(struct draft *const *)one)->birth);
+	uint32_t second = wh_birth_seat((*(struct draft *const *)other)->birth);
 
 	return first < second ? -1 : first > second;
 }
@@ -268,7 +268,7 @@ static bool replace_dynamic(struct work *work)
 
 	if (all == NULL)
 		return false;
-	qsort(work->by_name, work->count, sizeof(struct draft *), compare_indexes);
+	qsort(work->by_name, work->count, sizeof(struct draft *), compare_seats);
 	for (uint32_t i = 0; i < work->count; i++)
 		if (!fill(&all[configured + i], work->by_name[i], view->members)) {
 			wh_layout_free(all, configured + work->count);
@@ -303,7 +303,7 @@ static bool compose(struct work *work)
 	const struct wh_view *before = work->before;
 
 	for (uint32_t i = 0; i < before->dynamic_count; i++)
-		work->taken[wh_birth_index(wh_view_dynamic(before)[i].birth)] = true;
+		work->taken[wh_birth_seat(wh_view_dynamic(before)[i].birth)] = true;
 	for (uint32_t i = 0; i < work->view->dynamic_count; i++)
 		draft_as_it_is(work, &wh_view_dynamic(work->view)[i]);
 	return meet_all(work) && replace_dynamic(work);

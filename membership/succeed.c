@@ -6,19 +6,19 @@
 
 #include "membership/wishes.h"
 
-struct dynamic_of { /* the dynamic subgroups of a view, looked through by ascending index */
+struct dynamic_of { /* the dynamic subgroups of a view, looked through by ascending seat */
 	const struct wh_view_subgroup *at;
 	uint32_t left;
 };
 
-/* That of this index, NULL: there is none. Indexes are asked for in ascending order. */
-static const struct wh_view_subgroup *at_index(struct dynamic_of *of, uint32_t index)
+/* That of this seat, NULL: there is none. Seats are asked for in ascending order. */
+static const struct wh_view_subgroup *at_seat(struct dynamic_of *of, uint32_t seat)
 {
-	while (of->left > 0 && wh_birth_index(of->at->birth) < index) {
+	while (of->left > 0 && wh_birth_seat(of->at->birth) < seat) {
 		of->at++;
 		of->left--;
 	}
-	return of->left > 0 && wh_birth_index(of->at->birth) == index ? of->at : NULL;
+	return of->left > 0 && wh_birth_seat(of->at->birth) == seat ? of->at : NULL;
 }
 
 static bool is_in(const uint32_t *ranks, uint32_t count, uint32_t rank)
@@ -64,13 +64,13 @@ static const char *check_dynamic(const struct wh_view *view, const struct wh_vie
 
 	for (uint32_t i = 0; i < view->dynamic_count; i++) {
 		const struct wh_view_subgroup *is = &wh_view_dynamic(view)[i];
-		uint32_t index = wh_birth_index(is->birth);
-		const struct wh_view_subgroup *was = at_index(&kept, index);
-		bool used = at_index(&old, index) != NULL, born = wh_birth_view(is->birth) == view->number;
+		uint32_t seat = wh_birth_seat(is->birth);
+		const struct wh_view_subgroup *was = at_seat(&kept, seat);
+		bool used = at_seat(&old, seat) != NULL, born = wh_birth_view(is->birth) == view->number;
 		const char *wrong = NULL;
 
 		if (born && used)
-			return "an index is used again at once";
+			return "a seat is used again at once";
 		if (!born && was == NULL)
 			return "a subgroup goes on that was not there, or in which no member stays";
 		if (!born)
@@ -89,7 +89,7 @@ static const char *check_ended(const struct wh_view *view, const struct wh_view 
 	for (uint32_t i = 0; i < base->dynamic_count; i++) {
 		const struct wh_view_subgroup *was = &wh_view_dynamic(base)[i];
 
-		if (at_index(&now, wh_birth_index(was->birth)) == NULL && was->sender_count > 0)
+		if (at_seat(&now, wh_birth_seat(was->birth)) == NULL && was->sender_count > 0)
 			return "a subgroup ends in which a member sends";
 	}
 	return NULL;
@@ -156,7 +156,7 @@ static const char *check_unmoved(const struct wh_view *view, const struct wh_vie
 		is += is_in(wh_view_dynamic(view)[i].members, wh_view_dynamic(view)[i].member_count, me);
 	for (uint32_t i = 0; i < base->dynamic_count; i++) {
 		const struct wh_view_subgroup *was = &wh_view_dynamic(base)[i];
-		const struct wh_view_subgroup *it = at_index(&now, wh_birth_index(was->birth));
+		const struct wh_view_subgroup *it = at_seat(&now, wh_birth_seat(was->birth));
 
 		if (!is_in(was->members, was->member_count, me))
 			continue;

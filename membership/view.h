@@ -23,8 +23,8 @@
 #define WH_NAME_BYTES 64
 #define WH_SHARDS_MAX 64    /* of one subgroup */
 #define WH_DYNAMIC_MAX 1024 /* subgroups that nodes enter and leave, in a view */
-/* An index is not used again at once, so there are enough for those of two views. */
-#define WH_DYNAMIC_INDEXES (2 * WH_DYNAMIC_MAX)
+/* A seat is not used again at once, so there are enough for those of two views. */
+#define WH_SEATS (2 * WH_DYNAMIC_MAX)
 #define WH_NOT_CONFIGURED UINT32_MAX
 #define WH_MESSAGE_BYTES_MAX (1 << 30)
 
@@ -44,7 +44,7 @@ struct wh_parameters { /* of a dynamic subgroup: those that enter it agree on th
 struct wh_view_subgroup {
 	char name[WH_NAME_BYTES];
 	uint32_t configured; /* index of the subgroup in the configuration; WH_NOT_CONFIGURED: it is dynamic */
-	/* Of a dynamic one: its first view << 16 | its index, which it has as long as it has members; 0 of others. */
+	/* Of a dynamic one: its first view << 16 | its seat, a number which it has as long as it has members; 0 of others. */
 	uint64_t birth;
 	struct wh_parameters parameters; /* of a dynamic one */
 	uint32_t shard, shards;          /* 0 of 1 where there is one only */
@@ -71,27 +71,27 @@ struct wh_view {
 	uint32_t *joined; /* node ids that were not in the view before; in the first view all of them */
 	uint32_t *left;   /* node ids that were in the view before and are not in this one */
 	uint32_t subgroup_count;
-	uint32_t dynamic_count; /* of these the last, by their indexes */
+	uint32_t dynamic_count; /* of these the last, by their seats */
 	struct wh_view_subgroup *subgroups;
 	/* By rank: the number of the last set of wishes of that member that is met in this view, but for what was refused; 0: none. */
 	uint64_t *served;
 };
 
-#define WH_INDEX_BITS 16
+#define WH_SEAT_BITS 16
 
-static inline uint64_t wh_birth_make(uint64_t view, uint32_t index)
+static inline uint64_t wh_birth_make(uint64_t view, uint32_t seat)
 {
-	return view << WH_INDEX_BITS | index;
+	return view << WH_SEAT_BITS | seat;
 }
 
 static inline uint64_t wh_birth_view(uint64_t birth)
 {
-	return birth >> WH_INDEX_BITS;
+	return birth >> WH_SEAT_BITS;
 }
 
-static inline uint32_t wh_birth_index(uint64_t birth)
+static inline uint32_t wh_birth_seat(uint64_t birth)
 {
-	return (uint32_t)birth & ((1 << WH_INDEX_BITS) - 1);
+	return (uint32_t)birth & ((1 << WH_SEAT_BITS) - 1);
 }
 
 enum wh_role { WH_ROLE_NONE, WH_ROLE_MEMBER, WH_ROLE_SENDER }; /* a sender is a member */

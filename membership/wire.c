@@ -9,7 +9,7 @@
  * nothing else can be written, and there is one way to write a view: what decodes encodes to the same bytes.
  *
  * If a dynamic subgroup or the number of a served set is in it, more follows: these numbers by rank, the number of dynamic subgroups,
- * then each, by its index: birth, name, parameters, and its members by rank, with what each is there.
+ * then each, by its seat: birth, name, parameters, and its members by rank, with what each is there.
  */
 #include "membership/wire.h"
 
@@ -480,17 +480,17 @@ static void take_parameters(struct wh_reader *reader, struct wh_parameters *out)
 	out->message_bytes = (uint32_t)wh_take_within(reader, 4, 1, WH_MESSAGE_BYTES_MAX);
 }
 
-/* By its index, which is greater than that of the one before it. */
+/* By its seat, which is greater than that of the one before it. */
 static enum whorl_result take_dynamic(struct wh_reader *reader, struct wh_view *view)
 {
 	struct wh_view_subgroup *out = &view->subgroups[view->subgroup_count];
-	uint32_t least = view->dynamic_count > 0 ? wh_birth_index(out[-1].birth) + 1 : 0;
+	uint32_t least = view->dynamic_count > 0 ? wh_birth_seat(out[-1].birth) + 1 : 0;
 	uint64_t birth = wh_take_number(reader, 8);
 	struct wh_parameters parameters;
 	struct wh_places places;
 	char name[WH_NAME_BYTES];
 
-	if (wh_birth_index(birth) < least || wh_birth_index(birth) >= WH_DYNAMIC_INDEXES || wh_birth_view(birth) == 0 ||
+	if (wh_birth_seat(birth) < least || wh_birth_seat(birth) >= WH_SEATS || wh_birth_view(birth) == 0 ||
 	    wh_birth_view(birth) > view->number || !wh_take_text(reader, name, sizeof(name)) || !wh_name_holds(name))
 		return WHORL_INVALID;
 	take_parameters(reader, &parameters);

@@ -102,7 +102,7 @@ static void check_view(const struct wh_view *view)
 		REQUIRE(g >= 6 ||
 			(shard->configured < COUNT(texts) && strcmp(shard->name, texts[shard->configured].name) == 0));
 		REQUIRE(g < 6 || (shard->configured == WH_NOT_CONFIGURED && shard->member_count > 0 &&
-				  wh_birth_index(shard->birth) < WH_DYNAMIC_INDEXES));
+				  wh_birth_seat(shard->birth) < WH_SEATS));
 		REQUIRE(shard->state <= WH_SHARD_LOST && (shard->state != WH_SHARD_ACTIVE || shard->sender_count > 0));
 		check_ranks(shard->members, shard->member_count, view);
 		check_ranks(shard->senders, shard->sender_count, view);

@@ -1,8 +1,8 @@
-/* births.c - what an index of a subgroup means from view to view (docs/decisions/0046), in all interleavings: two nodes that enter and
+/* births.c - what a seat of a subgroup means from view to view (docs/decisions/0046), in all interleavings: two nodes that enter and
  * leave two names.
  *
- * A subgroup has an index as long as it has members, and a birth: its first view and its index. What passes from a view to the next, as
- * which members rest, goes by index; messages between nodes, which may come in any later view, go by birth. A node rests before it
+ * A subgroup has a seat as long as it has members, and a birth: its first view and its seat. What passes from a view to the next, as
+ * which members rest, goes by seat; messages between nodes, which may come in any later view, go by birth. A node rests before it
  * leaves, and what it had committed is delivered first.
  *
  * What must not be is in `wrongs`. Each rule is then left out in turn: the search must find what breaks. -v prints the shortest course to
@@ -17,14 +17,14 @@
 
 #define NODES 2
 #define NAMES 2
-#define INDEXES 4 /* two names that go on or end, and two that begin */
+#define SEATS 4 /* two names that go on or end, and two that begin */
 #define VIEWS 5
 #define FLIGHTS 2
 
 /* Rules; a world has all but those that are taken out of it. */
 enum {
-	NOT_AT_ONCE = 1, /* an index is not given away in the view that ends its subgroup */
-	BY_BIRTH = 2,    /* a message names a birth, not an index */
+	NOT_AT_ONCE = 1, /* a seat is not given away in the view that ends its subgroup */
+	BY_BIRTH = 2,    /* a message names a birth, not a seat */
 	ENDS = 4,        /* a subgroup in which no member stays is gone: that name is another one */
 	RESTS_FIRST = 8, /* a member leaves when it rests, and so has nothing left to send */
 	ALL_RULES = 15
@@ -36,13 +36,13 @@ struct subgroup {
 };
 
 struct flight { /* a message to any other node */
-	uint8_t birth, index;
+	uint8_t birth, seat;
 };
 
 struct state {
 	uint8_t view;
-	struct subgroup at[INDEXES];
-	uint8_t committed[NODES]; /* by index a bit: a message that is not delivered */
+	struct subgroup at[SEATS];
+	uint8_t committed[NODES]; /* by seat a bit: a message that is not delivered */
 	struct flight flights[FLIGHTS];
 	uint8_t wrong; /* enum wrong */
 };
@@ -81,47 +81,47 @@ static void reach(struct search *s, const struct state *to, const char *step, un
 
 /* ---- within a view ---------------------------------------------------------------------------------------------------- */
 
-static void send_asking(struct search *s, struct state st, unsigned index)
+static void send_asking(struct search *s, struct state st, unsigned seat)
 {
 	for (int k = 0; k < FLIGHTS; k++) {
 		if (st.flights[k].birth != 0)
 			continue;
-		st.flights[k] = (struct flight){st.at[index].birth, (uint8_t)index};
-		reach(s, &st, "ask", index, 0);
+		st.flights[k] = (struct flight){st.at[seat].birth, (uint8_t)seat};
+		reach(s, &st, "ask", seat, 0);
 		return;
 	}
 }
 
-static void act(struct search *s, const struct state *st, unsigned node, unsigned index)
+static void act(struct search *s, const struct state *st, unsigned node, unsigned seat)
 {
-	const struct subgroup *it = &st->at[index];
-	uint8_t me = (uint8_t)(1 << node), bit = (uint8_t)(1 << index);
+	const struct subgroup *it = &st->at[seat];
+	uint8_t me = (uint8_t)(1 << node), bit = (uint8_t)(1 << seat);
 	struct state next = *st;
 
 	if ((it->members & me) == 0)
 		return;
 	if ((st->committed[node] & bit) != 0) {
 		next.committed[node] &= (uint8_t)~bit;
-		reach(s, &next, "deliver", node, index);
+		reach(s, &next, "deliver", node, seat);
 	} else if ((it->resting & me) == 0) {
 		next.committed[node] |= bit;
-		reach(s, &next, "commit", node, index);
+		reach(s, &next, "commit", node, seat);
 		next = *st;
-		next.at[index].resting |= me;
-		reach(s, &next, "rest", node, index);
+		next.at[seat].resting |= me;
+		reach(s, &next, "rest", node, seat);
 	}
-	send_asking(s, *st, index);
+	send_asking(s, *st, seat);
 }
 
 static void arrive(struct search *s, struct state st, unsigned k)
 {
 	struct flight flight = st.flights[k];
-	const struct subgroup *it = &st.at[flight.index];
+	const struct subgroup *it = &st.at[flight.seat];
 
 	st.flights[k] = (struct flight){0, 0};
 	if ((s->rules & BY_BIRTH) == 0 && it->birth != 0 && it->birth != flight.birth)
 		st.wrong = MEETS_SUCCESSOR;
-	reach(s, &st, "arrive", flight.index, 0);
+	reach(s, &st, "arrive", flight.seat, 0);
 }
 
 /* ---- the next view ---------------------------------------------------------------------------------------------------- */
@@ -142,17 +142,17 @@ static bool may_leave(const struct search *s, const struct subgroup *it, uint8_t
 }
 
 /* It goes on, with these members, or ends. False: some may not leave yet. */
-static bool carry_on(const struct search *s, struct state *st, unsigned index, uint8_t wanted)
+static bool carry_on(const struct search *s, struct state *st, unsigned seat, uint8_t wanted)
 {
-	struct subgroup *it = &st->at[index];
+	struct subgroup *it = &st->at[seat];
 	uint8_t stay = it->members & wanted, leave = it->members & (uint8_t)~wanted;
 
 	if (!may_leave(s, it, leave))
 		return false;
 	for (unsigned node = 0; node < NODES; node++) {
-		if ((leave >> node & 1) == 0 || (st->committed[node] >> index & 1) == 0)
+		if ((leave >> node & 1) == 0 || (st->committed[node] >> seat & 1) == 0)
 			continue;
-		st->committed[node] &= (uint8_t) ~(1 << index);
+		st->committed[node] &= (uint8_t) ~(1 << seat);
 		st->wrong = LOST;
 	}
 	if (stay == 0 && wanted != 0 && (s->rules & ENDS) == 0)
@@ -166,24 +166,24 @@ static bool carry_on(const struct search *s, struct state *st, unsigned index, u
 
 static void be_born(const struct search *s, const struct state *before, struct state *st, unsigned name, uint8_t wanted)
 {
-	for (unsigned index = 0; index < INDEXES; index++) {
-		bool was = before->at[index].birth != 0;
+	for (unsigned seat = 0; seat < SEATS; seat++) {
+		bool was = before->at[seat].birth != 0;
 
-		if (st->at[index].birth != 0 || (was && (s->rules & NOT_AT_ONCE) != 0))
+		if (st->at[seat].birth != 0 || (was && (s->rules & NOT_AT_ONCE) != 0))
 			continue;
-		st->at[index] = (struct subgroup){(uint8_t)(st->view * INDEXES + index + 1), (uint8_t)name, wanted, 0};
+		st->at[seat] = (struct subgroup){(uint8_t)(st->view * SEATS + seat + 1), (uint8_t)name, wanted, 0};
 		return;
 	}
 }
 
-/* Those that rested in the view before rest at that index; one that has just entered must not. */
+/* Those that rested in the view before rest at that seat; one that has just entered must not. */
 static void carry_resting(const struct state *before, struct state *st)
 {
-	for (unsigned index = 0; index < INDEXES; index++) {
-		struct subgroup *it = &st->at[index];
-		uint8_t stayed = it->birth == before->at[index].birth ? before->at[index].members : 0;
+	for (unsigned seat = 0; seat < SEATS; seat++) {
+		struct subgroup *it = &st->at[seat];
+		uint8_t stayed = it->birth == before->at[seat].birth ? before->at[seat].members : 0;
 
-		it->resting = before->at[index].resting & it->members;
+		it->resting = before->at[seat].resting & it->members;
 		if ((it->resting & ~stayed) != 0)
 			st->wrong = RESTS_ON_ENTRY;
 	}
@@ -195,14 +195,14 @@ static void next_view(struct search *s, const struct state *before, unsigned wis
 	bool there[NAMES] = {false};
 
 	st.view++;
-	for (unsigned index = 0; index < INDEXES; index++) {
-		uint8_t name = before->at[index].name;
+	for (unsigned seat = 0; seat < SEATS; seat++) {
+		uint8_t name = before->at[seat].name;
 
-		if (before->at[index].birth == 0)
+		if (before->at[seat].birth == 0)
 			continue;
-		if (!carry_on(s, &st, index, wishers(wishes, name)))
+		if (!carry_on(s, &st, seat, wishers(wishes, name)))
 			return;
-		there[name] = there[name] || st.at[index].birth != 0;
+		there[name] = there[name] || st.at[seat].birth != 0;
 	}
 	for (unsigned name = 0; name < NAMES; name++)
 		if (!there[name] && wishers(wishes, name) != 0)
@@ -216,8 +216,8 @@ static void next_view(struct search *s, const struct state *before, unsigned wis
 static void step_all(struct search *s, const struct state *st)
 {
 	for (unsigned node = 0; node < NODES; node++)
-		for (unsigned index = 0; index < INDEXES; index++)
-			act(s, st, node, index);
+		for (unsigned seat = 0; seat < SEATS; seat++)
+			act(s, st, node, seat);
 	for (unsigned k = 0; k < FLIGHTS; k++)
 		if (st->flights[k].birth != 0)
 			arrive(s, *st, k);
@@ -257,8 +257,8 @@ static const struct {
 	enum wrong expected;
 } worlds[] = {
 	{"all rules", 0, NOTHING},
-	{"an index is used again at once", NOT_AT_ONCE, RESTS_ON_ENTRY},
-	{"messages name an index", BY_BIRTH, MEETS_SUCCESSOR},
+	{"a seat is used again at once", NOT_AT_ONCE, RESTS_ON_ENTRY},
+	{"messages name a seat", BY_BIRTH, MEETS_SUCCESSOR},
 	{"a name goes on without a member that stays", ENDS, NO_STATE},
 	{"a member leaves without having rested", RESTS_FIRST, LOST},
 };

@@ -3,15 +3,15 @@
 
 # ---- composing ----
 
-mutant(NAME index-at-once KIND test_wishes FILE membership/compose.c
-	REMOVES "an index is not used again in the view that ends its subgroup"
+mutant(NAME seat-at-once KIND test_wishes FILE membership/compose.c
+	REMOVES "a seat is not used again in the view that ends its subgroup"
 	TEXT [[
 	for (uint32_t i = 0; i < before->dynamic_count; i++)
-		work->taken[wh_birth_index(wh_view_dynamic(before)[i].birth)] = true;
+		work->taken[wh_birth_seat(wh_view_dynamic(before)[i].birth)] = true;
 ]]
 	REPLACEMENT [[
 	for (uint32_t i = 0; i < before->dynamic_count; i++)
-		work->taken[wh_birth_index(wh_view_dynamic(before)[i].birth)] = false;
+		work->taken[wh_birth_seat(wh_view_dynamic(before)[i].birth)] = false;
 ]])
 
 mutant(NAME leaves-unrested KIND test_wishes FILE membership/compose.c
@@ -63,8 +63,8 @@ mutant(NAME listeners-rest KIND test_wishes FILE membership/layout.c
 
 # ---- succeeding ----
 
-mutant(NAME index-unlooked KIND test_wishes_wrong FILE membership/succeed.c
-	REMOVES "a member looks whether an index is used again at once"
+mutant(NAME seat-unlooked KIND test_wishes_wrong FILE membership/succeed.c
+	REMOVES "a member looks whether a seat is used again at once"
 	TEXT [[
 		if (born && used)
 ]]

@@ -180,7 +180,7 @@ START_TEST(a_name_without_members_is_another_subgroup)
 }
 END_TEST
 
-START_TEST(an_index_is_not_used_again_at_once)
+START_TEST(a_seat_is_not_used_again_at_once)
 {
 	struct lab lab;
 
@@ -315,7 +315,7 @@ static void wish_many(struct lab *lab, uint32_t id, uint32_t from, uint32_t coun
 	}
 }
 
-/* All that there can be, then all others, in one view: there are indexes for both. */
+/* All that there can be, then all others, in one view: there are seats for both. */
 START_TEST(so_many_and_no_more)
 {
 	struct lab lab;
@@ -334,7 +334,7 @@ START_TEST(so_many_and_no_more)
 		wish_many(&lab, id, 1000, WH_WISHES_MAX);
 	lab_plain(&lab);
 	ck_assert_uint_eq(lab.view->dynamic_count, WH_DYNAMIC_MAX);
-	ck_assert_uint_eq(wh_birth_index(wh_view_dynamic(lab.view)[0].birth), WH_DYNAMIC_MAX);
+	ck_assert_uint_eq(wh_birth_seat(wh_view_dynamic(lab.view)[0].birth), WH_DYNAMIC_MAX);
 	lab_end(&lab);
 }
 END_TEST
@@ -351,7 +351,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_member_rests_before_it_leaves);
 	tcase_add_test(cases, a_member_that_rests_goes_on_resting);
 	tcase_add_test(cases, a_name_without_members_is_another_subgroup);
-	tcase_add_test(cases, an_index_is_not_used_again_at_once);
+	tcase_add_test(cases, a_seat_is_not_used_again_at_once);
 	tcase_add_test(cases, a_failure_keeps_those_that_stay);
 	tcase_add_test(cases, a_newcomer_brings_its_wishes);
 	tcase_add_test(cases, what_differs_is_refused);

@@ -71,7 +71,7 @@ static void note_births(struct story *story)
 			seen = seen || story->births[k] == birth;
 		must(seen == (wh_birth_view(birth) < view->number));
 		for (uint32_t k = 0; k < before->dynamic_count; k++)
-			must(wh_birth_index(wh_view_dynamic(before)[k].birth) != wh_birth_index(birth) ||
+			must(wh_birth_seat(wh_view_dynamic(before)[k].birth) != wh_birth_seat(birth) ||
 			     wh_view_dynamic(before)[k].birth == birth);
 		if (seen)
 			continue;

@@ -44,7 +44,7 @@ static void serves_less(struct lab *lab)
 	lab->view->served[0] = 0;
 }
 
-static void index_again(struct lab *lab)
+static void seat_again(struct lab *lab)
 {
 	dynamic(lab, 0)->birth = wh_birth_make(2, 0);
 }
@@ -150,7 +150,7 @@ static const struct {
 } wrong[] = {
 	{of_another_group, 0, "it is not what the record says"},
 	{serves_less, 1, "it serves an earlier set of a member than the view before"},
-	{index_again, 1, "an index is used again at once"},
+	{seat_again, 1, "a seat is used again at once"},
 	{never_born, 0, "a subgroup goes on that was not there, or in which no member stays"},
 	{another_birth, 0, "a subgroup goes on as another"},
 	{another_name, 0, "a subgroup goes on as another"},

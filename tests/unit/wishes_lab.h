@@ -1,7 +1,7 @@
 /* wishes_lab.h - for tests of wishes: sets and dynamic subgroups as a line of text.
  *
  * A set: names with a space between them; behind a name + (it sends; else it listens), and w (another window).
- * Dynamic subgroups: NAME#INDEX@VIEW[RANK RANK ...]; behind a rank s (sends), r (rests), ! (has entered).
+ * Dynamic subgroups: NAME#SEAT@VIEW[RANK RANK ...]; behind a rank s (sends), r (rests), ! (has entered).
  */
 #ifndef WH_TESTS_WISHES_LAB_H
 #define WH_TESTS_WISHES_LAB_H
@@ -51,7 +51,7 @@ static inline struct wh_wish_set *lab_set(uint64_t number, const char *text)
 
 static inline char *lab_show_one(char *at, const struct wh_view_subgroup *it)
 {
-	at += sprintf(at, "%s#%u@%u[", it->name, wh_birth_index(it->birth), (unsigned)wh_birth_view(it->birth));
+	at += sprintf(at, "%s#%u@%u[", it->name, wh_birth_seat(it->birth), (unsigned)wh_birth_view(it->birth));
 	for (uint32_t i = 0; i < it->member_count; i++) {
 		uint32_t rank = it->members[i];
 
