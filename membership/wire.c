@@ -52,6 +52,18 @@ static unsigned char *put_piece(unsigned char *at, const struct wh_wire *message
 	return at + message->bytes;
 }
 
+static unsigned char *put_refusal(unsigned char *at, const struct wh_wire *message)
+{
+	const struct wh_refusal *refusal = &message->refusal;
+
+	at = wh_put_number(at, message->key, 8);
+	at = wh_put_number(at, refusal->wish, 2);
+	at = wh_put_number(at, refusal->why, 1);
+	at = wh_put_number(at, refusal->parameter, 1);
+	at = wh_put_number(at, refusal->theirs, 4);
+	return wh_put_number(at, refusal->node, 4);
+}
+
 size_t wh_wire_encode(unsigned char out[WH_WIRE_BYTES], const struct wh_wire *message)
 {
 	unsigned char *at = out;
@@ -66,7 +78,12 @@ size_t wh_wire_encode(unsigned char out[WH_WIRE_BYTES], const struct wh_wire *me
 		at = put_intro(at, message);
 		break;
 	case WH_WIRE_VIEW:
+	case WH_WIRE_WISHES:
+	case WH_WIRE_NEXT:
 		at = put_piece(at, message);
+		break;
+	case WH_WIRE_REFUSED:
+		at = put_refusal(at, message);
 		break;
 	case WH_WIRE_WITHDRAWN:
 		at = wh_put_number(at, message->key, 8);
@@ -110,8 +127,10 @@ static void take_intro(struct wh_reader *reader, struct wh_wire *out)
 
 static void take_piece(struct wh_reader *reader, struct wh_wire *out)
 {
-	out->key = wh_take_number(reader, 8);
-	out->total = (uint32_t)wh_take_within(reader, 4, 1, WH_VIEW_BYTES_MAX);
+	bool set = out->kind == WH_WIRE_WISHES;
+
+	out->key = wh_take_within(reader, 8, set, UINT64_MAX);
+	out->total = (uint32_t)wh_take_within(reader, 4, 1, set ? WH_SET_BYTES_MAX : WH_VIEW_BYTES_MAX);
 	out->offset = (uint32_t)wh_take_within(reader, 4, 0, out->total - 1);
 	if (reader->left < 1 || reader->left > WH_WIRE_PIECE_BYTES || reader->left > out->total - out->offset) {
 		reader->ok = false;
@@ -120,6 +139,23 @@ static void take_piece(struct wh_reader *reader, struct wh_wire *out)
 	out->bytes = (uint32_t)reader->left;
 	out->piece = reader->at;
 	reader->left = 0;
+}
+
+/* A parameter that differs is that of some node; where it is another reason there is none. */
+static void take_refusal(struct wh_reader *reader, struct wh_wire *out)
+{
+	struct wh_refusal *refusal = &out->refusal;
+	bool differs;
+
+	out->key = wh_take_within(reader, 8, 1, UINT64_MAX);
+	refusal->wish = (uint32_t)wh_take_within(reader, 2, 0, WH_WISHES_MAX - 1);
+	refusal->why = (enum wh_refused)wh_take_within(reader, 1, WH_REFUSED_PARAMETER, WH_REFUSED_CONFIGURED);
+	differs = refusal->why == WH_REFUSED_PARAMETER;
+	refusal->parameter = (enum wh_parameter)wh_take_within(reader, 1, differs ? WH_PARAMETER_MODE : 0,
+							       differs ? WH_PARAMETER_BYTES : 0);
+	refusal->theirs = (uint32_t)wh_take_within(reader, 4, 0, differs ? UINT32_MAX : 0);
+	refusal->node =
+		(uint32_t)wh_take_within(reader, 4, differs ? 0 : UINT32_MAX, differs ? WH_NODES_MAX - 1 : UINT32_MAX);
 }
 
 bool wh_wire_decode(struct wh_wire *out, const void *bytes, size_t count)
@@ -139,7 +175,12 @@ bool wh_wire_decode(struct wh_wire *out, const void *bytes, size_t count)
 		take_intro(&reader, out);
 		break;
 	case WH_WIRE_VIEW:
+	case WH_WIRE_WISHES:
+	case WH_WIRE_NEXT:
 		take_piece(&reader, out);
+		break;
+	case WH_WIRE_REFUSED:
+		take_refusal(&reader, out);
 		break;
 	case WH_WIRE_WITHDRAWN:
 		out->key = wh_take_number(&reader, 8);

@@ -119,3 +119,32 @@ mutant(NAME names-twice KIND test_wishes_wrong FILE membership/wire.c
 	REPLACEMENT [[
 		twice += strcmp(names[i - 1], names[i]) > 0;
 ]])
+
+# ---- collecting ----
+
+mutant(NAME coming-unawaited KIND test_collect FILE membership/collect.c
+	REMOVES "a set is waited for that a row says is on its way"
+	TEXT [[
+	if (now_ns >= most_ns || (!coming && now_ns >= quiet_ns))
+]]
+	REPLACEMENT [[
+	if (now_ns >= most_ns || now_ns >= quiet_ns)
+]])
+
+mutant(NAME never-long-enough KIND test_collect FILE membership/collect.c
+	REMOVES "the first set waits for so long and no longer"
+	TEXT [[
+	if (now_ns >= most_ns || (!coming && now_ns >= quiet_ns))
+]]
+	REPLACEMENT [[
+	if (!coming && now_ns >= quiet_ns)
+]])
+
+mutant(NAME composed-for-ever KIND test_collect FILE membership/collect.c
+	REMOVES "a set that changed nothing is not composed again before another view"
+	TEXT [=[
+		any = set != NULL && set->number != collect->of[view->ids[rank]].considered;
+]=]
+	REPLACEMENT [=[
+		any = set != NULL;
+]=])
