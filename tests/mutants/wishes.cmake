@@ -148,3 +148,34 @@ mutant(NAME composed-for-ever KIND test_collect FILE membership/collect.c
 	REPLACEMENT [=[
 		any = set != NULL;
 ]=])
+
+# ---- saying ----
+
+mutant(NAME said-once KIND test_wishing FILE membership/wishing.c
+	REMOVES "what is not served is said again"
+	TEXT [[
+	    (wishing->said_ns != 0 && now - wishing->said_ns >= WH_WISHING_AGAIN_NS))
+]]
+	REPLACEMENT [[
+	    (wishing->said_ns != 0 && now < wishing->said_ns))
+]])
+
+mutant(NAME said-while-held KIND test_wishing FILE membership/wishing.c
+	REMOVES "while a proposal with wishes is under way a node says nothing new"
+	TEXT [[
+	if (wishing->differs && !wishing->held)
+]]
+	REPLACEMENT [[
+	if (wishing->differs)
+]])
+
+mutant(NAME refused-for-ever KIND test_wishing FILE membership/wishing.c
+	REMOVES "what one leader has refused another may meet"
+	TEXT [[
+	if (wishing->to != leader || wishing->to_incarnation != incarnation)
+		memset(wishing->refused, 0, sizeof(wishing->refused));
+]]
+	REPLACEMENT [[
+	if (wishing->to_incarnation == 0)
+		memset(wishing->refused, 0, sizeof(wishing->refused));
+]])
