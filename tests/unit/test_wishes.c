@@ -339,6 +339,41 @@ START_TEST(so_many_and_no_more)
 }
 END_TEST
 
+/* One view, and its bytes are not many. */
+START_TEST(a_hundred_nodes_enter_fifty_each)
+{
+	const struct wh_wish_set *sets[WH_NODES_MAX];
+	struct wh_wish_set *set = calloc(1, sizeof(*set));
+	struct wh_view *before, *view;
+	struct wh_composed composed;
+	unsigned char *bytes;
+	size_t plain, count;
+
+	set->number = 1;
+	set->count = 50;
+	for (uint32_t i = 0; i < 50; i++) {
+		lab_take_wish(&set->wishes[i], "topic+");
+		snprintf(set->wishes[i].name, sizeof(set->wishes[i].name), "topic-%02u", i);
+	}
+	for (uint32_t rank = 0; rank < WH_NODES_MAX; rank++)
+		sets[rank] = set;
+	ck_assert_int_eq(view_of_all(&before, 100, &lab_layout, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_next(&view, before, &(struct wh_next){.removed = NULL}, &lab_layout, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_encode(&bytes, &plain, view), WHORL_OK);
+	free(bytes);
+	ck_assert_int_eq(wh_wishes_compose(&composed, view, before, sets, &lab_layout), WHORL_OK);
+	ck_assert_uint_eq(view->dynamic_count, 50);
+	for (uint32_t i = 0; i < 50; i++)
+		ck_assert_uint_eq(wh_view_dynamic(view)[i].sender_count, 100);
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	ck_assert_uint_eq(count - plain, 100 * 8 + 2 + 50 * (20 + 8 + 100 * 2));
+	free(bytes);
+	wh_view_free(view);
+	wh_view_free(before);
+	free(set);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("wishes");
@@ -358,6 +393,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, each_parameter_counts, 0, sizeof(differing) / sizeof(differing[0]));
 	tcase_add_test(cases, names_of_the_file_are_refused);
 	tcase_add_test(cases, so_many_and_no_more);
+	tcase_add_test(cases, a_hundred_nodes_enter_fifty_each);
 	suite_add_tcase(all, cases);
 	return all;
 }
