@@ -106,7 +106,7 @@ static const struct wh_option subgroup_options[] = {
 	 "unordered: delivered on receipt, in each sender's order; ordered: atomic multicast.", SUBGROUP(mode), true},
 	{"window", WH_OPTION_INTEGER, "messages", "100", 1, WH_WINDOW_MAX, NULL,
 	 "Messages in flight per sender: slots of its ring.", SUBGROUP(window), true},
-	{"message_bytes", WH_OPTION_INTEGER, "bytes", "10240", 1, 1 << 30, NULL,
+	{"message_bytes", WH_OPTION_INTEGER, "bytes", "10240", 1, WH_MESSAGE_BYTES_MAX, NULL,
 	 "The largest message; each slot has that size.", SUBGROUP(message_bytes), true},
 };
 const struct wh_option_table wh_subgroup_table = {
@@ -309,14 +309,6 @@ void wh_node_config_layout(const struct wh_node_config *config, struct wh_subgro
 	}
 }
 
-static bool name_holds(const char *name)
-{
-	size_t length = strlen(name);
-
-	return length >= 1 && length <= WH_NAME_BYTES - 1 &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length;
-}
-
 /* What only the whole configuration can show. */
 static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint32_t nodes, struct wh_conf *conf)
 {
@@ -433,7 +425,7 @@ static void find_mistakes(const struct wh_node_config *config, struct wh_conf *c
 {
 	uint32_t nodes = (uint32_t)config->group.nodes, nodes_max = wh_node_config_nodes_max(config);
 
-	if (!name_holds(config->group.name))
+	if (!wh_name_holds(config->group.name))
 		wh_conf_mistake(conf, "group", NULL, "name", "is \"%s\", expected 1 to %d of A-Z a-z 0-9 _ . -",
 				config->group.name, WH_NAME_BYTES - 1);
 	if (nodes_max < nodes) {

@@ -226,6 +226,9 @@ static bool on_message(whorl_node *node, uint32_t from, const struct wh_wire *me
 	case WH_WIRE_REST:
 		on_state_message(node, from, message);
 		return true;
+	case WH_WIRE_WISHES: /* no node says these yet (docs/decisions/0046) */
+	case WH_WIRE_NEXT:
+	case WH_WIRE_REFUSED:
 	case WH_WIRE_KINDS:
 		break;
 	}

@@ -473,6 +473,17 @@ void wh_shard_name(struct wh_view_subgroup *out, const struct wh_subgroup_text *
 	out->shards = text->shards;
 }
 
+void wh_dynamic_name(struct wh_view_subgroup *out, const char *name, uint64_t birth,
+		     const struct wh_parameters *parameters)
+{
+	snprintf(out->name, sizeof(out->name), "%s", name);
+	out->configured = WH_NOT_CONFIGURED;
+	out->birth = birth;
+	out->parameters = *parameters;
+	out->shard = 0;
+	out->shards = 1;
+}
+
 /* `at`: the index of its first shard, in this view and in the one before. */
 static bool make_subgroup(struct wh_view_subgroup *out, const struct source *source, uint32_t configured, uint32_t at)
 {
@@ -496,33 +507,113 @@ static bool make_subgroup(struct wh_view_subgroup *out, const struct source *sou
 	return true;
 }
 
-enum whorl_result wh_layout_make(struct wh_view_subgroup **out, uint32_t *out_count, const struct wh_view *view,
-				 const struct wh_view *before, const struct wh_next *next,
+/* ---- dynamic subgroups: without wishes the members that stay, and nobody enters ------------------------------------------ */
+
+/* The ranks that the members of the view before have in this one; WH_NOWHERE: they have left. */
+static void find_ranks(const struct source *source, int ranks[WH_NODES_MAX])
+{
+	int survivors = 0;
+
+	for (uint32_t rank = 0; rank < source->before->members; rank++) {
+		bool stays = source->next->removed == NULL || !source->next->removed[rank];
+
+		ranks[rank] = stays ? survivors++ : WH_NOWHERE;
+	}
+}
+
+/* The places of the members of the dynamic subgroup at index `at` of the view before. False: none stays. A node that listens does not
+ * rest: it has nothing to send. */
+static bool keep_places(struct wh_places *places, const struct source *source, uint32_t at,
+			const int ranks[WH_NODES_MAX])
+{
+	const struct wh_view_subgroup *was = &source->before->subgroups[at];
+	const uint64_t *rests = source->next->rests;
+	bool any = false;
+
+	*places = (struct wh_places){.sender = {false}};
+	for (uint32_t rank = 0; rank < WH_NODES_MAX; rank++)
+		places->shard[rank] = WH_NOWHERE;
+	for (uint32_t i = 0; i < was->member_count; i++) {
+		uint32_t rank = was->members[i];
+		bool rested = wh_rank_find(was->resting, was->resting_count, rank) >= 0;
+		bool sends = rested || wh_rank_find(was->senders, was->sender_count, rank) >= 0;
+		bool rest = rests != NULL ? is_set(rests + (size_t)at * wh_rest_words(source->before), rank) : rested;
+
+		if (ranks[rank] == WH_NOWHERE)
+			continue;
+		places->shard[ranks[rank]] = 0;
+		places->sender[ranks[rank]] = sends && !rest;
+		places->resting[ranks[rank]] = sends && rest;
+		any = true;
+	}
+	return any;
+}
+
+struct list { /* of the shards and dynamic subgroups of a view that is being made */
+	struct wh_view_subgroup *subgroups;
+	uint32_t count, dynamic_count;
+};
+
+static bool keep_dynamic(struct list *list, const struct source *source)
+{
+	const struct wh_view *before = source->before;
+	int ranks[WH_NODES_MAX];
+
+	if (before == NULL || before->dynamic_count == 0)
+		return true;
+	find_ranks(source, ranks);
+	for (uint32_t g = before->subgroup_count - before->dynamic_count; g < before->subgroup_count; g++) {
+		const struct wh_view_subgroup *was = &before->subgroups[g];
+		struct wh_view_subgroup *out = &list->subgroups[list->count];
+		struct wh_places places;
+
+		if (!keep_places(&places, source, g, ranks))
+			continue;
+		wh_dynamic_name(out, was->name, was->birth, &was->parameters);
+		if (!wh_shard_fill(out, &places, source->view->members, 1, false))
+			return false;
+		list->count++;
+		list->dynamic_count++;
+	}
+	return true;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------------------------- */
+
+static bool make_all(struct list *list, const struct source *source)
+{
+	for (uint32_t i = 0; i < source->layout->count; i++) {
+		uint32_t at = list->count;
+
+		list->count += source->layout->subgroups[i].shards;
+		if (!make_subgroup(&list->subgroups[at], source, i, at))
+			return false;
+	}
+	return keep_dynamic(list, source);
+}
+
+enum whorl_result wh_layout_make(struct wh_view *view, const struct wh_view *before, const struct wh_next *next,
 				 const struct wh_layout_config *layout, struct wh_error *err)
 {
 	const struct source source = {view, before, next, layout};
-	struct wh_view_subgroup *subgroups;
-	uint32_t count = 0, at = 0;
+	size_t room = before != NULL ? before->dynamic_count : 0;
+	struct list list = {NULL, 0, 0};
 
 	for (uint32_t i = 0; i < layout->count; i++) {
 		const struct wh_subgroup_text *text = &layout->subgroups[i];
 
 		if (before == NULL && check_first_view(text, layout, err) != WHORL_OK)
 			return err != NULL ? wh_error_prefix(err, "subgroup %s", text->name) : WHORL_CONFIG;
-		count += text->shards;
+		room += text->shards;
 	}
-	subgroups = calloc(count ? count : 1, sizeof(*subgroups));
-	if (subgroups == NULL)
+	list.subgroups = calloc(room > 0 ? room : 1, sizeof(*list.subgroups));
+	if (list.subgroups == NULL || !make_all(&list, &source)) {
+		wh_layout_free(list.subgroups, list.count);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
-	for (uint32_t i = 0; i < layout->count; i++) {
-		if (!make_subgroup(&subgroups[at], &source, i, at)) {
-			wh_layout_free(subgroups, count);
-			return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
-		}
-		at += layout->subgroups[i].shards;
 	}
-	*out = subgroups;
-	*out_count = count;
+	view->subgroups = list.subgroups; /* a function is shown a view that has none yet */
+	view->subgroup_count = list.count;
+	view->dynamic_count = list.dynamic_count;
 	return WHORL_OK;
 }
 

@@ -31,10 +31,25 @@ static bool is_same_list(const uint32_t *one, uint32_t one_count, const uint32_t
 	return one_count == other_count && (one_count == 0 || memcmp(one, other, one_count * sizeof(*one)) == 0);
 }
 
+bool wh_parameters_equal(const struct wh_parameters *one, const struct wh_parameters *other)
+{
+	return one->ordered == other->ordered && one->state == other->state && one->window == other->window &&
+	       one->message_bytes == other->message_bytes;
+}
+
+bool wh_name_holds(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length >= 1 && length <= WH_NAME_BYTES - 1 &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length;
+}
+
 static bool same_shard(const struct wh_view_subgroup *one, const struct wh_view_subgroup *other)
 {
 	return strcmp(one->name, other->name) == 0 && one->configured == other->configured &&
 	       one->shard == other->shard && one->shards == other->shards && one->state == other->state &&
+	       one->birth == other->birth && wh_parameters_equal(&one->parameters, &other->parameters) &&
 	       is_same_list(one->members, one->member_count, other->members, other->member_count) &&
 	       is_same_list(one->senders, one->sender_count, other->senders, other->sender_count) &&
 	       is_same_list(one->entered, one->entered_count, other->entered, other->entered_count) &&
@@ -42,17 +57,31 @@ static bool same_shard(const struct wh_view_subgroup *one, const struct wh_view_
 	       is_same_list(one->ending, one->ending_count, other->ending, other->ending_count);
 }
 
-bool wh_view_equals(const struct wh_view *one, const struct wh_view *other)
+/* The configured shards, and all that is not of subgroups. */
+bool wh_view_equals_but_wishes(const struct wh_view *one, const struct wh_view *other)
 {
+	uint32_t shards = one->subgroup_count - one->dynamic_count;
+
 	if (one->group != other->group || one->number != other->number || one->voters != other->voters ||
-	    one->subgroup_count != other->subgroup_count ||
+	    shards != other->subgroup_count - other->dynamic_count ||
 	    !is_same_list(one->ids, one->members, other->ids, other->members) ||
 	    memcmp(one->incarnations, other->incarnations, one->members * sizeof(*one->incarnations)) != 0 ||
 	    !is_same_list(one->joined, one->joined_count, other->joined, other->joined_count) ||
 	    !is_same_list(one->left, one->left_count, other->left, other->left_count))
 		return false;
-	for (uint32_t g = 0; g < one->subgroup_count; g++)
+	for (uint32_t g = 0; g < shards; g++)
 		if (!same_shard(&one->subgroups[g], &other->subgroups[g]))
+			return false;
+	return true;
+}
+
+bool wh_view_equals(const struct wh_view *one, const struct wh_view *other)
+{
+	if (!wh_view_equals_but_wishes(one, other) || one->dynamic_count != other->dynamic_count ||
+	    memcmp(one->served, other->served, one->members * sizeof(*one->served)) != 0)
+		return false;
+	for (uint32_t i = 0; i < one->dynamic_count; i++)
+		if (!same_shard(&wh_view_dynamic(one)[i], &wh_view_dynamic(other)[i]))
 			return false;
 	return true;
 }
@@ -73,8 +102,10 @@ struct wh_view *wh_view_new(uint32_t members, uint32_t left)
 	view->ids = calloc(members, sizeof(*view->ids));
 	view->incarnations = calloc(members, sizeof(*view->incarnations));
 	view->joined = calloc(members, sizeof(*view->joined));
+	view->served = calloc(members, sizeof(*view->served));
 	view->left = calloc(left > 0 ? left : 1, sizeof(*view->left));
-	if (view->ids == NULL || view->incarnations == NULL || view->joined == NULL || view->left == NULL) {
+	if (view->ids == NULL || view->incarnations == NULL || view->joined == NULL || view->left == NULL ||
+	    view->served == NULL) {
 		wh_view_free(view);
 		return NULL;
 	}
@@ -91,10 +122,12 @@ static void add_member(struct wh_view *view, uint32_t id, uint64_t incarnation)
 static void add_survivors(struct wh_view *view, const struct wh_view *before, const bool *removed)
 {
 	for (uint32_t rank = 0; rank < before->members; rank++) {
-		if (removed == NULL || !removed[rank])
+		if (removed == NULL || !removed[rank]) {
+			view->served[view->members] = before->served[rank];
 			add_member(view, before->ids[rank], before->incarnations[rank]);
-		else
+		} else {
 			view->left[view->left_count++] = before->ids[rank];
+		}
 	}
 }
 
@@ -131,7 +164,7 @@ enum whorl_result wh_view_create(struct wh_view **out, uint64_t group, const str
 	view->group = group;
 	add_newcomers(view, newcomers, count);
 	view->voters = voters;
-	result = wh_layout_make(&view->subgroups, &view->subgroup_count, view, NULL, NULL, layout, err);
+	result = wh_layout_make(view, NULL, NULL, layout, err);
 	if (result != WHORL_OK)
 		wh_view_free(view);
 	else
@@ -152,7 +185,7 @@ enum whorl_result wh_view_next(struct wh_view **out, const struct wh_view *befor
 	add_survivors(view, before, next->removed);
 	add_newcomers(view, next->newcomers, next->newcomer_count);
 	view->voters = view->members;
-	result = wh_layout_make(&view->subgroups, &view->subgroup_count, view, before, next, layout, err);
+	result = wh_layout_make(view, before, next, layout, err);
 	if (result != WHORL_OK)
 		wh_view_free(view);
 	else
@@ -165,6 +198,7 @@ void wh_view_free(struct wh_view *view)
 	if (view == NULL)
 		return;
 	wh_layout_free(view->subgroups, view->subgroup_count);
+	free(view->served);
 	free(view->left);
 	free(view->joined);
 	free(view->incarnations);

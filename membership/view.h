@@ -7,6 +7,9 @@
  * The layout says which member is in which shard of which subgroup. It is computed anew for each view, from the view before, the
  * members that go, come and rest, and the configuration alone, so all members make the same (layout.c). Newcomers are sent it
  * (wire.h).
+ *
+ * Behind the shards of configured subgroups stand those that nodes enter and leave (*dynamic* ones, docs/decisions/0046), which only
+ * wishes bring (wishes.h). A view that follows without any keeps of them the members that stay.
  */
 #ifndef WH_MEMBERSHIP_VIEW_H
 #define WH_MEMBERSHIP_VIEW_H
@@ -18,7 +21,12 @@
 
 #define WH_NODES_MAX 256
 #define WH_NAME_BYTES 64
-#define WH_SHARDS_MAX 64 /* of one subgroup */
+#define WH_SHARDS_MAX 64    /* of one subgroup */
+#define WH_DYNAMIC_MAX 1024 /* subgroups that nodes enter and leave, in a view */
+/* A seat is not used again at once, so there are enough for those of two views. */
+#define WH_SEATS (2 * WH_DYNAMIC_MAX)
+#define WH_NOT_CONFIGURED UINT32_MAX
+#define WH_MESSAGE_BYTES_MAX (1 << 30)
 
 enum wh_shard_state {
 	WH_SHARD_ACTIVE,
@@ -26,10 +34,20 @@ enum wh_shard_state {
 	WH_SHARD_LOST,     /* its last members have gone, and with them its state: for good */
 };
 
-struct wh_view_subgroup { /* one shard of a configured subgroup. Their number and order never change */
+struct wh_parameters { /* of a dynamic subgroup: those that enter it agree on them */
+	bool ordered;
+	bool state; /* the program has functions for its state */
+	uint32_t window, message_bytes;
+};
+
+/* One shard of a configured subgroup (their number and order never change), or a dynamic subgroup, which is whole. */
+struct wh_view_subgroup {
 	char name[WH_NAME_BYTES];
-	uint32_t configured;    /* index of the subgroup in the configuration */
-	uint32_t shard, shards; /* 0 of 1 where there is one only */
+	uint32_t configured; /* index of the subgroup in the configuration; WH_NOT_CONFIGURED: it is dynamic */
+	/* Of a dynamic one: its first view << 16 | its seat, a number which it has as long as it has members; 0 of others. */
+	uint64_t birth;
+	struct wh_parameters parameters; /* of a dynamic one */
+	uint32_t shard, shards;          /* 0 of 1 where there is one only */
 	enum wh_shard_state state;
 	uint32_t member_count, sender_count, entered_count, resting_count, ending_count;
 	uint32_t *members; /* ranks, ascending */
@@ -53,8 +71,28 @@ struct wh_view {
 	uint32_t *joined; /* node ids that were not in the view before; in the first view all of them */
 	uint32_t *left;   /* node ids that were in the view before and are not in this one */
 	uint32_t subgroup_count;
+	uint32_t dynamic_count; /* of these the last, by their seats */
 	struct wh_view_subgroup *subgroups;
+	/* By rank: the number of the last set of wishes of that member that is met in this view, but for what was refused; 0: none. */
+	uint64_t *served;
 };
+
+#define WH_SEAT_BITS 16
+
+static inline uint64_t wh_birth_make(uint64_t view, uint32_t seat)
+{
+	return view << WH_SEAT_BITS | seat;
+}
+
+static inline uint64_t wh_birth_view(uint64_t birth)
+{
+	return birth >> WH_SEAT_BITS;
+}
+
+static inline uint32_t wh_birth_seat(uint64_t birth)
+{
+	return (uint32_t)birth & ((1 << WH_SEAT_BITS) - 1);
+}
 
 enum wh_role { WH_ROLE_NONE, WH_ROLE_MEMBER, WH_ROLE_SENDER }; /* a sender is a member */
 
@@ -134,6 +172,9 @@ WH_MUST_CHECK enum whorl_result wh_view_next(struct wh_view **out, const struct 
 					     struct wh_error *err);
 void wh_view_free(struct wh_view *view);
 
+/* Can a group, or a subgroup, be called so? */
+bool wh_name_holds(const char *name);
+
 /* Checks one list alone, for messages that name the key. `nodes`: ids are below; `members` NULL: it is itself a member list. */
 WH_MUST_CHECK enum whorl_result wh_view_check_list(uint32_t nodes, const char *members, const char *list,
 						   struct wh_error *err);
@@ -150,8 +191,18 @@ int wh_view_rank(const struct wh_view *view, uint32_t id);
 /* The same, if it is that incarnation. */
 int wh_view_rank_of(const struct wh_view *view, uint32_t id, uint64_t incarnation);
 
+/* The dynamic subgroups of a view: the first of `dynamic_count`. */
+static inline const struct wh_view_subgroup *wh_view_dynamic(const struct wh_view *view)
+{
+	return view->subgroups + (view->subgroup_count - view->dynamic_count);
+}
+
+bool wh_parameters_equal(const struct wh_parameters *one, const struct wh_parameters *other);
+
 /* The members' incarnations and ids, the layout and all else: are they the same? For checks. */
 bool wh_view_equals(const struct wh_view *one, const struct wh_view *other);
+/* The same of all but dynamic subgroups, and the numbers of served sets. */
+bool wh_view_equals_but_wishes(const struct wh_view *one, const struct wh_view *other);
 
 /* ---- quorum: the members that may decide what follows a view -------------------------------------------------------
  * More than half of its members, not counting those that left in order; or exactly half of them with the tie-breaker

@@ -21,10 +21,14 @@ WH_MUST_CHECK bool wh_shard_fill(struct wh_view_subgroup *out, const struct wh_p
 void wh_shard_name(struct wh_view_subgroup *out, const struct wh_subgroup_text *text, uint32_t configured,
 		   uint32_t shard);
 
-/* All shards of all subgroups of `view`, which has its members, joined and left. `before` and `next` NULL: it is the first view, and
- * the lists are checked. WHORL_OK, WHORL_MEMORY, WHORL_CONFIG; on failure there is nothing. */
-WH_MUST_CHECK enum whorl_result wh_layout_make(struct wh_view_subgroup **out, uint32_t *out_count,
-					       const struct wh_view *view, const struct wh_view *before,
+/* What a dynamic subgroup is called, and is. */
+void wh_dynamic_name(struct wh_view_subgroup *out, const char *name, uint64_t birth,
+		     const struct wh_parameters *parameters);
+
+/* All shards of all subgroups of `view`, which has its members, joined and left, and then the dynamic subgroups in which a member stays.
+ * `before` and `next` NULL: it is the first view, and the lists are checked. WHORL_OK, WHORL_MEMORY, WHORL_CONFIG; on failure there is
+ * nothing. */
+WH_MUST_CHECK enum whorl_result wh_layout_make(struct wh_view *view, const struct wh_view *before,
 					       const struct wh_next *next, const struct wh_layout_config *layout,
 					       struct wh_error *err);
 void wh_layout_free(struct wh_view_subgroup *subgroups, uint32_t count); /* NULL is fine */

@@ -7,118 +7,97 @@
  * the newcomers; the ids of those that left; then for each configured subgroup the state of each shard and the place of each
  * member: the number of its shard + 1 (0: in none), and what it is there. So ranks ascend and no member is in two shards because
  * nothing else can be written, and there is one way to write a view: what decodes encodes to the same bytes.
+ *
+ * If a dynamic subgroup or the number of a served set is in it, more follows: these numbers by rank, the number of dynamic subgroups,
+ * then each, by its seat: birth, name, parameters, and its members by rank, with what each is there.
  */
 #include "membership/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "membership/number.h"
 #include "membership/view_int.h"
-
-/* ---- numbers ---------------------------------------------------------------------------------------------------------- */
-
-static unsigned char *put_number(unsigned char *at, uint64_t value, unsigned bytes)
-{
-	for (unsigned i = 0; i < bytes; i++)
-		at[i] = (unsigned char)(value >> 8 * i);
-	return at + bytes;
-}
-
-struct reader {
-	const unsigned char *at;
-	size_t left;
-	bool ok; /* nothing was read that is not there, or out of its bounds */
-};
-
-/* 0 if they are not there. */
-static uint64_t take_number(struct reader *reader, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	if (reader->left < bytes) {
-		reader->ok = false;
-		reader->left = 0;
-		return 0;
-	}
-	for (unsigned i = 0; i < bytes; i++)
-		value |= (uint64_t)reader->at[i] << 8 * i;
-	reader->at += bytes;
-	reader->left -= bytes;
-	return value;
-}
-
-/* A number from `least` to `most`; `least` if it is not. */
-static uint64_t take_within(struct reader *reader, unsigned bytes, uint64_t least, uint64_t most)
-{
-	uint64_t value = take_number(reader, bytes);
-
-	if (value >= least && value <= most)
-		return value;
-	reader->ok = false;
-	return least;
-}
+#include "sst/columns.h"
 
 /* ---- messages --------------------------------------------------------------------------------------------------------- */
 
 static unsigned char *put_intro(unsigned char *at, const struct wh_wire *message)
 {
-	at = put_number(at, message->incarnation, 8);
-	at = put_number(at, message->group_digest, 8);
-	at = put_number(at, message->subgroups_digest, 8);
+	at = wh_put_number(at, message->incarnation, 8);
+	at = wh_put_number(at, message->group_digest, 8);
+	at = wh_put_number(at, message->subgroups_digest, 8);
 	if (message->kind == WH_WIRE_JOIN)
 		return at;
-	at = put_number(at, message->standing, 1);
-	at = put_number(at, message->flag, 1);
-	at = put_number(at, message->forced, 1);
-	at = put_number(at, message->group, 8);
-	at = put_number(at, message->key, 8);
+	at = wh_put_number(at, message->standing, 1);
+	at = wh_put_number(at, message->flag, 1);
+	at = wh_put_number(at, message->forced, 1);
+	at = wh_put_number(at, message->group, 8);
+	at = wh_put_number(at, message->key, 8);
 	if (message->standing != WH_MEMBER_OF)
 		return at;
-	at = put_number(at, message->view, 8);
-	at = put_number(at, message->leader, 4);
+	at = wh_put_number(at, message->view, 8);
+	at = wh_put_number(at, message->leader, 4);
 	for (size_t i = 0; i < WH_NODES_MAX / 64; i++)
-		at = put_number(at, message->members[i], 8);
+		at = wh_put_number(at, message->members[i], 8);
 	return at;
 }
 
 static unsigned char *put_piece(unsigned char *at, const struct wh_wire *message)
 {
-	at = put_number(at, message->key, 8);
-	at = put_number(at, message->total, 4);
-	at = put_number(at, message->offset, 4);
+	at = wh_put_number(at, message->key, 8);
+	at = wh_put_number(at, message->total, 4);
+	at = wh_put_number(at, message->offset, 4);
 	memcpy(at, message->piece, message->bytes);
 	return at + message->bytes;
+}
+
+static unsigned char *put_refusal(unsigned char *at, const struct wh_wire *message)
+{
+	const struct wh_refusal *refusal = &message->refusal;
+
+	at = wh_put_number(at, message->key, 8);
+	at = wh_put_number(at, refusal->wish, 2);
+	at = wh_put_number(at, refusal->why, 1);
+	at = wh_put_number(at, refusal->parameter, 1);
+	at = wh_put_number(at, refusal->theirs, 4);
+	return wh_put_number(at, refusal->node, 4);
 }
 
 size_t wh_wire_encode(unsigned char out[WH_WIRE_BYTES], const struct wh_wire *message)
 {
 	unsigned char *at = out;
 
-	at = put_number(at, 'W', 1);
-	at = put_number(at, 'H', 1);
-	at = put_number(at, WH_WIRE_VERSION, 1);
-	at = put_number(at, message->kind, 1);
+	at = wh_put_number(at, 'W', 1);
+	at = wh_put_number(at, 'H', 1);
+	at = wh_put_number(at, WH_WIRE_VERSION, 1);
+	at = wh_put_number(at, message->kind, 1);
 	switch (message->kind) {
 	case WH_WIRE_INTRO:
 	case WH_WIRE_JOIN:
 		at = put_intro(at, message);
 		break;
 	case WH_WIRE_VIEW:
+	case WH_WIRE_WISHES:
+	case WH_WIRE_NEXT:
 		at = put_piece(at, message);
 		break;
+	case WH_WIRE_REFUSED:
+		at = put_refusal(at, message);
+		break;
 	case WH_WIRE_WITHDRAWN:
-		at = put_number(at, message->key, 8);
+		at = wh_put_number(at, message->key, 8);
 		break;
 	case WH_WIRE_THERE:
-		at = put_number(at, message->key, 8);
-		at = put_number(at, message->flag, 1);
+		at = wh_put_number(at, message->key, 8);
+		at = wh_put_number(at, message->flag, 1);
 		break;
 	case WH_WIRE_REST:
-		at = put_number(at, message->flag, 1);
+		at = wh_put_number(at, message->flag, 1);
 		/* fall through */
 	case WH_WIRE_STATE_WANTED:
 	case WH_WIRE_NO_STATE:
-		at = put_number(at, message->subgroup, 4);
+		at = wh_put_number(at, message->subgroup, 4);
 		break;
 	case WH_WIRE_KINDS:
 		break;
@@ -126,31 +105,33 @@ size_t wh_wire_encode(unsigned char out[WH_WIRE_BYTES], const struct wh_wire *me
 	return (size_t)(at - out);
 }
 
-static void take_intro(struct reader *reader, struct wh_wire *out)
+static void take_intro(struct wh_reader *reader, struct wh_wire *out)
 {
-	out->incarnation = take_within(reader, 8, 1, UINT64_MAX);
-	out->group_digest = take_number(reader, 8);
-	out->subgroups_digest = take_number(reader, 8);
+	out->incarnation = wh_take_within(reader, 8, 1, UINT64_MAX);
+	out->group_digest = wh_take_number(reader, 8);
+	out->subgroups_digest = wh_take_number(reader, 8);
 	if (out->kind == WH_WIRE_JOIN)
 		return;
-	out->standing = (enum wh_standing)take_within(reader, 1, WH_SEEKING, WH_MEMBER_OF);
-	out->flag = take_within(reader, 1, 0, 1);
-	out->forced = take_within(reader, 1, 0, 1);
-	out->group = take_within(reader, 8, out->standing == WH_MEMBER_OF, UINT64_MAX);
-	out->key = take_within(reader, 8, 0, out->standing == WH_MEMBER_OF ? UINT64_MAX : WH_FIRST_KEYS - 1);
+	out->standing = (enum wh_standing)wh_take_within(reader, 1, WH_SEEKING, WH_MEMBER_OF);
+	out->flag = wh_take_within(reader, 1, 0, 1);
+	out->forced = wh_take_within(reader, 1, 0, 1);
+	out->group = wh_take_within(reader, 8, out->standing == WH_MEMBER_OF, UINT64_MAX);
+	out->key = wh_take_within(reader, 8, 0, out->standing == WH_MEMBER_OF ? UINT64_MAX : WH_FIRST_KEYS - 1);
 	if (out->standing != WH_MEMBER_OF)
 		return;
-	out->view = take_number(reader, 8);
-	out->leader = (uint32_t)take_within(reader, 4, 0, WH_NODES_MAX - 1);
+	out->view = wh_take_number(reader, 8);
+	out->leader = (uint32_t)wh_take_within(reader, 4, 0, WH_NODES_MAX - 1);
 	for (size_t i = 0; i < WH_NODES_MAX / 64; i++)
-		out->members[i] = take_number(reader, 8);
+		out->members[i] = wh_take_number(reader, 8);
 }
 
-static void take_piece(struct reader *reader, struct wh_wire *out)
+static void take_piece(struct wh_reader *reader, struct wh_wire *out)
 {
-	out->key = take_number(reader, 8);
-	out->total = (uint32_t)take_within(reader, 4, 1, WH_VIEW_BYTES_MAX);
-	out->offset = (uint32_t)take_within(reader, 4, 0, out->total - 1);
+	bool set = out->kind == WH_WIRE_WISHES;
+
+	out->key = wh_take_within(reader, 8, set, UINT64_MAX);
+	out->total = (uint32_t)wh_take_within(reader, 4, 1, set ? WH_SET_BYTES_MAX : WH_VIEW_BYTES_MAX);
+	out->offset = (uint32_t)wh_take_within(reader, 4, 0, out->total - 1);
 	if (reader->left < 1 || reader->left > WH_WIRE_PIECE_BYTES || reader->left > out->total - out->offset) {
 		reader->ok = false;
 		return;
@@ -160,15 +141,32 @@ static void take_piece(struct reader *reader, struct wh_wire *out)
 	reader->left = 0;
 }
 
+/* A parameter that differs is that of some node; where it is another reason there is none. */
+static void take_refusal(struct wh_reader *reader, struct wh_wire *out)
+{
+	struct wh_refusal *refusal = &out->refusal;
+	bool differs;
+
+	out->key = wh_take_within(reader, 8, 1, UINT64_MAX);
+	refusal->wish = (uint32_t)wh_take_within(reader, 2, 0, WH_WISHES_MAX - 1);
+	refusal->why = (enum wh_refused)wh_take_within(reader, 1, WH_REFUSED_PARAMETER, WH_REFUSED_CONFIGURED);
+	differs = refusal->why == WH_REFUSED_PARAMETER;
+	refusal->parameter = (enum wh_parameter)wh_take_within(reader, 1, differs ? WH_PARAMETER_MODE : 0,
+							       differs ? WH_PARAMETER_BYTES : 0);
+	refusal->theirs = (uint32_t)wh_take_within(reader, 4, 0, differs ? UINT32_MAX : 0);
+	refusal->node =
+		(uint32_t)wh_take_within(reader, 4, differs ? 0 : UINT32_MAX, differs ? WH_NODES_MAX - 1 : UINT32_MAX);
+}
+
 bool wh_wire_decode(struct wh_wire *out, const void *bytes, size_t count)
 {
-	struct reader reader = {bytes, count, true};
+	struct wh_reader reader = {bytes, count, true};
 
 	memset(out, 0, sizeof(*out));
-	take_within(&reader, 1, 'W', 'W');
-	take_within(&reader, 1, 'H', 'H');
-	take_within(&reader, 1, WH_WIRE_VERSION, WH_WIRE_VERSION);
-	out->kind = (enum wh_wire_kind)take_within(&reader, 1, WH_WIRE_INTRO, WH_WIRE_KINDS - 1);
+	wh_take_within(&reader, 1, 'W', 'W');
+	wh_take_within(&reader, 1, 'H', 'H');
+	wh_take_within(&reader, 1, WH_WIRE_VERSION, WH_WIRE_VERSION);
+	out->kind = (enum wh_wire_kind)wh_take_within(&reader, 1, WH_WIRE_INTRO, WH_WIRE_KINDS - 1);
 	if (!reader.ok)
 		return false;
 	switch (out->kind) {
@@ -177,21 +175,26 @@ bool wh_wire_decode(struct wh_wire *out, const void *bytes, size_t count)
 		take_intro(&reader, out);
 		break;
 	case WH_WIRE_VIEW:
+	case WH_WIRE_WISHES:
+	case WH_WIRE_NEXT:
 		take_piece(&reader, out);
 		break;
+	case WH_WIRE_REFUSED:
+		take_refusal(&reader, out);
+		break;
 	case WH_WIRE_WITHDRAWN:
-		out->key = take_number(&reader, 8);
+		out->key = wh_take_number(&reader, 8);
 		break;
 	case WH_WIRE_THERE:
-		out->key = take_number(&reader, 8);
-		out->flag = take_within(&reader, 1, 0, 1);
+		out->key = wh_take_number(&reader, 8);
+		out->flag = wh_take_within(&reader, 1, 0, 1);
 		break;
 	case WH_WIRE_REST:
-		out->flag = take_within(&reader, 1, 0, 1);
+		out->flag = wh_take_within(&reader, 1, 0, 1);
 		/* fall through */
 	case WH_WIRE_STATE_WANTED:
 	case WH_WIRE_NO_STATE:
-		out->subgroup = (uint32_t)take_number(&reader, 4);
+		out->subgroup = (uint32_t)wh_take_number(&reader, 4);
 		break;
 	case WH_WIRE_KINDS:
 		break;
@@ -235,13 +238,19 @@ void wh_view_parts_free(struct wh_view_parts *parts)
 #define MEMBER_BYTES 12 /* id, incarnation */
 #define LEFT_BYTES 4    /* id */
 #define PLACE_BYTES 2   /* of a member in a configured subgroup */
+#define SERVED_BYTES 8  /* of a member, if nodes have wished something */
+/* Of a dynamic subgroup, beside its name and its members: birth, length of the name, flags, window, message_bytes, number of members. */
+#define DYNAMIC_BYTES 20
 
 _Static_assert(HEAD_BYTES + WH_NODES_MAX * (MEMBER_BYTES + LEFT_BYTES) +
-			       WH_SUBGROUPS_MAX * (WH_SHARDS_MAX + WH_NODES_MAX * PLACE_BYTES) <=
+			       WH_SUBGROUPS_MAX * (WH_SHARDS_MAX + WH_NODES_MAX * PLACE_BYTES) +
+			       WH_NODES_MAX * SERVED_BYTES + 2 +
+			       WH_DYNAMIC_MAX * (DYNAMIC_BYTES + WH_NAME_BYTES - 1 + WH_NODES_MAX * PLACE_BYTES) <=
 		       WH_VIEW_BYTES_MAX,
 	       "every view fits");
 
 enum { IS_SENDER = 1, HAS_ENTERED = 2, RESTS = 4, ENDS = 8, PLACE_FLAGS = 15 };
+enum { IS_ORDERED = 1, HAS_STATE = 2, PARAMETER_FLAGS = 3 };
 
 static size_t view_bytes(uint32_t members, uint32_t left, size_t configured, size_t shards)
 {
@@ -249,19 +258,75 @@ static size_t view_bytes(uint32_t members, uint32_t left, size_t configured, siz
 	       configured * members * PLACE_BYTES;
 }
 
+/* Has a node wished anything that this view shows? */
+static bool has_wishes(const struct wh_view *view)
+{
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		if (view->served[rank] != 0)
+			return true;
+	return view->dynamic_count > 0;
+}
+
+static size_t wishes_bytes(const struct wh_view *view)
+{
+	const struct wh_view_subgroup *dynamic = wh_view_dynamic(view);
+	size_t bytes = view->members * SERVED_BYTES + 2;
+
+	if (!has_wishes(view))
+		return 0;
+	for (uint32_t i = 0; i < view->dynamic_count; i++)
+		bytes += DYNAMIC_BYTES + strlen(dynamic[i].name) + (size_t)dynamic[i].member_count * PLACE_BYTES;
+	return bytes;
+}
+
+static unsigned char *put_dynamic(unsigned char *at, const struct wh_view_subgroup *subgroup)
+{
+	const struct wh_parameters *is = &subgroup->parameters;
+
+	at = wh_put_number(at, subgroup->birth, 8);
+	at = wh_put_text(at, subgroup->name);
+	at = wh_put_number(at, (is->ordered ? IS_ORDERED : 0) | (is->state ? HAS_STATE : 0), 1);
+	at = wh_put_number(at, is->window, 4);
+	at = wh_put_number(at, is->message_bytes, 4);
+	at = wh_put_number(at, subgroup->member_count, 2);
+	for (uint32_t i = 0; i < subgroup->member_count; i++) {
+		uint32_t rank = subgroup->members[i];
+		unsigned flags = wh_rank_find(subgroup->senders, subgroup->sender_count, rank) >= 0 ? IS_SENDER : 0;
+
+		flags |= wh_rank_find(subgroup->entered, subgroup->entered_count, rank) >= 0 ? HAS_ENTERED : 0;
+		flags |= wh_rank_find(subgroup->resting, subgroup->resting_count, rank) >= 0 ? RESTS : 0;
+		at = wh_put_number(at, rank, 1);
+		at = wh_put_number(at, flags, 1);
+	}
+	return at;
+}
+
+static void put_wishes(unsigned char *at, const struct wh_view *view)
+{
+	const struct wh_view_subgroup *dynamic = wh_view_dynamic(view);
+
+	if (!has_wishes(view))
+		return;
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		at = wh_put_number(at, view->served[rank], SERVED_BYTES);
+	at = wh_put_number(at, view->dynamic_count, 2);
+	for (uint32_t i = 0; i < view->dynamic_count; i++)
+		at = put_dynamic(at, &dynamic[i]);
+}
+
 static unsigned char *put_head(unsigned char *at, const struct wh_view *view)
 {
-	at = put_number(at, 'W', 1);
-	at = put_number(at, 'H', 1);
-	at = put_number(at, 'V', 1);
-	at = put_number(at, WH_WIRE_VERSION, 1);
-	at = put_number(at, view->group, 8);
-	at = put_number(at, view->number, 8);
-	at = put_number(at, view->members, 2);
-	at = put_number(at, view->joined_count, 2);
-	at = put_number(at, view->left_count, 2);
-	at = put_number(at, view->voters, 2);
-	return put_number(at, view->subgroup_count, 4);
+	at = wh_put_number(at, 'W', 1);
+	at = wh_put_number(at, 'H', 1);
+	at = wh_put_number(at, 'V', 1);
+	at = wh_put_number(at, WH_WIRE_VERSION, 1);
+	at = wh_put_number(at, view->group, 8);
+	at = wh_put_number(at, view->number, 8);
+	at = wh_put_number(at, view->members, 2);
+	at = wh_put_number(at, view->joined_count, 2);
+	at = wh_put_number(at, view->left_count, 2);
+	at = wh_put_number(at, view->voters, 2);
+	return wh_put_number(at, view->subgroup_count - view->dynamic_count, 4);
 }
 
 static void put_flag(unsigned char *places, const uint32_t *ranks, uint32_t count, unsigned flag)
@@ -291,25 +356,26 @@ static unsigned char *put_subgroup(unsigned char *at, const struct wh_view_subgr
 
 enum whorl_result wh_view_encode(unsigned char **out, size_t *bytes, const struct wh_view *view)
 {
-	uint32_t configured = 0;
+	uint32_t configured = 0, shards = view->subgroup_count - view->dynamic_count;
 	unsigned char *at;
 
-	for (uint32_t g = 0; g < view->subgroup_count; g += view->subgroups[g].shards)
+	for (uint32_t g = 0; g < shards; g += view->subgroups[g].shards)
 		configured++;
-	*bytes = view_bytes(view->members, view->left_count, configured, view->subgroup_count);
+	*bytes = view_bytes(view->members, view->left_count, configured, shards) + wishes_bytes(view);
 	at = calloc(1, *bytes);
 	*out = at;
 	if (at == NULL)
 		return WHORL_MEMORY;
 	at = put_head(at, view);
 	for (uint32_t rank = 0; rank < view->members; rank++) {
-		at = put_number(at, view->ids[rank], 4);
-		at = put_number(at, view->incarnations[rank], 8);
+		at = wh_put_number(at, view->ids[rank], 4);
+		at = wh_put_number(at, view->incarnations[rank], 8);
 	}
 	for (uint32_t i = 0; i < view->left_count; i++)
-		at = put_number(at, view->left[i], 4);
-	for (uint32_t g = 0; g < view->subgroup_count; g += view->subgroups[g].shards)
+		at = wh_put_number(at, view->left[i], 4);
+	for (uint32_t g = 0; g < shards; g += view->subgroups[g].shards)
 		at = put_subgroup(at, &view->subgroups[g], view->members);
+	put_wishes(at, view);
 	return WHORL_OK;
 }
 
@@ -318,28 +384,28 @@ struct head { /* of a view */
 	uint32_t members, joined, left, voters, shards;
 };
 
-static bool take_head(struct reader *reader, struct head *out, uint32_t nodes_max)
+static bool take_head(struct wh_reader *reader, struct head *out, uint32_t nodes_max)
 {
-	take_within(reader, 1, 'W', 'W');
-	take_within(reader, 1, 'H', 'H');
-	take_within(reader, 1, 'V', 'V');
-	take_within(reader, 1, WH_WIRE_VERSION, WH_WIRE_VERSION);
-	out->group = take_within(reader, 8, 1, UINT64_MAX);
-	out->number = take_number(reader, 8);
-	out->members = (uint32_t)take_within(reader, 2, 1, nodes_max);
-	out->joined = (uint32_t)take_within(reader, 2, 0, out->members);
-	out->left = (uint32_t)take_within(reader, 2, 0, nodes_max - out->members);
-	out->voters = (uint32_t)take_within(reader, 2, out->members, nodes_max);
-	out->shards = (uint32_t)take_number(reader, 4);
+	wh_take_within(reader, 1, 'W', 'W');
+	wh_take_within(reader, 1, 'H', 'H');
+	wh_take_within(reader, 1, 'V', 'V');
+	wh_take_within(reader, 1, WH_WIRE_VERSION, WH_WIRE_VERSION);
+	out->group = wh_take_within(reader, 8, 1, UINT64_MAX);
+	out->number = wh_take_number(reader, 8);
+	out->members = (uint32_t)wh_take_within(reader, 2, 1, nodes_max);
+	out->joined = (uint32_t)wh_take_within(reader, 2, 0, out->members);
+	out->left = (uint32_t)wh_take_within(reader, 2, 0, nodes_max - out->members);
+	out->voters = (uint32_t)wh_take_within(reader, 2, out->members, nodes_max);
+	out->shards = (uint32_t)wh_take_number(reader, 4);
 	if (out->number == 0)
 		return reader->ok && out->joined == out->members && out->left == 0;
 	return reader->ok && out->joined < out->members && out->voters == out->members;
 }
 
 /* An id that has not been seen. */
-static uint32_t take_id(struct reader *reader, bool *seen, uint32_t nodes_max)
+static uint32_t take_id(struct wh_reader *reader, bool *seen, uint32_t nodes_max)
 {
-	uint32_t id = (uint32_t)take_within(reader, 4, 0, nodes_max - 1);
+	uint32_t id = (uint32_t)wh_take_within(reader, 4, 0, nodes_max - 1);
 
 	if (seen[id])
 		reader->ok = false;
@@ -347,14 +413,14 @@ static uint32_t take_id(struct reader *reader, bool *seen, uint32_t nodes_max)
 	return id;
 }
 
-static bool take_members(struct reader *reader, struct wh_view *view, const struct head *head, uint32_t nodes_max)
+static bool take_members(struct wh_reader *reader, struct wh_view *view, const struct head *head, uint32_t nodes_max)
 {
 	bool seen[WH_NODES_MAX] = {false};
 
 	view->members = head->members;
 	for (uint32_t rank = 0; rank < head->members; rank++) {
 		view->ids[rank] = take_id(reader, seen, nodes_max);
-		view->incarnations[rank] = take_within(reader, 8, 1, UINT64_MAX);
+		view->incarnations[rank] = wh_take_within(reader, 8, 1, UINT64_MAX);
 		if (rank < head->members - head->joined)
 			continue;
 		if (view->joined_count > 0 && view->joined[view->joined_count - 1] > view->ids[rank])
@@ -368,11 +434,11 @@ static bool take_members(struct reader *reader, struct wh_view *view, const stru
 
 /* Where every member is in one configured subgroup. Newcomers have entered wherever they are, and neither rest nor end; an ending
  * member was in that shard before, and sends. */
-static bool take_places(struct reader *reader, struct wh_places *places, const struct wh_view *view, uint32_t shards)
+static bool take_places(struct wh_reader *reader, struct wh_places *places, const struct wh_view *view, uint32_t shards)
 {
 	for (uint32_t rank = 0; rank < view->members; rank++) {
-		uint32_t shard = (uint32_t)take_within(reader, 1, 0, shards);
-		unsigned flags = (unsigned)take_within(reader, 1, 0, PLACE_FLAGS);
+		uint32_t shard = (uint32_t)wh_take_within(reader, 1, 0, shards);
+		unsigned flags = (unsigned)wh_take_within(reader, 1, 0, PLACE_FLAGS);
 
 		places->shard[rank] = (int)shard - 1;
 		places->sender[rank] = flags & IS_SENDER;
@@ -390,15 +456,15 @@ static bool take_places(struct reader *reader, struct wh_places *places, const s
 }
 
 /* The shards of one configured subgroup, each of which must be in the state that follows from its places. */
-static enum whorl_result take_subgroup(struct reader *reader, struct wh_view *view, const struct wh_subgroup_text *text,
-				       uint32_t configured)
+static enum whorl_result take_subgroup(struct wh_reader *reader, struct wh_view *view,
+				       const struct wh_subgroup_text *text, uint32_t configured)
 {
 	struct wh_view_subgroup *shards = &view->subgroups[view->subgroup_count];
 	struct wh_places places;
 	uint8_t state[WH_SHARDS_MAX];
 
 	for (uint32_t i = 0; i < text->shards; i++)
-		state[i] = (uint8_t)take_within(reader, 1, WH_SHARD_ACTIVE, WH_SHARD_LOST);
+		state[i] = (uint8_t)wh_take_within(reader, 1, WH_SHARD_ACTIVE, WH_SHARD_LOST);
 	if (!take_places(reader, &places, view, text->shards))
 		return WHORL_INVALID;
 	for (uint32_t i = 0; i < text->shards; i++) {
@@ -413,8 +479,119 @@ static enum whorl_result take_subgroup(struct reader *reader, struct wh_view *vi
 	return WHORL_OK;
 }
 
-/* What stands behind the head; its length has been checked. */
-static enum whorl_result take_view(struct reader *reader, const struct head *head, struct wh_view *view,
+/* ---- what wishes have made of a view ------------------------------------------------------------------------------------ */
+
+/* The members of a dynamic subgroup. One that is born in this view has been entered by all; in another some member stays. A newcomer
+ * has entered, and what has entered does not rest. */
+static bool take_dynamic_places(struct wh_reader *reader, struct wh_places *places, const struct wh_view *view,
+				bool born)
+{
+	uint32_t count = (uint32_t)wh_take_within(reader, 2, 1, view->members), entered = 0, next = 0;
+
+	*places = (struct wh_places){.sender = {false}};
+	for (uint32_t rank = 0; rank < WH_NODES_MAX; rank++)
+		places->shard[rank] = WH_NOWHERE;
+	for (uint32_t i = 0; i < count && reader->ok; i++) {
+		uint32_t rank = (uint32_t)wh_take_within(reader, 1, next, view->members - 1);
+		unsigned flags = (unsigned)wh_take_within(reader, 1, 0, IS_SENDER | HAS_ENTERED | RESTS);
+		bool is_new = flags & HAS_ENTERED;
+
+		if (((flags & RESTS) && (flags & (IS_SENDER | HAS_ENTERED))) ||
+		    (rank >= view->members - view->joined_count && !is_new) || next > rank)
+			reader->ok = false;
+		if (!reader->ok)
+			return false;
+		places->shard[rank] = 0;
+		places->sender[rank] = flags & IS_SENDER;
+		places->entered[rank] = is_new;
+		places->resting[rank] = flags & RESTS;
+		entered += is_new;
+		next = rank + 1;
+	}
+	return reader->ok && (born ? entered == count : entered < count);
+}
+
+static void take_parameters(struct wh_reader *reader, struct wh_parameters *out)
+{
+	unsigned flags = (unsigned)wh_take_within(reader, 1, 0, PARAMETER_FLAGS);
+
+	out->ordered = flags & IS_ORDERED;
+	out->state = flags & HAS_STATE;
+	out->window = (uint32_t)wh_take_within(reader, 4, 1, WH_WINDOW_MAX);
+	out->message_bytes = (uint32_t)wh_take_within(reader, 4, 1, WH_MESSAGE_BYTES_MAX);
+}
+
+/* By its seat, which is greater than that of the one before it. */
+static enum whorl_result take_dynamic(struct wh_reader *reader, struct wh_view *view)
+{
+	struct wh_view_subgroup *out = &view->subgroups[view->subgroup_count];
+	uint32_t least = view->dynamic_count > 0 ? wh_birth_seat(out[-1].birth) + 1 : 0;
+	uint64_t birth = wh_take_number(reader, 8);
+	struct wh_parameters parameters;
+	struct wh_places places;
+	char name[WH_NAME_BYTES];
+
+	if (wh_birth_seat(birth) < least || wh_birth_seat(birth) >= WH_SEATS || wh_birth_view(birth) == 0 ||
+	    wh_birth_view(birth) > view->number || !wh_take_text(reader, name, sizeof(name)) || !wh_name_holds(name))
+		return WHORL_INVALID;
+	take_parameters(reader, &parameters);
+	if (!take_dynamic_places(reader, &places, view, wh_birth_view(birth) == view->number))
+		return WHORL_INVALID;
+	wh_dynamic_name(out, name, birth, &parameters);
+	if (!wh_shard_fill(out, &places, view->members, 1, false))
+		return WHORL_MEMORY;
+	view->subgroup_count++;
+	view->dynamic_count++;
+	return WHORL_OK;
+}
+
+static int compare_names(const void *one, const void *other)
+{
+	return strcmp(*(const char *const *)one, *(const char *const *)other);
+}
+
+/* No dynamic subgroup is called as another, or as one that is configured. */
+static enum whorl_result check_names(const struct wh_view *view, const struct wh_layout_config *layout)
+{
+	size_t count = (size_t)view->dynamic_count + layout->count, twice = 0;
+	const char **names = calloc(count > 0 ? count : 1, sizeof(*names));
+
+	if (names == NULL)
+		return WHORL_MEMORY;
+	for (uint32_t i = 0; i < layout->count; i++)
+		names[i] = layout->subgroups[i].name;
+	for (uint32_t i = 0; i < view->dynamic_count; i++)
+		names[layout->count + i] = wh_view_dynamic(view)[i].name;
+	qsort(names, count, sizeof(*names), compare_names);
+	for (size_t i = 1; i < count; i++)
+		twice += strcmp(names[i - 1], names[i]) == 0;
+	free(names);
+	return twice == 0 ? WHORL_OK : WHORL_INVALID;
+}
+
+/* What stands behind the configured subgroups, if anything. There is room for so many as the bytes can be. */
+static enum whorl_result take_wishes(struct wh_reader *reader, struct wh_view *view,
+				     const struct wh_layout_config *layout)
+{
+	enum whorl_result result = WHORL_OK;
+	uint32_t count;
+
+	if (reader->left == 0)
+		return WHORL_OK;
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		view->served[rank] = wh_take_number(reader, SERVED_BYTES);
+	count = (uint32_t)wh_take_within(reader, 2, 0, WH_DYNAMIC_MAX);
+	if (!reader->ok || view->number == 0)
+		return WHORL_INVALID;
+	for (uint32_t i = 0; i < count && result == WHORL_OK; i++)
+		result = take_dynamic(reader, view);
+	if (result == WHORL_OK && (!reader->ok || reader->left > 0 || !has_wishes(view)))
+		return WHORL_INVALID;
+	return result == WHORL_OK ? check_names(view, layout) : result;
+}
+
+/* What stands behind the head; the length of all up to the dynamic subgroups has been checked. */
+static enum whorl_result take_view(struct wh_reader *reader, const struct head *head, struct wh_view *view,
 				   const struct wh_layout_config *layout, uint32_t nodes_max, struct wh_error *err)
 {
 	view->group = head->group;
@@ -422,7 +599,7 @@ static enum whorl_result take_view(struct reader *reader, const struct head *hea
 	view->voters = head->voters;
 	if (!take_members(reader, view, head, nodes_max))
 		return wh_error_set(err, WHORL_INVALID, "the members of a view are out of order");
-	view->subgroups = calloc(head->shards > 0 ? head->shards : 1, sizeof(*view->subgroups));
+	view->subgroups = calloc((size_t)head->shards + WH_DYNAMIC_MAX, sizeof(*view->subgroups));
 	if (view->subgroups == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
 	for (uint32_t i = 0; i < layout->count; i++) {
@@ -434,13 +611,20 @@ static enum whorl_result take_view(struct reader *reader, const struct head *hea
 			return wh_error_set(err, result, "subgroup %s of a view is out of order",
 					    layout->subgroups[i].name);
 	}
-	return WHORL_OK;
+	switch (take_wishes(reader, view, layout)) {
+	case WHORL_OK:
+		return WHORL_OK;
+	case WHORL_MEMORY:
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
+	default:
+		return wh_error_set(err, WHORL_INVALID, "what wishes have made of a view is out of order");
+	}
 }
 
 enum whorl_result wh_view_decode(struct wh_view **out, const void *bytes, size_t count,
 				 const struct wh_layout_config *layout, uint32_t nodes_max, struct wh_error *err)
 {
-	struct reader reader = {bytes, count, true};
+	struct wh_reader reader = {bytes, count, true};
 	enum whorl_result result;
 	struct wh_view *view;
 	struct head head;
@@ -454,7 +638,7 @@ enum whorl_result wh_view_decode(struct wh_view **out, const void *bytes, size_t
 	if (head.shards != shards)
 		return wh_error_set(err, WHORL_INVALID, "a view has %u shards, expected %u", head.shards, shards);
 	expected = view_bytes(head.members, head.left, layout->count, shards);
-	if (count != expected)
+	if (count < expected)
 		return wh_error_set(err, WHORL_INVALID, "a view has %zu bytes, expected %zu", count, expected);
 	view = wh_view_new(head.members, head.left);
 	if (view == NULL)

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "membership/view.h"
+#include "membership/wishes.h"
 
 #define WH_WIRE_BYTES 4096 /* of a message, at most: WH_CONTROL_MAX */
 #define WH_WIRE_VERSION 2
@@ -28,6 +28,9 @@ enum wh_wire_kind {
 	WH_WIRE_STATE_WANTED, /* give me the state of the shard of `subgroup` */
 	WH_WIRE_NO_STATE,     /* I have none */
 	WH_WIRE_REST,         /* you are asked to rest in `subgroup`, or (flag 0) to send again */
+	WH_WIRE_WISHES,       /* I wish this: a piece of a set; `key` is its number (docs/decisions/0046) */
+	WH_WIRE_NEXT,         /* the next view, to a member, if it meets wishes: a piece of it */
+	WH_WIRE_REFUSED,      /* a wish of the set of number `key` is not met */
 	WH_WIRE_KINDS
 };
 
@@ -45,10 +48,11 @@ struct wh_wire {
 	uint64_t members[WH_NODES_MAX / 64]; /* INTRO (of a member): bit i % 64 of word i / 64: node i is in the view */
 	uint64_t view;                       /* its number. INTRO (of a member) */
 	uint32_t leader;                     /* node id. INTRO (of a member) */
-	uint64_t key;                        /* of an image. INTRO, VIEW, WITHDRAWN, THERE */
-	uint32_t total, offset, bytes;       /* VIEW: of the view in bytes, of this piece */
-	const unsigned char *piece;          /* VIEW; points into the message */
-	uint32_t subgroup;                   /* as configured. STATE_WANTED, NO_STATE, REST */
+	uint64_t key;                  /* of an image. INTRO, VIEW, WITHDRAWN, THERE, NEXT. Of a set: WISHES, REFUSED */
+	uint32_t total, offset, bytes; /* VIEW, WISHES, NEXT: of it in bytes, of this piece */
+	const unsigned char *piece;    /* the same; points into the message */
+	uint32_t subgroup;             /* as configured. STATE_WANTED, NO_STATE, REST */
+	struct wh_refusal refusal;     /* REFUSED; but for `rank` */
 };
 
 /* Returns the length. The fields that the kind does not have are not looked at. */
@@ -65,13 +69,13 @@ WH_MUST_CHECK enum whorl_result wh_view_decode(struct wh_view **out, const void 
 					       const struct wh_layout_config *layout, uint32_t nodes_max,
 					       struct wh_error *err);
 
-struct wh_view_parts { /* what has come of a view; all zero at first */
+struct wh_view_parts { /* what has come of a view, or of a set; all zero at first */
 	uint64_t key;
 	uint32_t total, have;
 	unsigned char *bytes;
 };
 
-/* Takes in a WH_WIRE_VIEW. Pieces come in order; one at offset 0 begins anew. WHORL_OK: it is whole; WHORL_AGAIN: more is to
+/* Takes in a WH_WIRE_VIEW, WH_WIRE_WISHES or WH_WIRE_NEXT. Pieces come in order; one at offset 0 begins anew. WHORL_OK: it is whole; WHORL_AGAIN: more is to
  * come, or this piece is passed over, being a later one of a view that was not begun, or was given up for another;
  * WHORL_INVALID: it does not fit what came before; WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_view_parts_take(struct wh_view_parts *parts, const struct wh_wire *message);

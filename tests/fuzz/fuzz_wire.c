@@ -3,18 +3,20 @@
  *
  *     m   a message
  *     v   a view
+ *     s   a set of wishes
  *     p   pieces of one: each with its length (two bytes) before it, a message, or junk
  *     w   views that follow each other: nodes come, go and rest. Each is written, read, and must be the same; then some of its
  *         bytes are changed, as the end of the input says, so that what is nearly a view is tried too
  *
  *     cmake -S . -B build/fuzz -DCMAKE_C_COMPILER=clang -DWHORL_FUZZ=ON && cmake --build build/fuzz --target fuzz_wire
- *     export WHORL_SEEDS=CORPUS_DIRECTORY; build/fuzz/tests/test_wire; build/fuzz/tests/test_wire_views
+ *     export WHORL_SEEDS=CORPUS_DIRECTORY; build/fuzz/tests/test_wire; build/fuzz/tests/test_wire_views; build/fuzz/tests/test_wishes
  *     build/fuzz/tests/fuzz/fuzz_wire -max_total_time=600 -max_len=4200 -dict=tests/fuzz/wire.dict CORPUS_DIRECTORY
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "membership/wire.h"
+#include "membership/wishes.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define REQUIRE(condition)                                                                                             \
@@ -62,7 +64,8 @@ static void check_message(const struct wh_wire *message)
 	REQUIRE(m->kind >= WH_WIRE_INTRO && m->kind < WH_WIRE_KINDS);
 	REQUIRE(m->standing <= WH_MEMBER_OF && m->leader < WH_NODES_MAX);
 	REQUIRE((m->incarnation != 0) == (m->kind == WH_WIRE_INTRO || m->kind == WH_WIRE_JOIN));
-	REQUIRE((m->piece != NULL) == (m->kind == WH_WIRE_VIEW));
+	REQUIRE((m->piece != NULL) == (m->kind == WH_WIRE_VIEW || m->kind == WH_WIRE_WISHES || m->kind == WH_WIRE_NEXT));
+	REQUIRE(m->refusal.wish < WH_WISHES_MAX && m->refusal.parameter <= WH_PARAMETER_BYTES);
 	REQUIRE(m->total <= WH_VIEW_BYTES_MAX && (uint64_t)m->offset + m->bytes <= m->total);
 }
 
@@ -88,7 +91,7 @@ static void check_ranks(const uint32_t *ranks, uint32_t count, const struct wh_v
 static void check_view(const struct wh_view *view)
 {
 	REQUIRE(view->members >= 1 && view->members <= NODES_MAX && view->joined_count <= view->members);
-	REQUIRE(view->subgroup_count == 6 && view->voters >= view->members);
+	REQUIRE(view->subgroup_count == 6 + view->dynamic_count && view->voters >= view->members);
 	for (uint32_t rank = 0; rank < view->members; rank++)
 		REQUIRE(view->ids[rank] < NODES_MAX && view->incarnations[rank] != 0 &&
 			wh_view_rank(view, view->ids[rank]) == (int)rank);
@@ -97,7 +100,10 @@ static void check_view(const struct wh_view *view)
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *shard = &view->subgroups[g];
 
-		REQUIRE(shard->configured < COUNT(texts) && strcmp(shard->name, texts[shard->configured].name) == 0);
+		REQUIRE(g >= 6 ||
+			(shard->configured < COUNT(texts) && strcmp(shard->name, texts[shard->configured].name) == 0));
+		REQUIRE(g < 6 || (shard->configured == WH_NOT_CONFIGURED && shard->member_count > 0 &&
+				  wh_birth_seat(shard->birth) < WH_SEATS));
 		REQUIRE(shard->state <= WH_SHARD_LOST && (shard->state != WH_SHARD_ACTIVE || shard->sender_count > 0));
 		check_ranks(shard->members, shard->member_count, view);
 		check_ranks(shard->senders, shard->sender_count, view);
@@ -138,6 +144,18 @@ static void try_view(const uint8_t *bytes, size_t count, const struct wh_view *e
 	go_on(view);
 	free(again);
 	wh_view_free(view);
+}
+
+static void try_set(const uint8_t *bytes, size_t count)
+{
+	static struct wh_wish_set set;
+	static unsigned char again[WH_SET_BYTES_MAX];
+
+	if (!wh_wish_set_decode(&set, bytes, count))
+		return;
+	REQUIRE(wh_wish_set_encode(again, &set) == count && memcmp(again, bytes, count) == 0);
+	for (uint32_t i = 0; i < set.count; i++)
+		REQUIRE(wh_wish_find(&set, set.wishes[i].name) == &set.wishes[i]);
 }
 
 static void try_pieces(struct input *input)
@@ -250,6 +268,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 'v':
 		try_view(input.at, input.left, NULL);
+		break;
+	case 's':
+		try_set(input.at, input.left);
 		break;
 	case 'p':
 		try_pieces(&input);

@@ -26,6 +26,10 @@
 #define STUCK "a quorum without suspicions among its members does not go on"
 #define STAYS_BEHIND "a member that could have followed does not"
 #define NO_QUORUM "somebody installs without a quorum"
+#define UNREADABLE "a member goes along with a view that it cannot read"
+#define NEVER_WISHED "a member is placed as it never wished"
+#define REPLACED "a member is placed by a set that it had replaced"
+#define UNSERVED "a wish is not served"
 
 /* Steps of a timeline: a letter and one or two ranks. Those that cannot be taken are left out; the end is calm.
  *
@@ -152,6 +156,69 @@ static const struct scenario {
 	 NULL},
 };
 
+/* Views that serve wishes (docs/decisions/0046): what is not said here is as in the worlds before. */
+static const struct wishing {
+	struct scenario base;
+	members wishers, changers, liars;
+	bool held_up;
+	uint32_t mutations;
+} wishing[] = {
+	{{"wishes, nobody fails", 3, -1, 0, 0, 0, 0, false, false, 0, 0, NULL, NULL}, 6, 2, 0, false, 0},
+	{{"wishes, a member crashes", 3, -1, 1, 0, 0, 0, false, false, 0, 0, NULL, NULL}, 2, 0, 0, false, 0},
+	{{"wishes, the leader may leave", 3, -1, 0, 1, 0, 0, false, false, 0, 0, NULL, NULL}, 6, 2, 0, false, 0},
+	{{"wishes, and what comes is no successor", 3, -1, 0, 0, 0, 0, false, false, 0, 0, NULL, NULL},
+	 6,
+	 2,
+	 1,
+	 false,
+	 0},
+	{{"wishes, views are held up", 3, -1, 1, 0, 0, 0, false, false, 0, 0, NULL, NULL}, 2, 0, 0, true, 0},
+	{{"wishes", 3, -1, 1, 7, 7, 7, true, false, 0, 10000, NULL, NULL}, 7, 7, 0, false, 0},
+	{{"wishes", 5, 0, 2, EVERYBODY, EVERYBODY, EVERYBODY, false, false, 0, 2000, NULL, NULL},
+	 EVERYBODY,
+	 6,
+	 0,
+	 false,
+	 0},
+	{{"wishes, views are held up", 7, -1, 3, EVERYBODY, EVERYBODY, 3, false, false, 0, 1000, NULL, NULL},
+	 EVERYBODY,
+	 EVERYBODY,
+	 0,
+	 true,
+	 0},
+
+	{{"a member that cannot read a view acknowledges it", 3, -1, 0, 0, 0, 0, false, false, 0, 0, NULL, UNREADABLE},
+	 6,
+	 0,
+	 0,
+	 false,
+	 UNREAD},
+	{{"what leaves a member out carries wishes", 3, -1, 1, 0, 0, 0, false, false, 0, 0, NULL, STUCK},
+	 6,
+	 0,
+	 0,
+	 true,
+	 LEAVES_OUT},
+	{{"what is no successor is acknowledged", 3, -1, 0, 0, 0, 0, false, false, 0, 0, NULL, NEVER_WISHED},
+	 6,
+	 0,
+	 1,
+	 false,
+	 UNCHECKED},
+	{{"what serves a set that was replaced is acknowledged", 3, -1, 0, 0, 0, 0, false, false, 0, 0, NULL, REPLACED},
+	 6,
+	 2,
+	 0,
+	 false,
+	 REPLACED_SET},
+	{{"a leader proposes once, whatever comes", 3, -1, 0, 0, 0, 0, false, false, 0, 0, NULL, UNSERVED},
+	 6,
+	 2,
+	 0,
+	 false,
+	 PROPOSED_ONCE},
+};
+
 static struct world world_of(const struct scenario *sc)
 {
 	struct world w = {.count = sc->count,
@@ -202,15 +269,13 @@ static struct finding follow(const struct scenario *sc, bool verbose)
 	return (struct finding){.wrong = replay(&w, steps, count, verbose), .looked = 1, .all = true};
 }
 
-static struct finding try_one(const struct scenario *sc, uint32_t times, bool verbose)
+static struct finding search(const struct scenario *sc, const struct world *w, uint32_t times, bool verbose)
 {
-	struct world w = world_of(sc);
-
 	if (sc->timeline != NULL)
 		return follow(sc, verbose);
 	if (sc->runs > 0)
-		return wander(&w, sc->runs * times, times * 7, verbose);
-	return explore(&w, STATES, verbose);
+		return wander(w, sc->runs * times, times * 7, verbose);
+	return explore(w, STATES, verbose);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -218,25 +283,43 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
+/* True: it is as expected. */
+static bool try_one(const struct scenario *sc, const struct world *w, uint32_t times, bool verbose)
+{
+	struct finding found = search(sc, w, times, verbose);
+	bool expected = same_text(found.wrong, sc->expected) && (found.all || sc->runs > 0 || sc->expected != NULL);
+
+	printf("%u  %-50s %8u %s: %s%s\n", sc->count, sc->what, found.looked,
+	       sc->timeline != NULL ? "timeline"
+	       : sc->runs > 0       ? "runs"
+				    : "states",
+	       found.wrong != NULL ? found.wrong : "holds", expected ? "" : "  <-- SURPRISE");
+	fflush(stdout);
+	return expected;
+}
+
 int main(int argc, char **argv)
 {
 	bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
-	long times = argc > 1 + verbose ? strtol(argv[1 + verbose], NULL, 10) : 1;
+	long asked = argc > 1 + verbose ? strtol(argv[1 + verbose], NULL, 10) : 1;
+	uint32_t times = asked > 0 ? (uint32_t)asked : 1;
 	int surprises = 0;
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
-		const struct scenario *sc = &scenarios[i];
-		struct finding found = try_one(sc, times > 0 ? (uint32_t)times : 1, verbose);
-		bool expected =
-			same_text(found.wrong, sc->expected) && (found.all || sc->runs > 0 || sc->expected != NULL);
+		struct world w = world_of(&scenarios[i]);
 
-		printf("%u  %-50s %8u %s: %s%s\n", sc->count, sc->what, found.looked,
-		       sc->timeline != NULL ? "timeline"
-		       : sc->runs > 0       ? "runs"
-					    : "states",
-		       found.wrong != NULL ? found.wrong : "holds", expected ? "" : "  <-- SURPRISE");
-		fflush(stdout);
-		surprises += !expected;
+		surprises += !try_one(&scenarios[i], &w, times, verbose);
+	}
+	for (size_t i = 0; i < sizeof(wishing) / sizeof(wishing[0]); i++) {
+		const struct wishing *it = &wishing[i];
+		struct world w = world_of(&it->base);
+
+		w.wishers = it->wishers;
+		w.changers = it->changers;
+		w.liars = it->liars;
+		w.held_up = it->held_up;
+		w.wish_mutations = it->mutations;
+		surprises += !try_one(&it->base, &w, times, verbose);
 	}
 	if (surprises > 0)
 		printf("%d surprises\n", surprises);

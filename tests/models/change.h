@@ -7,7 +7,12 @@
  * What a decision says is looked up in a table by the rank of its maker (afresh; a leader does that once at most), and
  * so is what a proposal says: no member reads either before the word that guards it.
  *
- * The rules are in change_rules.c, the explorer and the random runs in change_search.c, what is tried in change.c.
+ * What members wish of subgroups (docs/decisions/0046) does not fit in rows: sets of wishes, and views as bytes, are messages of their
+ * own. They come at any time after they are sent, or, if a world says so, never. A set is known by its number; a member may
+ * replace its own once. A proposal with wishes says which set of each member it serves.
+ *
+ * The rules are in change_rules.c, those of wishes in change_wishes.c, the explorer and the random runs in change_search.c, what is
+ * tried in change.c.
  */
 #ifndef WH_MODELS_CHANGE_H
 #define WH_MODELS_CHANGE_H
@@ -20,6 +25,7 @@
 #define LOG 40     /* messages of one member */
 
 typedef uint8_t members; /* a set of ranks */
+typedef uint16_t served; /* of each rank two bits: the number of the set that a view serves, 0: none of its sets */
 
 /* What a member may do otherwise than by the rules. */
 enum mutation {
@@ -57,6 +63,15 @@ enum mutation {
 #define HEEDLESS                                                                                                       \
 	(HEEDLESS_OPEN | HEEDLESS_ACKNOWLEDGE | HEEDLESS_ECHO | HEEDLESS_ADOPT | HEEDLESS_INSTALL | HEEDLESS_DECIDE)
 
+/* The same, of wishes. */
+enum wish_mutation {
+	UNREAD = 1 << 0,        /* a member opens and acknowledges a view with wishes that it cannot read */
+	LEAVES_OUT = 1 << 1,    /* an attempt that leaves a member out carries wishes */
+	UNCHECKED = 1 << 2,     /* a view that is no successor is acknowledged */
+	REPLACED_SET = 1 << 3,  /* and one that serves a set of mine that I have replaced */
+	PROPOSED_ONCE = 1 << 4, /* a leader does not propose anew when another set has come */
+};
+
 struct world {
 	uint8_t count;             /* of members */
 	int8_t tie_breaker;        /* a rank, -1: none */
@@ -68,6 +83,11 @@ struct world {
 	bool lives;                /* some member must install if some member suspects */
 	bool follows;              /* each member that reads that one has installed must */
 	uint32_t mutations;
+	members wishers;  /* these wish something, in a set with number 1 */
+	members changers; /* these may replace it, by one with number 2 */
+	members liars;    /* views with wishes that these make are no successors */
+	bool held_up;     /* views as bytes may come late, or never */
+	uint32_t wish_mutations;
 };
 
 struct row {
@@ -101,6 +121,11 @@ struct member {
 	members proposals[ATTEMPTS]; /* what it proposed, by attempt */
 	members decision_members;    /* what it decided */
 	uint8_t decision_cut, decision_image;
+	served proposal_serves[ATTEMPTS], decision_serves;
+	uint8_t wished;        /* the number of the set that it wishes; 0: none */
+	uint8_t sets[MEMBERS]; /* the number of the last set of each that has come */
+	uint8_t come[MEMBERS]; /* the last attempt of each of which the view has come as bytes */
+	uint8_t placed_by;     /* the number of its own set when it acknowledged */
 };
 
 struct state {
@@ -126,6 +151,9 @@ enum step_kind {
 	RECEIVE, /* the rest may happen or not */
 	LEAVE,
 	CRASH,
+	HEAR,   /* i takes in the set that p wishes */
+	GET,    /* i takes in the next view with wishes that p proposes */
+	CHANGE, /* i replaces its set: may happen or not */
 	STEP_KINDS
 };
 
@@ -134,6 +162,12 @@ struct step {
 };
 
 extern const char *const step_names[STEP_KINDS];
+
+/* It is a step of i and p. */
+static inline bool takes_two(uint8_t kind)
+{
+	return kind <= MARK || kind == HEAR || kind == GET;
+}
 
 void begin(const struct world *w, struct state *s);
 /* Can it be taken, if nothing goes wrong any more (`calm`)? */
@@ -148,6 +182,28 @@ int steps_from(const struct world *w, const struct state *s, bool calm, struct s
 /* What tells states apart, in few bytes; their number. */
 #define KEY 1024
 int key_of(const struct world *w, const struct state *s, uint8_t *out);
+
+/* ---- wishes: change_wishes.c ---- */
+
+#define NEVER_SAID 3 /* the number of no set */
+
+static inline unsigned served_of(served serves, int rank)
+{
+	return serves >> 2 * rank & 3;
+}
+
+/* What member i would serve if it proposed now. */
+served wishes_known(const struct world *w, const struct state *s, int i);
+/* May i open what `lead` proposes by that attempt? It carries no wishes, or i can read it, it is a successor, and serves i as i wishes. */
+bool may_follow(const struct world *w, const struct state *s, int i, int lead, uint8_t attempt);
+/* A view has come to i from p that p cannot have made by the rules. */
+bool has_lied(const struct world *w, const struct state *s, int i, int p);
+/* The next attempt of p with wishes of which i has not got the view; 0: there is none. */
+uint8_t next_view(const struct state *s, int i, int p);
+/* NULL, or what is wrong with i going along with what that member has decided. */
+const char *wrong_to_follow(const struct state *s, int i, int decider);
+/* No step can be taken, and no member has failed: a wish that is not served. */
+bool is_unserved(const struct world *w, const struct state *s);
 
 /* ---- search ---- */
 

@@ -5,10 +5,11 @@
 #include <string.h>
 
 const char *const step_names[STEP_KINDS] = {
-	"takes in",     "suspects", "freezes",  "knows that has left",
-	"is removed",   "wedges",   "proposes", "opens what is proposed",
-	"acknowledges", "decides",  "adopts",   "echoes",
-	"installs",     "receives", "leaves",   "crashes",
+	"takes in",     "suspects",     "freezes",         "knows that has left",
+	"is removed",   "wedges",       "proposes",        "opens what is proposed",
+	"acknowledges", "decides",      "adopts",          "echoes",
+	"installs",     "receives",     "leaves",          "crashes",
+	"hears set of", "gets view of", "changes its set",
 };
 
 static members one(int rank)
@@ -248,7 +249,7 @@ static bool same_decision(const struct state *s, uint8_t a, uint8_t b)
 	const struct member *x = &s->m[a - 1], *y = &s->m[b - 1];
 
 	return x->decision_members == y->decision_members && x->decision_cut == y->decision_cut &&
-	       x->decision_image == y->decision_image;
+	       x->decision_image == y->decision_image && x->decision_serves == y->decision_serves;
 }
 
 static const char *agree(struct state *s, int i, int agreed, uint8_t decider)
@@ -260,7 +261,7 @@ static const char *agree(struct state *s, int i, int agreed, uint8_t decider)
 	if (s->m[i].opened != s->m[decider - 1].decision_image)
 		return "a member is to agree to a view and has not its memory";
 	publish(s, i, AGREED, agreed, decider);
-	return NULL;
+	return wrong_to_follow(s, i, decider - 1);
 }
 
 static void decide(const struct world *w, struct state *s, int i)
@@ -273,6 +274,7 @@ static void decide(const struct world *w, struct state *s, int i)
 			cut = row(s, i, j)->received;
 	m->decision_members = m->proposals[row(s, i, i)->attempt];
 	m->decision_cut = cut;
+	m->decision_serves = m->proposal_serves[row(s, i, i)->attempt];
 	m->decision_image = (uint8_t)((i + 1) << 4 | row(s, i, i)->attempt);
 	publish(s, i, AGREED, i + 1, i + 1);
 }
@@ -295,6 +297,8 @@ static const char *install(const struct world *w, struct state *s, int i)
 		return "somebody has not the memory of the view that it installs";
 	if (row(s, i, i)->received < d->decision_cut)
 		return "somebody has not received what it is to deliver";
+	if (wrong_to_follow(s, i, decider - 1) != NULL)
+		return wrong_to_follow(s, i, decider - 1);
 	s->installed = decider;
 	if (row(s, i, i)->agreed == 0 && !(w->mutations & SILENT_SHORT_CUT))
 		publish(s, i, AGREED, row(s, i, ahead)->agreed, decider);
@@ -302,6 +306,14 @@ static const char *install(const struct world *w, struct state *s, int i)
 	s->m[i].status = DONE;
 	stop(w, s, i);
 	return NULL;
+}
+
+/* Failures first: what leaves a member out carries no wishes. */
+static served serves_next(const struct world *w, const struct state *s, int i)
+{
+	if (unsuspected(w, s, i) != everybody(w) && !(w->wish_mutations & LEAVES_OUT))
+		return 0;
+	return wishes_known(w, s, i);
 }
 
 const char *take(const struct world *w, struct state *s, struct step step)
@@ -333,8 +345,18 @@ const char *take(const struct world *w, struct state *s, struct step step)
 		stop(w, s, i);
 		publish(s, i, WEDGED, 0, 0);
 		break;
+	case HEAR:
+		m->sets[p] = s->m[p].wished;
+		break;
+	case GET:
+		m->come[p] = next_view(s, i, p);
+		break;
+	case CHANGE:
+		m->wished = m->sets[i] = 2;
+		break;
 	case PROPOSE:
 		m->proposals[row(s, i, i)->attempt + 1] = unsuspected(w, s, i);
+		m->proposal_serves[row(s, i, i)->attempt + 1] = serves_next(w, s, i);
 		publish(s, i, PROPOSED, row(s, i, i)->attempt + 1, 0);
 		break;
 	case OPEN:
@@ -342,6 +364,7 @@ const char *take(const struct world *w, struct state *s, struct step step)
 		m->opened = (uint8_t)((lead + 1) << 4 | row(s, i, lead)->attempt);
 		break;
 	case ACKNOWLEDGE:
+		m->placed_by = s->m[i].wished;
 		publish(s, i, ACKNOWLEDGED, m->opened, 0);
 		break;
 	case DECIDE:
@@ -389,7 +412,7 @@ static bool can_suspect(const struct world *w, const struct state *s, int i, int
 		return false;
 	if (!(w->mutations & UNGATED) && !quorum(w, rest, mine->left & (members)~one(p)))
 		return false;
-	if (in(hearsay(w, s, i), p))
+	if (in(hearsay(w, s, i), p) || has_lied(w, s, i, p))
 		return true;
 	if (row(s, i, p)->gone)
 		return !left_in_order(w, s, i, p);
@@ -410,10 +433,24 @@ static bool can_mark(const struct world *w, const struct state *s, int i, int p)
 	       ((w->mutations & UNGATED) || quorum(w, unsuspected(w, s, i) & (members)~one(p), mine->left | one(p)));
 }
 
+/* Nobody has failed: the leader serves the wishes that it knows, until it has wedged. */
+static bool can_propose_wishes(const struct world *w, const struct state *s, int i)
+{
+	const struct row *mine = row(s, i, i);
+	served known = wishes_known(w, s, i);
+
+	if (mine->attempt > 0 && (w->wish_mutations & PROPOSED_ONCE))
+		return false;
+	return leader(w, s, i) == i && !mine->wedged && mine->agreed == 0 && known != 0 &&
+	       s->m[i].proposal_serves[mine->attempt] != known && heedful(w, s, i, 0);
+}
+
 static bool can_propose(const struct world *w, const struct state *s, int i)
 {
 	const struct row *mine = row(s, i, i);
 
+	if ((mine->failed | mine->left) == 0)
+		return can_propose_wishes(w, s, i);
 	return leader(w, s, i) == i && (mine->failed | mine->left) != 0 && barrier(w, s, i) && found(w, s, i) < 0 &&
 	       short_cut(w, s, i) < 0 && s->m[i].proposals[mine->attempt] != unsuspected(w, s, i);
 }
@@ -434,14 +471,34 @@ static bool can_open(const struct world *w, const struct state *s, int i)
 {
 	uint8_t word = proposal(w, s, i);
 
-	return word > 0 && s->m[i].opened != word && heedful(w, s, i, HEEDLESS_OPEN);
+	return word > 0 && s->m[i].opened != word && may_follow(w, s, i, leader(w, s, i), word & 15) &&
+	       heedful(w, s, i, HEEDLESS_OPEN);
 }
 
 static bool can_acknowledge(const struct world *w, const struct state *s, int i)
 {
 	uint8_t word = proposal(w, s, i);
 
-	return word > 0 && s->m[i].opened == word && heedful(w, s, i, HEEDLESS_ACKNOWLEDGE);
+	return word > 0 && s->m[i].opened == word && may_follow(w, s, i, leader(w, s, i), word & 15) &&
+	       heedful(w, s, i, HEEDLESS_ACKNOWLEDGE);
+}
+
+/* Nobody has failed: for wishes the leader wedges when all have acknowledged its last attempt, the others when it has. */
+static bool can_wedge(const struct world *w, const struct state *s, int i)
+{
+	const struct row *mine = row(s, i, i);
+	uint8_t word = (uint8_t)((i + 1) << 4 | mine->attempt);
+
+	if (mine->wedged)
+		return false;
+	if ((mine->failed | mine->left) != 0)
+		return true;
+	if (leader(w, s, i) != i)
+		return w->wishers != 0 && row(s, i, leader(w, s, i))->wedged;
+	for (int j = 0; j < w->count; j++)
+		if (mine->attempt == 0 || row(s, i, j)->acknowledged != word)
+			return false;
+	return heedful(w, s, i, 0);
 }
 
 static bool can_decide(const struct world *w, const struct state *s, int i)
@@ -523,8 +580,14 @@ static bool can_run(const struct world *w, const struct state *s, struct step st
 		return can_mark(w, s, i, p);
 	case OUT:
 		return can_be_out(w, s, i);
+	case HEAR:
+		return p != i && m->sets[p] < s->m[p].wished && !in(m->frozen, p) && leader(w, s, i) == i;
+	case GET:
+		return p != i && next_view(s, i, p) > 0 && !in(m->frozen, p) && !(calm && w->held_up);
+	case CHANGE:
+		return !calm && in(w->changers, i) && s->m[i].wished == 1;
 	case WEDGE:
-		return !row(s, i, i)->wedged && (row(s, i, i)->failed | row(s, i, i)->left) != 0;
+		return can_wedge(w, s, i);
 	case PROPOSE:
 		return can_propose(w, s, i);
 	case OPEN:
@@ -548,9 +611,8 @@ static bool can_run(const struct world *w, const struct state *s, struct step st
 bool can(const struct world *w, const struct state *s, struct step step, bool calm)
 {
 	const struct member *m = &s->m[step.i];
-	bool takes_two = step.kind <= MARK;
 
-	if (!takes_two && step.p > 0)
+	if (!takes_two(step.kind) && step.p > 0)
 		return false;
 	if (step.kind == CRASH)
 		return !calm && s->crashed < w->crashes && (m->status == RUNNING || m->status == DONE);
@@ -565,7 +627,7 @@ int steps_from(const struct world *w, const struct state *s, bool calm, struct s
 
 	for (uint8_t kind = 0; kind < STEP_KINDS; kind++)
 		for (uint8_t i = 0; i < w->count; i++)
-			for (uint8_t p = 0; p < (kind <= MARK ? w->count : 1); p++)
+			for (uint8_t p = 0; p < (takes_two(kind) ? w->count : 1); p++)
 				if (can(w, s, (struct step){kind, i, p}, calm))
 					out[count++] = (struct step){kind, i, p};
 	return count;
@@ -610,7 +672,7 @@ const char *ended(const struct world *w, const struct state *s)
 	}
 	if (w->lives && change && !quorum(w, done, left))
 		return "the group has ended";
-	return NULL;
+	return is_unserved(w, s) ? "a wish is not served" : NULL;
 }
 
 void begin(const struct world *w, struct state *s)
@@ -619,6 +681,8 @@ void begin(const struct world *w, struct state *s)
 	for (int i = 0; i < w->count; i++)
 		for (int j = 0; j < w->count; j++)
 			s->m[i].rows[j].received = w->received[j];
+	for (int i = 0; i < w->count; i++)
+		s->m[i].wished = s->m[i].sets[i] = s->m[0].sets[i] = in(w->wishers, i);
 }
 
 /* ---- telling states apart ------------------------------------------------------------------------------------------ */
@@ -632,6 +696,21 @@ static uint8_t *put_row(uint8_t *at, const struct row *r, bool received)
 	*at++ = r->acknowledged;
 	*at++ = (uint8_t)(r->agreed << 4 | r->decider);
 	*at++ = (uint8_t)(r->wedged | r->installed << 1 | r->gone << 2);
+	return at;
+}
+
+/* What a member knows of wishes. */
+static uint8_t *put_wishes(uint8_t *at, const struct world *w, const struct member *m)
+{
+	*at++ = (uint8_t)m->decision_serves;
+	*at++ = (uint8_t)(m->decision_serves >> 8);
+	*at++ = (uint8_t)(m->placed_by << 4 | m->wished);
+	for (int k = 1; k < ATTEMPTS && m->proposals[k] != 0; k++) {
+		*at++ = (uint8_t)m->proposal_serves[k];
+		*at++ = (uint8_t)(m->proposal_serves[k] >> 8);
+	}
+	for (int j = 0; j < w->count; j++)
+		*at++ = (uint8_t)(m->sets[j] << 4 | m->come[j]);
 	return at;
 }
 
@@ -654,6 +733,8 @@ int key_of(const struct world *w, const struct state *s, uint8_t *out)
 		for (int k = 1; k < ATTEMPTS && m->proposals[k] != 0; k++)
 			*at++ = m->proposals[k];
 		*at++ = 0;
+		if (w->wishers != 0)
+			at = put_wishes(at, w, m);
 		if (m->status == RUNNING || m->status == DONE)
 			at = put_row(at, row(s, i, i), true);
 		if (m->status != RUNNING)

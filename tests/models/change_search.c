@@ -11,7 +11,7 @@ static void print_step(const struct world *w, const struct state *s, struct step
 					    "acknowledged", "agreed", "installed", "gone"};
 
 	printf("      %d %s", step.i, step_names[step.kind]);
-	if (step.kind <= MARK)
+	if (takes_two(step.kind))
 		printf(" %d", step.p);
 	if (step.kind == ARRIVE) {
 		struct message m = s->m[step.p].log[s->m[step.i].seen[step.p]];

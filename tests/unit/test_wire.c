@@ -54,6 +54,14 @@ static const struct wh_wire messages[] = {
 	{.kind = WH_WIRE_NO_STATE, .subgroup = 0},
 	{.kind = WH_WIRE_REST, .subgroup = 1, .flag = true},
 	{.kind = WH_WIRE_REST, .subgroup = UINT32_MAX, .flag = false},
+	{.kind = WH_WIRE_WISHES, .key = 1, .total = WH_SET_BYTES_MAX, .offset = 2, .bytes = 3, .piece = piece},
+	{.kind = WH_WIRE_NEXT, .key = 9, .total = WH_VIEW_BYTES_MAX, .offset = 4096, .bytes = 12, .piece = piece},
+	{.kind = WH_WIRE_REFUSED,
+	 .key = 2,
+	 .refusal = {0, WH_WISHES_MAX - 1, WH_REFUSED_PARAMETER, WH_PARAMETER_BYTES, UINT32_MAX, WH_NODES_MAX - 1}},
+	{.kind = WH_WIRE_REFUSED,
+	 .key = UINT64_MAX,
+	 .refusal = {.wish = 3, .why = WH_REFUSED_TOO_MANY, .node = UINT32_MAX}},
 };
 
 static void assert_same(const struct wh_wire *one, const struct wh_wire *other)
@@ -74,6 +82,11 @@ static void assert_same(const struct wh_wire *one, const struct wh_wire *other)
 	ck_assert_uint_eq(one->offset, other->offset);
 	ck_assert_uint_eq(one->bytes, other->bytes);
 	ck_assert_uint_eq(one->subgroup, other->subgroup);
+	ck_assert_uint_eq(one->refusal.wish, other->refusal.wish);
+	ck_assert_int_eq(one->refusal.why, other->refusal.why);
+	ck_assert_int_eq(one->refusal.parameter, other->refusal.parameter);
+	ck_assert_uint_eq(one->refusal.theirs, other->refusal.theirs);
+	ck_assert_uint_eq(one->refusal.node, other->refusal.node);
 	if (one->bytes > 0)
 		ck_assert_mem_eq(one->piece, other->piece, one->bytes);
 	else
@@ -174,20 +187,20 @@ END_TEST
 
 static bool ends_anywhere(enum wh_wire_kind kind)
 {
-	return kind == WH_WIRE_VIEW;
+	return kind == WH_WIRE_VIEW || kind == WH_WIRE_WISHES || kind == WH_WIRE_NEXT;
 }
 
 START_TEST(messages_end_where_they_should)
 {
 	const struct wh_wire *message = &messages[_i];
 	unsigned char bytes[WH_WIRE_BYTES + 1] = {0};
-	size_t count = wh_wire_encode(bytes, message), head = message->kind == WH_WIRE_VIEW ? 21 : 4;
+	size_t count = wh_wire_encode(bytes, message), head = ends_anywhere(message->kind) ? 21 : 4;
 	struct wh_wire read;
 
 	for (size_t cut = 0; cut < count; cut++)
 		ck_assert_msg(decode(&read, bytes, cut) == (ends_anywhere(message->kind) && cut >= head), "%zu", cut);
 	bytes[count] = 0; /* neither printable nor room for it in a view or a message */
-	if (message->kind != WH_WIRE_VIEW || message->bytes == message->total - message->offset ||
+	if (!ends_anywhere(message->kind) || message->bytes == message->total - message->offset ||
 	    message->bytes == WH_WIRE_PIECE_BYTES)
 		ck_assert(!decode(&read, bytes, count + 1));
 }
@@ -244,6 +257,18 @@ static const struct {
 	{"a piece behind the end", 4, 16, 4, 1},
 	{"a piece far behind the end", 4, 16, 4, UINT32_MAX},
 	{"a piece that begins at the end", 5, 16, 4, WH_VIEW_BYTES_MAX},
+	{"a set without a number", 13, 4, 8, 0},
+	{"a set that is too large", 13, 12, 4, WH_SET_BYTES_MAX + 1},
+	{"no set is refused", 15, 4, 8, 0},
+	{"a wish that is in no set", 15, 12, 2, WH_WISHES_MAX},
+	{"no reason", 15, 14, 1, 0},
+	{"a reason that there is not", 15, 14, 1, WH_REFUSED_CONFIGURED + 1},
+	{"a parameter differs, and none does", 15, 15, 1, 0},
+	{"a parameter that there is not", 15, 15, 1, WH_PARAMETER_BYTES + 1},
+	{"a parameter of a node that cannot be", 15, 20, 4, WH_NODES_MAX},
+	{"another reason, and a parameter differs", 16, 15, 1, 1},
+	{"another reason, and a value", 16, 16, 4, 1},
+	{"another reason, and a node", 16, 20, 4, 0},
 };
 
 START_TEST(wrong_messages_are_none)

@@ -82,6 +82,45 @@ START_TEST(views_are_read_as_written)
 }
 END_TEST
 
+/* Behind all else: two that nodes have wished for. */
+START_TEST(a_view_has_dynamic_subgroups)
+{
+	static const unsigned char wishes[] = {
+		1, 0, 0, 0, 0, 0, 0, 0,                                                       /* the set of rank 0 */
+		2, 0,                                                                         /* subgroups */
+		3, 0, 1, 0, 0, 0, 0, 0, 1, 'x', 1,   5, 0, 0, 0, 100, 0, 0, 0, 1, 0, 0, 1,    /* 0 sends in x */
+		4, 0, 2, 0, 0, 0, 0, 0, 2, 'y', 'z', 2, 6, 0, 0, 0,   0, 1, 0, 0, 1, 0, 0, 2, /* and enters yz */
+	};
+	struct wh_view *view = make_view(3), *read, *next;
+	unsigned char *bytes, *longer;
+	struct wh_error err;
+	size_t count;
+
+	ck_assert_uint_eq(view->number, 3);
+	ck_assert_uint_eq(view->members, 1);
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	longer = malloc(count + sizeof(wishes));
+	memcpy(longer, bytes, count);
+	memcpy(longer + count, wishes, sizeof(wishes));
+	longer[count + 10 + 23 + 2] = 3; /* yz is born in this view */
+	ck_assert_msg(decode_view(&read, longer, count + sizeof(wishes), &err) == WHORL_OK, "%s", err.text);
+	ck_assert_uint_eq(read->dynamic_count, 2);
+	ck_assert_uint_eq(read->subgroup_count, view->subgroup_count + 2);
+	ck_assert_str_eq(wh_view_dynamic(read)[1].name, "yz");
+	ck_assert_uint_eq(wh_view_dynamic(read)[1].parameters.message_bytes, 256);
+	ck_assert(wh_view_dynamic(read)[1].parameters.state && !wh_view_dynamic(read)[1].parameters.ordered);
+	keep_seed('v', 9, longer, count + sizeof(wishes));
+	ck_assert_int_eq(wh_view_next(&next, read, &(struct wh_next){.removed = NULL}, &layout, NULL), WHORL_OK);
+	ck_assert_uint_eq(next->dynamic_count, 2);
+	ck_assert_uint_eq(wh_view_dynamic(next)[1].entered_count, 0);
+	wh_view_free(next);
+	wh_view_free(read);
+	wh_view_free(view);
+	free(longer);
+	free(bytes);
+}
+END_TEST
+
 START_TEST(a_view_is_these_bytes)
 {
 	static const struct wh_subgroup_text two[] = {{"a", "all", "all", 1, 1}, {"b", "3,4", "3", 2, 1}};
@@ -388,6 +427,7 @@ static Suite *suite(void)
 
 	tcase_add_loop_test(cases, views_are_read_as_written, 0, VIEWS);
 	tcase_add_test(cases, a_view_is_these_bytes);
+	tcase_add_test(cases, a_view_has_dynamic_subgroups);
 	tcase_add_test(cases, a_view_says_which_senders_end);
 	tcase_add_test(cases, views_of_all_sizes);
 	tcase_add_loop_test(cases, views_end_where_they_should, 0, VIEWS);

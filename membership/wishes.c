@@ -1,0 +1,88 @@
+/* wishes.c - sets of wishes, and how they are written: see wishes.h.
+ *
+ * As bytes: "WHS", the version, the set's number, how many there are; then each: the length of its name, the name, flags, window,
+ * message_bytes. Names ascend.
+ */
+#include "membership/wishes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "membership/number.h"
+#include "membership/wire.h"
+#include "sst/columns.h"
+
+#define HEAD_BYTES 14
+#define WISH_BYTES 10 /* beside its name */
+
+_Static_assert(HEAD_BYTES + WH_WISHES_MAX * (WISH_BYTES + WH_NAME_BYTES - 1) <= WH_SET_BYTES_MAX, "every set fits");
+
+enum { SENDS = 1, HAS_STATE = 2, IS_ORDERED = 4, FLAGS = 7 };
+
+static int compare_name(const void *name, const void *wish)
+{
+	return strcmp(name, ((const struct wh_wish *)wish)->name);
+}
+
+const struct wh_wish *wh_wish_find(const struct wh_wish_set *set, const char *name)
+{
+	return bsearch(name, set->wishes, set->count, sizeof(set->wishes[0]), compare_name);
+}
+
+size_t wh_wish_set_encode(unsigned char out[WH_SET_BYTES_MAX], const struct wh_wish_set *set)
+{
+	unsigned char *at = out;
+
+	at = wh_put_number(at, 'W', 1);
+	at = wh_put_number(at, 'H', 1);
+	at = wh_put_number(at, 'S', 1);
+	at = wh_put_number(at, WH_WIRE_VERSION, 1);
+	at = wh_put_number(at, set->number, 8);
+	at = wh_put_number(at, set->count, 2);
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct wh_wish *wish = &set->wishes[i];
+		const struct wh_parameters *is = &wish->parameters;
+
+		at = wh_put_text(at, wish->name);
+		at = wh_put_number(
+			at, (wish->sends ? SENDS : 0) | (is->state ? HAS_STATE : 0) | (is->ordered ? IS_ORDERED : 0),
+			1);
+		at = wh_put_number(at, is->window, 4);
+		at = wh_put_number(at, is->message_bytes, 4);
+	}
+	return (size_t)(at - out);
+}
+
+static bool take_wish(struct wh_reader *reader, struct wh_wish *out)
+{
+	unsigned flags;
+
+	if (!wh_take_text(reader, out->name, sizeof(out->name)) || !wh_name_holds(out->name))
+		return false;
+	flags = (unsigned)wh_take_within(reader, 1, 0, FLAGS);
+	out->sends = flags & SENDS;
+	out->parameters.state = flags & HAS_STATE;
+	out->parameters.ordered = flags & IS_ORDERED;
+	out->parameters.window = (uint32_t)wh_take_within(reader, 4, 1, WH_WINDOW_MAX);
+	out->parameters.message_bytes = (uint32_t)wh_take_within(reader, 4, 1, WH_MESSAGE_BYTES_MAX);
+	return reader->ok;
+}
+
+bool wh_wish_set_decode(struct wh_wish_set *out, const void *bytes, size_t count)
+{
+	struct wh_reader reader = {bytes, count, true};
+
+	wh_take_within(&reader, 1, 'W', 'W');
+	wh_take_within(&reader, 1, 'H', 'H');
+	wh_take_within(&reader, 1, 'S', 'S');
+	wh_take_within(&reader, 1, WH_WIRE_VERSION, WH_WIRE_VERSION);
+	out->number = wh_take_within(&reader, 8, 1, UINT64_MAX);
+	out->count = (uint32_t)wh_take_within(&reader, 2, 0, WH_WISHES_MAX);
+	if (!reader.ok)
+		return false;
+	for (uint32_t i = 0; i < out->count; i++)
+		if (!take_wish(&reader, &out->wishes[i]) ||
+		    (i > 0 && strcmp(out->wishes[i - 1].name, out->wishes[i].name) >= 0))
+			return false;
+	return reader.left == 0;
+}

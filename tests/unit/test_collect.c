@@ -1,0 +1,255 @@
+/* test_collect.c - sets of wishes that come to a leader: in pieces, again, out of order, from another life; and when it is time. */
+#include "membership/collect.h"
+#include "tests/unit/wishes_lab.h"
+
+#define MS UINT64_C(1000000)
+
+static struct wh_collect collect;
+static struct wh_view *view;
+static uint64_t wished[WH_NODES_MAX], now, again;
+
+static void begin(void)
+{
+	memset(wished, 0, sizeof(wished));
+	now = 1000 * MS;
+	ck_assert_int_eq(wh_collect_init(&collect, LAB_NODES), WHORL_OK);
+	ck_assert_int_eq(view_of_all(&view, 3, &lab_layout, NULL), WHORL_OK);
+}
+
+static void end(void)
+{
+	wh_view_free(view);
+	wh_collect_close(&collect);
+}
+
+/* The piece of a set from `from` on. */
+static enum whorl_result piece(uint32_t node, uint64_t incarnation, const struct wh_wish_set *set, uint32_t from,
+			       uint32_t bytes)
+{
+	unsigned char all[WH_SET_BYTES_MAX];
+	uint32_t total = (uint32_t)wh_wish_set_encode(all, set);
+
+	return wh_collect_take(&collect, node, incarnation,
+			       &(struct wh_wire){.kind = WH_WIRE_WISHES,
+						 .key = set->number,
+						 .total = total,
+						 .offset = from,
+						 .bytes = bytes > total - from ? total - from : bytes,
+						 .piece = all + from},
+			       now);
+}
+
+static enum whorl_result say(uint32_t node, uint64_t number, const char *text)
+{
+	struct wh_wish_set *set = lab_set(number, text);
+	enum whorl_result result = piece(node, incarnation_of(node, 0), set, 0, UINT32_MAX);
+
+	free(set);
+	return result;
+}
+
+static bool is_due(void)
+{
+	return wh_collect_is_due(&collect, view, wished, now, &again);
+}
+
+static uint32_t count_sets(const struct wh_wish_set *sets[WH_NODES_MAX])
+{
+	return wh_collect_sets(&collect, view, sets);
+}
+
+START_TEST(a_set_comes_in_pieces)
+{
+	const struct wh_wish_set *sets[WH_NODES_MAX];
+	struct wh_wish_set *set = lab_set(1, "a+ b c");
+	uint64_t me = incarnation_of(1, 0);
+
+	begin();
+	ck_assert_int_eq(piece(1, me, set, 0, 10), WHORL_AGAIN);
+	ck_assert_uint_eq(count_sets(sets), 0);
+	ck_assert_int_eq(piece(1, me, set, 10, 10), WHORL_AGAIN);
+	ck_assert_int_eq(piece(1, me, set, 20, 1000), WHORL_OK);
+	ck_assert_uint_eq(count_sets(sets), 1);
+	ck_assert_uint_eq(sets[1]->count, 3);
+	ck_assert_int_eq(piece(1, me, set, 0, 1000), WHORL_AGAIN); /* it is said again */
+	ck_assert_int_eq(say(1, 2, "b"), WHORL_OK);
+	ck_assert_int_eq(piece(1, me, set, 0, 1000), WHORL_AGAIN); /* an earlier one */
+	ck_assert_uint_eq(count_sets(sets), 1);
+	ck_assert_uint_eq(sets[1]->number, 2);
+	free(set);
+	end();
+}
+END_TEST
+
+START_TEST(what_is_no_set_is_broken)
+{
+	const struct wh_wish_set *sets[WH_NODES_MAX];
+	struct wh_wish_set *set = lab_set(1, "b a"); /* they do not ascend */
+	unsigned char all[WH_SET_BYTES_MAX];
+	struct wh_wire message = {.kind = WH_WIRE_WISHES, .key = 2, .piece = all};
+
+	begin();
+	ck_assert_int_eq(piece(0, 1, set, 0, 1000), WHORL_INVALID);
+	ck_assert_int_eq(piece(0, 1, set, 0, 10), WHORL_AGAIN);
+	ck_assert_int_eq(piece(0, 1, set, 12, 5), WHORL_INVALID); /* a hole */
+	set->count = 1;
+	message.total = message.bytes = (uint32_t)wh_wish_set_encode(all, set);
+	ck_assert_int_eq(wh_collect_take(&collect, 0, 1, &message, now), WHORL_INVALID); /* set 1 is called 2 */
+	ck_assert_uint_eq(count_sets(sets), 0);
+	free(set);
+	end();
+}
+END_TEST
+
+/* What another life of that id has said is forgotten, and so is what a node that is gone has said. */
+START_TEST(sets_are_of_one_life)
+{
+	const struct wh_wish_set *sets[WH_NODES_MAX];
+	struct wh_wish_set *set = lab_set(1, "a");
+
+	begin();
+	ck_assert_int_eq(say(1, 7, "a"), WHORL_OK);
+	ck_assert_int_eq(piece(1, 99, set, 0, 1000), WHORL_OK);
+	ck_assert_uint_eq(count_sets(sets), 0); /* the view has the other */
+	ck_assert(!is_due());
+	ck_assert_int_eq(say(1, 1, "b"), WHORL_OK);
+	ck_assert_uint_eq(count_sets(sets), 1);
+	wh_collect_gone(&collect, 1);
+	ck_assert_uint_eq(count_sets(sets), 0);
+	free(set);
+	end();
+}
+END_TEST
+
+START_TEST(it_is_time_when_no_more_come)
+{
+	begin();
+	ck_assert(!is_due());
+	ck_assert_uint_eq(again, 0);
+	ck_assert_int_eq(say(1, 1, "a"), WHORL_OK);
+	ck_assert(!is_due());
+	ck_assert_uint_eq(again, now + 2 * MS);
+	now += MS;
+	ck_assert_int_eq(say(2, 1, "a"), WHORL_OK);
+	now += 2 * MS - 1;
+	ck_assert(!is_due());
+	now += 1;
+	ck_assert(is_due());
+	end();
+}
+END_TEST
+
+START_TEST(it_is_time_when_they_have_waited)
+{
+	uint64_t began;
+
+	begin();
+	began = now;
+	for (uint64_t number = 1; number <= 20; number++, now += MS) {
+		ck_assert_int_eq(say(1, number, "a"), WHORL_OK);
+		ck_assert(!is_due());
+		ck_assert_uint_le(again, began + 20 * MS);
+	}
+	ck_assert_int_eq(say(1, 21, "a"), WHORL_OK);
+	ck_assert(is_due());
+	end();
+}
+END_TEST
+
+/* A row says that there is a set: it is on its way. */
+START_TEST(what_is_on_its_way_is_waited_for)
+{
+	begin();
+	wished[2] = 3;
+	ck_assert(!is_due()); /* nothing that could be met */
+	ck_assert_uint_eq(again, 0);
+	ck_assert_int_eq(say(1, 1, "a"), WHORL_OK);
+	now += 5 * MS;
+	ck_assert(!is_due());
+	ck_assert_uint_eq(again, now + 20 * MS);
+	ck_assert_int_eq(say(2, 2, "a"), WHORL_OK);
+	now += 5 * MS;
+	ck_assert(!is_due());
+	ck_assert_int_eq(say(2, 3, "a"), WHORL_OK);
+	now += 2 * MS;
+	ck_assert(is_due());
+	end();
+}
+END_TEST
+
+START_TEST(what_is_on_its_way_is_not_waited_for_for_ever)
+{
+	begin();
+	wished[2] = 3;
+	ck_assert_int_eq(say(1, 1, "a"), WHORL_OK);
+	ck_assert(!is_due());
+	now += 20 * MS - 1;
+	ck_assert(!is_due());
+	now += 1;
+	ck_assert(is_due());
+	end();
+}
+END_TEST
+
+/* What changed nothing is not composed for again, but is in a view that there is anyway; and another view is another chance. */
+START_TEST(what_was_considered_in_vain)
+{
+	const struct wh_wish_set *sets[WH_NODES_MAX];
+
+	begin();
+	ck_assert_int_eq(say(1, 1, "a"), WHORL_OK);
+	now += 2 * MS;
+	ck_assert(is_due());
+	ck_assert_uint_eq(count_sets(sets), 1);
+	wh_collect_considered(&collect, view, sets);
+	ck_assert(!is_due());
+	ck_assert_uint_eq(count_sets(sets), 1);
+	wh_collect_settle(&collect, view);
+	now += 2 * MS;
+	ck_assert(is_due());
+	end();
+}
+END_TEST
+
+START_TEST(what_is_served_is_over)
+{
+	const struct wh_wish_set *sets[WH_NODES_MAX];
+
+	begin();
+	ck_assert_int_eq(say(1, 4, "a"), WHORL_OK);
+	wished[1] = 4;
+	view->served[1] = 4;
+	wh_collect_settle(&collect, view);
+	ck_assert_uint_eq(count_sets(sets), 0);
+	now += 100 * MS;
+	ck_assert(!is_due());
+	ck_assert_uint_eq(again, 0);
+	ck_assert_int_eq(say(1, 4, "a"), WHORL_OK); /* it is said again, before its node knows */
+	ck_assert(!is_due());
+	ck_assert_uint_eq(count_sets(sets), 0);
+	end();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("collect");
+	TCase *cases = tcase_create("collect");
+
+	tcase_add_test(cases, a_set_comes_in_pieces);
+	tcase_add_test(cases, what_is_no_set_is_broken);
+	tcase_add_test(cases, sets_are_of_one_life);
+	tcase_add_test(cases, it_is_time_when_no_more_come);
+	tcase_add_test(cases, it_is_time_when_they_have_waited);
+	tcase_add_test(cases, what_is_on_its_way_is_waited_for);
+	tcase_add_test(cases, what_is_on_its_way_is_not_waited_for_for_ever);
+	tcase_add_test(cases, what_was_considered_in_vain);
+	tcase_add_test(cases, what_is_served_is_over);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
