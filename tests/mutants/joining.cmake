@@ -472,10 +472,10 @@ mutant(NAME minority-forms KIND views FILE membership/form.c
 mutant(NAME gone-is-not-lost KIND test_join FILE membership/roster.c
 	REMOVES "a life that has ended is lost to the views that it was invited into"
 	TEXT [[
-	known->ended[0] = before.incarnation;
+	keep_life(known->ended, before.incarnation);
 ]]
 	REPLACEMENT [[
-	known->ended[0] = 0;
+	keep_life(known->ended, 0);
 ]])
 
 mutant(NAME silent-coordinates KIND test_form_silent FILE membership/form.c
