@@ -252,12 +252,13 @@ static void draw_sizes(struct wh_dice *dice, const struct wh_plan_limits *limits
 		subgroup->messages = most > 0 ? (uint32_t)most : 1;
 }
 
-/* Messages larger than a slot, up to the whole window, in most subgroups; with dice of their own. */
+/* Messages larger than a slot, up to the whole window, in most subgroups; with dice of their own. Not where progress needs that all
+ * senders have equally many rounds. */
 static void draw_large(struct wh_plan *plan, uint32_t g, struct wh_subgroup_options *options)
 {
 	struct wh_dice of_this = wh_dice_split(plan->seed, 4000 + g), *dice = &of_this;
 
-	if (wh_dice_one_in(dice, 8))
+	if (wh_dice_one_in(dice, 8) || plan->subgroups[g].even)
 		return;
 	options->message_bytes = (options->message_bytes + 15) / 16 * 16;
 	if (options->window == 1)
