@@ -68,15 +68,6 @@ mutant(NAME large-brought-home-once KIND views FILE predicates/send.c
 			      (struct wh_slot_header){.round = mc->covered,
 ]])
 
-mutant(NAME large-orphans KIND test_group_large FILE group/send.c
-	REMOVES "an open claim of a closed node counts for each of its slots"
-	TEXT [[
-		return finish_orphans(subgroup->node, slots_of(subgroup, claim->bytes));
-]]
-	REPLACEMENT [[
-		return finish_orphans(subgroup->node, 1);
-]])
-
 # ---- the reader ----
 
 mutant(NAME large-unwrapped KIND test_group_large FILE base/pieces.h COMPILE group/large.c state/backlog.c
@@ -123,7 +114,7 @@ mutant(NAME large-starved KIND test_ring_many FILE smc/ring.c
  || (!wanted && wh_load_relaxed(&ring->wanted) != 0)) {
 ]]
 	REPLACEMENT [[
-) {
+ || (wanted && number == UINT64_MAX)) {
 ]])
 
 mutant(NAME large-signal-taken KIND test_ring_many FILE smc/ring.c
@@ -133,6 +124,8 @@ mutant(NAME large-signal-taken KIND test_ring_many FILE smc/ring.c
 			tell_waiters(ring);
 ]]
 	REPLACEMENT [[
+		if (is_anothers(ring, wanted) && wanted > 0)
+			tell_waiters(ring);
 ]])
 
 mutant(NAME large-wanted-for-ever KIND test_group_large FILE group/send.c
