@@ -3,7 +3,9 @@
  * Labels: threads
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "tests/unit/group.h"
 
@@ -459,6 +461,83 @@ START_TEST(many_are_committed_together)
 }
 END_TEST
 
+/* ---- a process that is killed ------------------------------------------------------------------------------------------- */
+
+#define KILLED 2 /* its node */
+#define SENDS 900
+
+static whorl_config *configure_three(const char *name)
+{
+	whorl_config *config = whorl_config_new();
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "[group]\nname = %s\nnodes = 3\n" FAR
+		 "[subgroup s]\nwindow = %d\nmessage_bytes = %d\nlarge_bytes = %d\n",
+		 name, WINDOW, SLOT, LARGE);
+	ck_ok(whorl_config_load_text(config, "test", text));
+	return config;
+}
+
+/* Sends large messages as fast as it can, until it is killed. */
+static void be_killed(const char *name)
+{
+	unsigned char data[LARGE];
+	whorl_node *node;
+
+	if (whorl_open(configure_three(name), KILLED, NULL, &node) != WHORL_OK || whorl_start(node) != WHORL_OK ||
+	    whorl_ready(node, PATIENCE_MS) != WHORL_OK)
+		_exit(1);
+	for (unsigned sent = 0; sent < SENDS; sent++) {
+		size_t bytes = SLOT + 1 + sent % (LARGE - SLOT);
+
+		for (size_t i = 0; i < bytes; i++)
+			data[i] = byte_at((unsigned char)sent, i);
+		if (whorl_send(whorl_subgroup_find(node, "s"), data, bytes, PATIENCE_MS, NULL) != WHORL_OK)
+			_exit(1);
+	}
+	pause();
+}
+
+/* What its last message was, both survivors have, whole, or none has. */
+START_TEST(a_killed_sender_leaves_no_halves)
+{
+	struct cluster c = {.count = 2};
+	struct got *got[2];
+	char name[64];
+	pid_t child;
+
+	group_name(name, sizeof(name));
+	child = fork();
+	if (child == 0)
+		be_killed(name);
+	c.config = configure_three(name);
+	for (unsigned id = 0; id < 2; id++) {
+		cluster_open_node(&c, id);
+		got[id] = calloc(1, sizeof(*got[id]));
+		ck_ok(whorl_on_message(subgroup_of(&c, id, "s"), take, got[id]));
+	}
+	cluster_start(&c);
+	await(atomic_load(&got[_i % 2]->count) >= 20ul + 31ul * (unsigned)_i, sched_yield());
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	cluster_await_view(&c, 1);
+	for (unsigned id = 0; id < 2; id++)
+		ck_ok(whorl_close(c.nodes[id], PATIENCE_MS));
+	ck_assert_uint_eq(atomic_load(&got[0]->count), atomic_load(&got[1]->count));
+	for (unsigned long i = 0; i < atomic_load(&got[0]->count); i++) {
+		ck_assert(got[0]->of[i].right && got[1]->of[i].right);
+		ck_assert_uint_eq(got[0]->of[i].index, got[1]->of[i].index);
+		ck_assert_uint_eq(got[0]->of[i].bytes, SLOT + 1 + i % (LARGE - SLOT));
+	}
+	for (unsigned id = 0; id < 2; id++) {
+		c.nodes[id] = NULL;
+		free(got[id]);
+	}
+	cluster_free(&c);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("group: large messages");
@@ -474,6 +553,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, it_goes_on_in_the_next_view, 0, 2);
 	tcase_add_loop_test(t, open_ones_outlive_the_node, 0, 2);
 	tcase_add_test(t, many_are_committed_together);
+	tcase_add_loop_test(t, a_killed_sender_leaves_no_halves, 0, 3);
 	suite_add_tcase(s, t);
 	return s;
 }
