@@ -400,38 +400,33 @@ enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int t
 	return result == WHORL_AGAIN ? WHORL_TIMEOUT : result;
 }
 
-static enum whorl_result send_large(whorl_subgroup *subgroup, const unsigned char *data, size_t bytes, int timeout_ms,
-				    uint64_t *index)
+static void copy_into_parts(const struct whorl_claim *claim, const unsigned char *data)
 {
-	struct whorl_claim claim;
-	enum whorl_result result = whorl_claim_large(subgroup, bytes, timeout_ms, &claim);
-	void *into;
-	size_t part;
+	void *part;
+	size_t bytes;
 
-	if (result != WHORL_OK)
-		return result;
-	for (uint32_t k = 0; whorl_claim_part(&claim, k, &into, &part) == WHORL_OK; k++) {
-		memcpy(into, data, part);
-		data += part;
+	for (uint32_t k = 0; whorl_claim_part(claim, k, &part, &bytes) == WHORL_OK; k++) {
+		memcpy(part, data, bytes);
+		data += bytes;
 	}
-	if (index != NULL) /* before it can be delivered */
-		*index = claim.number;
-	return whorl_commit(&claim, bytes);
 }
 
 enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t bytes, int timeout_ms, uint64_t *index)
 {
 	struct whorl_claim claim;
 	enum whorl_result result;
+	bool large;
 
 	if (__builtin_expect(subgroup == NULL || (data == NULL && bytes > 0), 0))
 		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no data");
-	if (__builtin_expect(bytes > subgroup->message_bytes, 0) && subgroup->large_bytes > subgroup->message_bytes)
-		return send_large(subgroup, data, bytes, timeout_ms, index);
-	result = whorl_claim_wait(subgroup, bytes, timeout_ms, &claim);
+	large = bytes > subgroup->message_bytes && subgroup->large_bytes > subgroup->message_bytes;
+	result = __builtin_expect(large, 0) ? whorl_claim_large(subgroup, bytes, timeout_ms, &claim)
+					    : whorl_claim_wait(subgroup, bytes, timeout_ms, &claim);
 	if (result != WHORL_OK)
 		return result;
-	if (bytes > 0)
+	if (__builtin_expect(large, 0))
+		copy_into_parts(&claim, data);
+	else if (bytes > 0)
 		memcpy(claim.data, data, bytes);
 	if (index != NULL) /* before it can be delivered */
 		*index = claim.number;
