@@ -135,4 +135,6 @@ mutant(NAME large-wanted-for-ever KIND test_group_large FILE group/send.c
 		wh_ring_want_no_more(subgroup->ring);
 ]]
 	REPLACEMENT [[
+	if (wanted > 0 && result == WHORL_OK)
+		wh_ring_want_no_more(subgroup->ring);
 ]])
