@@ -107,7 +107,11 @@ static const struct wh_option subgroup_options[] = {
 	{"window", WH_OPTION_INTEGER, "messages", "100", 1, WH_WINDOW_MAX, NULL,
 	 "Messages in flight per sender: slots of its ring.", SUBGROUP(window), true},
 	{"message_bytes", WH_OPTION_INTEGER, "bytes", "10240", 1, WH_MESSAGE_BYTES_MAX, NULL,
-	 "The largest message; each slot has that size.", SUBGROUP(message_bytes), true},
+	 "The largest message in one slot; each slot has that size.", SUBGROUP(message_bytes), true},
+	{"large_bytes", WH_OPTION_INTEGER, "bytes", "0", 0, INT64_C(1) << 45, NULL,
+	 "The largest message: one that is larger than message_bytes takes several slots. At most window times message_bytes, which is "
+	 "a multiple of 16 then; 0: message_bytes.",
+	 SUBGROUP(large_bytes), true},
 };
 const struct wh_option_table wh_subgroup_table = {
 	"subgroup",
@@ -290,6 +294,8 @@ uint64_t wh_node_config_subgroups_digest(const struct wh_node_config *config, bo
 		digest = digest_number(digest, options->mode);
 		digest = digest_number(digest, options->window);
 		digest = digest_number(digest, options->message_bytes);
+		if (options->large_bytes > 0) /* where it is not given nodes without it are alike */
+			digest = digest_number(digest, options->large_bytes);
 	}
 	return digest;
 }
@@ -321,6 +327,14 @@ static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "senders", "%s", err.text);
 	if (wh_view_check_shards(nodes, options->members, (uint32_t)options->shards, &err) != WHORL_OK)
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "shards", "%s", err.text);
+	if (options->large_bytes > options->window * options->message_bytes)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "large_bytes",
+				"is %" PRId64 ", expected at most %" PRId64 " (window times message_bytes)",
+				options->large_bytes, options->window * options->message_bytes);
+	else if (options->large_bytes > options->message_bytes && options->message_bytes % 16 != 0)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "message_bytes",
+				"is %" PRId64 ", expected a multiple of 16, as large_bytes is more",
+				options->message_bytes);
 }
 
 /* By id. False: no memory. */

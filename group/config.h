@@ -44,8 +44,18 @@ struct wh_subgroup_options {
 	int64_t shards, members_min;
 	int mode; /* enum wh_subgroup_mode */
 	int64_t window;
-	int64_t message_bytes;
+	int64_t message_bytes, large_bytes;
 };
+
+/* Slots of a message, at most. */
+static inline uint32_t wh_subgroup_parts_most(const struct wh_subgroup_options *options)
+{
+	int64_t bytes = options->large_bytes;
+
+	return bytes <= options->message_bytes
+		       ? 1
+		       : (uint32_t)((bytes + options->message_bytes - 1) / options->message_bytes);
+}
 
 enum wh_thread_kind { WH_THREAD_DEDICATED, WH_THREAD_CALLER };
 

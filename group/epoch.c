@@ -79,6 +79,7 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_
 				     engine->null_sends, engine->deferred_push},
 			.window = subgroup->window,
 			.message_bytes = subgroup->message_bytes,
+			.parts_most = subgroup->parts_most,
 			.view = epoch->view->number,
 			.ids = epoch->view->ids,
 			.incarnations = epoch->view->incarnations,

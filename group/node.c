@@ -297,6 +297,9 @@ static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 			configured->options.mode == WH_SUBGROUP_UNORDERED ? WH_MODE_UNORDERED : WH_MODE_ORDERED;
 		subgroup->message_bytes = (uint32_t)configured->options.message_bytes;
 		subgroup->window = (uint32_t)configured->options.window;
+		subgroup->large_bytes = (uint64_t)configured->options.large_bytes;
+		subgroup->parts_most = wh_subgroup_parts_most(&configured->options);
+		(void)wh_slots_lay(&subgroup->slots, 0, subgroup->window, subgroup->message_bytes, node->headers_apart);
 		subgroup->mine = may_be_in(&node->texts[i], node->id);
 		result = subgroup->mine ? wh_ring_create(&subgroup->ring, node->gate, &node->diag, subgroup->window,
 							 subgroup->message_bytes, err)

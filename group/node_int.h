@@ -24,6 +24,9 @@ struct whorl_subgroup {                 /* one that is configured; through all v
 	uint32_t configured;            /* [const] index in the configuration */
 	enum wh_mode mode;              /* [const] */
 	uint32_t message_bytes, window; /* [const] */
+	uint64_t large_bytes;           /* [const] 0: no message is larger than a slot */
+	uint32_t parts_most;            /* [const] slots of a message, at most */
+	struct wh_slots slots;          /* [const] how a ring lies, wherever that is */
 	bool mine;                      /* [const] this node may be a member */
 	wh_word rests;                  /* enum wh_rests: what was asked of it last. [any] */
 	wh_word returns;                /* 1: it is to send again, and may not yet: claims get WHORL_AGAIN. [any] */

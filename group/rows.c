@@ -135,6 +135,8 @@ static uint64_t digest_layout(const struct wh_rows *rows, const struct wh_view *
 		digest = digest_number(digest, (uint64_t)options->mode);
 		digest = digest_number(digest, (uint64_t)options->window);
 		digest = digest_number(digest, (uint64_t)options->message_bytes);
+		if (options->large_bytes > 0)
+			digest = digest_number(digest, (uint64_t)options->large_bytes);
 		digest = digest_bytes(digest, subgroup->members, subgroup->member_count * sizeof(uint32_t));
 		digest = digest_number(digest, subgroup->member_count);
 		digest = digest_bytes(digest, subgroup->senders, subgroup->sender_count * sizeof(uint32_t));

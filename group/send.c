@@ -118,11 +118,30 @@ static enum whorl_result finished(enum whorl_result result, bool taken, bool abo
 	return result == WHORL_NO_QUORUM && !aborted ? WHORL_PENDING : WHORL_OK;
 }
 
+/* How many slots a claim of so many bytes has. */
+static inline uint32_t slots_of(const whorl_subgroup *subgroup, size_t bytes)
+{
+	if (__builtin_expect(bytes <= subgroup->message_bytes, 1))
+		return 1;
+	return (uint32_t)((bytes + subgroup->message_bytes - 1) / subgroup->message_bytes);
+}
+
+/* One claim, in one slot or several. In the RCU lock. False: it had been dropped. */
+static inline bool mark_one(whorl_subgroup *subgroup, uint64_t dropped, const struct whorl_claim *claim, uint64_t bytes,
+			    bool aborted)
+{
+	const struct wh_claim own = {.number = claim->number, .slot = claim->slot, .home = claim->home};
+	uint32_t slots = slots_of(subgroup, claim->bytes);
+
+	if (__builtin_expect(slots == 1, 1))
+		return wh_ring_mark(subgroup->ring, dropped, &own, (uint32_t)bytes, aborted);
+	return wh_ring_mark_parts(subgroup->ring, dropped, &own, slots, bytes, aborted);
+}
+
 /* The answer is given once, by one look at the gate, and the mark that the loop acts upon follows from it: what is refused is an
  * aborted claim, which no node delivers, however far the loop has come meanwhile. */
 static enum whorl_result finish_claim(struct whorl_claim *claim, size_t bytes, bool aborted)
 {
-	const struct wh_claim own = {.number = claim->number, .slot = claim->slot, .home = claim->home};
 	whorl_subgroup *subgroup = claim->stream;
 	enum whorl_result result;
 	bool taken = false;
@@ -132,13 +151,16 @@ static enum whorl_result finish_claim(struct whorl_claim *claim, size_t bytes, b
 	claim->stream = NULL;
 	wh_rcu_read_lock();
 	result = wh_node_state(subgroup->node);
-	if (result != WHORL_CLOSED)
-		taken = wh_ring_finish(subgroup->ring, &own, (uint32_t)bytes, aborted || !is_taken(result));
+	if (result != WHORL_CLOSED) {
+		taken = mark_one(subgroup, wh_ring_dropped(subgroup->ring), claim, bytes, aborted || !is_taken(result));
+		if (__builtin_expect(taken, 1))
+			wh_ring_tell(subgroup->ring);
+	}
 	wh_rcu_read_unlock();
 	if (__builtin_expect(result == WHORL_OK && taken, 1))
 		return WHORL_OK;
 	if (result == WHORL_CLOSED)
-		return finish_orphans(subgroup->node, 1);
+		return finish_orphans(subgroup->node, slots_of(subgroup, claim->bytes));
 	return finished(result, taken, aborted);
 }
 
@@ -151,10 +173,7 @@ static bool mark_all(struct whorl_claim *claims, size_t count, const size_t *byt
 	bool taken = true;
 
 	for (size_t i = count; i-- > 0;) {
-		const struct wh_claim own = {.number = claims[i].number, .slot = claims[i].slot, .home = claims[i].home};
-
-		taken &= wh_ring_mark(subgroup->ring, dropped, &own,
-				      (uint32_t)(bytes != NULL ? bytes[i] : claims[i].bytes), aborted);
+		taken &= mark_one(subgroup, dropped, &claims[i], bytes != NULL ? bytes[i] : claims[i].bytes, aborted);
 		claims[i].stream = NULL;
 	}
 	wh_ring_tell(subgroup->ring);
@@ -183,6 +202,7 @@ enum whorl_result whorl_commit_many(struct whorl_claim *claims, size_t count, co
 	enum whorl_result result = may_commit_many(claims, count, bytes);
 	bool taken = false;
 	whorl_node *node;
+	uint64_t slots = 0;
 
 	if (result != WHORL_OK)
 		return result;
@@ -196,9 +216,11 @@ enum whorl_result whorl_commit_many(struct whorl_claim *claims, size_t count, co
 	wh_rcu_read_unlock();
 	if (result != WHORL_CLOSED)
 		return finished(result, taken, false);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		slots += slots_of(claims[i].stream, claims[i].bytes);
 		claims[i].stream = NULL;
-	return finish_orphans(node, count);
+	}
+	return finish_orphans(node, slots);
 }
 
 enum whorl_result whorl_commit(struct whorl_claim *claim, size_t bytes)
@@ -249,19 +271,19 @@ bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff)
 	return more;
 }
 
-/* True if it may be worth to claim again. */
-static bool look_for_room(whorl_subgroup *subgroup)
+/* True if it may be worth to claim again. `wanted`: as many slots are wanted for this thread. */
+static bool look_for_room(whorl_subgroup *subgroup, uint32_t wanted)
 {
 	struct wh_backoff backoff = {0};
 
-	while (!wh_ring_has_room(subgroup->ring))
+	while (!wh_ring_has_room_for(subgroup->ring, wanted))
 		if (!wh_node_wait_a_little(subgroup, &backoff))
 			return false;
 	return true;
 }
 
 /* True if this thread has made passes of the loop; then it is as patient as a loop of its own. */
-static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh_backoff *backoff)
+static bool wait_for_room(whorl_subgroup *subgroup, uint32_t wanted, uint64_t deadline, struct wh_backoff *backoff)
 {
 	struct pollfd room = {.events = POLLIN};
 	uint64_t now, left_ms;
@@ -270,12 +292,12 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh
 	if (subgroup->node->caller && wh_node_try_step(subgroup->node, &work)) {
 		if (work > 0)
 			wh_backoff_renew(backoff);
-		else if ((is_to_return(subgroup) || !wh_ring_has_room(subgroup->ring)) &&
+		else if ((is_to_return(subgroup) || !wh_ring_has_room_for(subgroup->ring, wanted)) &&
 			 !wh_node_wait_a_little(subgroup, backoff))
 			wh_node_nap(subgroup->node);
 		return true;
 	}
-	if (!is_to_return(subgroup) && (look_for_room(subgroup) || wh_ring_starve(subgroup->ring)))
+	if (!is_to_return(subgroup) && (look_for_room(subgroup, wanted) || wh_ring_starve_for(subgroup->ring, wanted)))
 		return false;
 	now = wh_monotonic_ns();
 	left_ms = now < deadline ? (deadline - now + WH_NS_PER_MS - 1) / WH_NS_PER_MS : 0;
@@ -286,6 +308,68 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint64_t deadline, struct wh
 		left_ms = 1;
 	poll(&room, 1, (int)left_ms);
 	return false;
+}
+
+/* In several slots. */
+static enum whorl_result claim_parts(whorl_subgroup *subgroup, size_t bytes, bool wanted, struct whorl_claim *out)
+{
+	struct wh_claim claim;
+	enum whorl_result result;
+
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	wh_rcu_read_lock();
+	result = may_claim(__func__, subgroup, 0); /* its length has been looked at */
+	if (result == WHORL_OK)
+		result = claimed(subgroup,
+				 wh_ring_claim_parts(subgroup->ring, slots_of(subgroup, bytes), wanted, &claim));
+	if (result == WHORL_OK)
+		show_claim(subgroup, &claim, bytes, out);
+	wh_rcu_read_unlock();
+	return result;
+}
+
+/* While it waits for many slots no others are claimed, or those that need one might take each as it becomes free. */
+static enum whorl_result wait_for_parts(whorl_subgroup *subgroup, size_t bytes, int timeout_ms, struct whorl_claim *out)
+{
+	uint64_t began = wh_monotonic_ns(), deadline = began + (uint64_t)timeout_ms * WH_NS_PER_MS;
+	uint32_t slots = slots_of(subgroup, bytes), wanted = 0;
+	struct wh_backoff backoff = {0};
+	enum whorl_result result;
+	bool drove = false;
+
+	do {
+		if (wanted == 0 && wh_ring_want(subgroup->ring, slots))
+			wanted = slots;
+		drove |= wait_for_room(subgroup, wanted, deadline, &backoff);
+		result = claim_parts(subgroup, bytes, wanted > 0, out);
+	} while (result == WHORL_AGAIN && wh_monotonic_ns() < deadline);
+	if (wanted > 0)
+		wh_ring_want_no_more(subgroup->ring);
+	if (drove)
+		wh_node_hand_back(subgroup->node);
+	atomic_fetch_add_explicit(&subgroup->ring->window_wait_ns, wh_monotonic_ns() - began, memory_order_relaxed);
+	return result == WHORL_AGAIN ? WHORL_TIMEOUT : result;
+}
+
+enum whorl_result whorl_claim_large(whorl_subgroup *subgroup, size_t bytes, int timeout_ms, struct whorl_claim *out)
+{
+	enum whorl_result result;
+
+	if (subgroup == NULL || out == NULL)
+		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no place for the claim");
+	if (timeout_ms < 0)
+		return WH_REFUSE("a time-out below 0");
+	if (bytes <= subgroup->message_bytes)
+		return whorl_claim_wait(subgroup, bytes, timeout_ms, out);
+	if (bytes > subgroup->large_bytes)
+		return WH_REFUSE("more than the subgroup's large_bytes");
+	if (timeout_ms > 0 && wh_node_in_upcall(subgroup->node))
+		return WHORL_WOULD_DEADLOCK;
+	result = claim_parts(subgroup, bytes, false, out);
+	if (result != WHORL_AGAIN || timeout_ms == 0)
+		return result;
+	return wait_for_parts(subgroup, bytes, timeout_ms, out);
 }
 
 enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int timeout_ms, struct whorl_claim *out)
@@ -307,7 +391,7 @@ enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int t
 	began = wh_monotonic_ns();
 	deadline = began + (uint64_t)timeout_ms * WH_NS_PER_MS;
 	do {
-		drove |= wait_for_room(subgroup, deadline, &backoff);
+		drove |= wait_for_room(subgroup, 0, deadline, &backoff);
 		result = whorl_claim(subgroup, bytes, out);
 	} while (result == WHORL_AGAIN && wh_monotonic_ns() < deadline);
 	if (drove)
@@ -316,17 +400,33 @@ enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int t
 	return result == WHORL_AGAIN ? WHORL_TIMEOUT : result;
 }
 
+static void copy_into_parts(const struct whorl_claim *claim, const unsigned char *data)
+{
+	void *part;
+	size_t bytes;
+
+	for (uint32_t k = 0; whorl_claim_part(claim, k, &part, &bytes) == WHORL_OK; k++) {
+		memcpy(part, data, bytes);
+		data += bytes;
+	}
+}
+
 enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t bytes, int timeout_ms, uint64_t *index)
 {
 	struct whorl_claim claim;
 	enum whorl_result result;
+	bool large;
 
 	if (__builtin_expect(subgroup == NULL || (data == NULL && bytes > 0), 0))
 		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no data");
-	result = whorl_claim_wait(subgroup, bytes, timeout_ms, &claim);
+	large = bytes > subgroup->message_bytes && subgroup->large_bytes > subgroup->message_bytes;
+	result = __builtin_expect(large, 0) ? whorl_claim_large(subgroup, bytes, timeout_ms, &claim)
+					    : whorl_claim_wait(subgroup, bytes, timeout_ms, &claim);
 	if (result != WHORL_OK)
 		return result;
-	if (bytes > 0)
+	if (__builtin_expect(large, 0))
+		copy_into_parts(&claim, data);
+	else if (bytes > 0)
 		memcpy(claim.data, data, bytes);
 	if (index != NULL) /* before it can be delivered */
 		*index = claim.number;

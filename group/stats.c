@@ -259,6 +259,7 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 		.sender = -1,
 		.shards = (uint32_t)subgroup->node->config.subgroups[subgroup->configured].options.shards,
 		.condition = WHORL_SHARD_GONE,
+		.large_bytes = subgroup->large_bytes,
 	};
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(subgroup->node->epoch);

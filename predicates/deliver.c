@@ -70,12 +70,76 @@ static inline void look_ahead(struct wh_sender *sender)
 	sender->ahead = wh_slot_read(&sender->slots, sender->row, sender->next_slot);
 }
 
+/* The parts of a large message of `sender`, which begins with its next slot, hold together: all are announced, of one round, and full but
+ * for the last that has anything. Each header is read once; *bytes: of all. */
+static bool parts_hold(const struct wh_multicast *mc, const struct wh_sender *sender, uint32_t parts, uint64_t *bytes)
+{
+	struct wh_slot_header first = sender->ahead, header = first;
+	uint32_t slot = sender->next_slot;
+
+	*bytes = 0;
+	if (parts > mc->config.parts_most || parts > sender->announced - sender->next)
+		return false;
+	for (uint32_t k = 0; k < parts; k++) {
+		if (k > 0) {
+			slot = wh_slot_next(&sender->slots, slot);
+			header = wh_slot_read(&sender->slots, sender->row, slot);
+		}
+		if (header.round != first.round || header.aborted != first.aborted || (k > 0 && header.more != 0) ||
+		    header.bytes > mc->config.message_bytes ||
+		    (header.bytes > 0 && *bytes != (uint64_t)k * mc->config.message_bytes))
+			return false;
+		*bytes += header.bytes;
+	}
+	return true;
+}
+
+/* Takes all slots of a large message, as take_slot takes one. It is upcalled at once: there is one place for where its pieces lie. */
+static __attribute__((noinline)) int take_parts(struct wh_multicast *mc, struct wh_sender *sender, uint64_t sequence)
+{
+	uint32_t parts = (uint32_t)sender->ahead.more + 1;
+	bool message = !sender->ahead.aborted && sender->next >= sender->have;
+	const unsigned char *data = sender->row + wh_slot_payload(&sender->slots, sender->next_slot);
+	uint64_t bytes;
+
+	if (!parts_hold(mc, sender, parts, &bytes)) {
+		wh_multicast_break(mc, sender->rank, "parts of a message do not hold together");
+		return -1;
+	}
+	if (message) {
+		mc->pieces = wh_slot_pieces(&sender->slots, sender->next_slot, data, bytes);
+		mc->batch[mc->run++] = (struct whorl_message){
+			.size = sizeof(struct whorl_message),
+			.sender = sender->id,
+			.data = data,
+			.bytes = bytes,
+			.index = sender->next,
+			.view = mc->config.view,
+			.sequence = sequence,
+			.subgroup = mc->config.message_of,
+			.incarnation = sender->incarnation,
+			.parts = mc->pieces.count,
+			.indexes = parts,
+			.pieces = mc->pieces.count > 1 ? &mc->pieces : NULL,
+		};
+		mc->run_bytes += bytes;
+	}
+	sender->next += parts;
+	sender->next_slot = wh_slot_behind(sender->next_slot, parts, sender->slots.window);
+	look_ahead(sender);
+	if (message)
+		flush_run(mc);
+	return message;
+}
+
 /* Takes the next slot of `sender` as number `sequence`; its header was looked at. Returns how many messages that is:
  * 0, 1, or -1 when it makes no sense, and the sender is broken. */
 static inline int take_slot(struct wh_multicast *mc, struct wh_sender *sender, uint64_t sequence)
 {
 	bool message = !sender->ahead.aborted && sender->next >= sender->have;
 
+	if (__builtin_expect(sender->ahead.more != 0, 0))
+		return take_parts(mc, sender, sequence);
 	if (sender->ahead.bytes > mc->config.message_bytes) {
 		wh_multicast_break(mc, sender->rank, "message is longer than a slot");
 		return -1;
@@ -91,6 +155,8 @@ static inline int take_slot(struct wh_multicast *mc, struct wh_sender *sender, u
 			.sequence = sequence,
 			.subgroup = mc->config.message_of,
 			.incarnation = sender->incarnation,
+			.parts = 1,
+			.indexes = 1,
 		};
 		mc->run_bytes += sender->ahead.bytes;
 	}

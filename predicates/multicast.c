@@ -88,7 +88,7 @@ static uint64_t least_had(const struct wh_multicast *mc, const bool *leaves)
 		if (!leaves[mc->peers.ranks[i]] && had < least)
 			least = had > freed ? had : freed;
 	}
-	return least;
+	return wh_whole_below(mc, least);
 }
 
 uint64_t wh_multicast_end(const struct wh_multicast *mc, const bool *leaves)

@@ -57,6 +57,7 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 	enum wh_mode mode;
 	struct wh_switches switches;
 	uint32_t window, message_bytes;
+	uint32_t parts_most;          /* slots of a message, at most: 1, unless there are large ones */
 	uint64_t view;                /* its number, for messages */
 	const uint32_t *ids;          /* node ids by view rank */
 	const uint64_t *incarnations; /* by view rank */

@@ -1,7 +1,7 @@
 /* multicast_int.h - the state of one subgroup's multicast, shared by the four predicates and nothing else.
  *
  * All of it is the loop's. Invariants, with rounds and slots of sender s as taken in here:
- *   I1  taken.announced - first <= taken.covered            (a slot has a round)
+ *   I1  taken.announced - first <= taken.covered x parts_most   (a slot has a round, and a round no more slots than a message)
  *   I2  next <= taken.announced <= next + window            (the window test at s)
  *   I3  delivered_num <= least received_num of all members  (stability before delivery)
  *   I4  received_num == least over s of taken.covered(s) x senders + s
@@ -61,7 +61,8 @@ struct wh_multicast {
 
 	uint32_t run; /* messages collected in `batch` */
 	uint64_t run_start_ns;
-	uint64_t run_bytes; /* delivered since the statistics were last told */
+	uint64_t run_bytes;      /* delivered since the statistics were last told */
+	struct wh_pieces pieces; /* of the large message that is the last of `batch` */
 	struct whorl_message batch[WH_UPCALL_RUN];
 };
 
@@ -72,6 +73,9 @@ size_t wh_receive(struct wh_multicast *mc);
 size_t wh_null(struct wh_multicast *mc);
 size_t wh_deliver(struct wh_multicast *mc);
 size_t wh_deliver_unordered(struct wh_multicast *mc);
+
+/* Unordered: of so many of my slots those that are whole messages, from ring->freed on. */
+uint64_t wh_whole_below(const struct wh_multicast *mc, uint64_t number);
 
 /* The slots of messages that all have delivered may be claimed again. */
 void wh_free_slots(struct wh_multicast *mc);

@@ -4,7 +4,7 @@
  * and how many slots are announced, and that is all that an acknowledgement needs. received_num is the least sequence
  * number that is missing, own rounds counted as well, pushed once.
  *
- * Without receive batching one round of one sender is taken in for each firing, and each is acknowledged by a push.
+ * Without receive batching one round of one sender is taken in for each firing, with all its slots, and each is acknowledged by a push.
  */
 #include "predicates/multicast_int.h"
 
@@ -39,13 +39,30 @@ static uint64_t covered_most(const struct wh_multicast *mc, const struct wh_send
 	return mc->round + (uint64_t)mc->config.sender_count * mc->config.window + 1;
 }
 
-/* A guard comes from another process: it is held against the rules before it is believed. */
+/* A guard comes from another process: it is held against the rules before it is believed. All slots of a round are announced with it, so
+ * none is announced beyond those of the rounds that it covers. */
 static bool guard_holds(const struct wh_multicast *mc, const struct wh_sender *sender, uint64_t covered,
 			uint64_t announced)
 {
 	return covered >= sender->covered && covered <= covered_most(mc, sender, announced) &&
-	       announced - sender->announced <= covered - sender->covered &&
+	       announced - sender->announced <= (covered - sender->covered) * mc->config.parts_most &&
 	       announced - sender->next <= mc->config.window;
+}
+
+/* Where one round is taken in, and `announced` is what the guard says: up to which slot is that? Its slots, if the next one is of this
+ * round. UINT64_MAX: that makes no sense. */
+static uint64_t announced_of_one(const struct wh_multicast *mc, const struct wh_sender *sender, uint64_t announced)
+{
+	uint32_t ahead = (uint32_t)(sender->announced - sender->next);
+	struct wh_slot_header header;
+
+	if (announced == sender->announced)
+		return announced;
+	header = wh_slot_read(&sender->slots, mc->config.sst->image->row[sender->rank],
+			      (sender->next_slot + ahead) % mc->config.window);
+	if (header.round > sender->covered)
+		return sender->announced;
+	return header.more < announced - sender->announced ? sender->announced + header.more + 1 : UINT64_MAX;
 }
 
 /* Takes in at most `most` rounds of one sender. Returns how many. */
@@ -68,16 +85,13 @@ static uint64_t take_in(struct wh_multicast *mc, struct wh_sender *sender, uint6
 		wh_multicast_break(mc, sender->rank, "guard is out of its rules");
 		return 0;
 	}
-	if (covered - sender->covered > most) { /* one round: a slot if the next announced slot is of that round */
-		uint32_t ahead = (uint32_t)(sender->announced - sender->next);
-		uint32_t slot = (sender->next_slot + ahead) % mc->config.window;
-
+	if (covered - sender->covered > most) {
 		covered = sender->covered + 1;
-		if (announced > sender->announced &&
-		    wh_slot_read(&sender->slots, mc->config.sst->image->row[sender->rank], slot).round < covered)
-			announced = sender->announced + 1;
-		else
-			announced = sender->announced;
+		announced = announced_of_one(mc, sender, announced);
+		if (announced == UINT64_MAX) {
+			wh_multicast_break(mc, sender->rank, "a part of a message is announced");
+			return 0;
+		}
 	}
 	most = covered - sender->covered;
 	sender->covered = covered;

@@ -3,8 +3,11 @@
  * Gives the next rounds to the committed prefix of the ring and pushes its slots: one range, or two if the ring wraps.
  * The guard that announces them travels in a later push (wh_announce, after null has added its rounds), as a value.
  *
- * The window: claim m may be made when every member, I too, has delivered message m - window of mine. Messages are
- * counted, not rounds: nulls take no slots.
+ * A message in several slots takes one round, the same in the headers of all of them: the guard covers it with all its slots, so no
+ * member takes in a part of it, and no cut falls into it (docs/decisions/0045).
+ *
+ * The window: claim m may be made when every member, I too, has delivered message m - window of mine. Slots are
+ * counted, not rounds: nulls take none.
  */
 #include "predicates/multicast_int.h"
 
@@ -30,6 +33,23 @@ static uint64_t least_delivered(const struct wh_multicast *mc)
 	return ordered || least > first ? least : first; /* before its first delivery in this view a row says 0 */
 }
 
+uint64_t wh_whole_below(const struct wh_multicast *mc, uint64_t number)
+{
+	const struct wh_ring *ring = mc->config.ring;
+	const struct wh_place *place = mc->config.place;
+	uint64_t whole = ring->freed, parts = 1;
+
+	if (mc->config.parts_most == 1)
+		return number;
+	while (whole < number && whole < ring->sent) {
+		parts = wh_slot_read(&place->slots, place->row, (uint32_t)(whole % ring->window)).more + UINT64_C(1);
+		if (whole + parts > number)
+			break;
+		whole += parts;
+	}
+	return whole;
+}
+
 void wh_free_slots(struct wh_multicast *mc)
 {
 	struct wh_ring *ring = mc->config.ring;
@@ -40,7 +60,7 @@ void wh_free_slots(struct wh_multicast *mc)
 		return;
 	mc->least_delivered = least;
 	if (mc->config.mode == WH_MODE_UNORDERED && least > ring->freed) /* what is free stays so, whatever a row says */
-		ring->freed = least;
+		ring->freed = wh_whole_below(mc, least);
 	while (mc->config.mode == WH_MODE_ORDERED && ring->freed < ring->sent) {
 		struct wh_slot_header header = wh_slot_read(slots, mc->config.place->row, ring->freed_slot);
 
@@ -138,6 +158,39 @@ static void count_sent(struct wh_multicast *mc, uint32_t count, uint32_t aborts)
 		ring->ever_sent = ring->sent;
 }
 
+/* How many slots the message has that is to be sent next. */
+static uint32_t count_parts(const struct wh_ring *ring)
+{
+	uint32_t parts = 1, slot = ring->sent_slot;
+
+	for (; (ring->ready[slot].bytes & WH_READY_MORE) != 0; parts++)
+		slot = wh_slot_after(slot, ring->window);
+	return parts;
+}
+
+/* A large message: all its slots in one round. Returns how many. */
+static __attribute__((noinline)) uint32_t send_parts(struct wh_multicast *mc, bool aborted)
+{
+	struct wh_ring *ring = mc->config.ring;
+	const struct wh_place *place = mc->config.place;
+	uint32_t parts = count_parts(ring);
+
+	for (uint32_t k = 0; k < parts; k++) {
+		uint32_t bytes = ring->ready[ring->sent_slot].bytes & ~WH_READY_MORE;
+
+		bring_home(ring, place, ring->sent_slot, bytes);
+		wh_slot_write(&place->slots, place->row, ring->sent_slot,
+			      (struct wh_slot_header){.round = mc->covered,
+						      .bytes = bytes,
+						      .aborted = aborted,
+						      .more = (uint16_t)(k == 0 ? parts - 1 : 0)});
+		ring->sent++;
+		ring->sent_slot = wh_slot_next(&place->slots, ring->sent_slot);
+	}
+	mc->covered++;
+	return parts;
+}
+
 size_t wh_send(struct wh_multicast *mc)
 {
 	struct wh_ring *ring = mc->config.ring;
@@ -151,6 +204,14 @@ size_t wh_send(struct wh_multicast *mc)
 	first = ring->sent_slot;
 	most = mc->config.switches.send_batching ? mc->config.window : 1;
 	while (count < most && wh_ring_ready(ring, ring->sent, ring->sent_slot, &bytes, &aborted)) {
+		if (__builtin_expect((bytes & WH_READY_MORE) != 0, 0)) {
+			bool again = ring->sent < ring->ever_sent;
+			uint32_t parts = send_parts(mc, aborted);
+
+			aborts += aborted && !again ? parts : 0;
+			count += parts;
+			continue;
+		}
 		bring_home(ring, place, ring->sent_slot, bytes);
 		wh_slot_write(&place->slots, place->row, ring->sent_slot,
 			      (struct wh_slot_header){.round = mc->covered++, .bytes = bytes, .aborted = aborted});

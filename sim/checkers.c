@@ -7,7 +7,9 @@
  *     window      no more claims than the window beyond the least that a member has delivered: so no slot is used
  *                 again before that
  *     bound       nulls never go beyond the round after the highest that has a slot
- *     rounds      a slot has a round of its own, larger than those before, and only finished claims have slots
+ *     rounds      a message has a round of its own, larger than those before, which all its slots have, and only finished claims have
+ *                 slots
+ *     whole       of a message in several slots all are counted, or none: as sent, as received, as delivered, as free
  *     counters    grow, stand in their relations (I1 to I5 of predicates/multicast_int.h), and are what was published
  *     wedged      a wedged member says nothing more in that view
  *     switches    one thing at a time where batching is off
@@ -61,29 +63,57 @@ static void note_round(struct part *part, uint64_t round)
 			abort();
 	}
 	part->rounds[at] = round;
+	part->with_slots += at == 0 || round > part->rounds[at - 1];
 	part->sent++;
 }
 
-/* The slot of message `number` of sender `s`, as this node has it: is it what its sender made it? */
+/* Does a message begin with that number, as far as there are any? */
+static bool is_whole(const struct stream *stream, uint64_t number)
+{
+	return number >= stream->claimed || stream->messages[number].state != MESSAGE_PART;
+}
+
+/* Are these the bytes of a part of it, from byte `from` on? */
+static bool holds_part(const struct wh_payload_id *id, const unsigned char *payload, uint64_t from, uint32_t bytes)
+{
+	unsigned char *whole;
+	bool good;
+
+	if (bytes == id->bytes)
+		return wh_payload_check(payload, id) == id->bytes;
+	whole = wh_plan_alloc(id->bytes + 1, 1);
+	wh_payload_fill(whole, id);
+	good = memcmp(whole + from, payload, bytes) == 0;
+	free(whole);
+	return good;
+}
+
+/* The slot `number` of sender `s`, as this node has it: is it what its sender made it? */
 static void check_slot(const struct shard_member *member, uint32_t s, uint64_t number, const char *where)
 {
 	const struct part *part = &member->shard->parts[s];
-	const struct message *message = &part->stream->messages[number];
-	struct wh_payload_id id = wh_stream_payload(part->stream, number);
+	const struct stream *stream = part->stream;
+	const struct message *message = &stream->messages[number - stream->messages[number].part];
+	uint32_t k = stream->messages[number].part, more = k == 0 ? message->slots - 1 : 0;
+	struct wh_payload_id id = wh_stream_payload(stream, number - k);
 	bool aborted = message->state != MESSAGE_COMMITTED;
+	uint64_t from = k * stream->slot_bytes, rest = message->bytes > from ? message->bytes - from : 0;
+	uint32_t bytes = (uint32_t)(rest < stream->slot_bytes ? rest : stream->slot_bytes);
 	const unsigned char *payload;
 	struct wh_slot_header header = wh_inspect_slot(member->actor->node, member->shard->index, s, number, &payload);
 
-	REQUIRE(member, header.round == round_of(part, number) && header.aborted == aborted, "held",
-		"message %" PRIu64 " of node %u: %s the header has round %" PRIu64 " and aborted %u, expected %" PRIu64
-		" and %d",
-		number, id.sender, where, header.round, header.aborted, round_of(part, number), aborted);
+	REQUIRE(member, header.round == round_of(part, number) && header.aborted == aborted && header.more == more,
+		"held",
+		"message %" PRIu64 " of node %u: %s the header has round %" PRIu64
+		", aborted %u and more %u, expected %" PRIu64 ", %d and %u",
+		number, id.sender, where, header.round, header.aborted, header.more, round_of(part, number), aborted,
+		more);
 	if (aborted)
 		return;
-	REQUIRE(member, header.bytes == message->bytes, "held",
+	REQUIRE(member, header.bytes == bytes, "held",
 		"message %" PRIu64 " of node %u: %s the header says %u bytes, expected %u", number, id.sender, where,
-		header.bytes, message->bytes);
-	REQUIRE(member, wh_payload_check(payload, &id) == id.bytes, "held",
+		header.bytes, bytes);
+	REQUIRE(member, holds_part(&id, payload, from, bytes), "held",
 		"message %" PRIu64 " of node %u: %s the payload is not what was committed", number, id.sender, where);
 }
 
@@ -98,7 +128,8 @@ static void check_one_sent(struct shard_member *member, struct part *part, const
 		"sends claim %" PRIu64 ", which is open", number);
 	REQUIRE(member,
 		round >= member->covered && round < now->covered &&
-			(number == part->first || round > round_of(part, number - 1)),
+			(number == part->first || (message->state == MESSAGE_PART ? round == round_of(part, number - 1)
+										  : round > round_of(part, number - 1))),
 		"rounds", "message %" PRIu64 " has round %" PRIu64 ", of %" PRIu64 " to %" PRIu64, number, round,
 		member->covered, now->covered);
 	note_round(part, round);
@@ -117,7 +148,11 @@ static void check_sent(struct shard_member *member, const struct wh_inspect_memb
 	REQUIRE(member, now->announced == now->sent && now->sent <= part->stream->claimed && now->sent >= part->sent,
 		"rounds", "announces %" PRIu64 " slots, has sent %" PRIu64 " of %" PRIu64 " claims", now->announced,
 		now->sent, part->stream->claimed);
-	REQUIRE(member, now->announced - part->sent <= 1 || engine_of(member)->send_batching || member->actor->leaving,
+	REQUIRE(member, is_whole(part->stream, now->announced), "whole", "announces a part of message %" PRIu64,
+		now->announced - part->stream->messages[now->announced].part);
+	REQUIRE(member,
+		now->announced - part->sent <= part->stream->messages[part->sent].slots ||
+			engine_of(member)->send_batching || member->actor->leaving,
 		"switches", "sends %" PRIu64 " messages in a pass without send batching", now->announced - part->sent);
 	while (part->sent < now->announced && !has_failed(member))
 		check_one_sent(member, part, now);
@@ -164,6 +199,8 @@ static void check_window(const struct shard_member *member, const struct wh_insp
 		"allows claims below %" PRIu64 ", window %u, and a member has delivered no more than %" PRIu64
 		" of its messages",
 		now->limit, now->window, least);
+	REQUIRE(member, is_whole(member->app->stream, now->freed), "whole",
+		"a part of a message is free, below %" PRIu64, now->freed);
 }
 
 void wh_check_claim(const struct stream *stream, uint64_t number)
@@ -178,7 +215,7 @@ void wh_check_claim(const struct stream *stream, uint64_t number)
 	if (stream->messages[number].claim.number != number)
 		wh_play_fail(actor->play, "window: %s, g%u: claim %" PRIu64 " says that it is %" PRIu64, actor->name,
 			     stream->app->g, number, stream->messages[number].claim.number);
-	else if (number >= least + window)
+	else if (number + stream->messages[number].slots > least + window)
 		wh_play_fail(actor->play,
 			     "window: %s, g%u: claim %" PRIu64
 			     " is made, window %u, and a member has delivered no more than %" PRIu64,
@@ -221,6 +258,11 @@ static void check_given(const struct shard_member *member, uint32_t s, const str
 		s);
 }
 
+static uint32_t most_slots(const struct shard_member *member)
+{
+	return wh_subgroup_parts_most(&member->actor->play->plan->config.subgroups[member->shard->g].options);
+}
+
 /* What this member has taken in of one sender. */
 static void check_taken(struct shard_member *member, uint32_t s, const struct wh_inspect_member *now)
 {
@@ -240,10 +282,13 @@ static void check_taken(struct shard_member *member, uint32_t s, const struct wh
 		sender.covered >= taken->covered && sender.announced >= taken->announced && sender.next >= taken->done,
 		"counters", "what is taken in of sender %u shrinks", s);
 	REQUIRE(member,
-		sender.announced - part->first <= sender.covered && sender.next <= sender.announced &&
-			sender.announced <= sender.next + now->window,
+		sender.announced - part->first <= sender.covered * most_slots(member) &&
+			sender.next <= sender.announced && sender.announced <= sender.next + now->window,
 		"counters", "of sender %u: next %" PRIu64 ", announced %" PRIu64 ", covered %" PRIu64 ", window %u", s,
 		sender.next, sender.announced, sender.covered, now->window);
+	REQUIRE(member, is_whole(part->stream, sender.next) && is_whole(part->stream, sender.announced), "whole",
+		"of sender %u has a part of a message: next %" PRIu64 ", announced %" PRIu64, s, sender.next,
+		sender.announced);
 	*taken = (struct taken){sender.covered, sender.announced, sender.next};
 	if (from->actor->leaving)
 		wh_check_catch_up(from);
@@ -323,7 +368,7 @@ static void check_ordered(const struct shard_member *member, const struct wh_ins
 	uint64_t least = UINT64_MAX, slots = 0;
 
 	if (member->me >= 0)
-		slots = now->announced - shard->parts[member->me].first;
+		slots = shard->parts[member->me].with_slots;
 	REQUIRE(member, now->covered <= shard->rounds + 1 && (now->covered == slots || engine_of(member)->null_sends),
 		"bound",
 		"covers %" PRIu64 " rounds, %" PRIu64 " with slots; the highest of all with a slot is %" PRIu64,

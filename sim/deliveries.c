@@ -25,6 +25,25 @@ static struct stream *sender_of(const struct app *app, const struct whorl_messag
 	return s >= 0 ? member->shard->parts[s].stream : NULL;
 }
 
+/* As wh_payload_check, through the parts in which it lies, which must be all of it, and as one copy. */
+static size_t check_parts(const struct whorl_message *message, const struct wh_payload_id *id)
+{
+	unsigned char *whole;
+	size_t good = 0, at = 0, bytes;
+	const void *part;
+
+	if (message->parts == 1)
+		return message->bytes == id->bytes ? wh_payload_check(message->data, id) : 0;
+	whole = wh_plan_alloc(message->bytes + 1, 1);
+	if (whorl_message_copy(message, 0, whole, message->bytes + 1) == message->bytes && message->bytes == id->bytes)
+		good = wh_payload_check(whole, id);
+	for (uint32_t k = 0; whorl_message_part(message, k, &part, &bytes) == WHORL_OK; at += bytes, k++)
+		if (at + bytes > message->bytes || memcmp(whole + at, part, bytes) != 0 || (uintptr_t)part % 16 != 0)
+			good = 0;
+	free(whole);
+	return at == message->bytes ? good : 0;
+}
+
 void wh_check_payload(const struct app *app, const struct whorl_message *message)
 {
 	const struct stream *stream = sender_of(app, message);
@@ -34,7 +53,7 @@ void wh_check_payload(const struct app *app, const struct whorl_message *message
 	if (stream == NULL || message->index >= stream->claimed || wh_play_failed(app->actor->play))
 		return;
 	id = wh_stream_payload(stream, message->index);
-	good = wh_payload_check(message->data, &id);
+	good = check_parts(message, &id);
 	if (good != id.bytes)
 		wh_play_fail(app->actor->play,
 			     "payload: %s, g%u: message %" PRIu64
@@ -57,9 +76,12 @@ static void check_message(struct shard_member *member, const struct whorl_messag
 		message->bytes, truth->bytes);
 	REQUIRE(member, (uintptr_t)message->data % 16 == 0, "payload", "message %" PRIu64 " of node %u is not aligned",
 		message->index, message->sender);
-	*next = message->index + 1;
+	REQUIRE(member, message->indexes == truth->slots, "whole",
+		"message %" PRIu64 " of node %u has %u indexes, expected %u", message->index, message->sender,
+		message->indexes, truth->slots);
+	*next = message->index + message->indexes;
 	if (stream == member->app->stream)
-		member->app->own = message->index + 1;
+		member->app->own = message->index + message->indexes;
 }
 
 static void extend_order(struct shard *shard, struct entry entry)

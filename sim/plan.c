@@ -252,6 +252,23 @@ static void draw_sizes(struct wh_dice *dice, const struct wh_plan_limits *limits
 		subgroup->messages = most > 0 ? (uint32_t)most : 1;
 }
 
+/* Messages larger than a slot, up to the whole window, in most subgroups; with dice of their own. Not where progress needs that all
+ * senders have equally many rounds. */
+static void draw_large(struct wh_plan *plan, uint32_t g, struct wh_subgroup_options *options)
+{
+	struct wh_dice of_this = wh_dice_split(plan->seed, 4000 + g), *dice = &of_this;
+
+	if (wh_dice_one_in(dice, 8) || plan->subgroups[g].even)
+		return;
+	options->message_bytes = (options->message_bytes + 15) / 16 * 16;
+	if (options->window == 1)
+		options->window = 2;
+	options->large_bytes = wh_dice_one_in(dice, 3)
+				       ? options->window * options->message_bytes
+				       : (int64_t)wh_dice_between(dice, (uint64_t)options->message_bytes + 1,
+								  (uint64_t)(options->window * options->message_bytes));
+}
+
 static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *plan, uint32_t g)
 {
 	struct wh_dice of_this = wh_dice_split(plan->seed, 110 + g), *dice = &of_this;
@@ -266,6 +283,8 @@ static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *p
 	subgroup->even = !plan->config.engine.null_sends && (!wh_dice_one_in(dice, 4) || limits->all_progress);
 	out->options.mode = subgroup->ordered;
 	draw_sizes(dice, limits, plan->config.subgroup_count, subgroup, &out->options);
+	if (limits->large)
+		draw_large(plan, g, &out->options);
 	if (limits->shards)
 		draw_shards(dice, subgroup, &out->options);
 	draw_moves(plan, g, subgroup, &out->options);
@@ -438,10 +457,11 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 
 		fprintf(out,
 			"  g%u: %s, members %s%s, senders %s, %d shards of at least %d, window %d, %d bytes, "
-			"%u messages%s\n",
+			"up to %d, %u messages%s\n",
 			g, plan->subgroups[g].ordered ? "ordered" : "unordered", options->members,
 			plan->subgroups[g].moves ? " that moves them" : "", options->senders, (int)options->shards,
 			(int)options->members_min, (int)options->window, (int)options->message_bytes,
+			(int)(options->large_bytes > 0 ? options->large_bytes : options->message_bytes),
 			plan->subgroups[g].messages, plan->subgroups[g].even ? " from each" : " at most");
 	}
 }

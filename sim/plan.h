@@ -42,6 +42,7 @@ struct wh_plan_limits {
 	bool joins;   /* nodes that are not configured, a founder; groups begin in any way, and newcomers need states */
 	uint32_t ids; /* there are at least so many */
 	bool words; /* say in which subgroups something moves, though there are few; and a silent one cools soon (0041) */
+	bool large; /* messages larger than a slot (0045) */
 };
 
 struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it has one shard */

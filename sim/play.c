@@ -293,7 +293,7 @@ void wh_play_release(struct play *play)
 static void check_open_claim(const struct stream *stream)
 {
 	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
-	bool keeps = stream->kept_open < stream->claimed;
+	bool keeps = stream->kept_open < stream->claimed && stream->messages[stream->kept_open].state != MESSAGE_PART;
 	enum whorl_result result = whorl_subgroup_statistics(stream->app->subgroup, &stats);
 
 	if (result != WHORL_OK || stats.open_claim != (keeps ? stream->kept_open + 1 : 0))

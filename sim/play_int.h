@@ -36,13 +36,16 @@
 
 /* ---- applications -------------------------------------------------------------------------------------------------------- */
 
-enum message_state { MESSAGE_NONE, MESSAGE_OPEN, MESSAGE_COMMITTED, MESSAGE_ABORTED, MESSAGE_REFUSED };
+/* A part is no message: it is of a large one that begins before it. */
+enum message_state { MESSAGE_NONE, MESSAGE_OPEN, MESSAGE_COMMITTED, MESSAGE_ABORTED, MESSAGE_REFUSED, MESSAGE_PART };
 
 struct message { /* a claim, and what has become of it */
 	struct whorl_claim claim;
 	enum message_state state;
 	bool lapsed; /* it was open when its node was taken out of its shard */
 	uint32_t bytes;
+	uint32_t slots; /* numbers that it has */
+	uint32_t part;  /* of a part: which, from 1 on */
 };
 
 /* In what order a stream finishes what it has claimed. */
@@ -58,6 +61,7 @@ struct stream { /* all that one node sends in one subgroup, in all views */
 	uint64_t open_count;
 	uint64_t kept_open; /* this number is claimed and not finished; UINT64_MAX: none */
 	uint64_t pace_ns, burst, abort_in, bytes_max;
+	uint64_t large_max, slot_bytes; /* large_max 0: no message is larger than a slot */
 	enum manner manner;
 	bool scheduled; /* it has a turn to come */
 	bool busy;      /* in that turn it has something to do */
@@ -136,6 +140,7 @@ struct part { /* what one sender sends in one shard of one view: the truth */
 	uint64_t sent;    /* its messages below have a round */
 	uint64_t *rounds; /* of messages first, first + 1, ... */
 	uint64_t capacity;
+	uint64_t with_slots; /* rounds of these */
 };
 
 struct taken { /* by a member, of a sender: what was so when it was last looked at */

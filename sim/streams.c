@@ -39,7 +39,8 @@ void wh_stream_init(struct stream *stream, struct app *app)
 	stream->pace_ns = draw_pace(stream, play);
 	stream->burst = wh_dice_one_in(dice, 2) ? 1 : wh_dice_between(dice, 1, 2 * (uint64_t)options->window);
 	stream->abort_in = wh_dice_one_in(dice, 2) ? 0 : wh_dice_between(dice, 2, 16);
-	stream->bytes_max = (uint64_t)options->message_bytes;
+	stream->bytes_max = stream->slot_bytes = (uint64_t)options->message_bytes;
+	stream->large_max = (uint64_t)options->large_bytes;
 	stream->manner = (enum manner)wh_dice_below(dice, 4);
 	if (!subgroup->even && stream->quota > 0 && wh_dice_one_in(dice, 10))
 		stream->kept_open = wh_dice_below(dice, stream->quota);
@@ -77,6 +78,8 @@ static void tell_history(struct stream *stream, uint64_t number, bool abort)
 	struct wh_history *history = play_of(stream)->history;
 
 	wh_tell(stream->app->actor, TOLD_COMMIT, id.subgroup, number, abort, 0);
+	for (uint64_t k = 1; k < stream->messages[number].slots; k++) /* no message has these numbers */
+		wh_history_abort(history, id.sender, id.subgroup, number + k);
 	if (abort)
 		wh_history_abort(history, id.sender, id.subgroup, number);
 	else
@@ -102,6 +105,29 @@ static bool is_refusal(const struct stream *stream, enum whorl_result result)
 	}
 }
 
+static void fill_parts(const struct message *message, const struct wh_payload_id *id)
+{
+	unsigned char *whole = wh_plan_alloc(id->bytes + 1, 1);
+	size_t at = 0, bytes;
+	void *part;
+
+	wh_payload_fill(whole, id);
+	for (uint32_t k = 0; at < id->bytes && whorl_claim_part(&message->claim, k, &part, &bytes) == WHORL_OK; k++) {
+		memcpy(part, whole + at, bytes < id->bytes - at ? bytes : id->bytes - at);
+		at += bytes;
+	}
+	free(whole);
+}
+
+static void scribble_parts(const struct message *message)
+{
+	size_t bytes;
+	void *part;
+
+	for (uint32_t k = 0; whorl_claim_part(&message->claim, k, &part, &bytes) == WHORL_OK; k++)
+		wh_payload_scribble(part, bytes);
+}
+
 static void finish_claim(struct stream *stream, uint64_t number)
 {
 	struct play *play = play_of(stream);
@@ -112,7 +138,7 @@ static void finish_claim(struct stream *stream, uint64_t number)
 
 	message->state = abort ? MESSAGE_ABORTED : MESSAGE_COMMITTED;
 	if (!abort)
-		wh_payload_fill(message->claim.data, &id);
+		fill_parts(message, &id);
 	if (!stream->app->actor->removed && !message->lapsed) /* of these the answer is known */
 		tell_history(stream, number, abort);
 	result = abort ? whorl_abort(&message->claim) : whorl_commit(&message->claim, message->bytes);
@@ -220,23 +246,58 @@ static void note_refusal(struct stream *stream, enum whorl_result result)
 			     whorl_result_text(result));
 }
 
+/* Mostly one that fits in a slot; else one that takes several, as far as there are numbers. */
+static uint64_t draw_bytes(struct stream *stream)
+{
+	uint64_t left = (stream->quota - stream->claimed) * stream->slot_bytes;
+	uint64_t most = stream->large_max < left ? stream->large_max : left;
+
+	if (most > stream->bytes_max && wh_dice_one_in(&stream->dice, 3))
+		return wh_dice_one_in(&stream->dice, 3) ? most
+							: wh_dice_between(&stream->dice, stream->bytes_max + 1, most);
+	return wh_dice_one_in(&stream->dice, 8) ? 0 : wh_dice_between(&stream->dice, 0, stream->bytes_max);
+}
+
+static void note_claim(struct stream *stream, uint64_t number, uint64_t bytes)
+{
+	struct message *message = &stream->messages[number];
+	uint64_t slots = bytes > stream->slot_bytes ? (bytes + stream->slot_bytes - 1) / stream->slot_bytes : 1;
+
+	stream->claimed += slots;
+	stream->open[stream->open_count++] = number;
+	message->state = MESSAGE_OPEN;
+	message->bytes = (uint32_t)bytes;
+	message->slots = (uint32_t)slots;
+	for (uint32_t k = 1; k < slots; k++) {
+		message[k].state = MESSAGE_PART;
+		message[k].part = k;
+	}
+}
+
+/* Not all that was claimed: now and then less of a large one. */
+static void shorten(struct stream *stream, struct message *message)
+{
+	if (message->slots > 1 && wh_dice_one_in(&stream->dice, 4))
+		message->bytes = (uint32_t)wh_dice_between(&stream->dice, 0, message->bytes);
+}
+
 static bool claim_one(struct stream *stream)
 {
 	uint64_t number = stream->claimed;
 	struct message *message = &stream->messages[number];
-	uint64_t bytes = wh_dice_one_in(&stream->dice, 8) ? 0 : wh_dice_between(&stream->dice, 0, stream->bytes_max);
-	enum whorl_result result = whorl_claim(stream->app->subgroup, bytes, &message->claim);
+	uint64_t bytes = draw_bytes(stream);
+	enum whorl_result result = bytes > stream->slot_bytes
+					   ? whorl_claim_large(stream->app->subgroup, bytes, 0, &message->claim)
+					   : whorl_claim(stream->app->subgroup, bytes, &message->claim);
 
 	if (result != WHORL_OK) {
 		note_refusal(stream, result);
 		return false;
 	}
-	stream->claimed++;
-	stream->open[stream->open_count++] = number;
-	message->state = MESSAGE_OPEN;
-	message->bytes = (uint32_t)bytes;
+	note_claim(stream, number, bytes);
 	wh_check_claim(stream, number);
-	wh_payload_scribble(message->claim.data, bytes);
+	scribble_parts(message);
+	shorten(stream, message);
 	play_of(stream)->useful_step = play_of(stream)->steps;
 	return true;
 }

@@ -145,13 +145,25 @@ uint64_t wh_ring_claimed(const struct wh_ring *ring)
 	return claim_number(ring, wh_load_relaxed(&ring->claim));
 }
 
-bool wh_ring_has_room(const struct wh_ring *ring)
+/* So many can be claimed, if no other thread wants many. */
+static bool has_slots(const struct wh_ring *ring, uint64_t word, uint64_t count)
+{
+	return (word & CLAIM_WEDGED) == 0 && claim_number(ring, word) + count <= wh_load_relaxed(&ring->limit);
+}
+
+bool wh_ring_has_room_for(const struct wh_ring *ring, uint32_t wanted)
 {
 	uint64_t word = wh_load_relaxed(&ring->claim);
 
 	if ((word & (CLAIM_CLOSED | CLAIM_AWAY | CLAIM_PAUSED)) != 0 || !wh_gate_is_open(ring->gate))
 		return true;
-	return (word & CLAIM_WEDGED) == 0 && claim_number(ring, word) < wh_load_relaxed(&ring->limit);
+	return wanted > 0 ? has_slots(ring, word, wanted)
+			  : has_slots(ring, word, 1) && wh_load_relaxed(&ring->wanted) == 0;
+}
+
+bool wh_ring_has_room(const struct wh_ring *ring)
+{
+	return wh_ring_has_room_for(ring, 0);
 }
 
 #define STARVED_IN_A_CALL UINT64_C(1)
@@ -210,17 +222,47 @@ bool wh_ring_disarm(struct wh_ring *ring)
 	return false;
 }
 
-bool wh_ring_starve(struct wh_ring *ring)
+/* The signal that I have drained was that of the thread that wants many. */
+static bool is_anothers(const struct wh_ring *ring, uint32_t wanted)
+{
+	uint64_t count = wanted == 0 ? wh_load_relaxed(&ring->wanted) : 0;
+
+	return count > 0 && wh_ring_has_room_for(ring, (uint32_t)count);
+}
+
+bool wh_ring_starve_for(struct wh_ring *ring, uint32_t wanted)
 {
 	wh_ring_drain_window(ring);
 	wh_fetch_or(&ring->starved, STARVED_IN_A_CALL);
 	/* The descriptor and my flag, then the limit; partner: the limit, then the flag, in wh_ring_publish_limit. One of us sees the
 	 * other. */
 	wh_fence_full();
-	if (!wh_ring_has_room(ring))
+	if (!wh_ring_has_room_for(ring, wanted)) {
+		if (__builtin_expect(is_anothers(ring, wanted), 0))
+			tell_waiters(ring);
 		return false;
+	}
 	tell_waiters(ring); /* I may have drained a signal that another thread waits for */
 	return true;
+}
+
+bool wh_ring_starve(struct wh_ring *ring)
+{
+	return wh_ring_starve_for(ring, 0);
+}
+
+bool wh_ring_want(struct wh_ring *ring, uint32_t count)
+{
+	uint64_t none = 0;
+
+	/* Claims that have looked already may still be made: they only take longer to become free. */
+	return wh_compare_swap(&ring->wanted, &none, count);
+}
+
+void wh_ring_want_no_more(struct wh_ring *ring)
+{
+	wh_store_release(&ring->wanted, 0);
+	wh_ring_signal(ring); /* those that were held up */
 }
 
 /* The lines of a slot that will be claimed soon: the readers of its last message still hold copies of them, and a fill
@@ -242,9 +284,11 @@ static enum whorl_result claim_refusal(uint64_t word)
 	return word & CLAIM_CLOSED ? WHORL_CLOSED : word & (CLAIM_AWAY | CLAIM_PAUSED) ? WHORL_NOT_SENDER : WHORL_AGAIN;
 }
 
-/* Takes so many numbers, and the slots that belong to them, all or none. *room: how many there were. */
+/* Takes so many numbers, and the slots that belong to them, all or none. *room: how many there were. `wanted`: they are wanted for this
+ * thread. */
 static inline __attribute__((always_inline)) enum whorl_result take_numbers(struct wh_ring *ring, uint32_t count,
-									    struct wh_claims *out, uint64_t *room)
+									    bool wanted, struct wh_claims *out,
+									    uint64_t *room)
 {
 	uint64_t word = wh_load_relaxed(&ring->claim);
 
@@ -256,7 +300,8 @@ static inline __attribute__((always_inline)) enum whorl_result take_numbers(stru
 			return claim_refusal(word);
 		/* Acquire: the readers of these slots' last messages have finished with them. Partner: wh_ring_publish_limit. */
 		limit = wh_load_acquire(&ring->limit);
-		if (number + count > limit) {
+		/* Relaxed: it keeps claims apart from nothing, it holds them up. It lies beside the limit. */
+		if (number + count > limit || (!wanted && wh_load_relaxed(&ring->wanted) != 0)) {
 			atomic_fetch_add_explicit(&ring->window_full, 1, memory_order_relaxed);
 			return WHORL_AGAIN;
 		}
@@ -274,7 +319,7 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 {
 	struct wh_claims claims;
 	uint64_t room;
-	enum whorl_result result = take_numbers(ring, 1, &claims, &room);
+	enum whorl_result result = take_numbers(ring, 1, false, &claims, &room);
 
 	if (result == WHORL_OK) {
 		prefetch(claims.place, claims.slot, room);
@@ -286,11 +331,39 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 enum whorl_result wh_ring_claim_many(struct wh_ring *ring, uint32_t count, struct wh_claims *out)
 {
 	uint64_t room;
-	enum whorl_result result = take_numbers(ring, count, out, &room);
+	enum whorl_result result = take_numbers(ring, count, false, out, &room);
 
 	for (uint32_t i = 0; result == WHORL_OK && i < count; i++)
 		prefetch(out->place, wh_slot_behind(out->slot, i, ring->window), room - i);
 	return result;
+}
+
+enum whorl_result wh_ring_claim_parts(struct wh_ring *ring, uint32_t count, bool wanted, struct wh_claim *out)
+{
+	struct wh_claims claims;
+	uint64_t room;
+	enum whorl_result result = take_numbers(ring, count, wanted, &claims, &room);
+
+	if (result == WHORL_OK)
+		*out = wh_ring_claim_of(&claims, 0);
+	return result;
+}
+
+bool wh_ring_mark_parts(struct wh_ring *ring, uint64_t dropped, const struct wh_claim *claim, uint32_t parts,
+			uint64_t bytes, bool aborted)
+{
+	bool taken = true;
+
+	for (uint32_t k = parts; k-- > 0;) {
+		const struct wh_claim part = {.number = claim->number + k,
+					      .slot = wh_slot_behind(claim->slot, k, ring->window),
+					      .home = claim->home};
+		uint64_t before = (uint64_t)k * ring->message_bytes, rest = bytes > before ? bytes - before : 0;
+		uint32_t here = (uint32_t)(rest < ring->message_bytes ? rest : ring->message_bytes);
+
+		taken &= wh_ring_mark(ring, dropped, &part, k + 1 < parts ? here | WH_READY_MORE : here, aborted);
+	}
+	return taken;
 }
 
 bool wh_ring_ids_exhausted(const struct wh_ring *ring)

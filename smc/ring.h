@@ -3,7 +3,8 @@
  * Any number of application threads claim and finish slots at once, without a lock, in any order; the loop sends the
  * committed prefix. A claim's number m never changes; its slot is m mod window.
  *
- *   claim     compare-and-swap of the claim word from m to m+n, if m+n <= limit; mostly of one
+ *   claim     compare-and-swap of the claim word from m to m+n, if m+n <= limit; mostly of one. Several are those of as many messages,
+ *             or hold the parts of one (docs/decisions/0045)
  *   finish    a release store of m+1 in the private ready array; nothing that is pushed is touched. Where a loop does not look at all
  *             rings in each pass (docs/decisions/0041) a bit says that it must look at this one
  *   send      (loop) takes the ready prefix, writes headers, pushes; see predicates/send.c
@@ -28,10 +29,12 @@
 
 #define WH_COMMITTED_BITS 64 /* in a word of bits of rings: wh_ring_use_bit */
 
-struct wh_ready {       /* one per slot, private to the process */
-	wh_word mark;   /* [claim holder; loop reads] (m + 1) << 1 | aborted, once claim m is finished */
-	uint32_t bytes; /* [claim holder] written before the mark */
-	uint32_t home;  /* [claim holder] written before the mark: of the place that holds the message */
+#define WH_READY_MORE (UINT32_C(1) << 31)
+
+struct wh_ready {     /* one per slot, private to the process */
+	wh_word mark; /* [claim holder; loop reads] (m + 1) << 1 | aborted, once claim m is finished */
+	uint32_t bytes; /* [claim holder] written before the mark; with WH_READY_MORE if the next slot is of the same message */
+	uint32_t home; /* [claim holder] written before the mark: of the place that holds the message */
 };
 
 struct wh_place {               /* where the slots of a ring lie in one view */
@@ -77,6 +80,7 @@ struct wh_ring {
 
 	/* [loop writes, application threads read] claims below it may be made */
 	alignas(WH_CACHE_LINE) wh_word limit;
+	wh_word wanted; /* so many slots at once are wanted by a thread that waits; 0: none does. Claims of others find no room. [threads] */
 	wh_word starved; /* 2 x arms that have not been told of room yet, + 1 if a thread waits in a call. [both] */
 
 	/* Statistics, off the line that claims look at: claimers that spin at a full window write here. */
@@ -125,9 +129,21 @@ static inline struct wh_claim wh_ring_claim_of(const struct wh_claims *claims, u
 				 .home = claims->place->home};
 }
 
+/* Slots that follow each other, for the parts of one message, as wh_ring_claim_many. `wanted`: by the thread for which they are wanted. */
+WH_MUST_CHECK enum whorl_result wh_ring_claim_parts(struct wh_ring *ring, uint32_t count, bool wanted,
+						    struct wh_claim *out);
+
+/* Wants `count` slots at once, until they are not wanted any more: until then claims of others find no room, so that what becomes free
+ * comes together. One thread at a time. False: another does, and as if the window were full. */
+WH_MUST_CHECK bool wh_ring_want(struct wh_ring *ring, uint32_t count);
+/* They have been claimed, or are given up. */
+void wh_ring_want_no_more(struct wh_ring *ring);
+
 /* Is it worth to claim? A hint, without a trace. True when there is room, and when there will never be any: the ring is
  * closed, or the group has failed. (A waiter that took in the signal of a failure would otherwise sleep.) */
 bool wh_ring_has_room(const struct wh_ring *ring);
+/* The same for the thread that wants so many; 0: of one that wants one. */
+bool wh_ring_has_room_for(const struct wh_ring *ring, uint32_t wanted);
 
 /* The descriptor on which threads that wait in a call are told of room; made when it is first asked for, and the ring's from then
  * on. -1: none can be made (errno): then wait a little, and ask again. */
@@ -137,6 +153,8 @@ void wh_ring_drain_window(struct wh_ring *ring);
 
 /* Asks to be told about room. False: window_fd becomes readable when there is some. True: do not wait, but claim. */
 bool wh_ring_starve(struct wh_ring *ring);
+/* The same for the thread that wants so many. */
+bool wh_ring_starve_for(struct wh_ring *ring, uint32_t wanted);
 
 /* One more is to be told of room, on room_fd: once, when there is some, unless it is taken back before. */
 void wh_ring_arm(struct wh_ring *ring);
@@ -183,6 +201,10 @@ static inline bool wh_ring_mark(struct wh_ring *ring, uint64_t dropped, const st
 	return true;
 }
 
+/* The same for all parts of one message of `bytes`, from the last to the first: the loop finds all of them or none. */
+bool wh_ring_mark_parts(struct wh_ring *ring, uint64_t dropped, const struct wh_claim *claim, uint32_t parts,
+			uint64_t bytes, bool aborted);
+
 static inline uint64_t wh_ring_dropped(const struct wh_ring *ring)
 {
 	/* Acquire, and in the RCU lock: the thread that drops sees either the mark or, after a grace period, that it is missing. */
@@ -200,7 +222,8 @@ static inline bool wh_ring_finish(struct wh_ring *ring, const struct wh_claim *c
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------ */
 
-/* Is claim `number`, which has `slot`, finished? Acquire: its payload and length are visible then. */
+/* Is claim `number`, which has `slot`, finished? Acquire: its payload and length are visible then. If *bytes has WH_READY_MORE the
+ * next one holds the next part of its message, and is finished as well. */
 static inline bool wh_ring_ready(const struct wh_ring *ring, uint64_t number, uint32_t slot, uint32_t *bytes,
 				 bool *aborted)
 {

@@ -15,11 +15,13 @@
 #include <stdint.h>
 
 #include "base/atomics.h"
+#include "base/pieces.h"
 
-struct wh_slot_header {   /* in a row: round, then aborted << 32 | bytes */
-	uint64_t round;   /* of the sender's rounds, the one that this slot is */
-	uint32_t bytes;   /* of the message */
-	uint32_t aborted; /* 1: a round and no message */
+struct wh_slot_header {   /* in a row: round, then more << 48 | aborted << 32 | bytes */
+	uint64_t round;   /* of the sender's rounds, the one that this slot is in */
+	uint32_t bytes;   /* of the message, or of this part of it */
+	uint16_t aborted; /* 1: a round and no message */
+	uint16_t more; /* how many slots that follow hold parts of the same message (docs/decisions/0045); in these 0 */
 };
 
 _Static_assert(sizeof(struct wh_slot_header) == 16, "payloads behind headers stay 16-byte aligned");
@@ -42,7 +44,7 @@ static inline void wh_slot_write(const struct wh_slots *slots, unsigned char *ro
 	wh_word *at = (wh_word *)(void *)(row + slots->headers + (uint64_t)slot * slots->header_stride);
 
 	wh_store_relaxed(&at[0], header.round);
-	wh_store_relaxed(&at[1], (uint64_t)header.aborted << 32 | header.bytes);
+	wh_store_relaxed(&at[1], (uint64_t)header.more << 48 | (uint64_t)header.aborted << 32 | header.bytes);
 }
 
 static inline struct wh_slot_header wh_slot_read(const struct wh_slots *slots, const unsigned char *row, uint32_t slot)
@@ -51,8 +53,10 @@ static inline struct wh_slot_header wh_slot_read(const struct wh_slots *slots, c
 		(const wh_word *)(const void *)(row + slots->headers + (uint64_t)slot * slots->header_stride);
 	uint64_t second = wh_load_relaxed(&at[1]);
 
-	return (struct wh_slot_header){
-		.round = wh_load_relaxed(&at[0]), .bytes = (uint32_t)second, .aborted = (uint32_t)(second >> 32)};
+	return (struct wh_slot_header){.round = wh_load_relaxed(&at[0]),
+				       .bytes = (uint32_t)second,
+				       .aborted = (uint16_t)(second >> 32),
+				       .more = (uint16_t)(second >> 48)};
 }
 
 static inline uint64_t wh_slot_payload(const struct wh_slots *slots, uint32_t slot)
@@ -84,6 +88,28 @@ static inline uint32_t wh_slot_behind(uint32_t slot, uint32_t count, uint32_t wi
 static inline uint32_t wh_slot_next(const struct wh_slots *slots, uint32_t slot)
 {
 	return wh_slot_after(slot, slots->window);
+}
+
+/* ---- messages in several slots: message_bytes is a multiple of 16, and all parts but the last are full ---- */
+
+static inline uint32_t wh_slot_part_bytes(const struct wh_slots *slots)
+{
+	return slots->apart ? slots->payload_stride : slots->payload_stride - (uint32_t)sizeof(struct wh_slot_header);
+}
+
+/* Where `bytes` lie that begin in `slot`, which has its payload at `first`. Payloads that are neighbours are one piece. */
+static inline struct wh_pieces wh_slot_pieces(const struct wh_slots *slots, uint32_t slot, const unsigned char *first,
+					      uint64_t bytes)
+{
+	uint32_t part = wh_slot_part_bytes(slots);
+	size_t before_wrap = (size_t)(slots->window - slot) * part;
+
+	return wh_pieces_count((struct wh_pieces){.begin = first,
+						  .wrapped = first - (size_t)slot * slots->payload_stride,
+						  .bytes = bytes,
+						  .before_wrap = before_wrap,
+						  .piece_bytes = slots->apart ? (size_t)slots->window * part : part,
+						  .stride = slots->payload_stride});
 }
 
 #endif

@@ -58,7 +58,7 @@ enum wh_suspected { WH_TRUSTED, WH_LEFT, WH_FAILED, WH_DEAD };
  * round x senders + rank. Spindle §II-B, II-C, with the changes of docs/protocol.md. */
 struct wh_subgroup_columns {
 	/* Of a sender: rounds covered << 16 | slots announced mod 2^16, where slots are counted from the sender's first
-	 * message in its life. Both grow; announced - first <= covered. Pushed after the slots that it announces (T2), as a
+	 * message in its life. Both grow; announced - first <= covered x the slots of the largest message. Pushed after the slots that it announces (T2), as a
 	 * value copied when posted (T4). */
 	struct wh_counter_col guard;
 	/* Of a sender: the number of its first message in this view. Pushed before the first guard. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pieces.h"
+
 #define ALIGN 16
 #define ALIGNED(bytes) (((bytes) + (ALIGN - 1)) & ~(size_t)(ALIGN - 1))
 
@@ -68,7 +70,11 @@ enum whorl_result wh_backlog_append(struct wh_backlog *backlog, const struct who
 	record = record_at(block, block->end);
 	record->message = *message;
 	record->message.data = record + 1;
-	if (message->bytes > 0)
+	record->message.parts = 1;
+	record->message.pieces = NULL;
+	if (message->pieces != NULL)
+		(void)wh_pieces_copy(message->pieces, 0, record + 1, message->bytes);
+	else if (message->bytes > 0)
 		memcpy(record + 1, message->data, message->bytes);
 	block->end += needed;
 	backlog->messages++;

@@ -1,7 +1,7 @@
 /* backlog.h - messages that are kept back: copies of them, in the order in which they came, in a few blocks of memory.
  *
  * A message costs no allocation of its own: it is copied behind the one before it, in blocks that are freed one by one as messages
- * leave. One that is too large for what is left of a block begins another, and a very large one has a block of its own size. What
+ * leave, a large one in one piece. One that is too large for what is left of a block begins another, and a very large one has a block of its own size. What
  * is bounded is what is allocated.
  *
  * Threads: the loop's.

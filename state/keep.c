@@ -58,8 +58,8 @@ static void come_up(struct wh_state *state, const struct whorl_message *message)
 
 	if (message->view < state->floor_view)
 		return;
-	if (state->behind[sender] &&
-	    (message->index + 1 >= state->floor[sender] || (!state->hooks.ordered && life_of(state, message) > 0))) {
+	if (state->behind[sender] && (message->index + message->indexes >= state->floor[sender] ||
+				      (!state->hooks.ordered && life_of(state, message) > 0))) {
 		state->behind[sender] = false;
 		state->behind_count--;
 	}

@@ -25,7 +25,7 @@
  * signals but those of a fault of their own (SIGSEGV and the like), and the library installs no signal handlers and
  * raises no SIGPIPE.
  *
- * WAITING. Only whorl_ready, whorl_claim_wait, whorl_send, whorl_frontier_wait, whorl_wait and whorl_close wait, each with a time-out in
+ * WAITING. Only whorl_ready, whorl_claim_wait, whorl_claim_large, whorl_send, whorl_frontier_wait, whorl_wait and whorl_close wait, each with a time-out in
  * milliseconds: 0 does not wait at all; a negative one is refused (WHORL_INVALID). From an upcall they never wait: a
  * time-out other than 0 gives WHORL_WOULD_DEADLOCK at once.
  *
@@ -340,6 +340,19 @@ typedef void whorl_gone_fn(whorl_subgroup *subgroup, uint64_t first, uint64_t en
 /* Before whorl_start: WHORL_INVALID afterwards. WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_on_gone(whorl_subgroup *subgroup, whorl_gone_fn *fn, void *ctx);
 
+/* ---- large messages ---------------------------------------------------------------------------------------------------
+ * A message of more than message_bytes (whorl_claim_large) lies in parts where it was received: in the ring of its sender, in place. A message
+ * that was kept back (whorl_on_state) lies in one. These two are for any message; those of up to message_bytes have one part. Valid until
+ * the upcall returns, as all of the message; any thread until then. */
+
+/* Where part `part` lies, from 0 to message->parts - 1, and how long it is: 16-byte aligned, together message->bytes, in their order. On
+ * shm a message has one part, or two where the ring ends. WHORL_OK; WHORL_NOT_FOUND: it has no such part; WHORL_INVALID: NULL. */
+WHORL_API enum whorl_result whorl_message_part(const struct whorl_message *message, uint32_t part, const void **data,
+					       size_t *bytes);
+
+/* Copies what follows byte `from` of the message, at most `most` bytes. Returns how many: 0 from its end on, and for NULL. */
+WHORL_API size_t whorl_message_copy(const struct whorl_message *message, size_t from, void *into, size_t most);
+
 /* ---- state ------------------------------------------------------------------------------------------------------------
  * What the messages of a subgroup have made is the program's; a node that joins needs it as it was at one point of their order.
  * A member that has it gives a snapshot, as a stream of bytes of any length, and all go on meanwhile: the newcomer receives
@@ -434,7 +447,8 @@ struct whorl_claim {      /* 64 bytes, now and later: what is to come takes of `
 
 /* Takes the next slot. bytes: 0 .. message_bytes of the subgroup. Never blocks. Any thread, upcalls too.
  * WHORL_OK; WHORL_AGAIN: the window is full, the view is changing, there is none yet, or the shard has too few members: wait
- * with whorl_claim_wait or whorl_window_arm; WHORL_NOT_SENDER (in this view); WHORL_INVALID: larger than message_bytes;
+ * with whorl_claim_wait or whorl_window_arm; WHORL_NOT_SENDER (in this view); WHORL_INVALID: larger than message_bytes
+ * (whorl_claim_large takes it, if it is not larger than large_bytes);
  * WHORL_NO_QUORUM, WHORL_REMOVED, WHORL_CLOSED, WHORL_FORKED, and whatever else whorl_error says of the node. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes,
 							 struct whorl_claim *out);
@@ -443,6 +457,25 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim(whorl_subgroup *subgrou
  * thread does. Also WHORL_TIMEOUT, WHORL_WOULD_DEADLOCK. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim_wait(whorl_subgroup *subgroup, size_t bytes, int timeout_ms,
 							      struct whorl_claim *out);
+
+/* Takes as many slots as a message of `bytes` needs, up to the subgroup's large_bytes, and waits for them at most timeout_ms. Such a
+ * *large* message is delivered as one, or not at all, like any other. It lies in parts: whorl_claim_part says where, and claim->data is
+ * the first of them. It takes as many indexes as slots: claim->number is its index, and the next claim's is as much higher. It is
+ * finished once, with whorl_commit (of fewer bytes, too), whorl_commit_many or whorl_abort. With up to message_bytes it is whorl_claim_wait.
+ * While a thread waits here no other claims of this node in this subgroup are made: they get WHORL_AGAIN, or wait, so that what becomes
+ * free comes together. So it waits for a whole window of messages to be delivered, at most, if no claim is left open meanwhile; with
+ * timeout_ms 0 it takes what is free, and has no such right. For programs that do not wait: there is room when the frontier is there that
+ * whorl_claim_many names, for `count` slots. Any thread, upcalls too with timeout_ms 0.
+ * WHORL_INVALID: larger than large_bytes, which is 0 if it is not configured; the other results of whorl_claim_wait, WHORL_AGAIN with
+ * timeout_ms 0 alone. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_claim_large(whorl_subgroup *subgroup, size_t bytes, int timeout_ms,
+							       struct whorl_claim *out);
+
+/* Where part `part` of an open claim lies, from 0 on, and how long it is: together the parts are claim->bytes, in their order. On shm
+ * a claim has one part, or two where the ring ends; elsewhere each slot is a part. Each is 16-byte aligned. Any thread.
+ * WHORL_OK; WHORL_NOT_FOUND: it has no such part; WHORL_INVALID: NULL, or the claim is finished. */
+WHORL_API enum whorl_result whorl_claim_part(const struct whorl_claim *claim, uint32_t part, void **data,
+					     size_t *bytes);
 
 /* The message is final and may leave; `bytes` <= claim->bytes are sent. The data must not be touched afterwards. Never
  * blocks. Each claim is finished exactly once, by any thread; again it is refused. Do not finish a copy
@@ -479,7 +512,7 @@ WHORL_API enum whorl_result whorl_commit_many(struct whorl_claim *claims, size_t
  * WHORL_INVALID: it was finished before; or why it did not matter any more: the results of whorl_commit that say that nothing is sent. */
 WHORL_API enum whorl_result whorl_abort(struct whorl_claim *claim);
 
-/* Claim, copy, commit. WHORL_OK and WHORL_PENDING, as of whorl_commit: it is accepted, and *index, unless `index` is NULL, is its
+/* Claim, copy, commit; of a large message too (whorl_claim_large). WHORL_OK and WHORL_PENDING, as of whorl_commit: it is accepted, and *index, unless `index` is NULL, is its
  * index: of this node's messages in this subgroup the upcall gets this one with that index. It is written before that can be,
  * also if an upcall comes before whorl_send returns. Whatever else it says, nothing is sent: the results of whorl_claim_wait
  * (timeout_ms 0: of whorl_claim), WHORL_NO_QUORUM among them, and those of whorl_commit that say so. */
@@ -643,9 +676,11 @@ struct whorl_node_stats {
 };
 
 struct whorl_subgroup_stats {
-	size_t size;                     /* sizeof(struct whorl_subgroup_stats) */
-	uint64_t claimed, sent, aborted; /* my messages: claimed, given a round, of these aborted */
-	uint64_t resent;                 /* of these, given a round again in a later view */
+	size_t size; /* sizeof(struct whorl_subgroup_stats) */
+	/* My messages: claimed, given a round, of these aborted. As many as their indexes: a large one counts for each slot, here and in
+	 * `resent`, `dropped` and `in_doubt`. */
+	uint64_t claimed, sent, aborted;
+	uint64_t resent;     /* of these, given a round again in a later view */
 	uint64_t dropped;    /* committed or claimed, and never to be delivered: the layout took me out of the shard */
 	uint64_t in_doubt;   /* sent, and removed before I knew whether the others deliver them */
 	uint64_t open_claim; /* 1 + the index of the claim that the send predicate waits for; 0: none */
@@ -675,11 +710,12 @@ struct whorl_subgroup_info {
 	size_t size;
 	const char *name; /* owned by the node */
 	uint32_t members, senders;
-	uint32_t window;        /* messages in flight per sender */
-	uint32_t message_bytes; /* largest message */
+	uint32_t window;        /* messages in flight per sender: slots */
+	uint32_t message_bytes; /* largest message in one slot */
 	int sender;             /* my rank among the senders, -1: I am none */
 	uint32_t shard, shards; /* mine, of how many */
 	enum whorl_shard_condition condition;
+	uint64_t large_bytes; /* largest message in several slots; 0: there are none */
 };
 /* WHORL_OK, WHORL_INVALID (size 0), WHORL_FORKED. Any thread. */
 WHORL_API enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct whorl_subgroup_info *out);

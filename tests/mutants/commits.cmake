@@ -5,10 +5,10 @@
 mutant(NAME refused-is-sent KIND test_group_failed FILE group/send.c
 	REMOVES "what is refused is an aborted claim"
 	TEXT [[
-		taken = wh_ring_finish(subgroup->ring, &own, (uint32_t)bytes, aborted || !is_taken(result));
+		taken = mark_one(subgroup, wh_ring_dropped(subgroup->ring), claim, bytes, aborted || !is_taken(result));
 ]]
 	REPLACEMENT [[
-		taken = wh_ring_finish(subgroup->ring, &own, (uint32_t)bytes, aborted);
+		taken = mark_one(subgroup, wh_ring_dropped(subgroup->ring), claim, bytes, aborted);
 ]])
 
 mutant(NAME failed-pass-goes-on KIND test_group_failed FILE group/epoch.c

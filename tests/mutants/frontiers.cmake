@@ -142,10 +142,10 @@ wh_slot_behind(slot, 1, ring->window))) {
 mutant(NAME many-part KIND test_ring_many FILE smc/ring.c
 	REMOVES "all or none: where there is room for one there is for all"
 	TEXT [[
-		if (number + count > limit) {
+		if (number + count > limit ||
 ]]
 	REPLACEMENT [[
-		if (number >= limit) {
+		if (number >= limit ||
 ]])
 
 mutant(NAME many-half-refused KIND test_group_many FILE group/send.c

@@ -270,10 +270,10 @@ mutant(NAME received-ignores-one FILE predicates/receive.c
 mutant(NAME slot-taken-early FILE predicates/receive.c
 	REMOVES "without receive batching a slot is taken in with its round: it is taken in one round before"
 	TEXT [[
-		    wh_slot_read(&sender->slots, mc->config.sst->image->row[sender->rank], slot).round < covered)
+	if (header.round > sender->covered)
 ]]
 	REPLACEMENT [[
-		    wh_slot_read(&sender->slots, mc->config.sst->image->row[sender->rank], slot).round <= covered)
+	if (header.round > sender->covered + 1)
 ]])
 
 mutant(NAME unstable FILE predicates/deliver.c

@@ -627,9 +627,13 @@ mutant(NAME duplicates KIND views FILE predicates/deliver.c
 	REMOVES "unordered: what was delivered in a view before is passed over"
 	TEXT [[
 	bool message = !sender->ahead.aborted && sender->next >= sender->have;
+
+	if (__builtin_expect(
 ]]
 	REPLACEMENT [[
 	bool message = !sender->ahead.aborted;
+
+	if (__builtin_expect(
 ]])
 
 mutant(NAME least-had-ignored KIND views FILE predicates/multicast.c SEED 270

@@ -486,8 +486,13 @@ static inline void lab_free(struct lab *lab)
 static inline struct whorl_message lab_message(uint32_t sender, uint64_t index, uint64_t view, uint64_t *text)
 {
 	*text = index * 1000 + sender;
-	return (struct whorl_message){
-		.data = text, .bytes = sizeof(*text), .sender = sender, .index = index, .view = view};
+	return (struct whorl_message){.data = text,
+				      .bytes = sizeof(*text),
+				      .sender = sender,
+				      .index = index,
+				      .view = view,
+				      .parts = 1,
+				      .indexes = 1};
 }
 
 /* Delivered to the party: to the state if it keeps them, else to the program. */

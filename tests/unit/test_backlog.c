@@ -1,6 +1,7 @@
 /* test_backlog.c - messages that are kept back: copies, in order, in bounded memory. */
 #include <string.h>
 
+#include "base/pieces.h"
 #include "state/backlog.h"
 #include "tests/harness.h"
 
@@ -53,6 +54,33 @@ START_TEST(messages_come_out_as_they_went_in)
 		check_next(&backlog, i, sizes[i % count]);
 	ck_assert_uint_eq(backlog.messages, 0);
 	ck_assert_uint_eq(backlog.allocated, 0);
+}
+END_TEST
+
+/* A large message lies in pieces, and is kept in one. */
+START_TEST(pieces_are_put_together)
+{
+	const struct wh_pieces pieces = wh_pieces_count((struct wh_pieces){
+		.begin = bytes + 500, .wrapped = bytes, .bytes = 95, .before_wrap = 64, .piece_bytes = 32, .stride = 48});
+	struct whorl_message m = {.bytes = 95, .parts = pieces.count, .indexes = 3, .pieces = &pieces}, kept;
+	struct wh_backlog backlog;
+	unsigned char expected[95];
+
+	ck_assert_uint_eq(pieces.count, 3);
+	for (size_t i = 0; i < 1000; i++)
+		bytes[i] = (unsigned char)(i * 7);
+	memcpy(expected, bytes + 500, 32);
+	memcpy(expected + 32, bytes + 548, 32);
+	memcpy(expected + 64, bytes, 31);
+	m.data = bytes + 500;
+	wh_backlog_init(&backlog, UINT64_MAX);
+	ck_assert_int_eq(wh_backlog_append(&backlog, &m), WHORL_OK);
+	ck_assert_uint_eq(wh_backlog_oldest(&backlog, &kept, 1), 1);
+	ck_assert_uint_eq(kept.parts, 1);
+	ck_assert_uint_eq(kept.indexes, 3);
+	ck_assert_ptr_null(kept.pieces);
+	ck_assert_mem_eq(kept.data, expected, 95);
+	wh_backlog_clear(&backlog);
 }
 END_TEST
 
@@ -113,7 +141,7 @@ START_TEST(small_messages_take_no_more_than_they_need)
 	wh_backlog_init(&backlog, UINT64_MAX);
 	for (uint64_t i = 0; i < 20000; i++)
 		ck_assert_int_eq(append(&backlog, i, 10), WHORL_OK);
-	ck_assert_uint_le(backlog.allocated, UINT64_C(20000) * 80 + WH_BACKLOG_BLOCK);
+	ck_assert_uint_le(backlog.allocated, UINT64_C(20000) * 96 + WH_BACKLOG_BLOCK);
 	wh_backlog_clear(&backlog);
 }
 END_TEST
@@ -135,6 +163,7 @@ static Suite *suite(void)
 	TCase *all = tcase_create("all");
 
 	tcase_add_test(all, messages_come_out_as_they_went_in);
+	tcase_add_test(all, pieces_are_put_together);
 	tcase_add_test(all, they_come_out_in_runs);
 	tcase_add_test(all, what_is_allocated_is_bounded);
 	tcase_add_test(all, small_messages_take_no_more_than_they_need);

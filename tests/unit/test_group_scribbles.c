@@ -166,6 +166,87 @@ START_TEST(what_cannot_be_delivered_ends_the_node)
 }
 END_TEST
 
+/* ---- large messages ---- */
+
+static void open_large(struct cluster *c, const char *mode)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "[subgroup s]\nwindow = 8\nmessage_bytes = 16\nlarge_bytes = 64\n%s"
+		 "[engine]\nthread = caller\n",
+		 mode);
+	cluster_open(c, 3, FAR, text);
+	cluster_record(c, "s");
+	cluster_start(c);
+	cluster_hush(c);
+}
+
+/* What node 1 says in its headers and its guard. Bytes are those of full parts but for the last. */
+static const struct {
+	struct wh_slot_header headers[4];
+	uint64_t announced;
+} lies[] = {
+	{{{.more = 3, .bytes = 16}, {.bytes = 16}, {.bytes = 16}, {.bytes = 1}}, 3},  /* a part */
+	{{{.more = 4, .bytes = 16}, {.bytes = 16}, {.bytes = 16}, {.bytes = 16}}, 4}, /* too many */
+	{{{.more = 3, .bytes = 16}, {.bytes = 16, .round = 1}, {.bytes = 16}, {.bytes = 1}}, 4},
+	{{{.more = 3, .bytes = 16}, {.bytes = 15}, {.bytes = 16}, {.bytes = 1}}, 4}, /* one that is not full */
+	{{{.more = 3, .bytes = 16}, {.bytes = 16, .more = 1}, {.bytes = 16}, {.bytes = 1}}, 4},
+	{{{.more = 3, .bytes = 16}, {.bytes = 16, .aborted = 1}, {.bytes = 16}, {.bytes = 1}}, 4},
+	{{{.more = 3, .bytes = 16}, {.bytes = 17}, {.bytes = 16}, {.bytes = 1}}, 4},
+	{{{.more = 3, .bytes = 16}, {.bytes = 16}, {.bytes = 16}, {.bytes = 16}}, 5}, /* more slots than a round has */
+};
+
+START_TEST(parts_that_do_not_hold_together)
+{
+	const struct wh_place *place;
+	struct cluster c;
+
+	open_large(&c, modes[_i % 2]);
+	place = &c.nodes[1]->epoch->shard_members[0].place;
+	for (uint32_t i = 0; i < 4; i++)
+		wh_slot_write(&place->slots, place->row, i, lies[_i / 2].headers[i]);
+	scribble(&c, 1, columns_of(&c, 1).guard.offset, wh_guard_make(1, lies[_i / 2].announced));
+	if (_i % 2 == 0 && _i / 2 < 7) /* all have received it, and none can deliver it */
+		scribble(&c, 1, columns_of(&c, 1).received_num.offset, 2);
+	for (int i = 0; i < 100; i++) {
+		whorl_step(c.nodes[0]);
+		whorl_step(c.nodes[2]);
+	}
+	ck_assert_uint_eq(recorded(c.records[0]), 0);
+	ck_assert(view_of(c.nodes[0]) > 0 || c.nodes[0]->epoch->change.suspicion.count > 0);
+	if (_i % 2 == 0 && _i / 2 < 7) {
+		await(whorl_error(c.nodes[0], NULL, 0) == WHORL_MEMBER_GONE, {
+			whorl_step(c.nodes[0]);
+			whorl_step(c.nodes[2]);
+		});
+	} else {
+		expect_without_1(&c);
+	}
+	ck_assert_uint_eq(recorded(c.records[0]), 0);
+	cluster_free(&c);
+}
+END_TEST
+
+/* Unordered: members say that they have half of a message. It is not free. */
+START_TEST(half_of_one_is_none)
+{
+	unsigned char data[64] = {0};
+	struct cluster c;
+
+	open_large(&c, modes[1]);
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), data, 64, 0, NULL));
+	whorl_step(c.nodes[0]);
+	scribble(&c, 1, columns_of(&c, 1).delivered_of.offset, 2);
+	scribble(&c, 2, columns_of(&c, 2).delivered_of.offset, 2);
+	for (int i = 0; i < 100; i++) {
+		whorl_step(c.nodes[0]);
+		ck_assert_uint_eq(subgroup_of(&c, 0, "s")->ring->freed, 0);
+	}
+	cluster_free(&c);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("group: scribbles");
@@ -178,6 +259,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, a_count_that_falls_back, 0, 2);
 	tcase_add_test(t, what_came_before_is_delivered);
 	tcase_add_test(t, what_cannot_be_delivered_ends_the_node);
+	tcase_add_loop_test(t, parts_that_do_not_hold_together, 0, 2 * sizeof(lies) / sizeof(lies[0]));
+	tcase_add_test(t, half_of_one_is_none);
 	suite_add_tcase(s, t);
 	return s;
 }

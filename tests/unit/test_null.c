@@ -231,6 +231,44 @@ static void claim_many(void)
 	REFUSES(whorl_claim_many(subgroup, SIZE_MAX, 1, &claim));
 }
 
+static void claim_large(void)
+{
+	REFUSES(whorl_claim_large(NULL, 1, 0, &claim));
+	REFUSES(whorl_claim_large(subgroup, 1, 0, NULL));
+	REFUSES(whorl_claim_large(subgroup, 1, -1, &claim));
+	REFUSES(whorl_claim_large(subgroup, SIZE_MAX, 0, &claim));
+}
+
+static void claim_part(void)
+{
+	struct whorl_claim finished = {.stream = NULL};
+	size_t bytes;
+	void *data;
+
+	REFUSES(whorl_claim_part(NULL, 0, &data, &bytes));
+	REFUSES(whorl_claim_part(&finished, 0, &data, &bytes));
+}
+
+static void message_part(void)
+{
+	struct whorl_message message = {.size = sizeof(message), .parts = 1};
+	const void *data;
+	size_t bytes;
+
+	REFUSES(whorl_message_part(NULL, 0, &data, &bytes));
+	REFUSES(whorl_message_part(&message, 0, NULL, &bytes));
+	REFUSES(whorl_message_part(&message, 0, &data, NULL));
+}
+
+static void message_copy(void)
+{
+	struct whorl_message message = {.size = sizeof(message), .parts = 1};
+	char byte;
+
+	GIVES(0, whorl_message_copy(NULL, 0, &byte, 1));
+	GIVES(0, whorl_message_copy(&message, 0, NULL, 1));
+}
+
 static void commit_many(void)
 {
 	struct whorl_claim finished = {.stream = NULL};
@@ -370,7 +408,11 @@ static const struct {
 	{"whorl_arm", arm},
 	{"whorl_request_pause", ask_to_rest},
 	{"whorl_claim", claim_},
+	{"whorl_claim_large", claim_large},
 	{"whorl_claim_many", claim_many},
+	{"whorl_claim_part", claim_part},
+	{"whorl_message_copy", message_copy},
+	{"whorl_message_part", message_part},
 	{"whorl_claim_wait", claim_wait},
 	{"whorl_close", close_},
 	{"whorl_commit", commit},

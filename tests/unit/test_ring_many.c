@@ -58,6 +58,48 @@ START_TEST(all_or_none)
 }
 END_TEST
 
+/* As long as many are wanted others find no room, and do not keep the signal. */
+START_TEST(many_are_wanted)
+{
+	struct bench *b = make(WINDOW, BYTES, false);
+	struct pollfd room = {.fd = wh_ring_window_fd(b->ring), .events = POLLIN};
+	struct wh_claim c;
+
+	for (uint32_t i = 0; i < WINDOW - 1; i++) {
+		c = claim(b);
+		finish(b, &c, 0, false);
+	}
+	ck_assert(wh_ring_want(b->ring, WINDOW));
+	ck_assert(!wh_ring_want(b->ring, 2));
+	ck_assert_int_eq(wh_ring_claim(b->ring, &c), WHORL_AGAIN);
+	ck_assert_int_eq(wh_ring_claim_parts(b->ring, 1, false, &c), WHORL_AGAIN);
+	ck_assert(!wh_ring_has_room(b->ring));
+	ck_assert(!wh_ring_has_room_for(b->ring, WINDOW));
+	ck_assert(!wh_ring_starve_for(b->ring, WINDOW));
+	ck_assert_uint_eq(take(b->ring, true), WINDOW - 1);
+	ck_assert_int_eq(poll(&room, 1, 0), 1);
+	ck_assert(!wh_ring_starve(b->ring)); /* it was not for this one */
+	ck_assert_int_eq(poll(&room, 1, 0), 1);
+	ck_assert(wh_ring_starve_for(b->ring, WINDOW));
+	ck_assert_int_eq(wh_ring_claim_parts(b->ring, WINDOW, true, &c), WHORL_OK);
+	wh_ring_want_no_more(b->ring);
+	ck_assert(wh_ring_mark_parts(b->ring, 0, &c, WINDOW, BYTES + 1, false));
+	for (uint32_t i = 0; i < WINDOW; i++) {
+		uint32_t bytes;
+		bool aborted;
+
+		ck_assert(wh_ring_ready(b->ring, c.number + i, (c.slot + i) % WINDOW, &bytes, &aborted));
+		ck_assert_uint_eq(bytes & WH_READY_MORE, i + 1 < WINDOW ? WH_READY_MORE : 0);
+		ck_assert_uint_eq(bytes & ~WH_READY_MORE, i == 0 ? BYTES : i == 1);
+	}
+	take(b->ring, true);
+	ck_assert_int_eq(wh_ring_claim(b->ring, &c), WHORL_OK);
+	finish(b, &c, 0, false);
+	take(b->ring, true);
+	discard(b);
+}
+END_TEST
+
 /* ---- from view to view ------------------------------------------------------------------------------------------------- */
 
 static uint64_t delivered(const struct bench *b)
@@ -135,6 +177,7 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, they_follow_each_other, 0, 2);
 	tcase_add_test(t, all_or_none);
+	tcase_add_test(t, many_are_wanted);
 	tcase_add_test(t, a_new_view_tells_nothing_before_all_have_begun_it);
 	tcase_add_test(t, dropped_messages_are_past_in_the_end);
 	suite_add_tcase(s, t);
