@@ -17,7 +17,7 @@
 #include <whorl/whorl.h>
 
 #define WORKERS 6
-#define TASKS 1000
+#define TASKS 1000u
 
 static struct board { /* of all processes */
 	atomic_uint done[2 * TASKS];
