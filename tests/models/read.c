@@ -1,5 +1,6 @@
-/* read.c - all states of the worlds of read.h, by the rule and by weaker ones. One line is printed for each; the exit status is 0 if there is
- * no surprise. -v prints the shortest course to what is found; with `soak` larger worlds are tried too.
+/* read.c - all states of the worlds of read.h, by the rule and by weaker ones. One line is printed for each; the exit
+ * status is 0 if there is no surprise. -v prints the shortest course to what is found; with `soak` larger worlds are
+ * tried too.
  */
 #include "read.h"
 
@@ -11,7 +12,7 @@
 
 enum finding { HOLDS, STALE, STUCK };
 
-/* ---- the search ------------------------------------------------------------------------------------------------------------- */
+/* ---- the search -------------------------------------------------------------------------------------------------- */
 
 struct entry {
 	struct state state;
@@ -95,8 +96,8 @@ static void print_course(const struct search *s, uint32_t at)
 		"sees in v'",
 		"delivers in v'",
 		"sees the question",
-		"says yes",
-		"is heard to say yes",
+		"confirms",
+		"is heard to confirm",
 		": this read begins",
 		"raises a question",
 		": this read is made",
@@ -115,7 +116,7 @@ static void print_course(const struct search *s, uint32_t at)
 	printf("    %d %s\n", entry->kind == STEP_KINDS ? entry->state.plan : entry->i, words[entry->kind]);
 }
 
-/* ---- what is tried ------------------------------------------------------------------------------------------------------------ */
+/* ---- what is tried ----------------------------------------------------------------------------------------------- */
 
 #define WORLD(...)                                                                                                     \
 	{                                                                                                              \
@@ -146,11 +147,11 @@ static const struct world leader_reads = THREE(0, 1), last_reads = THREE(2, 1), 
 	      .stateless = (late))
 static const struct world join_old_reads = JOIN(2, false), join_newcomer_reads = JOIN(3, true);
 
-/* The reader has come into v, and has no state yet; or it has refused what was delivered before. */
+/* The reader has come into v, and has no state yet; or its program has not taken what was delivered before. */
 #define KEPT_BACK(state_is_missing)                                                                                    \
 	WORLD(.count = 3, .reader = 2, .reads = 1, .plans = {M0 | M1, M0 | M2}, .plan_count = 2, .first = 2,           \
 	      .second = 1, .tie_breaker = -1, .before = 1, .lags = true, .stateless = (state_is_missing))
-static const struct world stateless = KEPT_BACK(true), refused = KEPT_BACK(false);
+static const struct world stateless = KEPT_BACK(true), untaken = KEPT_BACK(false);
 
 /* 0 and 1 may leave or die. */
 #define GONE(tie)                                                                                                      \
@@ -200,21 +201,21 @@ static const struct trial {
 	{"words travel", "no quorum", &travel, NO_QUORUM, STALE, false, 4130, 2119},
 	{"words travel", "what is delivered is noted", &travel, DELIVERED_NOTED, STALE, false, 6514, 941},
 	{"words travel", "what is seen to be stable is noted", &travel, STABLE_NOTED, STALE, false, 6702, 0},
-	{"words travel", "the wedged say yes", &travel, WEDGED_SAY_YES, STALE, false, 18688, 2148},
-	{"words travel", "yes until it installs", &travel, UNTIL_INSTALLED, STALE, false, 18596, 0},
-	{"words travel", "a yes from before the read", &travel, EARLY, STALE, false, 30043, 2148},
+	{"words travel", "the wedged confirm", &travel, WEDGED_CONFIRM, STALE, false, 18688, 2148},
+	{"words travel", "confirms until it installs", &travel, UNTIL_INSTALLED, STALE, false, 18596, 0},
+	{"words travel", "a word from before the read", &travel, EARLY, STALE, false, 30043, 2148},
 	{"words travel", "the look counts, not the word", &travel, LOOK_COUNTS, HOLDS, false, 141570, 0},
-	{"words travel", "yes until it agrees", &travel, UNTIL_AGREED, HOLDS, true, 141570, 0},
+	{"words travel", "confirms until it agrees", &travel, UNTIL_AGREED, HOLDS, true, 141570, 0},
 	{"words travel", "by the rule, two messages", &travel_2, 0, HOLDS, true, 3857327, 0},
 
 	{"two reads", "by the rule, the last member reads", &last_reads, 0, HOLDS, false, 100000, 0},
 	{"two reads", "by the rule, the leader reads", &leader_reads, 0, HOLDS, false, 100000, 0},
 	{"two reads", "by the rule, two messages", &last_reads_2, 0, HOLDS, true, 945335, 0},
-	{"two reads", "the leader's yes is enough", &leader_reads, LEADER_ALONE, STALE, false, 13883, 0},
+	{"two reads", "the leader's word is enough", &leader_reads, LEADER_ALONE, STALE, false, 13883, 0},
 	{"two reads", "a read joins a question under way", &last_reads, SHARES_UNDER_WAY, STALE, false, 11640, 0},
 	{"two reads", "noted when the read begins", &last_reads, NOTED_FIRST, HOLDS, false, 112872, 0},
 	{"two reads", "asked again in the next view", &last_reads, ASKED_AGAIN, HOLDS, false, 118298, 0},
-	{"two reads", "yes until it agrees", &last_reads, UNTIL_AGREED, HOLDS, false, 100000, 0},
+	{"two reads", "confirms until it agrees", &last_reads, UNTIL_AGREED, HOLDS, false, 100000, 0},
 
 	{"join", "by the rule, an old member reads", &join_old_reads, 0, HOLDS, false, 119151, 0},
 	{"join", "by the rule, the newcomer reads", &join_newcomer_reads, 0, HOLDS, false, 92977, 0},
@@ -222,9 +223,9 @@ static const struct trial {
 	{"join", "its state is not waited for", &join_newcomer_reads, OLD_FORGOTTEN, STALE, false, 1198, 0},
 
 	{"kept back", "by the rule, without the state", &stateless, 0, HOLDS, false, 158617, 0},
-	{"kept back", "by the rule, refused before", &refused, 0, HOLDS, false, 134103, 0},
-	{"kept back", "what is refused counts", &refused, KEPT_BACK_COUNTS, STALE, false, 128, 0},
-	{"kept back", "what earlier views left is forgotten", &refused, OLD_FORGOTTEN, STALE, false, 128, 0},
+	{"kept back", "by the rule, not taken before", &untaken, 0, HOLDS, false, 134103, 0},
+	{"kept back", "what is not taken counts", &untaken, KEPT_BACK_COUNTS, STALE, false, 128, 0},
+	{"kept back", "what earlier views left is forgotten", &untaken, OLD_FORGOTTEN, STALE, false, 128, 0},
 
 	{"gone", "by the rule, no tie-breaker", &gone_no_tie, 0, HOLDS, false, 30183, 0},
 	{"gone", "by the rule, tie-breaker 0", &gone_tie_0, 0, HOLDS, false, 36027, 0},
@@ -236,7 +237,7 @@ static const struct trial {
 	{"gone", "not counted unless wedged", &gone_tie_0, HEEDED, HOLDS, false, 90308, 0},
 	{"gone", "the same, tie-breaker 2, it reads", &gone_tie_2, HEEDED, HOLDS, false, 85459, 0},
 	{"gone", "the same, five", &five_gone, HEEDED, HOLDS, true, 2338518, 0},
-	{"gone", "yes until it agrees, tie-breaker 0", &gone_tie_0, UNTIL_AGREED, HOLDS, false, 36159, 0},
+	{"gone", "confirms until it agrees, tie-breaker 0", &gone_tie_0, UNTIL_AGREED, HOLDS, false, 36159, 0},
 
 	{"tie-breaker", "by the rule, two, the other reads", &two_tie_0, 0, HOLDS, false, 19154, 0},
 	{"tie-breaker", "by the rule, two, it reads", &two_tie_1, 0, HOLDS, false, 31292, 0},
@@ -251,7 +252,7 @@ static const struct trial {
 	{"three views", "by the rule, a newcomer reads", &again_newcomer, 0, HOLDS, false, 15691, 0},
 	{"three views", "the change of view answers", &again_three, CHANGE_ANSWERS, STALE, false, 11519, 0},
 	{"three views", "a wedged reader asks", &again_tie_1, RAISES_WEDGED, STALE, false, 1771, 0},
-	{"three views", "yes, and asks, until it agrees", &again_tie_1, UNTIL_AGREED, HOLDS, false, 6837, 0},
+	{"three views", "confirms and asks until it agrees", &again_tie_1, UNTIL_AGREED, HOLDS, false, 6837, 0},
 
 	{"shard", "by the rule", &shard, 0, HOLDS, false, 188768, 0},
 	{"shard", "a quorum of the shard", &shard, OF_THE_SHARD, STALE, false, 27054, 0},

@@ -1,21 +1,24 @@
 /* read.h - reads that have all that was delivered anywhere when they began (docs/decisions/0048): a model.
  *
- * A view v, in which messages are received and delivered, and one change of it: some of its members go on without the others, and perhaps
- * with a newcomer, in v'. Those that are left out notice nothing: they are slow, cut off, or about to be told. In some worlds v' ends too:
- * its members, but for the reader, go on once more. Members may be *gone* at any time: they have left in order, or are dead; what they have
- * done counts. Of the change itself only that is here which a read can see (change.h and death.h have the rest): those that go on wedge;
- * when all have, each agrees, in its time; when those that have are a quorum each may *install*, which is to deliver up to the cut and
- * begin the next view. A quorum for that is taken without those that are gone.
+ * A view v, in which messages are received and delivered, and one change of it: some of its members go on without the
+ * others, and perhaps with a newcomer, in v'. Those that are left out notice nothing: they are slow, or cut off, or
+ * about to be told. In some worlds v' ends too: its members, but for the reader, go on once more. Members may be *gone*
+ * at any time: they have left in order, or are dead; what they have done counts.
  *
- * One member reads, several times perhaps. A read begins; a question is raised for all reads that wait; each other member says yes to it,
- * if it may; when a quorum has, and what was noted is applied at the reader, it reads. The reader may apply messages later than it delivers
- * them: it keeps them back until it has a state, or has refused them.
+ * Of the change itself only that is here which a read can see (change.h and death.h have the rest). Those that go on
+ * wedge. When all have, each agrees, in its time. When those that have agreed are a quorum each may *install*, which is
+ * to deliver up to the cut and begin the next view. That quorum is taken without those that are gone.
  *
- * What must hold: a read has all that had been delivered anywhere when it began; and where nothing keeps the reader from it every read
- * comes to an end.
+ * One member reads, perhaps more than once. A read begins; a question is raised for all reads that wait, and what is to
+ * be applied is noted; each other member confirms, if it may; when a quorum has, and what was noted is applied at the
+ * reader, the read is made. The reader may apply messages later than it delivers them: it keeps them back until it has
+ * the state, or its program has not taken them yet.
  *
- * Words take any time in the smallest worlds (`travel`). In the others a word is seen when it is said: to see it later is to do later what
- * follows from it, and each step may come as late as it likes as it is.
+ * What must hold: a read has all that had been delivered anywhere when it began; and where nothing keeps the reader
+ * from it every read comes to an end.
+ *
+ * In the worlds that *travel* words take any time. In the others a word is seen when it is said. That loses nothing: to
+ * see it later is to do later what follows from it, and each step may come as late as it likes as it is.
  */
 #ifndef WH_MODELS_READ_H
 #define WH_MODELS_READ_H
@@ -31,13 +34,13 @@ typedef uint8_t members; /* a set of ranks */
 
 /* What is done otherwise than by the rule. */
 enum mutation {
-	NO_QUORUM = 1 << 0,         /* no yes is waited for */
+	NO_QUORUM = 1 << 0,         /* nothing is waited for */
 	DELIVERED_NOTED = 1 << 1,   /* a read notes how much is delivered here */
 	STABLE_NOTED = 1 << 2,      /* or how much it sees that all have received */
-	WEDGED_SAY_YES = 1 << 3,    /* a wedged member says yes */
-	EARLY = 1 << 4,             /* a yes counts that was said before the read began */
-	UNTIL_INSTALLED = 1 << 5,   /* a member says yes until it installs */
-	LEADER_ALONE = 1 << 6,      /* the yes of the lowest rank will do */
+	WEDGED_CONFIRM = 1 << 3,    /* a wedged member confirms */
+	EARLY = 1 << 4,             /* a word counts that was said before the read began */
+	UNTIL_INSTALLED = 1 << 5,   /* a member confirms until it installs */
+	LEADER_ALONE = 1 << 6,      /* the lowest rank's word will do */
 	OF_THE_SHARD = 1 << 7,      /* a quorum of the shard's members */
 	HALF = 1 << 8,              /* half will do, without a tie-breaker */
 	UNCOUNTED = 1 << 9,         /* those of which the reader knows that they are gone are not counted */
@@ -47,15 +50,13 @@ enum mutation {
 	KEPT_BACK_COUNTS = 1 << 13, /* what is delivered counts, though it is not applied */
 	OLD_FORGOTTEN = 1 << 14,    /* what earlier views have left to be applied is not looked at */
 	/* Other rules that do: */
-	UNTIL_AGREED = 1 << 15, /* a member says yes until it agrees to a decision */
+	UNTIL_AGREED = 1 << 15, /* a member confirms, and a reader asks, until it agrees to a decision */
 	NOTED_FIRST = 1 << 16,  /* what is received is noted when the read begins, not when the question is raised */
 	HEEDED = 1 << 17,       /* those that are gone are not counted unless they have wedged */
 	ASKED_AGAIN = 1 << 18,  /* a read that has its quorum and sees a new view asks there */
-	LOOK_COUNTS =
-		1 << 20, /* a member that was not wedged when it saw the question says yes, though it is by then */
+	LOOK_COUNTS = 1 << 20,  /* a member that was not wedged when it saw the question confirms */
 	/* Without an order: */
-	SENDERS_ASKED =
-		1 << 19, /* the sender's yes is waited for, and what it had announced then is what must be applied */
+	SENDERS_ASKED = 1 << 19, /* the sender's word is waited for too, and what it had announced by then is noted */
 };
 
 struct world {
@@ -81,8 +82,8 @@ struct member {
 	uint8_t received_next, delivered_next, wedged_next;     /* of v' */
 	uint8_t beyond;                                         /* delivered in the view after v' */
 	uint8_t gone;
-	uint8_t saw, yes, heard; /* the last question of v: seen, answered, and the answer at the reader */
-	uint8_t yes_next;        /* of v' */
+	uint8_t saw, confirmed, heard; /* the last question of v: seen, confirmed, and that heard by the reader */
+	uint8_t confirmed_next;        /* of v' */
 };
 
 enum phase { NOT_BEGUN, WAITS, ASKS, ASKS_NEXT /* in v' */, CONFIRMED, DONE };
@@ -112,8 +113,8 @@ enum step_kind {
 	SEE_NEXT,
 	DELIVER_NEXT,
 	SEE_QUESTION,
-	SAY_YES,
-	HEAR_YES,
+	CONFIRM,
+	HEAR_CONFIRM,
 	BEGIN,
 	RAISE,
 	READ,
@@ -138,7 +139,7 @@ struct nexts { /* how a state goes on */
 	int count;
 };
 
-/* ---- read_rules.c ---- */
+/* ---- read_rules.c ------------------------------------------------------------------------------------------------ */
 
 void begin(const struct world *w, members plan, struct state *s);
 void go_on(const struct world *w, uint32_t mutations, const struct state *s, struct nexts *out);

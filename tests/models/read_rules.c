@@ -89,7 +89,7 @@ static uint8_t least(const struct world *w, const struct state *s, members set, 
 	return least;
 }
 
-/* ---- how far members are: places in the order of all views ----------------------------------------------------------- */
+/* ---- how far members are: places in the order of all views ------------------------------------------------------- */
 
 /* Where the view begins in which this member is. */
 static uint8_t start_of(const struct world *w, const struct state *s, int i)
@@ -154,7 +154,7 @@ static uint8_t to_note(const struct world *w, uint32_t mutations, const struct s
 	return received_at(w, s, w->reader);
 }
 
-/* ---- when a read may be made ------------------------------------------------------------------------------------------- */
+/* ---- when a read may be made ------------------------------------------------------------------------------------- */
 
 static members voters_of(const struct world *w, uint32_t mutations, const struct state *s, bool next)
 {
@@ -176,7 +176,7 @@ static bool has_quorum(const struct world *w, uint32_t mutations, const struct s
 	members yes = only(w->reader);
 
 	for (int i = 0; i < slots(w); i++)
-		if ((next ? s->m[i].yes_next : s->m[i].heard) >= read->question)
+		if ((next ? s->m[i].confirmed_next : s->m[i].heard) >= read->question)
 			yes |= only(i);
 	if ((mutations & NO_QUORUM) != 0)
 		return true;
@@ -219,7 +219,7 @@ bool is_stuck(const struct world *w, const struct state *s)
 	return false;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 struct from {
 	const struct world *w;
@@ -287,7 +287,7 @@ static void deliver(const struct from *f, int i)
 		emit(f, DELIVER, i)->m[i].delivered++;
 }
 
-/* The reader sees a new view: reads that have their quorum have all that was delivered when they began below the cut. */
+/* A new view begins at the reader. What a read with a quorum must have lies below the cut. */
 static void carry_reads(const struct from *f, struct state *to)
 {
 	uint8_t start = start_of(f->w, to, f->w->reader);
@@ -370,20 +370,20 @@ static void go_on_in_next(const struct from *f, int i)
 	}
 }
 
-/* ---- the question ------------------------------------------------------------------------------------------------------ */
+/* ---- the question ------------------------------------------------------------------------------------------------ */
 
-static bool says_yes(const struct from *f, int i)
+static bool confirms(const struct from *f, int i)
 {
 	const struct member *m = &f->s->m[i];
 
-	if ((f->mutations & WEDGED_SAY_YES) != 0)
+	if ((f->mutations & WEDGED_CONFIRM) != 0)
 		return true;
 	if ((f->mutations & UNTIL_INSTALLED) != 0)
 		return !m->installed;
 	return (f->mutations & UNTIL_AGREED) != 0 ? !m->agreed : !m->wedged;
 }
 
-/* The sender's yes comes behind what it had announced. */
+/* The sender's word comes behind what it had announced (T2). */
 static void note_announced(const struct from *f, struct state *to, int i)
 {
 	for (int k = 0; (f->mutations & SENDERS_ASKED) != 0 && i == 0 && k < f->w->reads; k++)
@@ -400,22 +400,23 @@ static void answer(const struct from *f, int i)
 	if (i == f->w->reader)
 		return;
 	if (f->w->travel) {
-		if (m->saw < asked && says_yes(f, i))
+		if (m->saw < asked && confirms(f, i))
 			emit(f, SEE_QUESTION, i)->m[i].saw = asked;
-		if (m->yes < m->saw && (says_yes(f, i) || (f->mutations & LOOK_COUNTS) != 0))
-			emit(f, SAY_YES, i)->m[i].yes = m->saw;
-		if (m->heard < m->yes)
-			emit(f, HEAR_YES, i)->m[i].heard = m->yes;
+		if (m->confirmed < m->saw && (confirms(f, i) || (f->mutations & LOOK_COUNTS) != 0))
+			emit(f, CONFIRM, i)->m[i].confirmed = m->saw;
+		if (m->heard < m->confirmed)
+			emit(f, HEAR_CONFIRM, i)->m[i].heard = m->confirmed;
 		return;
 	}
-	if (i < f->w->count && m->yes < asked && says_yes(f, i) && !f->s->m[f->w->reader].installed) {
-		to = emit(f, SAY_YES, i);
-		to->m[i].yes = to->m[i].heard = asked;
+	if (i < f->w->count && m->confirmed < asked && confirms(f, i) && !f->s->m[f->w->reader].installed) {
+		to = emit(f, CONFIRM, i);
+		to->m[i].confirmed = to->m[i].heard = asked;
 		note_announced(f, to, i);
 	}
-	if (m->installed && m->yes_next < f->s->asked_next && (!m->wedged_next || (f->mutations & WEDGED_SAY_YES))) {
-		to = emit(f, SAY_YES, i);
-		to->m[i].yes_next = f->s->asked_next;
+	if (m->installed && m->confirmed_next < f->s->asked_next &&
+	    (!m->wedged_next || (f->mutations & WEDGED_CONFIRM))) {
+		to = emit(f, CONFIRM, i);
+		to->m[i].confirmed_next = f->s->asked_next;
 		note_announced(f, to, i);
 	}
 }
