@@ -49,7 +49,8 @@ static const struct wh_option group_options[] = {
 	 "When a group is formed all its nodes are waited for so long; then more than half of them will do, where they may form one.",
 	 GROUP(start_timeout_ms), false},
 	{"backlog_max", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 40, NULL,
-	 "What a newcomer may keep back of one subgroup until it has the state, beside memory_max; beyond that it leaves.",
+	 "What a node may keep back of one subgroup, beside memory_max: a newcomer until it has the state, and what a program has "
+	 "refused when a view ends; beyond that it leaves.",
 	 GROUP(backlog_max), false},
 	{"state_share", WH_OPTION_INTEGER, "%", "50", 1, 100, NULL,
 	 "How much of its time a member works when it gives its state to a newcomer; it pauses in between, so that the group "
@@ -107,6 +108,10 @@ static const struct wh_option subgroup_options[] = {
 	 "Messages in flight per sender: slots of its ring.", SUBGROUP(window), true},
 	{"message_bytes", WH_OPTION_INTEGER, "bytes", "10240", 1, 1 << 30, NULL,
 	 "The largest message; each slot has that size.", SUBGROUP(message_bytes), true},
+	{"refuse_max_ms", WH_OPTION_INTEGER, "ms", "0", 0, INT64_C(1) << 40, NULL,
+	 "So long may this node's program refuse what it is offered and take nothing; then it is told, or the node leaves. 0: for "
+	 "ever. Nodes may differ.",
+	 SUBGROUP(refuse_max_ms), false},
 };
 const struct wh_option_table wh_subgroup_table = {
 	"subgroup",

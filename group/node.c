@@ -279,7 +279,8 @@ static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 
 	node->subgroups = calloc(1, bytes);
 	node->busy_states = calloc(node->config.subgroup_count + 1, sizeof(struct wh_state *));
-	if (node->subgroups == NULL || node->busy_states == NULL)
+	node->refusers = calloc(node->config.subgroup_count + 1, sizeof(whorl_subgroup *));
+	if (node->subgroups == NULL || node->busy_states == NULL || node->refusers == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
 	node->subgroup_count = node->config.subgroup_count;
 	if (!open_committed(node))
@@ -295,6 +296,8 @@ static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 			configured->options.mode == WH_SUBGROUP_UNORDERED ? WH_MODE_UNORDERED : WH_MODE_ORDERED;
 		subgroup->message_bytes = (uint32_t)configured->options.message_bytes;
 		subgroup->window = (uint32_t)configured->options.window;
+		subgroup->offer.max_ns = (uint64_t)configured->options.refuse_max_ms * WH_NS_PER_MS;
+		wh_backlog_init(&subgroup->offer.backlog, (uint64_t)node->config.group.backlog_max);
 		subgroup->mine = may_be_in(&node->texts[i], node->id);
 		result = subgroup->mine ? wh_ring_create(&subgroup->ring, node->gate, &node->diag, subgroup->window,
 							 subgroup->message_bytes, err)
@@ -572,10 +575,12 @@ void wh_node_free(whorl_node *node, bool forked)
 		wh_ring_free(node->subgroups[i].ring);
 		wh_state_free(node->subgroups[i].state, forked);
 		free(node->subgroups[i].had);
+		wh_backlog_clear(&node->subgroups[i].offer.backlog);
 	}
 	free(node->subgroups);
 	free(node->committed);
 	free(node->busy_states);
+	free(node->refusers);
 	wh_join_close(&node->join);
 	wh_join_requests_close(&node->requests);
 	wh_roster_close(&node->roster);

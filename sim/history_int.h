@@ -71,6 +71,7 @@ struct member { /* of one node in one subgroup */
 	struct wh_history_place place;
 	uint32_t unit;
 	uint64_t joined; /* the view since which it has been in its shard */
+	uint64_t oldest; /* it may be upcalled messages since this one: the giver of its state may have refused some */
 	bool had;        /* it has been in a shard before */
 	bool astray; /* it has been taken out of one, and has sent in none since: what it had claimed has nowhere to go */
 	bool awaits;       /* a state: it delivers nothing */

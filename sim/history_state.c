@@ -93,6 +93,7 @@ static bool begin_empty(struct wh_history *h, uint32_t life, const struct subgro
 	member->awaits = member->empties = false;
 	member->behind = member->restored = true;
 	member->at = wh_history_find_view(h, member->joined);
+	member->oldest = member->joined;
 	member->position = 0;
 	memset(member->next, 0, h->life_count * sizeof(*member->next));
 	return true;
@@ -116,8 +117,23 @@ bool wh_history_restored(struct wh_history *h, uint32_t life, uint32_t subgroup,
 	member->awaits = false;
 	member->behind = member->restored = true;
 	member->at = state->at;
+	member->oldest = state->at->number < member->joined ? state->at->number : member->joined;
 	member->position = state->position;
 	memcpy(member->next, state->next, h->life_count * sizeof(*member->next));
+	return true;
+}
+
+bool wh_history_lags(struct wh_history *h, uint32_t life, uint32_t subgroup)
+{
+	struct member *member = find_member(h, life, subgroup, "lags");
+
+	if (member == NULL)
+		return false;
+	if (member->awaits || member->behind)
+		return wh_history_break(h, "state: %s lags, and %s (%s)", wh_history_who(h, life).text,
+					member->awaits ? "has no state" : "was behind already",
+					h->subgroups[subgroup].name);
+	member->behind = true;
 	return true;
 }
 

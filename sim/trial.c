@@ -49,6 +49,9 @@ static const struct wh_option trial_options[] = {
 	 "Words and bits say in which subgroups something moves, however few there are, and silent ones are soon left out "
 	 "(docs/decisions/0041).",
 	 TRIAL(words), false},
+	{"refusals", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
+	 "Half of the applications refuse messages at random, and take them later (docs/decisions/0044).", TRIAL(refusals),
+	 false},
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "40", 20, 10000, NULL,
 	 "Of the group; virtual time, as all times here.", TRIAL(failure_timeout_ms), false},
 	{"latency_max_us", WH_OPTION_INTEGER, "us", "20", 1, 2000, NULL,
@@ -142,6 +145,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	limits.forming = (enum wh_plan_forming)options->forming;
 	limits.proofs = options->proofs;
 	limits.words = options->words;
+	limits.refusals = options->refusals;
 	limits.network = (wh_schedule_kinds(given) & BETWEEN) != 0;
 	limits.ids = 64 - (uint32_t)__builtin_clzll(wh_schedule_absent(given) | 1);
 	wh_plan_make(&trial->plan, seed, &limits);

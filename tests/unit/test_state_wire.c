@@ -22,7 +22,7 @@ static size_t put_stream(unsigned char *out, const struct wh_state_header *heade
 
 static struct wh_state_header full_header(void)
 {
-	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = WH_STATE_SENDERS_MAX, .sequence = 4711}};
+	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = WH_STATE_SENDERS_MAX, .sequence = 4711}, false};
 
 	for (uint32_t i = 0; i < WH_STATE_SENDERS_MAX; i++)
 		header.position.of[i] =
@@ -84,7 +84,7 @@ START_TEST(the_bytes_are_little_endian)
 	static const unsigned char expected[] = {
 		5,    0,    0,    0,    2, 0, 0, 0, 9,    0, 0, 0, 0,    0,    0,    0,    0x88, 0x77, 0x66, 0x55,
 		0x44, 0x33, 0x22, 0x11, 1, 0, 0, 0, 0xfe, 0, 0, 0, 0x01, 0x00, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23};
-	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = 1, .sequence = UINT64_C(0x1122334455667788)}};
+	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = 1, .sequence = UINT64_C(0x1122334455667788)}, false};
 	unsigned char bytes[WH_STATE_HEADER_BYTES];
 
 	header.position.of[0] = (struct wh_position_of){.id = 254, .next = UINT64_C(0x23456789abcd0001)};
@@ -145,7 +145,7 @@ END_TEST
 
 START_TEST(a_position_may_be_empty)
 {
-	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = 0}};
+	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = 0}, false};
 	unsigned char bytes[WH_STATE_HEADER_BYTES + 64];
 	const unsigned char *from = bytes, *end = bytes + put_stream(bytes, &header, "");
 	struct wh_state_parser parser;
