@@ -19,19 +19,19 @@
 
 enum wh_rests { WH_RESTS_UNASKED, WH_RESTS, WH_SENDS_AGAIN };
 
-struct wh_offer { /* delivery that the program may refuse (0044) */
-	whorl_offer_fn *fn; /* [const after start] NULL: it takes all */
+struct wh_offer {                     /* delivery that the program may refuse (0044) */
+	whorl_offer_fn *fn;           /* [const after start] NULL: it takes all */
 	whorl_refused_fn *on_refused; /* [const after start] */
 	void *on_refused_ctx;
-	uint64_t max_ns;    /* [const] after so long of refusing the program is told; 0: never */
-	wh_word again;      /* 1: it is to be offered again. [any sets, loop clears] */
-	wh_word refusals;   /* [loop] statistics */
-	wh_word kept;       /* [loop] statistics: bytes of the backlog */
-	bool refuses;       /* [loop] nothing is offered until `again` */
-	bool listed;        /* [loop] among the node's refusers */
-	bool told;          /* [loop] on_refused was upcalled */
-	uint64_t since_ns;  /* [loop] it refuses, and takes nothing; 0: it does not */
-	uint64_t retry_ns;  /* [loop] while the node drains: when it is offered again */
+	uint64_t max_ns;   /* [const] after so long of refusing the program is told; 0: never */
+	wh_word again;     /* 1: it is to be offered again. [any sets, loop clears] */
+	wh_word refusals;  /* [loop] statistics */
+	wh_word kept;      /* [loop] statistics: bytes of the backlog */
+	bool refuses;      /* [loop] nothing is offered until `again` */
+	bool listed;       /* [loop] among the node's refusers */
+	bool told;         /* [loop] on_refused was upcalled */
+	uint64_t since_ns; /* [loop] it refuses, and takes nothing; 0: it does not */
+	uint64_t retry_ns; /* [loop] while the node drains: when it is offered again */
 	/* [loop] Of views before: what they have delivered and the program has not taken yet. As long as there is any nothing is
 	 * delivered in place. */
 	struct wh_backlog backlog;
@@ -63,7 +63,7 @@ struct whorl_subgroup {                 /* one that is configured; through all v
 	whorl_batch_fn *on_batch;     /* [const after start] */
 	void *upcall_ctx;             /* [const after start] */
 	struct wh_offer offer;
-	whorl_gone_fn *on_gone;       /* [const after start] */
+	whorl_gone_fn *on_gone; /* [const after start] */
 	void *on_gone_ctx;
 };
 

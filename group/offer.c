@@ -15,9 +15,9 @@
 #include "group/node_int.h"
 #include "group/refuse.h"
 
-#define RUN 64                          /* messages of the backlog that are offered at a time */
-#define OFFER_NS (2 * WH_NS_PER_MS)     /* so long may a pass offer of one backlog */
-#define RETRY_NS (1 * WH_NS_PER_MS)     /* while the node drains no thread may say that it is to be offered again */
+#define RUN 64                      /* messages of the backlog that are offered at a time */
+#define OFFER_NS (2 * WH_NS_PER_MS) /* so long may a pass offer of one backlog */
+#define RETRY_NS (1 * WH_NS_PER_MS) /* while the node drains no thread may say that it is to be offered again */
 
 static void enlist(whorl_subgroup *subgroup)
 {
@@ -186,8 +186,7 @@ static void watch_time(whorl_subgroup *subgroup)
 		return;
 	}
 	offer->told = true;
-	if (offer->on_refused == NULL ||
-	    !offer->on_refused(subgroup, refused_ns / WH_NS_PER_MS, offer->on_refused_ctx))
+	if (offer->on_refused == NULL || !offer->on_refused(subgroup, refused_ns / WH_NS_PER_MS, offer->on_refused_ctx))
 		wh_node_fail(node, WH_LOG_WARNING, WHORL_REFUSED,
 			     "this node has taken nothing of what it is offered in %s for %" PRIu64 " ms, and leaves",
 			     subgroup->name, refused_ns / WH_NS_PER_MS);

@@ -59,9 +59,8 @@ static enum whorl_result may_set(const char *function, const whorl_subgroup *sub
 
 enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *fn, void *ctx)
 {
-	enum whorl_result result =
-		may_set(__func__, subgroup,
-			subgroup != NULL && (subgroup->on_batch != NULL || subgroup->offer.fn != NULL));
+	enum whorl_result result = may_set(
+		__func__, subgroup, subgroup != NULL && (subgroup->on_batch != NULL || subgroup->offer.fn != NULL));
 
 	if (result != WHORL_OK)
 		return result;
@@ -72,9 +71,8 @@ enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *f
 
 enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, void *ctx)
 {
-	enum whorl_result result =
-		may_set(__func__, subgroup,
-			subgroup != NULL && (subgroup->on_message != NULL || subgroup->offer.fn != NULL));
+	enum whorl_result result = may_set(
+		__func__, subgroup, subgroup != NULL && (subgroup->on_message != NULL || subgroup->offer.fn != NULL));
 
 	if (result != WHORL_OK)
 		return result;
@@ -85,9 +83,8 @@ enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, v
 
 enum whorl_result whorl_on_offer(whorl_subgroup *subgroup, whorl_offer_fn *fn, void *ctx)
 {
-	enum whorl_result result =
-		may_set(__func__, subgroup,
-			subgroup != NULL && (subgroup->on_message != NULL || subgroup->on_batch != NULL));
+	enum whorl_result result = may_set(
+		__func__, subgroup, subgroup != NULL && (subgroup->on_message != NULL || subgroup->on_batch != NULL));
 
 	if (result != WHORL_OK)
 		return result;

@@ -141,7 +141,7 @@ static void take_again(void *ctx, uint64_t number)
 static void ask_later(struct app *app)
 {
 	struct play *play = app->actor->play;
-	uint64_t most_ns = wh_dice_one_in(&app->actor->dice, 8) ? 3 * wh_play_timeout_ns(play)
+	uint64_t most_ns = wh_dice_one_in(&app->actor->dice, 8)   ? 3 * wh_play_timeout_ns(play)
 			   : wh_dice_one_in(&app->actor->dice, 2) ? WH_NS_PER_MS
 								  : 20 * WH_NS_PER_US;
 

@@ -89,7 +89,7 @@ struct app { /* one node in one subgroup, in all views */
 	uint64_t stay;  /* how often it has entered a shard */
 	uint64_t since; /* the view in which it has entered this one */
 	uint64_t coming_stay;  /* in which of these the state that is being restored has begun to come */
-	bool behind; /* it has one, or has refused, and may be upcalled messages of views before its own */
+	bool behind;           /* it has one, or has refused, and may be upcalled messages of views before its own */
 	bool refuses;          /* it does, now and then */
 	bool asks;             /* it has refused, and will say when it takes more */
 	unsigned char *coming; /* of the state that is being restored */
@@ -235,8 +235,8 @@ struct play {
 	uint64_t steps, useful_step; /* events; of them the last that moved anything on */
 	uint32_t awake, busy_streams;
 	uint32_t refusing; /* applications that will ask for what they have refused */
-	uint32_t depth;  /* upcalls that are taking their time */
-	uint32_t passes; /* that are being made: one may sleep for no time, and others happen meanwhile */
+	uint32_t depth;    /* upcalls that are taking their time */
+	uint32_t passes;   /* that are being made: one may sleep for no time, and others happen meanwhile */
 
 	uint32_t long_upcall_in; /* one upcall in so many takes time; 0: none does */
 	uint64_t linger_ns;      /* at most so much */

@@ -72,7 +72,7 @@ struct wh_take {
 	unsigned char *message; /* the one that is coming, as bytes */
 	size_t message_room, message_held;
 	struct wh_backlog given; /* those that have come */
-	uint64_t silent_ns; /* since when nothing comes; 0: something has just come */
+	uint64_t silent_ns;      /* since when nothing comes; 0: something has just come */
 };
 
 enum wh_state_phase {
@@ -104,7 +104,7 @@ struct wh_state {
 	uint32_t shard;
 	struct wh_backlog given; /* came with the state, and is upcalled before what was kept back here */
 	struct wh_backlog backlog;
-	bool refused; /* catching up: the program takes nothing more for now */
+	bool refused;            /* catching up: the program takes nothing more for now */
 	struct wh_take *take;    /* a restore is under way, or was: at most one at a time, since it is the program's */
 	struct wh_stream *spare; /* came early, or while another is read */
 	uint32_t spare_from;

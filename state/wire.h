@@ -37,20 +37,20 @@ void wh_state_put_message(unsigned char out[WH_STATE_MESSAGE_BYTES], const struc
 bool wh_state_get_message(const unsigned char in[WH_STATE_MESSAGE_BYTES], struct whorl_message *out);
 
 enum wh_state_part {
-	WH_PART_NONE,   /* more bytes are needed */
-	WH_PART_HEADER, /* it is whole, and right */
-	WH_PART_BYTES,  /* some of the state: `bytes`, `count` */
+	WH_PART_NONE,    /* more bytes are needed */
+	WH_PART_HEADER,  /* it is whole, and right */
+	WH_PART_BYTES,   /* some of the state: `bytes`, `count` */
 	WH_PART_REFUSED, /* some of the messages behind it: likewise */
-	WH_PART_END,    /* that was all of it */
-	WH_PART_STALE,  /* right, but of a view that is over */
-	WH_PART_BROKEN, /* `wrong` says why */
+	WH_PART_END,     /* that was all of it */
+	WH_PART_STALE,   /* right, but of a view that is over */
+	WH_PART_BROKEN,  /* `wrong` says why */
 };
 
 struct wh_state_parser {
 	struct wh_state_header
 		header; /* what must agree; the parser fills in the rest. Its view is the earliest that will do */
 	enum { WH_AT_HEADER, WH_AT_SENDER, WH_AT_LENGTH, WH_AT_PIECE, WH_AT_END } at;
-	bool at_messages; /* the state is whole */
+	bool at_messages;                         /* the state is whole */
 	unsigned char word[WH_STATE_FIXED_BYTES]; /* what is taken apart as a whole, until it is there */
 	uint32_t held;                            /* bytes in it */
 	uint32_t left;                            /* of senders, or of the piece */

@@ -35,7 +35,7 @@ struct state {
 	uint8_t taken0, taken1;  /* by the two programs */
 	uint8_t delivered1;      /* delivered_num of member 1 */
 	uint8_t low, high;       /* its backlog */
-	uint8_t newcomer;        /* it has a state, of so many messages, and those with it; from `start` on it keeps back */
+	uint8_t newcomer; /* it has a state, of so many messages, and those with it; from `start` on it keeps back */
 	uint8_t has, with_low, with_high, start, delivered2;
 	uint8_t disordered;
 };

@@ -148,6 +148,7 @@ START_TEST(a_view_keeps_what_is_refused)
 	struct whorl_claim claim;
 	struct cluster c;
 	struct reader *reader = open_readers(&c, 3, FAR, modes[_i]);
+	uint64_t more = _i == 0 ? WINDOW : 2; /* unordered, what was kept is sent again: its sender was not told */
 
 	cluster_start(&c);
 	reader->room = 2;
@@ -158,7 +159,7 @@ START_TEST(a_view_keeps_what_is_refused)
 	check_words(&reader->record, 2);
 	ck_assert_uint_gt(stats_of(subgroup_of(&c, 0, "s")).refused_kept, 0);
 	cluster_hush(&c);
-	send_some(&c, 1, WINDOW, WINDOW);
+	send_some(&c, 1, WINDOW, more);
 	cluster_hush(&c);
 	ck_assert_int_eq(whorl_claim(subgroup_of(&c, 1, "s"), 8, &claim), WHORL_AGAIN);
 	check_words(&reader->record, 2);
@@ -169,8 +170,8 @@ START_TEST(a_view_keeps_what_is_refused)
 	reader->room = 100;
 	ck_ok(whorl_offer_again(subgroup_of(&c, 0, "s")));
 	cluster_hush(&c);
-	check_words(&reader->record, 2 * WINDOW);
-	for (unsigned i = 0; i < 2 * WINDOW; i++)
+	check_words(&reader->record, WINDOW + more);
+	for (unsigned i = 0; i < WINDOW + more; i++)
 		ck_assert_uint_eq(reader->views[i], i < WINDOW ? 0 : 1);
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, 0, "s")).refused_kept, 0);
 	cluster_free(&c);
@@ -298,6 +299,7 @@ static void open_counter(struct cluster *c, unsigned id, struct counter *counter
 START_TEST(a_newcomer_gets_what_its_giver_has_refused)
 {
 	static struct counter counters[3];
+	uint64_t more = _i == 0 ? 4 : 3; /* as above */
 	struct cluster c;
 
 	memset(counters, 0, sizeof(counters));
@@ -316,7 +318,7 @@ START_TEST(a_newcomer_gets_what_its_giver_has_refused)
 	ck_ok(whorl_start(c.nodes[2]));
 	await(recorded(&counters[2].reader.record) == 2, cluster_step(&c));
 	ck_assert_uint_eq(counters[2].begun_with, 3);
-	send_some(&c, 1, WINDOW, 4);
+	send_some(&c, 1, WINDOW, more);
 	for (unsigned i = 0; i < 200; i++)
 		cluster_step(&c);
 	ck_assert_int_eq(whorl_ready(c.nodes[2], 0), WHORL_TIMEOUT);
@@ -325,10 +327,10 @@ START_TEST(a_newcomer_gets_what_its_giver_has_refused)
 		ck_ok(whorl_offer_again(subgroup_of(&c, id, "s")));
 	}
 	await(cluster_is_ready(&c), cluster_step(&c));
-	await(recorded(&counters[0].reader.record) == WINDOW + 4, cluster_step(&c));
-	await(recorded(&counters[2].reader.record) == WINDOW + 1, cluster_step(&c));
-	check_words(&counters[0].reader.record, WINDOW + 4);
-	for (uint64_t i = 0; i < WINDOW + 1; i++) {
+	await(recorded(&counters[0].reader.record) == WINDOW + more, cluster_step(&c));
+	await(recorded(&counters[2].reader.record) == WINDOW + more - 3, cluster_step(&c));
+	check_words(&counters[0].reader.record, WINDOW + more);
+	for (uint64_t i = 0; i < WINDOW + more - 3; i++) {
 		ck_assert_uint_eq(counters[2].reader.record.entries[i].word, i + 3);
 		ck_assert_uint_eq(counters[2].reader.views[i], i + 3 < WINDOW ? 0 : 1);
 	}
@@ -339,7 +341,7 @@ END_TEST
 /* ---- threads ------------------------------------------------------------------------------------------------------------------ */
 
 #define QUEUE 4
-#define STREAM 20000
+#define STREAM 4000
 
 struct queue { /* of a program with a thread that works on what comes */
 	atomic_ulong put, got;

@@ -22,7 +22,8 @@ static size_t put_stream(unsigned char *out, const struct wh_state_header *heade
 
 static struct wh_state_header full_header(void)
 {
-	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = WH_STATE_SENDERS_MAX, .sequence = 4711}, false};
+	struct wh_state_header header = {
+		SUBGROUP, SHARD, VIEW, {.count = WH_STATE_SENDERS_MAX, .sequence = 4711}, false};
 
 	for (uint32_t i = 0; i < WH_STATE_SENDERS_MAX; i++)
 		header.position.of[i] =
@@ -84,7 +85,8 @@ START_TEST(the_bytes_are_little_endian)
 	static const unsigned char expected[] = {
 		5,    0,    0,    0,    2, 0, 0, 0, 9,    0, 0, 0, 0,    0,    0,    0,    0x88, 0x77, 0x66, 0x55,
 		0x44, 0x33, 0x22, 0x11, 1, 0, 0, 0, 0xfe, 0, 0, 0, 0x01, 0x00, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23};
-	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = 1, .sequence = UINT64_C(0x1122334455667788)}, false};
+	struct wh_state_header header = {
+		SUBGROUP, SHARD, VIEW, {.count = 1, .sequence = UINT64_C(0x1122334455667788)}, false};
 	unsigned char bytes[WH_STATE_HEADER_BYTES];
 
 	header.position.of[0] = (struct wh_position_of){.id = 254, .next = UINT64_C(0x23456789abcd0001)};
