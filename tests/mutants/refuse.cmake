@@ -3,7 +3,8 @@
 
 set(refusals --set sim.refusals=on)
 
-mutant(NAME refused-acked-when-offered KIND test_group_offers FILE predicates/deliver.c
+mutant(NAME refused-acked-when-offered KIND views FILE predicates/deliver.c
+	WORDS ${refusals}
 	REMOVES "what is not taken is not delivered: delivered_num counts what was offered"
 	TEXT [[
 		mc->delivered_num = mc->batch[mc->rest_from].sequence;
@@ -11,7 +12,8 @@ mutant(NAME refused-acked-when-offered KIND test_group_offers FILE predicates/de
 	REPLACEMENT [[
 ]])
 
-mutant(NAME refused-cut-not-kept KIND test_group_offers FILE predicates/deliver.c
+mutant(NAME refused-cut-not-kept KIND views FILE predicates/deliver.c
+	WORDS ${refusals}
 	REMOVES "what lies below a cut and is not taken is kept"
 	TEXT [[
 		mc->failed = !mc->config.keep(mc->config.handle, mc->batch + taken, mc->run - taken);
@@ -37,7 +39,8 @@ mutant(NAME refused-new-before-old KIND test_group_offers FILE group/offer.c
 	(void)member;
 ]])
 
-mutant(NAME refused-not-sent KIND test_group_offers FILE state/give.c
+mutant(NAME refused-not-sent KIND views FILE state/give.c
+	WORDS ${refusals}
 	REMOVES "a state comes with its giver's backlog"
 	TEXT [[
 	if (refused->messages == 0)
@@ -82,14 +85,4 @@ mutant(NAME refused-left-cold KIND views FILE group/offer.c
 	wh_hot_touch(&epoch->hot, (uint32_t)(member->layout - epoch->view->subgroups));
 ]]
 	REPLACEMENT [[
-]])
-
-mutant(NAME refused-newcomer-fills KIND views FILE state/keep.c
-	WORDS ${refusals}
-	REMOVES "what is refused has not come up: it counts as seen when it was looked at"
-	TEXT [[
-	for (size_t i = from; i < *done && state->filters; i++)
-]]
-	REPLACEMENT [[
-	for (size_t i = from; i < end && state->filters; i++)
 ]])
