@@ -39,7 +39,7 @@ mutant(NAME refused-new-before-old KIND test_group_offers FILE group/offer.c
 	(void)member;
 ]])
 
-mutant(NAME refused-not-sent KIND views FILE state/give.c
+mutant(NAME refused-not-sent KIND views FILE state/give.c SEED 230
 	WORDS ${refusals}
 	REMOVES "a state comes with its giver's backlog"
 	TEXT [[
