@@ -52,6 +52,7 @@ struct order {
 struct state { /* that was given */
 	uint32_t unit, by;
 	uint64_t digest, position;
+	bool lags; /* of one that was behind: what it lacks up to its view comes with it */
 	struct view *at;
 	uint64_t *next;
 };

@@ -66,8 +66,12 @@ bool wh_history_gave(struct wh_history *h, uint32_t life, uint32_t subgroup, uin
 		return wh_history_break(
 			h, "state: %s gives a state, and has none (%s)", wh_history_who(h, life).text,
 			wh_history_at(&h->subgroups[subgroup], member->unit, h->lives[life].view->number).text);
-	given = (struct state){
-		.unit = member->unit, .by = life, .digest = digest, .position = member->position, .at = member->at};
+	given = (struct state){.unit = member->unit,
+			       .by = life,
+			       .digest = digest,
+			       .position = member->position,
+			       .lags = member->behind,
+			       .at = member->at};
 	if (!check_same(h, life, &h->subgroups[subgroup], &given))
 		return false;
 	states = wh_history_grown(h->states, h->state_count + 1, &h->state_capacity, sizeof(*states));
@@ -117,7 +121,7 @@ bool wh_history_restored(struct wh_history *h, uint32_t life, uint32_t subgroup,
 	member->awaits = false;
 	member->behind = member->restored = true;
 	member->at = state->at;
-	member->oldest = state->at->number < member->joined ? state->at->number : member->joined;
+	member->oldest = state->lags && state->at->number < member->joined ? state->at->number : member->joined;
 	member->position = state->position;
 	memcpy(member->next, state->next, h->life_count * sizeof(*member->next));
 	return true;
