@@ -19,6 +19,8 @@ struct reader { /* a program that takes as many messages as it has room for */
 	uint64_t views[64]; /* of the messages */
 	unsigned told;      /* how often it was told that it refuses for long */
 	bool goes_on;
+	size_t frees; /* so much room it makes when it refuses, and asks in the upcall */
+	whorl_subgroup *subgroup;
 };
 
 static size_t take_some(const struct whorl_message *messages, size_t count, void *ctx)
@@ -35,6 +37,10 @@ static size_t take_some(const struct whorl_message *messages, size_t count, void
 		record_one(&reader->record, message);
 	}
 	reader->room -= taken;
+	if (taken < count && reader->frees > 0) {
+		reader->room += reader->frees;
+		ck_ok(whorl_offer_again(reader->subgroup));
+	}
 	return taken;
 }
 
@@ -101,6 +107,24 @@ START_TEST(the_rest_waits_and_holds_up_the_sender)
 	records_agree(&reader->record, c.records[2]);
 	ck_ok(whorl_claim(subgroup_of(&c, 1, "s"), 8, &claim));
 	ck_ok(whorl_abort(&claim));
+	cluster_free(&c);
+	free(reader);
+}
+END_TEST
+
+/* What is said while the offer is under way, and before it refuses, is said of what it refuses. */
+START_TEST(the_upcall_itself_may_ask)
+{
+	struct cluster c;
+	struct reader *reader = open_readers(&c, 2, FAR, modes[_i]);
+
+	reader->frees = 2;
+	reader->subgroup = subgroup_of(&c, 0, "s");
+	cluster_start(&c);
+	send_some(&c, 1, 0, WINDOW);
+	cluster_hush(&c);
+	check_words(&reader->record, WINDOW);
+	ck_assert_uint_ge(stats_of(subgroup_of(&c, 0, "s")).refusals, WINDOW / 2);
 	cluster_free(&c);
 	free(reader);
 }
@@ -459,6 +483,7 @@ static Suite *suite(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, the_rest_waits_and_holds_up_the_sender, 0, 2);
+	tcase_add_loop_test(t, the_upcall_itself_may_ask, 0, 2);
 	tcase_add_loop_test(t, what_is_refused_goes_back_to_each_sender, 0, 2);
 	tcase_add_loop_test(t, a_view_keeps_what_is_refused, 0, 2);
 	tcase_add_test(t, more_than_backlog_max_is_not_kept);
