@@ -19,7 +19,7 @@
 
 enum wh_rests { WH_RESTS_UNASKED, WH_RESTS, WH_SENDS_AGAIN };
 
-struct wh_offer {                     /* delivery that the program may refuse (0044) */
+struct wh_offering {                  /* delivery that the program may refuse (0044) */
 	whorl_offer_fn *fn;           /* [const after start] NULL: it takes all */
 	whorl_refused_fn *on_refused; /* [const after start] */
 	void *on_refused_ctx;
@@ -62,7 +62,7 @@ struct whorl_subgroup {                 /* one that is configured; through all v
 	whorl_message_fn *on_message; /* [const after start] */
 	whorl_batch_fn *on_batch;     /* [const after start] */
 	void *upcall_ctx;             /* [const after start] */
-	struct wh_offer offer;
+	struct wh_offering offer;
 	whorl_gone_fn *on_gone; /* [const after start] */
 	void *on_gone_ctx;
 };

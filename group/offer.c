@@ -30,7 +30,7 @@ static void enlist(whorl_subgroup *subgroup)
 /* It takes `taken`, and not all. */
 static void begin_refusal(whorl_subgroup *subgroup, size_t taken)
 {
-	struct wh_offer *offer = &subgroup->offer;
+	struct wh_offering *offer = &subgroup->offer;
 
 	offer->refuses = true;
 	if (offer->since_ns == 0 || taken > 0) {
@@ -43,7 +43,7 @@ static void begin_refusal(whorl_subgroup *subgroup, size_t taken)
 
 static size_t offer_run(whorl_subgroup *subgroup, const struct whorl_message *messages, size_t count)
 {
-	struct wh_offer *offer = &subgroup->offer;
+	struct wh_offering *offer = &subgroup->offer;
 	size_t taken;
 
 	/* What is said from here on is said of this offer, or behind it. Taken away by an exchange, which fences: either the program sees
@@ -124,7 +124,7 @@ void wh_node_forget_refused(whorl_subgroup *subgroup)
 static size_t offer_backlog(whorl_subgroup *subgroup)
 {
 	whorl_node *node = subgroup->node;
-	struct wh_offer *offer = &subgroup->offer;
+	struct wh_offering *offer = &subgroup->offer;
 	uint64_t until_ns = node->loop.now_ns + OFFER_NS;
 	struct whorl_message run[RUN];
 	size_t work = 0;
@@ -148,7 +148,7 @@ static size_t offer_backlog(whorl_subgroup *subgroup)
 static bool is_to_retry(whorl_subgroup *subgroup)
 {
 	whorl_node *node = subgroup->node;
-	struct wh_offer *offer = &subgroup->offer;
+	struct wh_offering *offer = &subgroup->offer;
 
 	if (wh_load_relaxed(&node->wants_drain) == 0)
 		return false;
@@ -176,7 +176,7 @@ static void go_on_in_place(whorl_subgroup *subgroup)
 static void watch_time(whorl_subgroup *subgroup)
 {
 	whorl_node *node = subgroup->node;
-	struct wh_offer *offer = &subgroup->offer;
+	struct wh_offering *offer = &subgroup->offer;
 	uint64_t now = node->loop.now_ns, refused_ns = now > offer->since_ns ? now - offer->since_ns : 0;
 
 	if (offer->max_ns == 0 || offer->told)
@@ -195,7 +195,7 @@ static void watch_time(whorl_subgroup *subgroup)
 /* Returns how much was done. It stays in the list if it refuses, or has more to offer. */
 static size_t step_refuser(whorl_subgroup *subgroup)
 {
-	struct wh_offer *offer = &subgroup->offer;
+	struct wh_offering *offer = &subgroup->offer;
 	size_t work = 0;
 
 	if (wh_load_relaxed(&offer->again) != 0 || is_to_retry(subgroup)) {
