@@ -50,7 +50,8 @@ static const struct wh_option group_options[] = {
 	 "When a group is formed all its nodes are waited for so long; then more than half of them will do, where they may form one.",
 	 GROUP(start_timeout_ms), false},
 	{"backlog_max", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 40, NULL,
-	 "What a newcomer may keep back of one subgroup until it has the state, beside memory_max; beyond that it leaves.",
+	 "What a node may keep back of one subgroup, beside memory_max: a newcomer until it has the state, and what a program has "
+	 "refused when a view ends; beyond that it leaves.",
 	 GROUP(backlog_max), false},
 	{"state_share", WH_OPTION_INTEGER, "%", "50", 1, 100, NULL,
 	 "How much of its time a member works when it gives its state to a newcomer; it pauses in between, so that the group "
@@ -112,6 +113,10 @@ static const struct wh_option subgroup_options[] = {
 	 "The largest message: one that is larger than message_bytes takes several slots. At most window times message_bytes, which is "
 	 "a multiple of 16 then; 0: message_bytes.",
 	 SUBGROUP(large_bytes), true},
+	{"refuse_max_ms", WH_OPTION_INTEGER, "ms", "0", 0, INT64_C(1) << 40, NULL,
+	 "So long may this node's program refuse what it is offered and take nothing; then it is told, or the node leaves. 0: for "
+	 "ever. Nodes may differ.",
+	 SUBGROUP(refuse_max_ms), false},
 };
 const struct wh_option_table wh_subgroup_table = {
 	"subgroup",

@@ -22,8 +22,8 @@ struct wh_group_options {
 	char state_dir[WH_OPTION_TEXT_BYTES]; /* none, or a directory: wh_node_config_keeps_records */
 	int start;                            /* enum wh_start */
 	int64_t start_timeout_ms;             /* so long all configured nodes are waited for */
-	int64_t backlog_max;                  /* bytes, of one subgroup of one newcomer; beside memory_max */
-	int64_t state_share;                  /* percent, of the time of the node that gives a state */
+	int64_t backlog_max; /* bytes, of one subgroup: of a newcomer, and of what was refused; beside memory_max */
+	int64_t state_share; /* percent, of the time of the node that gives a state */
 	int64_t failure_timeout_ms;
 	int64_t memory_max;                     /* bytes, of the rows and arrays of one node */
 	char tie_breaker[WH_OPTION_TEXT_BYTES]; /* none, or a node id: wh_node_config_tie_breaker */
@@ -45,6 +45,7 @@ struct wh_subgroup_options {
 	int mode; /* enum wh_subgroup_mode */
 	int64_t window;
 	int64_t message_bytes, large_bytes;
+	int64_t refuse_max_ms; /* of this node's program alone (0044); 0: no limit */
 };
 
 /* Slots of a message, at most. */

@@ -28,11 +28,18 @@ static void member_broken(void *ctx, uint32_t rank, const char *what)
 	wh_epoch_participant.broken(member->subgroup->node->epoch, rank, what);
 }
 
-static bool deliver_messages(void *ctx, const struct whorl_message *messages, size_t count)
+static size_t deliver_messages(void *ctx, const struct whorl_message *messages, size_t count)
 {
 	struct wh_shard_member *member = ctx;
 
 	return wh_node_deliver(member->subgroup, messages, count);
+}
+
+static bool keep_messages(void *ctx, const struct whorl_message *messages, size_t count)
+{
+	struct wh_shard_member *member = ctx;
+
+	return wh_node_keep(member->subgroup, messages, count);
 }
 
 static enum whorl_result open_image(struct wh_epoch *epoch, uint64_t key, struct wh_error *err)
@@ -100,6 +107,7 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_
 			.message_of = subgroup,
 			.handle = member,
 			.deliver = deliver_messages,
+			.keep = keep_messages,
 			.broken = member_broken,
 		},
 		err);
@@ -520,6 +528,8 @@ size_t wh_epoch_step(void *ctx)
 		return 0;
 	work = wh_change_step(&epoch->change);
 	epoch = node->epoch; /* which may be the next */
+	if (__builtin_expect(node->refuser_count > 0, 0))
+		work += wh_node_step_refusers(node);
 	work += step_subgroups(epoch);
 	if (__builtin_expect(is_silent(node), 0))
 		return work;

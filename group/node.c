@@ -281,7 +281,8 @@ static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 
 	node->subgroups = calloc(1, bytes);
 	node->busy_states = calloc(node->config.subgroup_count + 1, sizeof(struct wh_state *));
-	if (node->subgroups == NULL || node->busy_states == NULL)
+	node->refusers = calloc(node->config.subgroup_count + 1, sizeof(whorl_subgroup *));
+	if (node->subgroups == NULL || node->busy_states == NULL || node->refusers == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
 	node->subgroup_count = node->config.subgroup_count;
 	if (!open_committed(node))
@@ -300,6 +301,8 @@ static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 		subgroup->large_bytes = (uint64_t)configured->options.large_bytes;
 		subgroup->parts_most = wh_subgroup_parts_most(&configured->options);
 		(void)wh_slots_lay(&subgroup->slots, 0, subgroup->window, subgroup->message_bytes, node->headers_apart);
+		subgroup->offer.max_ns = (uint64_t)configured->options.refuse_max_ms * WH_NS_PER_MS;
+		wh_backlog_init(&subgroup->offer.backlog, (uint64_t)node->config.group.backlog_max);
 		subgroup->mine = may_be_in(&node->texts[i], node->id);
 		result = subgroup->mine ? wh_ring_create(&subgroup->ring, node->gate, &node->diag, subgroup->window,
 							 subgroup->message_bytes, err)
@@ -628,10 +631,12 @@ void wh_node_free(whorl_node *node, bool forked)
 		wh_ring_free(node->subgroups[i].ring);
 		wh_state_free(node->subgroups[i].state, forked);
 		free(node->subgroups[i].had);
+		wh_backlog_clear(&node->subgroups[i].offer.backlog);
 	}
 	free(node->subgroups);
 	free(node->committed);
 	free(node->busy_states);
+	free(node->refusers);
 	wh_join_close(&node->join);
 	wh_join_requests_close(&node->requests);
 	wh_roster_close(&node->roster);

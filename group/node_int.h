@@ -14,9 +14,28 @@
 #include "group/node.h"
 #include "membership/join.h"
 #include "predicates/loop.h"
+#include "state/backlog.h"
 #include "state/state.h"
 
 enum wh_rests { WH_RESTS_UNASKED, WH_RESTS, WH_SENDS_AGAIN };
+
+struct wh_offering {                  /* delivery that the program may refuse (0044) */
+	whorl_offer_fn *fn;           /* [const after start] NULL: it takes all */
+	whorl_refused_fn *on_refused; /* [const after start] */
+	void *on_refused_ctx;
+	uint64_t max_ns;   /* [const] after so long of refusing the program is told; 0: never */
+	wh_word again;     /* 1: it is to be offered again. [any sets, loop clears] */
+	wh_word refusals;  /* [loop] statistics */
+	wh_word kept;      /* [loop] statistics: bytes of the backlog */
+	bool refuses;      /* [loop] nothing is offered until `again` */
+	bool listed;       /* [loop] among the node's refusers */
+	bool told;         /* [loop] on_refused was upcalled */
+	uint64_t since_ns; /* [loop] it refuses, and takes nothing; 0: it does not */
+	uint64_t retry_ns; /* [loop] while the node drains: when it is offered again */
+	/* [loop] Of views before: what they have delivered and the program has not taken yet. As long as there is any nothing is
+	 * delivered in place. */
+	struct wh_backlog backlog;
+};
 
 struct whorl_subgroup {                 /* one that is configured; through all views */
 	whorl_node *node;               /* [const] */
@@ -46,7 +65,8 @@ struct whorl_subgroup {                 /* one that is configured; through all v
 	whorl_message_fn *on_message; /* [const after start] */
 	whorl_batch_fn *on_batch;     /* [const after start] */
 	void *upcall_ctx;             /* [const after start] */
-	whorl_gone_fn *on_gone;       /* [const after start] */
+	struct wh_offering offer;
+	whorl_gone_fn *on_gone; /* [const after start] */
 	void *on_gone_ctx;
 };
 
@@ -88,6 +108,8 @@ struct whorl_node {
 	struct wh_state **busy_states;    /* [loop] something of them is under way */
 	uint32_t busy_state_count;        /* [loop] */
 	bool states_used;                 /* [loop] of others it may be: wh_node_use_state */
+	whorl_subgroup **refusers;        /* [loop] those that refuse, or have a backlog of what was refused */
+	uint32_t refuser_count;           /* [loop] */
 	struct wh_transport_event *event; /* [loop] scratch: large */
 	whorl_view_fn *on_view;           /* [const after start] */
 	void *on_view_ctx;
@@ -204,9 +226,22 @@ void wh_node_tell_view(whorl_node *node);
 void wh_node_tell_gone(whorl_node *node);
 struct whorl_view wh_node_show_view(const struct wh_view *view, uint32_t rank);
 
-/* Upcalls a run of messages, or keeps them back; ctx is the subgroup. False: the node has failed. */
-WH_MUST_CHECK bool wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count);
-void wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *messages, size_t count);
+/* Upcalls a run of messages, or keeps them back; ctx is the subgroup. A wh_deliver_fn. */
+WH_MUST_CHECK size_t wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count);
+/* Returns how many are taken. */
+size_t wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *messages, size_t count);
+
+/* offer.c: delivery that may be refused (0044). */
+/* Offers them, unless the program refuses, or has not taken what comes before. Returns how many it takes. */
+size_t wh_node_offer(whorl_subgroup *subgroup, const struct whorl_message *messages, size_t count);
+/* A view ends, and the program has not taken these: copies them. A wh_keep_fn; ctx is the subgroup. */
+WH_MUST_CHECK bool wh_node_keep(void *ctx, const struct whorl_message *messages, size_t count);
+/* A view begins with `member`: it delivers nothing in place while something is refused. */
+void wh_node_hold(const whorl_subgroup *subgroup, const struct wh_shard_member *member);
+/* This node is not in its shard any more, or in another: what is kept of that is dropped. */
+void wh_node_forget_refused(whorl_subgroup *subgroup);
+/* One pass over those that refuse. Returns how much was done. */
+size_t wh_node_step_refusers(whorl_node *node);
 
 /* The loop sleeps, and something is to be done: what rings it (base/gate.h). Any thread; ctx is the node. */
 void wh_node_wake(void *node);

@@ -122,6 +122,8 @@ static bool is_drained(whorl_node *node)
 		const whorl_subgroup *subgroup = &node->subgroups[i];
 		struct wh_shard_member *member = wh_epoch_shard_member(node->epoch, subgroup);
 
+		if (subgroup->offer.backlog.messages > 0)
+			return false;
 		if (member != NULL && member->mc != NULL) {
 			if (!wh_multicast_drained(member->mc))
 				return false;

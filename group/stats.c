@@ -209,6 +209,8 @@ static struct whorl_subgroup_stats stats_of_subgroup(const whorl_subgroup *subgr
 		.upcall_longest_ns = wh_load_relaxed(&stats->upcall_longest_ns),
 		.slowest_member = (uint32_t)wh_load_relaxed(&stats->slowest_id),
 		.slowest_behind = wh_load_relaxed(&stats->slowest_behind),
+		.refusals = wh_load_relaxed(&subgroup->offer.refusals),
+		.refused_kept = wh_load_relaxed(&subgroup->offer.kept),
 	};
 
 	copy_batch(&full.send, &stats->send);

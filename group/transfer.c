@@ -130,9 +130,17 @@ static bool decline_to_give(void *ctx, uint32_t node)
 	return send_control(ctx, node, WH_WIRE_NO_STATE);
 }
 
-static void upcall_messages(void *ctx, const struct whorl_message *messages, size_t count)
+static size_t upcall_messages(void *ctx, const struct whorl_message *messages, size_t count)
 {
-	wh_node_upcall(ctx, messages, count);
+	return wh_node_upcall(ctx, messages, count);
+}
+
+/* What the program has not taken of views before: it is in no state, and no newcomer is sent it otherwise. */
+static const struct wh_backlog *find_refused(void *ctx)
+{
+	const whorl_subgroup *subgroup = ctx;
+
+	return &subgroup->offer.backlog;
 }
 
 static void note_restored(void *ctx)
@@ -183,6 +191,7 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.subgroup = subgroup->configured,
 		.ordered = subgroup->mode == WH_MODE_ORDERED,
 		.name = subgroup->name,
+		.message_of = subgroup,
 		.now_ns = &node->loop.now_ns,
 		.timeout_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS,
 		.upcall_ns = UPCALL_NS,
@@ -194,6 +203,7 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.ask = ask_for_state,
 		.decline = decline_to_give,
 		.upcall = upcall_messages,
+		.refused = find_refused,
 		.restored = note_restored,
 		.failed = fail_restoring,
 		.job_begins = job_begins,

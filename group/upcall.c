@@ -5,10 +5,11 @@
 #include "group/node_int.h"
 #include "group/refuse.h"
 
-bool wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count)
+size_t wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t count)
 {
 	whorl_subgroup *subgroup = ctx;
 	whorl_node *node = subgroup->node;
+	size_t taken;
 
 	if (__builtin_expect(node->awaits_delivery, 0)) {
 		node->awaits_delivery = false;
@@ -16,21 +17,24 @@ bool wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t cou
 				 wh_env_now(&node->env) - node->change_began_ns);
 	}
 	if (__builtin_expect(subgroup->state != NULL && wh_state_keeps(subgroup->state), 0))
-		wh_state_keep(subgroup->state, messages, count);
+		taken = wh_state_keep(subgroup->state, messages, count);
 	else
-		wh_node_upcall(subgroup, messages, count);
-	return !wh_node_has_failed(node);
+		taken = wh_node_upcall(subgroup, messages, count);
+	return __builtin_expect(wh_node_has_failed(node), 0) ? WH_DELIVERY_FAILED : taken;
 }
 
-void wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *messages, size_t count)
+size_t wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *messages, size_t count)
 {
 	if (__builtin_expect(wh_node_has_failed(subgroup->node), 0)) /* one of its subgroups, in this pass */
-		return;
+		return count;
 	if (subgroup->on_batch != NULL)
 		subgroup->on_batch(messages, count, subgroup->upcall_ctx);
 	else if (subgroup->on_message != NULL)
 		for (size_t i = 0; i < count; i++)
 			subgroup->on_message(&messages[i], subgroup->upcall_ctx);
+	else if (subgroup->offer.fn != NULL)
+		return wh_node_offer(subgroup, messages, count);
+	return count;
 }
 
 #define TOO_LATE "after whorl_start"
@@ -48,13 +52,15 @@ static enum whorl_result may_set(const char *function, const whorl_subgroup *sub
 		return WHORL_OK;
 	/* A program that does not look at the result would wait for upcalls that never come. */
 	wh_log(&subgroup->node->diag, WH_LOG_WARNING,
-	       "%s is refused: %s has the other upcall, a message's or a batch's", function, subgroup->name);
-	return wh_refuse(function, "the other upcall is set: a subgroup has whorl_on_message or whorl_on_batch");
+	       "%s is refused: %s has another upcall, a message's, a batch's or an offer's", function, subgroup->name);
+	return wh_refuse(function,
+			 "another upcall is set: a subgroup has whorl_on_message, whorl_on_batch or whorl_on_offer");
 }
 
 enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *fn, void *ctx)
 {
-	enum whorl_result result = may_set(__func__, subgroup, subgroup != NULL && subgroup->on_batch != NULL);
+	enum whorl_result result = may_set(
+		__func__, subgroup, subgroup != NULL && (subgroup->on_batch != NULL || subgroup->offer.fn != NULL));
 
 	if (result != WHORL_OK)
 		return result;
@@ -65,12 +71,36 @@ enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *f
 
 enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, void *ctx)
 {
-	enum whorl_result result = may_set(__func__, subgroup, subgroup != NULL && subgroup->on_message != NULL);
+	enum whorl_result result = may_set(
+		__func__, subgroup, subgroup != NULL && (subgroup->on_message != NULL || subgroup->offer.fn != NULL));
 
 	if (result != WHORL_OK)
 		return result;
 	subgroup->on_batch = fn;
 	subgroup->upcall_ctx = ctx;
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_on_offer(whorl_subgroup *subgroup, whorl_offer_fn *fn, void *ctx)
+{
+	enum whorl_result result = may_set(
+		__func__, subgroup, subgroup != NULL && (subgroup->on_message != NULL || subgroup->on_batch != NULL));
+
+	if (result != WHORL_OK)
+		return result;
+	subgroup->offer.fn = fn;
+	subgroup->upcall_ctx = ctx;
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_on_refused(whorl_subgroup *subgroup, whorl_refused_fn *fn, void *ctx)
+{
+	enum whorl_result result = may_set(__func__, subgroup, false);
+
+	if (result != WHORL_OK)
+		return result;
+	subgroup->offer.on_refused = fn;
+	subgroup->offer.on_refused_ctx = ctx;
 	return WHORL_OK;
 }
 

@@ -4,6 +4,9 @@
  * in the order of their sequence numbers, in place in their senders' rings; a round without a slot is a null and is
  * passed over. delivered_num is pushed after the upcalls have returned, since from then on the slots may be written
  * again.
+ *
+ * The program may take fewer than it is offered (0044). Then the delivery ends at the first message that it has not taken: what was
+ * looked at behind that goes back to its senders' rings, and is looked at again when it is resumed. Below a cut it is copied instead.
  */
 #include "predicates/multicast_int.h"
 
@@ -20,14 +23,31 @@ static uint64_t least_received(const struct wh_multicast *mc)
 	return least;
 }
 
+/* Of the messages collected only so many were taken. */
+static void end_run(struct wh_multicast *mc, size_t taken)
+{
+	mc->failed = taken > mc->run;
+	mc->refused = mc->refused || !mc->failed;
+	if (!mc->failed && mc->cuts) {
+		mc->failed = !mc->config.keep(mc->config.handle, mc->batch + taken, mc->run - taken);
+	} else if (!mc->failed) {
+		mc->rest_from = (uint32_t)taken;
+		mc->rest_to = mc->run;
+	}
+	mc->halts = mc->failed || !mc->cuts;
+}
+
 /* Upcalls the messages collected, timed as one. */
 static void flush_run(struct wh_multicast *mc)
 {
 	uint64_t now;
+	size_t taken;
 
 	if (mc->run == 0)
 		return;
-	mc->failed = !mc->config.deliver(mc->config.handle, mc->batch, mc->run);
+	taken = mc->config.deliver(mc->config.handle, mc->batch, mc->run);
+	if (__builtin_expect(taken != mc->run, 0))
+		end_run(mc, taken);
 	now = wh_env_now(mc->config.diag->env);
 	wh_count_max(&mc->config.stats->upcall_longest_ns, now - mc->run_start_ns);
 	mc->run_start_ns = *mc->config.now_ns = now;
@@ -176,7 +196,7 @@ static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 	size_t messages = 0, most = mc->config.switches.delivery_batching ? SIZE_MAX : 1;
 	uint32_t rank = mc->rank;
 
-	while (sequence < limit && messages < most && mc->run_start_ns < until_ns && !mc->failed) {
+	while (sequence < limit && messages < most && mc->run_start_ns < until_ns && !mc->halts) {
 		struct wh_sender *sender = &mc->senders[rank];
 
 		if (sender->ahead.round <= round) { /* else a null */
@@ -198,6 +218,33 @@ static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 	mc->round = round;
 	mc->rank = rank;
 	return messages;
+}
+
+/* What was not taken is its senders' next again, each from its first message there on. A slot in between that holds none is passed over in
+ * place of a null. Returns how many messages that are. */
+static size_t step_back(struct wh_multicast *mc)
+{
+	uint32_t senders = mc->config.sender_count, rest = mc->rest_to - mc->rest_from;
+	bool ordered = mc->config.mode == WH_MODE_ORDERED;
+
+	for (uint32_t i = mc->rest_to; i-- > mc->rest_from;) {
+		const struct whorl_message *message = &mc->batch[i];
+		uint32_t rank = ordered ? (uint32_t)(message->sequence % senders) : mc->rank;
+		struct wh_sender *sender = &mc->senders[rank];
+
+		sender->next = message->index;
+		sender->next_slot = (uint32_t)(message->index % mc->config.window);
+		sender->ahead.round = WH_NO_ROUND;
+		mc->run_bytes -= message->bytes;
+	}
+	if (rest > 0 && ordered) {
+		mc->delivered_num = mc->batch[mc->rest_from].sequence;
+		mc->round = mc->delivered_num / senders;
+		mc->rank = (uint32_t)(mc->delivered_num % senders);
+	}
+	mc->rest_from = mc->rest_to = 0;
+	mc->halts = mc->failed;
+	return rest;
 }
 
 /* What has been announced since the last time. */
@@ -247,7 +294,7 @@ size_t wh_deliver(struct wh_multicast *mc)
 	uint64_t from = mc->delivered_num, limit;
 	size_t messages;
 
-	if (mc->received_num == mc->delivered_num || mc->broken)
+	if (mc->received_num == mc->delivered_num || mc->broken || mc->refused)
 		return 0;
 	limit = least_received(mc);
 	if (limit <= mc->delivered_num)
@@ -256,8 +303,11 @@ size_t wh_deliver(struct wh_multicast *mc)
 	look_at_senders(mc);
 	messages = deliver_below(mc, limit);
 	flush_run(mc);
-	if (__builtin_expect(mc->failed, 0))
-		return mc->delivered_num - from;
+	if (__builtin_expect(mc->halts, 0)) {
+		messages -= step_back(mc);
+		if (mc->failed || mc->delivered_num == from)
+			return mc->delivered_num - from;
+	}
 	WH_CHECK(mc->config.diag, mc->delivered_num <= mc->received_num);
 	wh_store_relaxed(&mc->config.stats->delivered_num, mc->delivered_num);
 	tell_delivered(mc);
@@ -268,13 +318,15 @@ size_t wh_deliver(struct wh_multicast *mc)
 }
 
 /* No counter is published: no node looks at those of this view any more. What was taken in before a sender broke is
- * delivered as well. If that makes no sense it is said once more, and there is no end to this. */
+ * delivered as well. If that makes no sense it is said once more, and there is no end to this. What is refused is kept, and so is all that
+ * follows it. */
 static size_t deliver_rest(struct wh_multicast *mc, uint64_t cut, bool *done)
 {
 	uint64_t from = mc->delivered_num;
 	size_t messages;
 
 	mc->broken = false;
+	mc->cuts = true;
 	mc->run_start_ns = wh_env_now(mc->config.diag->env);
 	look_at_senders(mc);
 	messages = deliver_below(mc, cut);
@@ -304,20 +356,22 @@ static uint64_t deliver_sender(struct wh_multicast *mc, struct wh_sender *sender
 	sender->row = mc->config.sst->image->row[sender->rank];
 	look_ahead(sender);
 	while (sender->ahead.round != WH_NO_ROUND && sender->next - from < most && mc->run_start_ns < *until_ns &&
-	       !mc->failed && (taken = take_slot(mc, sender, sender->next)) >= 0)
+	       !mc->halts && (taken = take_slot(mc, sender, sender->next)) >= 0)
 		*messages += (size_t)taken;
 	flush_run(mc);
+	if (__builtin_expect(mc->halts, 0))
+		*messages -= step_back(mc);
 	return sender->next - from;
 }
 
 /* Unordered: what a sender has announced is delivered at once, and its count goes back to that sender alone. If the time is
- * up before all had their turn, the next pass goes on there. */
+ * up before all had their turn, the next pass goes on there; so does the offer, with the sender of which one was not taken. */
 size_t wh_deliver_unordered(struct wh_multicast *mc)
 {
 	uint64_t until_ns = 0;
 	size_t slots = 0, messages = 0;
 
-	for (uint32_t i = 0; i < mc->config.sender_count && !mc->broken && !mc->failed; i++) {
+	for (uint32_t i = 0; i < mc->config.sender_count && !mc->broken && !mc->failed && !mc->refused; i++) {
 		uint32_t s = mc->rank;
 		struct wh_sender *sender = &mc->senders[s];
 		struct wh_to to = {&sender->rank, (int)s == mc->config.me ? 0 : 1};
@@ -325,7 +379,8 @@ size_t wh_deliver_unordered(struct wh_multicast *mc)
 
 		if (mc->failed || (until_ns != 0 && delivered == 0 && mc->run_start_ns >= until_ns))
 			break;
-		mc->rank = s + 1 == mc->config.sender_count ? 0 : s + 1;
+		if (!mc->refused)
+			mc->rank = s + 1 == mc->config.sender_count ? 0 : s + 1;
 		if (delivered == 0)
 			continue;
 		slots += delivered;
@@ -346,6 +401,7 @@ static size_t deliver_taken_in(struct wh_multicast *mc, bool *done)
 	size_t slots = 0, messages = 0;
 
 	*done = true;
+	mc->cuts = true;
 	for (uint32_t s = 0; s < mc->config.sender_count && !mc->broken; s++) {
 		slots += deliver_sender(mc, &mc->senders[s], &until_ns, &messages);
 		*done = *done && !mc->failed && mc->senders[s].next == mc->senders[s].announced;

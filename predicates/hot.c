@@ -89,6 +89,12 @@ void wh_hot_add(struct wh_hot *hot, struct wh_multicast *mc, uint32_t subgroup, 
 	wh_hot_share_all(hot);
 }
 
+void wh_hot_touch(struct wh_hot *hot, uint32_t subgroup)
+{
+	if (hot->of_subgroup[subgroup] != WH_HOT_COLD)
+		heat(hot, hot->of_subgroup[subgroup]);
+}
+
 void wh_hot_note_idle(struct wh_hot *hot)
 {
 	struct wh_hot_member *member = &hot->members[hot->list[hot->next]];

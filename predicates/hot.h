@@ -78,6 +78,9 @@ uint64_t wh_hot_estimate(uint32_t peers, uint32_t words, uint32_t subgroups);
 /* A member, hot. `ring`: the one that it sends from, and its bit; NULL: it does not send. Before the first pass. */
 void wh_hot_add(struct wh_hot *hot, struct wh_multicast *mc, uint32_t subgroup, struct wh_ring *ring, uint32_t bit);
 
+/* It is to be stepped, whatever words and bits say. Not between begin and the end of a pass. */
+void wh_hot_touch(struct wh_hot *hot, uint32_t subgroup);
+
 /* At the end of a view all deliver, and share the time for it. */
 void wh_hot_share_all(struct wh_hot *hot);
 

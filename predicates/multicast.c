@@ -131,6 +131,21 @@ void wh_multicast_free(struct wh_multicast *mc)
 	free(mc);
 }
 
+void wh_multicast_hold(struct wh_multicast *mc)
+{
+	mc->refused = true;
+}
+
+void wh_multicast_resume(struct wh_multicast *mc)
+{
+	mc->refused = false;
+}
+
+bool wh_multicast_is_held(const struct wh_multicast *mc)
+{
+	return mc->refused;
+}
+
 /* Behind the counters that were published: something moved here. */
 static void say_moved(struct wh_multicast *mc)
 {
@@ -227,7 +242,7 @@ bool wh_multicast_has_sent_all(struct wh_multicast *mc)
 
 bool wh_multicast_drained(struct wh_multicast *mc)
 {
-	return wh_multicast_has_sent_all(mc) && mc->delivered_num == mc->received_num;
+	return wh_multicast_has_sent_all(mc) && mc->delivered_num == mc->received_num && !mc->refused;
 }
 
 uint64_t wh_multicast_undelivered(const struct wh_multicast *mc)

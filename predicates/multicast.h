@@ -30,8 +30,13 @@ struct wh_switches { /* Spindle's optimisations; all off is the paper's baseline
 /* Messages upcalled at a time, at most; also how many message upcalls are timed together. */
 #define WH_UPCALL_RUN 64
 
-/* Upcalls a run of messages, in order. False: this node has failed, and upcalls and says nothing more. */
-typedef bool wh_deliver_fn(void *ctx, const struct whorl_message *messages, size_t count);
+/* Upcalls a run of messages, in order. Returns how many of them the program has taken. If that is not all the rest stays in the rings, and
+ * nothing more is handed over before wh_multicast_resume (0044). WH_DELIVERY_FAILED: this node has failed, and upcalls and says nothing
+ * more. */
+typedef size_t wh_deliver_fn(void *ctx, const struct whorl_message *messages, size_t count);
+#define WH_DELIVERY_FAILED SIZE_MAX
+/* Below a cut no ring waits: what the program has not taken is copied. False: this node has failed. */
+typedef bool wh_keep_fn(void *ctx, const struct whorl_message *messages, size_t count);
 
 /* A member's shared memory holds what cannot be: it is broken, and nothing more is taken from it. */
 typedef void wh_broken_fn(void *ctx, uint32_t rank, const char *what);
@@ -77,8 +82,9 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 		*deliver_ns; /* so long may a pass deliver here, by the clock that is read after each run of upcalls */
 	uint64_t *now_ns;    /* the loop's clock: moved on after upcalls, which take what time they like */
 	whorl_subgroup *message_of; /* what messages name as their subgroup */
-	void *handle;               /* ctx of the two functions */
+	void *handle;               /* ctx of the functions */
 	wh_deliver_fn *deliver;
+	wh_keep_fn *keep;
 	wh_broken_fn *broken;
 };
 
@@ -92,6 +98,12 @@ void wh_multicast_begin(struct wh_multicast *mc, uint64_t first);
 void wh_multicast_free(struct wh_multicast *mc);
 uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count);
 
+/* Nothing is delivered in place until it is resumed; all else goes on (0044). */
+void wh_multicast_hold(struct wh_multicast *mc);
+void wh_multicast_resume(struct wh_multicast *mc);
+/* Something was refused, and is still in the rings; or it was told to hold. */
+bool wh_multicast_is_held(const struct wh_multicast *mc);
+
 /* One pass over the predicates: a wh_predicate. */
 size_t wh_multicast_step(void *mc);
 /* Of a pass only what tells others what I have committed: nothing is taken in, and nothing upcalled. */
@@ -102,8 +114,8 @@ void wh_multicast_send(struct wh_multicast *mc);
 /* Deaf and dumb from now on: no counter of this view grows any more. What has been received is told to all members of the
  * view: the node that decides the cut need not be in this subgroup, and has not been told before. The caller posts it, before it says that it has stopped. */
 void wh_multicast_wedge(struct wh_multicast *mc, struct wh_to everyone);
-/* Delivers what is below the cut, for some milliseconds at a time. *done: all of it. Returns how much. The cut is no more
- * than what I have received. In unordered mode what has been taken in is delivered. */
+/* Delivers what is below the cut, for some milliseconds at a time, and keeps what the program does not take. *done: all of it. Returns how
+ * much. The cut is no more than what I have received. In unordered mode what has been taken in is delivered. */
 size_t wh_multicast_deliver_to(struct wh_multicast *mc, uint64_t cut, bool *done);
 /* Then: `had` is what it is after this view. Returns the number of my first message that is to be sent again.
  * `leaves[rank]`: that member is not in the next view. */

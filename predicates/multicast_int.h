@@ -3,7 +3,7 @@
  * All of it is the loop's. Invariants, with rounds and slots of sender s as taken in here:
  *   I1  taken.announced - first <= taken.covered x parts_most   (a slot has a round, and a round no more slots than a message)
  *   I2  next <= taken.announced <= next + window            (the window test at s)
- *   I3  delivered_num <= least received_num of all members  (stability before delivery)
+ *   I3  delivered_num <= least received_num of all members  (stability before delivery); all below is upcalled *and taken*
  *   I4  received_num == least over s of taken.covered(s) x senders + s
  *   I5  covered (mine) <= 1 + the highest round that has a slot (nulls never run ahead)
  */
@@ -34,9 +34,12 @@ struct wh_multicast {
 	struct wh_multicast_config config; /* [const] */
 	struct wh_to peers;                /* [const] the other members */
 	uint32_t *peer_ranks;
-	bool broken; /* a member's memory made no sense: nothing is taken in any more */
-	bool runs;   /* the view has begun, and is not wedged */
-	bool failed; /* this node, in a delivery: nothing is upcalled or said any more */
+	bool broken;  /* a member's memory made no sense: nothing is taken in any more */
+	bool runs;    /* the view has begun, and is not wedged */
+	bool failed;  /* this node, in a delivery: nothing is upcalled or said any more */
+	bool refused; /* the program does not take what is next: nothing is delivered in place (0044) */
+	bool halts;   /* this delivery: failed, or refused where the rest stays in the rings */
+	bool cuts;    /* this delivery is of what lies below the cut */
 
 	/* Of the word that says that something moved here (0041): counters were published since the last post; since it was last said;
 	 * one of these may not be delayed. And in how many posts it has been held back, + 1; 0: nothing moves. */
@@ -59,7 +62,8 @@ struct wh_multicast {
 	uint64_t round;
 	uint32_t rank; /* unordered: the sender that has its turn */
 
-	uint32_t run; /* messages collected in `batch` */
+	uint32_t run;                /* messages collected in `batch` */
+	uint32_t rest_from, rest_to; /* of `batch`: those that were not taken, and go back */
 	uint64_t run_start_ns;
 	uint64_t run_bytes;      /* delivered since the statistics were last told */
 	struct wh_pieces pieces; /* of the large message that is the last of `batch` */

@@ -66,12 +66,20 @@ static void take_time(struct actor *actor)
 	}
 }
 
+/* What was kept back is settled already; what is offered in place is not, though more was kept back before it. */
+static struct shard_member *unsettled_member(const struct app *app, const struct whorl_message *message)
+{
+	bool in_place = app->refuses && app->member != NULL && message->view == app->member->shard->view->number;
+
+	return app->behind && !in_place ? NULL : app->member;
+}
+
 /* False: no node is there any more to get it. */
 static bool upcall_message(struct app *app, const struct whorl_message *message)
 {
 	struct actor *actor = app->actor;
 	struct play *play = actor->play;
-	struct shard_member *member = app->behind ? NULL : app->member; /* what was kept back is settled already */
+	struct shard_member *member = unsettled_member(app, message);
 
 	if (wh_play_failed(play) || actor->crashed)
 		return false;
@@ -109,6 +117,58 @@ static void on_batch(const struct whorl_message *messages, size_t count, void *c
 		got++;
 	for (size_t i = 0; i < got && !app->actor->crashed; i++)
 		wh_check_payload(app, &messages[i]);
+}
+
+/* ---- refusals ---- */
+
+static void take_again(void *ctx, uint64_t number)
+{
+	struct app *app = ctx;
+	enum whorl_result result;
+
+	(void)number;
+	app->asks = false;
+	app->actor->play->refusing--;
+	if (app->subgroup == NULL || app->actor->crashed || app->actor->node == NULL || app->actor->leaving)
+		return;
+	result = whorl_offer_again(app->subgroup);
+	if (result != WHORL_OK && result != whorl_error(app->actor->node, NULL, 0))
+		wh_play_fail(app->actor->play, "refused: %s, g%u: whorl_offer_again says %s", app->actor->name, app->g,
+			     whorl_result_text(result));
+}
+
+/* Soon, or after more than a failure time-out, when views have come. */
+static void ask_later(struct app *app)
+{
+	struct play *play = app->actor->play;
+	uint64_t most_ns = wh_dice_one_in(&app->actor->dice, 8)   ? 3 * wh_play_timeout_ns(play)
+			   : wh_dice_one_in(&app->actor->dice, 2) ? WH_NS_PER_MS
+								  : 20 * WH_NS_PER_US;
+
+	if (app->asks)
+		return;
+	app->asks = true;
+	play->refusing++;
+	wh_sim_at(play->sim, wh_sim_now(play->sim) + 1 + wh_dice_below(&app->actor->dice, most_ns), take_again, app, 0);
+}
+
+/* Takes all, or some, or none, and asks for the rest: before it returns, or later. */
+static size_t on_offer(const struct whorl_message *messages, size_t count, void *ctx)
+{
+	struct app *app = ctx;
+	size_t takes = count, got = 0;
+
+	if (wh_dice_one_in(&app->actor->dice, 4))
+		takes = wh_dice_below(&app->actor->dice, count + 1);
+	while (got < takes && upcall_message(app, &messages[got]))
+		got++;
+	for (size_t i = 0; i < got && !app->actor->crashed; i++)
+		wh_check_payload(app, &messages[i]);
+	if (got < count && !app->actor->crashed && app->subgroup != NULL && wh_dice_one_in(&app->actor->dice, 8))
+		(void)whorl_offer_again(app->subgroup);
+	else if (got < count)
+		ask_later(app);
+	return got;
 }
 
 /* ---- turns ------------------------------------------------------------------------------------------------------------ */
@@ -297,8 +357,10 @@ static void open_app(struct app *app)
 	app->subgroup = whorl_subgroup_find(actor->node, actor->play->plan->config.subgroups[app->g].name);
 	if (app->subgroup == NULL)
 		return;
-	result = batches ? whorl_on_batch(app->subgroup, on_batch, app)
-			 : whorl_on_message(app->subgroup, on_message, app);
+	app->refuses = actor->play->plan->refusals && wh_dice_one_in(&actor->dice, 2);
+	result = app->refuses ? whorl_on_offer(app->subgroup, on_offer, app)
+		 : batches    ? whorl_on_batch(app->subgroup, on_batch, app)
+			      : whorl_on_message(app->subgroup, on_message, app);
 	if (result != WHORL_OK)
 		wh_play_fail(actor->play, "open: %s: its upcall is refused: %s", actor->name,
 			     whorl_result_text(result));

@@ -22,7 +22,7 @@ static struct stream *sender_of(const struct app *app, const struct whorl_messag
 	if (member == NULL || member->shard->view->number != message->view)
 		member = wh_app_member_in(app, message->view);
 	s = member != NULL ? wh_shard_sender(member->shard, message->sender) : -1;
-	return s >= 0 ? member->shard->parts[s].stream : NULL;
+	return s >= 0 ? member->shard->parts[s].stream : wh_app_stream_in(app, message->view, message->sender);
 }
 
 /* As wh_payload_check, through the parts in which it lies, which must be all of it, and as one copy. */
@@ -140,6 +140,22 @@ static void tell_history(struct app *app, const struct whorl_message *message)
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
 }
 
+/* It came with a state: its giver had refused it in a view in which this node was not. Which it must be the history knows. */
+static void check_given(struct app *app, const struct whorl_message *message)
+{
+	const struct stream *stream = sender_of(app, message);
+	struct play *play = app->actor->play;
+
+	if (stream == NULL || message->index >= stream->claimed ||
+	    stream->messages[message->index].state != MESSAGE_COMMITTED) {
+		wh_play_fail(play, "fifo: %s, g%u: a message %" PRIu64 " of node %u came with its state, and is none",
+			     app->actor->name, app->g, message->index, message->sender);
+		return;
+	}
+	app->next[stream->app->actor->life] = message->index + 1;
+	wh_check_payload(app, message);
+}
+
 static void check_in_view(struct shard_member *member, const struct whorl_message *message)
 {
 	struct shard *shard = member->shard;
@@ -177,6 +193,14 @@ void wh_check_upcall(struct app *app, const struct whorl_message *message)
 	wh_tell(app->actor, TOLD_DELIVER, app->g, message->index, message->sender, message->view);
 	wh_play_enter_view(app->actor, NULL);
 	member = app->behind ? wh_app_member_in(app, message->view) : app->member;
+	if (app->behind && app->member != NULL && play->plan->refusals && message->view < app->since) {
+		check_given(app, message);
+		if (!wh_play_failed(play))
+			tell_history(app, message);
+		app->deliveries++;
+		play->useful_step = play->steps;
+		return;
+	}
 	if (member == NULL || app->member == NULL) {
 		wh_play_fail(play, "order: %s, g%u: message %" PRIu64 " of node %u comes outside of any view",
 			     app->actor->name, app->g, message->index, message->sender);

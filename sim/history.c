@@ -332,7 +332,7 @@ static bool check_view_of(struct wh_history *h, uint32_t node, const struct wh_h
 		return refuse_delivery(h, node, d, "its view", " and is in no view");
 	if (member->awaits)
 		return refuse_delivery(h, node, d, "state", " and has no state yet");
-	if (member->behind ? d->view > view->number || d->view < member->joined : d->view != view->number)
+	if (member->behind ? d->view > view->number || d->view < member->oldest : d->view != view->number)
 		return refuse_delivery(h, node, d, "its view", " and is in view %" PRIu64, view->number);
 	if (member->place.role == WH_HISTORY_OUT || (member->place.inactive && d->view == view->number))
 		return refuse_delivery(h, node, d, "its view", " and is in no active shard");

@@ -131,6 +131,9 @@ bool wh_history_gave(struct wh_history *h, uint32_t node, uint32_t subgroup, uin
 /* The newcomer has a state with that digest: from here on it delivers, and is behind. 0: the empty one, which a node that has been
  * in another shard begins with where no node was before. */
 bool wh_history_restored(struct wh_history *h, uint32_t node, uint32_t subgroup, uint64_t digest);
+/* It has not delivered all of its view, and goes on from it all the same: what is missing comes before anything else (0044). It is
+ * behind from here on. */
+bool wh_history_lags(struct wh_history *h, uint32_t node, uint32_t subgroup);
 /* It is not behind any more: it has delivered what the others have that go on from the views before its own. */
 bool wh_history_caught_up(struct wh_history *h, uint32_t node, uint32_t subgroup);
 

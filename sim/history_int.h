@@ -52,6 +52,7 @@ struct order {
 struct state { /* that was given */
 	uint32_t unit, by;
 	uint64_t digest, position;
+	bool lags; /* of one that was behind: what it lacks up to its view comes with it */
 	struct view *at;
 	uint64_t *next;
 };
@@ -71,6 +72,7 @@ struct member { /* of one node in one subgroup */
 	struct wh_history_place place;
 	uint32_t unit;
 	uint64_t joined; /* the view since which it has been in its shard */
+	uint64_t oldest; /* it may be upcalled messages since this one: the giver of its state may have refused some */
 	bool had;        /* it has been in a shard before */
 	bool astray; /* it has been taken out of one, and has sent in none since: what it had claimed has nowhere to go */
 	bool awaits;       /* a state: it delivers nothing */

@@ -66,8 +66,12 @@ bool wh_history_gave(struct wh_history *h, uint32_t life, uint32_t subgroup, uin
 		return wh_history_break(
 			h, "state: %s gives a state, and has none (%s)", wh_history_who(h, life).text,
 			wh_history_at(&h->subgroups[subgroup], member->unit, h->lives[life].view->number).text);
-	given = (struct state){
-		.unit = member->unit, .by = life, .digest = digest, .position = member->position, .at = member->at};
+	given = (struct state){.unit = member->unit,
+			       .by = life,
+			       .digest = digest,
+			       .position = member->position,
+			       .lags = member->behind,
+			       .at = member->at};
 	if (!check_same(h, life, &h->subgroups[subgroup], &given))
 		return false;
 	states = wh_history_grown(h->states, h->state_count + 1, &h->state_capacity, sizeof(*states));
@@ -93,6 +97,7 @@ static bool begin_empty(struct wh_history *h, uint32_t life, const struct subgro
 	member->awaits = member->empties = false;
 	member->behind = member->restored = true;
 	member->at = wh_history_find_view(h, member->joined);
+	member->oldest = member->joined;
 	member->position = 0;
 	memset(member->next, 0, h->life_count * sizeof(*member->next));
 	return true;
@@ -116,8 +121,23 @@ bool wh_history_restored(struct wh_history *h, uint32_t life, uint32_t subgroup,
 	member->awaits = false;
 	member->behind = member->restored = true;
 	member->at = state->at;
+	member->oldest = state->lags && state->at->number < member->joined ? state->at->number : member->joined;
 	member->position = state->position;
 	memcpy(member->next, state->next, h->life_count * sizeof(*member->next));
+	return true;
+}
+
+bool wh_history_lags(struct wh_history *h, uint32_t life, uint32_t subgroup)
+{
+	struct member *member = find_member(h, life, subgroup, "lags");
+
+	if (member == NULL)
+		return false;
+	if (member->awaits || member->behind)
+		return wh_history_break(h, "state: %s lags, and %s (%s)", wh_history_who(h, life).text,
+					member->awaits ? "has no state" : "was behind already",
+					h->subgroups[subgroup].name);
+	member->behind = true;
 	return true;
 }
 

@@ -413,7 +413,7 @@ static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, 
 	if (may_lose(member, place, stays))
 		stream->lapsed = stream->count;
 	if (!stays) {
-		member->joined = view->number;
+		member->joined = member->oldest = view->number;
 		member->behind = member->restored = false;
 		begin_stay(g, member, place, view->number);
 	}

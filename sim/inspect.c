@@ -72,6 +72,11 @@ bool wh_inspect_keeps(const whorl_node *node, uint32_t g)
 	return false;
 }
 
+bool wh_inspect_refused(const whorl_node *node, uint32_t g)
+{
+	return node->subgroups[g].offer.backlog.messages > 0;
+}
+
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)
 {
 	for (uint32_t i = 0; i < node->epoch->shard_member_count; i++) {

@@ -37,6 +37,8 @@ bool wh_inspect_comes_to(const whorl_node *node, uint32_t id, uint64_t incarnati
 bool wh_inspect_has_let_go(const whorl_node *node, uint64_t key);
 /* Does it keep back what is delivered in that subgroup of the configuration? */
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g);
+/* Something that the application has refused is kept for it, of views before. */
+bool wh_inspect_refused(const whorl_node *node, uint32_t g);
 /* Is it a sender of that shard (index in the view) that is to end, and has nothing left to send? */
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard);
 /* Has it stopped in its view: it neither sends nor receives there any more? */

@@ -380,6 +380,7 @@ void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limi
 				 .latency_max_ns = limits->latency_max_ns};
 	set_group(plan, draw_nodes(&who, limits), count);
 	draw_engine(&engine, &plan->config.engine);
+	plan->refusals = limits->refusals;
 	if (limits->words)
 		draw_quiet(plan);
 	if (limits->failure_timeout_ms > 0)
@@ -449,6 +450,8 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 		plan->headers_apart ? "apart" : "with payloads", engine->send_batching, engine->receive_batching,
 		engine->delivery_batching, engine->null_sends, engine->deferred_push,
 		(int)plan->config.group.failure_timeout_ms, plan->config.group.tie_breaker);
+	if (plan->refusals)
+		fprintf(out, "some applications refuse what they are offered\n");
 	if (plan->config.words_from > 0)
 		fprintf(out, "words say where something moves, and what is silent cools behind %u steps\n",
 			plan->config.cools > 0 ? plan->config.cools : WH_HOT_COOLS);

@@ -42,7 +42,8 @@ struct wh_plan_limits {
 	bool joins;   /* nodes that are not configured, a founder; groups begin in any way, and newcomers need states */
 	uint32_t ids; /* there are at least so many */
 	bool words; /* say in which subgroups something moves, though there are few; and a silent one cools soon (0041) */
-	bool large; /* messages larger than a slot (0045) */
+	bool large;    /* messages larger than a slot (0045) */
+	bool refusals; /* of what applications are offered (0044) */
 };
 
 struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it has one shard */
@@ -72,6 +73,8 @@ struct wh_plan {
 	bool proofs;          /* its kernel proves that processes have ended (0039) */
 	bool disks;           /* each node keeps a record on a disk: a majority, or the founder, may form a group */
 	uint64_t state_bytes; /* of a state, at most; 0: there are no states */
+
+	bool refusals; /* some applications refuse what they are offered, and take it later (0044) */
 };
 
 /* Never fails: exits when memory is out. */

@@ -216,7 +216,7 @@ bool wh_play_goes_on(struct play *play, uint64_t for_ns)
 
 bool wh_play_is_quiet(const struct play *play)
 {
-	return play->awake == 0 && play->busy_streams == 0 && wh_sim_under_way(play->sim) == 0;
+	return play->awake == 0 && play->busy_streams == 0 && play->refusing == 0 && wh_sim_under_way(play->sim) == 0;
 }
 
 /* Time counts from when the nodes of the beginning have been opened: so it is drawn, or they form no group before others come. */

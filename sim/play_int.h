@@ -91,8 +91,11 @@ struct app { /* one node in one subgroup, in all views */
 	bool awaits;    /* it needs a state, and has none */
 	bool empties;   /* that is the empty one, since no node was in its shard before */
 	uint64_t stay;  /* how often it has entered a shard */
+	uint64_t since; /* in which view it has entered this one, or its state was given: what is of views before came with the state */
 	uint64_t coming_stay;  /* in which of these the state that is being restored has begun to come */
-	bool behind;           /* it has one, and may be upcalled messages of views before its own */
+	bool behind;           /* it has one, or has refused, and may be upcalled messages of views before its own */
+	bool refuses;          /* it does, now and then */
+	bool asks;             /* it has refused, and will say when it takes more */
 	unsigned char *coming; /* of the state that is being restored */
 	size_t coming_bytes, coming_room;
 };
@@ -237,8 +240,9 @@ struct play {
 	bool extinct;                /* no node of the group can go on, or others have formed one of that name */
 	uint64_t steps, useful_step; /* events; of them the last that moved anything on */
 	uint32_t awake, busy_streams;
-	uint32_t depth;  /* upcalls that are taking their time */
-	uint32_t passes; /* that are being made: one may sleep for no time, and others happen meanwhile */
+	uint32_t refusing; /* applications that will ask for what they have refused */
+	uint32_t depth;    /* upcalls that are taking their time */
+	uint32_t passes;   /* that are being made: one may sleep for no time, and others happen meanwhile */
 
 	uint32_t long_upcall_in; /* one upcall in so many takes time; 0: none does */
 	uint64_t linger_ns;      /* at most so much */
@@ -377,6 +381,8 @@ void wh_app_begin(struct app *app, bool needs_state);
 void wh_app_add(struct app *app, uint64_t payload);
 /* The pass is over: is it behind still? */
 void wh_app_look(struct app *app);
+/* A view begins, and of the one before it has refused some: that is kept for it, or dropped with its place. */
+void wh_app_lags(struct app *app);
 
 /* ---- views.c ---------------------------------------------------------------------------------------------------------- */
 
@@ -394,6 +400,8 @@ int wh_shard_sender(const struct shard *shard, uint32_t node);
 struct shard_member *wh_shard_member(const struct shard *shard, const struct actor *actor);
 /* The member that the node was, in that subgroup and view; NULL: it was none. */
 struct shard_member *wh_app_member_in(const struct app *app, uint64_t view);
+/* What that node sent there then, in a view that this one need not have been in; NULL: nothing. */
+struct stream *wh_app_stream_in(const struct app *app, uint64_t view, uint32_t sender);
 
 /* ---- checkers.c, deliveries.c ------------------------------------------------------------------------------------------- */
 

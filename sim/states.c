@@ -192,6 +192,8 @@ static void take_over_image(struct app *app, const struct image *image)
 		app->own = app->next[app->actor->life]; /* in the state */
 	app->awaits = false;
 	app->behind = true;
+	if (app->since < image->view)
+		app->since = image->view;
 	if (member == NULL)
 		return;
 	member->deliveries = image->deliveries;
@@ -286,6 +288,7 @@ void wh_app_begin(struct app *app, bool needs_state)
 	app->empties = !needs_state && app->stay > 0;
 	app->awaits = (needs_state || app->empties) && wh_play_has_states(app->actor->play);
 	app->stay++;
+	app->since = app->actor->view->number;
 	app->behind = false;
 }
 
@@ -298,13 +301,24 @@ void wh_app_add(struct app *app, uint64_t payload)
 		app->state += wh_mix(payload);
 }
 
+void wh_app_lags(struct app *app)
+{
+	struct play *play = app->actor->play;
+
+	if (app->behind || app->awaits || app->member == NULL || app->subgroup == NULL)
+		return;
+	app->behind = true;
+	if (!wh_history_lags(play->history, app->actor->life, app->g))
+		wh_play_fail(play, "%s", wh_history_broken(play->history));
+}
+
 void wh_app_look(struct app *app)
 {
 	struct actor *actor = app->actor;
 	struct play *play = actor->play;
 
 	if (!app->behind || app->awaits || app->member == NULL || actor->removed || wh_play_failed(play) ||
-	    wh_inspect_keeps(actor->node, app->g))
+	    wh_inspect_keeps(actor->node, app->g) || wh_inspect_refused(actor->node, app->g))
 		return;
 	app->behind = false;
 	wh_tell(actor, TOLD_CAUGHT_UP, app->g, app->state, actor->view->number, app->member->deliveries);

@@ -52,6 +52,9 @@ static const struct wh_option trial_options[] = {
 	{"large", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
 	 "In most subgroups some messages are larger than a slot, and come in parts (docs/decisions/0045).",
 	 TRIAL(large), false},
+	{"refusals", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
+	 "Half of the applications refuse messages at random, and take them later (docs/decisions/0044).",
+	 TRIAL(refusals), false},
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "40", 20, 10000, NULL,
 	 "Of the group; virtual time, as all times here.", TRIAL(failure_timeout_ms), false},
 	{"latency_max_us", WH_OPTION_INTEGER, "us", "20", 1, 2000, NULL,
@@ -146,6 +149,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	limits.proofs = options->proofs;
 	limits.words = options->words;
 	limits.large = options->large;
+	limits.refusals = options->refusals;
 	limits.network = (wh_schedule_kinds(given) & BETWEEN) != 0;
 	limits.ids = 64 - (uint32_t)__builtin_clzll(wh_schedule_absent(given) | 1);
 	wh_plan_make(&trial->plan, seed, &limits);

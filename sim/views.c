@@ -150,6 +150,19 @@ struct shard_member *wh_app_member_in(const struct app *app, uint64_t installed)
 	return NULL;
 }
 
+struct stream *wh_app_stream_in(const struct app *app, uint64_t installed, uint32_t sender)
+{
+	const struct view *view = find_view(app->actor->play, installed);
+
+	for (uint32_t i = 0; view != NULL && i < view->shard_count; i++) {
+		int s = view->shards[i].g == app->g ? wh_shard_sender(&view->shards[i], sender) : -1;
+
+		if (s >= 0)
+			return view->shards[i].parts[s].stream;
+	}
+	return NULL;
+}
+
 void wh_play_forsake_view(struct actor *actor)
 {
 	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
@@ -386,6 +399,16 @@ static void enter_another_group(struct play *play, const struct actor *actor, co
 	play->extinct = true;
 }
 
+/* It goes on in its shard; else what it has refused there is dropped. */
+static bool stays(const struct app *app, const struct wh_view *installed)
+{
+	uint32_t rank = (uint32_t)wh_view_rank(installed, app->actor->id);
+	const struct wh_view_subgroup *layout = app->shard >= 0 ? &installed->subgroups[app->shard] : NULL;
+
+	return layout != NULL && wh_rank_find(layout->members, layout->member_count, rank) >= 0 &&
+	       wh_rank_find(layout->entered, layout->entered_count, rank) < 0;
+}
+
 void wh_play_enter_view(struct actor *actor, const struct whorl_view *shown)
 {
 	struct play *play = actor->play;
@@ -403,6 +426,9 @@ void wh_play_enter_view(struct actor *actor, const struct whorl_view *shown)
 		wh_play_fail(play, "one line: there are two views %llu", (unsigned long long)installed->number);
 		return;
 	}
+	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		if (actor->apps[g].refuses && (!stays(&actor->apps[g], installed) || wh_inspect_refused(actor->node, g)))
+			wh_app_lags(&actor->apps[g]);
 	wh_play_forsake_view(actor);
 	tell_history(actor, installed, shown);
 	if (wh_history_broken(play->history) != NULL)

@@ -44,7 +44,9 @@ static void drop_spare(struct wh_state *state)
 
 static void drop_backlog(struct wh_state *state)
 {
+	wh_backlog_clear(&state->given);
 	wh_backlog_clear(&state->backlog);
+	state->refused = false;
 	wh_store_relaxed(&state->stats.kept, 0);
 }
 
@@ -256,7 +258,7 @@ static void was_cut(struct wh_state *state, const struct wh_transfer *transfer)
 }
 
 /* A take that is over, and that was wanted to the end. */
-static void end_take(struct wh_state *state, const struct wh_take *take)
+static void end_take(struct wh_state *state, struct wh_take *take)
 {
 	const struct wh_transfer *transfer = &take->transfer;
 	char pace[WH_TRANSFER_PACE_BYTES];
@@ -267,7 +269,7 @@ static void end_take(struct wh_state *state, const struct wh_take *take)
 		if (transfer->node != WH_NOBODY)
 			wh_state_log(state, WH_LOG_INFO, "has taken the state of %s from node %" PRIu32 ": %s",
 				     state->hooks.name, transfer->node, pace);
-		wh_state_catch_up(state, &take->parser.header);
+		wh_state_catch_up(state, &take->parser.header, &take->given);
 		break;
 	case WH_TRANSFER_CUT:
 	case WH_TRANSFER_SILENT:
@@ -302,7 +304,7 @@ static size_t look_after_take(struct wh_state *state)
 	wh_store_relaxed(&state->stats.takes, 0);
 	if (take->use == WH_TAKE_WANTED || (take->use == WH_TAKE_WILL_DO && take->transfer.end == WH_TRANSFER_DONE))
 		end_take(state, take);
-	wh_transfer_free(&take->transfer);
+	wh_take_free(take);
 	return work;
 }
 

@@ -95,6 +95,26 @@ size_t wh_backlog_oldest(const struct wh_backlog *backlog, struct whorl_message 
 	return count;
 }
 
+const struct whorl_message *wh_backlog_walk(const struct wh_backlog *backlog, struct wh_backlog_place *place)
+{
+	const struct record *record;
+
+	if (!place->walks) {
+		place->walks = true;
+		place->block = backlog->first;
+		place->offset = place->block != NULL ? place->block->begin : 0;
+	}
+	if (place->block == NULL)
+		return NULL;
+	record = (const struct record *)(const void *)(place->block->records + place->offset);
+	place->offset += record_bytes(&record->message);
+	if (place->offset == place->block->end) {
+		place->block = place->block->next;
+		place->offset = place->block != NULL ? place->block->begin : 0;
+	}
+	return &record->message;
+}
+
 static void free_first(struct wh_backlog *backlog)
 {
 	struct wh_backlog_block *block = backlog->first;

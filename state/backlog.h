@@ -11,6 +11,8 @@
 
 #include <whorl/message.h>
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 #define WH_BACKLOG_BLOCK (256u << 10) /* bytes in a block, if a message is not larger */
@@ -33,7 +35,15 @@ WH_MUST_CHECK enum whorl_result wh_backlog_append(struct wh_backlog *backlog, co
  * (16-byte aligned) is valid until they are dropped. */
 size_t wh_backlog_oldest(const struct wh_backlog *backlog, struct whorl_message *out, size_t most);
 
-/* Frees the oldest `count`, which were returned just now. */
+struct wh_backlog_place { /* of a walk; all 0: before the oldest */
+	const struct wh_backlog_block *block;
+	size_t offset;
+	bool walks;
+};
+/* The next of them; NULL: that was the newest. Nothing is dropped or appended meanwhile. */
+const struct whorl_message *wh_backlog_walk(const struct wh_backlog *backlog, struct wh_backlog_place *place);
+
+/* Frees the oldest `count`, of those that were returned just now. */
 void wh_backlog_drop(struct wh_backlog *backlog, size_t count);
 
 void wh_backlog_clear(struct wh_backlog *backlog);

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/counter.h"
@@ -25,6 +26,32 @@ static void finish_give(struct wh_give *give)
 	if (give->snapshot != NULL)
 		functions->release(give->snapshot, functions->ctx);
 	give->snapshot = NULL;
+	free(give->rest);
+	give->rest = NULL;
+}
+
+static void put_piece(struct wh_give *give, size_t bytes)
+{
+	wh_state_put_length(give->transfer.buffer, (uint32_t)bytes);
+	give->payload = bytes;
+	give->at = 0;
+	give->have = WH_STATE_LENGTH_BYTES + bytes;
+}
+
+/* Of the messages that follow. */
+static void take_piece_of_rest(struct wh_give *give)
+{
+	size_t bytes = give->rest_bytes - give->rest_at;
+
+	if (bytes > WH_STATE_PIECE)
+		bytes = WH_STATE_PIECE;
+	memcpy(give->transfer.buffer + WH_STATE_LENGTH_BYTES, give->rest + give->rest_at, bytes);
+	give->rest_at += bytes;
+	put_piece(give, bytes);
+	if (bytes > 0)
+		return;
+	free(give->rest); /* the end of them is written next, and then there is nothing more */
+	give->rest = NULL;
 }
 
 /* The next piece, with its length before it. */
@@ -33,6 +60,10 @@ static void read_piece(struct wh_give *give)
 	const struct whorl_state *functions = &give->transfer.state->functions;
 	ptrdiff_t got;
 
+	if (give->all_read && give->rest != NULL) {
+		take_piece_of_rest(give);
+		return;
+	}
 	if (give->all_read) {
 		give->transfer.end = WH_TRANSFER_DONE;
 		return;
@@ -45,10 +76,7 @@ static void read_piece(struct wh_give *give)
 			got < 0 ? "the program could not read it" : "the program read more than there is room for";
 		return;
 	}
-	wh_state_put_length(give->transfer.buffer, (uint32_t)got);
-	give->payload = (uint64_t)got;
-	give->at = 0;
-	give->have = WH_STATE_LENGTH_BYTES + (size_t)got;
+	put_piece(give, (size_t)got);
 	give->all_read = got == 0;
 }
 
@@ -140,6 +168,31 @@ static void ask_for_snapshot(struct wh_give *give, const struct wh_state_header 
 	give->snapshot = functions->snapshot(&shown, functions->ctx);
 }
 
+/* What the program has not taken: as it stands here, since the program goes on taking. False: no memory. */
+static bool copy_refused(struct wh_give *give)
+{
+	const struct wh_state_hooks *hooks = &give->transfer.state->hooks;
+	const struct wh_backlog *refused = hooks->refused(hooks->ctx);
+	struct wh_backlog_place place = {.walks = false}, again = {.walks = false};
+	const struct whorl_message *message;
+	unsigned char *at;
+
+	if (refused->messages == 0)
+		return true;
+	while ((message = wh_backlog_walk(refused, &place)) != NULL)
+		give->rest_bytes += WH_STATE_MESSAGE_BYTES + message->bytes;
+	at = give->rest = malloc(give->rest_bytes);
+	if (at == NULL)
+		return false;
+	while ((message = wh_backlog_walk(refused, &again)) != NULL) {
+		wh_state_put_message(at, message);
+		if (message->bytes > 0)
+			memcpy(at + WH_STATE_MESSAGE_BYTES, message->data, message->bytes);
+		at += WH_STATE_MESSAGE_BYTES + message->bytes;
+	}
+	return true;
+}
+
 /* What is given stands behind its position in the buffer. False: there is no snapshot, or nothing to take one of. */
 static bool take_snapshot(struct wh_give *give)
 {
@@ -148,6 +201,9 @@ static bool take_snapshot(struct wh_give *give)
 
 	if (!state->hooks.position(state->hooks.ctx, &header.position, &header.view, &header.shard))
 		return false;
+	if (!copy_refused(give))
+		return false;
+	header.has_messages = give->rest != NULL;
 	wh_state_raise_position(state, &header.position, &header.view);
 	give->have = wh_state_put_header(give->transfer.buffer, &header);
 	ask_for_snapshot(give, &header);
@@ -188,8 +244,10 @@ static void give_now(struct wh_state *state, uint32_t node)
 		wh_transfer_create(state, sizeof(*give), WH_STATE_LENGTH_BYTES + WH_STATE_PIECE, node, write_stream);
 
 	if (give == NULL || !take_snapshot(give)) {
-		if (give != NULL)
+		if (give != NULL) {
+			free(give->rest);
 			wh_transfer_free(&give->transfer);
+		}
 		wh_state_log(state, WH_LOG_INFO, "has no state of %s for node %" PRIu32, state->hooks.name, node);
 		decline_to_give(state, node);
 		return;
@@ -327,6 +385,7 @@ void wh_state_free_gives(struct wh_state *state, bool forked)
 		state->gives = give->next;
 		if (!forked)
 			finish_give(give);
+		free(give->rest);
 		wh_transfer_free(&give->transfer);
 	}
 }

@@ -3,6 +3,8 @@
  * The position is in a view, and says of each of its senders which messages are in the state: they are dropped, and so is what was
  * delivered here in views before it. It may be ahead of what has been delivered here, so some of these may come when nothing is
  * kept back any more, and messages are looked at until every sender has come up to it, or there is one of a later view.
+ *
+ * The program may refuse (0044): what it does not take stays, and is upcalled again from there when it asks.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -67,21 +69,46 @@ static void come_up(struct wh_state *state, const struct whorl_message *message)
 		state->filters = false;
 }
 
-/* Upcalls those that are not in the state, in runs as long as can be. */
-static void upcall_messages(struct wh_state *state, const struct whorl_message *messages, size_t count)
+/* Upcalls those from number *done up to `end`, and counts those that were taken as done. False: not all were. */
+static bool upcall_run(struct wh_state *state, const struct whorl_message *messages, size_t *done, size_t end)
 {
-	size_t begin = 0;
+	size_t from = *done;
+
+	if (end > from)
+		*done += state->hooks.upcall(state->hooks.ctx, messages + from, end - from);
+	for (size_t i = from; i < *done && state->filters; i++)
+		come_up(state, &messages[i]);
+	return *done == end;
+}
+
+/* Upcalls those that are not in the state, in runs as long as can be. Returns how many are done with: taken, or in the state. What is
+ * refused comes again, so a message has come up when it is done with, and not before. */
+static size_t upcall_messages(struct wh_state *state, const struct whorl_message *messages, size_t count)
+{
+	size_t done = 0;
 
 	for (size_t i = 0; i < count && state->filters; i++) {
-		come_up(state, &messages[i]);
 		if (!is_in_state(state, &messages[i]))
 			continue;
-		if (i > begin)
-			state->hooks.upcall(state->hooks.ctx, messages + begin, i - begin);
-		begin = i + 1;
+		if (!upcall_run(state, messages, &done, i))
+			return done;
+		come_up(state, &messages[i]);
+		done = i + 1;
 	}
-	if (count > begin)
-		state->hooks.upcall(state->hooks.ctx, messages + begin, count - begin);
+	(void)upcall_run(state, messages, &done, count);
+	return done;
+}
+
+bool wh_state_has_message(struct wh_state *state, const struct whorl_message *message)
+{
+	bool has;
+
+	if (!state->filters)
+		return false;
+	has = is_in_state(state, message);
+	come_up(state, message);
+	state->keeps = state->filters;
+	return has;
 }
 
 void wh_state_begin_view(struct wh_state *state, uint64_t view, const uint32_t *joined, uint32_t count)
@@ -126,12 +153,15 @@ void wh_state_raise_position(const struct wh_state *state, struct wh_position *p
 
 static void note_kept(struct wh_state *state)
 {
-	wh_store_relaxed(&state->stats.kept, state->backlog.allocated);
+	wh_store_relaxed(&state->stats.kept, state->backlog.allocated + state->given.allocated);
 }
 
-static void keep_back(struct wh_state *state, const struct whorl_message *messages, size_t count)
+void wh_state_keep_back(struct wh_state *state, const struct whorl_message *messages, size_t count)
 {
 	enum whorl_result result = WHORL_OK;
+
+	if (state->phase == WH_STATE_FAILED)
+		return;
 
 	for (size_t i = 0; i < count && result == WHORL_OK; i++)
 		result = wh_backlog_append(&state->backlog, &messages[i]);
@@ -145,35 +175,58 @@ static void keep_back(struct wh_state *state, const struct whorl_message *messag
 			      state->backlog.allocated);
 }
 
+/* What came with the state was of views before, and is not in it: nothing is looked for there. */
 static size_t upcall_oldest(struct wh_state *state)
 {
 	struct whorl_message run[WH_STATE_RUN];
-	size_t count = wh_backlog_oldest(&state->backlog, run, WH_STATE_RUN);
+	bool given = state->given.messages > 0;
+	struct wh_backlog *from = given ? &state->given : &state->backlog;
+	size_t count = wh_backlog_oldest(from, run, WH_STATE_RUN);
+	size_t done = given ? state->hooks.upcall(state->hooks.ctx, run, count) : upcall_messages(state, run, count);
 
-	upcall_messages(state, run, count);
-	wh_backlog_drop(&state->backlog, count);
+	state->refused = done < count;
+	wh_backlog_drop(from, done);
 	note_kept(state);
-	return count;
+	return done;
+}
+
+static bool has_kept(const struct wh_state *state)
+{
+	return state->given.messages > 0 || state->backlog.messages > 0;
+}
+
+void wh_state_offer_again(struct wh_state *state)
+{
+	state->refused = false;
 }
 
 /* While it catches up, a delivery upcalls about as much as it adds: so it does catch up, however fast others send, since they wait
  * for this node's deliveries. */
-void wh_state_keep(struct wh_state *state, const struct whorl_message *messages, size_t count)
+size_t wh_state_keep(struct wh_state *state, const struct whorl_message *messages, size_t count)
 {
+	size_t done;
+
 	if (state->phase == WH_STATE_FAILED)
-		return;
+		return count;
 	if (state->phase == WH_STATE_HAS) {
-		upcall_messages(state, messages, count);
+		done = upcall_messages(state, messages, count);
 		state->keeps = state->filters;
-		return;
+		return done;
 	}
-	keep_back(state, messages, count);
+	if (state->refused)
+		return 0; /* the rings hold: so what is kept does not grow */
+	wh_state_keep_back(state, messages, count);
 	if (state->phase == WH_STATE_CATCHES_UP)
 		upcall_oldest(state);
+	return count;
 }
 
-void wh_state_catch_up(struct wh_state *state, const struct wh_state_header *header)
+void wh_state_catch_up(struct wh_state *state, const struct wh_state_header *header, struct wh_backlog *given)
 {
+	wh_backlog_clear(&state->given);
+	state->given = *given;
+	wh_backlog_init(given, given->max);
+	state->refused = false;
 	for (uint32_t i = 0; i < header->position.count; i++) {
 		const struct wh_position_of *of = &header->position.of[i];
 
@@ -196,8 +249,8 @@ size_t wh_state_step_catch_up(struct wh_state *state)
 	do {
 		work += upcall_oldest(state);
 		*state->hooks.now_ns = wh_env_now(state->hooks.env);
-	} while (state->backlog.messages > 0 && *state->hooks.now_ns < until_ns);
-	if (state->backlog.messages > 0)
+	} while (has_kept(state) && !state->refused && *state->hooks.now_ns < until_ns);
+	if (has_kept(state))
 		return work;
 	state->phase = WH_STATE_HAS;
 	state->keeps = state->filters;

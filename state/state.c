@@ -117,6 +117,7 @@ enum whorl_result wh_state_create(struct wh_state **out, const struct whorl_stat
 	state->hooks = *hooks;
 	state->phase = WH_STATE_HAS;
 	state->asked = WH_NOBODY;
+	wh_backlog_init(&state->given, hooks->backlog_max);
 	wh_backlog_init(&state->backlog, hooks->backlog_max);
 	*out = state;
 	return WHORL_OK;
@@ -141,6 +142,7 @@ void wh_state_stop(struct wh_state *state)
 	close_spare(state);
 	if (state->phase != WH_STATE_HAS) {
 		state->phase = WH_STATE_FAILED;
+		wh_backlog_clear(&state->given);
 		wh_backlog_clear(&state->backlog);
 	}
 }
@@ -155,8 +157,9 @@ void wh_state_free(struct wh_state *state, bool forked)
 	if (state->take != NULL) {
 		if (!forked)
 			wh_take_finish(state->take);
-		wh_transfer_free(&state->take->transfer);
+		wh_take_free(state->take);
 	}
+	wh_backlog_clear(&state->given);
 	wh_backlog_clear(&state->backlog);
 	free(state);
 }
@@ -175,7 +178,7 @@ size_t wh_state_step(struct wh_state *state)
 		work += wh_state_step_gives(state);
 	if (awaits_state(state) || state->take != NULL || state->spare != NULL)
 		work += wh_state_step_await(state);
-	if (state->phase == WH_STATE_CATCHES_UP)
+	if (state->phase == WH_STATE_CATCHES_UP && !state->refused)
 		work += wh_state_step_catch_up(state);
 	return work;
 }
@@ -183,7 +186,7 @@ size_t wh_state_step(struct wh_state *state)
 bool wh_state_is_busy(const struct wh_state *state)
 {
 	return state->gives != NULL || state->answers_due > 0 || awaits_state(state) || state->take != NULL ||
-	       state->spare != NULL || state->phase == WH_STATE_CATCHES_UP;
+	       state->spare != NULL || (state->phase == WH_STATE_CATCHES_UP && !state->refused);
 }
 
 const struct wh_state_stats *wh_state_statistics(const struct wh_state *state)

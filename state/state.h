@@ -5,9 +5,11 @@
  *                behind the position is upcalled, a little in each pass
  *     first ones wh_state_begin: no node has anything; one that comes from another shard restores the empty state
  *
+ * A giver may have refused messages of views before, which no newcomer gets otherwise (0044): they are sent along, and upcalled first.
+ *
  * The stream: a header (subgroup as configured, shard, view number; the position: the sequence number, how many senders, then for each
  * its node id and the number of its first message that is not in the state), then pieces, each with its length before it; a piece of length 0 is
- * the end. All little-endian, and checked: it comes from another node. A stream that ends otherwise was cut off.
+ * the end. If the header says so messages follow, in such pieces again, with an end of their own. All little-endian, and checked: it comes from another node. A stream that ends otherwise was cut off.
  *
  * Jobs run beside the loop, several at once, and never hold it up; each is over before its node is freed, in bounded time. In
  * simulation, where nothing can block, a job does a piece and the loop submits it again.
@@ -25,6 +27,7 @@
 #include "transport/transport.h"
 
 struct wh_state; /* of one subgroup at one node */
+struct wh_backlog;
 
 #define WH_STATE_SENDERS_MAX 256 /* node ids are below */
 
@@ -65,8 +68,11 @@ struct wh_state_hooks {
 	/* Asks `node` for the state (a control message), or tells it that there is none here. False: not now, try again later. */
 	bool (*ask)(void *ctx, uint32_t node);
 	bool (*decline)(void *ctx, uint32_t node);
-	/* Upcalls messages to the program. */
-	void (*upcall)(void *ctx, const struct whorl_message *messages, size_t count);
+	/* Upcalls messages to the program. Returns how many it takes; fewer: nothing more before wh_state_offer_again. */
+	size_t (*upcall)(void *ctx, const struct whorl_message *messages, size_t count);
+	/* What is delivered, and the program has not taken: it is not in its state. */
+	const struct wh_backlog *(*refused)(void *ctx);
+	whorl_subgroup *message_of; /* what messages name as their subgroup */
 	/* The state is restored, and nothing is kept back any more: whorl_ready may become true. Called by wh_state_step. */
 	void (*restored)(void *ctx);
 	/* This node cannot go on; `why` does not say which state it is: WHORL_SHARD_LOST, WHORL_MEMORY (the backlog), WHORL_SYSTEM
@@ -117,8 +123,15 @@ void wh_state_begin(struct wh_state *state, uint64_t view, uint32_t shard);
 bool wh_state_keeps(const struct wh_state *state);
 /* True: it is not restored yet, or what was kept back is not upcalled yet: the node is not ready. */
 bool wh_state_restores(const struct wh_state *state);
-/* Copies them; or upcalls them here and now, when nothing is kept back any more. */
-void wh_state_keep(struct wh_state *state, const struct whorl_message *messages, size_t count);
+/* Copies them; or upcalls them here and now, when nothing is kept back any more. Returns how many it has done with: none, when the program
+ * refuses what was kept back. */
+size_t wh_state_keep(struct wh_state *state, const struct whorl_message *messages, size_t count);
+/* Copies them, whatever the program does. While it restores. */
+void wh_state_keep_back(struct wh_state *state, const struct whorl_message *messages, size_t count);
+/* Is this message, which is not to be upcalled yet, in the state? It counts as seen. Not while it restores. */
+bool wh_state_has_message(struct wh_state *state, const struct whorl_message *message);
+/* What was refused is upcalled again. */
+void wh_state_offer_again(struct wh_state *state);
 /* A stream with this subgroup as its tag has come from `node`; it becomes the state's. It may be early (the giver's view begins
  * first): it is closed if it is not wanted within WH_STATE_PATIENCE failure time-outs. */
 void wh_state_stream(struct wh_state *state, uint32_t node, struct wh_stream *stream);

@@ -58,6 +58,8 @@ struct wh_give {
 	size_t at, have;  /* of the buffer, what is to be written */
 	uint64_t payload; /* bytes of the state in it */
 	bool all_read;
+	unsigned char *rest; /* the messages that follow, as bytes; NULL: none do */
+	size_t rest_at, rest_bytes;
 	uint64_t since_ns; /* the last pause; 0: none yet */
 };
 
@@ -67,7 +69,10 @@ struct wh_take {
 	enum wh_take_use { WH_TAKE_UNWANTED, WH_TAKE_WILL_DO, WH_TAKE_WANTED } use;
 	/* Of the one that has it, the loop or the job: */
 	struct wh_state_parser parser;
-	uint64_t silent_ns; /* since when nothing comes; 0: something has just come */
+	unsigned char *message; /* the one that is coming, as bytes */
+	size_t message_room, message_held;
+	struct wh_backlog given; /* those that have come */
+	uint64_t silent_ns;      /* since when nothing comes; 0: something has just come */
 };
 
 enum wh_state_phase {
@@ -97,7 +102,9 @@ struct wh_state {
 	bool keeps;
 	uint64_t view; /* in which this node entered */
 	uint32_t shard;
+	struct wh_backlog given; /* came with the state, and is upcalled before what was kept back here */
 	struct wh_backlog backlog;
+	bool refused;            /* catching up: the program takes nothing more for now */
 	struct wh_take *take;    /* a restore is under way, or was: at most one at a time, since it is the program's */
 	struct wh_stream *spare; /* came early, or while another is read */
 	uint32_t spare_from;
@@ -177,9 +184,10 @@ struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_
 /* It ends soon, and its result is good for that and no more. NULL is fine. Loop. */
 void wh_take_stop(struct wh_take *take, enum wh_take_use use);
 void wh_take_finish(struct wh_take *take);
+void wh_take_free(struct wh_take *take);
 
-/* From now on what is kept is upcalled, if it is not in the state. */
-void wh_state_catch_up(struct wh_state *state, const struct wh_state_header *header);
+/* From now on what is kept is upcalled, if it is not in the state; first what came with it, which becomes the state's. */
+void wh_state_catch_up(struct wh_state *state, const struct wh_state_header *header, struct wh_backlog *given);
 size_t wh_state_step_catch_up(struct wh_state *state);
 /* Adds what was restored to where deliveries stand. */
 void wh_state_raise_position(const struct wh_state *state, struct wh_position *position, uint64_t *view);

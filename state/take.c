@@ -1,6 +1,7 @@
 /* take.c - the newcomer's job: it takes a stream apart, and hands the state to the program; or, of a shard that begins with
  * nothing, the empty state, of which no stream comes. See state.h. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/counter.h"
 #include "state/state_int.h"
@@ -33,6 +34,78 @@ static void restore_part(struct wh_take *take, enum whorl_restore_step step, con
 		take->transfer.end = WH_TRANSFER_DONE;
 }
 
+/* ---- messages that come behind the state (0044) ---- */
+
+/* So many bytes of the message that is coming are known to be. 0: it is not allowed to be so long. */
+static size_t message_needs(const struct wh_take *take)
+{
+	struct whorl_message message;
+
+	if (take->message_held < WH_STATE_MESSAGE_BYTES)
+		return WH_STATE_MESSAGE_BYTES;
+	if (!wh_state_get_message(take->message, &message) || message.bytes > take->given.max)
+		return 0;
+	return WH_STATE_MESSAGE_BYTES + message.bytes;
+}
+
+static bool make_room(struct wh_take *take, size_t bytes)
+{
+	unsigned char *larger;
+
+	if (bytes <= take->message_room)
+		return true;
+	larger = realloc(take->message, bytes);
+	if (larger == NULL)
+		return false;
+	take->message = larger;
+	take->message_room = bytes;
+	return true;
+}
+
+/* The message is whole. */
+static bool append_message(struct wh_take *take)
+{
+	struct whorl_message message;
+
+	(void)wh_state_get_message(take->message, &message);
+	message.data = take->message + WH_STATE_MESSAGE_BYTES;
+	message.subgroup = take->transfer.state->hooks.message_of;
+	take->message_held = 0;
+	return wh_backlog_append(&take->given, &message) == WHORL_OK;
+}
+
+static void take_messages(struct wh_take *take, const unsigned char *from, size_t count)
+{
+	while (take->transfer.end == WH_TRANSFER_GOES_ON) {
+		size_t needs = message_needs(take), missing = needs - take->message_held;
+
+		if (needs == 0 || !make_room(take, needs)) {
+			end_as_cut(take, needs == 0 ? "a message behind it cannot be" : "no memory for a message");
+			return;
+		}
+		if (missing == 0) {
+			if (!append_message(take))
+				end_as_cut(take, "the messages behind it are more than backlog_max");
+			continue;
+		}
+		if (count == 0)
+			return;
+		missing = missing < count ? missing : count;
+		memcpy(take->message + take->message_held, from, missing);
+		take->message_held += missing;
+		from += missing;
+		count -= missing;
+	}
+}
+
+static void end_messages(struct wh_take *take)
+{
+	if (take->message_held > 0)
+		end_as_cut(take, "the last message behind it is not whole");
+	else
+		restore_part(take, WHORL_RESTORE_END, NULL, 0);
+}
+
 /* Hands on what has come. */
 static void hand_on_bytes(struct wh_take *take, size_t count)
 {
@@ -48,8 +121,11 @@ static void hand_on_bytes(struct wh_take *take, size_t count)
 		case WH_PART_BYTES:
 			restore_part(take, WHORL_RESTORE_BYTES, take->parser.bytes, take->parser.count);
 			break;
+		case WH_PART_REFUSED:
+			take_messages(take, take->parser.bytes, take->parser.count);
+			break;
 		case WH_PART_END:
-			restore_part(take, WHORL_RESTORE_END, NULL, 0);
+			end_messages(take);
 			break;
 		case WH_PART_STALE:
 			take->transfer.end = WH_TRANSFER_STALE;
@@ -147,8 +223,16 @@ struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_
 		return NULL;
 	take->transfer.stream = stream;
 	take->use = WH_TAKE_WANTED;
+	wh_backlog_init(&take->given, state->hooks.backlog_max);
 	wh_state_parser_init(&take->parser, state->hooks.subgroup, state->shard, state->view);
 	return take;
+}
+
+void wh_take_free(struct wh_take *take)
+{
+	wh_backlog_clear(&take->given);
+	free(take->message);
+	wh_transfer_free(&take->transfer);
 }
 
 void wh_take_stop(struct wh_take *take, enum wh_take_use use)

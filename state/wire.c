@@ -18,6 +18,8 @@ static uint64_t get_number(const unsigned char *in, int bytes)
 	return value;
 }
 
+#define HAS_MESSAGES (UINT32_C(1) << 31)
+
 size_t wh_state_put_header(unsigned char out[WH_STATE_HEADER_BYTES], const struct wh_state_header *header)
 {
 	unsigned char *at = out + WH_STATE_FIXED_BYTES;
@@ -26,7 +28,7 @@ size_t wh_state_put_header(unsigned char out[WH_STATE_HEADER_BYTES], const struc
 	put_number(out + 4, header->shard, 4);
 	put_number(out + 8, header->view, 8);
 	put_number(out + 16, header->position.sequence, 8);
-	put_number(out + 24, header->position.count, 4);
+	put_number(out + 24, header->position.count | (header->has_messages ? HAS_MESSAGES : 0), 4);
 	for (uint32_t i = 0; i < header->position.count; i++, at += WH_STATE_SENDER_BYTES) {
 		put_number(at, header->position.of[i].id, 4);
 		put_number(at + 4, header->position.of[i].next, 8);
@@ -37,6 +39,31 @@ size_t wh_state_put_header(unsigned char out[WH_STATE_HEADER_BYTES], const struc
 void wh_state_put_length(unsigned char out[WH_STATE_LENGTH_BYTES], uint32_t length)
 {
 	put_number(out, length, WH_STATE_LENGTH_BYTES);
+}
+
+void wh_state_put_message(unsigned char out[WH_STATE_MESSAGE_BYTES], const struct whorl_message *message)
+{
+	put_number(out, message->sender, 4);
+	put_number(out + 4, message->indexes, 4);
+	put_number(out + 8, message->bytes, 8);
+	put_number(out + 16, message->index, 8);
+	put_number(out + 24, message->view, 8);
+	put_number(out + 32, message->sequence, 8);
+	put_number(out + 40, message->incarnation, 8);
+}
+
+bool wh_state_get_message(const unsigned char in[WH_STATE_MESSAGE_BYTES], struct whorl_message *out)
+{
+	*out = (struct whorl_message){.size = sizeof(*out),
+				      .sender = (uint32_t)get_number(in, 4),
+				      .indexes = (uint32_t)get_number(in + 4, 4),
+				      .bytes = (size_t)get_number(in + 8, 8),
+				      .index = get_number(in + 16, 8),
+				      .view = get_number(in + 24, 8),
+				      .sequence = get_number(in + 32, 8),
+				      .incarnation = get_number(in + 40, 8),
+				      .parts = 1};
+	return out->sender < WH_STATE_SENDERS_MAX && out->indexes > 0;
 }
 
 void wh_state_parser_init(struct wh_state_parser *parser, uint32_t subgroup, uint32_t shard, uint64_t view)
@@ -75,7 +102,8 @@ static enum wh_state_part take_header(struct wh_state_parser *parser)
 		return end_as_broken(parser, "it is of another shard");
 	header->view = view;
 	header->position.sequence = get_number(parser->word + 16, 8);
-	parser->left = (uint32_t)get_number(parser->word + 24, 4);
+	parser->left = (uint32_t)get_number(parser->word + 24, 4) & ~HAS_MESSAGES;
+	header->has_messages = (get_number(parser->word + 24, 4) & HAS_MESSAGES) != 0;
 	if (parser->left > WH_STATE_SENDERS_MAX)
 		return end_as_broken(parser, "its position has too many senders");
 	if (parser->left == 0)
@@ -104,8 +132,15 @@ static enum wh_state_part take_length(struct wh_state_parser *parser)
 	parser->left = (uint32_t)get_number(parser->word, WH_STATE_LENGTH_BYTES);
 	if (parser->left > WH_STATE_PIECE)
 		return end_as_broken(parser, "a piece is too long");
-	parser->at = parser->left > 0 ? WH_AT_PIECE : WH_AT_END;
-	return parser->left > 0 ? WH_PART_NONE : WH_PART_END;
+	if (parser->left > 0) {
+		parser->at = WH_AT_PIECE;
+	} else if (parser->header.has_messages && !parser->at_messages) {
+		parser->at_messages = true;
+	} else {
+		parser->at = WH_AT_END;
+		return WH_PART_END;
+	}
+	return WH_PART_NONE;
 }
 
 /* Copies until the word has `bytes`. */
@@ -131,7 +166,7 @@ static enum wh_state_part take_bytes(struct wh_state_parser *parser, const unsig
 	parser->left -= (uint32_t)parser->count;
 	if (parser->left == 0)
 		parser->at = WH_AT_LENGTH;
-	return WH_PART_BYTES;
+	return parser->at_messages ? WH_PART_REFUSED : WH_PART_BYTES;
 }
 
 enum wh_state_part wh_state_parse(struct wh_state_parser *parser, const unsigned char **from, const unsigned char *end)

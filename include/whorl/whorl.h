@@ -49,8 +49,9 @@
  * delivered, only the members know whether it was.
  *
  * UPCALLS run on the loop, one at a time for a node. An upcall may claim, commit, abort and send with time-out 0. It
- * must not be slow: while it runs the node neither receives nor acknowledges. A batch upcall, and 64 message upcalls in a
- * row, must be shorter than `failure_timeout_ms`, or the node's peers take it for dead.
+ * must not be slow: while it runs the node neither receives nor acknowledges. A batch upcall, an offer, and 64 message upcalls in a
+ * row, must be shorter than `failure_timeout_ms`, or the node's peers take it for dead. A program that cannot keep up refuses what it is
+ * offered (whorl_on_offer), and holds up the senders alone.
  *
  * ERRORS. Functions return a whorl_result (result.h). Expected results (WHORL_AGAIN, WHORL_TIMEOUT, WHORL_CLOSED...)
  * carry no text; for others the object has one: whorl_config_error, whorl_error. Nothing here exits, prints or aborts
@@ -253,9 +254,9 @@ WHORL_API void whorl_progress(const whorl_node *node, char *text, size_t bytes);
 
 /* WHORL_OK while the node works, else why it does not: WHORL_MEMBER_GONE (a member broke the rules so that what is to be
  * delivered cannot be), WHORL_REFUSED (by the group, or its configuration differs; or it was told to form a
- * group, `form`, where one may be), WHORL_REMOVED, WHORL_FORKED, WHORL_MEMORY and
- * WHORL_SYSTEM (a view could not be installed; what is kept back outgrew `backlog_max`; the record in `state_dir` could not be
- * written), WHORL_SHARD_LOST (all members that could have given it the state of its shard are gone), all of them for good;
+ * group, `form`, where one may be; or its program has refused messages for longer than `refuse_max_ms`: whorl_on_refused), WHORL_REMOVED,
+ * WHORL_FORKED, WHORL_MEMORY and WHORL_SYSTEM (a view could not be installed; what is kept back outgrew `backlog_max`; the record in
+ * `state_dir` could not be written), WHORL_SHARD_LOST (all members that could have given it the state of its shard are gone), all of them for good;
  * WHORL_NO_QUORUM, as long as too few members are heard. With `text` non-NULL also the words ("node 2 has died (its connection
  * closed)"), at most `bytes` with the terminating zero. Any thread. */
 WHORL_API enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes);
@@ -326,10 +327,52 @@ typedef void whorl_message_fn(const struct whorl_message *message, void *ctx);
  * WHORL_AT(whorl_message, messages, i). */
 typedef void whorl_batch_fn(const struct whorl_message *messages, size_t count, void *ctx);
 
-/* One of the two per subgroup, before whorl_start. Set again it is replaced, and with `fn` NULL taken back. Without either, messages
- * are ordered, acknowledged and dropped. WHORL_OK; WHORL_INVALID: after whorl_start, or the other one is set already; WHORL_FORKED. */
+/* The same, and the program may refuse: it returns how many of them it takes, from the first on (more than `count` is `count`). If that is
+ * not all the rest is delivered later: docs below. */
+typedef size_t whorl_offer_fn(const struct whorl_message *messages, size_t count, void *ctx);
+
+/* One of the three per subgroup, before whorl_start. Set again it is replaced, and with `fn` NULL taken back. Without any, messages
+ * are ordered, acknowledged and dropped. WHORL_OK; WHORL_INVALID: after whorl_start, or another one is set already; WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *fn, void *ctx);
 WHORL_API enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, void *ctx);
+WHORL_API enum whorl_result whorl_on_offer(whorl_subgroup *subgroup, whorl_offer_fn *fn, void *ctx);
+
+/* ---- refused delivery -------------------------------------------------------------------------------------------------
+ * A program that has no room refuses: its whorl_offer_fn takes fewer than it is offered, or none. Nothing more of that subgroup is
+ * offered to it until it asks, with whorl_offer_again. Then it gets the rest, in order, each message once; the data may lie
+ * elsewhere by then. Nothing else is held up: heartbeats, views, other subgroups and its own sending go on.
+ *
+ * The rest stays in the rings of its senders: what is not taken is not delivered here. So their windows fill, and their claims get
+ * WHORL_AGAIN; `WHORL_DELIVERED_BY_ALL`, and the draining of other nodes that close or rest, wait. That is the reader's pressure on the
+ * writers. It decides how long: `[subgroup NAME] refuse_max_ms` is the time for which it may take nothing, and then it is told, or the
+ * node leaves (whorl_on_refused).
+ *
+ * A change of view does not wait. What belongs to the view that ends, and is not taken, is copied, at most `[group] backlog_max` bytes:
+ * beyond that the node fails, with WHORL_MEMORY. For others it counts as delivered from then on. It is offered first, after the upcall
+ * of the new view (message.view tells), and before it is taken nothing of the new view is delivered, so that the windows fill again: a
+ * change of view adds at most a window of each sender. A node that the layout takes out of its shard drops it.
+ *
+ * Such a program's state has what it has *taken* (whorl_on_state). When it gives that to a newcomer the library sends the copies along,
+ * and the newcomer is upcalled for these messages first, though their views are before its own. `position` counts them as in the state.
+ * A newcomer that refuses what was kept back for it is not ready.
+ *
+ * While whorl_close drains what is refused is offered again each millisecond; what is not taken in time is dropped (WHORL_TIMEOUT). */
+
+/* Offer again: there is room. Also if nothing is refused, and then it may do nothing. What this thread has done before is seen by the offer
+ * that follows, or by the one that is under way, if it refuses; so none is missed: free room first, then call this. Never blocks; wakes
+ * the loop if it sleeps. Any thread, upcalls too.
+ * WHORL_OK; WHORL_INVALID: the subgroup has no whorl_on_offer; WHORL_FORKED, WHORL_CLOSED, and whatever else whorl_error says of the node
+ * for good. */
+WHORL_API enum whorl_result whorl_offer_again(whorl_subgroup *subgroup);
+
+/* The program has taken nothing of what it was offered for `refuse_max_ms` and more: `refused_ms`. Once, until it takes something. It
+ * returns whether the node goes on, and holds up the others: false: the node leaves, that is, it fails (WHORL_REFUSED), is to be closed, and
+ * the others go on without it. On the loop. */
+typedef bool whorl_refused_fn(whorl_subgroup *subgroup, uint64_t refused_ms, void *ctx);
+
+/* Without it, or with `fn` NULL, a node that refuses for longer than `refuse_max_ms` leaves. WHORL_OK; WHORL_INVALID: after whorl_start;
+ * WHORL_FORKED. */
+WHORL_API enum whorl_result whorl_on_refused(whorl_subgroup *subgroup, whorl_refused_fn *fn, void *ctx);
 
 /* The messages of this node with the indexes `first` to `end` - 1 are gone: no member delivers them from here on. A view has just
  * begun, of which the program has been upcalled, in which the layout function has taken the node out of the shard that they were
@@ -558,7 +601,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_window_arm(whorl_subgroup *su
  * *All* are the members of the subgroup (of its shard) in the view in which the message is delivered, this node among them, but for
  * those that do not come into the view that follows. A member that is suspected counts until a view has begun without it; one that
  * is slow to deliver the rest of a view counts until it has begun the next one. A newcomer that keeps back what is
- * delivered, because its state is not restored yet, counts at once (whorl_on_state): its program has not seen these messages.
+ * delivered, because its state is not restored yet, counts at once (whorl_on_state): its program has not seen these messages. One that
+ * refuses counts when it takes them, or when a view begins for which they are kept (whorl_on_offer).
  *
  * An aborted claim is past when a message in its place would be. Messages that are gone because the layout function has taken this node out
  * of its shard (whorl_on_gone) count as past too, once the program has been told of them. An open claim is not past, and holds up
@@ -693,6 +737,8 @@ struct whorl_subgroup_stats {
 	uint32_t slowest_member;              /* node id of the member with the least delivered_num */
 	uint64_t slowest_behind;              /* by how many sequence numbers it trails this node's received_num */
 	struct whorl_batch_stats send, receive, deliver;
+	uint64_t refusals;     /* offers of which not all was taken (whorl_on_offer) */
+	uint64_t refused_kept; /* bytes: what changes of view have kept, and the program has not taken yet */
 };
 
 /* WHORL_OK, WHORL_INVALID (size 0). Fields beyond `size` are not written. */

@@ -49,7 +49,7 @@ static void take(struct outcome *outcome, struct wh_state_parser *parser, const 
 		if (part == WH_PART_HEADER) {
 			check_header(&parser->header);
 			outcome->headers++;
-		} else if (part == WH_PART_BYTES || part == WH_PART_END) {
+		} else if (part == WH_PART_BYTES || part == WH_PART_REFUSED || part == WH_PART_END) {
 			REQUIRE(outcome->headers == 1);
 		}
 		if (part == WH_PART_BYTES) {

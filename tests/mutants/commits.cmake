@@ -23,8 +23,8 @@ mutant(NAME failed-pass-goes-on KIND test_group_failed FILE group/epoch.c
 mutant(NAME failed-acknowledges KIND test_group_failed FILE predicates/deliver.c
 	REMOVES "a node that fails in a delivery does not say that it has delivered"
 	TEXT [[
-	if (__builtin_expect(mc->failed, 0))
-		return mc->delivered_num - from;
+		if (mc->failed || mc->delivered_num == from)
+			return mc->delivered_num - from;
 ]]
 	REPLACEMENT [[
 ]])
@@ -33,7 +33,7 @@ mutant(NAME failed-upcalls KIND test_group_failed FILE group/upcall.c
 	REMOVES "a node that has failed is upcalled nothing"
 	TEXT [[
 	if (__builtin_expect(wh_node_has_failed(subgroup->node), 0)) /* one of its subgroups, in this pass */
-		return;
+		return count;
 ]]
 	REPLACEMENT [[
 ]])

@@ -314,30 +314,28 @@ mutant(NAME had-on-from-another-shard KIND test_timelines_stays FILE group/insta
 mutant(NAME upcalls-unrestored KIND views FILE state/keep.c
 	REMOVES "what is delivered before the state is restored is kept back"
 	TEXT [[
-	keep_back(state, messages, count);
+	wh_state_keep_back(state, messages, count);
 	if (state->phase
 ]]
 	REPLACEMENT [[
 	if (state->phase == WH_STATE_AWAITS) {
-		upcall_messages(state, messages, count);
-		return;
+		return upcall_messages(state, messages, count);
 	}
-	keep_back(state, messages, count);
+	wh_state_keep_back(state, messages, count);
 	if (state->phase
 ]])
 
 mutant(NAME overtakes-backlog KIND test_state_keep FILE state/keep.c
 	REMOVES "what is delivered while it catches up comes behind what is kept back"
 	TEXT [[
-	keep_back(state, messages, count);
+	wh_state_keep_back(state, messages, count);
 	if (state->phase
 ]]
 	REPLACEMENT [[
 	if (state->phase == WH_STATE_CATCHES_UP) {
-		upcall_messages(state, messages, count);
-		return;
+		return upcall_messages(state, messages, count);
 	}
-	keep_back(state, messages, count);
+	wh_state_keep_back(state, messages, count);
 	if (state->phase
 ]])
 
@@ -376,12 +374,12 @@ mutant(NAME position-ignored KIND views FILE state/keep.c
 	TEXT [[
 		if (!is_in_state(state, &messages[i]))
 			continue;
-		if (i > begin)
+		if (!upcall_run
 ]]
 	REPLACEMENT [[
 		if (state->phase != WH_STATE_FAILED || !is_in_state(state, &messages[i]))
 			continue;
-		if (i > begin)
+		if (!upcall_run
 ]])
 
 mutant(NAME filter-ends-early KIND test_state_await FILE state/keep.c

@@ -47,7 +47,7 @@ mutant(NAME leaves-before-all-have-begun KIND test_timelines_stays FILE group/ep
 mutant(NAME leaves-what-it-received KIND test_timelines_stays FILE predicates/multicast.c
 	REMOVES "a node that leaves has delivered what it counted as received"
 	TEXT [[
-	return wh_multicast_has_sent_all(mc) && mc->delivered_num == mc->received_num;
+	return wh_multicast_has_sent_all(mc) && mc->delivered_num == mc->received_num && !mc->refused;
 ]]
 	REPLACEMENT [[
 	return wh_multicast_has_sent_all(mc);

@@ -138,6 +138,8 @@ struct party {
 	uint32_t shard;
 	bool no_member, cannot_ask, cannot_decline;
 	uint32_t givers[8], giver_count;
+	size_t takes; /* of each upcall, at most */
+	struct wh_backlog refused;
 	enum whorl_result opens; /* what stream_open says */
 	/* What they were told: */
 	struct whorl_message upcalled[LAB_LOG]; /* their data is not there any more */
@@ -280,10 +282,11 @@ static inline bool hook_decline(void *ctx, uint32_t node)
 	return true;
 }
 
-static inline void hook_upcall(void *ctx, const struct whorl_message *messages, size_t count)
+static inline size_t hook_upcall(void *ctx, const struct whorl_message *messages, size_t count)
 {
 	struct party *party = ctx;
 
+	count = count < party->takes ? count : party->takes;
 	ck_assert_uint_le(party->upcalled_count + count, LAB_LOG);
 	for (size_t i = 0; i < count; i++) /* its text says which it is: lab_message */
 		if (messages[i].bytes != sizeof(uint64_t) || (uintptr_t)messages[i].data % 16 != 0 ||
@@ -293,6 +296,14 @@ static inline void hook_upcall(void *ctx, const struct whorl_message *messages, 
 	party->upcalled_count += count;
 	party->longest_run = count > party->longest_run ? count : party->longest_run;
 	wh_fetch_add(&party->lab->now_ns, party->upcall_takes_ns); /* the loop's clock is moved on by the state */
+	return count;
+}
+
+static inline const struct wh_backlog *hook_refused(void *ctx)
+{
+	const struct party *party = ctx;
+
+	return &party->refused;
 }
 
 static inline void hook_restored(void *ctx)
@@ -350,6 +361,8 @@ static inline void party_init(struct party *party, struct lab *lab, uint32_t id)
 	party->transport.ops = &ops;
 	party->program.chunk = SIZE_MAX;
 	party->program.refuses = -1;
+	party->takes = SIZE_MAX;
+	wh_backlog_init(&party->refused, 1 << 24);
 	party->hooks = (struct wh_state_hooks){
 		.env = &lab->env,
 		.transport = &party->transport,
@@ -369,6 +382,7 @@ static inline void party_init(struct party *party, struct lab *lab, uint32_t id)
 		.ask = hook_ask,
 		.decline = hook_decline,
 		.upcall = hook_upcall,
+		.refused = hook_refused,
 		.restored = hook_restored,
 		.failed = hook_failed,
 		.job_begins = hook_job_begins,
@@ -516,7 +530,7 @@ static inline void party_sends(struct party *party, uint32_t id, uint64_t next)
 static inline struct pipe *lab_open(struct party *to, uint32_t from, const struct party *as)
 {
 	struct pipe *pipe = pipe_create(1 << 20, to->lab->kind == LAB_THREADS);
-	struct wh_state_header header = {to->hooks.subgroup, as->shard, as->view, as->position};
+	struct wh_state_header header = {to->hooks.subgroup, as->shard, as->view, as->position, false};
 	unsigned char bytes[WH_STATE_HEADER_BYTES];
 
 	pipe_write(&pipe->out, bytes, wh_state_put_header(bytes, &header));

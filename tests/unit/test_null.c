@@ -201,6 +201,21 @@ static void on_message(void)
 {
 	REFUSES(whorl_on_message(NULL, NULL, NULL));
 }
+static void offer_again(void)
+{
+	REFUSES(whorl_offer_again(NULL));
+}
+
+static void on_offer(void)
+{
+	REFUSES(whorl_on_offer(NULL, NULL, NULL));
+}
+
+static void on_refused(void)
+{
+	REFUSES(whorl_on_refused(NULL, NULL, NULL));
+}
+
 static void on_batch(void)
 {
 	REFUSES(whorl_on_batch(NULL, NULL, NULL));
@@ -435,7 +450,10 @@ static const struct {
 	{"whorl_node_count", node_count},
 	{"whorl_node_id", node_id},
 	{"whorl_node_statistics", node_statistics},
+	{"whorl_offer_again", offer_again},
 	{"whorl_on_batch", on_batch},
+	{"whorl_on_offer", on_offer},
+	{"whorl_on_refused", on_refused},
 	{"whorl_on_gone", on_gone},
 	{"whorl_on_message", on_message},
 	{"whorl_on_state", on_state},

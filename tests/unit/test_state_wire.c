@@ -22,7 +22,8 @@ static size_t put_stream(unsigned char *out, const struct wh_state_header *heade
 
 static struct wh_state_header full_header(void)
 {
-	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = WH_STATE_SENDERS_MAX, .sequence = 4711}};
+	struct wh_state_header header = {
+		SUBGROUP, SHARD, VIEW, {.count = WH_STATE_SENDERS_MAX, .sequence = 4711}, false};
 
 	for (uint32_t i = 0; i < WH_STATE_SENDERS_MAX; i++)
 		header.position.of[i] =
@@ -84,7 +85,8 @@ START_TEST(the_bytes_are_little_endian)
 	static const unsigned char expected[] = {
 		5,    0,    0,    0,    2, 0, 0, 0, 9,    0, 0, 0, 0,    0,    0,    0,    0x88, 0x77, 0x66, 0x55,
 		0x44, 0x33, 0x22, 0x11, 1, 0, 0, 0, 0xfe, 0, 0, 0, 0x01, 0x00, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23};
-	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = 1, .sequence = UINT64_C(0x1122334455667788)}};
+	struct wh_state_header header = {
+		SUBGROUP, SHARD, VIEW, {.count = 1, .sequence = UINT64_C(0x1122334455667788)}, false};
 	unsigned char bytes[WH_STATE_HEADER_BYTES];
 
 	header.position.of[0] = (struct wh_position_of){.id = 254, .next = UINT64_C(0x23456789abcd0001)};
@@ -145,7 +147,7 @@ END_TEST
 
 START_TEST(a_position_may_be_empty)
 {
-	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = 0}};
+	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = 0}, false};
 	unsigned char bytes[WH_STATE_HEADER_BYTES + 64];
 	const unsigned char *from = bytes, *end = bytes + put_stream(bytes, &header, "");
 	struct wh_state_parser parser;
@@ -158,6 +160,39 @@ START_TEST(a_position_may_be_empty)
 }
 END_TEST
 
+/* What the giver's program has refused travels behind the state: a large message with all its indexes (docs/decisions/0045). */
+START_TEST(messages_behind_a_state_are_whole)
+{
+	const struct whorl_message was = {.sender = 7,
+					  .bytes = (size_t)5 << 32,
+					  .index = UINT64_C(0x0123456789abcdef),
+					  .indexes = 300,
+					  .view = 9,
+					  .sequence = 4711,
+					  .incarnation = UINT64_C(0xfedcba9876543210)};
+	unsigned char bytes[WH_STATE_MESSAGE_BYTES];
+	struct whorl_message read, none = was;
+
+	wh_state_put_message(bytes, &was);
+	ck_assert(wh_state_get_message(bytes, &read));
+	ck_assert_uint_eq(read.sender, was.sender);
+	ck_assert_uint_eq(read.bytes, was.bytes);
+	ck_assert_uint_eq(read.index, was.index);
+	ck_assert_uint_eq(read.indexes, was.indexes);
+	ck_assert_uint_eq(read.parts, 1);
+	ck_assert_uint_eq(read.view, was.view);
+	ck_assert_uint_eq(read.sequence, was.sequence);
+	ck_assert_uint_eq(read.incarnation, was.incarnation);
+	none.indexes = 0;
+	wh_state_put_message(bytes, &none);
+	ck_assert(!wh_state_get_message(bytes, &read));
+	none.indexes = 1;
+	none.sender = WH_STATE_SENDERS_MAX;
+	wh_state_put_message(bytes, &none);
+	ck_assert(!wh_state_get_message(bytes, &read));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("state_wire");
@@ -167,6 +202,7 @@ static Suite *suite(void)
 	tcase_add_test(all, the_bytes_are_little_endian);
 	tcase_add_test(all, nothing_is_believed);
 	tcase_add_test(all, a_position_may_be_empty);
+	tcase_add_test(all, messages_behind_a_state_are_whole);
 	suite_add_tcase(s, all);
 	return s;
 }
