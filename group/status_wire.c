@@ -155,14 +155,20 @@ static void walk_subgroup_stats(struct walk *walk, struct whorl_subgroup_stats *
 		&stats->delivered_bytes, &stats->nulls,          &stats->received_num,      &stats->delivered_num,
 		&stats->window_full,     &stats->window_wait_ns, &stats->upcall_longest_ns, &stats->slowest_behind,
 	};
+	const bool refusals = walk->version >= 5;
 
-	stats->size = sizeof *stats;
+	if (!walk->writes)
+		stats->size = refusals ? sizeof *stats : offsetof(struct whorl_subgroup_stats, refusals);
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		walk_u64(walk, words[i]);
 	walk_u32(walk, &stats->slowest_member);
 	walk_batch(walk, &stats->send);
 	walk_batch(walk, &stats->receive);
 	walk_batch(walk, &stats->deliver);
+	if (refusals) {
+		walk_u64(walk, &stats->refusals);
+		walk_u64(walk, &stats->refused_kept);
+	}
 }
 
 static void walk_member(struct walk *walk, struct whorl_status_member *member)

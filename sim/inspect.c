@@ -116,6 +116,17 @@ uint64_t wh_inspect_left(const whorl_node *node)
 	return left;
 }
 
+uint64_t wh_inspect_says_left(const whorl_node *node)
+{
+	const struct wh_epoch *epoch = node->epoch;
+	uint64_t left = wh_inspect_left(node);
+
+	for (uint32_t rank = 0; epoch != NULL && rank < epoch->view->members; rank++)
+		if (epoch->change.suspicion.said[rank] >= WH_FAILED)
+			left &= ~(UINT64_C(1) << epoch->view->ids[rank]);
+	return left;
+}
+
 bool wh_inspect_saw_leave(const whorl_node *node, uint32_t id, uint64_t incarnation)
 {
 	for (const struct wh_epoch *epoch = node->epoch; epoch != NULL; epoch = epoch->older) {

@@ -47,6 +47,8 @@ bool wh_inspect_wedged(const whorl_node *node);
 uint64_t wh_inspect_suspects(const whorl_node *node);
 /* The nodes that it knows to have left, said or not. */
 uint64_t wh_inspect_left(const whorl_node *node);
+/* Of these those of which it has said nothing worse. */
+uint64_t wh_inspect_says_left(const whorl_node *node);
 /* In this view, or one before that is not forgotten yet, it has taken that incarnation as one that has left in order. */
 bool wh_inspect_saw_leave(const whorl_node *node, uint32_t id, uint64_t incarnation);
 /* And the nodes that it would suspect if it heard a quorum. */

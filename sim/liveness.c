@@ -212,7 +212,7 @@ static uint64_t find_witnesses(const struct play *play, uint64_t set, const stru
 {
 	for (uint32_t i = 0; i < play->lives; i++)
 		if ((set >> i & 1) != 0 && play->actors[i].node != NULL &&
-		    (wh_inspect_left(play->actors[i].node) >> of->id & 1) != 0)
+		    (wh_inspect_says_left(play->actors[i].node) >> of->id & 1) != 0)
 			set &= ~(UINT64_C(1) << i);
 	return set;
 }

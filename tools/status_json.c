@@ -110,7 +110,8 @@ static json_t *subgroup_stats(const struct whorl_subgroup_stats *s)
 	COUNTS(object, COUNT(s, claimed), COUNT(s, sent), COUNT(s, aborted), COUNT(s, resent), COUNT(s, dropped),
 	       COUNT(s, in_doubt), COUNT(s, delivered), COUNT(s, delivered_bytes), COUNT(s, nulls),
 	       COUNT(s, received_num), COUNT(s, delivered_num), COUNT(s, window_full), COUNT(s, window_wait_ns),
-	       COUNT(s, upcall_longest_ns), COUNT(s, slowest_member), COUNT(s, slowest_behind));
+	       COUNT(s, upcall_longest_ns), COUNT(s, slowest_member), COUNT(s, slowest_behind), COUNT(s, refusals),
+	       COUNT(s, refused_kept));
 	set_value(object, "open_claim", s->open_claim != 0 ? json_integer((json_int_t)s->open_claim - 1) : json_null());
 	set_value(object, "send", batch_of(&s->send));
 	set_value(object, "receive", batch_of(&s->receive));

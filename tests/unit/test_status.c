@@ -186,14 +186,17 @@ START_TEST(the_version_before)
 	size_t count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 	size_t less = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION_LEAST);
 
-	ck_assert_uint_eq(count - less, 8 * WHORL_COMPLAINTS_MAX);
+	ck_assert_uint_eq(count - less, 8 * (WHORL_COMPLAINTS_MAX + 2)); /* of the shards one is this node's */
 	after = decode(less);
 	ck_assert_uint_eq(after->stats->size, offsetof(struct whorl_node_stats, complaints));
 	ck_assert_uint_eq(after->stats->entry_ns[1], 8);
 	ck_assert_uint_eq(after->shards[0].stats->slowest_behind, 17);
+	ck_assert_uint_eq(after->shards[0].stats->size, offsetof(struct whorl_subgroup_stats, refusals));
+	ck_assert_uint_eq(after->shards[0].stats->refusals, 0);
 	whorl_status_free(after);
 	after = decode(wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION));
 	ck_assert_uint_eq(after->stats->size, sizeof *after->stats);
+	ck_assert_uint_eq(after->shards[0].stats->size, sizeof *after->shards[0].stats);
 	ck_assert_uint_eq(after->stats->complaints[WHORL_COMPLAINT_STARVED], 11);
 	whorl_status_free(after);
 }
