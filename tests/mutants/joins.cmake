@@ -36,10 +36,10 @@ mutant(NAME newcomers-stay KIND views FILE membership/propose.c
 	TEXT [[
 	if (change->coming_count > 0)
 		change->on.invite(change->ctx, 0, 0);
-	publish_attempt(change, NULL, 0, false);
+	publish_attempt(change, NULL, 0, false, 0); /* what follows a failure follows from rows */
 ]]
 	REPLACEMENT [[
-	publish_attempt(change, change->coming, change->coming_count, false);
+	publish_attempt(change, change->coming, change->coming_count, false, 0);
 	change->on.invite(change->ctx, wh_image_key(change->view->number, wh_change_me(change), change->attempt),
 			  change->coming_count);
 ]])
@@ -67,11 +67,10 @@ mutant(NAME all-at-once KIND views FILE membership/propose.c
 mutant(NAME nothing-installed KIND test_prepare FILE membership/propose.c
 	REMOVES "an attempt that changes nothing gives up the one before"
 	TEXT [[
-	if (!changes_something(change)) /* it is given up */
-		return;
+	else if (come == WHORL_OK && changes_something(change)) /* else it is given up, or there is no memory for it */
 ]]
 	REPLACEMENT [[
-	(void)changes_something;
+	else if (come == WHORL_OK)
 ]])
 
 mutant(NAME renewal-is-nothing KIND views FILE membership/propose.c
