@@ -104,7 +104,7 @@ mutant(NAME taken-back-for-ever KIND views FILE membership/propose.c
 			(void)subgroup;
 ]])
 
-mutant(NAME rests-as-seen KIND views FILE membership/propose.c SEED 415
+mutant(NAME rests-as-seen KIND views FILE membership/propose.c SEED 660
 	REMOVES "the proposal says which members rest: each member takes the wishes that it sees"
 	TEXT [[
 	memcpy(change->rests, rests_in(change->record), 2 * role_words(change) * sizeof(*change->rests));
@@ -206,7 +206,7 @@ mutant(NAME prepares-for-ever KIND views FILE membership/propose.c
 	if (waited > 1000 * PREPARE_TIMEOUTS * patience) {
 ]])
 
-mutant(NAME withdrawn-untold KIND views FILE membership/propose.c
+mutant(NAME withdrawn-untold KIND views FILE membership/propose.c SEED 320
 	REMOVES "newcomers are told when an attempt is given up"
 	TEXT [[
 	change->on.invite(change->ctx, 0, 0);
@@ -269,7 +269,7 @@ mutant(NAME all-are-late KIND test_join_requests FILE membership/join_requests.c
 	return true;
 ]])
 
-mutant(NAME none-are-late KIND views FILE membership/join_requests.c
+mutant(NAME none-are-late KIND views FILE membership/join_requests.c SEED 320
 	REMOVES "a node that holds up the others has to wait"
 	TEXT [[
 	return known->opened != known->invited || (all_opened && known->there != known->invited);
