@@ -100,6 +100,14 @@ bool wh_collect_mine(struct wh_collect *collect, uint32_t node, uint64_t incarna
 	return true;
 }
 
+void wh_collect_refused(struct wh_collect *collect, uint32_t node, uint64_t number, uint32_t wish)
+{
+	struct wh_wish_set *set = collect->of[node].set;
+
+	if (set != NULL && set->number == number)
+		set->wishes[wish].refused = true;
+}
+
 bool wh_collect_any(const struct wh_collect *collect)
 {
 	for (uint32_t node = 0; node < collect->nodes; node++)

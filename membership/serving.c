@@ -181,9 +181,11 @@ static bool send_refusal(struct wh_serving *serving, const struct wh_refusal *re
 	const struct wh_wire message = {
 		.kind = WH_WIRE_REFUSED, .key = serving->next->served[refusal->rank], .refusal = *refusal};
 
-	if (node != serving->roster->id)
-		return wh_roster_send(serving->roster, node, &message);
-	(void)wh_wishing_refused(&serving->wishing, node, &message);
+	if (node == serving->roster->id)
+		(void)wh_wishing_refused(&serving->wishing, node, &message);
+	else if (!wh_roster_send(serving->roster, node, &message))
+		return false;
+	wh_collect_refused(&serving->collect, node, message.key, refusal->wish);
 	return true;
 }
 

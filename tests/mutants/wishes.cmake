@@ -440,3 +440,34 @@ mutant(NAME dynamic-unasked KIND test_join_wishes FILE membership/join.c
 	REPLACEMENT [[
 		return me == UINT32_MAX ? wh_wishes_place(view, me, &nothing, refused, NULL) : WH_SUCCEEDS;
 ]])
+
+mutant(NAME poor-leader-broken KIND test_serve_memory FILE membership/serve.c
+	REMOVES "a leader is not broken because there is no memory here to look at what it has sent"
+	TEXT [[
+	if (result != WHORL_OK)
+		return WHORL_MEMORY;
+]]
+	REPLACEMENT [[
+	*why = "next view cannot be looked at";
+	if (result != WHORL_OK)
+		return WHORL_INVALID;
+]])
+
+mutant(NAME refused-and-met KIND test_serve_random FILE membership/compose.c
+	REMOVES "what a node has been told is refused is not met later"
+	TEXT [[
+	if (wish->refused)
+		return true;
+]]
+	REPLACEMENT "")
+
+mutant(NAME refusal-outruns KIND test_serve_random FILE membership/succeed.c
+	REMOVES "a member waits when a refusal has come before the view that met the wish"
+	TEXT [[
+	if (meets_refused(view, me, mine, refused))
+		return WH_OUT_OF_DATE;
+]]
+	REPLACEMENT [[
+	if (meets_refused(view, me, mine, refused))
+		return verdict("it places me where I do not wish to be", why);
+]])

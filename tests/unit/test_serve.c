@@ -129,6 +129,23 @@ START_TEST(what_is_refused_makes_no_view)
 }
 END_TEST
 
+/* What it wishes itself it refuses as it does what others wish. */
+START_TEST(a_leader_refuses_itself)
+{
+	struct serving_lab *lab = serving_make(0, 3);
+
+	wish(lab, "a");
+	wish(lab, "file");
+	pass_time(lab);
+	pass_time(lab);
+	ck_assert(lab->serving.wishing.refused[1]);
+	ck_assert(!lab->serving.wishing.refused[0]);
+	expect_opened(lab, "a#0@7[0!]");
+	expect_sent(lab, "1:next-7000001 2:next-7000001 ");
+	serving_free(lab);
+}
+END_TEST
+
 /* A newcomer has heard what is refused before it is invited; if its queue is full for so long, it is left out. */
 START_TEST(a_newcomer_hears_first_what_is_refused)
 {
@@ -153,6 +170,36 @@ START_TEST(a_newcomer_hears_first_what_is_refused)
 		settle(m);
 		expect_told(m, "discard recall ");
 	}
+	serving_free(lab);
+}
+END_TEST
+
+/* ---- what comes ---------------------------------------------------------------------------------------------------------------- */
+
+/* Pieces that do not fit, and a set that is none: their senders are broken, and nothing of theirs is kept. A node that is gone has said
+ * nothing. */
+START_TEST(messages_that_no_node_can_send)
+{
+	struct serving_lab *lab = serving_make(0, 3);
+	unsigned char bytes[10] = {0};
+	struct wh_wire message = {.kind = WH_WIRE_NEXT, .key = 7, .total = 20, .bytes = 10, .piece = bytes};
+
+	ck_assert(wh_serving_on_message(&lab->serving, 1, &message));
+	ck_assert(!wh_serving_on_message(
+		&lab->serving, 1,
+		&(struct wh_wire){
+			.kind = WH_WIRE_NEXT, .key = 7, .total = 20, .offset = 11, .bytes = 9, .piece = bytes}));
+	ck_assert_ptr_null(lab->serving.come[1].bytes);
+	ck_assert(wh_serving_on_message(&lab->serving, 2, &message));
+	message.kind = WH_WIRE_WISHES;
+	message.total = 10;
+	ck_assert(!wh_serving_on_message(&lab->serving, 1, &message));
+	hear_wishes(lab, 2, 1, "a");
+	wh_serving_gone(&lab->serving, 2);
+	ck_assert_ptr_null(lab->serving.come[2].bytes);
+	pass_time(lab);
+	pass_time(lab);
+	expect_told(lab->m, "");
 	serving_free(lab);
 }
 END_TEST
@@ -272,7 +319,9 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_leader_wishes_too);
 	tcase_add_loop_test(cases, what_is_refused_goes_first, 0, 2);
 	tcase_add_test(cases, what_is_refused_makes_no_view);
+	tcase_add_test(cases, a_leader_refuses_itself);
 	tcase_add_loop_test(cases, a_newcomer_hears_first_what_is_refused, 0, 2);
+	tcase_add_test(cases, messages_that_no_node_can_send);
 	tcase_add_loop_test(cases, a_failure_drops_wishes, 0, 2);
 	tcase_add_test(cases, a_set_that_is_replaced_is_proposed_anew);
 	tcase_add_test(cases, wishes_and_newcomers_take_turns);
