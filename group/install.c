@@ -55,14 +55,15 @@ static size_t deliver_to_cuts(void *ctx, const uint64_t *cuts, bool *done)
 
 /* ---- the next view is prepared -------------------------------------------------------------------------------------- */
 
-static bool open_next_view(void *ctx, const struct wh_next *next, uint64_t key)
+static bool open_next_view(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key)
 {
 	struct wh_epoch *epoch = ctx;
 	whorl_node *node = epoch->node;
-	struct wh_view *view;
 	struct wh_error err;
-	enum whorl_result result = wh_view_next(&view, epoch->view, next, &node->layout_config, &err);
+	enum whorl_result result = WHORL_OK;
 
+	if (view == NULL)
+		result = wh_view_next(&view, epoch->view, next, &node->layout_config, &err);
 	if (result == WHORL_OK)
 		result = wh_epoch_create(&node->proposed, node, view, key, &err);
 	if (result != WHORL_OK && epoch->change.wedged)

@@ -63,6 +63,7 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 	columns->cut = wh_layout_array(layout, view->subgroup_count);
 	columns->wish = wh_layout_array(layout, view->subgroup_count);
 	columns->ended = wh_layout_array(layout, view->subgroup_count);
+	columns->wished = wh_layout_counter(layout);
 	columns->proposal = wh_layout_list(layout, 2 * wh_proposal_words(view));
 }
 

@@ -444,6 +444,7 @@ size_t wh_change_step(struct wh_change *change)
 	work = wh_suspicion_step(change);
 	if (change->removed)
 		return work;
+	work += wh_serve_step(change);
 	if (change->suspicion.count == 0 && !change->wedged) {
 		size_t prepared = wh_prepare(change);
 

@@ -2,6 +2,7 @@
  *
  *     suspicion.c   which members are suspected, and by which: heartbeats, the transport, what other rows say; freeze; quorum
  *     propose.c     propose, acknowledge; newcomers and resting senders, which are prepared before any member stops
+ *     serve.c       the same of wishes: the view that serves them is sent beside the rows (0046)
  *     change.c      wedge, decide, echo, deliver, install
  *
  * docs/decisions/0014 and 0016 have the protocol, why it is safe, and what each word in a row means; sst/columns.h the words. All
@@ -17,6 +18,7 @@
 #define WH_MEMBERSHIP_CHANGE_H
 
 #include "membership/heartbeat.h"
+#include "membership/serving.h"
 #include "membership/view.h"
 
 enum wh_arrival { WH_ARRIVAL_COMING, WH_ARRIVAL_THERE, WH_ARRIVAL_GONE };
@@ -25,9 +27,10 @@ enum wh_arrival { WH_ARRIVAL_COMING, WH_ARRIVAL_THERE, WH_ARRIVAL_GONE };
 struct wh_participant {
 	/* Nothing is sent or received in this view any more; the last counters have been pushed. */
 	void (*wedge)(void *ctx);
-	/* Begins to open the memory of the next view. At most one is open; an earlier one has been discarded. False: that cannot be
-	 * done, and, once it has stopped, this node cannot go on. */
-	bool (*open)(void *ctx, const struct wh_next *next, uint64_t key);
+	/* Begins to open the memory of the next view. `view` is that view, if it serves wishes, and becomes the participant's, also on failure;
+	 * NULL: it follows from `next`. At most one is open; an earlier one has been discarded. False: that cannot be done, and, once it has
+	 * stopped, this node cannot go on. */
+	bool (*open)(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key);
 	/* Is it open, with all its members but those that are suspected? */
 	bool (*is_open)(void *ctx, const uint64_t *suspected);
 	/* What is open is not needed, if something is; and nothing of a key below this will be asked for any more. */
@@ -75,6 +78,7 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	int tie_breaker; /* a rank, -1: none */
 	uint32_t home;   /* a quorum needs one member with an id below (0032); UINT32_MAX: there is no such rule */
 	const struct wh_cut_source *cuts_from; /* by subgroup of the view */
+	struct wh_serving *serving;            /* NULL: no node of this group wishes anything */
 	struct wh_participant on;
 	void *ctx;
 
@@ -105,9 +109,11 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	uint64_t rests_until_ns; /* as leader: nothing is prepared before: it could not be done here */
 	uint64_t heeded;         /* the ticket of the last proposal that was followed, or given up */
 	bool ids_exhausted; /* the numbers of this view come to an end: it is to be followed by one like it. [loop] */
-	bool one_at_a_time; /* as leader: an attempt was given up: some of the newcomers may never reach all */
-	uint64_t told;      /* as leader: the ticket of the last of which newcomers have been told */
-	bool *left_out;     /* by rank: of the proposal that has its memory open or opening; so are the next three */
+	bool one_at_a_time; /* as leader: an attempt was given up: some of the newcomers may never reach all, or some bytes a member */
+	bool serves_next; /* as leader, when that is so: wishes come before newcomers, if there are both */
+	bool may_serve;   /* as leader: the last attempt serves the wishes that there are */
+	uint64_t told;    /* as leader: the ticket of the last of which newcomers have been told */
+	bool *left_out;   /* by rank: of the proposal that has its memory open or opening; so are the next three */
 	struct wh_newcomer coming[WH_NEWCOMERS_MAX];
 	uint32_t coming_count;
 	uint64_t *rests;       /* as in wh_next; then `ended`, likewise */

@@ -35,6 +35,32 @@ bool wh_prepared(const struct wh_change *change);
 /* Opens what the leader proposes; says so in my row when it is open. */
 size_t wh_acknowledge_proposal(struct wh_change *change);
 
+/* ---- serve.c: nothing of it is done where no node wishes anything ---- */
+
+/* Says what this node wishes to its leader, and in its row that it has. Returns how much it did. */
+size_t wh_serve_step(struct wh_change *change);
+/* As leader: is it time for a view that serves what has come? */
+bool wh_serve_is_due(struct wh_change *change);
+/* As leader: the digest of the view that follows by `next` in the next attempt, with what has come served; 0: nothing is, or, if there is no
+ * other reason for a view (`alone`), that would change nothing. */
+uint64_t wh_serve_compose(struct wh_change *change, const struct wh_next *next, bool alone);
+/* As leader: a member has replaced a set that my last attempt serves. */
+bool wh_serve_is_replaced(const struct wh_change *change);
+/* As leader: may the newcomers be invited? Each has been told which of its wishes are refused. */
+bool wh_serve_has_told_newcomers(const struct wh_change *change);
+/* As leader: sends what is to be sent. */
+size_t wh_serve_send(struct wh_change *change);
+/* Of the last attempt, which is of that digest. 0: it serves no wishes, and what an earlier one said is not sent any more. While one with wishes is
+ * under way this node says no new set. */
+void wh_serve_note(struct wh_change *change, uint32_t leader, uint64_t digest);
+/* The view that the leader has sent for the attempt of that key. As wh_serving_take. */
+enum whorl_result wh_serve_take(struct wh_change *change, struct wh_view **out, uint32_t leader, uint64_t key,
+				uint64_t digest);
+/* Does it succeed this view, which `next` is made of? WHORL_OK; WHORL_AGAIN: another is coming; WHORL_MEMORY; WHORL_INVALID:
+ * *why, which is set only then. */
+enum whorl_result wh_serve_check(struct wh_change *change, const struct wh_view *view, const struct wh_next *next,
+				 const char **why);
+
 /* The last of the `words` of the record of that attempt: it tells whether the others are that attempt's, and all of them. */
 uint64_t wh_proposal_seal(const uint64_t *record, uint64_t words, uint64_t attempt);
 

@@ -81,6 +81,41 @@ enum whorl_result wh_collect_take(struct wh_collect *collect, uint32_t node, uin
 	return result;
 }
 
+bool wh_collect_mine(struct wh_collect *collect, uint32_t node, uint64_t incarnation, const struct wh_wish_set *set,
+		     uint64_t now_ns)
+{
+	struct wh_collected *collected = &collect->of[node];
+	struct wh_wish_set *copy;
+
+	if (collected->set != NULL && collected->set->number >= set->number)
+		return false;
+	copy = malloc(sizeof(*copy));
+	if (copy == NULL)
+		return false;
+	*copy = *set;
+	forget_set(collected);
+	collected->incarnation = incarnation;
+	collected->set = copy;
+	collect->last_ns = now_ns;
+	return true;
+}
+
+void wh_collect_refused(struct wh_collect *collect, uint32_t node, uint64_t number, uint32_t wish)
+{
+	struct wh_wish_set *set = collect->of[node].set;
+
+	if (set != NULL && set->number == number)
+		set->wishes[wish].refused = true;
+}
+
+bool wh_collect_any(const struct wh_collect *collect)
+{
+	for (uint32_t node = 0; node < collect->nodes; node++)
+		if (collect->of[node].set != NULL)
+			return true;
+	return false;
+}
+
 /* ---- what is outstanding ------------------------------------------------------------------------------------------------------ */
 
 /* NULL: nothing of the member of that rank is. */

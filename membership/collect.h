@@ -35,6 +35,13 @@ void wh_collect_close(struct wh_collect *collect);
  * is no newer; WHORL_INVALID: its sender is broken; WHORL_MEMORY: it is to be said again. */
 WH_MUST_CHECK enum whorl_result wh_collect_take(struct wh_collect *collect, uint32_t node, uint64_t incarnation,
 						const struct wh_wire *message, uint64_t now_ns);
+/* What this node itself says. True: it is newer than the last. If there is no memory, it is to be said again. */
+bool wh_collect_mine(struct wh_collect *collect, uint32_t node, uint64_t incarnation, const struct wh_wish_set *set,
+		     uint64_t now_ns);
+/* That node has been told that a wish of its set of that number is refused. */
+void wh_collect_refused(struct wh_collect *collect, uint32_t node, uint64_t number, uint32_t wish);
+/* Has any set come that no view serves? */
+bool wh_collect_any(const struct wh_collect *collect);
 /* That node is gone. */
 void wh_collect_gone(struct wh_collect *collect, uint32_t node);
 /* That view has begun: what it serves is not wanted any more. */

@@ -194,6 +194,8 @@ static bool meet(struct work *work, uint32_t rank, uint32_t at)
 	struct draft *draft = find(work, wish->name);
 	struct wh_refusal refusal = {.rank = rank, .wish = at, .node = UINT32_MAX};
 
+	if (wish->refused)
+		return true;
 	if (draft == NULL && is_configured(work->layout, wish->name))
 		refusal.why = WH_REFUSED_CONFIGURED;
 	else if (draft == NULL && work->count == WH_DYNAMIC_MAX)

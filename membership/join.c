@@ -94,11 +94,19 @@ void wh_join_introduce(struct wh_join *join)
 
 /* ---- invitations --------------------------------------------------------------------------------------------------------- */
 
+/* While a view may come that serves what I have said I say nothing new. */
+static void hold_wishes(const struct wh_join *join, bool hold)
+{
+	if (join->wishing != NULL)
+		join->wishing->held = hold;
+}
+
 void wh_join_drop(struct wh_join *join, const char *why)
 {
 	if (join->state != WH_JOIN_INVITED && join->state != WH_JOIN_THERE)
 		return;
 	wh_event(join->roster->diag, why, join->view->number, join->key, 0);
+	hold_wishes(join, false);
 	if (join->view->number == 0) {
 		wh_join_requests_renounce(join->requests, join->view, join->key);
 		join->floor = join->key > join->floor ? join->key : join->floor;
@@ -119,6 +127,7 @@ void wh_join_follow(struct wh_join *join, struct wh_view *view, uint64_t key, ui
 	join->invited_ns = join->roster->loop->now_ns;
 	join->said_open = join->said_there = false;
 	wh_event(join->roster->diag, "invited", view->number, key, by);
+	hold_wishes(join, true);
 	if (join->on.open(join->ctx, view, key))
 		join->state = WH_JOIN_INVITED;
 	else
@@ -161,6 +170,32 @@ static bool goes_together(const struct wh_join *join, uint32_t from, const struc
 	return view->number > 0 || wh_form_agrees(join, from, view);
 }
 
+/* Am I where I wish to be? That the view succeeds the one before the members see. */
+static enum wh_succession places_me(const struct wh_join *join, const struct wh_view *view)
+{
+	static const struct wh_wish_set nothing = {.number = 0};
+	static const bool refused[1] = {false};
+	uint32_t me = (uint32_t)wh_view_rank(view, join->roster->id);
+
+	if (join->wishing == NULL)
+		return view->dynamic_count > 0 ? WH_NO_SUCCESSOR : wh_wishes_place(view, me, &nothing, refused, NULL);
+	return wh_wishes_place(view, me, &join->wishing->said, join->wishing->refused, NULL);
+}
+
+/* It is an invitation. False: no node can have sent it. The view becomes the join's. */
+static bool take_invitation(struct wh_join *join, uint32_t from, struct wh_view *view, uint64_t key)
+{
+	enum wh_succession places = is_for_me(join, view, key) ? places_me(join, view) : WH_NO_SUCCESSOR;
+
+	if (places == WH_OUT_OF_DATE) /* another comes, which serves what I said last */
+		hold_wishes(join, true);
+	if (places == WH_SUCCEEDS && goes_together(join, from, view))
+		wh_join_follow(join, view, key, from);
+	else
+		wh_view_free(view);
+	return places != WH_NO_SUCCESSOR;
+}
+
 static bool on_view_message(struct wh_join *join, uint32_t node, const struct wh_wire *message)
 {
 	struct wh_view *view;
@@ -182,15 +217,7 @@ static bool on_view_message(struct wh_join *join, uint32_t node, const struct wh
 		wh_log(join->roster->diag, WH_LOG_WARNING, "node %u sends no proper view: %s", node, err.text);
 		return false;
 	}
-	if (!is_for_me(join, view, message->key)) {
-		wh_view_free(view);
-		return false;
-	}
-	if (goes_together(join, node, view))
-		wh_join_follow(join, view, message->key, node);
-	else
-		wh_view_free(view);
-	return true;
+	return take_invitation(join, node, view, message->key);
 }
 
 bool wh_join_on_message(struct wh_join *join, uint32_t node, const struct wh_wire *message)
@@ -202,6 +229,8 @@ bool wh_join_on_message(struct wh_join *join, uint32_t node, const struct wh_wir
 	wh_roster_dropped(join->roster, node, message);
 	if (message->kind == WH_WIRE_VIEW)
 		return on_view_message(join, node, message);
+	if (join->state == WH_JOIN_SEEKING) /* what I had passed over, and of which no other has come */
+		hold_wishes(join, false);
 	if (join->key != message->key)
 		return true;
 	/* Once I am there, a first view may begin without the node that withdraws. */
@@ -343,6 +372,14 @@ static size_t ask_to_join(struct wh_join *join)
 	return 1;
 }
 
+/* What I wish goes behind what I ask. */
+static size_t say_wishes(struct wh_join *join)
+{
+	if (join->wishing == NULL || join->asked_ns == 0 || join->state != WH_JOIN_SEEKING)
+		return 0;
+	return wh_wishing_step(join->wishing, join->asked, 0);
+}
+
 /* It needs others to have begun a group. */
 static bool cannot_begin(const struct wh_join *join)
 {
@@ -451,6 +488,7 @@ size_t wh_join_step(struct wh_join *join)
 	wh_join_introduce(join);
 	wh_loop_at(join->roster->loop, join->roster->loop->now_ns + ASK_AGAIN_NS); /* whatever is waited for */
 	work += ask_to_join(join);
+	work += say_wishes(join);
 	return work + wh_join_form(join);
 }
 

@@ -11,7 +11,7 @@
 #ifndef WH_MEMBERSHIP_JOIN_H
 #define WH_MEMBERSHIP_JOIN_H
 
-#include "membership/roster.h"
+#include "membership/wishing.h"
 
 /* When a first view may be formed (docs/decisions/0032). */
 enum wh_form_rule {
@@ -56,6 +56,7 @@ struct wh_join { /* the fields up to `ctx` are set by the caller */
 	uint64_t record; /* that of this node; 0: it has none. The joiner sets it as well */
 	uint64_t start_timeout_ns; /* so long all configured nodes are waited for */
 	uint64_t patience_ns; /* what is there and says nothing for so long is not waited for, unless all are on one host */
+	struct wh_wishing *wishing; /* NULL: no node of this group wishes anything */
 	struct wh_joiner on;
 	void *ctx;
 

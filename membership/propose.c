@@ -35,6 +35,12 @@ static uint64_t *rests_in(uint64_t *record)
 	return record + 2 * WH_NEWCOMERS_MAX + 1;
 }
 
+/* Of the next view, if it serves wishes. */
+static uint64_t *digest_in(const struct wh_change *change)
+{
+	return change->record + wh_proposal_words(change->view) - 2;
+}
+
 static uint64_t role_words(const struct wh_change *change)
 {
 	return (uint64_t)change->view->subgroup_count * wh_rest_words(change->view);
@@ -127,6 +133,11 @@ static bool read_record(struct wh_change *change, uint32_t leader, uint64_t atte
 	return change->record[words - 1] == wh_proposal_seal(change->record, words, attempt);
 }
 
+static void take_roles(struct wh_change *change)
+{
+	memcpy(change->rests, rests_in(change->record), 2 * role_words(change) * sizeof(*change->rests));
+}
+
 /* NULL, or what is wrong with the newcomers that the record names. */
 static const char *take_newcomers(struct wh_change *change)
 {
@@ -159,6 +170,14 @@ static const char *take_left_out(struct wh_change *change, uint32_t leader, uint
 		       : NULL;
 }
 
+static bool leaves_somebody_out(const struct wh_change *change)
+{
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
+		if (change->left_out[rank])
+			return true;
+	return false;
+}
+
 /* Some member has ended. */
 static bool ends_somebody(const struct wh_change *change)
 {
@@ -170,14 +189,13 @@ static bool ends_somebody(const struct wh_change *change)
 	return false;
 }
 
-/* Something other than that. */
+/* Something other than that, and than what wishes change. */
 static bool changes_more(const struct wh_change *change)
 {
 	uint32_t words = wh_rest_words(change->view);
 
-	for (uint32_t rank = 0; rank < member_count(change); rank++)
-		if (change->left_out[rank])
-			return true;
+	if (leaves_somebody_out(change))
+		return true;
 	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &change->view->subgroups[g];
 
@@ -194,7 +212,18 @@ static bool changes_more(const struct wh_change *change)
 
 static bool changes_something(const struct wh_change *change)
 {
-	return ends_somebody(change) || changes_more(change);
+	return ends_somebody(change) || changes_more(change) || *digest_in(change) != 0;
+}
+
+/* What the view after is made of, but for wishes: `left_out`, `coming` and `rests` are those of an attempt. */
+static struct wh_next next_of(const struct wh_change *change)
+{
+	return (struct wh_next){.removed = change->left_out,
+				.newcomers = change->coming,
+				.newcomer_count = change->coming_count,
+				.rests = change->rests,
+				.ended = change->rests + role_words(change),
+				.settles = !changes_more(change)};
 }
 
 /* A first view with a quorum taken of nodes that are not in it is followed at once by one of the same members. And a member
@@ -218,8 +247,25 @@ static bool needs_renewal(const struct wh_change *change)
 
 /* ---- as leader: proposing ------------------------------------------------------------------------------------------------ */
 
+/* The digest of what the next attempt serves, if it leaves nobody out, and these come in; the record says which rest. `alone`: nothing else
+ * makes it necessary. */
+static uint64_t serve_wishes(struct wh_change *change, const struct wh_newcomer *newcomers, uint32_t count, bool renews,
+			     bool alone)
+{
+	struct wh_next next;
+
+	*renews_in(change->record) = renews;
+	take_roles(change);
+	memset(change->left_out, 0, member_count(change) * sizeof(*change->left_out));
+	memcpy(change->coming, newcomers, count * sizeof(*newcomers));
+	change->coming_count = count;
+	next = next_of(change);
+	return wh_serve_compose(change, &next, alone);
+}
+
 /* Publishes the next attempt: suspects are left out, `newcomers` come in, the record says which rest. What it guards first. */
-static void publish_attempt(struct wh_change *change, const struct wh_newcomer *newcomers, uint32_t count, bool renews)
+static void publish_attempt(struct wh_change *change, const struct wh_newcomer *newcomers, uint32_t count, bool renews,
+			    uint64_t digest)
 {
 	struct wh_to to = change->heartbeat->peers;
 	uint64_t words = wh_proposal_words(change->view), before = change->attempt * words;
@@ -238,6 +284,8 @@ static void publish_attempt(struct wh_change *change, const struct wh_newcomer *
 		change->record[2 * i] = (uint64_t)newcomers[i].id + 1;
 		change->record[2 * i + 1] = newcomers[i].incarnation;
 	}
+	*digest_in(change) = digest;
+	wh_serve_note(change, wh_change_me(change), digest);
 	change->record[words - 1] = wh_proposal_seal(change->record, words, change->attempt);
 	result = wh_sst_append(change->sst, change->pushes, change->columns.proposal, change->record, (uint32_t)words,
 			       before < words ? 0 : before - words, to);
@@ -265,7 +313,7 @@ size_t wh_propose_without(struct wh_change *change)
 	keep_roles(change);
 	if (change->coming_count > 0)
 		change->on.invite(change->ctx, 0, 0);
-	publish_attempt(change, NULL, 0, false);
+	publish_attempt(change, NULL, 0, false, 0); /* what follows a failure follows from rows */
 	return 1;
 }
 
@@ -297,38 +345,64 @@ static void give_up_earlier(struct wh_change *change, uint32_t leader)
 	wh_pushes_post(change->pushes);
 }
 
-/* Begins to open the memory of what the leader proposes. */
+/* NULL, or what is wrong with the record of that attempt. */
+static const char *take_record(struct wh_change *change, uint32_t leader, uint64_t attempt)
+{
+	const char *wrong = take_left_out(change, leader, attempt);
+
+	take_roles(change);
+	if (wrong == NULL)
+		wrong = take_newcomers(change);
+	if (wrong == NULL && *digest_in(change) != 0 && leaves_somebody_out(change))
+		wrong = "proposal leaves out a member, and serves wishes";
+	return wrong;
+}
+
+/* Begins to open the memory of what has been taken from the record; `view` as in open(). Returns NULL, or what is wrong with it. */
+static const char *open_proposal(struct wh_change *change, struct wh_view *view, uint64_t key)
+{
+	struct wh_next next = next_of(change);
+	const char *wrong = NULL;
+
+	if (view != NULL && wh_serve_check(change, view, &next, &wrong) != WHORL_OK) {
+		wh_view_free(view);
+		return wrong;
+	}
+	wh_change_advance(change, WH_STAGE_PROPOSED);
+	if (change->on.open(change->ctx, &next, view, key))
+		change->ticket = change->heeded;
+	return NULL;
+}
+
+/* Begins to open the memory of what the leader proposes; if it serves wishes, once that view has come whole. */
 static void follow_proposal(struct wh_change *change, uint32_t leader, uint64_t attempt)
 {
-	uint64_t key = wh_image_key(change->view->number, leader, attempt);
-	struct wh_next next;
+	uint64_t key = wh_image_key(change->view->number, leader, attempt), digest;
+	enum whorl_result come = WHORL_OK;
+	struct wh_view *view = NULL;
 	const char *wrong;
 
 	if (!read_record(change, leader, attempt))
+		return;
+	digest = *digest_in(change);
+	wh_serve_note(change, leader, digest);
+	if (digest != 0)
+		come = wh_serve_take(change, &view, leader, key, digest);
+	if (come == WHORL_AGAIN)
 		return;
 	give_up_earlier(change, leader);
 	change->on.discard(change->ctx, key); /* also those attempts that I have never seen, and others have */
 	change->ticket = 0;
 	change->heeded = wh_ticket(leader, attempt);
-	memcpy(change->rests, rests_in(change->record), 2 * role_words(change) * sizeof(*change->rests));
-	wrong = take_left_out(change, leader, attempt);
-	if (wrong == NULL)
-		wrong = take_newcomers(change);
-	if (wrong != NULL) {
+	wrong = take_record(change, leader, attempt);
+	if (wrong == NULL && come == WHORL_INVALID)
+		wrong = "next view is none, or not the one of its proposal";
+	if (wrong != NULL)
+		wh_view_free(view);
+	else if (come == WHORL_OK && changes_something(change)) /* else it is given up, or there is no memory for it */
+		wrong = open_proposal(change, view, key);
+	if (wrong != NULL)
 		change->on.broken(change->ctx, leader, wrong);
-		return;
-	}
-	if (!changes_something(change)) /* it is given up */
-		return;
-	wh_change_advance(change, WH_STAGE_PROPOSED);
-	next = (struct wh_next){.removed = change->left_out,
-				.newcomers = change->coming,
-				.newcomer_count = change->coming_count,
-				.rests = change->rests,
-				.ended = change->rests + role_words(change),
-				.settles = !changes_more(change)};
-	if (change->on.open(change->ctx, &next, key))
-		change->ticket = change->heeded;
 }
 
 size_t wh_acknowledge_proposal(struct wh_change *change)
@@ -375,12 +449,14 @@ bool wh_prepared(const struct wh_change *change)
 	return change->suspicion.quorum && wh_suspicion_heeds(change);
 }
 
-/* Which nodes want in, and which wishes are not met? Looked for when a node has come to me, and with my heartbeats. */
+/* Which nodes want in, and which wishes are not met? Looked for when a node has come to me, and with my heartbeats. Where an attempt was
+ * given up newcomers, which may never come, and bytes, which may never reach a member, come in attempts of their own. */
 static size_t begin_attempt(struct wh_change *change)
 {
 	struct wh_newcomer newcomers[WH_NEWCOMERS_MAX];
 	uint32_t most = member_count(change) > 1 && !change->one_at_a_time ? member_count(change) - 1 : 1, count;
-	bool wishes = find_roles(change), renews = needs_renewal(change);
+	bool wishes = find_roles(change), renews = needs_renewal(change), due = wh_serve_is_due(change), rows_alone;
+	uint64_t digest = 0;
 
 	change->wanted = false; /* again with the next heartbeats */
 	if (change->loop->now_ns < change->rests_until_ns || !change->suspicion.quorum || !wh_suspicion_heeds(change) ||
@@ -388,11 +464,36 @@ static size_t begin_attempt(struct wh_change *change)
 		return 0;
 	if (change->one_at_a_time && (wishes || renews)) /* members do not wait for newcomers that may never come */
 		most = 0;
+	rows_alone = most == 0;
+	if (change->one_at_a_time && due && change->serves_next)
+		most = 0;
 	count = change->on.newcomers(change->ctx, newcomers, most < WH_NEWCOMERS_MAX ? most : WH_NEWCOMERS_MAX);
-	if (!wishes && count == 0 && !renews)
+	change->may_serve = !change->one_at_a_time || (!rows_alone && count == 0);
+	if (change->may_serve && (due || wishes || renews || count > 0))
+		digest = serve_wishes(change, newcomers, count, renews, !wishes && !renews && count == 0);
+	if (!wishes && count == 0 && !renews && digest == 0)
 		return 0;
-	publish_attempt(change, newcomers, count, renews);
+	publish_attempt(change, newcomers, count, renews, digest);
+	change->serves_next = digest == 0;
 	return 1;
+}
+
+/* It does not come to pass. */
+static void give_up_attempt(struct wh_change *change)
+{
+	keep_roles(change);
+	publish_attempt(change, NULL, 0, false, 0);
+}
+
+/* Another attempt, with these, takes its place. */
+static void replace_attempt(struct wh_change *change, const struct wh_newcomer *newcomers, uint32_t count)
+{
+	bool wishes = find_roles(change), renews = needs_renewal(change);
+	uint64_t digest = 0;
+
+	if (change->may_serve)
+		digest = serve_wishes(change, newcomers, count, renews, !wishes && !renews && count == 0);
+	publish_attempt(change, newcomers, count, renews, digest);
 }
 
 /* Leaves out newcomers that do not come, or gives it all up. */
@@ -409,19 +510,17 @@ static size_t look_after(struct wh_change *change)
 			still[count++] = change->coming[i];
 	}
 	if (waited > PREPARE_TIMEOUTS * patience) {
-		keep_roles(change);
-		publish_attempt(change, NULL, 0, false);
+		give_up_attempt(change);
 		change->one_at_a_time = true;
 		return 1;
 	}
-	if (count == change->coming_count)
+	if (count == change->coming_count && !wh_serve_is_replaced(change))
 		return 0;
-	(void)find_roles(change);
-	publish_attempt(change, still, count, needs_renewal(change));
+	replace_attempt(change, still, count);
 	return 1;
 }
 
-/* Opens it here; tells the nodes that are invited, and those that are not any more. */
+/* Opens it here; tells the nodes that are invited, and those that are not any more. A newcomer first hears what is refused. */
 static size_t tell_invited(struct wh_change *change)
 {
 	uint64_t ticket = wh_ticket(wh_change_me(change), change->attempt);
@@ -429,6 +528,8 @@ static size_t tell_invited(struct wh_change *change)
 
 	if (change->heeded != ticket)
 		return work;
+	if (change->ticket != 0 && !wh_serve_has_told_newcomers(change))
+		return work + look_after(change);
 	change->told = ticket;
 	if (change->ticket != 0) {
 		change->on.invite(change->ctx, wh_ticket_image(change), change->coming_count);
@@ -437,8 +538,7 @@ static size_t tell_invited(struct wh_change *change)
 	change->on.invite(change->ctx, 0, 0);
 	if (changes_something(change)) { /* it cannot be opened here: the others need not keep it open */
 		change->rests_until_ns = change->loop->now_ns + change->heartbeat->timeout_ns;
-		keep_roles(change);
-		publish_attempt(change, NULL, 0, false);
+		give_up_attempt(change);
 	}
 	return work + 1;
 }
@@ -450,17 +550,24 @@ static size_t prepare_as_leader(struct wh_change *change)
 	return work + look_after(change);
 }
 
-size_t wh_prepare(struct wh_change *change)
+static size_t prepare_to_lead(struct wh_change *change, uint32_t me)
 {
-	uint32_t lead = wh_change_leader(change);
-
-	if (lead != wh_change_me(change))
-		return wh_row(change, lead, change->columns.proposed) != 0 ? wh_acknowledge_proposal(change) : 0;
-	if (change->told != wh_ticket(lead, change->attempt)) /* of the last attempt: also that it is given up */
+	if (change->told != wh_ticket(me, change->attempt)) /* of the last attempt: also that it is given up */
 		return tell_invited(change);
 	if (change->ticket != 0)
 		return prepare_as_leader(change);
-	return change->wanted && is_memory_ready(change) ? begin_attempt(change) : 0;
+	return (change->wanted || wh_serve_is_due(change)) && is_memory_ready(change) ? begin_attempt(change) : 0;
+}
+
+size_t wh_prepare(struct wh_change *change)
+{
+	uint32_t lead = wh_change_leader(change);
+	size_t work;
+
+	if (lead != wh_change_me(change))
+		return wh_row(change, lead, change->columns.proposed) != 0 ? wh_acknowledge_proposal(change) : 0;
+	work = prepare_to_lead(change, lead);
+	return work + wh_serve_send(change);
 }
 
 bool wh_change_wish(struct wh_change *change, uint32_t subgroup, bool rests)

@@ -108,7 +108,7 @@ static const char *check_my_wishes(const struct wh_view *view, uint32_t me, cons
 
 		if (!is_in(it->members, it->member_count, me))
 			continue;
-		if (wish == NULL || refused[wish - mine->wishes])
+		if (wish == NULL)
 			return "it places me where I do not wish to be";
 		if (sends_in(it, me) != wish->sends)
 			return "it gives me a role that I do not wish";
@@ -119,6 +119,19 @@ static const char *check_my_wishes(const struct wh_view *view, uint32_t me, cons
 	for (uint32_t i = 0; i < mine->count; i++)
 		wished += !refused[i];
 	return met == wished ? NULL : "it serves my wishes, and does not meet them";
+}
+
+/* It meets a wish that has been refused since: what refuses it is another proposal, which comes. */
+static bool meets_refused(const struct wh_view *view, uint32_t me, const struct wh_wish_set *mine, const bool *refused)
+{
+	for (uint32_t i = 0; i < view->dynamic_count; i++) {
+		const struct wh_view_subgroup *it = &wh_view_dynamic(view)[i];
+		const struct wh_wish *wish = wh_wish_find(mine, it->name);
+
+		if (wish != NULL && refused[wish - mine->wishes] && is_in(it->members, it->member_count, me))
+			return true;
+	}
+	return false;
 }
 
 static enum wh_succession verdict(const char *wrong, const char **why)
@@ -142,6 +155,8 @@ enum wh_succession wh_wishes_place(const struct wh_view *view, uint32_t me, cons
 	if (view->served[me] > mine->number)
 		return verdict("it serves a set that I have not said", why);
 	if (view->served[me] < mine->number)
+		return WH_OUT_OF_DATE;
+	if (meets_refused(view, me, mine, refused))
 		return WH_OUT_OF_DATE;
 	return verdict(check_my_wishes(view, me, mine, refused), why);
 }

@@ -153,10 +153,10 @@ static inline uint32_t wh_rest_words(const struct wh_view *view)
 	return (view->members + 63) / 64;
 }
 
-/* How many words a proposal of the view after this one has in a row (sst/columns.h, `proposal`). The last is its seal. */
+/* How many words a proposal of the view after this one has in a row (sst/columns.h, `proposal`). The last are a digest, and its seal. */
 static inline uint32_t wh_proposal_words(const struct wh_view *view)
 {
-	return 2 * WH_NEWCOMERS_MAX + 1 + 2 * view->subgroup_count * wh_rest_words(view) + 1;
+	return 2 * WH_NEWCOMERS_MAX + 1 + 2 * view->subgroup_count * wh_rest_words(view) + 2;
 }
 
 /* The first view of that group: of `count` newcomers, ranked by their ids; a quorum is taken of `voters` nodes, at least `count`.

@@ -61,6 +61,7 @@ static bool take_wish(struct wh_reader *reader, struct wh_wish *out)
 		return false;
 	flags = (unsigned)wh_take_within(reader, 1, 0, FLAGS);
 	out->sends = flags & SENDS;
+	out->refused = false;
 	out->parameters.state = flags & HAS_STATE;
 	out->parameters.ordered = flags & IS_ORDERED;
 	out->parameters.window = (uint32_t)wh_take_within(reader, 4, 1, WH_WINDOW_MAX);

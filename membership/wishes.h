@@ -21,7 +21,8 @@
 
 struct wh_wish {
 	char name[WH_NAME_BYTES];
-	bool sends; /* else it listens */
+	bool sends;   /* else it listens */
+	bool refused; /* at a leader: the node has been told so, and it stays so, whatever changes. Not as bytes */
 	struct wh_parameters parameters;
 };
 
@@ -69,7 +70,7 @@ WH_MUST_CHECK enum whorl_result wh_wishes_compose(struct wh_composed *out, struc
 
 enum wh_succession {
 	WH_SUCCEEDS,
-	WH_OUT_OF_DATE, /* it serves a set of mine that I have replaced: another is coming */
+	WH_OUT_OF_DATE, /* it serves a set of mine that I have replaced, or meets what has been refused since: another is coming */
 	WH_NO_SUCCESSOR /* its maker is broken */
 };
 

@@ -5,7 +5,7 @@ set(silent --set sim.words=on)
 
 # ---- words of peers ----
 
-mutant(NAME quiet-word-first KIND views FILE predicates/multicast.c
+mutant(NAME quiet-word-first KIND views FILE predicates/multicast.c SEED 310
 	WORDS ${silent}
 	REMOVES "the word is pushed behind the counters: it is pushed before them"
 	TEXT [[

@@ -413,7 +413,7 @@ mutant(NAME position-viewless KIND test_state_keep FILE state/keep.c
 ]]
 	REPLACEMENT "")
 
-mutant(NAME life-ignored KIND views FILE state/keep.c
+mutant(NAME life-ignored KIND views FILE state/keep.c SEED 320
 	REMOVES "unordered: numbers tell what is in a state within one life of a sender"
 	TEXT [[
 	if (life != 0)

@@ -179,3 +179,295 @@ mutant(NAME refused-for-ever KIND test_wishing FILE membership/wishing.c
 	if (wishing->to_incarnation == 0)
 		memset(wishing->refused, 0, sizeof(wishing->refused));
 ]])
+
+# ---- serving: the first five are what the model of a change finds (tests/models/change.h, enum wish_mutation) ----
+
+mutant(NAME unread-acknowledged KIND test_serve_follow FILE membership/propose.c
+	REMOVES "a member that does not have a view which serves wishes does not go along with it"
+	TEXT [[
+	if (come == WHORL_AGAIN)
+		return;
+]]
+	REPLACEMENT [[
+	if (come == WHORL_AGAIN)
+		come = WHORL_OK;
+]])
+
+mutant(NAME leaves-out-and-serves KIND test_serve FILE membership/propose.c
+	REMOVES "what leaves a member out serves no wishes"
+	TEXT [[
+	publish_attempt(change, NULL, 0, false, 0); /* what follows a failure follows from rows */
+]]
+	REPLACEMENT [[
+	publish_attempt(change, NULL, 0, false, serve_wishes(change, change->coming, 0, false, true));
+]])
+
+mutant(NAME successor-unchecked KIND test_serve_follow FILE membership/propose.c
+	REMOVES "a view that is no successor is not acknowledged"
+	TEXT [[
+	if (view != NULL && wh_serve_check(change, view, &next, &wrong) != WHORL_OK) {
+]]
+	REPLACEMENT [[
+	if (view != NULL && wh_serve_check(change, view, &next, &wrong) == WHORL_AGAIN) {
+]])
+
+mutant(NAME replaced-set-acknowledged KIND test_serve_follow FILE membership/serve.c
+	REMOVES "a view that serves a set which was replaced is not acknowledged"
+	TEXT [[
+	if (is == WH_SUCCEEDS)
+]]
+	REPLACEMENT [[
+	if (is == WH_SUCCEEDS || is == WH_OUT_OF_DATE)
+]])
+
+mutant(NAME proposed-once KIND test_serve FILE membership/propose.c
+	REMOVES "a leader proposes anew when a set has come that replaces one which it serves"
+	TEXT [[
+	if (count == change->coming_count && !wh_serve_is_replaced(change))
+]]
+	REPLACEMENT [[
+	if (count == change->coming_count)
+]])
+
+mutant(NAME replaced-unserved KIND test_serve FILE membership/serving.c
+	REMOVES "a set of a member of which a proposal serves none goes into the next view"
+	TEXT [[
+		if (serving->serves_anew[rank] && of->set != NULL && of->incarnation == next->incarnations[rank] &&
+]]
+	REPLACEMENT [[
+		if (of->set != NULL && of->incarnation == next->incarnations[rank] &&
+]])
+
+mutant(NAME crossing-breaks KIND test_serve_follow FILE membership/serve.c
+	REMOVES "a leader that serves a set which was replaced is not broken"
+	TEXT [[
+	return is == WH_OUT_OF_DATE ? WHORL_AGAIN : WHORL_INVALID;
+]]
+	REPLACEMENT [[
+	*why = "next view serves a set that was replaced";
+	return WHORL_INVALID;
+]])
+
+mutant(NAME says-anew-meanwhile KIND test_serve_follow FILE membership/serve.c
+	REMOVES "while a proposal with wishes is under way a member says no new set"
+	TEXT [[
+	serving->wishing.held = digest != 0;
+]]
+	REPLACEMENT [[
+	serving->wishing.held = digest == 1;
+]])
+
+mutant(NAME holds-for-good KIND test_serve_follow FILE membership/serve.c
+	REMOVES "when a proposal with wishes is given up a member says what it held back"
+	TEXT [[
+	serving->wishing.held = digest != 0;
+]]
+	REPLACEMENT [[
+	serving->wishing.held = serving->wishing.held || digest != 0;
+]])
+
+mutant(NAME out-and-served KIND test_serve_follow FILE membership/propose.c
+	REMOVES "a leader that serves wishes in what leaves a member out is broken"
+	TEXT [[
+	if (wrong == NULL && *digest_in(change) != 0 && leaves_somebody_out(change))
+]]
+	REPLACEMENT [[
+	if (wrong == NULL && *digest_in(change) == 1 && leaves_somebody_out(change))
+]])
+
+mutant(NAME digest-unlooked KIND test_serve_follow FILE membership/serving.c
+	REMOVES "bytes of another digest are not those of the proposal"
+	TEXT [[
+	if (digest != ((uint64_t)whole.total << 32 | wh_crc32c(0, whole.bytes, whole.total)))
+]]
+	REPLACEMENT [[
+	if (digest == 0)
+]])
+
+mutant(NAME any-bytes KIND test_serve_follow FILE membership/serving.c
+	REMOVES "bytes are of one attempt, and whole"
+	TEXT [[
+	if (whole.bytes == NULL || whole.key != key || whole.have < whole.total)
+]]
+	REPLACEMENT [[
+	if (whole.bytes == NULL || key == 0)
+]])
+
+mutant(NAME early-bytes-dropped KIND test_serve_follow FILE membership/serving.c
+	REMOVES "bytes may come before the view that they follow has begun"
+	TEXT [[
+		if (wh_image_view(serving->come[node].key) <= view->number)
+]]
+	REPLACEMENT [[
+		if (serving->come[node].bytes != NULL)
+]])
+
+mutant(NAME wished-before-sent KIND test_serve_follow FILE membership/serve.c
+	REMOVES "a row says that a set was sent when it has been"
+	TEXT [[
+	if (wishing->said.number <= served || !has_said(wishing, leader))
+]]
+	REPLACEMENT [[
+	if (wishing->said.number <= served || (!has_said(wishing, leader) && leader == UINT32_MAX))
+]])
+
+mutant(NAME wished-unread KIND test_serve FILE membership/serve.c
+	REMOVES "a leader waits for a set that a row says is on its way"
+	TEXT [[
+		wished[rank] = wh_row(change, rank, change->columns.wished);
+]]
+	REPLACEMENT [[
+		wished[rank] = 0;
+]])
+
+mutant(NAME refused-behind KIND test_serve FILE membership/serving.c
+	REMOVES "a member hears what is refused before it sees a view without it"
+	TEXT [[
+		    !is_untold(serving, view->ids[rank]))
+]]
+	REPLACEMENT [[
+		    (!is_untold(serving, view->ids[rank]) || rank > 0))
+]])
+
+mutant(NAME invites-untold KIND test_serve FILE membership/propose.c
+	REMOVES "a newcomer hears what is refused before it is invited"
+	TEXT [[
+	if (change->ticket != 0 && !wh_serve_has_told_newcomers(change))
+		return work + look_after(change);
+]]
+	REPLACEMENT "")
+
+mutant(NAME untold-for-ever KIND test_serve FILE membership/propose.c
+	REMOVES "a newcomer that cannot be told what is refused is left out in time"
+	TEXT [[
+	if (change->ticket != 0 && !wh_serve_has_told_newcomers(change))
+		return work + look_after(change);
+]]
+	REPLACEMENT [[
+	if (change->ticket != 0 && !wh_serve_has_told_newcomers(change))
+		return work;
+]])
+
+mutant(NAME refused-view KIND test_serve FILE membership/serving.c
+	REMOVES "there is no view for sets that change nothing"
+	TEXT [[
+	return serving->composed.changes || (serves && !alone) ? write_next(serving, key) : 0;
+]]
+	REPLACEMENT [[
+	return serving->composed.changes || serves || alone ? write_next(serving, key) : 0;
+]])
+
+mutant(NAME wishes-first KIND test_serve FILE membership/propose.c
+	REMOVES "after an attempt was given up newcomers come in without wishes"
+	TEXT [[
+	change->may_serve = !change->one_at_a_time || (!rows_alone && count == 0);
+]]
+	REPLACEMENT [[
+	change->may_serve = !change->one_at_a_time || !rows_alone;
+]])
+
+mutant(NAME newcomers-always-first KIND test_serve FILE membership/propose.c
+	REMOVES "wishes and newcomers take turns once an attempt was given up"
+	TEXT [[
+	if (change->one_at_a_time && due && change->serves_next)
+		most = 0;
+]]
+	REPLACEMENT [[
+	if (change->one_at_a_time && due && change->serves_next && most == 0)
+		most = 0;
+]])
+
+mutant(NAME roles-wait-for-bytes KIND test_serve FILE membership/propose.c
+	REMOVES "once an attempt was given up roles do not wait for bytes"
+	TEXT [[
+	change->may_serve = !change->one_at_a_time || (!rows_alone && count == 0);
+]]
+	REPLACEMENT [[
+	(void)rows_alone;
+	change->may_serve = !change->one_at_a_time || count == 0;
+]])
+
+# ---- newcomers ----
+
+mutant(NAME wishes-unsaid KIND test_join_wishes FILE membership/join.c
+	REMOVES "a newcomer says what it wishes behind what it asks"
+	TEXT [[
+	work += say_wishes(join);
+]]
+	REPLACEMENT [[
+	(void)say_wishes;
+]])
+
+mutant(NAME newcomer-unplaced KIND test_join_wishes FILE membership/join.c
+	REMOVES "a newcomer looks whether it is where it wishes to be"
+	TEXT [[
+	return places != WH_NO_SUCCESSOR;
+]]
+	REPLACEMENT [[
+	return places != WH_NO_SUCCESSOR || view != NULL;
+]])
+
+mutant(NAME newcomer-follows-replaced KIND test_join_wishes FILE membership/join.c
+	REMOVES "a newcomer does not follow an invitation by a set that it has replaced"
+	TEXT [[
+	if (places == WH_SUCCEEDS && goes_together(join, from, view))
+]]
+	REPLACEMENT [[
+	if (places != WH_NO_SUCCESSOR && goes_together(join, from, view))
+]])
+
+mutant(NAME newcomer-says-on KIND test_join_wishes FILE membership/join.c
+	REMOVES "a newcomer that has passed over an invitation says nothing new before the next"
+	TEXT [[
+	if (places == WH_OUT_OF_DATE) /* another comes, which serves what I said last */
+		hold_wishes(join, true);
+]]
+	REPLACEMENT "")
+
+mutant(NAME newcomer-holds-for-good KIND test_join_wishes FILE membership/join.c
+	REMOVES "a newcomer says what it held back when no other invitation comes"
+	TEXT [[
+	if (join->state == WH_JOIN_SEEKING) /* what I had passed over, and of which no other has come */
+		hold_wishes(join, false);
+]]
+	REPLACEMENT "")
+
+mutant(NAME dynamic-unasked KIND test_join_wishes FILE membership/join.c
+	REMOVES "where no node wishes anything no view has dynamic subgroups"
+	TEXT [[
+		return view->dynamic_count > 0 ? WH_NO_SUCCESSOR : wh_wishes_place(view, me, &nothing, refused, NULL);
+]]
+	REPLACEMENT [[
+		return me == UINT32_MAX ? wh_wishes_place(view, me, &nothing, refused, NULL) : WH_SUCCEEDS;
+]])
+
+mutant(NAME poor-leader-broken KIND test_serve_memory FILE membership/serve.c
+	REMOVES "a leader is not broken because there is no memory here to look at what it has sent"
+	TEXT [[
+	if (result != WHORL_OK)
+		return WHORL_MEMORY;
+]]
+	REPLACEMENT [[
+	*why = "next view cannot be looked at";
+	if (result != WHORL_OK)
+		return WHORL_INVALID;
+]])
+
+mutant(NAME refused-and-met KIND test_serve_random FILE membership/compose.c
+	REMOVES "what a node has been told is refused is not met later"
+	TEXT [[
+	if (wish->refused)
+		return true;
+]]
+	REPLACEMENT "")
+
+mutant(NAME refusal-outruns KIND test_serve_random FILE membership/succeed.c
+	REMOVES "a member waits when a refusal has come before the view that met the wish"
+	TEXT [[
+	if (meets_refused(view, me, mine, refused))
+		return WH_OUT_OF_DATE;
+]]
+	REPLACEMENT [[
+	if (meets_refused(view, me, mine, refused))
+		return verdict("it places me where I do not wish to be", why);
+]])

@@ -49,6 +49,7 @@ struct member {
 	unsigned rounds;                     /* of delivery until all is done */
 	bool cannot_open;                    /* memory is out */
 	bool has_open;                       /* something */
+	struct wh_view *opened;              /* the last that was, if it serves wishes */
 	uint64_t past;                       /* no image below this key is opened any more */
 	struct wh_transport transport;       /* has nothing but its name, */
 	bool prepares;                       /* and what it answers */
@@ -121,10 +122,10 @@ static inline void on_wedge(void *ctx)
 	tell(m, "wedge ");
 }
 
-/* Members that are left out, nodes that come in, members that rest (subgroup and rank), and the key in hexadecimal, without its
- * first bit, as everywhere here.
+/* Members that are left out, nodes that come in, members that rest (subgroup and rank), whether it serves wishes, and the key in
+ * hexadecimal, without its first bit, as everywhere here.
  */
-static inline bool on_open(void *ctx, const struct wh_next *next, uint64_t key)
+static inline bool on_open(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key)
 {
 	struct member *m = ctx;
 
@@ -146,6 +147,9 @@ static inline bool on_open(void *ctx, const struct wh_next *next, uint64_t key)
 			if (next->ended[g] >> rank & 1)
 				tell(m, "-ended-%u.%u", g, rank);
 	tell(m, next->settles ? "-settles" : "");
+	tell(m, view != NULL ? "-serves" : "");
+	wh_view_free(m->opened);
+	m->opened = view;
 	tell(m, "-as-%" PRIx64 " ", key - WH_FIRST_KEYS);
 	return !m->cannot_open;
 }
@@ -439,6 +443,7 @@ static inline void lay(struct member *m)
 	m->columns.cut = wh_layout_array(&m->layout, GROUPS);
 	m->columns.wish = wh_layout_array(&m->layout, GROUPS);
 	m->columns.ended = wh_layout_array(&m->layout, GROUPS);
+	m->columns.wished = wh_layout_counter(&m->layout);
 	m->columns.proposal = wh_layout_list(&m->layout, 2 * wh_proposal_words(&m->view));
 	m->received_num = wh_layout_counter(&m->layout);
 	m->delivered_num = wh_layout_counter(&m->layout);
@@ -527,6 +532,7 @@ static inline void member_free(struct member *m)
 	wh_change_close(&m->change);
 	wh_heartbeat_close(&m->heartbeat);
 	wh_sst_close(&m->sst);
+	wh_view_free(m->opened);
 	free(m);
 }
 

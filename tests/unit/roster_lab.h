@@ -5,6 +5,7 @@
  *     1:following-0                                the same of one that follows an invitation, if the test wants these
  *     1:join 1:view-100-at-0 1:withdrawn-100       keys in hexadecimal
  *     1:open-100 1:there-100
+ *     1:wishes-1                                   the number of the set
  *     open-0,1,2-as-100 row discard begin refused  of the joiner; row: is_open has said yes for the first time
  */
 #ifndef WH_TESTS_UNIT_ROSTER_LAB_H
@@ -115,6 +116,8 @@ static inline enum whorl_result lab_send(struct wh_transport *transport, uint32_
 		note(lab, "%u:withdrawn-%" PRIx64 " ", node, message.key & ~WH_FIRST_KEYS);
 	else if (message.kind == WH_WIRE_THERE)
 		note(lab, "%u:%s-%" PRIx64 " ", node, message.flag ? "there" : "open", message.key & ~WH_FIRST_KEYS);
+	else if (message.kind == WH_WIRE_WISHES)
+		note(lab, "%u:wishes-%" PRIu64 " ", node, message.key);
 	else
 		ck_assert_int_eq(message.kind, WH_WIRE_VIEW);
 	if (message.kind == WH_WIRE_VIEW) {

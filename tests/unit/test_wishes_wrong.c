@@ -127,11 +127,6 @@ static void other_parameters(struct lab *lab)
 	lab->sets[1]->wishes[2].parameters.message_bytes++;
 }
 
-static void was_refused(struct lab *lab)
-{
-	lab->refused[1][2] = true;
-}
-
 static void moved_out(struct lab *lab)
 {
 	dynamic(lab, 1)->members[0] = 1;
@@ -166,7 +161,6 @@ static const struct {
 	{not_wished, 1, "it places me where I do not wish to be"},
 	{other_role, 1, "it gives me a role that I do not wish"},
 	{other_parameters, 1, "it places me in a subgroup with other parameters"},
-	{was_refused, 1, "it places me where I do not wish to be"},
 	{moved_out, 0, "it moves me, and serves no new set of mine"},
 	{moved_in, 0, "it moves me, and serves no new set of mine"},
 };
@@ -184,6 +178,19 @@ START_TEST(what_is_no_successor)
 	ck_assert_str_eq(why, wrong[_i].why);
 	ck_assert_int_eq(wh_wishes_succeed(lab.view, lab.base, lab.before, me, lab.sets[me], lab.refused[me], NULL),
 			 WH_NO_SUCCESSOR);
+	lab_end(&lab);
+}
+END_TEST
+
+/* A refusal has outrun the view before, which met that wish: the member waits for the view that does not. */
+START_TEST(a_refusal_that_comes_first)
+{
+	struct lab lab;
+
+	begin(&lab);
+	lab.refused[1][2] = true;
+	ck_assert_int_eq(wh_wishes_succeed(lab.view, lab.base, lab.before, 1, lab.sets[1], lab.refused[1], NULL),
+			 WH_OUT_OF_DATE);
 	lab_end(&lab);
 }
 END_TEST
@@ -284,6 +291,7 @@ static Suite *suite(void)
 	TCase *cases = tcase_create("wishes_wrong");
 
 	tcase_add_loop_test(cases, what_is_no_successor, 0, sizeof(wrong) / sizeof(wrong[0]));
+	tcase_add_test(cases, a_refusal_that_comes_first);
 	tcase_add_test(cases, a_replaced_set_is_out_of_date);
 	tcase_add_test(cases, a_newcomer_looks_at_its_place);
 	tcase_add_loop_test(cases, names_are_of_one, 0, 4);
