@@ -11,6 +11,7 @@
  */
 #include <inttypes.h>
 
+#include "membership/join.h"
 #include "sim/play_int.h"
 
 /* No node is left that could have given it what it lacks. */
@@ -80,6 +81,20 @@ static bool may_be_refused(const struct actor *actor)
 	return false;
 }
 
+/* A call to or from a life that has vanished is waited for, at most so long: until then the node cannot meet the next life of that id. */
+#define HALF_OPEN_NS (5 * WH_NS_PER_S / 4)
+
+/* Two nodes may be kept apart by such a call for longer than a first view with a short start time-out waits for all to meet. The
+ * view begins with both, and goes on without one of them. */
+static bool may_be_kept_apart(const struct actor *actor)
+{
+	const struct play *play = actor->play;
+	uint64_t start_ns = (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
+
+	return play->vanished_ns != 0 && actor->view != NULL && actor->view->number == 0 &&
+	       WH_THERE_TIMEOUTS * start_ns < HALF_OPEN_NS;
+}
+
 /* May it have failed for good like that? */
 static bool may_fail(const struct actor *actor, enum whorl_result error)
 {
@@ -87,7 +102,8 @@ static bool may_fail(const struct actor *actor, enum whorl_result error)
 
 	switch (error) {
 	case WHORL_REMOVED: /* it was touched by a fault, or by a node that was */
-		return (play->touched >> actor->life & 1) != 0 || has_taken_a_side(actor) || is_outnumbered(actor);
+		return (play->touched >> actor->life & 1) != 0 || has_taken_a_side(actor) || is_outnumbered(actor) ||
+		       may_be_kept_apart(actor);
 	case WHORL_REFUSED:
 		return may_be_refused(actor);
 	case WHORL_MEMORY:
