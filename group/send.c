@@ -126,16 +126,28 @@ static inline uint32_t slots_of(const whorl_subgroup *subgroup, size_t bytes)
 	return (uint32_t)((bytes + subgroup->message_bytes - 1) / subgroup->message_bytes);
 }
 
+static struct wh_claim claim_of(const struct whorl_claim *claim)
+{
+	return (struct wh_claim){.number = claim->number, .slot = claim->slot, .home = claim->home};
+}
+
+static __attribute__((noinline)) bool mark_parts(whorl_subgroup *subgroup, uint64_t dropped,
+						 const struct whorl_claim *claim, uint64_t bytes, bool aborted)
+{
+	const struct wh_claim own = claim_of(claim);
+
+	return wh_ring_mark_parts(subgroup->ring, dropped, &own, slots_of(subgroup, claim->bytes), bytes, aborted);
+}
+
 /* One claim, in one slot or several. In the RCU lock. False: it had been dropped. */
 static inline bool mark_one(whorl_subgroup *subgroup, uint64_t dropped, const struct whorl_claim *claim, uint64_t bytes,
 			    bool aborted)
 {
-	const struct wh_claim own = {.number = claim->number, .slot = claim->slot, .home = claim->home};
-	uint32_t slots = slots_of(subgroup, claim->bytes);
+	const struct wh_claim own = claim_of(claim);
 
-	if (__builtin_expect(slots == 1, 1))
-		return wh_ring_mark(subgroup->ring, dropped, &own, (uint32_t)bytes, aborted);
-	return wh_ring_mark_parts(subgroup->ring, dropped, &own, slots, bytes, aborted);
+	if (__builtin_expect(claim->bytes > subgroup->message_bytes, 0))
+		return mark_parts(subgroup, dropped, claim, bytes, aborted);
+	return wh_ring_mark(subgroup->ring, dropped, &own, (uint32_t)bytes, aborted);
 }
 
 /* The answer is given once, by one look at the gate, and the mark that the loop acts upon follows from it: what is refused is an

@@ -120,6 +120,7 @@ static __attribute__((noinline)) int take_parts(struct wh_multicast *mc, struct 
 	uint32_t parts = (uint32_t)sender->ahead.more + 1;
 	bool message = !sender->ahead.aborted && sender->next >= sender->have;
 	const unsigned char *data = sender->row + wh_slot_payload(&sender->slots, sender->next_slot);
+	struct whorl_message *last = NULL;
 	uint64_t bytes;
 
 	if (!parts_hold(mc, sender, parts, &bytes)) {
@@ -128,7 +129,8 @@ static __attribute__((noinline)) int take_parts(struct wh_multicast *mc, struct 
 	}
 	if (message) {
 		mc->pieces = wh_slot_pieces(&sender->slots, sender->next_slot, data, bytes);
-		mc->batch[mc->run++] = (struct whorl_message){
+		last = &mc->batch[mc->run++];
+		*last = (struct whorl_message){
 			.size = sizeof(struct whorl_message),
 			.sender = sender->id,
 			.data = data,
@@ -147,9 +149,24 @@ static __attribute__((noinline)) int take_parts(struct wh_multicast *mc, struct 
 	sender->next += parts;
 	sender->next_slot = wh_slot_behind(sender->next_slot, parts, sender->slots.window);
 	look_ahead(sender);
-	if (message)
+	if (last != NULL) {
 		flush_run(mc);
+		last->parts = last->indexes = 1;
+		last->pieces = NULL;
+	}
 	return message;
+}
+
+/* What is the same in all messages of one slot is written once: they are small, and many. */
+static void prepare_batch(struct wh_multicast *mc)
+{
+	for (uint32_t i = 0; i < WH_UPCALL_RUN; i++)
+		mc->batch[i] = (struct whorl_message){.size = sizeof(struct whorl_message),
+						      .view = mc->config.view,
+						      .subgroup = mc->config.message_of,
+						      .parts = 1,
+						      .indexes = 1};
+	mc->prepared = true;
 }
 
 /* Takes the next slot of `sender` as number `sequence`; its header was looked at. Returns how many messages that is:
@@ -165,19 +182,14 @@ static inline int take_slot(struct wh_multicast *mc, struct wh_sender *sender, u
 		return -1;
 	}
 	if (message) {
-		mc->batch[mc->run++] = (struct whorl_message){
-			.size = sizeof(struct whorl_message),
-			.sender = sender->id,
-			.data = sender->row + wh_slot_payload(&sender->slots, sender->next_slot),
-			.bytes = sender->ahead.bytes,
-			.index = sender->next,
-			.view = mc->config.view,
-			.sequence = sequence,
-			.subgroup = mc->config.message_of,
-			.incarnation = sender->incarnation,
-			.parts = 1,
-			.indexes = 1,
-		};
+		struct whorl_message *next = &mc->batch[mc->run++];
+
+		next->sender = sender->id;
+		next->data = sender->row + wh_slot_payload(&sender->slots, sender->next_slot);
+		next->bytes = sender->ahead.bytes;
+		next->index = sender->next;
+		next->sequence = sequence;
+		next->incarnation = sender->incarnation;
 		mc->run_bytes += sender->ahead.bytes;
 	}
 	sender->next++;
@@ -196,6 +208,8 @@ static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 	size_t messages = 0, most = mc->config.switches.delivery_batching ? SIZE_MAX : 1;
 	uint32_t rank = mc->rank;
 
+	if (!mc->prepared)
+		prepare_batch(mc);
 	while (sequence < limit && messages < most && mc->run_start_ns < until_ns && !mc->halts) {
 		struct wh_sender *sender = &mc->senders[rank];
 
@@ -353,6 +367,8 @@ static uint64_t deliver_sender(struct wh_multicast *mc, struct wh_sender *sender
 		mc->run_start_ns = wh_env_now(mc->config.diag->env);
 		*until_ns = mc->run_start_ns + *mc->config.deliver_ns;
 	}
+	if (!mc->prepared)
+		prepare_batch(mc);
 	sender->row = mc->config.sst->image->row[sender->rank];
 	look_ahead(sender);
 	while (sender->ahead.round != WH_NO_ROUND && sender->next - from < most && mc->run_start_ns < *until_ns &&
