@@ -765,13 +765,14 @@ END_TEST
 
 struct taker {
 	int go[2]; /* a byte: answer */
-	pid_t pid; /* of the child */
+	pid_t pid; /* of the child, that writes it before it answers: its parent may not run again before that */
 };
 
-static int take(const struct raw *r, const struct taker *taker)
+static int take(const struct raw *r, struct taker *taker)
 {
 	char byte;
 
+	taker->pid = getpid();
 	if (read(taker->go[0], &byte, 1) != 1)
 		return 1;
 	if (!raw_say(r->socket, WH_MESSAGE_TAKEN, 0))
@@ -783,15 +784,10 @@ static int take(const struct raw *r, const struct taker *taker)
 static int connect_and_fork(const char *group, struct taker *taker)
 {
 	struct raw r;
-	pid_t child;
 
 	raw_connect(&r, group, 0, 1, 2);
 	raw_say_hello_alone(&r);
-	child = fork();
-	if (child == 0)
-		return take(&r, taker);
-	taker->pid = child;
-	return stay();
+	return fork() == 0 ? take(&r, taker) : stay();
 }
 
 static struct taker *taker_new(void)
@@ -831,6 +827,7 @@ START_TEST(another_process_answers)
 	NODE_UNTIL(&n, is_answered(&n));
 	ck_assert_int_eq(write(taker->go[1], "x", 1), 1);
 	NODE_UNTIL(&n, n.met == 1);
+	ck_assert_int_gt(taker->pid, 0);
 	ck_assert_int_eq(kill(taker->pid, 0), 0);
 	end(child);
 	pass_a_while(&n);
