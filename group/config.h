@@ -9,6 +9,7 @@
 #include <whorl/whorl.h>
 
 #include "base/option.h"
+#include "base/pieces.h"
 #include "conf/conf.h"
 #include "membership/view.h"
 #include "transport/transport.h"
@@ -53,9 +54,7 @@ static inline uint32_t wh_subgroup_parts_most(const struct wh_subgroup_options *
 {
 	int64_t bytes = options->large_bytes;
 
-	return bytes <= options->message_bytes
-		       ? 1
-		       : (uint32_t)((bytes + options->message_bytes - 1) / options->message_bytes);
+	return bytes <= options->message_bytes ? 1 : wh_pieces_in((size_t)bytes, (size_t)options->message_bytes);
 }
 
 enum wh_thread_kind { WH_THREAD_DEDICATED, WH_THREAD_CALLER };

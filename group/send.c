@@ -123,7 +123,7 @@ static inline uint32_t slots_of(const whorl_subgroup *subgroup, size_t bytes)
 {
 	if (__builtin_expect(bytes <= subgroup->message_bytes, 1))
 		return 1;
-	return (uint32_t)((bytes + subgroup->message_bytes - 1) / subgroup->message_bytes);
+	return wh_pieces_in(bytes, subgroup->message_bytes);
 }
 
 static struct wh_claim claim_of(const struct whorl_claim *claim)
@@ -309,7 +309,7 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint32_t wanted, uint64_t de
 			wh_node_nap(subgroup->node);
 		return true;
 	}
-	if (!is_to_return(subgroup) && (look_for_room(subgroup, wanted) || wh_ring_starve_for(subgroup->ring, wanted)))
+	if (!is_to_return(subgroup) && (look_for_room(subgroup, wanted) || wh_ring_starve(subgroup->ring, wanted)))
 		return false;
 	now = wh_monotonic_ns();
 	left_ms = now < deadline ? (deadline - now + WH_NS_PER_MS - 1) / WH_NS_PER_MS : 0;

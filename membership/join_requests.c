@@ -183,29 +183,6 @@ void wh_join_requests_settle(struct wh_join_requests *requests, const struct wh_
 	requests->outstanding = true;
 }
 
-/* False: more is to be sent, and cannot now. */
-static bool send_pieces(struct wh_join_requests *requests, uint32_t node)
-{
-	struct wh_known_node *known = &requests->roster->known_nodes[node];
-
-	while (known->sent < requests->count) {
-		size_t left = requests->count - known->sent;
-		struct wh_wire message = {
-			.kind = WH_WIRE_VIEW,
-			.key = requests->key,
-			.total = (uint32_t)requests->count,
-			.offset = known->sent,
-			.bytes = (uint32_t)(left < WH_WIRE_PIECE_BYTES ? left : WH_WIRE_PIECE_BYTES),
-			.piece = requests->bytes + known->sent,
-		};
-
-		if (!wh_roster_send(requests->roster, node, &message))
-			return false;
-		known->sent += message.bytes;
-	}
-	return true;
-}
-
 size_t wh_join_requests_step(struct wh_join_requests *requests)
 {
 	struct wh_roster *roster = requests->roster;
@@ -217,7 +194,6 @@ size_t wh_join_requests_step(struct wh_join_requests *requests)
 	for (uint32_t node = 0; node < roster->nodes; node++) {
 		struct wh_known_node *known = &roster->known_nodes[node];
 		const struct wh_wire withdrawn = {.kind = WH_WIRE_WITHDRAWN, .key = known->recalled};
-		uint32_t before;
 
 		/* To a node that has not heard what I am an invitation, or its end, would mean nothing: my intro goes first. */
 		if (known->told == 0 && (known->recalls || known->invited != 0)) {
@@ -231,9 +207,9 @@ size_t wh_join_requests_step(struct wh_join_requests *requests)
 		}
 		if (known->invited == 0 || known->invited != requests->key || known->sent == requests->count)
 			continue;
-		before = known->sent;
-		requests->outstanding |= !send_pieces(requests, node);
-		work += known->sent != before;
+		work += wh_roster_send_pieces(roster, node, WH_WIRE_VIEW, requests->key, requests->bytes,
+					      (uint32_t)requests->count, &known->sent) > 0;
+		requests->outstanding |= known->sent < requests->count;
 	}
 	return work;
 }

@@ -216,6 +216,30 @@ bool wh_roster_send(struct wh_roster *roster, uint32_t node, const struct wh_wir
 	return false;
 }
 
+size_t wh_roster_send_pieces(struct wh_roster *roster, uint32_t node, enum wh_wire_kind kind, uint64_t key,
+			     const unsigned char *bytes, uint32_t total, uint32_t *sent)
+{
+	size_t work = 0;
+
+	while (*sent < total) {
+		uint32_t left = total - *sent;
+		const struct wh_wire message = {
+			.kind = kind,
+			.key = key,
+			.total = total,
+			.offset = *sent,
+			.bytes = left < WH_WIRE_PIECE_BYTES ? left : WH_WIRE_PIECE_BYTES,
+			.piece = bytes + *sent,
+		};
+
+		if (!wh_roster_send(roster, node, &message))
+			break;
+		*sent += message.bytes;
+		work++;
+	}
+	return work;
+}
+
 /* It sees in its row what I am. A node that has dropped this first view is not told that others are in it, either: they have a
  * quorum without it, and it hears of the next view, or they have none, and it forms another group with the nodes that are left. */
 static bool is_with_me(const struct wh_roster *roster, uint32_t node)

@@ -96,6 +96,10 @@ size_t wh_roster_step(struct wh_roster *roster);
 
 /* False: the queue is full; the loop comes round soon. A message to a node that is gone counts as sent. */
 bool wh_roster_send(struct wh_roster *roster, uint32_t node, const struct wh_wire *message);
+/* What takes several messages of that kind and key: `bytes` from *sent on, `total` in all. Returns how many messages have gone, and moves
+ * *sent on; it is `total` when all have. */
+size_t wh_roster_send_pieces(struct wh_roster *roster, uint32_t node, enum wh_wire_kind kind, uint64_t key,
+			     const unsigned char *bytes, uint32_t total, uint32_t *sent);
 
 /* Is that incarnation there? */
 static inline bool wh_roster_has(const struct wh_roster *roster, uint32_t node, uint64_t incarnation)
@@ -109,15 +113,18 @@ static inline bool wh_is_first_view(uint64_t key)
 	return key < WH_FIRST_KEYS;
 }
 
+static inline bool wh_is_among_lives(const uint64_t *lives, uint64_t incarnation)
+{
+	for (int i = 0; i < WH_LIVES_KEPT; i++)
+		if (lives[i] == incarnation)
+			return true;
+	return false;
+}
+
 /* Is there proof that the process of this incarnation has ended? */
 static inline bool wh_roster_has_died(const struct wh_roster *roster, uint32_t node, uint64_t incarnation)
 {
-	const struct wh_known_node *known = &roster->known_nodes[node];
-
-	for (int i = 0; i < WH_LIVES_KEPT; i++)
-		if (known->dead[i] == incarnation)
-			return true;
-	return false;
+	return wh_is_among_lives(roster->known_nodes[node].dead, incarnation);
 }
 
 /* It is known that this incarnation is there no more, or has no part in that image. (A node that was never met may still come,
@@ -126,11 +133,10 @@ static inline bool wh_roster_lost(const struct wh_roster *roster, uint32_t node,
 {
 	const struct wh_known_node *known = &roster->known_nodes[node];
 
-	for (int i = 0; i < WH_LIVES_KEPT; i++)
-		if (known->ended[i] == incarnation && node != roster->id)
-			return true;
-	return node != roster->id && known->incarnation == incarnation && wh_is_first_view(key) &&
-	       known->dropped >= key;
+	if (node == roster->id)
+		return false;
+	return wh_is_among_lives(known->ended, incarnation) ||
+	       (known->incarnation == incarnation && wh_is_first_view(key) && known->dropped >= key);
 }
 
 /* ---- join_requests.c: the nodes that come in ------------------------------------------------------------------------------ */

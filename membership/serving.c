@@ -211,29 +211,6 @@ static bool is_untold(const struct wh_serving *serving, uint32_t node)
 	return false;
 }
 
-static size_t send_next(struct wh_serving *serving, uint32_t rank, uint32_t node)
-{
-	size_t work = 0;
-
-	while (serving->sent[rank] < serving->count) {
-		uint32_t left = serving->count - serving->sent[rank];
-		struct wh_wire message = {
-			.kind = WH_WIRE_NEXT,
-			.key = serving->key,
-			.total = serving->count,
-			.offset = serving->sent[rank],
-			.bytes = left < WH_WIRE_PIECE_BYTES ? left : WH_WIRE_PIECE_BYTES,
-			.piece = serving->bytes + serving->sent[rank],
-		};
-
-		if (!wh_roster_send(serving->roster, node, &message))
-			return work;
-		serving->sent[rank] += message.bytes;
-		work++;
-	}
-	return work;
-}
-
 size_t wh_serving_step(struct wh_serving *serving, const struct wh_view *view)
 {
 	size_t work = send_refusals(serving);
@@ -241,9 +218,9 @@ size_t wh_serving_step(struct wh_serving *serving, const struct wh_view *view)
 	if (serving->key == 0)
 		return work;
 	for (uint32_t rank = 0; rank < view->members; rank++)
-		if (view->ids[rank] != serving->roster->id && serving->sent[rank] < serving->count &&
-		    !is_untold(serving, view->ids[rank]))
-			work += send_next(serving, rank, view->ids[rank]);
+		if (view->ids[rank] != serving->roster->id && !is_untold(serving, view->ids[rank]))
+			work += wh_roster_send_pieces(serving->roster, view->ids[rank], WH_WIRE_NEXT, serving->key,
+						      serving->bytes, serving->count, &serving->sent[rank]);
 	return work;
 }
 

@@ -67,25 +67,11 @@ static void begin_saying(struct wh_wishing *wishing, uint32_t leader, uint64_t i
 
 static size_t send_pieces(struct wh_wishing *wishing)
 {
-	size_t work = 0;
+	size_t work = wh_roster_send_pieces(wishing->roster, wishing->to, WH_WIRE_WISHES, wishing->said.number,
+					    wishing->encoded, wishing->bytes, &wishing->sent);
 
-	while (wishing->sent < wishing->bytes) {
-		uint32_t left = wishing->bytes - wishing->sent;
-		struct wh_wire message = {
-			.kind = WH_WIRE_WISHES,
-			.key = wishing->said.number,
-			.total = wishing->bytes,
-			.offset = wishing->sent,
-			.bytes = left < WH_WIRE_PIECE_BYTES ? left : WH_WIRE_PIECE_BYTES,
-			.piece = wishing->encoded + wishing->sent,
-		};
-
-		if (!wh_roster_send(wishing->roster, wishing->to, &message))
-			return work;
-		wishing->sent += message.bytes;
-		work++;
-	}
-	wishing->said_ns = wishing->roster->loop->now_ns;
+	if (wishing->sent == wishing->bytes)
+		wishing->said_ns = wishing->roster->loop->now_ns;
 	return work;
 }
 

@@ -141,11 +141,6 @@ void wh_multicast_resume(struct wh_multicast *mc)
 	mc->refused = false;
 }
 
-bool wh_multicast_is_held(const struct wh_multicast *mc)
-{
-	return mc->refused;
-}
-
 /* Behind the counters that were published: something moved here. */
 static void say_moved(struct wh_multicast *mc)
 {

@@ -101,8 +101,6 @@ uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count);
 /* Nothing is delivered in place until it is resumed; all else goes on (0044). */
 void wh_multicast_hold(struct wh_multicast *mc);
 void wh_multicast_resume(struct wh_multicast *mc);
-/* Something was refused, and is still in the rings; or it was told to hold. */
-bool wh_multicast_is_held(const struct wh_multicast *mc);
 
 /* One pass over the predicates: a wh_predicate. */
 size_t wh_multicast_step(void *mc);

@@ -81,7 +81,8 @@ static bool may_be_refused(const struct actor *actor)
 	return false;
 }
 
-/* A call to or from a life that has vanished is waited for, at most so long: until then the node cannot meet the next life of that id. */
+/* A call to or from a life that has vanished is waited for, at most so long (WH_SESSION_SILENT_NS, then WH_SESSION_STRANGER_NS): until
+ * then the node cannot meet the next life of that id. */
 #define HALF_OPEN_NS (5 * WH_NS_PER_S / 4)
 
 /* Two nodes may be kept apart by such a call for longer than a first view with a short start time-out waits for all to meet. The
@@ -89,10 +90,9 @@ static bool may_be_refused(const struct actor *actor)
 static bool may_be_kept_apart(const struct actor *actor)
 {
 	const struct play *play = actor->play;
-	uint64_t start_ns = (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
 
 	return play->vanished_ns != 0 && actor->view != NULL && actor->view->number == 0 &&
-	       WH_THERE_TIMEOUTS * start_ns < HALF_OPEN_NS;
+	       WH_THERE_TIMEOUTS * wh_play_start_ns(play) < HALF_OPEN_NS;
 }
 
 /* May it have failed for good like that? */

@@ -286,8 +286,7 @@ static bool is_torn(const struct play *play, const struct view *view)
 static uint64_t find_dropped(const struct play *play, const struct view *last, uint64_t candidates)
 {
 	bool majority = 2 * (uint32_t)__builtin_popcountll(candidates) > last->voters;
-	uint64_t start_ns = (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
-	bool may = wh_play_was_cut(play) || wh_play_stood_still(play, WH_THERE_TIMEOUTS * start_ns) ||
+	bool may = wh_play_was_cut(play) || wh_play_stood_still(play, WH_THERE_TIMEOUTS * wh_play_start_ns(play)) ||
 		   wh_play_ended_late(play, last) || !majority;
 	bool is_short = wh_plan_may_form(play->plan, (uint32_t)play->plan->config.group.nodes - 1);
 	bool has_vanished = play->vanished_ns != 0 && candidates != last->members;
@@ -522,7 +521,7 @@ static uint64_t patience_ns(const struct play *play, const struct state *state)
 	uint64_t timeout_ns = wh_play_timeout_ns(play), ns = PATIENCE_TIMEOUTS * timeout_ns;
 
 	if (state->last == NULL)
-		ns += FORM_TIMEOUTS * (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
+		ns += FORM_TIMEOUTS * wh_play_start_ns(play);
 	else if (somebody_is_outside(play, state))
 		ns += OUTSIDE_TIMEOUTS * timeout_ns;
 	if (state->restoring || streams_are_open(play))

@@ -119,7 +119,7 @@ static void open_world(struct play *play)
 	if (options.one_host) /* the kernel tells at once */
 		options.notice_max_ns = 0;
 	options.proof_max_ns = 3 * wh_play_timeout_ns(play);
-	play->late_ends = options.notice_max_ns > (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
+	play->late_ends = options.notice_max_ns > wh_play_start_ns(play);
 	if (wh_dice_one_in(&play->dice, 4))
 		draw_costs(play, &options);
 	play->link = (struct wh_sim_link_cost){.latency_min_ns = options.latency_min_ns,

@@ -317,6 +317,11 @@ static inline uint64_t wh_play_timeout_ns(const struct play *play)
 	return (uint64_t)play->plan->config.group.failure_timeout_ms * WH_NS_PER_MS;
 }
 
+static inline uint64_t wh_play_start_ns(const struct play *play)
+{
+	return (uint64_t)play->plan->config.group.start_timeout_ms * WH_NS_PER_MS;
+}
+
 /* One event, if there is one by then. */
 bool wh_play_step(struct play *play, uint64_t until_ns);
 /* All sleep, and nothing is under way. */

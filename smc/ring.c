@@ -230,7 +230,7 @@ static bool is_anothers(const struct wh_ring *ring, uint32_t wanted)
 	return count > 0 && wh_ring_has_room_for(ring, (uint32_t)count);
 }
 
-bool wh_ring_starve_for(struct wh_ring *ring, uint32_t wanted)
+bool wh_ring_starve(struct wh_ring *ring, uint32_t wanted)
 {
 	wh_ring_drain_window(ring);
 	wh_fetch_or(&ring->starved, STARVED_IN_A_CALL);
@@ -244,11 +244,6 @@ bool wh_ring_starve_for(struct wh_ring *ring, uint32_t wanted)
 	}
 	tell_waiters(ring); /* I may have drained a signal that another thread waits for */
 	return true;
-}
-
-bool wh_ring_starve(struct wh_ring *ring)
-{
-	return wh_ring_starve_for(ring, 0);
 }
 
 bool wh_ring_want(struct wh_ring *ring, uint32_t count)
@@ -497,7 +492,7 @@ uint64_t wh_ring_drop(struct wh_ring *ring, uint64_t first)
 		return 0;
 	ring->ends = false;
 	begin_at(ring, first);
-	wh_store_release(&ring->dropped, claimed); /* partner: wh_ring_finish */
+	wh_store_release(&ring->dropped, claimed); /* partner: wh_ring_mark */
 	wh_fetch_or(&ring->claim, CLAIM_AWAY | CLAIM_WEDGED);
 	wh_ring_signal(ring);
 	return claimed - first;

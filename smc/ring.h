@@ -151,10 +151,8 @@ int wh_ring_window_fd(struct wh_ring *ring);
 /* Takes in what it says, and makes it if it was not there: what is said later is said on it. */
 void wh_ring_drain_window(struct wh_ring *ring);
 
-/* Asks to be told about room. False: window_fd becomes readable when there is some. True: do not wait, but claim. */
-bool wh_ring_starve(struct wh_ring *ring);
-/* The same for the thread that wants so many. */
-bool wh_ring_starve_for(struct wh_ring *ring, uint32_t wanted);
+/* Asks to be told about room; `wanted` as above. False: window_fd becomes readable when there is some. True: do not wait, but claim. */
+bool wh_ring_starve(struct wh_ring *ring, uint32_t wanted);
 
 /* One more is to be told of room, on room_fd: once, when there is some, unless it is taken back before. */
 void wh_ring_arm(struct wh_ring *ring);
@@ -209,15 +207,6 @@ static inline uint64_t wh_ring_dropped(const struct wh_ring *ring)
 {
 	/* Acquire, and in the RCU lock: the thread that drops sees either the mark or, after a grace period, that it is missing. */
 	return wh_load_acquire(&ring->dropped);
-}
-
-/* One claim, and the loop is told. */
-static inline bool wh_ring_finish(struct wh_ring *ring, const struct wh_claim *claim, uint32_t bytes, bool aborted)
-{
-	if (!wh_ring_mark(ring, wh_ring_dropped(ring), claim, bytes, aborted))
-		return false;
-	wh_ring_tell(ring);
-	return true;
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------ */

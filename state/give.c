@@ -26,8 +26,12 @@ static void finish_give(struct wh_give *give)
 	if (give->snapshot != NULL)
 		functions->release(give->snapshot, functions->ctx);
 	give->snapshot = NULL;
+}
+
+static void free_give(struct wh_give *give)
+{
 	free(give->rest);
-	give->rest = NULL;
+	wh_transfer_free(&give->transfer);
 }
 
 static void put_piece(struct wh_give *give, size_t bytes)
@@ -244,10 +248,8 @@ static void give_now(struct wh_state *state, uint32_t node)
 		wh_transfer_create(state, sizeof(*give), WH_STATE_LENGTH_BYTES + WH_STATE_PIECE, node, write_stream);
 
 	if (give == NULL || !take_snapshot(give)) {
-		if (give != NULL) {
-			free(give->rest);
-			wh_transfer_free(&give->transfer);
-		}
+		if (give != NULL)
+			free_give(give);
 		wh_state_log(state, WH_LOG_INFO, "has no state of %s for node %" PRIu32, state->hooks.name, node);
 		decline_to_give(state, node);
 		return;
@@ -361,7 +363,7 @@ size_t wh_state_step_gives(struct wh_state *state)
 			continue;
 		}
 		*link = next; /* first: a fork may come in between, and its child frees what it finds */
-		wh_transfer_free(&give->transfer);
+		free_give(give);
 	}
 	return work;
 }
@@ -385,7 +387,6 @@ void wh_state_free_gives(struct wh_state *state, bool forked)
 		state->gives = give->next;
 		if (!forked)
 			finish_give(give);
-		free(give->rest);
-		wh_transfer_free(&give->transfer);
+		free_give(give);
 	}
 }

@@ -162,7 +162,6 @@ void wh_state_keep_back(struct wh_state *state, const struct whorl_message *mess
 
 	if (state->phase == WH_STATE_FAILED)
 		return;
-
 	for (size_t i = 0; i < count && result == WHORL_OK; i++)
 		result = wh_backlog_append(&state->backlog, &messages[i]);
 	note_kept(state);

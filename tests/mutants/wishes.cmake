@@ -323,10 +323,10 @@ mutant(NAME wished-unread KIND test_serve FILE membership/serve.c
 mutant(NAME refused-behind KIND test_serve FILE membership/serving.c
 	REMOVES "a member hears what is refused before it sees a view without it"
 	TEXT [[
-		    !is_untold(serving, view->ids[rank]))
+		if (view->ids[rank] != serving->roster->id && !is_untold(serving, view->ids[rank]))
 ]]
 	REPLACEMENT [[
-		    (!is_untold(serving, view->ids[rank]) || rank > 0))
+		if (view->ids[rank] != serving->roster->id && (!is_untold(serving, view->ids[rank]) || rank > 0))
 ]])
 
 mutant(NAME invites-untold KIND test_serve FILE membership/propose.c

@@ -94,9 +94,19 @@ static inline struct wh_claim claim(struct bench *b)
 	return out;
 }
 
+/* As a commit or an abort does. False: it had been dropped. */
+static inline bool finish_and_tell(struct wh_ring *ring, const struct wh_claim *c, uint32_t bytes, bool aborted)
+{
+	bool taken = wh_ring_mark(ring, wh_ring_dropped(ring), c, bytes, aborted);
+
+	if (taken)
+		wh_ring_tell(ring);
+	return taken;
+}
+
 static inline void finish(struct bench *b, const struct wh_claim *c, uint32_t bytes, bool aborted)
 {
-	ck_assert(wh_ring_finish(b->ring, c, bytes, aborted));
+	ck_assert(finish_and_tell(b->ring, c, bytes, aborted));
 }
 
 /* What the loop does: takes the finished prefix; as if all had delivered it, if `frees`. Returns how many. */

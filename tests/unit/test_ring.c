@@ -215,7 +215,7 @@ START_TEST(a_closed_ring_takes_no_claims)
 	wh_ring_close(b->ring);
 	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_CLOSED);
 	ck_assert(wh_ring_has_room(b->ring)); /* no thread waits for what will not come */
-	ck_assert(wh_ring_starve(b->ring));
+	ck_assert(wh_ring_starve(b->ring, 0));
 	ck_assert(is_readable(b->ring, 0));
 	ck_assert_uint_eq(wh_ring_claimed(b->ring), 1);
 	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 1);
@@ -234,7 +234,7 @@ START_TEST(a_full_ring_that_closes_says_closed)
 	struct wh_claim more;
 
 	claim(b);
-	ck_assert(!wh_ring_starve(b->ring));
+	ck_assert(!wh_ring_starve(b->ring, 0));
 	ck_assert(!is_readable(b->ring, 0));
 	wh_ring_close(b->ring);
 	ck_assert(is_readable(b->ring, 0));
@@ -250,7 +250,7 @@ START_TEST(room_is_told_to_a_thread_that_asked)
 	struct bench *b = make(1, BYTES, true);
 	struct wh_claim c = claim(b);
 
-	ck_assert(!wh_ring_starve(b->ring));
+	ck_assert(!wh_ring_starve(b->ring, 0));
 	ck_assert(!is_readable(b->ring, 0));
 	finish(b, &c, 1, false);
 	take(b->ring, false);
@@ -258,9 +258,9 @@ START_TEST(room_is_told_to_a_thread_that_asked)
 	take(b->ring, true);
 	ck_assert(is_readable(b->ring, 0));
 	ck_assert(is_readable(b->ring, 0)); /* until a thread asks anew */
-	ck_assert(wh_ring_starve(b->ring));
+	ck_assert(wh_ring_starve(b->ring, 0));
 	c = claim(b);
-	ck_assert(!wh_ring_starve(b->ring));
+	ck_assert(!wh_ring_starve(b->ring, 0));
 	ck_assert(!is_readable(b->ring, 0));
 	discard(b);
 }
@@ -304,7 +304,7 @@ static bool claim_patiently(struct crowd *crowd, struct wh_claim *out)
 	struct wh_ring *ring = crowd->bench->ring;
 
 	while (wh_ring_claim(ring, out) != WHORL_OK)
-		if (!wh_ring_starve(ring) && !is_readable(ring, WAIT_MS))
+		if (!wh_ring_starve(ring, 0) && !is_readable(ring, WAIT_MS))
 			return false;
 	return true;
 }
@@ -334,8 +334,8 @@ static void *work(void *ctx)
 
 			wh_fetch_add(&crowd->claimed_by[last->number], 1 + worker->id);
 			memcpy(last->data, content, sizeof(content));
-			(void)wh_ring_finish(crowd->bench->ring, last, (uint32_t)(last->number % BYTES),
-					     last->number % 7 == 0);
+			(void)finish_and_tell(crowd->bench->ring, last, (uint32_t)(last->number % BYTES),
+					      last->number % 7 == 0);
 		}
 	}
 	return NULL;

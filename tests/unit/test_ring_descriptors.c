@@ -106,14 +106,14 @@ START_TEST(without_descriptors_a_ring_waits_for_some)
 	none.rlim_cur = 0;
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
 	wh_ring_arm(b->ring);
-	ck_assert(!wh_ring_starve(b->ring));
+	ck_assert(!wh_ring_starve(b->ring, 0));
 	ck_assert_int_eq(wh_ring_window_fd(b->ring), -1);
 	ck_assert_int_eq(errno, EMFILE);
 	ck_assert_int_eq(wh_ring_room_fd(b->ring), -1);
 	ck_assert_int_eq(errno, EMFILE);
 	make_room(b);
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	ck_assert(wh_ring_starve(b->ring)); /* there is room */
+	ck_assert(wh_ring_starve(b->ring, 0)); /* there is room */
 	ck_assert(is_told(b->ring));
 	discard(b);
 }

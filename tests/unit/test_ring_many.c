@@ -75,12 +75,12 @@ START_TEST(many_are_wanted)
 	ck_assert_int_eq(wh_ring_claim_parts(b->ring, 1, false, &c), WHORL_AGAIN);
 	ck_assert(!wh_ring_has_room(b->ring));
 	ck_assert(!wh_ring_has_room_for(b->ring, WINDOW));
-	ck_assert(!wh_ring_starve_for(b->ring, WINDOW));
+	ck_assert(!wh_ring_starve(b->ring, WINDOW));
 	ck_assert_uint_eq(take(b->ring, true), WINDOW - 1);
 	ck_assert_int_eq(poll(&room, 1, 0), 1);
-	ck_assert(!wh_ring_starve(b->ring)); /* it was not for this one */
+	ck_assert(!wh_ring_starve(b->ring, 0)); /* it was not for this one */
 	ck_assert_int_eq(poll(&room, 1, 0), 1);
-	ck_assert(wh_ring_starve_for(b->ring, WINDOW));
+	ck_assert(wh_ring_starve(b->ring, WINDOW));
 	ck_assert_int_eq(wh_ring_claim_parts(b->ring, WINDOW, true, &c), WHORL_OK);
 	wh_ring_want_no_more(b->ring);
 	ck_assert(wh_ring_mark_parts(b->ring, 0, &c, WINDOW, BYTES + 1, false));

@@ -95,7 +95,7 @@ START_TEST(a_wedged_ring_says_again)
 	ck_assert(!wh_ring_has_room(s.ring));
 	ck_assert_int_eq(wh_ring_claim(s.ring, &out), WHORL_AGAIN);
 	ck_assert_uint_eq(wh_load_relaxed(&s.ring->window_full), 0); /* it is not */
-	ck_assert(!wh_ring_starve(s.ring));
+	ck_assert(!wh_ring_starve(s.ring, 0));
 	ck_assert(!is_readable(s.ring, 0));
 	finish(s.bench, &s.claims[3], 13, false); /* made before: may be finished */
 	ck_assert_uint_eq(take(s.ring, true), 1);
@@ -264,7 +264,7 @@ START_TEST(a_dropped_ring_refuses_what_comes_late)
 	ck_assert_uint_eq(wh_ring_open_claims(s.ring), 1);
 	ck_assert(!wh_ring_is_done_with(s.ring, &s.bench->place));
 	fill(&s.claims[3], 103); /* its memory is there */
-	ck_assert(!wh_ring_finish(s.ring, &s.claims[3], 13, _i));
+	ck_assert(!finish_and_tell(s.ring, &s.claims[3], 13, _i));
 	wh_ring_count_dropped(s.ring);
 	ck_assert_uint_eq(wh_ring_open_claims(s.ring), 0);
 	ck_assert(wh_ring_is_done_with(s.ring, &s.bench->place));
@@ -288,11 +288,11 @@ START_TEST(an_open_claim_of_an_earlier_drop_keeps_its_memory)
 	out = claim(s.bench);
 	wh_ring_wedge(s.ring);
 	ck_assert_uint_eq(wh_ring_drop(s.ring, 4), 1);
-	ck_assert(!wh_ring_finish(s.ring, &out, 14, false));
+	ck_assert(!finish_and_tell(s.ring, &out, 14, false));
 	ck_assert(!wh_ring_is_done_with(s.ring, &s.bench->place));
 	wh_ring_count_dropped(s.ring);
 	ck_assert(!wh_ring_is_done_with(s.ring, &s.bench->place));
-	ck_assert(!wh_ring_finish(s.ring, &s.claims[3], 13, false));
+	ck_assert(!finish_and_tell(s.ring, &s.claims[3], 13, false));
 	ck_assert(wh_ring_is_done_with(s.ring, &s.bench->place));
 	ck_assert(wh_ring_is_done_with(s.ring, &s.next));
 	stream_discard(&s);
@@ -318,7 +318,7 @@ START_TEST(a_dropped_ring_sends_again)
 		ck_assert_uint_eq(out.slot, number % WINDOW);
 		ck_assert_uint_eq(out.home, 1);
 		if (number == 6)
-			ck_assert(!wh_ring_finish(s.ring, &s.claims[3], 13, false));
+			ck_assert(!finish_and_tell(s.ring, &s.claims[3], 13, false));
 		fill(&out, 100 + number);
 		finish(s.bench, &out, (uint32_t)(10 + number), false);
 		lies_in(&s, number, &s.next);
@@ -389,7 +389,7 @@ static bool claim_in_some_view(struct caravan *caravan, struct wh_claim *out)
 	while ((result = claim_in_lock(ring, out)) != WHORL_OK)
 		if (result == WHORL_NOT_SENDER)
 			sched_yield();
-		else if (!wh_ring_starve(ring) && !is_readable(ring, WAIT_MS))
+		else if (!wh_ring_starve(ring, 0) && !is_readable(ring, WAIT_MS))
 			return false;
 	return true;
 }
@@ -397,7 +397,7 @@ static bool claim_in_some_view(struct caravan *caravan, struct wh_claim *out)
 static void finish_in_lock(struct caravan *caravan, const struct wh_claim *c)
 {
 	wh_rcu_read_lock();
-	if (!wh_ring_finish(caravan->bench->ring, c, WORDS * 8, false)) {
+	if (!finish_and_tell(caravan->bench->ring, c, WORDS * 8, false)) {
 		wh_fetch_add(&caravan->refused, 1);
 		wh_store_relaxed(&caravan->gone[c->number], 1);
 	}
