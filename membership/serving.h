@@ -12,7 +12,7 @@
 #include "membership/collect.h"
 #include "membership/wishing.h"
 
-struct wh_serving { /* the first two are set by the caller */
+struct wh_serving { /* the first two are set by the caller, and what of `wishing` is told with */
 	struct wh_roster *roster;
 	const struct wh_layout_config *layout;
 	struct wh_wishing wishing;

@@ -51,6 +51,7 @@ static void say_anew(struct wh_wishing *wishing)
 	wishing->said.number = number;
 	wishing->differs = false;
 	wishing->to_incarnation = 0;
+	memset(wishing->told, 0, sizeof(wishing->told));
 	wishing->bytes = (uint32_t)wh_wish_set_encode(wishing->encoded, &wishing->said);
 }
 
@@ -97,6 +98,14 @@ size_t wh_wishing_step(struct wh_wishing *wishing, uint32_t leader, uint64_t ser
 	return send_pieces(wishing);
 }
 
+static void tell(struct wh_wishing *wishing, const struct wh_refusal *refusal)
+{
+	if (wishing->on_refused == NULL || wishing->told[refusal->wish])
+		return;
+	wishing->told[refusal->wish] = true;
+	wishing->on_refused(wishing->ctx, &wishing->said.wishes[refusal->wish], refusal);
+}
+
 const struct wh_wish *wh_wishing_refused(struct wh_wishing *wishing, uint32_t from, const struct wh_wire *message)
 {
 	uint32_t at = message->refusal.wish;
@@ -105,5 +114,6 @@ const struct wh_wish *wh_wishing_refused(struct wh_wishing *wishing, uint32_t fr
 	    at >= wishing->said.count)
 		return NULL;
 	wishing->refused[at] = true;
+	tell(wishing, &message->refusal);
 	return &wishing->said.wishes[at];
 }

@@ -13,11 +13,16 @@
 #define WH_WISHING_AGAIN_NS (100 * WH_NS_PER_MS)
 
 struct wh_wishing {
-	struct wh_roster *roster;    /* set by the caller; all else is 0 at first */
+	struct wh_roster *roster; /* set by the caller, as is what it is told with; all else is 0 at first */
+	/* A wish of `said` has been refused; it is told once of each, whichever leaders refuse it. NULL: no one is told. It may change what is
+	 * wished. `wish` is valid during the call. */
+	void (*on_refused)(void *ctx, const struct wh_wish *wish, const struct wh_refusal *refusal);
+	void *ctx;
 	bool held;                   /* [the caller] nothing new is said */
 	struct wh_wish_set wished;   /* as it is wished; its number means nothing */
 	struct wh_wish_set said;     /* as it was said last; number 0: nothing was */
 	bool refused[WH_WISHES_MAX]; /* of `said`: by the leader that it was said to */
+	bool told[WH_WISHES_MAX];    /* of `said`: the caller has been, that it is refused */
 	bool differs;                /* what is wished from what was said */
 	uint32_t to;                 /* node id of the leader that it was said to, or is being said to, */
 	uint64_t to_incarnation;     /* in this life; 0: to none */

@@ -180,6 +180,33 @@ mutant(NAME refused-for-ever KIND test_wishing FILE membership/wishing.c
 		memset(wishing->refused, 0, sizeof(wishing->refused));
 ]])
 
+mutant(NAME refused-untold KIND test_wishing FILE membership/wishing.c
+	REMOVES "the caller is told what of its wishes is refused"
+	TEXT [[
+	tell(wishing, &message->refusal);
+]]
+	REPLACEMENT [[
+	(void)tell;
+]])
+
+mutant(NAME refused-told-again KIND test_wishing FILE membership/wishing.c
+	REMOVES "the caller is told once of each wish that is refused"
+	TEXT [[
+	if (wishing->on_refused == NULL || wishing->told[refusal->wish])
+]]
+	REPLACEMENT [[
+	if (wishing->on_refused == NULL)
+]])
+
+mutant(NAME told-for-ever KIND test_wishing FILE membership/wishing.c
+	REMOVES "of a wish of another set the caller is told again"
+	TEXT [[
+	memset(wishing->told, 0, sizeof(wishing->told));
+]]
+	REPLACEMENT [[
+	memset(wishing->told, 0, 0);
+]])
+
 # ---- serving: the first five are what the model of a change finds (tests/models/change.h, enum wish_mutation) ----
 
 mutant(NAME unread-acknowledged KIND test_serve_follow FILE membership/propose.c

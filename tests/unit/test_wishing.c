@@ -211,6 +211,58 @@ START_TEST(a_wish_is_refused)
 }
 END_TEST
 
+struct told {
+	struct wh_wishing *wishing;
+	uint32_t calls;
+	char name[WH_NAME_BYTES];
+	struct wh_refusal refusal;
+};
+
+/* As a node does: what is refused is wished no more. */
+static void on_refused(void *ctx, const struct wh_wish *wish, const struct wh_refusal *refusal)
+{
+	struct told *told = ctx;
+
+	told->calls++;
+	snprintf(told->name, sizeof(told->name), "%s", wish->name);
+	told->refusal = *refusal;
+	ck_assert(wh_wishing_remove(told->wishing, wish->name));
+}
+
+START_TEST(the_caller_is_told_once_what_is_refused)
+{
+	struct scene *scene = begin();
+	struct told told = {.wishing = &scene->wishing};
+	struct wh_wire refused = {.kind = WH_WIRE_REFUSED,
+				  .key = 1,
+				  .refusal = {.wish = 1, .why = WH_REFUSED_TOO_MANY, .node = UINT32_MAX}};
+
+	scene->wishing.on_refused = on_refused;
+	scene->wishing.ctx = &told;
+	ck_assert_int_eq(add(scene, "a"), WHORL_OK);
+	ck_assert_int_eq(add(scene, "b"), WHORL_OK);
+	step(scene, 0, 0);
+	ck_assert_ptr_null(wh_wishing_refused(&scene->wishing, 1, &refused)); /* another node */
+	ck_assert_uint_eq(told.calls, 0);
+	ck_assert_ptr_nonnull(wh_wishing_refused(&scene->wishing, 0, &refused));
+	ck_assert_uint_eq(told.calls, 1);
+	ck_assert_str_eq(told.name, "b");
+	ck_assert_int_eq(told.refusal.why, WH_REFUSED_TOO_MANY);
+	ck_assert_ptr_nonnull(wh_wishing_refused(&scene->wishing, 0, &refused)); /* it says so again */
+	scene->wishing.held = true; /* so the set is still the same, when another leads and refuses it as well */
+	step(scene, 1, 0);
+	ck_assert_ptr_nonnull(wh_wishing_refused(&scene->wishing, 1, &refused));
+	ck_assert_uint_eq(told.calls, 1);
+	scene->wishing.held = false;
+	ck_assert_int_eq(add(scene, "b"), WHORL_OK); /* in another set it is another wish */
+	step(scene, 1, 0);
+	refused.key = 2;
+	ck_assert_ptr_nonnull(wh_wishing_refused(&scene->wishing, 1, &refused));
+	ck_assert_uint_eq(told.calls, 2);
+	end(scene);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("wishing");
@@ -221,6 +273,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, nothing_new_is_said_while_held);
 	tcase_add_test(cases, a_large_set_goes_in_pieces);
 	tcase_add_test(cases, a_wish_is_refused);
+	tcase_add_test(cases, the_caller_is_told_once_what_is_refused);
 	suite_add_tcase(all, cases);
 	return all;
 }
