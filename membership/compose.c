@@ -144,7 +144,7 @@ static bool refuse(struct work *work, struct wh_refusal refusal)
 
 /* The first parameter in which it differs from the subgroup's. */
 static enum wh_parameter differing(const struct wh_parameters *wished, const struct wh_parameters *are,
-				   uint32_t *theirs)
+				   uint64_t *theirs)
 {
 	if (wished->ordered != are->ordered) {
 		*theirs = are->ordered;
@@ -158,8 +158,12 @@ static enum wh_parameter differing(const struct wh_parameters *wished, const str
 		*theirs = are->window;
 		return WH_PARAMETER_WINDOW;
 	}
-	*theirs = are->message_bytes;
-	return wished->message_bytes != are->message_bytes ? WH_PARAMETER_BYTES : WH_PARAMETER_NONE;
+	if (wished->message_bytes != are->message_bytes) {
+		*theirs = are->message_bytes;
+		return WH_PARAMETER_BYTES;
+	}
+	*theirs = are->large_bytes;
+	return wished->large_bytes != are->large_bytes ? WH_PARAMETER_LARGE : WH_PARAMETER_NONE;
 }
 
 static uint32_t lowest_member(const struct work *work, const struct draft *draft)

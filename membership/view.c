@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "membership/view_int.h"
+#include "sst/columns.h"
 
 int wh_rank_find(const uint32_t *ranks, uint32_t count, uint32_t rank)
 {
@@ -34,7 +35,18 @@ static bool is_same_list(const uint32_t *one, uint32_t one_count, const uint32_t
 bool wh_parameters_equal(const struct wh_parameters *one, const struct wh_parameters *other)
 {
 	return one->ordered == other->ordered && one->state == other->state && one->window == other->window &&
-	       one->message_bytes == other->message_bytes;
+	       one->message_bytes == other->message_bytes && one->large_bytes == other->large_bytes;
+}
+
+bool wh_parameters_hold(const struct wh_parameters *is)
+{
+	if (is->window < 1 || is->window > WH_WINDOW_MAX || is->message_bytes < 1 ||
+	    is->message_bytes > WH_MESSAGE_BYTES_MAX)
+		return false;
+	if (is->large_bytes == 0)
+		return true;
+	return is->large_bytes > is->message_bytes && is->large_bytes <= (uint64_t)is->window * is->message_bytes &&
+	       is->message_bytes % 16 == 0;
 }
 
 bool wh_name_holds(const char *name)

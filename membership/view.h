@@ -38,6 +38,7 @@ struct wh_parameters { /* of a dynamic subgroup: those that enter it agree on th
 	bool ordered;
 	bool state; /* the program has functions for its state */
 	uint32_t window, message_bytes;
+	uint64_t large_bytes; /* of the largest message; 0: none is larger than a slot (0045) */
 };
 
 /* One shard of a configured subgroup (their number and order never change), or a dynamic subgroup, which is whole. */
@@ -197,6 +198,8 @@ static inline const struct wh_view_subgroup *wh_view_dynamic(const struct wh_vie
 	return view->subgroups + (view->subgroup_count - view->dynamic_count);
 }
 
+/* Can a subgroup be so? As the file may say it, with large_bytes 0 or larger than a slot. */
+bool wh_parameters_hold(const struct wh_parameters *is);
 bool wh_parameters_equal(const struct wh_parameters *one, const struct wh_parameters *other);
 
 /* The members' incarnations and ids, the layout and all else: are they the same? For checks. */

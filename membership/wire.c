@@ -18,7 +18,6 @@
 
 #include "membership/number.h"
 #include "membership/view_int.h"
-#include "sst/columns.h"
 
 /* ---- messages --------------------------------------------------------------------------------------------------------- */
 
@@ -60,7 +59,7 @@ static unsigned char *put_refusal(unsigned char *at, const struct wh_wire *messa
 	at = wh_put_number(at, refusal->wish, 2);
 	at = wh_put_number(at, refusal->why, 1);
 	at = wh_put_number(at, refusal->parameter, 1);
-	at = wh_put_number(at, refusal->theirs, 4);
+	at = wh_put_number(at, refusal->theirs, 8);
 	return wh_put_number(at, refusal->node, 4);
 }
 
@@ -152,8 +151,8 @@ static void take_refusal(struct wh_reader *reader, struct wh_wire *out)
 	refusal->why = (enum wh_refused)wh_take_within(reader, 1, WH_REFUSED_PARAMETER, WH_REFUSED_CONFIGURED);
 	differs = refusal->why == WH_REFUSED_PARAMETER;
 	refusal->parameter = (enum wh_parameter)wh_take_within(reader, 1, differs ? WH_PARAMETER_MODE : 0,
-							       differs ? WH_PARAMETER_BYTES : 0);
-	refusal->theirs = (uint32_t)wh_take_within(reader, 4, 0, differs ? UINT32_MAX : 0);
+							       differs ? WH_PARAMETER_LARGE : 0);
+	refusal->theirs = wh_take_within(reader, 8, 0, differs ? UINT64_MAX : 0);
 	refusal->node =
 		(uint32_t)wh_take_within(reader, 4, differs ? 0 : UINT32_MAX, differs ? WH_NODES_MAX - 1 : UINT32_MAX);
 }
@@ -239,8 +238,9 @@ void wh_view_parts_free(struct wh_view_parts *parts)
 #define LEFT_BYTES 4    /* id */
 #define PLACE_BYTES 2   /* of a member in a configured subgroup */
 #define SERVED_BYTES 8  /* of a member, if nodes have wished something */
-/* Of a dynamic subgroup, beside its name and its members: birth, length of the name, flags, window, message_bytes, number of members. */
-#define DYNAMIC_BYTES 20
+/* Of a dynamic subgroup, beside its name and its members: birth, length of the name, flags, window, message_bytes, large_bytes,
+ * number of members. */
+#define DYNAMIC_BYTES 28
 
 _Static_assert(HEAD_BYTES + WH_NODES_MAX * (MEMBER_BYTES + LEFT_BYTES) +
 			       WH_SUBGROUPS_MAX * (WH_SHARDS_MAX + WH_NODES_MAX * PLACE_BYTES) +
@@ -288,6 +288,7 @@ static unsigned char *put_dynamic(unsigned char *at, const struct wh_view_subgro
 	at = wh_put_number(at, (is->ordered ? IS_ORDERED : 0) | (is->state ? HAS_STATE : 0), 1);
 	at = wh_put_number(at, is->window, 4);
 	at = wh_put_number(at, is->message_bytes, 4);
+	at = wh_put_number(at, is->large_bytes, 8);
 	at = wh_put_number(at, subgroup->member_count, 2);
 	for (uint32_t i = 0; i < subgroup->member_count; i++) {
 		uint32_t rank = subgroup->members[i];
@@ -511,14 +512,16 @@ static bool take_dynamic_places(struct wh_reader *reader, struct wh_places *plac
 	return reader->ok && (born ? entered == count : entered < count);
 }
 
-static void take_parameters(struct wh_reader *reader, struct wh_parameters *out)
+static bool take_parameters(struct wh_reader *reader, struct wh_parameters *out)
 {
 	unsigned flags = (unsigned)wh_take_within(reader, 1, 0, PARAMETER_FLAGS);
 
 	out->ordered = flags & IS_ORDERED;
 	out->state = flags & HAS_STATE;
-	out->window = (uint32_t)wh_take_within(reader, 4, 1, WH_WINDOW_MAX);
-	out->message_bytes = (uint32_t)wh_take_within(reader, 4, 1, WH_MESSAGE_BYTES_MAX);
+	out->window = (uint32_t)wh_take_number(reader, 4);
+	out->message_bytes = (uint32_t)wh_take_number(reader, 4);
+	out->large_bytes = wh_take_number(reader, 8);
+	return reader->ok && wh_parameters_hold(out);
 }
 
 /* By its seat, which is greater than that of the one before it. */
@@ -534,8 +537,8 @@ static enum whorl_result take_dynamic(struct wh_reader *reader, struct wh_view *
 	if (wh_birth_seat(birth) < least || wh_birth_seat(birth) >= WH_SEATS || wh_birth_view(birth) == 0 ||
 	    wh_birth_view(birth) > view->number || !wh_take_text(reader, name, sizeof(name)) || !wh_name_holds(name))
 		return WHORL_INVALID;
-	take_parameters(reader, &parameters);
-	if (!take_dynamic_places(reader, &places, view, wh_birth_view(birth) == view->number))
+	if (!take_parameters(reader, &parameters) ||
+	    !take_dynamic_places(reader, &places, view, wh_birth_view(birth) == view->number))
 		return WHORL_INVALID;
 	wh_dynamic_name(out, name, birth, &parameters);
 	if (!wh_shard_fill(out, &places, view->members, 1, false))

@@ -1,7 +1,7 @@
 /* wishes.c - sets of wishes, and how they are written: see wishes.h.
  *
  * As bytes: "WHS", the version, the set's number, how many there are; then each: the length of its name, the name, flags, window,
- * message_bytes. Names ascend.
+ * message_bytes, large_bytes. Names ascend.
  */
 #include "membership/wishes.h"
 
@@ -10,10 +10,9 @@
 
 #include "membership/number.h"
 #include "membership/wire.h"
-#include "sst/columns.h"
 
 #define HEAD_BYTES 14
-#define WISH_BYTES 10 /* beside its name */
+#define WISH_BYTES 18 /* beside its name */
 
 _Static_assert(HEAD_BYTES + WH_WISHES_MAX * (WISH_BYTES + WH_NAME_BYTES - 1) <= WH_SET_BYTES_MAX, "every set fits");
 
@@ -49,6 +48,7 @@ size_t wh_wish_set_encode(unsigned char out[WH_SET_BYTES_MAX], const struct wh_w
 			1);
 		at = wh_put_number(at, is->window, 4);
 		at = wh_put_number(at, is->message_bytes, 4);
+		at = wh_put_number(at, is->large_bytes, 8);
 	}
 	return (size_t)(at - out);
 }
@@ -64,9 +64,10 @@ static bool take_wish(struct wh_reader *reader, struct wh_wish *out)
 	out->refused = false;
 	out->parameters.state = flags & HAS_STATE;
 	out->parameters.ordered = flags & IS_ORDERED;
-	out->parameters.window = (uint32_t)wh_take_within(reader, 4, 1, WH_WINDOW_MAX);
-	out->parameters.message_bytes = (uint32_t)wh_take_within(reader, 4, 1, WH_MESSAGE_BYTES_MAX);
-	return reader->ok;
+	out->parameters.window = (uint32_t)wh_take_number(reader, 4);
+	out->parameters.message_bytes = (uint32_t)wh_take_number(reader, 4);
+	out->parameters.large_bytes = wh_take_number(reader, 8);
+	return reader->ok && wh_parameters_hold(&out->parameters);
 }
 
 bool wh_wish_set_decode(struct wh_wish_set *out, const void *bytes, size_t count)

@@ -17,7 +17,7 @@
 #include "membership/view.h"
 
 #define WH_WISHES_MAX 256                /* in a set */
-#define WH_SET_BYTES_MAX (256 * 74 + 16) /* of a set as bytes */
+#define WH_SET_BYTES_MAX (256 * 82 + 16) /* of a set as bytes */
 
 struct wh_wish {
 	char name[WH_NAME_BYTES];
@@ -43,13 +43,20 @@ bool wh_wish_set_decode(struct wh_wish_set *out, const void *bytes, size_t count
 /* ---- compose.c: the leader ---------------------------------------------------------------------------------------------- */
 
 enum wh_refused { WH_REFUSED_PARAMETER = 1, WH_REFUSED_TOO_MANY, WH_REFUSED_CONFIGURED };
-enum wh_parameter { WH_PARAMETER_NONE, WH_PARAMETER_MODE, WH_PARAMETER_STATE, WH_PARAMETER_WINDOW, WH_PARAMETER_BYTES };
+enum wh_parameter {
+	WH_PARAMETER_NONE,
+	WH_PARAMETER_MODE,
+	WH_PARAMETER_STATE,
+	WH_PARAMETER_WINDOW,
+	WH_PARAMETER_BYTES,
+	WH_PARAMETER_LARGE
+};
 
 struct wh_refusal {          /* of one wish */
 	uint32_t rank, wish; /* of the member in the next view; which of its set */
 	enum wh_refused why;
 	enum wh_parameter parameter; /* the first that differs */
-	uint32_t theirs;             /* its value in the subgroup */
+	uint64_t theirs;             /* its value in the subgroup */
 	uint32_t node;               /* the lowest id of those that are there with that value */
 };
 

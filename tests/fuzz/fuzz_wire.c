@@ -65,7 +65,7 @@ static void check_message(const struct wh_wire *message)
 	REQUIRE(m->standing <= WH_MEMBER_OF && m->leader < WH_NODES_MAX);
 	REQUIRE((m->incarnation != 0) == (m->kind == WH_WIRE_INTRO || m->kind == WH_WIRE_JOIN));
 	REQUIRE((m->piece != NULL) == (m->kind == WH_WIRE_VIEW || m->kind == WH_WIRE_WISHES || m->kind == WH_WIRE_NEXT));
-	REQUIRE(m->refusal.wish < WH_WISHES_MAX && m->refusal.parameter <= WH_PARAMETER_BYTES);
+	REQUIRE(m->refusal.wish < WH_WISHES_MAX && m->refusal.parameter <= WH_PARAMETER_LARGE);
 	REQUIRE(m->total <= WH_VIEW_BYTES_MAX && (uint64_t)m->offset + m->bytes <= m->total);
 }
 
@@ -103,7 +103,7 @@ static void check_view(const struct wh_view *view)
 		REQUIRE(g >= 6 ||
 			(shard->configured < COUNT(texts) && strcmp(shard->name, texts[shard->configured].name) == 0));
 		REQUIRE(g < 6 || (shard->configured == WH_NOT_CONFIGURED && shard->member_count > 0 &&
-				  wh_birth_seat(shard->birth) < WH_SEATS));
+				  wh_birth_seat(shard->birth) < WH_SEATS && wh_parameters_hold(&shard->parameters)));
 		REQUIRE(shard->state <= WH_SHARD_LOST && (shard->state != WH_SHARD_ACTIVE || shard->sender_count > 0));
 		check_ranks(shard->members, shard->member_count, view);
 		check_ranks(shard->senders, shard->sender_count, view);
@@ -155,7 +155,8 @@ static void try_set(const uint8_t *bytes, size_t count)
 		return;
 	REQUIRE(wh_wish_set_encode(again, &set) == count && memcmp(again, bytes, count) == 0);
 	for (uint32_t i = 0; i < set.count; i++)
-		REQUIRE(wh_wish_find(&set, set.wishes[i].name) == &set.wishes[i]);
+		REQUIRE(wh_wish_find(&set, set.wishes[i].name) == &set.wishes[i] &&
+			wh_parameters_hold(&set.wishes[i].parameters));
 }
 
 static void try_pieces(struct input *input)

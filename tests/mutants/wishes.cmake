@@ -61,6 +61,51 @@ mutant(NAME listeners-rest KIND test_wishes FILE membership/layout.c
 		places->resting[ranks[rank]] = rest;
 ]=])
 
+mutant(NAME large-undiffering KIND test_wishes FILE membership/compose.c
+	REMOVES "those that enter agree on large_bytes"
+	TEXT [[
+	return wished->large_bytes != are->large_bytes ? WH_PARAMETER_LARGE : WH_PARAMETER_NONE;
+]]
+	REPLACEMENT [[
+	return WH_PARAMETER_NONE;
+]])
+
+mutant(NAME large-unequal KIND test_wishes_wrong FILE membership/view.c
+	REMOVES "a subgroup that goes on has the same large_bytes"
+	TEXT [[
+ && one->large_bytes == other->large_bytes;
+]]
+	REPLACEMENT [[
+;
+]])
+
+mutant(NAME large-of-window KIND test_wishes FILE membership/view.c
+	REMOVES "a message is no larger than a window"
+	TEXT [[
+is->large_bytes <= (uint64_t)is->window * is->message_bytes &&
+]]
+	REPLACEMENT [[
+is->large_bytes > 0 &&
+]])
+
+mutant(NAME parameters-unlooked KIND test_wishes FILE membership/wishes.c
+	REMOVES "the parameters of a wish are checked"
+	TEXT [[
+	return reader->ok && wh_parameters_hold(&out->parameters);
+]]
+	REPLACEMENT [[
+	return reader->ok;
+]])
+
+mutant(NAME view-parameters-unlooked KIND test_wishes FILE membership/wire.c
+	REMOVES "the parameters of a subgroup of a view are checked"
+	TEXT [[
+	return reader->ok && wh_parameters_hold(out);
+]]
+	REPLACEMENT [[
+	return reader->ok;
+]])
+
 # ---- succeeding ----
 
 mutant(NAME seat-unlooked KIND test_wishes_wrong FILE membership/succeed.c

@@ -58,7 +58,7 @@ static const struct wh_wire messages[] = {
 	{.kind = WH_WIRE_NEXT, .key = 9, .total = WH_VIEW_BYTES_MAX, .offset = 4096, .bytes = 12, .piece = piece},
 	{.kind = WH_WIRE_REFUSED,
 	 .key = 2,
-	 .refusal = {0, WH_WISHES_MAX - 1, WH_REFUSED_PARAMETER, WH_PARAMETER_BYTES, UINT32_MAX, WH_NODES_MAX - 1}},
+	 .refusal = {0, WH_WISHES_MAX - 1, WH_REFUSED_PARAMETER, WH_PARAMETER_LARGE, UINT64_MAX, WH_NODES_MAX - 1}},
 	{.kind = WH_WIRE_REFUSED,
 	 .key = UINT64_MAX,
 	 .refusal = {.wish = 3, .why = WH_REFUSED_TOO_MANY, .node = UINT32_MAX}},
@@ -264,11 +264,11 @@ static const struct {
 	{"no reason", 15, 14, 1, 0},
 	{"a reason that there is not", 15, 14, 1, WH_REFUSED_CONFIGURED + 1},
 	{"a parameter differs, and none does", 15, 15, 1, 0},
-	{"a parameter that there is not", 15, 15, 1, WH_PARAMETER_BYTES + 1},
-	{"a parameter of a node that cannot be", 15, 20, 4, WH_NODES_MAX},
+	{"a parameter that there is not", 15, 15, 1, WH_PARAMETER_LARGE + 1},
+	{"a parameter of a node that cannot be", 15, 24, 4, WH_NODES_MAX},
 	{"another reason, and a parameter differs", 16, 15, 1, 1},
-	{"another reason, and a value", 16, 16, 4, 1},
-	{"another reason, and a node", 16, 20, 4, 0},
+	{"another reason, and a value", 16, 16, 8, UINT64_C(1) << 40},
+	{"another reason, and a node", 16, 24, 4, 0},
 };
 
 START_TEST(wrong_messages_are_none)

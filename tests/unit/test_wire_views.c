@@ -86,10 +86,12 @@ END_TEST
 START_TEST(a_view_has_dynamic_subgroups)
 {
 	static const unsigned char wishes[] = {
-		1, 0, 0, 0, 0, 0, 0, 0,                                                       /* the set of rank 0 */
-		2, 0,                                                                         /* subgroups */
-		3, 0, 1, 0, 0, 0, 0, 0, 1, 'x', 1,   5, 0, 0, 0, 100, 0, 0, 0, 1, 0, 0, 1,    /* 0 sends in x */
-		4, 0, 2, 0, 0, 0, 0, 0, 2, 'y', 'z', 2, 6, 0, 0, 0,   0, 1, 0, 0, 1, 0, 0, 2, /* and enters yz */
+		1, 0, 0, 0, 0, 0, 0, 0, /* the set of rank 0 */
+		2, 0,                   /* subgroups */
+		3, 0, 1, 0, 0, 0, 0, 0, 1, 'x', 1,   5, 0, 0, 0, 100,
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   0,   1, 0, 0, 1, /* 0 sends in x */
+		4, 0, 2, 0, 0, 0, 0, 0, 2, 'y', 'z', 2, 6, 0, 0, 0,
+		0, 1, 0, 0, 0, 6, 0, 0, 0, 0,   0,   0, 1, 0, 0, 2, /* enters yz */
 	};
 	struct wh_view *view = make_view(3), *read, *next;
 	unsigned char *bytes, *longer;
@@ -102,12 +104,14 @@ START_TEST(a_view_has_dynamic_subgroups)
 	longer = malloc(count + sizeof(wishes));
 	memcpy(longer, bytes, count);
 	memcpy(longer + count, wishes, sizeof(wishes));
-	longer[count + 10 + 23 + 2] = 3; /* yz is born in this view */
+	longer[count + 10 + 31 + 2] = 3; /* yz is born in this view */
 	ck_assert_msg(decode_view(&read, longer, count + sizeof(wishes), &err) == WHORL_OK, "%s", err.text);
 	ck_assert_uint_eq(read->dynamic_count, 2);
 	ck_assert_uint_eq(read->subgroup_count, view->subgroup_count + 2);
 	ck_assert_str_eq(wh_view_dynamic(read)[1].name, "yz");
 	ck_assert_uint_eq(wh_view_dynamic(read)[1].parameters.message_bytes, 256);
+	ck_assert_uint_eq(wh_view_dynamic(read)[1].parameters.large_bytes, 6 * 256);
+	ck_assert_uint_eq(wh_view_dynamic(read)[0].parameters.large_bytes, 0);
 	ck_assert(wh_view_dynamic(read)[1].parameters.state && !wh_view_dynamic(read)[1].parameters.ordered);
 	keep_seed('v', 9, longer, count + sizeof(wishes));
 	ck_assert_int_eq(wh_view_next(&next, read, &(struct wh_next){.removed = NULL}, &layout, NULL), WHORL_OK);

@@ -1,6 +1,7 @@
 /* test_wishes.c - what nodes wish, and the view that the leader composes of it: each rule of docs/decisions/0046. In each step every member
  * must find that the view succeeds its own, and the view is written and read.
  */
+#include "sst/columns.h"
 #include "tests/unit/seeds.h"
 #include "tests/unit/wishes_lab.h"
 
@@ -8,10 +9,11 @@
 
 START_TEST(a_set_is_these_bytes)
 {
-	static const unsigned char expected[] = {'W', 'H', 'S', 2, 5, 0, 0, 0, 0,   0, 0, 0, 2,
-						 0,   1,   'a', 5, 8, 0, 0, 0, 100, 0, 0, 0, /* it sends; ordered */
-						 2,   'b', 'c', 4, 9, 0, 0, 0, 100, 0, 0, 0};
-	struct wh_wish_set *set = lab_set(5, "a+ bcw"), read;
+	static const unsigned char expected[] = {
+		'W', 'H', 'S', 2, 5, 0, 0, 0, 0,   0, 0, 0, 2,    0, 1, 'a', 5, 8, 0, 0,
+		0,   100, 0,   0, 0, 0, 0, 0, 0,   0, 0, 0, 0, /* it sends; ordered */
+		2,   'b', 'c', 4, 9, 0, 0, 0, 112, 0, 0, 0, 0xf0, 3, 0, 0,   0, 0, 0, 0};
+	struct wh_wish_set *set = lab_set(5, "a+ bcw*"), read;
 	unsigned char bytes[WH_SET_BYTES_MAX];
 
 	ck_assert_uint_eq(wh_wish_set_encode(bytes, set), sizeof(expected));
@@ -22,6 +24,7 @@ START_TEST(a_set_is_these_bytes)
 	ck_assert_str_eq(wh_wish_find(&read, "bc")->name, "bc");
 	ck_assert(!wh_wish_find(&read, "bc")->sends && wh_wish_find(&read, "a")->sends);
 	ck_assert_ptr_null(wh_wish_find(&read, "b"));
+	ck_assert_uint_eq(wh_wish_find(&read, "bc")->parameters.large_bytes, LAB_OTHER_WINDOW * 112);
 	keep_seed('s', 0, bytes, sizeof(expected));
 	free(set);
 }
@@ -30,7 +33,7 @@ END_TEST
 /* Each byte is made another: it is no set, or one that is written so. */
 START_TEST(sets_are_written_in_one_way)
 {
-	struct wh_wish_set *set = lab_set(UINT64_MAX, "a+ b c.d_E-9w z+"), *read = calloc(1, sizeof(*read));
+	struct wh_wish_set *set = lab_set(UINT64_MAX, "a+ b c.d_E-9w* z+"), *read = calloc(1, sizeof(*read));
 	unsigned char bytes[WH_SET_BYTES_MAX], again[WH_SET_BYTES_MAX];
 	size_t count = wh_wish_set_encode(bytes, set), others = 0;
 
@@ -57,6 +60,53 @@ START_TEST(sets_are_written_in_one_way)
 }
 END_TEST
 
+static const struct {
+	struct wh_parameters are;
+	bool hold;
+} parameters[] = {
+	{{true, false, 1, 1, 0}, true},
+	{{true, false, 0, 1, 0}, false},
+	{{true, false, WH_WINDOW_MAX, WH_MESSAGE_BYTES_MAX, 0}, true},
+	{{true, false, WH_WINDOW_MAX + 1, 1, 0}, false},
+	{{true, false, 1, 0, 0}, false},
+	{{true, false, 1, WH_MESSAGE_BYTES_MAX + 1, 0}, false},
+	{{true, false, 3, 32, 33}, true},
+	{{true, false, 3, 32, 32}, false}, /* no larger than a slot */
+	{{true, false, 3, 32, 96}, true},
+	{{true, false, 3, 32, 97}, false}, /* more than a window */
+	{{true, false, 3, 40, 41}, false}, /* slots that are not neighbours (0045) */
+	{{true, false, WH_WINDOW_MAX, WH_MESSAGE_BYTES_MAX, UINT64_C(1) << 45}, true},
+	{{true, false, WH_WINDOW_MAX, WH_MESSAGE_BYTES_MAX, UINT64_MAX}, false},
+};
+
+/* The same rules in a set and in a view. */
+START_TEST(parameters_hold)
+{
+	struct wh_wish_set *set = lab_set(1, "a+"), *read = calloc(1, sizeof(*read));
+	unsigned char wished[WH_SET_BYTES_MAX], *bytes;
+	struct wh_view *copy = NULL;
+	struct lab lab;
+	size_t count;
+
+	lab_begin(&lab, 1);
+	lab_wish(&lab, 0, "a+");
+	lab_plain(&lab);
+	ck_assert(wh_parameters_hold(&parameters[_i].are) == parameters[_i].hold);
+	set->wishes[0].parameters = parameters[_i].are;
+	count = wh_wish_set_encode(wished, set);
+	ck_assert(wh_wish_set_decode(read, wished, count) == parameters[_i].hold);
+	lab.view->subgroups[lab.view->subgroup_count - 1].parameters = parameters[_i].are;
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, lab.view), WHORL_OK);
+	ck_assert_int_eq(wh_view_decode(&copy, bytes, count, &lab_layout, 8, NULL),
+			 parameters[_i].hold ? WHORL_OK : WHORL_INVALID);
+	wh_view_free(copy);
+	free(bytes);
+	lab_end(&lab);
+	free(read);
+	free(set);
+}
+END_TEST
+
 START_TEST(the_largest_set)
 {
 	struct wh_wish_set *set = calloc(1, sizeof(*set)), *read = calloc(1, sizeof(*read));
@@ -71,7 +121,7 @@ START_TEST(the_largest_set)
 		memset(wish->name, 'n', sizeof(wish->name) - 1);
 		wish->name[0] = (char)('a' + i / 16);
 		wish->name[1] = (char)('a' + i % 16);
-		wish->parameters = (struct wh_parameters){false, true, 1, WH_MESSAGE_BYTES_MAX};
+		wish->parameters = (struct wh_parameters){false, true, 2, WH_MESSAGE_BYTES_MAX, UINT64_C(2) << 30};
 	}
 	count = wh_wish_set_encode(bytes, set);
 	ck_assert_uint_le(count, WH_SET_BYTES_MAX);
@@ -263,13 +313,15 @@ END_TEST
 static const struct {
 	struct wh_parameters wished;
 	enum wh_parameter parameter;
-	uint32_t theirs;
+	uint64_t theirs;
 } differing[] = {
-	{{false, false, LAB_WINDOW, 100}, WH_PARAMETER_MODE, 1},
-	{{true, true, LAB_WINDOW, 100}, WH_PARAMETER_STATE, 0},
-	{{true, false, 7, 100}, WH_PARAMETER_WINDOW, LAB_WINDOW},
-	{{true, false, LAB_WINDOW, 101}, WH_PARAMETER_BYTES, 100},
-	{{false, true, 7, 101}, WH_PARAMETER_MODE, 1}, /* the first of them */
+	{{false, false, LAB_WINDOW, 112, 113}, WH_PARAMETER_MODE, 1},
+	{{true, true, LAB_WINDOW, 112, 113}, WH_PARAMETER_STATE, 0},
+	{{true, false, 7, 112, 113}, WH_PARAMETER_WINDOW, LAB_WINDOW},
+	{{true, false, LAB_WINDOW, 96, 113}, WH_PARAMETER_BYTES, 112},
+	{{true, false, LAB_WINDOW, 112, 0}, WH_PARAMETER_LARGE, LAB_WINDOW * 112},
+	{{true, false, LAB_WINDOW, 112, 113}, WH_PARAMETER_LARGE, LAB_WINDOW * 112},
+	{{false, true, 7, 96, 0}, WH_PARAMETER_MODE, 1}, /* the first of them */
 };
 
 START_TEST(each_parameter_counts)
@@ -277,7 +329,7 @@ START_TEST(each_parameter_counts)
 	struct lab lab;
 
 	lab_begin(&lab, 2);
-	lab_wish(&lab, 0, "a+");
+	lab_wish(&lab, 0, "a+*");
 	lab_wish(&lab, 1, "a");
 	lab.sets[1]->wishes[0].parameters = differing[_i].wished;
 	lab_plain(&lab);
@@ -366,7 +418,7 @@ START_TEST(a_hundred_nodes_enter_fifty_each)
 	for (uint32_t i = 0; i < 50; i++)
 		ck_assert_uint_eq(wh_view_dynamic(view)[i].sender_count, 100);
 	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
-	ck_assert_uint_eq(count - plain, 100 * 8 + 2 + 50 * (20 + 8 + 100 * 2));
+	ck_assert_uint_eq(count - plain, 100 * 8 + 2 + 50 * (28 + 8 + 100 * 2));
 	free(bytes);
 	wh_view_free(view);
 	wh_view_free(before);
@@ -381,6 +433,7 @@ static Suite *suite(void)
 
 	tcase_add_test(cases, a_set_is_these_bytes);
 	tcase_add_test(cases, sets_are_written_in_one_way);
+	tcase_add_loop_test(cases, parameters_hold, 0, sizeof(parameters) / sizeof(parameters[0]));
 	tcase_add_test(cases, the_largest_set);
 	tcase_add_test(cases, those_that_wish_the_same_are_together);
 	tcase_add_test(cases, a_member_rests_before_it_leaves);

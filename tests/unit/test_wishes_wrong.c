@@ -69,6 +69,12 @@ static void another_window(struct lab *lab)
 	dynamic(lab, 0)->parameters.window++;
 }
 
+static void another_size(struct lab *lab)
+{
+	lab_make_large(&dynamic(lab, 0)->parameters);
+	dynamic(lab, 0)->parameters.message_bytes = 100;
+}
+
 static void enters_again(struct lab *lab)
 {
 	dynamic(lab, 0)->entered[0] = 1;
@@ -150,6 +156,7 @@ static const struct {
 	{another_birth, 0, "a subgroup goes on as another"},
 	{another_name, 0, "a subgroup goes on as another"},
 	{another_window, 2, "a subgroup goes on as another"},
+	{another_size, 2, "a subgroup goes on as another"},
 	{enters_again, 0, "a member enters where it is, or is where it has not entered"},
 	{was_never_in, 1, "a member enters where it is, or is where it has not entered"},
 	{sends_no_more, 1, "the role of a member that stays is another"},
@@ -240,7 +247,7 @@ START_TEST(views_with_wishes_are_written_in_one_way)
 
 	begin(&lab);
 	ck_assert_int_eq(wh_view_encode(&bytes, &count, lab.view), WHORL_OK);
-	plain = count - (3 * 8 + 2 + 3 * 21 + 2 * (2 + 2 + 1));
+	plain = count - (3 * 8 + 2 + 3 * 29 + 2 * (2 + 2 + 1));
 	for (size_t at = plain; at < count; at++) {
 		unsigned char was = bytes[at];
 

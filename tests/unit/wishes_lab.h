@@ -1,6 +1,7 @@
 /* wishes_lab.h - for tests of wishes: sets and dynamic subgroups as a line of text.
  *
- * A set: names with a space between them; behind a name + (it sends; else it listens), and w (another window).
+ * A set: names with a space between them; behind a name + (it sends; else it listens), w (another window), and * (messages of a whole
+ * window).
  * Dynamic subgroups: NAME#SEAT@VIEW[RANK RANK ...]; behind a rank s (sends), r (rests), ! (has entered).
  */
 #ifndef WH_TESTS_WISHES_LAB_H
@@ -19,10 +20,16 @@
 static const struct wh_subgroup_text lab_texts[] = {{"file", "all", "all", 1, 1}, {"some", "1,2", "all", 2, 1}};
 static const struct wh_layout_config lab_layout = {lab_texts, 2, NULL, NULL};
 
+static inline void lab_make_large(struct wh_parameters *is)
+{
+	is->message_bytes = 112; /* the next multiple of 16 */
+	is->large_bytes = (uint64_t)is->window * is->message_bytes;
+}
+
 /* The next of `text`. */
 static inline const char *lab_take_wish(struct wh_wish *out, const char *text)
 {
-	size_t length = strcspn(text, " +w");
+	size_t length = strcspn(text, " +w*");
 
 	*out = (struct wh_wish){.parameters = {.ordered = true, .window = LAB_WINDOW, .message_bytes = 100}};
 	ck_assert_uint_lt(length, sizeof(out->name));
@@ -31,6 +38,8 @@ static inline const char *lab_take_wish(struct wh_wish *out, const char *text)
 		out->sends = out->sends || *text == '+';
 		if (*text == 'w')
 			out->parameters.window = LAB_OTHER_WINDOW;
+		if (*text == '*')
+			lab_make_large(&out->parameters);
 	}
 	return text + strspn(text, " ");
 }
