@@ -96,7 +96,7 @@ size_t wh_wire_encode(unsigned char out[WH_WIRE_BYTES], const struct wh_wire *me
 		/* fall through */
 	case WH_WIRE_STATE_WANTED:
 	case WH_WIRE_NO_STATE:
-		at = wh_put_number(at, message->subgroup, 4);
+		at = wh_put_number(at, message->subgroup, 8);
 		break;
 	case WH_WIRE_KINDS:
 		break;
@@ -157,6 +157,18 @@ static void take_refusal(struct wh_reader *reader, struct wh_wire *out)
 		(uint32_t)wh_take_within(reader, 4, differs ? 0 : UINT32_MAX, differs ? WH_NODES_MAX - 1 : UINT32_MAX);
 }
 
+/* As configured, or a birth: of what lies between there is neither. */
+static void take_subgroup_number(struct wh_reader *reader, struct wh_wire *out)
+{
+	_Static_assert(WH_SUBGROUPS_MAX <= 1 << WH_SEAT_BITS, "no number is both");
+	uint64_t number = wh_take_number(reader, 8);
+	bool is_birth = wh_birth_view(number) > 0 && wh_birth_seat(number) < WH_SEATS;
+
+	if (number >= WH_SUBGROUPS_MAX && !is_birth)
+		reader->ok = false;
+	out->subgroup = number;
+}
+
 bool wh_wire_decode(struct wh_wire *out, const void *bytes, size_t count)
 {
 	struct wh_reader reader = {bytes, count, true};
@@ -193,7 +205,7 @@ bool wh_wire_decode(struct wh_wire *out, const void *bytes, size_t count)
 		/* fall through */
 	case WH_WIRE_STATE_WANTED:
 	case WH_WIRE_NO_STATE:
-		out->subgroup = (uint32_t)wh_take_number(&reader, 4);
+		take_subgroup_number(&reader, out);
 		break;
 	case WH_WIRE_KINDS:
 		break;

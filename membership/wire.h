@@ -14,7 +14,7 @@
 #include "membership/wishes.h"
 
 #define WH_WIRE_BYTES 4096 /* of a message, at most: WH_CONTROL_MAX */
-#define WH_WIRE_VERSION 2
+#define WH_WIRE_VERSION 3
 #define WH_WIRE_PIECE_BYTES (WH_WIRE_BYTES - 64) /* of a view in one message */
 #define WH_VIEW_BYTES_MAX (1 << 22)              /* of a view as bytes */
 #define WH_SUBGROUPS_MAX 4096 /* configured (conf/ takes no more): they fit in a view, whatever their shards */
@@ -51,8 +51,8 @@ struct wh_wire {
 	uint64_t key;                  /* of an image. INTRO, VIEW, WITHDRAWN, THERE, NEXT. Of a set: WISHES, REFUSED */
 	uint32_t total, offset, bytes; /* VIEW, WISHES, NEXT: of it in bytes, of this piece */
 	const unsigned char *piece;    /* the same; points into the message */
-	uint32_t subgroup;             /* as configured. STATE_WANTED, NO_STATE, REST */
-	struct wh_refusal refusal;     /* REFUSED; but for `rank` */
+	uint64_t subgroup; /* as configured, or the birth of a dynamic one (view.h). STATE_WANTED, NO_STATE, REST */
+	struct wh_refusal refusal; /* REFUSED; but for `rank` */
 };
 
 /* Returns the length. The fields that the kind does not have are not looked at. */

@@ -66,6 +66,7 @@ static void check_message(const struct wh_wire *message)
 	REQUIRE((m->incarnation != 0) == (m->kind == WH_WIRE_INTRO || m->kind == WH_WIRE_JOIN));
 	REQUIRE((m->piece != NULL) == (m->kind == WH_WIRE_VIEW || m->kind == WH_WIRE_WISHES || m->kind == WH_WIRE_NEXT));
 	REQUIRE(m->refusal.wish < WH_WISHES_MAX && m->refusal.parameter <= WH_PARAMETER_LARGE);
+	REQUIRE(m->subgroup < WH_SUBGROUPS_MAX || wh_birth_view(m->subgroup) > 0);
 	REQUIRE(m->total <= WH_VIEW_BYTES_MAX && (uint64_t)m->offset + m->bytes <= m->total);
 }
 

@@ -106,6 +106,15 @@ mutant(NAME view-parameters-unlooked KIND test_wishes FILE membership/wire.c
 	return reader->ok;
 ]])
 
+mutant(NAME number-between KIND test_wire FILE membership/wire.c
+	REMOVES "a number of a subgroup is as configured, or a birth"
+	TEXT [[
+	if (number >= WH_SUBGROUPS_MAX && !is_birth)
+]]
+	REPLACEMENT [[
+	if (number > UINT16_MAX && !is_birth)
+]])
+
 # ---- succeeding ----
 
 mutant(NAME seat-unlooked KIND test_wishes_wrong FILE membership/succeed.c

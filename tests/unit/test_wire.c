@@ -53,7 +53,7 @@ static const struct wh_wire messages[] = {
 	{.kind = WH_WIRE_STATE_WANTED, .subgroup = 4095},
 	{.kind = WH_WIRE_NO_STATE, .subgroup = 0},
 	{.kind = WH_WIRE_REST, .subgroup = 1, .flag = true},
-	{.kind = WH_WIRE_REST, .subgroup = UINT32_MAX, .flag = false},
+	{.kind = WH_WIRE_REST, .subgroup = UINT64_C(0xffffffffffff07ff), .flag = false},
 	{.kind = WH_WIRE_WISHES, .key = 1, .total = WH_SET_BYTES_MAX, .offset = 2, .bytes = 3, .piece = piece},
 	{.kind = WH_WIRE_NEXT, .key = 9, .total = WH_VIEW_BYTES_MAX, .offset = 4096, .bytes = 12, .piece = piece},
 	{.kind = WH_WIRE_REFUSED,
@@ -62,6 +62,7 @@ static const struct wh_wire messages[] = {
 	{.kind = WH_WIRE_REFUSED,
 	 .key = UINT64_MAX,
 	 .refusal = {.wish = 3, .why = WH_REFUSED_TOO_MANY, .node = UINT32_MAX}},
+	{.kind = WH_WIRE_STATE_WANTED, .subgroup = 1 << WH_SEAT_BITS},
 };
 
 static void assert_same(const struct wh_wire *one, const struct wh_wire *other)
@@ -129,11 +130,11 @@ END_TEST
 START_TEST(messages_are_these_bytes)
 {
 	static const unsigned char intro[] = {
-		'W', 'H', 2, 1, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0,
+		'W', 'H', 3, 1, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0,
 		0,   0,   0, 0, 0,    2,    1,    0,    7,    0,    0,    0,    0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0,
 		0,   4,   0, 0, 0,    0,    0,    0,    0,    5,    0,    0,    0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 		0,   0,   0, 0, 0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-	static const unsigned char rest[] = {'W', 'H', 2, 8, 1, 0x02, 0x01, 0, 0};
+	static const unsigned char rest[] = {'W', 'H', 3, 8, 1, 0x02, 0x01, 0, 0, 0, 0, 0, 0};
 	unsigned char bytes[WH_WIRE_BYTES];
 	const struct wh_wire message = {.kind = WH_WIRE_INTRO,
 					.incarnation = UINT64_C(0x1122334455667788),
@@ -266,6 +267,11 @@ static const struct {
 	{"a parameter differs, and none does", 15, 15, 1, 0},
 	{"a parameter that there is not", 15, 15, 1, WH_PARAMETER_LARGE + 1},
 	{"a parameter of a node that cannot be", 15, 24, 4, WH_NODES_MAX},
+	{"no number of a subgroup", 9, 4, 8, WH_SUBGROUPS_MAX},
+	{"no number of a subgroup", 10, 4, 8, UINT16_MAX},
+	{"no number of a subgroup", 12, 5, 8, WH_SUBGROUPS_MAX},
+	{"a birth without a seat", 12, 5, 8, 1 << WH_SEAT_BITS | WH_SEATS},
+	{"a birth without a seat", 17, 4, 8, UINT32_MAX},
 	{"another reason, and a parameter differs", 16, 15, 1, 1},
 	{"another reason, and a value", 16, 16, 8, UINT64_C(1) << 40},
 	{"another reason, and a node", 16, 24, 4, 0},
