@@ -179,6 +179,9 @@ static void find_layout_mistakes(const struct wh_bench_plan *plan)
 {
 	const char *name;
 
+	if (wh_conf_instance(plan->conf, "subgroup", 0) == NULL)
+		wh_conf_mistake(plan->conf, "group", NULL, NULL,
+				"there is no subgroup, expected a section [subgroup NAME]");
 	for (size_t g = 0; (name = wh_conf_instance(plan->conf, "subgroup", g)) != NULL; g++) {
 		struct wh_subgroup_options subgroup;
 
@@ -186,6 +189,9 @@ static void find_layout_mistakes(const struct wh_bench_plan *plan)
 		if (strcmp(subgroup.members, "function") == 0)
 			wh_conf_mistake(plan->conf, "subgroup", name, "members",
 					"is function, which whorl bench has none of; expected all, or node ids");
+		if (strcmp(subgroup.members, "wish") == 0)
+			wh_conf_mistake(plan->conf, "subgroup", name, "members",
+					"is wish, and whorl bench enters none; expected all, or node ids");
 		if (subgroup.shards > 1)
 			wh_conf_mistake(plan->conf, "subgroup", name, "shards",
 					"is %" PRId64 ", but whorl bench has no shards; expected 1", subgroup.shards);

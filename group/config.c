@@ -93,7 +93,8 @@ const struct wh_option_table wh_group_table = {"group",
 #define SUBGROUP(field) offsetof(struct wh_subgroup_options, field)
 static const struct wh_option subgroup_options[] = {
 	{"members", WH_OPTION_TEXT, "", "all", 0, 0, NULL,
-	 "all, node ids as in 0,1,2, or function: the program says for each view which nodes are members and which send.",
+	 "all, node ids as in 0,1,2, function: the program says for each view which nodes are members and which send, or wish: nodes "
+	 "enter and leave it while they run, and this section says what it is.",
 	 SUBGROUP(members), false},
 	{"senders", WH_OPTION_TEXT, "", "all", 0, 0, NULL,
 	 "Of the members of each shard: all, half (every second), one (the first), or those of the node ids, as in 0,2.",
@@ -332,6 +333,10 @@ static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "senders", "%s", err.text);
 	if (wh_view_check_shards(nodes, options->members, (uint32_t)options->shards, &err) != WHORL_OK)
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "shards", "%s", err.text);
+	if (strcmp(options->members, "wish") == 0 && options->members_min > 1)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "members_min",
+				"is %" PRId64 ", expected 1: with members = wish it begins with the first that enters",
+				options->members_min);
 	if (options->large_bytes > options->window * options->message_bytes)
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "large_bytes",
 				"is %" PRId64 ", expected at most %" PRId64 " (window times message_bytes)",
@@ -461,8 +466,6 @@ static void find_mistakes(const struct wh_node_config *config, struct wh_conf *c
 				"is \"%s\", expected none, auto, or processors (0 to %d) as in 0,1",
 				config->engine.cpus, CPU_SETSIZE - 1);
 	find_address_mistakes(config, conf);
-	if (config->subgroup_count == 0)
-		wh_conf_mistake(conf, "group", NULL, NULL, "there is no subgroup, expected a section [subgroup NAME]");
 	for (uint32_t i = 0; i < config->subgroup_count; i++)
 		find_subgroup_mistakes(&config->subgroups[i], nodes_max, conf);
 }

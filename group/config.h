@@ -88,7 +88,7 @@ struct wh_node_config { /* one variant of a configuration, bound */
 };
 
 /* Binds and checks one variant of `conf`, which has been checked against the tables. Everything that only the whole
- * can show (member lists, a missing subgroup) is noted as mistakes in the conf. WHORL_OK, WHORL_CONFIG, WHORL_MEMORY. */
+ * can show (member lists, sums) is noted as mistakes in the conf. WHORL_OK, WHORL_CONFIG, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_node_config_bind(struct wh_node_config *out, struct wh_conf *conf, size_t variant);
 WH_MUST_CHECK enum whorl_result wh_node_config_copy(struct wh_node_config *out, const struct wh_node_config *from,
 						    struct wh_error *err);

@@ -189,6 +189,8 @@ static bool may_be_in(const struct wh_subgroup_text *text, uint32_t id)
 	char number[16];
 	size_t digits;
 
+	if (wh_subgroup_is_wished(text)) /* it is in what it enters, and that is no place of the file's */
+		return false;
 	if (!isdigit((unsigned char)text->members[0]))
 		return true;
 	digits = (size_t)snprintf(number, sizeof(number), "%u", id);

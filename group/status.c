@@ -175,7 +175,7 @@ static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
 	const struct wh_view *view = epoch->view;
 
 	status->members = calloc(view->members, sizeof(*status->members));
-	status->shards = calloc(view->subgroup_count, sizeof(*status->shards));
+	status->shards = calloc(view->subgroup_count + 1, sizeof(*status->shards));
 	if (status->members == NULL || status->shards == NULL)
 		return false;
 	status->member_count = view->members;

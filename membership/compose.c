@@ -115,10 +115,11 @@ static struct draft *find(const struct work *work, const char *name)
 	return at < work->count && strcmp(work->by_name[at]->name, name) == 0 ? work->by_name[at] : NULL;
 }
 
+/* As one that nodes do not enter. */
 static bool is_configured(const struct wh_layout_config *layout, const char *name)
 {
 	for (uint32_t i = 0; i < layout->count; i++)
-		if (strcmp(layout->subgroups[i].name, name) == 0)
+		if (!wh_subgroup_is_wished(&layout->subgroups[i]) && strcmp(layout->subgroups[i].name, name) == 0)
 			return true;
 	return false;
 }

@@ -3,6 +3,8 @@
  * For each configured subgroup a draft says where each rank goes, and becomes one wh_view_subgroup for each shard. A shard
  * is its members' state: a member that was in a shard stays there, and a shard that no member stays in is lost for good, because
  * a shard made anew under its name would have forgotten what was acknowledged. A member in no shard goes where one is needed most.
+ *
+ * A subgroup with `members = wish` has none of this: it is there as a dynamic one, while it has members.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -16,6 +18,21 @@
 static bool is_function(const char *members)
 {
 	return strcmp(members, "function") == 0;
+}
+
+static bool is_wish(const char *members)
+{
+	return strcmp(members, "wish") == 0;
+}
+
+bool wh_subgroup_is_wished(const struct wh_subgroup_text *text)
+{
+	return is_wish(text->members);
+}
+
+uint32_t wh_subgroup_shards(const struct wh_subgroup_text *text)
+{
+	return wh_subgroup_is_wished(text) ? 0 : text->shards;
 }
 
 /* Reads one number of a list and moves past it and its comma. -1: there is none. */
@@ -63,13 +80,13 @@ static enum whorl_result parse_numbers(uint32_t nodes, const char *list, bool *c
 	return WHORL_OK;
 }
 
-/* chosen[id]: node `id` may be a member. With `function` every node may. */
+/* chosen[id]: node `id` may be a member. With `function` and `wish` every node may. */
 static enum whorl_result parse_members(uint32_t nodes, const char *list, bool *chosen, struct wh_error *err)
 {
-	if (strcmp(list, "all") != 0 && !is_function(list)) {
+	if (strcmp(list, "all") != 0 && !is_function(list) && !is_wish(list)) {
 		if (!isdigit((unsigned char)list[0]))
 			return wh_error_set(err, WHORL_CONFIG,
-					    "is \"%s\", expected all, function, or node ids as in 0,1,2", list);
+					    "is \"%s\", expected all, function, wish, or node ids as in 0,1,2", list);
 		return parse_numbers(nodes, list, chosen, err);
 	}
 	for (uint32_t id = 0; id < nodes; id++)
@@ -106,6 +123,10 @@ enum whorl_result wh_view_check_list(uint32_t nodes, const char *members, const 
 
 	if (members == NULL)
 		return parse_members(nodes, list, in, err);
+	if (is_wish(members) && strcmp(list, "all") != 0)
+		return wh_error_set(err, WHORL_CONFIG,
+				    "is \"%s\", expected all: with members = wish each node says whether it sends",
+				    list);
 	if (is_function(members) || parse_members(nodes, members, in, NULL) != WHORL_OK)
 		return WHORL_OK; /* senders say nothing then; or the members have their own message */
 	result = parse_senders(nodes, list, chosen, err);
@@ -122,6 +143,8 @@ enum whorl_result wh_view_check_shards(uint32_t nodes, const char *members, uint
 
 	if (shards < 1 || shards > WH_SHARDS_MAX)
 		return wh_error_set(err, WHORL_CONFIG, "asks for %u shards, expected 1 to %d", shards, WH_SHARDS_MAX);
+	if (is_wish(members) && shards > 1)
+		return wh_error_set(err, WHORL_CONFIG, "asks for %u shards, expected 1, as members = wish", shards);
 	if (is_function(members) || parse_members(nodes, members, in, NULL) != WHORL_OK)
 		return WHORL_OK;
 	for (uint32_t id = 0; id < nodes; id++)
@@ -583,10 +606,10 @@ static bool keep_dynamic(struct list *list, const struct source *source)
 static bool make_all(struct list *list, const struct source *source)
 {
 	for (uint32_t i = 0; i < source->layout->count; i++) {
-		uint32_t at = list->count;
+		uint32_t at = list->count, shards = wh_subgroup_shards(&source->layout->subgroups[i]);
 
-		list->count += source->layout->subgroups[i].shards;
-		if (!make_subgroup(&list->subgroups[at], source, i, at))
+		list->count += shards;
+		if (shards > 0 && !make_subgroup(&list->subgroups[at], source, i, at))
 			return false;
 	}
 	return keep_dynamic(list, source);
@@ -604,7 +627,7 @@ enum whorl_result wh_layout_make(struct wh_view *view, const struct wh_view *bef
 
 		if (before == NULL && check_first_view(text, layout, err) != WHORL_OK)
 			return err != NULL ? wh_error_prefix(err, "subgroup %s", text->name) : WHORL_CONFIG;
-		room += text->shards;
+		room += wh_subgroup_shards(text);
 	}
 	list.subgroups = calloc(room > 0 ? room : 1, sizeof(*list.subgroups));
 	if (list.subgroups == NULL || !make_all(&list, &source)) {

@@ -104,12 +104,19 @@ typedef enum wh_role wh_layout_fn(const struct wh_view *view, const char *subgro
 
 struct wh_subgroup_text { /* as a configuration says it */
 	const char *name;
-	const char *members;  /* all | 0,1,2 (node ids; of these, those that are in the view) | function */
+	/* all | 0,1,2 (node ids; of these, those that are in the view) | function | wish: nodes enter and leave it, so no view has a shard of
+	 * it, and it is there as a dynamic subgroup of that name while it has members */
+	const char *members;
 	const char *senders;  /* all | half | one | 0,2: of the members; half: every second, rounded up; one: the first.
-				With members = function it says nothing */
-	uint32_t shards;      /* >= 1; several: the members are shared out among them */
-	uint32_t members_min; /* a shard with fewer is inactive; >= 1 */
+				With members = function it says nothing; with wish it is all */
+	uint32_t shards;      /* >= 1; several: the members are shared out among them. With wish 1 */
+	uint32_t members_min; /* a shard with fewer is inactive; >= 1. With wish 1 */
 };
+
+/* Do nodes enter and leave it? */
+bool wh_subgroup_is_wished(const struct wh_subgroup_text *text);
+/* How many it has in each view as configured: none, if nodes enter and leave it. */
+uint32_t wh_subgroup_shards(const struct wh_subgroup_text *text);
 
 struct wh_layout_config {
 	const struct wh_subgroup_text *subgroups;

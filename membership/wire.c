@@ -565,18 +565,19 @@ static int compare_names(const void *one, const void *other)
 	return strcmp(*(const char *const *)one, *(const char *const *)other);
 }
 
-/* No dynamic subgroup is called as another, or as one that is configured. */
+/* No dynamic subgroup is called as another, or as one that is configured and not for nodes to enter. */
 static enum whorl_result check_names(const struct wh_view *view, const struct wh_layout_config *layout)
 {
-	size_t count = (size_t)view->dynamic_count + layout->count, twice = 0;
-	const char **names = calloc(count > 0 ? count : 1, sizeof(*names));
+	size_t most = (size_t)view->dynamic_count + layout->count, count = 0, twice = 0;
+	const char **names = calloc(most > 0 ? most : 1, sizeof(*names));
 
 	if (names == NULL)
 		return WHORL_MEMORY;
 	for (uint32_t i = 0; i < layout->count; i++)
-		names[i] = layout->subgroups[i].name;
+		if (!wh_subgroup_is_wished(&layout->subgroups[i]))
+			names[count++] = layout->subgroups[i].name;
 	for (uint32_t i = 0; i < view->dynamic_count; i++)
-		names[layout->count + i] = wh_view_dynamic(view)[i].name;
+		names[count++] = wh_view_dynamic(view)[i].name;
 	qsort(names, count, sizeof(*names), compare_names);
 	for (size_t i = 1; i < count; i++)
 		twice += strcmp(names[i - 1], names[i]) == 0;
@@ -618,13 +619,14 @@ static enum whorl_result take_view(struct wh_reader *reader, const struct head *
 	if (view->subgroups == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
 	for (uint32_t i = 0; i < layout->count; i++) {
-		enum whorl_result result = take_subgroup(reader, view, &layout->subgroups[i], i);
+		const struct wh_subgroup_text *text = &layout->subgroups[i];
+		enum whorl_result result =
+			wh_subgroup_shards(text) > 0 ? take_subgroup(reader, view, text, i) : WHORL_OK;
 
 		if (result == WHORL_MEMORY)
 			return wh_error_set(err, result, "no memory for a view");
 		if (result != WHORL_OK)
-			return wh_error_set(err, result, "subgroup %s of a view is out of order",
-					    layout->subgroups[i].name);
+			return wh_error_set(err, result, "subgroup %s of a view is out of order", text->name);
 	}
 	switch (take_wishes(reader, view, layout)) {
 	case WHORL_OK:
@@ -643,16 +645,18 @@ enum whorl_result wh_view_decode(struct wh_view **out, const void *bytes, size_t
 	enum whorl_result result;
 	struct wh_view *view;
 	struct head head;
-	uint32_t shards = 0;
+	uint32_t configured = 0, shards = 0;
 	size_t expected;
 
 	if (!take_head(&reader, &head, nodes_max))
 		return wh_error_set(err, WHORL_INVALID, "it does not begin like a view of at most %u nodes", nodes_max);
-	for (uint32_t i = 0; i < layout->count; i++)
-		shards += layout->subgroups[i].shards;
+	for (uint32_t i = 0; i < layout->count; i++) {
+		configured += wh_subgroup_shards(&layout->subgroups[i]) > 0;
+		shards += wh_subgroup_shards(&layout->subgroups[i]);
+	}
 	if (head.shards != shards)
 		return wh_error_set(err, WHORL_INVALID, "a view has %u shards, expected %u", head.shards, shards);
-	expected = view_bytes(head.members, head.left, layout->count, shards);
+	expected = view_bytes(head.members, head.left, configured, shards);
 	if (count < expected)
 		return wh_error_set(err, WHORL_INVALID, "a view has %zu bytes, expected %zu", count, expected);
 	view = wh_view_new(head.members, head.left);

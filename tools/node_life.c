@@ -70,7 +70,7 @@ static enum whorl_result open_parts(struct life *life)
 	struct wh_member *member = &life->member;
 	const struct wh_member_options *options = member->options;
 
-	member->parts = calloc(life->config.subgroup_count, sizeof *member->parts);
+	member->parts = calloc(life->config.subgroup_count + 1, sizeof *member->parts);
 	if (member->parts == NULL)
 		return WHORL_MEMORY;
 	for (uint32_t g = 0; g < life->config.subgroup_count && options->run->open != NULL; g++) {

@@ -313,7 +313,7 @@ WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
 
 /* The node's place in a subgroup, through all views: owned by the node and valid until whorl_close. Of a subgroup with
  * shards it is the shard that the node is in. NULL if the configuration has no such subgroup, or its `members` are a list without
- * this node. Any thread. */
+ * this node, or `wish`. Any thread. */
 WHORL_API whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name);
 WHORL_API whorl_subgroup *whorl_subgroup_at(whorl_node *node,
 					    size_t index); /* those of this node; NULL behind the last */

@@ -126,6 +126,8 @@ static const struct {
 	{"[bench]\noptimisations = send\n[engine]\nnull_sends = on\n[subgroup a]\n", "engine.null_sends"},
 	{"[bench]\nsubgroups = 2\n[subgroup a]\n[subgroup b]\n", "expected 1 where the file has several subgroups"},
 	{"[bench]\nactive_subgroups = none\n[subgroup a]\n", "bench.active_subgroups: is none"},
+	{"[group]\nnodes = 2\n", "there is no subgroup"}, /* a node runs without */
+	{"[subgroup a]\nmembers = wish\n[subgroup b]\n", "subgroup a.members: is wish, and whorl bench enters none"},
 	{"[figure]\nx = colour\n[subgroup a]\n", "figure.x: is \"colour\""},
 	{"[figure]\npanels = runs\n[subgroup a]\n", "figure.panels: is \"runs\""}, /* which cannot be a list */
 	{"[figure]\ny = latency speed\n[subgroup a]\n", "figure.y: has \"speed\""},

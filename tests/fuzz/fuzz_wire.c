@@ -28,8 +28,10 @@
 #define NODES_MAX 24
 
 /* The subgroups of tests/unit/test_wire_views.c: its views are the seeds. */
-static const struct wh_subgroup_text texts[] = {
-	{"g", "all", "all", 3, 2}, {"h", "0,2,4,6,8", "half", 1, 1}, {"i", "all", "one", 2, 1}};
+static const struct wh_subgroup_text texts[] = {{"g", "all", "all", 3, 2},
+						{"w", "wish", "all", 1, 1},
+						{"h", "0,2,4,6,8", "half", 1, 1},
+						{"i", "all", "one", 2, 1}};
 static const struct wh_layout_config layout = {texts, COUNT(texts), NULL, NULL};
 
 struct input {

@@ -115,6 +115,71 @@ mutant(NAME number-between KIND test_wire FILE membership/wire.c
 	if (number > UINT16_MAX && !is_birth)
 ]])
 
+# ---- members = wish ----
+
+mutant(NAME wish-has-shards KIND test_layout FILE membership/layout.c
+	REMOVES "a subgroup that nodes enter has no shards of the file"
+	TEXT [[
+	return wh_subgroup_is_wished(text) ? 0 : text->shards;
+]]
+	REPLACEMENT [[
+	return text->shards;
+]])
+
+mutant(NAME wish-senders KIND test_layout FILE membership/layout.c
+	REMOVES "of a subgroup that nodes enter the file names no senders"
+	TEXT [[
+	if (is_wish(members) && strcmp(list, "all") != 0)
+]]
+	REPLACEMENT [[
+	if (is_wish(members) && list[0] == '\0')
+]])
+
+mutant(NAME wish-shared-out KIND test_layout FILE membership/layout.c
+	REMOVES "a subgroup that nodes enter is whole"
+	TEXT [[
+	if (is_wish(members) && shards > 1)
+]]
+	REPLACEMENT [[
+	if (is_wish(members) && shards > WH_SHARDS_MAX)
+]])
+
+mutant(NAME wish-minimum KIND test_group_config FILE group/config.c
+	REMOVES "a subgroup that nodes enter begins with one member"
+	TEXT [[
+	if (strcmp(options->members, "wish") == 0 && options->members_min > 1)
+]]
+	REPLACEMENT [[
+	if (strcmp(options->members, "wish") == 0 && options->members_min > WH_NODES_MAX)
+]])
+
+mutant(NAME wish-of-file-refused KIND test_wishes FILE membership/compose.c
+	REMOVES "a name that the file has for nodes to enter is met"
+	TEXT [[
+		if (!wh_subgroup_is_wished(&layout->subgroups[i]) && strcmp(layout->subgroups[i].name, name) == 0)
+]]
+	REPLACEMENT [[
+		if (strcmp(layout->subgroups[i].name, name) == 0)
+]])
+
+mutant(NAME wish-of-file-unread KIND test_wishes_wrong FILE membership/wire.c
+	REMOVES "a view may have what the file has for nodes to enter"
+	TEXT [[
+		if (!wh_subgroup_is_wished(&layout->subgroups[i]))
+]]
+	REPLACEMENT [[
+		if (layout->subgroups[i].name != NULL)
+]])
+
+mutant(NAME wish-has-a-handle KIND test_group_open FILE group/node.c
+	REMOVES "of a subgroup that it has not entered a node has no handle"
+	TEXT [[
+	if (wh_subgroup_is_wished(text)) /* it is in what it enters, and that is no place of the file's */
+		return false;
+]]
+	REPLACEMENT [[
+]])
+
 # ---- succeeding ----
 
 mutant(NAME seat-unlooked KIND test_wishes_wrong FILE membership/succeed.c

@@ -133,10 +133,11 @@ END_TEST
 START_TEST(a_layout_is_handed_on)
 {
 	struct wh_node_config config;
-	struct wh_subgroup_text texts[3];
+	struct wh_subgroup_text texts[4];
 
 	bind("[group]\nnodes = 4\n[subgroup a]\nshards = 2\nmembers_min = 2\nsenders = one\n[subgroup b]\nmembers = 1,2\n"
-	     "[subgroup c]\nmembers = function\nshards = 64\nsenders = says nothing\n",
+	     "[subgroup c]\nmembers = function\nshards = 64\nsenders = says nothing\n"
+	     "[subgroup d]\nmembers = wish\n",
 	     &config);
 	wh_node_config_layout(&config, texts);
 	ck_assert_str_eq(texts[0].name, "a");
@@ -148,6 +149,8 @@ START_TEST(a_layout_is_handed_on)
 	ck_assert_uint_eq(texts[1].shards, 1);
 	ck_assert_str_eq(texts[2].members, "function");
 	ck_assert_uint_eq(texts[2].shards, 64);
+	ck_assert(wh_subgroup_is_wished(&texts[3]) && !wh_subgroup_is_wished(&texts[2]));
+	ck_assert_uint_eq(wh_subgroup_shards(&texts[3]), 0);
 	wh_node_config_free(&config);
 }
 END_TEST
@@ -236,7 +239,13 @@ static const struct {
 	 "x.ini:6: subgroup s.shards: asks for 3 shards, expected at most 2, one for each member"},
 	{"", "members = 0,7\nshards = 3", "x.ini:5: subgroup s.members: names node 7, expected ids from 0 to 3"},
 	{"", "members = functional",
-	 "x.ini:5: subgroup s.members: is \"functional\", expected all, function, or node ids as in 0,1,2"},
+	 "x.ini:5: subgroup s.members: is \"functional\", expected all, function, wish, or node ids as in 0,1,2"},
+	{"", "members = wish\nsenders = half",
+	 "x.ini:6: subgroup s.senders: is \"half\", expected all: with members = wish each node says whether it sends"},
+	{"", "members = wish\nshards = 2",
+	 "x.ini:6: subgroup s.shards: asks for 2 shards, expected 1, as members = wish"},
+	{"", "members = wish\nmembers_min = 2",
+	 "x.ini:6: subgroup s.members_min: is 2, expected 1: with members = wish it begins with the first that enters"},
 };
 
 START_TEST(mistakes_of_the_whole)

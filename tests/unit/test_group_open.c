@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <whorl/status.h>
+
 #include "tests/unit/group.h"
 
 static whorl_config *config_of(const char *text)
@@ -77,14 +79,56 @@ START_TEST(what_only_the_whole_shows_is_told_once)
 }
 END_TEST
 
-START_TEST(a_group_needs_a_subgroup)
+/* Nodes may enter some while they run. Views change as ever. */
+START_TEST(a_group_may_have_no_subgroup)
 {
-	whorl_config *config = config_of("[group]\nnodes = 2\n");
-	whorl_node *node;
+	struct whorl_status *status = NULL;
+	uint64_t bytes = 0;
+	struct cluster c;
 
-	ck_assert_int_eq(whorl_open(config, 0, NULL, &node), WHORL_CONFIG);
-	expect_text(whorl_config_error(config), "there is no subgroup");
-	whorl_config_free(config);
+	cluster_configure(&c, 3, "", "");
+	ck_ok(whorl_estimate(c.config, 0, &bytes));
+	ck_assert_uint_gt(bytes, 0);
+	for (unsigned id = 0; id < c.count; id++)
+		cluster_open_node(&c, id);
+	cluster_start(&c);
+	ck_assert_ptr_null(whorl_subgroup_at(c.nodes[0], 0));
+	ck_assert_int_eq(whorl_shard_state(c.nodes[0], "s", 0), WHORL_NOT_FOUND);
+	ck_ok(whorl_status_of(c.config, 0, PATIENCE_MS, &status, NULL, 0));
+	ck_assert_uint_eq(status->member_count, 3);
+	ck_assert_uint_eq(status->shard_count, 0);
+	whorl_status_free(status);
+	cluster_leave(&c, 0);
+	cluster_await_view(&c, 1);
+	ck_ok(whorl_close(c.nodes[1], PATIENCE_MS));
+	c.nodes[1] = NULL;
+	cluster_free(&c);
+}
+END_TEST
+
+/* Such a subgroup has no place in a view before a node has entered it: nodes without others, or with one, are as ever. */
+START_TEST(what_nodes_enter_has_no_place_of_the_file)
+{
+	static const char *const rest[] = {"[subgroup w]\nmembers = wish\n",
+					   "[subgroup w]\nmembers = wish\nwindow = 32768\nmessage_bytes = 1g\n"
+					   "[subgroup s]\n[subgroup x]\nmembers = wish\n"};
+	struct cluster c;
+
+	cluster_open(&c, 2, "", rest[_i]);
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	ck_assert_ptr_null(whorl_subgroup_find(c.nodes[0], "w"));
+	ck_assert((whorl_subgroup_at(c.nodes[0], 0) == NULL) == (_i == 0));
+	ck_assert_ptr_null(whorl_subgroup_at(c.nodes[0], 1));
+	ck_assert_int_eq(whorl_shard_state(c.nodes[0], "w", 0), WHORL_AGAIN);
+	ck_assert_int_eq(whorl_shard_state(c.nodes[0], "w", 1), WHORL_NOT_FOUND);
+	if (_i == 1) {
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, PATIENCE_MS, NULL));
+		await(all_recorded(c.records, 2, 1), cluster_step(&c));
+	}
+	cluster_leave(&c, 0);
+	cluster_await_view(&c, 1);
+	cluster_free(&c);
 }
 END_TEST
 
@@ -455,7 +499,8 @@ static Suite *suite(void)
 	tcase_add_test(t, versions_and_results_have_texts);
 	tcase_add_test(t, all_mistakes_are_told_with_their_lines);
 	tcase_add_test(t, what_only_the_whole_shows_is_told_once);
-	tcase_add_test(t, a_group_needs_a_subgroup);
+	tcase_add_test(t, a_group_may_have_no_subgroup);
+	tcase_add_loop_test(t, what_nodes_enter_has_no_place_of_the_file, 0, 2);
 	tcase_add_test(t, settings_win_over_the_file);
 	tcase_add_test(t, a_sweep_is_not_for_one_node);
 	tcase_add_test(t, files_are_read);

@@ -405,8 +405,50 @@ static const struct {
 	{{"g", "all", "all", 65, 1}, "subgroup g: asks for 65 shards, expected 1 to 64"},
 	{{"g", "function", "all", 2, 1}, "subgroup g: members = function, and the program gives none"},
 	{{"g", "functions", "all", 1, 1},
-	 "subgroup g: is \"functions\", expected all, function, or node ids as in 0,1,2"},
+	 "subgroup g: is \"functions\", expected all, function, wish, or node ids as in 0,1,2"},
+	{{"g", "wish", "one", 1, 1},
+	 "subgroup g: is \"one\", expected all: with members = wish each node says whether it sends"},
+	{{"g", "wish", "all", 2, 1}, "subgroup g: asks for 2 shards, expected 1, as members = wish"},
 };
+
+/* What nodes enter and leave has no place in a view; what stands around it is as without. */
+START_TEST(a_wish_has_no_shard)
+{
+	static const struct wh_subgroup_text all[] = {{"a", "all", "one", 1, 1},
+						      {"w", "wish", "all", 1, 1},
+						      {"b", "all", "all", 2, 1},
+						      {"x", "wish", "all", 1, 1}};
+	static const struct wh_subgroup_text alone[] = {{"w", "wish", "all", 1, 1}};
+	const struct wh_layout_config layout = {all, COUNT(all), NULL, NULL}, none = {alone, 1, NULL, NULL};
+	const bool removed[4] = {true};
+	struct wh_view *view, *next;
+
+	ck_assert(wh_subgroup_is_wished(&all[1]) && !wh_subgroup_is_wished(&all[2]));
+	ck_assert_uint_eq(wh_subgroup_shards(&all[1]), 0);
+	ck_assert_uint_eq(wh_subgroup_shards(&all[2]), 2);
+	ck_assert_int_eq(view_of_all(&view, 4, &layout, NULL), WHORL_OK);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_uint_eq(view->subgroup_count, 3);
+		ck_assert_uint_eq(view->dynamic_count, 0);
+		ck_assert_str_eq(view->subgroups[0].name, "a");
+		ck_assert_uint_eq(view->subgroups[0].configured, 0);
+		for (uint32_t shard = 0; shard < 2; shard++) {
+			ck_assert_str_eq(view->subgroups[1 + shard].name, "b");
+			ck_assert_uint_eq(view->subgroups[1 + shard].configured, 2);
+			ck_assert_uint_eq(view->subgroups[1 + shard].shard, shard);
+			ck_assert_uint_eq(view->subgroups[1 + shard].member_count, 2 - (i == 1 && shard == 0));
+		}
+		ck_assert_int_eq(wh_view_next(&next, view, &(struct wh_next){.removed = removed}, &layout, NULL),
+				 WHORL_OK);
+		wh_view_free(view);
+		view = next;
+	}
+	wh_view_free(view);
+	ck_assert_int_eq(view_of_all(&view, 4, &none, NULL), WHORL_OK);
+	ck_assert_uint_eq(view->subgroup_count, 0);
+	wh_view_free(view);
+}
+END_TEST
 
 START_TEST(layouts_that_do_not_hold)
 {
@@ -429,6 +471,11 @@ START_TEST(shards_are_checked_alone)
 	ck_assert_int_eq(wh_view_check_shards(4, "2,9", 3, NULL), WHORL_OK); /* the list is wrong: said elsewhere */
 	ck_assert_int_eq(wh_view_check_shards(4, "function", 64, NULL), WHORL_OK); /* not known yet */
 	ck_assert_int_eq(wh_view_check_shards(4, "function", 65, NULL), WHORL_CONFIG);
+	ck_assert_int_eq(wh_view_check_shards(4, "wish", 1, NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_check_shards(1, "wish", 2, NULL), WHORL_CONFIG);
+	ck_assert_int_eq(wh_view_check_list(4, NULL, "wish", NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_check_list(4, "wish", "all", NULL), WHORL_OK);
+	ck_assert_int_eq(wh_view_check_list(4, "wish", "0", NULL), WHORL_CONFIG);
 	ck_assert_int_eq(wh_view_check_list(4, NULL, "function", NULL), WHORL_OK);
 	ck_assert_int_eq(wh_view_check_list(4, "function", "anything", NULL), WHORL_OK);
 }
@@ -444,6 +491,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, the_first_view_of_some, 0, COUNT(firsts));
 	tcase_add_test(cases, many_rest);
 	tcase_add_loop_test(cases, the_function_decides, 0, COUNT(functions));
+	tcase_add_test(cases, a_wish_has_no_shard);
 	tcase_add_loop_test(cases, layouts_that_do_not_hold, 0, COUNT(mistakes));
 	tcase_add_test(cases, shards_are_checked_alone);
 	suite_add_tcase(all, cases);

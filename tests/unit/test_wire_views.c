@@ -12,8 +12,10 @@
 
 #define NODES_MAX 24 /* of these views */
 
-static const struct wh_subgroup_text texts[] = {
-	{"g", "all", "all", 3, 2}, {"h", "0,2,4,6,8", "half", 1, 1}, {"i", "all", "one", 2, 1}};
+static const struct wh_subgroup_text texts[] = {{"g", "all", "all", 3, 2},
+						{"w", "wish", "all", 1, 1},
+						{"h", "0,2,4,6,8", "half", 1, 1},
+						{"i", "all", "one", 2, 1}};
 static const struct wh_layout_config layout = {texts, COUNT(texts), NULL, NULL};
 
 static struct wh_view *follow(struct wh_view *before, uint64_t removed, const char *newcomers, const uint64_t *rests)
@@ -366,7 +368,7 @@ static size_t subgroup_at(const struct wh_view *view, const char *name)
 	size_t at = HEAD + MEMBER * view->members + 4 * view->left_count;
 
 	for (size_t i = 0; strcmp(texts[i].name, name) != 0; i++)
-		at += texts[i].shards + 2 * view->members;
+		at += wh_subgroup_is_wished(&texts[i]) ? 0 : texts[i].shards + 2 * view->members;
 	return at;
 }
 

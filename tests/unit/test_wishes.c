@@ -354,6 +354,32 @@ START_TEST(names_of_the_file_are_refused)
 }
 END_TEST
 
+/* It is in no view before a node has entered it, and is as any dynamic subgroup then: here it says what the first wishes. */
+START_TEST(what_the_file_has_for_wishes_is_met)
+{
+	struct lab lab;
+
+	lab_begin(&lab, 2);
+	ck_assert_uint_eq(lab.view->subgroup_count, 3);
+	ck_assert_uint_eq(lab.view->subgroups[1].configured, 2);
+	lab_wish(&lab, 0, "c+ file");
+	lab_wish(&lab, 1, "cw");
+	lab_plain(&lab);
+	LAB_EXPECT(&lab, "c#0@1[0s!]");
+	ck_assert_uint_eq(wh_view_dynamic(lab.view)->configured, WH_NOT_CONFIGURED);
+	ck_assert_uint_eq(lab.composed.refusal_count, 2);
+	ck_assert_int_eq(lab.composed.refusals[0].why, WH_REFUSED_CONFIGURED);
+	ck_assert_int_eq(lab.composed.refusals[1].why, WH_REFUSED_PARAMETER);
+	lab_plain(&lab);
+	LAB_EXPECT(&lab, "c#0@1[0s]");
+	rests_at(&lab, 3, 0);
+	lab_wish(&lab, 0, "");
+	lab_plain(&lab);
+	LAB_EXPECT(&lab, "");
+	lab_end(&lab);
+}
+END_TEST
+
 /* Names of that node, from that number on. */
 static void wish_many(struct lab *lab, uint32_t id, uint32_t from, uint32_t count)
 {
@@ -445,6 +471,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_differs_is_refused);
 	tcase_add_loop_test(cases, each_parameter_counts, 0, sizeof(differing) / sizeof(differing[0]));
 	tcase_add_test(cases, names_of_the_file_are_refused);
+	tcase_add_test(cases, what_the_file_has_for_wishes_is_met);
 	tcase_add_test(cases, so_many_and_no_more);
 	tcase_add_test(cases, a_hundred_nodes_enter_fifty_each);
 	suite_add_tcase(all, cases);

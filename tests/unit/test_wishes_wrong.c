@@ -273,10 +273,10 @@ START_TEST(views_with_wishes_are_written_in_one_way)
 }
 END_TEST
 
-/* No name twice, and none of the file. */
+/* No name twice, and none of the file, but what nodes enter and leave. */
 START_TEST(names_are_of_one)
 {
-	static const char *const names[] = {"a", "file", "some", "x"};
+	static const char *const names[] = {"a", "file", "some", "x", "c"};
 	struct lab lab;
 	struct wh_view *read = NULL;
 	unsigned char *bytes;
@@ -285,7 +285,7 @@ START_TEST(names_are_of_one)
 	begin(&lab);
 	snprintf(dynamic(&lab, 1)->name, WH_NAME_BYTES, "%s", names[_i]);
 	ck_assert_int_eq(wh_view_encode(&bytes, &count, lab.view), WHORL_OK);
-	ck_assert_int_eq(wh_view_decode(&read, bytes, count, &lab_layout, 8, NULL), _i == 3 ? WHORL_OK : WHORL_INVALID);
+	ck_assert_int_eq(wh_view_decode(&read, bytes, count, &lab_layout, 8, NULL), _i >= 3 ? WHORL_OK : WHORL_INVALID);
 	wh_view_free(read);
 	free(bytes);
 	lab_end(&lab);
@@ -301,7 +301,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_refusal_that_comes_first);
 	tcase_add_test(cases, a_replaced_set_is_out_of_date);
 	tcase_add_test(cases, a_newcomer_looks_at_its_place);
-	tcase_add_loop_test(cases, names_are_of_one, 0, 4);
+	tcase_add_loop_test(cases, names_are_of_one, 0, 5);
 	tcase_add_test(cases, views_with_wishes_are_written_in_one_way);
 	suite_add_tcase(all, cases);
 	return all;

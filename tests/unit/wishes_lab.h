@@ -2,6 +2,7 @@
  *
  * A set: names with a space between them; behind a name + (it sends; else it listens), w (another window), and * (messages of a whole
  * window).
+ * The file has c, which nodes enter and leave, and others that they do not.
  * Dynamic subgroups: NAME#SEAT@VIEW[RANK RANK ...]; behind a rank s (sends), r (rests), ! (has entered).
  */
 #ifndef WH_TESTS_WISHES_LAB_H
@@ -17,8 +18,9 @@
 #define LAB_WINDOW 8
 #define LAB_OTHER_WINDOW 9
 
-static const struct wh_subgroup_text lab_texts[] = {{"file", "all", "all", 1, 1}, {"some", "1,2", "all", 2, 1}};
-static const struct wh_layout_config lab_layout = {lab_texts, 2, NULL, NULL};
+static const struct wh_subgroup_text lab_texts[] = {
+	{"file", "all", "all", 1, 1}, {"c", "wish", "all", 1, 1}, {"some", "1,2", "all", 2, 1}};
+static const struct wh_layout_config lab_layout = {lab_texts, 3, NULL, NULL};
 
 static inline void lab_make_large(struct wh_parameters *is)
 {
