@@ -89,25 +89,24 @@ static uint64_t open_claims(const whorl_node *node)
 {
 	uint64_t open = 0;
 
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
-		struct wh_ring *ring = node->subgroups[i].ring;
+	const whorl_subgroup *subgroup;
 
-		if (ring == NULL)
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
+		if (subgroup->ring == NULL)
 			continue;
-		wh_ring_count_dropped(ring);
-		open += wh_ring_open_claims(ring);
+		wh_ring_count_dropped(subgroup->ring);
+		open += wh_ring_open_claims(subgroup->ring);
 	}
 	return open;
 }
 
 static bool all_finished(const whorl_node *node)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
-		const struct wh_ring *ring = node->subgroups[i].ring;
+	const whorl_subgroup *subgroup;
 
-		if (ring != NULL && wh_ring_settled(ring) != wh_ring_claimed(ring))
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (subgroup->ring != NULL && wh_ring_settled(subgroup->ring) != wh_ring_claimed(subgroup->ring))
 			return false;
-	}
 	return true;
 }
 
@@ -123,12 +122,13 @@ static void await_jobs(whorl_node *node)
 /* The loop may be making one: in that no thread has claimed anything yet. */
 static void close_rings(whorl_node *node)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
-		struct wh_ring *ring = node->subgroups[i].ring;
+	const whorl_subgroup *subgroup;
 
-		if (ring != NULL)
-			wh_ring_close(ring);
-	}
+	pthread_mutex_lock(&node->lock);
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (subgroup->ring != NULL)
+			wh_ring_close(subgroup->ring);
+	pthread_mutex_unlock(&node->lock);
 }
 
 enum whorl_result whorl_close(whorl_node *node, int timeout_ms)

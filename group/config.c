@@ -321,6 +321,20 @@ void wh_node_config_layout(const struct wh_node_config *config, struct wh_subgro
 	}
 }
 
+struct wh_parameters wh_node_config_parameters(const struct wh_node_config *config,
+					       const struct wh_view_subgroup *subgroup)
+{
+	const struct wh_subgroup_options *options;
+
+	if (subgroup->configured == WH_NOT_CONFIGURED)
+		return subgroup->parameters;
+	options = &config->subgroups[subgroup->configured].options;
+	return (struct wh_parameters){.ordered = options->mode == WH_SUBGROUP_ORDERED,
+				      .window = (uint32_t)options->window,
+				      .message_bytes = (uint32_t)options->message_bytes,
+				      .large_bytes = (uint64_t)options->large_bytes};
+}
+
 /* What only the whole configuration can show. */
 static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint32_t nodes, struct wh_conf *conf)
 {

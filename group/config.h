@@ -50,11 +50,14 @@ struct wh_subgroup_options {
 };
 
 /* Slots of a message, at most. */
+static inline uint32_t wh_parts_most(uint64_t large_bytes, uint64_t message_bytes)
+{
+	return large_bytes <= message_bytes ? 1 : wh_pieces_in(large_bytes, message_bytes);
+}
+
 static inline uint32_t wh_subgroup_parts_most(const struct wh_subgroup_options *options)
 {
-	int64_t bytes = options->large_bytes;
-
-	return bytes <= options->message_bytes ? 1 : wh_pieces_in((size_t)bytes, (size_t)options->message_bytes);
+	return wh_parts_most((uint64_t)options->large_bytes, (uint64_t)options->message_bytes);
 }
 
 enum wh_thread_kind { WH_THREAD_DEDICATED, WH_THREAD_CALLER };
@@ -93,6 +96,10 @@ WH_MUST_CHECK enum whorl_result wh_node_config_bind(struct wh_node_config *out, 
 WH_MUST_CHECK enum whorl_result wh_node_config_copy(struct wh_node_config *out, const struct wh_node_config *from,
 						    struct wh_error *err);
 void wh_node_config_free(struct wh_node_config *config);
+
+/* Of a shard of a view: as the file says, or as nodes have wished. */
+struct wh_parameters wh_node_config_parameters(const struct wh_node_config *config,
+					       const struct wh_view_subgroup *subgroup);
 
 /* The node id of the tie-breaker, -1: none. */
 int wh_node_config_tie_breaker(const struct wh_node_config *config);

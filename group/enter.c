@@ -134,13 +134,30 @@ const struct wh_joiner wh_node_joiner = {
 	.refused = fail_as_refused,
 };
 
+/* With the lock. */
+static void note_ready(const whorl_node *node)
+{
+	whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
+		subgroup->is_member = wh_epoch_shard_member(node->epoch, subgroup) != NULL;
+		subgroup->ready =
+			subgroup->is_member && (subgroup->state == NULL || !wh_state_restores(subgroup->state));
+	}
+}
+
 void wh_node_state_restored(whorl_node *node)
 {
-	if (node->epoch == NULL || wh_node_restores(node))
+	bool restores;
+
+	if (node->epoch == NULL)
 		return;
-	wh_node_advance(node, WHORL_ENTRY_RESTORED);
+	restores = wh_node_restores(node);
+	if (!restores)
+		wh_node_advance(node, WHORL_ENTRY_RESTORED);
 	pthread_mutex_lock(&node->lock);
-	node->ready = true;
+	note_ready(node);
+	node->ready = node->ready || !restores;
 	pthread_cond_broadcast(&node->changed);
 	pthread_mutex_unlock(&node->lock);
 }
@@ -180,15 +197,20 @@ void wh_node_ask_leader(whorl_node *node)
 
 /* ---- what others say --------------------------------------------------------------------------------------------- */
 
-static whorl_subgroup *subgroup_at(whorl_node *node, uint64_t configured)
+/* A subgroup that has ended, or in which this node is no more: it asks another. */
+static void decline_unknown(whorl_node *node, uint32_t from, uint64_t number)
 {
-	return configured < node->subgroup_count ? &node->subgroups[configured] : NULL;
+	const struct wh_wire message = {.kind = WH_WIRE_NO_STATE, .subgroup = number};
+
+	(void)wh_roster_send(&node->roster, from, &message);
 }
 
 static void on_state_message(whorl_node *node, uint32_t from, const struct wh_wire *message)
 {
-	whorl_subgroup *subgroup = subgroup_at(node, message->subgroup);
+	whorl_subgroup *subgroup = wh_node_subgroup_by_number(node, message->subgroup);
 
+	if (subgroup == NULL && message->kind == WH_WIRE_STATE_WANTED)
+		decline_unknown(node, from, message->subgroup);
 	if (subgroup == NULL)
 		return;
 	if (message->kind == WH_WIRE_REST)
@@ -226,9 +248,10 @@ static bool on_message(whorl_node *node, uint32_t from, const struct wh_wire *me
 	case WH_WIRE_REST:
 		on_state_message(node, from, message);
 		return true;
-	case WH_WIRE_WISHES: /* no node says these yet (docs/decisions/0046) */
+	case WH_WIRE_WISHES:
 	case WH_WIRE_NEXT:
 	case WH_WIRE_REFUSED:
+		return wh_serving_on_message(node->serving, from, message);
 	case WH_WIRE_KINDS:
 		break;
 	}
@@ -248,7 +271,7 @@ static void on_control(whorl_node *node, const struct wh_transport_event *event)
 
 static void take_stream(whorl_node *node, const struct wh_transport_event *event)
 {
-	whorl_subgroup *subgroup = subgroup_at(node, event->tag);
+	whorl_subgroup *subgroup = wh_node_subgroup_by_number(node, event->tag);
 
 	if (subgroup != NULL && subgroup->state != NULL)
 		wh_state_stream(wh_node_use_state(subgroup), event->node, event->stream);
@@ -316,13 +339,15 @@ size_t wh_node_enter(whorl_node *node)
 	/* What rows show is looked at before any node is told what I am: docs/decisions/0016. */
 	work += wh_join_requests_step(&node->requests);
 	work += wh_roster_step(&node->roster);
+	work += wh_node_step_stays(node);
 	return work + wh_node_state_step(node);
 }
 
 static void explain_restore(const whorl_node *node, char *text, size_t bytes)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
-		const whorl_subgroup *subgroup = &node->subgroups[i];
+	const whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
 		const struct wh_state_stats *stats =
 			subgroup->state != NULL ? wh_state_statistics(subgroup->state) : NULL;
 		char taken[WH_SIZE_BYTES];

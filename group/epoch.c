@@ -8,7 +8,7 @@
 
 struct wh_shard_member *wh_epoch_shard_member(const struct wh_epoch *epoch, const whorl_subgroup *subgroup)
 {
-	uint32_t place = epoch->shard_member_of[subgroup->configured];
+	uint32_t place = epoch->shard_member_of[subgroup->index];
 
 	return place > 0 ? &epoch->shard_members[place - 1] : NULL;
 }
@@ -121,10 +121,12 @@ static enum whorl_result open_shard_member(struct wh_epoch *epoch, struct wh_sha
 	enum whorl_result result = WHORL_OK;
 
 	*member =
-		(struct wh_shard_member){.subgroup = &epoch->node->subgroups[layout->configured],
+		(struct wh_shard_member){.subgroup = wh_node_subgroup_of(epoch->node, layout),
 					 .layout = layout,
 					 .sends = me >= 0,
 					 .ends = wh_rank_find(layout->ending, layout->ending_count, epoch->rank) >= 0};
+	if (member->subgroup == NULL)
+		return wh_error_set(err, WHORL_SYSTEM, "it has this node in %s, which it has not wished", layout->name);
 	member->sender_ids = calloc(layout->sender_count + 1, sizeof(*member->sender_ids));
 	if (member->sender_ids == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u senders", layout->sender_count);
@@ -139,7 +141,7 @@ static enum whorl_result open_shard_member(struct wh_epoch *epoch, struct wh_sha
 		result = open_multicast(epoch, member, index, err);
 	if (result == WHORL_OK && member->mc != NULL)
 		wh_hot_add(&epoch->hot, member->mc, index, member->sends ? member->subgroup->ring : NULL,
-			   layout->configured);
+			   member->subgroup->index);
 	return result;
 }
 
@@ -158,7 +160,7 @@ static enum whorl_result open_hot(struct wh_epoch *epoch, struct wh_error *err)
 						   .sst = &epoch->sst,
 						   .moved = moved,
 						   .committed = node->committed,
-						   .committed_words = node->committed_words,
+						   .committed_words = moved.count > 0 ? node->committed_words : 0,
 						   .subgroups = epoch->view->subgroup_count,
 						   .most = epoch->view->subgroup_count,
 						   .cools = node->config.cools > 0 ? node->config.cools : WH_HOT_COOLS,
@@ -173,24 +175,26 @@ static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_er
 
 	epoch->shard_members = calloc(view->subgroup_count + 1, sizeof(*epoch->shard_members));
 	epoch->cuts_from = calloc(view->subgroup_count + 1, sizeof(*epoch->cuts_from));
-	epoch->shard_member_of = calloc(epoch->node->subgroup_count + 1, sizeof(*epoch->shard_member_of));
+	epoch->shard_member_of = calloc(epoch->node->subgroup_room + 1, sizeof(*epoch->shard_member_of));
 	if (epoch->shard_members == NULL || epoch->cuts_from == NULL || epoch->shard_member_of == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", view->subgroup_count);
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *layout = &view->subgroups[g];
-		enum wh_mode mode = epoch->node->subgroups[layout->configured].mode;
+		struct wh_parameters parameters = wh_node_config_parameters(&epoch->node->config, layout);
+		struct wh_shard_member *member = &epoch->shard_members[epoch->shard_member_count];
 		enum whorl_result result;
 
-		if (layout->state == WH_SHARD_ACTIVE && mode == WH_MODE_ORDERED)
+		if (layout->state == WH_SHARD_ACTIVE && parameters.ordered)
 			epoch->cuts_from[g] = (struct wh_cut_source){layout->members, layout->member_count,
 								     epoch->rows->subgroups[g].columns.received_num,
 								     epoch->rows->subgroups[g].columns.delivered_num};
 		if (wh_rank_find(layout->members, layout->member_count, epoch->rank) < 0)
 			continue;
-		epoch->shard_member_of[layout->configured] = epoch->shard_member_count + 1;
-		result = open_shard_member(epoch, &epoch->shard_members[epoch->shard_member_count++], g, err);
+		epoch->shard_member_count++;
+		result = open_shard_member(epoch, member, g, err);
 		if (result != WHORL_OK)
 			return result;
+		epoch->shard_member_of[member->subgroup->index] = epoch->shard_member_count;
 	}
 	return WHORL_OK;
 }
@@ -224,6 +228,7 @@ static enum whorl_result open_membership(struct wh_epoch *epoch, struct wh_error
 		.home = node->home,
 		.tie_breaker = tie_breaker < 0 ? -1 : wh_view_rank(epoch->view, (uint32_t)tie_breaker),
 		.cuts_from = epoch->cuts_from,
+		.serving = node->serving,
 		.on = wh_epoch_participant,
 		.ctx = epoch,
 	};
@@ -459,6 +464,17 @@ bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 	return true;
 }
 
+bool wh_epoch_has_said_rest(const struct wh_epoch *epoch, const whorl_subgroup *subgroup)
+{
+	const struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
+	uint32_t index;
+
+	if (member == NULL || wh_rank_find(member->layout->resting, member->layout->resting_count, epoch->rank) >= 0)
+		return true;
+	index = (uint32_t)(member->layout - epoch->view->subgroups);
+	return wh_sst_mine(&epoch->sst, wh_array_at(epoch->change.columns.wish, index)) != 0;
+}
+
 static size_t retire_epoch(struct wh_epoch **at, const struct wh_epoch *current)
 {
 	struct wh_epoch *epoch = *at;
@@ -477,9 +493,11 @@ static size_t retire_epoch(struct wh_epoch **at, const struct wh_epoch *current)
 /* Since the last view began a grace period has passed: a thread that finished a claim that was dropped then has said so. */
 static void count_dropped(whorl_node *node)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].ring != NULL)
-			wh_ring_count_dropped(node->subgroups[i].ring);
+	const whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (subgroup->ring != NULL)
+			wh_ring_count_dropped(subgroup->ring);
 }
 
 /* It has failed, or leaves: its row says nothing more. */

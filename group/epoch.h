@@ -79,6 +79,9 @@ bool wh_epoch_is_beaten(const struct wh_epoch *epoch);
 /* This node rests in that subgroup, or sends again: said when it can be. False: not yet. */
 bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests);
 
+/* It is said, in this view or before. Also where this node is no member. */
+bool wh_epoch_has_said_rest(const struct wh_epoch *epoch, const whorl_subgroup *subgroup);
+
 /* If the layout ends this node's sending in that subgroup: said when all that it has claimed is delivered. False: not yet. */
 bool wh_epoch_end(struct wh_epoch *epoch, whorl_subgroup *subgroup);
 

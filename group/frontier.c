@@ -73,9 +73,11 @@ static void leave(whorl_node *node)
 
 void wh_node_wake_frontiers(whorl_node *node)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].ring != NULL)
-			wh_frontiers_wake(&node->subgroups[i].ring->frontiers);
+	const whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (subgroup->ring != NULL)
+			wh_frontiers_wake(&subgroup->ring->frontiers);
 }
 
 void wh_node_await_waits(whorl_node *node)

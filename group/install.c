@@ -188,6 +188,13 @@ static void forget_delivered(whorl_subgroup *subgroup)
 		subgroup->had[id] = WH_UNKNOWN;
 }
 
+/* A node that enters a dynamic subgroup begins at 0, as in another life: of a stay before nothing comes any more, as it has rested. */
+static void forget_stays(whorl_subgroup *subgroup, const struct wh_view *view, const struct wh_shard_member *member)
+{
+	for (uint32_t i = 0; member != NULL && i < member->layout->entered_count; i++)
+		subgroup->had[view->ids[member->layout->entered[i]]] = 0;
+}
+
 static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl_subgroup *subgroup)
 {
 	struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
@@ -210,6 +217,8 @@ static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl
 	/* Another life, or the first: its messages begin at 0, and none has been delivered here. */
 	for (uint32_t i = 0; i < epoch->view->joined_count; i++)
 		subgroup->had[epoch->view->joined[i]] = 0;
+	if (wh_node_is_dynamic(subgroup))
+		forget_stays(subgroup, epoch->view, member);
 	if (subgroup->ring != NULL)
 		move_ring(subgroup, member, first);
 	if (subgroup->ring != NULL && old == NULL) /* no other node has had anything of it to deliver */
@@ -263,6 +272,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 {
 	whorl_node *node = epoch->node;
 	struct wh_epoch *before = node->epoch;
+	whorl_subgroup *subgroup;
 
 	if (before != NULL)
 		inherit_from(epoch, before);
@@ -271,8 +281,11 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	wh_epoch_suspect_lost(epoch);
 	epoch->older = before;
 	wh_rcu_publish(node->epoch, epoch);
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		move_subgroup(epoch, before, &node->subgroups[i]);
+	wh_node_begin_stays(node, epoch->view);
+	wh_serving_begin(node->serving, epoch->view);
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (subgroup->stay.stage != WH_STAGE_ENTERING)
+			move_subgroup(epoch, before, subgroup);
 	epoch->holds = before != NULL;
 	wh_pushes_post(&epoch->pushes);
 	wh_node_transfer(node, epoch);

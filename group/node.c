@@ -78,17 +78,21 @@ void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx)
 /* Threads that wait for the window look again. */
 static void signal_rings(whorl_node *node)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].ring != NULL)
-			wh_ring_signal(node->subgroups[i].ring);
+	const whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (subgroup->ring != NULL)
+			wh_ring_signal(subgroup->ring);
 }
 
 /* What has become of the messages is not known here any more. */
 static void stop_frontiers(whorl_node *node)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].ring != NULL)
-			wh_frontiers_stop(&node->subgroups[i].ring->frontiers);
+	const whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (subgroup->ring != NULL)
+			wh_frontiers_stop(&subgroup->ring->frontiers);
 	wh_node_wake_frontiers(node);
 }
 
@@ -265,61 +269,84 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 	return wh_gate_create(&node->gate, wh_node_wake, node, err);
 }
 
-/* Where passes leave subgroups out, a bit says that one has been committed to. */
-static bool open_committed(whorl_node *node)
+/* Where passes leave subgroups out, a bit says that one has been committed to. Those of a short file have none, and are stepped in each
+ * pass. */
+static bool has_bit(const whorl_subgroup *subgroup)
 {
-	if (wh_rows_moved_words(&node->config) == 0)
-		return true;
-	node->committed_words = (node->subgroup_count + WH_COMMITTED_BITS - 1) / WH_COMMITTED_BITS;
-	node->committed = calloc(node->committed_words, sizeof(*node->committed));
-	return node->committed != NULL;
+	const struct wh_node_config *config = &subgroup->node->config;
+	uint32_t shards = 0;
+
+	for (uint32_t i = 0; i < config->subgroup_count; i++)
+		shards += (uint32_t)config->subgroups[i].options.shards;
+	return wh_node_is_dynamic(subgroup) || wh_rows_moved_words(config, shards) > 0;
+}
+
+static enum whorl_result open_ring(whorl_subgroup *subgroup, struct wh_error *err)
+{
+	whorl_node *node = subgroup->node;
+	enum whorl_result result = wh_ring_create(&subgroup->ring, node->gate, &node->diag, subgroup->window,
+						  subgroup->message_bytes, err);
+
+	if (result == WHORL_OK && has_bit(subgroup))
+		wh_ring_use_bit(subgroup->ring, node->committed, subgroup->index);
+	return result;
+}
+
+enum whorl_result wh_node_fill_subgroup(whorl_subgroup *subgroup, const struct wh_parameters *parameters,
+					uint64_t refuse_max_ms, struct wh_error *err)
+{
+	whorl_node *node = subgroup->node;
+	uint32_t nodes = wh_node_config_nodes_max(&node->config);
+
+	subgroup->mode = parameters->ordered ? WH_MODE_ORDERED : WH_MODE_UNORDERED;
+	subgroup->message_bytes = parameters->message_bytes;
+	subgroup->window = parameters->window;
+	subgroup->large_bytes = parameters->large_bytes;
+	subgroup->parts_most = wh_parts_most(parameters->large_bytes, parameters->message_bytes);
+	(void)wh_slots_lay(&subgroup->slots, 0, subgroup->window, subgroup->message_bytes, node->headers_apart);
+	subgroup->offer.max_ns = refuse_max_ms * WH_NS_PER_MS;
+	wh_backlog_init(&subgroup->offer.backlog, (uint64_t)node->config.group.backlog_max);
+	subgroup->had = malloc(nodes * sizeof(*subgroup->had));
+	if (subgroup->had == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a subgroup");
+	for (uint32_t id = 0; id < nodes; id++)
+		subgroup->had[id] = WH_UNKNOWN;
+	return subgroup->mine && (!wh_node_is_dynamic(subgroup) || subgroup->stay.sends) ? open_ring(subgroup, err)
+											 : WHORL_OK;
+}
+
+static enum whorl_result open_configured(whorl_node *node, uint32_t index, struct wh_error *err)
+{
+	const struct wh_node_subgroup *configured = &node->config.subgroups[index];
+	const struct wh_view_subgroup in_view = {.configured = index};
+	struct wh_parameters parameters = wh_node_config_parameters(&node->config, &in_view);
+	whorl_subgroup *subgroup = calloc(1, sizeof(*subgroup));
+
+	if (subgroup == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
+	node->subgroups[index] = subgroup;
+	subgroup->node = node;
+	subgroup->name = configured->name;
+	subgroup->index = index;
+	subgroup->mine = may_be_in(&node->texts[index], node->id);
+	return wh_node_fill_subgroup(subgroup, &parameters, (uint64_t)configured->options.refuse_max_ms, err);
 }
 
 static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 {
-	size_t bytes = (node->config.subgroup_count + 1) * sizeof(*node->subgroups);
-	uint32_t nodes = wh_node_config_nodes_max(&node->config);
-	enum whorl_result result;
+	enum whorl_result result = WHORL_OK;
 
-	node->subgroups = calloc(1, bytes);
-	node->busy_states = calloc(node->config.subgroup_count + 1, sizeof(struct wh_state *));
-	node->refusers = calloc(node->config.subgroup_count + 1, sizeof(whorl_subgroup *));
-	if (node->subgroups == NULL || node->busy_states == NULL || node->refusers == NULL)
+	node->subgroup_room = node->config.subgroup_count + WH_STAYS_MAX;
+	node->committed_words = (node->subgroup_room + WH_COMMITTED_BITS - 1) / WH_COMMITTED_BITS;
+	node->subgroups = calloc(node->subgroup_room, sizeof(whorl_subgroup *));
+	node->committed = calloc(node->committed_words, sizeof(*node->committed));
+	node->busy_states = calloc(node->subgroup_room, sizeof(struct wh_state *));
+	node->refusers = calloc(node->subgroup_room, sizeof(whorl_subgroup *));
+	if (node->subgroups == NULL || node->committed == NULL || node->busy_states == NULL || node->refusers == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
-	node->subgroup_count = node->config.subgroup_count;
-	if (!open_committed(node))
-		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
-		const struct wh_node_subgroup *configured = &node->config.subgroups[i];
-		whorl_subgroup *subgroup = &node->subgroups[i];
-
-		subgroup->node = node;
-		subgroup->name = configured->name;
-		subgroup->configured = i;
-		subgroup->mode =
-			configured->options.mode == WH_SUBGROUP_UNORDERED ? WH_MODE_UNORDERED : WH_MODE_ORDERED;
-		subgroup->message_bytes = (uint32_t)configured->options.message_bytes;
-		subgroup->window = (uint32_t)configured->options.window;
-		subgroup->large_bytes = (uint64_t)configured->options.large_bytes;
-		subgroup->parts_most = wh_subgroup_parts_most(&configured->options);
-		(void)wh_slots_lay(&subgroup->slots, 0, subgroup->window, subgroup->message_bytes, node->headers_apart);
-		subgroup->offer.max_ns = (uint64_t)configured->options.refuse_max_ms * WH_NS_PER_MS;
-		wh_backlog_init(&subgroup->offer.backlog, (uint64_t)node->config.group.backlog_max);
-		subgroup->mine = may_be_in(&node->texts[i], node->id);
-		result = subgroup->mine ? wh_ring_create(&subgroup->ring, node->gate, &node->diag, subgroup->window,
-							 subgroup->message_bytes, err)
-					: WHORL_OK;
-		if (result != WHORL_OK)
-			return result;
-		if (subgroup->mine && node->committed != NULL)
-			wh_ring_use_bit(subgroup->ring, node->committed, i);
-		subgroup->had = calloc(nodes, sizeof(*subgroup->had));
-		if (subgroup->had == NULL)
-			return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
-		for (uint32_t id = 0; id < nodes; id++)
-			subgroup->had[id] = WH_UNKNOWN;
-	}
-	return WHORL_OK;
+	for (uint32_t i = 0; result == WHORL_OK && i < node->config.subgroup_count; i++)
+		result = open_configured(node, i, err);
+	return result;
 }
 
 static enum whorl_result open_engine(whorl_node *node, struct wh_error *err)
@@ -378,10 +405,25 @@ static enum whorl_result check_forced(const whorl_node *node, struct wh_error *e
 	return WHORL_OK;
 }
 
+/* What nodes wish, of which the views of this node are to be told (0046). */
+static enum whorl_result open_serving(whorl_node *node, struct wh_error *err)
+{
+	node->serving = calloc(1, sizeof(*node->serving));
+	if (node->serving == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a node");
+	node->serving->roster = &node->roster;
+	node->serving->layout = &node->layout_config;
+	node->serving->wishing.on_refused = wh_node_wish_refused;
+	node->serving->wishing.ctx = node;
+	return wh_serving_init(node->serving) == WHORL_OK ? WHORL_OK
+							  : wh_error_set(err, WHORL_MEMORY, "no memory for a node");
+}
+
 /* The other nodes that are there, and the way to them. */
 static enum whorl_result open_entry(whorl_node *node, struct wh_error *err)
 {
 	const struct wh_node_config *config = &node->config;
+	enum whorl_result result;
 
 	node->roster = (struct wh_roster){
 		.diag = &node->diag,
@@ -393,6 +435,9 @@ static enum whorl_result open_entry(whorl_node *node, struct wh_error *err)
 		.group_digest = wh_node_config_group_digest(config),
 		.subgroups_digest = wh_node_config_subgroups_digest(config, node->headers_apart),
 	};
+	result = open_serving(node, err);
+	if (result != WHORL_OK)
+		return result;
 	node->requests = (struct wh_join_requests){
 		.roster = &node->roster, .patience_ns = (uint64_t)config->group.start_timeout_ms * WH_NS_PER_MS};
 	node->join = (struct wh_join){
@@ -412,6 +457,7 @@ static enum whorl_result open_entry(whorl_node *node, struct wh_error *err)
 		.on = wh_node_joiner,
 		.ctx = node,
 	};
+	node->join.wishing = &node->serving->wishing;
 	node->home = node->one_host || node->join.founder >= 0 ? UINT32_MAX : (uint32_t)config->group.nodes;
 	return wh_roster_init(&node->roster, err);
 }
@@ -613,6 +659,17 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
 	return result;
 }
 
+void wh_node_free_subgroup(whorl_subgroup *subgroup, bool forked)
+{
+	if (subgroup == NULL)
+		return;
+	wh_ring_free(subgroup->ring);
+	wh_state_free(subgroup->state, forked);
+	free(subgroup->had);
+	wh_backlog_clear(&subgroup->offer.backlog);
+	free(subgroup);
+}
+
 /* Also for a node that was opened only in part. The transport goes first: pushes of it point at what the others own. In
  * a forked child the lock and the condition are not destroyed: threads that only the parent has may be inside, and the
  * child would wait for them. */
@@ -629,16 +686,15 @@ void wh_node_free(whorl_node *node, bool forked)
 		epoch = older;
 	}
 	wh_epoch_free(node->proposed, false);
-	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_count; i++) {
-		wh_ring_free(node->subgroups[i].ring);
-		wh_state_free(node->subgroups[i].state, forked);
-		free(node->subgroups[i].had);
-		wh_backlog_clear(&node->subgroups[i].offer.backlog);
-	}
+	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_room; i++)
+		wh_node_free_subgroup(node->subgroups[i], forked);
 	free(node->subgroups);
 	free(node->committed);
 	free(node->busy_states);
 	free(node->refusers);
+	if (node->serving != NULL)
+		wh_serving_close(node->serving);
+	free(node->serving);
 	wh_join_close(&node->join);
 	wh_join_requests_close(&node->requests);
 	wh_roster_close(&node->roster);

@@ -10,9 +10,11 @@
 #include <pthread.h>
 
 #include "base/backoff.h"
+#include "base/rcu.h"
 #include "group/epoch.h"
 #include "group/node.h"
 #include "membership/join.h"
+#include "membership/serving.h"
 #include "predicates/loop.h"
 #include "state/backlog.h"
 #include "state/state.h"
@@ -37,19 +39,44 @@ struct wh_offering {                  /* delivery that the program may refuse (0
 	struct wh_backlog backlog;
 };
 
-struct whorl_subgroup {                 /* one that is configured; through all views */
-	whorl_node *node;               /* [const] */
-	const char *name;               /* [const] */
-	uint32_t configured;            /* [const] index in the configuration */
-	enum wh_mode mode;              /* [const] */
+enum wh_stage {
+	WH_STAGE_CONFIGURED, /* it is one of the file: it has no stay */
+	WH_STAGE_ENTERING,
+	WH_STAGE_IN,
+	WH_STAGE_LEAVING, /* it is in a view still */
+	WH_STAGE_LEFT,    /* for good, or it never came in */
+	WH_STAGE_REFUSED, /* likewise */
+};
+
+struct wh_stay {                         /* of this node in a dynamic subgroup: stay.c */
+	char name[WH_NAME_BYTES];        /* [const] */
+	struct wh_parameters parameters; /* [const] */
+	bool sends;                      /* [const] */
+	enum wh_stage stage;             /* [lock; the loop reads without] */
+	bool wished;                     /* [loop] it is in the set that this node wishes */
+	uint64_t birth;                  /* [loop] 0: it has been in no view */
+	bool is_out;             /* [loop] it is in no view any more, or never will be: LEFT when its state rests */
+	uint64_t memory_bytes;   /* [const] as estimated */
+	wh_word leaves;          /* 1: it is to leave. [any] */
+	wh_word released;        /* 1: the program has done with it. [any] */
+	struct wh_error refusal; /* [lock] */
+};
+
+struct whorl_subgroup {    /* one that is configured, through all views; or a stay in a dynamic one */
+	whorl_node *node;  /* [const] */
+	const char *name;  /* [const] */
+	uint32_t index;    /* [const] in the node's list; of one that is configured, as in the configuration */
+	enum wh_mode mode; /* [const] */
 	uint32_t message_bytes, window; /* [const] */
 	uint64_t large_bytes;           /* [const] 0: no message is larger than a slot */
 	uint32_t parts_most;            /* [const] slots of a message, at most */
 	struct wh_slots slots;          /* [const] how a ring lies, wherever that is */
 	bool mine;                      /* [const] this node may be a member */
-	wh_word rests;                  /* enum wh_rests: what was asked of it last. [any] */
-	wh_word returns;                /* 1: it is to send again, and may not yet: claims get WHORL_AGAIN. [any] */
-	wh_word asks; /* node id << 2 | rests << 1 | 1: to be asked to rest; 0: no node. [any sets, loop clears] */
+	bool is_member, ready;          /* [lock] in this view; and its state is restored */
+	struct wh_stay stay;
+	wh_word rests;   /* enum wh_rests: what was asked of it last. [any] */
+	wh_word returns; /* 1: it is to send again, and may not yet: claims get WHORL_AGAIN. [any] */
+	wh_word asks;    /* node id << 2 | rests << 1 | 1: to be asked to rest; 0: no node. [any sets, loop clears] */
 	/* What threads that waited for the window have learnt (base/backoff.h). [any] */
 	wh_word dear_yields, crowded_until_ns;
 	struct wh_state *state;                 /* [const after start] NULL: the program has given no functions */
@@ -99,12 +126,17 @@ struct whorl_node {
 	wh_word heartbeats;     /* [loop] statistics */
 	struct wh_epoch *epoch; /* [loop writes; RCU] the current one, and `older` ones behind it; NULL: no member yet */
 	struct wh_epoch *proposed; /* [loop] that of the view that may come; NULL: none */
-	/* [const pointer] A bit for each configured subgroup: its ring has been committed to (smc/ring.h). NULL: there are few. */
+	/* [const pointer] A bit for each place of `subgroups`: its ring has been committed to (smc/ring.h). Those of a short file have none. */
 	wh_word *committed;
 	uint32_t committed_words;
-	struct wh_looks looks;     /* [loop] */
-	whorl_subgroup *subgroups; /* [const] all that are configured */
-	uint32_t subgroup_count;
+	struct wh_looks looks; /* [loop] */
+	/* Those that are configured, [const], and then those that this node has entered; NULL: the place is free. [lock, RCU; the loop reads without] */
+	whorl_subgroup **subgroups;
+	uint32_t subgroup_room;           /* [const] */
+	wh_word stays_bytes;              /* of those that were entered, as estimated. [lock; anyone reads] */
+	wh_word stays_asked;              /* 1: something is to be done for some stay. [any sets, loop clears] */
+	bool stays_moving;                /* [loop] likewise, and it was not done yet */
+	struct wh_serving *serving;       /* [loop] */
 	struct wh_state **busy_states;    /* [loop] something of them is under way */
 	uint32_t busy_state_count;        /* [loop] */
 	bool states_used;                 /* [loop] of others it may be: wh_node_use_state */
@@ -135,7 +167,7 @@ struct whorl_node {
 
 	/* Everything below is for threads that wait or ask. */
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* ready, failed, drained, may_leave */
+	pthread_cond_t changed; /* ready, failed, drained, may_leave; a stay has come to its next stage */
 	bool ready;             /* [lock] */
 	bool drained,
 		may_leave;   /* [lock; the loop reads without] what whorl_close waits for: all its messages, then a view
@@ -171,6 +203,11 @@ void wh_node_wake_frontiers(whorl_node *node);
 /* The gate is closed, and readers have passed: until none waits there any more. */
 void wh_node_await_waits(whorl_node *node);
 
+/* Waits at most timeout_ms, 0 too, for what `look` says, with the lock: WHORL_TIMEOUT: not yet. With thread = caller it makes passes. Ends early,
+ * with the reason, when the node fails. What changes it says so on `changed`. */
+typedef enum whorl_result wh_look_fn(const void *ctx);
+enum whorl_result wh_node_await(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx);
+
 /* The group cannot go on. The first reason stays, and is logged at `level`. Loop thread, or before there is one. */
 void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)
 	WH_PRINTF(4, 5);
@@ -178,6 +215,50 @@ void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result c
 /* Too few members are heard, or enough again. Loop thread. */
 void wh_node_lose_quorum(whorl_node *node);
 void wh_node_regain_quorum(whorl_node *node);
+
+#define WH_STAYS_MAX WH_WISHES_MAX /* of a node, those that are over and not released among them */
+
+/* The next of its subgroups from place *at on, which moves behind it; NULL: there is none. The loop, or in the RCU lock. */
+static inline whorl_subgroup *wh_node_next_subgroup(const whorl_node *node, uint32_t *at)
+{
+	while (*at < node->subgroup_room) {
+		whorl_subgroup *subgroup = wh_rcu_dereference(node->subgroups[(*at)++]);
+
+		if (subgroup != NULL)
+			return subgroup;
+	}
+	return NULL;
+}
+
+static inline bool wh_node_is_dynamic(const whorl_subgroup *subgroup)
+{
+	return subgroup->index >= subgroup->node->config.subgroup_count;
+}
+
+/* What nodes call it in messages and tags of streams: as configured, or its birth (0046). */
+static inline uint64_t wh_node_number_of(const whorl_subgroup *subgroup)
+{
+	return wh_node_is_dynamic(subgroup) ? subgroup->stay.birth : subgroup->index;
+}
+
+/* node.c: makes what a subgroup has through all views, from its parameters and the rest of `options`. It is at its place of the list when
+ * this has been done. */
+WH_MUST_CHECK enum whorl_result wh_node_fill_subgroup(whorl_subgroup *subgroup, const struct wh_parameters *parameters,
+						      uint64_t refuse_max_ms, struct wh_error *err);
+/* No thread looks at it any more. NULL is fine. */
+void wh_node_free_subgroup(whorl_subgroup *subgroup, bool forked);
+
+/* stay.c: dynamic subgroups that this node enters and leaves (0046). */
+/* The subgroup of this node for a place in a view, NULL: it has none, which no view can be meant. */
+whorl_subgroup *wh_node_subgroup_of(const whorl_node *node, const struct wh_view_subgroup *layout);
+/* That of a number in a message: of this view, or of the one that is prepared. NULL: none of this node. */
+whorl_subgroup *wh_node_subgroup_by_number(const whorl_node *node, uint64_t number);
+/* A wish of the last set was refused. A hook of wh_wishing. */
+void wh_node_wish_refused(void *node, const struct wh_wish *wish, const struct wh_refusal *refusal);
+/* A view has begun: which stays are in it? */
+void wh_node_begin_stays(whorl_node *node, const struct wh_view *view);
+/* One pass: what stays need is wished, and what is over is freed. Returns how much was done. */
+size_t wh_node_step_stays(whorl_node *node);
 
 /* enter.c: the participant of join, and what is heard from others. */
 extern const struct wh_joiner wh_node_joiner;
@@ -197,6 +278,8 @@ void wh_node_advance(whorl_node *node, int step);
 void wh_node_state_restored(whorl_node *node);
 
 /* transfer.c: the state of subgroups. */
+/* All functions are there, and the struct is one of this library or a later one. */
+bool wh_node_state_holds(const struct whorl_state *functions);
 WH_MUST_CHECK enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whorl_state *functions,
 						   struct wh_error *err);
 /* That of a subgroup that has one, for something that may have to be gone on with in later passes. */

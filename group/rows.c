@@ -24,20 +24,12 @@ static uint64_t digest_number(uint64_t digest, uint64_t number)
 	return digest_bytes(digest, &number, sizeof(number));
 }
 
-static const struct wh_subgroup_options *options_of(const struct wh_view_subgroup *subgroup,
-						    const struct wh_node_config *config)
-{
-	return &config->subgroups[subgroup->configured].options;
-}
-
 #define WORDS_FROM 9 /* shards: fewer are stepped as quickly as words are looked at */
 
-uint32_t wh_rows_moved_words(const struct wh_node_config *config)
+uint32_t wh_rows_moved_words(const struct wh_node_config *config, uint32_t shards)
 {
-	uint32_t shards = 0, from = config->words_from > 0 ? config->words_from : WORDS_FROM;
+	uint32_t from = config->words_from > 0 ? config->words_from : WORDS_FROM;
 
-	for (uint32_t i = 0; i < config->subgroup_count; i++)
-		shards += (uint32_t)config->subgroups[i].options.shards;
 	return shards < from ? 0 : (shards + WH_MOVED_NAMES - 1) / WH_MOVED_NAMES;
 }
 
@@ -69,11 +61,11 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 
 static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const struct wh_node_config *config)
 {
-	lay_node_columns(&rows->layout, &rows->node, view, wh_rows_moved_words(config));
+	lay_node_columns(&rows->layout, &rows->node, view, wh_rows_moved_words(config, view->subgroup_count));
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
 		struct wh_subgroup_columns *columns = &rows->subgroups[g].columns;
-		bool unordered = options_of(subgroup, config)->mode == WH_SUBGROUP_UNORDERED;
+		bool unordered = !wh_node_config_parameters(config, subgroup).ordered;
 
 		/* One line for a subgroup: a peer that looks at one of these needs the others in the same pass. */
 		wh_layout_line(&rows->layout);
@@ -96,14 +88,14 @@ static size_t lay_row(struct wh_rows *rows, const struct wh_view *view, const st
 	parts[count++] = (struct wh_row_part){0, rows->control_bytes};
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
-		const struct wh_subgroup_options *options = options_of(subgroup, config);
+		struct wh_parameters parameters = wh_node_config_parameters(config, subgroup);
 		int sender = wh_rank_find(subgroup->senders, subgroup->sender_count, rank);
 		uint64_t bytes;
 
 		if (sender < 0)
 			continue;
-		bytes = align_bytes(wh_slots_lay(&rows->subgroups[g].slots[sender], offset, (uint32_t)options->window,
-						 (uint32_t)options->message_bytes, apart));
+		bytes = align_bytes(wh_slots_lay(&rows->subgroups[g].slots[sender], offset, parameters.window,
+						 parameters.message_bytes, apart));
 		if (wh_rank_find(subgroup->members, subgroup->member_count, my_rank) >= 0)
 			parts[count++] = (struct wh_row_part){offset, bytes};
 		offset += bytes;
@@ -129,15 +121,16 @@ static uint64_t digest_layout(const struct wh_rows *rows, const struct wh_view *
 		digest = digest_number(digest, rows->node.moved.count);
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
-		const struct wh_subgroup_options *options = options_of(subgroup, config);
+		struct wh_parameters parameters = wh_node_config_parameters(config, subgroup);
 
 		digest = digest_bytes(digest, subgroup->name, strlen(subgroup->name) + 1);
 		digest = digest_number(digest, (uint64_t)subgroup->state << 32 | subgroup->shard);
-		digest = digest_number(digest, (uint64_t)options->mode);
-		digest = digest_number(digest, (uint64_t)options->window);
-		digest = digest_number(digest, (uint64_t)options->message_bytes);
-		if (options->large_bytes > 0)
-			digest = digest_number(digest, (uint64_t)options->large_bytes);
+		digest = digest_number(digest, subgroup->birth);
+		digest = digest_number(digest, parameters.ordered);
+		digest = digest_number(digest, parameters.window);
+		digest = digest_number(digest, parameters.message_bytes);
+		if (parameters.large_bytes > 0)
+			digest = digest_number(digest, parameters.large_bytes);
 		digest = digest_bytes(digest, subgroup->members, subgroup->member_count * sizeof(uint32_t));
 		digest = digest_number(digest, subgroup->member_count);
 		digest = digest_bytes(digest, subgroup->senders, subgroup->sender_count * sizeof(uint32_t));

@@ -27,8 +27,8 @@ struct wh_rows {
 	uint32_t subgroup_count;
 };
 
-/* How many words say in which subgroups something moves; 0: there are so few that all are stepped in each pass (0041). */
-uint32_t wh_rows_moved_words(const struct wh_node_config *config);
+/* How many words say in which of so many shards something moves; 0: there are so few that all are stepped in each pass (0041). */
+uint32_t wh_rows_moved_words(const struct wh_node_config *config, uint32_t shards);
 
 /* `apart`: headers and payloads as two arrays (smc/slots.h). WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_rows_create(struct wh_rows **out, const struct wh_view *view,

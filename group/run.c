@@ -57,6 +57,7 @@ static void lose_node(whorl_node *node, const struct wh_transport_event *event)
 	if (event->incarnation == 0 || node->roster.known_nodes[event->node].incarnation != event->incarnation)
 		return; /* it had not been met */
 	wh_roster_gone(&node->roster, event->node);
+	wh_serving_gone(node->serving, event->node);
 	if (node->epoch != NULL)
 		rank = wh_view_rank_of(node->epoch->view, event->node, event->incarnation);
 	if (rank >= 0 && !left)
@@ -118,8 +119,9 @@ static void handle_event(whorl_node *node, const struct wh_transport_event *even
 /* Everything of mine is delivered by all, and everything that I received is delivered here. */
 static bool is_drained(whorl_node *node)
 {
-	for (uint32_t i = 0; node->epoch != NULL && i < node->subgroup_count; i++) {
-		const whorl_subgroup *subgroup = &node->subgroups[i];
+	const whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; node->epoch != NULL && (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
 		struct wh_shard_member *member = wh_epoch_shard_member(node->epoch, subgroup);
 
 		if (subgroup->offer.backlog.messages > 0)
@@ -166,14 +168,14 @@ static void watch_roles(whorl_node *node)
 	/* Acquire: what was asked. Partner: whorl_pause_sending and whorl_request_pause. */
 	bool asked = wh_load_acquire(&node->rest_asked) != 0 && wh_exchange(&node->rest_asked, 0) != 0;
 	bool settled = true;
+	whorl_subgroup *subgroup;
 
 	if (node->epoch == NULL || (!asked && node->rests_settled) || wh_node_has_failed(node))
 		return;
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
-		whorl_subgroup *subgroup = &node->subgroups[i];
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
 		uint64_t rests = wh_load_relaxed(&subgroup->rests), asks = wh_load_relaxed(&subgroup->asks);
 		const struct wh_wire rest = {
-			.kind = WH_WIRE_REST, .subgroup = subgroup->configured, .flag = (asks & 2) != 0};
+			.kind = WH_WIRE_REST, .subgroup = wh_node_number_of(subgroup), .flag = (asks & 2) != 0};
 
 		if (rests != WH_RESTS_UNASKED)
 			settled &= wh_epoch_rest(node->epoch, subgroup, rests == WH_RESTS);
@@ -276,36 +278,43 @@ enum whorl_result whorl_start(whorl_node *node)
 	return result;
 }
 
-static enum whorl_result ready_state(whorl_node *node)
+/* With the lock. A node that has failed will not get anywhere. */
+static enum whorl_result look_at(const whorl_node *node, wh_look_fn *look, const void *ctx)
+{
+	return node->failure.code != WHORL_OK ? node->failure.code : look(ctx);
+}
+
+static enum whorl_result look_once(whorl_node *node, wh_look_fn *look, const void *ctx)
 {
 	enum whorl_result result;
 
 	pthread_mutex_lock(&node->lock);
-	result = node->failure.code != WHORL_OK ? node->failure.code : node->ready ? WHORL_OK : WHORL_TIMEOUT;
+	result = look_at(node, look, ctx);
 	pthread_mutex_unlock(&node->lock);
 	return result;
 }
 
-static enum whorl_result ready_dedicated(whorl_node *node, int timeout_ms)
+static enum whorl_result await_dedicated(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx)
 {
 	struct timespec deadline = wh_deadline(timeout_ms);
+	enum whorl_result result;
 	int timed_out = 0;
 
 	pthread_mutex_lock(&node->lock);
-	while (!node->ready && node->failure.code == WHORL_OK && timed_out == 0)
+	while ((result = look_at(node, look, ctx)) == WHORL_TIMEOUT && timed_out == 0)
 		timed_out = pthread_cond_timedwait(&node->changed, &node->lock, &deadline);
 	pthread_mutex_unlock(&node->lock);
-	return ready_state(node);
+	return result;
 }
 
-static enum whorl_result ready_caller(whorl_node *node, int timeout_ms)
+static enum whorl_result await_caller(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx)
 {
 	uint64_t deadline = wh_monotonic_ns() + (uint64_t)timeout_ms * WH_NS_PER_MS;
 	enum whorl_result result;
 	bool drove = false;
 	size_t work;
 
-	while ((result = ready_state(node)) == WHORL_TIMEOUT && wh_monotonic_ns() < deadline) {
+	while ((result = look_once(node, look, ctx)) == WHORL_TIMEOUT && wh_monotonic_ns() < deadline) {
 		if (!wh_node_try_step(node, &work)) {
 			sched_yield(); /* another thread runs the loop, or will start the node */
 			continue;
@@ -319,6 +328,18 @@ static enum whorl_result ready_caller(whorl_node *node, int timeout_ms)
 	return result;
 }
 
+enum whorl_result wh_node_await(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx)
+{
+	return node->caller ? await_caller(node, timeout_ms, look, ctx) : await_dedicated(node, timeout_ms, look, ctx);
+}
+
+static enum whorl_result is_ready(const void *ctx)
+{
+	const whorl_node *node = ctx;
+
+	return node->ready ? WHORL_OK : WHORL_TIMEOUT;
+}
+
 enum whorl_result whorl_ready(whorl_node *node, int timeout_ms)
 {
 	if (node == NULL)
@@ -329,7 +350,7 @@ enum whorl_result whorl_ready(whorl_node *node, int timeout_ms)
 		return WH_REFUSE("a time-out below 0");
 	if (timeout_ms > 0 && wh_node_in_upcall(node))
 		return WHORL_WOULD_DEADLOCK;
-	return node->caller ? ready_caller(node, timeout_ms) : ready_dedicated(node, timeout_ms);
+	return wh_node_await(node, timeout_ms, is_ready, node);
 }
 
 /* ---- passes by the caller ----------------------------------------------------------------------------------------------- */

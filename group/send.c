@@ -487,6 +487,8 @@ enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses)
 		return WH_REFUSE("no subgroup");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
+	if (wh_load_relaxed(&subgroup->stay.leaves) != 0)
+		return WHORL_CLOSED; /* it rests, for good */
 	wh_rcu_read_lock();
 	result = wh_node_state(subgroup->node);
 	if (result == WHORL_OK || result == WHORL_NO_QUORUM) {

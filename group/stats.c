@@ -73,9 +73,9 @@ whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name)
 {
 	if (node == NULL || name == NULL)
 		return WH_REFUSE(node == NULL ? "no node" : "no name"), NULL;
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (strcmp(node->subgroups[i].name, name) == 0)
-			return node->subgroups[i].mine ? &node->subgroups[i] : NULL;
+	for (uint32_t i = 0; i < node->config.subgroup_count; i++)
+		if (strcmp(node->subgroups[i]->name, name) == 0)
+			return node->subgroups[i]->mine ? node->subgroups[i] : NULL;
 	return NULL;
 }
 
@@ -83,9 +83,9 @@ whorl_subgroup *whorl_subgroup_at(whorl_node *node, size_t index)
 {
 	if (node == NULL)
 		return WH_REFUSE("no node"), NULL;
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].mine && index-- == 0)
-			return &node->subgroups[i];
+	for (uint32_t i = 0; i < node->config.subgroup_count; i++)
+		if (node->subgroups[i]->mine && index-- == 0)
+			return node->subgroups[i];
 	return NULL;
 }
 
@@ -131,12 +131,14 @@ static enum whorl_result give_answer(void *out, size_t size, void *full, size_t 
 
 static void add_states(struct whorl_node_stats *out, const whorl_node *node)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
+	const whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
 		const struct wh_state_stats *stats;
 
-		if (node->subgroups[i].state == NULL)
+		if (subgroup->state == NULL)
 			continue;
-		stats = wh_state_statistics(node->subgroups[i].state);
+		stats = wh_state_statistics(subgroup->state);
 		out->state_given += wh_load_relaxed(&stats->given);
 		out->state_taken += wh_load_relaxed(&stats->taken);
 		out->state_kept += wh_load_relaxed(&stats->kept);
@@ -161,7 +163,7 @@ static struct whorl_node_stats stats_of_node(const whorl_node *node)
 		.posts = wh_load_relaxed(&push->posts),
 		.post_ns = wh_load_relaxed(&push->post_ns),
 		.heartbeats = wh_load_relaxed(&node->heartbeats),
-		.memory_bytes = node->memory_bytes,
+		.memory_bytes = node->memory_bytes + wh_load_relaxed(&node->stays_bytes),
 		.views = wh_load_relaxed(&node->views),
 	};
 
@@ -259,7 +261,9 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 		.window = subgroup->window,
 		.message_bytes = subgroup->message_bytes,
 		.sender = -1,
-		.shards = (uint32_t)subgroup->node->config.subgroups[subgroup->configured].options.shards,
+		.shards = wh_node_is_dynamic(subgroup)
+				  ? 1
+				  : (uint32_t)subgroup->node->config.subgroups[subgroup->index].options.shards,
 		.condition = WHORL_SHARD_GONE,
 		.large_bytes = subgroup->large_bytes,
 	};

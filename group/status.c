@@ -146,22 +146,22 @@ static void show_shard(struct whorl_status_shard *shard, whorl_node *node, uint3
 {
 	const struct wh_epoch *epoch = node->epoch;
 	const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
-	const whorl_subgroup *subgroup = &node->subgroups[layout->configured];
+	struct wh_parameters parameters = wh_node_config_parameters(&node->config, layout);
 
 	shard->size = sizeof(*shard);
 	memcpy(shard->name, layout->name, sizeof(shard->name));
 	shard->shard = layout->shard;
 	shard->shards = layout->shards;
-	shard->ordered = subgroup->mode == WH_MODE_ORDERED;
+	shard->ordered = parameters.ordered;
 	shard->lost = layout->state == WH_SHARD_LOST;
 	shard->condition = WHORL_SHARD_GONE;
 	shard->members = layout->member_count;
 	shard->senders = layout->sender_count;
 	shard->resting = layout->resting_count;
-	shard->window = subgroup->window;
-	shard->message_bytes = subgroup->message_bytes;
+	shard->window = parameters.window;
+	shard->message_bytes = parameters.message_bytes;
 	if (is_in_shard(epoch, layout))
-		show_shard_member(shard, epoch, g, subgroup);
+		show_shard_member(shard, epoch, g, wh_node_subgroup_of(node, layout));
 }
 
 /* ---- memory, then all of it -------------------------------------------------------------------------------------------------- */

@@ -95,7 +95,7 @@ static bool hears_quorum(void *ctx)
 
 static bool send_control(whorl_subgroup *subgroup, uint32_t node, enum wh_wire_kind kind)
 {
-	const struct wh_wire message = {.kind = kind, .subgroup = subgroup->configured};
+	const struct wh_wire message = {.kind = kind, .subgroup = wh_node_number_of(subgroup)};
 
 	return wh_roster_send(&subgroup->node->roster, node, &message);
 }
@@ -108,15 +108,15 @@ static bool is_with_me(const whorl_node *node, uint32_t id)
 
 static bool may_give(void *ctx, uint32_t to)
 {
-	const whorl_subgroup *subgroup = ctx;
+	const whorl_subgroup *subgroup = ctx, *other;
 	const whorl_node *node = subgroup->node;
 	uint64_t gives = 0;
 
 	if (!is_with_me(node, to))
 		return false;
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].state != NULL)
-			gives += wh_load_relaxed(&wh_state_statistics(node->subgroups[i].state)->gives);
+	for (uint32_t at = 0; (other = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (other->state != NULL)
+			gives += wh_load_relaxed(&wh_state_statistics(other->state)->gives);
 	return gives < GIVES_MAX;
 }
 
@@ -147,7 +147,7 @@ static void note_restored(void *ctx)
 {
 	whorl_subgroup *subgroup = ctx;
 
-	wh_event(&subgroup->node->diag, "restored", subgroup->configured, 0, 0);
+	wh_event(&subgroup->node->diag, "restored", wh_node_number_of(subgroup), 0, 0);
 	wh_node_state_restored(subgroup->node);
 }
 
@@ -179,6 +179,13 @@ static void log_text(void *ctx, enum wh_log_level level, const char *text)
 	wh_log(&subgroup->node->diag, level, "%s", text);
 }
 
+bool wh_node_state_holds(const struct whorl_state *functions)
+{
+	return functions->size >= offsetof(struct whorl_state, ctx) + sizeof(functions->ctx) &&
+	       functions->snapshot != NULL && functions->read != NULL && functions->release != NULL &&
+	       functions->restore != NULL;
+}
+
 enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whorl_state *functions,
 				     struct wh_error *err)
 {
@@ -188,7 +195,7 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.transport = node->transport,
 		.backlog_max = (uint64_t)node->config.group.backlog_max,
 		.share = (uint32_t)node->config.group.state_share,
-		.subgroup = subgroup->configured,
+		.subgroup = wh_node_number_of(subgroup),
 		.ordered = subgroup->mode == WH_MODE_ORDERED,
 		.name = subgroup->name,
 		.message_of = subgroup,
@@ -259,9 +266,9 @@ void wh_node_state_wanted(whorl_subgroup *subgroup, uint32_t from)
 
 static void give_early(const struct wh_epoch *epoch)
 {
-	for (uint32_t i = 0; i < epoch->node->subgroup_count; i++) {
-		whorl_subgroup *subgroup = &epoch->node->subgroups[i];
+	whorl_subgroup *subgroup;
 
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(epoch->node, &at)) != NULL;) {
 		for (uint32_t rank = 0; rank < epoch->view->members; rank++) {
 			uint32_t id = epoch->view->ids[rank];
 
@@ -288,16 +295,32 @@ void wh_node_give(const struct wh_epoch *epoch)
 	give_early(epoch);
 }
 
+/* A node that enters a dynamic subgroup begins its messages at 0: that is another life of it, there. */
+static void begin_stays(const whorl_subgroup *subgroup, const struct wh_view *view,
+			const struct wh_view_subgroup *layout)
+{
+	uint32_t ids[WH_NODES_MAX], count = 0;
+
+	for (uint32_t i = 0; i < layout->entered_count; i++)
+		if (wh_rank_find(view->joined, view->joined_count, view->ids[layout->entered[i]]) < 0)
+			ids[count++] = view->ids[layout->entered[i]];
+	wh_state_is_born(subgroup->state, layout->birth);
+	wh_state_begin_view(subgroup->state, view->number, ids, count);
+}
+
 void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
-		whorl_subgroup *subgroup = &node->subgroups[i];
+	whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
 		const struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
 
 		if (subgroup->state == NULL)
 			continue;
 		wh_state_begin_view(subgroup->state, epoch->view->number, epoch->view->joined,
 				    epoch->view->joined_count);
+		if (wh_node_is_dynamic(subgroup) && member != NULL)
+			begin_stays(subgroup, epoch->view, member->layout);
 		for (uint32_t k = 0; k < epoch->view->left_count; k++)
 			wh_state_removed(wh_node_use_state(subgroup), epoch->view->left[k]);
 		if (member == NULL)
@@ -309,8 +332,10 @@ void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch)
 
 bool wh_node_restores(const whorl_node *node)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].state != NULL && wh_state_restores(node->subgroups[i].state))
+	const whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (subgroup->state != NULL && wh_state_restores(subgroup->state))
 			return true;
 	return false;
 }
@@ -318,11 +343,13 @@ bool wh_node_restores(const whorl_node *node)
 /* Those of which something is under way: mostly none, and then no pass looks at any. */
 static void list_busy_states(whorl_node *node)
 {
+	const whorl_subgroup *subgroup;
+
 	node->states_used = false;
 	node->busy_state_count = 0;
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].state != NULL && wh_state_is_busy(node->subgroups[i].state))
-			node->busy_states[node->busy_state_count++] = node->subgroups[i].state;
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (subgroup->state != NULL && wh_state_is_busy(subgroup->state))
+			node->busy_states[node->busy_state_count++] = subgroup->state;
 }
 
 size_t wh_node_state_step(whorl_node *node)
@@ -347,16 +374,20 @@ size_t wh_node_state_step(whorl_node *node)
 
 void wh_node_stop_states(whorl_node *node)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].state != NULL)
-			wh_state_stop(node->subgroups[i].state);
+	const whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (subgroup->state != NULL)
+			wh_state_stop(subgroup->state);
 }
 
 void wh_node_state_gone(whorl_node *node, uint32_t id)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
-		node->subgroups[i].asked_early[id] = false;
-		if (node->subgroups[i].state != NULL)
-			wh_state_gone(wh_node_use_state(&node->subgroups[i]), id);
+	whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
+		subgroup->asked_early[id] = false;
+		if (subgroup->state != NULL)
+			wh_state_gone(wh_node_use_state(subgroup), id);
 	}
 }

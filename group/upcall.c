@@ -114,11 +114,8 @@ enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struct whorl_st
 		return WHORL_FORKED;
 	if (wh_load_relaxed(&subgroup->node->started) != 0)
 		return WH_REFUSE(TOO_LATE);
-	if (functions->size < offsetof(struct whorl_state, ctx) + sizeof(functions->ctx))
-		return WH_REFUSE("whorl_state.size is not set");
-	if (functions->snapshot == NULL || functions->read == NULL || functions->release == NULL ||
-	    functions->restore == NULL)
-		return WH_REFUSE("one of the functions is missing");
+	if (!wh_node_state_holds(functions))
+		return WH_REFUSE("whorl_state.size is not set, or one of the functions is missing");
 	return wh_node_open_state(subgroup, functions, &err);
 }
 
@@ -148,8 +145,9 @@ void wh_node_tell_view(whorl_node *node)
 
 void wh_node_tell_gone(whorl_node *node)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++) {
-		whorl_subgroup *subgroup = &node->subgroups[i];
+	whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
 		uint64_t from = subgroup->gone_from, count = subgroup->gone_count;
 
 		subgroup->gone_count = 0;

@@ -47,8 +47,13 @@ bool wh_serve_is_due(struct wh_change *change)
 	struct wh_serving *serving = change->serving;
 	uint64_t wished[WH_NODES_MAX], now = change->loop->now_ns;
 
-	if (serving == NULL || (!serving->looks && (serving->look_ns == 0 || now < serving->look_ns)))
+	if (serving == NULL)
 		return false;
+	if (!serving->looks && (serving->look_ns == 0 || now < serving->look_ns)) {
+		if (serving->look_ns != 0) /* each pass says anew what it waits for */
+			wh_loop_at(change->loop, serving->look_ns);
+		return false;
+	}
 	for (uint32_t rank = 0; rank < change->view->members; rank++)
 		wished[rank] = wh_row(change, rank, change->columns.wished);
 	serving->looks = wh_collect_is_due(&serving->collect, change->view, wished, now, &serving->look_ns);

@@ -77,12 +77,19 @@ static void cool(struct wh_hot *hot)
 		hot->members[last].at = hot->next;
 }
 
+/* Its ring has no bit, so it does not cool. */
+static bool is_watched(const struct wh_hot_member *member)
+{
+	return member->ring != NULL && member->ring->committed == NULL;
+}
+
 void wh_hot_add(struct wh_hot *hot, struct wh_multicast *mc, uint32_t subgroup, struct wh_ring *ring, uint32_t bit)
 {
 	uint32_t m = hot->member_count++;
 
 	hot->members[m] = (struct wh_hot_member){.mc = mc, .ring = ring, .at = WH_HOT_COLD};
 	hot->of_subgroup[subgroup] = m;
+	hot->watches = hot->watches || is_watched(&hot->members[m]);
 	if (ring != NULL && hot->config.committed_words > 0)
 		hot->of_bit[bit] = m;
 	heat(hot, m);
@@ -101,7 +108,7 @@ void wh_hot_note_idle(struct wh_hot *hot)
 	bool rests = member->idle >= hot->config.cools;
 	bool marked = rests && !hot->all && member->ring != NULL && wh_ring_has_committed(member->ring);
 
-	if (rests && !hot->all && !marked) {
+	if (rests && !hot->all && !marked && !is_watched(member)) {
 		cool(hot);
 		return;
 	}
@@ -199,8 +206,8 @@ static void look_at_bits(struct wh_hot *hot)
 
 void wh_hot_send(struct wh_hot *hot)
 {
-	if (hot->config.committed_words == 0)
-		for (uint32_t m = 0; m < hot->member_count; m++)
+	for (uint32_t m = 0; m < hot->member_count && (hot->config.committed_words == 0 || hot->watches); m++)
+		if (hot->config.committed_words == 0 || is_watched(&hot->members[m]))
 			wh_multicast_send(hot->members[m].mc);
 	for (uint32_t i = 0; i < hot->config.committed_words; i++) {
 		uint64_t bits = wh_load_acquire(&hot->config.committed[i]); /* as in look_at_bits */

@@ -66,15 +66,12 @@ bool wh_inspect_has_promised(const whorl_node *node)
 
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g)
 {
-	for (uint32_t i = 0; i < node->subgroup_count; i++)
-		if (node->subgroups[i].configured == g && node->subgroups[i].state != NULL)
-			return wh_state_keeps(node->subgroups[i].state);
-	return false;
+	return node->subgroups[g]->state != NULL && wh_state_keeps(node->subgroups[g]->state);
 }
 
 bool wh_inspect_refused(const whorl_node *node, uint32_t g)
 {
-	return node->subgroups[g].offer.backlog.messages > 0;
+	return node->subgroups[g]->offer.backlog.messages > 0;
 }
 
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)

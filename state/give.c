@@ -201,7 +201,7 @@ static bool copy_refused(struct wh_give *give)
 static bool take_snapshot(struct wh_give *give)
 {
 	struct wh_state *state = give->transfer.state;
-	struct wh_state_header header = {.subgroup = state->hooks.subgroup};
+	struct wh_state_header header = {.subgroup = (uint32_t)state->hooks.subgroup};
 
 	if (!state->hooks.position(state->hooks.ctx, &header.position, &header.view, &header.shard))
 		return false;

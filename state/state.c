@@ -123,6 +123,11 @@ enum whorl_result wh_state_create(struct wh_state **out, const struct whorl_stat
 	return WHORL_OK;
 }
 
+void wh_state_is_born(struct wh_state *state, uint64_t birth)
+{
+	state->hooks.subgroup = birth;
+}
+
 static void close_spare(struct wh_state *state)
 {
 	if (state->spare != NULL)

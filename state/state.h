@@ -7,7 +7,7 @@
  *
  * A giver may have refused messages of views before, which no newcomer gets otherwise (0044): they are sent along, and upcalled first.
  *
- * The stream: a header (subgroup as configured, shard, view number; the position: the sequence number, how many senders, then for each
+ * The stream: a header (subgroup as configured, or the low half of its birth, shard, view number; the position: the sequence number, how many senders, then for each
  * its node id and the number of its first message that is not in the state), then pieces, each with its length before it; a piece of length 0 is
  * the end. If the header says so messages follow, in such pieces again, with an end of their own. All little-endian, and checked: it comes from another node. A stream that ends otherwise was cut off.
  *
@@ -47,7 +47,7 @@ struct wh_state_hooks {
 	struct wh_transport *transport;
 	uint64_t backlog_max; /* bytes that may be kept back, of this subgroup */
 	uint32_t share; /* percent, 1 to 100: so much of its time a job gives; the rest it pauses, where it may wait */
-	uint32_t subgroup;   /* as configured */
+	uint64_t subgroup;   /* as configured; of a dynamic one its birth, when that is known (wh_state_is_born) */
 	bool ordered;        /* its mode */
 	const char *name;    /* of the subgroup, for people */
 	uint64_t *now_ns;    /* the loop's clock; moved on after upcalls */
@@ -91,6 +91,9 @@ void wh_state_stop(struct wh_state *state);
 /* Its jobs are over, or (`forked`) were left behind in the parent, as were the program's snapshots and the other ends of streams:
  * then it frees memory and tells nothing to others. NULL is fine. */
 void wh_state_free(struct wh_state *state, bool forked);
+
+/* The view has begun that its subgroup, which is dynamic, has this birth in. Before anything else of that view. */
+void wh_state_is_born(struct wh_state *state, uint64_t birth);
 
 /* ---- giver */
 

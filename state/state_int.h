@@ -89,7 +89,7 @@ enum wh_answer { WH_ANSWER_NONE, WH_ANSWER_GIVE, WH_ANSWER_DECLINE };
 
 struct wh_state {
 	struct whorl_state functions; /* [const] */
-	struct wh_state_hooks hooks;  /* [const] */
+	struct wh_state_hooks hooks;  /* [const but for subgroup: wh_state_is_born] */
 	struct wh_state_stats stats;
 	/* The rest is the loop's. */
 	bool stopped;

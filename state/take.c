@@ -224,7 +224,7 @@ struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_
 	take->transfer.stream = stream;
 	take->use = WH_TAKE_WANTED;
 	wh_backlog_init(&take->given, state->hooks.backlog_max);
-	wh_state_parser_init(&take->parser, state->hooks.subgroup, state->shard, state->view);
+	wh_state_parser_init(&take->parser, (uint32_t)state->hooks.subgroup, state->shard, state->view);
 	return take;
 }
 

@@ -467,6 +467,83 @@ struct whorl_state {
  * All members set them, or none: a newcomer without begins with nothing. WHORL_INVALID: after whorl_start, or one is missing; WHORL_MEMORY. */
 WHORL_API enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struct whorl_state *functions);
 
+/* ---- subgroups at run time ------------------------------------------------------------------------------------------------
+ * The file names subgroups, and which nodes are in them. Others are *dynamic*: nodes enter them by a name, and leave them, while the group
+ * runs. The first node that enters a name makes the subgroup, those that follow must say the same parameters, and when the last member
+ * has left, or has died, it is gone: a node that enters the name then makes another, empty one. A subgroup of the file that has
+ * `members = wish` is entered in the same way, with the parameters of the file.
+ *
+ * A node is in it from one view to another: one change of view serves all wishes that have come, of all nodes, and the subgroups that go
+ * on stand still no longer than when a node joins. A node may be in 256 at a time, those that it is entering or leaving and those that
+ * have not been released among them; a group may have 1,024. docs/decisions/0046.
+ *
+ * The handle is as those of the file, but that it is the program's, from whorl_subgroup_enter to whorl_subgroup_release. It is for one
+ * *stay*: a node that has left and enters again gets another one, and indexes begin at 0. */
+
+enum whorl_mode { WHORL_MODE_DEFAULT, WHORL_ORDERED, WHORL_UNORDERED };
+
+/* What is 0 is as usual: ordered, a window of 100, 10,240 bytes, no large messages; of a subgroup of the file, as the file says. */
+struct whorl_subgroup_options {
+	size_t size; /* sizeof(struct whorl_subgroup_options) */
+	/* The parameters, on which all members agree, and whether there is a `state` is one of them. Ranges are those of the keys of
+	 * [subgroup NAME]. */
+	enum whorl_mode mode;
+	uint32_t window;
+	uint32_t message_bytes;
+	uint64_t large_bytes;
+	/* The rest is this node's own. */
+	bool listens;                 /* it sends nothing there, and has no ring. Claims get WHORL_NOT_SENDER */
+	whorl_message_fn *on_message; /* one of three, or none, as before whorl_start: whorl_on_message and so on */
+	whorl_batch_fn *on_batch;
+	whorl_offer_fn *on_offer;
+	void *upcall_ctx;
+	whorl_refused_fn *on_refused; /* whorl_on_refused */
+	void *on_refused_ctx;
+	uint64_t refuse_max_ms;          /* as the key; 0: as the file says, or no limit */
+	const struct whorl_state *state; /* copied; NULL: there is none (whorl_on_state) */
+};
+
+/* Enters that subgroup, and waits at most timeout_ms until a view has begun with this node in it. Also before whorl_start, with timeout_ms
+ * 0: then the node comes into its first view with it, if it joins a group. Its state may still come (whorl_subgroup_ready).
+ * `options` may be NULL: as usual. What `options` points to is copied. Any thread, upcalls too with timeout_ms 0. With thread = caller it
+ * runs the loop meanwhile unless another thread does.
+ * WHORL_OK; WHORL_TIMEOUT: not yet, and it goes on: whorl_subgroup_ready waits for it, whorl_subgroup_leave takes it back; in both cases
+ * *out is a handle, to be released. In all others *out is NULL and nothing is left:
+ * WHORL_REFUSED: it is not as others have it: whorl_invalid_text has the parameter, both values, and the node that has the other; or there
+ * are 1,024 already. WHORL_AGAIN: this node is leaving a subgroup of that name, and has not left in time; with timeout_ms 0, not yet.
+ * WHORL_INVALID: the name is none (1 to 63 of A-Z a-z 0-9 _ . -), or one of the file without `members = wish`, or this node is in
+ * it, or is entering it; a parameter is out of its range, or not the file's. WHORL_MEMORY: more than `memory_max`, counted as by
+ * whorl_estimate; or 256 of this node. WHORL_WOULD_DEADLOCK, WHORL_CLOSED, WHORL_FORKED, and whatever else whorl_error says of the node for good. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_enter(whorl_node *node, const char *name,
+								  const struct whorl_subgroup_options *options,
+								  int timeout_ms, whorl_subgroup **out);
+
+/* Waits at most timeout_ms until this node is a member of the subgroup and has its state; of a subgroup of the file, too. With thread =
+ * caller it runs the loop meanwhile unless another thread does. Any thread.
+ * WHORL_OK; WHORL_TIMEOUT; or why it will never be: what whorl_subgroup_error says; WHORL_WOULD_DEADLOCK, WHORL_INVALID. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_ready(whorl_subgroup *subgroup, int timeout_ms);
+
+/* WHORL_OK: this node is a member of the subgroup; WHORL_AGAIN: it is entering it, or in no shard of it in this view; WHORL_REFUSED: what it wished is not
+ * as others have it; WHORL_CLOSED: it has left; or what whorl_error says of the node. With `text` non-NULL also the words, at most
+ * `bytes` with the terminating zero. Any thread. */
+WHORL_API enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *text, size_t bytes);
+
+/* Leaves a subgroup that was entered, and waits at most timeout_ms until a view has begun without this node in it. From the call on claims get
+ * WHORL_NOT_SENDER. What was claimed before is delivered first, so it takes as long as a claim stays open. Upcalls go on until it has left,
+ * and none comes after this has returned WHORL_OK, unless this thread is in one. The handle stays, and answers. Threads as above.
+ * WHORL_OK: it has left, or had never entered; WHORL_TIMEOUT: not yet, and it goes on; WHORL_INVALID: it is one of the file that was not
+ * entered; WHORL_WOULD_DEADLOCK, WHORL_FORKED, WHORL_CLOSED, and whatever else whorl_error says of the node. */
+WHORL_API enum whorl_result whorl_subgroup_leave(whorl_subgroup *subgroup, int timeout_ms);
+
+/* The program has done with the handle: it leaves if it has not left, without waiting for it, and the handle is freed when it has. No other call with it may be under way
+ * or follow, but commit and abort of open claims; upcalls may come until it has left. whorl_close frees those that were not released. NULL is fine. Any thread,
+ * upcalls too. WHORL_INVALID: it is one of the file that was not entered. */
+WHORL_API enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup);
+
+/* The members of the subgroup (of this node's shard) in the current view: ids into `ids`, at most *count of them; *count becomes how many there
+ * are. `ids` may be NULL. WHORL_OK; WHORL_AGAIN: this node is in none; WHORL_FORKED. Any thread, upcalls too. */
+WHORL_API enum whorl_result whorl_subgroup_members(const whorl_subgroup *subgroup, uint32_t *ids, uint32_t *count);
+
 /* ---- sending ----------------------------------------------------------------------------------------------------------
  * claim, fill in place, commit or abort. Any number of threads at once, lock-free, and any number of claims out at once
  * (up to the window), finished in any order. Messages leave in the order of their claims: an open claim holds back the

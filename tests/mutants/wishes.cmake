@@ -617,3 +617,12 @@ mutant(NAME refusal-outruns KIND test_serve_random FILE membership/succeed.c
 	if (meets_refused(view, me, mine, refused))
 		return verdict("it places me where I do not wish to be", why);
 ]])
+
+mutant(NAME look-asked-once KIND test_serve FILE membership/serve.c
+	REMOVES "each pass of a leader asks to be woken when wishes have waited long enough"
+	TEXT [[
+		if (serving->look_ns != 0) /* each pass says anew what it waits for */
+]]
+	REPLACEMENT [[
+		if (serving->look_ns == 1)
+]])

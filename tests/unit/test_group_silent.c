@@ -254,25 +254,21 @@ END_TEST
 
 /* ---- rows ----------------------------------------------------------------------------------------------------------------- */
 
-static uint32_t words_of(uint32_t subgroups, int64_t shards, uint32_t from)
+static uint32_t words_of(uint32_t shards, uint32_t from)
 {
-	struct wh_node_subgroup configured[WH_MOVED_NAMES + 2] = {0};
-	struct wh_node_config config = {.subgroups = configured, .subgroup_count = subgroups, .words_from = from};
+	const struct wh_node_config config = {.words_from = from};
 
-	for (uint32_t i = 0; i < subgroups; i++)
-		configured[i].options.shards = shards;
-	return wh_rows_moved_words(&config);
+	return wh_rows_moved_words(&config, shards);
 }
 
 START_TEST(rows_have_words_where_subgroups_are_many)
 {
-	ck_assert_uint_eq(words_of(1, 1, 0), 0);
-	ck_assert_uint_eq(words_of(8, 1, 0), 0);
-	ck_assert_uint_eq(words_of(9, 1, 0), 1);
-	ck_assert_uint_eq(words_of(3, 3, 0), 1); /* shards count */
-	ck_assert_uint_eq(words_of(WH_MOVED_NAMES, 1, 0), 1);
-	ck_assert_uint_eq(words_of(WH_MOVED_NAMES + 1, 1, 0), 2);
-	ck_assert_uint_eq(words_of(1, 1, 1), 1);
+	ck_assert_uint_eq(words_of(1, 0), 0);
+	ck_assert_uint_eq(words_of(8, 0), 0);
+	ck_assert_uint_eq(words_of(9, 0), 1);
+	ck_assert_uint_eq(words_of(WH_MOVED_NAMES, 0), 1);
+	ck_assert_uint_eq(words_of(WH_MOVED_NAMES + 1, 0), 2);
+	ck_assert_uint_eq(words_of(1, 1), 1);
 }
 END_TEST
 

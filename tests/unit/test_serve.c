@@ -54,7 +54,11 @@ START_TEST(a_set_on_its_way_is_waited_for)
 	if (_i == 0) {
 		hear_wishes(lab, 2, 1, "a");
 		settle(m);
-		ck_assert_uint_le(m->loop.next_ns, m->loop.now_ns + WH_COLLECT_QUIET_NS);
+		for (int pass = 0; pass < 2; pass++) { /* a loop that sleeps asks in each */
+			ck_assert_uint_le(m->loop.next_ns, m->loop.now_ns + WH_COLLECT_QUIET_NS);
+			m->loop.next_ns = UINT64_MAX;
+			settle(m);
+		}
 		pass_ns(m, WH_COLLECT_QUIET_NS);
 	} else {
 		pass_ns(m, WH_COLLECT_MOST_NS);

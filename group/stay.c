@@ -1,0 +1,714 @@
+/* stay.c - dynamic subgroups: this node enters and leaves them while the group runs (docs/decisions/0046).
+ *
+ * A *stay* begins with whorl_subgroup_enter and ends with the view that is without it. A thread of the program makes it and puts it into the
+ * node's list; all else is the loop's:
+ *
+ *     ENTERING --- a view has begun with this node in it ---> IN --- leave ---> LEAVING --- a view has begun without it ---> LEFT
+ *        |   \--- no leader meets what differs ---> REFUSED      it rests first, then its set is without the name       ^
+ *        \--- leave, and neither the set that was said last has the name nor the view that is prepared ----------------+
+ *
+ * What the node wishes is a set (membership/wishing.h): a stay adds its name when it is to enter, and takes it away when it is to leave and
+ * has nothing left to send. A stay that is over lives until it was released and no view that is kept refers to it.
+ */
+#include "group/node_int.h"
+#include "group/refuse.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sst/columns.h"
+
+#define STEP_NS WH_NS_PER_MS /* a stay that waits for what no bell tells is looked at so often */
+
+/* ---- finding -------------------------------------------------------------------------------------------------------------- */
+
+static bool is_live(enum wh_stage stage)
+{
+	return stage == WH_STAGE_ENTERING || stage == WH_STAGE_IN || stage == WH_STAGE_LEAVING;
+}
+
+/* The next of its stays from place *at on. */
+static whorl_subgroup *next_stay(const whorl_node *node, uint32_t *at)
+{
+	if (*at < node->config.subgroup_count)
+		*at = node->config.subgroup_count;
+	return wh_node_next_subgroup(node, at);
+}
+
+/* There is one of a name at most. */
+static whorl_subgroup *find_live(const whorl_node *node, const char *name)
+{
+	whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = next_stay(node, &at)) != NULL;)
+		if (is_live(subgroup->stay.stage) && strcmp(subgroup->name, name) == 0)
+			return subgroup;
+	return NULL;
+}
+
+whorl_subgroup *wh_node_subgroup_of(const whorl_node *node, const struct wh_view_subgroup *layout)
+{
+	whorl_subgroup *subgroup;
+
+	if (layout->configured != WH_NOT_CONFIGURED)
+		return node->subgroups[layout->configured];
+	subgroup = find_live(node, layout->name);
+	return subgroup != NULL && !subgroup->stay.is_out ? subgroup : NULL;
+}
+
+static const struct wh_view_subgroup *find_birth(const struct wh_epoch *epoch, uint64_t birth)
+{
+	for (uint32_t i = 0; epoch != NULL && i < epoch->view->dynamic_count; i++)
+		if (wh_view_dynamic(epoch->view)[i].birth == birth)
+			return &wh_view_dynamic(epoch->view)[i];
+	return NULL;
+}
+
+/* A node that says a birth that is not in my view has begun a later one, which is prepared here then: all its members have acknowledged
+ * it before any began it. So nothing has to be kept for later. */
+whorl_subgroup *wh_node_subgroup_by_number(const whorl_node *node, uint64_t number)
+{
+	const struct wh_view_subgroup *layout;
+
+	if (number < node->config.subgroup_count)
+		return node->subgroups[number];
+	layout = find_birth(node->epoch, number);
+	if (layout == NULL)
+		layout = find_birth(node->proposed, number);
+	return layout != NULL ? wh_node_subgroup_of(node, layout) : NULL;
+}
+
+/* ---- the stages ------------------------------------------------------------------------------------------------------------ */
+
+/* Threads that wait for it look. */
+static void come_to(whorl_subgroup *subgroup, enum wh_stage stage)
+{
+	whorl_node *node = subgroup->node;
+
+	if (subgroup->stay.stage == stage)
+		return;
+	pthread_mutex_lock(&node->lock);
+	subgroup->stay.stage = stage;
+	pthread_cond_broadcast(&node->changed);
+	pthread_mutex_unlock(&node->lock);
+	node->stays_moving = true;
+	wh_event(&node->diag, "stay", subgroup->stay.birth, (uint64_t)stage, subgroup->index);
+}
+
+void wh_node_begin_stays(whorl_node *node, const struct wh_view *view)
+{
+	uint32_t me = (uint32_t)wh_view_rank(view, node->id);
+	whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = next_stay(node, &at)) != NULL;) {
+		struct wh_stay *stay = &subgroup->stay;
+		const struct wh_view_subgroup *layout = NULL;
+
+		if (!is_live(stay->stage) || stay->is_out)
+			continue;
+		for (uint32_t i = 0; i < view->dynamic_count && layout == NULL; i++)
+			if (strcmp(wh_view_dynamic(view)[i].name, subgroup->name) == 0)
+				layout = &wh_view_dynamic(view)[i];
+		if (layout == NULL || wh_rank_find(layout->members, layout->member_count, me) < 0) {
+			stay->is_out = stay->stage != WH_STAGE_ENTERING;
+			node->stays_moving = true;
+		} else if (stay->stage == WH_STAGE_ENTERING) {
+			stay->birth = layout->birth;
+			come_to(subgroup, WH_STAGE_IN);
+		}
+	}
+}
+
+static void say_refused(struct wh_error *err, const char *name, const struct wh_parameters *mine,
+			const struct wh_refusal *refusal)
+{
+	const bool theirs = refusal->theirs != 0;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {[WH_PARAMETER_WINDOW] = {"window", mine->window},
+		       [WH_PARAMETER_BYTES] = {"message_bytes", mine->message_bytes},
+		       [WH_PARAMETER_LARGE] = {"large_bytes", mine->large_bytes}};
+
+	if (refusal->why == WH_REFUSED_TOO_MANY)
+		wh_error_set(err, WHORL_REFUSED, "%s: the group has %d dynamic subgroups, and takes no more", name,
+			     WH_DYNAMIC_MAX);
+	else if (refusal->why == WH_REFUSED_CONFIGURED)
+		wh_error_set(err, WHORL_REFUSED, "%s: the configuration of the leader has a subgroup of that name",
+			     name);
+	else if (refusal->parameter == WH_PARAMETER_MODE)
+		wh_error_set(err, WHORL_REFUSED, "%s: its mode is %s here, and %s at node %" PRIu32, name,
+			     mine->ordered ? "ordered" : "unordered", theirs ? "ordered" : "unordered", refusal->node);
+	else if (refusal->parameter == WH_PARAMETER_STATE)
+		wh_error_set(err, WHORL_REFUSED,
+			     "%s: there are %sfunctions for its state here, and %s at node %" PRIu32, name,
+			     mine->state ? "" : "no ", theirs ? "some" : "none", refusal->node);
+	else
+		wh_error_set(err, WHORL_REFUSED, "%s: its %s is %" PRIu64 " here, and %" PRIu64 " at node %" PRIu32,
+			     name, numbers[refusal->parameter].name, numbers[refusal->parameter].value, refusal->theirs,
+			     refusal->node);
+}
+
+void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh_refusal *refusal)
+{
+	whorl_node *node = ctx;
+	whorl_subgroup *subgroup = find_live(node, wish->name);
+	struct wh_stay *stay = subgroup != NULL ? &subgroup->stay : NULL;
+
+	if (stay == NULL || stay->stage != WH_STAGE_ENTERING)
+		return;
+	(void)wh_wishing_remove(&node->serving->wishing, subgroup->name);
+	stay->wished = false;
+	say_refused(&stay->refusal, subgroup->name, &stay->parameters, refusal); /* read when the stage says so */
+	if (subgroup->ring != NULL)
+		(void)wh_ring_drop(subgroup->ring, 0); /* no claim has been made: they get WHORL_NOT_SENDER now */
+	come_to(subgroup, WH_STAGE_REFUSED);
+}
+
+/* ---- one pass -------------------------------------------------------------------------------------------------------------- */
+
+static void wish_it(whorl_subgroup *subgroup)
+{
+	struct wh_wishing *wishing = &subgroup->node->serving->wishing;
+	struct wh_wish wish = {.sends = subgroup->stay.sends, .parameters = subgroup->stay.parameters};
+
+	memcpy(wish.name, subgroup->stay.name, sizeof(wish.name));
+	subgroup->stay.wished = wh_wishing_add(wishing, &wish) == WHORL_OK; /* there is room: WH_STAYS_MAX */
+}
+
+static void unwish_it(whorl_subgroup *subgroup)
+{
+	if (subgroup->stay.wished)
+		(void)wh_wishing_remove(&subgroup->node->serving->wishing, subgroup->name);
+	subgroup->stay.wished = false;
+}
+
+/* Neither what was said last nor a view that may come has this node in it. */
+static bool is_taken_back(const whorl_subgroup *subgroup)
+{
+	const whorl_node *node = subgroup->node;
+
+	return wh_wish_find(&node->serving->wishing.said, subgroup->name) == NULL &&
+	       (node->proposed == NULL || wh_epoch_shard_member(node->proposed, subgroup) == NULL);
+}
+
+/* It has left when no function of its program is called any more. */
+static void end_stay(whorl_subgroup *subgroup)
+{
+	if (subgroup->state != NULL)
+		wh_state_stop(wh_node_use_state(subgroup));
+	if (subgroup->offer.listed || (subgroup->state != NULL && wh_state_is_busy(subgroup->state)))
+		subgroup->node->stays_moving = true;
+	else
+		come_to(subgroup, WH_STAGE_LEFT);
+}
+
+/* It is in a view: its program sends nothing more, and the view that takes it out finds nothing of it that is not delivered. */
+static void leave_it(whorl_subgroup *subgroup)
+{
+	come_to(subgroup, WH_STAGE_LEAVING);
+	if (!subgroup->stay.wished)
+		return;
+	if (!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epoch, subgroup))
+		unwish_it(subgroup);
+	else
+		subgroup->node->stays_moving = true;
+}
+
+static void take_it_back(whorl_subgroup *subgroup)
+{
+	unwish_it(subgroup);
+	subgroup->stay.is_out = is_taken_back(subgroup);
+	subgroup->node->stays_moving = true;
+}
+
+static bool is_referred_to(const whorl_node *node, const whorl_subgroup *subgroup)
+{
+	for (const struct wh_epoch *epoch = node->epoch; epoch != NULL; epoch = epoch->older)
+		if (wh_epoch_shard_member(epoch, subgroup) != NULL)
+			return true;
+	return node->proposed != NULL && wh_epoch_shard_member(node->proposed, subgroup) != NULL;
+}
+
+struct job { /* off the loop */
+	whorl_node *node;
+	whorl_subgroup *subgroup;
+};
+
+static void free_in_peace(void *argument)
+{
+	struct job job = *(struct job *)argument;
+
+	free(argument);
+	wh_rcu_synchronize();
+	wh_node_free_subgroup(job.subgroup, false);
+	wh_fetch_add(&job.node->jobs, UINT64_MAX);
+}
+
+/* Nobody finds it any more; threads that have just finished a claim in it may still be there. */
+static void free_it(whorl_subgroup *subgroup)
+{
+	whorl_node *node = subgroup->node;
+	struct job *job;
+
+	if (is_referred_to(node, subgroup)) {
+		node->stays_moving = true;
+		return;
+	}
+	job = malloc(sizeof(*job));
+	pthread_mutex_lock(&node->lock);
+	wh_rcu_publish(node->subgroups[subgroup->index], NULL);
+	wh_fetch_add(&node->stays_bytes, 0 - subgroup->stay.memory_bytes);
+	pthread_mutex_unlock(&node->lock);
+	node->states_used = true; /* the list of those that are busy is made anew */
+	if (job == NULL) {
+		wh_rcu_synchronize();
+		wh_node_free_subgroup(subgroup, false);
+		return;
+	}
+	*job = (struct job){node, subgroup};
+	wh_fetch_add(&node->jobs, 1);
+	node->env.submit(node->env.ctx, free_in_peace, job);
+}
+
+static void step_stay(whorl_subgroup *subgroup)
+{
+	struct wh_stay *stay = &subgroup->stay;
+	bool leaves = wh_load_relaxed(&stay->leaves) != 0;
+
+	if (is_live(stay->stage) && stay->is_out)
+		end_stay(subgroup);
+	else if (stay->stage == WH_STAGE_ENTERING && leaves)
+		take_it_back(subgroup);
+	else if (stay->stage == WH_STAGE_ENTERING && !stay->wished)
+		wish_it(subgroup);
+	else if (is_live(stay->stage) && leaves)
+		leave_it(subgroup);
+	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
+		free_it(subgroup);
+}
+
+size_t wh_node_step_stays(whorl_node *node)
+{
+	whorl_subgroup *subgroup;
+
+	/* Acquire: what was asked. Partner: ask_loop. */
+	if (wh_load_acquire(&node->stays_asked) != 0 && wh_exchange(&node->stays_asked, 0) != 0)
+		node->stays_moving = true;
+	if (!node->stays_moving || wh_node_has_failed(node))
+		return 0;
+	node->stays_moving = false;
+	for (uint32_t at = 0; (subgroup = next_stay(node, &at)) != NULL;)
+		step_stay(subgroup);
+	if (node->stays_moving)
+		wh_loop_at(&node->loop, node->loop.now_ns + STEP_NS);
+	return 0;
+}
+
+static void ask_loop(whorl_node *node)
+{
+	/* Release: what the loop is to find. Partner: wh_node_step_stays. */
+	wh_store_release(&node->stays_asked, 1);
+	wh_gate_ring(node->gate);
+}
+
+/* ---- entering: the parameters ----------------------------------------------------------------------------------------------- */
+
+/* As much as the program's header has of them. */
+static enum whorl_result read_options(struct whorl_subgroup_options *out, const struct whorl_subgroup_options *options)
+{
+	static const char *const function = "whorl_subgroup_enter";
+
+	*out = (struct whorl_subgroup_options){.size = sizeof(*out)};
+	if (options == NULL)
+		return WHORL_OK;
+	if (options->size < sizeof(options->size))
+		return wh_refuse(function, "whorl_subgroup_options.size is not set");
+	memcpy(out, options, options->size < sizeof(*out) ? options->size : sizeof(*out));
+	if (out->mode > WHORL_UNORDERED)
+		return wh_refuse(function, "there is no such mode");
+	if ((out->on_message != NULL) + (out->on_batch != NULL) + (out->on_offer != NULL) > 1)
+		return wh_refuse(function, "more than one of on_message, on_batch and on_offer");
+	if (out->state != NULL && !wh_node_state_holds(out->state))
+		return wh_refuse(function, "whorl_state.size is not set, or one of its functions is missing");
+	return WHORL_OK;
+}
+
+/* Its index, -1: there is none of that name. */
+static int find_configured(const whorl_node *node, const char *name)
+{
+	for (uint32_t i = 0; i < node->config.subgroup_count; i++)
+		if (strcmp(node->config.subgroups[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* What is not said is as the file says, or as usual there. */
+static struct wh_parameters choose_parameters(const struct wh_subgroup_options *file,
+					      const struct whorl_subgroup_options *said)
+{
+	bool ordered =
+		said->mode == WHORL_ORDERED || (said->mode == WHORL_MODE_DEFAULT && file->mode == WH_SUBGROUP_ORDERED);
+
+	return (struct wh_parameters){
+		.ordered = ordered,
+		.state = said->state != NULL,
+		.window = said->window != 0 ? said->window : (uint32_t)file->window,
+		.message_bytes = said->message_bytes != 0 ? said->message_bytes : (uint32_t)file->message_bytes,
+		.large_bytes = said->large_bytes != 0 ? said->large_bytes : (uint64_t)file->large_bytes,
+	};
+}
+
+static bool are_the_files(const struct wh_parameters *is, const struct wh_subgroup_options *file)
+{
+	return is->ordered == (file->mode == WH_SUBGROUP_ORDERED) && is->window == file->window &&
+	       is->message_bytes == file->message_bytes && (int64_t)is->large_bytes == file->large_bytes;
+}
+
+/* Fills in what `said` leaves to the file. */
+static enum whorl_result find_parameters(struct wh_parameters *out, const whorl_node *node, const char *name,
+					 struct whorl_subgroup_options *said)
+{
+	static const struct wh_subgroup_options usual = {
+		.mode = WH_SUBGROUP_ORDERED, .window = 100, .message_bytes = 10240};
+	static const char *const function = "whorl_subgroup_enter";
+	const struct wh_subgroup_options *file = &usual;
+	int configured = find_configured(node, name);
+
+	if (!wh_name_holds(name))
+		return wh_refuse(function, "the name is none: 1 to 63 of A-Z a-z 0-9 _ . -");
+	if (configured >= 0 && !wh_subgroup_is_wished(&node->texts[configured]))
+		return wh_refuse(function, "the file has a subgroup of that name, and not with members = wish");
+	if (configured >= 0)
+		file = &node->config.subgroups[configured].options;
+	*out = choose_parameters(file, said);
+	if (!wh_parameters_hold(out))
+		return wh_refuse(function, "the window, message_bytes or large_bytes is out of its range");
+	if (configured >= 0 && !are_the_files(out, file))
+		return wh_refuse(function, "a parameter is not as the file says");
+	if (said->refuse_max_ms == 0)
+		said->refuse_max_ms = (uint64_t)file->refuse_max_ms;
+	return WHORL_OK;
+}
+
+/* ---- entering: the handle --------------------------------------------------------------------------------------------------- */
+
+/* Its ring in the rows of two views, and what it has by itself (whorl_estimate). */
+static uint64_t estimate_stay(const whorl_subgroup *subgroup)
+{
+	const struct wh_parameters *is = &subgroup->stay.parameters;
+	uint32_t nodes = wh_node_config_nodes_max(&subgroup->node->config);
+	uint64_t ring_bytes = wh_slots_lay(&(struct wh_slots){.window = 0}, 0, is->window, is->message_bytes,
+					   subgroup->node->headers_apart);
+
+	return sizeof(*subgroup) + wh_multicast_estimate(nodes, nodes) +
+	       (subgroup->stay.sends ? 2 * ring_bytes + wh_ring_estimate(is->window) : 0);
+}
+
+static whorl_subgroup *new_stay(whorl_node *node, const char *name, const struct wh_parameters *parameters,
+				const struct whorl_subgroup_options *options)
+{
+	whorl_subgroup *subgroup = calloc(1, sizeof(*subgroup));
+
+	if (subgroup == NULL)
+		return NULL;
+	subgroup->node = node;
+	subgroup->index = UINT32_MAX; /* no place yet */
+	subgroup->mine = true;
+	subgroup->stay.parameters = *parameters;
+	subgroup->stay.sends = !options->listens;
+	subgroup->stay.stage = WH_STAGE_ENTERING;
+	snprintf(subgroup->stay.name, sizeof(subgroup->stay.name), "%s", name);
+	subgroup->name = subgroup->stay.name;
+	subgroup->on_message = options->on_message;
+	subgroup->on_batch = options->on_batch;
+	subgroup->offer.fn = options->on_offer;
+	subgroup->upcall_ctx = options->upcall_ctx;
+	subgroup->offer.on_refused = options->on_refused;
+	subgroup->offer.on_refused_ctx = options->on_refused_ctx;
+	subgroup->stay.memory_bytes = estimate_stay(subgroup);
+	return subgroup;
+}
+
+/* With the lock. UINT32_MAX: there is none. */
+static uint32_t free_place(const whorl_node *node)
+{
+	for (uint32_t at = node->config.subgroup_count; at < node->subgroup_room; at++)
+		if (node->subgroups[at] == NULL)
+			return at;
+	return UINT32_MAX;
+}
+
+static enum whorl_result fill_stay(whorl_subgroup *subgroup, const struct whorl_subgroup_options *options)
+{
+	struct wh_error err;
+	enum whorl_result result =
+		wh_node_fill_subgroup(subgroup, &subgroup->stay.parameters, options->refuse_max_ms, &err);
+
+	return result == WHORL_OK && options->state != NULL ? wh_node_open_state(subgroup, options->state, &err)
+							    : result;
+}
+
+/* With the lock. WHORL_AGAIN: one of that name leaves. */
+static enum whorl_result put_into_list(whorl_subgroup *subgroup, const struct whorl_subgroup_options *options)
+{
+	whorl_node *node = subgroup->node;
+	const whorl_subgroup *other = find_live(node, subgroup->name);
+	uint64_t bytes = node->memory_bytes + wh_load_relaxed(&node->stays_bytes) + subgroup->stay.memory_bytes;
+	enum whorl_result result;
+
+	if (other != NULL && wh_load_relaxed(&other->stay.leaves) != 0)
+		return WHORL_AGAIN;
+	if (other != NULL)
+		return wh_refuse("whorl_subgroup_enter", "this node is in it, or is entering it");
+	subgroup->index = free_place(node);
+	if (subgroup->index == UINT32_MAX || bytes > (uint64_t)node->config.group.memory_max)
+		return WHORL_MEMORY;
+	result = fill_stay(subgroup, options);
+	if (result != WHORL_OK)
+		return result;
+	wh_fetch_add(&node->stays_bytes, subgroup->stay.memory_bytes);
+	wh_rcu_publish(node->subgroups[subgroup->index], subgroup);
+	return WHORL_OK;
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------------------------------------- */
+
+/* With the lock. WHORL_TIMEOUT: it may come yet. */
+static enum whorl_result is_in(const void *ctx)
+{
+	const whorl_subgroup *subgroup = ctx;
+
+	if (subgroup->stay.stage == WH_STAGE_REFUSED)
+		return WHORL_REFUSED;
+	if (subgroup->stay.stage == WH_STAGE_LEFT || wh_load_relaxed(&subgroup->stay.leaves) != 0)
+		return WHORL_CLOSED;
+	return subgroup->stay.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
+}
+
+static enum whorl_result is_ready(const void *ctx)
+{
+	const whorl_subgroup *subgroup = ctx;
+	enum whorl_result result = wh_node_is_dynamic(subgroup) ? is_in(subgroup) : WHORL_OK;
+
+	return result != WHORL_OK ? result : subgroup->ready ? WHORL_OK : WHORL_TIMEOUT;
+}
+
+static enum whorl_result has_left(const void *ctx)
+{
+	const whorl_subgroup *subgroup = ctx;
+
+	return is_live(subgroup->stay.stage) ? WHORL_TIMEOUT : WHORL_OK;
+}
+
+struct name_of { /* of a stay that is to come */
+	const whorl_node *node;
+	const char *name;
+};
+
+static enum whorl_result is_free(const void *ctx)
+{
+	const struct name_of *of = ctx;
+
+	return find_live(of->node, of->name) != NULL ? WHORL_TIMEOUT : WHORL_OK;
+}
+
+/* What a call may be answered at once. WHORL_OK: it goes on. */
+static enum whorl_result may_ask(const char *function, const whorl_node *node, int timeout_ms)
+{
+	enum whorl_result state = wh_node_state(node);
+
+	if (state == WHORL_FORKED)
+		return state;
+	if (timeout_ms < 0)
+		return wh_refuse(function, "a time-out below 0");
+	if (timeout_ms > 0 && wh_node_in_upcall(node))
+		return WHORL_WOULD_DEADLOCK;
+	return state == WHORL_NO_QUORUM ? WHORL_OK : state;
+}
+
+/* ---- the interface ----------------------------------------------------------------------------------------------------------- */
+
+/* When it has left what this node is leaving. */
+static enum whorl_result add_stay(whorl_subgroup *subgroup, const struct whorl_subgroup_options *options,
+				  uint64_t deadline_ns)
+{
+	whorl_node *node = subgroup->node;
+	const struct name_of name = {node, subgroup->name};
+	enum whorl_result result;
+
+	for (;;) {
+		uint64_t now_ns = wh_monotonic_ns();
+
+		pthread_mutex_lock(&node->lock);
+		result = put_into_list(subgroup, options);
+		pthread_mutex_unlock(&node->lock);
+		if (result != WHORL_AGAIN || now_ns >= deadline_ns)
+			return result;
+		result = wh_node_await(node, (int)((deadline_ns - now_ns) / WH_NS_PER_MS) + 1, is_free, &name);
+		if (result != WHORL_OK && result != WHORL_TIMEOUT)
+			return result;
+	}
+}
+
+/* WHORL_TIMEOUT and WHORL_OK leave the handle to the program. */
+static enum whorl_result await_entry(whorl_subgroup *subgroup, uint64_t deadline_ns)
+{
+	uint64_t now_ns = wh_monotonic_ns();
+	uint64_t left_ns = now_ns < deadline_ns ? deadline_ns - now_ns : 0;
+	enum whorl_result result =
+		wh_node_await(subgroup->node, (int)((left_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS), is_in, subgroup);
+
+	if (result == WHORL_OK || result == WHORL_TIMEOUT)
+		return result;
+	pthread_mutex_lock(&subgroup->node->lock);
+	if (subgroup->stay.stage == WH_STAGE_REFUSED)
+		(void)wh_refuse("whorl_subgroup_enter", subgroup->stay.refusal.text);
+	pthread_mutex_unlock(&subgroup->node->lock);
+	(void)whorl_subgroup_release(subgroup);
+	return result;
+}
+
+enum whorl_result whorl_subgroup_enter(whorl_node *node, const char *name, const struct whorl_subgroup_options *options,
+				       int timeout_ms, whorl_subgroup **out)
+{
+	struct whorl_subgroup_options said;
+	struct wh_parameters parameters;
+	enum whorl_result result;
+	whorl_subgroup *subgroup;
+	uint64_t deadline_ns;
+
+	if (out != NULL)
+		*out = NULL;
+	if (node == NULL || name == NULL || out == NULL)
+		return WH_REFUSE(node == NULL ? "no node" : name == NULL ? "no name" : "no place for the handle");
+	result = may_ask(__func__, node, timeout_ms);
+	if (result == WHORL_OK)
+		result = read_options(&said, options);
+	if (result == WHORL_OK)
+		result = find_parameters(&parameters, node, name, &said);
+	if (result != WHORL_OK)
+		return result;
+	subgroup = new_stay(node, name, &parameters, &said);
+	if (subgroup == NULL)
+		return WHORL_MEMORY;
+	deadline_ns = wh_monotonic_ns() + (uint64_t)timeout_ms * WH_NS_PER_MS;
+	result = add_stay(subgroup, &said, deadline_ns);
+	if (result != WHORL_OK) {
+		wh_node_free_subgroup(subgroup, false);
+		return result;
+	}
+	ask_loop(node);
+	result = timeout_ms > 0 ? await_entry(subgroup, deadline_ns) : WHORL_TIMEOUT;
+	if (result == WHORL_OK || result == WHORL_TIMEOUT)
+		*out = subgroup;
+	return result;
+}
+
+enum whorl_result whorl_subgroup_ready(whorl_subgroup *subgroup, int timeout_ms)
+{
+	enum whorl_result result;
+
+	if (subgroup == NULL)
+		return WH_REFUSE("no subgroup");
+	result = may_ask(__func__, subgroup->node, timeout_ms);
+	return result == WHORL_OK ? wh_node_await(subgroup->node, timeout_ms, is_ready, subgroup) : result;
+}
+
+/* Claims of the program find no sender from here on; that it rests is said when all is delivered (wh_epoch_rest). */
+static enum whorl_result begin_to_leave(const char *function, whorl_subgroup *subgroup)
+{
+	if (!wh_node_is_dynamic(subgroup))
+		return wh_refuse(function, "it is one of the file, and was not entered");
+	if (wh_load_relaxed(&subgroup->stay.leaves) == 0)
+		(void)whorl_pause_sending(subgroup, true);
+	wh_store_relaxed(&subgroup->stay.leaves, 1);
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_subgroup_leave(whorl_subgroup *subgroup, int timeout_ms)
+{
+	enum whorl_result result;
+
+	if (subgroup == NULL)
+		return WH_REFUSE("no subgroup");
+	result = may_ask(__func__, subgroup->node, timeout_ms);
+	if (result == WHORL_OK)
+		result = begin_to_leave(__func__, subgroup);
+	if (result != WHORL_OK)
+		return result;
+	ask_loop(subgroup->node);
+	return wh_node_await(subgroup->node, timeout_ms, has_left, subgroup);
+}
+
+enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup)
+{
+	enum whorl_result result;
+	whorl_node *node;
+
+	if (subgroup == NULL)
+		return WHORL_OK;
+	node = subgroup->node;
+	if (wh_node_state(node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	result = begin_to_leave(__func__, subgroup);
+	if (result != WHORL_OK)
+		return result;
+	/* Release: the last that the program has done with it. Partner: step_stay. */
+	wh_store_release(&subgroup->stay.released, 1);
+	ask_loop(node);
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *text, size_t bytes)
+{
+	enum whorl_result result;
+	whorl_node *node;
+
+	if (subgroup == NULL)
+		return WH_REFUSE("no subgroup");
+	node = subgroup->node;
+	result = whorl_error(node, text, bytes);
+	if (result != WHORL_OK)
+		return result;
+	pthread_mutex_lock(&node->lock);
+	if (wh_node_is_dynamic(subgroup))
+		result = is_in(subgroup);
+	else
+		result = subgroup->is_member ? WHORL_OK : WHORL_TIMEOUT;
+	if (result == WHORL_TIMEOUT)
+		result = WHORL_AGAIN;
+	if (text != NULL && bytes > 0)
+		snprintf(text, bytes, "%s",
+			 result == WHORL_REFUSED  ? subgroup->stay.refusal.text
+			 : result == WHORL_AGAIN  ? "this node is not in it yet"
+			 : result == WHORL_CLOSED ? "this node has left it, or is leaving it"
+						  : "");
+	pthread_mutex_unlock(&node->lock);
+	return result;
+}
+
+enum whorl_result whorl_subgroup_members(const whorl_subgroup *subgroup, uint32_t *ids, uint32_t *count)
+{
+	const struct wh_shard_member *member;
+	const struct wh_epoch *epoch;
+	uint32_t room;
+
+	if (subgroup == NULL || count == NULL)
+		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no count");
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	room = ids != NULL ? *count : 0;
+	*count = 0;
+	wh_rcu_read_lock();
+	epoch = wh_rcu_dereference(subgroup->node->epoch);
+	member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
+	if (member != NULL)
+		*count = member->layout->member_count;
+	for (uint32_t i = 0; member != NULL && i < room && i < *count; i++)
+		ids[i] = epoch->view->ids[member->layout->members[i]];
+	wh_rcu_read_unlock();
+	return member != NULL ? WHORL_OK : WHORL_AGAIN;
+}

@@ -1,0 +1,699 @@
+/* test_group_stays.c - subgroups that nodes enter and leave at run time: agreed on, refused, with a state, left with all delivered, made
+ * anew, taken back, many at once; and what a program may not ask for.
+ * Labels: threads
+ */
+#include <stdlib.h>
+
+#include "tests/unit/group.h"
+
+#define CALLER "[engine]\nthread = caller\n[subgroup other]\n"
+#define DEDICATED "[subgroup other]\n"
+#define FAR "failure_timeout_ms = 600000\n"
+
+static const char *const transports[] = {FAR, FAR "transport = tcp\n"};
+static const char *const threads[] = {CALLER, DEDICATED};
+
+/* Each transport, each thread. */
+#define WAYS 4
+
+static struct cluster cluster;
+static struct record *extra[NODES_MAX]; /* what each delivers in the dynamic subgroup */
+
+static void begin(int way, unsigned count)
+{
+	cluster_open(&cluster, count, transports[way % 2], threads[way / 2]);
+	for (unsigned id = 0; id < count; id++)
+		extra[id] = calloc(1, sizeof(struct record));
+	cluster_start(&cluster);
+}
+
+static void end(void)
+{
+	cluster_free(&cluster);
+	for (unsigned id = 0; id < NODES_MAX; id++) {
+		free(extra[id]);
+		extra[id] = NULL;
+	}
+}
+
+static struct whorl_subgroup_options small(unsigned id)
+{
+	return (struct whorl_subgroup_options){.size = sizeof(struct whorl_subgroup_options),
+					       .window = 10,
+					       .message_bytes = 64,
+					       .on_message = record_message,
+					       .upcall_ctx = extra[id]};
+}
+
+static whorl_subgroup *ask(unsigned id, const char *name, const struct whorl_subgroup_options *options)
+{
+	whorl_subgroup *subgroup = NULL;
+
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[id], name, options, 0, &subgroup), WHORL_TIMEOUT);
+	ck_assert_ptr_nonnull(subgroup);
+	return subgroup;
+}
+
+static void await_in(whorl_subgroup *subgroup)
+{
+	await(whorl_subgroup_ready(subgroup, 0) == WHORL_OK, cluster_step(&cluster));
+}
+
+static whorl_subgroup *enter(unsigned id, const char *name)
+{
+	struct whorl_subgroup_options options = small(id);
+	whorl_subgroup *subgroup = ask(id, name, &options);
+
+	await_in(subgroup);
+	return subgroup;
+}
+
+static void leave(whorl_subgroup *subgroup)
+{
+	enum whorl_result result = whorl_subgroup_leave(subgroup, 0);
+
+	ck_assert(result == WHORL_TIMEOUT || result == WHORL_OK);
+	await(whorl_subgroup_leave(subgroup, 0) == WHORL_OK, cluster_step(&cluster));
+}
+
+static void send_number(whorl_subgroup *subgroup, uint64_t number)
+{
+	enum whorl_result result = WHORL_AGAIN;
+
+	await((result = whorl_send(subgroup, &number, sizeof(number), 0, NULL)) != WHORL_AGAIN, cluster_step(&cluster));
+	ck_ok(result);
+}
+
+static void await_count(unsigned id, unsigned long count)
+{
+	await(recorded(extra[id]) >= count, cluster_step(&cluster));
+	ck_assert_uint_eq(recorded(extra[id]), count);
+}
+
+static uint32_t members_of(whorl_subgroup *subgroup)
+{
+	uint32_t count = 0;
+
+	ck_ok(whorl_subgroup_members(subgroup, NULL, &count));
+	return count;
+}
+
+/* ---- entering, sending, leaving --------------------------------------------------------------------------------------------- */
+
+START_TEST(those_that_enter_have_one_order)
+{
+	whorl_subgroup *a, *b, *c;
+	uint32_t ids[3] = {9, 9, 9}, count = 3;
+
+	begin(_i, 3);
+	a = enter(2, "topic");
+	ck_assert_uint_eq(members_of(a), 1);
+	for (uint64_t i = 0; i < 25; i++)
+		send_number(a, i);
+	await_count(2, 25);
+	b = enter(0, "topic");
+	c = enter(1, "topic");
+	await(members_of(a) == 3 && members_of(b) == 3, cluster_step(&cluster));
+	ck_ok(whorl_subgroup_members(c, ids, &count));
+	ck_assert(count == 3 && ids[0] == 0 && ids[1] == 1 && ids[2] == 2);
+	for (uint64_t i = 0; i < 30; i++) {
+		send_number(a, 100 + i);
+		send_number(b, 200 + i);
+		send_number(c, 300 + i);
+	}
+	await_count(0, 90);
+	await_count(1, 90);
+	await_count(2, 115);
+	records_agree(extra[0], extra[1]);
+	for (unsigned i = 0; i < 90; i++)
+		ck_assert_mem_eq(&extra[0]->entries[i], &extra[2]->entries[25 + i], sizeof(struct entry));
+	end();
+}
+END_TEST
+
+START_TEST(a_node_that_listens_does_not_send)
+{
+	struct whorl_subgroup_options options;
+	whorl_subgroup *a, *b;
+	struct whorl_claim claim;
+
+	begin(_i, 2);
+	options = small(0);
+	options.listens = true;
+	a = ask(0, "topic", &options);
+	b = enter(1, "topic");
+	await_in(a);
+	ck_assert_int_eq(whorl_claim(a, 8, &claim), WHORL_NOT_SENDER);
+	ck_assert_int_eq(whorl_window_fd(a), -1);
+	for (uint64_t i = 0; i < 30; i++)
+		send_number(b, i);
+	await_count(0, 30);
+	leave(a);
+	for (uint64_t i = 0; i < 30; i++)
+		send_number(b, i);
+	await_count(1, 60);
+	ck_assert_uint_eq(recorded(extra[0]), 30);
+	end();
+}
+END_TEST
+
+/* What was committed before is delivered by all; nothing is taken from then on. */
+START_TEST(a_node_leaves_when_all_is_delivered)
+{
+	whorl_subgroup *a, *b;
+	struct whorl_claim claim;
+	uint64_t number = 7;
+	char text[200];
+
+	begin(_i, 2);
+	a = enter(0, "topic");
+	b = enter(1, "topic");
+	await(members_of(a) == 2, cluster_step(&cluster));
+	await(whorl_claim(a, 8, &claim) == WHORL_OK, cluster_step(&cluster));
+	ck_assert_int_eq(whorl_subgroup_leave(a, 0), WHORL_TIMEOUT);
+	ck_assert_int_eq(whorl_send(a, &number, sizeof(number), 0, NULL), WHORL_NOT_SENDER);
+	ck_assert_int_eq(whorl_pause_sending(a, false), WHORL_CLOSED);
+	ck_assert_int_eq(whorl_subgroup_error(a, text, sizeof(text)), WHORL_CLOSED);
+	for (int i = 0; i < 300; i++)
+		cluster_step(&cluster);
+	ck_assert_int_eq(whorl_subgroup_leave(a, 0), WHORL_TIMEOUT); /* a claim is open */
+	memcpy(claim.data, &number, sizeof(number));
+	ck_ok(whorl_commit(&claim, sizeof(number)));
+	await(whorl_subgroup_leave(a, 0) == WHORL_OK, cluster_step(&cluster));
+	await_count(0, 1);
+	await_count(1, 1);
+	await(members_of(b) == 1, cluster_step(&cluster));
+	send_number(b, 8);
+	await_count(1, 2);
+	ck_assert_uint_eq(recorded(extra[0]), 1);
+	ck_assert_int_eq(whorl_claim(a, 8, &claim), WHORL_NOT_SENDER);
+	ck_assert_int_eq(whorl_subgroup_members(a, NULL, &(uint32_t){0}), WHORL_AGAIN);
+	ck_ok(whorl_subgroup_release(a));
+	end();
+}
+END_TEST
+
+/* Its messages begin at 0 again, and none of them is taken for one of the stay before. */
+START_TEST(a_node_enters_again)
+{
+	whorl_subgroup *a, *b;
+
+	begin(_i, 2);
+	b = enter(1, "topic");
+	for (uint64_t stay = 0; stay < 3; stay++) {
+		a = enter(0, "topic");
+		for (uint64_t i = 0; i < 15 + stay; i++)
+			send_number(a, 100 * stay + i);
+		await_count(1, 15 * (stay + 1) + stay * (stay + 1) / 2);
+		leave(a);
+		ck_ok(whorl_subgroup_release(a));
+	}
+	ck_assert_uint_eq(extra[1]->entries[15].index, 0);
+	ck_assert_uint_eq(extra[1]->entries[15].word, 100);
+	records_agree(extra[0], extra[1]);
+	send_number(b, 1);
+	end();
+}
+END_TEST
+
+START_TEST(when_all_have_left_the_name_is_of_another)
+{
+	struct whorl_subgroup_options options;
+	whorl_subgroup *a, *b;
+
+	begin(_i, 2);
+	a = enter(0, "topic");
+	b = enter(1, "topic");
+	leave(a);
+	leave(b);
+	options = small(0);
+	options.window = 20;
+	options.mode = WHORL_UNORDERED;
+	a = ask(0, "topic", &options);
+	await_in(a);
+	ck_assert_uint_eq(members_of(a), 1);
+	send_number(a, 5);
+	await_count(0, 1);
+	end();
+}
+END_TEST
+
+/* ---- refusals ----------------------------------------------------------------------------------------------------------------- */
+
+static void *no_snapshot(const struct whorl_position *position, void *ctx)
+{
+	(void)position;
+	(void)ctx;
+	return NULL;
+}
+
+static ptrdiff_t no_read(void *snapshot, void *bytes, size_t count, void *ctx)
+{
+	(void)snapshot;
+	(void)bytes;
+	(void)count;
+	(void)ctx;
+	return 0;
+}
+
+static void no_release(void *snapshot, void *ctx)
+{
+	(void)snapshot;
+	(void)ctx;
+}
+
+static bool no_restore(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
+{
+	(void)step;
+	(void)bytes;
+	(void)count;
+	(void)ctx;
+	return true;
+}
+
+static const struct whorl_state nothing = {
+	sizeof(struct whorl_state), no_snapshot, no_read, no_release, no_restore, NULL};
+
+START_TEST(what_differs_is_refused_and_named)
+{
+	static const char *const said[] = {
+		"mode is unordered here, and ordered at node 1", "functions for its state here, and none at node 1",
+		"window is 11 here, and 10 at node 1", "message_bytes is 80 here, and 64 at node 1",
+		"large_bytes is 128 here, and 0 at node 1"};
+	char text[300];
+
+	begin(_i, 3);
+	enter(1, "topic");
+	for (int k = 0; k < 5; k++) {
+		struct whorl_subgroup_options options = small(0);
+		whorl_subgroup *a;
+		struct whorl_claim claim;
+
+		if (k == 0)
+			options.mode = WHORL_UNORDERED;
+		options.state = k == 1 ? &nothing : NULL;
+		options.window += k == 2;
+		options.message_bytes += k == 3 ? 16 : 0;
+		options.large_bytes = k == 4 ? 128 : 0;
+		a = ask(0, "topic", &options);
+		await(whorl_subgroup_ready(a, 0) != WHORL_TIMEOUT, cluster_step(&cluster));
+		ck_assert_int_eq(whorl_subgroup_ready(a, 0), WHORL_REFUSED);
+		ck_assert_int_eq(whorl_subgroup_error(a, text, sizeof(text)), WHORL_REFUSED);
+		ck_assert_msg(strstr(text, said[k]) != NULL, "\"%s\" does not say \"%s\"", text, said[k]);
+		ck_assert_int_eq(whorl_claim(a, 8, &claim), WHORL_NOT_SENDER);
+		ck_ok(whorl_subgroup_leave(a, 0));
+		ck_ok(whorl_subgroup_release(a));
+	}
+	await_in(enter(0, "topic"));
+	end();
+}
+END_TEST
+
+/* A call that waits gets the reason in words, and no handle. */
+START_TEST(a_call_that_waits_is_told_why)
+{
+	struct whorl_subgroup_options options;
+	whorl_subgroup *a;
+
+	begin(2 + _i, 2);
+	options = small(0);
+	ck_ok(whorl_subgroup_enter(cluster.nodes[0], "topic", &options, PATIENCE_MS, &a));
+	options = small(1);
+	options.window = 12;
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[1], "topic", &options, PATIENCE_MS, &a), WHORL_REFUSED);
+	ck_assert_ptr_null(a);
+	ck_assert_ptr_nonnull(strstr(whorl_invalid_text(), "window is 12 here, and 10 at node 0"));
+	options.window = 10;
+	ck_ok(whorl_subgroup_enter(cluster.nodes[1], "topic", &options, PATIENCE_MS, &a));
+	ck_ok(whorl_subgroup_leave(a, PATIENCE_MS));
+	ck_ok(whorl_subgroup_release(a));
+	ck_ok(whorl_subgroup_enter(cluster.nodes[1], "topic", &options, PATIENCE_MS, &a));
+	/* Enters again what it is leaving: it waits until it has left. */
+	ck_ok(whorl_subgroup_release(a));
+	ck_ok(whorl_subgroup_enter(cluster.nodes[1], "topic", &options, PATIENCE_MS, &a));
+	end();
+}
+END_TEST
+
+START_TEST(misuse_gets_an_answer)
+{
+	struct whorl_subgroup_options options;
+	whorl_subgroup *a, *b, *other;
+	const char *const wrong[] = {"", "a b", "0123456789012345678901234567890123456789012345678901234567890123",
+				     "other"};
+
+	begin(0, 1);
+	a = enter(0, "topic");
+	options = small(0);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], wrong[i], &options, 0, &b), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "topic", &options, 0, &b), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, -1, &b), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_enter(NULL, "more", &options, 0, &b), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], NULL, &options, 0, &b), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, NULL), WHORL_INVALID);
+	options.size = 0;
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &b), WHORL_INVALID);
+	options = small(0);
+	options.on_batch = record_batch;
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &b), WHORL_INVALID);
+	options = small(0);
+	options.large_bytes = 65;
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &b), WHORL_TIMEOUT);
+	ck_ok(whorl_subgroup_release(b));
+	options.large_bytes = 64 * 10 + 1;
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &b), WHORL_INVALID);
+	options = small(0);
+	options.mode = (enum whorl_mode)3;
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &b), WHORL_INVALID);
+	options = small(0);
+	options.state = &(struct whorl_state){.size = 8};
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &b), WHORL_INVALID);
+	options = small(0);
+	options.window = 10000;
+	options.message_bytes = 1 << 20;
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "much", &options, 0, &b), WHORL_MEMORY);
+	ck_assert_ptr_null(b);
+	other = subgroup_of(&cluster, 0, "other");
+	ck_assert_int_eq(whorl_subgroup_leave(other, 0), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_release(other), WHORL_INVALID);
+	ck_ok(whorl_subgroup_release(NULL));
+	ck_assert_int_eq(whorl_subgroup_leave(NULL, 0), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_leave(a, -1), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_ready(NULL, 0), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_error(NULL, NULL, 0), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_members(NULL, NULL, NULL), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_members(a, NULL, NULL), WHORL_INVALID);
+	ck_ok(whorl_subgroup_ready(other, 0));
+	ck_ok(whorl_subgroup_error(other, NULL, 0));
+	ck_ok(whorl_subgroup_error(a, NULL, 0));
+	ck_assert_ptr_null(whorl_subgroup_find(cluster.nodes[0], "topic"));
+	end();
+}
+END_TEST
+
+/* The file has the parameters, and nodes enter and leave. */
+START_TEST(a_subgroup_of_the_file_is_entered)
+{
+	struct whorl_subgroup_options options = {.size = sizeof(options), .window = 7};
+	struct whorl_subgroup_info info = {.size = sizeof(info)};
+	whorl_subgroup *a, *b;
+
+	cluster_open(&cluster, 2, FAR,
+		     "[engine]\nthread = caller\n[subgroup wished]\nmembers = wish\nwindow = 5\nmessage_bytes = 48\n"
+		     "mode = unordered\n");
+	cluster_start(&cluster);
+	ck_assert_ptr_null(whorl_subgroup_find(cluster.nodes[0], "wished"));
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "wished", &options, 0, &a), WHORL_INVALID);
+	options.window = 0;
+	options.mode = WHORL_ORDERED;
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "wished", &options, 0, &a), WHORL_INVALID);
+	a = ask(0, "wished", NULL);
+	options.mode = WHORL_UNORDERED;
+	b = ask(1, "wished", &options);
+	await_in(a);
+	await_in(b);
+	ck_ok(whorl_subgroup_describe(a, &info));
+	ck_assert_uint_eq(info.window, 5);
+	ck_assert_uint_eq(info.message_bytes, 48);
+	send_number(a, 1);
+	leave(a);
+	ck_ok(whorl_subgroup_release(a));
+	await_in(ask(0, "wished", NULL));
+	end();
+}
+END_TEST
+
+/* ---- taking back, and before there is a group ----------------------------------------------------------------------------------- */
+
+START_TEST(a_wish_is_taken_back)
+{
+	whorl_subgroup *a;
+	struct whorl_subgroup_options options;
+
+	begin(_i, 2);
+	options = small(0);
+	for (int steps = 0; steps < 20; steps++) {
+		a = ask(0, "topic", &options);
+		for (int i = 0; i < steps; i++)
+			cluster_step(&cluster);
+		leave(a);
+		ck_ok(whorl_subgroup_release(a));
+	}
+	await_in(enter(0, "topic"));
+	end();
+}
+END_TEST
+
+START_TEST(wishes_before_the_start_are_met)
+{
+	struct whorl_subgroup_options options;
+	whorl_subgroup *a[2];
+
+	cluster_open(&cluster, 2, transports[_i % 2], threads[_i / 2]);
+	for (unsigned id = 0; id < 2; id++) {
+		extra[id] = calloc(1, sizeof(struct record));
+		options = small(id);
+		a[id] = ask(id, "topic", &options);
+		ck_assert_int_eq(whorl_subgroup_error(a[id], NULL, 0), WHORL_AGAIN);
+	}
+	cluster_start(&cluster);
+	await_in(a[0]);
+	await_in(a[1]);
+	await(members_of(a[0]) == 2, cluster_step(&cluster));
+	send_number(a[0], 1);
+	await_count(1, 1);
+	end();
+}
+END_TEST
+
+/* It comes into its first view with what it wishes. */
+START_TEST(a_newcomer_brings_its_wishes)
+{
+	struct whorl_subgroup_options options;
+	whorl_subgroup *a, *b;
+
+	cluster_configure(&cluster, 2, "founder = 0\n" FAR, threads[_i]);
+	for (unsigned id = 0; id < 2; id++)
+		extra[id] = calloc(1, sizeof(struct record));
+	cluster.count = 1;
+	cluster_open_node(&cluster, 0);
+	cluster_start(&cluster);
+	a = enter(0, "topic");
+	send_number(a, 3);
+	await_count(0, 1);
+	cluster.count = 2;
+	cluster_open_node(&cluster, 1);
+	options = small(1);
+	b = ask(1, "topic", &options);
+	ck_ok(whorl_start(cluster.nodes[1]));
+	await_in(b);
+	await(members_of(a) == 2, cluster_step(&cluster));
+	send_number(b, 4);
+	await_count(0, 2);
+	await_count(1, 1);
+	end();
+}
+END_TEST
+
+/* ---- many ------------------------------------------------------------------------------------------------------------------------ */
+
+#define MANY 50
+#define NODES 6
+
+START_TEST(many_wishes_take_few_views)
+{
+	static whorl_subgroup *all[NODES][MANY];
+	char name[16];
+	uint64_t before;
+
+	begin(_i, NODES);
+	before = view_of(cluster.nodes[0]);
+	for (unsigned id = 0; id < NODES; id++)
+		for (unsigned k = 0; k < MANY; k++) {
+			struct whorl_subgroup_options options = small(id);
+
+			snprintf(name, sizeof(name), "topic-%u", k);
+			all[id][k] = ask(id, name, &options);
+		}
+	for (unsigned id = 0; id < NODES; id++)
+		for (unsigned k = 0; k < MANY; k++)
+			await_in(all[id][k]);
+	await(members_of(all[0][MANY - 1]) == NODES, cluster_step(&cluster));
+	ck_assert_uint_le(view_of(cluster.nodes[0]) - before, 8);
+	for (unsigned id = 0; id < NODES; id++)
+		send_number(all[id][7 * id], id);
+	for (unsigned id = 0; id < NODES; id++)
+		await_count(id, NODES);
+	for (unsigned id = 1; id < NODES; id++)
+		for (unsigned k = 0; k < MANY; k++)
+			ck_ok(whorl_subgroup_release(all[id][k]));
+	await(members_of(all[0][MANY - 1]) == 1 && members_of(all[0][0]) == 1, cluster_step(&cluster));
+	end();
+}
+END_TEST
+
+/* ---- states ---------------------------------------------------------------------------------------------------------------------- */
+
+/* The sum of all numbers: the state, which is a copy of it. */
+struct sum {
+	atomic_ulong sum, count;
+	bool restored;
+};
+
+static struct sum sums[NODES_MAX];
+
+static void add(const struct whorl_message *m, void *ctx)
+{
+	struct sum *sum = ctx;
+	uint64_t number;
+
+	memcpy(&number, m->data, sizeof(number));
+	atomic_fetch_add(&sum->sum, number);
+	atomic_fetch_add(&sum->count, 1);
+}
+
+struct copy {
+	uint64_t sum;
+	bool read;
+};
+
+static void *take_copy(const struct whorl_position *position, void *ctx)
+{
+	struct copy *copy = malloc(sizeof(*copy));
+
+	(void)position;
+	*copy = (struct copy){atomic_load(&((struct sum *)ctx)->sum), false};
+	return copy;
+}
+
+static ptrdiff_t read_copy(void *snapshot, void *bytes, size_t count, void *ctx)
+{
+	struct copy *copy = snapshot;
+
+	(void)ctx;
+	(void)count;
+	if (copy->read)
+		return 0;
+	copy->read = true;
+	memcpy(bytes, &copy->sum, sizeof(copy->sum));
+	return sizeof(copy->sum);
+}
+
+static void free_copy(void *snapshot, void *ctx)
+{
+	(void)ctx;
+	free(snapshot);
+}
+
+static bool restore_sum(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
+{
+	struct sum *sum = ctx;
+	uint64_t is = 0;
+
+	if (step == WHORL_RESTORE_BYTES)
+		memcpy(&is, bytes, count < sizeof(is) ? count : sizeof(is));
+	if (step != WHORL_RESTORE_END)
+		atomic_store(&sum->sum, is);
+	sum->restored = true;
+	return true;
+}
+
+static whorl_subgroup *enter_sum(unsigned id, const char *name)
+{
+	const struct whorl_state functions = {sizeof(functions), take_copy,   read_copy,
+					      free_copy,         restore_sum, &sums[id]};
+	struct whorl_subgroup_options options = small(id);
+	whorl_subgroup *subgroup;
+
+	memset(&sums[id], 0, sizeof(sums[id]));
+	options.on_message = add;
+	options.upcall_ctx = &sums[id];
+	options.state = &functions;
+	subgroup = ask(id, name, &options);
+	await_in(subgroup);
+	return subgroup;
+}
+
+START_TEST(a_node_that_enters_is_given_the_state)
+{
+	whorl_subgroup *a, *b;
+
+	begin(_i, 3);
+	a = enter_sum(0, "sum");
+	ck_assert(!sums[0].restored); /* it is new: there is nothing */
+	for (uint64_t i = 1; i <= 30; i++)
+		send_number(a, i);
+	b = enter_sum(1, "sum");
+	for (uint64_t i = 31; i <= 60; i++)
+		send_number(i % 2 == 0 ? a : b, i);
+	leave(a);
+	ck_ok(whorl_subgroup_release(a));
+	a = enter_sum(2, "sum");
+	for (uint64_t i = 61; i <= 90; i++)
+		send_number(i % 2 == 0 ? a : b, i);
+	await(atomic_load(&sums[1].sum) == 90 * 91 / 2 && atomic_load(&sums[2].sum) == 90 * 91 / 2,
+	      cluster_step(&cluster));
+	ck_assert(sums[1].restored && sums[2].restored);
+	a = enter_sum(0, "sum");
+	await(atomic_load(&sums[0].sum) == 90 * 91 / 2, cluster_step(&cluster));
+	send_number(a, 1000);
+	for (unsigned id = 0; id < 3; id++)
+		await(atomic_load(&sums[id].sum) == 1000 + 90 * 91 / 2, cluster_step(&cluster));
+	end();
+}
+END_TEST
+
+/* ---- members that fail ------------------------------------------------------------------------------------------------------------ */
+
+START_TEST(a_member_that_is_gone_is_gone_from_all)
+{
+	whorl_subgroup *a, *b;
+
+	begin(_i, 4);
+	a = enter(0, "topic");
+	b = enter(1, "topic");
+	enter(2, "alone");
+	await(members_of(a) == 2, cluster_step(&cluster));
+	cluster_leave(&cluster, 0);
+	cluster_leave(&cluster, 2);
+	await(members_of(b) == 1, cluster_step(&cluster));
+	send_number(b, 9);
+	await_count(1, 1);
+	b = enter(1, "alone"); /* another one: no member of it was left */
+	ck_assert_uint_eq(members_of(b), 1);
+	a = enter(3, "topic");
+	ck_assert_uint_eq(members_of(a), 2);
+	end();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *all = suite_create("group_stays");
+	TCase *cases = tcase_create("group_stays");
+
+	tcase_set_timeout(cases, 120);
+	tcase_add_loop_test(cases, those_that_enter_have_one_order, 0, WAYS);
+	tcase_add_loop_test(cases, a_node_that_listens_does_not_send, 0, WAYS);
+	tcase_add_loop_test(cases, a_node_leaves_when_all_is_delivered, 0, WAYS);
+	tcase_add_loop_test(cases, a_node_enters_again, 0, WAYS);
+	tcase_add_loop_test(cases, when_all_have_left_the_name_is_of_another, 0, WAYS);
+	tcase_add_loop_test(cases, what_differs_is_refused_and_named, 0, WAYS);
+	tcase_add_loop_test(cases, a_call_that_waits_is_told_why, 0, 2);
+	tcase_add_test(cases, misuse_gets_an_answer);
+	tcase_add_test(cases, a_subgroup_of_the_file_is_entered);
+	tcase_add_loop_test(cases, a_wish_is_taken_back, 0, WAYS);
+	tcase_add_loop_test(cases, wishes_before_the_start_are_met, 0, WAYS);
+	tcase_add_loop_test(cases, a_newcomer_brings_its_wishes, 0, 2);
+	tcase_add_loop_test(cases, many_wishes_take_few_views, 0, WAYS);
+	tcase_add_loop_test(cases, a_node_that_enters_is_given_the_state, 0, WAYS);
+	tcase_add_loop_test(cases, a_member_that_is_gone_is_gone_from_all, 0, WAYS);
+	suite_add_tcase(all, cases);
+	return all;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
