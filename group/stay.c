@@ -352,19 +352,26 @@ static struct wh_parameters choose_parameters(const struct wh_subgroup_options *
 	bool ordered =
 		said->mode == WHORL_ORDERED || (said->mode == WHORL_MODE_DEFAULT && file->mode == WH_SUBGROUP_ORDERED);
 
-	return (struct wh_parameters){
+	struct wh_parameters is = {
 		.ordered = ordered,
 		.state = said->state != NULL,
 		.window = said->window != 0 ? said->window : (uint32_t)file->window,
 		.message_bytes = said->message_bytes != 0 ? said->message_bytes : (uint32_t)file->message_bytes,
 		.large_bytes = said->large_bytes != 0 ? said->large_bytes : (uint64_t)file->large_bytes,
 	};
+
+	if (is.large_bytes <= is.message_bytes) /* that is none */
+		is.large_bytes = 0;
+	return is;
 }
 
+/* All but whether there is a state, of which the file does not speak. */
 static bool are_the_files(const struct wh_parameters *is, const struct wh_subgroup_options *file)
 {
-	return is->ordered == (file->mode == WH_SUBGROUP_ORDERED) && is->window == file->window &&
-	       is->message_bytes == file->message_bytes && (int64_t)is->large_bytes == file->large_bytes;
+	struct wh_parameters files = choose_parameters(file, &(struct whorl_subgroup_options){.size = 0});
+
+	files.state = is->state;
+	return wh_parameters_equal(is, &files);
 }
 
 /* Fills in what `said` leaves to the file. */
