@@ -59,7 +59,7 @@ struct wh_stay {                         /* of this node in a dynamic subgroup: 
 	uint64_t memory_bytes;   /* [const] as estimated */
 	wh_word leaves;          /* 1: it is to leave. [any] */
 	wh_word released;        /* 1: the program has done with it. [any] */
-	struct wh_error refusal; /* [lock] */
+	struct wh_error failure; /* [lock] why it was refused, or why it leaves though the program has not said so */
 };
 
 struct whorl_subgroup {    /* one that is configured, through all views; or a stay in a dynamic one */
@@ -255,6 +255,8 @@ whorl_subgroup *wh_node_subgroup_of(const whorl_node *node, const struct wh_view
 whorl_subgroup *wh_node_subgroup_by_number(const whorl_node *node, uint64_t number);
 /* A wish of the last set was refused. A hook of wh_wishing. */
 void wh_node_wish_refused(void *node, const struct wh_wish *wish, const struct wh_refusal *refusal);
+/* It cannot be restored: this node leaves it, for that reason. Loop thread. */
+void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const char *text);
 /* A view has begun: which stays are in it? */
 void wh_node_begin_stays(whorl_node *node, const struct wh_view *view);
 /* One pass: what stays need is wished, and what is over is freed. Returns how much was done. */

@@ -80,6 +80,14 @@ whorl_subgroup *wh_node_subgroup_by_number(const whorl_node *node, uint64_t numb
 	return layout != NULL ? wh_node_subgroup_of(node, layout) : NULL;
 }
 
+/* Claims of the program find no sender from here on; that it rests is said when all is delivered (wh_epoch_rest). */
+static void begin_to_leave(whorl_subgroup *subgroup)
+{
+	if (wh_load_relaxed(&subgroup->stay.leaves) == 0)
+		(void)whorl_pause_sending(subgroup, true);
+	wh_store_relaxed(&subgroup->stay.leaves, 1);
+}
+
 /* ---- the stages ------------------------------------------------------------------------------------------------------------ */
 
 /* Threads that wait for it look. */
@@ -161,10 +169,25 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 		return;
 	(void)wh_wishing_remove(&node->serving->wishing, subgroup->name);
 	stay->wished = false;
-	say_refused(&stay->refusal, subgroup->name, &stay->parameters, refusal); /* read when the stage says so */
+	say_refused(&stay->failure, subgroup->name, &stay->parameters, refusal); /* read when the stage says so */
 	if (subgroup->ring != NULL)
 		(void)wh_ring_drop(subgroup->ring, 0); /* no claim has been made: they get WHORL_NOT_SENDER now */
 	come_to(subgroup, WH_STAGE_REFUSED);
+}
+
+/* No node has the state that it was to be given, or its program could not restore it. Other subgroups go on: the node leaves this one, and may
+ * enter it again. */
+void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const char *text)
+{
+	whorl_node *node = subgroup->node;
+
+	wh_log(&node->diag, WH_LOG_WARNING, "this node leaves %s: its state: %s", subgroup->name, text);
+	begin_to_leave(subgroup);
+	pthread_mutex_lock(&node->lock);
+	wh_error_set(&subgroup->stay.failure, code, "%s: its state: %s", subgroup->name, text);
+	pthread_cond_broadcast(&node->changed);
+	pthread_mutex_unlock(&node->lock);
+	node->stays_moving = true;
 }
 
 /* ---- one pass -------------------------------------------------------------------------------------------------------------- */
@@ -205,13 +228,15 @@ static void end_stay(whorl_subgroup *subgroup)
 		come_to(subgroup, WH_STAGE_LEFT);
 }
 
-/* It is in a view: its program sends nothing more, and the view that takes it out finds nothing of it that is not delivered. */
+/* It is in a view: its program sends nothing more, the view that takes it out finds nothing of it that is not delivered, and those that
+ * have entered are given its state, which may be nowhere else. */
 static void leave_it(whorl_subgroup *subgroup)
 {
 	come_to(subgroup, WH_STAGE_LEAVING);
 	if (!subgroup->stay.wished)
 		return;
-	if (!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epoch, subgroup))
+	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epoch, subgroup)) &&
+	    (subgroup->state == NULL || !wh_state_gives(subgroup->state)))
 		unwish_it(subgroup);
 	else
 		subgroup->node->stays_moving = true;
@@ -488,8 +513,8 @@ static enum whorl_result is_in(const void *ctx)
 {
 	const whorl_subgroup *subgroup = ctx;
 
-	if (subgroup->stay.stage == WH_STAGE_REFUSED)
-		return WHORL_REFUSED;
+	if (subgroup->stay.failure.code != WHORL_OK)
+		return subgroup->stay.failure.code;
 	if (subgroup->stay.stage == WH_STAGE_LEFT || wh_load_relaxed(&subgroup->stay.leaves) != 0)
 		return WHORL_CLOSED;
 	return subgroup->stay.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
@@ -572,7 +597,7 @@ static enum whorl_result await_entry(whorl_subgroup *subgroup, uint64_t deadline
 		return result;
 	pthread_mutex_lock(&subgroup->node->lock);
 	if (subgroup->stay.stage == WH_STAGE_REFUSED)
-		(void)wh_refuse("whorl_subgroup_enter", subgroup->stay.refusal.text);
+		(void)wh_refuse("whorl_subgroup_enter", subgroup->stay.failure.text);
 	pthread_mutex_unlock(&subgroup->node->lock);
 	(void)whorl_subgroup_release(subgroup);
 	return result;
@@ -624,16 +649,7 @@ enum whorl_result whorl_subgroup_ready(whorl_subgroup *subgroup, int timeout_ms)
 	return result == WHORL_OK ? wh_node_await(subgroup->node, timeout_ms, is_ready, subgroup) : result;
 }
 
-/* Claims of the program find no sender from here on; that it rests is said when all is delivered (wh_epoch_rest). */
-static enum whorl_result begin_to_leave(const char *function, whorl_subgroup *subgroup)
-{
-	if (!wh_node_is_dynamic(subgroup))
-		return wh_refuse(function, "it is one of the file, and was not entered");
-	if (wh_load_relaxed(&subgroup->stay.leaves) == 0)
-		(void)whorl_pause_sending(subgroup, true);
-	wh_store_relaxed(&subgroup->stay.leaves, 1);
-	return WHORL_OK;
-}
+#define NOT_ENTERED "it is one of the file, and was not entered"
 
 enum whorl_result whorl_subgroup_leave(whorl_subgroup *subgroup, int timeout_ms)
 {
@@ -641,28 +657,28 @@ enum whorl_result whorl_subgroup_leave(whorl_subgroup *subgroup, int timeout_ms)
 
 	if (subgroup == NULL)
 		return WH_REFUSE("no subgroup");
+	if (!wh_node_is_dynamic(subgroup))
+		return WH_REFUSE(NOT_ENTERED);
 	result = may_ask(__func__, subgroup->node, timeout_ms);
-	if (result == WHORL_OK)
-		result = begin_to_leave(__func__, subgroup);
 	if (result != WHORL_OK)
 		return result;
+	begin_to_leave(subgroup);
 	ask_loop(subgroup->node);
 	return wh_node_await(subgroup->node, timeout_ms, has_left, subgroup);
 }
 
 enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup)
 {
-	enum whorl_result result;
 	whorl_node *node;
 
 	if (subgroup == NULL)
 		return WHORL_OK;
+	if (!wh_node_is_dynamic(subgroup))
+		return WH_REFUSE(NOT_ENTERED);
 	node = subgroup->node;
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	result = begin_to_leave(__func__, subgroup);
-	if (result != WHORL_OK)
-		return result;
+	begin_to_leave(subgroup);
 	/* Release: the last that the program has done with it. Partner: step_stay. */
 	wh_store_release(&subgroup->stay.released, 1);
 	ask_loop(node);
@@ -689,10 +705,10 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 		result = WHORL_AGAIN;
 	if (text != NULL && bytes > 0)
 		snprintf(text, bytes, "%s",
-			 result == WHORL_REFUSED  ? subgroup->stay.refusal.text
+			 result == WHORL_OK       ? ""
 			 : result == WHORL_AGAIN  ? "this node is not in it yet"
 			 : result == WHORL_CLOSED ? "this node has left it, or is leaving it"
-						  : "");
+						  : subgroup->stay.failure.text);
 	pthread_mutex_unlock(&node->lock);
 	return result;
 }

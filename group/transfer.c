@@ -155,7 +155,10 @@ static void fail_restoring(void *ctx, enum whorl_result code, const char *why)
 {
 	whorl_subgroup *subgroup = ctx;
 
-	wh_node_fail(subgroup->node, WH_LOG_WARNING, code, "the state of %s: %s", subgroup->name, why);
+	if (wh_node_is_dynamic(subgroup))
+		wh_node_fail_stay(subgroup, code, why);
+	else
+		wh_node_fail(subgroup->node, WH_LOG_WARNING, code, "the state of %s: %s", subgroup->name, why);
 }
 
 static void job_begins(void *ctx)

@@ -188,10 +188,15 @@ size_t wh_state_step(struct wh_state *state)
 	return work;
 }
 
+bool wh_state_gives(const struct wh_state *state)
+{
+	return state->gives != NULL || state->answers_due > 0;
+}
+
 bool wh_state_is_busy(const struct wh_state *state)
 {
-	return state->gives != NULL || state->answers_due > 0 || awaits_state(state) || state->take != NULL ||
-	       state->spare != NULL || (state->phase == WH_STATE_CATCHES_UP && !state->refused);
+	return wh_state_gives(state) || awaits_state(state) || state->take != NULL || state->spare != NULL ||
+	       (state->phase == WH_STATE_CATCHES_UP && !state->refused);
 }
 
 const struct wh_state_stats *wh_state_statistics(const struct wh_state *state)

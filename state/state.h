@@ -102,6 +102,9 @@ void wh_state_is_born(struct wh_state *state, uint64_t birth);
  * restored, this waits for it; no longer than that node is in the view (wh_state_removed). */
 void wh_state_give(struct wh_state *state, uint32_t node);
 
+/* Something is being given, or is to be: a node that would leave now might take the state with it. */
+bool wh_state_gives(const struct wh_state *state);
+
 /* ---- newcomer */
 
 /* A view has begun, with these nodes new in it: another life of each. Before wh_state_await. */

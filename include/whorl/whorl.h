@@ -524,12 +524,15 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_enter(whorl_node *no
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_ready(whorl_subgroup *subgroup, int timeout_ms);
 
 /* WHORL_OK: this node is a member of the subgroup; WHORL_AGAIN: it is entering it, or in no shard of it in this view; WHORL_REFUSED: what it wished is not
- * as others have it; WHORL_CLOSED: it has left; or what whorl_error says of the node. With `text` non-NULL also the words, at most
- * `bytes` with the terminating zero. Any thread. */
+ * as others have it; WHORL_CLOSED: it leaves, or has left. A node that cannot be given the state of a subgroup that it has entered does not fail: it leaves that
+ * subgroup, may enter it again, and this says why: WHORL_SHARD_LOST (all members that had the state have gone before they gave it), WHORL_SYSTEM
+ * (the program could not restore it), WHORL_MEMORY (what is kept back outgrew `backlog_max`). Or what whorl_error says of the node. With `text` non-NULL also
+ * the words, at most `bytes` with the terminating zero. Any thread. */
 WHORL_API enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *text, size_t bytes);
 
 /* Leaves a subgroup that was entered, and waits at most timeout_ms until a view has begun without this node in it. From the call on claims get
- * WHORL_NOT_SENDER. What was claimed before is delivered first, so it takes as long as a claim stays open. Upcalls go on until it has left,
+ * WHORL_NOT_SENDER. What was claimed before is delivered first, so it takes as long as a claim stays open; and nodes that this one is giving the
+ * state to get all of it. Upcalls go on until it has left,
  * and none comes after this has returned WHORL_OK, unless this thread is in one. The handle stays, and answers. Threads as above.
  * WHORL_OK: it has left, or had never entered; WHORL_TIMEOUT: not yet, and it goes on; WHORL_INVALID: it is one of the file that was not
  * entered; WHORL_WOULD_DEADLOCK, WHORL_FORKED, WHORL_CLOSED, and whatever else whorl_error says of the node. */

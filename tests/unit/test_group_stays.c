@@ -2,6 +2,7 @@
  * anew, taken back, many at once; and what a program may not ask for.
  * Labels: threads
  */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "tests/unit/group.h"
@@ -19,12 +20,17 @@ static const char *const threads[] = {CALLER, DEDICATED};
 static struct cluster cluster;
 static struct record *extra[NODES_MAX]; /* what each delivers in the dynamic subgroup */
 
-static void begin(int way, unsigned count)
+static void begin_with(const char *group, const char *rest, unsigned count)
 {
-	cluster_open(&cluster, count, transports[way % 2], threads[way / 2]);
+	cluster_open(&cluster, count, group, rest);
 	for (unsigned id = 0; id < count; id++)
 		extra[id] = calloc(1, sizeof(struct record));
 	cluster_start(&cluster);
+}
+
+static void begin(int way, unsigned count)
+{
+	begin_with(transports[way % 2], threads[way / 2], count);
 }
 
 static void end(void)
@@ -177,6 +183,7 @@ START_TEST(a_node_leaves_when_all_is_delivered)
 	for (int i = 0; i < 300; i++)
 		cluster_step(&cluster);
 	ck_assert_int_eq(whorl_subgroup_leave(a, 0), WHORL_TIMEOUT); /* a claim is open */
+	ck_ok(whorl_subgroup_release(enter(0, "another")));          /* which holds up no other wish */
 	memcpy(claim.data, &number, sizeof(number));
 	ck_ok(whorl_commit(&claim, sizeof(number)));
 	await(whorl_subgroup_leave(a, 0) == WHORL_OK, cluster_step(&cluster));
@@ -196,12 +203,18 @@ END_TEST
 /* Its messages begin at 0 again, and none of them is taken for one of the stay before. */
 START_TEST(a_node_enters_again)
 {
+	struct whorl_subgroup_options options;
 	whorl_subgroup *a, *b;
 
-	begin(_i, 2);
-	b = enter(1, "topic");
+	begin(_i / 2, 2);
+	options = small(1);
+	options.mode = _i % 2 == 0 ? WHORL_ORDERED : WHORL_UNORDERED;
+	b = ask(1, "topic", &options);
+	await_in(b);
 	for (uint64_t stay = 0; stay < 3; stay++) {
-		a = enter(0, "topic");
+		options.upcall_ctx = extra[0];
+		a = ask(0, "topic", &options);
+		await_in(a);
 		for (uint64_t i = 0; i < 15 + stay; i++)
 			send_number(a, 100 * stay + i);
 		await_count(1, 15 * (stay + 1) + stay * (stay + 1) / 2);
@@ -538,7 +551,9 @@ END_TEST
 /* The sum of all numbers: the state, which is a copy of it. */
 struct sum {
 	atomic_ulong sum, count;
-	bool restored;
+	atomic_bool restored;
+	enum whorl_mode mode;
+	bool fails; /* to restore */
 };
 
 static struct sum sums[NODES_MAX];
@@ -567,12 +582,16 @@ static void *take_copy(const struct whorl_position *position, void *ctx)
 	return copy;
 }
 
+static atomic_bool blocks; /* those that read */
+
 static ptrdiff_t read_copy(void *snapshot, void *bytes, size_t count, void *ctx)
 {
 	struct copy *copy = snapshot;
 
 	(void)ctx;
 	(void)count;
+	while (atomic_load(&blocks))
+		sched_yield();
 	if (copy->read)
 		return 0;
 	copy->read = true;
@@ -595,36 +614,53 @@ static bool restore_sum(enum whorl_restore_step step, const void *bytes, size_t 
 		memcpy(&is, bytes, count < sizeof(is) ? count : sizeof(is));
 	if (step != WHORL_RESTORE_END)
 		atomic_store(&sum->sum, is);
-	sum->restored = true;
-	return true;
+	atomic_store(&sum->restored, true);
+	return !sum->fails;
 }
 
-static whorl_subgroup *enter_sum(unsigned id, const char *name)
+static whorl_subgroup *ask_sum(unsigned id, const char *name)
 {
 	const struct whorl_state functions = {sizeof(functions), take_copy,   read_copy,
 					      free_copy,         restore_sum, &sums[id]};
 	struct whorl_subgroup_options options = small(id);
-	whorl_subgroup *subgroup;
 
-	memset(&sums[id], 0, sizeof(sums[id]));
+	atomic_store(&sums[id].sum, 0);
+	atomic_store(&sums[id].restored, false);
+	options.mode = sums[id].mode;
 	options.on_message = add;
 	options.upcall_ctx = &sums[id];
 	options.state = &functions;
-	subgroup = ask(id, name, &options);
+	return ask(id, name, &options);
+}
+
+static whorl_subgroup *enter_sum(unsigned id, const char *name)
+{
+	whorl_subgroup *subgroup = ask_sum(id, name);
+
 	await_in(subgroup);
 	return subgroup;
+}
+
+static void set_modes(enum whorl_mode mode)
+{
+	memset(sums, 0, sizeof(sums));
+	for (unsigned id = 0; id < NODES_MAX; id++)
+		sums[id].mode = mode;
+	atomic_store(&blocks, false);
 }
 
 START_TEST(a_node_that_enters_is_given_the_state)
 {
 	whorl_subgroup *a, *b;
 
-	begin(_i, 3);
+	set_modes(_i % 2 == 0 ? WHORL_ORDERED : WHORL_UNORDERED);
+	begin(_i / 2, 3);
 	a = enter_sum(0, "sum");
 	ck_assert(!sums[0].restored); /* it is new: there is nothing */
 	for (uint64_t i = 1; i <= 30; i++)
 		send_number(a, i);
 	b = enter_sum(1, "sum");
+	ck_assert(sums[1].restored);
 	for (uint64_t i = 31; i <= 60; i++)
 		send_number(i % 2 == 0 ? a : b, i);
 	leave(a);
@@ -640,6 +676,177 @@ START_TEST(a_node_that_enters_is_given_the_state)
 	send_number(a, 1000);
 	for (unsigned id = 0; id < 3; id++)
 		await(atomic_load(&sums[id].sum) == 1000 + 90 * 91 / 2, cluster_step(&cluster));
+	end();
+}
+END_TEST
+
+/* What a member was given with the state says nothing of a later stay of a sender, for itself or for the next that it gives to. */
+START_TEST(a_state_knows_the_stays_of_senders)
+{
+	whorl_subgroup *a, *b, *c;
+
+	set_modes(_i % 2 == 0 ? WHORL_ORDERED : WHORL_UNORDERED);
+	begin(_i / 2, 3);
+	a = enter_sum(2, "sum");
+	for (uint64_t i = 1; i <= 30; i++)
+		send_number(a, i);
+	b = enter_sum(0, "sum");
+	leave(a);
+	ck_ok(whorl_subgroup_release(a));
+	a = enter_sum(2, "sum");
+	for (uint64_t i = 31; i <= 35; i++)
+		send_number(a, i);
+	await(atomic_load(&sums[0].sum) == 35 * 36 / 2, cluster_step(&cluster));
+	c = ask_sum(1, "sum");
+	for (uint64_t i = 36; i <= 50; i++)
+		send_number(a, i);
+	await_in(c);
+	for (unsigned id = 0; id < 3; id++)
+		await(atomic_load(&sums[id].sum) == 50 * 51 / 2, cluster_step(&cluster));
+	leave(b);
+	end();
+}
+END_TEST
+
+/* It would take with it what the other is being given. */
+START_TEST(a_node_that_gives_its_state_leaves_when_it_has)
+{
+	whorl_subgroup *a, *b;
+
+	set_modes(WHORL_ORDERED);
+	begin(_i, 2);
+	a = enter_sum(0, "sum");
+	send_number(a, 5);
+	atomic_store(&blocks, true);
+	b = ask_sum(1, "sum");
+	await(whorl_subgroup_error(b, NULL, 0) == WHORL_OK, cluster_step(&cluster));
+	ck_assert_int_eq(whorl_subgroup_leave(a, 0), WHORL_TIMEOUT);
+	for (int i = 0; i < 300; i++)
+		cluster_step(&cluster);
+	ck_assert_int_eq(whorl_subgroup_leave(a, 0), WHORL_TIMEOUT);
+	ck_assert_int_eq(whorl_subgroup_ready(b, 0), WHORL_TIMEOUT);
+	atomic_store(&blocks, false);
+	await_in(b);
+	leave(a);
+	ck_assert_uint_eq(atomic_load(&sums[1].sum), 5);
+	end();
+}
+END_TEST
+
+static struct whorl_node_stats stats_of_node(unsigned id)
+{
+	struct whorl_node_stats stats = {.size = sizeof(stats)};
+
+	ck_ok(whorl_node_statistics(cluster.nodes[id], &stats));
+	return stats;
+}
+
+static void *close_it(void *node)
+{
+	whorl_close(node, 0);
+	return NULL;
+}
+
+/* It goes while its `read` is under way, for which it waits. The end of that comes when the others know. */
+static void stop_node(unsigned id)
+{
+	whorl_node *node = cluster.nodes[id];
+	pthread_t thread;
+
+	cluster.nodes[id] = NULL;
+	ck_assert_int_eq(pthread_create(&thread, NULL, close_it, node), 0);
+	await(whorl_node_count(cluster.nodes[1]) == 1, cluster_step(&cluster));
+	atomic_store(&blocks, false);
+	pthread_join(thread, NULL);
+}
+
+/* The only one that has it is gone, or the program cannot restore it: the node leaves what it has entered, goes on, and may enter again. */
+START_TEST(a_state_that_cannot_be_had_costs_the_stay)
+{
+	const enum whorl_result why = _i % 2 == 0 ? WHORL_SHARD_LOST : WHORL_SYSTEM;
+	char text[300];
+	whorl_subgroup *a, *b, *other;
+
+	set_modes(WHORL_ORDERED);
+	begin_with("failure_timeout_ms = 4000\n", threads[_i / 2], 2); /* some of which pass before it is given up */
+	other = subgroup_of(&cluster, 1, "other");
+	a = enter_sum(0, "sum");
+	send_number(a, 5);
+	atomic_store(&blocks, why == WHORL_SHARD_LOST);
+	sums[1].fails = why == WHORL_SYSTEM;
+	b = ask_sum(1, "sum");
+	await(whorl_subgroup_error(b, NULL, 0) != WHORL_AGAIN, cluster_step(&cluster));
+	if (why == WHORL_SHARD_LOST) {
+		await(stats_of_node(0).gives > 0, cluster_step(&cluster));
+		stop_node(0);
+	}
+	await(whorl_subgroup_error(b, text, sizeof(text)) == why, cluster_step(&cluster));
+	ck_assert_ptr_nonnull(strstr(text, "sum: its state: "));
+	ck_assert_int_eq(whorl_subgroup_ready(b, 0), why);
+	await(whorl_subgroup_leave(b, 0) == WHORL_OK, cluster_step(&cluster));
+	ck_assert_int_eq(whorl_subgroup_error(b, NULL, 0), why);
+	ck_ok(whorl_subgroup_release(b));
+	ck_ok(whorl_error(cluster.nodes[1], NULL, 0));
+	ck_ok(whorl_subgroup_ready(other, 0));
+	sums[1].fails = false;
+	b = enter_sum(1, "sum");
+	send_number(b, 6);
+	await(atomic_load(&sums[1].sum) == (why == WHORL_SYSTEM ? 11 : 6), cluster_step(&cluster));
+	end();
+}
+END_TEST
+
+/* ---- a short file, and many handles ------------------------------------------------------------------------------------------- */
+
+/* Rings of a short file have no bits, and the view has so many subgroups that those that are silent are left out of passes. */
+START_TEST(a_subgroup_of_a_short_file_is_looked_at)
+{
+	struct record *got = calloc(1, sizeof(*got));
+	whorl_subgroup *other;
+	char name[16];
+	uint64_t number = 3;
+
+	cluster_open(&cluster, 2, FAR, CALLER);
+	extra[0] = calloc(1, sizeof(struct record));
+	ck_ok(whorl_on_message(subgroup_of(&cluster, 1, "other"), record_message, got));
+	cluster_start(&cluster);
+	for (int i = 0; i < 12; i++) {
+		snprintf(name, sizeof(name), "topic-%d", i);
+		(void)enter(0, name);
+	}
+	other = subgroup_of(&cluster, 0, "other");
+	for (int i = 0; i < 3000; i++)
+		cluster_step(&cluster);
+	ck_ok(whorl_send(other, &number, sizeof(number), 0, NULL));
+	for (int i = 0; i < 1000; i++)
+		cluster_step(&cluster);
+	ck_assert_uint_eq(recorded(got), 1);
+	end();
+	free(got);
+}
+END_TEST
+
+/* A node is in 256 at most, those that were not released among them. */
+START_TEST(there_are_so_many_handles)
+{
+	struct whorl_subgroup_options options;
+	whorl_subgroup *one = NULL, *more;
+	char name[16];
+
+	begin(0, 1);
+	options = small(0);
+	options.listens = true;
+	for (int i = 0; i < 256; i++) {
+		snprintf(name, sizeof(name), "topic-%d", i);
+		one = ask(0, name, &options);
+	}
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &more), WHORL_MEMORY);
+	leave(one);
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &more), WHORL_MEMORY);
+	ck_ok(whorl_subgroup_release(one));
+	await(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &more) != WHORL_MEMORY,
+	      cluster_step(&cluster));
+	await_in(more);
 	end();
 }
 END_TEST
@@ -677,7 +884,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, those_that_enter_have_one_order, 0, WAYS);
 	tcase_add_loop_test(cases, a_node_that_listens_does_not_send, 0, WAYS);
 	tcase_add_loop_test(cases, a_node_leaves_when_all_is_delivered, 0, WAYS);
-	tcase_add_loop_test(cases, a_node_enters_again, 0, WAYS);
+	tcase_add_loop_test(cases, a_node_enters_again, 0, 2 * WAYS);
 	tcase_add_loop_test(cases, when_all_have_left_the_name_is_of_another, 0, WAYS);
 	tcase_add_loop_test(cases, what_differs_is_refused_and_named, 0, WAYS);
 	tcase_add_loop_test(cases, a_call_that_waits_is_told_why, 0, 2);
@@ -687,7 +894,12 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, wishes_before_the_start_are_met, 0, WAYS);
 	tcase_add_loop_test(cases, a_newcomer_brings_its_wishes, 0, 2);
 	tcase_add_loop_test(cases, many_wishes_take_few_views, 0, WAYS);
-	tcase_add_loop_test(cases, a_node_that_enters_is_given_the_state, 0, WAYS);
+	tcase_add_loop_test(cases, a_node_that_enters_is_given_the_state, 0, 2 * WAYS);
+	tcase_add_loop_test(cases, a_state_knows_the_stays_of_senders, 0, 2 * WAYS);
+	tcase_add_loop_test(cases, a_node_that_gives_its_state_leaves_when_it_has, 0, WAYS);
+	tcase_add_loop_test(cases, a_state_that_cannot_be_had_costs_the_stay, 0, 4);
+	tcase_add_test(cases, a_subgroup_of_a_short_file_is_looked_at);
+	tcase_add_test(cases, there_are_so_many_handles);
 	tcase_add_loop_test(cases, a_member_that_is_gone_is_gone_from_all, 0, WAYS);
 	suite_add_tcase(all, cases);
 	return all;
