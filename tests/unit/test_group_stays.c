@@ -7,6 +7,9 @@
 
 #include "tests/unit/group.h"
 
+#undef PATIENCE_MS /* none of this takes long: what never comes is found sooner */
+#define PATIENCE_MS ((int)test_patience(8000))
+
 #define CALLER "[engine]\nthread = caller\n[subgroup other]\n"
 #define DEDICATED "[subgroup other]\n"
 #define FAR "failure_timeout_ms = 600000\n"
@@ -166,12 +169,14 @@ END_TEST
 /* What was committed before is delivered by all; nothing is taken from then on. */
 START_TEST(a_node_leaves_when_all_is_delivered)
 {
-	whorl_subgroup *a, *b;
+	struct whorl_subgroup_options options;
+	whorl_subgroup *a, *b, *again;
 	struct whorl_claim claim;
 	uint64_t number = 7;
 	char text[200];
 
 	begin(_i, 2);
+	options = small(0);
 	a = enter(0, "topic");
 	b = enter(1, "topic");
 	await(members_of(a) == 2, cluster_step(&cluster));
@@ -183,7 +188,9 @@ START_TEST(a_node_leaves_when_all_is_delivered)
 	for (int i = 0; i < 300; i++)
 		cluster_step(&cluster);
 	ck_assert_int_eq(whorl_subgroup_leave(a, 0), WHORL_TIMEOUT); /* a claim is open */
-	ck_ok(whorl_subgroup_release(enter(0, "another")));          /* which holds up no other wish */
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "topic", &options, 0, &again), WHORL_AGAIN);
+	ck_assert_ptr_null(again);
+	ck_ok(whorl_subgroup_release(enter(0, "another"))); /* which holds up no other wish */
 	memcpy(claim.data, &number, sizeof(number));
 	ck_ok(whorl_commit(&claim, sizeof(number)));
 	await(whorl_subgroup_leave(a, 0) == WHORL_OK, cluster_step(&cluster));
@@ -360,6 +367,7 @@ START_TEST(misuse_gets_an_answer)
 	options = small(0);
 	for (int i = 0; i < 4; i++)
 		ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], wrong[i], &options, 0, &b), WHORL_INVALID);
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "other", NULL, 0, &b), WHORL_INVALID);
 	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "topic", &options, 0, &b), WHORL_INVALID);
 	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, -1, &b), WHORL_INVALID);
 	ck_assert_int_eq(whorl_subgroup_enter(NULL, "more", &options, 0, &b), WHORL_INVALID);

@@ -1,0 +1,141 @@
+# stays.cmake - subgroups at run time, above membership/ (docs/decisions/0046). See mutants.cmake; the rest is in wishes.cmake.
+
+mutant(NAME stay-numbers-go-on KIND test_group_stays FILE group/install.c
+	REMOVES "a node that enters again begins at 0 for those that had it before"
+	TEXT [=[
+		subgroup->had[view->ids[member->layout->entered[i]]] = 0;
+]=]
+	REPLACEMENT [[
+		(void)view, (void)subgroup;
+]])
+
+mutant(NAME stay-is-no-life KIND test_group_stays FILE group/transfer.c
+	REMOVES "what came with a state says nothing of a later stay of a sender"
+	TEXT [[
+	wh_state_begin_view(subgroup->state, view->number, ids, count);
+]]
+	REPLACEMENT [[
+	(void)ids;
+]])
+
+mutant(NAME stay-leaves-before-it-rests KIND test_group_stays FILE group/stay.c
+	REMOVES "a name is wished until all is sent, so that what else is wished is not held up"
+	TEXT [[
+	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epoch, subgroup)) &&
+]]
+	REPLACEMENT [[
+	if (
+]])
+
+mutant(NAME stay-takes-the-state-away KIND test_group_stays FILE group/stay.c
+	REMOVES "a node leaves when those that have entered have what it gives"
+	TEXT [[
+	    (subgroup->state == NULL || !wh_state_gives(subgroup->state)))
+]]
+	REPLACEMENT [[
+	    true)
+]])
+
+mutant(NAME stay-fails-the-node KIND test_group_stays FILE group/transfer.c
+	REMOVES "a state that cannot be had costs the stay alone"
+	TEXT [[
+	if (wh_node_is_dynamic(subgroup))
+		wh_node_fail_stay(subgroup, code, why);
+]]
+	REPLACEMENT [[
+	if (subgroup == NULL)
+		return;
+]])
+
+mutant(NAME stay-is-ready-at-once KIND test_group_stays FILE group/enter.c
+	REMOVES "whorl_subgroup_ready waits for the state"
+	TEXT [[
+			subgroup->is_member && (subgroup->state == NULL || !wh_state_restores(subgroup->state));
+]]
+	REPLACEMENT [[
+			subgroup->is_member;
+]])
+
+mutant(NAME stay-enters-what-it-leaves KIND test_group_stays FILE group/stay.c
+	REMOVES "what is being left is entered when it has been left"
+	TEXT [[
+	if (other != NULL && wh_load_relaxed(&other->stay.leaves) != 0)
+		return WHORL_AGAIN;
+]]
+	REPLACEMENT [[
+	if (other != NULL && wh_load_relaxed(&other->stay.leaves) != 0)
+		other = NULL;
+]])
+
+mutant(NAME stay-twice KIND test_group_stays FILE group/stay.c
+	REMOVES "a node enters a name once"
+	TEXT [[
+	if (other != NULL)
+		return wh_refuse("whorl_subgroup_enter", "this node is in it, or is entering it");
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME stay-beyond-memory KIND test_group_stays FILE group/stay.c
+	REMOVES "what is entered counts for memory_max"
+	TEXT [[
+	if (subgroup->index == UINT32_MAX || bytes > (uint64_t)node->config.group.memory_max)
+]]
+	REPLACEMENT [[
+	(void)bytes;
+	if (subgroup->index == UINT32_MAX)
+]])
+
+mutant(NAME stay-refused-claims-wait KIND test_group_stays FILE group/stay.c
+	REMOVES "claims in what was refused are told that this node does not send"
+	TEXT [[
+		(void)wh_ring_drop(subgroup->ring, 0); /* no claim has been made: they get WHORL_NOT_SENDER now */
+]]
+	REPLACEMENT [[
+		(void)subgroup;
+]])
+
+mutant(NAME stay-never-freed KIND test_group_stays FILE group/stay.c
+	REMOVES "a stay that is over and released gives its place back"
+	TEXT [[
+	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
+]]
+	REPLACEMENT [[
+	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) > 1)
+]])
+
+mutant(NAME rests-taken-back-by-a-stay KIND test_group_stays FILE group/send.c
+	REMOVES "a node that leaves does not send again"
+	TEXT [[
+	if (wh_load_relaxed(&subgroup->stay.leaves) != 0)
+		return WHORL_CLOSED; /* it rests, for good */
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME no-bit-and-cold KIND test_group_stays FILE predicates/hot.c
+	REMOVES "a ring without a bit stays hot"
+	TEXT [[
+	if (rests && !hot->all && !marked && !is_watched(member)) {
+]]
+	REPLACEMENT [[
+	if (rests && !hot->all && !marked) {
+]])
+
+mutant(NAME file-is-not-asked KIND test_group_stays FILE group/stay.c
+	REMOVES "what is wished of a subgroup of the file is as the file says"
+	TEXT [[
+	if (configured >= 0 && !are_the_files(out, file))
+]]
+	REPLACEMENT [[
+	if (configured < -1 && !are_the_files(out, file))
+]])
+
+mutant(NAME file-name-is-entered KIND test_group_stays FILE group/stay.c
+	REMOVES "a subgroup of the file is entered only if it says so"
+	TEXT [[
+	if (configured >= 0 && !wh_subgroup_is_wished(&node->texts[configured]))
+]]
+	REPLACEMENT [[
+	if (configured < -1 && !wh_subgroup_is_wished(&node->texts[configured]))
+]])
