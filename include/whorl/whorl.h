@@ -517,8 +517,9 @@ struct whorl_subgroup_options {
  * are 1,024 already. WHORL_AGAIN: this node is leaving a subgroup of that name, and has not left in time; with timeout_ms 0, not yet.
  * WHORL_INVALID: the name is none (1 to 63 of A-Z a-z 0-9 _ . -), or one of the file without `members = wish`; this node is in
  * it, or is entering it; a parameter is out of its range, or not the file's; more than one of the three functions is set, or the
- * state lacks one of its own. WHORL_MEMORY: more than `memory_max`, counted as by whorl_estimate; 256 of this node; or memory is out.
- * WHORL_WOULD_DEADLOCK, WHORL_CLOSED, WHORL_FORKED, and whatever else whorl_error says of the node for good. */
+ * state lacks one of its own. WHORL_MEMORY: with its ring, twice, and its private arrays the node would need more than
+ * `memory_max`; 256 of this node; or memory is out. WHORL_WOULD_DEADLOCK, WHORL_CLOSED, WHORL_FORKED, and
+ * whatever else whorl_error says of the node for good. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_enter(whorl_node *node, const char *name,
 								  const struct whorl_subgroup_options *options,
 								  int timeout_ms, whorl_subgroup **out);
