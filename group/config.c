@@ -114,7 +114,7 @@ static const struct wh_option subgroup_options[] = {
 	 "The largest message: one that is larger than message_bytes takes several slots. At most window times message_bytes, which is "
 	 "a multiple of 16 then; 0: message_bytes.",
 	 SUBGROUP(large_bytes), true},
-	{"refuse_max_ms", WH_OPTION_INTEGER, "ms", "0", 0, INT64_C(1) << 40, NULL,
+	{"refuse_max_ms", WH_OPTION_INTEGER, "ms", "0", 0, WH_REFUSE_MAX_MS, NULL,
 	 "So long may this node's program refuse what it is offered and take nothing; then it is told, or the node leaves. 0: for "
 	 "ever. Nodes may differ.",
 	 SUBGROUP(refuse_max_ms), false},

@@ -49,6 +49,8 @@ struct wh_subgroup_options {
 	int64_t refuse_max_ms; /* of this node's program alone (0044); 0: no limit */
 };
 
+#define WH_REFUSE_MAX_MS (UINT64_C(1) << 40)
+
 /* Slots of a message, at most. */
 static inline uint32_t wh_parts_most(uint64_t large_bytes, uint64_t message_bytes)
 {

@@ -194,6 +194,9 @@ void wh_node_nap(whorl_node *node);
  * before it went to its epoll is not armed any more, so it is woken, and arms again. */
 void wh_node_hand_back(whorl_node *node);
 
+/* This node is to rest in that subgroup, or to send again; with `leaves` it rests for good. False: it leaves already. Any thread. */
+bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves);
+
 /* Looks again, and yields, for some while (base/backoff.h). False: it is time to sleep. For threads that wait for the window, or for
  * what has become of messages. */
 bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff);

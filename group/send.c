@@ -479,6 +479,30 @@ enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 
 /* ---- resting -------------------------------------------------------------------------------------------------------------- */
 
+bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves)
+{
+	whorl_node *node = subgroup->node;
+	bool is_taken;
+
+	pthread_mutex_lock(&node->lock); /* of two threads that disagree the later one, but for one that leaves */
+	is_taken = leaves || wh_load_relaxed(&subgroup->stay.leaves) == 0;
+	if (is_taken && (pauses || wh_load_relaxed(&subgroup->rests) == WH_RESTS))
+		wh_store_relaxed(&subgroup->returns, !pauses);
+	if (is_taken)
+		wh_store_relaxed(&subgroup->rests, pauses ? WH_RESTS : WH_SENDS_AGAIN);
+	if (leaves)
+		wh_store_relaxed(&subgroup->stay.leaves, 1);
+	pthread_mutex_unlock(&node->lock);
+	if (!is_taken)
+		return false;
+	if (subgroup->ring != NULL && pauses) /* the loop takes it back when it may */
+		wh_ring_pause(subgroup->ring, true);
+	/* Release: what is asked, and that the ring is paused. Partner: watch_roles, in run.c. */
+	wh_store_release(&node->rest_asked, 1);
+	wh_gate_ring(node->gate);
+	return true;
+}
+
 enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses)
 {
 	enum whorl_result result;
@@ -487,23 +511,10 @@ enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses)
 		return WH_REFUSE("no subgroup");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (wh_load_relaxed(&subgroup->stay.leaves) != 0)
-		return WHORL_CLOSED; /* it rests, for good */
 	wh_rcu_read_lock();
 	result = wh_node_state(subgroup->node);
-	if (result == WHORL_OK || result == WHORL_NO_QUORUM) {
-		pthread_mutex_lock(&subgroup->node->lock); /* of two threads that disagree the later one */
-		if (pauses || wh_load_relaxed(&subgroup->rests) == WH_RESTS)
-			wh_store_relaxed(&subgroup->returns, !pauses);
-		wh_store_relaxed(&subgroup->rests, pauses ? WH_RESTS : WH_SENDS_AGAIN);
-		pthread_mutex_unlock(&subgroup->node->lock);
-		if (subgroup->ring != NULL && pauses) /* the loop takes it back when it may */
-			wh_ring_pause(subgroup->ring, true);
-		/* Release: what is asked, and that the ring is paused. Partner: watch_roles, in run.c. */
-		wh_store_release(&subgroup->node->rest_asked, 1);
-		wh_gate_ring(subgroup->node->gate);
-		result = WHORL_OK;
-	}
+	if (result == WHORL_OK || result == WHORL_NO_QUORUM)
+		result = wh_node_pause(subgroup, pauses, false) ? WHORL_OK : WHORL_CLOSED;
 	wh_rcu_read_unlock();
 	return result;
 }
@@ -516,6 +527,16 @@ void wh_node_returned(whorl_subgroup *subgroup)
 	wh_fence_full(); /* the word, then the descriptors. Partners: is_to_return, whorl_window_arm */
 	if (subgroup->ring != NULL)
 		wh_ring_signal(subgroup->ring);
+}
+
+static bool is_in(const whorl_subgroup *subgroup)
+{
+	bool is;
+
+	pthread_mutex_lock(&subgroup->node->lock);
+	is = subgroup->is_member;
+	pthread_mutex_unlock(&subgroup->node->lock);
+	return is;
 }
 
 enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32_t id, bool pauses)
@@ -537,6 +558,8 @@ enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32_t id, boo
 	epoch = wh_rcu_dereference(node->epoch);
 	result = epoch == NULL ? WHORL_AGAIN : wh_view_rank(epoch->view, id) >= 0 ? WHORL_OK : WHORL_NOT_FOUND;
 	wh_rcu_read_unlock();
+	if (result == WHORL_OK && wh_node_is_dynamic(subgroup) && !is_in(subgroup)) /* no node knows its number */
+		result = WHORL_AGAIN;
 	/* One at a time: the loop says it. */
 	if (result == WHORL_OK && !wh_compare_swap(&subgroup->asks, &none, (uint64_t)id << 2 | pauses << 1 | 1))
 		result = WHORL_AGAIN;

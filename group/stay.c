@@ -83,9 +83,7 @@ whorl_subgroup *wh_node_subgroup_by_number(const whorl_node *node, uint64_t numb
 /* Claims of the program find no sender from here on; that it rests is said when all is delivered (wh_epoch_rest). */
 static void begin_to_leave(whorl_subgroup *subgroup)
 {
-	if (wh_load_relaxed(&subgroup->stay.leaves) == 0)
-		(void)whorl_pause_sending(subgroup, true);
-	wh_store_relaxed(&subgroup->stay.leaves, 1);
+	(void)wh_node_pause(subgroup, true, true);
 }
 
 /* ---- the stages ------------------------------------------------------------------------------------------------------------ */
@@ -182,11 +180,11 @@ void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const c
 	whorl_node *node = subgroup->node;
 
 	wh_log(&node->diag, WH_LOG_WARNING, "this node leaves %s: its state: %s", subgroup->name, text);
-	begin_to_leave(subgroup);
 	pthread_mutex_lock(&node->lock);
 	wh_error_set(&subgroup->stay.failure, code, "%s: its state: %s", subgroup->name, text);
 	pthread_cond_broadcast(&node->changed);
 	pthread_mutex_unlock(&node->lock);
+	begin_to_leave(subgroup);
 	node->stays_moving = true;
 }
 
@@ -354,6 +352,8 @@ static enum whorl_result read_options(struct whorl_subgroup_options *out, const 
 	memcpy(out, options, options->size < sizeof(*out) ? options->size : sizeof(*out));
 	if (out->mode > WHORL_UNORDERED)
 		return wh_refuse(function, "there is no such mode");
+	if (out->refuse_max_ms > WH_REFUSE_MAX_MS)
+		return wh_refuse(function, "refuse_max_ms is out of its range");
 	if ((out->on_message != NULL) + (out->on_batch != NULL) + (out->on_offer != NULL) > 1)
 		return wh_refuse(function, "more than one of on_message, on_batch and on_offer");
 	if (out->state != NULL && !wh_node_state_holds(out->state))

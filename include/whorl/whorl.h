@@ -25,9 +25,10 @@
  * signals but those of a fault of their own (SIGSEGV and the like), and the library installs no signal handlers and
  * raises no SIGPIPE.
  *
- * WAITING. Only whorl_ready, whorl_claim_wait, whorl_claim_large, whorl_send, whorl_frontier_wait, whorl_wait and whorl_close wait, each with a time-out in
- * milliseconds: 0 does not wait at all; a negative one is refused (WHORL_INVALID). From an upcall they never wait: a
- * time-out other than 0 gives WHORL_WOULD_DEADLOCK at once.
+ * WAITING. Only whorl_ready, whorl_claim_wait, whorl_claim_large, whorl_send, whorl_frontier_wait, whorl_subgroup_enter,
+ * whorl_subgroup_ready, whorl_subgroup_leave, whorl_wait and whorl_close wait, each with a time-out in milliseconds: 0 does not wait
+ * at all; a negative one is refused (WHORL_INVALID). From an upcall they never wait: a time-out other than 0 gives
+ * WHORL_WOULD_DEADLOCK at once.
  *
  * VIEWS. The members of a group at a time are a *view*. When a member dies, is cut off, stands still for
  * `failure_timeout_ms` or leaves, the others agree on the next view (virtual synchrony: docs/protocol.md). All nodes that go
@@ -59,7 +60,8 @@
  *
  * FORK. A child of fork() inherits a node that it cannot use: every call that does something gives WHORL_FORKED
  * (whorl_step, whorl_arm and whorl_frontier_get 0, the descriptors -1), except whorl_close, which frees the child's copy, its open claims as
- * well, and does not disturb the parent. Open nodes after forking.
+ * well, and does not disturb the parent. Handles of subgroups that were entered are freed with it: whorl_subgroup_release does nothing there.
+ * Open nodes after forking.
  *
  * STRUCTS grow, and a program that was compiled before goes on with a newer library. There is one rule. Each struct begins with
  * `size`, in bytes, and grows at its end alone. Where the program makes it (options, whorl_state, statistics) the program sets `size`
@@ -212,7 +214,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_open(whorl_config *config, ui
 /* Memory in bytes that the node would allocate: its row (the rings) twice, for this view and for the next, and the private
  * arrays. Not in it, nor in `[group] memory_max`: the row of the view before, which is kept for a while after a change; 256 KiB
  * for each state that is given or taken, while it is; and what a newcomer keeps back until it has the state, up to
- * `[group] backlog_max` for each subgroup. WHORL_OK, also if it is more than memory_max; WHORL_CONFIG (`members = function` too:
+ * `[group] backlog_max` for each subgroup. Subgroups that the node enters while it runs are counted when it enters them
+ * (whorl_subgroup_enter). WHORL_OK, also if it is more than memory_max; WHORL_CONFIG (`members = function` too:
  * there is none here); WHORL_INVALID (id; WHORL_ANY_ID too); WHORL_MEMORY; WHORL_UNSUPPORTED. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *bytes);
 
@@ -413,7 +416,7 @@ struct whorl_position_of { /* where a state stands with one sender */
 	uint32_t size;
 	uint32_t id;          /* node id */
 	uint64_t incarnation; /* which of its lives; 0: not known here */
-	uint64_t next;        /* index of its first message that is not in the state */
+	uint64_t next; /* index of its first message that is not in the state; of a dynamic subgroup, of its present stay */
 };
 
 /* Where a state stands in the order of messages. It has all that was delivered in views before `view`; and of `view`, ordered, all
@@ -469,82 +472,90 @@ WHORL_API enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struc
 
 /* ---- subgroups at run time ------------------------------------------------------------------------------------------------
  * The file names subgroups, and which nodes are in them. Others are *dynamic*: nodes enter them by a name, and leave them, while the group
- * runs. The first node that enters a name makes the subgroup, those that follow must say the same parameters, and when the last member
+ * runs. The first node that enters a name makes the subgroup; those that follow must say the same parameters. When the last member
  * has left, or has died, it is gone: a node that enters the name then makes another, empty one. A subgroup of the file that has
  * `members = wish` is entered in the same way, with the parameters of the file.
  *
  * A node is in it from one view to another: one change of view serves all wishes that have come, of all nodes, and the subgroups that go
  * on stand still no longer than when a node joins. A node may be in 256 at a time, those that it is entering or leaving and those that
- * have not been released among them; a group may have 1,024. docs/decisions/0046.
+ * have not been released among them; a group may have 1,024. docs/decisions/0046, examples/topics.c.
  *
- * The handle is as those of the file, but that it is the program's, from whorl_subgroup_enter to whorl_subgroup_release. It is for one
- * *stay*: a node that has left and enters again gets another one, and indexes begin at 0. */
+ * The handle is as those of the file, but that it is the program's, from whorl_subgroup_enter to whorl_subgroup_release, and that
+ * whorl_subgroup_find and whorl_subgroup_at do not give it. It is for one *stay*: a node that has left and enters again gets another one, and
+ * the indexes of its messages begin at 0 with each stay, at all members. */
 
 enum whorl_mode { WHORL_MODE_DEFAULT, WHORL_ORDERED, WHORL_UNORDERED };
 
 /* What is 0 is as usual: ordered, a window of 100, 10,240 bytes, no large messages; of a subgroup of the file, as the file says. */
 struct whorl_subgroup_options {
 	size_t size; /* sizeof(struct whorl_subgroup_options) */
-	/* The parameters, on which all members agree, and whether there is a `state` is one of them. Ranges are those of the keys of
+	/* The parameters, on which all members agree; whether there is a `state` is one of them. Their ranges are those of the keys of
 	 * [subgroup NAME]. */
 	enum whorl_mode mode;
 	uint32_t window;
 	uint32_t message_bytes;
 	uint64_t large_bytes;
 	/* The rest is this node's own. */
-	bool listens;                 /* it sends nothing there, and has no ring. Claims get WHORL_NOT_SENDER */
-	whorl_message_fn *on_message; /* one of three, or none, as before whorl_start: whorl_on_message and so on */
+	bool listens; /* it sends nothing there, and has no ring: claims, and waits for a frontier, get WHORL_NOT_SENDER */
+	whorl_message_fn *on_message; /* one of three, or none: whorl_on_message and so on */
 	whorl_batch_fn *on_batch;
 	whorl_offer_fn *on_offer;
-	void *upcall_ctx;
+	void *upcall_ctx;             /* of the one that is set */
 	whorl_refused_fn *on_refused; /* whorl_on_refused */
 	void *on_refused_ctx;
 	uint64_t refuse_max_ms;          /* as the key; 0: as the file says, or no limit */
-	const struct whorl_state *state; /* copied; NULL: there is none (whorl_on_state) */
+	const struct whorl_state *state; /* NULL: there is none (whorl_on_state) */
 };
 
-/* Enters that subgroup, and waits at most timeout_ms until a view has begun with this node in it. Also before whorl_start, with timeout_ms
- * 0: then the node comes into its first view with it, if it joins a group. Its state may still come (whorl_subgroup_ready).
- * `options` may be NULL: as usual. What `options` points to is copied. Any thread, upcalls too with timeout_ms 0. With thread = caller it
- * runs the loop meanwhile unless another thread does.
- * WHORL_OK; WHORL_TIMEOUT: not yet, and it goes on: whorl_subgroup_ready waits for it, whorl_subgroup_leave takes it back; in both cases
- * *out is a handle, to be released. In all others *out is NULL and nothing is left:
- * WHORL_REFUSED: it is not as others have it: whorl_invalid_text has the parameter, both values, and the node that has the other; or there
+/* Enters the subgroup of that name, and waits at most timeout_ms until a view has begun with this node in it. Its state may still come
+ * (whorl_subgroup_ready). `options` may be NULL: all is as usual. The options and the functions of the state are copied. It may be called
+ * before whorl_start, with timeout_ms 0, since no view begins before: then a node that joins a group comes into its first view with the subgroup.
+ * Any thread, upcalls too with timeout_ms 0. With thread = caller it runs the loop meanwhile unless another thread does.
+ * WHORL_OK: this node is in it; WHORL_TIMEOUT: not yet, and it goes on: whorl_subgroup_ready waits for it and may say WHORL_REFUSED later,
+ * whorl_subgroup_leave takes it back. In these two cases *out is a handle, to be released; in all others it is NULL, and nothing is left:
+ * WHORL_REFUSED: it is not as others have it, and whorl_invalid_text has the parameter, both values, and the node that has the other; or there
  * are 1,024 already. WHORL_AGAIN: this node is leaving a subgroup of that name, and has not left in time; with timeout_ms 0, not yet.
- * WHORL_INVALID: the name is none (1 to 63 of A-Z a-z 0-9 _ . -), or one of the file without `members = wish`, or this node is in
- * it, or is entering it; a parameter is out of its range, or not the file's. WHORL_MEMORY: more than `memory_max`, counted as by
- * whorl_estimate; or 256 of this node. WHORL_WOULD_DEADLOCK, WHORL_CLOSED, WHORL_FORKED, and whatever else whorl_error says of the node for good. */
+ * WHORL_INVALID: the name is none (1 to 63 of A-Z a-z 0-9 _ . -), or one of the file without `members = wish`; this node is in
+ * it, or is entering it; a parameter is out of its range, or not the file's; more than one of the three functions is set, or the
+ * state lacks one of its own. WHORL_MEMORY: with its ring, twice, and its private arrays the node would need more than
+ * `memory_max`; 256 of this node; or memory is out. WHORL_WOULD_DEADLOCK, WHORL_CLOSED, WHORL_FORKED, and
+ * whatever else whorl_error says of the node for good. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_enter(whorl_node *node, const char *name,
 								  const struct whorl_subgroup_options *options,
 								  int timeout_ms, whorl_subgroup **out);
 
 /* Waits at most timeout_ms until this node is a member of the subgroup and has its state; of a subgroup of the file, too. With thread =
- * caller it runs the loop meanwhile unless another thread does. Any thread.
- * WHORL_OK; WHORL_TIMEOUT; or why it will never be: what whorl_subgroup_error says; WHORL_WOULD_DEADLOCK, WHORL_INVALID. */
+ * caller it runs the loop meanwhile unless another thread does. Any thread, upcalls too with timeout_ms 0.
+ * WHORL_OK; WHORL_TIMEOUT: not yet; or why it will never be, as whorl_subgroup_error says it: WHORL_REFUSED, WHORL_CLOSED, and whatever
+ * whorl_error says of the node for good; WHORL_WOULD_DEADLOCK, WHORL_INVALID, WHORL_FORKED. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_ready(whorl_subgroup *subgroup, int timeout_ms);
 
-/* WHORL_OK: this node is a member of the subgroup; WHORL_AGAIN: it is entering it, or in no shard of it in this view; WHORL_REFUSED: what it wished is not
- * as others have it; WHORL_CLOSED: it leaves, or has left. A node that cannot be given the state of a subgroup that it has entered does not fail: it leaves that
- * subgroup, may enter it again, and this says why: WHORL_SHARD_LOST (all members that had the state have gone before they gave it), WHORL_SYSTEM
- * (the program could not restore it), WHORL_MEMORY (what is kept back outgrew `backlog_max`). Or what whorl_error says of the node. With `text` non-NULL also
- * the words, at most `bytes` with the terminating zero. Any thread. */
+/* WHORL_OK: this node is a member of the subgroup; WHORL_AGAIN: it is entering it, or, of a subgroup of the file, it is in no shard of it in
+ * this view; WHORL_REFUSED: what it wished is not as others have it; WHORL_CLOSED: it has left, or is leaving. A node that cannot be given the
+ * state of a subgroup that it has entered does not fail: it leaves that subgroup, may enter it again, and this says why: WHORL_SHARD_LOST (all
+ * members that had the state have gone before they gave it), WHORL_SYSTEM (the program could not restore it), WHORL_MEMORY (what is kept back
+ * outgrew `backlog_max`). Or what whorl_error says of the node. With `text` non-NULL also the words, at most `bytes` with the terminating zero.
+ * Any thread. */
 WHORL_API enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *text, size_t bytes);
 
 /* Leaves a subgroup that was entered, and waits at most timeout_ms until a view has begun without this node in it. From the call on claims get
- * WHORL_NOT_SENDER. What was claimed before is delivered first, so it takes as long as a claim stays open; and nodes that this one is giving the
- * state to get all of it. Upcalls go on until it has left,
- * and none comes after this has returned WHORL_OK, unless this thread is in one. The handle stays, and answers. Threads as above.
+ * WHORL_NOT_SENDER. What was claimed before is delivered first, so it takes as long as a claim stays open; and nodes that this one is giving
+ * its state to get all of it. Upcalls go on until it has left; none is made after this has returned WHORL_OK. The handle stays, and answers. It
+ * cannot be taken back: to be in the subgroup again the node enters it again. Any thread, upcalls too with timeout_ms 0. With thread = caller
+ * it runs the loop meanwhile unless another thread does.
  * WHORL_OK: it has left, or had never entered; WHORL_TIMEOUT: not yet, and it goes on; WHORL_INVALID: it is one of the file that was not
- * entered; WHORL_WOULD_DEADLOCK, WHORL_FORKED, WHORL_CLOSED, and whatever else whorl_error says of the node. */
+ * entered; WHORL_WOULD_DEADLOCK, WHORL_FORKED, WHORL_CLOSED, and whatever else whorl_error says of the node for good. */
 WHORL_API enum whorl_result whorl_subgroup_leave(whorl_subgroup *subgroup, int timeout_ms);
 
-/* The program has done with the handle: it leaves if it has not left, without waiting for it, and the handle is freed when it has. No other call with it may be under way
- * or follow, but commit and abort of open claims; upcalls may come until it has left. whorl_close frees those that were not released. NULL is fine. Any thread,
- * upcalls too. WHORL_INVALID: it is one of the file that was not entered. */
+/* The program has done with the handle. If the node has not left yet it leaves, without waiting for it; when it has, the handle is freed. No
+ * other call with the handle may be under way or follow, but commit and abort of open claims; upcalls may come until it has left. whorl_close
+ * frees those that were not released. NULL is fine. Never blocks. Any thread, upcalls too.
+ * WHORL_OK; WHORL_INVALID: it is one of the file that was not entered; WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup);
 
-/* The members of the subgroup (of this node's shard) in the current view: ids into `ids`, at most *count of them; *count becomes how many there
- * are. `ids` may be NULL. WHORL_OK; WHORL_AGAIN: this node is in none; WHORL_FORKED. Any thread, upcalls too. */
+/* The members of the subgroup (of this node's shard) in the current view: their ids into `ids`, at most *count of them; *count becomes how many
+ * there are. `ids` may be NULL. WHORL_OK; WHORL_AGAIN: this node is no member of it, and *count is 0; WHORL_FORKED. Never blocks. Any
+ * thread, upcalls too. */
 WHORL_API enum whorl_result whorl_subgroup_members(const whorl_subgroup *subgroup, uint32_t *ids, uint32_t *count);
 
 /* ---- sending ----------------------------------------------------------------------------------------------------------
@@ -646,11 +657,11 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_send(whorl_subgroup *subgroup
  * view, which this brings about, no member waits for its rounds any more, and others may be chosen in its place (`senders` half,
  * one). Claims get WHORL_NOT_SENDER at once; what was claimed before is delivered first. A node that comes back gets WHORL_AGAIN
  * until it is settled whether it sends again; whorl_claim_wait waits for that. Never blocks. Any thread. WHORL_OK: it will be so,
- * unless the layout says otherwise; before the first view too; WHORL_CLOSED, and whatever else whorl_error says of the node for
- * good. */
+ * unless the layout says otherwise; before the first view too; WHORL_CLOSED: it is leaving the subgroup, or has left it, or the node
+ * is closed; and whatever else whorl_error says of the node for good. */
 WHORL_API enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses);
 /* Asks node `id` to do that, as if its program had called whorl_pause_sending. WHORL_OK: it is asked, once; WHORL_NOT_FOUND: it is not in
- * the current view; WHORL_AGAIN: not now: there is no view yet, or too much is under way to it; WHORL_CLOSED, and whatever else whorl_error
+ * the current view; WHORL_AGAIN: not now: there is no view yet, this node is not in the subgroup yet, or too much is under way to it; WHORL_CLOSED, and whatever else whorl_error
  * says of the node. Any thread. */
 WHORL_API enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32_t id, bool pauses);
 
@@ -674,7 +685,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_window_arm(whorl_subgroup *su
  * subgroup: numbers F such that all of them with an index below F are past, and the one with the index F is not known to be.
  *
  * The index is that of the message as everywhere: whorl_claim's `number`, what whorl_send stores in *index, and message.index of the
- * upcall. It counts the messages of this node in this subgroup from 0, in the order of their claims, for as long as the node is open.
+ * upcall. It counts the messages of this node in this subgroup from 0, in the order of their claims, for as long as the node is open, or,
+ * of a dynamic subgroup, for its stay. When it has left, all that it has sent is past, and a wait for more runs into its time-out.
  * A change of view does not touch it: what is sent again in a later view keeps its index, and frontiers go on where they were. A node
  * that is opened again begins at 0, with both frontiers 0.
  *
@@ -709,7 +721,7 @@ WHORL_API uint64_t whorl_frontier_get(const whorl_subgroup *subgroup, enum whorl
  * WHORL_OK: it is past, whatever has become of the node since; WHORL_TIMEOUT: it is not, by then; WHORL_NO_QUORUM: the same, and too few
  * members are heard now; WHORL_CLOSED: whorl_close has begun, and given up or finished before it was;
  * WHORL_REMOVED, and whatever else whorl_error says of the node for good: it will never be known here; WHORL_NOT_SENDER: this node can be no
- * member of the subgroup; WHORL_WOULD_DEADLOCK (from an upcall, unless timeout_ms is 0); WHORL_INVALID; WHORL_FORKED. */
+ * member of the subgroup, or only listens there; WHORL_WOULD_DEADLOCK (from an upcall, unless timeout_ms is 0); WHORL_INVALID; WHORL_FORKED. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_frontier_wait(whorl_subgroup *subgroup, enum whorl_frontier which,
 								 uint64_t index, int timeout_ms);
 
@@ -719,7 +731,7 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_frontier_wait(whorl_subgroup 
  * when it is readable, look with whorl_frontier_get. There is one for both frontiers. All that are armed for one of them are told when
  * the least of their indexes is past: a program that armed for several looks, and arms again for the rest. A thread that has not
  * armed does not read. Do not write to it or close it; it is the node's.
- * fd: -1 if the system has none left, or this node can be no member.
+ * fd: -1 if the system has none left, or this node can be no member, or only listens.
  * arm: WHORL_OK: it is past, nothing is armed; WHORL_AGAIN: it is armed; WHORL_SYSTEM: no descriptor can be had; WHORL_NOT_SENDER, WHORL_INVALID,
  * WHORL_FORKED, WHORL_REMOVED and whatever else whorl_error says of the node for good: nothing is armed.
  * Never blocks. Any thread, upcalls too. */
@@ -786,7 +798,7 @@ struct whorl_node_stats {
 	uint64_t bytes_pushed;   /* times peers */
 	uint64_t posts, post_ns; /* calls of the transport, and the time they took (sampled) */
 	uint64_t heartbeats;     /* pushes among the above that were heartbeats */
-	uint64_t memory_bytes;   /* the estimate that was checked */
+	uint64_t memory_bytes;   /* the estimate that was checked, with what was entered since (whorl_subgroup_enter) */
 	uint64_t views;          /* installed, the first included */
 	/* Of the last change of view, when each stage was reached here, in ns from the first suspicion, or, if no member was
 	 * suspected, from the wedge; 0: not yet. */
@@ -848,7 +860,7 @@ WHORL_API enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgro
 
 /* How a shard fares that this node need not be in. WHORL_OK: it works; WHORL_AGAIN: too few members, no sender, or no view yet;
  * WHORL_SHARD_LOST: its last members have gone and its state with them; it stays empty, since only the application knows
- * what to put in its place; WHORL_NOT_FOUND: the configuration has no such shard; WHORL_FORKED. Any thread. */
+ * what to put in its place; WHORL_NOT_FOUND: neither the configuration nor the view has such a shard; WHORL_FORKED. Any thread. */
 WHORL_API enum whorl_result whorl_shard_state(const whorl_node *node, const char *subgroup, uint32_t shard);
 
 #ifdef __cplusplus

@@ -107,10 +107,19 @@ mutant(NAME stay-never-freed KIND test_group_stays FILE group/stay.c
 mutant(NAME rests-taken-back-by-a-stay KIND test_group_stays FILE group/send.c
 	REMOVES "a node that leaves does not send again"
 	TEXT [[
-	if (wh_load_relaxed(&subgroup->stay.leaves) != 0)
-		return WHORL_CLOSED; /* it rests, for good */
+	is_taken = leaves || wh_load_relaxed(&subgroup->stay.leaves) == 0;
 ]]
 	REPLACEMENT [[
+	is_taken = true;
+]])
+
+mutant(NAME stay-asked-without-a-number KIND test_group_stays FILE group/send.c
+	REMOVES "no node is asked to rest in what this node has not entered yet"
+	TEXT [[
+	if (result == WHORL_OK && wh_node_is_dynamic(subgroup) && !is_in(subgroup)) /* no node knows its number */
+]]
+	REPLACEMENT [[
+	if (result == WHORL_OK && wh_node_is_dynamic(subgroup) && subgroup->index == 0 && !is_in(subgroup))
 ]])
 
 mutant(NAME no-bit-and-cold KIND test_group_stays FILE predicates/hot.c

@@ -99,6 +99,20 @@ static const struct {
 	FIELD(whorl_subgroup_info, shards, 40, 4),
 	FIELD(whorl_subgroup_info, condition, 44, 4),
 	FIELD(whorl_subgroup_info, large_bytes, 48, 8),
+	FIELD(whorl_subgroup_options, size, 0, 8),
+	FIELD(whorl_subgroup_options, mode, 8, 4),
+	FIELD(whorl_subgroup_options, window, 12, 4),
+	FIELD(whorl_subgroup_options, message_bytes, 16, 4),
+	FIELD(whorl_subgroup_options, large_bytes, 24, 8),
+	FIELD(whorl_subgroup_options, listens, 32, 1),
+	FIELD(whorl_subgroup_options, on_message, 40, 8),
+	FIELD(whorl_subgroup_options, on_batch, 48, 8),
+	FIELD(whorl_subgroup_options, on_offer, 56, 8),
+	FIELD(whorl_subgroup_options, upcall_ctx, 64, 8),
+	FIELD(whorl_subgroup_options, on_refused, 72, 8),
+	FIELD(whorl_subgroup_options, on_refused_ctx, 80, 8),
+	FIELD(whorl_subgroup_options, refuse_max_ms, 88, 8),
+	FIELD(whorl_subgroup_options, state, 96, 8),
 	FIELD(whorl_status_shard, size, 0, 4),
 	FIELD(whorl_status_shard, name, 4, 64),
 	FIELD(whorl_status_shard, shard, 68, 4),
@@ -161,6 +175,16 @@ START_TEST(some_sizes_are_final)
 }
 END_TEST
 
+/* A program that was compiled says these by their numbers. What is new comes behind. */
+START_TEST(modes_keep_their_numbers)
+{
+	ck_assert_int_eq(WHORL_MODE_DEFAULT, 0);
+	ck_assert_int_eq(WHORL_ORDERED, 1);
+	ck_assert_int_eq(WHORL_UNORDERED, 2);
+	ck_assert_uint_eq(sizeof(enum whorl_mode), 4);
+}
+END_TEST
+
 /* Elements lie as far apart as the first says, however large this header's are. */
 START_TEST(arrays_are_stepped_through_by_size)
 {
@@ -184,6 +208,7 @@ static Suite *suite(void)
 
 	tcase_add_test(t, fields_stay_where_they_are);
 	tcase_add_test(t, some_sizes_are_final);
+	tcase_add_test(t, modes_keep_their_numbers);
 	tcase_add_test(t, arrays_are_stepped_through_by_size);
 	suite_add_tcase(s, t);
 	return s;

@@ -14,7 +14,28 @@
 			return __LINE__ % 250 + 1;                                                                     \
 	} while (0)
 
-static int use_what_was_inherited(struct cluster *c, struct whorl_claim *open)
+/* `entered` is a handle of the parent's, which it has entered or is entering. */
+static int use_what_was_entered(whorl_node *node, whorl_subgroup *entered)
+{
+	whorl_subgroup *other = entered;
+	struct whorl_claim claim;
+	uint32_t members = 1;
+
+	EXPECT(whorl_subgroup_enter(node, "more", NULL, 0, &other), WHORL_FORKED);
+	EXPECT(other == NULL, true);
+	EXPECT(whorl_subgroup_enter(node, "more", NULL, 1000, &other), WHORL_FORKED);
+	EXPECT(whorl_subgroup_ready(entered, 0), WHORL_FORKED);
+	EXPECT(whorl_subgroup_ready(entered, 1000), WHORL_FORKED);
+	EXPECT(whorl_subgroup_error(entered, NULL, 0), WHORL_FORKED);
+	EXPECT(whorl_subgroup_members(entered, NULL, &members), WHORL_FORKED);
+	EXPECT(whorl_claim(entered, 1, &claim), WHORL_FORKED);
+	EXPECT(whorl_subgroup_leave(entered, 0), WHORL_FORKED);
+	EXPECT(whorl_subgroup_leave(entered, 1000), WHORL_FORKED);
+	EXPECT(whorl_subgroup_release(entered), WHORL_FORKED);
+	return 0;
+}
+
+static int use_what_was_inherited(struct cluster *c, struct whorl_claim *open, whorl_subgroup *entered)
 {
 	whorl_node *node = c->nodes[0];
 	whorl_subgroup *s = whorl_subgroup_find(node, "s");
@@ -56,6 +77,7 @@ static int use_what_was_inherited(struct cluster *c, struct whorl_claim *open)
 	EXPECT(whorl_on_view(node, NULL, NULL), WHORL_FORKED);
 	EXPECT(whorl_view_members(node, NULL, NULL, &members), WHORL_FORKED);
 	EXPECT(whorl_node_count(node), 0);
+	EXPECT(use_what_was_entered(node, entered), 0);
 	whorl_set_log(node, NULL, NULL);
 	EXPECT(whorl_close(node, 1000), WHORL_OK);
 	EXPECT(whorl_close(c->nodes[1], -1), WHORL_OK);
@@ -102,6 +124,7 @@ START_TEST(a_child_may_only_close)
 	struct cluster c, other;
 	struct worker sending = {.cluster = &c}, waiting = {.cluster = &other};
 	struct whorl_claim open;
+	whorl_subgroup *entered;
 	pthread_t sender, waiter;
 
 	cluster_open(&c, 2, "",
@@ -112,6 +135,7 @@ START_TEST(a_child_may_only_close)
 	cluster_open_node(&other, 2);
 	ck_ok(whorl_start(other.nodes[2]));
 	ck_ok(whorl_claim(subgroup_of(&c, 0, "s"), 1, &open));
+	ck_assert_int_eq(whorl_subgroup_enter(c.nodes[0], "topic", NULL, 0, &entered), WHORL_TIMEOUT);
 	pthread_create(&waiter, NULL, wait_again_and_again, &waiting);
 	if (!caller)
 		pthread_create(&sender, NULL, send_all_the_time, &sending);
@@ -119,7 +143,7 @@ START_TEST(a_child_may_only_close)
 		pid_t child = fork();
 
 		if (child == 0) {
-			int failed = use_what_was_inherited(&c, &open);
+			int failed = use_what_was_inherited(&c, &open, entered);
 
 			_exit(failed != 0 ? failed : whorl_close(other.nodes[2], 0) != WHORL_OK);
 		}
@@ -127,6 +151,7 @@ START_TEST(a_child_may_only_close)
 	}
 	ck_ok(whorl_commit(&open, 1)); /* the parent is as it was */
 	await(all_recorded(c.records, 2, caller ? 1 : 100), cluster_step(&c));
+	await(whorl_subgroup_ready(entered, 0) == WHORL_OK, cluster_step(&c));
 	atomic_store(&waiting.stop, true);
 	atomic_store(&sending.stop, true);
 	pthread_join(waiter, NULL);

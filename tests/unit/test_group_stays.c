@@ -385,6 +385,9 @@ START_TEST(misuse_gets_an_answer)
 	options.large_bytes = 64 * 10 + 1;
 	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &b), WHORL_INVALID);
 	options = small(0);
+	options.refuse_max_ms = (UINT64_C(1) << 40) + 1;
+	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &b), WHORL_INVALID);
+	options = small(0);
 	options.mode = (enum whorl_mode)3;
 	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &b), WHORL_INVALID);
 	options = small(0);
@@ -441,6 +444,65 @@ START_TEST(a_subgroup_of_the_file_is_entered)
 	leave(a);
 	ck_ok(whorl_subgroup_release(a));
 	await_in(ask(0, "wished", NULL));
+	end();
+}
+END_TEST
+
+/* What has not begun yet has no name among nodes: nothing is asked, and least of all of the subgroup of the file. */
+START_TEST(a_pause_is_asked_of_those_that_are_in)
+{
+	struct whorl_subgroup_options options;
+	struct whorl_claim claim;
+	whorl_subgroup *a, *b;
+
+	begin(0, 2);
+	options = small(0);
+	a = ask(0, "topic", &options);
+	ck_assert_int_eq(whorl_request_pause(a, 1, true), WHORL_AGAIN);
+	b = enter(1, "topic");
+	await_in(a);
+	await(members_of(a) == 2 && members_of(b) == 2, cluster_step(&cluster));
+	ck_ok(whorl_request_pause(a, 1, true));
+	await(whorl_claim(b, 8, &claim) == WHORL_NOT_SENDER, cluster_step(&cluster));
+	send_number(subgroup_of(&cluster, 1, "other"), 1);
+	send_number(a, 1);
+	end();
+}
+END_TEST
+
+struct fight {
+	whorl_subgroup *subgroup;
+	atomic_bool ends;
+};
+
+static void *send_again(void *argument)
+{
+	struct fight *fight = argument;
+
+	while (!atomic_load(&fight->ends))
+		(void)whorl_pause_sending(fight->subgroup, false);
+	return NULL;
+}
+
+/* However a thread that wants to send again falls between. */
+START_TEST(a_node_that_leaves_rests)
+{
+	struct fight fight = {.ends = false};
+	pthread_t threads_that_send[2];
+
+	begin(2, 1);
+	for (int round = 0; round < 20; round++) {
+		fight.subgroup = enter(0, "topic");
+		atomic_store(&fight.ends, false);
+		for (int i = 0; i < 2; i++)
+			ck_assert_int_eq(pthread_create(&threads_that_send[i], NULL, send_again, &fight), 0);
+		(void)whorl_subgroup_leave(fight.subgroup, 0);
+		await(whorl_subgroup_leave(fight.subgroup, 0) == WHORL_OK, sched_yield());
+		atomic_store(&fight.ends, true);
+		for (int i = 0; i < 2; i++)
+			pthread_join(threads_that_send[i], NULL);
+		ck_ok(whorl_subgroup_release(fight.subgroup));
+	}
 	end();
 }
 END_TEST
@@ -898,6 +960,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_call_that_waits_is_told_why, 0, 2);
 	tcase_add_test(cases, misuse_gets_an_answer);
 	tcase_add_test(cases, a_subgroup_of_the_file_is_entered);
+	tcase_add_test(cases, a_pause_is_asked_of_those_that_are_in);
+	tcase_add_test(cases, a_node_that_leaves_rests);
 	tcase_add_loop_test(cases, a_wish_is_taken_back, 0, WAYS);
 	tcase_add_loop_test(cases, wishes_before_the_start_are_met, 0, WAYS);
 	tcase_add_loop_test(cases, a_newcomer_brings_its_wishes, 0, 2);

@@ -392,6 +392,72 @@ static void shard_state(void)
 	REFUSES(whorl_shard_state(node, NULL, 0));
 }
 
+static void subgroup_enter(void)
+{
+	static const char *const names[] = {"", "a b", "a\nb", "s"};
+	struct whorl_subgroup_options options = {.size = 0};
+	whorl_subgroup *out = subgroup;
+
+	REFUSES(whorl_subgroup_enter(NULL, "t", NULL, 0, &out));
+	ck_assert_ptr_null(out);
+	REFUSES(whorl_subgroup_enter(node, NULL, NULL, 0, &out));
+	REFUSES(whorl_subgroup_enter(node, "t", NULL, 0, NULL));
+	REFUSES(whorl_subgroup_enter(node, "t", NULL, -1, &out));
+	REFUSES(whorl_subgroup_enter(node, "t", &options, 0, &out));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		out = subgroup;
+		REFUSES(whorl_subgroup_enter(node, names[i], NULL, 0, &out));
+		ck_assert_ptr_null(out);
+	}
+	options = (struct whorl_subgroup_options){.size = sizeof(options), .mode = (enum whorl_mode) - 1};
+	REFUSES(whorl_subgroup_enter(node, "t", &options, 0, &out));
+	options = (struct whorl_subgroup_options){.size = sizeof(options), .window = UINT32_MAX};
+	REFUSES(whorl_subgroup_enter(node, "t", &options, 0, &out));
+	options = (struct whorl_subgroup_options){.size = sizeof(options), .message_bytes = UINT32_MAX};
+	REFUSES(whorl_subgroup_enter(node, "t", &options, 0, &out));
+	options = (struct whorl_subgroup_options){.size = sizeof(options), .large_bytes = UINT64_MAX};
+	REFUSES(whorl_subgroup_enter(node, "t", &options, 0, &out));
+	ck_ok(whorl_subgroup_enter(node, "t", NULL, PATIENCE_MS, &out)); /* as usual */
+	ck_ok(whorl_subgroup_release(out));
+}
+
+static void subgroup_ready(void)
+{
+	REFUSES(whorl_subgroup_ready(NULL, 0));
+	REFUSES(whorl_subgroup_ready(subgroup, -1));
+}
+
+static void subgroup_error(void)
+{
+	REFUSES(whorl_subgroup_error(NULL, text, sizeof(text)));
+	REFUSES(whorl_subgroup_error(NULL, NULL, 0));
+	ck_ok(whorl_subgroup_error(subgroup, NULL, 0));
+	ck_ok(whorl_subgroup_error(subgroup, text, 0));
+}
+
+static void subgroup_leave(void)
+{
+	REFUSES(whorl_subgroup_leave(NULL, 0));
+	REFUSES(whorl_subgroup_leave(subgroup, -1));
+	REFUSES(whorl_subgroup_leave(subgroup, 0)); /* one of the file */
+}
+
+static void subgroup_release(void)
+{
+	ck_ok(whorl_subgroup_release(NULL));
+	REFUSES(whorl_subgroup_release(subgroup)); /* one of the file */
+}
+
+static void subgroup_members(void)
+{
+	uint32_t count = 0;
+
+	REFUSES(whorl_subgroup_members(NULL, NULL, &count));
+	REFUSES(whorl_subgroup_members(subgroup, NULL, NULL));
+	ck_ok(whorl_subgroup_members(subgroup, NULL, &count));
+	ck_assert_uint_eq(count, 1);
+}
+
 static void status_get(void)
 {
 	REFUSES(whorl_status_get(NULL, 0, 0, &status, text, sizeof(text)));
@@ -474,7 +540,13 @@ static const struct {
 	{"whorl_step", step},
 	{"whorl_subgroup_at", subgroup_at},
 	{"whorl_subgroup_describe", subgroup_describe},
+	{"whorl_subgroup_enter", subgroup_enter},
+	{"whorl_subgroup_error", subgroup_error},
 	{"whorl_subgroup_find", subgroup_find},
+	{"whorl_subgroup_leave", subgroup_leave},
+	{"whorl_subgroup_members", subgroup_members},
+	{"whorl_subgroup_ready", subgroup_ready},
+	{"whorl_subgroup_release", subgroup_release},
 	{"whorl_subgroup_statistics", subgroup_statistics},
 	{"whorl_version", nothing},
 	{"whorl_view_members", view_members},
