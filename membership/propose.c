@@ -51,6 +51,13 @@ static bool rests_in_view(const struct wh_view_subgroup *subgroup, uint32_t rank
 	return wh_rank_find(subgroup->resting, subgroup->resting_count, rank) >= 0;
 }
 
+/* In a dynamic subgroup: it has nothing to rest from, and no view has it rest, whatever it says (wh_view_next). */
+static bool only_listens(const struct wh_view_subgroup *subgroup, uint32_t rank)
+{
+	return subgroup->birth != 0 && wh_rank_find(subgroup->senders, subgroup->sender_count, rank) < 0 &&
+	       !rests_in_view(subgroup, rank);
+}
+
 /* The members that are to rest in the next view: those that do, but for what members wish. True: that is another set. */
 static bool find_rests(const struct wh_change *change, uint64_t *rests, bool with_wishes)
 {
@@ -64,8 +71,10 @@ static bool find_rests(const struct wh_change *change, uint64_t *rests, bool wit
 		for (uint32_t i = 0; i < subgroup->member_count; i++) {
 			uint32_t rank = subgroup->members[i];
 			uint64_t wish = with_wishes ? wh_row_of(change, rank, change->columns.wish, g) : 0;
-			bool rested = rests_in_view(subgroup, rank), rest = wish == 0 ? rested : wish % 2 == 1;
+			bool rested = rests_in_view(subgroup, rank), rest = wish % 2 == 1;
 
+			if (wish == 0 || only_listens(subgroup, rank))
+				rest = rested;
 			differs = differs || rest != rested;
 			if (rest)
 				rests[g * words + rank / 64] |= UINT64_C(1) << rank % 64;

@@ -166,6 +166,31 @@ START_TEST(a_node_that_listens_does_not_send)
 }
 END_TEST
 
+/* It says that it rests, which no view has it do: one after the other would be made. */
+START_TEST(a_node_that_listens_has_nothing_to_rest_from)
+{
+	struct whorl_subgroup_options options;
+	whorl_subgroup *a;
+	uint64_t views;
+
+	begin(_i, 1);
+	options = small(0);
+	options.listens = true;
+	a = ask(0, "topic", &options);
+	await_in(a);
+	ck_ok(whorl_pause_sending(a, true));
+	views = view_of(cluster.nodes[0]);
+	leave(enter(0, "other-topic"));
+	leave(enter(0, "other-topic"));
+	for (int i = 0; i < 200; i++)
+		cluster_step(&cluster);
+	ck_assert_uint_le(view_of(cluster.nodes[0]), views + 8);
+	ck_ok(whorl_pause_sending(a, false));
+	leave(a);
+	end();
+}
+END_TEST
+
 /* What was committed before is delivered by all; nothing is taken from then on. */
 START_TEST(a_node_leaves_when_all_is_delivered)
 {
@@ -953,6 +978,7 @@ static Suite *suite(void)
 	tcase_set_timeout(cases, 120);
 	tcase_add_loop_test(cases, those_that_enter_have_one_order, 0, WAYS);
 	tcase_add_loop_test(cases, a_node_that_listens_does_not_send, 0, WAYS);
+	tcase_add_loop_test(cases, a_node_that_listens_has_nothing_to_rest_from, 0, WAYS);
 	tcase_add_loop_test(cases, a_node_leaves_when_all_is_delivered, 0, WAYS);
 	tcase_add_loop_test(cases, a_node_enters_again, 0, 2 * WAYS);
 	tcase_add_loop_test(cases, when_all_have_left_the_name_is_of_another, 0, WAYS);
