@@ -158,7 +158,7 @@ static size_t on_offer(const struct whorl_message *messages, size_t count, void 
 	struct app *app = ctx;
 	size_t takes = count, got = 0;
 
-	if (wh_dice_one_in(&app->actor->dice, 4))
+	if (app->subgroup != NULL && wh_dice_one_in(&app->actor->dice, 4))
 		takes = wh_dice_below(&app->actor->dice, count + 1);
 	while (got < takes && upcall_message(app, &messages[got]))
 		got++;
@@ -169,6 +169,91 @@ static size_t on_offer(const struct whorl_message *messages, size_t count, void 
 	else if (got < count)
 		ask_later(app);
 	return got;
+}
+
+/* ---- of a stay in a dynamic subgroup ---- */
+
+/* What it is in, when a view has begun; NULL: it is in nothing. */
+static struct app *app_of(const struct stay *stay)
+{
+	struct actor *actor = stay->actor;
+
+	if (wh_play_failed(actor->play) || actor->crashed)
+		return NULL;
+	wh_play_enter_view(actor, NULL);
+	if ((stay->app == NULL || stay->over) && !wh_play_failed(actor->play) && !actor->play->extinct)
+		wh_play_fail(actor->play, "order: %s, d%u: a message comes outside of any stay", actor->name,
+			     stay->name);
+	return wh_play_failed(actor->play) ? NULL : stay->app;
+}
+
+/* With its number in the sender's stream, which goes on from one stay to the next. */
+static struct whorl_message number_message(const struct app *app, const struct whorl_message *message)
+{
+	struct whorl_message numbered = *message;
+	const struct stream *stream = wh_app_stream_in(app, message->view, message->sender);
+
+	if (stream == NULL)
+		return numbered;
+	numbered.index = wh_app_number(app, message->view, stream->app->actor->life, message->index);
+	if (!app->actor->play->subgroups[app->g].plan->ordered)
+		numbered.sequence += numbered.index - message->index;
+	return numbered;
+}
+
+/* Returns how many of them were taken. */
+static size_t upcall_of_stay(struct stay *stay, const struct whorl_message *messages, size_t count,
+			     size_t (*upcall)(const struct whorl_message *messages, size_t count, void *ctx))
+{
+	struct app *app = app_of(stay);
+	struct whorl_message *numbered;
+	size_t taken;
+
+	if (app == NULL)
+		return count;
+	numbered = wh_plan_alloc(count, sizeof(*numbered));
+	for (size_t i = 0; i < count; i++)
+		numbered[i] = number_message(app, &messages[i]);
+	taken = upcall(numbered, count, app);
+	free(numbered);
+	return taken;
+}
+
+static size_t take_one(const struct whorl_message *messages, size_t count, void *ctx)
+{
+	on_message(messages, ctx);
+	return count;
+}
+
+static size_t take_batch(const struct whorl_message *messages, size_t count, void *ctx)
+{
+	on_batch(messages, count, ctx);
+	return count;
+}
+
+static void on_message_of_stay(const struct whorl_message *message, void *ctx)
+{
+	(void)upcall_of_stay(ctx, message, 1, take_one);
+}
+
+static void on_batch_of_stay(const struct whorl_message *messages, size_t count, void *ctx)
+{
+	(void)upcall_of_stay(ctx, messages, count, take_batch);
+}
+
+static size_t on_offer_of_stay(const struct whorl_message *messages, size_t count, void *ctx)
+{
+	return upcall_of_stay(ctx, messages, count, on_offer);
+}
+
+void wh_actor_take_upcalls(struct stay *stay, struct whorl_subgroup_options *options)
+{
+	bool batches = wh_dice_one_in(&stay->actor->dice, 2);
+
+	options->upcall_ctx = stay;
+	options->on_offer = stay->refuses ? on_offer_of_stay : NULL;
+	options->on_batch = batches && !stay->refuses ? on_batch_of_stay : NULL;
+	options->on_message = batches || stay->refuses ? NULL : on_message_of_stay;
 }
 
 /* ---- turns ------------------------------------------------------------------------------------------------------------ */
@@ -228,7 +313,7 @@ static void look_at_entry(struct actor *actor)
 
 static void begin_pass(struct actor *actor)
 {
-	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++)
+	for (uint32_t g = 0; g < actor->play->subgroup_count; g++)
 		if (actor->apps[g].member != NULL)
 			actor->apps[g].member->in_pass = 0;
 	actor->in_pass = true;
@@ -246,10 +331,11 @@ static void end_pass(struct actor *actor)
 		return;
 	}
 	wh_check_pass(actor);
-	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++)
-		if (actor->apps[g].subgroup != NULL) {
+	for (uint32_t g = 0; g < actor->play->subgroup_count; g++)
+		if (actor->apps[g].subgroup != NULL || actor->apps[g].member != NULL) {
 			wh_app_look(&actor->apps[g]);
-			wh_stream_look(actor->apps[g].stream);
+			if (actor->apps[g].subgroup != NULL)
+				wh_stream_look(actor->apps[g].stream);
 		}
 	look_at_entry(actor);
 }
@@ -302,34 +388,35 @@ static void begin_life(struct actor *actor, uint32_t id)
 		snprintf(actor->name, sizeof(actor->name), "node %u (life %u)", id, lives);
 }
 
+void wh_app_init(struct app *app, struct actor *actor, uint32_t g)
+{
+	*app = (struct app){.actor = actor, .g = g, .shard = -1};
+	app->next = wh_plan_alloc(actor->play->lives_max, sizeof(*app->next));
+	app->stream = wh_plan_alloc(1, sizeof(*app->stream));
+	wh_stream_init(app->stream, app);
+}
+
 void wh_actor_init(struct actor *actor, struct play *play, uint32_t life, uint32_t id)
 {
-	uint32_t subgroups = play->plan->config.subgroup_count;
-
 	*actor = (struct actor){
 		.play = play, .id = id, .life = life, .dice = wh_dice_split(play->plan->seed, 300 + life)};
 	begin_life(actor, id);
 	actor->pace_ns = paces_ns[wh_dice_below(&actor->dice, 4)];
-	actor->apps = wh_plan_alloc(subgroups, sizeof(*actor->apps));
-	for (uint32_t g = 0; g < subgroups; g++) {
-		struct app *app = &actor->apps[g];
-
-		*app = (struct app){.actor = actor, .g = g, .shard = -1};
-		app->next = wh_plan_alloc(play->lives_max, sizeof(*app->next));
-		app->stream = wh_plan_alloc(1, sizeof(*app->stream));
-		wh_stream_init(app->stream, app);
-	}
+	actor->apps = wh_plan_alloc(play->subgroups_max, sizeof(*actor->apps));
+	for (uint32_t g = 0; g < play->subgroup_count; g++)
+		wh_app_init(&actor->apps[g], actor, g);
 }
 
 void wh_actor_free(struct actor *actor)
 {
-	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
+	for (uint32_t g = 0; g < actor->play->subgroup_count; g++) {
 		wh_stream_free(actor->apps[g].stream);
 		free(actor->apps[g].stream);
 		free(actor->apps[g].next);
 		free(actor->apps[g].coming);
 	}
 	free(actor->apps);
+	wh_wishes_free(actor);
 }
 
 /* ---- the beginning and the end -------------------------------------------------------------------------------------------- */
@@ -431,6 +518,7 @@ void wh_actor_open(struct actor *actor)
 		open_app(&actor->apps[g]);
 	if (whorl_on_view(actor->node, on_view, actor) != WHORL_OK)
 		wh_play_fail(play, "open: %s: its view upcall is refused", actor->name);
+	wh_wishes_opened(actor);
 	if (whorl_start(actor->node) != WHORL_OK)
 		wh_play_fail(play, "open: %s does not start", actor->name);
 	for (uint32_t g = 0; g < subgroups; g++)
@@ -472,14 +560,15 @@ void wh_actor_rest(struct actor *actor, bool rests)
 	if (!wh_actor_runs(actor) || actor->rests > (rests ? 1 : 0))
 		return;
 	wh_tell(actor, TOLD_REST, 0, rests, 0, 0);
-	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
+	for (uint32_t g = 0; g < play->subgroup_count; g++) {
 		struct app *app = &actor->apps[g];
 		enum whorl_result result;
 
 		if (app->subgroup == NULL)
 			continue;
 		result = whorl_pause_sending(app->subgroup, rests);
-		if (result != WHORL_OK && result != whorl_error(actor->node, NULL, 0))
+		if (result != WHORL_OK && result != whorl_error(actor->node, NULL, 0) &&
+		    (result != WHORL_CLOSED || !wh_app_leaves(app)))
 			wh_play_fail(play, "rest: %s, g%u: whorl_pause_sending says %s", actor->name, g,
 				     whorl_result_text(result));
 		if (!rests)
@@ -508,8 +597,9 @@ void wh_actor_leave(struct actor *actor, int timeout_ms)
 	actor->drained = timeout_ms > 0 && result == WHORL_OK;
 	wh_play_forsake_view(actor);
 	actor->node = NULL;
-	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+	for (uint32_t g = 0; g < play->subgroup_count; g++)
 		actor->apps[g].subgroup = NULL;
+	wh_wishes_closed(actor);
 	if (timeout_ms > 0 && result != WHORL_OK && !wh_play_has_faults(play))
 		wh_play_fail(play, "close: %s: it drains, and whorl_close says %s", actor->name,
 			     whorl_result_text(result));
@@ -527,7 +617,7 @@ static void leave_now(void *ctx, uint64_t argument)
 	else
 		wh_actor_leave(actor, 0);
 	actor->left = !wh_actor_runs(actor);
-	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count && actor->left; g++)
+	for (uint32_t g = 0; g < actor->play->subgroup_count && actor->left; g++)
 		wh_stream_finish_late(actor->apps[g].stream); /* as long as one is open, the node is not gone */
 }
 
@@ -547,8 +637,8 @@ bool wh_actor_depart(struct actor *actor)
 		return true;
 	if (is_busy(actor) || wh_sim_now(play->sim) < actor->stalled_until_ns)
 		return false;
-	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-		if (actor->apps[g].subgroup != NULL)
+	for (uint32_t g = 0; g < play->subgroup_count; g++)
+		if (actor->apps[g].subgroup != NULL || actor->apps[g].stream->open_count > 0)
 			wh_stream_stop(actor->apps[g].stream);
 	wh_actor_leave(actor, 10000);
 	actor->left = true;

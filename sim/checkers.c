@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predicates/multicast.h"
 #include "sim/check_int.h"
 #include "sim/payload.h"
 #include "sst/columns.h"
@@ -30,8 +31,20 @@ static const struct wh_engine_options *engine_of(const struct shard_member *memb
 /* Its state there. False: it is not there any more, or not yet. */
 bool wh_check_look(const struct shard_member *member, struct wh_inspect_member *out)
 {
-	return member->entered && !member->gone && member->shard->active && member->actor->node != NULL &&
-	       wh_inspect_member(member->actor->node, member->shard->index, out);
+	if (!member->entered || member->gone || !member->shard->active || member->actor->node == NULL ||
+	    !wh_inspect_member(member->actor->node, member->shard->index, out))
+		return false;
+	out->announced += member->base;
+	out->sent += member->base;
+	out->freed += member->base;
+	out->limit += member->base;
+	return true;
+}
+
+/* What its sender has sent before this stay, in numbers of its stream. */
+static uint64_t base_of(const struct shard *shard, uint32_t s)
+{
+	return wh_check_member_of(shard, s)->base;
 }
 
 /* Where the messages of a sender begin cannot be known before it is in this view. */
@@ -39,7 +52,13 @@ struct wh_inspect_sender wh_check_sender(const struct shard_member *member, uint
 {
 	struct wh_inspect_sender sender = wh_inspect_sender(member->actor->node, member->shard->index, s);
 	const struct part *part = &member->shard->parts[s];
+	uint64_t base = base_of(member->shard, s);
 
+	if (sender.next != WH_UNKNOWN) {
+		sender.announced += base;
+		sender.next += base;
+		sender.said_next += base;
+	}
 	if (part->begun && sender.covered == 0)
 		sender.announced = sender.next = sender.said_next = part->first;
 	return sender;
@@ -100,7 +119,8 @@ static void check_slot(const struct shard_member *member, uint32_t s, uint64_t n
 	uint64_t from = k * stream->slot_bytes, rest = message->bytes > from ? message->bytes - from : 0;
 	uint32_t bytes = (uint32_t)(rest < stream->slot_bytes ? rest : stream->slot_bytes);
 	const unsigned char *payload;
-	struct wh_slot_header header = wh_inspect_slot(member->actor->node, member->shard->index, s, number, &payload);
+	struct wh_slot_header header = wh_inspect_slot(member->actor->node, member->shard->index, s,
+						       number - base_of(member->shard, s), &payload);
 
 	REQUIRE(member, header.round == round_of(part, number) && header.aborted == aborted && header.more == more,
 		"held",
@@ -123,7 +143,9 @@ static void check_one_sent(struct shard_member *member, struct part *part, const
 	uint64_t number = part->sent, round;
 	const unsigned char *payload;
 
-	round = wh_inspect_slot(member->actor->node, member->shard->index, (uint32_t)member->me, number, &payload).round;
+	round = wh_inspect_slot(member->actor->node, member->shard->index, (uint32_t)member->me, number - member->base,
+				&payload)
+			.round;
 	REQUIRE(member, message->state != MESSAGE_NONE && message->state != MESSAGE_OPEN, "rounds",
 		"sends claim %" PRIu64 ", which is open", number);
 	REQUIRE(member,
@@ -207,14 +229,14 @@ void wh_check_claim(const struct stream *stream, uint64_t number)
 {
 	const struct actor *actor = stream->app->actor;
 	const struct shard_member *member = stream->app->member;
-	uint32_t window = (uint32_t)actor->play->plan->config.subgroups[stream->app->g].options.window;
-	uint64_t least = 0;
+	uint32_t window = (uint32_t)actor->play->subgroups[stream->app->g].options->window;
+	uint64_t least = stream->base;
 
 	if (member != NULL && member->me >= 0)
 		least = least_done(member->shard, (uint32_t)member->me);
-	if (stream->messages[number].claim.number != number)
+	if (stream->messages[number].claim.number + stream->base != number)
 		wh_play_fail(actor->play, "window: %s, g%u: claim %" PRIu64 " says that it is %" PRIu64, actor->name,
-			     stream->app->g, number, stream->messages[number].claim.number);
+			     stream->app->g, number, stream->messages[number].claim.number + stream->base);
 	else if (number + stream->messages[number].slots > least + window)
 		wh_play_fail(actor->play,
 			     "window: %s, g%u: claim %" PRIu64
@@ -260,7 +282,7 @@ static void check_given(const struct shard_member *member, uint32_t s, const str
 
 static uint32_t most_slots(const struct shard_member *member)
 {
-	return wh_subgroup_parts_most(&member->actor->play->plan->config.subgroups[member->shard->g].options);
+	return wh_subgroup_parts_most(member->actor->play->subgroups[member->shard->g].options);
 }
 
 /* What this member has taken in of one sender. */
@@ -324,7 +346,8 @@ static void check_deliver_switch(const struct shard_member *member)
 static void check_published(const struct shard_member *member, const struct wh_inspect_member *now)
 {
 	REQUIRE(member,
-		member->me < 0 || now->covered == 0 || now->said.guard == wh_guard_make(now->covered, now->announced),
+		member->me < 0 || now->covered == 0 ||
+			now->said.guard == wh_guard_make(now->covered, now->announced - member->base),
 		"counters", "its guard is not what it covers and announces: %" PRIu64 ", %" PRIu64, now->covered,
 		now->announced);
 	if (member->shard->ordered) {
@@ -440,7 +463,8 @@ void wh_check_pass(struct actor *actor)
 		return;
 	wh_play_enter_view(actor, NULL);
 	wh_check_node(actor);
-	for (uint32_t g = 0; g < play->plan->config.subgroup_count && !wh_play_failed(play); g++)
+	wh_check_stays(actor);
+	for (uint32_t g = 0; g < play->subgroup_count && !wh_play_failed(play); g++)
 		if (!actor->removed) {
 			if (actor->apps[g].member != NULL)
 				check_member(actor->apps[g].member);
@@ -455,7 +479,7 @@ void wh_check_settle(struct actor *actor)
 {
 	struct play *play = actor->play;
 
-	for (uint32_t g = 0; g < play->plan->config.subgroup_count && !wh_play_failed(play); g++) {
+	for (uint32_t g = 0; g < play->subgroup_count && !wh_play_failed(play); g++) {
 		struct shard_member *member = actor->apps[g].member;
 		struct wh_inspect_member now;
 
@@ -482,7 +506,7 @@ void wh_check_died(struct actor *actor)
 void wh_check_held(struct play *play)
 {
 	for (uint32_t i = 0; i < play->lives; i++)
-		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
+		for (uint32_t g = 0; g < play->subgroup_count; g++) {
 			struct shard_member *member = play->actors[i].apps[g].member;
 			struct wh_inspect_member now;
 

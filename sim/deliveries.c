@@ -161,8 +161,8 @@ static void check_in_view(struct shard_member *member, const struct whorl_messag
 	struct shard *shard = member->shard;
 	int s = wh_shard_sender(shard, message->sender);
 
-	REQUIRE(member, s >= 0 && message->subgroup == member->app->subgroup, "order", "node %u is no sender",
-		message->sender);
+	REQUIRE(member, s >= 0 && (message->subgroup == member->app->subgroup || member->app->subgroup == NULL),
+		"order", "node %u is no sender", message->sender);
 	REQUIRE(member, message->view == shard->view->number, "order",
 		"message %" PRIu64 " of node %u is delivered in view %" PRIu64, message->index, message->sender,
 		message->view);

@@ -273,25 +273,31 @@ static uint32_t draw_count(struct draw *draw)
 	return wh_dice_one_in(&draw->dice, 4) ? least : count;
 }
 
+static void draw_faults(struct draw *draw, struct wh_schedule *schedule, uint64_t seed)
+{
+	if ((draw->limits->kinds & HARMS) != 0 && draw->limits->nodes > 1 && !wh_dice_one_in(&draw->dice, 16)) {
+		uint32_t count = draw_count(draw);
+
+		if (draw->flavour->opening == WH_OPENING_BETWEEN_TWO && may_draw(draw, WH_FAULT_CUT) &&
+		    draw->limits->nodes > 2)
+			draw_between_two(draw, schedule, count);
+		if (draw->flavour->opening == WH_OPENING_TAKEOVER && may_draw(draw, WH_FAULT_CRASH) && count > 1)
+			draw_takeover(draw, schedule);
+		while (schedule->count < count) {
+			draw_one(draw, &schedule->faults[schedule->count], schedule->count == 0);
+			schedule->count++;
+		}
+	}
+	wh_schedule_draw_joins(schedule, seed, draw->limits);
+}
+
 void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits)
 {
 	struct draw draw = {.dice = wh_dice_split(seed, 400), .limits = limits, .flavour = flavour_of(limits)};
 
 	schedule->count = 0;
-	if (limits->faults == 0)
-		return;
-	if ((limits->kinds & HARMS) != 0 && limits->nodes > 1 && !wh_dice_one_in(&draw.dice, 16)) {
-		uint32_t count = draw_count(&draw);
-
-		if (draw.flavour->opening == WH_OPENING_BETWEEN_TWO && may_draw(&draw, WH_FAULT_CUT) &&
-		    limits->nodes > 2)
-			draw_between_two(&draw, schedule, count);
-		if (draw.flavour->opening == WH_OPENING_TAKEOVER && may_draw(&draw, WH_FAULT_CRASH) && count > 1)
-			draw_takeover(&draw, schedule);
-		while (schedule->count < count) {
-			draw_one(&draw, &schedule->faults[schedule->count], schedule->count == 0);
-			schedule->count++;
-		}
-	}
-	wh_schedule_draw_joins(schedule, seed, limits);
+	if (limits->faults > 0)
+		draw_faults(&draw, schedule, seed);
+	if (limits->names > 0)
+		wh_schedule_draw_wishes(schedule, seed, limits);
 }

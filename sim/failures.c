@@ -14,25 +14,31 @@
 #include "membership/join.h"
 #include "sim/play_int.h"
 
-/* No node is left that could have given it what it lacks. */
+bool wh_app_is_orphan(const struct app *app)
+{
+	const struct actor *actor = app->actor;
+	bool found = false;
+
+	if (!app->awaits || app->empties || app->member == NULL)
+		return false;
+	for (uint32_t i = 0; i < app->member->shard->member_count; i++) {
+		const struct shard_member *other = &app->member->shard->members[i];
+
+		if (other->fresh && !other->entered)
+			continue; /* it has begun nothing yet */
+		found |= other->actor != actor && (!other->app->awaits || other->app->empties) &&
+			 wh_actor_runs(other->actor) && !other->actor->removed &&
+			 (actor->play->broken >> other->actor->life & 1) == 0;
+	}
+	return !found;
+}
+
+/* A node that lacks the state of a dynamic subgroup leaves that, and goes on. */
 static bool is_orphan(const struct actor *actor)
 {
-	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
-		const struct app *app = &actor->apps[g];
-		bool found = false;
-
-		if (!app->awaits || app->empties || app->member == NULL)
-			continue;
-		for (uint32_t i = 0; i < app->member->shard->member_count; i++) {
-			const struct shard_member *other = &app->member->shard->members[i];
-
-			found |= other->actor != actor && (!other->app->awaits || other->app->empties) &&
-				 wh_actor_runs(other->actor) && !other->actor->removed &&
-				 (actor->play->broken >> other->actor->life & 1) == 0;
-		}
-		if (!found)
+	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++)
+		if (wh_app_is_orphan(&actor->apps[g]))
 			return true;
-	}
 	return false;
 }
 

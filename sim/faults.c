@@ -160,8 +160,13 @@ static bool carry_out_fault(struct play *play, const struct wh_fault *fault, uin
 
 	if (fault->kind == WH_FAULT_JOIN || fault->kind == WH_FAULT_RETURN)
 		return fault->node >= play->nodes || wh_actor_return(play, fault->node);
-	if (!wh_fault_is_between(fault) && actor == NULL)
+	if (!wh_fault_is_between(fault) && actor == NULL) {
+		if (fault->kind == WH_FAULT_ENTER)
+			play->awaiting |= UINT64_C(1) << i;
 		return true;
+	}
+	if (wh_fault_is_wish(fault))
+		return wh_wish_carry_out(actor, fault, i);
 	play->subjects[i] = actor;
 	switch (fault->kind) {
 	case WH_FAULT_CRASH:
@@ -192,7 +197,7 @@ static void begin_fault(struct play *play, uint64_t i)
 	const struct wh_fault *fault = fault_at(play, i);
 	uint64_t now_ns = wh_sim_now(play->sim);
 
-	if (play->closing || wh_play_failed(play))
+	if (play->closing || wh_play_failed(play) || (wh_fault_is_wish(fault) && (play->happened >> i & 1) != 0))
 		return;
 	touch_lives(play, fault);
 	if (!carry_out_fault(play, fault, i)) {

@@ -117,7 +117,7 @@ static void arm_again(struct app *app)
 {
 	enum whorl_frontier which = kinds[app->stream->claimed % 2];
 	uint64_t index = app->stream->claimed - 1;
-	enum whorl_result result = whorl_frontier_arm(app->subgroup, which, index);
+	enum whorl_result result = whorl_frontier_arm(app->subgroup, which, index - app->stream->base);
 	bool past = app->past[which] > index;
 
 	if (result != (past ? WHORL_OK : WHORL_AGAIN))
@@ -141,7 +141,7 @@ void wh_check_frontiers(struct app *app)
 	if (app->subgroup == NULL || app->actor->view == NULL || has_failed_for_good(app))
 		return;
 	for (int i = 0; i < 2 && !wh_play_failed(app->actor->play); i++) {
-		uint64_t past = whorl_frontier_get(app->subgroup, kinds[i]);
+		uint64_t past = whorl_frontier_get(app->subgroup, kinds[i]) + app->stream->base;
 
 		check_grows(app, kinds[i], past);
 		check_past(app, kinds[i], past);
@@ -152,7 +152,7 @@ void wh_check_frontiers(struct app *app)
 			 app->past[WHORL_DELIVERED_BY_ALL], app->past[WHORL_RECEIVED_BY_ALL]);
 	if (app->armed > 0)
 		check_arm(app);
-	else if (app->stream->claimed > 0)
+	else if (app->stream->claimed > app->stream->base)
 		arm_again(app);
 }
 
@@ -162,7 +162,7 @@ void wh_check_frontiers_end(const struct app *app)
 	struct wh_inspect_member now;
 	uint64_t received;
 
-	if (member == NULL || member->me < 0 || !wh_check_look(member, &now))
+	if (app->subgroup == NULL || member == NULL || member->me < 0 || !wh_check_look(member, &now))
 		return;
 	received = member->shard->ordered ? wh_check_sender(member, (uint32_t)member->me).next : now.freed;
 	if (app->past[WHORL_DELIVERED_BY_ALL] != now.freed || app->past[WHORL_RECEIVED_BY_ALL] != received)

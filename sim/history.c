@@ -106,6 +106,11 @@ void *wh_history_grown(void *array, uint64_t need, uint64_t *capacity, size_t by
 
 static bool make_subgroup(struct wh_history *h, struct subgroup *g, const struct wh_history_subgroup *config)
 {
+	g->lives = h->life_count;
+	g->title = config->title;
+	g->seat = config->seat;
+	g->born = config->born;
+	g->parameters = config->parameters;
 	g->ordered = config->ordered;
 	g->stateful = config->stateful;
 	g->shards = config->shards > 1 ? config->shards : 1;
@@ -123,6 +128,19 @@ static bool make_subgroup(struct wh_history *h, struct subgroup *g, const struct
 	for (uint32_t s = 0; s < g->shards; s++)
 		g->since[s] = UINT64_MAX;
 	return true;
+}
+
+struct subgroup *wh_history_add_subgroup(struct wh_history *h, const struct wh_history_subgroup *config)
+{
+	struct subgroup *larger = realloc(h->subgroups, (h->subgroup_count + 1) * sizeof(*larger));
+	struct subgroup *g;
+
+	if (larger == NULL)
+		return NULL;
+	h->subgroups = larger;
+	g = &larger[h->subgroup_count++];
+	*g = (struct subgroup){.dynamic = true};
+	return make_subgroup(h, g, config) ? g : NULL;
 }
 
 static bool make_lives(struct wh_history *h, const struct wh_history_config *config)
@@ -182,12 +200,13 @@ void wh_history_free(struct wh_history *h)
 	if (h == NULL)
 		return;
 	for (uint64_t v = 0; v < h->view_count; v++)
-		wh_history_free_view(h->views[v], h->units);
+		wh_history_free_view(h->views[v]);
 	for (uint64_t s = 0; s < h->state_count; s++)
 		free(h->states[s].next);
 	for (uint32_t g = 0; g < h->subgroup_count; g++)
 		free_subgroup(&h->subgroups[g], h->life_count);
 	free(h->states);
+	free(h->wishes);
 	free(h->views);
 	free(h->subgroups);
 	free(h->lives);
@@ -309,6 +328,16 @@ static bool refuse_delivery(struct wh_history *h, uint32_t node, const struct wh
 				wh_history_at(g, member->unit, d->view).text, place);
 }
 
+/* It may have been left behind in a view before the member came, by one that has refused it and takes it later; and no state has it. */
+static bool may_be_refused(const struct subgroup *g, const struct member *member)
+{
+	for (uint32_t n = 0; n < g->lives && g->dynamic && !g->stateful; n++)
+		if (g->members[n].behind && g->members[n].unit == member->unit &&
+		    g->members[n].at->number < member->joined)
+			return true;
+	return false;
+}
+
 bool wh_history_may_miss(const struct subgroup *g, const struct member *member, const struct stream *stream,
 			 uint64_t index)
 {
@@ -318,6 +347,8 @@ bool wh_history_may_miss(const struct subgroup *g, const struct member *member, 
 		return message->state == ABORTED;
 	if (message->delivered &&
 	    (message->unit != member->unit || (message->view < member->joined && !member->restored)))
+		return true;
+	if (!message->delivered && may_be_refused(g, member))
 		return true;
 	return index < stream->lapsed && !(g->ordered && message->delivered);
 }

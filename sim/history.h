@@ -30,9 +30,17 @@
  *                   shard makes up to some place; it delivers nothing before, and then what is behind that place. All that
  *                   give one at the same place give the same
  *     its view      a delivery is in the node's view, at a member, of a message of a member that may send
+ *     births        of a name there is one dynamic subgroup in a view, and one in a seat; it was in the view before, with a member that
+ *                   stays and what it is agreed to be, or is born in this view; all members of a view say the same of it. One that is
+ *                   gone never comes back
+ *     stays         a node is in a dynamic subgroup that it has wished, as it has wished it, until it has wished to leave. All that it had
+ *                   committed is delivered then. Its wish is refused only where another of that name differs
  *     gone          a node that has crashed, left or learnt that it was removed sees nothing more
  *     progress      at the end, where it may be asked for: survivors are in the last view, no dead member is, and
  *                   whatever a survivor committed all survivors have delivered
+ *
+ * A dynamic subgroup is one subgroup from its birth to its end, and all of the above holds of it as of others. A node that comes again
+ * goes on with its claims.
  *
  * Of unordered subgroups only: no gap, no duplicate, committed, payload, its view, progress; and of dead senders' messages
  * survivors may miss the last ones.
@@ -55,6 +63,11 @@ struct wh_history_subgroup {
 	bool ordered;
 	uint32_t shards; /* 0 and 1: it has none */
 	bool stateful;   /* a member that comes in later restores a state first */
+	/* Of one that is born later (wh_history_bear). */
+	uint32_t title; /* a number for its name */
+	uint64_t born;  /* the number of its first view */
+	uint32_t seat;
+	uint64_t parameters; /* a digest of what its members agree on */
 };
 
 struct wh_history_config {
@@ -97,6 +110,17 @@ bool wh_history_commit(struct wh_history *h, uint32_t node, uint32_t subgroup, u
  * WHORL_CLOSED). No member may deliver it then. */
 bool wh_history_abort(struct wh_history *h, uint32_t node, uint32_t subgroup, uint64_t index);
 
+/* A dynamic subgroup, before any node is told to be in a view that has it. Returns its number; UINT32_MAX: broken. */
+uint32_t wh_history_bear(struct wh_history *h, const struct wh_history_subgroup *subgroup);
+
+/* The application wishes to be in the dynamic subgroup of that name, if it is so. */
+bool wh_history_wish(struct wh_history *h, uint32_t node, uint32_t title, uint64_t parameters, bool sends);
+/* It wishes that no more. */
+bool wh_history_unwish(struct wh_history *h, uint32_t node, uint32_t title);
+/* It learns that its wish is refused; or that it is out for good. */
+bool wh_history_wish_refused(struct wh_history *h, uint32_t node, uint32_t title);
+bool wh_history_stay_over(struct wh_history *h, uint32_t node, uint32_t title);
+
 enum wh_history_role { WH_HISTORY_OUT, WH_HISTORY_MEMBER, WH_HISTORY_SENDER };
 
 struct wh_history_place { /* of the node itself in a subgroup, in a view */
@@ -106,6 +130,13 @@ struct wh_history_place { /* of the node itself in a subgroup, in a view */
 	bool rests; /* it is no sender because it has wished so: all that it had committed is delivered. If that is known */
 };
 
+struct wh_history_dynamic {        /* a dynamic subgroup in a view */
+	uint32_t subgroup;         /* its number */
+	uint64_t members, senders; /* bit i: node i. Node ids are below 64 where there are any */
+	uint64_t entered;          /* of these those that were not in it in the view before */
+	uint64_t parameters;
+};
+
 struct wh_history_view {
 	uint64_t number;
 	uint32_t count, rank;                  /* its own */
@@ -113,6 +144,8 @@ struct wh_history_view {
 	const struct wh_history_place *places; /* by subgroup */
 	const uint32_t *joined, *left;         /* node ids, in any order; NULL: it does not say */
 	uint32_t joined_count, left_count;
+	const struct wh_history_dynamic *dynamic; /* all that there are */
+	uint32_t dynamic_count;
 };
 
 /* The node installs a view: it has delivered what it delivers in the one before, if it is not behind. */

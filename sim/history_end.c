@@ -131,5 +131,8 @@ bool wh_history_end(struct wh_history *h, const bool *survives)
 				if (!check_rest(h, &h->subgroups[g], n, s, survives[s]))
 					return false;
 		}
+	for (uint32_t n = 0; n < h->life_count; n++)
+		if (survives[n] && h->lives[n].fate == LIVES && !wh_history_wishes_end(h, n))
+			return false;
 	return true;
 }

@@ -64,6 +64,9 @@ struct view {
 	uint32_t *place;      /* by node id: 1 + its rank, 0: it is no member */
 	uint32_t *lives;      /* by rank; NOBODY: not known */
 	struct order *orders; /* by unit */
+	uint32_t units;
+	struct wh_history_dynamic *dynamic;
+	uint32_t dynamic_count;
 };
 
 #define NOBODY UINT32_MAX
@@ -103,6 +106,17 @@ struct subgroup {
 	struct member *members;
 	uint64_t *next;  /* the memory of all members' */
 	uint64_t *since; /* by shard: the first view in which it has a member */
+	uint32_t lives;
+	bool dynamic;
+	uint32_t title, seat;
+	uint64_t born, parameters;
+};
+
+struct wish { /* of one life for one stay */
+	uint32_t life, title;
+	uint64_t parameters;
+	bool sends, in, leaves, over;
+	uint64_t since, until; /* in the order of all such events */
 };
 
 struct wh_history {
@@ -115,6 +129,8 @@ struct wh_history {
 	uint64_t state_count, state_capacity;
 	struct view **views;
 	uint64_t view_count, view_capacity;
+	struct wish *wishes;
+	uint64_t wish_count, wish_capacity, wish_events;
 	uint64_t deliveries;
 	char text[512];
 };
@@ -156,8 +172,17 @@ uint32_t wh_history_life_in(const struct wh_history *h, const struct view *view,
 uint32_t wh_history_sender_in(const struct wh_history *h, const struct view *view, uint32_t id);
 /* The life goes on from the order that it is in: it has delivered all of it. */
 bool wh_history_leave_order(struct wh_history *h, uint32_t life, const struct subgroup *g);
+/* history.c: NULL: memory is out. */
+struct subgroup *wh_history_add_subgroup(struct wh_history *h, const struct wh_history_subgroup *config);
+/* history_births.c: what this view says of dynamic subgroups is what the others say, and may follow what was. */
+bool wh_history_check_births(struct wh_history *h, struct view *view, const struct wh_history_view *told, bool first);
+/* The life has that place in a dynamic subgroup from now on. */
+bool wh_history_take_stay(struct wh_history *h, uint32_t life, const struct subgroup *g,
+			  const struct wh_history_place *place);
+/* All is over: the wishes of this life are met. */
+bool wh_history_wishes_end(struct wh_history *h, uint32_t life);
 /* history_state.c: a life that is behind goes on to the order of a later view. */
 bool wh_history_move_on(struct wh_history *h, uint32_t life, struct subgroup *g, uint64_t view);
-void wh_history_free_view(struct view *view, uint32_t units);
+void wh_history_free_view(struct view *view);
 
 #endif

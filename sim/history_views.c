@@ -14,10 +14,11 @@ struct view *wh_history_find_view(const struct wh_history *h, uint64_t number)
 	return NULL;
 }
 
-void wh_history_free_view(struct view *view, uint32_t units)
+void wh_history_free_view(struct view *view)
 {
-	for (uint32_t u = 0; view->orders != NULL && u < units; u++)
+	for (uint32_t u = 0; view->orders != NULL && u < view->units; u++)
 		free(view->orders[u].entries);
+	free(view->dynamic);
 	free(view->orders);
 	free(view->lives);
 	free(view->place);
@@ -222,12 +223,13 @@ static struct view *new_view(struct wh_history *h, uint32_t node, const struct w
 	view->members = calloc(told->count, sizeof(*view->members));
 	view->place = calloc(h->nodes, sizeof(*view->place));
 	view->lives = calloc(told->count, sizeof(*view->lives));
+	view->units = h->units;
 	view->orders = calloc(h->units, sizeof(*view->orders));
 	if (view->members != NULL && view->place != NULL && view->lives != NULL && view->orders != NULL) {
 		h->views[h->view_count++] = view;
 		return view;
 	}
-	wh_history_free_view(view, h->units);
+	wh_history_free_view(view);
 out:
 	wh_history_memory_out(h);
 	return NULL;
@@ -238,7 +240,8 @@ static struct view *first_told(struct wh_history *h, uint32_t node, const struct
 {
 	struct view *view = new_view(h, node, told);
 
-	if (view == NULL || !set_members(h, view, told->members) || !check_neighbours(h, view))
+	if (view == NULL || !set_members(h, view, told->members) || !check_neighbours(h, view) ||
+	    !wh_history_check_births(h, view, told, true))
 		return NULL;
 	return view;
 }
@@ -336,7 +339,7 @@ static struct view *check_view(struct wh_history *h, uint32_t node, const struct
 				 told->number, wh_history_who(h, node).text, wh_history_who(h, view->by).text);
 		return NULL;
 	}
-	return view;
+	return wh_history_check_births(h, view, told, false) ? view : NULL;
 }
 
 /* ---- from one view to the next --------------------------------------------------------------------------------------- */
@@ -410,7 +413,9 @@ static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, 
 					wh_history_who(h, node).text, place->shard, g->shards, g->name);
 	if (follows && !ahead && !wh_history_leave_order(h, node, g))
 		return false;
-	if (may_lose(member, place, stays))
+	if (g->dynamic && !wh_history_take_stay(h, node, g, place))
+		return false;
+	if (!g->dynamic && may_lose(member, place, stays))
 		stream->lapsed = stream->count;
 	if (!stays) {
 		member->joined = member->oldest = view->number;

@@ -64,14 +64,35 @@ bool wh_inspect_has_promised(const whorl_node *node)
 	return node->join.there_ns != 0;
 }
 
-bool wh_inspect_keeps(const whorl_node *node, uint32_t g)
+/* A stay that is over may be there still, beside the one that has come after it. */
+static const whorl_subgroup *subgroup_of(const whorl_node *node, uint32_t g, uint64_t birth)
 {
-	return node->subgroups[g]->state != NULL && wh_state_keeps(node->subgroups[g]->state);
+	whorl_subgroup *subgroup;
+
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+		if (birth != 0 ? subgroup->stay.birth == birth && wh_epoch_shard_member(node->epoch, subgroup) != NULL
+			       : subgroup->index == g)
+			return subgroup;
+	return NULL;
 }
 
-bool wh_inspect_refused(const whorl_node *node, uint32_t g)
+bool wh_inspect_keeps(const whorl_node *node, uint32_t g, uint64_t birth)
 {
-	return node->subgroups[g]->offer.backlog.messages > 0;
+	const whorl_subgroup *subgroup = subgroup_of(node, g, birth);
+
+	return subgroup != NULL && subgroup->state != NULL && wh_state_keeps(subgroup->state);
+}
+
+bool wh_inspect_refused(const whorl_node *node, uint32_t g, uint64_t birth)
+{
+	const whorl_subgroup *subgroup = subgroup_of(node, g, birth);
+
+	return subgroup != NULL && subgroup->offer.backlog.messages > 0;
+}
+
+bool wh_inspect_has_left(const whorl_subgroup *subgroup)
+{
+	return subgroup->stay.stage == WH_STAGE_LEFT || subgroup->stay.stage == WH_STAGE_REFUSED;
 }
 
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)

@@ -35,10 +35,12 @@ bool wh_inspect_dropped(const whorl_node *node, uint64_t key);
 bool wh_inspect_comes_to(const whorl_node *node, uint32_t id, uint64_t incarnation);
 /* A newcomer of a later view, invited by that key, has let go of it: it comes in only when it is invited again. */
 bool wh_inspect_has_let_go(const whorl_node *node, uint64_t key);
-/* Does it keep back what is delivered in that subgroup of the configuration? */
-bool wh_inspect_keeps(const whorl_node *node, uint32_t g);
+/* Does it keep back what is delivered in that subgroup of the configuration, or in the dynamic one of that birth? */
+bool wh_inspect_keeps(const whorl_node *node, uint32_t g, uint64_t birth);
 /* Something that the application has refused is kept for it, of views before. */
-bool wh_inspect_refused(const whorl_node *node, uint32_t g);
+bool wh_inspect_refused(const whorl_node *node, uint32_t g, uint64_t birth);
+/* Is the stay of that handle, which has not been released, over? */
+bool wh_inspect_has_left(const whorl_subgroup *subgroup);
 /* Is it a sender of that shard (index in the view) that is to end, and has nothing left to send? */
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard);
 /* Has it stopped in its view: it neither sends nor receives there any more? */

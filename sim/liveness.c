@@ -35,7 +35,7 @@ static bool stream_is_done(const struct stream *stream)
 	return keeps || stream->claimed == stream->quota;
 }
 
-static bool must_progress(const struct play *play, const struct shard *shard)
+bool wh_liveness_must_progress(const struct play *play, const struct shard *shard)
 {
 	if (!shard->active)
 		return false;
@@ -119,7 +119,7 @@ static bool view_lacks(const struct view *view, uint64_t survivors, char *what, 
 			if ((survivors >> shard->parts[s].stream->app->actor->life & 1) != 0 &&
 			    is_patient(&shard->parts[s], what, bytes))
 				return true;
-		if (!must_progress(view->play, shard))
+		if (!wh_liveness_must_progress(view->play, shard))
 			continue;
 		for (uint32_t s = 0; s < shard->part_count; s++)
 			if ((survivors >> shard->parts[s].stream->app->actor->life & 1) != 0 &&
@@ -370,7 +370,7 @@ static struct state look_at_lives(const struct play *play)
 		state.suspicions = wh_mix(state.suspicions ^ wh_inspect_suspects(actor->node)) + i;
 		if (actor->view != NULL && (state.last == NULL || actor->view->number > state.last->number))
 			state.last = actor->view;
-		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
+		for (uint32_t g = 0; g < play->subgroup_count; g++) {
 			state.deliveries += actor->apps[g].deliveries;
 			state.restoring |= actor->apps[g].awaits;
 		}
@@ -437,7 +437,7 @@ static bool other_lacks(const struct actor *actor, const struct state *state, ch
 /* It is a sender still, with nothing to send, and is to be none. */
 static bool is_to_end(const struct actor *actor, char *what, size_t bytes)
 {
-	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
+	for (uint32_t g = 0; g < actor->play->subgroup_count; g++) {
 		const struct shard_member *member = actor->apps[g].member;
 
 		if (member == NULL || member->me < 0 || !wh_inspect_has_ended(actor->node, member->shard->index))
@@ -462,6 +462,9 @@ static bool play_lacks(const struct play *play, const struct state *state, char 
 	for (uint32_t i = 0; i < play->lives; i++)
 		if ((state->survivors >> i & 1) != 0 && is_to_end(&play->actors[i], what, bytes))
 			return true;
+	for (uint32_t i = 0; i < play->lives; i++)
+		if ((state->survivors >> i & 1) != 0 && wh_wishes_lack(&play->actors[i], what, bytes))
+			return true;
 	if (state->last->rests) {
 		snprintf(what, bytes, "in view %" PRIu64 " a node rests that does not want to", state->last->number);
 		return true;
@@ -485,7 +488,7 @@ static bool history_ends(struct play *play, uint64_t survivors)
 static bool frontiers_end(struct play *play, uint64_t survivors)
 {
 	for (uint32_t i = 0; i < play->lives; i++)
-		for (uint32_t g = 0; (survivors >> i & 1) != 0 && g < play->plan->config.subgroup_count; g++)
+		for (uint32_t g = 0; (survivors >> i & 1) != 0 && g < play->subgroup_count; g++)
 			wh_check_frontiers_end(&play->actors[i].apps[g]);
 	return !wh_play_failed(play);
 }

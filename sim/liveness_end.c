@@ -29,7 +29,8 @@ void wh_liveness_check_silence(struct play *play)
 	}
 }
 
-/* Must that one have all of its messages? A node that is still in the view before has them, and will deliver them. */
+/* Must that one have all of its messages? A node that is still in the view before has them, and will deliver them. One that has entered
+ * later, and was given no state, has none of those that came before. */
 static bool expects_all_of(const struct actor *left, const struct app *app)
 {
 	const struct actor *actor = app->actor;
@@ -38,20 +39,24 @@ static bool expects_all_of(const struct actor *left, const struct app *app)
 	return actor != left && app->member != NULL && wh_actor_runs(actor) && !app->awaits && !app->behind &&
 	       wh_shard_sender(app->member->shard, left->id) >= 0 && (play->touched >> actor->life & 1) == 0 &&
 	       left->view != NULL && actor->view->number >= left->view->number &&
-	       (actor->view->members >> left->life & 1) != 0;
+	       (actor->view->members >> left->life & 1) != 0 &&
+	       (play->subgroups[app->g].stateful || app->since <= left->apps[app->g].since ||
+		!wh_play_is_dynamic(play, app->g));
 }
 
 void wh_liveness_check_left(const struct actor *actor)
 {
 	struct play *play = actor->play;
 
-	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
+	for (uint32_t g = 0; g < play->subgroup_count; g++) {
 		const struct stream *stream = actor->apps[g].stream;
 		uint64_t count = stream->claimed; /* up to the last that was committed */
 
-		while (count > 0 && stream->messages[count - 1].state != MESSAGE_COMMITTED)
+		while (count > stream->base && stream->messages[count - 1].state != MESSAGE_COMMITTED)
 			count--;
-		for (uint32_t i = 0; i < play->lives && !play->plan->subgroups[g].by_function; i++) {
+		if (count == stream->base) /* those of stays before are judged by the history */
+			count = 0;
+		for (uint32_t i = 0; i < play->lives && !play->subgroups[g].plan->by_function; i++) {
 			const struct app *app = &play->actors[i].apps[g];
 
 			if (expects_all_of(actor, app) && app->next[actor->life] < count)

@@ -290,6 +290,35 @@ static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *p
 	draw_moves(plan, g, subgroup, &out->options);
 }
 
+/* Dynamic subgroups: small ones, in which nodes come and go while messages are sent. */
+static void draw_name(const struct wh_plan_limits *limits, struct wh_plan *plan, uint32_t i)
+{
+	struct wh_dice of_this = wh_dice_split(plan->seed, 5000 + i), *dice = &of_this;
+	struct wh_plan_name *name = &plan->names[i];
+	uint32_t ids = wh_node_config_nodes_max(&plan->config);
+
+	snprintf(name->name, sizeof(name->name), "d%u", i);
+	name->subgroup.member_count = name->subgroup.sender_count = ids;
+	name->subgroup.ordered = !wh_dice_one_in(dice, 4);
+	name->options.mode = name->subgroup.ordered;
+	name->options.shards = name->options.members_min = 1;
+	draw_sizes(dice, limits, plan->config.subgroup_count + plan->name_count, &name->subgroup, &name->options);
+	if (limits->large && wh_dice_one_in(dice, 2) && name->options.window > 1) {
+		name->options.message_bytes = (name->options.message_bytes + 15) / 16 * 16;
+		name->options.large_bytes = name->options.window * name->options.message_bytes;
+	}
+	name->state = plan->state_bytes > 0 && !wh_dice_one_in(dice, 3);
+}
+
+static void draw_names(const struct wh_plan_limits *limits, struct wh_plan *plan)
+{
+	struct wh_dice dice = wh_dice_split(plan->seed, 106);
+
+	plan->name_count = (uint32_t)wh_dice_between(&dice, 2, WH_NAMES_DRAWN_MAX);
+	for (uint32_t i = 0; i < plan->name_count; i++)
+		draw_name(limits, plan, i);
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------------------------------- */
 
 static void draw_engine(struct wh_dice *dice, struct wh_engine_options *engine)
@@ -397,6 +426,8 @@ void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limi
 	}
 	for (uint32_t g = 0; g < count; g++)
 		draw_subgroup(limits, plan, g);
+	if (limits->wishes)
+		draw_names(limits, plan);
 }
 
 void wh_plan_free(struct wh_plan *plan)
@@ -424,6 +455,20 @@ bool wh_plan_may_form(const struct wh_plan *plan, uint32_t nodes)
 bool wh_plan_needs_home(const struct wh_plan *plan)
 {
 	return !plan->one_host && wh_node_config_founder(&plan->config) < 0;
+}
+
+static void print_names(const struct wh_plan *plan, FILE *out)
+{
+	for (uint32_t i = 0; i < plan->name_count; i++) {
+		const struct wh_plan_name *name = &plan->names[i];
+
+		fprintf(out, "  %s, dynamic: %s, %s, window %d, %d bytes, up to %d, %u messages at most in a stay\n",
+			name->name, name->subgroup.ordered ? "ordered" : "unordered",
+			name->state ? "with a state" : "without one", (int)name->options.window,
+			(int)name->options.message_bytes,
+			(int)(name->options.large_bytes > 0 ? name->options.large_bytes : name->options.message_bytes),
+			name->subgroup.messages);
+	}
 }
 
 void wh_plan_print(const struct wh_plan *plan, FILE *out)
@@ -467,4 +512,5 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 			(int)(options->large_bytes > 0 ? options->large_bytes : options->message_bytes),
 			plan->subgroups[g].messages, plan->subgroups[g].even ? " from each" : " at most");
 	}
+	print_names(plan, out);
 }

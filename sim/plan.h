@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "group/config.h"
+#include "sim/schedule.h"
 
 #define WH_PLAN_IDS_MAX 16 /* of nodes, together with those that join */
 
@@ -44,6 +45,7 @@ struct wh_plan_limits {
 	bool words; /* say in which subgroups something moves, though there are few; and a silent one cools soon (0041) */
 	bool large;    /* messages larger than a slot (0045) */
 	bool refusals; /* of what applications are offered (0044) */
+	bool wishes;   /* nodes enter and leave subgroups that the file does not have (0046) */
 };
 
 struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it has one shard */
@@ -54,6 +56,13 @@ struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it
 	bool moves;        /* in which it says another shard too, from view to view */
 	bool even;         /* its senders claim equally many, and all of these are finished */
 	uint32_t messages; /* that a sender claims, at most */
+};
+
+struct wh_plan_name { /* of a dynamic subgroup, as those that enter it mostly say it is; `members` and `senders` have no meaning */
+	char name[16];
+	struct wh_plan_subgroup subgroup; /* `messages`: of a sender in one stay, at most */
+	struct wh_subgroup_options options;
+	bool state;
 };
 
 struct wh_plan {
@@ -75,6 +84,9 @@ struct wh_plan {
 	uint64_t state_bytes; /* of a state, at most; 0: there are no states */
 
 	bool refusals; /* some applications refuse what they are offered, and take it later (0044) */
+
+	struct wh_plan_name names[WH_NAMES_DRAWN_MAX]; /* of dynamic subgroups (0046) */
+	uint32_t name_count;                           /* 0: no node wishes for any */
 };
 
 /* Never fails: exits when memory is out. */

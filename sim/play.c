@@ -131,6 +131,21 @@ static void open_world(struct play *play)
 	}
 }
 
+/* Those of the configuration; of dynamic ones there is one for each wish at most. */
+static void open_subgroups(struct play *play)
+{
+	const struct wh_plan *plan = play->plan;
+
+	play->subgroup_count = play->subgroups_max = plan->config.subgroup_count;
+	for (uint32_t i = 0; play->schedule != NULL && i < play->schedule->count; i++)
+		play->subgroups_max += play->schedule->faults[i].kind == WH_FAULT_ENTER;
+	play->subgroups = wh_plan_alloc(play->subgroups_max, sizeof(*play->subgroups));
+	for (uint32_t g = 0; g < play->subgroup_count; g++)
+		play->subgroups[g] = (struct play_subgroup){.plan = &plan->subgroups[g],
+							    .options = &plan->config.subgroups[g].options,
+							    .stateful = wh_play_has_states(play)};
+}
+
 static void open_history(struct play *play)
 {
 	const struct wh_node_config *config = &play->plan->config;
@@ -175,13 +190,15 @@ struct play *wh_play_new(const struct wh_plan *plan, const struct wh_schedule *s
 	if (play->lives_max > LIVES_MAX)
 		play->lives_max = LIVES_MAX;
 	play->dice = wh_dice_split(plan->seed, 200);
+	open_subgroups(play);
+	play->tries = wh_plan_alloc(WH_SCHEDULE_MAX, sizeof(*play->tries));
 	play->cuts = wh_plan_alloc((size_t)play->nodes * play->nodes, sizeof(*play->cuts));
 	play->links_harmed = wh_plan_alloc(play->nodes, sizeof(*play->links_harmed));
 	play->seen = wh_plan_alloc(play->nodes, sizeof(*play->seen));
 	play->at = wh_plan_alloc(play->nodes, sizeof(struct actor *));
 	play->disks = wh_plan_alloc(play->nodes, sizeof(*play->disks));
 	play->told = wh_plan_alloc(TOLD, sizeof(*play->told));
-	play->subjects = wh_plan_alloc(WH_FAULTS_MAX, sizeof(struct actor *));
+	play->subjects = wh_plan_alloc(WH_SCHEDULE_MAX, sizeof(struct actor *));
 	play->actors = wh_plan_alloc(play->lives_max, sizeof(*play->actors));
 	open_world(play);
 	open_history(play);
@@ -278,7 +295,7 @@ bool wh_play_work(struct play *play)
 void wh_play_release(struct play *play)
 {
 	for (uint32_t i = 0; i < play->lives; i++)
-		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
+		for (uint32_t g = 0; g < play->subgroup_count; g++) {
 			struct stream *stream = play->actors[i].apps[g].stream;
 
 			stream->kept_open = UINT64_MAX;
@@ -322,7 +339,7 @@ static void check_open_claims(struct play *play)
 static bool nothing_is_kept_open(const struct play *play)
 {
 	for (uint32_t i = 0; i < play->nodes; i++)
-		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		for (uint32_t g = 0; g < play->subgroup_count; g++)
 			if (play->actors[i].apps[g].stream->kept_open != UINT64_MAX)
 				return false;
 	return true;
@@ -377,8 +394,8 @@ static bool can_drain(const struct play *play)
 	for (uint32_t i = 0; i < play->views->shard_count; i++) {
 		const struct shard *shard = &play->views->shards[i];
 
-		if (!shard->active || play->plan->subgroups[shard->g].by_function ||
-		    play->plan->config.subgroups[shard->g].options.members_min > 1)
+		if (!shard->active || play->subgroups[shard->g].plan->by_function ||
+		    play->subgroups[shard->g].options->members_min > 1)
 			return false;
 	}
 	return play->plan->config.engine.null_sends;
@@ -447,7 +464,7 @@ static void fill_result(const struct play *play, struct wh_play_result *result)
 	if (play->views != NULL)
 		result->views = play->views->number;
 	for (uint32_t i = 0; i < play->lives; i++)
-		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++) {
+		for (uint32_t g = 0; g < play->subgroup_count; g++) {
 			const struct app *app = &play->actors[i].apps[g];
 			struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
 
@@ -469,7 +486,7 @@ static void close_all(struct play *play)
 	if (wh_play_failed(play))
 		return; /* what is still open is not known */
 	for (uint32_t i = 0; i < play->lives; i++)
-		for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+		for (uint32_t g = 0; g < play->subgroup_count; g++)
 			wh_stream_finish_late(play->actors[i].apps[g].stream);
 }
 
@@ -490,6 +507,8 @@ bool wh_play_end(struct play *play, struct wh_play_result *result, char *verdict
 	free(play->told);
 	free(play->disks);
 	free(play->subjects);
+	free(play->tries);
+	free(play->subgroups);
 	free(play->at);
 	free(play->seen);
 	free(play->links_harmed);

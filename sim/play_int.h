@@ -6,6 +6,7 @@
  *     streams.c   applications: claims, finished in any order, aborted, kept open
  *     states.c    the states of applications, given to nodes that come
  *     views.c    views, as nodes enter them
+ *     wishes.c   dynamic subgroups: which nodes enter and leave them
  *     checkers.c  what must hold in a view after each pass; deliveries.c: at each upcall; failures.c: of a node
  *     frontiers.c     what a sender is told of its messages
  *     liveness.c      what must be so in the end
@@ -19,6 +20,9 @@
  *
  * A node may end and come back. Each time that it is opened is a *life* of it, with everything of its own: a struct actor.
  * Sets are of lives, bit i for life i, unless they are said to be of nodes; the first life of node i is life i.
+ *
+ * Subgroups are numbered: those of the configuration, and then dynamic ones, from their birth on. A dynamic subgroup is a subgroup like
+ * others, and the stream of a node in it goes on from one stay of the node to the next: the library counts its messages from 0 in each.
  *
  * What all this is held against is the truth: what applications did (struct stream), and what senders' own rows say at the
  * end of their passes (struct part).
@@ -56,6 +60,7 @@ struct stream { /* all that one node sends in one subgroup, in all views */
 	struct wh_dice dice;
 	struct message *messages; /* by number */
 	uint64_t quota, claimed;
+	uint64_t base;   /* of these those that were claimed in stays before */
 	uint64_t lapsed; /* of those below some were dropped: its node was taken out of its shard */
 	uint64_t *open;  /* numbers of open claims, in the order of their claims */
 	uint64_t open_count;
@@ -73,12 +78,12 @@ struct stream { /* all that one node sends in one subgroup, in all views */
 
 struct app { /* one node in one subgroup, in all views */
 	struct actor *actor;
-	uint32_t g;               /* in the configuration */
-	whorl_subgroup *subgroup; /* NULL: not open, or it can never be a member */
+	uint32_t g;
+	whorl_subgroup *subgroup; /* NULL: not open, or it can never be a member, or its program has done with it */
 	struct stream *stream;
 	struct shard_member *member; /* in the current view; NULL: none */
 	bool was_sender;             /* in it */
-	int shard;                   /* in it, as a shard of the view; -1: none */
+	int shard;                   /* in it, as a shard of the subgroup; -1: none */
 	bool astray; /* it has been taken out of a shard, and has sent in none since: what it had claimed has nowhere to go */
 	uint64_t *next; /* by life: of the messages of that sender the first that was not delivered or passed over */
 	uint64_t past[2]; /* of its own messages: up to where all have received, and have delivered, as it was told last */
@@ -98,6 +103,18 @@ struct app { /* one node in one subgroup, in all views */
 	bool asks;             /* it has refused, and will say when it takes more */
 	unsigned char *coming; /* of the state that is being restored */
 	size_t coming_bytes, coming_room;
+};
+
+struct stay { /* of one node in a dynamic subgroup, from its wish on */
+	struct actor *actor;
+	uint32_t name; /* of the plan */
+	bool otherwise, listens, refuses;
+	bool leaves, released; /* what its program has asked for */
+	bool over;
+	enum whorl_result lost; /* why it leaves unasked; WHORL_OK: it does not */
+	whorl_subgroup *handle; /* NULL: released */
+	struct app *app;        /* NULL: it has been in no view */
+	struct stay *next;      /* of this node, the one before */
 };
 
 enum actor_state { ACTOR_ABSENT, ACTOR_UNOPENED, ACTOR_AWAKE, ACTOR_ASLEEP, ACTOR_GONE };
@@ -126,6 +143,7 @@ struct actor { /* one life of a node */
 	uint64_t stall_ns;         /* its next upcall takes so long */
 	struct view *view;         /* the view that it is in; NULL: none yet */
 	struct app *apps;          /* by subgroup */
+	struct stay *stays;        /* the newest */
 	uint64_t accused;          /* nodes of which it has said, in any view, that they are gone */
 	struct heard {             /* by node: its heartbeat, as this one had it after its last pass */
 		uint64_t key;      /* of the image */
@@ -155,7 +173,9 @@ struct shard_member { /* one member of one shard in one view */
 	struct actor *actor;
 	struct shard *shard;
 	struct app *app;
+	uint64_t base;       /* of its messages: those of stays before */
 	int me;              /* sender rank, -1: none */
+	bool fresh;          /* it was not in the shard in the view before */
 	bool entered;        /* it is in this view, or was */
 	bool gone;           /* it was: it is in a later one, or closed, or what it did last is not known */
 	struct taken *taken; /* by sender rank */
@@ -171,8 +191,9 @@ struct shard_member { /* one member of one shard in one view */
 
 struct shard { /* one shard in one view */
 	struct view *view;
-	uint32_t index; /* in the view */
-	uint32_t g;     /* the subgroup */
+	uint32_t index;  /* in the view */
+	uint32_t number; /* in the subgroup */
+	uint32_t g;      /* the subgroup */
 	bool ordered;
 	bool active;
 	struct shard_member *members; /* by place among the members */
@@ -209,7 +230,8 @@ enum told_kind {
 	TOLD_GIVE,
 	TOLD_RESTORE,
 	TOLD_CAUGHT_UP,
-	TOLD_REST
+	TOLD_REST,
+	TOLD_WISH
 };
 
 struct told {
@@ -224,14 +246,27 @@ struct told {
 
 /* ---- the run -------------------------------------------------------------------------------------------------------------- */
 
+struct play_subgroup {
+	const struct wh_plan_subgroup *plan;
+	const struct wh_subgroup_options *options;
+	bool stateful;
+	/* Of a dynamic one. */
+	uint32_t name;  /* of the plan */
+	uint64_t birth; /* 0: it is configured */
+	struct wh_plan_subgroup own_plan;
+	struct wh_subgroup_options own_options;
+};
+
 struct play {
 	const struct wh_plan *plan;
 	const struct wh_schedule *schedule;
 	struct wh_sim *sim;
 	struct wh_history *history;
 	struct wh_dice dice;
-	uint32_t nodes;              /* ids are below */
-	uint32_t lives, lives_max;   /* that there are, and will be at most */
+	uint32_t nodes;                         /* ids are below */
+	uint32_t lives, lives_max;              /* that there are, and will be at most */
+	uint32_t subgroup_count, subgroups_max; /* that there are, and will be at most */
+	struct play_subgroup *subgroups;
 	struct actor *actors;        /* by life */
 	struct actor **at;           /* by node id: its newest life */
 	struct view *views;          /* the newest */
@@ -266,6 +301,8 @@ struct play {
 	uint64_t touched;                  /* lives that faults have touched */
 	uint64_t broken;                   /* lives with a connection that has ended for good */
 	uint64_t happened;                 /* bit i: fault i of the schedule */
+	uint64_t awaiting;                 /* likewise: a wish of a node that is not open */
+	uint32_t *tries;                   /* by fault: how often a wish had to wait for the end of a stay */
 	uint64_t survivors;                /* lives; in the end. 0: no node may go on */
 
 	/* Told of each moment, before the faults of that moment come about. */
@@ -285,6 +322,11 @@ struct play {
 static inline bool wh_play_has_states(const struct play *play)
 {
 	return play->plan->state_bytes > 0;
+}
+
+static inline bool wh_play_is_dynamic(const struct play *play, uint32_t g)
+{
+	return play->subgroups[g].birth != 0;
 }
 
 /* Some node was cut off from another for a while. */
@@ -361,6 +403,8 @@ static inline bool wh_actor_runs(const struct actor *actor)
 /* ---- streams.c --------------------------------------------------------------------------------------------------------- */
 
 void wh_stream_init(struct stream *stream, struct app *app);
+/* A stay begins: it claims some more. */
+void wh_stream_begin_stay(struct stream *stream);
 void wh_stream_schedule(struct stream *stream);
 /* One claim, or the end of one. False: there is nothing to be done now. */
 bool wh_stream_act(struct stream *stream);
@@ -408,6 +452,41 @@ struct shard_member *wh_app_member_in(const struct app *app, uint64_t view);
 /* What that node sent there then, in a view that this one need not have been in; NULL: nothing. */
 struct stream *wh_app_stream_in(const struct app *app, uint64_t view, uint32_t sender);
 
+/* The number of a message of that life, which the library calls `index`, in the view. */
+uint64_t wh_app_number(const struct app *app, uint64_t view, uint32_t life, uint64_t index);
+
+/* ---- wishes.c --------------------------------------------------------------------------------------------------------- */
+
+/* False: not now. */
+bool wh_wish_carry_out(struct actor *actor, const struct wh_fault *fault, uint64_t i);
+/* The node is open, and has not been started: what it has wished by now. */
+void wh_wishes_opened(struct actor *actor);
+/* The number of that dynamic subgroup, which may be born with this view. UINT32_MAX: the run has failed. */
+uint32_t wh_play_bear(struct play *play, const struct wh_view_subgroup *layout);
+/* The number of the subgroup, of which some node has begun a view that has it. */
+uint32_t wh_play_subgroup_of(const struct play *play, const struct wh_view_subgroup *layout);
+void wh_app_init(struct app *app, struct actor *actor, uint32_t g); /* actors.c */
+/* What the history is told of the dynamic subgroups of that view. */
+void wh_play_tell_dynamic(const struct play *play, const struct wh_view *view, struct wh_history_dynamic *out);
+/* Its node has entered the dynamic subgroup in this view. */
+void wh_wish_begins(struct app *app);
+/* The node is in a view: what has begun and ended for it. */
+void wh_wishes_enter_view(struct actor *actor);
+/* The pass is over: what it is told of its stays is so. */
+void wh_check_stays(struct actor *actor);
+/* Its node has wished to leave what it is in. */
+bool wh_app_leaves(const struct app *app);
+/* No stay of it lasts any more. */
+void wh_wishes_closed(struct actor *actor);
+void wh_wishes_free(struct actor *actor);
+/* Some wish of the node is not met, and not refused. */
+bool wh_wishes_lack(const struct actor *actor, char *what, size_t bytes);
+
+/* actors.c: upcalls of one stay, for its options. */
+void wh_actor_take_upcalls(struct stay *stay, struct whorl_subgroup_options *options);
+/* states.c */
+struct whorl_state wh_state_of_stay(struct stay *stay);
+
 /* ---- checkers.c, deliveries.c ------------------------------------------------------------------------------------------- */
 
 void wh_check_pass(struct actor *actor);
@@ -419,6 +498,8 @@ void wh_check_died(struct actor *actor);
 void wh_check_claim(const struct stream *stream, uint64_t number);
 void wh_check_upcall(struct app *app, const struct whorl_message *message);
 void wh_check_payload(const struct app *app, const struct whorl_message *message);
+/* No node is left that could give it the state that it lacks (failures.c). */
+bool wh_app_is_orphan(const struct app *app);
 /* What survivors count as received is theirs, whichever nodes have crashed. */
 void wh_check_held(struct play *play);
 
@@ -444,6 +525,8 @@ bool wh_liveness_settle(struct play *play);
 bool wh_liveness_is_quorum(const struct play *play, const struct view *view, uint64_t set);
 /* No node may go on: of the last view no quorum is left; or all of it are gone, and nodes that come may not form another. */
 bool wh_liveness_is_over(const struct play *play);
+/* Is all that its senders commit delivered in a bounded time? */
+bool wh_liveness_must_progress(const struct play *play, const struct shard *shard);
 /* Nothing happens any more: is everything delivered that can be? */
 void wh_liveness_check(struct play *play);
 /* All others have delivered all that the node that left in order has committed. */

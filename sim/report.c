@@ -54,6 +54,9 @@ static void print_told(FILE *log, const struct told *told)
 	else if (told->kind == TOLD_DELIVER)
 		fprintf(log, ", g%u: delivers message %" PRIu64 " of node %" PRIu64 " in view %" PRIu64 "\n", told->g,
 			told->a, told->b, told->c);
+	else if (told->kind == TOLD_WISH)
+		fprintf(log, ", d%u: %ss%s\n", told->g, wh_fault_word((enum wh_fault_kind)told->a),
+			told->b ? " otherwise" : "");
 	else if (told->kind == TOLD_REST)
 		fprintf(log, ": %s\n", told->a ? "rests" : "does not rest any more");
 	else

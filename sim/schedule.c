@@ -116,6 +116,14 @@ static const char *preposition_of(const struct wh_fault *fault)
 	return fault->both ? "and" : "from";
 }
 
+/* The word before the subgroup that a node wishes for. */
+static const char *wish_preposition(const struct wh_fault *fault)
+{
+	if (fault->kind == WH_FAULT_ENTER)
+		return "in";
+	return fault->kind == WH_FAULT_EXIT ? "from" : "of";
+}
+
 static void add_links(struct text *text, const struct wh_fault *fault)
 {
 	add_set(text, fault->from);
@@ -136,6 +144,9 @@ const char *wh_fault_print(const struct wh_fault *fault, char *buf)
 		add_text(&text, "%u", fault->node);
 	if (fault->kind == WH_FAULT_CRASH && fault->silently)
 		add_text(&text, " silently");
+	if (wh_fault_is_wish(fault))
+		add_text(&text, " %s d%u%s", wish_preposition(fault), fault->name,
+			 fault->otherwise ? " otherwise" : "");
 	if (wh_fault_lasts(fault)) {
 		add_text(&text, " for ");
 		add_time(&text, fault->for_us);
@@ -256,7 +267,9 @@ static bool take_moment(struct reader *reader, struct wh_fault *fault)
 		return take_duration(reader, &fault->at);
 	}
 	fault->moment = (enum wh_moment)which;
-	if (fault->kind != WH_FAULT_CRASH && fault->kind != WH_FAULT_STALL)
+	if (wh_fault_is_wish(fault) && !fault->after && fault->moment != WH_MOMENT_UPCALL)
+		return miss_expected(reader, "after: a wish is not said in the middle of a step");
+	if (!wh_fault_is_wish(fault) && fault->kind != WH_FAULT_CRASH && fault->kind != WH_FAULT_STALL)
 		return miss_expected(reader, "a time: only crashes and stalls come at a step");
 	return take_number(reader, 1, UINT32_MAX, &fault->at);
 }
@@ -278,6 +291,24 @@ static bool take_links(struct reader *reader, struct wh_fault *fault)
 	return true;
 }
 
+/* "in d1 otherwise" */
+static bool take_wish(struct reader *reader, struct wh_fault *fault)
+{
+	uint64_t name;
+
+	if (!expect_word(reader, wish_preposition(fault)))
+		return false;
+	skip_blanks(reader);
+	if (*reader->at != 'd')
+		return miss_expected(reader, "a dynamic subgroup, as d1");
+	reader->at++;
+	if (!take_number(reader, 0, WH_NAMES_DRAWN_MAX - 1, &name))
+		return false;
+	fault->name = (uint32_t)name;
+	fault->otherwise = fault->kind == WH_FAULT_ENTER && take_word(reader, "otherwise");
+	return true;
+}
+
 static bool take_subject(struct reader *reader, struct wh_fault *fault)
 {
 	uint64_t node;
@@ -288,7 +319,7 @@ static bool take_subject(struct reader *reader, struct wh_fault *fault)
 		return miss_expected(reader, "a node");
 	fault->node = (uint32_t)node;
 	fault->silently = fault->kind == WH_FAULT_CRASH && take_word(reader, "silently");
-	return true;
+	return !wh_fault_is_wish(fault) || take_wish(reader, fault);
 }
 
 static bool take_sentence(struct reader *reader, struct wh_fault *fault)
@@ -296,7 +327,8 @@ static bool take_sentence(struct reader *reader, struct wh_fault *fault)
 	int kind = one_of(reader, fault_words);
 
 	if (kind < 0)
-		return miss_expected(reader, "crash, stall, cut, slow, break, leave, join, return or rest");
+		return miss_expected(
+			reader, "crash, stall, cut, slow, break, leave, join, return, rest, enter, exit or release");
 	fault->kind = (enum wh_fault_kind)kind;
 	if (!take_subject(reader, fault))
 		return false;

@@ -18,10 +18,18 @@
  *     return 2 at 80 ms                      it is opened again: another life of it. If it still runs it is killed first
  *     rest 1 for 60 ms at 20 ms              it declares that it does not send, and takes that back
  *
+ * and of the dynamic subgroups of the plan (docs/decisions/0046), d0, d1 and so on:
+ *
+ *     enter 3 in d1 at 20 ms                 it enters that one. Where it is not there yet: when it is opened, before it starts
+ *     enter 3 in d1 otherwise at 20 ms       with other parameters than the plan's
+ *     exit 3 from d1 at 40 ms                it leaves
+ *     release 3 of d1 at 60 ms               its program has done with it, and so it leaves if it has not
+ *
  * Times count from when all nodes that are there at the beginning are members, or have been opened, as the plan says. The moment of
  * a fault of one node may also be the k-th thing of a kind that this node does, in all its lives: an upcall, a step of coming in,
  * or a step of a change of view, that is a push. "push 17" is its 17th push after any node has suspected another or proposed a
- * view; the other kinds are pushes of one column (enum wh_moment). What never comes about, as the third wedge of a node that sees
+ * view; the other kinds are pushes of one column (enum wh_moment). A wish comes after a step, not in the middle of a push, as no program
+ * runs there. What never comes about, as the third wedge of a node that sees
  * one change, is withdrawn when the times of all other faults are over.
  *
  * The same line is what is printed, what --fault takes, and what an ini file says: wh_fault_parse(wh_fault_print(f)) is f.
@@ -34,6 +42,9 @@
 #include <stdint.h>
 
 #define WH_FAULTS_MAX 32
+#define WH_WISHES_DRAWN_MAX 24
+#define WH_NAMES_DRAWN_MAX 4 /* of dynamic subgroups */
+#define WH_SCHEDULE_MAX (WH_FAULTS_MAX + WH_WISHES_DRAWN_MAX)
 #define WH_FAULT_TEXT 160 /* bytes of a line, with the zero */
 #define WH_FAULT_NODES_MAX 64
 
@@ -46,7 +57,10 @@
 	X(LEAVE, "leave")                                                                                              \
 	X(JOIN, "join")                                                                                                \
 	X(RETURN, "return")                                                                                            \
-	X(REST, "rest")
+	X(REST, "rest")                                                                                                \
+	X(ENTER, "enter")                                                                                              \
+	X(EXIT, "exit")                                                                                                \
+	X(RELEASE, "release")
 
 enum wh_fault_kind {
 #define WH_FAULT_CONSTANT(name, word) WH_FAULT_##name,
@@ -84,6 +98,8 @@ enum wh_moment {
 struct wh_fault {
 	enum wh_fault_kind kind;
 	uint32_t node;     /* what is about one node */
+	uint32_t name;     /* enter, exit, release: of which dynamic subgroup of the plan */
+	bool otherwise;    /* enter: with other parameters */
 	bool silently;     /* crash */
 	bool both;         /* cut: both ways */
 	uint64_t from, to; /* cut, slow, break: bit i is node i */
@@ -95,7 +111,7 @@ struct wh_fault {
 };
 
 struct wh_schedule {
-	struct wh_fault faults[WH_FAULTS_MAX];
+	struct wh_fault faults[WH_SCHEDULE_MAX];
 	uint32_t count;
 };
 
@@ -110,6 +126,12 @@ static inline bool wh_fault_lasts(const struct wh_fault *fault)
 {
 	return fault->kind == WH_FAULT_STALL || fault->kind == WH_FAULT_CUT || fault->kind == WH_FAULT_SLOW ||
 	       fault->kind == WH_FAULT_REST;
+}
+
+/* A node says what it wishes of a dynamic subgroup. */
+static inline bool wh_fault_is_wish(const struct wh_fault *fault)
+{
+	return fault->kind >= WH_FAULT_ENTER;
 }
 
 /* Others may think that the nodes that it touches have failed. */
@@ -144,6 +166,7 @@ struct wh_schedule_limits {
 	uint32_t faults;                  /* at most, but for what follows from them, as returns */
 	uint32_t kinds;                   /* bit k: enum wh_fault_kind */
 	bool proofs;                      /* of deaths: a minority may go on */
+	uint32_t names;                   /* of dynamic subgroups; 0: no node wishes for any */
 	uint64_t span_us;                 /* the first faults come within this time */
 	uint64_t failure_timeout_us;
 };
@@ -152,5 +175,7 @@ struct wh_schedule_limits {
 void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
 /* Its second half: nodes that are not there at the beginning, come back, or rest; and what goes wrong with nodes that come. */
 void wh_schedule_draw_joins(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
+/* And its third: which nodes enter and leave dynamic subgroups, and what goes wrong then. */
+void wh_schedule_draw_wishes(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
 
 #endif

@@ -63,7 +63,8 @@ static bool check_position(struct app *app, const struct whorl_position *positio
 
 		for (uint32_t life = 0; of->incarnation != 0 && life < play->lives; life++)
 			if (play->actors[life].incarnation == of->incarnation &&
-			    (play->actors[life].id != of->id || of->next < app->next[life]))
+			    (play->actors[life].id != of->id ||
+			     wh_app_number(app, position->view, life, of->next) < app->next[life]))
 				return false;
 	}
 	if (member == NULL || !member->shard->ordered)
@@ -127,9 +128,10 @@ static void take_time(struct app *app)
 static ptrdiff_t read_snapshot(void *snapshot_, void *bytes, size_t count, void *ctx)
 {
 	struct snapshot *snapshot = snapshot_;
-	struct app *app = ctx;
+	struct app *app = snapshot->app;
 	size_t rest = snapshot->bytes - snapshot->read;
 
+	(void)ctx;
 	take_time(app);
 	if (app->actor->crashed || wh_play_failed(app->actor->play))
 		return -1;
@@ -281,12 +283,48 @@ void wh_state_of_app(struct app *app)
 			     whorl_result_text(result));
 }
 
+/* A stay has functions of its own, which know what it is in when a view has begun. */
+static struct app *app_of_stay(const struct stay *stay)
+{
+	if (stay->actor->crashed)
+		return NULL;
+	wh_play_enter_view(stay->actor, NULL);
+	if (stay->app == NULL && !stay->over && !stay->actor->play->extinct)
+		wh_play_fail(stay->actor->play, "state: %s, d%u: there is to do with a state, in no view",
+			     stay->actor->name, stay->name);
+	return stay->over ? NULL : stay->app;
+}
+
+static void *take_of_stay(const struct whorl_position *position, void *ctx)
+{
+	struct app *app = app_of_stay(ctx);
+
+	return app != NULL ? take_snapshot(position, app) : NULL;
+}
+
+static bool restore_of_stay(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
+{
+	struct app *app = app_of_stay(ctx);
+
+	return app != NULL && restore_part(step, bytes, count, app);
+}
+
+struct whorl_state wh_state_of_stay(struct stay *stay)
+{
+	return (struct whorl_state){.size = sizeof(struct whorl_state),
+				    .snapshot = take_of_stay,
+				    .read = read_snapshot,
+				    .release = release_snapshot,
+				    .restore = restore_of_stay,
+				    .ctx = stay};
+}
+
 void wh_app_begin(struct app *app, bool needs_state)
 {
 	if (app->awaits || app->behind) /* of the shard before: what was kept back of it is never upcalled */
 		app->own = app->stream->claimed;
 	app->empties = !needs_state && app->stay > 0;
-	app->awaits = (needs_state || app->empties) && wh_play_has_states(app->actor->play);
+	app->awaits = (needs_state || app->empties) && app->actor->play->subgroups[app->g].stateful;
 	app->stay++;
 	app->since = app->actor->view->number;
 	app->behind = false;
@@ -295,7 +333,7 @@ void wh_app_begin(struct app *app, bool needs_state)
 /* In unordered mode members may deliver in different orders. */
 void wh_app_add(struct app *app, uint64_t payload)
 {
-	if (app->actor->play->plan->subgroups[app->g].ordered)
+	if (app->actor->play->subgroups[app->g].plan->ordered)
 		app->state = wh_mix(app->state ^ payload) + 1;
 	else
 		app->state += wh_mix(payload);
@@ -305,7 +343,7 @@ void wh_app_lags(struct app *app)
 {
 	struct play *play = app->actor->play;
 
-	if (app->behind || app->awaits || app->member == NULL || app->subgroup == NULL)
+	if (app->behind || app->awaits || app->member == NULL || app->actor->node == NULL)
 		return;
 	app->behind = true;
 	if (!wh_history_lags(play->history, app->actor->life, app->g))
@@ -318,7 +356,8 @@ void wh_app_look(struct app *app)
 	struct play *play = actor->play;
 
 	if (!app->behind || app->awaits || app->member == NULL || actor->removed || wh_play_failed(play) ||
-	    wh_inspect_keeps(actor->node, app->g) || wh_inspect_refused(actor->node, app->g))
+	    wh_inspect_keeps(actor->node, app->g, play->subgroups[app->g].birth) ||
+	    wh_inspect_refused(actor->node, app->g, play->subgroups[app->g].birth))
 		return;
 	app->behind = false;
 	wh_tell(actor, TOLD_CAUGHT_UP, app->g, app->state, actor->view->number, app->member->deliveries);

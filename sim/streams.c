@@ -27,13 +27,14 @@ static uint64_t draw_pace(struct stream *stream, const struct play *play)
 void wh_stream_init(struct stream *stream, struct app *app)
 {
 	struct play *play = app->actor->play;
-	const struct wh_plan_subgroup *subgroup = &play->plan->subgroups[app->g];
-	const struct wh_subgroup_options *options = &play->plan->config.subgroups[app->g].options;
+	const struct wh_plan_subgroup *subgroup = play->subgroups[app->g].plan;
+	const struct wh_subgroup_options *options = play->subgroups[app->g].options;
+	bool dynamic = wh_play_is_dynamic(play, app->g);
 	struct wh_dice *dice = &stream->dice;
 
 	*stream = (struct stream){.app = app, .kept_open = UINT64_MAX};
 	stream->dice = wh_dice_split(play->plan->seed, 1000 + 100 * (uint64_t)app->g + app->actor->life);
-	stream->quota = subgroup->even ? subgroup->messages : wh_dice_below(dice, subgroup->messages + 1);
+	stream->quota = dynamic ? 0 : subgroup->even ? subgroup->messages : wh_dice_below(dice, subgroup->messages + 1);
 	stream->messages = wh_plan_alloc(stream->quota, sizeof(*stream->messages));
 	stream->open = wh_plan_alloc(stream->quota, sizeof(*stream->open));
 	stream->pace_ns = draw_pace(stream, play);
@@ -44,6 +45,21 @@ void wh_stream_init(struct stream *stream, struct app *app)
 	stream->manner = (enum manner)wh_dice_below(dice, 4);
 	if (!subgroup->even && stream->quota > 0 && wh_dice_one_in(dice, 10))
 		stream->kept_open = wh_dice_below(dice, stream->quota);
+}
+
+void wh_stream_begin_stay(struct stream *stream)
+{
+	const struct play *play = play_of(stream);
+
+	stream->base = stream->claimed;
+	stream->quota = stream->base + wh_dice_below(&stream->dice, play->subgroups[stream->app->g].plan->messages + 1);
+	stream->messages = realloc(stream->messages, (stream->quota + 1) * sizeof(*stream->messages));
+	stream->open = realloc(stream->open, (stream->quota + 1) * sizeof(*stream->open));
+	if (stream->messages == NULL || stream->open == NULL)
+		abort();
+	memset(stream->messages + stream->base, 0, (stream->quota + 1 - stream->base) * sizeof(*stream->messages));
+	stream->pace_ns = draw_pace(stream, play);
+	stream->starved = stream->barred = false;
 }
 
 void wh_stream_free(struct stream *stream)
@@ -93,7 +109,8 @@ static bool is_refusal(const struct stream *stream, enum whorl_result result)
 
 	switch (result) {
 	case WHORL_NOT_SENDER:
-		return stream->app->actor->view != NULL && stream->app->actor->view->number > 0;
+		return stream->app->actor->view != NULL && stream->app->actor->view->number > 0 &&
+		       !wh_play_is_dynamic(actor->play, stream->app->g);
 	case WHORL_REMOVED:
 	case WHORL_MEMORY:
 	case WHORL_SHARD_LOST:

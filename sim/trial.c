@@ -55,6 +55,9 @@ static const struct wh_option trial_options[] = {
 	{"refusals", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
 	 "Half of the applications refuse messages at random, and take them later (docs/decisions/0044).",
 	 TRIAL(refusals), false},
+	{"wishes", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
+	 "Nodes enter and leave two to four subgroups that the file does not have (docs/decisions/0046).",
+	 TRIAL(wishes), false},
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "40", 20, 10000, NULL,
 	 "Of the group; virtual time, as all times here.", TRIAL(failure_timeout_ms), false},
 	{"latency_max_us", WH_OPTION_INTEGER, "us", "20", 1, 2000, NULL,
@@ -90,11 +93,10 @@ bool wh_trial_kinds(const char *words, uint32_t *kinds)
 		size_t bytes = strcspn(words, " ,");
 		int kind = 0;
 
-		while (kind < WH_FAULT_KIND_COUNT &&
-		       (strlen(wh_fault_word((enum wh_fault_kind)kind)) != bytes ||
-			strncmp(wh_fault_word((enum wh_fault_kind)kind), words, bytes) != 0))
+		while (kind < WH_FAULT_ENTER && (strlen(wh_fault_word((enum wh_fault_kind)kind)) != bytes ||
+						 strncmp(wh_fault_word((enum wh_fault_kind)kind), words, bytes) != 0))
 			kind++;
-		if (kind == WH_FAULT_KIND_COUNT)
+		if (kind == WH_FAULT_ENTER) /* wishes have a key of their own */
 			return false;
 		*kinds |= 1u << kind;
 		words += bytes;
@@ -150,6 +152,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	limits.words = options->words;
 	limits.large = options->large;
 	limits.refusals = options->refusals;
+	limits.wishes = options->wishes;
 	limits.network = (wh_schedule_kinds(given) & BETWEEN) != 0;
 	limits.ids = 64 - (uint32_t)__builtin_clzll(wh_schedule_absent(given) | 1);
 	wh_plan_make(&trial->plan, seed, &limits);
@@ -164,6 +167,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 							  .faults = (uint32_t)options->faults_max,
 							  .kinds = kinds_on(&trial->plan, kinds),
 							  .proofs = trial->plan.proofs,
+							  .names = trial->plan.name_count,
 							  .span_us = 2 * timeout_us,
 							  .failure_timeout_us = timeout_us};
 

@@ -1,6 +1,8 @@
 /* views.c - views as nodes enter them: which node sits where, and what the truth about each sender begins with. See play_int.h. */
 #include <stdlib.h>
 
+#include "predicates/multicast.h"
+#include "sim/check_int.h"
 #include "sim/play_int.h"
 
 /* ---- a view, when the first node enters it ------------------------------------------------------------------------------- */
@@ -17,6 +19,27 @@ static struct actor *find_life(struct play *play, const struct wh_view *installe
 	return NULL;
 }
 
+uint64_t wh_app_number(const struct app *app, uint64_t number, uint32_t life, uint64_t index)
+{
+	const struct view *view = app->actor->play->views;
+
+	for (; view != NULL && wh_play_is_dynamic(app->actor->play, app->g); view = view->before)
+		for (uint32_t i = 0; i < view->shard_count && view->number <= number; i++)
+			for (uint32_t k = 0; k < view->shards[i].member_count && view->shards[i].g == app->g; k++)
+				if (view->shards[i].members[k].actor->life == life)
+					return view->shards[i].members[k].base + index;
+	return index;
+}
+
+/* What it had claimed before this stay, which it has begun with this view, or with one before. */
+static uint64_t find_base(const struct app *app, const struct wh_view *installed, const struct wh_view_subgroup *layout,
+			  uint32_t rank)
+{
+	if (wh_rank_find(layout->entered, layout->entered_count, rank) >= 0 && layout->birth != 0)
+		return app->stream->claimed;
+	return wh_app_number(app, installed->number, app->actor->life, 0);
+}
+
 static void make_members(struct shard *shard, const struct wh_view *installed, const struct wh_view_subgroup *layout)
 {
 	struct play *play = shard->view->play;
@@ -26,10 +49,13 @@ static void make_members(struct shard *shard, const struct wh_view *installed, c
 		struct actor *actor = find_life(play, installed, rank);
 		struct shard_member *member = &shard->members[i];
 
-		*member = (struct shard_member){.actor = actor,
-						.shard = shard,
-						.app = &actor->apps[shard->g],
-						.me = wh_rank_find(layout->senders, layout->sender_count, rank)};
+		*member =
+			(struct shard_member){.actor = actor,
+					      .shard = shard,
+					      .app = &actor->apps[shard->g],
+					      .base = find_base(&actor->apps[shard->g], installed, layout, rank),
+					      .fresh = wh_rank_find(layout->entered, layout->entered_count, rank) >= 0,
+					      .me = wh_rank_find(layout->senders, layout->sender_count, rank)};
 		member->taken = wh_plan_alloc(layout->sender_count, sizeof(*member->taken));
 	}
 	for (uint32_t s = 0; s < layout->sender_count; s++)
@@ -40,11 +66,13 @@ static void make_shard(struct view *view, uint32_t index, const struct wh_view *
 {
 	const struct wh_view_subgroup *layout = &installed->subgroups[index];
 	struct shard *shard = &view->shards[index];
+	uint32_t g = wh_play_subgroup_of(view->play, layout);
 
 	*shard = (struct shard){.view = view,
 				.index = index,
-				.g = layout->configured,
-				.ordered = view->play->plan->subgroups[layout->configured].ordered,
+				.number = layout->shard,
+				.g = g,
+				.ordered = view->play->subgroups[g].plan->ordered,
 				.active = layout->state == WH_SHARD_ACTIVE,
 				.member_count = layout->member_count,
 				.part_count = layout->sender_count};
@@ -60,7 +88,7 @@ static void check_first(const struct view *view)
 
 	if (view->ids != (UINT64_C(1) << view->play->nodes) - 1)
 		return;
-	for (uint32_t i = 0; i < view->shard_count; i++) {
+	for (uint32_t i = 0; i < view->shard_count && !wh_play_is_dynamic(view->play, view->shards[i].g); i++) {
 		const struct shard *shard = &view->shards[i];
 		const struct wh_plan_subgroup *subgroup = &plan->subgroups[shard->g];
 		uint64_t members = 0, senders = 0;
@@ -165,7 +193,7 @@ struct stream *wh_app_stream_in(const struct app *app, uint64_t installed, uint3
 
 void wh_play_forsake_view(struct actor *actor)
 {
-	for (uint32_t g = 0; g < actor->play->plan->config.subgroup_count; g++) {
+	for (uint32_t g = 0; g < actor->play->subgroup_count; g++) {
 		struct app *app = &actor->apps[g];
 
 		if (app->member != NULL)
@@ -187,13 +215,15 @@ static void sit_down(struct shard_member *member)
 	for (uint32_t s = 0; s < shard->part_count; s++) {
 		struct wh_inspect_sender sender = wh_inspect_sender(member->actor->node, shard->index, s);
 
+		if (sender.next != WH_UNKNOWN)
+			sender.next += wh_check_member_of(shard, s)->base;
 		member->taken[s] = (struct taken){.announced = sender.next, .done = sender.next};
 	}
 	if (member->me >= 0) {
 		struct part *part = &shard->parts[member->me];
 
 		part->begun = true;
-		part->first = part->sent = now.announced;
+		part->first = part->sent = now.announced + member->base;
 	}
 }
 
@@ -235,13 +265,14 @@ bool wh_play_is_proved_dead(const struct actor *actor, uint64_t set)
 static void tell_history(struct actor *actor, const struct wh_view *installed, const struct whorl_view *shown)
 {
 	struct play *play = actor->play;
-	uint32_t subgroups = play->plan->config.subgroup_count;
-	struct wh_history_place *places = wh_plan_alloc(subgroups, sizeof(*places));
+	struct wh_history_place *places = wh_plan_alloc(play->subgroup_count, sizeof(*places));
+	struct wh_history_dynamic *dynamic = wh_plan_alloc(installed->dynamic_count, sizeof(*dynamic));
 	uint32_t rank = (uint32_t)wh_view_rank(installed, actor->id);
 
 	for (uint32_t i = 0; i < installed->subgroup_count; i++) {
 		const struct wh_view_subgroup *layout = &installed->subgroups[i];
-		struct wh_history_place *place = &places[layout->configured];
+		uint32_t g = wh_play_subgroup_of(play, layout);
+		struct wh_history_place *place = &places[g];
 
 		if (wh_rank_find(layout->members, layout->member_count, rank) < 0)
 			continue;
@@ -250,9 +281,10 @@ static void tell_history(struct actor *actor, const struct wh_view *installed, c
 		place->rests = wh_rank_find(layout->resting, layout->resting_count, rank) >= 0;
 		place->role = wh_rank_find(layout->senders, layout->sender_count, rank) < 0 ? WH_HISTORY_MEMBER
 											    : WH_HISTORY_SENDER;
-		wh_tell(actor, TOLD_VIEW, layout->configured, installed->number, place->role, place->shard);
+		wh_tell(actor, TOLD_VIEW, g, installed->number, place->role, place->shard);
 	}
 	tell_uncounted(play);
+	wh_play_tell_dynamic(play, installed, dynamic);
 	wh_history_view(play->history, actor->life,
 			&(struct wh_history_view){.number = installed->number,
 						  .count = installed->members,
@@ -262,7 +294,10 @@ static void tell_history(struct actor *actor, const struct wh_view *installed, c
 						  .joined = shown != NULL ? shown->joined : NULL,
 						  .joined_count = shown != NULL ? shown->joined_count : 0,
 						  .left = shown != NULL ? shown->left : NULL,
-						  .left_count = shown != NULL ? shown->left_count : 0});
+						  .left_count = shown != NULL ? shown->left_count : 0,
+						  .dynamic = dynamic,
+						  .dynamic_count = installed->dynamic_count});
+	free(dynamic);
 	free(places);
 }
 
@@ -289,15 +324,18 @@ static void look_at_role(struct app *app)
 {
 	const struct shard_member *member = app->member;
 	bool sends = member != NULL && member->me >= 0;
-	bool stays = member != NULL && app->shard == (int)member->shard->index;
+	bool stays = member != NULL && app->shard == (int)member->shard->number;
 
 	if (stays && app->was_sender && !sends)
 		check_sent_all(app);
+	/* One that leaves a dynamic subgroup has rested before, and lost nothing. */
+	if (wh_play_is_dynamic(app->actor->play, app->g))
+		stays = true;
 	app->astray = !sends && (app->astray || (!stays && app->shard >= 0));
 	if (app->astray && (member == NULL || member->shard->active))
 		wh_stream_lapse(app->stream);
 	app->was_sender = sends;
-	app->shard = member != NULL ? (int)member->shard->index : -1;
+	app->shard = member != NULL ? (int)member->shard->number : -1;
 	wh_stream_unbar(app->stream);
 }
 
@@ -313,6 +351,8 @@ static void enter_shards(struct actor *actor, struct view *view, const struct wh
 		if (member == NULL)
 			continue;
 		sit_down(member);
+		if (layout->birth != 0 && wh_rank_find(layout->entered, layout->entered_count, rank) >= 0)
+			wh_wish_begins(member->app);
 		if (wh_rank_find(layout->entered, layout->entered_count, rank) >= 0)
 			wh_app_begin(member->app, layout->entered_count < layout->member_count);
 	}
@@ -399,11 +439,21 @@ static void enter_another_group(struct play *play, const struct actor *actor, co
 	play->extinct = true;
 }
 
+/* That of its shard; NULL: there is none any more. */
+static const struct wh_view_subgroup *find_layout(const struct app *app, const struct wh_view *installed)
+{
+	for (uint32_t i = 0; i < installed->subgroup_count; i++)
+		if ((int)installed->subgroups[i].shard == app->shard &&
+		    wh_play_subgroup_of(app->actor->play, &installed->subgroups[i]) == app->g)
+			return &installed->subgroups[i];
+	return NULL;
+}
+
 /* It goes on in its shard; else what it has refused there is dropped. */
 static bool stays(const struct app *app, const struct wh_view *installed)
 {
 	uint32_t rank = (uint32_t)wh_view_rank(installed, app->actor->id);
-	const struct wh_view_subgroup *layout = app->shard >= 0 ? &installed->subgroups[app->shard] : NULL;
+	const struct wh_view_subgroup *layout = app->shard >= 0 ? find_layout(app, installed) : NULL;
 
 	return layout != NULL && wh_rank_find(layout->members, layout->member_count, rank) >= 0 &&
 	       wh_rank_find(layout->entered, layout->entered_count, rank) < 0;
@@ -426,9 +476,13 @@ void wh_play_enter_view(struct actor *actor, const struct whorl_view *shown)
 		wh_play_fail(play, "one line: there are two views %llu", (unsigned long long)installed->number);
 		return;
 	}
-	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
-		if (actor->apps[g].refuses && (!stays(&actor->apps[g], installed) || wh_inspect_refused(actor->node, g)))
+	for (uint32_t g = 0; g < play->subgroup_count; g++)
+		if (actor->apps[g].refuses && (!stays(&actor->apps[g], installed) ||
+					       wh_inspect_refused(actor->node, g, play->subgroups[g].birth)))
 			wh_app_lags(&actor->apps[g]);
+	for (uint32_t i = 0; i < installed->dynamic_count; i++)
+		if (wh_play_bear(play, &wh_view_dynamic(installed)[i]) == UINT32_MAX)
+			return;
 	wh_play_forsake_view(actor);
 	tell_history(actor, installed, shown);
 	if (wh_history_broken(play->history) != NULL)
@@ -439,7 +493,8 @@ void wh_play_enter_view(struct actor *actor, const struct whorl_view *shown)
 		return;
 	actor->view = view;
 	enter_shards(actor, view, installed);
-	for (uint32_t g = 0; g < play->plan->config.subgroup_count; g++)
+	wh_wishes_enter_view(actor);
+	for (uint32_t g = 0; g < play->subgroup_count; g++)
 		look_at_role(&actor->apps[g]);
 	wh_sim_note(play->sim, installed->number << 32 | actor->id);
 	play->useful_step = play->steps;

@@ -28,6 +28,11 @@ START_TEST(sentences_are_read_and_written)
 		"stall 0 for 50 ms at give 2",
 		"crash 5 at restore 1",
 		"crash 5 at restored 1",
+		"enter 3 in d1 at 20 ms",
+		"enter 0 in d3 otherwise at 0 ms",
+		"enter 2 in d0 after propose 2",
+		"exit 3 from d1 at upcall 4",
+		"release 3 of d1 at 60.5 ms",
 	};
 
 	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++) {
@@ -43,8 +48,10 @@ END_TEST
 START_TEST(what_is_no_sentence_is_told)
 {
 	static const char *const cases[][2] = {
-		{"", "expected crash, stall, cut, slow, break, leave, join, return or rest at its end"},
-		{"explode 2 at 30 ms", "expected crash, stall, cut, slow, break, leave, join, return or rest before"},
+		{"",
+		 "expected crash, stall, cut, slow, break, leave, join, return, rest, enter, exit or release at its end"},
+		{"explode 2 at 30 ms",
+		 "expected crash, stall, cut, slow, break, leave, join, return, rest, enter, exit or release before"},
 		{"crash at 30 ms", "expected a node before \"at 30 ms\""},
 		{"crash 64 at 30 ms", "expected a"},
 		{"crash 2", "expected at at its end"},
@@ -57,6 +64,11 @@ START_TEST(what_is_no_sentence_is_told)
 		{"rest 1 at 30 ms", "expected for before \"at 30 ms\""},
 		{"join 1 at there 1", "only crashes and stalls"},
 		{"leave 1 at wedge 1", "only crashes and stalls"},
+		{"enter 1 at 3 ms", "expected in before \"at 3 ms\""},
+		{"enter 1 in g1 at 3 ms", "a dynamic subgroup, as d1"},
+		{"enter 1 in d9 at 3 ms", "a smaller number"},
+		{"exit 1 from d1 otherwise at 3 ms", "expected at before"},
+		{"release 1 of d1 at wedge 1", "a wish is not said in the middle of a step"},
 		{"cut 0,1 from 1,2 for 1 ms at 1 ms", "without a node in common"},
 		{"cut 0 for 1 ms at 1 ms", "expected from before \"for"},
 		{"slow 0 to 1 for 1 ms at 1 ms", "expected by before"},
@@ -201,12 +213,60 @@ START_TEST(schedules_cover_the_ground)
 			silently |= 1u << (fault->kind == WH_FAULT_CRASH && fault->silently);
 		}
 	}
-	ck_assert_uint_eq(kinds, (1u << WH_FAULT_KIND_COUNT) - 1);
+	ck_assert_uint_eq(kinds, (1u << WH_FAULT_ENTER) - 1); /* wishes are drawn where they are wanted */
 	ck_assert_uint_eq(moments, (1u << WH_MOMENT_COUNT) - 1);
 	ck_assert_uint_eq(counts & 0xfff, 0xfff);
 	ck_assert(absent);
 	ck_assert_uint_eq(both, 3);
 	ck_assert_uint_eq(silently, 3);
+}
+END_TEST
+
+/* Each kind of wish, of each name, early and late, at steps and in upcalls; together, and again and again. What else is drawn stays. */
+START_TEST(wishes_are_drawn_where_they_are_wanted)
+{
+	struct wh_schedule_limits limits = {.nodes = 5,
+					    .ids = 7,
+					    .founder = -1,
+					    .faults = 8,
+					    .kinds = (1u << WH_FAULT_ENTER) - 1,
+					    .span_us = 80000,
+					    .failure_timeout_us = 40000};
+	uint32_t kinds = 0, names = 0, moments = 0;
+	bool otherwise = false, early = false;
+
+	for (uint64_t seed = 1; seed <= 1000; seed++) {
+		struct wh_schedule without, schedule;
+
+		limits.names = 0;
+		wh_schedule_draw(&without, seed, &limits);
+		limits.names = 4;
+		wh_schedule_draw(&schedule, seed, &limits);
+		ck_assert_uint_gt(schedule.count, without.count);
+		ck_assert_uint_le(schedule.count, WH_SCHEDULE_MAX);
+		ck_assert_int_eq(memcmp(schedule.faults, without.faults, without.count * sizeof(without.faults[0])), 0);
+		for (uint32_t i = without.count; i < schedule.count; i++) {
+			const struct wh_fault *fault = &schedule.faults[i];
+			char line[WH_FAULT_TEXT], other[WH_FAULT_TEXT], wrong[256];
+			struct wh_fault read;
+
+			wh_fault_print(fault, line);
+			ck_assert_msg(wh_fault_parse(&read, line, wrong, sizeof(wrong)), "%s", wrong);
+			ck_assert_str_eq(line, wh_fault_print(&read, other));
+			ck_assert(wh_fault_fits(fault, limits.ids));
+			kinds |= 1u << fault->kind;
+			if (!wh_fault_is_wish(fault))
+				continue;
+			names |= 1u << fault->name;
+			moments |= 1u << fault->moment;
+			otherwise |= fault->otherwise;
+			early |= fault->kind == WH_FAULT_ENTER && fault->moment == WH_MOMENT_TIME && fault->at == 0;
+		}
+	}
+	ck_assert_uint_eq(kinds, 7u << WH_FAULT_ENTER | 1u << WH_FAULT_CRASH | 1u << WH_FAULT_STALL);
+	ck_assert_uint_eq(names, 15);
+	ck_assert(otherwise && early);
+	ck_assert((moments & 1u << WH_MOMENT_UPCALL) != 0 && (moments & 1u << WH_MOMENT_PROPOSE) != 0);
 }
 END_TEST
 
@@ -342,6 +402,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, sentences_are_read_and_written);
 	tcase_add_test(cases, what_is_no_sentence_is_told);
 	tcase_add_test(cases, schedules_cover_the_ground);
+	tcase_add_test(cases, wishes_are_drawn_where_they_are_wanted);
 	tcase_add_test(cases, only_what_is_asked_for_is_drawn);
 	tcase_add_test(cases, each_flavour_draws_what_it_says);
 	tcase_add_test(cases, any_flavour_is_drawn);

@@ -7,9 +7,13 @@
 #include "transport/dice.h"
 
 static const struct wh_history_subgroup subgroups[] = {
-	{"orders", true, 1, false}, {"ticks", false, 1, false}, {"parts", true, 2, false}};
+	{.name = "orders", .ordered = true, .shards = 1, .stateful = false},
+	{.name = "ticks", .ordered = false, .shards = 1, .stateful = false},
+	{.name = "parts", .ordered = true, .shards = 2, .stateful = false}};
 static const struct wh_history_subgroup stateful[] = {
-	{"orders", true, 1, true}, {"ticks", false, 1, true}, {"parts", true, 2, true}};
+	{.name = "orders", .ordered = true, .shards = 1, .stateful = true},
+	{.name = "ticks", .ordered = false, .shards = 1, .stateful = true},
+	{.name = "parts", .ordered = true, .shards = 2, .stateful = true}};
 
 static inline struct wh_history *make_of(const struct wh_history_config *config)
 {
