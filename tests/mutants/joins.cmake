@@ -117,10 +117,10 @@ mutant(NAME rests-as-seen KIND views FILE membership/propose.c SEED 660
 mutant(NAME rests-forgotten KIND test_prepare_rests FILE membership/propose.c
 	REMOVES "a resting member goes on resting"
 	TEXT [[
-rest = wish == 0 ? rested : wish % 2 == 1;
+			if (wish == 0 || only_listens(subgroup, rank))
 ]]
 	REPLACEMENT [[
-rest = wish % 2 == 1;
+			if (only_listens(subgroup, rank))
 ]])
 
 # ---- preparing ----
