@@ -281,7 +281,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	wh_epoch_suspect_lost(epoch);
 	epoch->older = before;
 	wh_rcu_publish(node->epoch, epoch);
-	wh_node_begin_stays(node, epoch->view);
+	wh_node_begin_stays(epoch);
 	wh_serving_begin(node->serving, epoch->view);
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->stay.stage != WH_STAGE_ENTERING)

@@ -261,7 +261,7 @@ void wh_node_wish_refused(void *node, const struct wh_wish *wish, const struct w
 /* It cannot be restored: this node leaves it, for that reason. Loop thread. */
 void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const char *text);
 /* A view has begun: which stays are in it? */
-void wh_node_begin_stays(whorl_node *node, const struct wh_view *view);
+void wh_node_begin_stays(const struct wh_epoch *epoch);
 /* One pass: what stays need is wished, and what is over is freed. Returns how much was done. */
 size_t wh_node_step_stays(whorl_node *node);
 

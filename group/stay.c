@@ -103,25 +103,22 @@ static void come_to(whorl_subgroup *subgroup, enum wh_stage stage)
 	wh_event(&node->diag, "stay", subgroup->stay.birth, (uint64_t)stage, subgroup->index);
 }
 
-void wh_node_begin_stays(whorl_node *node, const struct wh_view *view)
+void wh_node_begin_stays(const struct wh_epoch *epoch)
 {
-	uint32_t me = (uint32_t)wh_view_rank(view, node->id);
+	whorl_node *node = epoch->node;
 	whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = next_stay(node, &at)) != NULL;) {
+		const struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
 		struct wh_stay *stay = &subgroup->stay;
-		const struct wh_view_subgroup *layout = NULL;
 
 		if (!is_live(stay->stage) || stay->is_out)
 			continue;
-		for (uint32_t i = 0; i < view->dynamic_count && layout == NULL; i++)
-			if (strcmp(wh_view_dynamic(view)[i].name, subgroup->name) == 0)
-				layout = &wh_view_dynamic(view)[i];
-		if (layout == NULL || wh_rank_find(layout->members, layout->member_count, me) < 0) {
+		if (member == NULL) {
 			stay->is_out = stay->stage != WH_STAGE_ENTERING;
 			node->stays_moving = true;
 		} else if (stay->stage == WH_STAGE_ENTERING) {
-			stay->birth = layout->birth;
+			stay->birth = member->layout->birth;
 			come_to(subgroup, WH_STAGE_IN);
 		}
 	}
@@ -167,7 +164,9 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 		return;
 	(void)wh_wishing_remove(&node->serving->wishing, subgroup->name);
 	stay->wished = false;
-	say_refused(&stay->failure, subgroup->name, &stay->parameters, refusal); /* read when the stage says so */
+	pthread_mutex_lock(&node->lock);
+	say_refused(&stay->failure, subgroup->name, &stay->parameters, refusal);
+	pthread_mutex_unlock(&node->lock);
 	if (subgroup->ring != NULL)
 		(void)wh_ring_drop(subgroup->ring, 0); /* no claim has been made: they get WHORL_NOT_SENDER now */
 	come_to(subgroup, WH_STAGE_REFUSED);
