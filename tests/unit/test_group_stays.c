@@ -612,7 +612,7 @@ END_TEST
 START_TEST(many_wishes_take_few_views)
 {
 	static whorl_subgroup *all[NODES][MANY];
-	char name[16];
+	char name[20];
 	uint64_t before;
 
 	begin(_i, NODES);
@@ -898,7 +898,7 @@ START_TEST(a_subgroup_of_a_short_file_is_looked_at)
 {
 	struct record *got = calloc(1, sizeof(*got));
 	whorl_subgroup *other;
-	char name[16];
+	char name[20];
 	uint64_t number = 3;
 
 	cluster_open(&cluster, 2, FAR, CALLER);
@@ -926,7 +926,7 @@ START_TEST(there_are_so_many_handles)
 {
 	struct whorl_subgroup_options options;
 	whorl_subgroup *one = NULL, *more;
-	char name[16];
+	char name[20];
 
 	begin(0, 1);
 	options = small(0);
