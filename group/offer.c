@@ -203,6 +203,7 @@ static size_t step_refuser(whorl_subgroup *subgroup)
 		offer->refuses = false;
 		if (subgroup->state != NULL)
 			wh_state_offer_again(wh_node_use_state(subgroup));
+		work++; /* a pass that offers comes behind this one, though nothing else has been done */
 	}
 	if (!offer->refuses)
 		work += offer_backlog(subgroup);

@@ -132,6 +132,8 @@ static void take_again(void *ctx, uint64_t number)
 	if (app->subgroup == NULL || app->actor->crashed || app->actor->node == NULL || app->actor->leaving)
 		return;
 	result = whorl_offer_again(app->subgroup);
+	if (result == WHORL_INVALID && wh_play_is_dynamic(app->actor->play, app->g))
+		return; /* what was refused was of a stay before, and the program of this one takes all */
 	if (result != WHORL_OK && result != whorl_error(app->actor->node, NULL, 0))
 		wh_play_fail(app->actor->play, "refused: %s, g%u: whorl_offer_again says %s", app->actor->name, app->g,
 			     whorl_result_text(result));
