@@ -355,7 +355,7 @@ static void release_rings(struct wh_epoch *current)
 	const struct wh_epoch *before = current->older;
 	bool holds = false;
 
-	if (before == NULL || before->view->number + 1 != current->view->number)
+	if (before->view->number + 1 != current->view->number)
 		return;
 	for (uint32_t i = 0; i < before->shard_member_count; i++) {
 		const struct wh_shard_member *member = &before->shard_members[i];
@@ -475,11 +475,15 @@ bool wh_epoch_has_said_rest(const struct wh_epoch *epoch, const whorl_subgroup *
 	return wh_sst_mine(&epoch->sst, wh_array_at(epoch->change.columns.wish, index)) != 0;
 }
 
-static size_t retire_epoch(struct wh_epoch **at, const struct wh_epoch *current)
+static size_t retire_epoch(struct wh_epoch **at, struct wh_epoch *current)
 {
 	struct wh_epoch *epoch = *at;
+	bool over = wh_load_acquire(&epoch->grace) != 0 && rings_are_done(epoch) && all_have_gone_on(epoch, current);
 
-	if (wh_load_acquire(&epoch->grace) == 0 || !rings_are_done(epoch) || !all_have_gone_on(epoch, current))
+	/* After that look: a member whose last word it has seen has delivered, too, and is not looked at again. */
+	if (current->holds && epoch == current->older)
+		release_rings(current);
+	if (!over)
 		return 0;
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++)
 		if (epoch->shard_members[i].placed)
@@ -551,8 +555,6 @@ size_t wh_epoch_step(void *ctx)
 	work += step_subgroups(epoch);
 	if (__builtin_expect(is_silent(node), 0))
 		return work;
-	if (__builtin_expect(epoch->holds, 0))
-		release_rings(epoch);
 	if (__builtin_expect(epoch->older != NULL, 0) && wh_load_acquire(&epoch->older->grace) != 0)
 		count_dropped(node);
 	for (struct wh_epoch **at = &epoch->older; *at != NULL;) {

@@ -603,22 +603,21 @@ mutant(NAME home-is-here KIND views FILE smc/ring.h COMPILE group/send.c
 mutant(NAME places-forgotten KIND views FILE group/epoch.c
 	REMOVES "a view's memory stays while claims made in it are open, or finished and not sent"
 	TEXT [[
-	if (wh_load_acquire(&epoch->grace) == 0 || !rings_are_done(epoch) ||
+	bool over = wh_load_acquire(&epoch->grace) != 0 && rings_are_done(epoch) &&
 ]]
 	REPLACEMENT [[
 	(void)rings_are_done;
-	if (wh_load_acquire(&epoch->grace) == 0 ||
+	bool over = wh_load_acquire(&epoch->grace) != 0 &&
 ]])
 
 mutant(NAME memory-not-waited-for KIND views FILE group/epoch.c
 	REMOVES "a view's memory stays until all that go on have installed the next: a grace period will do"
 	TEXT [[
-	if (wh_load_acquire(&epoch->grace) == 0 || !rings_are_done(epoch) || !all_have_gone_on(epoch, current))
+	bool over = wh_load_acquire(&epoch->grace) != 0 && rings_are_done(epoch) && all_have_gone_on(epoch, current);
 ]]
 	REPLACEMENT [[
-	(void)current;
 	(void)all_have_gone_on;
-	if (wh_load_acquire(&epoch->grace) == 0 || !rings_are_done(epoch))
+	bool over = wh_load_acquire(&epoch->grace) != 0 && rings_are_done(epoch);
 ]])
 
 # ---- unordered mode ----
