@@ -348,7 +348,9 @@ static void make_pass(struct actor *actor, bool last_look)
 	size_t work;
 
 	begin_pass(actor);
+	wh_sim_begin_pass(actor->play->sim);
 	work = last_look ? whorl_arm(actor->node) : whorl_step(actor->node);
+	wh_sim_end_pass(actor->play->sim);
 	actor->idle = work > 0 ? 0 : actor->idle + 1;
 	end_pass(actor);
 	if (wh_play_failed(actor->play) || actor->crashed)

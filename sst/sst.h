@@ -27,11 +27,23 @@ void wh_sst_close(struct wh_sst *sst);
 
 /* ---- observing: any row, rank by rank -------------------------------------------------------------------------- */
 
+/* Rows change between any two looks of a pass. A pass of the simulator is one event: so a build for it has a hook here, in which what
+ * is under way may arrive (tests/sim/CMakeLists.txt). */
+#ifdef WHORL_LOOKS
+void wh_sim_look(struct wh_transport *transport);
+#define BEFORE_LOOK(sst) wh_sim_look((sst)->image->transport)
+#else
+#define BEFORE_LOOK(sst) ((void)0)
+#endif
+
 /* Acquire: pairs with the release of the push that made the value visible. */
 static inline uint64_t wh_sst_observe_at(const struct wh_sst *sst, uint32_t rank, uint32_t offset)
 {
+	BEFORE_LOOK(sst);
 	return wh_load_acquire((const wh_word *)(const void *)(sst->image->control[rank] + offset));
 }
+
+#undef BEFORE_LOOK
 
 static inline uint64_t wh_sst_observe(const struct wh_sst *sst, uint32_t rank, struct wh_counter_col col)
 {

@@ -140,8 +140,7 @@ static void sim_leave(struct wh_transport *transport)
 		return;
 	node->left = true;
 	wh_session_leave(node->base.session);
-	if (node->sim->options.proofs)        /* elsewhere what seeds are is as it was */
-		wh_sim_calls_turn_away(node); /* else they would be something to serve, for ever */
+	wh_sim_calls_turn_away(node); /* else they would be something to serve, for ever */
 }
 
 void wh_sim_arrived(struct sim_link *link)

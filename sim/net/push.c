@@ -11,6 +11,9 @@
 #define GAP_NS 100
 #define LONG_GAP_IN 8
 #define WORDS_MAX 4 /* in one push */
+/* In a pass: before one look in so many, so many pieces at most, of one peer. */
+#define EARLY_IN 4
+#define EARLY_PIECES 6
 
 /* ---- arriving ------------------------------------------------------------------------------------------------------------ */
 
@@ -94,23 +97,60 @@ static void finish_push(struct sim_link *link)
 	wh_sim_arrived(link);
 }
 
-/* One piece of the first push on this link. */
-static void let_piece_arrive(void *ctx, uint64_t argument)
+/* Of the first push on this link. */
+static void show_next_piece(struct sim_link *link)
 {
-	struct sim_link *link = ctx;
 	struct sim_flight *flight = link->head;
 
-	(void)argument;
-	link->scheduled = false;
-	if (flight == NULL || link->path->cut_off)
-		return;
 	if (flight->pieces == 0)
 		tear_push(link->sim, flight);
 	if (flight->arrived < flight->last)
 		show_piece(link, flight, flight->order[flight->arrived++]);
 	if (flight->arrived >= flight->last)
 		finish_push(link);
+}
+
+static void let_piece_arrive(void *ctx, uint64_t argument)
+{
+	struct sim_link *link = ctx;
+
+	(void)argument;
+	link->scheduled = false;
+	if (link->head == NULL || link->path->cut_off)
+		return;
+	show_next_piece(link);
 	wh_sim_resume(link);
+}
+
+/* The event that shows its next piece has been set. Of a node that leaves nothing comes early: with the last push all of it goes. */
+static bool may_come_early(const struct sim_link *link)
+{
+	return link->head != NULL && link->scheduled && !link->path->cut_off && !link->broken && !link->leaving &&
+	       link->unsent != link->head;
+}
+
+void wh_sim_begin_pass(struct wh_sim *sim)
+{
+	sim->in_pass = true;
+}
+
+void wh_sim_end_pass(struct wh_sim *sim)
+{
+	sim->in_pass = false;
+}
+
+void wh_sim_look(struct wh_transport *transport)
+{
+	struct sim_node *node = (struct sim_node *)transport;
+	struct wh_dice *dice = &node->sim->dice;
+	struct sim_link *link;
+
+	if (!node->sim->in_pass || !wh_dice_one_in(dice, EARLY_IN))
+		return;
+	link = node->links[wh_dice_below(dice, node->nodes)];
+	for (uint64_t n = wh_dice_between(dice, 1, EARLY_PIECES); link != NULL && may_come_early(link->back) && n > 0;
+	     n--)
+		show_next_piece(link->back);
 }
 
 void wh_sim_resume(struct sim_link *link)

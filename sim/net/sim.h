@@ -194,6 +194,12 @@ const char *wh_sim_verdict(const struct wh_sim *sim);
 bool wh_sim_has_proof(const struct wh_sim *sim, uint32_t peer, uint64_t peer_incarnation, uint32_t node,
 		      uint64_t incarnation);
 
+/* A pass is one event; the rows of others change between two looks of it for all that (sst/sst.h). So before a look, now and then, some of
+ * what is under way to that node arrives: in a build of the library that asks, between these. */
+void wh_sim_begin_pass(struct wh_sim *sim);
+void wh_sim_end_pass(struct wh_sim *sim);
+void wh_sim_look(struct wh_transport *transport);
+
 /* Of everything that has happened, and of what the user adds. */
 uint64_t wh_sim_digest(const struct wh_sim *sim);
 void wh_sim_note(struct wh_sim *sim, uint64_t value);

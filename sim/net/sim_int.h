@@ -346,6 +346,7 @@ struct wh_sim {
 	struct wh_dice dice;
 	uint64_t now_ns, digest;
 	uint64_t under_way;
+	bool in_pass;      /* wh_sim_look */
 	char verdict[512]; /* "": none */
 
 	struct sim_event *events; /* a heap: the earliest first */
