@@ -376,11 +376,15 @@ static bool has_state(struct subgroup *g, uint32_t shard, uint64_t number)
 	return g->stateful && g->since[shard] < number;
 }
 
-/* A node that has been in another shard has something to forget where no node has anything. */
-static void begin_stay(struct subgroup *g, struct member *member, const struct wh_history_place *place, uint64_t number)
+/* A node that has been in another shard has something to forget where no node has anything. Unordered, without a state, it may be sent
+ * again what others lack, and it has had when it was there before. */
+static void begin_stay(const struct wh_history *h, struct subgroup *g, struct member *member,
+		       const struct wh_history_place *place, uint64_t number)
 {
 	bool comes = place->role != WH_HISTORY_OUT, needs = comes && has_state(g, place->shard, number);
 
+	if (comes && !g->ordered && !g->stateful)
+		memset(member->next, 0, h->life_count * sizeof(member->next[0]));
 	member->empties = comes && !needs && member->had && g->stateful;
 	member->awaits = needs || member->empties;
 	member->had |= comes;
@@ -420,7 +424,7 @@ static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, 
 	if (!stays) {
 		member->joined = member->oldest = view->number;
 		member->behind = member->restored = false;
-		begin_stay(g, member, place, view->number);
+		begin_stay(h, g, member, place, view->number);
 	}
 	member->place = *place;
 	member->unit = g->unit + place->shard;

@@ -95,6 +95,11 @@ bool wh_inspect_has_left(const whorl_subgroup *subgroup)
 	return subgroup->stay.stage == WH_STAGE_LEFT || subgroup->stay.stage == WH_STAGE_REFUSED;
 }
 
+bool wh_inspect_was_refused(const whorl_subgroup *subgroup)
+{
+	return subgroup->stay.stage == WH_STAGE_REFUSED;
+}
+
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)
 {
 	for (uint32_t i = 0; i < node->epoch->shard_member_count; i++) {

@@ -41,6 +41,7 @@ bool wh_inspect_keeps(const whorl_node *node, uint32_t g, uint64_t birth);
 bool wh_inspect_refused(const whorl_node *node, uint32_t g, uint64_t birth);
 /* Is the stay of that handle, which has not been released, over? */
 bool wh_inspect_has_left(const whorl_subgroup *subgroup);
+bool wh_inspect_was_refused(const whorl_subgroup *subgroup);
 /* Is it a sender of that shard (index in the view) that is to end, and has nothing left to send? */
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard);
 /* Has it stopped in its view: it neither sends nor receives there any more? */

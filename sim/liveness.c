@@ -47,7 +47,7 @@ bool wh_liveness_must_progress(const struct play *play, const struct shard *shar
 /* Its state? */
 static bool state_lacks(const struct shard_member *member, char *what, size_t bytes)
 {
-	if (!member->app->awaits)
+	if (!member->app->awaits || wh_app_has_lost(member->app))
 		return false;
 	snprintf(what, bytes, "%s, g%u, view %" PRIu64 ": has not restored its state", member->actor->name,
 		 member->shard->g, member->shard->view->number);

@@ -476,6 +476,8 @@ void wh_wishes_enter_view(struct actor *actor);
 void wh_check_stays(struct actor *actor);
 /* Its node has wished to leave what it is in. */
 bool wh_app_leaves(const struct app *app);
+/* Its stay ends as its state could not be had. */
+bool wh_app_has_lost(const struct app *app);
 /* No stay of it lasts any more. */
 void wh_wishes_closed(struct actor *actor);
 void wh_wishes_free(struct actor *actor);

@@ -324,6 +324,9 @@ void wh_app_begin(struct app *app, bool needs_state)
 	if (app->awaits || app->behind) /* of the shard before: what was kept back of it is never upcalled */
 		app->own = app->stream->claimed;
 	app->empties = !needs_state && app->stay > 0;
+	/* Unordered, without a state: what is sent again there, as others lack it, it may have had when it was there before. */
+	if (!app->actor->play->subgroups[app->g].plan->ordered && !app->actor->play->subgroups[app->g].stateful)
+		memset(app->next, 0, app->actor->play->lives_max * sizeof(app->next[0]));
 	app->awaits = (needs_state || app->empties) && app->actor->play->subgroups[app->g].stateful;
 	app->stay++;
 	app->since = app->actor->view->number;

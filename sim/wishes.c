@@ -106,9 +106,14 @@ static bool note_entered(struct stay *stay, enum whorl_result result)
 	struct actor *actor = stay->actor;
 	struct play *play = actor->play;
 	struct stay *before = find_stay(actor, stay->name);
-	bool there = before != NULL && !before->over;
 	struct wh_parameters is = parameters_of(stay);
+	bool there;
 
+	if (before != NULL && !before->over && before->handle != NULL && wh_inspect_was_refused(before->handle)) {
+		before->over = true; /* its node hears too few members, and says only that */
+		wh_history_wish_refused(play->history, actor->life, stay->name);
+	}
+	there = before != NULL && !before->over;
 	if (result != WHORL_TIMEOUT || stay->handle == NULL || (there && !before->leaves)) {
 		/* It has left when no function of its program runs any more, which may be later than the view. */
 		bool expected = before != NULL && (result == WHORL_INVALID ? there && !before->leaves
@@ -328,17 +333,32 @@ void wh_wish_begins(struct app *app)
 	app->refuses = stay->refuses;
 	app->armed = 0;
 	wh_stream_begin_stay(app->stream);
-	app->stream->stopped = stay->released;
+	app->stream->stopped = stay->released || app->actor->leaving;
 	if (stay->handle != NULL)
 		wh_stream_schedule(app->stream);
 }
 
+static const struct stay *stay_in(const struct app *app)
+{
+	const struct stay *stay = app->actor->stays;
+
+	while (stay != NULL && (stay->app != app || stay->over))
+		stay = stay->next;
+	return stay;
+}
+
 bool wh_app_leaves(const struct app *app)
 {
-	for (const struct stay *stay = app->actor->stays; stay != NULL; stay = stay->next)
-		if (stay->app == app && !stay->over)
-			return stay->leaves;
-	return false;
+	const struct stay *stay = stay_in(app);
+
+	return stay != NULL && stay->leaves;
+}
+
+bool wh_app_has_lost(const struct app *app)
+{
+	const struct stay *stay = stay_in(app);
+
+	return stay != NULL && stay->lost != WHORL_OK;
 }
 
 void wh_wishes_enter_view(struct actor *actor)

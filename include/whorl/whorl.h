@@ -482,7 +482,8 @@ WHORL_API enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struc
  *
  * The handle is as those of the file, but that it is the program's, from whorl_subgroup_enter to whorl_subgroup_release, and that
  * whorl_subgroup_find and whorl_subgroup_at do not give it. It is for one *stay*: a node that has left and enters again gets another one, and
- * the indexes of its messages begin at 0 with each stay, at all members. */
+ * the indexes of its messages begin at 0 with each stay, at all members. In an unordered subgroup without a state a stay may deliver
+ * what an earlier stay of the same node has delivered: messages that are sent again in a new view, as some member lacks them. */
 
 enum whorl_mode { WHORL_MODE_DEFAULT, WHORL_ORDERED, WHORL_UNORDERED };
 
