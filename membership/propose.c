@@ -25,14 +25,14 @@ static uint32_t member_count(const struct wh_change *change)
 /* ---- records --------------------------------------------------------------------------------------------------------- */
 
 /* A view follows even if nothing changes. */
-static uint64_t *renews_in(uint64_t *record)
+static uint64_t *renews_in(const struct wh_change *change)
 {
-	return record + 2 * WH_NEWCOMERS_MAX;
+	return change->record + 2 * wh_newcomers_most(change->view);
 }
 
-static uint64_t *rests_in(uint64_t *record)
+static uint64_t *rests_in(const struct wh_change *change)
 {
-	return record + 2 * WH_NEWCOMERS_MAX + 1;
+	return renews_in(change) + 1;
 }
 
 /* Of the next view, if it serves wishes. */
@@ -108,7 +108,7 @@ static bool find_ended(const struct wh_change *change, uint64_t *ended)
 /* The roles of members in the next view, into the record. True: those of this one change. */
 static bool find_roles(struct wh_change *change)
 {
-	uint64_t *rests = rests_in(change->record);
+	uint64_t *rests = rests_in(change);
 	bool differs = find_rests(change, rests, true);
 
 	return find_ended(change, rests + role_words(change)) || differs;
@@ -117,7 +117,7 @@ static bool find_roles(struct wh_change *change)
 /* They stay as they are. */
 static void keep_roles(struct wh_change *change)
 {
-	uint64_t *rests = rests_in(change->record), words = role_words(change);
+	uint64_t *rests = rests_in(change), words = role_words(change);
 
 	(void)find_rests(change, rests, false);
 	memset(rests + words, 0, words * sizeof(*rests));
@@ -144,14 +144,14 @@ static bool read_record(struct wh_change *change, uint32_t leader, uint64_t atte
 
 static void take_roles(struct wh_change *change)
 {
-	memcpy(change->rests, rests_in(change->record), 2 * role_words(change) * sizeof(*change->rests));
+	memcpy(change->rests, rests_in(change), 2 * role_words(change) * sizeof(*change->rests));
 }
 
 /* NULL, or what is wrong with the newcomers that the record names. */
 static const char *take_newcomers(struct wh_change *change)
 {
 	change->coming_count = 0;
-	for (uint32_t i = 0; i < WH_NEWCOMERS_MAX && change->record[2 * i] != 0; i++) {
+	for (uint32_t i = 0; i < wh_newcomers_most(change->view) && change->record[2 * i] != 0; i++) {
 		struct wh_newcomer newcomer = {.id = (uint32_t)(change->record[2 * i] - 1),
 					       .incarnation = change->record[2 * i + 1]};
 
@@ -216,7 +216,7 @@ static bool changes_more(const struct wh_change *change)
 				return true;
 		}
 	}
-	return change->coming_count > 0 || *renews_in(change->record) != 0;
+	return change->coming_count > 0 || *renews_in(change) != 0;
 }
 
 static bool changes_something(const struct wh_change *change)
@@ -263,7 +263,7 @@ static uint64_t serve_wishes(struct wh_change *change, const struct wh_newcomer 
 {
 	struct wh_next next;
 
-	*renews_in(change->record) = renews;
+	*renews_in(change) = renews;
 	take_roles(change);
 	memset(change->left_out, 0, member_count(change) * sizeof(*change->left_out));
 	memcpy(change->coming, newcomers, count * sizeof(*newcomers));
@@ -287,8 +287,8 @@ static void publish_attempt(struct wh_change *change, const struct wh_newcomer *
 		    wh_row_of(change, wh_change_me(change), change->columns.left_out, rank) == 0)
 			wh_sst_publish_array(change->sst, change->pushes, change->columns.left_out, rank,
 					     change->attempt, to);
-	memset(change->record, 0, 2 * WH_NEWCOMERS_MAX * sizeof(*change->record));
-	*renews_in(change->record) = renews;
+	memset(change->record, 0, 2 * wh_newcomers_most(change->view) * sizeof(*change->record));
+	*renews_in(change) = renews;
 	for (uint32_t i = 0; i < count; i++) {
 		change->record[2 * i] = (uint64_t)newcomers[i].id + 1;
 		change->record[2 * i + 1] = newcomers[i].incarnation;
@@ -463,7 +463,7 @@ bool wh_prepared(const struct wh_change *change)
 static size_t begin_attempt(struct wh_change *change)
 {
 	struct wh_newcomer newcomers[WH_NEWCOMERS_MAX];
-	uint32_t most = member_count(change) > 1 && !change->one_at_a_time ? member_count(change) - 1 : 1, count;
+	uint32_t most = change->one_at_a_time ? 1 : wh_newcomers_most(change->view), count;
 	bool wishes = find_roles(change), renews = needs_renewal(change), due = wh_serve_is_due(change), rows_alone;
 	uint64_t digest = 0;
 
@@ -476,7 +476,7 @@ static size_t begin_attempt(struct wh_change *change)
 	rows_alone = most == 0;
 	if (change->one_at_a_time && due && change->serves_next)
 		most = 0;
-	count = change->on.newcomers(change->ctx, newcomers, most < WH_NEWCOMERS_MAX ? most : WH_NEWCOMERS_MAX);
+	count = change->on.newcomers(change->ctx, newcomers, most);
 	change->may_serve = !change->one_at_a_time || (!rows_alone && count == 0);
 	if (change->may_serve && (due || wishes || renews || count > 0))
 		digest = serve_wishes(change, newcomers, count, renews, !wishes && !renews && count == 0);

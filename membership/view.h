@@ -154,7 +154,15 @@ static inline uint64_t wh_image_view(uint64_t key)
 	return (key & ~WH_FIRST_KEYS) >> 24;
 }
 
-#define WH_NEWCOMERS_MAX 16 /* into one view */
+#define WH_NEWCOMERS_MAX 64 /* into one view */
+
+/* Into the view after this one: fewer than its members, so that these stay a majority of the next; into that of one member one. */
+static inline uint32_t wh_newcomers_most(const struct wh_view *view)
+{
+	uint32_t fewer = view->members > 1 ? view->members - 1 : 1;
+
+	return fewer < WH_NEWCOMERS_MAX ? fewer : WH_NEWCOMERS_MAX;
+}
 
 static inline uint32_t wh_rest_words(const struct wh_view *view)
 {
@@ -164,7 +172,7 @@ static inline uint32_t wh_rest_words(const struct wh_view *view)
 /* How many words a proposal of the view after this one has in a row (sst/columns.h, `proposal`). The last are a digest, and its seal. */
 static inline uint32_t wh_proposal_words(const struct wh_view *view)
 {
-	return 2 * WH_NEWCOMERS_MAX + 1 + 2 * view->subgroup_count * wh_rest_words(view) + 2;
+	return 2 * wh_newcomers_most(view) + 1 + 2 * view->subgroup_count * wh_rest_words(view) + 2;
 }
 
 /* The first view of that group: of `count` newcomers, ranked by their ids; a quorum is taken of `voters` nodes, at least `count`.

@@ -13,6 +13,8 @@
 #define LIVES_MAX 64                              /* bits in a set */
 #define JOINS_IN 8                                /* in one run of so many counters beside each other go as one push */
 #define FORGETTING_NS (700 * WH_NS_PER_MS)
+#define BIRTHS_OF_A_WISH                                                                                               \
+	8 /* a newcomer may be removed before it begins the view that its wish was served in: it is served again */
 #define RESTLESS_TIMEOUTS 4 /* after the last fault, before those that have not come are given up */
 
 static const uint64_t latencies_ns[] = {1000, 20000, 200000};
@@ -131,14 +133,14 @@ static void open_world(struct play *play)
 	}
 }
 
-/* Those of the configuration; of dynamic ones there is one for each wish at most. */
+/* Those of the configuration, and those that wishes give birth to. */
 static void open_subgroups(struct play *play)
 {
 	const struct wh_plan *plan = play->plan;
 
 	play->subgroup_count = play->subgroups_max = plan->config.subgroup_count;
 	for (uint32_t i = 0; play->schedule != NULL && i < play->schedule->count; i++)
-		play->subgroups_max += play->schedule->faults[i].kind == WH_FAULT_ENTER;
+		play->subgroups_max += play->schedule->faults[i].kind == WH_FAULT_ENTER ? BIRTHS_OF_A_WISH : 0;
 	play->subgroups = wh_plan_alloc(play->subgroups_max, sizeof(*play->subgroups));
 	for (uint32_t g = 0; g < play->subgroup_count; g++)
 		play->subgroups[g] = (struct play_subgroup){.plan = &plan->subgroups[g],

@@ -55,13 +55,13 @@ mutant(NAME wishes-with-failures KIND test_prepare FILE membership/propose.c
 	if (change->coming_count > 0)
 ]])
 
-mutant(NAME all-at-once KIND views FILE membership/propose.c
+mutant(NAME all-at-once KIND views FILE membership/view.h COMPILE membership/propose.c membership/change.c group/rows.c
 	REMOVES "newcomers are fewer than members"
 	TEXT [[
-	uint32_t most = member_count(change) > 1 && !change->one_at_a_time ? member_count(change) - 1 : 1, count;
+	uint32_t fewer = view->members > 1 ? view->members - 1 : 1;
 ]]
 	REPLACEMENT [[
-	uint32_t most = change->one_at_a_time ? 1 : WH_NEWCOMERS_MAX, count;
+	uint32_t fewer = view->members + WH_NEWCOMERS_MAX;
 ]])
 
 mutant(NAME nothing-installed KIND test_prepare FILE membership/propose.c
@@ -76,7 +76,7 @@ mutant(NAME nothing-installed KIND test_prepare FILE membership/propose.c
 mutant(NAME renewal-is-nothing KIND views FILE membership/propose.c
 	REMOVES "a view that is to follow does, though nothing changes"
 	TEXT [[
-	return change->coming_count > 0 || *renews_in(change->record) != 0;
+	return change->coming_count > 0 || *renews_in(change) != 0;
 ]]
 	REPLACEMENT [[
 	return change->coming_count > 0;
@@ -107,10 +107,10 @@ mutant(NAME taken-back-for-ever KIND views FILE membership/propose.c
 mutant(NAME rests-as-seen KIND views FILE membership/propose.c SEED 660
 	REMOVES "the proposal says which members rest: each member takes the wishes that it sees"
 	TEXT [[
-	memcpy(change->rests, rests_in(change->record), 2 * role_words(change) * sizeof(*change->rests));
+	memcpy(change->rests, rests_in(change), 2 * role_words(change) * sizeof(*change->rests));
 ]]
 	REPLACEMENT [[
-	memcpy(change->rests, rests_in(change->record), 2 * role_words(change) * sizeof(*change->rests));
+	memcpy(change->rests, rests_in(change), 2 * role_words(change) * sizeof(*change->rests));
 	(void)find_rests(change, change->rests, true);
 ]])
 
@@ -142,10 +142,10 @@ mutant(NAME together-again KIND views FILE membership/propose.c
 	SEED 200 WORDS --set sim.forming=all
 	REMOVES "after an attempt that left somebody out newcomers come one by one"
 	TEXT [[
-	uint32_t most = member_count(change) > 1 && !change->one_at_a_time ? member_count(change) - 1 : 1, count;
+	uint32_t most = change->one_at_a_time ? 1 : wh_newcomers_most(change->view), count;
 ]]
 	REPLACEMENT [[
-	uint32_t most = member_count(change) > 1 ? member_count(change) - 1 : 1, count;
+	uint32_t most = wh_newcomers_most(change->view), count;
 ]])
 
 mutant(NAME wedges-alone KIND test_prepare FILE membership/propose.c

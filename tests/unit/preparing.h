@@ -21,7 +21,7 @@ static inline void want(struct member *m, const char *nodes)
 
 static inline bool is_renewal(const struct member *m, uint64_t attempt)
 {
-	return mine(m, record_word(m, attempt, 2 * WH_NEWCOMERS_MAX)) == 1;
+	return mine(m, record_word(m, attempt, 2 * wh_newcomers_most(&m->view))) == 1;
 }
 
 /* As that leader: those nodes come in, these ranks rest in subgroup 0. */
@@ -38,7 +38,7 @@ static inline void say_record(struct member *m, uint32_t leader, uint64_t attemp
 		say(m, leader, record_word(m, attempt, 2 * i), (uint64_t)(nodes[i] - '0') + 1);
 		say(m, leader, record_word(m, attempt, 2 * i + 1), (uint64_t)(nodes[i] - '0') * 10);
 	}
-	say(m, leader, record_word(m, attempt, 2 * WH_NEWCOMERS_MAX + 1), rests);
+	say(m, leader, record_word(m, attempt, 2 * wh_newcomers_most(&m->view) + 1), rests);
 	seal_record(m, leader, attempt);
 }
 

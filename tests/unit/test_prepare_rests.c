@@ -138,7 +138,7 @@ START_TEST(what_is_given_up_meets_no_wishes)
 		expect_told(m, "discard recall ");
 	}
 	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 2);
-	ck_assert_uint_eq(mine(m, record_word(m, 2, 2 * WH_NEWCOMERS_MAX + 1)), 1 << 2);
+	ck_assert_uint_eq(mine(m, record_word(m, 2, 2 * wh_newcomers_most(&m->view) + 1)), 1 << 2);
 	member_free(m);
 }
 END_TEST
