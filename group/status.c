@@ -160,6 +160,7 @@ static void show_shard(struct whorl_status_shard *shard, whorl_node *node, uint3
 	shard->resting = layout->resting_count;
 	shard->window = parameters.window;
 	shard->message_bytes = parameters.message_bytes;
+	shard->large_bytes = parameters.large_bytes;
 	if (is_in_shard(epoch, layout))
 		show_shard_member(shard, epoch, g, wh_node_subgroup_of(node, layout));
 }

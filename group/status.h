@@ -18,7 +18,7 @@
 #include "group/config.h"
 #include "group/secret.h"
 
-#define WH_STATUS_VERSION 5       /* 3: with complaints; 4: members may be dead; 5: with refusals */
+#define WH_STATUS_VERSION 6 /* 3: with complaints; 4: members may be dead; 5: with refusals; 6: with large messages */
 #define WH_STATUS_VERSION_LEAST 2 /* is spoken and understood too */
 #define WH_STATUS_QUESTION_BYTES 8
 

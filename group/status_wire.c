@@ -210,6 +210,8 @@ static void walk_shard(struct walk *walk, struct whorl_status_shard *shard)
 	walk_small(walk, &shard->resting, WH_NODES_MAX);
 	walk_u32(walk, &shard->window);
 	walk_u32(walk, &shard->message_bytes);
+	if (walk->version >= 6)
+		walk_u64(walk, &shard->large_bytes);
 	walk_small(walk, &shard->place_count, WH_NODES_MAX);
 }
 

@@ -152,7 +152,7 @@ static json_t *shards_of(const struct whorl_status *status)
 		set_value(object, "active", mine ? json_boolean(s->condition == WHORL_SHARD_ACTIVE) : json_null());
 		set_value(object, "lost", json_boolean(s->lost));
 		COUNTS(object, COUNT(s, shard), COUNT(s, shards), COUNT(s, members), COUNT(s, senders),
-		       COUNT(s, resting), COUNT(s, window), COUNT(s, message_bytes));
+		       COUNT(s, resting), COUNT(s, window), COUNT(s, message_bytes), COUNT(s, large_bytes));
 		set_value(object, "stats", mine ? subgroup_stats(s->stats) : json_null());
 		set_value(object, "places", places_of(s));
 		json_array_append_new(array, object);

@@ -219,8 +219,10 @@ static void print_shard(FILE *out, const struct wh_report *report, const struct 
 	fprintf(out, "\n%s", shard->name);
 	if (shard->shards > 1)
 		fprintf(out, ", shard %u of %u", shard->shard, shard->shards);
-	fprintf(out, ": %s, window %u, messages up to %u bytes", shard->ordered ? "ordered" : "unordered",
-		shard->window, shard->message_bytes);
+	fprintf(out, ": %s, window %u, messages up to %" PRIu64 " bytes", shard->ordered ? "ordered" : "unordered",
+		shard->window, shard->large_bytes > 0 ? shard->large_bytes : shard->message_bytes);
+	if (shard->large_bytes > 0)
+		fprintf(out, ", %u in a slot", shard->message_bytes);
 	if (seen == NULL) {
 		fprintf(out, "; %s\n", shard->lost ? "lost" : "nobody in it answers");
 		return;

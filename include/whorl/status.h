@@ -76,6 +76,7 @@ struct whorl_status_shard {
 	struct whorl_subgroup_stats *stats; /* of the node; NULL where it is not in it */
 	uint32_t place_count;               /* 0 where the node is not in it, otherwise `members` */
 	struct whorl_status_place *places;  /* WHORL_AT(whorl_status_place, shard->places, i) */
+	uint64_t large_bytes;               /* the largest message; 0: message_bytes, or that library does not say */
 };
 
 /* All of it is the library's: `size` of each struct is, and its arrays are stepped through by WHORL_AT (whorl.h, STRUCTS). */

@@ -20,7 +20,7 @@ void nodes_open(struct nodes *nodes, const char *group, const char *rest)
 	snprintf(nodes->name, sizeof nodes->name, "test-%d-%u", (int)getpid(), count++);
 	snprintf(
 		text, sizeof text,
-		"[group]\nname = %s\nnodes = 3\nnodes_max = 8\nstart_timeout_ms = 60000\n%s\n[subgroup orders]\nwindow = 20\nmessage_bytes = 1k\n%s\n",
+		"[group]\nname = %s\nnodes = 3\nnodes_max = 8\nstart_timeout_ms = 60000\n%s\n[subgroup orders]\nwindow = 20\nmessage_bytes = 1k\nlarge_bytes = 4k\n%s\n",
 		nodes->name, group, rest);
 	snprintf(nodes->ini, sizeof nodes->ini, "%s", cli_write(&nodes->dir, "group.ini", text));
 }

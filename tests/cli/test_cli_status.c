@@ -108,7 +108,7 @@ START_TEST(a_group_in_order)
 	await_status(0, "view 0, members 0 1 2, leader 0, a quorum is 2");
 	ck_assert_uint_eq(shows("wrong:"), 0);
 	ck_assert_uint_eq(shows("  member  "), 3);
-	ck_assert_uint_eq(shows("orders: ordered, window 20, messages up to 1024 bytes"), 1);
+	ck_assert_uint_eq(shows("orders: ordered, window 20, messages up to 4096 bytes, 1024 in a slot"), 1);
 	ck_assert_uint_eq(shows("pair: unordered"), 1);
 	ck_assert_uint_eq(shows("as node 1 sees it"), 1); /* the leader is not in it */
 	ck_assert_str_eq(status.err, "");

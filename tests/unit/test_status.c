@@ -37,6 +37,7 @@ static struct whorl_status_shard shards[] = {
 	 .resting = 1,
 	 .window = 32768,
 	 .message_bytes = 10240,
+	 .large_bytes = UINT64_C(1) << 33,
 	 .stats = &shard_stats,
 	 .place_count = 2,
 	 .places = places},
@@ -113,6 +114,7 @@ static void same_shard(const struct whorl_status_shard *one, const struct whorl_
 	ck_assert_uint_eq(one->resting, other->resting);
 	ck_assert_uint_eq(one->window, other->window);
 	ck_assert_uint_eq(one->message_bytes, other->message_bytes);
+	ck_assert_uint_eq(one->large_bytes, other->large_bytes);
 	ck_assert_uint_eq(one->place_count, other->place_count);
 	for (uint32_t i = 0; i < one->place_count; i++) {
 		ck_assert_uint_eq(one->places[i].id, other->places[i].id);
@@ -186,13 +188,14 @@ START_TEST(the_version_before)
 	size_t count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 	size_t less = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION_LEAST);
 
-	ck_assert_uint_eq(count - less, 8 * (WHORL_COMPLAINTS_MAX + 2)); /* of the shards one is this node's */
+	ck_assert_uint_eq(count - less, 8 * (WHORL_COMPLAINTS_MAX + 2 + 2)); /* of the shards one is this node's */
 	after = decode(less);
 	ck_assert_uint_eq(after->stats->size, offsetof(struct whorl_node_stats, complaints));
 	ck_assert_uint_eq(after->stats->entry_ns[1], 8);
 	ck_assert_uint_eq(after->shards[0].stats->slowest_behind, 17);
 	ck_assert_uint_eq(after->shards[0].stats->size, offsetof(struct whorl_subgroup_stats, refusals));
 	ck_assert_uint_eq(after->shards[0].stats->refusals, 0);
+	ck_assert_uint_eq(after->shards[0].large_bytes, 0);
 	whorl_status_free(after);
 	after = decode(wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION));
 	ck_assert_uint_eq(after->stats->size, sizeof *after->stats);

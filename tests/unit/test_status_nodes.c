@@ -58,7 +58,7 @@ static struct whorl_status *ask(uint32_t id)
 	return status;
 }
 
-static const char subgroups[] = "[subgroup a]\nwindow = 10\nmessage_bytes = 64\n"
+static const char subgroups[] = "[subgroup a]\nwindow = 10\nmessage_bytes = 64\nlarge_bytes = 640\n"
 				"[subgroup b]\nmembers = 1,2\nsenders = one\nmode = unordered\n";
 
 START_TEST(members)
@@ -114,6 +114,7 @@ START_TEST(shards)
 	ck_assert_uint_eq(shard->senders, 3);
 	ck_assert_uint_eq(shard->window, 10);
 	ck_assert_uint_eq(shard->message_bytes, 64);
+	ck_assert_uint_eq(shard->large_bytes, 640);
 	ck_assert_uint_eq(shard->stats->delivered, 5);
 	ck_assert_uint_eq(shard->stats->delivered_bytes, 25);
 	ck_assert_uint_eq(shard->place_count, 3);
