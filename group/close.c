@@ -88,7 +88,6 @@ static enum whorl_result drain_node(whorl_node *node, int timeout_ms)
 static uint64_t open_claims(const whorl_node *node)
 {
 	uint64_t open = 0;
-
 	const whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
@@ -119,12 +118,13 @@ static void await_jobs(whorl_node *node)
 	}
 }
 
-/* The loop may be making one: in that no thread has claimed anything yet. */
+/* And of stays none begins any more. */
 static void close_rings(whorl_node *node)
 {
 	const whorl_subgroup *subgroup;
 
 	pthread_mutex_lock(&node->lock);
+	node->closes = true;
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->ring != NULL)
 			wh_ring_close(subgroup->ring);

@@ -339,7 +339,7 @@ size_t wh_node_enter(whorl_node *node)
 	/* What rows show is looked at before any node is told what I am: docs/decisions/0016. */
 	work += wh_join_requests_step(&node->requests);
 	work += wh_roster_step(&node->roster);
-	work += wh_node_step_stays(node);
+	wh_node_step_stays(node);
 	return work + wh_node_state_step(node);
 }
 

@@ -75,9 +75,11 @@ void wh_node_wake_frontiers(whorl_node *node)
 {
 	const whorl_subgroup *subgroup;
 
+	wh_rcu_read_lock(); /* the loop may free stays, when it is whorl_close that wakes */
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->ring != NULL)
 			wh_frontiers_wake(&subgroup->ring->frontiers);
+	wh_rcu_read_unlock();
 }
 
 void wh_node_await_waits(whorl_node *node)

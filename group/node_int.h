@@ -79,7 +79,8 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	wh_word asks;    /* node id << 2 | rests << 1 | 1: to be asked to rest; 0: no node. [any sets, loop clears] */
 	/* What threads that waited for the window have learnt (base/backoff.h). [any] */
 	wh_word dear_yields, crowded_until_ns;
-	struct wh_state *state;                 /* [const after start] NULL: the program has given no functions */
+	wh_word jobs;           /* of its state, submitted and not done: until then it is not freed. [any] */
+	struct wh_state *state; /* [const after start] NULL: the program has given no functions */
 	bool asked_early[WH_STATE_SENDERS_MAX]; /* [loop] by node id: wants the state, and is in no view of mine yet */
 	struct wh_ring *ring;                   /* [const] NULL: it is not `mine` */
 	/* [loop] By node id: of the messages of its present life those delivered in views before. WH_UNKNOWN: it has not been heard
@@ -95,6 +96,10 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	struct wh_offering offer;
 	whorl_gone_fn *on_gone; /* [const after start] */
 	void *on_gone_ctx;
+};
+
+struct wh_places { /* of the list of subgroups, from `from` to before `to` */
+	uint32_t from, to;
 };
 
 struct whorl_node {
@@ -135,10 +140,11 @@ struct whorl_node {
 	uint32_t subgroup_room;           /* [const] */
 	wh_word stays_bytes;              /* of those that were entered, as estimated. [lock; anyone reads] */
 	wh_word stays_asked;              /* 1: something is to be done for some stay. [any sets, loop clears] */
-	bool stays_moving;                /* [loop] likewise, and it was not done yet */
+	struct wh_places stays_moving;    /* [loop] likewise, and it was not done yet */
 	struct wh_serving *serving;       /* [loop] */
 	struct wh_state **busy_states;    /* [loop] something of them is under way */
 	uint32_t busy_state_count;        /* [loop] */
+	uint32_t gives;                   /* [loop] states on their way to others */
 	bool states_used;                 /* [loop] of others it may be: wh_node_use_state */
 	whorl_subgroup **refusers;        /* [loop] those that refuse, or have a backlog of what was refused */
 	uint32_t refuser_count;           /* [loop] */
@@ -149,13 +155,13 @@ struct whorl_node {
 	wh_word change_ns[WHORL_STAGES]; /* [loop] of the last change */
 	wh_word entry_ns[WHORL_ENTRIES]; /* [loop] */
 	wh_word started_ns;              /* whorl_start; 0: not yet */
-	wh_word rest_asked;       /* 1: this node is to rest, or a node is to be asked to. [any sets, loop clears] */
-	bool rests_settled;       /* [loop] nothing of that is to be done in this view */
-	uint64_t explained_ns;    /* [loop] */
-	uint64_t bad_messages;    /* [loop] control messages that were none */
-	uint64_t change_began_ns; /* [loop] */
-	bool awaits_delivery;     /* [loop] the first of this view */
-	wh_word jobs;             /* submitted, and not done. [any] */
+	wh_word rest_asked;          /* 1: this node is to rest, or a node is to be asked to. [any sets, loop clears] */
+	struct wh_places rests_open; /* [loop] where something of that is to be done in this view */
+	uint64_t explained_ns;       /* [loop] */
+	uint64_t bad_messages;       /* [loop] control messages that were none */
+	uint64_t change_began_ns;    /* [loop] */
+	bool awaits_delivery;        /* [loop] the first of this view */
+	wh_word jobs;                /* submitted, and not done. [any] */
 
 	wh_word stepper;      /* the thread that makes passes, 0: none. With thread = caller a try-lock for each pass */
 	wh_word away;         /* with thread = caller: 1 from whorl_arm to the next whorl_step. [any] */
@@ -169,6 +175,7 @@ struct whorl_node {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* ready, failed, drained, may_leave; a stay has come to its next stage */
 	bool ready;             /* [lock] */
+	bool closes;            /* [lock] whorl_close has closed the rings: no stay begins any more */
 	bool drained,
 		may_leave;   /* [lock; the loop reads without] what whorl_close waits for: all its messages, then a view
 				   * that it can leave in order */
@@ -221,6 +228,19 @@ void wh_node_regain_quorum(whorl_node *node);
 
 #define WH_STAYS_MAX WH_WISHES_MAX /* of a node, those that are over and not released among them */
 
+static inline bool wh_places_any(const struct wh_places *places)
+{
+	return places->from < places->to;
+}
+
+static inline void wh_places_add(struct wh_places *places, uint32_t at)
+{
+	bool any = wh_places_any(places);
+
+	*places = (struct wh_places){any && places->from < at ? places->from : at,
+				     any && places->to > at ? places->to : at + 1};
+}
+
 /* The next of its subgroups from place *at on, which moves behind it; NULL: there is none. The loop, or in the RCU lock. */
 static inline whorl_subgroup *wh_node_next_subgroup(const whorl_node *node, uint32_t *at)
 {
@@ -262,8 +282,8 @@ void wh_node_wish_refused(void *node, const struct wh_wish *wish, const struct w
 void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const char *text);
 /* A view has begun: which stays are in it? */
 void wh_node_begin_stays(const struct wh_epoch *epoch);
-/* One pass: what stays need is wished, and what is over is freed. Returns how much was done. */
-size_t wh_node_step_stays(whorl_node *node);
+/* One pass: what stays need is wished, and what is over is freed. */
+void wh_node_step_stays(whorl_node *node);
 
 /* enter.c: the participant of join, and what is heard from others. */
 extern const struct wh_joiner wh_node_joiner;

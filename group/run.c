@@ -167,12 +167,14 @@ static void watch_roles(whorl_node *node)
 {
 	/* Acquire: what was asked. Partner: whorl_pause_sending and whorl_request_pause. */
 	bool asked = wh_load_acquire(&node->rest_asked) != 0 && wh_exchange(&node->rest_asked, 0) != 0;
-	bool settled = true;
+	struct wh_places open = asked ? (struct wh_places){0, node->subgroup_room} : node->rests_open;
 	whorl_subgroup *subgroup;
 
-	if (node->epoch == NULL || (!asked && node->rests_settled) || wh_node_has_failed(node))
+	if (node->epoch == NULL || !wh_places_any(&open) || wh_node_has_failed(node))
 		return;
-	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
+	node->rests_open = (struct wh_places){0, 0};
+	for (uint32_t at = open.from; at < open.to && (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
+		bool settled = true;
 		uint64_t rests = wh_load_relaxed(&subgroup->rests), asks = wh_load_relaxed(&subgroup->asks);
 		const struct wh_wire rest = {
 			.kind = WH_WIRE_REST, .subgroup = wh_node_number_of(subgroup), .flag = (asks & 2) != 0};
@@ -184,9 +186,10 @@ static void watch_roles(whorl_node *node)
 			wh_store_release(&subgroup->asks, 0);
 		else
 			settled &= asks == 0;
+		if (!settled)
+			wh_places_add(&node->rests_open, subgroup->index);
 	}
-	node->rests_settled = settled;
-	if (!settled)
+	if (wh_places_any(&node->rests_open))
 		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
 }
 

@@ -133,6 +133,7 @@ static void add_states(struct whorl_node_stats *out, const whorl_node *node)
 {
 	const whorl_subgroup *subgroup;
 
+	wh_rcu_read_lock();
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
 		const struct wh_state_stats *stats;
 
@@ -145,6 +146,7 @@ static void add_states(struct whorl_node_stats *out, const whorl_node *node)
 		out->gives += wh_load_relaxed(&stats->gives);
 		out->takes += wh_load_relaxed(&stats->takes);
 	}
+	wh_rcu_read_unlock();
 }
 
 static struct whorl_node_stats stats_of_node(const whorl_node *node)

@@ -99,7 +99,7 @@ static void come_to(whorl_subgroup *subgroup, enum wh_stage stage)
 	subgroup->stay.stage = stage;
 	pthread_cond_broadcast(&node->changed);
 	pthread_mutex_unlock(&node->lock);
-	node->stays_moving = true;
+	wh_places_add(&node->stays_moving, subgroup->index);
 	wh_event(&node->diag, "stay", subgroup->stay.birth, (uint64_t)stage, subgroup->index);
 }
 
@@ -116,7 +116,7 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 			continue;
 		if (member == NULL) {
 			stay->is_out = stay->stage != WH_STAGE_ENTERING;
-			node->stays_moving = true;
+			wh_places_add(&node->stays_moving, subgroup->index);
 		} else if (stay->stage == WH_STAGE_ENTERING) {
 			stay->birth = member->layout->birth;
 			come_to(subgroup, WH_STAGE_IN);
@@ -184,7 +184,7 @@ void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const c
 	pthread_cond_broadcast(&node->changed);
 	pthread_mutex_unlock(&node->lock);
 	begin_to_leave(subgroup);
-	node->stays_moving = true;
+	wh_places_add(&node->stays_moving, subgroup->index);
 }
 
 /* ---- one pass -------------------------------------------------------------------------------------------------------------- */
@@ -220,7 +220,7 @@ static void end_stay(whorl_subgroup *subgroup)
 	if (subgroup->state != NULL)
 		wh_state_stop(wh_node_use_state(subgroup));
 	if (subgroup->offer.listed || (subgroup->state != NULL && wh_state_is_busy(subgroup->state)))
-		subgroup->node->stays_moving = true;
+		wh_places_add(&subgroup->node->stays_moving, subgroup->index);
 	else
 		come_to(subgroup, WH_STAGE_LEFT);
 }
@@ -229,21 +229,24 @@ static void end_stay(whorl_subgroup *subgroup)
  * have entered are given its state, which may be nowhere else. */
 static void leave_it(whorl_subgroup *subgroup)
 {
-	come_to(subgroup, WH_STAGE_LEAVING);
+	if (subgroup->stay.stage != WH_STAGE_LEAVING) {
+		come_to(subgroup, WH_STAGE_LEAVING);
+		wh_node_state_restored(subgroup->node); /* it is not waited for any more */
+	}
 	if (!subgroup->stay.wished)
 		return;
 	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epoch, subgroup)) &&
 	    (subgroup->state == NULL || !wh_state_gives(subgroup->state)))
 		unwish_it(subgroup);
 	else
-		subgroup->node->stays_moving = true;
+		wh_places_add(&subgroup->node->stays_moving, subgroup->index);
 }
 
 static void take_it_back(whorl_subgroup *subgroup)
 {
 	unwish_it(subgroup);
 	subgroup->stay.is_out = is_taken_back(subgroup);
-	subgroup->node->stays_moving = true;
+	wh_places_add(&subgroup->node->stays_moving, subgroup->index);
 }
 
 static bool is_referred_to(const whorl_node *node, const whorl_subgroup *subgroup)
@@ -275,8 +278,9 @@ static void free_it(whorl_subgroup *subgroup)
 	whorl_node *node = subgroup->node;
 	struct job *job;
 
-	if (is_referred_to(node, subgroup)) {
-		node->stays_moving = true;
+	/* Acquire: a job of its state has done with it. Partner: job_ends, in transfer.c. */
+	if (is_referred_to(node, subgroup) || wh_load_acquire(&subgroup->jobs) > 0) {
+		wh_places_add(&node->stays_moving, subgroup->index);
 		return;
 	}
 	job = malloc(sizeof(*job));
@@ -312,21 +316,21 @@ static void step_stay(whorl_subgroup *subgroup)
 		free_it(subgroup);
 }
 
-size_t wh_node_step_stays(whorl_node *node)
+void wh_node_step_stays(whorl_node *node)
 {
+	struct wh_places moving = node->stays_moving;
 	whorl_subgroup *subgroup;
 
 	/* Acquire: what was asked. Partner: ask_loop. */
 	if (wh_load_acquire(&node->stays_asked) != 0 && wh_exchange(&node->stays_asked, 0) != 0)
-		node->stays_moving = true;
-	if (!node->stays_moving || wh_node_has_failed(node))
-		return 0;
-	node->stays_moving = false;
-	for (uint32_t at = 0; (subgroup = next_stay(node, &at)) != NULL;)
+		moving = (struct wh_places){0, node->subgroup_room};
+	if (!wh_places_any(&moving) || wh_node_has_failed(node))
+		return;
+	node->stays_moving = (struct wh_places){0, 0};
+	for (uint32_t at = moving.from; at < moving.to && (subgroup = next_stay(node, &at)) != NULL;)
 		step_stay(subgroup);
-	if (node->stays_moving)
+	if (wh_places_any(&node->stays_moving))
 		wh_loop_at(&node->loop, node->loop.now_ns + STEP_NS);
-	return 0;
 }
 
 static void ask_loop(whorl_node *node)
@@ -490,6 +494,8 @@ static enum whorl_result put_into_list(whorl_subgroup *subgroup, const struct wh
 	uint64_t bytes = node->memory_bytes + wh_load_relaxed(&node->stays_bytes) + subgroup->stay.memory_bytes;
 	enum whorl_result result;
 
+	if (node->closes)
+		return WHORL_CLOSED;
 	if (other != NULL && wh_load_relaxed(&other->stay.leaves) != 0)
 		return WHORL_AGAIN;
 	if (other != NULL)
@@ -516,6 +522,16 @@ static enum whorl_result is_in(const void *ctx)
 		return subgroup->stay.failure.code;
 	if (subgroup->stay.stage == WH_STAGE_LEFT || wh_load_relaxed(&subgroup->stay.leaves) != 0)
 		return WHORL_CLOSED;
+	return subgroup->stay.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
+}
+
+/* For the call that enters: a view has had it in, whatever has become of that since, or it was refused. */
+static enum whorl_result has_entered(const void *ctx)
+{
+	const whorl_subgroup *subgroup = ctx;
+
+	if (subgroup->stay.stage == WH_STAGE_REFUSED)
+		return subgroup->stay.failure.code;
 	return subgroup->stay.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
 }
 
@@ -589,8 +605,8 @@ static enum whorl_result await_entry(whorl_subgroup *subgroup, uint64_t deadline
 {
 	uint64_t now_ns = wh_monotonic_ns();
 	uint64_t left_ns = now_ns < deadline_ns ? deadline_ns - now_ns : 0;
-	enum whorl_result result =
-		wh_node_await(subgroup->node, (int)((left_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS), is_in, subgroup);
+	enum whorl_result result = wh_node_await(subgroup->node, (int)((left_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS),
+						 has_entered, subgroup);
 
 	if (result == WHORL_OK || result == WHORL_TIMEOUT)
 		return result;

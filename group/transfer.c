@@ -108,16 +108,10 @@ static bool is_with_me(const whorl_node *node, uint32_t id)
 
 static bool may_give(void *ctx, uint32_t to)
 {
-	const whorl_subgroup *subgroup = ctx, *other;
+	const whorl_subgroup *subgroup = ctx;
 	const whorl_node *node = subgroup->node;
-	uint64_t gives = 0;
 
-	if (!is_with_me(node, to))
-		return false;
-	for (uint32_t at = 0; (other = wh_node_next_subgroup(node, &at)) != NULL;)
-		if (other->state != NULL)
-			gives += wh_load_relaxed(&wh_state_statistics(other->state)->gives);
-	return gives < GIVES_MAX;
+	return is_with_me(node, to) && node->gives < GIVES_MAX;
 }
 
 static bool ask_for_state(void *ctx, uint32_t node)
@@ -165,14 +159,17 @@ static void job_begins(void *ctx)
 {
 	whorl_subgroup *subgroup = ctx;
 
+	wh_fetch_add(&subgroup->jobs, 1);
 	wh_fetch_add(&subgroup->node->jobs, 1);
 }
 
 static void job_ends(void *ctx)
 {
 	whorl_subgroup *subgroup = ctx;
+	whorl_node *node = subgroup->node;
 
-	wh_fetch_add(&subgroup->node->jobs, UINT64_MAX); /* the last that it does. Partner: await_jobs, in close.c */
+	wh_fetch_add(&subgroup->jobs, UINT64_MAX); /* the last that it does with this. Partner: free_it, in stay.c */
+	wh_fetch_add(&node->jobs, UINT64_MAX);     /* and at all. Partner: await_jobs, in close.c */
 }
 
 static void log_text(void *ctx, enum wh_log_level level, const char *text)
@@ -202,6 +199,7 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.ordered = subgroup->mode == WH_MODE_ORDERED,
 		.name = subgroup->name,
 		.message_of = subgroup,
+		.gives = &node->gives,
 		.now_ns = &node->loop.now_ns,
 		.timeout_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS,
 		.upcall_ns = UPCALL_NS,
@@ -338,7 +336,8 @@ bool wh_node_restores(const whorl_node *node)
 	const whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
-		if (subgroup->state != NULL && wh_state_restores(subgroup->state))
+		if (subgroup->state != NULL && wh_state_restores(subgroup->state) &&
+		    wh_load_relaxed(&subgroup->stay.leaves) == 0)
 			return true;
 	return false;
 }

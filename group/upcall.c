@@ -114,6 +114,8 @@ enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struct whorl_st
 		return WHORL_FORKED;
 	if (wh_load_relaxed(&subgroup->node->started) != 0)
 		return WH_REFUSE(TOO_LATE);
+	if (wh_node_is_dynamic(subgroup)) /* all its members agree whether it has one */
+		return WH_REFUSE("the functions for the state of a subgroup that is entered are among its options");
 	if (!wh_node_state_holds(functions))
 		return WH_REFUSE("whorl_state.size is not set, or one of the functions is missing");
 	return wh_node_open_state(subgroup, functions, &err);

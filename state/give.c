@@ -229,6 +229,7 @@ static size_t open_stream(struct wh_give *give)
 	if (result == WHORL_OK) {
 		give->opened = true;
 		wh_count(&state->stats.gives, 1);
+		(*state->hooks.gives)++;
 		wh_state_log(state, WH_LOG_INFO, "gives the state of %s to node %" PRIu32, state->hooks.name,
 			     give->transfer.node);
 	} else {
@@ -345,8 +346,10 @@ static bool look_after(struct wh_give *give, size_t *work)
 		return false;
 	}
 	log_end(give);
-	if (give->opened)
+	if (give->opened) {
 		wh_store_relaxed(&state->stats.gives, wh_load_relaxed(&state->stats.gives) - 1);
+		(*state->hooks.gives)--;
+	}
 	(*work)++;
 	return true;
 }

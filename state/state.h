@@ -50,6 +50,7 @@ struct wh_state_hooks {
 	uint64_t subgroup;   /* as configured; of a dynamic one its birth, when that is known (wh_state_is_born) */
 	bool ordered;        /* its mode */
 	const char *name;    /* of the subgroup, for people */
+	uint32_t *gives;     /* of all states of the node: streams under way */
 	uint64_t *now_ns;    /* the loop's clock; moved on after upcalls */
 	uint64_t timeout_ns; /* the failure time-out */
 	uint64_t upcall_ns;  /* so long may a pass upcall what was kept back */

@@ -467,7 +467,8 @@ struct whorl_state {
 };
 
 /* A call of `read` or `restore` cannot be interrupted: whorl_close waits for it, and then there is no other. The functions are copied.
- * All members set them, or none: a newcomer without begins with nothing. WHORL_INVALID: after whorl_start, or one is missing; WHORL_MEMORY. */
+ * All members set them, or none: a newcomer without begins with nothing. WHORL_INVALID: after whorl_start, one is missing, or the subgroup was
+ * entered: its options have them; WHORL_MEMORY. */
 WHORL_API enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struct whorl_state *functions);
 
 /* ---- subgroups at run time ------------------------------------------------------------------------------------------------
@@ -519,7 +520,7 @@ struct whorl_subgroup_options {
  * WHORL_INVALID: the name is none (1 to 63 of A-Z a-z 0-9 _ . -), or one of the file without `members = wish`; this node is in
  * it, or is entering it; a parameter is out of its range, or not the file's; more than one of the three functions is set, or the
  * state lacks one of its own. WHORL_MEMORY: with its ring, twice, and its private arrays the node would need more than
- * `memory_max`; 256 of this node; or memory is out. WHORL_WOULD_DEADLOCK, WHORL_CLOSED, WHORL_FORKED, and
+ * `memory_max`; 256 of this node; or memory is out. WHORL_CLOSED: whorl_close has begun. WHORL_WOULD_DEADLOCK, WHORL_FORKED, and
  * whatever else whorl_error says of the node for good. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_enter(whorl_node *node, const char *name,
 								  const struct whorl_subgroup_options *options,
@@ -527,8 +528,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_enter(whorl_node *no
 
 /* Waits at most timeout_ms until this node is a member of the subgroup and has its state; of a subgroup of the file, too. With thread =
  * caller it runs the loop meanwhile unless another thread does. Any thread, upcalls too with timeout_ms 0.
- * WHORL_OK; WHORL_TIMEOUT: not yet; or why it will never be, as whorl_subgroup_error says it: WHORL_REFUSED, WHORL_CLOSED, and whatever
- * whorl_error says of the node for good; WHORL_WOULD_DEADLOCK, WHORL_INVALID, WHORL_FORKED. */
+ * WHORL_OK; WHORL_TIMEOUT: not yet; or why it will never be, as whorl_subgroup_error says it: WHORL_REFUSED, WHORL_CLOSED, WHORL_SHARD_LOST,
+ * WHORL_SYSTEM, WHORL_MEMORY, and whatever whorl_error says of the node for good; WHORL_WOULD_DEADLOCK, WHORL_INVALID, WHORL_FORKED. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_ready(whorl_subgroup *subgroup, int timeout_ms);
 
 /* WHORL_OK: this node is a member of the subgroup; WHORL_AGAIN: it is entering it, or, of a subgroup of the file, it is in no shard of it in
@@ -540,8 +541,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_ready(whorl_subgroup
 WHORL_API enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *text, size_t bytes);
 
 /* Leaves a subgroup that was entered, and waits at most timeout_ms until a view has begun without this node in it. From the call on claims get
- * WHORL_NOT_SENDER. What was claimed before is delivered first, so it takes as long as a claim stays open; and nodes that had entered by
- * then, and get the state from this one, get all of it. Upcalls go on until it has left; none is made after this has returned WHORL_OK. The
+ * WHORL_NOT_SENDER. What was claimed before is delivered first, so it takes as long as a claim stays open; and nodes that
+ * have entered, or enter meanwhile, and get the state from this one, get all of it. Upcalls go on until it has left; none is made after this has returned WHORL_OK. The
  * handle stays, and answers. It cannot be taken back: to be in the subgroup again the node enters it again. Any thread, upcalls too with
  * timeout_ms 0. With thread = caller it runs the loop meanwhile unless another thread does.
  * WHORL_OK: it has left, or had never entered; WHORL_TIMEOUT: not yet, and it goes on; WHORL_INVALID: it is one of the file that was not

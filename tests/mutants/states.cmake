@@ -483,7 +483,7 @@ mutant(NAME claims-in-between KIND views FILE group/epoch.c
 	REMOVES "a member that has taken back that it rests claims when it is a sender again"
 	TEXT [[
 	if (ring != NULL && !said)
-		wh_ring_pause(ring, rests);
+		pause_ring(subgroup, rests);
 ]]
 	REPLACEMENT [[
 	if (ring != NULL)
@@ -536,7 +536,7 @@ mutant(NAME idle-drops KIND views FILE group/install.c
 mutant(NAME wishes-in-old-view KIND views FILE group/install.c
 	REMOVES "what is wished is said again in each view"
 	TEXT [[
-	node->rests_settled = false;
+	node->rests_open = (struct wh_places){0, node->subgroup_room};
 ]]
 	REPLACEMENT "")
 

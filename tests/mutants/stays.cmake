@@ -148,3 +148,38 @@ mutant(NAME file-name-is-entered KIND test_group_stays FILE group/stay.c
 	REPLACEMENT [[
 	if (configured < -1 && !wh_subgroup_is_wished(&node->texts[configured]))
 ]])
+
+mutant(NAME stay-given-up-awaited KIND test_group_stays FILE group/transfer.c
+	REMOVES "a state of a stay that ends is not waited for: a newcomer is ready without it"
+	TEXT [[
+		if (subgroup->state != NULL && wh_state_restores(subgroup->state) &&
+		    wh_load_relaxed(&subgroup->stay.leaves) == 0)
+]]
+	REPLACEMENT [[
+		if (subgroup->state != NULL && wh_state_restores(subgroup->state))
+]])
+
+mutant(NAME stay-given-up-untold KIND test_group_stays FILE group/stay.c
+	REMOVES "a node that waits for the state of a stay is ready when that ends"
+	TEXT [[
+		wh_node_state_restored(subgroup->node); /* it is not waited for any more */
+]]
+	REPLACEMENT "")
+
+mutant(NAME stay-begins-while-closing KIND test_group_stays FILE group/stay.c
+	REMOVES "from whorl_close on no stay begins"
+	TEXT [[
+	if (node->closes)
+]]
+	REPLACEMENT [[
+	if (wh_node_state(node) == WHORL_CLOSED)
+]])
+
+mutant(NAME stay-takes-functions KIND test_group_stays FILE group/upcall.c
+	REMOVES "whether a dynamic subgroup has a state is agreed on: functions come as well afterwards"
+	TEXT [[
+	if (wh_node_is_dynamic(subgroup)) /* all
+]]
+	REPLACEMENT [[
+	if (subgroup->node->closes) /* all
+]])

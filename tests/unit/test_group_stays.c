@@ -4,6 +4,7 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/unit/group.h"
 
@@ -891,6 +892,171 @@ START_TEST(a_state_that_cannot_be_had_costs_the_stay)
 }
 END_TEST
 
+/* A newcomer that leaves what it cannot restore is ready: it waits for no state any more. */
+START_TEST(a_newcomer_is_ready_without_what_it_leaves)
+{
+	const struct whorl_state functions = {sizeof(functions), take_copy,   read_copy,
+					      free_copy,         restore_sum, &sums[1]};
+	whorl_subgroup *sum;
+
+	set_modes(WHORL_ORDERED);
+	cluster_configure(&cluster, 2, "founder = 0\n" FAR, threads[_i]);
+	for (unsigned id = 0; id < 2; id++)
+		extra[id] = calloc(1, sizeof(struct record));
+	cluster.count = 1;
+	cluster_open_node(&cluster, 0);
+	cluster_start(&cluster);
+	send_number(enter_sum(0, "sum"), 5);
+	cluster.count = 2;
+	cluster_open_node(&cluster, 1);
+	sums[1].fails = true;
+	sum = ask_sum(1, "sum");
+	ck_assert_int_eq(whorl_on_state(sum, &functions), WHORL_INVALID); /* they are among its options */
+	ck_ok(whorl_start(cluster.nodes[1]));
+	await(whorl_ready(cluster.nodes[1], 0) == WHORL_OK, cluster_step(&cluster));
+	await(whorl_subgroup_error(sum, NULL, 0) == WHORL_SYSTEM, cluster_step(&cluster));
+	await(whorl_subgroup_leave(sum, 0) == WHORL_OK, cluster_step(&cluster));
+	ck_ok(whorl_ready(cluster.nodes[1], 0));
+	end();
+}
+END_TEST
+
+/* A view has had it in: the call that enters gives the handle, whatever has become of the state by then. */
+START_TEST(a_call_that_enters_gives_the_handle)
+{
+	const struct whorl_state functions = {sizeof(functions), take_copy,   read_copy,
+					      free_copy,         restore_sum, &sums[1]};
+	unsigned in = 0;
+
+	set_modes(WHORL_ORDERED);
+	begin_with(FAR, DEDICATED, 2);
+	send_number(enter_sum(0, "sum"), 5);
+	sums[1].fails = true;
+	while (in < 100) {
+		struct whorl_subgroup_options options = small(1);
+		whorl_subgroup *sum;
+		enum whorl_result result;
+
+		options.on_message = add;
+		options.upcall_ctx = &sums[1];
+		options.state = &functions;
+		result = whorl_subgroup_enter(cluster.nodes[1], "sum", &options, PATIENCE_MS, &sum);
+		ck_assert_msg(result == WHORL_OK && sum != NULL, "it says %s", whorl_result_text(result));
+		in++;
+		ck_ok(whorl_subgroup_leave(sum, PATIENCE_MS));
+		ck_ok(whorl_subgroup_release(sum));
+	}
+	end();
+}
+END_TEST
+
+/* ---- while stays are freed: for the sanitizers ---------------------------------------------------------------------------------- */
+
+static atomic_bool over;
+
+static void *ask_for_statistics(void *node)
+{
+	struct whorl_node_stats stats = {.size = sizeof(stats)};
+
+	while (!atomic_load(&over))
+		(void)whorl_node_statistics(node, &stats);
+	return NULL;
+}
+
+static void *wait_for_ever(void *subgroup)
+{
+	ck_assert_int_eq(whorl_frontier_wait(subgroup, WHORL_DELIVERED_BY_ALL, 1000, PATIENCE_MS), WHORL_CLOSED);
+	return NULL;
+}
+
+/* Beside it all is asked what is to be had of states. The giver leaves, and is freed, when the thread that gave has hardly ended. */
+START_TEST(states_are_freed_that_are_looked_at)
+{
+	pthread_t thread;
+
+	set_modes(WHORL_ORDERED);
+	begin_with(FAR, DEDICATED, 2);
+	atomic_store(&over, false);
+	ck_assert_int_eq(pthread_create(&thread, NULL, ask_for_statistics, cluster.nodes[0]), 0);
+	for (int i = 0; i < 30; i++) {
+		char name[16];
+		whorl_subgroup *a, *b;
+
+		snprintf(name, sizeof(name), "sum-%d", i);
+		a = enter_sum(0, name);
+		b = enter_sum(1, name);
+		ck_ok(whorl_subgroup_release(a));
+		ck_ok(whorl_subgroup_release(b));
+	}
+	atomic_store(&over, true);
+	pthread_join(thread, NULL);
+	end();
+}
+END_TEST
+
+/* A node closes while threads wait for frontiers, and the loop frees what was released. */
+START_TEST(a_node_closes_while_stays_are_freed)
+{
+	pthread_t threads_that_wait[4];
+	whorl_subgroup *stays[40];
+
+	set_modes(WHORL_ORDERED);
+	begin_with(FAR, DEDICATED, 2);
+	for (int k = 0; k < 40; k++) {
+		struct whorl_subgroup_options options = small(1);
+		char name[16];
+
+		snprintf(name, sizeof(name), "topic-%d", k);
+		stays[k] = ask(1, name, &options);
+	}
+	for (int k = 0; k < 40; k++)
+		await_in(stays[k]);
+	for (int k = 0; k < 4; k++)
+		ck_assert_int_eq(
+			pthread_create(&threads_that_wait[k], NULL, wait_for_ever, subgroup_of(&cluster, 1, "other")),
+			0);
+	for (int k = 0; k < 40; k++)
+		ck_ok(whorl_subgroup_release(stays[k]));
+	usleep((useconds_t)_i * 500);
+	(void)whorl_close(cluster.nodes[1], 0);
+	cluster.nodes[1] = NULL;
+	for (int k = 0; k < 4; k++)
+		pthread_join(threads_that_wait[k], NULL);
+	end();
+}
+END_TEST
+
+static atomic_int answer;
+
+/* From within whorl_close. */
+static void enter_late(const struct whorl_message *message, void *ctx)
+{
+	const struct whorl_subgroup_options options = small(0);
+	whorl_subgroup *other = message->subgroup, *late;
+	struct whorl_claim claim;
+
+	while (whorl_claim(other, 8, &claim) == WHORL_OK)
+		ck_ok(whorl_abort(&claim));
+	atomic_store(&answer, whorl_subgroup_enter(ctx, "late", &options, 0, &late));
+}
+
+/* From the beginning of whorl_close on no stay begins: it would have claims that are waited for, and so for ever. */
+START_TEST(a_node_that_closes_enters_nothing)
+{
+	atomic_store(&answer, -1);
+	cluster_open(&cluster, 1, FAR, "[subgroup other]\nwindow = 5\nmessage_bytes = 8\n");
+	extra[0] = calloc(1, sizeof(struct record));
+	ck_ok(whorl_on_message(subgroup_of(&cluster, 0, "other"), NULL, NULL));
+	ck_ok(whorl_on_message(subgroup_of(&cluster, 0, "other"), enter_late, cluster.nodes[0]));
+	cluster_start(&cluster);
+	send_number(subgroup_of(&cluster, 0, "other"), 1);
+	ck_ok(whorl_close(cluster.nodes[0], PATIENCE_MS));
+	cluster.nodes[0] = NULL;
+	ck_assert_int_eq(atomic_load(&answer), WHORL_CLOSED);
+	end();
+}
+END_TEST
+
 /* ---- a short file, and many handles ------------------------------------------------------------------------------------------- */
 
 /* Rings of a short file have no bits, and the view has so many subgroups that those that are silent are left out of passes. */
@@ -996,6 +1162,11 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_state_knows_the_stays_of_senders, 0, 2 * WAYS);
 	tcase_add_loop_test(cases, a_node_that_gives_its_state_leaves_when_it_has, 0, WAYS);
 	tcase_add_loop_test(cases, a_state_that_cannot_be_had_costs_the_stay, 0, 4);
+	tcase_add_loop_test(cases, a_newcomer_is_ready_without_what_it_leaves, 0, 2);
+	tcase_add_test(cases, a_call_that_enters_gives_the_handle);
+	tcase_add_test(cases, states_are_freed_that_are_looked_at);
+	tcase_add_loop_test(cases, a_node_closes_while_stays_are_freed, 0, 6);
+	tcase_add_test(cases, a_node_that_closes_enters_nothing);
 	tcase_add_test(cases, a_subgroup_of_a_short_file_is_looked_at);
 	tcase_add_test(cases, there_are_so_many_handles);
 	tcase_add_loop_test(cases, a_member_that_is_gone_is_gone_from_all, 0, WAYS);
