@@ -979,7 +979,7 @@ START_TEST(states_are_freed_that_are_looked_at)
 	atomic_store(&over, false);
 	ck_assert_int_eq(pthread_create(&thread, NULL, ask_for_statistics, cluster.nodes[0]), 0);
 	for (int i = 0; i < 30; i++) {
-		char name[16];
+		char name[24];
 		whorl_subgroup *a, *b;
 
 		snprintf(name, sizeof(name), "sum-%d", i);
@@ -1004,7 +1004,7 @@ START_TEST(a_node_closes_while_stays_are_freed)
 	begin_with(FAR, DEDICATED, 2);
 	for (int k = 0; k < 40; k++) {
 		struct whorl_subgroup_options options = small(1);
-		char name[16];
+		char name[24];
 
 		snprintf(name, sizeof(name), "topic-%d", k);
 		stays[k] = ask(1, name, &options);
