@@ -489,7 +489,7 @@ static size_t retire_epoch(struct wh_epoch **at, struct wh_epoch *current)
 	struct wh_epoch *epoch = *at;
 	bool over = wh_load_acquire(&epoch->grace) != 0 && rings_are_done(epoch) && all_have_gone_on(epoch, current);
 
-	/* After that look: a member whose last word it has seen has delivered, too, and is not looked at again. */
+	/* After that look: what a member has said before it, this sees, too; that view is not looked at again. */
 	if (current->holds && epoch == current->older)
 		release_rings(current);
 	if (!over)

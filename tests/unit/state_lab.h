@@ -131,6 +131,7 @@ struct party {
 	struct wh_state_hooks hooks;
 	struct wh_transport transport;
 	struct program program;
+	uint32_t gives;
 	/* What its hooks answer: */
 	bool hears_no_quorum;
 	struct wh_position position;
@@ -372,6 +373,7 @@ static inline void party_init(struct party *party, struct lab *lab, uint32_t id)
 		.ordered = true,
 		.timeout_ns = LAB_TIMEOUT_NS,
 		.name = "orders",
+		.gives = &party->gives,
 		.now_ns = &lab->loop_ns,
 		.upcall_ns = WH_NS_PER_MS,
 		.ctx = party,

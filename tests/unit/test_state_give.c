@@ -203,6 +203,7 @@ START_TEST(several_are_given_to_at_once)
 	}
 	ck_assert_uint_eq(lab->pipe_count, 3);
 	ck_assert_uint_eq(wh_load_relaxed(&wh_state_statistics(party->state)->gives), 3);
+	ck_assert_uint_eq(party->gives, 3);
 	for (int i = 0; i < 100; i++) {
 		pass(lab, party, 1);
 		for (int r = 0; r < 3; r++)
@@ -259,6 +260,7 @@ START_TEST(a_stream_that_cannot_be_opened)
 	ck_assert_uint_eq(wh_load_relaxed(&party->program.snapshots), 1);
 	ck_assert_uint_eq(wh_load_relaxed(&party->program.released), 1);
 	ck_assert_uint_eq(wh_load_relaxed(&wh_state_statistics(party->state)->gives), 0);
+	ck_assert_uint_eq(party->gives, 0);
 	ck_assert_uint_eq(wh_state_step(party->state), 0);
 	lab_free(lab);
 }
