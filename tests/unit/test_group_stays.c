@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "group/node_int.h"
 #include "tests/unit/group.h"
 
 #undef PATIENCE_MS /* none of this takes long: what never comes is found sooner */
@@ -1015,6 +1016,8 @@ START_TEST(a_node_closes_while_stays_are_freed)
 		ck_assert_int_eq(
 			pthread_create(&threads_that_wait[k], NULL, wait_for_ever, subgroup_of(&cluster, 1, "other")),
 			0);
+	await(wh_load_relaxed(&cluster.nodes[1]->waits) == 4,
+	      sched_yield()); /* a call that began after whorl_close would be the test's fault */
 	for (int k = 0; k < 40; k++)
 		ck_ok(whorl_subgroup_release(stays[k]));
 	usleep((useconds_t)_i * 500);
